@@ -166,27 +166,23 @@ static bool
 translate_property(Translator *translator, bool negated)
 {
 	char name[NAME_BYTES_MAX];
+	bool braces = *translator->at == '{';
 	size_t length = 1;
 
-	if (*translator->at == '{')
+	translator->at += braces;
+	if (braces && *translator->at == '^')
 	{
+		negated = !negated;
 		translator->at++;
-		if (*translator->at == '^')
-		{
-			negated = !negated;
-			translator->at++;
-		}
-		length = strcspn(translator->at, "}");
 	}
-	if (length >= sizeof(name) || strlen(translator->at) < length)
+	if (braces)
+		length = strcspn(translator->at, "}");
+	if (length >= sizeof(name) || strlen(translator->at) < length + braces)
 		return fail(translator, "A Unicode class has no such name");
 	snprintf(name, sizeof(name), "%.*s", (int) length, translator->at);
 	if (!is_known_property(name))
 		return fail(translator, "The Unicode class is not supported");
-	translator->at += length;
-	if (translator->at[-(ptrdiff_t) length - 1] == '{' ||
-		translator->at[-(ptrdiff_t) length - 1] == '^')
-		translator->at++; /* the brace that closes */
+	translator->at += length + braces;
 	fprintf(translator->out, "\\%c{%s}", negated ? 'P' : 'p', name);
 	return true;
 }
