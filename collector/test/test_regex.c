@@ -19,9 +19,9 @@ static void
 test_cut_short(void **state)
 {
 	static const char *const patterns[] = {
-		"\\p{L\0}",	 "\\P{^Z\0}", "[\\p{L\0}]", "[\\P{Z\0]", "\\p\0L",		 "\\\0d",	 "\\x{41\0}",
-		"\\x4\0001", "[a\0]",	  "[a-\0z]",	"[\\\0d]",	 "[[:alpha\0:]]", "(?i\0)a", "(?P<name\0>a)",
-		"(a\0)",
+		"\\p{L\0}", "\\P{^Z\0}",	 "[\\p{L\0}]", "[\\P{Z\0]",		"\\p\0L",
+		"\\\0d",	"\\x{41\0}",	 "\\x4\0001",  "[a\0]",			"[a-\0z]",
+		"[\\\0d]",	"[[:alpha\0:]]", "(?i\0)a",	   "(?P<name\0>a)", "(a\0)",
 	};
 	char error[REGEX_ERROR_BYTES];
 
