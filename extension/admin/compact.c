@@ -16,7 +16,9 @@
 #include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/resowner.h"
 #include "utils/syscache.h"
 
 #include "admin/bounded_waits.h"
@@ -136,6 +138,42 @@ seal_all(void)
 		CHECK_FOR_INTERRUPTS();
 }
 
+/* The same beside other work, which a damaged name must not undo: the error becomes a WARNING. */
+static void
+seal_all_or_warn(void)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		seal_all();
+		ReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+	}
+	PG_CATCH();
+	{
+		ErrorData *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+			ReThrowError(error);
+		ereport(WARNING, (errcode(error->sqlerrcode),
+						  errmsg("functions and locations were not packed: %s", error->message),
+						  error->hint == NULL ? 0 : errhint("%s", error->hint)));
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+}
+
 List *
 pfs_compactable_tables(Oid relation_id)
 {
@@ -168,7 +206,7 @@ pfs_compact_all(Oid relation_id, int64 max_segments)
 	if (relation_id == pfs_relation_oid("samples"))
 	{
 		(void) pfs_chunks_merge(UINT32_MAX);
-		seal_all();
+		seal_all_or_warn();
 	}
 	pfs_bounded_waits_end(level);
 	return merged;

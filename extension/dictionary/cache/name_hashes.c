@@ -52,8 +52,18 @@ pfs_name_key_read(Snapshot snapshot, uint8 *key)
 	return is_there;
 }
 
-static int
-compare_digests(const void *a, const void *b)
+PfsNameDigest
+pfs_name_digest_of(const PfsNameTable *names, const uint8 *key, const PfsNameRow *utf8)
+{
+	PfsNameDigest digest = { .item = (uint32) utf8->id };
+
+	names->digest(key, utf8, digest.bytes);
+	memset(digest.bytes + names->digest_bytes, 0, sizeof(digest.bytes) - names->digest_bytes);
+	return digest;
+}
+
+int
+pfs_name_digests_compare(const void *a, const void *b)
 {
 	const PfsNameDigest *left = a;
 	const PfsNameDigest *right = b;
@@ -65,7 +75,7 @@ compare_digests(const void *a, const void *b)
 void
 pfs_name_digests_sort(PfsNameDigest *digests, uint32 count)
 {
-	qsort(digests, count, sizeof(PfsNameDigest), compare_digests);
+	qsort(digests, count, sizeof(PfsNameDigest), pfs_name_digests_compare);
 }
 
 int64
@@ -111,11 +121,14 @@ pfs_name_leaf_read(const PfsNameTable *names, int64 lowest, const struct varlena
 				 "Restore the row from a backup. If there is none, delete it: names that it has are stored again, under other ids.")));
 }
 
-int32
-pfs_name_leaf_id(const PfsNameTable *names, const PfsNameLeaf *leaf, uint32 entry)
+PfsNameDigest
+pfs_name_leaf_entry(const PfsNameTable *names, const PfsNameLeaf *leaf, uint32 entry)
 {
-	return (int32) pfs_load32(leaf->entries + (Size) entry * pfs_name_entry_bytes(names) +
-							  names->digest_bytes);
+	const uint8 *bytes = leaf->entries + (Size) entry * pfs_name_entry_bytes(names);
+	PfsNameDigest digest = { .item = pfs_load32(bytes + names->digest_bytes) };
+
+	memcpy(digest.bytes, bytes, names->digest_bytes);
+	return digest;
 }
 
 void
@@ -213,7 +226,8 @@ pfs_name_hashes_find(const PfsNameTable *names, PfsNameDigest *digests, uint32 c
 			 entry < leaf.count &&
 			 memcmp(leaf.entries + (Size) entry * entry_bytes, digest, names->digest_bytes) == 0;
 			 entry++)
-			function(digests[i].item, pfs_name_leaf_id(names, &leaf, entry), argument);
+			function(digests[i].item, (int32) pfs_name_leaf_entry(names, &leaf, entry).item,
+					 argument);
 	}
 	pfs_name_leaves_end(&scan);
 }

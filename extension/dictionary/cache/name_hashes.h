@@ -53,7 +53,12 @@ typedef struct PfsNameLeaf
 /* The key of digests. False: there is none, so nothing is sealed. */
 bool pfs_name_key_read(Snapshot snapshot, uint8 *key);
 
-/* By their bytes, then by item. */
+/* What a row is found by: so much of its digest as is stored, then zeros; its item is the id. */
+PfsNameDigest pfs_name_digest_of(const PfsNameTable *names, const uint8 *key,
+								 const PfsNameRow *utf8);
+
+/* By their bytes, then by item, as entries are stored. Compare is for qsort. */
+int pfs_name_digests_compare(const void *a, const void *b);
 void pfs_name_digests_sort(PfsNameDigest *digests, uint32 count);
 
 /* The order of leaves: the first eight bytes, fewer where a digest has fewer. */
@@ -73,7 +78,8 @@ bool pfs_name_leaf_check(const PfsNameTable *names, int64 lowest, const struct v
 void pfs_name_leaf_read(const PfsNameTable *names, int64 lowest, const struct varlena *entries,
 						PfsNameLeaf *leaf);
 
-int32 pfs_name_leaf_id(const PfsNameTable *names, const PfsNameLeaf *leaf, uint32 entry);
+/* An entry of it; its item is the id. */
+PfsNameDigest pfs_name_leaf_entry(const PfsNameTable *names, const PfsNameLeaf *leaf, uint32 entry);
 
 /* Leaves by keys. */
 typedef struct PfsNameLeafScan

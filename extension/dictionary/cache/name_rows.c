@@ -130,14 +130,12 @@ function_to_utf8(const PfsNameRow *row, PfsNameRow *utf8)
 static const char *
 text_from_utf8(const char *text)
 {
-	return pg_any_to_server(text, (int) strlen(text), PG_UTF8);
+	return pg_any_to_server(text, (int) strlen(text), PG_UTF8); /* checks that it is UTF-8 */
 }
 
 static void
 function_from_utf8(PfsNameRow *row)
 {
-	if (GetDatabaseEncoding() == PG_UTF8)
-		return;
 	row->function.name = text_from_utf8(row->function.name);
 	row->function.system_name = text_from_utf8(row->function.system_name);
 	row->function.filename = text_from_utf8(row->function.filename);

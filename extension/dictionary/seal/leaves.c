@@ -41,16 +41,12 @@ void
 pfs_name_entries_add(PfsNameEntries *entries, const PfsNameTable *names, const uint8 *key,
 					 const PfsNameRow *utf8)
 {
-	PfsNameDigest *digest;
-
 	if (entries->digests == NULL)
 		PFS_RESERVE(entries->digests, entries->capacity, 64);
 	else
 		PFS_RESERVE_IN(GetMemoryChunkContext(entries->digests), entries->digests, entries->capacity,
 					   entries->count + 1);
-	digest = &entries->digests[entries->count++];
-	names->digest(key, utf8, digest->bytes);
-	digest->item = (uint32) utf8->id;
+	entries->digests[entries->count++] = pfs_name_digest_of(names, key, utf8);
 }
 
 /* Finds where the leaf behind that one begins. */
@@ -100,7 +96,6 @@ count_inside(const PfsNameTable *names, const Leaf *leaf, const PfsNameDigest *d
 	return inside;
 }
 
-/* Writes an entry; entries are ordered by their digest's bytes, then by id. */
 static void
 put_entry(const PfsNameTable *names, uint8 *entry, const PfsNameDigest *digest)
 {
@@ -108,38 +103,15 @@ put_entry(const PfsNameTable *names, uint8 *entry, const PfsNameDigest *digest)
 	pfs_store32(entry + names->digest_bytes, digest->item);
 }
 
-static bool
-is_removed(const PfsNameTable *names, const uint8 *entry, const PfsNameDigest *removed,
-		   uint32 count)
-{
-	for (uint32 i = 0; i < count; i++)
-		if (memcmp(entry, removed[i].bytes, names->digest_bytes) == 0 &&
-			pfs_load32(entry + names->digest_bytes) == removed[i].item)
-			return true;
-	return false;
-}
-
-/* The digests that begin as an entry does are the next of those to remove. */
+/* How many of some digests, from the first on, come before that one. */
 static uint32
-skip_smaller(const PfsNameTable *names, const uint8 *entry, const PfsNameDigest *digests,
-			 uint32 count)
+count_before(const PfsNameDigest *entry, const PfsNameDigest *digests, uint32 count)
 {
-	uint32 smaller = 0;
+	uint32 before = 0;
 
-	while (smaller < count && memcmp(digests[smaller].bytes, entry, names->digest_bytes) < 0)
-		smaller++;
-	return smaller;
-}
-
-static uint32
-count_equal(const PfsNameTable *names, const uint8 *entry, const PfsNameDigest *digests,
-			uint32 count)
-{
-	uint32 equal = 0;
-
-	while (equal < count && memcmp(digests[equal].bytes, entry, names->digest_bytes) == 0)
-		equal++;
-	return equal;
+	while (before < count && pfs_name_digests_compare(&digests[before], entry) < 0)
+		before++;
+	return before;
 }
 
 /* The entries that a leaf is to have. Returns how many. */
@@ -152,9 +124,9 @@ merge(const PfsNameTable *names, const PfsNameLeaf *leaf, const PfsNameDigest *a
 
 	for (uint32 i = 0; i < leaf->count; i++)
 	{
-		const uint8 *entry = leaf->entries + (Size) i * entry_bytes;
-		uint32 before = skip_smaller(names, entry, added, added_count);
-		uint32 gone = skip_smaller(names, entry, removed, removed_count);
+		PfsNameDigest entry = pfs_name_leaf_entry(names, leaf, i);
+		uint32 before = count_before(&entry, added, added_count);
+		uint32 gone = count_before(&entry, removed, removed_count);
 
 		for (uint32 j = 0; j < before; j++)
 			put_entry(names, merged + (Size) count++ * entry_bytes, &added[j]);
@@ -162,8 +134,8 @@ merge(const PfsNameTable *names, const PfsNameLeaf *leaf, const PfsNameDigest *a
 		added_count -= before;
 		removed += gone;
 		removed_count -= gone;
-		if (!is_removed(names, entry, removed, count_equal(names, entry, removed, removed_count)))
-			memcpy(merged + (Size) count++ * entry_bytes, entry, entry_bytes);
+		if (removed_count == 0 || pfs_name_digests_compare(removed, &entry) != 0)
+			put_entry(names, merged + (Size) count++ * entry_bytes, &entry);
 	}
 	for (uint32 j = 0; j < added_count; j++)
 		put_entry(names, merged + (Size) count++ * entry_bytes, &added[j]);

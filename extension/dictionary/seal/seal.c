@@ -35,7 +35,10 @@
 #include "dictionary/seal/leaves.h"
 #include "dictionary/seal/seal.h"
 
-/* At most so many at once, which bounds how long the epoch is locked. */
+/*
+ * About so many at once, which bounds how long the epoch is locked. Rows that must stay do not
+ * count, or many of them would keep others young for ever.
+ */
 #define SEAL_ROWS 262144
 
 /* At least this share of what is sealed: writing a row writes no more than so many others. */
@@ -220,13 +223,13 @@ seal_listed(Sealing *sealing)
 {
 	MemoryContext scratch =
 		AllocSetContextCreate(CurrentMemoryContext, "profstore sealing", ALLOCSET_DEFAULT_SIZES);
-	uint32 count = Min(sealing->young_count, SEAL_ROWS);
+	uint32 count = sealing->young_count;
 	int64 sealed = 0;
 	uint32 end;
 
 	need_key(sealing);
 	pfs_name_chunks_begin(&sealing->scan, sealing->names, sealing->snapshot, RowExclusiveLock);
-	for (uint32 i = 0; i < count; i = end)
+	for (uint32 i = 0; i < count && sealed < SEAL_ROWS; i = end)
 	{
 		MemoryContext caller = MemoryContextSwitchTo(scratch);
 		int32 number = pfs_name_chunk_of(sealing->young[i].id);

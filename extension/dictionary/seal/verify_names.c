@@ -55,7 +55,6 @@ static void
 add_entries(Verification *verification, const PfsNameLeaf *leaf)
 {
 	const PfsNameTable *names = verification->names;
-	uint32 entry_bytes = pfs_name_entry_bytes(names);
 	const char *problem = leaf->count == 0 ? "the row has no entries" : NULL;
 
 	PFS_RESERVE_IN(verification->context, verification->entries, verification->entry_capacity,
@@ -63,13 +62,11 @@ add_entries(Verification *verification, const PfsNameLeaf *leaf)
 	for (uint32 i = 0; i < leaf->count; i++)
 	{
 		Entry *entry = &verification->entries[verification->entry_count];
-		const uint8 *bytes = leaf->entries + (Size) i * entry_bytes;
 
-		*entry = (Entry){ .digest = { .item = (uint32) pfs_name_leaf_id(names, leaf, i) } };
-		memcpy(entry->digest.bytes, bytes, names->digest_bytes);
-		if (pfs_name_digest_key(names, bytes) < leaf->lowest ||
+		*entry = (Entry){ .digest = pfs_name_leaf_entry(names, leaf, i) };
+		if (pfs_name_digest_key(names, entry->digest.bytes) < leaf->lowest ||
 			(verification->entry_count > 0 &&
-			 memcmp(entry[-1].digest.bytes, bytes, names->digest_bytes) > 0))
+			 pfs_name_digests_compare(&entry[-1].digest, &entry->digest) > 0))
 			problem = "entries are out of order";
 		verification->entry_count++;
 	}
@@ -110,17 +107,15 @@ read_leaves(Verification *verification)
 static bool
 meet(Verification *verification, const PfsNameRow *utf8)
 {
-	const PfsNameTable *names = verification->names;
-	uint8 digest[PFS_SIPHASH_BYTES];
+	PfsNameDigest digest = pfs_name_digest_of(verification->names, verification->key, utf8);
 	uint32 low = 0;
 	uint32 high = verification->entry_count;
 
-	names->digest(verification->key, utf8, digest);
 	while (low < high)
 	{
 		uint32 middle = (low + high) / 2;
 
-		if (memcmp(verification->entries[middle].digest.bytes, digest, names->digest_bytes) < 0)
+		if (pfs_name_digests_compare(&verification->entries[middle].digest, &digest) < 0)
 			low = middle + 1;
 		else
 			high = middle;
@@ -129,9 +124,9 @@ meet(Verification *verification, const PfsNameRow *utf8)
 	{
 		Entry *entry = &verification->entries[low];
 
-		if (memcmp(entry->digest.bytes, digest, names->digest_bytes) != 0)
+		if (pfs_name_digests_compare(&entry->digest, &digest) != 0)
 			return false;
-		if ((int32) entry->digest.item == utf8->id && !entry->is_met)
+		if (!entry->is_met)
 			return entry->is_met = true;
 	}
 	return false;

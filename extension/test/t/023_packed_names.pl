@@ -143,6 +143,16 @@ $primary->safe_psql('bytes', q(CREATE EXTENSION profstore; SELECT profstore.inte
 is($primary->safe_psql('bytes', q(SELECT (SELECT string_agg(encode(name::bytea, 'hex'), ',') FROM profstore.function_rows), (SELECT string_agg(encode(convert_to(name, 'SQL_ASCII'), 'hex'), ',' ORDER BY id) FROM profstore.functions))) =~ s/\\\\/\\/r,
 	'ff|ff,c3a4', 'bytes that are no UTF-8 stay a row');
 
+# --- many of one content, which are found one by one, and never gone through for each --------------------------------
+
+$primary->safe_psql('postgres', 'CREATE DATABASE equal');
+$primary->safe_psql('equal', q(CREATE EXTENSION profstore; INSERT INTO profstore.functions SELECT i, 'f', 'f', 'f.c', 1, false FROM generate_series(6000, 3001, -1) AS i; SELECT profstore.compact_dictionary();
+	INSERT INTO profstore.functions SELECT i, 'f', 'f', 'f.c', 1, false FROM generate_series(1, 3000) AS i; SELECT profstore.compact_dictionary()));
+is($primary->safe_psql('equal', "$young; $verify"), '0 0', 'equal ones are packed');
+$primary->safe_psql('equal', 'DELETE FROM profstore.functions WHERE id % 3 = 0');
+is($primary->safe_psql('equal', "SELECT count(*), sum(id) FROM profstore.functions; $verify"), '4000|12000000', 'a third of them is removed');
+is($primary->safe_psql('equal', "SELECT profstore.intern_functions('{f}', '{f}', '{f.c}', '{1}') = '{1}'"), 't', 'the first is used');
+
 # --- damage -------------------------------------------------------------------------------------------------------------
 
 ($status, $out, $err) = $primary->psql('sound', 'INSERT INTO profstore.function_chunks VALUES (1000, NULL, NULL)');
@@ -156,6 +166,14 @@ like($err, qr/XX001: chunk 1 of "profstore.function_chunks" cannot be read: the 
 # what the hint says, where there is no backup: the names are lost, and stored again
 $primary->safe_psql('sound', 'DELETE FROM profstore.function_chunks WHERE number = 1');
 is($primary->safe_psql('sound', "SELECT min(i) > 1000 FROM unnest((SELECT profstore.intern_functions(array_agg('f' || i || $letter), array_agg('_Z' || i), array_agg('/src/' || i / 20 || '.cc'), array_agg(i % 50)) FROM generate_series(301, 400) AS i WHERE i % 3 > 0)) AS i"), 't', 'names of a chunk that was deleted are stored again');
+
+# what cannot be packed keeps nothing else from being done
+$primary->safe_psql('sound', 'SELECT profstore.ensure_partitions(now(), now())');
+$primary->safe_psql('sound', 'INSERT INTO profstore.samples SELECT now(), 0, 0, 1') for 1 .. 2;
+$primary->safe_psql('sound', "INSERT INTO profstore.function_rows SELECT * FROM profstore.functions WHERE id = (SELECT max(id) FROM profstore.functions WHERE id NOT IN (SELECT id FROM profstore.function_rows)); SELECT profstore.intern_functions(array_agg('more' || i), array_agg('' || i), array_agg(''::text), array_agg(0)) FROM generate_series(1, 2000) AS i");
+($status, $out, $err) = $primary->psql('sound', "SELECT profstore.compact('profstore.samples')");
+is($out, '2', 'samples are compacted');
+like($err, qr/WARNING:  functions and locations were not packed: id \d+ of "profstore.functions" is there twice\nHINT:  Delete it from profstore.function_rows\./s, 'what is wrong with a name is told');
 $standby->stop;
 $primary->stop;
 done_testing();
