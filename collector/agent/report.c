@@ -41,6 +41,16 @@ report_own_cost(Report *report)
 	report->max_resident_kb = own.ru_maxrss;
 }
 
+static void
+write_code_files(FILE *file, const char *kind, const char *piece, const JitFileStats *stats)
+{
+	fprintf(file, "%ss=%" PRIu64 "\n", kind, stats->files);
+	fprintf(file, "%ss_refused=%" PRIu64 "\n", kind, stats->refused);
+	fprintf(file, "%s_%ss=%" PRIu64 "\n", kind, piece, stats->pieces);
+	fprintf(file, "%s_%ss_bad=%" PRIu64 "\n", kind, piece, stats->bad);
+	fprintf(file, "%ss_timed_out=%" PRIu64 "\n", kind, stats->timeouts);
+}
+
 int
 report_write(FILE *file, const Report *report, Losses *losses)
 {
@@ -79,11 +89,8 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "tables=%" PRIu64 "\n", report->unwinder.loaded);
 	fprintf(file, "tables_cached=%" PRIu64 "\n", report->unwinder.cached);
 	fprintf(file, "tables_unloaded=%" PRIu64 "\n", report->unwinder.unloaded);
-	fprintf(file, "perf_maps=%" PRIu64 "\n", report->names.maps);
-	fprintf(file, "perf_maps_refused=%" PRIu64 "\n", report->names.refused);
-	fprintf(file, "perf_map_lines=%" PRIu64 "\n", report->names.lines);
-	fprintf(file, "perf_map_lines_bad=%" PRIu64 "\n", report->names.bad_lines);
-	fprintf(file, "perf_maps_timed_out=%" PRIu64 "\n", report->names.timeouts);
+	write_code_files(file, "perf_map", "line", &report->names.maps);
+	write_code_files(file, "jitdump", "record", &report->names.dumps);
 	fprintf(file, "generated_frames_unnamed=%" PRIu64 "\n", report->names.unnamed);
 	fprintf(file, "probes_timed_out=%" PRIu64 "\n", report->processes.timeouts);
 	fprintf(file, "rereads_put_off=%" PRIu64 "\n", report->processes.put_off);

@@ -213,17 +213,31 @@ young_are_many(const CodeMap *map)
 		   map->young_count * map->young_count >= map->old_count + map->young_count;
 }
 
-void
-code_map_look(CodeMap *map, uint64_t now_ns)
+static void
+begin_look(CodeMap *map, uint64_t before_ns, uint64_t now_ns)
 {
 	size_t forgotten = 0;
 
-	map->looked_before_ns = map->looked_ns;
+	map->looked_before_ns = before_ns;
 	map->looked_ns = now_ns;
 	while (forgotten < map->gone_count && map->gone[forgotten].gone_ns + CODE_MAP_KEEP_NS < now_ns)
 		forgotten++;
 	if (forgotten > 0)
 		forget_gone(map, forgotten);
+}
+
+void
+code_map_look(CodeMap *map, uint64_t now_ns)
+{
+	begin_look(map, map->looked_ns, now_ns);
+}
+
+void
+code_map_at(CodeMap *map, uint64_t time_ns)
+{
+	if (time_ns < map->looked_ns)
+		time_ns = map->looked_ns;
+	begin_look(map, time_ns, time_ns);
 }
 
 int
@@ -249,6 +263,39 @@ code_map_add(CodeMap *map, uint64_t start, uint64_t end, CodeObject *code)
 	return 0;
 }
 
+static const CodeRegion *
+find_in(const CodeRegion *regions, size_t count, uint64_t address)
+{
+	size_t at = first_behind(regions, count, address);
+
+	return at < count && regions[at].start <= address ? &regions[at] : NULL;
+}
+
+/* What lies there as far as it is known, or NULL. */
+static const CodeRegion *
+find_now(const CodeMap *map, uint64_t address)
+{
+	const CodeRegion *now = find_in(map->young, map->young_count, address);
+
+	if (now == NULL)
+		now = find_in(map->old, map->old_count, address);
+	return now == NULL || is_empty(now) ? NULL : now;
+}
+
+int
+code_map_move(CodeMap *map, uint64_t address, uint64_t start, uint64_t end)
+{
+	const CodeRegion *now = find_now(map, address);
+	CodeObject *code;
+
+	if (now == NULL)
+		return -ENOENT;
+	code = code_object_retain(now->code);
+	bury_old(map, address, address + 1);
+	bury_young(map, address, address + 1);
+	return code_map_add(map, start, end, code);
+}
+
 void
 code_map_void(CodeMap *map)
 {
@@ -259,26 +306,14 @@ code_map_void(CodeMap *map)
 	map->young_count = 0;
 }
 
-static const CodeRegion *
-find_in(const CodeRegion *regions, size_t count, uint64_t address)
-{
-	size_t at = first_behind(regions, count, address);
-
-	return at < count && regions[at].start <= address ? &regions[at] : NULL;
-}
-
 CodeObject *
 code_map_find(const CodeMap *map, uint64_t address, uint64_t time_ns)
 {
-	const CodeRegion *now = find_in(map->young, map->young_count, address);
+	const CodeRegion *now = find_now(map, address);
 	CodeObject *found = NULL;
 
 	if (time_ns < map->forgot_ns)
 		return NULL;
-	if (now == NULL)
-		now = find_in(map->old, map->old_count, address);
-	if (now != NULL && is_empty(now))
-		now = NULL;
 	/* it came after a look that did not see it, which was before the sample */
 	if (now != NULL && now->unseen_ns < time_ns)
 		found = now->code;

@@ -5,7 +5,8 @@
  * A runtime tells what it made, not what it gave up: memory is used again, and then the later line
  * is right. Lines have no time, but are seen at moments. So of each piece of code two moments are
  * known, between which it came, and a third by which it had gone. A question about a moment gets an
- * answer where all that may have been there then has one name, else none.
+ * answer where all that may have been there then has one name, else none. Where the runtime tells
+ * times all three are exact.
  *
  * Belongs to one thread.
  */
@@ -71,10 +72,19 @@ void code_map_fini(CodeMap *map);
 void code_map_look(CodeMap *map, uint64_t now_ns);
 
 /*
+ * What is added from now on came at that very moment, as the runtime has told. Moments do not go
+ * back: an earlier one counts as the last.
+ */
+void code_map_at(CodeMap *map, uint64_t time_ns);
+
+/*
  * Code lies in [start, end); what it overlaps is gone. Takes code over. -ENOMEM, and code is given
  * back, where there is no room.
  */
 int code_map_add(CodeMap *map, uint64_t start, uint64_t end, CodeObject *code);
+
+/* What lies at an address now has been moved there; as code_map_add, and -ENOENT. */
+int code_map_move(CodeMap *map, uint64_t address, uint64_t start, uint64_t end);
 
 /* All that was told is void: what is still there will be told again. */
 void code_map_void(CodeMap *map);

@@ -1,9 +1,10 @@
 /*
  * jit_names.h
- *		Names of generated code, out of the perf maps of the processes that run it.
+ *		Names of generated code, out of the perf maps and jitdumps of the processes that run it.
  *
- * A CodeNamer. Maps are read as samples ask for them, by the walker thread, between the sample and
- * its naming: what a map says then is held against what it said before (code_map.h). All is the
+ * A CodeNamer. Files are read as samples ask for them, by the walker thread, between the sample and
+ * its naming: what a map says then is held against what it said before (code_map.h), what a dump
+ * says against its own times. All is the
  * walker thread's, but for the statistics.
  */
 #ifndef COLLECTOR_JIT_NAMES_H
@@ -14,19 +15,26 @@
 
 #include "code/code_namer.h"
 
-/* Processes whose maps are known; the one that was not asked about for longest goes. */
+/* Processes whose files are known; the one that was not asked about for longest goes. */
 #define JIT_PROCESSES_MAX 256
 
 typedef struct JitNames JitNames;
 
+/* Of perf maps, or of jitdumps. */
+typedef struct JitFileStats
+{
+	uint64_t files;	   /* that were found */
+	uint64_t pieces;   /* lines, or records, that were read … */
+	uint64_t bad;	   /* … those that tell of no code, and those without room */
+	uint64_t refused;  /* files that do not count: not the process's own, or not understood */
+	uint64_t timeouts; /* times that a file system did not answer */
+} JitFileStats;
+
 typedef struct JitNamesStats
 {
-	uint64_t maps;		/* that were found */
-	uint64_t lines;		/* that were read … */
-	uint64_t bad_lines; /* … those that tell of no code, and those without room */
-	uint64_t refused;	/* maps that do not count: no file, or not the process's own */
-	uint64_t timeouts;	/* times that a file system did not answer */
-	uint64_t unnamed;	/* frames of generated code that no map tells of */
+	JitFileStats maps;
+	JitFileStats dumps;
+	uint64_t unnamed; /* frames of generated code that no file tells of */
 } JitNamesStats;
 
 /* Names and regions take limit_bytes each at most. 0 or -ENOMEM. */

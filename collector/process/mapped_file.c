@@ -25,6 +25,8 @@
 
 #include "files/open_file.h"
 
+#define MAPPED_PATH_BYTES (4096 + 64)
+
 typedef struct FileId
 {
 	uint64_t device;
@@ -313,12 +315,38 @@ find_open(MappedFileTable *table, const ProcMapping *mapping)
 }
 
 int
+mapped_file_open(uint32_t pid, const ProcMapping *mapping, struct stat *status)
+{
+	char path[MAPPED_PATH_BYTES];
+	int error = ESTALE;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid,
+			 (unsigned long long) mapping->start, (unsigned long long) mapping->end);
+	fd = open_file_trusted(path, status);
+	if (fd < 0)
+		error = -fd;
+	else if (is_file_of(fd, mapping))
+		return fd;
+	else
+		close(fd);
+	if (mapping->deleted || mapping->name[0] != '/')
+		return -error;
+	/* without CAP_CHECKPOINT_RESTORE, or with the mapping changed since: by name */
+	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, mapping->name);
+	fd = open_file_of_process(path, status);
+	if (fd < 0 || status->st_ino == mapping->inode)
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+int
 mapped_file_acquire_mapping(MappedFileTable *table, uint32_t pid, const ProcMapping *mapping,
 							MappedFile **file)
 {
-	char path[4096 + 64];
+	char path[MAPPED_PATH_BYTES];
 	struct stat status;
-	int error = ESTALE;
 	int fd;
 
 	/*
@@ -329,31 +357,10 @@ mapped_file_acquire_mapping(MappedFileTable *table, uint32_t pid, const ProcMapp
 	if (*file != NULL && strcmp((*file)->name, mapping->name) == 0)
 		return 0;
 	mapped_file_release(table, *file);
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid,
-			 (unsigned long long) mapping->start, (unsigned long long) mapping->end);
-	fd = open_file_trusted(path, &status);
+	fd = mapped_file_open(pid, mapping, &status);
 	if (fd < 0)
-		error = -fd;
-	else if (!is_file_of(fd, mapping))
-	{
-		close(fd);
-		fd = -1;
-	}
+		return fd;
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, mapping->name);
-	if (fd < 0 && !mapping->deleted && mapping->name[0] == '/')
-	{
-		/* without CAP_CHECKPOINT_RESTORE, or with the mapping changed since: by name */
-		fd = open_file_of_process(path, &status);
-		if (fd < 0)
-			error = -fd;
-		else if (status.st_ino != mapping->inode)
-		{
-			close(fd);
-			return -ESTALE;
-		}
-	}
-	if (fd < 0)
-		return -error;
 	return mapped_file_intern(table, fd, mapping->name, mapping->deleted ? "" : path, file);
 }
 
@@ -361,7 +368,7 @@ int
 mapped_file_acquire_executable(MappedFileTable *table, uint32_t pid, const char *name,
 							   MappedFile **file)
 {
-	char path[4096 + 64];
+	char path[MAPPED_PATH_BYTES];
 	struct stat status;
 	int fd;
 
@@ -377,7 +384,7 @@ int
 mapped_file_acquire_past(MappedFileTable *table, uint32_t root_pid, const ProcMapping *mapping,
 						 MappedFile **file)
 {
-	char path[4096 + 64];
+	char path[MAPPED_PATH_BYTES];
 	struct stat status;
 	int root_fd;
 	int fd;

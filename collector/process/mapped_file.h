@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "process/proc_file.h"
 
@@ -51,9 +52,15 @@ MappedFileTable *mapped_file_table_hold(MappedFileTable *table);
 void mapped_file_table_let_go(MappedFileTable *table);
 
 /*
+ * Opens the file behind a mapping of a process, for a caller who keeps it himself: through
+ * /proc/PID/map_files, which also has deleted ones, else by name with its inode compared. A
+ * descriptor, whose status is told, or -errno.
+ */
+int mapped_file_open(uint32_t pid, const ProcMapping *mapping, struct stat *status);
+
+/*
  * The file behind a mapping of a process, or behind its executable, with a reference for the
- * caller. -errno where it cannot be opened any more. It is looked for under /proc/PID/map_files,
- * which also has deleted ones, then by name under /proc/PID/root with its inode compared.
+ * caller. -errno where it cannot be opened any more.
  */
 int mapped_file_acquire_mapping(MappedFileTable *table, uint32_t pid, const ProcMapping *mapping,
 								MappedFile **file);

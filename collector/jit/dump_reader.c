@@ -1,0 +1,108 @@
+/*
+ * dump_reader.c
+ *		From a jitdump's records to what lay where and when.
+ */
+#include "jit/dump_reader.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "jit/perf_map.h"
+
+/* A runtime that has no place in the name tells of it beforehand. */
+static void
+add_place(const DumpReader *reader, const JitdumpRecord *load, CodeName *name)
+{
+	if (!reader->has_debug || reader->debug.start != load->start || name->file[0] != '\0')
+		return;
+	name->file = reader->debug.text;
+	name->start_line = reader->debug.line;
+	name->line = reader->debug.line;
+}
+
+static int
+take_load(const DumpReader *reader, const CodeSink *sink, JitdumpRecord *load)
+{
+	CodeName name = perf_map_name(load->text);
+	CodeObject *code;
+
+	/* nothing is there to be sampled, or to be called so */
+	if (load->start == load->end || load->text[0] == '\0')
+		return -ENOENT;
+	add_place(reader, load, &name);
+	code = code_table_add(sink->table, &name);
+	return code != NULL ? code_map_add(sink->map, load->start, load->end, code) : -ENOMEM;
+}
+
+static void
+take_record(DumpReader *reader, const CodeSink *sink, JitdumpRecord *record, uint64_t now_ns)
+{
+	int result = 0;
+
+	code_tally_one(&sink->tally->pieces);
+	if (record->kind == JITDUMP_DEBUG)
+	{
+		reader->debug = *record;
+		reader->has_debug = true;
+		return;
+	}
+	if (record->kind == JITDUMP_OTHER)
+		return;
+	/* some runtimes' clocks run ahead of ours: it was written by now */
+	reader->told_ns = record->time_ns < now_ns ? record->time_ns : now_ns;
+	code_map_at(sink->map, reader->told_ns);
+	if (record->kind == JITDUMP_LOAD)
+		result = take_load(reader, sink, record);
+	else if (record->start < record->end)
+		result = code_map_move(sink->map, record->from, record->start, record->end);
+	reader->has_debug = false;
+	if (result != 0)
+		code_tally_one(&sink->tally->bad);
+}
+
+/* The beginning of the file: -EAGAIN, or what is wrong with it. */
+static int
+take_header(DumpReader *reader, const CodeSink *sink, const uint8_t *bytes, size_t length)
+{
+	int result = jitdump_parse_header(bytes, length, &reader->at);
+
+	if (result != 0 && result != -EAGAIN)
+		code_tally_one(&sink->tally->refused);
+	return result;
+}
+
+void
+dump_reader_take(DumpReader *reader, const CodeSink *sink, const uint8_t *bytes, size_t length,
+				 uint64_t now_ns)
+{
+	const uint64_t from = reader->at;
+	int result = 0;
+
+	if (reader->is_broken)
+		return;
+	if (reader->at == 0)
+		result = take_header(reader, sink, bytes, length);
+	while (result == 0 && reader->at - from < length)
+	{
+		uint64_t place = reader->at - from;
+		JitdumpRecord record;
+
+		result = jitdump_parse_record(bytes + place, length - (size_t) place, &record);
+		if (result == -EBADMSG)
+		{
+			code_tally_one(&sink->tally->pieces);
+			code_tally_one(&sink->tally->bad);
+		}
+		if (result != 0)
+			break;
+		take_record(reader, sink, &record, now_ns);
+		reader->at += record.length;
+	}
+	reader->is_broken = result != 0 && result != -EAGAIN;
+}
+
+void
+dump_reader_begin(DumpReader *reader)
+{
+	*reader = (DumpReader){ 0 };
+}

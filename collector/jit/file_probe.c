@@ -1,0 +1,153 @@
+/*
+ * file_probe.c
+ *		Opens a file of a process, and reads what has come since.
+ */
+#include "jit/file_probe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* From its beginning on. */
+static void
+begin_file(FileProbe *probe)
+{
+	probe->rewritten = probe->offset > 0;
+	probe->offset = 0;
+	probe->size = 0;
+	probe->tail_length = 0;
+}
+
+/* There may be another file by now: a process that was started anew, or a snapshot. */
+static int
+follow_file(FileProbe *probe)
+{
+	struct stat status;
+	int fd = probe->open(probe->pid, &status);
+
+	/* the process has ended, or removed it: what is open still counts */
+	if (fd < 0)
+		return probe->fd >= 0 ? 0 : fd;
+	if (probe->fd >= 0 && status.st_dev == probe->device && status.st_ino == probe->inode)
+	{
+		close(fd);
+		return 0;
+	}
+	if (probe->fd >= 0)
+		close(probe->fd);
+	probe->fd = fd;
+	probe->device = status.st_dev;
+	probe->inode = status.st_ino;
+	begin_file(probe);
+	return 0;
+}
+
+/* Does what was read stand there still? */
+static bool
+is_as_before(const FileProbe *probe)
+{
+	char tail[FILE_PROBE_TAIL];
+	ssize_t length;
+
+	if (probe->tail_length == 0)
+		return true;
+	length =
+		pread(probe->fd, tail, probe->tail_length, (off_t) (probe->offset - probe->tail_length));
+	return length == (ssize_t) probe->tail_length &&
+		   memcmp(tail, probe->tail, probe->tail_length) == 0;
+}
+
+static void
+run_file_probe(Probe *base)
+{
+	FileProbe *probe = (FileProbe *) base;
+	struct stat status;
+	ssize_t length;
+
+	probe->length = 0;
+	probe->rewritten = false;
+	probe->more = false;
+	probe->error = 0;
+	if (probe->fd < 0 || probe->look_for_another)
+		probe->error = follow_file(probe);
+	if (probe->error != 0)
+		return;
+	if (fstat(probe->fd, &status) != 0)
+	{
+		probe->error = -errno;
+		return;
+	}
+	/* who writes it anew empties it first: until there is something, the old one holds */
+	if (status.st_size == 0)
+		return;
+	if ((uint64_t) status.st_size < probe->size || !is_as_before(probe))
+		begin_file(probe);
+	probe->size = (uint64_t) status.st_size;
+	length = pread(probe->fd, probe->bytes, FILE_PROBE_BYTES, (off_t) probe->offset);
+	if (length < 0)
+	{
+		probe->error = -errno;
+		return;
+	}
+	probe->length = (size_t) length;
+	probe->offset += (uint64_t) length;
+	probe->more = (uint64_t) status.st_size > probe->offset;
+	if (length > 0)
+	{
+		probe->tail_length =
+			(size_t) length < sizeof(probe->tail) ? (size_t) length : sizeof(probe->tail);
+		memcpy(probe->tail, probe->bytes + length - probe->tail_length, probe->tail_length);
+	}
+}
+
+static void
+discard_file_probe(Probe *probe)
+{
+	file_probe_free((FileProbe *) probe);
+}
+
+FileProbe *
+file_probe_create(CodeFileOpen open, uint32_t pid)
+{
+	FileProbe *probe = calloc(1, sizeof(*probe));
+
+	if (probe == NULL)
+		return NULL;
+	probe->probe = (Probe){ .run = run_file_probe, .discard = discard_file_probe };
+	probe->open = open;
+	probe->pid = pid;
+	probe->fd = -1;
+	return probe;
+}
+
+void
+file_probe_free(FileProbe *probe)
+{
+	if (probe == NULL)
+		return;
+	if (probe->fd >= 0)
+		close(probe->fd);
+	free(probe->bytes);
+	free(probe);
+}
+
+void
+file_probe_go_to(FileProbe *probe, uint64_t offset)
+{
+	probe->offset = offset;
+	probe->tail_length = 0;
+}
+
+int
+file_probe_read(Prober *prober, FileProbe *probe, char *bytes, uint64_t wait_ns)
+{
+	int result;
+
+	probe->bytes = bytes;
+	result = prober_run(prober, &probe->probe, wait_ns);
+	if (result == 0)
+		probe->bytes = NULL;
+	return result;
+}

@@ -1,0 +1,180 @@
+/*
+ * jit_source.c
+ *		When a file is looked at, and for how long.
+ */
+#include "jit/jit_source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "jit/code_files.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S  UINT64_C(1000000000)
+
+#define ANSWER_NS	   (50 * NS_PER_MS) /* that a file system may take */
+#define LOOK_PAUSE_NS  (10 * NS_PER_MS) /* between two readings of one file */
+#define ANOTHER_NS	   NS_PER_S			/* between two looks whether it is another file */
+#define ABSENT_MIN_NS  (250 * NS_PER_MS)
+#define ABSENT_MAX_NS  (30 * NS_PER_S) /* where there is no file */
+#define LOOKS_A_SECOND 200
+#define LOOKS_AT_ONCE  64
+#define TIME_SHARE	   4		 /* of CPU time one part in so many, at most */
+#define LOOK_BYTES_MAX (4 << 20) /* read at once; the rest at the next look */
+
+static const CodeFileOpen open_kind[JIT_SOURCE_KINDS] = {
+	[JIT_SOURCE_DUMP] = code_files_open_dump,
+	[JIT_SOURCE_MAP] = code_files_open_map,
+};
+
+void
+jit_source_init(JitSource *source, JitSourceKind kind, JitReading *reading, uint32_t pid)
+{
+	source->kind = kind;
+	source->pid = pid;
+	source->absent_ns = ABSENT_MIN_NS;
+	code_map_init(&source->map, &reading->budget);
+}
+
+void
+jit_source_fini(JitSource *source)
+{
+	file_probe_free(source->probe);
+	code_map_fini(&source->map);
+}
+
+/* What follows begins the file. */
+static void
+begin_anew(JitSource *source, uint64_t now_ns)
+{
+	if (source->kind == JIT_SOURCE_DUMP)
+	{
+		dump_reader_begin(&source->reader.dump);
+		code_map_at(&source->map, now_ns);
+	}
+	else
+		map_reader_begin(&source->reader.map);
+	code_map_void(&source->map);
+}
+
+/* The bytes of a reading, where there is something for the time being. */
+static void
+take(JitSource *source, JitReading *reading, const char *bytes)
+{
+	const CodeSink sink = { reading->table, &source->map, &reading->tallies[source->kind] };
+	FileProbe *probe = source->probe;
+	DumpReader *dump = &source->reader.dump;
+	uint64_t begin;
+
+	if (source->kind == JIT_SOURCE_MAP)
+	{
+		map_reader_take(&source->reader.map, &sink, bytes, probe->length);
+		source->is_behind = probe->more;
+		return;
+	}
+	begin = dump->at;
+	dump_reader_take(dump, &sink, (const uint8_t *) bytes, probe->length,
+					 (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	file_probe_go_to(probe, dump->at);
+	source->is_behind = !dump->is_broken && dump->at > begin && dump->at < probe->size;
+}
+
+/* A reading of the file: false where it tells nothing more now. */
+static bool
+read_on(JitSource *source, JitReading *reading)
+{
+	char *bytes = reading->bytes != NULL ? reading->bytes : malloc(FILE_PROBE_BYTES);
+
+	reading->bytes = NULL;
+	if (bytes == NULL)
+		return false;
+	if (file_probe_read(reading->prober, source->probe, bytes, ANSWER_NS) != 0)
+	{
+		source->probe = NULL;
+		/* as the next probe does */
+		begin_anew(source, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+		code_tally_one(&reading->tallies[source->kind].timeouts);
+		return false;
+	}
+	reading->bytes = bytes;
+	source->is_behind = false;
+	if (source->probe->rewritten)
+		begin_anew(source, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	if (source->probe->error == 0)
+		take(source, reading, bytes);
+	return source->is_behind;
+}
+
+/* Without a file it is looked for less and less often. */
+static void
+note_absence(JitSource *source, JitReading *reading, uint64_t now_ns)
+{
+	if (source->probe != NULL && source->probe->error == -EPERM)
+		code_tally_one(&reading->tallies[source->kind].refused);
+	source->again_ns = now_ns + source->absent_ns;
+	source->absent_ns *= 2;
+	if (source->absent_ns > ABSENT_MAX_NS)
+		source->absent_ns = ABSENT_MAX_NS;
+}
+
+static void
+look(JitSource *source, JitReading *reading, uint64_t now_ns)
+{
+	bool known;
+	size_t bytes = 0;
+	uint64_t begun_ns = (uint64_t) clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t pause_ns;
+
+	if (source->probe == NULL)
+		source->probe = file_probe_create(open_kind[source->kind], source->pid);
+	if (source->probe == NULL)
+		return;
+	known = source->probe->fd >= 0;
+	source->probe->look_for_another = now_ns - source->another_ns >= ANOTHER_NS;
+	if (source->probe->look_for_another)
+		source->another_ns = now_ns;
+	if (source->kind == JIT_SOURCE_MAP)
+		code_map_look(&source->map, now_ns);
+	source->looked_ns = now_ns;
+	while (read_on(source, reading) && (bytes += FILE_PROBE_BYTES) < LOOK_BYTES_MAX)
+		source->probe->look_for_another = false;
+	pause_ns = TIME_SHARE * ((uint64_t) clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
+	reading->looks.paid_ns += pause_ns;
+	if (source->probe == NULL || source->probe->error != 0)
+	{
+		note_absence(source, reading, now_ns);
+		return;
+	}
+	source->again_ns = now_ns + (pause_ns > LOOK_PAUSE_NS ? pause_ns : LOOK_PAUSE_NS);
+	source->absent_ns = ABSENT_MIN_NS;
+	if (!known)
+		code_tally_one(&reading->tallies[source->kind].files);
+}
+
+void
+jit_source_read(JitSource *source, JitReading *reading, uint64_t time_ns, uint64_t now_ns)
+{
+	if (source->looked_ns >= time_ns || now_ns < source->again_ns)
+		return;
+	if (allowance_take(&reading->looks, now_ns, NS_PER_S / LOOKS_A_SECOND,
+					   LOOKS_AT_ONCE * (NS_PER_S / LOOKS_A_SECOND)))
+		look(source, reading, now_ns);
+}
+
+/* Is all known that was told of that moment? */
+static bool
+is_read_to(const JitSource *source, uint64_t time_ns)
+{
+	const DumpReader *dump = &source->reader.dump;
+
+	if (source->kind == JIT_SOURCE_DUMP)
+		return time_ns < dump->told_ns || (!source->is_behind && !dump->is_broken);
+	return !source->is_behind;
+}
+
+CodeObject *
+jit_source_find(const JitSource *source, uint64_t address, uint64_t time_ns)
+{
+	return is_read_to(source, time_ns) ? code_map_find(&source->map, address, time_ns) : NULL;
+}

@@ -1,0 +1,176 @@
+/*
+ * jitdump.c
+ *		Parser of a jitdump's header and records.
+ */
+#include "jit/jitdump.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define MAGIC			 0x4a695444U
+#define VERSION			 1
+#define HEADER_BYTES_MAX 4096
+#define FLAG_OWN_CLOCK	 1U /* times are a counter of the processor's */
+#define ADDRESS_MAX		 (UINT64_C(1) << 56)
+
+#ifdef __aarch64__
+#define MACHINE EM_AARCH64
+#else
+#define MACHINE EM_X86_64
+#endif
+
+#define KIND_LOAD  0
+#define KIND_MOVE  1
+#define KIND_DEBUG 2
+
+#define PREFIX_BYTES	  16
+#define LOAD_BYTES		  56
+#define MOVE_BYTES		  64
+#define DEBUG_BYTES		  32
+#define DEBUG_ENTRY_BYTES 16 /* and the file's name */
+
+static uint32_t
+u32_at(const uint8_t *bytes)
+{
+	uint32_t value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return value;
+}
+
+static uint64_t
+u64_at(const uint8_t *bytes)
+{
+	uint64_t value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return value;
+}
+
+int
+jitdump_parse_header(const uint8_t *bytes, size_t length, uint64_t *header_length)
+{
+	uint32_t magic;
+
+	if (length < JITDUMP_HEADER_BYTES)
+		return -EAGAIN;
+	magic = u32_at(bytes);
+	if (magic == __builtin_bswap32(MAGIC))
+		return -ENOTSUP;
+	*header_length = u32_at(bytes + 8);
+	if (magic != MAGIC || *header_length < JITDUMP_HEADER_BYTES ||
+		*header_length > HEADER_BYTES_MAX)
+		return -EBADMSG;
+	if (u32_at(bytes + 4) != VERSION || u32_at(bytes + 12) != MACHINE ||
+		(u64_at(bytes + 32) & FLAG_OWN_CLOCK) != 0)
+		return -ENOTSUP;
+	return 0;
+}
+
+/* The string at the end of what is there of a record; what is there tells whether it is whole. */
+static int
+take_text(const uint8_t *bytes, size_t length, uint64_t at, JitdumpRecord *record)
+{
+	uint64_t most = record->length - at;
+	size_t here = length > at ? length - (size_t) at : 0;
+	size_t text;
+
+	if (most > sizeof(record->text) - 1)
+		most = sizeof(record->text) - 1;
+	if (here > most)
+		here = (size_t) most;
+	text = strnlen((const char *) bytes + at, here);
+	if (text == here && here < most)
+		return -EAGAIN;
+	memcpy(record->text, bytes + at, text);
+	record->text[text] = '\0';
+	return 0;
+}
+
+/* Code lies where programs do, and somewhere. */
+static bool
+set_code(JitdumpRecord *record, uint64_t start, uint64_t size)
+{
+	if (size > ADDRESS_MAX || start > ADDRESS_MAX - size)
+		return false;
+	record->start = start;
+	record->end = start + size;
+	return true;
+}
+
+static int
+parse_load(const uint8_t *bytes, size_t length, JitdumpRecord *record)
+{
+	uint64_t size;
+
+	if (length < LOAD_BYTES)
+		return record->length < LOAD_BYTES ? -EBADMSG : -EAGAIN;
+	size = u64_at(bytes + 40);
+	/* a name, its end, and the code */
+	if (record->length < LOAD_BYTES + 1 || size > record->length - LOAD_BYTES - 1 ||
+		!set_code(record, u64_at(bytes + 32), size))
+		return -EBADMSG;
+	return take_text(bytes, length, LOAD_BYTES, record);
+}
+
+static int
+parse_move(const uint8_t *bytes, size_t length, JitdumpRecord *record)
+{
+	if (length < MOVE_BYTES)
+		return record->length < MOVE_BYTES ? -EBADMSG : -EAGAIN;
+	record->from = u64_at(bytes + 32);
+	return set_code(record, u64_at(bytes + 40), u64_at(bytes + 48)) ? 0 : -EBADMSG;
+}
+
+/* Its first entry is where the code begins. */
+static int
+parse_debug(const uint8_t *bytes, size_t length, JitdumpRecord *record)
+{
+	uint64_t entries;
+	uint32_t line;
+
+	if (length < DEBUG_BYTES)
+		return record->length < DEBUG_BYTES ? -EBADMSG : -EAGAIN;
+	entries = u64_at(bytes + 24);
+	if (entries > (record->length - DEBUG_BYTES) / (DEBUG_ENTRY_BYTES + 1) ||
+		!set_code(record, u64_at(bytes + 16), 0))
+		return -EBADMSG;
+	if (entries == 0)
+		return 0;
+	if (length < DEBUG_BYTES + DEBUG_ENTRY_BYTES)
+		return -EAGAIN;
+	line = u32_at(bytes + DEBUG_BYTES + 8);
+	record->line = line <= INT32_MAX ? (int32_t) line : 0;
+	return take_text(bytes, length, DEBUG_BYTES + DEBUG_ENTRY_BYTES, record);
+}
+
+int
+jitdump_parse_record(const uint8_t *bytes, size_t length, JitdumpRecord *record)
+{
+	uint32_t kind;
+
+	if (length < PREFIX_BYTES)
+		return -EAGAIN;
+	kind = u32_at(bytes);
+	*record = (JitdumpRecord){ .kind = JITDUMP_OTHER,
+							   .length = u32_at(bytes + 4),
+							   .time_ns = u64_at(bytes + 8) };
+	if (record->length < PREFIX_BYTES)
+		return -EBADMSG;
+	if (kind == KIND_LOAD)
+		record->kind = JITDUMP_LOAD;
+	else if (kind == KIND_MOVE)
+		record->kind = JITDUMP_MOVE;
+	else if (kind == KIND_DEBUG)
+		record->kind = JITDUMP_DEBUG;
+	else
+		return 0;
+	if (length > record->length)
+		length = (size_t) record->length;
+	if (record->kind == JITDUMP_LOAD)
+		return parse_load(bytes, length, record);
+	return record->kind == JITDUMP_MOVE ? parse_move(bytes, length, record)
+										: parse_debug(bytes, length, record);
+}
