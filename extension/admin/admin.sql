@@ -7,7 +7,7 @@ BEGIN
 	EXECUTE format('GRANT USAGE ON SCHEMA profstore TO %s', role);
 	EXECUTE format('GRANT SELECT ON profstore.samples, profstore.samples_minute, profstore.samples_hour, profstore.profile_types, profstore.series, profstore.mappings,
 		profstore.functions, profstore.locations, profstore.dictionary_partitions, profstore.stack_chunks,
-		profstore.stacks, profstore.epoch, profstore.losses, profstore.targets,
+		profstore.stacks, profstore.epoch, profstore.losses, profstore.targets, profstore.deploys,
 		profstore.unwind_counts, profstore.unwind_quality, profstore.file_notes TO %s', role);
 END
 $$;

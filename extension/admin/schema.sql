@@ -95,6 +95,20 @@ COMMENT ON COLUMN profstore.targets.last_scrape IS 'when the last scrape began; 
 COMMENT ON COLUMN profstore.targets.duration IS 'how long its answer took';
 COMMENT ON COLUMN profstore.targets.samples IS 'rows of samples in it';
 
+CREATE TABLE profstore.deploys
+(
+	time    timestamptz NOT NULL DEFAULT now(),
+	version text NOT NULL,
+	labels  jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(labels) = 'object'),
+	role    text COLLATE "C" NOT NULL DEFAULT current_user
+);
+CREATE INDEX deploys_time ON profstore.deploys (time);
+COMMENT ON TABLE profstore.deploys IS 'what was brought out when, as CI tells: shown over graphs, and compared before and after';
+COMMENT ON COLUMN profstore.deploys.time IS 'when the new version began to run';
+COMMENT ON COLUMN profstore.deploys.version IS 'what people call it';
+COMMENT ON COLUMN profstore.deploys.labels IS 'labels of the series that it is about; empty: of all';
+COMMENT ON COLUMN profstore.deploys.role IS 'role that stored it';
+
 CREATE TABLE profstore.unwind_counts
 (
 	day      date NOT NULL,
@@ -115,5 +129,6 @@ COMMENT ON COLUMN profstore.unwind_counts.role IS 'role that stored it';
 
 SELECT pg_extension_config_dump('profstore.writers', '');
 SELECT pg_extension_config_dump('profstore.losses', '');
+SELECT pg_extension_config_dump('profstore.deploys', '');
 SELECT pg_extension_config_dump('profstore.targets', '');
 SELECT pg_extension_config_dump('profstore.unwind_counts', '');

@@ -1,4 +1,4 @@
--- What tells of hosts beside the samples: losses, targets, counts of unwinding. A writer sees and changes what its role has stored. A reader sees
+-- What tells of hosts beside the samples: losses, targets, deploys, counts of unwinding. A writer sees and changes what its role has stored. A reader sees
 -- all, or, where row policies on series hide some from it, the hosts of the series that it sees.
 
 CREATE FUNCTION profstore_internal.sees_all_series() RETURNS bool
@@ -17,6 +17,15 @@ END
 $$;
 COMMENT ON FUNCTION profstore_internal.visible_nodes() IS 'values of the label node in the series that the caller sees';
 
+CREATE FUNCTION profstore_internal.sees_series_with(labels jsonb) RETURNS bool
+	LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	RETURN has_table_privilege('profstore.series', 'SELECT') AND EXISTS (SELECT FROM profstore.series AS s WHERE s.labels @> sees_series_with.labels);
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.sees_series_with(jsonb) IS 'whether the caller sees any series that has these labels';
+
 ALTER TABLE profstore.losses ENABLE ROW LEVEL SECURITY;
 CREATE POLICY profstore_writers ON profstore.losses USING (role = current_user);
 CREATE POLICY profstore_readers ON profstore.losses FOR SELECT
@@ -26,6 +35,11 @@ ALTER TABLE profstore.targets ENABLE ROW LEVEL SECURITY;
 CREATE POLICY profstore_writers ON profstore.targets USING (role = current_user);
 CREATE POLICY profstore_readers ON profstore.targets FOR SELECT
 	USING ((SELECT profstore_internal.sees_all_series()) OR name IN (SELECT profstore_internal.visible_nodes()));
+
+ALTER TABLE profstore.deploys ENABLE ROW LEVEL SECURITY;
+CREATE POLICY profstore_writers ON profstore.deploys USING (role = current_user);
+CREATE POLICY profstore_readers ON profstore.deploys FOR SELECT
+	USING ((SELECT profstore_internal.sees_all_series()) OR profstore_internal.sees_series_with(labels));
 
 ALTER TABLE profstore.unwind_counts ENABLE ROW LEVEL SECURITY;
 CREATE POLICY profstore_writers ON profstore.unwind_counts USING (role = current_user);

@@ -7,13 +7,16 @@ CREATE FUNCTION profstore.parse_selector(selector text, OUT profile_type text, O
 COMMENT ON FUNCTION profstore.parse_selector(text) IS 'the parts of a selector; the value of =~ and !~ is an anchored regular expression';
 
 -- Dashboards have the values of a variable in a list; this writes the selector, whatever characters are in them.
-CREATE FUNCTION profstore.selector(profile_type text, labels jsonb DEFAULT '{}')
+CREATE FUNCTION profstore.selector(profile_type text, labels jsonb DEFAULT '{}', matchers text DEFAULT NULL)
 	RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
-SELECT coalesce(profile_type, '') || '{' || coalesce(string_agg(
+SELECT coalesce(profile_type, '') || '{' || concat_ws(', ', string_agg(
 	quoted.label || CASE WHEN quoted.count = 1 THEN '=' ELSE '=~' END || '"' ||
-	replace(replace(replace(quoted.value, '\', '\\'), '"', '\"'), E'\n', '\n') || '"', ', ' ORDER BY quoted.label), '') || '}'
+	replace(replace(replace(quoted.value, '\', '\\'), '"', '\"'), E'\n', '\n') || '"', ', ' ORDER BY quoted.label),
+	-- as somebody typed them, with or without braces
+	(SELECT nullif(CASE WHEN t.typed LIKE '{%}' THEN substr(t.typed, 2, length(t.typed) - 2) ELSE t.typed END, '')
+	 FROM (SELECT btrim(matchers, E' \t\r\n')) t(typed))) || '}'
 FROM (SELECT l.label, count(*) AS count,
 		-- one value as it is, several as a regular expression in which they stand for themselves
 		CASE WHEN count(*) = 1 THEN min(v.value)
@@ -24,7 +27,7 @@ FROM (SELECT l.label, count(*) AS count,
 	GROUP BY l.label
 	HAVING bool_and(v.value IS NOT NULL)) quoted;
 END;
-COMMENT ON FUNCTION profstore.selector(text, jsonb) IS 'a selector from a profile type and an object of labels: a text is the value, of an array one of the values, null any value; quotes what needs it';
+COMMENT ON FUNCTION profstore.selector(text, jsonb, text) IS 'a selector from a profile type and an object of labels: a text is the value, of an array one of the values, null any value; quotes what needs it. More matchers are taken as they are: a="b", c!~"d"';
 
 -- What stands in a selector may be the first parts of a profile type.
 CREATE FUNCTION profstore_internal.full_profile_type(name text)

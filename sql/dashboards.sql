@@ -1,0 +1,70 @@
+-- What pages ask on which people type: checked expressions, what a selection is in words, deploys.
+\i sql/fixtures/preamble.sql
+SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', labels, at, stacks)
+FROM (VALUES
+	('{"comm": "web", "node": "a"}'::jsonb, '2026-01-01 10:10Z'::timestamptz, '{"main;serve": 4000000000, "main;idle": 1000}'::jsonb),
+	('{"comm": "db", "node": "b"}', '2026-01-01 10:20Z', '{"main;read": 5000000000}')) scrapes(labels, at, stacks);
+SET TimeZone = 'UTC';
+
+-- matchers as they were typed are added to those that were chosen
+SELECT profstore.selector('process_cpu:cpu', '{"node": ["a"], "comm": null}', matchers)
+FROM unnest(ARRAY[NULL, '', ' ', 'comm!~"d.*"', '{comm!~"d.*"}', E' {comm="a b}", x!="y"}\n']) WITH ORDINALITY AS m(matchers, ord) ORDER BY ord;
+SELECT profstore.selector('process_cpu:cpu', '{}', 'comm!~"d.*"');
+SELECT matchers, (SELECT array_agg(m.labels ->> 'comm') FROM profstore.matching_series(profstore.selector('process_cpu:cpu', '{"node": ["a", "b"]}', matchers)) AS m)
+FROM unnest('{"comm!~\"d.*\"","comm=\"db\""}'::text[]) AS matchers;
+
+-- a malformed one picks nothing, instead of an error
+SELECT selector, focus, profstore.valid_selector(selector, focus) AS valid_selector, profstore.valid_filter(focus) AS valid_filter
+FROM (VALUES ('process_cpu:cpu', 'serve'), ('process_cpu:cpu', NULL), ('process_cpu:cpu', ''), ('process_cpu:cpu', '(serve'), ('process_cpu:cpu', '{mapping='), ('process_cpu:cpu{', 'serve'),
+	('process_cpu:cpu{comm=~"("}', 'serve'), (NULL, 'serve')) AS v(selector, focus);
+SELECT profstore.valid_selector('process_cpu:cpu'), profstore.valid_selector('process_cpu:cpu', hide => '[');
+SELECT status FROM profstore.selection_status('process_cpu:cpu', hide => '[');
+SELECT value, label FROM profstore.flamegraph(profstore.valid_selector('process_cpu:cpu', '(serve'), '2026-01-01 10:00Z', '2026-01-01 11:00Z', focus => profstore.valid_filter('(serve')) ORDER BY ord;
+-- errors that tell of other things than of what was typed are not hidden
+SET statement_timeout = '1ms';
+SELECT profstore.valid_filter('a') FROM generate_series(1, 1000000);
+RESET statement_timeout;
+
+-- in words
+SELECT s.status, s.is_empty, s.series, round(s.kept_share::numeric, 6) AS kept_share, s.last_seen
+FROM (VALUES
+	(1, 'process_cpu:cpu', '10:00', NULL), (2, 'process_cpu:cpu{node="a"}', '10:00', NULL), (3, 'process_cpu:cpu', '10:00', 'serve'), (4, 'process_cpu:cpu', '10:00', 'idle'),
+	(5, 'process_cpu:cpu', '10:00', 'nothing'), (6, 'process_cpu:cpu{node="c"}', '10:00', NULL), (7, 'process_cpu:cpu', '08:00', NULL), (8, 'process_cpu:cpu', '12:00', NULL),
+	(9, 'process_cpu:cpu', '10:00', '(serve'), (10, 'process_cpu:cpu{node=', '10:00', NULL), (11, 'process_cpu:cpu{node=~"("}', '10:00', NULL), (12, 'no:such:type:at:all', '10:00', NULL))
+	AS v(ord, selector, begin, focus)
+CROSS JOIN LATERAL profstore.selection_status(selector, ('2026-01-01Z' || '')::timestamptz + begin::interval, '2026-01-01Z'::timestamptz + begin::interval + interval '1 hour', focus) AS s
+ORDER BY ord;
+SELECT status, is_empty FROM profstore.selection_status('process_cpu:cpu', '2026-01-01 10:15Z', '2026-01-01 10:16Z');
+
+-- deploys: of the series that a reader sees
+CREATE ROLE regress_pfs_ci;
+CREATE ROLE regress_pfs_page;
+GRANT USAGE ON SCHEMA profstore TO regress_pfs_ci;
+GRANT INSERT ON profstore.deploys TO regress_pfs_ci;
+SELECT profstore.grant_read('regress_pfs_page');
+SET ROLE regress_pfs_ci;
+INSERT INTO profstore.deploys (time, version, labels) VALUES ('2026-01-01 10:12Z', '1.1', '{"comm": "web"}'), ('2026-01-01 10:13Z', '7', '{"comm": "db"}'), ('2026-01-01 10:14Z', 'all', '{}');
+INSERT INTO profstore.deploys (version, labels) VALUES ('1.2', '"web"');
+INSERT INTO profstore.deploys (version, role) VALUES ('1.2', 'somebody');
+SELECT version FROM profstore.deploys;
+SET ROLE regress_pfs_page;
+SELECT time, version, labels, role FROM profstore.deploys ORDER BY time;
+RESET ROLE;
+ALTER TABLE profstore.series ENABLE ROW LEVEL SECURITY;
+CREATE POLICY page ON profstore.series FOR SELECT TO regress_pfs_page USING (labels ->> 'comm' = 'web');
+SET ROLE regress_pfs_page;
+SELECT version FROM profstore.deploys ORDER BY time;
+RESET ROLE;
+DROP POLICY page ON profstore.series;
+ALTER TABLE profstore.series DISABLE ROW LEVEL SECURITY;
+DROP OWNED BY regress_pfs_ci, regress_pfs_page;
+DROP ROLE regress_pfs_ci, regress_pfs_page;
+
+-- before anything is stored
+CREATE DATABASE regress_pfs_none;
+\c regress_pfs_none
+SET client_min_messages = warning;
+CREATE EXTENSION profstore;
+SELECT status, is_empty FROM profstore.selection_status('process_cpu:cpu');
+\c postgres
+DROP DATABASE regress_pfs_none;
