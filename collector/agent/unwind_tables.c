@@ -210,23 +210,17 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
 {
 	UnwindSpan *spans;
 	uint32_t span_count = 0;
-	uint32_t generated = 0;
 	JitMemory *memory = NULL;
 	int result;
 
-	for (size_t i = 0; i < count; i++)
-		generated += mappings[i].file == NULL && generated < JIT_MAX_MAPPINGS;
-	spans = calloc(count + JIT_SPANS_PER_MAPPING * generated + 1, sizeof(*spans));
-	generated = 0;
+	spans = calloc(JIT_SPANS(count), sizeof(*spans));
 	if (spans == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 	{
-		bool generates = mappings[i].file == NULL && generated++ < JIT_MAX_MAPPINGS;
-
-		if (generates && memory == NULL)
+		if (mappings[i].file == NULL && memory == NULL)
 			memory = jit_memory_read(process->pid);
-		if (generates && memory != NULL)
+		if (mappings[i].file == NULL && memory != NULL)
 			span_count += jit_frames_spans(tables->unwinder, memory, mappings[i].start,
 										   mappings[i].end, now_ns, &spans[span_count]);
 		else

@@ -265,7 +265,7 @@ steps_in_memory(const uint8_t *bytes, size_t length)
 	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint8_t *memory =
 		mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	UnwindSpan spans[JIT_SPANS_PER_MAPPING];
+	UnwindSpan spans[JIT_SPANS(1)];
 	Unwinder *unwinder;
 	JitMemory *read;
 	uint64_t steps;

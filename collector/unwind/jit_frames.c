@@ -1,6 +1,6 @@
 /*
  * jit_frames.c
- *		Search for .eh_frame sections of generated code.
+ *		Search for trampolines, and for .eh_frame sections of generated code.
  */
 #include "unwind/jit_frames.h"
 
@@ -11,7 +11,9 @@
 #include <sys/uio.h>
 
 #include "process/proc_file.h"
+#include "unwind/trampolines.h"
 
+#define MAX_LOOKS	   16 /* for trampolines, of 1 MiB each */
 #define PAGE_BYTES	   4096
 #define MAPS_BYTES	   ((size_t) 16 * 1024 * 1024)
 #define MAX_DATA_BYTES ((size_t) 1024 * 1024) /* of a process */
@@ -39,6 +41,9 @@ struct JitMemory
 {
 	uint32_t pid;
 	uint64_t steps_left; /* without any no section is tried */
+	uint32_t mappings_left;
+	uint32_t looks_left;
+	uint32_t arenas_left;
 	Piece pieces[JIT_MAX_PIECES];
 	uint32_t count;
 	uint8_t *bytes;
@@ -160,6 +165,9 @@ jit_memory_read(uint32_t pid)
 	memory->bytes = malloc(MAX_DATA_BYTES);
 	read_pieces(memory);
 	memory->steps_left = MAX_STEPS;
+	memory->mappings_left = JIT_MAX_MAPPINGS;
+	memory->looks_left = MAX_LOOKS;
+	memory->arenas_left = JIT_MAX_ARENAS;
 	return memory;
 }
 
@@ -273,15 +281,60 @@ search_after(Search *search, uint8_t *bytes)
 	search_bytes(search, bytes, length, search->end);
 }
 
-uint32_t
-jit_frames_spans(Unwinder *unwinder, JitMemory *memory, uint64_t start, uint64_t end,
-				 uint64_t now_ns, UnwindSpan *spans)
+/* Adds a span with a binary, and before it one for what lies between. */
+static uint32_t
+add_span(UnwindSpan *spans, uint64_t covered, const UnwindSpan *span)
 {
-	Search search = { unwinder, memory, start, end, now_ns, { { 0 } }, 0 };
-	uint8_t *bytes = malloc(WINDOW_BYTES);
-	uint64_t covered = start;
 	uint32_t count = 0;
 
+	if (covered < span->start)
+		spans[count++] = (UnwindSpan){ .start = covered, .end = span->start };
+	spans[count++] = *span;
+	return count;
+}
+
+/* Spans up to the last arena of trampolines; *covered is its end. */
+static uint32_t
+arena_spans(Unwinder *unwinder, JitMemory *memory, uint64_t *covered, uint64_t end, uint64_t now_ns,
+			UnwindSpan *spans)
+{
+	TrampolineArena arenas[JIT_MAX_ARENAS];
+	size_t found = trampolines_find(memory->pid, *covered, end, &memory->looks_left, arenas,
+									memory->arenas_left);
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < found; i++)
+	{
+		UnwindSpan span = { .start = arenas[i].start,
+							.end = arenas[i].start + TRAMPOLINE_ARENA_BYTES,
+							.bias = arenas[i].start,
+							.binary = unwinder_binary_create(unwinder),
+							.generated = true };
+
+		if (span.binary == NULL)
+			continue;
+		if (unwinder_binary_load_trampolines(unwinder, span.binary, arenas[i].period, now_ns) != 0)
+		{
+			unwinder_binary_release(unwinder, span.binary, now_ns);
+			continue;
+		}
+		memory->arenas_left--;
+		count += add_span(&spans[count], *covered, &span);
+		*covered = span.end;
+	}
+	return count;
+}
+
+/* Spans up to the last code that CFI speaks of; *covered is its end. */
+static uint32_t
+section_spans(Unwinder *unwinder, JitMemory *memory, uint64_t *covered, uint64_t end,
+			  uint64_t now_ns, UnwindSpan *spans)
+{
+	Search search = { unwinder, memory, *covered, end, now_ns, { { 0 } }, 0 };
+	uint8_t *bytes = malloc(WINDOW_BYTES);
+	uint32_t count = 0;
+
+	memory->mappings_left--;
 	if (bytes != NULL)
 	{
 		search_before(&search, bytes);
@@ -293,16 +346,26 @@ jit_frames_spans(Unwinder *unwinder, JitMemory *memory, uint64_t start, uint64_t
 					 memory->pieces[i].address);
 	for (uint32_t i = 0; i < search.count; i++)
 	{
-		const Section *section = &search.sections[i];
+		const UnwindSpan span = { .start = search.sections[i].start,
+								  .end = search.sections[i].end,
+								  .binary = search.sections[i].binary,
+								  .generated = true };
 
-		if (covered < section->start)
-			spans[count++] = (UnwindSpan){ .start = covered, .end = section->start };
-		spans[count++] = (UnwindSpan){ .start = section->start,
-									   .end = section->end,
-									   .binary = section->binary,
-									   .generated = true };
-		covered = section->end;
+		count += add_span(&spans[count], *covered, &span);
+		*covered = span.end;
 	}
+	return count;
+}
+
+uint32_t
+jit_frames_spans(Unwinder *unwinder, JitMemory *memory, uint64_t start, uint64_t end,
+				 uint64_t now_ns, UnwindSpan *spans)
+{
+	uint64_t covered = start;
+	uint32_t count = arena_spans(unwinder, memory, &covered, end, now_ns, spans);
+
+	if (count == 0 && memory->mappings_left > 0)
+		count = section_spans(unwinder, memory, &covered, end, now_ns, spans);
 	if (covered < end)
 		spans[count++] = (UnwindSpan){ .start = covered, .end = end };
 	return count;

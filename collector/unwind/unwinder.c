@@ -21,6 +21,7 @@
 
 #include "unwind/cfi_sections.h"
 #include "unwind/table_store.h"
+#include "unwind/trampolines.h"
 
 /*
  * A table in the kernel, of all binaries that have the same CFI: containers of one image map files
@@ -236,6 +237,20 @@ make_table(Unwinder *unwinder, const CfiSections *sections, PackedTable *packed,
 	return err;
 }
 
+/* A table with lines becomes the binary's, and that of others with the same hash. */
+static int
+keep_table(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed, uint64_t hash,
+		   uint64_t now_ns)
+{
+	int err = table_store_write(&unwinder->store, &binary->place, packed, now_ns);
+
+	if (err != 0)
+		return err;
+	binary->kind = PFS_MAPPING_TABLE;
+	share(unwinder, binary, hash);
+	return 0;
+}
+
 static int
 load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections, uint64_t now_ns)
 {
@@ -263,14 +278,7 @@ load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections
 	if (packed.line_count == 0) /* without any CFI */
 		binary->kind = PFS_MAPPING_FRAME_POINTER;
 	else
-	{
-		err = table_store_write(&unwinder->store, &binary->place, &packed, now_ns);
-		if (err == 0)
-		{
-			binary->kind = PFS_MAPPING_TABLE;
-			share(unwinder, binary, hash);
-		}
-	}
+		err = keep_table(unwinder, binary, &packed, hash, now_ns);
 	packed_table_free(&packed);
 	return err;
 }
@@ -431,6 +439,31 @@ unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInpu
 	unwind_table_free(&table);
 	if (err == 0)
 		binary->kind = PFS_MAPPING_JIT;
+	return err;
+}
+
+int
+unwinder_binary_load_trampolines(Unwinder *unwinder, UnwindBinary *binary, uint32_t period,
+								 uint64_t now_ns)
+{
+	uint64_t hash = hash_word(unwinder->seed, period);
+	PackedTable packed;
+	UnwindTable table;
+	int err;
+
+	if (use_shared(unwinder, binary, hash))
+		return 0;
+	err = table_store_begin(&unwinder->store, now_ns);
+	if (err == 0)
+		err = trampolines_compile(period, &unwinder->store.rules, &table);
+	if (err != 0)
+		return err;
+	err = packed_table_build(&table, &packed);
+	unwind_table_free(&table);
+	if (err != 0)
+		return err;
+	err = keep_table(unwinder, binary, &packed, hash, now_ns);
+	packed_table_free(&packed);
 	return err;
 }
 

@@ -108,6 +108,13 @@ int unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const Cfi
 							 uint64_t now_ns, uint64_t *start, uint64_t *end);
 
 /*
+ * Loads the table of an arena of trampolines (trampolines.h), about offsets in it; all arenas of
+ * the same period share one. As unwinder_binary_load.
+ */
+int unwinder_binary_load_trampolines(Unwinder *unwinder, UnwindBinary *binary, uint32_t period,
+									 uint64_t now_ns);
+
+/*
  * Describes a process anew. Spans ascend and are disjoint; their binaries are held until the
  * process is described again or forgotten. 0, -ENOMEM; -ENOSPC: there is no room now; -E2BIG: it
  * would take more than a quarter of all mappings. On failure the process is not known at all.

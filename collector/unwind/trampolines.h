@@ -1,0 +1,42 @@
+/*
+ * trampolines.h
+ *		CPython's trampolines: machine code of a few bytes that stands for a Python function.
+ *
+ * Started with -X perf, CPython calls each function's code by way of a trampoline of its own, so
+ * that profilers see one frame of machine code for each Python frame. On x86-64 (3.12 and later):
+ *
+ *		0 sub $8,%rsp    4 call *%rcx    6 add $8,%rsp    10 ret
+ *
+ * They keep no frame pointer and have no CFI. They lie in arenas of 64 KiB without a file that are
+ * filled with copies before they may execute, each as far behind the one before: so an arena's
+ * rules follow from that distance alone, and all processes share them. Source:
+ * Python/asm_trampoline.S and Python/perf_trampoline.c of CPython. Those of arm64 keep frame
+ * pointers.
+ */
+#ifndef COLLECTOR_TRAMPOLINES_H
+#define COLLECTOR_TRAMPOLINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/cfi.h"
+
+#define TRAMPOLINE_ARENA_BYTES ((uint64_t) 65536)
+
+typedef struct TrampolineArena
+{
+	uint64_t start;	 /* in the process */
+	uint32_t period; /* bytes from one trampoline to the next */
+} TrampolineArena;
+
+/*
+ * Looks for arenas in executable memory without a file, at the beginning of each page; *looks_left
+ * is how many MiB may still be looked at. Returns how many were found, by ascending start.
+ */
+size_t trampolines_find(uint32_t pid, uint64_t start, uint64_t end, uint32_t *looks_left,
+						TrampolineArena *arenas, size_t capacity);
+
+/* The rules of an arena of that period, by offset in it. 0, -ENOMEM, -ENOSPC: the set is full. */
+int trampolines_compile(uint32_t period, RuleSet *rules, UnwindTable *table);
+
+#endif
