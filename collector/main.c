@@ -33,7 +33,19 @@ typedef union Options
 		return name##_run(&options->member, ##__VA_ARGS__);     \
 	}
 
-COMMAND(agent, agent, call->operands, call->count)
+static size_t
+agent_command_flags(void *room, Flag *flags)
+{
+	return agent_flags(&((Options *) room)->agent, flags);
+}
+
+static ExitCode
+agent_command_run(const CommandCall *call)
+{
+	log_apply(&((Options *) call->options)->agent.log);
+	return agent_run(call->operands, call->count);
+}
+
 COMMAND(check, agent)
 COMMAND(health, health)
 COMMAND(import, exchange, call->operands, call->operand_count)

@@ -76,7 +76,8 @@ typedef struct Agent
 	AgentOptions own;
 	const AgentOptions *options; /* own */
 	AgentCall call;
-	FlagsFile config; /* what own points into */
+	AgentConfig *config; /* what own points into; whose rules are in use, until they are reloaded */
+	AgentConfig *rules;	 /* whose rules are in use since then; NULL: config's */
 	Losses losses;
 	Report report;
 	FILE *summary; /* NULL: none asked for, or written */
@@ -359,6 +360,11 @@ start_parts(Agent *agent, Failure *failure)
 	if (jit_names_create(options->max_memory_bytes / NAMES_SHARE, &agent->jit_names) != 0)
 		return out_of_memory(failure);
 	reader.namer = jit_names_namer(agent->jit_names);
+	if (agent->config->process_rules != NULL)
+	{
+		reader.labels.rule = process_rules_apply;
+		reader.labels.rule_context = agent->config->process_rules;
+	}
 	if (symbolizer_create(&symbolizer, &agent->symbolizer) != 0 ||
 		mapped_file_table_create(&agent->files) != 0 ||
 		reader_create(&reader, agent->files, &agent->losses, &agent->reader) != 0)
@@ -546,7 +552,14 @@ wait_for_tick(const Agent *agent, int64_t end_ns)
 static void
 reload(Agent *agent)
 {
-	agent_reload(&agent->own, &agent->call, agent->writer, agent->reader);
+	const ReloadParts parts = {
+		.options = &agent->own,
+		.rules = &agent->rules,
+		.writer = agent->writer,
+		.reader = agent->reader,
+	};
+
+	agent_reload(&agent->call, &parts);
 	agent->flush_ns = next_flush(agent);
 }
 
@@ -697,31 +710,30 @@ fits_together(const AgentOptions *options, Failure *failure)
 
 /* The options as they are with the configuration, where there is one. */
 static ExitCode
-read_options(Agent *agent, const AgentOptions *options, Failure *failure)
+read_options(Agent *agent, Failure *failure)
 {
-	ExitCode code = EXIT_OK;
-
-	agent->own = *options;
 	agent->options = &agent->own;
-	if (options->config_file != NULL)
-		code = agent_options_read(&agent->own, &agent->config, &agent->call, failure);
-	if (code == EXIT_OK && !fits_together(agent->options, failure))
-		code = failure->code;
-	if (code == EXIT_OK)
-		log_apply(&agent->options->log);
-	return code;
+	agent->config =
+		agent_config_read(&agent->own, agent->call.count, agent->call.arguments, failure);
+	if (agent->config == NULL || !fits_together(agent->options, failure))
+		return failure->code;
+	log_apply(&agent->options->log);
+	return EXIT_OK;
 }
 
 static void
 agent_free(Agent *agent)
 {
 	if (agent != NULL)
-		flags_file_fini(&agent->config);
+	{
+		agent_config_free(agent->rules);
+		agent_config_free(agent->config);
+	}
 	free(agent);
 }
 
 ExitCode
-agent_run(const AgentOptions *options, char **arguments, int count)
+agent_run(char **arguments, int count)
 {
 	Agent *agent = calloc(1, sizeof(*agent));
 	Failure failure;
@@ -732,7 +744,7 @@ agent_run(const AgentOptions *options, char **arguments, int count)
 	else
 	{
 		agent->call = (AgentCall){ count, arguments };
-		code = read_options(agent, options, &failure);
+		code = read_options(agent, &failure);
 	}
 	if (code != EXIT_OK)
 	{
@@ -740,7 +752,7 @@ agent_run(const AgentOptions *options, char **arguments, int count)
 		agent_free(agent);
 		return code;
 	}
-	stop_signals_catch(options->config_file != NULL);
+	stop_signals_catch(agent->options->config_file != NULL);
 	keep_memory_small();
 	raise_descriptor_limit();
 	hurry(agent);

@@ -9,10 +9,10 @@
 #include "base/exit_code.h"
 
 /*
- * Runs to the end and logs why it ended; the process's exit code. The options were read from these
- * arguments, which are read again where there is a configuration.
+ * Runs to the end, by the options that these arguments and the configuration give, and logs why it
+ * ended; the process's exit code.
  */
-ExitCode agent_run(const AgentOptions *options, char **arguments, int count);
+ExitCode agent_run(char **arguments, int count);
 
 /*
  * The sub-command "check": a line for each feature, privilege and database object on standard

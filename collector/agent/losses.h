@@ -49,6 +49,8 @@ typedef enum LossKind
 	X(SIDEBAND_FULL, "sideband_full", LOSS_NOTE, "executions and mappings that were not told")     \
 	X(PAST_FULL, "past_full", LOSS_NOTE, "processes whose mappings were forgotten to save memory") \
 	X(SERIES_CAPPED, "series_capped", LOSS_NOTE, "samples under [other]: too many new series")     \
+	X(LABELS_FAILED, "labels_failed", LOSS_NOTE,                                                   \
+	  "samples under [other]: rules that took too much")                                           \
 	X(SIDEBAND_GAP, "sideband_gap", LOSS_NOTE, "times that a CPU had not been listened to")        \
 	X(WAIT_NO_ROOM, "wait_no_room", LOSS_NOTE, "threads whose waits there was no memory for")      \
 	X(WAITS_CUT, "waits_cut", LOSS_NOTE, "waits that went on, and found no room in the ring")      \

@@ -112,7 +112,7 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		{ "status", FLAG_TEXT, &options->status_file, "FILE",
 		  "write every 5 s what the command health judges" },
 		{ "config", FLAG_TEXT, &options->config_file, "FILE",
-		  "more flags, a line each: name=value; read again on SIGHUP" },
+		  "flags by their names, and rules for labels, in YAML; read again on SIGHUP" },
 	};
 	size_t count;
 

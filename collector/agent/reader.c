@@ -212,7 +212,19 @@ reader_set_window(Reader *reader, int64_t window_us)
 void
 reader_learned_labels(Reader *reader)
 {
+	pthread_mutex_lock(&reader->mutex);
 	labeller_learned(reader->labeller);
+	process_table_judge_again(reader->processes, UINT64_MAX);
+	pthread_mutex_unlock(&reader->mutex);
+}
+
+void
+reader_use_rule(Reader *reader, LabelRule rule, void *context)
+{
+	pthread_mutex_lock(&reader->mutex);
+	labeller_use_rule(reader->labeller, rule, context);
+	process_table_judge_again(reader->processes, UINT64_MAX);
+	pthread_mutex_unlock(&reader->mutex);
 }
 
 size_t

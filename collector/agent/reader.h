@@ -96,8 +96,12 @@ void reader_busy_ms(const Reader *reader, int64_t *ring_ms, int64_t *walker_ms);
 /* Any thread. Of the kernel's memory, for the side-band's buffers. */
 size_t reader_kernel_bytes(Reader *reader);
 
-/* Any thread. Labels are to be issued anew: their rule knows more. */
+/*
+ * Any thread. Labels are to be issued anew: their rule knows more, or there is another one (NULL:
+ * none). Processes that were dropped are looked at again. The old rule is not called any more.
+ */
 void reader_learned_labels(Reader *reader);
+void reader_use_rule(Reader *reader, LabelRule rule, void *context);
 
 /* Main thread. After reader_stop. dropped: records of processes that are not to be sampled. */
 uint64_t reader_dropped(const Reader *reader);

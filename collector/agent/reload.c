@@ -15,29 +15,6 @@
 static const char *const reloadable[] = { "db",			"interval",	 "stop-timeout",
 										  "queue-size", "log-level", "log-format" };
 
-ExitCode
-agent_options_read(AgentOptions *options, FlagsFile *file, const AgentCall *call, Failure *failure)
-{
-	Flag flags[AGENT_FLAGS_MAX];
-	size_t count = agent_flags(options, flags);
-	ExitCode code = flags_parse(flags, count, call->count, call->arguments, failure);
-	const char *path = options->config_file;
-
-	*file = (FlagsFile){ NULL };
-	if (code != EXIT_OK || path == NULL)
-		return code;
-	count = agent_flags(options, flags);
-	code = flags_file_read(file, path, flags, count, failure);
-	if (code == EXIT_OK && options->config_file != NULL)
-	{
-		failure_set(failure, EXIT_CONFIG, "a flag's value cannot be used");
-		failure_detail(failure, "%s names a configuration itself.", path);
-		return failure->code;
-	}
-	return code == EXIT_OK ? flags_parse(flags, count, call->count, call->arguments, failure)
-						   : code;
-}
-
 static bool
 is_reloadable(const char *name)
 {
@@ -64,31 +41,47 @@ log_unchanged(const AgentOptions *before, const AgentOptions *after)
 					  log_text("flag", flags[0][i].name));
 }
 
-void
-agent_reload(AgentOptions *options, const AgentCall *call, Writer *writer, Reader *reader)
+/* Texts of the fresh options go with their document: what is kept of them is numbers. */
+static void
+take_options(AgentOptions *options, const AgentOptions *fresh)
 {
-	AgentOptions fresh;
-	FlagsFile file;
-	Failure failure;
-	ExitCode code = agent_options_read(&fresh, &file, call, &failure);
+	log_unchanged(options, fresh);
+	options->interval_ms = fresh->interval_ms;
+	options->stop_timeout_ms = fresh->stop_timeout_ms;
+	options->queue_bytes = fresh->queue_bytes;
+	options->log = fresh->log;
+	log_apply(&fresh->log);
+}
 
-	if (code == EXIT_OK)
-		code = writer_reload(writer, fresh.database, fresh.queue_bytes, &failure);
-	if (code == EXIT_OK)
+/* The old rules go once the reader has others. */
+static void
+take_rules(const ReloadParts *parts, AgentConfig *fresh)
+{
+	reader_use_rule(parts->reader, fresh->process_rules != NULL ? process_rules_apply : NULL,
+					fresh->process_rules);
+	agent_config_free(*parts->rules);
+	*parts->rules = fresh;
+}
+
+void
+agent_reload(const AgentCall *call, const ReloadParts *parts)
+{
+	AgentOptions options;
+	Failure failure;
+	AgentConfig *fresh = agent_config_read(&options, call->count, call->arguments, &failure);
+
+	if (fresh != NULL &&
+		writer_reload(parts->writer, options.database, options.queue_bytes, &failure) == EXIT_OK)
 	{
-		log_unchanged(options, &fresh);
-		options->interval_ms = fresh.interval_ms;
-		options->stop_timeout_ms = fresh.stop_timeout_ms;
-		options->queue_bytes = fresh.queue_bytes;
-		options->log = fresh.log;
-		reader_set_window(reader, fresh.interval_ms * 1000);
-		log_apply(&fresh.log);
+		take_options(parts->options, &options);
+		reader_set_window(parts->reader, options.interval_ms * 1000);
+		take_rules(parts, fresh);
 		log_event(LOG_INFO, MODULE, "reloaded the configuration",
-				  log_text("file", options->config_file));
+				  log_text("file", parts->options->config_file));
+		return;
 	}
-	else
-		log_event(LOG_ERROR, MODULE, "could not reload the configuration and keeps the old one",
-				  log_text("reason", failure.message), log_text("detail", failure.detail),
-				  log_text("hint", failure.hint));
-	flags_file_fini(&file);
+	log_event(LOG_ERROR, MODULE, "could not reload the configuration and keeps the old one",
+			  log_text("reason", failure.message), log_text("detail", failure.detail),
+			  log_text("hint", failure.hint));
+	agent_config_free(fresh);
 }

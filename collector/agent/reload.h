@@ -1,17 +1,15 @@
 /*
  * reload.h
- *		The agent's options from command line and configuration, and what of them can change while
- *		it runs.
+ *		What of the agent's options can change while it runs.
  *
- * The command line has the last word. On SIGHUP both are read again: all of the new values are
- * taken, or, where one cannot be used, none.
+ * On SIGHUP configuration and command line are read again: all of the new values are taken, or,
+ * where one cannot be used, none.
  */
 #ifndef COLLECTOR_RELOAD_H
 #define COLLECTOR_RELOAD_H
 
-#include "agent/options.h"
+#include "agent/agent_config.h"
 #include "agent/reader.h"
-#include "base/flags_file.h"
 #include "writer/writer.h"
 
 /* As the agent was called. */
@@ -21,14 +19,16 @@ typedef struct AgentCall
 	char **arguments;
 } AgentCall;
 
-/*
- * Defaults, then the file that --config names, then the command line. EXIT_OK, or a code with
- * *failure set. Texts hold until flags_file_fini, which is due in either case.
- */
-ExitCode agent_options_read(AgentOptions *options, FlagsFile *file, const AgentCall *call,
-							Failure *failure);
+/* Who is told. */
+typedef struct ReloadParts
+{
+	AgentOptions *options;
+	AgentConfig **rules; /* that are in use */
+	Writer *writer;
+	Reader *reader;
+} ReloadParts;
 
 /* Reads them again and tells the parts; the log says what was taken, or why nothing was. */
-void agent_reload(AgentOptions *options, const AgentCall *call, Writer *writer, Reader *reader);
+void agent_reload(const AgentCall *call, const ReloadParts *parts);
 
 #endif

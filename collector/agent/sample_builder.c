@@ -38,6 +38,8 @@ sample_labels(Reader *reader, const struct pfs_sample *sample, Process *process)
 	labels = labeller_issue(reader->labeller, issued, &facts, reader->now_ns);
 	if (issued->capped)
 		losses_add(reader->losses, LOSS_SERIES_CAPPED, 1);
+	if (issued->failed)
+		losses_add(reader->losses, LOSS_LABELS_FAILED, 1);
 	process_set_verdict(reader->processes, process, PFS_VERDICT_DROP, issued->dropped);
 	return labels;
 }

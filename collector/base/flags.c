@@ -198,9 +198,8 @@ read_choice(const Flag *flag, const char *text, Failure *failure)
 	return failure->code;
 }
 
-/* Takes a value; NULL where none was given, which only switches allow. */
-static ExitCode
-take_value(const Flag *flag, const char *text, Failure *failure)
+ExitCode
+flag_take(const Flag *flag, const char *text, Failure *failure)
 {
 	switch (flag->kind)
 	{
@@ -255,7 +254,7 @@ parse_vector(const Flag *flags, size_t flag_count, int count, char **vector, Fai
 	optind = 0; /* from the beginning */
 	opterr = 0;
 	while (code == EXIT_OK && (found = getopt_long(count, vector, ":", options, NULL)) != -1)
-		code = found >= FIRST_FLAG ? take_value(&flags[found - FIRST_FLAG], optarg, failure)
+		code = found >= FIRST_FLAG ? flag_take(&flags[found - FIRST_FLAG], optarg, failure)
 								   : mistake(flags, flag_count, vector[optind - 1], failure);
 	return code;
 }

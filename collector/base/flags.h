@@ -45,6 +45,9 @@ typedef struct Flag
 ExitCode flags_parse(const Flag *flags, size_t flag_count, int count, char **arguments,
 					 Failure *failure);
 
+/* Takes one flag's value as if it had been typed; a switch is set. */
+ExitCode flag_take(const Flag *flag, const char *text, Failure *failure);
+
 /*
  * The same where other arguments may stand between the flags: they move to the beginning of
  * arguments, in their order, and *operand_count tells how many there are. "-" is one of them.

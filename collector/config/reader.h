@@ -6,8 +6,8 @@
  * All functions that read return false where the document is wrong; the failure then tells what
  * and where. What they make lies in the document's arena. A value of null leaves what was there.
  */
-#ifndef COLLECTOR_READER_H
-#define COLLECTOR_READER_H
+#ifndef COLLECTOR_CONFIG_READER_H
+#define COLLECTOR_CONFIG_READER_H
 
 #include "config/document.h"
 

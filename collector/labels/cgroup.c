@@ -148,6 +148,8 @@ parse_path(const char *path, size_t path_length, CgroupLabels *labels)
 		}
 		else if (ends_with(part, length, ".scope") && !unit_is_service)
 			copy_part(labels->systemd_unit, sizeof(labels->systemd_unit), part, length);
+		else if (ends_with(part, length, ".slice"))
+			copy_part(labels->systemd_slice, sizeof(labels->systemd_slice), part, length);
 		previous = part;
 		previous_length = length;
 		part += length + 1;

@@ -19,7 +19,8 @@ typedef struct CgroupLabels
 	char path[CGROUP_PATH_BYTES]; /* "" for the root group */
 	char container_id
 		[CGROUP_NAME_BYTES]; /* "" outside containers; hexadecimal, LXC and nspawn: the name */
-	char systemd_unit[CGROUP_NAME_BYTES]; /* the innermost .service, else .scope; "" for none */
+	char systemd_unit[CGROUP_NAME_BYTES];  /* the innermost .service, else .scope; "" for none */
+	char systemd_slice[CGROUP_NAME_BYTES]; /* the innermost .slice */
 } CgroupLabels;
 
 /*

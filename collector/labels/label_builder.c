@@ -4,6 +4,7 @@
  */
 #include "labels/label_builder.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,4 +127,14 @@ label_builder_sort(LabelBuilder *builder)
 	if (builder->count > 1)
 		qsort(builder->labels, builder->count, sizeof(BatchLabel), compare);
 	builder->sorted_count = builder->count;
+}
+
+void
+label_name_make_plain(char *name)
+{
+	for (char *at = name; *at != '\0'; at++)
+		if (!isalnum((unsigned char) *at) && *at != '_')
+			*at = '_';
+	if (isdigit((unsigned char) name[0]))
+		name[0] = '_';
 }

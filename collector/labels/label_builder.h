@@ -38,6 +38,9 @@ void label_builder_remove(LabelBuilder *builder, const char *name);
 char *label_builder_alloc(LabelBuilder *builder, size_t bytes);
 char *label_builder_copy(LabelBuilder *builder, const char *text);
 
+/* What a series cannot have in a name becomes "_". */
+void label_name_make_plain(char *name);
+
 /* By name, bytes as they are. Those that are set from then on stand behind them in that order. */
 void label_builder_sort(LabelBuilder *builder);
 

@@ -5,7 +5,6 @@
 #include "labels/labeller.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +18,17 @@ struct Labeller
 	LabelSetTable *sets;
 	LabelSet *other; /* labels that are always allowed */
 	Allowance series;
-	_Atomic uint64_t generation;
+	uint64_t generation;
 };
+
+bool
+label_list_has(const LabelList *list, const char *name)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		if (strcmp(list->labels[i].name, name) == 0)
+			return true;
+	return false;
+}
 
 bool
 label_list_set(LabelList *list, const char *name, const char *value)
@@ -76,8 +84,7 @@ labeller_free(Labeller *labeller)
 	free(labeller);
 }
 
-/* False: the process is not to be sampled. */
-static bool
+static LabelVerdict
 list_labels(const Labeller *labeller, const LabelFacts *facts, const char *pid, LabelList *list)
 {
 	const LabellerOptions *options = &labeller->options;
@@ -93,7 +100,7 @@ list_labels(const Labeller *labeller, const LabelFacts *facts, const char *pid, 
 		(void) label_list_set(list, "pid", pid);
 	if (options->thread)
 		(void) label_list_set(list, "thread_name", facts->thread_name);
-	return options->rule == NULL || options->rule(options->rule_context, list);
+	return options->rule == NULL ? LABELS_KEPT : options->rule(options->rule_context, facts, list);
 }
 
 /* May the process have one more series? */
@@ -127,7 +134,6 @@ find_or_add(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts, c
 	LabelSet *set = label_set_find(labeller->sets, list->labels, list->count, now_ns);
 	LabelFacts without_names = *facts;
 
-	issued->capped = false;
 	if (set != NULL)
 		return set;
 	if (pay_own(labeller, issued, now_ns) && pay_common(labeller, now_ns))
@@ -139,7 +145,7 @@ find_or_add(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts, c
 	issued->capped = true;
 	strcpy(without_names.comm, LABELLER_OTHER);
 	strcpy(without_names.thread_name, LABELLER_OTHER);
-	if (!list_labels(labeller, &without_names, pid, list))
+	if (list_labels(labeller, &without_names, pid, list) != LABELS_KEPT)
 		return label_set_retain(labeller->other);
 	set = label_set_find(labeller->sets, list->labels, list->count, now_ns);
 	if (set == NULL && pay_common(labeller, now_ns))
@@ -160,7 +166,8 @@ still_hold(const Labeller *labeller, const IssuedLabels *issued, const LabelFact
 LabelSet *
 labeller_issue(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts, uint64_t now_ns)
 {
-	uint64_t generation = atomic_load(&labeller->generation);
+	uint64_t generation = labeller->generation;
+	LabelVerdict verdict;
 	LabelList list;
 	char pid[16];
 
@@ -169,9 +176,14 @@ labeller_issue(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts
 	snprintf(pid, sizeof(pid), "%u", facts->pid);
 	label_set_release(issued->set);
 	issued->set = NULL;
-	issued->dropped = !list_labels(labeller, facts, pid, &list);
-	if (!issued->dropped)
+	verdict = list_labels(labeller, facts, pid, &list);
+	issued->dropped = verdict == LABELS_DROPPED;
+	issued->failed = verdict == LABELS_FAILED;
+	issued->capped = false;
+	if (verdict == LABELS_KEPT)
 		issued->set = find_or_add(labeller, issued, facts, pid, &list, now_ns);
+	else if (verdict == LABELS_FAILED)
+		issued->set = label_set_retain(labeller->other);
 	issued->stale = false;
 	issued->generation = generation;
 	memcpy(issued->comm, facts->comm, sizeof(issued->comm));
@@ -187,9 +199,17 @@ issued_labels_fini(IssuedLabels *issued)
 }
 
 void
+labeller_use_rule(Labeller *labeller, LabelRule rule, void *context)
+{
+	labeller->options.rule = rule;
+	labeller->options.rule_context = context;
+	labeller_learned(labeller);
+}
+
+void
 labeller_learned(Labeller *labeller)
 {
-	atomic_fetch_add(&labeller->generation, 1);
+	labeller->generation++;
 }
 
 void

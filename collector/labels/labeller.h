@@ -6,8 +6,7 @@
  * each new set of labels is a new series in the database. So many new ones a minute are issued, to
  * each process and in all; the rest goes under "[other]".
  *
- * Not thread-safe, as the processes are not: one owner, with a lock. labeller_learned is any
- * thread's.
+ * Not thread-safe, as the processes are not: one owner, with a lock.
  */
 #ifndef COLLECTOR_LABELLER_H
 #define COLLECTOR_LABELLER_H
@@ -42,11 +41,29 @@ typedef struct LabelList
 /* Adds a label, changes it, or takes it away (value ""). False: there are LABELS_MAX already. */
 bool label_list_set(LabelList *list, const char *name, const char *value);
 
-/*
- * Changes labels, or refuses (false): then the process is not to be sampled. What it sets must live
- * until the set is made.
- */
-typedef bool (*LabelRule)(void *context, LabelList *list);
+/* Is the label there? */
+bool label_list_has(const LabelList *list, const char *name);
+
+/* What is known of a process. */
+typedef struct LabelFacts
+{
+	char comm[LABELLER_NAME_SIZE];
+	char thread_name[LABELLER_NAME_SIZE];
+	const char *exe; /* "" where not known, as all below */
+	const CgroupLabels *cgroup;
+	const char *environment; /* "NAME=value" each with its NUL, then another; NULL: not known */
+	uint32_t pid;
+} LabelFacts;
+
+typedef enum LabelVerdict
+{
+	LABELS_KEPT,
+	LABELS_DROPPED, /* the process is not to be sampled */
+	LABELS_FAILED	/* no labels could be made: it goes under LABELLER_OTHER */
+} LabelVerdict;
+
+/* Changes labels. What it sets must live until it is called again. */
+typedef LabelVerdict (*LabelRule)(void *context, const LabelFacts *facts, LabelList *list);
 
 typedef struct LabellerOptions
 {
@@ -57,22 +74,13 @@ typedef struct LabellerOptions
 	void *rule_context;
 } LabellerOptions;
 
-/* What is known of a process. */
-typedef struct LabelFacts
-{
-	char comm[LABELLER_NAME_SIZE];
-	char thread_name[LABELLER_NAME_SIZE];
-	const char *exe; /* "" where not known, as all below */
-	const CgroupLabels *cgroup;
-	uint32_t pid;
-} LabelFacts;
-
 /* The labels that a process has. Zeroed: none yet. */
 typedef struct IssuedLabels
 {
 	LabelSet *set; /* held; NULL: none yet, or dropped */
 	bool dropped;  /* by the rule */
 	bool capped;   /* there were too many new series: a part of it is under LABELLER_OTHER */
+	bool failed;   /* the rule made no labels: all of it is */
 	bool stale;	   /* what they were made of has changed */
 	uint64_t generation;
 	Allowance series;
@@ -92,7 +100,10 @@ LabelSet *labeller_issue(Labeller *labeller, IssuedLabels *issued, const LabelFa
 						 uint64_t now_ns);
 void issued_labels_fini(IssuedLabels *issued);
 
-/* Any thread. The rule knows more now: labels are issued anew as their processes are sampled. */
+/* Another rule from now on, NULL for none; labels are issued anew as processes are sampled. */
+void labeller_use_rule(Labeller *labeller, LabelRule rule, void *context);
+
+/* The rule knows more now: labels are issued anew as their processes are sampled. */
 void labeller_learned(Labeller *labeller);
 
 /* Call a few times a minute. */

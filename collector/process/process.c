@@ -12,6 +12,7 @@
 #include "base/clock.h"
 
 #define FORGET_UNSEEN_NS (300 * NS_PER_S)
+#define JUDGED_NS		 (60 * NS_PER_S)
 #define CGROUP_LIMIT	 1024 /* groups whose names are remembered, of 1.6 kB */
 
 /* Everything but the process itself. */
@@ -134,7 +135,32 @@ process_set_verdict(ProcessTable *table, Process *process, uint32_t flag, bool o
 	if (verdict == process->verdict)
 		return;
 	process->verdict = verdict;
+	if (flag == PFS_VERDICT_DROP && on)
+		process->judged_ns = process->seen_ns;
 	tell_verdict(table, process);
+}
+
+void
+process_evict(ProcessTable *table, Process *process)
+{
+	process_set_verdict(table, process, PFS_VERDICT_DROP, false);
+	process_remove(table, process);
+	table->stats.evicted++;
+}
+
+void
+process_table_judge_again(ProcessTable *table, uint64_t before_ns)
+{
+	Process *process;
+	Process *next;
+
+	HASH_ITER(hh, table->processes, process, next)
+	{
+		if (process->judged_ns >= before_ns || !(process->verdict & PFS_VERDICT_DROP))
+			continue;
+		process->labels.stale = true;
+		process_set_verdict(table, process, PFS_VERDICT_DROP, false);
+	}
 }
 
 /* A sample that came in spite of the verdict: the kernel has forgotten it, or had it not yet. */
@@ -207,10 +233,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 			process_inherit(table, process);
 	}
 	while (table->stats.count >= table->limit)
-	{
-		process_remove(table, table->processes);
-		table->stats.evicted++;
-	}
+		process_evict(table, table->processes);
 	HASH_ADD(hh, table->processes, key, sizeof(key), process);
 	table->stats.count++;
 	table->stats.created++;
@@ -226,6 +249,7 @@ process_table_sweep(ProcessTable *table, uint64_t now_ns)
 	Process *process;
 	Process *next;
 
+	process_table_judge_again(table, now_ns > JUDGED_NS ? now_ns - JUDGED_NS : 0);
 	HASH_ITER(hh, table->processes, process, next)
 	{
 		/* it may have been seen after the caller looked at the clock */

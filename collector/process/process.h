@@ -185,6 +185,13 @@ const CgroupLabels *process_cgroup(const Process *process);
 /* The labels that were issued for it; the process gives them back. */
 IssuedLabels *process_labels(Process *process);
 
+/*
+ * Takes PFS_VERDICT_DROP back from processes that were judged before then, so that their next
+ * samples come and are judged anew. The sweep does so with those that were judged a minute ago:
+ * what they were judged by may have changed, of which no sample told.
+ */
+void process_table_judge_again(ProcessTable *table, uint64_t before_ns);
+
 /* One part of the verdict on the process; the kernel is told where that changes it. */
 void process_set_verdict(ProcessTable *table, Process *process, uint32_t flag, bool on);
 

@@ -85,15 +85,9 @@ process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns)
 	/* some that are sampled all the time may hold all of it, and would stay */
 	largest = largest_described(table);
 	if (largest != NULL && largest->held > process->mappings.count)
-	{
-		process_remove(table, largest);
-		table->stats.evicted++;
-	}
+		process_evict(table, largest);
 	for (size_t left = table->stats.count / 8 + 1; left > 0 && table->processes != process; left--)
-	{
-		process_remove(table, table->processes);
-		table->stats.evicted++;
-	}
+		process_evict(table, table->processes);
 }
 
 void

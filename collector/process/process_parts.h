@@ -65,6 +65,7 @@ struct Process
 	uint64_t stuck_ns;		 /* for how long it was left alone the last time */
 	Allowance rereads;
 	uint32_t verdict;
+	uint64_t judged_ns; /* when it was last dropped */
 	MappingList mappings;
 	MappingList older;					  /* as they were read before, and not the same */
 	Mapping told[TOLD_MAPPINGS];		  /* by the side-band, and never seen; names are ours */
@@ -147,6 +148,9 @@ uint32_t process_root_pid(const Process *process);
 
 /* process.c: what the unwinder knows outlives the process until process_table_take_forgotten. */
 void process_remove(ProcessTable *table, Process *process);
+
+/* The same of one that may run on: nobody else would take its verdict back. */
+void process_evict(ProcessTable *table, Process *process);
 
 /* process_resolve.c: gives back a mapping that the side-band told of. */
 void process_release_told(ProcessTable *table, Mapping *told);

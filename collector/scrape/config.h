@@ -7,7 +7,7 @@
 
 #include "discovery/discovery.h"
 #include "http/http_settings.h"
-#include "labels/relabel.h"
+#include "labels/relabel_read.h"
 
 typedef struct ProfileKind
 {
@@ -65,8 +65,5 @@ bool scrape_job_read(ConfigReader *reader, const Node *node, void *job);
 
 /* profiling_config of a job, and what a job has without it. */
 bool scrape_profiles_read(ConfigReader *reader, const Node *node, ScrapeJob *job);
-
-/* relabel_configs into a list of rules, which the document owns. */
-bool scrape_rules_read(ConfigReader *reader, const Node *node, void *list);
 
 #endif

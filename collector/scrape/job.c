@@ -47,7 +47,7 @@ static const ConfigField job_fields[] = {
 	{ "params", read_params, offsetof(ScrapeJob, params) },
 	{ "normalized_addresses", NULL },
 	{ "profiling_config", config_read_any },
-	{ "relabel_configs", scrape_rules_read, offsetof(ScrapeJob, rules) },
+	{ "relabel_configs", relabel_rules_read, offsetof(ScrapeJob, rules) },
 	HTTP_SETTING_FIELDS(ScrapeJob, http),
 };
 

@@ -10,7 +10,6 @@
  */
 #include "scrape/target.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,20 +88,6 @@ is_meta(const char *name)
 	return strncmp(name, META_PREFIX, strlen(META_PREFIX)) == 0 && strcmp(name, "__name__") != 0;
 }
 
-/* What a series cannot have in a name becomes "_". */
-static char *
-series_name(const char *name)
-{
-	char *copy = strdup(name);
-
-	for (char *at = copy; at != NULL && *at != '\0'; at++)
-		if (!isalnum((unsigned char) *at) && *at != '_')
-			*at = '_';
-	if (copy != NULL && isdigit((unsigned char) copy[0]))
-		copy[0] = '_';
-	return copy;
-}
-
 /* Labels of series: names that become one in the end are an error, since no label shall go. */
 static bool
 take_labels(ScrapeTarget *target, const LabelBuilder *builder, char error[HTTP_ERROR_BYTES])
@@ -112,13 +97,16 @@ take_labels(ScrapeTarget *target, const LabelBuilder *builder, char error[HTTP_E
 	{
 		const BatchLabel *from = &builder->labels[i];
 		BatchLabel *to = &target->labels[target->label_count];
+		char *name;
 
 		if (is_meta(from->name) || from->name[0] == '\0')
 			continue;
-		*to = (BatchLabel){ series_name(from->name), strdup(from->value) };
+		name = strdup(from->name);
+		*to = (BatchLabel){ name, strdup(from->value) };
 		target->label_count++;
-		if (to->name == NULL || to->value == NULL)
+		if (name == NULL || to->value == NULL)
 			return false;
+		label_name_make_plain(name);
 		for (BatchLabel *other = target->labels; other < to; other++)
 			if (strcmp(other->name, to->name) == 0)
 			{

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/reload.h"
+#include "agent/agent_config.h"
 #include "base/log.h"
 
 static AgentOptions options;
@@ -135,64 +135,80 @@ write_config(const char *lines)
 }
 
 /* The agent's options by a configuration of these lines and one more argument. */
-static ExitCode
-read_config(const char *lines, const char *argument, FlagsFile *file)
+static AgentConfig *
+read_config(const char *lines, const char *argument)
 {
 	const char *path = write_config(lines);
 	const char *arguments[] = { "--config", path, argument };
-	AgentCall call = { 3, (char **) (uintptr_t) arguments };
-	ExitCode code;
+	AgentConfig *config;
 
 	memset(&failure, 0, sizeof(failure));
-	code = agent_options_read(&options, file, &call, &failure);
+	config = agent_config_read(&options, 3, (char **) (uintptr_t) arguments, &failure);
 	unlink(path);
-	return code;
+	return config;
 }
 
 static void
 test_configuration(void **state)
 {
-	FlagsFile file;
+	AgentConfig *config = read_config("# of this host\ninterval: 1m30s\n"
+									  "db: host=db.example dbname=profiles\nexclude-self: true\n"
+									  "keep-times: no\nnode:\nfrequency: 97\noff-cpu: 10ms\n"
+									  "cache-directory: ''\nlabels: {zone: eu, tier: '1'}\n",
+									  "--frequency=29");
 
-	assert_int_equal(read_config("# of this host\n\n  interval = 1m30s \r\n"
-								 "db = host=db.example dbname=profiles\nexclude-self\n"
-								 "frequency=97\ncache-directory=",
-								 "--frequency=29", &file),
-					 EXIT_OK);
+	assert_non_null(config);
 	assert_int_equal(options.interval_ms, 90000);
 	assert_string_equal(options.database, "host=db.example dbname=profiles");
 	assert_true(options.exclude_self);
+	assert_false(options.keep_times);
+	assert_string_equal(options.node, options.host_name);
 	assert_string_equal(options.cache_directory, "");
+	assert_int_equal(options.off_cpu_ms, 10);
 	assert_int_equal(options.frequency_hz, 29); /* the command line has the last word */
-	flags_file_fini(&file);
+	assert_int_equal(config->rules.labels.count, 2);
+	assert_non_null(config->process_rules);
+	agent_config_free(config);
+	config = read_config("# nothing\n", "--exclude-self");
+	assert_non_null(config);
+	assert_null(config->process_rules);
+	agent_config_free(config);
 }
 
 static void
 assert_config_fails(const char *lines, ExitCode code, const char *detail)
 {
-	FlagsFile file;
-
-	assert_int_equal(read_config(lines, "--exclude-self", &file), code);
+	assert_null(read_config(lines, "--exclude-self"));
+	assert_int_equal(failure.code, code);
 	if (strstr(failure.detail, detail) == NULL)
 		fail_msg("\"%s\" is not in \"%s\"", detail, failure.detail);
-	flags_file_fini(&file);
 }
 
 static void
 test_configuration_that_is_wrong(void **state)
 {
-	FlagsFile file;
 	char argument[] = "--config=/nonexistent";
-	AgentCall call = { 1, (char *[]){ argument } };
+	char *arguments[] = { argument };
 
-	assert_config_fails("interval=10s\nintervall=10s\n", EXIT_USAGE, ", line 2: ");
-	assert_config_fails("\n\ninterval=10", EXIT_CONFIG, ", line 3: ");
-	assert_config_fails("exclude-self=yes", EXIT_CONFIG, ", line 1: ");
-	assert_config_fails("= 1", EXIT_USAGE, ", line 1: ");
-	assert_config_fails("config=/etc/passwd", EXIT_CONFIG, "names a configuration itself");
-	assert_int_equal(agent_options_read(&options, &file, &call, &failure), EXIT_IO);
+	assert_config_fails("interval: 10s\nintervall: 10s\n", EXIT_CONFIG,
+						"line 2, column 1: There is no setting \"intervall\" here.");
+	assert_string_equal(failure.hint, "Perhaps you meant \"interval\".");
+	assert_config_fails("\n\ninterval: 10", EXIT_CONFIG,
+						"line 3, column 11: --interval does not take \"10\".");
+	assert_config_fails("interval: [10s]", EXIT_CONFIG, "line 1, column 11: A text");
+	assert_config_fails("exclude-self: maybe", EXIT_CONFIG, "line 1, column 15: true or false");
+	assert_config_fails("config: /etc/passwd", EXIT_CONFIG, "no setting \"config\"");
+	assert_config_fails("interval: 10s\ninterval: 20s", EXIT_CONFIG, "line 2");
+	assert_config_fails("frequency = 97", EXIT_CONFIG, "line 1");
+	assert_config_fails("labels: {comm: x}", EXIT_CONFIG, "\"comm\" is the agent's own");
+	assert_config_fails("labels: {__x: x}", EXIT_CONFIG, "\"__x\" is no name of a label");
+	assert_config_fails("labels: {a-b: x}", EXIT_CONFIG, "\"a-b\" is no name of a label");
+	assert_config_fails("environment: ['A=B']", EXIT_CONFIG, "\"A=B\" is no name of a variable");
+	assert_config_fails("relabel_configs:\n- {action: keep}\n- {action: no}", EXIT_CONFIG,
+						"line 3");
+	assert_null(agent_config_read(&options, 1, arguments, &failure));
+	assert_int_equal(failure.code, EXIT_IO);
 	assert_string_equal(failure.detail, "\"/nonexistent\": No such file or directory.");
-	flags_file_fini(&file);
 }
 
 static void

@@ -787,6 +787,35 @@ test_verdicts(void **state)
 	process_description_fini(fixture->files, &description);
 }
 
+/* No sample tells that a dropped process is another one by now: it is looked at again. */
+static void
+test_drops_end(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample sample = sample_of(getpid());
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	const uint64_t minute_ns = 60 * UINT64_C(1000000000);
+	Process *process;
+
+	process_table_tell_verdicts(fixture->processes, note_verdict, NULL);
+	process = process_table_get(fixture->processes, &sample, now_ns);
+	process_set_verdict(fixture->processes, process, PFS_VERDICT_DROP, true);
+	assert_int_equal(told_verdict, PFS_VERDICT_DROP);
+	process_table_sweep(fixture->processes, now_ns + minute_ns);
+	assert_int_equal(told_verdict, PFS_VERDICT_DROP);
+	process_table_sweep(fixture->processes, now_ns + minute_ns + 1);
+	assert_int_equal(told_verdict, 0);
+	assert_true(process_labels(process)->stale);
+	/* and at once where more is known */
+	process_set_verdict(fixture->processes, process, PFS_VERDICT_DROP, true);
+	process_table_judge_again(fixture->processes, UINT64_MAX);
+	assert_int_equal(told_verdict, 0);
+	/* nobody would, once the process is not known any more */
+	process_set_verdict(fixture->processes, process, PFS_VERDICT_DROP, true);
+	process_evict(fixture->processes, process);
+	assert_int_equal(told_verdict, 0);
+}
+
 /* Who may not signal a process looks its files up in its root all the same. Exit code: 0. */
 static int
 find_root_as_nobody(pid_t parent)
@@ -837,6 +866,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_cgroup_of_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_moved_to_cgroup, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_verdicts, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_drops_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room_beside_large_one, setup, teardown),
 		cmocka_unit_test(test_root_without_right_to_signal),

@@ -487,14 +487,17 @@ typedef struct Rule
 	int calls;
 } Rule;
 
-static bool
-apply_rule(void *context, LabelList *list)
+static LabelVerdict
+apply_rule(void *context, const LabelFacts *facts, LabelList *list)
 {
 	Rule *rule = context;
 
 	rule->calls++;
-	return !rule->drops && label_list_set(list, "team", rule->team) &&
-		   label_list_set(list, "exe", "");
+	assert_string_equal(facts->comm, "tester");
+	if (rule->drops || !label_list_set(list, "team", rule->team) ||
+		!label_list_set(list, "exe", ""))
+		return LABELS_DROPPED;
+	return LABELS_KEPT;
 }
 
 /* Labels are made and relabelled once, and again when more is known. */

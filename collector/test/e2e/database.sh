@@ -29,21 +29,21 @@ is "$(sql -d e2e_hidden -c "SELECT coalesce(sum(s.value / r.period), 0) FROM pro
 is "$(grep -c 'database is away' "$work/later.log")" "$(sed -n 's/^database_away=//p' "$work/later")" "each time that it is away is one line in the log, and counted"
 
 # SIGHUP: another database, interval and level; a line that is wrong changes nothing.
-cat >"$work/agent.conf" <<-CONF
+cat >"$work/agent.yaml" <<-CONF
 	# of this test
-	db = dbname=e2e
-	interval = 1h
-	log-level = info
+	db: dbname=e2e
+	interval: 1h
+	log-level: info
 CONF
-"$collector" agent --config "$work/agent.conf" --node reloaded 2>"$work/reload.log" &
+"$collector" agent --config "$work/agent.yaml" --node reloaded 2>"$work/reload.log" &
 reload_pid=$!
 children+=("$reload_pid")
 until_true 60 grep -q msg=sampling "$work/reload.log"
-printf 'db=dbname=e2e_hidden\ninterval = 1 hour\n' >"$work/agent.conf"
+printf 'db: dbname=e2e_hidden\ninterval: 1 hour\n' >"$work/agent.yaml"
 kill -HUP "$reload_pid"
 until_true 60 grep -q 'could not reload' "$work/reload.log"
-ok "$(grep -q 'agent.conf, line 2: ' "$work/reload.log"; echo $?)" "SIGHUP with a configuration that is wrong: the log says which line" "$(cat "$work/reload.log")"
-printf 'db=dbname=e2e_hidden\ninterval = 1s\nlog-level = info\nfrequency = 97\n' >"$work/agent.conf"
+ok "$(grep -q 'line 2, column 11: --interval' "$work/reload.log"; echo $?)" "SIGHUP with a configuration that is wrong: the log says which line" "$(cat "$work/reload.log")"
+printf 'db: dbname=e2e_hidden\ninterval: 1s\nlog-level: info\nfrequency: 97\nlabels: {zone: eu}\n' >"$work/agent.yaml"
 kill -HUP "$reload_pid"
 until_true 60 grep -q 'reloaded the configuration' "$work/reload.log"
 "$programs/burn_plain" 1

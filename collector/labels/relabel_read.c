@@ -1,8 +1,8 @@
 /*
- * rules.c
- *		relabel_configs.
+ * relabel_read.c
+ *		From a list of mappings to rules.
  */
-#include "scrape/config.h"
+#include "labels/relabel_read.h"
 
 typedef struct RuleText
 {
@@ -58,7 +58,7 @@ read_rule(ConfigReader *reader, const Node *node, void *field)
 }
 
 bool
-scrape_rules_read(ConfigReader *reader, const Node *node, void *list)
+relabel_rules_read(ConfigReader *reader, const Node *node, void *list)
 {
 	return config_read_items(reader, node, sizeof(RelabelRule *), read_rule, list);
 }
