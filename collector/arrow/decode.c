@@ -1,0 +1,147 @@
+/*
+ * decode.c
+ *		A request: two walks over its record batches, one for the oldest time, one for the rows.
+ */
+#include "arrow/decode.h"
+
+#include "arrow/samples.h"
+#include "arrow/stack_ids.h"
+#include "arrow/stream.h"
+
+#define WORK_PER_BYTE 24
+#define WORK_FREE	  (INT64_C(64) * 1024 * 1024)
+
+static const AttributeRule no_labels = { "*" };
+
+/* What a request needs while it is read. */
+typedef struct Decoding
+{
+	Budget budget;
+	Arena arena;
+	ArrowWork work;
+	StackIds ids;
+} Decoding;
+
+static void
+begin(Decoding *decoding, Batch *batch, size_t bytes)
+{
+	*decoding = (Decoding){ .budget = { 0, ARROW_MEMORY_BYTES } };
+	arena_init(&decoding->arena, &decoding->budget);
+	stack_ids_init(&decoding->ids, &decoding->budget);
+	decoding->work = (ArrowWork){ .batch = batch,
+								  .arena = &decoding->arena,
+								  .left = WORK_FREE + WORK_PER_BYTE * (int64_t) bytes };
+}
+
+static ArrowEnd
+end(Decoding *decoding, ArrowResult *result)
+{
+	stack_ids_fini(&decoding->ids);
+	arena_fini(&decoding->arena);
+	result->message = decoding->work.message;
+	return decoding->work.end;
+}
+
+/* What is done with each record batch. */
+typedef bool (*BatchReader)(void *context, ArrowStream *stream, SampleColumns *columns);
+
+static bool
+each_batch(ArrowWork *work, Span samples, const AttributeRule *rule, BatchReader read,
+		   void *context)
+{
+	ArrowStream stream;
+	SampleColumns columns;
+	bool is_empty = true;
+
+	arrow_stream_open(&stream, samples, work->arena);
+	while (arrow_stream_next(&stream))
+	{
+		is_empty = false;
+		if (!sample_columns_open(&columns, work, &stream, rule) ||
+			!read(context, &stream, &columns))
+			return false;
+	}
+	if (stream.is_out_of_memory)
+		return work_too_large(work);
+	if (stream.error != NULL)
+		return work_fail(work, stream.error);
+	return !is_empty || work_fail(work, "there are no records");
+}
+
+/* --- samples --- */
+
+static bool
+look_at_times(void *context, ArrowStream *stream, SampleColumns *columns)
+{
+	SampleReader *reader = context;
+
+	return sample_times_look(reader->work, columns, stream->rows, &reader->origin_us);
+}
+
+static bool
+read_rows(void *context, ArrowStream *stream, SampleColumns *columns)
+{
+	return sample_rows_read(context, stream, columns);
+}
+
+ArrowEnd
+arrow_decode(const ArrowRequest *request, Batch *batch, ArrowResult *result)
+{
+	Decoding decoding;
+	SampleReader reader = { .request = request,
+							.result = result,
+							.work = &decoding.work,
+							.ids = &decoding.ids,
+							.origin_us = INT64_MAX };
+
+	*result = (ArrowResult){ 0 };
+	begin(&decoding, batch, request->samples.length + request->stacks.length);
+	if (each_batch(&decoding.work, request->samples, &no_labels, look_at_times, &reader))
+	{
+		/* what was unpacked is not needed any more */
+		arena_fini(&decoding.arena);
+		arena_init(&decoding.arena, &decoding.budget);
+		if (request->stacks.length == 0 ||
+			stack_ids_read(&decoding.ids, &decoding.work, request->stacks))
+			each_batch(&decoding.work, request->samples, request->rule, read_rows, &reader);
+	}
+	return end(&decoding, result);
+}
+
+/* --- ids --- */
+
+static bool
+collect_ids(void *context, ArrowStream *stream, SampleColumns *columns)
+{
+	Decoding *decoding = context;
+
+	if (columns->stacks != NULL)
+		return true;
+	for (uint32_t row = 0; row < stream->rows; row++)
+	{
+		Span id;
+
+		if (!work_pay(&decoding->work, 4) || !work_text(&decoding->work, columns->ids, row, &id) ||
+			!stack_ids_add(&decoding->ids, &decoding->work, id, 0))
+			return false;
+	}
+	return true;
+}
+
+ArrowEnd
+arrow_wanted_stacks(Span samples, uint8_t **stream, size_t *length, ArrowResult *result)
+{
+	Decoding decoding;
+
+	*result = (ArrowResult){ 0 };
+	*stream = NULL;
+	begin(&decoding, NULL, samples.length);
+	if (each_batch(&decoding.work, samples, &no_labels, collect_ids, &decoding) &&
+		decoding.ids.table.count > 0)
+	{
+		*stream = stack_ids_stream(&decoding.ids, length);
+		if (*stream == NULL)
+			decoding.work.end = ARROW_NO_MEMORY;
+	}
+	return end(&decoding, result);
+}

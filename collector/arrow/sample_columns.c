@@ -1,0 +1,101 @@
+/*
+ * sample_columns.c
+ *		Which column is what. Labels are columns "labels.NAME" in the first version, fields of the
+ *		struct "labels" in the second.
+ */
+#include "arrow/samples.h"
+
+#define LABELS		  "labels"
+#define LABELS_PREFIX "labels."
+
+/* NULL where the rule leaves it out. False: the work has ended. */
+static bool
+add_label(SampleColumns *columns, ArrowWork *work, const AttributeRule *rule, Span name,
+		  ArrowArray *array)
+{
+	PfsText key = { (const char *) name.bytes, (uint32_t) name.length };
+	LabelColumn *label = &columns->labels[columns->label_count];
+
+	if (!attribute_rule_keeps(rule, key))
+		return true;
+	label->array = array;
+	label->name = label_name(work->arena, key);
+	if (label->name == NULL)
+		return work_too_large(work);
+	columns->label_count++;
+	return work_check_type(work, array, arrow_is_text);
+}
+
+static bool
+find_labels(SampleColumns *columns, ArrowWork *work, const ArrowStream *stream,
+			const AttributeRule *rule)
+{
+	const size_t prefix = strlen(LABELS_PREFIX);
+	ArrowArray *all = arrow_column(stream, LABELS);
+
+	columns->labels = work_alloc(work, ARROW_FIELDS_MAX, sizeof(LabelColumn));
+	if (columns->labels == NULL)
+		return false;
+	if (all != NULL && (all->is_indexes || all->field->type != ARROW_STRUCT))
+		return work_fail(work, "labels are no struct");
+	for (uint32_t i = 0; all != NULL && i < all->field->child_count; i++)
+		if (!add_label(columns, work, rule, all->field->children[i].name, &all->children[i]))
+			return false;
+	for (uint32_t i = 0; i < stream->schema.column_count; i++)
+	{
+		Span name = stream->schema.columns[i].name;
+
+		if (name.length > prefix && memcmp(name.bytes, LABELS_PREFIX, prefix) == 0 &&
+			!add_label(columns, work, rule, (Span){ name.bytes + prefix, name.length - prefix },
+					   &stream->columns[i]))
+			return false;
+	}
+	return true;
+}
+
+/* Values are a number for each row: so there are not more rows than bytes. */
+static bool
+check_columns(const SampleColumns *columns, ArrowWork *work)
+{
+	const ArrowArray *value = columns->value;
+
+	if (value == NULL || columns->time == NULL)
+		return work_fail(work, "samples have no column value, or none of times");
+	if (value->is_indexes || value->field->type != ARROW_INT)
+		return work_fail(work, "values are no numbers");
+	if (columns->stacks == NULL && columns->ids == NULL)
+		return work_fail(work, "samples have neither stacks nor ids of stacks");
+	for (unsigned i = 0; i < ARROW_TYPE_PARTS; i++)
+		if (!work_check_type(work, columns->type_parts[i], arrow_is_text))
+			return false;
+	return work_check_type(work, columns->ids, arrow_is_text) &&
+		   work_check_type(work, columns->time, arrow_is_integer) &&
+		   work_check_type(work, columns->period, arrow_is_integer) &&
+		   work_check_type(work, columns->duration, arrow_is_integer) &&
+		   work_check_type(work, columns->temporality, arrow_is_text);
+}
+
+bool
+sample_columns_open(SampleColumns *columns, ArrowWork *work, const ArrowStream *stream,
+					const AttributeRule *rule)
+{
+	static const char *const type_parts[ARROW_TYPE_PARTS] = { "producer", "sample_type",
+															  "sample_unit", "period_type",
+															  "period_unit" };
+
+	*columns = (SampleColumns){ .stacks = arrow_column(stream, "stacktrace"),
+								.ids = arrow_column(stream, "stacktrace_id"),
+								.value = arrow_column(stream, "value"),
+								.time = arrow_column(stream, "timestamp"),
+								.period = arrow_column(stream, "period"),
+								.duration = arrow_column(stream, "duration"),
+								.temporality = arrow_column(stream, "temporality"),
+								.time_unit_ns = 1 };
+	for (unsigned i = 0; i < ARROW_TYPE_PARTS; i++)
+		columns->type_parts[i] = arrow_column(stream, type_parts[i]);
+	if (!check_columns(columns, work))
+		return false;
+	if (arrow_value_field(columns->time)->type == ARROW_TIMESTAMP)
+		columns->time_unit_ns = arrow_value_field(columns->time)->unit_ns;
+	return find_labels(columns, work, stream, rule);
+}

@@ -1,0 +1,274 @@
+/*
+ * stack_ids.c
+ *		A table of ids. The stream that asks is laid out by hand: it has one column.
+ */
+#include "arrow/stack_ids.h"
+
+#include <stdlib.h>
+#include <sys/param.h>
+
+#include "arrow/stacks.h"
+#include "arrow/stream.h"
+#include "base/hash.h"
+
+typedef struct StackId
+{
+	Span id;
+	uint32_t stack;
+} StackId;
+
+void
+stack_ids_init(StackIds *ids, Budget *budget)
+{
+	table_init(&ids->table, budget, sizeof(StackId));
+}
+
+void
+stack_ids_fini(StackIds *ids)
+{
+	table_fini(&ids->table);
+}
+
+static bool
+id_equals(const void *item, const void *key)
+{
+	const StackId *known = item;
+	const Span *id = key;
+
+	return known->id.length == id->length && memcmp(known->id.bytes, id->bytes, id->length) == 0;
+}
+
+static uint64_t
+id_hash(const StackIds *ids, Span id)
+{
+	return hash_bytes(ids->table.seed, id.bytes, id.length);
+}
+
+bool
+stack_ids_find(const StackIds *ids, Span id, uint32_t *stack)
+{
+	uint32_t position;
+
+	if (!table_find(&ids->table, id_hash(ids, id), id_equals, &id, &position))
+		return false;
+	*stack = ((const StackId *) table_item(&ids->table, position))->stack;
+	return true;
+}
+
+bool
+stack_ids_add(StackIds *ids, ArrowWork *work, Span id, uint32_t stack)
+{
+	uint32_t known;
+	StackId *item;
+
+	if (id.length > ARROW_ID_MAX)
+		return work_fail(work, "the id of a stack is too long");
+	if (stack_ids_find(ids, id, &known))
+		return true;
+	if (table_reserve(&ids->table) != 0)
+		return work_too_large(work);
+	item = table_append(&ids->table, id_hash(ids, id));
+	*item = (StackId){ id, stack };
+	return true;
+}
+
+/* --- stacks that came --- */
+
+static bool
+read_batch(StackIds *ids, ArrowWork *work, ArrowStream *stream)
+{
+	ArrowArray *names = arrow_column(stream, "stacktrace_id");
+	ArrowArray *stacks = arrow_column(stream, "locations");
+	StackReader reader = { .work = work };
+	bool good;
+
+	if (names == NULL || !arrow_is_text(names) || stacks == NULL)
+		return work_fail(work, "stacks have no column stacktrace_id, or none of locations");
+	good = stack_reader_open(&reader, work, stacks);
+	for (uint32_t row = 0; good && row < stream->rows; row++)
+	{
+		uint32_t first;
+		uint32_t count;
+		uint32_t stack;
+		Span id;
+
+		good = work_pay(work, 16) && work_text(work, names, row, &id) &&
+			   stack_reader_range(&reader, row, &first, &count) &&
+			   stack_reader_add(&reader, first, count, &stack) &&
+			   stack_ids_add(ids, work, id, stack);
+	}
+	stack_reader_close(&reader);
+	return good;
+}
+
+bool
+stack_ids_read(StackIds *ids, ArrowWork *work, Span bytes)
+{
+	ArrowStream stream;
+
+	arrow_stream_open(&stream, bytes, work->arena);
+	while (arrow_stream_next(&stream))
+		if (!read_batch(ids, work, &stream))
+			return false;
+	if (stream.is_out_of_memory)
+		return work_too_large(work);
+	return stream.error == NULL || work_fail(work, stream.error);
+}
+
+/* --- the stream that asks --- */
+
+#define PREFIX_BYTES	 8
+#define MESSAGE_BYTES	 36 /* Message up to its header: root, vtable, table */
+#define SCHEMA_BYTES	 192
+#define RECORDS_BYTES	 152
+#define HEADER_SCHEMA	 1
+#define HEADER_RECORDS	 3
+#define METADATA_VERSION 4 /* V5 */
+#define TYPE_BINARY		 4
+
+/* FlatBuffers are written by what stands where. */
+typedef struct FlatWriter
+{
+	uint8_t *bytes;
+} FlatWriter;
+
+static void
+put(FlatWriter writer, size_t at, unsigned width, uint64_t value)
+{
+	uint64_t little = htole64(value);
+
+	memcpy(writer.bytes + at, &little, width);
+}
+
+/* The offset of what stands at "to". */
+static void
+put_offset(FlatWriter writer, size_t at, size_t to)
+{
+	put(writer, at, 4, to - at);
+}
+
+/* A vtable, and the table behind it, which refers back. */
+static void
+put_vtable(FlatWriter writer, size_t at, size_t table, uint16_t table_bytes, const uint16_t *fields,
+		   uint16_t count)
+{
+	put(writer, at, 2, 4 + 2 * (uint64_t) count);
+	put(writer, at + 2, 2, table_bytes);
+	for (uint16_t i = 0; i < count; i++)
+		put(writer, at + 4 + 2 * (size_t) i, 2, fields[i]);
+	put(writer, table, 4, table - at);
+}
+
+static void
+put_text(FlatWriter writer, size_t at, const char *text)
+{
+	put(writer, at, 4, strlen(text));
+	memcpy(writer.bytes + at + 4, text, strlen(text) + 1);
+}
+
+/* In front of the metadata: 0xFFFFFFFF and how many bytes. Then root and Message's own table. */
+static FlatWriter
+begin_message(uint8_t *at, uint32_t bytes, unsigned type, size_t header, uint64_t body)
+{
+	static const uint16_t fields[] = { 16, 18, 4, 8 }; /* version, type, header, body's bytes */
+	FlatWriter prefix = { at };
+	FlatWriter writer = { at + PREFIX_BYTES };
+
+	put(prefix, 0, 4, UINT32_MAX);
+	put(prefix, 4, 4, bytes);
+	put_offset(writer, 0, 16);
+	put_vtable(writer, 4, 16, 20, fields, 4);
+	put_offset(writer, 20, header);
+	put(writer, 24, 8, body);
+	put(writer, 32, 2, METADATA_VERSION);
+	put(writer, 34, 1, type);
+	return writer;
+}
+
+/* Schema: fields, metadata; one Field: name, type Binary; one KeyValue. */
+static void
+put_schema(uint8_t *at)
+{
+	static const uint16_t schema[] = { 0, 4, 8 };
+	static const uint16_t field[] = { 4, 0, 12, 8 };
+	static const uint16_t pair[] = { 4, 8 };
+	FlatWriter writer = begin_message(at, SCHEMA_BYTES, HEADER_SCHEMA, 48, 0);
+
+	put_vtable(writer, 36, 48, 12, schema, 3);
+	put_offset(writer, 52, 60);
+	put_offset(writer, 56, 68);
+	put(writer, 60, 4, 1); /* one field */
+	put_offset(writer, 64, 88);
+	put(writer, 68, 4, 1); /* one pair */
+	put_offset(writer, 72, 140);
+	put_vtable(writer, 76, 88, 16, field, 4);
+	put_offset(writer, 92, 112);
+	put_offset(writer, 96, 108);
+	put(writer, 100, 1, TYPE_BINARY);
+	put_vtable(writer, 104, 108, 4, NULL, 0);
+	put_text(writer, 112, "stacktrace_id");
+	put_vtable(writer, 132, 140, 12, pair, 2);
+	put_offset(writer, 144, 152);
+	put_offset(writer, 148, 184);
+	put_text(writer, 152, "parca_write_schema_version");
+	put_text(writer, 184, "v1");
+}
+
+static size_t
+padded(size_t bytes)
+{
+	return (bytes + 7) / 8 * 8;
+}
+
+/* RecordBatch: length; one node: length, nulls; three buffers: validity (none), offsets, bytes. */
+static void
+put_records(uint8_t *at, uint32_t count, size_t text_bytes)
+{
+	static const uint16_t records[] = { 4, 12, 16 };
+	size_t offset_bytes = ((size_t) count + 1) * sizeof(uint32_t);
+	FlatWriter writer = begin_message(at, RECORDS_BYTES, HEADER_RECORDS, 52,
+									  padded(offset_bytes) + padded(text_bytes));
+
+	put_vtable(writer, 36, 52, 20, records, 3);
+	put(writer, 56, 8, count);
+	put_offset(writer, 64, 76);
+	put_offset(writer, 68, 100);
+	put(writer, 76, 4, 1);
+	put(writer, 80, 8, count);
+	put(writer, 100, 4, 3);
+	put(writer, 128, 8, offset_bytes);
+	put(writer, 136, 8, padded(offset_bytes));
+	put(writer, 144, 8, text_bytes);
+}
+
+uint8_t *
+stack_ids_stream(const StackIds *ids, size_t *length)
+{
+	uint32_t count = ids->table.count;
+	size_t offset_bytes = padded(((size_t) count + 1) * sizeof(uint32_t));
+	size_t body_at = PREFIX_BYTES + SCHEMA_BYTES + PREFIX_BYTES + RECORDS_BYTES;
+	size_t text_bytes = 0;
+	uint32_t text_at = 0;
+	FlatWriter offsets;
+	uint8_t *bytes;
+
+	for (uint32_t i = 0; i < count; i++)
+		text_bytes += ((const StackId *) table_item(&ids->table, i))->id.length;
+	*length = body_at + offset_bytes + padded(text_bytes) + PREFIX_BYTES;
+	bytes = calloc(1, *length);
+	if (bytes == NULL)
+		return NULL;
+	put_schema(bytes);
+	put_records(bytes + PREFIX_BYTES + SCHEMA_BYTES, count, text_bytes);
+	offsets = (FlatWriter){ bytes + body_at };
+	for (uint32_t i = 0; i < count; i++)
+	{
+		const StackId *item = table_item(&ids->table, i);
+
+		memcpy(offsets.bytes + offset_bytes + text_at, item->id.bytes, item->id.length);
+		text_at += (uint32_t) item->id.length;
+		put(offsets, ((size_t) i + 1) * sizeof(uint32_t), sizeof(uint32_t), text_at);
+	}
+	put(offsets, offset_bytes + padded(text_bytes), 4, UINT32_MAX); /* the end of the stream */
+	return bytes;
+}

@@ -1,0 +1,406 @@
+/*
+ * stacks.c
+ *		Locations become the batch's once each; a stack is then a list of numbers.
+ *
+ * Native frames have a build ID and an address in the file, and are symbolized here. Others came
+ * with a line: their address is a line number, or of one boot of one kernel, and is not kept.
+ */
+#include "arrow/stacks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/param.h>
+
+#include "base/grow.h"
+#include "formats/profile.h"
+
+#define KERNEL_FILE		 "[kernel.kallsyms]"
+#define KERNEL_TYPE		 "kernel"
+#define NATIVE_TYPE		 "native"
+#define KERNEL_PARTITION "kernel"
+#define OTHER_PARTITION	 "parca"
+#define PARTITION_MAX	 255
+#define TYPE_MAX		 60
+#define LOCATION_STEPS	 64
+#define STACK_STEPS		 64
+
+/* --- columns --- */
+
+static bool
+is_struct(const ArrowArray *array)
+{
+	return arrow_value_field(array)->type == ARROW_STRUCT;
+}
+
+/* The struct behind a column of them, which may be a dictionary's. */
+static bool
+find_struct(ArrowWork *work, ArrowArray *array, ArrowArray **items)
+{
+	*items = array->is_indexes ? array->dictionary->values : array;
+	if (*items == NULL)
+		return work_fail(work, "a dictionary is missing");
+	return (*items)->field->type == ARROW_STRUCT ||
+		   work_fail(work, "locations, lines or functions are no structs");
+}
+
+static bool
+open_functions(ArrowWork *work, const ArrowArray *items, const char *const names[4],
+			   FunctionColumns *columns)
+{
+	columns->name = arrow_child(items, names[0]);
+	columns->system_name = arrow_child(items, names[1]);
+	columns->filename = arrow_child(items, names[2]);
+	columns->start_line = arrow_child(items, names[3]);
+	return work_check_type(work, columns->name, arrow_is_text) &&
+		   work_check_type(work, columns->system_name, arrow_is_text) &&
+		   work_check_type(work, columns->filename, arrow_is_text) &&
+		   work_check_type(work, columns->start_line, arrow_is_integer);
+}
+
+static bool
+open_lines(ArrowWork *work, LocationColumns *columns)
+{
+	static const char *const beside_line[] = { "function_name", "function_system_name",
+											   "function_filename", "function_start_line" };
+	static const char *const of_function[] = { "name", "system_name", "filename", "start_line" };
+	FunctionColumns *functions = &columns->functions;
+	ArrowArray *lines = columns->lines;
+	ArrowArray *items;
+
+	if (lines == NULL)
+		return true;
+	if (lines->is_indexes || lines->field->type == ARROW_RUN_END || !arrow_is_list(lines))
+		return work_fail(work, "lines are no list");
+	if (!find_struct(work, &lines->children[0], &items) || items != &lines->children[0])
+		return work_fail(work, "lines, locations or functions are no structs");
+	columns->line = arrow_child(items, "line");
+	columns->function = arrow_child(items, "function");
+	if (!work_check_type(work, columns->line, arrow_is_integer) ||
+		!work_check_type(work, columns->function, is_struct))
+		return false;
+	functions->items = items;
+	if (columns->function == NULL)
+		return open_functions(work, items, beside_line, functions);
+	return find_struct(work, columns->function, &functions->items) &&
+		   open_functions(work, functions->items, of_function, functions);
+}
+
+static bool
+open_locations(ArrowWork *work, LocationColumns *columns)
+{
+	const ArrowArray *items = columns->items;
+
+	columns->address = arrow_child(items, "address");
+	columns->frame_type = arrow_child(items, "frame_type");
+	columns->file = arrow_child(items, "mapping_file");
+	columns->build_id = arrow_child(items, "mapping_build_id");
+	columns->start = arrow_child(items, "mapping_start");
+	columns->limit = arrow_child(items, "mapping_limit");
+	columns->offset = arrow_child(items, "mapping_offset");
+	columns->lines = arrow_child(items, "lines");
+	if (columns->address == NULL)
+		return work_fail(work, "locations have no address");
+	return work_check_type(work, columns->address, arrow_is_integer) &&
+		   work_check_type(work, columns->frame_type, arrow_is_text) &&
+		   work_check_type(work, columns->file, arrow_is_text) &&
+		   work_check_type(work, columns->build_id, arrow_is_text) &&
+		   work_check_type(work, columns->start, arrow_is_integer) &&
+		   work_check_type(work, columns->limit, arrow_is_integer) &&
+		   work_check_type(work, columns->offset, arrow_is_integer) && open_lines(work, columns);
+}
+
+bool
+stack_reader_open(StackReader *reader, ArrowWork *work, ArrowArray *stacks)
+{
+	*reader = (StackReader){ .work = work, .stacks = stacks };
+	if (stacks->is_indexes || stacks->field->type == ARROW_RUN_END || !arrow_is_list(stacks))
+		return work_fail(work, "stacks are no lists of locations");
+	reader->frames = work_alloc(work, ARROW_STACK_DEPTH_MAX, sizeof(uint32_t));
+	reader->lines = work_alloc(work, ARROW_LINES_MAX, sizeof(BatchLine));
+	return reader->frames != NULL && reader->lines != NULL &&
+		   find_struct(work, &stacks->children[0], &reader->columns.items) &&
+		   open_locations(work, &reader->columns);
+}
+
+void
+stack_reader_close(StackReader *reader)
+{
+	free(reader->origins);
+	reader->origins = NULL;
+}
+
+/* --- functions --- */
+
+/* What was made of an item, counted from 1. */
+static uint32_t *
+memo_of(ArrowWork *work, ArrowArray *items, uint32_t item)
+{
+	if (items->memo == NULL && work_pay(work, items->length / sizeof(uint64_t)))
+		items->memo = work_alloc(work, items->length, sizeof(uint32_t));
+	return items->memo != NULL ? &items->memo[item] : NULL;
+}
+
+static int32_t
+clamp(int64_t number)
+{
+	return (int32_t) (number < 0 ? 0 : MIN(number, INT32_MAX));
+}
+
+static BatchText
+batch_text_of(Span text)
+{
+	return (BatchText){ (const char *) text.bytes, text.length };
+}
+
+/* The second version has system names alone. */
+static bool
+make_function(StackReader *reader, uint32_t item, uint32_t *index)
+{
+	ArrowWork *work = reader->work;
+	const FunctionColumns *columns = &reader->columns.functions;
+	BatchFunctionTexts texts;
+	Span name;
+	Span system_name;
+	Span filename;
+	int64_t start_line;
+
+	if (!work_text(work, columns->name, item, &name) ||
+		!work_text(work, columns->system_name, item, &system_name) ||
+		!work_text(work, columns->filename, item, &filename) ||
+		!work_integer(work, columns->start_line, item, &start_line))
+		return false;
+	texts.name = batch_text_of(name.length > 0 ? name : system_name);
+	texts.system_name = batch_text_of(system_name.length > 0 ? system_name : name);
+	texts.filename = batch_text_of(filename);
+	texts.start_line = clamp(start_line);
+	return work_outcome(work, batch_add_function_texts(work->batch, &texts, index));
+}
+
+/* Functions that stand by themselves are made once each. */
+static bool
+add_function(StackReader *reader, uint32_t line, uint32_t *index)
+{
+	ArrowWork *work = reader->work;
+	LocationColumns *columns = &reader->columns;
+	ArrowPlace place;
+	uint32_t *memo;
+
+	if (columns->function == NULL)
+		return make_function(reader, line, index);
+	if (!arrow_place(columns->function, line, &place) || place.is_null)
+		return work_fail(work, "a line has no function");
+	memo = memo_of(work, columns->functions.items, place.item);
+	if (memo == NULL || (*memo == 0 && !make_function(reader, place.item, index)))
+		return false;
+	if (*memo == 0)
+		*memo = *index + 1;
+	*index = *memo - 1;
+	return true;
+}
+
+static bool
+read_lines(StackReader *reader, uint32_t location, uint32_t *count)
+{
+	ArrowWork *work = reader->work;
+	LocationColumns *columns = &reader->columns;
+	ArrowPlace place;
+	uint32_t first;
+
+	*count = 0;
+	if (columns->lines == NULL)
+		return true;
+	if (!arrow_place(columns->lines, location, &place) || !arrow_list(&place, &first, count))
+		return work_fail(work, "lines lie outside of their column");
+	if (*count > ARROW_LINES_MAX)
+		return work_fail(work, "a location has too many lines");
+	for (uint32_t i = 0; i < *count; i++)
+	{
+		int64_t line;
+
+		if (!work_pay(work, 16) || !work_integer(work, columns->line, first + i, &line) ||
+			!add_function(reader, first + i, &reader->lines[i].function))
+			return false;
+		reader->lines[i].line = clamp(line);
+	}
+	return true;
+}
+
+/* --- locations --- */
+
+typedef struct LocationTexts
+{
+	Span type;
+	Span file;
+	Span build_id;
+} LocationTexts;
+
+static bool
+span_is(Span span, const char *text)
+{
+	return span.length == strlen(text) && memcmp(span.bytes, text, span.length) == 0;
+}
+
+static bool
+own_text(ArrowWork *work, Span text, const char **own)
+{
+	*own = batch_text(work->batch, (const char *) text.bytes, text.length);
+	return *own != NULL || work_too_large(work);
+}
+
+/* What belongs to no file stands in a mapping that is called after its type, as [python]. */
+static bool
+add_mapping(ArrowWork *work, const LocationTexts *texts, BatchMapping *mapping, uint32_t *index)
+{
+	char type[TYPE_MAX + 3];
+	Span file = texts->file;
+
+	*index = BATCH_NO_MAPPING;
+	*mapping = (BatchMapping){ "", "" };
+	if (file.length == 0 && texts->type.length > 0 && !span_is(texts->type, NATIVE_TYPE))
+	{
+		int length = span_is(texts->type, KERNEL_TYPE)
+						 ? snprintf(type, sizeof(type), "%s", KERNEL_FILE)
+						 : snprintf(type, sizeof(type), "[%.*s]",
+									(int) MIN(texts->type.length, TYPE_MAX), texts->type.bytes);
+
+		file = (Span){ (const uint8_t *) type, (size_t) length };
+	}
+	if (file.length == 0 && texts->build_id.length == 0)
+		return true;
+	return own_text(work, file, &mapping->file) &&
+		   own_text(work, texts->build_id, &mapping->build_id) &&
+		   work_outcome(work, batch_add_mapping(work->batch, mapping, index));
+}
+
+static bool
+file_address(StackReader *reader, uint32_t item, uint64_t *address)
+{
+	const LocationColumns *columns = &reader->columns;
+	int64_t in_process;
+	int64_t start;
+	int64_t limit;
+	int64_t offset;
+
+	if (!work_integer(reader->work, columns->address, item, &in_process) ||
+		!work_integer(reader->work, columns->start, item, &start) ||
+		!work_integer(reader->work, columns->limit, item, &limit) ||
+		!work_integer(reader->work, columns->offset, item, &offset))
+		return false;
+	*address = (uint64_t) in_process;
+	if (start != 0 || limit != 0 || offset != 0)
+		*address =
+			pfs_file_address(*address, (uint64_t) start, (uint64_t) limit, (uint64_t) offset);
+	return true;
+}
+
+/* A library begins nobody's stack but its own threads'. */
+static void
+judge_origin(const LocationTexts *texts, const BatchMapping *mapping, FrameOrigin *origin)
+{
+	bool is_native = texts->type.length == 0 || span_is(texts->type, NATIVE_TYPE);
+
+	origin->is_user = !span_is(texts->type, KERNEL_TYPE);
+	origin->program = NULL;
+	if (is_native && mapping->build_id[0] != '\0' && strlen(mapping->build_id) <= PARTITION_MAX &&
+		strstr(mapping->file, ".so") == NULL)
+		origin->program = mapping->build_id;
+}
+
+static bool
+reserve_origin(StackReader *reader, uint32_t index)
+{
+	while (reader->origin_capacity <= index)
+		if (grow_array(&reader->origins, &reader->origin_capacity, reader->origin_capacity,
+					   sizeof(FrameOrigin)) != 0)
+			return work_too_large(reader->work);
+	return true;
+}
+
+static bool
+make_location(StackReader *reader, uint32_t item, uint32_t *index)
+{
+	ArrowWork *work = reader->work;
+	const LocationColumns *columns = &reader->columns;
+	BatchLocation location = { .lines = reader->lines };
+	BatchMapping mapping;
+	LocationTexts texts;
+
+	if (!work_pay(work, LOCATION_STEPS) ||
+		!work_text(work, columns->frame_type, item, &texts.type) ||
+		!work_text(work, columns->file, item, &texts.file) ||
+		!work_text(work, columns->build_id, item, &texts.build_id) ||
+		!read_lines(reader, item, &location.line_count) ||
+		!add_mapping(work, &texts, &mapping, &location.mapping) ||
+		!file_address(reader, item, &location.address))
+		return false;
+	if (location.line_count > 0 && texts.type.length > 0 && !span_is(texts.type, NATIVE_TYPE))
+		location.address = 0;
+	if (!work_outcome(work, batch_add_location(work->batch, &location, index)) ||
+		!reserve_origin(reader, *index))
+		return false;
+	judge_origin(&texts, &mapping, &reader->origins[*index]);
+	return true;
+}
+
+/* The batch's number of a location, made where it was not yet. */
+static bool
+find_location(StackReader *reader, uint32_t item, uint32_t *index)
+{
+	uint32_t *memo = memo_of(reader->work, reader->columns.items, item);
+
+	if (memo == NULL || (*memo == 0 && !make_location(reader, item, index)))
+		return false;
+	if (*memo == 0)
+		*memo = *index + 1;
+	*index = *memo - 1;
+	return true;
+}
+
+/* --- stacks --- */
+
+bool
+stack_reader_range(StackReader *reader, uint32_t row, uint32_t *first, uint32_t *count)
+{
+	ArrowPlace place;
+
+	if (!arrow_place(reader->stacks, row, &place) || !arrow_list(&place, first, count))
+		return work_fail(reader->work, "a stack lies outside of its column");
+	return *count <= ARROW_STACK_DEPTH_MAX || work_fail(reader->work, "a stack is too deep");
+}
+
+/*
+ * Stacks begin at the executable, of which only the frames tell: it is the outermost program, and
+ * not a library. Those of the kernel's own threads stand apart.
+ */
+bool
+stack_reader_add(StackReader *reader, uint32_t first, uint32_t count, uint32_t *index)
+{
+	ArrowWork *work = reader->work;
+	ArrowArray *items = &reader->stacks->children[0];
+	BatchStack stack = { .partition = KERNEL_PARTITION, .locations = reader->frames };
+
+	if (!work_pay(work, STACK_STEPS + (size_t) 4 * count))
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+	{
+		const FrameOrigin *origin;
+		ArrowPlace place;
+		uint32_t location;
+
+		if (!arrow_place(items, first + i, &place))
+			return work_fail(work, "a stack refers to a location that is not there");
+		if (place.is_null)
+			continue;
+		if (!find_location(reader, place.item, &location))
+			return false;
+		origin = &reader->origins[location];
+		if (origin->program != NULL)
+			stack.partition = origin->program;
+		else if (origin->is_user && strcmp(stack.partition, KERNEL_PARTITION) == 0)
+			stack.partition = OTHER_PARTITION;
+		reader->frames[stack.depth++] = location;
+	}
+	if (count == 0)
+		stack.partition = OTHER_PARTITION;
+	return work_outcome(work, batch_add_stack(work->batch, &stack, index));
+}

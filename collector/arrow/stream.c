@@ -1,0 +1,221 @@
+/*
+ * stream.c
+ *		Messages, one after the other.
+ */
+#include "arrow/stream.h"
+
+#define CONTINUATION		UINT32_C(0xFFFFFFFF)
+#define PREFIX_BYTES		8
+#define MESSAGE_HEADER_TYPE 1
+#define MESSAGE_HEADER		2
+#define MESSAGE_BODY_LENGTH 3
+#define HEADER_SCHEMA		1
+#define HEADER_DICTIONARY	2
+#define HEADER_RECORDS		3
+#define DICTIONARY_ID		0
+#define DICTIONARY_DATA		1
+#define DICTIONARY_IS_DELTA 2
+#define RECORDS_LENGTH		0
+#define RECORDS_NODES		1
+#define RECORDS_BUFFERS		2
+#define RECORDS_COMPRESSION 3
+#define RECORDS_VARIADIC	4
+#define COMPRESSION_CODEC	0
+#define COMPRESSION_METHOD	1
+#define PAIR_BYTES			16 /* of a node, a buffer: two numbers */
+
+typedef struct IpcMessage
+{
+	unsigned type;
+	FlatTable header;
+	Span body;
+} IpcMessage;
+
+static bool
+fail(ArrowStream *stream, const char *error)
+{
+	stream->error = error;
+	return false;
+}
+
+static bool
+out_of_memory(ArrowStream *stream)
+{
+	stream->is_out_of_memory = true;
+	return false;
+}
+
+void
+arrow_stream_open(ArrowStream *stream, Span bytes, Arena *arena)
+{
+	*stream = (ArrowStream){ .bytes = bytes, .arena = arena };
+}
+
+/* False at the end of the stream, and with its error. */
+static bool
+next_message(ArrowStream *stream, IpcMessage *message)
+{
+	Span rest = { stream->bytes.bytes + stream->at, stream->bytes.length - stream->at };
+	FlatTable root;
+	Span metadata;
+	uint64_t body;
+
+	if (rest.length == 0)
+		return false;
+	if (rest.length < PREFIX_BYTES || little_endian(rest.bytes, 4) != CONTINUATION)
+		return fail(stream, "the bytes are no stream of Arrow's");
+	metadata = (Span){ rest.bytes + PREFIX_BYTES, little_endian(rest.bytes + 4, 4) };
+	if (metadata.length == 0)
+		return false;
+	if (metadata.length > rest.length - PREFIX_BYTES)
+		return fail(stream, "the stream ends within a message");
+	rest.bytes += PREFIX_BYTES + metadata.length;
+	rest.length -= PREFIX_BYTES + metadata.length;
+	if (!flat_root(metadata, &root) || !flat_table(&root, MESSAGE_HEADER, &message->header))
+		return fail(stream, "a message has no header that can be read");
+	body = flat_number(&root, MESSAGE_BODY_LENGTH, 8);
+	if (body > rest.length)
+		return fail(stream, "the stream ends within the body of a message");
+	message->type = (unsigned) flat_number(&root, MESSAGE_HEADER_TYPE, 1);
+	message->body = (Span){ rest.bytes, body };
+	stream->at = (size_t) (rest.bytes - stream->bytes.bytes) + body;
+	return true;
+}
+
+/* --- batches --- */
+
+static bool
+open_batch(ArrowStream *stream, const FlatTable *table, Span body, ArrowBatch *batch)
+{
+	FlatTable compression;
+
+	*batch = (ArrowBatch){
+		.schema = &stream->schema, .arena = stream->arena, .body = body, .codec = ARROW_PLAIN
+	};
+	flat_vector(table, RECORDS_NODES, PAIR_BYTES, &batch->nodes);
+	flat_vector(table, RECORDS_BUFFERS, PAIR_BYTES, &batch->buffers);
+	flat_vector(table, RECORDS_VARIADIC, sizeof(int64_t), &batch->variadic);
+	if (!flat_table(table, RECORDS_COMPRESSION, &compression))
+		return true;
+	batch->codec = (int) flat_number(&compression, COMPRESSION_CODEC, 1);
+	if (batch->codec > ARROW_ZSTD || flat_number(&compression, COMPRESSION_METHOD, 1) != 0)
+		return fail(stream, "buffers are compressed in a way that is not read");
+	return true;
+}
+
+static bool
+load(ArrowStream *stream, ArrowBatch *batch, const ArrowField *field, bool is_values,
+	 ArrowArray *array)
+{
+	if (arrow_array_load(batch, field, is_values, array))
+		return true;
+	return batch->error != NULL ? fail(stream, batch->error) : out_of_memory(stream);
+}
+
+static bool
+read_dictionary(ArrowStream *stream, const IpcMessage *message)
+{
+	int64_t id = (int64_t) flat_number(&message->header, DICTIONARY_ID, 8);
+	ArrowDictionary *dictionary = arrow_schema_dictionary(&stream->schema, id);
+	FlatTable data;
+	ArrowBatch batch;
+	ArrowArray *values;
+
+	if (dictionary == NULL || !flat_table(&message->header, DICTIONARY_DATA, &data))
+		return fail(stream, "a dictionary is not in the schema, or has no values");
+	if (flat_number(&message->header, DICTIONARY_IS_DELTA, 1) != 0)
+		return fail(stream, "dictionaries that grow in pieces are not read");
+	values = arena_alloc(stream->arena, sizeof(ArrowArray));
+	if (values == NULL)
+		return out_of_memory(stream);
+	if (!open_batch(stream, &data, message->body, &batch) ||
+		!load(stream, &batch, dictionary->field, true, values))
+		return false;
+	dictionary->values = values;
+	return true;
+}
+
+/* What an item has become belongs to whoever reads this record batch, with these dictionaries. */
+static void
+forget_memos(ArrowArray *array)
+{
+	array->memo = NULL;
+	for (uint32_t i = 0; array->children != NULL && i < array->field->child_count; i++)
+		forget_memos(&array->children[i]);
+}
+
+static void
+forget_old_memos(const ArrowSchema *schema)
+{
+	for (uint32_t i = 0; i < schema->dictionary_count; i++)
+		if (schema->dictionaries[i].values != NULL)
+			forget_memos(schema->dictionaries[i].values);
+}
+
+static bool
+read_records(ArrowStream *stream, const IpcMessage *message)
+{
+	const ArrowSchema *schema = &stream->schema;
+	uint64_t rows = flat_number(&message->header, RECORDS_LENGTH, 8);
+	ArrowBatch batch;
+
+	if (rows > ARROW_LENGTH_MAX)
+		return fail(stream, "a record batch has too many rows");
+	forget_old_memos(schema);
+	stream->rows = (uint32_t) rows;
+	stream->columns = arena_alloc(stream->arena, (schema->column_count + 1) * sizeof(ArrowArray));
+	if (stream->columns == NULL)
+		return out_of_memory(stream);
+	if (!open_batch(stream, &message->header, message->body, &batch))
+		return false;
+	for (uint32_t i = 0; i < schema->column_count; i++)
+	{
+		if (!load(stream, &batch, &schema->columns[i], false, &stream->columns[i]))
+			return false;
+		if (stream->columns[i].length != rows)
+			return fail(stream, "a column has more or fewer items than rows");
+	}
+	return true;
+}
+
+static bool
+read_schema(ArrowStream *stream, const IpcMessage *message)
+{
+	const char *error;
+
+	if (stream->has_schema)
+		return fail(stream, "the stream has a second schema");
+	error = arrow_schema_read(&message->header, stream->arena, &stream->schema);
+	stream->has_schema = true;
+	return error == NULL || fail(stream, error);
+}
+
+bool
+arrow_stream_next(ArrowStream *stream)
+{
+	IpcMessage message;
+
+	while (stream->error == NULL && !stream->is_out_of_memory && next_message(stream, &message))
+	{
+		if (message.type == HEADER_SCHEMA)
+			read_schema(stream, &message);
+		else if (!stream->has_schema)
+			fail(stream, "the stream does not begin with a schema");
+		else if (message.type == HEADER_DICTIONARY)
+			read_dictionary(stream, &message);
+		else if (message.type == HEADER_RECORDS)
+			return read_records(stream, &message);
+		else
+			fail(stream, "a message is neither schema nor dictionary nor records");
+	}
+	return false;
+}
+
+ArrowArray *
+arrow_column(const ArrowStream *stream, const char *name)
+{
+	for (uint32_t i = 0; i < stream->schema.column_count; i++)
+		if (arrow_field_is(&stream->schema.columns[i], name))
+			return &stream->columns[i];
+	return NULL;
+}

@@ -1,0 +1,135 @@
+/*
+ * work.c
+ *		Ends, costs, and values that may not be there.
+ */
+#include "arrow/work.h"
+
+#include <errno.h>
+
+#include "formats/profile.h"
+
+#define TEXT_BYTES_A_STEP 16
+
+bool
+work_fail(ArrowWork *work, const char *message)
+{
+	if (work->end == ARROW_OK)
+	{
+		work->end = ARROW_INVALID;
+		work->message = message;
+	}
+	return false;
+}
+
+bool
+work_too_large(ArrowWork *work)
+{
+	if (work->end == ARROW_OK)
+	{
+		work->end = ARROW_TOO_LARGE;
+		work->message = "the request is larger than what is held in memory at once";
+	}
+	return false;
+}
+
+bool
+work_pay(ArrowWork *work, size_t steps)
+{
+	if (work->left < 0 || (uint64_t) work->left < steps)
+		return work_fail(work, "the request refers to large items too often");
+	work->left -= (int64_t) steps;
+	return true;
+}
+
+bool
+work_outcome(ArrowWork *work, int err)
+{
+	switch (err)
+	{
+		case 0:
+			return true;
+		case -ENOMEM:
+			return work_too_large(work);
+		case -EOVERFLOW:
+			return work_fail(work, "values of equal samples do not fit 64 bits together");
+		default:
+			return work_fail(work, "an item has more than the database can hold");
+	}
+}
+
+void *
+work_alloc(ArrowWork *work, size_t count, size_t item_bytes)
+{
+	void *memory;
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count + 1, item_bytes, &bytes) ||
+		(memory = arena_alloc(work->arena, bytes)) == NULL)
+	{
+		work_too_large(work);
+		return NULL;
+	}
+	memset(memory, 0, bytes);
+	return memory;
+}
+
+bool
+work_clean(ArrowWork *work, Span *text)
+{
+	static const char replacement[3] = PFS_REPLACEMENT;
+	uint8_t *copy;
+	size_t length = 0;
+
+	if (!work_pay(work, text->length / TEXT_BYTES_A_STEP))
+		return false;
+	if (text->length == 0 || memchr(text->bytes, '\0', text->length) == NULL)
+		return true;
+	copy = work_alloc(work, text->length, sizeof(replacement));
+	if (copy == NULL)
+		return false;
+	for (size_t i = 0; i < text->length; i++)
+	{
+		if (text->bytes[i] != '\0')
+			copy[length++] = text->bytes[i];
+		else
+		{
+			memcpy(copy + length, replacement, sizeof(replacement));
+			length += sizeof(replacement);
+		}
+	}
+	*text = (Span){ copy, length };
+	return true;
+}
+
+bool
+work_text(ArrowWork *work, ArrowArray *array, uint32_t item, Span *text)
+{
+	ArrowPlace place;
+
+	*text = (Span){ (const uint8_t *) "", 0 };
+	if (array == NULL)
+		return true;
+	if (!arrow_place(array, item, &place) || !arrow_text(&place, text))
+		return work_fail(work, "a text lies outside of its column");
+	return work_clean(work, text);
+}
+
+bool
+work_integer(ArrowWork *work, ArrowArray *array, uint32_t item, int64_t *value)
+{
+	ArrowPlace place;
+
+	*value = 0;
+	if (array == NULL)
+		return true;
+	if (!arrow_place(array, item, &place))
+		return work_fail(work, "a number lies outside of its column");
+	*value = arrow_integer(&place);
+	return true;
+}
+
+bool
+work_check_type(ArrowWork *work, const ArrowArray *array, ArrowTypeTest test)
+{
+	return array == NULL || test(array) || work_fail(work, "a column is not of the type it has");
+}
