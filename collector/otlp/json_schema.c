@@ -99,3 +99,7 @@ static const JsonField write_raw_fields[] = { MESSAGES("series", 2, &raw_series)
 											  ONE("normalized", 3, JSON_BOOL), END };
 
 const JsonMessage json_write_raw = { write_raw_fields };
+
+static const JsonField write_arrow_fields[] = { ONE("ipcBuffer", 1, JSON_BASE64), END };
+
+const JsonMessage json_write_arrow = { write_arrow_fields };

@@ -37,7 +37,8 @@ struct JsonMessage
 	const JsonField *fields;
 };
 
-extern const JsonMessage json_request;	 /* OTLP's ExportProfilesServiceRequest */
-extern const JsonMessage json_write_raw; /* Parca's WriteRawRequest */
+extern const JsonMessage json_request;	   /* OTLP's ExportProfilesServiceRequest */
+extern const JsonMessage json_write_raw;   /* Parca's WriteRawRequest */
+extern const JsonMessage json_write_arrow; /* its WriteArrowRequest */
 
 #endif

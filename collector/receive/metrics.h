@@ -31,6 +31,7 @@
 	X(otlp_profiles_total, "OTLP profiles that were read.")                                   \
 	X(otlp_profiles_rejected_total, "OTLP profiles that were rejected.")                      \
 	X(otlp_attributes_skipped_total, "OTLP attributes that fit no label.")                    \
+	X(arrow_labels_skipped_total, "Labels of Arrow records that were too many or cut.")       \
 	X(otlp_payloads_skipped_total, "Original payloads beside OTLP profiles.")                 \
 	X(samples_total, "Samples in requests that were read.")
 

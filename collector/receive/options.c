@@ -25,7 +25,7 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 		{ "tokens", FLAG_TEXT, &options->tokens, "FILE",
 		  "lines TENANT TOKEN: clients need one of these tokens, or a certificate" },
 		{ "drop-attributes", FLAG_TEXT, &options->drop, "LIST",
-		  "OTLP attributes that become no labels; default: of processes, threads, calls" },
+		  "attributes of OTLP, labels of Arrow records that are left out; default: of threads, calls" },
 		{ "max-message", FLAG_SIZE, &options->max_message, "SIZE",
 		  "largest request, unpacked; default: 64MB", .minimum = 1024 },
 		{ "max-memory", FLAG_SIZE, &options->max_memory, "SIZE",

@@ -9,36 +9,12 @@
 #include "base/clock.h"
 #include "otlp/decode.h"
 #include "otlp/fields.h"
-#include "otlp/json.h"
 #include "receive/services.h"
 #include "receive/submit.h"
 
 #define NS_PER_US INT64_C(1000)
 #define US_PER_MS INT64_C(1000)
 #define AHEAD_US  (INT64_C(3600) * 1000000) /* clocks that are wrong by so much are believed */
-
-/* JSON becomes protobuf. False with the answer. */
-static bool
-read_json(Receiver *receiver, Call *call)
-{
-	const Span text = { call->body, call->body_length };
-	const char *error;
-	size_t length;
-	size_t offset;
-	uint8_t *protobuf = json_to_protobuf(text, &json_request, &length, &error, &offset);
-
-	if (protobuf == NULL)
-	{
-		metric_add(&receiver->metrics.requests_invalid_total, 1);
-		call_fail_with(call, GRPC_INVALID_ARGUMENT, "invalid JSON: %s, at byte %zu",
-					   error != NULL ? error : "out of memory", offset);
-		return false;
-	}
-	free(call->body);
-	call->body = protobuf;
-	call->body_length = call->body_capacity = length;
-	return true;
-}
 
 static void
 put_partial_success(Call *call, const OtlpResult *result)
@@ -126,7 +102,7 @@ decode_call(Receiver *receiver, Call *call, Batch *batch, OtlpResult *result)
 			submit_invalid(receiver, call, result->message);
 			return false;
 		case OTLP_TOO_LARGE:
-			submit_too_large(receiver, call, result->message, false);
+			submit_too_large(receiver, call, result->message);
 			return false;
 		case OTLP_NO_MEMORY:
 			break;
@@ -142,7 +118,7 @@ otlp_export(Receiver *receiver, Call *call)
 	Batch *batch = NULL;
 
 	if (submit_unpack(receiver, call) &&
-		(call->content != CONTENT_JSON || read_json(receiver, call)))
+		(call->content != CONTENT_JSON || submit_read_json(receiver, call, &json_request)))
 	{
 		if (batch_create(SUBMIT_BATCH_BYTES, &batch) != 0)
 			call_retry(call, "out of memory", 1);

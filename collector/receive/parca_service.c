@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "decode/decode.h"
-#include "otlp/json.h"
 #include "receive/services.h"
 #include "receive/submit.h"
 
@@ -184,7 +183,7 @@ read_profile(Writing *writing, const RawLabels *labels, Span bytes)
 			break;
 		case DECODE_NO_ROOM:
 			submit_too_large(writing->receiver, writing->call,
-							 "the request is larger than what is held in memory at once", true);
+							 "the request is larger than what is held in memory at once");
 			return false;
 		case DECODE_NO_MEMORY:
 			call_retry(writing->call, "out of memory", 1);
@@ -252,30 +251,13 @@ check_times(Writing *writing, bool *is_same)
 }
 
 static bool
-read_json(Writing *writing)
-{
-	Call *call = writing->call;
-	const Span text = { call->body, call->body_length };
-	const char *error;
-	size_t length;
-	size_t offset;
-	uint8_t *protobuf = json_to_protobuf(text, &json_write_raw, &length, &error, &offset);
-
-	if (protobuf == NULL)
-		return invalid(writing, error != NULL ? error : "out of memory");
-	free(call->body);
-	call->body = protobuf;
-	call->body_length = call->body_capacity = length;
-	return true;
-}
-
-static bool
 write_raw(Writing *writing, bool *is_same)
 {
 	RawLabels *labels;
 	bool good;
 
-	if (writing->call->content == CONTENT_JSON && !read_json(writing))
+	if (writing->call->content == CONTENT_JSON &&
+		!submit_read_json(writing->receiver, writing->call, &json_write_raw))
 		return false;
 	if (batch_create(SUBMIT_BATCH_BYTES, &writing->batch) != 0)
 	{

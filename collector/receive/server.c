@@ -306,7 +306,7 @@ take_client(Server *server, Call *call)
 static bool
 too_large(Server *server, Call *call)
 {
-	bool is_parca = call->service != NULL && call->service->work == parca_write_raw;
+	bool is_parca = call->service != NULL && call->service->is_parca;
 
 	metric_add(&server->receiver->metrics.requests_too_large_total, 1);
 	refuse(server, call, is_parca ? GRPC_INVALID_ARGUMENT : GRPC_RESOURCE_EXHAUSTED, 413,

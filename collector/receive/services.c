@@ -11,16 +11,21 @@
 #define PARCA_UPLOAD "/parca.debuginfo.v1alpha1.DebuginfoService/"
 
 static const Service services[] = {
-	{ OTLP "Export", "POST", true, false, NULL, otlp_export },
-	{ "/v1development/profiles", "POST", false, false, NULL, otlp_export },
-	{ "/v1/profiles", "POST", false, false, NULL, otlp_export },
-	{ PARCA_STORE "WriteRaw", "POST", true, false, NULL, parca_write_raw },
-	{ "/api/profiles/writeraw", "POST", false, false, NULL, parca_write_raw },
-	{ PARCA_UPLOAD "ShouldInitiateUpload", "POST", true, false, parca_decline_upload, NULL },
-	{ "/grpc.health.v1.Health/Check", "POST", true, true, health_check, NULL },
-	{ "/-/healthy", "GET", false, true, page_healthy, NULL },
-	{ "/-/ready", "GET", false, true, page_ready, NULL },
-	{ "/metrics", "GET", false, false, page_metrics, NULL },
+	{ OTLP "Export", "POST", .is_grpc = true, .work = otlp_export },
+	{ "/v1development/profiles", "POST", .work = otlp_export },
+	{ "/v1/profiles", "POST", .work = otlp_export },
+	{ PARCA_STORE "WriteRaw", "POST", .is_grpc = true, .is_parca = true, .work = parca_write_raw },
+	{ "/api/profiles/writeraw", "POST", .is_parca = true, .work = parca_write_raw },
+	{ PARCA_STORE "WriteArrow", "POST", .is_grpc = true, .is_parca = true,
+	  .work = parca_write_arrow },
+	{ "/api/profiles/writearrow", "POST", .is_parca = true, .work = parca_write_arrow },
+	{ PARCA_UPLOAD "ShouldInitiateUpload", "POST", .is_grpc = true, .is_parca = true,
+	  .answer = parca_decline_upload },
+	{ "/grpc.health.v1.Health/Check", "POST", .is_grpc = true, .is_open = true,
+	  .answer = health_check },
+	{ "/-/healthy", "GET", .is_open = true, .answer = page_healthy },
+	{ "/-/ready", "GET", .is_open = true, .answer = page_ready },
+	{ "/metrics", "GET", .answer = page_metrics },
 };
 
 const Service *

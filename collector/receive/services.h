@@ -12,7 +12,8 @@ struct Service
 	const char *path;
 	const char *method; /* of HTTP */
 	bool is_grpc;
-	bool is_open; /* for whoever connects, without a token */
+	bool is_open;  /* for whoever connects, without a token */
+	bool is_parca; /* its clients send again what exhausts resources */
 
 	/* One of both. At once, in the loop's thread: sets the answer. */
 	void (*answer)(Receiver *receiver, Call *call);
@@ -24,9 +25,10 @@ struct Service
 /* NULL: nobody does. */
 const Service *service_find(const char *path, bool is_grpc);
 
-/* otlp_service.c, parca_service.c, pages.c */
+/* otlp_service.c, parca_service.c, arrow_service.c, pages.c */
 void otlp_export(Receiver *receiver, Call *call);
 void parca_write_raw(Receiver *receiver, Call *call);
+void parca_write_arrow(Receiver *receiver, Call *call);
 void parca_decline_upload(Receiver *receiver, Call *call);
 void page_healthy(Receiver *receiver, Call *call);
 void page_ready(Receiver *receiver, Call *call);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "receive/inflate.h"
+#include "receive/services.h"
 
 #define RETRY_S 1
 
@@ -22,8 +23,10 @@ submit_invalid(Receiver *receiver, Call *call, const char *text)
 
 /* Parca's agents send again what exhausts resources, and so never what is just too large. */
 void
-submit_too_large(Receiver *receiver, Call *call, const char *text, bool is_parca)
+submit_too_large(Receiver *receiver, Call *call, const char *text)
 {
+	bool is_parca = call->service->is_parca;
+
 	metric_add(&receiver->metrics.requests_too_large_total, 1);
 	call_fail(call, is_parca ? GRPC_INVALID_ARGUMENT : GRPC_RESOURCE_EXHAUSTED, text);
 	call->answer.http_status = 413;
@@ -54,7 +57,6 @@ make_digest(Call *call)
 static bool
 unpack(Receiver *receiver, Call *call)
 {
-	bool is_parca = strstr(call->path, "arca") != NULL || strncmp(call->path, "/api/", 5) == 0;
 	uint8_t *unpacked;
 	size_t length;
 
@@ -70,8 +72,7 @@ unpack(Receiver *receiver, Call *call)
 			call->body_length = call->body_capacity = length;
 			return true;
 		case INFLATE_TOO_LARGE:
-			submit_too_large(receiver, call, "the unpacked request is larger than --max-message",
-							 is_parca);
+			submit_too_large(receiver, call, "the unpacked request is larger than --max-message");
 			return false;
 		case INFLATE_NO_MEMORY:
 			unavailable(receiver, call, "out of memory");
@@ -89,6 +90,28 @@ submit_unpack(Receiver *receiver, Call *call)
 	if (!unpack(receiver, call))
 		return false;
 	make_digest(call);
+	return true;
+}
+
+bool
+submit_read_json(Receiver *receiver, Call *call, const JsonMessage *message)
+{
+	const Span text = { call->body, call->body_length };
+	const char *error;
+	size_t length;
+	size_t offset;
+	uint8_t *protobuf = json_to_protobuf(text, message, &length, &error, &offset);
+
+	if (protobuf == NULL)
+	{
+		metric_add(&receiver->metrics.requests_invalid_total, 1);
+		call_fail_with(call, GRPC_INVALID_ARGUMENT, "invalid JSON: %s, at byte %zu",
+					   error != NULL ? error : "out of memory", offset);
+		return false;
+	}
+	free(call->body);
+	call->body = protobuf;
+	call->body_length = call->body_capacity = length;
 	return true;
 }
 
@@ -129,7 +152,7 @@ not_submitted(Receiver *receiver, Call *call, int err)
 {
 	repeats_end(&receiver->repeats, call->digest, false);
 	if (err == -EMSGSIZE)
-		submit_too_large(receiver, call, "the request is larger than --queue-size", false);
+		submit_too_large(receiver, call, "the request is larger than --queue-size");
 	else if (err == -EAGAIN)
 		unavailable(receiver, call, "too much waits for the database");
 	else

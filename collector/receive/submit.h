@@ -7,6 +7,7 @@
 #define COLLECTOR_RECEIVE_SUBMIT_H
 
 #include "batch/batch.h"
+#include "otlp/json.h"
 #include "receive/receiver.h"
 
 /* What a batch may hold. */
@@ -15,8 +16,11 @@
 /* Replaces the body by what it says. False, with the answer, where it cannot be unpacked. */
 bool submit_unpack(Receiver *receiver, Call *call);
 
+/* Replaces a body of JSON by its protobuf. False, with the answer, where it is none. */
+bool submit_read_json(Receiver *receiver, Call *call, const JsonMessage *message);
+
 /* Too large for us: in the words of the protocol. */
-void submit_too_large(Receiver *receiver, Call *call, const char *text, bool is_parca);
+void submit_too_large(Receiver *receiver, Call *call, const char *text);
 void submit_invalid(Receiver *receiver, Call *call, const char *text);
 
 /*

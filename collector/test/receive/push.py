@@ -230,10 +230,11 @@ main = Receiver()  # that most tests share
 if __name__ == "__main__":
     sys.modules["push"] = sys.modules["__main__"]  # what the others import
     import hostile
+    import parca
     import retries
 
     main.ready()
-    tests = [(name, value) for module in (sys.modules[__name__], retries, hostile)
+    tests = [(name, value) for module in (sys.modules[__name__], parca, retries, hostile)
              for name, value in list(vars(module).items())
              if name.startswith("test_") and value.__module__ in (module.__name__, "__main__")]
     failed = run(tests, sys.argv[2:])

@@ -1,0 +1,114 @@
+/*
+ * arrow_service.c
+ *		Parca's ProfileStoreService, WriteArrow: records of Arrow's with samples in them.
+ *
+ *		WriteArrowRequest	1 ipc_buffer
+ *
+ * A request is stored whole or not at all. Its samples say their times, so it is the same when it
+ * is sent again.
+ */
+#include <stdlib.h>
+
+#include "arrow/decode.h"
+#include "base/clock.h"
+#include "otlp/json.h"
+#include "receive/services.h"
+#include "receive/submit.h"
+
+#define RECORD	  1 /* field of the request */
+#define NS_PER_US INT64_C(1000)
+#define US_PER_MS INT64_C(1000)
+#define AHEAD_US  (INT64_C(3600) * 1000000)
+
+/* The record of a message. False with the answer. */
+static bool
+find_record(Receiver *receiver, Call *call, Span body, Span *record)
+{
+	Message message = message_of(body);
+
+	*record = (Span){ (const uint8_t *) "", 0 };
+	while (message_next(&message))
+		if (field_is_message(&message.field, RECORD))
+			*record = field_span(&message.field);
+	if (message.error != NULL)
+		submit_invalid(receiver, call, message.error);
+	return message.error == NULL;
+}
+
+/* False with the answer. */
+static bool
+judge(Receiver *receiver, Call *call, ArrowEnd end, const ArrowResult *result)
+{
+	switch (end)
+	{
+		case ARROW_OK:
+			return true;
+		case ARROW_INVALID:
+			metric_add(&receiver->metrics.requests_invalid_total, 1);
+			call_fail_with(call, GRPC_INVALID_ARGUMENT, "invalid record: %s", result->message);
+			return false;
+		case ARROW_TOO_LARGE:
+			submit_too_large(receiver, call, result->message);
+			return false;
+		case ARROW_NO_MEMORY:
+			break;
+	}
+	call_retry(call, "out of memory", 1);
+	return false;
+}
+
+static bool
+decode(Receiver *receiver, Call *call, Span samples, Span stacks, Batch *batch)
+{
+	const BatchLabel tenant = { "tenant", call->tenant };
+	int64_t now_us = clock_ns(CLOCK_REALTIME) / NS_PER_US;
+	const ArrowRequest request = { .samples = samples,
+								   .stacks = stacks,
+								   .rule = &receiver->rule,
+								   .fixed = &tenant,
+								   .fixed_count = 1,
+								   .keep_times = receiver->options->keep_times,
+								   .first_us = now_us - receiver->options->max_age_ms * US_PER_MS,
+								   .last_us = now_us + AHEAD_US };
+	ArrowResult result;
+
+	if (!judge(receiver, call, arrow_decode(&request, batch, &result), &result))
+		return false;
+	metric_add(&receiver->metrics.samples_total, result.samples);
+	metric_add(&receiver->metrics.arrow_labels_skipped_total, result.skipped_labels);
+	return true;
+}
+
+/* Stores what the records say, or gives the call back with another answer. */
+static void
+store(Receiver *receiver, Call *call, Span samples, Span stacks)
+{
+	Batch *batch = NULL;
+
+	if (batch_create(SUBMIT_BATCH_BYTES, &batch) != 0)
+		call_retry(call, "out of memory", 1);
+	else if (decode(receiver, call, samples, stacks, batch))
+	{
+		submit_batch(receiver, call, batch, true);
+		return;
+	}
+	batch_free(batch);
+	receiver_give_back(receiver, call);
+}
+
+void
+parca_write_arrow(Receiver *receiver, Call *call)
+{
+	Span samples;
+
+	if (submit_unpack(receiver, call) &&
+		(call->content != CONTENT_JSON || submit_read_json(receiver, call, &json_write_arrow)) &&
+		find_record(receiver, call, (Span){ call->body, call->body_length }, &samples))
+	{
+		if (call->content == CONTENT_JSON)
+			buffer_put_bytes(&call->answer.body, "{}", 2);
+		store(receiver, call, samples, (Span){ NULL, 0 });
+		return;
+	}
+	receiver_give_back(receiver, call);
+}
