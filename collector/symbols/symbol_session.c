@@ -1,6 +1,6 @@
 /*
  * symbol_session.c
- *		DWARF first, the symbol table where that knows less.
+ *		DWARF first, the symbol table where that knows less, and Go's own where there is no DWARF.
  */
 #include "symbols/symbol_session.h"
 
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "symbols/elf_file.h"
+#include "symbols/go_table.h"
 #include "symbols/mini_debug.h"
 #include "symbols/symbol_table.h"
 
@@ -24,6 +25,8 @@ struct SymbolSession
 	uint32_t symbol_file_count;
 	SymbolTable *table; /* made when first needed */
 	bool table_failed;	/* and not tried again */
+	GoTable *go;		/* opened when first needed; NULL: there is none */
+	bool go_tried;
 	char name[SYMBOL_NAME_MAX_BYTES];
 };
 
@@ -102,6 +105,7 @@ symbol_session_close(SymbolSession *session)
 		return;
 	dwarf_session_close(session->dwarf);
 	symbol_table_free(session->table);
+	go_table_close(session->go);
 	mini_debug_close(&session->mini);
 	elf_file_fini(&session->binary);
 	elf_file_fini(&session->debug);
@@ -134,6 +138,26 @@ find_symbol(SymbolSession *session, uint64_t address)
 	return session->name;
 }
 
+/* The frame of a Go function that covers an address; symbol is its name where it has another. */
+static bool
+find_go_function(SymbolSession *session, uint64_t address, const char *symbol, DwarfFrame *frame)
+{
+	GoFunction function;
+
+	if (!session->go_tried)
+		(void) go_table_open(&session->binary.source, &session->go);
+	session->go_tried = true;
+	if (session->go == NULL || !go_table_find(session->go, address, &function))
+		return false;
+	*frame = (DwarfFrame){ .name = symbol != NULL ? symbol : function.name,
+						   .directory = "",
+						   .filename = function.file,
+						   .start_line = function.start_line,
+						   .line = function.line };
+	frame->linkage_name = frame->name;
+	return true;
+}
+
 int
 symbol_session_lookup(SymbolSession *session, uint64_t address, DwarfFrame *frames, int max)
 {
@@ -147,6 +171,8 @@ symbol_session_lookup(SymbolSession *session, uint64_t address, DwarfFrame *fram
 	symbol = find_symbol(session, address);
 	if (count == 0)
 	{
+		if (find_go_function(session, address, symbol, &frames[0]))
+			return 1;
 		if (symbol == NULL)
 			return 0;
 		frames[0] =

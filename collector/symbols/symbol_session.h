@@ -30,7 +30,8 @@ void symbol_session_give_back(SymbolSession *session);
 /*
  * Frames at an ELF virtual address, innermost first, at most max; strings hold until the next call.
  * Of DWARF and symbol table the one that knows more is believed, and where DWARF has lines without
- * a name the symbol gives it. Returns their number, 0 where neither covers the address, -ENOMEM.
+ * a name the symbol gives it; where there is no DWARF Go's function table tells. Returns their
+ * number, 0 where none covers the address, -ENOMEM.
  */
 int symbol_session_lookup(SymbolSession *session, uint64_t address, DwarfFrame *frames, int max);
 

@@ -1,0 +1,254 @@
+/*
+ * test_symbols_go.c
+ *		Functions and lines of stripped Go programs by Go's own table, against the DWARF of the same
+ *		program before it was stripped.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbols/go_table.h"
+#include "symbols/symbol_session.h"
+
+#define FRAMES_MAX 64
+#define STEP	   11 /* bytes from one address that is asked about to the next */
+
+static const char source[] = "package main\n"
+							 "\n"
+							 "import \"fmt\"\n"
+							 "\n"
+							 "func mix(a uint32) uint32 { return a*1664525 + 1013904223 }\n"
+							 "\n"
+							 "//go:noinline\n"
+							 "func spin[T uint32 | uint64](n T) (v T) {\n"
+							 "	for i := T(0); i < n; i++ {\n"
+							 "		v += T(mix(uint32(v)))\n"
+							 "	}\n"
+							 "	return\n"
+							 "}\n"
+							 "\n"
+							 "func main() { fmt.Println(spin(uint32(9)), spin(uint64(9))) }\n";
+
+static char directory[64];
+
+__attribute__((format(printf, 1, 2))) static bool
+run(const char *format, ...)
+{
+	char command[1024];
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(command, sizeof(command), format, arguments);
+	va_end(arguments);
+	assert_in_range(length, 1, sizeof(command) - 1);
+	return system(command) == 0;
+}
+
+static int
+make_directory(void **state)
+{
+	char path[128];
+	FILE *file;
+
+	strcpy(directory, "/tmp/test_symbols_go_XXXXXX");
+	if (mkdtemp(directory) == NULL)
+		return -1;
+	snprintf(path, sizeof(path), "%s/main.go", directory);
+	file = fopen(path, "w");
+	if (file == NULL || fputs(source, file) < 0 || fclose(file) != 0)
+		return -1;
+	return 0;
+}
+
+static int
+remove_directory(void **state)
+{
+	return run("rm -r %s", directory) ? 0 : -1;
+}
+
+static int
+open_file(const char *name)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static SymbolSession *
+open_session(const char *name)
+{
+	const SessionFiles files = { open_file(name), -1, -1 };
+	SymbolSession *session;
+
+	assert_int_equal(symbol_session_open(&files, true, &session), 0);
+	return session;
+}
+
+/* The program with symbols, and the same without. */
+static void
+build(const char *flags)
+{
+	const char *build = getenv("BUILD");
+
+	if (!run("command -v go >/dev/null"))
+		skip();
+	assert_true(run("cd %s && %s%s%s GOTOOLCHAIN=local GO111MODULE=off go build %s -o program "
+					"main.go && strip -o stripped program",
+					directory, build != NULL ? "GOCACHE=" : "", build != NULL ? build : "",
+					build != NULL ? "/go-cache" : "", flags));
+}
+
+/* The section .text: its addresses. */
+static void
+find_text(uint64_t *begin, uint64_t *end)
+{
+	int fd = open_file("program");
+	const ElfSource elf = { .fd = fd, .size_bytes = (uint64_t) lseek(fd, 0, SEEK_END) };
+	ElfHeaders headers;
+
+	*begin = *end = 0;
+	assert_int_equal(elf_headers_read(&headers, &elf), 0);
+	for (uint32_t i = 0; i < headers.section_count; i++)
+	{
+		char name[ELF_NAME_BYTES];
+		Elf64_Shdr section;
+
+		if (elf_headers_section(&headers, i, &section) &&
+			elf_headers_name(&headers, &section, name) && strcmp(name, ".text") == 0)
+		{
+			*begin = section.sh_addr;
+			*end = section.sh_addr + section.sh_size;
+		}
+	}
+	assert_true(*begin != 0);
+	assert_int_equal(close(fd), 0);
+}
+
+typedef struct Tally
+{
+	uint32_t asked;
+	uint32_t with_lines;
+	uint32_t inlined;
+	uint32_t ours;
+} Tally;
+
+/* expected is DWARF's chain of an address, outermost last; ours the one function of the table. */
+static void
+compare(const DwarfFrame *expected, int depth, const DwarfFrame *ours, Tally *tally)
+{
+	const DwarfFrame *outermost = &expected[depth - 1];
+
+	tally->asked++;
+	tally->inlined += depth > 1;
+	tally->ours += strncmp(ours->name, "main.", 5) == 0;
+	assert_string_equal(ours->name, outermost->name);
+	if (depth > 1)
+	{
+		assert_int_equal(ours->line, 0);
+		return;
+	}
+	tally->with_lines += ours->line > 0;
+	assert_int_equal(ours->line, outermost->line);
+	/* DWARF takes what is no file for one of the directory */
+	if (ours->filename[0] != '<')
+		assert_string_equal(ours->filename, outermost->filename);
+	if (outermost->start_line > 0)
+		assert_int_equal(ours->start_line, outermost->start_line);
+}
+
+static void
+expect_same(const char *flags)
+{
+	SymbolSession *whole;
+	SymbolSession *stripped;
+	Tally tally = { 0 };
+	uint64_t begin;
+	uint64_t end;
+
+	build(flags);
+	find_text(&begin, &end);
+	whole = open_session("program");
+	stripped = open_session("stripped");
+	for (uint64_t address = begin; address < end; address += STEP)
+	{
+		DwarfFrame expected[FRAMES_MAX];
+		DwarfFrame ours[FRAMES_MAX];
+		int depth = symbol_session_lookup(whole, address, expected, FRAMES_MAX);
+		int found = symbol_session_lookup(stripped, address, ours, FRAMES_MAX);
+
+		assert_true(depth >= 0 && found >= 0);
+		if (depth == 0 || expected[depth - 1].line == 0)
+			continue;
+		assert_int_equal(found, 1);
+		compare(expected, depth, ours, &tally);
+	}
+	print_message("%u addresses, %u with lines, %u in inlined calls, %u of main\n", tally.asked,
+				  tally.with_lines, tally.inlined, tally.ours);
+	assert_true(tally.asked > 20000);
+	assert_true(tally.with_lines > tally.asked / 3);
+	assert_true(tally.inlined > 1000);
+	assert_true(tally.ours > 10);
+	symbol_session_close(whole);
+	symbol_session_close(stripped);
+}
+
+static void
+agrees_with_dwarf(void **state)
+{
+	expect_same("");
+}
+
+static void
+agrees_with_dwarf_of_pie(void **state)
+{
+	expect_same("-buildmode=pie");
+}
+
+/* No table: another language's program, and one that only says so. */
+static void
+has_no_table(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	ElfSource elf = { .fd = fd, .size_bytes = (uint64_t) lseek(fd, 0, SEEK_END) };
+	GoTable *table;
+
+	assert_int_equal(go_table_open(&elf, &table), -ENOENT);
+	assert_int_equal(close(fd), 0);
+	assert_true(run("cd %s && head -c 100 /dev/zero >zeros && objcopy --add-section "
+					".gopclntab=zeros --set-section-flags .gopclntab=alloc,readonly /bin/true "
+					"false 2>/dev/null",
+					directory));
+	elf.fd = open_file("false");
+	elf.size_bytes = (uint64_t) lseek(elf.fd, 0, SEEK_END);
+	assert_int_equal(go_table_open(&elf, &table), -ENOENT);
+	assert_int_equal(close(elf.fd), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(agrees_with_dwarf),
+		cmocka_unit_test(agrees_with_dwarf_of_pie),
+		cmocka_unit_test(has_no_table),
+	};
+
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
