@@ -187,6 +187,24 @@ PfsStatus pfs_reader_block_of_groups(PfsSegmentReader *reader, int column, uint3
 									 const bool *wanted, int64_t *values, bool *nulls,
 									 bool *has_nulls, PfsError *error);
 
+/* Values of a block in units: least + divisor * units[row]. */
+typedef struct PfsUnits
+{
+	const uint64_t *units; /* NULL: all are 0 */
+	int64_t least;
+	uint64_t divisor;
+	uint64_t range; /* no unit is greater */
+} PfsUnits;
+
+/*
+ * The same for who can do with units, where a block of a column without nulls keeps these;
+ * *are_kept false: it does not. Units of rows that are not wanted may be anything. They stay until
+ * another block of the column is decoded.
+ */
+PfsStatus pfs_reader_block_units(PfsSegmentReader *reader, int column, uint32_t block,
+								 const bool *wanted, PfsUnits *units, bool *are_kept,
+								 PfsError *error);
+
 /* Whether the rows of each group have one value in a column. */
 bool pfs_reader_is_by_group(const PfsSegmentReader *reader, int column);
 
@@ -217,7 +235,8 @@ PfsStatus pfs_reader_group_values(PfsSegmentReader *reader, int column, uint32_t
 uint32_t pfs_reader_distinct_count(const PfsSegmentReader *reader, int column);
 PfsStatus pfs_reader_group_ranks(PfsSegmentReader *reader, int column, uint32_t first,
 								 uint32_t count, int64_t *ranks, PfsError *error);
-PfsStatus pfs_reader_distinct(PfsSegmentReader *reader, int column, uint32_t rank, int64_t *value,
-							  PfsError *error);
+/* Puts the values in the place of ranks, of which there is one at least. */
+PfsStatus pfs_reader_look_up(PfsSegmentReader *reader, int column, uint32_t count, int64_t *values,
+							 PfsError *error);
 
 #endif

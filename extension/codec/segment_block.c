@@ -185,6 +185,25 @@ read_sums(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t firs
 							 error);
 }
 
+/* The groups that a block rests on, and perhaps their sums, for which there is room in sums[]. */
+static PfsStatus
+read_needed_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
+				   const bool *wanted, int64_t *sums, PfsBlockGroups *groups, PfsError *error)
+{
+	uint32_t first;
+	PfsStatus status = read_block_groups(reader, block, groups, &first, error);
+
+	if (status == PFS_OK && column->is_parted)
+	{
+		status = read_sums(reader, column, first, groups->count, sums, error);
+		groups->sums = sums;
+	}
+	groups->wanted = wanted;
+	if (status == PFS_OK)
+		error->stream = column->value_stream;
+	return status;
+}
+
 /* Decodes a block that rests on groups, and perhaps on their sums. */
 static PfsStatus
 read_beside_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
@@ -192,18 +211,10 @@ read_beside_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint
 {
 	int64_t sums[PFS_BLOCK_ROWS];
 	PfsBlockGroups groups;
-	uint32_t first;
-	PfsStatus status = read_block_groups(reader, block, &groups, &first, error);
+	PfsStatus status = read_needed_groups(reader, column, block, wanted, sums, &groups, error);
 
-	if (status == PFS_OK && column->is_parted)
-	{
-		status = read_sums(reader, column, first, groups.count, sums, error);
-		groups.sums = sums;
-	}
 	if (status != PFS_OK)
 		return status;
-	groups.wanted = wanted;
-	error->stream = column->value_stream;
 	return pfs_stream_block(reader->streams[column->value_stream].decoder, block, &groups, values,
 							error);
 }
@@ -253,6 +264,33 @@ pfs_reader_block_of_groups(PfsSegmentReader *reader, int column, uint32_t block,
 		return read_values(reader, source, block, wanted, values, error);
 	fill(values, source->least, rows);
 	return PFS_OK;
+}
+
+PfsStatus
+pfs_reader_block_units(PfsSegmentReader *reader, int column, uint32_t block, const bool *wanted,
+					   PfsUnits *units, bool *are_kept, PfsError *error)
+{
+	const PfsReaderColumn *source = &reader->columns[column];
+	PfsStreamDecoder *decoder = reader->streams[source->value_stream].decoder;
+	bool needs_groups;
+	int64_t sums[PFS_BLOCK_ROWS];
+	PfsBlockGroups groups;
+	PfsStatus status = PFS_OK;
+
+	*units = (PfsUnits){ NULL, source->least, 1, 0 };
+	*are_kept = source->has_values && !source->has_nulls && source->least == source->greatest;
+	if (*are_kept || !source->has_values || source->has_nulls || source->is_grouped ||
+		source->is_shared || source->is_above || source->measure >= 0 || decoder == NULL ||
+		!pfs_stream_block_has_units(decoder, block))
+		return PFS_OK;
+	*are_kept = true;
+	error->stream = source->value_stream;
+	needs_groups = pfs_stream_block_needs_groups(decoder, block);
+	if (needs_groups)
+		status = read_needed_groups(reader, source, block, wanted, sums, &groups, error);
+	if (status != PFS_OK)
+		return status;
+	return pfs_stream_block_units(decoder, block, needs_groups ? &groups : NULL, units, error);
 }
 
 bool
@@ -367,11 +405,11 @@ pfs_reader_group_ranks(PfsSegmentReader *reader, int column, uint32_t first, uin
 }
 
 PfsStatus
-pfs_reader_distinct(PfsSegmentReader *reader, int column, uint32_t rank, int64_t *value,
-					PfsError *error)
+pfs_reader_look_up(PfsSegmentReader *reader, int column, uint32_t count, int64_t *values,
+				   PfsError *error)
 {
 	int stream = reader->columns[column].value_stream;
 
 	error->stream = stream;
-	return pfs_stream_distinct(reader->streams[stream].decoder, rank, value, error);
+	return pfs_stream_look_up(reader->streams[stream].decoder, count, values, error);
 }

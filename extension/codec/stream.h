@@ -41,12 +41,19 @@ bool pfs_stream_needs_groups(const PfsStreamDecoder *decoder);
 PfsStatus pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
 						   int64_t *values, PfsError *error);
 
+/* Whether a block is kept as a unit for each row: as it is told, or beside groups. */
+bool pfs_stream_block_has_units(const PfsStreamDecoder *decoder, uint32_t block);
+
+/* The units of such a block in place of its values; they stay until another is decoded. */
+PfsStatus pfs_stream_block_units(PfsStreamDecoder *decoder, uint32_t block,
+								 const PfsBlockGroups *groups, PfsUnits *units, PfsError *error);
+
 /* How many distinct values the stream tells in a dictionary, ascending; 0: it has none. */
 uint32_t pfs_stream_distinct_count(const PfsStreamDecoder *decoder);
 
-/* The value of a rank: a place in the dictionary, less than their number. */
-PfsStatus pfs_stream_distinct(PfsStreamDecoder *decoder, uint32_t rank, int64_t *value,
-							  PfsError *error);
+/* Puts the values in the place of ranks, which are places in the dictionary; at least one. */
+PfsStatus pfs_stream_look_up(PfsStreamDecoder *decoder, uint32_t count, int64_t *values,
+							 PfsError *error);
 
 /* The same as pfs_stream_values, but ranks in the place of values, of a stream that has these. */
 PfsStatus pfs_stream_ranks(PfsStreamDecoder *decoder, uint32_t first, uint32_t count,

@@ -228,9 +228,8 @@ range_of_ranks(const PfsStreamDecoder *decoder, const int64_t *ranks, uint32_t c
 			   : pfs_stream_fail(error, PFS_CORRUPT, "rank lies outside the dictionary", 0);
 }
 
-/* Puts the values in the place of their ranks. */
-static PfsStatus
-look_up(PfsStreamDecoder *decoder, uint32_t row_count, int64_t *values, PfsError *error)
+PfsStatus
+pfs_stream_look_up(PfsStreamDecoder *decoder, uint32_t row_count, int64_t *values, PfsError *error)
 {
 	uint64_t least;
 	uint64_t most;
@@ -303,7 +302,34 @@ pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups
 	PfsStatus status = decode_block(decoder, block, groups, values, error);
 
 	if (status == PFS_OK && decoder->distinct != NULL)
-		status = look_up(decoder, decoder->shapes[block].row_count, values, error);
+		status = pfs_stream_look_up(decoder, decoder->shapes[block].row_count, values, error);
+	return status;
+}
+
+bool
+pfs_stream_block_has_units(const PfsStreamDecoder *decoder, uint32_t block)
+{
+	const PfsBlockShape *shape = &decoder->shapes[block];
+
+	return decoder->distinct == NULL && !pfs_block_has_runs(shape) &&
+		   (shape->transform == PFS_TRANSFORM_CONSTANT || shape->transform == PFS_TRANSFORM_PLAIN ||
+			pfs_block_needs_groups(shape));
+}
+
+PfsStatus
+pfs_stream_block_units(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
+					   PfsUnits *units, PfsError *error)
+{
+	const PfsBlockShape *shape = &decoder->shapes[block];
+	uint64_t *symbols = decoder->symbols;
+	PfsStatus status = PFS_OK;
+
+	*units = (PfsUnits){ NULL, shape->least, shape->divisor, 0 };
+	if (shape->transform == PFS_TRANSFORM_CONSTANT)
+		return PFS_OK;
+	status = read_symbols(decoder, block, groups, &symbols, error);
+	units->units = symbols;
+	units->range = shape->range;
 	return status;
 }
 
@@ -386,7 +412,7 @@ pfs_stream_values(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t
 	PfsStatus status = copy_values(decoder, lengths, first, count, values, error);
 
 	if (status == PFS_OK && decoder->distinct != NULL && count > 0)
-		status = look_up(decoder, count, values, error);
+		status = pfs_stream_look_up(decoder, count, values, error);
 	return status;
 }
 
@@ -394,16 +420,6 @@ uint32_t
 pfs_stream_distinct_count(const PfsStreamDecoder *decoder)
 {
 	return decoder->distinct == NULL ? 0 : decoder->distinct_count;
-}
-
-PfsStatus
-pfs_stream_distinct(PfsStreamDecoder *decoder, uint32_t rank, int64_t *value, PfsError *error)
-{
-	PfsStatus status = need_distinct(decoder, rank, rank, error);
-
-	if (status == PFS_OK)
-		*value = decoder->dictionary[rank];
-	return status;
 }
 
 PfsStatus

@@ -154,11 +154,10 @@ pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns, PfsSegmen
 }
 
 PfsSampleScan *
-pfs_sample_scan_begin_judged(const PfsSelection *selection, int columns, PfsJudgeStacks judge,
-							 void *state)
+pfs_sample_scan_begin_judged(const PfsSelection *selection, int columns, PfsSegmentPart sums,
+							 PfsJudgeStacks judge, void *state)
 {
-	return begin(selection, columns, PFS_PART_ROWS,
-				 (PfsVerdicts){ .judge = judge, .state = state });
+	return begin(selection, columns, sums, (PfsVerdicts){ .judge = judge, .state = state });
 }
 
 static void

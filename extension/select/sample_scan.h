@@ -58,13 +58,14 @@ typedef struct PfsSampleScan PfsSampleScan;
 PfsSampleScan *pfs_sample_scan_begin(const PfsSelection *selection, int columns);
 
 /*
- * The same of stacks that pass alone. judge tells of so many stacks which do; it is asked in no
- * particular order, and may be asked again. NULL: all pass.
+ * The same of stacks that pass alone. sums is PFS_PART_ROWS, or PFS_PART_SCRAPES as below. judge
+ * tells of so many stacks which do; it is asked in no particular order, and may be asked again.
+ * NULL: all pass.
  */
 typedef void (*PfsJudgeStacks)(void *state, const int64 *stacks, uint32 count, bool *passes);
 
 PfsSampleScan *pfs_sample_scan_begin_judged(const PfsSelection *selection, int columns,
-											PfsJudgeStacks judge, void *state);
+											PfsSegmentPart sums, PfsJudgeStacks judge, void *state);
 
 /*
  * The same where values are added up by series and stack (PFS_PART_PAIRS) or by series and time

@@ -41,7 +41,9 @@ sum_cells(const PfsSelection *selection, const PfsFilters *filters, int64 step_u
 	PfsStackFilter *filter = pfs_stack_filter_create(filters);
 	PfsSeriesSums *cells = pfs_series_sums_begin(pfs_hash_memory_bytes());
 	PfsSampleScan *scan =
-		pfs_sample_scan_begin_judged(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_VALUE,
+		pfs_sample_scan_begin_judged(selection,
+									 PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE,
+									 PFS_PART_SCRAPES,
 									 filter == NULL ? NULL : pfs_stack_filter_judge, filter);
 	PfsSampleBlock block;
 

@@ -347,7 +347,7 @@ sum_passing(SeriesGraph *graph)
 	PfsSampleScan *scan =
 		pfs_sample_scan_begin_judged(selection,
 									 PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE,
-									 pfs_stack_filter_judge, graph->filter);
+									 PFS_PART_SCRAPES, pfs_stack_filter_judge, graph->filter);
 	PfsSampleBlock block;
 
 	if (!pfs_picks_scrapes(selection))

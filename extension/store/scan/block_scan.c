@@ -98,6 +98,29 @@ init_columns(PfsBlockScan *scan, const PfsScanRequest *request)
 		scan->judged = add_column(scan, request->verdicts->attnum, false);
 }
 
+/*
+ * What verdicts let pass is added up where series, time and one more column are asked for.
+ */
+static void
+find_added(PfsBlockScan *scan)
+{
+	if (scan->verdicts == NULL || scan->sums != PFS_PART_SCRAPES || scan->attribute_count != 3)
+		return;
+	for (int i = 0; i < scan->attribute_count; i++)
+	{
+		PfsScanColumn *column = scan->attributes[i];
+
+		if (column->attnum == scan->key.series)
+			scan->added_series = column;
+		else if (column->attnum == scan->key.time)
+			scan->added_times = column;
+		else if (column->attnum > 0)
+			scan->added = column;
+	}
+	if (scan->added_series == NULL || scan->added_times == NULL)
+		scan->added = NULL;
+}
+
 /* Roll-ups stand for segments, some of them in part, by a filter of their own. */
 static void
 roll_up(PfsBlockScan *scan, const PfsScanRequest *request)
@@ -126,6 +149,7 @@ pfs_block_scan_begin(const PfsScanRequest *request)
 	scan->key = pfs_row_key(request->relation);
 	scan->unit = -1;
 	init_columns(scan, request);
+	find_added(scan);
 
 	PredicateLockRelation(request->relation, request->snapshot);
 	pfs_scan_units_list(request, &scan->units);

@@ -153,6 +153,16 @@ choose_part(PfsBlockScan *scan, PfsSegmentPart part)
 }
 
 void
+pfs_scan_load_column(PfsBlockScan *scan, const PfsScanColumn *column)
+{
+	MemoryContext outer = MemoryContextSwitchTo(scan->unit_context);
+
+	scan->counters.bytes_read +=
+		pfs_segment_load_part_column(scan->input, scan->part, column->position);
+	MemoryContextSwitchTo(outer);
+}
+
+void
 pfs_scan_set_block_end(PfsBlockScan *scan)
 {
 	int64 block_count = (scan->unit_rows + PFS_BLOCK_ROWS - 1) / PFS_BLOCK_ROWS;
@@ -196,7 +206,8 @@ open_segment(PfsBlockScan *scan, const PfsScanUnit *unit)
 		return;
 	}
 	scan->unit_is_skipped = !unit_may_match(scan);
-	if (!scan->unit_is_skipped && scan->sums != PFS_PART_ROWS)
+	/* verdicts look at a column that sums may lack */
+	if (!scan->unit_is_skipped && scan->sums != PFS_PART_ROWS && scan->verdicts == NULL)
 	{
 		choose_part(scan, shortest_part(scan));
 		pfs_scan_set_block_end(scan);

@@ -12,6 +12,9 @@
 /* Opens the unit that the scan stands on, and counts it. */
 void pfs_scan_open_unit(PfsBlockScan *scan);
 
+/* Brings the streams of a column of the open segment in, once. */
+void pfs_scan_load_column(PfsBlockScan *scan, const PfsScanColumn *column);
+
 /*
  * Where a shared scan reads sums in place of rows, the process that has the unit's first chunk
  * reads all of them.

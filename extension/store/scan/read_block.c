@@ -5,7 +5,8 @@
  * 1. Ranges of the block rule it out, or make filters idle in it.
  * 2. Columns that are filtered by are decoded, one after the other; each filter leaves fewer rows
  *    in the selection.
- * 3. Verdicts are asked for, once a group where rows are grouped.
+ * 3. Verdicts are asked for, once a group where rows are grouped. There what passes may be added up
+ *	  at once, and nothing is left to do.
  * 4. The other columns are decoded, of wanted groups alone, and the selected rows moved together.
  */
 #include "store/scan/read_block.h"
@@ -19,16 +20,6 @@
 #include "store/scan/group_rows.h"
 #include "store/scan/open_unit.h"
 #include "store/segment/codec_server.h"
-
-static void
-load_column(PfsBlockScan *scan, const PfsScanColumn *column)
-{
-	MemoryContext outer = MemoryContextSwitchTo(scan->unit_context);
-
-	scan->counters.bytes_read +=
-		pfs_segment_load_part_column(scan->input, scan->part, column->position);
-	MemoryContextSwitchTo(outer);
-}
 
 static void
 decode_missing(PfsScanColumn *column)
@@ -71,7 +62,7 @@ decode_segment(PfsBlockScan *scan, PfsScanColumn *column)
 	int64 min;
 	int64 max;
 
-	load_column(scan, column);
+	pfs_scan_load_column(scan, column);
 	status = pfs_reader_block_of_groups(scan->reader, column->position, (uint32) scan->block,
 										scan->groups.are_found ? scan->groups.wanted : NULL,
 										column->values, column->nulls, &has_nulls, &error);
@@ -139,7 +130,7 @@ block_may_match(PfsBlockScan *scan)
 		filter->is_idle_in_block = filter->is_idle_in_unit;
 		if (filter->is_idle_in_unit || scan->input == NULL)
 			continue;
-		load_column(scan, column);
+		pfs_scan_load_column(scan, column);
 		has_values = pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block,
 											&min, &max);
 		if (!pfs_scan_filter_may_match(filter, has_values, min, max, column->may_be_null,
@@ -198,7 +189,7 @@ judge_rows(PfsBlockScan *scan)
 	uint32 kept = 0;
 
 	if (column->position >= 0 && scan->input != NULL)
-		load_column(scan, column);
+		pfs_scan_load_column(scan, column);
 	if (pfs_scan_has_groups(scan) && pfs_scan_is_by_group(scan, column))
 	{
 		pfs_scan_judge_groups(scan);
@@ -242,7 +233,7 @@ read_selected(PfsBlockScan *scan, PfsScanColumn *column)
 {
 	if (scan->groups.are_found && !column->is_decoded && pfs_scan_is_by_group(scan, column))
 	{
-		load_column(scan, column);
+		pfs_scan_load_column(scan, column);
 		pfs_scan_group_values(scan, column);
 		column->is_decoded = true;
 		return;
@@ -260,7 +251,7 @@ pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block)
 		scan->columns[i]->is_decoded = false;
 
 	scan->selected_count = 0;
-	scan->groups.are_found = false;
+	scan->groups.are_found = scan->groups.are_added_up = false;
 	if (block_may_match(scan))
 		select_rows(scan);
 	if (scan->verdicts != NULL && scan->selected_count > 0)
@@ -276,7 +267,7 @@ pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block)
 	{
 		PfsScanColumn *column = scan->columns[i];
 
-		if (column->is_wanted)
+		if (column->is_wanted && !scan->groups.are_added_up)
 			read_selected(scan, column);
 	}
 	for (int i = 0; i < scan->attribute_count; i++)
@@ -288,6 +279,7 @@ pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block)
 	block->row_count = scan->selected_count;
 	block->values = scan->result_values;
 	block->nulls = scan->result_nulls;
-	block->has_sums = scan->part != PFS_PART_ROWS || pfs_scan_current_unit(scan)->rolled_up > 0;
+	block->has_sums = scan->part != PFS_PART_ROWS || scan->groups.are_added_up ||
+					  pfs_scan_current_unit(scan)->rolled_up > 0;
 	return true;
 }

@@ -33,7 +33,8 @@ typedef struct PfsVerdicts
  * same in all of them, every other that is asked for is their sum, and PFS_ROW_COUNT_ATTNUM, if
  * asked for, is their number. They come from the tables of sums that segments carry where filters
  * cut through no row of them, and else from rows. Filters may be on any column. Columns of types
- * that are not summed are not to be asked for.
+ * that are not summed are not to be asked for. With PFS_PART_SCRAPES and verdicts, which look at
+ * rows, those of a block that pass are added up where these are all of some of its groups.
  */
 typedef struct PfsScanRequest
 {
@@ -43,7 +44,7 @@ typedef struct PfsScanRequest
 	const AttrNumber *attnums;
 	int filter_count;
 	const PfsBlockFilter *filters; /* copied at begin, but for their keys */
-	const PfsVerdicts *verdicts;   /* NULL: none; with PFS_PART_ROWS alone; must outlive the scan */
+	const PfsVerdicts *verdicts;   /* NULL: none; not with PFS_PART_PAIRS; must outlive the scan */
 	PfsSegmentPart sums;		   /* PFS_PART_ROWS, which is 0: rows one by one */
 	int64 rollup_width;			   /* of pairs: takes roll-ups of buckets narrower than this */
 	const PfsNumbers *segments;	   /* these alone and no waiting rows; NULL: all there is */

@@ -60,10 +60,12 @@ typedef struct PfsScanGroups
 	uint32 count;
 	const int64 *lengths;		 /* rows of each, minus 1 */
 	bool are_found;				 /* those of the selected rows, so what follows is set */
+	bool are_added_up;			 /* the columns asked for have sums of wanted groups */
 	bool wanted[PFS_BLOCK_ROWS]; /* by group: it has selected rows */
 	uint16 of_selected[PFS_BLOCK_ROWS + PFS_SELECTION_SLACK];
 	int64 values[PFS_BLOCK_ROWS]; /* scratch */
 	uint8 *verdicts; /* in the open unit, by rank of the judged column: PFS_VERDICT_…; NULL: none */
+	bool all_are_judged;
 } PfsScanGroups;
 
 struct PfsBlockScan
@@ -86,7 +88,10 @@ struct PfsBlockScan
 	PfsScanColumn *part_column; /* what that filters; NULL: no unit does */
 	const PfsVerdicts *verdicts;
 	PfsScanColumn *judged; /* by verdicts */
-	PfsSegmentPart sums;   /* PFS_PART_ROWS: rows are wanted one by one */
+	PfsScanColumn *added;  /* by series and time, of what passes verdicts; NULL: none is */
+	PfsScanColumn *added_series;
+	PfsScanColumn *added_times;
+	PfsSegmentPart sums; /* PFS_PART_ROWS: rows are wanted one by one */
 	PfsRowKey key;
 
 	PfsScanUnits units;

@@ -70,11 +70,16 @@ test_read_all(PfsSegmentReader *reader, PfsError *error)
 			int64_t least;
 			int64_t greatest;
 			bool has_nulls;
+			bool are_kept;
+			PfsUnits units;
 			PfsStatus status;
 
 			pfs_reader_block_range(reader, (int) column, block, &least, &greatest);
 			status =
 				pfs_reader_block(reader, (int) column, block, values, nulls, &has_nulls, error);
+			if (status == PFS_OK)
+				status = pfs_reader_block_units(reader, (int) column, block, NULL, &units,
+												&are_kept, error);
 			if (status != PFS_OK)
 				return status;
 		}

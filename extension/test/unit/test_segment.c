@@ -20,6 +20,7 @@
 #define MAX_COLUMNS 4
 
 static uint32_t ranks_checked; /* in grouped columns that have a dictionary */
+static uint32_t units_checked; /* in blocks that keep them */
 
 /* Columns of test data, and what a reader must say about them. */
 typedef struct Table
@@ -121,6 +122,45 @@ same_keys(const Table *table, uint32_t left, uint32_t right)
 	return true;
 }
 
+/* Where a block is kept in units, those of wanted groups (NULL: all) make the values. */
+static void
+check_units(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32_t block,
+			const bool *wanted)
+{
+	uint32_t start = block * PFS_BLOCK_ROWS;
+	uint32_t end =
+		table->row_count - start < PFS_BLOCK_ROWS ? table->row_count : start + PFS_BLOCK_ROWS;
+	uint32_t first;
+	uint32_t count;
+	uint32_t group = 0;
+	uint32_t group_end = start;
+	const int64_t *lengths = NULL;
+	bool are_kept;
+	PfsUnits units;
+	PfsError error = { 0 };
+
+	assert_int_equal(pfs_reader_block_units(reader, (int) column, block, wanted, &units, &are_kept,
+											&error),
+					 PFS_OK);
+	if (!are_kept)
+		return;
+	units_checked++;
+	if (wanted != NULL)
+		assert_int_equal(pfs_reader_block_groups(reader, block, &first, &count, &lengths, &error),
+						 PFS_OK);
+	for (uint32_t row = start; row < end; row++)
+	{
+		uint64_t unit = units.units == NULL ? 0 : units.units[row - start];
+
+		while (wanted != NULL && row == group_end)
+			group_end += (uint32_t) lengths[group++] + 1;
+		if (wanted != NULL && !wanted[group - 1])
+			continue;
+		assert_true(unit <= units.range);
+		assert_int_equal((uint64_t) units.least + units.divisor * unit, table->values[column][row]);
+	}
+}
+
 static void
 check_block(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32_t block)
 {
@@ -142,6 +182,7 @@ check_block(const Table *table, PfsSegmentReader *reader, uint32_t column, uint3
 	for (uint32_t i = rows; i < PFS_BLOCK_ROWS; i++)
 		assert_int_equal(values[i], 0x5a5a5a5a5a5a5a5a);
 	oracle = check_rows(table, column, start, rows, values, has_nulls ? nulls : NULL);
+	check_units(table, reader, column, block, NULL);
 	assert_int_equal(pfs_reader_block_range(reader, (int) column, block, &least, &greatest),
 					 oracle.found);
 	if (oracle.found && pfs_reader_range_is_bounds(reader, (int) column))
@@ -192,6 +233,7 @@ check_wanted(const Table *table, PfsSegmentReader *reader, uint32_t column, uint
 	assert_int_equal(start + row, table->row_count < start + PFS_BLOCK_ROWS
 									  ? table->row_count
 									  : start + PFS_BLOCK_ROWS);
+	check_units(table, reader, column, block, wanted);
 }
 
 /* Compares the sum that the reader says a group has. */
@@ -215,16 +257,15 @@ static void
 check_rank(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32_t group,
 		   uint32_t first)
 {
-	int64_t rank;
 	int64_t value;
 	PfsError error = { 0 };
 
 	if (pfs_reader_distinct_count(reader, (int) column) == 0)
 		return;
-	assert_int_equal(pfs_reader_group_ranks(reader, (int) column, group, 1, &rank, &error), PFS_OK);
-	assert_true(rank >= 0 && rank < pfs_reader_distinct_count(reader, (int) column));
-	assert_int_equal(pfs_reader_distinct(reader, (int) column, (uint32_t) rank, &value, &error),
+	assert_int_equal(pfs_reader_group_ranks(reader, (int) column, group, 1, &value, &error),
 					 PFS_OK);
+	assert_true(value >= 0 && value < pfs_reader_distinct_count(reader, (int) column));
+	assert_int_equal(pfs_reader_look_up(reader, (int) column, 1, &value, &error), PFS_OK);
 	assert_int_equal(value, table->values[column][first]);
 	ranks_checked++;
 }
@@ -458,7 +499,7 @@ test_round_trip_of_ranks(void **state)
 	Random random = { 9 };
 
 	(void) state;
-	ranks_checked = 0;
+	ranks_checked = units_checked = 0;
 	for (int round = 0; round < 4; round++)
 	{
 		Table table;
@@ -472,6 +513,7 @@ test_round_trip_of_ranks(void **state)
 		table_free(&table);
 	}
 	assert_true(ranks_checked > 0);
+	assert_true(units_checked > 0);
 }
 
 static void

@@ -1,0 +1,154 @@
+/*
+ * group_sums.c
+ *		Times and values of wanted rows, in units, become a sum for each time.
+ *
+ * 1. Both columns are decoded up to their units: small numbers above a least value.
+ * 2. Neighbouring groups of one series that are wanted are a stretch of rows.
+ * 3. For each row, a cell by its time counts the row and adds the units of its value.
+ * 4. Cells with rows become rows of the block, and are empty for the next series.
+ */
+#include "store/scan/group_sums.h"
+
+#include "store/scan/open_unit.h"
+
+/* A block of more times is read row by row. */
+#define MOST_TIMES 4096
+
+/*
+ * A cell: the number of rows, above so many bits for the units of their values. Those of a value
+ * are fewer than MOST_UNITS, and of a group's last row fewer than what a block of such have.
+ */
+#define COUNT_SHIFT 40
+#define MOST_UNITS	((uint64) 1 << 20)
+
+/* Values whose sums over a block fit. */
+#define GREATEST_VALUE ((int64) 1 << 52)
+
+StaticAssertDecl(MOST_UNITS *PFS_BLOCK_ROWS *PFS_BLOCK_ROWS <= (uint64) 1 << COUNT_SHIFT,
+				 "units of a block stay below the count");
+StaticAssertDecl(GREATEST_VALUE <= PG_INT64_MAX / PFS_BLOCK_ROWS, "sums of a block fit");
+
+/* Places where stretches of wanted rows begin and end, by turns. */
+typedef struct Stretches
+{
+	uint32 count;
+	uint16 places[2 * PFS_BLOCK_ROWS + 2];
+} Stretches;
+
+/* A column's units; false where they are not kept, or not native. */
+static bool
+read_units(PfsBlockScan *scan, const PfsScanColumn *column, PfsUnits *units)
+{
+	PfsError error;
+	bool are_kept;
+	PfsStatus status = pfs_reader_block_units(scan->reader, column->position, (uint32) scan->block,
+											  scan->groups.wanted, units, &are_kept, &error);
+
+	if (status != PFS_OK)
+		pfs_scan_block_error(scan, status, &error);
+	return are_kept && pfs_value_range_is_native(column->kind, units->least,
+												 (int64) ((uint64) units->least +
+														  units->range * units->divisor));
+}
+
+/* Whether counts and units of a block's rows, and the sums that they make, are exact. */
+static bool
+sums_fit(const PfsUnits *values)
+{
+	return values->range < MOST_UNITS && values->least > -GREATEST_VALUE &&
+		   values->least < GREATEST_VALUE &&
+		   values->divisor <= (uint64) GREATEST_VALUE / Max(values->range, 1) &&
+		   values->least + (int64) (values->divisor * values->range) < GREATEST_VALUE;
+}
+
+/* The stretches of wanted rows among groups first .. end - 1, which begin at a row; returns it. */
+static uint32
+find_stretches(const PfsScanGroups *groups, uint32 first, uint32 end, uint32 row,
+			   Stretches *stretches)
+{
+	bool before = false;
+	uint32 count = 0;
+
+	for (uint32 group = first; group < end; group++)
+	{
+		stretches->places[count] = (uint16) row;
+		count += groups->wanted[group] != before;
+		before = groups->wanted[group];
+		row += (uint32) groups->lengths[group] + 1;
+	}
+	stretches->places[count] = (uint16) row;
+	stretches->count = count + before;
+	return row;
+}
+
+/* A unit that lies beyond the range, as none does that was stored, is kept within the cells. */
+static void
+add_stretches(const Stretches *stretches, const PfsUnits *times, const PfsUnits *values,
+			  uint64 *cells)
+{
+	static const uint64 zeros[PFS_BLOCK_ROWS] = { 0 };
+	const uint64 *time_units = times->units == NULL ? zeros : times->units;
+	const uint64 *value_units = values->units == NULL ? zeros : values->units;
+
+	for (uint32 i = 0; i < stretches->count; i += 2)
+		for (uint32 row = stretches->places[i]; row < stretches->places[i + 1]; row++)
+			cells[time_units[row] % MOST_TIMES] += ((uint64) 1 << COUNT_SHIFT) + value_units[row];
+}
+
+/* Moves the cells that have rows to the columns, and empties them. */
+static void
+take_cells(PfsBlockScan *scan, int64 series, const PfsUnits *times, const PfsUnits *values,
+		   uint64 *cells)
+{
+	uint32 count = scan->selected_count;
+
+	for (uint32 unit = 0; unit <= times->range; unit++)
+	{
+		uint64 rows = cells[unit] >> COUNT_SHIFT;
+		uint64 units = cells[unit] & (((uint64) 1 << COUNT_SHIFT) - 1);
+
+		if (rows == 0)
+			continue;
+		scan->added_series->values[count] = series;
+		scan->added_times->values[count] = (int64) ((uint64) times->least + times->divisor * unit);
+		scan->added->values[count] =
+			(int64) ((uint64) values->least * rows + values->divisor * units);
+		count++;
+		cells[unit] = 0;
+	}
+	scan->selected_count = count;
+}
+
+bool
+pfs_scan_add_up_groups(PfsBlockScan *scan)
+{
+	const PfsScanGroups *groups = &scan->groups;
+	PfsScanColumn *columns[] = { scan->added_series, scan->added_times, scan->added };
+	uint64 cells[MOST_TIMES];
+	Stretches stretches;
+	PfsUnits times;
+	PfsUnits values;
+	uint32 row = 0;
+
+	if (!read_units(scan, scan->added_times, &times) || times.range >= MOST_TIMES ||
+		!read_units(scan, scan->added, &values) || !sums_fit(&values))
+		return false;
+	memset(cells, 0, sizeof(*cells) * (times.range + 1));
+	scan->selected_count = 0;
+	for (uint32 group = 0, end; group < groups->count; group = end)
+	{
+		end = group + 1;
+		while (end < groups->count && groups->values[end] == groups->values[group])
+			end++;
+		row = find_stretches(groups, group, end, row, &stretches);
+		add_stretches(&stretches, &times, &values, cells);
+		take_cells(scan, groups->values[group], &times, &values, cells);
+	}
+	for (size_t i = 0; i < lengthof(columns); i++)
+	{
+		columns[i]->block_values = columns[i]->values;
+		columns[i]->block_nulls = NULL;
+		columns[i]->is_decoded = true;
+	}
+	return true;
+}

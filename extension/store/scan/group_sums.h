@@ -1,0 +1,22 @@
+/*
+ * group_sums.h
+ *		Rows of wanted groups, added up by series and time before they are rows.
+ *
+ * A block of a segment has about as many times as the segment has windows, and few series. So sums
+ * by time are less than rows, and no time, value or row number has to be made of what is stored.
+ */
+#ifndef PFS_GROUP_SUMS_H
+#define PFS_GROUP_SUMS_H
+
+#include "profstore.h"
+
+#include "store/scan/scan_state.h"
+
+/*
+ * Adds up the current block's groups that are wanted, whose series are in groups.values. The
+ * scan's added columns, which are loaded and have no nulls, then have the series, times and sums of
+ * selected_count rows. False: the block is not stored so that this is exact; nothing is done.
+ */
+bool pfs_scan_add_up_groups(PfsBlockScan *scan);
+
+#endif
