@@ -5,7 +5,7 @@ CREATE FUNCTION profstore.grant_read(role regrole) RETURNS void
 $$
 BEGIN
 	EXECUTE format('GRANT USAGE ON SCHEMA profstore TO %s', role);
-	EXECUTE format('GRANT SELECT ON profstore.samples, profstore.samples_minute, profstore.samples_hour, profstore.profile_types, profstore.series, profstore.mappings,
+	EXECUTE format('GRANT SELECT ON profstore.samples, profstore.samples_minute, profstore.samples_hour, profstore.trace_samples, profstore.profile_types, profstore.series, profstore.mappings,
 		profstore.functions, profstore.locations, profstore.dictionary_partitions, profstore.stack_chunks,
 		profstore.stacks, profstore.epoch, profstore.losses, profstore.targets, profstore.deploys,
 		profstore.unwind_counts, profstore.unwind_quality, profstore.file_notes TO %s', role);
@@ -23,7 +23,7 @@ BEGIN
 	EXECUTE format('GRANT SELECT, INSERT, UPDATE ON profstore.targets, profstore.unwind_counts TO %s', role);
 	EXECUTE format('GRANT EXECUTE ON FUNCTION profstore.intern_profile_types, profstore.intern_series,
 		profstore.touch_series, profstore.touch_each_series, profstore.intern_mappings, profstore.intern_functions, profstore.intern_locations,
-		profstore.intern_stacks, profstore.intern_stacks_by_partition, profstore.keep_file_notes, profstore.epoch, profstore.pin_epoch, profstore.begin_batch, profstore.take_receipts, profstore.ensure_partitions TO %s', role);
+		profstore.intern_stacks, profstore.intern_stacks_by_partition, profstore.keep_file_notes, profstore.epoch, profstore.pin_epoch, profstore.begin_batch, profstore.take_receipts, profstore.keep_traces, profstore.ensure_partitions TO %s', role);
 END
 $$;
 COMMENT ON FUNCTION profstore.grant_write(regrole) IS 'gives a role what it needs to store samples, and nothing to read them: for collectors';

@@ -1,6 +1,6 @@
 /*
  * partitions.c
- *		ensure_partitions: a partition of samples for each UTC day; and those of the tiers.
+ *		ensure_partitions: a partition of samples for each UTC day; and those of tiers and traces.
  *
  * A day whose partition is there costs one look into the relation cache and takes no lock.
  * Otherwise the table is made aside and attached, which needs SHARE UPDATE EXCLUSIVE on samples:
@@ -25,6 +25,7 @@
 #include "base/relations.h"
 
 PG_FUNCTION_INFO_V1(profstore_ensure_partitions);
+PG_FUNCTION_INFO_V1(profstore_ensure_trace_partitions);
 
 /*
  * Most days in one call, and beyond the present: a mistaken year shall not make a million tables.
@@ -32,9 +33,15 @@ PG_FUNCTION_INFO_V1(profstore_ensure_partitions);
 #define MAX_DAYS		366
 #define MAX_FUTURE_DAYS 7
 
-const PfsPartitioned pfs_partitioned_samples = { "samples", "samples", false };
-const PfsPartitioned pfs_partitioned_minute = { "samples_minute", "sums by the minute", false };
-const PfsPartitioned pfs_partitioned_hour = { "samples_hour", "sums by the hour", true };
+const PfsPartitioned pfs_partitioned_samples = { .name = "samples", .comment = "samples" };
+const PfsPartitioned pfs_partitioned_minute = { .name = "samples_minute",
+												.comment = "sums by the minute" };
+const PfsPartitioned pfs_partitioned_hour = { .name = "samples_hour",
+											  .comment = "sums by the hour",
+											  .by_month = true };
+static const PfsPartitioned partitioned_traces = { .name = "trace_samples",
+												   .comment = "samples of traces",
+												   .of_traces = true };
 
 /*
  * A UTC day or month as text: samples_YYYYMMDD or …_YYYYMM for its partition, YYYY-MM-DD for its
@@ -107,19 +114,34 @@ run(const char *sql)
 		elog(ERROR, "could not run \"%s\"", sql);
 }
 
+/*
+ * Of each partition, none of the parent: a dump makes partitions before indexes, and an index of
+ * the parent would be there twice.
+ */
+static void
+make_indexes(const char *partition)
+{
+	run(psprintf("CREATE INDEX %s_trace ON profstore.%s (trace_id) WHERE trace_id IS NOT NULL",
+				 partition, partition));
+	run(psprintf("CREATE INDEX %s_span ON profstore.%s (span_id) WHERE span_id IS NOT NULL",
+				 partition, partition));
+}
+
 static void
 make_partition(const PfsPartitioned *table, int64 day)
 {
 	Period period = make_period(table, day);
 
 	run(psprintf("CREATE TABLE profstore.%s "
-				 "(LIKE profstore.%s INCLUDING DEFAULTS INCLUDING CONSTRAINTS) USING profstore",
-				 period.name, table->name));
+				 "(LIKE profstore.%s INCLUDING DEFAULTS INCLUDING CONSTRAINTS) USING %s",
+				 period.name, table->name, table->of_traces ? "heap" : "profstore"));
 	run(psprintf("ALTER TABLE profstore.%s ATTACH PARTITION profstore.%s "
 				 "FOR VALUES FROM ('%s 00:00:00+00') TO ('%s 00:00:00+00')",
 				 table->name, period.name, period.begin, period.end));
 	run(psprintf("COMMENT ON TABLE profstore.%s IS %s", period.name,
 				 quote_literal_cstr(psprintf("%s of %s UTC", table->comment, period.said))));
+	if (table->of_traces)
+		make_indexes(period.name);
 }
 
 /*
@@ -178,14 +200,11 @@ check_is_not_ahead(TimestampTz time)
 						errhint("Check the clocks of server and client.")));
 }
 
-/* ensure_partitions(from_ts, to_ts) -> int4, how many were made */
-PGDLLEXPORT Datum
-profstore_ensure_partitions(PG_FUNCTION_ARGS)
+/* Returns how many were made. */
+static int32
+ensure_partitions(const PfsPartitioned *table, TimestampTz from, TimestampTz to)
 {
-	const PfsPartitioned *table = &pfs_partitioned_samples;
-	TimestampTz from = PG_GETARG_TIMESTAMPTZ(0);
-	TimestampTz to = PG_GETARG_TIMESTAMPTZ(1);
-	Oid samples = pfs_relation_oid(table->name);
+	Oid parent = pfs_relation_oid(table->name);
 	int64 first = day_of(from);
 	int64 last = Max(first, day_of(TIMESTAMP_NOT_FINITE(to) ? to : to - 1));
 	int32 made = 0;
@@ -201,21 +220,37 @@ profstore_ensure_partitions(PG_FUNCTION_ARGS)
 
 	check_is_not_ahead(to);
 
-	while (first <= last && OidIsValid(find_partition(table, samples, first)))
+	while (first <= last && OidIsValid(find_partition(table, parent, first)))
 		first++;
 	if (first > last)
-		PG_RETURN_INT32(0);
+		return 0;
 
 	level = pfs_bounded_waits_begin();
-	LockRelationOid(samples, ShareUpdateExclusiveLock);
+	LockRelationOid(parent, ShareUpdateExclusiveLock);
 	SPI_connect();
 	for (int64 day = first; day <= last; day++)
-		if (!OidIsValid(find_partition(table, samples, day)))
+		if (!OidIsValid(find_partition(table, parent, day)))
 		{
 			make_partition(table, day);
 			made++;
 		}
 	SPI_finish();
 	pfs_bounded_waits_end(level);
-	PG_RETURN_INT32(made);
+	return made;
+}
+
+/* ensure_partitions(from_ts, to_ts) -> int4, how many were made */
+PGDLLEXPORT Datum
+profstore_ensure_partitions(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32(ensure_partitions(&pfs_partitioned_samples, PG_GETARG_TIMESTAMPTZ(0),
+									  PG_GETARG_TIMESTAMPTZ(1)));
+}
+
+/* ensure_trace_partitions(from_ts, to_ts) -> int4, how many were made */
+PGDLLEXPORT Datum
+profstore_ensure_trace_partitions(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT32(
+		ensure_partitions(&partitioned_traces, PG_GETARG_TIMESTAMPTZ(0), PG_GETARG_TIMESTAMPTZ(1)));
 }

@@ -1,6 +1,7 @@
 /*
  * partitions.h
- *		The partitions of samples and of its tiers: by UTC day, those of the hour tier by month.
+ *		The partitions of samples, of its tiers and of traces: by UTC day, those of the hour tier by
+ *		month.
  */
 #ifndef PFS_PARTITIONS_H
 #define PFS_PARTITIONS_H
@@ -14,6 +15,7 @@ typedef struct PfsPartitioned
 	const char *name;	 /* of the table in schema profstore */
 	const char *comment; /* what a partition holds, for its comment */
 	bool by_month;
+	bool of_traces; /* a heap with indexes, where the others are columns */
 } PfsPartitioned;
 
 extern const PfsPartitioned pfs_partitioned_samples;

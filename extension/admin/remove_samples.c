@@ -30,6 +30,7 @@
 #include "utils/snapmgr.h"
 
 #include "admin/compact.h"
+#include "admin/traces.h"
 #include "base/version.h"
 #include "store/compact/retention.h"
 #include "store/segment/storage.h"
@@ -216,6 +217,7 @@ remove_from(Oid relation_id, const char *condition)
 {
 	Relation relation;
 	bool is_ours;
+	int64 removed;
 
 	check_owner(relation_id);
 	LockRelationOid(relation_id, ShareUpdateExclusiveLock);
@@ -232,7 +234,9 @@ remove_from(Oid relation_id, const char *condition)
 	if (!has_chosen_rows(relation_id, condition))
 		return 0;
 	LockRelationOid(relation_id, AccessExclusiveLock);
-	return rewrite(relation_id, condition);
+	removed = rewrite(relation_id, condition);
+	(void) pfs_forget_traces(relation_id);
+	return removed;
 }
 
 /* remove_samples(part regclass, condition text) -> int8, rows removed */

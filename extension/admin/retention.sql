@@ -94,10 +94,10 @@ $$
 	FROM pg_catalog.pg_inherits AS i
 		JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid,
 		pg_catalog.pg_get_expr(c.relpartbound, 0) AS b(bound)
-	WHERE i.inhparent IN ('profstore.samples'::regclass, 'profstore.samples_minute'::regclass, 'profstore.samples_hour'::regclass)
+	WHERE i.inhparent IN ('profstore.samples'::regclass, 'profstore.samples_minute'::regclass, 'profstore.samples_hour'::regclass, 'profstore.trace_samples'::regclass)
 	ORDER BY 1, 3;
 $$;
-COMMENT ON FUNCTION profstore.partitions() IS 'partitions of samples and of its tiers, with the times that they hold';
+COMMENT ON FUNCTION profstore.partitions() IS 'partitions of samples, of its tiers and of traces, with the times that they hold';
 
 CREATE FUNCTION profstore_internal.move_to_tier(part regclass, tier text, OUT segments int8, OUT rows int8, OUT sums int8)
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -124,13 +124,13 @@ DECLARE
 	parent regclass;
 BEGIN
 	SELECT i.inhparent INTO parent FROM pg_inherits AS i WHERE i.inhrelid = part;
-	IF parent IN ('profstore.samples'::regclass, 'profstore.samples_minute'::regclass, 'profstore.samples_hour'::regclass) THEN
+	IF parent IN ('profstore.samples'::regclass, 'profstore.samples_minute'::regclass, 'profstore.samples_hour'::regclass, 'profstore.trace_samples'::regclass) THEN
 		RETURN parent;
 	END IF;
 	RAISE wrong_object_type USING MESSAGE = format('"%s" is not a partition of samples or of one of its tiers', part);
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.check_partition(regclass) IS 'the parent of a partition of samples or of a tier; an error for any other table';
+COMMENT ON FUNCTION profstore_internal.check_partition(regclass) IS 'the parent of a partition of samples, of a tier or of traces; an error for any other table';
 REVOKE EXECUTE ON FUNCTION profstore_internal.check_partition(regclass) FROM PUBLIC;
 
 -- A partition goes under a lock that everybody waits for, so waiting for that lock is kept short; the parent's comes first, as with
@@ -157,7 +157,11 @@ BEGIN
 			RAISE NOTICE 'partition % stays for now: rows came late', name;
 			RETURN;
 		END IF;
-		rows := coalesce((SELECT sum(s.row_count) FROM profstore.segments AS s WHERE s.storage_id = profstore.storage_id(part)), 0);
+		IF parent = 'profstore.trace_samples'::regclass THEN
+			EXECUTE format('SELECT count(*) FROM ONLY %s', part) INTO rows;
+		ELSE
+			rows := coalesce((SELECT sum(s.row_count) FROM profstore.segments AS s WHERE s.storage_id = profstore.storage_id(part)), 0);
+		END IF;
 		EXECUTE format('DROP TABLE %s', part);
 		INSERT INTO profstore.retention_log (relation, action, rows)
 		VALUES (name, CASE WHEN emptied THEN 'empty' ELSE 'drop' END, drop_partition.rows);
@@ -180,9 +184,11 @@ CREATE FUNCTION profstore_internal.retention_steps()
 BEGIN ATOMIC
 	WITH cut AS
 		(SELECT CASE p.parent WHEN 'profstore.samples'::regclass THEN now() - r.raw
+					WHEN 'profstore.trace_samples'::regclass THEN now() - r.raw
 					WHEN 'profstore.samples_minute'::regclass THEN now() - r.minute
 					ELSE now() - r.hour END AS before,
 			CASE WHEN p.parent = 'profstore.samples'::regclass AND r.minute IS NOT NULL THEN 'minute'
+				WHEN p.parent = 'profstore.trace_samples'::regclass THEN 'drop'
 				WHEN p.parent <> 'profstore.samples_hour'::regclass AND r.hour IS NOT NULL THEN 'hour'
 				ELSE 'drop' END AS action,
 			p.*
@@ -199,13 +205,19 @@ CREATE FUNCTION profstore_internal.retain(part regclass, action text, before tim
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
 DECLARE
+	parent regclass := profstore_internal.check_partition(part);
 	made int8;
 BEGIN
-	PERFORM profstore_internal.check_partition(part);
-	IF action = 'trim' THEN
+	IF parent = 'profstore.trace_samples'::regclass THEN
+		EXECUTE format('DELETE FROM ONLY %s WHERE time < $1', part) USING before;
+		GET DIAGNOSTICS rows = ROW_COUNT;
+	ELSIF action = 'trim' THEN
 		SELECT r.rows INTO rows FROM profstore_internal.remove_segments(part, before) AS r;
 	ELSE
 		SELECT m.rows, m.sums INTO rows, made FROM profstore_internal.move_to_tier(part, action) AS m;
+		IF parent = 'profstore.samples'::regclass AND rows IS NOT NULL THEN
+			PERFORM profstore_internal.forget_traces(part);
+		END IF;
 	END IF;
 	IF rows > 0 THEN
 		INSERT INTO profstore.retention_log (relation, action, rows, sums)
@@ -246,7 +258,7 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION profstore.drop_before(timestamptz) IS 'drops partitions of samples and tiers that lie wholly before a time, and segments that do in the others; returns what went: partition, whether as a whole, its rows';
+COMMENT ON FUNCTION profstore.drop_before(timestamptz) IS 'drops partitions of samples, tiers and traces that lie wholly before a time, and segments, or rows of traces, that do in the others; returns what went: partition, whether as a whole, its rows';
 REVOKE EXECUTE ON FUNCTION profstore.drop_before(timestamptz) FROM PUBLIC;
 
 -- Who refers to stacks, beside samples and tiers.
@@ -315,7 +327,7 @@ DECLARE
 	tracked record;
 BEGIN
 	RETURN QUERY SELECT t.oid, 'stack_id'::name
-	FROM unnest('{profstore.samples,profstore.samples_minute,profstore.samples_hour}'::regclass[]) AS t(oid);
+	FROM unnest('{profstore.samples,profstore.samples_minute,profstore.samples_hour,profstore.trace_samples}'::regclass[]) AS t(oid);
 	FOR tracked IN SELECT t.* FROM profstore.tracked_stacks AS t JOIN pg_class AS c ON c.oid = t.relation LOOP
 		IF NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = tracked.relation AND a.attname = tracked.column_name
 					   AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid = 'int8'::regtype) THEN
@@ -329,5 +341,5 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION profstore.stack_references() IS 'every column whose ids keep stacks in the dictionary: samples, tiers, tracked tables; negative ids are none. An error where one of them cannot be found';
+COMMENT ON FUNCTION profstore.stack_references() IS 'every column whose ids keep stacks in the dictionary: samples, tiers, traces, tracked tables; negative ids are none. An error where one of them cannot be found';
 REVOKE EXECUTE ON FUNCTION profstore.stack_references() FROM PUBLIC;

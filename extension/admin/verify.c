@@ -15,6 +15,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "admin/traces.h"
 #include "admin/verify_keys.h"
 #include "base/relations.h"
 #include "base/srf.h"
@@ -57,6 +58,21 @@ put_problem(void *arg, int64 segment_no, int stream, const char *problem)
 	pfs_result_put(&problems->result, values, nulls);
 }
 
+/* Rows of traces stand beside samples: each has one. Who may not read them is not told of them. */
+static void
+verify_traces(Problems *problems, Oid relation_id)
+{
+	Oid traces = pfs_relation_oid("trace_samples");
+	int64 count;
+
+	if (pg_class_aclcheck(traces, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+		return;
+	count = pfs_lost_traces(relation_id);
+	if (count > 0)
+		put_problem(problems, 0, -1,
+					psprintf(INT64_FORMAT " rows of trace_samples have no sample", count));
+}
+
 /* Verifies one table; those that have gone, and those of other access methods, have no problem. */
 static void
 verify_table(Problems *problems, Oid relation_id)
@@ -67,8 +83,11 @@ verify_table(Problems *problems, Oid relation_id)
 		return;
 	problems->relation_id = relation_id;
 	if (pfs_is_profstore_table(relation))
+	{
 		pfs_verify_table(relation, GetActiveSnapshot(), pfs_verify_keys(relation), put_problem,
 						 problems);
+		verify_traces(problems, relation_id);
+	}
 	relation_close(relation, AccessShareLock);
 }
 

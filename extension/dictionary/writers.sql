@@ -206,10 +206,10 @@ REVOKE EXECUTE ON FUNCTION profstore.take_receipts(uuid[]) FROM PUBLIC;
 
 -- A protocol is what a writer calls, with which arguments and in which order. A change that older writers would stumble over
 -- makes a new one; what served an older one is kept as long as it is named here. Protocol 2 calls intern_stacks_by_partition
--- and touch_each_series where protocol 1 called intern_stacks and touch_series; protocol 3 calls take_receipts too.
+-- and touch_each_series where protocol 1 called intern_stacks and touch_series; protocol 3 calls take_receipts too, protocol 4 keep_traces.
 CREATE FUNCTION profstore.writer_protocols(OUT oldest int4, OUT newest int4)
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	SELECT 1, 3;
+	SELECT 1, 4;
 END;
 COMMENT ON FUNCTION profstore.writer_protocols() IS 'writer protocols that this version of the extension serves: a collector speaks the newest that both know, or says that there is none';

@@ -96,7 +96,8 @@ pfs_tier_partitions(const PfsTier *tier, const PfsSelection *selection)
 	Oid relid = pfs_relation_find(tier->table);
 	List *partitions;
 
-	if (!OidIsValid(relid))
+	/* tiers know of no traces */
+	if (!OidIsValid(relid) || pfs_selection_is_traced(selection))
 		return NIL;
 	partitions = pfs_partitions_collect(NIL, relid, selection->from, selection->to);
 	if (partitions != NIL)

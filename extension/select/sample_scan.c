@@ -9,6 +9,7 @@
  * 3. Of a tier of an instant type, rows below stack 0 are scrapes: they are put aside and come as a
  *    block of their own, before the next block of sums is read.
  * 4. Stacks are judged by the block scan, or here where it cannot.
+ * 5. Of a trace or span no partition is read, but the rows that stand beside samples.
  */
 #include "select/sample_scan.h"
 
@@ -27,6 +28,7 @@
 #include "select/last_scan.h"
 #include "select/range_partitions.h"
 #include "select/tiers.h"
+#include "select/trace_rows.h"
 #include "store/compact/tier_sums.h"
 #include "store/scan/block_scan.h"
 
@@ -59,6 +61,8 @@ struct PfsSampleScan
 	int column_count;
 	PfsVerdicts verdicts; /* judge is NULL where all stacks pass */
 
+	PfsTraceRows *trace_rows; /* what is read in place of partitions, or NULL */
+
 	/* the open partition */
 	Relation relation;
 	bool is_tier; /* it is of one */
@@ -72,7 +76,7 @@ struct PfsSampleScan
 
 	/* sums of instant types: the scrapes beside them */
 	bool has_scrapes; /* the open partition's rows are such */
-	bool judges;	  /* its stacks are judged here, in rows */
+	bool judges;	  /* its stacks, or those of a trace, are judged here, in rows */
 	uint32 scrape_count;
 	int64 *scrape_buckets; /* ROWS_PER_BLOCK values each */
 	int64 *scrape_series;
@@ -98,12 +102,21 @@ add_tiers(PfsSampleScan *scan)
 	}
 }
 
+static void
+allocate_rows(PfsSampleScan *scan)
+{
+	for (int i = 0; i < COLUMN_COUNT; i++)
+	{
+		if (scan->rows[i] == NULL)
+			scan->rows[i] = palloc(ROWS_PER_BLOCK * sizeof(int64));
+	}
+}
+
 /* What it takes to tell sums and scrapes apart. */
 static void
 prepare_scrapes(PfsSampleScan *scan)
 {
-	for (int i = 0; i < COLUMN_COUNT; i++)
-		scan->rows[i] = palloc(ROWS_PER_BLOCK * sizeof(int64));
+	allocate_rows(scan);
 	scan->scrape_buckets = palloc(ROWS_PER_BLOCK * sizeof(int64));
 	scan->scrape_series = palloc(ROWS_PER_BLOCK * sizeof(int64));
 	scan->scrape_times = palloc(ROWS_PER_BLOCK * sizeof(int64));
@@ -125,7 +138,13 @@ begin(const PfsSelection *selection, int columns, PfsSegmentPart sums, PfsVerdic
 	scan->asked = columns;
 	for (int i = 0; i < PFS_TIER_COUNT; i++)
 		scan->tier_ends[i] = DT_NOBEGIN;
-	if (!pfs_selection_is_empty(selection))
+	if (!pfs_selection_is_empty(selection) && pfs_selection_is_traced(selection))
+	{
+		allocate_rows(scan);
+		scan->judges = verdicts.judge != NULL;
+		scan->trace_rows = pfs_trace_rows_begin(selection);
+	}
+	else if (!pfs_selection_is_empty(selection))
 	{
 		scan->partitions = pfs_partitions_collect(NIL, relid, selection->from, selection->to);
 		add_tiers(scan);
@@ -203,11 +222,7 @@ open_table_scan(PfsSampleScan *scan)
 	scan->table_scan = table_beginscan(scan->relation, scan->snapshot, 0, NULL);
 	scan->slot = table_slot_create(scan->relation, NULL);
 	scan->table_scan_ended = false;
-	for (int i = 0; i < COLUMN_COUNT; i++)
-	{
-		if (scan->rows[i] == NULL)
-			scan->rows[i] = palloc(ROWS_PER_BLOCK * sizeof(int64));
-	}
+	allocate_rows(scan);
 }
 
 static void
@@ -278,6 +293,14 @@ read_row(PfsSampleScan *scan, int64 *values)
 		   pfs_selection_series(scan->selection, values[SERIES]) != NULL;
 }
 
+/* The arrays of the scan, of the columns that are read. */
+static void
+give_rows(PfsSampleScan *scan, const int64 **columns)
+{
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		columns[i] = scan->positions[i] == NOT_READ ? NULL : scan->rows[i];
+}
+
 static uint32
 fill_from_table(PfsSampleScan *scan, const int64 **columns)
 {
@@ -296,8 +319,16 @@ fill_from_table(PfsSampleScan *scan, const int64 **columns)
 			scan->rows[i][count] = values[i];
 		count++;
 	}
-	for (int i = 0; i < COLUMN_COUNT; i++)
-		columns[i] = scan->positions[i] == NOT_READ ? NULL : scan->rows[i];
+	give_rows(scan, columns);
+	return count;
+}
+
+static uint32
+fill_from_trace(PfsSampleScan *scan, const int64 **columns)
+{
+	uint32 count = pfs_trace_rows_next(scan->trace_rows, scan->rows, ROWS_PER_BLOCK);
+
+	give_rows(scan, columns);
 	return count;
 }
 
@@ -390,11 +421,34 @@ pfs_sample_scan_tier_end(const PfsSampleScan *scan, int tier)
 	return scan->tier_ends[tier];
 }
 
+/* The next rows of a trace that pass; false at the end. */
+static bool
+next_of_trace(PfsSampleScan *scan, const int64 **columns, PfsSampleBlock *block)
+{
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		block->row_count = fill_from_trace(scan, columns);
+		if (block->row_count == 0)
+			return false;
+		if (scan->judges)
+			block->row_count = judge_rows(scan, block->row_count);
+	} while (block->row_count == 0);
+	return true;
+}
+
 bool
 pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block)
 {
 	const int64 *columns[COLUMN_COUNT];
 
+	if (scan->trace_rows != NULL)
+	{
+		if (!next_of_trace(scan, columns, block))
+			return false;
+		give_block(scan, columns, columns[TIME], block);
+		return true;
+	}
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -432,6 +486,8 @@ pfs_sample_scan_end(PfsSampleScan *scan)
 {
 	if (scan->relation != NULL)
 		close_partition(scan);
+	if (scan->trace_rows != NULL)
+		pfs_trace_rows_end(scan->trace_rows);
 	for (int i = 0; i < COLUMN_COUNT; i++)
 	{
 		if (scan->rows[i] != NULL)

@@ -4,7 +4,9 @@
  */
 #include "select/selection.h"
 
+#include "funcapi.h"
 #include "utils/builtins.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "base/arrays.h"
@@ -23,6 +25,8 @@ enum
 	SERIES_LABELS,
 	SERIES_PERIOD
 };
+
+#define SPAN_DIGITS 16
 
 static const char SERIES_QUERY[] =
 	"SELECT series_id, unit, delta, labels, period FROM profstore.matching_series($1) ORDER BY 1";
@@ -146,6 +150,51 @@ pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, const char *selec
 	return selection;
 }
 
+/* The position of an argument; -1 where the function has none of the name. */
+static int
+find_argument(FunctionCallInfo fcinfo, const char *name)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(fcinfo->flinfo->fn_oid));
+	Oid *types;
+	char **names;
+	char *modes;
+	int found = -1;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", fcinfo->flinfo->fn_oid);
+	(void) get_func_arg_info(tuple, &types, &names, &modes);
+	for (int i = 0; names != NULL && i < PG_NARGS(); i++)
+		if (strcmp(names[i], name) == 0)
+			found = i;
+	ReleaseSysCache(tuple);
+	return found;
+}
+
+static void
+check_span(const char *span, const char *name)
+{
+	if (strlen(span) != SPAN_DIGITS || strspn(span, "0123456789abcdefABCDEF") != SPAN_DIGITS)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s is not a span id: \"%s\"", name, span),
+						errhint("A span id has 16 hexadecimal digits.")));
+}
+
+void
+pfs_selection_restrict(PfsSelection *selection, FunctionCallInfo fcinfo, const char *trace_name,
+					   const char *span_name)
+{
+	int trace = find_argument(fcinfo, trace_name);
+	int span = find_argument(fcinfo, span_name);
+
+	if (trace >= 0 && !PG_ARGISNULL(trace))
+		selection->trace.id = PG_GETARG_UUID_P(trace);
+	if (span >= 0 && !PG_ARGISNULL(span))
+	{
+		selection->trace.span = text_to_cstring(PG_GETARG_TEXT_PP(span));
+		check_span(selection->trace.span, span_name);
+	}
+}
+
 /* Whether a profile type has a series, whatever its labels. */
 static bool
 has_series(const char *profile_type)
@@ -181,6 +230,7 @@ pfs_selection_get(FunctionCallInfo fcinfo, int first_argument)
 	PfsSelection *selection = pfs_selection_get_range(fcinfo, first_argument, "selector",
 													  first_argument + 1, "from_ts", "to_ts");
 
+	pfs_selection_restrict(selection, fcinfo, "trace", "span");
 	pfs_selection_tell_unknown(selection);
 	return selection;
 }

@@ -14,6 +14,7 @@
 #include "datatype/timestamp.h"
 #include "fmgr.h"
 #include "utils/jsonb.h"
+#include "utils/uuid.h"
 
 #include "select/selector.h"
 
@@ -25,6 +26,13 @@ typedef struct PfsSeries
 	Jsonb *labels;
 } PfsSeries;
 
+/* What a selection is restricted to; both NULL: to nothing. */
+typedef struct PfsTrace
+{
+	const pg_uuid_t *id;
+	const char *span; /* 16 hexadecimal digits */
+} PfsTrace;
+
 typedef struct PfsSelection
 {
 	const char *profile_type; /* in full; as it was said where no series has it */
@@ -33,6 +41,7 @@ typedef struct PfsSelection
 	PfsOverTime over_time;	  /* of an instant type; UNSAID and AVERAGE are the same */
 	TimestampTz from;		  /* inclusive, in the microseconds that the server stores */
 	TimestampTz to;			  /* exclusive */
+	PfsTrace trace;			  /* only samples of it count */
 	int series_count;
 	int distinct_count;
 	PfsSeries *series; /* by ascending id */
@@ -57,6 +66,20 @@ PfsSelection *pfs_selection_get(FunctionCallInfo fcinfo, int first_argument);
 PfsSelection *pfs_selection_get_range(FunctionCallInfo fcinfo, int selector,
 									  const char *selector_name, int from, const char *from_name,
 									  const char *to_name);
+
+/*
+ * Restricts a selection to the trace and the span that arguments of these names say; where they are
+ * NULL, or the function has none of the name, to nothing. pfs_selection_get does it by itself.
+ * Raises INVALID_PARAMETER_VALUE for a text that is no span id.
+ */
+void pfs_selection_restrict(PfsSelection *selection, FunctionCallInfo fcinfo,
+							const char *trace_name, const char *span_name);
+
+static inline bool
+pfs_selection_is_traced(const PfsSelection *selection)
+{
+	return selection->trace.id != NULL || selection->trace.span != NULL;
+}
 
 /*
  * A NOTICE where no series that the caller sees has the profile type, which is likely mistyped;

@@ -15,18 +15,24 @@ PfsComparison
 pfs_comparison_query(FunctionCallInfo fcinfo)
 {
 	bool has_base = !PG_ARGISNULL(PFS_COMPARISON_ARG_BASE_SELECTOR);
+	PfsSelection *selection;
+	PfsSelection *base;
 	PfsComparison comparison;
 
-	comparison.selection = pfs_selection_get_range(fcinfo, PFS_COMPARISON_ARG_SELECTOR, "selector",
-												   PFS_COMPARISON_ARG_FROM, "from_ts", "to_ts");
-	comparison.base = pfs_selection_get_range(fcinfo,
-											  has_base ? PFS_COMPARISON_ARG_BASE_SELECTOR
-													   : PFS_COMPARISON_ARG_SELECTOR,
-											  has_base ? "base_selector" : "selector",
-											  PFS_COMPARISON_ARG_BASE_FROM, "base_from", "base_to");
-	pfs_selection_tell_unknown(comparison.selection);
-	comparison.stacks = pfs_stack_stream_compare(comparison.selection, comparison.base,
-												 !pfs_comparison_is_absolute(fcinfo));
+	selection = pfs_selection_get_range(fcinfo, PFS_COMPARISON_ARG_SELECTOR, "selector",
+										PFS_COMPARISON_ARG_FROM, "from_ts", "to_ts");
+	base = pfs_selection_get_range(fcinfo,
+								   has_base ? PFS_COMPARISON_ARG_BASE_SELECTOR
+											: PFS_COMPARISON_ARG_SELECTOR,
+								   has_base ? "base_selector" : "selector",
+								   PFS_COMPARISON_ARG_BASE_FROM, "base_from", "base_to");
+	pfs_selection_restrict(selection, fcinfo, "trace", "span");
+	pfs_selection_restrict(base, fcinfo, "base_trace", "base_span");
+	pfs_selection_tell_unknown(selection);
+	comparison.selection = selection;
+	comparison.base = base;
+	comparison.stacks =
+		pfs_stack_stream_compare(selection, base, !pfs_comparison_is_absolute(fcinfo));
 	return comparison;
 }
 

@@ -87,6 +87,7 @@ BEGIN
 		('writing', 'intern_stacks_by_partition', E'SELECT profstore.intern_stacks_by_partition(\n  ''{tool}'', ''{1}'', ''{0}'', ''{}'')'),
 		('writing', 'touch_series', E'SELECT profstore.touch_series(\n  ''{7}'', now() - interval ''10 s'', now())'),
 		('writing', 'touch_each_series', E'SELECT profstore.touch_each_series(\n  ''{7}'', ARRAY[now() - interval ''10 s''], ARRAY[now()])'),
+		('writing', 'keep_traces', E'SELECT profstore.keep_traces(\n  ARRAY[now()], ''{7}'', ''{0}'', ''{1}'',\n  ARRAY[gen_random_uuid()], ''{NULL}'')'),
 		('writing', 'keep_file_notes', E'SELECT profstore.keep_file_notes(\n  ''{7}'', ''{note}'', '''', '''', '''', '''')'),
 		('writing', 'writer_protocols', E'SELECT * FROM profstore.writer_protocols()'),
 		('writing', 'calling_role', E'SELECT profstore.calling_role()'),

@@ -132,90 +132,101 @@ COMMENT ON FUNCTION profstore_internal.scan_support(internal) IS 'tells the plan
 CREATE FUNCTION profstore.timeseries(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
 								to_ts timestamptz DEFAULT now(), step interval DEFAULT NULL, by text[] DEFAULT '{}',
 								focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL,
-								hide text DEFAULT NULL)
+								hide text DEFAULT NULL,
+								trace uuid DEFAULT NULL, span text DEFAULT NULL)
 	RETURNS TABLE ("time" timestamptz, metric text, labels jsonb, value float8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_timeseries';
-COMMENT ON FUNCTION profstore.timeseries(text, timestamptz, timestamptz, interval, text[], text, text, text, text) IS 'rate per second in buckets of step (NULL: chosen from the range), nanoseconds as seconds: the sum of the samples in a bucket, divided by the time of the windows that begin in it and in the range; of instant types the value; one line per combination of the labels in by';
+COMMENT ON FUNCTION profstore.timeseries(text, timestamptz, timestamptz, interval, text[], text, text, text, text, uuid, text) IS 'rate per second in buckets of step (NULL: chosen from the range), nanoseconds as seconds: the sum of the samples in a bucket, divided by the time of the windows that begin in it and in the range; of instant types the value; one line per combination of the labels in by';
 
 CREATE FUNCTION profstore.flamegraph(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
 								to_ts timestamptz DEFAULT now(), max_nodes int4 DEFAULT 8192,
 								inverted bool DEFAULT false, focus text DEFAULT NULL, ignore text DEFAULT NULL,
 								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
-								by text[] DEFAULT '{}')
+								by text[] DEFAULT '{}',
+								trace uuid DEFAULT NULL, span text DEFAULT NULL)
 	RETURNS TABLE (ord int4, level int4, value int8, self int8, label text, truncated bool, file text, line int4,
 			   mapping text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 8192 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph';
-COMMENT ON FUNCTION profstore.flamegraph(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text[]) IS 'merged stacks as a tree in depth-first order (ORDER BY ord), as the flame-graph panel of Grafana takes it; inverted: from the leaves; by: values of these labels come before the first frame';
+COMMENT ON FUNCTION profstore.flamegraph(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text[], uuid, text) IS 'merged stacks as a tree in depth-first order (ORDER BY ord), as the flame-graph panel of Grafana takes it; inverted: from the leaves; by: values of these labels come before the first frame';
 
 CREATE FUNCTION profstore.flamegraph_diff(selector text, base_from timestamptz DEFAULT now() - interval '2 hours',
 								base_to timestamptz DEFAULT now() - interval '1 hour',
 								from_ts timestamptz DEFAULT now() - interval '1 hour', to_ts timestamptz DEFAULT now(),
 								base_selector text DEFAULT NULL, absolute bool DEFAULT false,
 								max_nodes int4 DEFAULT 8192, focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
+								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
+								trace uuid DEFAULT NULL, span text DEFAULT NULL,
+								base_trace uuid DEFAULT NULL, base_span text DEFAULT NULL)
 	RETURNS TABLE (ord int4, level int4, value int8, self int8, label text, truncated bool, file text, line int4,
 			   mapping text, "valueRight" int8, "selfRight" int8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 8192 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph_diff';
-COMMENT ON FUNCTION profstore.flamegraph_diff(text, timestamptz, timestamptz, timestamptz, timestamptz, text, bool, int4, text, text, text, text, text) IS 'two selections in one flame graph (ORDER BY ord): value and self are the base''s, "valueRight" and "selfRight" those of [from_ts, to_ts); by rate, as over the longer of the two ranges, or absolute, padded to equal totals';
+COMMENT ON FUNCTION profstore.flamegraph_diff(text, timestamptz, timestamptz, timestamptz, timestamptz, text, bool, int4, text, text, text, text, text, uuid, text, uuid, text) IS 'two selections in one flame graph (ORDER BY ord): value and self are the base''s, "valueRight" and "selfRight" those of [from_ts, to_ts); by rate, as over the longer of the two ranges, or absolute, padded to equal totals';
 
 CREATE FUNCTION profstore.top(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
 							to_ts timestamptz DEFAULT now(), max_rows int4 DEFAULT 100, focus text DEFAULT NULL,
 							ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL,
-							granularity text DEFAULT 'function')
+							granularity text DEFAULT 'function',
+								trace uuid DEFAULT NULL, span text DEFAULT NULL)
 	RETURNS TABLE ("function" text, self int8, total int8, self_share float8, total_share float8, file text,
 			   mapping text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 100 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_top';
-COMMENT ON FUNCTION profstore.top(text, timestamptz, timestamptz, int4, text, text, text, text, text) IS 'functions by their own value (self), with all below them (total, a recursive function counted once), and both as shares of the whole';
+COMMENT ON FUNCTION profstore.top(text, timestamptz, timestamptz, int4, text, text, text, text, text, uuid, text) IS 'functions by their own value (self), with all below them (total, a recursive function counted once), and both as shares of the whole';
 
 CREATE FUNCTION profstore.top_diff(selector text, base_from timestamptz DEFAULT now() - interval '2 hours',
 								base_to timestamptz DEFAULT now() - interval '1 hour',
 								from_ts timestamptz DEFAULT now() - interval '1 hour', to_ts timestamptz DEFAULT now(),
 								base_selector text DEFAULT NULL, absolute bool DEFAULT false, max_rows int4 DEFAULT 100,
 								focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL,
-								hide text DEFAULT NULL, granularity text DEFAULT 'function')
+								hide text DEFAULT NULL, granularity text DEFAULT 'function',
+								trace uuid DEFAULT NULL, span text DEFAULT NULL,
+								base_trace uuid DEFAULT NULL, base_span text DEFAULT NULL)
 	RETURNS TABLE ("function" text, base_self int8, self int8, self_delta int8, base_total int8, total int8,
 			   total_delta int8, file text, mapping text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 100 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_top_diff';
-COMMENT ON FUNCTION profstore.top_diff(text, timestamptz, timestamptz, timestamptz, timestamptz, text, bool, int4, text, text, text, text, text) IS 'functions by how much their own value changed against the base; by rate, as over the longer of the two ranges, unless absolute';
+COMMENT ON FUNCTION profstore.top_diff(text, timestamptz, timestamptz, timestamptz, timestamptz, text, bool, int4, text, text, text, text, text, uuid, text, uuid, text) IS 'functions by how much their own value changed against the base; by rate, as over the longer of the two ranges, unless absolute';
 
 CREATE FUNCTION profstore.callers(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
 								to_ts timestamptz DEFAULT now(), "function" text DEFAULT NULL,
 								max_nodes int4 DEFAULT 8192, focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
+								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
+								trace uuid DEFAULT NULL, span text DEFAULT NULL)
 	RETURNS TABLE ("function" text, self int8, total int8, share float8, level int4)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_callers';
-COMMENT ON FUNCTION profstore.callers(text, timestamptz, timestamptz, text, int4, text, text, text, text, text) IS 'who calls a function, as a tree in depth-first order: level 0 is the function, level 1 its callers; total is the value of what comes through, share its part of the function, self what has no further caller';
+COMMENT ON FUNCTION profstore.callers(text, timestamptz, timestamptz, text, int4, text, text, text, text, text, uuid, text) IS 'who calls a function, as a tree in depth-first order: level 0 is the function, level 1 its callers; total is the value of what comes through, share its part of the function, self what has no further caller';
 
 CREATE FUNCTION profstore.callees(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
 								to_ts timestamptz DEFAULT now(), "function" text DEFAULT NULL,
 								max_nodes int4 DEFAULT 8192, focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
+								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
+								trace uuid DEFAULT NULL, span text DEFAULT NULL)
 	RETURNS TABLE ("function" text, self int8, total int8, share float8, level int4)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_callees';
-COMMENT ON FUNCTION profstore.callees(text, timestamptz, timestamptz, text, int4, text, text, text, text, text) IS 'what a function calls, as a tree in depth-first order: level 0 is the function, level 1 what it calls; share is the part of the function''s total';
+COMMENT ON FUNCTION profstore.callees(text, timestamptz, timestamptz, text, int4, text, text, text, text, text, uuid, text) IS 'what a function calls, as a tree in depth-first order: level 0 is the function, level 1 what it calls; share is the part of the function''s total';
 
 CREATE FUNCTION profstore.folded(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
 								to_ts timestamptz DEFAULT now(), focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
+								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
+								trace uuid DEFAULT NULL, span text DEFAULT NULL)
 	RETURNS TABLE (stack text, value int8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_folded';
-COMMENT ON FUNCTION profstore.folded(text, timestamptz, timestamptz, text, text, text, text, text) IS 'merged stacks as text, root first, frames joined by ";": the folded format of flamegraph.pl and speedscope';
+COMMENT ON FUNCTION profstore.folded(text, timestamptz, timestamptz, text, text, text, text, text, uuid, text) IS 'merged stacks as text, root first, frames joined by ";": the folded format of flamegraph.pl and speedscope';
 
 CREATE FUNCTION profstore.stacks_of(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
 								to_ts timestamptz DEFAULT now(), focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
+								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
+								trace uuid DEFAULT NULL, span text DEFAULT NULL)
 	RETURNS TABLE (stack text[], value int8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_stacks_of';
-COMMENT ON FUNCTION profstore.stacks_of(text, timestamptz, timestamptz, text, text, text, text, text) IS 'merged stacks as arrays of function names, root first, with their values';
+COMMENT ON FUNCTION profstore.stacks_of(text, timestamptz, timestamptz, text, text, text, text, text, uuid, text) IS 'merged stacks as arrays of function names, root first, with their values';
 
 CREATE FUNCTION profstore.last_scan(OUT segments int8, OUT skipped int8, OUT summed int8, OUT "read" int8,
 						  OUT blocks_read int8, OUT blocks_skipped int8, OUT bytes_read int8)
@@ -253,16 +264,17 @@ CREATE FUNCTION profstore.flamegraph_text(selector text, from_ts timestamptz DEF
 								to_ts timestamptz DEFAULT now(), max_nodes int4 DEFAULT 100,
 								inverted bool DEFAULT false, focus text DEFAULT NULL, ignore text DEFAULT NULL,
 								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
-								by text[] DEFAULT '{}')
+								by text[] DEFAULT '{}',
+								trace uuid DEFAULT NULL, span text DEFAULT NULL)
 	RETURNS TABLE (share text, total text, self text, frame text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000 ROWS 100
 BEGIN ATOMIC
 SELECT format('%7s', to_char(100 * f.value::float8 / nullif(first_value(f.value) OVER (ORDER BY f.ord), 0), 'FM9999990.0') || ' %'),
 	format('%8s', profstore.readable(f.value, u.unit)), format('%8s', profstore.readable(nullif(f.self, 0), u.unit)),
 	repeat(' ', n.indent) || profstore.short_name(f.label, 84 - n.indent)
-FROM profstore.flamegraph(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity, by) f
+FROM profstore.flamegraph(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity, by, trace, span) f
 CROSS JOIN (SELECT coalesce(min(m.unit), '') FROM profstore.matching_series(selector) m) u(unit)
 CROSS JOIN LATERAL (SELECT least(f.level, 40)) n(indent)
 ORDER BY f.ord;
 END;
-COMMENT ON FUNCTION profstore.flamegraph_text(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text[]) IS 'flame graph as an indented tree, to read in a terminal: the part that a frame has of all, its value with all below it, and its own';
+COMMENT ON FUNCTION profstore.flamegraph_text(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text[], uuid, text) IS 'flame graph as an indented tree, to read in a terminal: the part that a frame has of all, its value with all below it, and its own';

@@ -1,0 +1,50 @@
+-- Traces: which part of a sample's value a span of a trace brought about. Rows stand beside samples, which count whether or not a trace has them,
+-- and share their ids; they go as samples go. A heap by UTC day, with indexes on trace and span, since a trace is a few rows of many.
+
+CREATE TABLE profstore.trace_samples
+(
+	time      timestamptz NOT NULL,
+	stack_id  int8 NOT NULL,
+	value     int8 NOT NULL,
+	series_id int4 NOT NULL,
+	trace_id  uuid,
+	span_id   bytea CHECK (octet_length(span_id) = 8),
+	CHECK (num_nonnulls(trace_id, span_id) > 0)
+) PARTITION BY RANGE (time);
+COMMENT ON TABLE profstore.trace_samples IS 'what of samples belongs to a trace or span, see keep_traces; partitioned by UTC day (trace_samples_YYYYMMDD)';
+COMMENT ON COLUMN profstore.trace_samples.time IS 'time of the sample in samples';
+COMMENT ON COLUMN profstore.trace_samples.stack_id IS 'its stack';
+COMMENT ON COLUMN profstore.trace_samples.value IS 'how much of its value the span brought about';
+COMMENT ON COLUMN profstore.trace_samples.series_id IS 'its series';
+COMMENT ON COLUMN profstore.trace_samples.trace_id IS 'id of the trace, 16 bytes; NULL where only a span was told';
+COMMENT ON COLUMN profstore.trace_samples.span_id IS 'id of the span, 8 bytes; NULL where only a trace was told';
+
+CREATE FUNCTION profstore_internal.ensure_trace_partitions(from_ts timestamptz, to_ts timestamptz) RETURNS int4
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_ensure_trace_partitions';
+COMMENT ON FUNCTION profstore_internal.ensure_trace_partitions(timestamptz, timestamptz) IS 'ensure_partitions for trace_samples';
+REVOKE EXECUTE ON FUNCTION profstore_internal.ensure_trace_partitions(timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION profstore.keep_traces(times timestamptz[], series_ids int4[], stack_ids int8[], amounts int8[], trace_ids uuid[], span_ids bytea[])
+	RETURNS void
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS
+$$
+BEGIN
+	IF (cardinality(series_ids), cardinality(stack_ids), cardinality(amounts), cardinality(trace_ids), cardinality(span_ids))
+		<> (cardinality(times), cardinality(times), cardinality(times), cardinality(times), cardinality(times))
+	THEN
+		RAISE array_subscript_error USING MESSAGE = 'arrays of traces must be of the same length';
+	END IF;
+	PERFORM profstore_internal.ensure_trace_partitions(d.day, d.day) FROM (SELECT DISTINCT date_trunc('day', t.time) FROM unnest(times) AS t(time)) AS d(day);
+	INSERT INTO profstore.trace_samples (time, series_id, stack_id, value, trace_id, span_id)
+	SELECT * FROM unnest(times, series_ids, stack_ids, amounts, trace_ids, span_ids);
+END
+$$;
+COMMENT ON FUNCTION profstore.keep_traces(timestamptz[], int4[], int8[], int8[], uuid[], bytea[]) IS 'in the transaction that stores samples: tells which of them, and how much of their values, traces and spans brought about; makes partitions of trace_samples';
+REVOKE EXECUTE ON FUNCTION profstore.keep_traces(timestamptz[], int4[], int8[], int8[], uuid[], bytea[]) FROM PUBLIC;
+
+CREATE FUNCTION profstore_internal.forget_traces(part regclass) RETURNS int8
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_forget_traces';
+COMMENT ON FUNCTION profstore_internal.forget_traces(regclass) IS 'removes rows of trace_samples whose samples a partition of samples has lost; returns how many';
+REVOKE EXECUTE ON FUNCTION profstore_internal.forget_traces(regclass) FROM PUBLIC;

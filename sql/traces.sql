@@ -1,0 +1,149 @@
+-- Traces: samples of a trace or a span beside samples, and every view of them alone.
+\i sql/fixtures/preamble.sql
+
+SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"job": "a"}', '2026-01-01 10:00Z', '{"main;work;copy": 30, "main;work": 12, "main;idle": 5}');
+SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"job": "b"}', '2026-01-01 10:00Z', '{"main;work;copy": 7}');
+SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"job": "a"}', '2026-01-02 10:00Z', '{"main;work;copy": 100}');
+SELECT put_scrape('goroutine:goroutine:count::', '{"job": "a"}', '2026-01-01 10:00Z', '{"main;wait": 4}');
+
+-- what of a sample a trace brought about: by the stack and the time that it has
+CREATE FUNCTION keep(job text, at timestamptz, stack text, value int8, trace text, span text) RETURNS void LANGUAGE sql
+BEGIN ATOMIC
+	SELECT profstore.keep_traces(ARRAY[at], ARRAY[s.series_id], ARRAY[put_stack(stack)], ARRAY[value], ARRAY[trace::uuid], ARRAY[decode(span, 'hex')])
+	FROM profstore.series(format('process_cpu:cpu{job="%s"}', job)) AS s;
+END;
+SELECT keep('a', '2026-01-01 10:00Z', 'main;work;copy', 20, '4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7');
+SELECT keep('a', '2026-01-01 10:00Z', 'main;work;copy', 5, '4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b8');
+SELECT keep('a', '2026-01-01 10:00Z', 'main;work', 12, '4bf92f3577b34da6a3ce929d0e0e4736', NULL);
+SELECT keep('b', '2026-01-01 10:00Z', 'main;work;copy', 7, '4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7');
+SELECT keep('a', '2026-01-02 10:00Z', 'main;work;copy', 99, '4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7');
+SELECT keep('a', '2026-01-01 10:00Z', 'main;idle', 2, '00000000000000000000000000000001', '00f067aa0ba902b7');
+SELECT keep('a', '2026-01-01 10:00Z', 'main;idle', 3, NULL, 'aaaaaaaaaaaaaaaa');
+SELECT profstore.keep_traces(ARRAY['2026-01-01 10:00Z'::timestamptz], ARRAY[s.series_id], ARRAY[put_stack('main;wait')], '{4}', ARRAY['4bf92f3577b34da6a3ce929d0e0e4736'::uuid], '{NULL}')
+FROM profstore.series('goroutine:goroutine') AS s;
+SELECT relation, from_ts, to_ts FROM profstore.partitions() WHERE parent = 'profstore.trace_samples'::regclass;
+SELECT indexdef FROM pg_indexes WHERE tablename = 'trace_samples_20260101' ORDER BY indexname;
+
+-- samples count once, whatever traces say
+SELECT label, value, self FROM profstore.flamegraph('process_cpu:cpu', '2026-01-01Z', '2026-01-03Z') ORDER BY ord;
+-- a trace; in a range, of a series; in the ways in which ids are written
+SELECT label, value, self FROM profstore.flamegraph('process_cpu:cpu', '2026-01-01Z', '2026-01-03Z', trace => '4bf92f3577b34da6a3ce929d0e0e4736') ORDER BY ord;
+SELECT label, value, self FROM profstore.flamegraph('process_cpu:cpu{job="a"}', '2026-01-01Z', '2026-01-02Z', trace => '4BF92F35-77B3-4DA6-A3CE-929D0E0E4736') ORDER BY ord;
+-- a span of it; of any trace; of none that was told
+SELECT * FROM profstore.folded('process_cpu:cpu', '2026-01-01Z', '2026-01-02Z', trace => '4bf92f3577b34da6a3ce929d0e0e4736', span => '00f067aa0ba902b8');
+SELECT * FROM profstore.folded('process_cpu:cpu', '2026-01-01Z', '2026-01-02Z', span => '00F067AA0BA902B7') ORDER BY stack;
+SELECT * FROM profstore.folded('process_cpu:cpu', '2026-01-01Z', '2026-01-02Z', span => 'aaaaaaaaaaaaaaaa');
+-- no such trace; what is none
+SELECT label, value FROM profstore.flamegraph('process_cpu:cpu', '2026-01-01Z', '2026-01-03Z', trace => 'ffffffffffffffffffffffffffffffff');
+SELECT failure($$SELECT * FROM profstore.top('process_cpu:cpu', trace => '4bf92f3577b34da6')$$);
+SELECT failure(format($$SELECT * FROM profstore.top('process_cpu:cpu', span => %L)$$, span)) FROM unnest('{0,00f067aa0ba902bx,00f067aa0ba902b7ff,""}'::text[]) AS span;
+
+-- every view takes a trace, and tells of it what it tells of a selection that has these samples alone
+\set of 'trace => ''4bf92f3577b34da6a3ce929d0e0e4736'''
+\set day '''process_cpu:cpu'', ''2026-01-01Z'', ''2026-01-02Z'''
+SELECT function, self, total FROM profstore.top(:day, :of);
+SELECT function, self, total FROM profstore.callers(:day, 'copy', :of);
+SELECT function, self, total FROM profstore.callees(:day, 'work', :of);
+SELECT side, label, value FROM profstore.sandwich(:day, 'work', :of) ORDER BY side, ord;
+SELECT stack, value FROM profstore.stacks_of(:day, :of) ORDER BY stack;
+SELECT caller, callee, value FROM profstore.callgraph(:day, :of) ORDER BY 1, 2;
+SELECT profstore.callgraph_dot(:day, :of) LIKE '%work%' AS draws;
+SELECT time, value * 60 * 1e9 AS value FROM profstore.timeseries(:day, step => '1 min', :of);
+SELECT time, value * 60 * 1e9 AS value FROM profstore.timeseries(:day, step => '1 min', focus => 'copy', :of);
+SELECT * FROM profstore.heatmap(:day, '1 min', 1, :of);
+SELECT * FROM profstore.heatmap(:day, '1 min', 1, focus => 'copy', :of);
+SELECT sum(value), sum(samples) FROM profstore.flamechart(:day, '1 s', :of) WHERE level = 0;
+SELECT whole, kept FROM profstore.filtered_share(:day, focus => 'copy', :of);
+SELECT total, frame FROM profstore.flamegraph_text(:day, :of);
+SELECT profstore.flamegraph_json(:day, :of) ->> 'value' AS json, profstore.speedscope(:day, :of) #> '{profiles,0,weights}' AS speedscope,
+	jsonb_array_length(profstore.firefox_profile(:day, :of) #> '{threads,0,samples,weight}') AS firefox;
+SELECT count(*) FROM profstore.source(:day, filename => 'none', :of);
+SELECT profstore.flamegraph_html(:day, :of) <> profstore.flamegraph_html(:day) AS html;
+SELECT profstore.import_pprof(profstore.pprof(:day, :of), '{"__name__": "traced", "job": "round"}') AS stored;
+SELECT * FROM profstore.folded('traced', '-infinity', 'infinity');
+-- groups of series, and in a plan of its own
+SELECT label, value FROM profstore.flamegraph(:day, by => '{job}', :of) ORDER BY ord;
+-- a trace against all that ran, and against another
+SELECT label, value, "valueRight" FROM profstore.flamegraph_diff('process_cpu:cpu', '2026-01-01Z', '2026-01-02Z', '2026-01-01Z', '2026-01-02Z', absolute => true, :of) ORDER BY ord;
+SELECT function, base_self, self FROM profstore.top_diff('process_cpu:cpu', '2026-01-01Z', '2026-01-02Z', '2026-01-01Z', '2026-01-02Z', absolute => true,
+	:of, span => '00f067aa0ba902b7', base_trace => '00000000000000000000000000000001', base_span => '00f067aa0ba902b7');
+-- an instant type: what the trace has of its scrapes
+SELECT label, value FROM profstore.flamegraph('goroutine:goroutine', '2026-01-01Z', '2026-01-02Z', :of) ORDER BY ord;
+SELECT label, value FROM profstore.flamegraph('last_over_time(goroutine:goroutine)', '2026-01-01Z', '2026-01-02Z', :of) ORDER BY ord;
+
+-- more rows than a block, and what waits in the transaction
+BEGIN;
+SELECT profstore.keep_traces(array_fill('2026-01-01 11:00Z'::timestamptz, ARRAY[5000]), array_fill(s.series_id, ARRAY[5000]), array_fill(put_stack('main;many'), ARRAY[5000]),
+	(SELECT array_agg(i) FROM generate_series(1, 5000) AS i), array_fill('00000000000000000000000000000002'::uuid, ARRAY[5000]), array_fill(NULL::bytea, ARRAY[5000]))
+FROM profstore.series('process_cpu:cpu{job="a"}') AS s;
+SELECT * FROM profstore.folded(:day, trace => '00000000000000000000000000000002');
+SELECT value FROM profstore.timeseries(:day, step => '1 day', focus => 'none', trace => '00000000000000000000000000000002');
+ROLLBACK;
+-- joins with an application's own spans, in plain SQL and by call
+CREATE TABLE spans (trace_id text, span_id text, name text);
+INSERT INTO spans VALUES ('4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7', 'GET /'), ('4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b8', 'SELECT');
+SELECT s.name, sum(t.value) FROM spans AS s JOIN profstore.trace_samples AS t ON t.trace_id = s.trace_id::uuid AND t.span_id = decode(s.span_id, 'hex') GROUP BY 1 ORDER BY 1;
+SELECT s.name, f.stack, f.value FROM spans AS s CROSS JOIN LATERAL profstore.folded(:day, trace => s.trace_id::uuid, span => s.span_id) AS f ORDER BY 1, 2;
+EXPLAIN (COSTS OFF) SELECT sum(value) FROM profstore.trace_samples WHERE trace_id = '4bf92f3577b34da6a3ce929d0e0e4736' AND time >= '2026-01-01Z' AND time < '2026-01-02Z';
+
+-- what cannot be kept
+SELECT failure($$SELECT profstore.keep_traces('{2026-01-01 10:00Z}', '{1}', '{1}', '{1,2}', '{NULL}', '{NULL}')$$);
+SELECT failure($$SELECT profstore.keep_traces('{2026-01-01 10:00Z}', '{1}', '{1}', '{1}', '{NULL}', '{NULL}')$$);
+SELECT failure($$SELECT profstore.keep_traces('{2026-01-01 10:00Z}', '{1}', '{1}', '{1}', '{NULL}', '{"\\x00"}')$$);
+SELECT failure($$SELECT profstore.keep_traces('{infinity}', '{1}', '{1}', '{1}', '{00000000000000000000000000000001}', '{NULL}')$$);
+SELECT profstore.keep_traces('{}', '{}', '{}', '{}', '{}', '{}');
+
+-- who may: writers keep and do not read; readers read as far as policies on series and on traces let them
+CREATE ROLE traces_writer;
+CREATE ROLE traces_reader;
+SELECT profstore.grant_write('traces_writer'), profstore.grant_read('traces_reader');
+SET ROLE traces_writer;
+SELECT profstore.keep_traces('{2026-01-01 10:00Z}', '{1}', '{0}', '{1}', '{00000000000000000000000000000003}', '{NULL}');
+SELECT failure('SELECT * FROM profstore.trace_samples');
+SET ROLE traces_reader;
+SELECT sum(value) FROM profstore.trace_samples WHERE trace_id = '00000000000000000000000000000003';
+SELECT failure($$SELECT profstore.keep_traces('{2026-01-01 10:00Z}', '{1}', '{0}', '{1}', '{00000000000000000000000000000003}', '{NULL}')$$);
+RESET ROLE;
+ALTER TABLE profstore.series ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_a ON profstore.series FOR SELECT TO traces_reader USING (labels ->> 'job' = 'a');
+SET ROLE traces_reader;
+SELECT * FROM profstore.folded(:day, :of) ORDER BY stack;
+RESET ROLE;
+ALTER TABLE profstore.trace_samples ENABLE ROW LEVEL SECURITY;
+CREATE POLICY of_spans ON profstore.trace_samples FOR SELECT TO traces_reader USING (span_id IS NOT NULL);
+SET ROLE traces_reader;
+SELECT * FROM profstore.folded(:day, :of) ORDER BY stack;
+RESET ROLE;
+REVOKE SELECT ON profstore.trace_samples FROM traces_reader;
+SET ROLE traces_reader;
+SELECT failure($$SELECT * FROM profstore.folded('process_cpu:cpu', '2026-01-01Z', '2026-01-02Z', trace => '4bf92f3577b34da6a3ce929d0e0e4736')$$);
+SELECT count(*) FROM profstore.folded(:day);
+RESET ROLE;
+DROP POLICY of_a ON profstore.series;
+DROP POLICY of_spans ON profstore.trace_samples;
+ALTER TABLE profstore.series DISABLE ROW LEVEL SECURITY;
+ALTER TABLE profstore.trace_samples DISABLE ROW LEVEL SECURITY;
+DROP OWNED BY traces_writer;
+DROP OWNED BY traces_reader;
+DROP ROLE traces_writer;
+DROP ROLE traces_reader;
+
+-- traces go as samples go: what the writer above kept has no sample
+SELECT * FROM profstore.verify();
+SELECT profstore.remove_samples('profstore.samples', 'value = 7');
+SELECT * FROM profstore.verify();
+SELECT * FROM profstore.folded(:day, :of) ORDER BY stack;
+SELECT * FROM profstore.drop_before('2026-01-01 10:30Z') ORDER BY relation;
+SELECT relation, dropped, rows FROM profstore.drop_before('2026-01-02 00:00Z') ORDER BY relation;
+SELECT tableoid::regclass, count(*) FROM profstore.trace_samples GROUP BY 1;
+SELECT profstore.set_retention('1 day', '1000 years');
+-- also where their partition is not to be had
+SELECT * FROM profstore_internal.retain('profstore.samples_20260102', 'minute', now());
+SELECT count(*) FROM profstore.trace_samples;
+SELECT * FROM profstore.verify();
+CALL profstore.apply_retention();
+SELECT count(*) FROM profstore.trace_samples;
+SELECT relation, action, rows FROM profstore.retention_log WHERE relation LIKE '%trace%' ORDER BY time, relation;
+-- tiers keep the sums, and know of no traces
+SELECT value FROM profstore.flamegraph('process_cpu:cpu', '2026-01-02Z', '2026-01-03Z') LIMIT 1;
+SELECT label, value FROM profstore.flamegraph('process_cpu:cpu', '2026-01-02Z', '2026-01-03Z', :of);
