@@ -1,8 +1,14 @@
 /*
  * arrow_service.c
- *		Parca's ProfileStoreService, WriteArrow: records of Arrow's with samples in them.
+ *		Parca's ProfileStoreService, WriteArrow and Write: records of Arrow's.
  *
- *		WriteArrowRequest	1 ipc_buffer
+ *		WriteArrowRequest				1 ipc_buffer
+ *		WriteRequest, WriteResponse		1 record
+ *
+ * Write is a stream: samples with ids of stacks come, the answer asks for stacks, those come, and
+ * the receiver ends the stream when all is stored. No stack is remembered from one stream to the
+ * next: ids are the clients' own word for what they stand for. Samples stay packed while their
+ * stacks are waited for.
  *
  * A request is stored whole or not at all. Its samples say their times, so it is the same when it
  * is sent again.
@@ -111,4 +117,63 @@ parca_write_arrow(Receiver *receiver, Call *call)
 		return;
 	}
 	receiver_give_back(receiver, call);
+}
+
+/* --- Write --- */
+
+static void
+put_record(Buffer *body, const uint8_t *record, size_t length)
+{
+	char head[1 + 10] = { RECORD << PFS_WIRE_TAG_SHIFT | PFS_WIRE_BYTES };
+	size_t bytes = 1;
+	size_t rest = length;
+
+	for (; rest >= 0x80; rest >>= 7)
+		head[bytes++] = (char) (rest | 0x80);
+	head[bytes++] = (char) rest;
+	buffer_put_bytes(body, head, bytes);
+	buffer_put_bytes(body, (const char *) record, length);
+}
+
+/* Asks for the stacks of the first message. */
+static void
+ask(Receiver *receiver, Call *call)
+{
+	ArrowResult result;
+	uint8_t *wanted = NULL;
+	size_t length;
+	Span samples;
+
+	if (find_record(receiver, call, (Span){ call->body, call->body_length }, &samples) &&
+		judge(receiver, call, arrow_wanted_stacks(samples, &wanted, &length, &result), &result))
+	{
+		if (wanted == NULL)
+		{
+			store(receiver, call, samples, (Span){ NULL, 0 });
+			return;
+		}
+		put_record(&call->answer.body, wanted, length);
+		call->wants_second = !call->answer.body.failed;
+		if (call->answer.body.failed)
+			call_retry(call, "out of memory", 1);
+	}
+	free(wanted);
+	receiver_give_back(receiver, call);
+}
+
+void
+parca_write(Receiver *receiver, Call *call)
+{
+	Span samples;
+	Span stacks;
+
+	if (!submit_unpack(receiver, call))
+		receiver_give_back(receiver, call);
+	else if (call->first == NULL)
+		ask(receiver, call);
+	else if (find_record(receiver, call, (Span){ call->first, call->first_length }, &samples) &&
+			 find_record(receiver, call, (Span){ call->body, call->body_length }, &stacks))
+		store(receiver, call, samples, stacks);
+	else
+		receiver_give_back(receiver, call);
 }

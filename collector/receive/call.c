@@ -34,6 +34,8 @@ call_free(Call *call)
 		return;
 	free(call->authorization);
 	free(call->body);
+	free(call->first);
+	buffer_fini(&call->part);
 	buffer_fini(&call->answer.body);
 	free(call);
 }

@@ -78,6 +78,10 @@ typedef struct Call
 	size_t answer_at;			   /* bytes of the body that were sent */
 	uint8_t prefix[5];			   /* of a gRPC message */
 	size_t prefix_length;
+	Buffer part;	   /* of an exchange: the message that was answered first, framed */
+	size_t part_at;	   /* bytes of it that were sent */
+	bool is_answering; /* headers of the answer were sent */
+	bool has_surplus;  /* bytes came that nobody had asked for */
 
 	/* as it came */
 	char method[CALL_METHOD_MAX];
@@ -100,6 +104,9 @@ typedef struct Call
 	/* whoever has it */
 	struct Call *next; /* of a queue */
 	struct Receiver *receiver;
+	uint8_t *first; /* of an exchange: its first message, owned; NULL: it is this one */
+	size_t first_length;
+	bool wants_second;	/* the answer is a message, after which the client's second comes */
 	uint8_t digest[32]; /* of what it says */
 	bool has_digest;
 	Answer answer;

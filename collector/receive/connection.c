@@ -144,6 +144,12 @@ connection_answer(Connection *connection, Call *call)
 }
 
 void
+connection_answer_part(Connection *connection, Call *call)
+{
+	http2_answer_part(connection, call);
+}
+
+void
 connection_stop(Connection *connection)
 {
 	if (connection->state == CONNECTION_HTTP2)

@@ -74,6 +74,9 @@ void connection_check(Connection *connection);
 /* A call of it has its answer. */
 void connection_answer(Connection *connection, Call *call);
 
+/* It has a message, and is not answered yet: HTTP/2's. */
+void connection_answer_part(Connection *connection, Call *call);
+
 void connection_add_call(Connection *connection, Call *call);
 void connection_drop_call(Connection *connection, Call *call);
 

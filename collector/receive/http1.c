@@ -220,8 +220,7 @@ end_request(Connection *connection)
 	Http1 *http1 = &connection->http1;
 
 	http1->state = HTTP1_WAIT;
-	http1->call->is_whole = true;
-	server_dispatch(connection->server, http1->call);
+	server_end_of_request(connection->server, http1->call);
 }
 
 static void

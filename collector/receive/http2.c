@@ -110,32 +110,57 @@ status_headers(const Call *call, nghttp2_nv *headers, char code[16], char messag
 	return count;
 }
 
-static ssize_t
-read_answer(nghttp2_session *session, int32_t stream, uint8_t *buffer, size_t room, uint32_t *flags,
-			nghttp2_data_source *source, void *context)
+static Call *
+call_of(nghttp2_session *session, int32_t stream)
 {
-	Call *call = source->ptr;
-	const Buffer *body = &call->answer.body;
-	size_t length = body->length - call->answer_at;
+	return nghttp2_session_get_stream_user_data(session, stream);
+}
+
+/* So much of a buffer as there is room for. */
+static size_t
+take(const Buffer *from, size_t *at, uint8_t *to, size_t room)
+{
+	size_t length = from->length - *at;
+
+	length = length < room ? length : room;
+	memcpy(to, from->bytes + *at, length);
+	*at += length;
+	return length;
+}
+
+static int
+end_answer(nghttp2_session *session, const Call *call, uint32_t *flags)
+{
 	nghttp2_nv trailers[4];
 	char code[16];
 	char message[GRPC_MESSAGE_MAX];
 	char status[GRPC_STATUS_MAX];
 
-	length = length < room ? length : room;
-	memcpy(buffer, body->bytes + call->answer_at, length);
-	call->answer_at += length;
-	if (call->answer_at == body->length)
-	{
-		*flags |= NGHTTP2_DATA_FLAG_EOF;
-		if (call->content == CONTENT_GRPC)
-		{
-			*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
-			if (nghttp2_submit_trailer(session, stream, trailers,
-									   status_headers(call, trailers, code, message, status)) != 0)
-				return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-		}
-	}
+	*flags |= NGHTTP2_DATA_FLAG_EOF;
+	if (call->content != CONTENT_GRPC)
+		return 0;
+	*flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;
+	return nghttp2_submit_trailer(session, call->stream, trailers,
+								  status_headers(call, trailers, code, message, status));
+}
+
+/* The call may have changed since its answer began: another one stands in for it. */
+static ssize_t
+read_answer(nghttp2_session *session, int32_t stream, uint8_t *buffer, size_t room, uint32_t *flags,
+			nghttp2_data_source *source, void *context)
+{
+	Call *call = call_of(session, stream);
+	size_t length;
+
+	if (call == NULL)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+	if (call->part_at < call->part.length)
+		return (ssize_t) take(&call->part, &call->part_at, buffer, room);
+	if (!call->is_refused) /* nor answered */
+		return NGHTTP2_ERR_DEFERRED;
+	length = take(&call->answer.body, &call->answer_at, buffer, room);
+	if (call->answer_at == call->answer.body.length && end_answer(session, call, flags) != 0)
+		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	return (ssize_t) length;
 }
 
@@ -159,11 +184,16 @@ static int
 answer_grpc(Connection *connection, Call *call)
 {
 	nghttp2_nv headers[8] = { NV(":status", "200"), NV("content-type", "application/grpc") };
-	nghttp2_data_provider provider = { { .ptr = call }, read_answer };
+	nghttp2_data_provider provider = { { .ptr = NULL }, read_answer };
 	char code[16];
 	char message[GRPC_MESSAGE_MAX];
 	char status[GRPC_STATUS_MAX];
 
+	if (call->is_answering)
+	{
+		buffer_reset(&call->answer.body);
+		return nghttp2_session_resume_data(connection->http2, call->stream);
+	}
 	if (call->answer.code == GRPC_OK)
 	{
 		frame_answer(call);
@@ -184,7 +214,7 @@ answer_http(Connection *connection, Call *call)
 	size_t count = 0;
 	char status[16];
 	char retry[16];
-	nghttp2_data_provider provider = { { .ptr = call }, read_answer };
+	nghttp2_data_provider provider = { { .ptr = NULL }, read_answer };
 
 	if (call->answer.code != GRPC_OK)
 		call_status_body(call, call->content == CONTENT_JSON, &call->answer.body);
@@ -212,13 +242,22 @@ http2_answer(Connection *connection, Call *call)
 	call->is_refused = true;
 }
 
-/* --- callbacks --- */
-
-static Call *
-call_of(nghttp2_session *session, int32_t stream)
+void
+http2_answer_part(Connection *connection, Call *call)
 {
-	return nghttp2_session_get_stream_user_data(session, stream);
+	const nghttp2_nv headers[] = { NV(":status", "200"), NV("content-type", "application/grpc") };
+	const nghttp2_data_provider provider = { { .ptr = NULL }, read_answer };
+
+	frame_answer(call);
+	call->part = call->answer.body;
+	call->answer.body = (Buffer){ NULL };
+	call->is_answering = true;
+	if (call->part.failed ||
+		nghttp2_submit_response(connection->http2, call->stream, headers, 2, &provider) != 0)
+		connection->is_dead = true;
 }
+
+/* --- callbacks --- */
 
 static int
 on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *context)
@@ -251,14 +290,6 @@ on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *n
 		!call_header(call, (const char *) name, name_length, (const char *) value, length))
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	return 0;
-}
-
-static void
-end_of_stream(Connection *connection, Call *call)
-{
-	call->is_whole = true;
-	if (!call->is_refused)
-		server_dispatch(connection->server, call);
 }
 
 static bool
@@ -308,7 +339,7 @@ on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 		server_headers(connection->server, call);
 	}
 	if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0)
-		end_of_stream(connection, call);
+		server_end_of_request(connection->server, call);
 	return 0;
 }
 

@@ -15,6 +15,9 @@ void http2_read(Connection *connection, const uint8_t *bytes, size_t length);
 void http2_write(Connection *connection);
 void http2_answer(Connection *connection, Call *call);
 
+/* The answer's body is sent as a message; the answer follows. */
+void http2_answer_part(Connection *connection, Call *call);
+
 /* GOAWAY: no new streams. */
 void http2_stop(Connection *connection);
 

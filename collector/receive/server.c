@@ -426,20 +426,16 @@ grpc_body(Server *server, Call *call, const uint8_t *bytes, size_t length)
 	}
 	if (length > 0 && length > call->length - call->body_length)
 	{
-		refuse(server, call, GRPC_INTERNAL, 400, "a second message came, where there is one");
+		refuse(server, call, GRPC_INTERNAL, 400, "a message came that nobody waits for");
 		return false;
 	}
 	return keep_body(server, call, bytes, length);
 }
 
-bool
-server_body(Server *server, Call *call, const uint8_t *bytes, size_t length)
+static bool
+has_message(const Call *call)
 {
-	if (call->is_refused)
-		return false;
-	metric_add(&server->receiver->metrics.bytes_total, length);
-	return call->content == CONTENT_GRPC ? grpc_body(server, call, bytes, length)
-										 : keep_body(server, call, bytes, length);
+	return call->prefix_length == PREFIX_BYTES && call->body_length == call->length;
 }
 
 /* --- whole calls --- */
@@ -459,32 +455,60 @@ database_takes(Server *server, Call *call)
 	return false;
 }
 
-void
-server_dispatch(Server *server, Call *call)
+static void
+dispatch(Server *server, Call *call)
 {
-	if (call->is_refused)
-		return;
-	metric_add(&server->receiver->metrics.requests_total, 1);
-	if (call->content == CONTENT_GRPC &&
-		(call->prefix_length < PREFIX_BYTES || call->body_length < call->length))
-	{
-		metric_add(&server->receiver->metrics.requests_invalid_total, 1);
-		refuse(server, call, GRPC_INTERNAL, 400, "the request ends within its message");
-		return;
-	}
 	call->receiver = server->receiver;
+	if (call->first == NULL)
+		metric_add(&server->receiver->metrics.requests_total, 1);
 	if (call->service->answer != NULL)
 	{
 		call->service->answer(server->receiver, call);
 		answer(server, call);
 		return;
 	}
-	if (!database_takes(server, call))
+	if (!call->service->is_exchange && !database_takes(server, call))
 		return;
 	call->is_away = true;
 	call->since_ns = server->now_ns;
 	server->away_count++;
 	receiver_want(server->receiver, call);
+}
+
+bool
+server_body(Server *server, Call *call, const uint8_t *bytes, size_t length)
+{
+	bool good;
+
+	if (call->is_refused)
+		return false;
+	metric_add(&server->receiver->metrics.bytes_total, length);
+	if (call->is_away) /* a worker has the body: it is told when that comes back */
+	{
+		call->has_surplus |= length > 0;
+		return false;
+	}
+	good = call->content == CONTENT_GRPC ? grpc_body(server, call, bytes, length)
+										 : keep_body(server, call, bytes, length);
+	if (good && call->service->is_exchange && has_message(call))
+		dispatch(server, call);
+	return good;
+}
+
+void
+server_end_of_request(Server *server, Call *call)
+{
+	call->is_whole = true;
+	if (call->is_refused || call->is_away)
+		return;
+	if (call->content != CONTENT_GRPC || (has_message(call) && !call->service->is_exchange))
+	{
+		dispatch(server, call);
+		return;
+	}
+	metric_add(&server->receiver->metrics.requests_total, 1);
+	metric_add(&server->receiver->metrics.requests_invalid_total, 1);
+	refuse(server, call, GRPC_INTERNAL, 400, "the request ends within its message");
 }
 
 static void
@@ -529,6 +553,10 @@ stand_in(Server *server, Call *call)
 	other->stream = call->stream;
 	other->content = call->content;
 	other->is_whole = true;
+	other->is_answering = call->is_answering;
+	other->part = call->part;
+	other->part_at = call->part_at;
+	call->part = (Buffer){ NULL };
 	metric_add(&server->receiver->metrics.requests_unavailable_total, 1);
 	call_retry(other, "the database has not stored the request yet", RETRY_S);
 	call->is_refused = true;
@@ -559,6 +587,44 @@ server_check(Server *server, Call *call)
 	}
 }
 
+/* The answer of an exchange so far; its client's second message is waited for. */
+static void
+go_on(Server *server, Call *call)
+{
+	call->wants_second = false;
+	if (call->has_surplus || call->is_whole)
+	{
+		metric_add(&server->receiver->metrics.requests_invalid_total, 1);
+		refuse(server, call, GRPC_INVALID_ARGUMENT, 400,
+			   call->is_whole ? "the stream ends before the stacks that were asked for"
+							  : "a message came that nobody waits for");
+		return;
+	}
+
+	/* it stays while its client takes its time: unpacked, it may be more than what came */
+	if (call->body_length > call->charged &&
+		!charge(server, call, call->body_length - call->charged))
+		return;
+	call->first = call->body;
+	call->first_length = call->body_length;
+	call->body = NULL;
+	call->body_length = call->body_capacity = 0;
+	call->prefix_length = 0;
+	call->since_ns = server->now_ns;
+	connection_answer_part(call->connection, call);
+}
+
+static void
+end(Server *server, Call *call)
+{
+	discharge(server, call);
+	if (call->answer.code == GRPC_OK && call->has_digest)
+		repeats_told(&server->receiver->repeats, call->digest);
+	if (call->answer.code == GRPC_OK && call->has_surplus)
+		call_fail(call, GRPC_INTERNAL, "stored, but a message came that nobody waits for");
+	answer(server, call);
+}
+
 static void
 take_back(Server *server)
 {
@@ -575,10 +641,10 @@ take_back(Server *server)
 			free_call(server, call);
 		else
 		{
-			discharge(server, call);
-			if (call->answer.code == GRPC_OK && call->has_digest)
-				repeats_told(&server->receiver->repeats, call->digest);
-			answer(server, call);
+			if (call->wants_second)
+				go_on(server, call);
+			else
+				end(server, call);
 			connection_go_on(connection);
 			if (connection->is_dead)
 				connection_close_now(connection);

@@ -59,8 +59,8 @@ bool server_headers(Server *server, Call *call);
 /* More of the body, of HTTP; of gRPC the frame around it goes. False as above. */
 bool server_body(Server *server, Call *call, const uint8_t *bytes, size_t length);
 
-/* The request is whole. */
-void server_dispatch(Server *server, Call *call);
+/* Nothing more comes. */
+void server_end_of_request(Server *server, Call *call);
 
 /* The connection or the stream is gone: the call is freed, now or when it comes back. */
 void server_forget(Server *server, Call *call);

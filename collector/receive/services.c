@@ -16,6 +16,8 @@ static const Service services[] = {
 	{ "/v1/profiles", "POST", .work = otlp_export },
 	{ PARCA_STORE "WriteRaw", "POST", .is_grpc = true, .is_parca = true, .work = parca_write_raw },
 	{ "/api/profiles/writeraw", "POST", .is_parca = true, .work = parca_write_raw },
+	{ PARCA_STORE "Write", "POST", .is_grpc = true, .is_parca = true, .is_exchange = true,
+	  .work = parca_write },
 	{ PARCA_STORE "WriteArrow", "POST", .is_grpc = true, .is_parca = true,
 	  .work = parca_write_arrow },
 	{ "/api/profiles/writearrow", "POST", .is_parca = true, .work = parca_write_arrow },

@@ -15,6 +15,12 @@ struct Service
 	bool is_open;  /* for whoever connects, without a token */
 	bool is_parca; /* its clients send again what exhausts resources */
 
+	/*
+	 * A stream: a message, one back, another one, the end. Its clients do not send again what was
+	 * refused, so it waits for a database that is away.
+	 */
+	bool is_exchange;
+
 	/* One of both. At once, in the loop's thread: sets the answer. */
 	void (*answer)(Receiver *receiver, Call *call);
 
@@ -29,6 +35,7 @@ const Service *service_find(const char *path, bool is_grpc);
 void otlp_export(Receiver *receiver, Call *call);
 void parca_write_raw(Receiver *receiver, Call *call);
 void parca_write_arrow(Receiver *receiver, Call *call);
+void parca_write(Receiver *receiver, Call *call);
 void parca_decline_upload(Receiver *receiver, Call *call);
 void page_healthy(Receiver *receiver, Call *call);
 void page_ready(Receiver *receiver, Call *call);

@@ -89,7 +89,8 @@ submit_unpack(Receiver *receiver, Call *call)
 {
 	if (!unpack(receiver, call))
 		return false;
-	make_digest(call);
+	if (!call->has_digest)
+		make_digest(call);
 	return true;
 }
 
@@ -143,7 +144,8 @@ to_writer(Receiver *receiver, Call *call, Batch *batch)
 
 	/* packed once; what waits for the commit is the batch */
 	free(call->body);
-	call->body = NULL;
+	free(call->first);
+	call->body = call->first = NULL;
 	return writer_submit(receiver->writer, batch, &callback, NULL);
 }
 

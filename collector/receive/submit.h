@@ -13,7 +13,10 @@
 /* What a batch may hold. */
 #define SUBMIT_BATCH_BYTES ((size_t) 64 * 1024 * 1024)
 
-/* Replaces the body by what it says. False, with the answer, where it cannot be unpacked. */
+/*
+ * Replaces the body by what it says. False, with the answer, where it cannot be unpacked. What the
+ * call says is known by its first message.
+ */
 bool submit_unpack(Receiver *receiver, Call *call);
 
 /* Replaces a body of JSON by its protobuf. False, with the answer, where it is none. */

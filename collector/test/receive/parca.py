@@ -1,20 +1,26 @@
 """Records of Parca's agents, made and sent by Arrow's and gRPC's own libraries (parca/): what is stored of them."""
 
+import base64
 import collections
 import json
+import os
 import subprocess
 import time
 
+import grpc
+
 import push
-from harness import ok, same, sql
-from push import SCRATCH
+from harness import Receiver, eventually, number, ok, same, sql
+from push import SCRATCH, call, message_field
+from retries import Held, in_background, restart_database
 
 CLIENT = f"{SCRATCH}/parca-client/parca"
 CPU = "parca_agent:samples:count:cpu:nanoseconds:delta"
 WALL = "parca_agent:wallclock:nanoseconds:samples:count:delta"
 HEAP = "memory:inuse_space:bytes:space:bytes"
 TYPES = {"cpu": CPU, "wall": WALL, "heap": HEAP}
-VERSIONS = ("WriteArrow",)
+VERSIONS = ("WriteArrow", "Write")
+STORE = "/parca.profilestore.v1alpha1.ProfileStoreService/"
 
 # frames as the agent has them: raw ones of two files, those of kernel, interpreter and agent with names
 LIBRARY = {"Type": "native", "File": "libwork.so.1", "BuildID": "aa11", "Address": 0x1000}
@@ -143,3 +149,246 @@ def test_parca_values():
                 end = client(push.main, request, Method=method, Compression=compression)
                 same(end["Code"], "OK", f"{service}: taken", end)
                 same_sums(service, expected(request), "sums of each stack, label and kind")
+
+
+def test_parca_stacks():
+    """Stacks are asked for by id; those that the agent has lost say so."""
+    request = request_of("lost", all_kinds())
+    end = client(push.main, request, Method="Write", Evicted=[0, 7])
+    same((end["Code"], len(end["Asked"]), len(set(end["Asked"]))), ("OK", len(STACKS), len(STACKS)), "each stack is asked for once", end)
+    same_sums("lost", expected(request, gone=(0, 7)), "stacks that the agent has lost")
+    again = request_of("lost_again", all_kinds())
+    same(client(push.main, again, Method="Write")["Asked"], end["Asked"], "the next stream is asked again")
+    same_sums("lost_again", expected(again), "and has them")
+    request = request_of("withheld", all_kinds())
+    end = client(push.main, request, Method="Write", OtherStacks=True)
+    same((end["Code"], stored("withheld")), ("InvalidArgument", {}), "without a stack that was asked for nothing is stored", end)
+    end = client(push.main, request, Method="Write", HalfClose=True)
+    same((end["Code"], stored("withheld")), ("InvalidArgument", {}), "nor where the stream ends before it", end)
+
+
+def test_parca_labels_and_times():
+    """With all labels, and each time of its own."""
+    receiver = Receiver("--keep-times", "--drop-attributes=none")
+    receiver.ready()
+    samples = [sample(0, 2, after=0.001 * i, comm="one", thread_id=str(i % 3), cpu="1") for i in range(30)]
+    for method in VERSIONS:
+        request = request_of(f"times-{method}", samples)
+        same(client(receiver, request, Method=method)["Code"], "OK", f"{method}: taken")
+        same_sums(f"times-{method}", expected(request, dropped=()), "labels that would be left out")
+        got = [int(row[0]) for row in sql(
+            "SELECT (extract(epoch FROM s.time) * 1000000)::bigint FROM profstore.samples AS s JOIN profstore.series AS r"
+            f" ON r.id = s.series_id WHERE r.labels->>'service_name' = 'times-{method}' ORDER BY 1")]
+        same(got, [s["TimeNs"] // 1000 for s in request["Batches"][0]], f"{method}: each sample's time")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_parca_windows():
+    """What adds up has the time of its ten seconds."""
+    for method in VERSIONS:
+        samples = [sample(0, 1, after=0.7 * i) for i in range(20)] + [sample(0, 5, "heap", 3.5), sample(0, 6, "heap", 4.5)]
+        request = request_of(f"windows-{method}", samples)
+        client(push.main, request, Method=method)
+        rows = sql("SELECT t.name, (extract(epoch FROM s.time) * 1000000)::bigint, s.value FROM profstore.samples AS s"
+                   " JOIN profstore.series AS r ON r.id = s.series_id JOIN profstore.profile_types AS t ON t.id = r.profile_type"
+                   f" WHERE r.labels->>'service_name' = 'windows-{method}' ORDER BY 1, 2")
+        begin = request["Batches"][0][0]["TimeNs"] // 1000
+        same([[row[0], int(row[1]) - begin, int(row[2])] for row in rows],
+             [["memory", 3500000, 5], ["memory", 4500000, 6], ["parca_agent", 0, 15], ["parca_agent", 10000000, 5]],
+             f"{method}: two windows of samples, two times of a heap")
+
+
+def records_of(request, **changes):
+    """The bytes of a request's samples."""
+    name = f"{SCRATCH}/record"
+    subprocess.run([CLIENT, "-records", name], input=json.dumps(dict(request, **changes)) + "\n", text=True, check=True)
+    with open(name + ".samples", "rb") as file:
+        return file.read()
+
+
+def test_parca_gateway():
+    request = request_of("gateway", all_kinds())
+    body = message_field(1, records_of(request, Compression="lz4"))
+    status, _, text = push.main.post("/api/profiles/writearrow", body, push.PROTOBUF)
+    same((status, text), (200, b""), "WriteArrow over HTTP")
+    same_sums("gateway", expected(request), "sums")
+    same(call(push.main, STORE + "WriteArrow", body)[0], grpc.StatusCode.OK, "the same bytes over gRPC are taken")
+    same_sums("gateway", expected(request), "but stored once")
+    request = request_of("gateway_json", all_kinds())
+    body = json.dumps({"ipcBuffer": base64.b64encode(records_of(request)).decode()}).encode()
+    status, _, text = push.main.post("/api/profiles/writearrow", body, "application/json")
+    same((status, text), (200, b"{}"), "and as JSON", text)
+    same_sums("gateway_json", expected(request), "sums")
+    status, _, _ = push.main.post(STORE + "Write", body, "application/grpc")
+    same(status, 400, "a stream needs HTTP/2")
+
+
+def test_parca_tenants():
+    with open(f"{SCRATCH}/parca_tokens", "w") as file:
+        file.write("north secret-of-north\n")
+    receiver = Receiver(f"--tokens={SCRATCH}/parca_tokens")
+    eventually(lambda: receiver.get("/-/ready")[0] == 200)
+    for method in VERSIONS:
+        request = request_of(f"tenant-{method}", [sample(0, 3, tenant="south", __name__="x")])
+        same(client(receiver, request, Method=method)["Code"], "Unauthenticated", f"{method}: without a token")
+        same(client(receiver, request, Method=method, Token="secret-of-north", GRPC="gzip")["Code"], "OK", f"{method}: with one, packed")
+        labels = json.loads(sql(f"SELECT labels FROM profstore.series WHERE labels->>'service_name' = 'tenant-{method}'")[0][0])
+        same((labels.get("tenant"), labels.get("exported_tenant"), labels.get("exported___name__")), ("north", "south", "x"),
+             f"{method}: the tenant is the token's", labels)
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_parca_refused():
+    """What cannot be taken is refused whole, and with a code that agents do not send again."""
+    request = request_of("refused", all_kinds(), begin_ns=time.time_ns() - 30 * 86400 * 10**9)
+    for method in VERSIONS:
+        end = client(push.main, request, Method=method)
+        same(end["Code"], "InvalidArgument", f"{method}: samples of last month", end)
+    request = request_of("refused", all_kinds())
+    whole = records_of(request)
+    refused = push.main.metric("requests_invalid_total")
+    for name, body in (("no record", b""), ("text", b"text"), ("a part", whole[:len(whole) // 2]), ("samples without stacks", records_of(
+            request, Method="Write")), ("a stream that is over", b"\xff\xff\xff\xff\0\0\0\0")):
+        code, details, _ = call(push.main, STORE + "WriteArrow", message_field(1, body))
+        same(code, grpc.StatusCode.INVALID_ARGUMENT, f"WriteArrow, {name}: refused", details)
+    same(push.main.metric("requests_invalid_total"), refused + 5, "and counted")
+    same(stored("refused"), {}, "nothing of them is stored")
+    receiver = Receiver("--max-message=8kB")
+    receiver.ready()
+    for method in VERSIONS:
+        same(client(receiver, request, Method=method, GRPC="gzip")["Code"], "InvalidArgument", f"{method}: too large when unpacked")
+        same(client(receiver, request, Method=method)["Code"], "InvalidArgument", f"{method}: too large")
+    same(receiver.stop(), 0, "ends well")
+
+
+# --- acknowledged after COMMIT ---
+
+
+def test_parca_not_before_commit():
+    receiver = Receiver("--answer-timeout=60s")
+    receiver.ready()
+    for method in VERSIONS:
+        request = request_of(f"commit-{method}", all_kinds())
+        with Held() as held:
+            thread, result = in_background(lambda: client(receiver, request, Method=method))
+            ok(held.waits(), f"{method}: the transaction waits")
+            time.sleep(0.5)
+            same(result, [], f"{method}: no end before the commit")
+        thread.join()
+        same(result[0]["Code"], "OK", f"{method}: it comes with it")
+        same_sums(f"commit-{method}", expected(request), "sums")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_parca_answer_timeout():
+    """Who is told to come again is stored all the same; agents do not repeat a stream."""
+    receiver = Receiver("--answer-timeout=1s")
+    receiver.ready()
+    for method in VERSIONS:
+        request = request_of(f"late-{method}", all_kinds())
+        with Held():
+            same(client(receiver, request, Method=method)["Code"], "Unavailable", f"{method}: told to come again")
+        ok(eventually(lambda: stored(f"late-{method}") == expected(request)), f"{method}: stored all the same")
+        same(client(receiver, request, Method=method)["Code"], "OK", f"{method}: its repetition is told that it is")
+        same_sums(f"late-{method}", expected(request), "and not stored beside it")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_parca_surplus():
+    receiver = Receiver("--answer-timeout=60s")
+    receiver.ready()
+    request = request_of("surplus", all_kinds())
+    with Held() as held:
+        thread, result = in_background(lambda: client(receiver, request, Method="Write", Third=True))
+        held.waits()
+        time.sleep(0.5)
+    thread.join()
+    same((result[0]["Code"], "stored" in result[0]["Message"]), ("Internal", True), "a message too many is told", result)
+    same_sums("surplus", expected(request), "and what came before it is stored")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_parca_client_goes():
+    """A client that ends while its stacks are waited for: nothing is stored, nothing is kept."""
+    request = request_of("gone", all_kinds())
+    held = subprocess.Popen([CLIENT, push.main.address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    held.stdin.write(json.dumps(dict(request, Method="Write", Hold=True)) + "\n")
+    held.stdin.flush()
+    same(held.stdout.readline(), "asked\n", "it was asked")
+    ok(push.main.metric("bytes_under_way") > 0, "its samples are held")
+    held.kill()
+    held.wait()
+    ok(eventually(lambda: push.main.metric("bytes_under_way") == 0), "and given up with it")
+    same(stored("gone"), {}, "nothing is stored")
+
+
+def test_parca_kill_receiver():
+    """Killed between a request and its end: sent again, to another receiver, each is there once."""
+    for method in VERSIONS:
+        service = f"killed-{method}"
+        receiver = Receiver("--answer-timeout=60s")
+        receiver.ready()
+        first = request_of(service, all_kinds())
+        same(client(receiver, first, Method=method)["Code"], "OK", f"{method}: the first is told")
+        second = request_of(service, all_kinds())
+        with Held() as held:
+            thread, result = in_background(lambda: client(receiver, second, Method=method))
+            ok(held.waits(), f"{method}: the second waits for its commit")
+            receiver.kill()
+            thread.join()
+        same(result[0]["Code"], "Unavailable", f"{method}: the second is not")
+        eventually(lambda: number("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE '%profstore%' AND state <> 'idle'") == 0)
+        other = Receiver()
+        other.ready()
+        for request in (first, second):
+            same(client(other, request, Method=method)["Code"], "OK", f"{method}: sent again to another receiver")
+        wanted = collections.Counter(expected(first)) + collections.Counter(expected(second))
+        same_sums(service, dict(wanted), "each is there once")
+        same(other.stop(), 0, "ends well")
+
+
+def test_parca_kill_database():
+    receiver = Receiver()
+    receiver.ready()
+    wanted = collections.Counter()
+    done = []
+
+    def send():
+        for i in range(12):
+            request = request_of("parca_crashed", all_kinds())
+            end = time.time() + 60
+            while client(receiver, request, Method=VERSIONS[i % 2])["Code"] != "OK" and time.time() < end:
+                time.sleep(0.2)
+            wanted.update(expected(request))
+            done.append(i)
+
+    thread, _ = in_background(send)
+    eventually(lambda: len(done) > 3)
+    restart_database()
+    thread.join()
+    eventually(lambda: subprocess.run(["psql", "-Xqc", "SELECT 1"], capture_output=True).returncode == 0, 60)
+    same(len(done), 12, "kill -9 of the database: the client tries again")
+    same_sums("parca_crashed", dict(wanted), "all is there once")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_parca_database_away():
+    """Agents do not send a stream again: it waits. What they do send again is told so at once."""
+    database = os.environ["PGDATABASE"]
+    receiver = Receiver("--answer-timeout=1s")
+    receiver.ready()
+    request = request_of("away", all_kinds())
+    subprocess.run(["psql", "-Xqd", "postgres", "-c", f"ALTER DATABASE {database} ALLOW_CONNECTIONS false", "-c",
+                    f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"],
+                   check=True, stdout=subprocess.DEVNULL)
+    try:
+        for time_ in ("first", "second"):
+            same(client(receiver, request, Method="Write")["Message"],
+                 "the database has not stored the request yet" if time_ == "first" else "the same request is being stored",
+                 f"Write, the {time_} time, without a database: it waits")
+        ok(eventually(lambda: receiver.get("/-/ready")[0] == 503), "that the database is away is known")
+        same(client(receiver, request, Method="WriteArrow")["Message"], "the database is away", "WriteArrow is told so")
+    finally:
+        subprocess.run(["psql", "-Xqd", "postgres", "-c", f"ALTER DATABASE {database} ALLOW_CONNECTIONS true"], check=True)
+    ok(eventually(lambda: stored("away") == expected(request), 60), "and is stored when the database comes")
+    same(receiver.stop(), 0, "ends well")
