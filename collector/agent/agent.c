@@ -360,14 +360,10 @@ start_parts(Agent *agent, Failure *failure)
 	if (jit_names_create(options->max_memory_bytes / NAMES_SHARE, &agent->jit_names) != 0)
 		return out_of_memory(failure);
 	reader.namer = jit_names_namer(agent->jit_names);
-	if (agent->config->process_rules != NULL)
-	{
-		reader.labels.rule = process_rules_apply;
-		reader.labels.rule_context = agent->config->process_rules;
-	}
 	if (symbolizer_create(&symbolizer, &agent->symbolizer) != 0 ||
 		mapped_file_table_create(&agent->files) != 0 ||
-		reader_create(&reader, agent->files, &agent->losses, &agent->reader) != 0)
+		reader_create(&reader, agent->files, &agent->losses, &agent->reader) != 0 ||
+		agent_use_rules(agent->reader, agent->config) != 0)
 		return out_of_memory(failure);
 	code = open_summary(agent, failure);
 	/* from here on nothing is opened for writing but what is ours; threads are started below */

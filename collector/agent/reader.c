@@ -227,6 +227,17 @@ reader_use_rule(Reader *reader, LabelRule rule, void *context)
 	pthread_mutex_unlock(&reader->mutex);
 }
 
+int
+reader_want_environment(Reader *reader, const char *const *names, size_t count)
+{
+	int result;
+
+	pthread_mutex_lock(&reader->mutex);
+	result = process_table_want_environment(reader->processes, names, count);
+	pthread_mutex_unlock(&reader->mutex);
+	return result;
+}
+
 size_t
 reader_kernel_bytes(Reader *reader)
 {

@@ -103,6 +103,9 @@ size_t reader_kernel_bytes(Reader *reader);
 void reader_learned_labels(Reader *reader);
 void reader_use_rule(Reader *reader, LabelRule rule, void *context);
 
+/* Any thread. Variables of processes that their labels' rule is told of. 0 or -ENOMEM. */
+int reader_want_environment(Reader *reader, const char *const *names, size_t count);
+
 /* Main thread. After reader_stop. dropped: records of processes that are not to be sampled. */
 uint64_t reader_dropped(const Reader *reader);
 void reader_process_stats(const Reader *reader, ProcessTableStats *stats);

@@ -53,12 +53,28 @@ take_options(AgentOptions *options, const AgentOptions *fresh)
 	log_apply(&fresh->log);
 }
 
+int
+agent_use_rules(Reader *reader, const AgentConfig *config)
+{
+	const ConfigList *names = &config->rules.environment;
+	int result = reader_want_environment(reader, names->items, names->count);
+
+	if (result == 0)
+		reader_use_rule(reader, config->process_rules != NULL ? process_rules_apply : NULL,
+						config->process_rules);
+	return result;
+}
+
 /* The old rules go once the reader has others. */
 static void
 take_rules(const ReloadParts *parts, AgentConfig *fresh)
 {
-	reader_use_rule(parts->reader, fresh->process_rules != NULL ? process_rules_apply : NULL,
-					fresh->process_rules);
+	if (agent_use_rules(parts->reader, fresh) != 0)
+	{
+		log_event(LOG_ERROR, MODULE, "no memory for new rules of labels: the old ones stay");
+		agent_config_free(fresh);
+		return;
+	}
 	agent_config_free(*parts->rules);
 	*parts->rules = fresh;
 }

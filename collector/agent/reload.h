@@ -28,6 +28,9 @@ typedef struct ReloadParts
 	Reader *reader;
 } ReloadParts;
 
+/* Has labels made by a configuration's rules from now on. 0 or -ENOMEM. */
+int agent_use_rules(Reader *reader, const AgentConfig *config);
+
 /* Reads them again and tells the parts; the log says what was taken, or why nothing was. */
 void agent_reload(const AgentCall *call, const ReloadParts *parts);
 

@@ -47,6 +47,8 @@ run_look(Probe *probe)
 	if (look->error != 0)
 		return;
 	look->cgroup_ns = process_read_cgroup(look->proc_id, &look->cgroup);
+	if (look->wants_environment)
+		look->environment = proc_environment_read(look->proc_id);
 	if (proc_exe_read(look->proc_id, look->exe, sizeof(look->exe), &look->exe_deleted) != 0)
 		look->exe[0] = '\0';
 	look->stat_error = proc_stat_read(look->pid, &look->stat);
@@ -56,6 +58,7 @@ void
 process_look_free(ProcessLook *look)
 {
 	mapping_list_release(NULL, &look->mappings);
+	free(look->environment);
 	free(look);
 }
 
@@ -66,7 +69,7 @@ discard_look(Probe *probe)
 }
 
 int
-process_look(Prober *prober, uint32_t pid, uint32_t tid, uint64_t wait_ns, ProcessLook **result)
+process_look(Prober *prober, const LookAt *at, uint64_t wait_ns, ProcessLook **result)
 {
 	ProcessLook *look = calloc(1, sizeof(*look));
 	int error;
@@ -74,8 +77,9 @@ process_look(Prober *prober, uint32_t pid, uint32_t tid, uint64_t wait_ns, Proce
 	if (look == NULL)
 		return -ENOMEM;
 	look->probe = (Probe){ .run = run_look, .discard = discard_look };
-	look->pid = pid;
-	look->tid = tid;
+	look->pid = at->pid;
+	look->tid = at->tid;
+	look->wants_environment = at->environment;
 	error = prober_run(prober, &look->probe, wait_ns);
 	if (error == 0)
 		*result = look;

@@ -31,14 +31,24 @@ typedef struct ProcessLook
 	bool exe_deleted;
 	CgroupLabels cgroup;
 	uint64_t cgroup_ns; /* when /proc told it; 0: it did not */
+	bool wants_environment;
+	char *environment; /* a string each, then an empty one; NULL: not known, or not wanted */
 	int stat_error;
 	ProcStat stat; /* read last of all */
 } ProcessLook;
 
+/* What is looked at. */
+typedef struct LookAt
+{
+	uint32_t pid;
+	uint32_t tid; /* of a thread of it */
+	bool environment;
+} LookAt;
+
 /*
  * 0: the look is to be ended by process_look_free. -ETIMEDOUT, -EBUSY, -ENOMEM: there is none.
  */
-int process_look(Prober *prober, uint32_t pid, uint32_t tid, uint64_t wait_ns, ProcessLook **look);
+int process_look(Prober *prober, const LookAt *at, uint64_t wait_ns, ProcessLook **look);
 void process_look_free(ProcessLook *look);
 
 /* /proc/PID/stat alone, which waits for the end of an exec, too. As proc_stat_read, or as above. */

@@ -307,3 +307,81 @@ proc_private_bytes(uint32_t pid)
 	free(text);
 	return (size_t) pages * (size_t) sysconf(_SC_PAGESIZE);
 }
+
+/* Strings without the empty ones among them, which end the list; there is room for one more. */
+static void
+drop_empty(char *text, size_t length)
+{
+	size_t kept = 0;
+
+	for (size_t at = 0, bytes; at < length; at += bytes)
+	{
+		bytes = strlen(text + at) + 1;
+		if (bytes == 1)
+			continue;
+		memmove(text + kept, text + at, bytes);
+		kept += bytes;
+	}
+	text[kept] = '\0';
+}
+
+char *
+proc_environment_read(uint32_t pid)
+{
+	char *text = malloc(PROC_ENVIRONMENT_BYTES + 2);
+	size_t length = 0;
+	ssize_t got = 0;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	fd = text == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && length < PROC_ENVIRONMENT_BYTES &&
+		   (got = read(fd, text + length, PROC_ENVIRONMENT_BYTES - length)) > 0)
+		length += (size_t) got;
+	if (fd >= 0)
+		close(fd);
+	if (fd < 0 || got < 0)
+	{
+		free(text);
+		return NULL;
+	}
+	while (length > 0 && text[length - 1] != '\0')
+		length--; /* what is not whole */
+	drop_empty(text, length);
+	return text;
+}
+
+/* Is the variable one of these names'? */
+static bool
+is_wanted(const char *variable, const char *names)
+{
+	for (; *names != '\0'; names += strlen(names) + 1)
+		if (strncmp(variable, names, strlen(names)) == 0 && variable[strlen(names)] == '=')
+			return true;
+	return false;
+}
+
+char *
+proc_environment_filter(const char *variables, const char *names)
+{
+	char *wanted = NULL;
+	size_t length;
+	FILE *out = open_memstream(&wanted, &length);
+
+	if (out == NULL)
+		return NULL;
+	for (const char *at = variables; *at != '\0'; at += strlen(at) + 1)
+		if (is_wanted(at, names))
+		{
+			size_t name = (size_t) (strchr(at, '=') + 1 - at);
+
+			fwrite(at, 1, name + strnlen(at + name, PROC_VALUE_BYTES), out);
+			fputc('\0', out);
+		}
+	fputc('\0', out);
+	if (fclose(out) == 0)
+		return wanted;
+	free(wanted);
+	return NULL;
+}

@@ -63,6 +63,23 @@ bool proc_cut_deleted(char *name);
 /* Target of /proc/PID/exe without " (deleted)"; *deleted tells whether that was there. */
 int proc_exe_read(uint32_t pid, char *path, size_t size, bool *deleted);
 
+#define PROC_ENVIRONMENT_BYTES ((size_t) 128 * 1024)
+
+/*
+ * The variables that a process began with, and has where they were: a string each, then an empty
+ * one; of more than PROC_ENVIRONMENT_BYTES those that are whole within. The caller frees it. NULL:
+ * it cannot be read.
+ */
+char *proc_environment_read(uint32_t pid);
+
+/*
+ * Those of these names (a string each, then an empty one) that are among variables, in the same
+ * form, as "NAME=value"; of a value the first PROC_VALUE_BYTES. The caller frees it. NULL without
+ * memory.
+ */
+#define PROC_VALUE_BYTES 1024
+char *proc_environment_filter(const char *variables, const char *names);
+
 /*
  * What a process has in memory for itself: neither files nor what it shares. 0 where that cannot be
  * read.

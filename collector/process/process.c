@@ -5,6 +5,7 @@
 #include "process/process_parts.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,6 +27,8 @@ release_process(ProcessTable *table, Process *process)
 	mapped_file_release(table->files, process->executable);
 	issued_labels_fini(&process->labels);
 	free(process->exe);
+	free(process->environment);
+	process->environment = NULL;
 	process->executable = NULL;
 	process->exe = NULL;
 }
@@ -115,7 +118,35 @@ process_table_free(ProcessTable *table)
 	}
 	prober_free(table->prober);
 	cgroup_table_free(table->cgroups);
+	free(table->environment);
 	free(table);
+}
+
+int
+process_table_want_environment(ProcessTable *table, const char *const *names, size_t count)
+{
+	char *copy = NULL;
+	size_t length;
+	FILE *out;
+
+	if (count > 0)
+	{
+		out = open_memstream(&copy, &length);
+		if (out == NULL)
+			return -ENOMEM;
+		for (size_t i = 0; i < count; i++)
+			fwrite(names[i], 1, strlen(names[i]) + 1, out);
+		fputc('\0', out);
+		if (fclose(out) != 0)
+		{
+			free(copy);
+			return -ENOMEM;
+		}
+	}
+	free(table->environment);
+	table->environment = copy;
+	table->environment_of++;
+	return 0;
 }
 
 static void
@@ -202,6 +233,8 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 		if (process->state == PROCESS_STUCK ||
 			(process->state == PROCESS_LIVE && now_ns - process->read_ns > PROCESS_REFRESH_NS))
 			process_read(table, process, now_ns);
+		else if (process->state == PROCESS_LIVE && process->environment_of != table->environment_of)
+			process_reread(table, process, now_ns);
 		else if (process->state == PROCESS_GONE && sample->time_ns > process->read_ns)
 		{
 			/* it ran after that: we had looked in the midst of its exec, say */
@@ -303,6 +336,12 @@ IssuedLabels *
 process_labels(Process *process)
 {
 	return &process->labels;
+}
+
+const char *
+process_environment(const Process *process)
+{
+	return process->environment;
 }
 
 const CgroupLabels *

@@ -67,6 +67,12 @@ void process_table_free(ProcessTable *table); /* accepts NULL */
 /* The hierarchy that the samples' controller_cgroup_id is of; 0: none. */
 void process_table_use_hierarchy(ProcessTable *table, uint32_t hierarchy);
 
+/*
+ * From now on processes' variables of these names are read as well, those of known processes as
+ * they are sampled. Names are copied; 0 of them: none are. 0 or -ENOMEM.
+ */
+int process_table_want_environment(ProcessTable *table, const char *const *names, size_t count);
+
 /* Tells the kernel what becomes of an image's samples: PFS_VERDICT_*. */
 typedef void (*VerdictTeller)(void *context, const ExecImage *image, uint32_t verdict);
 
@@ -179,6 +185,9 @@ ProcessState process_state(const Process *process);
 /* The executable: its file (NULL where not known; the process holds it), its path ("" likewise). */
 MappedFile *process_executable(const Process *process);
 const char *process_exe(const Process *process);
+
+/* The variables that are wanted, "NAME=value" each, then an empty string; NULL: not known. */
+const char *process_environment(const Process *process);
 
 const CgroupLabels *process_cgroup(const Process *process);
 

@@ -77,6 +77,8 @@ struct Process
 	CgroupKey cgroup_key;	 /* where it was when that was read … */
 	uint64_t cgroup_read_ns; /* … CLOCK_MONOTONIC; 0: it never was */
 	bool cgroup_learned;	 /* by the table of groups */
+	char *environment;		 /* the variables that are wanted; NULL: not known … */
+	uint32_t environment_of; /* … by the names of that number */
 	IssuedLabels labels;
 	UT_hash_handle hh; /* the table's order is that of the last sample: oldest first */
 };
@@ -91,7 +93,9 @@ struct ProcessTable
 	uint32_t hierarchy; /* of controller_cgroup_id; 0: none */
 	VerdictTeller tell; /* NULL: nobody to tell */
 	void *tell_context;
-	Process *forgotten; /* removed, but for what the unwinder knows; most recent first */
+	char *environment;		 /* names of wanted variables, a string each, then an empty one; NULL */
+	uint32_t environment_of; /* number of these names */
+	Process *forgotten;		 /* removed, but for what the unwinder knows; most recent first */
 	size_t limit;
 	uint64_t ticks_per_s;
 	uint64_t room_ns; /* when processes may be made to go again */

@@ -29,6 +29,7 @@ typedef struct Snapshot
 	MappedFile *executable;
 	CgroupLabels cgroup;
 	uint64_t cgroup_ns; /* when /proc told it; 0: it did not */
+	char *environment;	/* what is wanted of it; NULL: not known */
 	uint32_t files_pid; /* by whom files are opened … */
 	WantedKind kind;	/* … and how */
 } Snapshot;
@@ -165,13 +166,13 @@ static int
 take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 {
 	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	const LookAt at = { (uint32_t) process->key.pid, process->tid, table->environment != NULL };
 	ProcessLook *look;
 	int result;
 
 	memset(snapshot, 0, sizeof(*snapshot));
 	table->stats.map_reads++;
-	result = process_look(table->prober, (uint32_t) process->key.pid, process->tid,
-						  probe_wait(table, now_ns), &look);
+	result = process_look(table->prober, &at, probe_wait(table, now_ns), &look);
 	if (result == -ETIMEDOUT)
 		note_stall(table, now_ns);
 	if (result != 0)
@@ -185,6 +186,8 @@ take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 	snapshot->exe_deleted = look->exe_deleted;
 	snapshot->cgroup = look->cgroup;
 	snapshot->cgroup_ns = look->cgroup_ns;
+	if (look->environment != NULL)
+		snapshot->environment = proc_environment_filter(look->environment, table->environment);
 	snapshot->files_pid = look->proc_id;
 	snapshot->kind = WANTED_MAPPING;
 	process_look_free(look);
@@ -196,6 +199,7 @@ discard_snapshot(ProcessTable *table, Snapshot *snapshot)
 {
 	mapping_list_release(table->files, &snapshot->mappings);
 	mapped_file_release(table->files, snapshot->executable);
+	free(snapshot->environment);
 }
 
 /* Files are opened while the process lives; their unwind tables may come later. */
@@ -271,6 +275,9 @@ install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 	process->cgroup = snapshot->cgroup;
 	process->cgroup_read_ns = snapshot->cgroup_ns;
 	process->cgroup_learned = false;
+	free(process->environment);
+	process->environment = snapshot->environment;
+	process->environment_of = table->environment_of;
 	process->labels.stale = true;
 	if (process->exe == NULL && snapshot->exe[0] != '\0')
 		process->exe = strdup(snapshot->exe);
@@ -455,6 +462,8 @@ process_inherit(ProcessTable *table, Process *process)
 		return;
 	}
 	snapshot.cgroup = process->cgroup;
+	if (parent->environment != NULL && parent->environment_of == table->environment_of)
+		snapshot.environment = proc_environment_filter(parent->environment, table->environment);
 	snprintf(snapshot.exe, sizeof(snapshot.exe), "%s", process_exe(parent));
 	snapshot.executable = parent->executable;
 	if (snapshot.executable != NULL)

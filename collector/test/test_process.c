@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -787,6 +788,67 @@ test_verdicts(void **state)
 	process_description_fini(fixture->files, &description);
 }
 
+/* A program that waits, with these variables. */
+static pid_t
+start_with(char *const *variables)
+{
+	char path[] = "/bin/sleep";
+	char argument[] = "1000";
+	char *const arguments[] = { path, argument, NULL };
+	pid_t child;
+
+	assert_int_equal(posix_spawn(&child, path, NULL, NULL, arguments, variables), 0);
+	return child;
+}
+
+/* Is the variable among those of the process? */
+static bool
+has_variable(const Process *process, const char *variable)
+{
+	const char *at = process_environment(process);
+
+	while (at != NULL && *at != '\0' && strcmp(at, variable) != 0)
+		at += strlen(at) + 1;
+	return at != NULL && *at != '\0';
+}
+
+/* Of the variables that a process began with those that are wanted, and others once they are. */
+static void
+test_environment(void **state)
+{
+	Fixture *fixture = *state;
+	const char *const wanted[] = { "SERVICE", "LONG" };
+	const char *const other[] = { "OTHER" };
+	char longer[2 * PROC_VALUE_BYTES] = "LONG=";
+	char service[] = "SERVICE=shop";
+	char another[] = "OTHER=b";
+	char empty[] = "";
+	char *const variables[] = { service, empty, another, longer, NULL };
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	struct pfs_sample sample;
+	Process *process;
+	pid_t child;
+
+	memset(longer + 5, 'x', sizeof(longer) - 6);
+	child = start_with(variables);
+	sample = sample_of(child);
+	process = process_table_get(fixture->processes, &sample, now_ns);
+	assert_null(process_environment(process));
+	assert_int_equal(process_table_want_environment(fixture->processes, wanted, 2), 0);
+	process = process_table_get(fixture->processes, &sample, now_ns);
+	assert_true(has_variable(process, "SERVICE=shop"));
+	assert_false(has_variable(process, "OTHER=b"));
+	longer[5 + PROC_VALUE_BYTES] = '\0';
+	assert_true(has_variable(process, longer));
+	process_labels(process)->stale = false;
+	assert_int_equal(process_table_want_environment(fixture->processes, other, 1), 0);
+	process = process_table_get(fixture->processes, &sample, now_ns);
+	assert_true(has_variable(process, "OTHER=b"));
+	assert_true(process_labels(process)->stale);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
 /* No sample tells that a dropped process is another one by now: it is looked at again. */
 static void
 test_drops_end(void **state)
@@ -867,6 +929,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_moved_to_cgroup, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_verdicts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_drops_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_environment, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room_beside_large_one, setup, teardown),
 		cmocka_unit_test(test_root_without_right_to_signal),

@@ -11,9 +11,11 @@ cat >"$work/labels.yaml" <<-CONF
 	node: labelled
 	log-level: info
 	labels: {zone: eu}
+	environment: [SERVICE]
 	relabel_configs:
 	  - {source_labels: [__meta_process_executable_name], regex: burn_static, action: drop}
 	  - {source_labels: [__meta_process_executable_name], regex: burn_(.+), target_label: variant}
+	  - {source_labels: [__meta_env_var_SERVICE], target_label: service}
 CONF
 "$collector" agent --config "$work/labels.yaml" --summary "$work/labels" 2>"$work/labels.log" &
 labels_pid=$!
@@ -22,8 +24,8 @@ until_true 60 grep -q msg=sampling "$work/labels.log"
 "$programs/burn_static" 1000 &
 dropped_pid=$!
 children+=("$dropped_pid")
-"$programs/burn_plain" 1
-until_true 60 is_labelled '{"node": "labelled", "zone": "eu", "variant": "plain", "comm": "burn_plain"}'
+SERVICE=shop "$programs/burn_plain" 1
+until_true 60 is_labelled '{"node": "labelled", "zone": "eu", "variant": "plain", "service": "shop", "comm": "burn_plain"}'
 ok $? "labels of a configuration's own, and those of its rules" "$(cat "$work/labels.log")"
 is "$(rows_labelled '{"node": "labelled", "comm": "burn_static"}')" 0 "a process that the rules drop is not stored"
 printf 'relabel_configs: [{action: kept}]\n' >"$work/labels.yaml"
