@@ -4,6 +4,7 @@
  */
 #include "base/command.h"
 #include "database/session.h"
+#include "kube/pods.h"
 #include "receive/receive.h"
 #include "scrape/scrape.h"
 
@@ -12,6 +13,7 @@ typedef union Options
 {
 	ScrapeOptions scrape;
 	ReceiveOptions receive;
+	PodsOptions pods;
 } Options;
 
 static size_t
@@ -44,11 +46,28 @@ receive_command_run(const CommandCall *call)
 	return receive_run(&options->receive);
 }
 
+static size_t
+pods_command_flags(void *room, Flag *flags)
+{
+	return pods_flags(&((Options *) room)->pods, flags);
+}
+
+static ExitCode
+pods_command_run(const CommandCall *call)
+{
+	const Options *options = call->options;
+
+	log_apply(&options->pods.log);
+	return pods_run(&options->pods);
+}
+
 static const Command commands[] = {
 	{ "scrape", "", "fetch profiles of pprof from targets, as Parca's configuration says",
 	  scrape_command_flags, scrape_command_run },
 	{ "receive", "", "take profiles that others push: OTLP, Parca's writes", receive_command_flags,
 	  receive_command_run },
+	{ "pods", "", "tell of a node's pods: what the agent starts where its labels are to have them",
+	  pods_command_flags, pods_command_run },
 };
 
 int

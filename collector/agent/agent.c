@@ -78,6 +78,8 @@ typedef struct Agent
 	AgentCall call;
 	AgentConfig *config; /* what own points into; whose rules are in use, until they are reloaded */
 	AgentConfig *rules;	 /* whose rules are in use since then; NULL: config's */
+	PodTable *pods;
+	PodClient *pod_client; /* NULL: nobody watches pods */
 	Losses losses;
 	Report report;
 	FILE *summary; /* NULL: none asked for, or written */
@@ -370,6 +372,9 @@ start_parts(Agent *agent, Failure *failure)
 	if (code == EXIT_OK && capabilities_drop() != 0)
 		code = failure_set(failure, EXIT_PRIVILEGE, "could not drop capabilities");
 	if (code == EXIT_OK)
+		code = agent_watch_pods(agent->config, options->node, agent->reader, &agent->pod_client,
+								failure);
+	if (code == EXIT_OK)
 		code = start_writer(agent, failure);
 	if (code == EXIT_OK)
 		code = start_flusher(agent, failure);
@@ -392,6 +397,8 @@ start_parts(Agent *agent, Failure *failure)
 static void
 free_middle(Agent *agent)
 {
+	pod_client_stop(agent->pod_client);
+	agent->pod_client = NULL;
 	flusher_free(agent->flusher);
 	reader_free(agent->reader);
 	if (agent->jit_names != NULL)
@@ -551,6 +558,8 @@ reload(Agent *agent)
 	const ReloadParts parts = {
 		.options = &agent->own,
 		.rules = &agent->rules,
+		.pods = agent->pods,
+		.pod_client = &agent->pod_client,
 		.writer = agent->writer,
 		.reader = agent->reader,
 	};
@@ -709,8 +718,10 @@ static ExitCode
 read_options(Agent *agent, Failure *failure)
 {
 	agent->options = &agent->own;
-	agent->config =
-		agent_config_read(&agent->own, agent->call.count, agent->call.arguments, failure);
+	if (pod_table_create(&agent->pods) != 0)
+		return out_of_memory(failure);
+	agent->config = agent_config_read(&agent->own, agent->call.count, agent->call.arguments,
+									  agent->pods, failure);
 	if (agent->config == NULL || !fits_together(agent->options, failure))
 		return failure->code;
 	log_apply(&agent->options->log);
@@ -724,6 +735,7 @@ agent_free(Agent *agent)
 	{
 		agent_config_free(agent->rules);
 		agent_config_free(agent->config);
+		pod_table_free(agent->pods);
 	}
 	free(agent);
 }

@@ -16,7 +16,8 @@
 typedef struct ConfigTarget
 {
 	Flag flags[AGENT_FLAGS_MAX];
-	ProcessRulesSettings read;
+	ProcessRulesSettings rules;
+	KubernetesSettings kubernetes;
 } ConfigTarget;
 
 /* Says where the value stands that a flag did not take. */
@@ -44,12 +45,61 @@ read_flag(ConfigReader *reader, const Node *node, void *field)
 }
 
 static bool
+read_kubernetes(ConfigReader *reader, const Node *node, void *field)
+{
+	static const ConfigField fields[] = {
+		{ "api_server", config_read_text, offsetof(KubernetesSettings, server) },
+		{ "token_file", config_read_text, offsetof(KubernetesSettings, token_file) },
+		{ "ca_file", config_read_text, offsetof(KubernetesSettings, ca_file) },
+		{ "pod_labels", config_read_texts, offsetof(KubernetesSettings, pod_labels) },
+		{ "pod_annotations", config_read_texts, offsetof(KubernetesSettings, pod_annotations) },
+	};
+	KubernetesSettings *settings = field;
+
+	settings->wanted = true;
+	return config_read_fields(reader, node, CONFIG_FIELDS(fields), settings);
+}
+
+/* What pods' fields are called that are stored: "pod_label_app", "pod_annotation_team". */
+static bool
+choose_fields(ConfigReader *reader, const char *prefix, const ConfigList *names, ConfigList *chosen)
+{
+	const char **keys = (const char **) chosen->items;
+
+	for (size_t i = 0; i < names->count; i++)
+	{
+		const char *name = ((const char *const *) names->items)[i];
+		size_t bytes = strlen(prefix) + strlen(name) + 1;
+		char *key = config_alloc(reader, bytes);
+
+		if (key == NULL)
+			return false;
+		snprintf(key, bytes, "%s%s", prefix, name);
+		label_name_make_plain(key);
+		keys[chosen->count++] = key;
+	}
+	return true;
+}
+
+static bool
+choose_pod_labels(ConfigReader *reader, const KubernetesSettings *settings, ConfigList *chosen)
+{
+	size_t count = settings->pod_labels.count + settings->pod_annotations.count;
+
+	chosen->items = config_alloc(reader, (count + 1) * sizeof(const char *));
+	return chosen->items != NULL &&
+		   choose_fields(reader, "pod_label_", &settings->pod_labels, chosen) &&
+		   choose_fields(reader, "pod_annotation_", &settings->pod_annotations, chosen);
+}
+
+static bool
 read_file(AgentConfig *config, ConfigTarget *target, size_t flag_count, Failure *failure)
 {
 	static const ConfigField own[] = {
-		{ "labels", process_rules_read_labels, offsetof(ConfigTarget, read.labels) },
-		{ "environment", process_rules_read_names, offsetof(ConfigTarget, read.environment) },
-		{ "relabel_configs", relabel_rules_read, offsetof(ConfigTarget, read.rules) },
+		{ "labels", process_rules_read_labels, offsetof(ConfigTarget, rules.labels) },
+		{ "environment", process_rules_read_names, offsetof(ConfigTarget, rules.environment) },
+		{ "relabel_configs", relabel_rules_read, offsetof(ConfigTarget, rules.rules) },
+		{ "kubernetes", read_kubernetes, offsetof(ConfigTarget, kubernetes) },
 	};
 	ConfigField fields[AGENT_FLAGS_MAX + sizeof(own) / sizeof(own[0])];
 	ConfigReader reader = { &config->document, failure, "" };
@@ -64,19 +114,20 @@ read_file(AgentConfig *config, ConfigTarget *target, size_t flag_count, Failure 
 	if (root != NULL && !node_is_null(root) &&
 		!config_read_fields(&reader, root, fields, count, target))
 		return false;
-	config->rules = target->read;
-	return true;
+	config->rules = target->rules;
+	config->kubernetes = target->kubernetes;
+	return choose_pod_labels(&reader, &config->kubernetes, &config->pods.chosen);
 }
 
 static ExitCode
 make_rules(AgentConfig *config, Failure *failure)
 {
 	const ProcessRulesSettings *rules = &config->rules;
-	const LabelSource none = { NULL };
+	const LabelSource pods = { config->kubernetes.wanted ? pod_labels_add : NULL, &config->pods };
 
-	if (rules->labels.count == 0 && rules->rules.count == 0)
+	if (rules->labels.count == 0 && rules->rules.count == 0 && !config->kubernetes.wanted)
 		return EXIT_OK;
-	return process_rules_create(rules, &none, &config->process_rules) == 0
+	return process_rules_create(rules, &pods, &config->process_rules) == 0
 			   ? EXIT_OK
 			   : failure_set(failure, EXIT_INTERNAL, "out of memory");
 }
@@ -101,13 +152,18 @@ read_all(AgentConfig *config, AgentOptions *options, int count, char **arguments
 }
 
 AgentConfig *
-agent_config_read(AgentOptions *options, int count, char **arguments, Failure *failure)
+agent_config_read(AgentOptions *options, int count, char **arguments, PodTable *pods,
+				  Failure *failure)
 {
 	AgentConfig *config = calloc(1, sizeof(*config));
 
 	if (config == NULL)
+	{
 		(void) failure_set(failure, EXIT_INTERNAL, "out of memory");
-	else if (read_all(config, options, count, arguments, failure) == EXIT_OK)
+		return NULL;
+	}
+	config->pods.table = pods;
+	if (read_all(config, options, count, arguments, failure) == EXIT_OK)
 		return config;
 	agent_config_free(config);
 	return NULL;

@@ -65,6 +65,47 @@ agent_use_rules(Reader *reader, const AgentConfig *config)
 	return result;
 }
 
+static void
+learned(void *reader)
+{
+	reader_learned_labels(reader);
+}
+
+ExitCode
+agent_watch_pods(const AgentConfig *config, const char *node, Reader *reader, PodClient **client,
+				 Failure *failure)
+{
+	const KubernetesSettings *settings = &config->kubernetes;
+	const PodClientOptions options = {
+		.node = node,
+		.server = settings->server,
+		.token_file = settings->token_file,
+		.ca_file = settings->ca_file,
+		.annotations = settings->pod_annotations,
+		.table = config->pods.table,
+		.learned = learned,
+		.context = reader,
+	};
+
+	*client = NULL;
+	if (!settings->wanted)
+		return EXIT_OK;
+	*client = pod_client_start(&options, failure);
+	return *client != NULL ? EXIT_OK : failure->code;
+}
+
+/* The names that pods have stay meanwhile. */
+static void
+watch_again(const ReloadParts *parts)
+{
+	Failure failure;
+
+	pod_client_stop(*parts->pod_client);
+	if (agent_watch_pods(*parts->rules, parts->options->node, parts->reader, parts->pod_client,
+						 &failure) != EXIT_OK)
+		failure_log(&failure, MODULE);
+}
+
 /* The old rules go once the reader has others. */
 static void
 take_rules(const ReloadParts *parts, AgentConfig *fresh)
@@ -77,6 +118,7 @@ take_rules(const ReloadParts *parts, AgentConfig *fresh)
 	}
 	agent_config_free(*parts->rules);
 	*parts->rules = fresh;
+	watch_again(parts);
 }
 
 void
@@ -84,7 +126,8 @@ agent_reload(const AgentCall *call, const ReloadParts *parts)
 {
 	AgentOptions options;
 	Failure failure;
-	AgentConfig *fresh = agent_config_read(&options, call->count, call->arguments, &failure);
+	AgentConfig *fresh =
+		agent_config_read(&options, call->count, call->arguments, parts->pods, &failure);
 
 	if (fresh != NULL &&
 		writer_reload(parts->writer, options.database, options.queue_bytes, &failure) == EXIT_OK)

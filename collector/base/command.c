@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/child.h"
+
 #define NAMES_MAX 32
 
 static void
@@ -69,17 +71,12 @@ static ExitCode
 run_elsewhere(const Command *command, char **argv, Failure *failure)
 {
 	char path[4096];
-	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	char *name;
 
 	failure_set(failure, EXIT_IO, "could not start the program of this command");
-	path[length > 0 ? length : 0] = '\0';
-	name = strrchr(path, '/');
-	if (name == NULL || strlen(command->program) >= (size_t) (path + sizeof(path) - name - 1))
+	if (!child_path(command->program, path, sizeof(path)))
 		failure_detail(failure, "The place of this program is not known.");
 	else
 	{
-		strcpy(name + 1, command->program);
 		execv(path, argv);
 		failure_detail(failure, "\"%s\": %s.", path, strerror(errno));
 		failure_hint(failure, "\"%s\" is installed beside this program.", command->program);

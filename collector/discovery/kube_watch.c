@@ -395,7 +395,9 @@ make_url(const KubeWatch *watch, uint32_t watch_s)
 	put_query(out, "fieldSelector", watch->fields);
 	if (watch->listing)
 		put_query(out, "continue", watch->next_page);
-	else
+	if (watch->listing && watch->options.from_cache && watch->lists == 0)
+		put_query(out, "resourceVersion", "0");
+	else if (!watch->listing)
 		put_query(out, "resourceVersion", watch->version);
 	if (fclose(out) == 0)
 		return url;

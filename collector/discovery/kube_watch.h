@@ -24,6 +24,7 @@ typedef struct KubeWatchOptions
 	const char *path;			  /* of the resource */
 	const char *labels;			  /* selectors, NULL for none */
 	const char *fields;
+	bool from_cache; /* the first list may be an older one, which the server has at hand */
 
 	/* An object by "namespace/name"; NULL: it is gone. Not kept by the watch. */
 	void (*on_object)(void *context, const char *key, json_t *object);

@@ -14,10 +14,10 @@
 #include <uthash.h>
 
 #include "discovery/discovery.h"
+#include "discovery/kube_account.h"
 #include "discovery/kube_groups.h"
 #include "discovery/kube_watch.h"
 
-#define ACCOUNT	  "/var/run/secrets/kubernetes.io/serviceaccount/"
 #define SOON_NS	  INT64_C(1000000000)
 #define KINDS_MAX 3
 
@@ -327,30 +327,10 @@ add_parts(KubeDiscovery *discovery, const char *server, const char *space)
 					   add_part(discovery, KUBE_SERVICE, server, space)));
 }
 
-/* What a pod is given to reach the API with. */
-static void
-use_account(KubeDiscovery *discovery, char server[600])
-{
-	const char *host = getenv("KUBERNETES_SERVICE_HOST");
-	const char *port = getenv("KUBERNETES_SERVICE_PORT");
-
-	if (host == NULL || port == NULL)
-	{
-		discovery_warn(&discovery->base, "",
-					   "There is no api_server, and this is no pod of a cluster.");
-		host = "kubernetes.default.svc";
-		port = "443";
-	}
-	snprintf(server, 600, strchr(host, ':') != NULL ? "https://[%s]:%s" : "https://%s:%s", host,
-			 port);
-	discovery->http =
-		(HttpSettings){ .bearer.file = ACCOUNT "token", .tls.ca.file = ACCOUNT "ca.crt" };
-}
-
 static bool
 read_own_namespace(char space[256])
 {
-	FILE *file = fopen(ACCOUNT "namespace", "re");
+	FILE *file = fopen(KUBE_ACCOUNT "namespace", "re");
 	bool good = file != NULL && fgets(space, 256, file) != NULL;
 
 	if (file != NULL)
@@ -366,20 +346,25 @@ start_parts(KubeDiscovery *discovery)
 	const KubeSettings *settings = discovery->settings;
 	const char *const *names = settings->namespaces.items;
 	size_t count = settings->namespaces.count + (settings->own_namespace ? 1 : 0);
-	char server[600];
+	char server[KUBE_SERVER_BYTES];
 	char own[256];
 	bool good = true;
 
 	snprintf(server, sizeof(server), "%s", settings->server != NULL ? settings->server : "");
 	if (settings->server == NULL)
-		use_account(discovery, server);
+	{
+		if (!kube_account_server(server))
+			discovery_warn(&discovery->base, "",
+						   "There is no api_server, and this is no pod of a cluster.");
+		discovery->http = kube_account_settings();
+	}
 	if (strlen(server) > 0 && server[strlen(server) - 1] == '/')
 		server[strlen(server) - 1] = '\0';
 	discovery->parts = calloc((MAX(count, 1)) * KINDS_MAX, sizeof(KubePart));
 	if (discovery->parts == NULL)
 		return false;
 	if (settings->own_namespace && !read_own_namespace(own))
-		discovery_warn(&discovery->base, ACCOUNT "namespace", "It cannot be read.");
+		discovery_warn(&discovery->base, KUBE_ACCOUNT "namespace", "It cannot be read.");
 	else if (settings->own_namespace)
 		good = add_parts(discovery, server, own);
 	for (size_t i = 0; good && i < settings->namespaces.count; i++)

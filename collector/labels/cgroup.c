@@ -44,9 +44,8 @@ ends_with(const char *text, size_t length, const char *suffix)
 		   memcmp(text + length - suffix_length, suffix, suffix_length) == 0;
 }
 
-/* A runtime's container ID at the end of a component, behind '-' or ':' or alone. */
-static bool
-find_hex_id(const char *part, size_t length, const char **id, size_t *id_length)
+bool
+cgroup_find_id(const char *part, size_t length, const char **id, size_t *id_length)
 {
 	size_t digits = 0;
 
@@ -137,7 +136,7 @@ parse_path(const char *path, size_t path_length, CgroupLabels *labels)
 		const char *id;
 		size_t id_length;
 
-		if (find_hex_id(part, length, &id, &id_length) ||
+		if (cgroup_find_id(part, length, &id, &id_length) ||
 			(labels->container_id[0] == '\0' &&
 			 find_named_id(previous, previous_length, part, length, &id, &id_length)))
 			copy_part(labels->container_id, sizeof(labels->container_id), id, id_length);

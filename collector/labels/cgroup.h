@@ -9,6 +9,7 @@
 #ifndef COLLECTOR_CGROUP_H
 #define COLLECTOR_CGROUP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define CGROUP_PATH_BYTES 1024
@@ -29,5 +30,8 @@ typedef struct CgroupLabels
  * understood stays "".
  */
 void cgroup_parse(const char *text, CgroupLabels *labels);
+
+/* A runtime's container ID at the end of a part of a path, behind '-' or ':' or alone. */
+bool cgroup_find_id(const char *part, size_t length, const char **id, size_t *id_length);
 
 #endif

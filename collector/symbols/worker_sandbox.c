@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
@@ -21,9 +20,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/log.h"
-
-#define NOBODY 65534
 
 #if defined(__x86_64__)
 #define OUR_ARCHITECTURE AUDIT_ARCH_X86_64
@@ -65,24 +63,6 @@ typedef struct Narrowed
 
 #define NARROWED_CALLS	  4
 #define NARROWED_COMMANDS 5 /* of the filter, each */
-
-/*
- * In a user namespace that does not map nobody (EINVAL) root is none outside of it, and stays. 0 or
- * -errno.
- */
-static int
-become_nobody(void)
-{
-	if (geteuid() != 0)
-		return 0;
-	if (setresgid(NOBODY, NOBODY, NOBODY) != 0)
-		return errno == EINVAL ? 0 : -errno;
-	if (setgroups(0, NULL) != 0 && getgroups(0, NULL) > 0)
-		return -errno;
-	if (setresuid(NOBODY, NOBODY, NOBODY) != 0)
-		return errno == EINVAL ? 0 : -errno;
-	return 0;
-}
 
 /* Best effort: no call that reaches a network is allowed anyhow. */
 static void
@@ -172,7 +152,7 @@ filter_calls(void)
 bool
 worker_sandbox_enter(void)
 {
-	int err = become_nobody();
+	int err = child_change_user();
 
 	if (err != 0)
 		log_event(LOG_WARNING, "symbols", "symbol worker remains root, without capabilities",

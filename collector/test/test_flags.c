@@ -143,7 +143,7 @@ read_config(const char *lines, const char *argument)
 	AgentConfig *config;
 
 	memset(&failure, 0, sizeof(failure));
-	config = agent_config_read(&options, 3, (char **) (uintptr_t) arguments, &failure);
+	config = agent_config_read(&options, 3, (char **) (uintptr_t) arguments, NULL, &failure);
 	unlink(path);
 	return config;
 }
@@ -167,7 +167,19 @@ test_configuration(void **state)
 	assert_int_equal(options.off_cpu_ms, 10);
 	assert_int_equal(options.frequency_hz, 29); /* the command line has the last word */
 	assert_int_equal(config->rules.labels.count, 2);
+	assert_false(config->kubernetes.wanted);
 	assert_non_null(config->process_rules);
+	agent_config_free(config);
+	config =
+		read_config("kubernetes: {pod_labels: [app.kubernetes.io/name], pod_annotations: [team]}",
+					"--exclude-self");
+	assert_non_null(config);
+	assert_true(config->kubernetes.wanted);
+	assert_int_equal(config->pods.chosen.count, 2);
+	assert_string_equal(((const char *const *) config->pods.chosen.items)[0],
+						"pod_label_app_kubernetes_io_name");
+	assert_string_equal(((const char *const *) config->pods.chosen.items)[1],
+						"pod_annotation_team");
 	agent_config_free(config);
 	config = read_config("# nothing\n", "--exclude-self");
 	assert_non_null(config);
@@ -206,7 +218,7 @@ test_configuration_that_is_wrong(void **state)
 	assert_config_fails("environment: ['A=B']", EXIT_CONFIG, "\"A=B\" is no name of a variable");
 	assert_config_fails("relabel_configs:\n- {action: keep}\n- {action: no}", EXIT_CONFIG,
 						"line 3");
-	assert_null(agent_config_read(&options, 1, arguments, &failure));
+	assert_null(agent_config_read(&options, 1, arguments, NULL, &failure));
 	assert_int_equal(failure.code, EXIT_IO);
 	assert_string_equal(failure.detail, "\"/nonexistent\": No such file or directory.");
 }

@@ -42,3 +42,64 @@ kill -TERM "$labels_pid"
 wait "$labels_pid"
 is "$?" 0 "its agent ends with exit code 0"
 ok "$([ "$(sed -n 's/^ticks_dropped=//p' "$work/labels")" -gt 5 ]; echo $?)" "ticks of dropped processes are counted" "$(cat "$work/labels")"
+
+# A process in a pod's control group: dropped until its pod is known, which the watch tells later; then it has the pod's labels.
+kube_uid=6a4b8f0e-8a3b-4b4f-9d52-1c1e4f5f0001
+kube_id=$(printf 'e%.0s' $(seq 64))
+kube_group=
+for hierarchy in . unified memory pids; do
+	[ -e "/sys/fs/cgroup/$hierarchy/cgroup.procs" ] || continue
+	mkdir -p "/sys/fs/cgroup/$hierarchy/kubepods/pod$kube_uid/$kube_id" 2>/dev/null && kube_group=/sys/fs/cgroup/$hierarchy && break
+done
+if [ -z "$kube_group" ]; then
+	skip "labels of pods" "no control group can be made"
+else
+	printf '[]' >"$work/pods.json"
+	"$here/kube_api.py" "$work/pods.json" "$work/port" 2>"$work/api.log" &
+	children+=($!)
+	until_true 60 test -s "$work/port"
+	token=$(mktemp)
+	printf account >"$token"
+	chmod 644 "$token" # who reads it is nobody
+	cat >"$work/labels.yaml" <<-CONF
+		interval: 1s
+		frequency: 97
+		node: labelled
+		log-level: info
+		kubernetes: {api_server: "http://127.0.0.1:$(cat "$work/port")", token_file: $token, pod_labels: [app]}
+		relabel_configs:
+		  - {source_labels: [comm, namespace], regex: "burn_static;", action: drop}
+	CONF
+	bash -c 'echo $$ >"$0/cgroup.procs"; exec "$1" 1000' "$kube_group/kubepods/pod$kube_uid/$kube_id" "$programs/burn_static" &
+	pod_pid=$!
+	children+=("$pod_pid")
+	"$collector" agent --config "$work/labels.yaml" --summary "$work/labels" 2>"$work/labels.log" &
+	labels_pid=$!
+	children+=("$labels_pid")
+	until_true 60 grep -q msg=sampling "$work/labels.log"
+	"$programs/burn_plain" 1
+	until_true 60 is_labelled '{"node": "labelled", "comm": "burn_plain"}'
+	is "$(rows_labelled '{"node": "labelled", "exe": "'"$programs"'/burn_static", "namespace": "shop"}')" 0 "nobody knows the pod yet"
+	cat >"$work/pods.new" <<-JSON
+		[{"metadata": {"name": "api-1", "namespace": "shop", "uid": "$kube_uid", "labels": {"app": "api"},
+		  "ownerReferences": [{"kind": "StatefulSet", "name": "api", "uid": "u", "controller": true}]}, "spec": {"nodeName": "labelled"},
+		  "status": {"containerStatuses": [{"name": "main", "image": "api:1", "containerID": "containerd://$kube_id"}]}}]
+	JSON
+	mv "$work/pods.new" "$work/pods.json"
+	until_true 60 is_labelled '{"node": "labelled", "comm": "burn_static", "namespace": "shop", "pod": "api-1", "container": "main", "pod_label_app": "api",
+		"workload_kind": "StatefulSet", "workload": "api", "container_id": "'"$kube_id"'"}'
+	ok $? "labels of a pod that is known later, of a process that was dropped without them" "$(cat "$work/labels.log" "$work/api.log")"
+	watcher=$(cat /proc/"$labels_pid"/task/*/children | tr ' ' '\n' | while read -r pid; do [ "$(cat "/proc/$pid/comm")" != profstore-sourc ] || echo "$pid"; done)
+	is "$(sed -n 's/^Uid:\t\([0-9]*\).*/\1/p; s/^CapPrm:\t//p; s/^NoNewPrivs:\t//p' "/proc/$watcher/status" | paste -sd' ')" "65534 0000000000000000 1" \
+		"who speaks with the API has no rights"
+	kill -KILL "$watcher"
+	until_true 60 grep -q 'watch of pods ended' "$work/labels.log"
+	ok $? "and is started again" "$(cat "$work/labels.log")"
+	kill -TERM "$labels_pid"
+	wait "$labels_pid"
+	is "$?" 0 "an agent that watches pods ends with exit code 0"
+	kill "$pod_pid"
+	wait "$pod_pid" 2>/dev/null
+	rmdir "$kube_group/kubepods/pod$kube_uid/$kube_id" "$kube_group/kubepods/pod$kube_uid" "$kube_group/kubepods" 2>/dev/null
+	rm -f "$token"
+fi

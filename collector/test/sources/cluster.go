@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"sort"
 	"strconv"
 	"strings"
@@ -24,6 +25,10 @@ type kubernetes struct {
 	lists   map[string]int
 	watches map[string]int
 	cut     chan bool // closed: all watches end
+	status  bool      // an old version is told by the answer's status, not by an event
+	denied  string    // paths with this in them are forbidden
+	token   string
+	queries []string // of lists and watches
 }
 
 type event struct {
@@ -32,30 +37,30 @@ type event struct {
 }
 
 func newKubernetes() *kubernetes {
-	return &kubernetes{objects: map[string]map[string]object{}, events: map[string][]event{}, lists: map[string]int{}, watches: map[string]int{}, cut: make(chan bool)}
+	return &kubernetes{objects: map[string]map[string]object{}, events: map[string][]event{}, lists: map[string]int{}, watches: map[string]int{}, cut: make(chan bool), token: "account"}
 }
 
 // Adds, changes or (nil) removes an object; told to watches unless silent.
-func (k *kubernetes) set(path, name string, o object, silent bool) {
+func (k *kubernetes) set(at, name string, o object, silent bool) {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	k.version++
-	if k.objects[path] == nil {
-		k.objects[path] = map[string]object{}
+	if k.objects[at] == nil {
+		k.objects[at] = map[string]object{}
 	}
-	kind, old := "MODIFIED", k.objects[path][name]
+	kind, old := "MODIFIED", k.objects[at][name]
 	if old == nil {
 		kind = "ADDED"
 	}
 	if o == nil {
 		kind, o = "DELETED", old
-		delete(k.objects[path], name)
+		delete(k.objects[at], name)
 	} else {
 		o["metadata"].(object)["resourceVersion"] = strconv.Itoa(k.version)
-		k.objects[path][name] = o
+		k.objects[at][name] = o
 	}
 	if !silent {
-		k.events[path] = append(k.events[path], event{k.version, object{"type": kind, "object": o}})
+		k.events[at] = append(k.events[at], event{k.version, object{"type": kind, "object": o}})
 	}
 }
 
@@ -93,19 +98,23 @@ func (k *kubernetes) list(w http.ResponseWriter, r *http.Request) {
 }
 
 func (k *kubernetes) watch(w http.ResponseWriter, r *http.Request) {
-	encoder, path := json.NewEncoder(w), r.URL.Path
+	encoder, at := json.NewEncoder(w), r.URL.Path
 	version, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	k.lock.Lock()
-	k.watches[path]++
+	k.watches[at]++
 	cut, expired := k.cut, version < k.expired
 	k.lock.Unlock()
+	if expired && k.status {
+		w.WriteHeader(http.StatusGone)
+		return
+	}
 	if expired {
 		_ = encoder.Encode(object{"type": "ERROR", "object": object{"kind": "Status", "code": 410, "reason": "Expired"}})
 		return
 	}
 	for {
 		k.lock.Lock()
-		for _, e := range k.events[path] {
+		for _, e := range k.events[at] {
 			if e.version > version {
 				version = e.version
 				_ = encoder.Encode(e.line)
@@ -128,8 +137,17 @@ func (k *kubernetes) watch(w http.ResponseWriter, r *http.Request) {
 }
 
 func (k *kubernetes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Authorization") != "Bearer account" {
+	k.lock.Lock()
+	siblings, single := k.objects[path.Dir(r.URL.Path)]
+	forbidden := r.Header.Get("Authorization") != "Bearer "+k.token || (k.denied != "" && strings.Contains(r.URL.Path, k.denied))
+	k.queries = append(k.queries, r.URL.RawQuery)
+	k.lock.Unlock()
+	if forbidden {
 		w.WriteHeader(http.StatusForbidden)
+	} else if object := siblings[path.Base(r.URL.Path)]; object != nil {
+		_ = json.NewEncoder(w).Encode(object)
+	} else if single {
+		w.WriteHeader(http.StatusNotFound)
 	} else if r.URL.Query().Get("watch") == "1" {
 		k.watch(w, r)
 	} else {

@@ -50,6 +50,7 @@ func main() {
 		{"relabel", testRelabel},
 		{"discovery", testDiscovery},
 		{"kubernetes", testKubernetes},
+		{"pods", testPods},
 		{"consul", testConsul},
 		{"secure", testSecure},
 		{"hostile", testHostile},

@@ -1,0 +1,264 @@
+/*
+ * owners.c
+ *		Owners by their UIDs.
+ */
+#include "kube/owners.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "base/log.h"
+
+#define MODULE		  "pods"
+#define KNOWN_MAX	  4096 /* then all that wait for nobody are forgotten */
+#define AT_ONCE		  8
+#define TIMEOUT_MS	  10000
+#define BODY_MAX	  ((size_t) 4 * 1024 * 1024)
+#define JOB_DIGITS	  8 /* of a CronJob's job: minutes since 1970 */
+#define TEMPLATE_HASH "pod-template-hash"
+
+typedef enum OwnerState
+{
+	OWNER_WAITS,
+	OWNER_ASKED,
+	OWNER_KNOWN
+} OwnerState;
+
+typedef struct Owner
+{
+	UT_hash_handle hh;
+	struct Owners *owners;
+	OwnerState state;
+	HttpTransfer *transfer; /* of OWNER_ASKED */
+	char *uid;
+	char *path;
+	Workload self;
+	Workload guess;	   /* its owner, by names */
+	Workload workload; /* its owner, or itself; of OWNER_KNOWN */
+} Owner;
+
+struct Owners
+{
+	OwnersOptions options;
+	Owner *known;
+	size_t asked;
+};
+
+Owners *
+owners_create(const OwnersOptions *options)
+{
+	Owners *owners = calloc(1, sizeof(*owners));
+
+	if (owners != NULL)
+		owners->options = *options;
+	return owners;
+}
+
+static void
+forget(Owners *owners, Owner *owner)
+{
+	HASH_DEL(owners->known, owner);
+	free(owner->uid);
+	free(owner->path);
+	free(owner);
+}
+
+void
+owners_free(Owners *owners)
+{
+	Owner *owner;
+	Owner *next;
+
+	if (owners == NULL)
+		return;
+	HASH_ITER(hh, owners->known, owner, next)
+	{
+		if (owner->transfer != NULL)
+			http_transfer_cancel(owner->transfer);
+		forget(owners, owner);
+	}
+	free(owners);
+}
+
+/* --- by names --- */
+
+/* A Deployment's ReplicaSet is its name and the hash that the pod bears, too. */
+static Workload
+guess_deployment(const json_t *pod, const Workload *set)
+{
+	const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
+	const char *hash = json_string_value(json_object_get(labels, TEMPLATE_HASH));
+	size_t length = strlen(set->name);
+	size_t tail = hash != NULL ? strlen(hash) + 1 : 0;
+	Workload guess = *set;
+
+	if (tail < 2 || length <= tail || set->name[length - tail] != '-' ||
+		strcmp(set->name + length - tail + 1, hash) != 0)
+		return guess;
+	strcpy(guess.kind, "Deployment");
+	guess.name[length - tail] = '\0';
+	return guess;
+}
+
+static Workload
+guess_cron_job(const Workload *job)
+{
+	size_t length = strlen(job->name);
+	Workload guess = *job;
+
+	if (length <= JOB_DIGITS + 1 || job->name[length - JOB_DIGITS - 1] != '-')
+		return guess;
+	for (size_t i = length - JOB_DIGITS; i < length; i++)
+		if (!isdigit((unsigned char) job->name[i]))
+			return guess;
+	strcpy(guess.kind, "CronJob");
+	guess.name[length - JOB_DIGITS - 1] = '\0';
+	return guess;
+}
+
+/* --- requests --- */
+
+static void
+on_end(void *context, HttpAnswer *answer)
+{
+	Owner *owner = context;
+	Owners *owners = owner->owners;
+	json_t *object = NULL;
+	const char *found;
+	const char *uid;
+
+	owner->transfer = NULL;
+	owner->state = OWNER_KNOWN;
+	owners->asked--;
+	if (answer->status == 200 && answer->error[0] == '\0')
+		object = json_loadb(answer->body.bytes != NULL ? answer->body.bytes : "",
+							answer->body.length, 0, NULL);
+	/* another one may have the name by now */
+	found = json_string_value(json_object_get(json_object_get(object, "metadata"), "uid"));
+	if (found == NULL || strcmp(found, owner->uid) != 0)
+	{
+		owner->workload = owner->guess;
+		log_event(LOG_INFO, MODULE, "could not read what owns a pod: names tell",
+				  log_text("path", owner->path), log_number("status", answer->status),
+				  log_text("detail", answer->error));
+	}
+	else if (!kube_controller(object, &owner->workload, &uid))
+		owner->workload = owner->self;
+	json_decref(object);
+	owners->options.on_known(owners->options.context);
+}
+
+static void
+ask(Owner *owner)
+{
+	Owners *owners = owner->owners;
+	char *url = NULL;
+	HttpRequest request = { .settings = owners->options.settings,
+							.timeout_ms = TIMEOUT_MS,
+							.body_max = BODY_MAX,
+							.on_end = on_end,
+							.context = owner };
+
+	if (asprintf(&url, "%s%s", owners->options.server, owner->path) < 0)
+		return;
+	request.url = url;
+	owner->transfer = http_client_start(owners->options.client, &request);
+	if (owner->transfer != NULL)
+	{
+		owner->state = OWNER_ASKED;
+		owners->asked++;
+	}
+	free(url);
+}
+
+void
+owners_tick(Owners *owners)
+{
+	for (Owner *owner = owners->known; owner != NULL && owners->asked < AT_ONCE;
+		 owner = owner->hh.next)
+		if (owner->state == OWNER_WAITS)
+			ask(owner);
+}
+
+static void
+make_room(Owners *owners)
+{
+	Owner *owner;
+	Owner *next;
+
+	if (HASH_COUNT(owners->known) < KNOWN_MAX)
+		return;
+	HASH_ITER(hh, owners->known, owner, next)
+	{
+		if (owner->state == OWNER_KNOWN)
+			forget(owners, owner);
+	}
+}
+
+/* --- */
+
+/* Names come from the API, and become part of a path. */
+static bool
+is_name(const char *name)
+{
+	for (const char *at = name; *at != '\0'; at++)
+		if (!isalnum((unsigned char) *at) && strchr("-._", *at) == NULL)
+			return false;
+	return name[0] != '\0' && name[0] != '.';
+}
+
+static Owner *
+add(Owners *owners, const json_t *pod, const Workload *controller, const char *uid)
+{
+	const char *space =
+		json_string_value(json_object_get(json_object_get(pod, "metadata"), "namespace"));
+	bool is_job = strcmp(controller->kind, "Job") == 0;
+	Owner *owner = calloc(1, sizeof(*owner));
+
+	if (owner == NULL)
+		return NULL;
+	owner->owners = owners;
+	owner->guess = is_job ? guess_cron_job(controller) : guess_deployment(pod, controller);
+	owner->self = *controller;
+	owner->uid = strdup(uid);
+	if (asprintf(&owner->path, "/apis/%s/v1/namespaces/%s/%s/%s", is_job ? "batch" : "apps", space,
+				 is_job ? "jobs" : "replicasets", controller->name) < 0)
+		owner->path = NULL;
+	if (owner->uid == NULL || owner->path == NULL)
+	{
+		free(owner->uid);
+		free(owner->path);
+		free(owner);
+		return NULL;
+	}
+	make_room(owners);
+	HASH_ADD_KEYPTR(hh, owners->known, owner->uid, strlen(owner->uid), owner);
+	return owner;
+}
+
+bool
+owners_find(Owners *owners, const json_t *pod, Workload *workload)
+{
+	const char *space =
+		json_string_value(json_object_get(json_object_get(pod, "metadata"), "namespace"));
+	const char *uid;
+	Owner *owner;
+
+	if (!kube_controller(pod, workload, &uid) || uid[0] == '\0' || space == NULL ||
+		!is_name(space) || !is_name(workload->name) ||
+		(strcmp(workload->kind, "ReplicaSet") != 0 && strcmp(workload->kind, "Job") != 0))
+		return true;
+	HASH_FIND_STR(owners->known, uid, owner);
+	if (owner == NULL)
+		owner = add(owners, pod, workload, uid);
+	if (owner == NULL)
+		return true; /* no memory: the controller itself */
+	if (owner->state != OWNER_KNOWN)
+		return false;
+	*workload = owner->workload;
+	return true;
+}

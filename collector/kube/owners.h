@@ -1,0 +1,35 @@
+/*
+ * owners.h
+ *		Who owns what owns a pod: a ReplicaSet's Deployment, a Job's CronJob.
+ *
+ * Each ReplicaSet and Job is asked for once, by its UID. Where the API refuses (RBAC) or has no
+ * such object any more, the names that Kubernetes gives tell. Works in its client's thread.
+ */
+#ifndef COLLECTOR_OWNERS_H
+#define COLLECTOR_OWNERS_H
+
+#include "http/http_client.h"
+#include "kube/pod_text.h"
+
+typedef struct Owners Owners;
+
+typedef struct OwnersOptions
+{
+	HttpClient *client;
+	const HttpSettings *settings; /* must outlive the owners; so server and context */
+	const char *server;
+	void (*on_known)(void *context); /* something may be asked again */
+	void *context;
+} OwnersOptions;
+
+/* NULL where memory is out. */
+Owners *owners_create(const OwnersOptions *options);
+void owners_free(Owners *owners); /* accepts NULL */
+
+/* What the pod belongs to; false: not known yet, on_known will tell. */
+bool owners_find(Owners *owners, const json_t *pod, Workload *workload);
+
+/* Begins what there is room for; call it after on_known, too. */
+void owners_tick(Owners *owners);
+
+#endif

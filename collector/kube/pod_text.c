@@ -1,0 +1,246 @@
+/*
+ * pod_text.c
+ *		Fields of a line, as long as they fit.
+ */
+#include "kube/pod_text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "labels/pod_table.h"
+
+#define ID_SCHEME	"://"
+#define CONFIG_HASH "kubernetes.io/config.hash"
+#define FIELDS_MAX	400 /* of a pod's; the agent takes some more */
+
+typedef struct Line
+{
+	char bytes[POD_LINE_BYTES];
+	size_t length;
+	size_t fields;
+	size_t left_out;
+} Line;
+
+static const json_t *
+get(const json_t *object, const char *name)
+{
+	return json_object_get(object, name);
+}
+
+static const char *
+text(const json_t *object, const char *name)
+{
+	const char *value = json_string_value(get(object, name));
+
+	return value != NULL ? value : "";
+}
+
+/* --- fields --- */
+
+static bool
+put_bytes(Line *line, const char *bytes, size_t length)
+{
+	/* room for the line's end */
+	if (line->length + length + 2 > sizeof(line->bytes))
+		return false;
+	memcpy(line->bytes + line->length, bytes, length);
+	line->length += length;
+	return true;
+}
+
+static bool
+put_escaped(Line *line, const char *value)
+{
+	for (; *value != '\0'; value++)
+	{
+		unsigned char byte = (unsigned char) *value;
+		char escaped[4];
+		bool plain = byte >= ' ' && byte != 0x7f && byte != '%';
+
+		snprintf(escaped, sizeof(escaped), "%%%02X", byte);
+		if (!put_bytes(line, plain ? value : escaped, plain ? 1 : 3))
+			return false;
+	}
+	return true;
+}
+
+static bool
+put_plain(Line *line, const char *name)
+{
+	for (; *name != '\0'; name++)
+		if (!put_bytes(line, isalnum((unsigned char) *name) ? name : "_", 1))
+			return false;
+	return true;
+}
+
+/* "prefixKEY=value"; nothing where the value is empty. */
+static void
+put_field(Line *line, const char *prefix, const char *key, const char *value)
+{
+	size_t before = line->length;
+
+	if (value[0] == '\0')
+		return;
+	if (line->fields < FIELDS_MAX && put_bytes(line, "\t", 1) && put_plain(line, prefix) &&
+		put_plain(line, key) && put_bytes(line, "=", 1) && put_escaped(line, value))
+	{
+		line->fields++;
+		return;
+	}
+	line->length = before;
+	line->left_out++;
+}
+
+/* --- containers --- */
+
+static const char *
+without_scheme(const char *id)
+{
+	const char *scheme = strstr(id, ID_SCHEME);
+
+	return scheme != NULL ? scheme + strlen(ID_SCHEME) : id;
+}
+
+static bool
+is_word(const char *value)
+{
+	for (; *value != '\0'; value++)
+		if ((unsigned char) *value <= ' ' || *value == '%' || *value == 0x7f)
+			return false;
+	return true;
+}
+
+static void
+put_container(Line *line, const json_t *status, const char *id, bool init)
+{
+	const char *words[3] = { without_scheme(id), text(status, "name"), text(status, "image") };
+	size_t before = line->length;
+
+	if (words[0][0] == '\0')
+		return;
+	if (line->fields < FIELDS_MAX && is_word(words[0]) && is_word(words[1]) && is_word(words[2]) &&
+		put_bytes(line, "\tcontainer=", 11) && put_bytes(line, words[0], strlen(words[0])) &&
+		put_bytes(line, " ", 1) && put_bytes(line, words[1], strlen(words[1])) &&
+		put_bytes(line, " ", 1) && put_bytes(line, words[2], strlen(words[2])) &&
+		put_bytes(line, init ? " 1" : " 0", 2))
+	{
+		line->fields++;
+		return;
+	}
+	line->length = before;
+	line->left_out++;
+}
+
+/* What ran before a restart has samples still that come later. */
+static void
+put_containers(Line *line, const json_t *pod, const char *list, bool init)
+{
+	json_t *status;
+	size_t i;
+
+	json_array_foreach(get(get(pod, "status"), list), i, status)
+	{
+		const char *id = text(status, "containerID");
+		const char *ended = text(get(get(status, "state"), "terminated"), "containerID");
+		const char *last = text(get(get(status, "lastState"), "terminated"), "containerID");
+
+		put_container(line, status, id, init);
+		if (strcmp(ended, id) != 0)
+			put_container(line, status, ended, init);
+		if (strcmp(last, id) != 0 && strcmp(last, ended) != 0)
+			put_container(line, status, last, init);
+	}
+}
+
+/* --- the pod --- */
+
+bool
+kube_controller(const json_t *object, Workload *result, const char **uid)
+{
+	json_t *owner;
+	size_t i;
+
+	json_array_foreach(get(get(object, "metadata"), "ownerReferences"), i, owner)
+	{
+		if (!json_is_true(get(owner, "controller")))
+			continue;
+		snprintf(result->kind, sizeof(result->kind), "%s", text(owner, "kind"));
+		snprintf(result->name, sizeof(result->name), "%s", text(owner, "name"));
+		*uid = text(owner, "uid");
+		return true;
+	}
+	*result = (Workload){ "", "" };
+	*uid = "";
+	return false;
+}
+
+static bool
+is_listed(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = list; at[0] != '\0'; at += strcspn(at, ",") + (strchr(at, ',') != NULL))
+		if (strcspn(at, ",") == length && strncmp(at, name, length) == 0)
+			return true;
+	return false;
+}
+
+static void
+put_metadata(Line *line, const json_t *meta, const char *annotations)
+{
+	const char *key;
+	json_t *value;
+
+	put_field(line, "", "namespace", text(meta, "namespace"));
+	put_field(line, "", "pod_name", text(meta, "name"));
+	put_field(line, "", "pod_uid", text(meta, "uid"));
+	put_field(line, "", "static_uid", text(get(meta, "annotations"), CONFIG_HASH));
+	json_object_foreach((json_t *) (uintptr_t) get(meta, "labels"), key, value)
+	{
+		put_field(line, "pod_label_", key, json_is_string(value) ? json_string_value(value) : "");
+	}
+	json_object_foreach((json_t *) (uintptr_t) get(meta, "annotations"), key, value)
+	{
+		if (is_listed(annotations, key))
+			put_field(line, "pod_annotation_", key,
+					  json_is_string(value) ? json_string_value(value) : "");
+	}
+}
+
+char *
+pod_text(const json_t *pod, const Workload *workload, const char *annotations, size_t *left_out)
+{
+	const json_t *meta = get(pod, "metadata");
+	Line *line = calloc(1, sizeof(*line));
+	Workload controller;
+	const char *uid;
+	char *copy;
+
+	if (line == NULL)
+		return NULL;
+	if (text(meta, "uid")[0] == '\0' || !is_word(text(meta, "uid")))
+	{
+		free(line);
+		return NULL;
+	}
+	(void) put_bytes(line, "pod ", 4);
+	(void) put_bytes(line, text(meta, "uid"), strlen(text(meta, "uid")));
+	put_containers(line, pod, "containerStatuses", false);
+	put_containers(line, pod, "initContainerStatuses", true);
+	put_containers(line, pod, "ephemeralContainerStatuses", false);
+	(void) kube_controller(pod, &controller, &uid);
+	put_field(line, "", "pod_controller_kind", controller.kind);
+	put_field(line, "", "pod_controller_name", controller.name);
+	put_field(line, "", "workload_kind", workload->kind);
+	put_field(line, "", "workload_name", workload->name);
+	put_field(line, "", "pod_ip", text(get(pod, "status"), "podIP"));
+	put_field(line, "", "pod_node_name", text(get(pod, "spec"), "nodeName"));
+	put_metadata(line, meta, annotations);
+	line->bytes[line->length++] = '\n';
+	*left_out += line->left_out;
+	copy = strndup(line->bytes, line->length);
+	free(line);
+	return copy;
+}

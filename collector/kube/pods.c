@@ -1,0 +1,340 @@
+/*
+ * pods.c
+ *		One watch of the pods of a node.
+ *
+ * A pod is told once its workload is known: until then it waits, the newest form of it. Whoever
+ * reads is waited for: the pipe is the agent's, which reads at once.
+ */
+#include "kube/pods.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+#include <unistd.h>
+
+#include <uthash.h>
+
+#include "base/child.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/stop_signals.h"
+#include "discovery/kube_account.h"
+#include "discovery/kube_watch.h"
+#include "kube/owners.h"
+
+#define MODULE	  "pods"
+#define HELD_MAX  ((size_t) 128 * 1024 * 1024)
+#define NS_PER_MS INT64_C(1000000)
+#define STEP_MS	  1000
+
+typedef struct KnownPod
+{
+	UT_hash_handle hh; /* by key */
+	char *key;
+	char *uid;		 /* under which it was told; NULL: not yet */
+	json_t *waiting; /* for its workload; NULL: it was told as it is */
+} KnownPod;
+
+typedef struct Pods
+{
+	const PodsOptions *options;
+	HttpSettings http;
+	char server[KUBE_SERVER_BYTES];
+	HttpClient *client;
+	KubeWatch *watch;
+	Owners *owners;
+	KnownPod *pods;
+	size_t waiting;
+	size_t left_out;
+	bool told_synced;
+	bool broken; /* nobody reads, or memory is out */
+} Pods;
+
+size_t
+pods_flags(PodsOptions *options, Flag *flags)
+{
+	const Flag own[] = {
+		{ "node", FLAG_TEXT, &options->node, "NAME", "whose pods, as the API calls it" },
+		{ "api-server", FLAG_TEXT, &options->server, "URL", "default: that of our own cluster" },
+		{ "token-file", FLAG_TEXT, &options->token_file, "FILE",
+		  "read for each request; default: our pod's" },
+		{ "ca-file", FLAG_TEXT, &options->ca_file, "FILE", "default: our pod's" },
+		{ "annotations", FLAG_TEXT, &options->annotations, "NAMES",
+		  "that are told, between commas; default: none" },
+	};
+
+	*options = (PodsOptions){ .annotations = "" };
+	return flags_append(flags, log_flags(&options->log, flags), own, sizeof(own) / sizeof(own[0]));
+}
+
+/* --- what is told --- */
+
+static void
+say(Pods *pods, const char *text)
+{
+	if (fputs(text, stdout) < 0 || fflush(stdout) != 0)
+		pods->broken = true;
+}
+
+static void
+say_gone(Pods *pods, KnownPod *known)
+{
+	if (known->uid == NULL)
+		return;
+	say(pods, "gone ");
+	say(pods, known->uid);
+	say(pods, "\n");
+	free(known->uid);
+	known->uid = NULL;
+}
+
+static const char *
+uid_of(const json_t *pod)
+{
+	const char *uid = json_string_value(json_object_get(json_object_get(pod, "metadata"), "uid"));
+
+	return uid != NULL ? uid : "";
+}
+
+/* Under one name another pod may come. */
+static void
+say_pod(Pods *pods, KnownPod *known, const json_t *pod, const Workload *workload)
+{
+	size_t left_out = 0;
+	char *line = pod_text(pod, workload, pods->options->annotations, &left_out);
+
+	if (known->uid != NULL && strcmp(known->uid, uid_of(pod)) != 0)
+		say_gone(pods, known);
+	if (line == NULL)
+		return;
+	if (left_out > 0)
+		log_event(LOG_WARNING, MODULE, "a pod has more labels than are taken",
+				  log_text("pod", known->key), log_number("left_out", (int64_t) left_out));
+	say(pods, line);
+	free(line);
+	if (known->uid == NULL)
+		known->uid = strdup(uid_of(pod));
+	pods->broken |= known->uid == NULL;
+}
+
+static void
+wait_no_longer(Pods *pods, KnownPod *known)
+{
+	pods->waiting -= known->waiting != NULL;
+	json_decref(known->waiting);
+	known->waiting = NULL;
+}
+
+static void
+tell(Pods *pods, KnownPod *known, json_t *pod)
+{
+	Workload workload;
+
+	if (owners_find(pods->owners, pod, &workload))
+	{
+		say_pod(pods, known, pod, &workload);
+		return;
+	}
+	/* most of an object, which nothing is made of */
+	json_object_del(json_object_get(pod, "metadata"), "managedFields");
+	known->waiting = json_incref(pod);
+	pods->waiting++;
+}
+
+/* --- what comes --- */
+
+static void
+forget(Pods *pods, KnownPod *known)
+{
+	HASH_DEL(pods->pods, known);
+	wait_no_longer(pods, known);
+	free(known->uid);
+	free(known->key);
+	free(known);
+}
+
+static KnownPod *
+add_known(Pods *pods, const char *key)
+{
+	KnownPod *known = calloc(1, sizeof(*known));
+
+	if (known != NULL)
+		known->key = strdup(key);
+	if (known == NULL || known->key == NULL)
+	{
+		free(known);
+		pods->broken = true;
+		return NULL;
+	}
+	HASH_ADD_KEYPTR(hh, pods->pods, known->key, strlen(known->key), known);
+	return known;
+}
+
+static void
+on_object(void *context, const char *key, json_t *object)
+{
+	Pods *pods = context;
+	KnownPod *known;
+
+	HASH_FIND_STR(pods->pods, key, known);
+	if (object == NULL && known != NULL)
+	{
+		say_gone(pods, known);
+		forget(pods, known);
+	}
+	if (object == NULL)
+		return;
+	if (known == NULL)
+		known = add_known(pods, key);
+	if (known == NULL)
+		return;
+	wait_no_longer(pods, known);
+	tell(pods, known, object);
+}
+
+static void
+on_failure(void *context, const char *path, const char *detail)
+{
+	log_event(LOG_WARNING, MODULE, "could not watch pods", log_text("path", path),
+			  log_text("detail", detail));
+}
+
+static void
+on_known(void *context)
+{
+	Pods *pods = context;
+
+	for (KnownPod *known = pods->pods; known != NULL; known = known->hh.next)
+	{
+		json_t *pod = known->waiting;
+
+		if (pod == NULL)
+			continue;
+		json_incref(pod);
+		wait_no_longer(pods, known);
+		tell(pods, known, pod);
+		json_decref(pod);
+	}
+}
+
+/* --- life --- */
+
+static ExitCode
+choose_server(Pods *pods, Failure *failure)
+{
+	const PodsOptions *options = pods->options;
+	size_t length;
+
+	if (options->server != NULL)
+		snprintf(pods->server, sizeof(pods->server), "%s", options->server);
+	else
+	{
+		if (!kube_account_server(pods->server))
+		{
+			failure_set(failure, EXIT_CONFIG, "could not find the API of Kubernetes");
+			failure_hint(failure, "This is no pod of a cluster: say where it is (api_server).");
+			return failure->code;
+		}
+		pods->http = kube_account_settings();
+	}
+	length = strlen(pods->server);
+	if (length > 0 && pods->server[length - 1] == '/')
+		pods->server[length - 1] = '\0';
+	if (options->token_file != NULL)
+		pods->http.bearer.file = options->token_file;
+	if (options->ca_file != NULL)
+		pods->http.tls.ca.file = options->ca_file;
+	return EXIT_OK;
+}
+
+static ExitCode
+start(Pods *pods, Failure *failure)
+{
+	char fields[300];
+	KubeWatchOptions watch = { .settings = &pods->http,
+							   .server = pods->server,
+							   .path = "/api/v1/pods",
+							   .fields = fields,
+							   .from_cache = true,
+							   .on_object = on_object,
+							   .on_failure = on_failure,
+							   .context = pods };
+	OwnersOptions owners = {
+		.settings = &pods->http, .server = pods->server, .on_known = on_known, .context = pods
+	};
+
+	if (pods->options->node == NULL)
+		return failure_set(failure, EXIT_USAGE, "--node is missing");
+	if (choose_server(pods, failure) != EXIT_OK)
+		return failure->code;
+	snprintf(fields, sizeof(fields), "spec.nodeName=%s", pods->options->node);
+	failure_set(failure, EXIT_INTERNAL, "out of memory");
+	if (http_client_create(HELD_MAX, &pods->client) != 0)
+		return failure->code;
+	watch.client = pods->client;
+	owners.client = pods->client;
+	pods->watch = kube_watch_create(&watch);
+	pods->owners = owners_create(&owners);
+	return pods->watch != NULL && pods->owners != NULL ? EXIT_OK : failure->code;
+}
+
+static void
+stop(Pods *pods)
+{
+	KnownPod *known;
+	KnownPod *next;
+
+	kube_watch_free(pods->watch);
+	owners_free(pods->owners);
+	http_client_free(pods->client);
+	HASH_ITER(hh, pods->pods, known, next)
+	{
+		forget(pods, known);
+	}
+}
+
+static void
+run(Pods *pods)
+{
+	while (!stop_asked() && !pods->broken)
+	{
+		int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+		int64_t due_ns = kube_watch_tick(pods->watch, now_ns);
+		int64_t wait_ms = STEP_MS;
+
+		owners_tick(pods->owners);
+		if (!pods->told_synced && kube_watch_is_synced(pods->watch) && pods->waiting == 0)
+		{
+			say(pods, "synced\n");
+			pods->told_synced = true;
+		}
+		if (due_ns - now_ns < wait_ms * NS_PER_MS)
+			wait_ms = MAX((due_ns - now_ns) / NS_PER_MS, 0) + 1;
+		http_client_step(pods->client, wait_ms, stop_signals_fd());
+		stop_signals_seen();
+	}
+}
+
+ExitCode
+pods_run(const PodsOptions *options)
+{
+	Pods pods = { .options = options };
+	Failure failure;
+	int result = child_become_nobody();
+	ExitCode code;
+
+	if (result != 0)
+		log_event(LOG_WARNING, MODULE, "the watch of pods remains root",
+				  log_text("detail", strerror(-result)),
+				  log_text("hint", "Give the agent CAP_SETUID, CAP_SETGID and CAP_KILL."));
+	stop_signals_catch(false);
+	code = start(&pods, &failure);
+	if (code == EXIT_OK)
+		run(&pods);
+	else
+		failure_log(&failure, MODULE);
+	stop(&pods);
+	return code;
+}

@@ -1,0 +1,533 @@
+/*
+ * pod_table.c
+ *		Pods by UID and by container.
+ */
+#include "labels/pod_table.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "base/utf8.h"
+
+#define META		  "__meta_kubernetes_"
+#define UID_BYTES	  64
+#define UID_SHORTEST  32 /* a hash, of static pods; a UUID has four '-' more */
+#define FIELDS_MAX	  512
+#define CONTAINER_KEY "container"
+#define STATIC_KEY	  "static_uid"
+
+/* "key=value", both in the pod's text. */
+typedef struct PodField
+{
+	const char *key;
+	const char *value;
+} PodField;
+
+typedef struct PodContainer
+{
+	UT_hash_handle hh;
+	struct Pod *pod;
+	const char *id;
+	const char *name;
+	const char *image;
+	bool init;
+} PodContainer;
+
+typedef struct Pod
+{
+	UT_hash_handle hh;
+	char *line; /* as it came */
+	char *text; /* the same in parts */
+	const char *uid;
+	const char *static_uid; /* that its groups bear instead; "" for none */
+	PodField *fields;
+	size_t field_count;
+	PodContainer *containers;
+	size_t container_count;
+	uint64_t gone_ns; /* 0: it is there */
+	bool told;		  /* since pod_table_begin */
+} Pod;
+
+struct PodTable
+{
+	pthread_mutex_t mutex;
+	Pod *pods;
+	PodContainer *containers;
+};
+
+int
+pod_table_create(PodTable **result)
+{
+	PodTable *table = calloc(1, sizeof(*table));
+
+	if (table == NULL)
+		return -ENOMEM;
+	pthread_mutex_init(&table->mutex, NULL);
+	*result = table;
+	return 0;
+}
+
+/* --- a pod --- */
+
+static void
+free_pod(Pod *pod)
+{
+	free(pod->line);
+	free(pod->text);
+	free(pod->fields);
+	free(pod->containers);
+	free(pod);
+}
+
+static void
+forget(PodTable *table, Pod *pod)
+{
+	for (size_t i = 0; i < pod->container_count; i++)
+	{
+		PodContainer *found;
+
+		/* a later pod may say that the container is its own */
+		HASH_FIND_STR(table->containers, pod->containers[i].id, found);
+		if (found == &pod->containers[i])
+			HASH_DEL(table->containers, found);
+	}
+	HASH_DEL(table->pods, pod);
+	free_pod(pod);
+}
+
+static int
+hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* In place; false where it is not as it was written. */
+static bool
+unescape(char *text)
+{
+	char *to = text;
+
+	for (; *text != '\0'; text++)
+	{
+		if (*text == '%')
+		{
+			int high = hex_digit(text[1]);
+			int low = high < 0 ? -1 : hex_digit(text[2]);
+
+			if (low < 0 || (high == 0 && low == 0))
+				return false;
+			*to++ = (char) (high * 16 + low);
+			text += 2;
+		}
+		else
+			*to++ = *text;
+	}
+	*to = '\0';
+	return true;
+}
+
+/* "ID NAME IMAGE 0|1" */
+static bool
+parse_container(Pod *pod, char *text)
+{
+	PodContainer *container = &pod->containers[pod->container_count];
+	char *init;
+
+	*container = (PodContainer){ .pod = pod, .id = strsep(&text, " ") };
+	container->name = strsep(&text, " ");
+	container->image = strsep(&text, " ");
+	init = text;
+	if (init == NULL || (strcmp(init, "0") != 0 && strcmp(init, "1") != 0) ||
+		container->id[0] == '\0')
+		return false;
+	container->init = init[0] == '1';
+	pod->container_count++;
+	return true;
+}
+
+static bool
+is_key(const char *key)
+{
+	while (isalnum((unsigned char) *key) || *key == '_')
+		key++;
+	return *key == '\0';
+}
+
+static bool
+parse_field(Pod *pod, char *field)
+{
+	char *value = strchr(field, '=');
+
+	if (value == NULL || value == field)
+		return false;
+	*value++ = '\0';
+	if (!is_key(field))
+		return false;
+	if (strcmp(field, CONTAINER_KEY) == 0)
+		return parse_container(pod, value);
+	if (!unescape(value) || !utf8_valid(value))
+		return false;
+	if (strcmp(field, STATIC_KEY) == 0)
+		pod->static_uid = value;
+	else
+		pod->fields[pod->field_count++] = (PodField){ field, value };
+	return true;
+}
+
+static bool
+parse(Pod *pod)
+{
+	char *rest = pod->text;
+	char *uid = strsep(&rest, "\t");
+	char *field;
+	size_t count = 0;
+
+	pod->uid = uid;
+	pod->static_uid = "";
+	if (uid[0] == '\0' || strlen(uid) >= UID_BYTES)
+		return false;
+	while ((field = strsep(&rest, "\t")) != NULL)
+		if (++count > FIELDS_MAX || !parse_field(pod, field))
+			return false;
+	return true;
+}
+
+/* Gives back what is not used of an array; where that fails it stays as it is. */
+static void
+trim(void **array, size_t bytes)
+{
+	void *less = realloc(*array, bytes > 0 ? bytes : 1);
+
+	if (less != NULL)
+		*array = less;
+}
+
+/* NULL where memory is out; else *good tells whether it is one. */
+static Pod *
+make_pod(const char *line, bool *good)
+{
+	Pod *pod = calloc(1, sizeof(*pod));
+
+	if (pod == NULL)
+		return NULL;
+	pod->line = strdup(line);
+	pod->text = strdup(line);
+	pod->fields = calloc(FIELDS_MAX, sizeof(PodField));
+	pod->containers = calloc(FIELDS_MAX, sizeof(PodContainer));
+	if (pod->line == NULL || pod->text == NULL || pod->fields == NULL || pod->containers == NULL)
+	{
+		free_pod(pod);
+		return NULL;
+	}
+	*good = strlen(line) < POD_LINE_BYTES && parse(pod);
+	trim((void **) &pod->fields, pod->field_count * sizeof(PodField));
+	trim((void **) &pod->containers, pod->container_count * sizeof(PodContainer));
+	return pod;
+}
+
+/* --- the table --- */
+
+void
+pod_table_free(PodTable *table)
+{
+	Pod *pod;
+	Pod *next;
+
+	if (table == NULL)
+		return;
+	HASH_ITER(hh, table->pods, pod, next)
+	{
+		forget(table, pod);
+	}
+	pthread_mutex_destroy(&table->mutex);
+	free(table);
+}
+
+static void
+add(PodTable *table, Pod *pod)
+{
+	pod->told = true;
+	HASH_ADD_KEYPTR(hh, table->pods, pod->uid, strlen(pod->uid), pod);
+	for (size_t i = 0; i < pod->container_count; i++)
+	{
+		PodContainer *container = &pod->containers[i];
+		PodContainer *found;
+
+		HASH_FIND_STR(table->containers, container->id, found);
+		if (found != NULL)
+			HASH_DEL(table->containers, found);
+		HASH_ADD_KEYPTR(hh, table->containers, container->id, strlen(container->id), container);
+	}
+}
+
+/* With the lock. Takes the pod where it is news. */
+static int
+set(PodTable *table, Pod *pod)
+{
+	Pod *old;
+
+	HASH_FIND_STR(table->pods, pod->uid, old);
+	if (old != NULL && strcmp(old->line, pod->line) == 0)
+	{
+		old->told = true;
+		old->gone_ns = 0;
+		return 0;
+	}
+	if (old == NULL && HASH_COUNT(table->pods) >= PODS_MAX)
+		return -ENOSPC;
+	if (old != NULL)
+		forget(table, old);
+	add(table, pod);
+	return 1;
+}
+
+int
+pod_table_set(PodTable *table, const char *line)
+{
+	bool good = false;
+	Pod *pod = make_pod(line, &good);
+	int result = -EINVAL;
+
+	if (pod == NULL)
+		return -ENOMEM;
+	if (good)
+	{
+		pthread_mutex_lock(&table->mutex);
+		result = set(table, pod);
+		pthread_mutex_unlock(&table->mutex);
+	}
+	if (result != 1)
+		free_pod(pod);
+	return result;
+}
+
+void
+pod_table_remove(PodTable *table, const char *uid, uint64_t now_ns)
+{
+	Pod *pod;
+
+	pthread_mutex_lock(&table->mutex);
+	HASH_FIND_STR(table->pods, uid, pod);
+	if (pod != NULL && pod->gone_ns == 0)
+		pod->gone_ns = now_ns;
+	pthread_mutex_unlock(&table->mutex);
+}
+
+void
+pod_table_begin(PodTable *table)
+{
+	pthread_mutex_lock(&table->mutex);
+	for (Pod *pod = table->pods; pod != NULL; pod = pod->hh.next)
+		pod->told = false;
+	pthread_mutex_unlock(&table->mutex);
+}
+
+void
+pod_table_end(PodTable *table, uint64_t now_ns)
+{
+	pthread_mutex_lock(&table->mutex);
+	for (Pod *pod = table->pods; pod != NULL; pod = pod->hh.next)
+		if (!pod->told && pod->gone_ns == 0)
+			pod->gone_ns = now_ns;
+	pthread_mutex_unlock(&table->mutex);
+}
+
+void
+pod_table_sweep(PodTable *table, uint64_t now_ns)
+{
+	Pod *pod;
+	Pod *next;
+
+	pthread_mutex_lock(&table->mutex);
+	HASH_ITER(hh, table->pods, pod, next)
+	{
+		if (pod->gone_ns != 0 && now_ns > pod->gone_ns + POD_KEEP_NS)
+			forget(table, pod);
+	}
+	pthread_mutex_unlock(&table->mutex);
+}
+
+size_t
+pod_table_count(PodTable *table)
+{
+	size_t count;
+
+	pthread_mutex_lock(&table->mutex);
+	count = HASH_COUNT(table->pods);
+	pthread_mutex_unlock(&table->mutex);
+	return count;
+}
+
+/* --- from a control group to a pod --- */
+
+/* The UID in "pod1-2" or "kubepods-burstable-pod1_2.slice:…", with '-'. False: there is none. */
+static bool
+find_uid(const char *part, size_t length, char uid[UID_BYTES])
+{
+	const char *end = part + length;
+	size_t used = 0;
+
+	for (const char *at = part; at + 3 < end; at++)
+	{
+		if ((at > part && at[-1] != '-') || strncmp(at, "pod", 3) != 0)
+			continue;
+		used = 0;
+		for (at += 3; at < end && used < UID_BYTES - 1 && strchr("0123456789abcdef-_", *at); at++)
+			uid[used++] = *at == '_' ? '-' : *at;
+		uid[used] = '\0';
+		if (used >= UID_SHORTEST)
+			return true;
+		at--;
+	}
+	return false;
+}
+
+static bool
+is_users(const char *part, size_t length)
+{
+	return length > strlen("user@.service") && strncmp(part, "user@", strlen("user@")) == 0 &&
+		   strncmp(part + length - strlen(".service"), ".service", strlen(".service")) == 0;
+}
+
+static Pod *
+find_pod(const PodTable *table, const char *uid)
+{
+	Pod *pod;
+
+	HASH_FIND_STR(table->pods, uid, pod);
+	/* static pods are few, and known by another UID */
+	for (Pod *each = table->pods; pod == NULL && each != NULL; each = each->hh.next)
+		if (strcmp(each->static_uid, uid) == 0)
+			pod = each;
+	return pod;
+}
+
+/* The container of a part of the path, if it is one of this pod. */
+static const PodContainer *
+find_container(const PodTable *table, const Pod *pod, const char *part, size_t length)
+{
+	PodContainer *found = NULL;
+	const char *id;
+	size_t id_length;
+
+	if (cgroup_find_id(part, length, &id, &id_length))
+		HASH_FIND(hh, table->containers, id, id_length, found);
+	return found != NULL && found->pod == pod ? found : NULL;
+}
+
+/*
+ * The pod of the outermost UID, NULL where that is not known. *container: NULL where it is of none
+ * that is known, such as the sandbox.
+ */
+static const Pod *
+find_by_path(const PodTable *table, const char *path, const PodContainer **container)
+{
+	const Pod *pod = NULL;
+	bool seen = false;
+	char uid[UID_BYTES];
+
+	*container = NULL;
+	while (*path != '\0' && *container == NULL)
+	{
+		size_t length = strcspn(path, "/");
+
+		if (!seen && is_users(path, length))
+			return NULL;
+		if (!seen && find_uid(path, length, uid))
+		{
+			seen = true;
+			pod = find_pod(table, uid);
+		}
+		if (pod != NULL)
+			*container = find_container(table, pod, path, length);
+		path += length + (path[length] == '/');
+	}
+	return pod;
+}
+
+/* --- labels --- */
+
+/* Texts are the table's, which another thread may change. */
+static void
+set_copy(LabelBuilder *labels, const char *name, const char *value)
+{
+	char *copy = label_builder_copy(labels, value);
+
+	if (copy != NULL)
+		label_builder_set(labels, name, copy);
+}
+
+static void
+set_meta(LabelBuilder *labels, const char *key, const char *value)
+{
+	size_t bytes = sizeof(META) + strlen(key);
+	char *name = label_builder_alloc(labels, bytes);
+
+	if (name == NULL)
+		return;
+	snprintf(name, bytes, META "%s", key);
+	set_copy(labels, name, value);
+}
+
+/* The name under which a field is stored; NULL: it is not. */
+static const char *
+stored_name(const PodLabels *settings, const char *key)
+{
+	static const char *const names[][2] = {
+		{ "namespace", "namespace" },
+		{ "pod_name", "pod" },
+		{ "workload_kind", "workload_kind" },
+		{ "workload_name", "workload" },
+	};
+	const char *const *chosen = settings->chosen.items;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i][0], key) == 0)
+			return names[i][1];
+	for (size_t i = 0; i < settings->chosen.count; i++)
+		if (strcmp(chosen[i], key) == 0)
+			return chosen[i];
+	return NULL;
+}
+
+static void
+add_container(const PodContainer *container, LabelBuilder *labels)
+{
+	set_copy(labels, "container", container->name);
+	set_meta(labels, "pod_container_name", container->name);
+	set_meta(labels, "pod_container_id", container->id);
+	set_meta(labels, "pod_container_image", container->image);
+	set_meta(labels, "pod_container_init", container->init ? "true" : "false");
+}
+
+void
+pod_labels_add(void *context, const LabelFacts *facts, LabelBuilder *labels)
+{
+	const PodLabels *settings = context;
+	PodTable *table = settings->table;
+	const PodContainer *container;
+	const Pod *pod;
+
+	pthread_mutex_lock(&table->mutex);
+	pod = find_by_path(table, facts->cgroup->path, &container);
+	for (size_t i = 0; pod != NULL && i < pod->field_count; i++)
+	{
+		const PodField *field = &pod->fields[i];
+		const char *name = stored_name(settings, field->key);
+
+		if (name != NULL)
+			set_copy(labels, name, field->value);
+		set_meta(labels, field->key, field->value);
+	}
+	if (container != NULL)
+		add_container(container, labels);
+	pthread_mutex_unlock(&table->mutex);
+}
