@@ -98,7 +98,7 @@ CALL insert_dense('2026-01-01 21:05Z', 1000);
 SELECT profstore.compact();
 CREATE VIEW rollups AS SELECT width / 60000000 AS minutes, class = 2147483647 AS marker, sample_count, stack_count > 50 AS stacks,
 	cardinality(segments) AS segments, cardinality(series) AS series, cardinality(others) AS others
-FROM profstore.rollups WHERE storage_id = profstore.storage_id('profstore.samples_20260101') ORDER BY width, class;
+FROM profstore.rollups WHERE storage_id = profstore.storage_id('profstore.samples_20260101') AND piece = 0 ORDER BY width, class;
 TABLE rollups;
 SELECT * FROM profstore.verify();
 SELECT * FROM few_differences;

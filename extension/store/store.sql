@@ -60,6 +60,7 @@ CREATE TABLE profstore.rollups
 	width int8 NOT NULL,
 	bucket int8 NOT NULL,
 	class int4 NOT NULL,
+	piece int4 NOT NULL,
 	series_column int2 NOT NULL,
 	stack_column int2 NOT NULL,
 	time_column int2 NOT NULL,
@@ -71,9 +72,10 @@ CREATE TABLE profstore.rollups
 	series int8[] NOT NULL,
 	others int8[] NOT NULL,
 	stack_series int8[] NOT NULL,
+	pieces int8[] NOT NULL,
 	header bytea,
 	payload bytea,
-	PRIMARY KEY (storage_id, width, bucket, class)
+	PRIMARY KEY (storage_id, width, bucket, class, piece)
 );
 ALTER TABLE profstore.rollups
 	ALTER COLUMN header SET STORAGE EXTERNAL,
@@ -86,6 +88,7 @@ COMMENT ON COLUMN profstore.rollups.storage_id IS 'the table file that the segme
 COMMENT ON COLUMN profstore.rollups.width IS 'microseconds of the bucket of time';
 COMMENT ON COLUMN profstore.rollups.bucket IS 'number of the bucket, counted from 2000-01-01 UTC';
 COMMENT ON COLUMN profstore.rollups.class IS 'profile type of the series that are added up; 2147483647: none has a delta type';
+COMMENT ON COLUMN profstore.rollups.piece IS '0: sums by stack; 1 and up: by series and stack, of some of the series, and what follows is as in row 0 or empty';
 COMMENT ON COLUMN profstore.rollups.series_column IS 'number of the column that was series_id when it was made';
 COMMENT ON COLUMN profstore.rollups.stack_column IS 'number of the column that was stack_id';
 COMMENT ON COLUMN profstore.rollups.time_column IS 'number of the column that was time';
@@ -97,6 +100,7 @@ COMMENT ON COLUMN profstore.rollups.segments IS 'segment_no of each segment that
 COMMENT ON COLUMN profstore.rollups.series IS 'the series in these segments that are added up';
 COMMENT ON COLUMN profstore.rollups.others IS 'all other series in these segments';
 COMMENT ON COLUMN profstore.rollups.stack_series IS 'which series have stacks where: the upper 24 bits of stack ids << 32 | series; empty: not told';
+COMMENT ON COLUMN profstore.rollups.pieces IS 'the first series of each piece, from 1 on; empty: there are none';
 COMMENT ON COLUMN profstore.rollups.header IS 'encoding, lengths and checksums of the sums';
 COMMENT ON COLUMN profstore.rollups.payload IS 'the sums';
 

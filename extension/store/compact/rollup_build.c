@@ -10,7 +10,7 @@
  * 2. The first bucket, narrow ones first, whose roll-ups are not there or know less than there is
  *    now, is taken.
  * 3. Its series are cut in classes. Each class gets a roll-up, if it is worth its bytes
- *    (rollup_sums.c).
+ *    (rollup_sums.c), and for a day pieces by series, if they are (rollup_pieces.c).
  */
 #include "store/compact/rollup_build.h"
 
@@ -24,6 +24,7 @@
 
 #include "base/arrays.h"
 #include "store/compact/merge.h"
+#include "store/compact/rollup_pieces.h"
 #include "store/compact/rollup_sums.h"
 #include "store/scan/rollup.h"
 #include "store/scan/scan_units.h"
@@ -39,9 +40,12 @@
 /* A roll-up that is not so much shorter than the samples is not worth its bytes. */
 #define LEAST_SAMPLES_PER_STACK 8
 
+/* A few series of a shorter time are read from its segments. */
+#define WITH_PIECES USECS_PER_DAY
+
 static const int64 widths[] = { 10 * USECS_PER_MINUTE, USECS_PER_HOUR, USECS_PER_DAY };
 
-/* Sets stack_count, header and payload, if a roll-up is worth its bytes. */
+/* Sets what tells the sums, if a roll-up is worth its bytes; writes its pieces. */
 static void
 fill_rollup(Relation relation, Snapshot snapshot, PfsRollup *rollup)
 {
@@ -54,6 +58,8 @@ fill_rollup(Relation relation, Snapshot snapshot, PfsRollup *rollup)
 	rollup->stack_count = (int32) rows.row_count;
 	rollup->stack_series = pfs_rollup_stack_series(relation, snapshot, rollup);
 	pfs_segment_encode_apart(relation, &rows, &rollup->header, &rollup->payload);
+	if (rollup->width == WITH_PIECES)
+		rollup->pieces = pfs_rollup_pieces_build(relation, snapshot, rollup);
 }
 
 /* Segments of one bucket. */
@@ -228,7 +234,7 @@ split_series(PfsNumbers all, const int32 *classes, PfsRollup *rollup)
 
 /* A roll-up for each class; at least one row, so that what does not pay is not tried again. */
 static void
-roll_up(Relation relation, Bucket *bucket, List *rollups)
+roll_up(Relation relation, Bucket *bucket)
 {
 	Snapshot snapshot = GetActiveSnapshot();
 	int64 storage_id = pfs_storage_id(relation);
@@ -240,15 +246,8 @@ roll_up(Relation relation, Bucket *bucket, List *rollups)
 		AllocSetContextCreate(CurrentMemoryContext, "profstore roll-up", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext outer = MemoryContextSwitchTo(context);
 	int32 last = -1;
-	ListCell *cell;
 
-	foreach(cell, rollups)
-	{
-		const PfsRollup *rollup = lfirst(cell);
-
-		if (rollup->width == bucket->width && rollup->bucket == bucket->number)
-			pfs_rollup_delete(storage_id, rollup);
-	}
+	pfs_rollups_delete_bucket(storage_id, bucket->width, bucket->number);
 	if (range_is_known)
 		pfs_classify_series(relation, all.numbers, all.count, classes);
 	else
@@ -321,7 +320,7 @@ pfs_rollup_step(Relation relation)
 		{
 			if (needs_rollup(relation, &bucket, rollups))
 			{
-				roll_up(relation, &bucket, rollups);
+				roll_up(relation, &bucket);
 				return true;
 			}
 			pfree(bucket.segments);

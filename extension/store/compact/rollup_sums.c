@@ -1,16 +1,16 @@
 /*
  * rollup_sums.c
- *		Adding up samples by stack, over segments and series.
+ *		Adding up samples by stack, or by series and stack, over segments.
  */
 #include "store/compact/rollup_sums.h"
 
 #include "catalog/pg_type.h"
-#include "common/hashfn.h"
 #include "common/int.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "base/arrays.h"
+#include "base/hash.h"
 #include "store/scan/block_scan.h"
 #include "store/segment/value.h"
 
@@ -20,28 +20,55 @@
 /* Where series have stacks in more parts than so many each, in the mean, that is not told. */
 #define MOST_PARTS_PER_SERIES 64
 
-typedef struct StackEntry
+typedef struct SumKey
 {
+	int64 series; /* 0 where sums are by stack */
 	int64 stack;
+} SumKey;
+
+typedef struct SumEntry
+{
+	SumKey key;
 	uint32 position;
 	char status;
-} StackEntry;
+} SumEntry;
 
-#define SH_PREFIX		   stacks
-#define SH_ELEMENT_TYPE	   StackEntry
+#define SH_PREFIX		   sum_positions
+#define SH_ELEMENT_TYPE	   SumEntry
+#define SH_KEY_TYPE		   SumKey
+#define SH_KEY			   key
+#define SH_HASH_KEY(tb, k) pfs_hash64((uint64) (k).stack + pfs_hash64((uint64) (k).series))
+#define SH_EQUAL(tb, a, b) ((a).stack == (b).stack && (a).series == (b).series)
+#define SH_SCOPE		   static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+typedef struct NumberEntry
+{
+	int64 number;
+	char status;
+} NumberEntry;
+
+#define SH_PREFIX		   numbers
+#define SH_ELEMENT_TYPE	   NumberEntry
 #define SH_KEY_TYPE		   int64
-#define SH_KEY			   stack
-#define SH_HASH_KEY(tb, k) murmurhash32((uint32) (k) ^ (uint32) ((uint64) (k) >> 32))
+#define SH_KEY			   number
+#define SH_HASH_KEY(tb, k) pfs_hash64((uint64) (k))
 #define SH_EQUAL(tb, a, b) ((a) == (b))
 #define SH_SCOPE		   static inline
 #define SH_DECLARE
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* The sums being made: attribute 0 is the stack, 1 the number of rows, then summed columns. */
-typedef struct SumsByStack
+/*
+ * The sums being made: attribute 0 is the stack, 1 the number of rows, then come summed columns,
+ * and at last the series, where sums are by series, too.
+ */
+typedef struct Sums
 {
 	int attribute_count;
+	int summed_end; /* behind the last column that is summed */
 	AttrNumber *attnums;
 	uint8 *widths;
 	bool *is_left_out; /* it has nulls, or a sum is out of range */
@@ -49,51 +76,65 @@ typedef struct SumsByStack
 	uint32 count;
 	uint32 capacity;
 	int64 **values; /* by attribute */
-	stacks_hash *positions;
-} SumsByStack;
+	sum_positions_hash *positions;
+} Sums;
 
-static SumsByStack *
-begin_sums(Relation relation, uint32 limit)
+static void
+add_attribute(Sums *sums, Relation relation, AttrNumber attnum, bool is_summed)
+{
+	sums->attnums[sums->attribute_count] = attnum;
+	sums->widths[sums->attribute_count++] =
+		is_summed ? sizeof(int64)
+				  : pfs_value_width(pfs_value_kind(
+						TupleDescAttr(RelationGetDescr(relation), attnum - 1)->atttypid));
+}
+
+static Sums *
+begin_sums(Relation relation, bool by_series, uint32 limit)
 {
 	TupleDesc desc = RelationGetDescr(relation);
 	PfsRowKey key = pfs_row_key(relation);
-	SumsByStack *sums = palloc0(sizeof(SumsByStack));
+	Sums *sums = palloc0(sizeof(Sums));
 
 	sums->attnums = palloc(sizeof(AttrNumber) * (Size) (desc->natts + 2));
 	sums->widths = palloc(desc->natts + 2);
-	sums->attnums[0] = key.stack;
-	sums->widths[0] = pfs_value_width(pfs_value_kind(TupleDescAttr(desc, key.stack - 1)->atttypid));
-	sums->attnums[1] = PFS_ROW_COUNT_ATTNUM;
-	sums->widths[1] = sizeof(int64);
-	sums->attribute_count = 2;
+	add_attribute(sums, relation, key.stack, false);
+	add_attribute(sums, relation, PFS_ROW_COUNT_ATTNUM, true);
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(desc, i);
 		Oid type = attribute->attisdropped ? InvalidOid : getBaseType(attribute->atttypid);
 
-		if ((type != INT2OID && type != INT4OID && type != INT8OID) ||
-			attribute->attnum == key.stack || attribute->attnum == key.series ||
-			attribute->attnum == key.time)
-			continue;
-		sums->widths[sums->attribute_count] = sizeof(int64);
-		sums->attnums[sums->attribute_count++] = attribute->attnum;
+		if ((type == INT2OID || type == INT4OID || type == INT8OID) &&
+			attribute->attnum != key.stack && attribute->attnum != key.series &&
+			attribute->attnum != key.time)
+			add_attribute(sums, relation, attribute->attnum, true);
 	}
+	sums->summed_end = sums->attribute_count;
+	if (by_series)
+		add_attribute(sums, relation, key.series, false);
 	sums->is_left_out = palloc0(sizeof(bool) * (Size) sums->attribute_count);
 	sums->values = palloc0(sizeof(int64 *) * (Size) sums->attribute_count);
 	sums->limit = limit;
 	sums->capacity = Min(limit, 4096);
 	for (int i = 0; i < sums->attribute_count; i++)
 		sums->values[i] = palloc(sizeof(int64) * sums->capacity);
-	sums->positions = stacks_create(CurrentMemoryContext, sums->capacity, NULL);
+	sums->positions = sum_positions_create(CurrentMemoryContext, sums->capacity, NULL);
 	return sums;
 }
 
-/* Where a stack's sums stand; false where there are too many. */
 static bool
-find_stack(SumsByStack *sums, int64 stack, uint32 *position)
+by_series(const Sums *sums)
+{
+	return sums->summed_end < sums->attribute_count;
+}
+
+/* Where the sums of a key stand; false where there are too many. */
+static bool
+find_sums(Sums *sums, SumKey key, uint32 *position)
 {
 	bool found;
-	StackEntry *entry = stacks_insert(sums->positions, stack, &found);
+	SumEntry *entry = sum_positions_insert(sums->positions, key, &found);
 
 	if (!found)
 	{
@@ -107,55 +148,85 @@ find_stack(SumsByStack *sums, int64 stack, uint32 *position)
 					repalloc_huge(sums->values[i], sizeof(int64) * (Size) sums->capacity);
 		}
 		entry->position = sums->count++;
-		sums->values[0][entry->position] = stack;
-		for (int i = 1; i < sums->attribute_count; i++)
+		sums->values[0][entry->position] = key.stack;
+		for (int i = 1; i < sums->summed_end; i++)
 			sums->values[i][entry->position] = 0;
+		if (by_series(sums))
+			sums->values[sums->summed_end][entry->position] = key.series;
 	}
 	*position = entry->position;
 	return true;
 }
 
 static bool
-add_block(SumsByStack *sums, const PfsBlock *block)
+add_block(Sums *sums, const PfsBlock *block)
 {
+	const int64 *series = by_series(sums) ? block->values[sums->summed_end] : NULL;
+
 	for (int i = 0; i < sums->attribute_count; i++)
 		sums->is_left_out[i] |= block->nulls[i] != NULL;
 	for (uint32 row = 0; row < block->row_count; row++)
 	{
+		SumKey key = { series == NULL ? 0 : series[row], block->values[0][row] };
 		uint32 position;
 
-		if (!find_stack(sums, block->values[0][row], &position))
+		if (!find_sums(sums, key, &position))
 			return false;
-		for (int i = 1; i < sums->attribute_count; i++)
+		for (int i = 1; i < sums->summed_end; i++)
 			sums->is_left_out[i] |=
 				pg_add_s64_overflow(sums->values[i][position], block->values[i][row],
 									&sums->values[i][position]);
 	}
-	/* without the stack there is nothing to add up by */
-	return !sums->is_left_out[0];
+	/* without its key there is nothing to add up by */
+	return !sums->is_left_out[0] && (series == NULL || !sums->is_left_out[sums->summed_end]);
 }
 
-/* The sums as columns, by ascending stack. */
+static int
+compare_entries(const void *a, const void *b)
+{
+	const SumKey *left = &((const SumEntry *) a)->key;
+	const SumKey *right = &((const SumEntry *) b)->key;
+
+	if (left->series != right->series)
+		return left->series < right->series ? -1 : 1;
+	return (left->stack > right->stack) - (left->stack < right->stack);
+}
+
+/* The keys with their positions, by series and stack. */
+static SumEntry *
+sort_keys(const Sums *sums)
+{
+	SumEntry *entries = PFS_ARRAY(SumEntry, sums->count);
+
+	for (uint32 i = 0; i < sums->count; i++)
+		entries[i] = (SumEntry){ .key = { by_series(sums) ? sums->values[sums->summed_end][i] : 0,
+										  sums->values[0][i] },
+								 .position = i };
+	qsort(entries, sums->count, sizeof(SumEntry), compare_entries);
+	return entries;
+}
+
+/* The sums as columns, by ascending series and stack. */
 static void
-finish_sums(const SumsByStack *sums, PfsRows *rows)
+finish_sums(const Sums *sums, PfsRows *rows)
 {
 	PfsColumn *columns = palloc0(sizeof(PfsColumn) * (Size) sums->attribute_count);
-	int64 *order = palloc_extended(sizeof(int64) * Max(sums->count, 1), MCXT_ALLOC_HUGE);
+	const SumEntry *order = sort_keys(sums);
 
-	memcpy(order, sums->values[0], sizeof(int64) * sums->count);
-	qsort(order, sums->count, sizeof(int64), pfs_compare_int64);
 	memset(rows, 0, sizeof(*rows));
 	rows->columns = columns;
 	rows->row_count = sums->count;
 	for (int i = 0; i < sums->attribute_count; i++)
 	{
-		int64 *values = palloc_extended(sizeof(int64) * Max(sums->count, 1), MCXT_ALLOC_HUGE);
+		int64 *values;
 
 		if (sums->is_left_out[i])
 			continue;
+		values = PFS_ARRAY(int64, sums->count);
 		for (uint32 row = 0; row < sums->count; row++)
-			values[row] = sums->values[i][stacks_lookup(sums->positions, order[row])->position];
-		if (i > ROW_COUNT_POSITION && !sums->is_left_out[ROW_COUNT_POSITION])
+			values[row] = sums->values[i][order[row].position];
+		if (i > ROW_COUNT_POSITION && i < sums->summed_end &&
+			!sums->is_left_out[ROW_COUNT_POSITION])
 		{
 			columns[rows->column_count].row_counts = columns[ROW_COUNT_POSITION].values;
 			columns[rows->column_count].measure = ROW_COUNT_POSITION;
@@ -167,7 +238,7 @@ finish_sums(const SumsByStack *sums, PfsRows *rows)
 }
 
 static bool
-add_segments(Relation relation, Snapshot snapshot, const PfsRollup *rollup, SumsByStack *sums)
+add_segments(Relation relation, Snapshot snapshot, const PfsRollup *rollup, Sums *sums)
 {
 	PfsRowKey key = pfs_row_key(relation);
 	PfsBlockFilter filters[2] = {
@@ -182,7 +253,8 @@ add_segments(Relation relation, Snapshot snapshot, const PfsRollup *rollup, Sums
 												.filter_count = lengthof(filters),
 												.filters = filters,
 												.sums = PFS_PART_PAIRS,
-												.rollup_width = rollup->width,
+												/* sums by stack know no series */
+												.rollup_width = by_series(sums) ? 0 : rollup->width,
 												.segments = &rollup->segments });
 	bool fits = true;
 	PfsBlock block;
@@ -197,7 +269,7 @@ bool
 pfs_rollup_sums(Relation relation, Snapshot snapshot, const PfsRollup *rollup, uint32 limit,
 				PfsRows *rows)
 {
-	SumsByStack *sums = begin_sums(relation, Max(limit, 1));
+	Sums *sums = begin_sums(relation, rollup->piece > 0, Max(limit, 1));
 
 	if (!add_segments(relation, snapshot, rollup, sums) || sums->count == 0)
 		return false;
@@ -207,23 +279,23 @@ pfs_rollup_sums(Relation relation, Snapshot snapshot, const PfsRollup *rollup, u
 
 /* The numbers of a set, ascending. */
 static PfsNumbers
-list_numbers(stacks_hash *set)
+list_numbers(numbers_hash *set)
 {
-	int64 *numbers = PFS_ARRAY(int64, set->members);
-	PfsNumbers list = { 0, numbers };
-	stacks_iterator iterator;
-	StackEntry *entry;
+	int64 *listed = PFS_ARRAY(int64, set->members);
+	PfsNumbers list = { 0, listed };
+	numbers_iterator iterator;
+	NumberEntry *entry;
 
-	stacks_start_iterate(set, &iterator);
-	while ((entry = stacks_iterate(set, &iterator)) != NULL)
-		numbers[list.count++] = entry->stack;
-	qsort(numbers, list.count, sizeof(int64), pfs_compare_int64);
+	numbers_start_iterate(set, &iterator);
+	while ((entry = numbers_iterate(set, &iterator)) != NULL)
+		listed[list.count++] = entry->number;
+	qsort(listed, list.count, sizeof(int64), pfs_compare_int64);
 	return list;
 }
 
 /* Notes where the series of rows have stacks; false where ids are none that can be told. */
 static bool
-note_stack_series(const int64 *series, const int64 *stacks, uint32 row_count, stacks_hash *pairs)
+note_stack_series(const int64 *series, const int64 *stacks, uint32 row_count, numbers_hash *pairs)
 {
 	for (uint32 row = 0; row < row_count; row++)
 	{
@@ -235,7 +307,7 @@ note_stack_series(const int64 *series, const int64 *stacks, uint32 row_count, st
 			continue;
 		if (part < 0 || series[row] < 0 || series[row] > PG_UINT32_MAX)
 			return false;
-		stacks_insert(pairs, part << PFS_STACK_SERIES_BITS | series[row], &found);
+		numbers_insert(pairs, part << PFS_STACK_SERIES_BITS | series[row], &found);
 	}
 	return true;
 }
@@ -256,7 +328,7 @@ pfs_rollup_stack_series(Relation relation, Snapshot snapshot, const PfsRollup *r
 												.filters = &filter,
 												.sums = PFS_PART_PAIRS,
 												.segments = &rollup->segments });
-	stacks_hash *pairs = stacks_create(CurrentMemoryContext, 1024, NULL);
+	numbers_hash *pairs = numbers_create(CurrentMemoryContext, 1024, NULL);
 	uint64 most = (uint64) rollup->series.count * MOST_PARTS_PER_SERIES;
 	bool is_told = true;
 	PfsBlock block;
@@ -278,7 +350,7 @@ pfs_rollup_series(Relation relation, Snapshot snapshot, PfsNumbers segments)
 																 .attnums = &attnum,
 																 .sums = PFS_PART_PAIRS,
 																 .segments = &segments });
-	stacks_hash *distinct = stacks_create(CurrentMemoryContext, 1024, NULL);
+	numbers_hash *distinct = numbers_create(CurrentMemoryContext, 1024, NULL);
 	PfsBlock block;
 
 	while (pfs_block_scan_next(scan, &block))
@@ -287,7 +359,7 @@ pfs_rollup_series(Relation relation, Snapshot snapshot, PfsNumbers segments)
 			bool found;
 
 			if (row == 0 || block.values[0][row] != block.values[0][row - 1])
-				stacks_insert(distinct, block.values[0][row], &found);
+				numbers_insert(distinct, block.values[0][row], &found);
 		}
 	pfs_block_scan_end(scan);
 	return list_numbers(distinct);

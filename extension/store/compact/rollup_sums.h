@@ -15,8 +15,8 @@
 #include "store/segment/row_order.h"
 
 /*
- * Adds up the samples of a roll-up's segments and series; false where that would have more rows
- * than the limit, or none.
+ * Adds up the samples of a roll-up's segments and series, of a piece by series, too; false where
+ * that would have more rows than the limit, or none.
  */
 bool pfs_rollup_sums(Relation relation, Snapshot snapshot, const PfsRollup *rollup, uint32 limit,
 					 PfsRows *rows);

@@ -59,6 +59,39 @@ equals_sums(Relation relation, const PfsRollup *rollup, const PfsRows *rows)
 	return true;
 }
 
+/* Whether the pieces that are there have the sums of their series. */
+static bool
+pieces_are_right(Relation relation, Snapshot snapshot, const PfsRollup *rollup)
+{
+	for (uint32 number = 1; number <= rollup->pieces.count; number++)
+	{
+		const PfsRollup *piece =
+			pfs_rollup_get_piece(pfs_storage_id(relation), snapshot, rollup, (int32) number);
+		PfsRollup expected = *rollup;
+		PfsRows rows;
+
+		if (piece == NULL || piece->stack_count == 0)
+			continue;
+		expected.piece = (int32) number;
+		expected.series = pfs_rollup_piece_series(rollup, (int32) number);
+		if (!pfs_rollup_sums(relation, snapshot, &expected, PFS_SEGMENT_MAX_ROWS, &rows) ||
+			!equals_sums(relation, piece, &rows))
+			return false;
+	}
+	return true;
+}
+
+/* Whether the pieces' first series are some of its own, ascending from the first. */
+static bool
+pieces_are_told(const PfsRollup *rollup)
+{
+	for (uint32 i = 0; i < rollup->pieces.count; i++)
+		if (!pfs_numbers_contain(rollup->series, rollup->pieces.numbers[i]) ||
+			(i > 0 && rollup->pieces.numbers[i] <= rollup->pieces.numbers[i - 1]))
+			return false;
+	return rollup->pieces.count == 0 || rollup->pieces.numbers[0] == rollup->series.numbers[0];
+}
+
 /* Whether it is told rightly where its series have stacks. */
 static bool
 equals_stack_series(Relation relation, Snapshot snapshot, const PfsRollup *rollup)
@@ -109,6 +142,9 @@ find_problem(Relation relation, Snapshot snapshot, const PfsRollup *rollup, PfsN
 	if (rollup->stack_count > 0 && pfs_rollup_fits(rollup, relation) &&
 		!equals_stack_series(relation, snapshot, rollup))
 		return "names other series of its stacks than its segments have";
+	if (rollup->stack_count > 0 && pfs_rollup_fits(rollup, relation) &&
+		(!pieces_are_told(rollup) || !pieces_are_right(relation, snapshot, rollup)))
+		return "has a piece that is not the sum of its series";
 	return NULL;
 }
 

@@ -172,13 +172,17 @@ pfs_scan_set_block_end(PfsBlockScan *scan)
 	scan->block_end = scan->block < 0 ? block_count : scan->block;
 }
 
-/* A roll-up's sums have passed all filters; but some parts of the stacks may not be wanted. */
+/*
+ * A roll-up's sums have passed all filters; but some parts of the stacks may not be wanted, and a
+ * piece has series that are not.
+ */
 static void
 set_rollup_filters(PfsBlockScan *scan, const PfsScanUnit *unit)
 {
 	scan->unit_is_skipped = false;
 	for (int i = 0; i < scan->filter_count; i++)
-		scan->filters[i].is_idle_in_unit = true;
+		scan->filters[i].is_idle_in_unit =
+			!unit->has_series || scan->filters[i].filter.attnum != scan->key.series;
 	if (unit->parts.numbers == NULL)
 		return;
 	scan->filters[scan->unit_filter_count++] =
@@ -200,7 +204,7 @@ open_segment(PfsBlockScan *scan, const PfsScanUnit *unit)
 	scan->input = pfs_segment_open(scan->relation, &unit->row);
 	MemoryContextSwitchTo(outer);
 	choose_part(scan, PFS_PART_ROWS);
-	if (unit->rolled_up > 0)
+	if (unit->is_rollup)
 	{
 		set_rollup_filters(scan, unit);
 		return;
@@ -247,7 +251,7 @@ pfs_scan_open_unit(PfsBlockScan *scan)
 		return;
 	if (scan->unit_is_skipped)
 		scan->counters.segments_skipped++;
-	else if (unit->rolled_up > 0)
+	else if (unit->is_rollup)
 		scan->counters.segments_summed += unit->rolled_up;
 	else if (scan->part != PFS_PART_ROWS)
 		scan->counters.segments_summed++;

@@ -280,6 +280,6 @@ pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block)
 	block->values = scan->result_values;
 	block->nulls = scan->result_nulls;
 	block->has_sums = scan->part != PFS_PART_ROWS || scan->groups.are_added_up ||
-					  pfs_scan_current_unit(scan)->rolled_up > 0;
+					  pfs_scan_current_unit(scan)->is_rollup;
 	return true;
 }

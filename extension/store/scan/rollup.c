@@ -36,6 +36,7 @@ enum
 	COL_WIDTH,
 	COL_BUCKET,
 	COL_CLASS,
+	COL_PIECE,
 	COL_SERIES_COLUMN,
 	COL_STACK_COLUMN,
 	COL_TIME_COLUMN,
@@ -47,9 +48,20 @@ enum
 	COL_SERIES,
 	COL_OTHERS,
 	COL_STACK_SERIES,
+	COL_PIECES,
 	COL_HEADER,
 	COL_PAYLOAD,
 	COL_COUNT = COL_PAYLOAD
+};
+
+/* Columns that are the key of a table's roll-ups, one after the other. */
+enum
+{
+	KEY_WIDTH = 1,
+	KEY_BUCKET,
+	KEY_CLASS,
+	KEY_PIECE,
+	KEY_PARTS = KEY_PIECE
 };
 
 PfsClassifySeries pfs_classify_series = NULL;
@@ -90,6 +102,7 @@ pfs_rollup_insert(int64 storage_id, const PfsRollup *rollup)
 	values[COL_WIDTH - 1] = Int64GetDatum(rollup->width);
 	values[COL_BUCKET - 1] = Int64GetDatum(rollup->bucket);
 	values[COL_CLASS - 1] = Int32GetDatum(rollup->class_id);
+	values[COL_PIECE - 1] = Int32GetDatum(rollup->piece);
 	values[COL_SERIES_COLUMN - 1] = Int16GetDatum(rollup->key.series);
 	values[COL_STACK_COLUMN - 1] = Int16GetDatum(rollup->key.stack);
 	values[COL_TIME_COLUMN - 1] = Int16GetDatum(rollup->key.time);
@@ -101,6 +114,7 @@ pfs_rollup_insert(int64 storage_id, const PfsRollup *rollup)
 	values[COL_SERIES - 1] = array_of(rollup->series);
 	values[COL_OTHERS - 1] = array_of(rollup->others);
 	values[COL_STACK_SERIES - 1] = array_of(rollup->stack_series);
+	values[COL_PIECES - 1] = array_of(rollup->pieces);
 	values[COL_HEADER - 1] = PointerGetDatum(rollup->header);
 	values[COL_PAYLOAD - 1] = PointerGetDatum(rollup->payload);
 	nulls[COL_HEADER - 1] = nulls[COL_PAYLOAD - 1] = rollup->stack_count == 0;
@@ -120,6 +134,7 @@ read_rollup(Relation heap, HeapTuple tuple)
 	rollup->width = DatumGetInt64(values[COL_WIDTH - 1]);
 	rollup->bucket = DatumGetInt64(values[COL_BUCKET - 1]);
 	rollup->class_id = DatumGetInt32(values[COL_CLASS - 1]);
+	rollup->piece = DatumGetInt32(values[COL_PIECE - 1]);
 	rollup->key.series = DatumGetInt16(values[COL_SERIES_COLUMN - 1]);
 	rollup->key.stack = DatumGetInt16(values[COL_STACK_COLUMN - 1]);
 	rollup->key.time = DatumGetInt16(values[COL_TIME_COLUMN - 1]);
@@ -148,6 +163,7 @@ pfs_rollup_load(PfsRollup *rollup)
 	rollup->segments = numbers_of(values[COL_SEGMENTS - 1]);
 	rollup->others = numbers_of(values[COL_OTHERS - 1]);
 	rollup->stack_series = numbers_of(values[COL_STACK_SERIES - 1]);
+	rollup->pieces = numbers_of(values[COL_PIECES - 1]);
 	rollup->series = numbers_of(values[COL_SERIES - 1]);
 	if (rollup->stack_count > 0)
 	{
@@ -170,13 +186,26 @@ compare_rollups(const ListCell *a, const ListCell *b)
 	return (left->class_id > right->class_id) - (left->class_id < right->class_id);
 }
 
+/* Rows of which the key begins so; of a roll-up, which may be NULL, so many parts of it count. */
 static SysScanDesc
-begin_scan(Relation heap, Snapshot snapshot, int64 storage_id)
+begin_scan(Relation heap, Snapshot snapshot, int64 storage_id, int parts, const PfsRollup *rollup)
 {
-	ScanKeyData key;
+	ScanKeyData keys[KEY_PARTS + 1];
 
-	ScanKeyInit(&key, COL_STORAGE_ID, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(storage_id));
-	return systable_beginscan(heap, pfs_primary_key_index(heap), true, snapshot, 1, &key);
+	ScanKeyInit(&keys[0], COL_STORAGE_ID, BTEqualStrategyNumber, F_INT8EQ,
+				Int64GetDatum(storage_id));
+	if (rollup != NULL)
+	{
+		ScanKeyInit(&keys[1], COL_WIDTH, BTEqualStrategyNumber, F_INT8EQ,
+					Int64GetDatum(rollup->width));
+		ScanKeyInit(&keys[2], COL_BUCKET, BTEqualStrategyNumber, F_INT8EQ,
+					Int64GetDatum(rollup->bucket));
+		ScanKeyInit(&keys[3], COL_CLASS, BTEqualStrategyNumber, F_INT4EQ,
+					Int32GetDatum(rollup->class_id));
+		ScanKeyInit(&keys[4], COL_PIECE, BTEqualStrategyNumber, F_INT4EQ,
+					Int32GetDatum(rollup->piece));
+	}
+	return systable_beginscan(heap, pfs_primary_key_index(heap), true, snapshot, parts + 1, keys);
 }
 
 List *
@@ -191,7 +220,7 @@ pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 high)
 	if (IsBinaryUpgrade)
 		return NIL;
 	heap = pfs_table_open("rollups", AccessShareLock);
-	scan = begin_scan(heap, snapshot, storage_id);
+	scan = begin_scan(heap, snapshot, storage_id, 0, NULL);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		bool is_null;
@@ -201,7 +230,8 @@ pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 high)
 			DatumGetInt64(heap_getattr(tuple, COL_TIME_MAX, RelationGetDescr(heap), &is_null));
 
 		CHECK_FOR_INTERRUPTS();
-		if (time_min >= low && time_max <= high)
+		if (time_min >= low && time_max <= high &&
+			DatumGetInt32(heap_getattr(tuple, COL_PIECE, RelationGetDescr(heap), &is_null)) == 0)
 			rollups = lappend(rollups, read_rollup(heap, tuple));
 	}
 	systable_endscan(scan);
@@ -288,6 +318,91 @@ pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
 	return rollup->stack_count > 0 && (is_filtered_by_series || rollup->others.count == 0);
 }
 
+PfsNumbers
+pfs_rollup_piece_series(const PfsRollup *rollup, int32 piece)
+{
+	PfsNumbers series = rollup->series;
+	PfsNumbers firsts = rollup->pieces;
+	uint32 first =
+		pfs_lower_bound(series.numbers, 0, series.count, firsts.numbers[(uint32) piece - 1]);
+	uint32 end =
+		(uint32) piece == firsts.count
+			? series.count
+			: pfs_lower_bound(series.numbers, first, series.count, firsts.numbers[(uint32) piece]);
+
+	return (PfsNumbers){ end - first, series.numbers + first };
+}
+
+static bool
+passes_any(const PfsBlockFilter *filter, PfsNumbers series)
+{
+	for (uint32 i = 0; i < series.count; i++)
+		if (pfs_filter_passes(filter, series.numbers[i]))
+			return true;
+	return false;
+}
+
+/* Lists the pieces of which a filter on series passes some. */
+static PfsNumbers
+list_pieces(const PfsRollup *rollup, const PfsBlockFilter *filter)
+{
+	int64 *numbers = PFS_ARRAY(int64, rollup->pieces.count);
+	PfsNumbers pieces = { 0, numbers };
+
+	for (uint32 piece = 1; piece <= rollup->pieces.count; piece++)
+		if (passes_any(filter, pfs_rollup_piece_series(rollup, (int32) piece)))
+			numbers[pieces.count++] = piece;
+	return pieces;
+}
+
+bool
+pfs_rollup_pieces_suit(const PfsRollup *rollup, Relation relation, int filter_count,
+					   const PfsBlockFilter *filters, PfsNumbers *pieces)
+{
+	PfsRowKey key = pfs_row_key(relation);
+	bool is_filtered_by_series = false;
+
+	for (int i = 0; i < filter_count; i++)
+	{
+		if (filters[i].keeps_nulls)
+			return false;
+		if (filters[i].attnum == key.time)
+		{
+			if (!pfs_filter_contains(&filters[i], rollup->time_min, rollup->time_max))
+				return false;
+		}
+		else if (filters[i].attnum != key.series || is_filtered_by_series ||
+				 passes_any(&filters[i], rollup->others))
+			return false;
+		else
+		{
+			is_filtered_by_series = true;
+			*pieces = list_pieces(rollup, &filters[i]);
+		}
+	}
+	return is_filtered_by_series && rollup->pieces.count > 0 && pieces->count > 0;
+}
+
+PfsRollup *
+pfs_rollup_get_piece(int64 storage_id, Snapshot snapshot, const PfsRollup *rollup, int32 piece)
+{
+	Relation heap = pfs_table_open("rollups", AccessShareLock);
+	PfsRollup wanted = *rollup;
+	PfsRollup *found = NULL;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	wanted.piece = piece;
+	scan = begin_scan(heap, snapshot, storage_id, KEY_PIECE, &wanted);
+	if (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		found = read_rollup(heap, tuple);
+	systable_endscan(scan);
+	table_close(heap, AccessShareLock);
+	if (found != NULL && found->stack_count > 0)
+		pfs_rollup_load(found);
+	return found;
+}
+
 void
 pfs_rollups_lock(void)
 {
@@ -309,7 +424,42 @@ is_at(Relation heap, int64 storage_id, const PfsRollup *rollup)
 	return DatumGetInt64(values[COL_STORAGE_ID - 1]) == storage_id &&
 		   DatumGetInt64(values[COL_WIDTH - 1]) == rollup->width &&
 		   DatumGetInt64(values[COL_BUCKET - 1]) == rollup->bucket &&
-		   DatumGetInt32(values[COL_CLASS - 1]) == rollup->class_id;
+		   DatumGetInt32(values[COL_CLASS - 1]) == rollup->class_id &&
+		   DatumGetInt32(values[COL_PIECE - 1]) == rollup->piece;
+}
+
+/*
+ * Deletes the rows of which the key begins so. SnapshotSelf also sees those that this very command
+ * has written; nobody else can be writing any.
+ */
+static void
+delete_rows(int64 storage_id, int parts, const PfsRollup *rollup)
+{
+	Oid relation_id = pfs_relation_find("rollups");
+	Relation heap;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	if (!OidIsValid(relation_id))
+		return;
+	heap = table_open(relation_id, RowExclusiveLock);
+	scan = begin_scan(heap, SnapshotSelf, storage_id, parts, rollup);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		simple_heap_delete(heap, &tuple->t_self);
+	systable_endscan(scan);
+	table_close(heap, NoLock);
+}
+
+void
+pfs_rollup_delete_pieces(int64 storage_id, const PfsRollup *rollup)
+{
+	delete_rows(storage_id, KEY_CLASS, rollup);
+}
+
+void
+pfs_rollups_delete_bucket(int64 storage_id, int64 width, int64 bucket)
+{
+	delete_rows(storage_id, KEY_BUCKET, &(PfsRollup){ .width = width, .bucket = bucket });
 }
 
 void
@@ -322,6 +472,7 @@ pfs_rollup_delete(int64 storage_id, const PfsRollup *rollup)
 		elog(ERROR, "a roll-up of storage " INT64_FORMAT " is not where it was read", storage_id);
 	CatalogTupleDelete(heap, &address);
 	table_close(heap, NoLock);
+	pfs_rollup_delete_pieces(storage_id, rollup);
 }
 
 void
@@ -346,23 +497,8 @@ pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments)
 	list_free(rollups);
 }
 
-/*
- * SnapshotSelf also sees rows that this very command has written; nobody else can be writing any.
- */
 void
 pfs_rollups_delete_all(int64 storage_id)
 {
-	Oid relation_id = pfs_relation_find("rollups");
-	Relation heap;
-	SysScanDesc scan;
-	HeapTuple tuple;
-
-	if (!OidIsValid(relation_id))
-		return;
-	heap = table_open(relation_id, RowExclusiveLock);
-	scan = begin_scan(heap, SnapshotSelf, storage_id);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-		simple_heap_delete(heap, &tuple->t_self);
-	systable_endscan(scan);
-	table_close(heap, NoLock);
+	delete_rows(storage_id, 0, NULL);
 }

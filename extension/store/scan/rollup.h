@@ -14,6 +14,9 @@
  * that, but verify does. It names the columns that were the table's key, too: one that has been
  * renamed since may have another part.
  *
+ * A roll-up may have pieces beside it, which have sums by series and stack, each of some series:
+ * who wants a few series of a long time reads the pieces that have these.
+ *
  * Rows are written under ShareUpdateExclusiveLock on the table, as by compaction.
  */
 #ifndef PFS_ROLLUP_H
@@ -44,6 +47,7 @@ typedef struct PfsRollup
 	int64 width;			 /* of its bucket of time */
 	int64 bucket;
 	int32 class_id;
+	int32 piece;	/* 0: the roll-up itself; else its piece of that number */
 	PfsRowKey key;	/* the columns by which it adds up */
 	int64 time_min; /* of the segments' rows */
 	int64 time_max;
@@ -55,7 +59,8 @@ typedef struct PfsRollup
 	PfsNumbers others;
 	/* part of the stacks << PFS_STACK_SERIES_BITS | series that has some there; none: not told */
 	PfsNumbers stack_series;
-	bytea *header; /* of columns stack, row count, sums, as in summary.h */
+	PfsNumbers pieces; /* the first series of each; it has those up to the next one's */
+	bytea *header;	   /* of columns stack, row count, sums, of pieces series, as in summary.h */
 	struct varlena *payload;
 } PfsRollup;
 
@@ -88,14 +93,34 @@ bool pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_cou
 					  const PfsBlockFilter *filters, PfsNumbers *parts);
 
 /*
+ * Whether such a scan, which the sums by stack do not suit, may take pieces; lists the numbers of
+ * those that have series that it wants. In CurrentMemoryContext.
+ */
+bool pfs_rollup_pieces_suit(const PfsRollup *rollup, Relation relation, int filter_count,
+							const PfsBlockFilter *filters, PfsNumbers *pieces);
+
+/* The series of a piece. */
+PfsNumbers pfs_rollup_piece_series(const PfsRollup *rollup, int32 piece);
+
+/*
+ * A piece of a roll-up, loaded, in CurrentMemoryContext; NULL where it is not there: rows may be
+ * deleted.
+ */
+PfsRollup *pfs_rollup_get_piece(int64 storage_id, Snapshot snapshot, const PfsRollup *rollup,
+								int32 piece);
+
+/*
  * Keeps roll-ups where they are until the transaction ends; comes before the listing of such as are
  * to be deleted.
  */
 void pfs_rollups_lock(void);
 
 void pfs_rollup_insert(int64 storage_id, const PfsRollup *rollup);
-/* Raises an error where another row stands at its address. */
+/* With its pieces. Raises an error where another row stands at its address. */
 void pfs_rollup_delete(int64 storage_id, const PfsRollup *rollup);
+/* Those of a bucket of time, of all classes and with their pieces. */
+void pfs_rollups_delete_bucket(int64 storage_id, int64 width, int64 bucket);
+void pfs_rollup_delete_pieces(int64 storage_id, const PfsRollup *rollup);
 /* Deletes those that name one of the segments; ascending numbers. */
 void pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments);
 /*

@@ -248,7 +248,7 @@ remove_units(const PfsRollup *rollup, PfsScanUnits *units)
 	{
 		const PfsScanUnit *unit = &units->units[i];
 
-		if (unit->image != NULL || unit->rolled_up > 0 ||
+		if (unit->image != NULL || unit->is_rollup ||
 			!pfs_numbers_contain(rollup->segments, unit->row.segment_no))
 			units->units[kept++] = *unit;
 	}
@@ -292,6 +292,80 @@ lies_within(const PfsRollup *rollup, List *chosen)
 	return false;
 }
 
+/* Adds what reads as a segment of sums; false where it lacks an attribute. */
+static bool
+add_sums(const PfsScanRequest *request, const PfsRollup *sums, PfsScanUnit unit, List **added)
+{
+	PfsScanUnit *copy = palloc(sizeof(PfsScanUnit));
+
+	unit.is_rollup = true;
+	unit.row.row_count = sums->stack_count;
+	unit.row.header = sums->header;
+	unit.row.payload = sums->payload;
+	if (!has_attributes(request, &unit.row))
+		return false;
+	*copy = unit;
+	*added = lappend(*added, copy);
+	return true;
+}
+
+/* Adds the pieces of a roll-up; false where one is not there. */
+static bool
+add_pieces(const PfsScanRequest *request, const PfsRollup *rollup, PfsNumbers pieces, List **added)
+{
+	int64 storage_id = pfs_storage_id(request->relation);
+
+	for (uint32 i = 0; i < pieces.count; i++)
+	{
+		const PfsRollup *piece =
+			pfs_rollup_get_piece(storage_id, request->snapshot, rollup, (int32) pieces.numbers[i]);
+
+		if (piece == NULL || piece->stack_count == 0 ||
+			!add_sums(request, piece, (PfsScanUnit){ .has_series = true }, added))
+			return false;
+	}
+	return true;
+}
+
+/* What of a roll-up suits the request, as units; NIL: nothing does. */
+static List *
+list_sums(const PfsScanRequest *request, const PfsRollup *rollup)
+{
+	PfsScanUnit unit = { 0 };
+	List *added = NIL;
+	PfsNumbers pieces;
+	bool suit;
+
+	if (pfs_rollup_suits(rollup, request->relation, request->filter_count, request->filters,
+						 &unit.parts))
+		suit = add_sums(request, rollup, unit, &added);
+	else
+		suit = pfs_rollup_pieces_suit(rollup, request->relation, request->filter_count,
+									  request->filters, &pieces) &&
+			   add_pieces(request, rollup, pieces, &added);
+	return suit ? added : NIL;
+}
+
+/* Puts a roll-up, or pieces of it, in the place of the segments that it names. */
+static void
+take_sums(const PfsRollup *rollup, List *added, PfsScanUnits *units, bool *taken)
+{
+	uint32 rolled_up = remove_units(rollup, units);
+	ListCell *cell;
+
+	for (uint32 i = 0; i < rollup->segments.count; i++)
+		taken[pfs_numbers_find(units->visible, rollup->segments.numbers[i])] = true;
+	if (rolled_up == 0)
+		return;
+	foreach(cell, added)
+	{
+		PfsScanUnit *unit = add_unit(units);
+
+		*unit = *(PfsScanUnit *) lfirst(cell);
+		unit->rolled_up = cell == list_head(added) ? rolled_up : 0;
+	}
+}
+
 void
 pfs_scan_units_roll_up(const PfsScanRequest *request, PfsScanUnits *units)
 {
@@ -308,26 +382,20 @@ pfs_scan_units_roll_up(const PfsScanRequest *request, PfsScanUnits *units)
 	foreach(cell, rollups)
 	{
 		PfsRollup *rollup = lfirst(cell);
-		PfsScanUnit unit = { 0 };
+		List *added;
 
 		CHECK_FOR_INTERRUPTS();
 		if (rollup->width >= request->rollup_width || rollup->stack_count == 0 ||
 			!pfs_rollup_fits(rollup, request->relation) || lies_within(rollup, chosen))
 			continue;
 		pfs_rollup_load(rollup);
-		unit.row.row_count = rollup->stack_count;
-		unit.row.header = rollup->header;
-		unit.row.payload = rollup->payload;
-		if (!pfs_rollup_suits(rollup, request->relation, request->filter_count, request->filters,
-							  &unit.parts) ||
-			!is_free(rollup, units, taken) || !has_attributes(request, &unit.row))
+		if (!is_free(rollup, units, taken))
+			continue;
+		added = list_sums(request, rollup);
+		if (added == NIL)
 			continue;
 		chosen = lappend(chosen, rollup);
-		for (uint32 i = 0; i < rollup->segments.count; i++)
-			taken[pfs_numbers_find(units->visible, rollup->segments.numbers[i])] = true;
-		unit.rolled_up = remove_units(rollup, units);
-		if (unit.rolled_up > 0)
-			*add_unit(units) = unit;
+		take_sums(rollup, added, units, taken);
 	}
 	count_rows(units);
 }

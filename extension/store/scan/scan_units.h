@@ -21,12 +21,14 @@
 
 /*
  * Either a segment, or, where image is not NULL, rows waiting in memory, or a roll-up, which reads
- * as a segment of sums whose rows all pass the filters.
+ * as a segment of sums whose rows all pass the filters, or all but that on series.
  */
 typedef struct PfsScanUnit
 {
 	const PfsRowImage *image;
-	uint32 rolled_up;	/* > 0: a roll-up, and so many segments that it stands for */
+	bool is_rollup;		/* or a piece of one */
+	bool has_series;	/* it is a piece, which filters on series look at */
+	uint32 rolled_up;	/* segments that it stands for, of pieces the first for all */
 	PfsNumbers parts;	/* of it: the parts of the stacks that are wanted, where not all are */
 	uint64 first_block; /* blocks of the units before */
 	uint64 first_chunk; /* chunks of the units before */

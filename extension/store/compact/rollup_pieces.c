@@ -1,0 +1,100 @@
+/*
+ * rollup_pieces.c
+ *		Cutting the series of a roll-up in pieces.
+ *
+ * A piece has about so many sums that reading one of its series costs little more than opening it.
+ * How many series that are shows as pieces are made: the next takes as many as the last one
+ * suggests, half of them where these are too many. So the segments are gone over once a piece, and
+ * memory is that of a piece.
+ */
+#include "store/compact/rollup_pieces.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "store/compact/rollup_sums.h"
+#include "store/segment/segment_write.h"
+#include "store/segment/storage.h"
+
+/* Sums of a piece: this many are aimed at, and so many it has at most, unless it is one series. */
+#define PIECE_SUMS		65536
+#define MOST_PIECE_SUMS (2 * PIECE_SUMS)
+
+/* Series of the first piece; tables with as few have one. */
+#define FIRST_SERIES 64
+
+/* Sums by series are worth their bytes where they stand for so many samples in the mean. */
+#define LEAST_SAMPLES_PER_SUM 16
+
+/* Writes a piece; returns how many sums it has, 0 where they are too many. */
+static uint32
+write_piece(Relation relation, Snapshot snapshot, const PfsRollup *rollup, int32 number,
+			PfsNumbers series)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "profstore roll-up piece",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext outer = MemoryContextSwitchTo(context);
+	PfsRollup piece = *rollup;
+	uint32 count = 0;
+	PfsRows rows;
+
+	piece.piece = number;
+	piece.series = series;
+	if (pfs_rollup_sums(relation, snapshot, &piece,
+						series.count == 1 ? PFS_SEGMENT_MAX_ROWS : MOST_PIECE_SUMS, &rows))
+	{
+		count = rows.row_count;
+		piece.stack_count = (int32) count;
+		piece.segments = piece.series = piece.others = (PfsNumbers){ 0 };
+		piece.stack_series = piece.pieces = (PfsNumbers){ 0 };
+		pfs_segment_encode_apart(relation, &rows, &piece.header, &piece.payload);
+		pfs_rollup_insert(pfs_storage_id(relation), &piece);
+	}
+	MemoryContextSwitchTo(outer);
+	MemoryContextDelete(context);
+	return count;
+}
+
+/* How many series the next piece is to have, after one of so many with so many sums. */
+static uint32
+next_series_count(uint32 series_count, uint32 sum_count)
+{
+	if (sum_count == 0)
+		return series_count / 2;
+	return (uint32) Min(Max((uint64) series_count * PIECE_SUMS / sum_count, 1),
+						2 * (uint64) series_count);
+}
+
+PfsNumbers
+pfs_rollup_pieces_build(Relation relation, Snapshot snapshot, const PfsRollup *rollup)
+{
+	int64 left = rollup->sample_count / LEAST_SAMPLES_PER_SUM;
+	int64 *firsts = PFS_ARRAY(int64, rollup->series.count);
+	PfsNumbers pieces = { 0, firsts };
+	uint32 series_count = rollup->series.count > 1 ? FIRST_SERIES : 0;
+
+	for (uint32 next = 0; next < rollup->series.count && series_count > 0;)
+	{
+		PfsNumbers series = { Min(series_count, rollup->series.count - next),
+							  rollup->series.numbers + next };
+		uint32 sum_count;
+
+		CHECK_FOR_INTERRUPTS();
+		sum_count = write_piece(relation, snapshot, rollup, (int32) pieces.count + 1, series);
+		series_count = next_series_count(series.count, sum_count);
+		if (sum_count == 0)
+			continue;
+		firsts[pieces.count++] = series.numbers[0];
+		next += series.count;
+		left -= sum_count;
+		if (left < 0)
+			series_count = 0;
+	}
+	if (series_count > 0)
+		return pieces;
+	/* a command cannot delete what it has written itself */
+	CommandCounterIncrement();
+	pfs_rollup_delete_pieces(pfs_storage_id(relation), rollup);
+	return (PfsNumbers){ 0, firsts };
+}
