@@ -5,7 +5,7 @@
  *
  * One ring buffer record is a struct pfs_sample followed by its stack, leaf first:
  *
- *		| struct pfs_sample (120 bytes) | kernel_count × u64 | user words × u64 | struct pfs_late |
+ *		| pfs_sample, 120 bytes | kernel_count × u64 | user words × u64 | pfs_labels | pfs_late |
  *
  * Addresses are absolute, in the kernel's and the process's address space; those of user frames
  * carry PFS_FRAME_* bits, and a frame of interpreted code is several words. Of a user stack of more
@@ -74,6 +74,7 @@ enum pfs_kind {
 #define PFS_SAMPLE_LATE	  0x04 /* struct pfs_late follows the frames */
 /* a thread of a process that never runs in user mode (io_uring, vhost): no user side */
 #define PFS_SAMPLE_WORKER 0x08
+#define PFS_SAMPLE_LABELS 0x10 /* struct pfs_labels follows the frames, before struct pfs_late */
 
 struct pfs_sample {
 	__u64 time_ns;				/* CLOCK_MONOTONIC */
@@ -135,21 +136,23 @@ _Static_assert(sizeof(struct pfs_sample) == 120, "the ring buffer record has no 
  * Counters of the programs, one per-CPU array slot each. Every early return bumps one:
  * X(identifier, name, what)
  */
-#define PFS_COUNTERS(X)                                                                 \
-	X(EVENTS, "events", "timer ticks that reached the program, and waits")              \
-	X(WAITS, "waits", "waits that were kept, as samples or lost ones")                  \
-	X(WAIT_NO_ROOM, "wait_no_room", "times that there was no memory for a thread")      \
-	X(IDLE, "idle", "ticks that found the CPU idle")                                    \
-	X(SELF, "self", "ticks that found the collector, which is left out")                \
-	X(DROPPED, "dropped", "ticks of processes that are not to be sampled")              \
-	X(SAMPLES, "samples", "samples put into the ring buffer")                           \
-	X(RING_FULL, "ring_full", "samples lost because the ring buffer was full")          \
-	X(NO_SCRATCH, "no_scratch", "samples lost because the CPU had no scratch left")     \
-	X(KERNEL_STACK_FAILED, "kernel_stack_failed", "samples without their kernel stack") \
-	X(LATE, "late", "stacks handed over to be walked in user space")                    \
-	X(LATE_SKIPPED, "late_skipped", "stacks that were not, as the ring was filling up") \
-	X(LATE_USELESS, "late_useless", "stacks that were not, as nobody could walk them")  \
-	X(WAKEUPS, "wakeups", "times the collector was woken ahead of its timer")           \
+#define PFS_COUNTERS(X)                                                                       \
+	X(EVENTS, "events", "timer ticks that reached the program, and waits")                    \
+	X(WAITS, "waits", "waits that were kept, as samples or lost ones")                        \
+	X(WAIT_NO_ROOM, "wait_no_room", "times that there was no memory for a thread")            \
+	X(IDLE, "idle", "ticks that found the CPU idle")                                          \
+	X(SELF, "self", "ticks that found the collector, which is left out")                      \
+	X(DROPPED, "dropped", "ticks of processes that are not to be sampled")                    \
+	X(SAMPLES, "samples", "samples put into the ring buffer")                                 \
+	X(RING_FULL, "ring_full", "samples lost because the ring buffer was full")                \
+	X(NO_SCRATCH, "no_scratch", "samples lost because the CPU had no scratch left")           \
+	X(KERNEL_STACK_FAILED, "kernel_stack_failed", "samples without their kernel stack")       \
+	X(LATE, "late", "stacks handed over to be walked in user space")                          \
+	X(LATE_SKIPPED, "late_skipped", "stacks that were not, as the ring was filling up")       \
+	X(LATE_USELESS, "late_useless", "stacks that were not, as nobody could walk them")        \
+	X(THREAD_LABELS_FAILED, "thread_labels_failed", "threads whose labels could not be read") \
+	X(THREAD_LABELS_CUT, "thread_labels_cut", "sets of labels that are not whole")            \
+	X(WAKEUPS, "wakeups", "times the collector was woken ahead of its timer")                 \
 	X(TIME_NS, "time_ns", "nanoseconds spent in the program, for samples")
 
 enum pfs_counter {

@@ -14,6 +14,7 @@
 
 /* Space for one sample while it is put together: the BPF stack has 512 bytes only. */
 #define PFS_FRAME_WORDS (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
+#define PFS_LABEL_WORDS (sizeof(struct pfs_labels) / 8)
 #define PFS_LATE_WORDS	((sizeof(struct pfs_late) + 7) / 8)
 
 struct pfs_scratch {
@@ -23,7 +24,8 @@ struct pfs_scratch {
 	__u32 slot;			  /* its own number */
 	__u32 taken;		  /* by an event that is not at its end yet */
 	struct pfs_sample sample;
-	__u64 words[PFS_FRAME_WORDS + PFS_LATE_WORDS]; /* frames, and the hand-over behind them */
+	/* frames, and labels and the hand-over behind them */
+	__u64 words[PFS_FRAME_WORDS + PFS_LABEL_WORDS + PFS_LATE_WORDS];
 };
 
 /*

@@ -19,6 +19,7 @@
 #include "events.h"
 #include "kernel_types.h"
 #include "maps.bpf.h"
+#include "thread_labels.bpf.h"
 #include "user_stack.bpf.h"
 
 /* Bytes in the ring above which the collector is woken; set before loading. */
@@ -220,6 +221,23 @@ pfs_emit_with_stack(struct pfs_scratch *scratch, struct task_struct *task, __u64
 	return 0;
 }
 
+/* Words of the labels of what the thread is doing, if its process is known to have any. */
+static __always_inline __u32
+pfs_labels_of(struct pfs_scratch *scratch, struct task_struct *task, __u32 words)
+{
+	struct pfs_sample *sample = &scratch->sample;
+	__u32 added;
+
+	if (sample->flags || sample->user_status == PFS_WALK_NO_PROCESS ||
+		sample->user_status == PFS_WALK_NO_REGISTERS ||
+		scratch->walk.process.labels.kind == PFS_LABELS_NONE)
+		return 0;
+	added = pfs_add_labels(scratch, task, words);
+	if (added)
+		sample->flags |= PFS_SAMPLE_LABELS;
+	return added;
+}
+
 /*
  * Sends the sample; the collector is woken only where waiting for its timer would lose something.
  */
@@ -234,6 +252,9 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 
 	if (words > PFS_FRAME_WORDS)
 		words = PFS_FRAME_WORDS;
+	words += pfs_labels_of(scratch, task, (__u32) words);
+	if (words > PFS_FRAME_WORDS + PFS_LABEL_WORDS)
+		words = PFS_FRAME_WORDS + PFS_LABEL_WORDS;
 	frame_bytes = sizeof(*sample) + words * sizeof(__u64);
 	/* code that the collector does not know may be generated, and gone when its timer fires */
 	if (scratch->young || sample->user_status == PFS_WALK_NO_MAPPING ||

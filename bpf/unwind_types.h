@@ -20,6 +20,8 @@
 
 #include <linux/types.h>
 
+#include "thread_labels.h"
+
 /*
  * With the registers of a frame at hand:
  *
@@ -190,6 +192,7 @@ struct pfs_unwind_process {
 	__u64 exec_id;
 	__u32 first;
 	__u32 count; /* mappings, ascending and disjoint */
+	struct pfs_label_place labels;
 };
 
 /* Registers by DWARF number, and where a signal frame keeps them. */

@@ -257,7 +257,7 @@ pfs_copy_page(__u32 slot, __u32 words, __u32 page)
 	__u64 length;
 	int other = page >= PFS_LATE_SPAN;
 
-	if (!scratch || words > PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
+	if (!scratch || words > PFS_FRAME_WORDS + PFS_LABEL_WORDS)
 		return 1;
 	late = (struct pfs_late *) &scratch->words[words];
 	length = late->length;
@@ -290,7 +290,7 @@ pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words
 	__u64 low = scratch->walk.at.sp & page_mask;
 	__u64 other;
 
-	if (words > PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
+	if (words > PFS_FRAME_WORDS + PFS_LABEL_WORDS)
 		return 0;
 	other = pfs_other_stack(scratch->walk.at.fp, low, low + PFS_LATE_SPAN * PFS_LATE_CHUNK_BYTES);
 	late = (struct pfs_late *) &scratch->words[words];

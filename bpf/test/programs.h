@@ -25,8 +25,9 @@
 #define __type(name, value)	 __typeof__(value) *name
 #define __array(name, value) __typeof__(value) *name[1]
 #undef __always_inline
-#define __always_inline inline __attribute__((always_inline, unused))
-#define barrier()		__asm__ volatile("" ::: "memory")
+#define __always_inline		  inline __attribute__((always_inline, unused))
+#define barrier()			  __asm__ volatile("" ::: "memory")
+#define barrier_var(variable) __asm__ volatile("" : "+r"(variable))
 
 #define bpf_core_field_exists(...)				1
 #define bpf_core_enum_value_exists(type, value) 1

@@ -316,6 +316,22 @@ read_scheduler_code(const AgentOptions *options, SchedulerCode *code)
 				  log_text("detail", strerror(-result)));
 }
 
+static ExitCode
+read_custom_labels(const AgentOptions *options, ReaderOptions *reader, Failure *failure)
+{
+	const char *problem;
+	ExitCode code;
+
+	if (options->custom_labels == NULL)
+		return EXIT_OK;
+	reader->labels.custom = true;
+	if (custom_labels_parse(options->custom_labels, &reader->custom, &problem))
+		return EXIT_OK;
+	code = failure_set(failure, EXIT_CONFIG, "value for --custom-labels cannot be used");
+	failure_detail(failure, "%s", problem);
+	return code;
+}
+
 /*
  * The symbolizer comes first since it may fork. What takes long goes on beside the loading of the
  * BPF program; the writer connects to the database then, or whenever it comes.
@@ -356,6 +372,9 @@ start_parts(Agent *agent, Failure *failure)
 	};
 	ExitCode code;
 
+	code = read_custom_labels(options, &reader, failure);
+	if (code != EXIT_OK)
+		return code;
 	read_scheduler_code(options, &reader.scheduler);
 	open_table_cache(agent);
 	reader.table_cache = agent->table_cache;
@@ -439,6 +458,8 @@ take_kernel_losses(Agent *agent)
 		{ PFS_COUNTER_NO_SCRATCH, LOSS_NO_SCRATCH },
 		{ PFS_COUNTER_KERNEL_STACK_FAILED, LOSS_KERNEL_STACK_FAILED },
 		{ PFS_COUNTER_WAIT_NO_ROOM, LOSS_WAIT_NO_ROOM },
+		{ PFS_COUNTER_THREAD_LABELS_FAILED, LOSS_THREAD_LABELS_FAILED },
+		{ PFS_COUNTER_THREAD_LABELS_CUT, LOSS_THREAD_LABELS_CUT },
 	};
 	uint64_t *counters = agent->report.counters;
 

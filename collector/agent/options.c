@@ -74,6 +74,8 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		{ "label-pid", FLAG_SWITCH, &options->label_pid, NULL,
 		  "add the label pid: a series for each process" },
 		{ "label-thread", FLAG_SWITCH, &options->label_thread, NULL, "add the label thread_name" },
+		{ "custom-labels", FLAG_TEXT, &options->custom_labels, "KEY,...",
+		  "add these labels of goroutines and threads, as programs set them" },
 		{ "keep-times", FLAG_SWITCH, &options->keep_times, NULL,
 		  "store each sample with its own time, not sums per interval" },
 		{ "off-cpu", FLAG_DURATION, &options->off_cpu_ms, "TIME",

@@ -48,6 +48,7 @@ typedef struct AgentOptions
 	const char *node;
 	bool label_pid;
 	bool label_thread;
+	const char *custom_labels; /* keys, with commas; NULL: none */
 	bool keep_times;
 	int64_t off_cpu_ms;		 /* waits of this length are kept for certain; 0: none are */
 	int64_t off_cpu_rate;	 /* of waits, samples a second that make it longer */

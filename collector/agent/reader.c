@@ -96,8 +96,12 @@ reader_go_first(void)
 int
 reader_use_tables(Reader *reader, KernelTables *tables)
 {
-	return unwind_tables_create(reader->files, tables, reader->options.table_cache,
-								&reader->unwind);
+	int result =
+		unwind_tables_create(reader->files, tables, reader->options.table_cache, &reader->unwind);
+
+	if (result == 0 && reader->options.custom.count > 0)
+		unwind_tables_find_labels(reader->unwind);
+	return result;
 }
 
 static void

@@ -4,10 +4,32 @@
  */
 #include "agent/record.h"
 
+/* The labels that begin there; their bytes, 0 where they are none. */
+static size_t
+take_labels(const uint8_t *bytes, size_t length, const struct pfs_labels **labels)
+{
+	const struct pfs_labels *found = (const void *) bytes;
+	const size_t head = offsetof(struct pfs_labels, labels);
+
+	if (length < head || found->count == 0 || found->count > PFS_MAX_LABELS ||
+		length - head < found->count * sizeof(struct pfs_label))
+		return 0;
+	for (uint32_t i = 0; i < found->count; i++)
+	{
+		if (found->labels[i].key_length > PFS_LABEL_KEY_BYTES ||
+			found->labels[i].value_length > PFS_LABEL_VALUE_BYTES)
+			return 0;
+	}
+	*labels = found;
+	return head + found->count * sizeof(struct pfs_label);
+}
+
 bool
 record_parse(const void *bytes, size_t length_bytes, Record *record)
 {
 	const struct pfs_sample *sample = bytes;
+	const uint8_t *behind;
+	size_t left_bytes;
 	size_t frame_bytes;
 	uint32_t user_count;
 
@@ -21,14 +43,24 @@ record_parse(const void *bytes, size_t length_bytes, Record *record)
 	record->sample = sample;
 	record->kernel_frames = (const uint64_t *) (const void *) (sample + 1);
 	record->user_frames = record->kernel_frames + sample->kernel_count;
+	behind = (const uint8_t *) (record->user_frames + user_count);
+	left_bytes = length_bytes - sizeof(*sample) - frame_bytes;
+	record->labels = NULL;
 	record->late = NULL;
+	if (sample->flags & PFS_SAMPLE_LABELS)
+	{
+		size_t label_bytes = take_labels(behind, left_bytes, &record->labels);
+
+		if (label_bytes == 0)
+			return false;
+		behind += label_bytes;
+		left_bytes -= label_bytes;
+	}
 	if (sample->flags & PFS_SAMPLE_LATE)
 	{
-		size_t late_bytes = length_bytes - sizeof(*sample) - frame_bytes;
-
-		record->late = (const void *) (record->user_frames + user_count);
-		if (late_bytes < offsetof(struct pfs_late, bytes) ||
-			record->late->length > late_bytes - offsetof(struct pfs_late, bytes))
+		record->late = (const void *) behind;
+		if (left_bytes < offsetof(struct pfs_late, bytes) ||
+			record->late->length > left_bytes - offsetof(struct pfs_late, bytes))
 			return false;
 	}
 	return true;

@@ -16,8 +16,9 @@ typedef struct Record
 {
 	const struct pfs_sample *sample;
 	const uint64_t *kernel_frames;
-	const uint64_t *user_frames; /* words; see user_frame.h */
-	const struct pfs_late *late; /* NULL: none */
+	const uint64_t *user_frames;	 /* words; see user_frame.h */
+	const struct pfs_labels *labels; /* of the thread; NULL: none */
+	const struct pfs_late *late;	 /* NULL: none */
 } Record;
 
 /* False where the size does not fit what the record says, or where that cannot be. */

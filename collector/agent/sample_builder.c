@@ -45,6 +45,26 @@ sample_labels(Reader *reader, const struct pfs_sample *sample, Process *process)
 	return labels;
 }
 
+/* The process's labels, and those that are wanted of what the thread did; held for the caller. */
+static LabelSet *
+labels_of_record(Reader *reader, const Record *record, Process *process)
+{
+	LabelSet *labels = sample_labels(reader, record->sample, process);
+	CustomValues values;
+	bool capped;
+
+	if (labels == NULL || record->labels == NULL)
+		return labels == NULL ? NULL : label_set_retain(labels);
+	custom_labels_pick(&reader->options.custom, record->labels, &values);
+	if (values.count == 0)
+		return label_set_retain(labels);
+	labels = labeller_issue_with(reader->labeller, process_labels(process), values.labels,
+								 values.count, &capped, reader->now_ns);
+	if (capped)
+		losses_add(reader->losses, LOSS_SERIES_CAPPED, 1);
+	return labels;
+}
+
 /* Code that no file names becomes what it was called then, if somebody knows. */
 static int
 name_code(Reader *reader, Process *process, const UserFrame *user, uint64_t time_ns, Frame *frame)
@@ -256,15 +276,17 @@ sample_build(Reader *reader, const Record *record, Process *process, const UserW
 	int result;
 
 	if (process != NULL)
-		series.labels = sample_labels(reader, sample, process);
+		series.labels = labels_of_record(reader, record, process);
 	if (process != NULL && series.labels == NULL)
 	{
 		reader->dropped++; /* the kernel knows by now */
 		return;
 	}
-	if (process == NULL || reader->interval == NULL ||
-		interval_add_series(reader->interval, series, &added.series) != 0 ||
-		add_stack(reader, record, process, walk, &added.stack) != 0)
+	result = process == NULL || reader->interval == NULL
+				 ? -ENOMEM
+				 : interval_add_series(reader->interval, series, &added.series);
+	label_set_release(series.labels);
+	if (result != 0 || add_stack(reader, record, process, walk, &added.stack) != 0)
 	{
 		losses_add(reader->losses, LOSS_INTERVAL_FULL, 1);
 		return;

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "code/user_frame.h"
 #include "symbols/elf_file.h"
+#include "threads/label_place.h"
 #include "unwind/extent_pool.h"
 #include "unwind/jit_frames.h"
 #include "unwind/late_walk.h"
@@ -47,6 +48,7 @@ typedef struct Entry
 	uint64_t loaded_ns;
 	uint64_t retry_ns; /* there was no room: not before then */
 	uint64_t used_ns;
+	struct pfs_label_place labels;
 	UT_hash_handle hh;
 } Entry;
 
@@ -56,6 +58,7 @@ struct UnwindTables
 	Unwinder *unwinder;
 	Entry *entries;
 	uint64_t last_number;
+	bool find_labels;
 	bool cache_warned;
 	uint64_t room_ns; /* when tables may be made to go again */
 	bool full;		  /* as was logged */
@@ -109,9 +112,15 @@ unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats)
 	unwinder_stats(tables->unwinder, stats);
 }
 
-/* Copies the places of the executable segments. */
+void
+unwind_tables_find_labels(UnwindTables *tables)
+{
+	tables->find_labels = true;
+}
+
+/* What the file says of itself: the places of its executable segments, and of labels. */
 static void
-read_segments(Entry *entry, int fd)
+read_file(Entry *entry, int fd, bool find_labels)
 {
 	struct stat status;
 	ElfFile file;
@@ -131,6 +140,8 @@ read_segments(Entry *entry, int fd)
 		}
 	}
 	elf_file_fini(&file);
+	if (find_labels)
+		label_place_read(&source, &entry->labels);
 }
 
 static Entry *
@@ -145,7 +156,7 @@ make_entry(UnwindTables *tables, MappedFile *file)
 	mapped_file_retain(tables->files, file);
 	HASH_ADD_PTR(tables->entries, file, entry);
 
-	read_segments(entry, mapped_file_descriptor(file));
+	read_file(entry, mapped_file_descriptor(file), tables->find_labels);
 	entry->binary = unwinder_binary_create(tables->unwinder);
 	return entry;
 }
@@ -201,6 +212,8 @@ make_span(UnwindTables *tables, const DescribedMapping *mapping, uint64_t now_ns
 	if (entry == NULL || entry->binary == NULL || !segment_bias(entry, mapping, &span->bias))
 		return false;
 	span->binary = entry->binary;
+	if (entry->labels.kind != PFS_LABELS_NONE)
+		span->labels = &entry->labels;
 	return true;
 }
 

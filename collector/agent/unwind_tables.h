@@ -24,6 +24,9 @@ int unwind_tables_create(MappedFileTable *files, KernelTables *kernel, TableCach
 void unwind_tables_free(UnwindTables *tables); /* accepts NULL */
 void unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats);
 
+/* From now on it is told where programs keep labels of their threads. */
+void unwind_tables_find_labels(UnwindTables *tables);
+
 /*
  * Mappings ascending and disjoint; their tables come when they are needed. 0 or -errno, which is
  * counted: walks of the process then end early. -ENOSPC: there is no room now.

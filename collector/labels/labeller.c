@@ -107,7 +107,8 @@ list_labels(const Labeller *labeller, const LabelFacts *facts, const char *pid, 
 static bool
 pay_own(const Labeller *labeller, IssuedLabels *issued, uint64_t now_ns)
 {
-	uint64_t factor = labeller->options.thread ? LABELLER_THREADS_IN_EXCESS : 1;
+	bool has_many = labeller->options.thread || labeller->options.custom;
+	uint64_t factor = has_many ? LABELLER_THREADS_IN_EXCESS : 1;
 	uint64_t cost_ns = MINUTE_NS / LABELLER_PROCESS_A_MINUTE / factor;
 
 	return allowance_take(&issued->series, now_ns, cost_ns,
@@ -189,6 +190,26 @@ labeller_issue(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts
 	memcpy(issued->comm, facts->comm, sizeof(issued->comm));
 	memcpy(issued->thread_name, facts->thread_name, sizeof(issued->thread_name));
 	return issued->set;
+}
+
+LabelSet *
+labeller_issue_with(Labeller *labeller, IssuedLabels *issued, const BatchLabel *labels,
+					uint32_t count, bool *capped, uint64_t now_ns)
+{
+	const BatchLabel *own;
+	LabelList list = { .count = label_set_labels(issued->set, &own) };
+	LabelSet *set;
+
+	memcpy(list.labels, own, list.count * sizeof(*own));
+	*capped = false;
+	for (uint32_t i = 0; i < count; i++)
+		*capped |= !label_list_set(&list, labels[i].name, labels[i].value);
+	set = label_set_find(labeller->sets, list.labels, list.count, now_ns);
+	if (set == NULL && !*capped && pay_own(labeller, issued, now_ns) &&
+		pay_common(labeller, now_ns))
+		set = label_set_add(labeller->sets, list.labels, list.count, now_ns);
+	*capped |= set == NULL;
+	return set != NULL ? set : label_set_retain(issued->set);
 }
 
 void

@@ -23,11 +23,12 @@
 #define LABELS_MAX		   64 /* as a batch takes */
 
 /* New series: so many at once, and so many a minute in the long run. */
-#define LABELLER_BURST			   4096
-#define LABELLER_A_MINUTE		   1024
-#define LABELLER_PROCESS_BURST	   32
-#define LABELLER_PROCESS_A_MINUTE  16
-#define LABELLER_THREADS_IN_EXCESS 16 /* times that, where threads have series of their own */
+#define LABELLER_BURST			  4096
+#define LABELLER_A_MINUTE		  1024
+#define LABELLER_PROCESS_BURST	  32
+#define LABELLER_PROCESS_A_MINUTE 16
+#define LABELLER_THREADS_IN_EXCESS \
+	16 /* times that, where threads or labels of theirs have series of their own */
 
 typedef struct Labeller Labeller;
 
@@ -70,6 +71,7 @@ typedef struct LabellerOptions
 	const char *node;
 	bool pid;		/* adds the label pid */
 	bool thread;	/* adds the label thread_name */
+	bool custom;	/* samples of a process differ in labels of their own */
 	LabelRule rule; /* NULL: none */
 	void *rule_context;
 } LabellerOptions;
@@ -98,6 +100,13 @@ void labeller_free(Labeller *labeller); /* accepts NULL */
  */
 LabelSet *labeller_issue(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts,
 						 uint64_t now_ns);
+
+/*
+ * The set that the process has, with labels of the sample's own beside: it is held for the caller.
+ * Each is a new series, and where there are too many (*capped) it is the set without them.
+ */
+LabelSet *labeller_issue_with(Labeller *labeller, IssuedLabels *issued, const BatchLabel *labels,
+							  uint32_t count, bool *capped, uint64_t now_ns);
 void issued_labels_fini(IssuedLabels *issued);
 
 /* Another rule from now on, NULL for none; labels are issued anew as processes are sampled. */

@@ -515,6 +515,8 @@ describe(const ExecImage *process, const UnwindSpan *spans, uint32_t count)
 		if (spans[i].binary != NULL)
 			unwinder_binary_retain(spans[i].binary);
 		described->binaries[i] = spans[i].binary;
+		if (spans[i].labels != NULL && described->entry.labels.kind == PFS_LABELS_NONE)
+			described->entry.labels = *spans[i].labels;
 	}
 	return described;
 }

@@ -50,6 +50,8 @@ typedef struct UnwindSpan
 	uint64_t bias; /* process address - bias = ELF virtual address; unused without a binary */
 	UnwindBinary *binary; /* NULL: code without a table, walked by frame pointer */
 	bool generated;		  /* the binary is of generated code, and this process's alone */
+	/* where the program keeps labels, NULL: this is none that does; the first one's are used */
+	const struct pfs_label_place *labels;
 } UnwindSpan;
 
 /* The tables outlive the unwinder. 0 or -ENOMEM. */

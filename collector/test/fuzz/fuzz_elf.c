@@ -1,7 +1,7 @@
 /*
  * fuzz_elf.c
  *		Everything that the collector itself reads of an ELF file: headers, notes, symbols, stubs,
- *		strings.
+ *		strings, where labels are.
  *
  * DWARF is libdw's, in a worker process, and not fuzzed here.
  */
@@ -11,6 +11,7 @@
 #include "symbols/elf_file.h"
 #include "symbols/mini_debug.h"
 #include "symbols/symbol_table.h"
+#include "threads/label_place.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -38,6 +39,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	ElfSource source = { .fd = -1, .memory = data, .size_bytes = size };
+	struct pfs_label_place place;
 	MiniDebug mini;
 	uint64_t address;
 	ElfFile file;
@@ -51,5 +53,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		look_up(&mini.file);
 	mini_debug_close(&mini);
 	elf_file_fini(&file);
+	label_place_read(&source, &place);
 	return 0;
 }

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * thread_labels.bpf.h
+ *		Reads the labels of what the current thread is doing, out of its memory.
+ *
+ * Memory that is not resident, or not what it should be, leaves a sample without them, which is
+ * counted.
+ */
+#ifndef PFS_THREAD_LABELS_BPF_H
+#define PFS_THREAD_LABELS_BPF_H
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "events.h"
+#include "maps.bpf.h"
+#include "thread_labels.h"
+#include "user_stack.bpf.h"
+
+/* Of a map of Go's up to 1.23: number of pairs 0, buckets 16; of a bucket: keys 8, values 136. */
+#define PFS_REGISTER_GO	   28 /* of arm64: the goroutine, in Go's own code */
+#define PFS_GO_MAP_BUCKETS 16
+#define PFS_GO_MAP_KEYS	   8
+#define PFS_GO_MAP_VALUES  136
+#define PFS_GO_STRING	   16
+#define PFS_LABEL_PAIR	   32
+
+/* A string's address and length, in either order. */
+static __always_inline int
+pfs_read_string(__u64 at, int length_first, __u64 *address, __u64 *length)
+{
+	return pfs_read_user(at + (length_first ? 8 : 0), address) ||
+		   pfs_read_user(at + (length_first ? 0 : 8), length);
+}
+
+/*
+ * Adds the label whose strings stand there; what has no key is none. Returns 1 where it could not
+ * be read. A global function, which the kernel verifies once.
+ */
+__attribute__((noinline)) int
+pfs_read_label(__u32 slot, __u32 words, __u64 key_at, __u64 value_at, int length_first)
+{
+	struct pfs_scratch *scratch = pfs_get_scratch(slot);
+	struct pfs_labels *labels;
+	struct pfs_label *label;
+	__u64 key_address;
+	__u64 key_length;
+	__u64 value_address;
+	__u64 value_length;
+
+	if (!scratch || words > PFS_FRAME_WORDS)
+		return 1;
+	labels = (struct pfs_labels *) &scratch->words[words];
+	if (pfs_read_string(key_at, length_first, &key_address, &key_length) ||
+		pfs_read_string(value_at, length_first, &value_address, &value_length))
+		return 1;
+	if (!key_address || !key_length)
+		return 0;
+	labels->cut += (key_length > PFS_LABEL_KEY_BYTES) + (value_length > PFS_LABEL_VALUE_BYTES);
+	if (key_length > PFS_LABEL_KEY_BYTES)
+		key_length = PFS_LABEL_KEY_BYTES;
+	if (value_length > PFS_LABEL_VALUE_BYTES)
+		value_length = PFS_LABEL_VALUE_BYTES;
+	/* bounds that the verifier keeps in mind, whatever registers the lengths are in */
+	barrier_var(key_length);
+	barrier_var(value_length);
+	key_length &= 31;
+	value_length &= 127;
+	label = &labels->labels[labels->count & (PFS_MAX_LABELS - 1)];
+	label->key_length = (__u16) key_length;
+	label->value_length = (__u16) value_length;
+	if (bpf_probe_read_user(label->key, (__u32) key_length, (void *) key_address) ||
+		(value_length &&
+		 bpf_probe_read_user(label->value, (__u32) value_length, (void *) value_address)))
+		return 1;
+	labels->count++;
+	return 0;
+}
+
+/* Go's goroutine that a thread runs; 0: none. Not 0 is returned where it cannot be read. */
+static __always_inline int
+pfs_read_goroutine(const struct pfs_label_place *place, __u64 g, __u64 *goroutine)
+{
+	__u64 m = 0;
+	__u64 back = 0;
+
+	*goroutine = 0;
+	if (!g)
+		return 0;
+	if (pfs_read_user(g + place->m, &m))
+		return 1;
+	if (!m)
+		return 0;
+	if (pfs_read_user(m + place->curg, goroutine))
+		return 1;
+	/* what leads here may not be a g: C code of arm64 has other things in its register */
+	return *goroutine && (pfs_read_user(*goroutine + place->m, &back) || back != m);
+}
+
+/* Where the set is that the thread has now; 0: none. */
+static __always_inline int
+pfs_read_label_set(struct pfs_scratch *scratch, struct task_struct *task, __u64 *set)
+{
+	const struct pfs_label_place *place = &scratch->walk.process.labels;
+	__u64 first;
+
+#ifdef PFS_ARM64
+	if (place->kind != PFS_LABELS_CUSTOM)
+		first = scratch->walk.at.registers[PFS_REGISTER_GO];
+	else
+#endif
+		if (pfs_read_user(pfs_thread_pointer(task) + (__u64) (__s64) place->tls_offset, &first))
+		return 1;
+	*set = first;
+	if (place->kind == PFS_LABELS_CUSTOM)
+		return 0;
+	if (pfs_read_goroutine(place, first, set))
+		return 1;
+	return *set && pfs_read_user(*set + place->labels, set);
+}
+
+/*
+ * Reads the labels behind so many words. Returns how many words they take, 0 where there are none.
+ */
+static __always_inline __u32
+pfs_add_labels(struct pfs_scratch *scratch, struct task_struct *task, __u32 words)
+{
+	int is_map = scratch->walk.process.labels.kind == PFS_LABELS_GO_MAP;
+	int length_first = scratch->walk.process.labels.kind == PFS_LABELS_CUSTOM;
+	struct pfs_labels *labels;
+	__u64 set = 0;
+	__u64 pairs = 0;
+	__u64 count = 0;
+	int failed;
+
+	if (words > PFS_FRAME_WORDS)
+		return 0;
+	labels = (struct pfs_labels *) &scratch->words[words];
+	labels->count = 0;
+	labels->cut = 0;
+	failed = pfs_read_label_set(scratch, task, &set);
+	if (!failed && is_map && set)
+		failed = pfs_read_user(set, &set);
+	if (!failed && set)
+		failed = pfs_read_user(set + (is_map ? PFS_GO_MAP_BUCKETS : 0), &pairs) ||
+				 pfs_read_user(set + (is_map ? 0 : 8), &count);
+	if (!pairs)
+		count = 0;
+	if (count > PFS_MAX_LABELS)
+	{
+		labels->cut = (__u32) (count - PFS_MAX_LABELS);
+		count = PFS_MAX_LABELS;
+	}
+	/* deleted pairs leave holes in a map */
+	for (__u32 i = 0; i < PFS_MAX_LABELS && !failed && (i < count || (is_map && count)); i++)
+	{
+		__u64 key_at = is_map ? pairs + PFS_GO_MAP_KEYS + PFS_GO_STRING * (__u64) i
+							  : pairs + PFS_LABEL_PAIR * (__u64) i;
+		__u64 value_at = key_at + (is_map ? PFS_GO_MAP_VALUES - PFS_GO_MAP_KEYS : PFS_GO_STRING);
+
+		failed = pfs_read_label(scratch->slot, words, key_at, value_at, length_first);
+	}
+	if (failed)
+		pfs_count(PFS_COUNTER_THREAD_LABELS_FAILED);
+	if (labels->cut)
+		pfs_count(PFS_COUNTER_THREAD_LABELS_CUT);
+	if (labels->count == 0 || labels->count > PFS_MAX_LABELS)
+		return 0;
+	return (__u32) (offsetof(struct pfs_labels, labels) +
+					labels->count * sizeof(struct pfs_label)) /
+		   sizeof(__u64);
+}
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * main SECONDS: two threads that say by custom labels, version 1, what they do for so much CPU
+ *		time: 60 and 30 parts of it, and 10 without any.
+ */
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+typedef struct Text
+{
+	size_t length;
+	const char *bytes;
+} Text;
+
+typedef struct Label
+{
+	Text key;
+	Text value;
+} Label;
+
+typedef struct LabelSet
+{
+	Label *storage;
+	size_t count;
+	size_t capacity;
+} LabelSet;
+
+extern const uint32_t custom_labels_abi_version;
+extern __thread LabelSet *custom_labels_current_set;
+const uint32_t custom_labels_abi_version = 1;
+__thread LabelSet *custom_labels_current_set;
+static volatile __thread char before[100]; /* so that the set is not the only variable */
+
+static volatile uint32_t sink;
+
+static void
+work(int rounds)
+{
+	uint32_t value = 1;
+
+	for (int i = 0; i < rounds; i++)
+	{
+		value = value * 1664525 + 1013904223;
+		__asm__ volatile("" : "+r"(value) : : "memory"); /* who samples us reads the set */
+	}
+	sink = value;
+}
+
+static void *
+run(void *argument)
+{
+	Label sixty[] = { { { 0, NULL }, { 0, NULL } }, { { 4, "part" }, { 5, "sixty" } } };
+	Label thirty[] = { { { 4, "part" }, { 6, "thirty" } }, { { 4, "part" }, { 5, "never" } } };
+	LabelSet first = { sixty, 2, 2 };
+	LabelSet second = { thirty, 2, 2 };
+	clock_t until = *(const int *) argument * CLOCKS_PER_SEC;
+
+	before[0] = 1;
+	while (clock() < until)
+	{
+		custom_labels_current_set = &first;
+		work(6000000);
+		custom_labels_current_set = &second;
+		work(3000000);
+		custom_labels_current_set = NULL;
+		work(1000000);
+	}
+	return NULL;
+}
+
+int
+main(int argc, char **argv)
+{
+	int seconds = argc > 1 ? atoi(argv[1]) : 1;
+	pthread_t other;
+
+	if (pthread_create(&other, NULL, run, &seconds) != 0)
+		return 1;
+	(void) run(&seconds);
+	return pthread_join(other, NULL);
+}

@@ -1,0 +1,50 @@
+// main SECONDS: so much CPU time under labels that share it 60 : 30, and 10 without any; by goroutines that change threads.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime/pprof"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+//go:noinline
+func work(rounds int) (value uint32) {
+	value = 1
+	for i := 0; i < rounds; i++ {
+		value = value*1664525 + 1013904223
+	}
+	return
+}
+
+func used() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err)
+	}
+	return time.Duration(usage.Utime.Nano())
+}
+
+func main() {
+	seconds, _ := strconv.Atoi(os.Args[1])
+	var group sync.WaitGroup
+	for i := 0; i < 4; i++ {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			sum := uint32(0)
+			for used() < time.Duration(seconds)*time.Second {
+				pprof.Do(context.Background(), pprof.Labels("other", "-", "part", "sixty", "bad", "\xff\x00x"), func(context.Context) { sum += work(6000000) })
+				time.Sleep(0)
+				pprof.Do(context.Background(), pprof.Labels("part", "thirty"), func(context.Context) { sum += work(3000000) })
+				sum += work(1000000)
+			}
+			fmt.Println(sum & 1)
+		}()
+	}
+	group.Wait()
+}

@@ -1,0 +1,128 @@
+/*
+ * custom_labels.c
+ *		Keys that are wanted, and their values out of a record.
+ */
+#include "threads/custom_labels.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+#include "labels/label_builder.h"
+
+static bool
+is_taken(const char *name)
+{
+	static const char *const own[] = { "node",	 "comm",		 "exe",
+									   "cgroup", "container_id", "systemd_unit",
+									   "pid",	 "thread_name",	 "wait" };
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+	{
+		if (strcmp(name, own[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Adds a key of so many bytes; NULL, or why it cannot be. */
+static const char *
+add_key(CustomLabels *wanted, const char *key, size_t length)
+{
+	char *name = wanted->names[wanted->count];
+
+	if (wanted->count == CUSTOM_LABELS_MAX)
+		return "There are more than 8 keys.";
+	if (length == 0)
+		return "A key is empty.";
+	if (length > PFS_LABEL_KEY_BYTES)
+		return "A key is longer than 28 bytes.";
+	memcpy(wanted->keys[wanted->count], key, length);
+	wanted->keys[wanted->count][length] = '\0';
+	strcpy(name, wanted->keys[wanted->count]);
+	label_name_make_plain(name);
+	if (is_taken(name))
+		return "The agent has a label of that name itself.";
+	for (uint32_t i = 0; i < wanted->count; i++)
+	{
+		if (strcmp(wanted->names[i], name) == 0)
+			return "Two keys have the same name.";
+	}
+	wanted->count++;
+	return NULL;
+}
+
+bool
+custom_labels_parse(const char *text, CustomLabels *wanted, const char **problem)
+{
+	memset(wanted, 0, sizeof(*wanted));
+	for (;;)
+	{
+		size_t length = strcspn(text, ",");
+
+		*problem = add_key(wanted, text, length);
+		if (*problem != NULL)
+			return false;
+		if (text[length] == '\0')
+			return true;
+		text += length + 1;
+	}
+}
+
+/* The bytes as text; what is no character becomes U+FFFD, and a NUL likewise. */
+static void
+copy_text(const char *bytes, size_t length, char text[CUSTOM_LABEL_TEXT_BYTES])
+{
+	char plain[PFS_LABEL_VALUE_BYTES + 1];
+	size_t to = 0;
+
+	memcpy(plain, bytes, length);
+	plain[length] = '\0';
+	for (size_t at = 0; at < length;)
+	{
+		size_t character = plain[at] == '\0' ? 0 : utf8_length(plain + at);
+
+		if (character == 0)
+		{
+			memcpy(text + to, UTF8_REPLACEMENT, 3);
+			to += 3;
+			at++;
+			continue;
+		}
+		memcpy(text + to, plain + at, character);
+		to += character;
+		at += character;
+	}
+	text[to] = '\0';
+}
+
+static const struct pfs_label *
+find_label(const struct pfs_labels *labels, const char *key)
+{
+	size_t length = strlen(key);
+
+	for (uint32_t i = 0; i < labels->count; i++)
+	{
+		if (labels->labels[i].key_length == length &&
+			memcmp(labels->labels[i].key, key, length) == 0)
+			return &labels->labels[i];
+	}
+	return NULL;
+}
+
+void
+custom_labels_pick(const CustomLabels *wanted, const struct pfs_labels *labels,
+				   CustomValues *values)
+{
+	values->count = 0;
+	for (uint32_t i = 0; i < wanted->count; i++)
+	{
+		const struct pfs_label *label = find_label(labels, wanted->keys[i]);
+
+		if (label == NULL || label->value_length == 0)
+			continue;
+		copy_text(label->value, label->value_length, values->values[values->count]);
+		values->labels[values->count] =
+			(BatchLabel){ .name = wanted->names[i], .value = values->values[values->count] };
+		values->count++;
+	}
+}

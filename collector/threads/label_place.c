@@ -1,0 +1,259 @@
+/*
+ * label_place.c
+ *		Reads versions and thread-local symbols of an executable.
+ */
+#include "threads/label_place.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/elf_file.h"
+
+#define GO_INFO_BYTES	 32 /* before the version: what it is, and how it is written */
+#define GO_INFO_MAGIC	 "\xff Go buildinf:"
+#define GO_INFO_FLAGS	 15
+#define GO_INFO_INLINE	 2 /* flag: the version follows, its length first */
+#define GO_VERSION_BYTES 64
+
+#define GO_FIELD_M			  48
+#define GO_LABELS_MINOR_FIRST 18
+#define GO_LABELS_MINOR_LAST  27
+
+#define GO_TLS_BYTES 8 /* of a program whose only thread-local variable is g */
+
+#define CUSTOM_VERSION		  "custom_labels_abi_version"
+#define CUSTOM_SET			  "custom_labels_current_set"
+#define CUSTOM_VERSION_KNOWN  1
+#define SYMBOLS_AT_ONCE		  256
+#define SYMBOL_NAME_BYTES	  32
+#define THREAD_POINTER_HEADER 16 /* of arm64: before the first variable */
+
+/* What is read of one file. */
+typedef struct Reading
+{
+	ElfSource source;
+	ElfHeaders headers;
+	ElfFile file;
+	bool has_tls;
+	Elf64_Phdr tls;
+	struct pfs_label_place *place;
+} Reading;
+
+static uint64_t
+align_up(uint64_t value, uint64_t alignment)
+{
+	return alignment > 1 ? (value + alignment - 1) / alignment * alignment : value;
+}
+
+/* A variable's place, from the thread pointer; the executable's are next to it. */
+static bool
+tls_offset(const Reading *reading, uint64_t value, int32_t *offset)
+{
+	const Elf64_Phdr *tls = &reading->tls;
+
+	if (!reading->has_tls || value >= tls->p_memsz || tls->p_memsz > INT32_MAX / 4 ||
+		tls->p_align > 4096)
+		return false;
+#ifdef __aarch64__
+	*offset = (int32_t) (align_up(THREAD_POINTER_HEADER, tls->p_align) + value);
+#else
+	*offset = (int32_t) ((int64_t) value - (int64_t) align_up(tls->p_memsz, tls->p_align));
+#endif
+	return true;
+}
+
+/* The symbol of that name in a table; false where there is none. */
+static bool
+find_symbol(const Reading *reading, ElfSymbolsKind kind, const char *wanted, ElfSymbol *found)
+{
+	const ElfSymbols *table = &reading->file.symbols[kind];
+
+	for (uint32_t at = 0; at < table->count;)
+	{
+		ElfSymbol symbols[SYMBOLS_AT_ONCE];
+		uint32_t count = elf_file_read_symbols(&reading->file, kind, at, symbols, SYMBOLS_AT_ONCE);
+
+		if (count == 0)
+			return false;
+		for (uint32_t i = 0; i < count; i++)
+		{
+			char name[SYMBOL_NAME_BYTES];
+
+			if (symbols[i].section != SHN_UNDEF &&
+				(symbols[i].type == STT_TLS || symbols[i].type == STT_OBJECT) &&
+				elf_source_string(&reading->source, &table->strings, symbols[i].name_offset, name,
+								  sizeof(name)) &&
+				strcmp(name, wanted) == 0)
+			{
+				*found = symbols[i];
+				return true;
+			}
+		}
+		at += count;
+	}
+	return false;
+}
+
+/* The section of that name; false where there is none. */
+static bool
+find_section(const Reading *reading, const char *wanted, Elf64_Shdr *section)
+{
+	for (uint32_t i = 0; i < reading->headers.section_count; i++)
+	{
+		char name[ELF_NAME_BYTES];
+
+		if (elf_headers_section(&reading->headers, i, section) &&
+			elf_headers_name(&reading->headers, section, name) && strcmp(name, wanted) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* N of "go1.N", as the linker has written it; -1: no Go, or one that is not known. */
+static int
+go_minor(const Reading *reading)
+{
+	char bytes[GO_INFO_BYTES + 1 + GO_VERSION_BYTES];
+	Elf64_Shdr section;
+	size_t length;
+	char *end;
+	long minor;
+
+	if (!find_section(reading, ".go.buildinfo", &section) || section.sh_type != SHT_PROGBITS ||
+		section.sh_size < GO_INFO_BYTES + 1)
+		return -1;
+	length = section.sh_size < sizeof(bytes) - 1 ? (size_t) section.sh_size : sizeof(bytes) - 1;
+	if (!elf_source_read(&reading->source, section.sh_offset, bytes, length) ||
+		memcmp(bytes, GO_INFO_MAGIC, strlen(GO_INFO_MAGIC)) != 0 ||
+		!(bytes[GO_INFO_FLAGS] & GO_INFO_INLINE))
+		return -1;
+	bytes[length] = '\0';
+	if (strncmp(bytes + GO_INFO_BYTES + 1, "go1.", 4) != 0)
+		return -1;
+	minor = strtol(bytes + GO_INFO_BYTES + 5, &end, 10);
+	return end > bytes + GO_INFO_BYTES + 5 && minor >= GO_LABELS_MINOR_FIRST &&
+				   minor <= GO_LABELS_MINOR_LAST
+			   ? (int) minor
+			   : -1;
+}
+
+static uint16_t
+go_labels_field(int minor)
+{
+	if (minor <= 20)
+		return 360;
+	if (minor <= 22 || minor == 25)
+		return 344;
+	return 352;
+}
+
+/*
+ * Where g is: the only variable of programs that the linker of Go has made; else where the symbol
+ * says.
+ */
+static bool
+go_tls_offset(const Reading *reading, int32_t *offset)
+{
+#ifndef __aarch64__ /* where a register has it */
+	ElfSymbol symbol;
+
+	if (reading->has_tls && reading->tls.p_memsz != GO_TLS_BYTES)
+		return find_symbol(reading, ELF_SYMTAB, "runtime.tlsg", &symbol) &&
+			   symbol.type == STT_TLS && tls_offset(reading, symbol.address, offset);
+#else
+	(void) reading;
+#endif
+	*offset = -GO_TLS_BYTES;
+	return true;
+}
+
+static bool
+find_go(const Reading *reading)
+{
+	int minor = go_minor(reading);
+	int32_t offset;
+
+	if (minor < 0 || !go_tls_offset(reading, &offset))
+		return false;
+	*reading->place =
+		(struct pfs_label_place){ .tls_offset = offset,
+								  .m = GO_FIELD_M,
+								  .curg = minor >= 25 ? 184 : 192,
+								  .labels = go_labels_field(minor),
+								  .kind = minor >= 24 ? PFS_LABELS_GO : PFS_LABELS_GO_MAP };
+	return true;
+}
+
+/* The number at an address of the file, as it is when the program starts. */
+static bool
+read_number(const Reading *reading, uint64_t address, uint32_t *number)
+{
+	for (uint32_t i = 0; i < reading->headers.segment_count; i++)
+	{
+		Elf64_Phdr segment;
+
+		if (elf_headers_segment(&reading->headers, i, &segment) && segment.p_type == PT_LOAD &&
+			address >= segment.p_vaddr && segment.p_filesz >= sizeof(*number) &&
+			address - segment.p_vaddr <= segment.p_filesz - sizeof(*number))
+			return elf_source_read(&reading->source, segment.p_offset + address - segment.p_vaddr,
+								   number, sizeof(*number));
+	}
+	return false;
+}
+
+static void
+find_custom(const Reading *reading)
+{
+	ElfSymbol version;
+	ElfSymbol set;
+	uint32_t number;
+	int32_t offset;
+
+	if (!reading->has_tls || !find_symbol(reading, ELF_DYNSYM, CUSTOM_VERSION, &version) ||
+		!find_symbol(reading, ELF_DYNSYM, CUSTOM_SET, &set) || set.type != STT_TLS ||
+		!read_number(reading, version.address, &number) || number != CUSTOM_VERSION_KNOWN ||
+		!tls_offset(reading, set.address, &offset))
+		return;
+	*reading->place = (struct pfs_label_place){ .tls_offset = offset, .kind = PFS_LABELS_CUSTOM };
+}
+
+/* Is it a program, and where are its thread-local variables? */
+static bool
+read_segments(Reading *reading)
+{
+	bool is_program = false;
+	uint16_t type;
+
+	if (elf_source_read(&reading->source, offsetof(Elf64_Ehdr, e_type), &type, sizeof(type)))
+		is_program = type == ET_EXEC;
+	for (uint32_t i = 0; i < reading->headers.segment_count; i++)
+	{
+		Elf64_Phdr segment;
+
+		if (!elf_headers_segment(&reading->headers, i, &segment))
+			continue;
+		is_program |= segment.p_type == PT_INTERP;
+		if (segment.p_type == PT_TLS)
+		{
+			reading->tls = segment;
+			reading->has_tls = true;
+		}
+	}
+	return is_program;
+}
+
+void
+label_place_read(const ElfSource *source, struct pfs_label_place *place)
+{
+	Reading reading = { .source = *source, .place = place };
+
+	memset(place, 0, sizeof(*place));
+	if (elf_headers_read(&reading.headers, source) != 0 || !reading.headers.is_64_bit ||
+		!read_segments(&reading))
+		return;
+	if (elf_file_init(&reading.file, source) == 0 && !find_go(&reading))
+		find_custom(&reading);
+	elf_file_fini(&reading.file);
+}
