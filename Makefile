@@ -19,7 +19,7 @@ EXTENSION_MAKE = $(MAKE) -C $(BUILD)/extension -f $(CURDIR)/extension/Makefile V
 
 .DELETE_ON_ERROR:
 .PHONY: all extension bpf collector install uninstall deps demo demo-stop psql check installcheck bench fuzz soak \
-        lint format format-check clean help
+        lint dashboards format format-check clean help
 
 all: extension collector ## Build extension and collector
 
@@ -77,8 +77,16 @@ lint: ## clang-tidy and cppcheck
 	$(QUIET)$(MAKE) extension collector
 	+$(QUIET)status=0; $(EXTENSION_MAKE) lint || status=$$?; $(MAKE) -C collector lint || status=$$?; exit $$status
 
-format: ## Format every C file
+dashboards: ## Write dashboards and alert rules from grafana/source
+	$(QUIET).dev/deps check
+	$(QUIET)for file in grafana/source/dashboards/*.jsonnet; do \
+		jsonnet -J grafana/source "$$file" -o "grafana/dashboards/$$(basename "$$file" .jsonnet).json" || exit 1; \
+	done
+	$(QUIET)jsonnet grafana/source/alerting.jsonnet -o grafana/provisioning/alerting/profstore.json
+
+format: ## Format every C file, and the dashboards' source
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format -i
+	$(QUIET)find grafana/source -name '*sonnet' | xargs jsonnetfmt -i
 
 format-check: ## Tell which C files are not formatted, and which comments are too wide
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format --dry-run -Werror

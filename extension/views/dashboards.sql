@@ -2,7 +2,7 @@
 
 CREATE FUNCTION profstore.selection_error(selector text, focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL,
 								hide text DEFAULT NULL) RETURNS text
-	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET client_min_messages = warning AS
 $$
 DECLARE
 	message text;
@@ -34,7 +34,7 @@ CREATE FUNCTION profstore.selection_status(selector text, from_ts timestamptz DE
 								to_ts timestamptz DEFAULT now(), focus text DEFAULT NULL, ignore text DEFAULT NULL,
 								show text DEFAULT NULL, hide text DEFAULT NULL, OUT status text, OUT is_empty bool,
 								OUT series int8, OUT kept_share float8, OUT first_seen timestamptz, OUT last_seen timestamptz)
-	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET client_min_messages = warning AS
 $$
 DECLARE
 	whole int8;

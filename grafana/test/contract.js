@@ -97,16 +97,25 @@ export const check_time_series = (frame) => {
 export const check_table = (frame) =>
 	frame.fields.filter((field) => field.type.startsWith("unusable")).map((field) => `field ${field.name} is ${field.type}`);
 
-/* One number, a share; none where nothing is selected. */
-export const check_share = (frame) => {
-	const [share] = frame.rows[0] ?? [];
-	const shaped = frame.fields.length === 1 && frame.fields[0].type === "number" && frame.rows.length === 1;
-	return shaped && (share === null || (share >= 0 && share <= 1)) ? [] : [`shares ${JSON.stringify(frame)}`];
+/* One value, a number or words. */
+export const check_stat = (frame) => {
+	const shaped = frame.fields.length === 1 && ["number", "string"].includes(frame.fields[0].type) && frame.rows.length === 1;
+	return shaped && frame.rows[0][0] !== "" ? [] : [`it is ${JSON.stringify(frame)}`];
 };
+
+/* One number, texts that tell alerts apart. */
+export const check_alerts = (frame) => {
+	const numbers = frame.fields.filter((field) => field.type === "number");
+	const texts = frame.rows.map((row) => JSON.stringify(row.filter((_, i) => frame.fields[i].type === "string")));
+	const shaped = numbers.length === 1 && frame.fields.every((field) => ["number", "string"].includes(field.type));
+	return shaped && new Set(texts).size === texts.length ? [] : [`alerts ${JSON.stringify(frame)}`];
+};
+
+export const check_annotations = (frame) => wrong_fields(frame.fields, { time: "time", text: "string", tags: "string" }, { timeend: "time" });
 
 /* The one row that sets the unit of the others. */
 export const check_unit = (frame) => {
-	const units = new Set(["ns", "bytes", "Bps", "short", "suffix: cores"]);
+	const units = new Set(["ns", "bytes", "Bps", "short", "suffix: cores", "suffix:/s"]);
 	const known = frame.rows.every(([unit]) => units.has(unit));
 	return frame.fields.length === 1 && frame.fields[0].name === "unit" && known ? [] : [`units ${JSON.stringify(frame.rows)}`];
 };

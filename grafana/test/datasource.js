@@ -15,13 +15,19 @@ const interpolated = (value) => {
 	return typeof value === "object" ? value.raw : value.replaceAll("'", "''");
 };
 
+/* Dollar quotes look like a variable that there is not, which Grafana leaves alone. */
+const DOLLAR_QUOTES = new Set(["one"]);
+
 const interpolate = (text, variables) =>
-	text.replace(/\$(?!__)(\w+)|\$\{(?!__)(\w+)\}/g, (match, bare, braced) => {
+	text.replace(/\$(?!__)(\w+)|\$\{(?!__)(\w+)(:raw)?\}/g, (match, bare, braced, raw) => {
 		const name = bare ?? braced;
+		if (DOLLAR_QUOTES.has(name)) {
+			return match;
+		}
 		if (!(name in variables)) {
 			throw new Error(`no variable is named "${name}"`);
 		}
-		return interpolated(variables[name]);
+		return raw ? variables[name] : interpolated(variables[name]);
 	});
 
 /* range: { from, to } as Date, interval: text such as 30s */

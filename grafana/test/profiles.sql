@@ -17,6 +17,18 @@ FROM (VALUES
 	('2026-01-01 10:05Z'::timestamptz, '{"main;serve;cache": 1048576, "main;serve": 4096}'::jsonb),
 	('2026-01-01 10:06Z', '{"main;serve;cache": 3145728}')) scrapes(at, stacks);
 
+-- What the alert rules are to find on the day after: a service that costs more than it did, a function that leads, losses, silence.
+SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', labels, at, stacks)
+FROM (VALUES
+	('{"service": "api"}'::jsonb, '2026-02-01 10:30Z'::timestamptz, '{"main;busy": 100000000000, "main;rest": 900000000000}'::jsonb),
+	('{"service": "api"}', '2026-02-02 10:30Z', '{"main;busy": 1100000000000, "main;a": 300000000000, "main;b": 300000000000, "main;c": 300000000000}'),
+	('{"service": "quiet"}', '2026-02-01 10:30Z', '{"main;rest": 1000000000000}'),
+	('{"service": "quiet"}', '2026-02-02 10:30Z', '{"main;rest": 1000000000000}')) scrapes(labels, at, stacks);
+INSERT INTO profstore.losses (time, node, reason, count) VALUES ('2026-02-02 10:30Z', 'a', 'ring_full', 7), ('2026-02-02 10:30Z', 'a', 'incomplete.stack', 7);
+DO $$ BEGIN CREATE ROLE profstore_grafana_writer; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+INSERT INTO profstore.targets (name, last_seen, role) VALUES ('gone', now() - interval '1 hour', 'profstore_grafana_writer'), ('here', now(), 'profstore_grafana_writer');
+INSERT INTO profstore.deploys (time, version, labels) VALUES ('2026-01-01 10:15Z', '1.1 "quoted"', '{"comm": "web"}'), ('2026-01-01 10:16Z', '7', '{}');
+
 -- A dashboard's role, as grafana/README.md makes it.
 DO $$ BEGIN CREATE ROLE profstore_grafana_test LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
 ALTER ROLE profstore_grafana_test SET default_transaction_read_only = on;

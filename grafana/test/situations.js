@@ -1,20 +1,48 @@
 /*
  * situations.js
- *		What somebody may have chosen on a dashboard over profiles.sql, and what the flame graph's root must then be, and
- *		where it is another one without focus, that.
+ *		What somebody may have chosen on a dashboard over profiles.sql, and what the flame graph's root must then be.
  */
 const CPU = "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta";
 const ALL = { raw: "NULL" };
 const HOUR = { from: new Date("2026-01-01T10:00:00Z"), to: new Date("2026-01-01T11:00:00Z") };
 const NASTY = `o'brien "x" a|b.*\\c`;
-const viewer = (changes) => ({ type: CPU, label: "comm", value: ALL, by: [], focus: "", ...changes });
+const MEMORY = "memory:inuse_space:bytes:space:bytes";
+const viewer = (changes) => ({
+	type: CPU,
+	label: "comm",
+	value: ALL,
+	by: [],
+	matchers: "",
+	focus: "",
+	ignore: "",
+	show: "",
+	hide: "",
+	granularity: "function",
+	inverted: "false",
+	function: "",
+	each: "web",
+	types: MEMORY,
+	before: "",
+	back: "",
+	begin: "",
+	absolute: "false",
+	...changes,
+});
+/* words: what the panel Selection says, where that is known */
 export const SITUATIONS = [
-	{ name: "all", range: HOUR, root: 12_180_000_000, variables: viewer({}) },
+	{ name: "all", range: HOUR, root: 12_180_000_000, words: /^5 series$/, variables: viewer({}) },
 	{ name: "one value", range: HOUR, root: 7_050_000_000, variables: viewer({ value: ["web"] }) },
-	{ name: "a value of quotes", range: HOUR, root: 5_060_000_000, variables: viewer({ value: [NASTY], by: ["comm"] }) },
+	{ name: "a value of quotes", range: HOUR, root: 5_060_000_000, variables: viewer({ value: [NASTY], by: ["comm"], each: NASTY }) },
 	{ name: "two values", range: HOUR, root: 12_110_000_000, variables: viewer({ value: ["web", NASTY], by: ["comm", "node"] }) },
-	{ name: "focus", range: HOUR, root: 3_000_000_000, whole: 12_180_000_000, variables: viewer({ focus: "^new_(way|'x')$" }) },
-	{ name: "memory", range: HOUR, root: 2_099_200, variables: viewer({ type: "memory:inuse_space:bytes:space:bytes" }) },
-	{ name: "unknown type", range: HOUR, root: 0, variables: viewer({ type: "no:such:type:at:all" }) },
-	{ name: "empty range", range: { from: new Date("2020-01-01"), to: new Date("2020-01-02") }, root: 0, variables: viewer({}) },
+	{ name: "matchers", range: HOUR, root: 7_050_000_000, variables: viewer({ matchers: 'node="a", comm!="x"', before: 'node=~"b|c"', back: "1 hour" }) },
+	{ name: "focus", range: HOUR, root: 3_000_000_000, words: /^The filters keep 24\.6 %$/, variables: viewer({ focus: "^new_(way|'x')$" }) },
+	{ name: "ignore", range: HOUR, root: 5_060_000_000 + 70_000_000, variables: viewer({ ignore: "serve|__proto__", begin: "2026-01-01 09:00Z" }) },
+	{ name: "hide", range: HOUR, root: 12_180_000_000, variables: viewer({ hide: "serve", granularity: "mapping_function", inverted: "true", absolute: "true" }) },
+	{ name: "function", range: HOUR, root: 12_180_000_000, variables: viewer({ function: "std::vector<int>::push_back(int&&)", by: ["comm"] }) },
+	{ name: "memory", range: HOUR, root: 2_099_200, variables: viewer({ type: MEMORY, types: "no:such:type:at:all" }) },
+	{ name: "wrong focus", range: HOUR, root: 0, words: /^invalid focus: .*parentheses/, variables: viewer({ focus: "(" }) },
+	{ name: "wrong matchers", range: HOUR, root: 0, words: /^invalid selector: /, variables: viewer({ matchers: "node=", before: "node=" }) },
+	{ name: "nothing kept", range: HOUR, root: 0, words: /^No stack passes the filters/, variables: viewer({ focus: "no such function" }) },
+	{ name: "unknown type", range: HOUR, root: 0, words: /^No series fits/, variables: viewer({ type: "no:such:type:at:all" }) },
+	{ name: "empty range", range: { from: new Date("2020-01-01"), to: new Date("2020-01-02") }, root: 0, words: /^No samples in this range; the first/, variables: viewer({}) },
 ];

@@ -26,14 +26,54 @@ const check_panel = (panel) => {
 		}
 	}
 	if (panel.type === "flamegraph" && (panel.gridPos.w < 24 || panel.gridPos.h < 20)) {
-		problems.push(`panel ${panel.id} is too small for a flame graph beside its table`);
+		problems.push(`panel ${panel.id} is too small for a flame graph`);
+	}
+	if (panel.type === "flamegraph" && !panel.options.showFlameGraphOnly) {
+		problems.push(`panel ${panel.id} shows the table that truncation leads`);
 	}
 	return problems;
 };
 
-export const check_structure = (dashboard, datasource_uid) => {
-	const problems = dashboard.panels.flatMap(check_panel);
-	const ids = dashboard.panels.map((panel) => panel.id);
+const flatten = (panels) => panels.flatMap((panel) => [panel, ...(panel.panels ?? [])]);
+
+/* Links lead to dashboards that there are, and set variables that they have. */
+const check_links = (dashboard, others) => {
+	const problems = [];
+	for (const [, url] of JSON.stringify(dashboard).matchAll(/"url":"(\/d\/[^"]+)"/g)) {
+		const [, uid, query] = url.match(/^\/d\/([^?]+)\?(.*)$/) ?? [];
+		const target = others.find((other) => other.uid === uid);
+		if (!target) {
+			problems.push(`${url} leads nowhere`);
+			continue;
+		}
+		const names = target.templating.list.map((variable) => variable.name);
+		for (const [, set, passed] of query.matchAll(/var-(\w+)=|\$\{(?!__)(\w+):queryparam\}/g)) {
+			if (!names.includes(set ?? passed)) {
+				problems.push(`${url} sets "${set ?? passed}", which ${uid} does not have`);
+			}
+		}
+	}
+	return problems;
+};
+
+/* Each variable is used by a query, by another variable or by a title, and all that are used are there. */
+const check_variables = (dashboard) => {
+	const names = dashboard.templating.list.map((variable) => variable.name);
+	const used = new Set();
+	for (const [, bare, braced] of JSON.stringify(dashboard).matchAll(/\$(?!__)(\w+)|\$\{(?!__)(\w+)(?::\w+)?\}/g)) {
+		used.add(bare ?? braced);
+	}
+	used.delete("one");
+	return [
+		...names.filter((name) => !used.has(name)).map((name) => `variable "${name}" is not used`),
+		...[...used].filter((name) => !names.includes(name)).map((name) => `no variable is named "${name}"`),
+	];
+};
+
+export const check_structure = (dashboard, datasource_uid, others) => {
+	const panels = flatten(dashboard.panels);
+	const problems = panels.flatMap(check_panel);
+	const ids = panels.map((panel) => panel.id);
 	if (!dashboard.uid || dashboard.schemaVersion !== 39 || new Set(ids).size !== ids.length) {
 		problems.push("uid, schema version or panel ids are wrong");
 	}
@@ -49,11 +89,17 @@ export const check_structure = (dashboard, datasource_uid) => {
 			problems.push(`${uid} is neither the data source nor the dashboard`);
 		}
 	}
-	const names = dashboard.templating.list.map((variable) => variable.name);
-	for (const [, name] of JSON.stringify(dashboard).matchAll(/\$\{(?!__)(\w+)(?::\w+)?\}/g)) {
-		if (!names.includes(name)) {
-			problems.push(`no variable is named "${name}"`);
-		}
+	return [...problems, ...check_links(dashboard, others), ...check_variables(dashboard)];
+};
+
+export const check_rule = (rule, dashboards) => {
+	const [query, condition] = rule.data;
+	const problems = [];
+	if (query.refId !== "A" || query.datasourceUid !== "profstore" || condition.refId !== rule.condition || condition.model.expression !== query.refId) {
+		problems.push("query and condition do not fit");
+	}
+	if (!dashboards.some(({ uid }) => uid === rule.annotations.__dashboardUid__)) {
+		problems.push(`dashboard ${rule.annotations.__dashboardUid__} is not there`);
 	}
 	return problems;
 };

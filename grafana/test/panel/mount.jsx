@@ -21,7 +21,7 @@ class Fence extends Component {
 	}
 }
 
-window.mount = ({ fields, rows, unit }) => {
+window.mount = ({ fields, rows, unit, options }) => {
 	const data = createDataFrame({
 		fields: fields.map(({ name, type }, i) => ({
 			name,
@@ -33,7 +33,7 @@ window.mount = ({ fields, rows, unit }) => {
 	const root = createRoot(document.getElementById("panel"));
 	root.render(
 		<Fence>
-			<FlameGraph data={data} getTheme={() => theme} stickyHeader={false} />
+			<FlameGraph data={data} getTheme={() => theme} stickyHeader={false} showFlameGraphOnly={options.showFlameGraphOnly} />
 		</Fence>,
 	);
 };

@@ -1,0 +1,140 @@
+// Agents and targets: who sends, what was lost and why, how good stacks are, what it all takes on disk.
+local g = import 'grafana.libsonnet';
+local p = import 'parts.libsonnet';
+local q = import 'queries.libsonnet';
+
+local stat(title, description, sql, unit, steps) = g.panel('stat', title, description, 4, 4, [g.query(sql)]) + {
+  fieldConfig: { defaults: {
+    unit: unit,
+    noValue: '–',
+    thresholds: { mode: 'absolute', steps: [{ color: ['green', 'orange', 'red'][i], value: ([null] + steps)[i] } for i in std.range(0, std.length(steps))] },
+  }, overrides: [] },
+  options: {
+    reduceOptions: { values: false, calcs: ['lastNotNull'], fields: '' },
+    colorMode: 'value',
+    graphMode: 'none',
+    textMode: 'value',
+  },
+};
+
+local empty(sql, columns, order, words) = std.strReplace(q.orNothing(sql, columns, order), 'nothing here: see Selection', words);
+
+p.page(
+  'agents',
+  'Agents and targets',
+  'Is what is shown elsewhere all there is?',
+  [],
+  [
+    [
+      stat('Agents and targets up', 'That answered in the last two minutes, or whose last scrape went well.', |||
+        SELECT pg_catalog.count(*) FILTER (WHERE health = 'up' OR health = 'unknown' AND last_seen > pg_catalog.now() - interval '2 min') AS up
+        FROM profstore.targets
+      |||, 'short', []),
+      stat('Down', 'Whose last scrape failed, or that have been silent for two minutes to a day.', |||
+        SELECT pg_catalog.count(*) FILTER (WHERE health = 'down' OR health = 'unknown' AND last_seen BETWEEN pg_catalog.now() - interval '1 day' AND pg_catalog.now() - interval '2 min') AS down
+        FROM profstore.targets
+      |||, 'short', [1]),
+      stat('Lag of samples', 'Since the newest sample of any series.', |||
+        SELECT extract(epoch FROM pg_catalog.now() - pg_catalog.max(last_seen))::float8 AS lag
+        FROM profstore.series
+      |||, 's', [120, 600]),
+      stat('Lost', 'In the range, by all reasons but stacks that are stored with frames missing.', |||
+        SELECT coalesce(pg_catalog.sum(count), 0)::float8 AS lost
+        FROM profstore.losses
+        WHERE "time" >= $__timeFrom()::timestamptz AND "time" < $__timeTo()::timestamptz AND reason NOT LIKE 'incomplete.%'
+      |||, 'short', [1]),
+      stat('Whole stacks', 'User stacks of the last seven days that reach a proven root.', |||
+        SELECT pg_catalog.sum(complete)::float8 / nullif(pg_catalog.sum(stacks), 0) AS whole
+        FROM profstore.unwind_quality
+      |||, 'percentunit', []),
+      stat('Series', 'That have samples in the range.', |||
+        SELECT pg_catalog.count(*) AS series
+        FROM profstore.series
+        WHERE last_seen >= $__timeFrom()::timestamptz AND first_seen < $__timeTo()::timestamptz
+      |||, 'short', []),
+    ],
+    [p.table(
+      'Agents and targets',
+      'Those that are silent or down stand first.',
+      24,
+      9,
+      empty(|||
+        SELECT name, CASE WHEN health = 'unknown' THEN CASE WHEN last_seen > pg_catalog.now() - interval '2 min' THEN 'up' ELSE 'silent' END ELSE health END AS state,
+          last_seen AS "last seen", extract(epoch FROM pg_catalog.now() - last_seen)::float8 AS "seen before", last_scrape AS "last scrape",
+          extract(epoch FROM duration)::float8 AS duration, samples, last_error AS error, labels::text AS labels, role
+        FROM profstore.targets
+      |||, 10, '2, 1', 'no agent has written yet'),
+      [
+        g.unit('seen before', 's'),
+        g.unit('duration', 's'),
+        g.override('name', { 'custom.width': 300 }),
+        g.override('state', {
+          'custom.cellOptions': { type: 'color-text' },
+          mappings: [{ type: 'value', options: { up: { color: 'green' }, silent: { color: 'orange' }, down: { color: 'red' } } }],
+        }),
+      ]
+    )],
+    [
+      g.panel('timeseries', 'Losses by reason', 'Everything that was dropped on the road from the kernel to the samples; incomplete.* was stored with frames missing.', 12, 9, [g.query(|||
+        WITH lines AS
+          (SELECT pg_catalog.to_timestamp(pg_catalog.floor(extract(epoch FROM "time") / bucket.seconds) * bucket.seconds) AS "time", reason AS metric, pg_catalog.sum(count)::float8 AS value
+           FROM profstore.losses
+           CROSS JOIN (SELECT greatest(extract(epoch FROM interval '$__interval'), 10) AS seconds) AS bucket
+           WHERE "time" >= $__timeFrom()::timestamptz AND "time" < $__timeTo()::timestamptz
+           GROUP BY 1, 2)
+        SELECT * FROM lines
+        UNION ALL
+        SELECT $__timeFrom()::timestamptz, 'nothing was lost', NULL
+        WHERE NOT EXISTS (SELECT FROM lines)
+        ORDER BY 1, 2
+      |||, format='time_series')]) + {
+        fieldConfig: { defaults: { custom: { drawStyle: 'bars', fillOpacity: 80, lineWidth: 0, stacking: { mode: 'normal', group: 'A' } }, min: 0, unit: 'short' }, overrides: [] },
+        options: {
+          legend: { displayMode: 'table', placement: 'right', showLegend: true, calcs: ['sum'], sortBy: 'Total', sortDesc: true },
+          tooltip: { mode: 'multi', sort: 'desc' },
+        },
+      },
+      p.table(
+        'Unwinding',
+        'User stacks of the last seven days by executable, the worst first by what is not whole.',
+        12,
+        9,
+        empty(|||
+          SELECT coalesce(nullif(exe, ''), '(not known)') AS executable, pg_catalog.sum(stacks)::int8 AS stacks, pg_catalog.sum(complete)::float8 / nullif(pg_catalog.sum(stacks), 0) AS whole,
+            pg_catalog.sum(stacks - complete)::int8 AS "not whole"
+          FROM profstore.unwind_quality
+          GROUP BY 1
+        |||, 4, '4 DESC NULLS LAST, 2 DESC, 1', 'no user stack yet'),
+        [g.override('executable', { 'custom.width': 380 }), g.share('whole')]
+      ),
+    ],
+    [
+      p.table(
+        'Storage',
+        'Partitions of samples, with what compaction and roll-ups keep beside them.',
+        12,
+        10,
+        empty(|||
+          SELECT relation::text AS relation, from_ts AS "from", to_ts AS "to", pg_catalog.pg_total_relation_size(relation)::int8 AS bytes
+          FROM profstore.partitions()
+        |||, 4, '2 DESC NULLS LAST, 1', 'no partition yet'),
+        [g.unit('bytes', 'bytes')]
+      ),
+      p.table(
+        'Symbols',
+        'Programs of the range by the share of their value that has function names.',
+        12,
+        10,
+        empty(|||
+          SELECT mapping, total, named
+          FROM
+            (SELECT mapping, pg_catalog.sum(self)::int8 AS total, pg_catalog.sum(self) FILTER (WHERE "function" !~ '^(\[|0x)')::float8 / nullif(pg_catalog.sum(self), 0) AS named
+             FROM profstore.top((SELECT profile_type FROM profstore.profile_types() ORDER BY profile_type NOT LIKE 'process_cpu:cpu:%', profile_type LIMIT 1),
+               $__timeFrom(), $__timeTo(), max_rows => NULL)
+             GROUP BY 1) AS t
+        |||, 3, '2 DESC NULLS LAST, 1', 'no samples in this range'),
+        [g.unit('total', 'ns'), g.share('named'), g.override('mapping', { 'custom.width': 380 })]
+      ),
+    ],
+  ]
+)

@@ -1,0 +1,118 @@
+// Compare: any two selections. B is the range of the page; A is another time, other labels, or both.
+local g = import 'grafana.libsonnet';
+local p = import 'parts.libsonnet';
+local q = import 'queries.libsonnet';
+
+local selector(matchers) = "profstore.selector('$type', '{}', '$%s')" % matchers;
+local valid(matchers) = "profstore.valid_selector(%s, '$focus', '$ignore', '$show', '$hide')" % selector(matchers);
+// A's begin: as typed, or so long before B's; A lasts as long as B.
+local begin = |||
+  coalesce(nullif('$begin', '')::timestamptz, $__timeFrom()::timestamptz - coalesce(nullif('$back', '')::interval, $__timeTo()::timestamptz - $__timeFrom()::timestamptz))
+|||;
+local rangeA = '%s, %s + ($__timeTo()::timestamptz - $__timeFrom()::timestamptz)' % [std.stripChars(begin, '\n'), std.stripChars(begin, '\n')];
+local rangeB = '$__timeFrom()::timestamptz, $__timeTo()::timestamptz';
+local call(name, more) = |||
+  profstore.%(name)s(
+    %(b)s,
+    %(rangeA)s,
+    %(rangeB)s,
+    base_selector => %(a)s, absolute => $absolute, granularity => '$granularity', %(more)s,
+    %(filters)s)
+||| % { name: name, a: valid('before'), b: valid('matchers'), rangeA: rangeA, rangeB: rangeB, more: more, filters: q.filters };
+local variables = ['type', 'matchers', 'before', 'back', 'begin', 'absolute', 'granularity'];
+
+// A status for each side, one above the other.
+local side(letter, matchers, range) = |||
+  SELECT '%s: ' || status AS %s
+  FROM profstore.selection_status(%s, %s, '$focus', '$ignore', '$show', '$hide')
+||| % [letter, std.asciiLower(letter), selector(matchers), range];
+
+// The graph of a side over its own range, its times moved to those of B.
+local graph(letter, matchers, from, shift) = |||
+  SELECT "time" + (%(shift)s) AS "time", '%(letter)s' AS metric, pg_catalog.sum(value) AS value
+  FROM profstore.timeseries(%(selector)s, %(range)s, step => greatest(interval '$__interval', interval '10 s'),
+    %(filters)s)
+  GROUP BY 1
+||| % { letter: letter, selector: valid(matchers), range: from, shift: shift, filters: q.filters };
+
+p.page(
+  'compare',
+  'Compare',
+  'Two selections: what costs more in B than in A',
+  [
+    p.type,
+    g.typed('matchers', 'B: matchers', 'What series of B must have, such as version="2"; its range is that of the page'),
+    g.typed('before', 'A: matchers', 'The same of A, such as version="1"'),
+    g.chosen('back', 'A is', [
+      ['just before B', ''],
+      ['an hour before B', '1 hour'],
+      ['a day before B', '1 day'],
+      ['a week before B', '7 days'],
+      ['at the same time as B', '0'],
+    ]),
+    g.typed('begin', 'A begins at', 'A time, such as 2026-11-01 12:00Z, in place of what stands to the left'),
+    g.chosen('absolute', 'Compare', [['shares', 'false'], ['values', 'true']]),
+  ] + p.filters + [p.granularity],
+  [
+    [
+      p.selection(12) + { title: 'A', targets: [g.query(side('A', 'before', rangeA))] },
+      p.selection(12) + { title: 'B', targets: [g.query(side('B', 'matchers', rangeB))] },
+    ],
+    [p.graph('A and B', 'Rate per second, CPU time in cores; A is drawn at the times of B.', 24, 8, |||
+      WITH lines AS
+        (%s
+         UNION ALL
+         %s)
+      SELECT * FROM lines
+      UNION ALL
+      SELECT $__timeFrom()::timestamptz, 'no samples on either side', NULL
+      WHERE NOT EXISTS (SELECT FROM lines)
+      ORDER BY 1, 2
+    ||| % [std.stripChars(graph('A', 'before', rangeA, '$__timeFrom()::timestamptz - ' + std.stripChars(begin, '\n')), '\n'), std.stripChars(graph('B', 'matchers', rangeB, "interval '0'"), '\n')]) + {
+      fieldConfig+: { defaults+: { custom+: { stacking: { mode: 'none', group: 'A' } } } },
+    }],
+    [p.flame('Difference', 'Bars are as wide as both sides together. Red: more in B than in A. Shares of the totals, or values where Compare says so.', |||
+      SELECT level, value, self, label, "valueRight", "selfRight", truncated
+      FROM %s
+      ORDER BY ord
+    ||| % std.stripChars(call('flamegraph_diff', 'max_nodes => 16384'), '\n'), '/^(value|self)(Right)?$/', { colorScheme: 'diffColorBlind' })],
+    [p.table(
+      'What changed',
+      'Functions by what they cost more or less in B.',
+      24,
+      12,
+      q.orNothing(|||
+        SELECT "function", self_delta AS "self, change", base_self AS "self in A", self AS "self in B", total_delta AS "total, change", base_total AS "total in A",
+          total AS "total in B", file, mapping, %s AS focus
+        FROM %s
+      ||| % [q.focusOn('"function"'), std.stripChars(call('top_diff', 'max_rows => 200'), '\n')], 10, '2 DESC NULLS LAST, 5 DESC, 1'),
+      [
+        g.link('function', 'Only stacks with this function', p.to('compare', variables, { focus: '${__data.fields.focus:percentencode}' }), 480),
+        g.hidden('focus'),
+      ],
+      '/^(self|total)/'
+    )],
+    [p.table(
+      'Deploys',
+      'What was brought out lately. A click compares the half hour after it with the half hour before.',
+      24,
+      8,
+      q.orNothing(|||
+        SELECT version, "time", labels::text AS labels, role,
+          pg_catalog.floor(extract(epoch FROM "time") * 1000)::int8 AS from_ms, pg_catalog.floor(extract(epoch FROM "time") * 1000)::int8 + 1800000 AS to_ms,
+          (SELECT pg_catalog.string_agg(pg_catalog.format('%s="%s"', key, pg_catalog.replace(pg_catalog.replace(value, '\', '\\'), '"', '\"')), ', ' ORDER BY key) FROM pg_catalog.jsonb_each_text(labels)) AS matchers
+        FROM profstore.deploys
+        WHERE "time" < $__timeTo()::timestamptz
+        ORDER BY "time" DESC
+        LIMIT 50
+      |||, 7, '2 DESC NULLS LAST, 1'),
+      [
+        g.link('version', 'Before and after', '/d/profstore-compare?from=${__data.fields.from_ms}&to=${__data.fields.to_ms}&${type:queryparam}'
+                                              + '&var-matchers=${__data.fields.matchers:percentencode}&var-before=${__data.fields.matchers:percentencode}&var-back=', 240),
+        g.hidden('from_ms'),
+        g.hidden('to_ms'),
+        g.hidden('matchers'),
+      ]
+    )],
+  ]
+)

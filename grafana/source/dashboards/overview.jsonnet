@@ -1,0 +1,73 @@
+// Overview: who costs what, against the same time yesterday; a click goes down to one.
+local g = import 'grafana.libsonnet';
+local p = import 'parts.libsonnet';
+local q = import 'queries.libsonnet';
+
+local all = "profstore.valid_selector(profstore.selector('$type', '{}', '$matchers'))";
+// Of a repeated panel's variable some versions quote the value, some do not.
+local one = "profstore.valid_selector(profstore.selector('$type', pg_catalog.jsonb_build_object('$label', $one$${each:raw}$one$::text), '$matchers'))";
+
+// The mean of each value of the label, in what timeseries() counts in.
+local means(selector, back) = |||
+  SELECT labels ->> '$label' AS value, pg_catalog.sum(value) / pg_catalog.count(DISTINCT "time") AS mean
+  FROM profstore.timeseries(%(selector)s, $__timeFrom()::timestamptz - interval '%(back)s', $__timeTo()::timestamptz - interval '%(back)s', by => ARRAY['$label'])
+  GROUP BY 1
+||| % { selector: selector, back: back };
+
+p.page(
+  'overview',
+  'Overview',
+  'What costs most, and what costs more than yesterday',
+  [
+    p.type,
+    p.label,
+    p.matchers,
+    g.queried('each', 'Graphs of', |||
+      SELECT value
+      FROM
+        (SELECT labels ->> '$label' AS value, pg_catalog.sum(value) AS total
+         FROM profstore.timeseries(%s, $__timeFrom(), $__timeTo(), by => ARRAY['$label'])
+         GROUP BY 1) AS t
+      WHERE value <> ''
+      ORDER BY total DESC
+      LIMIT 12
+    ||| % all, { multi: true, includeAll: true, current: { text: ['All'], value: ['$__all'] } }),
+  ],
+  [
+    [g.panel('stat', 'Selection', 'What is selected. Says why the panels below are empty, and what to do.', 24, 3, [g.query(|||
+      SELECT status
+      FROM profstore.selection_status(profstore.selector('$type', '{}', '$matchers'), $__timeFrom(), $__timeTo())
+    |||)]) + { fieldConfig: p.selection().fieldConfig, options: p.selection().options }],
+    [p.graph('$type by $label', 'Rate per second, CPU time in cores: the ten of most value, and the others as one line.', 24, 9, q.lines(all, "'$label'"))],
+    [p.table(
+      'Every $label',
+      'The mean over the range, its share, and what changed against the same time yesterday. A click shows the profile.',
+      24,
+      10,
+      q.orNothing(|||
+        SELECT coalesce(nullif(n.value, ''), '(none)') AS "what", n.mean, n.mean / nullif(pg_catalog.sum(n.mean) OVER (), 0) AS share, y.mean AS yesterday,
+          n.mean / nullif(y.mean, 0) - 1 AS change
+        FROM (%s) AS n
+        LEFT JOIN (%s) AS y ON y.value IS NOT DISTINCT FROM n.value
+      ||| % [std.stripChars(means(all, '0'), '\n'), std.stripChars(means(all, '1 day'), '\n')], 5, '2 DESC NULLS LAST, 1'),
+      [
+        g.link('what', 'Its profile', p.to('profiles', ['type', 'label', 'matchers'], { value: '${__value.raw:percentencode}' }), 360),
+        g.share('share'),
+        g.change('change'),
+      ],
+      '/^$/'
+    ) + {
+      targets: [super.targets[0], g.query(q.rateUnit, 'unit')],
+      transformations: [g.unitFrom('unit', '/^(mean|yesterday)$/')],
+    }],
+    g.row('$each', [
+      [p.graph('$each', 'Rate per second, CPU time in cores; drag to narrow the range.', 8, 6, q.lines(one, "'$label'")) + {
+        repeat: 'each',
+        repeatDirection: 'h',
+        maxPerRow: 3,
+        options+: { legend: { showLegend: false } },
+        fieldConfig+: { defaults+: { links: [{ title: 'Its profile', url: p.to('profiles', ['type', 'label', 'matchers'], { value: '${each:percentencode}' }) }] } },
+      }],
+    ]) + { title: 'One by one' },
+  ]
+)

@@ -1,0 +1,55 @@
+// Memory, goroutines, locks: every type of a service but CPU time, side by side, then the stacks behind one.
+local g = import 'grafana.libsonnet';
+local p = import 'parts.libsonnet';
+local q = import 'queries.libsonnet';
+
+// Of a repeated panel's variable some versions quote the value, some do not.
+local one = '$one$${types:raw}$one$';
+local each = "profstore.valid_selector(profstore.selector(%s, pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), '$matchers'))" % one;
+local unit = std.strReplace(q.rateUnit, "'$type'", one);
+
+p.page(
+  'resources',
+  'Memory, goroutines, locks',
+  'What programs hold, and what they wait for: instant types at their value, delta types as rates',
+  [
+    g.queried('type', 'Profile type', |||
+      SELECT profile_type
+      FROM profstore.profile_types()
+      WHERE profile_type NOT LIKE 'process_cpu:%'
+      ORDER BY last_seen < $__timeFrom()::timestamptz, profile_type
+    |||),
+    p.label,
+    p.value,
+    p.matchers,
+    g.queried('types', 'Graphs of', |||
+      SELECT profile_type
+      FROM profstore.profile_types()
+      WHERE profile_type NOT LIKE 'process_cpu:%' AND last_seen >= $__timeFrom()::timestamptz
+      ORDER BY 1
+    |||, { multi: true, includeAll: true, current: { text: ['All'], value: ['$__all'] } }),
+  ] + p.filters,
+  [
+    [p.selection()],
+    g.row('All types', [
+      [p.graph('$types', 'An instant type at its value, a delta type as a rate per second.', 8, 7, q.lines(each, "'$label'", most=5), unit) + {
+        repeat: 'types',
+        repeatDirection: 'h',
+        maxPerRow: 3,
+        options+: { legend: { showLegend: true, displayMode: 'list', placement: 'bottom', calcs: [] } },
+        fieldConfig+: { defaults+: { links: [{ title: 'Its stacks', url: p.to('resources', ['label', 'value', 'matchers'], { type: '${types:percentencode}' }) }] } },
+      }],
+    ]),
+    g.row('$type', [
+      [p.flame('Flame graph', 'All stacks of the range, merged: of an instant type the mean of its scrapes.', |||
+        SELECT level, value, self, label, truncated
+        FROM profstore.flamegraph(
+          %s,
+          $__timeFrom(), $__timeTo(),
+          max_nodes => 16384,
+          %s)
+        ORDER BY ord
+      ||| % [q.selector, q.filters])],
+    ]),
+  ]
+)

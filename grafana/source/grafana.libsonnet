@@ -1,0 +1,171 @@
+// Grafana's JSON, as far as the dashboards need it: panels, queries, variables, a page. Nothing of profstore's.
+local datasource = { type: 'grafana-postgresql-datasource', uid: 'profstore' };
+
+local variable = {
+  hide: 0,
+  skipUrlSync: false,
+};
+
+// What a column's name means to the panel: each maker is one override.
+local override(name, properties) = {
+  matcher: { id: 'byName', options: name },
+  properties: [{ id: id, value: properties[id] } for id in std.objectFields(properties)],
+};
+
+{
+  datasource:: datasource,
+  override:: override,
+
+  // --- queries: the first is A; others set units and thresholds ---
+
+  query(sql, refId='A', format='table'):: {
+    refId: refId,
+    datasource: datasource,
+    format: format,
+    rawQuery: true,
+    editorMode: 'code',
+    rawSql: std.stripChars(sql, '\n'),
+  },
+
+  // The unit of columns that a regular expression names, from the one row of a query: a panel's own takes no variable.
+  unitFrom(refId, columns):: {
+    id: 'configFromData',
+    options: {
+      configRefId: refId,
+      mappings: [{ fieldName: 'unit', handlerKey: 'unit' }],
+      applyTo: { id: 'byRegexp', options: columns },
+    },
+  },
+
+  // --- panels ---
+
+  panel(type, title, description, width, height, targets):: {
+    type: type,
+    title: title,
+    description: description,
+    gridPos: { w: width, h: height },
+    datasource: datasource,
+    fieldConfig: { defaults: {}, overrides: [] },
+    options: {},
+    targets: targets,
+    transformations: [],
+  },
+
+  row(title, panels, collapsed=false):: { type: 'row', title: title, collapsed: collapsed, rows:: panels },
+
+  // A part of a row of columns that SQL names: hidden, linked, with a unit, as a bar.
+  hidden(name):: override(name, { 'custom.hidden': true }),
+  share(name):: override(name, {
+    unit: 'percentunit',
+    min: 0,
+    max: 1,
+    'custom.cellOptions': { type: 'gauge', mode: 'basic' },
+  }),
+  // A change: more is red, less is green.
+  change(name):: override(name, {
+    unit: 'percentunit',
+    'custom.cellOptions': { type: 'color-text' },
+    thresholds: { mode: 'absolute', steps: [
+      { color: 'green', value: null },
+      { color: 'text', value: -0.02 },
+      { color: 'orange', value: 0.02 },
+      { color: 'red', value: 0.2 },
+    ] },
+  }),
+  unit(name, unit):: override(name, { unit: unit }),
+  link(name, title, url, width=null):: override(name, { links: [{ title: title, url: url }] }
+                                                      + (if width == null then {} else { 'custom.width': width })),
+
+  // --- variables ---
+
+  queried(name, label, sql, extra={}):: variable {
+    name: name,
+    label: label,
+    type: 'query',
+    datasource: datasource,
+    query: sql,
+    definition: sql,
+    refresh: 2,
+    sort: 0,
+    multi: false,
+    includeAll: false,
+    regex: '',
+  } + extra,
+
+  typed(name, label, description):: variable {
+    name: name,
+    label: label,
+    description: description,
+    type: 'textbox',
+    query: '',
+    current: { text: '', value: '' },
+    options: [],
+  },
+
+  // The first choice is the one at the start.
+  chosen(name, label, choices):: variable {
+    name: name,
+    label: label,
+    type: 'custom',
+    query: std.join(',', ['%s : %s' % [each[0], each[1]] for each in choices]),
+    multi: false,
+    includeAll: false,
+    current: { text: choices[0][0], value: choices[0][1] },
+    options: [{ text: each[0], value: each[1], selected: each == choices[0] } for each in choices],
+  },
+
+  // --- the page ---
+
+  // Panels of lines from left to right, lines from above; a row's own stand below it, or in it where it is collapsed.
+  layout(lines)::
+    local place(panels, y) = std.foldl(
+      function(done, panel) {
+        x: done.x + panel.gridPos.w,
+        panels: done.panels + [panel { gridPos+: { x: done.x, y: y } }],
+      },
+      panels,
+      { x: 0, panels: [] }
+    ).panels;
+    local height(panels) = std.foldl(function(most, panel) std.max(most, panel.gridPos.h), panels, 0);
+    local add(done, line) =
+      if std.isArray(line) then { y: done.y + height(line), panels: done.panels + place(line, done.y) }
+      else
+        local inner = std.foldl(add, line.rows, { y: done.y + 1, panels: [] });
+        local head = line { gridPos: { x: 0, y: done.y, w: 24, h: 1 } };
+        if line.collapsed then { y: done.y + 1, panels: done.panels + [head { panels: inner.panels }] }
+        else { y: inner.y, panels: done.panels + [head { panels: [] }] + inner.panels };
+    local count(panel) = 1 + (if std.objectHas(panel, 'panels') then std.length(panel.panels) else 0);
+    local numbered(panels) = std.foldl(
+      function(done, panel) {
+        next: done.next + count(panel),
+        panels: done.panels + [panel { id: done.next } + (
+          if std.objectHas(panel, 'panels') then
+            { panels: std.mapWithIndex(function(i, inner) inner { id: done.next + 1 + i }, panel.panels) }
+          else {}
+        )],
+      },
+      panels,
+      { next: 1, panels: [] }
+    ).panels;
+    numbered(std.foldl(add, lines, { y: 0, panels: [] }).panels),
+
+  dashboard(uid, title, description, variables, lines, extra={}):: {
+    uid: uid,
+    title: title,
+    description: description,
+    tags: ['profstore'],
+    schemaVersion: 39,
+    version: 1,
+    editable: true,
+    graphTooltip: 1,
+    refresh: '',
+    timezone: 'browser',
+    time: { from: 'now-1h', to: 'now' },
+    timepicker: {},
+    fiscalYearStartMonth: 0,
+    links: [],
+    annotations: { list: [] },
+    templating: { list: variables },
+    panels: $.layout(lines),
+  } + extra,
+}

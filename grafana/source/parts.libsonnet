@@ -1,0 +1,171 @@
+// Panels and variables that several dashboards have, and how dashboards find each other.
+local g = import 'grafana.libsonnet';
+local q = import 'queries.libsonnet';
+
+// What stands before other labels where nobody has chosen one: what people call their programs.
+local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'container', 'comm']";
+
+{
+  // --- variables ---
+
+  type:: g.queried('type', 'Profile type', |||
+    SELECT profile_type
+    FROM profstore.profile_types()
+    ORDER BY last_seen < $__timeFrom()::timestamptz, profile_type NOT LIKE 'process_cpu:cpu:%', profile_type
+  |||),
+  label:: g.queried('label', 'Label', |||
+    SELECT label
+    FROM profstore.label_names(profstore.selector('$type'), $__timeFrom(), $__timeTo())
+    ORDER BY pg_catalog.array_position(%s, label) NULLS LAST, label
+  ||| % preferred),
+  value:: g.queried(
+    'value',
+    'Value',
+    "SELECT value\nFROM profstore.label_values('$label', profstore.selector('$type'), $__timeFrom(), $__timeTo())",
+    { multi: true, includeAll: true, allValue: 'NULL', current: { text: ['All'], value: ['$__all'] } }
+  ),
+  by:: g.queried('by', 'Series by', |||
+    SELECT label
+    FROM profstore.label_names(profstore.selector('$type'), $__timeFrom(), $__timeTo())
+    ORDER BY pg_catalog.array_position(%s, label) NULLS LAST, label
+  ||| % preferred, { multi: true, current: { text: [], value: [] } }),
+  matchers:: g.typed('matchers', 'Matchers', 'More of what series must have, such as node="a", comm!~"ssh.*"'),
+  filters:: [
+    g.typed('focus', 'Focus', 'Keep the stacks with a function that matches this regular expression'),
+    g.typed('ignore', 'Ignore', 'Drop the stacks with a function that matches'),
+    g.typed('show', 'Show', 'Take all functions out of the stacks but those that match'),
+    g.typed('hide', 'Hide', 'Take the functions out that match; their value goes to the caller'),
+  ],
+  granularity:: g.chosen('granularity', 'Frames are', [
+    ['functions', 'function'],
+    ['lines', 'line'],
+    ['files', 'file'],
+    ['mappings', 'mapping'],
+    ['functions of mappings', 'mapping_function'],
+    ['addresses', 'address'],
+  ]),
+
+  // --- panels ---
+
+  // What is selected in words: what is wrong, why it is empty, or how much the filters keep.
+  selection(width=24):: g.panel(
+    'stat',
+    'Selection',
+    'What is selected. Says why the panels below are empty, and what to do.',
+    width,
+    3,
+    [g.query(|||
+      SELECT status
+      FROM profstore.selection_status(
+        %s,
+        $__timeFrom(), $__timeTo(),
+        '$focus', '$ignore', '$show', '$hide')
+    ||| % std.stripChars(q.typedSelector, '\n'))]
+  ) + {
+    fieldConfig: { defaults: { noValue: 'Nothing selected', mappings: [{
+      type: 'regex',
+      options: { pattern: '^(\\d+ series|The filters.*)$', result: { color: 'green', index: 0 } },
+    }, { type: 'regex', options: { pattern: '.*', result: { color: 'orange', index: 1 } } }] }, overrides: [] },
+    options: {
+      reduceOptions: { values: true, calcs: [], fields: '/.*/' },
+      colorMode: 'value',
+      graphMode: 'none',
+      textMode: 'value',
+      text: { valueSize: 18 },
+    },
+  },
+
+  // Lines over time, stacked, with a legend sorted by mean.
+  graph(title, description, width, height, sql, unit=q.rateUnit):: g.panel(
+    'timeseries',
+    title,
+    description,
+    width,
+    height,
+    [g.query(sql, format='time_series'), g.query(unit, 'unit')]
+  ) + {
+    fieldConfig: { defaults: { custom: {
+      drawStyle: 'line',
+      lineWidth: 1,
+      fillOpacity: 15,
+      stacking: { mode: 'normal', group: 'A' },
+      spanNulls: false,
+    }, min: 0 }, overrides: [] },
+    options: {
+      legend: { displayMode: 'table', placement: 'right', showLegend: true, calcs: ['mean', 'max'], sortBy: 'Mean', sortDesc: true },
+      tooltip: { mode: 'multi', sort: 'desc' },
+    },
+    transformations: [g.unitFrom('unit', '/^(?!time$)/')],
+  },
+
+  // The graph alone: Grafana's own table would be led by what truncation leaves out.
+  flame(title, description, sql, columns='/^(value|self)$/', options={}):: g.panel(
+    'flamegraph',
+    title,
+    description,
+    24,
+    22,
+    [g.query(sql), g.query(q.unit, 'unit')]
+  ) + {
+    options: { defaultView: 'flameGraph', showFlameGraphOnly: true } + options,
+    transformations: [g.unitFrom('unit', columns)],
+  },
+
+  table(title, description, width, height, sql, overrides, unitColumns=null):: g.panel(
+    'table',
+    title,
+    description,
+    width,
+    height,
+    [g.query(sql)] + (if unitColumns == null then [] else [g.query(q.unit, 'unit')])
+  ) + {
+    fieldConfig: { defaults: { noValue: '–' }, overrides: overrides },
+    options: { showHeader: true, cellHeight: 'sm', footer: { show: false } },
+    transformations: if unitColumns == null then [] else [g.unitFrom('unit', unitColumns)],
+  },
+
+  // --- links: range and variables go along ---
+
+  // The address of a dashboard with these variables as they are here, and others set.
+  to(dashboard, variables, set={})::
+    '/d/profstore-%s?${__url_time_range}' % dashboard
+    + std.join('', ['&${%s:queryparam}' % name for name in variables])
+    + std.join('', ['&var-%s=%s' % [name, set[name]] for name in std.objectFields(set)]),
+
+  // Those of one kind of page, in the order in which one goes through them.
+  links:: [{
+    type: 'dashboards',
+    title: 'profstore',
+    tags: ['profstore'],
+    asDropdown: false,
+    includeVars: true,
+    keepTime: true,
+    targetBlank: false,
+    icon: 'external link',
+    tooltip: '',
+    url: '',
+  }],
+
+  // What was brought out when, over every graph.
+  annotations:: { list: [{
+    name: 'Deploys',
+    enable: true,
+    iconColor: 'purple',
+    datasource: g.datasource,
+    target: {
+      refId: 'Anno',
+      format: 'table',
+      rawQuery: true,
+      editorMode: 'code',
+      rawSql: |||
+        SELECT "time", version AS text, (SELECT pg_catalog.string_agg(value, ',' ORDER BY key) FROM pg_catalog.jsonb_each_text(labels)) AS tags
+        FROM profstore.deploys
+        WHERE "time" >= $__timeFrom()::timestamptz AND "time" < $__timeTo()::timestamptz
+        ORDER BY "time"
+      |||,
+    },
+  }] },
+
+  page(name, title, description, variables, lines, extra={})::
+    g.dashboard('profstore-' + name, title, description, variables, lines, { links: $.links, annotations: $.annotations } + extra),
+}

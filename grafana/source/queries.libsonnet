@@ -1,0 +1,67 @@
+// SQL that dashboards share. Values of variables come as Grafana writes them: a scalar's quotes are doubled and it stands in
+// quotes here, several values are quoted by Grafana and stand in ARRAY[…]::text[].
+{
+  // What is selected, and the filters; whatever is malformed picks nothing, and the panel "Selection" tells why.
+  typedSelector:: |||
+    profstore.selector('$type', pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), '$matchers')
+  |||,
+  selector:: "profstore.valid_selector(%s, '$focus', '$ignore', '$show', '$hide')" % std.stripChars($.typedSelector, '\n'),
+  filters:: std.join(',\n  ', ["%s => profstore.valid_filter('$%s')" % [name, name] for name in ['focus', 'ignore', 'show', 'hide']]),
+  range:: '$__timeFrom(), $__timeTo()',
+  // as long a time just before, and the range
+  rangeBefore:: |||
+    $__timeFrom()::timestamptz - ($__timeTo()::timestamptz - $__timeFrom()::timestamptz), $__timeFrom()::timestamptz,
+      $__timeFrom()::timestamptz, $__timeTo()::timestamptz
+  |||,
+
+  // A function that matches itself alone, for links that set Focus.
+  focusOn(column):: "'^' || pg_catalog.regexp_replace(%s, '([^[:alnum:]_])', '\\\\\\1', 'g') || '$'" % column,
+
+  // The rows of a query; where it has none, one that says so in the first of so many columns.
+  orNothing(sql, columns, order):: |||
+    WITH rows AS
+      (%s)
+    SELECT * FROM rows
+    UNION ALL
+    SELECT 'nothing here: see Selection'%s
+    WHERE NOT EXISTS (SELECT FROM rows)
+    ORDER BY %s
+  ||| % [std.strReplace(std.stripChars(sql, '\n'), '\n', '\n   '), std.join('', [', NULL' for i in std.range(2, columns)]), order],
+
+  // --- units, by what Grafana calls them ---
+
+  unit:: |||
+    SELECT CASE WHEN unit = 'nanoseconds' THEN 'ns' WHEN unit = 'bytes' THEN 'bytes' ELSE 'short' END AS unit
+    FROM profstore.profile_types()
+    WHERE profile_type = '$type'
+  |||,
+  rateUnit:: |||
+    SELECT CASE WHEN delta AND unit = 'nanoseconds' THEN 'suffix: cores' WHEN delta AND unit = 'bytes' THEN 'Bps' WHEN delta THEN 'suffix:/s'
+      WHEN unit = 'nanoseconds' THEN 'ns' WHEN unit = 'bytes' THEN 'bytes' ELSE 'short' END AS unit
+    FROM profstore.profile_types()
+    WHERE profile_type = '$type'
+  |||,
+
+  // --- graphs ---
+
+  // Lines over time: the ten of most value, and what is left as one. Without any, a line without points that says so.
+  lines(selector, by, filters='', most=10):: |||
+    WITH lines AS
+      (SELECT "time", CASE WHEN pg_catalog.cardinality(ARRAY[%(by)s]::text[]) = 1 THEN coalesce(nullif(labels ->> (ARRAY[%(by)s]::text[])[1], ''), '(none)') ELSE metric END AS metric, value
+       FROM profstore.timeseries(
+         %(selector)s,
+         $__timeFrom(), $__timeTo(),
+         step => greatest(interval '$__interval', interval '10 s'),
+         by => ARRAY[%(by)s]::text[]%(filters)s)),
+    ranked AS
+      (SELECT metric, pg_catalog.row_number() OVER (ORDER BY pg_catalog.sum(value) DESC, metric) AS place FROM lines GROUP BY metric)
+    SELECT "time", CASE WHEN place <= %(most)d THEN metric ELSE 'others' END AS metric, pg_catalog.sum(value) AS value
+    FROM lines
+    JOIN ranked USING (metric)
+    GROUP BY 1, 2
+    UNION ALL
+    SELECT $__timeFrom()::timestamptz, 'no samples: see Selection', NULL
+    WHERE NOT EXISTS (SELECT FROM lines)
+    ORDER BY 1, 2
+  ||| % { by: by, selector: selector, filters: if filters == '' then '' else ',\n     ' + filters, most: most },
+}
