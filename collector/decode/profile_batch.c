@@ -128,7 +128,6 @@ static int
 add_location(Adding *adding, uint32_t index, BatchLine *lines)
 {
 	const PfsProfileLocation *from = &adding->profile->locations[index];
-	const PfsProfileLine *from_lines = &adding->profile->lines[from->first_line];
 	BatchLocation location = { .mapping = from->mapping == PFS_NONE
 											  ? BATCH_NO_MAPPING
 											  : adding->mappings[from->mapping],
@@ -137,7 +136,11 @@ add_location(Adding *adding, uint32_t index, BatchLine *lines)
 							   .lines = lines };
 
 	for (uint32_t i = 0; i < from->line_count; i++)
-		lines[i] = (BatchLine){ adding->functions[from_lines[i].function], from_lines[i].line };
+	{
+		const PfsProfileLine *line = &adding->profile->lines[from->first_line + i];
+
+		lines[i] = (BatchLine){ adding->functions[line->function], line->line };
+	}
 	return batch_add_location(adding->batch, &location, &adding->locations[index]);
 }
 
@@ -179,7 +182,6 @@ static int
 add_stack(Adding *adding, uint32_t sample, uint32_t *frames)
 {
 	const PfsProfileSample *from = &adding->profile->samples[sample];
-	const uint32_t *indexes = &adding->profile->location_indexes[from->first_location];
 	BatchStack stack = { adding->partition, from->location_count, frames };
 	uint32_t index;
 	int err;
@@ -188,7 +190,7 @@ add_stack(Adding *adding, uint32_t sample, uint32_t *frames)
 	if (from->location_count == 0)
 		return 0;
 	for (uint32_t i = 0; i < from->location_count; i++)
-		frames[i] = adding->locations[indexes[i]];
+		frames[i] = adding->locations[adding->profile->location_indexes[from->first_location + i]];
 	err = batch_add_stack(adding->batch, &stack, &index);
 	adding->stacks[sample] = (int64_t) index + 1;
 	return err;

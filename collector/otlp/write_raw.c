@@ -1,0 +1,262 @@
+/*
+ * write_raw.c
+ *		Labels of a series, then its profiles by the reader of pprof files.
+ */
+#include "otlp/write_raw.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "decode/decode.h"
+
+/* The labels of a series, as text of their own. */
+typedef struct RawLabels
+{
+	BatchLabel labels[BATCH_MAX_LABELS];
+	size_t count;
+	char *texts; /* owned: all of them */
+	size_t used;
+} RawLabels;
+
+typedef struct Writing
+{
+	const WriteRawRequest *request;
+	WriteRawResult *result;
+	WriteRawEnd end; /* of what is refused */
+	Batch *batch;
+	int64_t end_cpu_ns; /* of this thread */
+} Writing;
+
+static bool
+ends(Writing *writing, WriteRawEnd end)
+{
+	writing->end = end;
+	return false;
+}
+
+static bool
+invalid(Writing *writing, const char *text)
+{
+	snprintf(writing->result->message, sizeof(writing->result->message), "%s", text);
+	return ends(writing, WRITE_RAW_INVALID);
+}
+
+/* --- labels --- */
+
+static const char *
+keep_text(RawLabels *labels, const char *prefix, Span text)
+{
+	char *copy = labels->texts + labels->used;
+	size_t lead = strlen(prefix);
+
+	memcpy(copy, prefix, lead);
+	memcpy(copy + lead, text.bytes, text.length);
+	copy[lead + text.length] = '\0';
+	labels->used += lead + text.length + 1;
+	return copy;
+}
+
+static bool
+is_name(Span name)
+{
+	for (size_t i = 0; i < name.length; i++)
+	{
+		char c = (char) name.bytes[i];
+
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+			  (i > 0 && c >= '0' && c <= '9')))
+			return false;
+	}
+	return name.length > 0;
+}
+
+static bool
+span_equals(Span span, const char *text)
+{
+	return span.length == strlen(text) && memcmp(span.bytes, text, span.length) == 0;
+}
+
+/* The tenant is nobody's to say; names with "__" in front are the database's, but for __name__. */
+static bool
+add_label(Writing *writing, RawLabels *labels, Span name, Span value)
+{
+	bool is_taken =
+		span_equals(name, "tenant") ||
+		(name.length >= 2 && memcmp(name.bytes, "__", 2) == 0 && !span_equals(name, "__name__"));
+	BatchLabel *label;
+
+	if (!is_name(name))
+		return invalid(writing, "the name of a label is not valid");
+	if (name.length > WRITE_RAW_LABEL_MAX || value.length > WRITE_RAW_LABEL_MAX ||
+		memchr(value.bytes, '\0', value.length) != NULL)
+		return invalid(writing, "a label is too long, or has a zero byte");
+	if (labels->count == BATCH_MAX_LABELS)
+		return invalid(writing, "a series has too many labels");
+	label = &labels->labels[labels->count];
+	label->name = keep_text(labels, is_taken ? "exported_" : "", name);
+	label->value = keep_text(labels, "", value);
+	for (size_t i = 0; i < labels->count; i++)
+		if (strcmp(labels->labels[i].name, label->name) == 0)
+			return invalid(writing, "a series has a label twice");
+	labels->count++;
+	return true;
+}
+
+static bool
+read_label(Writing *writing, RawLabels *labels, Span span)
+{
+	Message message = message_of(span);
+	Span name = { (const uint8_t *) "", 0 };
+	Span value = name;
+
+	while (message_next(&message))
+	{
+		if (field_is_message(&message.field, 1))
+			name = field_span(&message.field);
+		else if (field_is_message(&message.field, 2))
+			value = field_span(&message.field);
+	}
+	if (message.error != NULL)
+		return invalid(writing, message.error);
+	return add_label(writing, labels, name, value);
+}
+
+static bool
+read_labels(Writing *writing, RawLabels *labels, Span series)
+{
+	Message message = message_of(series);
+
+	labels->count = 0;
+	labels->used = 0;
+	labels->labels[labels->count++] = (BatchLabel){ "tenant", writing->request->tenant };
+	while (message_next(&message))
+	{
+		Message set;
+
+		if (!field_is_message(&message.field, 1))
+			continue;
+		set = message_of(field_span(&message.field));
+		while (message_next(&set))
+			if (field_is_message(&set.field, 1) &&
+				!read_label(writing, labels, field_span(&set.field)))
+				return false;
+		if (set.error != NULL)
+			return invalid(writing, set.error);
+	}
+	return message.error == NULL || invalid(writing, message.error);
+}
+
+/* --- profiles --- */
+
+static bool
+read_profile(Writing *writing, const RawLabels *labels, Span bytes)
+{
+	const DecodeRequest request = { .format = PROFILE_PPROF,
+									.labels = labels->labels,
+									.label_count = labels->count,
+									.now_us = writing->request->now_us };
+	char *message = writing->result->message;
+	DecodeResult result;
+
+	if (clock_ns(CLOCK_THREAD_CPUTIME_ID) > writing->end_cpu_ns)
+		return invalid(writing, "the request takes too long to read");
+	switch (decode_profile(&request, bytes.bytes, bytes.length, writing->batch, &result))
+	{
+		case DECODE_OK:
+			writing->result->samples += result.sample_count;
+			return true;
+		case DECODE_INVALID:
+			snprintf(message, sizeof(writing->result->message),
+					 "invalid profile: %s, seen at byte %zu", result.message, result.offset);
+			return ends(writing, WRITE_RAW_INVALID);
+		case DECODE_SERVER:
+			snprintf(message, sizeof(writing->result->message),
+					 "the profile cannot be received: %s", result.message);
+			return ends(writing, WRITE_RAW_INVALID);
+		case DECODE_NO_ROOM:
+			return ends(writing, WRITE_RAW_TOO_LARGE);
+		case DECODE_NO_MEMORY:
+			break;
+	}
+	return ends(writing, WRITE_RAW_NO_MEMORY);
+}
+
+static bool
+read_sample(Writing *writing, const RawLabels *labels, Span span)
+{
+	Message message = message_of(span);
+
+	while (message_next(&message))
+		if (field_is_message(&message.field, 1) &&
+			!read_profile(writing, labels, field_span(&message.field)))
+			return false;
+	return message.error == NULL || invalid(writing, message.error);
+}
+
+static bool
+read_series(Writing *writing, RawLabels *labels, Span span)
+{
+	Message message = message_of(span);
+
+	if (!read_labels(writing, labels, span))
+		return false;
+	while (message_next(&message))
+		if (field_is_message(&message.field, 2) &&
+			!read_sample(writing, labels, field_span(&message.field)))
+			return false;
+	return message.error == NULL || invalid(writing, message.error);
+}
+
+static bool
+read_request(Writing *writing, RawLabels *labels)
+{
+	Message message = message_of(writing->request->body);
+
+	while (message_next(&message))
+		if (field_is_message(&message.field, 2) &&
+			!read_series(writing, labels, field_span(&message.field)))
+			return false;
+	return message.error == NULL || invalid(writing, message.error);
+}
+
+/* The time of this moment stands where a profile has none. */
+static bool
+check_times(Writing *writing)
+{
+	const WriteRawRequest *request = writing->request;
+	const BatchSample *samples;
+	size_t count = batch_samples(writing->batch, &samples);
+
+	for (size_t i = 0; i < count; i++)
+	{
+		if (samples[i].time_us < request->first_us || samples[i].time_us > request->last_us)
+			return invalid(writing, "the time of a profile is too far from now");
+		writing->result->has_times &= samples[i].time_us != request->now_us;
+	}
+	return true;
+}
+
+WriteRawEnd
+write_raw_decode(const WriteRawRequest *request, Batch *batch, WriteRawResult *result)
+{
+	Writing writing = { .request = request,
+						.result = result,
+						.batch = batch,
+						.end_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + WRITE_RAW_CPU_NS };
+	RawLabels *labels = calloc(1, sizeof(RawLabels));
+
+	*result = (WriteRawResult){ .has_times = true };
+
+	/* names and values are parts of the body, each at most once, but for what is put in front */
+	if (labels != NULL)
+		labels->texts = malloc(BATCH_MAX_LABELS * 2 * (WRITE_RAW_LABEL_MAX + sizeof("exported_")));
+	if (labels == NULL || labels->texts == NULL)
+		writing.end = WRITE_RAW_NO_MEMORY;
+	else if (read_request(&writing, labels))
+		check_times(&writing);
+	if (labels != NULL)
+		free(labels->texts);
+	free(labels);
+	return writing.end;
+}

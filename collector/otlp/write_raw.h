@@ -1,0 +1,46 @@
+/*
+ * write_raw.h
+ *		A request of Parca's WriteRaw into a batch: series of labels, and pprof profiles of each.
+ *
+ *		WriteRawRequest		2 series, 3 normalized
+ *		RawProfileSeries	1 labels {1 labels {1 name, 2 value}}, 2 samples {1 raw_profile}
+ *
+ * A request is taken whole or not at all. Profiles that unpack to much more end after
+ * WRITE_RAW_CPU_NS of this thread's time. Knows no network.
+ */
+#ifndef COLLECTOR_OTLP_WRITE_RAW_H
+#define COLLECTOR_OTLP_WRITE_RAW_H
+
+#include "batch/batch.h"
+#include "otlp/message.h"
+
+#define WRITE_RAW_CPU_NS	(INT64_C(10) * 1000000000)
+#define WRITE_RAW_LABEL_MAX 1024 /* bytes of a name or a value */
+
+typedef struct WriteRawRequest
+{
+	Span body;			/* protobuf, unpacked */
+	const char *tenant; /* label of all series; what the client calls so is exported_tenant */
+	int64_t now_us;		/* of profiles that do not say */
+	int64_t first_us;	/* times that are taken */
+	int64_t last_us;
+} WriteRawRequest;
+
+typedef enum WriteRawEnd
+{
+	WRITE_RAW_OK,
+	WRITE_RAW_INVALID,	 /* message */
+	WRITE_RAW_TOO_LARGE, /* more than the batch holds */
+	WRITE_RAW_NO_MEMORY
+} WriteRawEnd;
+
+typedef struct WriteRawResult
+{
+	uint64_t samples;
+	bool has_times;	   /* every profile says its time: sent again, it is the same */
+	char message[256]; /* why it was refused */
+} WriteRawResult;
+
+WriteRawEnd write_raw_decode(const WriteRawRequest *request, Batch *batch, WriteRawResult *result);
+
+#endif

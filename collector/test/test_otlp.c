@@ -1,0 +1,478 @@
+/*
+ * test_otlp.c
+ *		Requests of OTLP's profiles, in the layouts of 1.9 and 1.10, and as JSON: what becomes of
+ *		them in a batch, what is rejected alone, and what is refused whole.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "otlp/decode.h"
+#include "otlp/dialect.h"
+#include "otlp/fields.h"
+#include "otlp/json.h"
+#include "proto_builder.h"
+
+#define SECOND_US INT64_C(1000000)
+#define NOW_US	  (INT64_C(1767225600) * SECOND_US)
+#define BEGIN_NS  ((uint64_t) (NOW_US - 10 * SECOND_US) * 1000)
+#define CPU		  "process_cpu:samples:count:cpu:nanoseconds:delta"
+
+static const AttributeRule rule = { "thread.id" };
+
+/* --- a request --- */
+
+/* Numbers of strings, functions, … are places in these. */
+static const char *const strings[] = { "",
+									   "samples",
+									   "count",
+									   "cpu",
+									   "nanoseconds",
+									   "leaf",
+									   "main",
+									   "work.c",
+									   "/bin/prog",
+									   "thread.name",
+									   "process.executable.build_id.gnu",
+									   "profile.frame.type",
+									   "cpython",
+									   "thread.id" };
+
+static Proto
+attribute(unsigned key, const char *value)
+{
+	Proto any = { .length = 0 };
+	Proto item = { .length = 0 };
+
+	proto_text(&any, ANY_STRING, value);
+	proto_number(&item, ATTRIBUTE_KEY, key);
+	proto_message(&item, ATTRIBUTE_VALUE, &any);
+	return item;
+}
+
+static Proto
+key_value(const char *key, const char *value)
+{
+	Proto any = { .length = 0 };
+	Proto item = { .length = 0 };
+
+	proto_text(&any, ANY_STRING, value);
+	proto_text(&item, KEY_VALUE_KEY, key);
+	proto_message(&item, KEY_VALUE_VALUE, &any);
+	return item;
+}
+
+static Proto
+dictionary(void)
+{
+	const Proto attributes[] = { { .length = 0 },
+								 attribute(9, "worker"),
+								 attribute(10, "abcd"),
+								 attribute(11, "cpython"),
+								 attribute(13, "17") };
+	Proto tables = { .length = 0 };
+	Proto item = { .length = 0 };
+	Proto line = { .length = 0 };
+
+	proto_message(&tables, DICTIONARY_MAPPINGS, &item);
+	proto_number(&item, MAPPING_FILENAME, 8);
+	proto_list(&item, MAPPING_ATTRIBUTES, 1, 2);
+	proto_message(&tables, DICTIONARY_MAPPINGS, &item);
+	for (unsigned i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+		proto_text(&tables, DICTIONARY_STRINGS, strings[i]);
+	for (unsigned i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
+		proto_message(&tables, DICTIONARY_ATTRIBUTES, &attributes[i]);
+	for (unsigned i = 0; i < 3; i++)
+	{
+		item.length = 0;
+		if (i > 0)
+			proto_number(&item, FUNCTION_NAME, 4 + i);
+		if (i > 0)
+			proto_number(&item, FUNCTION_FILENAME, 7);
+		proto_message(&tables, DICTIONARY_FUNCTIONS, &item);
+	}
+
+	/* none; leaf, by its address; main, of an interpreter */
+	item.length = 0;
+	proto_message(&tables, DICTIONARY_LOCATIONS, &item);
+	proto_number(&item, LOCATION_MAPPING, 1);
+	proto_number(&item, LOCATION_ADDRESS, 0x1000);
+	proto_message(&tables, DICTIONARY_LOCATIONS, &item);
+	item.length = 0;
+	proto_number(&line, LINE_FUNCTION, 2);
+	proto_number(&line, LINE_LINE, 12);
+	proto_number(&item, LOCATION_ADDRESS, 12);
+	proto_message(&item, LOCATION_LINES, &line);
+	proto_list(&item, LOCATION_ATTRIBUTES, 1, 3);
+	proto_message(&tables, DICTIONARY_LOCATIONS, &item);
+
+	item.length = 0;
+	proto_message(&tables, DICTIONARY_STACKS, &item);
+	proto_list(&item, STACK_LOCATIONS, 2, 1, 2);
+	proto_message(&tables, DICTIONARY_STACKS, &item);
+	item.length = 0;
+	proto_list(&item, STACK_LOCATIONS, 1, 2);
+	proto_message(&tables, DICTIONARY_STACKS, &item);
+	return tables;
+}
+
+/* A sample of one value, or where it is 0 of two times. */
+static Proto
+sample(Dialect dialect, unsigned stack, int value, int attribute_index)
+{
+	const Layout *layout = dialect_layout(dialect);
+	Proto item = { .length = 0 };
+	const uint64_t times[] = { BEGIN_NS + 1000000, BEGIN_NS + 2000000 };
+
+	proto_number(&item, SAMPLE_STACK, stack);
+	if (attribute_index > 0)
+		proto_list(&item, layout->sample_attributes, 1, attribute_index);
+	if (value != 0)
+		proto_list(&item, layout->sample_values, 1, value);
+	else
+		proto_fixed_list(&item, SAMPLE_TIMES, times, 2);
+	return item;
+}
+
+static Proto
+value_type(unsigned type, unsigned unit)
+{
+	Proto item = { .length = 0 };
+
+	proto_number(&item, VALUE_TYPE_TYPE, type);
+	proto_number(&item, VALUE_TYPE_UNIT, unit);
+	return item;
+}
+
+static Proto
+profile(const Proto *samples, size_t count)
+{
+	const Proto type = value_type(1, 2);
+	const Proto period = value_type(3, 4);
+	Proto item = { .length = 0 };
+
+	proto_message(&item, PROFILE_SAMPLE_TYPE, &type);
+	for (size_t i = 0; i < count; i++)
+		proto_message(&item, PROFILE_SAMPLES, &samples[i]);
+	proto_fixed(&item, PROFILE_TIME, BEGIN_NS);
+	proto_message(&item, PROFILE_PERIOD_TYPE, &period);
+	proto_number(&item, PROFILE_PERIOD, 50000000);
+	return item;
+}
+
+static Proto
+request_of(const Proto *profiles, size_t count)
+{
+	const Proto service = key_value("service.name", "shop");
+	const Proto program = key_value("process.executable.name", "prog");
+	const Proto tenant = key_value("tenant", "somebody");
+	const Proto tables = dictionary();
+	Proto resource = { .length = 0 };
+	Proto scope = { .length = 0 };
+	Proto of_resource = { .length = 0 };
+	Proto request = { .length = 0 };
+
+	proto_message(&resource, RESOURCE_ATTRIBUTES, &service);
+	proto_message(&resource, RESOURCE_ATTRIBUTES, &program);
+	proto_message(&resource, RESOURCE_ATTRIBUTES, &tenant);
+	for (size_t i = 0; i < count; i++)
+		proto_message(&scope, SCOPE_PROFILES_PROFILES, &profiles[i]);
+	proto_message(&of_resource, RESOURCE_PROFILES_RESOURCE, &resource);
+	proto_message(&of_resource, RESOURCE_PROFILES_SCOPES, &scope);
+	proto_message(&request, REQUEST_RESOURCE_PROFILES, &of_resource);
+	proto_message(&request, REQUEST_DICTIONARY, &tables);
+	return request;
+}
+
+static OtlpEnd
+decode(Span body, bool keep_times, Batch **batch, OtlpResult *result)
+{
+	const BatchLabel tenant = { "tenant", "" };
+	const OtlpRequest request = { .body = body,
+								  .rule = &rule,
+								  .fixed = &tenant,
+								  .fixed_count = 1,
+								  .keep_times = keep_times,
+								  .now_us = NOW_US,
+								  .first_us = NOW_US - 3600 * SECOND_US,
+								  .last_us = NOW_US + 3600 * SECOND_US };
+
+	assert_int_equal(batch_create((size_t) 16 * 1024 * 1024, batch), 0);
+	return otlp_decode(&request, *batch, result);
+}
+
+/* --- what becomes of it --- */
+
+static const char *
+label(const BatchSeries *series, const char *name)
+{
+	for (uint32_t i = 0; i < series->label_count; i++)
+		if (strcmp(series->labels[i].name, name) == 0)
+			return series->labels[i].value;
+	return "";
+}
+
+/* The sum over all rows of samples with a thread's name, or without, and of that depth. */
+static int64_t
+sum_of(const Batch *batch, const char *thread, uint32_t depth)
+{
+	const BatchSample *samples;
+	const BatchSeries *series;
+	const BatchStack *stacks;
+	size_t count = batch_samples(batch, &samples);
+	int64_t sum = 0;
+
+	batch_series(batch, &series);
+	batch_stacks(batch, &stacks);
+	for (size_t i = 0; i < count; i++)
+	{
+		const BatchSeries *of = &series[samples[i].series];
+
+		assert_string_equal(of->profile_type, CPU);
+		assert_string_equal(label(of, "service_name"), "shop");
+		assert_string_equal(label(of, "exported_tenant"), "somebody");
+		assert_string_equal(label(of, "tenant"), "");
+		assert_string_equal(label(of, "thread_id"), "");
+		assert_int_equal(of->period, 50000000);
+		if (strcmp(label(of, "thread_name"), thread) == 0 &&
+			stacks[samples[i].stack].depth == depth)
+			sum += samples[i].value;
+	}
+	return sum;
+}
+
+static void
+assert_stack(const Batch *batch)
+{
+	const BatchStack *stacks;
+	const BatchLocation *locations;
+	const BatchMapping *mappings;
+	const BatchFunction *functions;
+	const BatchLocation *leaf;
+	const BatchLocation *root;
+
+	batch_stacks(batch, &stacks);
+	batch_locations(batch, &locations);
+	batch_mappings(batch, &mappings);
+	batch_functions(batch, &functions);
+	assert_int_equal(stacks[0].depth, 2);
+	assert_string_equal(stacks[0].partition, "abcd"); /* the program's build ID */
+	leaf = &locations[stacks[0].locations[0]];
+	root = &locations[stacks[0].locations[1]];
+	assert_int_equal(leaf->address, 0x1000);
+	assert_int_equal(leaf->line_count, 0);
+	assert_string_equal(mappings[leaf->mapping].build_id, "abcd");
+	assert_int_equal(root->address, 0); /* a line number is none */
+	assert_string_equal(mappings[root->mapping].file, "[cpython]");
+	assert_string_equal(functions[root->lines[0].function].name, "main");
+	assert_int_equal(root->lines[0].line, 12);
+}
+
+static Proto
+usual_request(Dialect dialect)
+{
+	const Proto samples[] = { sample(dialect, 1, 7, 0), sample(dialect, 1, 11, 1),
+							  sample(dialect, 2, 13, 4), sample(dialect, 1, 17, 0) };
+	const Proto one = profile(samples, 4);
+
+	return request_of(&one, 1);
+}
+
+static void
+assert_usual(Span body, const char *version)
+{
+	OtlpResult result;
+	Batch *batch;
+
+	assert_int_equal(decode(body, false, &batch, &result), OTLP_OK);
+	assert_string_equal(result.version, version);
+	assert_int_equal(result.profiles, 1);
+	assert_int_equal(result.rejected_profiles, 0);
+	assert_int_equal(result.samples, 4);
+	assert_true(result.has_times);
+	assert_int_equal(sum_of(batch, "", 2), 24);
+	assert_int_equal(sum_of(batch, "worker", 2), 11);
+	assert_int_equal(sum_of(batch, "", 1), 13);
+	assert_stack(batch);
+	batch_free(batch);
+}
+
+static void
+test_layouts(void **state)
+{
+	const Proto newer = usual_request(DIALECT_1_10);
+	const Proto older = usual_request(DIALECT_1_9);
+
+	assert_usual(proto_span(&newer), "1.10");
+	assert_usual(proto_span(&older), "1.9");
+}
+
+static void
+test_times(void **state)
+{
+	const Proto samples[] = { sample(DIALECT_1_10, 1, 0, 1), sample(DIALECT_1_10, 2, 0, 1) };
+	const Proto one = profile(samples, 2);
+	const Proto request = request_of(&one, 1);
+	const BatchSample *rows;
+	OtlpResult result;
+	Batch *batch;
+
+	assert_int_equal(decode(proto_span(&request), false, &batch, &result), OTLP_OK);
+	assert_int_equal(batch_samples(batch, &rows), 2);
+	assert_int_equal(rows[0].time_us, NOW_US - 10 * SECOND_US);
+	assert_int_equal(sum_of(batch, "worker", 2), 2);
+	batch_free(batch);
+	assert_int_equal(decode(proto_span(&request), true, &batch, &result), OTLP_OK);
+	assert_int_equal(batch_samples(batch, &rows), 4);
+	assert_int_equal(rows[1].time_us, NOW_US - 10 * SECOND_US + 2000);
+	batch_free(batch);
+}
+
+static void
+test_json(void **state)
+{
+	static const char text[] =
+		"{\"resourceProfiles\":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\",\"value\":"
+		"{\"stringValue\":\"shop\"}},{\"key\":\"tenant\",\"value\":{\"stringValue\":\"somebody\"}}]},"
+		"\"scope_profiles\":[{\"profiles\":[{\"sampleType\":{\"typeStrindex\":1,\"unitStrindex\":2},"
+		"\"samples\":[{\"stackIndex\":1,\"values\":[\"7\"]},{\"stackIndex\":1,\"values\":[3e0]}],"
+		"\"timeUnixNano\":\"1767225590000000000\",\"periodType\":{\"typeStrindex\":3,"
+		"\"unitStrindex\":4},\"period\":50000000}]}]}],\"dictionary\":{\"stringTable\":[\"\","
+		"\"samples\",\"count\",\"cpu\",\"nanoseconds\",\"f\"],\"functionTable\":[{},"
+		"{\"nameStrindex\":5}],\"locationTable\":[{},{\"lines\":[{\"functionIndex\":1}]}],"
+		"\"mappingTable\":[{}],\"stackTable\":[{},{\"locationIndices\":[1]}]}}";
+	const char *error;
+	OtlpResult result;
+	Batch *batch;
+	size_t length;
+	size_t offset;
+	uint8_t *bytes = json_to_protobuf((Span){ (const uint8_t *) text, sizeof(text) - 1 },
+									  &json_request, &length, &error, &offset);
+
+	assert_non_null(bytes);
+	assert_int_equal(decode((Span){ bytes, length }, false, &batch, &result), OTLP_OK);
+	assert_int_equal(sum_of(batch, "", 1), 10);
+	batch_free(batch);
+	free(bytes);
+	for (size_t cut = 0; cut + 1 < sizeof(text) - 1; cut++)
+		assert_null(json_to_protobuf((Span){ (const uint8_t *) text, cut }, &json_request, &length,
+									 &error, &offset));
+}
+
+/* --- at fault --- */
+
+static void
+assert_rejected(const Proto *bad, const char *message)
+{
+	const Proto good_sample = sample(DIALECT_1_10, 1, 5, 1);
+	const Proto bad_samples[] = { good_sample, *bad };
+	const Proto profiles[] = { profile(&good_sample, 1), profile(bad_samples, 2),
+							   profile(&good_sample, 1) };
+	const Proto request = request_of(profiles, 3);
+	OtlpResult result;
+	Batch *batch;
+
+	assert_int_equal(decode(proto_span(&request), false, &batch, &result), OTLP_OK);
+	assert_int_equal(result.profiles, 2);
+	assert_int_equal(result.rejected_profiles, 1);
+	assert_int_equal(result.samples, 2);
+	assert_string_equal(result.message, message);
+	assert_int_equal(sum_of(batch, "worker", 2), 10);
+	batch_free(batch);
+}
+
+static void
+test_rejected(void **state)
+{
+	Proto bad = sample(DIALECT_1_10, 99, 5, 0);
+
+	assert_rejected(&bad, "an index is beyond the stack table");
+	bad = sample(DIALECT_1_10, (unsigned) -1, 5, 0);
+	assert_rejected(&bad, "an index is beyond the stack table");
+	bad = sample(DIALECT_1_10, 1, 5, 99);
+	assert_rejected(&bad, "an index is beyond the attribute table");
+	bad = (Proto){ .length = 0 };
+	proto_number(&bad, SAMPLE_STACK, 1);
+	assert_rejected(&bad, "a sample has neither values nor times");
+	bad = (Proto){ .length = 0 };
+	proto_list(&bad, dialect_layout(DIALECT_1_10)->sample_values, 2, 1, 2);
+	assert_rejected(&bad, "a sample has several values, but no times");
+	bad = sample(DIALECT_1_10, 1, 0, 0);
+	proto_list(&bad, dialect_layout(DIALECT_1_10)->sample_values, 3, 1, 2, 3);
+	assert_rejected(&bad, "a sample has not as many values as times");
+}
+
+static void
+assert_refused(Span body, const char *message)
+{
+	OtlpResult result;
+	Batch *batch;
+
+	assert_int_equal(decode(body, false, &batch, &result), OTLP_INVALID);
+	assert_non_null(result.message);
+	assert_non_null(strstr(result.message, message));
+	batch_free(batch);
+}
+
+static void
+test_refused(void **state)
+{
+	const Proto newer = sample(DIALECT_1_10, 1, 5, 1);
+	const Proto older = sample(DIALECT_1_9, 1, 5, 1);
+	const Proto both[] = { newer, older };
+	Proto mixed = profile(both, 2);
+	Proto old = { .length = 0 };
+	Proto request = request_of(&mixed, 1);
+
+	assert_refused(proto_span(&request), "");
+	proto_list(&old, PROFILE_TIME, 2, 1, 2); /* 1.7 had locations there */
+	request = request_of(&old, 1);
+	assert_refused(proto_span(&request), "1.7");
+	assert_refused((Span){ (const uint8_t *) "\x0A\xFF", 2 }, "");
+}
+
+/* Cut at each of its bytes, and each of them changed: whatever comes of it, within its bytes. */
+static void
+test_changed(void **state)
+{
+	const Proto whole = usual_request(DIALECT_1_10);
+	OtlpResult result;
+	Batch *batch;
+
+	for (size_t i = 0; i < whole.length; i++)
+	{
+		uint8_t *bytes = malloc(whole.length);
+
+		assert_non_null(bytes);
+		memcpy(bytes, whole.bytes, whole.length);
+		if (decode((Span){ bytes, i }, false, &batch, &result) == OTLP_OK)
+			assert_in_range(result.samples, 0, 4);
+		batch_free(batch);
+		for (unsigned change = 0; change < 3; change++)
+		{
+			bytes[i] = (uint8_t[]){ 0xFF, 0, (uint8_t) (whole.bytes[i] ^ 1) }[change];
+			decode((Span){ bytes, whole.length }, change == 0, &batch, &result);
+			batch_free(batch);
+		}
+		free(bytes);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_layouts), cmocka_unit_test(test_times),
+		cmocka_unit_test(test_json),	cmocka_unit_test(test_rejected),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_changed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
