@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "decode/profile_batch.h"
+#include "formats/any/profile_read.h"
 #include "formats/clean_text.h"
 #include "formats/gunzip.h"
 #include "formats/lines.h"
@@ -86,7 +87,7 @@ read_profile(ProfileFormat format, PfsBytes bytes, PfsProfile *profile, PfsReadE
 	switch (format)
 	{
 		case PROFILE_PPROF:
-			return pfs_pprof_read(bytes.data, bytes.length, profile, error);
+			return pfs_profile_read(bytes.data, bytes.length, profile, error);
 		case PROFILE_PERF_SCRIPT:
 			return pfs_perf_script_read((const char *) bytes.data, bytes.length, profile, error);
 		case PROFILE_FOLDED:
@@ -251,6 +252,8 @@ profile_format_of(const char *bytes, size_t length)
 {
 	size_t probed = length < PROBE_BYTES ? length : PROBE_BYTES;
 
+	if (pfs_profile_is_known((const uint8_t *) bytes, length))
+		return PROFILE_PPROF;
 	/* text has none of the control characters that gzip and protobuf begin with */
 	for (size_t i = 0; i < probed; i++)
 	{

@@ -13,7 +13,7 @@
 
 typedef enum ProfileFormat
 {
-	PROFILE_PPROF, /* gzip or not */
+	PROFILE_PPROF, /* whatever "go tool pprof" opens, gzip or not */
 	PROFILE_FOLDED,
 	PROFILE_PERF_SCRIPT
 } ProfileFormat;

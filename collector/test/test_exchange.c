@@ -43,6 +43,9 @@ test_formats(void **state)
 	assert_format("main;work 12", PROFILE_FOLDED);
 	assert_format("java 1/2 [003]  1.5:  10 cycles:u:\n\t12 f (x)\n", PROFILE_PERF_SCRIPT);
 	assert_format("", PROFILE_FOLDED);
+	assert_format("goroutine profile: total 12\n1 @ 0x1\n", PROFILE_PPROF);
+	assert_format("heap profile: 1: 2 [1: 2] @ heapprofile\n", PROFILE_PPROF);
+	assert_format("--- mutex:\ncycles/second=12\n1 2 @ 0x1\n", PROFILE_PPROF);
 }
 
 static void

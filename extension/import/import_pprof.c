@@ -4,6 +4,7 @@
  */
 #include "profstore.h"
 
+#include "formats/any/profile_read.h"
 #include "import/import.h"
 #include "import/prune.h"
 
@@ -22,8 +23,8 @@ profstore_import_pprof(PG_FUNCTION_ARGS)
 	const PfsProfile *profile = &call->profile;
 
 	call->import.sample_labels = pfs_import_sample_labels(fcinfo);
-	pfs_import_check(call, pfs_pprof_read(call->bytes.data, call->bytes.length, &call->profile,
-										  &call->error));
+	pfs_import_check(call, pfs_profile_read(call->bytes.data, call->bytes.length, &call->profile,
+											&call->error));
 	if (!PG_ARGISNULL(ARG_PRUNE) && PG_GETARG_BOOL(ARG_PRUNE))
 		pfs_profile_prune(&call->import, &call->profile);
 	call->import.delta = pfs_pprof_is_delta(profile);

@@ -383,6 +383,10 @@ func checkFile(number int, f file) {
 		checkTop(name, path, unit, short, selector)
 		checkStacks(name, raw, kind, selector)
 		exported, from := exportAll(raw, selector)
+		if f.plain {
+			test(name+": export is what was imported", lists(raw.canonical(kind), readRaw(exported).canonical(0)))
+			continue
+		}
 		checkTraces(name, path, unit, short, selector, exported)
 		checkList(name, path, unit, short, selector, f.sources)
 		if len(raw.samples) > 0 {
@@ -443,6 +447,9 @@ func main() {
 	}
 	if len(os.Args) == 3 {
 		checkPairs(byName)
+	}
+	if wanted.MatchString("go-text") {
+		checkGoTexts()
 	}
 	for _, l := range programs() {
 		report(l)

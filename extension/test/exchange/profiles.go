@@ -18,6 +18,7 @@ type file struct {
 	name    string
 	bytes   []byte
 	sources string // directory of sources that it names without one
+	plain   bool   // it has neither lines nor notes that would make another report of it worth its time
 }
 
 const startNanos = 1700000000123456000
@@ -265,11 +266,11 @@ func runtimeProfiles() []file {
 	contend()
 	work(time.Now().Add(time.Second / 2))
 	pprof.StopCPUProfile()
-	files := []file{{"go-cpu", out.Bytes(), "."}}
+	files := []file{{name: "go-cpu", bytes: out.Bytes(), sources: "."}}
 	for _, name := range []string{"heap", "allocs", "goroutine", "mutex", "block", "threadcreate"} {
 		var one bytes.Buffer
 		pprof.Lookup(name).WriteTo(&one, 0)
-		files = append(files, file{"go-" + name, one.Bytes(), "."})
+		files = append(files, file{name: "go-" + name, bytes: one.Bytes(), sources: "."})
 	}
 	return files
 }
@@ -286,7 +287,7 @@ func testSet() []file {
 	}
 	files := runtimeProfiles()
 	for _, m := range made {
-		files = append(files, file{m.name, m.make().encode(), "."})
+		files = append(files, file{name: m.name, bytes: m.make().encode(), sources: "."})
 	}
-	return files
+	return append(files, legacyFiles()...)
 }

@@ -60,7 +60,8 @@ func (l *language) make(cache string) {
 		if err != nil {
 			fatal("%v", err)
 		}
-		l.files = append(l.files, file{l.short + "-" + strings.TrimSuffix(filepath.Base(path), ".pprof"), content, filepath.Join("programs", l.short)})
+		name := strings.TrimSuffix(filepath.Base(path), ".pprof")
+		l.files = append(l.files, file{l.short + "-" + name, content, filepath.Join("programs", l.short), strings.HasPrefix(name, "own-")})
 	}
 	if len(paths) == 0 {
 		l.failure = "no profile was made"

@@ -182,6 +182,9 @@ func (p *rawProfile) frames(s rawSample) (frames []rawLine) {
 		if len(l.lines) == 0 {
 			file := strings.Fields(l.mapping + " ")
 			name := fmt.Sprintf("%#x", l.address)
+			if len(file) == 0 && l.address == 0 {
+				name = ""
+			}
 			if len(file) > 0 {
 				name = file[0][strings.LastIndex(file[0], "/")+1:] + " " + name
 			}

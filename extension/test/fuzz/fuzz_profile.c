@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/any/profile_read.h"
 #include "formats/clean_text.h"
 #include "formats/gunzip.h"
 #include "formats/lines.h"
@@ -20,6 +21,7 @@ enum
 	FORMAT_PPROF,
 	FORMAT_FOLDED,
 	FORMAT_PERF_SCRIPT,
+	FORMAT_ANY,
 	FORMAT_COUNT
 };
 
@@ -127,8 +129,10 @@ read_profile(int format, const uint8_t *bytes, size_t length, PfsProfile *profil
 			return pfs_pprof_read(bytes, length, profile, error);
 		case FORMAT_FOLDED:
 			return pfs_folded_read((const char *) bytes, length, profile, error);
-		default:
+		case FORMAT_PERF_SCRIPT:
 			return pfs_perf_script_read((const char *) bytes, length, profile, error);
+		default:
+			return pfs_profile_read(bytes, length, profile, error);
 	}
 }
 
@@ -166,7 +170,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	require(status != PFS_READ_NO_MEMORY);
 	if (status == PFS_READ_OK)
 	{
-		require_whole(&profile, format == FORMAT_PPROF);
+		require_whole(&profile, format == FORMAT_PPROF || format == FORMAT_ANY);
 		require_rows(&profile, allocator);
 	}
 	else

@@ -1,12 +1,14 @@
 // Processor time and memory, profiled by gperftools: recursion, inlining, overloads, templates, two heaps.
 //
-//	work DIRECTORY      writes cpu.prof and heap.*.heap there
+//	work DIRECTORY      writes cpu.prof, heap.*.heap, growth and, where TCMALLOC_SAMPLE_PARAMETER says so, sampled there
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include <gperftools/heap-profiler.h>
+#include <gperftools/malloc_extension.h>
 #include <gperftools/profiler.h>
 
 namespace
@@ -107,5 +109,12 @@ main(int, char **arguments)
 	keeper.drop(700);
 	HeapProfilerDump("second");
 	HeapProfilerStop();
+
+	std::string growth;
+	MallocExtension::instance()->GetHeapGrowthStacks(&growth);
+	std::ofstream(directory + "/growth") << growth;
+	std::string sampled;
+	MallocExtension::instance()->GetHeapSample(&sampled);
+	std::ofstream(directory + "/sampled") << sampled;
 	return 0;
 }

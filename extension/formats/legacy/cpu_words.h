@@ -1,0 +1,36 @@
+/*
+ * cpu_words.h
+ *		Words of gperftools' profiles of processor time, as wide and in the order of the machine
+ *		that wrote them. Knows no server header.
+ */
+#ifndef PFS_CPU_WORDS_H
+#define PFS_CPU_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct PfsCpuWords
+{
+	const uint8_t *bytes;
+	size_t length;
+	size_t at;
+	size_t width; /* bytes of a word */
+	bool is_big_endian;
+	bool is_java;
+	uint64_t period_us;
+} PfsCpuWords;
+
+/* Reads the header by whichever words make it one; false where none do. */
+bool pfs_cpu_words_begin(PfsCpuWords *words, const uint8_t *bytes, size_t length);
+
+/* The next word; false where there is no whole one. */
+bool pfs_cpu_word(PfsCpuWords *words, uint64_t *word);
+
+static inline uint64_t
+pfs_cpu_words_left(const PfsCpuWords *words)
+{
+	return (words->length - words->at) / words->width;
+}
+
+#endif
