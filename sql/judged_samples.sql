@@ -64,3 +64,28 @@ FROM (SELECT n, (SELECT row(count(*), sum(value)) FROM profstore.samples WHERE "
 	FROM (SELECT n, '2026-01-02 23:30Z'::timestamptz + n * interval '97 s' AS least, '2026-01-03 00:10Z'::timestamptz - n * interval '13 s' AS most,
 			'2026-01-02 23:20Z'::timestamptz + n * interval '2 min' AS also, (SELECT array_agg(series_id) FROM judged_series WHERE judged_series.n <> q.n % 3) AS ids
 		FROM generate_series(1, 25) AS q(n)) AS ranges) AS both_ways WHERE ours IS DISTINCT FROM theirs;
+
+-- sums by stack of ranges that cut segments: of a few windows, of most, of none
+CREATE FUNCTION compare_ranges(columns text, condition text, OUT sums int8, OUT different int8) LANGUAGE plpgsql AS $$
+DECLARE
+	from_ts timestamptz;
+	to_ts timestamptz;
+	more int8[];
+BEGIN
+	sums := 0;
+	different := 0;
+	FOR n IN 0 .. 29 LOOP
+		from_ts := '2026-01-02 23:29:59.5Z'::timestamptz + n * interval '53 s';
+		to_ts := from_ts + n * n * interval '1.3 s';
+		EXECUTE format('WITH ours AS (SELECT stack_id, %1$s FROM profstore.samples WHERE "time" >= %2$L AND "time" < %3$L AND %4$s GROUP BY stack_id),
+				theirs AS (SELECT stack_id, %1$s FROM judged_heap WHERE "time" >= %2$L AND "time" < %3$L AND %4$s GROUP BY stack_id)
+			SELECT ARRAY[(SELECT count(*) FROM theirs), (SELECT count(*) FROM (TABLE ours EXCEPT TABLE theirs) AS d) + (SELECT count(*) FROM (TABLE theirs EXCEPT TABLE ours) AS d)]',
+			columns, from_ts, to_ts, condition) INTO more;
+		sums := sums + more[1];
+		different := different + more[2];
+	END LOOP;
+END
+$$;
+SELECT columns, condition, r.*
+FROM (VALUES ('sum(value)'), ('count(*)'), ('count(*), sum(value), min(value)')) AS c(columns), (VALUES ('true'), ('series_id = (SELECT min(series_id) FROM judged_series)'), ('value < 50')) AS q(condition),
+	LATERAL compare_ranges(columns, condition) AS r;

@@ -355,14 +355,18 @@ read_values_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t
 	PfsBlockGroups groups = { .count = decoder->shapes[block].row_count,
 							  .lengths = block_lengths,
 							  .has_value_each = true };
-	PfsStatus status;
+	PfsStatus status = PFS_OK;
 
 	if (lengths == NULL || !pfs_stream_block_needs_groups(decoder, block))
 		return decode_block(decoder, block, NULL, values, error);
-	status = pfs_stream_block(lengths, block, NULL, block_lengths, error);
+	/* who asks for values of groups has mostly asked for their lengths just before */
+	if (lengths->values_block == block && lengths->distinct == NULL)
+		groups.lengths = lengths->values;
+	else
+		status = pfs_stream_block(lengths, block, NULL, block_lengths, error);
 	if (status != PFS_OK)
 		return status;
-	if (!lengths_fit(block_lengths, groups.count))
+	if (!lengths_fit(groups.lengths, groups.count))
 		return pfs_stream_fail(error, PFS_CORRUPT, "number of rows of a group is out of range", 0);
 	return decode_block(decoder, block, &groups, values, error);
 }

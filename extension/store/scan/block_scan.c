@@ -98,14 +98,10 @@ init_columns(PfsBlockScan *scan, const PfsScanRequest *request)
 		scan->judged = add_column(scan, request->verdicts->attnum, false);
 }
 
-/*
- * What verdicts let pass is added up where series, time and one more column are asked for.
- */
+/* What verdicts let pass is added up where series, time and one more column are asked for. */
 static void
-find_added(PfsBlockScan *scan)
+find_added_by_time(PfsBlockScan *scan)
 {
-	if (scan->verdicts == NULL || scan->sums != PFS_PART_SCRAPES || scan->attribute_count != 3)
-		return;
 	for (int i = 0; i < scan->attribute_count; i++)
 	{
 		PfsScanColumn *column = scan->attributes[i];
@@ -117,8 +113,38 @@ find_added(PfsBlockScan *scan)
 		else if (column->attnum > 0)
 			scan->added = column;
 	}
-	if (scan->added_series == NULL || scan->added_times == NULL)
+	if (scan->attribute_count != 3 || scan->added_series == NULL || scan->added_times == NULL)
 		scan->added = NULL;
+}
+
+/* What a range of time leaves is, where one column beside series and stack is, or rows' number. */
+static void
+find_added_by_stack(PfsBlockScan *scan)
+{
+	int added_count = 0;
+
+	for (int i = 0; i < scan->attribute_count; i++)
+	{
+		PfsScanColumn *column = scan->attributes[i];
+
+		if (column->attnum == PFS_ROW_COUNT_ATTNUM)
+			scan->counted = column;
+		else if (!pfs_scan_is_key_of_sums(scan, PFS_PART_PAIRS, column->attnum))
+		{
+			scan->added = column;
+			added_count++;
+		}
+	}
+	scan->adds_groups = added_count < 2 && (scan->added != NULL || scan->counted != NULL);
+}
+
+static void
+find_added(PfsBlockScan *scan)
+{
+	if (scan->verdicts != NULL && scan->sums == PFS_PART_SCRAPES)
+		find_added_by_time(scan);
+	else if (scan->verdicts == NULL && scan->sums == PFS_PART_PAIRS)
+		find_added_by_stack(scan);
 }
 
 /* Roll-ups stand for segments, some of them in part, by a filter of their own. */

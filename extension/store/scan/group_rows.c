@@ -311,3 +311,62 @@ pfs_scan_group_values(PfsBlockScan *scan, PfsScanColumn *column)
 	column->block_values = column->values;
 	column->block_nulls = NULL;
 }
+
+/* The one filter that leaves out rows of the block, if it is a range of time. */
+static const PfsScanFilter *
+find_time_filter(const PfsBlockScan *scan)
+{
+	const PfsScanFilter *found = NULL;
+
+	for (int i = 0; i < scan->unit_filter_count; i++)
+	{
+		const PfsScanFilter *filter = &scan->filters[i];
+
+		if (filter->is_idle_in_block)
+			continue;
+		if (found != NULL || filter->filter.attnum != scan->key.time || filter->keys != NULL ||
+			filter->filter.keys != NULL || filter->filter.keeps_nulls)
+			return NULL;
+		found = filter;
+	}
+	return found;
+}
+
+/* Whether a column's values may be added up, or are those of groups; loads it. */
+static bool
+prepare(PfsBlockScan *scan, const PfsScanColumn *column)
+{
+	if (column == scan->counted)
+		return true;
+	if (column->position < 0 || column->may_be_null)
+		return false;
+	pfs_scan_load_column(scan, column);
+	return column == scan->added || pfs_scan_is_by_group(scan, column);
+}
+
+bool
+pfs_scan_cut_groups(PfsBlockScan *scan)
+{
+	const PfsScanFilter *filter = find_time_filter(scan);
+	uint32 first;
+
+	if (filter == NULL || filter->column->position < 0 || filter->column->may_be_null)
+		return false;
+	for (int i = 0; i < scan->attribute_count; i++)
+		if (!prepare(scan, scan->attributes[i]))
+			return false;
+	read_groups(scan, &first);
+	if (!pfs_scan_add_up_range(scan, filter))
+		return false;
+	scan->groups.are_added_up = true;
+	for (int i = 0; i < scan->attribute_count && scan->selected_count > 0; i++)
+	{
+		PfsScanColumn *column = scan->attributes[i];
+
+		if (column != scan->added && column != scan->counted)
+			pfs_scan_group_values(scan, column);
+		column->block_values = column->values;
+		column->block_nulls = NULL;
+	}
+	return true;
+}

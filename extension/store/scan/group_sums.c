@@ -6,6 +6,9 @@
  * 2. Neighbouring groups of one series that are wanted are a stretch of rows.
  * 3. For each row, a cell by its time counts the row and adds the units of its value.
  * 4. Cells with rows become rows of the block, and are empty for the next series.
+ *
+ * Within a range of time, it is by groups: what rows add up to before a group and behind it tells
+ * what it has.
  */
 #include "store/scan/group_sums.h"
 
@@ -28,6 +31,8 @@ StaticAssertDecl(MOST_UNITS *PFS_BLOCK_ROWS *PFS_BLOCK_ROWS <= (uint64) 1 << COU
 				 "units of a block stay below the count");
 StaticAssertDecl(GREATEST_VALUE <= PG_INT64_MAX / PFS_BLOCK_ROWS, "sums of a block fit");
 
+static const uint64 zeros[PFS_BLOCK_ROWS] = { 0 };
+
 /* Places where stretches of wanted rows begin and end, by turns. */
 typedef struct Stretches
 {
@@ -37,12 +42,12 @@ typedef struct Stretches
 
 /* A column's units; false where they are not kept, or not native. */
 static bool
-read_units(PfsBlockScan *scan, const PfsScanColumn *column, PfsUnits *units)
+read_units(PfsBlockScan *scan, const PfsScanColumn *column, const bool *wanted, PfsUnits *units)
 {
 	PfsError error;
 	bool are_kept;
 	PfsStatus status = pfs_reader_block_units(scan->reader, column->position, (uint32) scan->block,
-											  scan->groups.wanted, units, &are_kept, &error);
+											  wanted, units, &are_kept, &error);
 
 	if (status != PFS_OK)
 		pfs_scan_block_error(scan, status, &error);
@@ -86,7 +91,6 @@ static void
 add_stretches(const Stretches *stretches, const PfsUnits *times, const PfsUnits *values,
 			  uint64 *cells)
 {
-	static const uint64 zeros[PFS_BLOCK_ROWS] = { 0 };
 	const uint64 *time_units = times->units == NULL ? zeros : times->units;
 	const uint64 *value_units = values->units == NULL ? zeros : values->units;
 
@@ -130,8 +134,8 @@ pfs_scan_add_up_groups(PfsBlockScan *scan)
 	PfsUnits values;
 	uint32 row = 0;
 
-	if (!read_units(scan, scan->added_times, &times) || times.range >= MOST_TIMES ||
-		!read_units(scan, scan->added, &values) || !sums_fit(&values))
+	if (!read_units(scan, scan->added_times, groups->wanted, &times) || times.range >= MOST_TIMES ||
+		!read_units(scan, scan->added, groups->wanted, &values) || !sums_fit(&values))
 		return false;
 	memset(cells, 0, sizeof(*cells) * (times.range + 1));
 	scan->selected_count = 0;
@@ -149,6 +153,91 @@ pfs_scan_add_up_groups(PfsBlockScan *scan)
 		columns[i]->block_values = columns[i]->values;
 		columns[i]->block_nulls = NULL;
 		columns[i]->is_decoded = true;
+	}
+	return true;
+}
+
+/* The units of times that a range leaves: so many from the first on; none where that is 0. */
+static uint64
+find_range(const PfsBlockFilter *filter, const PfsUnits *times, uint64 *first)
+{
+	uint64 end;
+
+	if (filter->high < times->least)
+		return 0;
+	*first = filter->low <= times->least
+				 ? 0
+				 : ((uint64) filter->low - (uint64) times->least - 1) / times->divisor + 1;
+	end = Min(((uint64) filter->high - (uint64) times->least) / times->divisor, times->range) + 1;
+	return *first < end ? end - *first : 0;
+}
+
+/* What the rows before each have, counts above units, of those whose times are in the range. */
+static void
+add_range(const PfsUnits *times, const PfsUnits *values, uint64 first, uint64 count,
+		  uint32 row_count, uint64 *totals)
+{
+	const uint64 *time_units = times->units == NULL ? zeros : times->units;
+	const uint64 *value_units = values->units == NULL ? zeros : values->units;
+	uint64 total = 0;
+
+	for (uint32 row = 0; row < row_count; row++)
+	{
+		uint64 is_in = time_units[row] - first < count;
+
+		totals[row] = total;
+		total += -is_in & (((uint64) 1 << COUNT_SHIFT) + value_units[row]);
+	}
+	totals[row_count] = total;
+}
+
+/* Selects the groups that have rows in the range, and leaves in sums[] what these have. */
+static void
+take_groups(PfsBlockScan *scan, const uint64 *totals, uint64 *sums)
+{
+	PfsScanGroups *groups = &scan->groups;
+	uint32 count = 0;
+	uint32 row = 0;
+
+	for (uint32 group = 0; group < groups->count; group++)
+	{
+		uint32 end = row + (uint32) groups->lengths[group] + 1;
+
+		sums[count] = totals[end] - totals[row];
+		groups->of_selected[count] = (uint16) group;
+		count += sums[count] != 0;
+		row = end;
+	}
+	scan->selected_count = count;
+}
+
+bool
+pfs_scan_add_up_range(PfsBlockScan *scan, const PfsScanFilter *filter)
+{
+	uint64 totals[PFS_BLOCK_ROWS + 1];
+	uint64 sums[PFS_BLOCK_ROWS];
+	PfsUnits times;
+	PfsUnits values = { NULL, 0, 1, 0 };
+	uint64 first = 0;
+	uint64 count;
+
+	if (!read_units(scan, filter->column, NULL, &times) ||
+		(scan->added != NULL &&
+		 (!read_units(scan, scan->added, NULL, &values) || !sums_fit(&values))))
+		return false;
+	count = find_range(&filter->filter, &times, &first);
+	add_range(&times, &values, first, count, scan->block_rows, totals);
+	take_groups(scan, totals, sums);
+	for (uint32 i = 0; i < scan->selected_count; i++)
+	{
+		uint64 rows = sums[i] >> COUNT_SHIFT;
+		uint64 units = sums[i] & (((uint64) 1 << COUNT_SHIFT) - 1);
+
+		if (scan->added != NULL)
+			scan->added->values[i] =
+				(int64) ((uint64) values.least * rows + values.divisor * units);
+		if (scan->counted != NULL)
+			scan->counted->values[i] = (int64) rows;
 	}
 	return true;
 }

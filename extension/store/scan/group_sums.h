@@ -13,6 +13,13 @@
 #include "store/scan/scan_state.h"
 
 /*
+ * Adds up, by group, the current block's rows whose times, in a column that is loaded and has no
+ * nulls, a filter leaves, which is a range. The scan's added and counted columns, if there are any
+ * and as before, then have what groups.of_selected has selected_count groups for. False as below.
+ */
+bool pfs_scan_add_up_range(PfsBlockScan *scan, const PfsScanFilter *filter);
+
+/*
  * Adds up the current block's groups that are wanted, whose series are in groups.values. The
  * scan's added columns, which are loaded and have no nulls, then have the series, times and sums of
  * selected_count rows. False: the block is not stored so that this is exact; nothing is done.

@@ -7,6 +7,7 @@
  *    in the selection.
  * 3. Verdicts are asked for, once a group where rows are grouped. There what passes may be added up
  *	  at once, and nothing is left to do.
+ *	  Where sums by stack are asked for, so is what a range of time leaves of a block.
  * 4. The other columns are decoded, of wanted groups alone, and the selected rows moved together.
  */
 #include "store/scan/read_block.h"
@@ -252,7 +253,8 @@ pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block)
 
 	scan->selected_count = 0;
 	scan->groups.are_found = scan->groups.are_added_up = false;
-	if (block_may_match(scan))
+	if (block_may_match(scan) &&
+		!(scan->adds_groups && pfs_scan_has_groups(scan) && pfs_scan_cut_groups(scan)))
 		select_rows(scan);
 	if (scan->verdicts != NULL && scan->selected_count > 0)
 		judge_rows(scan);

@@ -88,10 +88,15 @@ struct PfsBlockScan
 	PfsScanColumn *part_column; /* what that filters; NULL: no unit does */
 	const PfsVerdicts *verdicts;
 	PfsScanColumn *judged; /* by verdicts */
-	PfsScanColumn *added;  /* by series and time, of what passes verdicts; NULL: none is */
+
+	/* what is added up of blocks by groups: of what passes verdicts, by series and time … */
+	PfsScanColumn *added; /* NULL: nothing is */
 	PfsScanColumn *added_series;
 	PfsScanColumn *added_times;
-	PfsSegmentPart sums; /* PFS_PART_ROWS: rows are wanted one by one */
+	/* … or within a range of time, by series and stack: then the number of rows, too, or alone */
+	bool adds_groups;
+	PfsScanColumn *counted; /* NULL: it is not asked for */
+	PfsSegmentPart sums;	/* PFS_PART_ROWS: rows are wanted one by one */
 	PfsRowKey key;
 
 	PfsScanUnits units;
