@@ -153,7 +153,8 @@ _Static_assert(sizeof(struct pfs_sample) == 120, "the ring buffer record has no 
 	X(THREAD_LABELS_FAILED, "thread_labels_failed", "threads whose labels could not be read") \
 	X(THREAD_LABELS_CUT, "thread_labels_cut", "sets of labels that are not whole")            \
 	X(WAKEUPS, "wakeups", "times the collector was woken ahead of its timer")                 \
-	X(TIME_NS, "time_ns", "nanoseconds spent in the program, for samples")
+	X(TIME_NS, "time_ns", "nanoseconds spent in the program, for samples")                    \
+	X(LATE_NS, "late_ns", "of them for samples whose stacks were handed over")
 
 enum pfs_counter {
 #define PFS_COUNTER_ID(identifier, name, what) PFS_COUNTER_##identifier,

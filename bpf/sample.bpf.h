@@ -320,10 +320,15 @@ pfs_begin_sample(struct task_struct *task)
 static __always_inline void
 pfs_finish_sample(struct pfs_scratch *scratch, struct task_struct *task)
 {
+	__u64 spent_ns;
+
 	if (!scratch->sample.flags)
 		pfs_walk_user(scratch);
 	pfs_emit(scratch, task);
-	pfs_add(PFS_COUNTER_TIME_NS, bpf_ktime_get_ns() - scratch->sample.time_ns);
+	spent_ns = bpf_ktime_get_ns() - scratch->sample.time_ns;
+	pfs_add(PFS_COUNTER_TIME_NS, spent_ns);
+	if (scratch->sample.flags & PFS_SAMPLE_LATE)
+		pfs_add(PFS_COUNTER_LATE_NS, spent_ns);
 	pfs_give_scratch(scratch);
 }
 

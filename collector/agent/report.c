@@ -105,6 +105,8 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "bpf_instructions=%" PRIu32 "\n", report->bpf.instructions);
 	fprintf(file, "bpf_instructions_verified=%" PRIu32 "\n", report->bpf.instructions_verified);
 	fprintf(file, "sampling_time_us=%" PRIu64 "\n", report->counters[PFS_COUNTER_TIME_NS] / 1000);
+	fprintf(file, "sampling_time_late_us=%" PRIu64 "\n",
+			report->counters[PFS_COUNTER_LATE_NS] / 1000);
 	fprintf(file, "frequency_lowest_hz=%" PRId64 "\n", report->restraint.frequency_lowest_hz);
 	fprintf(file, "frequency_changes=%" PRIu64 "\n", report->restraint.frequency_changes);
 	fprintf(file, "cache_shrinks=%" PRIu64 "\n", report->restraint.shrinks);
