@@ -38,6 +38,7 @@
 #define PERIOD		 UINT64_C(52631578)
 #define BLOCKED_NS	 (UINT64_C(7) << 32)
 #define RECORDS		 8
+#define MEMORY_WORDS 512
 
 /* All that programs see of a machine; one task runs. */
 static struct World
@@ -53,14 +54,16 @@ static struct World
 	struct mm_struct mm;
 	pfs_registers user; /* as user mode was left */
 	__u64 stack[FRAME_WORDS * FRAMES];
+	__u64 memory[MEMORY_WORDS]; /* of the task, beside its stack */
 	__u64 now_ns;
 	const void *kernel_context; /* that the kernel's stack was asked for with */
 	int reads;					/* of the process's memory */
+	int failing_read;			/* this one does; 0: none */
 	int interrupted_read;		/* the clock ticks in the course of this one; 0: of none */
 	struct
 	{
 		struct pfs_sample sample;
-		__u64 words[PFS_FRAME_WORDS + PFS_LATE_WORDS];
+		__u64 words[PFS_FRAME_WORDS + PFS_LABEL_WORDS + PFS_LATE_WORDS];
 		__u64 bytes;
 	} records[RECORDS];
 	int record_count;
@@ -98,6 +101,12 @@ bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags)
 	return 0;
 }
 
+static bool
+lies_in(uintptr_t address, size_t size, uintptr_t start, size_t bytes)
+{
+	return address >= start && address - start <= bytes - size;
+}
+
 long
 bpf_probe_read_user(void *to, __u32 size, const void *from)
 {
@@ -106,7 +115,9 @@ bpf_probe_read_user(void *to, __u32 size, const void *from)
 
 	if (++world.reads == world.interrupted_read)
 		assert_int_equal(pfs_on_cpu(&tick), 0);
-	if (address < stack || address > stack + sizeof(world.stack) - size)
+	if (world.reads == world.failing_read ||
+		(!lies_in(address, size, stack, sizeof(world.stack)) &&
+		 !lies_in(address, size, (uintptr_t) world.memory, sizeof(world.memory))))
 		return -14;
 	memcpy(to, from, size);
 	return 0;
@@ -415,6 +426,159 @@ test_nested_too_deep(void **state)
 	assert_adds_up(3);
 }
 
+/* Where a string's two words go, in the order of Go or of custom labels. */
+static void
+put_string(__u64 *words, const char *text, bool length_first)
+{
+	words[length_first] = text != NULL ? (uintptr_t) text : 0;
+	words[!length_first] = text != NULL ? strlen(text) : 0;
+}
+
+/* Strings of the task. */
+static const char *
+task_text(size_t word, const char *text)
+{
+	return strcpy((char *) &world.memory[word], text);
+}
+
+#define TLS		   0
+#define GO_G	   10
+#define GO_M	   20
+#define GO_CURG	   30
+#define SET		   60
+#define PAIRS	   100
+#define TEXTS	   400
+#define ADDRESS(i) ((uintptr_t) &world.memory[i])
+
+/* The task has labels of that kind: a=one, an empty one, and b=two. */
+static void
+set_labels(enum pfs_label_kind kind, uint64_t count)
+{
+	const char *const texts[][2] = { { task_text(TEXTS, "a"), task_text(TEXTS + 1, "one") },
+									 { NULL, NULL },
+									 { task_text(TEXTS + 2, "b"), task_text(TEXTS + 3, "two") } };
+	bool custom = kind == PFS_LABELS_CUSTOM;
+	bool is_map = kind == PFS_LABELS_GO_MAP;
+
+	world.process.labels = (struct pfs_label_place){
+		.tls_offset = 8, .m = 16, .curg = 24, .labels = 32, .kind = kind
+	};
+#ifdef PFS_ARM64
+	world.task.thread.uw.tp_value = ADDRESS(TLS) - 8;
+	world.user.regs[28] = ADDRESS(GO_G);
+#else
+	world.task.thread.fsbase = ADDRESS(TLS) - 8;
+#endif
+	world.memory[TLS] = custom ? ADDRESS(SET) : ADDRESS(GO_G);
+	world.memory[GO_G + 2] = ADDRESS(GO_M);
+	world.memory[GO_M + 3] = ADDRESS(GO_CURG);
+	world.memory[GO_CURG + 2] = ADDRESS(GO_M);
+	world.memory[GO_CURG + 4] = is_map ? ADDRESS(SET + 10) : ADDRESS(SET);
+	world.memory[SET + 10] = ADDRESS(SET);
+	world.memory[SET] = is_map ? count : ADDRESS(PAIRS);
+	world.memory[SET + 1] = count;
+	world.memory[SET + 2] = ADDRESS(PAIRS);
+	for (size_t i = 0; i < 3; i++)
+	{
+		__u64 *key = &world.memory[is_map ? PAIRS + 1 + 2 * i : PAIRS + 4 * i];
+
+		put_string(key, texts[i][0], custom);
+		put_string(key + (is_map ? 16 : 2), texts[i][1], custom);
+	}
+}
+
+static const struct pfs_labels *
+labels_of(int number)
+{
+	return (const void *) &world.records[number].words[KERNEL_DEPTH + FRAMES];
+}
+
+static void
+assert_label(const struct pfs_label *label, const char *key, const char *value)
+{
+	assert_int_equal(label->key_length, strlen(key));
+	assert_memory_equal(label->key, key, strlen(key));
+	assert_int_equal(label->value_length, strlen(value));
+	assert_memory_equal(label->value, value, strlen(value));
+}
+
+/* Of each kind; and whatever cannot be read, the sample and its stack are there all the same. */
+static void
+test_labels(void **state)
+{
+	for (enum pfs_label_kind kind = PFS_LABELS_GO; kind <= PFS_LABELS_CUSTOM; kind++)
+	{
+		int plain;
+		int reads;
+
+		set_up(state);
+		assert_int_equal(pfs_on_cpu(&tick), 0);
+		plain = world.reads;
+		set_up(state);
+		set_labels(kind, 3);
+		assert_int_equal(pfs_on_cpu(&tick), 0);
+		reads = world.reads;
+		assert_int_equal(world.records[0].sample.flags, PFS_SAMPLE_LABELS);
+		assert_int_equal(labels_of(0)->count, 2);
+		assert_int_equal(labels_of(0)->cut, 0);
+		assert_label(&labels_of(0)->labels[0], "a", "one");
+		assert_label(&labels_of(0)->labels[1], "b", "two");
+		assert_int_equal(world.records[0].bytes,
+						 sizeof(struct pfs_sample) + (KERNEL_DEPTH + FRAMES) * sizeof(__u64) +
+							 offsetof(struct pfs_labels, labels) + 2 * sizeof(struct pfs_label));
+		for (int i = plain + 1; i <= reads; i++)
+		{
+			set_up(state);
+			set_labels(kind, 3);
+			world.failing_read = i;
+			assert_int_equal(pfs_on_cpu(&tick), 0);
+			assert_int_equal(world.record_count, 1);
+			assert_int_equal(world.records[0].sample.user_count, FRAMES);
+			assert_int_equal(world.counters[PFS_COUNTER_THREAD_LABELS_FAILED], 1);
+			if (world.records[0].sample.flags & PFS_SAMPLE_LABELS)
+				assert_label(&labels_of(0)->labels[0], "a", "one");
+			else
+				assert_walked(0, PFS_KIND_ON_CPU, PERIOD);
+			assert_all_given_back();
+		}
+	}
+}
+
+/* Sets that are not whole, and none: more labels than are read, long strings, threads without. */
+static void
+test_labels_cut(void **state)
+{
+	char text[PFS_LABEL_VALUE_BYTES + 9];
+
+	set_labels(PFS_LABELS_CUSTOM, PFS_MAX_LABELS + 5);
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	put_string(&world.memory[PAIRS + 2], task_text(TEXTS + 10, text), true);
+	assert_int_equal(pfs_on_cpu(&tick), 0);
+	assert_int_equal(labels_of(0)->cut, 5 + 1);
+	assert_int_equal(labels_of(0)->labels[0].value_length, PFS_LABEL_VALUE_BYTES);
+	assert_int_equal(world.counters[PFS_COUNTER_THREAD_LABELS_CUT], 1);
+	assert_int_equal(world.counters[PFS_COUNTER_THREAD_LABELS_FAILED], 0);
+
+	set_up(state);
+	set_labels(PFS_LABELS_CUSTOM, 3);
+	world.memory[TLS] = 0;
+	assert_int_equal(pfs_on_cpu(&tick), 0);
+	assert_walked(0, PFS_KIND_ON_CPU, PERIOD);
+
+	/* on the stack of the runtime no goroutine runs; and what leads to another m is none */
+	set_labels(PFS_LABELS_GO, 3);
+	world.memory[GO_M + 3] = 0;
+	assert_int_equal(pfs_on_cpu(&tick), 0);
+	assert_walked(1, PFS_KIND_ON_CPU, PERIOD);
+	assert_int_equal(world.counters[PFS_COUNTER_THREAD_LABELS_FAILED], 0);
+	set_labels(PFS_LABELS_GO, 3);
+	world.memory[GO_CURG + 2] = ADDRESS(SET);
+	assert_int_equal(pfs_on_cpu(&tick), 0);
+	assert_walked(2, PFS_KIND_ON_CPU, PERIOD);
+	assert_int_equal(world.counters[PFS_COUNTER_THREAD_LABELS_FAILED], 1);
+}
+
 /* Whoever is left out gives the scratch back as well. */
 static void
 test_left_out(void **state)
@@ -481,6 +645,8 @@ main(void)
 		cmocka_unit_test_setup(test_nested_too_deep, set_up),
 		cmocka_unit_test_setup(test_left_out, set_up),
 		cmocka_unit_test_setup(test_late, set_up),
+		cmocka_unit_test_setup(test_labels, set_up),
+		cmocka_unit_test_setup(test_labels_cut, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
