@@ -308,13 +308,40 @@ def test_parca_surplus():
     same(receiver.stop(), 0, "ends well")
 
 
+def hold(receiver, request, **changes):
+    """A client that sends no stacks yet, and what it says: that it was asked for them, or its end."""
+    held = subprocess.Popen([CLIENT, receiver.address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    held.stdin.write(json.dumps(dict(request, Method="Write", Hold=True, **changes)) + "\n")
+    held.stdin.flush()
+    return held, held.stdout.readline()
+
+
+def test_parca_held_memory():
+    """Samples whose stacks are waited for count as memory, unpacked, until their client has its end."""
+    receiver = Receiver("--max-memory=1MB")
+    receiver.ready()
+    request = request_of("held", [sample(i % len(STACKS), 1, after=0.0001 * i, path="x" * 900 + str(i)) for i in range(200)])
+    holding = [hold(receiver, request, GRPC="gzip") for _ in range(4)]
+    same([said == "asked\n" for _, said in holding], [True, True, False, False], "half of it is one client's", holding)
+    ok("too much is under way" in holding[3][1], "the others are told so", holding[3][1])
+    for held, said in holding[1:]:
+        held.kill()
+        held.wait()
+    first = holding[0][0]
+    first.stdin.write("x")
+    first.stdin.close()
+    same(json.loads(first.stdout.readline())["Code"], "OK", "who was there first ends well")
+    first.wait()
+    same_sums("held", expected(request), "sums")
+    ok(eventually(lambda: receiver.metric("bytes_under_way") == 0), "nothing is held any more")
+    same(receiver.stop(), 0, "ends well")
+
+
 def test_parca_client_goes():
     """A client that ends while its stacks are waited for: nothing is stored, nothing is kept."""
     request = request_of("gone", all_kinds())
-    held = subprocess.Popen([CLIENT, push.main.address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    held.stdin.write(json.dumps(dict(request, Method="Write", Hold=True)) + "\n")
-    held.stdin.flush()
-    same(held.stdout.readline(), "asked\n", "it was asked")
+    held, first = hold(push.main, request)
+    same(first, "asked\n", "it was asked")
     ok(push.main.metric("bytes_under_way") > 0, "its samples are held")
     held.kill()
     held.wait()
