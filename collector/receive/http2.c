@@ -310,12 +310,18 @@ is_control(const nghttp2_frame *frame)
 	}
 }
 
-static int
-flooded(Connection *connection)
+static void
+tell_of_flood(const Connection *connection)
 {
 	metric_add(&connection->server->receiver->metrics.connections_flooded_total, 1);
 	log_event(LOG_WARNING, "receive", "closed a connection that floods",
 			  log_text("peer", connection->peer));
+}
+
+static int
+flooded(Connection *connection)
+{
+	tell_of_flood(connection);
 	nghttp2_session_terminate_session(connection->http2, NGHTTP2_ENHANCE_YOUR_CALM);
 	connection->is_closing = true;
 	return 0;
@@ -433,7 +439,12 @@ http2_start(Connection *connection)
 void
 http2_read(Connection *connection, const uint8_t *bytes, size_t length)
 {
-	if (nghttp2_session_mem_recv(connection->http2, bytes, length) < 0)
+	ssize_t result = nghttp2_session_mem_recv(connection->http2, bytes, length);
+
+	/* by what nghttp2 counts itself: acknowledgements that are not read */
+	if (result == NGHTTP2_ERR_FLOODED && !connection->is_closing)
+		tell_of_flood(connection);
+	if (result < 0)
 		connection->is_closing = true; /* what it has to say about that is sent first */
 }
 
