@@ -168,7 +168,7 @@ read_entries(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count, P
 			 (shape->symbols.patch_count > 0 || shape->lengths.patch_count > 0 ||
 			  pfs_block_needs_groups(shape))) ||
 			(decoder->distinct != NULL &&
-			 (shape->least < 0 ||
+			 (shape->least < 0 || shape->least >= decoder->distinct_count ||
 			  shape->range * shape->divisor >= decoder->distinct_count - (uint64_t) shape->least)))
 			return pfs_stream_fail(error, PFS_CORRUPT, "block entry is damaged", start);
 		decoder->needs_groups |= pfs_block_needs_groups(shape);

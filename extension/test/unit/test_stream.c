@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "codec/stream.h"
+#include "codec/stream_decoder.h"
 #include "test/unit/codec_harness.h"
 #include "test/unit/values.h"
 
@@ -348,6 +348,46 @@ test_dictionary_is_decoded_as_needed(void **state)
 	free(values);
 }
 
+/* A block that names a rank, or ranks, beyond those of its dictionary, is damaged. */
+static void
+test_ranks_lie_in_the_dictionary(void **state)
+{
+	static const int64_t distinct[] = { 10, 20, 30 };
+	static const int64_t ranks[] = { 0, 2, 3, 4, 1000, INT64_MAX, -1, INT64_MIN };
+	TestHeap heap = { 0 };
+	PfsAllocator allocator = test_allocator(&heap);
+	PfsBytes dictionary;
+
+	(void) state;
+	assert_true(
+		pfs_stream_encode(distinct, NULL, 3, NULL, PFS_EFFORT_DENSE, allocator, &dictionary));
+	for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++)
+	{
+		PfsBlockShape shape = {
+			.transform = PFS_TRANSFORM_CONSTANT, .row_count = 5, .least = ranks[i], .divisor = 1
+		};
+		PfsEntryContext context = PFS_ENTRY_CONTEXT_INIT;
+		PfsBuffer stream;
+		PfsStreamDecoder *decoder = NULL;
+		PfsError error;
+
+		pfs_buffer_init(&stream, allocator);
+		pfs_buffer_put_byte(&stream, PFS_PACKING_BITS | PFS_STREAM_DICTIONARY);
+		pfs_buffer_put_varint(&stream, 3);
+		pfs_buffer_put_varint(&stream, dictionary.length);
+		pfs_buffer_put(&stream, dictionary.data, dictionary.length);
+		pfs_entry_write(&stream, &shape, &context);
+		assert_false(stream.failed);
+		assert_int_equal(pfs_stream_open(stream.data, stream.length, 5, allocator, &decoder,
+										 &error),
+						 ranks[i] >= 0 && ranks[i] < 3 ? PFS_OK : PFS_CORRUPT);
+		pfs_stream_close(decoder);
+		pfs_buffer_fini(&stream);
+	}
+	allocator.realloc(allocator.context, dictionary.data, 0);
+	assert_int_equal(heap.live, 0);
+}
+
 int
 main(void)
 {
@@ -360,6 +400,7 @@ main(void)
 		cmocka_unit_test(test_short_stream_asks_for_little_memory),
 		cmocka_unit_test(test_planes_have_no_patches),
 		cmocka_unit_test(test_dictionary_is_decoded_as_needed),
+		cmocka_unit_test(test_ranks_lie_in_the_dictionary),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
