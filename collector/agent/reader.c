@@ -227,6 +227,8 @@ reader_use_rule(Reader *reader, LabelRule rule, void *context)
 {
 	pthread_mutex_lock(&reader->mutex);
 	labeller_use_rule(reader->labeller, rule, context);
+	if (rule != NULL)
+		process_table_want_code(reader->processes);
 	process_table_judge_again(reader->processes, UINT64_MAX);
 	pthread_mutex_unlock(&reader->mutex);
 }

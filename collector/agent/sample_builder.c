@@ -30,6 +30,8 @@ sample_labels(Reader *reader, const struct pfs_sample *sample, Process *process)
 	IssuedLabels *issued = process_labels(process);
 	LabelFacts facts = { .exe = process_exe(process),
 						 .cgroup = process_cgroup(process),
+						 .compiler = process_compiler(process),
+						 .runtime = process_runtime(process),
 						 .environment = process_environment(process),
 						 .pid = sample->pid };
 	LabelSet *labels;

@@ -53,6 +53,8 @@ typedef struct LabelFacts
 	const char *exe; /* "" where not known, as all below */
 	const CgroupLabels *cgroup;
 	const char *environment; /* "NAME=value" each with its NUL, then another; NULL: not known */
+	const char *compiler;	 /* of the executable; NULL or "": not known */
+	const char *runtime;	 /* of a language; likewise */
 	uint32_t pid;
 } LabelFacts;
 

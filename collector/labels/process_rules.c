@@ -186,6 +186,10 @@ set_meta(ProcessRules *rules, const LabelFacts *facts)
 	set_text(builder, META "container_id", facts->cgroup->container_id);
 	set_text(builder, META "systemd_unit", facts->cgroup->systemd_unit);
 	set_text(builder, META "systemd_slice", facts->cgroup->systemd_slice);
+	if (facts->compiler != NULL)
+		set_text(builder, META "process_executable_compiler", facts->compiler);
+	if (facts->runtime != NULL)
+		set_text(builder, META "process_runtime", facts->runtime);
 	set_environment(rules, facts);
 }
 

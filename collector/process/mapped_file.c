@@ -45,6 +45,7 @@ struct MappedFile
 {
 	FileVersion key;
 	char *name;
+	char *compiler;		 /* of the owner of the processes; NULL: not known */
 	char *path;			 /* by which the file may be opened while the process lives */
 	int fd;				 /* open as long as this is known */
 	uint32_t references; /* under the table's mutex, as all that follows but the content */
@@ -75,6 +76,7 @@ mapped_file_free(MappedFile *file)
 	if (file->content != NULL)
 		file->close_content(file->content);
 	free(file->name);
+	free(file->compiler);
 	free(file->path);
 	free(file);
 }
@@ -411,6 +413,19 @@ mapped_file_acquire_past(MappedFileTable *table, uint32_t root_pid, const ProcMa
 	else
 		snprintf(path, sizeof(path), "%s", mapping->name);
 	return mapped_file_intern(table, fd, mapping->name, path, file);
+}
+
+const char *
+mapped_file_compiler(const MappedFile *file)
+{
+	return file->compiler;
+}
+
+void
+mapped_file_set_compiler(MappedFile *file, const char *compiler)
+{
+	free(file->compiler);
+	file->compiler = strdup(compiler);
 }
 
 int

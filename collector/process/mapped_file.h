@@ -82,6 +82,13 @@ MappedFile *mapped_file_acquire_vdso(MappedFileTable *table);
 int mapped_file_descriptor(const MappedFile *file);
 
 /*
+ * What the file was compiled by, for who asks: NULL, nobody has looked. The owner of the processes
+ * alone; compiler is copied.
+ */
+const char *mapped_file_compiler(const MappedFile *file);
+void mapped_file_set_compiler(MappedFile *file, const char *compiler);
+
+/*
  * Any thread. One more reference, and one less; the last one leaves the file to the sweep. With
  * _sampled code of it was sampled, so the flusher opens its content soon.
  */

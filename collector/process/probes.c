@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 
@@ -236,4 +237,56 @@ probe_files(Prober *prober, MappedFileTable *files, uint32_t pid, WantedFile *wa
 		return; /* what it had found by then is in the answer */
 	salvage_files(&probe->probe);
 	free_files(&probe->probe);
+}
+
+typedef struct CompilerProbe
+{
+	Probe probe;
+	MappedFileTable *files; /* held, as is … */
+	MappedFile *file;
+	char compiler[COMPILER_BYTES];
+} CompilerProbe;
+
+static void
+run_compiler(Probe *probe)
+{
+	CompilerProbe *compiler = (CompilerProbe *) probe;
+	ElfSource source = { .fd = mapped_file_descriptor(compiler->file) };
+	struct stat status;
+
+	if (fstat(source.fd, &status) != 0 || status.st_size < 0)
+		return;
+	source.size_bytes = (uint64_t) status.st_size;
+	compiler_read(&source, compiler->compiler);
+}
+
+static void
+free_compiler(Probe *probe)
+{
+	CompilerProbe *compiler = (CompilerProbe *) probe;
+
+	mapped_file_release(compiler->files, compiler->file);
+	mapped_file_table_let_go(compiler->files);
+	free(compiler);
+}
+
+int
+probe_compiler(Prober *prober, MappedFileTable *files, MappedFile *file, uint64_t wait_ns,
+			   char compiler[COMPILER_BYTES])
+{
+	CompilerProbe *probe = calloc(1, sizeof(*probe));
+	int error;
+
+	if (probe == NULL)
+		return -ENOMEM;
+	probe->probe = (Probe){ .run = run_compiler, .discard = free_compiler };
+	probe->files = mapped_file_table_hold(files);
+	probe->file = file;
+	mapped_file_retain(files, file);
+	error = prober_run(prober, &probe->probe, wait_ns);
+	if (error != 0)
+		return error;
+	memcpy(compiler, probe->compiler, COMPILER_BYTES);
+	free_compiler(&probe->probe);
+	return 0;
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "files/compiler.h"
 #include "labels/cgroup.h"
 #include "process/mapped_file.h"
 #include "process/mapping_list.h"
@@ -56,6 +57,10 @@ int process_look_stat(Prober *prober, uint32_t pid, uint64_t wait_ns, ProcStat *
 
 /* When the control group was read; 0: it cannot be. Without a deadline: the kernel answers. */
 uint64_t process_read_cgroup(uint32_t pid, CgroupLabels *cgroup);
+
+/* What a file was compiled by. 0 or as process_look. */
+int probe_compiler(Prober *prober, MappedFileTable *files, MappedFile *file, uint64_t wait_ns,
+				   char compiler[COMPILER_BYTES]);
 
 typedef enum WantedKind
 {

@@ -338,6 +338,29 @@ process_labels(Process *process)
 	return &process->labels;
 }
 
+void
+process_table_want_code(ProcessTable *table)
+{
+	table->wants_code = true;
+}
+
+const char *
+process_compiler(const Process *process)
+{
+	const char *compiler =
+		process->executable != NULL ? mapped_file_compiler(process->executable) : NULL;
+
+	return compiler != NULL ? compiler : "";
+}
+
+const char *
+process_runtime(const Process *process)
+{
+	if (process->runtime != NULL && process->runtime[0] != '\0')
+		return process->runtime;
+	return strncmp(process_compiler(process), "go ", 3) == 0 ? "go" : "";
+}
+
 const char *
 process_environment(const Process *process)
 {

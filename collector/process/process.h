@@ -73,6 +73,9 @@ void process_table_use_hierarchy(ProcessTable *table, uint32_t hierarchy);
  */
 int process_table_want_environment(ProcessTable *table, const char *const *names, size_t count);
 
+/* From now on it is looked at what executables were compiled by, and which runtimes they have. */
+void process_table_want_code(ProcessTable *table);
+
 /* Tells the kernel what becomes of an image's samples: PFS_VERDICT_*. */
 typedef void (*VerdictTeller)(void *context, const ExecImage *image, uint32_t verdict);
 
@@ -188,6 +191,10 @@ const char *process_exe(const Process *process);
 
 /* The variables that are wanted, "NAME=value" each, then an empty string; NULL: not known. */
 const char *process_environment(const Process *process);
+
+/* "" where not known, or not wanted. */
+const char *process_compiler(const Process *process);
+const char *process_runtime(const Process *process);
 
 const CgroupLabels *process_cgroup(const Process *process);
 

@@ -79,6 +79,7 @@ struct Process
 	bool cgroup_learned;	 /* by the table of groups */
 	char *environment;		 /* the variables that are wanted; NULL: not known … */
 	uint32_t environment_of; /* … by the names of that number */
+	const char *runtime;	 /* a literal; NULL: nobody has looked */
 	IssuedLabels labels;
 	UT_hash_handle hh; /* the table's order is that of the last sample: oldest first */
 };
@@ -95,6 +96,7 @@ struct ProcessTable
 	void *tell_context;
 	char *environment;		 /* names of wanted variables, a string each, then an empty one; NULL */
 	uint32_t environment_of; /* number of these names */
+	bool wants_code;		 /* what processes are compiled by, and run in */
 	Process *forgotten;		 /* removed, but for what the unwinder knows; most recent first */
 	size_t limit;
 	uint64_t ticks_per_s;

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "process/runtime.h"
 
 #define STALLS_OF_ONE 2 /* files that one process may make us wait for */
 
@@ -261,6 +262,22 @@ open_executable(ProcessTable *table, Process *process, const Snapshot *snapshot)
 	process->executable = wanted.file;
 }
 
+/* Once for a file; one that does not answer is left alone. */
+static void
+look_at_code(ProcessTable *table, Process *process)
+{
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	char compiler[COMPILER_BYTES] = "";
+
+	process->runtime = runtime_find(process_exe(process), &process->mappings);
+	if (process->executable == NULL || mapped_file_compiler(process->executable) != NULL)
+		return;
+	if (probe_compiler(table->prober, table->files, process->executable, probe_wait(table, now_ns),
+					   compiler) == -ETIMEDOUT)
+		note_stall(table, now_ns);
+	mapped_file_set_compiler(process->executable, compiler);
+}
+
 static void
 install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 {
@@ -289,6 +306,8 @@ install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 	process->files_pid = snapshot->files_pid;
 	open_files(table, process, snapshot);
 	open_executable(table, process, snapshot);
+	if (table->wants_code)
+		look_at_code(table, process);
 }
 
 /* We may have no right to signal it (CAP_KILL), which is told of those that are there alone. */

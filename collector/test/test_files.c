@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "files/compiler.h"
 #include "files/elf_headers.h"
 #include "files/open_file.h"
 
@@ -287,10 +288,65 @@ looks_at_few_notes(void **state)
 	assert_false(finds_build_id_behind(5000));
 }
 
+static void
+check_comment(const char *bytes, size_t length, const char *expected)
+{
+	char compiler[COMPILER_BYTES];
+
+	compiler_parse_comment(bytes, length, compiler);
+	assert_string_equal(compiler, expected);
+}
+
+#define CHECK_COMMENT(bytes, expected) check_comment(bytes, sizeof(bytes) - 1, expected)
+
+static void
+test_comments(void **state)
+{
+	CHECK_COMMENT("GCC: (Debian 12.2.0-14+deb12u1) 12.2.0", "gcc 12.2.0");
+	CHECK_COMMENT("GCC: (GNU) 13.2.1 20240316 (Red Hat 13.2.1-7)\0", "gcc 13.2.1");
+	CHECK_COMMENT("\0Linker: LLD 16.0\0clang version 14.0.6\0", "clang 14.0.6");
+	CHECK_COMMENT("GCC: (Debian) 12.2.0\0Debian clang version 14.0.6\0", "clang 14.0.6");
+	CHECK_COMMENT("GCC: (x) 12.2.0\0rustc version 1.75.0 (82e1608df 2023-12-21)\0clang version 17",
+				  "rustc 1.75.0");
+	CHECK_COMMENT("GCC: (never closed", "gcc");
+	CHECK_COMMENT("GCC: ", "gcc");
+	CHECK_COMMENT("", "");
+	CHECK_COMMENT("\0\0\0", "");
+	CHECK_COMMENT("another compiler 1.0", "");
+}
+
+/* This test's own compiler, and a program without a word. */
+static void
+test_compiler(void **state)
+{
+	char compiler[COMPILER_BYTES];
+	ElfSource source = { .fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC) };
+	struct stat status;
+	char expected[COMPILER_BYTES];
+
+	assert_int_equal(fstat(source.fd, &status), 0);
+	source.size_bytes = (uint64_t) status.st_size;
+	compiler_read(&source, compiler);
+#ifdef __clang__
+	snprintf(expected, sizeof(expected), "clang %d.%d.%d", __clang_major__, __clang_minor__,
+			 __clang_patchlevel__);
+#else
+	snprintf(expected, sizeof(expected), "gcc %d.%d.%d", __GNUC__, __GNUC_MINOR__,
+			 __GNUC_PATCHLEVEL__);
+#endif
+	assert_string_equal(compiler, expected);
+	source.size_bytes = 100;
+	compiler_read(&source, compiler);
+	assert_string_equal(compiler, "");
+	close(source.fd);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_comments),
+		cmocka_unit_test(test_compiler),
 		cmocka_unit_test(stays_inside),
 		cmocka_unit_test(bounds_paths),
 		cmocka_unit_test(never_opens_what_is_no_file),

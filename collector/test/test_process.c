@@ -27,6 +27,7 @@
 #include "process/proc_file.h"
 #include "process/process.h"
 #include "process/process_parts.h"
+#include "process/runtime.h"
 
 #define MS UINT64_C(1000000)
 
@@ -788,16 +789,26 @@ test_verdicts(void **state)
 	process_description_fini(fixture->files, &description);
 }
 
-/* A program that waits, with these variables. */
+/*
+ * A program with these variables. They are there once its exec is over, which posix_spawn does not
+ * wait for.
+ */
 static pid_t
-start_with(char *const *variables)
+start_with(char *const *arguments, char *const *variables)
 {
-	char path[] = "/bin/sleep";
-	char argument[] = "1000";
-	char *const arguments[] = { path, argument, NULL };
+	const struct timespec pause = { 0, 1000000 };
+	bool runs = false;
 	pid_t child;
 
-	assert_int_equal(posix_spawn(&child, path, NULL, NULL, arguments, variables), 0);
+	assert_int_equal(posix_spawn(&child, arguments[0], NULL, NULL, arguments, variables), 0);
+	for (int i = 0; !runs && i < 60000; i++)
+	{
+		char *text = proc_environment_read((uint32_t) child);
+
+		runs = text != NULL && text[0] != '\0';
+		free(text);
+		nanosleep(&pause, NULL);
+	}
 	return child;
 }
 
@@ -823,6 +834,9 @@ test_environment(void **state)
 	char service[] = "SERVICE=shop";
 	char another[] = "OTHER=b";
 	char empty[] = "";
+	char path[] = "/bin/sleep";
+	char seconds[] = "60";
+	char *const arguments[] = { path, seconds, NULL };
 	char *const variables[] = { service, empty, another, longer, NULL };
 	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	struct pfs_sample sample;
@@ -830,7 +844,7 @@ test_environment(void **state)
 	pid_t child;
 
 	memset(longer + 5, 'x', sizeof(longer) - 6);
-	child = start_with(variables);
+	child = start_with(arguments, variables);
 	sample = sample_of(child);
 	process = process_table_get(fixture->processes, &sample, now_ns);
 	assert_null(process_environment(process));
@@ -847,6 +861,60 @@ test_environment(void **state)
 	assert_true(process_labels(process)->stale);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
+}
+
+static const char *
+runtime_of(const char *exe, const char *library)
+{
+	Mapping mapping = { .map = { .name = library }, .kind = MAPPING_FILE };
+	MappingList list = { .mappings = &mapping, .count = library[0] != '\0' };
+
+	return runtime_find(exe, &list);
+}
+
+static void
+test_runtimes(void **state)
+{
+	assert_string_equal(runtime_of("/usr/bin/python3.11", ""), "python");
+	assert_string_equal(runtime_of("/usr/bin/node", ""), "nodejs");
+	assert_string_equal(runtime_of("/usr/sbin/php-fpm8.2", ""), "php");
+	assert_string_equal(runtime_of("/opt/erlang/beam.smp", ""), "erlang");
+	assert_string_equal(runtime_of("/usr/bin/luajit-2.1.0", ""), "luajit");
+	assert_string_equal(runtime_of("/usr/bin/app", "/usr/lib/jvm/lib/server/libjvm.so"), "java");
+	assert_string_equal(runtime_of("/usr/bin/app", "/usr/lib/libpython3.11.so.1.0"), "python");
+	assert_string_equal(runtime_of("/usr/bin/python3", "/usr/lib/libperl.so.5.36"), "python");
+	assert_string_equal(runtime_of("/usr/bin/app", "/usr/lib/x86_64-linux-gnu/libc.so.6"), "");
+	assert_string_equal(runtime_of("/usr/bin/node_exporter", ""), "");
+	assert_string_equal(runtime_of("/usr/bin/nodeup", ""), "");
+	assert_string_equal(runtime_of("/usr/bin/monitor", ""), "");
+	assert_string_equal(runtime_of("", ""), "");
+}
+
+/* A real interpreter, and this program. */
+static void
+test_code(void **state)
+{
+	Fixture *fixture = *state;
+	char path[] = "/usr/bin/perl";
+	char sleeps[] = "-e";
+	char program[] = "sleep 60";
+	char *const arguments[] = { path, sleeps, program, NULL };
+	struct pfs_sample sample;
+	Process *process;
+	pid_t child;
+
+	child = start_with(arguments, environ);
+	sample = sample_of(child);
+	process_table_want_code(fixture->processes);
+	process = process_table_get(fixture->processes, &sample, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_string_equal(process_runtime(process), "perl");
+	sample = sample_of(getpid());
+	process = process_table_get(fixture->processes, &sample, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	assert_string_equal(process_runtime(process), "");
+	assert_true(strncmp(process_compiler(process), "gcc ", 4) == 0 ||
+				strncmp(process_compiler(process), "clang ", 6) == 0);
 }
 
 /* No sample tells that a dropped process is another one by now: it is looked at again. */
@@ -929,6 +997,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_moved_to_cgroup, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_verdicts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_drops_end, setup, teardown),
+		cmocka_unit_test(test_runtimes),
+		cmocka_unit_test_setup_teardown(test_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_environment, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room_beside_large_one, setup, teardown),

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "files/compiler.h"
 #include "symbols/elf_file.h"
 #include "symbols/mini_debug.h"
 #include "symbols/symbol_table.h"
@@ -40,10 +41,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	ElfSource source = { .fd = -1, .memory = data, .size_bytes = size };
 	struct pfs_label_place place;
+	char compiler[COMPILER_BYTES];
 	MiniDebug mini;
 	uint64_t address;
 	ElfFile file;
 
+	compiler_read(&source, compiler);
+	compiler_parse_comment((const char *) data, size, compiler);
 	if (elf_file_init(&file, &source) != 0)
 		return 0;
 	for (uint64_t offset = 0; offset < size; offset += 512)
