@@ -1,4 +1,5 @@
 -- Traces: samples of a trace or a span beside samples, and every view of them alone.
+\set pprof on
 \i sql/fixtures/preamble.sql
 
 SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"job": "a"}', '2026-01-01 10:00Z', '{"main;work;copy": 30, "main;work": 12, "main;idle": 5}');
@@ -85,6 +86,29 @@ INSERT INTO spans VALUES ('4bf92f3577b34da6a3ce929d0e0e4736', '00f067aa0ba902b7'
 SELECT s.name, sum(t.value) FROM spans AS s JOIN profstore.trace_samples AS t ON t.trace_id = s.trace_id::uuid AND t.span_id = decode(s.span_id, 'hex') GROUP BY 1 ORDER BY 1;
 SELECT s.name, f.stack, f.value FROM spans AS s CROSS JOIN LATERAL profstore.folded(:day, trace => s.trace_id::uuid, span => s.span_id) AS f ORDER BY 1, 2;
 EXPLAIN (COSTS OFF) SELECT sum(value) FROM profstore.trace_samples WHERE trace_id = '4bf92f3577b34da6a3ce929d0e0e4736' AND time >= '2026-01-01Z' AND time < '2026-01-02Z';
+
+-- files of pprof: labels that are ids make no series; whatever their key's spelling; what is no id stays a label. Equal ones add up, and what is of a sum of 0 is not kept.
+CREATE FUNCTION traced(VARIADIC labels text[]) RETURNS int8 LANGUAGE sql
+BEGIN ATOMIC
+	SELECT profstore.import_pprof(sample_type(1, 2) || strings(VARIADIC '{"",cpu,nanoseconds,main,main.c,job,work}' || labels) || location(1, 0, 0, '{1}', '{1}') || location(2, 0, 0, '{2}', '{1}')
+		|| func(1, 3, 3, 4, 1) || func(2, 6, 6, 4, 2) || number(9, 1767261600000000000) || number(10, 1000000000)
+		|| sample('{2,1}', '{10}', label(7, 8) || label(9, 10)) || sample('{2,1}', '{5}', label(7, 8) || label(9, 10)) || sample('{1}', '{4}', label(7, 8))
+		|| sample('{1}', '{3}', label(9, 10)) || sample('{1}', '{100}') || sample('{2,2,1}', '{7}', label(7, 8)) || sample('{2,2,1}', '{-7}'), '{"__name__": "file"}');
+END;
+CREATE VIEW kept AS SELECT t.trace_id, encode(t.span_id, 'hex') AS span, t.value, s.labels, t.time = '2026-01-01 10:00Z' AS is_then, x.value AS of
+FROM profstore.trace_samples AS t JOIN profstore.samples AS x USING (time, series_id, stack_id) JOIN profstore.series('file') AS s USING (series_id);
+SELECT traced('trace_id', '4bf92f3577b34da6a3ce929d0e0e4736', 'span_id', '00f067aa0ba902b7');
+SELECT * FROM kept ORDER BY value;
+SELECT labels FROM profstore.series('file');
+SELECT * FROM profstore.folded('file', '2026-01-01Z', '2026-01-02Z', trace => '4bf92f3577b34da6a3ce929d0e0e4736') ORDER BY stack;
+SELECT traced('TraceID', '5BF92F3577B34DA6A3CE929D0E0E4736', 'span id', '10F067AA0BA902B7'), traced('otel.trace.id', '6bf92f35-77b3-4da6-a3ce-929d0e0e4736', 'spanID', '20f067aa0ba902b7'),
+	traced('trace-id', 'a3ce929d0e0e4736', 'spanid', '30f067aa0ba902b7');
+SELECT DISTINCT trace_id, span, value FROM kept WHERE trace_id IS NOT NULL ORDER BY 1, 3;
+SELECT labels FROM profstore.series('file');
+SELECT traced('trace_id', '00000000000000000000000000000000', 'span_id', '123'), traced('trace', '4bf92f3577b34da6a3ce929d0e0e4736', 'trace_id', 'x');
+SELECT labels FROM profstore.series('file') ORDER BY labels;
+SELECT count(DISTINCT trace_id) FROM kept;
+SELECT * FROM profstore.verify();
 
 -- what cannot be kept
 SELECT failure($$SELECT profstore.keep_traces('{2026-01-01 10:00Z}', '{1}', '{1}', '{1,2}', '{NULL}', '{NULL}')$$);

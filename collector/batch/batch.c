@@ -31,6 +31,7 @@ struct Batch
 	Table stacks;
 	Table series;
 	Table samples;
+	Table traces; /* found by nobody */
 	Table losses;
 	Table unwound;
 	Table notes;
@@ -58,6 +59,7 @@ batch_create(size_t budget_bytes, Batch **batch)
 	table_init_keyed(&self->stacks, &self->budget, sizeof(BatchStack));
 	table_init(&self->series, &self->budget, sizeof(BatchSeries));
 	table_init(&self->samples, &self->budget, sizeof(BatchSample));
+	table_init(&self->traces, &self->budget, sizeof(BatchTrace));
 	table_init(&self->losses, &self->budget, sizeof(BatchLoss));
 	table_init(&self->unwound, &self->budget, sizeof(BatchUnwound));
 	table_init(&self->notes, &self->budget, sizeof(BatchNote));
@@ -78,6 +80,7 @@ batch_free(Batch *batch)
 	table_fini(&batch->stacks);
 	table_fini(&batch->series);
 	table_fini(&batch->samples);
+	table_fini(&batch->traces);
 	table_fini(&batch->losses);
 	table_fini(&batch->unwound);
 	table_fini(&batch->notes);
@@ -506,6 +509,38 @@ batch_reserve_samples(Batch *batch, const BatchSample *samples, size_t count)
 	return err == 0 ? table_reserve_many(&batch->samples, count) : err;
 }
 
+int
+batch_reserve_traces(Batch *batch, size_t count)
+{
+	return table_reserve_many(&batch->traces, count);
+}
+
+static bool
+is_known(const uint8_t *id, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (id[i] != 0)
+			return true;
+	return false;
+}
+
+int
+batch_add_trace(Batch *batch, const BatchTrace *trace)
+{
+	const BatchSample *sample = &trace->sample;
+	int err;
+
+	if (sample->series >= batch->series.count || sample->stack >= batch->stacks.count)
+		return -EINVAL;
+	if (!is_known(trace->trace, BATCH_TRACE_BYTES) && !is_known(trace->span, BATCH_SPAN_BYTES))
+		return -EINVAL;
+	err = table_reserve(&batch->traces);
+	if (err == 0)
+		memcpy(table_append(&batch->traces, hash_word(batch->traces.seed, batch->traces.count)),
+			   trace, sizeof(*trace));
+	return err;
+}
+
 static bool
 loss_equal(const void *item, const void *key)
 {
@@ -691,6 +726,12 @@ size_t
 batch_samples(const Batch *batch, const BatchSample **items)
 {
 	return items_of(&batch->samples, (const void **) items);
+}
+
+size_t
+batch_traces(const Batch *batch, const BatchTrace **items)
+{
+	return items_of(&batch->traces, (const void **) items);
 }
 
 size_t

@@ -95,6 +95,17 @@ typedef struct BatchSample
 	int64_t value;
 } BatchSample;
 
+/* What of a sample's value a trace or a span brought about. */
+#define BATCH_TRACE_BYTES 16
+#define BATCH_SPAN_BYTES  8
+
+typedef struct BatchTrace
+{
+	BatchSample sample;				  /* value: the part */
+	uint8_t trace[BATCH_TRACE_BYTES]; /* all 0: not known; so the span, but not both */
+	uint8_t span[BATCH_SPAN_BYTES];
+} BatchTrace;
+
 typedef struct BatchLoss
 {
 	const char *reason;
@@ -163,6 +174,12 @@ int batch_add_unwound(Batch *batch, const BatchUnwound *unwound);
  */
 int batch_reserve_samples(Batch *batch, const BatchSample *samples, size_t count);
 
+/* The same for traces, each of a sample that is there or about to be. */
+int batch_reserve_traces(Batch *batch, size_t count);
+
+/* One more, equal to another or not. -EINVAL too where neither id is known. */
+int batch_add_trace(Batch *batch, const BatchTrace *trace);
+
 int batch_add_note(Batch *batch, const BatchNote *note);
 
 /* One more, equal to another or not: a batch that has one twice is not stored as it is. */
@@ -183,6 +200,7 @@ size_t batch_locations(const Batch *batch, const BatchLocation **items);
 size_t batch_stacks(const Batch *batch, const BatchStack **items);
 size_t batch_series(const Batch *batch, const BatchSeries **items);
 size_t batch_samples(const Batch *batch, const BatchSample **items);
+size_t batch_traces(const Batch *batch, const BatchTrace **items);
 size_t batch_losses(const Batch *batch, const BatchLoss **items);
 size_t batch_unwound(const Batch *batch, const BatchUnwound **items);
 size_t batch_notes(const Batch *batch, const BatchNote **items);

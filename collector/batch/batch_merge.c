@@ -158,6 +158,24 @@ add_samples(Merge *merge)
 }
 
 static int
+add_traces(Merge *merge)
+{
+	const BatchTrace *items;
+	size_t count = batch_traces(merge->from, &items);
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < count; i++)
+	{
+		BatchTrace trace = items[i];
+
+		trace.sample.series = merge->series[trace.sample.series];
+		trace.sample.stack = merge->stacks[trace.sample.stack];
+		err = batch_add_trace(merge->to, &trace);
+	}
+	return err;
+}
+
+static int
 add_receipts(Merge *merge)
 {
 	const BatchReceipt *items;
@@ -205,9 +223,9 @@ add_counts(Merge *merge)
 int
 batch_add_batch(Batch *batch, const Batch *other)
 {
-	static int (*const steps[])(Merge *) = { add_mappings, add_functions, add_locations,
-											 add_stacks,   add_series,	  add_samples,
-											 add_notes,	   add_receipts,  add_counts };
+	static int (*const steps[])(Merge *) = { add_mappings, add_functions, add_locations, add_stacks,
+											 add_series,   add_samples,	  add_traces,	 add_notes,
+											 add_receipts, add_counts };
 	Merge merge = { .to = batch, .from = other };
 	int err = 0;
 

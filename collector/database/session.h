@@ -16,7 +16,7 @@
  * both know is spoken.
  */
 #define WRITER_PROTOCOL_OLDEST 1
-#define WRITER_PROTOCOL_NEWEST 3
+#define WRITER_PROTOCOL_NEWEST 4
 
 /*
  * Under which ids are valid. Another database, or the extension created anew, differs in an OID or

@@ -163,12 +163,16 @@ wire_int8_element(Buffer *buffer, int64_t value)
 }
 
 void
+wire_bytes_element(Buffer *buffer, const void *bytes, size_t length)
+{
+	buffer_put_int4(buffer, (int32_t) length);
+	buffer_put_bytes(buffer, bytes, length);
+}
+
+void
 wire_text_element(Buffer *buffer, const char *text)
 {
-	size_t length = strlen(text);
-
-	buffer_put_int4(buffer, (int32_t) length);
-	buffer_put_bytes(buffer, text, length);
+	wire_bytes_element(buffer, text, strlen(text));
 }
 
 void

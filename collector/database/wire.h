@@ -24,6 +24,7 @@
 
 /* OIDs of built-in types: fixed for ever by PostgreSQL's catalog. */
 #define WIRE_BYTEA			   17
+#define WIRE_BYTEA_ARRAY	   1001
 #define WIRE_INT8			   20
 #define WIRE_INT4			   23
 #define WIRE_TEXT			   25
@@ -66,6 +67,7 @@ void wire_array(Buffer *buffer, int32_t element_type, size_t count);
 void wire_int4_element(Buffer *buffer, int32_t value);
 void wire_int8_element(Buffer *buffer, int64_t value);
 void wire_text_element(Buffer *buffer, const char *text);
+void wire_bytes_element(Buffer *buffer, const void *bytes, size_t length);
 
 /* A string of JSON, in its quotes: a part of an element. */
 void wire_json_string(Buffer *buffer, const char *text);

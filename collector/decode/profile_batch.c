@@ -426,8 +426,26 @@ reserve_samples(Adding *adding)
 			.value = row->value,
 		};
 	}
+	if (err == 0)
+		err = batch_reserve_traces(adding->batch, adding->rows.trace_count);
 	return err == 0 ? batch_reserve_samples(adding->batch, adding->samples, adding->rows.count)
 					: err;
+}
+
+/* Each is of one of the rows, so the empty stack is in the batch where one has it. */
+static int
+add_trace(Adding *adding, const PfsTraceRow *from)
+{
+	const PfsSampleRow *row = &from->row;
+	BatchTrace trace = { .sample = { .time_us = row->time,
+									 .series = adding->series[row->series_id],
+									 .stack = (uint32_t) (row->stack_id - 1),
+									 .value = row->value } };
+	int err = row->stack_id == 0 ? empty_stack(adding, &trace.sample.stack) : 0;
+
+	memcpy(trace.trace, from->ids.trace, sizeof(trace.trace));
+	memcpy(trace.span, from->ids.span, sizeof(trace.span));
+	return err == 0 ? batch_add_trace(adding->batch, &trace) : err;
 }
 
 static int
@@ -463,6 +481,8 @@ add_samples(Adding *adding)
 
 	for (uint32_t i = 0; err == 0 && i < adding->rows.count; i++)
 		err = batch_add_sample(adding->batch, &adding->samples[i]);
+	for (uint32_t i = 0; err == 0 && i < adding->rows.trace_count; i++)
+		err = add_trace(adding, &adding->rows.traces[i]);
 	return err;
 }
 

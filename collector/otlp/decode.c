@@ -5,7 +5,8 @@
  * 1. The layout is told from the whole request, see dialect.h.
  * 2. Tables are placed, not read: an item is read when a sample refers to it.
  * 3. A profile is looked through twice: for what all of its samples share, then sample by sample
- *    into rows. The rows go into the batch when none of it was at fault.
+ *    into rows, and for those of traces and spans into rows beside them. They go into the batch
+ *    when none of it was at fault.
  *
  * Work is paid for in steps that follow the bytes looked at, so that what refers to the same large
  * item again and again ends: WORK_PER_BYTE and WORK_FREE are some seconds for the largest request.
@@ -33,12 +34,19 @@
 #define SERVICE_LABEL	"service_name"
 #define EXECUTABLE_NAME "process_executable_name"
 
-/* The series of samples with these attributes, of the profile at hand. */
+/* What the attributes of a sample tell of its rows. */
+typedef struct RowLabels
+{
+	uint32_t series;
+	PfsTraceIds ids; /* or its link */
+} RowLabels;
+
+/* The same of samples with these attributes, of the profile at hand. */
 typedef struct SeriesMemo
 {
 	Span attributes;
 	uint32_t profile; /* counted from 1; else the entry is free */
-	uint32_t series;
+	RowLabels labels;
 } SeriesMemo;
 
 typedef struct Decoding
@@ -65,6 +73,9 @@ typedef struct Decoding
 	BatchSample *rows; /* of the profile at hand */
 	size_t row_count;
 	size_t row_capacity;
+	BatchTrace *traces; /* of these rows */
+	size_t trace_count;
+	size_t trace_capacity;
 } Decoding;
 
 /* What all samples of a profile share. */
@@ -82,6 +93,7 @@ typedef struct ProfileParts
 typedef struct SampleParts
 {
 	uint64_t stack;
+	uint64_t link;
 	PfsWireField attributes;
 	size_t value_count;
 	size_t time_count;
@@ -90,6 +102,12 @@ typedef struct SampleParts
 } SampleParts;
 
 /* --- attributes --- */
+
+static PfsText
+text_of(const char *string)
+{
+	return (PfsText){ string, (uint32_t) strlen(string) };
+}
 
 static OtlpFault
 put_label(Decoding *decoding, AttributeLabels *set, const OtlpAttribute *attribute)
@@ -195,7 +213,7 @@ name_type(Decoding *decoding, ProfileParts *parts)
 		return fault;
 	like.period_type = (PfsValueType){ type.period_type, type.period_unit };
 	known = pfs_pprof_default_name(&like);
-	type.name = known != NULL ? (PfsText){ known, (uint32_t) strlen(known) } : type.sample_type;
+	type.name = known != NULL ? text_of(known) : type.sample_type;
 	type.delta = !is_instant(type.sample_type);
 	pfs_profile_type_name(&type, parts->type);
 	return FAULT_NONE;
@@ -232,20 +250,26 @@ fix_labels(Decoding *decoding, AttributeLabels *set)
 	set->fixed_count = set->count;
 }
 
-/* Without those that have no value. */
+/* Without those that have no value, and those that tell ids, which are taken. */
 static void
-copy_labels(AttributeLabels *to, const AttributeLabels *from)
+copy_labels(AttributeLabels *to, const AttributeLabels *from, PfsTraceIds *ids)
 {
+	*ids = (PfsTraceIds){ { 0 }, { 0 } };
 	to->count = 0;
 	to->bytes = from->bytes;
 	for (uint32_t i = 0; i < from->count; i++)
-		if (from->labels[i].value[0] != '\0')
-			to->labels[to->count++] = from->labels[i];
+	{
+		const BatchLabel *label = &from->labels[i];
+		const PfsProfileLabel like = { .key = text_of(label->name), .text = text_of(label->value) };
+
+		if (label->value[0] != '\0' && !pfs_trace_label(&like, ids))
+			to->labels[to->count++] = *label;
+	}
 }
 
 static OtlpFault
 series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *attributes,
-		  uint32_t *series)
+		  RowLabels *row)
 {
 	AttributeLabels labels;
 	OtlpFault fault = FAULT_NONE;
@@ -255,14 +279,14 @@ series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *att
 		fault = put_all_indexed(decoding, attributes, &decoding->of_sample);
 	if (fault != FAULT_NONE)
 		return fault;
-	copy_labels(&labels, &decoding->of_sample);
-	return add_series(decoding, parts, &labels, series);
+	copy_labels(&labels, &decoding->of_sample, &row->ids);
+	return add_series(decoding, parts, &labels, &row->series);
 }
 
 /* The same, remembered by the bytes of the list. */
 static OtlpFault
 known_series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *attributes,
-				uint32_t *series)
+				RowLabels *row)
 {
 	const Span span = field_span(attributes);
 	uint64_t hash = hash_bytes(decoding->seed, span.bytes, span.length);
@@ -272,20 +296,40 @@ known_series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireFiel
 	if (memo->profile == decoding->profile_number && memo->attributes.length == span.length &&
 		(span.length == 0 || memcmp(memo->attributes.bytes, span.bytes, span.length) == 0))
 	{
-		*series = memo->series;
+		*row = memo->labels;
 		return FAULT_NONE;
 	}
-	fault = series_of(decoding, parts, attributes, series);
+	fault = series_of(decoding, parts, attributes, row);
 	if (fault == FAULT_NONE)
-		*memo = (SeriesMemo){ span, decoding->profile_number, *series };
+		*memo = (SeriesMemo){ span, decoding->profile_number, *row };
 	return fault;
 }
 
 /* --- samples --- */
 
+/* A value that is not 0 is of the trace and span that are known. */
 static OtlpFault
-add_row(Decoding *decoding, int64_t time_us, uint32_t series, uint32_t stack, int64_t value)
+add_trace(Decoding *decoding, const BatchSample *row, const PfsTraceIds *ids)
 {
+	BatchTrace *trace;
+
+	if (row->value == 0 || (!pfs_trace_is_known(ids) && !pfs_span_is_known(ids)))
+		return FAULT_NONE;
+	if (grow_array(&decoding->traces, &decoding->trace_capacity, decoding->trace_count,
+				   sizeof(decoding->traces[0])) != 0)
+		return FAULT_ROOM;
+	trace = &decoding->traces[decoding->trace_count++];
+	trace->sample = *row;
+	memcpy(trace->trace, ids->trace, sizeof(trace->trace));
+	memcpy(trace->span, ids->span, sizeof(trace->span));
+	return FAULT_NONE;
+}
+
+static OtlpFault
+add_row(Decoding *decoding, int64_t time_us, const RowLabels *labels, uint32_t stack, int64_t value)
+{
+	const BatchSample row = { time_us, labels->series, stack, value };
+
 	if (time_us < decoding->request->first_us || time_us > decoding->request->last_us)
 	{
 		decoding->error = "the time of a sample is too far from now";
@@ -294,8 +338,8 @@ add_row(Decoding *decoding, int64_t time_us, uint32_t series, uint32_t stack, in
 	if (grow_array(&decoding->rows, &decoding->row_capacity, decoding->row_count,
 				   sizeof(decoding->rows[0])) != 0)
 		return FAULT_ROOM;
-	decoding->rows[decoding->row_count++] = (BatchSample){ time_us, series, stack, value };
-	return FAULT_NONE;
+	decoding->rows[decoding->row_count++] = row;
+	return add_trace(decoding, &row, &labels->ids);
 }
 
 static void
@@ -318,6 +362,8 @@ take_sample_field(Decoding *decoding, const PfsWireField *field, SampleParts *pa
 
 	if (field_is_number(field, SAMPLE_STACK))
 		parts->stack = field->value;
+	else if (field_is_number(field, layout->sample_link))
+		parts->link = field->value;
 	else if (field->number == layout->sample_attributes &&
 			 (field->wire_type == PFS_WIRE_BYTES || field->wire_type == PFS_WIRE_VARINT))
 		parts->attributes = *field;
@@ -342,7 +388,7 @@ take_sample_field(Decoding *decoding, const PfsWireField *field, SampleParts *pa
 
 /* Values and times of a sample side by side: a list each, in one piece. */
 static OtlpFault
-add_timed_rows(Decoding *decoding, Span span, const SampleParts *parts, uint32_t series,
+add_timed_rows(Decoding *decoding, Span span, const SampleParts *parts, const RowLabels *labels,
 			   uint32_t stack)
 {
 	Message message = message_of(span);
@@ -371,7 +417,7 @@ add_timed_rows(Decoding *decoding, Span span, const SampleParts *parts, uint32_t
 			error = "values of a sample are not in one list";
 		else
 			fault =
-				add_row(decoding, (int64_t) (time_ns / NS_PER_US), series, stack, (int64_t) value);
+				add_row(decoding, (int64_t) (time_ns / NS_PER_US), labels, stack, (int64_t) value);
 	}
 	if (error == NULL)
 		return fault;
@@ -402,7 +448,7 @@ add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 	Message message = message_of(span);
 	SampleParts parts = { 0 };
 	OtlpFault fault = FAULT_NONE;
-	uint32_t series;
+	RowLabels labels;
 	uint32_t stack;
 	int64_t value;
 
@@ -411,7 +457,9 @@ add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 	if (fault == FAULT_NONE)
 		fault = check_sample(decoding, &parts);
 	if (fault == FAULT_NONE)
-		fault = known_series_of(decoding, profile, &parts.attributes, &series);
+		fault = known_series_of(decoding, profile, &parts.attributes, &labels);
+	if (fault == FAULT_NONE && parts.link != 0)
+		fault = dictionary_link(&decoding->dictionary, parts.link, &labels.ids, &decoding->error);
 	if (fault == FAULT_NONE)
 		fault = dictionary_stack(&decoding->dictionary, parts.stack, decoding->partition, &stack,
 								 &decoding->error);
@@ -419,9 +467,9 @@ add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 		return fault;
 	decoding->result->samples += MAX(parts.time_count, 1);
 	if (decoding->request->keep_times && parts.time_count > 0)
-		return add_timed_rows(decoding, span, &parts, series, stack);
+		return add_timed_rows(decoding, span, &parts, &labels, stack);
 	value = parts.value_count > 0 ? (int64_t) parts.sum : (int64_t) parts.time_count;
-	return value == 0 ? FAULT_NONE : add_row(decoding, profile->time_us, series, stack, value);
+	return value == 0 ? FAULT_NONE : add_row(decoding, profile->time_us, &labels, stack, value);
 }
 
 /* --- profiles --- */
@@ -500,14 +548,14 @@ static OtlpFault
 add_empty_row(Decoding *decoding, const ProfileParts *parts)
 {
 	const PfsWireField no_attributes = { 0 };
-	uint32_t series;
+	RowLabels labels;
 	uint32_t stack;
-	OtlpFault fault = series_of(decoding, parts, &no_attributes, &series);
+	OtlpFault fault = series_of(decoding, parts, &no_attributes, &labels);
 
 	if (fault == FAULT_NONE)
 		fault = dictionary_stack(&decoding->dictionary, 0, decoding->partition, &stack,
 								 &decoding->error);
-	return fault == FAULT_NONE ? add_row(decoding, parts->time_us, series, stack, 0) : fault;
+	return fault == FAULT_NONE ? add_row(decoding, parts->time_us, &labels, stack, 0) : fault;
 }
 
 static OtlpFault
@@ -519,6 +567,7 @@ read_rows(Decoding *decoding, Span profile)
 
 	decoding->profile_number++;
 	decoding->row_count = 0;
+	decoding->trace_count = 0;
 	fault = read_profile_parts(decoding, profile, &parts);
 	if (fault == FAULT_NONE)
 		fault = name_type(decoding, &parts);
@@ -542,6 +591,8 @@ store_rows(Decoding *decoding)
 
 	for (size_t i = 0; err == 0 && i < decoding->row_count; i++)
 		err = batch_add_sample(decoding->batch, &decoding->rows[i]);
+	for (size_t i = 0; err == 0 && i < decoding->trace_count; i++)
+		err = batch_add_trace(decoding->batch, &decoding->traces[i]);
 	if (err == -EOVERFLOW)
 	{
 		decoding->error = "values of equal samples do not fit 64 bits together";
@@ -698,6 +749,7 @@ otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result)
 	end = end_of(decoding, read_request(decoding));
 	arena_fini(&decoding->arena);
 	free(decoding->rows);
+	free(decoding->traces);
 	free(decoding);
 	return end;
 }

@@ -28,6 +28,7 @@ typedef struct TableCounts
 	size_t mappings;
 	size_t stacks;
 	size_t attributes;
+	size_t links;
 } TableCounts;
 
 static void
@@ -70,6 +71,11 @@ add_item(OtlpDictionary *dictionary, const PfsWireField *field, TableCounts *at,
 			if (!is_counting)
 				dictionary->attributes[at->attributes] = (OtlpAttribute){ .span = span };
 			at->attributes++;
+			break;
+		case DICTIONARY_LINKS:
+			if (!is_counting)
+				dictionary->links[at->links] = span;
+			at->links++;
 			break;
 		default:
 			break;
@@ -117,11 +123,12 @@ make_tables(OtlpDictionary *dictionary, const TableCounts *counts)
 	dictionary->mappings = table(dictionary, counts->mappings, sizeof(OtlpMapping));
 	dictionary->stacks = table(dictionary, counts->stacks, sizeof(OtlpStack));
 	dictionary->attributes = table(dictionary, counts->attributes, sizeof(OtlpAttribute));
+	dictionary->links = table(dictionary, counts->links, sizeof(Span));
 	dictionary->frames = table(dictionary, OTLP_DEPTH_MAX, sizeof(uint32_t));
 	dictionary->lines = table(dictionary, OTLP_LINES_MAX, sizeof(BatchLine));
 	if (dictionary->strings == NULL || dictionary->texts == NULL || dictionary->functions == NULL ||
 		dictionary->locations == NULL || dictionary->mappings == NULL ||
-		dictionary->stacks == NULL || dictionary->attributes == NULL ||
+		dictionary->stacks == NULL || dictionary->attributes == NULL || dictionary->links == NULL ||
 		dictionary->frames == NULL || dictionary->lines == NULL)
 		return false;
 	memset(dictionary->texts, 0, (counts->strings + 1) * sizeof(char *));
@@ -131,6 +138,7 @@ make_tables(OtlpDictionary *dictionary, const TableCounts *counts)
 	dictionary->mapping_count = (uint32_t) counts->mappings;
 	dictionary->stack_count = (uint32_t) counts->stacks;
 	dictionary->attribute_count = (uint32_t) counts->attributes;
+	dictionary->link_count = (uint32_t) counts->links;
 	return true;
 }
 
@@ -368,6 +376,47 @@ read_label(OtlpDictionary *dictionary, Span value, OtlpAttribute *attribute, con
 	attribute->is_kept = true;
 	return dictionary_own(dictionary, (PfsText){ text.bytes, (uint32_t) text.length },
 						  &attribute->value);
+}
+
+/* An id of that many bytes, or of none; false for any other. */
+static bool
+take_id(const PfsWireField *field, uint8_t *id, size_t count)
+{
+	if (field->length == count)
+		memcpy(id, field->bytes, count);
+	return field->length == count || field->length == 0;
+}
+
+OtlpFault
+dictionary_link(OtlpDictionary *dictionary, uint64_t index, PfsTraceIds *ids, const char **error)
+{
+	const char *problem = NULL;
+	Message message;
+	OtlpFault fault;
+
+	*ids = (PfsTraceIds){ { 0 }, { 0 } };
+	if (index == 0)
+		return FAULT_NONE;
+	if (index >= dictionary->link_count)
+	{
+		*error = "an index is beyond the link table";
+		return FAULT_PROFILE;
+	}
+	fault = dictionary_work(dictionary, dictionary->links[index].length);
+	if (fault != FAULT_NONE)
+		return fault;
+	message = message_of(dictionary->links[index]);
+	while (problem == NULL && message_next(&message))
+	{
+		const PfsWireField *field = &message.field;
+
+		if (field_is_message(field, LINK_TRACE) && !take_id(field, ids->trace, PFS_TRACE_BYTES))
+			problem = "a trace id has not 16 bytes";
+		else if (field_is_message(field, LINK_SPAN) && !take_id(field, ids->span, PFS_SPAN_BYTES))
+			problem = "a span id has not 8 bytes";
+	}
+	*error = problem != NULL ? problem : message.error;
+	return *error == NULL ? FAULT_NONE : FAULT_PROFILE;
 }
 
 OtlpFault

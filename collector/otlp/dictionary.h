@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "batch/batch.h"
+#include "formats/trace_ids.h"
 #include "otlp/labels.h"
 #include "otlp/message.h"
 
@@ -76,6 +77,8 @@ typedef struct OtlpDictionary
 	OtlpStack *stacks;
 	uint32_t attribute_count;
 	OtlpAttribute *attributes;
+	uint32_t link_count;
+	Span *links;
 	uint32_t *frames; /* scratch: a stack's locations */
 	BatchLine *lines; /* scratch */
 } OtlpDictionary;
@@ -109,6 +112,10 @@ OtlpFault dictionary_attribute(OtlpDictionary *dictionary, uint64_t index,
 /* The same for one of a resource or a scope, which is not in the table. */
 OtlpFault dictionary_key_value(OtlpDictionary *dictionary, Span span, OtlpAttribute *attribute,
 							   const char **error);
+
+/* The ids of a link; 0 is none. */
+OtlpFault dictionary_link(OtlpDictionary *dictionary, uint64_t index, PfsTraceIds *ids,
+						  const char **error);
 
 /* The batch's index of a stack in that partition. 0 is the empty one. */
 OtlpFault dictionary_stack(OtlpDictionary *dictionary, uint64_t index, const char *partition,

@@ -29,7 +29,7 @@ typedef struct AttributeRule
 	"process.pid,process.parent_pid,process.command*,process.creation.time,"          \
 	"process.environment_variable.*,process.context.*,process.executable.build_id.*," \
 	"thread.id,cpu.logical_number,host.ip,host.mac,telemetry.*,"                      \
-	"trace_id,span_id,k8s.pod.uid,thread_id,cpu"
+	"k8s.pod.uid,thread_id,cpu"
 
 typedef struct AttributeLabels
 {

@@ -5,7 +5,8 @@
  * 1. BEGIN, begin_batch, losses, unwind counts and the target's state are gathered first.
  * 2. What the caches lack is interned, each round with what was gathered before it.
  * 3. The series' times go with the first round that is sent after their ids are known.
- * 4. COPY; samples and COMMIT. Then the ids are remembered.
+ * 4. Traces, whose samples have their ids by then.
+ * 5. COPY; samples and COMMIT. Then the ids are remembered.
  *
  * Where all ids are known these are three round trips. begin_batch's answer comes with the first:
  * where it says that the batch is stored already all is rolled back, since the statements after it
@@ -29,6 +30,10 @@
 
 /* The first writer protocol with receipts. */
 #define PROTOCOL_RECEIPTS 3
+
+/* The first with traces; for an older one they are lost, under this name. */
+#define PROTOCOL_TRACES 4
+#define LOSS_OF_TRACES	"traces_not_kept"
 
 static int
 draw_uuid(char uuid[WRITER_UUID_BYTES])
@@ -86,12 +91,19 @@ typedef struct Opening
 	Buffer first_time;
 	Buffer last_time;
 	Buffer node;
+	size_t loss_count;
 	Buffer reasons;
 	Buffer counts;
 	Buffer exes;
 	Buffer stacks;
 	Buffer complete;
 	Buffer receipts;
+	Buffer trace_times; /* of each trace row; so the next five */
+	Buffer trace_series;
+	Buffer trace_stacks;
+	Buffer trace_values;
+	Buffer trace_ids;
+	Buffer span_ids;
 } Opening;
 
 static void
@@ -112,6 +124,12 @@ opening_fini(Opening *opening)
 	buffer_fini(&opening->stacks);
 	buffer_fini(&opening->complete);
 	buffer_fini(&opening->receipts);
+	buffer_fini(&opening->trace_times);
+	buffer_fini(&opening->trace_series);
+	buffer_fini(&opening->trace_stacks);
+	buffer_fini(&opening->trace_values);
+	buffer_fini(&opening->trace_ids);
+	buffer_fini(&opening->span_ids);
 }
 
 static void
@@ -153,6 +171,8 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 {
 	const BatchSample *samples;
 	const BatchLoss *losses;
+	const BatchTrace *traces;
+	uint64_t lost_traces = 0;
 	size_t sample_count = batch_samples(batch, &samples);
 	size_t loss_count = batch_losses(batch, &losses);
 	int64_t first_us = sample_count ? samples[0].time_us : now_us();
@@ -163,6 +183,9 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 		first_us = MIN(first_us, samples[i].time_us);
 		last_us = MAX(last_us, samples[i].time_us);
 	}
+
+	if (session->protocol < PROTOCOL_TRACES)
+		lost_traces = batch_traces(batch, &traces);
 	*opening = (Opening){ { NULL } };
 	buffer_put_bytes(&opening->writer, store->writer, sizeof(store->writer));
 	buffer_put_int8(&opening->number, (int64_t) number);
@@ -171,12 +194,18 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 	wire_timestamp_param(&opening->last_time, last_us);
 	buffer_put_bytes(&opening->node, store->node, strlen(store->node));
 
-	wire_array(&opening->reasons, WIRE_TEXT, loss_count);
-	wire_array(&opening->counts, WIRE_INT8, loss_count);
+	opening->loss_count = loss_count + (lost_traces > 0);
+	wire_array(&opening->reasons, WIRE_TEXT, opening->loss_count);
+	wire_array(&opening->counts, WIRE_INT8, opening->loss_count);
 	for (size_t i = 0; i < loss_count; i++)
 	{
 		wire_text_element(&opening->reasons, losses[i].reason);
 		wire_int8_element(&opening->counts, (int64_t) losses[i].count);
+	}
+	if (lost_traces > 0)
+	{
+		wire_text_element(&opening->reasons, LOSS_OF_TRACES);
+		wire_int8_element(&opening->counts, (int64_t) lost_traces);
 	}
 	put_unwound(opening, batch);
 	put_receipts(opening, batch);
@@ -233,12 +262,11 @@ add_opening(Trip *trip, Opening *opening, const Batch *batch, bool *is_new)
 		.param_count = 2,
 		.params = { { WIRE_TEXT, &opening->node }, { WIRE_TIMESTAMPTZ, &opening->last_time } }
 	};
-	const BatchLoss *loss_items;
 	const BatchUnwound *unwound_items;
 
 	trip_add(trip, &begin, NULL);
 	trip_add(trip, &begin_batch, is_new);
-	if (batch_losses(batch, &loss_items) > 0)
+	if (opening->loss_count > 0)
 		trip_add(trip, &losses, NULL);
 	if (batch_unwound(batch, &unwound_items) > 0)
 		trip_add(trip, &unwound, NULL);
@@ -316,6 +344,51 @@ add_touch(Trip *trip, Opening *opening, const InternKind *series, const Batch *b
 
 	trip_add(trip, &touch, NULL);
 	return put_times(opening, series, batch);
+}
+
+/* What of the samples belongs to traces, once all of their ids are known. */
+static void
+put_traces(Opening *opening, const InternWork *ids, const Batch *batch)
+{
+	const int64_t *series = ids->kinds[KIND_SERIES].ids;
+	const int64_t *stacks = ids->kinds[KIND_STACK].ids;
+	const BatchTrace *traces;
+	size_t count = batch_traces(batch, &traces);
+
+	wire_array(&opening->trace_times, WIRE_TIMESTAMPTZ, count);
+	wire_array(&opening->trace_series, WIRE_INT4, count);
+	wire_array(&opening->trace_stacks, WIRE_INT8, count);
+	wire_array(&opening->trace_values, WIRE_INT8, count);
+	wire_array(&opening->trace_ids, WIRE_UUID, count);
+	wire_array(&opening->span_ids, WIRE_BYTEA, count);
+	for (size_t i = 0; i < count; i++)
+	{
+		const BatchSample *sample = &traces[i].sample;
+
+		wire_timestamp_element(&opening->trace_times, sample->time_us);
+		wire_int4_element(&opening->trace_series, (int32_t) series[sample->series]);
+		wire_int8_element(&opening->trace_stacks, stacks[sample->stack]);
+		wire_int8_element(&opening->trace_values, sample->value);
+		wire_bytes_element(&opening->trace_ids, traces[i].trace, sizeof(traces[i].trace));
+		wire_bytes_element(&opening->span_ids, traces[i].span, sizeof(traces[i].span));
+	}
+}
+
+static void
+add_traces(Trip *trip, Opening *opening)
+{
+	const Statement keep = { .sql = "SELECT profstore.keep_traces($1, $2, $3, $4, $5, $6)",
+							 .failure = "could not store traces",
+							 .keep = true,
+							 .param_count = 6,
+							 .params = { { WIRE_TIMESTAMPTZ_ARRAY, &opening->trace_times },
+										 { WIRE_INT4_ARRAY, &opening->trace_series },
+										 { WIRE_INT8_ARRAY, &opening->trace_stacks },
+										 { WIRE_INT8_ARRAY, &opening->trace_values },
+										 { WIRE_UUID_ARRAY, &opening->trace_ids },
+										 { WIRE_BYTEA_ARRAY, &opening->span_ids } } };
+
+	trip_add(trip, &keep, NULL);
 }
 
 static DbOutcome
@@ -400,6 +473,7 @@ prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbErr
 {
 	const InternKind *series = &storing->ids.kinds[KIND_SERIES];
 	const BatchReceipt *receipts;
+	const BatchTrace *traces;
 	Trip trip = { 0 };
 	DbOutcome outcome;
 
@@ -416,6 +490,12 @@ prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbErr
 			outcome = out_of_memory(error);
 		else
 			outcome = intern_stacks(&storing->ids, &trip, connection, error);
+		if (outcome == DB_OK && storing->protocol >= PROTOCOL_TRACES &&
+			batch_traces(storing->batch, &traces) > 0)
+		{
+			put_traces(&storing->opening, &storing->ids, storing->batch);
+			add_traces(&trip, &storing->opening);
+		}
 	}
 	if (outcome == DB_OK)
 		outcome = trip_run(&trip, connection, error);

@@ -37,10 +37,11 @@ BEGIN
 	END IF;
 	PERFORM profstore_internal.ensure_trace_partitions(d.day, d.day) FROM (SELECT DISTINCT date_trunc('day', t.time) FROM unnest(times) AS t(time)) AS d(day);
 	INSERT INTO profstore.trace_samples (time, series_id, stack_id, value, trace_id, span_id)
-	SELECT * FROM unnest(times, series_ids, stack_ids, amounts, trace_ids, span_ids);
+	SELECT u.time, u.series_id, u.stack_id, u.value, nullif(u.trace_id, '00000000-0000-0000-0000-000000000000'), nullif(u.span_id, '\x0000000000000000')
+	FROM unnest(times, series_ids, stack_ids, amounts, trace_ids, span_ids) AS u(time, series_id, stack_id, value, trace_id, span_id);
 END
 $$;
-COMMENT ON FUNCTION profstore.keep_traces(timestamptz[], int4[], int8[], int8[], uuid[], bytea[]) IS 'in the transaction that stores samples: tells which of them, and how much of their values, traces and spans brought about; makes partitions of trace_samples';
+COMMENT ON FUNCTION profstore.keep_traces(timestamptz[], int4[], int8[], int8[], uuid[], bytea[]) IS 'in the transaction that stores samples: tells which of them, and how much of their values, traces and spans brought about; ids that are null or 0 are not known; makes partitions of trace_samples';
 REVOKE EXECUTE ON FUNCTION profstore.keep_traces(timestamptz[], int4[], int8[], int8[], uuid[], bytea[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.forget_traces(part regclass) RETURNS int8

@@ -1,6 +1,7 @@
 /*
  * profile_rows.c
- *		Samples to rows: sorted by series, stack and time, and added up.
+ *		Samples to rows: sorted by series, stack and time, and added up; and so what of them
+ *		belongs to traces.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,78 @@ add_values(const PfsProfile *profile, const PfsProfileSets *sets, const int64_t 
 	return true;
 }
 
+/* Of the rows, and among those of one by ids. */
+static int
+compare_traces(const void *a, const void *b)
+{
+	const PfsTraceRow *left = a;
+	const PfsTraceRow *right = b;
+	int order = compare_rows(&left->row, &right->row);
+
+	return order != 0 ? order : memcmp(&left->ids, &right->ids, sizeof(PfsTraceIds));
+}
+
+/* As merge; what is of a row that went goes, too. */
+static void
+merge_traces(PfsSampleRows *result)
+{
+	uint32_t merged = 0;
+
+	qsort(result->traces, result->trace_count, sizeof(PfsTraceRow), compare_traces);
+	for (uint32_t i = 0; i < result->trace_count;)
+	{
+		PfsTraceRow trace = result->traces[i];
+		int64_t sum;
+
+		for (i++; i < result->trace_count && compare_traces(&result->traces[i], &trace) == 0 &&
+				  !__builtin_add_overflow(trace.row.value, result->traces[i].row.value, &sum);
+			 i++)
+			trace.row.value = sum;
+		if (bsearch(&trace.row, result->rows, result->count, sizeof(PfsSampleRow), compare_rows))
+			result->traces[merged++] = trace;
+	}
+	result->trace_count = merged;
+}
+
+static uint32_t
+count_traced(const PfsProfile *profile)
+{
+	uint32_t count = 0;
+	PfsTraceIds ids;
+
+	for (uint32_t i = 0; i < profile->sample_count; i++)
+		count += pfs_trace_of_sample(profile, &profile->samples[i], &ids);
+	return count;
+}
+
+/* Those of rows as add_values has made them; false without memory. */
+static bool
+add_traces(PfsMaking *making, const PfsProfile *profile, PfsSampleRows *result)
+{
+	const int64_t *value = profile->values;
+	const PfsSampleRow *row = result->rows;
+	size_t traced = count_traced(profile);
+	PfsTraceIds ids;
+
+	result->traces = pfs_making_alloc(making, traced * profile->type_count * sizeof(PfsTraceRow));
+	if (result->traces == NULL)
+		return false;
+	for (uint32_t i = 0; traced > 0 && i < profile->sample_count; i++)
+	{
+		bool is_traced = pfs_trace_of_sample(profile, &profile->samples[i], &ids);
+
+		for (uint32_t type = 0; type < profile->type_count; type++)
+		{
+			if (*value++ == 0)
+				continue;
+			if (is_traced)
+				result->traces[result->trace_count++] = (PfsTraceRow){ *row, ids };
+			row++;
+		}
+	}
+	return true;
+}
+
 static void
 add_empty(uint32_t series_count, int64_t time, bool *has_row, PfsSampleRows *result)
 {
@@ -88,7 +161,7 @@ pfs_profile_rows(PfsMaking *making, const PfsProfile *profile, const PfsProfileS
 	*error = (PfsReadError){ "profile has too many values", 0 };
 	if (room >= INT32_MAX)
 		return PFS_READ_TOO_LARGE;
-	*result = (PfsSampleRows){ pfs_making_alloc(making, room * sizeof(PfsSampleRow)), 0 };
+	*result = (PfsSampleRows){ .rows = pfs_making_alloc(making, room * sizeof(PfsSampleRow)) };
 	has_row = pfs_making_alloc(making, series_count);
 	if (result->rows == NULL || has_row == NULL)
 		return pfs_budget_status(making->budget, error);
@@ -96,7 +169,10 @@ pfs_profile_rows(PfsMaking *making, const PfsProfile *profile, const PfsProfileS
 	error->message = "time of samples out of range";
 	if (!add_values(profile, sets, stack_ids, time, result))
 		return PFS_READ_OUT_OF_RANGE;
+	if (!add_traces(making, profile, result))
+		return pfs_budget_status(making->budget, error);
 	merge(result);
+	merge_traces(result);
 	add_empty((uint32_t) series_count, time, has_row, result);
 	return PFS_READ_OK;
 }

@@ -6,6 +6,7 @@
 #define PFS_PROFILE_ROWS_H
 
 #include "formats/series_names.h"
+#include "formats/trace_ids.h"
 
 typedef struct PfsSampleRow
 {
@@ -15,10 +16,19 @@ typedef struct PfsSampleRow
 	int32_t series_id; /* set * type_count + sample type, until the caller knows better */
 } PfsSampleRow;
 
+/* What of a row's value a trace or a span brought about. */
+typedef struct PfsTraceRow
+{
+	PfsSampleRow row;
+	PfsTraceIds ids;
+} PfsTraceRow;
+
 typedef struct PfsSampleRows
 {
 	PfsSampleRow *rows;
 	uint32_t count;
+	PfsTraceRow *traces; /* each of one of the rows */
+	uint32_t trace_count;
 } PfsSampleRows;
 
 /*
@@ -26,6 +36,7 @@ typedef struct PfsSampleRows
  *
  * Samples of equal stack, labels and time add up, as far as sums fit int8: beyond it they stay
  * several rows. Values of 0 are left out, but a series without another row gets one of stack 0.
+ * Traces are the values of samples whose labels tell ids; equal ones add up in the same way.
  * The rows go with the scratch. PFS_READ_OUT_OF_RANGE for times that leave int8,
  * PFS_READ_TOO_LARGE, PFS_READ_NO_MEMORY.
  */

@@ -10,6 +10,7 @@
 
 #include "formats/seeded_hash.h"
 #include "formats/series_names.h"
+#include "formats/trace_ids.h"
 
 #define FIRST_SLOTS 64
 
@@ -71,14 +72,16 @@ is_kept(const PfsSeriesRules *rules, PfsText key)
 static uint32_t
 get_labels(const Grouping *grouping, const PfsProfileSample *sample, PfsProfileLabel *labels)
 {
+	PfsTraceIds ids = { { 0 }, { 0 } };
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < sample->label_count; i++)
 	{
 		const PfsProfileLabel *label = &grouping->profile->labels[sample->first_label + i];
 
-		/* a series has no empty labels */
-		if ((label->numeric || label->text.length > 0) && is_kept(grouping->rules, label->key))
+		/* a series has no empty labels, and there would be one for each trace */
+		if ((label->numeric || label->text.length > 0) && is_kept(grouping->rules, label->key) &&
+			!pfs_trace_label(label, &ids))
 			labels[count++] = *label;
 	}
 	if (count > 1)

@@ -29,8 +29,9 @@ typedef struct PfsProfileSets
 } PfsProfileSets;
 
 /*
- * Groups the samples by those of their labels that are kept, in whatever order they stand. The
- * result goes with the scratch. PFS_READ_OK, PFS_READ_TOO_LARGE or PFS_READ_NO_MEMORY.
+ * Groups the samples by those of their labels that are kept and tell no trace or span, in whatever
+ * order they stand. The result goes with the scratch. PFS_READ_OK, PFS_READ_TOO_LARGE or
+ * PFS_READ_NO_MEMORY.
  */
 PfsReadStatus pfs_profile_sets(PfsMaking *making, const PfsProfile *profile,
 							   const PfsSeriesRules *rules, PfsProfileSets *sets,

@@ -8,7 +8,8 @@
  * 3. Rows of equal series, time and stack add up; a series without one gets a row of stack 0.
  * 4. Rows go into samples, whose partitions are made (insert_samples); series are told when they
  *	  were seen.
- * 5. What the file says beside its samples is kept for the series.
+ * 5. What of them belongs to traces goes beside them.
+ * 6. What the file says beside its samples is kept for the series.
  */
 #include "profstore.h"
 
@@ -16,6 +17,7 @@
 #include "executor/spi.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+#include "utils/uuid.h"
 
 #include "base/arrays.h"
 #include "dictionary/intern/arrays.h"
@@ -39,6 +41,8 @@ typedef struct Storing
 	PfsProfileSeries series;
 	PfsSampleRow *rows; /* until they are stored, series_id is the index of the series */
 	uint32 row_count;
+	const PfsTraceRow *traces; /* series_id stays the index */
+	uint32 trace_count;
 } Storing;
 
 /* Step 3: rows */
@@ -61,6 +65,8 @@ make_rows(Storing *storing, const int64 *stack_ids)
 				 errmsg("%s", error.message)));
 	storing->rows = rows.rows;
 	storing->row_count = rows.count;
+	storing->traces = rows.traces;
+	storing->trace_count = rows.trace_count;
 }
 
 /* Step 4: samples */
@@ -152,7 +158,53 @@ insert_rows(Storing *storing)
 	pfs_samples_insert(storing->rows, storing->row_count);
 }
 
-/* Step 5: notes */
+/* Step 5: traces */
+
+static Datum
+span_datum(const PfsTraceIds *ids)
+{
+	bytea *span = palloc(VARHDRSZ + PFS_SPAN_BYTES);
+
+	SET_VARSIZE(span, VARHDRSZ + PFS_SPAN_BYTES);
+	memcpy(VARDATA(span), ids->span, PFS_SPAN_BYTES);
+	return PointerGetDatum(span);
+}
+
+static void
+keep_traces(const Storing *storing)
+{
+	Oid types[] = { TIMESTAMPTZARRAYOID, INT4ARRAYOID, INT8ARRAYOID,
+					INT8ARRAYOID,		 UUIDARRAYOID, BYTEAARRAYOID };
+	uint32 count = storing->trace_count;
+	ArrayType *times = pfs_array_make(count, TIMESTAMPTZOID, sizeof(TimestampTz));
+	ArrayType *series = pfs_array_make(count, INT4OID, sizeof(int32));
+	ArrayType *stacks = pfs_array_make(count, INT8OID, sizeof(int64));
+	ArrayType *amounts = pfs_array_make(count, INT8OID, sizeof(int64));
+	ArrayType *ids = pfs_array_make(count, UUIDOID, UUID_LEN);
+	Datum *spans = PFS_ARRAY(Datum, count);
+	Datum values[lengthof(types)] = { PointerGetDatum(times),  PointerGetDatum(series),
+									  PointerGetDatum(stacks), PointerGetDatum(amounts),
+									  PointerGetDatum(ids),	   (Datum) 0 };
+
+	if (count == 0)
+		return;
+	for (uint32 i = 0; i < count; i++)
+	{
+		const PfsTraceRow *trace = &storing->traces[i];
+
+		((TimestampTz *) ARR_DATA_PTR(times))[i] = trace->row.time;
+		((int32 *) ARR_DATA_PTR(series))[i] = storing->series.ids[trace->row.series_id];
+		((int64 *) ARR_DATA_PTR(stacks))[i] = trace->row.stack_id;
+		((int64 *) ARR_DATA_PTR(amounts))[i] = trace->row.value;
+		memcpy(ARR_DATA_PTR(ids) + (Size) i * UUID_LEN, trace->ids.trace, UUID_LEN);
+		spans[i] = span_datum(&trace->ids);
+	}
+	values[lengthof(types) - 1] = pfs_varlena_array(spans, count, BYTEAOID);
+	pfs_writer_call("SELECT profstore.keep_traces($1, $2, $3, $4, $5, $6)", lengthof(types), types,
+					values);
+}
+
+/* Step 6: notes */
 
 static void
 put_text(StringInfo content, PfsText text)
@@ -238,6 +290,7 @@ pfs_profile_store(const PfsImport *import)
 	storing.series = pfs_profile_series(import);
 	make_rows(&storing, stack_ids);
 	insert_rows(&storing);
+	keep_traces(&storing);
 	keep_notes(&storing);
 	SPI_finish();
 	return storing.row_count;

@@ -1,6 +1,6 @@
 """Requests of OTLP's profiles, by the package that PYTHONPATH has: of whatever version it is.
 
-As a program: otlp_requests.py SHAPE SERVICE TIME_NS prints one in base64.
+As a program: otlp_requests.py SHAPE SERVICE TIME_NS [linked] prints one in base64.
 """
 
 import base64
@@ -68,6 +68,11 @@ class Tables:
             item.attribute_indices.append(self.attribute("profile.frame.type", string_value=frame_type))
         return len(self.dictionary.location_table) - 1
 
+    def link(self, trace, span):
+        item = self.dictionary.link_table.add()
+        item.trace_id, item.span_id = bytes.fromhex(trace), bytes.fromhex(span)
+        return len(self.dictionary.link_table) - 1
+
     def stack(self, locations):
         item = self.dictionary.stack_table.add()
         item.location_indices.extend(locations)
@@ -129,7 +134,26 @@ def fill(profile, tables, shape, time_ns):
         second.timestamps_unix_nano.extend([time_ns + 5])
 
 
-def request_of(shape, service_name, time_ns):
+TRACES = ("4bf92f3577b34da6a3ce929d0e0e4736", "0af7651916cd43dd8448eb211c80319c")
+SPANS = ("00f067aa0ba902b7", "b7ad6b7169203331")
+
+
+def link(profile, tables):
+    """Samples of two traces, a span of no trace that is told, and of none at all; the same stack several times."""
+    links = [tables.link(TRACES[0], SPANS[0]), tables.link(TRACES[1], SPANS[1]), tables.link("", SPANS[0]),
+             tables.link(TRACES[0], ""), 0, tables.link(TRACES[0], SPANS[0])]
+    first = list(profile.samples)
+    for sample in first:
+        for at, index in enumerate(links[1:]):
+            copy = profile.samples.add()
+            copy.CopyFrom(sample)
+            copy.link_index = index
+            if copy.values:
+                copy.values[0] += 10 ** (at + 3)
+        sample.link_index = links[0]
+
+
+def request_of(shape, service_name, time_ns, linked=False):
     request = service.ExportProfilesServiceRequest()
     tables = Tables(request)
     resource = resource_of(request, {"service.name": service_name, "process.pid": 4711, "host.name": "web1",
@@ -140,9 +164,11 @@ def request_of(shape, service_name, time_ns):
     else:
         profile = profile_of(scope, tables, ("samples", "count"), ("cpu", "nanoseconds"), 50_000_000, time_ns)
     fill(profile, tables, shape, time_ns)
+    if linked:
+        link(profile, tables)
     return request
 
 
 if __name__ == "__main__":
-    made = request_of(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    made = request_of(sys.argv[1], sys.argv[2], int(sys.argv[3]), "linked" in sys.argv[4:])
     print(base64.b64encode(made.SerializeToString()).decode())

@@ -30,11 +30,11 @@ def now_ns():
     return time.time_ns() - 1_000_000_000
 
 
-def older(version, shape, name, time_ns):
+def older(version, shape, name, time_ns, *more):
     """The bytes of a request as another version of the package makes it."""
     here = os.path.dirname(os.path.abspath(__file__))
     environment = dict(os.environ, PYTHONPATH=f"{SCRATCH}/proto-{version}")
-    done = subprocess.run([sys.executable, f"{here}/otlp_requests.py", shape, name, str(time_ns)],
+    done = subprocess.run([sys.executable, f"{here}/otlp_requests.py", shape, name, str(time_ns), *more],
                           capture_output=True, env=environment, check=True)
     return base64.b64decode(done.stdout)
 
@@ -78,8 +78,8 @@ def write_raw_request(labels, *profiles):
     return message_field(2, series)
 
 
-def pprof(function, value, time_ns):
-    """A small profile: one function, one sample."""
+def pprof(function, value, time_ns, key="thread", text="one"):
+    """A small profile: one function, one sample with a label."""
     def field(number_, content):
         if isinstance(content, bytes):
             return message_field(number_, content)
@@ -88,7 +88,7 @@ def pprof(function, value, time_ns):
             out, content = out + bytes([content & 0x7F | 0x80]), content >> 7
         return out + bytes([content])
 
-    texts = [b"", b"cpu", b"nanoseconds", function.encode(), b"prog.go", b"thread", b"one"]
+    texts = [b"", b"cpu", b"nanoseconds", function.encode(), b"prog.go", key.encode(), text.encode()]
     return (field(1, field(1, 1) + field(2, 2)) +
             field(2, field(1, 1) + field(2, value) + field(3, field(1, 5) + field(2, 6))) +
             field(4, field(1, 1) + field(4, field(1, 1) + field(2, 12))) +
@@ -131,6 +131,78 @@ def test_labels():
          "attributes become labels; pid and thread id do not; the client does not say who its tenant is")
     rows = sql("SELECT DISTINCT mapping FROM profstore.top('" + CPU + "{service_name=\"labelled\"}') ORDER BY 1")
     same([row[0] for row in rows], ["/bin/prog", "[cpython]"], "frames of interpreters show their type")
+
+
+TRACE, OTHER = otlp_requests.TRACES
+SPAN = otlp_requests.SPANS[0]
+
+
+def traced(name, profile_type, *restrictions):
+    """Stacks of a trace or span as a flame graph would show them."""
+    rows = sql(f"SELECT array_to_string(stack, ';'), value FROM profstore.stacks_of('{profile_type}{{service_name=\"{name}\"}}',"
+               f" now() - interval '1 hour', now() + interval '1 hour', {', '.join(restrictions)}) ORDER BY 1")
+    return [(stack, int(value)) for stack, value in rows]
+
+
+def sent(request, trace, span=None):
+    """The same of what the client has sent, by the tables of the request."""
+    tables = request.dictionary
+    sums = {}
+    for sample in request.resource_profiles[0].scope_profiles[0].profiles[0].samples:
+        ids = tables.link_table[sample.link_index]
+        if ids.trace_id.hex() != trace or (span is not None and ids.span_id.hex() != span):
+            continue
+        names = []
+        for location in tables.stack_table[sample.stack_index].location_indices:
+            for line in tables.location_table[location].lines:
+                names.append(tables.string_table[tables.function_table[line.function_index].name_strindex])
+        stack = ";".join(reversed(names))
+        sums[stack] = sums.get(stack, 0) + (sum(sample.values) or len(sample.timestamps_unix_nano))
+    return sorted(sums.items())
+
+
+def test_traces():
+    for shape in ("times", "values", "both"):
+        kind = "off_cpu:off_cpu:nanoseconds:::delta" if shape == "both" else CPU
+        body = otlp_requests.request_of(shape, f"traced-{shape}", now_ns(), linked=True)
+        code, details, _ = call(main, EXPORT, body.SerializeToString())
+        same(code, grpc.StatusCode.OK, f"links, {shape}: taken over gRPC", details)
+        for trace in (TRACE, OTHER):
+            same(traced(f"traced-{shape}", kind, f"trace => '{trace}'"), sent(body, trace), f"{shape}: the trace's stacks are those that were sent")
+        same(traced(f"traced-{shape}", kind, f"trace => '{TRACE}'", f"span => '{SPAN}'"), sent(body, TRACE, SPAN), f"{shape}: those of a span of it")
+        everything = {}
+        for trace in (TRACE, OTHER, ""):
+            for stack, value in sent(body, trace):
+                everything[stack] = everything.get(stack, 0) + value
+        same([(stack, int(value)) for stack, value in stacks(f"traced-{shape}", kind)], sorted(everything.items()), f"{shape}: all samples count once")
+        same(number(f"SELECT count(*) FROM profstore.series WHERE labels->>'service_name' = 'traced-{shape}'"), 2, f"{shape}: traces make no series")
+    keeping = Receiver("--keep-times")
+    body = otlp_requests.request_of("both", "traced-kept", now_ns(), linked=True)
+    same(call(keeping, EXPORT, body.SerializeToString())[0], grpc.StatusCode.OK, "links, each event with its time")
+    same(traced("traced-kept", "off_cpu:off_cpu:nanoseconds:::delta", f"trace => '{TRACE}'"), sent(body, TRACE), "the same stacks")
+    keeping.stop()
+    body = otlp_requests.request_of("values", "traced-json", now_ns(), linked=True)
+    same(main.post("/v1/profiles", json_format.MessageToJson(body).encode(), "application/json")[0], 200, "links in JSON")
+    same(traced("traced-json", CPU, f"trace => '{TRACE}'"), sent(body, TRACE), "JSON: the trace's stacks")
+    body = otlp_requests.request_of("values", "traced-1.9", now_ns(), linked=True)
+    same(call(main, EXPORT, older("1.40.0", "values", "traced-1.9", now_ns(), "linked"))[0], grpc.StatusCode.OK, "links of OTLP 1.9")
+    same(traced("traced-1.9", CPU, f"trace => '{TRACE}'"), sent(body, TRACE), "1.9: the trace's stacks")
+    body = otlp_requests.request_of("values", "attributed", now_ns())
+    profile = body.resource_profiles[0].scope_profiles[0].profiles[0]
+    for key, value in (("trace_id", TRACE), ("span.id", SPAN)):
+        item = body.dictionary.attribute_table.add()
+        item.key_strindex = len(body.dictionary.string_table)
+        body.dictionary.string_table.append(key)
+        item.value.string_value = value
+        profile.samples[0].attribute_indices.append(len(body.dictionary.attribute_table) - 1)
+    same(call(main, EXPORT, body.SerializeToString())[0], grpc.StatusCode.OK, "ids as attributes")
+    same(traced("attributed", CPU, f"trace => '{TRACE}'", f"span => '{SPAN}'"), [("main;handler;caller;leaf", 300)], "are ids of samples, too")
+    for what, trace, span in (("trace id of 8 bytes", TRACE[:16], SPAN), ("span id of 4 bytes", TRACE, SPAN[:8])):
+        body = otlp_requests.request_of("values", "badlink", now_ns(), linked=True)
+        body.dictionary.link_table[1].trace_id, body.dictionary.link_table[1].span_id = bytes.fromhex(trace), bytes.fromhex(span)
+        partial = service.ExportProfilesServiceResponse.FromString(call(main, EXPORT, body.SerializeToString())[2]).partial_success
+        same((partial.rejected_profiles, stored("badlink", "count(*)")), (1, 0), f"{what}: the profile is rejected", partial.error_message)
+    same(sql("SELECT * FROM profstore.verify() WHERE problem LIKE '%trace%'"), [], "each row of a trace has its sample")
 
 
 def test_http():
@@ -179,10 +251,12 @@ def test_partial_success():
                          ("more values than times", lambda p: p.samples[0].values.extend([1, 2])),
                          ("neither values nor times", lambda p: p.samples[0].ClearField("timestamps_unix_nano")),
                          ("a time long ago", lambda p: setattr(p, "time_unix_nano", 1000)),
+                         ("a link that is not there", lambda p: setattr(p.samples[0], "link_index", 2)),
                          ("an attribute that is not there", lambda p: p.samples[0].attribute_indices.append(5000))):
         request = otlp_requests.request_of("times", "rejected", now_ns())
         for sample in request.resource_profiles[0].scope_profiles[0].profiles[0].samples:
             sample.link_index = 1  # of this layout, whatever else is wrong
+        request.dictionary.link_table.add()
         change(request.resource_profiles[0].scope_profiles[0].profiles[0])
         code, _, answer = call(main, EXPORT, request.SerializeToString())
         partial = service.ExportProfilesServiceResponse.FromString(answer).partial_success
@@ -199,6 +273,11 @@ def test_write_raw():
     labels = json.loads(sql("SELECT labels FROM profstore.series WHERE labels->>'service_name' = 'raw'")[0][0])
     same((labels.get("thread"), labels.get("tenant"), labels.get("exported_tenant")), ("one", None, "me"),
          "with labels of samples, and no tenant of the client's choosing", labels)
+    request = write_raw_request({"__name__": "process_cpu", "service_name": "rawtrace"}, pprof("raw_work", 7, now_ns(), "trace_id", TRACE),
+                                pprof("raw_work", 9, now_ns(), "trace_id", OTHER))
+    same(call(main, WRITE_RAW, request)[0], grpc.StatusCode.OK, "labels that tell traces are taken")
+    same(traced("rawtrace", "process_cpu:cpu", f"trace => '{OTHER}'"), [("raw_work", 9)], "and find samples")
+    same(sql("SELECT labels FROM profstore.series WHERE labels->>'service_name' = 'rawtrace'"), [['{"service_name": "rawtrace"}']], "in one series")
     body = {"series": [{"labels": {"labels": [{"name": "__name__", "value": "process_cpu"},
                                               {"name": "service_name", "value": "rawjson"}]},
                         "samples": [{"rawProfile": base64.b64encode(profile).decode()}]}]}

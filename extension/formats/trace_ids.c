@@ -1,0 +1,139 @@
+/*
+ * trace_ids.c
+ *		Keys in their usual spellings, and hexadecimal digits.
+ */
+#include <string.h>
+
+#include "formats/trace_ids.h"
+
+/* Longest key and text that can be of an id. */
+#define KEY_MAX		20
+#define UUID_LENGTH 36
+
+static bool
+is_set(const uint8_t *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (bytes[i] != 0)
+			return true;
+	return false;
+}
+
+bool
+pfs_trace_is_known(const PfsTraceIds *ids)
+{
+	return is_set(ids->trace, PFS_TRACE_BYTES);
+}
+
+bool
+pfs_span_is_known(const PfsTraceIds *ids)
+{
+	return is_set(ids->span, PFS_SPAN_BYTES);
+}
+
+/* Letters alone, in small ones; "" for what is too long. */
+static void
+squeeze(PfsText key, char squeezed[KEY_MAX + 1])
+{
+	size_t length = 0;
+
+	for (uint32_t i = 0; key.length <= KEY_MAX && i < key.length; i++)
+	{
+		char c = key.data[i];
+
+		if (memchr("_.- ", c, 4) == NULL)
+			squeezed[length++] = (char) (c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+	}
+	squeezed[length] = '\0';
+}
+
+static int
+digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* A UUID's dash stands behind so many bytes of it. */
+static bool
+has_dash_after(size_t byte)
+{
+	return byte == 4 || byte == 6 || byte == 8 || byte == 10;
+}
+
+/* Digits for exactly so many bytes; dashed: with those of a UUID. */
+static bool
+read_bytes(PfsText text, bool dashed, uint8_t *bytes, size_t count)
+{
+	const char *at = text.data;
+
+	for (size_t i = 0; i < count; i++, at += 2)
+	{
+		if (dashed && has_dash_after(i) && *at++ != '-')
+			return false;
+		if (digit(at[0]) < 0 || digit(at[1]) < 0)
+			return false;
+		bytes[i] = (uint8_t) (digit(at[0]) << 4 | digit(at[1]));
+	}
+	return true;
+}
+
+static bool
+read_trace(PfsText text, uint8_t trace[PFS_TRACE_BYTES])
+{
+	memset(trace, 0, PFS_TRACE_BYTES);
+	switch (text.length)
+	{
+		case UUID_LENGTH:
+			return read_bytes(text, true, trace, PFS_TRACE_BYTES);
+		case 2 * PFS_TRACE_BYTES:
+			return read_bytes(text, false, trace, PFS_TRACE_BYTES);
+		case PFS_TRACE_BYTES:
+			return read_bytes(text, false, trace + PFS_TRACE_BYTES / 2, PFS_TRACE_BYTES / 2);
+		default:
+			return false;
+	}
+}
+
+/* An id in the place of none, or the same again. */
+static bool
+put_id(uint8_t *id, const uint8_t *read, size_t count)
+{
+	if (!is_set(read, count) || (is_set(id, count) && memcmp(id, read, count) != 0))
+		return false;
+	memcpy(id, read, count);
+	return true;
+}
+
+bool
+pfs_trace_label(const PfsProfileLabel *label, PfsTraceIds *ids)
+{
+	uint8_t bytes[PFS_TRACE_BYTES];
+	char squeezed[KEY_MAX + 1];
+	const char *key = squeezed;
+
+	if (label->numeric)
+		return false;
+	squeeze(label->key, squeezed);
+	if (strncmp(key, "otel", 4) == 0)
+		key += 4;
+	if (strcmp(key, "traceid") == 0)
+		return read_trace(label->text, bytes) && put_id(ids->trace, bytes, PFS_TRACE_BYTES);
+	return strcmp(key, "spanid") == 0 && label->text.length == 2 * PFS_SPAN_BYTES &&
+		   read_bytes(label->text, false, bytes, PFS_SPAN_BYTES) &&
+		   put_id(ids->span, bytes, PFS_SPAN_BYTES);
+}
+
+bool
+pfs_trace_of_sample(const PfsProfile *profile, const PfsProfileSample *sample, PfsTraceIds *ids)
+{
+	bool found = false;
+
+	*ids = (PfsTraceIds){ { 0 }, { 0 } };
+	for (uint32_t i = 0; i < sample->label_count; i++)
+		found |= pfs_trace_label(&profile->labels[sample->first_label + i], ids);
+	return found;
+}
