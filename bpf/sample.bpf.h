@@ -221,6 +221,14 @@ pfs_emit_with_stack(struct pfs_scratch *scratch, struct task_struct *task, __u64
 	return 0;
 }
 
+/* A bound that the verifier keeps in mind, whatever register the number was in. */
+static __always_inline __u64
+pfs_at_most(__u64 number, __u64 most)
+{
+	barrier_var(number);
+	return number > most ? most : number;
+}
+
 /* Words of the labels of what the thread is doing, if its process is known to have any. */
 static __always_inline __u32
 pfs_labels_of(struct pfs_scratch *scratch, struct task_struct *task, __u32 words)
@@ -253,8 +261,7 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 	if (words > PFS_FRAME_WORDS)
 		words = PFS_FRAME_WORDS;
 	words += pfs_labels_of(scratch, task, (__u32) words);
-	if (words > PFS_FRAME_WORDS + PFS_LABEL_WORDS)
-		words = PFS_FRAME_WORDS + PFS_LABEL_WORDS;
+	words = pfs_at_most(words, PFS_FRAME_WORDS + PFS_LABEL_WORDS);
 	frame_bytes = sizeof(*sample) + words * sizeof(__u64);
 	/* code that the collector does not know may be generated, and gone when its timer fires */
 	if (scratch->young || sample->user_status == PFS_WALK_NO_MAPPING ||
@@ -275,6 +282,8 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 		}
 		pfs_count(PFS_COUNTER_LATE_SKIPPED);
 	}
+	frame_bytes = pfs_at_most(frame_bytes, sizeof(*sample) +
+											   (PFS_FRAME_WORDS + PFS_LABEL_WORDS) * sizeof(__u64));
 	if (bpf_ringbuf_output(&pfs_ring, &scratch->sample, frame_bytes, flags))
 		pfs_count(PFS_COUNTER_RING_FULL);
 	else

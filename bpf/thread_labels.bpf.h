@@ -49,14 +49,18 @@ pfs_read_label(__u32 slot, __u32 words, __u64 key_at, __u64 value_at, int length
 	__u64 value_address;
 	__u64 value_length;
 
-	if (!scratch || words > PFS_FRAME_WORDS)
+	if (!scratch)
 		return 1;
-	labels = (struct pfs_labels *) &scratch->words[words];
 	if (pfs_read_string(key_at, length_first, &key_address, &key_length) ||
 		pfs_read_string(value_at, length_first, &value_address, &value_length))
 		return 1;
 	if (!key_address || !key_length)
 		return 0;
+	/* looked at here, where it is used: kernels before 5.13 forget bounds of what is put aside */
+	barrier_var(words);
+	if (words > PFS_FRAME_WORDS)
+		return 1;
+	labels = (struct pfs_labels *) &scratch->words[words];
 	labels->cut += (key_length > PFS_LABEL_KEY_BYTES) + (value_length > PFS_LABEL_VALUE_BYTES);
 	if (key_length > PFS_LABEL_KEY_BYTES)
 		key_length = PFS_LABEL_KEY_BYTES;
