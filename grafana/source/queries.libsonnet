@@ -7,6 +7,10 @@
   |||,
   selector:: "profstore.valid_selector(%s, '$focus', '$ignore', '$show', '$hide')" % std.stripChars($.typedSelector, '\n'),
   filters:: std.join(',\n  ', ["%s => profstore.valid_filter('$%s')" % [name, name] for name in ['focus', 'ignore', 'show', 'hide']]),
+  // The trace that was typed, or came by a link; one that is none is nobody's.
+  trace:: |||
+    trace => CASE WHEN '$trace' = '' THEN NULL WHEN '$trace' ~ '^\s*[0-9a-fA-F]{32}\s*$' THEN pg_catalog.btrim('$trace')::uuid ELSE '00000000-0000-0000-0000-000000000000'::uuid END
+  |||,
   range:: '$__timeFrom(), $__timeTo()',
   // as long a time just before, and the range
   rangeBefore:: |||

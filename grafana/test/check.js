@@ -38,7 +38,8 @@ const CHECKS = {
 const IN_TIME = new Set(["timeseries", "heatmap"]);
 
 /* The root's value tells that variables and range reached the query; those of one function begin elsewhere. */
-const check_root = (frame, sql, expected) => {
+const check_root = (frame, sql, { root: whole, traced = whole }) => {
+	const expected = sql.includes("trace =>") ? traced : whole;
 	const [root] = contract.records(frame);
 	const value = root.valueRight ?? root.value;
 	return value === expected || !sql.includes("ARRAY[$value]") || sql.includes("sandwich") ? [] : [`the root is ${value}, not ${expected}`];
@@ -62,7 +63,7 @@ const check_target = (panel, target, situation) => {
 		problems.push("there is no row: the panel would not say why");
 	}
 	if (problems.length === 0 && panel.type === "flamegraph") {
-		return check_root(frame, target.rawSql, situation.root);
+		return check_root(frame, target.rawSql, situation);
 	}
 	return problems.length === 0 && panel.title === "Selection" ? check_words(frame, target.rawSql, situation) : problems;
 };

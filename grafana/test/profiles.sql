@@ -17,6 +17,10 @@ FROM (VALUES
 	('2026-01-01 10:05Z'::timestamptz, '{"main;serve;cache": 1048576, "main;serve": 4096}'::jsonb),
 	('2026-01-01 10:06Z', '{"main;serve;cache": 3145728}')) scrapes(at, stacks);
 
+-- A trace: a second of what web did in new_way.
+SELECT profstore.keep_traces(array_agg(s.time), array_agg(s.series_id), array_agg(s.stack_id), array_agg(1000000000::int8), array_agg('0af7651916cd43dd8448eb211c80319c'::uuid), '{NULL}')
+FROM profstore.samples AS s WHERE s.stack_id = put_stack('main;serve;new_way');
+
 -- What the alert rules are to find on the day after: a service that costs more than it did, a function that leads, losses, silence.
 SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', labels, at, stacks)
 FROM (VALUES

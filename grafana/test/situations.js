@@ -20,6 +20,7 @@ const viewer = (changes) => ({
 	granularity: "function",
 	inverted: "false",
 	function: "",
+	trace: "",
 	each: "web",
 	types: MEMORY,
 	before: "",
@@ -28,7 +29,7 @@ const viewer = (changes) => ({
 	absolute: "false",
 	...changes,
 });
-/* words: what the panel Selection says, where that is known */
+/* traced: the root where a trace is asked for; words: what the panel Selection says, where that is known */
 export const SITUATIONS = [
 	{ name: "all", range: HOUR, root: 12_180_000_000, words: /^5 series$/, variables: viewer({}) },
 	{ name: "one value", range: HOUR, root: 7_050_000_000, variables: viewer({ value: ["web"] }) },
@@ -40,6 +41,8 @@ export const SITUATIONS = [
 	{ name: "hide", range: HOUR, root: 12_180_000_000, variables: viewer({ hide: "serve", granularity: "mapping_function", inverted: "true", absolute: "true" }) },
 	{ name: "function", range: HOUR, root: 12_180_000_000, variables: viewer({ function: "std::vector<int>::push_back(int&&)", by: ["comm"] }) },
 	{ name: "memory", range: HOUR, root: 2_099_200, variables: viewer({ type: MEMORY, types: "no:such:type:at:all" }) },
+	{ name: "a trace", range: HOUR, root: 12_180_000_000, traced: 1_000_000_000, variables: viewer({ trace: "0af7651916cd43dd8448eb211c80319c" }) },
+	{ name: "no trace", range: HOUR, root: 12_180_000_000, traced: 0, variables: viewer({ trace: "not an id" }) },
 	{ name: "wrong focus", range: HOUR, root: 0, words: /^invalid focus: .*parentheses/, variables: viewer({ focus: "(" }) },
 	{ name: "wrong matchers", range: HOUR, root: 0, words: /^invalid selector: /, variables: viewer({ matchers: "node=", before: "node=" }) },
 	{ name: "nothing kept", range: HOUR, root: 0, words: /^No stack passes the filters/, variables: viewer({ focus: "no such function" }) },

@@ -6,12 +6,14 @@ local q = import 'queries.libsonnet';
 local selected = ['type', 'label', 'value', 'by', 'matchers'];
 local ofFunction = '${__data.fields.focus:percentencode}';
 
+local filters = q.filters + ',\n  ' + std.stripChars(q.trace, '\n');
+
 local call(name, range, more='') = |||
   profstore.%(name)s(
     %(selector)s,
     %(range)s%(more)s,
     %(filters)s)
-||| % { name: name, selector: q.selector, range: std.stripChars(range, '\n'), more: more, filters: q.filters };
+||| % { name: name, selector: q.selector, range: std.stripChars(range, '\n'), more: more, filters: filters };
 
 local rows = ", granularity => '$granularity'";
 
@@ -22,6 +24,7 @@ p.page(
   [p.type, p.label, p.value, p.matchers, p.by] + p.filters + [
     p.granularity,
     g.chosen('inverted', 'Begin at', [['roots', 'false'], ['leaves', 'true']]),
+    g.typed('trace', 'Trace', 'Samples of this trace alone: its id, 32 hexadecimal digits'),
     g.typed('function', 'Function', 'Whose callers and callees are shown; a click in a table sets it'),
   ],
   [
@@ -30,7 +33,7 @@ p.page(
              'Rate per second, CPU time in cores; drag over a range to see its flame graph.',
              24,
              8,
-             q.lines(q.selector, '$by', q.filters))],
+             q.lines(q.selector, '$by', filters))],
     [p.flame('Flame graph', 'All stacks of the range, merged.', |||
       SELECT level, value, self, label, truncated
       FROM %s
@@ -97,7 +100,7 @@ p.page(
           %s)
         WHERE side = '%s'
         ORDER BY ord
-      ||| % [q.selector, std.stripChars(call('top', q.range, ', max_rows => 1'), '\n'), q.filters, std.asciiLower(side[0])])]
+      ||| % [q.selector, std.stripChars(call('top', q.range, ', max_rows => 1'), '\n'), filters, std.asciiLower(side[0])])]
       for side in [['Callers', 'to the outermost'], ['Callees', 'to the leaves']]
     ], true),
   ]
