@@ -29,6 +29,7 @@ type kubernetes struct {
 	denied  string    // paths with this in them are forbidden
 	token   string
 	queries []string // of lists and watches
+	active  int      // watches that run
 }
 
 type event struct {
@@ -112,6 +113,14 @@ func (k *kubernetes) watch(w http.ResponseWriter, r *http.Request) {
 		_ = encoder.Encode(object{"type": "ERROR", "object": object{"kind": "Status", "code": 410, "reason": "Expired"}})
 		return
 	}
+	k.lock.Lock()
+	k.active++
+	k.lock.Unlock()
+	defer func() {
+		k.lock.Lock()
+		k.active--
+		k.lock.Unlock()
+	}()
 	for {
 		k.lock.Lock()
 		for _, e := range k.events[at] {

@@ -186,6 +186,8 @@ func testPods() {
 	publicFile(token, "fresh")
 	for i, how := range []string{"an event", "a status"} {
 		name := fmt.Sprint("k", i)
+		// not between pages of a list, which the fake makes of what there is by then
+		eventually(30, func() bool { api.lock.Lock(); defer api.lock.Unlock(); return api.active == 1 })
 		api.lock.Lock()
 		api.status = how == "a status"
 		api.lock.Unlock()
