@@ -536,6 +536,43 @@ test_batches_are_merged(void **state)
 	batch_free(whole);
 }
 
+/* Traces follow their samples when batches are merged; each needs a sample's parts and an id. */
+static void
+test_traces(void **state)
+{
+	Batch *from = new_batch(BUDGET_BYTES);
+	Batch *to = new_batch(BUDGET_BYTES);
+	BatchTrace trace = { .trace = { 1 } };
+	const BatchTrace *traces;
+	const BatchSample *samples;
+
+	assert_int_equal(batch_add_trace(from, &trace), -EINVAL);
+	for (int i = 0; i < 3; i++)
+	{
+		assert_int_equal(add_one_of_each(from, i), 0);
+		assert_int_equal(add_one_of_each(to, 2 - i), 0);
+	}
+	(void) batch_samples(from, &samples);
+	trace.sample = samples[0];
+	assert_int_equal(batch_add_trace(from, &trace), 0);
+	trace.trace[0] = 0;
+	assert_int_equal(batch_add_trace(from, &trace), -EINVAL);
+	trace.span[BATCH_SPAN_BYTES - 1] = 7;
+	assert_int_equal(batch_add_trace(from, &trace), 0);
+	assert_int_equal(batch_add_batch(to, from), 0);
+	assert_int_equal(batch_traces(to, &traces), 2);
+	(void) batch_samples(to, &samples);
+	for (int i = 0; i < 2; i++)
+	{
+		assert_int_equal(traces[i].sample.series, samples[2].series);
+		assert_int_equal(traces[i].sample.stack, samples[2].stack);
+	}
+	assert_int_equal(traces[0].trace[0], 1);
+	assert_int_equal(traces[1].span[BATCH_SPAN_BYTES - 1], 7);
+	batch_free(from);
+	batch_free(to);
+}
+
 static void
 test_merging_without_memory(void **state)
 {
@@ -579,6 +616,7 @@ main(void)
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_out_of_memory),
 		cmocka_unit_test(test_batches_are_merged),
+		cmocka_unit_test(test_traces),
 		cmocka_unit_test(test_merging_without_memory),
 	};
 
