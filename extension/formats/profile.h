@@ -91,7 +91,7 @@ typedef struct PfsProfileLabel
 
 typedef struct PfsProfileSample
 {
-	size_t first_location; /* in location_indexes, leaf first */
+	size_t first_location; /* in location_indexes, leaf first; without drop_frames shared, maybe */
 	uint32_t location_count;
 	uint32_t first_label;
 	uint32_t label_count;
@@ -120,6 +120,8 @@ typedef struct PfsProfile
 	PfsText drop_frames; /* regular expressions on function names, "" for none */
 	PfsText keep_frames;
 	PfsText doc_url;
+
+	const char *name; /* of the profile type where the format has one; static, or NULL */
 
 	uint32_t type_count;
 	PfsValueType *types;

@@ -239,6 +239,8 @@ pfs_profile_sets(PfsMaking *making, const PfsProfile *profile, const PfsSeriesRu
 const char *
 pfs_pprof_default_name(const PfsProfile *profile)
 {
+	if (profile->name != NULL)
+		return profile->name;
 	if (pfs_text_equals(profile->period_type.type, "cpu"))
 		return "process_cpu";
 	if (pfs_text_equals(profile->period_type.type, "space"))

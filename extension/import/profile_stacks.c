@@ -216,6 +216,7 @@ intern_stacks(const Stacks *stacks)
 	const PfsProfile *profile = stacks->profile;
 	int32 *depths;
 	int32 *frames;
+	size_t frame_count = 0;
 	Oid types[] = { TEXTOID, INT4ARRAYOID, INT4ARRAYOID };
 	Datum values[3];
 
@@ -223,11 +224,18 @@ intern_stacks(const Stacks *stacks)
 		return NULL;
 	values[0] = CStringGetTextDatum(choose_partition(stacks->import));
 	values[1] = make_int4_array(profile->sample_count, &depths);
-	values[2] = make_int4_array(profile->location_index_count, &frames);
 	for (uint32 i = 0; i < profile->sample_count; i++)
+	{
 		depths[i] = (int32) profile->samples[i].location_count;
-	for (size_t i = 0; i < profile->location_index_count; i++)
-		frames[i] = stacks->location_ids[profile->location_indexes[i]];
+		frame_count += profile->samples[i].location_count;
+	}
+	/* samples may share their frames in the profile */
+	values[2] = make_int4_array(frame_count, &frames);
+	for (uint32 i = 0; i < profile->sample_count; i++)
+		for (uint32 j = 0; j < profile->samples[i].location_count; j++)
+			*frames++ =
+				stacks->location_ids[profile->location_indexes[profile->samples[i].first_location +
+															   j]];
 	return pfs_writer_ids("SELECT profstore.intern_stacks($1, $2, $3)", lengthof(types), types,
 						  values, profile->sample_count);
 }

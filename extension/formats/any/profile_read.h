@@ -1,6 +1,7 @@
 /*
  * profile_read.h
- *		A file of whatever format "go tool pprof" opens. Knows no server header.
+ *		A file of whatever format "go tool pprof" opens, or a flight recording. Knows no server
+ *		header.
  */
 #ifndef PFS_PROFILE_READ_H
 #define PFS_PROFILE_READ_H

@@ -457,6 +457,9 @@ func main() {
 			check(f)
 		}
 	}
+	if wanted.MatchString("recordings") {
+		checked = append(checked, checkRecordings(os.Args[2])...)
+	}
 	checkRoads(checked)
 	fmt.Printf("# %d files, %d tests, %d values compared\n", files, tests, compared)
 }

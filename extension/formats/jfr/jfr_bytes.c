@@ -1,0 +1,184 @@
+/*
+ * jfr_bytes.c
+ *		Reads at a place, within bounds.
+ */
+#include "formats/jfr/jfr_bytes.h"
+
+#include <string.h>
+
+#include "formats/clean_text.h"
+
+#define NUMBER_BYTES_MAX 9
+
+/* How a text is written. */
+enum
+{
+	TEXT_NULL,
+	TEXT_EMPTY,
+	TEXT_REFERENCE,
+	TEXT_UTF8,
+	TEXT_CHARACTERS,
+	TEXT_LATIN1
+};
+
+PfsReadStatus
+pfs_jfr_fail(const PfsJfrBytes *in, const char *message)
+{
+	*in->error = (PfsReadError){ message, in->at };
+	return PFS_READ_MALFORMED;
+}
+
+PfsReadStatus
+pfs_jfr_refused(const PfsJfrBytes *in)
+{
+	in->error->offset = in->at;
+	return pfs_budget_status(in->profile->budget, in->error);
+}
+
+PfsReadStatus
+pfs_jfr_step(PfsJfrBytes *in)
+{
+	if (in->steps_left == 0)
+	{
+		*in->error = (PfsReadError){ "recording repeats itself too often", in->at };
+		return PFS_READ_TOO_LARGE;
+	}
+	if (--in->steps_left % 1024 == 0)
+		pfs_pause(in->profile->budget->pause);
+	return PFS_READ_OK;
+}
+
+PfsReadStatus
+pfs_jfr_number(PfsJfrBytes *in, uint64_t *number)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < NUMBER_BYTES_MAX && in->at < in->length; i++)
+	{
+		uint8_t byte = in->bytes[in->at++];
+		bool is_last = byte < 0x80 || i == NUMBER_BYTES_MAX - 1;
+
+		sum |= (uint64_t) (i == NUMBER_BYTES_MAX - 1 ? byte : byte & 0x7f) << (7 * i);
+		if (is_last)
+		{
+			*number = sum;
+			return PFS_READ_OK;
+		}
+	}
+	return pfs_jfr_fail(in, "number extends beyond the end");
+}
+
+PfsReadStatus
+pfs_jfr_skip(PfsJfrBytes *in, uint64_t count)
+{
+	if (count > in->length - in->at)
+		return pfs_jfr_fail(in, "field extends beyond the end");
+	in->at += (size_t) count;
+	return PFS_READ_OK;
+}
+
+/* Puts a character as UTF-8; halves of pairs become "?". */
+static char *
+put_character(char *out, uint64_t c)
+{
+	if (c == 0 || c > 0xFFFF || (c >= 0xD800 && c <= 0xDFFF))
+		c = '?';
+	if (c < 0x80)
+		*out++ = (char) c;
+	else if (c < 0x800)
+		*out++ = (char) (0xC0 | c >> 6);
+	else
+	{
+		*out++ = (char) (0xE0 | c >> 12);
+		*out++ = (char) (0x80 | (c >> 6 & 0x3F));
+	}
+	if (c >= 0x80)
+		*out++ = (char) (0x80 | (c & 0x3F));
+	return out;
+}
+
+/* Characters, each a number or a byte, to UTF-8. */
+static PfsReadStatus
+read_characters(PfsJfrBytes *in, uint64_t count, bool are_bytes, PfsText *text)
+{
+	char *begin;
+	char *out;
+
+	if (count > in->length - in->at)
+		return pfs_jfr_fail(in, "text extends beyond the end");
+	begin = pfs_scratch_alloc(&in->profile->texts, in->profile->budget, (size_t) count * 3 + 1);
+	if (begin == NULL)
+		return pfs_jfr_refused(in);
+	out = begin;
+	for (uint64_t i = 0; i < count; i++)
+	{
+		uint64_t c = 0;
+
+		if (are_bytes)
+			c = in->bytes[in->at++];
+		else if (pfs_jfr_number(in, &c) != PFS_READ_OK)
+			return PFS_READ_MALFORMED;
+		out = put_character(out, c);
+	}
+	*text = (PfsText){ begin, (uint32_t) (out - begin) };
+	return PFS_READ_OK;
+}
+
+static PfsReadStatus
+read_utf8(PfsJfrBytes *in, uint64_t count, PfsText *text)
+{
+	*text = (PfsText){ (const char *) in->bytes + in->at, (uint32_t) count };
+	if (pfs_jfr_skip(in, count) != PFS_READ_OK)
+		return PFS_READ_MALFORMED;
+	return pfs_text_clean(in->profile, text) ? PFS_READ_OK : pfs_jfr_refused(in);
+}
+
+PfsReadStatus
+pfs_jfr_text(PfsJfrBytes *in, PfsJfrText *text)
+{
+	uint64_t count;
+	uint8_t kind;
+
+	*text = (PfsJfrText){ .text = { "", 0 } };
+	if (in->at == in->length)
+		return pfs_jfr_fail(in, "text extends beyond the end");
+	kind = in->bytes[in->at++];
+	if (kind == TEXT_NULL || kind == TEXT_EMPTY)
+		return PFS_READ_OK;
+	if (kind > TEXT_LATIN1)
+		return pfs_jfr_fail(in, "unknown kind of text");
+	if (pfs_jfr_number(in, &count) != PFS_READ_OK)
+		return PFS_READ_MALFORMED;
+	if (kind == TEXT_REFERENCE)
+	{
+		text->is_reference = true;
+		text->reference = count;
+		return PFS_READ_OK;
+	}
+	return kind == TEXT_UTF8 ? read_utf8(in, count, &text->text)
+							 : read_characters(in, count, kind == TEXT_LATIN1, &text->text);
+}
+
+PfsReadStatus
+pfs_jfr_skip_text(PfsJfrBytes *in)
+{
+	uint64_t count;
+	uint8_t kind;
+	PfsReadStatus status;
+
+	if (in->at == in->length)
+		return pfs_jfr_fail(in, "text extends beyond the end");
+	kind = in->bytes[in->at++];
+	if (kind == TEXT_NULL || kind == TEXT_EMPTY)
+		return PFS_READ_OK;
+	if (kind > TEXT_LATIN1)
+		return pfs_jfr_fail(in, "unknown kind of text");
+	status = pfs_jfr_number(in, &count);
+	if (status != PFS_READ_OK || kind == TEXT_REFERENCE)
+		return status;
+	if (kind != TEXT_CHARACTERS)
+		return pfs_jfr_skip(in, count);
+	for (uint64_t i = 0, c; status == PFS_READ_OK && i < count; i++)
+		status = pfs_jfr_number(in, &c);
+	return status;
+}

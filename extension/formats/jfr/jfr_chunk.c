@@ -1,0 +1,383 @@
+/*
+ * jfr_chunk.c
+ *		Constants are read where they are asked for, by the fields that their classes have.
+ */
+#include "formats/jfr/jfr_chunk.h"
+
+#include <string.h>
+
+#include "formats/clean_text.h"
+#include "formats/lines.h"
+
+#define NS_PER_SECOND 1000000000
+#define COMPRESSED	  1
+
+/* Where the numbers of a header are; they are big-endian. */
+enum
+{
+	HEADER_SIZE = 8,
+	HEADER_POOLS = 16,
+	HEADER_METADATA = 24,
+	HEADER_START_NS = 32,
+	HEADER_DURATION_NS = 40,
+	HEADER_START_TICKS = 48,
+	HEADER_TICKS_PER_SECOND = 56,
+	HEADER_FEATURES = 64
+};
+
+static uint64_t
+header_number(const PfsJfrBytes *in, size_t at, size_t width)
+{
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < width; i++)
+		number = number << 8 | in->bytes[at + i];
+	return number;
+}
+
+static PfsReadStatus
+read_header(PfsJfrChunk *chunk)
+{
+	PfsJfrBytes *in = &chunk->in;
+	uint64_t size;
+
+	in->at = 0;
+	if (in->length < PFS_JFR_HEADER_BYTES || memcmp(in->bytes, "FLR", 4) != 0)
+		return pfs_jfr_fail(in, "chunk has no header");
+	size = header_number(in, HEADER_SIZE, 8);
+	if (size == 0)
+		return pfs_jfr_fail(in, "chunk is still being written");
+	if (size < PFS_JFR_HEADER_BYTES || size > in->length)
+		return pfs_jfr_fail(in, "chunk extends beyond the end");
+	in->length = (size_t) size;
+	if ((header_number(in, HEADER_FEATURES, 4) & COMPRESSED) == 0)
+		return pfs_jfr_fail(in, "chunk has numbers that are not compressed");
+	chunk->start_ns = (int64_t) header_number(in, HEADER_START_NS, 8);
+	chunk->duration_ns = (int64_t) header_number(in, HEADER_DURATION_NS, 8);
+	chunk->start_ticks = (int64_t) header_number(in, HEADER_START_TICKS, 8);
+	chunk->ticks_per_second = (int64_t) header_number(in, HEADER_TICKS_PER_SECOND, 8);
+	if (chunk->ticks_per_second <= 0)
+		return pfs_jfr_fail(in, "chunk has no frequency of ticks");
+	return PFS_READ_OK;
+}
+
+/* Goes to where a number of the header says. */
+static PfsReadStatus
+go_to(PfsJfrBytes *in, size_t field)
+{
+	uint64_t offset = header_number(in, field, 8);
+
+	if (offset < PFS_JFR_HEADER_BYTES || offset >= in->length)
+		return pfs_jfr_fail(in, "header leads out of the chunk");
+	in->at = (size_t) offset;
+	return PFS_READ_OK;
+}
+
+PfsReadStatus
+pfs_jfr_chunk_open(PfsJfrChunk *chunk, const PfsJfrBytes *in)
+{
+	PfsReadStatus status;
+
+	*chunk = (PfsJfrChunk){ .in = *in };
+	status = read_header(chunk);
+	if (status == PFS_READ_OK)
+		status = go_to(&chunk->in, HEADER_METADATA);
+	if (status == PFS_READ_OK)
+		status = pfs_jfr_types_read(&chunk->in, &chunk->types);
+	if (status == PFS_READ_OK)
+		status = go_to(&chunk->in, HEADER_POOLS);
+	if (status == PFS_READ_OK)
+		status = pfs_jfr_pools_read(&chunk->in, &chunk->types, &chunk->pools);
+	chunk->stack_types = (PfsJfrStackTypes){
+		.stack = pfs_jfr_class_named(&chunk->types, "jdk.types.StackTrace"),
+		.frame = pfs_jfr_class_named(&chunk->types, "jdk.types.StackFrame"),
+		.method = pfs_jfr_class_named(&chunk->types, "jdk.types.Method"),
+		.class = pfs_jfr_class_named(&chunk->types, "java.lang.Class"),
+		.symbol = pfs_jfr_class_named(&chunk->types, "jdk.types.Symbol"),
+	};
+	return status;
+}
+
+void
+pfs_jfr_chunk_close(PfsJfrChunk *chunk)
+{
+	PfsBudget *budget = chunk->in.profile->budget;
+
+	pfs_jfr_types_free(&chunk->types, budget);
+	pfs_jfr_pools_free(&chunk->pools, budget);
+}
+
+int64_t
+pfs_jfr_nanoseconds(const PfsJfrChunk *chunk, int64_t ticks)
+{
+	__int128 ns = (__int128) ticks * NS_PER_SECOND / chunk->ticks_per_second;
+
+	return ns > INT64_MAX ? INT64_MAX : ns < INT64_MIN ? INT64_MIN : (int64_t) ns;
+}
+
+/* Reading a constant's fields by name */
+
+typedef struct Wanted
+{
+	const char *name;
+	uint64_t number; /* a number, or the key of a constant */
+	PfsText text;
+} Wanted;
+
+static bool
+is_number(const PfsJfrChunk *chunk, const PfsJfrField *field)
+{
+	return !field->is_array &&
+		   (field->in_pool || (field->class_index != PFS_NONE &&
+							   chunk->types.classes[field->class_index].form == PFS_JFR_NUMBER));
+}
+
+static bool
+is_text(const PfsJfrChunk *chunk, const PfsJfrField *field)
+{
+	return !field->is_array && field->class_index != PFS_NONE &&
+		   chunk->types.classes[field->class_index].form == PFS_JFR_TEXT;
+}
+
+PfsReadStatus
+pfs_jfr_read_text(PfsJfrChunk *chunk, const PfsJfrField *field, PfsText *text)
+{
+	PfsJfrText read = { .is_reference = true };
+	PfsReadStatus status = field->in_pool ? pfs_jfr_number(&chunk->in, &read.reference)
+										  : pfs_jfr_text(&chunk->in, &read);
+	const PfsJfrConstant *constant;
+	size_t at = chunk->in.at;
+
+	*text = read.text;
+	if (status != PFS_READ_OK || !read.is_reference)
+		return status;
+	constant = pfs_jfr_constant(&chunk->pools, field->class_index, read.reference);
+	if (constant == NULL)
+		return PFS_READ_OK;
+	chunk->in.at = constant->offset;
+	status = pfs_jfr_text(&chunk->in, &read);
+	chunk->in.at = at;
+	*text = read.text;
+	return status;
+}
+
+/* Reads a value of a class; of its fields, those that are wanted. */
+static PfsReadStatus
+read_fields(PfsJfrChunk *chunk, uint32_t class_index, Wanted *wanted, int count)
+{
+	const PfsJfrClass *class = &chunk->types.classes[class_index];
+	PfsReadStatus status = pfs_jfr_step(&chunk->in);
+
+	for (uint32_t i = 0; status == PFS_READ_OK && i < class->field_count; i++)
+	{
+		const PfsJfrField *field = &chunk->types.fields[class->first_field + i];
+		Wanted *one = NULL;
+
+		for (int j = 0; j < count; j++)
+			if (pfs_text_equals(field->name, wanted[j].name))
+				one = &wanted[j];
+		if (one != NULL && is_text(chunk, field))
+			status = pfs_jfr_read_text(chunk, field, &one->text);
+		else if (one != NULL && is_number(chunk, field))
+			status = pfs_jfr_number(&chunk->in, &one->number);
+		else
+			status = pfs_jfr_skip_field(&chunk->in, &chunk->types, field);
+	}
+	return status;
+}
+
+/* The same of a constant; nothing where it is not there. */
+static PfsReadStatus
+read_constant(PfsJfrChunk *chunk, uint32_t class_index, uint64_t key, Wanted *wanted, int count)
+{
+	const PfsJfrConstant *constant =
+		class_index == PFS_NONE ? NULL : pfs_jfr_constant(&chunk->pools, class_index, key);
+	size_t at = chunk->in.at;
+	PfsReadStatus status;
+
+	if (constant == NULL)
+		return PFS_READ_OK;
+	chunk->in.at = constant->offset;
+	status = read_fields(chunk, class_index, wanted, count);
+	chunk->in.at = at;
+	return status;
+}
+
+/* Frames */
+
+static PfsReadStatus
+read_symbol(PfsJfrChunk *chunk, uint64_t key, PfsText *text)
+{
+	Wanted string = { .name = "string", .text = { "", 0 } };
+	PfsReadStatus status = read_constant(chunk, chunk->stack_types.symbol, key, &string, 1);
+
+	*text = string.text;
+	return status;
+}
+
+/* "java/lang/String" and "length" are "java.lang.String.length"; code of no class has its name. */
+static bool
+join_names(PfsProfile *profile, PfsText class, PfsText method, PfsText *name)
+{
+	char *out;
+
+	*name = method;
+	if (class.length == 0)
+		return true;
+	out = pfs_scratch_alloc(&profile->texts, profile->budget,
+							(size_t) class.length + method.length + 1);
+	if (out == NULL)
+		return false;
+	for (uint32_t i = 0; i < class.length; i++)
+		out[i] = class.data[i] == '/' ? '.' : class.data[i];
+	out[class.length] = '.';
+	if (method.length > 0)
+		memcpy(out + class.length + 1, method.data, method.length);
+	*name = (PfsText){ out, class.length + 1 + method.length };
+	return true;
+}
+
+static PfsReadStatus
+add_function(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsText class, PfsText method,
+			 size_t *function)
+{
+	PfsProfile *profile = chunk->in.profile;
+	PfsText name;
+	uint32_t number;
+
+	if (!join_names(profile, class, method, &name))
+		return pfs_jfr_refused(&chunk->in);
+	number = pfs_text_number(&frames->functions, name);
+	if (number == PFS_NONE)
+		return pfs_jfr_refused(&chunk->in);
+	*function = number;
+	if (number < profile->function_count)
+		return PFS_READ_OK;
+	if (!PFS_GROW(profile->budget, profile->functions, profile->function_count))
+		return pfs_jfr_refused(&chunk->in);
+	profile->functions[profile->function_count++] =
+		(PfsProfileFunction){ .name = name, .system_name = name, .filename = { "", 0 } };
+	return PFS_READ_OK;
+}
+
+/* The function of a method, once for each of a chunk. */
+static PfsReadStatus
+find_function(PfsJfrChunk *chunk, PfsJfrFrames *frames, uint64_t key, size_t *function)
+{
+	PfsJfrConstant *constant =
+		chunk->stack_types.method == PFS_NONE
+			? NULL
+			: pfs_jfr_constant(&chunk->pools, chunk->stack_types.method, key);
+	Wanted fields[2] = { { .name = "type" }, { .name = "name" } };
+	Wanted class_name = { .name = "name" };
+	PfsText class = { "", 0 };
+	PfsText method = { "", 0 };
+	PfsReadStatus status;
+
+	if (constant != NULL && constant->is_resolved)
+	{
+		*function = constant->first;
+		return PFS_READ_OK;
+	}
+	status = read_constant(chunk, chunk->stack_types.method, key, fields, 2);
+	if (status == PFS_READ_OK)
+		status = read_constant(chunk, chunk->stack_types.class, fields[0].number, &class_name, 1);
+	if (status == PFS_READ_OK)
+		status = read_symbol(chunk, class_name.number, &class);
+	if (status == PFS_READ_OK)
+		status = read_symbol(chunk, fields[1].number, &method);
+	if (status == PFS_READ_OK)
+		status = add_function(chunk, frames, class, method, function);
+	if (status == PFS_READ_OK && constant != NULL)
+	{
+		constant->first = *function;
+		constant->is_resolved = true;
+	}
+	return status;
+}
+
+static PfsReadStatus
+add_frame(PfsJfrChunk *chunk, PfsJfrFrames *frames)
+{
+	PfsProfile *profile = chunk->in.profile;
+	Wanted fields[2] = { { .name = "method" }, { .name = "lineNumber" } };
+	PfsReadStatus status = read_fields(chunk, chunk->stack_types.frame, fields, 2);
+	uint32_t location;
+	size_t function = 0;
+
+	if (status == PFS_READ_OK)
+		status = find_function(chunk, frames, fields[0].number, &function);
+	if (status != PFS_READ_OK)
+		return status;
+	if (fields[1].number > INT32_MAX)
+		fields[1].number = 0; /* -1: not known */
+	location = pfs_address_location(&frames->lines, (uint64_t) function << 32 | fields[1].number);
+	if (location == PFS_NONE ||
+		!PFS_GROW(profile->budget, profile->location_indexes, profile->location_index_count))
+		return pfs_jfr_refused(&chunk->in);
+	profile->location_indexes[profile->location_index_count++] = location;
+	return PFS_READ_OK;
+}
+
+/* The field "frames", an array. */
+static PfsReadStatus
+add_frames(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsJfrConstant *stack)
+{
+	uint64_t count;
+	PfsReadStatus status = pfs_jfr_number(&chunk->in, &count);
+
+	if (status == PFS_READ_OK && count > PFS_PROFILE_MAX_DEPTH)
+	{
+		*chunk->in.error = (PfsReadError){ "stack has too many frames", chunk->in.at };
+		return PFS_READ_TOO_LARGE;
+	}
+	for (uint64_t i = 0; status == PFS_READ_OK && i < count; i++)
+		status = add_frame(chunk, frames);
+	stack->count = (uint32_t) (chunk->in.profile->location_index_count - stack->first);
+	return status;
+}
+
+static PfsReadStatus
+read_stack(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsJfrConstant *stack)
+{
+	const PfsJfrClass *class = &chunk->types.classes[chunk->stack_types.stack];
+	PfsReadStatus status = PFS_READ_OK;
+
+	stack->first = chunk->in.profile->location_index_count;
+	for (uint32_t i = 0; status == PFS_READ_OK && i < class->field_count; i++)
+	{
+		const PfsJfrField *field = &chunk->types.fields[class->first_field + i];
+
+		if (pfs_text_equals(field->name, "frames") && field->is_array && !field->in_pool &&
+			field->class_index != PFS_NONE && field->class_index == chunk->stack_types.frame)
+			status = add_frames(chunk, frames, stack);
+		else
+			status = pfs_jfr_skip_field(&chunk->in, &chunk->types, field);
+	}
+	stack->is_resolved = true;
+	return status;
+}
+
+PfsReadStatus
+pfs_jfr_set_stack(PfsJfrChunk *chunk, PfsJfrFrames *frames, uint64_t key, PfsProfileSample *sample)
+{
+	PfsJfrConstant *stack = chunk->stack_types.stack == PFS_NONE
+								? NULL
+								: pfs_jfr_constant(&chunk->pools, chunk->stack_types.stack, key);
+	PfsReadStatus status = PFS_READ_OK;
+	size_t at = chunk->in.at;
+
+	sample->first_location = chunk->in.profile->location_index_count;
+	sample->location_count = 0;
+	if (stack == NULL)
+		return PFS_READ_OK;
+	if (!stack->is_resolved)
+	{
+		chunk->in.at = stack->offset;
+		status = read_stack(chunk, frames, stack);
+		chunk->in.at = at;
+	}
+	sample->first_location = stack->first;
+	sample->location_count = stack->count;
+	return status;
+}

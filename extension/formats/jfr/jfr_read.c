@@ -1,0 +1,497 @@
+/*
+ * jfr_read.c
+ *		Chunks to events, events to samples.
+ *
+ * 1. Of each chunk types and pools are read, then its events in turn; those that are known add a
+ *    sample with two numbers: how often, and how much.
+ * 2. Types of the profile are those whose events came. An execution's amount is the period that the
+ *    recording tells.
+ * 3. Locations get their lines.
+ */
+#include "formats/jfr/jfr_read.h"
+
+#include <string.h>
+
+#include "formats/jfr/jfr_chunk.h"
+#include "formats/lines.h"
+
+/* Values and fields that an event may make one look at; a file of real events needs two a byte. */
+#define STEPS_PER_BYTE 16
+#define STEPS_MIN	   (1 << 20)
+
+/* Of all samples together. */
+#define FRAMES_MAX (UINT64_C(1) << 26)
+
+/* How often the JDK looks at each thread where it does not say. */
+#define DEFAULT_PERIOD_NS INT64_C(20000000)
+
+typedef enum Kind
+{
+	KIND_EXECUTION,
+	KIND_WALL,
+	KIND_ALLOCATION,
+	KIND_MONITOR,
+	KIND_PARK,
+	KIND_COUNT
+} Kind;
+
+static const struct
+{
+	const char *count;
+	const char *amount;
+	const char *unit;
+} kinds[KIND_COUNT] = {
+	[KIND_EXECUTION] = { "samples", "cpu", "nanoseconds" },
+	[KIND_WALL] = { "wall_samples", "wall", "nanoseconds" },
+	[KIND_ALLOCATION] = { "alloc_objects", "alloc_space", "bytes" },
+	[KIND_MONITOR] = { "contentions", "delay", "nanoseconds" },
+	[KIND_PARK] = { "parks", "park_time", "nanoseconds" },
+};
+
+/* The field of an event that is its amount; NULL: times the period. */
+static const struct
+{
+	const char *event;
+	const char *amount;
+	Kind kind;
+} events[] = {
+	{ "jdk.ExecutionSample", NULL, KIND_EXECUTION },
+	{ "profiler.WallClockSample", "samples", KIND_WALL },
+	{ "jdk.ObjectAllocationInNewTLAB", "tlabSize", KIND_ALLOCATION },
+	{ "jdk.ObjectAllocationOutsideTLAB", "allocationSize", KIND_ALLOCATION },
+	{ "jdk.ObjectAllocationSample", "weight", KIND_ALLOCATION },
+	{ "jdk.JavaMonitorEnter", "duration", KIND_MONITOR },
+	{ "jdk.ThreadPark", "duration", KIND_PARK },
+};
+
+#define EVENT_COUNT (sizeof(events) / sizeof(events[0]))
+
+/* A sample beside the profile's: which kind it is, and its numbers. */
+typedef struct Numbers
+{
+	Kind kind;
+	int64_t count;
+	int64_t amount;
+} Numbers;
+
+typedef struct Reader
+{
+	PfsProfile *profile;
+	PfsReadError *error;
+	PfsJfrFrames frames;
+	Numbers *numbers; /* by sample */
+	int64_t period_ns;
+	int64_t end_ns;
+	uint64_t frame_count; /* of all samples, which share them in the profile */
+	bool is_wall;		  /* async-profiler calls samples of wall time executions */
+	bool has_kind[KIND_COUNT];
+	PfsJfrChunk chunk;
+	uint32_t classes[EVENT_COUNT]; /* of the chunk, or PFS_NONE */
+	uint32_t setting;
+} Reader;
+
+bool
+pfs_is_jfr(const uint8_t *bytes, size_t length)
+{
+	return length >= 4 && memcmp(bytes, "FLR", 4) == 0;
+}
+
+/* Settings */
+
+/* "20 ms", or a number of nanoseconds; 0 for what is no time. */
+static int64_t
+parse_period(PfsText text)
+{
+	static const struct
+	{
+		const char *unit;
+		int64_t ns;
+	} units[] = { { "", 1 }, { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
+	uint32_t digits = 0;
+	int64_t number;
+	PfsText unit;
+
+	while (digits < text.length && pfs_is_digit(text.data[digits]))
+		digits++;
+	if (pfs_parse_int64(pfs_part(text, 0, digits), &number) != PFS_READ_OK)
+		return 0;
+	unit = pfs_trim(pfs_part(text, digits, text.length));
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (pfs_text_equals(unit, units[i].unit) &&
+			!__builtin_mul_overflow(number, units[i].ns, &number))
+			return number;
+	return 0;
+}
+
+static void
+take_setting(Reader *reader, uint64_t event_id, PfsText name, PfsText value)
+{
+	const PfsJfrTypes *types = &reader->chunk.types;
+	uint32_t event = pfs_id_find(&types->ids, event_id);
+	int64_t period = 0;
+
+	if (pfs_text_equals(name, "event"))
+		reader->is_wall = pfs_text_equals(value, "wall");
+	else if (pfs_text_equals(name, "interval") ||
+			 (pfs_text_equals(name, "period") && event != PFS_NONE && event == reader->classes[0]))
+		period = parse_period(value);
+	if (period > 0)
+		reader->period_ns = period;
+}
+
+static PfsReadStatus
+read_setting(Reader *reader)
+{
+	const PfsJfrClass *class = &reader->chunk.types.classes[reader->setting];
+	PfsText name = { "", 0 };
+	PfsText value = { "", 0 };
+	uint64_t id = 0;
+	PfsReadStatus status = PFS_READ_OK;
+
+	for (uint32_t i = 0; status == PFS_READ_OK && i < class->field_count; i++)
+	{
+		const PfsJfrField *field = &reader->chunk.types.fields[class->first_field + i];
+		bool is_text = !field->is_array && field->class_index != PFS_NONE &&
+					   reader->chunk.types.classes[field->class_index].form == PFS_JFR_TEXT;
+
+		if (is_text && pfs_text_equals(field->name, "name"))
+			status = pfs_jfr_read_text(&reader->chunk, field, &name);
+		else if (is_text && pfs_text_equals(field->name, "value"))
+			status = pfs_jfr_read_text(&reader->chunk, field, &value);
+		else if (pfs_text_equals(field->name, "id") && !field->is_array)
+			status = pfs_jfr_number(&reader->chunk.in, &id);
+		else
+			status = pfs_jfr_skip_field(&reader->chunk.in, &reader->chunk.types, field);
+	}
+	if (status == PFS_READ_OK)
+		take_setting(reader, id, name, value);
+	return status;
+}
+
+/* Events */
+
+/* The numbers of an event by the names of their fields. */
+typedef struct EventFields
+{
+	uint64_t start;
+	uint64_t stack;
+	uint64_t amount;
+} EventFields;
+
+static uint64_t *
+field_target(EventFields *fields, PfsText name, const char *amount)
+{
+	if (pfs_text_equals(name, "startTime"))
+		return &fields->start;
+	if (pfs_text_equals(name, "stackTrace"))
+		return &fields->stack;
+	return amount != NULL && pfs_text_equals(name, amount) ? &fields->amount : NULL;
+}
+
+static PfsReadStatus
+read_event_fields(Reader *reader, size_t event, EventFields *fields)
+{
+	const PfsJfrTypes *types = &reader->chunk.types;
+	const PfsJfrClass *class = &types->classes[reader->classes[event]];
+	PfsReadStatus status = PFS_READ_OK;
+
+	for (uint32_t i = 0; status == PFS_READ_OK && i < class->field_count; i++)
+	{
+		const PfsJfrField *field = &types->fields[class->first_field + i];
+		uint64_t *to = field_target(fields, field->name, events[event].amount);
+		bool is_number =
+			!field->is_array &&
+			(field->in_pool || (field->class_index != PFS_NONE &&
+								types->classes[field->class_index].form == PFS_JFR_NUMBER));
+
+		status = to != NULL && is_number ? pfs_jfr_number(&reader->chunk.in, to)
+										 : pfs_jfr_skip_field(&reader->chunk.in, types, field);
+	}
+	return status;
+}
+
+/* Nanoseconds since the profile's time. */
+static PfsReadStatus
+time_offset(const Reader *reader, uint64_t ticks, int64_t *offset)
+{
+	const PfsJfrChunk *chunk = &reader->chunk;
+	int64_t since;
+
+	if (__builtin_sub_overflow((int64_t) ticks, chunk->start_ticks, &since) ||
+		__builtin_add_overflow(pfs_jfr_nanoseconds(chunk, since), chunk->start_ns, &since) ||
+		__builtin_sub_overflow(since, reader->profile->time_ns, offset))
+	{
+		*reader->error = (PfsReadError){ "time of event is out of range", chunk->in.at };
+		return PFS_READ_OUT_OF_RANGE;
+	}
+	return PFS_READ_OK;
+}
+
+static PfsReadStatus
+read_event(Reader *reader, size_t event)
+{
+	PfsProfile *profile = reader->profile;
+	EventFields fields = { 0 };
+	PfsProfileSample sample = { .first_label = 0 };
+	Numbers numbers = { .kind = events[event].kind, .count = 1 };
+	PfsReadStatus status = read_event_fields(reader, event, &fields);
+
+	if (status == PFS_READ_OK)
+		status = time_offset(reader, fields.start, &sample.time_offset_ns);
+	if (status == PFS_READ_OK)
+		status = pfs_jfr_set_stack(&reader->chunk, &reader->frames, fields.stack, &sample);
+	if (status != PFS_READ_OK)
+		return status;
+	reader->frame_count += sample.location_count;
+	if (reader->frame_count > FRAMES_MAX)
+	{
+		*reader->error = (PfsReadError){ "recording has too many frames", reader->chunk.in.at };
+		return PFS_READ_TOO_LARGE;
+	}
+	numbers.amount = (int64_t) fields.amount;
+	if (numbers.kind == KIND_MONITOR || numbers.kind == KIND_PARK)
+		numbers.amount = pfs_jfr_nanoseconds(&reader->chunk, numbers.amount);
+	if (numbers.kind == KIND_WALL)
+		numbers.count = numbers.amount;
+	if (!PFS_GROW(profile->budget, profile->samples, profile->sample_count) ||
+		!PFS_GROW(profile->budget, reader->numbers, profile->sample_count))
+		return pfs_jfr_refused(&reader->chunk.in);
+	profile->samples[profile->sample_count] = sample;
+	reader->numbers[profile->sample_count++] = numbers;
+	return PFS_READ_OK;
+}
+
+/* Reads an event whose fields come next, if it is one that is known. */
+static PfsReadStatus
+read_known(Reader *reader, uint64_t class_id)
+{
+	uint32_t class_index = pfs_id_find(&reader->chunk.types.ids, class_id);
+
+	if (class_index == PFS_NONE)
+		return PFS_READ_OK;
+	if (class_index == reader->setting)
+		return read_setting(reader);
+	for (size_t i = 0; i < EVENT_COUNT; i++)
+		if (reader->classes[i] == class_index)
+			return read_event(reader, i);
+	return PFS_READ_OK;
+}
+
+static PfsReadStatus
+read_events(Reader *reader)
+{
+	PfsJfrBytes *in = &reader->chunk.in;
+	PfsReadStatus status = PFS_READ_OK;
+
+	in->at = PFS_JFR_HEADER_BYTES;
+	while (status == PFS_READ_OK && in->at < in->length)
+	{
+		size_t begin = in->at;
+		uint64_t size;
+		uint64_t class_id;
+
+		status = pfs_jfr_step(in);
+		if (status == PFS_READ_OK)
+			status = pfs_jfr_number(in, &size);
+		if (status != PFS_READ_OK)
+			return status;
+		if (size < in->at - begin || size > in->length - begin)
+		{
+			in->at = begin;
+			return pfs_jfr_fail(in, "event extends beyond the end");
+		}
+		status = pfs_jfr_number(in, &class_id);
+		if (status == PFS_READ_OK)
+			status = read_known(reader, class_id);
+		in->at = begin + (size_t) size;
+	}
+	return status;
+}
+
+static void
+find_classes(Reader *reader)
+{
+	for (size_t i = 0; i < EVENT_COUNT; i++)
+		reader->classes[i] = pfs_jfr_class_named(&reader->chunk.types, events[i].event);
+	reader->setting = pfs_jfr_class_named(&reader->chunk.types, "jdk.ActiveSetting");
+}
+
+/* Step 1: a chunk, at a place of the file; *next is the one behind it. */
+static PfsReadStatus
+read_chunk(Reader *reader, PfsJfrBytes *file, size_t begin, size_t *next)
+{
+	PfsJfrBytes in = *file;
+	PfsReadStatus status;
+	int64_t end_ns;
+
+	in.bytes += begin;
+	in.length -= begin;
+	status = pfs_jfr_chunk_open(&reader->chunk, &in);
+	if (begin == 0)
+		reader->profile->time_ns = reader->chunk.start_ns;
+	if (!__builtin_add_overflow(reader->chunk.start_ns, reader->chunk.duration_ns, &end_ns) &&
+		end_ns > reader->end_ns)
+		reader->end_ns = end_ns;
+	if (status == PFS_READ_OK)
+	{
+		find_classes(reader);
+		status = read_events(reader);
+	}
+	if (status != PFS_READ_OK)
+		reader->error->offset += begin;
+	*next = begin + reader->chunk.in.length;
+	file->steps_left = reader->chunk.in.steps_left;
+	pfs_jfr_chunk_close(&reader->chunk);
+	return status;
+}
+
+/* Step 2 */
+
+static PfsReadStatus
+refused(const Reader *reader)
+{
+	reader->error->offset = 0;
+	return pfs_budget_status(reader->profile->budget, reader->error);
+}
+
+static PfsReadStatus
+set_amounts(Reader *reader)
+{
+	for (uint32_t i = 0; i < reader->profile->sample_count; i++)
+	{
+		Numbers *numbers = &reader->numbers[i];
+
+		if (numbers->kind == KIND_EXECUTION && reader->is_wall)
+			numbers->kind = KIND_WALL;
+		if ((numbers->kind == KIND_EXECUTION || numbers->kind == KIND_WALL) &&
+			__builtin_mul_overflow(numbers->count, reader->period_ns, &numbers->amount))
+		{
+			*reader->error = (PfsReadError){ "value is out of range", 0 };
+			return PFS_READ_OUT_OF_RANGE;
+		}
+		reader->has_kind[numbers->kind] = true;
+	}
+	return PFS_READ_OK;
+}
+
+static bool
+add_type(PfsProfile *profile, const char *type, const char *unit)
+{
+	if (!PFS_GROW(profile->budget, profile->types, profile->type_count))
+		return false;
+	profile->types[profile->type_count++] =
+		(PfsValueType){ { type, (uint32_t) strlen(type) }, { unit, (uint32_t) strlen(unit) } };
+	return true;
+}
+
+/* A recording without any event that is known is an empty one of execution. */
+static PfsReadStatus
+set_types(Reader *reader, uint32_t first_types[KIND_COUNT])
+{
+	PfsProfile *profile = reader->profile;
+
+	if (profile->sample_count == 0)
+		reader->has_kind[KIND_EXECUTION] = true;
+	for (int kind = 0; kind < KIND_COUNT; kind++)
+	{
+		first_types[kind] = profile->type_count;
+		if (reader->has_kind[kind] && (!add_type(profile, kinds[kind].count, "count") ||
+									   !add_type(profile, kinds[kind].amount, kinds[kind].unit)))
+			return refused(reader);
+	}
+	return PFS_READ_OK;
+}
+
+static PfsReadStatus
+set_values(Reader *reader)
+{
+	PfsProfile *profile = reader->profile;
+	uint32_t first_types[KIND_COUNT];
+	PfsReadStatus status = set_amounts(reader);
+	size_t count;
+
+	if (status == PFS_READ_OK)
+		status = set_types(reader, first_types);
+	if (status != PFS_READ_OK)
+		return status;
+	count = (size_t) profile->sample_count * profile->type_count;
+	for (size_t i = 0; i < count; i++)
+	{
+		if (!PFS_GROW(profile->budget, profile->values, i))
+			return refused(reader);
+		profile->values[i] = 0;
+	}
+	for (uint32_t i = 0; i < profile->sample_count; i++)
+	{
+		const Numbers *numbers = &reader->numbers[i];
+		size_t at = (size_t) i * profile->type_count + first_types[numbers->kind];
+
+		profile->values[at] = numbers->count;
+		profile->values[at + 1] = numbers->amount;
+	}
+	return PFS_READ_OK;
+}
+
+/* Step 3 */
+static PfsReadStatus
+set_lines(Reader *reader)
+{
+	PfsProfile *profile = reader->profile;
+
+	for (uint32_t i = 0; i < profile->location_count; i++)
+	{
+		PfsProfileLocation *location = &profile->locations[i];
+
+		if (!PFS_GROW(profile->budget, profile->lines, profile->line_count))
+			return refused(reader);
+		location->first_line = profile->line_count;
+		location->line_count = 1;
+		profile->lines[profile->line_count++] =
+			(PfsProfileLine){ (uint32_t) (location->address >> 32),
+							  (int32_t) (location->address & UINT32_MAX) };
+		location->address = 0;
+	}
+	return PFS_READ_OK;
+}
+
+static PfsReadStatus
+read_all(Reader *reader, PfsJfrBytes *file)
+{
+	PfsProfile *profile = reader->profile;
+	PfsReadStatus status = PFS_READ_OK;
+
+	for (size_t at = 0; status == PFS_READ_OK && at < file->length;)
+		status = read_chunk(reader, file, at, &at);
+	if (status == PFS_READ_OK)
+		status = set_values(reader);
+	if (status == PFS_READ_OK)
+		status = set_lines(reader);
+	/* what is recorded adds up, over however short a time */
+	if (__builtin_sub_overflow(reader->end_ns, profile->time_ns, &profile->duration_ns) ||
+		profile->duration_ns <= 0)
+		profile->duration_ns = 1;
+	return status;
+}
+
+PfsReadStatus
+pfs_jfr_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsReadError *error)
+{
+	Reader reader = { .profile = profile, .error = error, .period_ns = DEFAULT_PERIOD_NS };
+	PfsJfrBytes file = { .bytes = bytes,
+						 .length = length,
+						 .steps_left = STEPS_MIN + length * STEPS_PER_BYTE,
+						 .profile = profile,
+						 .error = error };
+	PfsAllocator allocator = profile->budget->allocator;
+	PfsReadStatus status;
+
+	profile->name = "jfr";
+	pfs_text_index_init(&reader.frames.functions, profile->budget);
+	pfs_addresses_init(&reader.frames.lines, profile);
+	status = read_all(&reader, &file);
+	pfs_text_index_fini(&reader.frames.functions);
+	pfs_addresses_fini(&reader.frames.lines);
+	if (reader.numbers != NULL)
+		allocator.realloc(allocator.context, reader.numbers, 0);
+	return status;
+}
