@@ -111,6 +111,8 @@ pfs_legacy_drop_second(PfsProfile *profile,
 {
 	size_t to = 0;
 
+	if (profile->location_index_count == 0)
+		return; /* there is no array yet */
 	for (uint32_t i = 0; i < profile->sample_count; i++)
 	{
 		PfsProfileSample *sample = &profile->samples[i];
