@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sort"
 	"strings"
 	"sync"
 )
@@ -63,6 +64,8 @@ func (l *language) make(cache string) {
 		name := strings.TrimSuffix(filepath.Base(path), ".pprof")
 		l.files = append(l.files, file{l.short + "-" + name, content, filepath.Join("programs", l.short), strings.HasPrefix(name, "own-")})
 	}
+	// addresses without names first: names that another file of the same program has would become theirs
+	sort.SliceStable(l.files, func(i, j int) bool { return l.files[i].plain && !l.files[j].plain })
 	if len(paths) == 0 {
 		l.failure = "no profile was made"
 	}
