@@ -547,35 +547,39 @@ test_reload_while_away(void **state)
 /* --- protocols --- */
 
 static void
-serve_protocols(const char *database, const char *range)
+serve_protocols(const char *database, int oldest, int newest)
 {
 	char sql[256];
 
 	snprintf(
 		sql, sizeof(sql),
 		"CREATE OR REPLACE FUNCTION profstore.writer_protocols(OUT oldest int4, OUT newest int4)"
-		" LANGUAGE sql IMMUTABLE AS 'SELECT %s'",
-		range);
+		" LANGUAGE sql IMMUTABLE AS 'SELECT %d, %d'",
+		oldest, newest);
 	sql_in(database, sql);
 }
 
 static void
 test_protocols(void **state)
 {
+	const int newer = WRITER_PROTOCOL_NEWEST + 1;
 	Failure failure;
+	char served[64];
 
 	create_database("protocols");
-	serve_protocols("protocols", "1, 4");
+	serve_protocols("protocols", WRITER_PROTOCOL_NEWEST, newer);
 	assert_int_equal(session_check("dbname=protocols", &failure), EXIT_OK);
 
-	serve_protocols("protocols", "4, 5");
+	serve_protocols("protocols", newer, newer + 1);
+	snprintf(served, sizeof(served), "serves writer protocols %d to %d; this collector", newer,
+			 newer + 1);
 	assert_int_equal(session_check("dbname=protocols", &failure), EXIT_DATABASE);
 	assert_string_equal(failure.message, "extension \"profstore\" does not fit this collector");
-	assert_non_null(strstr(failure.detail, "serves writer protocols 4 to 5; this collector"));
-	assert_non_null(strstr(failure.detail, "speaks 1 to 3."));
+	assert_non_null(strstr(failure.detail, served));
+	assert_non_null(strstr(failure.detail, protocols_spoken()));
 	assert_string_equal(failure.hint, "Use a newer collector.");
 
-	serve_protocols("protocols", "0, 0");
+	serve_protocols("protocols", WRITER_PROTOCOL_OLDEST - 1, WRITER_PROTOCOL_OLDEST - 1);
 	assert_int_equal(session_check("dbname=protocols", &failure), EXIT_DATABASE);
 	assert_non_null(strstr(failure.hint, "ALTER EXTENSION profstore UPDATE"));
 }
@@ -587,7 +591,7 @@ test_older_protocol(void **state)
 	Writer *writer;
 
 	create_database("older");
-	serve_protocols("older", "1, 1");
+	serve_protocols("older", 1, 1);
 	sql_in("older",
 		   "ALTER EXTENSION profstore DROP FUNCTION profstore.intern_stacks_by_partition;"
 		   "ALTER EXTENSION profstore DROP FUNCTION profstore.touch_each_series;"

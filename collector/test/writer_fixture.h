@@ -9,6 +9,7 @@
 
 #include <time.h>
 
+#include "database/session.h"
 #include "writer/writer.h"
 
 #define QUEUE_BYTES	 ((size_t) 64 << 20)
@@ -23,6 +24,17 @@ static inline void
 sleep_ms(long ms)
 {
 	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
+}
+
+/* How this collector says which writer protocols it knows. */
+static inline const char *
+protocols_spoken(void)
+{
+	static char text[32];
+
+	snprintf(text, sizeof(text), "speaks %d to %d.", WRITER_PROTOCOL_OLDEST,
+			 WRITER_PROTOCOL_NEWEST);
+	return text;
 }
 
 /* A fresh database with the extension. */
