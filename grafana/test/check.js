@@ -7,7 +7,7 @@
  */
 import { readFileSync } from "node:fs";
 import * as contract from "./contract.js";
-import { run } from "./datasource.js";
+import { disconnect, run } from "./datasource.js";
 import { SITUATIONS } from "./situations.js";
 import { check_rule, check_structure } from "./structure.js";
 
@@ -15,12 +15,12 @@ const [database, role, alerting, ...dashboards] = process.argv.slice(2);
 
 let count = 0;
 let failed = 0;
-const test = (name, check) => {
+const test = async (name, check) => {
 	let problems;
 	try {
-		problems = check();
+		problems = await check();
 	} catch (error) {
-		problems = [String(error.stderr ?? error)];
+		problems = [String(error)];
 	}
 	count += 1;
 	failed += problems.length > 0 ? 1 : 0;
@@ -50,8 +50,8 @@ const check_words = (frame, sql, { words }) => {
 	return !words || !sql.includes("ARRAY[$value]") || words.test(said) ? [] : [`it says "${said}"`];
 };
 
-const check_target = (panel, target, situation) => {
-	const frame = run(database, role, target.rawSql, situation);
+const check_target = async (panel, target, situation) => {
+	const frame = await run(database, role, target.rawSql, situation);
 	if (target.refId === "unit") {
 		return contract.check_unit(frame);
 	}
@@ -73,21 +73,21 @@ const panels_of = (dashboard) => dashboard.panels.flatMap((panel) => [panel, ...
 
 const all = dashboards.map((file) => JSON.parse(readFileSync(file, "utf8")));
 for (const dashboard of all) {
-	test(`${dashboard.title}: structure`, () => check_structure(dashboard, "profstore", all));
+	await test(`${dashboard.title}: structure`, () => check_structure(dashboard, "profstore", all));
 	for (const situation of SITUATIONS) {
 		for (const annotation of dashboard.annotations.list) {
-			test(`${dashboard.title}, ${situation.name}: annotations ${annotation.name}`, () =>
-				contract.check_annotations(run(database, role, annotation.target.rawSql, situation)),
+			await test(`${dashboard.title}, ${situation.name}: annotations ${annotation.name}`, async () =>
+				contract.check_annotations(await run(database, role, annotation.target.rawSql, situation)),
 			);
 		}
 		for (const variable of dashboard.templating.list.filter((each) => each.type === "query")) {
-			test(`${dashboard.title}, ${situation.name}: variable ${variable.name}`, () =>
-				contract.check_variable(run(database, role, variable.query, situation)),
+			await test(`${dashboard.title}, ${situation.name}: variable ${variable.name}`, async () =>
+				contract.check_variable(await run(database, role, variable.query, situation)),
 			);
 		}
 		for (const panel of panels_of(dashboard).filter((each) => each.targets)) {
 			for (const target of panel.targets) {
-				test(`${dashboard.title}, ${situation.name}: "${panel.title}" ${target.refId}`, () =>
+				await test(`${dashboard.title}, ${situation.name}: "${panel.title}" ${target.refId}`, () =>
 					check_target(panel, target, situation),
 				);
 			}
@@ -96,36 +96,37 @@ for (const dashboard of all) {
 }
 const rules = JSON.parse(readFileSync(alerting, "utf8")).groups.flatMap((group) => group.rules);
 for (const rule of rules) {
-	test(`rule ${rule.uid}: structure`, () => check_rule(rule, all));
+	await test(`rule ${rule.uid}: structure`, () => check_rule(rule, all));
 	for (const situation of SITUATIONS) {
-		test(`rule ${rule.uid}, ${situation.name}`, () => contract.check_alerts(run(database, role, rule.data[0].model.rawSql, situation)));
+		await test(`rule ${rule.uid}, ${situation.name}`, async () => contract.check_alerts(await run(database, role, rule.data[0].model.rawSql, situation)));
 	}
 }
 /* What the rules are to find is there, so that they are not only silent. */
 const NOW = { from: new Date("2026-02-02T10:00:00Z"), to: new Date("2026-02-02T11:00:00Z") };
-const alerts = (uid) => {
+const alerts = async (uid) => {
 	const rule = rules.find((each) => each.uid === `profstore-${uid}`);
 	const bound = rule.data[1].model.conditions[0].evaluator.params[0];
-	return contract.records(run(database, role, rule.data[0].model.rawSql, { range: NOW, variables: {} })).filter((row) => row.value > bound);
+	return contract.records(await run(database, role, rule.data[0].model.rawSql, { range: NOW, variables: {} })).filter((row) => row.value > bound);
 };
 const finds = (uid, expected) =>
-	test(`rule ${uid} finds what there is`, () => {
-		const found = alerts(uid)
+	test(`rule ${uid} finds what there is`, async () => {
+		const found = (await alerts(uid))
 			.map(({ value, ...labels }) => Object.values(labels).join(" "))
 			.sort();
 		return JSON.stringify(found) === JSON.stringify(expected) ? [] : [`it found ${JSON.stringify(found)}`];
 	});
-finds("function-share", ["api busy", "quiet rest"]);
-finds("service-up", ["api"]);
-finds("silent", ["gone profstore_grafana_writer"]);
-finds("lost", ["a ring_full"]);
-test("the role of the dashboards writes nothing", () => {
+await finds("function-share", ["api busy", "quiet rest"]);
+await finds("service-up", ["api"]);
+await finds("silent", ["gone profstore_grafana_writer"]);
+await finds("lost", ["a ring_full"]);
+await test("the role of the dashboards writes nothing", async () => {
 	try {
-		run(database, role, "SELECT profstore.intern_mappings('{a}', '{b}')", SITUATIONS[0]);
+		await run(database, role, "SELECT profstore.intern_mappings('{a}', '{b}')", SITUATIONS[0]);
 		return ["it interned a mapping"];
 	} catch (error) {
-		return /permission denied|read-only transaction/.test(error.stderr) ? [] : [String(error.stderr)];
+		return /permission denied|read-only transaction/.test(error.message) ? [] : [error.message];
 	}
 });
+disconnect();
 console.log(`1..${count}`);
 process.exit(failed > 0 ? 1 : 0);

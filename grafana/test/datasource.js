@@ -3,7 +3,8 @@
  *		What Grafana does between a dashboard and PostgreSQL: variables, macros, types of columns. Facts from the
  *		documentation and behaviour of the PostgreSQL data source; only what the dashboards use, anything else is an error.
  */
-import { execFileSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
 
 const quote = (text) => `'${text.replaceAll("'", "''")}'`;
 
@@ -61,31 +62,63 @@ const FRAME_TYPES = {
 	"timestamp with time zone": "time",
 };
 
-const psql = (database, role, commands) =>
-	execFileSync("psql", ["-XqAt", "-d", database, "-U", role, "-v", "ON_ERROR_STOP=1"], {
-		input: commands,
-		encoding: "utf8",
-		maxBuffer: 1 << 28,
-		stdio: ["pipe", "pipe", "pipe"],
-	});
+/* A connection that stays, as those of Grafana's pool do. */
+const END = "=end=";
+
+class Session {
+	constructor(database, role) {
+		this.psql = spawn("psql", ["-XqAt", "-v", "VERBOSITY=terse", "-d", database, "-U", role], { stdio: ["pipe", "pipe", "ignore"] });
+		this.lines = createInterface({ input: this.psql.stdout })[Symbol.asyncIterator]();
+	}
+
+	/* What the server answers to one command, line by line; throws with its message. */
+	async ask(command) {
+		this.psql.stdin.write(`${command}\nSELECT '${END}' || json_build_array(:'ERROR', :'LAST_ERROR_MESSAGE');\n`);
+		const answer = [];
+		for (;;) {
+			const { value: line, done } = await this.lines.next();
+			if (done) {
+				throw new Error("the connection is lost");
+			}
+			if (!line.startsWith(END)) {
+				answer.push(line);
+				continue;
+			}
+			const [failed, message] = JSON.parse(line.slice(END.length));
+			if (failed === "true") {
+				throw new Error(message);
+			}
+			return answer;
+		}
+	}
+}
+
+const sessions = new Map();
+const session_of = (database, role) => {
+	const key = `${database} ${role}`;
+	if (!sessions.has(key)) {
+		sessions.set(key, new Session(database, role));
+	}
+	return sessions.get(key);
+};
+
+/* Ends all connections, so that the program may end. */
+export const disconnect = () => sessions.forEach(({ psql }) => psql.stdin.end());
 
 /*
  * Runs a dashboard's query as its role: { fields: [{ name, type }], rows: [[…]] }. Numbers are JavaScript's, as in
  * Grafana. Throws with the server's message.
  */
-export const run = (database, role, raw_sql, situation) => {
+export const run = async (database, role, raw_sql, situation) => {
 	const sql = expand(interpolate(raw_sql, situation.variables), situation.range, "30s");
-	const [described, found] = psql(database, role, `${sql}\n\\gdesc\n\\echo\nSELECT to_jsonb(r) FROM (${sql}) r;\n`).split("\n\n");
-	const fields = described.split("\n").map((line) => {
+	const session = session_of(database, role);
+	const fields = (await session.ask(`${sql}\n\\gdesc`)).map((line) => {
 		const [name, type] = line.split("|");
 		return { name, type: FRAME_TYPES[type] ?? `unusable (${type})` };
 	});
-	const rows = (found ?? "")
-		.split("\n")
-		.filter((line) => line !== "")
-		.map((line) => {
-			const record = JSON.parse(line);
-			return fields.map((field) => (field.type === "time" ? Date.parse(record[field.name]) : record[field.name]));
-		});
+	const rows = (await session.ask(`SELECT to_jsonb(r) FROM (${sql}) r;`)).map((line) => {
+		const record = JSON.parse(line);
+		return fields.map((field) => (field.type === "time" ? Date.parse(record[field.name]) : record[field.name]));
+	});
 	return { fields, rows };
 };

@@ -8,7 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
-import { run } from "../datasource.js";
+import { disconnect, run } from "../datasource.js";
 import { SITUATIONS } from "../situations.js";
 
 const [database, role, screenshot, ...dashboards] = process.argv.slice(2);
@@ -72,7 +72,8 @@ try {
 		const dashboard = JSON.parse(readFileSync(file, "utf8"));
 		for (const panel of panels_of(dashboard)) {
 			for (const situation of situations_of(dashboard)) {
-				const [rows, units] = panel.targets.map((target) => run(database, role, target.rawSql, situation));
+				const rows = await run(database, role, panel.targets[0].rawSql, situation);
+				const units = await run(database, role, panel.targets[1].rawSql, situation);
 				const frame = { ...rows, unit: units.rows[0]?.[0] ?? "short", options: panel.options };
 				const seen = await show(frame, situation === SITUATIONS[0] && panel.title === "Difference" ? screenshot : null);
 				const name = `${dashboard.title}, ${situation.name}: "${panel.title}"`;
@@ -83,6 +84,7 @@ try {
 		}
 	}
 } finally {
+	disconnect();
 	await browser.close();
 	rmSync(directory, { recursive: true, force: true });
 }
