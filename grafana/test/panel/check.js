@@ -40,12 +40,14 @@ const missing_of = (frame, seen) => [`samples (${UNIT_TITLES[frame.unit]})`].fil
 const situations_of = (dashboard) => (dashboard.uid === "profstore-profiles" ? SITUATIONS : [SITUATIONS[0], SITUATIONS.at(-1)]);
 const panels_of = (dashboard) => dashboard.panels.flatMap((panel) => [panel, ...(panel.panels ?? [])]).filter(({ type }) => type === "flamegraph");
 
+const page = await browser.newPage();
+let errors = [];
+page.on("pageerror", (error) => errors.push(String(error)));
+await page.goto(new URL("panel.html", import.meta.url).href);
+
 /* What a person sees, once all of it is there: the graph, all text, or what the panel threw. */
 const show = async (frame, picture) => {
-	const page = await browser.newPage();
-	const errors = [];
-	page.on("pageerror", (error) => errors.push(String(error)));
-	await page.goto(new URL("panel.html", import.meta.url).href);
+	errors = [];
 	await page.evaluate((data) => window.mount(data), frame);
 	await page.waitForSelector("[data-testid=flameGraph], #thrown", { timeout: PATIENCE_MS });
 	let seen;
@@ -63,7 +65,6 @@ const show = async (frame, picture) => {
 	if (picture) {
 		await page.screenshot({ path: picture });
 	}
-	await page.close();
 	return { ...seen, errors };
 };
 

@@ -1,10 +1,12 @@
 /*
  * mount.jsx
- *		Grafana's flame graph panel alone on a page: window.mount(frame) shows a result of the data source.
+ *		Grafana's flame graph panel alone on a page: window.mount(frame) shows a result of the data source, in place of
+ *		what was shown before.
  */
 import { createDataFrame, createTheme, FieldType } from "@grafana/data";
 import { FlameGraph } from "@grafana/flamegraph";
 import { Component } from "react";
+import { flushSync } from "react-dom";
 import { createRoot } from "react-dom/client";
 
 const theme = createTheme({ colors: { mode: "dark" } });
@@ -21,6 +23,9 @@ class Fence extends Component {
 	}
 }
 
+const root = createRoot(document.getElementById("panel"));
+let shown = 0;
+
 window.mount = ({ fields, rows, unit, options }) => {
 	const data = createDataFrame({
 		fields: fields.map(({ name, type }, i) => ({
@@ -30,10 +35,12 @@ window.mount = ({ fields, rows, unit, options }) => {
 			config: /^(value|self)/.test(name) ? { unit } : {},
 		})),
 	});
-	const root = createRoot(document.getElementById("panel"));
-	root.render(
-		<Fence>
-			<FlameGraph data={data} getTheme={() => theme} stickyHeader={false} showFlameGraphOnly={options.showFlameGraphOnly} />
-		</Fence>,
+	shown += 1;
+	flushSync(() =>
+		root.render(
+			<Fence key={shown}>
+				<FlameGraph data={data} getTheme={() => theme} stickyHeader={false} showFlameGraphOnly={options.showFlameGraphOnly} />
+			</Fence>,
+		),
 	);
 };
