@@ -72,6 +72,7 @@ local override(name, properties) = {
       { color: 'red', value: 0.2 },
     ] },
   }),
+  colour(name, colour):: override(name, { color: { mode: 'fixed', fixedColor: colour } }),
   unit(name, unit):: override(name, { unit: unit }),
   link(name, title, url, width=null):: override(name, { links: [{ title: title, url: url }] }
                                                       + (if width == null then {} else { 'custom.width': width })),

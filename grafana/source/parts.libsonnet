@@ -6,6 +6,8 @@ local q = import 'queries.libsonnet';
 local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'container', 'comm']";
 
 {
+  preferred:: preferred,
+
   // --- variables ---
 
   type:: g.queried('type', 'Profile type', |||
@@ -48,7 +50,8 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
   // --- panels ---
 
   // What is selected in words: what is wrong, why it is empty, or how much the filters keep.
-  selection(width=24):: g.panel(
+  selection(width=24):: $.selectionOf(q.typedSelector, width, ["'$focus'", "'$ignore'", "'$show'", "'$hide'"]),
+  selectionOf(selector, width=24, filters=[]):: g.panel(
     'stat',
     'Selection',
     'What is selected. Says why the panels below are empty, and what to do.',
@@ -57,10 +60,8 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     [g.query(|||
       SELECT status
       FROM profstore.selection_status(
-        %s,
-        $__timeFrom(), $__timeTo(),
-        '$focus', '$ignore', '$show', '$hide')
-    ||| % std.stripChars(q.typedSelector, '\n'))]
+        %s)
+    ||| % std.join(',\n  ', [std.stripChars(selector, '\n'), '$__timeFrom(), $__timeTo()'] + (if filters == [] then [] else [std.join(', ', filters)])))]
   ) + {
     fieldConfig: { defaults: { noValue: 'Nothing selected', mappings: [{
       type: 'regex',
@@ -131,6 +132,11 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     '/d/profstore-%s?${__url_time_range}' % dashboard
     + std.join('', ['&${%s:queryparam}' % name for name in variables])
     + std.join('', ['&var-%s=%s' % [name, set[name]] for name in std.objectFields(set)]),
+
+  // The same for the ten seconds of a point in a graph, which stands in their middle.
+  moment(dashboard, variables)::
+    '/d/profstore-%s?time=${__value.time}&time.window=10000' % dashboard
+    + std.join('', ['&${%s:queryparam}' % name for name in variables]),
 
   // Those of one kind of page, in the order in which one goes through them.
   links:: [{

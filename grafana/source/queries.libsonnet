@@ -21,6 +21,18 @@
   // A function that matches itself alone, for links that set Focus.
   focusOn(column):: "'^' || pg_catalog.regexp_replace(%s, '([^[:alnum:]_])', '\\\\\\1', 'g') || '$'" % column,
 
+  // The matcher of one value of a label, as selectors have it.
+  matcher(label, value):: |||
+    pg_catalog.format('%%s="%%s"', %s, pg_catalog.replace(pg_catalog.replace(coalesce(%s, ''), '\', '\\'), '"', '\"'))
+  ||| % [label, value],
+
+  // The mean of each value of a label, in what timeseries() counts in: of the range, or of one that lies so long before.
+  means(selector, label, back):: |||
+    SELECT labels ->> %(label)s AS value, pg_catalog.sum(value) / pg_catalog.count(DISTINCT "time") AS mean
+    FROM profstore.timeseries(%(selector)s, $__timeFrom()::timestamptz - %(back)s, $__timeTo()::timestamptz - %(back)s, by => ARRAY[%(label)s]::text[])
+    GROUP BY 1
+  ||| % { selector: selector, label: label, back: back },
+
   // The rows of a query; where it has none, one that says so in the first of so many columns.
   orNothing(sql, columns, order):: |||
     WITH rows AS
@@ -49,6 +61,7 @@
   // --- graphs ---
 
   // Lines over time: the ten of most value, and what is left as one. Without any, a line without points that says so.
+  // A point stands five seconds into its bucket, in the middle of the ten seconds that a link to its moment shows.
   lines(selector, by, filters='', most=10):: |||
     WITH lines AS
       (SELECT "time", CASE WHEN pg_catalog.cardinality(ARRAY[%(by)s]::text[]) = 1 THEN coalesce(nullif(labels ->> (ARRAY[%(by)s]::text[])[1], ''), '(none)') ELSE metric END AS metric, value
@@ -59,7 +72,7 @@
          by => ARRAY[%(by)s]::text[]%(filters)s)),
     ranked AS
       (SELECT metric, pg_catalog.row_number() OVER (ORDER BY pg_catalog.sum(value) DESC, metric) AS place FROM lines GROUP BY metric)
-    SELECT "time", CASE WHEN place <= %(most)d THEN metric ELSE 'others' END AS metric, pg_catalog.sum(value) AS value
+    SELECT least("time" + interval '5 s', $__timeTo()::timestamptz) AS "time", CASE WHEN place <= %(most)d THEN metric ELSE 'others' END AS metric, pg_catalog.sum(value) AS value
     FROM lines
     JOIN ranked USING (metric)
     GROUP BY 1, 2

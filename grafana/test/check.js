@@ -5,7 +5,10 @@
  *
  *	node check.js DATABASE ROLE ALERTING.json DASHBOARD.json ...
  */
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import * as contract from "./contract.js";
 import { disconnect, run } from "./datasource.js";
 import { SITUATIONS } from "./situations.js";
@@ -68,6 +71,15 @@ const check_target = async (panel, target, situation) => {
 	return problems.length === 0 && panel.title === "Selection" ? check_words(frame, target.rawSql, situation) : problems;
 };
 
+const check_graph = async (panel, situation) => {
+	const [nodes, edges] = panel.targets;
+	const problems = contract.check_node_graph(
+		await run(database, role, nodes.rawSql, situation),
+		await run(database, role, edges.rawSql, situation),
+	);
+	return panel.targets.length === 2 ? problems : [...problems, "it needs two queries, of nodes and of edges"];
+};
+
 /* Those of collapsed rows, too. */
 const panels_of = (dashboard) => dashboard.panels.flatMap((panel) => [panel, ...(panel.panels ?? [])]);
 
@@ -86,6 +98,10 @@ for (const dashboard of all) {
 			);
 		}
 		for (const panel of panels_of(dashboard).filter((each) => each.targets)) {
+			if (panel.type === "nodeGraph") {
+				await test(`${dashboard.title}, ${situation.name}: "${panel.title}"`, () => check_graph(panel, situation));
+				continue;
+			}
 			for (const target of panel.targets) {
 				await test(`${dashboard.title}, ${situation.name}: "${panel.title}" ${target.refId}`, () =>
 					check_target(panel, target, situation),
@@ -119,6 +135,18 @@ await finds("function-share", ["api busy", "quiet rest"]);
 await finds("service-up", ["api"]);
 await finds("silent", ["gone profstore_grafana_writer"]);
 await finds("lost", ["a ring_full"]);
+const commands = panels_of(all.find(({ uid }) => uid === "profstore-profiles")).find(({ title }) => title === "Files for other programs");
+for (const situation of SITUATIONS.slice(0, 6)) {
+	await test(`what Profiles says to paste makes files, ${situation.name}`, async () => {
+		const directory = mkdtempSync(join(tmpdir(), "profstore-files-"));
+		const answer = await run(database, role, commands.targets[0].rawSql, situation);
+		const script = contract.records(answer).map((row) => row["in psql"]);
+		execFileSync("psql", ["-Xq", "-d", database, "-U", role, "-v", "ON_ERROR_STOP=1"], { cwd: directory, input: script.join("\n") });
+		const sizes = readdirSync(directory).map((file) => statSync(join(directory, file)).size);
+		rmSync(directory, { recursive: true });
+		return sizes.length === 6 && sizes.every((size) => size > 20) ? [] : [`files of ${sizes.join()} bytes`];
+	});
+}
 await test("the role of the dashboards writes nothing", async () => {
 	try {
 		await run(database, role, "SELECT profstore.intern_mappings('{a}', '{b}')", SITUATIONS[0]);

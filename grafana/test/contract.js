@@ -94,6 +94,33 @@ export const check_time_series = (frame) => {
 	return problems;
 };
 
+const NODES = { id: "string", title: "string", mainstat: "string", secondarystat: "string", noderadius: "number" };
+const EDGES = { id: "string", source: "string", target: "string", mainstat: "string", thickness: "number", strokedasharray: "string" };
+
+/* The parts of a ring, whose fields are named arc__, add up to 1; ids are there once. */
+const check_nodes = (frame) => {
+	const nodes = records(frame);
+	const arcs = Object.fromEntries(frame.fields.filter(({ name }) => name.startsWith("arc__")).map(({ name }) => [name, "number"]));
+	const problems = wrong_fields(frame.fields, { ...NODES, ...arcs }, {});
+	if (new Set(nodes.map(({ id }) => id)).size !== nodes.length) {
+		problems.push("a node is there twice");
+	}
+	for (const node of nodes) {
+		const ring = Object.keys(arcs).reduce((sum, name) => sum + node[name], 0);
+		if (!(Math.abs(ring - 1) < 1e-9)) {
+			problems.push(`the ring of ${node.id} is ${ring}`);
+		}
+	}
+	return problems;
+};
+
+/* Edges lead from a node to a node: the panel breaks else. */
+export const check_node_graph = (nodes, edges) => {
+	const ids = new Set(records(nodes).map(({ id }) => id));
+	const lost = records(edges).filter(({ source, target }) => !ids.has(source) || !ids.has(target));
+	return [...check_nodes(nodes), ...wrong_fields(edges.fields, EDGES, {}), ...lost.map(({ id }) => `edge ${id} leads nowhere`)];
+};
+
 export const check_table = (frame) =>
 	frame.fields.filter((field) => field.type.startsWith("unusable")).map((field) => `field ${field.name} is ${field.type}`);
 

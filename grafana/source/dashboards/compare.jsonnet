@@ -100,12 +100,12 @@ p.page(
       q.orNothing(|||
         SELECT version, "time", labels::text AS labels, role,
           pg_catalog.floor(extract(epoch FROM "time") * 1000)::int8 AS from_ms, pg_catalog.floor(extract(epoch FROM "time") * 1000)::int8 + 1800000 AS to_ms,
-          (SELECT pg_catalog.string_agg(pg_catalog.format('%s="%s"', key, pg_catalog.replace(pg_catalog.replace(value, '\', '\\'), '"', '\"')), ', ' ORDER BY key) FROM pg_catalog.jsonb_each_text(labels)) AS matchers
+          (SELECT pg_catalog.string_agg(%s, ', ' ORDER BY key) FROM pg_catalog.jsonb_each_text(labels)) AS matchers
         FROM profstore.deploys
         WHERE "time" < $__timeTo()::timestamptz
         ORDER BY "time" DESC
         LIMIT 50
-      |||, 7, '2 DESC NULLS LAST, 1'),
+      ||| % std.stripChars(q.matcher('key', 'value'), '\n'), 7, '2 DESC NULLS LAST, 1'),
       [
         g.link('version', 'Before and after', '/d/profstore-compare?from=${__data.fields.from_ms}&to=${__data.fields.to_ms}&${type:queryparam}'
                                               + '&var-matchers=${__data.fields.matchers:percentencode}&var-before=${__data.fields.matchers:percentencode}&var-back=', 240),

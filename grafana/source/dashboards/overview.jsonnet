@@ -7,13 +7,6 @@ local all = "profstore.valid_selector(profstore.selector('$type', '{}', '$matche
 // Of a repeated panel's variable some versions quote the value, some do not.
 local one = "profstore.valid_selector(profstore.selector('$type', pg_catalog.jsonb_build_object('$label', $one$${each:raw}$one$::text), '$matchers'))";
 
-// The mean of each value of the label, in what timeseries() counts in.
-local means(selector, back) = |||
-  SELECT labels ->> '$label' AS value, pg_catalog.sum(value) / pg_catalog.count(DISTINCT "time") AS mean
-  FROM profstore.timeseries(%(selector)s, $__timeFrom()::timestamptz - interval '%(back)s', $__timeTo()::timestamptz - interval '%(back)s', by => ARRAY['$label'])
-  GROUP BY 1
-||| % { selector: selector, back: back };
-
 p.page(
   'overview',
   'Overview',
@@ -34,10 +27,7 @@ p.page(
     ||| % all, { multi: true, includeAll: true, current: { text: ['All'], value: ['$__all'] } }),
   ],
   [
-    [g.panel('stat', 'Selection', 'What is selected. Says why the panels below are empty, and what to do.', 24, 3, [g.query(|||
-      SELECT status
-      FROM profstore.selection_status(profstore.selector('$type', '{}', '$matchers'), $__timeFrom(), $__timeTo())
-    |||)]) + { fieldConfig: p.selection().fieldConfig, options: p.selection().options }],
+    [p.selectionOf("profstore.selector('$type', '{}', '$matchers')")],
     [p.graph('$type by $label', 'Rate per second, CPU time in cores: the ten of most value, and the others as one line.', 24, 9, q.lines(all, "'$label'"))],
     [p.table(
       'Every $label',
@@ -49,7 +39,7 @@ p.page(
           n.mean / nullif(y.mean, 0) - 1 AS change
         FROM (%s) AS n
         LEFT JOIN (%s) AS y ON y.value IS NOT DISTINCT FROM n.value
-      ||| % [std.stripChars(means(all, '0'), '\n'), std.stripChars(means(all, '1 day'), '\n')], 5, '2 DESC NULLS LAST, 1'),
+      ||| % [std.stripChars(q.means(all, "'$label'", "interval '0'"), '\n'), std.stripChars(q.means(all, "'$label'", "interval '1 day'"), '\n')], 5, '2 DESC NULLS LAST, 1'),
       [
         g.link('what', 'Its profile', p.to('profiles', ['type', 'label', 'matchers'], { value: '${__value.raw:percentencode}' }), 360),
         g.share('share'),

@@ -15,6 +15,64 @@ local call(name, range, more='') = |||
     %(filters)s)
 ||| % { name: name, selector: q.selector, range: std.stripChars(range, '\n'), more: more, filters: filters };
 
+// Where in the code: what top() says of files, mappings, lines.
+local place(title, granularity) = p.table(
+  title,
+  'Self: in the %s alone; total: with all that is called from there.' % granularity,
+  8,
+  12,
+  q.orNothing(|||
+    SELECT "function" AS "what", self, self_share AS "self, share", total
+    FROM %s
+  ||| % std.stripChars(call('top', q.range, ",\n  max_rows => 100, granularity => '%s'" % granularity), '\n'), 4, '2 DESC NULLS LAST, 1'),
+  [g.override('what', { 'custom.width': 280 }), g.share('self, share')],
+  '/^(self|total)$/'
+);
+
+// The graph of calls: circles are functions, a circle's ring its own part of the total.
+local calls = std.stripChars(call('callgraph', q.range, ',\n  max_nodes => 50'), '\n');
+local callNodes = |||
+  WITH shown AS
+    (SELECT caller AS id FROM %(calls)s
+     UNION
+     SELECT callee FROM %(calls)s),
+  nodes AS
+    (SELECT s.id, profstore.short_name(s.id, 40) AS title, profstore.readable(t.total, %(unit)s) AS mainstat,
+       profstore.readable(t.self, %(unit)s) || ' self' AS secondarystat,
+       coalesce(t.self::float8 / nullif(t.total, 0), 0) AS arc__self, 1 - coalesce(t.self::float8 / nullif(t.total, 0), 0) AS arc__called,
+       20 + 30 * t.total_share AS noderadius
+     FROM shown AS s
+     JOIN %(top)s AS t ON t."function" = s.id)
+  SELECT * FROM nodes
+  UNION ALL
+  SELECT 'nothing', 'nothing here: see Selection', '', '', 0, 1, 20
+  WHERE NOT EXISTS (SELECT FROM nodes)
+||| % { calls: calls, unit: "pg_catalog.split_part('$type', ':', 3)", top: std.stripChars(call('top', q.range, ',\n  max_rows => NULL'), '\n') };
+local callEdges = |||
+  SELECT pg_catalog.format('%%s > %%s', caller, callee) AS id, caller AS source, callee AS target, profstore.readable(value, pg_catalog.split_part('$type', ':', 3)) AS mainstat,
+    1 + 9 * share AS thickness, CASE WHEN indirect THEN '4 4' ELSE '' END AS strokedasharray
+  FROM %s
+  WHERE caller <> callee
+||| % calls;
+
+// What makes a file of the selection, to be pasted into psql.
+local made(selector, from, to) = |||
+  SELECT pg_catalog.format('%%s, %%L, %%L', pg_catalog.quote_literal(%s), %s::timestamptz, %s::timestamptz) || coalesce((SELECT pg_catalog.string_agg(pg_catalog.format(', %%s => %%L', name, value), '' ORDER BY name)
+    FROM (VALUES ('focus', '$focus'), ('ignore', '$ignore'), ('show', '$show'), ('hide', '$hide')) AS f(name, value) WHERE value <> ''), '') AS arguments
+||| % [std.stripChars(selector, '\n'), from, to];
+local exports = |||
+  SELECT x.what AS "for", pg_catalog.format(x.command, a.arguments) AS "in psql"
+  FROM (%s) AS a,
+    (VALUES
+      (1, 'a page of its own, for mails and reports', 'SELECT profstore.flamegraph_html(%%s) \g (tuples_only format=unaligned) profile.html'),
+      (2, 'go tool pprof', 'SELECT encode(profstore.pprof(%%s), ''base64'') \g (tuples_only format=unaligned) | base64 -d >profile.pb'),
+      (3, 'speedscope', 'SELECT profstore.speedscope(%%s) \g (tuples_only format=unaligned) speedscope.json'),
+      (4, 'the profiler of Firefox', 'SELECT profstore.firefox_profile(%%s) \g (tuples_only format=unaligned) firefox.json'),
+      (5, 'flamegraph.pl', 'SELECT stack || '' '' || value FROM profstore.folded(%%s) \g (tuples_only format=unaligned) profile.folded'),
+      (6, 'Graphviz', 'SELECT profstore.callgraph_dot(%%s) \g (tuples_only format=unaligned) calls.dot')) AS x(place, what, command)
+  ORDER BY x.place
+||| % std.stripChars(std.strReplace(made(q.selector, '$__timeFrom()', '$__timeTo()'), '\n', '\n   '), '\n ');
+
 local rows = ", granularity => '$granularity'";
 
 p.page(
@@ -33,7 +91,9 @@ p.page(
              'Rate per second, CPU time in cores; drag over a range to see its flame graph.',
              24,
              8,
-             q.lines(q.selector, '$by', filters))],
+             q.lines(q.selector, '$by', filters)) + {
+      fieldConfig+: { defaults+: { links: [{ title: 'These ten seconds', url: p.moment('profiles', selected + ['focus', 'ignore', 'show', 'hide']) }] } },
+    }],
     [p.flame('Flame graph', 'All stacks of the range, merged.', |||
       SELECT level, value, self, label, truncated
       FROM %s
@@ -102,6 +162,21 @@ p.page(
         ORDER BY ord
       ||| % [q.selector, std.stripChars(call('top', q.range, ', max_rows => 1'), '\n'), filters, std.asciiLower(side[0])])]
       for side in [['Callers', 'to the outermost'], ['Callees', 'to the leaves']]
+    ], true),
+    g.row('Call graph', [
+      [g.panel('nodeGraph', 'Who calls whom', 'The fifty functions of the largest totals. A ring tells how much of a function is its own; a dashed arrow leads through functions that are left out.', 24, 20, [
+        g.query(callNodes),
+        g.query(callEdges, 'edges'),
+      ]) + {
+        fieldConfig: { defaults: {}, overrides: [g.colour('arc__self', 'orange'), g.colour('arc__called', 'blue')] },
+        options: { nodes: { mainStatUnit: '', secondaryStatUnit: '', arcs: [] }, edges: {}, layoutAlgorithm: 'layered' },
+      }],
+    ], true),
+    g.row('By mapping, file and line', [
+      [place('Mappings', 'mapping'), place('Files', 'file'), place('Lines', 'line')],
+    ], true),
+    g.row('Take it along', [
+      [p.table('Files for other programs', 'What makes a file of what is selected here: paste it into psql.', 24, 8, exports, [g.override('for', { 'custom.width': 280 })])],
     ], true),
   ]
 )
