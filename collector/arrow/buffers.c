@@ -90,6 +90,11 @@ arrow_buffer_next(ArrowBatch *batch, Span *buffer)
 	length = little_endian(place + 8, 8);
 	if (at > batch->body.length || length > batch->body.length - at)
 		return fail(batch, "a buffer lies outside of its record batch");
+
+	/* bytes are unpacked, and looked at, once: writers lay buffers out one behind the other */
+	if (length > batch->body.length - batch->taken)
+		return fail(batch, "buffers of a record batch lie in each other");
+	batch->taken += length;
 	*buffer = (Span){ batch->body.bytes + at, length };
 	return length == 0 || batch->codec == ARROW_PLAIN || unpack(batch, *buffer, buffer);
 }

@@ -19,7 +19,8 @@ typedef struct ArrowBatch
 	uint32_t node;
 	uint32_t buffer;
 	uint32_t views;
-	int codec; /* ARROW_PLAIN, or how buffers are compressed */
+	size_t taken; /* bytes of the body that buffers had so far */
+	int codec;	  /* ARROW_PLAIN, or how buffers are compressed */
 	const char *error;
 } ArrowBatch;
 

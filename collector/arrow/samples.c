@@ -295,7 +295,7 @@ time_of(ArrowWork *work, const SampleColumns *columns, uint32_t row, int64_t *ti
 	if (columns->time_unit_ns < NS_PER_US)
 		*time_us = time / (NS_PER_US / columns->time_unit_ns);
 	else if (__builtin_mul_overflow(time, columns->time_unit_ns / NS_PER_US, time_us))
-		return work_fail(work, "the time of a sample is too far from now");
+		return work_fail(work, TIME_TOO_FAR);
 	return true;
 }
 
@@ -322,8 +322,8 @@ row_time(RowReading *reading, uint32_t row, int64_t *time_us)
 
 	if (!time_of(reading->work, reading->columns, row, time_us))
 		return false;
-	if (*time_us < request->first_us || *time_us > request->last_us)
-		return work_fail(reading->work, "the time of a sample is too far from now");
+	if (*time_us > request->last_us) /* none is older than the oldest, which was looked at */
+		return work_fail(reading->work, TIME_TOO_FAR);
 	if (reading->last.is_delta && !request->keep_times)
 		*time_us -= (*time_us - reading->reader->origin_us) % ARROW_WINDOW_US;
 	return true;

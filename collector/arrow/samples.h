@@ -11,6 +11,7 @@
 #include "arrow/stream.h"
 
 #define ARROW_TYPE_PARTS 5 /* of a profile type's name */
+#define TIME_TOO_FAR	 "the time of a sample is too far from now"
 
 /* A column of labels. */
 typedef struct LabelColumn
@@ -46,7 +47,7 @@ typedef struct SampleReader
 	ArrowResult *result;
 	ArrowWork *work;
 	const StackIds *ids; /* stacks of the first version */
-	int64_t origin_us;	 /* of the windows: the oldest time */
+	int64_t origin_us;	 /* of the windows: the oldest time, which is taken */
 } SampleReader;
 
 /* The oldest time of a record batch, where it is older than that. */

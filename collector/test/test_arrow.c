@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "arrow/decode.h"
 #include "arrow/stream.h"
@@ -420,6 +421,34 @@ test_bomb(void **state)
 	free_record(samples);
 }
 
+/* Buffers that all lie in the same bytes would be unpacked again and again. */
+static void
+test_same_bytes(void **state)
+{
+	static const uint8_t text[100] = { 'a' };
+	Budget budget = { 0, (size_t) 1024 * 1024 };
+	uint8_t body[256] = { sizeof(text) };
+	size_t length = 8 + ZSTD_compress(body + 8, sizeof(body) - 8, text, sizeof(text), 1);
+	const uint64_t places[] = { htole64(0), htole64(length), htole64(0), htole64(length) };
+	const FlatVector buffers = { { (const uint8_t *) places, sizeof(places) }, 0, 2 };
+	Arena arena;
+	Span buffer;
+
+	arena_init(&arena, &budget);
+	for (int codec = ARROW_PLAIN; codec <= ARROW_ZSTD; codec += ARROW_ZSTD - ARROW_PLAIN)
+	{
+		ArrowBatch batch = {
+			.arena = &arena, .body = { body, length }, .buffers = buffers, .codec = codec
+		};
+
+		assert_true(arrow_buffer_next(&batch, &buffer));
+		assert_int_equal(buffer.length, codec == ARROW_ZSTD ? sizeof(text) : length);
+		assert_false(arrow_buffer_next(&batch, &buffer));
+		assert_string_equal(batch.error, "buffers of a record batch lie in each other");
+	}
+	arena_fini(&arena);
+}
+
 static void
 test_column_missing(void **state)
 {
@@ -468,7 +497,8 @@ main(void)
 		cmocka_unit_test(test_wanted),			 cmocka_unit_test(test_missing_stacks),
 		cmocka_unit_test(test_no_records),		 cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_changed),			 cmocka_unit_test(test_bomb),
-		cmocka_unit_test(test_column_missing),	 cmocka_unit_test(test_out_of_range),
+		cmocka_unit_test(test_same_bytes),		 cmocka_unit_test(test_column_missing),
+		cmocka_unit_test(test_out_of_range),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
