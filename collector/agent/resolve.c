@@ -462,6 +462,20 @@ prepare_stacks(const Resolution *resolution, uint32_t first)
 	return end;
 }
 
+/* With what was waited for among the labels, which leave room for it, in place of a rule's word. */
+static void
+add_reason(BatchSeries *series, const char *reason, BatchLabel room[BATCH_MAX_LABELS])
+{
+	uint32_t at = 0;
+
+	memcpy(room, series->labels, series->label_count * sizeof(BatchLabel));
+	while (at < series->label_count && strcmp(room[at].name, "wait") != 0)
+		at++;
+	room[at] = (BatchLabel){ "wait", reason };
+	series->label_count += at == series->label_count;
+	series->labels = room;
+}
+
 /* Indexes of an interval's series in the batch, all of them. */
 static int
 resolve_series(Resolution *resolution, uint32_t *indexes)
@@ -482,18 +496,12 @@ resolve_series(Resolution *resolution, uint32_t *indexes)
 	{
 		BatchSeries added = { .profile_type = kinds[series[i].kind].profile_type,
 							  .period = series[i].period };
-		LabelList with_reason;
+		BatchLabel with_reason[BATCH_MAX_LABELS];
 		int result;
 
 		added.label_count = label_set_labels(series[i].labels, &added.labels);
 		if (kinds[series[i].kind].reason[0] != '\0')
-		{
-			with_reason.count = added.label_count;
-			memcpy(with_reason.labels, added.labels, added.label_count * sizeof(*added.labels));
-			(void) label_list_set(&with_reason, "wait", kinds[series[i].kind].reason);
-			added.labels = with_reason.labels;
-			added.label_count = with_reason.count;
-		}
+			add_reason(&added, kinds[series[i].kind].reason, with_reason);
 		result = batch_add_series(resolution->batch, &added, &indexes[i]);
 		if (result != 0)
 			return result;

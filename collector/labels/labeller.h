@@ -20,7 +20,8 @@
 
 #define LABELLER_OTHER	   "[other]"
 #define LABELLER_NAME_SIZE 17 /* a name of 16 bytes, which may have no end of its own */
-#define LABELS_MAX		   64 /* as a batch takes */
+/* As a batch takes, but for one: what a thread waited for comes later. */
+#define LABELS_MAX		   (BATCH_MAX_LABELS - 1)
 
 /* New series: so many at once, and so many a minute in the long run. */
 #define LABELLER_BURST			  4096

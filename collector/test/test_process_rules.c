@@ -13,11 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/resolve.h"
 #include "labels/process_rules.h"
 #include "labels/relabel_read.h"
 
 #define ID	   "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define SECOND UINT64_C(1000000000)
+
+#define AGENTS_OWN 3 /* labels: node, comm, exe */
 
 static Document document;
 static ProcessRulesSettings settings;
@@ -192,6 +195,15 @@ test_late(void **state)
 	issued_labels_fini(&issued);
 }
 
+static const char *
+value_of(const BatchSeries *series, const char *name)
+{
+	for (uint32_t i = 0; i < series->label_count; i++)
+		if (strcmp(series->labels[i].name, name) == 0)
+			return series->labels[i].value;
+	return "";
+}
+
 /* More labels than a series has: nothing gets lost. */
 static void
 test_too_much(void **state)
@@ -200,7 +212,7 @@ test_too_much(void **state)
 	char yaml[8192] = "labels:\n";
 	LabelSet *set;
 
-	for (int i = 0; i < LABELS_MAX; i++)
+	for (int i = 0; i < LABELS_MAX + 1 - AGENTS_OWN; i++)
 		sprintf(yaml + strlen(yaml), "  l%d: x\n", i);
 	configure(yaml);
 	set = issue(&issued, "a", "/a");
@@ -209,6 +221,50 @@ test_too_much(void **state)
 	assert_string_equal(label_set_value(set, "comm"), LABELLER_OTHER);
 	assert_string_equal(label_set_value(set, "node"), "host");
 	issued_labels_fini(&issued);
+}
+
+/* As many as a process can have: a reason to wait has room beside them, or in a rule's place. */
+static void
+test_room_for_wait(void **state)
+{
+	static const char *const last[] = { "last", "wait" };
+
+	for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++)
+	{
+		ResolveContext context = { .deadline_ns = INT64_MAX };
+		ResolveStats stats = { 0 };
+		IssuedLabels issued = { 0 };
+		char yaml[8192] = "labels:\n";
+		const BatchSeries *series;
+		LabelSet *waiting;
+		Interval *interval;
+		uint32_t next = 0;
+		uint32_t index;
+		Batch *batch;
+
+		for (int j = 0; j < LABELS_MAX - AGENTS_OWN - 1; j++)
+			sprintf(yaml + strlen(yaml), "  l%d: x\n", j);
+		sprintf(yaml + strlen(yaml), "relabel_configs:\n- {target_label: %s, replacement: rule}\n",
+				last[i]);
+		configure(yaml);
+		waiting = issue(&issued, "a", "/a");
+		assert_false(issued.failed);
+		assert_int_equal(interval_create(NULL, 1 << 20, &interval), 0);
+		assert_int_equal(interval_add_series(interval,
+											 (IntervalSeries){ waiting, 1, PFS_KIND_WAIT_IO },
+											 &index),
+						 0);
+		assert_int_equal(batch_create(1 << 20, &batch), 0);
+		assert_int_equal(resolve_interval(&context, interval, &next, batch, &stats), 0);
+		assert_int_equal(batch_series(batch, &series), 1);
+		assert_int_equal(series[0].label_count, BATCH_MAX_LABELS - i);
+		assert_string_equal(value_of(&series[0], "wait"), "io");
+		assert_string_equal(value_of(&series[0], "comm"), "a");
+		batch_free(batch);
+		interval_free(interval);
+		issued_labels_fini(&issued);
+		teardown(NULL);
+	}
 }
 
 int
@@ -221,6 +277,7 @@ main(void)
 		cmocka_unit_test_teardown(test_asked_once, teardown),
 		cmocka_unit_test_teardown(test_late, teardown),
 		cmocka_unit_test_teardown(test_too_much, teardown),
+		cmocka_unit_test(test_room_for_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
