@@ -584,7 +584,24 @@ test_protocols(void **state)
 	assert_non_null(strstr(failure.hint, "ALTER EXTENSION profstore UPDATE"));
 }
 
-/* An extension that knows protocol 1 alone gets the same rows by its calls. */
+/* Two spans of the batch's first sample. */
+static Batch *
+with_traces(Batch *batch)
+{
+	const BatchSample *samples;
+	BatchTrace trace = { .trace = { 1 } };
+
+	assert_true(batch_samples(batch, &samples) > 0);
+	trace.sample = samples[0];
+	for (trace.span[0] = 1; trace.span[0] <= 2; trace.span[0]++)
+		assert_int_equal(batch_add_trace(batch, &trace), 0);
+	return batch;
+}
+
+/*
+ * An extension that knows protocol 1 alone gets the same rows by its calls. What it has no call for
+ * is a loss.
+ */
 static void
 test_older_protocol(void **state)
 {
@@ -595,12 +612,17 @@ test_older_protocol(void **state)
 	sql_in("older",
 		   "ALTER EXTENSION profstore DROP FUNCTION profstore.intern_stacks_by_partition;"
 		   "ALTER EXTENSION profstore DROP FUNCTION profstore.touch_each_series;"
-		   "DROP FUNCTION profstore.intern_stacks_by_partition, profstore.touch_each_series");
+		   "DROP FUNCTION profstore.intern_stacks_by_partition, profstore.touch_each_series;"
+		   "ALTER EXTENSION profstore DROP FUNCTION profstore.keep_traces;"
+		   "DROP FUNCTION profstore.keep_traces");
 	writer = open_writer("dbname=older", QUEUE_BYTES);
 	for (int i = 0; i < 3; i++)
-		writer_submit_newest(writer, make_batch(i));
+		writer_submit_newest(writer, with_traces(make_batch(i)));
 	assert_int_equal(drain_and_free(writer).batches_written, 3);
 	assert_stored_once("older", 3);
+	assert_string_equal(
+		sql_in("older", "SELECT sum(count) FROM profstore.losses WHERE reason = 'traces_not_kept'"),
+		"6");
 }
 
 /* --- kinds --- */
