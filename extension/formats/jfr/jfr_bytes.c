@@ -10,6 +10,11 @@
 
 #define NUMBER_BYTES_MAX 9
 
+/* Bytes of a text that are gone over as quickly as a number is read. */
+#define TEXT_BYTES_OF_STEP 8
+
+#define PAUSE_STEPS 1024
+
 /* How a text is written. */
 enum
 {
@@ -35,17 +40,26 @@ pfs_jfr_refused(const PfsJfrBytes *in)
 	return pfs_budget_status(in->profile->budget, in->error);
 }
 
-PfsReadStatus
-pfs_jfr_step(PfsJfrBytes *in)
+static PfsReadStatus
+take_steps(PfsJfrBytes *in, size_t count)
 {
-	if (in->steps_left == 0)
+	size_t before = in->steps_left;
+
+	if (count > before)
 	{
 		*in->error = (PfsReadError){ "recording repeats itself too often", in->at };
 		return PFS_READ_TOO_LARGE;
 	}
-	if (--in->steps_left % 1024 == 0)
+	in->steps_left -= count;
+	if (before / PAUSE_STEPS != in->steps_left / PAUSE_STEPS)
 		pfs_pause(in->profile->budget->pause);
 	return PFS_READ_OK;
+}
+
+PfsReadStatus
+pfs_jfr_step(PfsJfrBytes *in)
+{
+	return take_steps(in, 1);
 }
 
 PfsReadStatus
@@ -53,6 +67,8 @@ pfs_jfr_number(PfsJfrBytes *in, uint64_t *number)
 {
 	uint64_t sum = 0;
 
+	if (take_steps(in, 1) != PFS_READ_OK)
+		return PFS_READ_TOO_LARGE;
 	for (int i = 0; i < NUMBER_BYTES_MAX && in->at < in->length; i++)
 	{
 		uint8_t byte = in->bytes[in->at++];
@@ -101,84 +117,95 @@ put_character(char *out, uint64_t c)
 static PfsReadStatus
 read_characters(PfsJfrBytes *in, uint64_t count, bool are_bytes, PfsText *text)
 {
-	char *begin;
-	char *out;
+	PfsReadStatus status = PFS_READ_OK;
+	char *begin =
+		pfs_scratch_alloc(&in->profile->texts, in->profile->budget, (size_t) count * 3 + 1);
+	char *out = begin;
 
-	if (count > in->length - in->at)
-		return pfs_jfr_fail(in, "text extends beyond the end");
-	begin = pfs_scratch_alloc(&in->profile->texts, in->profile->budget, (size_t) count * 3 + 1);
 	if (begin == NULL)
 		return pfs_jfr_refused(in);
-	out = begin;
-	for (uint64_t i = 0; i < count; i++)
+	for (uint64_t i = 0; status == PFS_READ_OK && i < count; i++)
 	{
 		uint64_t c = 0;
 
 		if (are_bytes)
 			c = in->bytes[in->at++];
-		else if (pfs_jfr_number(in, &c) != PFS_READ_OK)
-			return PFS_READ_MALFORMED;
+		else
+			status = pfs_jfr_number(in, &c);
 		out = put_character(out, c);
 	}
 	*text = (PfsText){ begin, (uint32_t) (out - begin) };
-	return PFS_READ_OK;
+	return status;
 }
 
 static PfsReadStatus
 read_utf8(PfsJfrBytes *in, uint64_t count, PfsText *text)
 {
 	*text = (PfsText){ (const char *) in->bytes + in->at, (uint32_t) count };
-	if (pfs_jfr_skip(in, count) != PFS_READ_OK)
-		return PFS_READ_MALFORMED;
+	in->at += (size_t) count;
 	return pfs_text_clean(in->profile, text) ? PFS_READ_OK : pfs_jfr_refused(in);
+}
+
+/*
+ * The kind of a text, and the number behind it: of a constant, or of characters, which are within
+ * bounds; 0 where there is neither.
+ */
+static PfsReadStatus
+begin_text(PfsJfrBytes *in, uint8_t *kind, uint64_t *number)
+{
+	PfsReadStatus status = take_steps(in, 1);
+
+	*kind = TEXT_NULL;
+	*number = 0;
+	if (status != PFS_READ_OK)
+		return status;
+	if (in->at == in->length)
+		return pfs_jfr_fail(in, "text extends beyond the end");
+	*kind = in->bytes[in->at++];
+	if (*kind > TEXT_LATIN1)
+		return pfs_jfr_fail(in, "unknown kind of text");
+	if (*kind == TEXT_NULL || *kind == TEXT_EMPTY)
+		return PFS_READ_OK;
+	status = pfs_jfr_number(in, number);
+	if (status != PFS_READ_OK || *kind == TEXT_REFERENCE)
+		return status;
+	if (*number > in->length - in->at)
+		return pfs_jfr_fail(in, "text extends beyond the end");
+	return take_steps(in, (size_t) *number / TEXT_BYTES_OF_STEP);
 }
 
 PfsReadStatus
 pfs_jfr_text(PfsJfrBytes *in, PfsJfrText *text)
 {
-	uint64_t count;
+	uint64_t number;
 	uint8_t kind;
+	PfsReadStatus status = begin_text(in, &kind, &number);
 
 	*text = (PfsJfrText){ .text = { "", 0 } };
-	if (in->at == in->length)
-		return pfs_jfr_fail(in, "text extends beyond the end");
-	kind = in->bytes[in->at++];
-	if (kind == TEXT_NULL || kind == TEXT_EMPTY)
-		return PFS_READ_OK;
-	if (kind > TEXT_LATIN1)
-		return pfs_jfr_fail(in, "unknown kind of text");
-	if (pfs_jfr_number(in, &count) != PFS_READ_OK)
-		return PFS_READ_MALFORMED;
+	if (status != PFS_READ_OK || kind == TEXT_NULL || kind == TEXT_EMPTY)
+		return status;
 	if (kind == TEXT_REFERENCE)
 	{
 		text->is_reference = true;
-		text->reference = count;
+		text->reference = number;
 		return PFS_READ_OK;
 	}
-	return kind == TEXT_UTF8 ? read_utf8(in, count, &text->text)
-							 : read_characters(in, count, kind == TEXT_LATIN1, &text->text);
+	return kind == TEXT_UTF8 ? read_utf8(in, number, &text->text)
+							 : read_characters(in, number, kind == TEXT_LATIN1, &text->text);
 }
 
 PfsReadStatus
 pfs_jfr_skip_text(PfsJfrBytes *in)
 {
-	uint64_t count;
+	uint64_t number;
 	uint8_t kind;
-	PfsReadStatus status;
+	PfsReadStatus status = begin_text(in, &kind, &number);
 
-	if (in->at == in->length)
-		return pfs_jfr_fail(in, "text extends beyond the end");
-	kind = in->bytes[in->at++];
-	if (kind == TEXT_NULL || kind == TEXT_EMPTY)
-		return PFS_READ_OK;
-	if (kind > TEXT_LATIN1)
-		return pfs_jfr_fail(in, "unknown kind of text");
-	status = pfs_jfr_number(in, &count);
 	if (status != PFS_READ_OK || kind == TEXT_REFERENCE)
 		return status;
 	if (kind != TEXT_CHARACTERS)
-		return pfs_jfr_skip(in, count);
-	for (uint64_t i = 0, c; status == PFS_READ_OK && i < count; i++)
+		return pfs_jfr_skip(in, number);
+	for (uint64_t i = 0, c; status == PFS_READ_OK && i < number; i++)
 		status = pfs_jfr_number(in, &c);
 	return status;
 }

@@ -3,7 +3,8 @@
  *		Numbers and texts of Java's flight recordings. Knows no server header.
  *
  * Integers are little-endian base 128, of at most nine bytes, of which the ninth has eight bits.
- * Every step is counted: records may refer to each other in circles, or say much in no byte.
+ * Every step is counted: records may refer to each other in circles, lie over each other, or say
+ * much in no byte.
  */
 #ifndef PFS_JFR_BYTES_H
 #define PFS_JFR_BYTES_H
@@ -27,6 +28,7 @@ PfsReadStatus pfs_jfr_refused(const PfsJfrBytes *in); /* of memory */
 /* Counts a step; PFS_READ_TOO_LARGE where a file takes too many. */
 PfsReadStatus pfs_jfr_step(PfsJfrBytes *in);
 
+/* Numbers and texts are steps; long texts are several. */
 PfsReadStatus pfs_jfr_number(PfsJfrBytes *in, uint64_t *number);
 PfsReadStatus pfs_jfr_skip(PfsJfrBytes *in, uint64_t count);
 

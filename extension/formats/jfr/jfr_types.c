@@ -25,9 +25,10 @@ static PfsReadStatus
 read_string(PfsJfrBytes *in, const PfsJfrTypes *types, PfsText *text)
 {
 	uint64_t index;
+	PfsReadStatus status = pfs_jfr_number(in, &index);
 
-	if (pfs_jfr_number(in, &index) != PFS_READ_OK)
-		return PFS_READ_MALFORMED;
+	if (status != PFS_READ_OK)
+		return status;
 	if (index >= types->string_count)
 		return pfs_jfr_fail(in, "string index is beyond the table");
 	*text = types->strings[index];
@@ -66,9 +67,11 @@ read_attributes(PfsJfrBytes *in, const PfsJfrTypes *types, Attributes *attribute
 		PfsText key;
 		PfsText value;
 
-		if (read_string(in, types, &key) != PFS_READ_OK ||
-			read_string(in, types, &value) != PFS_READ_OK)
-			return PFS_READ_MALFORMED;
+		status = read_string(in, types, &key);
+		if (status == PFS_READ_OK)
+			status = read_string(in, types, &value);
+		if (status != PFS_READ_OK)
+			return status;
 		if (pfs_text_equals(key, "name"))
 			attributes->name = value;
 		else if (pfs_text_equals(key, "id"))
