@@ -28,7 +28,8 @@ SELECT refuse(profile) FROM (VALUES
 	(E'--- threadz 1 ---\n--- Fred ---\n'),
 	(E'--- heapz 1 ---\nformat = cobol\n'),
 	(E'--- heapz 1 ---\nformat = java\n 1 0 @ 0x1\n'),
-	(E'heap profile: 1: 2 [3: 4] @ heapprofile\nMAPPED_LIBRARIES:\n' || repeat(E'a=b\n', 17))) AS p(profile);
+	(E'heap profile: 1: 2 [3: 4] @ heapprofile\nMAPPED_LIBRARIES:\n' || repeat(E'a=b\n', 17)),
+	(E'heap profile: 1: 2 [3: 4] @ heapprofile\nMAPPED_LIBRARIES:\n' || repeat('$', 256) || E'=b\n400000-500000 r-xp 0 00:00 1 ' || repeat('$', 256) || E'\n')) AS p(profile);
 -- words of 32 bits, then a sample of more addresses than there are; half a sample; a count that with its period leaves 64 bits
 SELECT profstore.import_pprof('\x00000000030000000000000010270000000000000100000003000000aa000000', '{"kind": "refused"}');
 SELECT profstore.import_pprof('\x000000000000000003000000000000000000000000000000102700000000000000000000000000000000000000000040010000000000000042000000000000', '{"kind": "refused"}');

@@ -15,7 +15,8 @@
 #include "formats/legacy/memory_map.h"
 
 /* Names of variables in one map; each file is searched for all of them. */
-#define VARIABLES_MAX 16
+#define VARIABLES_MAX	  16
+#define VARIABLE_NAME_MAX 255 /* bytes: so many are compared at each "$" */
 
 /* What huge pages of a program's code are called once it has been copied to them. */
 #define HUGE_PAGES "/anon_hugepage"
@@ -199,18 +200,21 @@ static PfsReadStatus
 add_variable(Map *map, PfsText line)
 {
 	const char *sign = memchr(line.data, '=', line.length);
+	PfsText name;
 	uint32_t at;
 
 	if (sign == NULL)
 		return PFS_READ_OK;
 	at = (uint32_t) (sign - line.data);
-	if (pfs_trim(pfs_part(line, 0, at)).length == 0)
+	name = pfs_trim(pfs_part(line, 0, at));
+	if (name.length == 0)
 		return PFS_READ_OK;
+	if (name.length > VARIABLE_NAME_MAX)
+		return pfs_line_fail(map->lines, PFS_READ_TOO_LARGE, "name of a variable is too long");
 	if (map->variable_count == VARIABLES_MAX)
 		return pfs_line_fail(map->lines, PFS_READ_TOO_LARGE, "memory map has too many variables");
 	map->variables[map->variable_count++] =
-		(Variable){ pfs_trim(pfs_part(line, 0, at)),
-					pfs_trim(pfs_part(line, at + 1, line.length)) };
+		(Variable){ name, pfs_trim(pfs_part(line, at + 1, line.length)) };
 	return PFS_READ_OK;
 }
 
