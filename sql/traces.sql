@@ -115,6 +115,8 @@ SELECT failure($$SELECT profstore.keep_traces('{2026-01-01 10:00Z}', '{1}', '{1}
 SELECT failure($$SELECT profstore.keep_traces('{2026-01-01 10:00Z}', '{1}', '{1}', '{1}', '{NULL}', '{NULL}')$$);
 SELECT failure($$SELECT profstore.keep_traces('{2026-01-01 10:00Z}', '{1}', '{1}', '{1}', '{NULL}', '{"\\x00"}')$$);
 SELECT failure($$SELECT profstore.keep_traces('{infinity}', '{1}', '{1}', '{1}', '{00000000000000000000000000000001}', '{NULL}')$$);
+SELECT failure($$SELECT profstore.keep_traces(array_agg(day), array_agg(1), array_agg(0::int8), array_agg(1::int8), array_agg('00000000000000000000000000000001'::uuid), array_agg(NULL::bytea))
+	FROM generate_series('2020-01-01Z'::timestamptz, '2021-01-01Z', '1 day') AS day$$);
 SELECT profstore.keep_traces('{}', '{}', '{}', '{}', '{}', '{}');
 
 -- who may: writers keep and do not read; readers read as far as policies on series and on traces let them
@@ -126,6 +128,7 @@ SELECT profstore.keep_traces('{2026-01-01 10:00Z}', '{1}', '{0}', '{1}', '{00000
 SELECT failure('SELECT * FROM profstore.trace_samples');
 SET ROLE traces_reader;
 SELECT sum(value) FROM profstore.trace_samples WHERE trace_id = '00000000000000000000000000000003';
+SELECT * FROM profstore.verify();
 SELECT failure($$SELECT profstore.keep_traces('{2026-01-01 10:00Z}', '{1}', '{0}', '{1}', '{00000000000000000000000000000003}', '{NULL}')$$);
 RESET ROLE;
 ALTER TABLE profstore.series ENABLE ROW LEVEL SECURITY;
@@ -133,7 +136,14 @@ CREATE POLICY of_a ON profstore.series FOR SELECT TO traces_reader USING (labels
 SET ROLE traces_reader;
 SELECT * FROM profstore.folded(:day, :of) ORDER BY stack;
 RESET ROLE;
+-- as the README has it
 ALTER TABLE profstore.trace_samples ENABLE ROW LEVEL SECURITY;
+CREATE POLICY visible ON profstore.trace_samples USING (series_id IN (SELECT id FROM profstore.series));
+SET ROLE traces_reader;
+SELECT count(*), count(DISTINCT series_id) AS series FROM profstore.trace_samples WHERE time >= '2026-01-01Z' AND time < '2026-01-02Z' AND trace_id = '4bf92f3577b34da6a3ce929d0e0e4736';
+SELECT * FROM profstore.folded(:day, :of) ORDER BY stack;
+RESET ROLE;
+DROP POLICY visible ON profstore.trace_samples;
 CREATE POLICY of_spans ON profstore.trace_samples FOR SELECT TO traces_reader USING (span_id IS NOT NULL);
 SET ROLE traces_reader;
 SELECT * FROM profstore.folded(:day, :of) ORDER BY stack;

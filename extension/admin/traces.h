@@ -14,8 +14,9 @@
 int64 pfs_forget_traces(Oid partition);
 
 /*
- * How many rows have no sample in the partition, which is one of profstore.samples (else 0). Runs
- * as the current user, by the active snapshot.
+ * How many rows have no sample in the partition, which is one of profstore.samples (else 0), by the
+ * active snapshot. The caller has looked whether the user may know: it counts whatever the user may
+ * read.
  */
 int64 pfs_lost_traces(Oid partition);
 

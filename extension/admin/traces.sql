@@ -29,13 +29,20 @@ CREATE FUNCTION profstore.keep_traces(times timestamptz[], series_ids int4[], st
 	RETURNS void
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS
 $$
+DECLARE
+	days timestamptz[] := ARRAY(SELECT DISTINCT date_trunc('day', t.time) FROM unnest(times) AS t(time));
 BEGIN
 	IF (cardinality(series_ids), cardinality(stack_ids), cardinality(amounts), cardinality(trace_ids), cardinality(span_ids))
 		<> (cardinality(times), cardinality(times), cardinality(times), cardinality(times), cardinality(times))
 	THEN
 		RAISE array_subscript_error USING MESSAGE = 'arrays of traces must be of the same length';
 	END IF;
-	PERFORM profstore_internal.ensure_trace_partitions(d.day, d.day) FROM (SELECT DISTINCT date_trunc('day', t.time) FROM unnest(times) AS t(time)) AS d(day);
+	IF cardinality(days) > 366 THEN
+		RAISE program_limit_exceeded USING
+			MESSAGE = 'cannot keep traces of more than 366 days at once',
+			DETAIL = format('The rows are of %s days.', cardinality(days));
+	END IF;
+	PERFORM profstore_internal.ensure_trace_partitions(d.day, d.day) FROM unnest(days) AS d(day);
 	INSERT INTO profstore.trace_samples (time, series_id, stack_id, value, trace_id, span_id)
 	SELECT u.time, u.series_id, u.stack_id, u.value, nullif(u.trace_id, '00000000-0000-0000-0000-000000000000'), nullif(u.span_id, '\x0000000000000000')
 	FROM unnest(times, series_ids, stack_ids, amounts, trace_ids, span_ids) AS u(time, series_id, stack_id, value, trace_id, span_id);
