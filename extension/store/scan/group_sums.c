@@ -14,8 +14,10 @@
 
 #include "store/scan/open_unit.h"
 
-/* A block of more times is read row by row. */
-#define MOST_TIMES 4096
+/*
+ * Cells that are gone over: one for each time, for each series. A block of more is read row by row.
+ */
+#define MOST_CELLS 4096
 
 /*
  * A cell: the number of rows, above so many bits for the units of their values. Those of a value
@@ -96,7 +98,7 @@ add_stretches(const Stretches *stretches, const PfsUnits *times, const PfsUnits 
 
 	for (uint32 i = 0; i < stretches->count; i += 2)
 		for (uint32 row = stretches->places[i]; row < stretches->places[i + 1]; row++)
-			cells[time_units[row] % MOST_TIMES] += ((uint64) 1 << COUNT_SHIFT) + value_units[row];
+			cells[time_units[row] % MOST_CELLS] += ((uint64) 1 << COUNT_SHIFT) + value_units[row];
 }
 
 /* Moves the cells that have rows to the columns, and empties them. */
@@ -123,18 +125,30 @@ take_cells(PfsBlockScan *scan, int64 series, const PfsUnits *times, const PfsUni
 	scan->selected_count = count;
 }
 
+/* How often the series changes among the groups, and once more. */
+static uint32
+count_series(const PfsScanGroups *groups)
+{
+	uint32 count = 1;
+
+	for (uint32 group = 1; group < groups->count; group++)
+		count += groups->values[group] != groups->values[group - 1];
+	return count;
+}
+
 bool
 pfs_scan_add_up_groups(PfsBlockScan *scan)
 {
 	const PfsScanGroups *groups = &scan->groups;
 	PfsScanColumn *columns[] = { scan->added_series, scan->added_times, scan->added };
-	uint64 cells[MOST_TIMES];
+	uint64 cells[MOST_CELLS];
 	Stretches stretches;
 	PfsUnits times;
 	PfsUnits values;
 	uint32 row = 0;
 
-	if (!read_units(scan, scan->added_times, groups->wanted, &times) || times.range >= MOST_TIMES ||
+	if (!read_units(scan, scan->added_times, groups->wanted, &times) ||
+		times.range >= MOST_CELLS / count_series(groups) ||
 		!read_units(scan, scan->added, groups->wanted, &values) || !sums_fit(&values))
 		return false;
 	memset(cells, 0, sizeof(*cells) * (times.range + 1));
@@ -161,15 +175,15 @@ pfs_scan_add_up_groups(PfsBlockScan *scan)
 static uint64
 find_range(const PfsBlockFilter *filter, const PfsUnits *times, uint64 *first)
 {
-	uint64 end;
+	uint64 last;
 
 	if (filter->high < times->least)
 		return 0;
 	*first = filter->low <= times->least
 				 ? 0
 				 : ((uint64) filter->low - (uint64) times->least - 1) / times->divisor + 1;
-	end = Min(((uint64) filter->high - (uint64) times->least) / times->divisor, times->range) + 1;
-	return *first < end ? end - *first : 0;
+	last = Min(((uint64) filter->high - (uint64) times->least) / times->divisor, times->range);
+	return *first <= last ? last - *first + 1 : 0;
 }
 
 /* What the rows before each have, counts above units, of those whose times are in the range. */
