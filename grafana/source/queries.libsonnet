@@ -3,8 +3,13 @@
 {
   // What is selected, and the filters; whatever is malformed picks nothing, and the panel "Selection" tells why.
   typedSelector:: |||
-    profstore.selector('$type', pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), '$matchers')
-  |||,
+    profstore.selector(%s, pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), '$matchers')
+  ||| % $.type,
+  // A type, or one that there is not where a variable has nothing to choose from.
+  typeOr(chosen):: "coalesce(nullif(%s, ''), 'none:none:none:none:none')" % chosen,
+  type:: $.typeOr("'$type'"),
+  // What matchers alone pick of the type.
+  typedOfAll:: "profstore.selector(%s, '{}', '$matchers')" % $.type,
   selector:: "profstore.valid_selector(%s, '$focus', '$ignore', '$show', '$hide')" % std.stripChars($.typedSelector, '\n'),
   filters:: std.join(',\n  ', ["%s => profstore.valid_filter('$%s')" % [name, name] for name in ['focus', 'ignore', 'show', 'hide']]),
   // The trace that was typed, or came by a link; one that is none is nobody's.

@@ -105,6 +105,10 @@ const session_of = (database, role) => {
 /* Ends all connections, so that the program may end. */
 export const disconnect = () => sessions.forEach(({ psql }) => psql.stdin.end());
 
+/* What the server answers to a dashboard's query, without types: lines of text, as psql writes them. */
+export const ask = (database, role, raw_sql, situation) =>
+	session_of(database, role).ask(`${expand(interpolate(raw_sql, situation.variables), situation.range, situation.interval ?? "30s")};`);
+
 /*
  * Runs a dashboard's query as its role: { fields: [{ name, type }], rows: [[…]] }. Numbers are JavaScript's, as in
  * Grafana. Throws with the server's message.

@@ -37,4 +37,5 @@ INSERT INTO profstore.deploys (time, version, labels) VALUES ('2026-01-01 10:15Z
 DO $$ BEGIN CREATE ROLE profstore_grafana_test LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
 ALTER ROLE profstore_grafana_test SET default_transaction_read_only = on;
 ALTER ROLE profstore_grafana_test SET statement_timeout = '30s';
+ALTER ROLE profstore_grafana_test SET jit = off;
 SELECT profstore.grant_read('profstore_grafana_test');

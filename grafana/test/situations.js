@@ -48,5 +48,6 @@ export const SITUATIONS = [
 	{ name: "wrong matchers", range: HOUR, root: 0, words: /^invalid selector: /, variables: viewer({ matchers: "node=", before: "node=" }) },
 	{ name: "nothing kept", range: HOUR, root: 0, words: /^No stack passes the filters/, variables: viewer({ focus: "no such function" }) },
 	{ name: "unknown type", range: HOUR, root: 0, words: /^No series fits/, variables: viewer({ type: "no:such:type:at:all" }) },
+	{ name: "nothing to choose from", range: HOUR, root: 0, words: /^No series fits/, variables: viewer({ type: "", label: "", types: "", each: "", split: "" }) },
 	{ name: "empty range", range: { from: new Date("2020-01-01"), to: new Date("2020-01-02") }, root: 0, words: /^No samples in this range; the first/, variables: viewer({}) },
 ];

@@ -3,7 +3,7 @@ local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
-local selector(matchers) = "profstore.selector('$type', '{}', '$%s')" % matchers;
+local selector(matchers) = "profstore.selector(%s, '{}', '$%s')" % [q.type, matchers];
 local valid(matchers) = "profstore.valid_selector(%s, '$focus', '$ignore', '$show', '$hide')" % selector(matchers);
 // A's begin: as typed, or so long before B's; A lasts as long as B.
 local begin = |||

@@ -3,7 +3,7 @@ local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
-local all = "profstore.valid_selector(profstore.selector('$type', '{}', '$matchers'))";
+local all = 'profstore.valid_selector(%s)' % q.typedOfAll;
 // Of a repeated panel's variable some versions quote the value, some do not.
 local each = '$one$${split:raw}$one$::text';
 local before = '($__timeTo()::timestamptz - $__timeFrom()::timestamptz)';
@@ -25,7 +25,7 @@ p.page(
     ||| % [all, p.preferred], { multi: true, includeAll: true, current: { text: ['All'], value: ['$__all'] } }),
   ],
   [
-    [p.selectionOf("profstore.selector('$type', '{}', '$matchers')")],
+    [p.selectionOf(q.typedOfAll)],
     [p.graph('$type', 'Rate per second of all that is selected, CPU time in cores; drag to narrow the range.', 12, 9, q.lines(all, ''))],
     g.row('By each label', [
       [p.table(

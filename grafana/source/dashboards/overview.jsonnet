@@ -3,9 +3,9 @@ local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
-local all = "profstore.valid_selector(profstore.selector('$type', '{}', '$matchers'))";
+local all = 'profstore.valid_selector(%s)' % q.typedOfAll;
 // Of a repeated panel's variable some versions quote the value, some do not.
-local one = "profstore.valid_selector(profstore.selector('$type', pg_catalog.jsonb_build_object('$label', $one$${each:raw}$one$::text), '$matchers'))";
+local one = "profstore.valid_selector(profstore.selector(%s, pg_catalog.jsonb_build_object('$label', $one$${each:raw}$one$::text), '$matchers'))" % q.type;
 
 p.page(
   'overview',
@@ -27,7 +27,7 @@ p.page(
     ||| % all, { multi: true, includeAll: true, current: { text: ['All'], value: ['$__all'] } }),
   ],
   [
-    [p.selectionOf("profstore.selector('$type', '{}', '$matchers')")],
+    [p.selectionOf(q.typedOfAll)],
     [p.graph('$type by $label', 'Rate per second, CPU time in cores: the ten of most value, and the others as one line.', 24, 9, q.lines(all, "'$label'"))],
     [p.table(
       'Every $label',

@@ -32,10 +32,12 @@ local place(title, granularity) = p.table(
 // The graph of calls: circles are functions, a circle's ring its own part of the total.
 local calls = std.stripChars(call('callgraph', q.range, ',\n  max_nodes => 50'), '\n');
 local callNodes = |||
-  WITH shown AS
-    (SELECT caller AS id FROM %(calls)s
+  WITH calls AS MATERIALIZED
+    (SELECT caller, callee FROM %(calls)s),
+  shown AS
+    (SELECT caller AS id FROM calls
      UNION
-     SELECT callee FROM %(calls)s),
+     SELECT callee FROM calls),
   nodes AS
     (SELECT s.id, profstore.short_name(s.id, 40) AS title, profstore.readable(t.total, %(unit)s) AS mainstat,
        profstore.readable(t.self, %(unit)s) || ' self' AS secondarystat,

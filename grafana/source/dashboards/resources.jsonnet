@@ -5,7 +5,7 @@ local q = import 'queries.libsonnet';
 
 // Of a repeated panel's variable some versions quote the value, some do not.
 local one = '$one$${types:raw}$one$';
-local each = "profstore.valid_selector(profstore.selector(%s, pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), '$matchers'))" % one;
+local each = "profstore.valid_selector(profstore.selector(%s, pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), '$matchers'))" % q.typeOr(one + '::text');
 local unit = std.strReplace(q.rateUnit, "'$type'", one);
 
 p.page(
