@@ -33,11 +33,19 @@ call_free(Call *call)
 	if (call == NULL)
 		return;
 	free(call->authorization);
-	free(call->body);
-	free(call->first);
+	call_drop_body(call);
 	buffer_fini(&call->part);
 	buffer_fini(&call->answer.body);
 	free(call);
+}
+
+void
+call_drop_body(Call *call)
+{
+	free(call->body);
+	free(call->first);
+	call->body = call->first = NULL;
+	call->body_length = call->body_capacity = call->first_length = 0;
 }
 
 void

@@ -115,6 +115,9 @@ typedef struct Call
 Call *call_create(void); /* NULL without memory */
 void call_free(Call *call);
 
+/* What the client said goes. */
+void call_drop_body(Call *call);
+
 /* Sets an answer that is an error. The text is static. */
 void call_fail(Call *call, GrpcCode code, const char *text);
 

@@ -210,8 +210,22 @@ server_fini(Server *server)
 /* --- who may ask --- */
 
 static void
+discharge(Server *server, Call *call)
+{
+	if (call->charged == 0)
+		return;
+	server->memory_used -= call->charged;
+	client_discharge(call->client, call->charged);
+	call->charged = 0;
+	atomic_store(&server->receiver->metrics.bytes_under_way, (int64_t) server->memory_used);
+}
+
+/* Its client may let the call wait for long yet: what it said goes before. */
+static void
 answer(Server *server, Call *call)
 {
+	discharge(server, call);
+	call_drop_body(call);
 	call->is_refused = true;
 	call->since_ns = server->now_ns;
 	if (call->connection != NULL)
@@ -345,17 +359,6 @@ charge(Server *server, Call *call, size_t bytes)
 	call->charged += bytes;
 	atomic_store(&server->receiver->metrics.bytes_under_way, (int64_t) server->memory_used);
 	return true;
-}
-
-static void
-discharge(Server *server, Call *call)
-{
-	if (call->charged == 0)
-		return;
-	server->memory_used -= call->charged;
-	client_discharge(call->client, call->charged);
-	call->charged = 0;
-	atomic_store(&server->receiver->metrics.bytes_under_way, (int64_t) server->memory_used);
 }
 
 static bool
@@ -617,7 +620,6 @@ go_on(Server *server, Call *call)
 static void
 end(Server *server, Call *call)
 {
-	discharge(server, call);
 	if (call->answer.code == GRPC_OK && call->has_digest)
 		repeats_told(&server->receiver->repeats, call->digest);
 	if (call->answer.code == GRPC_OK && call->has_surplus)

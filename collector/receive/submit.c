@@ -143,9 +143,7 @@ to_writer(Receiver *receiver, Call *call, Batch *batch)
 	const BatchCallback callback = { on_batch_end, call };
 
 	/* packed once; what waits for the commit is the batch */
-	free(call->body);
-	free(call->first);
-	call->body = call->first = NULL;
+	call_drop_body(call);
 	return writer_submit(receiver->writer, batch, &callback, NULL);
 }
 

@@ -163,6 +163,27 @@ def test_limits():
     same(receiver.stop(), 0, "ends well")
 
 
+def test_answered_bodies():
+    """Streams that their client leaves open once they are answered: what it said is not kept for them."""
+    receiver = Receiver("--workers=1")
+    receiver.ready()
+    bomb = zstandard.compress(bytes(16 << 20))
+    message = b"\x01" + len(bomb).to_bytes(4, "big") + bomb
+    headers = [(name, WRITE_RAW.replace("WriteRaw", "Write") if name == ":path" else value) for name, value in HEADERS] + [("grpc-encoding", "zstd")]
+    before = receiver.memory_kb()
+    client, connection = http2(receiver)
+    for i in range(60):
+        client.send_headers(2 * i + 1, headers)
+        client.send_data(2 * i + 1, message)
+    connection.sendall(client.data_to_send())
+    ok(eventually(lambda: receiver.metric("requests_invalid_total") == 60), "60 streams of 16 MB each, unpacked, are refused")
+    grown = receiver.memory_kb() - before
+    ok(grown < 100_000, f"while they stay open: {grown} kB more")
+    connection.close()
+    alive(receiver, "after that")
+    same(receiver.stop(), 0, "ends well")
+
+
 def test_bad_http():
     for name, text in (
             ("both lengths", b"POST /v1/profiles HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nabc"),
