@@ -46,25 +46,38 @@ enum pfs_controller {
 	PFS_CONTROLLER_CPU
 };
 
-#define PFS_WALL "wallclock:wall:nanoseconds:wall:nanoseconds:delta"
+#define PFS_WALL   "wallclock:wall:nanoseconds:wall:nanoseconds:delta"
+#define PFS_FAULTS "page_faults:faults:count:faults:count:delta"
 
 /*
  * What a sample's value counts; the sums of each kind are series of their own, of a profile type
- * and, where a thread waited, with the reason as the label "wait": X(identifier, profile type,
- * reason)
+ * and, where that has several kinds, with a label that tells which: X(identifier, profile type,
+ * label, its value)
  */
-#define PFS_KINDS(X)                                                   \
-	X(ON_CPU, "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", "") \
-	X(WAIT_SLEEP, PFS_WALL, "sleep")                                   \
-	X(WAIT_UNINTERRUPTIBLE, PFS_WALL, "uninterruptible")               \
-	X(WAIT_IO, PFS_WALL, "io")                                         \
-	X(WAIT_PREEMPTED, PFS_WALL, "preempted")
+#define PFS_KINDS(X)                                                       \
+	X(ON_CPU, "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", "", "") \
+	X(WAIT_SLEEP, PFS_WALL, "wait", "sleep")                               \
+	X(WAIT_UNINTERRUPTIBLE, PFS_WALL, "wait", "uninterruptible")           \
+	X(WAIT_IO, PFS_WALL, "wait", "io")                                     \
+	X(WAIT_PREEMPTED, PFS_WALL, "wait", "preempted")                       \
+	X(FAULT_MINOR, PFS_FAULTS, "fault", "minor")                           \
+	X(FAULT_MAJOR, PFS_FAULTS, "fault", "major")                           \
+	X(ALLOCATION, "memory:alloc_space:bytes:space:bytes:delta", "", "")
 
 enum pfs_kind {
-#define PFS_KIND_ID(identifier, profile_type, reason) PFS_KIND_##identifier,
+#define PFS_KIND_ID(identifier, profile_type, label, value) PFS_KIND_##identifier,
 	PFS_KINDS(PFS_KIND_ID)
 #undef PFS_KIND_ID
 	PFS_KIND_COUNT
+};
+
+/* How a function is told of the bytes that it allocates: the cookie of a probe. */
+enum pfs_call {
+	PFS_CALL_FIRST,	  /* malloc(bytes) */
+	PFS_CALL_PRODUCT, /* calloc(number, bytes) */
+	PFS_CALL_RESIZE,  /* realloc(old, bytes), which without an old one calls malloc */
+	PFS_CALL_SECOND,  /* aligned_alloc(alignment, bytes) */
+	PFS_CALL_THIRD	  /* posix_memalign(result, alignment, bytes) */
 };
 
 /* struct pfs_sample.flags */
@@ -137,9 +150,12 @@ _Static_assert(sizeof(struct pfs_sample) == 120, "the ring buffer record has no 
  * X(identifier, name, what)
  */
 #define PFS_COUNTERS(X)                                                                       \
-	X(EVENTS, "events", "timer ticks that reached the program, and waits")                    \
+	X(EVENTS, "events", "timer ticks, waits, page faults and allocations that are kept")      \
 	X(WAITS, "waits", "waits that were kept, as samples or lost ones")                        \
 	X(WAIT_NO_ROOM, "wait_no_room", "times that there was no memory for a thread")            \
+	X(FAULTS, "faults", "page faults that were kept, likewise")                               \
+	X(CALLS, "calls", "calls of functions that are probed")                                   \
+	X(ALLOCATIONS, "allocations", "of them that were kept, likewise")                         \
 	X(IDLE, "idle", "ticks that found the CPU idle")                                          \
 	X(SELF, "self", "ticks that found the collector, which is left out")                      \
 	X(DROPPED, "dropped", "ticks of processes that are not to be sampled")                    \

@@ -115,8 +115,9 @@ pfs_add(enum pfs_counter counter, __u64 added)
 	__u32 key = counter;
 	__u64 *value = bpf_map_lookup_elem(&pfs_counters, &key);
 
+	/* some programs may be preempted by others of this CPU */
 	if (value)
-		*value += added;
+		__sync_fetch_and_add(value, added);
 }
 
 static __always_inline void

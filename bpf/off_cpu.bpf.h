@@ -122,14 +122,6 @@ pfs_kind_of_wait(const struct task_struct *task, int preempted)
 	return PFS_KIND_WAIT_SLEEP;
 }
 
-/* Is the wait one of those that are kept? */
-static __always_inline int
-pfs_keeps_wait(__u64 waited_ns, __u64 period)
-{
-	/* the period is below 2^32 */
-	return waited_ns >= period || (bpf_get_prandom_u32() * period >> 32) < waited_ns;
-}
-
 /* The current thread has just been switched to. */
 static __always_inline int
 pfs_switched_to(void *context, struct task_struct *task)
@@ -157,7 +149,7 @@ pfs_switched_to(void *context, struct task_struct *task)
 		return 0;
 	if (__sync_val_compare_and_swap(&wait->away_ns, before, away) != before)
 		return 0;
-	if (!pfs_keeps_wait(away - before, period))
+	if (!pfs_keeps(away - before, period))
 		return 0;
 	pfs_count(PFS_COUNTER_WAITS);
 	scratch = pfs_begin_sample((struct task_struct *) bpf_get_current_task());
@@ -280,7 +272,7 @@ pfs_close_wait(struct pfs_scratch *scratch, struct task_struct *task, struct pfs
 	/* the time of one that runs is on its way into the sum; short ones end by themselves */
 	if ((__s64) (away - before) <= 0 || task->on_cpu)
 		return;
-	if (away - before < period && (!pfs_tend_ends || !pfs_keeps_wait(away - before, period)))
+	if (away - before < period && (!pfs_tend_ends || !pfs_keeps(away - before, period)))
 		return;
 	pfs_waits_tended++;
 	if (bpf_ringbuf_query(&pfs_ring, BPF_RB_AVAIL_DATA) > pfs_late_limit_bytes)

@@ -2,7 +2,7 @@
 /*
  * profiler.bpf.c
  *		On-CPU sampling: one perf event per CPU runs pfs_on_cpu at every tick of its clock. Waits
- *		are off_cpu.bpf.h's.
+ *		are off_cpu.bpf.h's, page faults and allocations probes.bpf.h's.
  *
  * Each event becomes one ring buffer record with the raw stack: nothing is hashed, deduplicated or
  * resolved here. It ends in exactly one of the counters IDLE, SELF, DROPPED, SAMPLES, RING_FULL and
@@ -18,6 +18,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "off_cpu.bpf.h"
+#include "probes.bpf.h"
 #include "sample.bpf.h"
 
 char LICENSE[] SEC("license")
@@ -27,22 +28,6 @@ SEC("perf_event")
 int
 pfs_on_cpu(struct bpf_perf_event_data *context)
 {
-	struct task_struct *task = (struct task_struct *) bpf_get_current_task();
-	struct pfs_scratch *scratch = pfs_begin_sample(task);
-
-	if (!scratch)
-		return 0;
-	scratch->sample.kind = PFS_KIND_ON_CPU;
-	scratch->sample.value = context->sample_period;
-	scratch->sample.period = scratch->sample.value;
-	if (pfs_in_user_mode(&context->regs))
-		pfs_begin_walk(&scratch->walk, &context->regs);
-	else
-	{
-		pfs_walk_kernel(context, scratch);
-		if (!scratch->sample.flags)
-			pfs_begin_walk_of_task(&scratch->walk, task);
-	}
-	pfs_finish_sample(scratch, task);
+	pfs_sample_event(context, PFS_KIND_ON_CPU);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #define PFS_SAMPLE_BPF_H
 
 #include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
 #include <linux/types.h>
 
 #include <bpf/bpf_core_read.h>
@@ -291,21 +292,22 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 }
 
 /*
- * Begins a sample of the current task in a scratch. NULL where there is none to be taken, and the
- * counters say why.
+ * Is an amount one of those that are kept? One of d is with the probability min(1, d / period), and
+ * then stands for max(d, period). The period is below 2^32.
+ */
+static __always_inline int
+pfs_keeps(__u64 amount, __u64 period)
+{
+	return amount >= period || (bpf_get_prandom_u32() * period >> 32) < amount;
+}
+
+/*
+ * Begins a sample of the current task in the scratch that was taken for it. NULL where there was
+ * none, or the sample is not wanted: the counters say why.
  */
 static __always_inline struct pfs_scratch *
-pfs_begin_sample(struct task_struct *task)
+pfs_begin_sample_in(struct pfs_scratch *scratch, struct task_struct *task)
 {
-	struct pfs_scratch *scratch;
-
-	pfs_count(PFS_COUNTER_EVENTS);
-	if (!(__u32) bpf_get_current_pid_tgid())
-	{
-		pfs_count(PFS_COUNTER_IDLE);
-		return 0;
-	}
-	scratch = pfs_take_scratch();
 	if (!scratch)
 	{
 		pfs_count(PFS_COUNTER_NO_SCRATCH);
@@ -325,6 +327,19 @@ pfs_begin_sample(struct task_struct *task)
 	return 0;
 }
 
+/* Begins a sample of the current task in one of the CPU's scratches; NULL likewise. */
+static __always_inline struct pfs_scratch *
+pfs_begin_sample(struct task_struct *task)
+{
+	pfs_count(PFS_COUNTER_EVENTS);
+	if (!(__u32) bpf_get_current_pid_tgid())
+	{
+		pfs_count(PFS_COUNTER_IDLE);
+		return 0;
+	}
+	return pfs_begin_sample_in(pfs_take_scratch(), task);
+}
+
 /* Walks the user side, which has begun where there is one, sends all, gives the scratch back. */
 static __always_inline void
 pfs_finish_sample(struct pfs_scratch *scratch, struct task_struct *task)
@@ -339,6 +354,29 @@ pfs_finish_sample(struct pfs_scratch *scratch, struct task_struct *task)
 	if (scratch->sample.flags & PFS_SAMPLE_LATE)
 		pfs_add(PFS_COUNTER_LATE_NS, spent_ns);
 	pfs_give_scratch(scratch);
+}
+
+/* A sample of what a perf event counts, which stands for its period. */
+static __always_inline void
+pfs_sample_event(struct bpf_perf_event_data *context, __u8 kind)
+{
+	struct task_struct *task = (struct task_struct *) bpf_get_current_task();
+	struct pfs_scratch *scratch = pfs_begin_sample(task);
+
+	if (!scratch)
+		return;
+	scratch->sample.kind = kind;
+	scratch->sample.value = context->sample_period;
+	scratch->sample.period = scratch->sample.value;
+	if (pfs_in_user_mode(&context->regs))
+		pfs_begin_walk(&scratch->walk, &context->regs);
+	else
+	{
+		pfs_walk_kernel(context, scratch);
+		if (!scratch->sample.flags)
+			pfs_begin_walk_of_task(&scratch->walk, task);
+	}
+	pfs_finish_sample(scratch, task);
 }
 
 #endif

@@ -19,6 +19,7 @@
 #define __BPF_HELPERS__
 #define __BPF_CORE_READ_H__
 #define PFS_OFF_CPU_BPF_H /* needs a scheduler: test_off_cpu runs it in the kernel */
+#define PFS_PROBES_BPF_H  /* needs a kernel's memory: test_probes does */
 
 #define SEC(name)
 #define __uint(name, value)	 int(*name)[value]
@@ -53,6 +54,7 @@ long bpf_probe_read_user(void *to, __u32 size, const void *from);
 long bpf_probe_read_kernel(void *to, __u32 size, const void *from);
 __u64 bpf_ktime_get_ns(void);
 __u32 bpf_get_smp_processor_id(void);
+__u32 bpf_get_prandom_u32(void);
 __u64 bpf_get_current_pid_tgid(void);
 __u64 bpf_get_current_cgroup_id(void);
 long bpf_get_current_comm(void *to, __u32 size);

@@ -78,6 +78,7 @@ typedef struct Agent
 	AgentCall call;
 	AgentConfig *config; /* what own points into; whose rules are in use, until they are reloaded */
 	AgentConfig *rules;	 /* whose rules are in use since then; NULL: config's */
+	char *probes;		 /* what the sampler's options point into */
 	PodTable *pods;
 	PodClient *pod_client; /* NULL: nobody watches pods */
 	Losses losses;
@@ -332,6 +333,17 @@ read_custom_labels(const AgentOptions *options, ReaderOptions *reader, Failure *
 	return code;
 }
 
+static ExitCode
+read_probes(Agent *agent, ProbeOptions *probes, Failure *failure)
+{
+	probes->samples_a_second = (uint32_t) agent->options->probe_rate;
+	if (agent->options->probe == NULL)
+		return EXIT_OK;
+	agent->probes = strdup(agent->options->probe);
+	return agent->probes == NULL ? out_of_memory(failure)
+								 : probes_parse(agent->probes, probes, failure);
+}
+
 /*
  * The symbolizer comes first since it may fork. What takes long goes on beside the loading of the
  * BPF program; the writer connects to the database then, or whenever it comes.
@@ -357,7 +369,7 @@ start_parts(Agent *agent, Failure *failure)
 		.past_bytes = options->max_memory_bytes / PAST_SHARE,
 		.sideband_bytes = options->max_memory_bytes / SIDEBAND_SHARE,
 	};
-	const SamplerOptions sampler = {
+	SamplerOptions sampler = {
 		.frequency_hz = (uint32_t) options->frequency_hz,
 		.exclude_self = options->exclude_self,
 		.allow_unsafe_kernel = options->allow_unsafe_kernel,
@@ -373,6 +385,8 @@ start_parts(Agent *agent, Failure *failure)
 	ExitCode code;
 
 	code = read_custom_labels(options, &reader, failure);
+	if (code == EXIT_OK)
+		code = read_probes(agent, &sampler.probes, failure);
 	if (code != EXIT_OK)
 		return code;
 	read_scheduler_code(options, &reader.scheduler);
@@ -502,11 +516,10 @@ next_tending(const Agent *agent)
 	return clock_ns(CLOCK_MONOTONIC) + interval_ns - into_ns;
 }
 
-/* Each window has its part of the waits that go on; how densely they are sampled. */
+/* Each window has its part of the waits that go on. */
 static void
 tend_waits(Agent *agent, int64_t now_ns)
 {
-	sampler_pace_waits(agent->sampler, now_ns);
 	if (now_ns >= agent->tend_ns)
 		agent->tend_ns =
 			sampler_tend_waits(agent->sampler) ? next_tending(agent) : now_ns + TEND_AGAIN_NS;
@@ -524,6 +537,7 @@ tick(Agent *agent, int64_t now_ns)
 	if (agent->hurried && now_ns - agent->started_ns > START_NS)
 		end_hurry(agent);
 	restraint_tick(&agent->restraint, now_ns);
+	sampler_pace(agent->sampler, now_ns);
 	if (agent->tend_ns != INT64_MAX)
 		tend_waits(agent, now_ns);
 	if (now_ns >= agent->health_ns)
@@ -688,6 +702,7 @@ stop(Agent *agent, ExitCode code)
 	take_kernel_losses(agent);
 	agent->report.wait_period_ns = sampler_longest_wait_period_ns(agent->sampler);
 	agent->report.switches_one_in = sampler_fewest_switches(agent->sampler);
+	sampler_probe_stats(agent->sampler, &agent->report.probes);
 	flusher_stop(agent->flusher, symbols_deadline(agent, stopped_ns));
 	flusher_stats(agent->flusher, &agent->report.resolved);
 	if (agent->options->progress)
@@ -754,6 +769,7 @@ agent_free(Agent *agent)
 {
 	if (agent != NULL)
 	{
+		free(agent->probes);
 		agent_config_free(agent->rules);
 		agent_config_free(agent->config);
 		pod_table_free(agent->pods);

@@ -11,6 +11,7 @@
 #include "database/session.h"
 #include "kernel/features.h"
 #include "kernel/off_cpu.h"
+#include "kernel/probes.h"
 #include "kernel/sampler.h"
 #include "symbols/symbolizer.h"
 
@@ -83,6 +84,15 @@ check_off_cpu(void)
 }
 
 static void
+check_probes(void)
+{
+	const char *missing = probes_missing();
+
+	print_line("kernel", "allocations", missing == NULL ? "ok" : "wanted",
+			   missing == NULL ? "" : missing);
+}
+
+static void
 check_kallsyms(void)
 {
 	SymbolizerOptions options = { .cache_bytes = (size_t) 1 << 24, .debug_directory = "" };
@@ -126,6 +136,7 @@ check_run(const AgentOptions *options)
 	if (host == EXIT_OK)
 		host = check_program(options);
 	check_off_cpu();
+	check_probes();
 	check_kallsyms();
 	database = check_database(options);
 	return host != EXIT_OK ? host : database;

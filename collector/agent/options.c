@@ -30,6 +30,7 @@ set_defaults(AgentOptions *options)
 	options->stop_timeout_ms = AGENT_STOP_MS_DEFAULT;
 	options->max_memory_bytes = AGENT_MEMORY_BYTES_DEFAULT;
 	options->off_cpu_rate = AGENT_OFF_CPU_RATE_DEFAULT;
+	options->probe_rate = AGENT_PROBE_RATE_DEFAULT;
 	options->queue_bytes = AGENT_QUEUE_BYTES_DEFAULT;
 	options->debug_directory = "/usr/lib/debug";
 	options->cache_directory = default_cache_directory();
@@ -84,6 +85,11 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		{ "off-cpu-rate", FLAG_NUMBER, &options->off_cpu_rate, "NUMBER",
 		  "of samples of waits a second, above which fewer are kept; default 1000", 1,
 		  AGENT_OFF_CPU_RATE_MAX },
+		{ "probe", FLAG_TEXT, &options->probe, "WHAT,...",
+		  "sample page-faults, and by allocations=FILE what functions of that library ask for" },
+		{ "probe-rate", FLAG_NUMBER, &options->probe_rate, "NUMBER",
+		  "of samples of each of them a second, above which fewer are kept; default 1000", 1,
+		  AGENT_PROBE_RATE_MAX },
 		{ "max-cpu", FLAG_NUMBER, &options->max_cpu_percent, "PERCENT",
 		  "of one CPU, for the collector itself; default 2 for each, more above 19 Hz", 1,
 		  AGENT_CPU_PERCENT_MAX },

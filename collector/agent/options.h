@@ -28,6 +28,8 @@
 #define AGENT_OFF_CPU_MS_MAX	   4000
 #define AGENT_OFF_CPU_RATE_DEFAULT 1000
 #define AGENT_OFF_CPU_RATE_MAX	   100000
+#define AGENT_PROBE_RATE_DEFAULT   1000
+#define AGENT_PROBE_RATE_MAX	   100000
 
 #define AGENT_CACHE_DIRECTORY_DEFAULT "/var/cache/profstore"
 
@@ -52,6 +54,8 @@ typedef struct AgentOptions
 	bool keep_times;
 	int64_t off_cpu_ms;		 /* waits of this length are kept for certain; 0: none are */
 	int64_t off_cpu_rate;	 /* of waits, samples a second that make it longer */
+	const char *probe;		 /* see probes_parse; NULL: nothing */
+	int64_t probe_rate;		 /* of each kind, samples a second that make it thinner */
 	int64_t max_cpu_percent; /* of one CPU; 0: by frequency and number of CPUs */
 	size_t max_memory_bytes;
 	int64_t max_mappings;  /* of processes; 0: by max_memory_bytes */

@@ -27,6 +27,7 @@ typedef struct Report
 	JitNamesStats names;
 	uint64_t wait_period_ns;  /* of the thinnest sampling of waits; 0: they were not sampled */
 	uint32_t switches_one_in; /* that were looked at, where they were fewest */
+	ProbeStats probes;
 	ResolveStats resolved;
 	ProcessTableStats processes;
 	UnwinderStats unwinder;

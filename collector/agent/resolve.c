@@ -462,16 +462,16 @@ prepare_stacks(const Resolution *resolution, uint32_t first)
 	return end;
 }
 
-/* With what was waited for among the labels, which leave room for it, in place of a rule's word. */
+/* With a label of its kind among the labels, which leave room for it, in place of a rule's word. */
 static void
-add_reason(BatchSeries *series, const char *reason, BatchLabel room[BATCH_MAX_LABELS])
+add_label(BatchSeries *series, const BatchLabel *label, BatchLabel room[BATCH_MAX_LABELS])
 {
 	uint32_t at = 0;
 
 	memcpy(room, series->labels, series->label_count * sizeof(BatchLabel));
-	while (at < series->label_count && strcmp(room[at].name, "wait") != 0)
+	while (at < series->label_count && strcmp(room[at].name, label->name) != 0)
 		at++;
-	room[at] = (BatchLabel){ "wait", reason };
+	room[at] = *label;
 	series->label_count += at == series->label_count;
 	series->labels = room;
 }
@@ -483,9 +483,9 @@ resolve_series(Resolution *resolution, uint32_t *indexes)
 	static const struct
 	{
 		const char *profile_type;
-		const char *reason; /* "": none */
+		BatchLabel label; /* "": none */
 	} kinds[PFS_KIND_COUNT] = {
-#define KIND(identifier, profile_type, reason) { profile_type, reason },
+#define KIND(identifier, profile_type, label, value) { profile_type, { label, value } },
 		PFS_KINDS(KIND)
 #undef KIND
 	};
@@ -496,12 +496,12 @@ resolve_series(Resolution *resolution, uint32_t *indexes)
 	{
 		BatchSeries added = { .profile_type = kinds[series[i].kind].profile_type,
 							  .period = series[i].period };
-		BatchLabel with_reason[BATCH_MAX_LABELS];
+		BatchLabel with_kind[BATCH_MAX_LABELS];
 		int result;
 
 		added.label_count = label_set_labels(series[i].labels, &added.labels);
-		if (kinds[series[i].kind].reason[0] != '\0')
-			add_reason(&added, kinds[series[i].kind].reason, with_reason);
+		if (kinds[series[i].kind].label.name[0] != '\0')
+			add_label(&added, &kinds[series[i].kind].label, with_kind);
 		result = batch_add_series(resolution->batch, &added, &indexes[i]);
 		if (result != 0)
 			return result;

@@ -229,6 +229,12 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 	return result;
 }
 
+static bool
+is_wait(uint8_t kind)
+{
+	return kind >= PFS_KIND_WAIT_SLEEP && kind <= PFS_KIND_WAIT_PREEMPTED;
+}
+
 static int
 add_stack(Reader *reader, const Record *record, Process *process, const UserWalk *walk,
 		  uint32_t *index)
@@ -239,7 +245,7 @@ add_stack(Reader *reader, const Record *record, Process *process, const UserWalk
 	uint32_t first = 0;
 	int result;
 
-	if (record->sample->kind != PFS_KIND_ON_CPU)
+	if (is_wait(record->sample->kind))
 		first = (uint32_t) scheduler_code_depth(&reader->options.scheduler, addresses,
 												record->sample->kernel_count);
 	for (uint32_t i = first; i < record->sample->kernel_count; i++)

@@ -62,6 +62,8 @@ struct Sampler
 	void *context;
 	struct profiler *skeleton;
 	OffCpu *off_cpu;
+	Probes *probes;
+	bool paces; /* there is something whose samples may be too many, but for ticks */
 	struct ring_buffer *ring;
 	KernelTables *tables;
 	BpfTableLimits table_limits;
@@ -171,6 +173,8 @@ load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 									options->interval_ns, options->off_cpu_switches };
 	uint32_t levels = off_cpu.period_ns > 0 ? WITH_WAITS_LEVELS : SCRATCH_LEVELS;
 	uint32_t scratches = (uint32_t) sampler->possible_cpus * levels;
+	uint32_t all_scratches = scratches + (off_cpu.period_ns > 0) +
+							 probes_slots(&options->probes, sampler->possible_cpus);
 	int result;
 
 	sampler->skeleton = profiler__open();
@@ -188,12 +192,16 @@ load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 	if (off_cpu_create(sampler->skeleton, &off_cpu, scratches, &sampler->off_cpu, failure) !=
 		EXIT_OK)
 		return failure->code;
+	if (probes_create(sampler->skeleton, &options->probes, scratches + (off_cpu.period_ns > 0),
+					  &sampler->probes, failure) != EXIT_OK)
+		return failure->code;
+	sampler->paces =
+		off_cpu.period_ns > 0 || options->probes.page_faults || options->probes.file_count > 0;
 	bpf_table_limits(options->memory_bytes / 4, options->max_mappings, options->max_code_bytes,
 					 &sampler->table_limits);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_lines, sampler->table_limits.chunks);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_ring, bytes);
-	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_scratches,
-							 scratches + (off_cpu.period_ns > 0));
+	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_scratches, all_scratches);
 	result = profiler__load(sampler->skeleton);
 	if (result == 0)
 		return EXIT_OK;
@@ -277,6 +285,7 @@ sampler_free(Sampler *sampler)
 		return;
 	sampler_stop(sampler);
 	off_cpu_free(sampler->off_cpu);
+	probes_free(sampler->probes);
 	ring_buffer__free(sampler->ring);
 	bpf_tables_free(sampler->tables);
 	profiler__destroy(sampler->skeleton);
@@ -342,6 +351,8 @@ detach_cpu(Sampler *sampler, uint32_t cpu)
 		bpf_link__destroy(sampler->links[cpu]);
 	sampler->links[cpu] = NULL;
 	sampler->states[cpu] = CPU_OFF;
+	if (sampler->probes != NULL)
+		probes_detach_cpu(sampler->probes, cpu);
 }
 
 void
@@ -385,9 +396,13 @@ ExitCode
 sampler_attach(Sampler *sampler, Failure *failure)
 {
 	uint32_t failed = sampler_follow_cpus(sampler);
+	ExitCode code;
 
 	if (sampler_cpu_count(sampler) > 0)
-		return off_cpu_attach(sampler->off_cpu, failure);
+	{
+		code = off_cpu_attach(sampler->off_cpu, failure);
+		return code == EXIT_OK ? probes_attach(sampler->probes, failure) : code;
+	}
 	failure_set(failure, EXIT_BPF, "could not open a perf event on any CPU");
 	failure_detail(failure, "%u online CPUs were tried.", failed);
 	failure_hint(failure, "Run \"profstore-collector check\" to see what is missing.");
@@ -410,6 +425,8 @@ follow_cpu(Sampler *sampler, uint32_t cpu)
 				  log_number("cpu", cpu));
 	}
 	result = attach_cpu(sampler, cpu);
+	if (result == 0)
+		result = probes_attach_cpu(sampler->probes, cpu);
 	if (result == 0)
 		sampler->states[cpu] = CPU_SAMPLED;
 	else
@@ -504,12 +521,14 @@ count_switches(void)
 }
 
 void
-sampler_pace_waits(Sampler *sampler, int64_t now_ns)
+sampler_pace(Sampler *sampler, int64_t now_ns)
 {
 	uint64_t counters[PFS_COUNTER_COUNT];
 
-	if (sampler_counters(sampler, counters) == 0)
-		off_cpu_pace(sampler->off_cpu, counters[PFS_COUNTER_WAITS], count_switches(), now_ns);
+	if (!sampler->paces || sampler_counters(sampler, counters) != 0)
+		return;
+	off_cpu_pace(sampler->off_cpu, counters[PFS_COUNTER_WAITS], count_switches(), now_ns);
+	probes_pace(sampler->probes, counters, now_ns);
 }
 
 void
@@ -537,10 +556,17 @@ sampler_fewest_switches(const Sampler *sampler)
 }
 
 void
+sampler_probe_stats(const Sampler *sampler, ProbeStats *stats)
+{
+	probes_stats(sampler->probes, stats);
+}
+
+void
 sampler_stop(Sampler *sampler)
 {
 	if (sampler->off_cpu != NULL)
 		off_cpu_detach(sampler->off_cpu);
+	probes_detach(sampler->probes);
 	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
 		detach_cpu(sampler, cpu);
 }

@@ -14,6 +14,7 @@
 
 #include "base/failure.h"
 #include "events.h"
+#include "kernel/probes.h"
 #include "process/exec_image.h"
 #include "unwind/kernel_tables.h"
 
@@ -35,6 +36,7 @@ typedef struct SamplerOptions
 	uint32_t off_cpu_rate;			/* samples a second that lengthen it */
 	uint64_t off_cpu_switches;		/* a second; beyond, a part of them is looked at; 0: all are */
 	uint64_t interval_ns;			/* between two calls of sampler_tend_waits */
+	ProbeOptions probes;			/* whose texts live as long as the sampler */
 } SamplerOptions;
 
 /*
@@ -87,10 +89,14 @@ void sampler_end_waits(Sampler *sampler);
 /* Waits that were not stored, as the ring had no room for them when they were seen last. */
 uint64_t sampler_lost_waits(const Sampler *sampler);
 
-/* Samples waits more thinly where they are too many; about twice a second. */
-void sampler_pace_waits(Sampler *sampler, int64_t now_ns);
+/*
+ * Samples waits, page faults and allocations more thinly where they are too many; about twice a
+ * second.
+ */
+void sampler_pace(Sampler *sampler, int64_t now_ns);
 uint64_t sampler_longest_wait_period_ns(const Sampler *sampler);
 uint32_t sampler_fewest_switches(const Sampler *sampler); /* one in so many was looked at */
+void sampler_probe_stats(const Sampler *sampler, ProbeStats *stats);
 
 /* Closes all perf events, and sees no more waits: no sample is taken from here on. */
 void sampler_stop(Sampler *sampler);

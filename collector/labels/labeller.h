@@ -20,7 +20,7 @@
 
 #define LABELLER_OTHER	   "[other]"
 #define LABELLER_NAME_SIZE 17 /* a name of 16 bytes, which may have no end of its own */
-/* As a batch takes, but for one: what a thread waited for comes later. */
+/* As a batch takes, but for one: the label of its kind comes later. */
 #define LABELS_MAX		   (BATCH_MAX_LABELS - 1)
 
 /* New series: so many at once, and so many a minute in the long run. */

@@ -303,6 +303,37 @@ elf_file_read_symbols(const ElfFile *file, ElfSymbolsKind kind, uint32_t index, 
 }
 
 bool
+elf_file_find_symbol(const ElfFile *file, ElfSymbolsKind kind, const char *name, uint32_t types,
+					 ElfSymbol *found)
+{
+	const ElfSymbols *table = &file->symbols[kind];
+
+	for (uint32_t at = 0; at < table->count;)
+	{
+		ElfSymbol symbols[ELF_READ_SYMBOLS];
+		uint32_t count = elf_file_read_symbols(file, kind, at, symbols, ELF_READ_SYMBOLS);
+
+		if (count == 0)
+			return false;
+		for (uint32_t i = 0; i < count; i++)
+		{
+			char text[ELF_NAME_BYTES];
+
+			if (symbols[i].section != SHN_UNDEF && (types >> symbols[i].type & 1) != 0 &&
+				elf_source_string(&file->source, &table->strings, symbols[i].name_offset, text,
+								  sizeof(text)) &&
+				strcmp(text, name) == 0)
+			{
+				*found = symbols[i];
+				return true;
+			}
+		}
+		at += count;
+	}
+	return false;
+}
+
+bool
 elf_file_slot_symbol(const ElfFile *file, uint64_t slot, char *name, size_t size_bytes)
 {
 	for (int i = 0; i < ELF_RELOCATION_TABLES; i++)

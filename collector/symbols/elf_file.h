@@ -114,6 +114,13 @@ uint32_t elf_file_read_symbols(const ElfFile *file, ElfSymbolsKind kind, uint32_
 							   ElfSymbol *symbols, uint32_t count);
 
 /*
+ * The first symbol of a table that is defined, has the name, and one of the types (1 << STT_…, all
+ * in one); false where there is none.
+ */
+bool elf_file_find_symbol(const ElfFile *file, ElfSymbolsKind kind, const char *name,
+						  uint32_t types, ElfSymbol *found);
+
+/*
  * Name of the dynamic symbol that a relocation of the given slot is about; false where there is
  * none.
  */

@@ -449,7 +449,7 @@ test_paced(void **state)
 	for (int i = 0; i < 5; i++)
 	{
 		(void) usleep(500000);
-		sampler_pace_waits(world.sampler, clock_ns(CLOCK_MONOTONIC));
+		sampler_pace(world.sampler, clock_ns(CLOCK_MONOTONIC));
 	}
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
@@ -482,7 +482,7 @@ test_looks_away(void **state)
 	start_all(works, 2, threads);
 	for (int i = 0; i < 3; i++)
 	{
-		sampler_pace_waits(world.sampler, clock_ns(CLOCK_MONOTONIC));
+		sampler_pace(world.sampler, clock_ns(CLOCK_MONOTONIC));
 		(void) usleep(1000000);
 	}
 	for (size_t i = 0; i < 2; i++)
@@ -522,9 +522,9 @@ test_short_when_it_looks_away(void **state)
 	begin_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!begin(&world, (uint64_t) period, 1000000, 1))
 		skip();
-	sampler_pace_waits(world.sampler, clock_ns(CLOCK_MONOTONIC));
+	sampler_pace(world.sampler, clock_ns(CLOCK_MONOTONIC));
 	(void) usleep(1100000);
-	sampler_pace_waits(world.sampler, clock_ns(CLOCK_MONOTONIC));
+	sampler_pace(world.sampler, clock_ns(CLOCK_MONOTONIC));
 	wall = (double) (clock_ns(CLOCK_MONOTONIC) - begin_ns);
 	assert_int_equal(sampler_fewest_switches(world.sampler), 16);
 	assert_int_equal(write(block_pipe[1], &world, BLOCKED), BLOCKED);

@@ -26,8 +26,7 @@
 #define CUSTOM_VERSION		  "custom_labels_abi_version"
 #define CUSTOM_SET			  "custom_labels_current_set"
 #define CUSTOM_VERSION_KNOWN  1
-#define SYMBOLS_AT_ONCE		  256
-#define SYMBOL_NAME_BYTES	  32
+#define VARIABLES			  (1U << STT_TLS | 1U << STT_OBJECT)
 #define THREAD_POINTER_HEADER 16 /* of arm64: before the first variable */
 
 /* What is read of one file. */
@@ -62,38 +61,6 @@ tls_offset(const Reading *reading, uint64_t value, int32_t *offset)
 	*offset = (int32_t) ((int64_t) value - (int64_t) align_up(tls->p_memsz, tls->p_align));
 #endif
 	return true;
-}
-
-/* The symbol of that name in a table; false where there is none. */
-static bool
-find_symbol(const Reading *reading, ElfSymbolsKind kind, const char *wanted, ElfSymbol *found)
-{
-	const ElfSymbols *table = &reading->file.symbols[kind];
-
-	for (uint32_t at = 0; at < table->count;)
-	{
-		ElfSymbol symbols[SYMBOLS_AT_ONCE];
-		uint32_t count = elf_file_read_symbols(&reading->file, kind, at, symbols, SYMBOLS_AT_ONCE);
-
-		if (count == 0)
-			return false;
-		for (uint32_t i = 0; i < count; i++)
-		{
-			char name[SYMBOL_NAME_BYTES];
-
-			if (symbols[i].section != SHN_UNDEF &&
-				(symbols[i].type == STT_TLS || symbols[i].type == STT_OBJECT) &&
-				elf_source_string(&reading->source, &table->strings, symbols[i].name_offset, name,
-								  sizeof(name)) &&
-				strcmp(name, wanted) == 0)
-			{
-				*found = symbols[i];
-				return true;
-			}
-		}
-		at += count;
-	}
-	return false;
 }
 
 /* The section of that name; false where there is none. */
@@ -160,8 +127,9 @@ go_tls_offset(const Reading *reading, int32_t *offset)
 	ElfSymbol symbol;
 
 	if (reading->has_tls && reading->tls.p_memsz != GO_TLS_BYTES)
-		return find_symbol(reading, ELF_SYMTAB, "runtime.tlsg", &symbol) &&
-			   symbol.type == STT_TLS && tls_offset(reading, symbol.address, offset);
+		return elf_file_find_symbol(&reading->file, ELF_SYMTAB, "runtime.tlsg", 1U << STT_TLS,
+									&symbol) &&
+			   tls_offset(reading, symbol.address, offset);
 #else
 	(void) reading;
 #endif
@@ -210,9 +178,11 @@ find_custom(const Reading *reading)
 	ElfSymbol set;
 	uint32_t number;
 	int32_t offset;
+	const ElfFile *file = &reading->file;
 
-	if (!reading->has_tls || !find_symbol(reading, ELF_DYNSYM, CUSTOM_VERSION, &version) ||
-		!find_symbol(reading, ELF_DYNSYM, CUSTOM_SET, &set) || set.type != STT_TLS ||
+	if (!reading->has_tls ||
+		!elf_file_find_symbol(file, ELF_DYNSYM, CUSTOM_VERSION, VARIABLES, &version) ||
+		!elf_file_find_symbol(file, ELF_DYNSYM, CUSTOM_SET, 1U << STT_TLS, &set) ||
 		!read_number(reading, version.address, &number) || number != CUSTOM_VERSION_KNOWN ||
 		!tls_offset(reading, set.address, &offset))
 		return;

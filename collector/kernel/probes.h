@@ -1,0 +1,74 @@
+/*
+ * probes.h
+ *		What is sampled where it is asked for by name: page faults, memory that programs allocate.
+ *
+ * Belongs to the sampler, and to the main thread as that does.
+ */
+#ifndef COLLECTOR_PROBES_H
+#define COLLECTOR_PROBES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/failure.h"
+#include "events.h"
+
+struct profiler; /* the skeleton */
+
+#define PROBE_FILES_MAX 8
+
+typedef struct ProbeOptions
+{
+	bool page_faults;
+	const char *files[PROBE_FILES_MAX]; /* whose functions allocate */
+	size_t file_count;
+	uint32_t samples_a_second; /* of each kind; more lengthen its period */
+} ProbeOptions;
+
+/*
+ * Reads a list such as "page-faults,allocations=FILE"; the files' names are the list's. Failures:
+ * EXIT_CONFIG; text was written into even so.
+ */
+ExitCode probes_parse(char *text, ProbeOptions *options, Failure *failure);
+
+typedef struct Probes Probes;
+
+/*
+ * Says before the program is loaded what of it is wanted. slot is the first scratch that none of
+ * the CPUs has; it takes as many as probes_slots says. Failures: EXIT_PRIVILEGE where the kernel
+ * lacks something, EXIT_CONFIG where a file has no such functions.
+ */
+ExitCode probes_create(struct profiler *skeleton, const ProbeOptions *options, uint32_t slot,
+					   Probes **probes, Failure *failure);
+void probes_free(Probes *probes); /* accepts NULL; detaches */
+uint32_t probes_slots(const ProbeOptions *options, int possible_cpus);
+
+/* Allocations are seen from now on. EXIT_BPF where the kernel refuses. Nothing where none are. */
+ExitCode probes_attach(Probes *probes, Failure *failure);
+void probes_detach(Probes *probes); /* accepts NULL: of all CPUs */
+
+/*
+ * Page faults of a CPU are seen from now on, or no more; where they were already they are anew. 0
+ * or -errno.
+ */
+int probes_attach_cpu(Probes *probes, uint32_t cpu);
+void probes_detach_cpu(Probes *probes, uint32_t cpu);
+
+/* Looks whether the program's counters since ever tell of too many; about twice a second. */
+void probes_pace(Probes *probes, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns);
+
+/* How thinly it was sampled at most; 0 where it was not. */
+typedef struct ProbeStats
+{
+	uint64_t fault_period;
+	uint64_t allocation_period;
+	uint32_t calls_one_in;
+} ProbeStats;
+
+void probes_stats(const Probes *probes, ProbeStats *stats);
+
+/* What this kernel lacks to sample allocations, or NULL: for "check". */
+const char *probes_missing(void);
+
+#endif
