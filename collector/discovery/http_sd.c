@@ -42,8 +42,7 @@ read_settings(ConfigReader *reader, const Node *node, void *field)
 	settings->refresh_ms = REFRESH_MS_DEFAULT;
 	if (!config_read_fields(reader, node, CONFIG_FIELDS(fields), settings))
 		return false;
-	if (settings->url == NULL || (strncasecmp(settings->url, "http://", 7) != 0 &&
-								  strncasecmp(settings->url, "https://", 8) != 0))
+	if (!http_is_url(settings->url))
 		return config_fail(reader, node, "A url of http or https is expected");
 	if (settings->refresh_ms <= 0)
 		return config_fail(reader, node, "The interval must be longer than 0");

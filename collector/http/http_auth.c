@@ -4,12 +4,11 @@
  */
 #include "http/http_auth.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SECRET_BYTES_MAX 65536
+#include "http/http_secret.h"
 
 typedef struct Applying
 {
@@ -20,70 +19,10 @@ typedef struct Applying
 } Applying;
 
 static bool
-fail(Applying *applying, const char *path, const char *reason)
-{
-	snprintf(applying->error, HTTP_ERROR_BYTES, "Could not read \"%s\": %s", path, reason);
-	return false;
-}
-
-static bool
 out_of_memory(Applying *applying)
 {
 	snprintf(applying->error, HTTP_ERROR_BYTES, "Out of memory");
 	return false;
-}
-
-/* The whole file; blanks at its ends are none of the secret's. */
-static char *
-read_secret_file(Applying *applying, const char *path)
-{
-	FILE *file = fopen(path, "re");
-	char *text = malloc(SECRET_BYTES_MAX + 1);
-	size_t length;
-	bool whole;
-
-	if (file == NULL || text == NULL)
-	{
-		fail(applying, path, strerror(errno));
-		if (file != NULL)
-			fclose(file);
-		free(text);
-		return NULL;
-	}
-	length = fread(text, 1, SECRET_BYTES_MAX + 1, file);
-	whole = !ferror(file) && length <= SECRET_BYTES_MAX;
-	fclose(file);
-	if (!whole || memchr(text, '\0', length) != NULL)
-	{
-		fail(applying, path, "it is no text of a size that can be used");
-		free(text);
-		return NULL;
-	}
-	while (length > 0 && strchr(" \t\r\n", text[length - 1]) != NULL)
-		length--;
-	text[length] = '\0';
-	memmove(text, text + strspn(text, " \t\r\n"), strlen(text + strspn(text, " \t\r\n")) + 1);
-	return text;
-}
-
-static bool
-is_given(const HttpSecret *secret)
-{
-	return secret->text != NULL || secret->file != NULL;
-}
-
-/* To be freed by the caller; NULL where it cannot be had. */
-static char *
-get_secret(Applying *applying, const HttpSecret *secret)
-{
-	char *text;
-
-	if (secret->file != NULL)
-		return read_secret_file(applying, secret->file);
-	text = strdup(secret->text != NULL ? secret->text : "");
-	if (text == NULL)
-		out_of_memory(applying);
-	return text;
 }
 
 static bool
@@ -130,7 +69,7 @@ add_headers(Applying *applying, const ConfigList *headers, struct curl_slist **l
 				return false;
 		for (size_t j = 0; j < header->files.count; j++)
 		{
-			char *text = read_secret_file(applying, files[j]);
+			char *text = http_secret_read_file(files[j], applying->error);
 			bool added = text != NULL && add_line(applying, list, header->name, text);
 
 			free(text);
@@ -144,8 +83,8 @@ add_headers(Applying *applying, const ConfigList *headers, struct curl_slist **l
 static bool
 apply_basic(Applying *applying, const HttpBasicAuth *basic)
 {
-	char *username = get_secret(applying, &basic->username);
-	char *password = username != NULL ? get_secret(applying, &basic->password) : NULL;
+	char *username = http_secret_read(&basic->username, applying->error);
+	char *password = username != NULL ? http_secret_read(&basic->password, applying->error) : NULL;
 
 	if (password != NULL)
 	{
@@ -161,7 +100,7 @@ apply_basic(Applying *applying, const HttpBasicAuth *basic)
 static bool
 apply_credentials(Applying *applying, const char *type, const HttpSecret *credentials)
 {
-	char *secret = get_secret(applying, credentials);
+	char *secret = http_secret_read(credentials, applying->error);
 	char *value = NULL;
 	bool added = false;
 
@@ -186,7 +125,7 @@ apply_identity(Applying *applying)
 	if (settings->authorization != NULL)
 		return apply_credentials(applying, settings->authorization->type,
 								 &settings->authorization->credentials);
-	if (is_given(&settings->bearer))
+	if (http_secret_is_given(&settings->bearer))
 		return apply_credentials(applying, "Bearer", &settings->bearer);
 	return true;
 }
@@ -200,9 +139,9 @@ apply_pem(Applying *applying, const HttpSecret *secret, CURLoption option)
 	char *text;
 	CURLcode code;
 
-	if (!is_given(secret))
+	if (!http_secret_is_given(secret))
 		return true;
-	text = get_secret(applying, secret);
+	text = http_secret_read(secret, applying->error);
 	if (text == NULL)
 		return false;
 	blob.data = text;
@@ -317,6 +256,17 @@ http_auth_apply(HttpAuth *auth, CURL *easy, const HttpRequest *request,
 		if (!add_line(&applying, &auth->headers, request->headers[i].name,
 					  request->headers[i].value))
 			return false;
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, auth->headers);
+	return true;
+}
+
+bool
+http_auth_add_token(HttpAuth *auth, CURL *easy, const char *value, char error[HTTP_ERROR_BYTES])
+{
+	Applying applying = { auth, easy, NULL, error };
+
+	if (!add_line(&applying, &auth->headers, "Authorization", value))
+		return false;
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, auth->headers);
 	return true;
 }

@@ -25,4 +25,8 @@ bool http_auth_apply(HttpAuth *auth, CURL *easy, const HttpRequest *request,
 					 char error[HTTP_ERROR_BYTES]);
 void http_auth_fini(HttpAuth *auth);
 
+/* A token that came later, as the value of the header "Authorization". */
+bool http_auth_add_token(HttpAuth *auth, CURL *easy, const char *value,
+						 char error[HTTP_ERROR_BYTES]);
+
 #endif

@@ -16,13 +16,16 @@
 
 #include "base/clock.h"
 #include "http/http_auth.h"
+#include "http/http_token.h"
 
+#define NS_PER_MS		 INT64_C(1000000)
 #define CONNECT_MS_MAX	 10000
 #define REDIRECTS_MAX	 10
 #define CONNECTIONS_MAX	 512 /* that stay open for the next request */
 #define KEEPALIVE_S		 30
 #define CA_CACHE_S		 60
 #define FIRST_BODY_BYTES 4096
+#define WAITERS_MS		 100 /* between two looks at who waits for a token for too long */
 
 struct HttpTransfer
 {
@@ -31,10 +34,13 @@ struct HttpTransfer
 	HttpTransfer **link;
 	CURL *easy;
 	HttpAuth auth;
-	HttpRequest request; /* url is not kept */
+	HttpRequest request; /* url, headers and form are not kept */
 	HttpAnswer answer;
 	char message[CURL_ERROR_SIZE];
 	int64_t started_ns;
+	HttpToken *token; /* that it carries, or waits for; NULL: none */
+	uint64_t token_number;
+	bool waits;
 	bool failed; /* before it began: told in the next step */
 	bool in_multi;
 	bool stopped; /* by on_data or a bound, which has set the error */
@@ -44,6 +50,8 @@ struct HttpClient
 {
 	CURLM *multi;
 	HttpTransfer *transfers;
+	HttpTokens tokens;
+	size_t waiting; /* transfers, for tokens */
 	size_t held_max;
 	atomic_size_t held;
 };
@@ -77,9 +85,20 @@ http_body_free(HttpBody *body)
 	*body = (HttpBody){ NULL };
 }
 
+/* It waits no more, or is given up. */
+static void
+end_wait(HttpTransfer *transfer)
+{
+	transfer->client->waiting -= transfer->waits;
+	transfer->waits = false;
+}
+
 void
 http_transfer_cancel(HttpTransfer *transfer)
 {
+	end_wait(transfer);
+	if (transfer->token != NULL)
+		transfer->token->users--;
 	if (transfer->in_multi)
 		curl_multi_remove_handle(transfer->client->multi, transfer->easy);
 	curl_easy_cleanup(transfer->easy);
@@ -197,9 +216,178 @@ prepare(HttpTransfer *transfer, const HttpRequest *request)
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_bytes);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, "profstore-collector");
+	if (request->form != NULL)
+	{
+		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long) strlen(request->form));
+		curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->form);
+	}
 	set_limits(transfer, request);
 	return http_auth_apply(&transfer->auth, easy, request, transfer->answer.error);
 }
+
+static void
+send_request(HttpTransfer *transfer)
+{
+	transfer->in_multi = curl_multi_add_handle(transfer->client->multi, transfer->easy) == CURLM_OK;
+	if (!transfer->in_multi)
+		transfer->failed = !stop(transfer, "Out of memory");
+}
+
+/* --- tokens --- */
+
+/* With what is left of its time. */
+static void
+send_with_token(HttpTransfer *transfer)
+{
+	int64_t spent_ms = (clock_ns(CLOCK_MONOTONIC) - transfer->started_ns) / NS_PER_MS;
+	int64_t left_ms = MAX(transfer->request.timeout_ms - spent_ms, 1);
+
+	transfer->token_number = transfer->token->number;
+	curl_easy_setopt(transfer->easy, CURLOPT_TIMEOUT_MS, (long) left_ms);
+	transfer->failed = !http_auth_add_token(&transfer->auth, transfer->easy,
+											transfer->token->header, transfer->answer.error);
+	if (!transfer->failed)
+		send_request(transfer);
+}
+
+static void
+fail_wait(HttpTransfer *transfer, const char *reason)
+{
+	end_wait(transfer);
+	transfer->failed = !stop(transfer, reason);
+}
+
+/* All that wait for it go on, or fail where there is a reason. */
+static void
+end_waits(HttpClient *client, const HttpToken *token, const char *reason)
+{
+	for (HttpTransfer *transfer = client->transfers; transfer != NULL; transfer = transfer->next)
+	{
+		if (!transfer->waits || transfer->token != token)
+			continue;
+		if (reason != NULL)
+		{
+			fail_wait(transfer, reason);
+			continue;
+		}
+		end_wait(transfer);
+		send_with_token(transfer);
+	}
+}
+
+static void
+deny(HttpClient *client, const HttpToken *token, const HttpOauth2 *oauth2, const char *why)
+{
+	char *url = http_url_public(oauth2->token_url);
+	char reason[HTTP_ERROR_BYTES];
+
+	snprintf(reason, sizeof(reason), "Could not get a token of \"%.120s\": %.160s",
+			 url != NULL ? url : "", why);
+	free(url);
+	end_waits(client, token, reason);
+}
+
+static void on_token(void *context, HttpAnswer *answer);
+
+static void
+ask_for_token(HttpClient *client, HttpToken *token, const HttpOauth2 *oauth2)
+{
+	HttpTokenRequest ask;
+	char error[HTTP_ERROR_BYTES];
+
+	if (http_token_ask(token, oauth2, &ask, error))
+	{
+		ask.request.on_end = on_token;
+		ask.request.context = token;
+		token->transfer = http_client_start(client, &ask.request);
+		if (token->transfer == NULL)
+			snprintf(error, sizeof(error), "Out of memory");
+	}
+	http_token_ask_fini(&ask);
+	if (token->transfer == NULL)
+		deny(client, token, oauth2, error);
+}
+
+static const HttpTransfer *
+find_waiter(const HttpClient *client, const HttpToken *token)
+{
+	const HttpTransfer *transfer = client->transfers;
+
+	while (transfer != NULL && !(transfer->waits && transfer->token == token))
+		transfer = transfer->next;
+	return transfer;
+}
+
+/* Settings are those of whoever waits: without anybody there is nothing to be told or asked. */
+static void
+on_token(void *context, HttpAnswer *answer)
+{
+	HttpToken *token = context;
+	HttpClient *client = token->client;
+	char error[HTTP_ERROR_BYTES];
+	HttpTokenAnswer result = http_token_take(token, answer, error);
+	const HttpTransfer *waiter = find_waiter(client, token);
+
+	token->transfer = NULL;
+	if (waiter == NULL)
+		return;
+	switch (result)
+	{
+		case HTTP_TOKEN_TAKEN:
+			end_waits(client, token, NULL);
+			break;
+		case HTTP_TOKEN_ASK_AGAIN:
+			ask_for_token(client, token, waiter->request.settings->oauth2);
+			break;
+		case HTTP_TOKEN_REFUSED:
+			deny(client, token, waiter->request.settings->oauth2, error);
+			break;
+	}
+}
+
+/* At once with the token that there is, else when it comes. */
+static void
+begin_with_token(HttpTransfer *transfer, const HttpOauth2 *oauth2)
+{
+	HttpClient *client = transfer->client;
+	HttpToken *token = http_token_find(&client->tokens, oauth2, client, transfer->started_ns);
+
+	transfer->token = token;
+	if (token == NULL)
+	{
+		transfer->failed = !stop(transfer, "Out of memory");
+		return;
+	}
+	token->users++;
+	if (http_token_header(token, transfer->started_ns) != NULL)
+	{
+		send_with_token(transfer);
+		return;
+	}
+	transfer->waits = true;
+	client->waiting++;
+	if (token->transfer == NULL)
+		ask_for_token(client, token, oauth2);
+}
+
+static void
+fail_overdue(HttpClient *client)
+{
+	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	for (HttpTransfer *transfer = client->transfers; transfer != NULL; transfer = transfer->next)
+	{
+		int64_t timeout_ms = transfer->request.timeout_ms;
+		char reason[64];
+
+		if (!transfer->waits || now_ns - transfer->started_ns < timeout_ms * NS_PER_MS)
+			continue;
+		snprintf(reason, sizeof(reason), "No token came within %lld ms", (long long) timeout_ms);
+		fail_wait(transfer, reason);
+	}
+}
+
+/* --- requests --- */
 
 HttpTransfer *
 http_client_start(HttpClient *client, const HttpRequest *request)
@@ -224,10 +412,10 @@ http_client_start(HttpClient *client, const HttpRequest *request)
 		client->transfers->link = &transfer->next;
 	client->transfers = transfer;
 	transfer->failed = !prepare(transfer, request);
-	if (!transfer->failed)
-		transfer->in_multi = curl_multi_add_handle(client->multi, easy) == CURLM_OK;
-	if (!transfer->failed && !transfer->in_multi)
-		transfer->failed = !stop(transfer, "Out of memory");
+	if (!transfer->failed && request->settings->oauth2 != NULL)
+		begin_with_token(transfer, request->settings->oauth2);
+	else if (!transfer->failed)
+		send_request(transfer);
 	if (transfer->failed)
 		curl_multi_wakeup(client->multi);
 	return transfer;
@@ -275,6 +463,8 @@ end(HttpTransfer *transfer, CURLcode code)
 		curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &answer->status);
 		curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_TYPE, &type);
 		answer->index = get_header(transfer->easy, "X-Consul-Index");
+		if (answer->status == 401 && transfer->token != NULL)
+			http_token_forget(transfer->token, transfer->token_number);
 	}
 	answer->content_type = type != NULL ? type : "";
 	transfer->request.on_end(transfer->request.context, answer);
@@ -291,6 +481,7 @@ http_client_free(HttpClient *client)
 		stop(client->transfers, "It was given up at the end");
 		end(client->transfers, CURLE_ABORTED_BY_CALLBACK);
 	}
+	http_tokens_free(&client->tokens);
 	curl_multi_cleanup(client->multi);
 	curl_global_cleanup();
 	free(client);
@@ -332,12 +523,15 @@ void
 http_client_step(HttpClient *client, int64_t wait_ms, int fd)
 {
 	struct curl_waitfd extra = { .fd = fd, .events = CURL_WAIT_POLLIN };
+	int64_t most_ms = client->waiting > 0 ? WAITERS_MS : 60000;
 	int running;
 
-	curl_multi_poll(client->multi, &extra, fd >= 0 ? 1 : 0, (int) MIN(MAX(wait_ms, 0), 60000),
+	curl_multi_poll(client->multi, &extra, fd >= 0 ? 1 : 0, (int) MIN(MAX(wait_ms, 0), most_ms),
 					NULL);
 	curl_multi_perform(client->multi, &running);
 	end_finished(client);
+	if (client->waiting > 0)
+		fail_overdue(client);
 	while (end_failed(client))
 		;
 }

@@ -6,6 +6,9 @@
  * callback from within http_client_step. None waits for another one. Bodies are bounded each, and
  * all that are held by http_client's budget: a body counts until it is given back, by any thread.
  * Neither URLs' passwords nor secrets are in errors.
+ *
+ * Where the settings ask for a token (OAuth 2.0) it is had first, within the request's deadline;
+ * requests with equal settings share one until it expires.
  */
 #ifndef COLLECTOR_HTTP_CLIENT_H
 #define COLLECTOR_HTTP_CLIENT_H

@@ -36,9 +36,10 @@ typedef struct HttpAnswer
 typedef struct HttpRequest
 {
 	const char *url;
-	const HttpSettings *settings; /* must outlive the request */
+	const HttpSettings *settings; /* read as it starts; those with oauth2 must outlive it */
 	const ConfigPair *headers;	  /* beside those of the settings */
 	size_t header_count;
+	const char *form; /* POST it, application/x-www-form-urlencoded; NULL: GET */
 	int64_t timeout_ms;
 	size_t body_max;
 	bool keeps_alive; /* a stream that may be silent: dead connections are found by probes */

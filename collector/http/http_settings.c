@@ -9,8 +9,9 @@
 
 static const char *const tls_versions[] = { "TLS10", "TLS11", "TLS12", "TLS13" };
 
-static bool
-check_secret(ConfigReader *reader, const Node *node, const HttpSecret *secret, const char *what)
+bool
+http_check_secret(ConfigReader *reader, const Node *node, const HttpSecret *secret,
+				  const char *what)
 {
 	return secret->text == NULL || secret->file == NULL ||
 		   config_fail(reader, node, "%s is given twice, as it is and as a file", what);
@@ -29,8 +30,8 @@ http_read_basic_auth(ConfigReader *reader, const Node *node, void *field)
 
 	*(HttpBasicAuth **) field = auth;
 	return auth != NULL && config_read_fields(reader, node, CONFIG_FIELDS(fields), auth) &&
-		   check_secret(reader, node, &auth->username, "The user's name") &&
-		   check_secret(reader, node, &auth->password, "The password");
+		   http_check_secret(reader, node, &auth->username, "The user's name") &&
+		   http_check_secret(reader, node, &auth->password, "The password");
 }
 
 bool
@@ -51,7 +52,7 @@ http_read_authorization(ConfigReader *reader, const Node *node, void *field)
 		return false;
 	if (strcasecmp(authorization->type, "basic") == 0)
 		return config_fail(reader, node, "The type is \"basic\": use basic_auth");
-	return check_secret(reader, node, &authorization->credentials, "The credentials");
+	return http_check_secret(reader, node, &authorization->credentials, "The credentials");
 }
 
 static bool
@@ -93,9 +94,9 @@ http_read_tls(ConfigReader *reader, const Node *node, void *field)
 	if (tls->min_version != NULL && tls->max_version != NULL &&
 		strcmp(tls->min_version, tls->max_version) > 0)
 		return config_fail(reader, node, "max_version is below min_version");
-	return check_secret(reader, node, &tls->ca, "The authority's certificate") &&
-		   check_secret(reader, node, &tls->cert, "The certificate") &&
-		   check_secret(reader, node, &tls->key, "The key");
+	return http_check_secret(reader, node, &tls->ca, "The authority's certificate") &&
+		   http_check_secret(reader, node, &tls->cert, "The certificate") &&
+		   http_check_secret(reader, node, &tls->key, "The key");
 }
 
 static bool
@@ -156,19 +157,15 @@ http_read_not(ConfigReader *reader, const Node *node, void *field)
 }
 
 bool
-http_refuse_oauth2(ConfigReader *reader, const Node *node, void *field)
+http_is_url(const char *text)
 {
-	return config_fail(reader, node, "OAuth 2.0 is not supported");
+	return text != NULL &&
+		   (strncasecmp(text, "http://", 7) == 0 || strncasecmp(text, "https://", 8) == 0);
 }
 
 bool
-http_settings_check(ConfigReader *reader, const Node *node, const HttpSettings *settings)
+http_check_proxy(ConfigReader *reader, const Node *node, const HttpSettings *settings)
 {
-	bool has_bearer = settings->bearer.text != NULL || settings->bearer.file != NULL;
-
-	if ((settings->basic_auth != NULL) + (settings->authorization != NULL) + has_bearer > 1)
-		return config_fail(
-			reader, node, "At most one of basic_auth, authorization and bearer_token can be given");
 	if (settings->no_proxy != NULL && settings->proxy_url == NULL)
 		return config_fail(reader, node, "no_proxy needs proxy_url");
 	if (settings->proxy_from_environment && settings->proxy_url != NULL)
@@ -176,5 +173,20 @@ http_settings_check(ConfigReader *reader, const Node *node, const HttpSettings *
 	if (settings->proxy_headers.count > 0 && settings->proxy_url == NULL &&
 		!settings->proxy_from_environment)
 		return config_fail(reader, node, "proxy_connect_header needs a proxy");
-	return check_secret(reader, node, &settings->bearer, "The bearer token");
+	return true;
+}
+
+bool
+http_settings_check(ConfigReader *reader, const Node *node, const HttpSettings *settings)
+{
+	bool has_bearer = settings->bearer.text != NULL || settings->bearer.file != NULL;
+
+	if ((settings->basic_auth != NULL) + (settings->authorization != NULL) +
+			(settings->oauth2 != NULL) + has_bearer >
+		1)
+		return config_fail(
+			reader, node,
+			"At most one of basic_auth, authorization, oauth2 and bearer_token can be given");
+	return http_check_proxy(reader, node, settings) &&
+		   http_check_secret(reader, node, &settings->bearer, "The bearer token");
 }

@@ -47,10 +47,13 @@ typedef struct HttpHeader
 	ConfigList files;	/* the same */
 } HttpHeader;
 
+typedef struct HttpOauth2 HttpOauth2;
+
 typedef struct HttpSettings
 {
 	HttpBasicAuth *basic_auth; /* NULL: none */
 	HttpAuthorization *authorization;
+	HttpOauth2 *oauth2;
 	HttpSecret bearer; /* older names of it */
 	HttpTls tls;
 	const char *proxy_url; /* NULL: none */
@@ -62,13 +65,25 @@ typedef struct HttpSettings
 	bool no_http2;
 } HttpSettings;
 
+/* Client credentials of OAuth 2.0 (RFC 6749, 4.4): what requests carry is a token of token_url. */
+struct HttpOauth2
+{
+	const char *client_id;
+	HttpSecret client_secret;
+	const char *token_url;
+	ConfigList scopes;			/* of const char * */
+	ConfigList endpoint_params; /* of ConfigPair: of the token's request, beside its own */
+	HttpSettings http;			/* of the token's request: TLS and proxy alone */
+	const char *key; /* all that was read, as a text: those with equal ones share a token */
+};
+
 bool http_read_basic_auth(ConfigReader *reader, const Node *node, void *field);
 bool http_read_authorization(ConfigReader *reader, const Node *node, void *field);
 bool http_read_tls(ConfigReader *reader, const Node *node, void *field);
 bool http_read_headers(ConfigReader *reader, const Node *node, void *field);
 bool http_read_proxy_headers(ConfigReader *reader, const Node *node, void *field);
-bool http_read_not(ConfigReader *reader, const Node *node, void *field); /* bool, negated */
-bool http_refuse_oauth2(ConfigReader *reader, const Node *node, void *field);
+bool http_read_not(ConfigReader *reader, const Node *node, void *field);	/* bool, negated */
+bool http_read_oauth2(ConfigReader *reader, const Node *node, void *field); /* http_oauth2.c */
 
 /* The keys, among those of whatever has HttpSettings as a member. */
 #define HTTP_SETTING(type, member, key, read, field) \
@@ -80,7 +95,7 @@ bool http_refuse_oauth2(ConfigReader *reader, const Node *node, void *field);
 		HTTP_SETTING(type, member, "authorization", http_read_authorization, authorization), \
 		HTTP_SETTING(type, member, "bearer_token", config_read_text, bearer.text),           \
 		HTTP_SETTING(type, member, "bearer_token_file", config_read_path, bearer.file),      \
-		HTTP_SETTING(type, member, "oauth2", http_refuse_oauth2, bearer),                    \
+		HTTP_SETTING(type, member, "oauth2", http_read_oauth2, oauth2),                      \
 		HTTP_SETTING(type, member, "tls_config", http_read_tls, tls),                        \
 		HTTP_SETTING(type, member, "proxy_url", config_read_text, proxy_url),                \
 		HTTP_SETTING(type, member, "no_proxy", config_read_text, no_proxy),                  \
@@ -94,5 +109,13 @@ bool http_refuse_oauth2(ConfigReader *reader, const Node *node, void *field);
 
 /* What must not stand together; node is where they stand. */
 bool http_settings_check(ConfigReader *reader, const Node *node, const HttpSettings *settings);
+
+/* The same of the way to a server, and of a secret, which what names. */
+bool http_check_proxy(ConfigReader *reader, const Node *node, const HttpSettings *settings);
+bool http_check_secret(ConfigReader *reader, const Node *node, const HttpSecret *secret,
+					   const char *what);
+
+/* A whole one, of http or https; NULL is none. */
+bool http_is_url(const char *text);
 
 #endif

@@ -66,7 +66,11 @@ var wrongConfigs = []struct{ name, config, words string }{
 	{"a backreference", `scrape_configs: [{job_name: a, relabel_configs: [{regex: '(a)\1', target_label: x}]}]`, "Backreferences are not supported"},
 	{"an action", "scrape_configs: [{job_name: a, relabel_configs: [{action: rename}]}]", "There is no such action"},
 	{"a profile without a path", "scrape_configs: [{job_name: a, profiling_config: {pprof_config: {x: {enabled: true}}}}]", "has no path"},
-	{"OAuth", "scrape_configs: [{job_name: a, oauth2: {client_id: x}}]", "OAuth 2.0 is not supported"},
+	{"OAuth without a secret", "scrape_configs: [{job_name: a, oauth2: {client_id: x, token_url: 'http://a'}}]", "client_secret is missing"},
+	{"OAuth without a URL", "scrape_configs: [{job_name: a, oauth2: {client_id: x, client_secret: y, token_url: a}}]", "A token_url of http or https is expected"},
+	{"OAuth's other grant", "scrape_configs: [{job_name: a, oauth2: {grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer'}}]", "The only grant that is supported is client_credentials"},
+	{"a secret twice", "scrape_configs: [{job_name: a, oauth2: {client_id: x, client_secret: y, client_secret_file: z, token_url: 'http://a'}}]", "The client's secret is given twice"},
+	{"OAuth and a token", "scrape_configs: [{job_name: a, bearer_token: t, oauth2: {client_id: x, client_secret: y, token_url: 'http://a'}}]", "At most one of"},
 	{"an alias bomb", "a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n" +
 		"e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", "There is too much in it"},
 	{"depth", strings.Repeat("[", 1000), "It is nested too deeply"},

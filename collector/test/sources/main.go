@@ -53,6 +53,7 @@ func main() {
 		{"pods", testPods},
 		{"consul", testConsul},
 		{"secure", testSecure},
+		{"oauth", testOauth},
 		{"hostile", testHostile},
 	} {
 		if wanted.MatchString(one.name) {
