@@ -175,6 +175,7 @@ fill_batch(Flusher *flusher, Batch *batch, int64_t deadline_ns, bool addresses_o
 	if (resolve_interval(&context, flusher->interval, &flusher->next_stack, batch, &stats) != 0)
 		give_up_interval(flusher);
 	losses_add(losses, LOSS_BATCH_FULL, stats.samples_failed);
+	losses_add(losses, LOSS_TRACES_NOT_KEPT, stats.traces_failed);
 	losses_add(losses, LOSS_SYMBOLS_LATE, stats.addresses_only);
 	for (int status = PFS_WALK_TOO_DEEP; status < PFS_WALK_STATUS_COUNT; status++)
 		losses_add(losses, (Loss) (LOSS_WALK_TOO_DEEP + status - PFS_WALK_TOO_DEEP),

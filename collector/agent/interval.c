@@ -22,6 +22,7 @@ struct Interval
 	Table codes;   /* of CodeObject * */
 	Table stacks;  /* of IntervalStack */
 	Table samples; /* of IntervalSample */
+	Table traces;  /* of IntervalTrace */
 };
 
 int
@@ -39,6 +40,7 @@ interval_create(MappedFileTable *files, size_t budget_bytes, Interval **result)
 	table_init(&interval->codes, &interval->budget, sizeof(CodeObject *));
 	table_init(&interval->stacks, &interval->budget, sizeof(IntervalStack));
 	table_init(&interval->samples, &interval->budget, sizeof(IntervalSample));
+	table_init(&interval->traces, &interval->budget, sizeof(IntervalTrace));
 	*result = interval;
 	return 0;
 }
@@ -59,6 +61,7 @@ interval_free(Interval *interval)
 	table_fini(&interval->codes);
 	table_fini(&interval->stacks);
 	table_fini(&interval->samples);
+	table_fini(&interval->traces);
 	arena_fini(&interval->arena);
 	free(interval);
 }
@@ -189,20 +192,49 @@ sum_samples(IntervalSample *sum, const IntervalSample *added)
 }
 
 int
-interval_add_sample(Interval *interval, const IntervalSample *sample)
+interval_add_sample(Interval *interval, const IntervalSample *sample, uint32_t *index)
 {
 	Table *table = &interval->samples;
 	uint64_t hash = hash_word(table->seed, (uint64_t) sample->series << 32 | sample->stack);
-	uint32_t position;
 
 	hash = hash_word(hash, (uint64_t) sample->time_us);
-	if (table_find(table, hash, sample_equal, sample, &position))
-		return sum_samples(table_item(table, position), sample);
+	if (table_find(table, hash, sample_equal, sample, index))
+		return sum_samples(table_item(table, *index), sample);
 	if (sample->value > INT64_MAX)
 		return -EOVERFLOW;
 	if (table_reserve(table) != 0)
 		return -ENOMEM;
 	*(IntervalSample *) table_append(table, hash) = *sample;
+	*index = table->count - 1;
+	return 0;
+}
+
+static bool
+trace_equal(const void *item, const void *key)
+{
+	const IntervalTrace *a = item;
+	const IntervalTrace *b = key;
+
+	return a->sample == b->sample && memcmp(&a->ids, &b->ids, sizeof(a->ids)) == 0;
+}
+
+int
+interval_add_trace(Interval *interval, const IntervalTrace *trace)
+{
+	Table *table = &interval->traces;
+	uint64_t hash = hash_word(table->seed, trace->sample);
+	uint32_t position;
+
+	hash = hash_bytes(hash, &trace->ids, sizeof(trace->ids));
+	if (table_find(table, hash, trace_equal, trace, &position))
+	{
+		/* no more than the sample's sum, which fits */
+		((IntervalTrace *) table_item(table, position))->value += trace->value;
+		return 0;
+	}
+	if (table_reserve(table) != 0)
+		return -ENOMEM;
+	*(IntervalTrace *) table_append(table, hash) = *trace;
 	return 0;
 }
 
@@ -225,6 +257,13 @@ interval_samples(const Interval *interval, const IntervalSample **items)
 {
 	*items = (const IntervalSample *) (const void *) interval->samples.items;
 	return interval->samples.count;
+}
+
+uint32_t
+interval_traces(const Interval *interval, const IntervalTrace **items)
+{
+	*items = (const IntervalTrace *) (const void *) interval->traces.items;
+	return interval->traces.count;
 }
 
 uint32_t

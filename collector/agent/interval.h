@@ -16,6 +16,7 @@
 #include "batch/batch.h"
 #include "code/code_object.h"
 #include "events.h"
+#include "formats/trace_ids.h"
 #include "labels/label_set.h"
 #include "process/mapped_file.h"
 
@@ -77,6 +78,14 @@ typedef struct IntervalSample
 	uint64_t value; /* their sum, INT64_MAX at most */
 } IntervalSample;
 
+/* What of a sample a trace or a span brought about. */
+typedef struct IntervalTrace
+{
+	PfsTraceIds ids;
+	uint32_t sample; /* index */
+	uint64_t value;
+} IntervalTrace;
+
 typedef struct Interval Interval;
 
 int interval_create(MappedFileTable *files, size_t budget_bytes, Interval **interval);
@@ -87,11 +96,17 @@ int interval_add_series(Interval *interval, IntervalSeries series, uint32_t *ind
 int interval_add_file(Interval *interval, MappedFile *file, uint32_t *index);
 int interval_add_code(Interval *interval, CodeObject *code, uint32_t *index);
 int interval_add_stack(Interval *interval, const IntervalStack *stack, uint32_t *index);
-int interval_add_sample(Interval *interval, const IntervalSample *sample);
+
+/* Adds to an equal one; 0, or -ENOMEM or -EOVERFLOW. */
+int interval_add_sample(Interval *interval, const IntervalSample *sample, uint32_t *index);
+
+/* The same, of a sample that was added, with its value; 0 or -ENOMEM. */
+int interval_add_trace(Interval *interval, const IntervalTrace *trace);
 
 uint32_t interval_series(const Interval *interval, const IntervalSeries **items);
 uint32_t interval_stacks(const Interval *interval, const IntervalStack **items);
 uint32_t interval_samples(const Interval *interval, const IntervalSample **items);
+uint32_t interval_traces(const Interval *interval, const IntervalTrace **items);
 uint32_t interval_stack_count(const Interval *interval);
 
 /* Sum of the counts of all samples whose stack is first_stack or a later one. */

@@ -53,6 +53,7 @@ typedef enum LossKind
 	  "samples under [other]: rules that took too much")                                           \
 	X(THREAD_LABELS_FAILED, "thread_labels_failed", LOSS_NOTE, "labels that could not be read")    \
 	X(THREAD_LABELS_CUT, "thread_labels_cut", LOSS_NOTE, "sets of labels that are not whole")      \
+	X(TRACES_NOT_KEPT, "traces_not_kept", LOSS_NOTE, "parts of traces that there was no room for") \
 	X(SIDEBAND_GAP, "sideband_gap", LOSS_NOTE, "times that a CPU had not been listened to")        \
 	X(WAIT_NO_ROOM, "wait_no_room", LOSS_NOTE, "threads whose waits there was no memory for")      \
 	X(WAITS_CUT, "waits_cut", LOSS_NOTE, "waits that went on, and found no room in the ring")      \

@@ -517,10 +517,19 @@ typedef struct StackResult
 	bool complete;
 } StackResult;
 
-/* Adds the samples of the stacks from first to before end. */
+static BatchSample
+batch_sample_of(const IntervalSample *sample, const uint32_t *series, const StackResult *results)
+{
+	return (BatchSample){ .time_us = sample->time_us,
+						  .series = series[sample->series],
+						  .stack = results[sample->stack].index,
+						  .value = (int64_t) sample->value };
+}
+
+/* Adds the samples of the stacks from first to before end; marks those that are kept. */
 static void
 resolve_samples(Resolution *resolution, const uint32_t *series, const StackResult *results,
-				uint32_t first, uint32_t end, ResolveStats *stats)
+				uint32_t first, uint32_t end, bool *kept, ResolveStats *stats)
 {
 	const IntervalSample *samples;
 	const IntervalSeries *all_series;
@@ -532,12 +541,7 @@ resolve_samples(Resolution *resolution, const uint32_t *series, const StackResul
 	for (uint32_t i = 0; i < count; i++)
 	{
 		const StackResult *stack = &results[samples[i].stack];
-		BatchSample added = {
-			.time_us = samples[i].time_us,
-			.series = series[samples[i].series],
-			.stack = stack->index,
-			.value = (int64_t) samples[i].value,
-		};
+		BatchSample added = batch_sample_of(&samples[i], series, results);
 
 		if (samples[i].stack < first || samples[i].stack >= end)
 			continue;
@@ -546,6 +550,7 @@ resolve_samples(Resolution *resolution, const uint32_t *series, const StackResul
 			stats->samples_failed += samples[i].count;
 			continue;
 		}
+		kept[i] = true;
 		stats->samples += samples[i].count;
 		if (stacks[samples[i].stack].side == STACK_NO_USER_SIDE)
 			continue;
@@ -557,6 +562,31 @@ resolve_samples(Resolution *resolution, const uint32_t *series, const StackResul
 			stats->complete += samples[i].count;
 		else
 			stats->incomplete[stacks[samples[i].stack].walk] += samples[i].count;
+	}
+}
+
+/* What traces and spans have of the samples that are kept. */
+static void
+resolve_traces(Resolution *resolution, const uint32_t *series, const StackResult *results,
+			   const bool *kept, ResolveStats *stats)
+{
+	const IntervalSample *samples;
+	const IntervalTrace *traces;
+	uint32_t count = interval_traces(resolution->interval, &traces);
+
+	interval_samples(resolution->interval, &samples);
+	for (uint32_t i = 0; i < count; i++)
+	{
+		BatchTrace added;
+
+		if (!kept[traces[i].sample])
+			continue;
+		added.sample = batch_sample_of(&samples[traces[i].sample], series, results);
+		added.sample.value = (int64_t) traces[i].value;
+		memcpy(added.trace, traces[i].ids.trace, sizeof(added.trace));
+		memcpy(added.span, traces[i].ids.span, sizeof(added.span));
+		if (batch_add_trace(resolution->batch, &added) != 0)
+			stats->traces_failed++;
 	}
 }
 
@@ -572,14 +602,16 @@ resolve_interval(const ResolveContext *context, const Interval *interval, uint32
 	};
 	const IntervalSeries *series;
 	const IntervalStack *stacks;
+	const IntervalSample *samples;
 	uint32_t series_count = interval_series(interval, &series);
 	uint32_t stack_count = interval_stacks(interval, &stacks);
 	uint32_t *series_indexes = calloc(series_count + 1, sizeof(*series_indexes));
 	StackResult *results = calloc(stack_count + 1, sizeof(*results));
+	bool *kept = calloc(interval_samples(interval, &samples) + 1, sizeof(*kept)); /* by sample */
 	int error = -ENOMEM;
 
 	table_init(&resolution.frames, &resolution.budget, sizeof(Resolved));
-	if (series_indexes != NULL && results != NULL)
+	if (series_indexes != NULL && results != NULL && kept != NULL)
 		error = resolve_series(&resolution, series_indexes);
 	if (error == 0)
 	{
@@ -600,11 +632,13 @@ resolve_interval(const ResolveContext *context, const Interval *interval, uint32
 				break;
 			resolution.stacks = true;
 		}
-		resolve_samples(&resolution, series_indexes, results, first, *next_stack, stats);
+		resolve_samples(&resolution, series_indexes, results, first, *next_stack, kept, stats);
+		resolve_traces(&resolution, series_indexes, results, kept, stats);
 		stats->addresses_only += resolution.not_looked;
 	}
 	table_fini(&resolution.frames);
 	free(series_indexes);
 	free(results);
+	free(kept);
 	return error;
 }

@@ -18,6 +18,7 @@ typedef struct ResolveStats
 {
 	uint64_t samples;							/* put into the batch */
 	uint64_t samples_failed;					/* did not fit */
+	uint64_t traces_failed;						/* parts of samples that are there */
 	uint64_t user_samples;						/* of those put in: with a user side */
 	uint64_t complete;							/* … whose user side reaches a root */
 	uint64_t addresses_only;					/* frames that were not looked up */

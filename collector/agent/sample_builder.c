@@ -47,17 +47,22 @@ sample_labels(Reader *reader, const struct pfs_sample *sample, Process *process)
 	return labels;
 }
 
-/* The process's labels, and those that are wanted of what the thread did; held for the caller. */
+/*
+ * The process's labels, and those that are wanted of what the thread did; held for the caller. The
+ * trace and span that these tell go to *ids.
+ */
 static LabelSet *
-labels_of_record(Reader *reader, const Record *record, Process *process)
+labels_of_record(Reader *reader, const Record *record, Process *process, PfsTraceIds *ids)
 {
 	LabelSet *labels = sample_labels(reader, record->sample, process);
 	CustomValues values;
 	bool capped;
 
+	*ids = (PfsTraceIds){ { 0 }, { 0 } };
 	if (labels == NULL || record->labels == NULL)
 		return labels == NULL ? NULL : label_set_retain(labels);
 	custom_labels_pick(&reader->options.custom, record->labels, &values);
+	*ids = values.ids;
 	if (values.count == 0)
 		return label_set_retain(labels);
 	labels = labeller_issue_with(reader->labeller, process_labels(process), values.labels,
@@ -275,16 +280,27 @@ stored_time(const Reader *reader, uint64_t time_ns)
 	return aligned_us;
 }
 
+/* The sample's part of the trace and span that are known. */
+static void
+add_trace(Reader *reader, uint64_t value, IntervalTrace *trace)
+{
+	trace->value = value;
+	if ((pfs_trace_is_known(&trace->ids) || pfs_span_is_known(&trace->ids)) &&
+		interval_add_trace(reader->interval, trace) != 0)
+		losses_add(reader->losses, LOSS_TRACES_NOT_KEPT, 1);
+}
+
 void
 sample_build(Reader *reader, const Record *record, Process *process, const UserWalk *walk)
 {
 	const struct pfs_sample *sample = record->sample;
 	IntervalSeries series = { .period = (int64_t) sample->period, .kind = sample->kind };
 	IntervalSample added = { .count = 1, .value = sample->value };
+	IntervalTrace trace;
 	int result;
 
 	if (process != NULL)
-		series.labels = labels_of_record(reader, record, process);
+		series.labels = labels_of_record(reader, record, process, &trace.ids);
 	if (process != NULL && series.labels == NULL)
 	{
 		reader->dropped++; /* the kernel knows by now */
@@ -300,8 +316,10 @@ sample_build(Reader *reader, const Record *record, Process *process, const UserW
 		return;
 	}
 	added.time_us = stored_time(reader, sample->time_ns);
-	result = interval_add_sample(reader->interval, &added);
-	if (result != 0)
+	result = interval_add_sample(reader->interval, &added, &trace.sample);
+	if (result == 0)
+		add_trace(reader, sample->value, &trace);
+	else
 		losses_add(reader->losses, result == -EOVERFLOW ? LOSS_VALUE_OVERFLOW : LOSS_INTERVAL_FULL,
 				   1);
 }

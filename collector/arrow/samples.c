@@ -26,6 +26,7 @@ typedef struct SeriesItem
 	int64_t period;
 	uint32_t series;
 	bool is_delta;
+	PfsTraceIds ids; /* that its labels tell */
 } SeriesItem;
 
 typedef struct StackItem
@@ -150,18 +151,6 @@ read_labels(RowReading *reading, uint32_t row, AttributeLabels *set)
 	return true;
 }
 
-/* Without those that have no value: the client may not give them. */
-static void
-take_out_empty(AttributeLabels *set)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < set->count; i++)
-		if (set->labels[i].value[0] != '\0')
-			set->labels[count++] = set->labels[i];
-	set->count = count;
-}
-
 /* Agents of old do not say it: what was counted over a time adds up. */
 static bool
 read_delta(RowReading *reading, uint32_t row, bool *is_delta)
@@ -195,7 +184,7 @@ make_series(RowReading *reading, uint32_t row, const SeriesKey *key, SeriesItem 
 		!read_delta(reading, row, &item->is_delta) ||
 		!name_type(reading, row, item->is_delta, type) || !read_labels(reading, row, &labels))
 		return false;
-	take_out_empty(&labels);
+	attribute_labels_settle(&labels, &labels, &item->ids);
 	series.labels = labels.labels;
 	series.label_count = labels.count;
 	items = work_alloc(work, reading->column_count, sizeof(uint32_t));
@@ -331,6 +320,19 @@ row_time(RowReading *reading, uint32_t row, int64_t *time_us)
 
 /* --- rows --- */
 
+/* What of a sample is a trace's or a span's. */
+static bool
+add_trace(ArrowWork *work, const BatchSample *sample, const PfsTraceIds *ids)
+{
+	BatchTrace trace = { .sample = *sample };
+
+	if (sample->value == 0 || (!pfs_trace_is_known(ids) && !pfs_span_is_known(ids)))
+		return true;
+	memcpy(trace.trace, ids->trace, sizeof(trace.trace));
+	memcpy(trace.span, ids->span, sizeof(trace.span));
+	return work_outcome(work, batch_add_trace(work->batch, &trace));
+}
+
 static bool
 read_row(RowReading *reading, uint32_t row)
 {
@@ -343,7 +345,8 @@ read_row(RowReading *reading, uint32_t row)
 		return false;
 	sample.series = reading->last.series;
 	reading->reader->result->samples++;
-	return work_outcome(work, batch_add_sample(work->batch, &sample));
+	return work_outcome(work, batch_add_sample(work->batch, &sample)) &&
+		   add_trace(work, &sample, &reading->last.ids);
 }
 
 static bool

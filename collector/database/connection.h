@@ -16,7 +16,7 @@
 #include "database/result.h"
 #include "database/wire.h"
 
-#define STATEMENT_MAX_PARAMS 7
+#define STATEMENT_MAX_PARAMS 9
 #define CONNECTION_KEPT_MAX	 16
 
 typedef struct Connection

@@ -39,6 +39,8 @@ typedef struct ExchangeOptions
 	const char *ignore;
 	const char *show;
 	const char *hide;
+	const char *trace;
+	const char *span;
 	const char *output; /* export: a file; NULL: standard output */
 	LogOptions log;
 } ExchangeOptions;

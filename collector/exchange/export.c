@@ -14,7 +14,7 @@
 
 #define MODULE "export"
 
-#define PARAM_COUNT 7
+#define PARAM_COUNT 9
 
 /*
  * Parameters of all statements; those that are not given come as empty texts: the last hour, no
@@ -23,7 +23,9 @@
 #define RANGE                                                                \
 	"$1, coalesce(nullif($2, '')::timestamptz, now() - interval '1 hour'), " \
 	"coalesce(nullif($3, '')::timestamptz, now())"
-#define FILTERS "focus => $4, ignore => $5, show => $6, hide => $7"
+#define FILTERS                                           \
+	"focus => $4, ignore => $5, show => $6, hide => $7, " \
+	"trace => nullif($8, '')::uuid, span => nullif($9, '')"
 
 /* By the index of the format; each result is one bytea. */
 static const char *const statements[] = {
@@ -74,7 +76,7 @@ run_export(Connection *connection, const ExchangeOptions *options, Failure *fail
 {
 	const char *texts[PARAM_COUNT] = { options->selector, options->from,   options->to,
 									   options->focus,	  options->ignore, options->show,
-									   options->hide };
+									   options->hide,	  options->trace,  options->span };
 	Buffer params[PARAM_COUNT] = { 0 };
 	Statement statement = { .sql = statements[options->format],
 							.failure = "could not export",

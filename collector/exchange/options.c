@@ -62,6 +62,8 @@ export_flags(ExchangeOptions *options, Flag flags[EXCHANGE_FLAGS_MAX])
 		{ "ignore", FLAG_TEXT, &options->ignore, "REGEX", "no stacks with such a function" },
 		{ "show", FLAG_TEXT, &options->show, "REGEX", "only frames of such functions" },
 		{ "hide", FLAG_TEXT, &options->hide, "REGEX", "no frames of such functions" },
+		{ "trace", FLAG_TEXT, &options->trace, "ID", "only what this trace brought about" },
+		{ "span", FLAG_TEXT, &options->span, "ID", "only what this span brought about" },
 		{ "output", FLAG_TEXT, &options->output, "FILE",
 		  "file to write; default: standard output" },
 	};

@@ -250,23 +250,6 @@ fix_labels(Decoding *decoding, AttributeLabels *set)
 	set->fixed_count = set->count;
 }
 
-/* Without those that have no value, and those that tell ids, which are taken. */
-static void
-copy_labels(AttributeLabels *to, const AttributeLabels *from, PfsTraceIds *ids)
-{
-	*ids = (PfsTraceIds){ { 0 }, { 0 } };
-	to->count = 0;
-	to->bytes = from->bytes;
-	for (uint32_t i = 0; i < from->count; i++)
-	{
-		const BatchLabel *label = &from->labels[i];
-		const PfsProfileLabel like = { .key = text_of(label->name), .text = text_of(label->value) };
-
-		if (label->value[0] != '\0' && !pfs_trace_label(&like, ids))
-			to->labels[to->count++] = *label;
-	}
-}
-
 static OtlpFault
 series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *attributes,
 		  RowLabels *row)
@@ -279,7 +262,7 @@ series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *att
 		fault = put_all_indexed(decoding, attributes, &decoding->of_sample);
 	if (fault != FAULT_NONE)
 		return fault;
-	copy_labels(&labels, &decoding->of_sample, &row->ids);
+	attribute_labels_settle(&labels, &decoding->of_sample, &row->ids);
 	return add_series(decoding, parts, &labels, &row->series);
 }
 

@@ -112,3 +112,27 @@ attribute_labels_put(AttributeLabels *set, Arena *arena, const char *name, const
 	set->bytes += strlen(value);
 	return true;
 }
+
+static PfsText
+text_of(const char *string)
+{
+	return (PfsText){ string, (uint32_t) strlen(string) };
+}
+
+void
+attribute_labels_settle(AttributeLabels *to, const AttributeLabels *from, PfsTraceIds *ids)
+{
+	uint32_t count = 0;
+
+	*ids = (PfsTraceIds){ { 0 }, { 0 } };
+	for (uint32_t i = 0; i < from->count; i++)
+	{
+		const BatchLabel *label = &from->labels[i];
+		const PfsProfileLabel like = { .key = text_of(label->name), .text = text_of(label->value) };
+
+		if (label->value[0] != '\0' && !pfs_trace_label(&like, ids))
+			to->labels[count++] = *label;
+	}
+	to->count = count;
+	to->bytes = from->bytes;
+}

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "batch/batch.h"
 #include "formats/profile.h"
+#include "formats/trace_ids.h"
 
 #define LABEL_NAME_MAX	100
 #define LABEL_VALUE_MAX 1024
@@ -50,6 +51,12 @@ const char *label_name(Arena *arena, PfsText key);
  * label goes. False where there is no room for one more.
  */
 bool attribute_labels_put(AttributeLabels *set, Arena *arena, const char *name, const char *value);
+
+/*
+ * Those of a set that become labels: without those that have no value, and without those that tell
+ * a trace or a span, whose ids are taken instead. *to may be the set itself.
+ */
+void attribute_labels_settle(AttributeLabels *to, const AttributeLabels *from, PfsTraceIds *ids);
 
 const char *attribute_labels_find(const AttributeLabels *set,
 								  const char *name); /* "" where it is not there */

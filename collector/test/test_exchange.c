@@ -225,6 +225,22 @@ test_planted_functions(void **state)
 	options.output = path;
 	assert_int_equal(export_run(&options), EXIT_OK);
 	assert_text(path, "main;work 12\n");
+
+	sql_in("planted",
+		   "SELECT profstore.keep_traces('{2026-01-01Z}', ARRAY[series_id], ARRAY[stack_id],"
+		   " '{5}', '{00000000-0000-0000-0000-00000000000a}', '{\\\\x000000000000000b}')"
+		   " FROM profstore.samples");
+	options.trace = "0000000000000000000000000000000a";
+	assert_int_equal(export_run(&options), EXIT_OK);
+	assert_text(path, "main;work 5\n");
+	options.span = "000000000000000b";
+	assert_int_equal(export_run(&options), EXIT_OK);
+	assert_text(path, "main;work 5\n");
+	options.span = "000000000000000c";
+	assert_int_equal(export_run(&options), EXIT_OK);
+	assert_text(path, "");
+	options.trace = "no id";
+	assert_int_equal(export_run(&options), EXIT_CONFIG);
 	unlink(path);
 	server_control(&server, "purge", NULL);
 }

@@ -85,6 +85,35 @@ test_values(void **state)
 	assert_int_equal(strlen(values.labels[2].value), 3 * sizeof(bad));
 }
 
+/* What tells a trace or a span is no label; what looks like it, and is no id, stays one. */
+static void
+test_traces(void **state)
+{
+	static const char trace[] = "4bf92f3577b34da6a3ce929d0e0e4736";
+	static const char span[] = "00f067aa0ba902b7";
+	struct pfs_labels labels = { .count = 0 };
+	CustomLabels wanted;
+	CustomValues values;
+	const char *problem;
+
+	assert_true(custom_labels_parse("route,trace_id,span.id", &wanted, &problem));
+	add(&labels, "trace_id", trace, strlen(trace));
+	add(&labels, "span.id", span, strlen(span));
+	custom_labels_pick(&wanted, &labels, &values);
+	assert_int_equal(values.count, 0);
+	assert_int_equal(values.ids.trace[0], 0x4b);
+	assert_int_equal(values.ids.trace[15], 0x36);
+	assert_int_equal(values.ids.span[1], 0xf0);
+
+	labels.count = 0;
+	add(&labels, "route", "/", 1);
+	add(&labels, "trace_id", "none", 4);
+	custom_labels_pick(&wanted, &labels, &values);
+	assert_int_equal(values.count, 2);
+	assert_string_equal(values.labels[1].name, "trace_id");
+	assert_false(pfs_trace_is_known(&values.ids) || pfs_span_is_known(&values.ids));
+}
+
 /* A record with labels, and a hand-over behind them; cut at every byte it is none. */
 static void
 test_records(void **state)
@@ -181,9 +210,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_keys),		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_traces),		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_many_series),
 	};
 

@@ -109,16 +109,27 @@ find_label(const struct pfs_labels *labels, const char *key)
 	return NULL;
 }
 
+static bool
+is_id(const char *name, const struct pfs_label *label, PfsTraceIds *ids)
+{
+	const PfsProfileLabel like = { .key = { name, (uint32_t) strlen(name) },
+								   .text = { label->value, label->value_length } };
+
+	return pfs_trace_label(&like, ids);
+}
+
 void
 custom_labels_pick(const CustomLabels *wanted, const struct pfs_labels *labels,
 				   CustomValues *values)
 {
 	values->count = 0;
+	values->ids = (PfsTraceIds){ { 0 }, { 0 } };
 	for (uint32_t i = 0; i < wanted->count; i++)
 	{
 		const struct pfs_label *label = find_label(labels, wanted->keys[i]);
 
-		if (label == NULL || label->value_length == 0)
+		if (label == NULL || label->value_length == 0 ||
+			is_id(wanted->names[i], label, &values->ids))
 			continue;
 		copy_text(label->value, label->value_length, values->values[values->count]);
 		values->labels[values->count] =

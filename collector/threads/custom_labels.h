@@ -3,7 +3,8 @@
  *		Which labels of threads become labels of their samples, and under which names.
  *
  * Each set of values is a series of its own, so keys are chosen by who runs the agent. Values are
- * the program's, any bytes: what is no character is replaced.
+ * the program's, any bytes: what is no character is replaced. A key and a value that tell a trace
+ * or a span (formats/trace_ids.h) are its id, and no label.
  */
 #ifndef COLLECTOR_CUSTOM_LABELS_H
 #define COLLECTOR_CUSTOM_LABELS_H
@@ -12,6 +13,7 @@
 #include <stdint.h>
 
 #include "batch/batch.h"
+#include "formats/trace_ids.h"
 #include "thread_labels.h"
 
 #define CUSTOM_LABELS_MAX		PFS_MAX_LABELS
@@ -31,6 +33,7 @@ typedef struct CustomValues
 	BatchLabel labels[CUSTOM_LABELS_MAX]; /* names are the keys', values lie here */
 	char values[CUSTOM_LABELS_MAX][CUSTOM_LABEL_TEXT_BYTES];
 	uint32_t count;
+	PfsTraceIds ids;
 } CustomValues;
 
 /*

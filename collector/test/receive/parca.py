@@ -9,6 +9,7 @@ import time
 
 import grpc
 
+import otlp_requests
 import push
 from harness import Receiver, eventually, number, ok, same, sql
 from push import SCRATCH, call, message_field
@@ -19,6 +20,8 @@ CPU = "parca_agent:samples:count:cpu:nanoseconds:delta"
 WALL = "parca_agent:wallclock:nanoseconds:samples:count:delta"
 HEAP = "memory:inuse_space:bytes:space:bytes"
 TYPES = {"cpu": CPU, "wall": WALL, "heap": HEAP}
+TRACES = otlp_requests.TRACES
+SPAN = otlp_requests.SPANS[0]
 VERSIONS = ("WriteArrow", "Write")
 STORE = "/parca.profilestore.v1alpha1.ProfileStoreService/"
 
@@ -181,6 +184,29 @@ def test_parca_labels_and_times():
             f" ON r.id = s.series_id WHERE r.labels->>'service_name' = 'times-{method}' ORDER BY 1")]
         same(got, [s["TimeNs"] // 1000 for s in request["Batches"][0]], f"{method}: each sample's time")
     same(receiver.stop(), 0, "ends well")
+
+
+def test_parca_traces():
+    """Ids among the labels: rows beside the samples, no series of their own."""
+    samples = [sample(stack, 10 * stack + i + 1, after=0.1 * i, comm="one", trace_id=TRACES[i % 2], **({"span_id": SPAN} if i % 3 else {}))
+               for stack in (0, 1, 7) for i in range(6)] + [sample(0, 1000, comm="one"), sample(0, 0, trace_id=TRACES[0])]
+    for method in VERSIONS:
+        service = f"traced-{method}"
+        request = request_of(service, samples)
+        same(client(push.main, request, Method=method)["Code"], "OK", f"{method}: taken")
+        plain = dict(request, Batches=[[dict(s, Labels={k: v for k, v in s["Labels"].items() if k == "comm"}) for s in samples]])
+        same_sums(service, expected(plain), "all samples count, ids are no labels")
+        dictionary = Dictionary()
+        rows = sql("SELECT trace_id, encode(span_id, 'hex'), stack_id, sum(value) FROM profstore.trace_samples AS t JOIN profstore.series AS r"
+                   f" ON r.id = t.series_id WHERE r.labels->>'service_name' = '{service}' GROUP BY 1, 2, 3")
+        wanted = collections.Counter()
+        for s in samples:
+            if "trace_id" in s["Labels"] and s["Value"]:
+                stack = " ".join(frame_text(frame) for frame in reversed(STACKS[s["Stack"]]))
+                wanted[(s["Labels"]["trace_id"], s["Labels"].get("span_id", ""), stack)] += s["Value"]
+        same({(trace.replace("-", ""), span, dictionary.stack(stack)): int(value) for trace, span, stack, value in rows}, dict(wanted),
+             f"{method}: sums of each trace, span and stack")
+    same(sql("SELECT * FROM profstore.verify() WHERE problem LIKE '%trace%'"), [], "each row of a trace has its sample")
 
 
 def test_parca_windows():

@@ -1,4 +1,5 @@
-// main SECONDS: so much CPU time under labels that share it 60 : 30, and 10 without any; by goroutines that change threads.
+// main SECONDS: so much CPU time under labels that share it 60 : 30, and 10 without any; by goroutines that change threads. The 30 are
+// a trace's, too, which is the program's own by its pid.
 package main
 
 import (
@@ -31,6 +32,7 @@ func used() time.Duration {
 
 func main() {
 	seconds, _ := strconv.Atoi(os.Args[1])
+	trace, span := fmt.Sprintf("%032x", os.Getpid()), fmt.Sprintf("%016x", 5)
 	var group sync.WaitGroup
 	for i := 0; i < 4; i++ {
 		group.Add(1)
@@ -40,7 +42,7 @@ func main() {
 			for used() < time.Duration(seconds)*time.Second {
 				pprof.Do(context.Background(), pprof.Labels("other", "-", "part", "sixty", "bad", "\xff\x00x"), func(context.Context) { sum += work(6000000) })
 				time.Sleep(0)
-				pprof.Do(context.Background(), pprof.Labels("part", "thirty"), func(context.Context) { sum += work(3000000) })
+				pprof.Do(context.Background(), pprof.Labels("part", "thirty", "trace_id", trace, "span_id", span), func(context.Context) { sum += work(3000000) })
 				sum += work(1000000)
 			}
 			fmt.Println(sum & 1)
