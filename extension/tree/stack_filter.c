@@ -11,16 +11,20 @@
 #include "dictionary/cache/dictionary.h"
 #include "tree/stack_verdicts.h"
 
-#define PAGE_BITS	  6
-#define PAGE_STACKS	  (1 << PAGE_BITS) /* as many as a word has bits */
-#define INITIAL_PAGES 1024
+#define WORD_BITS	   6 /* of a stack id: a word has as many bits as these tell */
+#define PAGE_BITS	   12
+#define PAGE_WORDS	   (1 << (PAGE_BITS - WORD_BITS))
+#define INITIAL_PLACES 1024
 
-/* Neighbouring stacks. */
+/*
+ * Neighbouring stacks. Those of a program of some thousand are on a few pages, so that a series
+ * goes through them with hardly a search.
+ */
 typedef struct VerdictPage
 {
 	int64 number; /* stack id >> PAGE_BITS */
-	uint64 judged;
-	uint64 passing;
+	uint64 judged[PAGE_WORDS];
+	uint64 passing[PAGE_WORDS];
 } VerdictPage;
 
 typedef struct PagePlace
@@ -45,10 +49,10 @@ struct PfsStackFilter
 {
 	PfsSymbols *symbols;
 	MemoryContext context;
-	VerdictPage *pages; /* as they came: mostly one series' after the other's, each ascending */
+	VerdictPage *pages; /* as they came */
 	uint32 page_count;
 	uint32 page_capacity;
-	uint64 max_pages;
+	uint64 max_pages; /* more of them are forgotten before the next call */
 	page_places_hash *places;
 	uint32 last;		   /* the page that was used last */
 	MemoryContext scratch; /* of one call */
@@ -65,18 +69,23 @@ pfs_stack_filter_create(const PfsFilters *filters)
 	pfs_dictionary_begin();
 	filter->symbols = pfs_symbols_create(filters);
 	filter->context = CurrentMemoryContext;
-	filter->places = page_places_create(CurrentMemoryContext, INITIAL_PAGES, NULL);
-	filter->max_pages =
-		Max(pfs_hash_memory_bytes() / 8 / (sizeof(VerdictPage) + sizeof(PagePlace)), INITIAL_PAGES);
+	filter->places = page_places_create(CurrentMemoryContext, INITIAL_PLACES, NULL);
+	filter->max_pages = pfs_hash_memory_bytes() / 8 / (sizeof(VerdictPage) + sizeof(PagePlace));
 	filter->scratch = AllocSetContextCreate(CurrentMemoryContext, "profstore stack filter",
 											ALLOCSET_DEFAULT_SIZES);
 	return filter;
 }
 
+static inline uint32
+word_of(int64 stack_id)
+{
+	return (uint32) (stack_id >> WORD_BITS) & (PAGE_WORDS - 1);
+}
+
 static inline uint64
 bit_of(int64 stack_id)
 {
-	return UINT64CONST(1) << (stack_id & (PAGE_STACKS - 1));
+	return UINT64CONST(1) << (stack_id & ((1 << WORD_BITS) - 1));
 }
 
 static pg_noinline uint32
@@ -90,23 +99,19 @@ find_page(PfsStackFilter *filter, int64 number)
 		entry->place = filter->page_count;
 		PFS_RESERVE_IN(filter->context, filter->pages, filter->page_capacity,
 					   (uint64) filter->page_count + 1);
-		filter->pages[filter->page_count++] = (VerdictPage){ number, 0, 0 };
+		filter->pages[filter->page_count++] = (VerdictPage){ .number = number };
 	}
 	return entry->place;
 }
 
-/* A series meets the stacks of its program in the order in which another one did. */
 static inline VerdictPage *
 page_of(PfsStackFilter *filter, int64 stack_id)
 {
 	int64 number = stack_id >> PAGE_BITS;
-	uint32 last = filter->last;
 
-	if (last < filter->page_count && filter->pages[last].number == number)
-		return &filter->pages[last];
-	filter->last = last + 1 < filter->page_count && filter->pages[last + 1].number == number
-					   ? last + 1
-					   : find_page(filter, number);
+	if (unlikely(filter->last >= filter->page_count ||
+				 filter->pages[filter->last].number != number))
+		filter->last = find_page(filter, number);
 	return &filter->pages[filter->last];
 }
 
@@ -124,8 +129,11 @@ judge(PfsStackFilter *filter, PfsStackSums *unknown)
 
 		for (uint32 i = 0; i < subset.stack_count; i++)
 			if (passing[i])
-				page_of(filter, subset.stacks[i].stack_id)->passing |=
-					bit_of(subset.stacks[i].stack_id);
+			{
+				int64 stack_id = subset.stacks[i].stack_id;
+
+				page_of(filter, stack_id)->passing[word_of(stack_id)] |= bit_of(stack_id);
+			}
 	}
 }
 
@@ -137,12 +145,13 @@ look_up(PfsStackFilter *filter, const int64 *stacks, uint32 count, bool *passes,
 	for (uint32 i = 0; i < count; i++)
 	{
 		VerdictPage *page = page_of(filter, stacks[i]);
+		uint32 word = word_of(stacks[i]);
 		uint64 bit = bit_of(stacks[i]);
 
-		passes[i] = (page->passing & bit) != 0;
-		if (likely(page->judged & bit))
+		passes[i] = (page->passing[word] & bit) != 0;
+		if (likely(page->judged[word] & bit))
 			continue;
-		page->judged |= bit;
+		page->judged[word] |= bit;
 		if (unknown->sums == NULL)
 			unknown->sums = PFS_ARRAY(PfsStackSum, count);
 		unknown->sums[unknown->count++] = (PfsStackSum){ stacks[i], { 0, 0 } };
@@ -156,7 +165,7 @@ pfs_stack_filter_judge(void *state, const int64 *stacks, uint32 count, bool *pas
 	MemoryContext caller;
 	PfsStackSums unknown = { 0, NULL };
 
-	if (filter->page_count > 0 && filter->page_count + (uint64) count > filter->max_pages)
+	if (filter->page_count > filter->max_pages)
 	{
 		page_places_reset(filter->places);
 		filter->page_count = filter->last = 0;

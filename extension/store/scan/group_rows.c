@@ -276,6 +276,12 @@ add_up(PfsBlockScan *scan)
 	return groups->are_added_up;
 }
 
+static bool
+any_is_wanted(const PfsScanGroups *groups)
+{
+	return memchr(groups->wanted, true, groups->count) != NULL;
+}
+
 void
 pfs_scan_judge_groups(PfsBlockScan *scan)
 {
@@ -294,7 +300,9 @@ pfs_scan_judge_groups(PfsBlockScan *scan)
 	else
 		judge_values(scan);
 	groups->are_found = true;
-	if (!all)
+	if (!any_is_wanted(groups))
+		scan->selected_count = 0;
+	else if (!all)
 		keep_wanted(scan);
 	else if (!add_up(scan))
 		select_wanted(scan);
