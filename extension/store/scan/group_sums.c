@@ -14,10 +14,11 @@
 
 #include "store/scan/open_unit.h"
 
-/*
- * Cells that are gone over: one for each time, for each series. A block of more is read row by row.
- */
-#define MOST_CELLS 4096
+/* A block of more times is read row by row … */
+#define MOST_TIMES 4096
+
+/* … as is one of more cells, which are gone over for each series: a row costs that of about 50. */
+#define MOST_CELLS (64 * PFS_BLOCK_ROWS)
 
 /*
  * A cell: the number of rows, above so many bits for the units of their values. Those of a value
@@ -98,7 +99,7 @@ add_stretches(const Stretches *stretches, const PfsUnits *times, const PfsUnits 
 
 	for (uint32 i = 0; i < stretches->count; i += 2)
 		for (uint32 row = stretches->places[i]; row < stretches->places[i + 1]; row++)
-			cells[time_units[row] % MOST_CELLS] += ((uint64) 1 << COUNT_SHIFT) + value_units[row];
+			cells[time_units[row] % MOST_TIMES] += ((uint64) 1 << COUNT_SHIFT) + value_units[row];
 }
 
 /* Moves the cells that have rows to the columns, and empties them. */
@@ -141,14 +142,14 @@ pfs_scan_add_up_groups(PfsBlockScan *scan)
 {
 	const PfsScanGroups *groups = &scan->groups;
 	PfsScanColumn *columns[] = { scan->added_series, scan->added_times, scan->added };
-	uint64 cells[MOST_CELLS];
+	uint64 cells[MOST_TIMES];
 	Stretches stretches;
 	PfsUnits times;
 	PfsUnits values;
 	uint32 row = 0;
 
-	if (!read_units(scan, scan->added_times, groups->wanted, &times) ||
-		times.range >= MOST_CELLS / count_series(groups) ||
+	if (!read_units(scan, scan->added_times, groups->wanted, &times) || times.range >= MOST_TIMES ||
+		(times.range + 1) * count_series(groups) > MOST_CELLS ||
 		!read_units(scan, scan->added, groups->wanted, &values) || !sums_fit(&values))
 		return false;
 	memset(cells, 0, sizeof(*cells) * (times.range + 1));
