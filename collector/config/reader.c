@@ -137,6 +137,12 @@ config_read_any(ConfigReader *reader, const Node *node, void *field)
 	return true;
 }
 
+bool
+config_refuse(ConfigReader *reader, const Node *node, void *field)
+{
+	return config_fail(reader, node, "The setting is not supported");
+}
+
 static bool
 is_text(ConfigReader *reader, const Node *node)
 {

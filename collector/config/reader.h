@@ -68,6 +68,9 @@ bool config_read_pairs(ConfigReader *reader, const Node *node, void *field); /* 
 /* For what is read in a second step: takes anything, and does nothing. */
 bool config_read_any(ConfigReader *reader, const Node *node, void *field);
 
+/* For what others know of, and that cannot be done without here. */
+bool config_refuse(ConfigReader *reader, const Node *node, void *field);
+
 /* The value of a key, NULL where the mapping has none. */
 const Node *config_find(const Node *mapping, const char *key);
 

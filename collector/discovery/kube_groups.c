@@ -319,6 +319,76 @@ kube_node_group(const char *source, const json_t *node)
 	return making.group;
 }
 
+/* --- ingresses --- */
+
+/* "*" stands for the host's first part, whatever it is. */
+static bool
+matches_host(const char *pattern, const char *host)
+{
+	const char *rest = strchr(host, '.');
+
+	if (strcmp(pattern, host) == 0)
+		return true;
+	return strncmp(pattern, "*.", 2) == 0 && rest != NULL && strcmp(pattern + 1, rest) == 0;
+}
+
+static bool
+has_tls(const json_t *spec, const char *host)
+{
+	json_t *entry;
+	json_t *pattern;
+	size_t i;
+	size_t j;
+
+	json_array_foreach(get(spec, "tls"), i, entry)
+		json_array_foreach(get(entry, "hosts"), j, pattern)
+	{
+		if (json_is_string(pattern) && matches_host(json_string_value(pattern), host))
+			return true;
+	}
+	return false;
+}
+
+static void
+add_ingress_path(Making *making, const char *scheme, const char *host, const char *path)
+{
+	making->labels = target_group_add(making->group);
+	target_group_label(making->group, making->labels, "__address__", host);
+	set(making, "ingress_scheme", scheme);
+	set(making, "ingress_host", host);
+	set(making, "ingress_path", path != NULL ? path : "/");
+}
+
+TargetGroup *
+kube_ingress_group(const char *source, const json_t *ingress)
+{
+	Making making = begin(source, ingress);
+	const json_t *spec = get(ingress, "spec");
+	json_t *rule;
+	json_t *path;
+	size_t i;
+	size_t j;
+
+	if (making.group == NULL)
+		return NULL;
+	set_metadata(&making, "ingress", ingress);
+	set(&making, "ingress_class_name", text(spec, "ingressClassName"));
+	json_array_foreach(get(spec, "rules"), i, rule)
+	{
+		const char *host = text(rule, "host");
+		const char *scheme = host != NULL && has_tls(spec, host) ? "https" : "http";
+		const json_t *http = get(rule, "http");
+
+		if (host == NULL)
+			host = ""; /* of all hosts: a rule may know an address */
+		if (!json_is_object(http))
+			add_ingress_path(&making, scheme, host, NULL);
+		json_array_foreach(get(http, "paths"), j, path)
+			add_ingress_path(&making, scheme, host, text(path, "path"));
+	}
+	return making.group;
+}
+
 /* --- endpoints --- */
 
 static json_t *

@@ -21,6 +21,7 @@ typedef struct KubeKnown
 TargetGroup *kube_pod_group(const char *source, const json_t *pod);
 TargetGroup *kube_service_group(const char *source, const json_t *service);
 TargetGroup *kube_node_group(const char *source, const json_t *node);
+TargetGroup *kube_ingress_group(const char *source, const json_t *ingress);
 TargetGroup *kube_endpoints_group(const char *source, const json_t *endpoints,
 								  const KubeKnown *known);
 TargetGroup *kube_slice_group(const char *source, const json_t *slice, const KubeKnown *known);

@@ -2,10 +2,13 @@
  * kubernetes.c
  *		kubernetes_sd_configs: targets that the API of Kubernetes knows of.
  *
- * A watch for each resource that the role needs, in each namespace. Pods, services and nodes are
- * groups by themselves; endpoints and slices of them need pods and services, which may come later:
- * their groups are made again, at most once a second, when any of these has changed.
+ * A watch for each resource that the role needs, in each namespace. Pods, services, nodes and
+ * ingresses are groups by themselves; endpoints and slices of them need pods and services, which
+ * may come later: their groups are made again, at most once a second, when any of these has
+ * changed.
  */
+#include "discovery/kubernetes.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +17,6 @@
 #include <uthash.h>
 
 #include "discovery/discovery.h"
-#include "discovery/kube_account.h"
 #include "discovery/kube_groups.h"
 #include "discovery/kube_watch.h"
 
@@ -28,6 +30,7 @@ typedef enum KubeKind
 	KUBE_ENDPOINTS,
 	KUBE_SLICE,
 	KUBE_NODE,
+	KUBE_INGRESS,
 	KUBE_KIND_COUNT
 } KubeKind;
 
@@ -42,6 +45,7 @@ static const struct
 	[KUBE_ENDPOINTS] = { "endpoints", "/api/v1", "endpoints" },
 	[KUBE_SLICE] = { "endpointslice", "/apis/discovery.k8s.io/v1", "endpointslices" },
 	[KUBE_NODE] = { "node", "/api/v1", "nodes" },
+	[KUBE_INGRESS] = { "ingress", "/apis/networking.k8s.io/v1", "ingresses" },
 };
 
 typedef struct KubeSelector
@@ -54,11 +58,8 @@ typedef struct KubeSelector
 typedef struct KubeSettings
 {
 	const char *role;
-	const char *server; /* NULL: the cluster that we run in */
-	ConfigList namespaces;
-	bool own_namespace;
+	KubeAccess access;
 	ConfigList selectors; /* of KubeSelector */
-	HttpSettings http;
 } KubeSettings;
 
 typedef struct KubeObject
@@ -83,7 +84,7 @@ typedef struct KubeDiscovery
 	Discovery base;
 	const KubeSettings *settings;
 	KubeKind role;
-	HttpSettings http; /* as it is used: with the account's token in a cluster */
+	KubeReach reach;
 	KubePart *parts;
 	size_t part_count;
 	KubeObject *objects[KUBE_KIND_COUNT]; /* of endpoints' and slices' roles */
@@ -92,17 +93,6 @@ typedef struct KubeDiscovery
 } KubeDiscovery;
 
 /* --- settings --- */
-
-static bool
-read_namespaces(ConfigReader *reader, const Node *node, void *field)
-{
-	static const ConfigField fields[] = {
-		{ "own_namespace", config_read_bool, offsetof(KubeSettings, own_namespace) },
-		{ "names", config_read_texts, offsetof(KubeSettings, namespaces) },
-	};
-
-	return config_read_fields(reader, node, CONFIG_FIELDS(fields), field);
-}
 
 static bool
 read_selector(ConfigReader *reader, const Node *node, void *field)
@@ -124,12 +114,6 @@ read_selectors(ConfigReader *reader, const Node *node, void *field)
 	return config_read_items(reader, node, sizeof(KubeSelector), read_selector, field);
 }
 
-static bool
-refuse(ConfigReader *reader, const Node *node, void *field)
-{
-	return config_fail(reader, node, "The setting is not supported");
-}
-
 static KubeKind
 find_role(const char *role)
 {
@@ -145,12 +129,9 @@ read_settings(ConfigReader *reader, const Node *node, void *field)
 {
 	static const ConfigField fields[] = {
 		{ "role", config_read_text, offsetof(KubeSettings, role) },
-		{ "api_server", config_read_text, offsetof(KubeSettings, server) },
-		{ "kubeconfig_file", refuse, 0 },
-		{ "attach_metadata", refuse, 0 },
-		{ "namespaces", read_namespaces, 0 },
+		{ "attach_metadata", config_refuse, 0 },
 		{ "selectors", read_selectors, offsetof(KubeSettings, selectors) },
-		HTTP_SETTING_FIELDS(KubeSettings, http),
+		KUBE_ACCESS_FIELDS(KubeSettings, access),
 	};
 	KubeSettings *settings = field;
 
@@ -159,10 +140,29 @@ read_settings(ConfigReader *reader, const Node *node, void *field)
 		return false;
 	if (find_role(settings->role) == KUBE_KIND_COUNT)
 		return config_fail(reader, node,
-						   "The role is none of pod, service, endpoints, endpointslice, node");
-	if (settings->own_namespace && settings->server != NULL)
-		return config_fail(reader, node, "own_namespace excludes api_server");
-	return http_settings_check(reader, node, &settings->http);
+						   "The role is none of pod, service, endpoints, endpointslice, node, "
+						   "ingress");
+	return kube_access_check(reader, node, &settings->access);
+}
+
+const void *
+kubernetes_pods_of(ConfigReader *reader, const KubeAccess *access, const char *space,
+				   const char *selector)
+{
+	KubeSettings *settings = config_alloc(reader, sizeof(KubeSettings));
+	KubeSelector *selectors = config_alloc(reader, sizeof(KubeSelector));
+	const char **spaces = config_alloc(reader, sizeof(char *));
+
+	if (settings == NULL || selectors == NULL || spaces == NULL)
+		return NULL;
+	*spaces = space;
+	*selectors = (KubeSelector){ .role = kinds[KUBE_POD].role, .label = selector };
+	*settings = (KubeSettings){ .role = kinds[KUBE_POD].role,
+								.access = *access,
+								.selectors = { selectors, selector != NULL ? 1 : 0 } };
+	settings->access.own_namespace = false;
+	settings->access.namespaces = (ConfigList){ spaces, 1 };
+	return settings;
 }
 
 /* --- objects --- */
@@ -237,6 +237,8 @@ make_group(KubeDiscovery *discovery, KubeKind kind, const char *key, const json_
 			return kube_slice_group(key, object, &known);
 		case KUBE_NODE:
 			return kube_node_group(key, object);
+		case KUBE_INGRESS:
+			return kube_ingress_group(key, object);
 		case KUBE_KIND_COUNT:
 			break;
 	}
@@ -292,14 +294,14 @@ find_selector(const KubeSettings *settings, KubeKind kind)
 }
 
 static bool
-add_part(KubeDiscovery *discovery, KubeKind kind, const char *server, const char *space)
+add_part(KubeDiscovery *discovery, KubeKind kind, const char *space)
 {
 	KubePart *part = &discovery->parts[discovery->part_count];
 	const KubeSelector *selector = find_selector(discovery->settings, kind);
 	char path[600];
 	const KubeWatchOptions options = { .client = discovery->base.parts.client,
-									   .settings = &discovery->http,
-									   .server = server,
+									   .settings = &discovery->reach.http,
+									   .server = discovery->reach.server,
 									   .path = path,
 									   .labels = selector != NULL ? selector->label : NULL,
 									   .fields = selector != NULL ? selector->field : NULL,
@@ -318,58 +320,29 @@ add_part(KubeDiscovery *discovery, KubeKind kind, const char *server, const char
 }
 
 static bool
-add_parts(KubeDiscovery *discovery, const char *server, const char *space)
+add_parts(KubeDiscovery *discovery, const char *space)
 {
 	bool joins = discovery->role == KUBE_ENDPOINTS || discovery->role == KUBE_SLICE;
 
-	return add_part(discovery, discovery->role, server, space) &&
-		   (!joins || (add_part(discovery, KUBE_POD, server, space) &&
-					   add_part(discovery, KUBE_SERVICE, server, space)));
-}
-
-static bool
-read_own_namespace(char space[256])
-{
-	FILE *file = fopen(KUBE_ACCOUNT "namespace", "re");
-	bool good = file != NULL && fgets(space, 256, file) != NULL;
-
-	if (file != NULL)
-		fclose(file);
-	if (good)
-		space[strcspn(space, "\r\n")] = '\0';
-	return good;
+	return add_part(discovery, discovery->role, space) &&
+		   (!joins ||
+			(add_part(discovery, KUBE_POD, space) && add_part(discovery, KUBE_SERVICE, space)));
 }
 
 static bool
 start_parts(KubeDiscovery *discovery)
 {
-	const KubeSettings *settings = discovery->settings;
-	const char *const *names = settings->namespaces.items;
-	size_t count = settings->namespaces.count + (settings->own_namespace ? 1 : 0);
-	char server[KUBE_SERVER_BYTES];
-	char own[256];
-	bool good = true;
+	KubeReach *reach = &discovery->reach;
 
-	snprintf(server, sizeof(server), "%s", settings->server != NULL ? settings->server : "");
-	if (settings->server == NULL)
-	{
-		if (!kube_account_server(server))
-			discovery_warn(&discovery->base, "",
-						   "There is no api_server, and this is no pod of a cluster.");
-		discovery->http = kube_account_settings();
-	}
-	if (strlen(server) > 0 && server[strlen(server) - 1] == '/')
-		server[strlen(server) - 1] = '\0';
-	discovery->parts = calloc((MAX(count, 1)) * KINDS_MAX, sizeof(KubePart));
-	if (discovery->parts == NULL)
+	if (!kube_reach_init(reach, &discovery->settings->access))
 		return false;
-	if (settings->own_namespace && !read_own_namespace(own))
-		discovery_warn(&discovery->base, KUBE_ACCOUNT "namespace", "It cannot be read.");
-	else if (settings->own_namespace)
-		good = add_parts(discovery, server, own);
-	for (size_t i = 0; good && i < settings->namespaces.count; i++)
-		good = add_parts(discovery, server, names[i]);
-	return good && (count > 0 || add_parts(discovery, server, NULL));
+	if (reach->problem != NULL)
+		discovery_warn(&discovery->base, "", reach->problem);
+	discovery->parts = calloc(MAX(reach->space_count, 1) * KINDS_MAX, sizeof(KubePart));
+	for (size_t i = 0; discovery->parts != NULL && i < reach->space_count; i++)
+		if (!add_parts(discovery, reach->spaces[i]))
+			return false;
+	return discovery->parts != NULL;
 }
 
 static void
@@ -386,6 +359,7 @@ stop(Discovery *base)
 		{
 			forget_object(discovery, kind, object);
 		}
+	kube_reach_fini(&discovery->reach);
 	free(discovery->parts);
 	free(discovery);
 }
@@ -399,7 +373,6 @@ start(const void *settings, const DiscoveryParts *parts)
 		return NULL;
 	discovery->base = (Discovery){ .kind = &kubernetes_discovery, .parts = *parts };
 	discovery->settings = settings;
-	discovery->http = discovery->settings->http;
 	discovery->role = find_role(discovery->settings->role);
 	if (start_parts(discovery))
 		return &discovery->base;

@@ -11,6 +11,8 @@
 #include "database/wire.h"
 #include "writer/writer.h"
 
+#define METRICS_CONTENT "text/plain; version=0.0.4; charset=utf-8"
+
 /* name in /metrics after profstore_receive_, help */
 #define RECEIVE_METRICS(X)                                                                    \
 	X(connections_total, "Connections that were accepted.")                                   \
@@ -50,7 +52,16 @@ metric_add(atomic_uint_fast64_t *metric, uint64_t count)
 	atomic_fetch_add_explicit(metric, count, memory_order_relaxed);
 }
 
-/* Prometheus' text format. */
+/*
+ * One number in Prometheus' text format, named profstore_PART_NAME; type: "counter" or "gauge".
+ */
+void metrics_put(Buffer *text, const char *part, const char *name, const char *help,
+				 const char *type, uint64_t value);
+
+/* What a writer has stored and holds. */
+void metrics_put_writer(Buffer *text, const char *part, const WriterStats *writer);
+
+/* All of it, in that format. */
 void metrics_print(const ReceiveMetrics *metrics, const WriterStats *writer, Buffer *text);
 
 #endif

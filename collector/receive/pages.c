@@ -52,7 +52,7 @@ page_metrics(Receiver *receiver, Call *call)
 
 	writer_stats(receiver->writer, &stats);
 	call->answer.http_status = 200;
-	call->answer.content = "text/plain; version=0.0.4; charset=utf-8";
+	call->answer.content = METRICS_CONTENT;
 	metrics_print(&receiver->metrics, &stats, &call->answer.body);
 }
 

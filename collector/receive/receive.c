@@ -13,10 +13,13 @@
 #include "base/log.h"
 #include "base/stop_signals.h"
 #include "receive/server.h"
+#include "receive/services.h"
 #include "receive/workers.h"
 
-#define STOP_MS	  INT64_C(10000)
-#define NS_PER_MS INT64_C(1000000)
+#define STOP_MS		INT64_C(10000)
+#define NS_PER_MS	INT64_C(1000000)
+#define TURN_MS		250
+#define CACHE_BYTES ((size_t) 64 * 1024 * 1024)
 
 static void
 reload(Server *server)
@@ -37,7 +40,7 @@ serve(Server *server, Failure *failure)
 
 	while (!stop_asked() && code == EXIT_OK)
 	{
-		server_turn(server);
+		server_turn(server, TURN_MS);
 		stop_signals_seen();
 		if (reload_asked())
 			reload(server);
@@ -54,7 +57,7 @@ finish(Server *server, Failure *failure)
 
 	server_stop(server);
 	while (server->away_count > 0 && clock_ns(CLOCK_MONOTONIC) < end_ns)
-		server_turn(server);
+		server_turn(server, TURN_MS);
 	if (server->away_count == 0)
 		return EXIT_OK;
 	failure_set(failure, EXIT_IO, "stopped before all requests were stored");
@@ -64,14 +67,26 @@ finish(Server *server, Failure *failure)
 }
 
 static ExitCode
-run(Server *server, Receiver *receiver, const ReceiveOptions *options, Failure *failure)
+start_writer(const ReceiveOptions *options, Writer **writer, Failure *failure)
+{
+	const WriterOptions settings = { .conninfo = options->database,
+									 .node = "",
+									 .queue_bytes = options->queue_bytes,
+									 .cache_bytes = CACHE_BYTES };
+	ExitCode code = writer_create(&settings, writer, failure);
+
+	if (code == EXIT_OK && writer_start(*writer) != 0)
+		code = failure_set(failure, EXIT_INTERNAL, "could not start a thread");
+	return code;
+}
+
+static ExitCode
+run(Server *server, Receiver *receiver, Failure *failure)
 {
 	Workers workers = { .threads = NULL };
-	ExitCode code = receiver_init(receiver, options, failure);
+	ExitCode code = server_init(server, receiver, failure);
 
-	if (code == EXIT_OK)
-		code = server_init(server, receiver, failure);
-	if (code == EXIT_OK && !workers_start(&workers, receiver, (size_t) options->workers))
+	if (code == EXIT_OK && !workers_start(&workers, receiver, (size_t) receiver->options->workers))
 		code = failure_set(failure, EXIT_INTERNAL, "could not start a thread");
 	if (code == EXIT_OK)
 	{
@@ -83,14 +98,32 @@ run(Server *server, Receiver *receiver, const ReceiveOptions *options, Failure *
 	writer_drain(receiver->writer, 0);
 	workers_stop(&workers);
 	server_fini(server);
-	receiver_fini(receiver);
+	return code;
+}
+
+static ExitCode
+start_and_run(Server *server, const ReceiveOptions *options, Failure *failure)
+{
+	Receiver receiver;
+	Writer *writer = NULL;
+	ExitCode code = start_writer(options, &writer, failure);
+
+	if (code == EXIT_OK)
+	{
+		code = receiver_init(&receiver, options, &receive_services, writer, failure);
+		if (code == EXIT_OK)
+			code = run(server, &receiver, failure);
+		writer_free(writer); /* gives back what it has */
+		receiver_fini(&receiver);
+		return code;
+	}
+	writer_free(writer);
 	return code;
 }
 
 ExitCode
 receive_run(const ReceiveOptions *options)
 {
-	Receiver receiver;
 	Server *server = calloc(1, sizeof(Server));
 	Failure failure = { .code = EXIT_OK };
 	ExitCode code;
@@ -98,7 +131,7 @@ receive_run(const ReceiveOptions *options)
 	if (server == NULL)
 		code = failure_set(&failure, EXIT_INTERNAL, "out of memory");
 	else
-		code = run(server, &receiver, options, &failure);
+		code = start_and_run(server, options, &failure);
 	free(server);
 	if (code != EXIT_OK)
 		failure_log(&failure, "receive");

@@ -10,24 +10,18 @@
 #include <unistd.h>
 
 ExitCode
-receiver_init(Receiver *receiver, const ReceiveOptions *options, Failure *failure)
+receiver_init(Receiver *receiver, const ReceiveOptions *options, const ServiceTable *services,
+			  Writer *writer, Failure *failure)
 {
-	const WriterOptions writer = { .conninfo = options->database,
-								   .node = "",
-								   .queue_bytes = options->queue_bytes,
-								   .cache_bytes = (size_t) 64 * 1024 * 1024 };
-
-	*receiver = (Receiver){ .options = options, .rule = { options->drop } };
+	*receiver = (Receiver){
+		.options = options, .services = services, .rule = { options->drop }, .writer = writer
+	};
 	pthread_mutex_init(&receiver->lock, NULL);
 	pthread_cond_init(&receiver->wanted, NULL);
 	repeats_init(&receiver->repeats);
 	receiver->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (receiver->wake_fd < 0)
 		return failure_set(failure, EXIT_INTERNAL, "could not set up the receiver");
-	if (writer_create(&writer, &receiver->writer, failure) != EXIT_OK)
-		return failure->code;
-	if (writer_start(receiver->writer) != 0)
-		return failure_set(failure, EXIT_INTERNAL, "could not start a thread");
 	return EXIT_OK;
 }
 
@@ -36,7 +30,6 @@ receiver_fini(Receiver *receiver)
 {
 	Call *call;
 
-	writer_free(receiver->writer); /* gives back what it has */
 	while ((call = receiver->first_wanted) != NULL)
 	{
 		receiver->first_wanted = call->next;

@@ -19,11 +19,20 @@
 #include "receive/repeats.h"
 #include "writer/writer.h"
 
+/* Who answers which path: services.h. */
+typedef struct ServiceTable
+{
+	const Service *items;
+	size_t count;
+} ServiceTable;
+
 typedef struct Receiver
 {
 	const ReceiveOptions *options;
+	const ServiceTable *services;
+	void *host; /* of services that are another room's */
 	AttributeRule rule;
-	Writer *writer;
+	Writer *writer; /* not owned; so services, host */
 	ReceiveMetrics metrics;
 	Repeats repeats;
 
@@ -38,8 +47,9 @@ typedef struct Receiver
 } Receiver;
 
 /* EXIT_OK, or with *failure. To be given back in either case. */
-ExitCode receiver_init(Receiver *receiver, const ReceiveOptions *options, Failure *failure);
-void receiver_fini(Receiver *receiver);
+ExitCode receiver_init(Receiver *receiver, const ReceiveOptions *options,
+					   const ServiceTable *services, Writer *writer, Failure *failure);
+void receiver_fini(Receiver *receiver); /* after the writer has given back what it has */
 
 /* Hands a call to the workers. */
 void receiver_want(Receiver *receiver, Call *call);

@@ -271,7 +271,7 @@ find_service(Server *server, Call *call)
 {
 	bool is_grpc = call->content == CONTENT_GRPC;
 
-	call->service = service_find(call->path, is_grpc);
+	call->service = service_find(server->receiver->services, call->path, is_grpc);
 	if (call->service == NULL)
 		refuse(server, call, GRPC_UNIMPLEMENTED, 404,
 			   strstr(call->path, ".v1experimental.") != NULL
@@ -723,12 +723,12 @@ check_all(Server *server)
 }
 
 void
-server_turn(Server *server)
+server_turn(Server *server, int wait_ms)
 {
 	struct epoll_event events[EVENTS_A_TURN];
 	int64_t before_ns = server->now_ns;
 	bool gives_back = false;
-	int count = epoll_wait(server->epoll_fd, events, EVENTS_A_TURN, TURN_MS);
+	int count = epoll_wait(server->epoll_fd, events, EVENTS_A_TURN, MIN(wait_ms, TURN_MS));
 
 	server->now_ns = clock_ns(CLOCK_MONOTONIC);
 	for (int i = 0; i < count; i++)

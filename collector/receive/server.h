@@ -45,8 +45,11 @@ void server_fini(Server *server);
 /* Certificates and tokens once more; with *failure all stays as it was. */
 ExitCode server_reload(Server *server, Failure *failure);
 
-/* One turn: waits for events, a quarter of a second at most; a signal ends the wait. */
-void server_turn(Server *server);
+/*
+ * One turn: waits for events, that long and a quarter of a second at most; a signal ends the wait.
+ * To be called that often, too.
+ */
+void server_turn(Server *server, int wait_ms);
 
 /* No new connections and requests; those that are there are answered. */
 void server_stop(Server *server);

@@ -30,11 +30,13 @@ static const Service services[] = {
 	{ "/metrics", "GET", .answer = page_metrics },
 };
 
+const ServiceTable receive_services = { services, sizeof(services) / sizeof(services[0]) };
+
 const Service *
-service_find(const char *path, bool is_grpc)
+service_find(const ServiceTable *table, const char *path, bool is_grpc)
 {
-	for (size_t i = 0; i < sizeof(services) / sizeof(services[0]); i++)
-		if (services[i].is_grpc == is_grpc && strcmp(services[i].path, path) == 0)
-			return &services[i];
+	for (size_t i = 0; i < table->count; i++)
+		if (table->items[i].is_grpc == is_grpc && strcmp(table->items[i].path, path) == 0)
+			return &table->items[i];
 	return NULL;
 }

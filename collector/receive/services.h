@@ -29,7 +29,10 @@ struct Service
 };
 
 /* NULL: nobody does. */
-const Service *service_find(const char *path, bool is_grpc);
+const Service *service_find(const ServiceTable *table, const char *path, bool is_grpc);
+
+/* Of "receive". */
+extern const ServiceTable receive_services;
 
 /* otlp_service.c, parca_service.c, arrow_service.c, pages.c */
 void otlp_export(Receiver *receiver, Call *call);

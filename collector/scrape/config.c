@@ -16,6 +16,23 @@ read_jobs(ConfigReader *reader, const Node *node, void *field)
 }
 
 static bool
+read_cluster(ConfigReader *reader, const Node *node, void *field)
+{
+	static const ConfigField fields[] = { KUBE_ACCESS_FIELDS(ScrapeCluster, access) };
+
+	ScrapeCluster *cluster = field;
+
+	return config_read_fields(reader, node, CONFIG_FIELDS(fields), cluster) &&
+		   kube_access_check(reader, node, &cluster->access);
+}
+
+static bool
+read_clusters(ConfigReader *reader, const Node *node, void *field)
+{
+	return config_read_items(reader, node, sizeof(ScrapeCluster), read_cluster, field);
+}
+
+static bool
 check_names(ConfigReader *reader, const Node *root, const ScrapeConfig *config)
 {
 	const ScrapeJob *jobs = config->jobs.items;
@@ -36,6 +53,7 @@ read_config(ScrapeConfig *config, Failure *failure)
 	static const ConfigField fields[] = {
 		{ "object_storage", NULL },
 		{ "scrape_configs", read_jobs, offsetof(ScrapeConfig, jobs) },
+		{ "parca_operator_configs", read_clusters, offsetof(ScrapeConfig, clusters) },
 	};
 	ConfigReader reader = { &config->document, failure, config->directory };
 	const Node *root = config->document.root;
@@ -76,6 +94,25 @@ scrape_config_read(const char *path, Failure *failure)
 }
 
 ScrapeConfig *
+scrape_config_parse(ScrapeConfig *parent, const char *path, const char *text, Failure *failure)
+{
+	ScrapeConfig *config = calloc(1, sizeof(ScrapeConfig));
+
+	if (config == NULL || !set_paths(config, path))
+	{
+		failure_set(failure, EXIT_INTERNAL, "out of memory");
+		scrape_config_release(config);
+		return NULL;
+	}
+	config->references = 1;
+	config->parent = scrape_config_retain(parent);
+	if (document_parse(&config->document, config->path, text, strlen(text), failure) == EXIT_OK)
+		return config;
+	scrape_config_release(config);
+	return NULL;
+}
+
+ScrapeConfig *
 scrape_config_retain(ScrapeConfig *config)
 {
 	config->references++;
@@ -87,6 +124,7 @@ scrape_config_release(ScrapeConfig *config)
 {
 	if (config == NULL || config->references-- > 1)
 		return;
+	scrape_config_release(config->parent);
 	document_free(&config->document);
 	free(config->path);
 	free(config->directory);

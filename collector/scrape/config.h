@@ -6,6 +6,7 @@
 #define COLLECTOR_SCRAPE_CONFIG_H
 
 #include "discovery/discovery.h"
+#include "discovery/kube_access.h"
 #include "http/http_settings.h"
 #include "labels/relabel_read.h"
 
@@ -46,17 +47,32 @@ typedef struct ScrapeJob
 	HttpSettings http;
 } ScrapeJob;
 
+/* A cluster whose ParcaScrapeConfig resources are jobs, too. */
+typedef struct ScrapeCluster
+{
+	KubeAccess access;
+} ScrapeCluster;
+
 typedef struct ScrapeConfig
 {
 	Document document; /* all memory */
 	char *path;
 	char *directory;
-	size_t references; /* of one thread */
-	ConfigList jobs;   /* of ScrapeJob */
+	size_t references;			 /* of one thread */
+	ConfigList jobs;			 /* of ScrapeJob */
+	ConfigList clusters;		 /* of ScrapeCluster */
+	struct ScrapeConfig *parent; /* that it refers to; NULL: none */
 } ScrapeConfig;
 
 /* A configuration with one reference, or NULL with *failure set. */
 ScrapeConfig *scrape_config_read(const char *path, Failure *failure);
+
+/*
+ * One of a text, whose document is parsed, but not read; it refers to parent, and is called path in
+ * messages.
+ */
+ScrapeConfig *scrape_config_parse(ScrapeConfig *parent, const char *path, const char *text,
+								  Failure *failure);
 ScrapeConfig *scrape_config_retain(ScrapeConfig *config);
 void scrape_config_release(ScrapeConfig *config); /* accepts NULL */
 

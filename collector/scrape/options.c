@@ -32,6 +32,8 @@ scrape_flags(ScrapeOptions *options, Flag *flags)
 		  "for what is not stored yet, after a signal; default 25s", 1, 3600000 },
 		{ "status", FLAG_TEXT, &options->status_file, "FILE",
 		  "write every 5 s what the command health judges" },
+		{ "listen", FLAG_TEXT, &options->listen, "ADDRESS,...",
+		  "HOST:PORT of /metrics, /-/healthy, /-/ready; default: none" },
 	};
 	char host[256] = "localhost";
 	size_t count = 0;

@@ -23,6 +23,7 @@ typedef struct ScrapeOptions
 	size_t queue_bytes;
 	int64_t stop_timeout_ms;
 	const char *status_file; /* NULL: none */
+	const char *listen;		 /* HOST:PORT, several separated by commas, of pages; NULL: none */
 	LogOptions log;
 	char node_room[300]; /* default of node */
 } ScrapeOptions;

@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/stop_signals.h"
 #include "config/file_mark.h"
-#include "scrape/scraper.h"
+#include "scrape/pages.h"
 
 #define NS_PER_MS	 INT64_C(1000000)
 #define LOOK_NS		 (1000 * NS_PER_MS) /* at the configuration's file */
@@ -39,11 +39,15 @@ reload(Scraper *scraper)
 	Failure failure;
 	ScrapeConfig *config = scrape_config_read(scraper->options->config_file, &failure);
 
-	if (config != NULL && scraper_adopt(scraper, config, clock_ns(CLOCK_MONOTONIC)))
+	scraper->config_good =
+		config != NULL && scraper_adopt(scraper, config, clock_ns(CLOCK_MONOTONIC));
+	if (scraper->config_good)
 	{
+		scraper->reloads++;
 		tell_config(config, "reloaded the configuration");
 		return;
 	}
+	scraper->reloads_failed++;
 	if (config != NULL)
 		failure_set(&failure, EXIT_INTERNAL, "out of memory");
 	scrape_config_release(config);
@@ -159,6 +163,10 @@ start(Scraper *scraper, Failure *failure)
 		scrape_config_release(config);
 		return code;
 	}
+	scraper->config_good = true;
+	code = scrape_pages_open(scraper, &scraper->pages, failure);
+	if (code != EXIT_OK)
+		return code;
 	tell_config(config, "scraping");
 	return open_status(scraper, failure);
 }
@@ -169,10 +177,8 @@ start(Scraper *scraper, Failure *failure)
 static int64_t
 tick(Scraper *scraper, int64_t now_ns)
 {
-	int64_t due_ns = INT64_MAX;
+	int64_t due_ns = scraper_tick(scraper, now_ns);
 
-	for (size_t i = 0; i < scraper->run_count; i++)
-		due_ns = MIN(due_ns, job_run_tick(scraper->runs[i], now_ns));
 	fetcher_collect(&scraper->fetcher);
 	due_ns = MIN(due_ns, fetcher_tick(&scraper->fetcher, now_ns));
 	scraper_store_rows(scraper, now_ns);
@@ -214,8 +220,9 @@ run(Scraper *scraper)
 		due_ns = tick(scraper, now_ns);
 		http_client_step(scraper->client,
 						 MIN((due_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS, WAIT_MS),
-						 stop_signals_fd());
+						 scrape_pages_fd(scraper->pages));
 		stop_signals_seen();
+		scrape_pages_turn(scraper->pages);
 	}
 	return EXIT_OK;
 }
@@ -263,6 +270,7 @@ stop(Scraper *scraper, ExitCode code)
 static void
 free_parts(Scraper *scraper)
 {
+	scrape_pages_close(scraper->pages);
 	target_store_free(scraper->store, 0);
 	storer_free(scraper->storer);
 	writer_free(scraper->writer);

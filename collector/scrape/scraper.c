@@ -42,11 +42,17 @@ free_runs(JobRun **runs, size_t count)
 	free(runs);
 }
 
+static JobHost
+host_of(Scraper *scraper)
+{
+	return (JobHost){ scraper->client, &scraper->schedule, on_gone, scraper };
+}
+
 static JobRun **
 start_runs(Scraper *scraper, ScrapeConfig *config)
 {
 	const ScrapeJob *jobs = config->jobs.items;
-	const JobHost host = { scraper->client, &scraper->schedule, on_gone, scraper };
+	const JobHost host = host_of(scraper);
 	JobRun **runs = calloc(config->jobs.count + 1, sizeof(JobRun *));
 
 	for (size_t i = 0; runs != NULL && i < config->jobs.count; i++)
@@ -63,20 +69,45 @@ start_runs(Scraper *scraper, ScrapeConfig *config)
 bool
 scraper_adopt(Scraper *scraper, ScrapeConfig *config, int64_t now_ns)
 {
+	const JobHost host = host_of(scraper);
 	JobRun **runs = start_runs(scraper, config);
+	OperatorJobs *operator_jobs = runs == NULL ? NULL : operator_jobs_create(config, &host);
 
-	if (runs == NULL)
+	if (runs != NULL && operator_jobs == NULL)
+		free_runs(runs, config->jobs.count);
+	if (operator_jobs == NULL)
 		return false;
 	for (size_t i = 0; i < config->jobs.count; i++)
 		for (size_t j = 0; j < scraper->run_count; j++)
 			if (strcmp(job_run_name(runs[i]), job_run_name(scraper->runs[j])) == 0)
 				job_run_inherit(runs[i], scraper->runs[j], now_ns);
+	operator_jobs_inherit(operator_jobs, scraper->operator_jobs);
+	operator_jobs_free(scraper->operator_jobs);
 	free_runs(scraper->runs, scraper->run_count);
 	scrape_config_release(scraper->config);
+	scraper->operator_jobs = operator_jobs;
 	scraper->runs = runs;
 	scraper->run_count = config->jobs.count;
 	scraper->config = config;
 	return true;
+}
+
+void
+scraper_each_run(const Scraper *scraper, void (*see)(void *context, JobRun *run), void *context)
+{
+	for (size_t i = 0; i < scraper->run_count; i++)
+		see(context, scraper->runs[i]);
+	operator_jobs_each(scraper->operator_jobs, see, context);
+}
+
+int64_t
+scraper_tick(Scraper *scraper, int64_t now_ns)
+{
+	int64_t due_ns = operator_jobs_tick(scraper->operator_jobs, now_ns);
+
+	for (size_t i = 0; i < scraper->run_count; i++)
+		due_ns = MIN(due_ns, job_run_tick(scraper->runs[i], now_ns));
+	return due_ns;
 }
 
 /* --- rows --- */
@@ -119,6 +150,13 @@ take_gone(Scraper *scraper)
 }
 
 static void
+take_rows_of(void *context, JobRun *run)
+{
+	for (ScrapeTarget *target = job_run_targets(run); target != NULL; target = target->hh.next)
+		take_row(context, target);
+}
+
+static void
 take_rows(Scraper *scraper)
 {
 	if (scraper->gone_count > 0)
@@ -127,10 +165,7 @@ take_rows(Scraper *scraper)
 		take_gone(scraper);
 		return;
 	}
-	for (size_t i = 0; i < scraper->run_count; i++)
-		for (ScrapeTarget *target = job_run_targets(scraper->runs[i]); target != NULL;
-			 target = target->hh.next)
-			take_row(scraper, target);
+	scraper_each_run(scraper, take_rows_of, scraper);
 }
 
 void
@@ -159,6 +194,7 @@ scraper_store_rows(Scraper *scraper, int64_t now_ns)
 void
 scraper_fini(Scraper *scraper)
 {
+	operator_jobs_free(scraper->operator_jobs);
 	free_runs(scraper->runs, scraper->run_count);
 	for (size_t i = 0; i < scraper->gone_count; i++)
 		scrape_target_release(scraper->gone[i]);

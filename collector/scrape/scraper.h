@@ -7,6 +7,7 @@
 
 #include "scrape/fetcher.h"
 #include "scrape/job_run.h"
+#include "scrape/operator.h"
 #include "scrape/options.h"
 #include "scrape/target_rows.h"
 
@@ -22,14 +23,26 @@ typedef struct Scraper
 	ScrapeConfig *config;
 	JobRun **runs; /* one of each job */
 	size_t run_count;
-	ScrapeTarget **gone; /* that are no more, whose rows are to be stored */
+	OperatorJobs *operator_jobs; /* NULL before the first configuration */
+	struct ScrapePages *pages;	 /* pages.h; NULL: none */
+	ScrapeTarget **gone;		 /* that are no more, whose rows are to be stored */
 	size_t gone_count;
 	size_t gone_capacity;
 	ScrapeTarget **storing; /* whose rows are being stored */
 	size_t storing_count;
 	int64_t rows_ns;   /* when rows were stored last, CLOCK_MONOTONIC */
 	int64_t status_ns; /* so the status */
+	uint64_t reloads;  /* of the configuration, that were good */
+	uint64_t reloads_failed;
+	bool config_good; /* the last one that was read is that which runs */
 } Scraper;
+
+/* Each job that runs. */
+void scraper_each_run(const Scraper *scraper, void (*see)(void *context, JobRun *run),
+					  void *context);
+
+/* Whatever is due of the jobs; when to call again. */
+int64_t scraper_tick(Scraper *scraper, int64_t now_ns);
 
 /*
  * Puts another configuration, whose reference it takes, in the place of the one that runs. False

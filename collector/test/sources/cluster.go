@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path"
+	"regexp"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -76,12 +78,42 @@ func (k *kubernetes) expire() {
 	k.cut = make(chan bool)
 }
 
+var selectorTerm = regexp.MustCompile(`^(!?)([^ =!]+)(?:=(.*)| (in|notin) \(([^)]*)\))?$`)
+
+// Whether an object's labels are what a selector asks for, as the API has it: "a=b,a in (b,c),a notin (b,c),a,!a".
+func selected(o object, selector string) bool {
+	depth := 0
+	terms := strings.FieldsFunc(selector, func(r rune) bool {
+		depth += map[rune]int{'(': 1, ')': -1}[r]
+		return r == ',' && depth == 0
+	})
+	for _, term := range terms {
+		parts := selectorTerm.FindStringSubmatch(term)
+		if parts == nil {
+			fatal("%s is no selector of labels", selector)
+		}
+		labels, _ := o["metadata"].(object)["labels"].(object)
+		text, is := labels[parts[2]]
+		in := is && slices.Contains(strings.Split(parts[5], ","), text.(string))
+		good := map[string]bool{"": is, "in": in, "notin": !in}[parts[4]]
+		if strings.Contains(term, "=") {
+			good = is && text == parts[3]
+		}
+		if good == (parts[1] == "!") {
+			return false
+		}
+	}
+	return true
+}
+
 func (k *kubernetes) list(w http.ResponseWriter, r *http.Request) {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	var names []string
-	for name := range k.objects[r.URL.Path] {
-		names = append(names, name)
+	for name, o := range k.objects[r.URL.Path] {
+		if selected(o, r.URL.Query().Get("labelSelector")) {
+			names = append(names, name)
+		}
 	}
 	sort.Strings(names)
 	begin, _ := strconv.Atoi(r.URL.Query().Get("continue"))
@@ -126,7 +158,11 @@ func (k *kubernetes) watch(w http.ResponseWriter, r *http.Request) {
 		for _, e := range k.events[at] {
 			if e.version > version {
 				version = e.version
-				_ = encoder.Encode(e.line)
+				line := e.line
+				if !selected(line["object"].(object), r.URL.Query().Get("labelSelector")) {
+					line = object{"type": "DELETED", "object": line["object"]} // for this watch
+				}
+				_ = encoder.Encode(line)
 			}
 		}
 		if version < k.version {
@@ -183,7 +219,7 @@ func testKubernetes() {
 	defer apiServer.Close()
 	defer apiServer.CloseClientConnections()
 	const pods, services, endpoints = "/api/v1/namespaces/shop/pods", "/api/v1/namespaces/shop/services", "/api/v1/namespaces/shop/endpoints"
-	slices := "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices"
+	endpointSlices := "/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices"
 	for i := 1; i <= 3; i++ {
 		api.set(pods, fmt.Sprint("p", i), pod(fmt.Sprint("p", i), fmt.Sprint("127.0.2.", i), port), false)
 	}
@@ -191,11 +227,16 @@ func testKubernetes() {
 	api.set(endpoints, "api", object{"metadata": object{"name": "api", "namespace": "shop"}, "subsets": []object{{
 		"addresses":         []object{{"ip": "127.0.2.1", "targetRef": object{"kind": "Pod", "name": "p1", "namespace": "shop"}}},
 		"notReadyAddresses": []object{{"ip": "127.0.2.9"}}, "ports": []object{{"name": "http", "port": number}}}}}, false)
-	api.set(slices, "api-x", object{"metadata": object{"name": "api-x", "namespace": "shop", "labels": object{"kubernetes.io/service-name": "api"}}, "addressType": "IPv4",
+	api.set(endpointSlices, "api-x", object{"metadata": object{"name": "api-x", "namespace": "shop", "labels": object{"kubernetes.io/service-name": "api"}}, "addressType": "IPv4",
 		"ports":     []object{{"name": "http", "port": number}},
 		"endpoints": []object{{"addresses": []string{"127.0.2.2"}, "conditions": object{"ready": true}, "targetRef": object{"kind": "Pod", "name": "p2"}}}}, false)
 	api.set("/api/v1/nodes", "n1", object{"metadata": object{"name": "n1"}, "status": object{"addresses": []object{{"type": "InternalIP", "address": "127.0.2.8"}},
 		"daemonEndpoints": object{"kubeletEndpoint": object{"Port": number}}}}, false)
+
+	api.set("/apis/networking.k8s.io/v1/namespaces/shop/ingresses", "way", object{"metadata": object{"name": "way", "namespace": "shop", "labels": object{"tier": "edge"}}, "spec": object{
+		"ingressClassName": "nginx", "tls": []object{{"hosts": []string{"*.shop.example"}}}, "rules": []object{
+			{"host": "16.shop.example", "http": object{"paths": []object{{"path": "/cart"}, {}}}},
+			{"host": "17.not.shop.example"}, {"host": "18.shop.example", "http": object{"paths": []object{}}}}}}, false)
 
 	config := "scrape_configs:\n"
 	for _, role := range []string{"pod", "endpoints", "endpointslice", "node"} {
@@ -209,6 +250,16 @@ func testKubernetes() {
       - {action: labelmap, regex: __meta_kubernetes_(pod_name|pod_container_id|pod_controller_name|pod_label_app_kubernetes_io_name|service_label_tier|endpoint_ready|node_name)}
 `, role, onlyGoroutines, role, apiServer.URL)
 	}
+	config += fmt.Sprintf(`
+  - job_name: k8s_ingress
+    scrape_interval: 1s
+    scrape_timeout: 5s
+    profiling_config: %s
+    kubernetes_sd_configs: [{role: ingress, api_server: '%s', namespaces: {names: [shop]}, authorization: {credentials: account}}]
+    relabel_configs:
+      - {source_labels: [__address__], regex: '(\d+)\..*', target_label: __address__, replacement: '127.0.2.${1}:%s'}
+      - {action: labelmap, regex: __meta_kubernetes_(namespace|ingress_.+)}
+`, onlyGoroutines, apiServer.URL, port)
 	s := startScraper("kubernetes", config)
 	at := func(job string, hosts ...string) func() bool {
 		for i, host := range hosts {
@@ -220,6 +271,11 @@ func testKubernetes() {
 	ok(eventually(20, at("k8s_endpoints", "1", "9")), "kubernetes (fake API): endpoints", targets("k8s_endpoints", "up"), s.log)
 	ok(eventually(20, at("k8s_endpointslice", "2")), "kubernetes (fake API): endpointslices", targets("k8s_endpointslice", "up"), s.log)
 	ok(eventually(20, func() bool { return targets("k8s_node", "up") == "n1" }), "kubernetes (fake API): nodes", targets("k8s_node", "up"), s.log)
+	ok(eventually(20, at("k8s_ingress", "16", "16", "17")), "kubernetes (fake API): a target for each path of an ingress", targets("k8s_ingress", "up"), s.log)
+	rows := query("SELECT DISTINCT concat_ws(' ', labels->>'ingress_host', labels->>'ingress_scheme', labels->>'ingress_path', labels->>'ingress_class_name', labels->>'ingress_name'," +
+		" labels->>'ingress_label_tier', labels->>'ingress_labelpresent_tier', labels->>'namespace') FROM profstore.targets WHERE labels->>'job' = 'k8s_ingress' ORDER BY 1")
+	ok(fmt.Sprint(rows) == "[[16.shop.example https / nginx way edge true shop] [16.shop.example https /cart nginx way edge true shop] [17.not.shop.example http / nginx way edge true shop]]",
+		"kubernetes (fake API): labels of k8s_ingress", rows)
 	for job, want := range map[string]string{
 		"k8s_pod":           "api c-p1 api-1 p1",
 		"k8s_endpoints":     "true c-p1 api-1 api p1 front",

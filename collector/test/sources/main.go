@@ -50,10 +50,12 @@ func main() {
 		{"relabel", testRelabel},
 		{"discovery", testDiscovery},
 		{"kubernetes", testKubernetes},
+		{"operator", testOperator},
 		{"pods", testPods},
 		{"consul", testConsul},
 		{"secure", testSecure},
 		{"oauth", testOauth},
+		{"pages", testPages},
 		{"hostile", testHostile},
 	} {
 		if wanted.MatchString(one.name) {

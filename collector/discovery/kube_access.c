@@ -1,0 +1,81 @@
+/*
+ * kube_access.c
+ *		Settings of a cluster, and what a pod knows of its own.
+ */
+#include "discovery/kube_access.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool
+kube_read_namespaces(ConfigReader *reader, const Node *node, void *access)
+{
+	static const ConfigField fields[] = {
+		{ "own_namespace", config_read_bool, offsetof(KubeAccess, own_namespace) },
+		{ "names", config_read_texts, offsetof(KubeAccess, namespaces) },
+	};
+
+	return config_read_fields(reader, node, CONFIG_FIELDS(fields), access);
+}
+
+bool
+kube_access_check(ConfigReader *reader, const Node *node, const KubeAccess *access)
+{
+	if (access->own_namespace && access->server != NULL)
+		return config_fail(reader, node, "own_namespace excludes api_server");
+	return http_settings_check(reader, node, &access->http);
+}
+
+static bool
+read_own_space(char space[256])
+{
+	FILE *file = fopen(KUBE_ACCOUNT "namespace", "re");
+	bool good = file != NULL && fgets(space, 256, file) != NULL;
+
+	if (file != NULL)
+		fclose(file);
+	if (good)
+		space[strcspn(space, "\r\n")] = '\0';
+	return good;
+}
+
+static void
+set_server(KubeReach *reach, const KubeAccess *access)
+{
+	size_t length;
+
+	if (access->server != NULL)
+		snprintf(reach->server, sizeof(reach->server), "%s", access->server);
+	else if (!kube_account_server(reach->server))
+		reach->problem = "There is no api_server, and this is no pod of a cluster.";
+	reach->http = access->server != NULL ? access->http : kube_account_settings();
+	length = strlen(reach->server);
+	if (length > 0 && reach->server[length - 1] == '/')
+		reach->server[length - 1] = '\0';
+}
+
+bool
+kube_reach_init(KubeReach *reach, const KubeAccess *access)
+{
+	*reach = (KubeReach){ .problem = NULL };
+	set_server(reach, access);
+	reach->spaces = calloc(access->namespaces.count + 1, sizeof(char *));
+	if (reach->spaces == NULL)
+		return false;
+	if (access->own_namespace && read_own_space(reach->own_space))
+		reach->spaces[reach->space_count++] = reach->own_space;
+	else if (access->own_namespace)
+		reach->problem = "\"" KUBE_ACCOUNT "namespace\" cannot be read.";
+	for (size_t i = 0; i < access->namespaces.count; i++)
+		reach->spaces[reach->space_count++] = ((const char *const *) access->namespaces.items)[i];
+	if (!access->own_namespace && access->namespaces.count == 0)
+		reach->space_count = 1; /* of NULL */
+	return true;
+}
+
+void
+kube_reach_fini(KubeReach *reach)
+{
+	free(reach->spaces);
+}
