@@ -116,6 +116,50 @@ name_python(char *text, CodeName *name)
 	name->name = text[0] != '\0' ? text : "(anonymous)";
 }
 
+/* "$module:function/arity" */
+static bool
+name_erlang(char *text, CodeName *name)
+{
+	if (text[0] != '$' || strchr(text, ':') == NULL || strrchr(text, '/') == NULL)
+		return false;
+	name->runtime = "[erlang]";
+	name->name = text + 1;
+	return true;
+}
+
+/*
+ * "TRACE-number$name$line" of a part, "JIT$name" of a whole function. A script's own code has the
+ * script's path as its name; stubs, "JIT$$name", are nobody's.
+ */
+static bool
+name_php(char *text, CodeName *name)
+{
+	static const char part[] = "TRACE-";
+	static const char whole[] = "JIT$";
+	char *line;
+
+	if (strncmp(text, whole, strlen(whole)) == 0)
+		text += strlen(whole);
+	else if (strncmp(text, part, strlen(part)) == 0)
+	{
+		text += strlen(part);
+		text += strspn(text, "0123456789");
+		line = strrchr(text, '$');
+		if (text[0] != '$' || line < text + 2 || line[1] == '\0' ||
+			line[1 + strspn(line + 1, "0123456789")] != '\0')
+			return false;
+		*line = '\0';
+		text++;
+	}
+	else
+		return false;
+	if (text[0] == '\0' || text[0] == '$')
+		return false;
+	name->runtime = "[php]";
+	name->name = text;
+	return true;
+}
+
 /* .NET's compiler appends how hard it tried. */
 static void
 cut_tier(char *text)
@@ -155,7 +199,7 @@ perf_map_name(char *text)
 	}
 	if (strncmp(text, "py::", 4) == 0)
 		name_python(text + 4, &name);
-	else
+	else if (!name_erlang(text, &name) && !name_php(text, &name))
 		cut_tier(text);
 	return name;
 }

@@ -31,7 +31,8 @@ bool perf_map_parse_line(char *line, PerfMapLine *parsed);
 /*
  * What people call the function of such a name, by the marks of the runtimes: V8's
  * "JS:*name file:line:column" is name, file and line whatever the tier, CPython's "py::name:file"
- * likewise, .NET's tiers are cut off. Changes the text, which the result points into.
+ * likewise, .NET's tiers are cut off, Erlang's "$module:function/arity" loses its mark, and PHP's
+ * "TRACE-number$name$line" all but the name. Changes the text, which the result points into.
  */
 CodeName perf_map_name(char *name);
 

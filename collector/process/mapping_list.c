@@ -18,13 +18,23 @@
 #define MAPS_LIMIT_BYTES (64 * 1024 * 1024)
 #define QUERIES_LIMIT	 (256 * 1024)
 
+/*
+ * Memory that the kernel has a file for, and nobody else: what is shared with children (PHP's
+ * compiler), or mapped twice to be written at another address (.NET's).
+ */
+static bool
+is_shared_memory(const ProcMapping *map)
+{
+	return strcmp(map->name, "/dev/zero") == 0 || strcmp(map->name, "/memfd:doublemapper") == 0;
+}
+
 MappingKind
 mapping_kind(const ProcMapping *map)
 {
 	if (strcmp(map->name, "[vdso]") == 0)
 		return MAPPING_VDSO;
 	if (map->inode != 0)
-		return MAPPING_FILE;
+		return is_shared_memory(map) ? MAPPING_ANONYMOUS : MAPPING_FILE;
 	/*
 	 * "[anon:…]" is memory that was named with prctl; "[heap]" and "[stack]" may be executable too
 	 */

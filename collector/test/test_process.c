@@ -485,6 +485,37 @@ test_deleted_file(void **state)
 	stop_child(pid);
 }
 
+/* Memory that is shared, or mapped twice, is what compilers make code in; that of a file is not. */
+static void
+test_shared_memory(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample sample = sample_of(getpid());
+	int twice = memfd_create("doublemapper", MFD_CLOEXEC);
+	int other = memfd_create("library", MFD_CLOEXEC);
+	void *codes[3];
+	Process *process;
+
+	assert_int_equal(ftruncate(twice, 4096), 0);
+	assert_int_equal(ftruncate(other, 4096), 0);
+	codes[0] = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	codes[1] = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, twice, 0);
+	codes[2] = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, other, 0);
+	process = process_table_get(fixture->processes, &sample, 1000 * MS);
+	for (int i = 0; i < 3; i++)
+	{
+		ProcessAddress where;
+
+		assert_ptr_not_equal(codes[i], MAP_FAILED);
+		assert_true(process_resolve(fixture->processes, process, (uint64_t) (uintptr_t) codes[i], 0,
+									true, 1011 * MS, &where));
+		assert_int_equal(where.kind, i < 2 ? MAPPING_ANONYMOUS : MAPPING_FILE);
+		munmap(codes[i], 4096);
+	}
+	close(twice);
+	close(other);
+}
+
 /* Code that is mapped later is found, but /proc is not read again at every address that is none. */
 static void
 test_mappings_read_again(void **state)
@@ -991,6 +1022,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_kernel_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deleted_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mappings_read_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_shared_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_eviction, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vdso, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cgroup_of_gone, setup, teardown),
