@@ -23,9 +23,9 @@ typedef struct Decoding
 } Decoding;
 
 static void
-begin(Decoding *decoding, Batch *batch, size_t bytes)
+begin(Decoding *decoding, Batch *batch, size_t bytes, MemoryShare *memory)
 {
-	*decoding = (Decoding){ .budget = { 0, ARROW_MEMORY_BYTES } };
+	*decoding = (Decoding){ .budget = { .limit_bytes = ARROW_MEMORY_BYTES, .share = memory } };
 	arena_init(&decoding->arena, &decoding->budget);
 	stack_ids_init(&decoding->ids, &decoding->budget);
 	decoding->work = (ArrowWork){ .batch = batch,
@@ -95,7 +95,7 @@ arrow_decode(const ArrowRequest *request, Batch *batch, ArrowResult *result)
 							.origin_us = INT64_MAX };
 
 	*result = (ArrowResult){ 0 };
-	begin(&decoding, batch, request->samples.length + request->stacks.length);
+	begin(&decoding, batch, request->samples.length + request->stacks.length, request->memory);
 	if (each_batch(&decoding.work, request->samples, &no_labels, look_at_times, &reader) &&
 		(reader.origin_us >= request->first_us || work_fail(&decoding.work, TIME_TOO_FAR)))
 	{
@@ -130,13 +130,14 @@ collect_ids(void *context, ArrowStream *stream, SampleColumns *columns)
 }
 
 ArrowEnd
-arrow_wanted_stacks(Span samples, uint8_t **stream, size_t *length, ArrowResult *result)
+arrow_wanted_stacks(Span samples, MemoryShare *memory, uint8_t **stream, size_t *length,
+					ArrowResult *result)
 {
 	Decoding decoding;
 
 	*result = (ArrowResult){ 0 };
 	*stream = NULL;
-	begin(&decoding, NULL, samples.length);
+	begin(&decoding, NULL, samples.length, memory);
 	if (each_batch(&decoding.work, samples, &no_labels, collect_ids, &decoding) &&
 		decoding.ids.table.count > 0)
 	{

@@ -20,6 +20,7 @@ ArrowEnd arrow_decode(const ArrowRequest *request, Batch *batch, ArrowResult *re
  * Ids of the stacks that samples have, each once, as a stream of the column stacktrace_id, which
  * the caller frees; NULL where they have their stacks in them.
  */
-ArrowEnd arrow_wanted_stacks(Span samples, uint8_t **stream, size_t *length, ArrowResult *result);
+ArrowEnd arrow_wanted_stacks(Span samples, MemoryShare *memory, uint8_t **stream, size_t *length,
+							 ArrowResult *result);
 
 #endif

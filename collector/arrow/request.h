@@ -20,6 +20,7 @@ typedef struct ArrowRequest
 	bool keep_times;  /* a row for each sample's own time */
 	int64_t first_us; /* times that are taken */
 	int64_t last_us;
+	MemoryShare *memory; /* as of OtlpRequest */
 } ArrowRequest;
 
 typedef struct ArrowResult

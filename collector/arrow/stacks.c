@@ -125,6 +125,8 @@ stack_reader_open(StackReader *reader, ArrowWork *work, ArrowArray *stacks)
 void
 stack_reader_close(StackReader *reader)
 {
+	if (reader->origins != NULL)
+		budget_release(reader->work->arena->budget, reader->origin_capacity * sizeof(FrameOrigin));
 	free(reader->origins);
 	reader->origins = NULL;
 }
@@ -310,8 +312,9 @@ static bool
 reserve_origin(StackReader *reader, uint32_t index)
 {
 	while (reader->origin_capacity <= index)
-		if (grow_array(&reader->origins, &reader->origin_capacity, reader->origin_capacity,
-					   sizeof(FrameOrigin)) != 0)
+		if (grow_array_within(reader->work->arena->budget, &reader->origins,
+							  &reader->origin_capacity, reader->origin_capacity,
+							  sizeof(FrameOrigin)) != 0)
 			return work_too_large(reader->work);
 	return true;
 }

@@ -11,17 +11,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/memory_share.h"
+
 typedef struct Budget
 {
 	size_t used_bytes;
 	size_t limit_bytes;
+	MemoryShare *share; /* charged, too; NULL: none */
 } Budget;
 
 /* False, and nothing charged, where the budget is out. */
 static inline bool
 budget_charge(Budget *budget, size_t bytes)
 {
-	if (bytes > budget->limit_bytes || budget->used_bytes > budget->limit_bytes - bytes)
+	if (bytes > budget->limit_bytes || budget->used_bytes > budget->limit_bytes - bytes ||
+		!share_charge(budget->share, bytes))
 		return false;
 	budget->used_bytes += bytes;
 	return true;
@@ -31,6 +35,7 @@ static inline void
 budget_release(Budget *budget, size_t bytes)
 {
 	budget->used_bytes -= bytes;
+	share_release(budget->share, bytes);
 }
 
 typedef struct ArenaChunk ArenaChunk;

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
+
 /*
  * Makes *items, an array of *capacity items of which count are used, hold at least one more; it
  * doubles. *items is the address of a pointer of any type. 0, or -ENOMEM and nothing changed.
@@ -28,6 +30,23 @@ grow_array(void *items, size_t *capacity, size_t count, size_t item_bytes)
 	*array = grown;
 	*capacity = wanted;
 	return 0;
+}
+
+/* The same, charged to a budget. Whoever frees the array releases capacity * item_bytes. */
+static inline int
+grow_array_within(Budget *budget, void *items, size_t *capacity, size_t count, size_t item_bytes)
+{
+	size_t added = *capacity == 0 ? 16 : *capacity;
+	int err;
+
+	if (count < *capacity)
+		return 0;
+	if (!budget_charge(budget, added * item_bytes))
+		return -ENOMEM;
+	err = grow_array(items, capacity, count, item_bytes);
+	if (err != 0)
+		budget_release(budget, added * item_bytes);
+	return err;
 }
 
 #endif

@@ -68,6 +68,18 @@ batch_create(size_t budget_bytes, Batch **batch)
 	return 0;
 }
 
+int
+batch_charge_to(Batch *batch, MemoryShare *share)
+{
+	Budget *budget = &batch->budget;
+
+	if (!share_charge(share, budget->used_bytes))
+		return -ENOMEM;
+	share_release(budget->share, budget->used_bytes);
+	budget->share = share;
+	return 0;
+}
+
 void
 batch_free(Batch *batch)
 {

@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/memory_share.h"
+
 typedef struct Batch Batch;
 
 typedef struct BatchLabel
@@ -147,6 +149,12 @@ typedef struct BatchReceipt
 #define BATCH_MAX_LABELS 64
 
 int batch_create(size_t budget_bytes, Batch **batch);
+
+/*
+ * Charges what the batch holds and what it comes to hold to a share, too; NULL: no more. -ENOMEM,
+ * and all as it was, where that has not so much.
+ */
+int batch_charge_to(Batch *batch, MemoryShare *share);
 void batch_free(Batch *batch); /* accepts NULL */
 
 /*

@@ -27,15 +27,6 @@
 /* How much of a file is looked at for its format. */
 #define PROBE_BYTES 4096
 
-static void *
-plain_realloc(void *context, void *memory, size_t bytes)
-{
-	if (bytes > 0)
-		return realloc(memory, bytes);
-	free(memory);
-	return NULL;
-}
-
 static DecodeEnd
 end_of(PfsReadStatus status, const PfsReadError *error, DecodeResult *result)
 {
@@ -206,7 +197,7 @@ DecodeEnd
 decode_profile(const DecodeRequest *request, const void *bytes, size_t length, Batch *batch,
 			   DecodeResult *result)
 {
-	PfsAllocator allocator = { plain_realloc, NULL };
+	PfsAllocator allocator = { share_realloc, request->memory };
 	PfsBytes content = { (uint8_t *) (uintptr_t) bytes, length };
 	PfsBytes unpacked = { NULL, 0 };
 	PfsBudget budget = { .allocator = allocator };
@@ -230,7 +221,7 @@ decode_profile(const DecodeRequest *request, const void *bytes, size_t length, B
 	budget.left = pfs_profile_budget_bytes(content.length);
 	if (end == DECODE_OK)
 		end = decode_bytes(request, content, &budget, batch, result);
-	free(unpacked.data);
+	share_realloc(request->memory, unpacked.data, 0);
 	return end;
 }
 

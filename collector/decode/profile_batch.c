@@ -47,15 +47,6 @@ typedef struct Adding
 } Adding;
 
 static void *
-plain_realloc(void *context, void *memory, size_t bytes)
-{
-	if (bytes > 0)
-		return realloc(memory, bytes);
-	free(memory);
-	return NULL;
-}
-
-static void *
 make(Adding *adding, size_t count, size_t item_bytes)
 {
 	return pfs_making_alloc(&adding->making, (count + 1) * item_bytes);
@@ -512,7 +503,8 @@ profile_to_batch(const ProfileBatch *to, const PfsProfile *profile)
 	Adding adding = { .to = to,
 					  .profile = profile,
 					  .batch = to->batch,
-					  .budget = { .allocator = { plain_realloc, NULL }, .left = SIZE_MAX } };
+					  .budget = { .allocator = { share_realloc, to->request->memory },
+								  .left = SIZE_MAX } };
 	int err = 0;
 
 	adding.making.budget = &adding.budget;

@@ -36,7 +36,8 @@ typedef struct DecodeRequest
 	int64_t now_us;				  /* for a profile that does not say */
 	const DecodeType *kept_types; /* sample types that are stored; of count 0: all */
 	size_t kept_type_count;
-	size_t bytes_max; /* unpacked; 0, or more than DECODE_MAX_BYTES: that */
+	size_t bytes_max;	 /* unpacked; 0, or more than DECODE_MAX_BYTES: that */
+	MemoryShare *memory; /* charged for what is held meanwhile; NULL: none */
 } DecodeRequest;
 
 typedef enum DecodeEnd

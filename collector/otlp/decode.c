@@ -298,8 +298,8 @@ add_trace(Decoding *decoding, const BatchSample *row, const PfsTraceIds *ids)
 
 	if (row->value == 0 || (!pfs_trace_is_known(ids) && !pfs_span_is_known(ids)))
 		return FAULT_NONE;
-	if (grow_array(&decoding->traces, &decoding->trace_capacity, decoding->trace_count,
-				   sizeof(decoding->traces[0])) != 0)
+	if (grow_array_within(&decoding->budget, &decoding->traces, &decoding->trace_capacity,
+						  decoding->trace_count, sizeof(decoding->traces[0])) != 0)
 		return FAULT_ROOM;
 	trace = &decoding->traces[decoding->trace_count++];
 	trace->sample = *row;
@@ -318,8 +318,8 @@ add_row(Decoding *decoding, int64_t time_us, const RowLabels *labels, uint32_t s
 		decoding->error = "the time of a sample is too far from now";
 		return FAULT_PROFILE;
 	}
-	if (grow_array(&decoding->rows, &decoding->row_capacity, decoding->row_count,
-				   sizeof(decoding->rows[0])) != 0)
+	if (grow_array_within(&decoding->budget, &decoding->rows, &decoding->row_capacity,
+						  decoding->row_count, sizeof(decoding->rows[0])) != 0)
 		return FAULT_ROOM;
 	decoding->rows[decoding->row_count++] = row;
 	return add_trace(decoding, &row, &labels->ids);
@@ -425,6 +425,20 @@ check_sample(Decoding *decoding, const SampleParts *parts)
 	return FAULT_PROFILE;
 }
 
+/* The ids that a link knows, in place of those of attributes. */
+static OtlpFault
+take_link(Decoding *decoding, uint64_t index, PfsTraceIds *ids)
+{
+	PfsTraceIds link;
+	OtlpFault fault = dictionary_link(&decoding->dictionary, index, &link, &decoding->error);
+
+	if (fault == FAULT_NONE && pfs_trace_is_known(&link))
+		memcpy(ids->trace, link.trace, sizeof(ids->trace));
+	if (fault == FAULT_NONE && pfs_span_is_known(&link))
+		memcpy(ids->span, link.span, sizeof(ids->span));
+	return fault;
+}
+
 static OtlpFault
 add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 {
@@ -442,7 +456,7 @@ add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 	if (fault == FAULT_NONE)
 		fault = known_series_of(decoding, profile, &parts.attributes, &labels);
 	if (fault == FAULT_NONE && parts.link != 0)
-		fault = dictionary_link(&decoding->dictionary, parts.link, &labels.ids, &decoding->error);
+		fault = take_link(decoding, parts.link, &labels.ids);
 	if (fault == FAULT_NONE)
 		fault = dictionary_stack(&decoding->dictionary, parts.stack, decoding->partition, &stack,
 								 &decoding->error);
@@ -721,7 +735,7 @@ otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result)
 	decoding->batch = batch;
 	decoding->layout = dialect_layout(dialect);
 	decoding->seed = hash_seed();
-	decoding->budget.limit_bytes = OTLP_MEMORY_BYTES;
+	decoding->budget = (Budget){ .limit_bytes = OTLP_MEMORY_BYTES, .share = request->memory };
 	arena_init(&decoding->arena, &decoding->budget);
 	decoding->dictionary =
 		(OtlpDictionary){ .batch = batch,
@@ -733,6 +747,7 @@ otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result)
 	arena_fini(&decoding->arena);
 	free(decoding->rows);
 	free(decoding->traces);
+	budget_release(&decoding->budget, decoding->budget.used_bytes);
 	free(decoding);
 	return end;
 }

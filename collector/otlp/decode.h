@@ -25,6 +25,7 @@ typedef struct OtlpRequest
 	int64_t now_us;	  /* for profiles without any time */
 	int64_t first_us; /* times of samples that are taken */
 	int64_t last_us;
+	MemoryShare *memory; /* charged for what is held meanwhile; NULL: none */
 } OtlpRequest;
 
 typedef enum OtlpEnd

@@ -29,6 +29,7 @@ typedef struct Json
 	size_t length;
 	size_t capacity;
 	size_t limit;
+	MemoryShare *memory;
 } Json;
 
 static bool
@@ -53,7 +54,7 @@ reserve(Json *json, size_t bytes)
 		return fail(json, "the text is larger than its limit allows");
 	while (capacity - json->length < bytes)
 		capacity = capacity == 0 ? FIRST_CAPACITY : capacity * 2;
-	out = realloc(json->out, capacity);
+	out = share_realloc(json->memory, json->out, capacity);
 	if (out == NULL)
 	{
 		json->no_memory = true;
@@ -631,12 +632,13 @@ take_message(Json *json, const JsonMessage *message)
 }
 
 uint8_t *
-json_to_protobuf(Span text, const JsonMessage *message, size_t *length, const char **error,
-				 size_t *offset)
+json_to_protobuf(Span text, const JsonMessage *message, MemoryShare *memory, size_t *length,
+				 const char **error, size_t *offset)
 {
 	Json json = { .at = text.bytes,
 				  .end = text.bytes + text.length,
-				  .limit = FIRST_CAPACITY + JSON_GROWTH * text.length };
+				  .limit = FIRST_CAPACITY + JSON_GROWTH * text.length,
+				  .memory = memory };
 	bool good = reserve(&json, 1) && take_message(&json, message);
 
 	if (good && peek(&json) >= 0)
@@ -646,6 +648,6 @@ json_to_protobuf(Span text, const JsonMessage *message, size_t *length, const ch
 	*length = json.length;
 	if (good)
 		return json.out;
-	free(json.out);
+	share_realloc(memory, json.out, 0);
 	return NULL;
 }

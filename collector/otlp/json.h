@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 
+#include "base/memory_share.h"
 #include "otlp/json_schema.h"
 #include "otlp/message.h"
 
@@ -19,10 +20,10 @@
 #define JSON_DEPTH_MAX 64
 
 /*
- * A message's protobuf, to be freed by the caller. NULL with *error, a static text, and *offset of
- * the byte; *error is NULL where memory is out.
+ * A message's protobuf, to be freed by the caller, charged to memory (NULL: to none). NULL with
+ * *error, a static text, and *offset of the byte; *error is NULL where memory is out.
  */
-uint8_t *json_to_protobuf(Span text, const JsonMessage *message, size_t *length, const char **error,
-						  size_t *offset);
+uint8_t *json_to_protobuf(Span text, const JsonMessage *message, MemoryShare *memory,
+						  size_t *length, const char **error, size_t *offset);
 
 #endif

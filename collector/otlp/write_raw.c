@@ -155,7 +155,8 @@ read_profile(Writing *writing, const RawLabels *labels, Span bytes)
 	const DecodeRequest request = { .format = PROFILE_PPROF,
 									.labels = labels->labels,
 									.label_count = labels->count,
-									.now_us = writing->request->now_us };
+									.now_us = writing->request->now_us,
+									.memory = writing->request->memory };
 	char *message = writing->result->message;
 	DecodeResult result;
 

@@ -24,6 +24,7 @@ typedef struct WriteRawRequest
 	int64_t now_us;		/* of profiles that do not say */
 	int64_t first_us;	/* times that are taken */
 	int64_t last_us;
+	MemoryShare *memory; /* as of OtlpRequest */
 } WriteRawRequest;
 
 typedef enum WriteRawEnd

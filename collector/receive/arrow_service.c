@@ -54,12 +54,12 @@ judge(Receiver *receiver, Call *call, ArrowEnd end, const ArrowResult *result)
 			call_fail_with(call, GRPC_INVALID_ARGUMENT, "invalid record: %s", result->message);
 			return false;
 		case ARROW_TOO_LARGE:
-			submit_too_large(receiver, call, result->message);
+			submit_no_room(receiver, call, result->message);
 			return false;
 		case ARROW_NO_MEMORY:
 			break;
 	}
-	call_retry(call, "out of memory", 1);
+	submit_no_memory(receiver, call);
 	return false;
 }
 
@@ -75,7 +75,8 @@ decode(Receiver *receiver, Call *call, Span samples, Span stacks, Batch *batch)
 								   .fixed_count = 1,
 								   .keep_times = receiver->options->keep_times,
 								   .first_us = now_us - receiver->options->max_age_ms * US_PER_MS,
-								   .last_us = now_us + AHEAD_US };
+								   .last_us = now_us + AHEAD_US,
+								   .memory = call->memory };
 	ArrowResult result;
 
 	if (!judge(receiver, call, arrow_decode(&request, batch, &result), &result))
@@ -89,11 +90,9 @@ decode(Receiver *receiver, Call *call, Span samples, Span stacks, Batch *batch)
 static void
 store(Receiver *receiver, Call *call, Span samples, Span stacks)
 {
-	Batch *batch = NULL;
+	Batch *batch = submit_batch_for(receiver, call);
 
-	if (batch_create(SUBMIT_BATCH_BYTES, &batch) != 0)
-		call_retry(call, "out of memory", 1);
-	else if (decode(receiver, call, samples, stacks, batch))
+	if (batch != NULL && decode(receiver, call, samples, stacks, batch))
 	{
 		submit_batch(receiver, call, batch, true);
 		return;
@@ -145,7 +144,8 @@ ask(Receiver *receiver, Call *call)
 	Span samples;
 
 	if (find_record(receiver, call, (Span){ call->body, call->body_length }, &samples) &&
-		judge(receiver, call, arrow_wanted_stacks(samples, &wanted, &length, &result), &result))
+		judge(receiver, call, arrow_wanted_stacks(samples, call->memory, &wanted, &length, &result),
+			  &result))
 	{
 		if (wanted == NULL)
 		{

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/memory_share.h"
 #include "database/wire.h"
 #include "receive/identity.h"
 
@@ -104,7 +105,8 @@ typedef struct Call
 	/* whoever has it */
 	struct Call *next; /* of a queue */
 	struct Receiver *receiver;
-	uint8_t *first; /* of an exchange: its first message, owned; NULL: it is this one */
+	MemoryShare *memory; /* of the worker that has it */
+	uint8_t *first;		 /* of an exchange: its first message, owned; NULL: it is this one */
 	size_t first_length;
 	bool wants_second;	/* the answer is a message, after which the client's second comes */
 	uint8_t digest[32]; /* of what it says */

@@ -4,7 +4,6 @@
  */
 #include "receive/inflate.h"
 
-#include <stdlib.h>
 #include <sys/param.h>
 #include <zstd.h>
 
@@ -13,24 +12,15 @@
 #define ZSTD_WINDOW_LOG_MAX 23 /* 8 MiB */
 #define FIRST_BYTES			((size_t) 64 * 1024)
 
-static void *
-plain_realloc(void *context, void *memory, size_t bytes)
-{
-	if (bytes > 0)
-		return realloc(memory, bytes);
-	free(memory);
-	return NULL;
-}
-
 static InflateEnd
-gunzip(const uint8_t *bytes, size_t length, size_t max_bytes, uint8_t **result,
+gunzip(const uint8_t *bytes, size_t length, const InflateLimits *limits, uint8_t **result,
 	   size_t *result_length)
 {
-	const PfsAllocator allocator = { plain_realloc, NULL };
+	const PfsAllocator allocator = { share_realloc, limits->memory };
 	PfsBytes unpacked = { NULL, 0 };
 	PfsReadError error;
 
-	switch (pfs_gunzip(bytes, length, max_bytes, allocator, NULL, &unpacked, &error))
+	switch (pfs_gunzip(bytes, length, limits->max_bytes, allocator, NULL, &unpacked, &error))
 	{
 		case PFS_READ_OK:
 			*result = unpacked.data;
@@ -48,8 +38,10 @@ gunzip(const uint8_t *bytes, size_t length, size_t max_bytes, uint8_t **result,
 }
 
 static InflateEnd
-unzstd_all(ZSTD_DCtx *context, ZSTD_inBuffer *input, ZSTD_outBuffer *output, size_t max_bytes)
+unzstd_all(ZSTD_DCtx *context, ZSTD_inBuffer *input, ZSTD_outBuffer *output,
+		   const InflateLimits *limits)
 {
+	const size_t max_bytes = limits->max_bytes;
 	size_t left = 1;
 
 	while (input->pos < input->size || output->pos == output->size)
@@ -57,7 +49,8 @@ unzstd_all(ZSTD_DCtx *context, ZSTD_inBuffer *input, ZSTD_outBuffer *output, siz
 		if (output->pos == output->size)
 		{
 			size_t size = MIN(MAX(output->size * 2, FIRST_BYTES), max_bytes + 1);
-			void *grown = output->pos > max_bytes ? NULL : realloc(output->dst, size);
+			void *grown =
+				output->pos > max_bytes ? NULL : share_realloc(limits->memory, output->dst, size);
 
 			if (output->pos > max_bytes)
 				return INFLATE_TOO_LARGE;
@@ -78,7 +71,7 @@ unzstd_all(ZSTD_DCtx *context, ZSTD_inBuffer *input, ZSTD_outBuffer *output, siz
 }
 
 static InflateEnd
-unzstd(const uint8_t *bytes, size_t length, size_t max_bytes, uint8_t **result,
+unzstd(const uint8_t *bytes, size_t length, const InflateLimits *limits, uint8_t **result,
 	   size_t *result_length)
 {
 	ZSTD_DCtx *context = ZSTD_createDCtx();
@@ -89,12 +82,12 @@ unzstd(const uint8_t *bytes, size_t length, size_t max_bytes, uint8_t **result,
 	if (context != NULL)
 	{
 		ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG_MAX);
-		end = unzstd_all(context, &input, &output, max_bytes);
+		end = unzstd_all(context, &input, &output, limits);
 	}
 	ZSTD_freeDCtx(context);
 	if (end != INFLATE_OK)
 	{
-		free(output.dst);
+		share_realloc(limits->memory, output.dst, 0);
 		return end;
 	}
 	*result = output.dst;
@@ -103,9 +96,9 @@ unzstd(const uint8_t *bytes, size_t length, size_t max_bytes, uint8_t **result,
 }
 
 InflateEnd
-inflate_body(CallEncoding encoding, const uint8_t *bytes, size_t length, size_t max_bytes,
-			 uint8_t **result, size_t *result_length)
+inflate_body(CallEncoding encoding, const uint8_t *bytes, size_t length,
+			 const InflateLimits *limits, uint8_t **result, size_t *result_length)
 {
-	return encoding == ENCODING_GZIP ? gunzip(bytes, length, max_bytes, result, result_length)
-									 : unzstd(bytes, length, max_bytes, result, result_length);
+	return encoding == ENCODING_GZIP ? gunzip(bytes, length, limits, result, result_length)
+									 : unzstd(bytes, length, limits, result, result_length);
 }

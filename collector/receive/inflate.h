@@ -18,8 +18,14 @@ typedef enum InflateEnd
 	INFLATE_NO_MEMORY
 } InflateEnd;
 
+typedef struct InflateLimits
+{
+	size_t max_bytes;
+	MemoryShare *memory; /* charged for the result, too */
+} InflateLimits;
+
 /* The result is to be freed by the caller. encoding: gzip or zstd. */
 InflateEnd inflate_body(CallEncoding encoding, const uint8_t *bytes, size_t length,
-						size_t max_bytes, uint8_t **result, size_t *result_length);
+						const InflateLimits *limits, uint8_t **result, size_t *result_length);
 
 #endif

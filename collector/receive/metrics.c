@@ -38,15 +38,16 @@ metrics_put_writer(Buffer *text, const char *part, const WriterStats *writer)
 }
 
 void
-metrics_print(const ReceiveMetrics *metrics, const WriterStats *writer, Buffer *text)
+metrics_print(const ReceiveMetrics *metrics, size_t bytes_under_way, const WriterStats *writer,
+			  Buffer *text)
 {
 #define X(name, help) metrics_put(text, PART, #name, help, "counter", atomic_load(&metrics->name));
 	RECEIVE_METRICS(X)
 #undef X
 	metrics_put(text, PART, "open_connections", "Connections that are open.", "gauge",
 				(uint64_t) atomic_load(&metrics->open_connections));
-	metrics_put(text, PART, "bytes_under_way", "Bytes of requests that are under way.", "gauge",
-				(uint64_t) atomic_load(&metrics->bytes_under_way));
+	metrics_put(text, PART, "bytes_under_way", "Bytes of requests that come or are decoded.",
+				"gauge", bytes_under_way);
 	metrics_put_writer(text, PART, writer);
 	metrics_put(text, PART, "receipts_met_total", "Requests whose receipt the database had.",
 				"counter", writer->batches_repeated);

@@ -43,7 +43,6 @@ typedef struct ReceiveMetrics
 	RECEIVE_METRICS(X)
 #undef X
 	atomic_int_fast64_t open_connections;
-	atomic_int_fast64_t bytes_under_way;
 } ReceiveMetrics;
 
 static inline void
@@ -62,6 +61,7 @@ void metrics_put(Buffer *text, const char *part, const char *name, const char *h
 void metrics_put_writer(Buffer *text, const char *part, const WriterStats *writer);
 
 /* All of it, in that format. */
-void metrics_print(const ReceiveMetrics *metrics, const WriterStats *writer, Buffer *text);
+void metrics_print(const ReceiveMetrics *metrics, size_t bytes_under_way, const WriterStats *writer,
+				   Buffer *text);
 
 #endif

@@ -29,7 +29,7 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 		{ "max-message", FLAG_SIZE, &options->max_message, "SIZE",
 		  "largest request, unpacked; default: 64MB", .minimum = 1024 },
 		{ "max-memory", FLAG_SIZE, &options->max_memory, "SIZE",
-		  "requests under way, together; default: 256MB", .minimum = 1024 * 1024 },
+		  "requests that come or are decoded, together; default: 256MB", .minimum = 1024 * 1024 },
 		{ "queue-size", FLAG_SIZE, &options->queue_bytes, "SIZE",
 		  "decoded requests that wait for the database; default: 256MB", .minimum = 1024 * 1024 },
 		{ "max-connections", FLAG_NUMBER, &options->max_connections, "NUMBER",

@@ -83,7 +83,8 @@ decode(Receiver *receiver, Call *call, Batch *batch, OtlpResult *result)
 								  .keep_times = receiver->options->keep_times,
 								  .now_us = now_us,
 								  .first_us = now_us - receiver->options->max_age_ms * US_PER_MS,
-								  .last_us = now_us + AHEAD_US };
+								  .last_us = now_us + AHEAD_US,
+								  .memory = call->memory };
 
 	return otlp_decode(&request, batch, result);
 }
@@ -102,12 +103,12 @@ decode_call(Receiver *receiver, Call *call, Batch *batch, OtlpResult *result)
 			submit_invalid(receiver, call, result->message);
 			return false;
 		case OTLP_TOO_LARGE:
-			submit_too_large(receiver, call, result->message);
+			submit_no_room(receiver, call, result->message);
 			return false;
 		case OTLP_NO_MEMORY:
 			break;
 	}
-	call_retry(call, "out of memory", 1);
+	submit_no_memory(receiver, call);
 	return false;
 }
 
@@ -120,9 +121,8 @@ otlp_export(Receiver *receiver, Call *call)
 	if (submit_unpack(receiver, call) &&
 		(call->content != CONTENT_JSON || submit_read_json(receiver, call, &json_request)))
 	{
-		if (batch_create(SUBMIT_BATCH_BYTES, &batch) != 0)
-			call_retry(call, "out of memory", 1);
-		else if (decode_call(receiver, call, batch, &result))
+		batch = submit_batch_for(receiver, call);
+		if (batch != NULL && decode_call(receiver, call, batch, &result))
 		{
 			submit_batch(receiver, call, batch, result.has_times);
 			return;

@@ -53,7 +53,8 @@ page_metrics(Receiver *receiver, Call *call)
 	writer_stats(receiver->writer, &stats);
 	call->answer.http_status = 200;
 	call->answer.content = METRICS_CONTENT;
-	metrics_print(&receiver->metrics, &stats, &call->answer.body);
+	metrics_print(&receiver->metrics, atomic_load(&receiver->memory.used_bytes), &stats,
+				  &call->answer.body);
 }
 
 /* The whole server is "", and each service that there is by its name. */

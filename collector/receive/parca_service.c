@@ -26,7 +26,8 @@ decode(Receiver *receiver, Call *call, Batch *batch, WriteRawResult *result)
 									  .now_us = now_us,
 									  .first_us =
 										  now_us - receiver->options->max_age_ms * US_PER_MS,
-									  .last_us = now_us + AHEAD_US };
+									  .last_us = now_us + AHEAD_US,
+									  .memory = call->memory };
 
 	switch (write_raw_decode(&request, batch, result))
 	{
@@ -38,13 +39,13 @@ decode(Receiver *receiver, Call *call, Batch *batch, WriteRawResult *result)
 			call_fail_with(call, GRPC_INVALID_ARGUMENT, "%s", result->message);
 			return false;
 		case WRITE_RAW_TOO_LARGE:
-			submit_too_large(receiver, call,
-							 "the request is larger than what is held in memory at once");
+			submit_no_room(receiver, call,
+						   "the request is larger than what is held in memory at once");
 			return false;
 		case WRITE_RAW_NO_MEMORY:
 			break;
 	}
-	call_retry(call, "out of memory", 1);
+	submit_no_memory(receiver, call);
 	return false;
 }
 
@@ -57,9 +58,8 @@ parca_write_raw(Receiver *receiver, Call *call)
 	if (submit_unpack(receiver, call) &&
 		(call->content != CONTENT_JSON || submit_read_json(receiver, call, &json_write_raw)))
 	{
-		if (batch_create(SUBMIT_BATCH_BYTES, &batch) != 0)
-			call_retry(call, "out of memory", 1);
-		else if (decode(receiver, call, batch, &result))
+		batch = submit_batch_for(receiver, call);
+		if (batch != NULL && decode(receiver, call, batch, &result))
 		{
 			if (call->content == CONTENT_JSON)
 				buffer_put_bytes(&call->answer.body, "{}", 2);

@@ -16,6 +16,7 @@ receiver_init(Receiver *receiver, const ReceiveOptions *options, const ServiceTa
 	*receiver = (Receiver){
 		.options = options, .services = services, .rule = { options->drop }, .writer = writer
 	};
+	receiver->memory.limit_bytes = options->max_memory;
 	pthread_mutex_init(&receiver->lock, NULL);
 	pthread_cond_init(&receiver->wanted, NULL);
 	repeats_init(&receiver->repeats);

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 
+#include "base/memory_share.h"
 #include "otlp/labels.h"
 #include "receive/call.h"
 #include "receive/clients.h"
@@ -26,6 +27,8 @@ typedef struct ServiceTable
 	size_t count;
 } ServiceTable;
 
+#define TOO_MUCH_UNDER_WAY "too much is under way"
+
 typedef struct Receiver
 {
 	const ReceiveOptions *options;
@@ -34,6 +37,7 @@ typedef struct Receiver
 	AttributeRule rule;
 	Writer *writer; /* not owned; so services, host */
 	ReceiveMetrics metrics;
+	MemoryPool memory; /* of requests, from their bytes to their batches */
 	Repeats repeats;
 
 	pthread_mutex_t lock; /* guards what follows */

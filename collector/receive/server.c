@@ -214,10 +214,9 @@ discharge(Server *server, Call *call)
 {
 	if (call->charged == 0)
 		return;
-	server->memory_used -= call->charged;
+	pool_release(&server->receiver->memory, call->charged);
 	client_discharge(call->client, call->charged);
 	call->charged = 0;
-	atomic_store(&server->receiver->metrics.bytes_under_way, (int64_t) server->memory_used);
 }
 
 /* Its client may let the call wait for long yet: what it said goes before. */
@@ -346,18 +345,20 @@ server_headers(Server *server, Call *call)
 
 /* --- bodies --- */
 
-/* Pays for memory: all requests together, and half of it for one client. */
+/* Pays for memory: all requests together, and half of it for what one client sends. */
 static bool
 charge(Server *server, Call *call, size_t bytes)
 {
-	size_t limit = server->options->max_memory;
+	MemoryPool *memory = &server->receiver->memory;
 
-	if (bytes > limit || server->memory_used > limit - bytes ||
-		!client_charge(call->client, bytes, limit / 2))
-		return throttled(server, call, "too much is under way");
-	server->memory_used += bytes;
+	if (!pool_charge(memory, bytes))
+		return throttled(server, call, TOO_MUCH_UNDER_WAY);
+	if (!client_charge(call->client, bytes, memory->limit_bytes / 2))
+	{
+		pool_release(memory, bytes);
+		return throttled(server, call, TOO_MUCH_UNDER_WAY);
+	}
 	call->charged += bytes;
-	atomic_store(&server->receiver->metrics.bytes_under_way, (int64_t) server->memory_used);
 	return true;
 }
 

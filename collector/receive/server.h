@@ -31,9 +31,8 @@ typedef struct Server
 	Clients clients;		/* requests of each */
 	Connection *connections;
 	int64_t connection_count;
-	size_t away_count;	/* calls that were dispatched */
-	size_t memory_used; /* by bodies */
-	int64_t now_ns;		/* CLOCK_MONOTONIC, of this turn */
+	size_t away_count; /* calls that were dispatched */
+	int64_t now_ns;	   /* CLOCK_MONOTONIC, of this turn */
 	bool is_stopping;
 	uint8_t buffer[SERVER_READ_BYTES]; /* what was read just now */
 } Server;

@@ -12,7 +12,8 @@
 #include "receive/inflate.h"
 #include "receive/services.h"
 
-#define RETRY_S 1
+#define RETRY_S		  1
+#define BEYOND_MEMORY "the request needs more than --max-memory"
 
 void
 submit_invalid(Receiver *receiver, Call *call, const char *text)
@@ -39,6 +40,43 @@ unavailable(Receiver *receiver, Call *call, const char *text)
 	call_retry(call, text, RETRY_S);
 }
 
+void
+submit_no_room(Receiver *receiver, Call *call, const char *text)
+{
+	if (!call->memory->is_crowded)
+	{
+		submit_too_large(receiver, call, call->memory->is_beyond ? BEYOND_MEMORY : text);
+		return;
+	}
+	metric_add(&receiver->metrics.requests_throttled_total, 1);
+	call_retry(call, TOO_MUCH_UNDER_WAY, RETRY_S);
+	call->answer.http_status = 429;
+}
+
+void
+submit_no_memory(Receiver *receiver, Call *call)
+{
+	if (call->memory->is_crowded || call->memory->is_beyond)
+		submit_no_room(receiver, call, BEYOND_MEMORY);
+	else
+		unavailable(receiver, call, "out of memory");
+}
+
+Batch *
+submit_batch_for(Receiver *receiver, Call *call)
+{
+	Batch *batch;
+
+	if (batch_create(SUBMIT_BATCH_BYTES, &batch) == 0)
+	{
+		if (batch_charge_to(batch, call->memory) == 0)
+			return batch;
+		batch_free(batch);
+	}
+	submit_no_memory(receiver, call);
+	return NULL;
+}
+
 /* What it says, to whom: a client's bytes are its tenant's alone. */
 static void
 make_digest(Call *call)
@@ -57,14 +95,15 @@ make_digest(Call *call)
 static bool
 unpack(Receiver *receiver, Call *call)
 {
+	const InflateLimits limits = { receiver->options->max_message, call->memory };
 	uint8_t *unpacked;
 	size_t length;
 
 	if (call->encoding == ENCODING_IDENTITY ||
 		(call->content == CONTENT_GRPC && !call->is_compressed))
 		return true;
-	switch (inflate_body(call->encoding, call->body, call->body_length,
-						 receiver->options->max_message, &unpacked, &length))
+	switch (
+		inflate_body(call->encoding, call->body, call->body_length, &limits, &unpacked, &length))
 	{
 		case INFLATE_OK:
 			free(call->body);
@@ -75,7 +114,7 @@ unpack(Receiver *receiver, Call *call)
 			submit_too_large(receiver, call, "the unpacked request is larger than --max-message");
 			return false;
 		case INFLATE_NO_MEMORY:
-			unavailable(receiver, call, "out of memory");
+			submit_no_memory(receiver, call);
 			return false;
 		case INFLATE_MALFORMED:
 			break;
@@ -101,13 +140,17 @@ submit_read_json(Receiver *receiver, Call *call, const JsonMessage *message)
 	const char *error;
 	size_t length;
 	size_t offset;
-	uint8_t *protobuf = json_to_protobuf(text, message, &length, &error, &offset);
+	uint8_t *protobuf = json_to_protobuf(text, message, call->memory, &length, &error, &offset);
 
+	if (protobuf == NULL && error == NULL)
+	{
+		submit_no_memory(receiver, call);
+		return false;
+	}
 	if (protobuf == NULL)
 	{
 		metric_add(&receiver->metrics.requests_invalid_total, 1);
-		call_fail_with(call, GRPC_INVALID_ARGUMENT, "invalid JSON: %s, at byte %zu",
-					   error != NULL ? error : "out of memory", offset);
+		call_fail_with(call, GRPC_INVALID_ARGUMENT, "invalid JSON: %s, at byte %zu", error, offset);
 		return false;
 	}
 	free(call->body);
@@ -144,6 +187,7 @@ to_writer(Receiver *receiver, Call *call, Batch *batch)
 
 	/* packed once; what waits for the commit is the batch */
 	call_drop_body(call);
+	batch_charge_to(batch, NULL);
 	return writer_submit(receiver->writer, batch, &callback, NULL);
 }
 

@@ -27,6 +27,18 @@ void submit_too_large(Receiver *receiver, Call *call, const char *text);
 void submit_invalid(Receiver *receiver, Call *call, const char *text);
 
 /*
+ * Memory is out: the client comes again where others have it, else the request is too large, in
+ * these words where --max-memory would do.
+ */
+void submit_no_room(Receiver *receiver, Call *call, const char *text);
+
+/* The same where it may be the system's memory. */
+void submit_no_memory(Receiver *receiver, Call *call);
+
+/* An empty batch, charged to the call's memory; NULL with the answer. */
+Batch *submit_batch_for(Receiver *receiver, Call *call);
+
+/*
  * Gives the call to the writer with what it says, or back at once. The answer that is there is for
  * the case that all goes well. is_same: sent once more it is the same, so that the database can
  * know.

@@ -9,6 +9,21 @@
 
 #include "receive/services.h"
 
+/*
+ * What came is charged already. What this worker needs beside it goes with its work: unpacked
+ * bodies with the answer or before the writer's turn, whose queue counts batches itself.
+ */
+static void
+work(Receiver *receiver, Call *call)
+{
+	const size_t came = call->charged;
+	MemoryShare memory = { .pool = &receiver->memory, .used_bytes = came };
+
+	call->memory = &memory;
+	call->service->work(receiver, call);
+	share_release(&memory, memory.used_bytes - came);
+}
+
 static void *
 worker_main(void *argument)
 {
@@ -16,7 +31,7 @@ worker_main(void *argument)
 	Call *call;
 
 	while ((call = receiver_take(receiver)) != NULL)
-		call->service->work(receiver, call);
+		work(receiver, call);
 	return NULL;
 }
 

@@ -264,7 +264,7 @@ test_wanted(void **state)
 	size_t length;
 	Arena arena;
 
-	assert_int_equal(arrow_wanted_stacks(samples, &bytes, &length, &result), ARROW_OK);
+	assert_int_equal(arrow_wanted_stacks(samples, NULL, &bytes, &length, &result), ARROW_OK);
 	arena_init(&arena, &budget);
 	arrow_stream_open(&stream, (Span){ bytes, length }, &arena);
 	assert_true(arrow_stream_next(&stream));
@@ -287,7 +287,7 @@ test_wanted(void **state)
 	free_record(samples);
 
 	samples = read_record("v2_lz4.samples");
-	assert_int_equal(arrow_wanted_stacks(samples, &bytes, &length, &result), ARROW_OK);
+	assert_int_equal(arrow_wanted_stacks(samples, NULL, &bytes, &length, &result), ARROW_OK);
 	assert_null(bytes);
 	free_record(samples);
 }

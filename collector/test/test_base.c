@@ -234,6 +234,41 @@ test_arena(void **state)
 	assert_int_equal(budget.used_bytes, 0);
 }
 
+/* A pool that two share: who is refused learns whether it is for the other's sake. */
+static void
+test_memory_share(void **state)
+{
+	MemoryPool pool = { .limit_bytes = 100000 };
+	MemoryShare one = { .pool = &pool };
+	MemoryShare other = { .pool = &pool };
+	Budget budget = { .limit_bytes = 90000, .share = &other };
+	char *grown = NULL;
+
+	for (size_t bytes = 1; bytes <= 60000; bytes *= 3)
+	{
+		grown = share_realloc(&one, grown, bytes);
+		assert_non_null(grown);
+		assert_in_range(one.used_bytes, bytes, 65000);
+	}
+	assert_true(budget_charge(&budget, 20000));
+	assert_int_equal(pool.used_bytes, one.used_bytes + 20000);
+	assert_false(budget_charge(&budget, 80000)); /* its own limit */
+	assert_false(other.is_crowded);
+	assert_false(budget_charge(&budget, 50000));
+	assert_true(other.is_crowded);
+	assert_false(other.is_beyond);
+	assert_null(share_realloc(&one, grown, 100001)); /* and is there as it was */
+	assert_true(one.is_beyond);
+	assert_false(one.is_crowded);
+	assert_null(share_realloc(&one, grown, 0));
+	assert_int_equal(one.used_bytes, 0);
+	assert_true(budget_charge(&budget, 50000));
+	budget_release(&budget, 70000);
+	assert_int_equal(other.used_bytes, 0);
+	assert_int_equal(pool.used_bytes, 0);
+	assert_null(share_realloc(NULL, share_realloc(NULL, NULL, 200000), 0)); /* nobody counts */
+}
+
 /* What is written to standard error between log_capture and log_captured. */
 static int saved_stderr;
 static int capture_fd;
@@ -405,12 +440,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_durations),	  cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_table),		  cmocka_unit_test(test_table_budget),
-		cmocka_unit_test(test_hash_spreads),  cmocka_unit_test(test_content_keys),
-		cmocka_unit_test(test_arena),		  cmocka_unit_test(test_log_logfmt),
-		cmocka_unit_test(test_log_json),	  cmocka_unit_test(test_log_repeats),
-		cmocka_unit_test(test_log_truncates), cmocka_unit_test(test_log_threads),
+		cmocka_unit_test(test_durations),	 cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_table),		 cmocka_unit_test(test_table_budget),
+		cmocka_unit_test(test_hash_spreads), cmocka_unit_test(test_content_keys),
+		cmocka_unit_test(test_memory_share), cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_log_logfmt),	 cmocka_unit_test(test_log_json),
+		cmocka_unit_test(test_log_repeats),	 cmocka_unit_test(test_log_truncates),
+		cmocka_unit_test(test_log_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,6 +191,8 @@ request_of(const Proto *profiles, size_t count)
 	return request;
 }
 
+static MemoryShare *memory; /* of the requests below; NULL: nobody counts */
+
 static OtlpEnd
 decode(Span body, bool keep_times, Batch **batch, OtlpResult *result)
 {
@@ -202,7 +204,8 @@ decode(Span body, bool keep_times, Batch **batch, OtlpResult *result)
 								  .keep_times = keep_times,
 								  .now_us = NOW_US,
 								  .first_us = NOW_US - 3600 * SECOND_US,
-								  .last_us = NOW_US + 3600 * SECOND_US };
+								  .last_us = NOW_US + 3600 * SECOND_US,
+								  .memory = memory };
 
 	assert_int_equal(batch_create((size_t) 16 * 1024 * 1024, batch), 0);
 	return otlp_decode(&request, *batch, result);
@@ -354,7 +357,7 @@ test_json(void **state)
 	size_t length;
 	size_t offset;
 	uint8_t *bytes = json_to_protobuf((Span){ (const uint8_t *) text, sizeof(text) - 1 },
-									  &json_request, &length, &error, &offset);
+									  &json_request, NULL, &length, &error, &offset);
 
 	assert_non_null(bytes);
 	assert_int_equal(decode((Span){ bytes, length }, false, &batch, &result), OTLP_OK);
@@ -362,8 +365,106 @@ test_json(void **state)
 	batch_free(batch);
 	free(bytes);
 	for (size_t cut = 0; cut + 1 < sizeof(text) - 1; cut++)
-		assert_null(json_to_protobuf((Span){ (const uint8_t *) text, cut }, &json_request, &length,
-									 &error, &offset));
+		assert_null(json_to_protobuf((Span){ (const uint8_t *) text, cut }, &json_request, NULL,
+									 &length, &error, &offset));
+}
+
+/* --- memory --- */
+
+/* From none to enough: whatever is refused halfway is given back. */
+static void
+test_memory(void **state)
+{
+	const Proto samples[] = { sample(DIALECT_1_10, 1, 0, 1), sample(DIALECT_1_10, 2, 0, 1) };
+	const Proto one = profile(samples, 2);
+	const Proto request = request_of(&one, 1);
+	MemoryPool pool = { .limit_bytes = 0 };
+	MemoryShare share = { .pool = &pool };
+	OtlpEnd end = OTLP_TOO_LARGE;
+
+	memory = &share;
+	for (; end != OTLP_OK; pool.limit_bytes += 97)
+	{
+		OtlpResult result;
+		Batch *batch;
+
+		share.is_beyond = false;
+		end = decode(proto_span(&request), true, &batch, &result);
+		assert_true(end == OTLP_OK || (end == OTLP_TOO_LARGE && share.is_beyond));
+		assert_int_equal(pool.used_bytes, 0); /* but for the batch, which is not charged here */
+		batch_free(batch);
+	}
+	assert_in_range(pool.limit_bytes, 32768, 1 << 20);
+	memory = NULL;
+}
+
+/* --- traces --- */
+
+#define TRACE_HEX "00112233445566778899aabbccddeeff"
+#define SPAN_HEX  "0123456789abcdef"
+
+/* A request of one sample with that link, and with ids as attributes of its resource. */
+static Proto
+linked_request(const Proto *link)
+{
+	const Proto trace = key_value("trace_id", TRACE_HEX);
+	const Proto span = key_value("span.id", SPAN_HEX);
+	const Proto none = { .length = 0 };
+	Proto tables = dictionary();
+	Proto one_sample = sample(DIALECT_1_10, 1, 7, 0);
+	Proto resource = { .length = 0 };
+	Proto scope = { .length = 0 };
+	Proto of_resource = { .length = 0 };
+	Proto request = { .length = 0 };
+	Proto one;
+
+	proto_number(&one_sample, dialect_layout(DIALECT_1_10)->sample_link, 1);
+	one = profile(&one_sample, 1);
+	proto_message(&tables, DICTIONARY_LINKS, &none);
+	proto_message(&tables, DICTIONARY_LINKS, link);
+	proto_message(&resource, RESOURCE_ATTRIBUTES, &trace);
+	proto_message(&resource, RESOURCE_ATTRIBUTES, &span);
+	proto_message(&scope, SCOPE_PROFILES_PROFILES, &one);
+	proto_message(&of_resource, RESOURCE_PROFILES_RESOURCE, &resource);
+	proto_message(&of_resource, RESOURCE_PROFILES_SCOPES, &scope);
+	proto_message(&request, REQUEST_RESOURCE_PROFILES, &of_resource);
+	proto_message(&request, REQUEST_DICTIONARY, &tables);
+	return request;
+}
+
+/* The first bytes of the only trace's ids. */
+static void
+assert_ids(const Proto *link, uint8_t trace, uint8_t span)
+{
+	const Proto request = linked_request(link);
+	const BatchTrace *traces;
+	OtlpResult result;
+	Batch *batch;
+
+	assert_int_equal(decode(proto_span(&request), false, &batch, &result), OTLP_OK);
+	assert_int_equal(batch_traces(batch, &traces), 1);
+	assert_int_equal(traces[0].sample.value, 7);
+	assert_int_equal(traces[0].trace[1], trace);
+	assert_int_equal(traces[0].span[1], span);
+	batch_free(batch);
+}
+
+/* A link's ids go before those of attributes; what it does not know they say. */
+static void
+test_links(void **state)
+{
+	static const uint8_t ids[16] = { 0, 0x77 };
+	static const uint8_t zeros[16] = { 0 };
+	Proto link = { .length = 0 };
+
+	assert_ids(&link, 0x11, 0x23);
+	proto_bytes(&link, LINK_TRACE, zeros, 16);
+	proto_bytes(&link, LINK_SPAN, zeros, 8);
+	assert_ids(&link, 0x11, 0x23);
+	proto_bytes(&link, LINK_SPAN, ids, 8);
+	assert_ids(&link, 0x11, 0x77);
+	proto_bytes(&link, LINK_TRACE, ids, 16);
+	assert_ids(&link, 0x77, 0x77);
 }
 
 /* --- at fault --- */
@@ -472,6 +573,7 @@ main(void)
 		cmocka_unit_test(test_layouts), cmocka_unit_test(test_times),
 		cmocka_unit_test(test_json),	cmocka_unit_test(test_rejected),
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_memory),	cmocka_unit_test(test_links),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

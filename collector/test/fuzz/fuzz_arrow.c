@@ -76,7 +76,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	stacks = copy_of(bytes + length - of_stacks, of_stacks);
 	try_records(samples, stacks, false);
 	try_records(samples, stacks, true);
-	if (arrow_wanted_stacks(samples, &wanted, &wanted_length, &result) != ARROW_OK &&
+	if (arrow_wanted_stacks(samples, NULL, &wanted, &wanted_length, &result) != ARROW_OK &&
 		wanted != NULL)
 		abort();
 	free(wanted);

@@ -53,7 +53,7 @@ try_json(Span text, bool keep_times)
 	const char *error;
 	size_t length;
 	size_t offset;
-	uint8_t *protobuf = json_to_protobuf(text, &json_request, &length, &error, &offset);
+	uint8_t *protobuf = json_to_protobuf(text, &json_request, NULL, &length, &error, &offset);
 
 	if (protobuf == NULL)
 		return;

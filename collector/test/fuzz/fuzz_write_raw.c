@@ -55,8 +55,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		try_request((Span){ copy, length - 1 });
 	else
 	{
-		protobuf = json_to_protobuf((Span){ copy, length - 1 }, &json_write_raw, &protobuf_length,
-									&error, &offset);
+		protobuf = json_to_protobuf((Span){ copy, length - 1 }, &json_write_raw, NULL,
+									&protobuf_length, &error, &offset);
 		if (protobuf != NULL)
 			try_request((Span){ protobuf, protobuf_length });
 		free(protobuf);

@@ -89,9 +89,9 @@ class Receiver:
         self.process.kill()
         self.process.wait()
 
-    def memory_kb(self):
+    def memory_kb(self, which="VmRSS"):
         with open(f"/proc/{self.process.pid}/status") as status:
-            return int(re.search(r"VmRSS:\s+(\d+)", status.read()).group(1))
+            return int(re.search(rf"{which}:\s+(\d+)", status.read()).group(1))
 
     def cpu_s(self):
         with open(f"/proc/{self.process.pid}/stat") as stat:

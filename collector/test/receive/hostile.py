@@ -1,5 +1,6 @@
 """Clients that mean harm, or just do it: nothing grows without bound, others are served meanwhile."""
 
+import concurrent.futures
 import gzip
 import random
 import socket
@@ -180,6 +181,30 @@ def test_answered_bodies():
     grown = receiver.memory_kb() - before
     ok(grown < 100_000, f"while they stay open: {grown} kB more")
     connection.close()
+    alive(receiver, "after that")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_memory():
+    """What requests are unpacked and decoded with is memory under way, too."""
+    receiver = Receiver("--max-message=30MB", "--max-memory=40MB", "--workers=4")
+    receiver.ready()
+    request = otlp_requests.request_of("times", "unpacked", now_ns())
+    request.resource_profiles[0].schema_url = "x" * (24 << 20)
+    packed = zstandard.compress(request.SerializeToString())
+    before = receiver.memory_kb()
+    with concurrent.futures.ThreadPoolExecutor(12) as clients:
+        answers = list(clients.map(lambda _: receiver.post("/v1/profiles", packed, PROTOBUF, Content_Encoding="zstd"), range(48)))
+    grown = receiver.memory_kb("VmHWM") - before
+    ok(grown < 100_000, f"12 clients with 24 MB each, unpacked, within 40 MB: {grown} kB at most")
+    ok(all(status == 200 or (status in (429, 503) and headers["Retry-After"]) for status, headers, _ in answers),
+       "each is stored or told to come again", *[answer[::2] for answer in answers])
+    ok(any(status == 200 for status, _, _ in answers), "and not all of them to come again")
+    same(receiver.metric("bytes_under_way"), 0, "nothing is left of them")
+    same(receiver.stop(), 0, "ends well")
+    receiver = Receiver("--max-message=30MB", "--max-memory=8MB")
+    receiver.ready()
+    same(receiver.post("/v1/profiles", packed, PROTOBUF, Content_Encoding="zstd")[0], 413, "what never fits is not told to come again")
     alive(receiver, "after that")
     same(receiver.stop(), 0, "ends well")
 
