@@ -192,41 +192,67 @@ take_record(const Lookup *lookup, const char *name, const ns_msg *message, const
 	}
 }
 
-static void
+/* All of it, or false. */
+static bool
 take_answer(const Lookup *lookup, const char *name, const unsigned char *bytes, int length,
 			TargetGroup *group)
 {
 	ns_msg message;
 	ns_rr record;
 
-	if (ns_initparse(bytes, length, &message) != 0)
-		return;
+	if (length > ANSWER_BYTES || ns_initparse(bytes, length, &message) != 0)
+		return false;
 	for (int i = 0; i < ns_msg_count(message, ns_s_an); i++)
-		if (ns_parserr(&message, ns_s_an, i, &record) == 0 &&
-			(int) ns_rr_type(record) == lookup->type)
+	{
+		if (ns_parserr(&message, ns_s_an, i, &record) != 0)
+			return false;
+		if ((int) ns_rr_type(record) == lookup->type)
 			take_record(lookup, name, &message, &record, group);
+	}
+	return true;
+}
+
+static bool
+is_none(const struct __res_state *resolver)
+{
+	return resolver->res_h_errno == HOST_NOT_FOUND || resolver->res_h_errno == NO_DATA;
+}
+
+/* NULL where the group was filled, else why it was not. */
+static const char *
+ask(const Lookup *lookup, struct __res_state *resolver, const char *name, TargetGroup *group)
+{
+	unsigned char *bytes = malloc(ANSWER_BYTES);
+	const char *error = NULL;
+	int length;
+
+	if (bytes == NULL || group == NULL)
+	{
+		free(bytes);
+		return "Out of memory.";
+	}
+	length = res_nsearch(resolver, name, ns_c_in, lookup->type, bytes, ANSWER_BYTES);
+	if (length < 0 && !is_none(resolver))
+		error = "No server answers.";
+	else if (length >= 0 && !take_answer(lookup, name, bytes, length, group))
+		error = "The server's answer cannot be read.";
+	free(bytes);
+	return error;
 }
 
 static void
 look_up(Lookup *lookup, struct __res_state *resolver, size_t i)
 {
-	unsigned char *bytes = malloc(ANSWER_BYTES);
-	TargetGroup *group = bytes == NULL ? NULL : target_group_create(lookup->names[i]);
-	int length = group == NULL ? -1
-							   : res_nsearch(resolver, lookup->names[i], ns_c_in, lookup->type,
-											 bytes, ANSWER_BYTES);
+	TargetGroup *group = target_group_create(lookup->names[i]);
+	const char *error = ask(lookup, resolver, lookup->names[i], group);
 
-	if (length >= 0)
-		take_answer(lookup, lookup->names[i], bytes, length, group);
-	if (length >= 0 || (group != NULL && (resolver->res_h_errno == HOST_NOT_FOUND ||
-										  resolver->res_h_errno == NO_DATA)))
-		lookup->groups[i] = group;
-	else
+	if (error == NULL)
 	{
-		target_group_free(group);
-		lookup->errors[i] = strdup(group == NULL ? "Out of memory." : "No server answers.");
+		lookup->groups[i] = group;
+		return;
 	}
-	free(bytes);
+	target_group_free(group);
+	lookup->errors[i] = strdup(error);
 }
 
 static void *

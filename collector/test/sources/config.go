@@ -47,6 +47,8 @@ scrape_configs:
     file_sd_configs: [{files: ['targets/*.yaml'], refresh_interval: 1m}]
     http_sd_configs: [{url: 'http://127.0.0.1:1/targets'}]
     dns_sd_configs: [{names: [localhost.invalid], type: A, port: 80}]
+  - {job_name: "defaults", profiling_config: {}}
+  - {job_name: "prefix", profiling_config: {path_prefix: /app}}
 `
 
 // What is wrong, and the words that the log has of it.

@@ -49,6 +49,7 @@ func main() {
 		{"config", testConfig},
 		{"relabel", testRelabel},
 		{"discovery", testDiscovery},
+		{"dns", testDNS},
 		{"kubernetes", testKubernetes},
 		{"operator", testOperator},
 		{"pods", testPods},

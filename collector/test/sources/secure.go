@@ -53,8 +53,21 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func testSecure() {
 	var profile bytes.Buffer
 	_ = pprof.Lookup("goroutine").WriteTo(&profile, 0)
+	var lock sync.Mutex
+	carried := "nobody came" // to another host
+	elsewhere, elsewherePort := serveEverywhere(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lock.Lock()
+		carried = r.Header.Get("Authorization")
+		lock.Unlock()
+		_, _ = w.Write(profile.Bytes())
+	}))
+	defer elsewhere.Close()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
+		if to := map[string]string{"/here": "/token", "/there": "http://127.0.0.2:" + elsewherePort + "/", "/file": "file:///etc/passwd"}[r.URL.Path]; to != "" {
+			http.Redirect(w, r, to, http.StatusFound)
+			return
+		}
 		good := map[string]bool{
 			"/token":  r.Header.Get("Authorization") == "Bearer s3cret",
 			"/typed":  r.Header.Get("Authorization") == "Token t0ken",
@@ -62,6 +75,8 @@ func testSecure() {
 			"/header": r.Header.Get("X-Tenant") == "a" && r.Header.Get("X-Secret") == "s3cret",
 			"/mutual": len(r.TLS.PeerCertificates) == 1,
 			"/params": r.URL.RawQuery == "a=1&a=2&b=x%20y",
+			"/http2":  r.ProtoMajor == 2,
+			"/http1":  r.ProtoMajor == 1,
 		}[r.URL.Path]
 		if !good {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -70,6 +85,7 @@ func testSecure() {
 		_, _ = w.Write(profile.Bytes())
 	}))
 	server.TLS = &tls.Config{ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS13}
+	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
 	key, _ := x509.MarshalPKCS8PrivateKey(server.TLS.Certificates[0].PrivateKey)
@@ -97,6 +113,12 @@ func testSecure() {
 	job("mutual", "/mutual", fmt.Sprintf("tls_config: {ca_file: %s, cert_file: %s, key_file: %s, server_name: example.com}", certificate, certificate, private))
 	job("params", "/params", ca+", params: {a: ['1', '2'], b: ['x y']}")
 	job("proxied", "/token", ca+fmt.Sprintf(", bearer_token: s3cret, proxy_url: '%s', proxy_connect_header: {X-Proxy: [yes]}", middle.URL))
+	job("http2", "/http2", ca)
+	job("http1", "/http1", ca+", enable_http2: false")
+	job("follows", "/here", ca+", bearer_token: s3cret")
+	job("follows_there", "/there", ca+", bearer_token: s3cret")
+	job("follows_file", "/file", ca)
+	job("stays", "/here", ca+", bearer_token: s3cret, follow_redirects: false")
 	job("unverified", "/token", "tls_config: {insecure_skip_verify: true}, bearer_token: s3cret")
 	job("untrusted", "/token", "bearer_token: s3cret")
 	job("misnamed", "/token", fmt.Sprintf("bearer_token: s3cret, tls_config: {ca_file: %s, server_name: other.example}", certificate))
@@ -109,13 +131,16 @@ func testSecure() {
 		return value("SELECT coalesce(string_agg(labels->>'job', ' ' ORDER BY labels->>'job'), '') FROM profstore.targets"+
 			" WHERE labels->>'instance' = '%s' AND health = '%s'", address, health)
 	}
-	good, bad := "basic bearer_file header mutual params proxied token_file typed unverified", "misnamed no_file nobody old_tls untrusted"
+	good, bad := "basic bearer_file follows follows_there header http1 http2 mutual params proxied token_file typed unverified", "follows_file misnamed no_file nobody old_tls stays untrusted"
 	ok(eventually(20, func() bool { return of("up") == good && of("down") == bad }), "secure: who is let in, and who is not", of("up"), of("down"),
 		query("SELECT name, last_error FROM profstore.targets WHERE labels->>'instance' = '%s'", address), s.log)
-	for job, words := range map[string]string{"untrusted": "certificate", "misnamed": "other.example", "nobody": "401", "no_file": "nosuch"} {
+	for job, words := range map[string]string{"untrusted": "certificate", "misnamed": "other.example", "nobody": "401", "no_file": "nosuch", "stays": "302", "follows_file": "not supported"} {
 		problem := value("SELECT last_error FROM profstore.targets WHERE labels->>'job' = '%s' AND labels->>'instance' = '%s'", job, address)
 		ok(strings.Contains(problem, words), "secure: why not: "+job, problem)
 	}
+	lock.Lock()
+	ok(carried == "", "secure: a redirect takes no credentials to another host", carried)
+	lock.Unlock()
 	through.lock.Lock()
 	ok(len(through.seen) > 0 && through.seen[0] == "CONNECT "+address+" yes", "secure: only the proxied job goes through the proxy", through.seen)
 	through.lock.Unlock()
