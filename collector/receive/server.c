@@ -595,6 +595,8 @@ server_check(Server *server, Call *call)
 static void
 go_on(Server *server, Call *call)
 {
+	const size_t held = call->body_length + call->answer.body.length;
+
 	call->wants_second = false;
 	if (call->has_surplus || call->is_whole)
 	{
@@ -605,9 +607,8 @@ go_on(Server *server, Call *call)
 		return;
 	}
 
-	/* it stays while its client takes its time: unpacked, it may be more than what came */
-	if (call->body_length > call->charged &&
-		!charge(server, call, call->body_length - call->charged))
+	/* question and answer stay while their client takes its time: unpacked, more than what came */
+	if (held > call->charged && !charge(server, call, held - call->charged))
 		return;
 	call->first = call->body;
 	call->first_length = call->body_length;
