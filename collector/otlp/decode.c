@@ -722,7 +722,9 @@ otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result)
 	OtlpEnd end;
 
 	*result = (OtlpResult){ .has_times = true };
-	if (!dialect_of_request(request->body, &dialect, &error))
+	if (request->is_json)
+		dialect = DIALECT_1_10;
+	else if (!dialect_of_request(request->body, &dialect, &error))
 	{
 		result->message = error;
 		return OTLP_INVALID;

@@ -21,6 +21,7 @@ typedef struct OtlpRequest
 	const AttributeRule *rule; /* which attributes become labels */
 	const BatchLabel *fixed;   /* of all series, in place of what the client says; value "": none */
 	size_t fixed_count;
+	bool is_json;	  /* was: names have told what is what, in the layout of 1.10 */
 	bool keep_times;  /* a row for each time of a sample, else one for the profile's window */
 	int64_t now_us;	  /* for profiles without any time */
 	int64_t first_us; /* times of samples that are taken */

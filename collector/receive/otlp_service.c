@@ -80,6 +80,7 @@ decode(Receiver *receiver, Call *call, Batch *batch, OtlpResult *result)
 								  .rule = &receiver->rule,
 								  .fixed = &tenant,
 								  .fixed_count = 1,
+								  .is_json = call->content == CONTENT_JSON,
 								  .keep_times = receiver->options->keep_times,
 								  .now_us = now_us,
 								  .first_us = now_us - receiver->options->max_age_ms * US_PER_MS,

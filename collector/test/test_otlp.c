@@ -191,7 +191,9 @@ request_of(const Proto *profiles, size_t count)
 	return request;
 }
 
-static MemoryShare *memory; /* of the requests below; NULL: nobody counts */
+/* Of the requests below. */
+static MemoryShare *memory; /* NULL: nobody counts */
+static bool is_json;
 
 static OtlpEnd
 decode(Span body, bool keep_times, Batch **batch, OtlpResult *result)
@@ -205,6 +207,7 @@ decode(Span body, bool keep_times, Batch **batch, OtlpResult *result)
 								  .now_us = NOW_US,
 								  .first_us = NOW_US - 3600 * SECOND_US,
 								  .last_us = NOW_US + 3600 * SECOND_US,
+								  .is_json = is_json,
 								  .memory = memory };
 
 	assert_int_equal(batch_create((size_t) 16 * 1024 * 1024, batch), 0);
@@ -367,6 +370,34 @@ test_json(void **state)
 	for (size_t cut = 0; cut + 1 < sizeof(text) - 1; cut++)
 		assert_null(json_to_protobuf((Span){ (const uint8_t *) text, cut }, &json_request, NULL,
 									 &length, &error, &offset));
+}
+
+/* Attributes of a sample without values, which those of 1.9 would be by their place. */
+static void
+test_json_names(void **state)
+{
+	static const char text[] =
+		"{\"resourceProfiles\":[{\"scopeProfiles\":[{\"profiles\":[{\"sampleType\":"
+		"{\"typeStrindex\":1},\"samples\":[{\"stackIndex\":0,\"attributeIndices\":[1]}],"
+		"\"timeUnixNano\":\"1767225590000000000\"}]}]}],\"dictionary\":{\"stringTable\":[\"\","
+		"\"samples\",\"key\"],\"stackTable\":[{}],\"attributeTable\":[{},{\"keyStrindex\":2,"
+		"\"value\":{\"stringValue\":\"text\"}}]}}";
+	const char *error;
+	OtlpResult result;
+	Batch *batch;
+	size_t length;
+	size_t offset;
+	uint8_t *bytes = json_to_protobuf((Span){ (const uint8_t *) text, sizeof(text) - 1 },
+									  &json_request, NULL, &length, &error, &offset);
+
+	assert_non_null(bytes);
+	is_json = true;
+	assert_int_equal(decode((Span){ bytes, length }, false, &batch, &result), OTLP_OK);
+	is_json = false;
+	assert_int_equal(result.rejected_profiles, 1);
+	assert_string_equal(result.message, "a sample has neither values nor times");
+	batch_free(batch);
+	free(bytes);
 }
 
 /* --- memory --- */
@@ -570,10 +601,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layouts), cmocka_unit_test(test_times),
-		cmocka_unit_test(test_json),	cmocka_unit_test(test_rejected),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_changed),
-		cmocka_unit_test(test_memory),	cmocka_unit_test(test_links),
+		cmocka_unit_test(test_layouts),	   cmocka_unit_test(test_times),
+		cmocka_unit_test(test_json),	   cmocka_unit_test(test_rejected),
+		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_json_names), cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_links),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

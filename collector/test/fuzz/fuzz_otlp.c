@@ -19,7 +19,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 static void
-try_request(Span body, bool keep_times)
+try_request(Span body, bool is_json, bool keep_times)
 {
 	static const AttributeRule rule = { LABELS_DROPPED_DEFAULT };
 	const BatchLabel tenant = { "tenant", keep_times ? "north" : "" };
@@ -27,6 +27,7 @@ try_request(Span body, bool keep_times)
 								  .rule = &rule,
 								  .fixed = &tenant,
 								  .fixed_count = 1,
+								  .is_json = is_json,
 								  .keep_times = keep_times,
 								  .now_us = INT64_C(1767225600000000),
 								  .first_us = 0,
@@ -59,7 +60,7 @@ try_json(Span text, bool keep_times)
 		return;
 	if (length > JSON_GROWTH * text.length)
 		abort();
-	try_request((Span){ protobuf, length }, keep_times);
+	try_request((Span){ protobuf, length }, true, keep_times);
 	free(protobuf);
 }
 
@@ -79,7 +80,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	if ((bytes[0] & FLAG_JSON) != 0)
 		try_json(body, (bytes[0] & FLAG_TIMES) != 0);
 	else
-		try_request(body, (bytes[0] & FLAG_TIMES) != 0);
+		try_request(body, false, (bytes[0] & FLAG_TIMES) != 0);
 	free(copy);
 	return 0;
 }
