@@ -55,8 +55,8 @@ CREATE FUNCTION jfr_recording(events bytea, pools bytea, pools_from int4 DEFAULT
 		|| int8send(1767261600000000000) || int8send(1000000000) || int8send(500) || int8send(1000) || int4send(1) || events || pools || jfr_metadata();
 CREATE FUNCTION stored(recording bytea) RETURNS text LANGUAGE sql RETURN failure(format('SELECT profstore.import_pprof(%L)', recording));
 
--- two samples of a stack and one of none, by a clock of 1000 ticks a second; the setting of their period
-\set symbols 'jfr_pool(21, jfr_text(''app/Main''), jfr_text(''main''), jfr_text(''work''))'
+-- two samples of a stack and one of none, by a clock of 1000 ticks a second; the setting of their period; texts of all kinds
+\set symbols 'jfr_pool(21, jfr_text(''app/Main''), decode(''05046de4696e'', ''hex''), decode(''04'', ''hex'') || jfr_numbers(4, 119, 246, 114, 107))'
 \set names 'jfr_pool(22, jfr_numbers(1)), jfr_pool(23, jfr_numbers(1, 2), jfr_numbers(1, 3))'
 \set stack 'jfr_pool(25, jfr_numbers(2, 2, 7, 1, 3))'
 SELECT stored(jfr_recording(jfr_event(jfr_numbers(101, 100) || jfr_text('period') || jfr_text('10 ms')) || jfr_event(jfr_numbers(100, 2, 8, 9, 500, 1)) || jfr_event(jfr_numbers(100, 0, 1500, 1)) || jfr_event(jfr_numbers(100, 0, 2500, 0)),
