@@ -4,7 +4,7 @@
  *
  * What a table's TOAST relation holds stays, mostly: segments of level 2. But late rows have some
  * of them merged again, and retention takes some out. While a day is written, its next segments
- * take the room; later nobody would.
+ * take the room; later, when it has nothing but level 2, nobody would.
  *
  * 1. The bytes of the segments tell how many pages they need. A little behind lies the mark.
  * 2. The index tells up to which page each stream reaches, without reading it.
@@ -21,6 +21,7 @@
 #include "access/heaptoast.h"
 #include "access/table.h"
 #include "access/toast_internals.h"
+#include "access/visibilitymap.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/freespace.h"
@@ -36,8 +37,17 @@
 #include "store/segment/segment_write.h"
 #include "store/segment/storage.h"
 
-/* More pages than these, and a quarter more than needed, are worth the work. */
-#define LEAST_SPARE_PAGES 32
+/*
+ * Spare pages that are worth the work: more than these, and than a share of those that are needed,
+ * a larger one while there are segments to be merged, which will take the room. How far behind the
+ * needed pages the mark is. VACUUM cuts off no less than a sixteenth of a file, so the share of
+ * a closed table leaves as much behind the mark.
+ */
+#define LEAST_SPARE_PAGES	 32
+#define OPEN_SPARE_DIVISOR	 4
+#define OPEN_MARK_DIVISOR	 16
+#define CLOSED_SPARE_DIVISOR 8
+#define CLOSED_MARK_DIVISOR	 32
 
 /* What one call moves: a transaction should be short. */
 #define MOST_MOVED_CHUNKS (32 * 1024 * 1024 / TOAST_MAX_CHUNK_SIZE)
@@ -68,7 +78,9 @@ typedef struct Relocation
 	Relation toast;
 	Snapshot snapshot;
 	BlockNumber page_count;
+	BlockNumber needed;
 	BlockNumber mark;
+	bool is_closed; /* all segments stay */
 	uint32 segment_count;
 	uint32 segment_capacity;
 	PfsSegmentRow *segments; /* that have such streams */
@@ -77,21 +89,37 @@ typedef struct Relocation
 	FarStream *streams;
 } Relocation;
 
-/* Pages that the segments' streams need, near enough. */
-static BlockNumber
-needed_pages(const Relocation *relocation)
+static uint32
+stored_stream_count(const PfsSegmentRow *row)
+{
+	uint32 count = 0;
+
+	for (uint32 i = 0; i < row->stream_count; i++)
+		count += OidIsValid(row->stream_ids[i]);
+	return count;
+}
+
+/* How many pages the segments' streams need, near enough, and whether all of them stay. */
+static void
+measure(Relocation *relocation)
 {
 	PfsDirectoryScan *scan =
 		pfs_directory_scan_begin(pfs_storage_id(relocation->relation), relocation->snapshot);
 	double bytes = 0;
 	PfsSegmentRow row;
 
+	relocation->is_closed = true;
 	while (pfs_directory_scan_next(scan, &row))
+	{
+		relocation->is_closed &= row.level >= 2;
 		if (row.stream_ids != NULL)
 			bytes += (double) (row.byte_count + row.summary_byte_count) +
-					 (double) row.stream_count * STREAM_WASTE;
+					 (double) stored_stream_count(&row) * STREAM_WASTE;
+	}
 	pfs_directory_scan_end(scan);
-	return (BlockNumber) (bytes / (TOAST_MAX_CHUNK_SIZE * EXTERN_TUPLES_PER_PAGE)) + 1;
+	relocation->needed =
+		(BlockNumber) (bytes / (TOAST_MAX_CHUNK_SIZE * EXTERN_TUPLES_PER_PAGE)) + 1;
+	relocation->page_count = RelationGetNumberOfBlocks(relocation->toast);
 }
 
 /* Up to where a value reaches, and in how many chunks. */
@@ -276,19 +304,36 @@ move_chosen(const Relocation *relocation)
 	return done;
 }
 
+/* Whether VACUUM may find room that the map does not know of. */
+static bool
+has_dead_pages(const Relocation *relocation)
+{
+	BlockNumber all_visible;
+
+	visibilitymap_count(relocation->toast, &all_visible, NULL);
+	return all_visible < relocation->page_count;
+}
+
 static PfsRelocation
 relocate(Relocation *relocation)
 {
-	BlockNumber needed = needed_pages(relocation);
+	BlockNumber spare;
+	bool reaches_far;
 
-	relocation->page_count = RelationGetNumberOfBlocks(relocation->toast);
-	if (relocation->page_count <= needed + needed / 4 + LEAST_SPARE_PAGES)
+	measure(relocation);
+	spare =
+		relocation->needed / (relocation->is_closed ? CLOSED_SPARE_DIVISOR : OPEN_SPARE_DIVISOR);
+	if (relocation->page_count <= relocation->needed + spare + LEAST_SPARE_PAGES)
 		return PFS_RELOCATION_NONE;
-	relocation->mark = needed + needed / 16;
+	relocation->mark =
+		relocation->needed +
+		relocation->needed / (relocation->is_closed ? CLOSED_MARK_DIVISOR : OPEN_MARK_DIVISOR);
 	list_segments(relocation);
+	reaches_far = relocation->count > 0;
 	choose(relocation);
 	if (relocation->count == 0)
-		return PFS_RELOCATION_AWAITS_VACUUM;
+		return reaches_far && !has_dead_pages(relocation) ? PFS_RELOCATION_NONE
+														  : PFS_RELOCATION_AWAITS_VACUUM;
 	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_MOVING);
 	pfs_progress_set(PFS_PROGRESS_SEGMENTS_TOTAL, relocation->segment_count);
 	pfs_progress_set(PFS_PROGRESS_SEGMENTS_DONE, 0);

@@ -19,10 +19,11 @@ typedef enum PfsRelocation
 } PfsRelocation;
 
 /*
- * Where the relation has a quarter more pages than its streams need, moves some of those that lie
- * behind the others into free room before them. Pages that VACUUM finds empty at the end it cuts
- * off. Takes no page that is not there. The caller holds ShareUpdateExclusiveLock on the table and
- * pfs_directory_try_lock; where the TOAST relation itself is locked, it is left alone.
+ * Where the relation has a quarter more pages than its streams need, or an eighth where all
+ * segments are of level 2, moves some of those that lie behind the others into free room before
+ * them. Pages that VACUUM finds empty at the end it cuts off. Takes no page that is not there. The
+ * caller holds ShareUpdateExclusiveLock on the table and pfs_directory_try_lock; where the TOAST
+ * relation itself is locked, it is left alone.
  */
 PfsRelocation pfs_relocate_streams(Relation relation, Snapshot snapshot);
 

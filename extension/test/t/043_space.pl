@@ -133,6 +133,32 @@ $standby->stop;
 sql('DROP TABLE halves');
 sql('VACUUM');
 
+# where nothing but level 2 is left, a fifth of the pages is worth moving; little memory makes small segments
+create('closed');
+for my $day (1 .. 16)
+{
+	sql(qq(
+		SET maintenance_work_mem = '1MB';
+		INSERT INTO closed SELECT '2026-01-01Z'::timestamptz + $day * interval '1 day', g % 3, g, hashint8extended(g, $day) FROM generate_series(1, 45000) AS g;
+		SELECT profstore.compact('closed')));
+}
+sql(q(SELECT * FROM profstore_internal.remove_segments('closed', '2026-01-05Z')));
+my $closed_pages = q(SELECT pg_relation_size(reltoastrelid) / 8192 FROM pg_class WHERE oid = 'closed'::regclass);
+my $closed_digest = 'SELECT count(*), sum(value), sum(hashint8(stack_id # value)) FROM closed';
+my ($closed_rows, $full) = (sql($closed_digest), sql($closed_pages));
+sql('VACUUM');
+sql(q(SELECT profstore.compact('closed')));
+sql('VACUUM');
+my $shrunk = sql($closed_pages);
+cmp_ok($shrunk, '<', $full * 0.88, "of $full pages $shrunk are left");
+is(sql(q(SELECT profstore.compact('closed'))), '0', 'and no more is to be done');
+sql('VACUUM');
+is(sql($closed_pages), $shrunk, 'which moves nothing');
+is(sql($closed_digest), $closed_rows, 'the rows are there');
+is(sql(q(SELECT * FROM profstore.verify('closed'))), '', 'verify is silent');
+sql('DROP TABLE closed');
+sql('VACUUM');
+
 # compact_in_steps() gives the room back by itself, without the worker and autovacuum; days are merged one by one
 sub load_days
 {
