@@ -56,6 +56,7 @@ func main() {
 		{"consul", testConsul},
 		{"secure", testSecure},
 		{"oauth", testOauth},
+		{"limits", testLimits},
 		{"pages", testPages},
 		{"hostile", testHostile},
 	} {
