@@ -1,7 +1,9 @@
 """Samples a second that "receive" takes and commits, from 8 clients and known stacks: see .dev/bench receive."""
 
+import json
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import time
@@ -11,6 +13,7 @@ import grpc
 import otlp_requests
 import push
 from harness import Receiver, eventually, number, sql
+from push import SCRATCH
 
 CLIENTS = 8
 SECONDS = 15
@@ -65,6 +68,49 @@ def raw_body():
     return push.write_raw_request({"__name__": "process_cpu", "service_name": "benchraw"}, b"".join(parts))
 
 
+def arrow_bodies(method):
+    """The same as an agent's record, made by Arrow's own library, buffers not packed; and for Write the record of its stacks."""
+    frames = [{"Type": "native", "File": "/bin/prog", "BuildID": "benchmark", "Address": 4096 + 16 * i, "Function": f"function_{i}",
+               "Source": "prog.c", "Line": i} for i in range(2000)]
+    stacks = [[frames[(i * 7 + d * (1 + i % 13)) % 2000] for d in range(DEPTH)] for i in range(STACKS)]
+    samples = [{"Stack": i, "Value": 1 + i % 5, "Kind": "cpu", "TimeNs": MARK} for i in range(STACKS)]
+    request = {"Method": method, "Stacks": stacks, "Batches": [samples], "Labels": {"service_name": "bench" + method}}
+    subprocess.run([f"{SCRATCH}/parca-client/parca", "-records", f"{SCRATCH}/bench"], input=json.dumps(request) + "\n", text=True, check=True)
+    with open(f"{SCRATCH}/bench.samples", "rb") as file:
+        bodies = [push.message_field(1, file.read())]
+    if method == "Write":
+        with open(f"{SCRATCH}/bench.stacks", "rb") as file:
+            bodies.append(push.message_field(1, file.read()))
+    return bodies
+
+
+def unary(method):
+    def send(receiver, channel, body):
+        code, details, _ = push.call(receiver, method, body, channel=channel)
+        return "" if code == grpc.StatusCode.OK else f"{code} {details}"
+    return send
+
+
+def stream(method, stacks):
+    """Samples, what the receiver asks for, and its end."""
+    def send(_, channel, body):
+        asked = threading.Event()
+
+        def messages():
+            yield body
+            asked.wait()
+            yield stacks
+        try:
+            for _ in channel.stream_stream(method)(messages(), timeout=60):
+                asked.set()
+            return ""
+        except grpc.RpcError as error:
+            return f"{error.code()} {error.details()}"
+        finally:
+            asked.set()
+    return send
+
+
 def backend_cpu_s():
     total = 0
     for (pid,) in sql("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"):
@@ -77,43 +123,53 @@ def backend_cpu_s():
     return total
 
 
-def measure(receiver, name, method, body, code_time):
-    """A warm-up makes stacks known; then each request has a time of its own."""
-    head, tail = body.split(code_time(MARK))
-    push.call(receiver, method, head + code_time(time.time_ns()) + tail)
-    rows = number("SELECT count(*) FROM profstore.samples")
+def run_clients(receiver, count, seconds, send, body_at):
+    """Seconds from request to answer of each request, and how long all of it took."""
     latencies, start = [], time.time_ns() - 60_000_000_000
-    end = time.time() + SECONDS
-    before = receiver.cpu_s(), backend_cpu_s()
+    end = time.time() + seconds
 
     def client(number_):
         channel, i = grpc.insecure_channel(receiver.address), 0
         while time.time() < end:
             i += 1
-            stamp = code_time(start + (i * CLIENTS + number_) * 1_000_000)
+            body = body_at(start + (i * CLIENTS + number_) * 1_000_000)
             begun = time.time()
-            code, details, _ = push.call(receiver, method, head + stamp + tail, channel=channel)
-            if code == grpc.StatusCode.OK:
-                latencies.append(time.time() - begun)
+            error = send(receiver, channel, body)
+            if error:
+                print(f"# {error}")
             else:
-                print(f"# {code} {details}")
+                latencies.append(time.time() - begun)
         channel.close()
 
     begun = time.time()
-    threads = [threading.Thread(target=client, args=(i,)) for i in range(CLIENTS)]
+    threads = [threading.Thread(target=client, args=(i,)) for i in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    seconds, samples = time.time() - begun, len(latencies) * STACKS
+    return sorted(latencies), time.time() - begun
+
+
+def percentiles(latencies):
+    return f"p50 {latencies[len(latencies) // 2] * 1000:.0f} ms, p99 {latencies[len(latencies) * 99 // 100] * 1000:.0f} ms"
+
+
+def measure(receiver, name, send, body, code_time):
+    """A warm-up makes stacks known; then each request has a time of its own."""
+    parts = body.split(code_time(MARK))
+    body_at = lambda time_ns: code_time(time_ns).join(parts)
+    rows = number("SELECT count(*) FROM profstore.samples")
+    alone, _ = run_clients(receiver, 1, 4, send, body_at)
+    before = receiver.cpu_s(), backend_cpu_s()
+    latencies, seconds = run_clients(receiver, CLIENTS, SECONDS, send, lambda time_ns: body_at(time_ns - 600_000_000_000))
     spent = [after - was for after, was in zip((receiver.cpu_s(), backend_cpu_s()), before)]
-    latencies.sort()
-    if number("SELECT count(*) FROM profstore.samples") - rows != samples:
+    samples, resident = len(latencies) * STACKS, receiver.memory_kb() / 1024
+    if number("SELECT count(*) FROM profstore.samples") - rows != samples + len(alone) * STACKS:
         sys.exit(f"{name}: not all samples that were told are there")
     print(f"{name}: {samples / seconds / 1000:.0f} k samples/s committed; CPU s per million: receiver {spent[0] / samples * 1e6:.2f}, "
-          f"database {spent[1] / samples * 1e6:.2f} (goal: 300 k/s on two cores, so 6.7 together); "
-          f"to the commit: p50 {latencies[len(latencies) // 2] * 1000:.0f} ms, p99 {latencies[len(latencies) * 99 // 100] * 1000:.0f} ms; "
-          f"resident {receiver.memory_kb() / 1024:.0f} MB")
+          f"database {spent[1] / samples * 1e6:.2f}, so {samples / sum(spent) / 1000:.0f} k/s a core (goal: 300 k/s on two); "
+          f"resident {resident:.0f} MB: {samples / seconds / 1000 / resident:.1f} k/s a MB; from request to answer, which is after COMMIT: "
+          f"{percentiles(latencies)}; one client: {percentiles(alone)}", flush=True)
 
 
 def measure_idle(receiver):
@@ -132,9 +188,17 @@ if __name__ == "__main__":
     bench.ready()
     measure_idle(bench)
     bench.stop()
-    for kind, path, request_body, time_code in (("OTLP", push.EXPORT, otlp_body(), fixed64), ("WriteRaw", push.WRITE_RAW, raw_body(), varint)):
-        bench = Receiver("--client-requests=100000", "--answer-timeout=60s")
+    roads = [("OTLP", unary(push.EXPORT), otlp_body(), fixed64), ("WriteRaw", unary(push.WRITE_RAW), raw_body(), varint)]
+    service = push.WRITE_RAW.rsplit("/", 1)[0]
+    samples, = arrow_bodies("WriteArrow")
+    roads.append(("WriteArrow", unary(service + "/WriteArrow"), samples, fixed64))
+    samples, record = arrow_bodies("Write")
+    roads.append(("Write", stream(service + "/Write", record), samples, fixed64))
+    for kind, road, request_body, time_code in roads:
+        if sys.argv[2:] and kind not in sys.argv[2:]:
+            continue
+        bench = Receiver("--client-requests=100000", "--answer-timeout=60s", "--max-memory=1GB")
         bench.ready()
-        measure(bench, kind, path, request_body, time_code)
+        measure(bench, kind, road, request_body, time_code)
         bench.stop()
     push.main.stop()

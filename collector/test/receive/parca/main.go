@@ -53,6 +53,8 @@ type request struct {
 	HalfClose   bool     // say at once that nothing more comes
 	Third       bool     // a message too many
 	OtherStacks bool     // send stacks that nobody asked for
+
+	byID map[string]int // stacks
 }
 
 type answer struct {

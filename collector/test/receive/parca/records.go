@@ -206,15 +206,20 @@ var locationV1 = arrow.StructOf(
 
 // Frames of the stack of an id; a stack that is gone has one that says so, one that was not asked for is empty.
 func framesOf(r *request, id []byte) []frame {
-	for i := range r.Stacks {
-		if bytes.Equal(stackID(r, i), id) {
-			if slices.Contains(r.Evicted, i) {
-				return []frame{{Type: "unknown", Function: "missing stacktrace"}}
-			}
-			return r.Stacks[i]
+	if r.byID == nil {
+		r.byID = map[string]int{}
+		for i := range r.Stacks {
+			r.byID[string(stackID(r, i))] = i
 		}
 	}
-	return nil
+	i, is := r.byID[string(id)]
+	if !is {
+		return nil
+	}
+	if slices.Contains(r.Evicted, i) {
+		return []frame{{Type: "unknown", Function: "missing stacktrace"}}
+	}
+	return r.Stacks[i]
 }
 
 // Appends a value to a field of a struct, which may be of runs.
