@@ -49,6 +49,7 @@ read_kubernetes(ConfigReader *reader, const Node *node, void *field)
 {
 	static const ConfigField fields[] = {
 		{ "api_server", config_read_text, offsetof(KubernetesSettings, server) },
+		{ "kubelet", config_read_text, offsetof(KubernetesSettings, kubelet) },
 		{ "token_file", config_read_text, offsetof(KubernetesSettings, token_file) },
 		{ "ca_file", config_read_text, offsetof(KubernetesSettings, ca_file) },
 		{ "pod_labels", config_read_texts, offsetof(KubernetesSettings, pod_labels) },

@@ -21,7 +21,8 @@
 typedef struct KubernetesSettings
 {
 	bool wanted;
-	const char *server; /* NULL: the cluster that we run in; so the others */
+	const char *server;	 /* NULL: the cluster that we run in; so the others */
+	const char *kubelet; /* asked in place of the API */
 	const char *token_file;
 	const char *ca_file;
 	ConfigList pod_labels;		/* of const char *, as all lists: those that are stored */

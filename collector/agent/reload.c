@@ -79,6 +79,7 @@ agent_watch_pods(const AgentConfig *config, const char *node, Reader *reader, Po
 	const PodClientOptions options = {
 		.node = node,
 		.server = settings->server,
+		.kubelet = settings->kubelet,
 		.token_file = settings->token_file,
 		.ca_file = settings->ca_file,
 		.annotations = settings->pod_annotations,

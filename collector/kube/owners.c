@@ -235,6 +235,11 @@ add(Owners *owners, const json_t *pod, const Workload *controller, const char *u
 		free(owner);
 		return NULL;
 	}
+	if (owners->options.server == NULL)
+	{
+		owner->workload = owner->guess;
+		owner->state = OWNER_KNOWN;
+	}
 	make_room(owners);
 	HASH_ADD_KEYPTR(hh, owners->known, owner->uid, strlen(owner->uid), owner);
 	return owner;

@@ -16,8 +16,8 @@ typedef struct Owners Owners;
 typedef struct OwnersOptions
 {
 	HttpClient *client;
-	const HttpSettings *settings; /* must outlive the owners; so server and context */
-	const char *server;
+	const HttpSettings *settings;	 /* must outlive the owners; so server and context */
+	const char *server;				 /* NULL: names tell */
 	void (*on_known)(void *context); /* something may be asked again */
 	void *context;
 } OwnersOptions;

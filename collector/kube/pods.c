@@ -1,6 +1,6 @@
 /*
  * pods.c
- *		One watch of the pods of a node.
+ *		One watch of the pods of a node, or what its kubelet tells.
  *
  * A pod is told once its workload is known: until then it waits, the newest form of it. Whoever
  * reads is waited for: the pipe is the agent's, which reads at once.
@@ -22,6 +22,7 @@
 #include "base/stop_signals.h"
 #include "discovery/kube_account.h"
 #include "discovery/kube_watch.h"
+#include "kube/kubelet.h"
 #include "kube/owners.h"
 
 #define MODULE	  "pods"
@@ -43,7 +44,8 @@ typedef struct Pods
 	HttpSettings http;
 	char server[KUBE_SERVER_BYTES];
 	HttpClient *client;
-	KubeWatch *watch;
+	KubeWatch *watch; /* NULL: the kubelet is asked */
+	Kubelet *kubelet;
 	Owners *owners;
 	KnownPod *pods;
 	size_t waiting;
@@ -58,6 +60,7 @@ pods_flags(PodsOptions *options, Flag *flags)
 	const Flag own[] = {
 		{ "node", FLAG_TEXT, &options->node, "NAME", "whose pods, as the API calls it" },
 		{ "api-server", FLAG_TEXT, &options->server, "URL", "default: that of our own cluster" },
+		{ "kubelet", FLAG_TEXT, &options->kubelet, "URL", "that is asked in place of the API" },
 		{ "token-file", FLAG_TEXT, &options->token_file, "FILE",
 		  "read for each request; default: our pod's" },
 		{ "ca-file", FLAG_TEXT, &options->ca_file, "FILE", "default: our pod's" },
@@ -225,19 +228,20 @@ static ExitCode
 choose_server(Pods *pods, Failure *failure)
 {
 	const PodsOptions *options = pods->options;
+	const char *given = options->kubelet != NULL ? options->kubelet : options->server;
+	bool in_cluster = kube_account_server(pods->server);
 	size_t length;
 
-	if (options->server != NULL)
-		snprintf(pods->server, sizeof(pods->server), "%s", options->server);
-	else
-	{
-		if (!kube_account_server(pods->server))
-		{
-			failure_set(failure, EXIT_CONFIG, "could not find the API of Kubernetes");
-			failure_hint(failure, "This is no pod of a cluster: say where it is (api_server).");
-			return failure->code;
-		}
+	/* a kubelet takes our pod's token, too */
+	if (in_cluster && (given == NULL || options->kubelet != NULL))
 		pods->http = kube_account_settings();
+	if (given != NULL)
+		snprintf(pods->server, sizeof(pods->server), "%s", given);
+	else if (!in_cluster)
+	{
+		failure_set(failure, EXIT_CONFIG, "could not find the API of Kubernetes");
+		failure_hint(failure, "This is no pod of a cluster: say where it is (api_server).");
+		return failure->code;
 	}
 	length = strlen(pods->server);
 	if (length > 0 && pods->server[length - 1] == '/')
@@ -261,6 +265,11 @@ start(Pods *pods, Failure *failure)
 							   .on_object = on_object,
 							   .on_failure = on_failure,
 							   .context = pods };
+	KubeletOptions kubelet = { .settings = &pods->http,
+							   .server = pods->server,
+							   .on_object = on_object,
+							   .on_failure = on_failure,
+							   .context = pods };
 	OwnersOptions owners = {
 		.settings = &pods->http, .server = pods->server, .on_known = on_known, .context = pods
 	};
@@ -275,9 +284,17 @@ start(Pods *pods, Failure *failure)
 		return failure->code;
 	watch.client = pods->client;
 	owners.client = pods->client;
-	pods->watch = kube_watch_create(&watch);
+	if (pods->options->kubelet != NULL)
+	{
+		kubelet.client = pods->client;
+		owners.server = NULL; /* the API is not to be had */
+		pods->kubelet = kubelet_create(&kubelet);
+	}
+	else
+		pods->watch = kube_watch_create(&watch);
 	pods->owners = owners_create(&owners);
-	return pods->watch != NULL && pods->owners != NULL ? EXIT_OK : failure->code;
+	return (pods->watch != NULL || pods->kubelet != NULL) && pods->owners != NULL ? EXIT_OK
+																				  : failure->code;
 }
 
 static void
@@ -287,6 +304,7 @@ stop(Pods *pods)
 	KnownPod *next;
 
 	kube_watch_free(pods->watch);
+	kubelet_free(pods->kubelet);
 	owners_free(pods->owners);
 	http_client_free(pods->client);
 	HASH_ITER(hh, pods->pods, known, next)
@@ -295,17 +313,32 @@ stop(Pods *pods)
 	}
 }
 
+/* When to call again. */
+static int64_t
+tick(Pods *pods, int64_t now_ns)
+{
+	return pods->kubelet != NULL ? kubelet_tick(pods->kubelet, now_ns)
+								 : kube_watch_tick(pods->watch, now_ns);
+}
+
+static bool
+is_synced(const Pods *pods)
+{
+	return pods->kubelet != NULL ? kubelet_is_synced(pods->kubelet)
+								 : kube_watch_is_synced(pods->watch);
+}
+
 static void
 run(Pods *pods)
 {
 	while (!stop_asked() && !pods->broken)
 	{
 		int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-		int64_t due_ns = kube_watch_tick(pods->watch, now_ns);
+		int64_t due_ns = tick(pods, now_ns);
 		int64_t wait_ms = STEP_MS;
 
 		owners_tick(pods->owners);
-		if (!pods->told_synced && kube_watch_is_synced(pods->watch) && pods->waiting == 0)
+		if (!pods->told_synced && is_synced(pods) && pods->waiting == 0)
 		{
 			say(pods, "synced\n");
 			pods->told_synced = true;

@@ -13,6 +13,7 @@ typedef struct PodsOptions
 {
 	const char *node;		 /* NULL: not given, as the others */
 	const char *server;		 /* NULL: the cluster that we run in */
+	const char *kubelet;	 /* asked in the API's place */
 	const char *token_file;	 /* NULL: that of our pod, as ca_file; none where a server is given */
 	const char *ca_file;	 /* … */
 	const char *annotations; /* names between commas */

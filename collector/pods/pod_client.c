@@ -130,6 +130,7 @@ add_call(PodClient *client, const PodClientOptions *options)
 	bool good = annotations != NULL && add_word(client, PROGRAM) && add_word(client, "pods") &&
 				add_flag(client, "node", options->node) &&
 				add_flag(client, "api-server", options->server) &&
+				add_flag(client, "kubelet", options->kubelet) &&
 				add_flag(client, "token-file", options->token_file) &&
 				add_flag(client, "ca-file", options->ca_file) &&
 				add_flag(client, "annotations", annotations) && add_environment(client);

@@ -18,6 +18,7 @@ typedef struct PodClientOptions
 {
 	const char *node;		 /* as the API calls it; these are copied */
 	const char *server;		 /* NULL: as pods are told; so the others */
+	const char *kubelet;	 /* NULL: the API is asked */
 	const char *token_file;	 /* NULL … */
 	const char *ca_file;	 /* … */
 	ConfigList annotations;	 /* of const char *: those that are told */

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""A stand-in for Kubernetes' API, which cannot run here: list and watch of the pods in a file of JSON, as it changes.
+"""A stand-in for Kubernetes' API and for a kubelet, which cannot run here: the pods in a file of JSON, as it changes, to be listed and watched.
 
-kube_api.py PODS PORT    writes the port that it listens on into the file PORT; the protocol is tried in test/sources
+kube_api.py PODS PORT [CERTIFICATE]    writes the port that it listens on into the file PORT; by TLS where there is a certificate, with its key
+                                       in the same file. The protocol is tried in test/sources
 """
 import http.server
 import json
 import os
+import ssl
 import sys
 import time
 from urllib.parse import parse_qs, urlparse
 
-PODS, PORT = sys.argv[1:3]
+PODS, PORT, *CERTIFICATE = sys.argv[1:]
 
 
 def state():
@@ -40,7 +42,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         query = parse_qs(urlparse(self.path).query)
-        if self.headers["Authorization"] != "Bearer account" or query.get("fieldSelector") != ["spec.nodeName=labelled"]:
+        is_kubelet = self.path == "/pods"
+        if self.headers["Authorization"] != "Bearer account" or not (is_kubelet or query.get("fieldSelector") == ["spec.nodeName=labelled"]):
             self.send_error(403)
             return
         self.send_response(200)
@@ -56,6 +59,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+if CERTIFICATE:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(CERTIFICATE[0])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
 with open(PORT + ".new", "w", encoding="utf-8") as file:
     file.write(str(server.server_port))
 os.rename(PORT + ".new", PORT)

@@ -43,6 +43,47 @@ wait "$labels_pid"
 is "$?" 0 "its agent ends with exit code 0"
 ok "$([ "$(sed -n 's/^ticks_dropped=//p' "$work/labels")" -gt 5 ]; echo $?)" "ticks of dropped processes are counted" "$(cat "$work/labels")"
 
+# The kubelet as the source of pods, by TLS. It is asked every 10 s: what comes of the second answer is looked at below.
+kubelet=$(mktemp -d)
+chmod 755 "$kubelet" # who reads what is in it is nobody
+printf account >"$kubelet/token"
+printf stranger >"$kubelet/wrong"
+for name in server other; do
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=kubelet -addext subjectAltName=IP:127.0.0.1 \
+		-keyout "$work/$name.key" -out "$kubelet/$name.crt" 2>/dev/null
+done
+cat "$work/server.key" "$kubelet/server.crt" >"$work/server.pem"
+cat >"$work/node_pods.json" <<-JSON
+	[{"metadata": {"name": "web-5f-1", "namespace": "shop", "uid": "first", "labels": {"app": "web", "pod-template-hash": "5f"},
+	  "ownerReferences": [{"kind": "ReplicaSet", "name": "web-5f", "uid": "u", "controller": true}]}, "status": {}},
+	 {"metadata": {"name": "stays", "namespace": "shop", "uid": "second"}, "status": {}}]
+JSON
+"$here/kube_api.py" "$work/node_pods.json" "$work/kubelet_port" "$work/server.pem" 2>"$work/kubelet_api.log" &
+children+=($!)
+until_true 60 test -s "$work/kubelet_port"
+# ask NAME TOKEN CA: what the kubelet's pods are to the agent.
+ask()
+{
+	"$(dirname "$collector")/profstore-sources" pods --node labelled --kubelet "https://127.0.0.1:$(cat "$work/kubelet_port")/" --token-file "$kubelet/$2" \
+		--ca-file "$kubelet/$3.crt" >"$work/$1.pods" 2>"$work/$1.log" &
+	children+=($!)
+}
+ask good token server
+good_pid=$!
+ask stranger wrong server
+ask foreign token other
+until_true 60 grep -q '^synced' "$work/good.pods"
+ok $? "pods of a kubelet" "$(cat "$work/good.log" "$work/kubelet_api.log")"
+is "$(grep -c '^pod' "$work/good.pods")" 2 "all of its pods are told"
+ok "$(grep '^pod first' "$work/good.pods" | grep -F 'workload_kind=Deployment' | grep -qF 'workload_name=web'; echo $?)" "names tell what owns them" "$(cat "$work/good.pods")"
+until_true 60 grep -q 'path=/pods.*status is 403' "$work/stranger.log"
+ok $? "a kubelet that refuses is told" "$(cat "$work/stranger.log")"
+until_true 60 grep -q 'path=/pods.*certificate' "$work/foreign.log"
+ok $? "one whose certificate is another's is not believed" "$(cat "$work/foreign.log")"
+is "$(cat "$work/stranger.pods" "$work/foreign.pods")" "" "and nothing comes of them"
+sed 's/"first"/"third"/' "$work/node_pods.json" >"$work/node_pods.new"
+mv "$work/node_pods.new" "$work/node_pods.json"
+
 # A process in a pod's control group: dropped until its pod is known, which the watch tells later; then it has the pod's labels.
 kube_uid=6a4b8f0e-8a3b-4b4f-9d52-1c1e4f5f0001
 kube_id=$(printf 'e%.0s' $(seq 64))
@@ -103,3 +144,11 @@ else
 	rmdir "$kube_group/kubepods/pod$kube_uid/$kube_id" "$kube_group/kubepods/pod$kube_uid" "$kube_group/kubepods" 2>/dev/null
 	rm -f "$token"
 fi
+
+until_true 60 grep -q '^pod third' "$work/good.pods"
+ok $? "a pod of the kubelet's that came in another's place" "$(cat "$work/good.pods")"
+is "$(grep '^gone' "$work/good.pods")" "gone first" "the one before is gone"
+is "$(grep -c '^pod second' "$work/good.pods")" 1 "what has not changed is told once"
+kill "$good_pid"
+wait "$good_pid" 2>/dev/null
+rm -rf "$kubelet"
