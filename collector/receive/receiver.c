@@ -70,7 +70,7 @@ receiver_take(Receiver *receiver)
 	pthread_mutex_lock(&receiver->lock);
 	while (receiver->first_wanted == NULL && !receiver->is_stopping)
 		pthread_cond_wait(&receiver->wanted, &receiver->lock);
-	call = receiver->first_wanted;
+	call = receiver->is_stopping ? NULL : receiver->first_wanted;
 	if (call != NULL)
 		receiver->first_wanted = call->next;
 	pthread_mutex_unlock(&receiver->lock);

@@ -58,7 +58,7 @@ void receiver_fini(Receiver *receiver); /* after the writer has given back what 
 /* Hands a call to the workers. */
 void receiver_want(Receiver *receiver, Call *call);
 
-/* The oldest one for a worker, who waits; NULL: stop. */
+/* The oldest one for a worker, who waits; NULL: stop, whatever waits. */
 Call *receiver_take(Receiver *receiver);
 
 /* The call has its answer. */
