@@ -7,6 +7,7 @@
  */
 #include "receive/receive.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -20,6 +21,10 @@
 #define NS_PER_MS	INT64_C(1000000)
 #define TURN_MS		250
 #define CACHE_BYTES ((size_t) 64 * 1024 * 1024)
+
+/* What malloc hands back to the system at once, and what it may keep at the end of each heap. */
+#define LARGE_BYTES (4 * 1024 * 1024)
+#define KEPT_BYTES	(8 * 1024 * 1024)
 
 static void
 reload(Server *server)
@@ -128,6 +133,9 @@ receive_run(const ReceiveOptions *options)
 	Failure failure = { .code = EXIT_OK };
 	ExitCode code;
 
+	/* else it keeps large requests' memory, for each thread, beyond --max-memory */
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 	if (server == NULL)
 		code = failure_set(&failure, EXIT_INTERNAL, "out of memory");
 	else
