@@ -108,6 +108,7 @@ INSERT INTO calls (call) VALUES
 	($$stacks_of('cpu:samples:count:::delta', '2026-03-01', '2026-03-02')$$),
 	($$flamegraph_html('cpu:samples:count:::delta', '2026-03-01', '2026-03-02')$$),
 	($$flamegraph_diff_html('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', '2026-03-01', '2026-03-02')$$),
+	($$report_html('cpu:samples:count:::delta', '2026-03-01', '2026-03-02')$$),
 	($$pprof('notes:cpu:nanoseconds:cpu:nanoseconds:delta', '2026-03-01', '2026-03-02', sample_labels => true)$$),
 	($$pprof('again:samples:count:::delta', '2026-03-01', '2026-03-02', sample_labels => true)$$),
 	($$speedscope('cpu:samples:count:::delta', '2026-03-01', '2026-03-02')$$),

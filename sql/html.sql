@@ -16,7 +16,7 @@ SELECT put_scrape(:'cpu', '{"node": "b"}', '2026-01-01 10:00Z', jsonb_build_obje
 SELECT jsonb_pretty(page_data(profstore.flamegraph_html(:'cpu' || '{node="a"}', '2026-01-01', '2026-01-02')));
 SELECT page_data(profstore.flamegraph_html(:'cpu' || '{node="a"}', '2026-01-01', '2026-01-02', max_nodes => 3, inverted => true,
 	hide => 'baz', focus => 'b', title => 'Title </script>'));
-SELECT page_data(profstore.flamegraph_html(:'cpu' || '{node="b"}', '-infinity', 'infinity')) -> 'tree' -> 'children';
+SELECT page -> 'tree' -> 'children' AS children, page -> 'texts' AS texts FROM page_data(profstore.flamegraph_html(:'cpu' || '{node="b"}', '-infinity', 'infinity')) AS page;
 
 -- it stands alone: nothing is fetched, and data cannot end its element
 SELECT page ~ '^<!doctype html>' AS html, page !~* '(src|href)\s*=' AS no_links, page ~ 'Content-Security-Policy.*default-src ''none''' AS closed, page !~ '[^[:ascii:]]' AS plain,

@@ -7,6 +7,7 @@
 #include "utils/json.h"
 
 #include "export/flame_json.h"
+#include "export/text_numbers.h"
 #include "tree/frame_source.h"
 
 void
@@ -19,13 +20,64 @@ pfs_json_append_text(StringInfo json, const char *key, const char *text, bool fi
 	escape_json(json, text);
 }
 
+struct PfsFrameTexts
+{
+	MemoryContext context;
+	pfs_text_numbers_hash *numbers;
+	StringInfoData list; /* elements of an array, with commas between */
+};
+
+PfsFrameTexts *
+pfs_frame_texts_create(void)
+{
+	PfsFrameTexts *texts = palloc(sizeof(*texts));
+
+	texts->context = CurrentMemoryContext;
+	texts->numbers = pfs_text_numbers_create(CurrentMemoryContext, 1024, NULL);
+	initStringInfo(&texts->list);
+	return texts;
+}
+
+void
+pfs_frame_texts_append(StringInfo json, const PfsFrameTexts *texts)
+{
+	appendStringInfo(json, "[%s]", texts->list.data);
+}
+
+static uint32
+text_number(PfsFrameTexts *texts, const char *text)
+{
+	bool found;
+	PfsTextNumber *entry = pfs_text_numbers_insert(texts->numbers, text, &found);
+
+	if (!found)
+	{
+		entry->text = MemoryContextStrdup(texts->context, text);
+		entry->number = texts->numbers->members - 1;
+		if (entry->number > 0)
+			appendStringInfoChar(&texts->list, ',');
+		escape_json(&texts->list, text);
+	}
+	return entry->number;
+}
+
 static void
-append_node(StringInfo json, const PfsFlameRow *row, bool is_diff)
+append_frame_text(StringInfo json, PfsFrameTexts *texts, const char *key, const char *text,
+				  bool first)
+{
+	if (texts == NULL)
+		pfs_json_append_text(json, key, text, first);
+	else
+		appendStringInfo(json, "%s\"%s\":%u", first ? "" : ",", key, text_number(texts, text));
+}
+
+static void
+append_node(StringInfo json, const PfsFlameRow *row, bool is_diff, PfsFrameTexts *texts)
 {
 	PfsFrameSource source = { NULL, 0, NULL };
 
 	appendStringInfoChar(json, '{');
-	pfs_json_append_text(json, "name", row->label, true);
+	append_frame_text(json, texts, "name", row->label, true);
 	appendStringInfo(json, ",\"value\":" INT64_FORMAT, row->total.value);
 	if (is_diff)
 		appendStringInfo(json, ",\"base\":" INT64_FORMAT, row->total.base);
@@ -34,11 +86,11 @@ append_node(StringInfo json, const PfsFlameRow *row, bool is_diff)
 	else
 		source = pfs_frame_source(row->node->location, row->node->line);
 	if (source.file != NULL)
-		pfs_json_append_text(json, "file", source.file, false);
+		append_frame_text(json, texts, "file", source.file, false);
 	if (source.line != 0)
 		appendStringInfo(json, ",\"line\":%d", source.line);
 	if (source.mapping != NULL)
-		pfs_json_append_text(json, "mapping", source.mapping, false);
+		append_frame_text(json, texts, "mapping", source.mapping, false);
 }
 
 /* What the root would be without the filters. */
@@ -65,7 +117,7 @@ close_nodes(StringInfo json, int32 level, int32 next_level)
 }
 
 bool
-pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff)
+pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff, PfsFrameTexts *texts)
 {
 	bool has_values = false;
 	const PfsDropped *dropped = pfs_flame_scan_dropped(rows);
@@ -78,7 +130,7 @@ pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff)
 			appendStringInfoString(json, ",\"children\":[");
 		else if (level >= 0)
 			close_nodes(json, level, row.level);
-		append_node(json, &row, is_diff);
+		append_node(json, &row, is_diff, texts);
 		if (row.level == 0 && dropped != NULL)
 			append_whole(json, row.total, dropped, is_diff);
 		has_values |= row.level > 0 || row.total.value != 0 || row.total.base != 0;

@@ -57,6 +57,19 @@ begin_data(StringInfo json, FunctionCallInfo fcinfo, int title_argument,
 	pfs_json_append_text(json, "to", timestamptz_to_str(selection->to), false);
 }
 
+/* Ends the page's data with the tree and its texts; returns whether there is anything to show. */
+static bool
+append_tree(StringInfo json, PfsFlameScan *rows, bool is_diff)
+{
+	PfsFrameTexts *texts = pfs_frame_texts_create();
+	bool has_values = pfs_flame_json_append(json, rows, is_diff, texts);
+
+	appendStringInfoString(json, ",\"texts\":");
+	pfs_frame_texts_append(json, texts);
+	appendStringInfoChar(json, '}');
+	return has_values;
+}
+
 static text *
 make_page(const StringInfoData *json)
 {
@@ -85,10 +98,9 @@ profstore_flamegraph_html(PG_FUNCTION_ARGS)
 									   flame.inverted ? "inverted" : ""),
 						 false);
 	appendStringInfo(&json, ",\"inverted\":%s,\"tree\":", flame.inverted ? "true" : "false");
-	if (!pfs_flame_json_append(&json, flame.rows, false))
+	if (!append_tree(&json, flame.rows, false))
 		pfs_tell_empty(flame.selection);
 	pfs_flamegraph_end(&flame);
-	appendStringInfoChar(&json, '}');
 	PG_RETURN_TEXT_P(make_page(&json));
 }
 
@@ -121,9 +133,8 @@ profstore_flamegraph_diff_html(PG_FUNCTION_ARGS)
 									   by_rate ? "by rate" : "absolute"),
 						 false);
 	appendStringInfoString(&json, ",\"inverted\":false,\"diff\":true,\"tree\":");
-	if (!pfs_flame_json_append(&json, rows, true))
+	if (!append_tree(&json, rows, true))
 		pfs_tell_empty(comparison.selection);
 	pfs_frame_tree_close(tree);
-	appendStringInfoChar(&json, '}');
 	PG_RETURN_TEXT_P(make_page(&json));
 }

@@ -66,6 +66,7 @@ BEGIN
 		('merging', 'stacks_in', $$SELECT * FROM profstore.stacks_in('{0:12}')$$),
 		('exchange', 'flamegraph_html', E'SELECT profstore.flamegraph_html(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) cpu.html'),
 		('exchange', 'flamegraph_diff_html', E'SELECT profstore.flamegraph_diff_html(\n  ''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) diff.html'),
+		('exchange', 'report_html', E'SELECT profstore.report_html(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) report.html'),
 		('exchange', 'flamegraph_json', E'SELECT profstore.flamegraph_json(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) cpu.json'),
 		('exchange', 'pprof', E'SELECT encode(profstore.pprof(''process_cpu:cpu''),\n  ''base64'')\n\\g (tuples_only format=unaligned) | base64 -d >cpu.pb'),
 		('exchange', 'speedscope', E'SELECT profstore.speedscope(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) cpu.json'),

@@ -25,6 +25,10 @@ export const colorBy = (by) => {
 };
 export const isDark = () => document.documentElement.dataset.theme === "dark";
 
+/* What is drawn, of all charts, and whether a frame's children stand below it. */
+export const chartFrames = () => [...byId("chart").querySelectorAll("g.frame")];
+export const isIcicle = (g) => charts.find(({ box }) => box.contains(g)).icicle;
+
 let charts = [];
 let selected = null; /* the function that was clicked last */
 let pattern = null;
@@ -125,7 +129,7 @@ const addChart = (box, tree, icicle) => {
 		.setColorMapper(frameColor)
 		.onClick(selectFrame);
 	select(box).datum(copyTree(tree)).call(chart);
-	charts.push({ chart, box });
+	charts.push({ chart, box, icicle });
 };
 
 const addBox = (id, title) => {
@@ -169,6 +173,14 @@ export const draw = () => {
 export const resetZoom = () => {
 	for (const { chart } of charts) {
 		chart.resetZoom();
+	}
+};
+
+/* On paper a chart is as wide as the page, whatever it was on the screen. */
+export const fitToPaper = () => {
+	for (const { box } of charts) {
+		const svg = box.querySelector("svg");
+		svg.setAttribute("viewBox", `0 0 ${svg.getAttribute("width")} ${svg.getAttribute("height")}`);
 	}
 };
 

@@ -47,8 +47,8 @@ export const hueColor = (frame, by, hues, isDark) => {
 };
 
 /*
- * Growth against the base, 1 for double or new, -1 for gone: what Grafana's panel colours by. Red and blue, which
- * colour-blind people tell apart.
+ * Growth against the base, 1 for double or new, -1 for gone: what Grafana's panel colours by. Orange and
+ * blue, which colour-blind people tell apart.
  */
 export const changeOf = (base, now) => {
 	if (base === now) {
@@ -59,7 +59,7 @@ export const changeOf = (base, now) => {
 
 export const changeColor = (change, isDark) => {
 	const strength = Math.abs(change) ** 0.6;
-	const [hue, least] = change > 0 ? [4, 60] : [214, 62];
+	const [hue, least] = change > 0 ? [28, 58] : [214, 62];
 	const pale = isDark ? 74 : 91;
 	return `hsl(${hue} ${Math.round(8 + 78 * strength)}% ${Math.round(pale - (pale - least) * strength)}%)`;
 };

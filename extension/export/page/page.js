@@ -3,9 +3,11 @@
  *		The page around the flame graphs: title, legend, search, buttons, table of functions.
  */
 import "./page.css";
-import { colorBy, draw, isDark, resetZoom, search, selectedFunction, view, wholeText } from "./chart.js";
+import { colorBy, draw, fitToPaper, isDark, resetZoom, search, selectedFunction, view, wholeText } from "./chart.js";
 import { changeColor } from "./colors.js";
-import { changeText, isDiff, keptText, profile, whole, wholeBase, wholeBaseUnfiltered, wholeNow, wholeUnfiltered } from "./profile.js";
+import { wireKeyboard } from "./keyboard.js";
+import { changeText, isDiff, keptText, profile, showBothSides, whole, wholeBase, wholeBaseUnfiltered, wholeNow, wholeUnfiltered } from "./profile.js";
+import { isReport, wireReport } from "./report.js";
 import { fillTable } from "./table.js";
 
 const SEARCH_DELAY_MS = 150;
@@ -70,7 +72,10 @@ const setTheme = (theme) => {
 const drawAgain = () => {
 	draw();
 	fillLegend();
+	byId("color-by").hidden = isDiff;
+	byId("by-share").hidden = !isDiff;
 	byId("by-share").textContent = view.byShare ? "Colour by value" : "Colour by share";
+	byId("compare").textContent = isDiff ? "This range alone" : "What changed";
 };
 
 const wireSearch = () => {
@@ -99,17 +104,21 @@ const wireButtons = () => {
 	byId("reset").addEventListener("click", resetZoom);
 	byId("sandwich").addEventListener("click", () => showSandwich(selectedFunction()));
 	byId("back").addEventListener("click", () => showSandwich(null));
-	byId("to-functions").addEventListener("click", () => byId("functions").scrollIntoView({ behavior: "smooth" }));
+	byId("to-functions").addEventListener("click", () => byId(isReport ? "hottest" : "functions").scrollIntoView({ behavior: "smooth" }));
 	byId("direction").addEventListener("click", () => {
 		view.icicle = !view.icicle;
 		drawAgain();
 	});
-	byId("color-by").hidden = isDiff;
 	byId("color-by").addEventListener("change", (event) => {
 		colorBy(event.target.value);
 		drawAgain();
 	});
-	byId("by-share").hidden = !isDiff;
+	byId("compare").hidden = !isReport;
+	byId("compare").addEventListener("click", () => {
+		showBothSides(!isDiff);
+		colorBy(byId("color-by").value);
+		drawAgain();
+	});
 	byId("by-share").addEventListener("click", () => {
 		view.byShare = !view.byShare;
 		drawAgain();
@@ -122,6 +131,7 @@ const wireButtons = () => {
 		readAddress();
 		drawAgain();
 	});
+	matchMedia("print").addEventListener("change", fitToPaper);
 	let width = innerWidth;
 	addEventListener("resize", () => {
 		if (innerWidth !== width) {
@@ -154,15 +164,25 @@ const describe = () => {
 setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 document.title = byId("title").textContent = byId("title").title = profile.title;
 byId("subtitle").textContent = describe().filter(Boolean).join(" · ");
+byId("subtitle").hidden = isReport;
+if (isReport && wholeNow !== 0) {
+	showBothSides(false);
+}
 colorBy(byId("color-by").value);
 wireSearch();
 wireButtons();
+wireKeyboard(byId("chart"), view);
 readAddress();
 drawAgain();
-fillTable({
-	search: (name) => {
+if (isReport) {
+	wireReport((name) => {
+		searchFor(name);
+		byId("chart").scrollIntoView({ behavior: "smooth" });
+	});
+} else {
+	const search = (name) => {
 		searchFor(name);
 		scrollTo({ top: 0, behavior: "smooth" });
-	},
-	sandwich: showSandwich,
-});
+	};
+	fillTable({ search, sandwich: showSandwich });
+}

@@ -3,23 +3,33 @@
  *		The profile that the page carries, and its values as text.
  */
 import { formatShare, formatValue } from "./format.js";
-import { joinSides } from "./tree.js";
+import { joinSides, nameFrames, widthsOf } from "./tree.js";
 
 export const profile = JSON.parse(document.getElementById("profile").textContent);
-export const isDiff = profile.diff === true;
+nameFrames(profile.tree, profile.texts);
+
+/* Whether both sides are shown; a report shows its own range alone at first. */
+export let isDiff = profile.diff === true;
 
 if (isDiff) {
 	joinSides(profile.tree);
 }
 
 /* What shares are of: both sides together, as widths are, or a side alone. */
-export const whole = profile.tree.value;
+export let whole = profile.tree.value;
 export const wholeBase = profile.tree.base ?? 0;
 export const wholeNow = profile.tree.now ?? whole;
 
 /* The same before the filters; undefined where there are none. */
 export const wholeUnfiltered = profile.tree.whole;
 export const wholeBaseUnfiltered = profile.tree.whole_base;
+
+/* Of a comparison: both sides, or the later one alone. */
+export const showBothSides = (both) => {
+	isDiff = both;
+	widthsOf(profile.tree, both);
+	whole = profile.tree.value;
+};
 
 export const valueText = (value) => formatValue(value, profile.unit);
 

@@ -29,11 +29,27 @@ export const copyTree = (root) => {
 	return copy;
 };
 
+/* Frames have numbers for their texts, so that a page has each text once. */
+export const nameFrames = (root, texts) => {
+	walk(root, (frame) => {
+		frame.name = texts[frame.name];
+		frame.file = texts[frame.file];
+		frame.mapping = texts[frame.mapping];
+	});
+};
+
 /* Makes a comparison's frames from what the query wrote: value is the later side's. */
 export const joinSides = (root) => {
 	walk(root, (frame) => {
 		frame.now = frame.value;
 		frame.value = frame.base + frame.now;
+	});
+};
+
+/* A comparison's frames as wide as both sides, or as the later one alone. */
+export const widthsOf = (root, both) => {
+	walk(root, (frame) => {
+		frame.value = both ? frame.base + frame.now : frame.now;
 	});
 };
 

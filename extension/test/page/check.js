@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { check_nothing, check_report, check_weight, check_without_scripts } from "./report.js";
 import { check_d3, check_speedscope } from "./viewers.js";
 
 const [first, second, screenshot] = process.argv.slice(2);
@@ -208,7 +209,7 @@ const check_diff = async (page, functions) => {
 	for (const f of functions.filter(({ name }) => ["hottest", "gone", "memcpy", "parse"].includes(name))) {
 		test(`${f.name} has both sides`, sum(f.name, "base") === f.base_total && sum(f.name, "now") === f.total, JSON.stringify(f));
 	}
-	test("what has grown is red", (await hue_of(page, "total")) < 20);
+	test("what has grown is orange", Math.abs((await hue_of(page, "total")) - 28) < 5);
 	test("what has gone is blue", (await hue_of(page, "gone")) > 200);
 	const fills = await colours(page);
 	await page.click("#by-share");
@@ -270,7 +271,7 @@ const open_page = async (path, check) => {
 	const address = pathToFileURL(path).href;
 	try {
 		await page.goto(address);
-		await page.waitForSelector("#chart g.frame");
+		await page.waitForSelector("#chart svg", { state: "attached" });
 		await settled(page);
 		await check(page);
 		test("nothing is requested from the network", requests.every((url) => url === address), requests.join());
@@ -329,6 +330,20 @@ const check_all = async (directory_of_pages) => {
 		console.log("# focus_diff.html");
 		await check_share(page, "by rate, focus hottest", ["(6.5 s, 63.7 % of 10.2 s) against", "(6 s, 81.1 % of 7.4 s)"]);
 		await check_header(page);
+	});
+	await open_page(path("report.html"), async (page) => {
+		console.log("# report.html");
+		await check_drawing(page);
+		await check_search(page);
+		await check_zoom(page);
+		await check_report(page, test, json("diff.json"));
+	});
+	await check_without_scripts(browser, test, path("report.html"));
+	await open_page(path("nothing.html"), (page) => check_nothing(page, test));
+	await open_page(path("heavy.html"), async (page) => {
+		console.log("# heavy.html");
+		await check_drawing(page);
+		await check_weight(page, test, path("heavy.html"));
 	});
 	console.log("# exports");
 	await check_speedscope(browser, test, path("speedscope.json"), json("diff.json"));

@@ -51,6 +51,28 @@ $$;
 SELECT profstore.import_folded((SELECT string_agg('level' || n, ';' ORDER BY n) FROM generate_series(1, 4000) AS n) || ';hottest 7000000000',
 	'{"__name__": "process_cpu", "node": "deep"}', '2026-01-01 10:00Z', 'cpu', 'nanoseconds');
 
+-- more frames than a page has, with names, files, lines and mappings as long as those of C++
+DO $$
+DECLARE
+	n int := 3000;
+	names text[] := (SELECT array_agg(format('storage::engine::BTreeIndex<unsigned long>::step_%s(storage::Cursor&)', i)) FROM generate_series(1, n) AS i);
+	functions int[] := profstore.intern_functions(names, names, (SELECT array_agg(format('/usr/src/application/src/storage/engine/file_%s.cc', i % 200)) FROM generate_series(1, n) AS i), array_fill(1, ARRAY[n]));
+	mappings int[] := profstore.intern_mappings('{a1,b2}', '{/usr/lib/x86_64-linux-gnu/libstorage-engine.so.4,/opt/application/bin/application-server}');
+	locations int[] := profstore.intern_locations((SELECT array_agg(mappings[1 + i % 2]) FROM generate_series(1, n) AS i),
+		(SELECT array_agg(i * 16::int8) FROM generate_series(1, n) AS i), array_fill(1, ARRAY[n]), functions, (SELECT array_agg(i) FROM generate_series(1, n) AS i));
+	series int := (profstore.intern_series('{process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta}', ARRAY['{"node": "heavy"}']::jsonb[], '{0}'))[1];
+	depth int := 30;
+	count int := 1200;
+BEGIN
+	INSERT INTO profstore.samples (time, series_id, stack_id, value)
+	SELECT '2026-01-01 09:00Z'::timestamptz + h * interval '1 hour', series, stack, 123456789 + 7919 * ord * (h + 1)
+	FROM unnest(profstore.intern_stacks('heavy', array_fill(depth, ARRAY[count]),
+		(SELECT array_agg(locations[1 + (s * 7 + d * 31 * (s % 97)) % n] ORDER BY s, d) FROM generate_series(1, count) AS s, generate_series(1, depth) AS d)))
+		WITH ORDINALITY AS u(stack, ord), generate_series(0, 1) AS h;
+	PERFORM profstore.touch_series(ARRAY[series], '2026-01-01 09:00Z', '2026-01-01 10:00Z');
+END
+$$;
+
 \set cpu '\'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="web-1"}\''
 \set hour '\'2026-01-01 10:00Z\', \'2026-01-01 11:00Z\''
 \set before '\'2026-01-01 09:00Z\', \'2026-01-01 10:00Z\''
@@ -70,6 +92,12 @@ SELECT profstore.flamegraph_html(:cpu, :hour, focus => 'hottest')
 \g focus.html
 SELECT profstore.flamegraph_diff_html(:cpu, :before, :hour, focus => 'hottest')
 \g focus_diff.html
+SELECT profstore.report_html(:cpu, :hour)
+\g report.html
+SELECT profstore.report_html('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="nowhere"}', :hour)
+\g nothing.html
+SELECT profstore.report_html('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="heavy"}', :hour)
+\g heavy.html
 SELECT profstore.speedscope(:cpu, :hour)
 \g speedscope.json
 SELECT profstore.flamegraph_json(:cpu, :hour)
