@@ -19,6 +19,8 @@
 #define META	   "__meta_kubernetes_"
 #define LEVELS_MAX 8
 
+#define CANNOT_READ "could not read a ParcaScrapeConfig"
+
 /* --- keys and values --- */
 
 /* "keepSampleType" is "keep_sample_type". */
@@ -205,12 +207,41 @@ make_text(const char *key, const json_t *scrape)
 	return text;
 }
 
+/*
+ * Whoever may write a resource is no one who may write the configuration: files and secrets of the
+ * scraper's, which other settings send to targets, are not theirs.
+ */
+static bool
+check_settings(const json_t *scrape, const char *key, Failure *failure)
+{
+	static const char *const settings[] = {
+		"job",	   "port",	 "portNumber",		"params",		  "interval",
+		"timeout", "scheme", "profilingConfig", "relabelConfigs",
+	};
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *) (uintptr_t) scrape, name, value)
+	{
+		size_t i = 0;
+
+		while (i < sizeof(settings) / sizeof(settings[0]) && strcmp(settings[i], name) != 0)
+			i++;
+		if (i < sizeof(settings) / sizeof(settings[0]))
+			continue;
+		failure_set(failure, EXIT_CONFIG, CANNOT_READ);
+		failure_detail(failure, "\"%s\": A scrapeConfig has no setting \"%.64s\".", key, name);
+		return false;
+	}
+	return true;
+}
+
 /* --- the selector --- */
 
 static bool
 fail(Failure *failure, const char *key, const char *reason)
 {
-	failure_set(failure, EXIT_CONFIG, "could not read a ParcaScrapeConfig");
+	failure_set(failure, EXIT_CONFIG, CANNOT_READ);
 	failure_detail(failure, "\"%s\": %s.", key, reason);
 	return false;
 }
@@ -347,6 +378,8 @@ operator_job_make(ScrapeConfig *parent, const KubeAccess *access, const char *ke
 		fail(failure, key, "It has no spec");
 		return NULL;
 	}
+	if (!check_settings(scrape, key, failure))
+		return NULL;
 	text = make_text(key, scrape);
 	config = text == NULL ? NULL : scrape_config_parse(parent, key, text, failure);
 	if (text == NULL)

@@ -79,7 +79,7 @@ func testOperator() {
 	api.set(resources, "other/all", byNumber("other", "all"), false)
 	api.set(resources, "shop/taken", byNumber("shop", "taken"), false)
 	api.set(resources, "shop/slow", scrapeResource("shop", "slow", object{}, object{"interval": "10s", "timeout": "9s"}), false)
-	api.set(resources, "shop/new", scrapeResource("shop", "new", object{}, object{"fromTheFuture": "1"}), false)
+	api.set(resources, "shop/thief", scrapeResource("shop", "thief", object{}, object{"portNumber": number, "bearerTokenFile": "/etc/passwd"}), false)
 	api.set(resources, "shop/odd", scrapeResource("shop", "odd", object{"matchLabels": object{"a": "b,c"}}, object{}), false)
 	config := fmt.Sprintf("parca_operator_configs: [{api_server: '%s/', authorization: {credentials: account}}]\nscrape_configs: [{job_name: shop/taken}]\n", apiServer.URL)
 	s := startScraper("operator", config)
@@ -110,7 +110,7 @@ func testOperator() {
 	lock.Lock()
 	ok(seen["/x/g?camelCase=1"], "operator (fake API): path, prefix and parameters", seen)
 	lock.Unlock()
-	for name, words := range map[string]string{"shop/taken": "there is a job of that name", "shop/slow": "The timeout must be longer", "shop/new": "from_the_future", "shop/odd": "The selector is none of labels"} {
+	for name, words := range map[string]string{"shop/taken": "there is a job of that name", "shop/slow": "The timeout must be longer", "shop/thief": "bearerTokenFile", "shop/odd": "The selector is none of labels"} {
 		ok(logged("could not take a ParcaScrapeConfig", "resource="+name, words) == 1, "operator (fake API): what cannot be taken is told: "+name, s.log)
 	}
 
