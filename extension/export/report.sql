@@ -100,7 +100,7 @@ WITH points AS MATERIALIZED (
 ), lines AS (
 	SELECT coalesce(string_agg('M' || r.line, '' ORDER BY r.run) FILTER (WHERE r.side = 'now'), '') AS now,
 		coalesce(string_agg('M' || r.line, '' ORDER BY r.run) FILTER (WHERE r.side = 'base'), '') AS base,
-		coalesce(string_agg('M' || r.line || 'L' || r.last || ',188L' || r.first || ',188Z', '' ORDER BY r.run) FILTER (WHERE r.side = 'now'), '') AS area
+		coalesce(string_agg('M' || r.line || 'L' || r.last || ',188L' || r.first || ',188Z', '' ORDER BY r.run) FILTER (WHERE r.side = 'now' AND r.first < r.last), '') AS area
 	FROM runs AS r
 ), y_ticks AS (
 	SELECT string_agg(format('<path class="grid" stroke="#dfe2e8" d="M78,%1$sH930"/><text x="70" y="%1$s" dy="4" text-anchor="end">%2$s</text>',
