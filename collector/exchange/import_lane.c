@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "exchange/lz4_file.h"
 #include "exchange/path_labels.h"
 #include "writer/writer.h"
 
@@ -34,7 +35,8 @@
 #define CONFLICT_ATTEMPTS 5
 
 /* A parameter of a statement has room for 1 GB. */
-#define FILE_BYTES_MAX ((size_t) 1000 * 1000 * 1000)
+#define FILE_BYTES_MAX	   ((size_t) 1000 * 1000 * 1000)
+#define UNPACKED_BYTES_MAX ((size_t) 256 * 1024 * 1024)
 
 typedef struct LaneFile
 {
@@ -272,6 +274,31 @@ read_file(const char *file, Buffer *content, Failure *failure)
 	return code;
 }
 
+/* A file that is packed as LZ4 becomes what is in it; gzip is the readers' own. */
+static ExitCode
+unpack_file(const char *file, Buffer *content, Failure *failure)
+{
+	Buffer unpacked = { NULL };
+	int err;
+
+	if (!lz4_is_frame(content->bytes, content->length))
+		return EXIT_OK;
+	err = lz4_unpack(content->bytes, content->length, UNPACKED_BYTES_MAX, &unpacked);
+	if (err == 0)
+	{
+		buffer_fini(content);
+		*content = unpacked;
+		return EXIT_OK;
+	}
+	buffer_fini(&unpacked);
+	if (err == -ENOMEM)
+		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+	return read_failed(file,
+					   err == -EFBIG ? "It unpacks to more than 256 MB"
+									 : "Its LZ4 frame is damaged or cut",
+					   failure);
+}
+
 /* Labels of its path, then those that were given for all. */
 static bool
 find_labels(ImportLane *lane, const char *path)
@@ -297,7 +324,8 @@ load_file(ImportLane *lane, size_t file, ProfileFormat *format)
 		import_failed(lane->import, file, &failure);
 		return false;
 	}
-	if (read_file(path, &lane->content, &failure) != EXIT_OK)
+	if (read_file(path, &lane->content, &failure) != EXIT_OK ||
+		unpack_file(path, &lane->content, &failure) != EXIT_OK)
 	{
 		import_failed(lane->import, file, &failure);
 		return false;

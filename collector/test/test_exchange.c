@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
+#include <lz4frame.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,6 +24,7 @@
 #include "exchange/exchange.h"
 #include "exchange/file_list.h"
 #include "exchange/given_labels.h"
+#include "exchange/lz4_file.h"
 #include "exchange/path_labels.h"
 #include "private_server.h"
 
@@ -145,13 +148,29 @@ test_operands(void **state)
 }
 
 static void
-write_text(const char *path, const char *text)
+write_bytes(const char *path, const char *bytes, size_t length)
 {
 	int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	assert_true(file >= 0);
-	assert_int_equal(write(file, text, strlen(text)), strlen(text));
+	assert_int_equal(write(file, bytes, length), length);
 	close(file);
+}
+
+static void
+write_text(const char *path, const char *text)
+{
+	write_bytes(path, text, strlen(text));
+}
+
+static void
+write_packed(const char *path, const char *text, size_t cut)
+{
+	char packed[1024];
+	size_t length = LZ4F_compressFrame(packed, sizeof(packed), text, strlen(text), NULL);
+
+	assert_false(LZ4F_isError(length));
+	write_bytes(path, packed, length - cut);
 }
 
 /* A list that cannot be read to its end says so: it is no list of nothing. */
@@ -183,9 +202,50 @@ assert_text(const char *path, const char *expected)
 	assert_string_equal(text, expected);
 }
 
+/* Cut anywhere, and with any byte changed, it is told or the same; so is what grows too much. */
+static void
+test_lz4(void **state)
+{
+	static char zeros[1 << 20];
+	static char bomb[(1 << 20) + (1 << 17)];
+	const char text[] = "main;work 12\nmain;work;deeper 3\n";
+	const LZ4F_preferences_t checked = { .frameInfo.contentChecksumFlag = 1 };
+	char packed[8192];
+	Buffer out = { NULL };
+	size_t length = LZ4F_compressFrame(packed, sizeof(packed), text, strlen(text), &checked);
+
+	assert_false(LZ4F_isError(length));
+	assert_true(lz4_is_frame(packed, length));
+	assert_false(lz4_is_frame(packed, 3));
+	assert_false(lz4_is_frame(text, strlen(text)));
+	memcpy(packed + length, packed, length); /* two frames */
+	assert_int_equal(lz4_unpack(packed, 2 * length, 1000, &out), 0);
+	assert_int_equal(out.length, 2 * strlen(text));
+	assert_memory_equal(out.bytes + strlen(text), text, strlen(text));
+	for (size_t i = 1; i < length; i++)
+	{
+		buffer_reset(&out);
+		assert_int_equal(lz4_unpack(packed, i, 1000, &out), -EBADMSG);
+		assert_int_equal(lz4_unpack(packed, length + i, 1000, &out), -EBADMSG);
+	}
+	for (size_t i = 4; i < 8 * length; i++)
+	{
+		packed[i / 8] ^= (char) (1 << i % 8);
+		buffer_reset(&out);
+		if (lz4_unpack(packed, length, 1000, &out) == 0)
+			assert_memory_equal(out.bytes, text, strlen(text));
+		packed[i / 8] ^= (char) (1 << i % 8);
+	}
+	length = LZ4F_compressFrame(bomb, sizeof(bomb), zeros, sizeof(zeros), NULL);
+	assert_false(LZ4F_isError(length));
+	buffer_reset(&out);
+	assert_int_equal(lz4_unpack(bomb, length, sizeof(zeros) - 1, &out), -EFBIG);
+	buffer_fini(&out);
+}
+
 /*
  * The database leads its sessions to functions and operators that fit our statements better
- * than the server's own.
+ * than the server's own. The file is packed.
  */
 static void
 test_planted_functions(void **state)
@@ -213,7 +273,9 @@ test_planted_functions(void **state)
 	options.database = "dbname=planted";
 	options.format = IMPORT_FOLDED;
 	options.at = "2026-01-01Z";
-	write_text(path, "main;work 12\n");
+	write_packed(path, "main;work 12\n", 1);
+	assert_int_equal(import_run(&options, files, 1), EXIT_IO);
+	write_packed(path, "main;work 12\n", 0);
 	assert_int_equal(import_run(&options, files, 1), EXIT_OK);
 
 	export_flags(&options, flags);
@@ -848,19 +910,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formats),
-		cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_operands),
-		cmocka_unit_test(test_path_labels),
-		cmocka_unit_test(test_no_room),
-		cmocka_unit_test(test_sum_for_server),
-		cmocka_unit_test(test_many_values),
-		cmocka_unit_test(test_skip_unreadable),
-		cmocka_unit_test(test_planted_functions),
-		cmocka_unit_test(test_full_disk),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_roads),
-		cmocka_unit_test(test_jobs),
+		cmocka_unit_test(test_formats),		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_operands),	cmocka_unit_test(test_path_labels),
+		cmocka_unit_test(test_no_room),		cmocka_unit_test(test_sum_for_server),
+		cmocka_unit_test(test_many_values), cmocka_unit_test(test_skip_unreadable),
+		cmocka_unit_test(test_lz4),			cmocka_unit_test(test_planted_functions),
+		cmocka_unit_test(test_full_disk),	cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_roads),		cmocka_unit_test(test_jobs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
