@@ -54,7 +54,8 @@ local override(name, properties) = {
   row(title, panels, collapsed=false):: { type: 'row', title: title, collapsed: collapsed, rows:: panels },
 
   // A part of a row of columns that SQL names: hidden, linked, with a unit, as a bar.
-  hidden(name):: override(name, { 'custom.hidden': true }),
+  // What hides a column has another name since Grafana 12.2.
+  hidden(name):: override(name, { 'custom.hidden': true, 'custom.hideFrom': { viz: true, legend: false, tooltip: false } }),
   share(name):: override(name, {
     unit: 'percentunit',
     min: 0,

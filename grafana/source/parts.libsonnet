@@ -65,7 +65,7 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
   ) + {
     fieldConfig: { defaults: { noValue: 'Nothing selected', mappings: [{
       type: 'regex',
-      options: { pattern: '^(\\d+ series|The filters.*)$', result: { color: 'green', index: 0 } },
+      options: { pattern: '^([AB]: )?(\\d+ series|The filters.*)$', result: { color: 'green', index: 0 } },
     }, { type: 'regex', options: { pattern: '.*', result: { color: 'orange', index: 1 } } }] }, overrides: [] },
     options: {
       reduceOptions: { values: true, calcs: [], fields: '/.*/' },

@@ -122,7 +122,7 @@ export const run = async (database, role, raw_sql, situation) => {
 	});
 	const rows = (await session.ask(`SELECT to_jsonb(r) FROM (${sql}) r;`)).map((line) => {
 		const record = JSON.parse(line);
-		return fields.map((field) => (field.type === "time" ? Date.parse(record[field.name]) : record[field.name]));
+		return fields.map((field) => (field.type === "time" && record[field.name] !== null ? Date.parse(record[field.name]) : record[field.name]));
 	});
 	return { fields, rows };
 };

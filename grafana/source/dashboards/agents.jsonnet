@@ -67,7 +67,11 @@ p.page(
       [
         g.unit('seen before', 's'),
         g.unit('duration', 's'),
-        g.override('name', { 'custom.width': 300 }),
+        g.override('name', { 'custom.width': 260 }),
+        g.override('state', { 'custom.width': 80 }),
+        g.override('last seen', { 'custom.width': 170 }),
+        g.override('last scrape', { 'custom.width': 170 }),
+        g.override('role', { 'custom.width': 120 }),
         g.override('state', {
           'custom.cellOptions': { type: 'color-text' },
           mappings: [{ type: 'value', options: { up: { color: 'green' }, silent: { color: 'orange' }, down: { color: 'red' } } }],
@@ -118,7 +122,7 @@ p.page(
           SELECT relation::text AS relation, from_ts AS "from", to_ts AS "to", pg_catalog.pg_total_relation_size(relation)::int8 AS bytes
           FROM profstore.partitions()
         |||, 4, '2 DESC NULLS LAST, 1', 'no partition yet'),
-        [g.unit('bytes', 'bytes')]
+        [g.unit('bytes', 'bytes'), g.override('relation', { 'custom.width': 240 })]
       ),
       p.table(
         'Symbols',

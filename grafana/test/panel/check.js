@@ -1,24 +1,27 @@
 /*
  * check.js
- *		Shows every flame graph of the dashboards in Grafana's own panel, in a real browser.
+ *		Shows the dashboards in Grafana's own panels, in a real browser. A picture of each page is kept.
  *
- *	node check.js DATABASE ROLE SCREENSHOT.png DASHBOARD.json ...
+ *	node check.js DATABASE ROLE PICTURES DASHBOARD.json ...
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { disconnect, run } from "../datasource.js";
 import { SITUATIONS } from "../situations.js";
+import { hostile_flame, large_flame } from "./made.js";
 
-const [database, role, screenshot, ...dashboards] = process.argv.slice(2);
+const [database, role, pictures, ...files] = process.argv.slice(2);
+mkdirSync(pictures, { recursive: true });
 
 let count = 0;
 let failed = 0;
-const test = (name, passed, detail) => {
+const test = (name, problems) => {
 	count += 1;
-	failed += passed ? 0 : 1;
-	console.log(`${passed ? "ok" : "not ok"} ${count} - ${name}${passed ? "" : ` # ${detail}`}`);
+	failed += problems.length > 0 ? 1 : 0;
+	console.log(`${problems.length > 0 ? "not ok" : "ok"} ${count} - ${name}`);
+	problems.forEach((problem) => console.log(`# ${problem.replaceAll("\n", "\n# ").slice(0, 1500)}`));
 };
 
 const directory = mkdtempSync(join(tmpdir(), "profstore-chromium-"));
@@ -31,58 +34,128 @@ const browser = await chromium.launchPersistentContext(directory, {
 	timeout: PATIENCE_MS,
 });
 browser.setDefaultTimeout(PATIENCE_MS);
-
-/* The line above the graph tells the total in its unit. */
-const UNIT_TITLES = { ns: "Time", bytes: "RAM", short: "Count" };
-const missing_of = (frame, seen) => [`samples (${UNIT_TITLES[frame.unit]})`].filter((text) => !seen.text.includes(text));
-
-/* One dashboard's panels are shown in all situations, the others', which are asked the same way, in the first and the last. */
-const situations_of = (dashboard) => (dashboard.uid === "profstore-profiles" ? SITUATIONS : [SITUATIONS[0], SITUATIONS.at(-1)]);
-const panels_of = (dashboard) => dashboard.panels.flatMap((panel) => [panel, ...(panel.panels ?? [])]).filter(({ type }) => type === "flamegraph");
-
 const page = await browser.newPage();
 let errors = [];
 page.on("pageerror", (error) => errors.push(String(error)));
 await page.goto(new URL("panel.html", import.meta.url).href);
 
-/* What a person sees, once all of it is there: the graph, all text, or what the panel threw. */
-const show = async (frame, picture) => {
+/* What Grafana's packages have no panel for is not shown. */
+const SHOWN = new Set(["flamegraph", "timeseries", "table", "stat"]);
+
+/* Rows that are folded together stand open, one below the other. */
+const ROW = 36; // a grid's, in pixels, as in mount.jsx
+const unfolded = (dashboard) => {
+	let shift = 0;
+	return dashboard.panels.flatMap((panel) => {
+		const inner = (panel.panels ?? []).map((each) => ({ ...each, gridPos: { ...each.gridPos, y: each.gridPos.y + shift } }));
+		const here = { ...panel, gridPos: { ...panel.gridPos, y: panel.gridPos.y + shift } };
+		const tops = inner.map(({ gridPos }) => gridPos.y + gridPos.h);
+		shift += inner.length > 0 ? Math.max(...tops) - here.gridPos.y - 1 : 0;
+		return [here, ...inner];
+	});
+};
+
+/* The panel's title, with the values of variables. */
+const titled = (title, variables) => title.replace(/\$(\w+)/g, (_, name) => String(variables[name]));
+
+const with_result = async (panel, situation) => {
+	const result = await run(database, role, panel.targets[0].rawSql, situation);
+	const units = panel.targets.find(({ refId }) => refId === "unit");
+	const unit = units ? (await run(database, role, units.rawSql, situation)).rows[0]?.[0] : undefined;
+	const unitColumns = panel.transformations.find(({ id }) => id === "configFromData")?.options.applyTo.options;
+	return { ...panel, title: titled(panel.title, situation.variables), result, unit: unit ?? "short", unitColumns, range: [situation.range.from, situation.range.to].map(Number) };
+};
+
+/* What each kind of panel has to show of its rows; the first rows of a table stand in it. */
+const UNIT_TITLES = { ns: "Time", bytes: "RAM", short: "Count" };
+const expected_texts = ({ type, result, unit, options }) => {
+	const column = (name) => result.fields.findIndex((field) => field.name === name);
+	switch (type) {
+		case "flamegraph":
+			return [`samples (${UNIT_TITLES[unit]})`];
+		case "timeseries":
+			return options.legend.showLegend === false ? [] : [...new Set(result.rows.map((row) => row[column("metric")]))].slice(0, 5);
+		case "table":
+			return result.rows.slice(0, 3).map(([first]) => first);
+		default:
+			return typeof result.rows[0][0] === "string" ? [result.rows[0][0]] : [];
+	}
+};
+const squeezed = (text) => String(text).replace(/\s+/g, " ").trim();
+const missing_of = (panel, text) => expected_texts(panel).filter((each) => each !== null && !squeezed(text).includes(squeezed(each)));
+
+const look = () =>
+	page.evaluate(() =>
+		Object.fromEntries(
+			[...document.querySelectorAll("[data-panel]")].map((section) => [
+				section.dataset.panel,
+				{
+					thrown: section.querySelector(".thrown")?.textContent,
+					text: section.querySelector(".body")?.innerText ?? "",
+					canvases: [...section.querySelectorAll("canvas")].filter((canvas) => canvas.getBoundingClientRect().width > 200).length,
+				},
+			]),
+		),
+	);
+
+const problems_of = (panel, { thrown, text, canvases }) => [
+	...(thrown ? [thrown] : []),
+	...missing_of(panel, text).map((each) => `"${each}" is missing in "${squeezed(text).slice(0, 300)}"`),
+	...(["flamegraph", "timeseries"].includes(panel.type) && canvases === 0 ? ["there is no drawing"] : []),
+];
+
+/* Shows panels until nothing is wrong with them, or for half a minute; what is wrong by their ids. */
+const show = async (panels, mode, picture) => {
 	errors = [];
-	await page.evaluate((data) => window.mount(data), frame);
-	await page.waitForSelector("[data-testid=flameGraph], #thrown", { timeout: PATIENCE_MS });
-	let seen;
+	/* what lies outside is not laid out */
+	await page.setViewportSize({ width: 1400, height: ROW * Math.max(...panels.map(({ gridPos: { y, h } }) => y + h)) });
+	await page.evaluate((data) => window.mount(data), { panels, mode });
+	let problems;
 	for (let tries = 0; tries < 300; tries += 1) {
-		await page.waitForTimeout(100);
-		seen = await page.evaluate(() => ({
-			thrown: document.querySelector("#thrown")?.textContent,
-			canvas: document.querySelector("[data-testid=flameGraph]")?.getBoundingClientRect().width ?? 0,
-			text: document.body.innerText,
-		}));
-		if (seen.thrown || (seen.canvas > 300 && missing_of(frame, seen).length === 0)) {
+		const seen = await look();
+		problems = new Map(panels.map((panel) => [panel.id, problems_of(panel, seen[panel.id])]));
+		if ([...problems.values()].every((each) => each.length === 0) || errors.length > 0) {
 			break;
 		}
+		await page.waitForTimeout(100);
 	}
-	if (picture) {
-		await page.screenshot({ path: picture });
-	}
-	return { ...seen, errors };
+	await page.screenshot({ path: join(pictures, picture) });
+	panels.forEach(({ id }) => problems.get(id).push(...errors));
+	return problems;
+};
+
+/* One dashboard is shown in all situations; the others, which are asked the same way, with data, with what is wrong, with none. */
+const SOME = ["all", "wrong matchers", "empty range"];
+const situations_of = (dashboard) => SITUATIONS.filter(({ name }) => dashboard.uid === "profstore-profiles" || SOME.includes(name));
+const name_of_file = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+
+/* How long something takes until the browser has painted it. */
+const milliseconds = async (action) => {
+	const begin = performance.now();
+	await action();
+	await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+	return Math.round(performance.now() - begin);
 };
 
 try {
-	for (const file of dashboards) {
-		const dashboard = JSON.parse(readFileSync(file, "utf8"));
-		for (const panel of panels_of(dashboard)) {
-			for (const situation of situations_of(dashboard)) {
-				const rows = await run(database, role, panel.targets[0].rawSql, situation);
-				const units = await run(database, role, panel.targets[1].rawSql, situation);
-				const frame = { ...rows, unit: units.rows[0]?.[0] ?? "short", options: panel.options };
-				const seen = await show(frame, situation === SITUATIONS[0] && panel.title === "Difference" ? screenshot : null);
-				const name = `${dashboard.title}, ${situation.name}: "${panel.title}"`;
-				test(`${name} is drawn`, !seen.thrown && seen.canvas > 300 && seen.errors.length === 0, JSON.stringify(seen));
-				const missing = missing_of(frame, seen);
-				test(`${name} tells total and unit`, missing.length === 0, `missing: ${missing.join()}`);
+	for (const dashboard of files.map((file) => JSON.parse(readFileSync(file, "utf8")))) {
+		for (const [i, situation] of situations_of(dashboard).entries()) {
+			const panels = [];
+			for (const panel of unfolded(dashboard).filter(({ type }) => SHOWN.has(type))) {
+				panels.push(await with_result(panel, situation));
 			}
+			const problems = await show(panels, i % 2 ? "light" : "dark", `${name_of_file(`${dashboard.title} ${situation.name}`)}.png`);
+			panels.forEach(({ id, title }) => test(`${dashboard.title}, ${situation.name}: "${title}" is shown`, problems.get(id)));
 		}
+	}
+	for (const before of [false, true]) {
+		const version = before ? "the version before" : "the newest";
+		const [hostile] = (await show([hostile_flame(before)], "dark", `hostile-names-${before ? "before" : "now"}.png`)).values();
+		test(`the flame graph of ${version} shows hostile names`, hostile);
+		const [large] = (await show([large_flame(before)], "dark", `large-${before ? "before" : "now"}.png`)).values();
+		test(`the flame graph of ${version} shows 16,384 frames`, large);
+		const drawn = await milliseconds(() => page.evaluate((data) => window.mount(data), { panels: [large_flame(before)], mode: "dark" }));
+		console.log(`# ${version}: 16,384 frames are drawn in ${drawn} ms`);
 	}
 } finally {
 	disconnect();

@@ -1,15 +1,19 @@
 /*
  * mount.jsx
- *		Grafana's flame graph panel alone on a page: window.mount(frame) shows a result of the data source, in place of
- *		what was shown before.
+ *		A dashboard on a page: window.mount(page) shows its panels where they stand in the grid, in place of what was shown
+ *		before. What a panel throws stands in its place.
  */
-import { createDataFrame, createTheme, FieldType } from "@grafana/data";
-import { FlameGraph } from "@grafana/flamegraph";
+import { createTheme, ThemeContext } from "@grafana/data";
+import { GlobalStyles, PortalContainer } from "@grafana/ui";
 import { Component } from "react";
 import { flushSync } from "react-dom";
 import { createRoot } from "react-dom/client";
+import { frame_of } from "./frames.js";
+import { PANELS } from "./panels.jsx";
 
-const theme = createTheme({ colors: { mode: "dark" } });
+const COLUMN = 58;
+const ROW = 36;
+const TITLE = 32;
 
 class Fence extends Component {
 	state = {};
@@ -19,28 +23,46 @@ class Fence extends Component {
 	}
 
 	render() {
-		return this.state.error ? <p id="thrown">{String(this.state.error)}</p> : this.props.children;
+		return this.state.error ? <p className="thrown">{String(this.state.error?.stack ?? this.state.error)}</p> : this.props.children;
 	}
 }
 
-const root = createRoot(document.getElementById("panel"));
+const Framed = ({ panel, theme }) => {
+	const { x, y, w, h } = panel.gridPos;
+	const width = w * COLUMN - 8;
+	const height = h * ROW - 8;
+	const Shown = PANELS[panel.type];
+	const colours = { background: theme.colors.background.primary, border: `1px solid ${theme.colors.border.weak}` };
+	return (
+		<section data-panel={panel.id} style={{ position: "absolute", left: x * COLUMN, top: y * ROW, width, height, overflow: "hidden", ...colours }}>
+			<h2 style={{ height: TITLE, margin: 0, padding: "6px 8px", fontSize: 14 }}>{panel.title}</h2>
+			<Fence>
+				<div className="body" style={{ width, height: height - TITLE }}>
+					<Shown panel={panel} frame={frame_of(panel, theme)} width={width} height={height - TITLE} theme={theme} />
+				</div>
+			</Fence>
+		</section>
+	);
+};
+
+const root = createRoot(document.getElementById("page"));
 let shown = 0;
 
-window.mount = ({ fields, rows, unit, options }) => {
-	const data = createDataFrame({
-		fields: fields.map(({ name, type }, i) => ({
-			name,
-			type: FieldType[type],
-			values: rows.map((row) => row[i]),
-			config: /^(value|self)/.test(name) ? { unit } : {},
-		})),
-	});
+window.mount = ({ panels, mode }) => {
+	const theme = createTheme({ colors: { mode } });
+	const height = Math.max(...panels.map(({ gridPos: { y, h } }) => y + h)) * ROW;
 	shown += 1;
 	flushSync(() =>
 		root.render(
-			<Fence key={shown}>
-				<FlameGraph data={data} getTheme={() => theme} stickyHeader={false} showFlameGraphOnly={options.showFlameGraphOnly} />
-			</Fence>,
+			<ThemeContext.Provider value={theme} key={shown}>
+				<GlobalStyles />
+				<div style={{ position: "relative", width: 24 * COLUMN, height, background: theme.colors.background.canvas, color: theme.colors.text.primary }}>
+					{panels.map((panel) => (
+						<Framed key={panel.id} panel={panel} theme={theme} />
+					))}
+				</div>
+				<PortalContainer />
+			</ThemeContext.Provider>,
 		),
 	);
 };

@@ -1,0 +1,78 @@
+/*
+ * frames.js
+ *		What Grafana makes of a query's result before a panel has it: series apart by their texts, units, texts of values.
+ */
+import { createDataFrame, FieldType, getDisplayProcessor } from "@grafana/data";
+
+/* Of rows (time, metric, value), a column for each metric, as the data source makes of the format time_series. */
+const widened = ({ fields, rows }) => {
+	const at = Object.fromEntries(fields.map(({ name }, i) => [name, i]));
+	const times = [...new Set(rows.map((row) => row[at.time]))];
+	const place = new Map(times.map((time, i) => [time, i]));
+	const columns = new Map();
+	for (const row of rows) {
+		const metric = row[at.metric];
+		if (!columns.has(metric)) {
+			columns.set(metric, Array(times.length).fill(null));
+		}
+		columns.get(metric)[place.get(row[at.time])] = row[at.value];
+	}
+	return [
+		{ name: "time", type: FieldType.time, values: times },
+		...[...columns].map(([name, values]) => ({ name, type: FieldType.number, values })),
+	];
+};
+
+const columns_of = (result) =>
+	result.fields.map(({ name, type }, i) => ({ name, type: FieldType[type] ?? FieldType.other, values: result.rows.map((row) => row[i]) }));
+
+const set = (config, path, value) => {
+	const [name, ...rest] = path.split(".");
+	if (rest.length === 0) {
+		config[name] = value;
+	} else {
+		config[name] = { ...config[name] };
+		set(config[name], rest.join("."), value);
+	}
+};
+
+/* The panel's defaults, what its overrides say of the column, and the unit that its second query tells. */
+/* What Grafana sets where a dashboard is silent. */
+const THRESHOLDS = {
+	color: { mode: "thresholds" },
+	thresholds: {
+		mode: "absolute",
+		steps: [
+			{ color: "green", value: -Infinity },
+			{ color: "red", value: 80 },
+		],
+	},
+};
+const DEFAULTS = { timeseries: { color: { mode: "palette-classic" } }, stat: THRESHOLDS, table: THRESHOLDS };
+
+const config_of = (name, { type, fieldConfig, unit, unitColumns }) => {
+	const config = structuredClone({ ...DEFAULTS[type], ...fieldConfig.defaults });
+	for (const { matcher, properties } of fieldConfig.overrides) {
+		if (matcher.options === name) {
+			properties.forEach(({ id, value }) => set(config, id, structuredClone(value)));
+		}
+	}
+	if (unitColumns && new RegExp(unitColumns.slice(1, -1)).test(name)) {
+		config.unit = unit;
+	}
+	if (type === "timeseries") {
+		config.custom = { showPoints: "auto", ...config.custom };
+	}
+	return config;
+};
+
+export const frame_of = (panel, theme) => {
+	const columns = panel.type === "timeseries" ? widened(panel.result) : columns_of(panel.result);
+	const frame = createDataFrame({ refId: "A", fields: columns.map((column) => ({ ...column, config: config_of(column.name, panel) })) });
+	frame.fields.forEach((field, i) => {
+		field.state = { displayName: field.name, seriesIndex: i - 1 };
+		field.display = getDisplayProcessor({ field, theme, timeZone: "utc" });
+		field.getLinks = () => [];
+	});
+	return frame;
+};

@@ -1,0 +1,61 @@
+/*
+ * made.js
+ *		Flame graphs that no program has: of names that could break a panel, and of as many frames as a query gives.
+ */
+const FIELDS = [
+	["level", "number"],
+	["value", "number"],
+	["self", "number"],
+	["label", "string"],
+].map(([name, type]) => ({ name, type }));
+
+const panel_of = (before, id, title, rows) => ({
+	id,
+	before,
+	title,
+	type: "flamegraph",
+	gridPos: { x: 0, y: 0, w: 24, h: 22 },
+	options: { showFlameGraphOnly: true },
+	fieldConfig: { defaults: {}, overrides: [] },
+	unit: "ns",
+	unitColumns: "/^(value|self)$/",
+	result: { fields: FIELDS, rows },
+});
+
+/* As flamegraph() writes them: names of objects' own members have a mark, line breaks are blanks, what is long is cut. */
+const HOSTILE = [
+	"constructor()",
+	"__proto__()",
+	`quotes ' " \` \\`,
+	"<script>alert(1)</script>",
+	"&lt;b&gt; %s ${x} {{y}}",
+	"\u202eright to left\u202c \u05d0\u05d1\u05d2",
+	"\u0001\u0007\u001b[31m control",
+	"\u{1f525} \ud83d lone surrogate",
+	"x".repeat(1024),
+	" ",
+];
+
+export const hostile_flame = (before) =>
+	panel_of(before, 1, "Hostile names", [[0, HOSTILE.length * 1e6, 0, "total"], ...HOSTILE.map((name) => [1, 1e6, 1e6, name])]);
+
+const FANOUT = 4;
+
+/* A tree of so many frames, each node of FANOUT children as deep as they last. */
+const grow = (frames) => {
+	const children = Array.from({ length: frames }, (_, node) => Array.from({ length: FANOUT }, (_, i) => node * FANOUT + 1 + i).filter((child) => child < frames));
+	const totals = Array(frames).fill(0);
+	const selves = children.map((below, node) => 1e6 + (node % 97) * 1e4 * (below.length === 0 ? 1 : 0));
+	for (let node = frames - 1; node >= 0; node -= 1) {
+		totals[node] = selves[node] + children[node].reduce((sum, child) => sum + totals[child], 0);
+	}
+	const rows = [];
+	const visit = (node, level) => {
+		rows.push([level, totals[node], selves[node], `function_${node % 3000}`]);
+		children[node].forEach((child) => visit(child, level + 1));
+	};
+	visit(0, 0);
+	return rows;
+};
+
+export const large_flame = (before) => panel_of(before, 2, "16,384 frames", grow(16384));
