@@ -134,7 +134,8 @@ COMMENT ON FUNCTION profstore_internal.check_partition(regclass) IS 'the parent 
 REVOKE EXECUTE ON FUNCTION profstore_internal.check_partition(regclass) FROM PUBLIC;
 
 -- A partition goes under a lock that everybody waits for, so waiting for that lock is kept short; the parent's comes first, as with
--- everybody else. An emptied one goes only when no old snapshot can miss what was in it.
+-- everybody else. An emptied one goes only when no old snapshot can miss what was in it. Rows of traces are counted before, while nobody but
+-- writers of that day waits: that reads them all.
 CREATE FUNCTION profstore_internal.drop_partition(part regclass, emptied bool, OUT done bool, OUT blocked bool, OUT rows int8)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS
@@ -151,15 +152,17 @@ BEGIN
 			RAISE NOTICE 'partition % stays for now: rows came late, or an older transaction may still read it', name;
 			RETURN;
 		END IF;
+		IF parent = 'profstore.trace_samples'::regclass THEN
+			EXECUTE format('LOCK TABLE ONLY %s IN SHARE MODE', part);
+			EXECUTE format('SELECT count(*) FROM ONLY %s', part) INTO rows;
+		END IF;
 		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', parent);
 		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', part);
 		IF emptied AND NOT profstore_internal.is_vacated(part) THEN
 			RAISE NOTICE 'partition % stays for now: rows came late', name;
 			RETURN;
 		END IF;
-		IF parent = 'profstore.trace_samples'::regclass THEN
-			EXECUTE format('SELECT count(*) FROM ONLY %s', part) INTO rows;
-		ELSE
+		IF parent <> 'profstore.trace_samples'::regclass THEN
 			rows := coalesce((SELECT sum(s.row_count) FROM profstore.segments AS s WHERE s.storage_id = profstore.storage_id(part)), 0);
 		END IF;
 		EXECUTE format('DROP TABLE %s', part);
@@ -169,8 +172,10 @@ BEGIN
 	EXCEPTION
 		WHEN lock_not_available THEN
 			blocked := true;
+			rows := 0;
 			RAISE NOTICE 'partition % stays for now: its lock is taken', name;
 		WHEN dependent_objects_still_exist THEN
+			rows := 0;
 			RAISE WARNING 'partition % cannot be dropped: %', name, SQLERRM;
 	END;
 END
@@ -241,7 +246,9 @@ $$
 DECLARE
 	part record;
 BEGIN
-	FOR part IN SELECT * FROM profstore.partitions() AS p WHERE p.from_ts < drop_before.before ORDER BY p.to_ts LOOP
+	-- traces, whose rows are counted, before what other locks are held for
+	FOR part IN SELECT * FROM profstore.partitions() AS p WHERE p.from_ts < drop_before.before
+		ORDER BY p.parent <> 'profstore.trace_samples'::regclass, p.to_ts LOOP
 		relation := part.relation::text;
 		IF part.to_ts <= drop_before.before THEN
 			SELECT d.done, d.rows INTO dropped, rows FROM profstore_internal.drop_partition(part.relation, false) AS d;
