@@ -24,7 +24,29 @@ type scraper struct {
 }
 
 // Those that have not been stopped yet: none outlives the tests.
-var running = map[*scraper]bool{}
+var (
+	running = map[*scraper]bool{}
+	started sync.Mutex // guards it
+)
+
+func note(s *scraper, runs bool) {
+	started.Lock()
+	defer started.Unlock()
+	if runs {
+		running[s] = true
+	} else {
+		delete(running, s)
+	}
+}
+
+func allRunning() (all []*scraper) {
+	started.Lock()
+	defer started.Unlock()
+	for s := range running {
+		all = append(all, s)
+	}
+	return all
+}
 
 type lockedBuffer struct {
 	lock   sync.Mutex
@@ -59,14 +81,14 @@ func startScraper(name, config string, flags ...string) *scraper {
 	if err := s.command.Start(); err != nil {
 		fatal("%v", err)
 	}
-	running[s] = true
+	note(s, true)
 	go func() { s.ended <- s.command.Wait() }()
 	return s
 }
 
 // Ends it by SIGTERM; its exit code.
 func (s *scraper) stop() int {
-	delete(running, s)
+	note(s, false)
 	_ = s.command.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-s.ended:
@@ -82,7 +104,7 @@ func refused(name, config string) (int, string) {
 	s := startScraper(name, config)
 	select {
 	case <-s.ended:
-		delete(running, s)
+		note(s, false)
 		return s.command.ProcessState.ExitCode(), s.log.String()
 	case <-time.After(10 * time.Second):
 		s.stop()

@@ -8,14 +8,18 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"sync"
 )
 
 var (
 	tests     int
 	directory string
+	output    sync.Mutex
 )
 
 func ok(good bool, name string, notes ...any) {
+	output.Lock()
+	defer output.Unlock()
 	tests++
 	if good {
 		fmt.Println("ok -", name)
@@ -29,10 +33,15 @@ func ok(good bool, name string, notes ...any) {
 
 func fatal(format string, arguments ...any) {
 	fmt.Printf("not ok - "+format+"\n", arguments...)
-	for s := range running {
+	for _, s := range allRunning() {
 		s.stop()
 	}
 	os.Exit(1)
+}
+
+type test struct {
+	name string
+	run  func()
 }
 
 func main() {
@@ -41,28 +50,27 @@ func main() {
 	if len(os.Args) > 2 {
 		wanted = regexp.MustCompile(os.Args[2])
 	}
-	for _, one := range []struct {
-		name string
-		run  func()
-	}{
-		{"values", testValues},
-		{"config", testConfig},
-		{"relabel", testRelabel},
-		{"discovery", testDiscovery},
-		{"dns", testDNS},
-		{"kubernetes", testKubernetes},
-		{"operator", testOperator},
-		{"pods", testPods},
-		{"consul", testConsul},
-		{"secure", testSecure},
-		{"oauth", testOauth},
-		{"limits", testLimits},
-		{"pages", testPages},
-		{"hostile", testHostile},
-	} {
-		if wanted.MatchString(one.name) {
-			one.run()
+	run := func(group []test, together bool) {
+		var all sync.WaitGroup
+		for _, one := range group {
+			if !wanted.MatchString(one.name) {
+				continue
+			}
+			all.Add(1)
+			go func(one test) {
+				defer all.Done()
+				one.run()
+			}(one)
+			if !together {
+				all.Wait()
+			}
 		}
+		all.Wait()
 	}
+	run([]test{{"values", testValues}, {"config", testConfig}, {"relabel", testRelabel}}, false)
+	// they wait for most of their time
+	run([]test{{"discovery", testDiscovery}, {"dns", testDNS}, {"kubernetes", testKubernetes}, {"operator", testOperator}, {"consul", testConsul}, {"secure", testSecure},
+		{"oauth", testOauth}, {"pages", testPages}}, true)
+	run([]test{{"pods", testPods}, {"limits", testLimits}, {"hostile", testHostile}}, false)
 	fmt.Printf("1..%d\n", tests)
 }

@@ -162,6 +162,6 @@ func testOperator() {
 	_ = os.WriteFile(s.config, []byte("scrape_configs: []\n"), 0o600)
 	ok(eventually(20, func() bool { return targets("renamed", "up") == "" }), "operator (fake API): without the setting there are none", targets("renamed", "up"), s.log)
 	ok(s.stop() == 0, "operator (fake API): it ends with exit code 0", s.log)
-	code, log := refused("wrong", "parca_operator_configs: [{role: pod}]")
+	code, log := refused("wrong_operator", "parca_operator_configs: [{role: pod}]")
 	ok(code == 3 && strings.Contains(log, `There is no setting \"role\"`), "operator: another setting is refused", log)
 }

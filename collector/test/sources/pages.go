@@ -104,6 +104,6 @@ func testPages() {
 	s.stop()
 	s = startScraper("pages", config, "--listen", "127.0.0.1")
 	err := <-s.ended
-	delete(running, s)
+	note(s, false)
 	ok(err != nil && s.command.ProcessState.ExitCode() == 3 && strings.Contains(s.log.String(), "could not listen"), "pages: an address without a port is refused", s.log)
 }
