@@ -23,8 +23,9 @@
 #define CACHE_BYTES ((size_t) 64 * 1024 * 1024)
 
 /* What malloc hands back to the system at once, and what it may keep at the end of each heap. */
-#define LARGE_BYTES (4 * 1024 * 1024)
-#define KEPT_BYTES	(8 * 1024 * 1024)
+#define LARGE_BYTES (12 * 1024 * 1024)
+#define KEPT_BYTES	(24 * 1024 * 1024)
+#define HEAPS		2
 
 static void
 reload(Server *server)
@@ -136,6 +137,7 @@ receive_run(const ReceiveOptions *options)
 	/* else it keeps large requests' memory, for each thread, beyond --max-memory */
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	mallopt(M_ARENA_MAX, HEAPS);
 	if (server == NULL)
 		code = failure_set(&failure, EXIT_INTERNAL, "out of memory");
 	else
