@@ -45,11 +45,12 @@ p.page(
               { title: 'This value alone', url: p.to('labels', ['type'], { matchers: '${__data.fields.matchers:percentencode}' }) },
               { title: 'Its profile', url: p.to('profiles', ['type'], { matchers: '${__data.fields.matchers:percentencode}' }) },
             ],
-            'custom.width': 260,
+            'custom.width': 220,
           }),
           g.hidden('matchers'),
           g.share('share'),
           g.change('change'),
+          g.override('mean', { 'custom.width': 130 }),
         ],
         '/^$/'
       ) + {

@@ -25,7 +25,7 @@ local place(title, granularity) = p.table(
     SELECT "function" AS "what", self, self_share AS "self, share", total
     FROM %s
   ||| % std.stripChars(call('top', q.range, ",\n  max_rows => 100, granularity => '%s'" % granularity), '\n'), 4, '2 DESC NULLS LAST, 1'),
-  [g.override('what', { 'custom.width': 280 }), g.share('self, share')],
+  [g.override('what', { 'custom.width': 180 }), g.override('self', { 'custom.width': 80 }), g.override('total', { 'custom.width': 80 }), g.share('self, share')],
   '/^(self|total)$/'
 );
 
