@@ -28,11 +28,12 @@
 #define WORK_PER_BYTE 24
 #define WORK_FREE	  (INT64_C(64) * 1024 * 1024)
 
-#define NS_PER_US		1000
-#define PARTITION_MAX	255
-#define SERIES_MEMO		1024 /* a power of two */
-#define SERVICE_LABEL	"service_name"
-#define EXECUTABLE_NAME "process_executable_name"
+#define NS_PER_US		 1000
+#define PROFILE_ID_BYTES 16
+#define PARTITION_MAX	 255
+#define SERIES_MEMO		 1024 /* a power of two */
+#define SERVICE_LABEL	 "service_name"
+#define EXECUTABLE_NAME	 "process_executable_name"
 
 /* What the attributes of a sample tell of its rows. */
 typedef struct RowLabels
@@ -86,6 +87,7 @@ typedef struct ProfileParts
 	int64_t time_ns;
 	int64_t period;
 	bool has_payload;
+	Span id;
 	int64_t time_us; /* of rows that have none of their own */
 	char type[PFS_PROFILE_TYPE_MAX];
 } ProfileParts;
@@ -528,6 +530,8 @@ read_profile_parts(Decoding *decoding, Span profile, ProfileParts *parts)
 			parts->period_type = field_span(field);
 		else if (field_is_number(field, PROFILE_PERIOD))
 			parts->period = (int64_t) field->value;
+		else if (field_is_message(field, layout->profile_id))
+			parts->id = field_span(field);
 		else if (field_is_message(field, layout->profile_payload))
 			parts->has_payload = true;
 		else if (field->number == layout->profile_attributes &&
@@ -555,9 +559,49 @@ add_empty_row(Decoding *decoding, const ProfileParts *parts)
 	return fault == FAULT_NONE ? add_row(decoding, parts->time_us, &labels, stack, 0) : fault;
 }
 
+static bool
+has_id(Span id)
+{
+	static const uint8_t none[PROFILE_ID_BYTES];
+
+	return id.length == sizeof(none) && memcmp(id.bytes, none, sizeof(none)) != 0;
+}
+
+/*
+ * By the id alone two profiles of a client that has one id for all of them would be the same. Of
+ * labels and profiles it is a sum: their order and their places in tables may change underway.
+ */
+static OtlpFault
+add_identity(Decoding *decoding, const ProfileParts *parts, uint64_t samples)
+{
+	const AttributeLabels *labels = &decoding->of_profile;
+
+	decoding->result->has_ids &= has_id(parts->id);
+	if (!decoding->result->has_ids)
+		return FAULT_NONE;
+	for (uint64_t half = 0; half < 2; half++)
+	{
+		uint64_t hash = hash_bytes(half, parts->id.bytes, parts->id.length);
+		uint64_t of_labels = 0;
+
+		for (uint32_t i = 0; i < labels->count; i++)
+		{
+			const BatchLabel *label = &labels->labels[i];
+
+			of_labels += hash_bytes(hash_bytes(half, label->name, strlen(label->name)),
+									label->value, strlen(label->value));
+		}
+		hash = hash_bytes(hash_word(hash, of_labels), parts->type, strlen(parts->type));
+		hash = hash_word(hash_word(hash, (uint64_t) parts->time_us), samples);
+		decoding->result->identity[half] += hash;
+	}
+	return dictionary_work(&decoding->dictionary, 2 * labels->bytes);
+}
+
 static OtlpFault
 read_rows(Decoding *decoding, Span profile)
 {
+	const uint64_t samples = decoding->result->samples;
 	ProfileParts parts = { .period = 0 };
 	Message message = message_of(profile);
 	OtlpFault fault;
@@ -576,6 +620,8 @@ read_rows(Decoding *decoding, Span profile)
 			fault = add_sample(decoding, &parts, field_span(&message.field));
 	if (fault == FAULT_NONE && decoding->row_count == 0)
 		fault = add_empty_row(decoding, &parts);
+	if (fault == FAULT_NONE)
+		fault = add_identity(decoding, &parts, decoding->result->samples - samples);
 	decoding->result->original_payloads += fault == FAULT_NONE && parts.has_payload;
 	return fault;
 }
@@ -721,7 +767,7 @@ otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result)
 	const char *error;
 	OtlpEnd end;
 
-	*result = (OtlpResult){ .has_times = true };
+	*result = (OtlpResult){ .has_times = true, .has_ids = true };
 	if (request->is_json)
 		dialect = DIALECT_1_10;
 	else if (!dialect_of_request(request->body, &dialect, &error))

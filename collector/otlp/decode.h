@@ -46,7 +46,9 @@ typedef struct OtlpResult
 	uint64_t skipped_attributes; /* empty, nested, too many or longer than a label may be */
 	uint64_t original_payloads;	 /* beside samples: not kept */
 	bool has_times;				 /* every profile says its time: sent again, it is the same */
-	const char *message;		 /* static: why the first was rejected, or the request refused */
+	bool has_ids;				 /* and its id */
+	uint64_t identity[2]; /* then: of ids, times, types, labels, counts; in any layout and order */
+	const char *message;  /* static: why the first was rejected, or the request refused */
 } OtlpResult;
 
 OtlpEnd otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result);

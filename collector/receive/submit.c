@@ -79,13 +79,13 @@ submit_batch_for(Receiver *receiver, Call *call)
 
 /* What it says, to whom: a client's bytes are its tenant's alone. */
 static void
-make_digest(Call *call)
+make_digest(Call *call, const void *bytes, size_t length)
 {
 	unsigned char body[SHA256_DIGEST_LENGTH];
 	unsigned char both[SHA256_DIGEST_LENGTH + IDENTITY_TENANT_MAX];
 	size_t tenant = strlen(call->tenant);
 
-	SHA256(call->body, call->body_length, body);
+	SHA256(bytes, length, body);
 	memcpy(both, body, sizeof(body));
 	memcpy(both + sizeof(body), call->tenant, tenant);
 	SHA256(both, sizeof(body) + tenant, call->digest);
@@ -123,13 +123,19 @@ unpack(Receiver *receiver, Call *call)
 	return false;
 }
 
+void
+submit_identify(Call *call, const void *identity, size_t length)
+{
+	make_digest(call, identity, length);
+}
+
 bool
 submit_unpack(Receiver *receiver, Call *call)
 {
 	if (!unpack(receiver, call))
 		return false;
 	if (!call->has_digest)
-		make_digest(call);
+		make_digest(call, call->body, call->body_length);
 	return true;
 }
 

@@ -22,6 +22,9 @@ bool submit_unpack(Receiver *receiver, Call *call);
 /* Replaces a body of JSON by its protobuf. False, with the answer, where it is none. */
 bool submit_read_json(Receiver *receiver, Call *call, const JsonMessage *message);
 
+/* The call says what its identity says, in whatever bytes it was said. */
+void submit_identify(Call *call, const void *identity, size_t length);
+
 /* Too large for us: in the words of the protocol. */
 void submit_too_large(Receiver *receiver, Call *call, const char *text);
 void submit_invalid(Receiver *receiver, Call *call, const char *text);

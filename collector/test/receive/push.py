@@ -205,6 +205,51 @@ def test_traces():
     same(sql("SELECT * FROM profstore.verify() WHERE problem LIKE '%trace%'"), [], "each row of a trace has its sample")
 
 
+def test_profile_ids():
+    """The same profiles in other bytes: other encoding, other order of resources and of the dictionary."""
+    def request(service_name, ids, times, value=300):
+        made = otlp_requests.request_of("values", service_name, times[0])
+        made.resource_profiles.add().CopyFrom(made.resource_profiles[0])
+        for resource, id_, time_ns in zip(made.resource_profiles, ids, times):
+            profile = resource.scope_profiles[0].profiles[0]
+            profile.profile_id, profile.time_unix_nano, profile.samples[0].values[0] = id_, time_ns, value
+        return made
+
+    def other(made):
+        again = service.ExportProfilesServiceRequest()
+        again.CopyFrom(made)
+        again.ClearField("resource_profiles")
+        for resource in reversed(made.resource_profiles):
+            again.resource_profiles.add().CopyFrom(resource)
+        again.dictionary.string_table.append("not referred to")
+        return again
+
+    times, ids = [now_ns(), now_ns() + 1_000_000], [b"\1" * 16, b"\2" * 16]
+    made = request("identified", ids, times)
+    met = main.metric("receipts_met_total")
+    for body, what in ((made, "first"), (other(made), "in another order")):
+        same(call(main, EXPORT, body.SerializeToString())[0], grpc.StatusCode.OK, f"profiles with ids, {what}: taken")
+    same(main.post("/v1/profiles", json_format.MessageToJson(made).encode(), "application/json")[0], 200, "and as JSON")
+    same((stored("identified"), main.metric("receipts_met_total") - met), (1000, 2), "they are stored once")
+    for what, more in (("other ids", request("identified", [ids[0], b"\3" * 16], times)),
+                       ("other times", request("identified", ids, [times[0], times[1] + 1_000_000]))):
+        before = stored("identified")
+        same(call(main, EXPORT, more.SerializeToString())[0], grpc.StatusCode.OK, f"{what}: taken")
+        same(stored("identified") - before, 1000, f"{what}: stored")
+    for none in (b"", bytes(16)):
+        name = f"unidentified{len(none)}"
+        made = request(name, [ids[0], none], times)
+        for body in (made, other(made)):
+            call(main, EXPORT, body.SerializeToString())
+        same(stored(name), 2000, f"where one has {'no id' if not none else 'an id of zeros'} the bytes decide")
+    made = request("identified_services", ids, times)
+    call(main, EXPORT, made.SerializeToString())
+    for resource in made.resource_profiles:
+        resource.resource.attributes[0].value.string_value = "identified_others"
+    call(main, EXPORT, made.SerializeToString())
+    same((stored("identified_services"), stored("identified_others")), (1000, 1000), "one id for all services: each is stored")
+
+
 def test_http():
     body = otlp_requests.request_of("times", "http", now_ns())
     for name, path, content, headers in (

@@ -71,6 +71,23 @@ def test_answer_timeout():
     same(receiver.stop(), 0, "ends well")
 
 
+def test_untimed_repeats():
+    """A profile without a time has no receipt: this receiver knows it, until its client was told."""
+    body = otlp_requests.request_of("values", "untimed", 0).SerializeToString()
+    receiver = Receiver("--answer-timeout=1s")
+    receiver.ready()
+    with Held():
+        same(call(receiver, EXPORT, body)[0], grpc.StatusCode.UNAVAILABLE, "a profile without a time waits too long")
+        code, details, _ = call(receiver, EXPORT, body)
+        same((code, "being stored" in details), (grpc.StatusCode.UNAVAILABLE, True), "sent again meanwhile: it is known", details)
+    ok(eventually(lambda: stored("untimed") == 500), "it is stored")
+    ok(eventually(lambda: call(receiver, EXPORT, body)[0] == grpc.StatusCode.OK), "its repetition is told so")
+    same(stored("untimed"), 500, "and not stored beside it")
+    same(call(receiver, EXPORT, body)[0], grpc.StatusCode.OK, "one more, of a client that was told")
+    same(stored("untimed"), 1000, "is another profile")
+    same(receiver.stop(), 0, "ends well")
+
+
 def test_kill_receiver():
     """Killed in the middle: whatever the client was not told it sends again, to another receiver."""
     for round_, service in enumerate(("killed0", "killed1", "killed2")):
