@@ -99,7 +99,8 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	write_code_files(file, "perf_map", "line", &report->names.maps);
 	write_code_files(file, "jitdump", "record", &report->names.dumps);
 	fprintf(file, "generated_frames_unnamed=%" PRIu64 "\n", report->names.unnamed);
-	fprintf(file, "probes_timed_out=%" PRIu64 "\n", report->processes.timeouts);
+	fprintf(file, "probes_timed_out=%" PRIu64 "\n",
+			report->processes.timeouts + report->unwinder.timeouts);
 	fprintf(file, "rereads_put_off=%" PRIu64 "\n", report->processes.put_off);
 	fprintf(file, "processes_evicted=%" PRIu64 "\n", report->processes.evicted);
 	fprintf(file, "rows_stored=%" PRIu64 "\n", report->writer.samples_written);

@@ -19,10 +19,9 @@
 
 #include <uthash.h>
 
+#include "agent/file_look.h"
 #include "base/log.h"
 #include "code/user_frame.h"
-#include "symbols/elf_file.h"
-#include "threads/label_place.h"
 #include "unwind/extent_pool.h"
 #include "unwind/jit_frames.h"
 #include "unwind/late_walk.h"
@@ -40,15 +39,13 @@ typedef struct Entry
 {
 	MappedFile *file;	  /* held */
 	UnwindBinary *binary; /* held; NULL where the file cannot be read */
-	ElfRange *segments;	  /* executable ones */
-	uint32_t segment_count;
+	FileFacts facts;
 	uint64_t number; /* of its table, never used again */
 	bool loaded;	 /* or cannot be */
 	uint32_t wanted; /* walks that ended for want of the table, which is not loaded yet */
 	uint64_t loaded_ns;
 	uint64_t retry_ns; /* there was no room: not before then */
 	uint64_t used_ns;
-	struct pfs_label_place labels;
 	UT_hash_handle hh;
 } Entry;
 
@@ -58,6 +55,7 @@ struct UnwindTables
 	Unwinder *unwinder;
 	Entry *entries;
 	uint64_t last_number;
+	Patience patience; /* with files, and with processes' memory */
 	bool find_labels;
 	bool cache_warned;
 	uint64_t room_ns; /* when tables may be made to go again */
@@ -71,8 +69,11 @@ unwind_tables_create(MappedFileTable *files, KernelTables *kernel, TableCache *c
 {
 	UnwindTables *tables = calloc(1, sizeof(*tables));
 
-	if (tables == NULL || unwinder_create(kernel, &tables->unwinder) != 0)
+	if (tables == NULL || patience_init(&tables->patience) != 0 ||
+		unwinder_create(kernel, &tables->unwinder) != 0)
 	{
+		if (tables != NULL)
+			patience_fini(&tables->patience);
 		free(tables);
 		return -ENOMEM;
 	}
@@ -88,7 +89,7 @@ drop_entry(UnwindTables *tables, Entry *entry, uint64_t now_ns)
 	HASH_DEL(tables->entries, entry);
 	unwinder_binary_release(tables->unwinder, entry->binary, now_ns);
 	mapped_file_release(tables->files, entry->file);
-	free(entry->segments);
+	file_facts_fini(&entry->facts);
 	free(entry);
 }
 
@@ -103,6 +104,7 @@ unwind_tables_free(UnwindTables *tables)
 	HASH_ITER(hh, tables->entries, entry, next)
 		drop_entry(tables, entry, 0);
 	unwinder_free(tables->unwinder);
+	patience_fini(&tables->patience);
 	free(tables);
 }
 
@@ -110,6 +112,7 @@ void
 unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats)
 {
 	unwinder_stats(tables->unwinder, stats);
+	stats->timeouts = tables->patience.timeouts;
 }
 
 void
@@ -118,32 +121,7 @@ unwind_tables_find_labels(UnwindTables *tables)
 	tables->find_labels = true;
 }
 
-/* What the file says of itself: the places of its executable segments, and of labels. */
-static void
-read_file(Entry *entry, int fd, bool find_labels)
-{
-	struct stat status;
-	ElfFile file;
-	ElfSource source = { .fd = fd };
-
-	if (fstat(fd, &status) != 0)
-		return;
-	source.size_bytes = (uint64_t) status.st_size;
-	memset(&file, 0, sizeof(file));
-	if (elf_file_init(&file, &source) == 0 && file.segment_count > 0)
-	{
-		entry->segments = calloc(file.segment_count, sizeof(*entry->segments));
-		if (entry->segments != NULL)
-		{
-			memcpy(entry->segments, file.segments, file.segment_count * sizeof(*entry->segments));
-			entry->segment_count = file.segment_count;
-		}
-	}
-	elf_file_fini(&file);
-	if (find_labels)
-		label_place_read(&source, &entry->labels);
-}
-
+/* NULL where the file does not answer, which it may later. */
 static Entry *
 make_entry(UnwindTables *tables, MappedFile *file)
 {
@@ -151,12 +129,16 @@ make_entry(UnwindTables *tables, MappedFile *file)
 
 	if (entry == NULL)
 		return NULL;
+	if (file_look(&tables->patience, tables->files, file, tables->find_labels, &entry->facts) != 0)
+	{
+		free(entry);
+		return NULL;
+	}
 	entry->file = file;
 	entry->number = ++tables->last_number;
 	mapped_file_retain(tables->files, file);
 	HASH_ADD_PTR(tables->entries, file, entry);
 
-	read_file(entry, mapped_file_descriptor(file), tables->find_labels);
 	entry->binary = unwinder_binary_create(tables->unwinder);
 	return entry;
 }
@@ -183,9 +165,9 @@ segment_bias(const Entry *entry, const DescribedMapping *mapping, uint64_t *bias
 {
 	uint64_t length = mapping->end - mapping->start;
 
-	for (uint32_t i = 0; i < entry->segment_count; i++)
+	for (uint32_t i = 0; i < entry->facts.segment_count; i++)
 	{
-		const ElfRange *segment = &entry->segments[i];
+		const ElfRange *segment = &entry->facts.segments[i];
 
 		if (mapping->file_offset < segment->offset + segment->size_bytes &&
 			segment->offset < mapping->file_offset + length)
@@ -197,9 +179,10 @@ segment_bias(const Entry *entry, const DescribedMapping *mapping, uint64_t *bias
 	return false;
 }
 
-/* False where nothing can be said about the mapping's code. */
+/* False where nothing can be said about the mapping's code; *later: as its file did not answer. */
 static bool
-make_span(UnwindTables *tables, const DescribedMapping *mapping, uint64_t now_ns, UnwindSpan *span)
+make_span(UnwindTables *tables, const DescribedMapping *mapping, uint64_t now_ns, UnwindSpan *span,
+		  bool *later)
 {
 	const Entry *entry;
 
@@ -207,13 +190,14 @@ make_span(UnwindTables *tables, const DescribedMapping *mapping, uint64_t now_ns
 	if (mapping->file == NULL)
 		return true;
 	entry = get_entry(tables, mapping->file, now_ns);
-	if (entry != NULL && entry->segment_count == 0)
+	*later |= entry == NULL;
+	if (entry != NULL && entry->facts.segment_count == 0)
 		return true; /* no program: code that a JIT compiler keeps in shared memory */
 	if (entry == NULL || entry->binary == NULL || !segment_bias(entry, mapping, &span->bias))
 		return false;
 	span->binary = entry->binary;
-	if (entry->labels.kind != PFS_LABELS_NONE)
-		span->labels = &entry->labels;
+	if (entry->facts.labels.kind != PFS_LABELS_NONE)
+		span->labels = &entry->facts.labels;
 	return true;
 }
 
@@ -224,6 +208,7 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
 	UnwindSpan *spans;
 	uint32_t span_count = 0;
 	JitMemory *memory = NULL;
+	bool later = false;
 	int result;
 
 	spans = calloc(JIT_SPANS(count), sizeof(*spans));
@@ -232,12 +217,12 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
 	for (size_t i = 0; i < count; i++)
 	{
 		if (mappings[i].file == NULL && memory == NULL)
-			memory = jit_memory_read(process->pid);
+			memory = jit_memory_read(&tables->patience, process->pid);
 		if (mappings[i].file == NULL && memory != NULL)
 			span_count += jit_frames_spans(tables->unwinder, memory, mappings[i].start,
 										   mappings[i].end, now_ns, &spans[span_count]);
 		else
-			span_count += make_span(tables, &mappings[i], now_ns, &spans[span_count]);
+			span_count += make_span(tables, &mappings[i], now_ns, &spans[span_count], &later);
 	}
 	jit_memory_free(memory);
 	result = unwinder_process_set(tables->unwinder, process, spans, span_count, now_ns);
@@ -248,7 +233,7 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
 			unwinder_binary_release(tables->unwinder, spans[i].binary, now_ns);
 	}
 	free(spans);
-	return result;
+	return result == 0 && later ? -EAGAIN : result;
 }
 
 void
@@ -398,6 +383,23 @@ make_room(UnwindTables *tables, uint64_t now_ns)
 		unload_older(tables, now_ns);
 }
 
+/* -EAGAIN where the file does not answer in time, but may later. */
+static int
+load_table(UnwindTables *tables, Entry *entry, uint64_t now_ns)
+{
+	CfiSections sections;
+	int result = file_look_at_cfi(&tables->patience, tables->files, entry->file, &sections);
+	bool read = result == 0;
+
+	if (result == -EAGAIN)
+		return result;
+	result = unwinder_binary_load_sections(tables->unwinder, entry->binary, read ? &sections : NULL,
+										   now_ns);
+	if (read)
+		cfi_sections_fini(&sections);
+	return result;
+}
+
 uint64_t
 unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns)
 {
@@ -405,6 +407,7 @@ unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns)
 	Entry *entry;
 	Entry *next;
 	uint64_t number;
+	int result;
 
 	HASH_ITER(hh, tables->entries, entry, next)
 	{
@@ -417,13 +420,14 @@ unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns)
 	hottest->wanted = 0;
 	hottest->loaded = true; /* what cannot be read now is not tried again */
 	hottest->loaded_ns = now_ns;
-	if (unwinder_binary_load(tables->unwinder, hottest->binary,
-							 mapped_file_descriptor(hottest->file), now_ns) == -ENOSPC)
+	result = load_table(tables, hottest, now_ns);
+	if (result == -ENOSPC || result == -EAGAIN)
 	{
 		hottest->loaded = false;
 		hottest->retry_ns = now_ns + ROOM_RETRY_NS;
-		make_room(tables, now_ns);
 	}
+	if (result == -ENOSPC)
+		make_room(tables, now_ns);
 	warn_of_cache(tables);
 	return number;
 }

@@ -29,7 +29,8 @@ void unwind_tables_find_labels(UnwindTables *tables);
 
 /*
  * Mappings ascending and disjoint; their tables come when they are needed. 0 or -errno, which is
- * counted: walks of the process then end early. -ENOSPC: there is no room now.
+ * counted: walks of the process then end early. -ENOSPC: there is no room now. -EAGAIN: described
+ * without a file that did not answer.
  */
 int unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
 						   const DescribedMapping *mappings, size_t count, uint64_t now_ns);

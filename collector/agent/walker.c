@@ -158,7 +158,10 @@ describe_process(Reader *reader, const Record *record)
 	if (process != NULL && result == -ENOSPC)
 		process_had_no_room(reader->processes, process, reader->now_ns);
 	else if (process != NULL)
-		process_described(reader->processes, process, result == 0 ? described : 0, reader->now_ns);
+		process_described(reader->processes, process,
+						  result == 0 || result == -EAGAIN ? described : 0, reader->now_ns);
+	if (process != NULL && result == -EAGAIN)
+		process_describe_again(process, reader->now_ns);
 }
 
 /* Does the walk lead through code that no file names? */

@@ -173,6 +173,9 @@ void process_described(ProcessTable *table, Process *process, size_t held, uint6
  */
 void process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns);
 
+/* Something was missing in the description that may be had in some seconds: it is taken again. */
+void process_describe_again(Process *process, uint64_t now_ns);
+
 /*
  * Did the unwinder's rules for an address belong to the code that was there at time_ns? Asked of
  * the kernel's walk; with late of a walk that is made now.

@@ -91,6 +91,13 @@ process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns)
 }
 
 void
+process_describe_again(Process *process, uint64_t now_ns)
+{
+	process->described = false;
+	process->describe_ns = now_ns + ROOM_RETRY_NS;
+}
+
+void
 process_description_fini(MappedFileTable *files, ProcessDescription *description)
 {
 	for (size_t i = 0; i < description->count; i++)

@@ -15,10 +15,13 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "agent/unwind_tables.h"
 #include "base/clock.h"
 #include "fuse_file.h"
+#include "memory_tables.h"
 #include "process/prober.h"
 #include "process/process.h"
+#include "unwind/jit_frames.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -278,12 +281,85 @@ test_prober(void **state)
 	prober_free(prober);
 }
 
+/* A file that is mapped may answer no more when its unwind table is to be made; later it may. */
+static void
+test_unwind_table(void **state)
+{
+	const ExecImage image = { (uint32_t) getpid(), 1, 1 };
+	const ProcMapping mapped = {
+		.start = 4096, .end = 8192, .name = fuse.path, .inode = FUSE_FILE_NODE
+	};
+	DescribedMapping mapping = { .start = mapped.start, .end = mapped.end };
+	Fixture *fixture = *state;
+	KernelTables *kernel = memory_tables_create();
+	uint64_t begin_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	UnwindTables *tables;
+	UnwinderStats stats;
+
+	if (!have_fuse)
+		skip();
+	assert_int_equal(mapped_file_acquire_mapping(fixture->files, image.pid, &mapped, &mapping.file),
+					 0);
+	assert_int_equal(unwind_tables_create(fixture->files, kernel, NULL, &tables), 0);
+	fuse_file_hold(&fuse, FUSE_READ);
+	assert_int_equal(unwind_tables_describe(tables, &image, &mapping, 1, 0), -EAGAIN);
+	unwind_tables_stats(tables, &stats);
+	assert_int_equal(stats.timeouts, 1);
+	assert_true((uint64_t) clock_ns(CLOCK_MONOTONIC) - begin_ns < 10 * NS_PER_S);
+	fuse_file_let_go(&fuse);
+	assert_int_equal(unwind_tables_describe(tables, &image, &mapping, 1, 0), 0);
+	unwind_tables_free(tables);
+	mapped_file_release(fixture->files, mapping.file);
+	memory_tables_free(kernel);
+}
+
+/* Beside generated code such a file may be mapped, too, where its CFI is looked for. */
+static void
+test_memory(void **state)
+{
+	const size_t bytes = FUSE_FILE_BYTES;
+	KernelTables *kernel = memory_tables_create();
+	uint64_t begin_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	UnwindSpan spans[JIT_SPANS(1)];
+	Unwinder *unwinder;
+	Patience patience;
+	JitMemory *memory;
+	char *code;
+	int fd;
+
+	if (!have_fuse)
+		skip();
+	fd = open(fuse.path, O_RDONLY | O_CLOEXEC);
+	code = mmap(NULL, 2 * bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(fd >= 0 && code != MAP_FAILED);
+	assert_ptr_equal(mmap(code + bytes, bytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0),
+					 code + bytes);
+	assert_int_equal(unwinder_create(kernel, &unwinder), 0);
+	assert_int_equal(patience_init(&patience), 0);
+	fuse_file_hold(&fuse, FUSE_READ);
+	memory = jit_memory_read(&patience, (uint32_t) getpid());
+	assert_int_equal(jit_frames_spans(unwinder, memory, (uint64_t) (uintptr_t) code,
+									  (uint64_t) (uintptr_t) code + bytes, 0, spans),
+					 1);
+	assert_int_equal(patience.timeouts, 1);
+	assert_true((uint64_t) clock_ns(CLOCK_MONOTONIC) - begin_ns < 10 * NS_PER_S);
+	fuse_file_let_go(&fuse);
+	jit_memory_free(memory);
+	patience_fini(&patience);
+	unwinder_free(unwinder);
+	memory_tables_free(kernel);
+	munmap(code, 2 * bytes);
+	close(fd);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unwind_table, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 		cmocka_unit_test(test_prober),
 	};
 	int failed;

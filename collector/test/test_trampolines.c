@@ -46,8 +46,14 @@ find(const uint8_t *memory, size_t length, uint32_t *looks, TrampolineArena *are
 	 size_t capacity)
 {
 	uint64_t start = (uint64_t) (uintptr_t) memory;
+	Patience patience;
+	RemoteMemory remote = { .patience = &patience, .pid = (uint32_t) getpid() };
+	size_t count;
 
-	return trampolines_find((uint32_t) getpid(), start, start + length, looks, arenas, capacity);
+	assert_int_equal(patience_init(&patience), 0);
+	count = trampolines_find(&remote, start, start + length, looks, arenas, capacity);
+	patience_fini(&patience);
+	return count;
 }
 
 /* Of each period that CPython has used, one behind the other, and other code around them. */

@@ -267,6 +267,7 @@ steps_in_memory(const uint8_t *bytes, size_t length)
 		mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	UnwindSpan spans[JIT_SPANS(1)];
 	Unwinder *unwinder;
+	Patience patience;
 	JitMemory *read;
 	uint64_t steps;
 
@@ -275,7 +276,8 @@ steps_in_memory(const uint8_t *bytes, size_t length)
 	memcpy(memory, bytes, length);
 	assert_int_equal(mprotect(memory, length, PROT_READ), 0);
 	assert_int_equal(unwinder_create(tables, &unwinder), 0);
-	read = jit_memory_read((uint32_t) getpid());
+	assert_int_equal(patience_init(&patience), 0);
+	read = jit_memory_read(&patience, (uint32_t) getpid());
 	assert_non_null(read);
 	steps = jit_memory_steps_left(read);
 	assert_int_equal(jit_frames_spans(unwinder, read, (uint64_t) (uintptr_t) code,
@@ -284,6 +286,7 @@ steps_in_memory(const uint8_t *bytes, size_t length)
 	assert_null(spans[0].binary);
 	steps -= jit_memory_steps_left(read);
 	jit_memory_free(read);
+	patience_fini(&patience);
 	unwinder_free(unwinder);
 	memory_tables_free(tables);
 	munmap(memory, length);

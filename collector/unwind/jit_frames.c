@@ -8,9 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
-#include "process/proc_file.h"
 #include "unwind/trampolines.h"
 
 #define MAX_LOOKS	   16 /* for trampolines, of 1 MiB each */
@@ -39,7 +37,7 @@ typedef struct Piece
 
 struct JitMemory
 {
-	uint32_t pid;
+	RemoteMemory remote;
 	uint64_t steps_left; /* without any no section is tried */
 	uint32_t mappings_left;
 	uint32_t looks_left;
@@ -71,25 +69,18 @@ typedef struct Search
 
 /* Reads the pages from address on that can be read, up to the first that cannot. */
 static size_t
-read_pages(uint32_t pid, uint64_t address, uint8_t *bytes, size_t length)
+read_pages(JitMemory *memory, uint64_t address, uint8_t *bytes, size_t length)
 {
-	struct iovec remote[WINDOW_BYTES / PAGE_BYTES];
 	size_t done = 0;
 
 	while (done < length)
 	{
 		size_t wanted = length - done < WINDOW_BYTES ? length - done : WINDOW_BYTES;
-		struct iovec local = { bytes + done, wanted };
-		size_t pages = wanted / PAGE_BYTES;
-		ssize_t result;
+		const RemotePieces pages = { address + done, PAGE_BYTES, PAGE_BYTES, wanted / PAGE_BYTES };
+		size_t result = remote_memory_read(&memory->remote, &pages, bytes + done);
 
-		for (size_t i = 0; i < pages; i++)
-			remote[i] = (struct iovec){ (void *) (uintptr_t) (address + done + i * PAGE_BYTES),
-										PAGE_BYTES };
-		result = process_vm_readv((pid_t) pid, &local, 1, remote, pages, 0);
-		if (result > 0)
-			done += (size_t) result;
-		if (result < (ssize_t) wanted)
+		done += result;
+		if (result < wanted)
 			break;
 	}
 	return done;
@@ -126,7 +117,7 @@ read_piece(JitMemory *memory, uint64_t start, uint64_t end)
 
 	if (memory->count == JIT_MAX_PIECES || end - start > MAX_DATA_BYTES - memory->length)
 		return;
-	result = read_pages(memory->pid, start, memory->bytes + memory->length, length);
+	result = read_pages(memory, start, memory->bytes + memory->length, length);
 	if (result == 0)
 		return;
 	memory->pieces[memory->count++] = (Piece){ start, memory->length, result };
@@ -136,12 +127,10 @@ read_piece(JitMemory *memory, uint64_t start, uint64_t end)
 static void
 read_pieces(JitMemory *memory)
 {
-	char path[64];
-	char *text = NULL;
+	char *text = memory->bytes != NULL ? remote_memory_maps(&memory->remote, MAPS_BYTES) : NULL;
 	char *rest = NULL;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", memory->pid);
-	if (memory->bytes == NULL || proc_file_read(path, MAPS_BYTES, &text, NULL) != 0)
+	if (text == NULL)
 		return;
 	for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
 	{
@@ -155,13 +144,13 @@ read_pieces(JitMemory *memory)
 }
 
 JitMemory *
-jit_memory_read(uint32_t pid)
+jit_memory_read(Patience *patience, uint32_t pid)
 {
 	JitMemory *memory = calloc(1, sizeof(*memory));
 
 	if (memory == NULL)
 		return NULL;
-	memory->pid = pid;
+	memory->remote = (RemoteMemory){ .patience = patience, .pid = pid };
 	memory->bytes = malloc(MAX_DATA_BYTES);
 	read_pieces(memory);
 	memory->steps_left = MAX_STEPS;
@@ -265,7 +254,7 @@ search_before(Search *search, uint8_t *bytes)
 		uint64_t address = search->start - window;
 
 		if (search->start >= window &&
-			read_pages(search->memory->pid, address, bytes, (size_t) window) == (size_t) window)
+			read_pages(search->memory, address, bytes, (size_t) window) == (size_t) window)
 		{
 			search_bytes(search, bytes, (size_t) window, address);
 			return;
@@ -276,7 +265,7 @@ search_before(Search *search, uint8_t *bytes)
 static void
 search_after(Search *search, uint8_t *bytes)
 {
-	size_t length = read_pages(search->memory->pid, search->end, bytes, WINDOW_BYTES);
+	size_t length = read_pages(search->memory, search->end, bytes, WINDOW_BYTES);
 
 	search_bytes(search, bytes, length, search->end);
 }
@@ -299,7 +288,7 @@ arena_spans(Unwinder *unwinder, JitMemory *memory, uint64_t *covered, uint64_t e
 			UnwindSpan *spans)
 {
 	TrampolineArena arenas[JIT_MAX_ARENAS];
-	size_t found = trampolines_find(memory->pid, *covered, end, &memory->looks_left, arenas,
+	size_t found = trampolines_find(&memory->remote, *covered, end, &memory->looks_left, arenas,
 									memory->arenas_left);
 	uint32_t count = 0;
 

@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+#include "unwind/remote_memory.h"
 #include "unwind/unwinder.h"
 
 #define JIT_MAX_MAPPINGS	  16  /* of a process, that are searched for CFI */
@@ -27,8 +28,8 @@
  */
 typedef struct JitMemory JitMemory;
 
-/* NULL without memory; what cannot be read is left out. */
-JitMemory *jit_memory_read(uint32_t pid);
+/* NULL without memory; what cannot be read is left out. The patience outlives it. */
+JitMemory *jit_memory_read(Patience *patience, uint32_t pid);
 void jit_memory_free(JitMemory *memory); /* accepts NULL */
 uint64_t jit_memory_steps_left(const JitMemory *memory);
 

@@ -8,10 +8,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #define PAGE_BYTES	 4096
-#define PAGES_A_LOOK 256
+#define PAGES_A_LOOK REMOTE_PIECES_MAX
 
 /* CPython lets none, 5 or 261 bytes lie between two; what is further apart is something else. */
 #define PERIOD_MAX 512
@@ -34,38 +33,32 @@ is_trampoline(const uint8_t *bytes)
 }
 
 static bool
-read_memory(uint32_t pid, uint64_t address, uint8_t *bytes, size_t length)
+read_memory(RemoteMemory *memory, uint64_t address, uint8_t *bytes, size_t length)
 {
-	const struct iovec local = { bytes, length };
-	const struct iovec remote = { (void *) (uintptr_t) address, length };
+	const RemotePieces piece = { address, 0, length, 1 };
 
-	return process_vm_readv((pid_t) pid, &local, 1, &remote, 1, 0) == (ssize_t) length;
+	return remote_memory_read(memory, &piece, bytes) == length;
 }
 
 /* The first bytes of some pages; returns of how many, as the next could not be read. */
 static size_t
-read_heads(uint32_t pid, uint64_t address, Head *heads, size_t pages)
+read_heads(RemoteMemory *memory, uint64_t address, Head *heads, size_t pages)
 {
-	struct iovec local = { heads, pages * sizeof(Head) };
-	struct iovec remote[PAGES_A_LOOK];
-	ssize_t result;
+	const RemotePieces pieces = { address, PAGE_BYTES, sizeof(Head), pages };
 
-	for (size_t i = 0; i < pages; i++)
-		remote[i] = (struct iovec){ (void *) (uintptr_t) (address + i * PAGE_BYTES), sizeof(Head) };
-	result = process_vm_readv((pid_t) pid, &local, 1, remote, pages, 0);
-	return result > 0 ? (size_t) result / sizeof(Head) : 0;
+	return remote_memory_read(memory, &pieces, heads) / sizeof(Head);
 }
 
 /* The period of an arena there; 0: it is none. Of its trampolines the first two and the last. */
 static uint32_t
-arena_period(uint32_t pid, uint64_t start)
+arena_period(RemoteMemory *memory, uint64_t start)
 {
 	uint8_t bytes[PERIOD_MAX + sizeof(trampoline)];
 	const uint8_t *second;
 	uint32_t period;
 	uint64_t last;
 
-	if (!read_memory(pid, start, bytes, sizeof(bytes)) || !is_trampoline(bytes))
+	if (!read_memory(memory, start, bytes, sizeof(bytes)) || !is_trampoline(bytes))
 		return 0;
 	second = memmem(bytes + sizeof(trampoline), sizeof(bytes) - sizeof(trampoline), trampoline,
 					sizeof(trampoline));
@@ -75,13 +68,13 @@ arena_period(uint32_t pid, uint64_t start)
 	if (period > sizeof(trampoline) && period % 16 != 0)
 		return 0;
 	last = (TRAMPOLINE_ARENA_BYTES / period - 1) * period;
-	return read_memory(pid, start + last, bytes, sizeof(trampoline)) && is_trampoline(bytes)
+	return read_memory(memory, start + last, bytes, sizeof(trampoline)) && is_trampoline(bytes)
 			   ? period
 			   : 0;
 }
 
 size_t
-trampolines_find(uint32_t pid, uint64_t start, uint64_t end, uint32_t *looks_left,
+trampolines_find(RemoteMemory *memory, uint64_t start, uint64_t end, uint32_t *looks_left,
 				 TrampolineArena *arenas, size_t capacity)
 {
 	Head heads[PAGES_A_LOOK];
@@ -101,12 +94,12 @@ trampolines_find(uint32_t pid, uint64_t start, uint64_t end, uint32_t *looks_lef
 				break;
 			--*looks_left;
 			first = at;
-			pages = read_heads(pid, at, heads, wanted < PAGES_A_LOOK ? wanted : PAGES_A_LOOK);
+			pages = read_heads(memory, at, heads, wanted < PAGES_A_LOOK ? wanted : PAGES_A_LOOK);
 			if (pages == 0)
 				break;
 		}
 		if (is_trampoline(heads[(at - first) / PAGE_BYTES].bytes))
-			period = arena_period(pid, at);
+			period = arena_period(memory, at);
 		if (period != 0)
 			arenas[count++] = (TrampolineArena){ at, period };
 		at += period != 0 ? TRAMPOLINE_ARENA_BYTES : PAGE_BYTES;

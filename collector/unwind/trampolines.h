@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "unwind/cfi.h"
+#include "unwind/remote_memory.h"
 
 #define TRAMPOLINE_ARENA_BYTES ((uint64_t) 65536)
 
@@ -33,7 +34,7 @@ typedef struct TrampolineArena
  * Looks for arenas in executable memory without a file, at the beginning of each page; *looks_left
  * is how many MiB may still be looked at. Returns how many were found, by ascending start.
  */
-size_t trampolines_find(uint32_t pid, uint64_t start, uint64_t end, uint32_t *looks_left,
+size_t trampolines_find(RemoteMemory *memory, uint64_t start, uint64_t end, uint32_t *looks_left,
 						TrampolineArena *arenas, size_t capacity);
 
 /* The rules of an arena of that period, by offset in it. 0, -ENOMEM, -ENOSPC: the set is full. */

@@ -19,7 +19,6 @@
 
 #include <uthash.h>
 
-#include "unwind/cfi_sections.h"
 #include "unwind/table_store.h"
 #include "unwind/trampolines.h"
 
@@ -386,21 +385,28 @@ unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns)
 }
 
 int
-unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t now_ns)
+unwinder_binary_load_sections(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections,
+							  uint64_t now_ns)
 {
-	CfiSections sections;
-	int err = cfi_sections_init(&sections, fd);
+	int err = sections != NULL ? load_table(unwinder, binary, sections, now_ns) : -ENOEXEC;
 
-	if (err == 0)
-	{
-		err = load_table(unwinder, binary, &sections, now_ns);
-		cfi_sections_fini(&sections);
-	}
 	if (err != 0)
 		unwinder->stats.load_failures++;
 	else
 		unwinder->stats.loaded++;
 	publish_kind(unwinder, binary);
+	return err;
+}
+
+int
+unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t now_ns)
+{
+	CfiSections sections;
+	bool read = cfi_sections_init(&sections, fd) == 0;
+	int err = unwinder_binary_load_sections(unwinder, binary, read ? &sections : NULL, now_ns);
+
+	if (read)
+		cfi_sections_fini(&sections);
 	return err;
 }
 

@@ -16,6 +16,7 @@
 
 #include "process/exec_image.h"
 #include "unwind/cfi.h"
+#include "unwind/cfi_sections.h"
 #include "unwind/kernel_tables.h"
 #include "unwind/table_cache.h"
 
@@ -38,6 +39,7 @@ typedef struct UnwinderStats
 	uint64_t load_failures;	   /* binaries whose CFI could not be read, or had no room */
 	uint64_t process_failures; /* processes that had no room */
 	uint64_t unloaded;		   /* tables that had to go while processes mapped their binaries */
+	uint64_t timeouts;		   /* files, and memory, that did not answer when they were read */
 	uint64_t rows_unsupported;
 	uint64_t fdes_malformed;
 } UnwinderStats;
@@ -84,6 +86,10 @@ bool unwinder_binary_is_shared(const UnwindBinary *binary);
  * there is no room now, and only then it may be called again. Failures are counted.
  */
 int unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t now_ns);
+
+/* The same of what was read of the file already, by whoever has a deadline; NULL: it is none. */
+int unwinder_binary_load_sections(Unwinder *unwinder, UnwindBinary *binary,
+								  const CfiSections *sections, uint64_t now_ns);
 
 /*
  * Takes the binary's table, if it has one, out of the kernel's tables. Walks end at the binary

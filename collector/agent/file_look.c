@@ -1,0 +1,132 @@
+/*
+ * file_look.c
+ *		Probes that read files. They hold the file, and what they have read until it is taken.
+ */
+#include "agent/file_look.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "threads/label_place.h"
+
+#define WAIT_NS UINT64_C(1000000000)
+
+typedef struct LookProbe
+{
+	Probe probe;
+	MappedFileTable *files; /* held, as is … */
+	MappedFile *file;
+	bool find_labels;
+	FileFacts facts;
+	CfiSections sections;
+	int error;
+} LookProbe;
+
+static void
+run_facts(Probe *base)
+{
+	LookProbe *probe = (LookProbe *) base;
+	FileFacts *facts = &probe->facts;
+	ElfSource source = { .fd = mapped_file_descriptor(probe->file) };
+	struct stat status;
+	ElfFile file;
+
+	if (fstat(source.fd, &status) != 0)
+		return;
+	source.size_bytes = (uint64_t) status.st_size;
+	memset(&file, 0, sizeof(file));
+	if (elf_file_init(&file, &source) == 0 && file.segment_count > 0)
+	{
+		facts->segments = calloc(file.segment_count, sizeof(*facts->segments));
+		if (facts->segments != NULL)
+		{
+			memcpy(facts->segments, file.segments, file.segment_count * sizeof(*facts->segments));
+			facts->segment_count = file.segment_count;
+		}
+	}
+	elf_file_fini(&file);
+	if (probe->find_labels)
+		label_place_read(&source, &facts->labels);
+}
+
+static void
+run_cfi(Probe *base)
+{
+	LookProbe *probe = (LookProbe *) base;
+
+	probe->error = cfi_sections_init(&probe->sections, mapped_file_descriptor(probe->file));
+}
+
+static void
+free_probe(Probe *base)
+{
+	LookProbe *probe = (LookProbe *) base;
+
+	file_facts_fini(&probe->facts);
+	cfi_sections_fini(&probe->sections);
+	mapped_file_release(probe->files, probe->file);
+	mapped_file_table_let_go(probe->files);
+	free(probe);
+}
+
+/* The probe when it has run; NULL with *error set. */
+static LookProbe *
+run(Patience *patience, MappedFileTable *files, MappedFile *file, void (*reads)(Probe *probe),
+	bool find_labels, int *error)
+{
+	LookProbe *probe = calloc(1, sizeof(*probe));
+
+	*error = probe == NULL ? -ENOMEM : 0;
+	if (probe == NULL)
+		return NULL;
+	probe->probe = (Probe){ .run = reads, .discard = free_probe };
+	probe->files = mapped_file_table_hold(files);
+	probe->file = file;
+	probe->find_labels = find_labels;
+	mapped_file_retain(files, file);
+	if (patience_run(patience, &probe->probe, WAIT_NS) == 0)
+		return probe;
+	*error = -EAGAIN;
+	return NULL;
+}
+
+int
+file_look(Patience *patience, MappedFileTable *files, MappedFile *file, bool find_labels,
+		  FileFacts *facts)
+{
+	int error;
+	LookProbe *probe = run(patience, files, file, run_facts, find_labels, &error);
+
+	if (probe == NULL)
+		return error;
+	*facts = probe->facts;
+	probe->facts = (FileFacts){ 0 };
+	free_probe(&probe->probe);
+	return 0;
+}
+
+void
+file_facts_fini(FileFacts *facts)
+{
+	free(facts->segments);
+	*facts = (FileFacts){ 0 };
+}
+
+int
+file_look_at_cfi(Patience *patience, MappedFileTable *files, MappedFile *file,
+				 CfiSections *sections)
+{
+	int error;
+	LookProbe *probe = run(patience, files, file, run_cfi, false, &error);
+
+	if (probe == NULL)
+		return error;
+	error = probe->error;
+	if (error == 0)
+		*sections = probe->sections;
+	memset(&probe->sections, 0, sizeof(probe->sections));
+	free_probe(&probe->probe);
+	return error;
+}

@@ -1,0 +1,37 @@
+/*
+ * file_look.h
+ *		What unwinding needs of a file, read with a deadline: it may be one of a network or user-space
+ *		file system.
+ *
+ * A disk is given its time; what it has read by then is there sooner the next time.
+ */
+#ifndef COLLECTOR_FILE_LOOK_H
+#define COLLECTOR_FILE_LOOK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "process/mapped_file.h"
+#include "process/patience.h"
+#include "symbols/elf_file.h"
+#include "thread_labels.h"
+#include "unwind/cfi_sections.h"
+
+/* What a file says of itself. All 0 where it is no program. */
+typedef struct FileFacts
+{
+	ElfRange *segments; /* executable ones; owned */
+	uint32_t segment_count;
+	struct pfs_label_place labels; /* where they were asked for */
+} FileFacts;
+
+/* 0; -EAGAIN: the file does not answer; -ENOMEM. */
+int file_look(Patience *patience, MappedFileTable *files, MappedFile *file, bool find_labels,
+			  FileFacts *facts);
+void file_facts_fini(FileFacts *facts);
+
+/* The same for its CFI, or -ENOEXEC; cfi_sections_fini is the caller's. */
+int file_look_at_cfi(Patience *patience, MappedFileTable *files, MappedFile *file,
+					 CfiSections *sections);
+
+#endif
