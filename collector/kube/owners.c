@@ -8,15 +8,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include <uthash.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #define MODULE		  "pods"
 #define KNOWN_MAX	  4096 /* then all that wait for nobody are forgotten */
 #define AT_ONCE		  8
 #define TIMEOUT_MS	  10000
+#define NS_PER_S	  INT64_C(1000000000)
+#define PAUSE_NS	  NS_PER_S /* before it is asked again, where the API fails; doubles to … */
+#define PAUSE_NS_MAX  (60 * NS_PER_S)
 #define BODY_MAX	  ((size_t) 4 * 1024 * 1024)
 #define JOB_DIGITS	  8 /* of a CronJob's job: minutes since 1970 */
 #define TEMPLATE_HASH "pod-template-hash"
@@ -34,6 +39,9 @@ typedef struct Owner
 	struct Owners *owners;
 	OwnerState state;
 	HttpTransfer *transfer; /* of OWNER_ASKED */
+	bool failed;			/* the API, when it was asked last: names tell meanwhile */
+	int64_t due_ns;			/* of OWNER_WAITS: not before then */
+	int64_t pause_ns;
 	char *uid;
 	char *path;
 	Workload self;
@@ -122,33 +130,64 @@ guess_cron_job(const Workload *job)
 
 /* --- requests --- */
 
+/* Would the same question have another answer later? Not where the API refuses, or has none. */
+static bool
+is_failure(const HttpAnswer *answer)
+{
+	return answer->error[0] != '\0' || answer->status == 401 || answer->status == 429 ||
+		   answer->status >= 500;
+}
+
+static void
+ask_again(Owner *owner)
+{
+	owner->state = OWNER_WAITS;
+	owner->failed = true;
+	owner->due_ns = clock_ns(CLOCK_MONOTONIC) + owner->pause_ns;
+	owner->pause_ns = MIN(2 * owner->pause_ns, PAUSE_NS_MAX);
+}
+
+/* False where it tells nothing, and names do. */
+static bool
+take_answer(Owner *owner, const HttpAnswer *answer)
+{
+	bool known;
+	json_t *object = NULL;
+	const char *found;
+	const char *uid;
+
+	owner->state = OWNER_KNOWN;
+	if (answer->status == 200)
+		object = json_loadb(answer->body.bytes != NULL ? answer->body.bytes : "",
+							answer->body.length, 0, NULL);
+	/* another one may have the name by now */
+	found = json_string_value(json_object_get(json_object_get(object, "metadata"), "uid"));
+	known = found != NULL && strcmp(found, owner->uid) == 0;
+	if (!known)
+		owner->workload = owner->guess;
+	else if (!kube_controller(object, &owner->workload, &uid))
+		owner->workload = owner->self;
+	json_decref(object);
+	return known;
+}
+
 static void
 on_end(void *context, HttpAnswer *answer)
 {
 	Owner *owner = context;
 	Owners *owners = owner->owners;
-	json_t *object = NULL;
-	const char *found;
-	const char *uid;
+	bool known = false;
 
 	owner->transfer = NULL;
-	owner->state = OWNER_KNOWN;
 	owners->asked--;
-	if (answer->status == 200 && answer->error[0] == '\0')
-		object = json_loadb(answer->body.bytes != NULL ? answer->body.bytes : "",
-							answer->body.length, 0, NULL);
-	/* another one may have the name by now */
-	found = json_string_value(json_object_get(json_object_get(object, "metadata"), "uid"));
-	if (found == NULL || strcmp(found, owner->uid) != 0)
-	{
-		owner->workload = owner->guess;
+	if (is_failure(answer))
+		ask_again(owner);
+	else
+		known = take_answer(owner, answer);
+	if (!known)
 		log_event(LOG_INFO, MODULE, "could not read what owns a pod: names tell",
 				  log_text("path", owner->path), log_number("status", answer->status),
 				  log_text("detail", answer->error));
-	}
-	else if (!kube_controller(object, &owner->workload, &uid))
-		owner->workload = owner->self;
-	json_decref(object);
 	owners->options.on_known(owners->options.context);
 }
 
@@ -178,9 +217,11 @@ ask(Owner *owner)
 void
 owners_tick(Owners *owners)
 {
+	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
 	for (Owner *owner = owners->known; owner != NULL && owners->asked < AT_ONCE;
 		 owner = owner->hh.next)
-		if (owner->state == OWNER_WAITS)
+		if (owner->state == OWNER_WAITS && owner->due_ns <= now_ns)
 			ask(owner);
 }
 
@@ -224,6 +265,7 @@ add(Owners *owners, const json_t *pod, const Workload *controller, const char *u
 	owner->owners = owners;
 	owner->guess = is_job ? guess_cron_job(controller) : guess_deployment(pod, controller);
 	owner->self = *controller;
+	owner->pause_ns = PAUSE_NS;
 	owner->uid = strdup(uid);
 	if (asprintf(&owner->path, "/apis/%s/v1/namespaces/%s/%s/%s", is_job ? "batch" : "apps", space,
 				 is_job ? "jobs" : "replicasets", controller->name) < 0)
@@ -245,7 +287,7 @@ add(Owners *owners, const json_t *pod, const Workload *controller, const char *u
 	return owner;
 }
 
-bool
+OwnersAnswer
 owners_find(Owners *owners, const json_t *pod, Workload *workload)
 {
 	const char *space =
@@ -256,14 +298,14 @@ owners_find(Owners *owners, const json_t *pod, Workload *workload)
 	if (!kube_controller(pod, workload, &uid) || uid[0] == '\0' || space == NULL ||
 		!is_name(space) || !is_name(workload->name) ||
 		(strcmp(workload->kind, "ReplicaSet") != 0 && strcmp(workload->kind, "Job") != 0))
-		return true;
+		return OWNERS_KNOWN;
 	HASH_FIND_STR(owners->known, uid, owner);
 	if (owner == NULL)
 		owner = add(owners, pod, workload, uid);
 	if (owner == NULL)
-		return true; /* no memory: the controller itself */
-	if (owner->state != OWNER_KNOWN)
-		return false;
-	*workload = owner->workload;
-	return true;
+		return OWNERS_KNOWN; /* no memory: the controller itself */
+	if (owner->state != OWNER_KNOWN && !owner->failed)
+		return OWNERS_LATER;
+	*workload = owner->state == OWNER_KNOWN ? owner->workload : owner->guess;
+	return owner->state == OWNER_KNOWN ? OWNERS_KNOWN : OWNERS_GUESS;
 }

@@ -3,7 +3,9 @@
  *		Who owns what owns a pod: a ReplicaSet's Deployment, a Job's CronJob.
  *
  * Each ReplicaSet and Job is asked for once, by its UID. Where the API refuses (RBAC) or has no
- * such object any more, the names that Kubernetes gives tell. Works in its client's thread.
+ * such object any more, the names that Kubernetes gives tell. They may be wrong (not all that has
+ * ReplicaSets is a Deployment): where the API fails they tell until it does not, and it is asked
+ * again. Works in its client's thread.
  */
 #ifndef COLLECTOR_OWNERS_H
 #define COLLECTOR_OWNERS_H
@@ -26,10 +28,17 @@ typedef struct OwnersOptions
 Owners *owners_create(const OwnersOptions *options);
 void owners_free(Owners *owners); /* accepts NULL */
 
-/* What the pod belongs to; false: not known yet, on_known will tell. */
-bool owners_find(Owners *owners, const json_t *pod, Workload *workload);
+typedef enum OwnersAnswer
+{
+	OWNERS_KNOWN,
+	OWNERS_GUESS, /* by names: on_known will tell when there is more to say, as it will … */
+	OWNERS_LATER  /* … where nothing is known yet */
+} OwnersAnswer;
 
-/* Begins what there is room for; call it after on_known, too. */
+/* What the pod belongs to. */
+OwnersAnswer owners_find(Owners *owners, const json_t *pod, Workload *workload);
+
+/* Begins what there is room for and time; call it each second or so. */
 void owners_tick(Owners *owners);
 
 #endif

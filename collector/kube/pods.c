@@ -2,7 +2,8 @@
  * pods.c
  *		One watch of the pods of a node, or what its kubelet tells.
  *
- * A pod is told once its workload is known: until then it waits, the newest form of it. Whoever
+ * A pod is told once its workload is known: until then it waits, the newest form of it. Where the
+ * API fails it is told by what names tell of the workload, and waits on to be told anew. Whoever
  * reads is waited for: the pipe is the agent's, which reads at once.
  */
 #include "kube/pods.h"
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <uthash.h>
@@ -27,6 +29,7 @@
 
 #define MODULE	  "pods"
 #define HELD_MAX  ((size_t) 128 * 1024 * 1024)
+#define DATA_MAX  ((rlim_t) 512 * 1024 * 1024) /* of all memory: a node has some MB of pods */
 #define NS_PER_MS INT64_C(1000000)
 #define STEP_MS	  1000
 
@@ -35,7 +38,8 @@ typedef struct KnownPod
 	UT_hash_handle hh; /* by key */
 	char *key;
 	char *uid;		 /* under which it was told; NULL: not yet */
-	json_t *waiting; /* for its workload; NULL: it was told as it is */
+	json_t *waiting; /* for its workload; NULL: it was told as it is … */
+	bool guessed;	 /* … or rather as names tell */
 } KnownPod;
 
 typedef struct Pods
@@ -48,8 +52,7 @@ typedef struct Pods
 	Kubelet *kubelet;
 	Owners *owners;
 	KnownPod *pods;
-	size_t waiting;
-	size_t left_out;
+	size_t waiting; /* that were not told at all */
 	bool told_synced;
 	bool broken; /* nobody reads, or memory is out */
 } Pods;
@@ -125,25 +128,28 @@ say_pod(Pods *pods, KnownPod *known, const json_t *pod, const Workload *workload
 static void
 wait_no_longer(Pods *pods, KnownPod *known)
 {
-	pods->waiting -= known->waiting != NULL;
+	pods->waiting -= known->waiting != NULL && !known->guessed;
 	json_decref(known->waiting);
 	known->waiting = NULL;
+	known->guessed = false;
 }
 
+/* guessed: it was told like this, but for the workload. */
 static void
-tell(Pods *pods, KnownPod *known, json_t *pod)
+tell(Pods *pods, KnownPod *known, json_t *pod, bool guessed)
 {
 	Workload workload;
+	OwnersAnswer answer = owners_find(pods->owners, pod, &workload);
 
-	if (owners_find(pods->owners, pod, &workload))
-	{
+	if (answer == OWNERS_KNOWN || (answer == OWNERS_GUESS && !guessed))
 		say_pod(pods, known, pod, &workload);
+	if (answer == OWNERS_KNOWN)
 		return;
-	}
 	/* most of an object, which nothing is made of */
 	json_object_del(json_object_get(pod, "metadata"), "managedFields");
 	known->waiting = json_incref(pod);
-	pods->waiting++;
+	known->guessed = guessed || answer == OWNERS_GUESS;
+	pods->waiting += !known->guessed;
 }
 
 /* --- what comes --- */
@@ -194,7 +200,7 @@ on_object(void *context, const char *key, json_t *object)
 	if (known == NULL)
 		return;
 	wait_no_longer(pods, known);
-	tell(pods, known, object);
+	tell(pods, known, object, false);
 }
 
 static void
@@ -212,12 +218,13 @@ on_known(void *context)
 	for (KnownPod *known = pods->pods; known != NULL; known = known->hh.next)
 	{
 		json_t *pod = known->waiting;
+		bool guessed = known->guessed;
 
 		if (pod == NULL)
 			continue;
 		json_incref(pod);
 		wait_no_longer(pods, known);
-		tell(pods, known, pod);
+		tell(pods, known, pod, guessed);
 		json_decref(pod);
 	}
 }
@@ -353,10 +360,15 @@ run(Pods *pods)
 ExitCode
 pods_run(const PodsOptions *options)
 {
+	const struct rlimit memory = { DATA_MAX, DATA_MAX };
 	Pods pods = { .options = options };
 	Failure failure;
 	int result = child_become_nobody();
 	ExitCode code;
+
+	if (setrlimit(RLIMIT_DATA, &memory) != 0)
+		log_event(LOG_WARNING, MODULE, "could not limit memory",
+				  log_text("detail", strerror(errno)));
 
 	if (result != 0)
 		log_event(LOG_WARNING, MODULE, "the watch of pods remains root",

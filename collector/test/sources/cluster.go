@@ -29,6 +29,7 @@ type kubernetes struct {
 	cut     chan bool // closed: all watches end
 	status  bool      // an old version is told by the answer's status, not by an event
 	denied  string    // paths with this in them are forbidden
+	broken  string    // those with this in them have no answer for now
 	token   string
 	queries []string // of lists and watches
 	active  int      // watches that run
@@ -185,10 +186,13 @@ func (k *kubernetes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	k.lock.Lock()
 	siblings, single := k.objects[path.Dir(r.URL.Path)]
 	forbidden := r.Header.Get("Authorization") != "Bearer "+k.token || (k.denied != "" && strings.Contains(r.URL.Path, k.denied))
+	broken := k.broken != "" && strings.Contains(r.URL.Path, k.broken)
 	k.queries = append(k.queries, r.URL.RawQuery)
 	k.lock.Unlock()
 	if forbidden {
 		w.WriteHeader(http.StatusForbidden)
+	} else if broken {
+		w.WriteHeader(http.StatusServiceUnavailable)
 	} else if object := siblings[path.Base(r.URL.Path)]; object != nil {
 		_ = json.NewEncoder(w).Encode(object)
 	} else if single {

@@ -139,6 +139,8 @@ func testPods() {
 	teller, s := startPods(server.URL, token, "--annotations", "x,team")
 	synced := func() bool { return strings.Contains("\n"+teller.all()+"\n", "\nsynced\n") }
 	ok(eventually(20, synced), "pods (fake API): all are told, and that they are", teller.all(), s.log)
+	limits, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", s.command.Process.Pid))
+	ok(err == nil && strings.Contains(string(limits), "Max data size             536870912 "), "pods (fake API): its memory has a limit", string(limits))
 	for uid, workload := range map[string]string{"a": "Deployment web", "b": "Rollout roll", "c": "ReplicaSet alone-abc", "d": "CronJob night", "e": "Job once",
 		"f": "StatefulSet db", "g": "DaemonSet logs", "h": "Deployment lost", "i": "CronJob lost", "o": "Deployment other"} {
 		words := strings.Fields(workload)
@@ -219,6 +221,19 @@ func testPods() {
 	ok(eventually(20, teller.tells("u-a", "workload_kind=Deployment", "workload_name=web")) && teller.tells("u-d", "workload_kind=CronJob", "workload_name=night")(),
 		"pods (fake API): without the right to read owners", teller.all(), s.log)
 	ok(s.stop() == 0, "pods (fake API): it ends", s.log)
+
+	// while the API fails names tell, wrongly; and no longer
+	api.lock.Lock()
+	api.denied, api.broken = "", "/apis/"
+	api.lock.Unlock()
+	api.set(pods, "r", ownedPod("r", "ReplicaSet", "roll-abc"), false)
+	teller, s = startPods("http://"+address, token)
+	ok(eventually(20, synced) && teller.tells("u-r", "workload_kind=Deployment", "workload_name=roll")(), "pods (fake API): while owners cannot be read names tell", teller.all(), s.log)
+	api.lock.Lock()
+	api.broken = ""
+	api.lock.Unlock()
+	ok(eventually(30, teller.tells("u-r", "workload_kind=Rollout", "workload_name=roll")), "pods (fake API): and what they told wrongly is mended", teller.of("u-r"), s.log)
+	ok(s.stop() == 0, "pods (fake API): it ends once more", s.log)
 	_ = restarted.Close()
 
 	// half a line, an object that is no pod, a line that never ends
