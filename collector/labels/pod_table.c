@@ -146,7 +146,8 @@ parse_container(Pod *pod, char *text)
 	container->image = strsep(&text, " ");
 	init = text;
 	if (init == NULL || (strcmp(init, "0") != 0 && strcmp(init, "1") != 0) ||
-		container->id[0] == '\0')
+		container->id[0] == '\0' || !utf8_valid(container->id) || !utf8_valid(container->name) ||
+		!utf8_valid(container->image))
 		return false;
 	container->init = init[0] == '1';
 	pod->container_count++;

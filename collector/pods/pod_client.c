@@ -25,6 +25,7 @@
 #define PROGRAM		 "profstore-sources"
 #define ARGUMENTS	 16
 #define READ_BYTES	 16384
+#define READS_MAX	 64 /* before it is looked whether to stop: who tells may never pause */
 #define SWEEP_MS	 20000
 #define PAUSE_MS	 1000
 #define PAUSE_MS_MAX 60000
@@ -169,10 +170,13 @@ static bool
 read_some(PodClient *client, int output)
 {
 	char bytes[READ_BYTES];
-	ssize_t got;
 
-	while ((got = read(output, bytes, sizeof(bytes))) > 0)
+	for (int i = 0; i < READS_MAX; i++)
 	{
+		ssize_t got = read(output, bytes, sizeof(bytes));
+
+		if (got <= 0)
+			return got < 0 && (errno == EAGAIN || errno == EINTR);
 		if (pod_lines_take(&client->lines, bytes, (size_t) got,
 						   (uint64_t) clock_ns(CLOCK_MONOTONIC)) != 0)
 		{
@@ -182,7 +186,7 @@ read_some(PodClient *client, int output)
 		}
 		tell_news(client);
 	}
-	return got < 0 && (errno == EAGAIN || errno == EINTR);
+	return true;
 }
 
 static void

@@ -194,6 +194,7 @@ test_malformed(void **state)
 		POD "\tcontainer=" ID,
 		POD "\tcontainer=" ID " a b 2",
 		POD "\tcontainer= a b 0",
+		POD "\tcontainer=" ID " a\xff b 0",
 		POD "\t",
 		"a-uid-that-is-far-too-long-a-uid-that-is-far-too-long-a-uid-that-is-far-too-long",
 	};
