@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 /* From its beginning on. */
 static void
 begin_file(FileProbe *probe)
@@ -60,9 +62,8 @@ is_as_before(const FileProbe *probe)
 }
 
 static void
-run_file_probe(Probe *base)
+read_file(FileProbe *probe)
 {
-	FileProbe *probe = (FileProbe *) base;
 	struct stat status;
 	ssize_t length;
 
@@ -100,6 +101,16 @@ run_file_probe(Probe *base)
 			(size_t) length < sizeof(probe->tail) ? (size_t) length : sizeof(probe->tail);
 		memcpy(probe->tail, probe->bytes + length - probe->tail_length, probe->tail_length);
 	}
+}
+
+static void
+run_file_probe(Probe *base)
+{
+	FileProbe *probe = (FileProbe *) base;
+	int64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	read_file(probe);
+	probe->spent_ns = (uint64_t) (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
 }
 
 static void

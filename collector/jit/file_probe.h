@@ -33,9 +33,10 @@ typedef struct FileProbe
 	size_t tail_length;
 	bool look_for_another; /* is there another file by now? */
 	/* what comes out */
-	int error;		/* -errno: there is no file, or none that counts */
-	bool rewritten; /* all that was read is void; what follows begins the file */
-	bool more;		/* there is more to read at once */
+	int error;		   /* -errno: there is no file, or none that counts */
+	bool rewritten;	   /* all that was read is void; what follows begins the file */
+	bool more;		   /* there is more to read at once */
+	uint64_t spent_ns; /* CPU time that it took: to find the file may be more than to read it */
 	size_t length;
 	char
 		*bytes; /* room for FILE_PROBE_BYTES, lent for a reading; the probe's where it comes late */

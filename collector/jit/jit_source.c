@@ -20,7 +20,7 @@
 #define ABSENT_MAX_NS  (30 * NS_PER_S) /* where there is no file */
 #define LOOKS_A_SECOND 200
 #define LOOKS_AT_ONCE  64
-#define TIME_SHARE	   4		 /* of CPU time one part in so many, at most */
+#define TIME_SHARE	   4		 /* of a CPU's time one part in so many, at most */
 #define LOOK_BYTES_MAX (4 << 20) /* read at once; the rest at the next look */
 
 static const CodeFileOpen open_kind[JIT_SOURCE_KINDS] = {
@@ -85,6 +85,7 @@ static bool
 read_on(JitSource *source, JitReading *reading)
 {
 	char *bytes = reading->bytes != NULL ? reading->bytes : malloc(FILE_PROBE_BYTES);
+	int64_t begun_ns = clock_ns(CLOCK_MONOTONIC);
 
 	reading->bytes = NULL;
 	if (bytes == NULL)
@@ -92,12 +93,15 @@ read_on(JitSource *source, JitReading *reading)
 	if (file_probe_read(reading->prober, source->probe, bytes, ANSWER_NS) != 0)
 	{
 		source->probe = NULL;
+		/* whatever it took, the walker waited */
+		source->spent_ns += (uint64_t) (clock_ns(CLOCK_MONOTONIC) - begun_ns);
 		/* as the next probe does */
 		begin_anew(source, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 		code_tally_one(&reading->tallies[source->kind].timeouts);
 		return false;
 	}
 	reading->bytes = bytes;
+	source->spent_ns += source->probe->spent_ns;
 	source->is_behind = false;
 	if (source->probe->rewritten)
 		begin_anew(source, (uint64_t) clock_ns(CLOCK_MONOTONIC));
@@ -137,9 +141,11 @@ look(JitSource *source, JitReading *reading, uint64_t now_ns)
 	if (source->kind == JIT_SOURCE_MAP)
 		code_map_look(&source->map, now_ns);
 	source->looked_ns = now_ns;
+	source->spent_ns = 0;
 	while (read_on(source, reading) && (bytes += FILE_PROBE_BYTES) < LOOK_BYTES_MAX)
 		source->probe->look_for_another = false;
-	pause_ns = TIME_SHARE * ((uint64_t) clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
+	source->spent_ns += (uint64_t) clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
+	pause_ns = TIME_SHARE * source->spent_ns;
 	reading->looks.paid_ns += pause_ns;
 	if (source->probe == NULL || source->probe->error != 0)
 	{

@@ -48,6 +48,7 @@ typedef struct JitSource
 	uint64_t another_ns; /* when another file was last looked for */
 	uint64_t again_ns;	 /* not looked at before */
 	uint64_t absent_ns;	 /* how long is waited where there is no file */
+	uint64_t spent_ns;	 /* for a look, by the walker and by the probe */
 	bool is_behind;		 /* there is more in the file, which may say otherwise */
 	union
 	{

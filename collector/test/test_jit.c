@@ -11,18 +11,23 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "jit/code_map.h"
 #include "jit/jit_names.h"
+#include "jit/jit_source.h"
 #include "jit/perf_map.h"
+#include "process/mapping_list.h"
 
 #define LIMIT_BYTES ((size_t) 16 << 20)
 
@@ -481,6 +486,62 @@ test_false_maps(void **state)
 	end(&world);
 }
 
+/* A process of so many mappings that to look through them takes its time. */
+static pid_t
+start_much_mapped(void)
+{
+	const size_t pages = 60000;
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0)
+	{
+		char *memory = mmap(NULL, pages * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		for (size_t i = 0; i < pages; i += 2)
+			(void) mprotect(memory + i * 4096, 4096, PROT_READ | PROT_EXEC);
+		if (write(ready[1], "", 1) == 1)
+			(void) pause();
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+/* What it costs to find a process's dump, in another thread, is paid for, too. */
+static void
+test_costly_process(void **state)
+{
+	pid_t pid = start_much_mapped();
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	JitReading reading = { .budget.limit_bytes = 1 << 20 };
+	JitSource source = { 0 };
+	MappingList list;
+	uint64_t cost_ns;
+
+	assert_int_equal(code_table_create(1 << 20, &reading.table), 0);
+	assert_int_equal(prober_create(&reading.prober), 0);
+	jit_source_init(&source, JIT_SOURCE_DUMP, &reading, (uint32_t) pid);
+	jit_source_read(&source, &reading, now_ns, now_ns);
+	cost_ns = (uint64_t) clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	assert_int_equal(mapping_list_read((uint32_t) pid, &list), 0);
+	cost_ns = (uint64_t) clock_ns(CLOCK_THREAD_CPUTIME_ID) - cost_ns;
+	mapping_list_release(NULL, &list);
+	/* four times as much, were both equal */
+	assert_true(reading.looks.paid_ns - now_ns > 1000000000 / 200 + cost_ns);
+	jit_source_fini(&source);
+	prober_free(reading.prober);
+	code_table_free(reading.table);
+	free(reading.bytes);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 int
 main(void)
 {
@@ -489,7 +550,7 @@ main(void)
 		cmocka_unit_test(test_code_map),	cmocka_unit_test(test_code_map_cost),
 		cmocka_unit_test(test_growing_map), cmocka_unit_test(test_rewritten_map),
 		cmocka_unit_test(test_false_maps),	cmocka_unit_test(test_much_gone),
-		cmocka_unit_test(test_long_map),
+		cmocka_unit_test(test_long_map),	cmocka_unit_test(test_costly_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
