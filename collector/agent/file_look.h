@@ -1,7 +1,7 @@
 /*
  * file_look.h
- *		What unwinding needs of a file, read with a deadline: it may be one of a network or user-space
- *		file system.
+ *		What unwinding needs of a file, read with a deadline: it may be one of a network or
+ *		user-space file system.
  *
  * A disk is given its time; what it has read by then is there sooner the next time.
  */

@@ -2,9 +2,9 @@
  * remote_memory.h
  *		Memory of a process, read with a deadline.
  *
- * A page of it may be one that is filled when somebody likes to: a file's of a network or user-space
- * file system, or one that another process answers for (userfaultfd). And while it changes its
- * mappings nobody else sees them.
+ * A page of it may be one that is filled when somebody likes to: a file's of a network or
+ * user-space file system, or one that another process answers for (userfaultfd). And while it
+ * changes its mappings nobody else sees them.
  */
 #ifndef COLLECTOR_REMOTE_MEMORY_H
 #define COLLECTOR_REMOTE_MEMORY_H

@@ -1,8 +1,8 @@
 /*
  * fuzz_scrape.c
  *		What the scraper is told by others, as any bytes: its configuration, a resource of Parca
- *		Operator, the answer of a token's server. No finding of the sanitizers, no leak, and whatever
- *		is refused is refused with a reason.
+ *		Operator, the answer of a token's server. No finding of the sanitizers, no leak, and what is
+ *		refused is refused with a reason.
  */
 #include <stddef.h>
 #include <stdint.h>
