@@ -16,11 +16,14 @@ from push import EXPORT, WRITE_RAW, call, now_ns, pprof, stored, write_raw_reque
 
 
 class Held:
-    """Holds up every transaction of writers just before it stores, by a lock on the receipts."""
+    """Holds up every transaction of writers just before it stores, by a lock on the receipts; or on the table of what has none."""
+
+    def __init__(self, table="receipts"):
+        self.table = table
 
     def __enter__(self):
         self.session = subprocess.Popen(["psql", "-XAtq"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.session.stdin.write("BEGIN; LOCK TABLE profstore.receipts IN EXCLUSIVE MODE; SELECT 'held';\n")
+        self.session.stdin.write(f"BEGIN; LOCK TABLE profstore.{self.table} IN EXCLUSIVE MODE; SELECT 'held';\n")
         self.session.stdin.flush()
         self.session.stdout.readline()
         return self
@@ -76,7 +79,7 @@ def test_untimed_repeats():
     body = otlp_requests.request_of("values", "untimed", 0).SerializeToString()
     receiver = Receiver("--answer-timeout=1s")
     receiver.ready()
-    with Held():
+    with Held("samples"):
         same(call(receiver, EXPORT, body)[0], grpc.StatusCode.UNAVAILABLE, "a profile without a time waits too long")
         code, details, _ = call(receiver, EXPORT, body)
         same((code, "being stored" in details), (grpc.StatusCode.UNAVAILABLE, True), "sent again meanwhile: it is known", details)
