@@ -13,8 +13,10 @@
 #include "agent/unwind_tables.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 
 #include <uthash.h>
@@ -34,10 +36,33 @@
 #define ROOM_INTERVAL_NS (10 * EXTENT_GRACE_NS)
 #define ROOM_AGAIN_NS	 (60 * EXTENT_GRACE_NS) /* without want of room: there is room again */
 
+/*
+ * What did not answer is left alone, each time four times as long: asking leaves a thread behind.
+ */
+#define STALL_NS	 UINT64_C(10000000000)
+#define STALL_MAX_NS (64 * STALL_NS)
+#define STALLED_MANY 64 /* processes */
+
+/* What did not answer: not to be asked before then, and for how long it was left alone last. */
+typedef struct Stall
+{
+	uint64_t until_ns;
+	uint64_t length_ns;
+} Stall;
+
+/* A process whose memory did not answer. */
+typedef struct StalledProcess
+{
+	uint32_t pid;
+	uint64_t start_time_ns;
+	Stall stall;
+} StalledProcess;
+
 /* What is known of one file. */
 typedef struct Entry
 {
 	MappedFile *file;	  /* held */
+	bool looked;		  /* it has answered */
 	UnwindBinary *binary; /* held; NULL where the file cannot be read */
 	FileFacts facts;
 	uint64_t number; /* of its table, never used again */
@@ -45,6 +70,7 @@ typedef struct Entry
 	uint32_t wanted; /* walks that ended for want of the table, which is not loaded yet */
 	uint64_t loaded_ns;
 	uint64_t retry_ns; /* there was no room: not before then */
+	Stall stall;
 	uint64_t used_ns;
 	UT_hash_handle hh;
 } Entry;
@@ -56,6 +82,7 @@ struct UnwindTables
 	Entry *entries;
 	uint64_t last_number;
 	Patience patience; /* with files, and with processes' memory */
+	StalledProcess stalled[STALLED_MANY];
 	bool find_labels;
 	bool cache_warned;
 	uint64_t room_ns; /* when tables may be made to go again */
@@ -121,7 +148,13 @@ unwind_tables_find_labels(UnwindTables *tables)
 	tables->find_labels = true;
 }
 
-/* NULL where the file does not answer, which it may later. */
+static void
+leave_alone(Stall *stall, uint64_t now_ns)
+{
+	stall->length_ns = stall->length_ns == 0 ? STALL_NS : MIN(4 * stall->length_ns, STALL_MAX_NS);
+	stall->until_ns = now_ns + stall->length_ns;
+}
+
 static Entry *
 make_entry(UnwindTables *tables, MappedFile *file)
 {
@@ -129,20 +162,28 @@ make_entry(UnwindTables *tables, MappedFile *file)
 
 	if (entry == NULL)
 		return NULL;
-	if (file_look(&tables->patience, tables->files, file, tables->find_labels, &entry->facts) != 0)
-	{
-		free(entry);
-		return NULL;
-	}
 	entry->file = file;
 	entry->number = ++tables->last_number;
 	mapped_file_retain(tables->files, file);
 	HASH_ADD_PTR(tables->entries, file, entry);
-
-	entry->binary = unwinder_binary_create(tables->unwinder);
 	return entry;
 }
 
+static void
+look_at_file(UnwindTables *tables, Entry *entry, uint64_t now_ns)
+{
+	if (file_look(&tables->patience, tables->files, entry->file, tables->find_labels,
+				  &entry->facts) != 0)
+	{
+		leave_alone(&entry->stall, now_ns);
+		return;
+	}
+	entry->looked = true;
+	entry->stall = (Stall){ 0 };
+	entry->binary = unwinder_binary_create(tables->unwinder);
+}
+
+/* NULL where the file does not answer, which it may later. */
 static Entry *
 get_entry(UnwindTables *tables, MappedFile *file, uint64_t now_ns)
 {
@@ -151,9 +192,12 @@ get_entry(UnwindTables *tables, MappedFile *file, uint64_t now_ns)
 	HASH_FIND_PTR(tables->entries, &file, entry);
 	if (entry == NULL)
 		entry = make_entry(tables, file);
-	if (entry != NULL)
-		entry->used_ns = now_ns;
-	return entry;
+	if (entry == NULL)
+		return NULL;
+	entry->used_ns = now_ns;
+	if (!entry->looked && entry->stall.until_ns <= now_ns)
+		look_at_file(tables, entry, now_ns);
+	return entry->looked ? entry : NULL;
 }
 
 /*
@@ -201,6 +245,50 @@ make_span(UnwindTables *tables, const DescribedMapping *mapping, uint64_t now_ns
 	return true;
 }
 
+/* Where its memory did not answer; else the place for it, of the one that may be asked first. */
+static StalledProcess *
+find_stalled(UnwindTables *tables, const ExecImage *process)
+{
+	StalledProcess *first = &tables->stalled[0];
+
+	for (size_t i = 0; i < STALLED_MANY; i++)
+	{
+		StalledProcess *each = &tables->stalled[i];
+
+		if (each->pid == process->pid && each->start_time_ns == process->start_time_ns)
+			return each;
+		if (each->stall.until_ns < first->stall.until_ns)
+			first = each;
+	}
+	return first;
+}
+
+/* Memory of a process with generated code; NULL where there is none, or it is left alone. */
+static JitMemory *
+read_memory(UnwindTables *tables, const ExecImage *process, uint64_t now_ns)
+{
+	const StalledProcess *stalled = find_stalled(tables, process);
+
+	if (stalled->pid == process->pid && stalled->start_time_ns == process->start_time_ns &&
+		now_ns < stalled->stall.until_ns)
+		return NULL;
+	return jit_memory_read(&tables->patience, process->pid);
+}
+
+static void
+note_memory(UnwindTables *tables, const ExecImage *process, const JitMemory *memory,
+			uint64_t now_ns)
+{
+	StalledProcess *stalled;
+
+	if (memory == NULL || !jit_memory_is_stuck(memory))
+		return;
+	stalled = find_stalled(tables, process);
+	if (stalled->pid != process->pid || stalled->start_time_ns != process->start_time_ns)
+		*stalled = (StalledProcess){ process->pid, process->start_time_ns, { 0 } };
+	leave_alone(&stalled->stall, now_ns);
+}
+
 int
 unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
 					   const DescribedMapping *mappings, size_t count, uint64_t now_ns)
@@ -208,6 +296,7 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
 	UnwindSpan *spans;
 	uint32_t span_count = 0;
 	JitMemory *memory = NULL;
+	bool generated = false;
 	bool later = false;
 	int result;
 
@@ -216,14 +305,16 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 	{
-		if (mappings[i].file == NULL && memory == NULL)
-			memory = jit_memory_read(&tables->patience, process->pid);
+		if (mappings[i].file == NULL && !generated)
+			memory = read_memory(tables, process, now_ns);
+		generated |= mappings[i].file == NULL;
 		if (mappings[i].file == NULL && memory != NULL)
 			span_count += jit_frames_spans(tables->unwinder, memory, mappings[i].start,
 										   mappings[i].end, now_ns, &spans[span_count]);
 		else
 			span_count += make_span(tables, &mappings[i], now_ns, &spans[span_count], &later);
 	}
+	note_memory(tables, process, memory, now_ns);
 	jit_memory_free(memory);
 	result = unwinder_process_set(tables->unwinder, process, spans, span_count, now_ns);
 	/* tables of files are ours to keep, those of generated code the process's */
@@ -267,7 +358,8 @@ unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t fram
 		return 0;
 	HASH_ITER(hh, tables->entries, entry, next)
 	{
-		if (entry->binary == binary && !entry->loaded && entry->retry_ns <= now_ns)
+		if (entry->binary == binary && !entry->loaded && entry->retry_ns <= now_ns &&
+			entry->stall.until_ns <= now_ns)
 		{
 			entry->wanted++;
 			return entry->number;
@@ -418,27 +510,35 @@ unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns)
 		return 0;
 	number = hottest->number;
 	hottest->wanted = 0;
-	hottest->loaded = true; /* what cannot be read now is not tried again */
 	hottest->loaded_ns = now_ns;
 	result = load_table(tables, hottest, now_ns);
-	if (result == -ENOSPC || result == -EAGAIN)
-	{
-		hottest->loaded = false;
-		hottest->retry_ns = now_ns + ROOM_RETRY_NS;
-	}
+	/* what cannot be read now is not tried again */
+	hottest->loaded = result != -ENOSPC && result != -EAGAIN;
+	if (result == -EAGAIN)
+		leave_alone(&hottest->stall, now_ns);
+	else
+		hottest->stall = (Stall){ 0 };
 	if (result == -ENOSPC)
+	{
+		hottest->retry_ns = now_ns + ROOM_RETRY_NS;
 		make_room(tables, now_ns);
+	}
 	warn_of_cache(tables);
 	return number;
 }
 
-/* No process that starts from now on can map it. */
+/*
+ * No process that starts from now on can map it. As far as this machine knows: whoever serves the
+ * file may not answer.
+ */
 static bool
 is_deleted(const MappedFile *file)
 {
-	struct stat status;
+	struct statx status;
 
-	return fstat(mapped_file_descriptor(file), &status) == 0 && status.st_nlink == 0;
+	return statx(mapped_file_descriptor(file), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_NLINK,
+				 &status) == 0 &&
+		   status.stx_nlink == 0;
 }
 
 void
@@ -457,6 +557,8 @@ unwind_tables_sweep(UnwindTables *tables, uint64_t now_ns, uint64_t keep_ns)
 		/* what a process holds would be there twice after the next process that maps it */
 		if (entry->binary != NULL && unwinder_binary_is_shared(entry->binary))
 			entry->used_ns = now_ns;
+		else if (now_ns < entry->stall.until_ns && !is_deleted(entry->file))
+			continue; /* or it would be asked again too soon */
 		else if (now_ns - entry->used_ns > keep_ns || is_deleted(entry->file))
 			drop_entry(tables, entry, now_ns);
 	}

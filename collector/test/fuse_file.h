@@ -27,7 +27,7 @@
 #define FUSE_FILE_NODE	  2
 #define FUSE_REQUEST_SIZE (1 << 17)
 #define FUSE_HELD_MAX	  16
-#define FUSE_VALID_S	  3600
+#define FUSE_VALID_S	  3600 /* names; attributes are asked for each time */
 
 typedef struct FuseFile
 {
@@ -84,15 +84,13 @@ fuse_serve(FuseFile *file, const struct fuse_in_header *header)
 	{
 		const struct fuse_entry_out entry = { .nodeid = FUSE_FILE_NODE,
 											  .entry_valid = FUSE_VALID_S,
-											  .attr_valid = FUSE_VALID_S,
 											  .attr = fuse_attributes(FUSE_FILE_NODE) };
 
 		fuse_answer(file, header->unique, 0, &entry, sizeof(entry));
 	}
 	else if (header->opcode == FUSE_GETATTR)
 	{
-		const struct fuse_attr_out attributes = { .attr_valid = FUSE_VALID_S,
-												  .attr = fuse_attributes(header->nodeid) };
+		const struct fuse_attr_out attributes = { .attr = fuse_attributes(header->nodeid) };
 
 		fuse_answer(file, header->unique, 0, &attributes, sizeof(attributes));
 	}

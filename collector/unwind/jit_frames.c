@@ -169,6 +169,12 @@ jit_memory_free(JitMemory *memory)
 	free(memory);
 }
 
+bool
+jit_memory_is_stuck(const JitMemory *memory)
+{
+	return memory->remote.stuck;
+}
+
 uint64_t
 jit_memory_steps_left(const JitMemory *memory)
 {

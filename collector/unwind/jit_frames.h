@@ -30,7 +30,8 @@ typedef struct JitMemory JitMemory;
 
 /* NULL without memory; what cannot be read is left out. The patience outlives it. */
 JitMemory *jit_memory_read(Patience *patience, uint32_t pid);
-void jit_memory_free(JitMemory *memory); /* accepts NULL */
+void jit_memory_free(JitMemory *memory);		   /* accepts NULL */
+bool jit_memory_is_stuck(const JitMemory *memory); /* some of it did not answer in time */
 uint64_t jit_memory_steps_left(const JitMemory *memory);
 
 /* For all mappings together; one more for each that is not searched, whose code has neither. */
