@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "http/http_secret.h"
 
@@ -61,6 +62,7 @@ add_headers(Applying *applying, const ConfigList *headers, struct curl_slist **l
 		const char *const *secrets = header->secrets.items;
 		const char *const *files = header->files.items;
 
+		applying->auth->has_secrets |= header->secrets.count + header->files.count > 0;
 		for (size_t j = 0; j < header->values.count; j++)
 			if (!add_line(applying, list, header->name, values[j]))
 				return false;
@@ -257,7 +259,50 @@ http_auth_apply(HttpAuth *auth, CURL *easy, const HttpRequest *request,
 					  request->headers[i].value))
 			return false;
 	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, auth->headers);
+	auth->has_secrets |= request->headers_are_secret;
 	return true;
+}
+
+/* Scheme, host and port: what libcurl asks for before it takes credentials along. */
+static char *
+origin_of(const char *url)
+{
+	CURLU *parts = curl_url();
+	char *scheme = NULL;
+	char *host = NULL;
+	char *port = NULL;
+	char *origin = NULL;
+
+	if (parts != NULL && curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
+		curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+		curl_url_get(parts, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+		curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+		asprintf(&origin, "%s://%s:%s", scheme, host, port) < 0)
+		origin = NULL;
+	curl_free(scheme);
+	curl_free(host);
+	curl_free(port);
+	curl_url_cleanup(parts);
+	return origin;
+}
+
+bool
+http_auth_may_go(HttpAuth *auth, const char *url)
+{
+	char *origin;
+	bool is_same;
+
+	if (!auth->has_secrets)
+		return true;
+	origin = origin_of(url);
+	if (auth->origin == NULL)
+	{
+		auth->origin = origin;
+		return origin != NULL;
+	}
+	is_same = origin != NULL && strcasecmp(origin, auth->origin) == 0;
+	free(origin);
+	return is_same;
 }
 
 bool
@@ -277,5 +322,6 @@ http_auth_fini(HttpAuth *auth)
 	curl_slist_free_all(auth->headers);
 	curl_slist_free_all(auth->proxy_headers);
 	curl_slist_free_all(auth->connect_to);
+	free(auth->origin);
 	*auth = (HttpAuth){ NULL };
 }

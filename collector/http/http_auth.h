@@ -15,6 +15,8 @@ typedef struct HttpAuth
 	struct curl_slist *headers;
 	struct curl_slist *proxy_headers;
 	struct curl_slist *connect_to;
+	bool has_secrets; /* in headers that libcurl would take along to another host */
+	char *origin;	  /* then: of the first URL, once it is asked */
 } HttpAuth;
 
 /*
@@ -24,6 +26,9 @@ typedef struct HttpAuth
 bool http_auth_apply(HttpAuth *auth, CURL *easy, const HttpRequest *request,
 					 char error[HTTP_ERROR_BYTES]);
 void http_auth_fini(HttpAuth *auth);
+
+/* Whether a request may go to this URL, which is the first one, or that of a redirect. */
+bool http_auth_may_go(HttpAuth *auth, const char *url);
 
 /* A token that came later, as the value of the header "Authorization". */
 bool http_auth_add_token(HttpAuth *auth, CURL *easy, const char *value,

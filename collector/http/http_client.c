@@ -178,6 +178,20 @@ on_bytes(char *bytes, size_t size, size_t count, void *context)
 	return length;
 }
 
+/* Before each request, those that follow a redirect too. */
+static int
+on_request(void *context, char *there, char *here, int port, int own_port)
+{
+	HttpTransfer *transfer = context;
+	char *url = NULL;
+
+	if (curl_easy_getinfo(transfer->easy, CURLINFO_EFFECTIVE_URL, &url) == CURLE_OK &&
+		url != NULL && http_auth_may_go(&transfer->auth, url))
+		return CURL_PREREQFUNC_OK;
+	stop(transfer, "A redirect leads to another host, where secret headers do not go");
+	return CURL_PREREQFUNC_ABORT;
+}
+
 /* --- what is asked for --- */
 
 static void
@@ -215,6 +229,8 @@ prepare(HttpTransfer *transfer, const HttpRequest *request)
 	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->message);
 	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_bytes);
 	curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+	curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_request);
+	curl_easy_setopt(easy, CURLOPT_PREREQDATA, transfer);
 	curl_easy_setopt(easy, CURLOPT_USERAGENT, "profstore-collector");
 	if (request->form != NULL)
 	{

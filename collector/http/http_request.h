@@ -39,7 +39,8 @@ typedef struct HttpRequest
 	const HttpSettings *settings; /* read as it starts; those with oauth2 must outlive it */
 	const ConfigPair *headers;	  /* beside those of the settings */
 	size_t header_count;
-	const char *form; /* POST it, application/x-www-form-urlencoded; NULL: GET */
+	bool headers_are_secret; /* and go to the URL's own host alone */
+	const char *form;		 /* POST it, application/x-www-form-urlencoded; NULL: GET */
 	int64_t timeout_ms;
 	size_t body_max;
 	bool keeps_alive; /* a stream that may be silent: dead connections are found by probes */

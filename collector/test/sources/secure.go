@@ -54,17 +54,17 @@ func testSecure() {
 	var profile bytes.Buffer
 	_ = pprof.Lookup("goroutine").WriteTo(&profile, 0)
 	var lock sync.Mutex
-	carried := "nobody came" // to another host
+	carried, secrets := "nobody came", "" // to another host
 	elsewhere, elsewherePort := serveEverywhere(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		lock.Lock()
-		carried = r.Header.Get("Authorization")
+		carried, secrets = r.Header.Get("Authorization"), secrets+r.Header.Get("X-Secret")
 		lock.Unlock()
 		_, _ = w.Write(profile.Bytes())
 	}))
 	defer elsewhere.Close()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, _ := r.BasicAuth()
-		if to := map[string]string{"/here": "/token", "/there": "http://127.0.0.2:" + elsewherePort + "/", "/file": "file:///etc/passwd"}[r.URL.Path]; to != "" {
+		if to := map[string]string{"/here": "/token", "/again": "/header", "/there": "http://127.0.0.2:" + elsewherePort + "/", "/file": "file:///etc/passwd"}[r.URL.Path]; to != "" {
 			http.Redirect(w, r, to, http.StatusFound)
 			return
 		}
@@ -110,6 +110,9 @@ func testSecure() {
 	job("typed", "/typed", ca+", authorization: {type: Token, credentials: t0ken}")
 	job("basic", "/basic", ca+", basic_auth: {username: u, password: p}")
 	job("header", "/header", ca+", http_headers: {X-Tenant: {values: [a]}, X-Secret: {secrets: [s3cret]}}")
+	job("header_follows", "/again", ca+", http_headers: {X-Tenant: {values: [a]}, X-Secret: {secrets: [s3cret]}}")
+	job("header_there", "/there", ca+", http_headers: {X-Secret: {secrets: [s3cret]}}")
+	job("header_file_there", "/there", ca+fmt.Sprintf(", http_headers: {X-Secret: {files: ['%s']}}", secret))
 	job("mutual", "/mutual", fmt.Sprintf("tls_config: {ca_file: %s, cert_file: %s, key_file: %s, server_name: example.com}", certificate, certificate, private))
 	job("params", "/params", ca+", params: {a: ['1', '2'], b: ['x y']}")
 	job("proxied", "/token", ca+fmt.Sprintf(", bearer_token: s3cret, proxy_url: '%s', proxy_connect_header: {X-Proxy: [yes]}", middle.URL))
@@ -131,15 +134,15 @@ func testSecure() {
 		return value("SELECT coalesce(string_agg(labels->>'job', ' ' ORDER BY labels->>'job'), '') FROM profstore.targets"+
 			" WHERE labels->>'instance' = '%s' AND health = '%s'", address, health)
 	}
-	good, bad := "basic bearer_file follows follows_there header http1 http2 mutual params proxied token_file typed unverified", "follows_file misnamed no_file nobody old_tls stays untrusted"
+	good, bad := "basic bearer_file follows follows_there header header_follows http1 http2 mutual params proxied token_file typed unverified", "follows_file header_file_there header_there misnamed no_file nobody old_tls stays untrusted"
 	ok(eventually(20, func() bool { return of("up") == good && of("down") == bad }), "secure: who is let in, and who is not", of("up"), of("down"),
 		query("SELECT name, last_error FROM profstore.targets WHERE labels->>'instance' = '%s'", address), s.log)
-	for job, words := range map[string]string{"untrusted": "certificate", "misnamed": "other.example", "nobody": "401", "no_file": "nosuch", "stays": "302", "follows_file": "not supported"} {
+	for job, words := range map[string]string{"untrusted": "certificate", "misnamed": "other.example", "nobody": "401", "no_file": "nosuch", "stays": "302", "follows_file": "not supported", "header_there": "to another host", "header_file_there": "to another host"} {
 		problem := value("SELECT last_error FROM profstore.targets WHERE labels->>'job' = '%s' AND labels->>'instance' = '%s'", job, address)
 		ok(strings.Contains(problem, words), "secure: why not: "+job, problem)
 	}
 	lock.Lock()
-	ok(carried == "", "secure: a redirect takes no credentials to another host", carried)
+	ok(carried == "" && secrets == "", "secure: a redirect takes no credentials to another host, nor secret headers", carried, secrets)
 	lock.Unlock()
 	through.lock.Lock()
 	ok(len(through.seen) > 0 && through.seen[0] == "CONNECT "+address+" yes", "secure: only the proxied job goes through the proxy", through.seen)
