@@ -1,13 +1,15 @@
 """What is stored when receiver, database or client go away between a request and its answer."""
 
+import base64
+import json
 import os
-import re
 import signal
 import subprocess
 import threading
 import time
 
 import grpc
+from google.protobuf import json_format
 
 import otlp_requests
 import push
@@ -149,6 +151,145 @@ def test_kill_database():
     same((len(told), stored("crashed")), (60, 300), "kill -9 of the database: the client tries again, all is there once")
     ok("msg=\"database is away\"" in receiver.text() or "away" in receiver.text(), "the log says that it was away", receiver.text())
     same(receiver.stop(), 0, "ends well")
+
+
+# --- each road, killed before its commit and in it ---
+
+
+def over_http(path, content):
+    def send(receiver, body):
+        try:
+            return receiver.post(path, body, content, timeout=60)[0] == 200
+        except OSError:  # cut off
+            return False
+    return send
+
+
+def over_grpc(method):
+    return lambda receiver, body: call(receiver, method, body, timeout=60)[0] == grpc.StatusCode.OK
+
+
+def otlp(service):
+    return otlp_requests.request_of("times", service, now_ns()).SerializeToString()
+
+
+def otlp_json(service):
+    return json_format.MessageToJson(otlp_requests.request_of("times", service, now_ns())).encode()
+
+
+def raw(service):
+    return write_raw_request({"__name__": "process_cpu", "service_name": service}, pprof("work", 5, now_ns()))
+
+
+def raw_json(service):
+    profile = base64.b64encode(pprof("work", 5, now_ns())).decode()
+    labels = [{"name": "__name__", "value": "process_cpu"}, {"name": "service_name", "value": service}]
+    return json.dumps({"series": [{"labels": {"labels": labels}, "samples": [{"rawProfile": profile}]}]}).encode()
+
+
+ROADS = {"OTLP": (otlp, over_grpc(EXPORT)), "OTLP over HTTP": (otlp, over_http("/v1/profiles", push.PROTOBUF)),
+         "OTLP in JSON": (otlp_json, over_http("/v1development/profiles", "application/json")),
+         "WriteRaw": (raw, over_grpc(WRITE_RAW)), "WriteRaw over HTTP": (raw, over_http("/api/profiles/writeraw", push.PROTOBUF)),
+         "WriteRaw in JSON": (raw_json, over_http("/api/profiles/writeraw", "application/json"))}
+
+
+class InCommit:
+    """Holds up COMMITs when they are on disk, by a standby that is not there: nobody is told, and nobody sees them, yet."""
+
+    def set(self, change):
+        for statement in (f"ALTER SYSTEM {change}", "SELECT pg_reload_conf()"):
+            sql(statement)
+
+    def __enter__(self):
+        self.set("SET synchronous_standby_names = 'nobody'")
+        self.probes = []
+        eventually(self.probe_waits)
+        return self
+
+    def __exit__(self, *_):
+        eventually(lambda: subprocess.run(["psql", "-Xqc", "SELECT 1"], capture_output=True).returncode == 0, 60)
+        self.set("RESET synchronous_standby_names")
+        for probe in self.probes:
+            probe.wait()
+
+    def probe_waits(self):
+        """The server knows of its standby somewhat later than it says."""
+        self.probes.append(subprocess.Popen(["psql", "-Xqc", "SELECT pg_logical_emit_message(true, 'probe', '')"],
+                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+        try:
+            self.probes[-1].wait(0.5)
+        except subprocess.TimeoutExpired:
+            return self.wait_of("psql")
+        return False
+
+    @staticmethod
+    def wait_of(client):
+        return number(f"SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = '{client}'"
+                      " AND query ~ 'pg_logical_emit_message|; COMMIT$'") > 0
+
+    def waits(self):
+        return eventually(lambda: self.wait_of("profstore-collector"))
+
+
+def until_told(send, receivers, body):
+    """A client that sends the same again until it is told that it is stored; how often it was not."""
+    def run():
+        end, failed = time.time() + 90, 0
+        while not send(receivers[-1], body):
+            failed += 1
+            if time.time() > end:
+                return -1
+            time.sleep(0.1)
+        return failed
+    return run
+
+
+def kill_receiver(receivers):
+    receivers[-1].kill()
+    other = Receiver("--answer-timeout=60s")
+    other.ready()
+    receivers.append(other)
+
+
+VICTIMS = {"receiver": kill_receiver, "database": lambda _: restart_database()}
+
+
+def test_killed_before_commit():
+    """All roads at once: their requests have come, none has its commit."""
+    for victim, kill in VICTIMS.items():
+        receivers = [Receiver("--answer-timeout=60s")]
+        receivers[0].ready()
+        with Held() as held:
+            sent = {name: in_background(until_told(send, receivers, make(f"{victim} {name}"))) for name, (make, send) in ROADS.items()}
+            ok(held.waits() and eventually(lambda: receivers[0].metric("requests_total") >= len(ROADS)), f"{victim}: all requests have come, one waits for its commit")
+            same([name for name, (_, result) in sent.items() if result], [], f"{victim}: nobody is told")
+            kill(receivers)
+        for name, (thread, result) in sent.items():
+            thread.join()
+            ok(result[0] >= (victim == "receiver"), f"{name}, {victim} killed before the commit: sent until it is told", result)
+            same(stored(f"{victim} {name}"), 5, f"{name}: it is there once")
+        same(receivers[-1].stop(), 0, "ends well")
+
+
+def test_killed_in_commit():
+    """On disk, but not told: sent again while that is so."""
+    for victim, kill in VICTIMS.items():
+        receivers = [Receiver("--answer-timeout=60s")]
+        receivers[0].ready()
+        for name, (make, send) in ROADS.items():
+            if victim == "database" and name not in ("OTLP", "WriteRaw"):
+                continue  # a recovery takes its time, and from its batch on each road is the same
+            service = f"committed {victim} {name}"
+            ok(send(receivers[-1], make(service)), f"{name}: a first request makes all names known")
+            with InCommit() as committing:
+                thread, result = in_background(until_told(send, receivers, make(service)))
+                ok(committing.waits(), f"{name}: the second is being committed")
+                same((result, stored(service)), ([], 5), f"{name}: it is not told, nor seen")
+                kill(receivers)
+            thread.join()
+            ok(result[0] >= (victim == "receiver"), f"{name}, {victim} killed in its commit: sent until it is told", result)
+            same(stored(service), 10, f"{name}: it is there once")
+        same(receivers[-1].stop(), 0, "ends well")
 
 
 def test_database_away():
