@@ -28,6 +28,7 @@
 #include "agent/report.h"
 #include "agent/restraint.h"
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/stop_signals.h"
@@ -106,19 +107,6 @@ typedef struct Agent
 	bool hurried; /* threads have START_NICE still, instead of … */
 	int own_nice; /* … what we were started with */
 } Agent;
-
-/* Every mapped file with samples has a descriptor for a moment. */
-static void
-raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max)
-	{
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
 
 /*
  * Compiling a large library's unwind table takes tens of megabytes for a moment. Big blocks go back
@@ -799,7 +787,7 @@ agent_run(char **arguments, int count)
 	}
 	stop_signals_catch(agent->options->config_file != NULL);
 	keep_memory_small();
-	raise_descriptor_limit();
+	descriptors_raise_limit(); /* every mapped file with samples has one for a moment */
 	hurry(agent);
 	code = start_parts(agent, &failure);
 	if (code == EXIT_OK)

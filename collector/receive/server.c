@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "receive/connection.h"
 #include "receive/services.h"
@@ -32,6 +33,9 @@
 #define PREFIX_BYTES  5
 #define FIRST_BYTES	  4096
 #define RETRY_S		  1
+
+/* Never a client's: for files, the database when it comes again, whoever is refused. */
+#define DESCRIPTORS_KEPT 64
 
 /* --- listening --- */
 
@@ -174,6 +178,20 @@ server_reload(Server *server, Failure *failure)
 	return EXIT_OK;
 }
 
+/* As many as wanted, where there are descriptors: an accept without one would be tried for ever. */
+static void
+limit_connections(Server *server)
+{
+	int64_t descriptors = descriptors_raise_limit();
+	int64_t room = MAX(descriptors - DESCRIPTORS_KEPT, 1);
+
+	server->connections_max = MIN(server->options->max_connections, room);
+	if (server->connections_max < server->options->max_connections)
+		log_event(LOG_WARNING, "receive", "the limit of open files allows fewer connections",
+				  log_number("connections", server->connections_max),
+				  log_number("open_files", descriptors));
+}
+
 ExitCode
 server_init(Server *server, Receiver *receiver, Failure *failure)
 {
@@ -184,6 +202,7 @@ server_init(Server *server, Receiver *receiver, Failure *failure)
 	server->receiver = receiver;
 	server->options = receiver->options;
 	server->now_ns = clock_ns(CLOCK_MONOTONIC);
+	limit_connections(server);
 	server->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (server->epoll_fd < 0 ||
 		epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, receiver->wake_fd, &event) != 0)
@@ -669,7 +688,7 @@ accept_one(Server *server, int fd, const struct sockaddr *address, socklen_t len
 	metric_add(&server->receiver->metrics.connections_total, 1);
 	getnameinfo(address, length, peer, sizeof(peer), NULL, 0, NI_NUMERICHOST);
 	client = clients_take(&server->addresses, peer);
-	if (client == NULL || server->connection_count >= server->options->max_connections ||
+	if (client == NULL || server->connection_count >= server->connections_max ||
 		client_references(client) > server->options->client_connections ||
 		connection_create(server, fd, peer, client) == NULL)
 	{

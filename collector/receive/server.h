@@ -31,6 +31,7 @@ typedef struct Server
 	Clients clients;		/* requests of each */
 	Connection *connections;
 	int64_t connection_count;
+	int64_t connections_max;
 	size_t away_count; /* calls that were dispatched */
 	int64_t now_ns;	   /* CLOCK_MONOTONIC, of this turn */
 	bool is_stopping;

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "agent/health.h"
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/stop_signals.h"
 #include "config/file_mark.h"
@@ -76,18 +76,6 @@ write_status(Scraper *scraper, int64_t now_ns)
 }
 
 /* --- start --- */
-
-static void
-raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max)
-	{
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
 
 static void
 on_result(void *context)
@@ -288,7 +276,7 @@ scrape_run(const ScrapeOptions *options)
 		return EXIT_INTERNAL;
 	scraper->options = options;
 	stop_signals_catch(true);
-	raise_descriptor_limit();
+	descriptors_raise_limit();
 	code = start(scraper, &failure);
 	if (code == EXIT_OK)
 		code = stop(scraper, run(scraper));

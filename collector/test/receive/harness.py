@@ -53,11 +53,13 @@ def eventually(condition, seconds=20):
 class Receiver:
     """profstore-collector receive, on a port of its own."""
 
-    def __init__(self, *flags, port=0, listen="127.0.0.1", expect_start=True, db=None):
+    def __init__(self, *flags, port=0, listen="127.0.0.1", expect_start=True, db=None, open_files=None):
         self.log = tempfile.TemporaryFile("w+")
         command = [os.environ["COLLECTOR"], "receive", f"--listen={listen}:{port}", *flags]
         if db is not None:
             command.append(f"--db={db}")
+        if open_files is not None:  # "soft:hard"
+            command = ["prlimit", f"--nofile={open_files}", *command]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=self.log)
         started.append(self.process)
         self.port = 0

@@ -3,9 +3,11 @@
 import concurrent.futures
 import gzip
 import random
+import re
 import socket
 import ssl
 import subprocess
+import threading
 import time
 
 import grpc
@@ -16,6 +18,7 @@ import zstandard
 import otlp_requests
 import push
 from harness import Receiver, eventually, ok, same
+from retries import restart_database
 from push import EXPORT, PROTOBUF, SCRATCH, WRITE_RAW, call, message_field, now_ns, pprof, stored, write_raw_request
 
 
@@ -117,6 +120,47 @@ def test_unread_answers():
     same(receiver.stop(), 0, "ends well")
 
 
+def test_open_files():
+    """Connections up to the limit of open files, and beyond it."""
+    receiver = Receiver(open_files="100:1000")
+    receiver.ready()
+    connections = [raw_connection(receiver) for _ in range(300)]
+    ok(eventually(lambda: receiver.metric("open_connections") > 300), "the limit of open files is raised as far as it goes")
+    for connection in connections:
+        connection.close()
+    same(receiver.stop(), 0, "ends well")
+    receiver = Receiver(open_files="150:150")
+    receiver.ready()
+    ok("open_files=150" in receiver.text(), "a limit that is too low is told", receiver.text())
+    before = receiver.cpu_s()
+    connections = [raw_connection(receiver) for _ in range(150)]
+    ok(closed(connections[-1]), "connections beyond it are closed")
+    time.sleep(1)
+    spent = receiver.cpu_s() - before
+    ok(spent < 0.5, f"and cost nothing while they stay: {spent:.2f} s of processor time in a second")
+    restart_database()
+    for connection in connections[:20]:
+        connection.close()
+    ok(receiver.metric("connections_refused_total") > 50, "they are counted")
+    eventually(lambda: subprocess.run(["psql", "-Xqc", "SELECT 1"], capture_output=True).returncode == 0, 60)
+    ok(eventually(lambda: receiver.get("/-/ready")[0] == 200, 60), "the database, away meanwhile, is found again beside them")
+    alive(receiver, "beside them")
+    for connection in connections:
+        connection.close()
+    same(receiver.stop(), 0, "ends well")
+
+
+def drip(connection, pieces, stopped):
+    """A byte every half a second, as long as somebody takes it."""
+    for i in range(len(pieces)):
+        try:
+            connection.sendall(pieces[i:i + 1])
+        except OSError:
+            return
+        if stopped.wait(0.5):
+            return
+
+
 def test_slow():
     receiver = Receiver("--idle-timeout=1s")
     receiver.ready()
@@ -128,9 +172,15 @@ def test_slow():
         waiting.append((name, connection))
     client, connection = http2(receiver)
     waiting.append(("HTTP/2 without calls", connection))
+    stopped = threading.Event()
+    for name, bytes_ in (("a request line, byte by byte,", b"POST /v1/" + b"x" * 100), ("headers, byte by byte,", b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 100)):
+        connection = raw_connection(receiver)
+        threading.Thread(target=drip, args=(connection, bytes_, stopped), daemon=True).start()
+        waiting.append((name, connection))
     for name, connection in waiting:
         ok(closed(connection), f"a connection that says {name} is closed")
-    ok(receiver.metric("connections_timed_out_total") >= 5, "and counted")
+    stopped.set()
+    ok(receiver.metric("connections_timed_out_total") >= 7, "and counted")
     same(receiver.stop(), 0, "ends well")
 
 
@@ -342,6 +392,11 @@ def test_tls():
         context.set_alpn_protocols([protocol])
         with context.wrap_socket(raw_connection(receiver), server_hostname="localhost") as secured:
             same(secured.selected_alpn_protocol(), protocol, f"ALPN offers {protocol}")
+            if protocol == "http/1.1":
+                secured.sendall(b"GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n")
+                metrics = b"".join(iter(lambda: secured.recv(65536), b"")).decode()
+    failures = int(re.search(r"^profstore_receive_tls_failures_total (\d+)$", metrics, re.M).group(1))
+    ok(failures >= 3, "handshakes that fail are counted", failures)
     same(receiver.stop(), 0, "ends well")
 
 
@@ -356,6 +411,8 @@ def test_tokens():
         code, _, _ = call(receiver, EXPORT, otlp_requests.request_of("times", service, now_ns()).SerializeToString(), metadata=metadata)
         same((code, tenants_of(service)), (grpc.StatusCode.OK, {expected}) if expected else (grpc.StatusCode.UNAUTHENTICATED, set()), f"gRPC, {name}")
     same(receiver.get("/metrics")[0], 401, "/metrics needs a token too")
+    metrics = receiver.request("/metrics", None, {"Authorization": "Bearer secret-a"})[2].decode()
+    ok("\nprofstore_receive_requests_unauthenticated_total 3\n" in metrics, "those without a valid token are counted", metrics)
     same(receiver.get("/-/ready")[0], 200, "/-/ready does not")
     body = otlp_requests.request_of("times", "twice", now_ns()).SerializeToString()
     for token in ("secret-a", "secret-b", "secret-a"):
