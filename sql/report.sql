@@ -37,6 +37,12 @@ SELECT page_text(r, 'report') AS text FROM profstore.report_html(:'cpu', '-infin
 SELECT put_scrape('memory:inuse:bytes:space:bytes', '{"node": "m"}', '2026-01-01 10:00Z' , '{"main;alloc": 3145728}');
 SELECT page_text(r, part) AS text FROM profstore.report_html('memory:inuse', '2026-01-01 10:00Z', '2026-01-01 11:00Z') AS r, unnest('{report,hottest,labels}'::text[]) AS part;
 
+-- ranges that begin long before 1970; as many functions as there are
+SELECT page_text(r, 'labels') AS text FROM profstore.report_html(:'cpu' || '{service="x"}', '1900-01-01', '2026-01-02') AS r;
+SELECT page_text(r, 'labels') AS text FROM profstore.report_html(:'cpu' || '{service="x"}', '0001-01-01', '2026-01-02') AS r LIMIT 3;
+SELECT max_rows, count(*) AS functions FROM unnest('{NULL,1}'::int4[]) AS max_rows, profstore.report_html(:'cpu' || '{service="x"}', '2026-01-01 10:00Z', '2026-01-01 11:00Z', max_rows => max_rows) AS r,
+	regexp_matches(substring(r FROM '<section id="hottest".*?</section>'), '<bdi', 'g') GROUP BY 1 ORDER BY 1;
+
 -- empty, for three reasons; and where only what it is compared with has samples
 RESET client_min_messages;
 SELECT page_text(profstore.report_html('none:such:count::', '2026-01-01 10:00Z', '2026-01-01 11:00Z'), 'report') AS text;
@@ -51,7 +57,10 @@ SELECT profstore.report_html(:'cpu' || '{node=~"("}');
 SELECT profstore.report_html(:'cpu', focus => '(');
 SELECT profstore.report_html(:'cpu', '2026-01-02', '2026-01-01');
 SELECT profstore.report_html(:'cpu', max_nodes => -1);
+SELECT profstore.report_html(:'cpu', '2026-01-01 10:00Z', '2026-01-01 11:00Z', max_rows => -1);
 SELECT profstore.report_html(NULL);
+SELECT profstore.report_html(:'cpu', NULL, '2026-01-02');
+SELECT profstore.report_html(:'cpu', '2026-01-01', NULL);
 SET client_min_messages = warning;
 
 -- names that are markup, directions, control characters, or long

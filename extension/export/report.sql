@@ -135,7 +135,7 @@ BEGIN ATOMIC
 WITH functions AS MATERIALIZED (
 	SELECT t.*, row_number() OVER (ORDER BY t.self DESC, t.total DESC, t.function COLLATE "C") AS by_self,
 		row_number() OVER (ORDER BY abs(t.self_delta) DESC, abs(t.total_delta) DESC, t.function COLLATE "C") AS by_change, count(*) OVER () AS count
-	FROM profstore.top_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, max_rows => NULL, focus => focus, ignore => ignore, show => show,
+	FROM profstore.top_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, max_rows => CASE WHEN max_rows < 0 THEN max_rows END, focus => focus, ignore => ignore, show => show,
 		hide => hide, granularity => granularity) AS t
 ), cells AS (
 	SELECT f.by_self, f.by_change, f.self, f.total, f.self_delta, f.total_delta, f.count,
@@ -144,14 +144,14 @@ WITH functions AS MATERIALIZED (
 		profstore_internal.report_change(f.base_self, f.self, profstore.readable(abs(f.self_delta), unit)) ||
 		profstore_internal.report_part(f.total, whole, profstore.readable(f.total, unit)) ||
 		profstore_internal.report_change(f.base_total, f.total, profstore.readable(abs(f.total_delta), unit)) || E'</tr>\n' AS row
-	FROM functions AS f WHERE f.by_self <= max_rows OR f.by_change <= max_rows
+	FROM functions AS f WHERE coalesce(f.by_self <= max_rows OR f.by_change <= max_rows, true)
 ), tables AS (
 	SELECT 1 AS place, 'hottest' AS id, 'Hottest functions' AS title, string_agg(c.row, '' ORDER BY c.by_self) AS rows, count(*) AS shown, max(c.count) AS count,
 		'functions, by their own value' AS kind
-	FROM cells AS c WHERE c.by_self <= max_rows AND (c.self <> 0 OR c.total <> 0)
+	FROM cells AS c WHERE coalesce(c.by_self <= max_rows, true) AND (c.self <> 0 OR c.total <> 0)
 	UNION ALL
 	SELECT 2, 'changed', 'What changed most', string_agg(c.row, '' ORDER BY c.by_change), count(*), max(c.count), 'functions, by the change of their own value'
-	FROM cells AS c WHERE c.by_change <= max_rows AND (c.self_delta <> 0 OR c.total_delta <> 0)
+	FROM cells AS c WHERE coalesce(c.by_change <= max_rows, true) AND (c.self_delta <> 0 OR c.total_delta <> 0)
 )
 SELECT string_agg(format('<section id="%s" aria-labelledby="%s-title"><h2 id="%s-title">%s</h2>', t.id, t.id, t.id, t.title) ||
 	CASE WHEN t.rows IS NULL THEN '<p class="quiet">None.</p>'
@@ -162,7 +162,7 @@ FROM tables AS t;
 END;
 COMMENT ON FUNCTION profstore_internal.report_functions(text, timestamptz, timestamptz, timestamptz, timestamptz, text, int4, text, text, text, text, text, text, float8) IS 'tables of functions of a report: by their own value, and by its change';
 
--- One bucket as wide as all of time holds a range, so its rate is that of the range, whatever the type.
+-- The widest bucket that there is begins with 1970 and ends in 2069: its rate is that of the range, whatever the type.
 CREATE FUNCTION profstore_internal.report_labels(selector text, from_ts timestamptz, to_ts timestamptz, base_from timestamptz,
 								base_to timestamptz, base_selector text, focus text, ignore text, show text, hide text,
 								profile_type text, unit text, delta bool) RETURNS text
@@ -179,13 +179,13 @@ WITH sets AS MATERIALIZED (
 	SELECT coalesce(array_agg(d.label ORDER BY d.place), '{}') AS labels FROM differing AS d WHERE d.place <= 6
 ), rates AS MATERIALIZED (
 	SELECT t.labels, t.value AS now, 0::float8 AS base
-	FROM chosen AS c CROSS JOIN LATERAL profstore.timeseries(selector, from_ts, to_ts, make_interval(secs => extract(epoch FROM to_ts)::float8 + 1), c.labels,
+	FROM chosen AS c CROSS JOIN LATERAL profstore.timeseries(selector, from_ts, to_ts, interval '36500 days', c.labels,
 		focus, ignore, show, hide) AS t
 	WHERE c.labels <> '{}'
 	UNION ALL
 	SELECT t.labels, 0, t.value
 	FROM chosen AS c CROSS JOIN LATERAL profstore.timeseries(coalesce(base_selector, selector), base_from, base_to,
-		make_interval(secs => extract(epoch FROM base_to)::float8 + 1), c.labels, focus, ignore, show, hide) AS t
+		interval '36500 days', c.labels, focus, ignore, show, hide) AS t
 	WHERE c.labels <> '{}'
 ), sums AS (
 	SELECT d.place, d.label, v.value, v.now, v.base, sum(v.now) OVER (PARTITION BY d.label) AS whole,
@@ -266,8 +266,8 @@ WITH matched AS MATERIALIZED (
 ), ranges AS MATERIALIZED (
 	-- an infinite end is when a series was first or last seen; what it is compared with is the range before, as long
 	SELECT r.from_ts, r.to_ts, coalesce(base_from, coalesce(base_to, r.from_ts) - (r.to_ts - r.from_ts)) AS base_from, coalesce(base_to, r.from_ts) AS base_to
-	FROM matched AS m CROSS JOIN LATERAL (SELECT CASE WHEN isfinite(report_html.from_ts) THEN report_html.from_ts ELSE coalesce(m.first_seen, now() - interval '1 hour') END,
-		CASE WHEN isfinite(report_html.to_ts) THEN report_html.to_ts ELSE coalesce(m.last_seen, now()) END) AS r(from_ts, to_ts)
+	FROM matched AS m CROSS JOIN LATERAL (SELECT CASE WHEN NOT isfinite(report_html.from_ts) THEN coalesce(m.first_seen, now() - interval '1 hour') ELSE report_html.from_ts END,
+		CASE WHEN NOT isfinite(report_html.to_ts) THEN coalesce(m.last_seen, now()) ELSE report_html.to_ts END) AS r(from_ts, to_ts)
 ), sums AS MATERIALIZED (
 	SELECT s.whole, s.kept, b.kept AS base, i.ignored AS incomplete, i.whole AS all_stacks
 	FROM ranges AS r
