@@ -20,6 +20,7 @@ FROM (VALUES ('process_cpu:cpu', 'serve'), ('process_cpu:cpu', NULL), ('process_
 SELECT profstore.valid_selector('process_cpu:cpu'), profstore.valid_selector('process_cpu:cpu', hide => '[');
 SELECT status FROM profstore.selection_status('process_cpu:cpu', hide => '[');
 SELECT value, label FROM profstore.flamegraph(profstore.valid_selector('process_cpu:cpu', '(serve'), '2026-01-01 10:00Z', '2026-01-01 11:00Z', focus => profstore.valid_filter('(serve')) ORDER BY ord;
+SELECT value, profstore.valid_time(value) FROM unnest('{2026-01-01 10:00Z,1767261600000,2026-13-01,noon-ish,"",infinity,20260101100000,9999999999,1 day,"2026-01-01''",NULL}'::text[]) WITH ORDINALITY AS v(value, ord) ORDER BY ord;
 -- errors that tell of other things than of what was typed are not hidden
 SET statement_timeout = '1ms';
 SELECT profstore.valid_filter('a') FROM generate_series(1, 1000000);

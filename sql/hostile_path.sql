@@ -104,6 +104,7 @@ INSERT INTO calls (call) VALUES
 	($$selection_error('cpu:samples:count:::delta', focus => 'f')$$),
 	($$valid_selector('cpu:samples:count:::delta', focus => 'f')$$),
 	($$valid_filter('f')$$),
+	($$valid_time('2026-03-01')$$),
 	($$folded('cpu:samples:count:::delta', '2026-03-01', '2026-03-02')$$),
 	($$stacks_of('cpu:samples:count:::delta', '2026-03-01', '2026-03-02')$$),
 	($$flamegraph_html('cpu:samples:count:::delta', '2026-03-01', '2026-03-02')$$),

@@ -8,7 +8,7 @@ BEGIN
 	EXECUTE format('GRANT SELECT ON profstore.samples, profstore.samples_minute, profstore.samples_hour, profstore.trace_samples, profstore.profile_types, profstore.series, profstore.mappings,
 		profstore.functions, profstore.locations, profstore.dictionary_partitions, profstore.stack_chunks,
 		profstore.stacks, profstore.epoch, profstore.losses, profstore.targets, profstore.deploys,
-		profstore.unwind_counts, profstore.unwind_quality, profstore.file_notes TO %s', role);
+		profstore.unwind_counts, profstore.unwind_quality, profstore.file_notes, profstore.retention, profstore.retention_log TO %s', role);
 END
 $$;
 COMMENT ON FUNCTION profstore.grant_read(regrole) IS 'gives a role what it needs to query: for dashboards and people';

@@ -30,6 +30,21 @@ CREATE FUNCTION profstore.valid_selector(selector text, focus text DEFAULT NULL,
 	RETURN CASE WHEN profstore.selection_error(selector, focus, ignore, show, hide) IS NULL THEN selector ELSE 'none:none:none:none:none' END;
 COMMENT ON FUNCTION profstore.valid_selector(text, text, text, text, text) IS 'the selector, or one that picks nothing where it or one of the filters is malformed: for pages that are to stay empty then';
 
+CREATE FUNCTION profstore.valid_time(value text) RETURNS timestamptz
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE STRICT SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	-- what links have where they stand for a point in a graph
+	IF value ~ '^\s*\d{11,13}\s*$' THEN
+		RETURN to_timestamp(value::float8 / 1000);
+	END IF;
+	RETURN CASE WHEN isfinite(value::timestamptz) THEN value::timestamptz END;
+EXCEPTION WHEN data_exception THEN
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION profstore.valid_time(text) IS 'the time that a text or a number of milliseconds since 1970 tells, or NULL where it is malformed: for pages on which people type';
+
 CREATE FUNCTION profstore.selection_status(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
 								to_ts timestamptz DEFAULT now(), focus text DEFAULT NULL, ignore text DEFAULT NULL,
 								show text DEFAULT NULL, hide text DEFAULT NULL, OUT status text, OUT is_empty bool,

@@ -120,6 +120,7 @@ BEGIN
 		('tools', 'selection_error', E'SELECT profstore.selection_error(''process_cpu:cpu{'')'),
 		('tools', 'valid_selector', E'SELECT profstore.valid_selector(\n  ''process_cpu:cpu{'', ''main'')'),
 		('tools', 'valid_filter', E'SELECT profstore.valid_filter(''^main''),\n  profstore.valid_filter(''(main'')'),
+		('tools', 'valid_time', E'SELECT profstore.valid_time(''2026-11-01 12:00Z''),\n  profstore.valid_time(''noon-ish'')'),
 		('tools', 'last_scan', E'SELECT count(*)\nFROM profstore.folded(''process_cpu:cpu'');\nSELECT * FROM profstore.last_scan()'),
 		('tools', 'shared_cache', E'SELECT * FROM profstore.shared_cache()')
 	LOOP

@@ -43,9 +43,9 @@ local rule(uid, title, bound, summary, sql, minutes=60, wait='5m', dashboard='pr
       |||, dashboard='profstore-profiles'),
       rule('service-up', 'A service costs half as much CPU time again as yesterday', 0.5, '{{ $labels.service }} costs {{ humanizePercentage $values.A.Value }} more than yesterday', |||
         WITH means AS
-          (SELECT days.back, labels ->> 'service' AS service, pg_catalog.sum(value) / pg_catalog.count(DISTINCT "time") AS mean
+          (SELECT days.back, labels ->> 'service' AS service, pg_catalog.sum(value) AS mean
            FROM (VALUES (interval '0'), (interval '1 day')) AS days(back)
-           CROSS JOIN LATERAL profstore.timeseries('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', $__timeFrom()::timestamptz - days.back, $__timeTo()::timestamptz - days.back, by => '{service}')
+           CROSS JOIN LATERAL profstore.timeseries('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', $__timeFrom()::timestamptz - days.back, $__timeTo()::timestamptz - days.back, step => interval '36500 days', by => '{service}')
            GROUP BY 1, 2)
         SELECT today.service, today.mean / yesterday.mean - 1 AS value
         FROM means AS today

@@ -138,6 +138,12 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     '/d/profstore-%s?time=${__value.time}&time.window=10000' % dashboard
     + std.join('', ['&${%s:queryparam}' % name for name in variables]),
 
+  // The same from a point in a graph to the end of the range.
+  fromPoint(dashboard, variables, set={})::
+    '/d/profstore-%s?from=${__value.time}&to=${__to}' % dashboard
+    + std.join('', ['&${%s:queryparam}' % name for name in variables])
+    + std.join('', ['&var-%s=%s' % [name, set[name]] for name in std.objectFields(set)]),
+
   // Those of one kind of page, in the order in which one goes through them.
   links:: [{
     type: 'dashboards',

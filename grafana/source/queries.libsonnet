@@ -31,21 +31,42 @@
     pg_catalog.format('%%s="%%s"', %s, pg_catalog.replace(pg_catalog.replace(coalesce(%s, ''), '\', '\\'), '"', '\"'))
   ||| % [label, value],
 
-  // The mean of each value of a label, in what timeseries() counts in: of the range, or of one that lies so long before.
+  // The value of the variable that a panel is repeated by. Some versions of Grafana quote it, some do not, and a raw one might hold
+  // whatever ends the quotes around it; percent codes hold letters, digits and signs that end none.
+  repeated(name):: |||
+    (SELECT coalesce(pg_catalog.convert_from(pg_catalog.decode(pg_catalog.string_agg(
+         CASE WHEN code[1] ~ '^%%' THEN pg_catalog.substr(code[1], 2) ELSE pg_catalog.encode(code[1]::bytea, 'hex') END, '' ORDER BY place), 'hex'), 'UTF8'), '')
+       FROM pg_catalog.regexp_matches('${%s:percentencode}', '%%[0-9A-F]{2}|[^%%]', 'g') WITH ORDINALITY AS codes(code, place))
+  ||| % name,
+
+  // The mean of each value of a label, in what timeseries() counts in: of the range, or of one that lies so long before. It is that of
+  // one bucket as wide as they may be, which begins with 1970: what had samples for a minute of an hour costs a sixtieth.
   means(selector, label, back):: |||
-    SELECT labels ->> %(label)s AS value, pg_catalog.sum(value) / pg_catalog.count(DISTINCT "time") AS mean
-    FROM profstore.timeseries(%(selector)s, $__timeFrom()::timestamptz - %(back)s, $__timeTo()::timestamptz - %(back)s, by => ARRAY[%(label)s]::text[])
+    SELECT labels ->> %(label)s AS value, pg_catalog.sum(value) AS mean
+    FROM profstore.timeseries(%(selector)s, $__timeFrom()::timestamptz - %(back)s, $__timeTo()::timestamptz - %(back)s, step => interval '36500 days', by => ARRAY[%(label)s]::text[])
     GROUP BY 1
   ||| % { selector: selector, label: label, back: back },
+
+  // What changed between two ranges, in per cent of all: of top_diff(), and the root of flamegraph_diff(), both as queries.
+  changes(top, whole, before, now):: |||
+    SELECT t."function", t.base_self AS "self, %(before)s", t.self AS "self, %(now)s", t.self_delta / w.most AS "self, change", t.base_total AS "total, %(before)s",
+      t.total AS "total, %(now)s", t.total_delta / w.most AS "total, change", t.file, t.mapping, %(focus)s AS focus
+    FROM %(top)s AS t,
+      (SELECT nullif(greatest(value, "valueRight"), 0)::float8 AS most FROM %(whole)s WHERE level = 0) AS w
+  ||| % { top: std.stripChars(top, '\n'), whole: std.stripChars(whole, '\n'), before: before, now: now, focus: $.focusOn('t."function"') },
+
+  mostChanged:: 'abs("self, change") DESC NULLS LAST, abs("total, change") DESC, "function"',
 
   // The rows of a query; where it has none, one that says so in the first of so many columns.
   orNothing(sql, columns, order):: |||
     WITH rows AS
       (%s)
-    SELECT * FROM rows
-    UNION ALL
-    SELECT 'nothing here: see Selection'%s
-    WHERE NOT EXISTS (SELECT FROM rows)
+    SELECT *
+    FROM
+      (SELECT * FROM rows
+       UNION ALL
+       SELECT 'nothing here: see Selection'%s
+       WHERE NOT EXISTS (SELECT FROM rows)) AS shown
     ORDER BY %s
   ||| % [std.strReplace(std.stripChars(sql, '\n'), '\n', '\n   '), std.join('', [', NULL' for i in std.range(2, columns)]), order],
 
@@ -65,7 +86,8 @@
 
   // --- graphs ---
 
-  // Lines over time: the ten of most value, and what is left as one. Without any, a line without points that says so.
+  // Lines over time: the ten of most value, and what is left as one. Without any, a line without points that says so. Where nothing
+  // came for three times as long as usual, a point without a value ends all lines.
   // A point stands five seconds into its bucket, in the middle of the ten seconds that a link to its moment shows.
   lines(selector, by, filters='', most=10):: |||
     WITH lines AS
@@ -76,11 +98,20 @@
          step => greatest(interval '$__interval', interval '10 s'),
          by => ARRAY[%(by)s]::text[]%(filters)s)),
     ranked AS
-      (SELECT metric, pg_catalog.row_number() OVER (ORDER BY pg_catalog.sum(value) DESC, metric) AS place FROM lines GROUP BY metric)
+      (SELECT metric, pg_catalog.row_number() OVER (ORDER BY pg_catalog.sum(value) DESC, metric) AS place FROM lines GROUP BY metric),
+    times AS
+      (SELECT "time", lead("time") OVER (ORDER BY "time") - "time" AS pause FROM (SELECT DISTINCT "time" FROM lines) AS t),
+    usual AS
+      (SELECT pg_catalog.percentile_disc(0.5) WITHIN GROUP (ORDER BY pause) AS pause FROM times)
     SELECT least("time" + interval '5 s', $__timeTo()::timestamptz) AS "time", CASE WHEN place <= %(most)d THEN metric ELSE 'others' END AS metric, pg_catalog.sum(value) AS value
     FROM lines
     JOIN ranked USING (metric)
     GROUP BY 1, 2
+    UNION ALL
+    SELECT times."time" + interval '5 s' + usual.pause, ranked.metric, NULL
+    FROM times
+    JOIN usual ON times.pause > 3 * usual.pause
+    JOIN ranked ON ranked.place = 1
     UNION ALL
     SELECT $__timeFrom()::timestamptz, 'no samples: see Selection', NULL
     WHERE NOT EXISTS (SELECT FROM lines)

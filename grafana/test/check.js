@@ -135,6 +135,37 @@ await finds("function-share", ["api busy", "quiet rest"]);
 await finds("service-up", ["api"]);
 await finds("silent", ["gone profstore_grafana_writer"]);
 await finds("lost", ["a ring_full"]);
+const query_of = (dashboard, panel) => panels_of(all.find(({ uid }) => uid === `profstore-${dashboard}`)).find(({ title }) => title === panel).targets[0].rawSql;
+const answer_of = async (dashboard, panel, situation, changes = {}) =>
+	contract.records(await run(database, role, query_of(dashboard, panel), { ...situation, variables: { ...situation.variables, ...changes } }));
+const [ALL] = SITUATIONS;
+
+for (const [dashboard, panel] of [["overview", "Every $label"], ["labels", "By $split"]]) {
+	await test(`${panel} has means over the whole range`, async () => {
+		const means = (await answer_of(dashboard, panel, ALL)).map(({ mean }) => mean);
+		const sum = means.reduce((a, b) => a + b, 0) * (ALL.range.to - ALL.range.from) * 1e6;
+		return means.length === 3 && Math.abs(sum - ALL.root) < 1 ? [] : [`${means.join(" + ")} are ${sum}, not ${ALL.root}`];
+	});
+}
+await test("a pause ends the lines of a graph", async () => {
+	const rows = await answer_of("labels", "$type", ALL, { type: "wallclock:wall:nanoseconds:wall:nanoseconds:delta" });
+	const ends = rows.filter(({ value }) => value === null).map(({ time }) => new Date(time).toISOString());
+	return JSON.stringify(ends) === '["2026-01-01T10:05:05.000Z"]' ? [] : [`they end at ${ends}`];
+});
+for (const [begin, same] of [["2026-01-01 09:00Z", true], [String(Date.UTC(2026, 0, 1, 9)), true], ["noon-ish", false]]) {
+	await test(`Compare takes ${begin} for ${same ? "where A begins" : "none"}`, async () => {
+		const [{ a: said }] = await answer_of("compare", "A", ALL, { begin });
+		const [{ value: base, valueRight: value }] = await answer_of("compare", "Difference", ALL, { begin });
+		const expected = same ? ["A: 6 series", 9_010_000_000, ALL.root] : ['A: no time is "noon-ish"; type one such as 2026-11-01 12:00Z', 0, 0];
+		const found = [said, base, value];
+		return JSON.stringify(found) === JSON.stringify(expected) ? [] : [`it shows ${JSON.stringify(found)}`];
+	});
+}
+await test("what changed most stands first, in per cent of all", async () => {
+	const changes = (await answer_of("profiles", "What changed", ALL)).map((row) => row["self, change"]);
+	const size = changes.map((change) => Math.round(Math.abs(change) * 1e4));
+	return size[0] === 4105 && size.every((each, i) => i === 0 || size[i - 1] >= each) && changes.some((change) => change < 0) ? [] : [changes.join()];
+});
 const commands = panels_of(all.find(({ uid }) => uid === "profstore-profiles")).find(({ title }) => title === "Files for other programs");
 for (const situation of SITUATIONS.slice(0, 6)) {
 	await test(`what Profiles says to paste makes files, ${situation.name}`, async () => {

@@ -10,24 +10,33 @@ SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', labels, a
 FROM (VALUES
 	('{"comm": "web", "node": "a"}'::jsonb, '2026-01-01 09:30Z'::timestamptz, '{"main;serve;parse": 7000000000, "main;serve;old_way": 2000000000, "main;idle": 10000000}'::jsonb),
 	('{"comm": "web", "node": "a"}', '2026-01-01 10:10Z', '{"main;serve;parse": 4000000000, "main;serve;new_way": 3000000000, "main;constructor;__proto__": 50000000}'),
-	('{"comm": "o''brien \"x\" a|b.*\\c", "node": "b"}', '2026-01-01 10:20Z', '{"main;std::vector<int>::push_back(int&&)": 5000000000, "main;recurse;recurse;recurse": 60000000}'),
+	('{"comm": "o''brien \"x\" a|b.*\\c $one$ 7%2B \u00e9", "node": "b"}', '2026-01-01 10:20Z', '{"main;std::vector<int>::push_back(int&&)": 5000000000, "main;recurse;recurse;recurse": 60000000}'),
 	('{"node": "c"}', '2026-01-01 10:20:30Z', '{"main;line\nbreak;with a very long name": 70000000}')) scrapes(labels, at, stacks);
 SELECT put_scrape('memory:inuse_space:bytes:space:bytes', '{"comm": "web", "node": "a"}', at, stacks)
 FROM (VALUES
 	('2026-01-01 10:05Z'::timestamptz, '{"main;serve;cache": 1048576, "main;serve": 4096}'::jsonb),
 	('2026-01-01 10:06Z', '{"main;serve;cache": 3145728}')) scrapes(at, stacks);
 
+-- Ten minutes without samples between such with them.
+SELECT put_scrape('wallclock:wall:nanoseconds:wall:nanoseconds:delta', '{"comm": "web"}', at, '{"main;wait": 1000000000}')
+FROM generate_series('2026-01-01 10:00Z'::timestamptz, '2026-01-01 10:20Z', '30 s') AS at
+WHERE at NOT BETWEEN '2026-01-01 10:05Z' AND '2026-01-01 10:15Z';
+
 -- A trace: a second of what web did in new_way.
 SELECT profstore.keep_traces(array_agg(s.time), array_agg(s.series_id), array_agg(s.stack_id), array_agg(1000000000::int8), array_agg('0af7651916cd43dd8448eb211c80319c'::uuid), '{NULL}')
 FROM profstore.samples AS s WHERE s.stack_id = put_stack('main;serve;new_way');
 
--- What the alert rules are to find on the day after: a service that costs more than it did, a function that leads, losses, silence.
+-- What the alert rules are to find on the day after: a service that costs more than it did (one costs less, in less time), a function that
+-- leads, losses, silence.
 SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', labels, at, stacks)
 FROM (VALUES
 	('{"service": "api"}'::jsonb, '2026-02-01 10:30Z'::timestamptz, '{"main;busy": 100000000000, "main;rest": 900000000000}'::jsonb),
 	('{"service": "api"}', '2026-02-02 10:30Z', '{"main;busy": 1100000000000, "main;a": 300000000000, "main;b": 300000000000, "main;c": 300000000000}'),
 	('{"service": "quiet"}', '2026-02-01 10:30Z', '{"main;rest": 1000000000000}'),
-	('{"service": "quiet"}', '2026-02-02 10:30Z', '{"main;rest": 1000000000000}')) scrapes(labels, at, stacks);
+	('{"service": "quiet"}', '2026-02-02 10:30Z', '{"main;rest": 1000000000000}'),
+	('{"service": "short"}', '2026-02-01 10:20Z', '{"main;a": 1000000000000}'),
+	('{"service": "short"}', '2026-02-01 10:40Z', '{"main;a": 1000000000000}'),
+	('{"service": "short"}', '2026-02-02 10:30Z', '{"main;a": 450000000000, "main;b": 450000000000, "main;c": 450000000000, "main;d": 450000000000}')) scrapes(labels, at, stacks);
 INSERT INTO profstore.losses (time, node, reason, count) VALUES ('2026-02-02 10:30Z', 'a', 'ring_full', 7), ('2026-02-02 10:30Z', 'a', 'incomplete.stack', 7);
 DO $$ BEGIN CREATE ROLE profstore_grafana_writer; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
 INSERT INTO profstore.targets (name, last_seen, role) VALUES ('gone', now() - interval '1 hour', 'profstore_grafana_writer'), ('here', now(), 'profstore_grafana_writer');

@@ -5,7 +5,7 @@
 const CPU = "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta";
 const ALL = { raw: "NULL" };
 const HOUR = { from: new Date("2026-01-01T10:00:00Z"), to: new Date("2026-01-01T11:00:00Z") };
-const NASTY = `o'brien "x" a|b.*\\c`;
+const NASTY = `o'brien "x" a|b.*\\c $one$ 7%2B \u00e9`;
 const MEMORY = "memory:inuse_space:bytes:space:bytes";
 const viewer = (changes) => ({
 	type: CPU,
@@ -32,7 +32,7 @@ const viewer = (changes) => ({
 });
 /* traced: the root where a trace is asked for; words: what the panel Selection says, where that is known */
 export const SITUATIONS = [
-	{ name: "all", range: HOUR, root: 12_180_000_000, words: /^5 series$/, variables: viewer({}) },
+	{ name: "all", range: HOUR, root: 12_180_000_000, words: /^6 series$/, variables: viewer({}) },
 	{ name: "one value", range: HOUR, root: 7_050_000_000, variables: viewer({ value: ["web"] }) },
 	{ name: "a value of quotes", range: HOUR, root: 5_060_000_000, variables: viewer({ value: [NASTY], by: ["comm"], each: NASTY }) },
 	{ name: "two values", range: HOUR, root: 12_110_000_000, variables: viewer({ value: ["web", NASTY], by: ["comm", "node"], split: "node" }) },

@@ -63,7 +63,6 @@ const check_variables = (dashboard) => {
 	for (const [, bare, braced] of JSON.stringify(dashboard).matchAll(/\$(?!__)(\w+)|\$\{(?!__)(\w+)(?::\w+)?\}/g)) {
 		used.add(bare ?? braced);
 	}
-	used.delete("one");
 	return [
 		...names.filter((name) => !used.has(name)).map((name) => `variable "${name}" is not used`),
 		...[...used].filter((name) => !names.includes(name)).map((name) => `no variable is named "${name}"`),

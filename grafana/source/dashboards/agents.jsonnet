@@ -116,28 +116,44 @@ p.page(
       p.table(
         'Storage',
         'Partitions of samples, with what compaction and roll-ups keep beside them.',
-        12,
+        8,
         10,
         empty(|||
-          SELECT relation::text AS relation, from_ts AS "from", to_ts AS "to", pg_catalog.pg_total_relation_size(relation)::int8 AS bytes
+          SELECT pg_catalog.regexp_replace(relation::text, '^.*\.', '') AS "table", pg_catalog.to_char(from_ts AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
+            pg_catalog.pg_total_relation_size(relation)::int8 AS bytes
           FROM profstore.partitions()
-        |||, 4, '2 DESC NULLS LAST, 1', 'no partition yet'),
-        [g.unit('bytes', 'bytes'), g.override('relation', { 'custom.width': 240 })]
+        |||, 3, 'day DESC NULLS LAST, 1', 'no partition yet'),
+        [g.unit('bytes', 'bytes'), g.override('table', { 'custom.width': 220 }), g.override('day', { 'custom.width': 110 })]
+      ),
+      p.table(
+        'Retention',
+        'How long samples are kept, and their sums after that; what it last did.',
+        6,
+        10,
+        |||
+          SELECT k.what, CASE WHEN k.kept IS NOT NULL THEN pg_catalog.justify_interval(k.kept)::text WHEN k.what = 'samples' THEN 'for ever' ELSE 'none are made' END AS kept,
+            (SELECT pg_catalog.max(l."time") FROM profstore.retention_log AS l WHERE l.action = k.action) AS "last run"
+          FROM (VALUES (true)) AS always(one)
+          LEFT JOIN profstore.retention AS r USING (one)
+          CROSS JOIN LATERAL (VALUES (1, 'samples', r.raw, 'drop'), (2, 'sums by the minute', r.minute, 'minute'), (3, 'sums by the hour', r.hour, 'hour')) AS k(place, what, kept, action)
+          ORDER BY k.place
+        |||,
+        [g.override('what', { 'custom.width': 150 })]
       ),
       p.table(
         'Symbols',
         'Programs of the range by the share of their value that has function names.',
-        12,
+        10,
         10,
         empty(|||
-          SELECT mapping, total, named
+          SELECT coalesce(nullif(mapping, ''), '(not known)') AS mapping, total, named
           FROM
             (SELECT mapping, pg_catalog.sum(self)::int8 AS total, pg_catalog.sum(self) FILTER (WHERE "function" !~ '^(\[|0x)')::float8 / nullif(pg_catalog.sum(self), 0) AS named
              FROM profstore.top((SELECT profile_type FROM profstore.profile_types() ORDER BY profile_type NOT LIKE 'process_cpu:cpu:%', profile_type LIMIT 1),
                $__timeFrom(), $__timeTo(), max_rows => NULL)
              GROUP BY 1) AS t
         |||, 3, '2 DESC NULLS LAST, 1', 'no samples in this range'),
-        [g.unit('total', 'ns'), g.share('named'), g.override('mapping', { 'custom.width': 380 })]
+        [g.unit('total', 'ns'), g.share('named'), g.override('mapping', { 'custom.width': 300 })]
       ),
     ],
   ]

@@ -4,10 +4,12 @@ local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
 local selector(matchers) = "profstore.selector(%s, '{}', '$%s')" % [q.type, matchers];
-local valid(matchers) = "profstore.valid_selector(%s, '$focus', '$ignore', '$show', '$hide')" % selector(matchers);
-// A's begin: as typed, or so long before B's; A lasts as long as B.
+// Where the time is none, both pick nothing: A's status tells.
+local wrongTime = "'$begin' <> '' AND profstore.valid_time('$begin') IS NULL";
+local valid(matchers) = "profstore.valid_selector(CASE WHEN %s THEN 'none:none:none:none:none' ELSE %s END, '$focus', '$ignore', '$show', '$hide')" % [wrongTime, selector(matchers)];
+// A's begin: as typed or clicked, or so long before B's; A lasts as long as B.
 local begin = |||
-  coalesce(nullif('$begin', '')::timestamptz, $__timeFrom()::timestamptz - coalesce(nullif('$back', '')::interval, $__timeTo()::timestamptz - $__timeFrom()::timestamptz))
+  coalesce(profstore.valid_time('$begin'), $__timeFrom()::timestamptz - coalesce(nullif('$back', '')::interval, $__timeTo()::timestamptz - $__timeFrom()::timestamptz))
 |||;
 local rangeA = '%s, %s + ($__timeTo()::timestamptz - $__timeFrom()::timestamptz)' % [std.stripChars(begin, '\n'), std.stripChars(begin, '\n')];
 local rangeB = '$__timeFrom()::timestamptz, $__timeTo()::timestamptz';
@@ -20,12 +22,14 @@ local call(name, more) = |||
     %(filters)s)
 ||| % { name: name, a: valid('before'), b: valid('matchers'), rangeA: rangeA, rangeB: rangeB, more: more, filters: q.filters };
 local variables = ['type', 'matchers', 'before', 'back', 'begin', 'absolute', 'granularity'];
+local others = ['type', 'matchers', 'before', 'absolute', 'granularity', 'focus', 'ignore', 'show', 'hide'];
 
-// A status for each side, one above the other.
-local side(letter, matchers, range) = |||
-  SELECT '%s: ' || status AS %s
+// A status for each side; that of A tells of its time, too.
+local side(letter, matchers, range, status='status') = |||
+  SELECT '%s: ' || %s AS %s
   FROM profstore.selection_status(%s, %s, '$focus', '$ignore', '$show', '$hide')
-||| % [letter, std.asciiLower(letter), selector(matchers), range];
+||| % [letter, status, std.asciiLower(letter), selector(matchers), range];
+local statusA = "CASE WHEN %s THEN 'no time is \"' || '$begin' || '\"; type one such as 2026-11-01 12:00Z' ELSE status END" % wrongTime;
 
 // The graph of a side over its own range, its times moved to those of B.
 local graph(letter, matchers, from, shift) = |||
@@ -50,15 +54,15 @@ p.page(
       ['a week before B', '7 days'],
       ['at the same time as B', '0'],
     ]),
-    g.typed('begin', 'A begins at', 'A time, such as 2026-11-01 12:00Z, in place of what stands to the left'),
+    g.typed('begin', 'A begins at', 'A time, such as 2026-11-01 12:00Z, in place of what stands to the left; a click on a point of the graph sets it'),
     g.chosen('absolute', 'Compare', [['shares', 'false'], ['values', 'true']]),
   ] + p.filters + [p.granularity],
   [
     [
-      p.selection(12) + { title: 'A', targets: [g.query(side('A', 'before', rangeA))] },
+      p.selection(12) + { title: 'A', targets: [g.query(side('A', 'before', rangeA, statusA))] },
       p.selection(12) + { title: 'B', targets: [g.query(side('B', 'matchers', rangeB))] },
     ],
-    [p.graph('A and B', 'Rate per second, CPU time in cores; A is drawn at the times of B.', 24, 8, |||
+    [p.graph('A and B', 'Rate per second, CPU time in cores; A is drawn at the times of B. Drag over what is to be B; a click on a point chooses where A or B begins.', 24, 8, |||
       WITH lines AS
         (%s
          UNION ALL
@@ -69,7 +73,10 @@ p.page(
       WHERE NOT EXISTS (SELECT FROM lines)
       ORDER BY 1, 2
     ||| % [std.stripChars(graph('A', 'before', rangeA, '$__timeFrom()::timestamptz - ' + std.stripChars(begin, '\n')), '\n'), std.stripChars(graph('B', 'matchers', rangeB, "interval '0'"), '\n')]) + {
-      fieldConfig+: { defaults+: { custom+: { stacking: { mode: 'none', group: 'A' } } } },
+      fieldConfig+: { defaults+: { custom+: { stacking: { mode: 'none', group: 'A' } }, links: [
+        { title: 'A begins here', url: p.to('compare', others, { begin: '${__value.time}' }) },
+        { title: 'B begins here, A is what comes before', url: p.fromPoint('compare', others, { back: '', begin: '' }) },
+      ] } },
     }],
     [p.flame('Difference', 'Bars are as wide as both sides together. Red: more in B than in A. Shares of the totals, or values where Compare says so.', |||
       SELECT level, value, self, label, "valueRight", "selfRight", truncated
@@ -78,19 +85,17 @@ p.page(
     ||| % std.stripChars(call('flamegraph_diff', 'max_nodes => 16384'), '\n'), '/^(value|self)(Right)?$/', { colorScheme: 'diffColorBlind' })],
     [p.table(
       'What changed',
-      'Functions by what they cost more or less in B.',
+      'Functions by what they cost more or less in B. Changes are in per cent of all.',
       24,
       12,
-      q.orNothing(|||
-        SELECT "function", self_delta AS "self, change", base_self AS "self in A", self AS "self in B", total_delta AS "total, change", base_total AS "total in A",
-          total AS "total in B", file, mapping, %s AS focus
-        FROM %s
-      ||| % [q.focusOn('"function"'), std.stripChars(call('top_diff', 'max_rows => 200'), '\n')], 10, '2 DESC NULLS LAST, 5 DESC, 1'),
+      q.orNothing(q.changes(call('top_diff', 'max_rows => 200'), call('flamegraph_diff', 'max_nodes => 1'), 'in A', 'in B'), 10, q.mostChanged),
       [
         g.link('function', 'Only stacks with this function', p.to('compare', variables, { focus: '${__data.fields.focus:percentencode}' }), 480),
         g.hidden('focus'),
+        g.change('self, change'),
+        g.change('total, change'),
       ],
-      '/^(self|total)/'
+      '/^(self|total), in [AB]$/'
     )],
     [p.table(
       'Deploys',

@@ -4,8 +4,7 @@ local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
 local all = 'profstore.valid_selector(%s)' % q.typedOfAll;
-// Of a repeated panel's variable some versions quote the value, some do not.
-local each = '$one$${split:raw}$one$::text';
+local each = std.stripChars(q.repeated('split'), '\n');
 local before = '($__timeTo()::timestamptz - $__timeFrom()::timestamptz)';
 
 // Both matchers, those that were typed and that of the value.

@@ -4,8 +4,10 @@ local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
 local all = 'profstore.valid_selector(%s)' % q.typedOfAll;
-// Of a repeated panel's variable some versions quote the value, some do not.
-local one = "profstore.valid_selector(profstore.selector(%s, pg_catalog.jsonb_build_object('$label', $one$${each:raw}$one$::text), '$matchers'))" % q.type;
+local one = "profstore.valid_selector(profstore.selector(%s, pg_catalog.jsonb_build_object('$label', %s), '$matchers'))" % [q.type, std.stripChars(q.repeated('each'), '\n')];
+
+// The one of a graph as a matcher, in an address.
+local itself = '${label:percentencode}%3D%22${each:percentencode}%22';
 
 p.page(
   'overview',
@@ -56,7 +58,10 @@ p.page(
         repeatDirection: 'h',
         maxPerRow: 3,
         options+: { legend: { showLegend: false } },
-        fieldConfig+: { defaults+: { links: [{ title: 'Its profile', url: p.to('profiles', ['type', 'label', 'matchers'], { value: '${each:percentencode}' }) }] } },
+        fieldConfig+: { defaults+: { links: [
+          { title: 'Its profile', url: p.to('profiles', ['type', 'label', 'matchers'], { value: '${each:percentencode}' }) },
+          { title: 'After this point against before', url: p.fromPoint('compare', ['type'], { matchers: itself, before: itself, back: '', begin: '' }) },
+        ] } },
       }],
     ]) + { title: 'One by one' },
   ]

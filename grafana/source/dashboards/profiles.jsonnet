@@ -110,7 +110,7 @@ p.page(
         SELECT "function", self, self_share AS "self, share", total, total_share AS "total, share", file, mapping,
           %s AS focus
         FROM %s
-      ||| % [q.focusOn('"function"'), std.stripChars(call('top', q.range, ',\n  max_rows => 200' + rows), '\n')], 8, '2 DESC NULLS LAST, 4 DESC, 1'),
+      ||| % [q.focusOn('"function"'), std.stripChars(call('top', q.range, ',\n  max_rows => 200' + rows), '\n')], 8, 'self DESC NULLS LAST, total DESC, "function"'),
       [
         g.override('function', {
           links: [
@@ -137,19 +137,19 @@ p.page(
                { colorScheme: 'diffColorBlind' })],
       [p.table(
         'What changed',
-        'Functions by what they cost more or less than in as long a time before, as shares of all.',
+        'Functions by what they cost more or less than in as long a time before. Changes are in per cent of all.',
         24,
         12,
-        q.orNothing(|||
-          SELECT "function", self_delta AS "self, change", base_self AS "self, before", self, total_delta AS "total, change", base_total AS "total, before", total,
-            file, mapping, %s AS focus
-          FROM %s
-        ||| % [q.focusOn('"function"'), std.stripChars(call('top_diff', q.rangeBefore, ',\n  max_rows => 200' + rows), '\n')], 10, '2 DESC NULLS LAST, 5 DESC, 1'),
+        q.orNothing(q.changes(call('top_diff', q.rangeBefore, ',\n  max_rows => 200' + rows), call('flamegraph_diff', q.rangeBefore, ',\n  max_nodes => 1' + rows), 'before', 'now'),
+                    10,
+                    q.mostChanged),
         [
           g.link('function', 'Only stacks with this function', p.to('profiles', selected, { focus: ofFunction }), 480),
           g.hidden('focus'),
+          g.change('self, change'),
+          g.change('total, change'),
         ],
-        '/^(self|total)(, (change|before))?$/'
+        '/^(self|total), (before|now)$/'
       )],
     ]),
     g.row('Callers and callees of "$function"', [

@@ -3,9 +3,8 @@ local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
-// Of a repeated panel's variable some versions quote the value, some do not.
-local one = '$one$${types:raw}$one$';
-local each = "profstore.valid_selector(profstore.selector(%s, pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), '$matchers'))" % q.typeOr(one + '::text');
+local one = std.stripChars(q.repeated('types'), '\n');
+local each = "profstore.valid_selector(profstore.selector(%s, pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), '$matchers'))" % q.typeOr(one);
 local unit = std.strReplace(q.rateUnit, "'$type'", one);
 
 p.page(
