@@ -22,6 +22,10 @@ kube_read_namespaces(ConfigReader *reader, const Node *node, void *access)
 bool
 kube_access_check(ConfigReader *reader, const Node *node, const KubeAccess *access)
 {
+	static const HttpSettings none;
+
+	if (access->server == NULL && memcmp(&access->http, &none, sizeof(none)) != 0)
+		return config_fail(reader, node, "Settings of the client need api_server");
 	if (access->own_namespace && access->server != NULL)
 		return config_fail(reader, node, "own_namespace excludes api_server");
 	return http_settings_check(reader, node, &access->http);

@@ -68,6 +68,7 @@ var wrongConfigs = []struct{ name, config, words string }{
 	{"a backreference", `scrape_configs: [{job_name: a, relabel_configs: [{regex: '(a)\1', target_label: x}]}]`, "Backreferences are not supported"},
 	{"an action", "scrape_configs: [{job_name: a, relabel_configs: [{action: rename}]}]", "There is no such action"},
 	{"a profile without a path", "scrape_configs: [{job_name: a, profiling_config: {pprof_config: {x: {enabled: true}}}}]", "has no path"},
+	{"another account without a cluster", "scrape_configs: [{job_name: a, kubernetes_sd_configs: [{role: pod, tls_config: {insecure_skip_verify: true}}]}]", "Settings of the client need api_server"},
 	{"OAuth without a secret", "scrape_configs: [{job_name: a, oauth2: {client_id: x, token_url: 'http://a'}}]", "client_secret is missing"},
 	{"OAuth without a URL", "scrape_configs: [{job_name: a, oauth2: {client_id: x, client_secret: y, token_url: a}}]", "A token_url of http or https is expected"},
 	{"OAuth's other grant", "scrape_configs: [{job_name: a, oauth2: {grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer'}}]", "The only grant that is supported is client_credentials"},
