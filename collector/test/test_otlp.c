@@ -286,8 +286,9 @@ usual_request(Dialect dialect)
 {
 	const Proto samples[] = { sample(dialect, 1, 7, 0), sample(dialect, 1, 11, 1),
 							  sample(dialect, 2, 13, 4), sample(dialect, 1, 17, 0) };
-	const Proto one = profile(samples, 4);
+	Proto one = profile(samples, 4);
 
+	proto_text(&one, dialect_layout(dialect)->profile_id, "sixteen bytes of");
 	return request_of(&one, 1);
 }
 
@@ -303,6 +304,7 @@ assert_usual(Span body, const char *version)
 	assert_int_equal(result.rejected_profiles, 0);
 	assert_int_equal(result.samples, 4);
 	assert_true(result.has_times);
+	assert_true(result.has_ids);
 	assert_int_equal(sum_of(batch, "", 2), 24);
 	assert_int_equal(sum_of(batch, "worker", 2), 11);
 	assert_int_equal(sum_of(batch, "", 1), 13);
@@ -315,9 +317,11 @@ test_layouts(void **state)
 {
 	const Proto newer = usual_request(DIALECT_1_10);
 	const Proto older = usual_request(DIALECT_1_9);
+	const Proto oldest = usual_request(DIALECT_1_8);
 
 	assert_usual(proto_span(&newer), "1.10");
 	assert_usual(proto_span(&older), "1.9");
+	assert_usual(proto_span(&oldest), "1.8");
 }
 
 static void

@@ -214,6 +214,46 @@ def test_limits():
     same(receiver.stop(), 0, "ends well")
 
 
+def test_rate():
+    """A client beyond its rate is told to come again, and holds up no other one."""
+    with open(f"{SCRATCH}/rates", "w") as tokens:
+        tokens.write("eager secret-e\ncalm secret-c\n")
+    receiver = Receiver("--client-requests=5", f"--tokens={SCRATCH}/rates")
+    ok(receiver.ready(), "ready")
+    ask = lambda token: receiver.post("/v1/profiles", b"", PROTOBUF, Authorization=f"Bearer {token}")[:2]
+    answers = [ask("secret-e")]
+    while answers[-1][0] == 200 and len(answers) < 500:
+        answers.append(ask("secret-e"))
+    ok(len(answers) > 5, "so many at once", len(answers))
+    same((answers[-1][0], answers[-1][1]["Retry-After"]), (429, "1"), "HTTP: 429 and Retry-After")
+    same(ask("secret-c")[0], 200, "another tenant's request is taken")
+    with grpc.insecure_channel(receiver.address) as channel:
+        answers = []
+        while (not answers or answers[-1][0] == grpc.StatusCode.OK) and len(answers) < 500:
+            answers.append(call(receiver, EXPORT, b"", channel=channel, metadata=(("authorization", "Bearer secret-e"),)))
+    code, _, trailers = answers[-1]
+    same((code, b"google.rpc.RetryInfo" in trailers.get("grpc-status-details-bin", b"")), (grpc.StatusCode.UNAVAILABLE, True), "gRPC: UNAVAILABLE and RetryInfo")
+    time.sleep(1.2)
+    same(ask("secret-e")[0], 200, "later it is taken again")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_grpc_zstd():
+    """An encoding that gRPC's own library does not have."""
+    packed = zstandard.compress(otlp_requests.request_of("times", "grpczstd", now_ns()).SerializeToString())
+    client, connection = http2(push.main)
+    client.send_headers(1, [*HEADERS, ("grpc-encoding", "zstd")])
+    client.send_data(1, b"\x01" + len(packed).to_bytes(4, "big") + packed, end_stream=True)
+    connection.sendall(client.data_to_send())
+    status, came = None, b"x"
+    while status is None and came:
+        came = connection.recv(65536)
+        for event in client.receive_data(came):
+            status = dict(getattr(event, "headers", None) or ()).get(b"grpc-status", status)
+    same((status, stored("grpczstd")), (b"0", 5), "gRPC, zstd")
+    connection.close()
+
+
 def test_answered_bodies():
     """Streams that their client leaves open once they are answered: what it said is not kept for them."""
     receiver = Receiver("--workers=1")

@@ -2,10 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"sort"
@@ -314,6 +318,64 @@ func testKubernetes() {
 	ok(s.stop() == 0, "kubernetes (fake API): it ends with exit code 0", s.log)
 	code, log := refused("wrong", "scrape_configs: [{job_name: a, kubernetes_sd_configs: [{role: pods}]}]")
 	ok(code == 3 && strings.Contains(log, "The role is none of"), "kubernetes: an unknown role is refused", log)
+}
+
+// As a pod of the cluster: by its own account, in its own namespace, of the pods that a selector names.
+func testAccount() {
+	if os.Getuid() != 0 {
+		ok(true, "account: of a pod # SKIP its files need root")
+		return
+	}
+	server, port := serveEverywhere(&recorder{bodies: map[string][][]byte{}})
+	defer server.Close()
+	api := newKubernetes()
+	for i, app := range []string{"api", "api", "other"} {
+		p := pod(fmt.Sprint("p", i), fmt.Sprint("127.0.8.", i+1), port)
+		p["metadata"].(object)["labels"] = object{"app": app}
+		api.set("/api/v1/namespaces/shop/pods", fmt.Sprint("p", i), p, false)
+	}
+	apiServer := httptest.NewTLSServer(api)
+	defer apiServer.Close()
+	defer apiServer.CloseClientConnections()
+	host, apiPort, _ := strings.Cut(strings.TrimPrefix(apiServer.URL, "https://"), ":")
+	files := filepath.Join(directory, "account")
+	_ = os.MkdirAll(files, 0o700)
+	writeFile("account/ca.crt", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: apiServer.Certificate().Raw})))
+	writeFile("account/token", "account\n")
+	writeFile("account/namespace", "shop")
+	s := &scraper{log: &lockedBuffer{}, ended: make(chan error, 1), config: writeFile("account.yaml", fmt.Sprintf(`
+scrape_configs:
+  - job_name: k8s_account
+    scrape_interval: 1s
+    scrape_timeout: 5s
+    profiling_config: %s
+    kubernetes_sd_configs: [{role: pod, namespaces: {own_namespace: true}, selectors: [{role: pod, label: app=api, field: spec.nodeName=n1}]}]
+`, onlyGoroutines))}
+	s.command = exec.Command("unshare", "--mount", "sh", "-c", `mount -t tmpfs none /run && mkdir -p /run/secrets/kubernetes.io && ln -s "$0" /run/secrets/kubernetes.io/serviceaccount && exec "$@"`,
+		files, os.Getenv("COLLECTOR"), "scrape", "--config", s.config)
+	s.command.Env = append(os.Environ(), "KUBERNETES_SERVICE_HOST="+host, "KUBERNETES_SERVICE_PORT="+apiPort)
+	s.command.Stderr = s.log
+	if err := s.command.Start(); err != nil {
+		fatal("%v", err)
+	}
+	note(s, true)
+	go func() { s.ended <- s.command.Wait() }()
+	want := fmt.Sprintf("127.0.8.1:%s 127.0.8.2:%s", port, port)
+	ok(eventually(20, func() bool { return targets("k8s_account", "up") == want }), "account (fake API): its address, token, authority and namespace are those of the pod", targets("k8s_account", "up"), s.log)
+	api.lock.Lock()
+	selects := true
+	for _, query := range api.queries {
+		selects = selects && strings.Contains(query, "labelSelector=app%3Dapi") && strings.Contains(query, "fieldSelector=spec.nodeName%3Dn1")
+	}
+	ok(selects && len(api.queries) > 1, "account (fake API): lists and watches ask for what selectors say", api.queries)
+	api.token = "rotated"
+	close(api.cut) // watches end
+	api.cut = make(chan bool)
+	api.lock.Unlock()
+	writeFile("account/token", "rotated")
+	api.set("/api/v1/namespaces/shop/pods", "p0", nil, false)
+	ok(eventually(40, func() bool { return targets("k8s_account", "up") == fmt.Sprintf("127.0.8.2:%s", port) }), "account (fake API): a token that changes is read again", targets("k8s_account", "up"), s.log)
+	ok(s.stop() == 0, "account (fake API): it ends with exit code 0", s.log)
 }
 
 // A fake of Consul's HTTP interface: blocking queries by index.

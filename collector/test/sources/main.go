@@ -69,7 +69,7 @@ func main() {
 	}
 	run([]test{{"values", testValues}, {"config", testConfig}, {"relabel", testRelabel}}, false)
 	// they wait for most of their time
-	run([]test{{"discovery", testDiscovery}, {"dns", testDNS}, {"kubernetes", testKubernetes}, {"operator", testOperator}, {"consul", testConsul}, {"secure", testSecure},
+	run([]test{{"discovery", testDiscovery}, {"dns", testDNS}, {"kubernetes", testKubernetes}, {"account", testAccount}, {"operator", testOperator}, {"consul", testConsul}, {"secure", testSecure},
 		{"oauth", testOauth}, {"pages", testPages}}, true)
 	run([]test{{"pods", testPods}, {"limits", testLimits}, {"hostile", testHostile}}, false)
 	fmt.Printf("1..%d\n", tests)

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"runtime/pprof"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -92,9 +93,10 @@ func testSecure() {
 	certificate := writeFile("server.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
 	private := writeFile("server.key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
 	secret := writeFile("secret", "s3cret\n")
-	through := &proxy{}
-	middle := httptest.NewServer(through)
+	through, ofEnvironment := &proxy{}, &proxy{}
+	middle, other := httptest.NewServer(through), httptest.NewServer(ofEnvironment)
 	defer middle.Close()
+	defer other.Close()
 	address := strings.TrimPrefix(server.URL, "https://")
 
 	config := "scrape_configs:\n"
@@ -109,6 +111,7 @@ func testSecure() {
 	job("bearer_file", "/token", ca+fmt.Sprintf(", bearer_token_file: %s", secret))
 	job("typed", "/typed", ca+", authorization: {type: Token, credentials: t0ken}")
 	job("basic", "/basic", ca+", basic_auth: {username: u, password: p}")
+	job("basic_files", "/basic", ca+fmt.Sprintf(", basic_auth: {username_file: %s, password_file: %s}", writeFile("username", "u\n"), writeFile("password", "p\n")))
 	job("header", "/header", ca+", http_headers: {X-Tenant: {values: [a]}, X-Secret: {secrets: [s3cret]}}")
 	job("header_follows", "/again", ca+", http_headers: {X-Tenant: {values: [a]}, X-Secret: {secrets: [s3cret]}}")
 	job("header_there", "/there", ca+", http_headers: {X-Secret: {secrets: [s3cret]}}")
@@ -116,6 +119,8 @@ func testSecure() {
 	job("mutual", "/mutual", fmt.Sprintf("tls_config: {ca_file: %s, cert_file: %s, key_file: %s, server_name: example.com}", certificate, certificate, private))
 	job("params", "/params", ca+", params: {a: ['1', '2'], b: ['x y']}")
 	job("proxied", "/token", ca+fmt.Sprintf(", bearer_token: s3cret, proxy_url: '%s', proxy_connect_header: {X-Proxy: [yes]}", middle.URL))
+	job("not_proxied", "/token", ca+fmt.Sprintf(", bearer_token: s3cret, proxy_url: '%s', no_proxy: 127.0.0.1, proxy_connect_header: {X-Proxy: [never]}", middle.URL))
+	job("environment", "/token", ca+", bearer_token: s3cret, proxy_from_environment: true")
 	job("http2", "/http2", ca)
 	job("http1", "/http1", ca+", enable_http2: false")
 	job("follows", "/here", ca+", bearer_token: s3cret")
@@ -129,12 +134,14 @@ func testSecure() {
 	job("nobody", "/token", ca)
 	job("no_file", "/token", ca+", bearer_token_file: nosuch")
 
+	os.Setenv("https_proxy", other.URL) // which nobody else here asks for
 	s := startScraper("secure", config)
+	os.Unsetenv("https_proxy")
 	of := func(health string) string {
 		return value("SELECT coalesce(string_agg(labels->>'job', ' ' ORDER BY labels->>'job'), '') FROM profstore.targets"+
 			" WHERE labels->>'instance' = '%s' AND health = '%s'", address, health)
 	}
-	good, bad := "basic bearer_file follows follows_there header header_follows http1 http2 mutual params proxied token_file typed unverified", "follows_file header_file_there header_there misnamed no_file nobody old_tls stays untrusted"
+	good, bad := "basic basic_files bearer_file environment follows follows_there header header_follows http1 http2 mutual not_proxied params proxied token_file typed unverified", "follows_file header_file_there header_there misnamed no_file nobody old_tls stays untrusted"
 	ok(eventually(20, func() bool { return of("up") == good && of("down") == bad }), "secure: who is let in, and who is not", of("up"), of("down"),
 		query("SELECT name, last_error FROM profstore.targets WHERE labels->>'instance' = '%s'", address), s.log)
 	for job, words := range map[string]string{"untrusted": "certificate", "misnamed": "other.example", "nobody": "401", "no_file": "nosuch", "stays": "302", "follows_file": "not supported", "header_there": "to another host", "header_file_there": "to another host"} {
@@ -145,8 +152,11 @@ func testSecure() {
 	ok(carried == "" && secrets == "", "secure: a redirect takes no credentials to another host, nor secret headers", carried, secrets)
 	lock.Unlock()
 	through.lock.Lock()
-	ok(len(through.seen) > 0 && through.seen[0] == "CONNECT "+address+" yes", "secure: only the proxied job goes through the proxy", through.seen)
+	ok(slices.Equal(slices.Compact(through.seen), []string{"CONNECT " + address + " yes"}), "secure: only the proxied job goes through the proxy", through.seen)
 	through.lock.Unlock()
+	ofEnvironment.lock.Lock()
+	ok(slices.Equal(slices.Compact(ofEnvironment.seen), []string{"CONNECT " + address + " "}), "secure: only who asks for it goes through that of the environment", ofEnvironment.seen)
+	ofEnvironment.lock.Unlock()
 	_ = os.WriteFile(secret, []byte("other"), 0o600)
 	ok(eventually(20, func() bool { return strings.Contains(of("down"), "bearer_file") }), "secure: a secret's file is read for each request", of("up"))
 	ok(s.stop() == 0, "secure: it ends with exit code 0", s.log)
