@@ -69,6 +69,7 @@ typedef struct Decoding
 
 	uint64_t seed;
 	uint32_t profile_number;
+	uint64_t samples_hash; /* of the profile at hand */
 	SeriesMemo memo[SERIES_MEMO];
 
 	BatchSample *rows; /* of the profile at hand */
@@ -99,7 +100,8 @@ typedef struct SampleParts
 	PfsWireField attributes;
 	size_t value_count;
 	size_t time_count;
-	uint64_t sum; /* of values, as two's complement */
+	uint64_t sum;	/* of values, as two's complement */
+	uint64_t times; /* a hash */
 	bool overflows;
 } SampleParts;
 
@@ -360,11 +362,15 @@ take_sample_field(Decoding *decoding, const PfsWireField *field, SampleParts *pa
 	else if (field_is_message(field, SAMPLE_TIMES))
 	{
 		parts->time_count += packed_count(field, true);
+		parts->times = hash_bytes(parts->times, field->bytes, field->length);
 		if (field->length % sizeof(uint64_t) != 0)
 			error = "a list of times ends within one";
 	}
 	else if (field->number == SAMPLE_TIMES && field->wire_type == PFS_WIRE_64_BITS)
+	{
 		parts->time_count++;
+		parts->times = hash_word(parts->times, field->value);
+	}
 	if (error == NULL)
 		return FAULT_NONE;
 	decoding->error = error;
@@ -441,6 +447,17 @@ take_link(Decoding *decoding, uint64_t index, PfsTraceIds *ids)
 	return fault;
 }
 
+/* Samples are a sum, too. */
+static void
+note_sample(Decoding *decoding, const SampleParts *parts, uint32_t stack)
+{
+	const BatchStack *stacks;
+
+	batch_stacks(decoding->batch, &stacks);
+	decoding->samples_hash +=
+		hash_word(hash_word(hash_word(0, parts->sum), parts->times), stacks[stack].depth);
+}
+
 static OtlpFault
 add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 {
@@ -464,6 +481,7 @@ add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 								 &decoding->error);
 	if (fault != FAULT_NONE)
 		return fault;
+	note_sample(decoding, &parts, stack);
 	decoding->result->samples += MAX(parts.time_count, 1);
 	if (decoding->request->keep_times && parts.time_count > 0)
 		return add_timed_rows(decoding, span, &parts, &labels, stack);
@@ -568,8 +586,9 @@ has_id(Span id)
 }
 
 /*
- * By the id alone two profiles of a client that has one id for all of them would be the same. Of
- * labels and profiles it is a sum: their order and their places in tables may change underway.
+ * By the id alone two profiles of a client that has one id for all of them would be the same, and
+ * the parts of one that was divided underway. Of labels, samples and profiles it is a sum: their
+ * order and their places in tables may change.
  */
 static OtlpFault
 add_identity(Decoding *decoding, const ProfileParts *parts, uint64_t samples)
@@ -593,6 +612,7 @@ add_identity(Decoding *decoding, const ProfileParts *parts, uint64_t samples)
 		}
 		hash = hash_bytes(hash_word(hash, of_labels), parts->type, strlen(parts->type));
 		hash = hash_word(hash_word(hash, (uint64_t) parts->time_us), samples);
+		hash = hash_word(hash, decoding->samples_hash);
 		decoding->result->identity[half] += hash;
 	}
 	return dictionary_work(&decoding->dictionary, 2 * labels->bytes);
@@ -607,6 +627,7 @@ read_rows(Decoding *decoding, Span profile)
 	OtlpFault fault;
 
 	decoding->profile_number++;
+	decoding->samples_hash = 0;
 	decoding->row_count = 0;
 	decoding->trace_count = 0;
 	fault = read_profile_parts(decoding, profile, &parts);

@@ -47,7 +47,7 @@ typedef struct OtlpResult
 	uint64_t original_payloads;	 /* beside samples: not kept */
 	bool has_times;				 /* every profile says its time: sent again, it is the same */
 	bool has_ids;				 /* and its id */
-	uint64_t identity[2]; /* then: of ids, times, types, labels, counts; in any layout and order */
+	uint64_t identity[2]; /* then: of ids, times, types, labels, samples; in any layout and order */
 	const char *message;  /* static: why the first was rejected, or the request refused */
 } OtlpResult;
 

@@ -231,11 +231,23 @@ def test_profile_ids():
         same(call(main, EXPORT, body.SerializeToString())[0], grpc.StatusCode.OK, f"profiles with ids, {what}: taken")
     same(main.post("/v1/profiles", json_format.MessageToJson(made).encode(), "application/json")[0], 200, "and as JSON")
     same((stored("identified"), main.metric("receipts_met_total") - met), (1000, 2), "they are stored once")
-    for what, more in (("other ids", request("identified", [ids[0], b"\3" * 16], times)),
-                       ("other times", request("identified", ids, [times[0], times[1] + 1_000_000]))):
+    shallow = request("identified", ids, times)
+    for resource in shallow.resource_profiles:
+        first, second = resource.scope_profiles[0].profiles[0].samples
+        first.stack_index, second.stack_index = second.stack_index, first.stack_index
+    for what, more, added in (("other ids", request("identified", [ids[0], b"\3" * 16], times), 1000),
+                              ("other times", request("identified", ids, [times[0], times[1] + 1_000_000]), 1000),
+                              ("other values", request("identified", ids, times, 301), 1002), ("other stacks", shallow, 1000)):
         before = stored("identified")
         same(call(main, EXPORT, more.SerializeToString())[0], grpc.StatusCode.OK, f"{what}: taken")
-        same(stored("identified") - before, 1000, f"{what}: stored")
+        same(stored("identified") - before, added, f"{what}: stored")
+    kept, moved = (otlp_requests.request_of("times", "identified_events", times[0]) for _ in range(2))
+    for one in (kept, moved):
+        one.resource_profiles[0].scope_profiles[0].profiles[0].profile_id = ids[0]
+    moved.resource_profiles[0].scope_profiles[0].profiles[0].samples[0].timestamps_unix_nano[2] += 1_000_000
+    for one in (kept, moved, kept):
+        call(main, EXPORT, one.SerializeToString())
+    same(stored("identified_events"), 10, "other moments of events: stored, and once")
     for none in (b"", bytes(16)):
         name = f"unidentified{len(none)}"
         made = request(name, [ids[0], none], times)
