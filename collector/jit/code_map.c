@@ -97,8 +97,8 @@ forget_gone(CodeMap *map, size_t count)
 static void
 bury(CodeMap *map, const CodeRegion *region)
 {
-	/* of one look the last line is right; what came and went within it is nobody's name */
-	if (region->seen_ns == map->looked_ns)
+	/* of no time at all: it came and went at a moment that is known */
+	if (region->unseen_ns >= map->told_ns)
 	{
 		code_object_release(region->code);
 		return;
@@ -107,15 +107,15 @@ bury(CodeMap *map, const CodeRegion *region)
 		forget_gone(map, CODE_MAP_GONE_MAX / 2);
 	if (reserve(map, &map->gone, &map->gone_capacity, map->gone_count + 1, sizeof(GoneRegion)) != 0)
 	{
-		map->forgot_ns = map->looked_ns;
+		map->forgot_ns = map->told_ns;
 		code_object_release(region->code);
 		return;
 	}
-	map->gone[map->gone_count++] = (GoneRegion){ *region, map->looked_ns };
+	map->gone[map->gone_count++] = (GoneRegion){ *region, map->told_ns };
 }
 
-/* Takes all young regions out that overlap [start, end). */
-static void
+/* Takes all young regions out that overlap [start, end). False: there are none. */
+static bool
 bury_young(CodeMap *map, uint64_t start, uint64_t end)
 {
 	size_t first = first_behind(map->young, map->young_count, start);
@@ -124,10 +124,11 @@ bury_young(CodeMap *map, uint64_t start, uint64_t end)
 	while (behind < map->young_count && map->young[behind].start < end)
 		bury(map, &map->young[behind++]);
 	if (behind == first)
-		return;
+		return false;
 	memmove(&map->young[first], &map->young[behind],
 			(map->young_count - behind) * sizeof(CodeRegion));
 	map->young_count -= behind - first;
+	return true;
 }
 
 /* An old region that was taken out leaves its place: code is NULL, and seen_ns … */
@@ -146,14 +147,16 @@ set_empty(CodeRegion *region, size_t places)
 }
 
 /*
- * Takes all old regions out that overlap [start, end). Places that are empty are gone over once:
- * from then on each knows the end of their row, so that no order of lines costs more than others.
+ * Takes all old regions out that overlap [start, end); false: there are none. Places that are empty
+ * are gone over once: from then on each knows the end of their row, so that no order of lines costs
+ * more than others.
  */
-static void
+static bool
 bury_old(CodeMap *map, uint64_t start, uint64_t end)
 {
 	size_t first = first_behind(map->old, map->old_count, start);
 	size_t behind = first;
+	bool found = false;
 
 	while (behind < map->old_count && map->old[behind].start < end)
 	{
@@ -161,6 +164,7 @@ bury_old(CodeMap *map, uint64_t start, uint64_t end)
 		{
 			bury(map, &map->old[behind]);
 			set_empty(&map->old[behind], 1);
+			found = true;
 		}
 		behind += map->old[behind].seen_ns;
 	}
@@ -171,6 +175,7 @@ bury_old(CodeMap *map, uint64_t start, uint64_t end)
 		set_empty(&map->old[first], behind - first);
 		first = next;
 	}
+	return found;
 }
 
 /*
@@ -220,6 +225,7 @@ begin_look(CodeMap *map, uint64_t before_ns, uint64_t now_ns)
 
 	map->looked_before_ns = before_ns;
 	map->looked_ns = now_ns;
+	map->told_ns = now_ns;
 	while (forgotten < map->gone_count && map->gone[forgotten].gone_ns + CODE_MAP_KEEP_NS < now_ns)
 		forgotten++;
 	if (forgotten > 0)
@@ -233,6 +239,17 @@ code_map_look(CodeMap *map, uint64_t now_ns)
 }
 
 void
+code_map_told_by(CodeMap *map, uint64_t time_ns)
+{
+	if (time_ns <= map->looked_before_ns || time_ns > map->looked_ns)
+		return;
+	/* the gone are in order */
+	if (map->gone_count > 0 && time_ns < map->gone[map->gone_count - 1].gone_ns)
+		time_ns = map->gone[map->gone_count - 1].gone_ns;
+	map->told_ns = time_ns;
+}
+
+void
 code_map_at(CodeMap *map, uint64_t time_ns)
 {
 	if (time_ns < map->looked_ns)
@@ -243,11 +260,12 @@ code_map_at(CodeMap *map, uint64_t time_ns)
 int
 code_map_add(CodeMap *map, uint64_t start, uint64_t end, CodeObject *code)
 {
-	const CodeRegion added = { start, end, code, map->looked_before_ns, map->looked_ns };
+	const CodeRegion added = { start, end, code, map->looked_before_ns, map->told_ns };
+	bool reused = bury_old(map, start, end);
 	size_t at;
 
-	bury_old(map, start, end);
-	bury_young(map, start, end);
+	if (bury_young(map, start, end) || reused)
+		map->reused_ns = map->looked_ns;
 	if (map->old_count + map->young_count >= CODE_MAP_REGIONS_MAX ||
 		(young_are_many(map) && merge_young(map) != 0) ||
 		reserve(map, &map->young, &map->young_capacity, map->young_count + 1, sizeof(CodeRegion)) !=
@@ -291,15 +309,15 @@ code_map_move(CodeMap *map, uint64_t address, uint64_t start, uint64_t end)
 	if (now == NULL)
 		return -ENOENT;
 	code = code_object_retain(now->code);
-	bury_old(map, address, address + 1);
-	bury_young(map, address, address + 1);
+	(void) bury_old(map, address, address + 1);
+	(void) bury_young(map, address, address + 1);
 	return code_map_add(map, start, end, code);
 }
 
 void
 code_map_void(CodeMap *map)
 {
-	bury_old(map, 0, UINT64_MAX);
+	(void) bury_old(map, 0, UINT64_MAX);
 	for (size_t i = 0; i < map->young_count; i++)
 		bury(map, &map->young[i]);
 	map->old_count = 0;

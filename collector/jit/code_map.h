@@ -4,9 +4,10 @@
  *
  * A runtime tells what it made, not what it gave up: memory is used again, and then the later line
  * is right. Lines have no time, but are seen at moments. So of each piece of code two moments are
- * known, between which it came, and a third by which it had gone. A question about a moment gets an
- * answer where all that may have been there then has one name, else none. Where the runtime tells
- * times all three are exact.
+ * known, between which it came, and a third by which it had gone: what is of one look may have come
+ * and gone at any time since the look before. A question about a moment gets an answer where all
+ * that may have been there then has one name, else none. Where the runtime tells times all three
+ * are exact.
  *
  * Belongs to one thread.
  */
@@ -61,6 +62,8 @@ typedef struct CodeMap
 	size_t gone_capacity;
 	uint64_t looked_ns; /* the last two looks */
 	uint64_t looked_before_ns;
+	uint64_t told_ns;	/* what the last look saw was there by then */
+	uint64_t reused_ns; /* the last look that found memory used again; 0: none did */
 	uint64_t forgot_ns; /* what was gone by then is not all remembered: no answers for before */
 } CodeMap;
 
@@ -70,6 +73,12 @@ void code_map_fini(CodeMap *map);
 
 /* A look begins: what is added belongs to it. now_ns is CLOCK_MONOTONIC, and never goes back. */
 void code_map_look(CodeMap *map, uint64_t now_ns);
+
+/*
+ * What this look goes on to add had been told by that moment already. One that is not between the
+ * last look and this one, such as 0, says nothing.
+ */
+void code_map_told_by(CodeMap *map, uint64_t time_ns);
 
 /*
  * What is added from now on came at that very moment, as the runtime has told. Moments do not go

@@ -33,10 +33,11 @@ typedef struct FileProbe
 	size_t tail_length;
 	bool look_for_another; /* is there another file by now? */
 	/* what comes out */
-	int error;		   /* -errno: there is no file, or none that counts */
-	bool rewritten;	   /* all that was read is void; what follows begins the file */
-	bool more;		   /* there is more to read at once */
-	uint64_t spent_ns; /* CPU time that it took: to find the file may be more than to read it */
+	int error;			 /* -errno: there is no file, or none that counts */
+	bool rewritten;		 /* all that was read is void; what follows begins the file */
+	bool more;			 /* there is more to read at once */
+	uint64_t written_ns; /* CLOCK_MONOTONIC by when what was read stood there; 0: nobody knows */
+	uint64_t spent_ns;	 /* CPU time that it took: to find the file may be more than to read it */
 	size_t length;
 	char
 		*bytes; /* room for FILE_PROBE_BYTES, lent for a reading; the probe's where it comes late */

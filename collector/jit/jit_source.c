@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "jit/code_files.h"
@@ -15,6 +16,7 @@
 
 #define ANSWER_NS	   (50 * NS_PER_MS) /* that a file system may take */
 #define LOOK_PAUSE_NS  (10 * NS_PER_MS) /* between two readings of one file */
+#define REUSE_NS	   (10 * NS_PER_S)	/* who has used memory again may do so for so long */
 #define ANOTHER_NS	   NS_PER_S			/* between two looks whether it is another file */
 #define ABSENT_MIN_NS  (250 * NS_PER_MS)
 #define ABSENT_MAX_NS  (30 * NS_PER_S) /* where there is no file */
@@ -103,6 +105,8 @@ read_on(JitSource *source, JitReading *reading)
 	reading->bytes = bytes;
 	source->spent_ns += source->probe->spent_ns;
 	source->is_behind = false;
+	if (source->kind == JIT_SOURCE_MAP)
+		code_map_told_by(&source->map, source->probe->written_ns);
 	if (source->probe->rewritten)
 		begin_anew(source, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	if (source->probe->error == 0)
@@ -158,14 +162,41 @@ look(JitSource *source, JitReading *reading, uint64_t now_ns)
 		code_tally_one(&reading->tallies[source->kind].files);
 }
 
+/* Has memory been used again of late? Then what was not read yet may tell of more. */
+static bool
+reuses_memory(const JitSource *source)
+{
+	return source->map.reused_ns > 0 && source->map.reused_ns + REUSE_NS > source->looked_ns;
+}
+
+static void
+sleep_until(uint64_t time_ns)
+{
+	const struct timespec time = { (time_t) (time_ns / NS_PER_S), (long) (time_ns % NS_PER_S) };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
+		;
+}
+
+/*
+ * What waits for its names meanwhile is read to by the same look, so that a wait delays all, but
+ * does not hold them up.
+ */
 void
 jit_source_read(JitSource *source, JitReading *reading, uint64_t time_ns, uint64_t now_ns)
 {
-	if (source->looked_ns >= time_ns || now_ns < source->again_ns)
+	uint64_t wait_ns = reuses_memory(source) ? LOOK_PAUSE_NS : 0;
+
+	if (source->looked_ns >= time_ns || now_ns + wait_ns < source->again_ns ||
+		!allowance_take(&reading->looks, now_ns, NS_PER_S / LOOKS_A_SECOND,
+						LOOKS_AT_ONCE * (NS_PER_S / LOOKS_A_SECOND)))
 		return;
-	if (allowance_take(&reading->looks, now_ns, NS_PER_S / LOOKS_A_SECOND,
-					   LOOKS_AT_ONCE * (NS_PER_S / LOOKS_A_SECOND)))
-		look(source, reading, now_ns);
+	if (now_ns < source->again_ns)
+	{
+		sleep_until(source->again_ns);
+		now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	}
+	look(source, reading, now_ns);
 }
 
 /* Is all known that was told of that moment? */
@@ -174,6 +205,8 @@ is_read_to(const JitSource *source, uint64_t time_ns)
 {
 	const DumpReader *dump = &source->reader.dump;
 
+	if (time_ns > source->looked_ns && reuses_memory(source))
+		return false;
 	if (source->kind == JIT_SOURCE_DUMP)
 		return time_ns < dump->told_ns || (!source->is_behind && !dump->is_broken);
 	return !source->is_behind;

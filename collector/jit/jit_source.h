@@ -63,7 +63,8 @@ void jit_source_fini(JitSource *source);
 
 /*
  * Reads on where that was not done since time_ns. Where it was done a moment ago, or so many others
- * are read, what is known has to do.
+ * are read, what is known has to do; but for a process that uses memory again, for which a moment
+ * is waited.
  */
 void jit_source_read(JitSource *source, JitReading *reading, uint64_t time_ns, uint64_t now_ns);
 
