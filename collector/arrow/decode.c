@@ -122,7 +122,7 @@ collect_ids(void *context, ArrowStream *stream, SampleColumns *columns)
 	{
 		Span id;
 
-		if (!work_pay(&decoding->work, 4) || !work_text(&decoding->work, columns->ids, row, &id) ||
+		if (!work_pay(&decoding->work, 4) || !work_bytes(&decoding->work, columns->ids, row, &id) ||
 			!stack_ids_add(&decoding->ids, &decoding->work, id, 0))
 			return false;
 	}

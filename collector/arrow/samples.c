@@ -266,7 +266,7 @@ find_stack(RowReading *reading, uint32_t row, uint32_t *stack)
 
 	if (reading->columns->stacks != NULL)
 		return own_stack(reading, row, stack);
-	if (!work_text(reading->work, reading->columns->ids, row, &id))
+	if (!work_bytes(reading->work, reading->columns->ids, row, &id))
 		return false;
 	return stack_ids_find(reading->reader->ids, id, stack) ||
 		   work_fail(reading->work, "the stack of a sample did not come");

@@ -92,7 +92,7 @@ read_batch(StackIds *ids, ArrowWork *work, ArrowStream *stream)
 		uint32_t stack;
 		Span id;
 
-		good = work_pay(work, 16) && work_text(work, names, row, &id) &&
+		good = work_pay(work, 16) && work_bytes(work, names, row, &id) &&
 			   stack_reader_range(&reader, row, &first, &count) &&
 			   stack_reader_add(&reader, first, count, &stack) &&
 			   stack_ids_add(ids, work, id, stack);

@@ -102,16 +102,22 @@ work_clean(ArrowWork *work, Span *text)
 }
 
 bool
-work_text(ArrowWork *work, ArrowArray *array, uint32_t item, Span *text)
+work_bytes(ArrowWork *work, ArrowArray *array, uint32_t item, Span *bytes)
 {
 	ArrowPlace place;
 
-	*text = (Span){ (const uint8_t *) "", 0 };
+	*bytes = (Span){ (const uint8_t *) "", 0 };
 	if (array == NULL)
 		return true;
-	if (!arrow_place(array, item, &place) || !arrow_text(&place, text))
+	if (!arrow_place(array, item, &place) || !arrow_text(&place, bytes))
 		return work_fail(work, "a text lies outside of its column");
-	return work_clean(work, text);
+	return true;
+}
+
+bool
+work_text(ArrowWork *work, ArrowArray *array, uint32_t item, Span *text)
+{
+	return work_bytes(work, array, item, text) && work_clean(work, text);
 }
 
 bool

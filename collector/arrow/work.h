@@ -46,6 +46,9 @@ bool work_clean(ArrowWork *work, Span *text);
 
 /* The value of a column, where it has one: 0 and "" stand for what is null or has no column. */
 bool work_text(ArrowWork *work, ArrowArray *array, uint32_t item, Span *text);
+
+/* The same as they are: of ids, which are no text. */
+bool work_bytes(ArrowWork *work, ArrowArray *array, uint32_t item, Span *bytes);
 bool work_integer(ArrowWork *work, ArrowArray *array, uint32_t item, int64_t *value);
 
 /* Columns by name: NULL where there is none, which ends the work where it is needed. */

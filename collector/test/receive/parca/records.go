@@ -137,6 +137,7 @@ func label(r *request, name string) column {
 func stackID(r *request, stack int) []byte {
 	form, _ := json.Marshal(r.Stacks[stack])
 	sum := md5.Sum(form)
+	sum[5], sum[9] = 0, 0xFF // as in any id: bytes that are no text
 	return sum[:]
 }
 
