@@ -1,6 +1,6 @@
 /*
  * probed.c
- *		probed: functions that touch new pages, and functions that allocate, 60 : 30 : 10.
+ *		probed [ROUNDS]: functions that touch new pages, and functions that allocate, 60 : 30 : 10.
  *
  * Prints what the kernel counted of page faults, and how many bytes were asked for: "faults NUMBER"
  * and "bytes NUMBER".
@@ -85,11 +85,12 @@ allocate_ten(void)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
+	int rounds = argc > 1 ? atoi(argv[1]) : ROUNDS;
 	struct rusage usage;
 
-	for (int round = 0; round < ROUNDS; round++)
+	for (int round = 0; round < rounds; round++)
 	{
 		touch_sixty();
 		touch_thirty();
@@ -100,6 +101,6 @@ main(void)
 	}
 	getrusage(RUSAGE_SELF, &usage);
 	printf("faults %ld\n", usage.ru_minflt + usage.ru_majflt);
-	printf("bytes %lld\n", (long long) ROUNDS * BLOCKS_OF_TEN * CALLS * CALL_BYTES);
+	printf("bytes %lld\n", (long long) rounds * BLOCKS_OF_TEN * CALLS * CALL_BYTES);
 	return 0;
 }

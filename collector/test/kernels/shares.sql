@@ -1,3 +1,5 @@
+-- What the database has of the runs of init, a line for each thing that "run" judges.
+--
 -- "share PROGRAM SAMPLES SIXTY THIRTY TEN WHOLE": of each program the samples in its own code, shares of them in percent, and how many of them
 -- have a stack that reaches its root.
 WITH RECURSIVE sampled AS (
@@ -18,4 +20,23 @@ SELECT 'share', regexp_replace(exe, '.*/', ''), sum(samples), round(100 * sum(sa
 	round(100 * sum(samples) FILTER (WHERE name = 'burn_thirty') / sum(samples), 1), round(100 * sum(samples) FILTER (WHERE name = 'burn_ten') / sum(samples), 1),
 	round(100 * sum(samples) FILTER (WHERE whole) / sum(samples), 1)
 FROM roots GROUP BY exe ORDER BY exe;
-SELECT 'stacks of', exe, stacks, 'whole', complete FROM profstore.unwind_quality ORDER BY stacks DESC LIMIT 8;
+-- "labels PROGRAM SIXTY THIRTY NONE": shares in percent of work() by what the program's threads said of it.
+SELECT 'labels', program, round(100 * sum(total) FILTER (WHERE part = 'sixty') / sum(total), 1),
+	round(100 * sum(total) FILTER (WHERE part = 'thirty') / sum(total), 1), round(100 * sum(total) FILTER (WHERE part = '') / sum(total), 1)
+FROM unnest('{labels_c,labels_go_static}'::text[]) AS program, unnest('{sixty,thirty,""}'::text[]) AS part,
+	profstore.top(format('process_cpu:cpu{exe="/programs/%s",part="%s"}', program, part), max_rows => 1000000)
+WHERE function ~ '(^|[.])work$' GROUP BY program ORDER BY program;
+-- "told FUNCTION NANOSECONDS": what the program waited there; "all" is the sum.
+SELECT 'told', function, total FROM profstore.top('wallclock{exe="/programs/waits"}', max_rows => 1000000)
+WHERE function IN ('sleep_sixty', 'sleep_thirty', 'sleep_ten', 'hold_lock', 'wait_for_lock', 'read_disk') ORDER BY function;
+SELECT 'told all', sum(value) FROM profstore.series('wallclock{exe="/programs/waits"}') JOIN profstore.samples USING (series_id);
+-- "told faults NUMBER SIXTY THIRTY TEN" and "told bytes …": what was counted, and shares in percent.
+WITH kinds (name, type, exe, prefix) AS (
+	VALUES ('faults', 'page_faults', 'probed', 'touch'), ('bytes', 'memory:alloc_space', 'allocating', 'allocate'))
+SELECT 'told', name, max(total) FILTER (WHERE function IS NULL), round(max(100 * total_share::numeric) FILTER (WHERE function = prefix || '_sixty'), 1),
+	round(max(100 * total_share::numeric) FILTER (WHERE function = prefix || '_thirty'), 1), round(max(100 * total_share::numeric) FILTER (WHERE function = prefix || '_ten'), 1)
+FROM kinds, LATERAL (
+	SELECT function, total, total_share FROM profstore.top(type || '{exe="/programs/' || exe || '"}', max_rows => 1000000)
+	UNION ALL SELECT NULL, sum(value), NULL FROM profstore.samples JOIN profstore.series(type || '{exe="/programs/' || exe || '"}') USING (series_id)) AS functions
+GROUP BY name ORDER BY name;
+SELECT 'stacks of', exe, stacks, 'whole', complete FROM profstore.unwind_quality WHERE exe LIKE '/%' ORDER BY stacks DESC LIMIT 16;
