@@ -10,7 +10,6 @@
 #include "kernel/probes.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,7 @@
 #include <linux/perf_event.h>
 
 #include "base/log.h"
+#include "files/open_file.h"
 #include "process/cpu_event.h"
 #include "process/cpu_list.h"
 #include "profiler.skel.h"
@@ -248,11 +248,12 @@ open_file(ProbedFile *file, const char *name, Failure *failure)
 	int result;
 
 	file->name = name;
-	file->fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (file->fd < 0 || fstat(file->fd, &status) != 0)
-		return refuse_file(failure, file, strerror(errno));
-	if (!S_ISREG(status.st_mode))
+	/* that of a container is named by its root, and links in there are the container's */
+	file->fd = open_file_of_process(name, &status);
+	if (file->fd == -ENOEXEC)
 		return refuse_file(failure, file, "It is no regular file");
+	if (file->fd < 0)
+		return refuse_file(failure, file, strerror(-file->fd));
 	source.fd = file->fd;
 	source.size_bytes = (uint64_t) status.st_size;
 	result = elf_file_init(&elf, &source);

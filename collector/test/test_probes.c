@@ -19,14 +19,17 @@
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/record.h"
@@ -476,19 +479,63 @@ test_allocations_paced(void **state)
 	assert_true(ratio > 0.75 && ratio < 1.25);
 }
 
-/* A file that cannot be used is told, and nothing is begun. */
+/* A process whose root is that directory. */
+static pid_t
+start_in_root(const char *directory)
+{
+	int ready[2];
+	char byte;
+	pid_t child;
+
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	if (child == 0)
+	{
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (chroot(directory) != 0 || write(ready[1], "x", 1) != 1)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return child;
+}
+
+static void
+end_in_root(pid_t child)
+{
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+/*
+ * A file that cannot be used is told, and nothing is begun. A link of a container's does not lead
+ * to the host's file.
+ */
 static void
 test_refused(void **state)
 {
 	char directory[] = "/tmp/profstore-probe-XXXXXX";
 	char fifo[sizeof(directory) + sizeof("/fifo")];
-	const char *const files[] = { "/nonexistent", "/etc/passwd", "/tmp", "/proc/self/exe", fifo };
-	const char *const details[] = { "No such file", "no ELF file", "no regular file", "no function",
-									"no regular file" };
+	char link[sizeof(directory) + sizeof("/link")];
+	char in_root[64];
+	const char *const files[] = { "/nonexistent",	"/etc/passwd", "/tmp",
+								  "/proc/self/exe", fifo,		   in_root };
+	const char *const details[] = { "No such file", "no ELF file",	   "no regular file",
+									"no function",	"no regular file", "No such file" };
+	pid_t child;
 
+	if (geteuid() != 0)
+		skip();
 	assert_non_null(mkdtemp(directory));
 	snprintf(fifo, sizeof(fifo), "%s/fifo", directory);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
+	snprintf(link, sizeof(link), "%s/link", directory);
+	assert_int_equal(symlink(c_library(), link), 0);
+	child = start_in_root(directory);
+	snprintf(in_root, sizeof(in_root), "/proc/%d/root/link", (int) child);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 	{
 		SamplerOptions options = { .frequency_hz = 1, .memory_bytes = (size_t) 96 << 20 };
@@ -498,6 +545,8 @@ test_refused(void **state)
 		options.probes = (ProbeOptions){ .files = { files[i] }, .file_count = 1 };
 		if (sampler_create(&options, on_record, NULL, &sampler, &failure) == EXIT_PRIVILEGE)
 		{
+			end_in_root(child);
+			unlink(link);
 			unlink(fifo);
 			rmdir(directory);
 			skip();
@@ -507,6 +556,8 @@ test_refused(void **state)
 		assert_non_null(strstr(failure.detail, files[i]));
 		assert_null(sampler);
 	}
+	end_in_root(child);
+	unlink(link);
 	unlink(fifo);
 	rmdir(directory);
 }
