@@ -7,6 +7,8 @@
  *		docker/ID, docker-ID.scope, cri-containerd-ID.scope, crio-ID.scope, libpod-ID.scope	hex ID
  *		kubepods/burstable/podUID/ID, kubepods-burstable-podUID.slice:cri-containerd:ID		hex ID
  *		garden/ID, ecs/TASK/ID, system.slice:docker:ID										hex ID
+ *		ecs/TASK/HASH-NUMBER (Fargate)												HASH-NUMBER
+ *		crio-conmon-ID.scope, libpod-conmon-ID.scope: who watches the container, and is not in it
  *		lxc/NAME, lxc.payload.NAME, lxc.payload/NAME, machine.slice/machine-NAME.scope			name
  */
 #include "labels/cgroup.h"
@@ -44,11 +46,35 @@ ends_with(const char *text, size_t length, const char *suffix)
 		   memcmp(text + length - suffix_length, suffix, suffix_length) == 0;
 }
 
+/* "HASH-NUMBER": a hash and digits; 0, or how long all of it is. */
+static size_t
+numbered_id(const char *part, size_t length)
+{
+	size_t at = 0;
+
+	while (at < length && isxdigit((unsigned char) part[at]) && !isupper((unsigned char) part[at]))
+		at++;
+	if (at != CONTAINER_ID_SHORTEST || at + 1 >= length || part[at] != '-')
+		return 0;
+	for (at++; at < length; at++)
+	{
+		if (!isdigit((unsigned char) part[at]))
+			return 0;
+	}
+	return length;
+}
+
 bool
 cgroup_find_id(const char *part, size_t length, const char **id, size_t *id_length)
 {
 	size_t digits = 0;
 
+	if (starts_with(part, length, "crio-conmon-") || starts_with(part, length, "libpod-conmon-"))
+		return false;
+	*id = part;
+	*id_length = numbered_id(part, length);
+	if (*id_length > 0)
+		return true;
 	if (ends_with(part, length, ".scope"))
 		length -= strlen(".scope");
 	while (digits < length && isxdigit((unsigned char) part[length - digits - 1]) &&

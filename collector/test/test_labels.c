@@ -159,6 +159,10 @@ test_other_runtimes(void **state)
 		  ID, "user@1000.service");
 	check("9:perf_event:/ecs/0123456789abcdef0123456789abcdef/" ID "\n",
 		  "/ecs/0123456789abcdef0123456789abcdef/" ID, ID, "");
+	/* of Fargate: the task's hash, and a number of its container */
+	check("0::/ecs/0123456789abcdef0123456789abcdef/0123456789abcdef0123456789abcdef-2574839563\n",
+		  "/ecs/0123456789abcdef0123456789abcdef/0123456789abcdef0123456789abcdef-2574839563",
+		  "0123456789abcdef0123456789abcdef-2574839563", "");
 	check("13:pids:/docker/" ID "\n", "/docker/" ID, ID, "");
 	check("0::/docker/" ID "/system.slice/nginx.service\n",
 		  "/docker/" ID "/system.slice/nginx.service", ID, "nginx.service");
@@ -171,6 +175,14 @@ test_no_containers(void **state)
 	check("0::/system.slice/run-0123456789abcdef.scope\n",
 		  "/system.slice/run-0123456789abcdef.scope", "", "run-0123456789abcdef.scope");
 	check("0::/jobs/x" ID "\n", "/jobs/x" ID, "", "");
+	check("0::/jobs/0123456789abcdef0123456789abcdef-\n", "/jobs/0123456789abcdef0123456789abcdef-",
+		  "", "");
+	/* who watches a container is not in it */
+	check("0::/machine.slice/libpod-conmon-" ID ".scope\n",
+		  "/machine.slice/libpod-conmon-" ID ".scope", "", "libpod-conmon-" ID ".scope");
+	check("0::/kubepods.slice/kubepods-pod1.slice/crio-conmon-" ID ".scope\n",
+		  "/kubepods.slice/kubepods-pod1.slice/crio-conmon-" ID ".scope", "",
+		  "crio-conmon-" ID ".scope");
 	check("0::/jobs/" ID "0\n", "/jobs/" ID "0", "", "");
 	check("0::/kubepods/pod6a4b8f0e-8a3b-4b4f-9d52-1c1e4f5f0001\n",
 		  "/kubepods/pod6a4b8f0e-8a3b-4b4f-9d52-1c1e4f5f0001", "", "");

@@ -107,6 +107,10 @@ test_paths(void **state)
 		assert_string_equal(labels_of(paths[i]), "container=main " API_LABELS);
 	/* the sandbox is in no list of containers */
 	assert_string_equal(labels_of("/kubepods/pod" POD "/" NODE_ID), API_LABELS);
+	/* nor who watches one */
+	assert_string_equal(labels_of("/kubepods.slice/kubepods-pod" POD_ ".slice/crio-conmon-" ID
+								  ".scope"),
+						API_LABELS);
 	assert_string_equal(labels_of("/system.slice/cron.service"), "");
 	assert_string_equal(labels_of("/docker/" ID), ""); /* no group of its pod */
 	assert_string_equal(labels_of("/kubepods/podcast-" POD), "");
