@@ -28,6 +28,7 @@
 #include "admin/worker_process.h"
 #include "base/relations.h"
 #include "base/version.h"
+#include "store/compact/directory_room.h"
 
 PG_FUNCTION_INFO_V1(profstore_compact_in_steps);
 PGDLLEXPORT void profstore_steps_main(Datum unused);
@@ -44,15 +45,32 @@ StaticAssertDecl(sizeof(Request) <= BGW_EXTRALEN, "the request fits");
 
 /* --- steps --- */
 
+static bool
+is_there(Oid table_id)
+{
+	return OidIsValid(table_id);
+}
+
+static bool
+is_there_and_awaits(Oid table_id)
+{
+	return OidIsValid(table_id) && pfs_awaits_vacuum(table_id);
+}
+
+/* Those of its tables that are due. */
 static void
-vacuum_directory(void)
+vacuum_directory(bool (*is_due)(Oid table_id))
 {
 	static const char *const names[] = { "segments", "rollups", "row_ledger" };
 	Oid tables[lengthof(names)];
 
 	StartTransactionCommand();
 	for (size_t i = 0; i < lengthof(names); i++)
+	{
 		tables[i] = pfs_relation_find(names[i]);
+		if (!is_due(tables[i]))
+			tables[i] = InvalidOid;
+	}
 	CommitTransactionCommand();
 	for (size_t i = 0; i < lengthof(names); i++)
 		if (OidIsValid(tables[i]))
@@ -86,9 +104,16 @@ compact_steps(Oid table_id, uint32 open_inputs, bool *stepped)
 	{
 		CHECK_FOR_INTERRUPTS();
 		*stepped = true;
-		vacuum_directory();
+		vacuum_directory(is_there);
 	}
 	return state;
+}
+
+/* What an old snapshot, or a query at the wrong moment, has kept from the VACUUM after a step. */
+void
+pfs_vacuum_directory(void)
+{
+	vacuum_directory(is_there_and_awaits);
 }
 
 /* A first VACUUM tells where segments can move, a second cuts off what they have left. */

@@ -15,4 +15,7 @@
  */
 void pfs_compact_in_steps(Oid table_id, uint32 open_inputs);
 
+/* VACUUM of the directory, where there may be something for it; within the same circumstances. */
+void pfs_vacuum_directory(void);
+
 #endif

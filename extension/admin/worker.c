@@ -264,6 +264,12 @@ compact_dictionary(Oid unused)
 }
 
 static void
+vacuum_directory(Oid unused)
+{
+	pfs_vacuum_directory();
+}
+
+static void
 compact_table(Oid table_id)
 {
 	pfs_compact_in_steps(table_id, OPEN_INPUTS);
@@ -335,6 +341,7 @@ profstore_worker_main(Datum database_id)
 	if (compaction_enabled)
 	{
 		pgstat_report_activity(STATE_RUNNING, "compacting profstore tables");
+		attempt(vacuum_directory, InvalidOid);
 		foreach(cell, list_catalog(RelationRelationId, is_table))
 			attempt(compact_table, lfirst_oid(cell));
 		attempt(compact_dictionary, InvalidOid);

@@ -17,6 +17,7 @@
 #include "base/progress.h"
 #include "codec/segment.h"
 #include "store/compact/compaction_plan.h"
+#include "store/compact/directory_room.h"
 #include "store/compact/merge.h"
 #include "store/compact/relocation.h"
 #include "store/compact/rollup_build.h"
@@ -176,8 +177,12 @@ relocate(Relation relation, Snapshot snapshot)
 		[PFS_RELOCATION_AWAITS_VACUUM] = PFS_COMPACTION_AWAITS_VACUUM,
 		[PFS_RELOCATION_GIVEN_UP] = PFS_COMPACTION_GIVEN_UP,
 	};
+	PfsRelocation result = pfs_relocate_streams(relation, snapshot);
+	PfsRelocation rows = PFS_RELOCATION_NONE;
 
-	return steps[pfs_relocate_streams(relation, snapshot)];
+	if (result == PFS_RELOCATION_NONE || result == PFS_RELOCATION_AWAITS_VACUUM)
+		rows = pfs_relocate_directory_rows(relation, snapshot);
+	return steps[rows == PFS_RELOCATION_NONE ? result : rows];
 }
 
 /* Plans and works within a subtransaction, whose memory context is current. */

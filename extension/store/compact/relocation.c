@@ -10,28 +10,24 @@
  * 2. The index tells up to which page each stream reaches, without reading it.
  * 3. Those that reach furthest behind the mark are chosen, as many as have room before it. Room is
  *    what the free space map knows of: pages of streams that VACUUM has removed.
- * 4. The pages behind the mark are struck from the map, so that nobody is sent there. It is a hint:
- *    VACUUM puts them back, or cuts them off.
+ * 4. The pages behind the mark are struck from the map on the way, so that nobody is sent there.
  * 5. The chosen streams are saved again and deleted where they were, and the directory rows of
  *    their segments replaced: a snapshot sees old rows and old streams, or new ones.
  */
 #include "store/compact/relocation.h"
 
-#include "access/genam.h"
 #include "access/heaptoast.h"
 #include "access/table.h"
-#include "access/toast_internals.h"
 #include "access/visibilitymap.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "storage/freespace.h"
 #include "storage/lmgr.h"
-#include "utils/fmgroids.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "base/arrays.h"
 #include "base/progress.h"
+#include "store/compact/toast_room.h"
 #include "store/segment/directory.h"
 #include "store/segment/segment_input.h"
 #include "store/segment/segment_write.h"
@@ -55,21 +51,12 @@
 /* What the last chunk of a stream leaves free of its page, near enough. */
 #define STREAM_WASTE (TOAST_MAX_CHUNK_SIZE / 2)
 
-/* Room that a full chunk takes on a page. */
-#define CHUNK_ROOM (EXTERN_TUPLE_MAX_SIZE + sizeof(ItemIdData))
-
-#define TOAST_INDEX_VALUE_ID 1
-
-/* After so many pages of the free space map a cancel is looked for. */
-#define PAGES_PER_CHECK 1024
-
 /* A stream that reaches behind the mark. */
 typedef struct FarStream
 {
 	uint32 segment; /* in segments */
 	uint32 stream;
-	BlockNumber last_page;
-	uint32 chunk_count;
+	PfsToastReach reach;
 } FarStream;
 
 typedef struct Relocation
@@ -122,27 +109,8 @@ measure(Relocation *relocation)
 	relocation->page_count = RelationGetNumberOfBlocks(relocation->toast);
 }
 
-/* Up to where a value reaches, and in how many chunks. */
 static void
-locate(IndexScanDesc scan, Oid value_id, FarStream *stream)
-{
-	ScanKeyData key;
-	ItemPointer address;
-
-	stream->last_page = 0;
-	stream->chunk_count = 0;
-	ScanKeyInit(&key, TOAST_INDEX_VALUE_ID, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(value_id));
-	index_rescan(scan, &key, 1, NULL, 0);
-	while ((address = index_getnext_tid(scan, ForwardScanDirection)) != NULL)
-	{
-		stream->last_page = Max(stream->last_page, ItemPointerGetBlockNumber(address));
-		stream->chunk_count++;
-	}
-}
-
-static void
-list_far_streams(Relocation *relocation, IndexScanDesc values, const PfsSegmentRow *row)
+list_far_streams(Relocation *relocation, PfsToastValues *values, const PfsSegmentRow *row)
 {
 	uint32 before = relocation->count;
 
@@ -150,11 +118,10 @@ list_far_streams(Relocation *relocation, IndexScanDesc values, const PfsSegmentR
 	{
 		FarStream stream = { relocation->segment_count, i };
 
-		CHECK_FOR_INTERRUPTS();
 		if (!OidIsValid(row->stream_ids[i]))
 			continue;
-		locate(values, row->stream_ids[i], &stream);
-		if (stream.last_page < relocation->mark)
+		stream.reach = pfs_toast_locate(values, row->stream_ids[i]);
+		if (stream.reach.last_page < relocation->mark)
 			continue;
 		PFS_RESERVE(relocation->streams, relocation->capacity, relocation->count + 1);
 		relocation->streams[relocation->count++] = stream;
@@ -170,44 +137,20 @@ list_segments(Relocation *relocation)
 {
 	PfsDirectoryScan *scan =
 		pfs_directory_scan_begin(pfs_storage_id(relocation->relation), relocation->snapshot);
-	Relation *indexes;
-	int index_count;
-	int valid = toast_open_indexes(relocation->toast, AccessShareLock, &indexes, &index_count);
-	IndexScanDesc values =
-		pfs_index_beginscan(relocation->toast, indexes[valid], relocation->snapshot, 1);
+	PfsToastValues *values = pfs_toast_values_begin(relocation->toast, relocation->snapshot);
 	PfsSegmentRow row;
 
 	while (pfs_directory_scan_next(scan, &row))
 		list_far_streams(relocation, values, &row);
-	index_endscan(values);
-	toast_close_indexes(indexes, index_count, AccessShareLock);
+	pfs_toast_values_end(values);
 	pfs_directory_scan_end(scan);
-}
-
-static Size
-free_bytes(const Relocation *relocation, BlockNumber page)
-{
-	if (page % PAGES_PER_CHECK == 0)
-		CHECK_FOR_INTERRUPTS();
-	return GetRecordedFreeSpace(relocation->toast, page);
-}
-
-/* Chunks for which there is room before the mark; not counted further than to enough. */
-static uint64
-free_chunks(const Relocation *relocation, uint64 enough)
-{
-	uint64 chunks = 0;
-
-	for (BlockNumber page = 0; page < relocation->mark && chunks < enough; page++)
-		chunks += free_bytes(relocation, page) / CHUNK_ROOM;
-	return chunks;
 }
 
 static int
 compare_distance(const void *a, const void *b)
 {
-	BlockNumber left = ((const FarStream *) a)->last_page;
-	BlockNumber right = ((const FarStream *) b)->last_page;
+	BlockNumber left = ((const FarStream *) a)->reach.last_page;
+	BlockNumber right = ((const FarStream *) b)->reach.last_page;
 
 	return (left < right) - (left > right);
 }
@@ -233,26 +176,16 @@ choose(Relocation *relocation)
 		return;
 	qsort(relocation->streams, relocation->count, sizeof(FarStream), compare_distance);
 	/* the first may be larger than what one call moves */
-	room = free_chunks(relocation, Max(relocation->streams[0].chunk_count, MOST_MOVED_CHUNKS));
+	room = pfs_toast_free_chunks(relocation->toast, relocation->mark,
+								 Max(relocation->streams[0].reach.chunk_count, MOST_MOVED_CHUNKS));
 	for (; count < relocation->count; count++)
 	{
-		chunks += relocation->streams[count].chunk_count;
+		chunks += relocation->streams[count].reach.chunk_count;
 		if (chunks > room || (count > 0 && chunks > MOST_MOVED_CHUNKS))
 			break;
 	}
 	relocation->count = count;
 	qsort(relocation->streams, count, sizeof(FarStream), compare_segments);
-}
-
-/* Makes the free space map send nobody behind the mark, nor this session to its last page. */
-static void
-hide_end(const Relocation *relocation)
-{
-	for (BlockNumber page = relocation->mark; page < relocation->page_count; page++)
-		if (free_bytes(relocation, page) > 0)
-			RecordPageWithFreeSpace(relocation->toast, page, 0);
-	FreeSpaceMapVacuumRange(relocation->toast, relocation->mark, relocation->page_count);
-	RelationSetTargetBlock(relocation->toast, InvalidBlockNumber);
 }
 
 /* Moves chosen streams of one segment; false where somebody else has touched its row. */
@@ -317,8 +250,10 @@ has_dead_pages(const Relocation *relocation)
 static PfsRelocation
 relocate(Relocation *relocation)
 {
+	PfsHiddenPages *hidden;
 	BlockNumber spare;
 	bool reaches_far;
+	bool done;
 
 	measure(relocation);
 	spare =
@@ -337,8 +272,10 @@ relocate(Relocation *relocation)
 	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_MOVING);
 	pfs_progress_set(PFS_PROGRESS_SEGMENTS_TOTAL, relocation->segment_count);
 	pfs_progress_set(PFS_PROGRESS_SEGMENTS_DONE, 0);
-	hide_end(relocation);
-	if (!move_chosen(relocation))
+	hidden = pfs_toast_hide(relocation->toast, relocation->mark);
+	done = move_chosen(relocation);
+	pfs_toast_show(hidden);
+	if (!done)
 		return PFS_RELOCATION_GIVEN_UP;
 	/* where the map has promised too much, another call would do no better */
 	return RelationGetNumberOfBlocks(relocation->toast) > relocation->page_count

@@ -236,5 +236,20 @@ ok($node->poll_query_until('postgres', $small), 'the worker compacts, and gives 
 is(sql('SELECT count(*) FROM unattended'), '600000', 'the rows are there');
 ok($node->poll_query_until('postgres', "SELECT ($pages) < $before * 0.6"), 'and moves streams to the front');
 is(sql($digest), $rows, 'the rows are there');
+
+# what an old snapshot has kept in the directory goes with it, although nothing is left to merge then
+sql('DROP TABLE unattended');
+$snapshot = $node->background_psql('postgres');
+$snapshot->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1');
+create('unattended');
+load('unattended', 600_000, 3000);
+my $merged = q(SELECT min(level) = 2 FROM profstore.segments WHERE storage_id = profstore.storage_id('unattended'));
+ok($node->poll_query_until('postgres', $merged), 'beside an old snapshot the worker merges');
+sleep(3);
+cmp_ok(overhead('unattended'), '>', 2, 'but gives nothing back');
+$snapshot->quit;
+ok($node->poll_query_until('postgres', $small), 'which it does when the snapshot has gone') or diag(overhead('unattended'));
+is(sql('SELECT count(*) FROM unattended'), '600000', 'the rows are there');
+is(sql(q(SELECT count(*) FROM profstore.verify('unattended'))), '0', 'verify is silent');
 $node->stop;
 done_testing();
