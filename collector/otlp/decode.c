@@ -117,6 +117,12 @@ static OtlpFault
 put_label(Decoding *decoding, AttributeLabels *set, const OtlpAttribute *attribute)
 {
 	decoding->result->skipped_attributes += attribute->is_unfit;
+	if (attribute->note != NOTE_NONE)
+	{
+		/* a sample has none of its own */
+		decoding->result->skipped_attributes += set == &decoding->of_sample;
+		notes_put(&set->notes, attribute->note, attribute->texts, attribute->text_count);
+	}
 	if (attribute->is_kept &&
 		!attribute_labels_put(set, &decoding->arena, attribute->name, attribute->value))
 		decoding->result->skipped_attributes++;
@@ -555,6 +561,10 @@ read_profile_parts(Decoding *decoding, Span profile, ProfileParts *parts)
 		else if (field->number == layout->profile_attributes &&
 				 (field->wire_type == PFS_WIRE_BYTES || field->wire_type == PFS_WIRE_VARINT))
 			fault = put_all_indexed(decoding, field, &decoding->of_profile);
+		else if (layout->profile_comments != 0 && field->number == layout->profile_comments &&
+				 (field->wire_type == PFS_WIRE_BYTES || field->wire_type == PFS_WIRE_VARINT))
+			fault = dictionary_add_comments(&decoding->dictionary, field,
+											&decoding->of_profile.notes, &decoding->error);
 	}
 	if (fault != FAULT_NONE || message.error == NULL)
 		return fault;
@@ -647,6 +657,68 @@ read_rows(Decoding *decoding, Span profile)
 	return fault;
 }
 
+static int
+compare_numbers(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *) a;
+	uint32_t right = *(const uint32_t *) b;
+
+	return (left > right) - (left < right);
+}
+
+/* The series of the rows, each once, in the arena; NULL without memory. */
+static uint32_t *
+list_series(Decoding *decoding, size_t *count)
+{
+	uint32_t *series = arena_alloc(&decoding->arena, sizeof(uint32_t) * decoding->row_count);
+	size_t all = 0;
+
+	*count = 0;
+	if (series == NULL)
+		return NULL;
+	for (size_t i = 0; i < decoding->row_count; i++)
+		if (i == 0 || decoding->rows[i].series != series[all - 1])
+			series[all++] = decoding->rows[i].series;
+	qsort(series, all, sizeof(uint32_t), compare_numbers);
+	for (size_t i = 0; i < all; i++)
+		if (*count == 0 || series[i] != series[*count - 1])
+			series[(*count)++] = series[i];
+	return series;
+}
+
+static const char *
+or_empty(const char *text)
+{
+	return text != NULL ? text : "";
+}
+
+/* Those of the profile, for each of its series. */
+static OtlpFault
+store_notes(Decoding *decoding)
+{
+	const ProfileNotes *notes = &decoding->of_profile.notes;
+	const BatchNote note = { .comment_count = notes->comment_count,
+							 .comments = notes->comments,
+							 .default_type = or_empty(notes->default_type),
+							 .doc_url = or_empty(notes->doc_url),
+							 .drop_frames = or_empty(notes->drop_frames),
+							 .keep_frames = or_empty(notes->keep_frames) };
+	uint32_t *series;
+	OtlpFault fault;
+	size_t count;
+
+	if (notes_are_empty(notes))
+		return FAULT_NONE;
+	series = list_series(decoding, &count);
+	if (series == NULL)
+		return FAULT_ROOM;
+	fault = dictionary_work(&decoding->dictionary,
+							decoding->row_count + count * (1 + notes->comment_count) * 8);
+	if (fault != FAULT_NONE)
+		return fault;
+	return batch_add_notes(decoding->batch, &note, series, count) == 0 ? FAULT_NONE : FAULT_ROOM;
+}
+
 /* A sum beyond 64 bits leaves rows behind, so it is the whole request's fault. */
 static OtlpFault
 store_rows(Decoding *decoding)
@@ -676,7 +748,8 @@ add_profile(Decoding *decoding, Span profile)
 	if (fault == FAULT_NONE)
 	{
 		result->profiles++;
-		return store_rows(decoding);
+		fault = store_notes(decoding);
+		return fault == FAULT_NONE ? store_rows(decoding) : fault;
 	}
 	if (fault != FAULT_PROFILE)
 		return fault;

@@ -25,9 +25,9 @@
 #define COMPARED_MAX 64
 
 static const Layout layouts[] = {
-	[DIALECT_1_8] = { "1.8", 2, 3, 4, 8, 9, 10, 11, 12 },
-	[DIALECT_1_9] = { "1.9", 2, 3, 4, 7, 8, 9, 10, 11 },
-	[DIALECT_1_10] = { "1.10", 4, 2, 3, 7, 8, 9, 10, 11 },
+	[DIALECT_1_8] = { "1.8", 2, 3, 4, 8, 9, 10, 11, 12, 7 },
+	[DIALECT_1_9] = { "1.9", 2, 3, 4, 7, 8, 9, 10, 11, 0 },
+	[DIALECT_1_10] = { "1.10", 4, 2, 3, 7, 8, 9, 10, 11, 0 },
 };
 
 typedef struct Evidence

@@ -31,6 +31,7 @@ typedef struct Layout
 	unsigned profile_format;
 	unsigned profile_payload;
 	unsigned profile_attributes;
+	unsigned profile_comments; /* 0: they are attributes */
 } Layout;
 
 const Layout *dialect_layout(Dialect dialect);

@@ -351,6 +351,99 @@ put_value(OtlpDictionary *dictionary, Span any, int depth, LabelText *to, const 
 	return FAULT_PROFILE;
 }
 
+/* The text of a value that is no list, where it has one; else there is one that is unfit. */
+static OtlpFault
+put_note_text(OtlpDictionary *dictionary, Span any, OtlpAttribute *attribute, const char **texts,
+			  const char **error)
+{
+	Message message = message_of(any);
+	ValueText value = { .text = { "", 0 } };
+	OtlpFault fault = FAULT_NONE;
+
+	while (fault == FAULT_NONE && message_next(&message))
+		fault = scalar_text(dictionary, &message.field, &value, error);
+	if (fault != FAULT_NONE)
+		return fault;
+	if (message.error != NULL)
+	{
+		*error = message.error;
+		return FAULT_PROFILE;
+	}
+	if (value.text.length == 0)
+	{
+		attribute->is_unfit = true;
+		return FAULT_NONE;
+	}
+	return dictionary_own(dictionary, value.text, &texts[attribute->text_count++]);
+}
+
+static size_t
+count_fields(Span span, unsigned number)
+{
+	Message message = message_of(span);
+	size_t count = 0;
+
+	while (message_next(&message))
+		count += field_is_message(&message.field, number);
+	return count;
+}
+
+/* A text, or a list of them. */
+static OtlpFault
+read_note(OtlpDictionary *dictionary, Span value, OtlpAttribute *attribute, const char **error)
+{
+	Message message = message_of(value);
+	Span list = { NULL, 0 };
+	const char **texts;
+	OtlpFault fault = dictionary_work(dictionary, 2 * value.length);
+
+	if (fault != FAULT_NONE)
+		return fault;
+	while (message_next(&message))
+		if (field_is_message(&message.field, ANY_ARRAY))
+			list = field_span(&message.field);
+	texts =
+		arena_alloc(dictionary->arena, sizeof(texts[0]) * (count_fields(list, ARRAY_VALUES) + 1));
+	if (texts == NULL)
+		return FAULT_ROOM;
+	attribute->texts = texts;
+	if (count_fields(value, ANY_ARRAY) == 0)
+		return put_note_text(dictionary, value, attribute, texts, error);
+	message = message_of(list);
+	while (fault == FAULT_NONE && message_next(&message))
+		if (field_is_message(&message.field, ARRAY_VALUES))
+			fault = put_note_text(dictionary, field_span(&message.field), attribute, texts, error);
+	return fault;
+}
+
+OtlpFault
+dictionary_add_comments(OtlpDictionary *dictionary, const PfsWireField *indexes,
+						ProfileNotes *notes, const char **error)
+{
+	const bool is_one = indexes->wire_type == PFS_WIRE_VARINT;
+	const size_t room = notes->comment_count + (is_one ? 1 : packed_count(indexes, false));
+	const char **texts = arena_alloc(dictionary->arena, sizeof(texts[0]) * (room + 1));
+	uint32_t count = notes->comment_count;
+	uint64_t index = indexes->value;
+	OtlpFault fault = dictionary_work(dictionary, sizeof(texts[0]) * room);
+	const char *problem = NULL;
+	size_t at = 0;
+
+	if (texts == NULL)
+		return FAULT_ROOM;
+	if (count > 0)
+		memcpy(texts, notes->comments, sizeof(texts[0]) * count);
+	if (is_one && fault == FAULT_NONE)
+		fault = own_string(dictionary, index, &texts[count++], error);
+	while (!is_one && fault == FAULT_NONE && packed_next(indexes, false, &at, &index, &problem))
+		fault = own_string(dictionary, index, &texts[count++], error);
+	notes_put(notes, NOTE_COMMENTS, texts, count);
+	if (fault != FAULT_NONE || problem == NULL)
+		return fault;
+	*error = problem;
+	return FAULT_PROFILE;
+}
+
 /* Key and value become a label where the rule says so. */
 static OtlpFault
 read_label(OtlpDictionary *dictionary, Span value, OtlpAttribute *attribute, const char **error)
@@ -360,8 +453,13 @@ read_label(OtlpDictionary *dictionary, Span value, OtlpAttribute *attribute, con
 
 	attribute->is_kept = false;
 	attribute->is_unfit = false;
+	attribute->note = NOTE_NONE;
+	attribute->text_count = 0;
 	if (!attribute_rule_keeps(dictionary->rule, attribute->key))
 		return FAULT_NONE;
+	attribute->note = note_kind(attribute->key);
+	if (attribute->note != NOTE_NONE)
+		return read_note(dictionary, value, attribute, error);
 	fault = dictionary_work(dictionary, 4 * attribute->key.length + LABEL_VALUE_MAX / 4);
 	if (fault == FAULT_NONE)
 		fault = put_value(dictionary, value, 0, &text, error);

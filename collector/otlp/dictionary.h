@@ -55,6 +55,9 @@ typedef struct OtlpAttribute
 	PfsText key;
 	const char *name; /* of the label */
 	const char *value;
+	NoteKind note; /* it is no label, but this */
+	uint32_t text_count;
+	const char *const *texts;
 } OtlpAttribute;
 
 typedef struct OtlpDictionary
@@ -112,6 +115,10 @@ OtlpFault dictionary_attribute(OtlpDictionary *dictionary, uint64_t index,
 /* The same for one of a resource or a scope, which is not in the table. */
 OtlpFault dictionary_key_value(OtlpDictionary *dictionary, Span span, OtlpAttribute *attribute,
 							   const char **error);
+
+/* Comments by their indexes, one or many in a field, behind those that are there. */
+OtlpFault dictionary_add_comments(OtlpDictionary *dictionary, const PfsWireField *indexes,
+								  ProfileNotes *notes, const char **error);
 
 /* The ids of a link; 0 is none. */
 OtlpFault dictionary_link(OtlpDictionary *dictionary, uint64_t index, PfsTraceIds *ids,

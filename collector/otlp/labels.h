@@ -15,6 +15,7 @@
 #include "batch/batch.h"
 #include "formats/profile.h"
 #include "formats/trace_ids.h"
+#include "otlp/notes.h"
 
 #define LABEL_NAME_MAX	100
 #define LABEL_VALUE_MAX 1024
@@ -38,6 +39,7 @@ typedef struct AttributeLabels
 	uint32_t fixed_count; /* the first ones: nobody replaces them */
 	size_t bytes;		  /* of names and values */
 	BatchLabel labels[BATCH_MAX_LABELS];
+	ProfileNotes notes; /* the attributes that are notes instead */
 } AttributeLabels;
 
 /* False where the rule leaves a key out. */

@@ -43,7 +43,9 @@ static const char *const strings[] = { "",
 									   "process.executable.build_id.gnu",
 									   "profile.frame.type",
 									   "cpython",
-									   "thread.id" };
+									   "thread.id",
+									   "pprof.profile.comment",
+									   "pprof.profile.doc_url" };
 
 static Proto
 attribute(unsigned key, const char *value)
@@ -53,6 +55,30 @@ attribute(unsigned key, const char *value)
 
 	proto_text(&any, ANY_STRING, value);
 	proto_number(&item, ATTRIBUTE_KEY, key);
+	proto_message(&item, ATTRIBUTE_VALUE, &any);
+	return item;
+}
+
+/* A list of two texts, an empty one and one that is no text. */
+static Proto
+comments_attribute(void)
+{
+	Proto list = { .length = 0 };
+	Proto nested = { .length = 0 };
+	Proto any = { .length = 0 };
+	Proto item = { .length = 0 };
+
+	for (unsigned i = 0; i < 3; i++)
+	{
+		Proto text = { .length = 0 };
+
+		proto_text(&text, ANY_STRING, ((const char *[]){ "built by hand", "", "run at noon" })[i]);
+		proto_message(&list, ARRAY_VALUES, &text);
+	}
+	proto_message(&nested, ANY_ARRAY, &list);
+	proto_message(&list, ARRAY_VALUES, &nested);
+	proto_message(&any, ANY_ARRAY, &list);
+	proto_number(&item, ATTRIBUTE_KEY, 14);
 	proto_message(&item, ATTRIBUTE_VALUE, &any);
 	return item;
 }
@@ -76,7 +102,9 @@ dictionary(void)
 								 attribute(9, "worker"),
 								 attribute(10, "abcd"),
 								 attribute(11, "cpython"),
-								 attribute(13, "17") };
+								 attribute(13, "17"),
+								 comments_attribute(),
+								 attribute(15, "http://notes.example/") };
 	Proto tables = { .length = 0 };
 	Proto item = { .length = 0 };
 	Proto line = { .length = 0 };
@@ -322,6 +350,96 @@ test_layouts(void **state)
 	assert_usual(proto_span(&newer), "1.10");
 	assert_usual(proto_span(&older), "1.9");
 	assert_usual(proto_span(&oldest), "1.8");
+}
+
+/* Of the only series that has no thread's name, or of all. */
+static void
+assert_note(const Batch *batch, const char *first, const char *second, const char *doc_url)
+{
+	const BatchNote *notes;
+	const BatchSeries *series;
+	const size_t series_count = batch_series(batch, &series);
+
+	assert_int_equal(series_count, 2);
+	assert_int_equal(batch_notes(batch, &notes), series_count); /* one each */
+	assert_int_not_equal(notes[0].series, notes[1].series);
+	for (size_t i = 0; i < series_count; i++)
+	{
+		assert_int_equal(notes[i].comment_count, 2);
+		assert_string_equal(notes[i].comments[0], first);
+		assert_string_equal(notes[i].comments[1], second);
+		assert_string_equal(notes[i].doc_url, doc_url);
+		assert_string_equal(notes[i].default_type, "");
+		assert_string_equal(notes[i].drop_frames, "");
+		assert_string_equal(notes[i].keep_frames, "");
+		assert_string_equal(label(&series[i], "pprof_profile_doc_url"), "");
+		assert_string_equal(label(&series[i], "pprof_profile_comment"), "");
+	}
+}
+
+/* Comments are attributes, in 1.8 a field; of two series, and not of another profile. */
+static void
+test_notes(void **state)
+{
+	for (Dialect dialect = DIALECT_1_8; dialect <= DIALECT_1_10; dialect++)
+	{
+		const Layout *layout = dialect_layout(dialect);
+		const Proto samples[] = { sample(dialect, 1, 7, 0), sample(dialect, 1, 11, 1),
+								  sample(dialect, 2, 13, 0), sample(dialect, 2, 17, 1) };
+		Proto noted = profile(samples, 4);
+		Proto body;
+		OtlpResult result;
+		Batch *batch;
+
+		if (dialect == DIALECT_1_8)
+		{
+			proto_list(&noted, layout->profile_comments, 1, 5);
+			proto_number(&noted, layout->profile_comments, 6);
+			proto_list(&noted, layout->profile_attributes, 1, 6);
+		}
+		else
+			proto_list(&noted, layout->profile_attributes, 2, 5, 6);
+		proto_text(&noted, layout->profile_id, "sixteen bytes of");
+		body = request_of(&noted, 1);
+		assert_int_equal(decode(proto_span(&body), false, &batch, &result), OTLP_OK);
+		assert_string_equal(result.version, layout->name);
+		assert_int_equal(result.profiles, 1);
+		if (dialect == DIALECT_1_8)
+			assert_note(batch, "leaf", "main", "http://notes.example/");
+		else
+			assert_note(batch, "built by hand", "run at noon", "http://notes.example/");
+		/* the empty comment and the one that is no text are one attribute */
+		assert_int_equal(result.skipped_attributes, dialect == DIALECT_1_8 ? 0 : 1);
+		batch_free(batch);
+	}
+}
+
+/* A sample cannot have any; an index beyond the table refuses the profile, and leaves no note. */
+static void
+test_notes_that_are_wrong(void **state)
+{
+	const Proto of_sample = sample(DIALECT_1_10, 1, 7, 6);
+	const Proto plain = sample(DIALECT_1_8, 1, 7, 0);
+	Proto profiles[] = { profile(&of_sample, 1), profile(&plain, 1) };
+	Proto body = request_of(&profiles[0], 1);
+	const BatchNote *notes;
+	OtlpResult result;
+	Batch *batch;
+
+	assert_int_equal(decode(proto_span(&body), false, &batch, &result), OTLP_OK);
+	assert_int_equal(result.skipped_attributes, 1);
+	assert_int_equal(batch_notes(batch, &notes), 0);
+	batch_free(batch);
+
+	proto_list(&profiles[1], dialect_layout(DIALECT_1_8)->profile_comments, 2, 5, 900);
+	proto_text(&profiles[1], dialect_layout(DIALECT_1_8)->profile_id, "sixteen bytes of");
+	body = request_of(&profiles[1], 1);
+	assert_int_equal(decode(proto_span(&body), false, &batch, &result), OTLP_OK);
+	assert_string_equal(result.version, "1.8");
+	assert_int_equal(result.rejected_profiles, 1);
+	assert_string_equal(result.message, "an index is beyond the string table");
+	assert_int_equal(batch_notes(batch, &notes), 0);
+	batch_free(batch);
 }
 
 static void
@@ -605,10 +723,16 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_layouts),	   cmocka_unit_test(test_times),
-		cmocka_unit_test(test_json),	   cmocka_unit_test(test_rejected),
-		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_changed),
-		cmocka_unit_test(test_json_names), cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_notes_that_are_wrong),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_rejected),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_json_names),
+		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_links),
 	};
 

@@ -1,6 +1,6 @@
 """Requests of OTLP's profiles, by the package that PYTHONPATH has: of whatever version it is.
 
-As a program: otlp_requests.py SHAPE SERVICE TIME_NS [linked] prints one in base64.
+As a program: otlp_requests.py SHAPE SERVICE TIME_NS [linked] [noted] prints one in base64.
 """
 
 import base64
@@ -153,7 +153,22 @@ def link(profile, tables):
         sample.link_index = links[0]
 
 
-def request_of(shape, service_name, time_ns, linked=False):
+COMMENTS = ["built by hand", "ran at noon"]
+DOC_URL = "http://notes.example/samples"
+
+
+def note(profile, scope, tables):
+    """What a pprof file says beside its samples, as OpenTelemetry's conventions have it."""
+    index = tables.attribute("pprof.profile.comment")
+    for text in COMMENTS:
+        tables.dictionary.attribute_table[index].value.array_value.values.add().string_value = text
+    profile.attribute_indices.extend([index, tables.attribute("pprof.profile.doc_url", string_value=DOC_URL)])
+    entry = scope.scope.attributes.add()
+    entry.key = "pprof.scope.default_sample_type"
+    entry.value.string_value = "samples"
+
+
+def request_of(shape, service_name, time_ns, linked=False, noted=False):
     request = service.ExportProfilesServiceRequest()
     tables = Tables(request)
     resource = resource_of(request, {"service.name": service_name, "process.pid": 4711, "host.name": "web1",
@@ -166,9 +181,11 @@ def request_of(shape, service_name, time_ns, linked=False):
     fill(profile, tables, shape, time_ns)
     if linked:
         link(profile, tables)
+    if noted:
+        note(profile, scope, tables)
     return request
 
 
 if __name__ == "__main__":
-    made = request_of(sys.argv[1], sys.argv[2], int(sys.argv[3]), "linked" in sys.argv[4:])
+    made = request_of(sys.argv[1], sys.argv[2], int(sys.argv[3]), "linked" in sys.argv[4:], "noted" in sys.argv[4:])
     print(base64.b64encode(made.SerializeToString()).decode())

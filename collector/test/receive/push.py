@@ -114,6 +114,21 @@ def test_shapes():
             same([tuple(row) for row in stacks(name, kind)], rows, f"OTLP {version}, {shape}: values and stacks")
 
 
+def test_notes():
+    body = otlp_requests.request_of("values", "noted-json", now_ns(), noted=True)
+    main.post("/v1development/profiles", json_format.MessageToJson(body).encode(), "application/json")
+    call(main, EXPORT, otlp_requests.request_of("values", "noted-1.11", now_ns(), noted=True).SerializeToString())
+    call(main, EXPORT, older("1.40.0", "values", "noted-1.9", now_ns(), "noted"))
+    for service in "noted-json", "noted-1.11", "noted-1.9":
+        rows = sql(f"""SELECT s.labels ? 'thread_name', n.default_type, to_json(n.comments), n.doc_url, n.drop_frames, n.keep_frames,
+                       s.labels - '{{service_name,host_name,process_executable_name,exported_tenant,thread_name}}'::text[]
+                       FROM profstore.file_notes n JOIN profstore.series s ON s.id = n.series_id
+                       WHERE s.labels->>'service_name' = '{service}' ORDER BY 1""")
+        told = ["samples", json.dumps(otlp_requests.COMMENTS), otlp_requests.DOC_URL, "", "", "{}"]
+        same([[row[0], row[1], json.dumps(json.loads(row[2]))] + list(row[3:]) for row in rows], [["f"] + told, ["t"] + told],
+             f"{service}: comments and the like are notes of each series, as those of pprof files are, and no labels")
+
+
 def test_too_old():
     code, details, _ = call(main, EXPORT, older("1.36.0", "values", "old", now_ns()))
     same(code, grpc.StatusCode.INVALID_ARGUMENT, "OTLP 1.7 is refused")
