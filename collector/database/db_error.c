@@ -46,7 +46,10 @@ static const StateRule rules[] = {
 	{ "55P03", DB_AWAY, NULL },	   /* lock timeout */
 	{ "57014", DB_TIMEOUT, NULL }, /* of a statement; or somebody cancelled it */
 	{ "57P", DB_AWAY, NULL },	   /* shut down, starting up, terminated */
-	{ "58", DB_AWAY, NULL },	   /* input or output failed */
+	{ "58P01", DB_DENIED,
+	  "Check that the extension's library is where the server looks for it: \"make install\" puts "
+	  "it there." },
+	{ "58", DB_AWAY, NULL }, /* input or output failed */
 };
 
 static const StateRule *

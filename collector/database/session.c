@@ -100,21 +100,27 @@ choose_protocol(Session *session, const Result *result, DbError *error)
 							 error);
 }
 
+static void
+hint_at_grant(DbError *error, const char *role)
+{
+	failure_hint(&error->failure,
+				 "Let the owner of the extension run \"SELECT profstore.grant_write('%s')\".",
+				 role);
+}
+
 /* May the role store? */
 static DbOutcome
 check_privilege(const Result *result, DbError *error)
 {
 	const char *role = result_bytes(result, 4, NULL);
 	char detail[sizeof(error->failure.detail)];
-	char hint[sizeof(error->failure.hint)];
 
 	if (result_is(result, 3, true))
 		return DB_OK;
 	snprintf(detail, sizeof(detail), "Role \"%s\" may not insert into \"profstore.samples\".",
 			 role);
-	snprintf(hint, sizeof(hint),
-			 "Let the owner of the extension run \"SELECT profstore.grant_write('%s')\".", role);
-	db_error_set(error, "42501", "permission to store samples denied", detail, hint);
+	db_error_set(error, "42501", "permission to store samples denied", detail, NULL);
+	hint_at_grant(error, role);
 	return DB_DENIED;
 }
 
@@ -125,7 +131,11 @@ session_refresh(Session *session, DbError *error)
 	DbOutcome outcome = connection_run(&session->connection, &identity_query, 1, &result, error);
 
 	if (outcome != DB_OK)
+	{
+		if (strcmp(error->sqlstate, "42501") == 0 && session->connection.pg != NULL)
+			hint_at_grant(error, PQuser(session->connection.pg));
 		return outcome;
+	}
 	if (!result_is_row(result, 9))
 	{
 		db_error_set(error, NULL, identity_query.failure, "It has gone.", NULL);

@@ -786,6 +786,19 @@ test_extension_missing(void **state)
 					   "CREATE EXTENSION profstore");
 }
 
+/* The database came from a server that had the extension, or a package upgrade is under way. */
+static void
+test_library_missing(void **state)
+{
+	create_database("nolib");
+	sql_in("nolib", "UPDATE pg_proc SET probin = '$libdir/nosuch' WHERE proname = 'epoch'");
+	assert_check_fails("dbname=nolib", EXIT_DATABASE,
+					   "could not read the state of extension \"profstore\"",
+					   "could not access file \"$libdir/nosuch\"", "make install");
+	assert_int_equal(db_outcome_of("58P01"), DB_DENIED);
+	assert_int_equal(db_outcome_of("58030"), DB_AWAY);
+}
+
 static void
 test_extension_of_another_version(void **state)
 {
@@ -813,7 +826,7 @@ test_no_privilege(void **state)
 	sql_in("denied", "CREATE ROLE test_denied LOGIN");
 	assert_check_fails("dbname=denied user=test_denied", EXIT_DATABASE,
 					   "could not read the state of extension \"profstore\"", "permission denied",
-					   "grant_write");
+					   "grant_write('test_denied')");
 	sql_in("denied", "GRANT USAGE ON SCHEMA profstore TO test_denied;"
 					 " GRANT EXECUTE ON FUNCTION profstore.epoch TO test_denied");
 	assert_check_fails("dbname=denied user=test_denied", EXIT_DATABASE,
@@ -931,6 +944,7 @@ main(void)
 		cmocka_unit_test(test_invalid_conninfo),
 		cmocka_unit_test(test_wrong_password),
 		cmocka_unit_test(test_extension_missing),
+		cmocka_unit_test(test_library_missing),
 		cmocka_unit_test(test_extension_of_another_version),
 		cmocka_unit_test(test_no_privilege),
 		cmocka_unit_test(test_messages_of_several_lines),
