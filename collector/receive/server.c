@@ -44,6 +44,8 @@ cannot_listen(const char *address, const char *reason, Failure *failure)
 {
 	failure_set(failure, EXIT_CONFIG, "could not listen");
 	failure_detail(failure, "%s: %s.", address, reason);
+	failure_hint(failure,
+				 "Give --listen an address of this machine, and a port that is free: HOST:PORT.");
 	return failure->code;
 }
 
@@ -85,24 +87,24 @@ log_listener(int fd)
 }
 
 static ExitCode
-listen_on(Server *server, char *address, Failure *failure)
+listen_on(Server *server, const char *address, Failure *failure)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE };
-	char *colon = strrchr(address, ':');
+	const char *colon = strrchr(address, ':');
 	struct addrinfo *found = NULL;
 	struct epoll_event event = { .events = EPOLLIN };
-	char *host = address;
+	char host[NI_MAXHOST];
+	bool bracketed;
 	int err;
 	int fd;
 
 	if (colon == NULL)
 		return cannot_listen(address, "It has no port", failure);
-	*colon = '\0';
-	if (host[0] == '[' && colon > host && colon[-1] == ']')
-	{
-		host++;
-		colon[-1] = '\0';
-	}
+	if (colon - address >= NI_MAXHOST)
+		return cannot_listen(address, "The name is too long", failure);
+	bracketed = address[0] == '[' && colon > address && colon[-1] == ']';
+	snprintf(host, sizeof(host), "%.*s", (int) (colon - address) - 2 * bracketed,
+			 address + bracketed);
 	err = getaddrinfo(host[0] != '\0' ? host : NULL, colon + 1, &hints, &found);
 	if (err != 0)
 		return cannot_listen(address, gai_strerror(err), failure);

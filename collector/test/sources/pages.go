@@ -102,8 +102,17 @@ func testPages() {
 	status, _ = page(at, "/-/healthy")
 	ok(status == 200, "pages: healthy all the same", status)
 	s.stop()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	defer taken.Close()
+	s = startScraper("pages", config, "--listen", taken.Addr().String())
+	err = <-s.ended
+	note(s, false)
+	ok(err != nil && s.command.ProcessState.ExitCode() == 3 && strings.Contains(s.log.String(), taken.Addr().String()+": Address already in use."), "pages: a port that is taken is named", s.log)
 	s = startScraper("pages", config, "--listen", "127.0.0.1")
-	err := <-s.ended
+	err = <-s.ended
 	note(s, false)
 	ok(err != nil && s.command.ProcessState.ExitCode() == 3 && strings.Contains(s.log.String(), "could not listen"), "pages: an address without a port is refused", s.log)
 }
