@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "database/connection.h"
@@ -38,23 +39,45 @@ static const char *const statements[] = {
 	"SELECT convert_to(profstore.flamegraph_html(" RANGE ", " FILTERS "), 'UTF8')",
 };
 
+static int
+write_to(FILE *output, const char *bytes, size_t length)
+{
+	int err = fwrite(bytes, 1, length, output) == length ? 0 : errno;
+
+	if ((output == stdout ? fflush(output) : fclose(output)) != 0 && err == 0)
+		err = errno;
+	return err;
+}
+
+/* Into a new file, or one that is there. A new one that is not whole goes again. */
+static int
+write_file(const char *file, const char *bytes, size_t length)
+{
+	FILE *output = fopen(file, "wxe");
+	bool is_new = output != NULL;
+	int err;
+
+	if (!is_new && errno == EEXIST)
+		output = fopen(file, "we");
+	if (output == NULL)
+		return errno;
+	err = write_to(output, bytes, length);
+	if (err != 0 && is_new)
+		unlink(file);
+	return err;
+}
+
 static ExitCode
 write_result(const char *file, const Result *result, Failure *failure)
 {
-	FILE *output = file == NULL ? stdout : fopen(file, "we");
 	size_t length;
 	const char *bytes = result_bytes(result, 0, &length);
-	bool written;
+	int err = file == NULL ? write_to(stdout, bytes, length) : write_file(file, bytes, length);
 
-	if (output != NULL)
-	{
-		written = fwrite(bytes, 1, length, output) == length;
-		written = (output == stdout ? fflush(output) : fclose(output)) == 0 && written;
-		if (written)
-			return EXIT_OK;
-	}
+	if (err == 0)
+		return EXIT_OK;
 	failure_set(failure, EXIT_IO, "could not write file");
-	failure_detail(failure, "%s: %s.", file == NULL ? "standard output" : file, strerror(errno));
+	failure_detail(failure, "%s: %s.", file == NULL ? "standard output" : file, strerror(err));
 	return failure->code;
 }
 

@@ -84,6 +84,15 @@ echo 'nothing that is known' >"$work/unknown"
 exits 7 'taken for perf-script: --format' "import of a file of which nothing is known" "$collector" import "$work/unknown"
 echo 'main 1.5' >"$work/bad.folded"
 exits 7 'byte 0' "import of a file that is refused" "$collector" import --format folded "$work/bad.folded"
+# full COMMAND...: with a disk of one page, which is full; then names what it holds.
+full() { mount -t tmpfs -o size=4k none /mnt && head -c 4096 /dev/zero >/mnt/filler && { "$@"; local code=$?; ls /mnt; return "$code"; }; }
+export -f full
+if unshare -m true 2>/dev/null; then
+	exits 7 'No space left' "export to a full disk" unshare -m bash -c 'full "$@"' - "$collector" export --selector exported --output /mnt/new
+	is "$(grep -v msg= "$work/out")" filler "what could not be written whole is not left there"
+else
+	skip "exit code 7: export to a full disk" "no mount namespaces"
+fi
 exits 7 'could not open the summary' "summary cannot be opened: told before sampling" "$collector" agent --duration 1h --summary /nonexistent/file
 exits 7 'could not write the summary' "summary cannot be written" "$collector" agent --duration 1s --summary /dev/full
 
