@@ -647,6 +647,8 @@ hash_note(const Batch *batch, const BatchNote *note)
 {
 	uint64_t hash = hash_pointer(hash_word(batch->notes.seed, note->series), note->default_type);
 
+	hash = hash_pointer(hash, note->doc_url);
+	hash = hash_pointer(hash_pointer(hash, note->drop_frames), note->keep_frames);
 	return hash_bytes(hash, note->comments, note->comment_count * sizeof(note->comments[0]));
 }
 

@@ -692,6 +692,18 @@ or_empty(const char *text)
 	return text != NULL ? text : "";
 }
 
+/* What it takes to look at the texts of a note once more. */
+static size_t
+note_bytes(const BatchNote *note)
+{
+	size_t bytes = strlen(note->default_type) + strlen(note->doc_url) + strlen(note->drop_frames) +
+				   strlen(note->keep_frames);
+
+	for (uint32_t i = 0; i < note->comment_count; i++)
+		bytes += sizeof(note->comments[0]) + strlen(note->comments[i]);
+	return bytes;
+}
+
 /* Those of the profile, for each of its series. */
 static OtlpFault
 store_notes(Decoding *decoding)
@@ -712,8 +724,8 @@ store_notes(Decoding *decoding)
 	series = list_series(decoding, &count);
 	if (series == NULL)
 		return FAULT_ROOM;
-	fault = dictionary_work(&decoding->dictionary,
-							decoding->row_count + count * (1 + notes->comment_count) * 8);
+	fault = dictionary_work(&decoding->dictionary, decoding->row_count + note_bytes(&note) +
+													   count * (1 + notes->comment_count) * 8);
 	if (fault != FAULT_NONE)
 		return fault;
 	return batch_add_notes(decoding->batch, &note, series, count) == 0 ? FAULT_NONE : FAULT_ROOM;

@@ -587,7 +587,7 @@ text_of_key(OtlpDictionary *dictionary, uint64_t index, const char *key, PfsText
 	Message message;
 	PfsText found = { "", 0 };
 	ValueText value = { .text = { "", 0 } };
-	OtlpFault fault = FAULT_NONE;
+	OtlpFault fault;
 
 	*is_there = false;
 	if (index >= dictionary->attribute_count)
@@ -595,6 +595,7 @@ text_of_key(OtlpDictionary *dictionary, uint64_t index, const char *key, PfsText
 		*error = "an index is beyond the attribute table";
 		return FAULT_PROFILE;
 	}
+	fault = dictionary_work(dictionary, dictionary->attributes[index].span.length);
 	message = message_of(dictionary->attributes[index].span);
 	while (fault == FAULT_NONE && message_next(&message))
 	{

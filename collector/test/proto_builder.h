@@ -13,7 +13,7 @@
 
 #include "otlp/message.h"
 
-#define PROTO_BYTES_MAX 16384
+#define PROTO_BYTES_MAX 32768
 
 typedef struct Proto
 {

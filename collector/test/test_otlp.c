@@ -463,6 +463,19 @@ test_times(void **state)
 	batch_free(batch);
 }
 
+/* Those that a request in JSON stands for; NULL: it is broken. */
+static uint8_t *
+json_bytes(const char *text, size_t length, Span *body)
+{
+	const char *error;
+	size_t offset;
+	uint8_t *bytes = json_to_protobuf((Span){ (const uint8_t *) text, length }, &json_request, NULL,
+									  &body->length, &error, &offset);
+
+	body->bytes = bytes;
+	return bytes;
+}
+
 static void
 test_json(void **state)
 {
@@ -476,22 +489,18 @@ test_json(void **state)
 		"\"samples\",\"count\",\"cpu\",\"nanoseconds\",\"f\"],\"functionTable\":[{},"
 		"{\"nameStrindex\":5}],\"locationTable\":[{},{\"lines\":[{\"functionIndex\":1}]}],"
 		"\"mappingTable\":[{}],\"stackTable\":[{},{\"locationIndices\":[1]}]}}";
-	const char *error;
 	OtlpResult result;
 	Batch *batch;
-	size_t length;
-	size_t offset;
-	uint8_t *bytes = json_to_protobuf((Span){ (const uint8_t *) text, sizeof(text) - 1 },
-									  &json_request, NULL, &length, &error, &offset);
+	Span body;
+	uint8_t *bytes = json_bytes(text, sizeof(text) - 1, &body);
 
 	assert_non_null(bytes);
-	assert_int_equal(decode((Span){ bytes, length }, false, &batch, &result), OTLP_OK);
+	assert_int_equal(decode(body, false, &batch, &result), OTLP_OK);
 	assert_int_equal(sum_of(batch, "", 1), 10);
 	batch_free(batch);
 	free(bytes);
 	for (size_t cut = 0; cut + 1 < sizeof(text) - 1; cut++)
-		assert_null(json_to_protobuf((Span){ (const uint8_t *) text, cut }, &json_request, NULL,
-									 &length, &error, &offset));
+		assert_null(json_bytes(text, cut, &body));
 }
 
 /* Attributes of a sample without values, which those of 1.9 would be by their place. */
@@ -504,17 +513,14 @@ test_json_names(void **state)
 		"\"timeUnixNano\":\"1767225590000000000\"}]}]}],\"dictionary\":{\"stringTable\":[\"\","
 		"\"samples\",\"key\"],\"stackTable\":[{}],\"attributeTable\":[{},{\"keyStrindex\":2,"
 		"\"value\":{\"stringValue\":\"text\"}}]}}";
-	const char *error;
 	OtlpResult result;
 	Batch *batch;
-	size_t length;
-	size_t offset;
-	uint8_t *bytes = json_to_protobuf((Span){ (const uint8_t *) text, sizeof(text) - 1 },
-									  &json_request, NULL, &length, &error, &offset);
+	Span body;
+	uint8_t *bytes = json_bytes(text, sizeof(text) - 1, &body);
 
 	assert_non_null(bytes);
 	is_json = true;
-	assert_int_equal(decode((Span){ bytes, length }, false, &batch, &result), OTLP_OK);
+	assert_int_equal(decode(body, false, &batch, &result), OTLP_OK);
 	is_json = false;
 	assert_int_equal(result.rejected_profiles, 1);
 	assert_string_equal(result.message, "a sample has neither values nor times");
@@ -692,6 +698,62 @@ test_refused(void **state)
 	assert_refused((Span){ (const uint8_t *) "\x0A\xFF", 2 }, "");
 }
 
+/* A mapping that names an attribute of 3,000 fields 5,000 times: each look at it is paid for. */
+static void
+test_expensive_attribute(void **state)
+{
+	const Proto program = key_value("process.executable.name", "other");
+	Proto tables = dictionary();
+	Proto large = { .length = 0 };
+	Proto indexes = { .length = 0 };
+	Proto mapping = { .length = 0 };
+	Proto resource = { .length = 0 };
+	Proto of_resource = { .length = 0 };
+	Proto request = { .length = 0 };
+
+	for (int i = 0; i < 3000; i++)
+		proto_number(&large, 15, 1);
+	for (int i = 0; i < 5000; i++)
+		proto_byte(&indexes, 7);
+	proto_message(&tables, DICTIONARY_ATTRIBUTES, &large);
+	proto_message(&mapping, MAPPING_ATTRIBUTES, &indexes);
+	proto_message(&tables, DICTIONARY_MAPPINGS, &mapping);
+	proto_message(&resource, RESOURCE_ATTRIBUTES, &program);
+	proto_message(&of_resource, RESOURCE_PROFILES_RESOURCE, &resource);
+	proto_message(&request, REQUEST_RESOURCE_PROFILES, &of_resource);
+	proto_message(&request, REQUEST_DICTIONARY, &tables);
+	assert_refused(proto_span(&request), "the request refers to large items too often");
+}
+
+/* The same for a comment of 10,000 bytes that a profile has 10,000 times. */
+static void
+test_expensive_comments(void **state)
+{
+	const Layout *layout = dialect_layout(DIALECT_1_8);
+	const Proto one = sample(DIALECT_1_8, 1, 7, 0);
+	Proto tables = dictionary();
+	Proto text = { .length = 0 };
+	Proto indexes = { .length = 0 };
+	Proto noted = profile(&one, 1);
+	Proto scope = { .length = 0 };
+	Proto of_resource = { .length = 0 };
+	Proto request = { .length = 0 };
+
+	for (int i = 0; i < 10000; i++)
+	{
+		proto_byte(&text, 'x');
+		proto_byte(&indexes, sizeof(strings) / sizeof(strings[0]));
+	}
+	proto_message(&tables, DICTIONARY_STRINGS, &text);
+	proto_text(&noted, layout->profile_id, "sixteen bytes of");
+	proto_message(&noted, layout->profile_comments, &indexes);
+	proto_message(&scope, SCOPE_PROFILES_PROFILES, &noted);
+	proto_message(&of_resource, RESOURCE_PROFILES_SCOPES, &scope);
+	proto_message(&request, REQUEST_RESOURCE_PROFILES, &of_resource);
+	proto_message(&request, REQUEST_DICTIONARY, &tables);
+	assert_refused(proto_span(&request), "the request refers to large items too often");
+}
+
 /* Cut at each of its bytes, and each of them changed: whatever comes of it, within its bytes. */
 static void
 test_changed(void **state)
@@ -734,6 +796,8 @@ main(void)
 		cmocka_unit_test(test_json_names),
 		cmocka_unit_test(test_memory),
 		cmocka_unit_test(test_links),
+		cmocka_unit_test(test_expensive_attribute),
+		cmocka_unit_test(test_expensive_comments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
