@@ -133,10 +133,29 @@ $$;
 COMMENT ON FUNCTION profstore_internal.check_partition(regclass) IS 'the parent of a partition of samples, of a tier or of traces; an error for any other table';
 REVOKE EXECUTE ON FUNCTION profstore_internal.check_partition(regclass) FROM PUBLIC;
 
+-- Counting reads all rows, so it comes before the lock on all days: nobody waits but writers of this one, until the transaction ends.
+CREATE FUNCTION profstore_internal.count_traces(part regclass, OUT rows int8)
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS
+$$
+BEGIN
+	BEGIN
+		EXECUTE format('LOCK TABLE ONLY %s IN SHARE MODE', part);
+	EXCEPTION
+		WHEN lock_not_available THEN
+			RAISE NOTICE 'partition % stays for now: its lock is taken', part;
+			RETURN;
+	END;
+	EXECUTE format('SELECT count(*) FROM ONLY %s', part) INTO rows;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.count_traces(regclass) IS 'rows of a day of traces, which stay as many until the transaction ends; NULL: its lock is taken';
+REVOKE EXECUTE ON FUNCTION profstore_internal.count_traces(regclass) FROM PUBLIC;
+
 -- A partition goes under a lock that everybody waits for, so waiting for that lock is kept short; the parent's comes first, as with
--- everybody else. An emptied one goes only when no old snapshot can miss what was in it. Rows of traces are counted before, while nobody but
--- writers of that day waits: that reads them all.
-CREATE FUNCTION profstore_internal.drop_partition(part regclass, emptied bool, OUT done bool, OUT blocked bool, OUT rows int8)
+-- everybody else. An emptied one goes only when no old snapshot can miss what was in it. Who drops several days of traces counts all of them
+-- first (counted; -1: this is the only one).
+CREATE FUNCTION profstore_internal.drop_partition(part regclass, emptied bool, counted int8 DEFAULT -1, OUT done bool, OUT blocked bool, OUT rows int8)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS
 $$
@@ -153,8 +172,12 @@ BEGIN
 			RETURN;
 		END IF;
 		IF parent = 'profstore.trace_samples'::regclass THEN
-			EXECUTE format('LOCK TABLE ONLY %s IN SHARE MODE', part);
-			EXECUTE format('SELECT count(*) FROM ONLY %s', part) INTO rows;
+			rows := CASE WHEN counted < 0 THEN profstore_internal.count_traces(part) ELSE counted END;
+			IF rows IS NULL THEN
+				blocked := true;
+				rows := 0;
+				RETURN;
+			END IF;
 		END IF;
 		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', parent);
 		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', part);
@@ -180,8 +203,8 @@ BEGIN
 	END;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.drop_partition(regclass, bool) IS 'drops a partition, if its locks are to be had and, where it was emptied, nobody can miss its rows';
-REVOKE EXECUTE ON FUNCTION profstore_internal.drop_partition(regclass, bool) FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.drop_partition(regclass, bool, int8) IS 'drops a partition, if its locks are to be had and, where it was emptied, nobody can miss its rows';
+REVOKE EXECUTE ON FUNCTION profstore_internal.drop_partition(regclass, bool, int8) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.retention_steps()
 	RETURNS TABLE (relation regclass, action text, before timestamptz)
@@ -245,20 +268,26 @@ CREATE FUNCTION profstore.drop_before(before timestamptz)
 $$
 DECLARE
 	part record;
+	days regclass[];
+	counts int8[];
 BEGIN
-	-- traces, whose rows are counted, before what other locks are held for
-	FOR part IN SELECT * FROM profstore.partitions() AS p WHERE p.from_ts < drop_before.before
-		ORDER BY p.parent <> 'profstore.trace_samples'::regclass, p.to_ts LOOP
+	-- traces first, and all their rows are read before anything is dropped: from then on everybody waits
+	SELECT array_agg(p.relation), array_agg(c.rows) INTO days, counts
+	FROM profstore.partitions() AS p, profstore_internal.count_traces(p.relation) AS c
+	WHERE p.parent = 'profstore.trace_samples'::regclass AND p.to_ts <= drop_before.before;
+	FOR part IN SELECT p.relation, p.to_ts <= drop_before.before AS whole, p.parent = 'profstore.trace_samples'::regclass AS of_traces, d.counted
+		FROM profstore.partitions() AS p LEFT JOIN unnest(days, counts) AS d(relation, counted) ON d.relation = p.relation
+		WHERE p.from_ts < drop_before.before ORDER BY 3 DESC, p.parent = 'profstore.trace_samples'::regclass AND p.to_ts <= drop_before.before, p.to_ts LOOP
 		relation := part.relation::text;
-		IF part.to_ts <= drop_before.before THEN
-			SELECT d.done, d.rows INTO dropped, rows FROM profstore_internal.drop_partition(part.relation, false) AS d;
-			IF dropped THEN
-				RETURN NEXT;
-			END IF;
-		ELSE
+		IF NOT part.whole THEN
 			dropped := false;
 			SELECT r.rows INTO rows FROM profstore_internal.retain(part.relation, 'trim', drop_before.before) AS r;
 			IF rows > 0 THEN
+				RETURN NEXT;
+			END IF;
+		ELSIF NOT part.of_traces OR part.counted IS NOT NULL THEN
+			SELECT d.done, d.rows INTO dropped, rows FROM profstore_internal.drop_partition(part.relation, false, coalesce(part.counted, -1)) AS d;
+			IF dropped THEN
 				RETURN NEXT;
 			END IF;
 		END IF;
