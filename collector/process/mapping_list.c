@@ -20,12 +20,23 @@
 
 /*
  * Memory that the kernel has a file for, and nobody else: what is shared with children (PHP's
- * compiler), or mapped twice to be written at another address (.NET's).
+ * compiler; System V's, Java's with -XX:+UseSHM), lies in huge pages (Java's with
+ * -XX:+UseLargePages), or is mapped twice to be written at another address (.NET's, Julia's).
+ * Other memfds may well hold a library or a program.
  */
 static bool
 is_shared_memory(const ProcMapping *map)
 {
-	return strcmp(map->name, "/dev/zero") == 0 || strcmp(map->name, "/memfd:doublemapper") == 0;
+	static const char *const names[] = { "/dev/zero", "/anon_hugepage", "/memfd:doublemapper",
+										 "/memfd:julia-codegen" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	{
+		if (strcmp(map->name, names[i]) == 0)
+			return true;
+	}
+	/* its key follows */
+	return map->deleted && strncmp(map->name, "/SYSV", 5) == 0;
 }
 
 MappingKind

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -485,35 +486,91 @@ test_deleted_file(void **state)
 	stop_child(pid);
 }
 
+/* An executable page of a file in memory of this name, with the kind that it was found to be. */
+typedef struct SharedCode
+{
+	const char *name; /* NULL: System V's memory */
+	MappingKind kind;
+	void *page;
+} SharedCode;
+
+static void
+map_shared_code(SharedCode *code)
+{
+	int fd;
+
+	if (code->name == NULL)
+	{
+		int id = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0700);
+
+		assert_true(id >= 0);
+		code->page = shmat(id, NULL, SHM_EXEC);
+		assert_int_equal(shmctl(id, IPC_RMID, NULL), 0);
+	}
+	else if (code->name[0] == '\0')
+		code->page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	else
+	{
+		fd = memfd_create(code->name, MFD_CLOEXEC);
+		assert_int_equal(ftruncate(fd, 4096), 0);
+		code->page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+		close(fd);
+	}
+	assert_ptr_not_equal(code->page, MAP_FAILED);
+}
+
 /* Memory that is shared, or mapped twice, is what compilers make code in; that of a file is not. */
 static void
 test_shared_memory(void **state)
 {
 	Fixture *fixture = *state;
 	struct pfs_sample sample = sample_of(getpid());
-	int twice = memfd_create("doublemapper", MFD_CLOEXEC);
-	int other = memfd_create("library", MFD_CLOEXEC);
-	void *codes[3];
+	SharedCode codes[] = {
+		{ "", MAPPING_ANONYMOUS, NULL },
+		{ NULL, MAPPING_ANONYMOUS, NULL },
+		{ "doublemapper", MAPPING_ANONYMOUS, NULL },
+		{ "julia-codegen", MAPPING_ANONYMOUS, NULL },
+		{ "library", MAPPING_FILE, NULL },
+	};
+	size_t count = sizeof(codes) / sizeof(codes[0]);
 	Process *process;
 
-	assert_int_equal(ftruncate(twice, 4096), 0);
-	assert_int_equal(ftruncate(other, 4096), 0);
-	codes[0] = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	codes[1] = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, twice, 0);
-	codes[2] = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED, other, 0);
+	for (size_t i = 0; i < count; i++)
+		map_shared_code(&codes[i]);
 	process = process_table_get(fixture->processes, &sample, 1000 * MS);
-	for (int i = 0; i < 3; i++)
+	for (size_t i = 0; i < count; i++)
 	{
+		uint64_t address = (uint64_t) (uintptr_t) codes[i].page;
 		ProcessAddress where;
 
-		assert_ptr_not_equal(codes[i], MAP_FAILED);
-		assert_true(process_resolve(fixture->processes, process, (uint64_t) (uintptr_t) codes[i], 0,
-									true, 1011 * MS, &where));
-		assert_int_equal(where.kind, i < 2 ? MAPPING_ANONYMOUS : MAPPING_FILE);
-		munmap(codes[i], 4096);
+		assert_true(
+			process_resolve(fixture->processes, process, address, 0, true, 1011 * MS, &where));
+		assert_int_equal(where.kind, codes[i].kind);
+		if (codes[i].name == NULL)
+			assert_int_equal(shmdt(codes[i].page), 0);
+		else
+			munmap(codes[i].page, 4096);
 	}
-	close(twice);
-	close(other);
+}
+
+/* As a maps file shows memory that no test can count on: huge pages may be none. */
+static void
+test_names_of_memory(void **state)
+{
+	char text[] = "400000-600000 rwxp 00000000 00:0f 77 /anon_hugepage (deleted)\n"
+				  "600000-800000 rwxs 00000000 00:01 78 /SYSV00000000 (deleted)\n"
+				  "800000-a00000 r-xp 00000000 08:01 79 /SYSV00000000\n"
+				  "a00000-c00000 r-xp 00000000 08:01 80 /usr/lib/gone.so (deleted)\n";
+	const MappingKind kinds[] = { MAPPING_ANONYMOUS, MAPPING_ANONYMOUS, MAPPING_FILE,
+								  MAPPING_FILE };
+	MappingList list;
+
+	(void) state;
+	assert_int_equal(mapping_list_parse(text, &list), 0);
+	assert_int_equal(list.count, sizeof(kinds) / sizeof(kinds[0]));
+	for (size_t i = 0; i < list.count; i++)
+		assert_int_equal(list.mappings[i].kind, kinds[i]);
+	mapping_list_release(NULL, &list);
 }
 
 /* Code that is mapped later is found, but /proc is not read again at every address that is none. */
@@ -1023,6 +1080,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_deleted_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mappings_read_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_shared_memory, setup, teardown),
+		cmocka_unit_test(test_names_of_memory),
 		cmocka_unit_test_setup_teardown(test_eviction, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vdso, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cgroup_of_gone, setup, teardown),
