@@ -63,30 +63,33 @@ read_config(ScrapeConfig *config, Failure *failure)
 			check_names(&reader, root, config));
 }
 
-static bool
-set_paths(ScrapeConfig *config, const char *path)
+/* One with a reference, called path, and nothing in it; NULL with *failure set. */
+static ScrapeConfig *
+new_config(const char *path, Failure *failure)
 {
+	ScrapeConfig *config = calloc(1, sizeof(ScrapeConfig));
 	char *copy = strdup(path);
 
-	config->path = strdup(path);
-	config->directory = copy == NULL ? NULL : strdup(dirname(copy));
+	if (config != NULL && copy != NULL)
+	{
+		config->references = 1;
+		config->path = strdup(path);
+		config->directory = strdup(dirname(copy));
+	}
 	free(copy);
-	return config->path != NULL && config->directory != NULL;
+	if (config != NULL && config->path != NULL && config->directory != NULL)
+		return config;
+	failure_set(failure, EXIT_INTERNAL, "out of memory");
+	scrape_config_release(config);
+	return NULL;
 }
 
 ScrapeConfig *
 scrape_config_read(const char *path, Failure *failure)
 {
-	ScrapeConfig *config = calloc(1, sizeof(ScrapeConfig));
+	ScrapeConfig *config = new_config(path, failure);
 
-	if (config == NULL || !set_paths(config, path))
-	{
-		failure_set(failure, EXIT_INTERNAL, "out of memory");
-		scrape_config_release(config);
-		return NULL;
-	}
-	config->references = 1;
-	if (document_read(&config->document, config->path, failure) == EXIT_OK &&
+	if (config != NULL && document_read(&config->document, config->path, failure) == EXIT_OK &&
 		read_config(config, failure))
 		return config;
 	scrape_config_release(config);
@@ -96,15 +99,10 @@ scrape_config_read(const char *path, Failure *failure)
 ScrapeConfig *
 scrape_config_parse(ScrapeConfig *parent, const char *path, const char *text, Failure *failure)
 {
-	ScrapeConfig *config = calloc(1, sizeof(ScrapeConfig));
+	ScrapeConfig *config = new_config(path, failure);
 
-	if (config == NULL || !set_paths(config, path))
-	{
-		failure_set(failure, EXIT_INTERNAL, "out of memory");
-		scrape_config_release(config);
+	if (config == NULL)
 		return NULL;
-	}
-	config->references = 1;
 	config->parent = scrape_config_retain(parent);
 	if (document_parse(&config->document, config->path, text, strlen(text), failure) == EXIT_OK)
 		return config;

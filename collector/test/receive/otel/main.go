@@ -85,6 +85,25 @@ func report(r *request, to reporter.TraceReporter) error {
 	return nil
 }
 
+type client interface {
+	reporter.TraceReporter
+	Start(context.Context) error
+	Stop()
+}
+
+// Until one request has ended.
+func send(ctx context.Context, r *request, one client, done <-chan error) error {
+	if err := report(r, one); err != nil {
+		return err
+	}
+	if err := one.Start(ctx); err != nil {
+		return err
+	}
+	err := <-done
+	one.Stop()
+	return err
+}
+
 // The profiler's own client: it sends once, and tries nothing again.
 func byReporter(ctx context.Context, address string, r *request) error {
 	done := make(chan error, 1)
@@ -101,15 +120,7 @@ func byReporter(ctx context.Context, address string, r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := report(r, one); err != nil {
-		return err
-	}
-	if err := one.Start(ctx); err != nil {
-		return err
-	}
-	err = <-done
-	one.Stop()
-	return err
+	return send(ctx, r, one, done)
 }
 
 // What the reporter makes, with the link to a trace, goes on to an exporter.
@@ -190,15 +201,7 @@ func byExporter(ctx context.Context, address string, r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := report(r, one); err != nil {
-		return err
-	}
-	if err := one.Start(ctx); err != nil {
-		return err
-	}
-	err = <-next.done
-	one.Stop()
-	return err
+	return send(ctx, r, one, next.done)
 }
 
 func main() {
@@ -207,11 +210,11 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(2)
 	}
-	send := byExporter
+	road := byExporter
 	if r.Road == "reporter" {
-		send = byReporter
+		road = byReporter
 	}
-	if err := send(context.Background(), os.Args[1], &r); err != nil {
+	if err := road(context.Background(), os.Args[1], &r); err != nil {
 		fmt.Println(err)
 		return
 	}
