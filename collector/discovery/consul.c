@@ -170,7 +170,7 @@ ask(ConsulQuery *query)
 								  .settings = &discovery->settings->http,
 								  .headers = &token,
 								  .header_count = token.value != NULL ? 1 : 0,
-								  .headers_are_secret = true,
+								  .headers_are_secret = token.value != NULL,
 								  .timeout_ms = TIMEOUT_MS,
 								  .body_max = BODY_BYTES_MAX,
 								  .keeps_alive = true,

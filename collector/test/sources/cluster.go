@@ -442,8 +442,23 @@ func testConsul() {
 	agent := httptest.NewServer(fake)
 	defer agent.Close()
 	defer agent.CloseClientConnections()
+	var lock sync.Mutex
+	var came []string // to another host, with its token
+	elsewhere, elsewherePort := serveEverywhere(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lock.Lock()
+		defer lock.Unlock()
+		came = append(came, r.URL.Path+" "+r.Header.Get("X-Consul-Token"))
+		_, _ = w.Write([]byte("{}"))
+	}))
+	defer elsewhere.Close()
+	moved := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://127.0.0.2:"+elsewherePort+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	defer moved.Close()
 	s := startScraper("consul", fmt.Sprintf(`
 scrape_configs:
+  - {job_name: consul_moved, consul_sd_configs: [{server: '%s', token: moving, services: [web]}]}
+  - {job_name: consul_moved_open, consul_sd_configs: [{server: '%s', services: [open]}]}
   - job_name: consul
     scrape_interval: 1s
     scrape_timeout: 5s
@@ -451,7 +466,7 @@ scrape_configs:
     consul_sd_configs: [{server: '%s', token: t, services: [web, late]}]
     relabel_configs:
       - {action: labelmap, regex: __meta_consul_(service|tags|health|service_metadata_a_b)}
-`, onlyGoroutines, strings.TrimPrefix(agent.URL, "http://")))
+`, strings.TrimPrefix(moved.URL, "http://"), strings.TrimPrefix(moved.URL, "http://"), onlyGoroutines, strings.TrimPrefix(agent.URL, "http://")))
 	up := func(hosts ...string) func() bool {
 		for i, host := range hosts {
 			hosts[i] = host + ":" + port
@@ -466,5 +481,9 @@ scrape_configs:
 	ok(eventually(20, up("127.0.3.2", "127.0.3.3")), "consul (fake): instances and services come and go", targets("consul", "up"), s.log)
 	fake.set("web", nil)
 	ok(eventually(20, up("127.0.3.3")), "consul (fake): a service that is gone takes its instances along", targets("consul", "up"), s.log)
+	ok(eventually(10, func() bool { return strings.Contains(s.log.String(), "A redirect leads to another host") }), "consul (fake): that it leads to another host is logged", s.log)
+	lock.Lock()
+	ok(slices.Contains(came, "/v1/catalog/services ") && !slices.Contains(came, "/v1/catalog/services moving"), "consul (fake): a token does not go there, and who has none does", came)
+	lock.Unlock()
 	ok(s.stop() == 0, "consul (fake): it ends with exit code 0", s.log)
 }
