@@ -225,6 +225,14 @@ apply_tls(Applying *applying)
 		   (tls->server_name == NULL || apply_server_name(applying, tls->server_name));
 }
 
+/* libcurl takes a tunnel for another one of the same proxy, whatever was said to have it opened. */
+static bool
+proxy_is_told_who(const HttpSettings *settings)
+{
+	return settings->proxy_headers.count > 0 ||
+		   (settings->proxy_url != NULL && strchr(settings->proxy_url, '@') != NULL);
+}
+
 static bool
 apply_proxy(Applying *applying)
 {
@@ -242,6 +250,11 @@ apply_proxy(Applying *applying)
 	if (!add_headers(applying, &settings->proxy_headers, &applying->auth->proxy_headers))
 		return false;
 	curl_easy_setopt(easy, CURLOPT_PROXYHEADER, applying->auth->proxy_headers);
+	if (proxy_is_told_who(settings))
+	{
+		curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+		curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+	}
 	return true;
 }
 

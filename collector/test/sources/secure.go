@@ -25,7 +25,7 @@ type proxy struct {
 
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.lock.Lock()
-	p.seen = append(p.seen, r.Method+" "+r.Host+" "+r.Header.Get("X-Proxy"))
+	p.seen = append(p.seen, r.Method+" "+r.Host+" "+r.Header.Get("X-Proxy")+r.Header.Get("Proxy-Authorization"))
 	p.lock.Unlock()
 	if r.Method != http.MethodConnect {
 		r.RequestURI = ""
@@ -119,6 +119,8 @@ func testSecure() {
 	job("mutual", "/mutual", fmt.Sprintf("tls_config: {ca_file: %s, cert_file: %s, key_file: %s, server_name: example.com}", certificate, certificate, private))
 	job("params", "/params", ca+", params: {a: ['1', '2'], b: ['x y']}")
 	job("proxied", "/token", ca+fmt.Sprintf(", bearer_token: s3cret, proxy_url: '%s', proxy_connect_header: {X-Proxy: [yes]}", middle.URL))
+	job("proxied_otherwise", "/token", ca+fmt.Sprintf(", bearer_token: s3cret, proxy_url: '%s', proxy_connect_header: {X-Proxy: [otherwise]}", middle.URL))
+	job("proxied_as_user", "/token", ca+fmt.Sprintf(", bearer_token: s3cret, proxy_url: '%s'", strings.Replace(middle.URL, "://", "://u:p@", 1)))
 	job("not_proxied", "/token", ca+fmt.Sprintf(", bearer_token: s3cret, proxy_url: '%s', no_proxy: 127.0.0.1, proxy_connect_header: {X-Proxy: [never]}", middle.URL))
 	job("environment", "/token", ca+", bearer_token: s3cret, proxy_from_environment: true")
 	job("http2", "/http2", ca)
@@ -141,7 +143,7 @@ func testSecure() {
 		return value("SELECT coalesce(string_agg(labels->>'job', ' ' ORDER BY labels->>'job'), '') FROM profstore.targets"+
 			" WHERE labels->>'instance' = '%s' AND health = '%s'", address, health)
 	}
-	good, bad := "basic basic_files bearer_file environment follows follows_there header header_follows http1 http2 mutual not_proxied params proxied token_file typed unverified", "follows_file header_file_there header_there misnamed no_file nobody old_tls stays untrusted"
+	good, bad := "basic basic_files bearer_file environment follows follows_there header header_follows http1 http2 mutual not_proxied params proxied proxied_as_user proxied_otherwise token_file typed unverified", "follows_file header_file_there header_there misnamed no_file nobody old_tls stays untrusted"
 	ok(eventually(20, func() bool { return of("up") == good && of("down") == bad }), "secure: who is let in, and who is not", of("up"), of("down"),
 		query("SELECT name, last_error FROM profstore.targets WHERE labels->>'instance' = '%s'", address), s.log)
 	for job, words := range map[string]string{"untrusted": "certificate", "misnamed": "other.example", "nobody": "401", "no_file": "nosuch", "stays": "302", "follows_file": "not supported", "header_there": "to another host", "header_file_there": "to another host"} {
@@ -152,7 +154,9 @@ func testSecure() {
 	ok(carried == "" && secrets == "", "secure: a redirect takes no credentials to another host, nor secret headers", carried, secrets)
 	lock.Unlock()
 	through.lock.Lock()
-	ok(slices.Equal(slices.Compact(through.seen), []string{"CONNECT " + address + " yes"}), "secure: only the proxied job goes through the proxy", through.seen)
+	slices.Sort(through.seen)
+	ok(slices.Equal(slices.Compact(through.seen), []string{"CONNECT " + address + " Basic dTpw", "CONNECT " + address + " otherwise", "CONNECT " + address + " yes"}),
+		"secure: only proxied jobs go through the proxy, each by a tunnel that it asked for itself", through.seen)
 	through.lock.Unlock()
 	ofEnvironment.lock.Lock()
 	ok(slices.Equal(slices.Compact(ofEnvironment.seen), []string{"CONNECT " + address + " "}), "secure: only who asks for it goes through that of the environment", ofEnvironment.seen)
