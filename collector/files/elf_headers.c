@@ -157,6 +157,7 @@ elf_headers_read(ElfHeaders *headers, const ElfSource *source)
 		headers->section_count = wide.e_shnum;
 		names_index = wide.e_shstrndx;
 		headers->machine = wide.e_machine;
+		headers->entry = wide.e_entry;
 		type = wide.e_type;
 	}
 	else
@@ -169,6 +170,7 @@ elf_headers_read(ElfHeaders *headers, const ElfSource *source)
 		headers->section_count = small.e_shnum;
 		names_index = small.e_shstrndx;
 		headers->machine = small.e_machine;
+		headers->entry = small.e_entry;
 		type = small.e_type;
 	}
 	if (type != ET_EXEC && type != ET_DYN)

@@ -47,6 +47,7 @@ typedef struct ElfHeaders
 	ElfSource source;
 	uint16_t machine;
 	bool is_64_bit;
+	uint64_t entry; /* address where a process begins; 0: none does */
 	uint64_t segments_offset;
 	uint64_t sections_offset;
 	uint32_t segment_count; /* 0 where the table lies outside of the file, or is beyond limits */

@@ -792,6 +792,47 @@ test_start_code(void **state)
 	memory_tables_free(tables);
 }
 
+#ifdef __x86_64__
+
+/* Nobody calls the dynamic loader, which begins a process; no CFI says so, and rarely a name. */
+static void
+test_loader_start(void **state)
+{
+	const World *world = *state;
+	const ExecImage process = { 1, 1, 1 };
+	uint64_t base = getauxval(AT_BASE);
+	uint64_t entry = base + ((const Elf64_Ehdr *) (uintptr_t) base)->e_entry;
+	const uint64_t within[] = { entry, entry + 3, entry + 8 }; /* before, at and behind a call */
+	const UnwindSpan *span = span_at(world, entry);
+	const uint8_t stack[4096] = { 0 };
+	LateMemory memory = { stack, sizeof(stack), 0x7000, UINT64_MAX, 0, 0 };
+	KernelTables *tables = memory_tables_create();
+	Unwinder *unwinder;
+	UnwindBinary *binary;
+	Dl_info loader;
+
+	assert_int_not_equal(dladdr((const void *) (uintptr_t) entry, &loader), 0);
+	assert_int_equal(unwinder_create(tables, &unwinder), 0);
+	binary = load_span(unwinder, &process, span, loader.dli_fname, 0);
+	for (size_t i = 0; i < sizeof(within) / sizeof(within[0]); i++)
+	{
+		struct pfs_walk_state at = { .pc = within[i], .sp = 0x7000, .fp = 0x7400, .innermost = 1 };
+		uint64_t frames[4];
+		int status;
+
+		assert_int_equal(late_walk(unwinder,
+								   &(LateWalk){ &process, &at, late_memory_read, &memory, false },
+								   frames, 4, &status),
+						 1);
+		assert_int_equal(status, PFS_WALK_END_OF_STACK);
+	}
+	unwinder_binary_release(unwinder, binary, 0);
+	unwinder_free(unwinder);
+	memory_tables_free(tables);
+}
+
+#endif
+
 /*
  * Code in a file that is no program, as JIT compilers keep it in shared memory, is walked like
  * their private memory.
@@ -1074,6 +1115,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_frame_pointers, setup_world, teardown_world),
 		cmocka_unit_test_setup_teardown(test_place_of_another_table, setup_world, teardown_world),
 		cmocka_unit_test_setup_teardown(test_start_code, setup_world, teardown_world),
+#ifdef __x86_64__
+		cmocka_unit_test_setup_teardown(test_loader_start, setup_world, teardown_world),
+#endif
 #ifdef __x86_64__
 		cmocka_unit_test_setup_teardown(test_frame_behind_array, setup_world, teardown_world),
 #endif

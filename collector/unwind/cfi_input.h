@@ -15,8 +15,8 @@ typedef struct CfiSection
 	uint64_t address; /* ELF virtual address (0 for .debug_frame, which is not loaded) */
 } CfiSection;
 
-/* .init, .fini, and functions that start files put to the program's or library's own. */
-#define CFI_START_CODE 6
+/* .init, .fini, functions that start files put to the program's or library's own, the loader's. */
+#define CFI_START_CODE 7
 
 typedef struct CfiInput
 {

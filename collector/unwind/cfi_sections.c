@@ -30,7 +30,8 @@ typedef enum SectionKind
 	SECTION_FINI_ARRAY,
 	SECTION_PCLNTAB,
 	SECTION_GO_MODULE,
-	SECTION_START_CODE /* no sections: first constructor, last destructor, and what each calls */
+	SECTION_START_CODE, /* no sections: first constructor, last destructor, and what each calls */
+	SECTION_ENTRY = SECTION_START_CODE + 4 /* no section either */
 } SectionKind;
 
 static const struct
@@ -238,6 +239,10 @@ read_start_code(Reader *reader)
 		input->start_code[2 + 2 * i] = reader->found[kind];
 		input->start_code[3 + 2 * i] = reader->found[kind + 1];
 	}
+	if (input->machine == EM_X86_64)
+		(void) read_start_function(reader, reader->headers->entry, SECTION_ENTRY);
+	if (loader_start_length(&reader->found[SECTION_ENTRY]) > 0)
+		input->start_code[6] = reader->found[SECTION_ENTRY];
 }
 
 static void

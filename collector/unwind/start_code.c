@@ -181,11 +181,30 @@ begin(const CfiSection *section)
 	return (Cursor){ .section = section, .depth = 8 };
 }
 
+/* It looks at its arguments where the stack begins, and leaves for the program's own entry. */
+size_t
+loader_start_length(const CfiSection *section)
+{
+	static const uint8_t arguments[] = { 0x48, 0x89, 0xe7, 0xe8 }; /* mov %rsp, %rdi; call */
+	static const uint8_t leave[] = { 0x41, 0xff, 0xe4 };		   /* jmp *%r12 */
+	const uint8_t *end;
+
+	if (section->length < sizeof(arguments) ||
+		memcmp(section->data, arguments, sizeof(arguments)) != 0)
+		return 0;
+	end = memmem(section->data, section->length, leave, sizeof(leave));
+	return end != NULL ? (size_t) (end - section->data) + sizeof(leave) : 0;
+}
+
 size_t
 start_code_length(const CfiSection *section, uint64_t *callee)
 {
 	Cursor cursor = begin(section);
+	size_t loader = loader_start_length(section);
 
+	*callee = 0;
+	if (loader > 0)
+		return loader;
 	while (section->data != NULL && !cursor.ended && step(&cursor))
 		;
 	*callee = cursor.callee;
@@ -199,6 +218,9 @@ start_code_rows(const CfiSection *section, CfiRowSink sink, void *context)
 	unsigned depth = 0;
 	int err = 0;
 
+	if (loader_start_length(section) > 0)
+		return sink(context, section->address,
+					&(struct pfs_unwind_rule){ .kind = PFS_UNWIND_END_OF_STACK });
 	do
 	{
 		struct pfs_unwind_rule rule;

@@ -22,6 +22,12 @@
  */
 size_t start_code_length(const CfiSection *section, uint64_t *callee);
 
+/*
+ * Bytes of the section's code where that is how glibc's dynamic loader begins a process; 0: other
+ * code. Nobody calls it, which its CFI does not say. It counts as start code as well.
+ */
+size_t loader_start_length(const CfiSection *section);
+
 /* The rows of such a function, as cfi_program_run gives them. */
 int start_code_rows(const CfiSection *section, CfiRowSink sink, void *context);
 
