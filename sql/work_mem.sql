@@ -118,7 +118,7 @@ FROM (VALUES (1, :'cpu'), (2, :'heap'), (3, 'ticks:n:count:n:count')) AS t(ord, 
 -- a group that fits before one that does not
 SET work_mem = '3MB';
 SELECT f.* FROM groups(:'cpu') AS f EXCEPT SELECT kind, rows FROM flames WHERE type = :'cpu';
--- pages that became a list, but no sort
+-- the same answers with a third of it
 SET work_mem = '1MB';
 SELECT * FROM differences(:'cpu', 'expected_cpu');
 SELECT * FROM differences(:'heap', 'expected_heap');

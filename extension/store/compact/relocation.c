@@ -164,7 +164,10 @@ compare_segments(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Keeps of the list what has room, the furthest first; in the order of segments. */
+/*
+ * Keeps of the list what has room, the furthest first; in the order of segments. Behind the first
+ * that has none others may fit, but moving them would shorten nothing: the file ends behind it.
+ */
 static void
 choose(Relocation *relocation)
 {
