@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "exchange/lz4_file.h"
 #include "exchange/path_labels.h"
+#include "formats/gunzip.h"
 #include "writer/writer.h"
 
 /* When a batch is large enough: its transaction's own cost does not count. */
@@ -417,7 +418,11 @@ import_on_server(ImportLane *lane, size_t file, ProfileFormat format)
 	}
 	failure = error.failure;
 	failure_detail(&failure, "%s: %s", import->files.paths[file], error.failure.detail);
-	if (outcome == DB_REFUSED)
+	if (outcome == DB_REFUSED && format != PROFILE_PPROF &&
+		pfs_is_gzip((const uint8_t *) lane->content.bytes, lane->content.length))
+		failure_hint(&failure,
+					 "The server takes text as it is: unpack it first, with \"gzip -dc\".");
+	else if (outcome == DB_REFUSED)
 		tell_format(lane, format, &failure);
 	else if (outcome != DB_TIMEOUT && !is_conflict(&error))
 	{

@@ -83,6 +83,8 @@ exits 7 'could not read file' "import of a file that is not there" "$collector" 
 echo 'nothing that is known' >"$work/unknown"
 exits 7 'taken for perf-script: --format' "import of a file of which nothing is known" "$collector" import "$work/unknown"
 echo 'main 1.5' >"$work/bad.folded"
+gzip <"$work/bad.folded" >"$work/packed"
+exits 7 'gzip -dc' "import of packed text from standard input" bash -c '"$1" import --format folded - <"$2"' - "$collector" "$work/packed"
 exits 7 'byte 0' "import of a file that is refused" "$collector" import --format folded "$work/bad.folded"
 # full COMMAND...: with a disk of one page, which is full; then names what it holds.
 full() { mount -t tmpfs -o size=4k none /mnt && head -c 4096 /dev/zero >/mnt/filler && { "$@"; local code=$?; ls /mnt; return "$code"; }; }
