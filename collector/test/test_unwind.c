@@ -258,21 +258,29 @@ go_table(uint32_t functions, const uint8_t *depths, size_t depth_bytes, uint8_t 
 	return bytes;
 }
 
+/* rules: of the table's rows, to be let go of. */
 static void
-compile_go_table(const uint8_t *bytes, UnwindTable *table)
+compile_go_table_with(const uint8_t *bytes, RuleSet *rules, UnwindTable *table)
 {
 	const CfiInput input = { .machine = EM_X86_64,
 							 .pclntab = { bytes, GO_TABLE_BYTES, 0 },
 							 .go_text = GO_TEXT,
 							 .code_start = GO_TEXT,
 							 .code_end = GO_TEXT + GO_FUNCTIONS * GO_FUNCTION_BYTES };
-	RuleSet rules;
 
-	assert_int_equal(rule_set_init(&rules), 0);
-	assert_int_equal(cfi_compile(&input, &rules, table), 0);
-	rule_set_fini(&rules);
+	assert_int_equal(rule_set_init(rules), 0);
+	assert_int_equal(cfi_compile(&input, rules, table), 0);
 	for (size_t row = 1; row < table->count; row++)
 		assert_true(table->rows[row - 1].offset < table->rows[row].offset);
+}
+
+static void
+compile_go_table(const uint8_t *bytes, UnwindTable *table)
+{
+	RuleSet rules;
+
+	compile_go_table_with(bytes, &rules, table);
+	rule_set_fini(&rules);
 }
 
 /*
@@ -315,6 +323,39 @@ test_go_prologue_too_long(void **state)
 	assert_int_equal(table.stats.fdes_malformed, 1);
 	unwind_table_free(&table);
 	free(bytes);
+}
+
+/*
+ * Go before 1.21 goes to C's stack from a function that pushes nothing: where that is said by the
+ * flags, the frame record is its caller's; the stack's own pointer is of no use any more.
+ */
+static void
+test_go_leaves_without_frame(void **state)
+{
+	static const uint8_t depths[] = { 2, 100, 0 };
+
+	(void) state;
+	for (int leaves = 0; leaves < 2; leaves++)
+	{
+		uint8_t *bytes = go_table(1, depths, sizeof(depths), leaves ? 2 | 4 : 4);
+		const struct pfs_unwind_rule *rule;
+		UnwindTable table;
+		RuleSet rules;
+
+		compile_go_table_with(bytes, &rules, &table);
+		assert_int_equal(table.stats.fdes_malformed, 0);
+		for (uint64_t at = GO_TEXT; at < GO_TEXT + 100; at++)
+		{
+			rule = rule_set_get(&rules, unwind_table_find(&table, at)->rule);
+			assert_int_equal(rule->kind, PFS_UNWIND_CFI);
+			assert_int_equal(rule->flags, leaves ? PFS_UNWIND_OTHER_STACK : 0);
+			assert_int_equal(rule->cfa_register, leaves ? 6 : 7);
+			assert_int_equal(rule->cfa_offset, leaves ? 16 : 8);
+		}
+		unwind_table_free(&table);
+		rule_set_fini(&rules);
+		free(bytes);
+	}
 }
 
 /* This process, described to an unwinder. */
@@ -1126,6 +1167,7 @@ main(void)
 		cmocka_unit_test(test_many_sections),
 		cmocka_unit_test(test_go_table_is_bounded),
 		cmocka_unit_test(test_go_prologue_too_long),
+		cmocka_unit_test(test_go_leaves_without_frame),
 		cmocka_unit_test(test_late_memory),
 		cmocka_unit_test(test_late_memory_holes),
 		cmocka_unit_test_setup_teardown(test_images_of_a_pid, setup_world, teardown_world),

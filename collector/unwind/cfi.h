@@ -21,7 +21,7 @@
  * Tables outlive the program that compiled them (table_cache.h): one more whenever the same bytes
  * give other rows.
  */
-#define CFI_COMPILER_VERSION 5
+#define CFI_COMPILER_VERSION 6
 
 /* A rule holds from its place up to the next row's. */
 typedef struct UnwindRow

@@ -237,13 +237,18 @@ typedef struct DepthWalk
 	FunctionKind kind;
 	uint64_t address;
 	int64_t depth;
-	int64_t before; /* the depth of the stretch before this one */
+	int64_t before;	   /* the depth of the stretch before this one */
+	bool is_frameless; /* nothing is pushed in all of the function */
 	CfiRowSink sink;
 	void *context;
 	uint64_t *unsupported;
 } DepthWalk;
 
-/* Rows of one stretch of code in which the depth is the same. */
+/*
+ * Rows of one stretch of code in which the depth is the same. What goes to another stack without a
+ * frame record of its own (asmcgocall and systemstack until Go 1.20) leaves its caller's in the
+ * register: the caller is passed over, and its caller is found.
+ */
 static int
 emit_depth(const DepthWalk *walk)
 {
@@ -257,6 +262,9 @@ emit_depth(const DepthWalk *walk)
 		return walk->sink(walk->context, address, &root);
 	if (rule.kind == PFS_UNWIND_INVALID)
 		(*walk->unsupported)++;
+	if (walk->kind == FUNCTION_LEAVES_STACK && walk->is_frameless &&
+		walk->table->machine == EM_X86_64)
+		rule = rule_of_frame_pointer(walk->table);
 	if (walk->kind != FUNCTION_LEAVES_STACK || walk->depth < 8)
 		return walk->sink(walk->context, address, &rule);
 	if (walk->before == 0)
@@ -268,6 +276,13 @@ emit_depth(const DepthWalk *walk)
 	}
 	rule = rule_of_frame_pointer(walk->table);
 	return walk->sink(walk->context, address, &rule);
+}
+
+/* What follows in the table: a change of 0, or bytes that are no table. */
+static bool
+is_last_stretch(CfiCursor cursor)
+{
+	return (cfi_read_uleb128(&cursor) & UINT32_MAX) == 0 || cursor.failed;
 }
 
 int
@@ -308,6 +323,8 @@ pclntab_rows(const Pclntab *table, const PclntabFunction *function, CfiRowSink s
 		length = (cfi_read_uleb128(&cursor) & UINT32_MAX) * table->quantum;
 		if (cursor.failed || length == 0)
 			return -EBADMSG;
+		walk.is_frameless =
+			walk.address == function->start && walk.depth == 0 && is_last_stretch(cursor);
 		err = emit_depth(&walk);
 		if (err != 0)
 			return err;
