@@ -44,6 +44,22 @@ SET profstore.enable_summaries = off;
 TABLE compared;
 RESET profstore.enable_summaries;
 
+-- graphs by several processes, by workers alone, and with rows that wait in this transaction
+SET min_parallel_table_scan_size = 0;
+TABLE compared;
+SET parallel_leader_participation = off;
+TABLE compared;
+BEGIN;
+INSERT INTO profstore.samples SELECT * FROM judged_rows;
+UPDATE sums SET value = 2 * value;
+TABLE compared;
+ROLLBACK;
+SET work_mem = '64kB';
+TABLE compared;
+RESET work_mem;
+RESET parallel_leader_participation;
+RESET min_parallel_table_scan_size;
+
 -- verdicts that are forgotten; rows that wait, twice as many of each
 SET work_mem = '64kB';
 TABLE compared;

@@ -25,13 +25,7 @@ pfs_last_scan_begin(void)
 void
 pfs_last_scan_add(const PfsScanCounters *counters)
 {
-	last_counters.segments_total += counters->segments_total;
-	last_counters.segments_skipped += counters->segments_skipped;
-	last_counters.segments_summed += counters->segments_summed;
-	last_counters.segments_read += counters->segments_read;
-	last_counters.blocks_read += counters->blocks_read;
-	last_counters.blocks_skipped += counters->blocks_skipped;
-	last_counters.bytes_read += counters->bytes_read;
+	pfs_counters_add(&last_counters, counters);
 }
 
 /*

@@ -10,15 +10,19 @@
  *    block of their own, before the next block of sums is read.
  * 4. Stacks are judged by the block scan, or here where it cannot.
  * 5. Of a trace or span no partition is read, but the rows that stand beside samples.
+ * 6. Several processes may read one scan: the blocks of a partition come to whoever asks, one of
+ *    another access method to one of them.
  */
 #include "select/sample_scan.h"
 
+#include "access/parallel.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "commands/defrem.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
+#include "storage/lmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -62,6 +66,7 @@ struct PfsSampleScan
 	PfsVerdicts verdicts; /* judge is NULL where all stacks pass */
 
 	PfsTraceRows *trace_rows; /* what is read in place of partitions, or NULL */
+	PfsSharedSamples *shared; /* NULL: this process reads alone */
 
 	/* the open partition */
 	Relation relation;
@@ -124,13 +129,10 @@ prepare_scrapes(PfsSampleScan *scan)
 }
 
 static PfsSampleScan *
-begin(const PfsSelection *selection, int columns, PfsSegmentPart sums, PfsVerdicts verdicts)
+make(const PfsSelection *selection, int columns, PfsSegmentPart sums, PfsVerdicts verdicts)
 {
 	PfsSampleScan *scan = palloc0(sizeof(PfsSampleScan));
-	Oid relid = pfs_relation_find("samples");
 
-	pfs_require_all_rows(relid, ACL_SELECT);
-	pfs_last_scan_begin();
 	scan->selection = selection;
 	scan->sums = sums;
 	scan->verdicts = verdicts;
@@ -138,6 +140,33 @@ begin(const PfsSelection *selection, int columns, PfsSegmentPart sums, PfsVerdic
 	scan->asked = columns;
 	for (int i = 0; i < PFS_TIER_COUNT; i++)
 		scan->tier_ends[i] = DT_NOBEGIN;
+	return scan;
+}
+
+/* When the partitions are known. */
+static void
+choose_columns(PfsSampleScan *scan)
+{
+	int columns = scan->asked;
+
+	/* it is the stack that tells sums and scrapes apart */
+	if (scan->tier_partitions > 0 && !scan->selection->delta)
+	{
+		prepare_scrapes(scan);
+		columns |= PFS_SAMPLE_STACK;
+	}
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		scan->positions[i] = (columns & (1 << i)) ? scan->column_count++ : NOT_READ;
+}
+
+static PfsSampleScan *
+begin(const PfsSelection *selection, int columns, PfsSegmentPart sums, PfsVerdicts verdicts)
+{
+	PfsSampleScan *scan = make(selection, columns, sums, verdicts);
+	Oid relid = pfs_relation_find("samples");
+
+	pfs_require_all_rows(relid, ACL_SELECT);
+	pfs_last_scan_begin();
 	if (!pfs_selection_is_empty(selection) && pfs_selection_is_traced(selection))
 	{
 		allocate_rows(scan);
@@ -149,14 +178,7 @@ begin(const PfsSelection *selection, int columns, PfsSegmentPart sums, PfsVerdic
 		scan->partitions = pfs_partitions_collect(NIL, relid, selection->from, selection->to);
 		add_tiers(scan);
 	}
-	/* it is the stack that tells sums and scrapes apart */
-	if (scan->tier_partitions > 0 && !selection->delta)
-	{
-		prepare_scrapes(scan);
-		columns |= PFS_SAMPLE_STACK;
-	}
-	for (int i = 0; i < COLUMN_COUNT; i++)
-		scan->positions[i] = (columns & (1 << i)) ? scan->column_count++ : NOT_READ;
+	choose_columns(scan);
 	return scan;
 }
 
@@ -177,6 +199,68 @@ pfs_sample_scan_begin_judged(const PfsSelection *selection, int columns, PfsSegm
 							 PfsJudgeStacks judge, void *state)
 {
 	return begin(selection, columns, sums, (PfsVerdicts){ .judge = judge, .state = state });
+}
+
+Size
+pfs_sample_scan_shared_bytes(const PfsSampleScan *scan)
+{
+	return scan->partitions == NIL ? 0 : pfs_shared_samples_bytes(scan->partitions);
+}
+
+void
+pfs_sample_scan_share(PfsSampleScan *scan, PfsSharedSamples *shared)
+{
+	pfs_shared_samples_init(shared, scan->partitions, scan->tier_partitions, scan->tier_ends);
+	scan->shared = shared;
+}
+
+PfsSampleScan *
+pfs_sample_scan_join(const PfsSelection *selection, int columns, PfsSegmentPart sums,
+					 PfsJudgeStacks judge, void *state, PfsSharedSamples *shared)
+{
+	PfsSampleScan *scan =
+		make(selection, columns, sums, (PfsVerdicts){ .judge = judge, .state = state });
+
+	scan->shared = shared;
+	scan->tier_partitions = shared->tier_partitions;
+	memcpy(scan->tier_ends, shared->tier_ends, sizeof(scan->tier_ends));
+	for (int i = 0; i < shared->partition_count; i++)
+	{
+		LockRelationOid(shared->partitions[i].relid, AccessShareLock);
+		scan->partitions = lappend_oid(scan->partitions, shared->partitions[i].relid);
+	}
+	choose_columns(scan);
+	return scan;
+}
+
+void
+pfs_sample_scan_take_counters(PfsSharedSamples *shared)
+{
+	PfsScanCounters counters = { 0 };
+
+	pfs_shared_counters_take(&shared->counters, &counters);
+	pfs_last_scan_add(&counters);
+}
+
+/* All segments are there for each process; the leader counts them. */
+static void
+count_read(PfsSampleScan *scan)
+{
+	PfsScanCounters counters = *pfs_block_scan_counters(scan->block_scan);
+
+	if (!IsParallelWorker())
+	{
+		pfs_last_scan_add(&counters);
+		return;
+	}
+	counters.segments_skipped = 0;
+	pfs_shared_counters_add(&scan->shared->counters, &counters);
+}
+
+static PfsSharedScan *
+shared_scan_of(PfsSampleScan *scan, int partition)
+{
+	return scan->shared == NULL ? NULL : pfs_shared_samples_scan(scan->shared, partition);
 }
 
 static void
@@ -204,16 +288,17 @@ open_block_scan(PfsSampleScan *scan)
 		if (scan->positions[i] != NOT_READ)
 			attnums[scan->positions[i]] = scan->attnums[i];
 	}
-	scan->block_scan =
-		pfs_block_scan_begin(&(PfsScanRequest){ .relation = scan->relation,
-												.snapshot = scan->snapshot,
-												.attribute_count = scan->column_count,
-												.attnums = attnums,
-												.filter_count = lengthof(filters),
-												.filters = filters,
-												.verdicts = judged ? &scan->verdicts : NULL,
-												.sums = from_rows ? PFS_PART_ROWS : scan->sums,
-												.rollup_width = PG_INT64_MAX });
+	scan->block_scan = pfs_block_scan_begin(
+		&(PfsScanRequest){ .relation = scan->relation,
+						   .snapshot = scan->snapshot,
+						   .attribute_count = scan->column_count,
+						   .attnums = attnums,
+						   .filter_count = lengthof(filters),
+						   .filters = filters,
+						   .verdicts = judged ? &scan->verdicts : NULL,
+						   .sums = from_rows ? PFS_PART_ROWS : scan->sums,
+						   .rollup_width = PG_INT64_MAX,
+						   .shared = shared_scan_of(scan, scan->next_partition - 1) });
 }
 
 static void
@@ -225,12 +310,13 @@ open_table_scan(PfsSampleScan *scan)
 	allocate_rows(scan);
 }
 
+/* Opens none where another process reads it. */
 static void
 open_partition(PfsSampleScan *scan, Oid relid)
 {
 	bool is_columnar;
 
-	/* locked by pfs_partitions_collect */
+	/* locked by pfs_partitions_collect, or when the scan was joined */
 	scan->relation = table_open(relid, NoLock);
 	if (scan->relation->rd_rel->relkind != RELKIND_RELATION)
 		ereport(ERROR,
@@ -245,8 +331,14 @@ open_partition(PfsSampleScan *scan, Oid relid)
 	scan->judges = scan->verdicts.judge != NULL && (!is_columnar || scan->has_scrapes);
 	if (is_columnar)
 		open_block_scan(scan);
-	else
+	else if (scan->shared == NULL ||
+			 pfs_shared_samples_take(scan->shared, scan->next_partition - 1))
 		open_table_scan(scan);
+	else
+	{
+		table_close(scan->relation, NoLock);
+		scan->relation = NULL;
+	}
 }
 
 static void
@@ -254,7 +346,7 @@ close_partition(PfsSampleScan *scan)
 {
 	if (scan->block_scan != NULL)
 	{
-		pfs_last_scan_add(pfs_block_scan_counters(scan->block_scan));
+		count_read(scan);
 		pfs_block_scan_end(scan->block_scan);
 	}
 	if (scan->table_scan != NULL)
@@ -462,6 +554,8 @@ pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block)
 			if (scan->next_partition == list_length(scan->partitions))
 				return false;
 			open_partition(scan, list_nth_oid(scan->partitions, scan->next_partition++));
+			if (scan->relation == NULL)
+				continue;
 		}
 		block->row_count =
 			scan->block_scan ? fill_from_blocks(scan, columns) : fill_from_table(scan, columns);

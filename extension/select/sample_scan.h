@@ -15,6 +15,7 @@
 #include "profstore.h"
 
 #include "select/selection.h"
+#include "select/shared_samples.h"
 #include "store/segment/summary.h"
 
 /* Columns to read, as bits. */
@@ -74,6 +75,20 @@ PfsSampleScan *pfs_sample_scan_begin_judged(const PfsSelection *selection, int c
  */
 PfsSampleScan *pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns,
 										  PfsSegmentPart sums);
+
+/*
+ * A scan that nothing was read of yet becomes one that workers join, which see the leader's rows.
+ * 0 bytes: it cannot be, and is read alone. Blocks of each process are as those above.
+ */
+Size pfs_sample_scan_shared_bytes(const PfsSampleScan *scan);
+void pfs_sample_scan_share(PfsSampleScan *scan, PfsSharedSamples *shared);
+
+/* By a worker, of what the leader asks for; that has checked privileges. */
+PfsSampleScan *pfs_sample_scan_join(const PfsSelection *selection, int columns, PfsSegmentPart sums,
+									PfsJudgeStacks judge, void *state, PfsSharedSamples *shared);
+
+/* By the leader, when all workers have ended: what they have read counts for last_scan(), too. */
+void pfs_sample_scan_take_counters(PfsSharedSamples *shared);
 
 /* The end of the last bucket of a tier in the partitions that the range meets, or DT_NOBEGIN. */
 TimestampTz pfs_sample_scan_tier_end(const PfsSampleScan *scan, int tier);

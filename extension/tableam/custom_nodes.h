@@ -52,23 +52,6 @@ PfsReadCost pfs_read_cost(PlannerInfo *root, RelOptInfo *rel, List *pushed_claus
 /* Processes that share the work of that many workers, as PostgreSQL reckons; 1 for no worker. */
 double pfs_parallel_divisor(int workers);
 
-/* What workers have counted, in shared memory. */
-typedef struct PfsSharedCounters
-{
-	pg_atomic_uint64 segments_skipped;
-	pg_atomic_uint64 segments_summed;
-	pg_atomic_uint64 segments_read;
-	pg_atomic_uint64 blocks_read;
-	pg_atomic_uint64 blocks_skipped;
-	pg_atomic_uint64 bytes_read;
-} PfsSharedCounters;
-
-void pfs_shared_counters_init(PfsSharedCounters *shared);
-void pfs_shared_counters_add(PfsSharedCounters *shared, const PfsScanCounters *counters);
-/* Adds what was counted to counters, and takes it away. */
-void pfs_shared_counters_take(PfsSharedCounters *shared, PfsScanCounters *counters);
-void pfs_counters_add(PfsScanCounters *sum, const PfsScanCounters *counters);
-
 void pfs_explain_counters(const PfsScanCounters *counters, ExplainState *es);
 
 #endif

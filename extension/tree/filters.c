@@ -2,7 +2,7 @@
  * filters.c
  *		Matchers of frames.
  *
- * 1. Arguments are parsed into matchers of fields (get_filter).
+ * 1. Arguments are parsed into matchers of fields (make_filter).
  * 2. What matchers say of a function or a mapping is remembered by its id, for this query and
  *    later ones of the session (recall_answers, memory_of). So each is asked once.
  * 3. A frame is judged by all filters together (pfs_filters_judge).
@@ -113,22 +113,18 @@ make_matcher(const PfsMatcher *parsed, const char *argument)
 	return matcher;
 }
 
-/* name is that of the argument, for errors. */
+/* name is that of the argument, for errors; NULL and "" are no filter. */
 static PfsFilter *
-get_filter(FunctionCallInfo fcinfo, int argument, const char *name)
+make_filter(const char *expression, const char *name)
 {
 	PfsFilter *filter;
 	PfsSelector *parsed;
-	text *expression;
 	const char *problem;
 
-	if (PG_ARGISNULL(argument))
-		return NULL;
-	expression = PG_GETARG_TEXT_P(argument);
-	if (VARSIZE(expression) == VARHDRSZ)
+	if (expression == NULL || expression[0] == '\0')
 		return NULL;
 	filter = palloc(sizeof(PfsFilter));
-	filter->expression = text_to_cstring(expression);
+	filter->expression = pstrdup(expression);
 	parsed = pfs_frame_matchers_parse(filter->expression, name);
 	if (parsed == NULL)
 	{
@@ -141,7 +137,7 @@ get_filter(FunctionCallInfo fcinfo, int argument, const char *name)
 		filter->matchers = palloc(sizeof(FrameMatcher));
 		filter->matchers[0] = (FrameMatcher){ .field = FIELD_FUNCTION,
 											  .op = PFS_MATCH_REGEX,
-											  .regex = expression,
+											  .regex = cstring_to_text(expression),
 											  .value = filter->expression };
 		return filter;
 	}
@@ -155,13 +151,33 @@ get_filter(FunctionCallInfo fcinfo, int argument, const char *name)
 PfsFilters
 pfs_filters_get(FunctionCallInfo fcinfo, int first_argument)
 {
-	PfsFilters filters = { .granularity = PFS_BY_FUNCTION };
+	const char *expressions[PFS_FILTER_COUNT];
 
-	filters.focus = get_filter(fcinfo, first_argument, "focus");
-	filters.ignore = get_filter(fcinfo, first_argument + 1, "ignore");
-	filters.show = get_filter(fcinfo, first_argument + 2, "show");
-	filters.hide = get_filter(fcinfo, first_argument + 3, "hide");
-	return filters;
+	for (int i = 0; i < PFS_FILTER_COUNT; i++)
+		expressions[i] = PG_ARGISNULL(first_argument + i)
+							 ? NULL
+							 : text_to_cstring(PG_GETARG_TEXT_PP(first_argument + i));
+	return pfs_filters_make(expressions);
+}
+
+PfsFilters
+pfs_filters_make(const char *const expressions[PFS_FILTER_COUNT])
+{
+	return (PfsFilters){ .focus = make_filter(expressions[0], "focus"),
+						 .ignore = make_filter(expressions[1], "ignore"),
+						 .show = make_filter(expressions[2], "show"),
+						 .hide = make_filter(expressions[3], "hide"),
+						 .granularity = PFS_BY_FUNCTION };
+}
+
+void
+pfs_filters_expressions(const PfsFilters *filters, const char *expressions[PFS_FILTER_COUNT])
+{
+	const PfsFilter *all[PFS_FILTER_COUNT] = { filters->focus, filters->ignore, filters->show,
+											   filters->hide };
+
+	for (int i = 0; i < PFS_FILTER_COUNT; i++)
+		expressions[i] = all[i] == NULL ? NULL : all[i]->expression;
 }
 
 static PfsGranularity

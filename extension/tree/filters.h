@@ -81,6 +81,14 @@ PfsFilters pfs_filters_get(FunctionCallInfo fcinfo, int first_argument);
  */
 PfsFilters pfs_frame_filters_get(FunctionCallInfo fcinfo, int first_argument);
 
+/*
+ * Their expressions in the order of the arguments, NULL where there is no filter; and filters of
+ * such. So another process can have the same.
+ */
+#define PFS_FILTER_COUNT 4
+void pfs_filters_expressions(const PfsFilters *filters, const char *expressions[PFS_FILTER_COUNT]);
+PfsFilters pfs_filters_make(const char *const expressions[PFS_FILTER_COUNT]);
+
 bool pfs_filters_any(const PfsFilters *filters);
 
 /* Whether a frame that follows one of the same name is one with it. */

@@ -5,7 +5,7 @@
  * 1. Series are numbered by their groups, so that sums read in order of bucket and number are in
  *    order of rows, and averages add up in an order that depends on nothing else (rank_series).
  * 2. A scan adds up values by number and bucket. With filters it only tells what buckets there are,
- *    and a second one adds what passes (sum_rows, sum_passing).
+ *    and a second one adds what passes (sum_rows, passing_sums.c).
  * 3. What the sums are divided by:
  *    delta types: the seconds of the windows that begin in the bucket and the range, since a sample
  *    stands for its whole window (tell_windows, cover_bucket);
@@ -22,7 +22,6 @@
 
 #include "base/arrays.h"
 #include "base/srf.h"
-#include "merge/bucket_sums.h"
 #include "merge/scrapes.h"
 #include "merge/series_sums.h"
 #include "select/buckets.h"
@@ -30,7 +29,8 @@
 #include "select/sample_scan.h"
 #include "select/tiers.h"
 #include "select/windows.h"
-#include "tree/stack_filter.h"
+#include "tree/filters.h"
+#include "views/passing_sums.h"
 
 enum
 {
@@ -65,8 +65,8 @@ typedef struct SeriesGraph
 	int32 *ranks; /* of PfsSeries.index: its group, or for instant types its number by group */
 	int32 *group_of_rank; /* instant types alone */
 	int64 step_us;
-	PfsStackFilter *filter; /* NULL: no filters */
-	PfsSeriesSums *sums;	/* by (rank, start of the bucket) */
+	const PfsFilters *filters; /* NULL: none */
+	PfsSeriesSums *sums;	   /* by (rank, start of the bucket) */
 
 	/*
 	 * Instant types alone: by (rank, time) the sums of scrapes, to choose from; or by (rank *
@@ -284,7 +284,7 @@ sum_rows(SeriesGraph *graph)
 	PfsSampleScan *scan =
 		pfs_sample_scan_begin_sums(selection,
 								   PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES |
-									   (graph->filter == NULL ? PFS_SAMPLE_VALUE : 0),
+									   (graph->filters == NULL ? PFS_SAMPLE_VALUE : 0),
 								   PFS_PART_SCRAPES);
 	Run run = { .sums = pfs_picks_scrapes(selection) ? graph->scrapes : graph->sums,
 				.key = { 0, NO_SERIES },
@@ -299,65 +299,20 @@ sum_rows(SeriesGraph *graph)
 	pfs_sample_scan_end(scan);
 }
 
-/* Adds rows of one series to buckets, or, where a scrape is to be chosen, by time. */
-static void
-sum_passing_rows(const SeriesGraph *graph, const PfsSampleBlock *block, uint32 first, uint32 end,
-				 int32 rank, PfsBucketSums *buckets)
-{
-	bool picks = pfs_picks_scrapes(graph->selection);
-
-	if (buckets != NULL)
-	{
-		pfs_bucket_sums_add(buckets, rank, block->times + first, block->values + first,
-							end - first);
-		return;
-	}
-	for (uint32 row = first; row < end; row++)
-	{
-		TimestampTz time = block->times[row];
-
-		pfs_series_sums_add(picks ? graph->scrapes : graph->sums, rank,
-							picks ? time : pfs_bucket_start(time, graph->step_us),
-							block->values[row]);
-	}
-}
-
-static void
-sum_passing_block(const SeriesGraph *graph, const PfsSampleBlock *block, PfsBucketSums *buckets)
-{
-	const PfsSeries *series = NULL;
-
-	for (uint32 row = 0, end; row < block->row_count; row = end)
-	{
-		end = row + 1;
-		while (end < block->row_count && block->series[end] == block->series[row])
-			end++;
-		series = pfs_selection_next_series(graph->selection, series, block->series[row]);
-		sum_passing_rows(graph, block, row, end, graph->ranks[series->index], buckets);
-	}
-}
-
 /* Adds the rows of stacks that pass. */
 static void
-sum_passing(SeriesGraph *graph)
+sum_passing(const SeriesGraph *graph)
 {
 	const PfsSelection *selection = graph->selection;
-	int32 rank_count = selection->delta ? graph->groups.count : selection->distinct_count;
-	PfsBucketSums *buckets = NULL;
-	PfsSampleScan *scan =
-		pfs_sample_scan_begin_judged(selection,
-									 PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE,
-									 PFS_PART_SCRAPES, pfs_stack_filter_judge, graph->filter);
-	PfsSampleBlock block;
+	bool picks = pfs_picks_scrapes(selection);
 
-	if (!pfs_picks_scrapes(selection))
-		buckets = pfs_bucket_sums_begin(graph->sums, rank_count, selection->from, selection->to,
-										graph->step_us, pfs_hash_memory_bytes() / 8);
-	while (pfs_sample_scan_next(scan, &block))
-		sum_passing_block(graph, &block, buckets);
-	if (buckets != NULL)
-		pfs_bucket_sums_end(buckets);
-	pfs_sample_scan_end(scan);
+	pfs_sum_passing(&(PfsPassing){ .selection = selection,
+								   .filters = graph->filters,
+								   .ranks = graph->ranks,
+								   .rank_count = selection->delta ? graph->groups.count
+																  : selection->distinct_count,
+								   .step_us = picks ? 0 : graph->step_us,
+								   .sums = picks ? graph->scrapes : graph->sums });
 }
 
 /* More times of the series of which the range has one. */
@@ -543,11 +498,11 @@ profstore_timeseries(PG_FUNCTION_ARGS)
 
 	graph.step_us = get_step(fcinfo, graph.selection);
 	graph.groups = pfs_series_groups(graph.selection, by);
-	graph.filter = pfs_stack_filter_create(&filters);
+	graph.filters = pfs_filters_any(&filters) ? &filters : NULL;
 	pfs_require_scrapes(graph.selection);
 	begin_sums(&graph);
 	sum_rows(&graph);
-	if (graph.filter != NULL)
+	if (graph.filters != NULL)
 		sum_passing(&graph);
 	if (pfs_picks_scrapes(graph.selection))
 		pick_scrapes(&graph);

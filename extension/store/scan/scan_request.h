@@ -13,6 +13,7 @@
 
 #include "base/arrays.h"
 #include "store/scan/block_filter.h"
+#include "store/scan/scan_counters.h"
 #include "store/scan/shared_scan.h"
 #include "store/segment/summary.h"
 
@@ -60,18 +61,6 @@ typedef struct PfsBlock
 	const bool **nulls;	  /* nulls[i]: flags of it, or NULL where the block has no null in it */
 	bool has_sums;		  /* rows stand for several of the table; else all row counts are 1 */
 } PfsBlock;
-
-/* What a scan touched, for EXPLAIN and tests. */
-typedef struct PfsScanCounters
-{
-	uint64 segments_total;
-	uint64 segments_skipped;
-	uint64 segments_summed; /* sums stood for their rows */
-	uint64 segments_read;
-	uint64 blocks_read;
-	uint64 blocks_skipped;
-	uint64 bytes_read;
-} PfsScanCounters;
 
 typedef struct PfsBlockScan PfsBlockScan;
 
