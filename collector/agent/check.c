@@ -21,6 +21,14 @@ print_line(const char *group, const char *name, const char *state, const char *d
 	printf("%-10s %-24s %-9s%s%s\n", group, name, state, detail[0] != '\0' ? " " : "", detail);
 }
 
+/* More about the line before, if there is more. */
+static void
+print_more(const char *text)
+{
+	if (text[0] != '\0')
+		printf("%-45s %s\n", "", text);
+}
+
 static ExitCode
 check_host(const AgentOptions *agent)
 {
@@ -40,6 +48,7 @@ check_host(const AgentOptions *agent)
 		print_line(feature->group, feature->name,
 				   feature->need == FEATURE_REQUIRED ? "missing" : "wanted",
 				   feature->detail[0] != '\0' ? feature->detail : feature->consequence);
+		print_more(feature->detail[0] != '\0' ? feature->consequence : "");
 		if (feature->need == FEATURE_REQUIRED)
 			code = EXIT_PRIVILEGE;
 	}
@@ -119,10 +128,8 @@ check_database(const AgentOptions *options)
 	else
 	{
 		print_line("database", "profstore", "missing", failure.message);
-		if (failure.detail[0] != '\0')
-			printf("%-45s %s\n", "", failure.detail);
-		if (failure.hint[0] != '\0')
-			printf("%-45s %s\n", "", failure.hint);
+		print_more(failure.detail);
+		print_more(failure.hint);
 	}
 	return code;
 }

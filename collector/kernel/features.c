@@ -16,6 +16,7 @@
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 
+#include "base/log.h"
 #include "kernel/kernel_version.h"
 
 #define BTF_FILE "/sys/kernel/btf/vmlinux"
@@ -134,7 +135,7 @@ probe_kernel(Feature *features, size_t *count)
 		"BPF ring buffers need kernel 5.8 and the right to load BPF.");
 	feature =
 		add(features, count, "kernel", "perf_event", FEATURE_REQUIRED, probe_perf_event(&error),
-			"perf events on all processes need CAP_PERFMON; see kernel.perf_event_paranoid.");
+			"Perf events on all processes need CAP_PERFMON; see kernel.perf_event_paranoid.");
 	if (error != 0)
 		snprintf(feature->detail, sizeof(feature->detail), "%s", strerror(error));
 	add(features, count, "kernel", "host_pid_namespace", FEATURE_REQUIRED,
@@ -177,11 +178,31 @@ probe_privileges(Feature *features, size_t *count)
 		"Kernel addresses are hidden: kernel frames stay without names.");
 }
 
+/*
+ * libbpf's own words are for developers: they go to the log at level debug, and what matters is
+ * told by us.
+ */
+static int __attribute__((format(printf, 2, 0)))
+on_libbpf_message(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	char text[1024];
+	size_t length;
+
+	(void) level;
+	vsnprintf(text, sizeof(text), format, arguments);
+	length = strlen(text);
+	if (length > 0 && text[length - 1] == '\n')
+		text[length - 1] = '\0';
+	log_event(LOG_DEBUG, "libbpf", "message of the BPF library", log_text("detail", text));
+	return 0;
+}
+
 size_t
 features_probe(bool allow_unsafe_kernel, Feature features[FEATURES_MAX])
 {
 	size_t count = 0;
 
+	libbpf_set_print(on_libbpf_message);
 	probe_version(allow_unsafe_kernel, features, &count);
 	probe_kernel(features, &count);
 	probe_privileges(features, &count);

@@ -32,7 +32,7 @@ typedef struct Feature
 
 /*
  * All features in the order in which "check" prints them; their number. A kernel that can lock up
- * is no hindrance where it is allowed.
+ * is no hindrance where it is allowed. From then on what libbpf says goes to our log.
  */
 size_t features_probe(bool allow_unsafe_kernel, Feature features[FEATURES_MAX]);
 

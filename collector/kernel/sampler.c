@@ -86,25 +86,6 @@ on_record(void *context, void *record, size_t length_bytes)
 }
 
 /*
- * libbpf's own words are for developers: they go to the log at level debug, and what matters is
- * told by us.
- */
-static int __attribute__((format(printf, 2, 0)))
-on_libbpf_message(enum libbpf_print_level level, const char *format, va_list arguments)
-{
-	char text[1024];
-	size_t length;
-
-	(void) level;
-	vsnprintf(text, sizeof(text), format, arguments);
-	length = strlen(text);
-	if (length > 0 && text[length - 1] == '\n')
-		text[length - 1] = '\0';
-	log_event(LOG_DEBUG, "libbpf", "message of the BPF library", log_text("detail", text));
-	return 0;
-}
-
-/*
  * Kernels before 5.11 charge BPF memory against this limit; later ones ignore it, so failure is no
  * matter.
  */
@@ -244,7 +225,6 @@ sampler_create(const SamplerOptions *options, SamplerHandler handler, void *cont
 	ExitCode code;
 
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-	libbpf_set_print(on_libbpf_message);
 	code = features_check(options->allow_unsafe_kernel, failure);
 	if (code != EXIT_OK)
 		return code;

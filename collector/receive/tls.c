@@ -35,12 +35,16 @@ choose_protocol(SSL *ssl, const unsigned char **chosen, unsigned char *length,
 	return SSL_TLSEXT_ERR_OK;
 }
 
+/* What could not be read is told first, and then what follows from it. */
 static ExitCode
 refused(const char *message, const char *file, SSL_CTX *context, Failure *failure)
 {
+	unsigned long first = ERR_peek_error();
 	char text[256];
 
 	tls_error_text(text, sizeof(text));
+	if (ERR_SYSTEM_ERROR(first))
+		snprintf(text, sizeof(text), "%s", strerror(ERR_GET_REASON(first)));
 	SSL_CTX_free(context);
 	failure_set(failure, EXIT_CONFIG, message);
 	failure_detail(failure, "%s: %s.", file, text);

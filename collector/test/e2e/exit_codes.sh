@@ -49,6 +49,8 @@ else
 fi
 if unshare -m true 2>/dev/null; then
 	exits 4 'CONFIG_DEBUG_INFO_BTF' "a kernel without BTF" bash -c 'without "$@"' - /sys/kernel/btf "$collector" agent --duration 1s
+	exits 4 'CONFIG_DEBUG_INFO_BTF' "check of a kernel without BTF" bash -c 'without "$@"' - /sys/kernel/btf "$collector" check
+	ok "$(! grep -q libbpf "$work/out"; echo $?)" "and libbpf says nothing of its own" "$(cat "$work/out")"
 	exits 5 'perf event on any CPU' "no CPU can be sampled" bash -c 'with "$@"' - /sys/devices/system/cpu/online 4000 "$collector" agent --duration 1s
 else
 	skip "exit code 4: a kernel without BTF" "no mount namespaces"

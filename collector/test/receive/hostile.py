@@ -475,5 +475,8 @@ def test_refused_to_start():
                         (["--max-message=7"], 3), (["--frequenzy"], 2)):
         receiver = Receiver(*flags, expect_start=False)
         same(receiver.process.wait(20), code, f"{' '.join(flags)}: exit code {code}", receiver.text())
+    receiver = Receiver("--tls-cert=/nowhere", "--tls-key=/nowhere", expect_start=False)
+    receiver.process.wait(20)
+    ok("/nowhere: No such file or directory." in receiver.text(), "a certificate that is not there is told as that", receiver.text())
     receiver = Receiver(listen="nowhere.invalid", expect_start=False)
     same(receiver.process.wait(20), 3, "an address that is none: exit code 3", receiver.text())
