@@ -1,5 +1,5 @@
-// main SECONDS: so much CPU time under labels that share it 60 : 30, and 10 without any; by goroutines that change threads. The 30 are
-// a trace's, too, which is the program's own by its pid.
+// main SECONDS: so much CPU time under labels that share it 60 : 30, and 10 without any, in a function of each; by goroutines
+// that change threads. The 30 are a trace's, too, which is the program's own by its pid.
 package main
 
 import (
@@ -22,6 +22,15 @@ func work(rounds int) (value uint32) {
 	return
 }
 
+//go:noinline
+func sixty() uint32 { return work(6000000) }
+
+//go:noinline
+func thirty() uint32 { return work(3000000) }
+
+//go:noinline
+func ten() uint32 { return work(1000000) }
+
 func used() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -40,10 +49,10 @@ func main() {
 			defer group.Done()
 			sum := uint32(0)
 			for used() < time.Duration(seconds)*time.Second {
-				pprof.Do(context.Background(), pprof.Labels("other", "-", "part", "sixty", "bad", "\xff\x00x"), func(context.Context) { sum += work(6000000) })
+				pprof.Do(context.Background(), pprof.Labels("other", "-", "part", "sixty", "bad", "\xff\x00x"), func(context.Context) { sum += sixty() })
 				time.Sleep(0)
-				pprof.Do(context.Background(), pprof.Labels("part", "thirty", "trace_id", trace, "span_id", span), func(context.Context) { sum += work(3000000) })
-				sum += work(1000000)
+				pprof.Do(context.Background(), pprof.Labels("part", "thirty", "trace_id", trace, "span_id", span), func(context.Context) { sum += thirty() })
+				sum += ten()
 			}
 			fmt.Println(sum & 1)
 		}()
