@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -106,6 +107,40 @@ func publicFile(path, text string) {
 	if err := os.Chmod(path, 0o644); err != nil {
 		fatal("%v", err)
 	}
+}
+
+// A watch of which nothing but a bookmark came lately: what ends it is the API's own time limit, and the next one begins at the bookmark.
+func testBookmark(token string) {
+	versions := make(chan string, 16)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		version := r.URL.Query().Get("resourceVersion")
+		if r.URL.Query().Get("watch") != "1" {
+			versions <- "list " + version
+			fmt.Fprint(w, `{"metadata":{"resourceVersion":"7"},"items":[]}`)
+			return
+		}
+		versions <- "watch " + version + " " + r.URL.Query().Get("allowWatchBookmarks")
+		if version == "7" {
+			fmt.Fprintln(w, `{"type":"ADDED","object":{"metadata":{"name":"x","uid":"u-x","namespace":"shop","resourceVersion":"8"}}}`)
+			fmt.Fprintln(w, `{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"99"}}}`)
+			return
+		}
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	teller, s := startPods(server.URL, token)
+	got := []string{}
+	eventually(30, func() bool {
+		for len(versions) > 0 {
+			got = append(got, <-versions)
+		}
+		return len(got) >= 3
+	})
+	ok(slices.Equal(got, []string{"list 0", "watch 7 true", "watch 99 true"}), "pods (bookmark): the next watch begins where the bookmark was, without a list", got, s.log)
+	ok(teller.tells("u-x", "pod_name=x")(), "pods (bookmark): and what came before it stays", teller.all())
+	ok(s.stop() == 0, "pods (bookmark): it ends", s.log)
+	server.CloseClientConnections()
+	server.Close()
 }
 
 func testPods() {
@@ -235,6 +270,8 @@ func testPods() {
 	ok(eventually(30, teller.tells("u-r", "workload_kind=Rollout", "workload_name=roll")), "pods (fake API): and what they told wrongly is mended", teller.of("u-r"), s.log)
 	ok(s.stop() == 0, "pods (fake API): it ends once more", s.log)
 	_ = restarted.Close()
+
+	testBookmark(token)
 
 	// half a line, an object that is no pod, a line that never ends
 	for name, answer := range map[string]string{
