@@ -128,6 +128,10 @@ run_export(Connection *connection, const ExchangeOptions *options, Failure *fail
 		/* a selector, time or expression that is none */
 		if (strncmp(error.sqlstate, "22", 2) == 0 || strcmp(error.sqlstate, "42601") == 0)
 			failure->code = EXIT_CONFIG;
+		if (strcmp(error.sqlstate, "22007") == 0)
+			failure_hint(failure,
+						 "--from and --to take times as PostgreSQL does, such as yesterday "
+						 "or '2026-01-31 12:00'.");
 		code = failure->code;
 	}
 	for (int i = 0; i < PARAM_COUNT; i++)
