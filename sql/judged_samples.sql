@@ -105,3 +105,15 @@ $$;
 SELECT columns, condition, r.*
 FROM (VALUES ('sum(value)'), ('count(*)'), ('count(*), sum(value), min(value)')) AS c(columns), (VALUES ('true'), ('series_id = (SELECT min(series_id) FROM judged_series)'), ('value < 50')) AS q(condition),
 	LATERAL compare_ranges(columns, condition) AS r;
+
+-- the same from samples alone, and in little memory
+CREATE VIEW compared_ranges AS
+SELECT sum(r.sums) AS sums, sum(r.different) AS different
+FROM (VALUES ('sum(value)'), ('count(*)'), ('count(*), sum(value), min(value)')) AS c(columns), (VALUES ('true'), ('series_id = (SELECT min(series_id) FROM judged_series)'), ('value < 50')) AS q(condition),
+	LATERAL compare_ranges(columns, condition) AS r;
+SET profstore.enable_summaries = off;
+TABLE compared_ranges;
+RESET profstore.enable_summaries;
+SET work_mem = '64kB';
+TABLE compared_ranges;
+RESET work_mem;
