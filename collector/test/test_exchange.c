@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lz4frame.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -861,6 +862,81 @@ test_roads(void **state)
 #define JOB_STACKS 3000
 
 /* Lanes that store the same new content at once store it once. */
+/* Standard error, as a terminal or a file, and what is written to it. */
+typedef struct Screen
+{
+	int standard_error; /* as it was */
+	int reading_end;
+	pthread_t reader;
+	char text[64 * 1024];
+	size_t length;
+} Screen;
+
+static void *
+read_screen(void *argument)
+{
+	Screen *screen = argument;
+	size_t room;
+	ssize_t count;
+
+	/* the terminal's end is an error, EIO */
+	while ((room = sizeof(screen->text) - 1 - screen->length) > 0 &&
+		   (count = read(screen->reading_end, screen->text + screen->length, room)) > 0)
+		screen->length += (size_t) count;
+	screen->text[screen->length] = '\0';
+	return NULL;
+}
+
+static void
+screen_begin(Screen *screen, bool is_terminal)
+{
+	int ends[2];
+
+	memset(screen, 0, sizeof(*screen));
+	if (is_terminal)
+	{
+		ends[0] = posix_openpt(O_RDWR | O_NOCTTY);
+		assert_true(ends[0] >= 0 && grantpt(ends[0]) == 0 && unlockpt(ends[0]) == 0);
+		ends[1] = open(ptsname(ends[0]), O_RDWR | O_NOCTTY);
+		assert_true(ends[1] >= 0);
+	}
+	else
+		assert_int_equal(pipe(ends), 0);
+	screen->reading_end = ends[0];
+	screen->standard_error = dup(STDERR_FILENO);
+	assert_true(screen->standard_error >= 0);
+	assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+	close(ends[1]);
+	assert_int_equal(pthread_create(&screen->reader, NULL, read_screen, screen), 0);
+}
+
+static void
+screen_end(Screen *screen)
+{
+	dup2(screen->standard_error, STDERR_FILENO);
+	close(screen->standard_error);
+	pthread_join(screen->reader, NULL);
+	close(screen->reading_end);
+}
+
+/* A bar for a terminal, which ends full, and nothing of it for a file. */
+static void
+assert_bar(const char *text, bool is_terminal)
+{
+	char last[128];
+
+	snprintf(last, sizeof(last),
+			 "\r[########################################] %d of %d files, %d samples \r\n", JOBS,
+			 JOBS, JOBS * JOB_STACKS);
+	if (is_terminal)
+	{
+		assert_true(strncmp(text, "\r[", 2) == 0);
+		assert_non_null(strstr(text, last));
+	}
+	else
+		assert_null(strchr(text, '['));
+}
+
 static void
 test_jobs(void **state)
 {
@@ -872,9 +948,12 @@ test_jobs(void **state)
 	char expected[32];
 	Flag flags[EXCHANGE_FLAGS_MAX];
 	ExchangeOptions options;
+	Screen *screen = malloc(sizeof(*screen));
+	ExitCode code;
 
 	assert_non_null(mkdtemp(directory));
 	assert_non_null(text);
+	assert_non_null(screen);
 	for (int i = 0; i < JOB_STACKS; i++)
 		length += (size_t) sprintf(text + length, "main;work %d 1\n", i);
 	for (int i = 0; i < JOBS; i++)
@@ -889,7 +968,11 @@ test_jobs(void **state)
 	import_flags(&options, flags);
 	options.database = "dbname=jobs";
 	options.jobs = JOBS;
-	assert_int_equal(import_run(&options, operands, 1), EXIT_OK);
+	screen_begin(screen, true);
+	code = import_run(&options, operands, 1);
+	screen_end(screen);
+	assert_int_equal(code, EXIT_OK);
+	assert_bar(screen->text, true);
 
 	snprintf(expected, sizeof(expected), "%d", JOBS * JOB_STACKS);
 	assert_string_equal(sql_in("jobs", "SELECT sum(value) FROM profstore.samples"), expected);
@@ -899,10 +982,16 @@ test_jobs(void **state)
 							   " (SELECT count(*) FROM profstore.locations),"
 							   " (SELECT count(*) FROM profstore.matching_series(NULL)))"),
 						expected);
+	screen_begin(screen, false);
+	code = import_run(&options, operands, 1);
+	screen_end(screen);
+	assert_int_equal(code, EXIT_OK);
+	assert_bar(screen->text, false);
 	for (int i = 0; i < JOBS; i++)
 		unlink(path[i]);
 	rmdir(directory);
 	free(text);
+	free(screen);
 	server_control(&server, "purge", NULL);
 }
 
