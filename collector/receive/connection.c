@@ -250,30 +250,42 @@ set_waiting_deadline(Connection *connection)
 		set_deadline(connection, idle_ns);
 }
 
-void
-connection_pump(Connection *connection)
+/* Until there is none, or the socket takes no more: then an event of it is waited for. */
+static void
+send_all(Connection *connection)
 {
-	size_t before;
-	bool may_read;
+	bool had_output;
 
 	do
 	{
-		before = connection->out_at;
 		if (connection->state == CONNECTION_HTTP2 && !connection->is_dead)
 			http2_write(connection);
+		had_output = has_output(connection);
 		send_out(connection);
-	} while (!connection->is_dead && connection->state == CONNECTION_HTTP2 &&
-			 connection->out_at != before && connection->out_at > 0);
+	} while (!connection->is_dead && connection->state == CONNECTION_HTTP2 && had_output &&
+			 !has_output(connection));
+}
+
+/* What is behind a request that is not answered yet waits in the socket. */
+static bool
+may_read(const Connection *connection)
+{
+	return connection->out.length - connection->out_at < CONNECTION_OUT_MAX &&
+		   !(connection->state == CONNECTION_HTTP1 && connection->http1.state == HTTP1_WAIT &&
+			 connection->http1.in.length > 0);
+}
+
+void
+connection_pump(Connection *connection)
+{
+	send_all(connection);
 	if (connection->is_closing && !has_output(connection) && !connection->is_dead &&
 		connection->state != CONNECTION_LINGER)
 		linger(connection);
 	if (connection->is_dead)
 		return;
-	may_read = connection->out.length - connection->out_at < CONNECTION_OUT_MAX &&
-			   !(connection->state == CONNECTION_HTTP1 && connection->http1.state == HTTP1_WAIT &&
-				 connection->http1.in.length > 0);
 	watch(connection,
-		  (may_read ? (uint32_t) EPOLLIN : 0) |
+		  (may_read(connection) ? (uint32_t) EPOLLIN : 0) |
 			  (has_output(connection) || connection->wants_write ? (uint32_t) EPOLLOUT : 0));
 }
 
@@ -414,13 +426,15 @@ connection_handle(Connection *connection, uint32_t events)
 {
 	size_t length = 1;
 	bool was_busy = connection->call_count > 0;
+	bool has_gone = (events & (EPOLLHUP | EPOLLERR)) != 0; /* told until it is read */
 
 	if (connection->state == CONNECTION_HANDSHAKE)
 		handshake(connection);
-	if (connection->state != CONNECTION_HANDSHAKE &&
-		(events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0)
+	if (connection->state != CONNECTION_HANDSHAKE && ((events & EPOLLIN) != 0 || has_gone))
 	{
-		for (int i = 0; i < READS_A_TURN && length > 0 && !connection->is_dead; i++)
+		for (int i = 0; i < READS_A_TURN && length > 0 && !connection->is_dead &&
+						(has_gone || may_read(connection));
+			 i++)
 		{
 			length = receive_bytes(connection);
 			if (length > 0)

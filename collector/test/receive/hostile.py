@@ -325,6 +325,26 @@ def test_bad_http():
     same(call(push.main, EXPORT, b"", timeout=5)[0], grpc.StatusCode.OK, "an empty message is a good one")
 
 
+def test_pipelined():
+    """A request behind one that is not answered yet, larger than what is kept of it: both are answered."""
+    def post(name):
+        body = otlp_requests.request_of("values", name, now_ns())
+        body.dictionary.string_table.append("x" * 300_000)  # nobody refers to it
+        return (b"POST /v1/profiles HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n" %
+                (PROTOBUF.encode(), body.ByteSize())) + body.SerializeToString()
+
+    connection = raw_connection(push.main)
+    threading.Thread(target=connection.sendall, args=(post("pipelined0") + post("pipelined1"),)).start()
+    answers = b""
+    while answers.count(b"HTTP/1.1 200 OK") < 2:
+        came = connection.recv(65536)
+        if not came:
+            break
+        answers += came
+    connection.close()
+    same((answers.count(b"HTTP/1.1 200 OK"), stored("pipelined0"), stored("pipelined1")), (2, 500, 500), "two requests at once are answered, and stored")
+
+
 def test_expensive():
     """Small requests that refer to the same large things again and again."""
     from opentelemetry.proto.collector.profiles.v1development import profiles_service_pb2 as service

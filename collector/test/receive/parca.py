@@ -8,7 +8,10 @@ import subprocess
 import time
 
 import grpc
+import h2.events
+import h2.settings
 
+import hostile
 import otlp_requests
 import push
 from harness import Receiver, eventually, number, ok, same, sql
@@ -445,3 +448,39 @@ def test_parca_database_away():
         subprocess.run(["psql", "-Xqd", "postgres", "-c", f"ALTER DATABASE {database} ALLOW_CONNECTIONS true"], check=True)
     ok(eventually(lambda: stored("away") == expected(request), 60), "and is stored when the database comes")
     same(receiver.stop(), 0, "ends well")
+
+
+def question(receiver, body):
+    """What a stream of Write is asked by, and the seconds from its first byte to the last, of a client with room for all of it."""
+    client, connection = hostile.http2(receiver)
+    client.update_settings({h2.settings.SettingCodes.INITIAL_WINDOW_SIZE: 1 << 24})
+    client.increment_flow_control_window(1 << 24)
+    client.send_headers(1, [(name, STORE + "Write" if name == ":path" else value) for name, value in hostile.HEADERS])
+    unsent, asked, begun = b"\0" + len(body).to_bytes(4, "big") + body, b"", None
+    while len(asked) < 5 or len(asked) < 5 + int.from_bytes(asked[1:5], "big"):
+        while room := min(client.local_flow_control_window(1), client.max_outbound_frame_size, len(unsent)):
+            client.send_data(1, unsent[:room])
+            unsent = unsent[room:]
+        connection.sendall(client.data_to_send())
+        came = connection.recv(1 << 20)
+        if not came:
+            raise RuntimeError(f"closed after {len(asked)} bytes")
+        for event in client.receive_data(came):
+            if isinstance(event, h2.events.DataReceived):
+                begun = begun or time.time()
+                asked += event.data
+    connection.close()
+    return asked, time.time() - begun
+
+
+def test_parca_question():
+    """Answers larger than what is held for a connection: each part went with a turn of the loop, a quarter of a second."""
+    names = [dict(NAMED, Function=f"f{i}") for i in range(150)]
+    stacks = [[one, other] for one in names for other in names][:20000]
+    request = dict(request_of("questioned", [sample(i) for i in range(len(stacks))]), Stacks=stacks, Method="Write")
+    subprocess.run([CLIENT, "-records", f"{SCRATCH}/question"], input=json.dumps(request) + "\n", text=True, check=True)
+    with open(f"{SCRATCH}/question.samples", "rb") as file:
+        body = message_field(1, file.read())
+    tries = [question(push.main, body) for _ in range(5)]
+    ok(all(len(asked) > 6 * 65536 for asked, _ in tries), "Write: a question of some 400 kB", [len(asked) for asked, _ in tries])
+    ok(min(seconds for _, seconds in tries) < 1, "its parts follow each other", [seconds for _, seconds in tries])
