@@ -62,12 +62,12 @@ local override(name, properties) = {
     max: 1,
     'custom.cellOptions': { type: 'gauge', mode: 'basic' },
   }),
-  // A change: more is red, less is green.
+  // A change: more is red, less is green. Not all versions take a null first for what is below all.
   change(name):: override(name, {
     unit: 'percentunit',
     'custom.cellOptions': { type: 'color-text' },
     thresholds: { mode: 'absolute', steps: [
-      { color: 'green', value: null },
+      { color: 'green', value: -1e6 },
       { color: 'text', value: -0.02 },
       { color: 'orange', value: 0.02 },
       { color: 'red', value: 0.2 },

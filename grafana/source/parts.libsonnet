@@ -125,6 +125,12 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     transformations: if unitColumns == null then [] else [g.unitFrom('unit', unitColumns)],
   },
 
+  // The columns of what changed, none of which is cut off in a window of 1,400 pixels.
+  changed(before, now, url)::
+    [g.link('function', 'Only stacks with this function', url, 330), g.hidden('focus'), g.change('self, change'), g.change('total, change')]
+    + [g.override(name, { 'custom.width': 115 }) for name in ['self, ' + before, 'self, ' + now, 'self, change', 'total, ' + before, 'total, ' + now, 'total, change']]
+    + [g.override(name, { 'custom.width': 175 }) for name in ['file', 'mapping']],
+
   // --- links: range and variables go along ---
 
   // The address of a dashboard with these variables as they are here, and others set.

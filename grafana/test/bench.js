@@ -1,11 +1,13 @@
 /*
  * bench.js
  *		How long each query of each dashboard takes, warm, as somebody sees it who opens them over a fleet's profiles: of
- *		all, of one service, with a focus. The least of some runs; those over the bound are marked.
+ *		all, of one service, with a focus. The least of some runs; those over the bound are marked. Beside it how large the
+ *		largest of its answers is, as text and packed.
  *
  *	node bench.js DATABASE ROLE HOURS DASHBOARD.json ...
  */
 import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 import { ask, disconnect } from "./datasource.js";
 
 const [database, role, hours, ...files] = process.argv.slice(2);
@@ -22,7 +24,8 @@ const at_first = async (variable, variables) => {
 	if (variable.type !== "query") {
 		return variable.current.value;
 	}
-	const values = await ask(database, role, variable.query, { variables, range, interval });
+	const lines = await ask(database, role, variable.query, { variables, range, interval });
+	const values = variable.query.includes("__value") ? lines.map((line) => line.split("|").at(-1)) : lines;
 	if (variable.current?.value?.[0] === "$__all") {
 		return variable.allValue ? { raw: variable.allValue } : (values[0] ?? "");
 	}
@@ -39,33 +42,38 @@ const first_variables = async (dashboard) => {
 
 const timed = async (sql, situation) => {
 	let least = Infinity;
+	let text = "";
 	for (let i = 0; i <= RUNS; i += 1) {
 		const begin = performance.now();
-		await ask(database, role, sql, situation);
+		const answer = await ask(database, role, sql, situation);
 		least = i === 0 ? least : Math.min(least, performance.now() - begin);
+		text = answer.join("\n");
 	}
-	return least;
+	return { least, bytes: Buffer.byteLength(text), packed: gzipSync(text).length };
 };
 
 const SITUATIONS = { all: {}, service: { label: "service", value: ["service4"], matchers: 'service="service4"' }, focus: { focus: "function12" } };
 const panels_of = (dashboard) => dashboard.panels.flatMap((panel) => [panel, ...(panel.panels ?? [])]).filter(({ targets }) => targets);
 
-console.log(`${"least ms of elapsed time, warm".padEnd(78)}${Object.keys(SITUATIONS).map((name) => name.padStart(9)).join("")}`);
+console.log(`${"least ms of elapsed time, warm".padEnd(78)}${Object.keys(SITUATIONS).map((name) => name.padStart(9)).join("")}       kB   packed`);
 let slowest = 0;
 for (const dashboard of files.map((file) => JSON.parse(readFileSync(file, "utf8")))) {
 	const opened = await first_variables(dashboard);
 	for (const panel of panels_of(dashboard)) {
 		const times = [];
+		let largest = { bytes: 0, packed: 0 };
 		for (const chosen of Object.values(SITUATIONS)) {
-			let sum = 0;
+			const answers = [];
 			for (const target of panel.targets) {
-				sum += await timed(target.rawSql, { range, interval, variables: { ...opened, ...chosen } });
+				answers.push(await timed(target.rawSql, { range, interval, variables: { ...opened, ...chosen } }));
 			}
-			times.push(sum);
+			times.push(answers.reduce((sum, { least }) => sum + least, 0));
+			largest = [largest, ...answers].reduce((a, b) => (b.bytes > a.bytes ? b : a));
 		}
 		slowest = Math.max(slowest, ...times);
+		const sizes = [largest.bytes, largest.packed].map((bytes) => (bytes / 1000).toFixed(1).padStart(9)).join("");
 		const mark = times.some((time) => time > BOUND_MS) ? `  over ${BOUND_MS}` : "";
-		console.log(`${`${dashboard.title}: ${panel.title}`.padEnd(78)}${times.map((time) => time.toFixed(1).padStart(9)).join("")}${mark}`);
+		console.log(`${`${dashboard.title}: ${panel.title}`.padEnd(78)}${times.map((time) => time.toFixed(1).padStart(9)).join("")}${sizes}${mark}`);
 	}
 }
 console.log(`slowest: ${slowest.toFixed(0)} ms (at most ${BOUND_MS})`);

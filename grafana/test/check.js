@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as contract from "./contract.js";
 import { disconnect, run } from "./datasource.js";
-import { SITUATIONS } from "./situations.js";
+import { NASTY, SITUATIONS } from "./situations.js";
 import { check_rule, check_structure } from "./structure.js";
 
 const [database, role, alerting, ...dashboards] = process.argv.slice(2);
@@ -147,8 +147,31 @@ for (const [dashboard, panel] of [["overview", "Every $label"], ["labels", "By $
 		return means.length === 3 && Math.abs(sum - ALL.root) < 1 ? [] : [`${means.join(" + ")} are ${sum}, not ${ALL.root}`];
 	});
 }
+/* Values of variables that an address sets, as Grafana reads them. */
+const variables_of = (url, variables) => {
+	const expanded = url.replace(/\$\{(\w+):(queryparam|percentencode)\}/g, (_, name, how) => {
+		const value = [variables[name]].flat()[0];
+		const text = encodeURIComponent(value.raw === "NULL" ? "$__all" : value);
+		return how === "queryparam" ? `var-${name}=${text}` : text;
+	});
+	const set = [...new URLSearchParams(expanded.slice(expanded.indexOf("?")))].filter(([name]) => name.startsWith("var-"));
+	return Object.fromEntries(set.map(([name, value]) => [name.slice("var-".length), name === "var-value" ? [value] : value]));
+};
+await test("a graph of Overview leads to the profile, and to a comparison, of its value", async () => {
+	const graph = panels_of(all.find(({ uid }) => uid === "profstore-overview")).find(({ title }) => title === "$each");
+	const [profile, comparison] = graph.fieldConfig.defaults.links.map(({ url }) => variables_of(url, { ...ALL.variables, each: NASTY }));
+	const [{ value: root }] = await answer_of("profiles", "Flame graph", ALL, profile);
+	const [{ valueRight: compared }] = await answer_of("compare", "Difference", ALL, comparison);
+	return root === 5_060_000_000 && compared === root ? [] : [`they show ${root} and ${compared}`];
+});
+await test("a graph has ten lines, of those that are most, and one of the others", async () => {
+	const rows = await answer_of("overview", "By $label", ALL, { type: "lines:n:count:n:count:delta" });
+	const names = [...new Set(rows.map(({ metric }) => metric))].sort().join(" ");
+	const [first, ...others] = rows.filter(({ metric }) => metric === "others").map(({ value }) => value);
+	return names === "l03 l04 l05 l06 l07 l08 l09 l10 l11 l12 others" && Math.abs(first * 30 - 3) < 1e-9 && others.length === 1 ? [] : [`${names}; ${first} ${others}`];
+});
 await test("a pause ends the lines of a graph", async () => {
-	const rows = await answer_of("labels", "$type", ALL, { type: "wallclock:wall:nanoseconds:wall:nanoseconds:delta" });
+	const rows = await answer_of("labels", "All that is selected", ALL, { type: "wallclock:wall:nanoseconds:wall:nanoseconds:delta" });
 	const ends = rows.filter(({ value }) => value === null).map(({ time }) => new Date(time).toISOString());
 	return JSON.stringify(ends) === '["2026-01-01T10:05:05.000Z"]' ? [] : [`they end at ${ends}`];
 });

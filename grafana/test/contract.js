@@ -147,6 +147,9 @@ export const check_unit = (frame) => {
 	return frame.fields.length === 1 && frame.fields[0].name === "unit" && known ? [] : [`units ${JSON.stringify(frame.rows)}`];
 };
 
-/* A variable takes all values of all columns as texts. */
-export const check_variable = (frame) =>
-	frame.fields.length === 1 && frame.fields[0].type === "string" ? [] : [`fields ${JSON.stringify(frame.fields)}`];
+/* A variable takes all values of all columns as texts, but for a text to be shown and its value. */
+export const check_variable = ({ fields }) => {
+	const names = fields.map(({ name }) => name).join();
+	const shaped = (fields.length === 1 || names === "__text,__value") && fields.every(({ type }) => type === "string");
+	return shaped ? [] : [`fields ${JSON.stringify(fields)}`];
+};

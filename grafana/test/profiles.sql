@@ -22,6 +22,10 @@ SELECT put_scrape('wallclock:wall:nanoseconds:wall:nanoseconds:delta', '{"comm":
 FROM generate_series('2026-01-01 10:00Z'::timestamptz, '2026-01-01 10:20Z', '30 s') AS at
 WHERE at NOT BETWEEN '2026-01-01 10:05Z' AND '2026-01-01 10:15Z';
 
+-- More lines than a graph has, the later the higher.
+SELECT put_scrape('lines:n:count:n:count:delta', jsonb_build_object('comm', 'l' || lpad(n::text, 2, '0')), at, jsonb_build_object('main', n))
+FROM generate_series(1, 12) AS n, unnest('{2026-01-01 10:00:30Z,2026-01-01 10:01Z}'::timestamptz[]) AS at;
+
 -- A trace: a second of what web did in new_way.
 SELECT profstore.keep_traces(array_agg(s.time), array_agg(s.series_id), array_agg(s.stack_id), array_agg(1000000000::int8), array_agg('0af7651916cd43dd8448eb211c80319c'::uuid), '{NULL}')
 FROM profstore.samples AS s WHERE s.stack_id = put_stack('main;serve;new_way');

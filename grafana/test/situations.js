@@ -5,7 +5,7 @@
 const CPU = "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta";
 const ALL = { raw: "NULL" };
 const HOUR = { from: new Date("2026-01-01T10:00:00Z"), to: new Date("2026-01-01T11:00:00Z") };
-const NASTY = `o'brien "x" a|b.*\\c $one$ 7%2B \u00e9`;
+export const NASTY = `o'brien "x" a|b.*\\c $one$ 7%2B \u00e9`;
 const MEMORY = "memory:inuse_space:bytes:space:bytes";
 const viewer = (changes) => ({
 	type: CPU,

@@ -65,9 +65,10 @@ p.page(
         FROM profstore.targets
       |||, 10, '2, 1', 'no agent has written yet'),
       [
-        g.unit('seen before', 's'),
-        g.unit('duration', 's'),
-        g.override('name', { 'custom.width': 260 }),
+        g.override('seen before', { unit: 's', 'custom.width': 110 }),
+        g.override('duration', { unit: 's', 'custom.width': 100 }),
+        g.override('samples', { 'custom.width': 110 }),
+        g.override('name', { 'custom.width': 210 }),
         g.override('state', { 'custom.width': 80 }),
         g.override('last seen', { 'custom.width': 170 }),
         g.override('last scrape', { 'custom.width': 170 }),
@@ -109,26 +110,26 @@ p.page(
           FROM profstore.unwind_quality
           GROUP BY 1
         |||, 4, '4 DESC NULLS LAST, 2 DESC, 1', 'no user stack yet'),
-        [g.override('executable', { 'custom.width': 380 }), g.share('whole')]
+        [g.override('executable', { 'custom.width': 290 }), g.override('stacks', { 'custom.width': 110 }), g.override('not whole', { 'custom.width': 110 }), g.share('whole')]
       ),
     ],
     [
       p.table(
         'Storage',
         'Partitions of samples, with what compaction and roll-ups keep beside them.',
-        8,
+        7,
         10,
         empty(|||
           SELECT pg_catalog.regexp_replace(relation::text, '^.*\.', '') AS "table", pg_catalog.to_char(from_ts AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
             pg_catalog.pg_total_relation_size(relation)::int8 AS bytes
           FROM profstore.partitions()
         |||, 3, 'day DESC NULLS LAST, 1', 'no partition yet'),
-        [g.unit('bytes', 'bytes'), g.override('table', { 'custom.width': 220 }), g.override('day', { 'custom.width': 110 })]
+        [g.override('bytes', { unit: 'bytes', 'custom.width': 95 }), g.override('table', { 'custom.width': 195 }), g.override('day', { 'custom.width': 100 })]
       ),
       p.table(
         'Retention',
         'How long samples are kept, and their sums after that; what it last did.',
-        6,
+        8,
         10,
         |||
           SELECT k.what, CASE WHEN k.kept IS NOT NULL THEN pg_catalog.justify_interval(k.kept)::text WHEN k.what = 'samples' THEN 'for ever' ELSE 'none are made' END AS kept,
@@ -138,12 +139,12 @@ p.page(
           CROSS JOIN LATERAL (VALUES (1, 'samples', r.raw, 'drop'), (2, 'sums by the minute', r.minute, 'minute'), (3, 'sums by the hour', r.hour, 'hour')) AS k(place, what, kept, action)
           ORDER BY k.place
         |||,
-        [g.override('what', { 'custom.width': 150 })]
+        [g.override('what', { 'custom.width': 150 }), g.override('kept', { 'custom.width': 130 }), g.override('last run', { 'custom.width': 170 })]
       ),
       p.table(
         'Symbols',
         'Programs of the range by the share of their value that has function names.',
-        10,
+        9,
         10,
         empty(|||
           SELECT coalesce(nullif(mapping, ''), '(not known)') AS mapping, total, named
@@ -153,7 +154,7 @@ p.page(
                $__timeFrom(), $__timeTo(), max_rows => NULL)
              GROUP BY 1) AS t
         |||, 3, '2 DESC NULLS LAST, 1', 'no samples in this range'),
-        [g.unit('total', 'ns'), g.share('named'), g.override('mapping', { 'custom.width': 300 })]
+        [g.override('total', { unit: 'ns', 'custom.width': 100 }), g.share('named'), g.override('mapping', { 'custom.width': 240 })]
       ),
     ],
   ]

@@ -3,7 +3,7 @@ local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
-local selector(matchers) = "profstore.selector(%s, '{}', '$%s')" % [q.type, matchers];
+local selector(matchers) = "profstore.selector(%s, pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), '$%s')" % [q.type, matchers];
 // Where the time is none, both pick nothing: A's status tells.
 local wrongTime = "'$begin' <> '' AND profstore.valid_time('$begin') IS NULL";
 local valid(matchers) = "profstore.valid_selector(CASE WHEN %s THEN 'none:none:none:none:none' ELSE %s END, '$focus', '$ignore', '$show', '$hide')" % [wrongTime, selector(matchers)];
@@ -21,8 +21,8 @@ local call(name, more) = |||
     base_selector => %(a)s, absolute => $absolute, granularity => '$granularity', %(more)s,
     %(filters)s)
 ||| % { name: name, a: valid('before'), b: valid('matchers'), rangeA: rangeA, rangeB: rangeB, more: more, filters: q.filters };
-local variables = ['type', 'matchers', 'before', 'back', 'begin', 'absolute', 'granularity'];
-local others = ['type', 'matchers', 'before', 'absolute', 'granularity', 'focus', 'ignore', 'show', 'hide'];
+local variables = ['type', 'label', 'value', 'matchers', 'before', 'back', 'begin', 'absolute', 'granularity'];
+local others = ['type', 'label', 'value', 'matchers', 'before', 'absolute', 'granularity', 'focus', 'ignore', 'show', 'hide'];
 
 // A status for each side; that of A tells of its time, too.
 local side(letter, matchers, range, status='status') = |||
@@ -45,6 +45,8 @@ p.page(
   'Two selections: what costs more in B than in A',
   [
     p.type,
+    p.label,
+    p.value,
     g.typed('matchers', 'B: matchers', 'What series of B must have, such as version="2"; its range is that of the page'),
     g.typed('before', 'A: matchers', 'The same of A, such as version="1"'),
     g.chosen('back', 'A is', [
@@ -89,12 +91,7 @@ p.page(
       24,
       12,
       q.orNothing(q.changes(call('top_diff', 'max_rows => 200'), call('flamegraph_diff', 'max_nodes => 1'), 'in A', 'in B'), 10, q.mostChanged),
-      [
-        g.link('function', 'Only stacks with this function', p.to('compare', variables, { focus: '${__data.fields.focus:percentencode}' }), 480),
-        g.hidden('focus'),
-        g.change('self, change'),
-        g.change('total, change'),
-      ],
+      p.changed('in A', 'in B', p.to('compare', variables, { focus: '${__data.fields.focus:percentencode}' })),
       '/^(self|total), in [AB]$/'
     )],
     [p.table(

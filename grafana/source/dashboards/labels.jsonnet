@@ -25,7 +25,7 @@ p.page(
   ],
   [
     [p.selectionOf(q.typedOfAll)],
-    [p.graph('$type', 'Rate per second of all that is selected, CPU time in cores; drag to narrow the range.', 24, 8, q.lines(all, ''))],
+    [p.graph('All that is selected', 'Rate per second of all that is selected, CPU time in cores; drag to narrow the range.', 24, 8, q.lines(all, ''))],
     g.row('By each label', [
       [p.table(
         'By $split',

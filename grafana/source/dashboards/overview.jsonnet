@@ -6,9 +6,6 @@ local q = import 'queries.libsonnet';
 local all = 'profstore.valid_selector(%s)' % q.typedOfAll;
 local one = "profstore.valid_selector(profstore.selector(%s, pg_catalog.jsonb_build_object('$label', %s), '$matchers'))" % [q.type, std.stripChars(q.repeated('each'), '\n')];
 
-// The one of a graph as a matcher, in an address.
-local itself = '${label:percentencode}%3D%22${each:percentencode}%22';
-
 p.page(
   'overview',
   'Overview',
@@ -30,7 +27,7 @@ p.page(
   ],
   [
     [p.selectionOf(q.typedOfAll)],
-    [p.graph('$type by $label', 'Rate per second, CPU time in cores: the ten of most value, and the others as one line.', 24, 9, q.lines(all, "'$label'"))],
+    [p.graph('By $label', 'Rate per second, CPU time in cores: the ten of most value, and the others as one line.', 24, 9, q.lines(all, "'$label'"))],
     [p.table(
       'Every $label',
       'The mean over the range, its share, and what changed against the same time yesterday. A click shows the profile.',
@@ -60,7 +57,7 @@ p.page(
         options+: { legend: { showLegend: false } },
         fieldConfig+: { defaults+: { links: [
           { title: 'Its profile', url: p.to('profiles', ['type', 'label', 'matchers'], { value: '${each:percentencode}' }) },
-          { title: 'After this point against before', url: p.fromPoint('compare', ['type'], { matchers: itself, before: itself, back: '', begin: '' }) },
+          { title: 'After this point against before', url: p.fromPoint('compare', ['type', 'label'], { value: '${each:percentencode}', matchers: '${matchers:percentencode}', before: '${matchers:percentencode}', back: '', begin: '' }) },
         ] } },
       }],
     ]) + { title: 'One by one' },

@@ -25,7 +25,7 @@ local place(title, granularity) = p.table(
     SELECT "function" AS "what", self, self_share AS "self, share", total
     FROM %s
   ||| % std.stripChars(call('top', q.range, ",\n  max_rows => 100, granularity => '%s'" % granularity), '\n'), 4, '2 DESC NULLS LAST, 1'),
-  [g.override('what', { 'custom.width': 180 }), g.override('self', { 'custom.width': 80 }), g.override('total', { 'custom.width': 80 }), g.share('self, share')],
+  [g.override('what', { 'custom.width': 180 }), g.override('self', { 'custom.width': 80 }), g.override('total', { 'custom.width': 80 }), g.share('self, share'), g.override('self, share', { 'custom.width': 110 })],
   '/^(self|total)$/'
 );
 
@@ -89,7 +89,7 @@ p.page(
   ],
   [
     [p.selection()],
-    [p.graph('$type',
+    [p.graph('Rate',
              'Rate per second, CPU time in cores; drag over a range to see its flame graph.',
              24,
              8,
@@ -143,12 +143,7 @@ p.page(
         q.orNothing(q.changes(call('top_diff', q.rangeBefore, ',\n  max_rows => 200' + rows), call('flamegraph_diff', q.rangeBefore, ',\n  max_nodes => 1' + rows), 'before', 'now'),
                     10,
                     q.mostChanged),
-        [
-          g.link('function', 'Only stacks with this function', p.to('profiles', selected, { focus: ofFunction }), 480),
-          g.hidden('focus'),
-          g.change('self, change'),
-          g.change('total, change'),
-        ],
+        p.changed('before', 'now', p.to('profiles', selected, { focus: ofFunction })),
         '/^(self|total), (before|now)$/'
       )],
     ]),

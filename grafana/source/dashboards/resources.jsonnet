@@ -22,16 +22,18 @@ p.page(
     p.value,
     p.matchers,
     g.queried('types', 'Graphs of', |||
-      SELECT profile_type
-      FROM profstore.profile_types()
-      WHERE profile_type NOT LIKE 'process_cpu:%' AND last_seen >= $__timeFrom()::timestamptz
+      SELECT CASE WHEN pg_catalog.count(*) OVER (PARTITION BY short) = 1 THEN short ELSE profile_type END AS __text, profile_type AS __value
+      FROM
+        (SELECT profile_type, pg_catalog.split_part(profile_type, ':', 1) || ' ' || pg_catalog.split_part(profile_type, ':', 2) AS short
+         FROM profstore.profile_types()
+         WHERE profile_type NOT LIKE 'process_cpu:%' AND last_seen >= $__timeFrom()::timestamptz) AS t
       ORDER BY 1
     |||, { multi: true, includeAll: true, current: { text: ['All'], value: ['$__all'] } }),
   ] + p.filters,
   [
     [p.selection()],
     g.row('All types', [
-      [p.graph('$types', 'An instant type at its value, a delta type as a rate per second.', 8, 7, q.lines(each, "'$label'", most=5), unit) + {
+      [p.graph('${types:text}', 'An instant type at its value, a delta type as a rate per second.', 8, 7, q.lines(each, "'$label'", most=5), unit) + {
         repeat: 'types',
         repeatDirection: 'h',
         maxPerRow: 3,
@@ -39,7 +41,7 @@ p.page(
         fieldConfig+: { defaults+: { links: [{ title: 'Its stacks', url: p.to('resources', ['label', 'value', 'matchers'], { type: '${types:percentencode}' }) }] } },
       }],
     ]),
-    g.row('$type', [
+    g.row('Stacks', [
       [p.flame('Flame graph', 'All stacks of the range, merged: of an instant type the mean of its scrapes.', |||
         SELECT level, value, self, label, truncated
         FROM profstore.flamegraph(

@@ -36,7 +36,6 @@ const set = (config, path, value) => {
 	}
 };
 
-/* The panel's defaults, what its overrides say of the column, and the unit that its second query tells. */
 /* What Grafana sets where a dashboard is silent. */
 const THRESHOLDS = {
 	color: { mode: "thresholds" },
@@ -50,6 +49,7 @@ const THRESHOLDS = {
 };
 const DEFAULTS = { timeseries: { color: { mode: "palette-classic" } }, stat: THRESHOLDS, table: THRESHOLDS };
 
+/* The panel's defaults, what its overrides say of the column, and the unit that its second query tells. */
 const config_of = (name, { type, fieldConfig, unit, unitColumns }) => {
 	const config = structuredClone({ ...DEFAULTS[type], ...fieldConfig.defaults });
 	for (const { matcher, properties } of fieldConfig.overrides) {

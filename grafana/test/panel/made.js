@@ -58,4 +58,4 @@ const grow = (frames) => {
 	return rows;
 };
 
-export const large_flame = (before) => panel_of(before, 2, "16,384 frames", grow(16384));
+export const large_flame = (before, frames) => panel_of(before, 2, `${frames} frames`, grow(frames));

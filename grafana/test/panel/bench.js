@@ -1,0 +1,77 @@
+/*
+ * bench.js
+ *		How long a flame graph of 16,384 frames keeps whoever looks at it waiting: until it is drawn, until a click on a frame
+ *		shows its menu, until what was searched for is marked; beside it one of 64 frames, which tells what the page costs
+ *		anyway. Milliseconds of elapsed time, and of the processor time of the page's thread, which no other load lengthens;
+ *		the least of some runs. Ends with 1 where drawing and a click take more than a second of processor time.
+ */
+import { mount, open_page, painted } from "./browser.js";
+import { large_flame } from "./made.js";
+
+const BOUND_MS = 1000;
+const RUNS = 5;
+const TOTAL = { x: 300, y: 12 }; // the root's bar, in the drawing
+
+const { page, close } = await open_page();
+const devtools = await page.context().newCDPSession(page);
+await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
+const processor_ms = async () => {
+	const { metrics } = await devtools.send("Performance.getMetrics");
+	return metrics.find(({ name }) => name === "TaskDuration").value * 1000;
+};
+
+const timed = async (action) => {
+	const [begin, used] = [performance.now(), await processor_ms()];
+	await action();
+	await painted(page);
+	return { elapsed: performance.now() - begin, processor: (await processor_ms()) - used };
+};
+
+const drawing = (panel) => async () => {
+	await mount(page, [panel], "dark");
+	await page.locator("[data-testid=flameGraph]").waitFor();
+};
+const click = async () => {
+	await page.locator("[data-testid=flameGraph]").click({ position: TOTAL });
+	await page.getByText("Focus block").waitFor();
+};
+/* Frames that do not match turn grey, so the drawing changes. */
+const image = () => page.evaluate(() => document.querySelector("[data-testid=flameGraph]").toDataURL());
+const search = async () => {
+	const before = await image();
+	await page.getByPlaceholder("Search...").first().fill("function_17");
+	while ((await image()) === before) {
+		await painted(page);
+	}
+};
+
+const least = (runs, key) => Math.min(...runs.map((run) => run[key]));
+const columns = ["drawn", "click", "search"];
+const measured = async (panel) => {
+	const runs = Object.fromEntries(columns.map((column) => [column, []]));
+	for (let i = 0; i <= RUNS; i += 1) {
+		runs.drawn.push(await timed(drawing(panel)));
+		runs.click.push(await timed(click));
+		await drawing({ ...panel, options: { showFlameGraphOnly: false } })();
+		runs.search.push(await timed(search));
+	}
+	return columns.map((column) => ({ elapsed: least(runs[column], "elapsed"), processor: least(runs[column], "processor") }));
+};
+
+let slowest = 0;
+console.log(`${"least ms, elapsed / of processor time".padEnd(44)}${columns.map((name) => name.padStart(14)).join("")}`);
+try {
+	for (const before of [false, true]) {
+		for (const frames of [64, 16384]) {
+			const times = await measured(large_flame(before, frames));
+			const [drawn, clicked] = times;
+			slowest = Math.max(slowest, drawn.processor + clicked.processor);
+			const cells = times.map(({ elapsed, processor }) => `${elapsed.toFixed(0)} / ${processor.toFixed(0)}`.padStart(14));
+			console.log(`${`${before ? "the version before" : "the newest"}, ${frames} frames`.padEnd(44)}${cells.join("")}`);
+		}
+	}
+} finally {
+	await close();
+}
+console.log(`drawn and clicked on: ${slowest.toFixed(0)} ms of processor time (at most ${BOUND_MS})`);
+process.exit(slowest > BOUND_MS ? 1 : 0);

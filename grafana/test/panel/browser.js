@@ -1,0 +1,35 @@
+/*
+ * browser.js
+ *		Chromium with the page that mount.jsx fills.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+const PATIENCE_MS = 180_000; // a busy machine takes its time
+
+/* { page, close } */
+export const open_page = async () => {
+	const directory = mkdtempSync(join(tmpdir(), "profstore-chromium-"));
+	const browser = await chromium.launchPersistentContext(directory, {
+		executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+		headless: true,
+		args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"],
+		viewport: { width: 1400, height: 900 },
+		timeout: PATIENCE_MS,
+	});
+	browser.setDefaultTimeout(PATIENCE_MS);
+	const page = await browser.newPage();
+	await page.goto(new URL("panel.html", import.meta.url).href);
+	const close = async () => {
+		await browser.close();
+		rmSync(directory, { recursive: true, force: true });
+	};
+	return { page, close };
+};
+
+export const mount = (page, panels, mode) => page.evaluate((data) => window.mount(data), { panels, mode });
+
+/* Until what was done is on the screen. */
+export const painted = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
