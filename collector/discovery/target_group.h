@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <uthash.h>
 
 #include "base/arena.h"
 #include "batch/batch.h"
@@ -25,9 +26,9 @@ typedef struct TargetLabels
 
 typedef struct TargetGroup
 {
-	struct TargetGroup *next; /* for whoever holds it */
-	const char *source;		  /* unique in its discovery */
-	TargetLabels labels;	  /* of all targets, unless they have their own */
+	UT_hash_handle hh;	 /* by source, for whoever holds it */
+	const char *source;	 /* unique in its discovery */
+	TargetLabels labels; /* of all targets, unless they have their own */
 	TargetLabels *targets;
 	size_t count;
 	size_t capacity;

@@ -24,7 +24,7 @@
 typedef struct Found
 {
 	Discovery *discovery;
-	TargetGroup *groups;
+	TargetGroup *groups; /* by source */
 	JobRun *run;
 } Found;
 
@@ -48,15 +48,12 @@ static void
 on_group(void *context, TargetGroup *group)
 {
 	Found *found = context;
-	TargetGroup **link = &found->groups;
+	TargetGroup *old;
 
-	while (*link != NULL && strcmp((*link)->source, group->source) != 0)
-		link = &(*link)->next;
-	if (*link != NULL)
+	HASH_FIND_STR(found->groups, group->source, old);
+	if (old != NULL)
 	{
-		TargetGroup *old = *link;
-
-		*link = old->next;
+		HASH_DEL(found->groups, old);
 		target_group_free(old);
 	}
 	found->run->dirty = true;
@@ -65,8 +62,7 @@ on_group(void *context, TargetGroup *group)
 		target_group_free(group);
 		return;
 	}
-	group->next = found->groups;
-	found->groups = group;
+	HASH_ADD_KEYPTR(hh, found->groups, group->source, strlen(group->source), group);
 }
 
 static void
@@ -222,7 +218,7 @@ rebuild(JobRun *run, int64_t now_ns)
 	run->rebuilds++;
 	run->counts = (JobCounts){ 0 };
 	for (size_t i = 0; i < run->found_count; i++)
-		for (TargetGroup *group = run->found[i].groups; group != NULL; group = group->next)
+		for (TargetGroup *group = run->found[i].groups; group != NULL; group = group->hh.next)
 			make_targets(run, group, now_ns);
 	HASH_ITER(hh, run->targets, target, next)
 	{
@@ -331,7 +327,7 @@ job_run_free(JobRun *run)
 		{
 			TargetGroup *group = found->groups;
 
-			found->groups = group->next;
+			HASH_DEL(found->groups, group);
 			target_group_free(group);
 		}
 	}
