@@ -117,3 +117,13 @@ RESET profstore.enable_summaries;
 SET work_mem = '64kB';
 TABLE compared_ranges;
 RESET work_mem;
+
+-- verdicts on stacks of more programs than little memory keeps: those of the first hour are forgotten, and made again in the second
+SELECT count(profstore.import_folded(E'main;f1 1\nmain;f2 2\nmain;f1;f2 4', jsonb_build_object('__name__', 'programs', 'service', n::text), '2026-01-02 12:00Z')) FROM generate_series(1, 300) AS n;
+INSERT INTO profstore.samples SELECT "time" + interval '1 hour', series_id, stack_id, 10 * value FROM profstore.samples WHERE "time" = '2026-01-02 12:00Z';
+SELECT count(DISTINCT stack_id >> 9) > 200 AS many_programs FROM profstore.samples WHERE "time" = '2026-01-02 12:00Z';
+SELECT profile_type AS programs FROM profstore.profile_types() WHERE profile_type LIKE 'programs:%' \gset
+SET work_mem = '64kB';
+SELECT t.time, round(t.value * 3600) AS value FROM profstore.timeseries(:'programs', '2026-01-02 12:00Z', '2026-01-02 14:00Z', '1 hour', focus => 'f1') AS t;
+SELECT t.time, round(t.value * 3600) AS value FROM profstore.timeseries(:'programs', '2026-01-02 12:00Z', '2026-01-02 14:00Z', '1 hour', ignore => 'f1') AS t;
+RESET work_mem;

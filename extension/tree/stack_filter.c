@@ -12,13 +12,13 @@
 #include "tree/stack_verdicts.h"
 
 #define WORD_BITS	   6 /* of a stack id: a word has as many bits as these tell */
-#define PAGE_BITS	   12
+#define PAGE_BITS	   9
 #define PAGE_WORDS	   (1 << (PAGE_BITS - WORD_BITS))
 #define INITIAL_PLACES 1024
 
 /*
- * Neighbouring stacks. Those of a program of some thousand are on a few pages, so that a series
- * goes through them with hardly a search.
+ * Neighbouring stacks: enough that a series goes through those of a program with hardly a search,
+ * and so few that thousands of small programs, of a page each, fit into little memory.
  */
 typedef struct VerdictPage
 {
