@@ -677,6 +677,7 @@ static ExitCode
 stop(Agent *agent, ExitCode code)
 {
 	int64_t stopped_ns = clock_ns(CLOCK_MONOTONIC);
+	SymbolizerStats symbols;
 	int result;
 
 	if (agent->options->status_file != NULL)
@@ -706,6 +707,8 @@ stop(Agent *agent, ExitCode code)
 	reader_process_stats(agent->reader, &agent->report.processes);
 	reader_unwind_stats(agent->reader, &agent->report.unwinder);
 	mapped_file_table_stats(agent->files, &agent->report.files);
+	symbolizer_stats(agent->symbolizer, &symbols);
+	agent->report.symbol_timeouts = symbols.timeouts;
 	sampler_cost(agent->sampler, &agent->report.bpf);
 	free_middle(agent);
 	report_own_cost(&agent->report);

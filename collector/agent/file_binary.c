@@ -5,10 +5,14 @@
 #include "agent/file_binary.h"
 
 static int
-open_binary(void *symbolizer, const char *path, const char *name, void **content)
+open_binary(void *symbolizer, const MappedFilePlace *place, const char *name, void **content)
 {
+	const BinaryPlace at = { .path = place->path,
+							 .otherwise = place->descriptor,
+							 .device = place->device,
+							 .inode = place->inode };
 	Binary *binary;
-	int result = binary_open(symbolizer, path, name, &binary);
+	int result = binary_open_at(symbolizer, &at, name, &binary);
 
 	if (result == 0)
 		*content = binary;

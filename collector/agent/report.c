@@ -100,7 +100,8 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	write_code_files(file, "jitdump", "record", &report->names.dumps);
 	fprintf(file, "generated_frames_unnamed=%" PRIu64 "\n", report->names.unnamed);
 	fprintf(file, "probes_timed_out=%" PRIu64 "\n",
-			report->processes.timeouts + report->unwinder.timeouts);
+			report->processes.timeouts + report->unwinder.timeouts + report->files.timeouts +
+				report->symbol_timeouts);
 	fprintf(file, "rereads_put_off=%" PRIu64 "\n", report->processes.put_off);
 	fprintf(file, "processes_evicted=%" PRIu64 "\n", report->processes.evicted);
 	fprintf(file, "rows_stored=%" PRIu64 "\n", report->writer.samples_written);

@@ -33,7 +33,8 @@ typedef struct Report
 	UnwinderStats unwinder;
 	uint64_t dropped; /* ticks of processes that are not to be sampled */
 	MappedFileStats files;
-	size_t binaries_leaked; /* files that are referred to though all who did have ended */
+	uint64_t symbol_timeouts; /* times that a file did not answer when it was opened for symbols */
+	size_t binaries_leaked;	  /* files that are referred to though all who did have ended */
 	WriterStats writer;
 	RestraintStats restraint;
 	SamplerCost bpf;

@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h>
 #include <sys/stat.h>
 
 #include <uthash.h>
@@ -36,19 +35,7 @@
 #define ROOM_INTERVAL_NS (10 * EXTENT_GRACE_NS)
 #define ROOM_AGAIN_NS	 (60 * EXTENT_GRACE_NS) /* without want of room: there is room again */
 
-/*
- * What did not answer is left alone, each time four times as long: asking leaves a thread behind.
- */
-#define STALL_NS	 UINT64_C(10000000000)
-#define STALL_MAX_NS (64 * STALL_NS)
 #define STALLED_MANY 64 /* processes */
-
-/* What did not answer: not to be asked before then, and for how long it was left alone last. */
-typedef struct Stall
-{
-	uint64_t until_ns;
-	uint64_t length_ns;
-} Stall;
 
 /* A process whose memory did not answer. */
 typedef struct StalledProcess
@@ -148,13 +135,6 @@ unwind_tables_find_labels(UnwindTables *tables)
 	tables->find_labels = true;
 }
 
-static void
-leave_alone(Stall *stall, uint64_t now_ns)
-{
-	stall->length_ns = stall->length_ns == 0 ? STALL_NS : MIN(4 * stall->length_ns, STALL_MAX_NS);
-	stall->until_ns = now_ns + stall->length_ns;
-}
-
 static Entry *
 make_entry(UnwindTables *tables, MappedFile *file)
 {
@@ -175,7 +155,7 @@ look_at_file(UnwindTables *tables, Entry *entry, uint64_t now_ns)
 	if (file_look(&tables->patience, tables->files, entry->file, tables->find_labels,
 				  &entry->facts) != 0)
 	{
-		leave_alone(&entry->stall, now_ns);
+		stall_note(&entry->stall, now_ns);
 		return;
 	}
 	entry->looked = true;
@@ -286,7 +266,7 @@ note_memory(UnwindTables *tables, const ExecImage *process, const JitMemory *mem
 	stalled = find_stalled(tables, process);
 	if (stalled->pid != process->pid || stalled->start_time_ns != process->start_time_ns)
 		*stalled = (StalledProcess){ process->pid, process->start_time_ns, { 0 } };
-	leave_alone(&stalled->stall, now_ns);
+	stall_note(&stalled->stall, now_ns);
 }
 
 int
@@ -515,7 +495,7 @@ unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns)
 	/* what cannot be read now is not tried again */
 	hottest->loaded = result != -ENOSPC && result != -EAGAIN;
 	if (result == -EAGAIN)
-		leave_alone(&hottest->stall, now_ns);
+		stall_note(&hottest->stall, now_ns);
 	else
 		hottest->stall = (Stall){ 0 };
 	if (result == -ENOSPC)

@@ -23,7 +23,9 @@
 #include <elf.h>
 #include <uthash.h>
 
+#include "base/clock.h"
 #include "files/open_file.h"
+#include "process/patience.h"
 
 #define MAPPED_PATH_BYTES (4096 + 64)
 
@@ -51,6 +53,7 @@ struct MappedFile
 	uint32_t references; /* under the table's mutex, as all that follows but the content */
 	bool sampled;		 /* some frame lies in it */
 	bool opened;		 /* its content was asked for; changed by the flusher thread */
+	Stall stall;		 /* flusher thread: it did not answer */
 	void *content;		 /* flusher thread; NULL where unreadable */
 	void (*close_content)(void *content);
 	struct MappedFile *next_removed;
@@ -65,14 +68,15 @@ struct MappedFileTable
 	MappedFile *by_file;
 	MappedFile *vdso;
 	uint32_t holders;
-	bool pending; /* the content of some file that was sampled was not asked for */
+	Patience patience; /* the flusher thread's, who closes */
+	bool pending;	   /* the content of some file that was sampled was not asked for */
 	MappedFileStats stats;
 };
 
+/* What is left of it once its descriptor is closed. */
 static void
 mapped_file_free(MappedFile *file)
 {
-	close(file->fd);
 	if (file->content != NULL)
 		file->close_content(file->content);
 	free(file->name);
@@ -161,8 +165,7 @@ mapped_file_intern(MappedFileTable *table, int fd, const char *name, const char 
 			pthread_mutex_unlock(&table->mutex);
 			if (file != NULL)
 				mapped_file_free(file);
-			else
-				close(fd);
+			close(fd);
 			return -ENOMEM;
 		}
 		add_file(table, file);
@@ -204,8 +207,11 @@ mapped_file_table_create(MappedFileTable **result)
 	MappedFileTable *table = calloc(1, sizeof(*table));
 	int fd;
 
-	if (table == NULL)
+	if (table == NULL || patience_init(&table->patience) != 0)
+	{
+		free(table);
 		return -ENOMEM;
+	}
 	pthread_mutex_init(&table->mutex, NULL);
 	fd = vdso_copy();
 	if (fd >= 0 && mapped_file_intern(table, fd, "[vdso]", "", &table->vdso) == -ENOMEM)
@@ -256,8 +262,10 @@ mapped_file_table_free(MappedFileTable *table)
 	HASH_ITER(hh, table->files, file, next)
 	{
 		remove_file(table, file);
+		patience_close(&table->patience, file->fd);
 		mapped_file_free(file);
 	}
+	patience_fini(&table->patience);
 	pthread_mutex_destroy(&table->mutex);
 	free(table);
 }
@@ -471,17 +479,10 @@ mapped_file_release(MappedFileTable *table, MappedFile *file)
 	pthread_mutex_unlock(&table->mutex);
 }
 
-/* Whether the file's path still leads to it. */
 static bool
-path_leads_there(const MappedFile *file)
+is_left_alone(const MappedFile *file)
 {
-	struct stat status;
-	int fd = file->path[0] != '\0' ? open_file_of_process(file->path, &status) : -ENOENT;
-
-	if (fd < 0)
-		return false;
-	close(fd);
-	return status.st_dev == file->key.file.device && status.st_ino == file->key.file.inode;
+	return file->stall.until_ns > 0 && (uint64_t) clock_ns(CLOCK_MONOTONIC) < file->stall.until_ns;
 }
 
 /*
@@ -493,17 +494,21 @@ static void
 open_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *opener)
 {
 	char path[64];
-	int result = -1;
+	const MappedFilePlace place = { .path = file->path,
+									.device = file->key.file.device,
+									.inode = file->key.file.inode,
+									.descriptor = path };
+	int result;
 
-	if (path_leads_there(file))
-		result = opener->open(opener->context, file->path, file->name, &file->content);
-	if (result != 0)
-	{
-		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) getpid(), file->fd);
-		result = opener->open(opener->context, path, file->name, &file->content);
-	}
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) getpid(), file->fd);
+	result = opener->open(opener->context, &place, file->name, &file->content);
 	if (result != 0)
 		file->content = NULL;
+	if (result == -EAGAIN)
+	{
+		stall_note(&file->stall, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+		return;
+	}
 	file->close_content = opener->close;
 	pthread_mutex_lock(&table->mutex);
 	file->opened = true;
@@ -519,6 +524,7 @@ static MappedFile *
 next_pending(MappedFileTable *table)
 {
 	MappedFile *found = NULL;
+	bool later = false;
 
 	pthread_mutex_lock(&table->mutex);
 	if (table->pending)
@@ -528,14 +534,18 @@ next_pending(MappedFileTable *table)
 
 		HASH_ITER(hh, table->files, file, next)
 		{
-			if (file->sampled && !file->opened)
+			if (!file->sampled || file->opened)
+				continue;
+			if (is_left_alone(file))
 			{
-				found = file;
-				found->references++;
-				break;
+				later = true;
+				continue;
 			}
+			found = file;
+			found->references++;
+			break;
 		}
-		table->pending = found != NULL;
+		table->pending = found != NULL || later;
 	}
 	pthread_mutex_unlock(&table->mutex);
 	return found;
@@ -575,6 +585,7 @@ mapped_file_table_sweep(MappedFileTable *table)
 	{
 		file = removed;
 		removed = file->next_removed;
+		patience_close(&table->patience, file->fd);
 		mapped_file_free(file);
 	}
 }
@@ -602,12 +613,13 @@ mapped_file_table_stats(MappedFileTable *table, MappedFileStats *stats)
 	pthread_mutex_lock(&table->mutex);
 	*stats = table->stats;
 	pthread_mutex_unlock(&table->mutex);
+	stats->timeouts = table->patience.timeouts;
 }
 
 void *
 mapped_file_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *opener)
 {
-	if (!file->opened)
+	if (!file->opened && !is_left_alone(file))
 		open_content(table, file, opener);
 	return file->content;
 }

@@ -28,15 +28,25 @@ typedef struct MappedFileStats
 {
 	uint64_t opened;
 	uint64_t unreadable; /* could not be opened, or no ELF file */
+	uint64_t timeouts;	 /* times that one did not answer when it was closed */
 	size_t count;		 /* in the table now */
 } MappedFileStats;
+
+/* Where a file can be opened here and now. */
+typedef struct MappedFilePlace
+{
+	const char *path; /* below the process's root, if it is still that file; "": nowhere */
+	dev_t device;
+	ino_t inode;
+	const char *descriptor; /* the path of ours, which is sure to be that file */
+} MappedFilePlace;
 
 /* Makes the content of a file. All of a table's openers close alike. */
 typedef struct MappedFileOpener
 {
 	void *context;
-	/* path opens it here and now; name is what people know it by. 0 or -errno. */
-	int (*open)(void *context, const char *path, const char *name, void **content);
+	/* name is what people know it by. 0 or -errno; -EAGAIN: the file does not answer. */
+	int (*open)(void *context, const MappedFilePlace *place, const char *name, void **content);
 	void (*close)(void *content);
 } MappedFileOpener;
 
@@ -104,7 +114,10 @@ void mapped_file_table_stats(MappedFileTable *table, MappedFileStats *stats);
 /* Files that somebody refers to: none once all who did have ended. */
 size_t mapped_file_table_referenced(MappedFileTable *table);
 
-/* Flusher thread. NULL where the file is unreadable. Opens it if that is still pending. */
+/*
+ * Flusher thread. NULL where the file is unreadable, or does not answer. Opens it if that is still
+ * pending.
+ */
 void *mapped_file_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *opener);
 
 /* As people know it: the path in the process's mount namespace. */

@@ -9,6 +9,7 @@
 #ifndef COLLECTOR_PATIENCE_H
 #define COLLECTOR_PATIENCE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/allowance.h"
@@ -20,12 +21,33 @@ typedef struct Patience
 	Prober *prober; /* owned */
 	Allowance stalls;
 	uint64_t timeouts;
+	int *open; /* descriptors that are still to be closed */
+	size_t open_count;
+	size_t open_room;
 } Patience;
+
+/*
+ * What did not answer is left alone, for 10 s and then each time four times as long, 11 minutes at
+ * most: asking leaves a thread behind. Zeroed: it was never asked.
+ */
+typedef struct Stall
+{
+	uint64_t until_ns; /* CLOCK_MONOTONIC */
+	uint64_t length_ns;
+} Stall;
+
+void stall_note(Stall *stall, uint64_t now_ns);
 
 int patience_init(Patience *patience); /* 0 or -ENOMEM */
 void patience_fini(Patience *patience);
 
 /* As prober_run, where wait_ns is the most that is waited. */
 int patience_run(Patience *patience, Probe *probe, uint64_t wait_ns);
+
+/*
+ * Closes a descriptor of a file: its file system may want to know of it, and let who closes wait.
+ * Where no thread can be had it stays open until the next one is closed.
+ */
+void patience_close(Patience *patience, int fd);
 
 #endif

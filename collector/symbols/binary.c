@@ -15,21 +15,7 @@
 #include "files/open_file.h"
 #include "symbols/file_id.h"
 
-int
-binary_open_file(const char *path, FileIdentity *identity)
-{
-	struct stat status;
-	int fd = open_file_of_process(path, &status);
-
-	if (fd < 0)
-		return fd;
-	memset(identity, 0, sizeof(*identity));
-	identity->device = status.st_dev;
-	identity->inode = status.st_ino;
-	identity->size_bytes = status.st_size;
-	identity->changed = status.st_ctim;
-	return fd;
-}
+#define WAIT_NS UINT64_C(1000000000)
 
 static uint64_t
 hash_header(const ElfSource *source)
@@ -38,14 +24,6 @@ hash_header(const ElfSource *source)
 	size_t size_bytes = source->size_bytes < sizeof(page) ? source->size_bytes : sizeof(page);
 
 	return elf_source_read(source, 0, page, size_bytes) ? hash_bytes(0, page, size_bytes) : 0;
-}
-
-void
-binary_note_root(Binary *binary, const char *path)
-{
-	unsigned pid;
-
-	binary->root_pid = sscanf(path, "/proc/%u/", &pid) == 1 ? pid : 0;
 }
 
 /* In hexadecimal; a file's own, or what stands for it. */
@@ -75,14 +53,14 @@ binary_free(Binary *binary)
 	if (binary->file.source.fd >= 0)
 		close(binary->file.source.fd);
 	elf_file_fini(&binary->file);
-	debug_files_close(&binary->debug_files);
+	debug_links_fini(&binary->links);
 	free(binary->name);
 	free(binary);
 }
 
-int
-binary_create(int fd, const FileIdentity *identity, const char *path, const char *name,
-			  Binary **binary)
+/* Describes the file behind a descriptor, which it takes, also on failure. */
+static int
+describe(int fd, const FileIdentity *identity, const char *name, Binary **binary)
 {
 	ElfSource source = { .fd = fd, .size_bytes = (uint64_t) identity->size_bytes };
 	Binary *made = calloc(1, sizeof(*made));
@@ -97,7 +75,6 @@ binary_create(int fd, const FileIdentity *identity, const char *path, const char
 	made->file_identity = *identity;
 	made->file.source.fd = fd;
 	made->debug_files = DEBUG_FILES_NONE;
-	binary_note_root(made, path);
 	made->name = strdup(name);
 	err = made->name == NULL ? -ENOMEM : elf_file_init(&made->file, &source);
 	if (err != 0)
@@ -111,15 +88,113 @@ binary_create(int fd, const FileIdentity *identity, const char *path, const char
 	made->content.size_bytes = source.size_bytes;
 	made->content.header_hash = hash_header(&source);
 	set_build_id(made);
+	debug_links_read(&made->links, &made->file);
 	*binary = made;
 	return 0;
 }
 
-void
-binary_close(Binary *binary)
+/* Where the file is, and what was found there. */
+typedef struct BinaryProbe
 {
-	close(binary->file.source.fd);
+	Probe probe;
+	char *path;
+	char *otherwise; /* NULL: path is it */
+	dev_t device;
+	ino_t inode;
+	char *name;
+	int error;
+	Binary *binary; /* NULL: none yet */
+} BinaryProbe;
+
+static int
+open_place(const BinaryProbe *probe, struct stat *status, const char **path)
+{
+	int fd = probe->path[0] != '\0' ? open_file_of_process(probe->path, status) : -ENOENT;
+
+	*path = probe->path;
+	if (probe->otherwise == NULL)
+		return fd;
+	if (fd >= 0 && status->st_dev == probe->device && status->st_ino == probe->inode)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	*path = probe->otherwise;
+	return open_file_of_process(probe->otherwise, status);
+}
+
+static void
+run_binary(Probe *base)
+{
+	BinaryProbe *probe = (BinaryProbe *) base;
+	FileIdentity identity;
+	struct stat status;
+	const char *path;
+	unsigned pid;
+	int fd = open_place(probe, &status, &path);
+
+	probe->error = fd < 0 ? fd : 0;
+	if (fd < 0)
+		return;
+	memset(&identity, 0, sizeof(identity));
+	identity.device = status.st_dev;
+	identity.inode = status.st_ino;
+	identity.size_bytes = status.st_size;
+	identity.changed = status.st_ctim;
+	probe->error = describe(fd, &identity, probe->name, &probe->binary);
+	/* separate debug files are looked for below the root of the process that the path names */
+	if (probe->error == 0)
+		probe->binary->root_pid = sscanf(path, "/proc/%u/", &pid) == 1 ? pid : 0;
+}
+
+static void
+free_probe(Probe *base)
+{
+	BinaryProbe *probe = (BinaryProbe *) base;
+
+	if (probe->binary != NULL)
+		binary_free(probe->binary);
+	free(probe->path);
+	free(probe->otherwise);
+	free(probe->name);
+	free(probe);
+}
+
+int
+binary_create(Patience *patience, const BinaryPlace *place, const char *name, Binary **binary)
+{
+	BinaryProbe *probe = calloc(1, sizeof(*probe));
+	int err;
+
+	if (probe == NULL)
+		return -ENOMEM;
+	probe->probe = (Probe){ .run = run_binary, .discard = free_probe };
+	probe->path = strdup(place->path);
+	probe->otherwise = place->otherwise != NULL ? strdup(place->otherwise) : NULL;
+	probe->device = place->device;
+	probe->inode = place->inode;
+	probe->name = strdup(name);
+	if (probe->path == NULL || probe->name == NULL ||
+		(place->otherwise != NULL && probe->otherwise == NULL))
+	{
+		free_probe(&probe->probe);
+		return -ENOMEM;
+	}
+	if (patience_run(patience, &probe->probe, WAIT_NS) != 0)
+		return -EAGAIN;
+	err = probe->error;
+	if (err == 0)
+		*binary = probe->binary;
+	probe->binary = NULL;
+	free_probe(&probe->probe);
+	return err;
+}
+
+void
+binary_close(Binary *binary, Patience *patience)
+{
+	if (binary->file.source.fd >= 0)
+		patience_close(patience, binary->file.source.fd);
 	binary->file.source.fd = -1;
-	debug_files_close(&binary->debug_files);
+	debug_files_close(&binary->debug_files, patience);
 	binary->debug_files_known = false;
 }

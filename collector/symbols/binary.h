@@ -12,6 +12,7 @@
 
 #include <uthash.h>
 
+#include "symbols/binary_place.h"
 #include "symbols/debug_files.h"
 #include "symbols/elf_file.h"
 
@@ -52,29 +53,24 @@ typedef struct Binary
 	uint32_t root_pid; /* of the process that it was opened from, 0 where not known */
 	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1];
 	ElfFile file; /* its descriptor is open while references > 0 */
+	DebugLinks links;
 	DebugFiles debug_files;
 	bool debug_files_known; /* looked for since the file was opened */
+	Stall stall;			/* nobody answered about those */
 	int64_t plain_until_ns; /* CLOCK_MONOTONIC: the worker failed with its DWARF, or with a name */
 	int64_t pause_until_ns; /* it failed even without */
 	struct Binary *prev;	/* among the idle ones, least recently released first */
 	struct Binary *next;
 } Binary;
 
-/* Opens a regular file for reading; -errno, -ENOEXEC where it is none. */
-int binary_open_file(const char *path, FileIdentity *identity);
-
 /*
- * Describes the file behind a descriptor, which it takes, also on failure. It has one reference and
- * no number yet. 0, -ENOEXEC, -ENOMEM.
+ * Opens and describes a regular file. It has one reference and no number yet. 0; -ENOEXEC where it
+ * is none, or no ELF file; -EAGAIN where it does not answer; -errno.
  */
-int binary_create(int fd, const FileIdentity *identity, const char *path, const char *name,
-				  Binary **binary);
-void binary_free(Binary *binary);
-
-/* Separate debug files are looked for below the root of the process that the path leads through. */
-void binary_note_root(Binary *binary, const char *path);
+int binary_create(Patience *patience, const BinaryPlace *place, const char *name, Binary **binary);
+void binary_free(Binary *binary); /* and closes its file, here */
 
 /* Closes what is open of it; an open descriptor would keep a deleted file's space on disk. */
-void binary_close(Binary *binary);
+void binary_close(Binary *binary, Patience *patience);
 
 #endif

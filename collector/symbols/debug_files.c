@@ -3,199 +3,377 @@
  *		Finds separate debug files.
  *
  * A container's file system belongs to whoever runs in it: paths are resolved inside of its root,
- * so that a link cannot lead to the host's files, and only regular files are read.
+ * so that a link cannot lead to the host's files, and only regular files are read. It may not
+ * answer either, so all of this is done by a thread that can be left behind. What needs the worker,
+ * a checksum, is left to the caller's thread.
  */
 #include "symbols/debug_files.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "files/open_file.h"
 
-/* What tells that a file is the right one. */
-typedef struct Proof
+#define WAIT_NS	   UINT64_C(1000000000)
+#define ROOTS	   2 /* the process's, the host's */
+#define FOUND_MANY (ROOTS * 3)
+
+/* A file that may be the right one. */
+typedef struct Found
 {
-	const uint8_t *build_id;
-	uint32_t build_id_bytes; /* 0: checksum only */
-	bool has_checksum;
-	uint32_t checksum;
-} Proof;
+	ElfFile file;
+	DebugLinks links;
+	bool proven; /* else its checksum tells */
+} Found;
 
-static bool
-is_proven(const ElfFile *file, const Proof *proof, const DebugPlaces *places)
+/* One search; all that it needs is its own, since who asked may have gone on. */
+typedef struct Search
 {
-	if (proof->build_id_bytes > 0 && file->build_id.size_bytes > 0)
-		return file->build_id.size_bytes == proof->build_id_bytes &&
-			   memcmp(file->build_id.bytes, proof->build_id, proof->build_id_bytes) == 0;
-	return proof->has_checksum &&
-		   places->has_checksum(places->context, file->source.fd, proof->checksum);
-}
+	Probe probe;
+	void (*find)(struct Search *search);
+	uint32_t root_pid;
+	char *name;
+	char *directory;
+	ElfBuildId build_id; /* of what is looked for */
+	char *link;			 /* NULL: by build ID alone */
+	int root_fds[ROOTS];
+	int root_count;
+	Found found[FOUND_MANY];
+	uint32_t count;
+} Search;
 
-/*
- * Opens the file at a path if it is the right one; file is as debug_files_close expects it either
- * way.
- */
-static bool
-try_path(ElfFile *file, int root_fd, const char *path, const DebugPlaces *places,
-		 const Proof *proof)
+/* .gnu_debuglink: name, NUL, padding to 4 bytes, checksum. The name is no path. */
+static void
+read_link(DebugLinks *links, const ElfFile *file)
 {
-	struct stat status;
-	ElfSource source = { .fd = open_file_inside(root_fd, path, &status) };
-
-	if (source.fd < 0)
-		return false;
-	source.size_bytes = (uint64_t) status.st_size;
-	if (elf_file_init(file, &source) == 0)
-	{
-		if (is_proven(file, proof, places))
-			return true;
-		elf_file_fini(file);
-	}
-	file->source.fd = -1;
-	close(source.fd);
-	return false;
-}
-
-/* DIR/.build-id/xx/yyyy.debug */
-static bool
-try_build_id(ElfFile *file, int root_fd, const DebugPlaces *places, const Proof *proof)
-{
-	char digits[2 * ELF_BUILD_ID_MAX_BYTES + 1] = "";
-	char path[PATH_MAX];
-
-	if (proof->build_id_bytes < 2 || places->directory[0] == '\0')
-		return false;
-	for (uint32_t i = 0; i < proof->build_id_bytes; i++)
-		snprintf(digits + 2 * i, 3, "%02x", proof->build_id[i]);
-	snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", places->directory, digits,
-			 digits + 2);
-	return try_path(file, root_fd, path, places, proof);
-}
-
-/* By the name in .gnu_debuglink, which is a name and no path. */
-static bool
-try_link(ElfFile *file, int root_fd, const DebugPlaces *places, const char *link,
-		 const Proof *proof)
-{
-	const char *end = strrchr(places->name, '/');
-	int length = end != NULL ? (int) (end - places->name) : 0;
-	char path[PATH_MAX];
-
-	if (places->name[0] != '/' || end - places->name > PATH_MAX)
-		return false;
-	snprintf(path, sizeof(path), "%.*s/%s", length, places->name, link);
-	if (strcmp(path, places->name) != 0 && try_path(file, root_fd, path, places, proof))
-		return true;
-	snprintf(path, sizeof(path), "%.*s/.debug/%s", length, places->name, link);
-	if (try_path(file, root_fd, path, places, proof))
-		return true;
-	if (places->directory[0] == '\0')
-		return false;
-	snprintf(path, sizeof(path), "%s%.*s/%s", places->directory, length, places->name, link);
-	return try_path(file, root_fd, path, places, proof);
-}
-
-/* .gnu_debuglink: name, NUL, padding to 4 bytes, checksum. */
-static bool
-read_link(const ElfFile *binary, char name[NAME_MAX + 1], Proof *proof)
-{
-	const ElfExtent *section = &binary->debug_link;
+	const ElfExtent *section = &file->debug_link;
+	char name[NAME_MAX + 1];
 	uint64_t checksum_at;
 
-	if (!elf_source_string(&binary->source, section, 0, name, NAME_MAX + 1) || name[0] == '\0' ||
+	if (!elf_source_string(&file->source, section, 0, name, sizeof(name)) || name[0] == '\0' ||
 		strchr(name, '/') != NULL || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-		return false;
-	checksum_at = (strlen(name) + 1 + 3) & ~3ULL;
-	if (checksum_at + sizeof(proof->checksum) > section->size_bytes ||
-		!elf_source_read(&binary->source, section->offset + checksum_at, &proof->checksum,
-						 sizeof(proof->checksum)))
-		return false;
-	proof->has_checksum = true;
-	return true;
-}
-
-static void
-find_debug_file(DebugFiles *files, const ElfFile *binary, const DebugPlaces *places,
-				const int *root_fds, int root_count)
-{
-	Proof proof = { .build_id = binary->build_id.bytes,
-					.build_id_bytes = binary->build_id.size_bytes };
-	char link[NAME_MAX + 1];
-
-	for (int i = 0; i < root_count; i++)
-		if (try_build_id(&files->debug, root_fds[i], places, &proof))
-			return;
-	if (!read_link(binary, link, &proof))
 		return;
-	for (int i = 0; i < root_count; i++)
-		if (try_link(&files->debug, root_fds[i], places, link, &proof))
-			return;
+	checksum_at = (strlen(name) + 1 + 3) & ~3ULL;
+	if (checksum_at + sizeof(links->checksum) > section->size_bytes ||
+		!elf_source_read(&file->source, section->offset + checksum_at, &links->checksum,
+						 sizeof(links->checksum)))
+		return;
+	links->link = strdup(name);
 }
 
 /*
  * .gnu_debugaltlink: path, NUL, build ID of the supplement that dwz made for several debug files.
  */
 static void
-find_supplement(DebugFiles *files, const ElfFile *with_dwarf, const DebugPlaces *places,
-				const int *root_fds, int root_count)
+read_alternative(DebugLinks *links, const ElfFile *file)
 {
-	const ElfExtent *section = &with_dwarf->debug_alt_link;
-	uint8_t build_id[ELF_BUILD_ID_MAX_BYTES];
-	Proof proof = { .build_id = build_id };
+	const ElfExtent *section = &file->debug_alt_link;
+	ElfBuildId *id = &links->alternative_id;
 	char path[PATH_MAX];
-	ElfFile file;
 	size_t length;
 
-	if (!elf_source_string(&with_dwarf->source, section, 0, path, sizeof(path)))
+	if (!elf_source_string(&file->source, section, 0, path, sizeof(path)))
 		return;
 	length = strlen(path) + 1;
-	if (length >= section->size_bytes || section->size_bytes - length > sizeof(build_id) ||
-		!elf_source_read(&with_dwarf->source, section->offset + length, build_id,
+	if (length >= section->size_bytes || section->size_bytes - length > sizeof(id->bytes) ||
+		!elf_source_read(&file->source, section->offset + length, id->bytes,
 						 section->size_bytes - length))
 		return;
-	proof.build_id_bytes = (uint32_t) (section->size_bytes - length);
-	for (int i = 0; i < root_count && files->alt_fd < 0; i++)
+	id->size_bytes = (uint32_t) (section->size_bytes - length);
+	links->alternative = strdup(path);
+}
+
+void
+debug_links_read(DebugLinks *links, const ElfFile *file)
+{
+	*links = (DebugLinks){ 0 };
+	read_link(links, file);
+	read_alternative(links, file);
+}
+
+void
+debug_links_fini(DebugLinks *links)
+{
+	free(links->link);
+	free(links->alternative);
+	*links = (DebugLinks){ 0 };
+}
+
+/* Has it another build ID than the wanted one, or none and nothing else that tells? */
+static bool
+is_another(const Search *search, const ElfFile *file, bool *proven)
+{
+	const ElfBuildId *wanted = &search->build_id;
+
+	*proven = wanted->size_bytes > 0 && file->build_id.size_bytes > 0;
+	if (*proven)
+		return file->build_id.size_bytes != wanted->size_bytes ||
+			   memcmp(file->build_id.bytes, wanted->bytes, wanted->size_bytes) != 0;
+	return search->link == NULL;
+}
+
+/* Notes the file at a path where it may be the right one; true where it is. */
+static bool
+try_path(Search *search, int root_fd, const char *path)
+{
+	Found *found = &search->found[search->count];
+	struct stat status;
+	ElfSource source = { .fd = open_file_inside(root_fd, path, &status) };
+
+	if (source.fd < 0)
+		return false;
+	source.size_bytes = (uint64_t) status.st_size;
+	if (elf_file_init(&found->file, &source) == 0)
 	{
-		if (!try_build_id(&file, root_fds[i], places, &proof) &&
-			(path[0] != '/' || !try_path(&file, root_fds[i], path, places, &proof)))
+		if (!is_another(search, &found->file, &found->proven))
+		{
+			debug_links_read(&found->links, &found->file);
+			search->count++;
+			return found->proven;
+		}
+		elf_file_fini(&found->file);
+	}
+	close(source.fd);
+	return false;
+}
+
+/* DIR/.build-id/xx/yyyy.debug */
+static bool
+try_build_id(Search *search, int root_fd)
+{
+	const ElfBuildId *id = &search->build_id;
+	char digits[2 * ELF_BUILD_ID_MAX_BYTES + 1] = "";
+	char path[PATH_MAX];
+
+	if (id->size_bytes < 2 || search->directory[0] == '\0')
+		return false;
+	for (uint32_t i = 0; i < id->size_bytes; i++)
+		snprintf(digits + 2 * i, 3, "%02x", id->bytes[i]);
+	snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", search->directory, digits,
+			 digits + 2);
+	return try_path(search, root_fd, path);
+}
+
+static bool
+try_link(Search *search, int root_fd)
+{
+	const char *name = search->name;
+	const char *end = strrchr(name, '/');
+	int length = end != NULL ? (int) (end - name) : 0;
+	char path[PATH_MAX];
+
+	if (name[0] != '/' || end - name > PATH_MAX)
+		return false;
+	snprintf(path, sizeof(path), "%.*s/%s", length, name, search->link);
+	if (strcmp(path, name) != 0 && try_path(search, root_fd, path))
+		return true;
+	snprintf(path, sizeof(path), "%.*s/.debug/%s", length, name, search->link);
+	if (try_path(search, root_fd, path))
+		return true;
+	if (search->directory[0] == '\0')
+		return false;
+	snprintf(path, sizeof(path), "%s%.*s/%s", search->directory, length, name, search->link);
+	return try_path(search, root_fd, path);
+}
+
+static void
+find_debug_file(Search *search)
+{
+	char *link = search->link;
+
+	/* what stands there has to bear the build ID */
+	search->link = NULL;
+	for (int i = 0; i < search->root_count; i++)
+	{
+		if (try_build_id(search, search->root_fds[i]))
+			return;
+	}
+	search->link = link;
+	for (int i = 0; i < search->root_count && link != NULL; i++)
+	{
+		if (try_link(search, search->root_fds[i]))
+			return;
+	}
+}
+
+static void
+find_supplement(Search *search)
+{
+	for (int i = 0; i < search->root_count; i++)
+	{
+		if (try_build_id(search, search->root_fds[i]) ||
+			(search->name[0] == '/' && try_path(search, search->root_fds[i], search->name)))
+			return;
+	}
+}
+
+static void
+run_search(Probe *probe)
+{
+	Search *search = (Search *) probe;
+
+	for (int i = search->root_pid != 0 ? 0 : 1; i < ROOTS; i++)
+	{
+		search->root_fds[search->root_count] = open_root(i == 0 ? search->root_pid : 0);
+		search->root_count += search->root_fds[search->root_count] >= 0;
+	}
+	search->find(search);
+	for (int i = 0; i < search->root_count; i++)
+		close(search->root_fds[i]);
+}
+
+/* patience: as what is open may wait; NULL: here it may. */
+static void
+end_search(Search *search, Patience *patience)
+{
+	for (uint32_t i = 0; i < search->count; i++)
+	{
+		Found *found = &search->found[i];
+
+		if (found->file.source.fd >= 0 && patience != NULL)
+			patience_close(patience, found->file.source.fd);
+		else if (found->file.source.fd >= 0)
+			close(found->file.source.fd);
+		elf_file_fini(&found->file);
+		debug_links_fini(&found->links);
+	}
+	free(search->name);
+	free(search->directory);
+	free(search->link);
+	free(search);
+}
+
+static void
+discard_search(Probe *probe)
+{
+	end_search((Search *) probe, NULL);
+}
+
+/* What a search is for. */
+typedef struct Quest
+{
+	void (*find)(Search *search);
+	const ElfBuildId *build_id;
+	const char *name;
+	const char *link; /* NULL: none */
+} Quest;
+
+/* 0 with a search that has ended, -EAGAIN, -ENOMEM. */
+static int
+search(const Quest *quest, const DebugPlaces *places, Search **result)
+{
+	Search *made = calloc(1, sizeof(*made));
+
+	if (made == NULL)
+		return -ENOMEM;
+	made->probe = (Probe){ .run = run_search, .discard = discard_search };
+	made->find = quest->find;
+	made->root_pid = places->root_pid;
+	made->build_id = *quest->build_id;
+	made->name = strdup(quest->name);
+	made->directory = strdup(places->directory);
+	made->link = quest->link != NULL ? strdup(quest->link) : NULL;
+	if (made->name == NULL || made->directory == NULL ||
+		(quest->link != NULL && made->link == NULL))
+	{
+		end_search(made, NULL);
+		return -ENOMEM;
+	}
+	if (patience_run(places->patience, &made->probe, WAIT_NS) != 0)
+		return -EAGAIN;
+	*result = made;
+	return 0;
+}
+
+/* The first one that is proven, or has the checksum; its file is the caller's then. */
+static bool
+choose(Search *searched, const DebugPlaces *places, uint32_t checksum, ElfFile *file,
+	   DebugLinks *links)
+{
+	for (uint32_t i = 0; i < searched->count; i++)
+	{
+		Found *found = &searched->found[i];
+
+		if (!found->proven &&
+			!places->has_checksum(places->context, found->file.source.fd, checksum))
 			continue;
+		*file = found->file;
+		*links = found->links;
+		memset(&found->file, 0, sizeof(found->file));
+		found->file.source.fd = -1;
+		found->links = (DebugLinks){ 0 };
+		return true;
+	}
+	return false;
+}
+
+static int
+open_debug_file(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces *places,
+				DebugLinks *links)
+{
+	const Quest quest = { find_debug_file, wanted->build_id, places->name, wanted->links->link };
+	Search *searched;
+	int err = search(&quest, places, &searched);
+
+	if (err != 0)
+		return err;
+	(void) choose(searched, places, wanted->links->checksum, &files->debug, links);
+	end_search(searched, places->patience);
+	return 0;
+}
+
+static int
+open_supplement(DebugFiles *files, const DebugLinks *links, const DebugPlaces *places)
+{
+	const Quest quest = { find_supplement, &links->alternative_id, links->alternative, NULL };
+	DebugLinks none = { 0 };
+	Search *searched;
+	ElfFile file;
+	int err;
+
+	if (links->alternative == NULL)
+		return 0;
+	err = search(&quest, places, &searched);
+	if (err != 0)
+		return err;
+	if (choose(searched, places, 0, &file, &none))
+	{
 		files->alt_fd = file.source.fd;
 		elf_file_fini(&file);
+		debug_links_fini(&none);
 	}
+	end_search(searched, places->patience);
+	return 0;
 }
 
-void
-debug_files_open(DebugFiles *files, const ElfFile *binary, const DebugPlaces *places)
+int
+debug_files_open(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces *places)
 {
-	int root_fds[2];
-	int root_count = 0;
+	DebugLinks links = { 0 };
+	int err = 0;
 
 	*files = DEBUG_FILES_NONE;
-	if (places->root_pid != 0)
-	{
-		root_fds[root_count] = open_root(places->root_pid);
-		root_count += root_fds[root_count] >= 0;
-	}
-	root_fds[root_count] = open_root(0);
-	root_count += root_fds[root_count] >= 0;
-
-	if (!binary->has_dwarf)
-		find_debug_file(files, binary, places, root_fds, root_count);
-	find_supplement(files, binary->has_dwarf ? binary : &files->debug, places, root_fds,
-					root_count);
-	for (int i = 0; i < root_count; i++)
-		close(root_fds[i]);
+	if (!wanted->has_dwarf)
+		err = open_debug_file(files, wanted, places, &links);
+	if (err == 0)
+		err = open_supplement(files, wanted->has_dwarf ? wanted->links : &links, places);
+	debug_links_fini(&links);
+	if (err != 0)
+		debug_files_close(files, places->patience);
+	return err;
 }
 
 void
-debug_files_close(DebugFiles *files)
+debug_files_close(DebugFiles *files, Patience *patience)
 {
 	if (files->debug.source.fd >= 0)
-		close(files->debug.source.fd);
+		patience_close(patience, files->debug.source.fd);
 	if (files->alt_fd >= 0)
-		close(files->alt_fd);
+		patience_close(patience, files->alt_fd);
 	elf_file_fini(&files->debug);
 	*files = DEBUG_FILES_NONE;
 }

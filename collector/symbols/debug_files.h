@@ -8,11 +8,34 @@
 
 #include <stdbool.h>
 
+#include "process/patience.h"
 #include "symbols/elf_file.h"
+
+/* What a file says of where the rest is. */
+typedef struct DebugLinks
+{
+	char *link; /* name in .gnu_debuglink; NULL: none */
+	uint32_t checksum;
+	char *alternative; /* path in .gnu_debugaltlink; NULL: none */
+	ElfBuildId alternative_id;
+} DebugLinks;
+
+/* Ended by debug_links_fini, which also accepts a zeroed one. */
+void debug_links_read(DebugLinks *links, const ElfFile *file);
+void debug_links_fini(DebugLinks *links);
+
+/* What belongs to it is looked for. */
+typedef struct DebugWanted
+{
+	const ElfBuildId *build_id;
+	const DebugLinks *links;
+	bool has_dwarf;
+} DebugWanted;
 
 /* Where to look. */
 typedef struct DebugPlaces
 {
+	Patience *patience;	   /* with the file systems there */
 	uint32_t root_pid;	   /* a process whose root directory is looked into first; 0: none */
 	const char *name;	   /* the binary's path in there */
 	const char *directory; /* such as /usr/lib/debug, in there and on the host */
@@ -30,11 +53,12 @@ typedef struct DebugFiles
 /*
  * Looks for a binary's files, in the order of GDB: by build ID, then by the name in .gnu_debuglink
  * beside the binary, in .debug beside it, and under directory. A file by name must have the same
- * build ID or, without one, the checksum of the link. Nothing found is no error. Ended by
- * debug_files_close, which also accepts what DEBUG_FILES_NONE made.
+ * build ID or, without one, the checksum of the link. Nothing found is no error. 0; -EAGAIN where a
+ * file system does not answer; -ENOMEM. Ended by debug_files_close, which also accepts what
+ * DEBUG_FILES_NONE made.
  */
-void debug_files_open(DebugFiles *files, const ElfFile *binary, const DebugPlaces *places);
-void debug_files_close(DebugFiles *files);
+int debug_files_open(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces *places);
+void debug_files_close(DebugFiles *files, Patience *patience);
 
 #define DEBUG_FILES_NONE ((DebugFiles){ .debug.source.fd = -1, .alt_fd = -1 })
 

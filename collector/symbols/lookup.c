@@ -49,16 +49,22 @@ has_checksum(void *worker, int fd, uint32_t checksum)
 	return worker_client_checksum(worker, fd, checksum) == 0;
 }
 
+/* Where nobody answers the binary goes without for a while. */
 static void
 look_for_debug_files(Lookup *lookup, Binary *binary)
 {
-	const DebugPlaces places = { binary->root_pid, binary->name, lookup->debug_directory,
-								 has_checksum, lookup->worker };
+	const DebugWanted wanted = { &binary->file.build_id, &binary->links, binary->file.has_dwarf };
+	const DebugPlaces places = { lookup->patience,		  binary->root_pid, binary->name,
+								 lookup->debug_directory, has_checksum,		lookup->worker };
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 
-	if (binary->debug_files_known)
+	if (binary->debug_files_known || binary->stall.until_ns > now_ns)
 		return;
-	debug_files_open(&binary->debug_files, &binary->file, &places);
-	binary->debug_files_known = true;
+	binary->debug_files_known = debug_files_open(&binary->debug_files, &wanted, &places) == 0;
+	if (binary->debug_files_known)
+		binary->stall = (Stall){ 0 };
+	else
+		stall_note(&binary->stall, now_ns);
 }
 
 static WorkerFiles
@@ -86,15 +92,18 @@ ask_worker(Lookup *lookup, Binary *binary, uint64_t address, SymbolLines *lines,
 	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	WorkerFiles files = worker_files(lookup, binary);
 	bool plain = binary->plain_until_ns > now_ns;
+	bool known = binary->debug_files_known;
 	uint64_t number = worker_number(binary);
 	int err = 0;
 
-	*whole = !plain;
+	*whole = !plain && known;
 	if (binary->pause_until_ns > now_ns)
 		return -EAGAIN;
 	if (!plain)
 	{
-		err = worker_client_lookup(lookup->worker, number, &files, address, lines);
+		files.no_dwarf |= !known;
+		err = worker_client_lookup(lookup->worker, known ? number : number + 1, &files, address,
+								   lines);
 		if (err != -EIO)
 			return err;
 		binary->plain_until_ns = now_ns + PAUSE_NS;
@@ -186,6 +195,8 @@ lookup_prepare(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32
 		if (asked_count == 0 || clock_ns(CLOCK_MONOTONIC) >= deadline_ns)
 			return;
 		look_for_debug_files(lookup, binary);
+		if (!binary->debug_files_known)
+			return; /* what is told without is not to be kept */
 		answered = prepare_some(lookup, binary, asked, asked_count);
 		if (answered == 0)
 			return;

@@ -14,6 +14,7 @@ typedef struct Lookup
 {
 	ResultCache *results;
 	WorkerClient *worker;
+	Patience *patience; /* with the file systems of debug files */
 	char *debug_directory;
 	bool inlined_lines;
 	uint64_t resolved;

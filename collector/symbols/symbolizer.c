@@ -2,8 +2,8 @@
  * symbolizer.c
  *		Life of the symbolizer and of its binaries.
  *
- * 1. binary_open looks for the file among the binaries, by (device, inode, size, ctime), then by
- *    (build ID, size, hash of the first page). Only a file that neither knows is described.
+ * 1. binary_open describes the file, and looks for it among the binaries, by (device, inode, size,
+ *    ctime), then by (build ID, size, hash of the first page).
  * 2. binary_release keeps the last ones that nobody holds for whoever maps them next.
  * 3. Budgets are kept by dropping results and symbol tables; both are made again when asked for.
  *
@@ -26,6 +26,7 @@
 
 struct Symbolizer
 {
+	Patience patience; /* with file systems */
 	Lookup lookup;
 	Kallsyms *kallsyms;
 	uint64_t last_number;
@@ -45,7 +46,11 @@ symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer)
 	int err = made == NULL ? -ENOMEM : 0;
 
 	if (err == 0)
+		err = patience_init(&made->patience);
+	if (err == 0)
 		err = lookup_init(&made->lookup, options->cache_bytes, directory, options->inlined_lines);
+	if (err == 0)
+		made->lookup.patience = &made->patience;
 	if (err == 0)
 		err = kallsyms_create(KALLSYMS_PATH, KALLSYMS_RELOAD_MIN_NS, &made->kallsyms);
 	if (err == 0)
@@ -63,6 +68,7 @@ forget(Binary *binary)
 	HASH_DELETE(by_file, symbolizer->by_file, binary);
 	if (binary->file.build_id.size_bytes > 0)
 		HASH_DELETE(by_content, symbolizer->by_content, binary);
+	binary_close(binary, &symbolizer->patience);
 	binary_free(binary);
 }
 
@@ -75,6 +81,7 @@ symbolizer_free(Symbolizer *symbolizer)
 		forget(symbolizer->by_file);
 	lookup_fini(&symbolizer->lookup);
 	kallsyms_free(symbolizer->kallsyms);
+	patience_fini(&symbolizer->patience);
 	free(symbolizer);
 }
 
@@ -89,6 +96,7 @@ symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats)
 		.addresses_resolved = lookup->resolved,
 		.addresses_unknown = lookup->unknown,
 		.worker_failures = worker_client_failures(lookup->worker),
+		.timeouts = symbolizer->patience.timeouts,
 		.results_evicted = result_cache_evictions(lookup->results),
 		.cache_bytes = result_cache_bytes(lookup->results) + kallsyms_bytes(symbolizer->kallsyms),
 	};
@@ -107,79 +115,77 @@ symbolizer_worker_pid(const Symbolizer *symbolizer)
 }
 
 /*
- * Takes one more reference; an idle binary comes back to life with the descriptor, which is closed
- * otherwise.
+ * Takes one more reference; an idle binary comes back to life with the descriptor of the one that
+ * was made, which goes.
  */
 static void
-reuse(Binary *binary, int fd, const char *path)
+reuse(Binary *binary, Binary *made)
 {
 	Symbolizer *symbolizer = binary->symbolizer;
 
 	if (binary->references++ > 0)
+		binary_close(made, &symbolizer->patience);
+	else
 	{
-		close(fd);
-		return;
+		DL_DELETE(symbolizer->idle, binary);
+		symbolizer->idle_count--;
+		binary->file.source.fd = made->file.source.fd;
+		binary->root_pid = made->root_pid;
+		made->file.source.fd = -1;
 	}
-	DL_DELETE(symbolizer->idle, binary);
-	symbolizer->idle_count--;
-	binary->file.source.fd = fd;
-	binary_note_root(binary, path);
+	binary_free(made);
 }
 
-/* Describes a file that is not known by its identity; takes the descriptor also on failure. */
-static int
-read_binary(Symbolizer *symbolizer, int fd, const FileIdentity *identity, const char *path,
-			const char *name, Binary **binary)
+static Binary *
+find_known(const Symbolizer *symbolizer, const Binary *made)
 {
-	Binary *known = NULL;
-	Binary *made;
-	int err = binary_create(fd, identity, path, name, &made);
+	Binary *known;
 
-	if (err != 0)
-		return err;
-	if (made->file.build_id.size_bytes > 0)
+	HASH_FIND(by_file, symbolizer->by_file, &made->file_identity, sizeof(made->file_identity),
+			  known);
+	if (known == NULL && made->file.build_id.size_bytes > 0)
 		HASH_FIND(by_content, symbolizer->by_content, &made->content, sizeof(made->content), known);
-	if (known != NULL)
-	{
-		made->file.source.fd = -1;
-		binary_free(made);
-		reuse(known, fd, path);
-		*binary = known;
-		return 0;
-	}
+	return known;
+}
+
+static void
+add_binary(Symbolizer *symbolizer, Binary *made)
+{
 	made->symbolizer = symbolizer;
 	made->number = ++symbolizer->last_number;
 	HASH_ADD(by_file, symbolizer->by_file, file_identity, sizeof(made->file_identity), made);
 	if (made->file.build_id.size_bytes > 0)
 		HASH_ADD(by_content, symbolizer->by_content, content, sizeof(made->content), made);
-	*binary = made;
+}
+
+int
+binary_open_at(Symbolizer *symbolizer, const BinaryPlace *place, const char *name, Binary **binary)
+{
+	Binary *known;
+	Binary *made;
+	int err = binary_create(&symbolizer->patience, place, name, &made);
+
+	if (err != 0)
+	{
+		symbolizer->unreadable += err != -EAGAIN;
+		return err;
+	}
+	known = find_known(symbolizer, made);
+	if (known != NULL)
+		reuse(known, made);
+	else
+		add_binary(symbolizer, made);
+	*binary = known != NULL ? known : made;
+	symbolizer->opened++;
 	return 0;
 }
 
 int
 binary_open(Symbolizer *symbolizer, const char *path, const char *name, Binary **binary)
 {
-	FileIdentity identity;
-	Binary *known = NULL;
-	int fd = binary_open_file(path, &identity);
-	int err = fd < 0 ? fd : 0;
+	const BinaryPlace place = { .path = path };
 
-	if (err == 0)
-	{
-		HASH_FIND(by_file, symbolizer->by_file, &identity, sizeof(identity), known);
-		if (known != NULL)
-		{
-			reuse(known, fd, path);
-			*binary = known;
-		}
-		else
-			err = read_binary(symbolizer, fd, &identity, path, name, binary);
-	}
-	if (err == 0)
-		symbolizer->opened++;
-	else
-		symbolizer->unreadable++;
-	return err;
+	return binary_open_at(symbolizer, &place, name, binary);
 }
 
 void
@@ -189,7 +195,7 @@ binary_release(Binary *binary)
 
 	if (--binary->references > 0)
 		return;
-	binary_close(binary);
+	binary_close(binary, &symbolizer->patience);
 	DL_APPEND(symbolizer->idle, binary);
 	if (++symbolizer->idle_count > IDLE_BINARIES_MAX)
 	{

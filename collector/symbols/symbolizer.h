@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "symbols/binary_place.h"
 #include "symbols/symbol_line.h"
 
 typedef struct Symbolizer Symbolizer;
@@ -35,6 +36,7 @@ typedef struct SymbolizerStats
 	uint64_t addresses_resolved;  /* looked up and found, not counting what the cache knew */
 	uint64_t addresses_unknown;	  /* looked up, no symbol covers them */
 	uint64_t worker_failures;	  /* DWARF worker killed by a limit, or ended */
+	uint64_t timeouts;			  /* times that a file system did not answer */
 	uint64_t results_evicted;	  /* dropped from the cache to keep the budget */
 	size_t cache_bytes;			  /* in use: results, kernel symbols */
 } SymbolizerStats;
@@ -50,10 +52,12 @@ void symbolizer_shrink(Symbolizer *symbolizer);
 pid_t symbolizer_worker_pid(const Symbolizer *symbolizer);
 
 /*
- * The binary behind a path that this process can open (such as /proc/PID/map_files/… or
- * /proc/PID/root/…); name is what people know it by. -errno where it cannot be read; -ENOEXEC where
- * it is not a usable ELF file. Counted. Each success is paired with binary_release.
+ * The binary there; name is what people know it by. -errno where it cannot be read; -ENOEXEC where
+ * it is not a usable ELF file; -EAGAIN where it does not answer in time. Counted. Each success is
+ * paired with binary_release.
  */
+int binary_open_at(Symbolizer *symbolizer, const BinaryPlace *place, const char *name,
+				   Binary **binary);
 int binary_open(Symbolizer *symbolizer, const char *path, const char *name, Binary **binary);
 void binary_release(Binary *binary);
 

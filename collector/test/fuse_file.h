@@ -118,7 +118,10 @@ fuse_run(void *argument)
 {
 	FuseFile *file = argument;
 	const struct fuse_in_header *header = (const void *) file->request;
+	const struct sched_param first = { .sched_priority = 1 };
 
+	/* on a busy machine it would be late with answers that it means to give; as far as we may */
+	(void) pthread_setschedparam(pthread_self(), SCHED_RR, &first);
 	while (read(file->fd, file->request, sizeof(file->request)) >= (ssize_t) sizeof(*header))
 	{
 		if (header->opcode == atomic_load(&file->held_opcode) &&

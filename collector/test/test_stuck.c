@@ -9,12 +9,15 @@
 
 #include <cmocka.h>
 
+#include <dlfcn.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "agent/file_binary.h"
 #include "agent/unwind_tables.h"
 #include "base/clock.h"
 #include "fuse_file.h"
@@ -24,7 +27,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 
-/* What waits for ever does so until this kills the test. */
+/* What waits for ever does so until the watchdog lets it go. */
 #define PATIENCE_S 20
 
 /* What did not answer once is not asked before. */
@@ -32,6 +35,26 @@
 
 static FuseFile fuse;
 static bool have_fuse;
+static atomic_llong deadline_ns;
+static atomic_bool overdue;
+
+/*
+ * A request that was sent is waited for by the kernel, whatever signals come: so it is answered,
+ * and the test fails.
+ */
+static void *
+watch(void *argument)
+{
+	for (;;)
+	{
+		usleep(100000);
+		if (clock_ns(CLOCK_MONOTONIC) < atomic_load(&deadline_ns))
+			continue;
+		atomic_store(&overdue, true);
+		fuse_file_let_go(&fuse);
+	}
+	return argument;
+}
 
 typedef struct Fixture
 {
@@ -47,7 +70,8 @@ setup(void **state)
 	assert_int_equal(mapped_file_table_create(&fixture->files), 0);
 	assert_int_equal(process_table_create(fixture->files, 4, &fixture->processes), 0);
 	*state = fixture;
-	alarm(PATIENCE_S);
+	atomic_store(&overdue, false);
+	atomic_store(&deadline_ns, clock_ns(CLOCK_MONOTONIC) + PATIENCE_S * (long long) NS_PER_S);
 	return 0;
 }
 
@@ -56,11 +80,12 @@ teardown(void **state)
 {
 	Fixture *fixture = *state;
 
+	atomic_store(&deadline_ns, LLONG_MAX);
 	fuse_file_let_go(&fuse);
 	process_table_free(fixture->processes);
 	mapped_file_table_free(fixture->files);
 	free(fixture);
-	return 0;
+	return atomic_load(&overdue) ? -1 : 0;
 }
 
 static struct pfs_sample
@@ -372,6 +397,101 @@ test_memory(void **state)
 	close(fd);
 }
 
+/* A path of a file that was mapped here, and no longer is. */
+static MappedFile *
+acquire(Fixture *fixture)
+{
+	const ProcMapping mapped = {
+		.start = 4096, .end = 8192, .name = fuse.path, .inode = FUSE_FILE_NODE
+	};
+	MappedFile *file;
+
+	assert_int_equal(mapped_file_acquire_mapping(fixture->files, (uint32_t) getpid(), &mapped,
+												 &file),
+					 0);
+	return file;
+}
+
+static uint64_t
+symbol_timeouts(const Symbolizer *symbolizer)
+{
+	SymbolizerStats stats;
+
+	symbolizer_stats(symbolizer, &stats);
+	return stats.timeouts;
+}
+
+/* Nor may it when its symbols are to be read, by which all other programs would lose theirs. */
+static void
+test_symbols(void **state)
+{
+	const SymbolizerOptions options = { .cache_bytes = 1 << 20 };
+	Fixture *fixture = *state;
+	MappedFileStats stats;
+	Symbolizer *symbolizer;
+	Binary *binary;
+	MappedFile *file;
+
+	if (!have_fuse)
+		skip();
+	assert_int_equal(symbolizer_create(&options, &symbolizer), 0);
+	file = acquire(fixture);
+	mapped_file_retain_sampled(fixture->files, file);
+	fuse_file_hold(&fuse, FUSE_READ);
+	for (int i = 0; i < 5; i++)
+	{
+		file_binary_open_pending(fixture->files, symbolizer);
+		assert_null(file_binary(fixture->files, file, symbolizer));
+	}
+	/* once, and then it is left alone */
+	assert_int_equal(symbol_timeouts(symbolizer), 1);
+	assert_int_equal(binary_open(symbolizer, "/proc/self/exe", "self", &binary), 0);
+	binary_release(binary);
+	fuse_file_let_go(&fuse);
+
+	/* closing it may wait as well */
+	fuse_file_hold(&fuse, FUSE_FLUSH);
+	mapped_file_release(fixture->files, file);
+	mapped_file_release(fixture->files, file);
+	mapped_file_table_sweep(fixture->files);
+	wait_until_held();
+	mapped_file_table_stats(fixture->files, &stats);
+	assert_int_equal(stats.timeouts, 1);
+	assert_false(atomic_load(&overdue));
+	fuse_file_let_go(&fuse);
+	symbolizer_free(symbolizer);
+}
+
+/* Nor where separate debug files are looked for. */
+static void
+test_debug_files(void **state)
+{
+	const SymbolizerOptions options = { .cache_bytes = 1 << 20,
+										.debug_directory = fuse.directory,
+										.inlined_lines = true };
+	const uint64_t address = 0x1000;
+	Symbolizer *symbolizer;
+	SymbolLines lines;
+	Binary *binary;
+	Dl_info library;
+
+	if (!have_fuse)
+		skip();
+	assert_int_not_equal(dladdr((void *) (uintptr_t) &getpid, &library), 0);
+	assert_int_equal(symbolizer_create(&options, &symbolizer), 0);
+	assert_int_equal(binary_open(symbolizer, library.dli_fname, "libc", &binary), 0);
+	fuse_file_hold(&fuse, FUSE_LOOKUP);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(binary_symbolize(binary, address, &lines), 0);
+	binary_prepare(binary, &address, 1, INT64_MAX);
+	wait_until_held();
+	assert_int_equal(symbol_timeouts(symbolizer), 1);
+	assert_false(atomic_load(&overdue));
+	fuse_file_let_go(&fuse);
+	binary_release(binary);
+	symbolizer_free(symbolizer);
+}
+
 int
 main(void)
 {
@@ -380,11 +500,17 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_process, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unwind_table, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_symbols, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_debug_files, setup, teardown),
 		cmocka_unit_test(test_prober),
 	};
+	pthread_t watchdog;
 	int failed;
 
 	have_fuse = fuse_file_open(&fuse);
+	atomic_store(&deadline_ns, LLONG_MAX);
+	if (pthread_create(&watchdog, NULL, watch, NULL) != 0)
+		return 1;
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	if (have_fuse)
 		fuse_file_close(&fuse);
