@@ -24,6 +24,8 @@ local call(name, more) = |||
 local variables = ['type', 'label', 'value', 'matchers', 'before', 'back', 'begin', 'absolute', 'granularity'];
 local others = ['type', 'label', 'value', 'matchers', 'before', 'absolute', 'granularity', 'focus', 'ignore', 'show', 'hide'];
 
+local empty(words, sql, columns, order) = std.strReplace(q.orNothing(sql, columns, order), 'nothing here: see Selection', words);
+
 // A status for each side; that of A tells of its time, too.
 local side(letter, matchers, range, status='status') = |||
   SELECT '%s: ' || %s AS %s
@@ -90,7 +92,7 @@ p.page(
       'Functions by what they cost more or less in B. Changes are in per cent of all.',
       24,
       12,
-      q.orNothing(q.changes(call('top_diff', 'max_rows => 200'), call('flamegraph_diff', 'max_nodes => 1'), 'in A', 'in B'), 10, q.mostChanged),
+      empty('nothing here: see A and B', q.changes(call('top_diff', 'max_rows => 200'), call('flamegraph_diff', 'max_nodes => 1'), 'in A', 'in B'), 10, q.mostChanged),
       p.changed('in A', 'in B', p.to('compare', variables, { focus: '${__data.fields.focus:percentencode}' })),
       '/^(self|total), in [AB]$/'
     )],
@@ -99,7 +101,7 @@ p.page(
       'What was brought out lately. A click compares the half hour after it with the half hour before.',
       24,
       8,
-      q.orNothing(|||
+      empty('no deploy yet', |||
         SELECT version, "time", labels::text AS labels, role,
           pg_catalog.floor(extract(epoch FROM "time") * 1000)::int8 AS from_ms, pg_catalog.floor(extract(epoch FROM "time") * 1000)::int8 + 1800000 AS to_ms,
           (SELECT pg_catalog.string_agg(%s, ', ' ORDER BY key) FROM pg_catalog.jsonb_each_text(labels)) AS matchers
