@@ -1,6 +1,7 @@
 /*
  * test_worker_sandbox.c
- *		What the worker can still do to others that are nobody, too: nothing.
+ *		What the worker can still do to others that are nobody, too: nothing. And each wall by
+ *		itself, without the filter of system calls, which stands before the others.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,12 +14,18 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
 
 #include "symbols/worker_sandbox.h"
 
@@ -93,10 +100,155 @@ leaves_others_alone(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* From now on a call of this process ends at once: with that error, or with 0 for none. */
+static void
+answer_call(long number, unsigned int error)
+{
+	struct sock_filter program[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned int) number, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog filter = { .len = 4, .filter = program };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+		_exit(NO_FILTERS);
+}
+
+/* What the link says now, in the child; "" where it does not. */
+static void
+read_namespace(char *text, size_t size)
+{
+	ssize_t length = readlink("/proc/self/ns/net", text, size - 1);
+
+	text[length > 0 ? length : 0] = '\0';
+}
+
+static int
+try_network(void)
+{
+	char before[64];
+	char after[64];
+
+	answer_call(SYS_seccomp, 0);
+	/* Landlock would forbid the link */
+	answer_call(SYS_landlock_create_ruleset, EOPNOTSUPP);
+	read_namespace(before, sizeof(before));
+	if (!worker_sandbox_enter())
+		return 1;
+	(void) prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	read_namespace(after, sizeof(after));
+	if (before[0] == '\0' || after[0] == '\0')
+		return 2;
+	return strcmp(before, after) == 0 ? 3 : 0;
+}
+
+static int
+try_file(void)
+{
+	answer_call(SYS_seccomp, 0);
+	if (!worker_sandbox_enter())
+		return 1;
+	if (open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0 || errno != EACCES)
+		return 2;
+	return open("/tmp", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) >= 0 || errno != EACCES ? 3 : 0;
+}
+
+static int
+try_to_stay_root(void)
+{
+	answer_call(SYS_setresuid, EPERM);
+	return worker_sandbox_enter() ? 0 : 1;
+}
+
+/* Runs steps in a child, whose log becomes text; the exit code. */
+static int
+run_steps(int (*steps)(void), char *text, size_t size)
+{
+	size_t length = 0;
+	ssize_t more;
+	int output[2];
+	int status;
+	pid_t child;
+
+	assert_int_equal(pipe(output), 0);
+	child = fork();
+	if (child == 0)
+	{
+		if (dup2(output[1], STDERR_FILENO) < 0)
+			_exit(99);
+		close(output[0]);
+		close(output[1]);
+		_exit(steps());
+	}
+	close(output[1]);
+	while ((more = read(output[0], text + length, size - 1 - length)) > 0)
+		length += (size_t) more;
+	text[length] = '\0';
+	close(output[0]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void
+has_its_own_network(void **state)
+{
+	char text[4096];
+	int code;
+
+	if (geteuid() != 0)
+		skip();
+	code = run_steps(try_network, text, sizeof(text));
+	if (code == NO_FILTERS)
+		skip();
+	assert_string_equal(text, "");
+	assert_int_equal(code, 0);
+}
+
+/* Without the filter of calls it is Landlock that forbids files. */
+static void
+names_no_file(void **state)
+{
+	char text[4096];
+	int code;
+
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) < 1)
+		skip();
+	code = run_steps(try_file, text, sizeof(text));
+	if (code == NO_FILTERS)
+		skip();
+	assert_int_equal(code, 0);
+}
+
+static void
+tells_that_it_remains_root(void **state)
+{
+	char text[4096];
+	int code;
+
+	if (geteuid() != 0)
+		skip();
+	code = run_steps(try_to_stay_root, text, sizeof(text));
+	if (code == NO_FILTERS)
+		skip();
+	assert_int_equal(code, 0);
+	assert_non_null(strstr(text, "symbol worker remains root, without capabilities"));
+	assert_non_null(strstr(text, "Operation not permitted"));
+	assert_non_null(strstr(text, "Give the agent CAP_SETUID, CAP_SETGID and CAP_KILL."));
+}
+
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(leaves_others_alone) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(leaves_others_alone),
+		cmocka_unit_test(has_its_own_network),
+		cmocka_unit_test(names_no_file),
+		cmocka_unit_test(tells_that_it_remains_root),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,110 @@
+/*
+ * test_features.c
+ *		Kernels that can lock up are refused, with the reason and what to do, but where that is
+ *		allowed.
+ *
+ * The program has a uname of its own, which the library takes; all else is this machine's.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "kernel/features.h"
+
+static const char *release;
+static const char *build;
+
+int
+uname(struct utsname *names)
+{
+	memset(names, 0, sizeof(*names));
+	snprintf(names->sysname, sizeof(names->sysname), "Linux");
+	snprintf(names->release, sizeof(names->release), "%s", release);
+	snprintf(names->version, sizeof(names->version), "%s", build);
+	return 0;
+}
+
+static void
+be_kernel(const char *its_release, const char *its_build)
+{
+	release = its_release;
+	build = its_build;
+}
+
+static Feature
+feature_of_copies(bool allowed)
+{
+	Feature features[FEATURES_MAX];
+	size_t count = features_probe(allowed, features);
+
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(features[i].name, "user_copy_in_interrupt") == 0)
+			return features[i];
+	fail_msg("user copies are not among %zu features", count);
+	return (Feature){ 0 };
+}
+
+static void
+test_refused(void **state)
+{
+	Failure failure = { 0 };
+	Feature feature;
+
+	be_kernel("6.1.0-9-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.27-1 (2023-05-08)");
+	feature = feature_of_copies(false);
+	assert_false(feature.present);
+	assert_int_equal(feature.need, FEATURE_REQUIRED);
+	assert_int_equal(features_check(false, &failure), EXIT_PRIVILEGE);
+	assert_string_equal(failure.message, "cannot sample on this host");
+	assert_non_null(strstr(failure.detail, "user_copy_in_interrupt"));
+}
+
+/* It is told by "check" all the same. */
+static void
+test_allowed(void **state)
+{
+	Failure failure = { 0 };
+	Feature feature;
+
+	be_kernel("6.1.0-9-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.27-1 (2023-05-08)");
+	feature = feature_of_copies(true);
+	assert_false(feature.present);
+	assert_int_equal(feature.need, FEATURE_WANTED);
+	assert_non_null(strstr(feature.consequence, "can lock up"));
+	assert_non_null(strstr(feature.hint, "--allow-unsafe-kernel"));
+	if (features_check(true, &failure) != EXIT_OK)
+		assert_null(strstr(failure.detail, "user_copy_in_interrupt"));
+}
+
+static void
+test_mended(void **state)
+{
+	Failure failure = { 0 };
+	Feature feature;
+
+	be_kernel("6.1.0-13-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.55-1 (2023-09-29)");
+	feature = feature_of_copies(false);
+	assert_true(feature.present);
+	assert_string_equal(feature.detail, "6.1.0-13-amd64");
+	if (features_check(false, &failure) != EXIT_OK)
+		assert_null(strstr(failure.detail, "user_copy_in_interrupt"));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_allowed),
+		cmocka_unit_test(test_mended),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
