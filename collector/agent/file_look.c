@@ -13,6 +13,12 @@
 
 #define WAIT_NS UINT64_C(1000000000)
 
+/*
+ * What all readings of CFI hold, also those of files that stopped answering in the midst of it: one
+ * such may keep the largest there are, and nobody else goes without.
+ */
+static MemoryPool cfi_pool = { .limit_bytes = 2 * CFI_SECTIONS_MAX_BYTES };
+
 typedef struct LookProbe
 {
 	Probe probe;
@@ -56,7 +62,8 @@ run_cfi(Probe *base)
 {
 	LookProbe *probe = (LookProbe *) base;
 
-	probe->error = cfi_sections_init(&probe->sections, mapped_file_descriptor(probe->file));
+	probe->error =
+		cfi_sections_init_within(&probe->sections, mapped_file_descriptor(probe->file), &cfi_pool);
 }
 
 static void

@@ -52,12 +52,12 @@ patience_run(Patience *patience, Probe *probe, uint64_t wait_ns)
 	if (patience->stalls.paid_ns > now_ns + BURST_NS)
 		wait_ns = MIN(wait_ns, WAIT_LESS_NS);
 	result = prober_run(patience->prober, probe, wait_ns);
-	if (result == -ETIMEDOUT)
-	{
+	if (result != 0)
 		patience->timeouts++;
-		(void) allowance_take(&patience->stalls, now_ns, COST * wait_ns,
+	if (result == -ETIMEDOUT)
+		(void) allowance_take(&patience->stalls, now_ns,
+							  COST * ((uint64_t) clock_ns(CLOCK_MONOTONIC) - now_ns),
 							  BURST_NS + COST * WAIT_LESS_NS);
-	}
 	return result;
 }
 

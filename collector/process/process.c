@@ -54,10 +54,13 @@ process_table_create(MappedFileTable *files, size_t limit, ProcessTable **result
 	ProcessTable *table = calloc(1, sizeof(*table));
 
 	if (table == NULL || cgroup_table_create(CGROUP_LIMIT, &table->cgroups) != 0 ||
-		prober_create(&table->prober) != 0)
+		prober_create(&table->prober) != 0 || prober_create(&table->file_prober) != 0)
 	{
 		if (table != NULL)
+		{
+			prober_free(table->prober);
 			cgroup_table_free(table->cgroups);
+		}
 		free(table);
 		return -ENOMEM;
 	}
@@ -117,6 +120,7 @@ process_table_free(ProcessTable *table)
 		free(process);
 	}
 	prober_free(table->prober);
+	prober_free(table->file_prober);
 	cgroup_table_free(table->cgroups);
 	free(table->environment);
 	free(table);

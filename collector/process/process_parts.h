@@ -87,7 +87,8 @@ struct Process
 struct ProcessTable
 {
 	MappedFileTable *files;
-	Prober *prober;
+	Prober *prober;		 /* asks /proc … */
+	Prober *file_prober; /* … and files, which cannot use up the threads of the former */
 	Allowance stalls;
 	PastImages *past; /* NULL: none */
 	CgroupTable *cgroups;

@@ -60,7 +60,7 @@ process_open(ProcessTable *table, uint32_t pid, WantedFile *wanted, size_t count
 		uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 		size_t tried;
 
-		probe_files(table->prober, table->files, pid, wanted + done, count - done,
+		probe_files(table->file_prober, table->files, pid, wanted + done, count - done,
 					probe_wait(table, now_ns), &tried);
 		done += tried;
 		if (done == count)
@@ -272,8 +272,8 @@ look_at_code(ProcessTable *table, Process *process)
 	process->runtime = runtime_find(process_exe(process), &process->mappings);
 	if (process->executable == NULL || mapped_file_compiler(process->executable) != NULL)
 		return;
-	if (probe_compiler(table->prober, table->files, process->executable, probe_wait(table, now_ns),
-					   compiler) == -ETIMEDOUT)
+	if (probe_compiler(table->file_prober, table->files, process->executable,
+					   probe_wait(table, now_ns), compiler) == -ETIMEDOUT)
 		note_stall(table, now_ns);
 	mapped_file_set_compiler(process->executable, compiler);
 }

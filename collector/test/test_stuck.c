@@ -24,6 +24,7 @@
 #include "memory_tables.h"
 #include "process/prober.h"
 #include "process/process.h"
+#include "process/process_parts.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -188,6 +189,9 @@ test_file(void **state)
 	assert_true(description.count >= 3); /* the program, its loader, the C library */
 	process_description_fini(fixture->files, &description);
 	assert_int_equal(atomic_load(&fuse.held_count), 1);
+	/* the thread that it keeps is none of those for /proc */
+	assert_int_equal(prober_stuck(fixture->processes->file_prober), 1);
+	assert_int_equal(prober_stuck(fixture->processes->prober), 0);
 	assert_true((uint64_t) clock_ns(CLOCK_MONOTONIC) - begin_ns < 5 * NS_PER_S);
 	fuse_file_let_go(&fuse);
 	stop_child(pid);

@@ -257,6 +257,31 @@ reads_a_hole_under_a_budget(void **state)
 	}
 }
 
+/* What one holds another does not get; it is given back with it, and by who got nothing. */
+static void
+reads_within_a_pool(void **state)
+{
+	MemoryPool pool = { .limit_bytes = 150 * MIB };
+	int fd = make_sparse(60, 16 * MIB);
+	CfiSections first;
+	CfiSections second;
+	size_t held;
+
+	assert_int_equal(cfi_sections_init_within(&first, fd, &pool), 0);
+	held = pool.used_bytes;
+	assert_int_equal(held, first.bytes);
+	assert_in_range(held, 80 * MIB, CFI_SECTIONS_MAX_BYTES);
+	assert_int_equal(cfi_sections_init_within(&second, fd, &pool), -EAGAIN);
+	assert_int_equal(pool.used_bytes, held);
+	cfi_sections_fini(&second);
+	assert_int_equal(pool.used_bytes, held);
+	cfi_sections_fini(&first);
+	assert_int_equal(pool.used_bytes, 0);
+	assert_int_equal(cfi_sections_init_within(&second, fd, &pool), 0);
+	cfi_sections_fini(&second);
+	close(fd);
+}
+
 /* Steps that a process's read-only memory costs where it holds these bytes. */
 static uint64_t
 steps_in_memory(const uint8_t *bytes, size_t length)
@@ -317,7 +342,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runs_a_cie_once),		   cmocka_unit_test(bounds_steps_by_size),
 		cmocka_unit_test(refuses_endless_headers), cmocka_unit_test(reads_a_hole_under_a_budget),
-		cmocka_unit_test(bounds_steps_in_memory),
+		cmocka_unit_test(reads_within_a_pool),	   cmocka_unit_test(bounds_steps_in_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,6 +56,7 @@ typedef struct Reader
 	CfiSections *sections;
 	CfiSection found[CFI_SECTIONS];
 	ElfBuildId build_id;
+	bool is_crowded; /* the pool has no room for something */
 } Reader;
 
 /* Charges what a buffer takes to the file's budget. NULL where that, or memory, is out. */
@@ -67,6 +68,11 @@ take_buffer(Reader *reader, uint64_t size_bytes)
 	if (size_bytes == 0 || size_bytes > CFI_SECTION_MAX_BYTES ||
 		size_bytes > CFI_SECTIONS_MAX_BYTES - sections->bytes)
 		return NULL;
+	if (sections->pool != NULL && !pool_charge(sections->pool, size_bytes))
+	{
+		reader->is_crowded = true;
+		return NULL;
+	}
 	sections->bytes += size_bytes;
 	return malloc(size_bytes);
 }
@@ -323,12 +329,19 @@ read_code_range(const ElfHeaders *headers, CfiInput *input)
 int
 cfi_sections_init(CfiSections *sections, int fd)
 {
+	return cfi_sections_init_within(sections, fd, NULL);
+}
+
+int
+cfi_sections_init_within(CfiSections *sections, int fd, MemoryPool *pool)
+{
 	ElfHeaders headers;
 	ElfSource source = { .fd = fd };
 	Reader reader = { .headers = &headers, .sections = sections };
 	struct stat status;
 
 	memset(sections, 0, sizeof(*sections));
+	sections->pool = pool;
 	if (fstat(fd, &status) != 0)
 		return -ENOEXEC;
 	source.size_bytes = (uint64_t) status.st_size;
@@ -337,7 +350,10 @@ cfi_sections_init(CfiSections *sections, int fd)
 	sections->input.machine = headers.machine;
 	read_code_range(&headers, &sections->input);
 	read_sections(&reader);
-	return 0;
+	if (!reader.is_crowded)
+		return 0;
+	cfi_sections_fini(sections);
+	return -EAGAIN;
 }
 
 void
@@ -345,5 +361,7 @@ cfi_sections_fini(CfiSections *sections)
 {
 	for (int i = 0; i < CFI_SECTIONS; i++)
 		free(sections->buffers[i]);
+	if (sections->pool != NULL)
+		pool_release(sections->pool, sections->bytes);
 	memset(sections, 0, sizeof(*sections));
 }

@@ -5,6 +5,7 @@
 #ifndef COLLECTOR_CFI_SECTIONS_H
 #define COLLECTOR_CFI_SECTIONS_H
 
+#include "base/memory_share.h"
 #include "files/elf_headers.h"
 #include "unwind/cfi_input.h"
 
@@ -23,6 +24,7 @@ typedef struct CfiSections
 	CfiInput input; /* points into the buffers */
 	uint8_t *buffers[CFI_SECTIONS];
 	uint64_t bytes;								   /* read, and uncompressed */
+	MemoryPool *pool;							   /* they are charged to it; NULL: to none */
 	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1]; /* hexadecimal; "" where there is none */
 } CfiSections;
 
@@ -32,6 +34,10 @@ typedef struct CfiSections
  * counts as absent, and of several with one name the first is taken. 0 or -ENOEXEC.
  */
 int cfi_sections_init(CfiSections *sections, int fd);
+
+/* The same for several readers at once; -EAGAIN where others hold what the pool has. */
+int cfi_sections_init_within(CfiSections *sections, int fd, MemoryPool *pool);
+
 void cfi_sections_fini(CfiSections *sections);
 
 #endif
