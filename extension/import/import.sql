@@ -9,7 +9,8 @@ CREATE TABLE profstore.file_notes
 	drop_frames  text NOT NULL,
 	keep_frames  text NOT NULL
 );
-CREATE INDEX file_notes_series ON profstore.file_notes (series_id);
+-- by content, too: comments may differ from file to file, and each is looked for
+CREATE INDEX file_notes_series ON profstore.file_notes (series_id, hash_array_extended(comments, 0));
 COMMENT ON TABLE profstore.file_notes IS 'what imported files said beside their samples, each content once for a series; texts are empty where a file said nothing. They go with the series';
 COMMENT ON COLUMN profstore.file_notes.series_id IS 'id in series';
 COMMENT ON COLUMN profstore.file_notes.default_type IS 'sample type that viewers show first';
@@ -30,6 +31,7 @@ BEGIN ATOMIC
 	WHERE NOT EXISTS
 		(SELECT FROM profstore.file_notes AS k
 		 WHERE k.series_id = s.id
+			 AND hash_array_extended(k.comments, 0) = hash_array_extended(keep_file_notes.comments, 0)
 			 AND (k.default_type, k.comments, k.doc_url, k.drop_frames, k.keep_frames)
 				 = (keep_file_notes.default_type, keep_file_notes.comments, keep_file_notes.doc_url, keep_file_notes.drop_frames, keep_file_notes.keep_frames));
 END;

@@ -31,6 +31,9 @@
 
 #define COLUMNS (PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE)
 
+/* Cells of all workers; containers often have little shared memory. */
+#define MOST_SHARED_BYTES ((Size) 16 * 1024 * 1024)
+
 /* Places in the table of contents of what is shared with workers. */
 enum
 {
@@ -386,7 +389,8 @@ pfs_sum_passing(const PfsPassing *passing)
 	int workers = 0;
 
 	if (buckets != NULL && pfs_sample_scan_shared_bytes(scan) > 0)
-		workers = count_workers(passing);
+		workers = Min(count_workers(passing),
+					  (int) (MOST_SHARED_BYTES / Max(cells_bytes(buckets, 1), 1)));
 	if (workers == 0)
 		add_scan(passing, scan, buckets);
 	else
