@@ -109,7 +109,10 @@ compact_steps(Oid table_id, uint32 open_inputs, bool *stepped)
 	return state;
 }
 
-/* What an old snapshot, or a query at the wrong moment, has kept from the VACUUM after a step. */
+/*
+ * What an old snapshot, or a query at the wrong moment, has kept from the VACUUM after a step:
+ * where there is no step any more, nobody else may ever come.
+ */
 void
 pfs_vacuum_directory(void)
 {
@@ -117,16 +120,18 @@ pfs_vacuum_directory(void)
 }
 
 /* A first VACUUM tells where segments can move, a second cuts off what they have left. */
-void
+bool
 pfs_compact_in_steps(Oid table_id, uint32 open_inputs)
 {
-	bool stepped;
+	bool merged;
+	bool moved;
 
-	if (compact_steps(table_id, open_inputs, &stepped) != PFS_TABLE_AWAITS_VACUUM)
-		return;
+	if (compact_steps(table_id, open_inputs, &merged) != PFS_TABLE_AWAITS_VACUUM)
+		return merged;
 	pfs_vacuum_table(table_id);
-	if (compact_steps(table_id, open_inputs, &stepped) == PFS_TABLE_AWAITS_VACUUM && stepped)
+	if (compact_steps(table_id, open_inputs, &moved) == PFS_TABLE_AWAITS_VACUUM && moved)
 		pfs_vacuum_table(table_id);
+	return merged || moved;
 }
 
 /* --- the procedure's worker --- */
@@ -158,7 +163,7 @@ profstore_steps_main(Datum unused)
 	snprintf(memory, sizeof(memory), "%d", request.maintenance_work_mem_kb);
 	SetConfigOption("maintenance_work_mem", memory, PGC_SUSET, PGC_S_OVERRIDE);
 	foreach(cell, list_tables(request.relation_id))
-		pfs_compact_in_steps(lfirst_oid(cell), PFS_LEAST_OPEN_INPUTS);
+		(void) pfs_compact_in_steps(lfirst_oid(cell), PFS_LEAST_OPEN_INPUTS);
 	proc_exit(0);
 }
 

@@ -263,16 +263,20 @@ compact_dictionary(Oid unused)
 	} while (merged > 0);
 }
 
-static void
-vacuum_directory(Oid unused)
-{
-	pfs_vacuum_directory();
-}
+/* Each step vacuums the directory. */
+static bool directory_is_vacuumed = false;
 
 static void
 compact_table(Oid table_id)
 {
-	pfs_compact_in_steps(table_id, OPEN_INPUTS);
+	directory_is_vacuumed |= pfs_compact_in_steps(table_id, OPEN_INPUTS);
+}
+
+static void
+vacuum_directory(Oid unused)
+{
+	if (!directory_is_vacuumed)
+		pfs_vacuum_directory();
 }
 
 /* A transaction for each step, so that the epoch is not locked for long. */
@@ -341,9 +345,9 @@ profstore_worker_main(Datum database_id)
 	if (compaction_enabled)
 	{
 		pgstat_report_activity(STATE_RUNNING, "compacting profstore tables");
-		attempt(vacuum_directory, InvalidOid);
 		foreach(cell, list_catalog(RelationRelationId, is_table))
 			attempt(compact_table, lfirst_oid(cell));
+		attempt(vacuum_directory, InvalidOid);
 		attempt(compact_dictionary, InvalidOid);
 		attempt(seal_names, InvalidOid);
 	}
