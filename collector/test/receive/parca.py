@@ -5,11 +5,13 @@ import collections
 import json
 import os
 import subprocess
+import threading
 import time
 
 import grpc
 import h2.events
 import h2.settings
+import zstandard
 
 import hostile
 import otlp_requests
@@ -155,6 +157,79 @@ def test_parca_values():
                 end = client(push.main, request, Method=method, Compression=compression)
                 same(end["Code"], "OK", f"{service}: taken", end)
                 same_sums(service, expected(request), "sums of each stack, label and kind")
+
+
+# As parca-agent 0.49.0 sent them: built from its source, with only programs named "burner" kept by its configuration, its node named
+# "test", and Write by --remote-store-use-v2-schema=false. One file is a message, packed by zstd.
+RECORDED_S = 1795444738  # when, 2026-11-23
+OF_RECORDED = "series_id IN (SELECT id FROM profstore.series WHERE labels @> '{\"node\": \"test\", \"comm\": \"burner\"}')"
+
+
+def recorded(name):
+    """The messages of a file, each behind its length."""
+    with open(f"{os.path.dirname(os.path.abspath(__file__))}/recorded/{name}.zst", "rb") as file:
+        stream = zstandard.decompress(file.read())
+    messages = []
+    while stream:
+        length = int.from_bytes(stream[:4], "little")
+        messages.append(stream[4:4 + length])
+        stream = stream[4 + length:]
+    return messages
+
+
+def as_of_now(message):
+    """The same with all times of the minute around the recording moved to the one around now; how many there were."""
+    moved, count = bytearray(message), 0
+    for at in range(len(message) - 7):
+        time_ns = int.from_bytes(message[at:at + 8], "little")
+        if abs(time_ns - RECORDED_S * 10**9) < 60 * 10**9:
+            moved[at:at + 8] = (time_ns + time.time_ns() - RECORDED_S * 10**9 - 120 * 10**9).to_bytes(8, "little")
+            count += 1
+    return bytes(moved), count
+
+
+def replay(receiver, method, messages):
+    """Sends messages as the agent did: a call with one, or a stream whose second one answers what it is asked."""
+    with grpc.insecure_channel(receiver.address) as channel:
+        if method == "WriteArrow":
+            channel.unary_unary(STORE + method)(messages[0], timeout=60)
+            return
+        asked = threading.Event()
+
+        def stream():
+            yield messages[0]
+            asked.wait(60)
+            yield messages[1]
+        for _ in channel.stream_stream(STORE + method)(stream(), timeout=60):
+            asked.set()
+
+
+def value_of(message):
+    """What its samples add up to, by Arrow's own library."""
+    return int(subprocess.run([CLIENT, "-value"], input=message, capture_output=True, check=True).stdout)
+
+
+def test_parca_recorded():
+    receiver = push.main
+    total = 0
+    for name in "WriteArrow-1", "WriteArrow-2", "Write-1", "Write-2":
+        messages = recorded(name)
+        messages[0], times = as_of_now(messages[0])
+        ok(times > 0, f"{name}: has times", times)
+        value = value_of(messages[0])
+        ok(20 < value < 110, f"{name}: what one program does in five seconds or less, 19 times a second", value)
+        replay(receiver, name[:-2], messages)
+        total += value
+        same(number(f"SELECT sum(value) FROM profstore.samples WHERE {OF_RECORDED}"), total, f"{name}: stored, no sample more or less")
+    rows = sql(f"""SELECT DISTINCT t.name || ':' || t.sample_type || ':' || t.period_type, r.labels - 'thread_name'
+                   FROM profstore.series r JOIN profstore.profile_types t ON t.id = r.profile_type WHERE r.{OF_RECORDED[7:]}""")
+    same(rows, [["parca_agent:samples:cpu", '{"comm": "burner", "node": "test"}']], "its type and labels")
+    files = sql(f"""SELECT m.file, sum(s.value) FROM profstore.samples s JOIN profstore.stacks k ON k.id = s.stack_id
+                    JOIN profstore.locations l ON l.id = k.location JOIN profstore.mappings m ON m.id = l.mapping
+                    WHERE s.{OF_RECORDED} GROUP BY 1 ORDER BY 2 DESC""")
+    ok(files[0][0] == "burner" and int(files[0][1]) > 0.95 * total, "nearly all of it is the program's", files)
+    code, details, _ = call(receiver, "/parca.debuginfo.v1alpha1.DebuginfoService/ShouldInitiateUpload", recorded("ShouldInitiateUpload")[0])
+    same(code, grpc.StatusCode.OK, "the agent's question for debug files is answered", details)
 
 
 def test_parca_stacks():

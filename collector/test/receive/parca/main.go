@@ -2,6 +2,7 @@
 //
 //	parca ADDRESS         a request as JSON on stdin; its end as JSON on stdout
 //	parca -records NAME   the records alone, into files NAME.samples and NAME.stacks
+//	parca -value          a message with a record on stdin; what its samples add up to on stdout
 //
 // Agents from 0.48 on call WriteArrow with samples that have their stacks in them. Those from 0.32 on open a stream by Write, send
 // samples with ids of stacks, are asked for some of them, send those, and wait for the end without having said that theirs is over.
@@ -46,13 +47,13 @@ type request struct {
 	Stacks      [][]frame
 	Batches     [][]sample // record batches of one stream
 	Labels      map[string]string
-	Evicted     []int    // stacks that the agent does not have any more
+	Evicted     []int // stacks that the agent does not have any more
 	Token       string
 	TimeoutMs   int
-	Hold        bool     // ask on stdout, and wait on stdin, before stacks are sent
-	HalfClose   bool     // say at once that nothing more comes
-	Third       bool     // a message too many
-	OtherStacks bool     // send stacks that nobody asked for
+	Hold        bool // ask on stdout, and wait on stdin, before stacks are sent
+	HalfClose   bool // say at once that nothing more comes
+	Third       bool // a message too many
+	OtherStacks bool // send stacks that nobody asked for
 
 	byID map[string]int // stacks
 }
@@ -178,7 +179,26 @@ func send(address string, r *request) (a answer, err error) {
 	return a, writeArrow(ctx, connection, r)
 }
 
+// Of a request as somebody else has recorded it.
+func tell(in io.Reader) error {
+	bytes, err := io.ReadAll(in)
+	if err != nil {
+		return err
+	}
+	record, err := content(bytes)
+	if err != nil {
+		return err
+	}
+	sum, err := sumOf(record)
+	fmt.Println(sum)
+	return err
+}
+
 func main() {
+	if os.Args[1] == "-value" {
+		must(tell(os.Stdin))
+		return
+	}
 	var r request
 	if err := json.NewDecoder(newLine(os.Stdin)).Decode(&r); err != nil {
 		fmt.Fprintln(os.Stderr, err)

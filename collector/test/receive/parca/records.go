@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/md5"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"sort"
 
@@ -283,6 +284,26 @@ func readIDs(record []byte) (ids [][]byte, err error) {
 		}
 	}
 	return ids, reader.Err()
+}
+
+// What the column of values adds up to.
+func sumOf(record []byte) (sum int64, err error) {
+	reader, err := ipc.NewReader(bytes.NewReader(record), ipc.WithAllocator(mem))
+	if err != nil {
+		return 0, err
+	}
+	defer reader.Release()
+	places := reader.Schema().FieldIndices("value")
+	if len(places) != 1 {
+		return 0, fmt.Errorf("%d columns are named value", len(places))
+	}
+	for reader.Next() {
+		values := reader.RecordBatch().Column(places[0]).(*array.Int64)
+		for i := 0; i < values.Len(); i++ {
+			sum += values.Value(i)
+		}
+	}
+	return sum, reader.Err()
 }
 
 // --- the second version: stacks in the samples ---
