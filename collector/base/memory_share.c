@@ -6,6 +6,69 @@
 
 #include <malloc.h>
 #include <stdlib.h>
+#include <time.h>
+
+/* Less than what clients wait for an answer. */
+#define TURN_S 5
+
+void
+turns_init(MemoryTurns *turns)
+{
+	pthread_condattr_t attributes;
+
+	*turns = (MemoryTurns){ .at_work = 0 };
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&turns->released, &attributes);
+	pthread_condattr_destroy(&attributes);
+	pthread_mutex_init(&turns->lock, NULL);
+}
+
+void
+turns_fini(MemoryTurns *turns)
+{
+	pthread_mutex_destroy(&turns->lock);
+	pthread_cond_destroy(&turns->released);
+}
+
+/* After what was given back has been counted: who waits looks again. */
+static void
+tell_released(MemoryTurns *turns)
+{
+	if (turns == NULL || !atomic_load(&turns->is_awaited))
+		return;
+	pthread_mutex_lock(&turns->lock);
+	pthread_cond_signal(&turns->released);
+	pthread_mutex_unlock(&turns->lock);
+}
+
+/* False where what is in the way is not the others' who are at work, or stays there. */
+static bool
+wait_for_others(MemoryPool *pool, size_t bytes)
+{
+	MemoryTurns *turns = pool->turns;
+	struct timespec until;
+	bool is_charged;
+	int err = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += TURN_S;
+	pthread_mutex_lock(&turns->lock);
+	atomic_store(&turns->is_awaited, true);
+	while (!(is_charged = pool_charge(pool, bytes)) && err == 0 && atomic_load(&turns->at_work) > 1)
+		err = pthread_cond_timedwait(&turns->released, &turns->lock, &until);
+	atomic_store(&turns->is_awaited, false);
+	pthread_mutex_unlock(&turns->lock);
+	return is_charged;
+}
+
+static bool
+take_turn(MemoryShare *share)
+{
+	if (!share->has_turn)
+		share->has_turn = !atomic_exchange(&share->pool->turns->is_taken, true);
+	return share->has_turn;
+}
 
 bool
 pool_charge(MemoryPool *pool, size_t bytes)
@@ -24,6 +87,44 @@ void
 pool_release(MemoryPool *pool, size_t bytes)
 {
 	atomic_fetch_sub(&pool->used_bytes, bytes);
+	tell_released(pool->turns);
+}
+
+void
+share_begin(MemoryShare *share, MemoryPool *pool, size_t used_bytes)
+{
+	*share = (MemoryShare){ .pool = pool, .used_bytes = used_bytes };
+	if (pool->turns != NULL)
+		atomic_fetch_add(&pool->turns->at_work, 1);
+}
+
+void
+share_end(MemoryShare *share, size_t used_bytes)
+{
+	MemoryTurns *turns = share->pool->turns;
+
+	share_release(share, share->used_bytes - used_bytes);
+	if (turns == NULL)
+		return;
+	if (share->has_turn)
+		atomic_store(&turns->is_taken, false);
+	atomic_fetch_sub(&turns->at_work, 1);
+	tell_released(turns);
+}
+
+static bool
+share_charge_crowded(MemoryShare *share, size_t bytes)
+{
+	return share->pool->turns != NULL && take_turn(share) && wait_for_others(share->pool, bytes);
+}
+
+/* Whoever has the turn and waits is before all others. */
+static bool
+is_free(const MemoryShare *share)
+{
+	const MemoryTurns *turns = share->pool->turns;
+
+	return turns == NULL || share->has_turn || !atomic_load(&turns->is_awaited);
 }
 
 bool
@@ -33,17 +134,19 @@ share_charge(MemoryShare *share, size_t bytes)
 
 	if (share == NULL)
 		return true;
-	if (pool_charge(share->pool, bytes))
-	{
-		share->used_bytes += bytes;
-		return true;
-	}
 	limit = share->pool->limit_bytes;
 	if (bytes > limit || share->used_bytes > limit - bytes)
+	{
 		share->is_beyond = true;
-	else
+		return false;
+	}
+	if (!(is_free(share) && pool_charge(share->pool, bytes)) && !share_charge_crowded(share, bytes))
+	{
 		share->is_crowded = true;
-	return false;
+		return false;
+	}
+	share->used_bytes += bytes;
+	return true;
 }
 
 void

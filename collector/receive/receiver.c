@@ -17,6 +17,8 @@ receiver_init(Receiver *receiver, const ReceiveOptions *options, const ServiceTa
 		.options = options, .services = services, .rule = { options->drop }, .writer = writer
 	};
 	receiver->memory.limit_bytes = options->max_memory;
+	receiver->memory.turns = &receiver->turns;
+	turns_init(&receiver->turns);
 	pthread_mutex_init(&receiver->lock, NULL);
 	pthread_cond_init(&receiver->wanted, NULL);
 	repeats_init(&receiver->repeats);
@@ -44,6 +46,7 @@ receiver_fini(Receiver *receiver)
 	repeats_fini(&receiver->repeats);
 	if (receiver->wake_fd >= 0)
 		close(receiver->wake_fd);
+	turns_fini(&receiver->turns);
 	pthread_cond_destroy(&receiver->wanted);
 	pthread_mutex_destroy(&receiver->lock);
 }

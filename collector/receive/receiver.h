@@ -38,6 +38,7 @@ typedef struct Receiver
 	Writer *writer; /* not owned; so services, host */
 	ReceiveMetrics metrics;
 	MemoryPool memory; /* of requests, from their bytes to their batches */
+	MemoryTurns turns; /* of workers */
 	Repeats repeats;
 
 	pthread_mutex_t lock; /* guards what follows */

@@ -17,11 +17,12 @@ static void
 work(Receiver *receiver, Call *call)
 {
 	const size_t came = call->charged;
-	MemoryShare memory = { .pool = &receiver->memory, .used_bytes = came };
+	MemoryShare memory;
 
+	share_begin(&memory, &receiver->memory, came);
 	call->memory = &memory;
 	call->service->work(receiver, call);
-	share_release(&memory, memory.used_bytes - came);
+	share_end(&memory, came);
 }
 
 static void *

@@ -269,6 +269,77 @@ test_memory_share(void **state)
 	assert_null(share_realloc(NULL, share_realloc(NULL, NULL, 200000), 0)); /* nobody counts */
 }
 
+typedef struct Charging
+{
+	MemoryShare *share;
+	size_t bytes;
+	bool is_charged;
+} Charging;
+
+static void *
+charge_main(void *argument)
+{
+	Charging *charging = argument;
+
+	charging->is_charged = share_charge(charging->share, charging->bytes);
+	return NULL;
+}
+
+/* By a thread that comes to wait for what the others hold. */
+static void
+begin_waiting(pthread_t *thread, Charging *charging)
+{
+	assert_int_equal(pthread_create(thread, NULL, charge_main, charging), 0);
+	while (!atomic_load(&charging->share->pool->turns->is_awaited))
+		usleep(1000);
+}
+
+/* Two that cannot both grow: one waits and ends, whatever the other asks for meanwhile. */
+static void
+test_memory_turns(void **state)
+{
+	MemoryTurns turns;
+	MemoryPool pool = { .limit_bytes = 100, .turns = &turns };
+	MemoryShare one;
+	MemoryShare other;
+	Charging charging = { .share = &other, .bytes = 30 };
+	pthread_t thread;
+
+	turns_init(&turns);
+	share_begin(&one, &pool, 0);
+	share_begin(&other, &pool, 0);
+	assert_true(share_charge(&one, 60));
+	assert_true(share_charge(&other, 30));
+	begin_waiting(&thread, &charging);
+	assert_false(share_charge(&one, 5)); /* there is room, but not beside the other */
+	assert_true(one.is_crowded);
+	share_end(&one, 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(charging.is_charged);
+	assert_false(other.is_crowded);
+
+	/* until it ends nobody else waits */
+	share_begin(&one, &pool, 0);
+	assert_true(share_charge(&one, 30));
+	assert_false(share_charge(&one, 20));
+	begin_waiting(&thread, &charging);
+	share_end(&one, 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(charging.is_charged);
+	assert_int_equal(other.used_bytes, 90);
+	share_end(&other, 0);
+
+	/* what nobody at work holds is not waited for */
+	assert_true(pool_charge(&pool, 90));
+	share_begin(&one, &pool, 40);
+	assert_false(share_charge(&one, 20));
+	assert_true(one.is_crowded);
+	share_end(&one, 40);
+	pool_release(&pool, 90);
+	assert_int_equal(pool.used_bytes, 0);
+	turns_fini(&turns);
+}
+
 /* What is written to standard error between log_capture and log_captured. */
 static int saved_stderr;
 static int capture_fd;
@@ -440,13 +511,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_durations),	 cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_table),		 cmocka_unit_test(test_table_budget),
-		cmocka_unit_test(test_hash_spreads), cmocka_unit_test(test_content_keys),
-		cmocka_unit_test(test_memory_share), cmocka_unit_test(test_arena),
-		cmocka_unit_test(test_log_logfmt),	 cmocka_unit_test(test_log_json),
-		cmocka_unit_test(test_log_repeats),	 cmocka_unit_test(test_log_truncates),
-		cmocka_unit_test(test_log_threads),
+		cmocka_unit_test(test_durations),	  cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_table),		  cmocka_unit_test(test_table_budget),
+		cmocka_unit_test(test_hash_spreads),  cmocka_unit_test(test_content_keys),
+		cmocka_unit_test(test_memory_share),  cmocka_unit_test(test_memory_turns),
+		cmocka_unit_test(test_arena),		  cmocka_unit_test(test_log_logfmt),
+		cmocka_unit_test(test_log_json),	  cmocka_unit_test(test_log_repeats),
+		cmocka_unit_test(test_log_truncates), cmocka_unit_test(test_log_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
