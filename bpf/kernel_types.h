@@ -60,6 +60,12 @@ struct thread_struct {
 #endif
 };
 
+/* A task in code that probes were put into. */
+struct uprobe_task {
+	unsigned long vaddr;	 /* where the probed instruction is … */
+	unsigned long xol_vaddr; /* … and its copy, which runs in its stead: 0 before the first one */
+};
+
 struct sched_entity {
 	__u64 sum_exec_runtime; /* ns on a CPU, up to the last switch or tick */
 };
@@ -78,7 +84,8 @@ struct task_struct {
 	char comm[16];
 	struct thread_struct thread;
 	struct sched_entity se;
-	unsigned int __state; /* 0: it would run; from 5.14 on by this name */
+	struct uprobe_task *utask; /* NULL before it has come upon a probe */
+	unsigned int __state;	   /* 0: it would run; from 5.14 on by this name */
 	int on_cpu;
 	unsigned long nvcsw; /* switches by its own will, and others */
 	unsigned long nivcsw;

@@ -222,7 +222,7 @@ pfs_take_waiting_stack(struct pfs_scratch *scratch, struct task_struct *task)
 	sample->user_status = PFS_WALK_NO_REGISTERS;
 	if (bpf_probe_read_kernel(&saved, sizeof(saved), (void *) bpf_task_pt_regs(task)))
 		return 0;
-	pfs_begin_walk(&scratch->walk, &saved);
+	pfs_begin_walk(&scratch->walk, &saved, task);
 	if (scratch->walk.status != PFS_WALK_RUNNING)
 		return 0;
 	scratch->walk.at.is_return = (__u8) pfs_in_system_call(&saved);

@@ -128,7 +128,7 @@ pfs_allocation(struct pt_regs *context)
 	scratch->sample.value = (bytes > period ? bytes : period) * pfs_calls_one_in;
 	scratch->sample.period = period;
 	if (!scratch->sample.flags)
-		pfs_begin_walk(&scratch->walk, (const pfs_registers *) context);
+		pfs_begin_walk(&scratch->walk, (const pfs_registers *) context, task);
 	pfs_finish_sample(scratch, task);
 	return 0;
 }

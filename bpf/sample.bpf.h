@@ -369,7 +369,7 @@ pfs_sample_event(struct bpf_perf_event_data *context, __u8 kind)
 	scratch->sample.value = context->sample_period;
 	scratch->sample.period = scratch->sample.value;
 	if (pfs_in_user_mode(&context->regs))
-		pfs_begin_walk(&scratch->walk, &context->regs);
+		pfs_begin_walk(&scratch->walk, &context->regs, task);
 	else
 	{
 		pfs_walk_kernel(context, scratch);

@@ -30,6 +30,9 @@
  */
 #define PFS_KERNEL_STACK_BYTES 16384
 
+/* None is longer, on any architecture; before it the copy has not run, behind it it has. */
+#define PFS_INSTRUCTION_BYTES 16
+
 #define PFS_OTHER_STACK_FRAMES 16 /* followed to find another stack */
 
 #ifdef PFS_ARM64
@@ -132,9 +135,31 @@ pfs_in_system_call(const pfs_registers *registers)
 #endif
 }
 
-/* Begins the walk at the registers of user mode. */
+/*
+ * An instruction that a probe took the place of runs as a copy, in a page of the kernel's that no
+ * rule covers. The code that is running is the one that was probed.
+ */
 static __always_inline void
-pfs_begin_walk(struct pfs_walk *walk, const pfs_registers *registers)
+pfs_leave_probe_copy(struct pfs_walk_state *at, struct task_struct *task)
+{
+	struct uprobe_task *probed;
+	__u64 copy;
+	__u64 offset;
+
+	if (!bpf_core_field_exists(task->utask))
+		return;
+	probed = BPF_CORE_READ(task, utask);
+	if (!probed)
+		return;
+	copy = BPF_CORE_READ(probed, xol_vaddr);
+	offset = at->registers[PFS_REGISTER_PC] - copy;
+	if (copy && offset <= PFS_INSTRUCTION_BYTES)
+		at->registers[PFS_REGISTER_PC] = BPF_CORE_READ(probed, vaddr) + offset;
+}
+
+/* Begins the walk of a task's user side at the registers of user mode. */
+static __always_inline void
+pfs_begin_walk(struct pfs_walk *walk, const pfs_registers *registers, struct task_struct *task)
 {
 	walk->count = 0;
 	walk->status = PFS_WALK_NO_REGISTERS;
@@ -144,6 +169,7 @@ pfs_begin_walk(struct pfs_walk *walk, const pfs_registers *registers)
 	if (!pfs_is_64_bit(registers))
 		return;
 	pfs_number_registers(&walk->at, registers);
+	pfs_leave_probe_copy(&walk->at, task);
 	pfs_walk_enter_innermost(walk);
 	walk->status = PFS_WALK_RUNNING;
 }
@@ -160,7 +186,7 @@ pfs_begin_walk_of_task(struct pfs_walk *walk, struct task_struct *task)
 		walk->status = PFS_WALK_NO_REGISTERS;
 		return;
 	}
-	pfs_begin_walk(walk, &saved);
+	pfs_begin_walk(walk, &saved, task);
 	walk->at.is_return = (__u8) pfs_in_system_call(&saved);
 }
 

@@ -35,6 +35,7 @@
 #define KERNEL_DEPTH 3
 #define CODE		 UINT64_C(0x400000)
 #define CODE_BYTES	 UINT64_C(0x100000)
+#define COPY		 UINT64_C(0x7ffff000) /* of a probed instruction */
 #define PERIOD		 UINT64_C(52631578)
 #define BLOCKED_NS	 (UINT64_C(7) << 32)
 #define RECORDS		 8
@@ -52,6 +53,7 @@ static struct World
 	struct pfs_unwind_mapping mapping;
 	struct task_struct task;
 	struct mm_struct mm;
+	struct uprobe_task probed;
 	pfs_registers user; /* as user mode was left */
 	__u64 stack[FRAME_WORDS * FRAMES];
 	__u64 memory[MEMORY_WORDS]; /* of the task, beside its stack */
@@ -361,6 +363,45 @@ test_user_mode(void **state)
 	assert_int_equal(world.records[0].words[0], CODE + 0x20);
 }
 
+/* The copy of a probed instruction runs, or has run: it is the code that was probed. */
+static void
+test_probed(void **state)
+{
+	for (__u64 offset = 0; offset <= PFS_INSTRUCTION_BYTES; offset += PFS_INSTRUCTION_BYTES)
+	{
+		set_up(state);
+		world.task.utask = &world.probed;
+		world.probed = (struct uprobe_task){ .vaddr = CODE + 0x10 - offset, .xol_vaddr = COPY };
+		set_registers(&tick.regs, COPY + offset, true);
+		assert_int_equal(pfs_on_cpu(&tick), 0);
+		assert_int_equal(world.records[0].words[0], CODE + 0x10);
+		assert_int_equal(world.records[0].sample.user_count, FRAMES);
+		assert_int_equal(world.records[0].sample.user_status, PFS_WALK_END_OF_FRAMES);
+		set_registers(&tick.regs, 0, false);
+		set_registers(&world.user, COPY + offset, true);
+		assert_int_equal(pfs_on_cpu(&tick), 0);
+		assert_walked(1, PFS_KIND_ON_CPU, PERIOD);
+	}
+}
+
+/* Other code of a task that came upon a probe is what it is. */
+static void
+test_not_probed(void **state)
+{
+	const __u64 elsewhere[] = { COPY - 1, COPY + PFS_INSTRUCTION_BYTES + 1, 0 };
+
+	for (int i = 0; i < 3; i++)
+	{
+		set_up(state);
+		world.task.utask = &world.probed;
+		world.probed = (struct uprobe_task){ .vaddr = CODE, .xol_vaddr = elsewhere[i] ? COPY : 0 };
+		set_registers(&tick.regs, elsewhere[i], true);
+		assert_int_equal(pfs_on_cpu(&tick), 0);
+		assert_int_equal(world.records[0].words[0], elsewhere[i]);
+		assert_int_equal(world.records[0].sample.user_status, PFS_WALK_NO_MAPPING);
+	}
+}
+
 /* What is no frame takes no place, also where the outermost ones of a deep stack go round. */
 static void
 test_deep_and_astray(void **state)
@@ -640,6 +681,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_kinds, set_up),
 		cmocka_unit_test_setup(test_user_mode, set_up),
+		cmocka_unit_test_setup(test_probed, set_up),
+		cmocka_unit_test_setup(test_not_probed, set_up),
 		cmocka_unit_test_setup(test_deep_and_astray, set_up),
 		cmocka_unit_test_setup(test_nested, set_up),
 		cmocka_unit_test_setup(test_nested_too_deep, set_up),
