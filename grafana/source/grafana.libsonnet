@@ -72,6 +72,8 @@ local override(name, properties) = {
       { color: 'orange', value: 0.02 },
       { color: 'red', value: 0.2 },
     ] },
+    // none would be below all thresholds
+    mappings: [{ type: 'special', options: { match: 'null', result: { color: 'text', text: '–', index: 0 } } }],
   }),
   colour(name, colour):: override(name, { color: { mode: 'fixed', fixedColor: colour } }),
   unit(name, unit):: override(name, { unit: unit }),

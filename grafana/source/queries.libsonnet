@@ -91,7 +91,7 @@
   // A point stands five seconds into its bucket, in the middle of the ten seconds that a link to its moment shows.
   lines(selector, by, filters='', most=10):: |||
     WITH lines AS
-      (SELECT "time", CASE WHEN pg_catalog.cardinality(ARRAY[%(by)s]::text[]) = 1 THEN coalesce(nullif(labels ->> (ARRAY[%(by)s]::text[])[1], ''), '(none)') ELSE metric END AS metric, value
+      (SELECT "time", CASE pg_catalog.cardinality(ARRAY[%(by)s]::text[]) WHEN 0 THEN 'all' WHEN 1 THEN coalesce(nullif(labels ->> (ARRAY[%(by)s]::text[])[1], ''), '(none)') ELSE metric END AS metric, value
        FROM profstore.timeseries(
          %(selector)s,
          $__timeFrom(), $__timeTo(),

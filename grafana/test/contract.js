@@ -85,11 +85,18 @@ export const check_flame_graph = (frame) => {
 	return [check_levels(rows), ...sides.map(([value, self]) => check_sums(rows, value, self)), check_labels(rows)].flat();
 };
 
+/* A profile type as selectors have it, which says nothing in a legend. */
+const RAW_TYPE = /^\w+:\w+:\w+:\w+:\w+/;
+
 export const check_time_series = (frame) => {
 	const problems = wrong_fields(frame.fields, { time: "time", metric: "string", value: "number" }, {});
 	const times = records(frame).map((row) => row.time);
 	if (times.some((time, i) => i > 0 && time < times[i - 1])) {
 		problems.push("rows are not in the order of time");
+	}
+	const raw = records(frame).find(({ metric }) => RAW_TYPE.test(metric));
+	if (raw) {
+		problems.push(`the legend says ${raw.metric}`);
 	}
 	return problems;
 };

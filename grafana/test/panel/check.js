@@ -82,16 +82,21 @@ const look = () =>
 					text: section.querySelector(".body")?.innerText ?? "",
 					/* what the panel's width cuts off */
 					cut: [...section.querySelectorAll("[role=grid]")].map((grid) => grid.scrollWidth - grid.clientWidth).find((pixels) => pixels > 1),
+					/* cells without a value that have a colour of their own */
+					coloured: [...section.querySelectorAll("[role=gridcell]")].filter(
+						(cell) => ["-", "–"].includes(cell.innerText.trim()) && getComputedStyle(cell).color !== getComputedStyle(cell.closest("[role=grid]")).color,
+					).length,
 					canvases: [...section.querySelectorAll("canvas")].filter((canvas) => canvas.getBoundingClientRect().width > 200).length,
 				},
 			]),
 		),
 	);
 
-const problems_of = (panel, { thrown, text, cut, canvases }) => [
+const problems_of = (panel, { thrown, text, cut, coloured, canvases }) => [
 	...(thrown ? [thrown] : []),
 	...missing_of(panel, text).map((each) => `"${each}" is missing in "${squeezed(text).slice(0, 300)}"`),
 	...(cut ? [`${cut} pixels of the columns are cut off`] : []),
+	...(coloured > 0 ? [`${coloured} cells without a value are coloured`] : []),
 	...(["flamegraph", "timeseries"].includes(panel.type) && canvases === 0 ? ["there is no drawing"] : []),
 ];
 
