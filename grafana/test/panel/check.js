@@ -123,6 +123,7 @@ const show = async (panels, mode, picture) => {
 /* One dashboard is shown in all situations; the others, which are asked the same way, with data, with what is wrong, with none. */
 const SOME = ["all", "wrong matchers", "empty range"];
 const situations_of = (dashboard) => SITUATIONS.filter(({ name }) => dashboard.uid === "profstore-profiles" || SOME.includes(name));
+const modes_of = (situation, i) => (situation.name === "all" ? ["dark", "light"] : [i % 2 ? "light" : "dark"]);
 const name_of_file = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-");
 
 try {
@@ -132,8 +133,10 @@ try {
 			for (const panel of unfolded(dashboard).filter(({ type }) => SHOWN.has(type))) {
 				panels.push(await with_result(panel, situation));
 			}
-			const problems = await show(panels, i % 2 ? "light" : "dark", `${name_of_file(`${dashboard.title} ${situation.name}`)}.png`);
-			panels.forEach(({ id, title }) => test(`${dashboard.title}, ${situation.name}: "${title}" is shown`, problems.get(id)));
+			for (const mode of modes_of(situation, i)) {
+				const problems = await show(panels, mode, `${name_of_file(`${dashboard.title} ${situation.name} ${mode}`)}.png`);
+				panels.forEach(({ id, title }) => test(`${dashboard.title}, ${situation.name}, ${mode}: "${title}" is shown`, problems.get(id)));
+			}
 		}
 	}
 	for (const before of [false, true]) {
