@@ -1,6 +1,6 @@
 /*
  * connection.h
- *		One socket: TLS or clear text, what is to be sent, and the protocol that is spoken on it.
+ *		One socket: TLS or clear text, what is to be sent, and which protocol is spoken on it.
  *
  * What a client does not read is not made: a connection with more than CONNECTION_OUT_MAX bytes to
  * send is not read from either. Whatever a connection waits for has a deadline.
@@ -8,13 +8,13 @@
 #ifndef COLLECTOR_RECEIVE_CONNECTION_H
 #define COLLECTOR_RECEIVE_CONNECTION_H
 
-#include <nghttp2/nghttp2.h>
+#include <openssl/ssl.h>
 
 #include "base/allowance.h"
-#include "receive/http1.h"
-#include "receive/server.h"
+#include "receive/loop.h"
 
-#define CONNECTION_OUT_MAX (64 * 1024)
+#define CONNECTION_OUT_MAX	   (64 * 1024)
+#define CONNECTION_GREETING_NS (INT64_C(10) * 1000000000) /* handshake, first line, headers */
 
 typedef enum ConnectionState
 {
@@ -25,11 +25,24 @@ typedef enum ConnectionState
 	CONNECTION_LINGER /* all is said; what still comes is thrown away */
 } ConnectionState;
 
+/* How a protocol tells a client what became of its call: http1.c, http2.c. */
+typedef struct Protocol
+{
+	/* The call has its answer. */
+	void (*answer)(Connection *connection, Call *call);
+
+	/* It has a message, which is sent; its answer follows. HTTP/2's alone: NULL. */
+	void (*answer_part)(Connection *connection, Call *call);
+
+	/* Whose the stream is from now on; NULL: nobody's. */
+	void (*bind)(Connection *connection, int32_t stream, Call *call);
+} Protocol;
+
 struct Connection
 {
 	Connection *next;
 	Connection *before;
-	Server *server;
+	Loop *loop;
 	Client *address;
 	char peer[64];
 	char tenant[IDENTITY_TENANT_MAX]; /* of the certificate; "": none */
@@ -42,45 +55,47 @@ struct Connection
 	bool is_closing; /* once all is sent */
 	uint32_t events; /* that epoll watches */
 	int64_t deadline_ns;
-	Allowance control; /* frames that carry nothing */
 
 	Call *calls; /* of this connection */
 	unsigned call_count;
 
 	uint8_t sniffed[24];
 	size_t sniffed_length;
-	Http1 http1;
-	nghttp2_session *http2;
+	const Protocol *protocol;	   /* NULL: not known yet */
+	struct Http1 *http1;		   /* http1.c's */
+	struct nghttp2_session *http2; /* http2.c's, and … */
+	Allowance control;			   /* … its frames that carry nothing */
 
 	Buffer out;
 	size_t out_at; /* sent so far */
 };
 
-Connection *connection_create(Server *server, int fd, const char *peer, Client *address);
-void connection_close_now(Connection *connection);
+/* Takes a reference of address, and the socket; with NULL neither. tls NULL: clear text. */
+Connection *connection_create(Loop *loop, int fd, SSL_CTX *tls, const char *peer, Client *address);
 
-/* After an event; the connection may be closed then. */
-void connection_handle(Connection *connection, uint32_t events);
+/* Its calls and what its protocol has are gone already: traffic_close. */
+void connection_free(Connection *connection);
 
-/* Sends what there is, and sets what is waited for. */
-void connection_pump(Connection *connection);
+void connection_set_deadline(Connection *connection, int64_t after_ns);
 
-/* After an answer that came by itself: what waited behind it is looked at. */
-void connection_go_on(Connection *connection);
+/* Goes on with TLS's; after it the protocol can be sniffed, or the connection is dead. */
+void connection_handshake(Connection *connection);
 
-/* Its time is up? */
-void connection_check(Connection *connection);
+/*
+ * Bytes that were read into the loop's buffer; 0: nothing now. The connection is dead where it has
+ * ended.
+ */
+size_t connection_receive(Connection *connection);
 
-/* A call of it has its answer. */
-void connection_answer(Connection *connection, Call *call);
+bool connection_has_output(const Connection *connection);
 
-/* It has a message, and is not answered yet: HTTP/2's. */
-void connection_answer_part(Connection *connection, Call *call);
+/* As much as the socket takes. */
+void connection_send(Connection *connection);
 
-void connection_add_call(Connection *connection, Call *call);
-void connection_drop_call(Connection *connection, Call *call);
+/* No more is sent. */
+void connection_shut_down(Connection *connection);
 
-/* Tells the client that no more requests are taken. */
-void connection_stop(Connection *connection);
+/* What epoll tells of from now on. */
+void connection_watch(Connection *connection, uint32_t events);
 
 #endif

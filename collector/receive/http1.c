@@ -5,10 +5,38 @@
 #include "receive/http1.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "receive/connection.h"
+#include "receive/intake.h"
+
+#define HEAD_MAX 16384
+#define IN_MAX	 (128 * 1024) /* what came behind a request that is not answered yet */
+
+typedef enum Http1State
+{
+	HTTP1_HEAD,
+	HTTP1_LENGTH,	  /* a body of so many bytes */
+	HTTP1_CHUNK_SIZE, /* a line */
+	HTTP1_CHUNK,
+	HTTP1_CHUNK_END,
+	HTTP1_TRAILERS,
+	HTTP1_WAIT /* for the answer */
+} Http1State;
+
+typedef struct Http1
+{
+	Http1State state;
+	Buffer in;
+	size_t at; /* read so far */
+	uint64_t left;
+	size_t head_bytes; /* of trailers and sizes of chunks */
+	Call *call;
+	bool keeps_alive;
+} Http1;
+
+/* --- answers --- */
 
 static void
 put_text(Buffer *out, const char *text)
@@ -62,15 +90,15 @@ put_head(Connection *connection, const Call *call, size_t length)
 	}
 	if (status == 401)
 		put_text(&connection->out, "WWW-Authenticate: Bearer\r\n");
-	if (!connection->http1.keeps_alive)
+	if (!connection->http1->keeps_alive)
 		put_text(&connection->out, "Connection: close\r\n");
 	put_text(&connection->out, "\r\n");
 }
 
-void
-http1_answer(Connection *connection, Call *call)
+static void
+answer_call(Connection *connection, Call *call)
 {
-	Http1 *http1 = &connection->http1;
+	Http1 *http1 = connection->http1;
 	Buffer error = { NULL };
 	const Buffer *body = &call->answer.body;
 	bool is_whole = http1->state == HTTP1_WAIT;
@@ -86,17 +114,25 @@ http1_answer(Connection *connection, Call *call)
 	buffer_put_bytes(&connection->out, body->bytes != NULL ? body->bytes : "", body->length);
 	buffer_fini(&error);
 	http1->call = NULL;
-	connection_drop_call(connection, call);
+	intake_drop(connection, call);
 	http1->state = HTTP1_HEAD;
 	if (!http1->keeps_alive)
 		connection->is_closing = true;
 }
 
+static void
+bind_call(Connection *connection, int32_t stream, Call *call)
+{
+	connection->http1->call = call;
+}
+
+const Protocol http1_protocol = { .answer = answer_call, .bind = bind_call };
+
 /* Not a request: answered as one. */
 static void
 refuse(Connection *connection, int status, const char *text)
 {
-	Http1 *http1 = &connection->http1;
+	Http1 *http1 = connection->http1;
 
 	if (http1->call == NULL)
 	{
@@ -106,13 +142,13 @@ refuse(Connection *connection, int status, const char *text)
 			connection->is_dead = true;
 			return;
 		}
-		connection_add_call(connection, http1->call);
+		intake_add(connection, http1->call);
 	}
 	call_fail(http1->call, GRPC_INVALID_ARGUMENT, text);
 	http1->call->answer.http_status = status;
 	http1->keeps_alive = false;
-	metric_add(&connection->server->receiver->metrics.requests_invalid_total, 1);
-	http1_answer(connection, http1->call);
+	metric_add(&connection->loop->receiver->metrics.requests_invalid_total, 1);
+	answer_call(connection, http1->call);
 }
 
 /* --- the head --- */
@@ -217,16 +253,16 @@ head_length(const char *text, size_t length)
 static void
 end_request(Connection *connection)
 {
-	Http1 *http1 = &connection->http1;
+	Http1 *http1 = connection->http1;
 
 	http1->state = HTTP1_WAIT;
-	server_end_of_request(connection->server, http1->call);
+	intake_end_of_request(connection->loop, http1->call);
 }
 
 static void
 begin_request(Connection *connection, size_t length)
 {
-	Http1 *http1 = &connection->http1;
+	Http1 *http1 = connection->http1;
 	Head head = { 0 };
 	Call *call = call_create();
 
@@ -236,7 +272,7 @@ begin_request(Connection *connection, size_t length)
 		return;
 	}
 	http1->call = call;
-	connection_add_call(connection, call);
+	intake_add(connection, call);
 	if (!read_head(call, http1->in.bytes + http1->at, length, &head))
 	{
 		refuse(connection, 400, "this is no HTTP/1.1 request that can be read");
@@ -249,7 +285,7 @@ begin_request(Connection *connection, size_t length)
 	http1->state = head.is_chunked ? HTTP1_CHUNK_SIZE : HTTP1_LENGTH;
 	if (call->content == CONTENT_GRPC)
 		refuse(connection, 400, "gRPC needs HTTP/2");
-	else if (server_headers(connection->server, call) && head.wants_continue)
+	else if (intake_headers(connection->loop, call) && head.wants_continue)
 		put_text(&connection->out, "HTTP/1.1 100 Continue\r\n\r\n");
 }
 
@@ -258,19 +294,19 @@ begin_request(Connection *connection, size_t length)
 static void
 take_body(Connection *connection, size_t length)
 {
-	Http1 *http1 = &connection->http1;
+	Http1 *http1 = connection->http1;
 	const uint8_t *bytes = (const uint8_t *) http1->in.bytes + http1->at;
 
 	http1->at += length;
 	http1->left -= length;
-	server_body(connection->server, http1->call, bytes, length);
+	intake_body(connection->loop, http1->call, bytes, length);
 }
 
 /* A line without its end; NULL: it is not there yet. */
 static const char *
 take_line(Connection *connection, size_t *length)
 {
-	Http1 *http1 = &connection->http1;
+	Http1 *http1 = connection->http1;
 	const char *line = http1->in.bytes + http1->at;
 	const char *end = memchr(line, '\n', http1->in.length - http1->at);
 
@@ -309,7 +345,7 @@ chunk_size(const char *line, size_t length, uint64_t *size)
 static bool
 take_chunk_line(Connection *connection)
 {
-	Http1 *http1 = &connection->http1;
+	Http1 *http1 = connection->http1;
 	size_t length;
 	const char *line = take_line(connection, &length);
 
@@ -333,7 +369,7 @@ take_chunk_line(Connection *connection)
 static bool
 step(Connection *connection)
 {
-	Http1 *http1 = &connection->http1;
+	Http1 *http1 = connection->http1;
 	size_t there = http1->in.length - http1->at;
 	size_t length;
 
@@ -341,7 +377,7 @@ step(Connection *connection)
 	{
 		case HTTP1_HEAD:
 			length = head_length(http1->in.bytes + http1->at, there);
-			if (length == 0 && there > HTTP1_HEAD_MAX)
+			if (length == 0 && there > HEAD_MAX)
 				refuse(connection, 431, "the headers are too large");
 			else if (length > 0)
 				begin_request(connection, length);
@@ -361,7 +397,7 @@ step(Connection *connection)
 		case HTTP1_CHUNK_SIZE:
 		case HTTP1_CHUNK_END:
 		case HTTP1_TRAILERS:
-			if (there > HTTP1_HEAD_MAX && memchr(http1->in.bytes + http1->at, '\n', there) == NULL)
+			if (there > HEAD_MAX && memchr(http1->in.bytes + http1->at, '\n', there) == NULL)
 				refuse(connection, 400, "a line of the body is too long");
 			else
 				return take_chunk_line(connection);
@@ -375,7 +411,7 @@ step(Connection *connection)
 void
 http1_go_on(Connection *connection)
 {
-	Http1 *http1 = &connection->http1;
+	Http1 *http1 = connection->http1;
 
 	while (!connection->is_dead && !connection->is_closing && http1->state != HTTP1_WAIT &&
 		   step(connection))
@@ -393,17 +429,49 @@ http1_go_on(Connection *connection)
 void
 http1_read(Connection *connection, const uint8_t *bytes, size_t length)
 {
-	Http1 *http1 = &connection->http1;
+	Http1 *http1 = connection->http1;
 
+	if (http1->in.length == 0 && connection->call_count == 0)
+		connection_set_deadline(connection, CONNECTION_GREETING_NS);
 	buffer_put_bytes(&http1->in, bytes, length);
-	if (http1->in.failed || http1->in.length > HTTP1_IN_MAX)
+	if (http1->in.failed || http1->in.length > IN_MAX)
 		connection->is_dead = true;
 	else
 		http1_go_on(connection);
 }
 
-void
-http1_fini(Http1 *http1)
+/* --- of the connection --- */
+
+bool
+http1_is_in_head(const Connection *connection)
 {
-	buffer_fini(&http1->in);
+	return connection->http1->in.length > 0 && connection->call_count == 0;
+}
+
+bool
+http1_has_more(const Connection *connection)
+{
+	return connection->http1->state == HTTP1_WAIT && connection->http1->in.length > 0;
+}
+
+void
+http1_stop(Connection *connection)
+{
+	connection->http1->keeps_alive = false;
+}
+
+bool
+http1_start(Connection *connection)
+{
+	connection->http1 = calloc(1, sizeof(Http1));
+	connection->protocol = &http1_protocol;
+	return connection->http1 != NULL;
+}
+
+void
+http1_end(Connection *connection)
+{
+	if (connection->http1 != NULL)
+		buffer_fini(&connection->http1->in);
+	free(connection->http1);
 }

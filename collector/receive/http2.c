@@ -8,10 +8,12 @@
  */
 #include "receive/http2.h"
 
+#include <nghttp2/nghttp2.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "receive/intake.h"
 
 #define STREAMS_MAX			   100
 #define HEADER_BYTES_MAX	   16384
@@ -230,8 +232,8 @@ answer_http(Connection *connection, Call *call)
 								   call->answer.body.length > 0 ? &provider : NULL);
 }
 
-void
-http2_answer(Connection *connection, Call *call)
+static void
+answer_call(Connection *connection, Call *call)
 {
 	int err = call->content == CONTENT_GRPC ? answer_grpc(connection, call)
 											: answer_http(connection, call);
@@ -242,8 +244,8 @@ http2_answer(Connection *connection, Call *call)
 	call->is_refused = true;
 }
 
-void
-http2_answer_part(Connection *connection, Call *call)
+static void
+answer_part(Connection *connection, Call *call)
 {
 	const nghttp2_nv headers[] = { NV(":status", "200"), NV("content-type", "application/grpc") };
 	const nghttp2_data_provider provider = { { .ptr = NULL }, read_answer };
@@ -256,6 +258,14 @@ http2_answer_part(Connection *connection, Call *call)
 		nghttp2_submit_response(connection->http2, call->stream, headers, 2, &provider) != 0)
 		connection->is_dead = true;
 }
+
+static void
+bind_call(Connection *connection, int32_t stream, Call *call)
+{
+	nghttp2_session_set_stream_user_data(connection->http2, stream, call);
+}
+
+const Protocol http2_protocol = { answer_call, answer_part, bind_call };
 
 /* --- callbacks --- */
 
@@ -271,7 +281,7 @@ on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *con
 	if (call == NULL)
 		return NGHTTP2_ERR_CALLBACK_FAILURE;
 	call->stream = frame->hd.stream_id;
-	connection_add_call(connection, call);
+	intake_add(connection, call);
 	return nghttp2_session_set_stream_user_data(session, call->stream, call) == 0
 			   ? 0
 			   : NGHTTP2_ERR_CALLBACK_FAILURE;
@@ -313,7 +323,7 @@ is_control(const nghttp2_frame *frame)
 static void
 tell_of_flood(const Connection *connection)
 {
-	metric_add(&connection->server->receiver->metrics.connections_flooded_total, 1);
+	metric_add(&connection->loop->receiver->metrics.connections_flooded_total, 1);
 	log_event(LOG_WARNING, "receive", "closed a connection that floods",
 			  log_text("peer", connection->peer));
 }
@@ -334,18 +344,18 @@ on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 	Call *call = frame->hd.stream_id != 0 ? call_of(session, frame->hd.stream_id) : NULL;
 
 	if (is_control(frame) &&
-		!allowance_take(&connection->control, (uint64_t) connection->server->now_ns,
-						CONTROL_FRAME_NS, CONTROL_BURST_NS))
+		!allowance_take(&connection->control, (uint64_t) connection->loop->now_ns, CONTROL_FRAME_NS,
+						CONTROL_BURST_NS))
 		return connection->is_closing ? 0 : flooded(connection);
 	if (call == NULL || (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
 		return 0;
 	if (frame->hd.type == NGHTTP2_HEADERS && frame->headers.cat == NGHTTP2_HCAT_REQUEST)
 	{
 		call->prefix_length = 0;
-		server_headers(connection->server, call);
+		intake_headers(connection->loop, call);
 	}
 	if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0)
-		server_end_of_request(connection->server, call);
+		intake_end_of_request(connection->loop, call);
 	return 0;
 }
 
@@ -357,7 +367,7 @@ on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *
 	Call *call = call_of(session, stream);
 
 	if (call != NULL && !call->is_refused)
-		server_body(connection->server, call, bytes, length);
+		intake_body(connection->loop, call, bytes, length);
 	return nghttp2_session_consume(session, stream, length) == 0 ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
@@ -381,7 +391,7 @@ on_close(nghttp2_session *session, int32_t stream, uint32_t error, void *context
 		return 0;
 	if (error == NGHTTP2_NO_ERROR && call->is_whole)
 		earn_control_frames(connection);
-	connection_drop_call(connection, call);
+	intake_drop(connection, call);
 	return 0;
 }
 
@@ -429,11 +439,18 @@ http2_start(Connection *connection)
 		{ NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, HEADER_BYTES_MAX },
 	};
 
+	connection->protocol = &http2_protocol;
 	return open_session(connection) &&
 		   nghttp2_submit_settings(connection->http2, NGHTTP2_FLAG_NONE, settings,
 								   sizeof(settings) / sizeof(settings[0])) == 0 &&
 		   nghttp2_session_set_local_window_size(connection->http2, NGHTTP2_FLAG_NONE, 0,
 												 CONNECTION_WINDOW) == 0;
+}
+
+void
+http2_end(Connection *connection)
+{
+	nghttp2_session_del(connection->http2);
 }
 
 void

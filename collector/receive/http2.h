@@ -7,16 +7,17 @@
 
 #include "receive/connection.h"
 
+extern const Protocol http2_protocol;
+
 /* False without memory. */
 bool http2_start(Connection *connection);
+void http2_end(Connection *connection); /* accepts one that was not started */
+
+/* Bytes that came. */
 void http2_read(Connection *connection, const uint8_t *bytes, size_t length);
 
 /* Moves frames into the connection's output, as far as there is room. */
 void http2_write(Connection *connection);
-void http2_answer(Connection *connection, Call *call);
-
-/* The answer's body is sent as a message; the answer follows. */
-void http2_answer_part(Connection *connection, Call *call);
 
 /* GOAWAY: no new streams. */
 void http2_stop(Connection *connection);

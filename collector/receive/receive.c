@@ -50,7 +50,7 @@ serve(Server *server, Failure *failure)
 		stop_signals_seen();
 		if (reload_asked())
 			reload(server);
-		code = writer_failure(server->receiver->writer, failure);
+		code = writer_failure(server->loop.receiver->writer, failure);
 	}
 	return code;
 }
@@ -62,13 +62,13 @@ finish(Server *server, Failure *failure)
 	int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + STOP_MS * NS_PER_MS;
 
 	server_stop(server);
-	while (server->away_count > 0 && clock_ns(CLOCK_MONOTONIC) < end_ns)
+	while (server->loop.away_count > 0 && clock_ns(CLOCK_MONOTONIC) < end_ns)
 		server_turn(server, TURN_MS);
-	if (server->away_count == 0)
+	if (server->loop.away_count == 0)
 		return EXIT_OK;
 	failure_set(failure, EXIT_IO, "stopped before all requests were stored");
 	failure_detail(failure, "Requests: %zu. Their clients were not told that they are.",
-				   server->away_count);
+				   server->loop.away_count);
 	return failure->code;
 }
 

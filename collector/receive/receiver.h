@@ -2,7 +2,7 @@
  * receiver.h
  *		What all parts of a running receiver share.
  *
- * Threads: the loop (sockets, protocols, answers: server.c), workers (workers.c: unpack, decode),
+ * Threads: the loop (sockets, protocols, answers: loop.h), workers (workers.c: unpack, decode),
  * the writer's. A call goes from the loop to a worker, to the writer, and back to the loop by
  * receiver_give_back, which any thread may call.
  */

@@ -155,7 +155,7 @@ open_pages(ScrapePages *pages, Scraper *scraper, Failure *failure)
 	if (code == EXIT_OK)
 		code = server_init(&pages->server, &pages->receiver, failure);
 	if (code == EXIT_OK && (pages->wait_fd < 0 || !watch(pages->wait_fd, stop_signals_fd()) ||
-							!watch(pages->wait_fd, pages->server.epoll_fd)))
+							!watch(pages->wait_fd, pages->server.loop.epoll_fd)))
 		code = failure_set(failure, EXIT_INTERNAL, "could not set up the pages");
 	return code;
 }
