@@ -89,6 +89,8 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "lost.database_refused=%" PRIu64 "\n", report->writer.samples_refused);
 	fprintf(file, "stacks=%" PRIu64 "\n", report->resolved.user_samples);
 	fprintf(file, "stacks_complete=%" PRIu64 "\n", report->resolved.complete);
+	fprintf(file, "stacks_copied=%" PRIu64 "\n", report->counters[PFS_COUNTER_LATE]);
+	fprintf(file, "stacks_not_copied=%" PRIu64 "\n", report->counters[PFS_COUNTER_LATE_SKIPPED]);
 	fprintf(file, "processes=%" PRIu64 "\n", report->processes.created);
 	fprintf(file, "binaries=%" PRIu64 "\n", report->files.opened);
 	fprintf(file, "binaries_unreadable=%" PRIu64 "\n", report->files.unreadable);
