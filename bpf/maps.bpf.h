@@ -7,10 +7,18 @@
 #define PFS_MAPS_BPF_H
 
 #include <linux/bpf.h>
+#include <linux/ptrace.h>
 
 #include <bpf/bpf_helpers.h>
 
 #include "events.h"
+
+/* Of user mode. */
+#ifdef PFS_ARM64
+typedef struct user_pt_regs pfs_registers;
+#else
+typedef struct pt_regs pfs_registers;
+#endif
 
 /* Space for one sample while it is put together: the BPF stack has 512 bytes only. */
 #define PFS_FRAME_WORDS (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
@@ -19,6 +27,7 @@
 
 struct pfs_scratch {
 	struct pfs_walk walk; /* beside what else each sample writes */
+	pfs_registers saved;  /* as user mode was left: too large for the stacks of arm64's programs */
 	__u32 verdict;		  /* on the image: PFS_VERDICT_* */
 	__u32 young;		  /* one of the image's first samples */
 	__u32 slot;			  /* its own number */

@@ -160,7 +160,7 @@ pfs_switched_to(void *context, struct task_struct *task)
 	scratch->sample.period = period;
 	pfs_walk_kernel(context, scratch);
 	if (!scratch->sample.flags)
-		pfs_begin_walk_of_task(&scratch->walk, (struct task_struct *) bpf_get_current_task());
+		pfs_begin_walk_of_task(scratch, (struct task_struct *) bpf_get_current_task());
 	pfs_finish_sample(scratch, (struct task_struct *) bpf_get_current_task());
 	return 0;
 }
@@ -209,8 +209,8 @@ static __always_inline __u64
 pfs_take_waiting_stack(struct pfs_scratch *scratch, struct task_struct *task)
 {
 	struct pfs_sample *sample = &scratch->sample;
+	pfs_registers *saved = &scratch->saved;
 	__u64 words = sample->kernel_count;
-	pfs_registers saved;
 	struct pfs_late *late;
 	__u64 length = 0;
 
@@ -220,12 +220,12 @@ pfs_take_waiting_stack(struct pfs_scratch *scratch, struct task_struct *task)
 	if (sample->flags)
 		return 0;
 	sample->user_status = PFS_WALK_NO_REGISTERS;
-	if (bpf_probe_read_kernel(&saved, sizeof(saved), (void *) bpf_task_pt_regs(task)))
+	if (bpf_probe_read_kernel(saved, sizeof(*saved), (void *) bpf_task_pt_regs(task)))
 		return 0;
-	pfs_begin_walk(&scratch->walk, &saved, task);
+	pfs_begin_walk(&scratch->walk, saved, task);
 	if (scratch->walk.status != PFS_WALK_RUNNING)
 		return 0;
-	scratch->walk.at.is_return = (__u8) pfs_in_system_call(&saved);
+	scratch->walk.at.is_return = (__u8) pfs_in_system_call(saved);
 	sample->user_status = PFS_WALK_NO_PROCESS;
 	sample->user_count = 1;
 	scratch->words[words] = pfs_walk_frame(&scratch->walk.at);

@@ -374,7 +374,7 @@ pfs_sample_event(struct bpf_perf_event_data *context, __u8 kind)
 	{
 		pfs_walk_kernel(context, scratch);
 		if (!scratch->sample.flags)
-			pfs_begin_walk_of_task(&scratch->walk, task);
+			pfs_begin_walk_of_task(scratch, task);
 	}
 	pfs_finish_sample(scratch, task);
 }

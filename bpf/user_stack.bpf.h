@@ -12,7 +12,6 @@
 #define PFS_USER_STACK_BPF_H
 
 #include <linux/bpf.h>
-#include <linux/ptrace.h>
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -36,8 +35,6 @@
 #define PFS_OTHER_STACK_FRAMES 16 /* followed to find another stack */
 
 #ifdef PFS_ARM64
-
-typedef struct user_pt_regs pfs_registers;
 
 static __always_inline int
 pfs_in_user_mode(const pfs_registers *registers)
@@ -64,8 +61,6 @@ pfs_number_registers(struct pfs_walk_state *at, const pfs_registers *registers)
 }
 
 #else
-
-typedef struct pt_regs pfs_registers;
 
 static __always_inline int
 pfs_in_user_mode(const pfs_registers *registers)
@@ -176,18 +171,18 @@ pfs_begin_walk(struct pfs_walk *walk, const pfs_registers *registers, struct tas
 
 /* Begins it where the task, which is in the kernel, left user mode. */
 static __always_inline void
-pfs_begin_walk_of_task(struct pfs_walk *walk, struct task_struct *task)
+pfs_begin_walk_of_task(struct pfs_scratch *scratch, struct task_struct *task)
 {
-	pfs_registers saved;
+	struct pfs_walk *walk = &scratch->walk;
 
-	if (pfs_saved_registers(task, &saved))
+	if (pfs_saved_registers(task, &scratch->saved))
 	{
 		walk->count = 0;
 		walk->status = PFS_WALK_NO_REGISTERS;
 		return;
 	}
-	pfs_begin_walk(walk, &saved, task);
-	walk->at.is_return = (__u8) pfs_in_system_call(&saved);
+	pfs_begin_walk(walk, &scratch->saved, task);
+	walk->at.is_return = (__u8) pfs_in_system_call(&scratch->saved);
 }
 
 /*

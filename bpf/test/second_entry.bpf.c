@@ -40,7 +40,7 @@ BPF_PROG(pfs_test_switch, _Bool preempt, struct task_struct *previous, struct ta
 	scratch->sample.period = 1;
 	pfs_walk_kernel(ctx, scratch);
 	if (!scratch->sample.flags)
-		pfs_begin_walk_of_task(&scratch->walk, previous);
+		pfs_begin_walk_of_task(scratch, previous);
 	pfs_finish_sample(scratch, previous);
 	return 0;
 }

@@ -225,7 +225,7 @@ on_switch(void *context)
 	scratch->sample.period = 10000000;
 	pfs_walk_kernel(context, scratch);
 	if (!scratch->sample.flags)
-		pfs_begin_walk_of_task(&scratch->walk, task);
+		pfs_begin_walk_of_task(scratch, task);
 	pfs_finish_sample(scratch, task);
 }
 
