@@ -627,6 +627,12 @@ note_equal(const void *item, const void *key)
 			memcmp(a->comments, b->comments, a->comment_count * sizeof(a->comments[0])) == 0);
 }
 
+static const char *
+own_text(Batch *batch, const char *text)
+{
+	return intern_string(batch, text != NULL ? text : "");
+}
+
 /* The batch's own copies of comments, or NULL. */
 static const char *const *
 own_comments(Batch *batch, const BatchNote *note)
@@ -657,10 +663,10 @@ batch_add_notes(Batch *batch, const BatchNote *note, const uint32_t *series, siz
 {
 	BatchNote own = { .comment_count = note->comment_count,
 					  .comments = own_comments(batch, note),
-					  .default_type = intern_string(batch, note->default_type),
-					  .doc_url = intern_string(batch, note->doc_url),
-					  .drop_frames = intern_string(batch, note->drop_frames),
-					  .keep_frames = intern_string(batch, note->keep_frames) };
+					  .default_type = own_text(batch, note->default_type),
+					  .doc_url = own_text(batch, note->doc_url),
+					  .drop_frames = own_text(batch, note->drop_frames),
+					  .keep_frames = own_text(batch, note->keep_frames) };
 	uint32_t index;
 	int err;
 

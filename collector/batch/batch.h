@@ -122,7 +122,10 @@ typedef struct BatchUnwound
 	uint64_t complete;
 } BatchUnwound;
 
-/* What an imported file says beside its samples, for one of its series; "" for nothing. */
+/*
+ * What a profile says beside its samples, for one of its series. NULL or "" for nothing, in a batch
+ * "".
+ */
 typedef struct BatchNote
 {
 	uint32_t series; /* index */

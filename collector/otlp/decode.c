@@ -116,13 +116,13 @@ text_of(const char *string)
 static OtlpFault
 put_label(Decoding *decoding, AttributeLabels *set, const OtlpAttribute *attribute)
 {
-	decoding->result->skipped_attributes += attribute->is_unfit;
-	if (attribute->note != NOTE_NONE)
-	{
-		/* a sample has none of its own */
-		decoding->result->skipped_attributes += set == &decoding->of_sample;
-		notes_put(&set->notes, attribute->note, attribute->texts, attribute->text_count);
-	}
+	const bool is_note = attribute->note != NOTE_NONE;
+
+	/* a sample has no notes of its own */
+	decoding->result->skipped_attributes +=
+		attribute->is_unfit || (is_note && set == &decoding->of_sample);
+	if (is_note)
+		note_put(&set->note, attribute->note, attribute->texts, attribute->text_count);
 	if (attribute->is_kept &&
 		!attribute_labels_put(set, &decoding->arena, attribute->name, attribute->value))
 		decoding->result->skipped_attributes++;
@@ -564,7 +564,7 @@ read_profile_parts(Decoding *decoding, Span profile, ProfileParts *parts)
 		else if (layout->profile_comments != 0 && field->number == layout->profile_comments &&
 				 (field->wire_type == PFS_WIRE_BYTES || field->wire_type == PFS_WIRE_VARINT))
 			fault = dictionary_add_comments(&decoding->dictionary, field,
-											&decoding->of_profile.notes, &decoding->error);
+											&decoding->of_profile.note, &decoding->error);
 	}
 	if (fault != FAULT_NONE || message.error == NULL)
 		return fault;
@@ -686,49 +686,43 @@ list_series(Decoding *decoding, size_t *count)
 	return series;
 }
 
-static const char *
-or_empty(const char *text)
+static size_t
+text_bytes(const char *text)
 {
-	return text != NULL ? text : "";
+	return text != NULL ? strlen(text) : 0;
 }
 
 /* What it takes to look at the texts of a note once more. */
 static size_t
 note_bytes(const BatchNote *note)
 {
-	size_t bytes = strlen(note->default_type) + strlen(note->doc_url) + strlen(note->drop_frames) +
-				   strlen(note->keep_frames);
+	size_t bytes = text_bytes(note->default_type) + text_bytes(note->doc_url) +
+				   text_bytes(note->drop_frames) + text_bytes(note->keep_frames);
 
 	for (uint32_t i = 0; i < note->comment_count; i++)
 		bytes += sizeof(note->comments[0]) + strlen(note->comments[i]);
 	return bytes;
 }
 
-/* Those of the profile, for each of its series. */
+/* That of the profile, for each of its series. */
 static OtlpFault
-store_notes(Decoding *decoding)
+store_note(Decoding *decoding)
 {
-	const ProfileNotes *notes = &decoding->of_profile.notes;
-	const BatchNote note = { .comment_count = notes->comment_count,
-							 .comments = notes->comments,
-							 .default_type = or_empty(notes->default_type),
-							 .doc_url = or_empty(notes->doc_url),
-							 .drop_frames = or_empty(notes->drop_frames),
-							 .keep_frames = or_empty(notes->keep_frames) };
+	const BatchNote *note = &decoding->of_profile.note;
 	uint32_t *series;
 	OtlpFault fault;
 	size_t count;
 
-	if (notes_are_empty(notes))
+	if (note_is_empty(note))
 		return FAULT_NONE;
 	series = list_series(decoding, &count);
 	if (series == NULL)
 		return FAULT_ROOM;
-	fault = dictionary_work(&decoding->dictionary, decoding->row_count + note_bytes(&note) +
-													   count * (1 + notes->comment_count) * 8);
+	fault = dictionary_work(&decoding->dictionary, decoding->row_count + note_bytes(note) +
+													   count * (1 + note->comment_count) * 8);
 	if (fault != FAULT_NONE)
 		return fault;
-	return batch_add_notes(decoding->batch, &note, series, count) == 0 ? FAULT_NONE : FAULT_ROOM;
+	return batch_add_notes(decoding->batch, note, series, count) == 0 ? FAULT_NONE : FAULT_ROOM;
 }
 
 /* A sum beyond 64 bits leaves rows behind, so it is the whole request's fault. */
@@ -760,7 +754,7 @@ add_profile(Decoding *decoding, Span profile)
 	if (fault == FAULT_NONE)
 	{
 		result->profiles++;
-		fault = store_notes(decoding);
+		fault = store_note(decoding);
 		return fault == FAULT_NONE ? store_rows(decoding) : fault;
 	}
 	if (fault != FAULT_PROFILE)

@@ -43,7 +43,7 @@ typedef struct OtlpResult
 	uint64_t profiles;			 /* that are in the batch */
 	uint64_t rejected_profiles;	 /* that are not */
 	uint64_t samples;			 /* values that were added up */
-	uint64_t skipped_attributes; /* empty, nested, too many, too long; notes of samples */
+	uint64_t skipped_attributes; /* of which not all is kept, as otlp/README.md says */
 	uint64_t original_payloads;	 /* beside samples: not kept */
 	bool has_times;				 /* every profile says its time: sent again, it is the same */
 	bool has_ids;				 /* and its id */

@@ -408,22 +408,24 @@ read_note(OtlpDictionary *dictionary, Span value, OtlpAttribute *attribute, cons
 		return FAULT_ROOM;
 	attribute->texts = texts;
 	if (count_fields(value, ANY_ARRAY) == 0)
-		return put_note_text(dictionary, value, attribute, texts, error);
+		fault = put_note_text(dictionary, value, attribute, texts, error);
 	message = message_of(list);
 	while (fault == FAULT_NONE && message_next(&message))
 		if (field_is_message(&message.field, ARRAY_VALUES))
 			fault = put_note_text(dictionary, field_span(&message.field), attribute, texts, error);
+	attribute->is_unfit |=
+		attribute->text_count == 0 || attribute->text_count > note_texts_max(attribute->note);
 	return fault;
 }
 
 OtlpFault
-dictionary_add_comments(OtlpDictionary *dictionary, const PfsWireField *indexes,
-						ProfileNotes *notes, const char **error)
+dictionary_add_comments(OtlpDictionary *dictionary, const PfsWireField *indexes, BatchNote *note,
+						const char **error)
 {
 	const bool is_one = indexes->wire_type == PFS_WIRE_VARINT;
-	const size_t room = notes->comment_count + (is_one ? 1 : packed_count(indexes, false));
+	const size_t room = note->comment_count + (is_one ? 1 : packed_count(indexes, false));
 	const char **texts = arena_alloc(dictionary->arena, sizeof(texts[0]) * (room + 1));
-	uint32_t count = notes->comment_count;
+	uint32_t count = note->comment_count;
 	uint64_t index = indexes->value;
 	OtlpFault fault = dictionary_work(dictionary, sizeof(texts[0]) * room);
 	const char *problem = NULL;
@@ -432,12 +434,12 @@ dictionary_add_comments(OtlpDictionary *dictionary, const PfsWireField *indexes,
 	if (texts == NULL)
 		return FAULT_ROOM;
 	if (count > 0)
-		memcpy(texts, notes->comments, sizeof(texts[0]) * count);
+		memcpy(texts, note->comments, sizeof(texts[0]) * count);
 	if (is_one && fault == FAULT_NONE)
 		fault = own_string(dictionary, index, &texts[count++], error);
 	while (!is_one && fault == FAULT_NONE && packed_next(indexes, false, &at, &index, &problem))
 		fault = own_string(dictionary, index, &texts[count++], error);
-	notes_put(notes, NOTE_COMMENTS, texts, count);
+	note_put(note, NOTE_COMMENTS, texts, count);
 	if (fault != FAULT_NONE || problem == NULL)
 		return fault;
 	*error = problem;

@@ -51,7 +51,7 @@ typedef struct OtlpAttribute
 	Span span;
 	bool is_read;
 	bool is_kept;  /* it becomes a label */
-	bool is_unfit; /* it would, but for its value */
+	bool is_unfit; /* its value is not kept, or not all of it */
 	PfsText key;
 	const char *name; /* of the label */
 	const char *value;
@@ -118,7 +118,7 @@ OtlpFault dictionary_key_value(OtlpDictionary *dictionary, Span span, OtlpAttrib
 
 /* Comments by their indexes, one or many in a field, behind those that are there. */
 OtlpFault dictionary_add_comments(OtlpDictionary *dictionary, const PfsWireField *indexes,
-								  ProfileNotes *notes, const char **error);
+								  BatchNote *note, const char **error);
 
 /* The ids of a link; 0 is none. */
 OtlpFault dictionary_link(OtlpDictionary *dictionary, uint64_t index, PfsTraceIds *ids,

@@ -39,7 +39,7 @@ typedef struct AttributeLabels
 	uint32_t fixed_count; /* the first ones: nobody replaces them */
 	size_t bytes;		  /* of names and values */
 	BatchLabel labels[BATCH_MAX_LABELS];
-	ProfileNotes notes; /* the attributes that are notes instead */
+	BatchNote note; /* the attributes that are notes instead; of no series yet */
 } AttributeLabels;
 
 /* False where the rule leaves a key out. */

@@ -28,28 +28,47 @@ note_kind(PfsText key)
 	return NOTE_NONE;
 }
 
+uint32_t
+note_texts_max(NoteKind kind)
+{
+	switch (kind)
+	{
+		case NOTE_COMMENTS:
+			return UINT32_MAX;
+		case NOTE_DEFAULT_TYPE:
+		case NOTE_DOC_URL:
+		case NOTE_DROP_FRAMES:
+		case NOTE_KEEP_FRAMES:
+			return 1;
+		case NOTE_TYPE_ORDER:
+		case NOTE_NONE:
+			break;
+	}
+	return 0;
+}
+
 void
-notes_put(ProfileNotes *notes, NoteKind kind, const char *const *texts, uint32_t count)
+note_put(BatchNote *note, NoteKind kind, const char *const *texts, uint32_t count)
 {
 	const char *first = count > 0 ? texts[0] : NULL;
 
 	switch (kind)
 	{
 		case NOTE_COMMENTS:
-			notes->comments = texts;
-			notes->comment_count = count;
+			note->comments = texts;
+			note->comment_count = count;
 			break;
 		case NOTE_DEFAULT_TYPE:
-			notes->default_type = first;
+			note->default_type = first;
 			break;
 		case NOTE_DOC_URL:
-			notes->doc_url = first;
+			note->doc_url = first;
 			break;
 		case NOTE_DROP_FRAMES:
-			notes->drop_frames = first;
+			note->drop_frames = first;
 			break;
 		case NOTE_KEEP_FRAMES:
-			notes->keep_frames = first;
+			note->keep_frames = first;
 			break;
 		case NOTE_TYPE_ORDER:
 		case NOTE_NONE:
@@ -58,8 +77,8 @@ notes_put(ProfileNotes *notes, NoteKind kind, const char *const *texts, uint32_t
 }
 
 bool
-notes_are_empty(const ProfileNotes *notes)
+note_is_empty(const BatchNote *note)
 {
-	return notes->comment_count == 0 && notes->default_type == NULL && notes->doc_url == NULL &&
-		   notes->drop_frames == NULL && notes->keep_frames == NULL;
+	return note->comment_count == 0 && note->default_type == NULL && note->doc_url == NULL &&
+		   note->drop_frames == NULL && note->keep_frames == NULL;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "batch/batch.h"
 #include "formats/profile.h"
 
 typedef enum NoteKind
@@ -22,22 +23,17 @@ typedef enum NoteKind
 	NOTE_TYPE_ORDER /* of sample types in a file; each is a profile of its own here: not kept */
 } NoteKind;
 
-/* Texts are the batch's, the list lies in the arena. NULL: not told. */
-typedef struct ProfileNotes
-{
-	uint32_t comment_count;
-	const char *const *comments;
-	const char *default_type;
-	const char *doc_url;
-	const char *drop_frames;
-	const char *keep_frames;
-} ProfileNotes;
-
 NoteKind note_kind(PfsText key);
 
-/* A later note replaces an earlier one of its kind. All but comments are one text: the first. */
-void notes_put(ProfileNotes *notes, NoteKind kind, const char *const *texts, uint32_t count);
+/* How many texts of that kind are kept, the first ones; what is beyond them is to be counted. */
+uint32_t note_texts_max(NoteKind kind);
 
-bool notes_are_empty(const ProfileNotes *notes);
+/*
+ * A later note replaces an earlier one of its kind. The texts and their list stay the caller's, and
+ * the note refers to them.
+ */
+void note_put(BatchNote *note, NoteKind kind, const char *const *texts, uint32_t count);
+
+bool note_is_empty(const BatchNote *note);
 
 #endif

@@ -32,7 +32,7 @@
 	X(bytes_total, "Bytes of requests, as they came.")                                        \
 	X(otlp_profiles_total, "OTLP profiles that were read.")                                   \
 	X(otlp_profiles_rejected_total, "OTLP profiles that were rejected.")                      \
-	X(otlp_attributes_skipped_total, "OTLP attributes that fit no label.")                    \
+	X(otlp_attributes_skipped_total, "OTLP attributes of which not all is kept.")             \
 	X(arrow_labels_skipped_total, "Labels of Arrow records that were too many or cut.")       \
 	X(otlp_payloads_skipped_total, "Original payloads beside OTLP profiles.")                 \
 	X(samples_total, "Samples in requests that were read.")

@@ -29,6 +29,8 @@ static const AttributeRule rule = { "thread.id" };
 
 /* --- a request --- */
 
+#define ATTRIBUTES 11 /* in the table of dictionary() */
+
 /* Numbers of strings, functions, … are places in these. */
 static const char *const strings[] = { "",
 									   "samples",
@@ -45,7 +47,8 @@ static const char *const strings[] = { "",
 									   "cpython",
 									   "thread.id",
 									   "pprof.profile.comment",
-									   "pprof.profile.doc_url" };
+									   "pprof.profile.doc_url",
+									   "pprof.scope.sample_type_order" };
 
 static Proto
 attribute(unsigned key, const char *value)
@@ -83,6 +86,27 @@ comments_attribute(void)
 	return item;
 }
 
+/* A list of so many texts. */
+static Proto
+texts_attribute(unsigned key, unsigned count)
+{
+	Proto list = { .length = 0 };
+	Proto any = { .length = 0 };
+	Proto item = { .length = 0 };
+
+	for (unsigned i = 0; i < count; i++)
+	{
+		Proto text = { .length = 0 };
+
+		proto_text(&text, ANY_STRING, strings[5 + i]);
+		proto_message(&list, ARRAY_VALUES, &text);
+	}
+	proto_message(&any, ANY_ARRAY, &list);
+	proto_number(&item, ATTRIBUTE_KEY, key);
+	proto_message(&item, ATTRIBUTE_VALUE, &any);
+	return item;
+}
+
 static Proto
 key_value(const char *key, const char *value)
 {
@@ -98,13 +122,17 @@ key_value(const char *key, const char *value)
 static Proto
 dictionary(void)
 {
-	const Proto attributes[] = { { .length = 0 },
-								 attribute(9, "worker"),
-								 attribute(10, "abcd"),
-								 attribute(11, "cpython"),
-								 attribute(13, "17"),
-								 comments_attribute(),
-								 attribute(15, "http://notes.example/") };
+	const Proto attributes[ATTRIBUTES] = { { .length = 0 },
+										   attribute(9, "worker"),
+										   attribute(10, "abcd"),
+										   attribute(11, "cpython"),
+										   attribute(13, "17"),
+										   comments_attribute(),
+										   attribute(15, "http://notes.example/"),
+										   texts_attribute(15, 1),
+										   texts_attribute(15, 2),
+										   texts_attribute(15, 0),
+										   texts_attribute(16, 1) };
 	Proto tables = { .length = 0 };
 	Proto item = { .length = 0 };
 	Proto line = { .length = 0 };
@@ -115,7 +143,7 @@ dictionary(void)
 	proto_message(&tables, DICTIONARY_MAPPINGS, &item);
 	for (unsigned i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
 		proto_text(&tables, DICTIONARY_STRINGS, strings[i]);
-	for (unsigned i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
+	for (unsigned i = 0; i < ATTRIBUTES; i++)
 		proto_message(&tables, DICTIONARY_ATTRIBUTES, &attributes[i]);
 	for (unsigned i = 0; i < 3; i++)
 	{
@@ -418,7 +446,7 @@ test_notes(void **state)
 static void
 test_notes_that_are_wrong(void **state)
 {
-	const Proto of_sample = sample(DIALECT_1_10, 1, 7, 6);
+	const Proto of_sample = sample(DIALECT_1_10, 1, 7, 5);
 	const Proto plain = sample(DIALECT_1_8, 1, 7, 0);
 	Proto profiles[] = { profile(&of_sample, 1), profile(&plain, 1) };
 	Proto body = request_of(&profiles[0], 1);
@@ -440,6 +468,42 @@ test_notes_that_are_wrong(void **state)
 	assert_string_equal(result.message, "an index is beyond the string table");
 	assert_int_equal(batch_notes(batch, &notes), 0);
 	batch_free(batch);
+}
+
+/* Of a profile with this attribute: what is skipped, and the note that there is, or none. */
+static void
+assert_skipped(uint64_t attribute_index, uint64_t skipped, const char *doc_url)
+{
+	const Proto plain = sample(DIALECT_1_10, 1, 7, 0);
+	Proto noted = profile(&plain, 1);
+	const BatchNote *notes;
+	OtlpResult result;
+	Batch *batch;
+	Proto body;
+
+	proto_list(&noted, dialect_layout(DIALECT_1_10)->profile_attributes, 1, attribute_index);
+	body = request_of(&noted, 1);
+	assert_int_equal(decode(proto_span(&body), false, &batch, &result), OTLP_OK);
+	assert_int_equal(result.profiles, 1);
+	assert_int_equal(result.skipped_attributes, skipped);
+	assert_int_equal(batch_notes(batch, &notes), doc_url != NULL);
+	if (doc_url != NULL)
+	{
+		assert_string_equal(notes[0].doc_url, doc_url);
+		assert_int_equal(notes[0].comment_count, 0);
+	}
+	batch_free(batch);
+}
+
+/* One URL of a list is kept, no order of types: what is not kept is counted. */
+static void
+test_notes_in_part(void **state)
+{
+	assert_skipped(6, 0, "http://notes.example/");
+	assert_skipped(7, 0, "leaf");
+	assert_skipped(8, 1, "leaf");
+	assert_skipped(9, 1, NULL);
+	assert_skipped(10, 1, NULL);
 }
 
 static void
@@ -714,7 +778,7 @@ test_expensive_attribute(void **state)
 	for (int i = 0; i < 3000; i++)
 		proto_number(&large, 15, 1);
 	for (int i = 0; i < 5000; i++)
-		proto_byte(&indexes, 7);
+		proto_byte(&indexes, ATTRIBUTES);
 	proto_message(&tables, DICTIONARY_ATTRIBUTES, &large);
 	proto_message(&mapping, MAPPING_ATTRIBUTES, &indexes);
 	proto_message(&tables, DICTIONARY_MAPPINGS, &mapping);
@@ -788,6 +852,7 @@ main(void)
 		cmocka_unit_test(test_layouts),
 		cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_notes_that_are_wrong),
+		cmocka_unit_test(test_notes_in_part),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_rejected),

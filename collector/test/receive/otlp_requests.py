@@ -166,6 +166,9 @@ def note(profile, scope, tables):
     entry = scope.scope.attributes.add()
     entry.key = "pprof.scope.default_sample_type"
     entry.value.string_value = "samples"
+    order = scope.scope.attributes.add()
+    order.key = "pprof.scope.sample_type_order"
+    order.value.array_value.values.add().string_value = "samples"
 
 
 def request_of(shape, service_name, time_ns, linked=False, noted=False):

@@ -115,6 +115,7 @@ def test_shapes():
 
 
 def test_notes():
+    before = main.metric("otlp_attributes_skipped_total")
     body = otlp_requests.request_of("values", "noted-json", now_ns(), noted=True)
     main.post("/v1development/profiles", json_format.MessageToJson(body).encode(), "application/json")
     call(main, EXPORT, otlp_requests.request_of("values", "noted-1.11", now_ns(), noted=True).SerializeToString())
@@ -127,6 +128,7 @@ def test_notes():
         told = ["samples", json.dumps(otlp_requests.COMMENTS), otlp_requests.DOC_URL, "", "", "{}"]
         same([[row[0], row[1], json.dumps(json.loads(row[2]))] + list(row[3:]) for row in rows], [["f"] + told, ["t"] + told],
              f"{service}: comments and the like are notes of each series, as those of pprof files are, and no labels")
+    same(main.metric("otlp_attributes_skipped_total") - before, 3, "the order of types, of which nothing is kept, is counted for each")
 
 
 def test_too_old():
