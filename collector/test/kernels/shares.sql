@@ -26,6 +26,19 @@ SELECT 'labels', program, round(100 * sum(total) FILTER (WHERE part = 'sixty') /
 FROM unnest('{labels_c,labels_go_static}'::text[]) AS program, unnest('{sixty,thirty,""}'::text[]) AS part,
 	profstore.top(format('process_cpu:cpu{exe="/programs/%s",part="%s"}', program, part), max_rows => 1000000)
 WHERE function ~ '(^|[.])work$' GROUP BY program ORDER BY program;
+-- "workers SAMPLES OTHERS": of threads that the kernel made in a program's name, and how many of them have something that is not the kernel's.
+WITH RECURSIVE sampled AS (
+	SELECT s.stack_id, sum(s.value / r.period) AS samples
+	FROM profstore.samples s JOIN profstore.series r ON r.id = s.series_id WHERE r.labels ->> 'exe' = '/programs/vhost' GROUP BY s.stack_id),
+up AS (
+	SELECT stack_id, samples, stack_id AS node FROM sampled
+	UNION ALL SELECT stack_id, samples, t.parent FROM up JOIN profstore.stacks t ON t.id = up.node WHERE t.parent <> 0),
+stacks AS (
+	SELECT stack_id, max(samples) AS samples, bool_or(f.name = 'vhost_task_fn') AS worker, bool_or(m.file IS NULL OR m.file !~ '^\[.*\]$') AS other
+	FROM up JOIN profstore.stacks t ON t.id = up.node JOIN profstore.locations l ON l.id = t.location
+		LEFT JOIN profstore.functions f ON f.id = l.function_ids[1] LEFT JOIN profstore.mappings m ON m.id = l.mapping
+	GROUP BY stack_id)
+SELECT 'workers', coalesce(sum(samples) FILTER (WHERE worker), 0), coalesce(sum(samples) FILTER (WHERE worker AND other), 0) FROM stacks;
 -- "told FUNCTION NANOSECONDS": what the program waited there; "all" is the sum.
 SELECT 'told', function, total FROM profstore.top('wallclock{exe="/programs/waits"}', max_rows => 1000000)
 WHERE function IN ('sleep_sixty', 'sleep_thirty', 'sleep_ten', 'hold_lock', 'wait_for_lock', 'read_disk') ORDER BY function;
