@@ -127,3 +127,24 @@ SET work_mem = '64kB';
 SELECT t.time, round(t.value * 3600) AS value FROM profstore.timeseries(:'programs', '2026-01-02 12:00Z', '2026-01-02 14:00Z', '1 hour', focus => 'f1') AS t;
 SELECT t.time, round(t.value * 3600) AS value FROM profstore.timeseries(:'programs', '2026-01-02 12:00Z', '2026-01-02 14:00Z', '1 hour', ignore => 'f1') AS t;
 RESET work_mem;
+
+-- verdicts stay for the session's next query; not those on a stack that was not there yet, whose id is the next of its run
+\set late '\'jobs:run:count:run:count:delta{n="late"}\', \'2026-01-02 15:00Z\', \'2026-01-02 16:00Z\', \'1 hour\''
+SELECT put_stack('main;early') + 1 AS late_id \gset
+INSERT INTO profstore.samples SELECT '2026-01-02 15:00Z', (profstore.intern_series(ARRAY[:'jobs'], '{"{\"n\": \"late\"}"}', '{0}'))[1], :late_id, 36;
+SELECT profstore.touch_series(array_agg(series_id), '2026-01-02', '2026-01-03') FROM profstore.series(:'jobs') WHERE labels->>'n' = 'late';
+SELECT round(value * 3600) AS value FROM profstore.timeseries(:late, focus => 'later');
+SELECT put_stack('main;later') = :late_id AS is_there;
+SELECT round(value * 3600) AS value FROM profstore.timeseries(:late, focus => 'later');
+-- nor those that an error left half made
+UPDATE profstore.epoch SET ids = ids + 1;
+CREATE TABLE whole_chunks AS SELECT * FROM profstore.stack_chunks;
+UPDATE profstore.stack_chunks SET payload = '' WHERE partition_id = (SELECT max(stack_id) >> 40 FROM profstore.samples WHERE "time" = '2026-01-02 12:00Z');
+SELECT regexp_replace(failure(format('SELECT profstore.timeseries(%L, ''2026-01-02 12:00Z'', ''2026-01-02 14:00Z'', ''1 hour'', focus => ''f1'')', :'programs')), '\n.*', '') ~ 'chunk' AS fails;
+DELETE FROM profstore.stack_chunks;
+INSERT INTO profstore.stack_chunks SELECT * FROM whole_chunks;
+SELECT t.time, round(t.value * 3600) AS value FROM profstore.timeseries(:'programs', '2026-01-02 12:00Z', '2026-01-02 14:00Z', '1 hour', focus => 'f1') AS t;
+-- nor those on other names
+UPDATE profstore.functions SET name = 'f1 too' WHERE name = 'f2';
+SELECT profstore.bump_names();
+SELECT t.time, round(t.value * 3600) AS value FROM profstore.timeseries(:'programs', '2026-01-02 12:00Z', '2026-01-02 14:00Z', '1 hour', focus => 'f1') AS t;

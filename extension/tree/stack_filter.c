@@ -9,12 +9,20 @@
 #include "base/arrays.h"
 #include "base/hash.h"
 #include "dictionary/cache/dictionary.h"
+#include "dictionary/cache/doubts.h"
+#include "tree/session_cache.h"
 #include "tree/stack_verdicts.h"
 
 #define WORD_BITS	   6 /* of a stack id: a word has as many bits as these tell */
 #define PAGE_BITS	   9
 #define PAGE_WORDS	   (1 << (PAGE_BITS - WORD_BITS))
 #define INITIAL_PLACES 1024
+
+typedef struct VerdictWord
+{
+	uint64 judged;
+	uint64 passing;
+} VerdictWord;
 
 /*
  * Neighbouring stacks: enough that a series goes through those of a program with hardly a search,
@@ -23,8 +31,7 @@
 typedef struct VerdictPage
 {
 	int64 number; /* stack id >> PAGE_BITS */
-	uint64 judged[PAGE_WORDS];
-	uint64 passing[PAGE_WORDS];
+	VerdictWord words[PAGE_WORDS];
 } VerdictPage;
 
 typedef struct PagePlace
@@ -45,18 +52,57 @@ typedef struct PagePlace
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
+/* For all queries of a session that filter alike. */
+typedef struct Verdicts
+{
+	MemoryContext context; /* NULL: they are new */
+	bool changing;		   /* an error in between leaves it set */
+	bool doubtful;		   /* stacks were judged that the dictionary lacks, or parts of them */
+	VerdictPage *pages;	   /* as they came */
+	uint32 page_count;
+	uint32 page_capacity;
+	page_places_hash *places;
+} Verdicts;
+
 struct PfsStackFilter
 {
 	PfsSymbols *symbols;
-	MemoryContext context;
-	VerdictPage *pages; /* as they came */
-	uint32 page_count;
-	uint32 page_capacity;
-	uint64 max_pages; /* more of them are forgotten before the next call */
-	page_places_hash *places;
+	Verdicts *verdicts;
+	uint64 max_pages;	   /* more of them are forgotten before the next call */
 	uint32 last;		   /* the page that was used last */
 	MemoryContext scratch; /* of one call */
 };
+
+static void
+forget(Verdicts *verdicts)
+{
+	page_places_reset(verdicts->places);
+	verdicts->page_count = 0;
+	verdicts->doubtful = false;
+}
+
+/* What the dictionary lacked may be there by now. */
+static Verdicts *
+get_cached_verdicts(const PfsFilters *filters)
+{
+	char *key = psprintf("stacks%s", pfs_filters_key(filters));
+	MemoryContext context;
+	Verdicts *verdicts = pfs_session_cache_get(key, sizeof(Verdicts), &context);
+
+	if (verdicts->changing)
+	{
+		pfs_session_cache_forget(key);
+		verdicts = pfs_session_cache_get(key, sizeof(Verdicts), &context);
+	}
+	if (verdicts->context == NULL)
+	{
+		verdicts->places = page_places_create(context, INITIAL_PLACES, NULL);
+		verdicts->context = context;
+	}
+	if (verdicts->doubtful)
+		forget(verdicts);
+	return verdicts;
+}
 
 PfsStackFilter *
 pfs_stack_filter_create(const PfsFilters *filters)
@@ -68,18 +114,17 @@ pfs_stack_filter_create(const PfsFilters *filters)
 	filter = palloc0(sizeof(PfsStackFilter));
 	pfs_dictionary_begin();
 	filter->symbols = pfs_symbols_create(filters);
-	filter->context = CurrentMemoryContext;
-	filter->places = page_places_create(CurrentMemoryContext, INITIAL_PLACES, NULL);
+	filter->verdicts = get_cached_verdicts(filters);
 	filter->max_pages = pfs_hash_memory_bytes() / 8 / (sizeof(VerdictPage) + sizeof(PagePlace));
 	filter->scratch = AllocSetContextCreate(CurrentMemoryContext, "profstore stack filter",
 											ALLOCSET_DEFAULT_SIZES);
 	return filter;
 }
 
-static inline uint32
-word_of(int64 stack_id)
+static inline VerdictWord *
+word_of(VerdictPage *page, int64 stack_id)
 {
-	return (uint32) (stack_id >> WORD_BITS) & (PAGE_WORDS - 1);
+	return &page->words[(stack_id >> WORD_BITS) & (PAGE_WORDS - 1)];
 }
 
 static inline uint64
@@ -88,18 +133,23 @@ bit_of(int64 stack_id)
 	return UINT64CONST(1) << (stack_id & ((1 << WORD_BITS) - 1));
 }
 
+/* Series of a program ask for the same stacks in order: mostly the next page is the next again. */
 static pg_noinline uint32
-find_page(PfsStackFilter *filter, int64 number)
+find_page(Verdicts *verdicts, uint32 last, int64 number)
 {
+	uint32 next = last + 1;
+	PagePlace *entry;
 	bool found;
-	PagePlace *entry = page_places_insert(filter->places, number, &found);
 
+	if (next < verdicts->page_count && verdicts->pages[next].number == number)
+		return next;
+	entry = page_places_insert(verdicts->places, number, &found);
 	if (!found)
 	{
-		entry->place = filter->page_count;
-		PFS_RESERVE_IN(filter->context, filter->pages, filter->page_capacity,
-					   (uint64) filter->page_count + 1);
-		filter->pages[filter->page_count++] = (VerdictPage){ .number = number };
+		entry->place = verdicts->page_count;
+		PFS_RESERVE_IN(verdicts->context, verdicts->pages, verdicts->page_capacity,
+					   (uint64) verdicts->page_count + 1);
+		verdicts->pages[verdicts->page_count++] = (VerdictPage){ .number = number };
 	}
 	return entry->place;
 }
@@ -107,12 +157,13 @@ find_page(PfsStackFilter *filter, int64 number)
 static inline VerdictPage *
 page_of(PfsStackFilter *filter, int64 stack_id)
 {
+	Verdicts *verdicts = filter->verdicts;
 	int64 number = stack_id >> PAGE_BITS;
 
-	if (unlikely(filter->last >= filter->page_count ||
-				 filter->pages[filter->last].number != number))
-		filter->last = find_page(filter, number);
-	return &filter->pages[filter->last];
+	if (unlikely(filter->last >= verdicts->page_count ||
+				 verdicts->pages[filter->last].number != number))
+		filter->last = find_page(verdicts, filter->last, number);
+	return &verdicts->pages[filter->last];
 }
 
 static void
@@ -132,7 +183,7 @@ judge(PfsStackFilter *filter, PfsStackSums *unknown)
 			{
 				int64 stack_id = subset.stacks[i].stack_id;
 
-				page_of(filter, stack_id)->passing[word_of(stack_id)] |= bit_of(stack_id);
+				word_of(page_of(filter, stack_id), stack_id)->passing |= bit_of(stack_id);
 			}
 	}
 }
@@ -144,14 +195,13 @@ look_up(PfsStackFilter *filter, const int64 *stacks, uint32 count, bool *passes,
 {
 	for (uint32 i = 0; i < count; i++)
 	{
-		VerdictPage *page = page_of(filter, stacks[i]);
-		uint32 word = word_of(stacks[i]);
+		VerdictWord *word = word_of(page_of(filter, stacks[i]), stacks[i]);
 		uint64 bit = bit_of(stacks[i]);
 
-		passes[i] = (page->passing[word] & bit) != 0;
-		if (likely(page->judged[word] & bit))
+		passes[i] = (word->passing & bit) != 0;
+		if (likely(word->judged & bit))
 			continue;
-		page->judged[word] |= bit;
+		word->judged |= bit;
 		if (unknown->sums == NULL)
 			unknown->sums = PFS_ARRAY(PfsStackSum, count);
 		unknown->sums[unknown->count++] = (PfsStackSum){ stacks[i], { 0, 0 } };
@@ -162,21 +212,22 @@ void
 pfs_stack_filter_judge(void *state, const int64 *stacks, uint32 count, bool *passes)
 {
 	PfsStackFilter *filter = state;
+	Verdicts *verdicts = filter->verdicts;
 	MemoryContext caller;
 	PfsStackSums unknown = { 0, NULL };
 
-	if (filter->page_count > filter->max_pages)
-	{
-		page_places_reset(filter->places);
-		filter->page_count = filter->last = 0;
-	}
+	if (verdicts->page_count > filter->max_pages)
+		forget(verdicts);
 	caller = MemoryContextSwitchTo(filter->scratch);
+	verdicts->changing = true;
 	look_up(filter, stacks, count, passes, &unknown);
 	if (unknown.count > 0)
 	{
 		judge(filter, &unknown);
+		verdicts->doubtful |= pfs_doubts_any();
 		look_up(filter, stacks, count, passes, &unknown);
 	}
+	verdicts->changing = false;
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(filter->scratch);
 }

@@ -3,7 +3,8 @@
  *		Whether a stack passes the filters, while samples are read.
  *
  * Each stack is judged when it is first met, so one scan is enough. Verdicts take a quarter of
- * work_mem at most; beyond, they are forgotten, and made again.
+ * work_mem at most; beyond, they are forgotten, and made again. They stay for the session's next
+ * query with these filters.
  */
 #ifndef PFS_STACK_FILTER_H
 #define PFS_STACK_FILTER_H

@@ -23,6 +23,12 @@ pfs_doubt(PfsDoubt doubt, uint64 count)
 	has_doubts |= count > 0;
 }
 
+bool
+pfs_doubts_any(void)
+{
+	return has_doubts;
+}
+
 void
 pfs_doubts_forget(PfsDoubt doubt)
 {

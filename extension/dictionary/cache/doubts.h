@@ -25,6 +25,9 @@ typedef enum PfsDoubt
 /* Counts what was found; 0 is nothing. Raises no error. */
 void pfs_doubt(PfsDoubt doubt, uint64 count);
 
+/* Whether something was found that has not been told. */
+bool pfs_doubts_any(void);
+
 /* Takes back what was counted: a pass begins again, and will meet it again. */
 void pfs_doubts_forget(PfsDoubt doubt);
 
