@@ -41,7 +41,7 @@ bool pfs_stream_needs_groups(const PfsStreamDecoder *decoder);
 PfsStatus pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
 						   int64_t *values, PfsError *error);
 
-/* Whether a block is kept as a unit for each row: as it is told, or beside groups. */
+/* Whether a block comes in units, as all do that have values, but for those of a dictionary. */
 bool pfs_stream_block_has_units(const PfsStreamDecoder *decoder, uint32_t block);
 
 /* The units of such a block in place of its values; they stay until another is decoded. */

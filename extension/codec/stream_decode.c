@@ -311,9 +311,15 @@ pfs_stream_block_has_units(const PfsStreamDecoder *decoder, uint32_t block)
 {
 	const PfsBlockShape *shape = &decoder->shapes[block];
 
-	return decoder->distinct == NULL && !pfs_block_has_runs(shape) &&
-		   (shape->transform == PFS_TRANSFORM_CONSTANT || shape->transform == PFS_TRANSFORM_PLAIN ||
-			pfs_block_needs_groups(shape));
+	return decoder->distinct == NULL && shape->transform != PFS_TRANSFORM_NULLS;
+}
+
+/* Whether symbols, or what group bits make of them, are the units themselves. */
+static bool
+symbols_are_units(const PfsBlockShape *shape)
+{
+	return !pfs_block_has_runs(shape) &&
+		   (shape->transform == PFS_TRANSFORM_PLAIN || pfs_block_needs_groups(shape));
 }
 
 PfsStatus
@@ -322,6 +328,7 @@ pfs_stream_block_units(PfsStreamDecoder *decoder, uint32_t block, const PfsBlock
 {
 	const PfsBlockShape *shape = &decoder->shapes[block];
 	uint64_t *symbols = decoder->symbols;
+	PfsBlockShape of_units = *shape;
 	PfsStatus status = PFS_OK;
 
 	*units = (PfsUnits){ NULL, shape->least, shape->divisor, 0 };
@@ -330,7 +337,14 @@ pfs_stream_block_units(PfsStreamDecoder *decoder, uint32_t block, const PfsBlock
 	status = read_symbols(decoder, block, groups, &symbols, error);
 	units->units = symbols;
 	units->range = shape->range;
-	return status;
+	if (status != PFS_OK || symbols_are_units(shape))
+		return status;
+	of_units.least = 0;
+	of_units.divisor = 1;
+	units->units = decoder->units;
+	return pfs_block_restore(&of_units, symbols, decoder->lengths, (int64_t *) decoder->units)
+			   ? PFS_OK
+			   : pfs_stream_fail(error, PFS_CORRUPT, "run lengths do not add up", 0);
 }
 
 /* Whether all are the rows of a group of one block, minus 1. */

@@ -196,9 +196,9 @@ pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns, PfsSegmen
 
 PfsSampleScan *
 pfs_sample_scan_begin_judged(const PfsSelection *selection, int columns, PfsSegmentPart sums,
-							 PfsJudgeStacks judge, void *state)
+							 PfsVerdicts verdicts)
 {
-	return begin(selection, columns, sums, (PfsVerdicts){ .judge = judge, .state = state });
+	return begin(selection, columns, sums, verdicts);
 }
 
 Size
@@ -216,10 +216,9 @@ pfs_sample_scan_share(PfsSampleScan *scan, PfsSharedSamples *shared)
 
 PfsSampleScan *
 pfs_sample_scan_join(const PfsSelection *selection, int columns, PfsSegmentPart sums,
-					 PfsJudgeStacks judge, void *state, PfsSharedSamples *shared)
+					 PfsVerdicts verdicts, PfsSharedSamples *shared)
 {
-	PfsSampleScan *scan =
-		make(selection, columns, sums, (PfsVerdicts){ .judge = judge, .state = state });
+	PfsSampleScan *scan = make(selection, columns, sums, verdicts);
 
 	scan->shared = shared;
 	scan->tier_partitions = shared->tier_partitions;

@@ -16,6 +16,7 @@
 
 #include "select/selection.h"
 #include "select/shared_samples.h"
+#include "store/scan/scan_request.h"
 #include "store/segment/summary.h"
 
 /* Columns to read, as bits. */
@@ -59,14 +60,11 @@ typedef struct PfsSampleScan PfsSampleScan;
 PfsSampleScan *pfs_sample_scan_begin(const PfsSelection *selection, int columns);
 
 /*
- * The same of stacks that pass alone. sums is PFS_PART_ROWS, or PFS_PART_SCRAPES as below. judge
- * tells of so many stacks which do; it is asked in no particular order, and may be asked again.
- * NULL: all pass.
+ * The same of stacks that pass alone. sums is PFS_PART_ROWS, or PFS_PART_SCRAPES as below. Verdicts
+ * are on stacks, asked for in no particular order, perhaps again. Where judge is NULL all pass.
  */
-typedef void (*PfsJudgeStacks)(void *state, const int64 *stacks, uint32 count, bool *passes);
-
 PfsSampleScan *pfs_sample_scan_begin_judged(const PfsSelection *selection, int columns,
-											PfsSegmentPart sums, PfsJudgeStacks judge, void *state);
+											PfsSegmentPart sums, PfsVerdicts verdicts);
 
 /*
  * The same where values are added up by series and stack (PFS_PART_PAIRS) or by series and time
@@ -85,7 +83,7 @@ void pfs_sample_scan_share(PfsSampleScan *scan, PfsSharedSamples *shared);
 
 /* By a worker, of what the leader asks for; that has checked privileges. */
 PfsSampleScan *pfs_sample_scan_join(const PfsSelection *selection, int columns, PfsSegmentPart sums,
-									PfsJudgeStacks judge, void *state, PfsSharedSamples *shared);
+									PfsVerdicts verdicts, PfsSharedSamples *shared);
 
 /* By the leader, when all workers have ended: what they have read counts for last_scan(), too. */
 void pfs_sample_scan_take_counters(PfsSharedSamples *shared);

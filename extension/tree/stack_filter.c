@@ -1,6 +1,7 @@
 /*
  * stack_filter.c
- *		Verdicts by stack id, as bits: stacks of a program have neighbouring ids.
+ *		Verdicts by stack id, as bits: stacks of a program have neighbouring ids. What they let pass
+ *		of chunks is kept beside them.
  */
 #include "tree/stack_filter.h"
 
@@ -10,6 +11,7 @@
 #include "base/hash.h"
 #include "dictionary/cache/dictionary.h"
 #include "dictionary/cache/doubts.h"
+#include "tree/kept_chunks.h"
 #include "tree/session_cache.h"
 #include "tree/stack_verdicts.h"
 
@@ -62,13 +64,15 @@ typedef struct Verdicts
 	uint32 page_count;
 	uint32 page_capacity;
 	page_places_hash *places;
+	PfsKeptChunks *chunks;
 } Verdicts;
 
 struct PfsStackFilter
 {
 	PfsSymbols *symbols;
 	Verdicts *verdicts;
-	uint64 max_pages;	   /* more of them are forgotten before the next call */
+	uint64 max_pages; /* more of them are forgotten before the next call */
+	Size max_chunk_bytes;
 	uint32 last;		   /* the page that was used last */
 	MemoryContext scratch; /* of one call */
 };
@@ -81,7 +85,7 @@ forget(Verdicts *verdicts)
 	verdicts->doubtful = false;
 }
 
-/* What the dictionary lacked may be there by now. */
+/* What the dictionary lacked may be there by now. Of what passed such verdicts nothing is kept. */
 static Verdicts *
 get_cached_verdicts(const PfsFilters *filters)
 {
@@ -97,10 +101,12 @@ get_cached_verdicts(const PfsFilters *filters)
 	if (verdicts->context == NULL)
 	{
 		verdicts->places = page_places_create(context, INITIAL_PLACES, NULL);
+		verdicts->chunks = pfs_kept_chunks_create(context);
 		verdicts->context = context;
 	}
 	if (verdicts->doubtful)
 		forget(verdicts);
+	pfs_kept_chunks_begin(verdicts->chunks);
 	return verdicts;
 }
 
@@ -116,6 +122,7 @@ pfs_stack_filter_create(const PfsFilters *filters)
 	filter->symbols = pfs_symbols_create(filters);
 	filter->verdicts = get_cached_verdicts(filters);
 	filter->max_pages = pfs_hash_memory_bytes() / 8 / (sizeof(VerdictPage) + sizeof(PagePlace));
+	filter->max_chunk_bytes = pfs_hash_memory_bytes() / 8;
 	filter->scratch = AllocSetContextCreate(CurrentMemoryContext, "profstore stack filter",
 											ALLOCSET_DEFAULT_SIZES);
 	return filter;
@@ -208,8 +215,8 @@ look_up(PfsStackFilter *filter, const int64 *stacks, uint32 count, bool *passes,
 	}
 }
 
-void
-pfs_stack_filter_judge(void *state, const int64 *stacks, uint32 count, bool *passes)
+static void
+judge_stacks(void *state, const int64 *stacks, uint32 count, bool *passes)
 {
 	PfsStackFilter *filter = state;
 	Verdicts *verdicts = filter->verdicts;
@@ -230,4 +237,68 @@ pfs_stack_filter_judge(void *state, const int64 *stacks, uint32 count, bool *pas
 	verdicts->changing = false;
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(filter->scratch);
+}
+
+static const PfsKeptChunk *
+recall(void *state, const PfsChunkKey *key)
+{
+	PfsStackFilter *filter = state;
+
+	return pfs_kept_chunks_find(filter->verdicts->chunks, key);
+}
+
+static void
+remember(void *state, const PfsKeptChunk *chunk)
+{
+	PfsStackFilter *filter = state;
+
+	if (!filter->verdicts->doubtful)
+		pfs_kept_chunks_put(filter->verdicts->chunks, chunk, filter->max_chunk_bytes);
+}
+
+PfsVerdicts
+pfs_stack_filter_verdicts(PfsStackFilter *filter)
+{
+	if (filter == NULL)
+		return (PfsVerdicts){ 0 };
+	return (PfsVerdicts){
+		.judge = judge_stacks, .recall = recall, .remember = remember, .state = filter
+	};
+}
+
+uint64
+pfs_stack_filter_kept_rows(const PfsStackFilter *filter, TimestampTz from, TimestampTz to)
+{
+	return pfs_kept_chunks_source_rows(filter->verdicts->chunks, from, to);
+}
+
+Size
+pfs_stack_filter_kept_bytes(const PfsStackFilter *filter)
+{
+	return sizeof(PfsKeptArea) + pfs_kept_chunks_bytes(filter->verdicts->chunks);
+}
+
+Size
+pfs_stack_filter_most_bytes(const PfsStackFilter *filter)
+{
+	return sizeof(PfsKeptArea) + filter->max_chunk_bytes;
+}
+
+void
+pfs_stack_filter_share(const PfsStackFilter *filter, bool new_ones, PfsKeptArea *area, Size bytes)
+{
+	area->is_valid = pfs_dictionary_version(&area->version);
+	area->bytes = pfs_kept_chunks_write(filter->verdicts->chunks, new_ones, (char *) (area + 1),
+										bytes - sizeof(PfsKeptArea));
+}
+
+void
+pfs_stack_filter_take(PfsStackFilter *filter, const PfsKeptArea *area)
+{
+	PfsDictionaryVersion version;
+
+	if (pfs_dictionary_version(&version) && area->is_valid &&
+		memcmp(&version, &area->version, sizeof(version)) == 0)
+		pfs_kept_chunks_read(filter->verdicts->chunks, (const char *) (area + 1), area->bytes,
+							 filter->max_chunk_bytes);
 }

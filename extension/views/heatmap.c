@@ -38,13 +38,12 @@ PG_FUNCTION_INFO_V1(profstore_heatmap);
 static PfsSeriesSums *
 sum_cells(const PfsSelection *selection, const PfsFilters *filters, int64 step_us, int32 slices)
 {
-	PfsStackFilter *filter = pfs_stack_filter_create(filters);
 	PfsSeriesSums *cells = pfs_series_sums_begin(pfs_hash_memory_bytes());
 	PfsSampleScan *scan =
 		pfs_sample_scan_begin_judged(selection,
 									 PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE,
 									 PFS_PART_SCRAPES,
-									 filter == NULL ? NULL : pfs_stack_filter_judge, filter);
+									 pfs_stack_filter_verdicts(pfs_stack_filter_create(filters)));
 	PfsSampleBlock block;
 
 	while (pfs_sample_scan_next(scan, &block))

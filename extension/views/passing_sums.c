@@ -9,6 +9,7 @@
  *    (profstore_sum_passing).
  * 3. The leader reads, too, waits for them, and adds their cells to the sums (take_cells). Sums of
  *    integers are the same in any order.
+ * 4. What filters keep of chunks goes to workers with the rest, and what they add comes back.
  */
 #include "views/passing_sums.h"
 
@@ -31,7 +32,7 @@
 
 #define COLUMNS (PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE)
 
-/* Cells of all workers; containers often have little shared memory. */
+/* Cells of all workers, and so much for what they keep; containers often have little of it. */
 #define MOST_SHARED_BYTES ((Size) 16 * 1024 * 1024)
 
 /* Places in the table of contents of what is shared with workers. */
@@ -41,7 +42,9 @@ enum
 	KEY_SERIES,
 	KEY_EXPRESSIONS,
 	KEY_SAMPLES,
-	KEY_CELLS
+	KEY_CELLS,
+	KEY_KEPT,
+	KEY_NEWLY_KEPT
 };
 
 typedef struct Request
@@ -55,6 +58,7 @@ typedef struct Request
 	int32 series_count;
 	TimestampTz first_bucket;
 	Size bucket_count;
+	Size newly_kept_bytes; /* of each worker */
 	bool has_expression[PFS_FILTER_COUNT];
 } Request;
 
@@ -147,10 +151,11 @@ share_of_series(const PfsSelection *selection)
 /*
  * As many as PostgreSQL has for a table of a size: one from min_parallel_table_scan_size on, one
  * more for each threefold. A sample takes a byte, near enough; but a worker has to judge the stacks
- * anew, which 10 million samples or so must outweigh, so a sample counts for half of that.
+ * anew, which 10 million samples or so must outweigh, so a sample counts for half of that; one that
+ * need not be read again, for nothing.
  */
 static int
-count_workers(const PfsPassing *passing)
+count_workers(const PfsPassing *passing, const PfsStackFilter *filter)
 {
 	const PfsSelection *selection = passing->selection;
 	double threshold = 2.0 * Max(min_parallel_table_scan_size, 1);
@@ -159,8 +164,10 @@ count_workers(const PfsPassing *passing)
 
 	if (max_parallel_workers_per_gather == 0 || IsInParallelMode())
 		return 0;
-	pages = pfs_sample_scan_estimate(selection->from, selection->to).sample_count / BLCKSZ *
-			share_of_series(selection);
+	pages = (pfs_sample_scan_estimate(selection->from, selection->to).sample_count *
+				 share_of_series(selection) -
+			 (double) pfs_stack_filter_kept_rows(filter, selection->from, selection->to)) /
+			BLCKSZ;
 	for (; pages >= threshold || (count == 0 && min_parallel_table_scan_size == 0); threshold *= 3)
 		if (++count == max_parallel_workers_per_gather)
 			break;
@@ -227,9 +234,22 @@ cells_bytes(const PfsBucketSums *buckets, int workers)
 	return mul_size(mul_size(sizeof(int128), buckets->cell_count), workers);
 }
 
+static Size
+newly_kept_bytes(const PfsStackFilter *filter, int workers)
+{
+	return MAXALIGN_DOWN(
+		Min(pfs_stack_filter_most_bytes(filter), MOST_SHARED_BYTES / (Size) workers));
+}
+
+static PfsKeptArea *
+area_of_worker(char *areas, const Request *request, int worker)
+{
+	return (PfsKeptArea *) (areas + request->newly_kept_bytes * (Size) worker);
+}
+
 static void
 estimate_shared(ParallelContext *context, const PfsPassing *passing, const PfsSampleScan *scan,
-				const PfsBucketSums *buckets)
+				const PfsStackFilter *filter, const PfsBucketSums *buckets)
 {
 	shm_toc_estimator *estimator = &context->estimator;
 
@@ -239,7 +259,10 @@ estimate_shared(ParallelContext *context, const PfsPassing *passing, const PfsSa
 	shm_toc_estimate_chunk(estimator, Max(expressions_bytes(passing->filters), 1));
 	shm_toc_estimate_chunk(estimator, pfs_sample_scan_shared_bytes(scan));
 	shm_toc_estimate_chunk(estimator, cells_bytes(buckets, context->nworkers));
-	shm_toc_estimate_keys(estimator, KEY_CELLS);
+	shm_toc_estimate_chunk(estimator, pfs_stack_filter_kept_bytes(filter));
+	shm_toc_estimate_chunk(estimator, mul_size(newly_kept_bytes(filter, context->nworkers),
+											   context->nworkers));
+	shm_toc_estimate_keys(estimator, KEY_NEWLY_KEPT);
 }
 
 static void *
@@ -251,10 +274,23 @@ place(ParallelContext *context, uint64 key, Size bytes)
 	return chunk;
 }
 
+/* Areas of what workers will keep are empty as yet. */
+static void
+put_areas(ParallelContext *context, const PfsStackFilter *filter, const Request *request)
+{
+	Size bytes = pfs_stack_filter_kept_bytes(filter);
+	char *areas;
+
+	pfs_stack_filter_share(filter, false, place(context, KEY_KEPT, bytes), bytes);
+	areas = place(context, KEY_NEWLY_KEPT, mul_size(request->newly_kept_bytes, context->nworkers));
+	for (int worker = 0; worker < context->nworkers; worker++)
+		*area_of_worker(areas, request, worker) = (PfsKeptArea){ .is_valid = false };
+}
+
 /* Returns the cells of all workers, side by side. */
 static int128 *
 fill_shared(ParallelContext *context, const PfsPassing *passing, PfsSampleScan *scan,
-			const PfsBucketSums *buckets)
+			const PfsStackFilter *filter, const PfsBucketSums *buckets)
 {
 	const PfsSelection *selection = passing->selection;
 	Request *request = place(context, KEY_REQUEST, sizeof(Request));
@@ -269,12 +305,14 @@ fill_shared(ParallelContext *context, const PfsPassing *passing, PfsSampleScan *
 						  .rank_count = passing->rank_count,
 						  .series_count = selection->series_count,
 						  .first_bucket = buckets->first,
-						  .bucket_count = buckets->bucket_count };
+						  .bucket_count = buckets->bucket_count,
+						  .newly_kept_bytes = newly_kept_bytes(filter, context->nworkers) };
 	put_series(passing,
 			   place(context, KEY_SERIES, sizeof(PfsSeries) * (Size) selection->series_count));
 	put_expressions(passing->filters, request,
 					place(context, KEY_EXPRESSIONS, Max(expressions_bytes(passing->filters), 1)));
 	pfs_sample_scan_share(scan, place(context, KEY_SAMPLES, pfs_sample_scan_shared_bytes(scan)));
+	put_areas(context, filter, request);
 	cells = place(context, KEY_CELLS, bytes);
 	memset(cells, 0, bytes);
 	return cells;
@@ -316,6 +354,7 @@ profstore_sum_passing(dsm_segment *segment, shm_toc *toc)
 						   .rank_count = request->rank_count,
 						   .step_us = request->step_us,
 						   .sums = pfs_series_sums_begin(pfs_hash_memory_bytes()) };
+	PfsStackFilter *filter;
 	PfsBucketSums *buckets;
 	PfsSampleScan *scan;
 
@@ -324,8 +363,10 @@ profstore_sum_passing(dsm_segment *segment, shm_toc *toc)
 	selection.series_ids = PFS_ARRAY(int64, request->series_count);
 	for (int i = 0; i < request->series_count; i++)
 		selection.series_ids[i] = selection.series[i].id;
-	scan = pfs_sample_scan_join(&selection, COLUMNS, PFS_PART_SCRAPES, pfs_stack_filter_judge,
-								pfs_stack_filter_create(&filters),
+	filter = pfs_stack_filter_create(&filters);
+	pfs_stack_filter_take(filter, shm_toc_lookup(toc, KEY_KEPT, false));
+	scan = pfs_sample_scan_join(&selection, COLUMNS, PFS_PART_SCRAPES,
+								pfs_stack_filter_verdicts(filter),
 								shm_toc_lookup(toc, KEY_SAMPLES, false));
 	buckets = begin_buckets(&passing);
 	add_scan(&passing, scan, buckets);
@@ -333,6 +374,10 @@ profstore_sum_passing(dsm_segment *segment, shm_toc *toc)
 	put_cells(passing.sums, request,
 			  cells +
 				  (Size) ParallelWorkerNumber * request->bucket_count * (Size) request->rank_count);
+	pfs_stack_filter_share(filter, true,
+						   area_of_worker(shm_toc_lookup(toc, KEY_NEWLY_KEPT, false), request,
+										  ParallelWorkerNumber),
+						   request->newly_kept_bytes);
 }
 
 /* --- the leader --- */
@@ -352,10 +397,20 @@ take_cells(const PfsPassing *passing, const int128 *cells, int workers, Timestam
 										 cells[cell]);
 }
 
+static void
+take_kept(ParallelContext *context, PfsStackFilter *filter)
+{
+	const Request *request = shm_toc_lookup(context->toc, KEY_REQUEST, false);
+	char *areas = shm_toc_lookup(context->toc, KEY_NEWLY_KEPT, false);
+
+	for (int worker = 0; worker < context->nworkers_launched; worker++)
+		pfs_stack_filter_take(filter, area_of_worker(areas, request, worker));
+}
+
 /* Where there are no workers to be had, or no shared memory, this process reads all of it. */
 static void
-add_with_workers(const PfsPassing *passing, PfsSampleScan *scan, PfsBucketSums *buckets,
-				 int workers)
+add_with_workers(const PfsPassing *passing, PfsSampleScan *scan, PfsStackFilter *filter,
+				 PfsBucketSums *buckets, int workers)
 {
 	const TimestampTz first_bucket = buckets->first;
 	const Size bucket_count = buckets->bucket_count;
@@ -364,9 +419,9 @@ add_with_workers(const PfsPassing *passing, PfsSampleScan *scan, PfsBucketSums *
 
 	EnterParallelMode();
 	context = CreateParallelContext("$libdir/profstore", "profstore_sum_passing", workers);
-	estimate_shared(context, passing, scan, buckets);
+	estimate_shared(context, passing, scan, filter, buckets);
 	InitializeParallelDSM(context);
-	cells = fill_shared(context, passing, scan, buckets);
+	cells = fill_shared(context, passing, scan, filter, buckets);
 	LaunchParallelWorkers(context);
 	ereport(DEBUG1, (errmsg_internal("%d workers add up samples of stacks that pass",
 									 context->nworkers_launched)));
@@ -374,6 +429,7 @@ add_with_workers(const PfsPassing *passing, PfsSampleScan *scan, PfsBucketSums *
 		add_scan(passing, scan, buckets);
 	WaitForParallelWorkersToFinish(context);
 	take_cells(passing, cells, context->nworkers_launched, first_bucket, bucket_count);
+	take_kept(context, filter);
 	pfs_sample_scan_take_counters(shm_toc_lookup(context->toc, KEY_SAMPLES, false));
 	DestroyParallelContext(context);
 	ExitParallelMode();
@@ -382,18 +438,19 @@ add_with_workers(const PfsPassing *passing, PfsSampleScan *scan, PfsBucketSums *
 void
 pfs_sum_passing(const PfsPassing *passing)
 {
-	PfsSampleScan *scan = pfs_sample_scan_begin_judged(passing->selection, COLUMNS,
-													   PFS_PART_SCRAPES, pfs_stack_filter_judge,
-													   pfs_stack_filter_create(passing->filters));
+	PfsStackFilter *filter = pfs_stack_filter_create(passing->filters);
+	PfsSampleScan *scan =
+		pfs_sample_scan_begin_judged(passing->selection, COLUMNS, PFS_PART_SCRAPES,
+									 pfs_stack_filter_verdicts(filter));
 	PfsBucketSums *buckets = begin_buckets(passing);
 	int workers = 0;
 
 	if (buckets != NULL && pfs_sample_scan_shared_bytes(scan) > 0)
-		workers = Min(count_workers(passing),
+		workers = Min(count_workers(passing, filter),
 					  (int) (MOST_SHARED_BYTES / Max(cells_bytes(buckets, 1), 1)));
 	if (workers == 0)
 		add_scan(passing, scan, buckets);
 	else
-		add_with_workers(passing, scan, buckets, workers);
+		add_with_workers(passing, scan, filter, buckets, workers);
 	end_scan(scan, buckets);
 }

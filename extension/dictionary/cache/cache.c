@@ -128,6 +128,15 @@ pfs_dictionary_begin(void)
 	cached_epoch = epoch;
 }
 
+bool
+pfs_dictionary_version(PfsDictionaryVersion *version)
+{
+	*version = (PfsDictionaryVersion){ .ids = cached_epoch.ids,
+									   .names = cached_epoch.names,
+									   .removals = cached_epoch.removals };
+	return OidIsValid(cached_for) && !cached_epoch.own;
+}
+
 static void
 end_transaction(XactEvent event, void *arg)
 {

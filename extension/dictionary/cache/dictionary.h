@@ -105,6 +105,19 @@ void pfs_dictionary_init(void);
 void pfs_dictionary_begin(void);
 
 /*
+ * What the caches are of: where it is the same, ids and names mean the same in other processes.
+ * False where it is that of the own transaction, or there is none.
+ */
+typedef struct PfsDictionaryVersion
+{
+	int64 ids;
+	int64 names;
+	int64 removals;
+} PfsDictionaryVersion;
+
+bool pfs_dictionary_version(PfsDictionaryVersion *version);
+
+/*
  * The partition's nodes that are committed or this transaction's own; brought up to date by this
  * call. Unless something was added meanwhile, a second call for the same partition leaves the
  * arrays where they are.

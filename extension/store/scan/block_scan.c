@@ -5,7 +5,8 @@
  * 1. begin lists the units: segments, waiting rows, roll-ups in place of segments (scan_units.c).
  * 2. A step moves to the next block, or the one before, and opens its unit when it is the first
  *    block read of it (open_unit.c). Processes that share a scan take chunks of a unit in turn.
- * 3. The block is read and filtered (read_block.c); where no row is left, the step goes on.
+ * 3. The block is read and filtered (read_block.c); where no row is left, the step goes on. What
+ *    verdicts have kept of a chunk is given in place of its blocks (keep_chunks.c).
  */
 #include "store/scan/block_scan.h"
 
@@ -16,6 +17,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "store/scan/keep_chunks.h"
 #include "store/scan/open_unit.h"
 #include "store/scan/read_block.h"
 #include "store/scan/scan_state.h"
@@ -254,9 +256,26 @@ on_unit(const PfsBlockScan *scan)
 	return scan->unit >= 0 && scan->unit < scan->units.count;
 }
 
+/* Reads the block that the scan stands on, or what is kept of its chunk; false: it has no rows. */
+static bool
+read_forward(PfsBlockScan *scan, PfsBlock *block)
+{
+	bool has_rows;
+
+	if (!scan->keeping.is_on)
+		return pfs_scan_read_block(scan, block);
+	if (scan->block % PFS_CHUNK_BLOCKS == 0 && pfs_scan_enter_chunk(scan))
+		return pfs_scan_give_kept(scan, block);
+	has_rows = pfs_scan_read_block(scan, block);
+	pfs_scan_note_block(scan, has_rows);
+	return has_rows;
+}
+
 static bool
 step(PfsBlockScan *scan, int direction, PfsBlock *block)
 {
+	if (scan->keeping.chunk != NULL && pfs_scan_give_kept(scan, block))
+		return true;
 	for (;;)
 	{
 		if (!on_unit(scan))
@@ -274,7 +293,7 @@ step(PfsBlockScan *scan, int direction, PfsBlock *block)
 				return false;
 			continue;
 		}
-		if (pfs_scan_read_block(scan, block))
+		if (direction > 0 ? read_forward(scan, block) : pfs_scan_read_block(scan, block))
 			return true;
 	}
 }
@@ -297,6 +316,7 @@ pfs_block_scan_rewind(PfsBlockScan *scan)
 {
 	scan->unit = -1;
 	scan->unit_is_open = false;
+	scan->keeping.chunk = NULL;
 }
 
 void

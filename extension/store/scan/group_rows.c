@@ -276,6 +276,17 @@ add_up(PfsBlockScan *scan)
 	return groups->are_added_up;
 }
 
+/* Whether filters leave whole groups: those that look at rows look at what a group's rows share. */
+static bool
+groups_are_whole(const PfsBlockScan *scan)
+{
+	for (int i = 0; i < scan->unit_filter_count; i++)
+		if (!scan->filters[i].is_idle_in_block &&
+			!pfs_scan_is_by_group(scan, scan->filters[i].column))
+			return false;
+	return true;
+}
+
 static bool
 any_is_wanted(const PfsScanGroups *groups)
 {
@@ -302,10 +313,12 @@ pfs_scan_judge_groups(PfsBlockScan *scan)
 	groups->are_found = true;
 	if (!any_is_wanted(groups))
 		scan->selected_count = 0;
-	else if (!all)
-		keep_wanted(scan);
-	else if (!add_up(scan))
+	else if ((all || groups_are_whole(scan)) && add_up(scan))
+		return;
+	else if (all)
 		select_wanted(scan);
+	else
+		keep_wanted(scan);
 }
 
 void

@@ -13,6 +13,7 @@
 
 #include "base/arrays.h"
 #include "store/scan/block_filter.h"
+#include "store/scan/kept_chunk.h"
 #include "store/scan/scan_counters.h"
 #include "store/scan/shared_scan.h"
 #include "store/segment/summary.h"
@@ -20,11 +21,17 @@
 /*
  * Tells of so many values of a column which of their rows are kept. Of neighbouring rows with one
  * value it may be asked once. Rows without a value are not kept.
+ *
+ * It may remember what passed of chunks that were added up by series and time, for scans to come
+ * with the same verdicts: then recall gives what is remembered of a chunk, valid until the scan
+ * ends, or NULL; remember is given what to copy.
  */
 typedef struct PfsVerdicts
 {
 	AttrNumber attnum;
 	void (*judge)(void *state, const int64 *values, uint32 count, bool *passes);
+	const PfsKeptChunk *(*recall)(void *state, const PfsChunkKey *key); /* NULL: it does not */
+	void (*remember)(void *state, const PfsKeptChunk *chunk);
 	void *state;
 } PfsVerdicts;
 

@@ -68,6 +68,35 @@ typedef struct PfsScanGroups
 	bool all_are_judged;
 } PfsScanGroups;
 
+/* The columns of rows that are kept. */
+enum
+{
+	PFS_KEPT_SERIES,
+	PFS_KEPT_TIMES,
+	PFS_KEPT_VALUES
+};
+
+#define PFS_KEPT_COLUMNS 3
+
+/* What verdicts keep of the open unit, by chunks (keep_chunks.h). */
+typedef struct PfsKeeping
+{
+	bool is_on;			 /* in the open unit */
+	bool has_all_series; /* filters ask for all that the unit has; else for … */
+	PfsNumbers wanted;
+
+	const PfsKeptChunk *chunk; /* that is being given; NULL: none */
+	uint32 next_run;
+	uint32 next_row;
+
+	bool notes; /* the current chunk, as it is read: */
+	uint32 source_rows;
+	uint32 row_count;
+	uint32 last_run; /* the first row of the last series */
+	uint32 capacity;
+	int64 *rows[PFS_KEPT_COLUMNS];
+} PfsKeeping;
+
 struct PfsBlockScan
 {
 	MemoryContext context;
@@ -116,6 +145,7 @@ struct PfsBlockScan
 	uint32 selected_count;
 	uint16 selection[PFS_BLOCK_ROWS + PFS_SELECTION_SLACK];
 	PfsScanGroups groups;
+	PfsKeeping keeping;
 };
 
 static inline const PfsScanUnit *

@@ -26,6 +26,7 @@ INSERT INTO bench_queries (what, query, runs, cold, one_hour, hours) VALUES
 	('diff of the two halves', 'SELECT count(*) FROM profstore.flamegraph_diff' || :'halves' || ')', 6, true, '<= 30', '<= 120'),
 	('series graph by service, 360 steps', 'SELECT count(*) FROM profstore.timeseries' || :'all' || ', ' || :'step' || ', ''{service}'')', 6, true, '<= 30', ''),
 	('the same, one function in focus', 'SELECT count(*) FROM profstore.timeseries' || :'all' || ', ' || :'step' || ', ''{service}'', focus => ''function12'')', 3, false, '<= 60', ''),
+	('the same, another focus each time', 'SELECT count(*) FROM profstore.timeseries' || :'all' || ', ' || :'step' || ', ''{service}'', focus => ''function12|^'' || random())', 3, false, '', ''),
 	('exact tree, not truncated', 'SELECT count(*) FROM profstore.flamegraph' || :'all' || ', NULL)', 3, false, '<= 300', ''),
 	('sums by service in SQL, joined with series', 'SELECT count(*) FROM (' || :'join' || ') AS sums', 6, true, '<= 60', '<= 60'),
 	('top', 'SELECT count(*) FROM profstore.top' || :'all' || ')', 3, true, '', ''),

@@ -1,0 +1,281 @@
+/*
+ * keep_chunks.c
+ *		Sums of blocks become those of a chunk; a kept chunk becomes blocks.
+ *
+ * Blocks are in the order of series, and each has a row for a series and time. So all but the
+ * rows of a chunk's last series are done, and the rows of a block are merged with these.
+ */
+#include "store/scan/keep_chunks.h"
+
+#include "common/int.h"
+
+#include "store/segment/storage.h"
+
+/* The filter that asks for some series of the open unit, if that is all that filters ask for. */
+static bool
+find_series_filter(const PfsBlockScan *scan, const PfsScanFilter **found)
+{
+	*found = NULL;
+	for (int i = 0; i < scan->unit_filter_count; i++)
+	{
+		const PfsScanFilter *filter = &scan->filters[i];
+		const PfsBlockFilter *asked = &filter->filter;
+
+		if (filter->is_idle_in_unit)
+			continue;
+		if (*found != NULL || asked->attnum != scan->key.series || asked->keys == NULL ||
+			asked->key_shift != 0 || asked->keeps_nulls || filter->keys != NULL ||
+			asked->low != PG_INT64_MIN || asked->high != PG_INT64_MAX)
+			return false;
+		*found = filter;
+	}
+	return true;
+}
+
+void
+pfs_scan_keep_unit(PfsBlockScan *scan)
+{
+	PfsKeeping *keeping = &scan->keeping;
+	const PfsScanFilter *filter;
+	int64 min;
+	int64 max;
+
+	keeping->has_all_series = true;
+	if (scan->verdicts == NULL || scan->verdicts->recall == NULL || scan->added == NULL ||
+		!scan->has_groups || pfs_scan_current_unit(scan)->is_rollup ||
+		!find_series_filter(scan, &filter))
+		return;
+	for (int i = 0; i < scan->attribute_count; i++)
+		if (scan->attributes[i]->position < 0 || scan->attributes[i]->may_be_null)
+			return;
+	if (filter != NULL &&
+		!pfs_reader_column_range(scan->reader, scan->added_series->position, &min, &max))
+		return;
+	keeping->is_on = true;
+	if (filter != NULL)
+	{
+		const PfsBlockFilter *asked = &filter->filter;
+		uint32 first = pfs_lower_bound(asked->keys, 0, asked->key_count, min);
+		uint32 end = first;
+
+		while (end < asked->key_count && asked->keys[end] <= max)
+			end++;
+		keeping->has_all_series = false;
+		keeping->wanted = (PfsNumbers){ end - first, asked->keys + first };
+	}
+}
+
+static const PfsNumbers *
+wanted_series(const PfsBlockScan *scan)
+{
+	return scan->keeping.has_all_series ? NULL : &scan->keeping.wanted;
+}
+
+static PfsChunkKey
+current_chunk(const PfsBlockScan *scan)
+{
+	return (PfsChunkKey){ .storage_id = pfs_storage_id(scan->relation),
+						  .segment_no = pfs_scan_current_unit(scan)->row.segment_no,
+						  .chunk = scan->block / PFS_CHUNK_BLOCKS };
+}
+
+/* The last block of the chunk that the scan stands in. */
+static int64
+last_block(const PfsBlockScan *scan)
+{
+	return Min((scan->block / PFS_CHUNK_BLOCKS + 1) * PFS_CHUNK_BLOCKS, scan->block_end) - 1;
+}
+
+bool
+pfs_scan_enter_chunk(PfsBlockScan *scan)
+{
+	PfsKeeping *keeping = &scan->keeping;
+	PfsChunkKey key = current_chunk(scan);
+	const PfsKeptChunk *chunk = scan->verdicts->recall(scan->verdicts->state, &key);
+
+	keeping->notes = false;
+	if (chunk == NULL || !pfs_kept_chunk_serves(chunk, wanted_series(scan)))
+	{
+		keeping->notes = true;
+		keeping->source_rows = keeping->row_count = keeping->last_run = 0;
+		return false;
+	}
+	keeping->chunk = chunk;
+	keeping->next_run = keeping->next_row = 0;
+	scan->counters.blocks_skipped += (uint64) (last_block(scan) - scan->block + 1);
+	scan->block = last_block(scan);
+	return true;
+}
+
+/* Copies rows of the kept chunk behind those that the columns have. */
+static void
+copy_rows(PfsBlockScan *scan, int64 series, uint32 first, uint32 count)
+{
+	const PfsKeptChunk *chunk = scan->keeping.chunk;
+	uint32 to = scan->selected_count;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		scan->added_series->values[to + i] = series;
+		scan->added_times->values[to + i] = chunk->least_time + pfs_kept_times(chunk)[first + i];
+		scan->added->values[to + i] = pfs_kept_values(chunk)[first + i];
+	}
+	scan->selected_count += count;
+}
+
+bool
+pfs_scan_give_kept(PfsBlockScan *scan, PfsBlock *block)
+{
+	PfsKeeping *keeping = &scan->keeping;
+	const PfsKeptChunk *chunk = keeping->chunk;
+	const PfsNumbers *wanted = wanted_series(scan);
+
+	scan->selected_count = 0;
+	while (keeping->next_run < chunk->run_count && scan->selected_count < PFS_BLOCK_ROWS)
+	{
+		const PfsKeptRun *run = &pfs_kept_runs(chunk)[keeping->next_run];
+		uint32 end = (uint32) run->end;
+
+		if (wanted == NULL || pfs_numbers_contain(*wanted, run->series))
+		{
+			end = Min(end, keeping->next_row + PFS_BLOCK_ROWS - scan->selected_count);
+			copy_rows(scan, run->series, keeping->next_row, end - keeping->next_row);
+		}
+		keeping->next_row = end;
+		keeping->next_run += end == run->end;
+	}
+	if (scan->selected_count == 0)
+	{
+		keeping->chunk = NULL;
+		return false;
+	}
+	for (int i = 0; i < scan->attribute_count; i++)
+	{
+		scan->result_values[i] = scan->attributes[i]->values;
+		scan->result_nulls[i] = NULL;
+	}
+	*block = (PfsBlock){ .number = pfs_scan_current_unit(scan)->first_block + (uint64) scan->block,
+						 .row_count = scan->selected_count,
+						 .values = scan->result_values,
+						 .nulls = scan->result_nulls,
+						 .has_sums = true };
+	return true;
+}
+
+static void
+reserve_rows(PfsBlockScan *scan, uint64 count)
+{
+	PfsKeeping *keeping = &scan->keeping;
+
+	for (int i = 0; i < PFS_KEPT_COLUMNS; i++)
+	{
+		uint32 capacity = keeping->capacity;
+
+		PFS_RESERVE_IN(scan->context, keeping->rows[i], capacity, count);
+		if (i == PFS_KEPT_COLUMNS - 1)
+			keeping->capacity = capacity;
+	}
+}
+
+static void
+put_row(PfsKeeping *keeping, int64 series, int64 time, int64 value)
+{
+	keeping->rows[PFS_KEPT_SERIES][keeping->row_count] = series;
+	keeping->rows[PFS_KEPT_TIMES][keeping->row_count] = time;
+	keeping->rows[PFS_KEPT_VALUES][keeping->row_count] = value;
+	keeping->row_count++;
+}
+
+/*
+ * Merges rows of a block with the rows of the last series, which is theirs: both lie by time. False
+ * where a sum is no int64.
+ */
+static bool
+merge_rows(PfsBlockScan *scan, uint32 first, uint32 end)
+{
+	PfsKeeping *keeping = &scan->keeping;
+	const int64 *times = scan->added_times->values;
+	const int64 *values = scan->added->values;
+	int64 series = scan->added_series->values[first];
+	uint32 old_count = keeping->row_count - keeping->last_run;
+	int64 *old_times = PFS_ARRAY(int64, old_count);
+	int64 *old_values = PFS_ARRAY(int64, old_count);
+	uint32 old = 0;
+	bool fits = true;
+
+	memcpy(old_times, keeping->rows[PFS_KEPT_TIMES] + keeping->last_run, sizeof(int64) * old_count);
+	memcpy(old_values, keeping->rows[PFS_KEPT_VALUES] + keeping->last_run,
+		   sizeof(int64) * old_count);
+	keeping->row_count = keeping->last_run;
+	while (fits && (old < old_count || first < end))
+	{
+		bool has_old = old < old_count && (first == end || old_times[old] <= times[first]);
+		bool has_new = first < end && (old == old_count || times[first] <= old_times[old]);
+		int64 sum = has_old ? old_values[old] : 0;
+
+		fits = !has_new || !pg_add_s64_overflow(sum, values[first], &sum);
+		put_row(keeping, series, has_old ? old_times[old] : times[first], sum);
+		old += has_old;
+		first += has_new;
+	}
+	pfree(old_times);
+	pfree(old_values);
+	return fits;
+}
+
+/* Adds the rows of the block, which was added up; false where a sum is no int64. */
+static bool
+add_rows(PfsBlockScan *scan)
+{
+	PfsKeeping *keeping = &scan->keeping;
+	const int64 *series = scan->added_series->values;
+	bool fits = true;
+
+	reserve_rows(scan, (uint64) keeping->row_count + scan->selected_count);
+	for (uint32 row = 0, end; fits && row < scan->selected_count; row = end)
+	{
+		bool is_new = keeping->row_count == 0 ||
+					  keeping->rows[PFS_KEPT_SERIES][keeping->row_count - 1] != series[row];
+
+		end = row + 1;
+		while (end < scan->selected_count && series[end] == series[row])
+			end++;
+		if (is_new)
+			keeping->last_run = keeping->row_count;
+		fits = merge_rows(scan, row, end);
+	}
+	return fits;
+}
+
+static void
+keep_chunk(PfsBlockScan *scan)
+{
+	const PfsKeeping *keeping = &scan->keeping;
+	PfsChunkKey key = current_chunk(scan);
+	PfsChunkRows rows = { .count = keeping->row_count,
+						  .series = keeping->rows[PFS_KEPT_SERIES],
+						  .times = keeping->rows[PFS_KEPT_TIMES],
+						  .values = keeping->rows[PFS_KEPT_VALUES] };
+	PfsKeptChunk *chunk =
+		pfs_kept_chunk_make(&key, keeping->source_rows, wanted_series(scan), &rows);
+
+	if (chunk == NULL)
+		return;
+	scan->verdicts->remember(scan->verdicts->state, chunk);
+	pfree(chunk);
+}
+
+void
+pfs_scan_note_block(PfsBlockScan *scan, bool has_rows)
+{
+	PfsKeeping *keeping = &scan->keeping;
+
+	if (!keeping->notes)
+		return;
+	keeping->source_rows += scan->block_rows;
+	keeping->notes = !has_rows || (scan->groups.are_added_up && add_rows(scan));
+	if (!keeping->notes || scan->block < last_block(scan))
+		return;
+	keep_chunk(scan);
+	keeping->notes = false;
+}
