@@ -99,7 +99,8 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     transformations: [g.unitFrom('unit', '/^(?!time$)/')],
   },
 
-  // The graph alone: Grafana's own table would be led by what truncation leaves out.
+  // The graph first, where the panel's version has a choice; one older than that would give up the menu of frames and the search for
+  // standing alone.
   flame(title, description, sql, columns='/^(value|self)$/', options={}):: g.panel(
     'flamegraph',
     title,
@@ -108,7 +109,7 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     22,
     [g.query(sql), g.query(q.unit, 'unit')]
   ) + {
-    options: { defaultView: 'flameGraph', showFlameGraphOnly: true } + options,
+    options: { defaultView: 'flameGraph' } + options,
     transformations: [g.unitFrom('unit', columns)],
   },
 

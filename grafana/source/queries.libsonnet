@@ -84,6 +84,12 @@
     WHERE profile_type = '$type'
   |||,
 
+  // --- flame graphs ---
+
+  // What a flame graph's panel needs. What stands for frames that were cut is called "other" as nothing else is, and is no function with
+  // a value of its own: by that, it would lead the panel's table.
+  frames(sides=['']):: 'level, label, ' + std.join(', ', ['"value%s", CASE WHEN truncated THEN 0 ELSE "self%s" END AS "self%s"' % [side, side, side] for side in sides]),
+
   // --- graphs ---
 
   // Lines over time: the ten of most value, and what is left as one. Without any, a line without points that says so. Where nothing

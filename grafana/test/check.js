@@ -189,6 +189,14 @@ await test("what changed most stands first, in per cent of all", async () => {
 	const size = changes.map((change) => Math.round(Math.abs(change) * 1e4));
 	return size[0] === 4105 && size.every((each, i) => i === 0 || size[i - 1] >= each) && changes.some((change) => change < 0) ? [] : [changes.join()];
 });
+for (const [dashboard, panel] of [["profiles", "Flame graph"], ["profiles", "Difference"], ["compare", "Difference"]]) {
+	await test(`what ${panel} of ${dashboard} leaves out leads no table: it has no value of its own`, async () => {
+		const frame = await run(database, role, query_of(dashboard, panel).replace("max_nodes => 16384", "max_nodes => 4"), ALL);
+		const left_out = contract.records(frame).filter(({ label }) => label === contract.LEFT_OUT);
+		const own = left_out.filter(({ self, selfRight = 0 }) => self !== 0 || selfRight !== 0);
+		return [...contract.check_flame_graph(frame), ...(left_out.length === 0 || own.length > 0 ? [JSON.stringify(left_out)] : [])];
+	});
+}
 const commands = panels_of(all.find(({ uid }) => uid === "profstore-profiles")).find(({ title }) => title === "Files for other programs");
 for (const situation of SITUATIONS.slice(0, 6)) {
 	await test(`what Profiles says to paste makes files, ${situation.name}`, async () => {

@@ -3,7 +3,7 @@
  *		What each kind of panel needs of a query's result; every function returns the list of what is wrong.
  */
 const FLAME = { level: "number", value: "number", self: "number", label: "string" };
-const FLAME_OPTIONAL = { valueRight: "number", selfRight: "number", truncated: "boolean" };
+const FLAME_OPTIONAL = { valueRight: "number", selfRight: "number" };
 const CRASHING = new Set(["constructor", "__proto__", "toString", "valueOf", "hasOwnProperty"]);
 const MAX_ROWS = 16384;
 
@@ -41,7 +41,10 @@ const check_levels = (rows) => {
 	return problems;
 };
 
-/* value = self + what the children have, in every row, and the self values add up to the root. */
+/* What stands for the frames that were cut below another; no function is called so. */
+export const LEFT_OUT = "other";
+
+/* value = self + what the children have, in every row; the self values and what was left out add up to the root. */
 const check_sums = (rows, value, self) => {
 	const problems = [];
 	const below = rows.map(() => 0);
@@ -54,11 +57,12 @@ const check_sums = (rows, value, self) => {
 		path[row.level] = i;
 	});
 	rows.forEach((row, i) => {
-		if (!(row[self] >= 0 && row[value] === row[self] + below[i])) {
-			problems.push(`${value} ${row[value]} of row ${i} is not ${row[self]} + ${below[i]}`);
+		const own = row.label === LEFT_OUT ? row[value] : row[self];
+		if (!(row[self] >= 0 && row[value] === own + below[i])) {
+			problems.push(`${value} ${row[value]} of row ${i} is not ${own} + ${below[i]}`);
 		}
 	});
-	if (rows.reduce((sum, row) => sum + row[self], 0) !== rows[0][value]) {
+	if (rows.reduce((sum, row) => sum + (row.label === LEFT_OUT ? row[value] : row[self]), 0) !== rows[0][value]) {
 		problems.push(`${self} does not add up to the root's ${value}`);
 	}
 	return problems;

@@ -28,8 +28,9 @@ const check_panel = (panel) => {
 	if (panel.type === "flamegraph" && (panel.gridPos.w < 24 || panel.gridPos.h < 20)) {
 		problems.push(`panel ${panel.id} is too small for a flame graph`);
 	}
-	if (panel.type === "flamegraph" && !panel.options.showFlameGraphOnly) {
-		problems.push(`panel ${panel.id} shows the table that truncation leads`);
+	/* showFlameGraphOnly takes the search and the menu of frames away where defaultView is not known. */
+	if (panel.type === "flamegraph" && (panel.options.showFlameGraphOnly || panel.options.defaultView !== "flameGraph")) {
+		problems.push(`panel ${panel.id} is not a flame graph that stands alone and answers to clicks`);
 	}
 	return problems;
 };

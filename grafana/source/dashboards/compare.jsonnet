@@ -83,10 +83,10 @@ p.page(
       ] } },
     }],
     [p.flame('Difference', 'Bars are as wide as both sides together. Red: more in B than in A. Shares of the totals, or values where Compare says so.', |||
-      SELECT level, value, self, label, "valueRight", "selfRight", truncated
+      SELECT %s
       FROM %s
       ORDER BY ord
-    ||| % std.stripChars(call('flamegraph_diff', 'max_nodes => 16384'), '\n'), '/^(value|self)(Right)?$/', { colorScheme: 'diffColorBlind' })],
+    ||| % [q.frames(['', 'Right']), std.stripChars(call('flamegraph_diff', 'max_nodes => 16384'), '\n')], '/^(value|self)(Right)?$/', { colorScheme: 'diffColorBlind' })],
     [p.table(
       'What changed',
       'Functions by what they cost more or less in B. Changes are in per cent of all.',

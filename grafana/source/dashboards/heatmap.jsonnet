@@ -48,14 +48,14 @@ p.page(
       },
     }],
     [p.flame('Flame graph', 'All stacks of the range, merged.', |||
-      SELECT level, value, self, label, truncated
+      SELECT %s
       FROM profstore.flamegraph(
         %s,
         $__timeFrom(), $__timeTo(),
         max_nodes => 16384,
         %s)
       ORDER BY ord
-    ||| % [q.selector, q.filters])],
+    ||| % [q.frames(), q.selector, q.filters])],
   ],
   { time: { from: 'now-5m', to: 'now' } }
 )

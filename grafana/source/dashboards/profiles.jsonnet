@@ -97,10 +97,10 @@ p.page(
       fieldConfig+: { defaults+: { links: [{ title: 'These ten seconds', url: p.moment('profiles', selected + ['focus', 'ignore', 'show', 'hide']) }] } },
     }],
     [p.flame('Flame graph', 'All stacks of the range, merged.', |||
-      SELECT level, value, self, label, truncated
+      SELECT %s
       FROM %s
       ORDER BY ord
-    ||| % std.stripChars(call('flamegraph', q.range, ',\n  max_nodes => 16384, inverted => $inverted' + rows), '\n'))],
+    ||| % [q.frames(), std.stripChars(call('flamegraph', q.range, ',\n  max_nodes => 16384, inverted => $inverted' + rows), '\n')])],
     [p.table(
       'Hottest functions',
       'Self: in the function alone; total: with all that it calls.',
@@ -129,10 +129,10 @@ p.page(
       [p.flame('Difference',
                'Baseline: as long a time just before the range. Colours tell shares of the total.',
                |||
-                 SELECT level, value, self, label, "valueRight", "selfRight", truncated
+                 SELECT %s
                  FROM %s
                  ORDER BY ord
-               ||| % std.stripChars(call('flamegraph_diff', q.rangeBefore, ',\n  max_nodes => 16384' + rows), '\n'),
+               ||| % [q.frames(['', 'Right']), std.stripChars(call('flamegraph_diff', q.rangeBefore, ',\n  max_nodes => 16384' + rows), '\n')],
                '/^(value|self)(Right)?$/',
                { colorScheme: 'diffColorBlind' })],
       [p.table(
@@ -149,7 +149,7 @@ p.page(
     ]),
     g.row('Callers and callees of "$function"', [
       [p.flame(side[0], 'From the function %s. Choose it by a click in Hottest functions.' % side[1], |||
-        SELECT level, value, self, label, truncated
+        SELECT %s
         FROM profstore.sandwich(
           %s,
           $__timeFrom(), $__timeTo(),
@@ -157,7 +157,7 @@ p.page(
           %s)
         WHERE side = '%s'
         ORDER BY ord
-      ||| % [q.selector, std.stripChars(call('top', q.range, ', max_rows => 1'), '\n'), filters, std.asciiLower(side[0])])]
+      ||| % [q.frames(), q.selector, std.stripChars(call('top', q.range, ', max_rows => 1'), '\n'), filters, std.asciiLower(side[0])])]
       for side in [['Callers', 'to the outermost'], ['Callees', 'to the leaves']]
     ], true),
     g.row('Call graph', [

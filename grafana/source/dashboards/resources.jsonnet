@@ -43,14 +43,14 @@ p.page(
     ]),
     g.row('Stacks', [
       [p.flame('Flame graph', 'All stacks of the range, merged: of an instant type the mean of its scrapes.', |||
-        SELECT level, value, self, label, truncated
+        SELECT %s
         FROM profstore.flamegraph(
           %s,
           $__timeFrom(), $__timeTo(),
           max_nodes => 16384,
           %s)
         ORDER BY ord
-      ||| % [q.selector, q.filters])],
+      ||| % [q.frames(), q.selector, q.filters])],
     ]),
   ]
 )

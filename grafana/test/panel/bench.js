@@ -1,11 +1,13 @@
 /*
  * bench.js
- *		How long a flame graph of 16,384 frames keeps whoever looks at it waiting: until it is drawn, and until what was
- *		searched for is marked; beside it one of 64 frames, which tells what the page costs anyway. Milliseconds of elapsed
- *		time, and of the processor time of the page's thread, which no other load lengthens; the least of some runs. Ends
- *		with 1 where one of both takes more than a second of processor time.
+ *		How long a flame graph of 16,384 frames keeps whoever looks at it waiting: until it is drawn, until what was
+ *		searched for is marked, until a click on a frame has its menu, until the frame fills the width, until it stands
+ *		between its callers and callees; beside it one of 64 frames, which tells what the page costs anyway. Milliseconds of
+ *		elapsed time, and of the processor time of the page's thread, which no other load lengthens; the least of some runs.
+ *		Ends with 1 where one of them takes more than a second of processor time.
  */
 import { mount, open_page, painted } from "./browser.js";
+import { callees, changed, choose, drawn, image, open_menu } from "./hands.js";
 import { large_flame } from "./made.js";
 
 const BOUND_MS = 1000;
@@ -26,28 +28,41 @@ const timed = async (action) => {
 	return { elapsed: performance.now() - begin, processor: (await processor_ms()) - used };
 };
 
-const drawing = (panel) => async () => {
-	await mount(page, [panel], "dark");
-	await page.locator("[data-testid=flameGraph]").waitFor();
+const FRAME = { level: 1, share: 0.1 };
+const STEPS = {
+	drawn: async (panel) => {
+		await mount(page, [panel], "dark");
+		await drawn(page);
+	},
+	/* Frames that do not match turn grey, so the drawing changes. */
+	search: async () => {
+		const before = await image(page);
+		await page.getByPlaceholder("Search...").fill("function_17");
+		await changed(page, before);
+	},
+	menu: () => open_menu(page, FRAME),
+	focus: async () => {
+		const before = await image(page);
+		await choose(page, "Focus block");
+		await changed(page, before);
+	},
+	sandwich: async () => {
+		await choose(page, "Sandwich view");
+		await callees(page);
+	},
 };
-/* Frames that do not match turn grey, so the drawing changes. */
-const image = () => page.evaluate(() => document.querySelector("[data-testid=flameGraph]").toDataURL());
-const search = async () => {
-	const before = await image();
-	await page.getByPlaceholder("Search...").first().fill("function_17");
-	while ((await image()) === before) {
-		await painted(page);
-	}
-};
+/* What is not measured, between two steps. */
+const BETWEEN = { sandwich: () => open_menu(page, FRAME) };
 
 const least = (runs, key) => Math.min(...runs.map((run) => run[key]));
-const columns = ["drawn", "search"];
+const columns = Object.keys(STEPS);
 const measured = async (panel) => {
 	const runs = Object.fromEntries(columns.map((column) => [column, []]));
 	for (let i = 0; i <= RUNS; i += 1) {
-		runs.drawn.push(await timed(drawing(panel)));
-		await drawing({ ...panel, options: { showFlameGraphOnly: false } })();
-		runs.search.push(await timed(search));
+		for (const column of columns) {
+			await BETWEEN[column]?.();
+			runs[column].push(await timed(() => STEPS[column](panel)));
+		}
 	}
 	return columns.map((column) => ({ elapsed: least(runs[column], "elapsed"), processor: least(runs[column], "processor") }));
 };

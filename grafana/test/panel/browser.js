@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 
-const PATIENCE_MS = 180_000; // a busy machine takes its time
+export const PATIENCE_MS = 180_000; // a busy machine takes its time
 
 /* { page, close } */
 export const open_page = async () => {

@@ -9,7 +9,8 @@ import { join } from "node:path";
 import { disconnect, run } from "../datasource.js";
 import { SITUATIONS } from "../situations.js";
 import { mount, open_page } from "./browser.js";
-import { hostile_flame, large_flame } from "./made.js";
+import { becomes, callees, changed, choose, image, open_menu, tooltip } from "./hands.js";
+import { HOSTILE, hostile_flame, large_flame } from "./made.js";
 
 const [database, role, pictures, ...files] = process.argv.slice(2);
 mkdirSync(pictures, { recursive: true });
@@ -120,6 +121,34 @@ const show = async (panels, mode, picture) => {
 	return problems;
 };
 
+const missing_in = (text, wanted) =>
+	wanted.filter((each) => !squeezed(text).includes(squeezed(each))).map((each) => `"${squeezed(each).slice(0, 100)}" is missing in "${squeezed(text).slice(-300)}"`);
+
+/* A frame tells what it is, fills the width when it is focused on, stands between its callers and callees; then all is as it was. */
+const problems_of_hands = async (frame, name, total) => {
+	const said = [name, `Total: ${total}`];
+	const problems = missing_in(await tooltip(page, frame), said);
+	const before = await image(page);
+	await open_menu(page, frame);
+	await choose(page, "Focus block");
+	await changed(page, before);
+	for (const share of [0.02, 0.98]) {
+		problems.push(...missing_in(await tooltip(page, { level: frame.level, share }), said));
+	}
+	await open_menu(page, frame);
+	await choose(page, "Sandwich view");
+	problems.push(...missing_in(await tooltip(page, { level: 0, share: 0.5 }, await callees(page)), [name]));
+	await page.getByRole("button", { name: "Reset focus and sandwich state" }).click();
+	await becomes(page, before);
+	return [...problems, ...errors];
+};
+
+/* What does not come is a failure of this test, not the end of all. */
+const handled = async (version, frame, name, total) => {
+	const problems = await problems_of_hands(frame, name, total).catch((error) => [String(error), ...errors]);
+	test(`the flame graph of ${version} answers to hands on ${JSON.stringify(name.slice(0, 40))}`, problems);
+};
+
 /* One dashboard is shown in all situations; the others, which are asked the same way, with data, with what is wrong, with none. */
 const SOME = ["all", "wrong matchers", "empty range"];
 const situations_of = (dashboard) => SITUATIONS.filter(({ name }) => dashboard.uid === "profstore-profiles" || SOME.includes(name));
@@ -143,8 +172,12 @@ try {
 		const version = before ? "the version before" : "the newest";
 		const [hostile] = (await show([hostile_flame(before)], "dark", `hostile-names-${before ? "before" : "now"}.png`)).values();
 		test(`the flame graph of ${version} shows hostile names`, hostile);
+		for (const [i, name] of HOSTILE.entries()) {
+			await handled(version, { level: 1, share: (i + 0.5) / HOSTILE.length }, name, "1 ms");
+		}
 		const [large] = (await show([large_flame(before, 16384)], "dark", `large-${before ? "before" : "now"}.png`)).values();
 		test(`the flame graph of ${version} shows 16,384 frames`, large);
+		await handled(version, { level: 1, share: 0.1 }, "function_1", "7.43 s");
 	}
 } finally {
 	disconnect();

@@ -15,7 +15,7 @@ const panel_of = (before, id, title, rows) => ({
 	title,
 	type: "flamegraph",
 	gridPos: { x: 0, y: 0, w: 24, h: 22 },
-	options: { showFlameGraphOnly: true },
+	options: {},
 	fieldConfig: { defaults: {}, overrides: [] },
 	unit: "ns",
 	unitColumns: "/^(value|self)$/",
@@ -23,7 +23,7 @@ const panel_of = (before, id, title, rows) => ({
 });
 
 /* As flamegraph() writes them: names of objects' own members have a mark, line breaks are blanks, what is long is cut. */
-const HOSTILE = [
+export const HOSTILE = [
 	"constructor()",
 	"__proto__()",
 	`quotes ' " \` \\`,

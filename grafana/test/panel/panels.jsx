@@ -10,7 +10,7 @@ import { TableNG } from "@grafana/ui/unstable";
 
 const Flame = ({ panel, frame, theme }) => {
 	const Component = panel.before ? FlameGraphBefore : FlameGraph;
-	return <Component data={frame} getTheme={() => theme} stickyHeader={false} showFlameGraphOnly={panel.options.showFlameGraphOnly} />;
+	return <Component data={frame} getTheme={() => theme} stickyHeader={false} />;
 };
 
 const Graph = ({ panel, frame, width, height }) => {
