@@ -27,7 +27,8 @@ hash_key(const PfsChunkKey *key)
 static inline bool
 keys_are_equal(const PfsChunkKey *a, const PfsChunkKey *b)
 {
-	return a->storage_id == b->storage_id && a->segment_no == b->segment_no && a->chunk == b->chunk;
+	return a->storage_id == b->storage_id && a->segment_no == b->segment_no &&
+		   a->columns == b->columns && a->chunk == b->chunk;
 }
 
 #define SH_PREFIX		   chunk_places

@@ -24,7 +24,7 @@ void pfs_kept_chunks_begin(PfsKeptChunks *chunks);
 /* NULL: there is none. It stays until the query ends. */
 const PfsKeptChunk *pfs_kept_chunks_find(PfsKeptChunks *chunks, const PfsChunkKey *key);
 
-/* A query begins: what it does not ask for may go. */
+/* Keeps a copy, in place of the one that there is, where most_bytes have room for it. */
 void pfs_kept_chunks_put(PfsKeptChunks *chunks, const PfsKeptChunk *chunk, Size most_bytes);
 
 /* The rows that those stand for which lie in a range, or begin in it. */

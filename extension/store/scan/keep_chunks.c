@@ -71,11 +71,24 @@ wanted_series(const PfsBlockScan *scan)
 	return scan->keeping.has_all_series ? NULL : &scan->keeping.wanted;
 }
 
+static int64
+column_numbers(const PfsBlockScan *scan)
+{
+	const PfsScanColumn *columns[] = { scan->added_series, scan->added_times, scan->added,
+									   scan->judged };
+	uint64 numbers = 0;
+
+	for (size_t i = 0; i < lengthof(columns); i++)
+		numbers = numbers << 16 | (uint16) columns[i]->attnum;
+	return (int64) numbers;
+}
+
 static PfsChunkKey
 current_chunk(const PfsBlockScan *scan)
 {
 	return (PfsChunkKey){ .storage_id = pfs_storage_id(scan->relation),
 						  .segment_no = pfs_scan_current_unit(scan)->row.segment_no,
+						  .columns = column_numbers(scan),
 						  .chunk = scan->block / PFS_CHUNK_BLOCKS };
 }
 

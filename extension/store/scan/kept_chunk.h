@@ -12,12 +12,16 @@
 
 #include "base/arrays.h"
 
-/* No two segments ever have the same (store/README.md, Invariants). */
+/*
+ * No two segments ever have the same (store/README.md, Invariants). Columns may change their names,
+ * and so their roles.
+ */
 typedef struct PfsChunkKey
 {
 	int64 storage_id;
 	int64 segment_no;
-	int64 chunk; /* of the segment, see scan_units.h */
+	int64 columns; /* numbers of series, time, value, and what was judged, in 16 bits each */
+	int64 chunk;   /* of the segment, see scan_units.h */
 } PfsChunkKey;
 
 /* Rows of one series, by ascending time; they end before a row. */
