@@ -1,6 +1,10 @@
 /*
  * known_ids.c
- *		A table of contents in a memory context of its own.
+ *		A table of contents in a memory context of its own, and one that sessions share.
+ *
+ * What is committed and well more than what is shared takes its place as the next import begins,
+ * and the session's own table begins anew. Of notes nothing is shared: other sessions may take them
+ * away.
  */
 #include "profstore.h"
 
@@ -12,43 +16,31 @@
 
 #include "base/arrays.h"
 #include "base/relations.h"
-#include "dictionary/cache/epoch.h"
+#include "dictionary/cache/cache.h"
 #include "dictionary/intern/calling_role.h"
+#include "import/id_content.h"
 #include "import/known_ids.h"
+#include "import/shared_ids.h"
 
 #define MAX_BYTES		((Size) 16 * 1024 * 1024)
 #define MAX_BLOCK_BYTES ((Size) 256 * 1024)
 
-/* What an entry is known by. */
-typedef struct Content
-{
-	uint64 hash;
-	uint8 kind;
-	uint8 encoding;
-	uint32 length;
-	const char *bytes;
-} Content;
+/* Share of what sessions share by which a session must know more to put it in its place. */
+#define GROWTH_DIVISOR 8
 
 typedef struct KnownId
 {
-	Content content;
+	PfsIdContent content;
 	int32 id;
 	char status;
 } KnownId;
 
-static inline bool
-are_equal(const Content *a, const Content *b)
-{
-	return a->hash == b->hash && a->kind == b->kind && a->encoding == b->encoding &&
-		   a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
-}
-
 #define SH_PREFIX		   known
 #define SH_ELEMENT_TYPE	   KnownId
-#define SH_KEY_TYPE		   Content
+#define SH_KEY_TYPE		   PfsIdContent
 #define SH_KEY			   content
 #define SH_HASH_KEY(tb, k) ((uint32) (k).hash)
-#define SH_EQUAL(tb, a, b) are_equal(&(a), &(b))
+#define SH_EQUAL(tb, a, b) pfs_id_contents_equal(&(a), &(b))
 #define SH_SCOPE		   static inline
 #define SH_DECLARE
 #define SH_DEFINE
@@ -56,8 +48,10 @@ are_equal(const Content *a, const Content *b)
 
 static MemoryContext known_context;
 static known_hash *known_table;
-static bool is_full;	  /* something was not kept */
-static bool some_are_own; /* of the running transaction, which an abort takes back */
+static const PfsSharedIds *shared_ids; /* NULL: none */
+static uint32 offered_count;		   /* entries of the table when they were offered last */
+static bool is_full;				   /* something was not kept */
+static bool some_are_own;			   /* of the running transaction, which an abort takes back */
 
 /* What they are valid under. */
 static Oid known_of; /* OID of profstore.epoch */
@@ -71,6 +65,10 @@ forget(void)
 		MemoryContextDelete(known_context);
 	known_context = NULL;
 	known_table = NULL;
+	if (shared_ids != NULL)
+		pfs_shared_ids_release(shared_ids);
+	shared_ids = NULL;
+	offered_count = 0;
 	is_full = false;
 	some_are_own = false;
 }
@@ -118,13 +116,63 @@ check_validity(void)
 	some_are_own |= epoch.own;
 }
 
+/* Lists what the own table has that may be shared. */
+static PfsSharedId *
+list_own(uint32 *count)
+{
+	PfsSharedId *ids = PFS_ARRAY(PfsSharedId, known_table->members);
+	known_iterator iterator;
+	const KnownId *entry;
+
+	*count = 0;
+	known_start_iterate(known_table, &iterator);
+	while ((entry = known_iterate(known_table, &iterator)) != NULL)
+		if (entry->content.kind != PFS_KNOWN_NOTES)
+			ids[(*count)++] = (PfsSharedId){ entry->content, entry->id };
+	return ids;
+}
+
+/* Whether sessions share as many ids by now, others than those that this one has borrowed. */
+static bool
+others_know_more(uint32 count)
+{
+	const PfsSharedIds *others = pfs_shared_ids_borrow(NameStr(known_role));
+	bool more = others != NULL && others != shared_ids && pfs_shared_ids_count(others) >= count;
+
+	if (others != NULL)
+		pfs_shared_ids_release(others);
+	return more;
+}
+
+/* Shares what is known, if that is well more than what is shared, and was offered before. */
+static void
+offer_own(void)
+{
+	uint32 shared_count = shared_ids == NULL ? 0 : pfs_shared_ids_count(shared_ids);
+	PfsSharedId *ids;
+	uint32 count;
+
+	if (known_context == NULL || some_are_own || !pfs_shared_ids_have_room() ||
+		known_table->members - offered_count <= (shared_count + offered_count) / GROWTH_DIVISOR)
+		return;
+	offered_count = known_table->members;
+	ids = list_own(&count);
+	if (count > 0 &&
+		(pfs_shared_ids_offer(NameStr(known_role), ids, count, shared_ids, MAX_BYTES) ||
+		 others_know_more(shared_count + count)))
+		forget();
+	pfree(ids);
+}
+
 void
 pfs_known_ids_begin(void)
 {
 	ForceSyncCommit();
 	PushActiveSnapshot(GetTransactionSnapshot());
 	pfs_epoch_pin();
+	pfs_cache_begin();
 	check_validity();
+	offer_own();
 	PopActiveSnapshot();
 	if (known_context != NULL)
 		return;
@@ -132,31 +180,35 @@ pfs_known_ids_begin(void)
 		AllocSetContextCreate(TopMemoryContext, "profstore known ids", ALLOCSET_DEFAULT_MINSIZE,
 							  ALLOCSET_DEFAULT_INITSIZE, MAX_BLOCK_BYTES);
 	known_table = known_create(known_context, 1024, NULL);
+	shared_ids = pfs_shared_ids_borrow(NameStr(known_role));
 }
 
-static Content
+static PfsIdContent
 make_content(const PfsKnownItems *items, const StringInfoData *content)
 {
-	return (Content){ .hash = hash_bytes_extended((const unsigned char *) content->data,
-												  content->len, (uint64) items->kind),
-					  .kind = (uint8) items->kind,
-					  .encoding = (uint8) items->encoding,
-					  .length = (uint32) content->len,
-					  .bytes = content->data };
+	return (PfsIdContent){ .hash = hash_bytes_extended((const unsigned char *) content->data,
+													   content->len, (uint64) items->kind),
+						   .kind = (uint8) items->kind,
+						   .encoding = (uint8) items->encoding,
+						   .length = (uint32) content->len,
+						   .bytes = content->data };
 }
 
 static int32
 find(const PfsKnownItems *items, const StringInfoData *content)
 {
-	const KnownId *entry = known_lookup(known_table, make_content(items, content));
+	PfsIdContent key = make_content(items, content);
+	const KnownId *entry = known_lookup(known_table, key);
 
-	return entry == NULL ? 0 : entry->id;
+	if (entry != NULL)
+		return entry->id;
+	return shared_ids == NULL ? 0 : pfs_shared_ids_find(shared_ids, &key);
 }
 
 static void
 remember(const PfsKnownItems *items, const StringInfoData *content, int32 id)
 {
-	Content key = make_content(items, content);
+	PfsIdContent key = make_content(items, content);
 	bool found;
 
 	is_full |= MemoryContextMemAllocated(known_context, true) + key.length > MAX_BYTES;

@@ -1,6 +1,7 @@
 /*
  * known_ids.h
- *		Ids that this session's imports got by content: of series, mappings, functions, locations.
+ *		Ids that this session's imports got by content: of series, mappings, functions, locations;
+ *		and those that sessions share (shared_ids.h).
  *
  * They are what interning gave to the role that calls, in transactions that committed or the one
  * that runs; an abort, also of a savepoint, drops the lot where some were its own. All go where the

@@ -106,11 +106,22 @@ abort_parts(void)
 }
 
 void
-pfs_dictionary_begin(void)
+pfs_cache_begin(void)
 {
 	Oid epoch_oid = pfs_relation_oid("epoch");
-	PfsEpoch epoch;
+	PfsEpoch epoch = pfs_epoch_read(GetActiveSnapshot());
 
+	if (epoch_oid != cached_for || epoch.ids != cached_epoch.ids ||
+		epoch.removals != cached_epoch.removals)
+		forget_parts();
+	begin_parts(epoch.names != cached_epoch.names);
+	cached_for = epoch_oid;
+	cached_epoch = epoch;
+}
+
+void
+pfs_dictionary_begin(void)
+{
 	/* the caches are read behind the executor's back */
 	pfs_require_all_rows(pfs_relation_oid("stack_chunks"), ACL_SELECT);
 	pfs_require_all_rows(pfs_relation_oid("locations"), ACL_SELECT);
@@ -118,14 +129,7 @@ pfs_dictionary_begin(void)
 	pfs_require_all_rows(pfs_relation_oid("mappings"), ACL_SELECT);
 	pfs_refuse_row_security(pfs_relation_oid(pfs_young_table(&pfs_location_names)));
 	pfs_refuse_row_security(pfs_relation_oid(pfs_young_table(&pfs_function_names)));
-
-	epoch = pfs_epoch_read(GetActiveSnapshot());
-	if (epoch_oid != cached_for || epoch.ids != cached_epoch.ids ||
-		epoch.removals != cached_epoch.removals)
-		forget_parts();
-	begin_parts(epoch.names != cached_epoch.names);
-	cached_for = epoch_oid;
-	cached_epoch = epoch;
+	pfs_cache_begin();
 }
 
 bool

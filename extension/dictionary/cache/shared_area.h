@@ -1,7 +1,6 @@
 /*
  * shared_area.h
- *		Things that sessions read in shared memory, where the module is preloaded; internal to the
- *		room.
+ *		Things that sessions read in shared memory, where the module is preloaded.
  *
  * A thing is a copy of what one session has read of tables, found by its number and the epoch under
  * which it was read. It never changes: who has read more puts another in its place. Who borrows it
@@ -18,8 +17,9 @@
 
 #include "profstore.h"
 
-/* Numbers of things: dictionary partitions, and this. */
+/* Numbers of things: dictionary partitions, and these. */
 #define PFS_SHARED_NAMES (-1)
+#define PFS_SHARED_IDS	 (-2) /* of imports */
 
 /* What is told of a thing. */
 typedef struct PfsSharedFacts

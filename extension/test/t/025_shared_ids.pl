@@ -1,0 +1,64 @@
+# Imports of sessions share the ids that they got: the first import of a session interns nothing that others have imported. What is
+# not committed, of another epoch or for another role is not shared.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('ids');
+$node->init;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'profstore'\nprofstore.compaction = off\nautovacuum = off\ntrack_functions = all\n");
+$node->start;
+sub sql { my ($statements, %more) = @_; return $node->safe_psql('postgres', $statements, %more); }
+sql('CREATE EXTENSION profstore; CREATE ROLE other LOGIN');
+sql(q(SELECT profstore.grant_write('other'); SELECT profstore.grant_read('other')));
+
+# folded stacks of so many functions, from a first number on
+sub import { my ($first, $count, $kind) = @_; return "SELECT profstore.import_folded((SELECT string_agg(format(E'main;%s 1\\n', 'f' || i), '') FROM generate_series($first, $first + $count - 1) AS i), '{\"kind\": \"$kind\"}', '2026-01-02')"; }
+sub calls { return sql(q(SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname IN ('intern_functions', 'intern_locations', 'intern_series'))); }
+sub stacks { my ($kind) = @_; return sql("SELECT count(*), sum(value), count(DISTINCT stack) FROM profstore.folded((SELECT profile_type FROM profstore.profile_types()) || '{kind=\"$kind\"}', '-infinity', 'infinity')"); }
+
+# how often interning was called by imports, each in a session of its own
+sub interned { my ($imports, %more) = @_; my $before = calls(); sql($imports, %more); return calls() - $before; }
+
+is(interned(import(1, 100, 'a')), 3, 'what is new is interned: functions, locations, a series');
+is(interned(import(1, 100, 'a')), 3, 'again by another session, since the first one has offered nothing');
+is(interned(import(1, 100, 'a') . ';' . import(1, 100, 'a')), 3, 'once by a session, whose second import shares it');
+is(interned(import(1, 100, 'a')), 0, 'the next session interns nothing');
+is(interned(import(1, 100, 'b')), 1, 'but a series of its own');
+is(stacks('a'), '100|500|100', 'all of it was stored');
+is(stacks('b'), '100|100|100', 'that too');
+
+# what is rolled back, or not committed yet, is not shared; what is committed is, with what was there
+sql('BEGIN; ' . import(200, 100, 'c') . '; ' . import(200, 100, 'c') . '; ROLLBACK; ' . import(1, 1, 'a'));
+cmp_ok(interned(import(200, 100, 'c')), '>', 0, 'others intern what was rolled back');
+my $open = $node->background_psql('postgres');
+$open->query_safe('BEGIN');
+$open->query_safe(import(400, 200, 'd')) for 1 .. 2;
+cmp_ok(interned(import(400, 200, 'd')), '>', 0, 'and what is not committed');
+$open->query_safe('COMMIT');
+$open->query_safe(import(400, 200, 'd'));
+is(interned(import(400, 200, 'd')), 0, 'when it is, they have it');
+is(interned(import(1, 100, 'a')), 0, 'beside what they had');
+is(stacks('c'), '100|100|100', 'once what was stored once');
+is(stacks('d'), '200|1000|200', 'all that was committed');
+$open->quit;
+
+# another role has to ask for itself
+is(interned(import(1, 100, 'a'), extra_params => [ '-U', 'other' ]), 3, 'another role interns');
+is(interned(import(1, 100, 'a')), 0, 'and leaves what the first one shares');
+
+# a collection may take what is known
+sql(q(DELETE FROM profstore.series WHERE labels->>'kind' = 'none'; SELECT profstore.intern_stacks('nobody', '{2}', '{1,2}')));
+sql(q(SELECT profstore.collect_dictionary('0'))) for 1 .. 2;
+cmp_ok(interned(import(1, 100, 'a')), '>', 0, 'a new epoch begins anew');
+is(stacks('a'), '100|901|100', 'and is right');
+
+# without shared memory each session has its own
+$node->append_conf('postgresql.conf', "shared_preload_libraries = ''\n");
+$node->restart;
+is(interned(import(1, 100, 'a') . ';' . import(1, 100, 'a')), 3, 'a session of its own');
+is(interned(import(1, 100, 'a')), 3, 'and the next');
+$node->stop;
+done_testing();
