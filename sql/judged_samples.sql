@@ -102,20 +102,18 @@ BEGIN
 	END LOOP;
 END
 $$;
+CREATE VIEW compared_ranges AS
 SELECT columns, condition, r.*
 FROM (VALUES ('sum(value)'), ('count(*)'), ('count(*), sum(value), min(value)')) AS c(columns), (VALUES ('true'), ('series_id = (SELECT min(series_id) FROM judged_series)'), ('value < 50')) AS q(condition),
 	LATERAL compare_ranges(columns, condition) AS r;
+TABLE compared_ranges;
 
 -- the same from samples alone, and in little memory
-CREATE VIEW compared_ranges AS
-SELECT sum(r.sums) AS sums, sum(r.different) AS different
-FROM (VALUES ('sum(value)'), ('count(*)'), ('count(*), sum(value), min(value)')) AS c(columns), (VALUES ('true'), ('series_id = (SELECT min(series_id) FROM judged_series)'), ('value < 50')) AS q(condition),
-	LATERAL compare_ranges(columns, condition) AS r;
 SET profstore.enable_summaries = off;
-TABLE compared_ranges;
+SELECT sum(sums) AS sums, sum(different) AS different FROM compared_ranges;
 RESET profstore.enable_summaries;
 SET work_mem = '64kB';
-TABLE compared_ranges;
+SELECT sum(sums) AS sums, sum(different) AS different FROM compared_ranges;
 RESET work_mem;
 
 -- verdicts on stacks of more programs than little memory keeps: those of the first hour are forgotten, and made again in the second
@@ -148,3 +146,15 @@ SELECT t.time, round(t.value * 3600) AS value FROM profstore.timeseries(:'progra
 UPDATE profstore.functions SET name = 'f1 too' WHERE name = 'f2';
 SELECT profstore.bump_names();
 SELECT t.time, round(t.value * 3600) AS value FROM profstore.timeseries(:'programs', '2026-01-02 12:00Z', '2026-01-02 14:00Z', '1 hour', focus => 'f1') AS t;
+
+-- a block of 40 series over 2,000 times, which would take more cells than they have rows: it is read row by row
+CREATE TABLE sparse_rows AS
+SELECT timestamptz '2026-01-02 17:00Z' + (k * 80 + (n * 37 + k * 11) % 80) * interval '1 s' AS "time", n, k,
+	(profstore.intern_series(ARRAY[:'jobs'], ARRAY[jsonb_build_object('sparse', n::text)], '{0}'))[1] AS series_id, put_stack(format('main;s%s', n % 5)) AS stack_id, n * k AS value
+FROM generate_series(1, 40) AS n, generate_series(0, 24) AS k;
+INSERT INTO profstore.samples SELECT "time", series_id, stack_id, value FROM sparse_rows;
+SELECT profstore.touch_series(array_agg(DISTINCT series_id), '2026-01-02', '2026-01-03') FROM sparse_rows;
+SELECT count(*) AS buckets, sum(map.value) AS value, count(*) FILTER (WHERE map.value IS DISTINCT FROM stored.value) AS different
+FROM (SELECT "time", value FROM profstore.heatmap('jobs:run:count:run:count:delta{sparse!=""}', '2026-01-02 17:00Z', '2026-01-02 18:00Z', '20 s', 1, focus => 's[12]')) AS map
+	FULL JOIN (SELECT date_bin('20 s', "time", '2026-01-02') AS "time", sum(value) AS value FROM sparse_rows WHERE n % 5 IN (1, 2) GROUP BY 1) AS stored USING ("time")
+WHERE map.value <> 0 OR stored.value <> 0;
