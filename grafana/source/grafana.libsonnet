@@ -53,6 +53,9 @@ local override(name, properties) = {
 
   row(title, panels, collapsed=false):: { type: 'row', title: title, collapsed: collapsed, rows:: panels },
 
+  // What is not known has no colour: it would be below all thresholds.
+  unknown:: [{ type: 'special', options: { match: 'null', result: { color: 'text', text: '–', index: 0 } } }],
+
   // A part of a row of columns that SQL names: hidden, linked, with a unit, as a bar.
   // What hides a column has another name since Grafana 12.2.
   hidden(name):: override(name, { 'custom.hidden': true, 'custom.hideFrom': { viz: true, legend: false, tooltip: false } }),
@@ -61,6 +64,7 @@ local override(name, properties) = {
     min: 0,
     max: 1,
     'custom.cellOptions': { type: 'gauge', mode: 'basic' },
+    mappings: $.unknown,
   }),
   // A change: more is red, less is green. Not all versions take a null first for what is below all.
   change(name):: override(name, {
@@ -72,8 +76,7 @@ local override(name, properties) = {
       { color: 'orange', value: 0.02 },
       { color: 'red', value: 0.2 },
     ] },
-    // none would be below all thresholds
-    mappings: [{ type: 'special', options: { match: 'null', result: { color: 'text', text: '–', index: 0 } } }],
+    mappings: $.unknown,
   }),
   colour(name, colour):: override(name, { color: { mode: 'fixed', fixedColor: colour } }),
   unit(name, unit):: override(name, { unit: unit }),

@@ -78,7 +78,7 @@
     WHERE profile_type = '$type'
   |||,
   rateUnit:: |||
-    SELECT CASE WHEN delta AND unit = 'nanoseconds' THEN 'suffix: cores' WHEN delta AND unit = 'bytes' THEN 'Bps' WHEN delta THEN 'suffix:/s'
+    SELECT CASE WHEN delta AND unit = 'nanoseconds' THEN 'suffix:cores' WHEN delta AND unit = 'bytes' THEN 'Bps' WHEN delta THEN 'suffix:/s'
       WHEN unit = 'nanoseconds' THEN 'ns' WHEN unit = 'bytes' THEN 'bytes' ELSE 'short' END AS unit
     FROM profstore.profile_types()
     WHERE profile_type = '$type'
@@ -91,6 +91,9 @@
   frames(sides=['']):: 'level, label, ' + std.join(', ', ['"value%s", CASE WHEN truncated THEN 0 ELSE "self%s" END AS "self%s"' % [side, side, side] for side in sides]),
 
   // --- graphs ---
+
+  // As many digits as a graph tells, seven, of the seventeen that would be sent.
+  brief(value):: '(%s)::float4::text::float8' % value,
 
   // Lines over time: the ten of most value, and what is left as one. Without any, a line without points that says so. Where nothing
   // came for three times as long as usual, a point without a value ends all lines.
@@ -109,7 +112,7 @@
       (SELECT "time", lead("time") OVER (ORDER BY "time") - "time" AS pause FROM (SELECT DISTINCT "time" FROM lines) AS t),
     usual AS
       (SELECT pg_catalog.percentile_disc(0.5) WITHIN GROUP (ORDER BY pause) AS pause FROM times)
-    SELECT least("time" + interval '5 s', $__timeTo()::timestamptz) AS "time", CASE WHEN place <= %(most)d THEN metric ELSE 'others' END AS metric, pg_catalog.sum(value) AS value
+    SELECT least("time" + interval '5 s', $__timeTo()::timestamptz) AS "time", CASE WHEN place <= %(most)d THEN metric ELSE 'others' END AS metric, %(value)s AS value
     FROM lines
     JOIN ranked USING (metric)
     GROUP BY 1, 2
@@ -122,5 +125,5 @@
     SELECT $__timeFrom()::timestamptz, 'no samples: see Selection', NULL
     WHERE NOT EXISTS (SELECT FROM lines)
     ORDER BY 1, 2
-  ||| % { by: by, selector: selector, filters: if filters == '' then '' else ',\n     ' + filters, most: most },
+  ||| % { by: by, selector: selector, filters: if filters == '' then '' else ',\n     ' + filters, most: most, value: $.brief('pg_catalog.sum(value)') },
 }

@@ -111,7 +111,7 @@ export const ask = (database, role, raw_sql, situation) =>
  * Grafana. Throws with the server's message.
  */
 export const run = async (database, role, raw_sql, situation) => {
-	const sql = expand(interpolate(raw_sql, situation.variables), situation.range, "30s");
+	const sql = expand(interpolate(raw_sql, situation.variables), situation.range, situation.interval ?? "30s");
 	const session = session_of(database, role);
 	const fields = (await session.ask(`${sql}\n\\gdesc`)).map((line) => {
 		const [name, type] = line.split("|");

@@ -3,11 +3,13 @@ local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
-local stat(title, description, sql, unit, steps) = g.panel('stat', title, description, 4, 4, [g.query(sql)]) + {
+// Colours by the bounds from which they hold, the first from the least value on.
+local stat(title, description, sql, unit, colours) = g.panel('stat', title, description, 4, 4, [g.query(sql)]) + {
   fieldConfig: { defaults: {
     unit: unit,
     noValue: '–',
-    thresholds: { mode: 'absolute', steps: [{ color: ['green', 'orange', 'red'][i], value: ([null] + steps)[i] } for i in std.range(0, std.length(steps))] },
+    thresholds: { mode: 'absolute', steps: [{ color: colours[i][0], value: if i == 0 then null else colours[i][1] } for i in std.range(0, std.length(colours) - 1)] },
+    mappings: g.unknown,
   }, overrides: [] },
   options: {
     reduceOptions: { values: false, calcs: ['lastNotNull'], fields: '' },
@@ -29,29 +31,29 @@ p.page(
       stat('Agents and targets up', 'That answered in the last two minutes, or whose last scrape went well.', |||
         SELECT pg_catalog.count(*) FILTER (WHERE health = 'up' OR health = 'unknown' AND last_seen > pg_catalog.now() - interval '2 min') AS up
         FROM profstore.targets
-      |||, 'short', []),
+      |||, 'short', [['red'], ['green', 1]]),
       stat('Down', 'Whose last scrape failed, or that have been silent for two minutes to a day.', |||
         SELECT pg_catalog.count(*) FILTER (WHERE health = 'down' OR health = 'unknown' AND last_seen BETWEEN pg_catalog.now() - interval '1 day' AND pg_catalog.now() - interval '2 min') AS down
         FROM profstore.targets
-      |||, 'short', [1]),
+      |||, 'short', [['green'], ['orange', 1]]),
       stat('Lag of samples', 'Since the newest sample of any series.', |||
         SELECT extract(epoch FROM pg_catalog.now() - pg_catalog.max(last_seen))::float8 AS lag
         FROM profstore.series
-      |||, 's', [120, 600]),
+      |||, 's', [['green'], ['orange', 120], ['red', 600]]),
       stat('Lost', 'In the range, by all reasons but stacks that are stored with frames missing.', |||
         SELECT coalesce(pg_catalog.sum(count), 0)::float8 AS lost
         FROM profstore.losses
         WHERE "time" >= $__timeFrom()::timestamptz AND "time" < $__timeTo()::timestamptz AND reason NOT LIKE 'incomplete.%'
-      |||, 'short', [1]),
+      |||, 'short', [['green'], ['orange', 1]]),
       stat('Whole stacks', 'User stacks of the last seven days that reach a proven root.', |||
         SELECT pg_catalog.sum(complete)::float8 / nullif(pg_catalog.sum(stacks), 0) AS whole
         FROM profstore.unwind_quality
-      |||, 'percentunit', []),
+      |||, 'percentunit', [['red'], ['orange', 0.8], ['green', 0.95]]),
       stat('Series', 'That have samples in the range.', |||
         SELECT pg_catalog.count(*) AS series
         FROM profstore.series
         WHERE last_seen >= $__timeFrom()::timestamptz AND first_seen < $__timeTo()::timestamptz
-      |||, 'short', []),
+      |||, 'short', [['text']]),
     ],
     [p.table(
       'Agents and targets',
@@ -60,19 +62,19 @@ p.page(
       9,
       empty(|||
         SELECT name, CASE WHEN health = 'unknown' THEN CASE WHEN last_seen > pg_catalog.now() - interval '2 min' THEN 'up' ELSE 'silent' END ELSE health END AS state,
-          last_seen AS "last seen", extract(epoch FROM pg_catalog.now() - last_seen)::float8 AS "seen before", last_scrape AS "last scrape",
+          last_seen AS "last seen", extract(epoch FROM pg_catalog.now() - last_seen)::float8 AS "silent for", last_scrape AS "last scrape",
           extract(epoch FROM duration)::float8 AS duration, samples, last_error AS error, labels::text AS labels, role
         FROM profstore.targets
       |||, 10, '2, 1', 'no agent has written yet'),
       [
-        g.override('seen before', { unit: 's', 'custom.width': 110 }),
-        g.override('duration', { unit: 's', 'custom.width': 100 }),
-        g.override('samples', { 'custom.width': 110 }),
-        g.override('name', { 'custom.width': 210 }),
+        g.override('silent for', { unit: 's', 'custom.width': 100 }),
+        g.override('duration', { unit: 's', 'custom.width': 90 }),
+        g.override('samples', { 'custom.width': 100 }),
+        g.override('name', { 'custom.width': 200 }),
         g.override('state', { 'custom.width': 80 }),
-        g.override('last seen', { 'custom.width': 170 }),
-        g.override('last scrape', { 'custom.width': 170 }),
-        g.override('role', { 'custom.width': 120 }),
+        g.override('last seen', { 'custom.width': 165 }),
+        g.override('last scrape', { 'custom.width': 165 }),
+        g.override('role', { 'custom.width': 180 }),
         g.override('state', {
           'custom.cellOptions': { type: 'color-text' },
           mappings: [{ type: 'value', options: { up: { color: 'green' }, silent: { color: 'orange' }, down: { color: 'red' } } }],
@@ -139,7 +141,7 @@ p.page(
           CROSS JOIN LATERAL (VALUES (1, 'samples', r.raw, 'drop'), (2, 'sums by the minute', r.minute, 'minute'), (3, 'sums by the hour', r.hour, 'hour')) AS k(place, what, kept, action)
           ORDER BY k.place
         |||,
-        [g.override('what', { 'custom.width': 150 }), g.override('kept', { 'custom.width': 130 }), g.override('last run', { 'custom.width': 170 })]
+        [g.override('what', { 'custom.width': 160 }), g.override('kept', { 'custom.width': 125 }), g.override('last run', { 'custom.width': 165 })]
       ),
       p.table(
         'Symbols',

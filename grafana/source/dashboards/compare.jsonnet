@@ -35,11 +35,11 @@ local statusA = "CASE WHEN %s THEN 'no time is \"' || '$begin' || '\"; type one 
 
 // The graph of a side over its own range, its times moved to those of B.
 local graph(letter, matchers, from, shift) = |||
-  SELECT "time" + (%(shift)s) AS "time", '%(letter)s' AS metric, pg_catalog.sum(value) AS value
+  SELECT "time" + (%(shift)s) AS "time", '%(letter)s' AS metric, %(value)s AS value
   FROM profstore.timeseries(%(selector)s, %(range)s, step => greatest(interval '$__interval', interval '10 s'),
     %(filters)s)
   GROUP BY 1
-||| % { letter: letter, selector: valid(matchers), range: from, shift: shift, filters: q.filters };
+||| % { letter: letter, selector: valid(matchers), range: from, shift: shift, filters: q.filters, value: q.brief('pg_catalog.sum(value)') };
 
 p.page(
   'compare',

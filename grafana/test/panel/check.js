@@ -83,9 +83,9 @@ const look = () =>
 					text: section.querySelector(".body")?.innerText ?? "",
 					/* what the panel's width cuts off */
 					cut: [...section.querySelectorAll("[role=grid]")].map((grid) => grid.scrollWidth - grid.clientWidth).find((pixels) => pixels > 1),
-					/* cells without a value that have a colour of their own */
-					coloured: [...section.querySelectorAll("[role=gridcell]")].filter(
-						(cell) => ["-", "–"].includes(cell.innerText.trim()) && getComputedStyle(cell).color !== getComputedStyle(cell.closest("[role=grid]")).color,
+					/* what stands for no value, in a colour of its own */
+					coloured: [...section.querySelectorAll("[role=gridcell], .body :not(:has(*))")].filter(
+						(element) => ["-", "–"].includes(element.innerText?.trim()) && getComputedStyle(element).color !== getComputedStyle(section).color,
 					).length,
 					canvases: [...section.querySelectorAll("canvas")].filter((canvas) => canvas.getBoundingClientRect().width > 200).length,
 				},
@@ -97,7 +97,7 @@ const problems_of = (panel, { thrown, text, cut, coloured, canvases }) => [
 	...(thrown ? [thrown] : []),
 	...missing_of(panel, text).map((each) => `"${each}" is missing in "${squeezed(text).slice(0, 300)}"`),
 	...(cut ? [`${cut} pixels of the columns are cut off`] : []),
-	...(coloured > 0 ? [`${coloured} cells without a value are coloured`] : []),
+	...(coloured > 0 ? [`${coloured} dashes for no value are coloured`] : []),
 	...(["flamegraph", "timeseries"].includes(panel.type) && canvases === 0 ? ["there is no drawing"] : []),
 ];
 

@@ -3,25 +3,7 @@
  *		What Grafana makes of a query's result before a panel has it: series apart by their texts, units, texts of values.
  */
 import { createDataFrame, FieldType, getDisplayProcessor } from "@grafana/data";
-
-/* Of rows (time, metric, value), a column for each metric, as the data source makes of the format time_series. */
-const widened = ({ fields, rows }) => {
-	const at = Object.fromEntries(fields.map(({ name }, i) => [name, i]));
-	const times = [...new Set(rows.map((row) => row[at.time]))];
-	const place = new Map(times.map((time, i) => [time, i]));
-	const columns = new Map();
-	for (const row of rows) {
-		const metric = row[at.metric];
-		if (!columns.has(metric)) {
-			columns.set(metric, Array(times.length).fill(null));
-		}
-		columns.get(metric)[place.get(row[at.time])] = row[at.value];
-	}
-	return [
-		{ name: "time", type: FieldType.time, values: times },
-		...[...columns].map(([name, values]) => ({ name, type: FieldType.number, values })),
-	];
-};
+import { widened } from "../wide.js";
 
 const columns_of = (result) =>
 	result.fields.map(({ name, type }, i) => ({ name, type: FieldType[type] ?? FieldType.other, values: result.rows.map((row) => row[i]) }));
