@@ -33,13 +33,13 @@ p.page(
         12,
         9,
         q.orNothing(|||
-          SELECT coalesce(nullif(n.value, ''), '(none)') AS "what", n.mean, n.mean / nullif(pg_catalog.sum(n.mean) OVER (), 0) AS share,
+          SELECT coalesce(nullif(n.value, ''), '(none)') AS "value", n.mean, n.mean / nullif(pg_catalog.sum(n.mean) OVER (), 0) AS share,
             n.mean / nullif(b.mean, 0) - 1 AS change, %s AS matchers
           FROM (%s) AS n
           LEFT JOIN (%s) AS b ON b.value IS NOT DISTINCT FROM n.value
         ||| % [narrowed(each, 'n.value'), std.stripChars(q.means(all, each, "interval '0'"), '\n'), std.stripChars(q.means(all, each, before), '\n')], 5, '2 DESC NULLS LAST, 1'),
         [
-          g.override('what', {
+          g.override('value', {
             links: [
               { title: 'This value alone', url: p.to('labels', ['type'], { matchers: '${__data.fields.matchers:percentencode}' }) },
               { title: 'Its profile', url: p.to('profiles', ['type'], { matchers: '${__data.fields.matchers:percentencode}' }) },

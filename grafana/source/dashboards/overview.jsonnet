@@ -34,13 +34,13 @@ p.page(
       24,
       10,
       q.orNothing(|||
-        SELECT coalesce(nullif(n.value, ''), '(none)') AS "what", n.mean, n.mean / nullif(pg_catalog.sum(n.mean) OVER (), 0) AS share, y.mean AS yesterday,
+        SELECT coalesce(nullif(n.value, ''), '(none)') AS "value", n.mean, n.mean / nullif(pg_catalog.sum(n.mean) OVER (), 0) AS share, y.mean AS yesterday,
           n.mean / nullif(y.mean, 0) - 1 AS change
         FROM (%s) AS n
         LEFT JOIN (%s) AS y ON y.value IS NOT DISTINCT FROM n.value
       ||| % [std.stripChars(q.means(all, "'$label'", "interval '0'"), '\n'), std.stripChars(q.means(all, "'$label'", "interval '1 day'"), '\n')], 5, '2 DESC NULLS LAST, 1'),
       [
-        g.link('what', 'Its profile', p.to('profiles', ['type', 'label', 'matchers'], { value: '${__value.raw:percentencode}' }), 360),
+        g.link('value', 'Its profile', p.to('profiles', ['type', 'label', 'matchers'], { value: '${__value.raw:percentencode}' }), 360),
         g.share('share'),
         g.change('change'),
       ],

@@ -22,10 +22,10 @@ local place(title, granularity) = p.table(
   8,
   12,
   q.orNothing(|||
-    SELECT "function" AS "what", self, self_share AS "self, share", total
+    SELECT "function" AS "%s", self, self_share AS "self, share", total
     FROM %s
-  ||| % std.stripChars(call('top', q.range, ",\n  max_rows => 100, granularity => '%s'" % granularity), '\n'), 4, '2 DESC NULLS LAST, 1'),
-  [g.override('what', { 'custom.width': 180 }), g.override('self', { 'custom.width': 80 }), g.override('total', { 'custom.width': 80 }), g.share('self, share'), g.override('self, share', { 'custom.width': 110 })],
+  ||| % [granularity, std.stripChars(call('top', q.range, ",\n  max_rows => 100, granularity => '%s'" % granularity), '\n')], 4, '2 DESC NULLS LAST, 1'),
+  [g.override(granularity, { 'custom.width': 180 }), g.override('self', { 'custom.width': 80 }), g.override('total', { 'custom.width': 80 }), g.share('self, share'), g.override('self, share', { 'custom.width': 110 })],
   '/^(self|total)$/'
 );
 
@@ -173,7 +173,7 @@ p.page(
       [place('Mappings', 'mapping'), place('Files', 'file'), place('Lines', 'line')],
     ], true),
     g.row('Take it along', [
-      [p.table('Files for other programs', 'What makes a file of what is selected here: paste it into psql.', 24, 8, exports, [g.override('for', { 'custom.width': 280 })])],
+      [p.table('Files for other programs', 'What makes a file of what is selected here: paste it into psql.', 24, 9, exports, [g.override('for', { 'custom.width': 310 })])],
     ], true),
   ]
 )
