@@ -147,6 +147,7 @@ for (const [dashboard, panel] of [["overview", "Every $label"], ["labels", "By $
 		return means.length === 3 && Math.abs(sum - ALL.root) < 1 ? [] : [`${means.join(" + ")} are ${sum}, not ${ALL.root}`];
 	});
 }
+const value_of = (value) => (value === "$__all" ? { raw: "NULL" } : [value]);
 /* Values of variables that an address sets, as Grafana reads them. */
 const variables_of = (url, variables) => {
 	const expanded = url.replace(/\$\{(\w+):(queryparam|percentencode)\}/g, (_, name, how) => {
@@ -155,7 +156,7 @@ const variables_of = (url, variables) => {
 		return how === "queryparam" ? `var-${name}=${text}` : text;
 	});
 	const set = [...new URLSearchParams(expanded.slice(expanded.indexOf("?")))].filter(([name]) => name.startsWith("var-"));
-	return Object.fromEntries(set.map(([name, value]) => [name.slice("var-".length), name === "var-value" ? [value] : value]));
+	return Object.fromEntries(set.map(([name, value]) => [name.slice("var-".length), name === "var-value" ? value_of(value) : value]));
 };
 await test("a graph of Overview leads to the profile, and to a comparison, of its value", async () => {
 	const graph = panels_of(all.find(({ uid }) => uid === "profstore-overview")).find(({ title }) => title === "$each");
@@ -164,6 +165,20 @@ await test("a graph of Overview leads to the profile, and to a comparison, of it
 	const [{ valueRight: compared }] = await answer_of("compare", "Difference", ALL, comparison);
 	return root === 5_060_000_000 && compared === root ? [] : [`they show ${root} and ${compared}`];
 });
+for (const [dashboard, panel] of [["overview", "Every $label"], ["labels", "By $split"]]) {
+	await test(`a click on any value of ${panel} leads to the profile of what its row says`, async () => {
+		const column = panels_of(all.find(({ uid }) => uid === `profstore-${dashboard}`)).find(({ title }) => title === panel).fieldConfig.overrides;
+		const { url } = column.flatMap(({ properties }) => properties.find(({ id }) => id === "links")?.value ?? []).find(({ title }) => title === "Its profile");
+		const problems = [];
+		for (const row of await answer_of(dashboard, panel, ALL)) {
+			const of_row = url.replace(/\$\{__data\.fields\.(\w+):percentencode\}/g, (_, field) => encodeURIComponent(row[field]));
+			const [{ value: root }] = await answer_of("profiles", "Flame graph", ALL, variables_of(of_row, ALL.variables));
+			const expected = row.mean * (ALL.range.to - ALL.range.from) * 1e6;
+			problems.push(...(Math.abs(root - expected) < 1 ? [] : [`${row.value}: the root is ${root}, not ${expected}`]));
+		}
+		return problems;
+	});
+}
 await test("a graph has ten lines, of those that are most, and one of the others", async () => {
 	const rows = await answer_of("overview", "By $label", ALL, { type: "lines:n:count:n:count:delta" });
 	const names = [...new Set(rows.map(({ metric }) => metric))].sort().join(" ");

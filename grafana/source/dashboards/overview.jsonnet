@@ -35,12 +35,17 @@ p.page(
       10,
       q.orNothing(|||
         SELECT coalesce(nullif(n.value, ''), '(none)') AS "value", n.mean, n.mean / nullif(pg_catalog.sum(n.mean) OVER (), 0) AS share, y.mean AS yesterday,
-          n.mean / nullif(y.mean, 0) - 1 AS change
+          n.mean / nullif(y.mean, 0) - 1 AS change,
+          CASE WHEN coalesce(n.value, '') = '' THEN '$' || '__all' ELSE n.value END AS picked,
+          CASE WHEN coalesce(n.value, '') = '' THEN pg_catalog.concat_ws(', ', nullif(pg_catalog.btrim('$matchers'), ''), %s) ELSE '$matchers' END AS matchers
         FROM (%s) AS n
         LEFT JOIN (%s) AS y ON y.value IS NOT DISTINCT FROM n.value
-      ||| % [std.stripChars(q.means(all, "'$label'", "interval '0'"), '\n'), std.stripChars(q.means(all, "'$label'", "interval '1 day'"), '\n')], 5, '2 DESC NULLS LAST, 1'),
+      ||| % [std.stripChars(q.matcher("'$label'", "''"), '\n'), std.stripChars(q.means(all, "'$label'", "interval '0'"), '\n'), std.stripChars(q.means(all, "'$label'", "interval '1 day'"), '\n')], 7, '2 DESC NULLS LAST, 1'),
       [
-        g.link('value', 'Its profile', p.to('profiles', ['type', 'label', 'matchers'], { value: '${__value.raw:percentencode}' }), 360),
+        // a value of none is no choice of the variable, but a matcher
+        g.link('value', 'Its profile', p.to('profiles', ['type', 'label'], { value: '${__data.fields.picked:percentencode}', matchers: '${__data.fields.matchers:percentencode}' }), 360),
+        g.hidden('picked'),
+        g.hidden('matchers'),
         g.share('share'),
         g.change('change'),
       ],
