@@ -8,7 +8,7 @@ CREATE TABLE numbers AS SELECT g AS a FROM generate_series(1, 5000) AS g;
 ANALYZE numbers;
 CREATE TABLE t (a int4, b int8) USING profstore;
 INSERT INTO t SELECT g, g FROM generate_series(1, 10) g;
-CREATE FUNCTION count_sql(factor int4) RETURNS int8 LANGUAGE sql STABLE PARALLEL SAFE AS 'SELECT count(*) * factor FROM t';
+CREATE FUNCTION count_sql(factor int4) RETURNS int8 LANGUAGE sql STABLE PARALLEL SAFE AS 'SELECT count(*) * factor FROM public.t';
 CREATE FUNCTION count_plpgsql(factor int4) RETURNS int8 LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS 'BEGIN RETURN (SELECT count(*) * factor FROM t); END';
 CREATE VIEW counted AS SELECT count_plpgsql(1) AS count;
 CREATE DOMAIN counted_number AS int4 CHECK (count_plpgsql(1) < 12);

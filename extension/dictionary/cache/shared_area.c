@@ -69,14 +69,14 @@ typedef struct Entry
 } Entry;
 
 /* Before a thing. */
-typedef struct Block
+typedef struct SharedBlock
 {
 	pg_atomic_uint32 pins; /* of sessions that read it */
 	bool is_removed;	   /* its entry is gone: it goes with the last pin */
 	dsa_pointer self;
-} Block;
+} SharedBlock;
 
-#define BLOCK_BYTES MAXALIGN(sizeof(Block))
+#define BLOCK_BYTES MAXALIGN(sizeof(SharedBlock))
 
 /* In shared memory, before the area. */
 typedef struct SharedArea
@@ -99,7 +99,7 @@ static LWLock *lock;
 static dsa_area *area; /* attached to on first use */
 
 /* What this process has pinned. */
-static Block **pins;
+static SharedBlock **pins;
 static uint32 pin_count;
 static uint32 pin_capacity;
 
@@ -126,7 +126,7 @@ area_place(void)
 
 /* Gives a pin back; what nobody can find goes with the last. */
 static void
-unpin(Block *block)
+unpin(SharedBlock *block)
 {
 	LWLockAcquire(lock, LW_EXCLUSIVE);
 	if (pg_atomic_sub_fetch_u32(&block->pins, 1) == 0 && block->is_removed)
@@ -227,7 +227,7 @@ pfs_shared_look(int32 number, PfsSharedFacts *facts)
 void *
 pfs_shared_borrow(int32 number, PfsSharedFacts *facts)
 {
-	Block *block = NULL;
+	SharedBlock *block = NULL;
 	EntryKey key;
 	Entry *entry;
 
@@ -253,7 +253,7 @@ pfs_shared_borrow(int32 number, PfsSharedFacts *facts)
 void
 pfs_shared_release(void *thing)
 {
-	Block *block = (Block *) ((char *) thing - BLOCK_BYTES);
+	SharedBlock *block = (SharedBlock *) ((char *) thing - BLOCK_BYTES);
 	uint32 at = 0;
 
 	while (at < pin_count && pins[at] != block)
@@ -291,7 +291,7 @@ count_entry(const Entry *entry, int sign)
 static void
 remove_entry(Entry *entry)
 {
-	Block *block = dsa_get_address(area, entry->block);
+	SharedBlock *block = dsa_get_address(area, entry->block);
 
 	count_entry(entry, -1);
 	block->is_removed = true;
@@ -327,11 +327,11 @@ evict_one(void)
 /*
  * Memory for a thing, made free if need be; NULL where there is none. The lock is held exclusively.
  */
-static Block *
+static SharedBlock *
 allocate(Size bytes)
 {
 	dsa_pointer self;
-	Block *block;
+	SharedBlock *block;
 
 	do
 		self = dsa_allocate_extended(area, bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
@@ -369,10 +369,10 @@ may_replace(const EntryKey *key, const PfsSharedOffer *offer, Entry **entry)
  * Memory for what is offered, beside what it is to replace, or else in its place; NULL where there
  * is none, or nothing is to be put in.
  */
-static Block *
+static SharedBlock *
 reserve(const EntryKey *key, const PfsSharedOffer *offer)
 {
-	Block *block = NULL;
+	SharedBlock *block = NULL;
 	Entry *entry;
 
 	LWLockAcquire(lock, LW_EXCLUSIVE);
@@ -398,7 +398,7 @@ reserve(const EntryKey *key, const PfsSharedOffer *offer)
 
 /* Makes a block that is filled the thing of a key; false where others were quicker. */
 static bool
-publish(const EntryKey *key, const PfsSharedOffer *offer, const Block *block)
+publish(const EntryKey *key, const PfsSharedOffer *offer, const SharedBlock *block)
 {
 	Entry *entry;
 	bool done;
@@ -434,7 +434,7 @@ bool
 pfs_shared_put(const PfsSharedOffer *offer)
 {
 	EntryKey key;
-	Block *block;
+	SharedBlock *block;
 
 	if (!make_key(offer->number, &key))
 		return false;

@@ -84,7 +84,7 @@ get_table(Relation relation)
 	PendingTable *table;
 
 	for (int i = 0; i < desc->natts; i++)
-		key.live_count += !TupleDescAttr(desc, i)->attisdropped;
+		key.live_count = (int16) (key.live_count + !TupleDescAttr(desc, i)->attisdropped);
 
 	if (pending_tables == NULL)
 		create_pending();
