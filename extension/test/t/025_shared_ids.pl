@@ -16,7 +16,15 @@ sql(q(SELECT profstore.grant_write('other'); SELECT profstore.grant_read('other'
 
 # folded stacks of so many functions, from a first number on
 sub import { my ($first, $count, $kind) = @_; return "SELECT profstore.import_folded((SELECT string_agg(format(E'main;%s 1\\n', 'f' || i), '') FROM generate_series($first, $first + $count - 1) AS i), '{\"kind\": \"$kind\"}', '2026-01-02')"; }
-sub calls { return sql(q(SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname IN ('intern_functions', 'intern_locations', 'intern_series'))); }
+
+# a session tells of its calls before it is gone, which is after its client; a session of the test's own stays
+my $open_sessions = 0;
+sub calls
+{
+	$node->poll_query_until('postgres', "SELECT count(*) = $open_sessions FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
+		or die 'sessions do not end';
+	return sql(q(SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname IN ('intern_functions', 'intern_locations', 'intern_series')));
+}
 sub stacks { my ($kind) = @_; return sql("SELECT count(*), sum(value), count(DISTINCT stack) FROM profstore.folded((SELECT profile_type FROM profstore.profile_types()) || '{kind=\"$kind\"}', '-infinity', 'infinity')"); }
 
 # how often interning was called by imports, each in a session of its own
@@ -34,6 +42,7 @@ is(stacks('b'), '100|100|100', 'that too');
 sql('BEGIN; ' . import(200, 100, 'c') . '; ' . import(200, 100, 'c') . '; ROLLBACK; ' . import(1, 1, 'a'));
 cmp_ok(interned(import(200, 100, 'c')), '>', 0, 'others intern what was rolled back');
 my $open = $node->background_psql('postgres');
+$open_sessions = 1;
 $open->query_safe('BEGIN');
 $open->query_safe(import(400, 200, 'd')) for 1 .. 2;
 cmp_ok(interned(import(400, 200, 'd')), '>', 0, 'and what is not committed');
@@ -44,6 +53,7 @@ is(interned(import(1, 100, 'a')), 0, 'beside what they had');
 is(stacks('c'), '100|100|100', 'once what was stored once');
 is(stacks('d'), '200|1000|200', 'all that was committed');
 $open->quit;
+$open_sessions = 0;
 
 # another role has to ask for itself
 is(interned(import(1, 100, 'a'), extra_params => [ '-U', 'other' ]), 3, 'another role interns');
