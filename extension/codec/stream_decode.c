@@ -278,6 +278,16 @@ read_symbols(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *gr
 	return status;
 }
 
+/* Makes values of a block's symbols, by its shape, or one that has other units. */
+static PfsStatus
+restore_block(const PfsStreamDecoder *decoder, const PfsBlockShape *shape, uint64_t *symbols,
+			  int64_t *values, PfsError *error)
+{
+	return pfs_block_restore(shape, symbols, decoder->lengths, values)
+			   ? PFS_OK
+			   : pfs_stream_fail(error, PFS_CORRUPT, "run lengths do not add up", 0);
+}
+
 /* Decodes a block of values, or of ranks where there is a dictionary. */
 static PfsStatus
 decode_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
@@ -288,11 +298,7 @@ decode_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *gr
 	uint64_t *units = aside ? decoder->symbols : (uint64_t *) values;
 	PfsStatus status = read_symbols(decoder, block, groups, &units, error);
 
-	if (status != PFS_OK)
-		return status;
-	if (!pfs_block_restore(shape, units, decoder->lengths, values))
-		return pfs_stream_fail(error, PFS_CORRUPT, "run lengths do not add up", 0);
-	return PFS_OK;
+	return status == PFS_OK ? restore_block(decoder, shape, units, values, error) : status;
 }
 
 PfsStatus
@@ -342,9 +348,7 @@ pfs_stream_block_units(PfsStreamDecoder *decoder, uint32_t block, const PfsBlock
 	of_units.least = 0;
 	of_units.divisor = 1;
 	units->units = decoder->units;
-	return pfs_block_restore(&of_units, symbols, decoder->lengths, (int64_t *) decoder->units)
-			   ? PFS_OK
-			   : pfs_stream_fail(error, PFS_CORRUPT, "run lengths do not add up", 0);
+	return restore_block(decoder, &of_units, symbols, (int64_t *) decoder->units, error);
 }
 
 /* Whether all are the rows of a group of one block, minus 1. */

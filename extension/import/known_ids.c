@@ -16,7 +16,8 @@
 
 #include "base/arrays.h"
 #include "base/relations.h"
-#include "dictionary/cache/cache.h"
+#include "dictionary/cache/dictionary.h"
+#include "dictionary/cache/epoch.h"
 #include "dictionary/intern/calling_role.h"
 #include "import/id_content.h"
 #include "import/known_ids.h"
@@ -170,7 +171,7 @@ pfs_known_ids_begin(void)
 	ForceSyncCommit();
 	PushActiveSnapshot(GetTransactionSnapshot());
 	pfs_epoch_pin();
-	pfs_cache_begin();
+	pfs_dictionary_begin_unchecked();
 	check_validity();
 	offer_own();
 	PopActiveSnapshot();

@@ -106,7 +106,7 @@ abort_parts(void)
 }
 
 void
-pfs_cache_begin(void)
+pfs_dictionary_begin_unchecked(void)
 {
 	Oid epoch_oid = pfs_relation_oid("epoch");
 	PfsEpoch epoch = pfs_epoch_read(GetActiveSnapshot());
@@ -129,7 +129,7 @@ pfs_dictionary_begin(void)
 	pfs_require_all_rows(pfs_relation_oid("mappings"), ACL_SELECT);
 	pfs_refuse_row_security(pfs_relation_oid(pfs_young_table(&pfs_location_names)));
 	pfs_refuse_row_security(pfs_relation_oid(pfs_young_table(&pfs_function_names)));
-	pfs_cache_begin();
+	pfs_dictionary_begin_unchecked();
 }
 
 bool

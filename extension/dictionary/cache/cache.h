@@ -35,11 +35,6 @@ void pfs_cache_init(void);
 /* Parent of all cached memory; made on first use. */
 MemoryContext pfs_cache_context(void);
 
-/*
- * As pfs_dictionary_begin (dictionary.h), of whatever role: for who shows it nothing of the caches.
- */
-void pfs_cache_begin(void);
-
 /* profstore.dictionary_cache_size in bytes. */
 Size pfs_cache_bytes(void);
 

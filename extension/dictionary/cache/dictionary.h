@@ -104,6 +104,9 @@ void pfs_dictionary_init(void);
  */
 void pfs_dictionary_begin(void);
 
+/* The same for any role: for who shows it nothing of the caches. */
+void pfs_dictionary_begin_unchecked(void);
+
 /*
  * What the caches are of: where it is the same, ids and names mean the same in other processes.
  * False where it is that of the own transaction, or there is none.

@@ -285,7 +285,10 @@ step(PfsBlockScan *scan, int direction, PfsBlock *block)
 		}
 		CHECK_FOR_INTERRUPTS();
 		if (!scan->unit_is_open)
+		{
 			pfs_scan_open_unit(scan);
+			pfs_scan_keep_unit(scan);
+		}
 		scan->block += direction;
 		if (scan->unit_is_skipped || scan->block < 0 || scan->block >= scan->block_end)
 		{

@@ -260,7 +260,6 @@ read_series(PfsBlockScan *scan)
 static bool
 add_up(PfsBlockScan *scan)
 {
-	PfsScanGroups *groups = &scan->groups;
 	const PfsScanColumn *columns[] = { scan->added_series, scan->added_times, scan->added };
 
 	for (size_t i = 0; i < lengthof(columns); i++)
@@ -272,8 +271,7 @@ add_up(PfsBlockScan *scan)
 	if (!pfs_scan_is_by_group(scan, scan->added_series))
 		return false;
 	read_series(scan);
-	groups->are_added_up = pfs_scan_add_up_groups(scan);
-	return groups->are_added_up;
+	return pfs_scan_add_up_groups(scan);
 }
 
 /* Whether filters leave whole groups: those that look at rows look at what a group's rows share. */

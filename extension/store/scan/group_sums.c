@@ -137,11 +137,24 @@ count_series(const PfsScanGroups *groups)
 	return count;
 }
 
+void
+pfs_scan_set_added_up(PfsBlockScan *scan)
+{
+	PfsScanColumn *columns[] = { scan->added_series, scan->added_times, scan->added };
+
+	for (size_t i = 0; i < lengthof(columns); i++)
+	{
+		columns[i]->block_values = columns[i]->values;
+		columns[i]->block_nulls = NULL;
+		columns[i]->is_decoded = true;
+	}
+	scan->groups.are_added_up = true;
+}
+
 bool
 pfs_scan_add_up_groups(PfsBlockScan *scan)
 {
 	const PfsScanGroups *groups = &scan->groups;
-	PfsScanColumn *columns[] = { scan->added_series, scan->added_times, scan->added };
 	uint64 cells[MOST_TIMES];
 	Stretches stretches;
 	PfsUnits times;
@@ -163,12 +176,7 @@ pfs_scan_add_up_groups(PfsBlockScan *scan)
 		add_stretches(&stretches, &times, &values, cells);
 		take_cells(scan, groups->values[group], &times, &values, cells);
 	}
-	for (size_t i = 0; i < lengthof(columns); i++)
-	{
-		columns[i]->block_values = columns[i]->values;
-		columns[i]->block_nulls = NULL;
-		columns[i]->is_decoded = true;
-	}
+	pfs_scan_set_added_up(scan);
 	return true;
 }
 

@@ -26,4 +26,7 @@ bool pfs_scan_add_up_range(PfsBlockScan *scan, const PfsScanFilter *filter);
  */
 bool pfs_scan_add_up_groups(PfsBlockScan *scan);
 
+/* The same where the columns' values have those rows already. */
+void pfs_scan_set_added_up(PfsBlockScan *scan);
+
 #endif

@@ -9,6 +9,8 @@
 
 #include "common/int.h"
 
+#include "store/scan/group_sums.h"
+#include "store/scan/read_block.h"
 #include "store/segment/storage.h"
 
 /* The filter that asks for some series of the open unit, if that is all that filters ask for. */
@@ -40,10 +42,11 @@ pfs_scan_keep_unit(PfsBlockScan *scan)
 	int64 min;
 	int64 max;
 
+	keeping->is_on = false;
 	keeping->has_all_series = true;
-	if (scan->verdicts == NULL || scan->verdicts->recall == NULL || scan->added == NULL ||
-		!scan->has_groups || pfs_scan_current_unit(scan)->is_rollup ||
-		!find_series_filter(scan, &filter))
+	if (scan->unit_is_skipped || scan->input == NULL || scan->verdicts == NULL ||
+		scan->verdicts->recall == NULL || scan->added == NULL || !scan->has_groups ||
+		pfs_scan_current_unit(scan)->is_rollup || !find_series_filter(scan, &filter))
 		return;
 	for (int i = 0; i < scan->attribute_count; i++)
 		if (scan->attributes[i]->position < 0 || scan->attributes[i]->may_be_null)
@@ -162,41 +165,9 @@ pfs_scan_give_kept(PfsBlockScan *scan, PfsBlock *block)
 		keeping->chunk = NULL;
 		return false;
 	}
-	for (int i = 0; i < scan->attribute_count; i++)
-	{
-		scan->result_values[i] = scan->attributes[i]->values;
-		scan->result_nulls[i] = NULL;
-	}
-	*block = (PfsBlock){ .number = pfs_scan_current_unit(scan)->first_block + (uint64) scan->block,
-						 .row_count = scan->selected_count,
-						 .values = scan->result_values,
-						 .nulls = scan->result_nulls,
-						 .has_sums = true };
+	pfs_scan_set_added_up(scan);
+	pfs_scan_give_block(scan, block);
 	return true;
-}
-
-static void
-reserve_rows(PfsBlockScan *scan, uint64 count)
-{
-	PfsKeeping *keeping = &scan->keeping;
-
-	for (int i = 0; i < PFS_KEPT_COLUMNS; i++)
-	{
-		uint32 capacity = keeping->capacity;
-
-		PFS_RESERVE_IN(scan->context, keeping->rows[i], capacity, count);
-		if (i == PFS_KEPT_COLUMNS - 1)
-			keeping->capacity = capacity;
-	}
-}
-
-static void
-put_row(PfsKeeping *keeping, int64 series, int64 time, int64 value)
-{
-	keeping->rows[PFS_KEPT_SERIES][keeping->row_count] = series;
-	keeping->rows[PFS_KEPT_TIMES][keeping->row_count] = time;
-	keeping->rows[PFS_KEPT_VALUES][keeping->row_count] = value;
-	keeping->row_count++;
 }
 
 /*
@@ -211,28 +182,24 @@ merge_rows(PfsBlockScan *scan, uint32 first, uint32 end)
 	const int64 *values = scan->added->values;
 	int64 series = scan->added_series->values[first];
 	uint32 old_count = keeping->row_count - keeping->last_run;
-	int64 *old_times = PFS_ARRAY(int64, old_count);
-	int64 *old_values = PFS_ARRAY(int64, old_count);
+	PfsKeptRow *olds = PFS_ARRAY(PfsKeptRow, old_count);
 	uint32 old = 0;
 	bool fits = true;
 
-	memcpy(old_times, keeping->rows[PFS_KEPT_TIMES] + keeping->last_run, sizeof(int64) * old_count);
-	memcpy(old_values, keeping->rows[PFS_KEPT_VALUES] + keeping->last_run,
-		   sizeof(int64) * old_count);
+	memcpy(olds, keeping->rows + keeping->last_run, sizeof(PfsKeptRow) * old_count);
 	keeping->row_count = keeping->last_run;
 	while (fits && (old < old_count || first < end))
 	{
-		bool has_old = old < old_count && (first == end || old_times[old] <= times[first]);
-		bool has_new = first < end && (old == old_count || times[first] <= old_times[old]);
-		int64 sum = has_old ? old_values[old] : 0;
+		bool has_old = old < old_count && (first == end || olds[old].time <= times[first]);
+		bool has_new = first < end && (old == old_count || times[first] <= olds[old].time);
+		PfsKeptRow row = has_old ? olds[old] : (PfsKeptRow){ series, times[first], 0 };
 
-		fits = !has_new || !pg_add_s64_overflow(sum, values[first], &sum);
-		put_row(keeping, series, has_old ? old_times[old] : times[first], sum);
+		fits = !has_new || !pg_add_s64_overflow(row.value, values[first], &row.value);
+		keeping->rows[keeping->row_count++] = row;
 		old += has_old;
 		first += has_new;
 	}
-	pfree(old_times);
-	pfree(old_values);
+	pfree(olds);
 	return fits;
 }
 
@@ -244,11 +211,12 @@ add_rows(PfsBlockScan *scan)
 	const int64 *series = scan->added_series->values;
 	bool fits = true;
 
-	reserve_rows(scan, (uint64) keeping->row_count + scan->selected_count);
+	PFS_RESERVE_IN(scan->context, keeping->rows, keeping->row_capacity,
+				   (uint64) keeping->row_count + scan->selected_count);
 	for (uint32 row = 0, end; fits && row < scan->selected_count; row = end)
 	{
-		bool is_new = keeping->row_count == 0 ||
-					  keeping->rows[PFS_KEPT_SERIES][keeping->row_count - 1] != series[row];
+		bool is_new =
+			keeping->row_count == 0 || keeping->rows[keeping->row_count - 1].series != series[row];
 
 		end = row + 1;
 		while (end < scan->selected_count && series[end] == series[row])
@@ -265,12 +233,8 @@ keep_chunk(PfsBlockScan *scan)
 {
 	const PfsKeeping *keeping = &scan->keeping;
 	PfsChunkKey key = current_chunk(scan);
-	PfsChunkRows rows = { .count = keeping->row_count,
-						  .series = keeping->rows[PFS_KEPT_SERIES],
-						  .times = keeping->rows[PFS_KEPT_TIMES],
-						  .values = keeping->rows[PFS_KEPT_VALUES] };
-	PfsKeptChunk *chunk =
-		pfs_kept_chunk_make(&key, keeping->source_rows, wanted_series(scan), &rows);
+	PfsKeptChunk *chunk = pfs_kept_chunk_make(&key, keeping->source_rows, wanted_series(scan),
+											  keeping->rows, keeping->row_count);
 
 	if (chunk == NULL)
 		return;

@@ -10,57 +10,58 @@
 #define LEAST_ROWS_EACH 8
 
 static uint32
-count_runs(const PfsChunkRows *rows)
+count_runs(const PfsKeptRow *rows, uint32 row_count)
 {
-	uint32 count = rows->count > 0;
+	uint32 count = row_count > 0;
 
-	for (uint32 row = 1; row < rows->count; row++)
-		count += rows->series[row] != rows->series[row - 1];
+	for (uint32 row = 1; row < row_count; row++)
+		count += rows[row].series != rows[row - 1].series;
 	return count;
 }
 
-/* Sets the least and the greatest time; false where they lie too far apart. */
+/* Sets the least time; false where the greatest lies too far from it. */
 static bool
-find_times(const PfsChunkRows *rows, int64 *least, int64 *greatest)
+find_times(const PfsKeptRow *rows, uint32 row_count, int64 *least)
 {
+	int64 greatest = row_count > 0 ? rows[0].time : 0;
 	int64 range;
 
-	*least = *greatest = rows->count > 0 ? rows->times[0] : 0;
-	for (uint32 row = 1; row < rows->count; row++)
+	*least = greatest;
+	for (uint32 row = 1; row < row_count; row++)
 	{
-		*least = Min(*least, rows->times[row]);
-		*greatest = Max(*greatest, rows->times[row]);
+		*least = Min(*least, rows[row].time);
+		greatest = Max(greatest, rows[row].time);
 	}
-	return !pg_sub_s64_overflow(*greatest, *least, &range) && range <= PG_UINT32_MAX;
+	return !pg_sub_s64_overflow(greatest, *least, &range) && range <= PG_UINT32_MAX;
 }
 
 static void
-fill_runs(const PfsChunkRows *rows, PfsKeptRun *runs)
+fill_runs(const PfsKeptRow *rows, uint32 row_count, PfsKeptRun *runs)
 {
-	for (uint32 row = 0; row < rows->count; row++)
+	for (uint32 row = 0; row < row_count; row++)
 	{
-		if (row > 0 && rows->series[row] != rows->series[row - 1])
+		if (row > 0 && rows[row].series != rows[row - 1].series)
 			runs++;
-		*runs = (PfsKeptRun){ .series = rows->series[row], .end = row + 1 };
+		*runs = (PfsKeptRun){ .series = rows[row].series, .end = row + 1 };
 	}
 }
 
 PfsKeptChunk *
 pfs_kept_chunk_make(const PfsChunkKey *key, uint32 source_rows, const PfsNumbers *wanted,
-					const PfsChunkRows *rows)
+					const PfsKeptRow *rows, uint32 row_count)
 {
 	PfsKeptChunk head = { .key = *key,
 						  .source_rows = source_rows,
 						  .has_all_series = wanted == NULL,
 						  .wanted_count = wanted == NULL ? 0 : wanted->count,
-						  .run_count = count_runs(rows),
-						  .row_count = rows->count };
-	int64 greatest;
+						  .run_count = count_runs(rows, row_count),
+						  .row_count = row_count };
 	PfsKeptChunk *chunk;
+	int64 *values;
 	uint32 *times;
 
-	if ((uint64) rows->count * LEAST_ROWS_EACH > source_rows ||
-		!find_times(rows, &head.least_time, &greatest))
+	if ((uint64) row_count * LEAST_ROWS_EACH > source_rows ||
+		!find_times(rows, row_count, &head.least_time))
 		return NULL;
 	head.bytes = MAXALIGN(sizeof(PfsKeptChunk) + sizeof(int64) * head.wanted_count +
 						  sizeof(PfsKeptRun) * head.run_count +
@@ -70,11 +71,14 @@ pfs_kept_chunk_make(const PfsChunkKey *key, uint32 source_rows, const PfsNumbers
 	if (wanted != NULL)
 		memcpy(unconstify(int64 *, pfs_kept_wanted(chunk)), wanted->numbers,
 			   sizeof(int64) * wanted->count);
-	fill_runs(rows, unconstify(PfsKeptRun *, pfs_kept_runs(chunk)));
-	memcpy(unconstify(int64 *, pfs_kept_values(chunk)), rows->values, sizeof(int64) * rows->count);
+	fill_runs(rows, row_count, unconstify(PfsKeptRun *, pfs_kept_runs(chunk)));
+	values = unconstify(int64 *, pfs_kept_values(chunk));
 	times = unconstify(uint32 *, pfs_kept_times(chunk));
-	for (uint32 row = 0; row < rows->count; row++)
-		times[row] = (uint32) (rows->times[row] - head.least_time);
+	for (uint32 row = 0; row < row_count; row++)
+	{
+		values[row] = rows[row].value;
+		times[row] = (uint32) (rows[row].time - head.least_time);
+	}
 	return chunk;
 }
 

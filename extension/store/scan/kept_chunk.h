@@ -47,14 +47,13 @@ typedef struct PfsKeptChunk
 	 */
 } PfsKeptChunk;
 
-/* Rows of a chunk, by series, then time, each pair once: three arrays. */
-typedef struct PfsChunkRows
+/* A row that is to be kept. */
+typedef struct PfsKeptRow
 {
-	uint32 count;
-	const int64 *series;
-	const int64 *times;
-	const int64 *values;
-} PfsChunkRows;
+	int64 series;
+	int64 time;
+	int64 value;
+} PfsKeptRow;
 
 static inline const int64 *
 pfs_kept_wanted(const PfsKeptChunk *chunk)
@@ -81,12 +80,13 @@ pfs_kept_times(const PfsKeptChunk *chunk)
 }
 
 /*
- * A new one in CurrentMemoryContext; wanted is NULL where all series were. NULL where its rows are
- * not well fewer than those that they stand for, or their times lie further apart than times[]
- * tells.
+ * A new one in CurrentMemoryContext of so many rows, by series, then time, each pair once; wanted
+ * is NULL where all series were. NULL where its rows are not well fewer than those that they stand
+ * for, or their times lie further apart than times[] tells.
  */
 PfsKeptChunk *pfs_kept_chunk_make(const PfsChunkKey *key, uint32 source_rows,
-								  const PfsNumbers *wanted, const PfsChunkRows *rows);
+								  const PfsNumbers *wanted, const PfsKeptRow *rows,
+								  uint32 row_count);
 
 /* Whether it has all rows of the series that are wanted; NULL: of all. */
 bool pfs_kept_chunk_serves(const PfsKeptChunk *chunk, const PfsNumbers *wanted);

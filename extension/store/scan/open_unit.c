@@ -13,7 +13,6 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "store/scan/keep_chunks.h"
 #include "store/scan/rollup.h"
 #include "store/segment/codec_server.h"
 #include "store/segment/segment_input.h"
@@ -211,8 +210,6 @@ open_segment(PfsBlockScan *scan, const PfsScanUnit *unit)
 		return;
 	}
 	scan->unit_is_skipped = !unit_may_match(scan);
-	if (!scan->unit_is_skipped)
-		pfs_scan_keep_unit(scan);
 	/* verdicts look at a column that sums may lack */
 	if (!scan->unit_is_skipped && scan->sums != PFS_PART_ROWS && scan->verdicts == NULL)
 	{
@@ -243,7 +240,6 @@ pfs_scan_open_unit(PfsBlockScan *scan)
 	scan->unit_filter_count = scan->filter_count;
 	scan->input = NULL;
 	scan->groups.verdicts = NULL;
-	scan->keeping.is_on = false;
 	if (unit->is_skipped)
 		scan->unit_is_skipped = true;
 	else if (unit->image != NULL)

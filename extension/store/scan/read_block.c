@@ -244,6 +244,22 @@ read_selected(PfsBlockScan *scan, PfsScanColumn *column)
 		gather_column(scan, column);
 }
 
+void
+pfs_scan_give_block(PfsBlockScan *scan, PfsBlock *block)
+{
+	for (int i = 0; i < scan->attribute_count; i++)
+	{
+		scan->result_values[i] = scan->attributes[i]->block_values;
+		scan->result_nulls[i] = scan->attributes[i]->block_nulls;
+	}
+	block->number = pfs_scan_current_unit(scan)->first_block + (uint64) scan->block;
+	block->row_count = scan->selected_count;
+	block->values = scan->result_values;
+	block->nulls = scan->result_nulls;
+	block->has_sums = scan->part != PFS_PART_ROWS || scan->groups.are_added_up ||
+					  pfs_scan_current_unit(scan)->is_rollup;
+}
+
 bool
 pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block)
 {
@@ -272,16 +288,6 @@ pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block)
 		if (column->is_wanted && !scan->groups.are_added_up)
 			read_selected(scan, column);
 	}
-	for (int i = 0; i < scan->attribute_count; i++)
-	{
-		scan->result_values[i] = scan->attributes[i]->block_values;
-		scan->result_nulls[i] = scan->attributes[i]->block_nulls;
-	}
-	block->number = pfs_scan_current_unit(scan)->first_block + (uint64) scan->block;
-	block->row_count = scan->selected_count;
-	block->values = scan->result_values;
-	block->nulls = scan->result_nulls;
-	block->has_sums = scan->part != PFS_PART_ROWS || scan->groups.are_added_up ||
-					  pfs_scan_current_unit(scan)->is_rollup;
+	pfs_scan_give_block(scan, block);
 	return true;
 }

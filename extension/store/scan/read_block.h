@@ -12,4 +12,7 @@
 /* Reads the block that the scan stands on; false where no row of it is wanted. */
 bool pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block);
 
+/* Gives the rows that the columns asked for have. */
+void pfs_scan_give_block(PfsBlockScan *scan, PfsBlock *block);
+
 #endif

@@ -68,16 +68,6 @@ typedef struct PfsScanGroups
 	bool all_are_judged;
 } PfsScanGroups;
 
-/* The columns of rows that are kept. */
-enum
-{
-	PFS_KEPT_SERIES,
-	PFS_KEPT_TIMES,
-	PFS_KEPT_VALUES
-};
-
-#define PFS_KEPT_COLUMNS 3
-
 /* What verdicts keep of the open unit, by chunks (keep_chunks.h). */
 typedef struct PfsKeeping
 {
@@ -93,8 +83,8 @@ typedef struct PfsKeeping
 	uint32 source_rows;
 	uint32 row_count;
 	uint32 last_run; /* the first row of the last series */
-	uint32 capacity;
-	int64 *rows[PFS_KEPT_COLUMNS];
+	uint32 row_capacity;
+	PfsKeptRow *rows;
 } PfsKeeping;
 
 struct PfsBlockScan
