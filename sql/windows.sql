@@ -92,6 +92,28 @@ SELECT profstore.touch_series(ARRAY[:own_id], '2026-01-01 10:00Z', '2026-01-01 1
 SELECT count(*), count(*) FILTER (WHERE abs(t.value * extract(epoch FROM least(t.time + step, '2026-01-01 10:09:03.7Z') - greatest(t.time, '2026-01-01 10:00:02.2Z')) -
 	(SELECT count(*) FROM profstore.samples AS s WHERE series_id = :own_id AND s.time >= greatest(t.time, '2026-01-01 10:00:02.2Z') AND s.time < least(t.time + step, '2026-01-01 10:09:03.7Z'))) > 1e-6) AS wrong
 FROM unnest('{5 s,7 s,1 min,1 h}'::interval[]) AS step, LATERAL profstore.timeseries(:own, '2026-01-01 10:00:02.2Z', '2026-01-01 10:09:03.7Z', step) AS t;
+-- series with different windows, stored one kind after the other: the length depends on the samples, not on their order in storage
+\set mixed '\'mixed:n:count:n:count:delta\''
+CREATE TABLE kinds AS
+SELECT n, CASE WHEN n % 140 < 70 THEN 60 ELSE 10 END AS width, (profstore.intern_series(ARRAY[:mixed], ARRAY[jsonb_build_object('n', n::text)], '{0}'))[1] AS series_id FROM generate_series(0, 279) AS n;
+INSERT INTO profstore.samples SELECT timestamptz '2026-01-01 10:00Z' + i * interval '10 s', series_id, 0, width FROM kinds, generate_series(0, 359) AS i WHERE i * 10 % width = 0 ORDER BY width, n, i;
+INSERT INTO profstore.samples SELECT timestamptz '2026-01-01 12:00Z' + i * interval '10 s', series_id, 0, width FROM kinds, generate_series(0, 359) AS i WHERE i * 10 % width = 0 ORDER BY width DESC, i DESC, n;
+SELECT profstore.touch_series(array_agg(series_id), '2026-01-01 10:00Z', '2026-01-01 13:00Z') FROM kinds;
+CREATE FUNCTION mixed(OUT graphs int8, OUT wrong int8) LANGUAGE sql AS $$
+SELECT count(*), count(*) FILTER (WHERE g.total IS DISTINCT FROM s.total)
+FROM unnest('{2026-01-01 10:10Z,2026-01-01 12:10Z}'::timestamptz[]) AS from_ts, unnest('{10 s,20 s,1 min,5 min}'::interval[]) AS step, (VALUES (NULL), ('nothing')) AS i(ignore),
+	LATERAL (SELECT round(sum(value * extract(epoch FROM step))) FROM profstore.timeseries('mixed:n:count:n:count:delta', from_ts, from_ts + interval '40 min', step, ignore => ignore)) AS g(total),
+	LATERAL (SELECT sum(value) FROM profstore.samples JOIN kinds USING (series_id) WHERE time >= from_ts AND time < from_ts + interval '40 min') AS s(total)
+$$;
+SELECT * FROM mixed();
+SELECT profstore.compact() > 0 AS compacted;
+SELECT * FROM mixed();
+SET profstore.enable_summaries = off;
+SELECT * FROM mixed();
+RESET profstore.enable_summaries;
+-- the range has one time of each series: the times around it give the same length, whatever their order
+SELECT sum(value) FROM profstore.timeseries(:mixed, '2026-01-01 10:30Z', '2026-01-01 10:30:05Z', '1 s');
+SELECT sum(value) FROM profstore.timeseries(:mixed, '2026-01-01 12:30Z', '2026-01-01 12:30:05Z', '1 s');
 -- so do profiles that come now and then, one alone, and two
 \set now_and_then '\'now_and_then:n:count:n:count:delta\''
 SELECT put_scrape(:now_and_then, '{}', '2026-01-01 10:00:07.3Z', '{"f": 600}');

@@ -8,12 +8,12 @@
 #include "utils/timestamp.h"
 
 #include "base/arrays.h"
+#include "base/hash.h"
 #include "select/buckets.h"
 
-/* A length is told from so much: that many series, rows of them, and times of series. */
+/* The length is computed from at most MAX_WATCHED series, and MAX_TIMES times of all of them. */
 #define MAX_WATCHED 64
-#define MAX_LOOKS	16384
-#define MAX_SEEN	1024
+#define MAX_TIMES	1024
 
 /* Where nothing tells a length. */
 #define ANY_MOMENT 1
@@ -25,65 +25,123 @@ pfs_windows_begin(int32 series_count)
 
 	windows->series_count = series_count;
 	windows->times = PFS_ARRAY(TimestampTz, series_count);
-	windows->is_watched = PFS_ARRAY0(bool, series_count);
-	windows->looks_left = MAX_LOOKS;
-	windows->seen = pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
+	windows->watched = PFS_ARRAY0(PfsWatchedSeries, MAX_WATCHED);
+	windows->times_each = MAX_TIMES / Max(Min(series_count, MAX_WATCHED), 1);
+	windows->watched_at = PFS_ARRAY(int32, series_count);
+	windows->wanted_before = PFS_ARRAY(TimestampTz, series_count);
 	windows->latest = DT_NOBEGIN;
 	windows->width_us = ANY_MOMENT;
 	for (int32 i = 0; i < series_count; i++)
+	{
 		windows->times[i] = DT_NOBEGIN;
+		windows->watched_at[i] = -1;
+		windows->wanted_before[i] = DT_NOEND;
+	}
 	for (int i = 0; i < PFS_TIER_COUNT; i++)
 		windows->tier_ends[i] = DT_NOBEGIN;
 	return windows;
 }
 
-void
-pfs_windows_add_series(PfsWindows *windows, int32 series, TimestampTz time, bool is_tier)
+/*
+ * Returns true if a series is preferred to another one. Neighbouring indexes are often of one kind,
+ * so a hash decides.
+ */
+static bool
+goes_before(int32 series, int32 other)
 {
-	if (windows->times[series] == DT_NOBEGIN)
-		windows->times[series] = time;
-	if (!is_tier && windows->watched_count < MAX_WATCHED && !windows->is_watched[series])
+	uint32 hash = pfs_hash64((uint64) series);
+	uint32 other_hash = pfs_hash64((uint64) other);
+
+	return hash != other_hash ? hash < other_hash : series < other;
+}
+
+/* Finds the series to evict next. */
+static void
+find_last_watched(PfsWindows *windows)
+{
+	windows->last_watched = 0;
+	for (int32 i = 1; i < windows->watched_count; i++)
+		if (goes_before(windows->watched[windows->last_watched].series, windows->watched[i].series))
+			windows->last_watched = i;
+}
+
+/*
+ * Watches a series at its first time if it is among the preferred ones seen so far; otherwise marks
+ * it as unwanted. A series that is evicted never returns, because preference only rises. So each
+ * series that is watched at the end was watched from its first time on.
+ */
+static void
+watch_or_ignore(PfsWindows *windows, int32 series)
+{
+	PfsWatchedSeries *watched;
+
+	if (windows->watched_count < MAX_WATCHED)
 	{
-		windows->is_watched[series] = true;
-		windows->watched_count++;
+		watched = &windows->watched[windows->watched_count++];
+		watched->times = PFS_ARRAY(TimestampTz, windows->times_each);
 	}
+	else
+	{
+		watched = &windows->watched[windows->last_watched];
+		if (!goes_before(series, watched->series))
+		{
+			windows->wanted_before[series] = DT_NOBEGIN;
+			return;
+		}
+		windows->wanted_before[watched->series] = DT_NOBEGIN;
+		windows->watched_at[watched->series] = -1;
+		watched->count = 0;
+	}
+	watched->series = series;
+	windows->watched_at[series] = (int32) (watched - windows->watched);
+	if (windows->watched_count == MAX_WATCHED)
+		find_last_watched(windows);
+}
+
+/* Inserts a time, and drops the latest one if there are too many. */
+static void
+keep_time(PfsWindows *windows, PfsWatchedSeries *watched, TimestampTz time)
+{
+	int32 low = 0;
+	int32 high = watched->count;
+
+	PFS_BISECT(low, high, middle, watched->times[middle] < time);
+	if (low < watched->count && watched->times[low] == time)
+		return;
+	if (watched->count < windows->times_each)
+		watched->count++;
+	memmove(&watched->times[low + 1], &watched->times[low],
+			sizeof(TimestampTz) * (size_t) (watched->count - 1 - low));
+	watched->times[low] = time;
+	if (watched->count == windows->times_each)
+		windows->wanted_before[watched->series] = watched->times[watched->count - 1];
 }
 
 void
 pfs_windows_look(PfsWindows *windows, int32 series, TimestampTz time)
 {
-	bool found;
-
-	windows->looks_left--;
-	pfs_series_table_get(windows->seen, series, time, &found);
-	if (windows->seen->members >= MAX_SEEN)
-		windows->looks_left = 0;
+	if (time >= windows->wanted_before[series])
+		return;
+	if (!pfs_windows_watches(windows, series))
+		watch_or_ignore(windows, series);
+	if (pfs_windows_watches(windows, series))
+		keep_time(windows, &windows->watched[windows->watched_at[series]], time);
 }
 
-static int
-compare_times(const void *a, const void *b)
-{
-	const PfsSeriesKey *left = a;
-	const PfsSeriesKey *right = b;
-
-	if (left->series != right->series)
-		return left->series < right->series ? -1 : 1;
-	return (left->id > right->id) - (left->id < right->id);
-}
-
-/* What was seen, by series and time. */
+/* Lists the times of watched series: of each series together, ascending. */
 static PfsSeriesKey *
-sort_seen(PfsWindows *windows, uint32 *count)
+list_times(const PfsWindows *windows, uint32 *count)
 {
-	PfsSeriesKey *keys = PFS_ARRAY(PfsSeriesKey, windows->seen->members);
-	pfs_series_table_iterator iterator;
-	PfsSeriesEntry *entry;
+	PfsSeriesKey *keys = PFS_ARRAY(PfsSeriesKey, windows->watched_count * windows->times_each);
 
 	*count = 0;
-	pfs_series_table_start_iterate(windows->seen, &iterator);
-	while ((entry = pfs_series_table_iterate(windows->seen, &iterator)) != NULL)
-		keys[(*count)++] = entry->key;
-	qsort(keys, *count, sizeof(PfsSeriesKey), compare_times);
+	for (int32 i = 0; i < windows->watched_count; i++)
+	{
+		const PfsWatchedSeries *watched = &windows->watched[i];
+
+		for (int32 j = 0; j < watched->count; j++)
+			keys[(*count)++] = (PfsSeriesKey){ watched->times[j], watched->series };
+	}
 	return keys;
 }
 
@@ -175,10 +233,12 @@ bool
 pfs_windows_tell(PfsWindows *windows)
 {
 	uint32 count;
-	PfsSeriesKey *keys = sort_seen(windows, &count);
+	PfsSeriesKey *keys = list_times(windows, &count);
 	int64 *distances = PFS_ARRAY(int64, count);
 	uint32 distance_count = 0;
 
+	for (int32 i = 0; i < windows->series_count; i++)
+		windows->latest = Max(windows->latest, windows->times[i]);
 	for (uint32 i = 0; i < count; i++)
 		if (follows(keys, i))
 			distances[distance_count++] = keys[i].id - keys[i - 1].id;
@@ -195,6 +255,17 @@ pfs_windows_tell(PfsWindows *windows)
 	pfree(distances);
 	pfree(keys);
 	return distance_count > 0;
+}
+
+static int
+compare_times(const void *a, const void *b)
+{
+	const PfsSeriesKey *left = a;
+	const PfsSeriesKey *right = b;
+
+	if (left->series != right->series)
+		return left->series < right->series ? -1 : 1;
+	return (left->id > right->id) - (left->id < right->id);
 }
 
 void

@@ -22,19 +22,34 @@
 #include "base/series_table.h"
 #include "select/tiers.h"
 
+/* A series whose earliest times tell the length. */
+typedef struct PfsWatchedSeries
+{
+	int32 series;
+	int32 count;
+	TimestampTz *times; /* ascending, each once */
+} PfsWatchedSeries;
+
 typedef struct PfsWindows
 {
 	int32 series_count; /* of PfsSeries.index */
-	/* of each series some time, from which its windows count; DT_NOBEGIN: it has no sample */
+	/*
+	 * of each series its latest time, from which its windows count; DT_NOBEGIN: it has no sample
+	 */
 	TimestampTz *times;
-	TimestampTz latest;					   /* of all samples */
+	TimestampTz latest;					   /* of all samples; set by pfs_windows_tell() */
 	TimestampTz tier_ends[PFS_TIER_COUNT]; /* up to these, windows are the tiers'; or DT_NOBEGIN */
 
-	/* what tells the length: the times of some series */
-	bool *is_watched;
+	/*
+	 * the length is computed from the first series by a hash of their index, and the earliest times
+	 * of each: so it depends on the samples alone, not on the order in which they are read
+	 */
+	PfsWatchedSeries *watched;
 	int32 watched_count;
-	int32 looks_left;
-	pfs_series_table_hash *seen;
+	int32 last_watched;			/* index in watched of the next to evict */
+	int32 times_each;			/* times of a series at most */
+	int32 *watched_at;			/* of each series its index in watched, or -1 */
+	TimestampTz *wanted_before; /* of each series: only earlier times are of interest */
 
 	/* once it is told */
 	int64 width_us;	 /* 1: any moment begins a window */
@@ -52,18 +67,22 @@ typedef struct PfsWindows
 /* Lives in CurrentMemoryContext. */
 PfsWindows *pfs_windows_begin(int32 series_count);
 
-/* The first rows of a series that follow one another; they are of a tier or not. */
-void pfs_windows_add_series(PfsWindows *windows, int32 series, TimestampTz time, bool is_tier);
-
+/* Adds a time of a series for the length alone: it does not count as a sample. */
 void pfs_windows_look(PfsWindows *windows, int32 series, TimestampTz time);
 
-/* Each row, after the first of its run has named the series. */
+/* Adds a row; rows may come in any order. */
 static inline void
-pfs_windows_add_time(PfsWindows *windows, int32 series, TimestampTz time, bool is_tier)
+pfs_windows_add(PfsWindows *windows, int32 series, TimestampTz time, bool is_tier)
 {
-	windows->latest = Max(windows->latest, time);
-	if (!is_tier && windows->looks_left > 0 && windows->is_watched[series])
+	windows->times[series] = Max(windows->times[series], time);
+	if (!is_tier && time < windows->wanted_before[series])
 		pfs_windows_look(windows, series, time);
+}
+
+static inline bool
+pfs_windows_watches(const PfsWindows *windows, int32 series)
+{
+	return windows->watched_at[series] >= 0;
 }
 
 /*

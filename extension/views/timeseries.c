@@ -241,14 +241,9 @@ sum_block(const SeriesGraph *graph, const PfsSampleBlock *block, Run *run)
 		TimestampTz time = block->times[row];
 		PfsSeriesKey key;
 
-		if (series == NULL || series->id != block->series[row])
-		{
-			series = pfs_selection_series(selection, block->series[row]);
-			if (windows != NULL)
-				pfs_windows_add_series(windows, series->index, time, block->is_tier);
-		}
+		series = pfs_selection_next_series(selection, series, block->series[row]);
 		if (windows != NULL)
-			pfs_windows_add_time(windows, series->index, time, block->is_tier);
+			pfs_windows_add(windows, series->index, time, block->is_tier);
 		/* modulo 2^64, as they may be further apart than int8 can tell */
 		if ((uint64) time - (uint64) run->bucket >= (uint64) graph->step_us)
 			run->bucket = pfs_bucket_start(time, graph->step_us);
@@ -315,15 +310,35 @@ sum_passing(const SeriesGraph *graph)
 								   .sums = picks ? graph->scrapes : graph->sums });
 }
 
-/* More times of the series of which the range has one. */
+/* Restricts a selection to its watched series. */
+static void
+select_watched(PfsSelection *selection, const PfsWindows *windows)
+{
+	const PfsSeries *all = selection->series;
+	int count = selection->series_count;
+
+	selection->series = PFS_ARRAY(PfsSeries, count);
+	selection->series_ids = PFS_ARRAY(int64, count);
+	selection->series_count = 0;
+	for (int i = 0; i < count; i++)
+		if (pfs_windows_watches(windows, all[i].index))
+		{
+			selection->series[selection->series_count] = all[i];
+			selection->series_ids[selection->series_count++] = all[i].id;
+		}
+}
+
+/* Adds times before and after the range, which has one time of each series. */
 static void
 look_around(const SeriesGraph *graph)
 {
 	PfsWindows *windows = graph->windows;
 	PfsSelection around = *graph->selection;
+	const PfsSeries *series = NULL;
 	PfsSampleScan *scan;
 	PfsSampleBlock block;
 
+	select_watched(&around, windows);
 	around.from = windows->latest - LOOK_AROUND_US;
 	around.to = windows->latest + LOOK_AROUND_US;
 	/* tiers would not tell, but be told of */
@@ -331,13 +346,11 @@ look_around(const SeriesGraph *graph)
 		around.from = Max(around.from, windows->tier_ends[i]);
 	scan =
 		pfs_sample_scan_begin_sums(&around, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES, PFS_PART_SCRAPES);
-	while (windows->looks_left > 0 && pfs_sample_scan_next(scan, &block))
+	while (pfs_sample_scan_next(scan, &block))
 		for (uint32 row = 0; row < block.row_count && !block.is_tier; row++)
 		{
-			int32 series = pfs_selection_series(&around, block.series[row])->index;
-
-			if (windows->looks_left > 0 && windows->is_watched[series])
-				pfs_windows_look(windows, series, block.times[row]);
+			series = pfs_selection_next_series(&around, series, block.series[row]);
+			pfs_windows_look(windows, series->index, block.times[row]);
 		}
 	pfs_sample_scan_end(scan);
 }
