@@ -157,11 +157,13 @@ CREATE VIEW looks AS SELECT * FROM profstore.samples_20260202;
 INSERT INTO profstore.samples SELECT d, 1, 1, 1 FROM generate_series('2026-02-02Z'::timestamptz, '2026-02-03Z', '1 day') AS d;
 UPDATE profstore.segments SET row_count = 2 WHERE storage_id = profstore.storage_id('profstore.samples_20260203');
 SELECT profstore.set_retention('1 day', '1 day', '1000 years');
+\set VERBOSITY terse
 CALL profstore.apply_retention();
+\set VERBOSITY default
 SELECT relation FROM profstore.partitions();
 SELECT profstore_internal.move_to_tier('all_samples', 'hour');
 SELECT profstore_internal.move_to_tier('profstore.samples_hour_202602', 'minute');
-SELECT profstore_internal.move_to_tier('profstore.samples_20260202', 'day');
+SELECT profstore_internal.move_to_tier('profstore.samples_20260203', 'day');
 SELECT profstore_internal.drop_partition('all_samples', false);
 SELECT profstore_internal.retain('all_samples', 'trim', 'infinity');
 BEGIN ISOLATION LEVEL REPEATABLE READ;

@@ -31,7 +31,7 @@ typedef struct Step
 {
 	Oid partition;
 	char *name;
-	char *action; /* minute, hour: to that tier; drop; trim: just segments that are due */
+	const char *action; /* minute, hour: to that tier; drop; trim: just segments that are due */
 	TimestampTz before;
 } Step;
 
@@ -50,7 +50,8 @@ static const char LIST_STEPS[] =
 static const char RETAIN[] =
 	"SELECT r.rows OPERATOR(pg_catalog.>) 0 FROM profstore_internal.retain($1, $2, $3) AS r";
 static const char DROP[] =
-	"SELECT d.blocked FROM profstore_internal.drop_partition($1, $2 OPERATOR(pg_catalog.<>) 'drop') AS d";
+	"SELECT CASE WHEN d.done THEN false WHEN d.blocked THEN true END FROM "
+	"profstore_internal.drop_partition($1, $2 OPERATOR(pg_catalog.<>) 'drop') AS d";
 
 typedef struct Caller
 {
@@ -136,6 +137,20 @@ execute(const char *sql, const Step *step)
 	return DatumGetBool(result) ? OUTCOME_TRUE : OUTCOME_FALSE;
 }
 
+/* Drops the tables that others depended on, of partitions that are gone. */
+static Outcome
+drop_put_aside(const char *unused, const Step *no_step)
+{
+	int level = pfs_bounded_waits_begin();
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	if (SPI_execute("SELECT FROM profstore_internal.drop_put_aside()", false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not drop the tables of former partitions");
+	PopActiveSnapshot();
+	pfs_bounded_waits_end(level);
+	return OUTCOME_TRUE;
+}
+
 /* What went may have been the last to refer to something in the dictionary. */
 static Outcome
 collect(const char *unused, const Step *no_step)
@@ -194,13 +209,28 @@ attempt(Outcome (*work)(const char *sql, const Step *step), const char *sql, con
 			ReThrowError(error);
 		ereport(WARNING,
 				(errcode(error->sqlerrcode),
-				 step == NULL ? errmsg("the dictionary was not collected: %s", error->message)
-							  : errmsg("retention of %s failed: %s", step->name, error->message)));
+				 step != NULL ? errmsg("retention of %s failed: %s", step->name, error->message)
+				 : work == collect
+					 ? errmsg("the dictionary was not collected: %s", error->message)
+					 : errmsg("tables of former partitions were not dropped: %s", error->message)));
 		FreeErrorData(error);
 	}
 	PG_END_TRY();
 	SPI_commit();
 	return outcome;
+}
+
+/*
+ * Rows that are due go even if their partition must stay, because somebody holds a lock on it or on
+ * its parent: segments are taken out without either lock.
+ */
+static void
+trim_due_partition(const Step *step)
+{
+	Step trim = *step;
+
+	trim.action = "trim";
+	(void) attempt(execute, RETAIN, &trim);
 }
 
 void
@@ -215,7 +245,8 @@ pfs_apply_retention(void)
 	for (uint64 i = 0; i < count; i++)
 	{
 		const Step *step = &steps[i];
-		bool can_go = strcmp(step->action, "drop") == 0;
+		bool goes_with_rows = strcmp(step->action, "drop") == 0;
+		bool can_go = goes_with_rows;
 
 		CHECK_FOR_INTERRUPTS();
 		if (!can_go)
@@ -225,10 +256,13 @@ pfs_apply_retention(void)
 			can_go = strcmp(step->action, "trim") != 0 &&
 					 (outcome == OUTCOME_FALSE || outcome == OUTCOME_TRUE);
 		}
-		/* after a lock that was not to be had, nobody shall wait for one attempt after the other */
+		/* others wait for one attempt at most: after a lock timeout no further drop is tried */
 		if (can_go && !blocked)
 			blocked = attempt(execute, DROP, step) == OUTCOME_TRUE;
+		if (goes_with_rows && blocked)
+			trim_due_partition(step);
 	}
+	(void) attempt(drop_put_aside, NULL, NULL);
 	(void) attempt(collect, NULL, NULL);
 	SPI_finish();
 }

@@ -152,6 +152,61 @@ $$;
 COMMENT ON FUNCTION profstore_internal.count_traces(regclass) IS 'rows of a day of traces, which stay as many until the transaction ends; NULL: its lock is taken';
 REVOKE EXECUTE ON FUNCTION profstore_internal.count_traces(regclass) FROM PUBLIC;
 
+-- Whoever may use the schema can make views, functions and columns that depend on a partition. They must keep neither its rows nor its place:
+-- an empty table of another name stays for them, which is no partition and which drop_put_aside() drops later. Triggers of a partition that
+-- another role has attached must not run as the owner of the extension.
+CREATE FUNCTION profstore_internal.put_aside(part regclass, parent regclass) RETURNS regclass
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	name text := part::text;
+	index regclass;
+BEGIN
+	EXECUTE format('ALTER TABLE %s DETACH PARTITION %s', parent, part);
+	EXECUTE format('ALTER TABLE %s DISABLE TRIGGER USER', part);
+	EXECUTE format('TRUNCATE TABLE ONLY %s', part);
+	FOR index IN SELECT i.indexrelid FROM pg_index AS i WHERE i.indrelid = part AND NOT EXISTS (SELECT FROM pg_constraint AS c WHERE c.conindid = i.indexrelid)
+	LOOP
+		EXECUTE format('DROP INDEX %s', index);
+	END LOOP;
+	EXECUTE format('ALTER TABLE %s OWNER TO CURRENT_USER', part);
+	EXECUTE format('ALTER TABLE %s RENAME TO %I', part,
+		format('%s_%s', left((SELECT c.relname FROM pg_class AS c WHERE c.oid = part), 30), replace(gen_random_uuid()::text, '-', '')));
+	EXECUTE format('ALTER TABLE %s SET SCHEMA profstore_internal', part);
+	EXECUTE format('COMMENT ON TABLE %s IS %L', part, format('empty, and no partition: objects of others still depend on what was %s', name));
+	RETURN part;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.put_aside(regclass, regclass) IS 'detaches a partition that others depend on, whose locks are held, empties it, and moves it to the schema profstore_internal under a new name';
+REVOKE EXECUTE ON FUNCTION profstore_internal.put_aside(regclass, regclass) FROM PUBLIC;
+
+CREATE FUNCTION profstore_internal.drop_put_aside() RETURNS int4
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	rel regclass;
+	dropped int4 := 0;
+BEGIN
+	FOR rel IN
+		SELECT c.oid FROM pg_class AS c
+		WHERE c.relnamespace = 'profstore_internal'::regnamespace AND c.relkind = 'r' AND c.relname ~ '_[0-9a-f]{32}$'
+			AND NOT EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+		ORDER BY c.oid
+	LOOP
+		BEGIN
+			EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE NOWAIT', rel);
+			EXECUTE format('DROP TABLE %s', rel);
+			dropped := dropped + 1;
+		EXCEPTION WHEN lock_not_available OR dependent_objects_still_exist OR undefined_table THEN
+			NULL;
+		END;
+	END LOOP;
+	RETURN dropped;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.drop_put_aside() IS 'drops tables that put_aside has left, if nothing depends on them any more; returns how many';
+REVOKE EXECUTE ON FUNCTION profstore_internal.drop_put_aside() FROM PUBLIC;
+
 -- A partition goes under a lock that everybody waits for, so waiting for that lock is kept short; the parent's comes first, as with
 -- everybody else. An emptied one goes only when no old snapshot can miss what was in it. Who drops several days of traces counts all of them
 -- first (counted; -1: this is the only one).
@@ -162,6 +217,8 @@ $$
 DECLARE
 	name text := part::text;
 	parent regclass := profstore_internal.check_partition(part);
+	dependents text;
+	aside regclass;
 BEGIN
 	done := false;
 	blocked := false;
@@ -188,7 +245,17 @@ BEGIN
 		IF parent <> 'profstore.trace_samples'::regclass THEN
 			rows := coalesce((SELECT sum(s.row_count) FROM profstore.segments AS s WHERE s.storage_id = profstore.storage_id(part)), 0);
 		END IF;
-		EXECUTE format('DROP TABLE %s', part);
+		BEGIN
+			EXECUTE format('DROP TABLE %s', part);
+		EXCEPTION
+			WHEN dependent_objects_still_exist THEN
+				GET STACKED DIAGNOSTICS dependents = PG_EXCEPTION_DETAIL;
+				aside := profstore_internal.put_aside(part, parent);
+				RAISE WARNING USING
+					MESSAGE = format('partition %s was emptied and detached, but its table cannot be dropped', name),
+					DETAIL = dependents,
+					HINT = format('Drop these objects; retention then drops the empty table %s.', aside);
+		END;
 		INSERT INTO profstore.retention_log (relation, action, rows)
 		VALUES (name, CASE WHEN emptied THEN 'empty' ELSE 'drop' END, drop_partition.rows);
 		done := true;
@@ -197,13 +264,10 @@ BEGIN
 			blocked := true;
 			rows := 0;
 			RAISE NOTICE 'partition % stays for now: its lock is taken', name;
-		WHEN dependent_objects_still_exist THEN
-			rows := 0;
-			RAISE WARNING 'partition % cannot be dropped: %', name, SQLERRM;
 	END;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.drop_partition(regclass, bool, int8) IS 'drops a partition, if its locks are to be had and, where it was emptied, nobody can miss its rows';
+COMMENT ON FUNCTION profstore_internal.drop_partition(regclass, bool, int8) IS 'drops a partition, if its locks are available and, if it was emptied, nobody can miss its rows; if others depend on its table, an empty one stays for them in profstore_internal';
 REVOKE EXECUTE ON FUNCTION profstore_internal.drop_partition(regclass, bool, int8) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.retention_steps()
@@ -285,16 +349,23 @@ BEGIN
 			IF rows > 0 THEN
 				RETURN NEXT;
 			END IF;
-		ELSIF NOT part.of_traces OR part.counted IS NOT NULL THEN
-			SELECT d.done, d.rows INTO dropped, rows FROM profstore_internal.drop_partition(part.relation, false, coalesce(part.counted, -1)) AS d;
-			IF dropped THEN
+		ELSE
+			dropped := false;
+			IF NOT part.of_traces OR part.counted IS NOT NULL THEN
+				SELECT d.done, d.rows INTO dropped, rows FROM profstore_internal.drop_partition(part.relation, false, coalesce(part.counted, -1)) AS d;
+			END IF;
+			IF NOT dropped THEN
+				SELECT r.rows INTO rows FROM profstore_internal.retain(part.relation, 'trim', drop_before.before) AS r;
+			END IF;
+			IF dropped OR rows > 0 THEN
 				RETURN NEXT;
 			END IF;
 		END IF;
 	END LOOP;
+	PERFORM profstore_internal.drop_put_aside();
 END
 $$;
-COMMENT ON FUNCTION profstore.drop_before(timestamptz) IS 'drops partitions of samples, tiers and traces that lie wholly before a time, and segments, or rows of traces, that do in the others; returns what went: partition, whether as a whole, its rows';
+COMMENT ON FUNCTION profstore.drop_before(timestamptz) IS 'drops partitions of samples, tiers and traces that lie wholly before a time, and segments, or rows of traces, that do in the others and in those whose lock is taken; returns what went: partition, whether as a whole, its rows';
 REVOKE EXECUTE ON FUNCTION profstore.drop_before(timestamptz) FROM PUBLIC;
 
 -- Who refers to stacks, beside samples and tiers.

@@ -24,6 +24,16 @@ $node->safe_psql('postgres', q(
 	INSERT INTO app.p SELECT generate_series(0, 19);
 	CREATE MATERIALIZED VIEW app.mv USING profstore AS SELECT count(*) AS n FROM app.t;
 ));
+# a table that retention has put aside, because a view depends on it
+$node->safe_psql('postgres', q(
+	SELECT profstore.ensure_partitions('2025-01-01Z', '2025-01-01Z');
+	INSERT INTO profstore.samples VALUES ('2025-01-01Z', 1, 0, 1);
+	CREATE VIEW app.day AS SELECT * FROM profstore.samples_20250101;
+	SELECT profstore.set_retention('1 day')));
+$node->safe_psql('postgres', 'CALL profstore.apply_retention()');
+my $aside = q(SELECT relname FROM pg_class WHERE relname LIKE 'samples\_2025%');
+my $aside_name = $node->safe_psql('postgres', $aside);
+like($aside_name, qr/^samples_20250101_[0-9a-f]{32}$/, 'a table is put aside');
 my $rows = q(SELECT md5(string_agg(t::text, ',' ORDER BY t.time, t.stack_id, t.value)) FROM app.t);
 my $expected = $node->safe_psql('postgres', $rows);
 
@@ -47,10 +57,14 @@ for my $format (sort keys %dumps)
 		"$format: the same partitions");
 	is($node->safe_psql($database, 'SELECT n FROM app.mv'), '30001', "$format: the same materialized view");
 	is($node->safe_psql($database, q(SELECT string_agg(c.relname, ',' ORDER BY c.relname)
-		FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE a.amname = 'profstore')), 'mv,p1,t',
+		FROM pg_class c JOIN pg_am a ON a.oid = c.relam WHERE a.amname = 'profstore')), "mv,p1,$aside_name,t",
 		"$format: the same access methods");
 	is($node->safe_psql($database, 'SELECT sum(row_count) FROM profstore.segments'), '30012',
 		"$format: the directory holds the restored rows alone");
+	is($node->safe_psql($database, 'SELECT count(*) FROM app.day'), 0, "$format: the view of a day that is gone");
+	$node->safe_psql($database, 'DROP VIEW app.day');
+	$node->safe_psql($database, 'CALL profstore.apply_retention()');
+	is($node->safe_psql($database, $aside), '', "$format: its table goes with the view");
 }
 
 # data alone, into tables that are there
