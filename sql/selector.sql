@@ -87,3 +87,10 @@ FROM profstore.parse_selector(profstore.selector('t', '{"x": "a\\b\"c\nd", "y": 
 SELECT v, v ~ (p."values")[1] AS matches
 FROM profstore.parse_selector(profstore.selector('t', '{"y": ["a.b|c", "(?i)*[x]\\", "new\nline"]}')) p,
 	unnest(ARRAY['a.b|c', 'axb|c', 'a.b', '(?i)*[x]\', '(?I)*[x]\', E'new\nline', 'newline']) v;
+
+-- long ones: each matcher takes memory beside its text, so the text is bounded, that of filters and the labels of a grouping, too
+SELECT cardinality(labels) FROM profstore.parse_selector('t{a="b"' || repeat(',a="b"', 170000) || '}');
+SELECT cardinality(labels) FROM profstore.parse_selector('t{a="b"' || repeat(',a="b"', 175000) || '}');
+SELECT count(*) FROM profstore.folded('t:a:b:c:d', focus => repeat('x', 1048577));
+SELECT count(*) FROM profstore.folded('t:a:b:c:d', hide => '{file="' || repeat('x', 1048577) || '"}');
+SELECT count(*) FROM profstore.timeseries('t:a:b:c:d', by => array_fill('node'::text, ARRAY[1001]));

@@ -149,6 +149,7 @@ read_matchers(PfsSelectorText *text, PfsSelector *selector)
 	pfs_selector_skip_blanks(text);
 	while (*text->at != '}')
 	{
+		CHECK_FOR_INTERRUPTS();
 		PFS_RESERVE(selector->matchers, capacity, (uint64) selector->matcher_count + 1);
 		selector->matchers[selector->matcher_count++] = read_matcher(text);
 		pfs_selector_skip_blanks(text);
@@ -183,7 +184,7 @@ PfsSelector *
 pfs_selector_parse(const char *text, const char *argument)
 {
 	PfsSelector *selector = palloc0(sizeof(PfsSelector));
-	PfsSelectorText cursor = { .text = text, .at = text, .frames = false, .argument = argument };
+	PfsSelectorText cursor = pfs_selector_text(text, argument, false);
 	bool braces = false;
 	bool wrapped;
 	const char *start;
@@ -227,7 +228,7 @@ PfsSelector *
 pfs_frame_matchers_parse(const char *text, const char *argument)
 {
 	PfsSelector *selector = palloc0(sizeof(PfsSelector));
-	PfsSelectorText cursor = { .text = text, .at = text, .frames = true, .argument = argument };
+	PfsSelectorText cursor = pfs_selector_text(text, argument, true);
 
 	pfs_selector_skip_blanks(&cursor);
 	if (*cursor.at != '{')

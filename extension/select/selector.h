@@ -63,15 +63,15 @@ typedef struct PfsSelector
 /*
  * Parses a selector in the database's encoding; the result lives in CurrentMemoryContext. Raises
  * SYNTAX_ERROR or INVALID_REGULAR_EXPRESSION with the name of the argument in the message, the
- * position in the detail.
+ * position in the detail; PROGRAM_LIMIT_EXCEEDED if the text is longer than 1 MiB.
  */
 PfsSelector *pfs_selector_parse(const char *text, const char *argument);
 
 /*
  * Parses the braces of a filter on frames, as in {mapping="libc.so.6", function*="alloc"}: the same
  * grammar without a profile type and with two more operators, *= and !*=. What stands for a label
- * is a field, which the caller checks. NULL where text does not begin with a brace. Raises the
- * same.
+ * is a field, which the caller checks. NULL if text does not begin with a brace. Raises the errors of
+ * pfs_selector_parse(), also that of the length if there is no brace.
  */
 PfsSelector *pfs_frame_matchers_parse(const char *text, const char *argument);
 

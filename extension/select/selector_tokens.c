@@ -4,7 +4,6 @@
  */
 #include "select/selector_tokens.h"
 
-#include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 
 /* Characters of the line that an error shows before and after its position. */
@@ -79,6 +78,20 @@ pfs_selector_fail_regex(const PfsSelectorText *text, const char *position, const
 					errdetail_internal("%s", describe_position(text, position))));
 }
 
+PfsSelectorText
+pfs_selector_text(const char *text, const char *argument, bool frames)
+{
+	PfsSelectorText cursor = { .text = text, .at = text, .frames = frames, .argument = argument };
+
+	if (strlen(text) > PFS_SELECTOR_MAX_BYTES)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("%s is too long", argument),
+						errdetail("It has %zu bytes, at most %d are allowed.", strlen(text),
+								  PFS_SELECTOR_MAX_BYTES)));
+	initStringInfo(&cursor.quoted);
+	return cursor;
+}
+
 static bool
 is_digit(char c)
 {
@@ -120,11 +133,11 @@ read_number(PfsSelectorText *text, const char *escape, int base, int min_digits,
 }
 
 /*
- * One escape sequence, the cursor behind its backslash. A \x or octal escape is one byte, \u and \U
+ * Appends one escape sequence to text->quoted, the cursor behind its backslash. A \x or octal escape is one byte, \u and \U
  * a code point.
  */
 static void
-read_escape(PfsSelectorText *text, StringInfo value)
+read_escape(PfsSelectorText *text)
 {
 	static const char names[] = "abfnrtv\\'\"";
 	static const char bytes[] = "\a\b\f\n\r\t\v\\'\"";
@@ -136,7 +149,7 @@ read_escape(PfsSelectorText *text, StringInfo value)
 	if (simple != NULL)
 	{
 		text->at++;
-		appendStringInfoChar(value, bytes[simple - names]);
+		appendStringInfoChar(&text->quoted, bytes[simple - names]);
 		return;
 	}
 	if (letter == 'u' || letter == 'U')
@@ -149,7 +162,7 @@ read_escape(PfsSelectorText *text, StringInfo value)
 		if (!is_valid_unicode_codepoint(number) || (number >= 0xD800 && number <= 0xDFFF))
 			pfs_selector_fail(text, escape, "escape sequence is no Unicode character");
 		pg_unicode_to_server(number, encoded);
-		appendStringInfoString(value, (const char *) encoded);
+		appendStringInfoString(&text->quoted, (const char *) encoded);
 		return;
 	}
 	if (letter == 'x')
@@ -163,7 +176,7 @@ read_escape(PfsSelectorText *text, StringInfo value)
 		pfs_selector_fail(text, escape, "unrecognized escape sequence");
 	if (number == 0 || number > 0xFF)
 		pfs_selector_fail(text, escape, "escape sequence is no character of text");
-	appendStringInfoChar(value, (char) number);
+	appendStringInfoChar(&text->quoted, (char) number);
 }
 
 const char *
@@ -185,9 +198,8 @@ pfs_selector_read_quoted(PfsSelectorText *text)
 {
 	const char *start = text->at;
 	char quote = *start;
-	StringInfoData value;
 
-	initStringInfo(&value);
+	resetStringInfo(&text->quoted);
 	text->at++;
 	while (*text->at != quote)
 	{
@@ -198,19 +210,19 @@ pfs_selector_read_quoted(PfsSelectorText *text)
 		if (c == '\\' && quote != '`')
 		{
 			text->at++;
-			read_escape(text, &value);
+			read_escape(text);
 		}
 		else
 		{
 			int length = pg_mblen(text->at);
 
-			appendBinaryStringInfo(&value, text->at, length);
+			appendBinaryStringInfo(&text->quoted, text->at, length);
 			text->at += length;
 		}
 	}
 	text->at++;
-	if (!pg_verifymbstr(value.data, value.len, true))
+	if (!pg_verifymbstr(text->quoted.data, text->quoted.len, true))
 		pfs_selector_fail(text, start,
 						  "escape sequences make no valid text in the database's encoding");
-	return value.data;
+	return pnstrdup(text->quoted.data, (Size) text->quoted.len);
 }

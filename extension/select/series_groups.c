@@ -6,11 +6,15 @@
 
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
 
 #include "base/arrays.h"
+
+/* Most labels of one grouping. The name of each group is made of all of them. */
+#define MAX_GROUPING_LABELS 1000
 
 /* One distinct series on its way to a group. */
 typedef struct Projection
@@ -116,11 +120,17 @@ pfs_series_groups(const PfsSelection *selection, ArrayType *by)
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("argument by must not contain nulls")));
 	deconstruct_array(by, TEXTOID, -1, false, TYPALIGN_INT, &labels, NULL, &label_count);
+	if (label_count > MAX_GROUPING_LABELS)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("argument by has too many labels"),
+						errdetail("It has %d labels, at most %d are allowed.", label_count,
+								  MAX_GROUPING_LABELS)));
 	for (int i = 0; i < selection->series_count; i++)
 	{
 		const PfsSeries *series = &selection->series[i];
 		Projection *projection = &projections[series->index];
 
+		CHECK_FOR_INTERRUPTS();
 		if (projection->group.labels == NULL)
 			*projection =
 				(Projection){ project(selection, series, labels, label_count), series->index };
