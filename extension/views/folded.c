@@ -10,6 +10,7 @@
 #include "base/arrays.h"
 #include "base/srf.h"
 #include "merge/merged.h"
+#include "views/view.h"
 
 enum
 {
@@ -48,7 +49,8 @@ put_row(const PfsResult *result, const char *stack, int length, int64 value)
 
 /*
  * Rows come depth first, so the text of a stack is its parent's text and one name more: ends[level]
- * is the length up to a level. Closes the tree.
+ * is the length up to a level. From level cut on, the text is that of the last level that fits, a
+ * word that frames are missing, and the leaf's name. Closes the tree.
  */
 static void
 put_stacks(const PfsResult *result, PfsFrameTree *tree)
@@ -59,6 +61,8 @@ put_stacks(const PfsResult *result, PfsFrameTree *tree)
 	StringInfoData stack;
 	uint32 capacity = 0;
 	int *ends = NULL;
+	int32 cut = PG_INT32_MAX;
+	int path_end;
 
 	initStringInfo(&stack);
 	PFS_RESERVE(ends, capacity, 1);
@@ -70,10 +74,15 @@ put_stacks(const PfsResult *result, PfsFrameTree *tree)
 	{
 		PFS_RESERVE(ends, capacity, (uint64) row.level + 1);
 		stack.len = ends[row.level - 1];
+		if (row.level <= cut)
+			cut = stack.len > PFS_STACK_TEXT_MAX_BYTES ? row.level : PG_INT32_MAX;
+		if (row.level == cut)
+			appendStringInfoString(&stack, ";" PFS_FRAMES_CUT);
+		path_end = stack.len;
 		if (row.level > 1)
 			appendStringInfoChar(&stack, ';');
 		append_name(&stack, pfs_symbol_name(tree->symbols, row.node->symbol));
-		ends[row.level] = stack.len;
+		ends[row.level] = row.level < cut ? stack.len : path_end;
 		if (row.self.value != 0)
 			put_row(result, stack.data, stack.len, row.self.value);
 	}

@@ -10,6 +10,7 @@
 
 #include "base/arrays.h"
 #include "base/srf.h"
+#include "views/view.h"
 
 enum
 {
@@ -42,7 +43,8 @@ forget_names(Datum *names, int32 first, int32 end)
  * stacks_of(selector, from_ts, to_ts, focus, ignore, show, hide, granularity)
  *
  * Rows come depth first: names[level - 1] is the latest of a level, so the first ones are the path
- * to a row.
+ * to a row; sizes[level] is the length of the names up to a level. From level cut on, the path ends
+ * in a word that frames are missing, and the leaf.
  */
 PGDLLEXPORT Datum
 profstore_stacks_of(PG_FUNCTION_ARGS)
@@ -53,23 +55,37 @@ profstore_stacks_of(PG_FUNCTION_ARGS)
 	PfsFrameTree *tree = pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false);
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, PFS_NO_ROW_LIMIT);
 	PfsFlameRow row;
-	uint32 capacity = 0;
+	uint32 name_capacity = 0;
+	uint32 size_capacity = 0;
 	Datum *names = NULL;
-	int32 depth = 0;
+	Size *sizes = NULL;
+	int32 depth = 0; /* names that are held */
+	int32 cut = PG_INT32_MAX;
 
 	while (pfs_flame_scan_next(flame, &row))
 	{
-		PFS_RESERVE(names, capacity, (uint64) row.level);
-		if (row.level > 0)
+		int32 count = row.level;
+
+		PFS_RESERVE(names, name_capacity, (uint64) row.level + 1);
+		PFS_RESERVE(sizes, size_capacity, (uint64) row.level + 1);
+		if (row.level == 0)
+			sizes[0] = 0;
+		else
 		{
-			if (row.level <= depth)
-				forget_names(names, row.level - 1, depth);
-			depth = row.level;
-			names[depth - 1] =
-				CStringGetTextDatum(pfs_symbol_name(tree->symbols, row.node->symbol));
+			const char *name = pfs_symbol_name(tree->symbols, row.node->symbol);
+
+			if (row.level <= cut)
+				cut = sizes[row.level - 1] > PFS_STACK_TEXT_MAX_BYTES ? row.level : PG_INT32_MAX;
+			count = row.level < cut ? row.level : cut + 1;
+			forget_names(names, Min(row.level, cut) - 1, depth);
+			if (row.level >= cut)
+				names[cut - 1] = CStringGetTextDatum(PFS_FRAMES_CUT);
+			names[count - 1] = CStringGetTextDatum(name);
+			sizes[row.level] = sizes[row.level - 1] + strlen(name);
+			depth = count;
 		}
 		if (row.self.value != 0)
-			put_row(&result, names, row.level, row.self.value);
+			put_row(&result, names, count, row.self.value);
 	}
 	pfs_frame_tree_close(tree);
 	return (Datum) 0;

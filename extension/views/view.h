@@ -1,6 +1,7 @@
 /*
  * view.h
- *		What views have in common: limits among their arguments, shares among their columns.
+ *		Parts of several views: limits among their arguments, shares among their columns, the
+ *		longest text of a stack.
  */
 #ifndef PFS_VIEW_H
 #define PFS_VIEW_H
@@ -8,6 +9,14 @@
 #include "profstore.h"
 
 #include "fmgr.h"
+
+/*
+ * Longest text of a stack, in bytes: far above that of deep recursion, and such that no stack, of
+ * whatever names, exceeds a value of the server. PFS_FRAMES_CUT stands for the frames between it and
+ * the leaf.
+ */
+#define PFS_STACK_TEXT_MAX_BYTES (16 * 1024 * 1024)
+#define PFS_FRAMES_CUT			 "[frames cut]"
 
 /* An argument max_nodes; NULL is PFS_NO_ROW_LIMIT. Raises INVALID_PARAMETER_VALUE below 1. */
 uint32 pfs_max_nodes_get(FunctionCallInfo fcinfo, int argument);

@@ -6,7 +6,9 @@
 
 #include "access/xact.h"
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "fmgr.h"
+#include "mb/pg_wchar.h"
 #include "storage/shmem.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -44,6 +46,38 @@ pfs_arrays_check(const char *caller, FunctionCallInfo fcinfo, int first, int end
 		expected = count;
 	}
 	return expected;
+}
+
+/* The name that stands for a text of more than PFS_NAME_MAX_BYTES. */
+static text *
+clip_name(const char *name, int length)
+{
+	uint64 hash = hash_bytes_extended((const unsigned char *) name, length, 0);
+	char *ending = psprintf("...%016" INT64_MODIFIER "x", hash);
+	int kept = pg_mbcliplen(name, length, PFS_NAME_MAX_BYTES - (int) strlen(ending));
+
+	return cstring_to_text(psprintf("%.*s%s", kept, name, ending));
+}
+
+void
+pfs_names_clip(const char *caller, Datum *texts, uint32 count)
+{
+	uint32 clipped = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		text *name = DatumGetTextPP(texts[i]);
+
+		if (VARSIZE_ANY_EXHDR(name) <= PFS_NAME_MAX_BYTES)
+			continue;
+		texts[i] = PointerGetDatum(clip_name(VARDATA_ANY(name), (int) VARSIZE_ANY_EXHDR(name)));
+		clipped++;
+	}
+	if (clipped > 0)
+		ereport(NOTICE,
+				(errmsg_plural("%s: %u name was shortened", "%s: %u names were shortened", clipped,
+							   caller, clipped),
+				 errdetail("Names are stored up to a length of %d bytes.", PFS_NAME_MAX_BYTES)));
 }
 
 void

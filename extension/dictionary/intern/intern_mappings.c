@@ -99,6 +99,7 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 
 		deconstruct_array(PG_GETARG_ARRAYTYPE_P(i), TEXTOID, -1, false, TYPALIGN_INT, &texts[i],
 						  NULL, &text_count);
+		pfs_names_clip(CALLER, texts[i], count);
 	}
 	for (uint32 i = 0; i < count; i++)
 		wanted[i] = (Wanted){ .item.hash = pfs_texts_hash((Datum[]){ texts[0][i], texts[1][i] },

@@ -12,6 +12,9 @@
 
 PG_FUNCTION_INFO_V1(profstore_normalize_labels);
 
+/* Most bytes of a label set. Whoever lists labels reads the sets of all series that he sees. */
+#define MAX_LABELS_BYTES (64 * 1024)
+
 static bool
 is_label_name(const char *name, int length)
 {
@@ -55,6 +58,10 @@ pfs_labels_normalize(Jsonb *labels)
 						errmsg("labels must be a JSON object, not %s",
 							   TextDatumGetCString(
 								   DirectFunctionCall1(jsonb_typeof, JsonbPGetDatum(labels))))));
+	if (VARSIZE(labels) > MAX_LABELS_BYTES)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("label set is too large"),
+						errdetail("It has %zu bytes, at most %d are allowed.",
+								  (size_t) VARSIZE(labels), MAX_LABELS_BYTES)));
 	iterator = JsonbIteratorInit(&labels->root);
 	JsonbIteratorNext(&iterator, &key, true);
 	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
