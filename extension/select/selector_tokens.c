@@ -84,8 +84,7 @@ pfs_selector_text(const char *text, const char *argument, bool frames)
 	PfsSelectorText cursor = { .text = text, .at = text, .frames = frames, .argument = argument };
 
 	if (strlen(text) > PFS_SELECTOR_MAX_BYTES)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("%s is too long", argument),
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("%s is too long", argument),
 						errdetail("It has %zu bytes, at most %d are allowed.", strlen(text),
 								  PFS_SELECTOR_MAX_BYTES)));
 	initStringInfo(&cursor.quoted);
