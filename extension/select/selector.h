@@ -70,8 +70,8 @@ PfsSelector *pfs_selector_parse(const char *text, const char *argument);
 /*
  * Parses the braces of a filter on frames, as in {mapping="libc.so.6", function*="alloc"}: the same
  * grammar without a profile type and with two more operators, *= and !*=. What stands for a label
- * is a field, which the caller checks. NULL if text does not begin with a brace. Raises the errors of
- * pfs_selector_parse(), also that of the length if there is no brace.
+ * is a field, which the caller checks. NULL if text does not begin with a brace. Raises the errors
+ * of pfs_selector_parse(), also that of the length if there is no brace.
  */
 PfsSelector *pfs_frame_matchers_parse(const char *text, const char *argument);
 

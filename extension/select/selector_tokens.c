@@ -132,8 +132,8 @@ read_number(PfsSelectorText *text, const char *escape, int base, int min_digits,
 }
 
 /*
- * Appends one escape sequence to text->quoted, the cursor behind its backslash. A \x or octal escape is one byte, \u and \U
- * a code point.
+ * Appends one escape sequence to text->quoted, the cursor behind its backslash. A \x or octal
+ * escape is one byte, \u and \U a code point.
  */
 static void
 read_escape(PfsSelectorText *text)
