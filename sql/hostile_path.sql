@@ -135,6 +135,7 @@ INSERT INTO calls (call) VALUES
 	($$stack_references()$$),
 	($$set_retention('30 days', '40 days', '50 days')$$),
 	($$partitions()$$),
+	($$remove_segment('profstore.samples_20260301', (SELECT pg_catalog.min(segment) FROM profstore.segment_details WHERE relation OPERATOR(pg_catalog.=) 'profstore.samples_20260301'::pg_catalog.regclass))$$),
 	($$apply_retention()$$),
 	($$collect_dictionary('0')$$),
 	($$collect_dictionary('0')$$),

@@ -18,11 +18,11 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/resowner.h"
 #include "utils/syscache.h"
 
 #include "admin/bounded_waits.h"
 #include "admin/compact.h"
+#include "base/attempt.h"
 #include "base/progress.h"
 #include "base/relations.h"
 #include "base/version.h"
@@ -130,48 +130,19 @@ pfs_check_maintenance_transaction(const char *function)
 						errmsg("cannot execute %s during VACUUM", function)));
 }
 
-/* A call leaves some where there are very many. */
+/* A call of pfs_names_seal() leaves some if there are very many. */
 static void
-seal_all(void)
+seal_all(void *unused)
 {
 	while (pfs_names_seal() > 0)
 		CHECK_FOR_INTERRUPTS();
 }
 
-/* The same beside other work, which a damaged name must not undo: the error becomes a WARNING. */
+/* Beside other work, which a damaged name must not undo. */
 static void
 seal_all_or_warn(void)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		seal_all();
-		ReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-	}
-	PG_CATCH();
-	{
-		ErrorData *error;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
-			ReThrowError(error);
-		ereport(WARNING, (errcode(error->sqlerrcode),
-						  errmsg("functions and locations were not packed: %s", error->message),
-						  error->hint == NULL ? 0 : errhint("%s", error->hint)));
-		FreeErrorData(error);
-	}
-	PG_END_TRY();
+	(void) pfs_attempt(seal_all, NULL, "functions and locations were not packed");
 }
 
 List *
@@ -247,7 +218,7 @@ profstore_compact_dictionary(PG_FUNCTION_ARGS)
 	pfs_check_maintenance_transaction("profstore.compact_dictionary()");
 	level = pfs_bounded_waits_begin();
 	merged = pfs_chunks_merge((uint32) max_partitions);
-	seal_all();
+	seal_all(NULL);
 	/* its locks keep everybody from new names until the end, which must not be far */
 	if (!IsTransactionBlock())
 		pfs_names_shrink();

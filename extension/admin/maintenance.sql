@@ -21,6 +21,11 @@ CREATE FUNCTION profstore.remove_samples(part regclass, condition text) RETURNS 
 	AS 'MODULE_PATHNAME', 'profstore_remove_samples';
 COMMENT ON FUNCTION profstore.remove_samples(regclass, text) IS 'removes the rows for which an SQL condition on their columns is true: from a table, or from the partitions of one, which you own; writes anew what has such rows, and keeps others out meanwhile; returns how many went';
 
+CREATE FUNCTION profstore.remove_segment(rel regclass, segment int8) RETURNS int8
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET row_security = off
+	AS 'MODULE_PATHNAME', 'profstore_remove_segment';
+COMMENT ON FUNCTION profstore.remove_segment(regclass, int8) IS 'removes a segment that is damaged, with all of its rows, from a table that you own: errors and verify() name it; returns how many rows went';
+
 CREATE FUNCTION profstore.storage_id(rel regclass) RETURNS int8
 	LANGUAGE c STABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_storage_id';

@@ -98,6 +98,7 @@ BEGIN
 		('upkeep', 'compact_in_steps', E'CALL profstore.compact_in_steps()'),
 		('upkeep', 'verify', E'SELECT * FROM profstore.verify()'),
 		('upkeep', 'remove_samples', E'SELECT profstore.remove_samples(\n  ''profstore.samples'', ''value < 0'')'),
+		('upkeep', 'remove_segment', E'SELECT profstore.remove_segment(relation, segment)\nFROM profstore.segment_details\nWHERE segment = 4711'),
 		('upkeep', 'set_retention', E'SELECT profstore.set_retention(interval ''14 days'')'),
 		('upkeep', 'apply_retention', E'CALL profstore.apply_retention()'),
 		('upkeep', 'partitions', E'SELECT * FROM profstore.partitions()'),

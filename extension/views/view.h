@@ -12,8 +12,8 @@
 
 /*
  * Longest text of a stack, in bytes: far above that of deep recursion, and such that no stack, of
- * whatever names, exceeds a value of the server. PFS_FRAMES_CUT stands for the frames between it and
- * the leaf.
+ * whatever names, exceeds a value of the server. PFS_FRAMES_CUT stands for the frames between it
+ * and the leaf.
  */
 #define PFS_STACK_TEXT_MAX_BYTES (16 * 1024 * 1024)
 #define PFS_FRAMES_CUT			 "[frames cut]"

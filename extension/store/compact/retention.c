@@ -52,8 +52,23 @@ pfs_segment_totals(Relation relation, Snapshot snapshot)
 	return totals;
 }
 
-PfsSegmentTotals
-pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before)
+/* Which segments go. */
+typedef struct Removal
+{
+	int64 before;			 /* those that lie wholly before this time; PG_INT64_MAX: all times */
+	const int64 *segment_no; /* this one alone, or NULL */
+} Removal;
+
+static bool
+is_removed(const Removal *removal, const PfsSegmentRow *row)
+{
+	if (removal->segment_no != NULL)
+		return row->segment_no == *removal->segment_no;
+	return removal->before == PG_INT64_MAX || (row->time.known && row->time.max < removal->before);
+}
+
+static PfsSegmentTotals
+remove_segments(Relation relation, Snapshot snapshot, const Removal *removal)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "profstore removal", ALLOCSET_DEFAULT_SIZES);
@@ -64,12 +79,11 @@ pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before)
 	uint32 capacity = 0;
 	int64 *removed = NULL;
 	PfsSegmentRow row;
-	PfsSegmentRow copy;
 
 	while (pfs_directory_scan_next(scan, &row))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (before != PG_INT64_MAX && (!row.time.known || row.time.max >= before))
+		if (!is_removed(removal, &row))
 			continue;
 		if (!pfs_directory_remove(writer, pfs_storage_id(relation), &row))
 			ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
@@ -77,8 +91,7 @@ pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before)
 								   RelationGetRelationName(relation)),
 							errhint("Try again.")));
 		MemoryContextSwitchTo(context);
-		pfs_segment_row_copy(&copy, &row);
-		pfs_segment_delete_streams(relation, &copy);
+		pfs_segment_delete_streams(relation, &row);
 		MemoryContextSwitchTo(outer);
 		MemoryContextReset(context);
 		PFS_RESERVE(removed, capacity, totals.segment_count + 1);
@@ -100,6 +113,18 @@ pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before)
 		CommandCounterIncrement();
 	}
 	return totals;
+}
+
+PfsSegmentTotals
+pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before)
+{
+	return remove_segments(relation, snapshot, &(Removal){ .before = before });
+}
+
+PfsSegmentTotals
+pfs_remove_segment(Relation relation, Snapshot snapshot, int64 segment_no)
+{
+	return remove_segments(relation, snapshot, &(Removal){ .segment_no = &segment_no });
 }
 
 bool

@@ -33,6 +33,12 @@ PfsSegmentTotals pfs_segment_totals(Relation relation, Snapshot snapshot);
 PfsSegmentTotals pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before);
 
 /*
+ * Like pfs_remove_segments(), but removes the segment of that number alone, of which nothing is
+ * read but its row in the directory. No segment: the snapshot sees none of that number.
+ */
+PfsSegmentTotals pfs_remove_segment(Relation relation, Snapshot snapshot, int64 segment_no);
+
+/*
  * Whether no transaction, however old its snapshot, can see a segment of the table. With a lock
  * that keeps writers out, such a table can be dropped without anybody's missing its rows.
  */

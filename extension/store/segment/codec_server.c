@@ -4,6 +4,8 @@
  */
 #include "store/segment/codec_server.h"
 
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -27,6 +29,14 @@ pfs_palloc_allocator(MemoryContext context)
 	PfsAllocator allocator = { palloc_realloc, context };
 
 	return allocator;
+}
+
+/* As a regclass constant takes it. */
+static const char *
+qualified_name(Relation relation)
+{
+	return quote_qualified_identifier(get_namespace_name(RelationGetNamespace(relation)),
+									  RelationGetRelationName(relation));
 }
 
 /* Roll-ups are made again, so nothing needs to be restored. */
@@ -66,9 +76,12 @@ pfs_segment_error(Relation relation, int64 segment_no, PfsStatus status, const P
 		case PFS_OK:
 			break;
 	}
-	ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
-					errmsg("a segment of table \"%s\" is damaged: %s", table, error->message),
-					errdetail("Segment %lld, stream %d, offset %zu.", (long long) segment_no,
-							  error->stream, error->offset),
-					errhint("Restore the table from a backup or a standby.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("a segment of table \"%s\" is damaged: %s", table, error->message),
+			 errdetail("Segment %lld, stream %d, offset %zu.", (long long) segment_no,
+					   error->stream, error->offset),
+			 errhint("Restore the table from a backup or a standby, or give up the segment's "
+					 "rows by profstore.remove_segment('%s', %lld).",
+					 qualified_name(relation), (long long) segment_no)));
 }

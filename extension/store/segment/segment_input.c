@@ -219,24 +219,31 @@ stream_length(PfsSegmentInput *input, uint32 stream)
 }
 
 /* A pointer made here, as only the id is stored: values are saved whole and uncompressed. */
+/* A TOAST pointer of a value in the table's TOAST relation; raw_bytes with the length word. */
+static struct varlena *
+toast_reference(Relation relation, Oid value_id, size_t raw_bytes)
+{
+	struct varatt_external pointer = { .va_rawsize = (int32) raw_bytes,
+									   .va_extinfo = (uint32) (raw_bytes - VARHDRSZ),
+									   .va_valueid = value_id,
+									   .va_toastrelid = relation->rd_rel->reltoastrelid };
+	struct varlena *reference = palloc(TOAST_POINTER_SIZE);
+
+	SET_VARTAG_EXTERNAL(reference, VARTAG_ONDISK);
+	memcpy(VARDATA_EXTERNAL(reference), &pointer, sizeof(pointer));
+	return reference;
+}
+
 struct varlena *
 pfs_segment_stream_pointer(PfsSegmentInput *input, uint32 stream)
 {
 	size_t length = stream_length(input, stream);
-	struct varatt_external pointer;
-	struct varlena *reference = palloc(TOAST_POINTER_SIZE);
 
 	if (length > MaxAllocSize - VARHDRSZ)
 		row_error(input, "a stream is longer than a value can be");
-	pointer.va_rawsize = (int32) (length + VARHDRSZ);
-	pointer.va_extinfo = (uint32) length;
-	pointer.va_valueid = input->row->stream_ids[stream];
-	pointer.va_toastrelid = input->relation->rd_rel->reltoastrelid;
-	if (!OidIsValid(pointer.va_toastrelid))
+	if (!OidIsValid(input->relation->rd_rel->reltoastrelid))
 		row_error(input, "the table has lost its TOAST relation");
-	SET_VARTAG_EXTERNAL(reference, VARTAG_ONDISK);
-	memcpy(VARDATA_EXTERNAL(reference), &pointer, sizeof(pointer));
-	return reference;
+	return toast_reference(input->relation, input->row->stream_ids[stream], length + VARHDRSZ);
 }
 
 static const uint8 *
@@ -299,16 +306,16 @@ pfs_segment_load_column(PfsSegmentInput *input, int column)
 	return pfs_segment_load_part_column(input, PFS_PART_ROWS, column);
 }
 
+/* By value id alone: the segment's header, which has the lengths, may be what is damaged. */
 void
 pfs_segment_delete_streams(Relation relation, const PfsSegmentRow *row)
 {
-	PfsSegmentInput *input;
-
-	if (row->stream_ids == NULL)
+	if (row->stream_ids == NULL || !OidIsValid(relation->rd_rel->reltoastrelid))
 		return;
-	input = pfs_segment_open(relation, row);
 	for (uint32 i = 0; i < row->stream_count; i++)
 		if (OidIsValid(row->stream_ids[i]))
-			toast_delete_datum(relation, PointerGetDatum(pfs_segment_stream_pointer(input, i)),
+			toast_delete_datum(relation,
+							   PointerGetDatum(
+								   toast_reference(relation, row->stream_ids[i], VARHDRSZ)),
 							   false);
 }

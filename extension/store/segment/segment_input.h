@@ -19,7 +19,7 @@
 
 /*
  * Deletes the values that a segment has in the table's TOAST relation; those of the directory go
- * with its row.
+ * with its row. Reads neither header nor streams, so a damaged segment can go.
  */
 void pfs_segment_delete_streams(Relation relation, const PfsSegmentRow *row);
 

@@ -99,5 +99,33 @@ like($err, qr/ERROR:  XX001: the metapage of table "small" is damaged/, 'a damag
 is($status, 0, 'a table with a damaged metapage can be dropped');
 like($err, qr/WARNING:  the metapage of table "small" is damaged/, 'with a warning');
 is($node->safe_psql('postgres', 'DROP TABLE large; SELECT count(*) FROM profstore.segments'), '1', 'the other leaves nothing behind');
+
+# A damaged segment makes every query of its rows fail, a dump and compaction, too. It can be given up, and with it all that names it.
+$node->safe_psql('postgres', q(
+	CREATE TABLE parts (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
+	INSERT INTO parts SELECT '2026-01-01Z', 1, g, 1 FROM generate_series(1, 20000) g;
+	INSERT INTO parts SELECT '2026-01-02Z', 2, hashint4(g), hashint8(g) FROM generate_series(1, 40000) g;
+	INSERT INTO parts SELECT '2026-01-03Z', 3, g, 1 FROM generate_series(1, 3000) g));
+for my $damage (
+	[ 'its header', '40000', q(UPDATE profstore.segments SET header = set_byte(header, 12, 255 - get_byte(header, 12)) WHERE row_count = 40000) ],
+	[ 'a value of TOAST', '40000', q(UPDATE profstore.segments SET stream_ids[1] = 1 WHERE row_count = 40000) ],
+	[ 'its payload', '3000', q(UPDATE profstore.segments SET payload = NULL WHERE row_count = 3000) ])
+{
+	my ($what, $rows, $change) = @$damage;
+	$node->safe_psql('postgres', 'CREATE TABLE copied AS SELECT * FROM parts');
+	$node->safe_psql('postgres', $change);
+	($status, $out, $err) = $node->psql('postgres', 'SELECT sum(value), sum(stack_id) FROM parts');
+	my ($hint) = $err =~ /(profstore\.remove_segment\('public\.parts', \d+\))/;
+	isnt($hint, undef, "$what: the error names what gives the segment up") or diag($err);
+	is($node->safe_psql('postgres', "SELECT $hint"), $rows, "$what: so many rows go");
+	is($node->safe_psql('postgres', q(SELECT count(*) FROM (SELECT * FROM copied EXCEPT ALL SELECT * FROM parts) x)), $rows, "$what: those and no others");
+	is($node->safe_psql('postgres', q(SELECT * FROM profstore.verify('parts'))), '', "$what: nothing speaks of them");
+	($status, $out, $err) = $node->psql('postgres', "SELECT $hint");
+	like($err, qr/ERROR:  table "parts" has no segment \d+/, "$what: once");
+	$node->safe_psql('postgres', "TRUNCATE parts; INSERT INTO parts SELECT * FROM copied WHERE series_id = 1; INSERT INTO parts SELECT * FROM copied WHERE series_id = 2;" .
+		"INSERT INTO parts SELECT * FROM copied WHERE series_id = 3; DROP TABLE copied");
+}
+($status, $out, $err) = $node->psql('postgres', q(CREATE ROLE nobody; SET ROLE nobody; SELECT profstore.remove_segment('parts', 1)));
+like($err, qr/ERROR:  (must be owner of table parts|permission denied)/, 'a stranger gives no segment up');
 $node->stop;
 done_testing();

@@ -1,0 +1,76 @@
+/*
+ * remove_segment.c
+ *		remove_segment(): a table without one of its segments.
+ *
+ * It is for a segment that is damaged, which makes every query fail that reads its rows. Only its
+ * row in the directory is read.
+ */
+#include "profstore.h"
+
+#include "access/relation.h"
+#include "access/table.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "storage/lmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "admin/compact.h"
+#include "admin/traces.h"
+#include "base/attempt.h"
+#include "base/version.h"
+#include "store/compact/retention.h"
+#include "store/segment/directory.h"
+#include "tableam/table_am.h"
+
+PG_FUNCTION_INFO_V1(profstore_remove_segment);
+
+/* Finding the samples that traces have lost reads the table, in which more may be damaged. */
+static void
+forget_traces(void *relation_id)
+{
+	SPI_connect();
+	(void) pfs_forget_traces(*(const Oid *) relation_id);
+	SPI_finish();
+}
+
+/* The lock keeps compaction and retention out, and comes before the snapshot. */
+static PfsSegmentTotals
+remove_segment(Oid relation_id, int64 segment_no)
+{
+	Relation relation = table_open(relation_id, ShareUpdateExclusiveLock);
+	PfsSegmentTotals removed;
+
+	if (relation->rd_rel->relkind == RELKIND_PARTITIONED_TABLE)
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+						errmsg("\"%s\" is a partitioned table, which has no segments of its own",
+							   RelationGetRelationName(relation)),
+						errhint("Name the partition, as profstore.verify() does.")));
+	PushActiveSnapshot(GetLatestSnapshot());
+	removed = pfs_remove_segment(relation, GetActiveSnapshot(), segment_no);
+	PopActiveSnapshot();
+	if (removed.segment_count == 0)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_OBJECT),
+						errmsg("table \"%s\" has no segment %lld",
+							   RelationGetRelationName(relation), (long long) segment_no),
+						errhint("The view profstore.segment_details lists segments. Compaction "
+								"gives others in place of those that it merges.")));
+	table_close(relation, NoLock);
+	return removed;
+}
+
+/* remove_segment(rel regclass, segment int8) -> int8, rows removed */
+PGDLLEXPORT Datum
+profstore_remove_segment(PG_FUNCTION_ARGS)
+{
+	Oid relation_id = PG_GETARG_OID(0);
+	PfsSegmentTotals removed;
+
+	pfs_extension_require_current();
+	pfs_check_maintenance_transaction("profstore.remove_segment()");
+	pfs_check_compactable(relation_id);
+	removed = remove_segment(relation_id, PG_GETARG_INT64(1));
+	(void) pfs_attempt(forget_traces, &relation_id, "rows of trace_samples were kept");
+	PG_RETURN_INT64((int64) removed.row_count);
+}
