@@ -14,6 +14,7 @@
 #include <yaml.h>
 
 #include "base/grow.h"
+#include "base/regular_file.h"
 
 #define ARENA_BYTES_MAX ((size_t) 192 * 1024 * 1024)
 #define ANCHORS_MAX		256 /* each alias is looked for among them */
@@ -435,33 +436,49 @@ document_parse(Document *document, const char *path, const char *bytes, size_t l
 }
 
 static ExitCode
-unreadable(const char *path, Failure *failure)
+unreadable(const char *path, const char *reason, Failure *failure)
 {
 	failure_set(failure, EXIT_IO, "could not read the configuration");
-	failure_detail(failure, "\"%s\": %s.", path, strerror(errno));
+	failure_detail(failure, "\"%s\": %s.", path, reason);
 	return failure->code;
+}
+
+/* Reads and parses an open file, and closes it. */
+static ExitCode
+read_open_file(Document *document, const char *path, FILE *file, Failure *failure)
+{
+	char *bytes = malloc(DOCUMENT_BYTES_MAX + 1);
+	size_t length = bytes == NULL ? 0 : fread(bytes, 1, DOCUMENT_BYTES_MAX + 1, file);
+	ExitCode code;
+
+	if (bytes == NULL || ferror(file))
+		code = unreadable(path, strerror(errno), failure);
+	else
+		code = document_parse(document, path, bytes, length, failure);
+	free(bytes);
+	fclose(file);
+	return code;
 }
 
 ExitCode
 document_read(Document *document, const char *path, Failure *failure)
 {
 	FILE *file = fopen(path, "re");
-	char *bytes;
-	size_t length;
-	ExitCode code;
 
 	*document = (Document){ .path = path };
-	if (file == NULL)
-		return unreadable(path, failure);
-	bytes = malloc(DOCUMENT_BYTES_MAX + 1);
-	length = bytes == NULL ? 0 : fread(bytes, 1, DOCUMENT_BYTES_MAX + 1, file);
-	if (bytes == NULL || ferror(file))
-		code = unreadable(path, failure);
-	else
-		code = document_parse(document, path, bytes, length, failure);
-	free(bytes);
-	fclose(file);
-	return code;
+	return file == NULL ? unreadable(path, strerror(errno), failure)
+						: read_open_file(document, path, file, failure);
+}
+
+ExitCode
+document_read_regular(Document *document, const char *path, Failure *failure)
+{
+	const char *problem;
+	FILE *file = regular_file_open(path, &problem);
+
+	*document = (Document){ .path = path };
+	return file == NULL ? unreadable(path, problem, failure)
+						: read_open_file(document, path, file, failure);
 }
 
 bool

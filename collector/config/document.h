@@ -65,6 +65,9 @@ ExitCode document_parse(Document *document, const char *path, const char *bytes,
 
 /* The same of a file; EXIT_IO where it cannot be read. */
 ExitCode document_read(Document *document, const char *path, Failure *failure);
+
+/* Like document_read(), but EXIT_IO for a FIFO or device too, which may block the reader. */
+ExitCode document_read_regular(Document *document, const char *path, Failure *failure);
 void document_free(Document *document); /* a zeroed one, too */
 
 /* Has an object freed with the document, or at once, and false, where memory is out. */

@@ -14,13 +14,15 @@
 
 #include "base/clock.h"
 #include "discovery/discovery.h"
+#include "http/json_read.h"
 
 #define NS_PER_MS	   INT64_C(1000000)
 #define WAIT_S		   120
 #define TIMEOUT_MS	   ((WAIT_S + 15) * 1000)
 #define RETRY_NS	   (15000 * NS_PER_MS)
 #define SOON_NS		   (1000 * NS_PER_MS) /* between two answers of one query */
-#define BODY_BYTES_MAX ((size_t) 32 * 1024 * 1024)
+#define BODY_BYTES_MAX (32 * JSON_READ_MB)
+#define JSON_BYTES_MAX (128 * JSON_READ_MB) /* of an answer, while its groups are made */
 #define META		   "__meta_consul_"
 
 typedef struct ConsulSettings
@@ -173,7 +175,6 @@ ask(ConsulQuery *query)
 								  .headers_are_secret = token.value != NULL,
 								  .timeout_ms = TIMEOUT_MS,
 								  .body_max = BODY_BYTES_MAX,
-								  .keeps_alive = true,
 								  .on_end = on_answer,
 								  .context = query };
 
@@ -402,11 +403,12 @@ static const char *
 take_answer(ConsulQuery *query, const HttpAnswer *answer)
 {
 	ConsulDiscovery *discovery = query->discovery;
-	json_t *body = json_loadb(answer->body.bytes != NULL ? answer->body.bytes : "",
-							  answer->body.length, 0, NULL);
-	const char *wrong = query->name[0] == '\0' ? take_services(discovery, body)
-											   : take_instances(discovery, query, body);
+	const char *wrong;
+	json_t *body = json_read_body(&answer->body, 0, JSON_BYTES_MAX, &wrong);
 
+	if (body != NULL)
+		wrong = query->name[0] == '\0' ? take_services(discovery, body)
+									   : take_instances(discovery, query, body);
 	json_decref(body);
 	return wrong;
 }

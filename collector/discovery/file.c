@@ -2,8 +2,8 @@
  * file.c
  *		file_sd_configs: groups of targets in files, in JSON or YAML.
  *
- * Files are looked at every few seconds, and read again when they have changed. One that is wrong
- * keeps its old groups; one that is gone loses them.
+ * Files are looked at every few seconds, and read again when they have changed, or could not be
+ * read. One that is wrong keeps its old groups; one that is gone loses them.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -27,9 +27,10 @@ typedef struct WatchedFile
 {
 	UT_hash_handle hh; /* by path */
 	char *path;
-	FileMark mark;
+	FileMark mark;		/* of the version that was read */
 	size_t group_count; /* sources are PATH:0, PATH:1 … */
 	bool seen;
+	bool is_unreadable; /* which was logged */
 } WatchedFile;
 
 typedef struct FileDiscovery
@@ -134,21 +135,27 @@ tell_groups(FileDiscovery *discovery, WatchedFile *file, const ConfigList *group
 	file->group_count = groups->count;
 }
 
-/* All groups of a file, or none. */
-static void
+/*
+ * Takes all groups of a file, or none. Returns false if the file could not be read at all; a file
+ * whose content is wrong was read.
+ */
+static bool
 read_file(FileDiscovery *discovery, WatchedFile *file)
 {
 	Failure failure;
 	Document document;
 	ConfigReader reader = { &document, &failure, "" };
 	ConfigList groups;
+	ExitCode code = document_read_regular(&document, file->path, &failure);
+	bool was_read = code != EXIT_IO;
 
-	if (document_read(&document, file->path, &failure) == EXIT_OK &&
-		read_groups(&reader, document.root, &groups))
+	if (code == EXIT_OK && read_groups(&reader, document.root, &groups))
 		tell_groups(discovery, file, &groups);
-	else
+	else if (was_read || !file->is_unreadable)
 		discovery_warn(&discovery->base, file->path, failure.detail);
+	file->is_unreadable = !was_read;
 	document_free(&document);
+	return was_read;
 }
 
 /* --- all of them --- */
@@ -182,8 +189,10 @@ look_at(FileDiscovery *discovery, const char *path)
 	file->seen = true;
 	if (file_marks_equal(&mark, &file->mark))
 		return;
-	file->mark = mark;
-	read_file(discovery, file);
+
+	/* the mark is older than what is read: a change in between is found the next time */
+	if (read_file(discovery, file))
+		file->mark = mark;
 }
 
 static void

@@ -9,9 +9,11 @@
 #include <strings.h>
 
 #include "discovery/discovery.h"
+#include "http/json_read.h"
 
 #define REFRESH_MS_DEFAULT 60000
-#define BODY_BYTES_MAX	   ((size_t) 16 * 1024 * 1024)
+#define BODY_BYTES_MAX	   (16 * JSON_READ_MB)
+#define JSON_BYTES_MAX	   (128 * JSON_READ_MB) /* of an answer, while its groups are made */
 
 typedef struct HttpSdSettings
 {
@@ -166,9 +168,9 @@ on_answer(void *context, HttpAnswer *answer)
 		wrong = "The answer is not application/json.";
 	if (wrong == NULL)
 	{
-		groups = json_loadb(answer->body.bytes != NULL ? answer->body.bytes : "",
-							answer->body.length, JSON_REJECT_DUPLICATES, NULL);
-		wrong = take_groups(discovery, groups);
+		groups = json_read_body(&answer->body, JSON_REJECT_DUPLICATES, JSON_BYTES_MAX, &wrong);
+		if (groups != NULL)
+			wrong = take_groups(discovery, groups);
 		json_decref(groups);
 	}
 	if (wrong != NULL)

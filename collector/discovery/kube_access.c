@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/regular_file.h"
+
 bool
 kube_read_namespaces(ConfigReader *reader, const Node *node, void *access)
 {
@@ -34,7 +36,8 @@ kube_access_check(ConfigReader *reader, const Node *node, const KubeAccess *acce
 static bool
 read_own_space(char space[256])
 {
-	FILE *file = fopen(KUBE_ACCOUNT "namespace", "re");
+	const char *problem;
+	FILE *file = regular_file_open(KUBE_ACCOUNT "namespace", &problem);
 	bool good = file != NULL && fgets(space, 256, file) != NULL;
 
 	if (file != NULL)

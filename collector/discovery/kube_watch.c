@@ -15,17 +15,26 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "http/json_read.h"
 
-#define NS_PER_MS		INT64_C(1000000)
-#define PAGE			"500"
-#define LIST_MS			60000
-#define LIST_BYTES_MAX	((size_t) 64 * 1024 * 1024)
-#define LINE_BYTES_MAX	((size_t) 8 * 1024 * 1024)
-#define WATCH_S_MIN		300 /* and as much again at random: watches of many do not end together */
-#define WATCH_MS_MORE	30000
+#define NS_PER_MS INT64_C(1000000)
+#define PAGE	  "500"
+#define LIST_MS	  60000
+
+/* JSON in memory: a pod's managedFields take 20 times their text. */
+#define LIST_BYTES_MAX		(64 * JSON_READ_MB)
+#define LIST_JSON_BYTES_MAX (256 * JSON_READ_MB)
+#define LINE_BYTES_MAX		(8 * JSON_READ_MB)
+#define LINE_JSON_BYTES_MAX (64 * JSON_READ_MB)
+
+/* Up to twice this, at random, so that the watches of many do not end together. */
+#define WATCH_S_MIN	  300
+#define WATCH_MS_MORE 30000
+
 #define BACK_OFF_MS		800
 #define BACK_OFF_MS_MAX 30000
-#define SOON_MS			1000 /* between two watches, whatever the server does */
+#define SOON_MS			1000   /* between two watches, whatever the server does */
+#define CALM_MS			120000 /* without a reason to list again: the next list comes soon */
 
 #define GONE 410
 
@@ -48,10 +57,12 @@ struct KubeWatch
 	uint64_t lists;
 	bool listing; /* or watching */
 	bool synced;
-	bool expired;	 /* the watch said so: list again */
-	char *version;	 /* of the resource; NULL: not known */
-	char *next_page; /* token of the list's next page; NULL: the first one is next */
-	char *line;		 /* that has not ended yet */
+	bool ended_by_error; /* an event said so: list again */
+	int64_t relist_ms;	 /* the last wait before a list that became necessary */
+	int64_t relisted_ns; /* when that was decided */
+	char *version;		 /* of the resource; NULL: not known */
+	char *next_page;	 /* token of the list's next page; NULL: the first one is next */
+	char *line;			 /* that has not ended yet */
 	size_t line_length;
 	size_t line_capacity;
 	int64_t back_off_ms; /* 0: the last request was good */
@@ -216,17 +227,33 @@ take_page(KubeWatch *watch, const json_t *page)
 		end_list(watch);
 }
 
+/*
+ * Takes an ERROR event, which ends the watch. 410 belongs to normal operation: the server has
+ * forgotten the version that we watch from.
+ */
+static void
+take_error(KubeWatch *watch, const json_t *status)
+{
+	const char *message = text_of(status, "message");
+
+	watch->ended_by_error = true;
+	if (json_integer_value(json_object_get(status, "code")) != GONE)
+		watch->options.on_failure(watch->options.context, watch->path,
+								  message[0] != '\0' ? message : "The watch ended by an error.");
+}
+
 static bool
 take_event(KubeWatch *watch, const char *line, size_t length)
 {
-	json_t *event = json_loadb(line, length, 0, NULL);
+	const char *problem;
+	json_t *event = json_read(line, length, 0, LINE_JSON_BYTES_MAX, &problem);
 	json_t *object = json_object_get(event, "object");
 	const char *type = text_of(event, "type");
 	bool good = object != NULL;
 
 	if (strcmp(type, "ERROR") == 0)
 	{
-		watch->expired = true;
+		take_error(watch, object);
 		good = false;
 	}
 	else if (strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0)
@@ -300,22 +327,33 @@ fail(KubeWatch *watch, const char *detail)
 			NS_PER_MS;
 }
 
+/*
+ * Begins a new list, at first soon. A server that lets us list again and again is asked less and
+ * less often: a list is the most expensive request that there is.
+ */
 static void
 list_again(KubeWatch *watch)
 {
+	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	bool is_calm = watch->relist_ms == 0 || now_ns - watch->relisted_ns > CALM_MS * NS_PER_MS;
+
 	watch->listing = true;
 	set_text(&watch->next_page, "");
-	watch->due_ns = clock_ns(CLOCK_MONOTONIC) + SOON_MS * NS_PER_MS;
+	watch->relist_ms = is_calm ? SOON_MS : MIN(watch->relist_ms * 2, BACK_OFF_MS_MAX);
+	watch->relisted_ns = now_ns;
+	watch->due_ns = now_ns + watch->relist_ms * NS_PER_MS;
 }
 
 static void
 on_list(KubeWatch *watch, const HttpAnswer *answer)
 {
-	json_t *page = json_loadb(answer->body.bytes != NULL ? answer->body.bytes : "",
-							  answer->body.length, 0, NULL);
+	const char *problem;
+	json_t *page = json_read_body(&answer->body, 0, LIST_JSON_BYTES_MAX, &problem);
 
-	if (!json_is_array(json_object_get(page, "items")) &&
-		!json_is_null(json_object_get(page, "items")))
+	if (page == NULL)
+		fail(watch, problem);
+	else if (!json_is_array(json_object_get(page, "items")) &&
+			 !json_is_null(json_object_get(page, "items")))
 		fail(watch, "The answer is no list of objects.");
 	else
 	{
@@ -330,7 +368,7 @@ on_list(KubeWatch *watch, const HttpAnswer *answer)
 static void
 on_watch_end(KubeWatch *watch, const HttpAnswer *answer)
 {
-	if (watch->expired)
+	if (watch->ended_by_error)
 		list_again(watch);
 	else if (answer->error[0] != '\0')
 		fail(watch, answer->error);
@@ -422,10 +460,9 @@ begin(KubeWatch *watch)
 	if (!watch->listing)
 	{
 		request.timeout_ms = (int64_t) watch_s * 1000 + WATCH_MS_MORE;
-		request.keeps_alive = true;
 		request.on_data = on_data;
 		watch->line_length = 0;
-		watch->expired = false;
+		watch->ended_by_error = false;
 	}
 	if (url != NULL)
 		watch->transfer = http_client_start(watch->options.client, &request);

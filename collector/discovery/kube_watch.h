@@ -4,8 +4,9 @@
  *		watch.
  *
  * Works in its client's thread. Objects are told once they are known; after a list, those that were
- * not in it are told as gone. A watch that ends goes on where it was; one whose history is gone
- * (410) lists again. Failures are told, and tried again after 0.8 s to 30 s.
+ * not in it are told as gone. A watch that ends goes on where it was. One whose history is gone
+ * (410), or that an ERROR event ends, lists again: after 1 s, and after up to 30 s if that repeats.
+ * Failures are told, and tried again after 0.8 s to 30 s.
  */
 #ifndef COLLECTOR_KUBE_WATCH_H
 #define COLLECTOR_KUBE_WATCH_H

@@ -9,10 +9,13 @@
 
 #include <curl/curl.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
+#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "http/http_auth.h"
@@ -22,7 +25,9 @@
 #define CONNECT_MS_MAX	 10000
 #define REDIRECTS_MAX	 10
 #define CONNECTIONS_MAX	 512 /* that stay open for the next request */
-#define KEEPALIVE_S		 30
+#define KEEPALIVE_IDLE_S 30	 /* of silence before the first probe */
+#define KEEPALIVE_S		 10	 /* between two probes */
+#define KEEPALIVE_PROBES 3	 /* without an answer: the connection is dead */
 #define CA_CACHE_S		 60
 #define FIRST_BODY_BYTES 4096
 #define WAITERS_MS		 100 /* between two looks at who waits for a token for too long */
@@ -194,6 +199,31 @@ on_request(void *context, char *there, char *here, int port, int own_port)
 
 /* --- what is asked for --- */
 
+/*
+ * Lets the kernel probe each connection. libcurl calls this only when it connects, and a stream may
+ * get a connection that another request opened: so no request may do without.
+ */
+static int
+on_socket(void *context, curl_socket_t fd, curlsocktype purpose)
+{
+	static const struct
+	{
+		int level;
+		int name;
+		int value;
+	} options[] = {
+		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
+		{ IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S },
+		{ IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_S },
+		{ IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES },
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		(void) setsockopt(fd, options[i].level, options[i].name, &options[i].value,
+						  sizeof(options[i].value));
+	return CURL_SOCKOPT_OK;
+}
+
 static void
 set_limits(HttpTransfer *transfer, const HttpRequest *request)
 {
@@ -210,12 +240,7 @@ set_limits(HttpTransfer *transfer, const HttpRequest *request)
 	curl_easy_setopt(easy, CURLOPT_MAXREDIRS, (long) REDIRECTS_MAX);
 	if (settings->no_http2)
 		curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long) CURL_HTTP_VERSION_1_1);
-	if (request->keeps_alive)
-	{
-		curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-		curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long) KEEPALIVE_S);
-		curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long) KEEPALIVE_S);
-	}
+	curl_easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, on_socket);
 	curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, (long) CA_CACHE_S);
 }
 

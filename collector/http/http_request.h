@@ -43,7 +43,6 @@ typedef struct HttpRequest
 	const char *form;		 /* POST it, application/x-www-form-urlencoded; NULL: GET */
 	int64_t timeout_ms;
 	size_t body_max;
-	bool keeps_alive; /* a stream that may be silent: dead connections are found by probes */
 
 	/*
 	 * Takes pieces of the body as they come, instead of the answer; only of status 200, any other

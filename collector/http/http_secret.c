@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/regular_file.h"
+
 #define SECRET_BYTES_MAX 65536
 #define BLANKS			 " \t\r\n"
 
@@ -28,14 +30,15 @@ http_secret_is_given(const HttpSecret *secret)
 char *
 http_secret_read_file(const char *path, char error[HTTP_ERROR_BYTES])
 {
-	FILE *file = fopen(path, "re");
+	const char *problem;
+	FILE *file = regular_file_open(path, &problem);
 	char *text = malloc(SECRET_BYTES_MAX + 1);
 	size_t length;
 	bool whole;
 
 	if (file == NULL || text == NULL)
 	{
-		fail(error, path, strerror(errno));
+		fail(error, path, file == NULL ? problem : strerror(errno));
 		if (file != NULL)
 			fclose(file);
 		free(text);

@@ -9,7 +9,6 @@
 #include "http/http_token.h"
 
 #include <curl/curl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 
 #include "base/clock.h"
 #include "http/http_secret.h"
+#include "http/json_read.h"
 
 #define NS_PER_S		 INT64_C(1000000000)
 #define ASK_MS			 10000
@@ -272,9 +272,8 @@ HttpTokenAnswer
 http_token_take(HttpToken *token, const HttpAnswer *answer, char error[HTTP_ERROR_BYTES])
 {
 	bool answered = answer->error[0] == '\0';
-	json_t *object = answered && answer->body.length > 0
-						 ? json_loadb(answer->body.bytes, answer->body.length, 0, NULL)
-						 : NULL;
+	const char *problem;
+	json_t *object = answered ? json_read_body(&answer->body, 0, JSON_READ_MB, &problem) : NULL;
 	bool good = answer->status == 200 && set_token(token, object);
 	bool tried_both = token->knows_form || token->in_body;
 

@@ -11,11 +11,13 @@
 #include <uthash.h>
 
 #include "base/clock.h"
+#include "http/json_read.h"
 
 #define PATH	   "/pods"
 #define PERIOD_NS  (INT64_C(10) * 1000000000)
 #define TIMEOUT_MS 10000
-#define BODY_MAX   ((size_t) 64 * 1024 * 1024)
+#define BODY_MAX   (64 * JSON_READ_MB)
+#define JSON_MAX   (256 * JSON_READ_MB)
 
 typedef struct ToldPod
 {
@@ -154,6 +156,7 @@ static void
 on_end(void *context, HttpAnswer *answer)
 {
 	Kubelet *kubelet = context;
+	const char *problem;
 	json_t *list = NULL;
 	char detail[64];
 
@@ -167,8 +170,7 @@ on_end(void *context, HttpAnswer *answer)
 	snprintf(detail, sizeof(detail), "The answer's status is %ld.", answer->status);
 	if (answer->status == 200)
 	{
-		list = json_loadb(answer->body.bytes != NULL ? answer->body.bytes : "", answer->body.length,
-						  0, NULL);
+		list = json_read_body(&answer->body, 0, JSON_MAX, &problem);
 		snprintf(detail, sizeof(detail), "The answer is no list of pods.");
 	}
 	/* a node without pods has no list of them */

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "http/json_read.h"
 
 #define MODULE		  "pods"
 #define KNOWN_MAX	  4096 /* then all that wait for nobody are forgotten */
@@ -22,7 +23,8 @@
 #define NS_PER_S	  INT64_C(1000000000)
 #define PAUSE_NS	  NS_PER_S /* before it is asked again, where the API fails; doubles to … */
 #define PAUSE_NS_MAX  (60 * NS_PER_S)
-#define BODY_MAX	  ((size_t) 4 * 1024 * 1024)
+#define BODY_MAX	  (4 * JSON_READ_MB)
+#define JSON_MAX	  (64 * JSON_READ_MB)
 #define JOB_DIGITS	  8 /* of a CronJob's job: minutes since 1970 */
 #define TEMPLATE_HASH "pod-template-hash"
 
@@ -152,14 +154,14 @@ static bool
 take_answer(Owner *owner, const HttpAnswer *answer)
 {
 	bool known;
+	const char *problem;
 	json_t *object = NULL;
 	const char *found;
 	const char *uid;
 
 	owner->state = OWNER_KNOWN;
 	if (answer->status == 200)
-		object = json_loadb(answer->body.bytes != NULL ? answer->body.bytes : "",
-							answer->body.length, 0, NULL);
+		object = json_read_body(&answer->body, 0, JSON_MAX, &problem);
 	/* another one may have the name by now */
 	found = json_string_value(json_object_get(json_object_get(object, "metadata"), "uid"));
 	known = found != NULL && strcmp(found, owner->uid) == 0;

@@ -1,0 +1,28 @@
+/*
+ * regular_file.c
+ *		Checks the file that was opened, not the path: that may name another one by then.
+ */
+#include "base/regular_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+FILE *
+regular_file_open(const char *path, const char **problem)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat info;
+	FILE *file = NULL;
+
+	*problem = "not a regular file";
+	if (fd < 0 || fstat(fd, &info) != 0)
+		*problem = strerror(errno);
+	else if (S_ISREG(info.st_mode) && (file = fdopen(fd, "r")) == NULL)
+		*problem = strerror(errno);
+	if (file == NULL && fd >= 0)
+		close(fd);
+	return file;
+}
