@@ -21,6 +21,9 @@ COPY profstore.samples FROM stdin;
 \.
 INSERT INTO profstore.losses (node, reason, count) VALUES ('n1', 'x', 1);
 INSERT INTO profstore.targets (name) VALUES ('n1') ON CONFLICT (name, role) DO UPDATE SET last_seen = now();
+UPDATE profstore.targets SET last_seen = now() WHERE name = 'n1';
+INSERT INTO profstore.unwind_counts AS c (day, node, exe, stacks, complete) VALUES ('2026-03-01', 'n1', '/a', 2, 1)
+	ON CONFLICT (day, node, exe, role) DO UPDATE SET stacks = c.stacks + excluded.stacks;
 -- but it reads and removes nothing
 SELECT count(*) FROM profstore.samples;
 SELECT count(*) FROM profstore.stacks;
@@ -32,6 +35,41 @@ SELECT profstore.bump_names();
 SELECT profstore.grant_read('regress_pfs_writer');
 SELECT profstore_internal.begin_interning('x', '{}'::text[]);
 RESET ROLE;
+
+-- and keeps nobody out: no lock of a table that reading or writing would wait for, which an earlier version gave
+CREATE FUNCTION public.strong_locks() RETURNS TABLE (relation regclass, mode text) LANGUAGE plpgsql AS $$
+BEGIN
+	FOR relation, mode IN
+		SELECT c.oid, m.mode FROM pg_class AS c, unnest('{SHARE UPDATE EXCLUSIVE,SHARE,SHARE ROW EXCLUSIVE,EXCLUSIVE,ACCESS EXCLUSIVE}'::text[]) AS m(mode)
+		WHERE c.relnamespace IN ('profstore'::regnamespace, 'profstore_internal'::regnamespace) AND c.relkind IN ('r', 'p', 'v') ORDER BY c.relname, m.mode
+	LOOP
+		BEGIN
+			EXECUTE format('LOCK TABLE %s IN %s MODE', relation, mode);
+			RETURN NEXT;
+		EXCEPTION WHEN insufficient_privilege THEN
+			NULL;
+		END;
+	END LOOP;
+END $$;
+SET ROLE regress_pfs_writer;
+SELECT * FROM public.strong_locks();
+RESET ROLE;
+GRANT UPDATE ON profstore.targets, profstore.unwind_counts TO regress_pfs_writer;
+GRANT SELECT ON profstore.dictionary_partitions TO regress_pfs_reader;
+SET ROLE regress_pfs_writer;
+SELECT count(*) FROM public.strong_locks();
+RESET ROLE;
+SELECT profstore.grant_write('regress_pfs_writer'), profstore.grant_read('regress_pfs_reader');
+SET ROLE regress_pfs_writer;
+SELECT * FROM public.strong_locks();
+UPDATE profstore.targets SET last_seen = now() WHERE name = 'n1';
+SET ROLE regress_pfs_reader;
+SELECT * FROM public.strong_locks();
+-- the key of a dictionary partition may be a label of a series that is hidden
+SELECT count(key) FROM profstore.dictionary_partitions;
+SELECT count(id) FROM profstore.dictionary_partitions;
+RESET ROLE;
+DROP FUNCTION public.strong_locks();
 
 SET ROLE regress_pfs_reader;
 SELECT count(*) FROM profstore.samples;

@@ -137,6 +137,43 @@ DROP POLICY everything ON profstore.series;
 ALTER TABLE profstore.series DISABLE ROW LEVEL SECURITY;
 DROP FUNCTION public.seen();
 
+-- what a narrowed reader can read by plain SQL, and of statistics, has no label of a series that it does not see
+SELECT profstore.import_folded('main;work 1', '{"service": "HIDDEN_service", "node": "HIDDEN_node", "team": "HIDDEN_team"}', '2026-03-01 12:00Z');
+INSERT INTO profstore.targets (name, labels) VALUES ('HIDDEN_node', '{"service": "HIDDEN_service"}');
+INSERT INTO profstore.losses (node, reason, count) VALUES ('HIDDEN_node', 'x', 1);
+INSERT INTO profstore.unwind_counts (day, node, exe, stacks, complete) VALUES (current_date, 'HIDDEN_node', '/a', 1, 1);
+INSERT INTO profstore.deploys (version, labels) VALUES ('1', '{"service": "HIDDEN_service"}');
+ANALYZE profstore.series, profstore.dictionary_partitions, profstore.targets, profstore.losses, profstore.unwind_counts, profstore.deploys;
+CREATE FUNCTION public.leaks() RETURNS TABLE (relation text, rows int8) LANGUAGE plpgsql AS $$
+DECLARE
+	columns text;
+BEGIN
+	FOR relation, columns IN
+		SELECT c.oid::regclass, string_agg(format('t.%I::text', a.attname), ', ') FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid
+		WHERE (c.relnamespace IN ('profstore'::regnamespace, 'profstore_internal'::regnamespace) OR c.relname IN ('pg_stats', 'pg_stats_ext', 'pg_stats_ext_exprs'))
+			AND c.relkind IN ('r', 'p', 'v', 'm') AND NOT c.relispartition AND a.attnum > 0 AND NOT a.attisdropped
+			AND has_schema_privilege(c.relnamespace, 'USAGE') AND has_column_privilege(c.oid, a.attnum, 'SELECT')
+		GROUP BY c.oid ORDER BY c.relname
+	LOOP
+		EXECUTE format('SELECT count(*) FROM %s AS t WHERE concat_ws($1, %s) LIKE $2', relation, columns) INTO rows USING ' ', '%HIDDEN%';
+		CONTINUE WHEN rows = 0;
+		RETURN NEXT;
+	END LOOP;
+END $$;
+SET ROLE regress_pfs_all;
+SELECT relation FROM public.leaks();
+RESET ROLE;
+ALTER TABLE profstore.series ENABLE ROW LEVEL SECURITY;
+CREATE POLICY team ON profstore.series TO regress_pfs_team USING (labels ->> 'node' = 'n1');
+SET ROLE regress_pfs_team;
+SELECT count(*) FROM profstore.series;
+SELECT * FROM public.leaks();
+SELECT * FROM profstore.label_values('service');
+RESET ROLE;
+DROP POLICY team ON profstore.series;
+ALTER TABLE profstore.series DISABLE ROW LEVEL SECURITY;
+DROP FUNCTION public.leaks();
+
 -- chunks that replication or a restore brings are stamped too
 SET session_replication_role = replica;
 INSERT INTO profstore.stack_chunks SELECT 8000000, c.node_count, c.first_node, c.last_node, '3', c.payload FROM profstore.stack_chunks AS c LIMIT 1;

@@ -1,14 +1,31 @@
 -- Privileges. Both functions run as their caller, who must own the extension's objects or be a superuser.
 
+CREATE FUNCTION profstore_internal.revoke_from(privilege text, rel regclass, role regrole) RETURNS void
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	IF EXISTS (SELECT FROM pg_class AS c, aclexplode(c.relacl) AS a
+		WHERE c.oid = rel AND c.relowner <> role AND a.grantee = role AND a.privilege_type = privilege)
+	THEN
+		EXECUTE format('REVOKE %s ON %s FROM %s', privilege, rel, role);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.revoke_from(text, regclass, regrole) IS 'takes a privilege on a whole table from a role, which an earlier version may have granted; the owner keeps it';
+REVOKE EXECUTE ON FUNCTION profstore_internal.revoke_from(text, regclass, regrole) FROM PUBLIC;
+
 CREATE FUNCTION profstore.grant_read(role regrole) RETURNS void
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
 	EXECUTE format('GRANT USAGE ON SCHEMA profstore TO %s', role);
 	EXECUTE format('GRANT SELECT ON profstore.samples, profstore.samples_minute, profstore.samples_hour, profstore.trace_samples, profstore.profile_types, profstore.series, profstore.mappings,
-		profstore.functions, profstore.locations, profstore.dictionary_partitions, profstore.stack_chunks,
+		profstore.functions, profstore.locations, profstore.stack_chunks,
 		profstore.stacks, profstore.epoch, profstore.losses, profstore.targets, profstore.deploys,
 		profstore.unwind_counts, profstore.unwind_quality, profstore.file_notes, profstore.retention, profstore.retention_log TO %s', role);
+	-- of imports the key is a label, which row policies on series may hide
+	PERFORM profstore_internal.revoke_from('SELECT', 'profstore.dictionary_partitions', role);
+	EXECUTE format('GRANT SELECT (id, created, condemned) ON profstore.dictionary_partitions TO %s', role);
 END
 $$;
 COMMENT ON FUNCTION profstore.grant_read(regrole) IS 'gives a role what it needs to query: for dashboards and people';
@@ -20,7 +37,11 @@ $$
 BEGIN
 	EXECUTE format('GRANT USAGE ON SCHEMA profstore TO %s', role);
 	EXECUTE format('GRANT INSERT ON profstore.samples, profstore.losses TO %s', role);
-	EXECUTE format('GRANT SELECT, INSERT, UPDATE ON profstore.targets, profstore.unwind_counts TO %s', role);
+	EXECUTE format('GRANT SELECT, INSERT ON profstore.targets, profstore.unwind_counts TO %s', role);
+	-- UPDATE of a whole table would allow LOCK TABLE in every mode, which locks out all other roles
+	PERFORM profstore_internal.revoke_from('UPDATE', 'profstore.targets', role), profstore_internal.revoke_from('UPDATE', 'profstore.unwind_counts', role);
+	EXECUTE format('GRANT UPDATE (labels, health, last_error, last_seen, last_scrape, duration, samples) ON profstore.targets TO %s', role);
+	EXECUTE format('GRANT UPDATE (stacks, complete) ON profstore.unwind_counts TO %s', role);
 	EXECUTE format('GRANT EXECUTE ON FUNCTION profstore.intern_profile_types, profstore.intern_series,
 		profstore.touch_series, profstore.touch_each_series, profstore.intern_mappings, profstore.intern_functions, profstore.intern_locations,
 		profstore.intern_stacks, profstore.intern_stacks_by_partition, profstore.keep_file_notes, profstore.epoch, profstore.pin_epoch, profstore.begin_batch, profstore.take_receipts, profstore.keep_traces, profstore.ensure_partitions TO %s', role);
