@@ -142,7 +142,7 @@ my %catalog = (
 	# this server's build puts a number of its own, pg_attver, among a column's options; it differs with every CREATE
 	'columns' => q(SELECT a.attrelid::regclass, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attstorage, a.attcompression,
 		a.attstattarget, ARRAY(SELECT o FROM unnest(a.attoptions) o WHERE o !~ '^pg_attver='), a.attidentity, a.attgenerated,
-		a.attcollation::regcollation, pg_get_expr(d.adbin, d.adrelid), ) . acl('a.attacl') . "
+		a.attcollation::regcollation, pg_get_expr(d.adbin, d.adrelid), ) . acl(q(coalesce(a.attacl, '{}'))) . "
 		FROM pg_attribute a JOIN $relations r ON r.oid = a.attrelid LEFT JOIN pg_attrdef d ON (d.adrelid, d.adnum) = (a.attrelid, a.attnum)",
 	'views' => "SELECT c.oid::regclass, pg_get_viewdef(c.oid) FROM pg_class c JOIN $relations r USING (oid) WHERE c.relkind = 'v'",
 	'sequences' => "SELECT to_jsonb(s) - 'seqrelid', s.seqrelid::regclass FROM pg_sequence s JOIN $relations r ON r.oid = s.seqrelid",
