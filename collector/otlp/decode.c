@@ -69,7 +69,8 @@ typedef struct Decoding
 
 	uint64_t seed;
 	uint32_t profile_number;
-	uint64_t samples_hash; /* of the profile at hand */
+	Fingerprint fingerprint;
+	bool is_identified; /* the profile at hand has an id, as all before it */
 	SeriesMemo memo[SERIES_MEMO];
 
 	BatchSample *rows; /* of the profile at hand */
@@ -100,8 +101,7 @@ typedef struct SampleParts
 	PfsWireField attributes;
 	size_t value_count;
 	size_t time_count;
-	uint64_t sum;	/* of values, as two's complement */
-	uint64_t times; /* a hash */
+	uint64_t sum; /* of values, as two's complement */
 	bool overflows;
 } SampleParts;
 
@@ -203,6 +203,19 @@ is_instant(PfsText sample_type)
 		   (sample_type.length >= 6 && memcmp(sample_type.data, "inuse_", 6) == 0);
 }
 
+/* Whether the request says that values count from the start of the process (OTLP 1.8). */
+static bool
+is_cumulative(Span value_type)
+{
+	Message message = message_of(value_type);
+	uint64_t temporality = 0;
+
+	while (message_next(&message))
+		if (field_is_number(&message.field, VALUE_TYPE_TEMPORALITY))
+			temporality = message.field.value;
+	return temporality == TEMPORALITY_CUMULATIVE;
+}
+
 /* The name is by what was measured, as that of pprof files, else the sample type's. */
 static OtlpFault
 name_type(Decoding *decoding, ProfileParts *parts)
@@ -224,7 +237,7 @@ name_type(Decoding *decoding, ProfileParts *parts)
 	like.period_type = (PfsValueType){ type.period_type, type.period_unit };
 	known = pfs_pprof_default_name(&like);
 	type.name = known != NULL ? text_of(known) : type.sample_type;
-	type.delta = !is_instant(type.sample_type);
+	type.delta = !is_instant(type.sample_type) && !is_cumulative(parts->sample_type);
 	pfs_profile_type_name(&type, parts->type);
 	return FAULT_NONE;
 }
@@ -368,14 +381,16 @@ take_sample_field(Decoding *decoding, const PfsWireField *field, SampleParts *pa
 	else if (field_is_message(field, SAMPLE_TIMES))
 	{
 		parts->time_count += packed_count(field, true);
-		parts->times = hash_bytes(parts->times, field->bytes, field->length);
+		if (decoding->is_identified)
+			fingerprint_times(&decoding->fingerprint, field->bytes, field->length);
 		if (field->length % sizeof(uint64_t) != 0)
 			error = "a list of times ends within one";
 	}
 	else if (field->number == SAMPLE_TIMES && field->wire_type == PFS_WIRE_64_BITS)
 	{
 		parts->time_count++;
-		parts->times = hash_word(parts->times, field->value);
+		if (decoding->is_identified)
+			fingerprint_times(&decoding->fingerprint, field->bytes, sizeof(uint64_t));
 	}
 	if (error == NULL)
 		return FAULT_NONE;
@@ -453,15 +468,19 @@ take_link(Decoding *decoding, uint64_t index, PfsTraceIds *ids)
 	return fault;
 }
 
-/* Samples are a sum, too. */
-static void
-note_sample(Decoding *decoding, const SampleParts *parts, uint32_t stack)
+static OtlpFault
+fingerprint_parts(Decoding *decoding, const SampleParts *parts, const RowLabels *labels,
+				  uint32_t stack)
 {
-	const BatchStack *stacks;
+	const FingerprintSample sample = { .series = labels->series,
+									   .stack = stack,
+									   .value_count = parts->value_count,
+									   .sum = parts->sum,
+									   .time_count = parts->time_count,
+									   .ids = &labels->ids };
 
-	batch_stacks(decoding->batch, &stacks);
-	decoding->samples_hash +=
-		hash_word(hash_word(hash_word(0, parts->sum), parts->times), stacks[stack].depth);
+	return decoding->is_identified ? fingerprint_sample(&decoding->fingerprint, &sample)
+								   : FAULT_NONE;
 }
 
 static OtlpFault
@@ -485,9 +504,10 @@ add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 	if (fault == FAULT_NONE)
 		fault = dictionary_stack(&decoding->dictionary, parts.stack, decoding->partition, &stack,
 								 &decoding->error);
+	if (fault == FAULT_NONE)
+		fault = fingerprint_parts(decoding, &parts, &labels, stack);
 	if (fault != FAULT_NONE)
 		return fault;
-	note_sample(decoding, &parts, stack);
 	decoding->result->samples += MAX(parts.time_count, 1);
 	if (decoding->request->keep_times && parts.time_count > 0)
 		return add_timed_rows(decoding, span, &parts, &labels, stack);
@@ -577,6 +597,7 @@ static OtlpFault
 add_empty_row(Decoding *decoding, const ProfileParts *parts)
 {
 	const PfsWireField no_attributes = { 0 };
+	const SampleParts nothing = { 0 };
 	RowLabels labels;
 	uint32_t stack;
 	OtlpFault fault = series_of(decoding, parts, &no_attributes, &labels);
@@ -584,6 +605,8 @@ add_empty_row(Decoding *decoding, const ProfileParts *parts)
 	if (fault == FAULT_NONE)
 		fault = dictionary_stack(&decoding->dictionary, 0, decoding->partition, &stack,
 								 &decoding->error);
+	if (fault == FAULT_NONE)
+		fault = fingerprint_parts(decoding, &nothing, &labels, stack);
 	return fault == FAULT_NONE ? add_row(decoding, parts->time_us, &labels, stack, 0) : fault;
 }
 
@@ -596,48 +619,32 @@ has_id(Span id)
 }
 
 /*
- * By the id alone two profiles of a client that has one id for all of them would be the same, and
- * the parts of one that was divided underway. Of labels, samples and profiles it is a sum: their
- * order and their places in tables may change.
+ * By its id alone a profile is not recognized: a client may have one id for all of its profiles, or
+ * for the parts of one that was divided on its way.
  */
 static OtlpFault
-add_identity(Decoding *decoding, const ProfileParts *parts, uint64_t samples)
+begin_fingerprint(Decoding *decoding, const ProfileParts *parts)
 {
-	const AttributeLabels *labels = &decoding->of_profile;
+	const FingerprintProfile profile = { .id = parts->id,
+										 .type = parts->type,
+										 .time_us = parts->time_us,
+										 .period = parts->period,
+										 .note = &decoding->of_profile.note };
 
 	decoding->result->has_ids &= has_id(parts->id);
-	if (!decoding->result->has_ids)
-		return FAULT_NONE;
-	for (uint64_t half = 0; half < 2; half++)
-	{
-		uint64_t hash = hash_bytes(half, parts->id.bytes, parts->id.length);
-		uint64_t of_labels = 0;
-
-		for (uint32_t i = 0; i < labels->count; i++)
-		{
-			const BatchLabel *label = &labels->labels[i];
-
-			of_labels += hash_bytes(hash_bytes(half, label->name, strlen(label->name)),
-									label->value, strlen(label->value));
-		}
-		hash = hash_bytes(hash_word(hash, of_labels), parts->type, strlen(parts->type));
-		hash = hash_word(hash_word(hash, (uint64_t) parts->time_us), samples);
-		hash = hash_word(hash, decoding->samples_hash);
-		decoding->result->identity[half] += hash;
-	}
-	return dictionary_work(&decoding->dictionary, 2 * labels->bytes);
+	decoding->is_identified = decoding->result->has_ids;
+	return decoding->is_identified ? fingerprint_begin(&decoding->fingerprint, &profile)
+								   : FAULT_NONE;
 }
 
 static OtlpFault
 read_rows(Decoding *decoding, Span profile)
 {
-	const uint64_t samples = decoding->result->samples;
 	ProfileParts parts = { .period = 0 };
 	Message message = message_of(profile);
 	OtlpFault fault;
 
 	decoding->profile_number++;
-	decoding->samples_hash = 0;
 	decoding->row_count = 0;
 	decoding->trace_count = 0;
 	fault = read_profile_parts(decoding, profile, &parts);
@@ -646,13 +653,14 @@ read_rows(Decoding *decoding, Span profile)
 	if (fault != FAULT_NONE)
 		return fault;
 	choose_time(decoding, profile, &parts);
+	fault = begin_fingerprint(decoding, &parts);
 	while (fault == FAULT_NONE && message_next(&message))
 		if (field_is_message(&message.field, PROFILE_SAMPLES))
 			fault = add_sample(decoding, &parts, field_span(&message.field));
 	if (fault == FAULT_NONE && decoding->row_count == 0)
 		fault = add_empty_row(decoding, &parts);
-	if (fault == FAULT_NONE)
-		fault = add_identity(decoding, &parts, decoding->result->samples - samples);
+	if (fault == FAULT_NONE && decoding->is_identified)
+		fault = fingerprint_end(&decoding->fingerprint);
 	decoding->result->original_payloads += fault == FAULT_NONE && parts.has_payload;
 	return fault;
 }
@@ -891,7 +899,13 @@ otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result)
 						  .rule = request->rule,
 						  .work_left = WORK_FREE + WORK_PER_BYTE * (int64_t) request->body.length };
 	result->version = decoding->layout->name;
-	end = end_of(decoding, read_request(decoding));
+	end = end_of(decoding,
+				 fingerprint_init(&decoding->fingerprint, &decoding->dictionary, &decoding->budget)
+					 ? read_request(decoding)
+					 : FAULT_ROOM);
+	if (end == OTLP_OK && !fingerprint_of_request(&decoding->fingerprint, result->fingerprint))
+		end = OTLP_NO_MEMORY;
+	fingerprint_fini(&decoding->fingerprint);
 	arena_fini(&decoding->arena);
 	free(decoding->rows);
 	free(decoding->traces);

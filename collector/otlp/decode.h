@@ -10,6 +10,7 @@
 #define COLLECTOR_OTLP_DECODE_H
 
 #include "batch/batch.h"
+#include "otlp/fingerprint.h"
 #include "otlp/labels.h"
 #include "otlp/message.h"
 
@@ -47,8 +48,8 @@ typedef struct OtlpResult
 	uint64_t original_payloads;	 /* beside samples: not kept */
 	bool has_times;				 /* every profile says its time: sent again, it is the same */
 	bool has_ids;				 /* and its id */
-	uint64_t identity[2]; /* then: of ids, times, types, labels, samples; in any layout and order */
-	const char *message;  /* static: why the first was rejected, or the request refused */
+	uint8_t fingerprint[FINGERPRINT_BYTES]; /* of all profiles, if has_ids and profiles > 0 */
+	const char *message; /* static: why the first was rejected, or the request refused */
 } OtlpResult;
 
 OtlpEnd otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result);

@@ -7,10 +7,11 @@
  * 3. A sample with bytes in field 3 or a number in field 4: 1.9 or before (attributes, link); with
  *    a number in field 3 or bytes in field 4: 1.10 or later (link, values). Both: refused.
  * 4. Samples of fields 1, 2 and 5 alone: field 2 has values before 1.10 and attributes since. A
- *    sample without times must have values. Else the reading counts that holds for all: as many
- *    values as times; attributes that are there, no key twice. Where both hold: 1.10, since its
- *    exporters send samples of times alone.
- * 5. Of the older ones, 1.8 has comments before the profile's id, which moves four fields.
+ *    sample without times must have values, and a type with a temporality is of 1.8. Otherwise the
+ *    reading counts that holds for all: as many values as times; attributes that are there, no key
+ *    twice. If both hold: 1.10, because its exporters send samples of times alone.
+ * 5. Of the older ones, 1.8 has temporalities, and comments before the profile's id, which moves
+ *    four fields.
  */
 #include "otlp/dialect.h"
 
@@ -41,6 +42,7 @@ typedef struct Evidence
 	bool values_only;		/* rule 4: a sample without times, but with field 2 */
 	bool values_hold;		/* rule 4: field 2 may be values everywhere */
 	bool attributes_hold;	/* rule 4: … attributes everywhere */
+	bool temporality;		/* rules 4 and 5 */
 	bool comments;			/* rule 5 */
 	size_t attribute_count; /* in the dictionary */
 	const char *error;
@@ -170,7 +172,7 @@ look_at_sample(Evidence *evidence, Span span)
 static void
 look_at_type(Evidence *evidence, Span span)
 {
-	evidence->comments |= has_field(span, VALUE_TYPE_TEMPORALITY);
+	evidence->temporality |= has_field(span, VALUE_TYPE_TEMPORALITY);
 }
 
 static void
@@ -253,7 +255,7 @@ is_old(const Evidence *evidence)
 {
 	if (evidence->text_indexes || evidence->new_sample)
 		return false;
-	return evidence->old_sample || evidence->values_only ||
+	return evidence->old_sample || evidence->temporality || evidence->values_only ||
 		   (evidence->values_hold && !evidence->attributes_hold);
 }
 
@@ -271,6 +273,8 @@ dialect_of_request(Span request, Dialect *dialect, const char **error)
 		*error = TWO_LAYOUTS;
 	if (*error != NULL)
 		return false;
-	*dialect = !is_old(&evidence) ? DIALECT_1_10 : evidence.comments ? DIALECT_1_8 : DIALECT_1_9;
+	*dialect = !is_old(&evidence)						   ? DIALECT_1_10
+			   : evidence.temporality || evidence.comments ? DIALECT_1_8
+														   : DIALECT_1_9;
 	return true;
 }

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "otlp/fields.h"
+
 #define LENGTH_BYTES   5
 #define NUMBER_BYTES   64 /* of a number's text */
 #define HEX_TRACE	   32
@@ -511,6 +513,25 @@ take_number(Json *json, const JsonField *field)
 	return (field->repeated || put_tag(json, field, PFS_WIRE_VARINT)) && put_varint(json, value);
 }
 
+/* Names that are not known, of whatever version, are as good as none. */
+static bool
+take_temporality(Json *json, const JsonField *field)
+{
+	static const char cumulative[] = "AGGREGATION_TEMPORALITY_CUMULATIVE";
+	const size_t begun = json->length;
+	bool is_cumulative;
+
+	if (peek(json) != '"')
+		return take_number(json, field);
+	if (!take_string(json, true))
+		return false;
+	is_cumulative = json->length - begun == strlen(cumulative) &&
+					memcmp(json->out + begun, cumulative, strlen(cumulative)) == 0;
+	json->length = begun;
+	return !is_cumulative ||
+		   (put_tag(json, field, PFS_WIRE_VARINT) && put_varint(json, TEMPORALITY_CUMULATIVE));
+}
+
 static bool
 take_submessage(Json *json, const JsonField *field)
 {
@@ -538,6 +559,8 @@ take_one(Json *json, const JsonField *field)
 			return take_bool(json, field);
 		case JSON_DOUBLE:
 			return take_double(json, field);
+		case JSON_TEMPORALITY:
+			return take_temporality(json, field);
 		case JSON_MESSAGE:
 			return take_submessage(json, field);
 		case JSON_TOO_OLD:

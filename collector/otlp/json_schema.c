@@ -50,7 +50,8 @@ DEFINE(resource, MESSAGES("attributes", 1, &key_value),
 	   ONE("droppedAttributesCount", 2, JSON_NUMBER));
 DEFINE(scope, ONE("name", 1, JSON_STRING), ONE("version", 2, JSON_STRING),
 	   MESSAGES("attributes", 3, &key_value), ONE("droppedAttributesCount", 4, JSON_NUMBER));
-DEFINE(value_type, ONE("typeStrindex", 1, JSON_NUMBER), ONE("unitStrindex", 2, JSON_NUMBER));
+DEFINE(value_type, ONE("typeStrindex", 1, JSON_NUMBER), ONE("unitStrindex", 2, JSON_NUMBER),
+	   ONE("aggregationTemporality", 3, JSON_TEMPORALITY));
 DEFINE(sample, ONE("stackIndex", 1, JSON_NUMBER), LIST("attributeIndices", 2, JSON_NUMBER),
 	   ONE("linkIndex", 3, JSON_NUMBER), LIST("values", 4, JSON_NUMBER),
 	   LIST("timestampsUnixNano", 5, JSON_FIXED64), TOO_OLD("locationsStartIndex"),

@@ -15,6 +15,7 @@ typedef enum JsonKind
 	JSON_FIXED64, /* time */
 	JSON_BOOL,
 	JSON_DOUBLE,
+	JSON_TEMPORALITY, /* a number, or a name of OTLP 1.8's AggregationTemporality */
 	JSON_BASE64,
 	JSON_ID, /* hexadecimal of so many digits as an id has, else base64 */
 	JSON_MESSAGE,

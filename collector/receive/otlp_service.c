@@ -126,7 +126,7 @@ otlp_export(Receiver *receiver, Call *call)
 		if (batch != NULL && decode_call(receiver, call, batch, &result))
 		{
 			if (result.profiles > 0 && result.has_ids && result.has_times)
-				submit_identify(call, result.identity, sizeof(result.identity));
+				submit_identify(call, result.fingerprint, sizeof(result.fingerprint));
 			submit_batch(receiver, call, batch, result.has_times);
 			return;
 		}

@@ -380,6 +380,185 @@ test_layouts(void **state)
 	assert_usual(proto_span(&oldest), "1.8");
 }
 
+/* The fingerprint of a request whose profiles have ids. */
+static void
+fingerprint_of(Span body, uint8_t fingerprint[FINGERPRINT_BYTES])
+{
+	OtlpResult result;
+	Batch *batch;
+
+	assert_int_equal(decode(body, false, &batch, &result), OTLP_OK);
+	assert_true(result.has_ids && result.profiles > 0);
+	memcpy(fingerprint, result.fingerprint, FINGERPRINT_BYTES);
+	batch_free(batch);
+}
+
+/* Replaces a text by another one of its length, wherever it is. */
+static void
+patch(Proto *body, const char *text, const char *by)
+{
+	uint8_t *at = memmem(body->bytes, body->length, text, strlen(text));
+
+	assert_non_null(at);
+	assert_int_equal(strlen(text), strlen(by));
+	for (; at != NULL; at = memmem(body->bytes, body->length, text, strlen(text)))
+		memcpy(at, by, strlen(by));
+}
+
+/* Profiles with one id, of equal times, values and depths, differ by any name of theirs. */
+static void
+test_fingerprints(void **state)
+{
+	static const char *const changes[][2] = {
+		{ "main", "mein" },		 { "work.c", "werk.c" },   { "/bin/prog", "/bin/frog" },
+		{ "abcd", "abce" },		 { "cpython", "ccython" }, { "worker", "walker" },
+		{ "shop", "shot" },		 { "samples", "sampled" }, { "http://notes", "http://motes" },
+		{ "sixteen", "sixtees" }
+	};
+	const Proto samples[] = { sample(DIALECT_1_10, 1, 7, 1), sample(DIALECT_1_10, 1, 0, 0) };
+	const Proto swapped[] = { sample(DIALECT_1_10, 1, 0, 1), sample(DIALECT_1_10, 1, 7, 0) };
+	Proto one = profile(samples, 2);
+	Proto other = profile(swapped, 2);
+	Proto pair[2];
+	Proto body;
+	uint8_t first[FINGERPRINT_BYTES];
+	uint8_t second[FINGERPRINT_BYTES];
+
+	proto_list(&one, dialect_layout(DIALECT_1_10)->profile_attributes, 1, 6);
+	proto_text(&one, dialect_layout(DIALECT_1_10)->profile_id, "sixteen bytes of");
+	body = request_of(&one, 1);
+	fingerprint_of(proto_span(&body), first);
+	fingerprint_of(proto_span(&body), second);
+	assert_memory_equal(first, second, FINGERPRINT_BYTES);
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++)
+	{
+		Proto changed = body;
+
+		patch(&changed, changes[i][0], changes[i][1]);
+		fingerprint_of(proto_span(&changed), second);
+		assert_memory_not_equal(first, second, FINGERPRINT_BYTES);
+	}
+
+	/* profiles in another order are the same, samples of other series are not */
+	proto_list(&other, dialect_layout(DIALECT_1_10)->profile_attributes, 1, 6);
+	proto_text(&other, dialect_layout(DIALECT_1_10)->profile_id, "sixteen bytes of");
+	body = request_of(&other, 1);
+	fingerprint_of(proto_span(&body), second);
+	assert_memory_not_equal(first, second, FINGERPRINT_BYTES);
+	pair[0] = one;
+	pair[1] = other;
+	body = request_of(pair, 2);
+	fingerprint_of(proto_span(&body), first);
+	pair[0] = other;
+	pair[1] = one;
+	body = request_of(pair, 2);
+	fingerprint_of(proto_span(&body), second);
+	assert_memory_equal(first, second, FINGERPRINT_BYTES);
+	pair[1] = other;
+	body = request_of(pair, 2);
+	fingerprint_of(proto_span(&body), second);
+	assert_memory_not_equal(first, second, FINGERPRINT_BYTES);
+}
+
+/* A request in another layout has the same content. */
+static void
+test_fingerprints_of_layouts(void **state)
+{
+	uint8_t fingerprints[DIALECT_1_10 + 1][FINGERPRINT_BYTES];
+
+	for (Dialect dialect = DIALECT_1_8; dialect <= DIALECT_1_10; dialect++)
+	{
+		const Proto body = usual_request(dialect);
+
+		fingerprint_of(proto_span(&body), fingerprints[dialect]);
+	}
+	assert_memory_equal(fingerprints[DIALECT_1_8], fingerprints[DIALECT_1_10], FINGERPRINT_BYTES);
+	assert_memory_equal(fingerprints[DIALECT_1_9], fingerprints[DIALECT_1_10], FINGERPRINT_BYTES);
+}
+
+static void
+assert_type(Span body, const char *version, const char *type)
+{
+	const BatchSeries *series;
+	OtlpResult result;
+	Batch *batch;
+
+	assert_int_equal(decode(body, false, &batch, &result), OTLP_OK);
+	assert_string_equal(result.version, version);
+	assert_int_equal(batch_series(batch, &series), 1);
+	assert_string_equal(series[0].profile_type, type);
+	batch_free(batch);
+}
+
+/* OTLP 1.8 says whether values add up, and is known by that. */
+static void
+test_temporality(void **state)
+{
+	static const char *const types[] = { CPU, CPU, "process_cpu:samples:count:cpu:nanoseconds" };
+
+	for (unsigned temporality = 0; temporality < 3; temporality++)
+	{
+		/* a value for each time: without the temporality values could be attributes of 1.10 */
+		const Proto period = value_type(3, 4);
+		const uint64_t times[] = { BEGIN_NS };
+		Proto type = value_type(1, 2);
+		Proto item = { .length = 0 };
+		Proto one = { .length = 0 };
+		Proto body;
+
+		proto_number(&type, VALUE_TYPE_TEMPORALITY, temporality);
+		proto_number(&item, SAMPLE_STACK, 1);
+		proto_list(&item, dialect_layout(DIALECT_1_8)->sample_values, 1, 5);
+		proto_fixed_list(&item, SAMPLE_TIMES, times, 1);
+		proto_message(&one, PROFILE_SAMPLE_TYPE, &type);
+		proto_message(&one, PROFILE_SAMPLES, &item);
+		proto_fixed(&one, PROFILE_TIME, BEGIN_NS);
+		proto_message(&one, PROFILE_PERIOD_TYPE, &period);
+		proto_text(&one, dialect_layout(DIALECT_1_8)->profile_id, "sixteen bytes of");
+		body = request_of(&one, 1);
+		assert_type(proto_span(&body), "1.8", types[temporality]);
+	}
+}
+
+static void
+test_temporality_in_json(void **state)
+{
+	static const struct
+	{
+		const char *text;
+		bool is_delta;
+	} cases[] = { { "2", false },
+				  { "1", true },
+				  { "null", true },
+				  { "\"AGGREGATION_TEMPORALITY_CUMULATIVE\"", false },
+				  { "\"AGGREGATION_TEMPORALITY_DELTA\"", true },
+				  { "\"\"", true } };
+
+	is_json = true;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		char text[512];
+		const char *error;
+		size_t offset;
+		size_t length;
+		uint8_t *body;
+		int bytes = snprintf(text, sizeof(text),
+							 "{\"resourceProfiles\":[{\"scopeProfiles\":[{\"profiles\":[{"
+							 "\"sampleType\":{\"typeStrindex\":1,\"aggregationTemporality\":%s},"
+							 "\"timeUnixNano\":\"%llu\"}]}]}],"
+							 "\"dictionary\":{\"stringTable\":[\"\",\"bytes\"]}}",
+							 cases[i].text, (unsigned long long) BEGIN_NS);
+
+		body = json_to_protobuf((Span){ (uint8_t *) text, (size_t) bytes }, &json_request, NULL,
+								&length, &error, &offset);
+		assert_non_null(body);
+		assert_type((Span){ body, length }, "1.10",
+					cases[i].is_delta ? "bytes:bytes:unknown:::delta" : "bytes:bytes:unknown::");
+		free(body);
+	}
+	is_json = false;
+}
+
 /* Of the only series that has no thread's name, or of all. */
 static void
 assert_note(const Batch *batch, const char *first, const char *second, const char *doc_url)
@@ -850,6 +1029,10 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_fingerprints),
+		cmocka_unit_test(test_fingerprints_of_layouts),
+		cmocka_unit_test(test_temporality),
+		cmocka_unit_test(test_temporality_in_json),
 		cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_notes_that_are_wrong),
 		cmocka_unit_test(test_notes_in_part),

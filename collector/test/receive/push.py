@@ -252,7 +252,9 @@ def test_profile_ids():
     for resource in shallow.resource_profiles:
         first, second = resource.scope_profiles[0].profiles[0].samples
         first.stack_index, second.stack_index = second.stack_index, first.stack_index
-    for what, more, added in (("other ids", request("identified", [ids[0], b"\3" * 16], times), 1000),
+    renamed = request("identified", ids, times)
+    renamed.dictionary.string_table[:] = ["left" if text == "leaf" else text for text in renamed.dictionary.string_table]
+    for what, more, added in (("other names of frames", renamed, 1000), ("other ids", request("identified", [ids[0], b"\3" * 16], times), 1000),
                               ("other times", request("identified", ids, [times[0], times[1] + 1_000_000]), 1000),
                               ("other values", request("identified", ids, times, 301), 1002), ("other stacks", shallow, 1000)):
         before = stored("identified")
