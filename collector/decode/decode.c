@@ -104,10 +104,20 @@ get_offsets(const PfsProfile *profile, int64_t *first_us, int64_t *last_us)
 	}
 }
 
-/* Sets the profile's time; false where samples have times that the server refuses. */
-static bool
-choose_time(const DecodeRequest *request, const PfsProfile *profile, int64_t *time_us)
+static DecodeEnd
+wrong_time(DecodeResult *result, const char *message, int64_t time_us)
 {
+	result->message = message;
+	result->time_us = time_us;
+	return DECODE_TIME;
+}
+
+/* Sets the profile's time, unless samples have times that the request or the server refuses. */
+static DecodeEnd
+choose_time(const DecodeRequest *request, const PfsProfile *profile, int64_t *time_us,
+			DecodeResult *result)
+{
+	bool is_bounded = request->last_us > request->first_us;
 	int64_t first_us;
 	int64_t last_us;
 
@@ -117,10 +127,17 @@ choose_time(const DecodeRequest *request, const PfsProfile *profile, int64_t *ti
 	else if (profile->time_ns != 0)
 		*time_us = profile->time_ns / NS_PER_US;
 	get_offsets(profile, &first_us, &last_us);
-	return last_us - first_us < MAX_DAYS * DAY_US &&
-		   !__builtin_add_overflow(*time_us, first_us, &first_us) && first_us >= 0 &&
-		   !__builtin_add_overflow(*time_us, last_us, &last_us) &&
-		   last_us < request->now_us + DAYS_AHEAD * DAY_US;
+	if (last_us - first_us >= MAX_DAYS * DAY_US ||
+		__builtin_add_overflow(*time_us, first_us, &first_us) ||
+		__builtin_add_overflow(*time_us, last_us, &last_us))
+		return only_server(result, "times of samples are out of range");
+	if (is_bounded && first_us < request->first_us)
+		return wrong_time(result, "the profile is too old", first_us);
+	if (is_bounded && last_us > request->last_us)
+		return wrong_time(result, "the profile is from the future", last_us);
+	if (first_us < 0 || last_us >= request->now_us + DAYS_AHEAD * DAY_US)
+		return only_server(result, "times of samples are out of range");
+	return DECODE_OK;
 }
 
 static bool
@@ -185,8 +202,8 @@ decode_bytes(const DecodeRequest *request, PfsBytes bytes, PfsBudget *budget, Ba
 		end = no_type_left(result);
 	if (end == DECODE_OK && profile.drop_frames.length > 0)
 		end = only_server(result, "the profile says which frames to drop");
-	if (end == DECODE_OK && !choose_time(request, &profile, &to.time_us))
-		end = only_server(result, "times of samples are out of range");
+	if (end == DECODE_OK)
+		end = choose_time(request, &profile, &to.time_us, result);
 	if (end == DECODE_OK)
 		end = profile_to_batch(&to, &profile);
 	pfs_profile_fini(&profile);

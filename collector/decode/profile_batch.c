@@ -13,6 +13,8 @@
 #include "decode/profile_batch.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
@@ -22,6 +24,9 @@
 
 /* Longest key of a dictionary partition. */
 #define PARTITION_BYTES_MAX 255
+
+/* In front of names that are not a profile's to give. */
+#define EXPORTED "exported_"
 
 /* What the values of a profile may take while they become rows and samples, beside the batch. */
 #define ROWS_BYTES_MAX ((size_t) 256 * 1024 * 1024)
@@ -311,8 +316,41 @@ profile_name(const Adding *adding)
 	return known != NULL ? text_of(known) : adding->profile->types[0].type;
 }
 
+static bool
+has_label(const BatchLabel *labels, uint32_t count, const char *name)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (strcmp(labels[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * The name of a sample's label, which must not be one of the names that the database gives meaning
+ * to: "__name__" would pass for the profile type's. NULL on out of memory.
+ */
+static const char *
+guarded_name(Adding *adding, PfsText name, const BatchLabel *labels, uint32_t count)
+{
+	size_t room = sizeof(EXPORTED) + name.length + sizeof("_4294967295");
+	char *text;
+	size_t length;
+
+	if (name.length < 2 || memcmp(name.data, "__", 2) != 0 ||
+		pfs_text_equals(name, PFS_LABEL_KINDS))
+		return own_text(adding, name);
+	text = pfs_making_alloc(&adding->making, room);
+	if (text == NULL)
+		return NULL;
+	length = (size_t) snprintf(text, room, EXPORTED "%.*s", (int) name.length, name.data);
+	for (uint32_t i = 2; has_label(labels, count, text); i++)
+		snprintf(text + length, room - length, "_%" PRIu32, i);
+	return batch_text(adding->batch, text, strlen(text));
+}
+
 static int
-append_labels(Adding *adding, const PfsLabels *from, BatchLabel *labels, uint32_t *count)
+append_labels(Adding *adding, const PfsLabels *from, bool guards, BatchLabel *labels,
+			  uint32_t *count)
 {
 	for (uint32_t i = 0; i < from->count; i++)
 	{
@@ -323,8 +361,9 @@ append_labels(Adding *adding, const PfsLabels *from, BatchLabel *labels, uint32_
 			continue;
 		if (*count == BATCH_MAX_LABELS)
 			return -E2BIG;
-		labels[*count] =
-			(BatchLabel){ own_text(adding, label->name), own_text(adding, label->value) };
+		labels[*count].name = guards ? guarded_name(adding, label->name, labels, *count)
+									 : own_text(adding, label->name);
+		labels[*count].value = own_text(adding, label->value);
 		if (labels[*count].name == NULL || labels[*count].value == NULL)
 			return -ENOMEM;
 		++*count;
@@ -343,10 +382,11 @@ add_set(Adding *adding, uint32_t set)
 						   .period_type = profile->period_type.type,
 						   .period_unit = profile->period_type.unit,
 						   .delta = is_delta(adding) };
-	int err = append_labels(adding, &adding->own, labels, &series.label_count);
+	int err = append_labels(adding, &adding->own, false, labels, &series.label_count);
 
 	if (err == 0)
-		err = append_labels(adding, &adding->sets.labels[set], labels, &series.label_count);
+		err = append_labels(adding, &adding->sets.labels[set], adding->to->request->guards_names,
+							labels, &series.label_count);
 	for (uint32_t i = 0; err == 0 && i < profile->type_count; i++)
 	{
 		parts.sample_type = profile->types[i].type;

@@ -514,6 +514,7 @@ import_file(ImportLane *lane, size_t file)
 			lane->filling = NULL;
 			import_on_server(lane, file, decoded.format);
 			break;
+		case DECODE_TIME: /* not asked for */
 		case DECODE_SERVER:
 			import_on_server(lane, file, decoded.format);
 			break;

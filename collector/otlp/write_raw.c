@@ -156,6 +156,7 @@ read_profile(Writing *writing, const RawLabels *labels, Span bytes)
 									.labels = labels->labels,
 									.label_count = labels->count,
 									.now_us = writing->request->now_us,
+									.guards_names = true,
 									.memory = writing->request->memory };
 	char *message = writing->result->message;
 	DecodeResult result;
@@ -171,6 +172,7 @@ read_profile(Writing *writing, const RawLabels *labels, Span bytes)
 			snprintf(message, sizeof(writing->result->message),
 					 "invalid profile: %s, seen at byte %zu", result.message, result.offset);
 			return ends(writing, WRITE_RAW_INVALID);
+		case DECODE_TIME: /* not asked for: check_times() looks at all of them */
 		case DECODE_SERVER:
 			snprintf(message, sizeof(writing->result->message),
 					 "the profile cannot be received: %s", result.message);

@@ -26,6 +26,8 @@ scrape_flags(ScrapeOptions *options, Flag *flags)
 		  "of a profile unpacked; default 32MB", 1024 },
 		{ "max-held", FLAG_SIZE, &options->held_max, "SIZE",
 		  "of profiles that wait to be decoded; default 128MB", 1024 },
+		{ "max-age", FLAG_DURATION, &options->max_age_ms, "DURATION",
+		  "older profiles are refused; default: 7d", 1000, 31622400000 },
 		{ "queue-size", FLAG_SIZE, &options->queue_bytes, "SIZE",
 		  "kept while the database is away; default 64MB" },
 		{ "stop-timeout", FLAG_DURATION, &options->stop_timeout_ms, "TIME",
@@ -41,6 +43,7 @@ scrape_flags(ScrapeOptions *options, Flag *flags)
 	*options = (ScrapeOptions){ .concurrency = 512,
 								.body_max = 16 * MB,
 								.profile_max = 32 * MB,
+								.max_age_ms = INT64_C(7) * 86400000,
 								.held_max = 128 * MB,
 								.queue_bytes = 64 * MB,
 								.stop_timeout_ms = 25000 };

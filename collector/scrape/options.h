@@ -19,6 +19,7 @@ typedef struct ScrapeOptions
 	int64_t concurrency;	 /* requests to targets at once */
 	size_t body_max;		 /* bytes of one profile as it is sent */
 	size_t profile_max;		 /* the same unpacked */
+	int64_t max_age_ms;		 /* of samples */
 	size_t held_max;		 /* bytes of all that wait to be read */
 	size_t queue_bytes;
 	int64_t stop_timeout_ms;

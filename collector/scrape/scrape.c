@@ -96,7 +96,9 @@ start_parts(Scraper *scraper, Failure *failure)
 	const WriterOptions writer = { .conninfo = options->database,
 								   .node = options->node,
 								   .queue_bytes = options->queue_bytes };
-	StorerOptions storer = { .profile_max = options->profile_max, .wake = on_result };
+	StorerOptions storer = { .profile_max = options->profile_max,
+							 .max_age_us = options->max_age_ms * 1000,
+							 .wake = on_result };
 
 	if (http_client_create(options->held_max, &scraper->client) != 0)
 		return failure_set(failure, EXIT_INTERNAL, "out of memory");

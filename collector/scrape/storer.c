@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "decode/decode.h"
@@ -18,6 +19,12 @@
 #define BATCH_BUDGET_BYTES ((size_t) 64 * 1024 * 1024)
 #define BATCH_LARGE_BYTES  ((size_t) 8 * 1024 * 1024)
 #define BATCH_AGE_NS	   INT64_C(1000000000)
+
+/* How far a target's clock may be ahead of ours. */
+#define AHEAD_US (INT64_C(3600) * 1000000)
+
+#define RESERVED_COUNT	  4
+#define SERIES_LABELS_MAX (BATCH_MAX_LABELS + RESERVED_COUNT)
 
 typedef struct ProfileList
 {
@@ -67,15 +74,42 @@ submit(Storer *storer)
 	storer->filling = NULL;
 }
 
+/*
+ * The target's labels, and names that are not a program's to give: "" keeps them off the series,
+ * and a sample's label of that name becomes exported_NAME.
+ */
+static size_t
+series_labels(const ScrapeTarget *target, BatchLabel labels[SERIES_LABELS_MAX])
+{
+	static const char *const reserved[] = { "tenant", "namespace", "node", "pod" };
+	size_t count = target->label_count;
+
+	memcpy(labels, target->labels, count * sizeof(BatchLabel));
+	for (size_t i = 0; i < RESERVED_COUNT; i++)
+	{
+		bool is_set = false;
+
+		for (size_t j = 0; j < target->label_count; j++)
+			is_set |= strcmp(target->labels[j].name, reserved[i]) == 0;
+		if (!is_set)
+			labels[count++] = (BatchLabel){ reserved[i], "" };
+	}
+	return count;
+}
+
 static DecodeEnd
 decode_into_batch(Storer *storer, ScrapedProfile *profile, DecodeResult *result)
 {
 	const ScrapeTarget *target = profile->target;
+	BatchLabel labels[SERIES_LABELS_MAX];
 	const DecodeRequest request = {
 		.format = PROFILE_PPROF,
-		.labels = target->labels,
-		.label_count = target->label_count,
+		.labels = labels,
+		.label_count = series_labels(target, labels),
 		.now_us = profile->time_us,
+		.first_us = profile->time_us - storer->options.max_age_us,
+		.last_us = profile->time_us + AHEAD_US,
+		.guards_names = true,
 		.kept_types = target->profile->keep_types.items,
 		.kept_type_count = target->profile->keep_types.count,
 		.bytes_max = storer->options.profile_max,
@@ -91,6 +125,20 @@ decode_into_batch(Storer *storer, ScrapedProfile *profile, DecodeResult *result)
 						  result);
 }
 
+/* A target whose clock is wrong. */
+static void
+tell_time(ScrapedProfile *profile, const DecodeResult *result)
+{
+	time_t seconds = (time_t) (result->time_us / 1000000 - (result->time_us % 1000000 < 0));
+	char text[40] = "a time beyond all calendars";
+	struct tm fields;
+
+	if (gmtime_r(&seconds, &fields) != NULL)
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &fields);
+	snprintf(profile->error, sizeof(profile->error), "Invalid profile: %s, with samples of %s",
+			 result->message, text);
+}
+
 static void
 tell(ScrapedProfile *profile, DecodeEnd end, const DecodeResult *result)
 {
@@ -102,6 +150,9 @@ tell(ScrapedProfile *profile, DecodeEnd end, const DecodeResult *result)
 		case DECODE_INVALID:
 			snprintf(profile->error, sizeof(profile->error),
 					 "Invalid profile: %s, seen at byte %zu", result->message, result->offset);
+			return;
+		case DECODE_TIME:
+			tell_time(profile, result);
 			return;
 		case DECODE_SERVER:
 			snprintf(profile->error, sizeof(profile->error),

@@ -29,6 +29,7 @@ typedef struct StorerOptions
 {
 	Writer *writer;
 	size_t profile_max;			 /* bytes, unpacked */
+	int64_t max_age_us;			 /* of samples */
 	void (*wake)(void *context); /* called when there are results, from the storer's thread */
 	void *context;
 } StorerOptions;
