@@ -18,6 +18,18 @@
 #define PAST_PROCESSES	2048
 #define RING_NICE_LEVEL (-10)
 
+static void
+unlock_for_wait(void *reader)
+{
+	reader_unlock(reader);
+}
+
+static void
+lock_after_wait(void *reader)
+{
+	reader_lock(reader);
+}
+
 int
 reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *losses, Reader **result)
 {
@@ -44,6 +56,8 @@ reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *loss
 		return -ENOMEM;
 	}
 	process_table_use_hierarchy(reader->processes, options->cgroup_hierarchy);
+	process_table_use_lock(reader->processes,
+						   &(ProcessLock){ unlock_for_wait, lock_after_wait, reader });
 	*result = reader;
 	return 0;
 }
@@ -183,6 +197,7 @@ reader_take(Reader *reader)
 	pthread_mutex_lock(&reader->mutex);
 	taken = reader->interval;
 	reader->interval = fresh;
+	reader->intervals++;
 	pthread_mutex_unlock(&reader->mutex);
 	return taken;
 }

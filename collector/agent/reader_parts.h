@@ -58,6 +58,7 @@ struct Reader
 	size_t queue_bytes;	 /* and of those parked */
 	bool queue_complete; /* the ring is empty, and stays so */
 	Interval *interval;	 /* NULL without memory */
+	uint64_t intervals;	 /* that were taken before it */
 	PastImages *past;
 	ProcessTable *processes;
 	Labeller *labeller;
@@ -78,7 +79,10 @@ typedef struct UserWalk
 	uint8_t status;		/* enum pfs_walk_status */
 } UserWalk;
 
-/* reader.c: the lock, which also looks at the clocks. */
+/*
+ * reader.c: the lock, which also looks at the clocks. Functions of the process table give it back
+ * while they wait for the kernel or a file system.
+ */
 void reader_lock(Reader *reader);
 void reader_unlock(Reader *reader);
 
@@ -99,17 +103,17 @@ void *reader_walker_run(void *reader); /* walker.c */
 QueuedRecord *reader_take_queued(Reader *reader);
 
 /*
- * ring.c, with the lock: reads a process again where its mappings may have changed. Code of files
- * that was mapped since the process was read is looked at as soon as it is sampled. Generated code
- * is not: that of compilers that write and execute in turn may not be executable at this moment.
- * Only where a walk could not go on, it may have been mapped since, or have taken other code's
- * place, and then the process is read again.
+ * ring.c, with the lock, which may be given back meanwhile: reads a process again if its mappings
+ * may have changed. Code of files that was mapped since the process was read is looked at as soon
+ * as it is sampled. Generated code is not: that of compilers that write and execute in turn may not
+ * be executable at this moment. Only if a walk could not go on, it may have been mapped since, or
+ * have taken other code's place, and then the process is read again.
  */
 void reader_follow_mappings(Reader *reader, const Record *record, Process *process);
 
 /*
- * sample_builder.c, with the lock: adds a sample to the interval. Without a process (NULL: no
- * memory) or room it is counted as lost.
+ * sample_builder.c, with the lock, which may be given back meanwhile: adds a sample to the
+ * interval. Without a process (NULL: no memory) or room it is counted as lost.
  */
 void sample_build(Reader *reader, const Record *record, Process *process, const UserWalk *walk);
 

@@ -91,12 +91,17 @@ name_code(Reader *reader, Process *process, const UserFrame *user, uint64_t time
 	return result;
 }
 
-/* One user frame, as it was when it was sampled. -ENOMEM where the interval is full. */
+/*
+ * One user frame, as it was when it was sampled. -ENOMEM if the interval is full; -EAGAIN if it was
+ * taken while the process was read, so that items that were added to it are gone.
+ */
 static int
 resolve_user_frame(Reader *reader, Process *process, const UserFrame *user, uint64_t time_ns,
 				   bool is_leaf, Frame *frame)
 {
+	uint64_t intervals = reader->intervals;
 	ProcessAddress where;
+	bool found;
 
 	*frame = (Frame){ 0, INTERVAL_NO_ITEM, FRAME_UNKNOWN };
 	if (user->more_count > 0)
@@ -104,8 +109,11 @@ resolve_user_frame(Reader *reader, Process *process, const UserFrame *user, uint
 		frame->kind = FRAME_INTERPRETED;
 		return name_code(reader, process, user, time_ns, frame);
 	}
-	if (!process_resolve(reader->processes, process, user->code, time_ns, is_leaf, reader->now_ns,
-						 &where))
+	found = process_resolve(reader->processes, process, user->code, time_ns, is_leaf,
+							reader->now_ns, &where);
+	if (reader->intervals != intervals)
+		return -EAGAIN;
+	if (!found)
 		return 0;
 	if (where.kind == MAPPING_ANONYMOUS)
 	{
@@ -290,6 +298,18 @@ add_trace(Reader *reader, uint64_t value, IntervalTrace *trace)
 		losses_add(reader->losses, LOSS_TRACES_NOT_KEPT, 1);
 }
 
+/* Series and stack. -ENOMEM if the interval is full; -EAGAIN if it was taken meanwhile. */
+static int
+add_series_and_stack(Reader *reader, const Record *record, Process *process, const UserWalk *walk,
+					 IntervalSeries series, IntervalSample *added)
+{
+	int result = -ENOMEM;
+
+	if (reader->interval != NULL)
+		result = interval_add_series(reader->interval, series, &added->series);
+	return result == 0 ? add_stack(reader, record, process, walk, &added->stack) : result;
+}
+
 void
 sample_build(Reader *reader, const Record *record, Process *process, const UserWalk *walk)
 {
@@ -297,7 +317,7 @@ sample_build(Reader *reader, const Record *record, Process *process, const UserW
 	IntervalSeries series = { .period = (int64_t) sample->period, .kind = sample->kind };
 	IntervalSample added = { .count = 1, .value = sample->value };
 	IntervalTrace trace;
-	int result;
+	int result = -ENOMEM;
 
 	if (process != NULL)
 		series.labels = labels_of_record(reader, record, process, &trace.ids);
@@ -306,11 +326,15 @@ sample_build(Reader *reader, const Record *record, Process *process, const UserW
 		reader->dropped++; /* the kernel knows by now */
 		return;
 	}
-	result = process == NULL || reader->interval == NULL
-				 ? -ENOMEM
-				 : interval_add_series(reader->interval, series, &added.series);
+	if (process != NULL)
+	{
+		/* a process is not read again at once, so that this comes to an end */
+		do
+			result = add_series_and_stack(reader, record, process, walk, series, &added);
+		while (result == -EAGAIN);
+	}
 	label_set_release(series.labels);
-	if (result != 0 || add_stack(reader, record, process, walk, &added.stack) != 0)
+	if (result != 0)
 	{
 		losses_add(reader->losses, LOSS_INTERVAL_FULL, 1);
 		return;

@@ -154,7 +154,8 @@ file_probe_create(CodeFileOpen open, uint32_t pid)
 
 	if (probe == NULL)
 		return NULL;
-	probe->probe = (Probe){ .run = run_file_probe, .discard = discard_file_probe };
+	probe->probe =
+		(Probe){ .run = run_file_probe, .discard = discard_file_probe, .subject.pid = pid };
 	probe->open = open;
 	probe->pid = pid;
 	probe->fd = -1;
@@ -185,6 +186,7 @@ file_probe_read(Prober *prober, FileProbe *probe, char *bytes, uint64_t wait_ns)
 	int result;
 
 	probe->bytes = bytes;
+	probe->probe.subject.device = probe->fd >= 0 ? probe->device : 0;
 	result = prober_run(prober, &probe->probe, wait_ns);
 	if (result == 0)
 		probe->bytes = NULL;

@@ -11,6 +11,7 @@
 #include "process/mapped_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <elf.h>
@@ -295,6 +297,23 @@ is_file_of(int fd, const ProcMapping *mapping)
 	return proc_cut_deleted(name) == mapping->deleted && strcmp(name, mapping->name) == 0;
 }
 
+/* The version of an open file, as far as this machine knows: its server may not answer. */
+static int
+known_version(int fd, FileVersion *version)
+{
+	struct statx status;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &status) != 0)
+		return -errno;
+	memset(version, 0, sizeof(*version));
+	version->file.device = makedev(status.stx_dev_major, status.stx_dev_minor);
+	version->file.inode = status.stx_ino;
+	version->size_bytes = status.stx_size;
+	version->mtime_s = status.stx_mtime.tv_sec;
+	version->mtime_ns = status.stx_mtime.tv_nsec;
+	return 0;
+}
+
 /*
  * The file behind a mapping, with a reference, where it is open already; else NULL. While it is
  * open device and inode are not used again; one that was written to since counts as another.
@@ -303,7 +322,6 @@ static MappedFile *
 find_open(MappedFileTable *table, const ProcMapping *mapping)
 {
 	const FileId id = { mapping->device, mapping->inode };
-	struct stat status;
 	FileVersion key;
 	MappedFile *file;
 
@@ -314,12 +332,20 @@ find_open(MappedFileTable *table, const ProcMapping *mapping)
 	pthread_mutex_unlock(&table->mutex);
 	if (file == NULL)
 		return NULL;
-	if (fstat(file->fd, &status) == 0)
-	{
-		key = version_of(&status);
-		if (memcmp(&key, &file->key, sizeof(key)) == 0)
-			return file;
-	}
+	if (known_version(file->fd, &key) == 0 && memcmp(&key, &file->key, sizeof(key)) == 0)
+		return file;
+	mapped_file_release(table, file);
+	return NULL;
+}
+
+MappedFile *
+mapped_file_find_mapping(MappedFileTable *table, const ProcMapping *mapping)
+{
+	MappedFile *file = find_open(table, mapping);
+
+	/* two file systems of one device number may bear one inode number, so the name has to agree */
+	if (file != NULL && strcmp(file->name, mapping->name) == 0)
+		return file;
 	mapped_file_release(table, file);
 	return NULL;
 }
@@ -359,14 +385,9 @@ mapped_file_acquire_mapping(MappedFileTable *table, uint32_t pid, const ProcMapp
 	struct stat status;
 	int fd;
 
-	/*
-	 * most files of a new process are known; other names are looked at, for want of trust in inode
-	 * numbers
-	 */
-	*file = find_open(table, mapping);
-	if (*file != NULL && strcmp((*file)->name, mapping->name) == 0)
+	*file = mapped_file_find_mapping(table, mapping);
+	if (*file != NULL)
 		return 0;
-	mapped_file_release(table, *file);
 	fd = mapped_file_open(pid, mapping, &status);
 	if (fd < 0)
 		return fd;
@@ -440,6 +461,12 @@ int
 mapped_file_descriptor(const MappedFile *file)
 {
 	return file->fd;
+}
+
+uint64_t
+mapped_file_device(const MappedFile *file)
+{
+	return file->key.file.device;
 }
 
 MappedFile *

@@ -78,6 +78,12 @@ int mapped_file_acquire_executable(MappedFileTable *table, uint32_t pid, const c
 								   MappedFile **file);
 
 /*
+ * The file behind a mapping, with a reference, if it is open already; otherwise NULL. No file
+ * system is asked.
+ */
+MappedFile *mapped_file_find_mapping(MappedFileTable *table, const ProcMapping *mapping);
+
+/*
  * The same for a mapping of a process that is gone. A file that is open already is known by device
  * and inode, which are not used again meanwhile. Else it is what stands under its name in the root
  * of another process that still lives, or in our own (root_pid 0).
@@ -90,6 +96,7 @@ MappedFile *mapped_file_acquire_vdso(MappedFileTable *table);
 
 /* Any thread that holds a reference. The descriptor stays the table's. */
 int mapped_file_descriptor(const MappedFile *file);
+uint64_t mapped_file_device(const MappedFile *file); /* st_dev */
 
 /*
  * What the file was compiled by, for who asks: NULL, nobody has looked. The owner of the processes

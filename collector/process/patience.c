@@ -1,22 +1,23 @@
 /*
  * patience.c
- *		How long a probe is waited for.
+ *		Timeouts of one thread's probes, and closing.
  */
 #include "process/patience.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/param.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/grow.h"
 
 #define NS_PER_S	 UINT64_C(1000000000)
-#define WAIT_LESS_NS (NS_PER_S / 200)
-#define COST		 20 /* times what was waited */
-#define BURST_NS	 (10 * NS_PER_S)
+#define CLOSE_AGAIN	 16 /* descriptors that stayed open, each time */
 #define CLOSE_NS	 (NS_PER_S / 20)
 #define STALL_NS	 (10 * NS_PER_S)
 #define STALL_MAX_NS (64 * STALL_NS)
@@ -46,18 +47,10 @@ patience_fini(Patience *patience)
 int
 patience_run(Patience *patience, Probe *probe, uint64_t wait_ns)
 {
-	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-	int result;
+	int result = prober_run(patience->prober, probe, wait_ns);
 
-	if (patience->stalls.paid_ns > now_ns + BURST_NS)
-		wait_ns = MIN(wait_ns, WAIT_LESS_NS);
-	result = prober_run(patience->prober, probe, wait_ns);
 	if (result != 0)
 		patience->timeouts++;
-	if (result == -ETIMEDOUT)
-		(void) allowance_take(&patience->stalls, now_ns,
-							  COST * ((uint64_t) clock_ns(CLOCK_MONOTONIC) - now_ns),
-							  BURST_NS + COST * WAIT_LESS_NS);
 	return result;
 }
 
@@ -100,8 +93,19 @@ discard_close(Probe *probe)
 	free(closing);
 }
 
-/* False where that was not done in time. */
-static bool
+/* The device of a file as far as this machine knows, without a question to its server; else 0. */
+static uint64_t
+device_of(int fd)
+{
+	struct statx status;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &status) != 0)
+		return 0;
+	return makedev(status.stx_dev_major, status.stx_dev_minor);
+}
+
+/* As prober_run(). */
+static int
 close_one(Patience *patience, int fd)
 {
 	CloseProbe *closing = calloc(1, sizeof(*closing));
@@ -110,22 +114,31 @@ close_one(Patience *patience, int fd)
 	if (closing == NULL)
 	{
 		close(fd);
-		return true;
+		return 0;
 	}
-	closing->probe = (Probe){ .run = run_close, .discard = discard_close };
+	closing->probe =
+		(Probe){ .run = run_close, .discard = discard_close, .subject.device = device_of(fd) };
 	closing->patience = patience;
 	closing->fd = fd;
 	result = patience_run(patience, &closing->probe, CLOSE_NS);
 	if (result == 0)
 		free(closing);
-	return result == 0;
+	return result;
 }
 
 void
 patience_close(Patience *patience, int fd)
 {
-	bool closes = close_one(patience, fd);
+	int result = close_one(patience, fd);
+	size_t left = MIN(patience->open_count, CLOSE_AGAIN);
 
-	for (size_t left = patience->open_count; closes && left > 0; left--)
-		closes = close_one(patience, patience->open[--patience->open_count]);
+	/* the one that stayed open first; one whose device is still avoided goes to the end again */
+	for (; result != -ETIMEDOUT && left > 0; left--)
+	{
+		int oldest = patience->open[0];
+
+		patience->open_count--;
+		memmove(patience->open, patience->open + 1, patience->open_count * sizeof(int));
+		result = close_one(patience, oldest);
+	}
 }

@@ -1,10 +1,6 @@
 /*
  * patience.h
- *		Probes of what others answer for, waited for with less patience where waiting adds up.
- *
- * Who does not answer in time costs twenty times what was waited; where ten seconds of that are
- * owed everybody is waited for 5 ms at most until they are worked off. So what does not answer
- * holds the caller up for some seconds at once, and for a twentieth of its time in the long run.
+ *		A prober of one thread, and descriptors that are closed by it.
  */
 #ifndef COLLECTOR_PATIENCE_H
 #define COLLECTOR_PATIENCE_H
@@ -12,14 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/allowance.h"
 #include "process/prober.h"
 
 /* Belongs to one thread. */
 typedef struct Patience
 {
 	Prober *prober; /* owned */
-	Allowance stalls;
 	uint64_t timeouts;
 	int *open; /* descriptors that are still to be closed */
 	size_t open_count;
@@ -41,12 +35,12 @@ void stall_note(Stall *stall, uint64_t now_ns);
 int patience_init(Patience *patience); /* 0 or -ENOMEM */
 void patience_fini(Patience *patience);
 
-/* As prober_run, where wait_ns is the most that is waited. */
+/* Like prober_run(), but counts timeouts. */
 int patience_run(Patience *patience, Probe *probe, uint64_t wait_ns);
 
 /*
- * Closes a descriptor of a file: its file system may want to know of it, and let who closes wait.
- * Where no thread can be had it stays open until the next one is closed.
+ * Closes a descriptor of a file, whose file system may want to know of it and let us wait. If no
+ * thread may be had for that, it stays open and is tried again after a later one.
  */
 void patience_close(Patience *patience, int fd);
 

@@ -1,6 +1,6 @@
 /*
  * prober.c
- *		One thread that serves, and those before it that never came back.
+ *		Threads that serve, those that never came back, and the accounts of those who kept them.
  */
 #include "process/prober.h"
 
@@ -9,18 +9,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/allowance.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "process/proc_file.h"
 
-#define STUCK_MAX	256
 #define STACK_BYTES ((size_t) 256 * 1024)
 #define BUSY_NS		NS_PER_S /* at most, for a processor */
 
-#define STAT_LIMIT_BYTES 4096
-#define NS_PER_S		 UINT64_C(1000000000)
+#define STAT_LIMIT_BYTES   4096
+#define CGROUP_LIMIT_BYTES ((size_t) 64 * 1024)
+#define NS_PER_S		   UINT64_C(1000000000)
+
+#define WAIT_LESS_NS (NS_PER_S / 200)
+#define COST		 20 /* times what was waited */
+#define BURST_NS	 (10 * NS_PER_S)
+#define ALL_BURST_NS (3 * BURST_NS) /* of all debtors together */
+#define DEBTORS		 32
 
 enum
 {
@@ -30,53 +40,79 @@ enum
 	PROBE_ABANDONED,
 };
 
+/* One thread. It serves one caller at a time, and frees this as it ends. */
+typedef struct Server
+{
+	struct Prober *prober;
+	pthread_cond_t asked;
+	pthread_cond_t done;
+	Probe *probe; /* that it is to run next */
+	pid_t id;	  /* 0: it has not begun */
+	struct Server *next_idle;
+} Server;
+
+/* An owner, or a device, that did not answer in time. */
+typedef struct Debtor
+{
+	uint64_t key;
+	Allowance waits;
+} Debtor;
+
 struct Prober
 {
 	pthread_mutex_t mutex; /* guards all that follows, and the states of probes */
-	pthread_cond_t asked;
-	pthread_cond_t done;
-	Probe *probe;	  /* that nobody runs yet */
-	uint32_t serving; /* threads that take probes: one, or none yet … */
-	pid_t server;	  /* … that one; 0: it has not begun */
-	uint32_t stuck;	  /* threads whose probe was abandoned */
+	Server *idle;
+	uint32_t threads; /* of all kinds */
+	Probe *stuck;	  /* that were abandoned, and run still */
+	uint32_t stuck_count;
 	bool ending;
+	Allowance all_waits;
+	Debtor debtors[DEBTORS];
+	uint64_t timeouts;
+	uint64_t seed; /* of hashes of control groups, whose names processes choose */
 };
 
 int
 prober_create(Prober **result)
 {
 	Prober *prober = calloc(1, sizeof(*prober));
-	pthread_condattr_t attributes;
 
 	if (prober == NULL)
 		return -ENOMEM;
 	pthread_mutex_init(&prober->mutex, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&prober->asked, NULL);
-	pthread_cond_init(&prober->done, &attributes);
-	pthread_condattr_destroy(&attributes);
+	prober->seed = hash_seed();
 	*result = prober;
 	return 0;
 }
 
 static void
-destroy(Prober *prober)
+prober_destroy(Prober *prober)
 {
 	pthread_mutex_unlock(&prober->mutex);
-	pthread_cond_destroy(&prober->asked);
-	pthread_cond_destroy(&prober->done);
 	pthread_mutex_destroy(&prober->mutex);
 	free(prober);
 }
 
-/* Runs one probe; false where it was abandoned meanwhile. Mutex held, but while it runs. */
-static bool
-run_probe(Prober *prober)
+/* Mutex held. */
+static void
+forget_stuck(Prober *prober, Probe *probe)
 {
-	Probe *probe = prober->probe;
+	Probe **link = &prober->stuck;
 
-	prober->probe = NULL;
+	while (*link != probe)
+		link = &(*link)->next_stuck;
+	*link = probe->next_stuck;
+	prober->stuck_count--;
+}
+
+/* Runs the server's probe; false if it was abandoned meanwhile. Mutex held, but while it runs. */
+static bool
+run_probe(Server *server)
+{
+	Prober *prober = server->prober;
+	Probe *probe = server->probe;
+
+	server->probe = NULL;
 	probe->state = PROBE_RUNNING;
 	pthread_mutex_unlock(&prober->mutex);
 	probe->run(probe);
@@ -84,38 +120,45 @@ run_probe(Prober *prober)
 	if (probe->state != PROBE_ABANDONED)
 	{
 		probe->state = PROBE_DONE;
-		pthread_cond_signal(&prober->done);
+		pthread_cond_signal(&server->done);
 		return true;
 	}
+	forget_stuck(prober, probe);
 	pthread_mutex_unlock(&prober->mutex);
 	probe->discard(probe);
 	pthread_mutex_lock(&prober->mutex);
 	return false;
 }
 
+static void
+server_free(Server *server)
+{
+	pthread_cond_destroy(&server->asked);
+	pthread_cond_destroy(&server->done);
+	free(server);
+}
+
 static void *
 serve(void *argument)
 {
-	Prober *prober = argument;
-	bool served = true;
+	Server *server = argument;
+	Prober *prober = server->prober;
+	bool serves = true;
 
 	pthread_mutex_lock(&prober->mutex);
-	prober->server = gettid();
-	while (served)
+	server->id = gettid();
+	while (serves)
 	{
-		while (prober->probe == NULL && !prober->ending)
-			pthread_cond_wait(&prober->asked, &prober->mutex);
-		if (prober->probe == NULL)
+		while (server->probe == NULL && !prober->ending)
+			pthread_cond_wait(&server->asked, &prober->mutex);
+		if (server->probe == NULL)
 			break;
-		served = run_probe(prober);
+		serves = run_probe(server);
 	}
-	if (served)
-		prober->serving--;
-	else
-		prober->stuck--;
-	pthread_cond_signal(&prober->done);
-	if (prober->ending && prober->serving == 0 && prober->stuck == 0)
-		destroy(prober);
+	server_free(server);
+	/* the last thread destroys the prober */
+	if (--prober->threads == 0 && prober->ending)
+		prober_destroy(prober);
 	else
 		pthread_mutex_unlock(&prober->mutex);
 	return NULL;
@@ -128,66 +171,191 @@ prober_free(Prober *prober)
 		return;
 	pthread_mutex_lock(&prober->mutex);
 	prober->ending = true;
-	pthread_cond_signal(&prober->asked);
-	/* the last thread destroys it */
-	if (prober->serving == 0 && prober->stuck == 0)
-		destroy(prober);
+	for (Server *server = prober->idle; server != NULL; server = server->next_idle)
+		pthread_cond_signal(&server->asked);
+	if (prober->threads == 0)
+		prober_destroy(prober);
 	else
 		pthread_mutex_unlock(&prober->mutex);
 }
 
-/* Mutex held. */
-static int
-start_thread(Prober *prober)
+static Server *
+server_create(Prober *prober)
 {
+	Server *server = calloc(1, sizeof(*server));
+	pthread_condattr_t attributes;
+
+	if (server == NULL)
+		return NULL;
+	server->prober = prober;
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&server->asked, NULL);
+	pthread_cond_init(&server->done, &attributes);
+	pthread_condattr_destroy(&attributes);
+	return server;
+}
+
+/* An idle server, or a new one; NULL if too many threads are left behind. Mutex held. */
+static Server *
+take_server(Prober *prober)
+{
+	Server *server = prober->idle;
 	pthread_attr_t attributes;
 	pthread_t thread;
 	int result;
 
-	if (prober->stuck >= STUCK_MAX)
-		return EBUSY;
+	if (server != NULL)
+	{
+		prober->idle = server->next_idle;
+		return server;
+	}
+	server = prober->stuck_count < PROBER_STUCK ? server_create(prober) : NULL;
+	if (server == NULL)
+		return NULL;
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	result = pthread_create(&thread, &attributes, serve, prober);
+	result = pthread_create(&thread, &attributes, serve, server);
 	pthread_attr_destroy(&attributes);
-	prober->server = 0;
-	prober->serving += result == 0;
-	return result == 0 ? 0 : EBUSY;
+	if (result != 0)
+	{
+		server_free(server);
+		return NULL;
+	}
+	prober->threads++;
+	return server;
 }
 
-/* Mutex held. The probe is nobody's any more but its thread's, if it has one. */
+/* Mutex held. */
 static void
-abandon(Prober *prober, Probe *probe)
+give_server(Prober *prober, Server *server)
 {
-	if (probe->salvage != NULL)
-		probe->salvage(probe);
-	if (probe->state == PROBE_RUNNING)
+	server->next_idle = prober->idle;
+	prober->idle = server;
+}
+
+/*
+ * The owner of a process: its user, or its control group if that is root, as containers run as
+ * root. Processes that have ended have one owner together. The kernel answers at once, because
+ * neither question takes a lock of the process's memory. Never 0.
+ */
+static uint64_t
+owner_of(const Prober *prober, uint32_t pid)
+{
+	struct stat status;
+	char path[64];
+	size_t length;
+	char *text;
+	uint64_t hash = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	if (stat(path, &status) != 0)
+		return UINT64_MAX;
+	if (status.st_uid != 0)
+		return status.st_uid;
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	if (proc_file_read(path, CGROUP_LIMIT_BYTES, &text, &length) == 0)
 	{
-		probe->state = PROBE_ABANDONED;
-		prober->serving--;
-		prober->stuck++;
-		return;
+		hash = hash_bytes(prober->seed, text, length);
+		free(text);
 	}
-	prober->probe = NULL;
-	probe->discard(probe);
+	return hash | UINT64_C(1) << 63;
+}
+
+/* Has the device, or the owner, as many threads left behind as it may? 0: not known. Mutex held. */
+static bool
+has_too_many(const Prober *prober, uint64_t device, uint64_t owner)
+{
+	uint32_t of_device = 0;
+	uint32_t of_owner = 0;
+
+	for (const Probe *probe = prober->stuck; probe != NULL; probe = probe->next_stuck)
+	{
+		of_device += device != 0 && probe->subject.device == device;
+		of_owner += owner != 0 && probe->owner == owner;
+	}
+	return of_device >= PROBER_DEVICE_STUCK || of_owner >= PROBER_OWNER_STUCK;
+}
+
+bool
+prober_avoids(Prober *prober, uint64_t device)
+{
+	bool avoids;
+
+	pthread_mutex_lock(&prober->mutex);
+	avoids = has_too_many(prober, device, 0);
+	prober->timeouts += avoids;
+	pthread_mutex_unlock(&prober->mutex);
+	return avoids;
+}
+
+/* The account that a probe's waits are on: its owner's, else its device's, else the common one. */
+static uint64_t
+debtor_key(const Probe *probe)
+{
+	return probe->owner != 0 ? probe->owner : probe->subject.device;
+}
+
+/* The debtor's account, or the one that owes least, which gives way to it. Mutex held. */
+static Debtor *
+find_debtor(Prober *prober, uint64_t key)
+{
+	Debtor *least = &prober->debtors[0];
+
+	for (int i = 0; i < DEBTORS; i++)
+	{
+		Debtor *debtor = &prober->debtors[i];
+
+		if (debtor->key == key)
+			return debtor;
+		if (debtor->waits.paid_ns < least->waits.paid_ns)
+			least = debtor;
+	}
+	return least;
+}
+
+/* How long the probe is waited for. Mutex held. */
+static uint64_t
+wait_of(Prober *prober, const Probe *probe, uint64_t now_ns, uint64_t wait_ns)
+{
+	const Debtor *debtor = find_debtor(prober, debtor_key(probe));
+
+	if ((debtor->key == debtor_key(probe) && debtor->waits.paid_ns > now_ns + BURST_NS) ||
+		prober->all_waits.paid_ns > now_ns + ALL_BURST_NS)
+		return MIN(wait_ns, WAIT_LESS_NS);
+	return wait_ns;
+}
+
+/* Mutex held. */
+static void
+charge_wait(Prober *prober, const Probe *probe, uint64_t begin_ns)
+{
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	uint64_t cost_ns = COST * (now_ns - begin_ns);
+	Debtor *debtor = find_debtor(prober, debtor_key(probe));
+
+	if (debtor->key != debtor_key(probe))
+		*debtor = (Debtor){ .key = debtor_key(probe) };
+	(void) allowance_take(&debtor->waits, now_ns, cost_ns, BURST_NS + COST * WAIT_LESS_NS);
+	(void) allowance_take(&prober->all_waits, now_ns, cost_ns, ALL_BURST_NS + COST * WAIT_LESS_NS);
 }
 
 /*
  * Does the thread wait for a processor, not for an answer? On a busy machine that takes its time
- * too, and says nothing against the process. Mutex held.
+ * too, and says nothing against the process.
  */
 static bool
-waits_for_processor(const Prober *prober, const Probe *probe)
+waits_for_processor(pid_t id)
 {
 	char path[64];
 	const char *state;
 	char *text;
 	bool runs;
 
-	if (probe->state == PROBE_WAITING)
+	if (id == 0)
 		return true;
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int) prober->server);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int) id);
 	if (proc_file_read(path, STAT_LIMIT_BYTES, &text, NULL) != 0)
 		return false;
 	state = strrchr(text, ')');
@@ -196,44 +364,128 @@ waits_for_processor(const Prober *prober, const Probe *probe)
 	return runs;
 }
 
-/* Until the probe is done or so much time has passed: 0 or ETIMEDOUT. Mutex held. */
+/* Until the probe is done or the time has come: 0 or ETIMEDOUT. Mutex held. */
 static int
-wait_until_done(Prober *prober, const Probe *probe, uint64_t until_ns)
+wait_until_done(Server *server, const Probe *probe, uint64_t until_ns)
 {
 	struct timespec until = { (time_t) (until_ns / NS_PER_S), (long) (until_ns % NS_PER_S) };
 	int result = 0;
 
 	while (result == 0 && probe->state != PROBE_DONE)
-		result = pthread_cond_timedwait(&prober->done, &prober->mutex, &until);
+		result = pthread_cond_timedwait(&server->done, &server->prober->mutex, &until);
 	return probe->state == PROBE_DONE ? 0 : result;
+}
+
+/* The same, with more time while the thread waits for a processor. Mutex held. */
+static int
+wait_patiently(Server *server, const Probe *probe, uint64_t begin_ns, uint64_t wait_ns)
+{
+	pthread_mutex_t *mutex = &server->prober->mutex;
+	uint64_t waited_ns = wait_ns;
+	int result = wait_until_done(server, probe, begin_ns + waited_ns);
+
+	while (result == ETIMEDOUT && waited_ns < BUSY_NS)
+	{
+		pid_t id = probe->state == PROBE_WAITING ? 0 : server->id;
+		bool busy;
+
+		pthread_mutex_unlock(mutex);
+		busy = waits_for_processor(id);
+		pthread_mutex_lock(mutex);
+		if (!busy)
+			return probe->state == PROBE_DONE ? 0 : result;
+		waited_ns += wait_ns;
+		result = wait_until_done(server, probe, begin_ns + waited_ns);
+	}
+	return result;
+}
+
+/*
+ * The probe is the thread's, which is left behind with it. One that has not begun is nobody's, and
+ * its thread serves again. Mutex held, and given back.
+ */
+static void
+abandon_probe(Prober *prober, Server *server, Probe *probe)
+{
+	if (probe->salvage != NULL)
+		probe->salvage(probe);
+	if (server != NULL && probe->state == PROBE_RUNNING)
+	{
+		probe->state = PROBE_ABANDONED;
+		probe->next_stuck = prober->stuck;
+		prober->stuck = probe;
+		prober->stuck_count++;
+		pthread_mutex_unlock(&prober->mutex);
+		return;
+	}
+	if (server != NULL)
+	{
+		server->probe = NULL;
+		give_server(prober, server);
+	}
+	pthread_mutex_unlock(&prober->mutex);
+	probe->discard(probe);
+}
+
+/* Is some owner, or device, to be asked less? Otherwise nobody's owner need be known. */
+static bool
+has_debtors(Prober *prober, uint64_t now_ns)
+{
+	bool has;
+
+	pthread_mutex_lock(&prober->mutex);
+	has = prober->stuck_count > 0 || prober->all_waits.paid_ns > now_ns;
+	pthread_mutex_unlock(&prober->mutex);
+	return has;
+}
+
+/* Notes the owner of a probe that did not return. True if it has returned meanwhile. Mutex held. */
+static bool
+note_owner(Prober *prober, Probe *probe)
+{
+	uint64_t owner;
+
+	if (probe->subject.pid == 0 || probe->owner != 0)
+		return false;
+	pthread_mutex_unlock(&prober->mutex);
+	owner = owner_of(prober, probe->subject.pid);
+	pthread_mutex_lock(&prober->mutex);
+	probe->owner = owner;
+	return probe->state == PROBE_DONE;
 }
 
 int
 prober_run(Prober *prober, Probe *probe, uint64_t wait_ns)
 {
 	uint64_t begin_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-	uint64_t waited_ns = wait_ns;
-	int result = 0;
+	Server *server = NULL;
+	int result = EBUSY;
 
-	pthread_mutex_lock(&prober->mutex);
 	probe->state = PROBE_WAITING;
-	if (prober->serving == 0)
-		result = start_thread(prober);
-	if (result == 0)
+	probe->owner = 0;
+	if (probe->subject.pid != 0 && has_debtors(prober, begin_ns))
+		probe->owner = owner_of(prober, probe->subject.pid);
+	pthread_mutex_lock(&prober->mutex);
+	if (!has_too_many(prober, probe->subject.device, probe->owner))
+		server = take_server(prober);
+	if (server != NULL)
 	{
-		prober->probe = probe;
-		pthread_cond_signal(&prober->asked);
+		server->probe = probe;
+		pthread_cond_signal(&server->asked);
+		result = wait_patiently(server, probe, begin_ns, wait_of(prober, probe, begin_ns, wait_ns));
+		if (result != 0 && note_owner(prober, probe))
+			result = 0;
 	}
 	if (result == 0)
-		result = wait_until_done(prober, probe, begin_ns + waited_ns);
-	while (result == ETIMEDOUT && waited_ns < BUSY_NS && waits_for_processor(prober, probe))
 	{
-		waited_ns += wait_ns;
-		result = wait_until_done(prober, probe, begin_ns + waited_ns);
+		give_server(prober, server);
+		pthread_mutex_unlock(&prober->mutex);
+		return 0;
 	}
-	if (result != 0)
-		abandon(prober, probe);
-	pthread_mutex_unlock(&prober->mutex);
+	prober->timeouts++;
+	if (server != NULL)
+		charge_wait(prober, probe, begin_ns);
+	abandon_probe(prober, server, probe);
 	return -result;
 }
 
@@ -243,7 +495,18 @@ prober_stuck(Prober *prober)
 	uint32_t stuck;
 
 	pthread_mutex_lock(&prober->mutex);
-	stuck = prober->stuck;
+	stuck = prober->stuck_count;
 	pthread_mutex_unlock(&prober->mutex);
 	return stuck;
+}
+
+uint64_t
+prober_timeouts(Prober *prober)
+{
+	uint64_t timeouts;
+
+	pthread_mutex_lock(&prober->mutex);
+	timeouts = prober->timeouts;
+	pthread_mutex_unlock(&prober->mutex);
+	return timeouts;
 }

@@ -77,7 +77,7 @@ process_look(Prober *prober, const LookAt *at, uint64_t wait_ns, ProcessLook **r
 
 	if (look == NULL)
 		return -ENOMEM;
-	look->probe = (Probe){ .run = run_look, .discard = discard_look };
+	look->probe = (Probe){ .run = run_look, .discard = discard_look, .subject.pid = at->pid };
 	look->pid = at->pid;
 	look->tid = at->tid;
 	look->wants_environment = at->environment;
@@ -117,7 +117,7 @@ process_look_stat(Prober *prober, uint32_t pid, uint64_t wait_ns, ProcStat *stat
 
 	if (probe == NULL)
 		return -ENOMEM;
-	probe->probe = (Probe){ .run = run_stat, .discard = discard_stat };
+	probe->probe = (Probe){ .run = run_stat, .discard = discard_stat, .subject.pid = pid };
 	probe->pid = pid;
 	error = prober_run(prober, &probe->probe, wait_ns);
 	if (error != 0)
@@ -132,6 +132,7 @@ process_look_stat(Prober *prober, uint32_t pid, uint64_t wait_ns, ProcStat *stat
 typedef struct FilesProbe
 {
 	Probe probe;
+	Prober *prober;
 	MappedFileTable *files; /* held */
 	uint32_t pid;
 	WantedFile *answer; /* the caller's, until salvage; as is … */
@@ -151,7 +152,9 @@ run_files(Probe *probe)
 		WantedFile *wanted = &files->wanted[i];
 		int error;
 
-		if (wanted->kind == WANTED_MAPPING)
+		if (prober_avoids(files->prober, wanted->map.device))
+			error = -EBUSY;
+		else if (wanted->kind == WANTED_MAPPING)
 			error =
 				mapped_file_acquire_mapping(files->files, files->pid, &wanted->map, &wanted->file);
 		else if (wanted->kind == WANTED_EXECUTABLE)
@@ -178,6 +181,8 @@ salvage_files(Probe *probe)
 		files->wanted[i].file = NULL;
 	}
 	*files->answered = tried;
+	if (tried < files->count)
+		probe->subject.device = files->wanted[tried].map.device;
 }
 
 static void
@@ -195,13 +200,17 @@ free_files(Probe *probe)
 }
 
 static FilesProbe *
-make_files(MappedFileTable *files, uint32_t pid, WantedFile *wanted, size_t count, size_t *answered)
+make_files(Prober *prober, MappedFileTable *files, uint32_t pid, WantedFile *wanted, size_t count,
+		   size_t *answered)
 {
 	FilesProbe *probe = calloc(1, sizeof(*probe) + count * sizeof(*wanted));
 
 	if (probe == NULL)
 		return NULL;
-	probe->probe = (Probe){ .run = run_files, .salvage = salvage_files, .discard = free_files };
+	probe->probe = (Probe){
+		.run = run_files, .salvage = salvage_files, .discard = free_files, .subject.pid = pid
+	};
+	probe->prober = prober;
 	probe->files = mapped_file_table_hold(files);
 	probe->pid = pid;
 	probe->answer = wanted;
@@ -226,7 +235,7 @@ void
 probe_files(Prober *prober, MappedFileTable *files, uint32_t pid, WantedFile *wanted, size_t count,
 			uint64_t wait_ns, size_t *tried)
 {
-	FilesProbe *probe = make_files(files, pid, wanted, count, tried);
+	FilesProbe *probe = make_files(prober, files, pid, wanted, count, tried);
 
 	*tried = 0;
 	for (size_t i = 0; i < count; i++)
@@ -279,7 +288,9 @@ probe_compiler(Prober *prober, MappedFileTable *files, MappedFile *file, uint64_
 
 	if (probe == NULL)
 		return -ENOMEM;
-	probe->probe = (Probe){ .run = run_compiler, .discard = free_compiler };
+	probe->probe = (Probe){ .run = run_compiler,
+							.discard = free_compiler,
+							.subject.device = mapped_file_device(file) };
 	probe->files = mapped_file_table_hold(files);
 	probe->file = file;
 	mapped_file_retain(files, file);

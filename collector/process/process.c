@@ -78,6 +78,12 @@ process_table_use_hierarchy(ProcessTable *table, uint32_t hierarchy)
 }
 
 void
+process_table_use_lock(ProcessTable *table, const ProcessLock *lock)
+{
+	table->lock = *lock;
+}
+
+void
 process_table_tell_verdicts(ProcessTable *table, VerdictTeller teller, void *context)
 {
 	table->tell = teller;
@@ -183,6 +189,19 @@ process_evict(ProcessTable *table, Process *process)
 	table->stats.evicted++;
 }
 
+bool
+process_evict_oldest(ProcessTable *table, const Process *kept)
+{
+	Process *process = table->processes;
+
+	while (process != NULL && process->waits > 0)
+		process = process->hh.next;
+	if (process == NULL || process == kept)
+		return false;
+	process_evict(table, process);
+	return true;
+}
+
 void
 process_table_judge_again(ProcessTable *table, uint64_t before_ns)
 {
@@ -260,20 +279,20 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 	process->seen_ns = now_ns;
 	process->reread_delay_ns = PROCESS_REREAD_NS;
 	process->cgroup_key = process_cgroup_key(table, sample);
+	process->state = PROCESS_STUCK; /* as another thread finds it until it has been read */
+	while (table->stats.count >= table->limit && process_evict_oldest(table, NULL))
+		;
+	HASH_ADD(hh, table->processes, key, sizeof(key), process);
+	table->stats.count++;
+	table->stats.created++;
 	if (sample->flags & PFS_SAMPLE_KERNEL_THREAD)
 		process->state = PROCESS_KERNEL;
 	else
 	{
-		process->state = PROCESS_GONE;
 		process_read(table, process, now_ns);
 		if (process->state == PROCESS_GONE)
 			process_inherit(table, process);
 	}
-	while (table->stats.count >= table->limit)
-		process_evict(table, table->processes);
-	HASH_ADD(hh, table->processes, key, sizeof(key), process);
-	table->stats.count++;
-	table->stats.created++;
 	/* whose mappings nobody knows, and will not, nobody walks */
 	process_set_verdict(table, process, PFS_VERDICT_NO_COPY,
 						process->state != PROCESS_LIVE && process->state != PROCESS_KERNEL);
@@ -287,21 +306,23 @@ process_table_sweep(ProcessTable *table, uint64_t now_ns)
 	Process *next;
 
 	process_table_judge_again(table, now_ns > JUDGED_NS ? now_ns - JUDGED_NS : 0);
-	HASH_ITER(hh, table->processes, process, next)
+	for (process = table->processes; process != NULL; process = next)
 	{
 		/* it may have been seen after the caller looked at the clock */
 		uint64_t unseen_ns = now_ns > process->seen_ns ? now_ns - process->seen_ns : 0;
+		bool removed = unseen_ns > FORGET_UNSEEN_NS;
 
-		if (unseen_ns > FORGET_UNSEEN_NS)
-			process_remove(table, process);
-		else if (unseen_ns > PROCESS_REFRESH_NS && process->state != PROCESS_KERNEL &&
-				 now_ns - process->checked_ns > PROCESS_REFRESH_NS)
+		if (!removed && unseen_ns > PROCESS_REFRESH_NS && process->state != PROCESS_KERNEL &&
+			now_ns - process->checked_ns > PROCESS_REFRESH_NS)
 		{
 			process->checked_ns = now_ns;
 			/* whether the pid is in use tells nothing: another process may have it by now */
-			if (!process_executes_still(table, process))
-				process_remove(table, process);
+			removed = !process_executes_still(table, process);
 		}
+		/* after a wait, in which others may have gone */
+		next = process->hh.next;
+		if (removed && process->waits == 0)
+			process_remove(table, process);
 	}
 }
 
@@ -309,6 +330,7 @@ void
 process_table_stats(const ProcessTable *table, ProcessTableStats *stats)
 {
 	*stats = table->stats;
+	stats->timeouts = prober_timeouts(table->prober) + prober_timeouts(table->file_prober);
 }
 
 ExecImage

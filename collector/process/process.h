@@ -5,7 +5,8 @@
  * A process is known by pid, start time and exec count, so neither a pid that is used again nor
  * an exec can mix two images up. What /proc says is taken only where it is about the image that
  * was sampled: the start time and where its arguments lie near the random top of its stack, which
- * the sample carries, are compared after reading. A table has no lock: its owner has one.
+ * the sample carries, are compared after reading. A table has no lock: its owner has one, which is
+ * given back while a function of the table waits for the kernel or a file system.
  */
 #ifndef COLLECTOR_PROCESS_H
 #define COLLECTOR_PROCESS_H
@@ -82,12 +83,26 @@ typedef void (*VerdictTeller)(void *context, const ExecImage *image, uint32_t ve
 /* From now on verdicts are told there. */
 void process_table_tell_verdicts(ProcessTable *table, VerdictTeller teller, void *context);
 
+/*
+ * The owner's lock, which guards the table: unlock and lock it around each wait. Without them the
+ * table is one thread's.
+ */
+typedef struct ProcessLock
+{
+	void (*unlock)(void *context);
+	void (*lock)(void *context);
+	void *context;
+} ProcessLock;
+
+void process_table_use_lock(ProcessTable *table, const ProcessLock *lock);
+
 /* From now on processes that are gone are looked up there too. The memory outlives the table. */
 void process_table_remember(ProcessTable *table, PastImages *past);
 
 /*
- * The process of a sample. /proc is read where it is new. NULL without memory. The result holds
- * until the next call of a function of the table.
+ * The process of a sample. /proc is read if it is new; while another thread reads it, it is
+ * PROCESS_STUCK, or as it was read before. NULL without memory. The result holds until the lock is
+ * given back, except while a function of the table that got it waits.
  */
 Process *process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t now_ns);
 

@@ -64,7 +64,7 @@ largest_described(ProcessTable *table)
 
 	HASH_ITER(hh, table->processes, process, next)
 	{
-		if (largest == NULL || process->held > largest->held)
+		if (process->waits == 0 && (largest == NULL || process->held > largest->held))
 			largest = process;
 	}
 	return largest;
@@ -86,8 +86,9 @@ process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns)
 	largest = largest_described(table);
 	if (largest != NULL && largest->held > process->mappings.count)
 		process_evict(table, largest);
-	for (size_t left = table->stats.count / 8 + 1; left > 0 && table->processes != process; left--)
-		process_evict(table, table->processes);
+	for (size_t left = table->stats.count / 8 + 1; left > 0 && process_evict_oldest(table, process);
+		 left--)
+		;
 }
 
 void

@@ -63,6 +63,7 @@ struct Process
 	uint64_t reread_delay_ns;
 	uint64_t stuck_until_ns; /* it did not answer: not to be asked before then */
 	uint64_t stuck_ns;		 /* for how long it was left alone the last time */
+	uint32_t waits; /* somebody waits for what he asked about it: it stays, and is not read again */
 	Allowance rereads;
 	uint32_t verdict;
 	uint64_t judged_ns; /* when it was last dropped */
@@ -87,10 +88,10 @@ struct Process
 struct ProcessTable
 {
 	MappedFileTable *files;
+	ProcessLock lock;	 /* the owner's; zeroes: there is none */
 	Prober *prober;		 /* asks /proc … */
 	Prober *file_prober; /* … and files, which cannot use up the threads of the former */
-	Allowance stalls;
-	PastImages *past; /* NULL: none */
+	PastImages *past;	 /* NULL: none */
 	CgroupTable *cgroups;
 	uint32_t hierarchy; /* of controller_cgroup_id; 0: none */
 	VerdictTeller tell; /* NULL: nobody to tell */
@@ -107,19 +108,23 @@ struct ProcessTable
 };
 
 /*
- * How long anybody is waited for, as long as that does not add up; else. And for how long who did
- * not answer is left alone, four times as long each time.
+ * How long a process or a file is waited for, and how long a process that did not answer is left
+ * alone the first time; four times as long each time.
  */
-#define PROBE_WAIT_NS	   (NS_PER_S / 20)
-#define PROBE_WAIT_LESS_NS (NS_PER_S / 200)
-#define STALL_COST_NS	   NS_PER_S
-#define STALL_BURST_NS	   (10 * STALL_COST_NS)
-#define STUCK_NS		   (10 * NS_PER_S)
+#define PROBE_WAIT_NS (NS_PER_S / 20)
+#define STUCK_NS	  (10 * NS_PER_S)
 
-/* process_read.c: opens files, of which not all may be had. */
-void process_open(ProcessTable *table, uint32_t pid, WantedFile *wanted, size_t count);
+/*
+ * process_read.c: opens files of a process, by the root of pid; not all may be had. The lock is
+ * given back meanwhile.
+ */
+void process_open(ProcessTable *table, Process *process, uint32_t pid, WantedFile *wanted,
+				  size_t count);
 
-/* process_read.c: reads all about a process; what is known stays where it has ended since. */
+/*
+ * process_read.c: reads all about a process; what is known stays where it has ended since. The lock
+ * is given back meanwhile. Does nothing while another thread waits for it.
+ */
 void process_read(ProcessTable *table, Process *process, uint64_t now_ns);
 
 /* The same, if it was not done too often. */
@@ -139,9 +144,9 @@ void process_inherit(ProcessTable *table, Process *process);
 
 /*
  * Is /proc/PID still about the exec image that was sampled? Images never come back. True also where
- * the kernel does not answer.
+ * the kernel does not answer. The lock is given back meanwhile.
  */
-bool process_executes_still(ProcessTable *table, const Process *process);
+bool process_executes_still(ProcessTable *table, Process *process);
 
 /*
  * Is what the side-band told of the pid at time_ns about this process? Not where the image began
@@ -158,6 +163,9 @@ void process_remove(ProcessTable *table, Process *process);
 
 /* The same of one that may run on: nobody else would take its verdict back. */
 void process_evict(ProcessTable *table, Process *process);
+
+/* process.c: evicts the one that was sampled least recently, other than kept (may be NULL). */
+bool process_evict_oldest(ProcessTable *table, const Process *kept);
 
 /* process_resolve.c: gives back a mapping that the side-band told of. */
 void process_release_told(ProcessTable *table, Mapping *told);

@@ -35,39 +35,41 @@ typedef struct Snapshot
 	WantedKind kind;	/* … and how */
 } Snapshot;
 
-/* Waits for less where much was waited for already. */
-static uint64_t
-probe_wait(const ProcessTable *table, uint64_t now_ns)
+/* Gives the lock back for a wait. The process stays in the table, and is not read again. */
+static void
+begin_wait(const ProcessTable *table, Process *process)
 {
-	return table->stalls.paid_ns > now_ns + STALL_BURST_NS ? PROBE_WAIT_LESS_NS : PROBE_WAIT_NS;
+	process->waits++;
+	if (table->lock.unlock != NULL)
+		table->lock.unlock(table->lock.context);
 }
 
 static void
-note_stall(ProcessTable *table, uint64_t now_ns)
+end_wait(const ProcessTable *table, Process *process)
 {
-	table->stats.timeouts++;
-	(void) allowance_take(&table->stalls, now_ns, STALL_COST_NS, STALL_BURST_NS + STALL_COST_NS);
+	if (table->lock.lock != NULL)
+		table->lock.lock(table->lock.context);
+	process->waits--;
 }
 
 /* Those behind one that does not answer are tried without it, but no more than twice. */
 void
-process_open(ProcessTable *table, uint32_t pid, WantedFile *wanted, size_t count)
+process_open(ProcessTable *table, Process *process, uint32_t pid, WantedFile *wanted, size_t count)
 {
 	size_t done = 0;
 
+	if (count == 0)
+		return;
+	begin_wait(table, process);
 	for (int stalls = 0; done < count && stalls < STALLS_OF_ONE; stalls++)
 	{
-		uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 		size_t tried;
 
 		probe_files(table->file_prober, table->files, pid, wanted + done, count - done,
-					probe_wait(table, now_ns), &tried);
-		done += tried;
-		if (done == count)
-			return;
-		note_stall(table, now_ns);
-		done++;
+					PROBE_WAIT_NS, &tried);
+		done += tried + 1;
 	}
+	end_wait(table, process);
 }
 
 /* The group of a process that is gone: what others said of it, else its parent's. */
@@ -137,22 +139,23 @@ is_of_image(const ProcessTable *table, const Process *process, const ProcStat *s
 	return stat->arg_start == 0 || process->arg_start == 0 || stat->arg_start == process->arg_start;
 }
 
+/* Of the process itself, or of its parent. */
 static int
-read_stat(ProcessTable *table, uint32_t pid, ProcStat *stat)
+read_stat(ProcessTable *table, Process *process, uint32_t pid, ProcStat *stat)
 {
-	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-	int result = process_look_stat(table->prober, pid, probe_wait(table, now_ns), stat);
+	int result;
 
-	if (result == -ETIMEDOUT)
-		note_stall(table, now_ns);
+	begin_wait(table, process);
+	result = process_look_stat(table->prober, pid, PROBE_WAIT_NS, stat);
+	end_wait(table, process);
 	return result;
 }
 
 bool
-process_executes_still(ProcessTable *table, const Process *process)
+process_executes_still(ProcessTable *table, Process *process)
 {
 	ProcStat stat;
-	int result = read_stat(table, (uint32_t) process->key.pid, &stat);
+	int result = read_stat(table, process, (uint32_t) process->key.pid, &stat);
 
 	if (result == -ENOENT || result == -ESRCH)
 		return false;
@@ -164,18 +167,17 @@ process_executes_still(ProcessTable *table, const Process *process)
  * either way.
  */
 static int
-take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
+take_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 {
-	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	const LookAt at = { (uint32_t) process->key.pid, process->tid, table->environment != NULL };
 	ProcessLook *look;
 	int result;
 
 	memset(snapshot, 0, sizeof(*snapshot));
 	table->stats.map_reads++;
-	result = process_look(table->prober, &at, probe_wait(table, now_ns), &look);
-	if (result == -ETIMEDOUT)
-		note_stall(table, now_ns);
+	begin_wait(table, process);
+	result = process_look(table->prober, &at, PROBE_WAIT_NS, &look);
+	end_wait(table, process);
 	if (result != 0)
 		return result;
 	result = look->error;
@@ -187,7 +189,7 @@ take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 	snapshot->exe_deleted = look->exe_deleted;
 	snapshot->cgroup = look->cgroup;
 	snapshot->cgroup_ns = look->cgroup_ns;
-	if (look->environment != NULL)
+	if (look->environment != NULL && table->environment != NULL)
 		snapshot->environment = proc_environment_filter(look->environment, table->environment);
 	snapshot->files_pid = look->proc_id;
 	snapshot->kind = WANTED_MAPPING;
@@ -215,12 +217,19 @@ open_files(ProcessTable *table, Process *process, const Snapshot *snapshot)
 		return;
 	for (size_t i = 0; i < list->count; i++)
 	{
-		const Mapping *mapping = &list->mappings[i];
+		Mapping *mapping = &list->mappings[i];
 
-		if (mapping->kind == MAPPING_FILE && !mapping->file_tried)
+		if (mapping->kind != MAPPING_FILE || mapping->file_tried)
+			continue;
+		/* most files of a new process are known, and need no wait */
+		if (snapshot->kind == WANTED_MAPPING)
+			mapping->file = mapped_file_find_mapping(table->files, &mapping->map);
+		if (mapping->file != NULL)
+			mapping->file_tried = true;
+		else
 			wanted[count++] = (WantedFile){ snapshot->kind, mapping->map, NULL };
 	}
-	process_open(table, snapshot->files_pid, wanted, count);
+	process_open(table, process, snapshot->files_pid, wanted, count);
 	count = 0;
 	for (size_t i = 0; i < list->count; i++)
 	{
@@ -258,7 +267,7 @@ open_executable(ProcessTable *table, Process *process, const Snapshot *snapshot)
 	}
 	if (snapshot->kind != WANTED_MAPPING)
 		return;
-	process_open(table, snapshot->files_pid, &wanted, 1);
+	process_open(table, process, snapshot->files_pid, &wanted, 1);
 	process->executable = wanted.file;
 }
 
@@ -266,15 +275,15 @@ open_executable(ProcessTable *table, Process *process, const Snapshot *snapshot)
 static void
 look_at_code(ProcessTable *table, Process *process)
 {
-	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	char compiler[COMPILER_BYTES] = "";
 
 	process->runtime = runtime_find(process_exe(process), &process->mappings);
 	if (process->executable == NULL || mapped_file_compiler(process->executable) != NULL)
 		return;
-	if (probe_compiler(table->file_prober, table->files, process->executable,
-					   probe_wait(table, now_ns), compiler) == -ETIMEDOUT)
-		note_stall(table, now_ns);
+	begin_wait(table, process);
+	(void) probe_compiler(table->file_prober, table->files, process->executable, PROBE_WAIT_NS,
+						  compiler);
+	end_wait(table, process);
 	mapped_file_set_compiler(process->executable, compiler);
 }
 
@@ -301,13 +310,14 @@ install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 	if (process->executable == NULL)
 		process->executable = snapshot->executable;
 	process->state = PROCESS_LIVE;
-	process->described = false;
 	process->stuck_ns = 0;
 	process->files_pid = snapshot->files_pid;
 	open_files(table, process, snapshot);
 	open_executable(table, process, snapshot);
 	if (table->wants_code)
 		look_at_code(table, process);
+	/* last: another thread may have described it without the files that were being opened */
+	process->described = false;
 }
 
 /* We may have no right to signal it (CAP_KILL), which is told of those that are there alone. */
@@ -388,7 +398,7 @@ process_read(ProcessTable *table, Process *process, uint64_t now_ns)
 	Snapshot snapshot;
 	int result;
 
-	if (now_ns < process->stuck_until_ns)
+	if (now_ns < process->stuck_until_ns || process->waits > 0)
 		return;
 	result = take_snapshot(table, process, &snapshot);
 	/* what was mapped while we read is known before what we read is used */
@@ -436,12 +446,16 @@ inherit_unsampled(ProcessTable *table, Process *process)
 					   .arg_start = process->arg_start };
 	Snapshot snapshot;
 	ProcStat stat;
+	int result;
 
-	if (read_stat(table, process->parent_pid, &stat) != 0 || process->arg_start == 0 ||
+	if (read_stat(table, process, process->parent_pid, &stat) != 0 || process->arg_start == 0 ||
 		stat.arg_start != process->arg_start)
 		return;
 	parent.key.start_time_ns = stat.start_ticks * (NS_PER_S / table->ticks_per_s);
-	if (take_snapshot(table, &parent, &snapshot) != 0)
+	process->waits++;
+	result = take_snapshot(table, &parent, &snapshot);
+	process->waits--;
+	if (result != 0)
 	{
 		discard_snapshot(table, &snapshot);
 		return;

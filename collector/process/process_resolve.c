@@ -78,7 +78,7 @@ get_told(ProcessTable *table, Process *process, const ProcMapping *map)
 	{
 		WantedFile wanted = { .kind = WANTED_PAST, .map = told->map };
 
-		process_open(table, process_root_pid(process), &wanted, 1);
+		process_open(table, process, process_root_pid(process), &wanted, 1);
 		told->file = wanted.file;
 	}
 	return told;

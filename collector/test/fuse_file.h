@@ -26,7 +26,7 @@
 #define FUSE_FILE_BYTES	  8192
 #define FUSE_FILE_NODE	  2
 #define FUSE_REQUEST_SIZE (1 << 17)
-#define FUSE_HELD_MAX	  16
+#define FUSE_HELD_MAX	  4096
 #define FUSE_VALID_S	  3600 /* names; attributes are asked for each time */
 
 typedef struct FuseFile

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -119,11 +120,13 @@ start_child(int *go)
 	pid = fork();
 	if (pid == 0)
 	{
+		int died = prctl(PR_SET_PDEATHSIG, SIGKILL);
 		int fd = open(fuse.path, O_RDONLY | O_CLOEXEC);
 		const volatile char *code =
 			mmap(NULL, FUSE_FILE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 
-		if (fd < 0 || code == MAP_FAILED || code[0] != 0 || write(fds[1], &byte, 1) != 1)
+		if (died != 0 || fd < 0 || code == MAP_FAILED || code[0] != 0 ||
+			write(fds[1], &byte, 1) != 1)
 			_exit(1);
 		/* the file is closed by exec, while the kernel holds what /proc needs */
 		if (read(fds[1], &byte, 1) == 1)
@@ -198,6 +201,102 @@ test_file(void **state)
 	close(go);
 }
 
+/*
+ * A file system that does not answer keeps few threads, however many processes map its files, and
+ * files of others are opened still.
+ */
+static void
+test_device(void **state)
+{
+	enum
+	{
+		CHILDREN = PROBER_DEVICE_STUCK + 2
+	};
+	Fixture *fixture = *state;
+	struct pfs_sample sample;
+	pid_t children[CHILDREN];
+	int go[CHILDREN];
+
+	if (!have_fuse)
+		skip();
+	for (int i = 0; i < CHILDREN; i++)
+		children[i] = start_child(&go[i]);
+	fuse_file_hold(&fuse, FUSE_OPEN);
+	for (int i = 0; i < CHILDREN; i++)
+	{
+		ProcessDescription description;
+		Process *process;
+
+		sample = sample_of(children[i]);
+		process =
+			process_table_get(fixture->processes, &sample, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+		assert_int_equal(process_state(process), PROCESS_LIVE);
+		assert_non_null(process_executable(process));
+		assert_true(process_take_description(fixture->processes, process, &description));
+		assert_true(description.count >= 3);
+		process_description_fini(fixture->files, &description);
+	}
+	assert_int_equal(prober_stuck(fixture->processes->file_prober), PROBER_DEVICE_STUCK);
+	assert_int_equal(atomic_load(&fuse.held_count), PROBER_DEVICE_STUCK);
+	fuse_file_let_go(&fuse);
+	for (int i = 0; i < CHILDREN; i++)
+	{
+		stop_child(children[i]);
+		close(go[i]);
+	}
+}
+
+/* The lock of a table's owner, and whether it was free while the file system was asked. */
+typedef struct OwnersLock
+{
+	bool locked;
+	bool free_while_asked;
+} OwnersLock;
+
+static void
+unlock_owner(void *context)
+{
+	OwnersLock *lock = context;
+
+	assert_true(lock->locked);
+	lock->locked = false;
+}
+
+static void
+lock_owner(void *context)
+{
+	OwnersLock *lock = context;
+
+	assert_false(lock->locked);
+	lock->locked = true;
+	lock->free_while_asked |= atomic_load(&fuse.held_count) > 0;
+}
+
+/* Other threads get the owner's lock while a process or a file is waited for. */
+static void
+test_lock(void **state)
+{
+	OwnersLock lock = { .locked = true };
+	Fixture *fixture = *state;
+	struct pfs_sample sample;
+	pid_t pid;
+	int go;
+
+	if (!have_fuse)
+		skip();
+	process_table_use_lock(fixture->processes, &(ProcessLock){ unlock_owner, lock_owner, &lock });
+	pid = start_child(&go);
+	sample = sample_of(pid);
+	fuse_file_hold(&fuse, FUSE_OPEN);
+	assert_non_null(process_table_get(fixture->processes, &sample, 1));
+	assert_true(lock.locked && lock.free_while_asked);
+	process_table_sweep(fixture->processes, 70 * NS_PER_S);
+	assert_true(lock.locked);
+	fuse_file_let_go(&fuse);
+	stop_child(pid);
+	close(go);
+}
+
 /* /proc of a process in exec answers when a file is closed whose file system does not. */
 static void
 test_process(void **state)
@@ -266,12 +365,13 @@ discard_sleep(Probe *probe)
 }
 
 static int
-run_one(Prober *prober, atomic_bool *let_go, atomic_int *discarded, uint64_t wait_ns)
+run_one(Prober *prober, ProbeSubject subject, atomic_bool *let_go, atomic_int *discarded,
+		uint64_t wait_ns)
 {
 	Sleep *asleep = calloc(1, sizeof(*asleep));
 	int result;
 
-	asleep->probe = (Probe){ .run = run_sleep, .discard = discard_sleep };
+	asleep->probe = (Probe){ .run = run_sleep, .discard = discard_sleep, .subject = subject };
 	asleep->let_go = let_go;
 	asleep->discarded = discarded;
 	result = prober_run(prober, &asleep->probe, wait_ns);
@@ -287,6 +387,7 @@ run_one(Prober *prober, atomic_bool *let_go, atomic_int *discarded, uint64_t wai
 static void
 test_prober(void **state)
 {
+	const ProbeSubject nobody = { 0 };
 	atomic_bool never = false;
 	atomic_bool at_once = true;
 	atomic_int discarded = 0;
@@ -295,21 +396,93 @@ test_prober(void **state)
 	int result;
 
 	assert_int_equal(prober_create(&prober), 0);
-	assert_int_equal(run_one(prober, &at_once, &discarded, PATIENCE_S * NS_PER_S), 0);
+	assert_int_equal(run_one(prober, nobody, &at_once, &discarded, PATIENCE_S * NS_PER_S), 0);
 	do
 	{
-		result = run_one(prober, &never, &discarded, NS_PER_S / 1000);
+		result = run_one(prober, nobody, &never, &discarded, NS_PER_S / 1000);
 		stuck += result == -ETIMEDOUT;
 	} while (result == -ETIMEDOUT);
 	assert_int_equal(result, -EBUSY);
-	assert_int_equal(prober_stuck(prober), 256);
-	assert_int_equal(atomic_load(&discarded), stuck - 256 + 1);
+	assert_int_equal(prober_stuck(prober), PROBER_STUCK);
+	assert_int_equal(atomic_load(&discarded), stuck - PROBER_STUCK + 1);
 	atomic_store(&never, true);
 	while (prober_stuck(prober) > 0)
 		usleep(1000);
 	assert_int_equal(atomic_load(&discarded), stuck + 1);
-	assert_int_equal(run_one(prober, &at_once, &discarded, PATIENCE_S * NS_PER_S), 0);
+	assert_int_equal(run_one(prober, nobody, &at_once, &discarded, PATIENCE_S * NS_PER_S), 0);
 	prober_free(prober);
+}
+
+/* Asks about the subject until it is asked no more. */
+static void
+use_up(Prober *prober, ProbeSubject subject, atomic_bool *never, atomic_int *discarded)
+{
+	int result;
+
+	do
+		result = run_one(prober, subject, never, discarded, NS_PER_S / 1000);
+	while (result == -ETIMEDOUT);
+	assert_int_equal(result, -EBUSY);
+}
+
+/* A process of another user. */
+static pid_t
+start_nobody(void)
+{
+	char byte = 0;
+	int fds[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	if (pid == 0)
+	{
+		/* who changes his user is root's to look at until he says otherwise */
+		if (setresuid(65534, 65534, 65534) != 0 || prctl(PR_SET_DUMPABLE, 1) != 0 ||
+			prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || write(fds[1], &byte, 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(fds[0], &byte, 1), 1);
+	close(fds[0]);
+	close(fds[1]);
+	return pid;
+}
+
+/* A device that does not answer, or an owner's processes, use up their own threads alone. */
+static void
+test_prober_shares(void **state)
+{
+	const ProbeSubject mine = { .pid = (uint32_t) getpid() };
+	const ProbeSubject device = { .device = 7 };
+	const ProbeSubject other_device = { .device = 8 };
+	ProbeSubject other = { 0 };
+	atomic_bool never = false;
+	atomic_bool at_once = true;
+	atomic_int discarded = 0;
+	Prober *prober;
+
+	if (getuid() != 0)
+		skip();
+	other.pid = (uint32_t) start_nobody();
+	assert_int_equal(prober_create(&prober), 0);
+	use_up(prober, device, &never, &discarded);
+	assert_int_equal(prober_stuck(prober), PROBER_DEVICE_STUCK);
+	assert_true(prober_avoids(prober, device.device));
+	assert_false(prober_avoids(prober, other_device.device));
+	assert_int_equal(run_one(prober, other_device, &at_once, &discarded, PATIENCE_S * NS_PER_S), 0);
+	use_up(prober, mine, &never, &discarded);
+	assert_int_equal(prober_stuck(prober), PROBER_DEVICE_STUCK + PROBER_OWNER_STUCK);
+	assert_int_equal(run_one(prober, other, &at_once, &discarded, PATIENCE_S * NS_PER_S), 0);
+	/* asked again once it answers */
+	atomic_store(&never, true);
+	while (prober_stuck(prober) > 0)
+		usleep(1000);
+	assert_int_equal(run_one(prober, device, &at_once, &discarded, PATIENCE_S * NS_PER_S), 0);
+	assert_int_equal(run_one(prober, mine, &at_once, &discarded, PATIENCE_S * NS_PER_S), 0);
+	prober_free(prober);
+	stop_child((pid_t) other.pid);
 }
 
 /* A file that is mapped may answer no more when its unwind table is to be made; later it may. */
@@ -501,12 +674,15 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_device, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lock, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unwind_table, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_symbols, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_debug_files, setup, teardown),
 		cmocka_unit_test(test_prober),
+		cmocka_unit_test(test_prober_shares),
 	};
 	pthread_t watchdog;
 	int failed;

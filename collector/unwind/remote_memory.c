@@ -63,7 +63,8 @@ remote_memory_read(RemoteMemory *memory, const RemotePieces *pieces, void *bytes
 	probe = malloc(sizeof(*probe) + pieces->count * pieces->piece_bytes);
 	if (probe == NULL)
 		return 0;
-	probe->probe = (Probe){ .run = run_memory, .discard = discard_memory };
+	probe->probe =
+		(Probe){ .run = run_memory, .discard = discard_memory, .subject.pid = memory->pid };
 	probe->pid = memory->pid;
 	probe->pieces = *pieces;
 	memory->stuck = patience_run(memory->patience, &probe->probe, WAIT_NS) != 0;
@@ -101,7 +102,7 @@ remote_memory_maps(RemoteMemory *memory, size_t limit_bytes)
 
 	if (probe == NULL)
 		return NULL;
-	probe->probe = (Probe){ .run = run_maps, .discard = discard_maps };
+	probe->probe = (Probe){ .run = run_maps, .discard = discard_maps, .subject.pid = memory->pid };
 	probe->pid = memory->pid;
 	probe->limit_bytes = limit_bytes;
 	memory->stuck = patience_run(memory->patience, &probe->probe, WAIT_NS) != 0;
