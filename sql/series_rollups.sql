@@ -108,3 +108,25 @@ TABLE pieces;
 TABLE compared;
 DROP TABLE profstore.samples_20260101;
 SELECT count(*) FROM profstore.rollups;
+
+-- a user's table has roll-ups of all its series, whatever they mean: as read from them as from rows, and as in heap
+CREATE TABLE plain (LIKE heap) USING profstore;
+INSERT INTO plain SELECT time, series_id + 1000000, stack_id, value FROM heap WHERE time < '2026-01-01 20:15Z';
+SELECT profstore.compact('plain') > 0 AS merged;
+INSERT INTO plain SELECT time, series_id + 1000000, stack_id, value FROM heap WHERE time >= '2026-01-01 20:15Z';
+SELECT profstore.compact('plain') > 0 AS merged;
+SELECT width / 60000000 AS minutes, class, piece, sample_count, stack_count, cardinality(series) AS series, cardinality(others) AS others
+FROM profstore.rollups WHERE storage_id = profstore.storage_id('plain') AND piece = 0 AND stack_count > 0 ORDER BY width, bucket;
+SELECT * FROM profstore.verify('plain');
+SET max_parallel_workers_per_gather = 0;
+CREATE FUNCTION units_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN QUERY EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query;
+END
+$$;
+SELECT line FROM units_of('SELECT stack_id, sum(value) FROM plain GROUP BY stack_id') AS line WHERE line ~ 'Roll|Segments|Blocks|Sums';
+SELECT count(*) FROM (SELECT stack_id, sum(value), count(*) FROM plain GROUP BY 1 EXCEPT ALL SELECT stack_id, sum(value), count(*) FROM heap GROUP BY 1) AS differs;
+SELECT count(*) FROM (SELECT stack_id, sum(value), count(*) FROM plain WHERE series_id % 7 = 0 GROUP BY 1
+	EXCEPT ALL SELECT stack_id, sum(value), count(*) FROM heap WHERE (series_id + 1000000) % 7 = 0 GROUP BY 1) AS differs;
+RESET max_parallel_workers_per_gather;
+DROP TABLE plain;

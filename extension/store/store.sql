@@ -87,7 +87,7 @@ COMMENT ON TABLE profstore.rollups IS 'sums by stack over the segments of ten mi
 COMMENT ON COLUMN profstore.rollups.storage_id IS 'the table file that the segments belong to';
 COMMENT ON COLUMN profstore.rollups.width IS 'microseconds of the bucket of time';
 COMMENT ON COLUMN profstore.rollups.bucket IS 'number of the bucket, counted from 2000-01-01 UTC';
-COMMENT ON COLUMN profstore.rollups.class IS 'profile type of the series that are added up; 2147483647: none has a delta type';
+COMMENT ON COLUMN profstore.rollups.class IS 'profile type of the series that are added up; 0: all series, of a table that is no partition of samples or a tier; 2147483647: none has a delta type';
 COMMENT ON COLUMN profstore.rollups.piece IS '0: sums by stack; 1 and up: by series and stack, of some of the series, and what follows is as in row 0 or empty';
 COMMENT ON COLUMN profstore.rollups.series_column IS 'number of the column that was series_id when it was made';
 COMMENT ON COLUMN profstore.rollups.stack_column IS 'number of the column that was stack_id';

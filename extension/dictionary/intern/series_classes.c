@@ -1,6 +1,7 @@
 /*
  * series_classes.c
- *		The classes of series that roll-ups add up: their delta profile types.
+ *		The classes of series that roll-ups add up: their delta profile types; one class in tables
+ *		of users.
  *
  * Reads the tables themselves, whoever runs the compaction: no row of them is shown to anybody.
  */
@@ -19,6 +20,12 @@
 #include "dictionary/intern/series_classes.h"
 #include "store/scan/rollup.h"
 #include "store/segment/storage.h"
+
+/*
+ * The class of all series of a table that is no partition of ours: what they mean is not known, and
+ * SQL adds them all up. No profile type has this id.
+ */
+#define CLASS_OF_OTHERS 0
 
 /* Calls back for each row that the active snapshot sees, with the values of two columns. */
 static void
@@ -91,19 +98,20 @@ has_our_series(Relation relation)
 	return false;
 }
 
-static bool
+static void
 classify(Relation relation, const int64 *series, uint32 count, int32 *classes)
 {
 	Classes found = { { count, series }, classes, NIL };
 
 	if (!has_our_series(relation))
-		return false;
-	if (count == 0)
-		return true;
+	{
+		for (uint32 i = 0; i < count; i++)
+			classes[i] = CLASS_OF_OTHERS;
+		return;
+	}
 	memset(classes, -1, sizeof(int32) * count);
 	for_each_row("profile_types", "id", "delta", visit_type, &found);
 	for_each_row("series", "id", "profile_type", visit_series, &found);
-	return true;
 }
 
 void

@@ -288,8 +288,7 @@ can_roll_up(Relation relation)
 	Oid type;
 
 	if (pfs_classify_series == NULL || key.series == InvalidAttrNumber ||
-		key.stack == InvalidAttrNumber || key.time == InvalidAttrNumber ||
-		!pfs_classify_series(relation, NULL, 0, NULL))
+		key.stack == InvalidAttrNumber || key.time == InvalidAttrNumber)
 		return false;
 	type = TupleDescAttr(RelationGetDescr(relation), key.time - 1)->atttypid;
 	return type == TIMESTAMPTZOID || type == TIMESTAMPOID;

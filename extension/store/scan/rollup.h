@@ -65,10 +65,10 @@ typedef struct PfsRollup
 } PfsRollup;
 
 /*
- * Tells the class of each series of a table, -1: none; series are ascending. False: the table's
- * series have no classes. Given by the room that knows series; without it there are no roll-ups.
+ * Sets the class of each series of a table, which are ascending; -1: none. Set by the room that
+ * knows series; NULL: there are no roll-ups.
  */
-typedef bool (*PfsClassifySeries)(Relation relation, const int64 *series, uint32 count,
+typedef void (*PfsClassifySeries)(Relation relation, const int64 *series, uint32 count,
 								  int32 *classes);
 
 extern PfsClassifySeries pfs_classify_series;
