@@ -53,6 +53,7 @@ static const PfsSharedIds *shared_ids; /* NULL: none */
 static uint32 offered_count;		   /* entries of the table when they were offered last */
 static bool is_full;				   /* something was not kept */
 static bool some_are_own;			   /* of the running transaction, which an abort takes back */
+static bool is_unshared;			   /* begun by a transaction that must not borrow */
 
 /* What they are valid under. */
 static Oid known_of; /* OID of profstore.epoch */
@@ -72,6 +73,7 @@ forget(void)
 	offered_count = 0;
 	is_full = false;
 	some_are_own = false;
+	is_unshared = false;
 }
 
 static void
@@ -108,6 +110,7 @@ check_validity(void)
 
 	namestrcpy(&role, pfs_calling_role());
 	if (table != known_of || epoch.ids != known_epoch || epoch.own || is_full ||
+		(is_unshared && !IsolationUsesXactSnapshot()) ||
 		strcmp(NameStr(role), NameStr(known_role)) != 0)
 		forget();
 	known_of = table;
@@ -173,7 +176,13 @@ pfs_known_ids_begin(void)
 	pfs_epoch_pin();
 	pfs_dictionary_begin_unchecked();
 	check_validity();
-	offer_own();
+
+	/*
+	 * The snapshot of a REPEATABLE READ transaction may be older than ids that are shared now,
+	 * which interning would not find. Ids borrowed by an earlier transaction are visible to it.
+	 */
+	if (!IsolationUsesXactSnapshot())
+		offer_own();
 	PopActiveSnapshot();
 	if (known_context != NULL)
 		return;
@@ -181,7 +190,9 @@ pfs_known_ids_begin(void)
 		AllocSetContextCreate(TopMemoryContext, "profstore known ids", ALLOCSET_DEFAULT_MINSIZE,
 							  ALLOCSET_DEFAULT_INITSIZE, MAX_BLOCK_BYTES);
 	known_table = known_create(known_context, 1024, NULL);
-	shared_ids = pfs_shared_ids_borrow(NameStr(known_role));
+	is_unshared = IsolationUsesXactSnapshot();
+	if (!is_unshared)
+		shared_ids = pfs_shared_ids_borrow(NameStr(known_role));
 }
 
 static PfsIdContent
