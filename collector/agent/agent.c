@@ -63,6 +63,7 @@
 /* Of --max-memory: for what is remembered of processes that are gone, for what tells of them. */
 #define PAST_SHARE	   16
 #define NAMES_SHARE	   16 /* for names of generated code, and as much for where it lay */
+#define WORKER_SHARE   3  /* … the symbol worker may allocate */
 #define SIDEBAND_SHARE 8
 
 #define INTERVAL_BYTES	   ((size_t) 32 * 1024 * 1024)
@@ -344,6 +345,7 @@ start_parts(Agent *agent, Failure *failure)
 		.cache_bytes = SYMBOL_CACHE_BYTES,
 		.debug_directory = options->debug_directory,
 		.inlined_lines = !options->no_inlined,
+		.worker_bytes = options->max_memory_bytes / WORKER_SHARE,
 	};
 	ReaderOptions reader = {
 		.labels = { .node = options->node,

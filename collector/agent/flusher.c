@@ -5,9 +5,11 @@
  * The thread's turns:
  *
  * 1. Wait for a request, or until binaries are to be opened.
- * 2. Where nothing is due, open the binaries of files that were sampled.
+ * 2. If nothing is due, open the binaries of files that were sampled, and ask for names that are
+ *    owed (late_names), for a slice of time; self-restraint makes pauses in between.
  * 3. Take the reader's interval when a flush was asked for, and resolve it into a batch for a slice
- *    of time. What is left of it is the next turn's; self-restraint makes pauses in between.
+ *    of time. What is left of it is the next turn's. Names are waited for until HOLD_NS have
+ *    passed; what has none by then goes out by binary and address.
  * 4. Give caches back when asked to; sweep files and trim the heap from time to time.
  *
  * When it is told to stop it finishes this interval and the next, without symbols once time is out.
@@ -38,21 +40,27 @@
 #define UNWIND_COUNTS_NS (60 * NS_PER_S)
 #define SLICE_NS		 (500 * NS_PER_MS) /* of symbolizing before what is done is stored */
 #define FIRST_SLICE_NS	 (100 * NS_PER_MS) /* until something is stored: to see that all works */
-#define REST_NS			 (5 * NS_PER_S)	   /* between slices, where the collector is to take less */
+#define HOLD_NS			 (4 * NS_PER_S)	   /* that an interval waits for names at most */
+#define REST_NS			 (5 * NS_PER_S)	   /* between slices, if the collector is to take less */
+#define LATE_PAUSE_NS	 NS_PER_S		   /* before late names are asked for again in vain */
 #define BATCH_BYTES		 ((size_t) 64 * 1024 * 1024)
 
 struct Flusher
 {
 	FlusherParts parts;
-	ResolveStats stats;		 /* this and what follows: of the thread */
-	Interval *interval;		 /* in work, or NULL */
-	uint32_t next_stack;	 /* of it */
-	uint64_t kernel_changes; /* that the symbolizer was told of */
+	ResolveStats stats;	   /* this and what follows: of the thread */
+	Interval *interval;	   /* in work, or NULL */
+	uint32_t next_stack;   /* of it */
+	int64_t hold_until_ns; /* then it goes out, with the names that are there */
+	LateNames *late;
+	SymbolizerStats reported; /* what of the symbolizer's counts is among the losses */
+	uint64_t late_dropped;	  /* likewise */
+	uint64_t kernel_changes;  /* that the symbolizer was told of */
 	UnwindCounts unwind_counts;
 	int64_t sweep_ns; /* when it is due, as all that follows */
 	int64_t trim_ns;
 	int64_t unwind_counts_ns;
-	int64_t rested_ns;	   /* the next slice, if it has to rest */
+	int64_t late_ns;	   /* the next slice of late names */
 	atomic_bool submitted; /* some batch */
 	pthread_t thread;
 	bool started;
@@ -74,6 +82,11 @@ flusher_create(const FlusherParts *parts, Flusher **result)
 
 	if (flusher == NULL)
 		return -ENOMEM;
+	if (late_names_create(parts->files, &flusher->late) != 0)
+	{
+		free(flusher);
+		return -ENOMEM;
+	}
 	flusher->parts = *parts;
 	unwind_counts_init(&flusher->unwind_counts);
 	pthread_mutex_init(&flusher->mutex, NULL);
@@ -91,10 +104,29 @@ flusher_free(Flusher *flusher)
 	if (flusher == NULL)
 		return;
 	interval_free(flusher->interval);
+	late_names_free(flusher->late);
 	unwind_counts_fini(&flusher->unwind_counts);
 	pthread_cond_destroy(&flusher->wakeup);
 	pthread_mutex_destroy(&flusher->mutex);
 	free(flusher);
+}
+
+/* Counts what the symbolizer and the list of late names gave up since they were last asked. */
+static void
+note_symbol_losses(Flusher *flusher)
+{
+	Losses *losses = flusher->parts.losses;
+	uint64_t dropped = late_names_dropped(flusher->late);
+	SymbolizerStats stats;
+
+	symbolizer_stats(flusher->parts.symbolizer, &stats);
+	losses_add(losses, LOSS_SYMBOL_WORKER_FAILED,
+			   stats.worker_failures - flusher->reported.worker_failures);
+	losses_add(losses, LOSS_DEBUG_INFO_LEFT_OUT,
+			   stats.debug_info_left_out - flusher->reported.debug_info_left_out);
+	losses_add(losses, LOSS_NAMES_DROPPED, dropped - flusher->late_dropped);
+	flusher->reported = stats;
+	flusher->late_dropped = dropped;
 }
 
 /*
@@ -104,6 +136,7 @@ flusher_free(Flusher *flusher)
 static void
 report_losses(Flusher *flusher, Batch *batch)
 {
+	note_symbol_losses(flusher);
 	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
 	{
 		uint64_t count = losses_take(flusher->parts.losses, loss);
@@ -130,6 +163,7 @@ take_interval(Flusher *flusher)
 {
 	flusher->interval = reader_take(flusher->parts.reader);
 	flusher->next_stack = 0;
+	flusher->hold_until_ns = clock_ns(CLOCK_MONOTONIC) + HOLD_NS;
 }
 
 /* Without memory the rest of the interval is lost. */
@@ -164,7 +198,9 @@ fill_batch(Flusher *flusher, Batch *batch, int64_t deadline_ns, bool addresses_o
 		.files = flusher->parts.files,
 		.symbolizer = flusher->parts.symbolizer,
 		.unwind_counts = &flusher->unwind_counts,
+		.late = flusher->late,
 		.deadline_ns = deadline_ns,
+		.first_deadline_ns = flusher->hold_until_ns,
 		.addresses_only = addresses_only,
 		.one_at_least = !flusher->submitted,
 	};
@@ -198,6 +234,25 @@ report_unwind_counts(Flusher *flusher, Batch *batch)
 	flusher->unwind_counts_ns = now_ns + UNWIND_COUNTS_NS;
 }
 
+/* Gives a batch to the writer, if there is anything in it. */
+static void
+submit(Flusher *flusher, Batch *batch)
+{
+	const BatchSample *samples;
+	const BatchLocation *locations;
+	const BatchLoss *losses;
+	const BatchUnwound *unwound;
+
+	if (batch_samples(batch, &samples) == 0 && batch_losses(batch, &losses) == 0 &&
+		batch_locations(batch, &locations) == 0 && batch_unwound(batch, &unwound) == 0)
+	{
+		batch_free(batch);
+		return;
+	}
+	flusher->submitted = flusher->submitted || batch_samples(batch, &samples) > 0;
+	writer_submit_newest(flusher->parts.writer, batch);
+}
+
 /*
  * Works at the interval for a while; what is done goes to the writer, so that no sample waits for
  * all others' symbols.
@@ -207,8 +262,6 @@ work(Flusher *flusher, int64_t deadline_ns, bool addresses_only)
 {
 	int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
 	const BatchSample *samples;
-	const BatchLoss *losses;
-	const BatchUnwound *unwound;
 	Batch *batch;
 
 	if (batch_create(BATCH_BYTES, &batch) != 0)
@@ -223,14 +276,7 @@ work(Flusher *flusher, int64_t deadline_ns, bool addresses_only)
 			  log_number("rows", (int64_t) batch_samples(batch, &samples)),
 			  log_number("bytes", (int64_t) batch_bytes(batch)),
 			  log_number("took_ms", (clock_ns(CLOCK_MONOTONIC) - began_ns) / NS_PER_MS));
-	if (batch_samples(batch, &samples) > 0 || batch_losses(batch, &losses) > 0 ||
-		batch_unwound(batch, &unwound) > 0)
-	{
-		writer_submit_newest(flusher->parts.writer, batch);
-		flusher->submitted = true;
-	}
-	else
-		batch_free(batch);
+	submit(flusher, batch);
 	if (flusher->interval != NULL && flusher->next_stack == interval_stack_count(flusher->interval))
 	{
 		interval_free(flusher->interval);
@@ -238,25 +284,36 @@ work(Flusher *flusher, int64_t deadline_ns, bool addresses_only)
 	}
 }
 
+/* Asks for names that are owed until the deadline. Returns false if there was no answer to any. */
+static bool
+work_at_late_names(Flusher *flusher, int64_t deadline_ns)
+{
+	size_t settled;
+	Batch *batch;
+
+	if (batch_create(BATCH_BYTES, &batch) != 0)
+		return false;
+	settled = late_names_resolve(flusher->late, flusher->parts.symbolizer, deadline_ns, batch);
+	submit(flusher, batch);
+	return settled > 0;
+}
+
 /* What was counted since the last report. */
 static void
 report_last_counts(Flusher *flusher)
 {
-	const BatchUnwound *unwound;
 	Batch *batch;
 
 	if (batch_create(BATCH_BYTES, &batch) != 0)
 		return;
 	unwind_counts_report(&flusher->unwind_counts, batch);
-	if (batch_unwound(batch, &unwound) > 0)
-		writer_submit_newest(flusher->parts.writer, batch);
-	else
-		batch_free(batch);
+	report_losses(flusher, batch);
+	submit(flusher, batch);
 }
 
 /*
- * Finishes what is under way and what was sampled since; addresses alone are stored when time is
- * out.
+ * Finishes what is under way and what was sampled since, then what is owed of names; addresses
+ * alone are stored when time is out.
  */
 static void
 finish(Flusher *flusher)
@@ -270,6 +327,8 @@ finish(Flusher *flusher)
 		while (flusher->interval != NULL)
 			work(flusher, deadline_ns, clock_ns(CLOCK_MONOTONIC) >= deadline_ns);
 	}
+	while (late_names_count(flusher->late) > 0 && work_at_late_names(flusher, deadline_ns))
+		;
 	report_last_counts(flusher);
 }
 
@@ -279,39 +338,59 @@ typedef struct Turn
 	bool stop;
 	bool shrink;
 	bool flush; /* an interval is in work, or was asked for */
+	bool rest;	/* nobody is asked for names but in slices of their own */
 } Turn;
 
-/* True where there is something to flush, and it is not to wait. Mutex held. */
-static bool
-flush_is_due(const Flusher *flusher)
+/* When names that are owed are asked for, if nothing else is due; -1: none are. */
+static int64_t
+late_names_due_ns(const Flusher *flusher)
 {
-	if (flusher->resting && clock_ns(CLOCK_MONOTONIC) < flusher->rested_ns)
-		return false;
-	return flusher->interval != NULL || flusher->requested;
+	return late_names_count(flusher->late) > 0 ? flusher->late_ns : -1;
 }
 
-/* Waits for a request, until binaries are to be opened; not at all where there is work. */
+/* Waits for a request, until binaries are to be opened or names asked for; not at all for work. */
 static Turn
 wait_for_turn(Flusher *flusher)
 {
 	int64_t until_ns =
 		clock_ns(CLOCK_MONOTONIC) + (flusher->submitted ? OPEN_BINARIES_NS : OPEN_FIRST_NS);
-	struct timespec until = { until_ns / NS_PER_S, until_ns % NS_PER_S };
+	int64_t late_ns = late_names_due_ns(flusher);
+	struct timespec until;
 	Turn turn;
 
+	if (late_ns >= 0 && late_ns < until_ns)
+		until_ns = late_ns;
+	until = (struct timespec){ until_ns / NS_PER_S, until_ns % NS_PER_S };
 	pthread_mutex_lock(&flusher->mutex);
-	while (!flush_is_due(flusher) && !flusher->stopping)
+	while (flusher->interval == NULL && !flusher->requested && !flusher->stopping)
 	{
 		if (pthread_cond_timedwait(&flusher->wakeup, &flusher->mutex, &until) == ETIMEDOUT)
 			break;
 	}
-	turn = (Turn){ flusher->stopping, flusher->shrinking, flush_is_due(flusher) };
+	turn = (Turn){ flusher->stopping, flusher->shrinking,
+				   flusher->interval != NULL || flusher->requested, flusher->resting };
 	flusher->shrinking = false;
 	/* a request that comes while an interval is in work is for the one after it */
 	if (turn.flush && flusher->interval == NULL)
 		flusher->requested = false;
 	pthread_mutex_unlock(&flusher->mutex);
 	return turn;
+}
+
+/* What is due beside flushes: opens binaries, asks for names that are owed. */
+static void
+use_idle_time(Flusher *flusher, bool rest)
+{
+	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	int64_t late_ns = late_names_due_ns(flusher);
+	bool answered;
+
+	file_binary_open_pending(flusher->parts.files, flusher->parts.symbolizer);
+	if (late_ns < 0 || late_ns > now_ns)
+		return;
+	answered = work_at_late_names(flusher, now_ns + SLICE_NS);
+	now_ns = clock_ns(CLOCK_MONOTONIC);
+	flusher->late_ns = now_ns + (rest ? REST_NS : answered ? 0 : LATE_PAUSE_NS);
 }
 
 /* Gives back what can be had again. */
@@ -336,19 +415,17 @@ flusher_run(void *argument)
 		int64_t now_ns;
 
 		heartbeat_work(&flusher->heartbeat);
-		/* where a flush is due it opens what it needs */
+		/* if a flush is due it opens what it needs */
 		if (!turn.flush)
-			file_binary_open_pending(flusher->parts.files, flusher->parts.symbolizer);
+			use_idle_time(flusher, turn.rest);
 		if (turn.shrink)
 			shrink_caches(flusher);
 		if (turn.flush && flusher->interval == NULL)
 			take_interval(flusher);
 		now_ns = clock_ns(CLOCK_MONOTONIC);
 		if (turn.flush && flusher->interval != NULL)
-		{
-			work(flusher, now_ns + (flusher->submitted ? SLICE_NS : FIRST_SLICE_NS), false);
-			flusher->rested_ns = clock_ns(CLOCK_MONOTONIC) + REST_NS;
-		}
+			work(flusher, now_ns + (flusher->submitted ? SLICE_NS : FIRST_SLICE_NS),
+				 turn.rest || now_ns >= flusher->hold_until_ns);
 		if (now_ns >= flusher->sweep_ns)
 		{
 			mapped_file_table_sweep(flusher->parts.files);

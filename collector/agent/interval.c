@@ -12,13 +12,19 @@
 #include "base/hash.h"
 #include "base/table.h"
 
+typedef struct IntervalFile
+{
+	MappedFile *file;
+	uint64_t owners;
+} IntervalFile;
+
 struct Interval
 {
 	MappedFileTable *file_table;
 	Budget budget;
 	Arena arena;   /* frames */
 	Table series;  /* of IntervalSeries */
-	Table files;   /* of MappedFile * */
+	Table files;   /* of IntervalFile */
 	Table codes;   /* of CodeObject * */
 	Table stacks;  /* of IntervalStack */
 	Table samples; /* of IntervalSample */
@@ -36,7 +42,7 @@ interval_create(MappedFileTable *files, size_t budget_bytes, Interval **result)
 	interval->budget.limit_bytes = budget_bytes;
 	arena_init(&interval->arena, &interval->budget);
 	table_init(&interval->series, &interval->budget, sizeof(IntervalSeries));
-	table_init(&interval->files, &interval->budget, sizeof(MappedFile *));
+	table_init(&interval->files, &interval->budget, sizeof(IntervalFile));
 	table_init(&interval->codes, &interval->budget, sizeof(CodeObject *));
 	table_init(&interval->stacks, &interval->budget, sizeof(IntervalStack));
 	table_init(&interval->samples, &interval->budget, sizeof(IntervalSample));
@@ -98,7 +104,7 @@ pointer_equal(const void *item, const void *key)
 	return *(const void *const *) item == key;
 }
 
-/* Adds a pointer to a table of such; *is_new where it was not there. 0 or -ENOMEM. */
+/* Adds an item that begins with a pointer; *is_new if it was not there. 0 or -ENOMEM. */
 static int
 add_pointer(Table *table, void *pointer, uint32_t *index, bool *is_new)
 {
@@ -109,20 +115,23 @@ add_pointer(Table *table, void *pointer, uint32_t *index, bool *is_new)
 		return 0;
 	if (table_reserve(table) != 0)
 		return -ENOMEM;
-	*(void **) table_append(table, hash) = pointer;
+	memset(table_append(table, hash), 0, table->item_bytes);
+	*(void **) table_item(table, table->count - 1) = pointer;
 	*index = table->count - 1;
 	*is_new = true;
 	return 0;
 }
 
 int
-interval_add_file(Interval *interval, MappedFile *file, uint32_t *index)
+interval_add_file(Interval *interval, MappedFile *file, uint64_t owners, uint32_t *index)
 {
 	bool is_new;
 	int result = add_pointer(&interval->files, file, index, &is_new);
 
 	if (is_new)
 		mapped_file_retain_sampled(interval->file_table, file);
+	if (result == 0)
+		((IntervalFile *) table_item(&interval->files, *index))->owners |= owners;
 	return result;
 }
 
@@ -287,7 +296,13 @@ interval_sample_count(const Interval *interval, uint32_t first_stack)
 MappedFile *
 interval_file(const Interval *interval, uint32_t index)
 {
-	return *(MappedFile **) table_item(&interval->files, index);
+	return ((const IntervalFile *) table_item(&interval->files, index))->file;
+}
+
+uint64_t
+interval_file_owners(const Interval *interval, uint32_t index)
+{
+	return ((const IntervalFile *) table_item(&interval->files, index))->owners;
 }
 
 CodeObject *

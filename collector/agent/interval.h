@@ -93,9 +93,11 @@ void interval_free(Interval *interval); /* accepts NULL; gives back what it hold
 
 /* Each finds an equal item or adds a copy, and returns its index. */
 int interval_add_series(Interval *interval, IntervalSeries series, uint32_t *index);
-int interval_add_file(Interval *interval, MappedFile *file, uint32_t *index);
 int interval_add_code(Interval *interval, CodeObject *code, uint32_t *index);
 int interval_add_stack(Interval *interval, const IntervalStack *stack, uint32_t *index);
+
+/* owners: accounts (worker_accounts.h) of the process that maps the file, added to those known. */
+int interval_add_file(Interval *interval, MappedFile *file, uint64_t owners, uint32_t *index);
 
 /* Adds to an equal one; 0, or -ENOMEM or -EOVERFLOW. */
 int interval_add_sample(Interval *interval, const IntervalSample *sample, uint32_t *index);
@@ -112,6 +114,7 @@ uint32_t interval_stack_count(const Interval *interval);
 /* Sum of the counts of all samples whose stack is first_stack or a later one. */
 uint64_t interval_sample_count(const Interval *interval, uint32_t first_stack);
 MappedFile *interval_file(const Interval *interval, uint32_t index);
+uint64_t interval_file_owners(const Interval *interval, uint32_t index);
 CodeObject *interval_code(const Interval *interval, uint32_t index);
 
 #endif

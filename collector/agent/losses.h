@@ -59,7 +59,12 @@ typedef enum LossKind
 	X(WAITS_CUT, "waits_cut", LOSS_NOTE, "waits that went on, and found no room in the ring")      \
 	X(CPU_REOPENED, "cpu_reopened", LOSS_NOTE, "CPUs that had been away, and were not sampled")    \
 	X(CPU_NOT_SAMPLED, "cpu_not_sampled", LOSS_NOTE, "online CPUs without a clock, per interval")  \
-	X(SYMBOLS_LATE, "symbols_late", LOSS_NOTE, "frames stored by address: no time left at the end")
+	X(SYMBOLS_LATE, "symbols_late", LOSS_NOTE, "frames stored by address, before their names")     \
+	X(NAMES_DROPPED, "names_dropped", LOSS_NOTE, "names of late frames that were given up")        \
+	X(SYMBOL_WORKER_FAILED, "symbol_worker_failed", LOSS_NOTE,                                     \
+	  "files that the symbol worker died of")                                                      \
+	X(DEBUG_INFO_LEFT_OUT, "debug_info_left_out", LOSS_NOTE,                                       \
+	  "binaries whose debug information would take too much memory")
 
 typedef enum Loss
 {

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/batch_lines.h"
 #include "agent/file_binary.h"
 #include "base/arena.h"
 #include "base/clock.h"
@@ -36,7 +37,6 @@
 #define FRAME_NAME_CUT		   "[frames cut]"
 #define FRAME_NAME_KERNEL	   "[kernel]"
 
-#define MAX_LINES	 64 /* inlined calls at one address */
 #define MAX_FRAMES	 (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 2)
 #define TABLES_BYTES (64 * 1024 * 1024)
 #define WANTED_MAX	 (8 * MAX_FRAMES) /* addresses that are asked for together */
@@ -69,7 +69,7 @@ typedef struct Resolution
 	Table frames;		 /* of Resolved */
 	uint64_t looked_up;	 /* addresses given to the symbolizer */
 	bool stacks;		 /* some stack was resolved */
-	uint64_t not_looked; /* addresses that were not, for want of time */
+	uint64_t not_looked; /* addresses that nobody has answered about yet */
 } Resolution;
 
 /* A location with one function and no address. mapping is an index or BATCH_NO_MAPPING. */
@@ -148,37 +148,32 @@ add_code_location(const Resolution *resolution, const Frame *frame, Resolved *re
 	return result;
 }
 
-/* Functions and lines of the symbolizer into the batch; what they tell of the frame. */
-static int
-add_lines(Batch *batch, const SymbolLines *symbols, BatchLine lines[MAX_LINES],
-		  uint32_t *line_count, Resolved *resolved)
+/* Notes what the function at the end of an answer says of the frame. */
+static void
+note_outermost(const SymbolLines *symbols, Resolved *resolved)
 {
 	const char *outermost;
-	uint32_t count = symbols->count < MAX_LINES ? symbols->count : MAX_LINES;
 
-	for (uint32_t i = 0; i < count; i++)
-	{
-		const SymbolLine *symbol = &symbols->lines[i];
-		BatchFunction function = {
-			.name = symbol->name,
-			.system_name = symbol->system_name,
-			.filename = symbol->filename,
-			.start_line = symbol->start_line,
-		};
-		int result = batch_add_function(batch, &function, &lines[i].function);
-
-		if (result != 0)
-			return result;
-		lines[i].line = symbol->line;
-	}
-	*line_count = count;
 	if (symbols->count == 0)
-		return 0;
+		return;
 	outermost = symbols->lines[symbols->count - 1].system_name;
 	resolved->named = true;
 	resolved->root = root_function(outermost);
 	resolved->is_main = strcmp(outermost, "main") == 0;
-	return 0;
+}
+
+/* The terms of a question about a file's addresses. */
+static SymbolAsk
+ask_terms(const Resolution *resolution, uint32_t item)
+{
+	const ResolveContext *context = resolution->context;
+	SymbolAsk terms = { context->deadline_ns, interval_file_owners(resolution->interval, item) };
+
+	if (context->addresses_only)
+		terms.deadline_ns = 0;
+	else if (context->one_at_least && !resolution->stacks)
+		terms.deadline_ns = context->first_deadline_ns;
+	return terms;
 }
 
 static int
@@ -187,7 +182,8 @@ add_file_location(Resolution *resolution, const Frame *frame, Resolved *resolved
 	const ResolveContext *context = resolution->context;
 	MappedFile *file = interval_file(resolution->interval, frame->item);
 	Binary *binary = file_binary(context->files, file, context->symbolizer);
-	BatchLine lines[MAX_LINES];
+	const SymbolAsk terms = ask_terms(resolution, frame->item);
+	BatchLine lines[BATCH_LINES_MAX];
 	BatchMapping mapping = { .build_id = "", .file = mapped_file_name(file) };
 	BatchLocation location = { .lines = lines };
 	SymbolLines symbols = { 0 };
@@ -206,22 +202,29 @@ add_file_location(Resolution *resolution, const Frame *frame, Resolved *resolved
 		return add_named_location(resolution->batch, location.mapping, FRAME_NAME_UNKNOWN,
 								  &resolved->location);
 	/* a failure leaves binary and address, as a missing symbol does; the symbolizer counts it */
-	if (context->addresses_only)
-		resolution->not_looked++;
-	else if (binary_symbolize(binary, location.address, &symbols) != 0)
+	result = binary_symbolize_within(binary, location.address, &terms, &symbols);
+	if (result != 0)
 		symbols.count = 0;
+	if (result == -EAGAIN)
+	{
+		resolution->not_looked++;
+		if (context->late != NULL)
+			late_names_add(context->late, file, frame->address, terms.owners);
+	}
 	resolution->looked_up++;
-	result = add_lines(resolution->batch, &symbols, lines, &location.line_count, resolved);
+	result = batch_lines_add(resolution->batch, &symbols, lines, &location.line_count);
 	if (result != 0)
 		return result;
+	note_outermost(&symbols, resolved);
 	return batch_add_location(resolution->batch, &location, &resolved->location);
 }
 
 /* A frame whose address is to be asked for. */
 typedef struct WantedAddress
 {
-	uint32_t item; /* file of the interval */
+	int64_t used_ns; /* of the allowance of the file's owners */
 	uint64_t address;
+	uint32_t item; /* file of the interval */
 } WantedAddress;
 
 static bool
@@ -379,6 +382,8 @@ compare_wanted(const void *a, const void *b)
 	const WantedAddress *left = a;
 	const WantedAddress *right = b;
 
+	if (left->used_ns != right->used_ns)
+		return left->used_ns < right->used_ns ? -1 : 1;
 	if (left->item != right->item)
 		return left->item < right->item ? -1 : 1;
 	return (left->address > right->address) - (left->address < right->address);
@@ -408,7 +413,8 @@ collect_wanted(const Resolution *resolution, uint32_t first, WantedAddress wante
 			if (frame->kind == FRAME_FILE &&
 				!table_find(table, hash_bytes(table->seed, frame, sizeof(*frame)), frame_equal,
 							frame, &position))
-				wanted[(*count)++] = (WantedAddress){ frame->item, frame->address };
+				wanted[(*count)++] =
+					(WantedAddress){ .item = frame->item, .address = frame->address };
 		}
 	}
 	return stack;
@@ -431,14 +437,18 @@ prepare_file(const Resolution *resolution, const WantedAddress *wanted, size_t c
 			known++;
 	}
 	if (known > 0)
-		binary_prepare(binary, addresses, known, context->deadline_ns);
+	{
+		const SymbolAsk terms = ask_terms(resolution, wanted[0].item);
+
+		binary_prepare(binary, addresses, known, &terms);
+	}
 	free(addresses);
 }
 
 /*
- * Has the addresses of the next stacks looked up together, file by file: the answers wait in the
- * symbolizer's cache. Returns the stack after the last one; what was not done in time or for want
- * of memory is looked up one by one.
+ * Has the addresses of the next stacks looked up together, file by file, those of owners who used
+ * least first: the answers wait in the symbolizer's cache. Returns the stack after the last one;
+ * what was not done in time or for want of memory is looked up one by one.
  */
 static uint32_t
 prepare_stacks(const Resolution *resolution, uint32_t first)
@@ -450,6 +460,10 @@ prepare_stacks(const Resolution *resolution, uint32_t first)
 	if (wanted == NULL)
 		return end;
 	end = collect_wanted(resolution, first, wanted, &count);
+	for (size_t i = 0; i < count; i++)
+		wanted[i].used_ns =
+			symbolizer_used(resolution->context->symbolizer,
+							interval_file_owners(resolution->interval, wanted[i].item));
 	qsort(wanted, count, sizeof(*wanted), compare_wanted);
 	for (size_t i = 0, next;
 		 i < count && clock_ns(CLOCK_MONOTONIC) < resolution->context->deadline_ns; i = next)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "agent/interval.h"
+#include "agent/late_names.h"
 #include "agent/unwind_counts.h"
 #include "batch/batch.h"
 #include "process/mapped_file.h"
@@ -21,7 +22,7 @@ typedef struct ResolveStats
 	uint64_t traces_failed;						/* parts of samples that are there */
 	uint64_t user_samples;						/* of those put in: with a user side */
 	uint64_t complete;							/* … whose user side reaches a root */
-	uint64_t addresses_only;					/* frames that were not looked up */
+	uint64_t addresses_only;					/* frames that are stored before their names */
 	uint64_t incomplete[PFS_WALK_STATUS_COUNT]; /* … and the others, by how the walk ended */
 } ResolveStats;
 
@@ -30,10 +31,12 @@ typedef struct ResolveContext
 	MappedFileTable *files;
 	Symbolizer *symbolizer;
 	UnwindCounts *unwind_counts;
-	/* CLOCK_MONOTONIC: nothing more is looked up then, after a first address */
+	LateNames *late; /* takes frames that are stored before their names; NULL: nobody does */
+	/* CLOCK_MONOTONIC: nothing more is looked up then, after a first address … */
 	int64_t deadline_ns;
-	bool one_at_least;	 /* stack, however long its symbols take */
-	bool addresses_only; /* look nothing up: frames are stored by binary and address */
+	int64_t first_deadline_ns; /* … and a first stack, if one_at_least */
+	bool one_at_least;
+	bool addresses_only; /* ask nobody: what is not cached is stored by binary and address */
 } ResolveContext;
 
 /*

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "symbols/worker_accounts.h"
+
 #define NS_PER_US 1000
 
 /*
@@ -124,7 +126,7 @@ resolve_user_frame(Reader *reader, Process *process, const UserFrame *user, uint
 		return 0;
 	frame->kind = FRAME_FILE;
 	frame->address = where.address;
-	return interval_add_file(reader->interval, where.file, &frame->item);
+	return interval_add_file(reader->interval, where.file, reader->owners, &frame->item);
 }
 
 /* Did more than the registers go into the walk? */
@@ -258,6 +260,7 @@ add_stack(Reader *reader, const Record *record, Process *process, const UserWalk
 	uint32_t first = 0;
 	int result;
 
+	reader->owners = worker_account_of(process_owner(process, reader->owner_seed));
 	if (is_wait(record->sample->kind))
 		first = (uint32_t) scheduler_code_depth(&reader->options.scheduler, addresses,
 												record->sample->kernel_count);
@@ -266,7 +269,7 @@ add_stack(Reader *reader, const Record *record, Process *process, const UserWalk
 			(Frame){ i == 0 ? addresses[i] : addresses[i] - 1, INTERVAL_NO_ITEM, FRAME_KERNEL };
 	result = resolve_user_stack(reader, record->sample, process, walk, &stack);
 	if (result == 0 && executable != NULL)
-		result = interval_add_file(reader->interval, executable, &stack.executable);
+		result = interval_add_file(reader->interval, executable, reader->owners, &stack.executable);
 	if (result == 0)
 		result = interval_add_stack(reader->interval, &stack, index);
 	return result;

@@ -233,3 +233,25 @@ cgroup_parse(const char *text, CgroupLabels *labels)
 			text++;
 	}
 }
+
+size_t
+cgroup_owner_length(const char *path)
+{
+	const char *part = path;
+
+	while (*part != '\0')
+	{
+		size_t length;
+		const char *id;
+		size_t id_length;
+
+		part += *part == '/';
+		length = strcspn(part, "/");
+		if (ends_with(part, length, ".service") || ends_with(part, length, ".scope") ||
+			(starts_with(part, length, "user-") && ends_with(part, length, ".slice")) ||
+			cgroup_find_id(part, length, &id, &id_length))
+			return (size_t) (part - path) + length;
+		part += length;
+	}
+	return (size_t) (part - path);
+}

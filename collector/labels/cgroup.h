@@ -31,6 +31,12 @@ typedef struct CgroupLabels
  */
 void cgroup_parse(const char *text, CgroupLabels *labels);
 
+/*
+ * Length of the part of a path that its owner cannot choose: to the first container, service, scope
+ * or user's slice. What is below may be divided by whoever runs there.
+ */
+size_t cgroup_owner_length(const char *path);
+
 /* A runtime's container ID at the end of a part of a path, behind '-' or ':' or alone. */
 bool cgroup_find_id(const char *part, size_t length, const char **id, size_t *id_length);
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -147,6 +148,7 @@ proc_stat_parse(const char *text, ProcStat *stat)
 int
 proc_stat_read(uint32_t pid, ProcStat *stat)
 {
+	struct stat status;
 	char path[64];
 	char *text;
 	int result;
@@ -157,6 +159,8 @@ proc_stat_read(uint32_t pid, ProcStat *stat)
 		return result;
 	result = proc_stat_parse(text, stat);
 	free(text);
+	if (result == 0 && fstatat(AT_FDCWD, path, &status, 0) == 0)
+		stat->uid = status.st_uid;
 	return result;
 }
 

@@ -216,6 +216,13 @@ const char *process_runtime(const Process *process);
 
 const CgroupLabels *process_cgroup(const Process *process);
 
+/*
+ * Hash of whom the process belongs to, for allowances: the control group down to where its owner
+ * may divide it further, and the user. Ranges of 65,536 users, as user namespaces have them, count
+ * as one.
+ */
+uint64_t process_owner(const Process *process, uint64_t seed);
+
 /* The labels that were issued for it; the process gives them back. */
 IssuedLabels *process_labels(Process *process);
 

@@ -74,6 +74,7 @@ struct Process
 	Described descriptions[DESCRIPTIONS]; /* latest first; unused ones are zeroed */
 	char *exe;
 	MappedFile *executable;
+	uint32_t uid; /* UINT32_MAX: not known */
 	CgroupLabels cgroup;
 	CgroupKey cgroup_key;	 /* where it was when that was read … */
 	uint64_t cgroup_read_ns; /* … CLOCK_MONOTONIC; 0: it never was */

@@ -26,6 +26,7 @@ typedef struct Snapshot
 {
 	MappingList mappings;
 	char exe[EXE_PATH_BYTES]; /* "" where not known */
+	uint32_t uid;			  /* UINT32_MAX: not known */
 	bool exe_deleted;
 	MappedFile *executable;
 	CgroupLabels cgroup;
@@ -189,6 +190,7 @@ take_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 	snapshot->exe_deleted = look->exe_deleted;
 	snapshot->cgroup = look->cgroup;
 	snapshot->cgroup_ns = look->cgroup_ns;
+	snapshot->uid = look->stat.uid;
 	if (look->environment != NULL && table->environment != NULL)
 		snapshot->environment = proc_environment_filter(look->environment, table->environment);
 	snapshot->files_pid = look->proc_id;
@@ -299,6 +301,7 @@ install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 	}
 	process->mappings = snapshot->mappings;
 	process->cgroup = snapshot->cgroup;
+	process->uid = snapshot->uid;
 	process->cgroup_read_ns = snapshot->cgroup_ns;
 	process->cgroup_learned = false;
 	free(process->environment);
@@ -351,6 +354,7 @@ take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapsh
 	int result;
 
 	memset(snapshot, 0, sizeof(*snapshot));
+	snapshot->uid = UINT32_MAX;
 	if (table->past == NULL)
 		return -ESRCH;
 	past_images_update(table->past);

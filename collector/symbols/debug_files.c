@@ -289,26 +289,33 @@ search(const Quest *quest, const DebugPlaces *places, Search **result)
 	return 0;
 }
 
-/* The first one that is proven, or has the checksum; its file is the caller's then. */
-static bool
+/*
+ * Takes the first one that is proven, or has the checksum; its file is the caller's then. 0 also if
+ * there is none; -EINPROGRESS if a checksum is not known yet.
+ */
+static int
 choose(Search *searched, const DebugPlaces *places, uint32_t checksum, ElfFile *file,
 	   DebugLinks *links)
 {
 	for (uint32_t i = 0; i < searched->count; i++)
 	{
 		Found *found = &searched->found[i];
+		int err = found->proven
+					  ? 0
+					  : places->compare_checksum(places->context, found->file.source.fd, checksum);
 
-		if (!found->proven &&
-			!places->has_checksum(places->context, found->file.source.fd, checksum))
+		if (err == -EINPROGRESS || err == -EAGAIN)
+			return -EINPROGRESS;
+		if (err != 0)
 			continue;
 		*file = found->file;
 		*links = found->links;
 		memset(&found->file, 0, sizeof(found->file));
 		found->file.source.fd = -1;
 		found->links = (DebugLinks){ 0 };
-		return true;
+		return 0;
 	}
-	return false;
+	return 0;
 }
 
 static int
@@ -321,9 +328,9 @@ open_debug_file(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces 
 
 	if (err != 0)
 		return err;
-	(void) choose(searched, places, wanted->links->checksum, &files->debug, links);
+	err = choose(searched, places, wanted->links->checksum, &files->debug, links);
 	end_search(searched, places->patience);
-	return 0;
+	return err;
 }
 
 static int
@@ -332,7 +339,7 @@ open_supplement(DebugFiles *files, const DebugLinks *links, const DebugPlaces *p
 	const Quest quest = { find_supplement, &links->alternative_id, links->alternative, NULL };
 	DebugLinks none = { 0 };
 	Search *searched;
-	ElfFile file;
+	ElfFile file = { .source.fd = -1 };
 	int err;
 
 	if (links->alternative == NULL)
@@ -340,14 +347,15 @@ open_supplement(DebugFiles *files, const DebugLinks *links, const DebugPlaces *p
 	err = search(&quest, places, &searched);
 	if (err != 0)
 		return err;
-	if (choose(searched, places, 0, &file, &none))
+	err = choose(searched, places, 0, &file, &none);
+	if (file.source.fd >= 0)
 	{
 		files->alt_fd = file.source.fd;
 		elf_file_fini(&file);
 		debug_links_fini(&none);
 	}
 	end_search(searched, places->patience);
-	return 0;
+	return err;
 }
 
 int

@@ -39,8 +39,11 @@ typedef struct DebugPlaces
 	uint32_t root_pid;	   /* a process whose root directory is looked into first; 0: none */
 	const char *name;	   /* the binary's path in there */
 	const char *directory; /* such as /usr/lib/debug, in there and on the host */
-	/* whether a file has this CRC-32; it may be a large one */
-	bool (*has_checksum)(void *context, int fd, uint32_t checksum);
+	/*
+	 * 0 if a file has this CRC-32, which may be a large one; -EINPROGRESS, -EAGAIN if that is not
+	 * known yet
+	 */
+	int (*compare_checksum)(void *context, int fd, uint32_t checksum);
 	void *context;
 } DebugPlaces;
 
@@ -53,9 +56,9 @@ typedef struct DebugFiles
 /*
  * Looks for a binary's files, in the order of GDB: by build ID, then by the name in .gnu_debuglink
  * beside the binary, in .debug beside it, and under directory. A file by name must have the same
- * build ID or, without one, the checksum of the link. Nothing found is no error. 0; -EAGAIN where a
- * file system does not answer; -ENOMEM. Ended by debug_files_close, which also accepts what
- * DEBUG_FILES_NONE made.
+ * build ID or, without one, the checksum of the link. Nothing found is no error. 0; -EAGAIN if a
+ * file system does not answer; -EINPROGRESS if a checksum is to be asked for again; -ENOMEM. Ended
+ * by debug_files_close, which also accepts what DEBUG_FILES_NONE made.
  */
 int debug_files_open(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces *places);
 void debug_files_close(DebugFiles *files, Patience *patience);

@@ -11,6 +11,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <endian.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
@@ -206,11 +207,83 @@ index_units(DwarfSession *session)
 	return err;
 }
 
+/* Bytes that a debug section unpacks to by its own header; 0 if it is not compressed. */
+static uint64_t
+unpacked_size(Elf_Scn *section, const GElf_Shdr *header, const char *name)
+{
+	uint8_t old_header[12]; /* "ZLIB", and the size in 64 bits, big-endian */
+	GElf_Chdr compressed;
+	Elf_Data *data;
+	uint64_t size_bytes;
+
+	if ((header->sh_flags & SHF_COMPRESSED) != 0)
+		return gelf_getchdr(section, &compressed) != NULL ? compressed.ch_size : UINT64_MAX;
+	if (strncmp(name, ".zdebug", strlen(".zdebug")) != 0)
+		return 0;
+	data = elf_rawdata(section, NULL);
+	if (data == NULL || data->d_size < sizeof(old_header))
+		return 0;
+	memcpy(&size_bytes, (const char *) data->d_buf + 4, sizeof(size_bytes));
+	return be64toh(size_bytes);
+}
+
+/*
+ * Takes from the room what libdw will unpack of a file as it opens it: all compressed sections that
+ * hold debug information. False if that does not fit.
+ */
+static bool
+fits_unpacked(Elf *elf, uint64_t *room_bytes)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return true;
+	while ((section = elf_nextscn(elf, section)) != NULL)
+	{
+		GElf_Shdr header;
+		const char *name;
+		uint64_t size_bytes;
+
+		if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(elf, names, header.sh_name);
+		size_bytes = name != NULL ? unpacked_size(section, &header, name) : 0;
+		if (size_bytes > *room_bytes)
+			return false;
+		*room_bytes -= size_bytes;
+	}
+	return true;
+}
+
+/* Opens what there is of both files. 0, -EFBIG or -ENODATA. */
+static int
+open_files(DwarfSession *session, uint64_t unpacked_max)
+{
+	session->elf = elf_begin(session->fd, ELF_C_READ_MMAP, NULL);
+	if (session->elf == NULL)
+		return -ENODATA;
+	if (!fits_unpacked(session->elf, &unpacked_max))
+		return -EFBIG;
+	session->dwarf = dwarf_begin_elf(session->elf, DWARF_C_READ, NULL);
+	if (session->dwarf == NULL)
+		return -ENODATA;
+	if (session->alt_fd < 0)
+		return 0;
+	session->alt_elf = elf_begin(session->alt_fd, ELF_C_READ_MMAP, NULL);
+	if (session->alt_elf == NULL)
+		return 0;
+	if (!fits_unpacked(session->alt_elf, &unpacked_max))
+		return -EFBIG;
+	session->alt = dwarf_begin_elf(session->alt_elf, DWARF_C_READ, NULL);
+	return 0;
+}
+
 int
-dwarf_session_open(int fd, int alt_fd, DwarfSession **session)
+dwarf_session_open(int fd, int alt_fd, size_t unpacked_max, DwarfSession **session)
 {
 	DwarfSession *made = calloc(1, sizeof(*made));
-	int err = -ENODATA;
+	int err;
 
 	if (made == NULL)
 	{
@@ -222,16 +295,8 @@ dwarf_session_open(int fd, int alt_fd, DwarfSession **session)
 	made->fd = fd;
 	made->alt_fd = alt_fd;
 	elf_version(EV_CURRENT);
-	made->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (made->elf != NULL)
-		made->dwarf = dwarf_begin_elf(made->elf, DWARF_C_READ, NULL);
-	if (made->dwarf != NULL && alt_fd >= 0)
-	{
-		made->alt_elf = elf_begin(alt_fd, ELF_C_READ_MMAP, NULL);
-		if (made->alt_elf != NULL)
-			made->alt = dwarf_begin_elf(made->alt_elf, DWARF_C_READ, NULL);
-	}
-	if (made->dwarf != NULL)
+	err = open_files(made, unpacked_max);
+	if (err == 0)
 	{
 		if (made->alt != NULL)
 			dwarf_setalt(made->dwarf, made->alt);

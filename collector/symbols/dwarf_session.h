@@ -9,6 +9,7 @@
 #define COLLECTOR_DWARF_SESSION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct DwarfSession DwarfSession;
@@ -26,9 +27,10 @@ typedef struct DwarfFrame
 
 /*
  * Takes both descriptors, also on failure; alt_fd is that of the supplementary file
- * (.gnu_debugaltlink) or -1. 0; -ENODATA where the file has no DWARF that can be read; -ENOMEM.
+ * (.gnu_debugaltlink) or -1. 0; -ENODATA if the file has no DWARF that can be read; -EFBIG if what
+ * is compressed of it would unpack to more than unpacked_max bytes; -ENOMEM.
  */
-int dwarf_session_open(int fd, int alt_fd, DwarfSession **session);
+int dwarf_session_open(int fd, int alt_fd, size_t unpacked_max, DwarfSession **session);
 void dwarf_session_close(DwarfSession *session); /* accepts NULL */
 
 /* Gives back the pages of the files; they are read again as needed. */

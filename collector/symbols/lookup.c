@@ -21,16 +21,17 @@
 #define PAUSE_NS INT64_C(600000000000)
 
 int
-lookup_init(Lookup *lookup, size_t cache_bytes, const char *debug_directory, bool inlined_lines)
+lookup_init(Lookup *lookup, const SymbolizerOptions *options)
 {
-	int err = result_cache_create(cache_bytes, &lookup->results);
+	const char *directory = options->debug_directory != NULL ? options->debug_directory : "";
+	int err = result_cache_create(options->cache_bytes, &lookup->results);
 
 	if (err == 0)
-		err = worker_client_create(&lookup->worker);
+		err = worker_client_create(options->worker_bytes, &lookup->worker);
 	if (err != 0)
 		return err;
-	lookup->inlined_lines = inlined_lines;
-	lookup->debug_directory = strdup(debug_directory);
+	lookup->inlined_lines = options->inlined_lines;
+	lookup->debug_directory = strdup(directory);
 	return lookup->debug_directory == NULL ? -ENOMEM : 0;
 }
 
@@ -42,29 +43,46 @@ lookup_fini(Lookup *lookup)
 	free(lookup->debug_directory);
 }
 
-/* A file may be large, and one of a container: it is read where time is limited. */
-static bool
-has_checksum(void *worker, int fd, uint32_t checksum)
+/* A checksum that is wanted of the worker. */
+typedef struct ChecksumAsk
 {
-	return worker_client_checksum(worker, fd, checksum) == 0;
+	WorkerClient *worker;
+	uint64_t binary;
+	const SymbolAsk *terms;
+} ChecksumAsk;
+
+/* A file may be large, and one of a container: it is read where time is limited. */
+static int
+compare_checksum(void *context, int fd, uint32_t checksum)
+{
+	const ChecksumAsk *ask = context;
+
+	return worker_client_checksum(ask->worker, ask->binary, fd, checksum, ask->terms);
 }
 
-/* Where nobody answers the binary goes without for a while. */
-static void
-look_for_debug_files(Lookup *lookup, Binary *binary)
+/*
+ * Looks for a binary's debug files, once. If their file system does not answer the binary goes
+ * without for a while. -EINPROGRESS if the worker has not answered by the deadline; otherwise 0.
+ */
+static int
+look_for_debug_files(Lookup *lookup, Binary *binary, const SymbolAsk *terms)
 {
 	const DebugWanted wanted = { &binary->file.build_id, &binary->links, binary->file.has_dwarf };
+	ChecksumAsk ask = { lookup->worker, binary->number * 2, terms };
 	const DebugPlaces places = { lookup->patience,		  binary->root_pid, binary->name,
-								 lookup->debug_directory, has_checksum,		lookup->worker };
+								 lookup->debug_directory, compare_checksum, &ask };
 	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	int err;
 
 	if (binary->debug_files_known || binary->stall.until_ns > now_ns)
-		return;
-	binary->debug_files_known = debug_files_open(&binary->debug_files, &wanted, &places) == 0;
-	if (binary->debug_files_known)
+		return 0;
+	err = debug_files_open(&binary->debug_files, &wanted, &places);
+	binary->debug_files_known = err == 0;
+	if (err == 0)
 		binary->stall = (Stall){ 0 };
-	else
+	else if (err != -EINPROGRESS)
 		stall_note(&binary->stall, now_ns);
+	return err == -EINPROGRESS ? err : 0;
 }
 
 static WorkerFiles
@@ -87,7 +105,8 @@ worker_number(const Binary *binary)
 
 /* *whole: as much was asked as can be known. */
 static int
-ask_worker(Lookup *lookup, Binary *binary, uint64_t address, SymbolLines *lines, bool *whole)
+ask_worker(Lookup *lookup, Binary *binary, uint64_t address, const SymbolAsk *terms,
+		   SymbolLines *lines, bool *whole)
 {
 	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	WorkerFiles files = worker_files(lookup, binary);
@@ -97,13 +116,11 @@ ask_worker(Lookup *lookup, Binary *binary, uint64_t address, SymbolLines *lines,
 	int err = 0;
 
 	*whole = !plain && known;
-	if (binary->pause_until_ns > now_ns)
-		return -EAGAIN;
 	if (!plain)
 	{
 		files.no_dwarf |= !known;
 		err = worker_client_lookup(lookup->worker, known ? number : number + 1, &files, address,
-								   lines);
+								   terms, lines);
 		if (err != -EIO)
 			return err;
 		binary->plain_until_ns = now_ns + PAUSE_NS;
@@ -111,7 +128,7 @@ ask_worker(Lookup *lookup, Binary *binary, uint64_t address, SymbolLines *lines,
 	}
 	files.no_dwarf = true;
 	files.raw_names = true;
-	err = worker_client_lookup(lookup->worker, number + 1, &files, address, lines);
+	err = worker_client_lookup(lookup->worker, number + 1, &files, address, terms, lines);
 	if (err == -EIO)
 		binary->pause_until_ns = now_ns + PAUSE_NS;
 	return err;
@@ -127,7 +144,8 @@ count_answer(Lookup *lookup, const SymbolLines *found)
 }
 
 int
-lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, SymbolLines *lines)
+lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, const SymbolAsk *terms,
+				 SymbolLines *lines)
 {
 	SymbolLines found = { 0, NULL };
 	bool whole;
@@ -135,26 +153,35 @@ lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, SymbolLines *
 
 	if (result_cache_find(lookup->results, binary->number, address, lines))
 		return 0;
-	look_for_debug_files(lookup, binary);
-	err = ask_worker(lookup, binary, address, &found, &whole);
+	*lines = found;
+	if (binary->pause_until_ns > clock_ns(CLOCK_MONOTONIC))
+		return 0;
+	if (clock_ns(CLOCK_MONOTONIC) >= terms->deadline_ns)
+		return -EAGAIN;
+	if (look_for_debug_files(lookup, binary, terms) != 0)
+		return -EAGAIN;
+	err = ask_worker(lookup, binary, address, terms, &found, &whole);
+	if (err == -EAGAIN || err == -EINPROGRESS)
+		return -EAGAIN;
 	count_answer(lookup, &found);
 	*lines = found;
-	if (!whole || err == -EAGAIN || err == -EIO)
+	if (!whole || err == -EIO)
 		return 0;
 	return result_cache_add(lookup->results, binary->number, address, &found, lines);
 }
 
 /*
- * Asks about addresses and keeps the answers; returns how many were answered, 0 where the worker
- * failed.
+ * Asks about addresses and keeps the answers; returns how many were answered, 0 if the worker
+ * failed, or did not answer in time.
  */
 static uint32_t
-prepare_some(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t count)
+prepare_some(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t count,
+			 const SymbolAsk *terms)
 {
 	WorkerFiles files = worker_files(lookup, binary);
 	uint32_t answered;
 
-	if (worker_client_ask(lookup->worker, worker_number(binary), &files, addresses, count,
+	if (worker_client_ask(lookup->worker, worker_number(binary), &files, addresses, count, terms,
 						  &answered) != 0)
 		return 0;
 	for (uint32_t i = 0; i < answered; i++)
@@ -173,7 +200,7 @@ prepare_some(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t
 
 void
 lookup_prepare(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t count,
-			   int64_t deadline_ns)
+			   const SymbolAsk *terms)
 {
 	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	uint64_t asked[WORKER_ADDRESSES_MAX];
@@ -192,12 +219,11 @@ lookup_prepare(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32
 			asked_count +=
 				!result_cache_find(lookup->results, binary->number, asked[asked_count], &known);
 		}
-		if (asked_count == 0 || clock_ns(CLOCK_MONOTONIC) >= deadline_ns)
+		if (asked_count == 0 || clock_ns(CLOCK_MONOTONIC) >= terms->deadline_ns)
 			return;
-		look_for_debug_files(lookup, binary);
-		if (!binary->debug_files_known)
+		if (look_for_debug_files(lookup, binary, terms) != 0 || !binary->debug_files_known)
 			return; /* what is told without is not to be kept */
-		answered = prepare_some(lookup, binary, asked, asked_count);
+		answered = prepare_some(lookup, binary, asked, asked_count, terms);
 		if (answered == 0)
 			return;
 		asked_count -= answered;

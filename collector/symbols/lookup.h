@@ -7,7 +7,9 @@
 
 #include "symbols/binary.h"
 #include "symbols/result_cache.h"
+#include "symbols/symbol_ask.h"
 #include "symbols/symbol_line.h"
+#include "symbols/symbolizer_options.h"
 #include "symbols/worker_client.h"
 
 typedef struct Lookup
@@ -22,16 +24,16 @@ typedef struct Lookup
 } Lookup;
 
 /* 0 or -ENOMEM. */
-int lookup_init(Lookup *lookup, size_t cache_bytes, const char *debug_directory,
-				bool inlined_lines);
+int lookup_init(Lookup *lookup, const SymbolizerOptions *options);
 void lookup_fini(Lookup *lookup);
 
-/* As binary_symbolize. */
-int lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, SymbolLines *lines);
+/* As binary_symbolize_within. */
+int lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, const SymbolAsk *terms,
+					 SymbolLines *lines);
 
 /* As binary_prepare. */
 void lookup_prepare(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t count,
-					int64_t deadline_ns);
+					const SymbolAsk *terms);
 
 /* Gives back what is not in use. */
 void lookup_shrink(Lookup *lookup);

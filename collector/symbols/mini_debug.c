@@ -10,57 +10,79 @@
 
 #define MINI_PACKED_MAX_BYTES (8U << 20)
 #define MINI_MAX_BYTES		  (16U << 20)
-#define MINI_MEMORY_BYTES	  (64U << 20) /* of the decoder */
+#define MINI_DECODER_BYTES	  (10U << 20) /* what xz needs of memory by default, at least */
+#define MINI_ROOM_SHARE		  4			  /* of the room, one part for each of decoder and bytes */
 
-/*
- * Unpacks xz into a buffer of MINI_MAX_BYTES; returns how many bytes, 0 where it is no sound xz
- * stream.
- */
-static size_t
-unpack(const uint8_t *packed, size_t packed_bytes, uint8_t *bytes)
+/* Bytes that an xz stream says it unpacks to, by its index; 0 if it has none that can be read. */
+static uint64_t
+unpacked_size(const uint8_t *packed, size_t packed_bytes)
 {
-	lzma_stream stream = LZMA_STREAM_INIT;
-	size_t size_bytes = 0;
+	uint64_t memory_bytes = MINI_DECODER_BYTES;
+	lzma_stream_flags footer;
+	lzma_index *index;
+	uint64_t size_bytes;
+	size_t at;
 
-	if (lzma_stream_decoder(&stream, MINI_MEMORY_BYTES, 0) != LZMA_OK)
+	if (packed_bytes < 2 * LZMA_STREAM_HEADER_SIZE ||
+		lzma_stream_footer_decode(&footer, packed + packed_bytes - LZMA_STREAM_HEADER_SIZE) !=
+			LZMA_OK ||
+		footer.backward_size > packed_bytes - 2 * LZMA_STREAM_HEADER_SIZE)
 		return 0;
-	stream.next_in = packed;
-	stream.avail_in = packed_bytes;
-	stream.next_out = bytes;
-	stream.avail_out = MINI_MAX_BYTES;
-	if (lzma_code(&stream, LZMA_FINISH) == LZMA_STREAM_END)
-		size_bytes = stream.total_out;
-	lzma_end(&stream);
+	at = packed_bytes - LZMA_STREAM_HEADER_SIZE - footer.backward_size;
+	if (lzma_index_buffer_decode(&index, &memory_bytes, NULL, packed, &at,
+								 packed_bytes - LZMA_STREAM_HEADER_SIZE) != LZMA_OK)
+		return 0;
+	size_bytes = lzma_index_uncompressed_size(index);
+	lzma_index_end(index, NULL);
 	return size_bytes;
 }
 
+/* Unpacks an xz stream of just so many bytes. False if it is no sound one. */
+static bool
+unpack(const uint8_t *packed, size_t packed_bytes, uint64_t decoder_bytes, uint8_t *bytes,
+	   size_t size_bytes)
+{
+	lzma_stream stream = LZMA_STREAM_INIT;
+	bool whole;
+
+	if (lzma_stream_decoder(&stream, decoder_bytes, 0) != LZMA_OK)
+		return false;
+	stream.next_in = packed;
+	stream.avail_in = packed_bytes;
+	stream.next_out = bytes;
+	stream.avail_out = size_bytes;
+	whole = lzma_code(&stream, LZMA_FINISH) == LZMA_STREAM_END && stream.total_out == size_bytes;
+	lzma_end(&stream);
+	return whole;
+}
+
 bool
-mini_debug_open(const ElfFile *binary, MiniDebug *mini)
+mini_debug_open(const ElfFile *binary, size_t room_bytes, MiniDebug *mini)
 {
 	const ElfExtent *section = &binary->debug_data;
+	uint64_t part_bytes = room_bytes / MINI_ROOM_SHARE;
+	uint64_t decoder_bytes = part_bytes > MINI_DECODER_BYTES ? part_bytes : MINI_DECODER_BYTES;
 	ElfSource source = { .fd = -1 };
 	uint8_t *packed;
-	uint8_t *bytes;
 
 	memset(mini, 0, sizeof(*mini));
 	if (section->size_bytes == 0 || section->size_bytes > MINI_PACKED_MAX_BYTES)
 		return false;
 	packed = malloc(section->size_bytes);
-	bytes = malloc(MINI_MAX_BYTES);
-	if (packed != NULL && bytes != NULL &&
+	if (packed != NULL &&
 		elf_source_read(&binary->source, section->offset, packed, section->size_bytes))
-		source.size_bytes = unpack(packed, section->size_bytes, bytes);
-	if (source.size_bytes > 0)
+		source.size_bytes = unpacked_size(packed, section->size_bytes);
+	if (source.size_bytes > 0 && source.size_bytes <= MINI_MAX_BYTES &&
+		source.size_bytes <= part_bytes)
 		mini->bytes = malloc(source.size_bytes);
 	if (mini->bytes != NULL)
 	{
-		memcpy(mini->bytes, bytes, source.size_bytes);
 		source.memory = mini->bytes;
-		if (elf_file_init(&mini->file, &source) != 0)
+		if (!unpack(packed, section->size_bytes, decoder_bytes, mini->bytes, source.size_bytes) ||
+			elf_file_init(&mini->file, &source) != 0)
 			mini_debug_close(mini);
 	}
 	free(packed);
-	free(bytes);
 	return mini->bytes != NULL;
 }
 

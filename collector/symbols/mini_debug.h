@@ -6,6 +6,7 @@
 #define COLLECTOR_MINI_DEBUG_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "symbols/elf_file.h"
 
@@ -15,8 +16,11 @@ typedef struct MiniDebug
 	uint8_t *bytes; /* NULL where there are none */
 } MiniDebug;
 
-/* Unpacks them, up to 16 MB. False where there are none that can be used: *mini is then empty. */
-bool mini_debug_open(const ElfFile *binary, MiniDebug *mini);
+/*
+ * Unpacks them if their index says that they are no more than 16 MB and a fourth of the room. False
+ * if there are none that can be used: *mini is then empty.
+ */
+bool mini_debug_open(const ElfFile *binary, size_t room_bytes, MiniDebug *mini);
 void mini_debug_close(MiniDebug *mini); /* also an empty one */
 
 #endif

@@ -21,6 +21,7 @@ struct SymbolSession
 	ElfFile debug;
 	MiniDebug mini;
 	DwarfSession *dwarf; /* NULL: none, or not to be read */
+	bool left_out;		 /* it would take too much memory */
 	const ElfFile *symbol_files[SYMBOL_TABLE_FILES_MAX];
 	uint32_t symbol_file_count;
 	SymbolTable *table; /* made when first needed */
@@ -51,7 +52,7 @@ close_fd(int fd)
 
 /* DWARF has descriptors of its own, which it closes. */
 static void
-open_dwarf(SymbolSession *session)
+open_dwarf(SymbolSession *session, size_t room_bytes)
 {
 	bool is_separate = !session->binary.has_dwarf;
 	int from = is_separate ? session->files.debug : session->files.binary;
@@ -62,12 +63,14 @@ open_dwarf(SymbolSession *session)
 	fd = dup(from);
 	if (fd < 0)
 		return;
-	(void) dwarf_session_open(fd, session->files.alternative, &session->dwarf);
+	session->left_out = dwarf_session_open(fd, session->files.alternative, room_bytes / 2,
+										   &session->dwarf) == -EFBIG;
 	session->files.alternative = -1;
 }
 
 int
-symbol_session_open(const SessionFiles *files, bool with_dwarf, SymbolSession **session)
+symbol_session_open(const SessionFiles *files, bool with_dwarf, size_t room_bytes,
+					SymbolSession **session)
 {
 	SymbolSession *made = calloc(1, sizeof(*made));
 	int err = -ENOMEM;
@@ -90,10 +93,10 @@ symbol_session_open(const SessionFiles *files, bool with_dwarf, SymbolSession **
 	if (files->debug >= 0 && describe(files->debug, &made->debug) == 0)
 		made->symbol_files[made->symbol_file_count++] = &made->debug;
 	else if (made->binary.symbols[ELF_SYMTAB].count == 0 &&
-			 mini_debug_open(&made->binary, &made->mini))
+			 mini_debug_open(&made->binary, room_bytes, &made->mini))
 		made->symbol_files[made->symbol_file_count++] = &made->mini.file;
 	if (with_dwarf)
-		open_dwarf(made);
+		open_dwarf(made, room_bytes);
 	*session = made;
 	return 0;
 }
@@ -113,6 +116,12 @@ symbol_session_close(SymbolSession *session)
 	close_fd(session->files.debug);
 	close_fd(session->files.alternative);
 	free(session);
+}
+
+bool
+symbol_session_left_out(const SymbolSession *session)
+{
+	return session->left_out;
 }
 
 void

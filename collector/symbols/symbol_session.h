@@ -6,6 +6,7 @@
 #define COLLECTOR_SYMBOL_SESSION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "symbols/dwarf_session.h"
@@ -20,9 +21,16 @@ typedef struct SessionFiles
 	int alternative; /* supplement of the one that has DWARF */
 } SessionFiles;
 
-/* Takes the descriptors, also on failure. 0, -ENOEXEC, -ENOMEM. */
-int symbol_session_open(const SessionFiles *files, bool with_dwarf, SymbolSession **session);
+/*
+ * Takes the descriptors, also on failure. room_bytes is the memory that the process may allocate:
+ * what would unpack to half of it is left out. 0, -ENOEXEC, -ENOMEM.
+ */
+int symbol_session_open(const SessionFiles *files, bool with_dwarf, size_t room_bytes,
+						SymbolSession **session);
 void symbol_session_close(SymbolSession *session); /* accepts NULL */
+
+/* Whether there is DWARF that was left out because it would take too much memory. */
+bool symbol_session_left_out(const SymbolSession *session);
 
 /* Gives back the pages of the files; they are read again as needed. */
 void symbol_session_give_back(SymbolSession *session);

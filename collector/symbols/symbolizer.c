@@ -41,14 +41,13 @@ struct Symbolizer
 int
 symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer)
 {
-	const char *directory = options->debug_directory != NULL ? options->debug_directory : "";
 	Symbolizer *made = calloc(1, sizeof(*made));
 	int err = made == NULL ? -ENOMEM : 0;
 
 	if (err == 0)
 		err = patience_init(&made->patience);
 	if (err == 0)
-		err = lookup_init(&made->lookup, options->cache_bytes, directory, options->inlined_lines);
+		err = lookup_init(&made->lookup, options);
 	if (err == 0)
 		made->lookup.patience = &made->patience;
 	if (err == 0)
@@ -96,6 +95,8 @@ symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats)
 		.addresses_resolved = lookup->resolved,
 		.addresses_unknown = lookup->unknown,
 		.worker_failures = worker_client_failures(lookup->worker),
+		.worker_refused = worker_client_refused(lookup->worker),
+		.debug_info_left_out = worker_client_left_out(lookup->worker),
 		.timeouts = symbolizer->patience.timeouts,
 		.results_evicted = result_cache_evictions(lookup->results),
 		.cache_bytes = result_cache_bytes(lookup->results) + kallsyms_bytes(symbolizer->kallsyms),
@@ -220,15 +221,30 @@ binary_address(const Binary *binary, uint64_t file_offset, uint64_t *address)
 }
 
 int
+binary_symbolize_within(Binary *binary, uint64_t address, const SymbolAsk *terms,
+						SymbolLines *lines)
+{
+	return lookup_symbolize(&binary->symbolizer->lookup, binary, address, terms, lines);
+}
+
+int
 binary_symbolize(Binary *binary, uint64_t address, SymbolLines *lines)
 {
-	return lookup_symbolize(&binary->symbolizer->lookup, binary, address, lines);
+	int err = binary_symbolize_within(binary, address, &SYMBOL_ASK_PATIENT, lines);
+
+	return err == -EAGAIN ? 0 : err;
 }
 
 void
-binary_prepare(Binary *binary, const uint64_t *addresses, uint32_t count, int64_t deadline_ns)
+binary_prepare(Binary *binary, const uint64_t *addresses, uint32_t count, const SymbolAsk *terms)
 {
-	lookup_prepare(&binary->symbolizer->lookup, binary, addresses, count, deadline_ns);
+	lookup_prepare(&binary->symbolizer->lookup, binary, addresses, count, terms);
+}
+
+int64_t
+symbolizer_used(const Symbolizer *symbolizer, uint64_t owners)
+{
+	return worker_client_used(symbolizer->lookup.worker, owners);
 }
 
 bool

@@ -17,17 +17,12 @@
 #include <sys/types.h>
 
 #include "symbols/binary_place.h"
+#include "symbols/symbol_ask.h"
 #include "symbols/symbol_line.h"
+#include "symbols/symbolizer_options.h"
 
 typedef struct Symbolizer Symbolizer;
 typedef struct Binary Binary;
-
-typedef struct SymbolizerOptions
-{
-	size_t cache_bytes;			 /* budget of results; those not asked for go first */
-	const char *debug_directory; /* of separate debug files, such as /usr/lib/debug */
-	bool inlined_lines;			 /* read DWARF for inlined calls and line numbers */
-} SymbolizerOptions;
 
 typedef struct SymbolizerStats
 {
@@ -37,6 +32,8 @@ typedef struct SymbolizerStats
 	uint64_t addresses_unknown;	  /* looked up, no symbol covers them */
 	uint64_t worker_failures;	  /* DWARF worker killed by a limit, or ended */
 	uint64_t timeouts;			  /* times that a file system did not answer */
+	uint64_t worker_refused;	  /* addresses whose owners had used up their allowance */
+	uint64_t debug_info_left_out; /* binaries whose debug information would take too much memory */
 	uint64_t results_evicted;	  /* dropped from the cache to keep the budget */
 	size_t cache_bytes;			  /* in use: results, kernel symbols */
 } SymbolizerStats;
@@ -72,15 +69,24 @@ bool binary_address(const Binary *binary, uint64_t file_offset, uint64_t *addres
 
 /*
  * Functions and lines at an ELF virtual address, inlined calls included. For a return address pass
- * address - 1. Returns 0 also where nothing covers it (count 0), -errno on failure.
+ * address - 1. Returns 0 also if nothing covers it (count 0), or if it cannot be known for a while;
+ * -errno on failure.
  */
 int binary_symbolize(Binary *binary, uint64_t address, SymbolLines *lines);
 
 /*
- * Asks about many addresses at once what binary_symbolize then knows; those that are not told by
- * the deadline (CLOCK_MONOTONIC) are asked for by it one by one, as ever.
+ * Like binary_symbolize(), but waits no longer than the terms say: -EAGAIN if the answer is to be
+ * asked for again later. A deadline that has passed asks the cache alone.
  */
-void binary_prepare(Binary *binary, const uint64_t *addresses, uint32_t count, int64_t deadline_ns);
+int binary_symbolize_within(Binary *binary, uint64_t address, const SymbolAsk *terms,
+							SymbolLines *lines);
+
+/* Asks about many addresses at once, as far as the terms allow: their answers are then cached. */
+void binary_prepare(Binary *binary, const uint64_t *addresses, uint32_t count,
+					const SymbolAsk *terms);
+
+/* How much of their allowance the owners of a file have used: who used less is asked for first. */
+int64_t symbolizer_used(const Symbolizer *symbolizer, uint64_t owners);
 
 /*
  * Kernel symbols of /proc/kallsyms. module is "" for the kernel proper, without brackets otherwise;

@@ -37,14 +37,16 @@
 #define WORKER_SESSIONS		   64 /* binaries open at a time */
 #define WORKER_IDLE_TRIM_MS	   1000
 #define WORKER_IDLE_EXIT_MS	   120000
-#define WORKER_CPU_MS		   4000 /* CPU time of one file or address */
+#define WORKER_CPU_MS		   2000 /* CPU time of one file or address */
 #define WORKER_CPU_DEMANGLE_MS 250
 #define WORKER_ANSWER_NS	   INT64_C(20000000) /* of one message */
-#define WORKER_DATA_BYTES	   (512UL << 20)
-#define WORKER_PRIVATE_BUSY	   (64UL << 20) /* from here on binaries are closed to open others */
-#define WORKER_PRIVATE_GROWTH  (32UL << 20) /* of caches since the last binary was opened */
-#define WORKER_PRIVATE_KEPT	   (40UL << 20) /* what an idle worker may hold */
-#define WORKER_NICE			   2			/* gives way, but a busy machine must not starve it */
+#define WORKER_DATA_MIN		   (32UL << 20)		 /* less would not serve */
+#define WORKER_DATA_DEFAULT	   (128UL << 20)
+/* of the limit, in eighths: from here on binaries are closed to open others … */
+#define WORKER_BUSY_SHARE	   4
+#define WORKER_GROWTH_SHARE	   2 /* … caches grown since the last one was opened are closed … */
+#define WORKER_KEPT_SHARE	   2 /* … and what an idle worker may hold */
+#define WORKER_NICE			   2 /* gives way, but a busy machine must not starve it */
 #define WORKER_CHECKSUM_MAX	   (1ULL << 30) /* bytes of a file that is read through */
 
 typedef struct Session
@@ -72,6 +74,7 @@ typedef struct MemoryUse
 } MemoryUse;
 
 static int statm_fd = -1; /* /proc/self/statm, opened while files can be */
+static size_t data_limit; /* bytes that may be allocated */
 static bool can_serve;	  /* the program passed through symbolizer_worker_main */
 
 static MemoryUse
@@ -110,9 +113,20 @@ set_limits(void)
 	set_limit(RLIMIT_CORE, 0);
 	set_limit(RLIMIT_FSIZE, 0);
 	set_limit(RLIMIT_NOFILE, 5 * WORKER_SESSIONS + 16);
+	data_limit =
+		(size_t) strtoull(getenv(WORKER_MARK) != NULL ? getenv(WORKER_MARK) : "", NULL, 10);
+	if (data_limit < WORKER_DATA_MIN)
+		data_limit = data_limit == 0 ? WORKER_DATA_DEFAULT : WORKER_DATA_MIN;
 	/* a sanitizer's shadow is larger from the start */
-	if (memory_use().data < WORKER_DATA_BYTES)
-		set_limit(RLIMIT_DATA, WORKER_DATA_BYTES);
+	if (memory_use().data < data_limit)
+		set_limit(RLIMIT_DATA, data_limit);
+}
+
+/* A part of the memory limit. */
+static size_t
+eighths(int share)
+{
+	return data_limit / 8 * (size_t) share;
 }
 
 /* The process ends by SIGPROF once it has used so much CPU time from now on. */
@@ -215,19 +229,33 @@ open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_
 		return -EINVAL;
 	}
 	qsort(worker->sessions, WORKER_SESSIONS, sizeof(worker->sessions[0]), compare_use);
-	close_down_to(worker, WORKER_PRIVATE_BUSY);
+	close_down_to(worker, eighths(WORKER_BUSY_SHARE));
 	close_session(session);
-	err =
-		symbol_session_open(&files, (request->argument & WORKER_NO_DWARF) == 0, &session->symbols);
+	err = symbol_session_open(&files, (request->argument & WORKER_NO_DWARF) == 0, data_limit,
+							  &session->symbols);
 	if (err != 0)
 		return err;
 	session->raw_names = (request->argument & WORKER_RAW_NAMES) != 0;
 	session->binary = request->binary;
 	session->used = ++worker->clock;
-	worker->private_limit = memory_use().private + WORKER_PRIVATE_GROWTH;
-	if (worker->private_limit < WORKER_PRIVATE_BUSY)
-		worker->private_limit = WORKER_PRIVATE_BUSY;
+	worker->private_limit = memory_use().private + eighths(WORKER_GROWTH_SHARE);
+	if (worker->private_limit < eighths(WORKER_BUSY_SHARE))
+		worker->private_limit = eighths(WORKER_BUSY_SHARE);
 	return 0;
+}
+
+/* The reply to an open binary, as a line without a name whose number says what was left out. */
+static size_t
+answer_open(Worker *worker, const WorkerRequest *request, const int fds[WORKER_FILES_MAX])
+{
+	SymbolLine opened = { .name = "", .system_name = "", .filename = "" };
+	int err = open_session(worker, request, fds);
+
+	if (err != 0)
+		return worker_reply_encode(worker->message, err, NULL, 0);
+	if (symbol_session_left_out(find_session(worker, request->binary)->symbols))
+		opened.line = WORKER_LEFT_OUT_DWARF;
+	return worker_reply_encode(worker->message, 0, &opened, 1);
 }
 
 /* Caches of libdw only grow. */
@@ -246,7 +274,7 @@ limit_private(Worker *worker)
 static void
 give_back(Worker *worker)
 {
-	close_down_to(worker, WORKER_PRIVATE_KEPT);
+	close_down_to(worker, eighths(WORKER_KEPT_SHARE));
 	for (int i = 0; i < WORKER_SESSIONS; i++)
 	{
 		if (worker->sessions[i].used != 0)
@@ -380,7 +408,7 @@ answer(Worker *worker, size_t size_bytes, const int fds[WORKER_FILES_MAX])
 	memcpy(&request, worker->message, sizeof(request));
 	limit_cpu_time(WORKER_CPU_MS);
 	if (size_bytes == sizeof(request) && request.kind == WORKER_OPEN)
-		err = open_session(worker, &request, fds);
+		return answer_open(worker, &request, fds);
 	else if (size_bytes == sizeof(request) && request.kind == WORKER_CHECKSUM)
 		err = compare_checksum(fds[0], (uint32_t) request.argument);
 	else if (request.kind == WORKER_LOOKUP && request.argument > 0 &&
@@ -462,6 +490,9 @@ serve(void)
 	if (worker == NULL)
 		return EXIT_FAILURE;
 	set_patience(WORKER_IDLE_TRIM_MS);
+	size_bytes = (ssize_t) worker_reply_encode(worker->message, 0, NULL, 0);
+	if (send(WORKER_SOCKET, worker->message, (size_t) size_bytes, MSG_NOSIGNAL) < 0)
+		_exit(EXIT_SUCCESS); /* the collector has ended meanwhile */
 	while ((size_bytes = wait_for_request(worker, fds)) > 0)
 	{
 		size_t reply_bytes;

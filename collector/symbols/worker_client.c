@@ -3,9 +3,12 @@
  *		Starts, asks and ends the worker process.
  *
  * 1. One process, started when it is first asked, from this very program, with one end of a socket
- *    pair as standard input. After failures it is not started again for a while.
- * 2. A request goes with the descriptors of its files; the answer is waited for within a time.
- * 3. Whatever goes wrong ends the process: the next request has a new one.
+ *    pair as standard input. If it does not come to greet it is not started again for a while.
+ * 2. A request goes with the descriptors of its files. Its owners pay for the time that it takes.
+ * 3. An answer that is not there by the asker's deadline is left to the next question, which waits
+ *    for it first. It is thrown away, because what cost the time (an open file, its index) is there
+ *    when the question is repeated; of checksums and failures the answer is kept.
+ * 4. Whatever goes wrong ends the process: the next request has a new one.
  */
 #include "symbols/worker_client.h"
 
@@ -15,6 +18,7 @@
 #include <spawn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -25,24 +29,51 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "symbols/worker.h"
+#include "symbols/worker_accounts.h"
 #include "symbols/worker_protocol.h"
 
-#define ANSWER_TIMEOUT_MS	  10000 /* the worker's own limit is one of CPU time */
+#define ANSWER_TIMEOUT_NS	  INT64_C(10000000000) /* the worker's own limit is one of CPU time */
 #define NS_PER_MS			  INT64_C(1000000)
 #define REAP_TRIES			  100 /* a killed worker may be stuck in the kernel for a while */
 #define REAP_PAUSE_NS		  (20 * NS_PER_MS)
 #define PAUSE_FIRST_NS		  INT64_C(1000000000)
 #define PAUSE_MAX_NS		  INT64_C(300000000000)
 #define FAILURES_BEFORE_PAUSE 3
+#define FAILURE_COST_NS		  (20 * NS_PER_MS) /* of another process, charged beside its time */
+#define SETTLED_MAX			  16
+
+/* The question that the worker is at. */
+typedef struct Outstanding
+{
+	WorkerRequest head; /* kind 0: none */
+	uint32_t limit;		/* answers that there may be */
+	uint64_t owners;	/* who pays */
+	int64_t asked_ns;
+	int64_t cpu_ns; /* that the worker had used by then */
+} Outstanding;
+
+/* What became of a question after its asker had gone: the answer to its repetition. */
+typedef struct Settled
+{
+	WorkerRequest head; /* kind 0: free */
+	int status;
+} Settled;
 
 struct WorkerClient
 {
 	int socket; /* -1: no worker */
 	_Atomic pid_t pid;
 	pid_t unreaped; /* killed, but not ended yet; 0: none */
+	size_t memory_bytes;
 	uint64_t failures;
+	uint64_t refused;
+	uint64_t left_out;
 	uint32_t failures_in_row;
 	int64_t pause_until_ns; /* CLOCK_MONOTONIC */
+	WorkerAccounts accounts;
+	Outstanding outstanding;
+	Settled settled[SETTLED_MAX];
+	uint32_t next_settled; /* the one that goes next */
 	SymbolLine lines[WORKER_FRAMES_MAX];
 	uint32_t answers;	 /* in the message */
 	size_t answer_bytes; /* of it that were not taken yet … */
@@ -58,13 +89,14 @@ typedef struct Question
 } Question;
 
 int
-worker_client_create(WorkerClient **client)
+worker_client_create(size_t memory_bytes, WorkerClient **client)
 {
 	WorkerClient *made = calloc(1, sizeof(*made));
 
 	if (made == NULL)
 		return -ENOMEM;
 	made->socket = -1;
+	made->memory_bytes = memory_bytes;
 	*client = made;
 	return 0;
 }
@@ -81,13 +113,34 @@ reap(WorkerClient *client, int *status)
 	return true;
 }
 
-/* Ends the worker, if there is one. Returns its status, as waitpid tells it. */
+/* CPU time of the worker so far; 0 if it cannot be read. */
+static int64_t
+worker_cpu_ns(const WorkerClient *client)
+{
+	clockid_t clock;
+
+	return clock_getcpuclockid(client->pid, &clock) == 0 ? clock_ns(clock) : 0;
+}
+
+/* Charges the owners of the question under way for it; extra_ns comes on top. */
+static void
+charge(WorkerClient *client, int64_t extra_ns)
+{
+	const Outstanding *question = &client->outstanding;
+	int64_t cost_ns = worker_cpu_ns(client) - question->cpu_ns;
+
+	worker_accounts_charge(&client->accounts, question->owners, clock_ns(CLOCK_MONOTONIC),
+						   (cost_ns > 0 ? cost_ns : 0) + extra_ns);
+}
+
+/* Ends the worker, if there is one. Returns its status, as waitpid reports it. */
 static int
 end_worker(WorkerClient *client)
 {
 	const struct timespec pause = { 0, REAP_PAUSE_NS };
 	int status = SIGKILL;
 
+	client->outstanding.head.kind = 0;
 	if (client->socket < 0)
 		return 0;
 	(void) kill(client->pid, SIGKILL);
@@ -128,7 +181,7 @@ spawn(WorkerClient *client, int socket)
 	char name[] = "profstore-collector";
 	char argument[] = WORKER_ARGUMENT;
 	char *arguments[] = { name, argument, NULL };
-	char mark[] = WORKER_MARK "=1";
+	char mark[sizeof(WORKER_MARK) + 24];
 	char *environment[] = { mark, NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -137,6 +190,7 @@ spawn(WorkerClient *client, int socket)
 	pid_t pid;
 	int err;
 
+	(void) snprintf(mark, sizeof(mark), WORKER_MARK "=%zu", client->memory_bytes);
 	sigemptyset(&none);
 	sigfillset(&all);
 	err = posix_spawn_file_actions_init(&actions);
@@ -160,17 +214,14 @@ spawn(WorkerClient *client, int socket)
 	return -err;
 }
 
-/* An answer that never came cost its time already: the pause begins at once. */
+/* A worker that does not even start would be started for each question. */
 static void
-count_failure(WorkerClient *client, bool timed_out)
+count_failed_start(WorkerClient *client)
 {
 	int64_t pause_ns = PAUSE_FIRST_NS;
 
 	client->failures++;
-	client->failures_in_row++;
-	if (timed_out && client->failures_in_row < FAILURES_BEFORE_PAUSE)
-		client->failures_in_row = FAILURES_BEFORE_PAUSE;
-	if (client->failures_in_row < FAILURES_BEFORE_PAUSE)
+	if (++client->failures_in_row < FAILURES_BEFORE_PAUSE)
 		return;
 	for (uint32_t i = FAILURES_BEFORE_PAUSE; i < client->failures_in_row && pause_ns < PAUSE_MAX_NS;
 		 i++)
@@ -192,10 +243,24 @@ may_start(void)
 	return false;
 }
 
-/* A worker, if there is none; -EAGAIN where none can be had now. */
+/* The question that the worker is at from now on. */
+static void
+note_question(WorkerClient *client, const WorkerRequest *head, uint64_t owners)
+{
+	client->outstanding = (Outstanding){
+		.head = *head,
+		.limit = head->kind == WORKER_LOOKUP ? (uint32_t) head->argument : 1,
+		.owners = owners,
+		.asked_ns = clock_ns(CLOCK_MONOTONIC),
+		.cpu_ns = worker_cpu_ns(client),
+	};
+}
+
+/* Starts a worker, which greets, if there is none; -EAGAIN if none can be had now. */
 static int
 start_worker(WorkerClient *client)
 {
+	const WorkerRequest greeting = { .kind = WORKER_HELLO };
 	int sockets[2];
 	int status;
 	int err;
@@ -213,10 +278,11 @@ start_worker(WorkerClient *client)
 	if (err != 0)
 	{
 		close(sockets[0]);
-		count_failure(client, false);
+		count_failed_start(client);
 		return -EAGAIN;
 	}
 	client->socket = sockets[0];
+	note_question(client, &greeting, 0);
 	return 0;
 }
 
@@ -246,24 +312,29 @@ send_question(WorkerClient *client, const Question *question, const int *fds, si
 	return sendmsg(client->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -EPIPE : 0;
 }
 
-/* True when there is something to receive; signals do not prolong the wait. */
-static bool
-wait_for_answer(const WorkerClient *client)
+/*
+ * Waits for something to receive, until the deadline or the worker's own limit; signals do not
+ * prolong the wait. 0, -EINPROGRESS, -ETIMEDOUT.
+ */
+static int
+wait_for_answer(const WorkerClient *client, int64_t deadline_ns)
 {
-	int64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + ANSWER_TIMEOUT_MS * NS_PER_MS;
+	int64_t limit_ns = client->outstanding.asked_ns + ANSWER_TIMEOUT_NS;
+	int64_t until_ns = deadline_ns < limit_ns ? deadline_ns : limit_ns;
 	struct pollfd answer = { .fd = client->socket, .events = POLLIN };
-	int64_t left_ns;
 
-	while ((left_ns = deadline_ns - clock_ns(CLOCK_MONOTONIC)) > 0)
+	for (;;)
 	{
-		int ready = poll(&answer, 1, (int) (left_ns / NS_PER_MS) + 1);
+		int64_t left_ns = until_ns - clock_ns(CLOCK_MONOTONIC);
+		int ready = poll(&answer, 1, left_ns > 0 ? (int) (left_ns / NS_PER_MS) + 1 : 0);
 
 		if (ready > 0)
-			return true;
+			return 0;
 		if (ready < 0 && errno != EINTR)
-			break;
+			return -ETIMEDOUT;
+		if (clock_ns(CLOCK_MONOTONIC) >= until_ns)
+			return until_ns == limit_ns ? -ETIMEDOUT : -EINPROGRESS;
 	}
-	return false;
 }
 
 int
@@ -293,19 +364,20 @@ rewind_answers(WorkerClient *client)
 }
 
 /*
- * Waits for the answers, one at least and limit at most, and checks them. The first one's status;
- * -EPIPE where the worker has gone, -ETIMEDOUT where it did not answer, -EPROTO where it answered
- * nonsense.
+ * Waits for the answers to the question under way and checks them. The first one's status;
+ * -EINPROGRESS if the deadline comes first; -EPIPE if the worker has gone, -ETIMEDOUT if it did not
+ * answer, -EPROTO if it answered nonsense.
  */
 static int
-receive_answers(WorkerClient *client, uint32_t limit)
+receive_answers(WorkerClient *client, int64_t deadline_ns)
 {
+	int err = wait_for_answer(client, deadline_ns);
 	SymbolLines lines;
 	int first = 0;
 	ssize_t got;
 
-	if (!wait_for_answer(client))
-		return -ETIMEDOUT;
+	if (err != 0)
+		return err;
 	got = recv(client->socket, client->message, sizeof(client->message), MSG_DONTWAIT);
 	if (got <= 0)
 		return -EPIPE;
@@ -316,7 +388,7 @@ receive_answers(WorkerClient *client, uint32_t limit)
 	{
 		int status = worker_client_take(client, &lines);
 
-		if (status == -EPROTO || status == -EPIPE || client->answers == limit)
+		if (status == -EPROTO || status == -EPIPE || client->answers == client->outstanding.limit)
 			return -EPROTO;
 		if (client->answers++ == 0)
 			first = status;
@@ -325,36 +397,140 @@ receive_answers(WorkerClient *client, uint32_t limit)
 	return first;
 }
 
+/* Counts what the worker left out of a binary as it opened it. */
+static void
+note_opened(WorkerClient *client)
+{
+	SymbolLines opened;
+
+	if (worker_client_take(client, &opened) == 0 && opened.count == 1 &&
+		opened.lines[0].line == WORKER_LEFT_OUT_DWARF)
+		client->left_out++;
+	rewind_answers(client);
+}
+
+/* A worker that ended because it was idle, or was killed from outside, did not fail. */
+static bool
+ended_quietly(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) == 0 : WTERMSIG(status) == SIGKILL;
+}
+
 /*
- * One question and its answer. A worker that had just ended because it was idle (or was caught by
- * our signal while it ended) is replaced once, without counting.
+ * Waits for the end of the question under way. What was answered; -EINPROGRESS if it goes on;
+ * -ECONNRESET if the worker ended by no fault of the question; -EIO if it failed with it.
  */
 static int
-ask(WorkerClient *client, const Question *question, const int *fds, size_t fd_count)
+settle(WorkerClient *client, int64_t deadline_ns)
 {
-	uint32_t limit = question->head.kind == WORKER_LOOKUP ? (uint32_t) question->head.argument : 1;
+	bool starting = client->outstanding.head.kind == WORKER_HELLO;
+	int err = receive_answers(client, deadline_ns);
+	int status;
+
+	if (err == -EINPROGRESS)
+		return err;
+	if (err != -EPIPE && err != -ETIMEDOUT && err != -EPROTO)
+	{
+		charge(client, 0);
+		if (client->outstanding.head.kind == WORKER_OPEN && err == 0)
+			note_opened(client);
+		client->outstanding.head.kind = 0;
+		client->failures_in_row = 0;
+		return err;
+	}
+	/* a worker that waits for a file system uses no CPU time, and keeps others from theirs */
+	charge(client, err == -ETIMEDOUT ? ANSWER_TIMEOUT_NS : FAILURE_COST_NS);
+	status = end_worker(client);
+	if (starting)
+	{
+		count_failed_start(client);
+		return -EIO;
+	}
+	if (err == -EPIPE && ended_quietly(status))
+		return -ECONNRESET;
+	client->failures++;
+	return -EIO;
+}
+
+/* Keeps the answer to a question whose asker has gone, if it cannot be had again at once. */
+static void
+keep_outcome(WorkerClient *client, const WorkerRequest *head, int status)
+{
+	if (head->kind == WORKER_HELLO || (status != -EIO && head->kind != WORKER_CHECKSUM))
+		return;
+	client->settled[client->next_settled++ % SETTLED_MAX] = (Settled){ *head, status };
+}
+
+/* Takes the kept answer to a repeated question. Addresses of a failed lookup may be others. */
+static bool
+take_outcome(WorkerClient *client, const WorkerRequest *head, int *status)
+{
+	for (int i = 0; i < SETTLED_MAX; i++)
+	{
+		Settled *settled = &client->settled[i];
+
+		if (settled->head.kind != head->kind || settled->head.binary != head->binary ||
+			(head->kind == WORKER_CHECKSUM && settled->head.argument != head->argument))
+			continue;
+		*status = settled->status;
+		settled->head.kind = 0;
+		return true;
+	}
+	return false;
+}
+
+/* Waits until the worker is there and free. 0, -EINPROGRESS, -EAGAIN, -EIO: it does not start. */
+static int
+make_free(WorkerClient *client, int64_t deadline_ns)
+{
+	for (;;)
+	{
+		int err = start_worker(client);
+		WorkerRequest head = client->outstanding.head;
+
+		if (err != 0 || head.kind == 0)
+			return err;
+		err = settle(client, deadline_ns);
+		if (err == -EINPROGRESS || (head.kind == WORKER_HELLO && err != 0))
+			return err;
+		keep_outcome(client, &head, err);
+	}
+}
+
+/*
+ * Asks one question and waits for its answer. If that does not come by the deadline the answer is
+ * -EINPROGRESS and the worker goes on. A worker that had just ended because it was idle (or was
+ * caught by our signal while it ended) is replaced once, without counting.
+ */
+static int
+ask(WorkerClient *client, const Question *question, const int *fds, size_t fd_count,
+	const SymbolAsk *terms)
+{
+	int status;
 
 	client->answer_bytes = 0;
 	for (int attempt = 0;; attempt++)
 	{
-		int err = start_worker(client);
-		int status;
+		int err = make_free(client, terms->deadline_ns);
 
 		if (err != 0)
 			return err;
+		client->answer_bytes = 0; /* of another question */
+		if (take_outcome(client, &question->head, &status))
+			return status;
 		err = send_question(client, question, fds, fd_count);
+		note_question(client, &question->head, terms->owners);
 		if (err == 0)
-			err = receive_answers(client, limit);
-		if (err != -EPIPE && err != -ETIMEDOUT && err != -EPROTO)
-		{
-			client->failures_in_row = 0;
+			err = settle(client, terms->deadline_ns);
+		else if (!ended_quietly(end_worker(client)))
+			err = -EIO;
+		else
+			err = -ECONNRESET;
+		if (err != -ECONNRESET)
 			return err;
-		}
-		status = end_worker(client);
-		if (err != -EPIPE || attempt > 0 ||
-			!(WIFEXITED(status) ? WEXITSTATUS(status) == 0 : WTERMSIG(status) == SIGKILL))
+		if (attempt > 0)
 		{
-			count_failure(client, err == -ETIMEDOUT);
+			client->failures++;
 			return -EIO;
 		}
 	}
@@ -362,7 +538,7 @@ ask(WorkerClient *client, const Question *question, const int *fds, size_t fd_co
 
 /* Opens a binary in the worker. */
 static int
-open_binary(WorkerClient *client, uint64_t binary, const WorkerFiles *files)
+open_binary(WorkerClient *client, uint64_t binary, const WorkerFiles *files, const SymbolAsk *terms)
 {
 	Question open = { .head = { .kind = WORKER_OPEN, .binary = binary } };
 	int fds[WORKER_FILES_MAX] = { files->binary };
@@ -382,31 +558,37 @@ open_binary(WorkerClient *client, uint64_t binary, const WorkerFiles *files)
 		open.head.argument |= WORKER_WITH_ALTERNATIVE;
 		fds[count++] = files->alternative;
 	}
-	return ask(client, &open, fds, count);
+	return ask(client, &open, fds, count, terms);
 }
 
 /* An error of the worker itself; one of an address is its answer. */
 static bool
 is_no_answer(int err)
 {
-	return err == -EAGAIN || err == -EIO || err == -ESTALE;
+	return err == -EAGAIN || err == -EINPROGRESS || err == -EIO || err == -ESTALE;
 }
 
 int
 worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *files,
-				  const uint64_t *addresses, uint32_t count, uint32_t *answered)
+				  const uint64_t *addresses, uint32_t count, const SymbolAsk *terms,
+				  uint32_t *answered)
 {
 	Question lookup = { .head = { .kind = WORKER_LOOKUP, .binary = binary, .argument = count } };
 	int err;
 
+	if (!worker_accounts_may_ask(&client->accounts, terms->owners, clock_ns(CLOCK_MONOTONIC)))
+	{
+		client->refused += count;
+		return -EAGAIN;
+	}
 	memcpy(lookup.addresses, addresses, count * sizeof(*addresses));
-	err = ask(client, &lookup, NULL, 0);
+	err = ask(client, &lookup, NULL, 0, terms);
 	if (err == -ESTALE)
 	{
-		err = open_binary(client, binary, files);
+		err = open_binary(client, binary, files, terms);
 		if (err != 0)
 			return err;
-		err = ask(client, &lookup, NULL, 0);
+		err = ask(client, &lookup, NULL, 0, terms);
 	}
 	if (is_no_answer(err))
 		return err == -ESTALE ? -EIO : err;
@@ -416,20 +598,42 @@ worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *file
 
 int
 worker_client_lookup(WorkerClient *client, uint64_t binary, const WorkerFiles *files,
-					 uint64_t address, SymbolLines *lines)
+					 uint64_t address, const SymbolAsk *terms, SymbolLines *lines)
 {
 	uint32_t answered;
-	int err = worker_client_ask(client, binary, files, &address, 1, &answered);
+	int err = worker_client_ask(client, binary, files, &address, 1, terms, &answered);
 
 	return err != 0 ? err : worker_client_take(client, lines);
 }
 
 int
-worker_client_checksum(WorkerClient *client, int fd, uint32_t checksum)
+worker_client_checksum(WorkerClient *client, uint64_t binary, int fd, uint32_t checksum,
+					   const SymbolAsk *terms)
 {
-	Question question = { .head = { .kind = WORKER_CHECKSUM, .argument = checksum } };
+	Question question = { .head = {
+							  .kind = WORKER_CHECKSUM, .binary = binary, .argument = checksum } };
 
-	return ask(client, &question, &fd, 1);
+	if (!worker_accounts_may_ask(&client->accounts, terms->owners, clock_ns(CLOCK_MONOTONIC)))
+		return -EAGAIN;
+	return ask(client, &question, &fd, 1, terms);
+}
+
+int64_t
+worker_client_used(const WorkerClient *client, uint64_t owners)
+{
+	return worker_accounts_used(&client->accounts, owners, clock_ns(CLOCK_MONOTONIC));
+}
+
+uint64_t
+worker_client_refused(const WorkerClient *client)
+{
+	return client->refused;
+}
+
+uint64_t
+worker_client_left_out(const WorkerClient *client)
+{
+	return client->left_out;
 }
 
 uint64_t

@@ -2,24 +2,26 @@
  * worker_client.h
  *		The symbolizer's end of its worker process: starts it when needed, asks it, survives it.
  *
- * A worker that dies or does not answer in time is ended and counted; the next one starts at once,
- * after repeated failures, or one answer that did not come in time, after a growing pause in which
- * questions are refused. So no question takes longer than ANSWER_TIMEOUT_MS, whatever the worker
- * does, and those after it nothing.
+ * Nobody waits for an answer beyond the asker's deadline. A worker that dies or does not answer in
+ * time is ended and counted; the next one starts at once. What a question costs is charged to the
+ * owners of its file, and once their allowance is used up they are refused, so that files of one
+ * owner take nothing from those of others. Only a worker that does not start makes a growing pause.
  */
 #ifndef COLLECTOR_WORKER_CLIENT_H
 #define COLLECTOR_WORKER_CLIENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "symbols/symbol_ask.h"
 #include "symbols/symbol_line.h"
 
 typedef struct WorkerClient WorkerClient;
 
-/* 0 or -ENOMEM. No process is started yet. */
-int worker_client_create(WorkerClient **client);
+/* memory_bytes: what the process may allocate. 0 or -ENOMEM. No process is started yet. */
+int worker_client_create(size_t memory_bytes, WorkerClient **client);
 void worker_client_free(WorkerClient *client); /* accepts NULL; ends the worker */
 
 /* What the worker is to read; descriptors are -1 for none. */
@@ -34,25 +36,40 @@ typedef struct WorkerFiles
 
 /*
  * Asks about addresses of a binary, whose number changes with its files, at most
- * WORKER_ADDRESSES_MAX. 0, and *answered tells of how many of them, from the first on and one
- * at least, there is an answer to take; -EAGAIN while no worker can be had; -EIO where the worker
- * failed with this question; another -errno that the worker answered.
+ * WORKER_ADDRESSES_MAX. 0, and *answered is the number of those, from the first on and one at
+ * least, that there is an answer to take of; -EINPROGRESS if there is none by the deadline; -EAGAIN
+ * if the owners have used up their allowance, or no worker can be had; -EIO if the worker failed
+ * with this question; another -errno that the worker answered.
  */
 int worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *files,
-					  const uint64_t *addresses, uint32_t count, uint32_t *answered);
+					  const uint64_t *addresses, uint32_t count, const SymbolAsk *terms,
+					  uint32_t *answered);
 
 /*
- * The next answer of the last question: frames at the address, count 0 where nothing covers it.
- * Lines hold until the next call. 0, or an -errno that the worker answered.
+ * The next answer of the last question: frames at the address, count 0 if nothing covers it. Lines
+ * hold until the next call. 0, or an -errno that the worker answered.
  */
 int worker_client_take(WorkerClient *client, SymbolLines *lines);
 
 /* Asks about one address and takes the answer. */
 int worker_client_lookup(WorkerClient *client, uint64_t binary, const WorkerFiles *files,
-						 uint64_t address, SymbolLines *lines);
+						 uint64_t address, const SymbolAsk *terms, SymbolLines *lines);
 
-/* 0 where the file has this CRC-32, -EBADMSG where it has another; else as worker_client_ask. */
-int worker_client_checksum(WorkerClient *client, int fd, uint32_t checksum);
+/*
+ * 0 if the file has this CRC-32, -EBADMSG if it has another; otherwise as worker_client_ask. The
+ * number of the binary that the file may belong to tells repeated questions from others.
+ */
+int worker_client_checksum(WorkerClient *client, uint64_t binary, int fd, uint32_t checksum,
+						   const SymbolAsk *terms);
+
+/* CPU time that the owner who owes least has used of its burst. */
+int64_t worker_client_used(const WorkerClient *client, uint64_t owners);
+
+/* Addresses that were not asked about because their owners' allowance was used up. */
+uint64_t worker_client_refused(const WorkerClient *client);
+
+/* Binaries whose debug information was left out because it would take too much memory. */
+uint64_t worker_client_left_out(const WorkerClient *client);
 
 void worker_client_end(WorkerClient *client); /* the next question starts another worker */
 

@@ -3,11 +3,12 @@
  *		Messages between the symbolizer and its worker process, over a socket that keeps message
  *		boundaries.
  *
- * One request, one reply. Both ends run the same program on the same machine, so numbers are in its
+ * The worker greets as it begins to serve, with a reply to no request; then one request, one reply.
+ * Both ends run the same program on the same machine, so numbers are in its
  * byte order; but the worker reads hostile files, so the symbolizer believes no length in a reply.
  *
  *		request					reply
- *		open: files, fds		0, or why not
+ *		open: files, fds		0 and a line, WORKER_LEFT_OUT_DWARF or 0; or why not
  *		lookup: addresses		of each its frames, innermost first; -ESTALE: the binary is not open
  *								(any more)
  *		checksum: CRC-32, fd	0, or -EBADMSG where the file has another
@@ -30,8 +31,9 @@
 
 #include "symbols/symbol_line.h"
 
-#define WORKER_ARGUMENT		 "symbol-worker"		   /* argv[1] of a worker */
-#define WORKER_MARK			 "PROFSTORE_SYMBOL_WORKER" /* in the environment of a worker */
+#define WORKER_ARGUMENT		 "symbol-worker" /* argv[1] of a worker */
+/* in the environment of a worker; its value is the number of bytes that it may allocate */
+#define WORKER_MARK			 "PROFSTORE_SYMBOL_WORKER"
 #define WORKER_FRAMES_MAX	 64 /* of one address; the outermost and the innermost stay */
 #define WORKER_FILES_MAX	 3	/* descriptors of a request */
 #define WORKER_ADDRESSES_MAX 64 /* of a lookup */
@@ -44,6 +46,7 @@ typedef enum WorkerRequestKind
 	WORKER_OPEN = 1, /* carries the binary's descriptor, and those that argument tells */
 	WORKER_LOOKUP,
 	WORKER_CHECKSUM, /* carries the file's descriptor */
+	WORKER_HELLO,	 /* never sent: stands for the greeting that is waited for */
 } WorkerRequestKind;
 
 /* Argument of WORKER_OPEN. */
@@ -51,6 +54,8 @@ typedef enum WorkerRequestKind
 #define WORKER_WITH_ALTERNATIVE 2 /* the supplement's is the last one */
 #define WORKER_NO_DWARF			4
 #define WORKER_RAW_NAMES		8 /* not demangled */
+
+#define WORKER_LEFT_OUT_DWARF 1 /* its debug information would take too much memory */
 
 typedef struct WorkerRequest
 {

@@ -660,7 +660,7 @@ test_debug_files(void **state)
 	fuse_file_hold(&fuse, FUSE_LOOKUP);
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(binary_symbolize(binary, address, &lines), 0);
-	binary_prepare(binary, &address, 1, INT64_MAX);
+	binary_prepare(binary, &address, 1, &SYMBOL_ASK_PATIENT);
 	wait_until_held();
 	assert_int_equal(symbol_timeouts(symbolizer), 1);
 	assert_false(atomic_load(&overdue));

@@ -97,7 +97,7 @@ open_session(const char *name)
 	const SessionFiles files = { open_file(name), -1, -1 };
 	SymbolSession *session;
 
-	assert_int_equal(symbol_session_open(&files, true, &session), 0);
+	assert_int_equal(symbol_session_open(&files, true, SIZE_MAX, &session), 0);
 	return session;
 }
 

@@ -821,7 +821,7 @@ answers_many_at_once(void **state)
 	many = open_binary(asks_many, "program");
 	assert_int_equal(binary_symbolize(many, addresses[0], &(SymbolLines){ 0 }), 0);
 	switches = worker_switches();
-	binary_prepare(many, addresses, COUNT, INT64_MAX);
+	binary_prepare(many, addresses, COUNT, &SYMBOL_ASK_PATIENT);
 	switches = worker_switches() - switches;
 	symbolizer_stats(asks_many, &stats);
 	assert_int_equal(stats.addresses_resolved + stats.addresses_unknown,

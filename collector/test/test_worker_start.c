@@ -29,8 +29,8 @@ ask(void)
 	int err;
 
 	assert_true(fd >= 0);
-	assert_int_equal(worker_client_create(&client), 0);
-	err = worker_client_checksum(client, fd, 0);
+	assert_int_equal(worker_client_create(0, &client), 0);
+	err = worker_client_checksum(client, 1, fd, 0, &SYMBOL_ASK_PATIENT);
 	worker_client_free(client);
 	close(fd);
 	return err;

@@ -53,7 +53,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint64_t offset = 0; offset < size; offset += 512)
 		(void) elf_file_address(&file, offset, &address);
 	look_up(&file);
-	if (mini_debug_open(&file, &mini))
+	if (mini_debug_open(&file, 128U << 20, &mini))
 		look_up(&mini.file);
 	mini_debug_close(&mini);
 	elf_file_fini(&file);
