@@ -24,14 +24,13 @@
 #define DAYS_AHEAD 7
 #define MAX_DAYS   366
 
-/* How much of a file is looked at for its format. */
-#define PROBE_BYTES 4096
-
 static DecodeEnd
 end_of(PfsReadStatus status, const PfsReadError *error, DecodeResult *result)
 {
 	result->message = error->message;
+	result->hint = error->hint;
 	result->offset = error->offset;
+	result->line = error->line;
 	switch (status)
 	{
 		case PFS_READ_OK:
@@ -183,19 +182,46 @@ no_type_left(DecodeResult *result)
 	return DECODE_INVALID;
 }
 
+/* Reads a profile; one for another reader, or of a format that is not read, is named. */
+static DecodeEnd
+read_bytes(const DecodeRequest *request, PfsBytes bytes, PfsProfile *profile, DecodeResult *result)
+{
+	PfsReadError error = { .message = NULL };
+	PfsReadStatus status = read_profile(request->format, bytes, profile, &error);
+
+	if (status == PFS_READ_MALFORMED)
+		pfs_format_explain(bytes.data, bytes.length, (PfsFormat) request->format, &error);
+	if (status == PFS_READ_OK)
+	{
+		result->skipped = profile->skipped;
+		result->lacks_frames = pfs_profile_lacks_frames(profile);
+	}
+	return end_of(status, &error, result);
+}
+
+/* Bytes that are no text in UTF-8: of another format, or for the server to say which they are. */
+static DecodeEnd
+fail_encoding(const DecodeRequest *request, PfsBytes bytes, DecodeResult *result)
+{
+	PfsReadError error = { .message = NULL };
+
+	pfs_format_explain(bytes.data, bytes.length, (PfsFormat) request->format, &error);
+	return error.message != NULL ? end_of(PFS_READ_MALFORMED, &error, result)
+								 : only_server(result, "the text is not in UTF-8");
+}
+
 static DecodeEnd
 decode_bytes(const DecodeRequest *request, PfsBytes bytes, PfsBudget *budget, Batch *batch,
 			 DecodeResult *result)
 {
 	ProfileBatch to = { .request = request, .batch = batch, .result = result };
 	PfsProfile profile;
-	PfsReadError error = { NULL, 0 };
 	DecodeEnd end;
 
 	if (request->format != PROFILE_PPROF && !is_text(bytes))
-		return only_server(result, "the text is not in UTF-8");
+		return fail_encoding(request, bytes, result);
 	pfs_profile_init(&profile, budget);
-	end = end_of(read_profile(request->format, bytes, &profile, &error), &error, result);
+	end = read_bytes(request, bytes, &profile, result);
 	if (end == DECODE_OK)
 		keep_types(request, &profile);
 	if (end == DECODE_OK && profile.type_count == 0)
@@ -221,7 +247,7 @@ decode_profile(const DecodeRequest *request, const void *bytes, size_t length, B
 	size_t bytes_max = request->bytes_max > 0 && request->bytes_max < DECODE_MAX_BYTES
 						   ? request->bytes_max
 						   : DECODE_MAX_BYTES;
-	PfsReadError error = { "profile is too large", bytes_max };
+	PfsReadError error = pfs_error_at("profile is too large", bytes_max);
 	PfsReadStatus status = PFS_READ_OK;
 	DecodeEnd end;
 
@@ -242,43 +268,8 @@ decode_profile(const DecodeRequest *request, const void *bytes, size_t length, B
 	return end;
 }
 
-/* True for a line as folded stacks have it: something, a blank, a number. */
-static bool
-looks_folded(const char *line, size_t length)
-{
-	size_t digits = 0;
-
-	while (length > 0 && (line[length - 1] == '\r' || line[length - 1] == ' '))
-		length--;
-	while (digits < length && line[length - 1 - digits] >= '0' && line[length - 1 - digits] <= '9')
-		digits++;
-	return digits > 0 && digits < length && line[length - 1 - digits] == ' ';
-}
-
 ProfileFormat
 profile_format_of(const char *bytes, size_t length)
 {
-	size_t probed = length < PROBE_BYTES ? length : PROBE_BYTES;
-
-	if (pfs_profile_is_known((const uint8_t *) bytes, length))
-		return PROFILE_PPROF;
-	/* text has none of the control characters that gzip and protobuf begin with */
-	for (size_t i = 0; i < probed; i++)
-	{
-		unsigned char c = (unsigned char) bytes[i];
-
-		if (c < ' ' && c != '\t' && c != '\n' && c != '\r')
-			return PROFILE_PPROF;
-	}
-	for (size_t begin = 0; begin < probed;)
-	{
-		const char *line = bytes + begin;
-		const char *end = memchr(line, '\n', length - begin);
-		size_t line_length = end == NULL ? length - begin : (size_t) (end - line);
-
-		if (line_length > 0 && line[0] != '#' && line[0] != '\r')
-			return looks_folded(line, line_length) ? PROFILE_FOLDED : PROFILE_PERF_SCRIPT;
-		begin += line_length + 1;
-	}
-	return PROFILE_FOLDED;
+	return (ProfileFormat) pfs_format_of((const uint8_t *) bytes, length);
 }

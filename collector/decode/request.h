@@ -10,12 +10,13 @@
 #include <stdint.h>
 
 #include "batch/batch.h"
+#include "formats/any/format.h"
 
 typedef enum ProfileFormat
 {
-	PROFILE_PPROF, /* whatever "go tool pprof" opens, gzip or not */
-	PROFILE_FOLDED,
-	PROFILE_PERF_SCRIPT
+	PROFILE_PPROF = PFS_FORMAT_PROFILE, /* whatever import_pprof takes, gzip or not */
+	PROFILE_FOLDED = PFS_FORMAT_FOLDED,
+	PROFILE_PERF_SCRIPT = PFS_FORMAT_PERF_SCRIPT
 } ProfileFormat;
 
 /* A sample type of a profile. */
@@ -57,8 +58,12 @@ typedef struct DecodeResult
 {
 	size_t sample_count; /* rows */
 	const char *message; /* static text */
+	const char *hint;	 /* the same, a sentence; NULL: none */
 	size_t offset;		 /* of the byte, unpacked, at which it was seen */
 	int64_t time_us;	 /* of DECODE_TIME: a sample's */
+	uint64_t line;		 /* of text, from 1 on; 0: it is none */
+	PfsSkipped skipped;	 /* of a profile that was decoded: what was not understood */
+	bool lacks_frames;	 /* no sample of it has a stack */
 } DecodeResult;
 
 #endif

@@ -12,15 +12,19 @@
 #include "exchange/import_lane.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "exchange/lz4_file.h"
 #include "exchange/path_labels.h"
 #include "formats/gunzip.h"
 #include "writer/writer.h"
+
+#define MODULE "import"
 
 /* When a batch is large enough: its transaction's own cost does not count. */
 #define BATCH_BYTES		((size_t) 8 * 1024 * 1024)
@@ -357,7 +361,7 @@ open_connection(ImportLane *lane, DbError *error)
 		return true;
 	if (connection_open(&lane->connection, lane->import->options->database, error) != DB_OK)
 		return false;
-	connection_log_notices(&lane->connection, "import");
+	connection_log_notices(&lane->connection, MODULE);
 	return true;
 }
 
@@ -440,8 +444,14 @@ tell_invalid(ImportLane *lane, size_t file, ProfileFormat format, const DecodeRe
 	Failure failure;
 
 	failure_set(&failure, EXIT_IO, "could not import file");
-	failure_detail(&failure, "%s: invalid profile: %s, seen at byte %zu.", path, result->message,
-				   result->offset);
+	if (result->line > 0)
+		failure_detail(&failure, "%s: invalid profile: %s, seen at line %" PRIu64 ", byte %zu.",
+					   path, result->message, result->line, result->offset);
+	else
+		failure_detail(&failure, "%s: invalid profile: %s, seen at byte %zu.", path,
+					   result->message, result->offset);
+	if (result->hint != NULL)
+		failure_hint(&failure, "%s", result->hint);
 	tell_format(lane, format, &failure);
 	import_failed(lane->import, file, &failure);
 }
@@ -465,6 +475,23 @@ decode(ImportLane *lane, ProfileFormat format, DecodeResult *result)
 			   ? DECODE_NO_MEMORY
 			   : decode_profile(&request, lane->content.bytes, lane->content.length,
 								lane->filling->batch, result);
+}
+
+/* What a file that is stored lacks. */
+static void
+log_gaps(const ImportLane *lane, size_t file, const DecodeResult *result)
+{
+	const char *path = lane->import->files.paths[file];
+
+	if (result->skipped.count > 0)
+		log_event(LOG_WARNING, MODULE, "parts of a profile were not understood and are not stored",
+				  log_text("file", path), log_number("parts", (int64_t) result->skipped.count),
+				  log_number("first_line", (int64_t) result->skipped.first_line),
+				  log_number("first_byte", (int64_t) result->skipped.first_offset));
+	if (result->lacks_frames)
+		log_event(LOG_WARNING, MODULE, "no sample of a profile has a stack", log_text("file", path),
+				  log_text("hint", "perf record takes stacks with -g; perf script prints them with "
+								   "the fields ip and sym."));
 }
 
 static bool
@@ -503,6 +530,7 @@ import_file(ImportLane *lane, size_t file)
 	switch (end)
 	{
 		case DECODE_OK:
+			log_gaps(lane, file, &result);
 			if (!add_file(lane->filling, &decoded))
 				out_of_memory(lane);
 			return !is_large(lane->filling) || submit(lane);

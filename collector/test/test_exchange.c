@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <lz4frame.h>
@@ -567,18 +568,24 @@ test_many_values(void **state)
 	" WHERE starts_with(s.profile_type, '" road ":')"
 
 static void
-assert_roads_equal(int rows)
+assert_rows_equal(void)
 {
-	char text[16];
-
-	snprintf(text, sizeof(text), "%d", rows);
-	assert_string_equal(sql_in("roads", "SELECT count(*) FROM (" ROWS_OF("client") ") AS r"), text);
 	assert_string_equal(sql_in("roads", "SELECT count(*) FROM (" ROWS_OF(
 											"server") " EXCEPT ALL " ROWS_OF("client") ") AS r"),
 						"0");
 	assert_string_equal(sql_in("roads", "SELECT count(*) FROM (" ROWS_OF(
 											"client") " EXCEPT ALL " ROWS_OF("server") ") AS r"),
 						"0");
+}
+
+static void
+assert_roads_equal(int rows)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", rows);
+	assert_string_equal(sql_in("roads", "SELECT count(*) FROM (" ROWS_OF("client") ") AS r"), text);
+	assert_rows_equal();
 }
 
 static void
@@ -635,6 +642,101 @@ import_skipping(const char *directory, ExitCode expected)
 	options.labels = "__name__=again";
 	options.skip = "/tmp/test_roads_skip";
 	assert_int_equal(import_run(&options, operands, 1), expected);
+}
+
+/* Files of other tools, one by one: what the command stores is what the functions store. */
+
+/* Those that both refuse; extension/test/unit/test_inputs.c has why. */
+static const char *const refused_inputs[] = { "folded_austin_full.txt", "folded_difference.txt",
+											  "folded_fractions.txt", "folded_utf16.txt" };
+
+static bool
+is_refused_input(const char *path)
+{
+	for (size_t i = 0; i < sizeof(refused_inputs) / sizeof(refused_inputs[0]); i++)
+		if (strcmp(strrchr(path, '/') + 1, refused_inputs[i]) == 0)
+			return true;
+	return false;
+}
+
+static void
+import_input(const char *path)
+{
+	char *operands[] = { (char *) (uintptr_t) path };
+	Flag flags[EXCHANGE_FLAGS_MAX];
+	ExchangeOptions options;
+
+	import_flags(&options, flags);
+	options.database = "dbname=roads";
+	options.labels = "__name__=client,zone=,service=api";
+	options.at = "2024-01-01 00:00Z";
+	assert_int_equal(import_run(&options, operands, 1), is_refused_input(path) ? EXIT_IO : EXIT_OK);
+}
+
+static void
+import_input_by_sql(const char *path)
+{
+	static const char *const functions[] = { [PROFILE_PPROF] = "import_pprof(",
+											 [PROFILE_FOLDED] = "import_folded(convert_from(",
+											 [PROFILE_PERF_SCRIPT] =
+												 "import_perf_script(convert_from(" };
+	static char bytes[1 << 17];
+	static char sql[2 * sizeof(bytes) + 1024];
+	FILE *file = fopen(path, "re");
+	ProfileFormat format;
+	size_t length;
+	size_t at;
+
+	assert_non_null(file);
+	length = fread(bytes, 1, sizeof(bytes), file);
+	fclose(file);
+	assert_in_range(length, 1, sizeof(bytes) - 1);
+	format = profile_format_of(bytes, length);
+	at = (size_t) sprintf(sql, "SELECT profstore.%s'\\x", functions[format]);
+	for (size_t i = 0; i < length; i++)
+		at += (size_t) sprintf(sql + at, "%02x", (unsigned char) bytes[i]);
+	sprintf(sql + at,
+			"'%s, '{\"__name__\": \"server\", \"zone\": \"\", \"service\": \"api\"}', "
+			"'2024-01-01 00:00Z')",
+			format == PROFILE_PPROF ? "" : ", 'UTF8')");
+	sql_in("roads", sql);
+}
+
+static void
+test_inputs(void **state)
+{
+	char directory[PATH_MAX + 32];
+	char path[2 * PATH_MAX];
+	struct dirent **names;
+	int count;
+
+	server_start(&server, "exchange-test");
+	sql_in("postgres", "DROP DATABASE IF EXISTS roads (FORCE)");
+	sql_in("postgres", "CREATE DATABASE roads");
+	sql_in("roads", "CREATE EXTENSION profstore");
+	snprintf(directory, sizeof(directory), "%s/extension/test/inputs", server.top);
+	count = scandir(directory, &names, NULL, alphasort);
+	assert_in_range(count, 20, 1000);
+	for (int i = 0; i < count; i++)
+	{
+		snprintf(path, sizeof(path), "%s/%s", directory, names[i]->d_name);
+		if (names[i]->d_name[0] != '.' && strcmp(names[i]->d_name, "README.md") != 0)
+		{
+			import_input(path);
+			if (!is_refused_input(path))
+				import_input_by_sql(path);
+		}
+		free(names[i]);
+	}
+	free(names);
+	assert_rows_equal();
+	/* of a key that is a name and one that becomes it, the first has it */
+	assert_string_equal(sql_in("roads", "SELECT concat_ws(' ', labels->>'http_route', "
+										"labels->>'http_route_2') FROM "
+										"profstore.series('client:samples:count:::delta') "
+										"WHERE labels ? 'http_route'"),
+						"/a /b");
+	server_control(&server, "purge", NULL);
 }
 
 /* Has a profile of ours say which frames to drop: only the server can tell. */
@@ -1005,7 +1107,8 @@ main(void)
 		cmocka_unit_test(test_many_values), cmocka_unit_test(test_skip_unreadable),
 		cmocka_unit_test(test_lz4),			cmocka_unit_test(test_planted_functions),
 		cmocka_unit_test(test_full_disk),	cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_roads),		cmocka_unit_test(test_jobs),
+		cmocka_unit_test(test_roads),		cmocka_unit_test(test_inputs),
+		cmocka_unit_test(test_jobs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,10 @@
  * As flamegraph.pl has it: what follows the last blank of a line is the value, the names before it
  * may hold blanks. The marks that its helpers put behind names go: _[k] (kernel), _[i] (inlined),
  * _[j] (compiled at run time), _[w] (waker). Lines without anything but blanks are left out, and
- * so are those that begin with "#" and end in no number.
+ * so are those that begin with "#" and end in no number, or are Austin's metadata: "# mode: wall".
+ *
+ * Values that are not whole, lists of values (austin --full), and two of them on every line
+ * (difffolded.pl) are refused by what they are.
  */
 #include <string.h>
 
@@ -21,6 +24,8 @@ typedef struct Reader
 	PfsProfile *profile;
 	PfsFrameTable frames;
 	PfsLineReader lines;
+	PfsTextIndex compared; /* stacks of lines that end in two numbers */
+	bool may_compare;	   /* all lines do */
 } Reader;
 
 /* The letter of a name's mark, which is cut off; '\0' where it has none. */
@@ -93,15 +98,89 @@ read_stack(Reader *reader, PfsText stack)
 	}
 }
 
+/* "# mode: wall", as Austin writes it, is no stack whatever it ends in. */
+static bool
+is_metadata(PfsText line)
+{
+	uint32_t at = 2;
+
+	if (line.length < 4 || line.data[0] != '#' || line.data[1] != ' ')
+		return false;
+	while (at < line.length && !pfs_is_blank(line.data[at]) && line.data[at] != ':' &&
+		   line.data[at] != ';')
+		at++;
+	return at > 2 && at + 1 < line.length && line.data[at] == ':' &&
+		   pfs_is_blank(line.data[at + 1]);
+}
+
+/* Says why the last word of a line is no value. */
+static PfsReadStatus
+fail_value(const Reader *reader, PfsText word)
+{
+	bool has_digit = false;
+	bool has_point = false;
+	bool has_comma = false;
+	bool has_other = false;
+	PfsReadStatus status = PFS_READ_MALFORMED;
+
+	for (uint32_t i = 0; i < word.length; i++)
+	{
+		has_digit = has_digit || pfs_is_digit(word.data[i]);
+		has_point = has_point || word.data[i] == '.';
+		has_comma = has_comma || word.data[i] == ',';
+		has_other =
+			has_other || (!pfs_is_digit(word.data[i]) && strchr(".,-+e", word.data[i]) == NULL);
+	}
+	if (!has_digit || has_other || (!has_point && !has_comma))
+		return pfs_line_fail(&reader->lines, status, "line does not end in a whole number");
+	if (has_comma)
+	{
+		pfs_line_fail(&reader->lines, status, "line ends in several values");
+		reader->lines.error->hint =
+			"Keep one of them; of Austin's profiles, record one mode at a time.";
+		return status;
+	}
+	pfs_line_fail(&reader->lines, status, "value is a fraction, whole numbers are needed");
+	reader->lines.error->hint =
+		"Write the values in a smaller unit, such as microseconds for seconds.";
+	return status;
+}
+
+/*
+ * Whether lines are those of a comparison is not known as long as each ends in two numbers, and
+ * the stack before these is another for each. Otherwise a name ends in the first number. False
+ * where memory is out.
+ */
+static bool
+note_second_value(Reader *reader, PfsText stack)
+{
+	uint32_t begin = stack.length;
+	uint32_t before = reader->compared.count;
+	int64_t number;
+
+	while (begin > 0 && !pfs_is_blank(stack.data[begin - 1]) && stack.data[begin - 1] != ';')
+		begin--;
+	reader->may_compare =
+		begin > 0 && pfs_is_blank(stack.data[begin - 1]) &&
+		pfs_parse_int64(pfs_part(stack, begin, stack.length), &number) == PFS_READ_OK;
+	if (!reader->may_compare)
+		return true;
+	if (pfs_text_number(&reader->compared, pfs_trim(pfs_part(stack, 0, begin))) == PFS_NONE)
+		return false;
+	reader->may_compare = reader->compared.count > before;
+	return true;
+}
+
 static PfsReadStatus
 read_line(Reader *reader, PfsText line)
 {
 	PfsReadStatus status;
+	PfsText stack;
 	uint32_t blank;
 	int64_t value;
 
 	line = pfs_trim(line);
-	if (line.length == 0)
+	if (line.length == 0 || is_metadata(line))
 		return PFS_READ_OK;
 	for (blank = line.length; blank > 0 && !pfs_is_blank(line.data[blank - 1]);)
 		blank--;
@@ -110,12 +189,30 @@ read_line(Reader *reader, PfsText line)
 		return pfs_line_fail(&reader->lines, status, "value is out of range");
 	if (status != PFS_READ_OK)
 		return line.data[0] == '#' ? PFS_READ_OK
-								   : pfs_line_fail(&reader->lines, PFS_READ_MALFORMED,
-												   "line does not end in a whole number");
+								   : fail_value(reader, pfs_part(line, blank, line.length));
 	if (pfs_add_sample(reader->profile) == NULL)
 		return pfs_line_refused(&reader->lines);
 	reader->profile->values[reader->profile->sample_count - 1] = value;
-	return read_stack(reader, pfs_trim(pfs_part(line, 0, blank)));
+	stack = pfs_trim(pfs_part(line, 0, blank));
+	if (reader->may_compare && !note_second_value(reader, stack))
+		return pfs_line_refused(&reader->lines);
+	return read_stack(reader, stack);
+}
+
+/* What can be said of the lines when all are read. */
+static PfsReadStatus
+check_lines(Reader *reader)
+{
+	uint32_t count = reader->profile->sample_count;
+
+	if (count == 0)
+		return pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, "there is no stack");
+	if (count == 1 || !reader->may_compare)
+		return PFS_READ_OK;
+	pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, "all lines end in two values");
+	reader->lines.error->hint =
+		"A comparison, as difffolded.pl writes it, is no profile: import its two sides.";
+	return PFS_READ_MALFORMED;
 }
 
 PfsReadStatus
@@ -123,6 +220,7 @@ pfs_folded_read(const char *bytes, size_t length, PfsProfile *profile, PfsReadEr
 {
 	Reader reader = {
 		.profile = profile,
+		.may_compare = true,
 		.lines = { .bytes = bytes, .length = length, .budget = profile->budget, .error = error }
 	};
 	PfsReadStatus status = PFS_READ_OK;
@@ -132,10 +230,13 @@ pfs_folded_read(const char *bytes, size_t length, PfsProfile *profile, PfsReadEr
 		return pfs_line_refused(&reader.lines);
 	profile->types[profile->type_count++] = (PfsValueType){ { "", 0 }, { "", 0 } };
 	pfs_frames_init(&reader.frames, profile);
+	pfs_text_index_init(&reader.compared, profile->budget);
+	pfs_skip_byte_order_mark(&reader.lines);
 	while (status == PFS_READ_OK && pfs_next_line(&reader.lines, &line))
 		status = read_line(&reader, line);
-	if (status == PFS_READ_OK && profile->sample_count == 0)
-		status = pfs_line_fail(&reader.lines, PFS_READ_MALFORMED, "there is no stack");
+	if (status == PFS_READ_OK)
+		status = check_lines(&reader);
+	pfs_text_index_fini(&reader.compared);
 	pfs_frames_fini(&reader.frames);
 	return status;
 }

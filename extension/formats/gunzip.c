@@ -111,9 +111,9 @@ inflate_all(Inflation *inflation, PfsBytes *result)
 			PfsReadStatus status =
 				make_room(inflation->allocator, inflation->max_bytes, result, &capacity);
 
-			*inflation->error = (PfsReadError){
-				status == PFS_READ_TOO_LARGE ? "profile is too large" : "out of memory", consumed
-			};
+			*inflation->error = pfs_error_at(status == PFS_READ_TOO_LARGE ? "profile is too large"
+																		  : "out of memory",
+											 consumed);
 			if (status != PFS_READ_OK)
 				return status;
 		}
@@ -138,20 +138,20 @@ inflate_all(Inflation *inflation, PfsBytes *result)
 		}
 		else if (code == Z_MEM_ERROR)
 		{
-			*inflation->error = (PfsReadError){ "out of memory", consumed };
+			*inflation->error = pfs_error_at("out of memory", consumed);
 			return PFS_READ_NO_MEMORY;
 		}
 		else if ((code != Z_OK && code != Z_BUF_ERROR) || (in == 0 && out == 0))
 		{
-			*inflation->error = (PfsReadError){ consumed == length ? "gzip data ends early"
-																   : "gzip data is damaged",
-												consumed };
+			*inflation->error =
+				pfs_error_at(consumed == length ? "gzip data ends early" : "gzip data is damaged",
+							 consumed);
 			return PFS_READ_MALFORMED;
 		}
 	}
 	if (result->length <= inflation->max_bytes)
 		return PFS_READ_OK;
-	*inflation->error = (PfsReadError){ "profile is too large", consumed };
+	*inflation->error = pfs_error_at("profile is too large", consumed);
 	return PFS_READ_TOO_LARGE;
 }
 
@@ -221,7 +221,7 @@ pfs_gunzip(const uint8_t *bytes, size_t length, size_t max_bytes, PfsAllocator a
 		return PFS_READ_OK;
 	if (inflateInit2(&inflation.stream, GZIP_WINDOW) != Z_OK)
 	{
-		*error = (PfsReadError){ "out of memory", 0 };
+		*error = pfs_error_at("out of memory", 0);
 		return PFS_READ_NO_MEMORY;
 	}
 	status = inflate_all(&inflation, result);

@@ -9,7 +9,8 @@
 PfsReadStatus
 pfs_line_fail(const PfsLineReader *reader, PfsReadStatus status, const char *message)
 {
-	*reader->error = (PfsReadError){ message, reader->begin };
+	*reader->error = pfs_error_at(message, reader->begin);
+	reader->error->line = pfs_line_number(reader->bytes, reader->begin);
 	return status;
 }
 
@@ -18,6 +19,35 @@ pfs_line_refused(const PfsLineReader *reader)
 {
 	reader->error->offset = reader->begin;
 	return pfs_budget_status(reader->budget, reader->error);
+}
+
+uint64_t
+pfs_line_number(const char *bytes, size_t offset)
+{
+	uint64_t number = 1;
+
+	for (size_t i = 0; i < offset; i++)
+		number += bytes[i] == '\n';
+	return number;
+}
+
+void
+pfs_line_skip(const PfsLineReader *reader, PfsSkipped *skipped)
+{
+	if (skipped->count++ > 0)
+		return;
+	skipped->first_offset = reader->begin;
+	skipped->first_line = pfs_line_number(reader->bytes, reader->begin);
+}
+
+void
+pfs_skip_byte_order_mark(PfsLineReader *reader)
+{
+	static const char mark[] = "\xEF\xBB\xBF";
+
+	if (reader->at == 0 && reader->length >= strlen(mark) &&
+		memcmp(reader->bytes, mark, strlen(mark)) == 0)
+		reader->at = strlen(mark);
 }
 
 bool

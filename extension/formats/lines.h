@@ -24,6 +24,15 @@ typedef struct PfsLineReader
 PfsReadStatus pfs_line_fail(const PfsLineReader *reader, PfsReadStatus status, const char *message);
 PfsReadStatus pfs_line_refused(const PfsLineReader *reader); /* of memory */
 
+/* The number, from 1 on, of the line in which a byte is. */
+uint64_t pfs_line_number(const char *bytes, size_t offset);
+
+/* Counts the line that was read last as one that is not understood. */
+void pfs_line_skip(const PfsLineReader *reader, PfsSkipped *skipped);
+
+/* Goes over the three bytes that some tools begin a text in UTF-8 with. */
+void pfs_skip_byte_order_mark(PfsLineReader *reader);
+
 /*
  * The next line without its end (LF or CR LF); false behind the last. A line of 4 GB or more is
  * cut.

@@ -1,6 +1,7 @@
 /*
  * perf_event.c
- *		The line of an event is read from its end, up to the process id: a name may hold blanks.
+ *		The name of a thread may be empty, or hold blanks and numbers: so the first place of a line
+ *		is looked for at which ids, time and event follow each other.
  */
 #include <string.h>
 
@@ -12,24 +13,38 @@ static const char *const clocks[] = { "cpu-clock", "task-clock" };
 /* Letters that may follow the name of an event after a colon. */
 #define EVENT_MODIFIERS "ukhGHpPSDWeIb"
 
+/* Groups of events whose own names may be a single letter. */
+static const char *const probe_groups[] = { "probe", "sdt_" };
+
+/* Addresses are wider, words that look like one are not. */
+#define ADDRESS_DIGITS_MIN 5
+
+#define RECORD_PREFIX "PERF_RECORD_"
+
 #define NS_PER_SECOND INT64_C(1000000000)
 
 /* Seconds that are days and years away from each other still have room in nanoseconds. */
 #define SECONDS_MAX (INT64_MAX / NS_PER_SECOND / 4)
 
-/* Cuts the last word off. */
+/* Cuts the first word off; empty at the end. */
 static PfsText
-cut_last_word(PfsText *text)
+cut_word(PfsText *text)
 {
-	uint32_t begin;
+	uint32_t end = 0;
 	PfsText word;
 
 	*text = pfs_trim(*text);
-	for (begin = text->length; begin > 0 && !pfs_is_blank(text->data[begin - 1]);)
-		begin--;
-	word = pfs_part(*text, begin, text->length);
-	text->length = begin;
+	while (end < text->length && !pfs_is_blank(text->data[end]))
+		end++;
+	word = pfs_part(*text, 0, end);
+	*text = pfs_part(*text, end, text->length);
 	return word;
+}
+
+static bool
+begins_with(PfsText text, const char *prefix)
+{
+	return text.length >= strlen(prefix) && memcmp(text.data, prefix, strlen(prefix)) == 0;
 }
 
 static bool
@@ -83,16 +98,27 @@ parse_ids(PfsText word, PfsEventLine *event)
 
 	while (slash < word.length && word.data[slash] != '/')
 		slash++;
-	if (pfs_parse_int64(pfs_part(word, 0, slash), &event->pid) != PFS_READ_OK)
-		return false;
-	event->tid = event->pid;
-	return slash == word.length ||
-		   pfs_parse_int64(pfs_part(word, slash + 1, word.length), &event->tid) == PFS_READ_OK;
+	event->has_pid =
+		pfs_parse_int64(pfs_part(word, 0, slash), &event->pid) == PFS_READ_OK &&
+		(slash == word.length ||
+		 pfs_parse_int64(pfs_part(word, slash + 1, word.length), &event->tid) == PFS_READ_OK);
+	if (slash == word.length)
+		event->tid = event->pid;
+	return event->has_pid;
+}
+
+static bool
+is_probe(PfsText group)
+{
+	for (size_t i = 0; i < sizeof(probe_groups) / sizeof(probe_groups[0]); i++)
+		if (begins_with(group, probe_groups[i]))
+			return true;
+	return false;
 }
 
 /*
  * The event's name: what stands before the colon of modifiers, as in "cycles:u", but
- * "sched:sched_switch" is whole.
+ * "sched:sched_switch" and "probe_srv:u" are whole.
  */
 static PfsText
 event_name(PfsText word)
@@ -104,44 +130,94 @@ event_name(PfsText word)
 		colon--;
 	for (uint32_t i = colon; i < word.length; i++)
 		modifiers = modifiers && strchr(EVENT_MODIFIERS, word.data[i]) != NULL;
-	return colon > 1 && modifiers ? pfs_part(word, 0, colon - 1) : word;
+	/* a probe's own name stands behind the first colon, modifiers behind the second */
+	if (colon <= 1 || !modifiers ||
+		(is_probe(word) && !pfs_event_is_traced(pfs_part(word, 0, colon - 1))))
+		return word;
+	return pfs_part(word, 0, colon - 1);
+}
+
+static bool
+begins_with_address(PfsText text)
+{
+	PfsText word = cut_word(&text);
+
+	for (uint32_t i = 0; i < word.length; i++)
+		if (!pfs_is_digit(word.data[i]) && (word.data[i] < 'a' || word.data[i] > 'f'))
+			return false;
+	return word.length >= ADDRESS_DIGITS_MIN;
+}
+
+/* Which of the fields before the event must be there. */
+typedef enum Anchor
+{
+	ANCHOR_TIME,
+	ANCHOR_PID,
+	ANCHOR_NONE
+} Anchor;
+
+/* Reads the fields from the ids on, up to the event and what is behind it. */
+static bool
+parse_fields(PfsText text, Anchor anchor, PfsEventLine *event)
+{
+	PfsText word = cut_word(&text);
+
+	if (parse_ids(word, event))
+		word = cut_word(&text);
+	event->has_cpu = parse_cpu(word, &event->cpu);
+	if (event->has_cpu)
+		word = cut_word(&text);
+	event->has_time = parse_time(word, &event->time_ns);
+	if (event->has_time)
+		word = cut_word(&text);
+	if ((anchor == ANCHOR_TIME && !event->has_time) || (anchor == ANCHOR_PID && !event->has_pid))
+		return false;
+	event->is_record = begins_with(word, RECORD_PREFIX);
+	event->has_period = word.length > 0 && pfs_is_digit(word.data[0]) &&
+						pfs_parse_int64(word, &event->period) == PFS_READ_OK;
+	if (event->has_period)
+		word = cut_word(&text);
+	if (!event->is_record && (word.length < 2 || !ends_with(word, ':')))
+		return false;
+	event->event = event_name(pfs_part(word, 0, word.length - 1));
+	event->rest = pfs_trim(text);
+	/* without a time, any sentence with a number and a colon would be one */
+	return anchor == ANCHOR_TIME || event->rest.length == 0 ||
+		   (anchor == ANCHOR_PID &&
+			(pfs_event_is_traced(event->event) || begins_with_address(event->rest)));
+}
+
+static bool
+parse_from(PfsText line, Anchor anchor, PfsEventLine *event)
+{
+	PfsText rest = line;
+
+	do
+	{
+		PfsText from = pfs_trim(rest);
+
+		memset(event, 0, sizeof(*event));
+		event->comm = pfs_trim(pfs_part(line, 0, (uint32_t) (from.data - line.data)));
+		if ((anchor == ANCHOR_TIME || event->comm.length > 0) && parse_fields(from, anchor, event))
+			return true;
+	} while (cut_word(&rest).length > 0);
+	return false;
 }
 
 bool
 pfs_event_parse(PfsText line, PfsEventLine *event)
 {
-	PfsText rest = line;
-	PfsText word = cut_last_word(&rest);
+	if (parse_from(line, ANCHOR_TIME, event))
+		return true;
+	/* a line that tells less may be a comment */
+	return line.length > 0 && line.data[0] != '#' &&
+		   (parse_from(line, ANCHOR_PID, event) || parse_from(line, ANCHOR_NONE, event));
+}
 
-	memset(event, 0, sizeof(*event));
-	if (word.length < 2 || !ends_with(word, ':'))
-		return false;
-	word.length--;
-	event->event = event_name(word);
-	word = cut_last_word(&rest);
-	if (word.length > 0 && pfs_is_digit(word.data[0]) &&
-		pfs_parse_int64(word, &event->period) == PFS_READ_OK)
-	{
-		/* a period, or the process id where neither period nor time follow it */
-		PfsText before = rest;
-		PfsText other = cut_last_word(&before);
-		PfsEventLine ignored;
-		int64_t number;
-
-		event->has_period = parse_time(other, &number) || parse_cpu(other, &number) ||
-							(before.length > 0 && parse_ids(other, &ignored));
-		if (event->has_period)
-			word = cut_last_word(&rest);
-	}
-	event->has_time = parse_time(word, &event->time_ns);
-	if (event->has_time)
-		word = cut_last_word(&rest);
-	event->has_cpu = parse_cpu(word, &event->cpu);
-	if (event->has_cpu)
-		word = cut_last_word(&rest);
-	event->has_pid = parse_ids(word, event);
-	event->comm = pfs_trim(event->has_pid ? rest : pfs_part(line, 0, rest.length + word.length));
-	return event->comm.length > 0;
+bool
+pfs_event_is_traced(PfsText event)
+{
+	return event.length > 0 && memchr(event.data, ':', event.length) != NULL;
 }
 
 bool

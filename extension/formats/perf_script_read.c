@@ -3,9 +3,10 @@
  *		What "perf script" prints: for each event a line that tells of it (perf_event.h), and a
  *		line for each frame, leaf first.
  *
- *		java 24636/24640 [003]  1794.123456:   10101010 cpu-clock:u: 7f2a3c012a40 inner (inlined)
- *		7f2a3c012a40 outer(int, char*)+0x20 (/usr/lib/libx.so) ffffffff81a00c6a do_syscall_64+0x5a
- *		([kernel.kallsyms])
+ *		java 24636/24640 [003]  1794.123456:   10101010 cpu-clock:u:
+ *			    7f2a3c012a40 inner (inlined)
+ *			    7f2a3c012a40 outer(int, char*)+0x20 (/usr/lib/libx.so)
+ *			ffffffff81a00c6a do_syscall_64+0x5a ([kernel.kallsyms])
  *
  * 1. A first pass makes a sample type of each event that is met.
  * 2. A second one reads events and frames. A value is the event's period where it has one, else
@@ -13,7 +14,9 @@
  * 3. A symbol stands for itself, wherever it was loaded; a frame without one is known by its
  *    address.
  *
- * Comments, and lines in an event that are no frame (source lines), are left out.
+ * A recording without stacks has its one frame on the event's own line. Comments, source lines of
+ * frames, and records of what the kernel did are left out. So is any line that is not understood,
+ * but it is counted.
  */
 #include <string.h>
 
@@ -29,14 +32,15 @@ typedef struct Reader
 	int64_t first_time_ns;
 	bool has_first_time;
 	bool in_event;
+	bool in_record;	 /* of the kernel: whatever lines follow are its own */
 	PfsText inlined; /* lines of functions that are inlined at the next frame, leaf first */
 } Reader;
 
 /* Frames begin with a tab; the name that an event begins with may have blanks before it. */
 static bool
-is_event_line(PfsText line)
+parse_event(PfsText line, PfsEventLine *event)
 {
-	return line.length > 0 && line.data[0] != '\t' && line.data[0] != '#';
+	return line.length > 0 && line.data[0] != '\t' && pfs_event_parse(line, event);
 }
 
 /* First pass: events become sample types. */
@@ -46,12 +50,13 @@ find_events(Reader *reader)
 	PfsProfile *profile = reader->profile;
 	PfsText line;
 
+	pfs_skip_byte_order_mark(&reader->lines);
 	while (pfs_next_line(&reader->lines, &line))
 	{
 		PfsEventLine event;
 		uint32_t number;
 
-		if (!is_event_line(line) || !pfs_event_parse(line, &event))
+		if (!parse_event(line, &event) || event.is_record)
 			continue;
 		number = pfs_text_number(&reader->events, event.event);
 		if (number == PFS_NONE)
@@ -114,7 +119,7 @@ begin_sample(Reader *reader, const PfsEventLine *event)
 
 /*
  * The file in parentheses at the end, which is cut off; they may be nested, as in "(/tmp/x
- * (deleted))".
+ * (deleted))". A blank is before it: without one they are the arguments of a function.
  */
 static bool
 cut_file(PfsText *frame, PfsText *file)
@@ -129,6 +134,8 @@ cut_file(PfsText *frame, PfsText *file)
 		depth -= frame->data[i] == '(';
 		if (depth == 0)
 		{
+			if (i > 0 && !pfs_is_blank(frame->data[i - 1]))
+				return false;
 			*file = pfs_part(*frame, i + 1, frame->length - 1);
 			*frame = pfs_trim(pfs_part(*frame, 0, i));
 			return true;
@@ -177,6 +184,18 @@ symbol_name(PfsText symbol)
 	return symbol;
 }
 
+/* Takes a frame's line apart: address, symbol, and file, which is empty where it is not printed. */
+static bool
+parse_frame(PfsText line, PfsText *symbol, PfsText *file, uint64_t *address)
+{
+	*symbol = pfs_trim(line);
+	*file = (PfsText){ "", 0 };
+	if (!cut_address(symbol, address))
+		return false;
+	cut_file(symbol, file);
+	return true;
+}
+
 /* Names of the lines that were inlined at the frame, leaf first, become lines of its location. */
 static bool
 add_inlined(Reader *reader)
@@ -188,12 +207,12 @@ add_inlined(Reader *reader)
 
 	while (pfs_next_line(&lines, &line))
 	{
-		PfsText frame = pfs_trim(line);
+		PfsText frame;
 		PfsText file;
 		uint64_t address;
 		uint32_t function;
 
-		if (!cut_file(&frame, &file) || !cut_address(&frame, &address))
+		if (!parse_frame(line, &frame, &file, &address))
 			continue;
 		function = pfs_frames_function(&reader->frames, symbol_name(frame));
 		if (function == PFS_NONE || !pfs_add_line(reader->profile, function))
@@ -219,9 +238,9 @@ add_location(Reader *reader, PfsText key, uint64_t address, PfsText symbol, PfsT
 	if (is_new)
 	{
 		PfsText name = symbol_name(symbol);
-		uint32_t mapping = pfs_frames_mapping(&reader->frames, file);
+		uint32_t mapping = file.length == 0 ? PFS_NONE : pfs_frames_mapping(&reader->frames, file);
 
-		if (mapping == PFS_NONE || !add_inlined(reader))
+		if ((mapping == PFS_NONE && file.length > 0) || !add_inlined(reader))
 			return pfs_line_refused(&reader->lines);
 		profile->locations[location].mapping = mapping;
 		if (name.length > 0)
@@ -242,17 +261,34 @@ add_location(Reader *reader, PfsText key, uint64_t address, PfsText symbol, PfsT
 	return pfs_add_frame(profile, location) ? PFS_READ_OK : pfs_line_refused(&reader->lines);
 }
 
+/* "  server.c:12", which is printed below a frame. */
+static bool
+is_source_line(PfsText line)
+{
+	uint32_t at;
+
+	line = pfs_trim(line);
+	at = line.length;
+	while (at > 0 && pfs_is_digit(line.data[at - 1]))
+		at--;
+	return at > 1 && at < line.length && line.data[at - 1] == ':';
+}
+
 static PfsReadStatus
 read_frame(Reader *reader, PfsText line)
 {
-	PfsText frame = pfs_trim(line);
+	PfsText frame;
 	PfsText file;
 	PfsText key;
 	uint64_t address;
 	PfsReadStatus status;
 
-	if (!cut_file(&frame, &file) || !cut_address(&frame, &address))
+	if (!reader->in_event || !parse_frame(line, &frame, &file, &address))
+	{
+		if (!reader->in_event || !is_source_line(line))
+			pfs_line_skip(&reader->lines, &reader->profile->skipped);
 		return PFS_READ_OK;
+	}
 	if (reader->inlined.data == NULL)
 		reader->inlined = (PfsText){ line.data, 0 };
 	if (pfs_text_equals(file, "inlined"))
@@ -268,29 +304,47 @@ read_frame(Reader *reader, PfsText line)
 }
 
 static PfsReadStatus
+read_event(Reader *reader, const PfsEventLine *event)
+{
+	PfsText symbol;
+	PfsText file;
+	uint64_t address;
+	PfsReadStatus status;
+
+	reader->inlined = (PfsText){ NULL, 0 };
+	reader->in_record = event->is_record;
+	reader->in_event = !event->is_record;
+	if (event->is_record)
+		return PFS_READ_OK;
+	status = begin_sample(reader, event);
+	/* behind a tracepoint's name stand its arguments */
+	if (status != PFS_READ_OK || pfs_event_is_traced(event->event) ||
+		!parse_frame(event->rest, &symbol, &file, &address))
+		return status;
+	return add_location(reader, event->rest, address, symbol, file);
+}
+
+static PfsReadStatus
 read_line(Reader *reader, PfsText line)
 {
 	PfsEventLine event;
 
+	if (parse_event(line, &event))
+		return read_event(reader, &event);
 	if (line.length > 0 && line.data[0] == '#')
 		return PFS_READ_OK;
 	if (pfs_trim(line).length == 0)
 	{
 		reader->in_event = false;
+		reader->in_record = false;
 		return PFS_READ_OK;
 	}
-	if (!is_event_line(line) || !pfs_event_parse(line, &event))
-	{
-		if (!pfs_is_blank(line.data[0]))
-			return pfs_line_fail(&reader->lines, PFS_READ_MALFORMED,
-								 "line is neither an event nor a frame");
-		return reader->in_event
-				   ? read_frame(reader, line)
-				   : pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, "frame is of no event");
-	}
-	reader->in_event = true;
-	reader->inlined = (PfsText){ NULL, 0 };
-	return begin_sample(reader, &event);
+	if (reader->in_record)
+		return PFS_READ_OK;
+	if (pfs_is_blank(line.data[0]))
+		return read_frame(reader, line);
+	pfs_line_skip(&reader->lines, &reader->profile->skipped);
+	return PFS_READ_OK;
 }
 
 PfsReadStatus
@@ -310,6 +364,7 @@ pfs_perf_script_read(const char *bytes, size_t length, PfsProfile *profile, PfsR
 				 ? pfs_line_fail(&reader.lines, PFS_READ_TOO_LARGE, "profile is too large")
 				 : find_events(&reader);
 	reader.lines.at = 0;
+	pfs_skip_byte_order_mark(&reader.lines);
 	while (status == PFS_READ_OK && pfs_next_line(&reader.lines, &line))
 		status = read_line(&reader, line);
 	pfs_frames_fini(&reader.frames);

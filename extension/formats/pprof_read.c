@@ -73,7 +73,7 @@ typedef struct Reader
 static PfsReadStatus
 fail(Reader *reader, PfsReadStatus status, const char *message)
 {
-	*reader->error = (PfsReadError){ message, reader->offset };
+	*reader->error = pfs_error_at(message, reader->offset);
 	return status;
 }
 
@@ -691,7 +691,7 @@ pfs_pprof_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsRead
 					  .error = error };
 	PfsReadStatus status;
 
-	*error = (PfsReadError){ NULL, 0 };
+	*error = (PfsReadError){ .message = NULL };
 	/* Texts have lengths of 32 bits, the rest follows. */
 	if (length > UINT32_MAX)
 		status = fail(&reader, PFS_READ_TOO_LARGE, "profile is too large");

@@ -50,6 +50,15 @@ pfs_text_equals(PfsText text, const char *other)
 	return text.length == strlen(other) && memcmp(text.data, other, text.length) == 0;
 }
 
+bool
+pfs_profile_lacks_frames(const PfsProfile *profile)
+{
+	for (uint32_t i = 0; i < profile->sample_count; i++)
+		if (profile->samples[i].location_count > 0)
+			return false;
+	return profile->sample_count > 0;
+}
+
 uint64_t
 pfs_file_address(uint64_t address, uint64_t start, uint64_t limit, uint64_t offset)
 {

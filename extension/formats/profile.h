@@ -35,6 +35,8 @@ typedef struct PfsReadError
 {
 	const char *message; /* static text, PostgreSQL message style */
 	size_t offset;		 /* of the byte at which it was seen */
+	uint64_t line;		 /* the same in lines of text, from 1 on; 0: not text */
+	const char *hint;	 /* static text, a sentence; or NULL */
 } PfsReadError;
 
 /*
@@ -98,6 +100,20 @@ typedef struct PfsProfileSample
 	int64_t time_offset_ns; /* from the profile's time */
 } PfsProfileSample;
 
+static inline PfsReadError
+pfs_error_at(const char *message, size_t offset)
+{
+	return (PfsReadError){ .message = message, .offset = offset };
+}
+
+/* Lines or events of a file that were left out, since they were not understood. */
+typedef struct PfsSkipped
+{
+	uint64_t count;
+	uint64_t first_line; /* 0: not text */
+	size_t first_offset;
+} PfsSkipped;
+
 typedef struct PfsValueType
 {
 	PfsText type;
@@ -122,6 +138,7 @@ typedef struct PfsProfile
 	PfsText doc_url;
 
 	const char *name; /* of the profile type where the format has one; static, or NULL */
+	PfsSkipped skipped;
 
 	uint32_t type_count;
 	PfsValueType *types;
@@ -152,6 +169,9 @@ void pfs_profile_init(PfsProfile *profile, PfsBudget *budget);
 void pfs_profile_fini(PfsProfile *profile);
 
 bool pfs_text_equals(PfsText text, const char *other);
+
+/* Whether there are samples, and none has a frame: what a file is read for is not in it. */
+bool pfs_profile_lacks_frames(const PfsProfile *profile);
 
 /*
  * Address in a file of an address in a process: by the mapping's place where the loader chose it

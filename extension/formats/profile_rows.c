@@ -158,7 +158,7 @@ pfs_profile_rows(PfsMaking *making, const PfsProfile *profile, const PfsProfileS
 	size_t room = (size_t) profile->sample_count * profile->type_count + series_count;
 	bool *has_row;
 
-	*error = (PfsReadError){ "profile has too many values", 0 };
+	*error = pfs_error_at("profile has too many values", 0);
 	if (room >= INT32_MAX)
 		return PFS_READ_TOO_LARGE;
 	*result = (PfsSampleRows){ .rows = pfs_making_alloc(making, room * sizeof(PfsSampleRow)) };

@@ -60,6 +60,15 @@ is_legal(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+static bool
+is_legal_name(PfsText key)
+{
+	for (uint32_t i = 0; i < key.length; i++)
+		if (!is_legal(key.data[i]))
+			return false;
+	return key.length > 0 && (key.data[0] < '0' || key.data[0] > '9');
+}
+
 /* The key with "_" for every character that a label's name may not have, at name; its length. */
 static uint32_t
 put_legal(char *name, PfsText key)
@@ -82,27 +91,52 @@ typedef struct Numbered
 } Numbered;
 
 /*
- * The first label whose name was made of the same, or the one that comes. Many keys may become one
+ * The first label whose name was made of the same, or the one at hand. Many keys may become one
  * name, and each of them is not to try the numbers of all before it.
  */
 static Numbered *
-find_numbered(const PfsLabels *before, Numbered *numbered, PfsText name)
+find_numbered(const PfsLabels *labels, Numbered *numbered, uint32_t at)
 {
+	PfsText name = labels->labels[at].name;
 	uint32_t i = 0;
 
-	while (i < before->count && (numbered[i].length != name.length ||
-								 memcmp(before->labels[i].name.data, name.data, name.length) != 0))
+	while (i < labels->count && (i == at || numbered[i].length != name.length ||
+								 memcmp(labels->labels[i].name.data, name.data, name.length) != 0))
 		i++;
-	return &numbered[i];
+	return &numbered[i < labels->count ? i : at];
 }
 
-/* A name that neither the importer's labels nor those before it have. */
+/*
+ * Keys that are legal names keep them, of equal ones the first; the others have none yet. So a name
+ * means what it says, whatever else becomes it.
+ */
+static void
+keep_legal_names(const PfsLabels *own, const PfsProfileLabel *from, const PfsLabels *labels,
+				 Numbered *numbered)
+{
+	for (uint32_t i = 0; i < labels->count; i++)
+	{
+		PfsText key = from[i].key;
+		bool is_first = i == 0 || !equal(from[i - 1].key, key);
+
+		labels->labels[i].name = (PfsText){ "", 0 };
+		numbered[i] = (Numbered){ 0, 2 };
+		if (!is_first || !is_legal_name(key) || has_name(own, key) ||
+			pfs_text_equals(key, PFS_LABEL_KINDS))
+			continue;
+		labels->labels[i].name = key;
+		numbered[i].length = key.length;
+	}
+}
+
+/* A name that neither the importer's labels nor the others have. */
 static bool
-choose_name(PfsMaking *making, const PfsLabels *own, const PfsLabels *before, Numbered *numbered,
-			PfsText key, PfsText *name)
+choose_name(PfsMaking *making, const PfsLabels *own, const PfsLabels *labels, Numbered *numbered,
+			PfsText key, uint32_t at)
 {
 	char *text = pfs_making_alloc(making, strlen(TAKEN_PREFIX) + 1 + key.length + SUFFIX_BYTES);
 	uint32_t prefix = (uint32_t) strlen(TAKEN_PREFIX);
+	PfsText name = { text, 0 };
 	uint32_t length;
 	Numbered *same;
 
@@ -114,13 +148,15 @@ choose_name(PfsMaking *making, const PfsLabels *own, const PfsLabels *before, Nu
 		memcpy(text, TAKEN_PREFIX, prefix);
 		length = prefix + put_legal(text + prefix, key);
 	}
-	*name = (PfsText){ text, length };
-	numbered[before->count] = (Numbered){ length, 2 };
-	same = find_numbered(before, numbered, *name);
-	while (has_name(before, *name) || has_name(own, *name) ||
-		   pfs_text_equals(*name, PFS_LABEL_KINDS))
-		name->length =
+	name.length = length;
+	labels->labels[at].name = name;
+	numbered[at].length = length;
+	same = find_numbered(labels, numbered, at);
+	labels->labels[at].name.length = 0; /* it is not among the others */
+	while (has_name(labels, name) || has_name(own, name) || pfs_text_equals(name, PFS_LABEL_KINDS))
+		name.length =
 			length + (uint32_t) snprintf(text + length, SUFFIX_BYTES, "_%u", same->next++);
+	labels->labels[at].name = name;
 	return true;
 }
 
@@ -218,19 +254,17 @@ pfs_labels_of_sample(PfsMaking *making, const PfsLabels *own, const PfsProfileLa
 {
 	Numbered *numbered = pfs_making_alloc(making, (count + 1) * sizeof(Numbered));
 
-	*result = (PfsLabels){ pfs_making_alloc(making, (count + 1) * sizeof(PfsLabel)), 0 };
+	*result = (PfsLabels){ pfs_making_alloc(making, (count + 1) * sizeof(PfsLabel)), count };
 	if (result->labels == NULL || numbered == NULL)
 		return false;
-	while (result->count < count)
+	keep_legal_names(own, labels, result, numbered);
+	for (uint32_t i = 0; i < count; i++)
 	{
-		const PfsProfileLabel *from = &labels[result->count];
-		PfsLabel *label = &result->labels[result->count];
-
-		label->value = from->text;
-		if (!choose_name(making, own, result, numbered, from->key, &label->name) ||
-			(from->numeric && !digits_of(making, from->number, &label->value)))
+		result->labels[i].value = labels[i].text;
+		if ((result->labels[i].name.length == 0 &&
+			 !choose_name(making, own, result, numbered, labels[i].key, i)) ||
+			(labels[i].numeric && !digits_of(making, labels[i].number, &result->labels[i].value)))
 			return false;
-		result->count++;
 	}
 	return add_kinds(making, labels, count, result);
 }

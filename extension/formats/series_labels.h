@@ -3,9 +3,10 @@
  *		Labels of samples in files become labels of series. Knows no server header.
  *
  * A series has texts under names of [A-Za-z_][A-Za-z0-9_]*. In files a key is any text, may come
- * twice, and values may be numbers with units. So a key's other characters become "_", the second
- * value of a key goes to key_2, a key that the importer's own labels have to exported_key, and a
- * number becomes its digits. The label PFS_LABEL_KINDS tells what of this was done, as JSON:
+ * twice, and values may be numbers with units. So a key that is such a name keeps it; of others,
+ * what may not be in a name becomes "_"; a key whose name is another's goes to name_2, as does the
+ * second value of a key; one that the importer's own labels have goes to exported_key; and a number
+ * becomes its digits. The label PFS_LABEL_KINDS tells what of this was done, as JSON:
  * {"name": {"key": "what it was", "unit": "bytes"}}, where unit says that it was a number. It is
  * there only where something was done. import/sample_labels.h leads back.
  */
@@ -41,7 +42,8 @@ void *pfs_making_alloc(PfsMaking *making, size_t bytes);
 
 /*
  * The labels that a series has of its samples, beside those of the importer, whose names are not
- * taken. Keys and texts are clean. False where memory or budget are out.
+ * taken. Labels come in the order of their keys; keys and texts are clean. False where memory or
+ * budget are out.
  */
 bool pfs_labels_of_sample(PfsMaking *making, const PfsLabels *own, const PfsProfileLabel *labels,
 						  uint32_t count, PfsLabels *result);

@@ -17,6 +17,22 @@
 #include "import/store_profile.h"
 #include "store/segment/codec_server.h"
 
+/* Where a fault was seen; lines are those of text. */
+static const char *
+place_of(uint64_t line, size_t offset)
+{
+	return line == 0 ? psprintf("byte %zu", offset)
+					 : psprintf("line %llu, byte %zu", (unsigned long long) line, offset);
+}
+
+static void
+raise_invalid(const PfsReadError *error, int sqlstate)
+{
+	ereport(ERROR, (errcode(sqlstate), errmsg("invalid profile: %s", error->message),
+					errdetail("It was seen at %s.", place_of(error->line, error->offset)),
+					error->hint != NULL ? errhint("%s", error->hint) : 0));
+}
+
 void
 pfs_import_check(const PfsImportCall *call, PfsReadStatus status)
 {
@@ -25,21 +41,17 @@ pfs_import_check(const PfsImportCall *call, PfsReadStatus status)
 		case PFS_READ_OK:
 			return;
 		case PFS_READ_MALFORMED:
-			ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
-							errmsg("invalid profile: %s", call->error.message),
-							errdetail("It was seen at byte %zu.", call->error.offset)));
+			raise_invalid(&call->error, ERRCODE_INVALID_BINARY_REPRESENTATION);
 			break;
 		case PFS_READ_OUT_OF_RANGE:
-			ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-							errmsg("invalid profile: %s", call->error.message),
-							errdetail("It was seen at byte %zu.", call->error.offset)));
+			raise_invalid(&call->error, ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE);
 			break;
 		case PFS_READ_TOO_LARGE:
-			ereport(ERROR,
-					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("could not import profile: %s", call->error.message),
-					 errdetail("It was seen at byte %zu. profstore.import_max_size is %d kB.",
-							   call->error.offset, pfs_import_max_size_kb)));
+			ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+							errmsg("could not import profile: %s", call->error.message),
+							errdetail("It was seen at %s. profstore.import_max_size is %d kB.",
+									  place_of(call->error.line, call->error.offset),
+									  pfs_import_max_size_kb)));
 			break;
 		case PFS_READ_NO_MEMORY:
 			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
@@ -58,7 +70,7 @@ unpack(PfsImportCall *call, PfsAllocator allocator)
 										  pfs_server_pause, &call->bytes, &call->error));
 	else if (packed.length > max_bytes)
 	{
-		call->error = (PfsReadError){ "profile is too large", max_bytes };
+		call->error = pfs_error_at("profile is too large", max_bytes);
 		pfs_import_check(call, PFS_READ_TOO_LARGE);
 	}
 }
@@ -114,6 +126,25 @@ pfs_import_sample_labels(FunctionCallInfo fcinfo)
 											   : PG_GETARG_ARRAYTYPE_P(PFS_IMPORT_ARG_OTHERS);
 }
 
+/* What a file that is stored lacks. */
+static void
+notice_gaps(const PfsProfile *profile)
+{
+	const PfsSkipped *skipped = &profile->skipped;
+
+	if (skipped->count > 0)
+		ereport(NOTICE,
+				(errmsg_plural("%llu part of the profile was not understood and is not stored",
+							   "%llu parts of the profile were not understood and are not stored",
+							   (unsigned long) skipped->count, (unsigned long long) skipped->count),
+				 errdetail("The first was seen at %s.",
+						   place_of(skipped->first_line, skipped->first_offset))));
+	if (pfs_profile_lacks_frames(profile))
+		ereport(NOTICE, (errmsg("no sample of the profile has a stack"),
+						 errhint("perf record takes stacks with -g; perf script prints them with "
+								 "the fields ip and sym.")));
+}
+
 int64
 pfs_import_finish(PfsImportCall *call, FunctionCallInfo fcinfo)
 {
@@ -125,5 +156,6 @@ pfs_import_finish(PfsImportCall *call, FunctionCallInfo fcinfo)
 		call->import.time = time_ns / PFS_NS_PER_US - PFS_EPOCH_DIFFERENCE_US;
 	else
 		call->import.time = GetCurrentTransactionStartTimestamp();
+	notice_gaps(&call->profile);
 	return pfs_profile_store(&call->import);
 }

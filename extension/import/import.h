@@ -43,7 +43,7 @@ PfsImportCall *pfs_import_begin(FunctionCallInfo fcinfo);
 ArrayType *pfs_import_sample_labels(FunctionCallInfo fcinfo);
 
 /*
- * Raises an error, with the byte offset, unless the status of reading is PFS_READ_OK:
+ * Raises an error, with the line and the byte, unless the status of reading is PFS_READ_OK:
  * INVALID_BINARY_REPRESENTATION for what the format does not allow, NUMERIC_VALUE_OUT_OF_RANGE,
  * PROGRAM_LIMIT_EXCEEDED.
  */

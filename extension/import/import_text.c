@@ -7,6 +7,7 @@
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 
+#include "formats/any/format.h"
 #include "formats/lines.h"
 #include "import/import.h"
 
@@ -31,6 +32,15 @@ get_text_argument(FunctionCallInfo fcinfo, int argument, const char *name)
 	return (PfsText){ VARDATA_ANY(value), (uint32) VARSIZE_ANY_EXHDR(value) };
 }
 
+/* As pfs_import_check; a text for another reader is named. */
+static void
+check_text(PfsImportCall *call, PfsReadStatus status, PfsFormat reader)
+{
+	if (status == PFS_READ_MALFORMED)
+		pfs_format_explain(call->bytes.data, call->bytes.length, reader, &call->error);
+	pfs_import_check(call, status);
+}
+
 /*
  * import_folded(profile text, labels jsonb, at timestamptz, sample_type text, sample_unit text) ->
  * int8
@@ -42,8 +52,10 @@ profstore_import_folded(PG_FUNCTION_ARGS)
 	PfsValueType type = { get_text_argument(fcinfo, ARG_SAMPLE_TYPE, "sample_type"),
 						  get_text_argument(fcinfo, ARG_SAMPLE_UNIT, "sample_unit") };
 
-	pfs_import_check(call, pfs_folded_read((const char *) call->bytes.data, call->bytes.length,
-										   &call->profile, &call->error));
+	check_text(call,
+			   pfs_folded_read((const char *) call->bytes.data, call->bytes.length, &call->profile,
+							   &call->error),
+			   PFS_FORMAT_FOLDED);
 	call->profile.types[0] = type;
 	call->import.delta = true;
 	call->import.default_name = "folded";
@@ -58,8 +70,10 @@ profstore_import_perf_script(PG_FUNCTION_ARGS)
 	PfsImportCall *call = pfs_import_begin(fcinfo);
 
 	call->import.sample_labels = pfs_import_sample_labels(fcinfo);
-	pfs_import_check(call, pfs_perf_script_read((const char *) call->bytes.data, call->bytes.length,
-												&call->profile, &call->error));
+	check_text(call,
+			   pfs_perf_script_read((const char *) call->bytes.data, call->bytes.length,
+									&call->profile, &call->error),
+			   PFS_FORMAT_PERF_SCRIPT);
 	call->import.delta = true;
 	call->import.default_name = "perf";
 	call->import.encoding = GetDatabaseEncoding();

@@ -1,25 +1,22 @@
 /*
  * profile_read.c
- *		The reader of a file, by how the file begins: none of the formats begins as protobuf can.
+ *		The reader of a file is chosen by how the file begins.
  */
 #include "formats/any/profile_read.h"
-#include "formats/jfr/jfr_read.h"
-#include "formats/legacy/legacy.h"
 
-bool
-pfs_profile_is_known(const uint8_t *bytes, size_t length)
-{
-	return pfs_is_jfr(bytes, length) || pfs_legacy_reader(bytes, length) != NULL;
-}
+#include "formats/any/format.h"
+#include "formats/any/readers.h"
 
 PfsReadStatus
 pfs_profile_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsReadError *error)
 {
-	PfsReadFn legacy = pfs_legacy_reader(bytes, length);
+	PfsReadFn reader = pfs_reader_of(bytes, length);
 
-	*error = (PfsReadError){ NULL, 0 };
-	if (pfs_is_jfr(bytes, length))
-		return pfs_jfr_read(bytes, length, profile, error);
-	return legacy != NULL ? legacy(bytes, length, profile, error)
-						  : pfs_pprof_read(bytes, length, profile, error);
+	*error = (PfsReadError){ .message = NULL };
+	if (reader != NULL)
+		return reader(bytes, length, profile, error);
+	pfs_format_explain(bytes, length, PFS_FORMAT_PROFILE, error);
+	if (error->message != NULL)
+		return PFS_READ_MALFORMED;
+	return pfs_pprof_read(bytes, length, profile, error);
 }

@@ -1,7 +1,7 @@
 /*
  * profile_read.h
- *		A file of whatever format "go tool pprof" opens, or a flight recording. Knows no server
- *		header.
+ *		A file of whatever format "go tool pprof" opens, a flight recording, or one that viewers of
+ *		profiles open. Knows no server header.
  */
 #ifndef PFS_PROFILE_READ_H
 #define PFS_PROFILE_READ_H
@@ -9,13 +9,10 @@
 #include "formats/profile.h"
 
 /*
- * As pfs_pprof_read, of any of these formats, not compressed. What begins as none of the others is
- * taken for protobuf.
+ * As pfs_pprof_read, of any of these formats, not compressed. What is of none of them, and no text,
+ * is taken for protobuf. The error says what a file is that is known and not read.
  */
 PfsReadStatus pfs_profile_read(const uint8_t *bytes, size_t length, PfsProfile *profile,
 							   PfsReadError *error);
-
-/* Whether the bytes begin as one of these formats does that is known by its beginning. */
-bool pfs_profile_is_known(const uint8_t *bytes, size_t length);
 
 #endif

@@ -29,7 +29,7 @@ enum
 PfsReadStatus
 pfs_jfr_fail(const PfsJfrBytes *in, const char *message)
 {
-	*in->error = (PfsReadError){ message, in->at };
+	*in->error = pfs_error_at(message, in->at);
 	return PFS_READ_MALFORMED;
 }
 
@@ -47,7 +47,7 @@ take_steps(PfsJfrBytes *in, size_t count)
 
 	if (count > before)
 	{
-		*in->error = (PfsReadError){ "recording repeats itself too often", in->at };
+		*in->error = pfs_error_at("recording repeats itself too often", in->at);
 		return PFS_READ_TOO_LARGE;
 	}
 	in->steps_left -= count;

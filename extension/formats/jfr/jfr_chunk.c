@@ -203,6 +203,16 @@ read_constant(PfsJfrChunk *chunk, uint32_t class_index, uint64_t key, Wanted *wa
 	return status;
 }
 
+PfsReadStatus
+pfs_jfr_constant_name(PfsJfrChunk *chunk, uint32_t class_index, uint64_t key, PfsText *name)
+{
+	Wanted wanted = { .name = "name", .text = { "", 0 } };
+	PfsReadStatus status = read_constant(chunk, class_index, key, &wanted, 1);
+
+	*name = wanted.text;
+	return status;
+}
+
 /* Frames */
 
 static PfsReadStatus
@@ -328,7 +338,7 @@ add_frames(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsJfrConstant *stack)
 
 	if (status == PFS_READ_OK && count > PFS_PROFILE_MAX_DEPTH)
 	{
-		*chunk->in.error = (PfsReadError){ "stack has too many frames", chunk->in.at };
+		*chunk->in.error = pfs_error_at("stack has too many frames", chunk->in.at);
 		return PFS_READ_TOO_LARGE;
 	}
 	for (uint64_t i = 0; status == PFS_READ_OK && i < count; i++)

@@ -55,6 +55,10 @@ int64_t pfs_jfr_nanoseconds(const PfsJfrChunk *chunk, int64_t ticks);
 PfsReadStatus pfs_jfr_set_stack(PfsJfrChunk *chunk, PfsJfrFrames *frames, uint64_t key,
 								PfsProfileSample *sample);
 
+/* The field "name" of a constant; "" where there is none. */
+PfsReadStatus pfs_jfr_constant_name(PfsJfrChunk *chunk, uint32_t class_index, uint64_t key,
+									PfsText *name);
+
 /* The text of a field that is read next, which may be in a pool. */
 PfsReadStatus pfs_jfr_read_text(PfsJfrChunk *chunk, const PfsJfrField *field, PfsText *text);
 

@@ -4,15 +4,17 @@
  *
  * 1. Of each chunk types and pools are read, then its events in turn; those that are known add a
  *    sample with two numbers: how often, and how much.
- * 2. Types of the profile are those whose events came. An execution's amount is the period that the
- *    recording tells.
- * 3. Locations get their lines.
+ * 2. At the end of a chunk its samples of execution get their amounts, by its settings: these may
+ *    stand behind them.
+ * 3. Types of the profile are those whose events came.
+ * 4. Locations get their lines.
  */
 #include "formats/jfr/jfr_read.h"
 
 #include <string.h>
 
 #include "formats/jfr/jfr_chunk.h"
+#include "formats/jfr/jfr_settings.h"
 #include "formats/lines.h"
 
 /* Values and fields that an event may make one look at; a file of real events needs two a byte. */
@@ -22,8 +24,11 @@
 /* Of all samples together. */
 #define FRAMES_MAX (UINT64_C(1) << 26)
 
-/* How often the JDK looks at each thread where it does not say. */
-#define DEFAULT_PERIOD_NS INT64_C(20000000)
+/* Events of one file that async-profiler counted in place of time: one for each recording in it. */
+#define COUNTERS_MAX 8
+
+/* The state of a thread at a sample that async-profiler took for its processor time. */
+#define NO_STATE "STATE_DEFAULT"
 
 typedef enum Kind
 {
@@ -32,7 +37,8 @@ typedef enum Kind
 	KIND_ALLOCATION,
 	KIND_MONITOR,
 	KIND_PARK,
-	KIND_COUNT
+	KIND_COUNT, /* from here on counters */
+	KIND_MAX = KIND_COUNT + COUNTERS_MAX
 } Kind;
 
 static const struct
@@ -48,7 +54,7 @@ static const struct
 	[KIND_PARK] = { "parks", "park_time", "nanoseconds" },
 };
 
-/* The field of an event that is its amount; NULL: times the period. */
+/* The field of an event that is its amount; NULL: what the settings say of it. */
 static const struct
 {
 	const char *event;
@@ -69,9 +75,10 @@ static const struct
 /* A sample beside the profile's: which kind it is, and its numbers. */
 typedef struct Numbers
 {
-	Kind kind;
+	int kind; /* a Kind */
 	int64_t count;
 	int64_t amount;
+	bool has_state; /* a sample of execution says what its thread did */
 } Numbers;
 
 typedef struct Reader
@@ -80,14 +87,20 @@ typedef struct Reader
 	PfsReadError *error;
 	PfsJfrFrames frames;
 	Numbers *numbers; /* by sample */
-	int64_t period_ns;
 	int64_t end_ns;
 	uint64_t frame_count; /* of all samples, which share them in the profile */
-	bool is_wall;		  /* async-profiler calls samples of wall time executions */
-	bool has_kind[KIND_COUNT];
+	bool has_kind[KIND_MAX];
+	PfsText counters[COUNTERS_MAX];
+	int counter_count;
+	PfsJfrSettings settings; /* of the chunk, else of the one before it */
 	PfsJfrChunk chunk;
+	PfsJfrSettings chunk_settings;
 	uint32_t classes[EVENT_COUNT]; /* of the chunk, or PFS_NONE */
 	uint32_t setting;
+	uint32_t recording;
+	uint32_t thread_state;
+	uint64_t no_state; /* the key of that state in the chunk */
+	bool knows_no_state;
 } Reader;
 
 bool
@@ -98,45 +111,16 @@ pfs_is_jfr(const uint8_t *bytes, size_t length)
 
 /* Settings */
 
-/* "20 ms", or a number of nanoseconds; 0 for what is no time. */
-static int64_t
-parse_period(PfsText text)
+static PfsJfrOwner
+owner_of(const Reader *reader, uint64_t event_id)
 {
-	static const struct
-	{
-		const char *unit;
-		int64_t ns;
-	} units[] = { { "", 1 }, { "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 } };
-	uint32_t digits = 0;
-	int64_t number;
-	PfsText unit;
+	uint32_t class_index = pfs_id_find(&reader->chunk.types.ids, event_id);
 
-	while (digits < text.length && pfs_is_digit(text.data[digits]))
-		digits++;
-	if (pfs_parse_int64(pfs_part(text, 0, digits), &number) != PFS_READ_OK)
-		return 0;
-	unit = pfs_trim(pfs_part(text, digits, text.length));
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (pfs_text_equals(unit, units[i].unit) &&
-			!__builtin_mul_overflow(number, units[i].ns, &number))
-			return number;
-	return 0;
-}
-
-static void
-take_setting(Reader *reader, uint64_t event_id, PfsText name, PfsText value)
-{
-	const PfsJfrTypes *types = &reader->chunk.types;
-	uint32_t event = pfs_id_find(&types->ids, event_id);
-	int64_t period = 0;
-
-	if (pfs_text_equals(name, "event"))
-		reader->is_wall = pfs_text_equals(value, "wall");
-	else if (pfs_text_equals(name, "interval") ||
-			 (pfs_text_equals(name, "period") && event != PFS_NONE && event == reader->classes[0]))
-		period = parse_period(value);
-	if (period > 0)
-		reader->period_ns = period;
+	if (class_index == PFS_NONE)
+		return PFS_JFR_OWNER_OTHER;
+	if (class_index == reader->classes[0])
+		return PFS_JFR_OWNER_EXECUTION;
+	return class_index == reader->recording ? PFS_JFR_OWNER_RECORDING : PFS_JFR_OWNER_OTHER;
 }
 
 static PfsReadStatus
@@ -164,7 +148,7 @@ read_setting(Reader *reader)
 			status = pfs_jfr_skip_field(&reader->chunk.in, &reader->chunk.types, field);
 	}
 	if (status == PFS_READ_OK)
-		take_setting(reader, id, name, value);
+		pfs_jfr_take_setting(&reader->chunk_settings, owner_of(reader, id), name, value);
 	return status;
 }
 
@@ -175,17 +159,31 @@ typedef struct EventFields
 {
 	uint64_t start;
 	uint64_t stack;
+	uint64_t state;
 	uint64_t amount;
 } EventFields;
 
+/* Where a field goes, by its name and by how it is written. */
 static uint64_t *
-field_target(EventFields *fields, PfsText name, const char *amount)
+field_target(const Reader *reader, EventFields *fields, const PfsJfrField *field,
+			 const char *amount)
 {
-	if (pfs_text_equals(name, "startTime"))
+	const PfsJfrTypes *types = &reader->chunk.types;
+	uint32_t class_index = field->class_index;
+	bool is_number = !field->is_array && !field->in_pool && class_index != PFS_NONE &&
+					 types->classes[class_index].form == PFS_JFR_NUMBER;
+	bool is_key = !field->is_array && field->in_pool && class_index != PFS_NONE;
+
+	if (is_number && pfs_text_equals(field->name, "startTime"))
 		return &fields->start;
-	if (pfs_text_equals(name, "stackTrace"))
+	if (is_number && amount != NULL && pfs_text_equals(field->name, amount))
+		return &fields->amount;
+	if (is_key && class_index == reader->chunk.stack_types.stack &&
+		pfs_text_equals(field->name, "stackTrace"))
 		return &fields->stack;
-	return amount != NULL && pfs_text_equals(name, amount) ? &fields->amount : NULL;
+	return is_key && class_index == reader->thread_state && pfs_text_equals(field->name, "state")
+			   ? &fields->state
+			   : NULL;
 }
 
 static PfsReadStatus
@@ -198,14 +196,30 @@ read_event_fields(Reader *reader, size_t event, EventFields *fields)
 	for (uint32_t i = 0; status == PFS_READ_OK && i < class->field_count; i++)
 	{
 		const PfsJfrField *field = &types->fields[class->first_field + i];
-		uint64_t *to = field_target(fields, field->name, events[event].amount);
-		bool is_number =
-			!field->is_array &&
-			(field->in_pool || (field->class_index != PFS_NONE &&
-								types->classes[field->class_index].form == PFS_JFR_NUMBER));
+		uint64_t *to = field_target(reader, fields, field, events[event].amount);
 
-		status = to != NULL && is_number ? pfs_jfr_number(&reader->chunk.in, to)
-										 : pfs_jfr_skip_field(&reader->chunk.in, types, field);
+		status = to != NULL ? pfs_jfr_number(&reader->chunk.in, to)
+							: pfs_jfr_skip_field(&reader->chunk.in, types, field);
+	}
+	return status;
+}
+
+/* Whether the key of a state stands for one. */
+static PfsReadStatus
+read_state(Reader *reader, uint64_t key, bool *has_state)
+{
+	PfsText name = { "", 0 };
+	PfsReadStatus status = PFS_READ_OK;
+
+	if (!reader->knows_no_state || key != reader->no_state)
+		status = pfs_jfr_constant_name(&reader->chunk, reader->thread_state, key, &name);
+	else
+		name = (PfsText){ NO_STATE, (uint32_t) strlen(NO_STATE) };
+	*has_state = name.length > 0 && !pfs_text_equals(name, NO_STATE);
+	if (name.length > 0 && !*has_state)
+	{
+		reader->knows_no_state = true;
+		reader->no_state = key;
 	}
 	return status;
 }
@@ -221,7 +235,7 @@ time_offset(const Reader *reader, uint64_t ticks, int64_t *offset)
 		__builtin_add_overflow(pfs_jfr_nanoseconds(chunk, since), chunk->start_ns, &since) ||
 		__builtin_sub_overflow(since, reader->profile->time_ns, offset))
 	{
-		*reader->error = (PfsReadError){ "time of event is out of range", chunk->in.at };
+		*reader->error = pfs_error_at("time of event is out of range", chunk->in.at);
 		return PFS_READ_OUT_OF_RANGE;
 	}
 	return PFS_READ_OK;
@@ -240,12 +254,14 @@ read_event(Reader *reader, size_t event)
 		status = time_offset(reader, fields.start, &sample.time_offset_ns);
 	if (status == PFS_READ_OK)
 		status = pfs_jfr_set_stack(&reader->chunk, &reader->frames, fields.stack, &sample);
+	if (status == PFS_READ_OK && numbers.kind == KIND_EXECUTION)
+		status = read_state(reader, fields.state, &numbers.has_state);
 	if (status != PFS_READ_OK)
 		return status;
 	reader->frame_count += sample.location_count;
 	if (reader->frame_count > FRAMES_MAX)
 	{
-		*reader->error = (PfsReadError){ "recording has too many frames", reader->chunk.in.at };
+		*reader->error = pfs_error_at("recording has too many frames", reader->chunk.in.at);
 		return PFS_READ_TOO_LARGE;
 	}
 	numbers.amount = (int64_t) fields.amount;
@@ -314,13 +330,79 @@ find_classes(Reader *reader)
 	for (size_t i = 0; i < EVENT_COUNT; i++)
 		reader->classes[i] = pfs_jfr_class_named(&reader->chunk.types, events[i].event);
 	reader->setting = pfs_jfr_class_named(&reader->chunk.types, "jdk.ActiveSetting");
+	reader->recording = pfs_jfr_class_named(&reader->chunk.types, "jdk.ActiveRecording");
+	reader->thread_state = pfs_jfr_class_named(&reader->chunk.types, "jdk.types.ThreadState");
+	reader->knows_no_state = false;
 }
 
-/* Step 1: a chunk, at a place of the file; *next is the one behind it. */
+/* Step 2 */
+
+/* The kind of an event that is counted; KIND_MAX where there are too many. */
+static int
+counter_kind(Reader *reader, PfsText event)
+{
+	int at = 0;
+
+	while (at < reader->counter_count &&
+		   (reader->counters[at].length != event.length ||
+			memcmp(reader->counters[at].data, event.data, event.length) != 0))
+		at++;
+	if (at == reader->counter_count && at < COUNTERS_MAX)
+		reader->counters[reader->counter_count++] = event;
+	return KIND_COUNT + at;
+}
+
+/* What a sample stands for, of which it has the count. */
+static PfsReadStatus
+set_amount(Reader *reader, Numbers *numbers)
+{
+	PfsJfrMeasure measure = { PFS_JFR_WALL, pfs_jfr_wall_period(&reader->settings) };
+
+	if (numbers->kind != KIND_EXECUTION && numbers->kind != KIND_WALL)
+		return PFS_READ_OK;
+	if (numbers->kind == KIND_EXECUTION)
+		measure = pfs_jfr_execution_measure(&reader->settings, numbers->has_state);
+	if (measure.unit == PFS_JFR_WALL)
+		numbers->kind = KIND_WALL;
+	else if (measure.unit == PFS_JFR_EVENTS)
+		numbers->kind = counter_kind(reader, reader->settings.event);
+	if (numbers->kind == KIND_MAX)
+	{
+		*reader->error = pfs_error_at("recording counts too many kinds of events", 0);
+		return PFS_READ_TOO_LARGE;
+	}
+	if (__builtin_mul_overflow(numbers->count, measure.amount, &numbers->amount))
+	{
+		*reader->error = pfs_error_at("value is out of range", 0);
+		return PFS_READ_OUT_OF_RANGE;
+	}
+	return PFS_READ_OK;
+}
+
+/* Of the samples from one on, those of a chunk. */
+static PfsReadStatus
+set_amounts(Reader *reader, uint32_t first)
+{
+	PfsReadStatus status = PFS_READ_OK;
+
+	/* async-profiler writes settings in the first chunk alone */
+	if (reader->chunk_settings.is_set)
+		reader->settings = reader->chunk_settings;
+	for (uint32_t i = first; status == PFS_READ_OK && i < reader->profile->sample_count; i++)
+	{
+		status = set_amount(reader, &reader->numbers[i]);
+		if (status == PFS_READ_OK)
+			reader->has_kind[reader->numbers[i].kind] = true;
+	}
+	return status;
+}
+
+/* A chunk, at a place of the file; *next is the one behind it. */
 static PfsReadStatus
 read_chunk(Reader *reader, PfsJfrBytes *file, size_t begin, size_t *next)
 {
 	PfsJfrBytes in = *file;
+	uint32_t first = reader->profile->sample_count;
 	PfsReadStatus status;
 	int64_t end_ns;
 
@@ -335,8 +417,11 @@ read_chunk(Reader *reader, PfsJfrBytes *file, size_t begin, size_t *next)
 	if (status == PFS_READ_OK)
 	{
 		find_classes(reader);
+		reader->chunk_settings = (PfsJfrSettings){ .is_set = false };
 		status = read_events(reader);
 	}
+	if (status == PFS_READ_OK)
+		status = set_amounts(reader, first);
 	if (status != PFS_READ_OK)
 		reader->error->offset += begin;
 	*next = begin + reader->chunk.in.length;
@@ -345,7 +430,7 @@ read_chunk(Reader *reader, PfsJfrBytes *file, size_t begin, size_t *next)
 	return status;
 }
 
-/* Step 2 */
+/* Step 3 */
 
 static PfsReadStatus
 refused(const Reader *reader)
@@ -354,49 +439,46 @@ refused(const Reader *reader)
 	return pfs_budget_status(reader->profile->budget, reader->error);
 }
 
-static PfsReadStatus
-set_amounts(Reader *reader)
-{
-	for (uint32_t i = 0; i < reader->profile->sample_count; i++)
-	{
-		Numbers *numbers = &reader->numbers[i];
-
-		if (numbers->kind == KIND_EXECUTION && reader->is_wall)
-			numbers->kind = KIND_WALL;
-		if ((numbers->kind == KIND_EXECUTION || numbers->kind == KIND_WALL) &&
-			__builtin_mul_overflow(numbers->count, reader->period_ns, &numbers->amount))
-		{
-			*reader->error = (PfsReadError){ "value is out of range", 0 };
-			return PFS_READ_OUT_OF_RANGE;
-		}
-		reader->has_kind[numbers->kind] = true;
-	}
-	return PFS_READ_OK;
-}
-
 static bool
-add_type(PfsProfile *profile, const char *type, const char *unit)
+add_type(PfsProfile *profile, PfsText type, const char *unit)
 {
 	if (!PFS_GROW(profile->budget, profile->types, profile->type_count))
 		return false;
 	profile->types[profile->type_count++] =
-		(PfsValueType){ { type, (uint32_t) strlen(type) }, { unit, (uint32_t) strlen(unit) } };
+		(PfsValueType){ type, { unit, (uint32_t) strlen(unit) } };
 	return true;
+}
+
+static PfsText
+static_text(const char *text)
+{
+	return (PfsText){ text, (uint32_t) strlen(text) };
+}
+
+/* A counter has its amount alone, of the event's name. */
+static bool
+add_types(Reader *reader, int kind)
+{
+	PfsProfile *profile = reader->profile;
+
+	if (kind >= KIND_COUNT)
+		return add_type(profile, reader->counters[kind - KIND_COUNT], "count");
+	return add_type(profile, static_text(kinds[kind].count), "count") &&
+		   add_type(profile, static_text(kinds[kind].amount), kinds[kind].unit);
 }
 
 /* A recording without any event that is known is an empty one of execution. */
 static PfsReadStatus
-set_types(Reader *reader, uint32_t first_types[KIND_COUNT])
+set_types(Reader *reader, uint32_t first_types[KIND_MAX])
 {
 	PfsProfile *profile = reader->profile;
 
 	if (profile->sample_count == 0)
 		reader->has_kind[KIND_EXECUTION] = true;
-	for (int kind = 0; kind < KIND_COUNT; kind++)
+	for (int kind = 0; kind < KIND_MAX; kind++)
 	{
 		first_types[kind] = profile->type_count;
-		if (reader->has_kind[kind] && (!add_type(profile, kinds[kind].count, "count") ||
-									   !add_type(profile, kinds[kind].amount, kinds[kind].unit)))
+		if (reader->has_kind[kind] && !add_types(reader, kind))
 			return refused(reader);
 	}
 	return PFS_READ_OK;
@@ -406,12 +488,10 @@ static PfsReadStatus
 set_values(Reader *reader)
 {
 	PfsProfile *profile = reader->profile;
-	uint32_t first_types[KIND_COUNT];
-	PfsReadStatus status = set_amounts(reader);
+	uint32_t first_types[KIND_MAX];
+	PfsReadStatus status = set_types(reader, first_types);
 	size_t count;
 
-	if (status == PFS_READ_OK)
-		status = set_types(reader, first_types);
 	if (status != PFS_READ_OK)
 		return status;
 	count = (size_t) profile->sample_count * profile->type_count;
@@ -426,13 +506,14 @@ set_values(Reader *reader)
 		const Numbers *numbers = &reader->numbers[i];
 		size_t at = (size_t) i * profile->type_count + first_types[numbers->kind];
 
-		profile->values[at] = numbers->count;
-		profile->values[at + 1] = numbers->amount;
+		if (numbers->kind < KIND_COUNT)
+			profile->values[at++] = numbers->count;
+		profile->values[at] = numbers->amount;
 	}
 	return PFS_READ_OK;
 }
 
-/* Step 3 */
+/* Step 4 */
 static PfsReadStatus
 set_lines(Reader *reader)
 {
@@ -476,7 +557,7 @@ read_all(Reader *reader, PfsJfrBytes *file)
 PfsReadStatus
 pfs_jfr_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsReadError *error)
 {
-	Reader reader = { .profile = profile, .error = error, .period_ns = DEFAULT_PERIOD_NS };
+	Reader reader = { .profile = profile, .error = error };
 	PfsJfrBytes file = { .bytes = bytes,
 						 .length = length,
 						 .steps_left = STEPS_MIN + length * STEPS_PER_BYTE,

@@ -35,7 +35,7 @@ typedef struct Cpu
 static PfsReadStatus
 fail(const Cpu *cpu, PfsReadStatus status, const char *message)
 {
-	*cpu->text.lines.error = (PfsReadError){ message, cpu->words.at };
+	*cpu->text.lines.error = pfs_error_at(message, cpu->words.at);
 	return status;
 }
 

@@ -85,7 +85,7 @@ pfs_name_lines_finish(PfsNameLines *names, PfsReadError *error)
 		{
 			if (location->line_count == PFS_PROFILE_MAX_LINES)
 			{
-				*error = (PfsReadError){ "location has too many lines", 0 };
+				*error = pfs_error_at("location has too many lines", 0);
 				return PFS_READ_TOO_LARGE;
 			}
 			if (!PFS_GROW(profile->budget, profile->lines, profile->line_count))

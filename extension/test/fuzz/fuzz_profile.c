@@ -144,7 +144,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	PfsAllocator allocator = { plain_realloc, NULL };
 	PfsBudget budget = { .allocator = allocator };
 	PfsBytes unpacked = { NULL, 0 };
-	PfsReadError error = { NULL, 0 };
+	PfsReadError error = { .message = NULL };
 	PfsReadStatus status;
 	PfsProfile profile;
 	int format;

@@ -1,6 +1,6 @@
 /*
  * test_series_labels.c
- *		Names of series' labels: legal, each once, numbered as they come.
+ *		Names of series' labels: legal, each once; legal keys keep theirs, the others are numbered.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,12 +33,32 @@ is_among(char names[][NAME_BYTES], uint32_t count, const char *name)
 	return false;
 }
 
-/* Keys of few letters, legal or not, and of what numbering makes of them: as trying all would. */
+static int
+compare_keys(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *) a, *(const char *const *) b);
+}
+
+/* What the label of a key is called where nobody else is. */
+static void
+name_alone(const char *key, char *name)
+{
+	snprintf(name, NAME_BYTES, "%s%s%s", strcmp(key, "own") == 0 ? "exported_" : "",
+			 key[0] == '1' ? "_" : "", key);
+	for (char *c = name; *c != '\0'; c++)
+		*c = strchr("?!.", *c) != NULL ? '_' : *c;
+}
+
+/*
+ * Keys of few letters, legal or not, and of what numbering makes of them: as trying all would, once
+ * the legal ones have their names.
+ */
 static void
 test_names(void **state)
 {
-	static const char *const keys[] = { "a",   "?",	  "_",	 "a_2", "__2", "a_2_2",
-										"own", "!_3", "a_9", "1",	"_1",  "__pprof__" };
+	static const char *const keys[] = { "a",	 "?",		  "_",	 "a_2",			"__2",
+										"a_2_2", "own",		  "!_3", "a_9",			"1",
+										"_1",	 "__pprof__", "a.2", "exported_own" };
 	PfsLabel own_label = { { "own", 3 }, { "x", 1 } };
 	const PfsLabels own = { &own_label, 1 };
 	Random random = { 11 };
@@ -47,25 +67,41 @@ test_names(void **state)
 	{
 		PfsBudget budget = { .allocator = { plain_realloc, NULL }, .left = 1 << 24 };
 		PfsMaking making = { .budget = &budget };
-		char expected[PFS_PROFILE_MAX_LABELS][NAME_BYTES];
+		static char expected[PFS_PROFILE_MAX_LABELS][NAME_BYTES];
+		const char *chosen[PFS_PROFILE_MAX_LABELS];
 		PfsProfileLabel labels[PFS_PROFILE_MAX_LABELS];
 		PfsLabels result;
 
 		for (uint32_t i = 0; i < PFS_PROFILE_MAX_LABELS; i++)
+			chosen[i] = keys[random_below(&random, sizeof(keys) / sizeof(keys[0]))];
+		qsort(chosen, PFS_PROFILE_MAX_LABELS, sizeof(chosen[0]), compare_keys);
+		memset(expected, 0, sizeof(expected));
+		for (uint32_t i = 0; i < PFS_PROFILE_MAX_LABELS; i++)
 		{
-			const char *key = keys[random_below(&random, sizeof(keys) / sizeof(keys[0]))];
-			bool is_taken = strcmp(key, "own") == 0;
-			char base[NAME_BYTES];
+			char alone[NAME_BYTES];
 
-			labels[i] = (PfsProfileLabel){ { key, (uint32_t) strlen(key) }, { "v", 1 }, 0, false };
-			snprintf(base, sizeof(base), "%s%s%s", is_taken ? "exported_" : "",
-					 key[0] == '1' ? "_" : "", key);
-			base[strcspn(base, "?!")] = strpbrk(base, "?!") != NULL ? '_' : '\0';
-			strcpy(expected[i], base);
+			labels[i] = (PfsProfileLabel){
+				{ chosen[i], (uint32_t) strlen(chosen[i]) }, { "v", 1 }, 0, false
+			};
+			name_alone(chosen[i], alone);
+			if (strcmp(alone, chosen[i]) == 0 && strcmp(alone, PFS_LABEL_KINDS) != 0 &&
+				!is_among(expected, i, alone))
+				strcpy(expected[i], alone);
+		}
+		for (uint32_t i = 0; i < PFS_PROFILE_MAX_LABELS; i++)
+		{
+			char alone[NAME_BYTES];
+			char name[NAME_BYTES];
+
+			name_alone(chosen[i], alone);
+			strcpy(name, alone);
 			for (unsigned n = 2;
-				 is_among(expected, i, expected[i]) || strcmp(expected[i], PFS_LABEL_KINDS) == 0;
+				 expected[i][0] == '\0' && (is_among(expected, PFS_PROFILE_MAX_LABELS, name) ||
+											strcmp(name, PFS_LABEL_KINDS) == 0);
 				 n++)
-				snprintf(expected[i], NAME_BYTES, "%.18s_%u", base, n);
+				snprintf(name, NAME_BYTES, "%.18s_%u", alone, n);
+			if (expected[i][0] == '\0')
+				strcpy(expected[i], name);
 		}
 		assert_true(pfs_labels_of_sample(&making, &own, labels, PFS_PROFILE_MAX_LABELS, &result));
 		assert_in_range(result.count, PFS_PROFILE_MAX_LABELS, PFS_PROFILE_MAX_LABELS + 1);
@@ -78,11 +114,38 @@ test_names(void **state)
 	}
 }
 
+/* The key that is a name keeps its value, in whatever order the two stand. */
+static void
+test_meeting(void **state)
+{
+	const PfsProfileLabel labels[] = { { { "http.route", 10 }, { "/b", 2 }, 0, false },
+									   { { "http_route", 10 }, { "/a", 2 }, 0, false },
+									   { { "http~route", 10 }, { "/c", 2 }, 0, false } };
+	PfsBudget budget = { .allocator = { plain_realloc, NULL }, .left = 1 << 20 };
+	PfsMaking making = { .budget = &budget };
+	const PfsLabels own = { NULL, 0 };
+	static const char *const names[] = { "http_route", "http_route_2", "http_route_3" };
+	static const char *const values[] = { "/a", "/b", "/c" };
+	PfsLabels result;
+
+	assert_true(pfs_labels_of_sample(&making, &own, labels, 3, &result));
+	assert_int_equal(result.count, 4); /* and what they were called */
+	for (int i = 0; i < 3; i++)
+	{
+		const PfsText *value = pfs_label_find(&result, names[i]);
+
+		assert_non_null(value);
+		assert_true(pfs_text_equals(*value, values[i]));
+	}
+	pfs_scratch_free(&making.scratch, &budget);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_meeting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,128 @@
+/*
+ * format.c
+ *		Files are known by what they begin with, text by the first lines that tell.
+ */
+#include "formats/any/format.h"
+
+#include <string.h>
+
+#include "formats/any/foreign.h"
+#include "formats/any/readers.h"
+#include "formats/perf_event.h"
+
+/* How much of a file is looked at. */
+#define PROBE_BYTES 4096
+#define PROBE_LINES 64
+
+/* Text has none of the control characters that gzip and protobuf begin with. */
+static bool
+is_text(const uint8_t *bytes, size_t length)
+{
+	size_t probed = length < PROBE_BYTES ? length : PROBE_BYTES;
+
+	for (size_t i = 0; i < probed; i++)
+		if (bytes[i] < ' ' && bytes[i] != '\t' && bytes[i] != '\n' && bytes[i] != '\r')
+			return false;
+	return true;
+}
+
+/* A blank and a number end the line: a whole one, or one that the reader has a message for. */
+static bool
+looks_folded(PfsText line)
+{
+	uint32_t begin;
+	bool has_digit = false;
+
+	line = pfs_trim(line);
+	begin = line.length;
+	while (begin > 0 && (pfs_is_digit(line.data[begin - 1]) ||
+						 memchr("-.,", line.data[begin - 1], strlen("-.,")) != NULL))
+		has_digit = pfs_is_digit(line.data[--begin]) || has_digit;
+	return has_digit && begin > 1 && pfs_is_blank(line.data[begin - 1]);
+}
+
+/*
+ * Text by its lines: one of an event with its time makes it perf's, else one that ends in a value
+ * folded stacks. *is_empty: it has no line but comments.
+ */
+static PfsFormat
+format_of_text(const uint8_t *bytes, size_t length, bool *is_empty)
+{
+	static const PfsBudget no_budget = { .pause = NULL };
+	PfsLineReader lines = { .bytes = (const char *) bytes, .length = length, .budget = &no_budget };
+	PfsFormat format = PFS_FORMAT_PROFILE;
+	bool has_time = false;
+	PfsText line;
+
+	*is_empty = true;
+	pfs_skip_byte_order_mark(&lines);
+	for (int i = 0;
+		 i < PROBE_LINES && !has_time && lines.at < PROBE_BYTES && pfs_next_line(&lines, &line);
+		 i++)
+	{
+		PfsEventLine event;
+		bool is_event = line.length > 0 && line.data[0] != '\t' && pfs_event_parse(line, &event);
+
+		has_time = is_event && event.has_time;
+		if (has_time || (is_event && format == PFS_FORMAT_PROFILE))
+			format = PFS_FORMAT_PERF_SCRIPT;
+		if (!is_event && (line.length == 0 || line.data[0] == '#'))
+			continue;
+		*is_empty = false;
+		if (!is_event && format == PFS_FORMAT_PROFILE && looks_folded(line))
+			format = PFS_FORMAT_FOLDED;
+	}
+	return format;
+}
+
+static PfsFormat
+format_of(const uint8_t *bytes, size_t length, bool *is_empty)
+{
+	*is_empty = false;
+	if (pfs_reader_of(bytes, length) != NULL || pfs_foreign_find(bytes, length) != NULL ||
+		!is_text(bytes, length))
+		return PFS_FORMAT_PROFILE;
+	return format_of_text(bytes, length, is_empty);
+}
+
+PfsFormat
+pfs_format_of(const uint8_t *bytes, size_t length)
+{
+	bool is_empty;
+	PfsFormat format = format_of(bytes, length, &is_empty);
+
+	/* which says that there is no stack */
+	return is_empty ? PFS_FORMAT_FOLDED : format;
+}
+
+void
+pfs_format_explain(const uint8_t *bytes, size_t length, PfsFormat reader, PfsReadError *error)
+{
+	static const PfsForeign unknown = {
+		"format of the text is not known",
+		"Text that is read: folded stacks, perf script, and the formats that README.md lists."
+	};
+	static const PfsForeign formats[] = {
+		[PFS_FORMAT_PROFILE] = { "file is a profile of a format of its own",
+								 "import_pprof() and --format pprof read it." },
+		[PFS_FORMAT_FOLDED] = { "file looks like folded stacks",
+								"import_folded() and --format folded read it." },
+		[PFS_FORMAT_PERF_SCRIPT] = { "file looks like what perf script prints",
+									 "import_perf_script() and --format perf-script read it." },
+	};
+	const PfsForeign *what = pfs_foreign_find(bytes, length);
+	bool is_known = pfs_reader_of(bytes, length) != NULL;
+	bool is_empty;
+	PfsFormat format = format_of(bytes, length, &is_empty);
+
+	if (is_empty)
+		return;
+	if (what == NULL && format != reader && (format != PFS_FORMAT_PROFILE || is_known))
+		what = &formats[format];
+	/* other readers say themselves what they miss */
+	if (what == NULL && format == reader && reader == PFS_FORMAT_PROFILE && !is_known &&
+		is_text(bytes, length))
+		what = &unknown;
+	if (what != NULL)
+		*error = (PfsReadError){ .message = what->message, .hint = what->hint };
+}
