@@ -62,6 +62,8 @@
 
 /* Of --max-memory: for what is remembered of processes that are gone, for what tells of them. */
 #define PAST_SHARE	   16
+#define MAPPINGS_SHARE 8  /* for mappings of processes */
+#define FILES_SHARE	   16 /* for names of mapped files */
 #define NAMES_SHARE	   16 /* for names of generated code, and as much for where it lay */
 #define WORKER_SHARE   3  /* … the symbol worker may allocate */
 #define SIDEBAND_SHARE 8
@@ -91,6 +93,7 @@ typedef struct Agent
 	uint64_t waits_taken; /* that were lost */
 	Symbolizer *symbolizer;
 	MappedFileTable *files;
+	int64_t descriptors;	 /* that may be open at once */
 	TableCache *table_cache; /* NULL: none */
 	JitNames *jit_names;
 	Writer *writer;
@@ -334,6 +337,17 @@ read_probes(Agent *agent, ProbeOptions *probes, Failure *failure)
 }
 
 /*
+ * Every mapped file of sampled processes has a descriptor; a quarter is kept for all else: the
+ * database, logs, CPUs that come, files that are looked at.
+ */
+static void
+limit_files(Agent *agent)
+{
+	mapped_file_table_limit(agent->files, (size_t) (agent->descriptors / 4 * 3),
+							agent->options->max_memory_bytes / FILES_SHARE);
+}
+
+/*
  * The symbolizer comes first since it may fork. What takes long goes on beside the loading of the
  * BPF program; the writer connects to the database then, or whenever it comes.
  */
@@ -356,6 +370,7 @@ start_parts(Agent *agent, Failure *failure)
 		.start_us = clock_ns(CLOCK_REALTIME) / 1000,
 		.interval_bytes = INTERVAL_BYTES,
 		.process_limit = PROCESS_LIMIT,
+		.mapping_bytes = options->max_memory_bytes / MAPPINGS_SHARE,
 		.past_bytes = options->max_memory_bytes / PAST_SHARE,
 		.sideband_bytes = options->max_memory_bytes / SIDEBAND_SHARE,
 	};
@@ -390,6 +405,7 @@ start_parts(Agent *agent, Failure *failure)
 		reader_create(&reader, agent->files, &agent->losses, &agent->reader) != 0 ||
 		agent_use_rules(agent->reader, agent->config) != 0)
 		return out_of_memory(failure);
+	limit_files(agent);
 	code = open_summary(agent, failure);
 	/* from here on nothing is opened for writing but what is ours; threads are started below */
 	if (code == EXIT_OK && capabilities_drop() != 0)
@@ -792,7 +808,7 @@ agent_run(char **arguments, int count)
 	}
 	stop_signals_catch(agent->options->config_file != NULL);
 	keep_memory_small();
-	descriptors_raise_limit(); /* every mapped file with samples has one for a moment */
+	agent->descriptors = descriptors_raise_limit();
 	hurry(agent);
 	code = start_parts(agent, &failure);
 	if (code == EXIT_OK)

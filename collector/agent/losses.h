@@ -48,6 +48,8 @@ typedef enum LossKind
 	X(CODE_FULL, "code_full", LOSS_NOTE, "names of generated code that there was no room for")     \
 	X(SIDEBAND_FULL, "sideband_full", LOSS_NOTE, "executions and mappings that were not told")     \
 	X(PAST_FULL, "past_full", LOSS_NOTE, "processes whose mappings were forgotten to save memory") \
+	X(MAPPINGS_CUT, "mappings_cut", LOSS_NOTE, "readings of processes with too many mappings")     \
+	X(FILES_REFUSED, "files_refused", LOSS_NOTE, "mapped files that were one too many to be open") \
 	X(SERIES_CAPPED, "series_capped", LOSS_NOTE, "samples under [other]: too many new series")     \
 	X(LABELS_FAILED, "labels_failed", LOSS_NOTE,                                                   \
 	  "samples under [other]: rules that took too much")                                           \

@@ -60,6 +60,7 @@ reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *loss
 	process_table_use_hierarchy(reader->processes, options->cgroup_hierarchy);
 	process_table_use_lock(reader->processes,
 						   &(ProcessLock){ unlock_for_wait, lock_after_wait, reader });
+	process_table_limit_mappings(reader->processes, options->mapping_bytes);
 	*result = reader;
 	return 0;
 }
@@ -187,6 +188,23 @@ count_refused_names(Reader *reader)
 	reader->names_refused = stats.refused;
 }
 
+/* Mappings and files that there was no room for, since the last time. Called with the lock. */
+static void
+count_refused_mappings(Reader *reader)
+{
+	ProcessTableStats processes;
+	MappedFileStats files;
+	uint64_t files_refused;
+
+	process_table_stats(reader->processes, &processes);
+	mapped_file_table_stats(reader->files, &files);
+	files_refused = files.refused + processes.files_refused;
+	losses_add(reader->losses, LOSS_MAPPINGS_CUT, processes.cut - reader->mappings_cut);
+	losses_add(reader->losses, LOSS_FILES_REFUSED, files_refused - reader->files_refused);
+	reader->mappings_cut = processes.cut;
+	reader->files_refused = files_refused;
+}
+
 Interval *
 reader_take(Reader *reader)
 {
@@ -197,6 +215,7 @@ reader_take(Reader *reader)
 	if (interval_create(reader->files, reader->options.interval_bytes, &fresh) != 0)
 		fresh = NULL;
 	pthread_mutex_lock(&reader->mutex);
+	count_refused_mappings(reader);
 	taken = reader->interval;
 	reader->interval = fresh;
 	reader->intervals++;

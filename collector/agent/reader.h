@@ -35,6 +35,7 @@ typedef struct ReaderOptions
 	int64_t start_us;	   /* … but the first begins here, when sampling does */
 	size_t interval_bytes; /* budget of the samples between two flushes */
 	size_t process_limit;
+	size_t mapping_bytes;	 /* that mappings of processes may take */
 	size_t past_bytes;		 /* that what the side-band told may take */
 	size_t sideband_bytes;	 /* that its buffers in the kernel may take */
 	TableCache *table_cache; /* NULL: none; outlives the reader */

@@ -50,6 +50,8 @@ struct Reader
 	bool tables_wanted; /* likewise: some walk waits, or was cut short, for want of a table */
 
 	uint64_t names_refused; /* of the flusher thread: as far as they were told as losses */
+	uint64_t mappings_cut;	/* likewise, with the lock */
+	uint64_t files_refused;
 
 	pthread_mutex_t mutex; /* guards all that follows */
 	pthread_cond_t queued;

@@ -116,7 +116,7 @@ code_files_open_dump(uint32_t pid, struct stat *status)
 	if (result != 0)
 		return result;
 	snprintf(name, sizeof(name), "jit-%" PRIu32 ".dump", own_pid);
-	result = mapping_list_read(pid, &list);
+	result = mapping_list_read(pid, MAPPINGS_MAX, &list);
 	if (result == 0)
 	{
 		found = find_named(&list, name);

@@ -20,6 +20,7 @@ static void
 free_name(Layout *layout, const ProcMapping *mapping)
 {
 	*layout->total -= name_bytes(mapping);
+	layout->name_bytes -= name_bytes(mapping);
 	free((void *) (uintptr_t) mapping->name);
 }
 
@@ -71,7 +72,8 @@ layout_append(Layout *layout, const ProcMapping *mapping, uint64_t time_ns)
 	size_t capacity = layout->capacity;
 	PastMapping *added;
 
-	if (layout->count >= LAYOUT_MAX_MAPPINGS)
+	if (layout->count >= LAYOUT_MAX_MAPPINGS ||
+		(layout->count > 1 && layout->name_bytes > LAYOUT_MAX_NAME_BYTES))
 		layout_make_room(layout);
 	if (grow_array(&layout->mappings, &layout->capacity, layout->count, sizeof(PastMapping)) != 0)
 		return false;
@@ -83,6 +85,7 @@ layout_append(Layout *layout, const ProcMapping *mapping, uint64_t time_ns)
 	if (added->map.name == NULL)
 		return false;
 	*layout->total += name_bytes(&added->map);
+	layout->name_bytes += name_bytes(&added->map);
 	layout->count++;
 	return true;
 }

@@ -14,7 +14,9 @@
 
 #include "process/proc_file.h"
 
-#define LAYOUT_MAX_MAPPINGS 512 /* beyond it the older half is forgotten */
+/* Beyond either the older half is forgotten: a name may have 4 kB. */
+#define LAYOUT_MAX_MAPPINGS	  512
+#define LAYOUT_MAX_NAME_BYTES ((size_t) 128 * 1024)
 
 typedef struct PastMapping
 {
@@ -30,6 +32,7 @@ typedef struct Layout
 	uint64_t known_since_ns; /* what was mapped before may be missing */
 	size_t count;
 	size_t capacity;
+	size_t name_bytes;
 	PastMapping *mappings; /* oldest first */
 } Layout;
 

@@ -30,6 +30,8 @@
 #include "process/patience.h"
 
 #define MAPPED_PATH_BYTES (4096 + 64)
+#define OWNER_NONE		  0
+#define FEW_FILES		  64 /* that an owner may always open, until there is no room at all */
 
 typedef struct FileId
 {
@@ -45,9 +47,19 @@ typedef struct FileVersion
 	int64_t mtime_ns;
 } FileVersion;
 
+/* Whoever opened files, while there are any. */
+typedef struct FileAccount
+{
+	uint64_t owner;
+	size_t files;
+	size_t name_bytes;
+	UT_hash_handle hh;
+} FileAccount;
+
 struct MappedFile
 {
 	FileVersion key;
+	FileAccount *account; /* that it is charged to; NULL: to nobody */
 	char *name;
 	char *compiler;		 /* of the owner of the processes; NULL: not known */
 	char *path;			 /* by which the file may be opened while the process lives */
@@ -69,6 +81,9 @@ struct MappedFileTable
 	MappedFile *files;
 	MappedFile *by_file;
 	MappedFile *vdso;
+	FileAccount *accounts;
+	FileAccount total;
+	FileAccount limit; /* 0: none */
 	uint32_t holders;
 	Patience patience; /* the flusher thread's, who closes */
 	bool pending;	   /* the content of some file that was sampled was not asked for */
@@ -111,6 +126,80 @@ find_by_file(const MappedFileTable *table, const FileId *id)
 	return file;
 }
 
+static size_t
+name_bytes(const MappedFile *file)
+{
+	return sizeof(*file) + strlen(file->name) + strlen(file->path) + 2;
+}
+
+/* Mutex held. Without memory for an account the total alone is charged. */
+static void
+charge_file(MappedFileTable *table, MappedFile *file, uint64_t owner)
+{
+	size_t bytes = name_bytes(file);
+	FileAccount *account;
+
+	HASH_FIND(hh, table->accounts, &owner, sizeof(owner), account);
+	if (account == NULL && (account = calloc(1, sizeof(*account))) != NULL)
+	{
+		account->owner = owner;
+		HASH_ADD(hh, table->accounts, owner, sizeof(owner), account);
+	}
+	file->account = account;
+	table->total.files++;
+	table->total.name_bytes += bytes;
+	if (account != NULL)
+	{
+		account->files++;
+		account->name_bytes += bytes;
+	}
+}
+
+/* Mutex held, or nobody else left. */
+static void
+discharge_file(MappedFileTable *table, MappedFile *file)
+{
+	FileAccount *account = file->account;
+	size_t bytes = name_bytes(file);
+
+	table->total.files--;
+	table->total.name_bytes -= bytes;
+	if (account == NULL)
+		return;
+	account->name_bytes -= bytes;
+	if (--account->files > 0)
+		return;
+	HASH_DEL(table->accounts, account);
+	free(account);
+}
+
+/* Has the total, or a part of it, reached so many eighths of the limit? */
+static bool
+is_beyond(const FileAccount *used, const FileAccount *limit, size_t eighths)
+{
+	return (limit->files > 0 && used->files >= limit->files * eighths / 8) ||
+		   (limit->name_bytes > 0 && used->name_bytes >= limit->name_bytes * eighths / 8);
+}
+
+/* May the owner open one more? Counts a refusal. */
+static bool
+has_room(MappedFileTable *table, uint64_t owner)
+{
+	FileAccount *account;
+	size_t files;
+	bool has;
+
+	pthread_mutex_lock(&table->mutex);
+	HASH_FIND(hh, table->accounts, &owner, sizeof(owner), account);
+	files = account != NULL ? account->files : 0;
+	has = !is_beyond(&table->total, &table->limit, 8) &&
+		  (account == NULL || !is_beyond(account, &table->limit, 4)) &&
+		  (files < FEW_FILES || !is_beyond(&table->total, &table->limit, 7));
+	table->stats.refused += !has;
+	pthread_mutex_unlock(&table->mutex);
+	return has;
+}
+
 /* Mutex held. */
 static void
 add_file(MappedFileTable *table, MappedFile *file)
@@ -131,13 +220,14 @@ remove_file(MappedFileTable *table, MappedFile *file)
 	HASH_DELETE(hh, table->files, file);
 	if (find_by_file(table, &file->key.file) == file)
 		HASH_DELETE(by_file, table->by_file, file);
+	discharge_file(table, file);
 	table->stats.count--;
 }
 
 /* Takes the descriptor of a regular file over, also on failure. Mutex not held. */
 static int
-mapped_file_intern(MappedFileTable *table, int fd, const char *name, const char *path,
-				   MappedFile **result)
+mapped_file_intern(MappedFileTable *table, uint64_t owner, int fd, const char *name,
+				   const char *path, MappedFile **result)
 {
 	struct stat status;
 	FileVersion key;
@@ -171,6 +261,7 @@ mapped_file_intern(MappedFileTable *table, int fd, const char *name, const char 
 			return -ENOMEM;
 		}
 		add_file(table, file);
+		charge_file(table, file, owner);
 	}
 	file->references++;
 	pthread_mutex_unlock(&table->mutex);
@@ -216,13 +307,22 @@ mapped_file_table_create(MappedFileTable **result)
 	}
 	pthread_mutex_init(&table->mutex, NULL);
 	fd = vdso_copy();
-	if (fd >= 0 && mapped_file_intern(table, fd, "[vdso]", "", &table->vdso) == -ENOMEM)
+	if (fd >= 0 && mapped_file_intern(table, OWNER_NONE, fd, "[vdso]", "", &table->vdso) == -ENOMEM)
 	{
 		mapped_file_table_free(table);
 		return -ENOMEM;
 	}
 	*result = table;
 	return 0;
+}
+
+void
+mapped_file_table_limit(MappedFileTable *table, size_t files, size_t limit_bytes)
+{
+	pthread_mutex_lock(&table->mutex);
+	table->limit.files = files;
+	table->limit.name_bytes = limit_bytes;
+	pthread_mutex_unlock(&table->mutex);
 }
 
 MappedFileTable *
@@ -378,8 +478,8 @@ mapped_file_open(uint32_t pid, const ProcMapping *mapping, struct stat *status)
 }
 
 int
-mapped_file_acquire_mapping(MappedFileTable *table, uint32_t pid, const ProcMapping *mapping,
-							MappedFile **file)
+mapped_file_acquire_mapping(MappedFileTable *table, uint64_t owner, uint32_t pid,
+							const ProcMapping *mapping, MappedFile **file)
 {
 	char path[MAPPED_PATH_BYTES];
 	struct stat status;
@@ -388,32 +488,36 @@ mapped_file_acquire_mapping(MappedFileTable *table, uint32_t pid, const ProcMapp
 	*file = mapped_file_find_mapping(table, mapping);
 	if (*file != NULL)
 		return 0;
+	if (!has_room(table, owner))
+		return -EMFILE;
 	fd = mapped_file_open(pid, mapping, &status);
 	if (fd < 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, mapping->name);
-	return mapped_file_intern(table, fd, mapping->name, mapping->deleted ? "" : path, file);
+	return mapped_file_intern(table, owner, fd, mapping->name, mapping->deleted ? "" : path, file);
 }
 
 int
-mapped_file_acquire_executable(MappedFileTable *table, uint32_t pid, const char *name,
-							   MappedFile **file)
+mapped_file_acquire_executable(MappedFileTable *table, uint64_t owner, uint32_t pid,
+							   const char *name, MappedFile **file)
 {
 	char path[MAPPED_PATH_BYTES];
 	struct stat status;
 	int fd;
 
+	if (!has_room(table, owner))
+		return -EMFILE;
 	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
 	fd = open_file_trusted(path, &status);
 	if (fd < 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, name);
-	return mapped_file_intern(table, fd, name, path, file);
+	return mapped_file_intern(table, owner, fd, name, path, file);
 }
 
 int
-mapped_file_acquire_past(MappedFileTable *table, uint32_t root_pid, const ProcMapping *mapping,
-						 MappedFile **file)
+mapped_file_acquire_past(MappedFileTable *table, uint64_t owner, uint32_t root_pid,
+						 const ProcMapping *mapping, MappedFile **file)
 {
 	char path[MAPPED_PATH_BYTES];
 	struct stat status;
@@ -425,6 +529,8 @@ mapped_file_acquire_past(MappedFileTable *table, uint32_t root_pid, const ProcMa
 		return 0;
 	if (mapping->deleted || mapping->name[0] != '/')
 		return -ENOENT;
+	if (!has_room(table, owner))
+		return -EMFILE;
 	root_fd = open_root(root_pid);
 	if (root_fd < 0)
 		return root_fd;
@@ -441,7 +547,7 @@ mapped_file_acquire_past(MappedFileTable *table, uint32_t root_pid, const ProcMa
 		snprintf(path, sizeof(path), "/proc/%u/root%s", root_pid, mapping->name);
 	else
 		snprintf(path, sizeof(path), "%s", mapping->name);
-	return mapped_file_intern(table, fd, mapping->name, path, file);
+	return mapped_file_intern(table, owner, fd, mapping->name, path, file);
 }
 
 const char *

@@ -29,6 +29,7 @@ typedef struct MappedFileStats
 	uint64_t opened;
 	uint64_t unreadable; /* could not be opened, or no ELF file */
 	uint64_t timeouts;	 /* times that one did not answer when it was closed */
+	uint64_t refused;	 /* not opened: too many are open */
 	size_t count;		 /* in the table now */
 } MappedFileStats;
 
@@ -55,6 +56,14 @@ int mapped_file_table_create(MappedFileTable **table);
 void mapped_file_table_free(MappedFileTable *table); /* accepts NULL; closes all contents */
 
 /*
+ * Limits how many files the table keeps open, and how many bytes their names take; without a call
+ * nothing is limited. Each file is charged to the owner that opened it first, a number that the
+ * caller chooses for a control group. An owner has half of both at most, and the last eighth is for
+ * owners of few files.
+ */
+void mapped_file_table_limit(MappedFileTable *table, size_t files, size_t name_bytes);
+
+/*
  * Any thread. While somebody holds the table who may never let it go, ending it does nothing: that
  * is left to the end of this process.
  */
@@ -70,12 +79,13 @@ int mapped_file_open(uint32_t pid, const ProcMapping *mapping, struct stat *stat
 
 /*
  * The file behind a mapping of a process, or behind its executable, with a reference for the
- * caller. -errno where it cannot be opened any more.
+ * caller. -errno if it cannot be opened any more; -EMFILE if the owner, or all together, have too
+ * many.
  */
-int mapped_file_acquire_mapping(MappedFileTable *table, uint32_t pid, const ProcMapping *mapping,
-								MappedFile **file);
-int mapped_file_acquire_executable(MappedFileTable *table, uint32_t pid, const char *name,
-								   MappedFile **file);
+int mapped_file_acquire_mapping(MappedFileTable *table, uint64_t owner, uint32_t pid,
+								const ProcMapping *mapping, MappedFile **file);
+int mapped_file_acquire_executable(MappedFileTable *table, uint64_t owner, uint32_t pid,
+								   const char *name, MappedFile **file);
 
 /*
  * The file behind a mapping, with a reference, if it is open already; otherwise NULL. No file
@@ -88,8 +98,8 @@ MappedFile *mapped_file_find_mapping(MappedFileTable *table, const ProcMapping *
  * and inode, which are not used again meanwhile. Else it is what stands under its name in the root
  * of another process that still lives, or in our own (root_pid 0).
  */
-int mapped_file_acquire_past(MappedFileTable *table, uint32_t root_pid, const ProcMapping *mapping,
-							 MappedFile **file);
+int mapped_file_acquire_past(MappedFileTable *table, uint64_t owner, uint32_t root_pid,
+							 const ProcMapping *mapping, MappedFile **file);
 
 /* The vDSO, with a reference; NULL where this machine has none. */
 MappedFile *mapped_file_acquire_vdso(MappedFileTable *table);

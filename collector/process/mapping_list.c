@@ -14,9 +14,16 @@
 
 #include "base/clock.h"
 #include "base/grow.h"
+#include "base/hash.h"
 
-#define MAPS_LIMIT_BYTES (64 * 1024 * 1024)
-#define QUERIES_LIMIT	 (256 * 1024)
+#define NAME_BYTES_A_MAPPING 64	 /* that a list may have, on average; few names are longer */
+#define RECENT_NAMES		 256 /* a power of two */
+
+/* A reading ends there, whatever it has found: the process may have as much text as it likes. */
+#define TEXT_LIMIT_BYTES ((size_t) 32 * 1024 * 1024)
+#define TEXT_STEP_BYTES	 ((size_t) 64 * 1024) /* more than a line has */
+#define READ_LIMIT_NS	 INT64_C(100000000)	  /* of processor time */
+#define LOOKS_A_CLOCK	 64					  /* mappings between two looks at the clock */
 
 /*
  * Memory that the kernel has a file for, and nobody else: what is shared with children (PHP's
@@ -90,83 +97,142 @@ mapping_list_inherit(MappedFileTable *files, const MappingList *older, MappingLi
 	return matched == older->count;
 }
 
-/* Replaces the names, which point into foreign memory, by copies in one block. */
-static int
-keep_names(MappingList *list)
+/* A list that grows. Names come into one block, and equal ones of late once. */
+typedef struct Builder
 {
-	size_t bytes = 1;
-	char *next;
+	MappingList *list;
+	size_t capacity;
+	size_t limit;
+	size_t name_capacity;
+	uint32_t recent[RECENT_NAMES]; /* by hash: number of a mapping that has the name, plus 1 */
+} Builder;
 
-	for (size_t i = 0; i < list->count; i++)
-		bytes += strlen(list->mappings[i].map.name) + 1;
-	list->names = malloc(bytes);
-	if (list->names == NULL)
+static Builder
+builder_begin(MappingList *list, size_t limit)
+{
+	memset(list, 0, sizeof(*list));
+	return (Builder){ .list = list, .limit = limit };
+}
+
+/* Makes room for a name; what points into the block moves with it. */
+static int
+reserve_name(Builder *builder, size_t bytes)
+{
+	MappingList *list = builder->list;
+	size_t capacity = 2 * builder->name_capacity + bytes + 256;
+	char *names;
+
+	if (builder->name_capacity - list->name_bytes >= bytes)
+		return 0;
+	names = malloc(capacity);
+	if (names == NULL)
 		return -ENOMEM;
-	next = list->names;
+	if (list->name_bytes > 0)
+		memcpy(names, list->names, list->name_bytes);
 	for (size_t i = 0; i < list->count; i++)
-	{
-		size_t length = strlen(list->mappings[i].map.name) + 1;
-
-		memcpy(next, list->mappings[i].map.name, length);
-		list->mappings[i].map.name = next;
-		next += length;
-	}
+		list->mappings[i].map.name = names + (list->mappings[i].map.name - list->names);
+	free(list->names);
+	list->names = names;
+	builder->name_capacity = capacity;
 	return 0;
+}
+
+/* Sets *kept to the name in the list's block. -ENOSPC: names take too much. */
+static int
+keep_name(Builder *builder, const char *name, const char **kept)
+{
+	MappingList *list = builder->list;
+	size_t bytes = strlen(name) + 1;
+	uint32_t *recent = &builder->recent[hash_bytes(0, name, bytes) & (RECENT_NAMES - 1)];
+
+	if (*recent != 0 && strcmp(list->mappings[*recent - 1].map.name, name) == 0)
+	{
+		*kept = list->mappings[*recent - 1].map.name;
+		return 0;
+	}
+	if (list->name_bytes + bytes > builder->limit * NAME_BYTES_A_MAPPING + PATH_MAX)
+		return -ENOSPC;
+	if (reserve_name(builder, bytes) != 0)
+		return -ENOMEM;
+	memcpy(list->names + list->name_bytes, name, bytes);
+	*kept = list->names + list->name_bytes;
+	list->name_bytes += bytes;
+	*recent = (uint32_t) list->count + 1;
+	return 0;
+}
+
+/* Appends a copy of the mapping. -ENOSPC: there is no room, and the list is cut. */
+static int
+builder_add(Builder *builder, const ProcMapping *map)
+{
+	MappingList *list = builder->list;
+	Mapping mapping = { .map = *map, .kind = mapping_kind(map) };
+	int result = 0;
+
+	if (list->count >= builder->limit)
+		result = -ENOSPC;
+	if (result == 0)
+		result = grow_array(&list->mappings, &builder->capacity, list->count, sizeof(Mapping));
+	if (result == 0)
+		result = keep_name(builder, map->name, &mapping.map.name);
+	if (result == 0)
+		list->mappings[list->count++] = mapping;
+	list->is_cut |= result == -ENOSPC;
+	return result;
+}
+
+/* Gives the room back that was not needed. */
+static void
+builder_end(Builder *builder)
+{
+	MappingList *list = builder->list;
+	Mapping *shrunk = NULL;
+
+	if (list->count > 0)
+		shrunk = realloc(list->mappings, list->count * sizeof(Mapping));
+	if (shrunk != NULL)
+		list->mappings = shrunk;
+}
+
+/* Cuts a list whose reading takes too long. */
+static int
+builder_check_time(Builder *builder, int64_t until_ns)
+{
+	if (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns)
+		return 0;
+	builder->list->is_cut = true;
+	return -ENOSPC;
+}
+
+/* Appends the mapping of a line, without its newline, if it is executable. */
+static int
+builder_add_line(Builder *builder, char *line)
+{
+	ProcMapping map;
+	bool executable;
+
+	if (proc_maps_parse_line(line, &map, &executable) != 0 || !executable)
+		return 0;
+	return builder_add(builder, &map);
 }
 
 int
 mapping_list_parse(char *text, MappingList *list)
 {
-	size_t capacity = 0;
-	char *line = text;
+	Builder builder = builder_begin(list, MAPPINGS_MAX);
+	int result = 0;
 
-	memset(list, 0, sizeof(*list));
-	while (*line != '\0')
+	for (char *line = text; result == 0 && *line != '\0';)
 	{
 		char *newline = strchr(line, '\n');
-		Mapping mapping = { 0 };
-		bool executable;
 
 		if (newline != NULL)
 			*newline = '\0';
-		if (proc_maps_parse_line(line, &mapping.map, &executable) == 0 && executable)
-		{
-			if (grow_array(&list->mappings, &capacity, list->count, sizeof(Mapping)) != 0)
-				return -ENOMEM;
-			mapping.kind = mapping_kind(&mapping.map);
-			list->mappings[list->count++] = mapping;
-		}
+		result = builder_add_line(&builder, line);
 		line = newline != NULL ? newline + 1 : line + strlen(line);
 	}
-	return keep_names(list);
-}
-
-/* Names in one block, each with its end, in the order of the list. */
-typedef struct Names
-{
-	char *bytes;
-	size_t used;
-	size_t capacity;
-} Names;
-
-static int
-append_name(Names *names, const char *name)
-{
-	size_t length = strlen(name) + 1;
-
-	if (names->capacity - names->used < length)
-	{
-		size_t wanted = 2 * names->capacity + length + 256;
-		char *grown = realloc(names->bytes, wanted);
-
-		if (grown == NULL)
-			return -ENOMEM;
-		names->bytes = grown;
-		names->capacity = wanted;
-	}
-	memcpy(names->bytes + names->used, name, length);
-	names->used += length;
-	return 0;
+	builder_end(&builder);
+	return result == -ENOSPC ? 0 : result;
 }
 
 /*
@@ -185,104 +251,120 @@ cut_known(ProcMapping *map, uint64_t address)
 
 /*
  * One question for each executable mapping: that costs a fraction of the text, which has all others
- * too and is written and parsed letter by letter. names outlives failure.
+ * too and is written and parsed letter by letter.
  */
 static int
-query_mappings(int fd, MappingList *list, Names *names)
+read_by_queries(int fd, Builder *builder, int64_t until_ns)
 {
-	size_t capacity = 0;
 	uint64_t address = 0;
 	char name[PATH_MAX];
 	int result = 0;
 
 	while (result == 0)
 	{
-		Mapping mapping = { 0 };
+		ProcMapping map = { 0 };
 
-		result = proc_maps_query(fd, address, name, sizeof(name), &mapping.map);
-		if (result == 0 && list->count == QUERIES_LIMIT)
-			result = -EFBIG;
-		if (result == 0)
-			result = grow_array(&list->mappings, &capacity, list->count, sizeof(Mapping));
-		if (result == 0)
-			result = append_name(names, name);
+		result = proc_maps_query(fd, address, name, sizeof(name), &map);
 		if (result != 0)
 			break;
-		cut_known(&mapping.map, address);
-		mapping.kind = mapping_kind(&mapping.map);
-		list->mappings[list->count++] = mapping;
-		address = mapping.map.end;
+		cut_known(&map, address);
+		result = builder_add(builder, &map);
+		address = map.end;
+		if (result == 0 && builder->list->count % LOOKS_A_CLOCK == 0)
+			result = builder_check_time(builder, until_ns);
 	}
 	/* who has given up his memory has an empty list, as the text is then */
-	return result == -ENOENT || (result == -ESRCH && list->count == 0) ? 0 : result;
+	return result == -ENOENT || (result == -ESRCH && builder->list->count == 0) ? 0 : result;
 }
 
+/* Takes the whole lines at the beginning of a text, and returns what they take of it. */
 static int
-read_by_queries(int fd, MappingList *list)
+take_lines(Builder *builder, char *text, size_t *taken)
 {
-	Names names = { 0 };
-	const char *next;
-	int result = query_mappings(fd, list, &names);
+	int result = 0;
+	char *line = text;
+	char *newline;
 
-	list->names = names.bytes;
-	next = names.bytes;
-	for (size_t i = 0; i < list->count; i++)
+	while (result == 0 && (newline = strchr(line, '\n')) != NULL)
 	{
-		list->mappings[i].map.name = next;
-		next += strlen(next) + 1;
+		*newline = '\0';
+		result = builder_add_line(builder, line);
+		line = newline + 1;
 	}
+	*taken = (size_t) (line - text);
 	return result;
 }
 
+/* A line longer than the buffer ends the list: no kernel writes one. */
 static int
-read_text(int fd, MappingList *list)
+read_text(int fd, Builder *builder, int64_t until_ns)
 {
-	char *text;
-	int result = proc_file_read_from(fd, MAPS_LIMIT_BYTES, &text, NULL);
+	char *buffer = malloc(TEXT_STEP_BYTES + 1);
+	size_t total = 0;
+	size_t used = 0;
+	ssize_t got = 0;
+	int result = buffer == NULL ? -ENOMEM : 0;
 
-	if (result != 0)
-		return result;
-	result = mapping_list_parse(text, list);
-	free(text);
+	while (result == 0 && used < TEXT_STEP_BYTES)
+	{
+		size_t taken;
+
+		got = read(fd, buffer + used, TEXT_STEP_BYTES - used);
+		if (got <= 0)
+			break;
+		used += (size_t) got;
+		total += (size_t) got;
+		buffer[used] = '\0';
+		result = take_lines(builder, buffer, &taken);
+		used -= taken;
+		memmove(buffer, buffer + taken, used);
+		if (result == 0)
+			result = builder_check_time(builder, total < TEXT_LIMIT_BYTES ? until_ns : 0);
+	}
+	if (result == 0 && got < 0)
+		result = -errno;
+	free(buffer);
 	return result;
 }
 
 int
-mapping_list_read(uint32_t pid, MappingList *list)
+mapping_list_read(uint32_t pid, size_t limit, MappingList *list)
 {
 	uint64_t begin_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	int64_t until_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + READ_LIMIT_NS;
+	Builder builder = builder_begin(list, limit);
 	char path[64];
 	int result;
 	int fd;
 
-	memset(list, 0, sizeof(*list));
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	result = read_by_queries(fd, list);
+	result = read_by_queries(fd, &builder, until_ns);
 	if (result == -ENOTTY || result == -ENAMETOOLONG)
 	{
 		mapping_list_release(NULL, list); /* no file is opened yet */
-		result = read_text(fd, list);
+		builder = builder_begin(list, limit);
+		result = read_text(fd, &builder, until_ns);
 	}
 	close(fd);
+	builder_end(&builder);
 	list->begin_ns = begin_ns;
 	list->end_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-	return result;
+	return result == -ENOSPC ? 0 : result;
 }
 
 int
 mapping_list_make(const ProcMapping *maps, size_t count, MappingList *list)
 {
-	memset(list, 0, sizeof(*list));
-	list->mappings = calloc(count + 1, sizeof(Mapping));
-	if (list->mappings == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		list->mappings[i] = (Mapping){ .map = maps[i], .kind = mapping_kind(&maps[i]) };
-	list->count = count;
-	return keep_names(list);
+	Builder builder = builder_begin(list, MAPPINGS_MAX);
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < count; i++)
+		result = builder_add(&builder, &maps[i]);
+	builder_end(&builder);
+	return result == -ENOSPC ? 0 : result;
 }
 
 int
@@ -290,18 +372,26 @@ mapping_list_copy(MappedFileTable *files, const MappingList *from, MappingList *
 {
 	memset(list, 0, sizeof(*list));
 	list->mappings = calloc(from->count + 1, sizeof(Mapping));
-	if (list->mappings == NULL)
+	list->names = malloc(from->name_bytes + 1);
+	if (list->mappings == NULL || list->names == NULL)
 		return -ENOMEM;
-	memcpy(list->mappings, from->mappings, from->count * sizeof(Mapping));
 	list->count = from->count;
+	list->name_bytes = from->name_bytes;
+	list->is_cut = from->is_cut;
 	list->begin_ns = from->begin_ns;
 	list->end_ns = from->end_ns;
+	if (from->name_bytes > 0)
+		memcpy(list->names, from->names, from->name_bytes);
 	for (size_t i = 0; i < list->count; i++)
 	{
-		if (list->mappings[i].file != NULL)
-			mapped_file_retain(files, list->mappings[i].file);
+		Mapping *mapping = &list->mappings[i];
+
+		*mapping = from->mappings[i];
+		mapping->map.name = list->names + (from->mappings[i].map.name - from->names);
+		if (mapping->file != NULL)
+			mapped_file_retain(files, mapping->file);
 	}
-	return keep_names(list);
+	return 0;
 }
 
 void
@@ -312,6 +402,12 @@ mapping_list_release(MappedFileTable *files, MappingList *list)
 	free(list->mappings);
 	free(list->names);
 	memset(list, 0, sizeof(*list));
+}
+
+size_t
+mapping_list_bytes(const MappingList *list)
+{
+	return list->count * sizeof(Mapping) + list->name_bytes;
 }
 
 Mapping *

@@ -29,12 +29,20 @@ typedef struct Mapping
 	MappedFile *file; /* held; NULL: not opened, or not to be had */
 } Mapping;
 
+/*
+ * The most mappings that a list has. The memory and time that a reading takes are in proportion to
+ * its limit: a process may have 65,530 mappings, whose names have 4 kB each.
+ */
+#define MAPPINGS_MAX 8192
+
 /* Zeroed: empty. Looked at not before begin_ns and not after end_ns, CLOCK_MONOTONIC. */
 typedef struct MappingList
 {
 	Mapping *mappings; /* by ascending start, disjoint */
 	size_t count;
-	char *names;
+	char *names; /* each once, as a rule */
+	size_t name_bytes;
+	bool is_cut; /* mappings behind the last one are missing */
 	uint64_t begin_ns;
 	uint64_t end_ns;
 } MappingList;
@@ -42,10 +50,11 @@ typedef struct MappingList
 MappingKind mapping_kind(const ProcMapping *map);
 
 /*
- * The list of a process, or of a thread's, with its times; to be released also on failure. 0 or
- * -errno.
+ * Reads the list of a process, or of a thread's, with its times; to be released also on failure.
+ * Beyond limit mappings (MAPPINGS_MAX at most), and beyond what names and time are allowed for so
+ * many, it is cut. 0 or -errno.
  */
-int mapping_list_read(uint32_t pid, MappingList *list);
+int mapping_list_read(uint32_t pid, size_t limit, MappingList *list);
 
 /*
  * Each makes a list of its own in *list, which is to be released also on failure: from the text of
@@ -56,6 +65,9 @@ int mapping_list_parse(char *text, MappingList *list);
 int mapping_list_make(const ProcMapping *maps, size_t count, MappingList *list);
 int mapping_list_copy(MappedFileTable *files, const MappingList *from, MappingList *list);
 void mapping_list_release(MappedFileTable *files, MappingList *list);
+
+/* Bytes of the heap that the list holds, files not included. */
+size_t mapping_list_bytes(const MappingList *list);
 
 /* The mapping that covers the address, or NULL. */
 Mapping *mapping_list_find(const MappingList *list, uint64_t address);

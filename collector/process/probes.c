@@ -35,13 +35,13 @@ run_look(Probe *probe)
 	ProcessLook *look = (ProcessLook *) probe;
 
 	look->proc_id = look->pid;
-	look->error = mapping_list_read(look->pid, &look->mappings);
+	look->error = mapping_list_read(look->pid, look->mapping_limit, &look->mappings);
 	if (look->error == 0 && look->mappings.count == 0 && look->tid != look->pid)
 	{
 		/* the first thread has ended: /proc shows the process by any other one, too */
 		look->proc_id = look->tid;
 		mapping_list_release(NULL, &look->mappings); /* no file is opened yet */
-		look->error = mapping_list_read(look->tid, &look->mappings);
+		look->error = mapping_list_read(look->tid, look->mapping_limit, &look->mappings);
 	}
 	if (look->error == 0 && look->mappings.count == 0)
 		look->error = -ESRCH; /* it has given up its memory and waits for its parent */
@@ -81,6 +81,7 @@ process_look(Prober *prober, const LookAt *at, uint64_t wait_ns, ProcessLook **r
 	look->pid = at->pid;
 	look->tid = at->tid;
 	look->wants_environment = at->environment;
+	look->mapping_limit = at->mappings;
 	error = prober_run(prober, &look->probe, wait_ns);
 	if (error == 0)
 		*result = look;
@@ -134,7 +135,7 @@ typedef struct FilesProbe
 	Probe probe;
 	Prober *prober;
 	MappedFileTable *files; /* held */
-	uint32_t pid;
+	FileOwner owner;
 	WantedFile *answer; /* the caller's, until salvage; as is … */
 	size_t *answered;	/* … how many of them were tried */
 	size_t count;
@@ -155,13 +156,15 @@ run_files(Probe *probe)
 		if (prober_avoids(files->prober, wanted->map.device))
 			error = -EBUSY;
 		else if (wanted->kind == WANTED_MAPPING)
-			error =
-				mapped_file_acquire_mapping(files->files, files->pid, &wanted->map, &wanted->file);
+			error = mapped_file_acquire_mapping(files->files, files->owner.owner, files->owner.pid,
+												&wanted->map, &wanted->file);
 		else if (wanted->kind == WANTED_EXECUTABLE)
-			error = mapped_file_acquire_executable(files->files, files->pid, wanted->map.name,
-												   &wanted->file);
+			error =
+				mapped_file_acquire_executable(files->files, files->owner.owner, files->owner.pid,
+											   wanted->map.name, &wanted->file);
 		else
-			error = mapped_file_acquire_past(files->files, files->pid, &wanted->map, &wanted->file);
+			error = mapped_file_acquire_past(files->files, files->owner.owner, files->owner.pid,
+											 &wanted->map, &wanted->file);
 		if (error != 0)
 			wanted->file = NULL;
 		atomic_store(&files->tried, i + 1);
@@ -200,19 +203,19 @@ free_files(Probe *probe)
 }
 
 static FilesProbe *
-make_files(Prober *prober, MappedFileTable *files, uint32_t pid, WantedFile *wanted, size_t count,
-		   size_t *answered)
+make_files(Prober *prober, MappedFileTable *files, const FileOwner *owner, WantedFile *wanted,
+		   size_t count, size_t *answered)
 {
 	FilesProbe *probe = calloc(1, sizeof(*probe) + count * sizeof(*wanted));
 
 	if (probe == NULL)
 		return NULL;
 	probe->probe = (Probe){
-		.run = run_files, .salvage = salvage_files, .discard = free_files, .subject.pid = pid
+		.run = run_files, .salvage = salvage_files, .discard = free_files, .subject.pid = owner->pid
 	};
 	probe->prober = prober;
 	probe->files = mapped_file_table_hold(files);
-	probe->pid = pid;
+	probe->owner = *owner;
 	probe->answer = wanted;
 	probe->answered = answered;
 	for (; probe->count < count; probe->count++)
@@ -232,10 +235,10 @@ make_files(Prober *prober, MappedFileTable *files, uint32_t pid, WantedFile *wan
 }
 
 void
-probe_files(Prober *prober, MappedFileTable *files, uint32_t pid, WantedFile *wanted, size_t count,
-			uint64_t wait_ns, size_t *tried)
+probe_files(Prober *prober, MappedFileTable *files, const FileOwner *owner, WantedFile *wanted,
+			size_t count, uint64_t wait_ns, size_t *tried)
 {
-	FilesProbe *probe = make_files(prober, files, pid, wanted, count, tried);
+	FilesProbe *probe = make_files(prober, files, owner, wanted, count, tried);
 
 	*tried = 0;
 	for (size_t i = 0; i < count; i++)

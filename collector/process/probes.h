@@ -32,6 +32,7 @@ typedef struct ProcessLook
 	bool exe_deleted;
 	CgroupLabels cgroup;
 	uint64_t cgroup_ns; /* when /proc told it; 0: it did not */
+	size_t mapping_limit;
 	bool wants_environment;
 	char *environment; /* a string each, then an empty one; NULL: not known, or not wanted */
 	int stat_error;
@@ -44,6 +45,7 @@ typedef struct LookAt
 	uint32_t pid;
 	uint32_t tid; /* of a thread of it */
 	bool environment;
+	size_t mappings; /* that are read at most */
 } LookAt;
 
 /*
@@ -69,6 +71,13 @@ typedef enum WantedKind
 	WANTED_PAST,	   /* of one that is gone: by name in the root of pid, or in ours (0) */
 } WantedKind;
 
+/* By which process files are opened, and who answers for their number (mapped_file.h). */
+typedef struct FileOwner
+{
+	uint32_t pid;
+	uint64_t owner;
+} FileOwner;
+
 /* A file to be opened. */
 typedef struct WantedFile
 {
@@ -78,10 +87,10 @@ typedef struct WantedFile
 } WantedFile;
 
 /*
- * Opens them in order. *tried are done with; where that is not all, the next one did not answer in
- * time, or memory or threads are out.
+ * Opens them in order, for an owner. *tried are done with; if that is not all, the next one did not
+ * answer in time, or memory or threads are out.
  */
-void probe_files(Prober *prober, MappedFileTable *files, uint32_t pid, WantedFile *wanted,
+void probe_files(Prober *prober, MappedFileTable *files, const FileOwner *owner, WantedFile *wanted,
 				 size_t count, uint64_t wait_ns, size_t *tried);
 
 #endif

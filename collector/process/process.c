@@ -27,6 +27,7 @@ release_process(ProcessTable *table, Process *process)
 	for (int i = 0; i < TOLD_MAPPINGS; i++)
 		process_release_told(table, &process->told[i]);
 	mapped_file_release(table->files, process->executable);
+	process_leave_owner(table, process);
 	issued_labels_fini(&process->labels);
 	free(process->exe);
 	free(process->environment);
@@ -93,6 +94,12 @@ process_table_tell_verdicts(ProcessTable *table, VerdictTeller teller, void *con
 }
 
 void
+process_table_limit_mappings(ProcessTable *table, size_t limit_bytes)
+{
+	table->mapping_bytes_limit = limit_bytes;
+}
+
+void
 process_table_remember(ProcessTable *table, PastImages *past)
 {
 	table->past = past;
@@ -127,6 +134,7 @@ process_table_free(ProcessTable *table)
 		table->forgotten = process->next_forgotten;
 		free(process);
 	}
+	process_sweep_owners(table, UINT64_MAX);
 	prober_free(table->prober);
 	prober_free(table->file_prober);
 	cgroup_table_free(table->cgroups);
@@ -281,6 +289,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 	process->seen_ns = now_ns;
 	process->reread_delay_ns = PROCESS_REREAD_NS;
 	process->cgroup_key = process_cgroup_key(table, sample);
+	process_join_owner(table, process);
 	process->state = PROCESS_STUCK; /* as another thread finds it until it has been read */
 	while (table->stats.count >= table->limit && process_evict_oldest(table, NULL))
 		;
@@ -326,6 +335,7 @@ process_table_sweep(ProcessTable *table, uint64_t now_ns)
 		if (removed && process->waits == 0)
 			process_remove(table, process);
 	}
+	process_sweep_owners(table, now_ns);
 }
 
 void

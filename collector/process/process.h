@@ -42,9 +42,11 @@ typedef struct ProcessTableStats
 	uint64_t created;
 	uint64_t evicted; /* table full, or the unwinder's */
 	uint64_t map_reads;
-	uint64_t timeouts;	 /* times that the kernel, or a file system, did not answer in time */
-	uint64_t put_off;	 /* readings that were due and not made, as there had been so many */
-	uint64_t remembered; /* gone from /proc, known from the side-band */
+	uint64_t timeouts;		/* times that the kernel, or a file system, did not answer in time */
+	uint64_t put_off;		/* readings that were due and not made, as there had been so many */
+	uint64_t remembered;	/* gone from /proc, known from the side-band */
+	uint64_t cut;			/* readings of processes with more mappings than may be kept */
+	uint64_t files_refused; /* mappings in which samples lie: the process has too many files */
 } ProcessTableStats;
 
 /* Where a user address lies. */
@@ -64,6 +66,12 @@ typedef struct ProcessAddress
  */
 int process_table_create(MappedFileTable *files, size_t limit, ProcessTable **table);
 void process_table_free(ProcessTable *table); /* accepts NULL */
+
+/*
+ * Limits what mappings of all processes take; 0: not at all. Beyond it processes of the control
+ * group that takes most go, those that were sampled least recently first.
+ */
+void process_table_limit_mappings(ProcessTable *table, size_t limit_bytes);
 
 /* The hierarchy that the samples' controller_cgroup_id is of; 0: none. */
 void process_table_use_hierarchy(ProcessTable *table, uint32_t hierarchy);

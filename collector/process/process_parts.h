@@ -22,6 +22,13 @@
 #define REREAD_BURST_NS	   (64 * REREAD_COST_NS)
 #define REREAD_AT_ONE_COST 256 /* mappings; more cost more */
 
+/*
+ * Files of mappings that are opened when a process is read, and of those that samples lie in later;
+ * few programs have as many.
+ */
+#define PROCESS_FILES_EAGER 512
+#define PROCESS_FILES_MAX	1024
+
 #define TOLD_MAPPINGS 8
 #define DESCRIPTIONS  8
 
@@ -42,9 +49,26 @@ typedef struct Described
 	uint64_t end_ns;
 } Described;
 
+/*
+ * A control group whose processes were sampled: it answers for what they make us hold and do. A
+ * process stays with the group in which it was sampled first.
+ */
+typedef struct ProcessOwner
+{
+	CgroupKey group;
+	uint64_t number; /* of mapped files (mapped_file.h) */
+	size_t processes;
+	size_t bytes;	 /* of their mappings */
+	Allowance reads; /* of long lists */
+	UT_hash_handle hh;
+} ProcessOwner;
+
 struct Process
 {
 	ProcessKey key;
+	ProcessOwner *owner; /* NULL: memory was out */
+	size_t charged_bytes;
+	size_t files; /* of mappings, that were opened */
 	ProcessState state;
 	bool described;		  /* to the unwinder, with the mappings as they are */
 	uint64_t describe_ns; /* there was no room: not before then */
@@ -102,6 +126,10 @@ struct ProcessTable
 	bool wants_code;		 /* what processes are compiled by, and run in */
 	Process *forgotten;		 /* removed, but for what the unwinder knows; most recent first */
 	size_t limit;
+	ProcessOwner *owners;
+	uint64_t owners_seen; /* how many there were */
+	size_t mapping_bytes;
+	size_t mapping_bytes_limit; /* 0: none */
 	uint64_t ticks_per_s;
 	uint64_t room_ns; /* when processes may be made to go again */
 	Process *processes;
@@ -121,6 +149,37 @@ struct ProcessTable
  */
 void process_open(ProcessTable *table, Process *process, uint32_t pid, WantedFile *wanted,
 				  size_t count);
+
+/*
+ * process_read.c: opens the file of a mapping of the process, if it was not tried: beyond
+ * PROCESS_FILES_EAGER files are opened as samples lie in them. The
+ * lock is given back meanwhile.
+ */
+void process_open_late(ProcessTable *table, Process *process, Mapping *mapping);
+
+/*
+ * process_owner.c: a new process gets its owner; one that goes gives back what it was charged.
+ */
+void process_join_owner(ProcessTable *table, Process *process);
+void process_leave_owner(ProcessTable *table, Process *process);
+
+/*
+ * Charges what the lists of a process take to its owner. If all together take too much, other
+ * processes of the owner that has most are evicted, those that were sampled least recently first.
+ */
+void process_charge_mappings(ProcessTable *table, Process *process);
+
+/*
+ * How many mappings of the process may be read: MAPPINGS_MAX, or REREAD_AT_ONE_COST if its owner
+ * has spent what long lists may take.
+ */
+size_t process_mapping_limit(const ProcessTable *table, const Process *process, uint64_t now_ns);
+
+/* A list of so many mappings was read. */
+void process_pay_reading(const Process *process, size_t count, uint64_t now_ns);
+
+/* Forgets owners without processes; call now and then. */
+void process_sweep_owners(ProcessTable *table, uint64_t now_ns);
 
 /*
  * process_read.c: reads all about a process; what is known stays where it has ended since. The lock

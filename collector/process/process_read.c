@@ -19,7 +19,8 @@
 #include "base/clock.h"
 #include "process/runtime.h"
 
-#define STALLS_OF_ONE 2 /* files that one process may make us wait for */
+#define STALLS_OF_ONE  2  /* files that one process may make us wait for */
+#define SAME_FILE_BACK 16 /* mappings that are searched for one of the same file */
 
 /* What is known of a process, until it is known to be about the image that was sampled. */
 typedef struct Snapshot
@@ -57,6 +58,7 @@ end_wait(const ProcessTable *table, Process *process)
 void
 process_open(ProcessTable *table, Process *process, uint32_t pid, WantedFile *wanted, size_t count)
 {
+	const FileOwner owner = { pid, process->owner != NULL ? process->owner->number : 0 };
 	size_t done = 0;
 
 	if (count == 0)
@@ -66,7 +68,7 @@ process_open(ProcessTable *table, Process *process, uint32_t pid, WantedFile *wa
 	{
 		size_t tried;
 
-		probe_files(table->file_prober, table->files, pid, wanted + done, count - done,
+		probe_files(table->file_prober, table->files, &owner, wanted + done, count - done,
 					PROBE_WAIT_NS, &tried);
 		done += tried + 1;
 	}
@@ -170,7 +172,9 @@ process_executes_still(ProcessTable *table, Process *process)
 static int
 take_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 {
-	const LookAt at = { (uint32_t) process->key.pid, process->tid, table->environment != NULL };
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	const LookAt at = { (uint32_t) process->key.pid, process->tid, table->environment != NULL,
+						process_mapping_limit(table, process, now_ns) };
 	ProcessLook *look;
 	int result;
 
@@ -186,6 +190,8 @@ take_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 		result = -ESRCH;
 	snapshot->mappings = look->mappings;
 	look->mappings = (MappingList){ 0 };
+	table->stats.cut += snapshot->mappings.is_cut;
+	process_pay_reading(process, snapshot->mappings.count, now_ns);
 	memcpy(snapshot->exe, look->exe, sizeof(snapshot->exe));
 	snapshot->exe_deleted = look->exe_deleted;
 	snapshot->cgroup = look->cgroup;
@@ -207,42 +213,115 @@ discard_snapshot(ProcessTable *table, Snapshot *snapshot)
 	free(snapshot->environment);
 }
 
-/* Files are opened while the process lives; their unwind tables may come later. */
-static void
-open_files(ProcessTable *table, Process *process, const Snapshot *snapshot)
+/*
+ * The mapping among the last ones before it that has the same file; NULL: none. A program that maps
+ * one file over and over would else make us look for it as often.
+ */
+static Mapping *
+same_file_before(const MappingList *list, size_t i)
 {
-	MappingList *list = &process->mappings;
-	WantedFile *wanted = calloc(list->count + 1, sizeof(*wanted));
-	size_t count = 0;
+	const ProcMapping *map = &list->mappings[i].map;
 
-	if (wanted == NULL)
-		return;
+	for (size_t back = 1; back <= SAME_FILE_BACK && back <= i; back++)
+	{
+		Mapping *before = &list->mappings[i - back];
+
+		/* a name stands in the list once, as a rule */
+		if (before->kind == MAPPING_FILE && before->map.name == map->name &&
+			before->map.inode == map->inode && before->map.device == map->device)
+			return before;
+	}
+	return NULL;
+}
+
+/* The mappings that share a file with one before them have it as well. */
+static void
+share_files(ProcessTable *table, MappingList *list)
+{
 	for (size_t i = 0; i < list->count; i++)
 	{
 		Mapping *mapping = &list->mappings[i];
+		const Mapping *before;
 
-		if (mapping->kind != MAPPING_FILE || mapping->file_tried)
+		if (mapping->kind != MAPPING_FILE || mapping->file_tried ||
+			(before = same_file_before(list, i)) == NULL || !before->file_tried)
+			continue;
+		mapping->file_tried = true;
+		mapping->file = before->file;
+		if (mapping->file != NULL)
+			mapped_file_retain(table->files, mapping->file);
+	}
+}
+
+static size_t
+count_open_files(const MappingList *list)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		count += list->mappings[i].file != NULL && same_file_before(list, i) == NULL;
+	return count;
+}
+
+/*
+ * Files are opened while the process lives; their unwind tables may come later. Of a process that
+ * maps very many, those of later mappings are opened when a sample lies in them.
+ */
+static void
+open_files(ProcessTable *table, Process *process, const Snapshot *snapshot)
+{
+	WantedFile wanted[PROCESS_FILES_EAGER];
+	Mapping *opened[PROCESS_FILES_EAGER];
+	MappingList *list = &process->mappings;
+	size_t count = 0;
+
+	process->files = count_open_files(list);
+	for (size_t i = 0; i < list->count && process->files + count < PROCESS_FILES_EAGER; i++)
+	{
+		Mapping *mapping = &list->mappings[i];
+
+		if (mapping->kind != MAPPING_FILE || mapping->file_tried ||
+			same_file_before(list, i) != NULL)
 			continue;
 		/* most files of a new process are known, and need no wait */
 		if (snapshot->kind == WANTED_MAPPING)
 			mapping->file = mapped_file_find_mapping(table->files, &mapping->map);
 		if (mapping->file != NULL)
+		{
 			mapping->file_tried = true;
-		else
-			wanted[count++] = (WantedFile){ snapshot->kind, mapping->map, NULL };
+			process->files++;
+			continue;
+		}
+		opened[count] = mapping;
+		wanted[count++] = (WantedFile){ snapshot->kind, mapping->map, NULL };
 	}
 	process_open(table, process, snapshot->files_pid, wanted, count);
-	count = 0;
-	for (size_t i = 0; i < list->count; i++)
+	for (size_t i = 0; i < count; i++)
 	{
-		Mapping *mapping = &list->mappings[i];
-
-		if (mapping->kind != MAPPING_FILE || mapping->file_tried)
-			continue;
-		mapping->file_tried = true;
-		mapping->file = wanted[count++].file;
+		opened[i]->file_tried = true;
+		opened[i]->file = wanted[i].file;
 	}
-	free(wanted);
+	process->files += count;
+	share_files(table, list);
+}
+
+void
+process_open_late(ProcessTable *table, Process *process, Mapping *mapping)
+{
+	WantedFile wanted = { WANTED_MAPPING, mapping->map, NULL };
+
+	if (mapping->kind != MAPPING_FILE || mapping->file_tried)
+		return;
+	mapping->file_tried = true;
+	if (process->files >= PROCESS_FILES_MAX)
+	{
+		table->stats.files_refused++;
+		return;
+	}
+	process->files++;
+	process_open(table, process, process->files_pid, &wanted, 1);
+	mapping->file = wanted.file;
+	process->described &= wanted.file == NULL; /* the unwinder is to know of it */
 }
 
 /* The executable's file is one of those that are mapped, as a rule. */
@@ -319,6 +398,7 @@ install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 	open_executable(table, process, snapshot);
 	if (table->wants_code)
 		look_at_code(table, process);
+	process_charge_mappings(table, process);
 	/* last: another thread may have described it without the files that were being opened */
 	process->described = false;
 }
@@ -404,6 +484,13 @@ process_read(ProcessTable *table, Process *process, uint64_t now_ns)
 
 	if (now_ns < process->stuck_until_ns || process->waits > 0)
 		return;
+	if (process->mappings.count > process_mapping_limit(table, process, now_ns))
+	{
+		/* a shorter list would take the place of this one */
+		table->stats.put_off++;
+		process->read_ns = now_ns;
+		return;
+	}
 	result = take_snapshot(table, process, &snapshot);
 	/* what was mapped while we read is known before what we read is used */
 	if (table->past != NULL)
@@ -446,6 +533,7 @@ static void
 inherit_unsampled(ProcessTable *table, Process *process)
 {
 	Process parent = { .key = { .pid = process->parent_pid },
+					   .owner = process->owner,
 					   .tid = process->parent_pid,
 					   .arg_start = process->arg_start };
 	Snapshot snapshot;

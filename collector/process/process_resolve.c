@@ -156,6 +156,8 @@ process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_
 	}
 	if (mapping == NULL)
 		return false;
+	if (is_leaf)
+		process_open_late(table, process, mapping);
 	result->kind = mapping->kind;
 	result->file = mapping_file(table->files, mapping);
 	result->address = address;

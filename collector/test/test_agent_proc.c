@@ -245,7 +245,7 @@ test_mapping_list(void **state)
 	map_file("/var/tmp/profstore-deleted", true);
 	assert_true(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
 				MAP_FAILED);
-	assert_int_equal(mapping_list_read((uint32_t) getpid(), &asked), 0);
+	assert_int_equal(mapping_list_read((uint32_t) getpid(), MAPPINGS_MAX, &asked), 0);
 	assert_int_equal(proc_file_read("/proc/self/maps", 1 << 20, &text, NULL), 0);
 	assert_int_equal(mapping_list_parse(text, &text_list), 0);
 	unlink(plain);
@@ -273,7 +273,7 @@ test_mapping_list(void **state)
 	free(text);
 	mapping_list_release(NULL, &asked);
 	mapping_list_release(NULL, &text_list);
-	assert_int_equal(mapping_list_read(0x7fffffff, &asked), -ENOENT);
+	assert_int_equal(mapping_list_read(0x7fffffff, MAPPINGS_MAX, &asked), -ENOENT);
 	mapping_list_release(NULL, &asked);
 }
 
@@ -310,8 +310,8 @@ open_deep_file(void)
 }
 
 /*
- * Where a path has no room in an answer the text is read; where that is too long as well, nothing
- * is left behind.
+ * If a path has no room in an answer, the text is read. A name stands in the list once; a list is
+ * cut at its limit, and where its names or the reading of its text take too much.
  */
 static void
 test_long_paths(void **state)
@@ -321,7 +321,7 @@ test_long_paths(void **state)
 	MappingList list;
 
 	assert_true(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED);
-	assert_int_equal(mapping_list_read((uint32_t) getpid(), &list), 0);
+	assert_int_equal(mapping_list_read((uint32_t) getpid(), MAPPINGS_MAX, &list), 0);
 	for (size_t i = 0; i < list.count; i++)
 	{
 		size_t length = strlen(list.mappings[i].map.name);
@@ -330,13 +330,20 @@ test_long_paths(void **state)
 	}
 	assert_true(longest > PATH_MAX);
 	assert_true(list.count > 5);
+	assert_false(list.is_cut);
 	mapping_list_release(NULL, &list);
 
 	for (size_t bytes = 0; bytes < 64 * 1024 * 1024; bytes += longest)
 		assert_true(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED);
 	close(fd);
-	assert_int_equal(mapping_list_read((uint32_t) getpid(), &list), -EFBIG);
-	assert_int_equal(list.count, 0);
+	assert_int_equal(mapping_list_read((uint32_t) getpid(), MAPPINGS_MAX, &list), 0);
+	assert_true(list.is_cut);
+	assert_true(list.count > 100 && list.count <= MAPPINGS_MAX);
+	assert_true(mapping_list_bytes(&list) < list.count * sizeof(Mapping) + 20 * longest);
+	mapping_list_release(NULL, &list);
+	assert_int_equal(mapping_list_read((uint32_t) getpid(), 64, &list), 0);
+	assert_true(list.is_cut);
+	assert_int_equal(list.count, 64);
 	mapping_list_release(NULL, &list);
 }
 
@@ -372,7 +379,7 @@ test_changing_mappings(void **state)
 	{
 		MappingList list;
 
-		assert_int_equal(mapping_list_read((uint32_t) getpid(), &list), 0);
+		assert_int_equal(mapping_list_read((uint32_t) getpid(), MAPPINGS_MAX, &list), 0);
 		for (size_t i = 1; i < list.count; i++)
 			assert_true(list.mappings[i].map.start >= list.mappings[i - 1].map.end);
 		mapping_list_release(NULL, &list);

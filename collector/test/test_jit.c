@@ -608,7 +608,7 @@ test_costly_process(void **state)
 	jit_source_init(&source, JIT_SOURCE_DUMP, &reading, (uint32_t) pid);
 	jit_source_read(&source, &reading, now_ns, now_ns);
 	cost_ns = (uint64_t) clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	assert_int_equal(mapping_list_read((uint32_t) pid, &list), 0);
+	assert_int_equal(mapping_list_read((uint32_t) pid, MAPPINGS_MAX, &list), 0);
 	cost_ns = (uint64_t) clock_ns(CLOCK_THREAD_CPUTIME_ID) - cost_ns;
 	mapping_list_release(NULL, &list);
 	/* four times as much, were both equal */

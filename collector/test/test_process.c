@@ -573,6 +573,184 @@ test_names_of_memory(void **state)
 	mapping_list_release(NULL, &list);
 }
 
+/* Files of an empty directory, which are gone again. */
+static void
+make_mapping(int number, ProcMapping *mapping, char *name, size_t size)
+{
+	struct stat status;
+
+	snprintf(name, size, "/tmp/profstore-file-%d-%d", getpid(), number);
+	close(open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+	assert_int_equal(stat(name, &status), 0);
+	*mapping = (ProcMapping){ .start = 0x1000,
+							  .end = 0x2000,
+							  .device = status.st_dev,
+							  .inode = status.st_ino,
+							  .name = name };
+}
+
+/*
+ * An owner has half of the files that may be open, and does not keep others from theirs: the last
+ * eighth is for owners of few. A file that is open already costs nothing.
+ */
+static void
+test_files_limited(void **state)
+{
+	Fixture *fixture = *state;
+	static MappedFile *files[260];
+	ProcMapping mapping;
+	MappedFileStats before;
+	MappedFileStats stats;
+	char name[64];
+	size_t opened[4] = { 0 };
+	size_t count = 0;
+
+	mapped_file_table_stats(fixture->files, &before);
+	mapped_file_table_limit(fixture->files, 200 + before.count, 0);
+	for (int number = 0; number < 520; number++)
+	{
+		uint64_t owner = (uint64_t) (1 + number / 130);
+
+		make_mapping(number, &mapping, name, sizeof(name));
+		if (mapped_file_acquire_mapping(fixture->files, owner, (uint32_t) getpid(), &mapping,
+										&files[count]) == 0)
+		{
+			opened[owner - 1]++;
+			count++;
+			assert_int_equal(mapped_file_acquire_mapping(fixture->files, owner, (uint32_t) getpid(),
+														 &mapping, &files[count]),
+							 0);
+			mapped_file_release(fixture->files, files[count]);
+		}
+		unlink(name);
+	}
+	/* half; seven eighths with that; one of few files; nobody beyond all */
+	assert_in_range(opened[0], 98, 102);
+	assert_in_range(opened[0] + opened[1], 173, 177);
+	assert_in_range(opened[2], 23, 27);
+	assert_int_equal(opened[3], 0);
+	mapped_file_table_stats(fixture->files, &stats);
+	assert_int_equal(stats.refused, 520 - count);
+	for (size_t i = 0; i < count; i++)
+		mapped_file_release(fixture->files, files[i]);
+	/* what is closed may be opened again */
+	mapped_file_table_sweep(fixture->files);
+	make_mapping(0, &mapping, name, sizeof(name));
+	assert_int_equal(mapped_file_acquire_mapping(fixture->files, 4, (uint32_t) getpid(), &mapping,
+												 &files[0]),
+					 0);
+	mapped_file_release(fixture->files, files[0]);
+	unlink(name);
+}
+
+/* A child that has mapped one file executable so many times, and waits to be killed. */
+static pid_t
+start_mapper(int mappings)
+{
+	int fds[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0)
+	{
+		int fd = memfd_create("mapped", MFD_CLOEXEC);
+
+		(void) !ftruncate(fd, 4096);
+		while (mappings-- > 0)
+			(void) mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		(void) !write(fds[1], "", 1);
+		pause();
+		_exit(0);
+	}
+	assert_int_equal(read(fds[0], &byte, 1), 1);
+	close(fds[0]);
+	close(fds[1]);
+	return pid;
+}
+
+/*
+ * Mappings are at the expense of the control group: when all together take too much, the group that
+ * has most loses a process; whoever has more than its share, or made us read long lists, gets short
+ * ones.
+ */
+static void
+test_mappings_charged(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample own = sample_of(getpid());
+	pid_t mappers[3];
+	struct pfs_sample samples[3];
+	ProcessTableStats stats;
+	Process *process;
+
+	own.cgroup_id = 1;
+	process = process_table_get(fixture->processes, &own, 1000 * MS);
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	for (int i = 0; i < 3; i++)
+	{
+		mappers[i] = start_mapper(2000);
+		samples[i] = sample_of(mappers[i]);
+		samples[i].cgroup_id = 2;
+	}
+	process_table_limit_mappings(fixture->processes,
+								 process->charged_bytes + 3000 * sizeof(Mapping));
+	process = process_table_get(fixture->processes, &samples[0], 1001 * MS);
+	assert_true(process->mappings.count >= 2000);
+	assert_false(process->mappings.is_cut);
+	/* its group has more than a quarter */
+	process = process_table_get(fixture->processes, &samples[1], 1002 * MS);
+	assert_int_equal(process->mappings.count, REREAD_AT_ONE_COST);
+	assert_true(process->mappings.is_cut);
+	process_table_stats(fixture->processes, &stats);
+	assert_int_equal(stats.cut, 1);
+	assert_int_equal(stats.evicted, 0);
+	/* another group has room for itself */
+	samples[2].cgroup_id = 3;
+	process = process_table_get(fixture->processes, &samples[2], 1003 * MS);
+	assert_true(process->mappings.count >= 2000);
+	process_table_stats(fixture->processes, &stats);
+	assert_int_equal(stats.evicted, 1);
+	assert_int_equal(stats.count, 3);
+	assert_non_null(process_table_get(fixture->processes, &own, 1004 * MS));
+	process_table_stats(fixture->processes, &stats);
+	assert_int_equal(stats.created, 4);
+	for (int i = 0; i < 3; i++)
+	{
+		kill(mappers[i], SIGKILL);
+		waitpid(mappers[i], NULL, 0);
+	}
+}
+
+/* Long lists are read of a group as often as it may have them read; then short ones. */
+static void
+test_long_readings_charged(void **state)
+{
+	Fixture *fixture = *state;
+	pid_t mapper = start_mapper(MAPPINGS_MAX + 100);
+	struct pfs_sample sample = sample_of(mapper);
+	int whole = 0;
+	Process *process;
+
+	sample.cgroup_id = 2;
+	for (int i = 0; i < 8; i++)
+	{
+		sample.exec_id++; /* as a program that begins anew would have it */
+		process = process_table_get(fixture->processes, &sample, 1000 * MS);
+		whole += process->mappings.count == MAPPINGS_MAX;
+		assert_true(process->mappings.count == MAPPINGS_MAX ||
+					process->mappings.count == REREAD_AT_ONE_COST);
+	}
+	assert_int_equal(whole, 3); /* 64 units at once, of which each takes 32; the last one is lent */
+	sample.exec_id++;
+	sample.cgroup_id = 3;
+	process = process_table_get(fixture->processes, &sample, 1000 * MS);
+	assert_int_equal(process->mappings.count, MAPPINGS_MAX);
+	kill(mapper, SIGKILL);
+	waitpid(mapper, NULL, 0);
+}
+
 /* Code that is mapped later is found, but /proc is not read again at every address that is none. */
 static void
 test_mappings_read_again(void **state)
@@ -1078,6 +1256,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_outlived_leader, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deleted_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_files_limited, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_mappings_charged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_long_readings_charged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mappings_read_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_shared_memory, setup, teardown),
 		cmocka_unit_test(test_names_of_memory),

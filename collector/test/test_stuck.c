@@ -503,7 +503,8 @@ test_unwind_table(void **state)
 
 	if (!have_fuse)
 		skip();
-	assert_int_equal(mapped_file_acquire_mapping(fixture->files, image.pid, &mapped, &mapping.file),
+	assert_int_equal(mapped_file_acquire_mapping(fixture->files, 0, image.pid, &mapped,
+												 &mapping.file),
 					 0);
 	assert_int_equal(unwind_tables_create(fixture->files, kernel, NULL, &tables), 0);
 	fuse_file_hold(&fuse, FUSE_READ);
@@ -583,7 +584,7 @@ acquire(Fixture *fixture)
 	};
 	MappedFile *file;
 
-	assert_int_equal(mapped_file_acquire_mapping(fixture->files, (uint32_t) getpid(), &mapped,
+	assert_int_equal(mapped_file_acquire_mapping(fixture->files, 0, (uint32_t) getpid(), &mapped,
 												 &file),
 					 0);
 	return file;

@@ -903,7 +903,7 @@ test_shared_memory(void **state)
 	map.start = (uint64_t) (uintptr_t) code;
 	map.end = map.start + sizeof(text);
 	assert_int_equal(mapped_file_table_create(&files), 0);
-	if (mapped_file_acquire_mapping(files, process.pid, &map, &mapping.file) != 0)
+	if (mapped_file_acquire_mapping(files, 0, process.pid, &map, &mapping.file) != 0)
 		skip(); /* no right to see /proc/PID/map_files */
 	mapping.start = map.start;
 	mapping.end = map.end;

@@ -102,7 +102,7 @@ map_copy(World *world, int number, const DescribedMapping *code)
 	map.end = map.start + code->end;
 	map.file_offset = code->file_offset;
 	world->mappings[number] = (DescribedMapping){ map.start, map.end, map.file_offset, NULL };
-	assert_int_equal(mapped_file_acquire_mapping(world->files, (uint32_t) getpid(), &map,
+	assert_int_equal(mapped_file_acquire_mapping(world->files, 0, (uint32_t) getpid(), &map,
 												 &world->mappings[number].file),
 					 0);
 	assert_int_equal(unlink(path), 0);

@@ -1,0 +1,136 @@
+/*
+ * process_owner.c
+ *		Control groups that answer for what their processes make us hold and do.
+ *
+ * Whoever maps tens of thousands of files makes readings of /proc long, and lists large. Both are
+ * charged to the control group, so that they are at the expense of its own processes: their lists
+ * become short, and they are the first to be evicted.
+ */
+#include "process/process_parts.h"
+
+#include <stdlib.h>
+
+#define OWNER_SHARE 4 /* an owner with more than this part of the memory has short lists */
+
+void
+process_join_owner(ProcessTable *table, Process *process)
+{
+	ProcessOwner *owner;
+
+	HASH_FIND(hh, table->owners, &process->cgroup_key, sizeof(CgroupKey), owner);
+	if (owner == NULL && (owner = calloc(1, sizeof(*owner))) != NULL)
+	{
+		owner->group = process->cgroup_key;
+		owner->number = ++table->owners_seen;
+		HASH_ADD(hh, table->owners, group, sizeof(CgroupKey), owner);
+	}
+	process->owner = owner;
+	if (owner != NULL)
+		owner->processes++;
+}
+
+static void
+set_charge(ProcessTable *table, Process *process, size_t bytes)
+{
+	table->mapping_bytes += bytes - process->charged_bytes;
+	if (process->owner != NULL)
+		process->owner->bytes += bytes - process->charged_bytes;
+	process->charged_bytes = bytes;
+}
+
+void
+process_leave_owner(ProcessTable *table, Process *process)
+{
+	set_charge(table, process, 0);
+	if (process->owner != NULL)
+		process->owner->processes--;
+	process->owner = NULL;
+}
+
+static ProcessOwner *
+largest_owner(const ProcessTable *table)
+{
+	ProcessOwner *largest = NULL;
+	ProcessOwner *owner;
+	ProcessOwner *next;
+
+	HASH_ITER(hh, table->owners, owner, next)
+	{
+		if (largest == NULL || owner->bytes > largest->bytes)
+			largest = owner;
+	}
+	return largest;
+}
+
+/* Evicts the least recently sampled process of an owner, but for one. False if there is none. */
+static bool
+evict_of(ProcessTable *table, const ProcessOwner *owner, const Process *but)
+{
+	Process *process;
+	Process *next;
+
+	HASH_ITER(hh, table->processes, process, next)
+	{
+		if (process->owner != owner || process == but || process->waits > 0 ||
+			process->charged_bytes == 0)
+			continue;
+		process_evict(table, process);
+		return true;
+	}
+	return false;
+}
+
+void
+process_charge_mappings(ProcessTable *table, Process *process)
+{
+	set_charge(table, process,
+			   mapping_list_bytes(&process->mappings) + mapping_list_bytes(&process->older));
+	if (table->mapping_bytes_limit == 0)
+		return;
+	while (table->mapping_bytes > table->mapping_bytes_limit &&
+		   evict_of(table, largest_owner(table), process))
+		;
+}
+
+static bool
+has_spent_readings(const ProcessOwner *owner, uint64_t now_ns)
+{
+	return owner->reads.paid_ns > now_ns + REREAD_BURST_NS;
+}
+
+size_t
+process_mapping_limit(const ProcessTable *table, const Process *process, uint64_t now_ns)
+{
+	const ProcessOwner *owner = process->owner;
+
+	if (owner == NULL || has_spent_readings(owner, now_ns))
+		return REREAD_AT_ONE_COST;
+	return table->mapping_bytes_limit > 0 && owner->bytes > table->mapping_bytes_limit / OWNER_SHARE
+			   ? REREAD_AT_ONE_COST
+			   : MAPPINGS_MAX;
+}
+
+void
+process_pay_reading(const Process *process, size_t count, uint64_t now_ns)
+{
+	uint64_t cost_ns = REREAD_COST_NS * (count / REREAD_AT_ONE_COST);
+
+	if (process->owner != NULL)
+		(void) allowance_take(&process->owner->reads, now_ns, cost_ns,
+							  REREAD_BURST_NS + cost_ns + 1);
+}
+
+void
+process_sweep_owners(ProcessTable *table, uint64_t now_ns)
+{
+	ProcessOwner *owner;
+	ProcessOwner *next;
+
+	HASH_ITER(hh, table->owners, owner, next)
+	{
+		if (owner->processes > 0 || owner->reads.paid_ns > now_ns)
+			continue;
+		HASH_DEL(table->owners, owner);
+		free(owner);
+	}
+}
