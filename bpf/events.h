@@ -128,6 +128,17 @@ struct pfs_image {
 	__u32 verdict;
 };
 
+/*
+ * Before each sample of a wait that goes on, as pfs_tend_waits writes it. The pfs_late of such a
+ * sample has no bytes: chunks are the pages that the collector is to read.
+ */
+#define PFS_TEND_PAGES 4 /* idle threads are many, and not deep */
+
+struct pfs_tended {
+	__u64 mark;	  /* which pfs_confirm_waits writes if the thread has not run since */
+	__u64 length; /* bytes of the sample and what follows it */
+};
+
 /* Where the walk stopped, and the stack from there on as it was then. */
 struct pfs_late {
 	struct pfs_walk_state at;

@@ -101,8 +101,40 @@ struct pt_regs___saved {
 	__u64 sp;
 };
 
+struct super_block {
+	unsigned long s_magic;
+};
+
+struct inode {
+	struct super_block *i_sb;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct userfaultfd_ctx;
+
+struct vm_userfaultfd_ctx {
+	struct userfaultfd_ctx *ctx; /* NULL: the kernel fills the pages by itself */
+};
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	struct file *vm_file; /* NULL: anonymous memory */
+	struct vm_userfaultfd_ctx vm_userfaultfd_ctx;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq; /* what the program writes, its reader reads */
+};
+
 /* What a program is called with that goes through all tasks. */
 struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
 	struct task_struct *task; /* NULL at the end */
 };
 

@@ -11,7 +11,15 @@
  *
  * A wait of d is kept with the probability min(1, d / period), and then stands for max(d, period):
  * the expected sum is what was waited, and the number of samples is bounded by it. Waits that go on
- * are closed by pfs_tend_waits from time to time, so that each interval has its part.
+ * are closed from time to time, so that each interval has its part, in three steps:
+ *
+ *	1. pfs_tend_waits goes through all threads and writes the samples of those that wait, with their
+ *	   registers, to its reader. It marks these threads.
+ *	2. The collector reads their stacks, by threads that may be left behind: a page of another
+ *	   process's memory may be filled by whoever controls that process, or never. A BPF program must
+ *	   not wait for one.
+ *	3. pfs_confirm_waits goes through the threads again. It closes the waits of those that have not
+ *	   run since they were marked, whose stacks are thus as they were.
  *
  * sched_exit_tp (6.15) is called with no lock held. Before there was one, finish_task_switch is
  * probed, whose end releases the run queue: nothing may be allocated there, so storage is made
@@ -46,20 +54,26 @@ volatile __u32 pfs_tend_forgets = 0;
 /* Will nobody see the end of the waits that go on? Then short ones count, too. */
 volatile __u32 pfs_tend_ends = 0;
 
-/* Waits that pfs_tend_waits left, as the ring was filling up; and those it looked at. */
-volatile __u64 pfs_waits_put_off = 0;
+/* Waits that pfs_tend_waits found, and the last mark that it gave. */
 volatile __u64 pfs_waits_tended = 0;
+volatile __u64 pfs_last_mark = 0;
+
+/* pfs_confirm_waits closes the waits whose mark is above this one. */
+volatile __u64 pfs_confirm_after = 0;
 
 /* The scratch of pfs_tend_waits, which may be preempted by other programs; set before loading. */
 const volatile __u32 pfs_tend_slot = 0;
 
-/* Pages copied of the stack of a thread that waits: idle threads are many, and not deep. */
-#define PFS_TEND_PAGES 4
+#define PFS_TMPFS_MAGIC 0x01021994
 
 struct pfs_wait {
 	__u64 away_ns;	   /* off the CPU, of a time without a beginning: only differences count */
 	__u64 involuntary; /* switches of the kind, when the thread was last switched to */
 	__u64 known;	   /* the above hold */
+	__u64 mark;		   /* by pfs_tend_waits; 0: none */
+	__u64 switches;	   /* of both kinds, when it was marked */
+	__u64 before_ns;   /* away_ns when it was marked, and what it is to become */
+	__u64 until_ns;
 };
 
 struct {
@@ -201,9 +215,54 @@ pfs_describe_waiting(struct pfs_sample *sample, struct task_struct *task)
 	BPF_CORE_READ_INTO(&sample->comm, task, comm);
 }
 
+/* Address range of a thread's stack that may be read; both 0 if none may. */
+struct pfs_stack_area {
+	__u64 start;
+	__u64 end;
+};
+
+/*
+ * Accepts memory that the kernel fills by itself: no file's, but for shared memory, and none that
+ * another thread answers for (userfaultfd).
+ */
+static long
+pfs_judge_area(struct task_struct *task, struct vm_area_struct *vma, void *context)
+{
+	struct pfs_stack_area *area = context;
+
+	(void) task;
+	if (vma->vm_file && BPF_CORE_READ(vma, vm_file, f_inode, i_sb, s_magic) != PFS_TMPFS_MAGIC)
+		return 0;
+	if (bpf_core_field_exists(vma->vm_userfaultfd_ctx) &&
+		BPF_CORE_READ(vma, vm_userfaultfd_ctx.ctx))
+		return 0;
+	area->start = vma->vm_start;
+	area->end = vma->vm_end;
+	return 0;
+}
+
+/*
+ * Bits of the pages that the collector is to read from the address on. None if the process is
+ * changing its mappings, as the lock is only tried. What is mapped may be another thing by the time
+ * that it is read: this keeps most readings that would hang from being begun, not all.
+ */
+static __always_inline __u64
+pfs_readable_pages(struct task_struct *task, __u64 address)
+{
+	struct pfs_stack_area area = { 0, 0 };
+	__u64 pages;
+
+	if (bpf_find_vma(task, address, pfs_judge_area, &area, 0) || address < area.start ||
+		address >= area.end)
+		return 0;
+	pages = (area.end - address) / PFS_LATE_CHUNK_BYTES;
+	return pages >= PFS_TEND_PAGES ? (1ULL << PFS_TEND_PAGES) - 1 : (1ULL << pages) - 1;
+}
+
 /*
  * The user side of a thread that waits: its innermost frame and, for the walk in user space, the
- * registers and the beginning of its stack. Returns the words behind the kernel's frames.
+ * registers and which pages of its stack are to be read. Returns the words behind the kernel's
+ * frames.
  */
 static __always_inline __u64
 pfs_take_waiting_stack(struct pfs_scratch *scratch, struct task_struct *task)
@@ -212,7 +271,6 @@ pfs_take_waiting_stack(struct pfs_scratch *scratch, struct task_struct *task)
 	pfs_registers *saved = &scratch->saved;
 	__u64 words = sample->kernel_count;
 	struct pfs_late *late;
-	__u64 length = 0;
 
 	/* a bound that the verifier keeps in mind, whatever register the number is in */
 	barrier_var(words);
@@ -239,49 +297,66 @@ pfs_take_waiting_stack(struct pfs_scratch *scratch, struct task_struct *task)
 	late->at = scratch->walk.at;
 	late->thread_pointer = pfs_thread_pointer(task);
 	late->address = scratch->walk.at.sp & ~(__u64) (PFS_LATE_CHUNK_BYTES - 1);
-	late->chunks = 0;
+	late->chunks = pfs_readable_pages(task, late->address);
 	late->other_address = 0;
 	late->other_chunks = 0;
-	for (__u32 page = 0; page < PFS_TEND_PAGES; page++)
-	{
-		if (bpf_copy_from_user_task(&late->bytes[length], PFS_LATE_CHUNK_BYTES,
-									(void *) (late->address + page * PFS_LATE_CHUNK_BYTES), task,
-									0))
-			break;
-		late->chunks |= 1ULL << page;
-		length += PFS_LATE_CHUNK_BYTES;
-	}
-	late->length = length;
-	return 1 + (sizeof(*late) - sizeof(late->bytes) + length) / sizeof(__u64);
+	late->length = 0;
+	return 1 + (sizeof(*late) - sizeof(late->bytes)) / sizeof(__u64);
 }
 
-/* Closes the wait of a thread up to now, and begins a new one. */
+/* Writes the sample of a thread that waits to the iterator's reader, and marks the thread. */
 static __always_inline void
-pfs_close_wait(struct pfs_scratch *scratch, struct task_struct *task, struct pfs_wait *wait)
+pfs_write_wait(struct bpf_iter__task *context, struct task_struct *task,
+			   struct pfs_scratch *scratch, struct pfs_wait *wait)
+{
+	struct pfs_sample *sample = &scratch->sample;
+	struct pfs_tended tended = { .mark = pfs_last_mark + 1 };
+	__u64 switches = task->nvcsw + task->nivcsw;
+	__u64 words;
+	long length;
+
+	length = bpf_get_task_stack(task, scratch->words, PFS_MAX_FRAMES * sizeof(__u64), 0);
+	if (length < 0)
+		sample->kernel_error = (__u8) -length;
+	else
+		sample->kernel_count = (__u16) ((__u64) length / sizeof(__u64));
+	words = sample->kernel_count + pfs_take_waiting_stack(scratch, task);
+	tended.length = pfs_at_most(sizeof(*sample) + words * sizeof(__u64),
+								sizeof(*sample) + sizeof(scratch->words));
+	/* without room in the buffer the kernel lets it be read, and calls us for the task once more */
+	if (bpf_seq_write(context->meta->seq, &tended, sizeof(tended)) ||
+		bpf_seq_write(context->meta->seq, sample, (__u32) tended.length))
+		return;
+	if (length < 0)
+		pfs_count(PFS_COUNTER_KERNEL_STACK_FAILED);
+	if (sample->flags & PFS_SAMPLE_LATE)
+		pfs_count(PFS_COUNTER_LATE);
+	wait->switches = switches;
+	wait->mark = tended.mark;
+	pfs_last_mark = tended.mark;
+	pfs_waits_tended++;
+}
+
+/* Begins to close the wait of a thread up to now. */
+static __always_inline void
+pfs_tend_wait(struct bpf_iter__task *context, struct task_struct *task, struct pfs_scratch *scratch,
+			  struct pfs_wait *wait)
 {
 	struct pfs_sample *sample = &scratch->sample;
 	__u64 period = pfs_wait_period;
 	__u64 before = wait->away_ns;
 	__u64 away = pfs_away_ns(task);
-	__u64 voluntary = task->nvcsw;
 	__u64 involuntary = task->nivcsw;
 	__u32 one_in = pfs_tend_one_in;
-	__u64 bytes;
-	long length;
 
 	/* the time of one that runs is on its way into the sum; short ones end by themselves */
 	if ((__s64) (away - before) <= 0 || task->on_cpu)
 		return;
 	if (away - before < period && (!pfs_tend_ends || !pfs_keeps(away - before, period)))
 		return;
-	pfs_waits_tended++;
-	if (bpf_ringbuf_query(&pfs_ring, BPF_RB_AVAIL_DATA) > pfs_late_limit_bytes)
-	{
-		pfs_waits_put_off++;
-		return;
-	}
 	if (one_in > 1 && bpf_get_prandom_u32() % one_in)
 	{
+		pfs_waits_tended++;
 		__sync_val_compare_and_swap(&wait->away_ns, before, away);
 		return;
 	}
@@ -292,42 +367,27 @@ pfs_close_wait(struct pfs_scratch *scratch, struct task_struct *task, struct pfs
 		return;
 	}
 	pfs_know_image(scratch);
+	if (scratch->verdict & PFS_VERDICT_DROP)
+	{
+		if (__sync_val_compare_and_swap(&wait->away_ns, before, away) == before)
+		{
+			pfs_count(PFS_COUNTER_EVENTS);
+			pfs_count(PFS_COUNTER_WAITS);
+			pfs_count(PFS_COUNTER_DROPPED);
+		}
+		return;
+	}
 	sample->kind = pfs_kind_of_wait(task, involuntary != wait->involuntary);
 	sample->value = (away - before > period ? away - before : period) * one_in * pfs_watch_one_in;
 	sample->period = period;
-	length = bpf_get_task_stack(task, scratch->words, PFS_MAX_FRAMES * sizeof(__u64), 0);
-	if (length < 0)
-		sample->kernel_error = (__u8) -length;
-	else
-		sample->kernel_count = (__u16) ((__u64) length / sizeof(__u64));
-	bytes = sizeof(*sample) +
-			(sample->kernel_count + pfs_take_waiting_stack(scratch, task)) * sizeof(__u64);
-	/* a stack that moved under our hands is nobody's: the thread's own program sees to its wait */
-	if (task->on_cpu || task->nvcsw != voluntary || task->nivcsw != involuntary)
-		return;
-	if (__sync_val_compare_and_swap(&wait->away_ns, before, away) != before)
-		return;
-	pfs_count(PFS_COUNTER_EVENTS);
-	pfs_count(PFS_COUNTER_WAITS);
-	if (scratch->verdict & PFS_VERDICT_DROP)
-	{
-		pfs_count(PFS_COUNTER_DROPPED);
-		return;
-	}
-	if (length < 0)
-		pfs_count(PFS_COUNTER_KERNEL_STACK_FAILED);
-	if (sample->flags & PFS_SAMPLE_LATE)
-		pfs_count(PFS_COUNTER_LATE);
-	if (bytes > sizeof(*sample) + sizeof(scratch->words) ||
-		bpf_ringbuf_output(&pfs_ring, sample, bytes, BPF_RB_NO_WAKEUP))
-		pfs_count(PFS_COUNTER_RING_FULL);
-	else
-		pfs_count(PFS_COUNTER_SAMPLES);
-	pfs_add(PFS_COUNTER_TIME_NS, bpf_ktime_get_ns() - sample->time_ns);
+	wait->before_ns = before;
+	wait->until_ns = away;
+	/* TIME_NS does not count it: the kernel charges this time to the thread that reads */
+	pfs_write_wait(context, task, scratch, wait);
 }
 
 /* Run by reading its iterator, by one thread at a time: it has one scratch. */
-SEC("iter.s/task")
+SEC("iter/task")
 int
 pfs_tend_waits(struct bpf_iter__task *ctx)
 {
@@ -341,7 +401,37 @@ pfs_tend_waits(struct bpf_iter__task *ctx)
 	if (!wait || !wait->known || pfs_tend_forgets)
 		pfs_begin_waits(task);
 	else
-		pfs_close_wait(scratch, task, wait);
+		pfs_tend_wait(ctx, task, scratch, wait);
+	return 0;
+}
+
+/*
+ * Writes the marks of the threads whose waits it closes. The others have run meanwhile: the program
+ * at the switch has seen to their waits.
+ */
+SEC("iter/task")
+int
+pfs_confirm_waits(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct pfs_wait *wait;
+	__u64 mark;
+
+	if (!task || pfs_waits_unseen(task))
+		return 0;
+	wait = bpf_task_storage_get(&pfs_waits, task, 0, 0);
+	if (!wait || wait->mark <= pfs_confirm_after)
+		return 0;
+	mark = wait->mark;
+	wait->mark = 0;
+	if (task->on_cpu || task->nvcsw + task->nivcsw != wait->switches ||
+		__sync_val_compare_and_swap(&wait->away_ns, wait->before_ns, wait->until_ns) !=
+			wait->before_ns)
+		return 0;
+	pfs_count(PFS_COUNTER_EVENTS);
+	pfs_count(PFS_COUNTER_WAITS);
+	pfs_count(PFS_COUNTER_SAMPLES);
+	bpf_seq_write(ctx->meta->seq, &mark, sizeof(mark));
 	return 0;
 }
 

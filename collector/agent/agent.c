@@ -5,7 +5,8 @@
  * 1. Writer and flusher start first: the database is connected to, and the kernel's symbols are
  *    read, while the BPF program is loaded. Then sampler and reader start.
  * 2. The main loop only keeps time, so that it is never late: CPUs, self-restraint, status file,
- *    progress, and a request to the flusher when a window is over.
+ *    progress, and a request to the flusher when a window is over. What may have to wait for some
+ *    process is another thread's (tender.c).
  * 3. At the end each part is stopped after the one that feeds it: sampler, reader, flusher, writer.
  */
 #include "agent/agent.h"
@@ -27,6 +28,7 @@
 #include "agent/reload.h"
 #include "agent/report.h"
 #include "agent/restraint.h"
+#include "agent/tender.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/log.h"
@@ -49,8 +51,6 @@
 #define FIRST_FLUSH_NS (100 * NS_PER_MS) /* until samples are stored: to see that all works */
 #define FLUSH_GRACE_NS (200 * NS_PER_MS) /* after a window's end, for what is in the ring still */
 #define FOLLOW_CPUS_NS NS_PER_S
-#define TEND_EARLY_NS  (20 * NS_PER_MS) /* waits are closed so long before their window ends */
-#define TEND_AGAIN_NS  (50 * NS_PER_MS) /* where the ring was filling up */
 #define DRAIN_MIN_MS   1000
 
 /* On a busy machine the first samples would else take their turn behind everybody else's work. */
@@ -90,7 +90,7 @@ typedef struct Agent
 	FILE *summary; /* NULL: none asked for, or written */
 	uint64_t counters_taken[PFS_COUNTER_COUNT];
 	uint64_t reopened_taken;
-	uint64_t waits_taken; /* that were lost */
+	uint64_t unread_waits_taken;
 	Symbolizer *symbolizer;
 	MappedFileTable *files;
 	int64_t descriptors;	 /* that may be open at once */
@@ -100,12 +100,12 @@ typedef struct Agent
 	Sampler *sampler;
 	Reader *reader;
 	Flusher *flusher;
+	Tender *tender; /* NULL: there is nothing to tend */
 	Restraint restraint;
 	int64_t attached_ns; /* CLOCK_MONOTONIC, as all below */
 	int64_t started_ns;
 	int64_t flush_ns;
 	int64_t follow_cpus_ns;
-	int64_t tend_ns; /* INT64_MAX: waits are not sampled */
 	int64_t health_ns;
 	uint32_t cpus_not_sampled;
 	bool hurried; /* threads have START_NICE still, instead of … */
@@ -194,6 +194,17 @@ start_flusher(Agent *agent, Failure *failure)
 	return EXIT_OK;
 }
 
+static ExitCode
+start_tender(Agent *agent, Failure *failure)
+{
+	int64_t interval_ns = agent->options->interval_ms * NS_PER_MS;
+
+	if (sampler_has_tending(agent->sampler) &&
+		tender_start(agent->sampler, interval_ns, &agent->tender) != 0)
+		return failure_set(failure, EXIT_INTERNAL, "could not start the tender's thread");
+	return EXIT_OK;
+}
+
 /* A summary that cannot be written is better known before the run than after it. */
 static ExitCode
 open_summary(Agent *agent, Failure *failure)
@@ -222,6 +233,7 @@ write_health(Agent *agent)
 	agent->health_ns = health.time_ns + HEALTH_WRITE_NS;
 	reader_busy_ms(agent->reader, &health.ring_busy_ms, &health.walker_busy_ms);
 	health.flusher_busy_ms = flusher_busy_ms(agent->flusher);
+	health.tender_busy_ms = tender_busy_ms(agent->tender);
 	writer_stats(agent->writer, &writer);
 	if (writer.waiting_since_ns != 0)
 		health.unstored_ms = (health.time_ns - writer.waiting_since_ns) / NS_PER_MS;
@@ -386,6 +398,7 @@ start_parts(Agent *agent, Failure *failure)
 		.off_cpu_rate = (uint32_t) options->off_cpu_rate,
 		.off_cpu_switches = (uint64_t) sysconf(_SC_NPROCESSORS_ONLN) * SWITCHES_PER_CPU,
 		.interval_ns = (uint64_t) (options->interval_ms * NS_PER_MS),
+		.on_wait = reader_queue_wait,
 	};
 	ExitCode code;
 
@@ -424,6 +437,8 @@ start_parts(Agent *agent, Failure *failure)
 		code = failure_set(failure, EXIT_INTERNAL, "could not start the reader's thread");
 	if (code == EXIT_OK)
 		code = sampler_attach(agent->sampler, failure);
+	if (code == EXIT_OK)
+		code = start_tender(agent, failure);
 	agent->attached_ns = clock_ns(CLOCK_MONOTONIC);
 	if (code == EXIT_OK)
 		code = open_health(agent, failure);
@@ -482,6 +497,7 @@ take_kernel_losses(Agent *agent)
 		{ PFS_COUNTER_THREAD_LABELS_CUT, LOSS_THREAD_LABELS_CUT },
 	};
 	uint64_t *counters = agent->report.counters;
+	uint64_t unread_waits;
 
 	if (sampler_counters(agent->sampler, counters) != 0)
 		return;
@@ -497,9 +513,9 @@ take_kernel_losses(Agent *agent)
 	losses_add(&agent->losses, LOSS_CPU_REOPENED,
 			   sampler_reopened(agent->sampler) - agent->reopened_taken);
 	agent->reopened_taken = sampler_reopened(agent->sampler);
-	losses_add(&agent->losses, LOSS_WAITS_CUT,
-			   sampler_lost_waits(agent->sampler) - agent->waits_taken);
-	agent->waits_taken = sampler_lost_waits(agent->sampler);
+	unread_waits = sampler_unread_waits(agent->sampler);
+	losses_add(&agent->losses, LOSS_WAITS_UNREAD, unread_waits - agent->unread_waits_taken);
+	agent->unread_waits_taken = unread_waits;
 }
 
 /* The next flush comes a little after the end of the window that is running now. */
@@ -510,25 +526,6 @@ next_flush(const Agent *agent)
 	int64_t into_ns = (clock_ns(CLOCK_REALTIME) - FLUSH_GRACE_NS) % interval_ns;
 
 	return clock_ns(CLOCK_MONOTONIC) + interval_ns - into_ns;
-}
-
-/* The end of the window that is running now, or a moment before. */
-static int64_t
-next_tending(const Agent *agent)
-{
-	int64_t interval_ns = agent->options->interval_ms * NS_PER_MS;
-	int64_t into_ns = (clock_ns(CLOCK_REALTIME) + TEND_EARLY_NS) % interval_ns;
-
-	return clock_ns(CLOCK_MONOTONIC) + interval_ns - into_ns;
-}
-
-/* Each window has its part of the waits that go on. */
-static void
-tend_waits(Agent *agent, int64_t now_ns)
-{
-	if (now_ns >= agent->tend_ns)
-		agent->tend_ns =
-			sampler_tend_waits(agent->sampler) ? next_tending(agent) : now_ns + TEND_AGAIN_NS;
 }
 
 /* What is due at this moment. */
@@ -544,8 +541,6 @@ tick(Agent *agent, int64_t now_ns)
 		end_hurry(agent);
 	restraint_tick(&agent->restraint, now_ns);
 	sampler_pace(agent->sampler, now_ns);
-	if (agent->tend_ns != INT64_MAX)
-		tend_waits(agent, now_ns);
 	if (now_ns >= agent->health_ns)
 	{
 		int result = write_health(agent);
@@ -583,8 +578,6 @@ wait_for_tick(const Agent *agent, int64_t end_ns)
 
 	if (until_ns > agent->flush_ns)
 		until_ns = agent->flush_ns;
-	if (until_ns > agent->tend_ns)
-		until_ns = agent->tend_ns;
 	if (until_ns > end_ns)
 		until_ns = end_ns;
 	if (until_ns > now_ns &&
@@ -607,6 +600,7 @@ reload(Agent *agent)
 
 	agent_reload(&agent->call, &parts);
 	agent->flush_ns = next_flush(agent);
+	tender_set_interval(agent->tender, agent->options->interval_ms * NS_PER_MS);
 }
 
 /* Samples until a signal, the end of the duration, or an error that will not go away. */
@@ -620,7 +614,6 @@ run(Agent *agent)
 	end_ns = duration_ns > 0 ? agent->started_ns + duration_ns : INT64_MAX;
 	agent->flush_ns = agent->started_ns + FIRST_FLUSH_NS;
 	agent->follow_cpus_ns = agent->started_ns + FOLLOW_CPUS_NS;
-	agent->tend_ns = agent->options->off_cpu_ms > 0 ? next_tending(agent) : INT64_MAX;
 	while (!stop_asked())
 	{
 		int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
@@ -702,6 +695,8 @@ stop(Agent *agent, ExitCode code)
 		(void) unlink(agent->options->status_file);
 	agent->report.cpus = sampler_cpu_count(agent->sampler);
 	agent->report.kernel_bytes = kernel_bytes(agent);
+	tender_stop(agent->tender);
+	agent->tender = NULL;
 	if (agent->options->off_cpu_ms > 0)
 		sampler_end_waits(agent->sampler);
 	sampler_stop(agent->sampler);
@@ -822,6 +817,7 @@ agent_run(char **arguments, int count)
 	else
 	{
 		failure_log(&failure, "agent");
+		tender_stop(agent->tender);
 		if (agent->sampler != NULL)
 			sampler_stop(agent->sampler);
 		if (agent->reader != NULL)

@@ -26,6 +26,7 @@
 	X("ring_busy_ms", ring_busy_ms)       \
 	X("walker_busy_ms", walker_busy_ms)   \
 	X("flusher_busy_ms", flusher_busy_ms) \
+	X("tender_busy_ms", tender_busy_ms)   \
 	X("unstored_ms", unstored_ms)         \
 	X("rows_stored", rows_stored)         \
 	X("rows_dropped", rows_dropped)       \
@@ -137,6 +138,7 @@ health_judge(const Health *health, const HealthOptions *options, int64_t now_ns,
 		{ "ring", health->ring_busy_ms },
 		{ "walker", health->walker_busy_ms },
 		{ "flusher", health->flusher_busy_ms },
+		{ "tender", health->tender_busy_ms },
 	};
 
 	if (age_ms < 0 || age_ms > options->max_silence_ms)

@@ -25,6 +25,7 @@ typedef struct Health
 	int64_t ring_busy_ms;
 	int64_t walker_busy_ms;
 	int64_t flusher_busy_ms;
+	int64_t tender_busy_ms;
 	int64_t unstored_ms; /* how long the oldest batch has waited for the database; 0: none waits */
 	uint64_t rows_stored;
 	uint64_t rows_dropped; /* since the database was away for too long, or refused them */

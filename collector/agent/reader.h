@@ -56,6 +56,12 @@ void reader_free(Reader *reader); /* accepts NULL; the thread must have been sto
 void reader_queue_record(void *reader, const void *record, size_t length_bytes);
 
 /*
+ * Like reader_queue_record(), for waits that go on, which come many at a time: first waits until
+ * some of the queue has been handled, for a second at most. Any thread but the reader's own.
+ */
+void reader_queue_wait(void *reader, const void *record, size_t length_bytes);
+
+/*
  * Adds one record to the interval. May take long, where unwind tables are made for it. Walker
  * thread.
  */

@@ -49,6 +49,7 @@ struct Reader
 	QueuedRecord *parked;
 	bool tables_wanted; /* likewise: some walk waits, or was cut short, for want of a table */
 
+	bool waits_overtook;	/* of whoever queues waits: the queue was full of them for a second */
 	uint64_t names_refused; /* of the flusher thread: as far as they were told as losses */
 	uint64_t mappings_cut;	/* likewise, with the lock */
 	uint64_t files_refused;

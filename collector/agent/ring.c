@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -18,6 +19,10 @@
 #define QUEUE_BYTES			((size_t) 64 * 1024 * 1024)
 #define REREAD_GENERATED_NS UINT64_C(10000000)
 #define FOLLOW_CPUS_NS		UINT64_C(1000000000)
+/* waits hold back while the queue has more */
+#define WAITS_BYTES			((size_t) 4 * 1024 * 1024)
+#define HOLD_BACK_NS		5000000
+#define HOLD_BACK_TIMES		200
 
 /*
  * Did the kernel's walk fail in generated code? It is walked by frame pointer until rules for it
@@ -103,6 +108,37 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 		reader->queue_bytes += length_bytes;
 	}
 	reader_unlock(reader);
+}
+
+/* Wakes the walker if the queue is full of waits, which its timer need not see. */
+static bool
+has_room_for_waits(Reader *reader)
+{
+	bool has_room;
+
+	reader_lock(reader);
+	has_room = reader->queue_bytes < WAITS_BYTES;
+	if (!has_room)
+		pthread_cond_signal(&reader->queued);
+	reader_unlock(reader);
+	return has_room;
+}
+
+void
+reader_queue_wait(void *context, const void *record, size_t length_bytes)
+{
+	const struct timespec pause = { 0, HOLD_BACK_NS };
+	Reader *reader = context;
+	bool has_room = has_room_for_waits(reader);
+
+	/* a walker that is busy for longer is not waited for again before it has caught up */
+	for (int i = 0; !has_room && i < HOLD_BACK_TIMES && !reader->waits_overtook; i++)
+	{
+		(void) nanosleep(&pause, NULL);
+		has_room = has_room_for_waits(reader);
+	}
+	reader->waits_overtook = !has_room;
+	reader_queue_record(reader, record, length_bytes);
 }
 
 void *

@@ -8,14 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "base/log.h"
+#include "kernel/wait_round.h"
 #include "profiler.skel.h"
 
 #define KPROBES_FILE "/sys/bus/event_source/devices/kprobe/type"
@@ -25,10 +24,6 @@
 #define FEWEST_MAX	 16 /* or an interval might see none */
 #define NS_PER_S	 UINT64_C(1000000000)
 
-/* Where the ring is full, whoever empties it is waited for. */
-#define CLOSE_TIMES	   20
-#define CLOSE_AGAIN_NS 10000000
-
 struct OffCpu
 {
 	struct profiler *skeleton;
@@ -36,13 +31,12 @@ struct OffCpu
 	char probed[NAME_BYTES]; /* "": the tracepoint */
 	struct bpf_link *switch_link;
 	struct bpf_link *birth_link;
-	struct bpf_link *tend_link;
+	WaitRounds rounds;
 	uint64_t waits; /* when it was last looked … */
 	uint64_t switches;
 	int64_t paced_ns; /* … which was then */
 	uint64_t longest_ns;
 	uint32_t seconds; /* since switches began to be looked at, or not to */
-	uint64_t lost;	  /* waits that went on, and found no room */
 	uint32_t fewest;  /* see off_cpu_fewest_switches */
 };
 
@@ -75,7 +69,7 @@ static bool
 has_helpers(void)
 {
 	static const char *const names[] = { "BPF_FUNC_task_storage_get", "BPF_FUNC_get_task_stack",
-										 "BPF_FUNC_task_pt_regs", "BPF_FUNC_copy_from_user_task" };
+										 "BPF_FUNC_task_pt_regs", "BPF_FUNC_find_vma" };
 	struct btf *btf = btf__load_vmlinux_btf();
 	int id = btf == NULL ? -1 : btf__find_by_name_kind(btf, "bpf_func_id", BTF_KIND_ENUM);
 	size_t found = 0;
@@ -107,7 +101,7 @@ find_missing(char probed[NAME_BYTES])
 {
 	probed[0] = '\0';
 	if (!has_helpers())
-		return "Waits are sampled on kernels from 5.18 on.";
+		return "Waits are sampled on kernels from 5.17 on.";
 	if (has_tracepoint() || (access(KPROBES_FILE, R_OK) == 0 && find_switch_function(probed)))
 		return NULL;
 	return "The kernel has neither the tracepoint sched_exit_tp (6.15) nor kprobes.";
@@ -133,6 +127,11 @@ off_cpu_create(struct profiler *skeleton, const OffCpuOptions *options, uint32_t
 
 	if (off_cpu == NULL)
 		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+	if (wait_rounds_init(&off_cpu->rounds, skeleton, options->handler, options->context) != 0)
+	{
+		free(off_cpu);
+		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+	}
 	off_cpu->skeleton = skeleton;
 	off_cpu->options = *options;
 	off_cpu->longest_ns = options->period_ns;
@@ -140,10 +139,10 @@ off_cpu_create(struct profiler *skeleton, const OffCpuOptions *options, uint32_t
 	missing = wanted ? find_missing(off_cpu->probed) : NULL;
 	if (missing != NULL)
 	{
-		free(off_cpu);
+		off_cpu_free(off_cpu);
 		failure_set(failure, EXIT_PRIVILEGE, "cannot sample waits on this host");
 		failure_detail(failure, "%s", missing);
-		failure_hint(failure, "Leave --off-cpu out.");
+		failure_hint(failure, "Omit --off-cpu.");
 		return failure->code;
 	}
 	skeleton->rodata->pfs_tend_slot = slot;
@@ -157,6 +156,7 @@ off_cpu_create(struct profiler *skeleton, const OffCpuOptions *options, uint32_t
 									 wanted && off_cpu->probed[0] != '\0');
 	(void) bpf_program__set_autoload(skeleton->progs.pfs_thread_born, wanted);
 	(void) bpf_program__set_autoload(skeleton->progs.pfs_tend_waits, wanted);
+	(void) bpf_program__set_autoload(skeleton->progs.pfs_confirm_waits, wanted);
 	*result = off_cpu;
 	return EXIT_OK;
 }
@@ -164,14 +164,11 @@ off_cpu_create(struct profiler *skeleton, const OffCpuOptions *options, uint32_t
 void
 off_cpu_detach(OffCpu *off_cpu)
 {
-	struct bpf_link **links[] = { &off_cpu->switch_link, &off_cpu->birth_link,
-								  &off_cpu->tend_link };
-
-	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
-	{
-		bpf_link__destroy(*links[i]);
-		*links[i] = NULL;
-	}
+	bpf_link__destroy(off_cpu->switch_link);
+	bpf_link__destroy(off_cpu->birth_link);
+	off_cpu->switch_link = NULL;
+	off_cpu->birth_link = NULL;
+	wait_rounds_detach(&off_cpu->rounds);
 }
 
 void
@@ -180,6 +177,7 @@ off_cpu_free(OffCpu *off_cpu)
 	if (off_cpu == NULL)
 		return;
 	off_cpu_detach(off_cpu);
+	wait_rounds_fini(&off_cpu->rounds);
 	free(off_cpu);
 }
 
@@ -193,33 +191,13 @@ refused(Failure *failure, const char *what)
 	return failure->code;
 }
 
-/* Goes through all threads. False where that failed, which is logged. */
-static bool
-run_iterator(OffCpu *off_cpu)
-{
-	int fd = bpf_iter_create(bpf_link__fd(off_cpu->tend_link));
-	ssize_t length = fd < 0 ? -1 : 1;
-	char bytes[64];
-
-	while (length > 0 || (length < 0 && fd >= 0 && errno == EAGAIN))
-		length = read(fd, bytes, sizeof(bytes));
-	if (length < 0)
-		log_event(LOG_WARNING, "sampler", "could not go through the threads that wait",
-				  log_text("detail", strerror(errno)));
-	if (fd >= 0)
-		close(fd);
-	return length == 0;
-}
-
 /* Waits count from now on. */
 static ExitCode
 watch(OffCpu *off_cpu, Failure *failure)
 {
 	struct profiler *skeleton = off_cpu->skeleton;
 
-	skeleton->bss->pfs_tend_forgets = 1;
-	(void) run_iterator(off_cpu);
-	skeleton->bss->pfs_tend_forgets = 0;
+	wait_rounds_forget(&off_cpu->rounds);
 	if (off_cpu->probed[0] != '\0')
 		off_cpu->switch_link =
 			bpf_program__attach_kprobe(skeleton->progs.pfs_switch_probe, false, off_cpu->probed);
@@ -256,38 +234,21 @@ pace_tending(OffCpu *off_cpu)
 	shared->pfs_tend_one_in = one_in;
 }
 
-/* Waits that go on count until now. False where some are left, as the ring is filling up. */
-static bool
+/* Waits that go on count until now. */
+static void
 close_waits(OffCpu *off_cpu)
 {
-	struct profiler__bss *shared = off_cpu->skeleton->bss;
-
-	shared->pfs_waits_put_off = 0;
-	shared->pfs_waits_tended = 0;
-	if (!run_iterator(off_cpu))
-		return true; /* it would not help to try again */
-	if (shared->pfs_waits_put_off > 0)
-		return false;
-	pace_tending(off_cpu);
-	return true;
+	off_cpu->skeleton->bss->pfs_waits_tended = 0;
+	if (wait_rounds_run(&off_cpu->rounds))
+		pace_tending(off_cpu);
 }
 
-/* The last that is seen of waits for a while. What finds no room in the ring is lost. */
+/* The last that is seen of waits for a while. */
 static void
 look_away(OffCpu *off_cpu)
 {
-	const struct timespec pause = { 0, CLOSE_AGAIN_NS };
-	bool closed = false;
-
 	off_cpu->skeleton->bss->pfs_tend_ends = 1;
-	for (int i = 0; i < CLOSE_TIMES && !closed; i++)
-	{
-		if (i > 0)
-			(void) nanosleep(&pause, NULL);
-		closed = close_waits(off_cpu);
-	}
-	if (!closed)
-		off_cpu->lost += off_cpu->skeleton->bss->pfs_waits_put_off;
+	close_waits(off_cpu);
 	off_cpu->skeleton->bss->pfs_tend_ends = 0;
 	bpf_link__destroy(off_cpu->switch_link);
 	off_cpu->switch_link = NULL;
@@ -304,16 +265,17 @@ off_cpu_attach(OffCpu *off_cpu, Failure *failure)
 	off_cpu->birth_link = bpf_program__attach(skeleton->progs.pfs_thread_born);
 	if (off_cpu->birth_link == NULL)
 		return refused(failure, "task_newtask");
-	off_cpu->tend_link = bpf_program__attach(skeleton->progs.pfs_tend_waits);
-	if (off_cpu->tend_link == NULL)
+	errno = -wait_rounds_attach(&off_cpu->rounds);
+	if (errno != 0)
 		return refused(failure, "iterator");
 	return watch(off_cpu, failure);
 }
 
-bool
+void
 off_cpu_tend(OffCpu *off_cpu)
 {
-	return off_cpu->switch_link == NULL || close_waits(off_cpu);
+	if (off_cpu->switch_link != NULL)
+		close_waits(off_cpu);
 }
 
 void
@@ -324,9 +286,9 @@ off_cpu_end(OffCpu *off_cpu)
 }
 
 uint64_t
-off_cpu_lost(const OffCpu *off_cpu)
+off_cpu_unread(const OffCpu *off_cpu)
 {
-	return off_cpu->lost;
+	return atomic_load_explicit(&off_cpu->rounds.unread, memory_order_relaxed);
 }
 
 /* A second more or less of looking at switches, where looking at all would cost too much. */

@@ -2,7 +2,8 @@
  * off_cpu.h
  *		Sampling of the time that threads wait: what of the BPF program serves it, how densely.
  *
- * Belongs to the sampler, and to the main thread as that does.
+ * Belongs to the sampler. One thread at a time calls it; what it reads of other processes may take
+ * a while, so that this is none that others wait for.
  */
 #ifndef COLLECTOR_OFF_CPU_H
 #define COLLECTOR_OFF_CPU_H
@@ -11,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/failure.h"
+#include "kernel/wait_round.h"
 
 struct profiler; /* the skeleton */
 
@@ -23,6 +25,8 @@ typedef struct OffCpuOptions
 	uint32_t samples_a_second;	/* more than these lengthen the period */
 	uint64_t interval_ns;		/* between two calls of off_cpu_tend */
 	uint64_t switches_a_second; /* of all CPUs; beyond, they are looked at for a part of the time */
+	WaitHandler handler; /* called with the waits that go on, by the thread that tends them */
+	void *context;		 /* of the handler */
 } OffCpuOptions;
 
 typedef struct OffCpu OffCpu;
@@ -40,18 +44,14 @@ void off_cpu_detach(OffCpu *off_cpu); /* no wait is seen from here on */
 /* From now on. EXIT_BPF where the kernel refuses. Nothing where the period is 0. */
 ExitCode off_cpu_attach(OffCpu *off_cpu, Failure *failure);
 
-/*
- * Closes the waits that go on, so that what they are until now belongs to this moment's window.
- * False where some are left, because the ring is filling up: to be called again when it has been
- * read. They lose nothing by it but their window.
- */
-bool off_cpu_tend(OffCpu *off_cpu);
+/* Closes the waits that go on, so that what they are until now belongs to this moment's window. */
+void off_cpu_tend(OffCpu *off_cpu);
 
-/* The same for the last time: waits for room in the ring, up to 0.2 s. */
+/* Like off_cpu_tend(), for the last time: no switch is seen from here on. */
 void off_cpu_end(OffCpu *off_cpu);
 
-/* Waits that went on when they were seen last, and found no room in the ring even so. */
-uint64_t off_cpu_lost(const OffCpu *off_cpu);
+/* Waits that were stored without their stack, because it could not be read. Any thread. */
+uint64_t off_cpu_unread(const OffCpu *off_cpu);
 
 /*
  * Looks whether so many waits, and so many switches of all CPUs, since ever, are too many; about

@@ -83,6 +83,13 @@ typedef struct FaultEvents
 	int fds[FAULT_KINDS];
 } FaultEvents;
 
+/* The counter of an event when its pace was last looked at, and when that was. */
+typedef struct Paced
+{
+	uint64_t counter;
+	int64_t then_ns; /* 0: never */
+} Paced;
+
 struct Probes
 {
 	struct profiler *skeleton;
@@ -92,10 +99,11 @@ struct Probes
 	size_t file_count;
 	uint64_t fault_period;
 	ProbeStats stats;
-	uint64_t counters[PFS_COUNTER_COUNT]; /* when it was last looked … */
-	int64_t paced_ns;					  /* … which was then */
-	bool watching;						  /* calls are looked at */
-	uint32_t seconds;					  /* since they are not */
+	Paced faults;
+	Paced calls;
+	uint64_t allocations; /* when calls were paced */
+	bool watching;		  /* calls are looked at */
+	uint32_t seconds;	  /* since they are not */
 };
 
 /*
@@ -569,31 +577,55 @@ look_again(Probes *probes)
 		failure_log(&failure, "sampler");
 }
 
-static uint64_t
-a_second(const Probes *probes, const uint64_t *counters, enum pfs_counter counter, uint64_t ns)
+/*
+ * True once a second has passed since the counter was last looked at. *a_second is by how much it
+ * rose in a second, *passed_ns the time that has passed.
+ */
+static bool
+is_due(Paced *paced, uint64_t counter, int64_t now_ns, uint64_t *a_second, uint64_t *passed_ns)
 {
-	return (counters[counter] - probes->counters[counter]) * NS_PER_S / ns;
+	bool first = paced->then_ns == 0;
+
+	*passed_ns = (uint64_t) (now_ns - paced->then_ns);
+	if (*passed_ns < PACE_NS)
+		return false;
+	*a_second = (counter - paced->counter) * NS_PER_S / *passed_ns;
+	*paced = (Paced){ counter, now_ns };
+	return !first;
 }
 
 void
-probes_pace(Probes *probes, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns)
+probes_pace_faults(Probes *probes, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns)
 {
-	uint64_t passed_ns = (uint64_t) (now_ns - probes->paced_ns);
-	bool first = probes->paced_ns == 0;
+	uint64_t passed_ns;
+	uint64_t faults;
 
-	if (passed_ns < PACE_NS)
+	if (probes->cpus != NULL &&
+		is_due(&probes->faults, counters[PFS_COUNTER_FAULTS], now_ns, &faults, &passed_ns))
+		pace_faults(probes, faults);
+}
+
+void
+probes_pace_calls(Probes *probes, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns)
+{
+	uint64_t allocations = counters[PFS_COUNTER_ALLOCATIONS] - probes->allocations;
+	uint64_t passed_ns;
+	uint64_t calls;
+
+	if (probes->file_count == 0)
 		return;
-	if (!first && probes->cpus != NULL)
-		pace_faults(probes, a_second(probes, counters, PFS_COUNTER_FAULTS, passed_ns));
-	if (!first && probes->watching)
+	if (is_due(&probes->calls, counters[PFS_COUNTER_CALLS], now_ns, &calls, &passed_ns))
 	{
-		pace_allocations(probes, a_second(probes, counters, PFS_COUNTER_ALLOCATIONS, passed_ns));
-		pace_calls(probes, a_second(probes, counters, PFS_COUNTER_CALLS, passed_ns));
+		if (probes->watching)
+		{
+			pace_allocations(probes, allocations * NS_PER_S / passed_ns);
+			pace_calls(probes, calls);
+		}
+		else
+			look_again(probes);
 	}
-	else if (!first && probes->file_count > 0)
-		look_again(probes);
-	memcpy(probes->counters, counters, sizeof(probes->counters));
-	probes->paced_ns = now_ns;
+	if (probes->calls.then_ns == now_ns)
+		probes->allocations = counters[PFS_COUNTER_ALLOCATIONS];
 }
 
 void

@@ -55,8 +55,17 @@ void probes_detach(Probes *probes); /* accepts NULL: of all CPUs */
 int probes_attach_cpu(Probes *probes, uint32_t cpu);
 void probes_detach_cpu(Probes *probes, uint32_t cpu);
 
-/* Looks whether the program's counters since ever tell of too many; about twice a second. */
-void probes_pace(Probes *probes, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns);
+/*
+ * Samples page faults more thinly if the program's counters since the start show too many; about
+ * twice a second.
+ */
+void probes_pace_faults(Probes *probes, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns);
+
+/*
+ * Does that for calls. To attach and detach its probes the kernel takes a lock of each process that
+ * maps the file: the calling thread waits as long as one of these likes.
+ */
+void probes_pace_calls(Probes *probes, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns);
 
 /* How thinly it was sampled at most; 0 where it was not. */
 typedef struct ProbeStats

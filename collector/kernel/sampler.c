@@ -63,7 +63,8 @@ struct Sampler
 	struct profiler *skeleton;
 	OffCpu *off_cpu;
 	Probes *probes;
-	bool paces; /* there is something whose samples may be too many, but for ticks */
+	bool paces_faults; /* page faults are sampled */
+	bool tends;		   /* waits or calls are */
 	struct ring_buffer *ring;
 	KernelTables *tables;
 	BpfTableLimits table_limits;
@@ -150,8 +151,14 @@ load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 {
 	uint32_t bytes = sampler_ring_bytes(sampler->frequency_hz, (uint32_t) sampler->possible_cpus,
 										options->memory_bytes);
-	const OffCpuOptions off_cpu = { options->off_cpu_period_ns, options->off_cpu_rate,
-									options->interval_ns, options->off_cpu_switches };
+	const OffCpuOptions off_cpu = {
+		.period_ns = options->off_cpu_period_ns,
+		.samples_a_second = options->off_cpu_rate,
+		.interval_ns = options->interval_ns,
+		.switches_a_second = options->off_cpu_switches,
+		.handler = options->on_wait != NULL ? options->on_wait : sampler->handler,
+		.context = sampler->context,
+	};
 	uint32_t levels = off_cpu.period_ns > 0 ? WITH_WAITS_LEVELS : SCRATCH_LEVELS;
 	uint32_t scratches = (uint32_t) sampler->possible_cpus * levels;
 	uint32_t all_scratches = scratches + (off_cpu.period_ns > 0) +
@@ -176,8 +183,8 @@ load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 	if (probes_create(sampler->skeleton, &options->probes, scratches + (off_cpu.period_ns > 0),
 					  &sampler->probes, failure) != EXIT_OK)
 		return failure->code;
-	sampler->paces =
-		off_cpu.period_ns > 0 || options->probes.page_faults || options->probes.file_count > 0;
+	sampler->paces_faults = options->probes.page_faults;
+	sampler->tends = off_cpu.period_ns > 0 || options->probes.file_count > 0;
 	bpf_table_limits(options->memory_bytes / 4, options->max_mappings, options->max_code_bytes,
 					 &sampler->table_limits);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_lines, sampler->table_limits.chunks);
@@ -477,10 +484,10 @@ sampler_cpu_count(const Sampler *sampler)
 	return count;
 }
 
-bool
+void
 sampler_tend_waits(Sampler *sampler)
 {
-	return off_cpu_tend(sampler->off_cpu);
+	off_cpu_tend(sampler->off_cpu);
 }
 
 /* Switches of all CPUs since the machine started; 0 where the kernel does not say. */
@@ -505,10 +512,25 @@ sampler_pace(Sampler *sampler, int64_t now_ns)
 {
 	uint64_t counters[PFS_COUNTER_COUNT];
 
-	if (!sampler->paces || sampler_counters(sampler, counters) != 0)
+	if (sampler->paces_faults && sampler_counters(sampler, counters) == 0)
+		probes_pace_faults(sampler->probes, counters, now_ns);
+}
+
+bool
+sampler_has_tending(const Sampler *sampler)
+{
+	return sampler->tends;
+}
+
+void
+sampler_pace_tended(Sampler *sampler, int64_t now_ns)
+{
+	uint64_t counters[PFS_COUNTER_COUNT];
+
+	if (!sampler->tends || sampler_counters(sampler, counters) != 0)
 		return;
 	off_cpu_pace(sampler->off_cpu, counters[PFS_COUNTER_WAITS], count_switches(), now_ns);
-	probes_pace(sampler->probes, counters, now_ns);
+	probes_pace_calls(sampler->probes, counters, now_ns);
 }
 
 void
@@ -518,9 +540,9 @@ sampler_end_waits(Sampler *sampler)
 }
 
 uint64_t
-sampler_lost_waits(const Sampler *sampler)
+sampler_unread_waits(const Sampler *sampler)
 {
-	return off_cpu_lost(sampler->off_cpu);
+	return off_cpu_unread(sampler->off_cpu);
 }
 
 uint64_t

@@ -2,8 +2,10 @@
  * sampler.h
  *		The BPF program: load it, give it a perf event on each online CPU, read its ring buffer.
  *
- * sampler_poll belongs to the reader thread; all else to the main thread. The functions that are
- * called while the reader polls touch perf events and counters only, never the ring.
+ * sampler_poll belongs to the reader thread. Functions that are marked so belong to a thread of
+ * their own, the tender: they may wait for whoever controls a process. All else belongs to the main
+ * thread. The functions that are called while the reader polls touch perf events and counters only,
+ * never the ring.
  */
 #ifndef COLLECTOR_SAMPLER_H
 #define COLLECTOR_SAMPLER_H
@@ -36,7 +38,8 @@ typedef struct SamplerOptions
 	uint32_t off_cpu_rate;			/* samples a second that lengthen it */
 	uint64_t off_cpu_switches;		/* a second; beyond, a part of them is looked at; 0: all are */
 	uint64_t interval_ns;			/* between two calls of sampler_tend_waits */
-	ProbeOptions probes;			/* whose texts live as long as the sampler */
+	SamplerHandler on_wait; /* called in the tender for waits that go on; NULL: the handler is */
+	ProbeOptions probes;	/* whose texts live as long as the sampler */
 } SamplerOptions;
 
 /*
@@ -77,23 +80,23 @@ void sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz);
  */
 void sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_t verdict);
 
-/*
- * Closes the waits that go on at the end of an interval. False where some are left: to be called
- * again in a moment.
- */
-bool sampler_tend_waits(Sampler *sampler);
+/* Closes the waits that go on at the end of an interval. Tender. */
+void sampler_tend_waits(Sampler *sampler);
 
-/* The same for the last time, while the ring is read still. */
+/* Like sampler_tend_waits(), for the last time. Tender, or main thread once that has ended. */
 void sampler_end_waits(Sampler *sampler);
 
-/* Waits that were not stored, as the ring had no room for them when they were seen last. */
-uint64_t sampler_lost_waits(const Sampler *sampler);
+/* Waits that were stored without their stack, because it could not be read. Any thread. */
+uint64_t sampler_unread_waits(const Sampler *sampler);
 
-/*
- * Samples waits, page faults and allocations more thinly where they are too many; about twice a
- * second.
- */
+/* Samples page faults more thinly if there are too many; about twice a second. */
 void sampler_pace(Sampler *sampler, int64_t now_ns);
+
+/* Is there anything that a tender has to do? */
+bool sampler_has_tending(const Sampler *sampler);
+
+/* Samples waits and allocations more thinly if there are too many; about twice a second. Tender. */
+void sampler_pace_tended(Sampler *sampler, int64_t now_ns);
 uint64_t sampler_longest_wait_period_ns(const Sampler *sampler);
 uint32_t sampler_fewest_switches(const Sampler *sampler); /* one in so many was looked at */
 void sampler_probe_stats(const Sampler *sampler, ProbeStats *stats);

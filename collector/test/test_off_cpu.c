@@ -53,6 +53,8 @@ typedef struct World
 	SchedulerCode scheduler;
 	pthread_t poller;
 	atomic_bool stopping;
+	pthread_mutex_t
+		mutex;	  /* guards what follows: records come from the ring, and as waits are tended */
 	uint32_t pid; /* whose threads are looked at */
 	Waits threads[THREADS];
 	size_t count;
@@ -82,6 +84,7 @@ on_record(void *context, const void *bytes, size_t length_bytes)
 	assert_true(record_parse(bytes, length_bytes, &record));
 	if (record.sample->pid != world->pid || record.sample->kind == PFS_KIND_ON_CPU)
 		return;
+	pthread_mutex_lock(&world->mutex);
 	waits = waits_of(world, record.sample->tid);
 	waits->ns[record.sample->kind] += record.sample->value;
 	waits->samples++;
@@ -93,6 +96,7 @@ on_record(void *context, const void *bytes, size_t length_bytes)
 						   record.kernel_frames[cut] >= world->scheduler.start &&
 						   record.kernel_frames[cut] < world->scheduler.end;
 	waits->without_kernel_side += record.sample->kernel_count == 0;
+	pthread_mutex_unlock(&world->mutex);
 	assert_true(record.sample->value >= record.sample->period);
 }
 
@@ -125,6 +129,7 @@ begin(World *world, uint64_t period_ns, uint32_t rate, uint64_t switches)
 	Failure failure;
 
 	memset(world, 0, sizeof(*world));
+	pthread_mutex_init(&world->mutex, NULL);
 	world->pid = (uint32_t) getpid();
 	assert_int_equal(scheduler_code_read("/proc/kallsyms", &world->scheduler), 0);
 	if (sampler_create(&options, on_record, world, &world->sampler, &failure) != EXIT_OK)
@@ -136,13 +141,6 @@ begin(World *world, uint64_t period_ns, uint32_t rate, uint64_t switches)
 	assert_int_equal(sampler_attach(world->sampler, &failure), EXIT_OK);
 	assert_int_equal(pthread_create(&world->poller, NULL, poll_until_stopped, world), 0);
 	return true;
-}
-
-static void
-tend(World *world)
-{
-	while (!sampler_tend_waits(world->sampler))
-		(void) usleep(2000);
 }
 
 static void
@@ -374,12 +372,11 @@ test_wait_that_goes_on(void **state)
 	for (int i = 0; i < 3; i++)
 	{
 		(void) usleep(300000);
-		tend(&world);
+		sampler_tend_waits(world.sampler);
 	}
 	tended_ns = clock_ns(CLOCK_MONOTONIC);
 	(void) usleep(20000); /* for the ring */
 	waits = waits_of(&world, blocked_tid);
-	/* more of them where the ring was filling up, and it was gone through again */
 	assert_true(waits->samples >= 3);
 	assert_int_equal(waits->late, waits->samples);
 	assert_int_equal(waits->user_sides, waits->samples);
@@ -455,7 +452,7 @@ test_paced(void **state)
 	for (int i = 0; i < 5; i++)
 	{
 		(void) usleep(500000);
-		sampler_pace(world.sampler, clock_ns(CLOCK_MONOTONIC));
+		sampler_pace_tended(world.sampler, clock_ns(CLOCK_MONOTONIC));
 	}
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
@@ -488,7 +485,7 @@ test_looks_away(void **state)
 	start_all(works, 2, threads);
 	for (int i = 0; i < 3; i++)
 	{
-		sampler_pace(world.sampler, clock_ns(CLOCK_MONOTONIC));
+		sampler_pace_tended(world.sampler, clock_ns(CLOCK_MONOTONIC));
 		(void) usleep(1000000);
 	}
 	for (size_t i = 0; i < 2; i++)
@@ -528,9 +525,9 @@ test_short_when_it_looks_away(void **state)
 	begin_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!begin(&world, (uint64_t) period, 1000000, 1))
 		skip();
-	sampler_pace(world.sampler, clock_ns(CLOCK_MONOTONIC));
+	sampler_pace_tended(world.sampler, clock_ns(CLOCK_MONOTONIC));
 	(void) usleep(1100000);
-	sampler_pace(world.sampler, clock_ns(CLOCK_MONOTONIC));
+	sampler_pace_tended(world.sampler, clock_ns(CLOCK_MONOTONIC));
 	wall = (double) (clock_ns(CLOCK_MONOTONIC) - begin_ns);
 	assert_int_equal(sampler_fewest_switches(world.sampler), 16);
 	assert_int_equal(write(block_pipe[1], &world, BLOCKED), BLOCKED);
@@ -557,7 +554,7 @@ test_off(void **state)
 	if (!begin(&world, 0, 0, 0))
 		skip();
 	(void) usleep(50000);
-	tend(&world);
+	sampler_tend_waits(world.sampler);
 	assert_int_equal(sampler_counters(world.sampler, counters), 0);
 	assert_int_equal(counters[PFS_COUNTER_WAITS], 0);
 	end(&world);

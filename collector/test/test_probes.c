@@ -461,7 +461,7 @@ test_allocations_paced(void **state)
 		skip();
 	for (uint64_t second = 1; second <= seconds; second++)
 	{
-		sampler_pace(world.sampler, (int64_t) (NS_PER_S * second));
+		sampler_pace_tended(world.sampler, (int64_t) (NS_PER_S * second));
 		for (uint64_t turn = 0; turn < turns_a_second; turn++)
 			by_malloc(GIB); /* of which nothing is touched */
 	}

@@ -1,0 +1,215 @@
+/*
+ * stack_reader.c
+ *		Probes that read several stacks one after the other.
+ *
+ * One probe for each stack would cost two switches between threads for each. So a probe gets up to
+ * SLICE_READS of them. If it does not come back, those that it has read are taken out of it, and
+ * those that it has not begun go to the next probe: what is left behind is one thread with the
+ * bytes of one stack.
+ */
+#include "kernel/stack_reader.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+#include <sys/uio.h>
+
+#include "base/clock.h"
+
+#define SLICE_READS 32
+#define WAIT_NS		UINT64_C(20000000) /* for a slice, which takes a fraction of a millisecond */
+
+enum
+{
+	READ_WAITING,
+	READ_BEGUN,
+	READ_DONE,
+	READ_TAKEN_BACK,
+};
+
+typedef struct SliceRead
+{
+	_Atomic int state;
+	StackRead read;
+	StackRead *answer; /* of the caller, while the probe is not abandoned */
+} SliceRead;
+
+typedef struct SliceProbe
+{
+	Probe probe;
+	size_t count;
+	SliceRead reads[SLICE_READS];
+} SliceProbe;
+
+static void
+run_slice(Probe *probe)
+{
+	SliceProbe *slice = (SliceProbe *) probe;
+
+	for (size_t i = 0; i < slice->count; i++)
+	{
+		StackRead *read = &slice->reads[i].read;
+		int state = READ_WAITING;
+		const struct iovec local = { read->bytes, read->wanted_bytes };
+		const struct iovec remote = { (void *) (uintptr_t) read->address, read->wanted_bytes };
+		ssize_t result;
+
+		if (!atomic_compare_exchange_strong(&slice->reads[i].state, &state, READ_BEGUN))
+			return;
+		result = process_vm_readv((pid_t) read->tid, &local, 1, &remote, 1, 0);
+		read->done_bytes = result > 0 ? (size_t) result : 0;
+		atomic_store(&slice->reads[i].state, READ_DONE);
+	}
+}
+
+/* Gives the caller what was read. Nothing else is begun from here on. */
+static void
+answer_slice(Probe *probe)
+{
+	SliceProbe *slice = (SliceProbe *) probe;
+
+	for (size_t i = 0; i < slice->count; i++)
+	{
+		SliceRead *read = &slice->reads[i];
+		int state = READ_WAITING;
+
+		if (atomic_compare_exchange_strong(&read->state, &state, READ_TAKEN_BACK))
+			continue;
+		read->answer->stuck = state == READ_BEGUN;
+		if (state != READ_DONE)
+			continue;
+		read->answer->bytes = read->read.bytes;
+		read->answer->done_bytes = read->read.done_bytes;
+		read->read.bytes = NULL;
+	}
+}
+
+static void
+discard_slice(Probe *probe)
+{
+	SliceProbe *slice = (SliceProbe *) probe;
+
+	for (size_t i = 0; i < slice->count; i++)
+		free(slice->reads[i].read.bytes);
+	free(slice);
+}
+
+int
+stack_reader_init(StackReader *reader)
+{
+	*reader = (StackReader){ .timeouts = 0 };
+	return prober_create(&reader->prober);
+}
+
+void
+stack_reader_fini(StackReader *reader)
+{
+	prober_free(reader->prober);
+	reader->prober = NULL;
+}
+
+static StalledGroup *
+find_stalled(StackReader *reader, uint64_t group)
+{
+	for (size_t i = 0; i < STACK_READER_GROUPS; i++)
+	{
+		if (reader->stalled[i].group == group && reader->stalled[i].stall.length_ns != 0)
+			return &reader->stalled[i];
+	}
+	return NULL;
+}
+
+static void
+note_stalled(StackReader *reader, uint64_t group, uint64_t now_ns)
+{
+	StalledGroup *stalled = find_stalled(reader, group);
+
+	if (stalled == NULL)
+	{
+		stalled = &reader->stalled[reader->next++ % STACK_READER_GROUPS];
+		*stalled = (StalledGroup){ .group = group };
+	}
+	stall_note(&stalled->stall, now_ns);
+}
+
+static bool
+is_left_alone(StackReader *reader, const StackRead *read, uint64_t now_ns)
+{
+	const StalledGroup *stalled = find_stalled(reader, read->group);
+
+	return stalled != NULL && now_ns < stalled->stall.until_ns;
+}
+
+/* Takes reads from *next on that are to be made. NULL without memory. */
+static SliceProbe *
+make_slice(StackReader *reader, StackRead *reads, size_t count, size_t *next)
+{
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	SliceProbe *slice = calloc(1, sizeof(*slice));
+
+	if (slice == NULL)
+		return NULL;
+	slice->probe = (Probe){ .run = run_slice, .salvage = answer_slice, .discard = discard_slice };
+	for (; *next < count && slice->count < SLICE_READS; ++*next)
+	{
+		SliceRead *taken = &slice->reads[slice->count];
+
+		if (reads[*next].wanted_bytes == 0 || is_left_alone(reader, &reads[*next], now_ns))
+			continue;
+		*taken = (SliceRead){ .read = reads[*next], .answer = &reads[*next] };
+		taken->read.bytes = malloc(taken->read.wanted_bytes);
+		slice->count += taken->read.bytes != NULL;
+	}
+	return slice;
+}
+
+/*
+ * Makes the reads of one slice, from first on. Returns the number of the read to go on with; count
+ * if no thread could be had.
+ */
+static size_t
+read_slice(StackReader *reader, StackRead *reads, size_t count, size_t first)
+{
+	size_t next = first;
+	SliceProbe *slice = make_slice(reader, reads, count, &next);
+
+	if (slice == NULL)
+		return count;
+	if (slice->count == 0)
+	{
+		discard_slice(&slice->probe);
+		return next;
+	}
+	if (prober_run(reader->prober, &slice->probe, WAIT_NS) == 0)
+	{
+		answer_slice(&slice->probe);
+		discard_slice(&slice->probe);
+		return next;
+	}
+	reader->timeouts++;
+	for (size_t i = first; i < next; i++)
+	{
+		if (!reads[i].stuck)
+			continue;
+		note_stalled(reader, reads[i].group, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+		return i + 1;
+	}
+	return count;
+}
+
+void
+stack_reader_read(StackReader *reader, StackRead *reads, size_t count)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		reads[i].bytes = NULL;
+		reads[i].done_bytes = 0;
+		reads[i].stuck = false;
+	}
+	while (next < count)
+		next = read_slice(reader, reads, count, next);
+}

@@ -1,0 +1,265 @@
+/*
+ * wait_round.c
+ *		From the iterator's output to records with stacks.
+ */
+#include "kernel/wait_round.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/log.h"
+#include "events.h"
+#include "profiler.skel.h"
+
+/* The iterator's output of a batch: some 300 waits, and up to 16 KiB of stack for each. */
+#define BATCH_BYTES ((size_t) 128 * 1024)
+#define WAIT_BYTES	(sizeof(struct pfs_tended) + sizeof(struct pfs_sample)) /* at least */
+#define BATCH_WAITS (BATCH_BYTES / WAIT_BYTES)
+
+#define TEND_BYTES ((size_t) PFS_TEND_PAGES * PFS_LATE_CHUNK_BYTES)
+#define LATE_BYTES offsetof(struct pfs_late, bytes)
+
+/* A sample with all of its frames, and the hand-over of its stack. */
+#define RECORD_BYTES \
+	(sizeof(struct pfs_sample) + (PFS_MAX_FRAMES + 1) * sizeof(uint64_t) + LATE_BYTES + TEND_BYTES)
+
+typedef struct Batch
+{
+	size_t used; /* bytes */
+	size_t count;
+	const struct pfs_tended *waits[BATCH_WAITS];
+	StackRead reads[BATCH_WAITS];
+	bool confirmed[BATCH_WAITS];
+	uint64_t bytes[BATCH_BYTES / sizeof(uint64_t)];
+	uint64_t record[RECORD_BYTES / sizeof(uint64_t)];
+} Batch;
+
+int
+wait_rounds_init(WaitRounds *rounds, struct profiler *skeleton, WaitHandler handler, void *context)
+{
+	*rounds = (WaitRounds){ .skeleton = skeleton, .handler = handler, .context = context };
+	return stack_reader_init(&rounds->stacks);
+}
+
+void
+wait_rounds_fini(WaitRounds *rounds)
+{
+	wait_rounds_detach(rounds);
+	stack_reader_fini(&rounds->stacks);
+}
+
+int
+wait_rounds_attach(WaitRounds *rounds)
+{
+	rounds->tend_link = bpf_program__attach(rounds->skeleton->progs.pfs_tend_waits);
+	if (rounds->tend_link == NULL)
+		return -errno;
+	rounds->confirm_link = bpf_program__attach(rounds->skeleton->progs.pfs_confirm_waits);
+	return rounds->confirm_link == NULL ? -errno : 0;
+}
+
+void
+wait_rounds_detach(WaitRounds *rounds)
+{
+	bpf_link__destroy(rounds->tend_link);
+	bpf_link__destroy(rounds->confirm_link);
+	rounds->tend_link = NULL;
+	rounds->confirm_link = NULL;
+}
+
+/* Reads what the iterator's program writes. 0 at the end, or -errno. */
+static ssize_t
+read_iterator(int fd, void *bytes, size_t size)
+{
+	ssize_t length;
+
+	do
+		length = read(fd, bytes, size);
+	while (length < 0 && (errno == EAGAIN || errno == EINTR));
+	return length < 0 ? -errno : length;
+}
+
+static bool
+log_refusal(int error)
+{
+	log_event(LOG_WARNING, "sampler", "could not go through the threads that wait",
+			  log_text("detail", strerror(-error)));
+	return false;
+}
+
+void
+wait_rounds_forget(WaitRounds *rounds)
+{
+	int fd = bpf_iter_create(bpf_link__fd(rounds->tend_link));
+	ssize_t length = fd < 0 ? -errno : 1;
+	char bytes[64];
+
+	rounds->skeleton->bss->pfs_tend_forgets = 1;
+	while (length > 0)
+		length = read_iterator(fd, bytes, sizeof(bytes)); /* the program writes nothing */
+	rounds->skeleton->bss->pfs_tend_forgets = 0;
+	if (length < 0)
+		(void) log_refusal((int) length);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* The hand-over at the end of a wait's sample; NULL: it has none. */
+static const struct pfs_late *
+late_of(const struct pfs_tended *wait)
+{
+	const struct pfs_sample *sample = (const void *) (wait + 1);
+
+	if ((sample->flags & PFS_SAMPLE_LATE) == 0 || wait->length < sizeof(*sample) + LATE_BYTES)
+		return NULL;
+	return (const void *) ((const uint8_t *) sample + wait->length - LATE_BYTES);
+}
+
+/* What is to be read of the thread's stack: all pages are next to each other. */
+static StackRead
+read_of(const struct pfs_tended *wait)
+{
+	const struct pfs_sample *sample = (const void *) (wait + 1);
+	const struct pfs_late *late = late_of(wait);
+	StackRead read = { .tid = sample->tid,
+					   .group = sample->cgroup_id ^ sample->controller_cgroup_id << 32 };
+
+	if (late != NULL && late->chunks < UINT64_C(1) << PFS_TEND_PAGES)
+	{
+		read.address = late->address;
+		read.wanted_bytes = (size_t) __builtin_popcountll(late->chunks) * PFS_LATE_CHUNK_BYTES;
+	}
+	return read;
+}
+
+/* Finds the waits whose records are whole. Returns their bytes. */
+static size_t
+split_batch(Batch *batch)
+{
+	const uint8_t *bytes = (const uint8_t *) batch->bytes;
+	size_t at = 0;
+
+	batch->count = 0;
+	while (batch->used - at >= WAIT_BYTES && batch->count < BATCH_WAITS)
+	{
+		const struct pfs_tended *wait = (const void *) (bytes + at);
+
+		if (wait->length > batch->used - at - sizeof(*wait))
+			break;
+		batch->waits[batch->count] = wait;
+		batch->reads[batch->count] = read_of(wait);
+		batch->confirmed[batch->count++] = false;
+		at += sizeof(*wait) + wait->length;
+	}
+	return at;
+}
+
+/* Notes which threads of the batch have not run since. 0 or -errno. */
+static int
+confirm_batch(WaitRounds *rounds, Batch *batch)
+{
+	uint64_t first = batch->waits[0]->mark;
+	uint64_t marks[512];
+	ssize_t length;
+	int fd;
+
+	rounds->skeleton->bss->pfs_confirm_after = first - 1;
+	fd = bpf_iter_create(bpf_link__fd(rounds->confirm_link));
+	if (fd < 0)
+		return -errno;
+	/* the kernel hands out what fits: marks are never cut, as both sizes are multiples of theirs */
+	while ((length = read_iterator(fd, marks, sizeof(marks))) > 0)
+	{
+		for (size_t i = 0; i < (size_t) length / sizeof(marks[0]); i++)
+		{
+			if (marks[i] - first < batch->count)
+				batch->confirmed[marks[i] - first] = true;
+		}
+	}
+	close(fd);
+	return (int) length;
+}
+
+/* Hands over one wait, with as much of the stack as could be read. */
+static void
+hand_over(WaitRounds *rounds, Batch *batch, size_t number)
+{
+	const struct pfs_tended *wait = batch->waits[number];
+	const StackRead *read = &batch->reads[number];
+	uint64_t pages = read->done_bytes / PFS_LATE_CHUNK_BYTES;
+	uint8_t *record = (uint8_t *) batch->record;
+	size_t length = wait->length;
+
+	if (length > sizeof(batch->record) - TEND_BYTES)
+		return;
+	memcpy(record, wait + 1, length);
+	if (late_of(wait) != NULL)
+	{
+		struct pfs_late *late = (void *) (record + length - LATE_BYTES);
+
+		late->chunks = (UINT64_C(1) << pages) - 1;
+		late->length = pages * PFS_LATE_CHUNK_BYTES;
+		if (pages > 0)
+			memcpy(record + length, read->bytes, late->length);
+		length += late->length;
+		atomic_fetch_add_explicit(&rounds->unread, pages == 0, memory_order_relaxed);
+	}
+	rounds->handler(rounds->context, record, length);
+}
+
+/* Handles the waits that are whole, and keeps the bytes behind them. 0 or -errno. */
+static int
+finish_batch(WaitRounds *rounds, Batch *batch)
+{
+	size_t whole = split_batch(batch);
+	int result = 0;
+
+	if (batch->count > 0)
+	{
+		stack_reader_read(&rounds->stacks, batch->reads, batch->count);
+		result = confirm_batch(rounds, batch);
+		for (size_t i = 0; i < batch->count; i++)
+		{
+			if (batch->confirmed[i])
+				hand_over(rounds, batch, i);
+			free(batch->reads[i].bytes);
+		}
+	}
+	batch->used -= whole;
+	memmove(batch->bytes, (const uint8_t *) batch->bytes + whole, batch->used);
+	return result;
+}
+
+bool
+wait_rounds_run(WaitRounds *rounds)
+{
+	Batch *batch = malloc(sizeof(*batch));
+	int fd = batch == NULL ? -1 : bpf_iter_create(bpf_link__fd(rounds->tend_link));
+	int result = batch == NULL ? -ENOMEM : fd < 0 ? -errno : 0;
+	bool more = true;
+
+	if (batch != NULL)
+		batch->used = 0;
+	while (result == 0 && more)
+	{
+		ssize_t length =
+			read_iterator(fd, (uint8_t *) batch->bytes + batch->used, BATCH_BYTES - batch->used);
+
+		more = length > 0;
+		if (more)
+			batch->used += (size_t) length;
+		if (length < 0)
+			result = (int) length;
+		else if (!more || batch->used == BATCH_BYTES)
+			result = finish_batch(rounds, batch);
+	}
+	if (fd >= 0)
+		close(fd);
+	free(batch);
+	return result == 0 || log_refusal(result);
+}

@@ -1,0 +1,51 @@
+/*
+ * wait_round.h
+ *		Closes the waits that go on: one round through all threads.
+ *
+ * See bpf/off_cpu.bpf.h for the three steps. The threads of a round are handled in batches, so that
+ * memory stays bounded however many threads wait.
+ */
+#ifndef COLLECTOR_WAIT_ROUND_H
+#define COLLECTOR_WAIT_ROUND_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/stack_reader.h"
+
+struct bpf_link;
+struct profiler; /* the skeleton */
+
+/* Takes a record as the ring buffer would have it. */
+typedef void (*WaitHandler)(void *context, const void *record, size_t length_bytes);
+
+/* Belongs to one thread at a time; any may read unread. */
+typedef struct WaitRounds
+{
+	struct profiler *skeleton;
+	WaitHandler handler;
+	void *context; /* of the handler */
+	StackReader stacks;
+	struct bpf_link *tend_link;
+	struct bpf_link *confirm_link;
+	_Atomic uint64_t
+		unread; /* waits that were stored without their stack, as it could not be read */
+} WaitRounds;
+
+int wait_rounds_init(WaitRounds *rounds, struct profiler *skeleton, WaitHandler handler,
+					 void *context); /* 0 or -ENOMEM */
+void wait_rounds_fini(WaitRounds *rounds);
+
+/* 0 or -errno. */
+int wait_rounds_attach(WaitRounds *rounds);
+void wait_rounds_detach(WaitRounds *rounds);
+
+/* All waits begin from now on. */
+void wait_rounds_forget(WaitRounds *rounds);
+
+/* Hands over the waits that go on. False if the kernel refused, which is logged. */
+bool wait_rounds_run(WaitRounds *rounds);
+
+#endif

@@ -1,0 +1,274 @@
+/*
+ * test_waiting_stacks.c
+ *		Stacks of threads that wait, in memory that somebody fills when he likes: nobody waits for
+ *		it.
+ *
+ * What would wait for ever does so until a watchdog lets it go, and the test fails.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include <linux/userfaultfd.h>
+
+#include "agent/record.h"
+#include "base/clock.h"
+#include "fuse_file.h"
+#include "kernel/sampler.h"
+#include "kernel/stack_reader.h"
+
+#define NS_PER_S   INT64_C(1000000000)
+#define PATIENCE_S 20
+#define PAGE_BYTES 4096
+
+static FuseFile fuse;
+static bool have_fuse;
+static atomic_llong deadline_ns;
+static atomic_bool overdue;
+
+static void *
+watch(void *argument)
+{
+	for (;;)
+	{
+		(void) usleep(100000);
+		if (clock_ns(CLOCK_MONOTONIC) < atomic_load(&deadline_ns))
+			continue;
+		atomic_store(&overdue, true);
+		fuse_file_let_go(&fuse);
+	}
+	return argument;
+}
+
+static int
+setup(void **state)
+{
+	(void) state;
+	atomic_store(&overdue, false);
+	atomic_store(&deadline_ns, clock_ns(CLOCK_MONOTONIC) + PATIENCE_S * NS_PER_S);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void) state;
+	fuse_file_let_go(&fuse);
+	atomic_store(&deadline_ns, LLONG_MAX);
+	assert_false(atomic_load(&overdue));
+	return 0;
+}
+
+/* Two pages of the file, which nobody has touched. */
+static uint8_t *
+map_held_file(void)
+{
+	int fd = open(fuse.path, O_RDONLY | O_CLOEXEC);
+	void *pages;
+
+	assert_true(fd >= 0);
+	pages = mmap(NULL, (size_t) 2 * PAGE_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	close(fd);
+	/* or the file system would have them from the test before */
+	assert_int_equal(madvise(pages, (size_t) 2 * PAGE_BYTES, MADV_DONTNEED), 0);
+	return pages;
+}
+
+/* Only the one that does not answer, and its control group, is left without an answer. */
+static void
+test_one_reading_hangs(void **state)
+{
+	static const uint8_t bytes[3] = { 3, 1, 2 };
+	StackRead reads[40];
+	StackReader reader;
+	const uint8_t *held;
+
+	if (!have_fuse)
+		skip();
+	held = map_held_file();
+	fuse_file_hold(&fuse, FUSE_READ);
+	assert_int_equal(stack_reader_init(&reader), 0);
+	for (size_t i = 0; i < 40; i++)
+		reads[i] = (StackRead){ .tid = (uint32_t) getpid(),
+								.group = i % 4,
+								.address = (uintptr_t) (i == 5 ? held : bytes),
+								.wanted_bytes = sizeof(bytes) };
+	reads[8].address = 8; /* nothing is there */
+	stack_reader_read(&reader, reads, 40);
+	assert_int_equal(reader.timeouts, 1);
+	for (size_t i = 0; i < 40; i++)
+	{
+		/* from the moment on that one of group 1 does not answer, the others of it are not asked */
+		bool is_read = i != 5 && i != 8 && (i % 4 != 1 || i < 5);
+
+		assert_int_equal(reads[i].done_bytes, is_read ? sizeof(bytes) : 0);
+		assert_int_equal(reads[i].stuck, i == 5);
+		if (is_read)
+			assert_memory_equal(reads[i].bytes, bytes, sizeof(bytes));
+		free(reads[i].bytes);
+	}
+	/* nor is that group in the next round */
+	reads[5].address = (uintptr_t) bytes;
+	stack_reader_read(&reader, reads, 8);
+	assert_int_equal(reader.timeouts, 1);
+	assert_int_equal(reads[5].done_bytes, 0);
+	assert_int_equal(reads[6].done_bytes, sizeof(bytes));
+	for (size_t i = 0; i < 8; i++)
+		free(reads[i].bytes);
+	stack_reader_fini(&reader);
+	fuse_file_let_go(&fuse);
+	munmap((void *) (uintptr_t) held, (size_t) 2 * PAGE_BYTES);
+}
+
+#ifdef __x86_64__
+
+typedef struct Sleeper
+{
+	uint8_t *stack; /* NULL: the thread's own */
+	pthread_t thread;
+	_Atomic uint32_t tid;
+	atomic_uint told;	/* samples of waits */
+	atomic_uint copied; /* of them with a copy of the stack */
+} Sleeper;
+
+static Sleeper sleepers[3];
+
+/* Sleeps with the stack pointer in the page. */
+static void *
+sleep_there(void *argument)
+{
+	static const struct timespec time = { 2, 0 };
+	Sleeper *sleeper = argument;
+	uint64_t sp = (uintptr_t) (sleeper->stack + PAGE_BYTES / 2);
+	long result;
+
+	atomic_store(&sleeper->tid, (uint32_t) gettid());
+	if (sleeper->stack == NULL)
+		(void) nanosleep(&time, NULL);
+	else
+		__asm__ volatile("mov %%rsp, %%rbx; mov %[sp], %%rsp; syscall; mov %%rbx, %%rsp"
+						 : "=a"(result)
+						 : "a"(SYS_nanosleep), "D"(&time), "S"(0L), [sp] "r"(sp)
+						 : "rcx", "r11", "rbx", "memory");
+	return NULL;
+}
+
+static void
+on_record(void *context, const void *bytes, size_t length_bytes)
+{
+	Record record;
+
+	(void) context;
+	assert_true(record_parse(bytes, length_bytes, &record));
+	if (record.sample->kind == PFS_KIND_ON_CPU)
+		return;
+	for (size_t i = 0; i < sizeof(sleepers) / sizeof(sleepers[0]); i++)
+	{
+		if (record.sample->tid != atomic_load(&sleepers[i].tid))
+			continue;
+		atomic_fetch_add(&sleepers[i].told, 1);
+		atomic_fetch_add(&sleepers[i].copied, record.late != NULL && record.late->length > 0);
+	}
+}
+
+/* Memory that another thread would have to answer for; NULL: this machine has none. */
+static uint8_t *
+map_user_memory(int *fd)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register area = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	uint8_t *pages = mmap(NULL, (size_t) 2 * PAGE_BYTES, PROT_READ | PROT_WRITE,
+						  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	*fd = (int) syscall(SYS_userfaultfd, O_CLOEXEC);
+	area.range.start = (uintptr_t) pages;
+	area.range.len = (uint64_t) 2 * PAGE_BYTES;
+	if (*fd < 0 || ioctl(*fd, UFFDIO_API, &api) != 0 || ioctl(*fd, UFFDIO_REGISTER, &area) != 0)
+		return NULL;
+	return pages;
+}
+
+/* Waits that go on in such memory are told of without their stack, the others with it. */
+static void
+test_waits_that_go_on(void **state)
+{
+	const SamplerOptions options = { .frequency_hz = 1,
+									 .memory_bytes = (size_t) 96 << 20,
+									 .off_cpu_period_ns = 10000000,
+									 .off_cpu_rate = 1000000,
+									 .interval_ns = 300000000 };
+	Sampler *sampler;
+	Failure failure;
+	int fd;
+
+	if (!have_fuse)
+		skip();
+	memset(sleepers, 0, sizeof(sleepers));
+	sleepers[0].stack = map_held_file();
+	sleepers[1].stack = map_user_memory(&fd);
+	fuse_file_hold(&fuse, FUSE_READ);
+	if (sampler_create(&options, on_record, NULL, &sampler, &failure) != EXIT_OK)
+	{
+		print_message("skipped: %s: %s\n", failure.message, failure.detail);
+		assert_int_equal(failure.code, EXIT_PRIVILEGE);
+		skip();
+	}
+	assert_int_equal(sampler_attach(sampler, &failure), EXIT_OK);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(pthread_create(&sleepers[i].thread, NULL, sleep_there, &sleepers[i]), 0);
+	(void) usleep(500000);
+	sampler_tend_waits(sampler);
+	assert_false(atomic_load(&overdue));
+	for (size_t i = 0; i < 3; i++)
+	{
+		assert_int_equal(atomic_load(&sleepers[i].told), 1);
+		assert_int_equal(atomic_load(&sleepers[i].copied), i == 2 || sleepers[i].stack == NULL);
+	}
+	/* not even a thread was left behind, so nothing was asked */
+	assert_int_equal(atomic_load(&fuse.held_count), 0);
+	assert_true(sampler_unread_waits(sampler) >= 1);
+	for (size_t i = 0; i < 3; i++)
+		pthread_join(sleepers[i].thread, NULL);
+	sampler_stop(sampler);
+	sampler_free(sampler);
+	munmap(sleepers[0].stack, (size_t) 2 * PAGE_BYTES);
+	if (fd >= 0)
+		close(fd);
+}
+
+#endif
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_one_reading_hangs, setup, teardown),
+#ifdef __x86_64__
+		cmocka_unit_test_setup_teardown(test_waits_that_go_on, setup, teardown),
+#endif
+	};
+	pthread_t watchdog;
+	int failed;
+
+	have_fuse = fuse_file_open(&fuse);
+	atomic_store(&deadline_ns, LLONG_MAX);
+	if (pthread_create(&watchdog, NULL, watch, NULL) != 0)
+		return 1;
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	if (have_fuse)
+		fuse_file_close(&fuse);
+	return failed;
+}
