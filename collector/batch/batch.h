@@ -204,6 +204,15 @@ int batch_add_notes(Batch *batch, const BatchNote *note, const uint32_t *series,
  */
 int batch_add_batch(Batch *batch, const Batch *other);
 
+/*
+ * Like batch_add_batch(), but only the series from first to last - 1, with their samples, traces
+ * and notes, and what those refer to. Losses and counts of unwinding are left out.
+ */
+int batch_add_series_of(Batch *batch, const Batch *other, uint32_t first, uint32_t last);
+
+/* Adds the losses and counts of unwinding of another batch. */
+int batch_add_counts_of(Batch *batch, const Batch *other);
+
 /* Arrays as they stand; pointers hold until the next add. */
 size_t batch_mappings(const Batch *batch, const BatchMapping **items);
 size_t batch_functions(const Batch *batch, const BatchFunction **items);

@@ -1,11 +1,13 @@
 /*
  * batch_merge.c
- *		All of one batch into another.
+ *		All of one batch into another, or what belongs to some of its series.
  *
  * Kinds come in the order in which they refer to each other; from the other batch's indexes to the
- * own ones leads a map for each kind.
+ * own ones leads a map for each kind. Of a part, the items that it needs are marked first, in the
+ * opposite order.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "batch/batch.h"
@@ -19,7 +21,26 @@ typedef struct Merge
 	uint32_t *locations;
 	uint32_t *stacks;
 	uint32_t *series;
+	uint32_t first_series; /* that are added, and what they need */
+	uint32_t last_series;
+	bool is_part; /* false: all of it is added, and the marks are not there */
+	bool *mapping_marks;
+	bool *function_marks;
+	bool *location_marks;
+	bool *stack_marks;
 } Merge;
+
+static bool
+is_wanted(const Merge *merge, const bool *marks, size_t i)
+{
+	return !merge->is_part || marks[i];
+}
+
+static bool
+has_series(const Merge *merge, uint32_t series)
+{
+	return !merge->is_part || (series >= merge->first_series && series < merge->last_series);
+}
 
 static uint32_t *
 map_create(size_t count)
@@ -38,7 +59,8 @@ add_mappings(Merge *merge)
 	if (merge->mappings == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; err == 0 && i < count; i++)
-		err = batch_add_mapping(merge->to, &items[i], &merge->mappings[i]);
+		if (is_wanted(merge, merge->mapping_marks, i))
+			err = batch_add_mapping(merge->to, &items[i], &merge->mappings[i]);
 	return err;
 }
 
@@ -53,7 +75,8 @@ add_functions(Merge *merge)
 	if (merge->functions == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; err == 0 && i < count; i++)
-		err = batch_add_function(merge->to, &items[i], &merge->functions[i]);
+		if (is_wanted(merge, merge->function_marks, i))
+			err = batch_add_function(merge->to, &items[i], &merge->functions[i]);
 	return err;
 }
 
@@ -88,7 +111,8 @@ add_locations(Merge *merge)
 	if (merge->locations == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; err == 0 && i < count; i++)
-		err = add_location(merge, &items[i], &merge->locations[i]);
+		if (is_wanted(merge, merge->location_marks, i))
+			err = add_location(merge, &items[i], &merge->locations[i]);
 	return err;
 }
 
@@ -120,7 +144,8 @@ add_stacks(Merge *merge)
 	if (merge->stacks == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; err == 0 && i < count; i++)
-		err = add_stack(merge, &items[i], &merge->stacks[i]);
+		if (is_wanted(merge, merge->stack_marks, i))
+			err = add_stack(merge, &items[i], &merge->stacks[i]);
 	return err;
 }
 
@@ -135,7 +160,8 @@ add_series(Merge *merge)
 	if (merge->series == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; err == 0 && i < count; i++)
-		err = batch_add_series(merge->to, &items[i], &merge->series[i]);
+		if (has_series(merge, (uint32_t) i))
+			err = batch_add_series(merge->to, &items[i], &merge->series[i]);
 	return err;
 }
 
@@ -150,6 +176,8 @@ add_samples(Merge *merge)
 	{
 		BatchSample sample = items[i];
 
+		if (!has_series(merge, sample.series))
+			continue;
 		sample.series = merge->series[sample.series];
 		sample.stack = merge->stacks[sample.stack];
 		err = batch_add_sample(merge->to, &sample);
@@ -168,6 +196,8 @@ add_traces(Merge *merge)
 	{
 		BatchTrace trace = items[i];
 
+		if (!has_series(merge, trace.sample.series))
+			continue;
 		trace.sample.series = merge->series[trace.sample.series];
 		trace.sample.stack = merge->stacks[trace.sample.stack];
 		err = batch_add_trace(merge->to, &trace);
@@ -198,6 +228,8 @@ add_notes(Merge *merge)
 	{
 		BatchNote note = items[i];
 
+		if (!has_series(merge, note.series))
+			continue;
 		note.series = merge->series[note.series];
 		err = batch_add_note(merge->to, &note);
 	}
@@ -220,6 +252,83 @@ add_counts(Merge *merge)
 	return err;
 }
 
+static void
+mark_stacks(Merge *merge)
+{
+	const BatchSample *samples;
+	const BatchTrace *traces;
+	size_t sample_count = batch_samples(merge->from, &samples);
+	size_t trace_count = batch_traces(merge->from, &traces);
+
+	for (size_t i = 0; i < sample_count; i++)
+		merge->stack_marks[samples[i].stack] |= has_series(merge, samples[i].series);
+	for (size_t i = 0; i < trace_count; i++)
+		merge->stack_marks[traces[i].sample.stack] |= has_series(merge, traces[i].sample.series);
+}
+
+static void
+mark_locations(Merge *merge)
+{
+	const BatchStack *stacks;
+	const BatchLocation *locations;
+	size_t stack_count = batch_stacks(merge->from, &stacks);
+	size_t location_count = batch_locations(merge->from, &locations);
+
+	for (size_t i = 0; i < stack_count; i++)
+		for (uint32_t j = 0; merge->stack_marks[i] && j < stacks[i].depth; j++)
+			merge->location_marks[stacks[i].locations[j]] = true;
+	for (size_t i = 0; i < location_count; i++)
+	{
+		const BatchLocation *location = &locations[i];
+
+		if (!merge->location_marks[i])
+			continue;
+		if (location->mapping != BATCH_NO_MAPPING)
+			merge->mapping_marks[location->mapping] = true;
+		for (uint32_t j = 0; j < location->line_count; j++)
+			merge->function_marks[location->lines[j].function] = true;
+	}
+}
+
+static int
+mark_all(Merge *merge)
+{
+	const BatchMapping *mappings;
+	const BatchFunction *functions;
+	const BatchLocation *locations;
+	const BatchStack *stacks;
+
+	merge->mapping_marks = calloc(batch_mappings(merge->from, &mappings) + 1, sizeof(bool));
+	merge->function_marks = calloc(batch_functions(merge->from, &functions) + 1, sizeof(bool));
+	merge->location_marks = calloc(batch_locations(merge->from, &locations) + 1, sizeof(bool));
+	merge->stack_marks = calloc(batch_stacks(merge->from, &stacks) + 1, sizeof(bool));
+	if (merge->mapping_marks == NULL || merge->function_marks == NULL ||
+		merge->location_marks == NULL || merge->stack_marks == NULL)
+		return -ENOMEM;
+	mark_stacks(merge);
+	mark_locations(merge);
+	return 0;
+}
+
+static int
+run_steps(Merge *merge, int (*const steps[])(Merge *), size_t count)
+{
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < count; i++)
+		err = steps[i](merge);
+	free(merge->mappings);
+	free(merge->functions);
+	free(merge->locations);
+	free(merge->stacks);
+	free(merge->series);
+	free(merge->mapping_marks);
+	free(merge->function_marks);
+	free(merge->location_marks);
+	free(merge->stack_marks);
+	return err;
+}
+
 int
 batch_add_batch(Batch *batch, const Batch *other)
 {
@@ -227,14 +336,27 @@ batch_add_batch(Batch *batch, const Batch *other)
 											 add_series,   add_samples,	  add_traces,	 add_notes,
 											 add_receipts, add_counts };
 	Merge merge = { .to = batch, .from = other };
-	int err = 0;
 
-	for (size_t i = 0; err == 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
-		err = steps[i](&merge);
-	free(merge.mappings);
-	free(merge.functions);
-	free(merge.locations);
-	free(merge.stacks);
-	free(merge.series);
-	return err;
+	return run_steps(&merge, steps, sizeof(steps) / sizeof(steps[0]));
+}
+
+int
+batch_add_series_of(Batch *batch, const Batch *other, uint32_t first, uint32_t last)
+{
+	static int (*const steps[])(Merge *) = { mark_all,		add_mappings, add_functions,
+											 add_locations, add_stacks,	  add_series,
+											 add_samples,	add_traces,	  add_notes };
+	Merge merge = {
+		.to = batch, .from = other, .first_series = first, .last_series = last, .is_part = true
+	};
+
+	return run_steps(&merge, steps, sizeof(steps) / sizeof(steps[0]));
+}
+
+int
+batch_add_counts_of(Batch *batch, const Batch *other)
+{
+	Merge merge = { .to = batch, .from = other };
+
+	return add_counts(&merge);
 }

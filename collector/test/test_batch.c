@@ -536,6 +536,54 @@ test_batches_are_merged(void **state)
 	batch_free(whole);
 }
 
+/* Parts by series hold what their series need and nothing else; together they are the whole. */
+static void
+test_parts_by_series(void **state)
+{
+	Batch *whole = new_batch(BUDGET_BYTES);
+	Batch *together = new_batch(BUDGET_BYTES);
+	const BatchSeries *series;
+	const BatchSample *samples;
+	const BatchStack *stacks;
+	const BatchLocation *locations;
+	const BatchFunction *functions;
+	const BatchMapping *mappings;
+	const BatchLoss *losses;
+	uint32_t count;
+	int64_t sum = 0;
+
+	for (int i = 0; i < 15; i++)
+		assert_int_equal(add_one_of_each(whole, i), 0);
+	count = (uint32_t) batch_series(whole, &series);
+	for (uint32_t i = 0; i < count; i++)
+	{
+		Batch *part = new_batch(BUDGET_BYTES);
+		const BatchSeries *own;
+
+		assert_int_equal(batch_add_series_of(part, whole, i, i + 1), 0);
+		assert_int_equal(batch_series(part, &own), 1);
+		assert_string_equal(own[0].labels[0].value, series[i].labels[0].value);
+		assert_int_equal(batch_losses(part, &losses), 0);
+		assert_true(batch_functions(part, &functions) <= batch_functions(whole, &functions));
+		for (size_t j = 0, n = batch_samples(part, &samples); j < n; j++)
+			sum += samples[j].value;
+		assert_true(batch_stacks(part, &stacks) <= batch_samples(part, &samples));
+		assert_int_equal(batch_add_batch(together, part), 0);
+		batch_free(part);
+	}
+	assert_int_equal(batch_samples(together, &samples), batch_samples(whole, &samples));
+	for (size_t i = 0, n = batch_samples(whole, &samples); i < n; i++)
+		sum -= samples[i].value;
+	assert_int_equal(sum, 0);
+	assert_int_equal(batch_add_counts_of(together, whole), 0);
+	assert_int_equal(batch_losses(together, &losses), batch_losses(whole, &losses));
+	assert_int_equal(batch_stacks(together, &stacks), batch_stacks(whole, &stacks));
+	assert_int_equal(batch_locations(together, &locations), batch_locations(whole, &locations));
+	assert_int_equal(batch_mappings(together, &mappings), batch_mappings(whole, &mappings));
+	batch_free(whole);
+	batch_free(together);
+}
+
 /* Traces follow their samples when batches are merged; each needs a sample's parts and an id. */
 static void
 test_traces(void **state)
@@ -616,6 +664,7 @@ main(void)
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_out_of_memory),
 		cmocka_unit_test(test_batches_are_merged),
+		cmocka_unit_test(test_parts_by_series),
 		cmocka_unit_test(test_traces),
 		cmocka_unit_test(test_merging_without_memory),
 	};

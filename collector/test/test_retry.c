@@ -30,7 +30,7 @@ new_retry(void)
 	Retry retry;
 
 	retry_init(&retry, NULL, DENIED_MS);
-	retry_begin_batch(&retry);
+	retry_begin_batch(&retry, false, false);
 	return retry;
 }
 
@@ -115,7 +115,7 @@ test_refusals_are_three(void **state)
 	db_error_set(&error, "55000", "could not", NULL, NULL);
 	for (int batch = 0; batch < 2; batch++)
 	{
-		retry_begin_batch(&retry);
+		retry_begin_batch(&retry, false, false);
 		assert_int_equal(judge(&retry, "22003", 0), VERDICT_AGAIN);
 		assert_int_equal(judge(&retry, "08006", 0), VERDICT_AGAIN);
 		assert_int_equal(judge(&retry, "22003", 0), VERDICT_AGAIN);
@@ -137,7 +137,7 @@ test_timeouts_are_ten(void **state)
 		assert_int_equal(judge(&retry, "57014", 0), VERDICT_AGAIN);
 	assert_int_equal(retry.state, RETRY_AWAY);
 	assert_int_equal(judge(&retry, "57014", 0), VERDICT_GIVE_UP);
-	retry_begin_batch(&retry);
+	retry_begin_batch(&retry, false, false);
 	assert_int_equal(judge(&retry, "57014", 0), VERDICT_AGAIN);
 }
 

@@ -389,6 +389,116 @@ test_one_poisoned_batch(void **state)
 						"0");
 }
 
+/* Series 17 and 40 to 42 of 64 have an illegal label. */
+static bool
+is_poisoned(int number)
+{
+	return number == 17 || (number >= 40 && number <= 42);
+}
+
+static Batch *
+make_batch_of_senders(void)
+{
+	Batch *batch = NULL;
+
+	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
+	for (int i = 0; i < 64; i++)
+	{
+		char value[20];
+		uint32_t frame;
+		BatchLabel label = { is_poisoned(i) ? "not-a-label-name" : "sender", value };
+		BatchSeries series = { PROFILE_TYPE, 1, &label, 1 };
+		BatchStack stack = { "abcd", 1, &frame };
+		BatchSample sample = { .time_us = START_US };
+
+		snprintf(value, sizeof(value), "s%d", i);
+		frame = add_frame(batch, "/bin/x", value, (uint64_t) i);
+		assert_int_equal(batch_add_series(batch, &series, &sample.series), 0);
+		for (int j = 0; j < 8; j++)
+		{
+			sample.time_us += 1000;
+			sample.value = i * 8 + j;
+			assert_int_equal(batch_add_stack(batch, &stack, &sample.stack), 0);
+			assert_int_equal(batch_add_sample(batch, &sample), 0);
+		}
+	}
+	assert_int_equal(batch_add_loss(batch, "test", 5), 0);
+	assert_int_equal(batch_add_unwound(batch, &(BatchUnwound){ "/bin/x", 4, 3 }), 0);
+	return batch;
+}
+
+/* Whatever the server refuses harms its sender only, also within one batch. */
+static void
+test_poison_within_a_batch(void **state)
+{
+	Writer *writer;
+	WriterStats stats;
+
+	create_database("senders");
+	writer = open_writer("dbname=senders", QUEUE_BYTES);
+	writer_submit_newest(writer, make_batch_of_senders());
+	writer_submit_newest(writer, make_batch(0));
+	writer_submit_newest(writer, make_batch(1));
+	stats = drain_and_free(writer);
+	assert_int_equal(stats.batches_refused, 4);
+	assert_int_equal(stats.samples_refused, 32);
+	assert_int_equal(stats.samples_written, 480 + 200);
+	assert_int_equal(stats.samples_dropped, 0);
+
+	/* each sample once, with its own value and stack */
+	assert_string_equal(sql_in("senders",
+							   "SELECT format('%s %s %s', count(*), count(DISTINCT value),"
+							   "   count(*) FILTER (WHERE f.name = 's' || value / 8"
+							   "     AND s.labels->>'sender' = f.name))"
+							   " FROM profstore.samples AS v"
+							   " JOIN profstore.series AS s ON s.id = v.series_id"
+							   " JOIN profstore.stacks AS n ON n.id = v.stack_id"
+							   " JOIN profstore.locations AS l ON l.id = n.location"
+							   " JOIN profstore.functions AS f ON f.id = l.function_ids[1]"
+							   " WHERE s.labels ? 'sender'"),
+						"480 480 480");
+	assert_string_equal(sql_in("senders",
+							   "SELECT string_agg(reason || ' ' || n, ', ' ORDER BY reason)"
+							   " FROM (SELECT reason, sum(count) AS n"
+							   "   FROM profstore.losses GROUP BY reason) AS l"),
+						"database_refused 32, test 7");
+	assert_string_equal(
+		sql_in("senders",
+			   "SELECT sum(stacks)::text || ' ' || sum(complete) FROM profstore.unwind_counts"),
+		"8 5");
+}
+
+/* So many that dividing would take for ever: the rest goes whole, and what comes next is stored. */
+static void
+test_poison_without_end(void **state)
+{
+	Batch *batch = NULL;
+	Writer *writer;
+	WriterStats stats;
+
+	create_database("endless");
+	writer = open_writer("dbname=endless", QUEUE_BYTES);
+	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
+	for (int i = 0; i < 2000; i++)
+	{
+		char value[20];
+		BatchLabel label = { "not-a-label-name", value };
+		BatchSeries series = { PROFILE_TYPE, 1, &label, 1 };
+		BatchSample sample = { .time_us = START_US, .value = 1 };
+
+		snprintf(value, sizeof(value), "s%d", i);
+		assert_int_equal(batch_add_series(batch, &series, &sample.series), 0);
+		assert_int_equal(batch_add_stack(batch, &(BatchStack){ "", 0, NULL }, &sample.stack), 0);
+		assert_int_equal(batch_add_sample(batch, &sample), 0);
+	}
+	writer_submit_newest(writer, batch);
+	writer_submit_newest(writer, make_batch(0));
+	stats = drain_and_free(writer);
+	assert_int_equal(stats.samples_refused, 2000);
+	assert_in_range(stats.batches_refused, 2, 100);
+	assert_stored_once("endless", 1);
+}
+
 /* A full queue refuses, keeps what it has, and takes again when there is room. */
 static void
 test_refuses_when_full(void **state)
@@ -697,6 +807,8 @@ main(void)
 		cmocka_unit_test(test_privileges_revoked),
 		cmocka_unit_test(test_denied_at_the_start),
 		cmocka_unit_test(test_one_poisoned_batch),
+		cmocka_unit_test(test_poison_within_a_batch),
+		cmocka_unit_test(test_poison_without_end),
 		cmocka_unit_test(test_refuses_when_full),
 		cmocka_unit_test(test_left_over_batches_are_told),
 		cmocka_unit_test(test_numbers_outlive_the_writer),

@@ -9,21 +9,21 @@
  * seconds. Losses take the time of their transaction's first sample: hence the minute.
  */
 #define FLIGHT_BYTES ((size_t) 16 * 1024 * 1024)
-#define FLIGHT_COUNT 1000
 #define FLIGHT_NS	 (INT64_C(60) * 1000000000)
 
 uint32_t
-flight_count(const Queue *queue, uint64_t alone_until)
+flight_count(const Queue *queue, uint32_t count_max, uint64_t last)
 {
 	const QueuedBatch *head = queue->head;
 	size_t bytes = head->bytes;
 	uint32_t count = 1;
 
-	if (head->number <= alone_until)
+	if (head->is_piece)
 		return 1;
-	for (const QueuedBatch *item = head->next; item != NULL && count < FLIGHT_COUNT;
-		 item = item->next)
+	for (const QueuedBatch *item = head->next; item != NULL && count < count_max; item = item->next)
 	{
+		if (item->number > last)
+			break;
 		bytes += item->bytes;
 		if (bytes > FLIGHT_BYTES || item->queued_ns - head->queued_ns > FLIGHT_NS)
 			break;
@@ -46,7 +46,7 @@ merge(Flight *flight, const QueuedBatch *head, uint32_t count, const Batch *repo
 bool
 flight_load(Flight *flight, const QueuedBatch *head, uint32_t count, Batch *report)
 {
-	*flight = (Flight){ .batch = head->batch, .number = head->number };
+	*flight = (Flight){ .batch = head->batch, .item = head, .number = head->number };
 	if (count == 1 && report == NULL)
 		return true;
 	if (!merge(flight, head, count, report))

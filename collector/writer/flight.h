@@ -13,17 +13,20 @@
 
 typedef struct Flight
 {
-	const Batch *batch; /* all of it */
+	const Batch *batch;		 /* all of it */
+	const QueuedBatch *item; /* the queue's head */
 	uint64_t number;
 	Batch *merged; /* owned; NULL: batch is the queue's head alone */
 	Batch *report; /* owned, within merged; NULL: none */
 } Flight;
 
+#define FLIGHT_COUNT_MAX 1000
+
 /*
- * How many of the queue's first batches go together; up to number alone_until each goes by itself.
- * The queue must not be empty.
+ * How many of the queue's first batches go together: at most count_max, and none beyond number
+ * last. Pieces of a batch that was refused go alone. The queue must not be empty.
  */
-uint32_t flight_count(const Queue *queue, uint64_t alone_until);
+uint32_t flight_count(const Queue *queue, uint32_t count_max, uint64_t last);
 
 /*
  * Puts the queue's batches in flight together, and the report, which is the flight's from then on.

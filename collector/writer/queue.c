@@ -69,6 +69,36 @@ remove_behind(Queue *queue, QueuedBatch *previous)
 	return item;
 }
 
+bool
+queue_may_renumber(const Queue *queue)
+{
+	const QueuedBatch *item = queue->head;
+
+	while (item != NULL && !item->is_told)
+		item = item->next;
+	return item == NULL;
+}
+
+QueuedBatch *
+queue_divide_head(Queue *queue, QueuedBatch *first, QueuedBatch *second)
+{
+	QueuedBatch *head = remove_behind(queue, NULL);
+
+	first->number = head->number;
+	first->next = second;
+	second->number = head->number + 1;
+	second->next = queue->head;
+	for (QueuedBatch *item = queue->head; item != NULL; item = item->next)
+		item->number++;
+	queue->last_number++;
+	queue->head = first;
+	if (queue->tail == NULL)
+		queue->tail = second;
+	queue->bytes += first->bytes + second->bytes;
+	queue->in_flight = 0;
+	return head;
+}
+
 QueuedBatch *
 queue_pop(Queue *queue)
 {

@@ -21,7 +21,9 @@ typedef struct QueuedBatch
 	size_t bytes;
 	int64_t queued_ns; /* CLOCK_MONOTONIC */
 	BatchCallback callback;
-	bool is_report; /* the writer's own: only losses of batches that were not stored */
+	bool is_report; /* only losses and counts: of batches that were not stored, or a piece */
+	bool is_piece;	/* of a batch that was refused */
+	bool is_told;	/* its submitter knows its number */
 } QueuedBatch;
 
 typedef struct Queue
@@ -42,6 +44,15 @@ bool queue_has_room(const Queue *queue, size_t bytes);
 
 /* Gives it the next number. The budget is the caller's matter. */
 void queue_push(Queue *queue, QueuedBatch *item);
+
+/* True if no submitter knows the number of any batch in the queue, so that numbers may change. */
+bool queue_may_renumber(const Queue *queue);
+
+/*
+ * Puts two pieces in the place of the head, which is given back. The first one gets the head's
+ * number, all that follow a number that is greater by one. queue_may_renumber() must be true.
+ */
+QueuedBatch *queue_divide_head(Queue *queue, QueuedBatch *first, QueuedBatch *second);
 
 /* Takes out the head, in flight or not; NULL where there is none. */
 QueuedBatch *queue_pop(Queue *queue);

@@ -45,11 +45,25 @@ retry_hurry(Retry *retry)
 }
 
 void
-retry_begin_batch(Retry *retry)
+retry_begin_batch(Retry *retry, bool is_divisible, bool is_piece)
 {
+	retry->is_divisible = is_divisible;
+	retry->is_piece = is_piece;
 	retry->refusals = 0;
 	retry->timeouts = 0;
 	retry_hurry(retry);
+}
+
+static int
+refusals_max(const Retry *retry)
+{
+	return REFUSALS_MAX - retry->is_divisible - retry->is_piece;
+}
+
+bool
+retry_was_refused(const Retry *retry)
+{
+	return retry->refusals >= refusals_max(retry);
 }
 
 /* Between half and all of delay_ms, so that many writers do not come at once. */
@@ -155,11 +169,11 @@ judge_refused(Retry *retry, const DbError *error, bool at_once, int64_t now_ns)
 {
 	succeed(retry, now_ns);
 	retry->attempts++;
-	if (retry->refusals == 0)
+	if (retry->refusals == 0 && !retry->is_piece)
 		log_reason(retry, "could not store a batch and will try again", error);
-	if (!at_once && ++retry->refusals == REFUSALS_MAX)
+	if (!at_once && ++retry->refusals == refusals_max(retry))
 		return VERDICT_GIVE_UP;
-	return again(retry, at_once);
+	return again(retry, at_once || retry->is_divisible || retry->is_piece);
 }
 
 RetryVerdict

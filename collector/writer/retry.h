@@ -42,9 +42,11 @@ typedef struct Retry
 	int64_t since_ns; /* of the state, CLOCK_MONOTONIC */
 	char sqlstate[6]; /* and message: why, as it was last told */
 	const char *message;
-	int attempts; /* in vain, since the last that went well */
-	int delay_ms; /* of the next wait, before it is cut at random */
-	int refusals; /* of the batch at hand */
+	int attempts;	   /* in vain, since the last that went well */
+	int delay_ms;	   /* of the next wait, before it is cut at random */
+	bool is_divisible; /* the batch at hand; so the next three */
+	bool is_piece;
+	int refusals;
 	int timeouts;
 	int wait_ms;		 /* of VERDICT_AGAIN */
 	uint64_t away_count; /* how often the state began */
@@ -53,8 +55,14 @@ typedef struct Retry
 
 void retry_init(Retry *retry, const char *target, int64_t denied_ms);
 
-/* Before the first attempt at a batch. */
-void retry_begin_batch(Retry *retry);
+/*
+ * Begins a batch. One that can be divided, whose pieces have attempts of their own, and a piece are
+ * given up after fewer refusals, without a wait between them. A piece's are not logged again.
+ */
+void retry_begin_batch(Retry *retry, bool is_divisible, bool is_piece);
+
+/* True if the batch at hand was given up because the server refused it. */
+bool retry_was_refused(const Retry *retry);
 
 /*
  * Judges an attempt; at_once where nothing speaks against the very next one (the epoch is known

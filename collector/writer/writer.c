@@ -5,9 +5,11 @@
  * 1. writer_submit queues a batch under the next number, or refuses.
  * 2. The thread connects, then takes what waits at the head of the queue in flight together, and
  *    tries until retry_judge says what became of it.
- * 3. Flights that are refused are tried again batch by batch, so that one batch at fault goes
- *    alone. Those that cannot be merged go one by one too.
- * 4. Batches that have come to an end leave the queue under the lock, and are told and freed
+ * 3. A flight of several batches that is refused is tried again by halves, so that one batch at
+ *    fault goes alone. Those that cannot be merged go one by one.
+ * 4. A batch that is refused, and whose submitter does not ask for it, is divided, until only the
+ *    series at fault is left out: others' samples may be in it.
+ * 5. Batches that have come to an end leave the queue under the lock, and are told and freed
  *    without it.
  *
  * The lock guards queue, statistics, failure, orders and the losses to be reported; it is never
@@ -18,13 +20,16 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "writer/divide.h"
 #include "writer/flight.h"
 #include "writer/queue.h"
 #include "writer/target.h"
@@ -33,6 +38,14 @@
 
 /* Known ids: about 65,000 stacks, 50,000 locations, 8,000 functions twice. */
 #define CACHE_BYTES ((size_t) 20 * 1024 * 1024)
+
+/*
+ * How often one batch and its pieces are divided. A batch with more series at fault than that would
+ * hold up all that come after it; what is refused then goes whole.
+ */
+#define DIVISIONS_MAX 64
+
+#define SERIES_TEXT_BYTES 500 /* of a batch that was refused, in the log */
 
 /* Losses of dropped batches, by reason. */
 #define UNREPORTED_BYTES ((size_t) 64 * 1024)
@@ -44,6 +57,7 @@ struct Writer
 	Retry retry;
 	const char *name; /* of the target, or NULL */
 	bool repeated;	  /* the flight, or part of it, was stored before under a receipt */
+	int divisions;	  /* of the batch whose pieces are at the queue's head */
 
 	pthread_t thread;
 	bool started;
@@ -52,10 +66,11 @@ struct Writer
 	pthread_mutex_t lock;	/* guards what follows */
 	pthread_cond_t changed; /* any of it; waits by the monotonic clock */
 	Queue queue;
-	uint64_t alone_until; /* batches up to this number are stored one by one */
-	char *new_conninfo;	  /* from now on, or NULL */
-	bool hurry;			  /* the next attempt need not wait */
-	bool stopping;		  /* stop when the queue is empty */
+	uint64_t careful_until; /* batches up to this number were refused together: … */
+	uint32_t careful_count; /* … so many of them go together now */
+	char *new_conninfo;		/* from now on, or NULL */
+	bool hurry;				/* the next attempt need not wait */
+	bool stopping;			/* stop when the queue is empty */
 	bool stop_now;
 	bool finished;	   /* the thread has ended */
 	Batch *unreported; /* losses that no queued batch carries yet, or NULL */
@@ -241,6 +256,24 @@ adopt_conninfo(Writer *writer)
 				  log_text("sqlstate", error.sqlstate));
 }
 
+/* True if the flight is one batch that may be divided. Its submitter is not asked. */
+static bool
+is_divisible(Writer *writer, const Flight *flight)
+{
+	const BatchReceipt *receipts;
+	bool may_renumber;
+
+	if (flight->merged != NULL || flight->item->callback.function != NULL ||
+		batch_receipts(flight->batch, &receipts) > 0 || !batch_is_divisible(flight->batch))
+		return false;
+	if (!flight->item->is_piece)
+		writer->divisions = 0;
+	pthread_mutex_lock(&writer->lock);
+	may_renumber = queue_may_renumber(&writer->queue);
+	pthread_mutex_unlock(&writer->lock);
+	return may_renumber && writer->divisions < DIVISIONS_MAX;
+}
+
 /*
  * Tries until the flight is stored, given up, or the writer must end. Without a flight: until the
  * database is connected to.
@@ -248,7 +281,9 @@ adopt_conninfo(Writer *writer)
 static RetryVerdict
 try_until_done(Writer *writer, const Flight *flight, DbError *error)
 {
-	retry_begin_batch(&writer->retry);
+	retry_begin_batch(&writer->retry,
+					  flight != NULL && (flight->merged != NULL || is_divisible(writer, flight)),
+					  flight != NULL && flight->item->is_piece);
 	for (;;)
 	{
 		DbOutcome outcome;
@@ -333,8 +368,10 @@ take_flight(Writer *writer, Flight *flight)
 		return false;
 	}
 	head = writer->queue.head;
-	count = flight_count(&writer->queue, writer->alone_until);
-	if (head->number > writer->alone_until)
+	count = head->number > writer->careful_until
+				? flight_count(&writer->queue, FLIGHT_COUNT_MAX, UINT64_MAX)
+				: flight_count(&writer->queue, writer->careful_count, writer->careful_until);
+	if (head->number > writer->careful_until && !head->is_piece)
 	{
 		report = writer->unreported;
 		writer->unreported = NULL;
@@ -346,7 +383,8 @@ take_flight(Writer *writer, Flight *flight)
 
 	/* they do not fit together: one by one */
 	pthread_mutex_lock(&writer->lock);
-	writer->alone_until = head->number + count - 1;
+	writer->careful_until = head->number + count - 1;
+	writer->careful_count = 1;
 	writer->queue.in_flight = 1;
 	if (report != NULL)
 		queue_report(writer, report);
@@ -360,6 +398,42 @@ end_flight(Writer *writer, BatchEnd end, QueuedBatch **list)
 {
 	while (writer->queue.in_flight > 0)
 		end_batch(writer, queue_pop(&writer->queue), end, &list);
+}
+
+/* Puts two pieces of the refused batch at the queue's head in its place; false without memory. */
+static bool
+divide_flight(Writer *writer, const Flight *flight)
+{
+	QueuedBatch *pieces[2] = { NULL, NULL };
+	Batch *batches[2];
+	bool is_divided;
+
+	if (batch_divide(flight->batch, &batches[0], &batches[1]) != 0)
+		return false;
+	for (int i = 0; i < 2; i++)
+	{
+		pieces[i] = queued_batch_create(batches[i], NULL);
+		if (pieces[i] == NULL)
+			batch_free(batches[i]);
+		else
+		{
+			pieces[i]->is_piece = true;
+			pieces[i]->is_report = sample_count(batches[i]) == 0;
+			pieces[i]->queued_ns = flight->item->queued_ns;
+		}
+	}
+	pthread_mutex_lock(&writer->lock);
+	is_divided = pieces[0] != NULL && pieces[1] != NULL && queue_may_renumber(&writer->queue);
+	if (is_divided)
+	{
+		writer->careful_until += flight->number <= writer->careful_until;
+		queued_batch_free(queue_divide_head(&writer->queue, pieces[0], pieces[1]));
+		writer->divisions++;
+	}
+	pthread_mutex_unlock(&writer->lock);
+	for (int i = 0; !is_divided && i < 2; i++)
+		queued_batch_free(pieces[i]);
+	return is_divided;
 }
 
 /*
@@ -381,6 +455,7 @@ apply_verdict(Writer *writer, RetryVerdict verdict, Flight *flight, Ended *ended
 			writer->stats.samples_written += sample_count(flight->batch);
 		}
 		ended->end = BATCH_STORED;
+		writer->careful_count = MIN(writer->careful_count * 2, FLIGHT_COUNT_MAX);
 		end_flight(writer, BATCH_STORED, &ended->head);
 		return;
 	}
@@ -391,11 +466,50 @@ apply_verdict(Writer *writer, RetryVerdict verdict, Flight *flight, Ended *ended
 		return;
 	}
 	flight->report = NULL;
-	writer->queue.in_flight = 0;
 	if (verdict == VERDICT_GIVE_UP)
-		writer->alone_until = flight->number;
+	{
+		writer->careful_until = MAX(writer->careful_until, flight->number);
+		writer->careful_count = MAX(writer->queue.in_flight / 2, 1);
+	}
+	writer->queue.in_flight = 0;
 	if (report != NULL)
 		queue_report(writer, report);
+}
+
+/* The profile type and labels of the first series with samples, cut at the end of the room. */
+static void
+describe_series(const Batch *batch, char *text, size_t room)
+{
+	const BatchSample *samples;
+	const BatchSeries *series;
+	size_t length;
+
+	text[0] = '\0';
+	if (batch_samples(batch, &samples) == 0)
+		return;
+	(void) batch_series(batch, &series);
+	series += samples[0].series;
+	length = (size_t) snprintf(text, room, "%s{", series->profile_type);
+	for (uint32_t i = 0; i < series->label_count && length < room; i++)
+		length += (size_t) snprintf(text + length, room - length, "%s%s=\"%s\"", i > 0 ? ", " : "",
+									series->labels[i].name, series->labels[i].value);
+	if (length < room)
+		(void) snprintf(text + length, room - length, "}");
+}
+
+/* Logs the head of the batches that the database does not take; it is the flight's only one. */
+static void
+log_refused(const Writer *writer, const QueuedBatch *item, const DbError *error)
+{
+	char series[SERIES_TEXT_BYTES];
+
+	describe_series(item->batch, series, sizeof(series));
+	log_event(LOG_ERROR, MODULE, "could not store a batch and dropped it",
+			  log_text("target", writer->name), log_text("reason", error->failure.message),
+			  log_text("detail", error->failure.detail), log_text("hint", error->failure.hint),
+			  log_text("sqlstate", error->sqlstate), log_number("batch", (int64_t) item->number),
+			  log_number("samples", (int64_t) sample_count(item->batch)),
+			  log_text("first_series", series));
 }
 
 /* Takes out of the queue what is done with, counts it, tells of it. */
@@ -404,18 +518,19 @@ finish_flight(Writer *writer, Flight *flight, RetryVerdict verdict, const DbErro
 {
 	Ended ended = { .error = verdict == VERDICT_DONE ? NULL : error };
 
+	if (verdict == VERDICT_GIVE_UP && retry_was_refused(&writer->retry) &&
+		is_divisible(writer, flight) && divide_flight(writer, flight))
+	{
+		flight_fini(flight);
+		return;
+	}
 	pthread_mutex_lock(&writer->lock);
 	apply_verdict(writer, verdict, flight, &ended);
 	pthread_cond_broadcast(&writer->changed);
 	pthread_mutex_unlock(&writer->lock);
 
 	if (ended.head != NULL && ended.end == BATCH_REFUSED)
-		log_event(LOG_ERROR, MODULE, "could not store a batch and dropped it",
-				  log_text("target", writer->name), log_text("reason", error->failure.message),
-				  log_text("detail", error->failure.detail), log_text("hint", error->failure.hint),
-				  log_text("sqlstate", error->sqlstate),
-				  log_number("batch", (int64_t) ended.head->number),
-				  log_number("samples", (int64_t) sample_count(ended.head->batch)));
+		log_refused(writer, ended.head, error);
 	tell_and_free(&ended);
 	flight_fini(flight);
 }
@@ -533,6 +648,7 @@ writer_submit(Writer *writer, Batch *batch, const BatchCallback *callback, uint6
 		err = -EAGAIN;
 	else
 	{
+		item->is_told = callback != NULL || number != NULL;
 		queue_push(&writer->queue, item);
 		if (number != NULL)
 			*number = item->number;

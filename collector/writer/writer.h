@@ -6,7 +6,8 @@
  * between writers. For each batch it interns what the database does not know yet (a short
  * transaction of its own), then stores all in one transaction: begin_batch, losses, samples by
  * binary COPY. begin_batch makes a repeated batch harmless, so a lost connection is answered by
- * trying again. Batches that wait together are stored together.
+ * trying again. Batches that wait together are stored together. What the server refuses is found by
+ * dividing: flights into batches, and batches of several senders into their series.
  *
  * The database need not be there: what is queued waits for it. When it is missing for too long the
  * queue is full, and either whoever submits is told so, or the oldest batch makes room.
@@ -49,7 +50,7 @@ typedef struct WriterOptions
 
 typedef struct WriterStats
 {
-	uint64_t batches_written;
+	uint64_t batches_written; /* or pieces of those that were refused */
 	uint64_t samples_written; /* rows */
 	uint64_t transactions;	  /* that stored batches */
 	uint64_t batches_dropped; /* queue over its budget, or left over at the end */

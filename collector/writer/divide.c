@@ -1,0 +1,113 @@
+/*
+ * divide.c
+ *		Which of a batch's parts go into which piece.
+ *
+ * Series stand in the order in which they were added, so those of one sender are neighbours.
+ */
+#include "writer/divide.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* A piece takes less than its batch, but its tables have grown to other sizes. */
+#define PIECE_BYTES_MORE ((size_t) 1024 * 1024)
+
+static bool
+has_counts(const Batch *batch)
+{
+	const BatchLoss *losses;
+	const BatchUnwound *unwound;
+
+	return batch_losses(batch, &losses) > 0 || batch_unwound(batch, &unwound) > 0;
+}
+
+/* Marks the series that have samples; their number. */
+static uint32_t
+mark_series(const Batch *batch, bool *marks)
+{
+	const BatchSample *samples;
+	size_t count = batch_samples(batch, &samples);
+	uint32_t marked = 0;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		marked += !marks[samples[i].series];
+		marks[samples[i].series] = true;
+	}
+	return marked;
+}
+
+/* The series from which on the second half of those with samples stands; 0 if there is only one. */
+static int
+find_middle(const Batch *batch, uint32_t *middle)
+{
+	const BatchSeries *series;
+	size_t count = batch_series(batch, &series);
+	bool *marks = calloc(count + 1, sizeof(bool));
+	uint32_t half;
+
+	*middle = 0;
+	if (marks == NULL)
+		return -ENOMEM;
+	half = mark_series(batch, marks) / 2;
+	for (uint32_t i = 0; half > 0; i++)
+	{
+		half -= marks[i];
+		*middle = i + 1;
+	}
+	free(marks);
+	return 0;
+}
+
+bool
+batch_is_divisible(const Batch *batch)
+{
+	const BatchSample *samples;
+	size_t count = batch_samples(batch, &samples);
+
+	if (count > 0 && has_counts(batch))
+		return true;
+	for (size_t i = 1; i < count; i++)
+		if (samples[i].series != samples[0].series)
+			return true;
+	return false;
+}
+
+static int
+fill_pieces(const Batch *batch, Batch *first, Batch *second)
+{
+	const BatchSeries *series;
+	uint32_t count = (uint32_t) batch_series(batch, &series);
+	uint32_t middle;
+	int err;
+
+	if (has_counts(batch))
+	{
+		err = batch_add_counts_of(first, batch);
+		return err == 0 ? batch_add_series_of(second, batch, 0, count) : err;
+	}
+	err = find_middle(batch, &middle);
+	if (err == 0)
+		err = batch_add_series_of(first, batch, 0, middle);
+	return err == 0 ? batch_add_series_of(second, batch, middle, count) : err;
+}
+
+int
+batch_divide(const Batch *batch, Batch **first, Batch **second)
+{
+	size_t bytes = batch_bytes(batch) + PIECE_BYTES_MORE;
+	int err;
+
+	*first = *second = NULL;
+	err = batch_create(bytes, first);
+	if (err == 0)
+		err = batch_create(bytes, second);
+	if (err == 0)
+		err = fill_pieces(batch, *first, *second);
+	if (err == 0)
+		return 0;
+	batch_free(*first);
+	batch_free(*second);
+	*first = *second = NULL;
+	return err;
+}
