@@ -66,7 +66,7 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		{ "frequency", FLAG_NUMBER, &options->frequency_hz, "HZ",
 		  "samples a second on each CPU; default 19", 1, AGENT_FREQUENCY_HZ_MAX },
 		{ "duration", FLAG_DURATION, &options->duration_ms, "TIME",
-		  "stop after this time; default: on SIGTERM", 1, INT64_MAX / 1000000 },
+		  "stop after this time; default: on SIGTERM", 1, INT64_C(36500) * 86400000 },
 		{ "interval", FLAG_DURATION, &options->interval_ms, "TIME",
 		  "window that samples are summed over and stored after; default 10s",
 		  AGENT_INTERVAL_MS_MIN, AGENT_INTERVAL_MS_MAX },

@@ -109,11 +109,19 @@ unusable(const Flag *flag, const char *text, Failure *failure)
 static ExitCode
 out_of_range(const Flag *flag, const char *text, Failure *failure)
 {
-	const char *unit = flag->kind == FLAG_DURATION ? " ms" : "";
+	char minimum[QUANTITY_TEXT_MAX];
+	char maximum[QUANTITY_TEXT_MAX];
 
 	unusable(flag, text, failure);
-	failure_hint(failure, "It takes from %" PRId64 "%s to %" PRId64 "%s.", flag->minimum, unit,
-				 flag->maximum, unit);
+	if (flag->kind == FLAG_DURATION)
+	{
+		format_duration_ms(flag->minimum, minimum);
+		format_duration_ms(flag->maximum, maximum);
+		failure_hint(failure, "It takes from %s to %s.", minimum, maximum);
+	}
+	else
+		failure_hint(failure, "It takes from %" PRId64 " to %" PRId64 ".", flag->minimum,
+					 flag->maximum);
 	return failure->code;
 }
 
@@ -160,6 +168,7 @@ static ExitCode
 read_size(const Flag *flag, const char *text, Failure *failure)
 {
 	size_t size_bytes;
+	char minimum[QUANTITY_TEXT_MAX];
 
 	if (parse_size_bytes(text, &size_bytes) != 0)
 	{
@@ -170,7 +179,8 @@ read_size(const Flag *flag, const char *text, Failure *failure)
 	if (size_bytes < (size_t) flag->minimum)
 	{
 		unusable(flag, text, failure);
-		failure_hint(failure, "It takes at least %zu MB.", (size_t) flag->minimum >> 20);
+		format_size_bytes((size_t) flag->minimum, minimum);
+		failure_hint(failure, "It takes at least %s.", minimum);
 		return failure->code;
 	}
 	*(size_t *) flag->value = size_bytes;

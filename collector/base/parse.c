@@ -5,6 +5,8 @@
 #include "base/parse.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct Unit
@@ -96,4 +98,25 @@ parse_size_bytes(const char *text, size_t *bytes)
 		return -EINVAL;
 	*bytes = value;
 	return 0;
+}
+
+/* units ends with a unit of 1. */
+static void
+format_quantity(uint64_t value, const Unit *units, char text[QUANTITY_TEXT_MAX])
+{
+	while (units->factor > 1 && (value == 0 || value % units->factor != 0))
+		units++;
+	snprintf(text, QUANTITY_TEXT_MAX, "%" PRIu64 "%s", value / units->factor, units->name);
+}
+
+void
+format_duration_ms(int64_t ms, char text[QUANTITY_TEXT_MAX])
+{
+	format_quantity((uint64_t) ms, duration_units, text);
+}
+
+void
+format_size_bytes(size_t bytes, char text[QUANTITY_TEXT_MAX])
+{
+	format_quantity(bytes, size_units, text);
 }

@@ -20,4 +20,10 @@ int parse_duration_ms(const char *text, int64_t *ms);
  */
 int parse_size_bytes(const char *text, size_t *bytes);
 
+#define QUANTITY_TEXT_MAX 32
+
+/* Write what the functions above read, in the largest unit that leaves no fraction: "366d". */
+void format_duration_ms(int64_t ms, char text[QUANTITY_TEXT_MAX]);
+void format_size_bytes(size_t bytes, char text[QUANTITY_TEXT_MAX]);
+
 #endif

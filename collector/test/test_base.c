@@ -83,6 +83,30 @@ test_sizes(void **state)
 	assert_int_equal(bytes, 16777215 * (UINT64_C(1) << 40));
 }
 
+static void
+test_format_quantities(void **state)
+{
+	static const char *const durations[] = { "0ms", "1ms", "1500ms", "59s",
+											 "1m",	"90m", "7d",	 "366d" };
+	static const char *const sizes[] = { "0B", "1023B", "1kB", "1536MB", "3GB", "2TB" };
+	char text[QUANTITY_TEXT_MAX];
+	int64_t ms;
+	size_t bytes;
+
+	for (size_t i = 0; i < sizeof(durations) / sizeof(durations[0]); i++)
+	{
+		assert_int_equal(parse_duration_ms(durations[i], &ms), 0);
+		format_duration_ms(ms, text);
+		assert_string_equal(text, durations[i]);
+	}
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+	{
+		assert_int_equal(parse_size_bytes(sizes[i], &bytes), 0);
+		format_size_bytes(bytes, text);
+		assert_string_equal(text, sizes[i]);
+	}
+}
+
 static bool
 number_equal(const void *item, const void *key)
 {
@@ -511,13 +535,14 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_durations),	  cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_table),		  cmocka_unit_test(test_table_budget),
-		cmocka_unit_test(test_hash_spreads),  cmocka_unit_test(test_content_keys),
-		cmocka_unit_test(test_memory_share),  cmocka_unit_test(test_memory_turns),
-		cmocka_unit_test(test_arena),		  cmocka_unit_test(test_log_logfmt),
-		cmocka_unit_test(test_log_json),	  cmocka_unit_test(test_log_repeats),
-		cmocka_unit_test(test_log_truncates), cmocka_unit_test(test_log_threads),
+		cmocka_unit_test(test_durations),		  cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_format_quantities), cmocka_unit_test(test_table),
+		cmocka_unit_test(test_table_budget),	  cmocka_unit_test(test_hash_spreads),
+		cmocka_unit_test(test_content_keys),	  cmocka_unit_test(test_memory_share),
+		cmocka_unit_test(test_memory_turns),	  cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_log_logfmt),		  cmocka_unit_test(test_log_json),
+		cmocka_unit_test(test_log_repeats),		  cmocka_unit_test(test_log_truncates),
+		cmocka_unit_test(test_log_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

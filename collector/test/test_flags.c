@@ -16,6 +16,7 @@
 
 #include "agent/agent_config.h"
 #include "base/log.h"
+#include "receive/options.h"
 
 static AgentOptions options;
 static Failure failure;
@@ -112,11 +113,46 @@ test_value_errors(void **state)
 	assert_int_equal(PARSE("--interval", "10"), EXIT_CONFIG);
 	assert_non_null(strstr(failure.detail, "--interval does not take \"10\""));
 	assert_int_equal(PARSE("--interval", "500ms"), EXIT_CONFIG);
+	assert_non_null(strstr(failure.hint, "from 1s to 1h."));
 	assert_int_equal(PARSE("--duration", "-1s"), EXIT_CONFIG);
 	assert_int_equal(PARSE("--log-level", "loud"), EXIT_CONFIG);
 	assert_non_null(strstr(failure.hint, "debug, info, warning, error"));
 	assert_int_equal(PARSE("--queue-size", "64"), EXIT_CONFIG);
 	assert_int_equal(PARSE("--label-pid=yes"), EXIT_CONFIG);
+}
+
+/* Each number of the hints on limits must have a unit behind it. */
+static void
+assert_limits(const Flag *flags, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+	{
+		const bool is_size = flags[i].kind == FLAG_SIZE;
+
+		if ((!is_size && flags[i].kind != FLAG_DURATION) || flags[i].minimum <= 0)
+			continue;
+		assert_int_equal(flag_take(&flags[i], is_size ? "0B" : "0ms", &failure), EXIT_CONFIG);
+		for (const char *at = failure.hint; *at != '\0'; at++)
+			if (*at >= '0' && *at <= '9' && (at[1] < '0' || at[1] > '9') &&
+				(at[1] == '\0' || strchr(is_size ? "kMGTB" : "dhms", at[1]) == NULL))
+				fail_msg("--%s: %s", flags[i].name, failure.hint);
+		assert_null(strstr(failure.hint, " 0"));
+	}
+}
+
+static void
+test_limits_as_typed(void **state)
+{
+	Flag agent[AGENT_FLAGS_MAX];
+	Flag receive[RECEIVE_FLAGS_MAX];
+	ReceiveOptions received;
+	const Flag age = { "max-age", FLAG_DURATION, &options.duration_ms, "TIME",
+					   "",		  1000,			 INT64_C(31622400000) };
+
+	assert_int_equal(flag_take(&age, "4000d", &failure), EXIT_CONFIG);
+	assert_string_equal(failure.hint, "It takes from 1s to 366d.");
+	assert_limits(agent, agent_flags(&options, agent));
+	assert_limits(receive, receive_flags(&received, receive));
 }
 
 /* A file of these lines; its name holds until the next. */
@@ -260,6 +296,7 @@ main(void)
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_usage_errors),
 		cmocka_unit_test(test_value_errors),
+		cmocka_unit_test(test_limits_as_typed),
 		cmocka_unit_test(test_configuration),
 		cmocka_unit_test(test_configuration_that_is_wrong),
 		cmocka_unit_test(test_values_are_compared),
