@@ -223,6 +223,9 @@ connection_receive(Connection *connection)
 			case SSL_ERROR_WANT_WRITE:
 				connection->wants_write = true;
 				return 0;
+			case SSL_ERROR_ZERO_RETURN:
+				connection->has_ended = true;
+				return 0;
 			default:
 				connection->is_dead = true;
 				return 0;
@@ -231,7 +234,9 @@ connection_receive(Connection *connection)
 	got = recv(connection->fd, loop->buffer, sizeof(loop->buffer), 0);
 	if (got > 0)
 		return (size_t) got;
-	if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR))
+	if (got == 0)
+		connection->has_ended = true;
+	else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
 		connection->is_dead = true;
 	return 0;
 }

@@ -31,6 +31,9 @@ typedef struct Protocol
 	/* The call has its answer. */
 	void (*answer)(Connection *connection, Call *call);
 
+	/* The client does not take the answer, or never ends its request: no more is sent or read. */
+	void (*abandon)(Connection *connection, Call *call);
+
 	/* It has a message, which is sent; its answer follows. HTTP/2's alone: NULL. */
 	void (*answer_part)(Connection *connection, Call *call);
 
@@ -53,6 +56,7 @@ struct Connection
 	bool wants_write; /* TLS: before anything else */
 	bool is_dead;
 	bool is_closing; /* once all is sent */
+	bool has_ended;	 /* the client sends nothing any more; it may still read */
 	uint32_t events; /* that epoll watches */
 	int64_t deadline_ns;
 
@@ -82,8 +86,8 @@ void connection_set_deadline(Connection *connection, int64_t after_ns);
 void connection_handshake(Connection *connection);
 
 /*
- * Bytes that were read into the loop's buffer; 0: nothing now. The connection is dead where it has
- * ended.
+ * Returns the number of bytes that were read into the loop's buffer; 0: nothing now, or the client
+ * has ended its side (has_ended), or the connection is dead.
  */
 size_t connection_receive(Connection *connection);
 

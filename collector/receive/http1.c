@@ -13,6 +13,7 @@
 
 #define HEAD_MAX 16384
 #define IN_MAX	 (128 * 1024) /* what came behind a request that is not answered yet */
+#define VERSION	 "HTTP/1.1 "  /* every answer begins so */
 
 typedef enum Http1State
 {
@@ -34,6 +35,7 @@ typedef struct Http1
 	size_t head_bytes; /* of trailers and sizes of chunks */
 	Call *call;
 	bool keeps_alive;
+	bool is_probed; /* the answer's VERSION was sent */
 } Http1;
 
 /* --- answers --- */
@@ -80,8 +82,10 @@ put_head(Connection *connection, const Call *call, size_t length)
 	char line[256];
 	int status = call_http_status(call);
 
-	snprintf(line, sizeof(line), "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n",
-			 status, status_text(status), call_answer_type(call), length);
+	snprintf(line, sizeof(line), "%s%d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n",
+			 connection->http1->is_probed ? "" : VERSION, status, status_text(status),
+			 call_answer_type(call), length);
+	connection->http1->is_probed = false;
 	put_text(&connection->out, line);
 	if (call->answer.retry_s > 0)
 	{
@@ -126,7 +130,15 @@ bind_call(Connection *connection, int32_t stream, Call *call)
 	connection->http1->call = call;
 }
 
-const Protocol http1_protocol = { .answer = answer_call, .bind = bind_call };
+static void
+abandon_call(Connection *connection, Call *call)
+{
+	connection->is_dead = true;
+}
+
+const Protocol http1_protocol = { .answer = answer_call,
+								  .abandon = abandon_call,
+								  .bind = bind_call };
 
 /* Not a request: answered as one. */
 static void
@@ -452,6 +464,21 @@ bool
 http1_has_more(const Connection *connection)
 {
 	return connection->http1->state == HTTP1_WAIT && connection->http1->in.length > 0;
+}
+
+bool
+http1_is_waiting(const Connection *connection)
+{
+	return connection->http1->state == HTTP1_WAIT;
+}
+
+void
+http1_probe(Connection *connection)
+{
+	if (connection->http1->is_probed || connection->http1->state != HTTP1_WAIT)
+		return;
+	put_text(&connection->out, VERSION);
+	connection->http1->is_probed = true;
 }
 
 void

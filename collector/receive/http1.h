@@ -26,6 +26,15 @@ bool http1_is_in_head(const Connection *connection);
 /* Something came behind a request that is not answered yet. */
 bool http1_has_more(const Connection *connection);
 
+/* A request came whole and has no answer yet. */
+bool http1_is_waiting(const Connection *connection);
+
+/*
+ * Sends the first bytes of the answer, which are the same for all of them: a client that is gone
+ * resets the connection, one that reads goes on to wait.
+ */
+void http1_probe(Connection *connection);
+
 /* No request after this one. */
 void http1_stop(Connection *connection);
 

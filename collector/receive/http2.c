@@ -245,6 +245,14 @@ answer_call(Connection *connection, Call *call)
 }
 
 static void
+abandon_call(Connection *connection, Call *call)
+{
+	if (nghttp2_submit_rst_stream(connection->http2, NGHTTP2_FLAG_NONE, call->stream,
+								  NGHTTP2_CANCEL) != 0)
+		connection->is_dead = true;
+}
+
+static void
 answer_part(Connection *connection, Call *call)
 {
 	const nghttp2_nv headers[] = { NV(":status", "200"), NV("content-type", "application/grpc") };
@@ -265,7 +273,7 @@ bind_call(Connection *connection, int32_t stream, Call *call)
 	nghttp2_session_set_stream_user_data(connection->http2, stream, call);
 }
 
-const Protocol http2_protocol = { answer_call, answer_part, bind_call };
+const Protocol http2_protocol = { answer_call, abandon_call, answer_part, bind_call };
 
 /* --- callbacks --- */
 
@@ -371,6 +379,23 @@ on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *
 	return nghttp2_session_consume(session, stream, length) == 0 ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
+/*
+ * An answer that was sent whole before the request was ends the stream (RFC 9113, 8.1): the client
+ * may never end it, and each open stream is memory and one of STREAMS_MAX.
+ */
+static int
+on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *context)
+{
+	const bool is_end = (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
+						(frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+	const Call *call = is_end ? call_of(session, frame->hd.stream_id) : NULL;
+
+	if (call != NULL && !call->is_whole &&
+		nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, call->stream, NGHTTP2_NO_ERROR) != 0)
+		return NGHTTP2_ERR_CALLBACK_FAILURE;
+	return 0;
+}
+
 /* A call that was answered brings some with it, however fast calls follow each other. */
 static void
 earn_control_frames(Connection *connection)
@@ -404,6 +429,7 @@ set_callbacks(nghttp2_session_callbacks *callbacks)
 	nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
 	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
+	nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_sent);
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
 }
 

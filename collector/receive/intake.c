@@ -398,7 +398,7 @@ stand_in(Loop *loop, Call *call)
 		return;
 	other->stream = call->stream;
 	other->content = call->content;
-	other->is_whole = true;
+	other->is_whole = call->is_whole;
 	other->is_answering = call->is_answering;
 	other->part = call->part;
 	other->part_at = call->part_at;
@@ -417,10 +417,12 @@ check_call(Loop *loop, Call *call)
 {
 	int64_t waited_ns = loop->now_ns - call->since_ns;
 
-	if (call->is_refused && waited_ns > ARRIVAL_NS)
-		call->connection->is_dead = true; /* it takes no answer, or never ends its request */
 	if (call->is_refused)
+	{
+		if (waited_ns > ARRIVAL_NS)
+			call->connection->protocol->abandon(call->connection, call);
 		return;
+	}
 	if (call->is_away && waited_ns > answer_after_ns(loop, call))
 		stand_in(loop, call);
 	else if (!call->is_away && waited_ns > ARRIVAL_NS)
@@ -490,7 +492,12 @@ intake_take_back(Loop *loop, Call *call)
 	call->is_away = false;
 	loop->away_count--;
 	if (connection == NULL)
+	{
+		if (call->answer.code == GRPC_OK && call->has_digest)
+			repeats_expire(&loop->receiver->repeats, call->digest,
+						   loop->now_ns + (call->is_refused ? REPEATS_ASKED_NS : REPEATS_LEFT_NS));
 		free_call(loop, call);
+	}
 	else if (call->wants_second)
 		go_on(loop, call);
 	else

@@ -13,6 +13,7 @@ struct Repeat
 	UT_hash_handle hh;
 	uint8_t digest[REPEATS_DIGEST_BYTES];
 	bool is_stored;
+	int64_t until_ns; /* then: when it is forgotten */
 };
 
 void
@@ -48,13 +49,18 @@ find(Repeats *repeats, const uint8_t *digest)
 }
 
 RepeatState
-repeats_begin(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES])
+repeats_begin(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES], int64_t now_ns)
 {
 	RepeatState state = REPEAT_NO_MEMORY;
 	Repeat *repeat;
 
 	pthread_mutex_lock(&repeats->lock);
 	repeat = find(repeats, digest);
+	if (repeat != NULL && repeat->is_stored && now_ns > repeat->until_ns)
+	{
+		forget(repeats, repeat);
+		repeat = NULL;
+	}
 	if (repeat != NULL)
 		state = repeat->is_stored ? REPEAT_STORED : REPEAT_PENDING;
 	else if ((repeat = calloc(1, sizeof(Repeat))) != NULL)
@@ -96,9 +102,22 @@ repeats_end(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES], bool i
 	else if (repeat != NULL)
 	{
 		repeat->is_stored = true;
+		repeat->until_ns = INT64_MAX; /* until the loop knows what its client was answered */
 		if (++repeats->untold > REPEATS_MAX)
 			drop_oldest(repeats);
 	}
+	pthread_mutex_unlock(&repeats->lock);
+}
+
+void
+repeats_expire(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES], int64_t until_ns)
+{
+	Repeat *repeat;
+
+	pthread_mutex_lock(&repeats->lock);
+	repeat = find(repeats, digest);
+	if (repeat != NULL && repeat->is_stored)
+		repeat->until_ns = until_ns;
 	pthread_mutex_unlock(&repeats->lock);
 }
 

@@ -34,13 +34,25 @@ typedef enum RepeatState
 	REPEAT_NO_MEMORY
 } RepeatState;
 
+/*
+ * A client that was asked to come again does so within this time. One that hung up may, soon or not
+ * at all: what it sends later, in the same bytes, is another profile.
+ */
+#define REPEATS_ASKED_NS (INT64_C(60) * 1000000000)
+#define REPEATS_LEFT_NS	 (INT64_C(4) * 1000000000)
+
 void repeats_init(Repeats *repeats);
 void repeats_fini(Repeats *repeats);
 
-RepeatState repeats_begin(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES]);
+/* Times are of CLOCK_MONOTONIC. */
+RepeatState repeats_begin(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES],
+						  int64_t now_ns);
 
 /* It was stored, or not and is forgotten. */
 void repeats_end(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES], bool is_stored);
+
+/* Forgets a stored request at that time, unless its client comes for the answer before. */
+void repeats_expire(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES], int64_t until_ns);
 
 /* Its client was told that it is stored. */
 void repeats_told(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES]);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "receive/inflate.h"
 #include "receive/services.h"
 
@@ -99,7 +100,8 @@ unpack(Receiver *receiver, Call *call)
 	uint8_t *unpacked;
 	size_t length;
 
-	if (call->encoding == ENCODING_IDENTITY ||
+	/* an empty body has nothing to unpack: clients set the header whatever they send */
+	if (call->encoding == ENCODING_IDENTITY || call->body_length == 0 ||
 		(call->content == CONTENT_GRPC && !call->is_compressed))
 		return true;
 	switch (
@@ -212,7 +214,7 @@ not_submitted(Receiver *receiver, Call *call, int err)
 static bool
 is_first(Receiver *receiver, Call *call)
 {
-	switch (repeats_begin(&receiver->repeats, call->digest))
+	switch (repeats_begin(&receiver->repeats, call->digest, clock_ns(CLOCK_MONOTONIC)))
 	{
 		case REPEAT_NEW:
 			return true;

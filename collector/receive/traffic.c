@@ -36,6 +36,22 @@ linger(Connection *connection)
 	connection->state = CONNECTION_LINGER;
 	connection_set_deadline(connection, LINGER_NS);
 	intake_drop_all(connection);
+	connection->is_dead |= connection->has_ended;
+}
+
+/*
+ * A client that has ended its side waits for the answers to requests of HTTP/1.1 that came whole,
+ * and for nothing else. HTTP/2 has no use for a connection that is half open.
+ */
+static void
+check_end(Connection *connection)
+{
+	if (!connection->has_ended)
+		return;
+	if (connection->state != CONNECTION_HTTP1)
+		connection->is_dead = true;
+	else if (!http1_is_waiting(connection))
+		connection->is_closing = true;
 }
 
 /* What the connection waits for by itself, where nothing is to be sent. */
@@ -70,7 +86,8 @@ send_all(Connection *connection)
 static bool
 may_read(const Connection *connection)
 {
-	return connection->out.length - connection->out_at < CONNECTION_OUT_MAX &&
+	return !connection->has_ended &&
+		   connection->out.length - connection->out_at < CONNECTION_OUT_MAX &&
 		   !(connection->state == CONNECTION_HTTP1 && http1_has_more(connection));
 }
 
@@ -94,6 +111,7 @@ traffic_go_on(Connection *connection)
 {
 	if (connection->state == CONNECTION_HTTP1)
 		http1_go_on(connection);
+	check_end(connection);
 	if (!connection->is_dead)
 		pump(connection);
 	if (connection->is_dead)
@@ -172,7 +190,7 @@ traffic_handle(Connection *connection, uint32_t events)
 {
 	size_t length = 1;
 	bool was_busy = connection->call_count > 0;
-	bool has_gone = (events & (EPOLLHUP | EPOLLERR)) != 0; /* told until it is read */
+	bool has_gone = (events & (EPOLLHUP | EPOLLERR)) != 0; /* reported until it is read */
 
 	if (connection->state == CONNECTION_HANDSHAKE)
 		connection_handshake(connection);
@@ -186,6 +204,9 @@ traffic_handle(Connection *connection, uint32_t events)
 			if (length > 0)
 				feed(connection, connection->loop->buffer, length);
 		}
+		/* Linux reports a reset after the client's FIN by an event alone: reads return 0 */
+		connection->is_dead |= has_gone && connection->has_ended;
+		check_end(connection);
 	}
 	connection->wants_write &= (events & EPOLLOUT) == 0;
 	if (!connection->is_dead)
@@ -215,6 +236,8 @@ traffic_check(Connection *connection)
 	Loop *loop = connection->loop;
 
 	intake_check(connection);
+	if (connection->has_ended && connection->state == CONNECTION_HTTP1)
+		http1_probe(connection);
 	if (is_busy(connection) && !connection_has_output(connection))
 		set_waiting_deadline(connection);
 	if (loop->now_ns > connection->deadline_ns)

@@ -75,12 +75,38 @@ test_stop(void **state)
 	receiver_fini(&receiver); /* frees the others */
 }
 
+/* A stored request is known until its client was told, or the time is up. */
+static void
+test_repeats(void **state)
+{
+	static const uint8_t digest[REPEATS_DIGEST_BYTES] = { 1 };
+	Repeats repeats;
+
+	repeats_init(&repeats);
+	assert_int_equal(repeats_begin(&repeats, digest, 10), REPEAT_NEW);
+	assert_int_equal(repeats_begin(&repeats, digest, 10), REPEAT_PENDING);
+	repeats_expire(&repeats, digest, 5); /* not stored yet: it is on its way however long */
+	assert_int_equal(repeats_begin(&repeats, digest, 10), REPEAT_PENDING);
+	repeats_end(&repeats, digest, true);
+	assert_int_equal(repeats_begin(&repeats, digest, INT64_MAX), REPEAT_STORED);
+	repeats_expire(&repeats, digest, 20);
+	assert_int_equal(repeats_begin(&repeats, digest, 20), REPEAT_STORED);
+	assert_int_equal(repeats_begin(&repeats, digest, 21), REPEAT_NEW);
+	repeats_end(&repeats, digest, true);
+	repeats_told(&repeats, digest);
+	assert_int_equal(repeats_begin(&repeats, digest, 22), REPEAT_NEW);
+	repeats_end(&repeats, digest, false);
+	assert_int_equal(repeats_begin(&repeats, digest, 23), REPEAT_NEW);
+	repeats_fini(&repeats);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_stop),
+		cmocka_unit_test(test_repeats),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

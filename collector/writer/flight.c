@@ -37,9 +37,13 @@ merge(Flight *flight, const QueuedBatch *head, uint32_t count, const Batch *repo
 {
 	if (batch_create(2 * FLIGHT_BYTES + batch_bytes(head->batch), &flight->merged) != 0)
 		return false;
-	for (uint32_t i = 0; i < count; i++, head = head->next)
+	for (uint32_t i = 0; i < count; i++)
+	{
+		if (i > 0)
+			head = head->next; /* never the last one's, which the queue may set meanwhile */
 		if (batch_add_batch(flight->merged, head->batch) != 0)
 			return false;
+	}
 	return report == NULL || batch_add_batch(flight->merged, report) == 0;
 }
 

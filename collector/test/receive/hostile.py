@@ -13,12 +13,13 @@ import time
 import grpc
 import h2.config
 import h2.connection
+import h2.events
 import zstandard
 
 import otlp_requests
 import push
 from harness import Receiver, eventually, ok, same
-from retries import restart_database
+from retries import Held, restart_database
 from push import EXPORT, PROTOBUF, SCRATCH, WRITE_RAW, call, message_field, now_ns, pprof, stored, write_raw_request
 
 
@@ -303,6 +304,76 @@ def test_memory():
     receiver.ready()
     same(receiver.post("/v1/profiles", packed, PROTOBUF, Content_Encoding="zstd")[0], 413, "what never fits is not told to come again")
     alive(receiver, "after that")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_early_answers():
+    """A stream that is answered before its client ends it, and is never ended: it goes, its connection does not."""
+    client, connection = http2(push.main)
+    connection.settimeout(20)
+    client.send_headers(1, [(name, "/nowhere" if name == ":path" else value) for name, value in HEADERS])
+    connection.sendall(client.data_to_send())
+    statuses, resets = {}, {}
+
+    def read_until(done):
+        while not done():
+            came = connection.recv(65536)
+            if not came:
+                return
+            for event in client.receive_data(came):
+                if isinstance(event, h2.events.StreamReset):
+                    resets[event.stream_id] = int(event.error_code)
+                elif dict(getattr(event, "headers", None) or ()).get(b"grpc-status"):
+                    statuses[event.stream_id] = dict(event.headers)[b"grpc-status"]
+            connection.sendall(client.data_to_send())
+
+    try:
+        read_until(lambda: 1 in resets)
+    except socket.timeout:
+        pass
+    same((statuses.get(1), resets.get(1)), (b"12", 0), "a stream that is answered early is reset without an error")
+    body = otlp_requests.request_of("times", "beside", now_ns()).SerializeToString()
+    client.send_headers(3, HEADERS)
+    client.send_data(3, b"\0" + len(body).to_bytes(4, "big") + body, end_stream=True)
+    connection.sendall(client.data_to_send())
+    read_until(lambda: 3 in statuses)
+    same(statuses.get(3), b"0", "another one of its connection is served")
+    connection.close()
+
+
+def half_closed(receiver, service):
+    """A request over HTTP/1.1 whose client has ended its side."""
+    body = otlp_requests.request_of("times", service, now_ns()).SerializeToString()
+    connection = raw_connection(receiver)
+    connection.sendall(b"POST /v1/profiles HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n" % (PROTOBUF.encode(), len(body)) + body)
+    connection.shutdown(socket.SHUT_WR)
+    return connection
+
+
+def read_all(connection):
+    return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def test_half_closed():
+    receiver = Receiver("--answer-timeout=30s")
+    receiver.ready()
+    answer = read_all(half_closed(receiver, "half0"))
+    ok(answer.startswith(b"HTTP/1.1 200 OK\r\n"), "a client that has ended its side gets its answer", answer)
+    with Held():
+        waiting, leaving = half_closed(receiver, "half1"), half_closed(receiver, "half2")
+        ok(eventually(lambda: receiver.metric("requests_total") >= 4), "two more, while the database keeps them waiting")
+        leaving.close()
+        ok(eventually(lambda: receiver.metric("requests_cancelled_total") == 1), "one that closes its socket is known to be gone")
+    answer = read_all(waiting)
+    ok(answer.startswith(b"HTTP/1.1 200 OK\r\n") and answer.count(b"HTTP/1.1") == 1, "the one that still reads gets one whole answer", answer)
+    connection = raw_connection(receiver)
+    connection.sendall(b"POST /v1/profiles HTTP/1.1\r\nContent-Length: 30\r\n\r\nabc")
+    connection.shutdown(socket.SHUT_WR)
+    same(read_all(connection)[:12], b"HTTP/1.1 415", "what is at fault is answered, too")
+    connection = raw_connection(receiver)
+    connection.sendall(b"POST /v1/profiles HTTP/1.1\r\nContent-Type: %s\r\nContent-Length: 30\r\n\r\nabc" % PROTOBUF.encode())
+    connection.shutdown(socket.SHUT_WR)
+    same(read_all(connection), b"", "a request that ends within its body has no answer")
     same(receiver.stop(), 0, "ends well")
 
 

@@ -302,7 +302,8 @@ def test_http():
     status, _, text = main.post("/v1/profiles", b"{\"resourceProfiles\": [", "application/json")
     same(status, 400, "broken JSON: 400")
     ok("invalid JSON" in json.loads(text)["message"], "the answer is a status in JSON", text)
-    same(main.post("/v1/profiles", b"", PROTOBUF)[0], 200, "an empty request is a good one")
+    for encoding in ("identity", "gzip", "zstd"):
+        same(main.post("/v1/profiles", b"", PROTOBUF, Content_Encoding=encoding)[0], 200, f"an empty request is a good one, {encoding}")
 
 
 def test_grpc_compression():

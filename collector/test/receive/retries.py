@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -90,6 +91,34 @@ def test_untimed_repeats():
     same(stored("untimed"), 500, "and not stored beside it")
     same(call(receiver, EXPORT, body)[0], grpc.StatusCode.OK, "one more, of a client that was told")
     same(stored("untimed"), 1000, "is another profile")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_untimed_hung_up():
+    """The client of one was gone before it was stored: after some time the same bytes are another profile."""
+    body = otlp_requests.request_of("values", "hungup", 0).SerializeToString()
+    receiver = Receiver()
+    receiver.ready()
+    connection = socket.create_connection(("127.0.0.1", receiver.port))
+    with Held("samples") as held:
+        connection.sendall(b"POST /v1/profiles HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n" %
+                           (push.PROTOBUF.encode(), len(body)) + body)
+        ok(held.waits(), "a profile without a time waits for the database")
+        connection.close()
+        ok(eventually(lambda: receiver.metric("requests_cancelled_total") == 1), "its client hangs up")
+    ok(eventually(lambda: stored("hungup") == 500), "it is stored")
+    same((receiver.post("/v1/profiles", body, push.PROTOBUF)[0], stored("hungup")), (200, 500), "a client that comes again at once is told so")
+    same((receiver.post("/v1/profiles", body, push.PROTOBUF)[0], stored("hungup")), (200, 1000), "and the next profile is stored")
+    with Held("samples") as held:
+        connection = socket.create_connection(("127.0.0.1", receiver.port))
+        connection.sendall(b"POST /v1/profiles HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n" %
+                           (push.PROTOBUF.encode(), len(body)) + body)
+        held.waits()
+        connection.close()
+        eventually(lambda: receiver.metric("requests_cancelled_total") == 2)
+    ok(eventually(lambda: stored("hungup") == 1500), "one more whose client hangs up")
+    time.sleep(5)
+    same((receiver.post("/v1/profiles", body, push.PROTOBUF)[0], stored("hungup")), (200, 2000), "what comes 5 s later is stored")
     same(receiver.stop(), 0, "ends well")
 
 
