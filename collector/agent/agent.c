@@ -234,7 +234,15 @@ write_health(Agent *agent)
 	reader_busy_ms(agent->reader, &health.ring_busy_ms, &health.walker_busy_ms);
 	health.flusher_busy_ms = flusher_busy_ms(agent->flusher);
 	health.tender_busy_ms = tender_busy_ms(agent->tender);
+	health.held_ms = flusher_held_ms(agent->flusher);
+	health.interval_ms = agent->options->interval_ms;
 	writer_stats(agent->writer, &writer);
+	health.newest_stored_ms =
+		writer.newest_sample_us != 0
+			? (clock_ns(CLOCK_REALTIME) / 1000 - writer.newest_sample_us) / 1000
+			: (health.time_ns - agent->attached_ns) / NS_PER_MS;
+	if (health.newest_stored_ms < 0)
+		health.newest_stored_ms = 0;
 	if (writer.waiting_since_ns != 0)
 		health.unstored_ms = (health.time_ns - writer.waiting_since_ns) / NS_PER_MS;
 	health.rows_stored = writer.samples_written;

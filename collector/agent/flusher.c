@@ -48,10 +48,11 @@
 struct Flusher
 {
 	FlusherParts parts;
-	ResolveStats stats;	   /* this and what follows: of the thread */
-	Interval *interval;	   /* in work, or NULL */
-	uint32_t next_stack;   /* of it */
-	int64_t hold_until_ns; /* then it goes out, with the names that are there */
+	ResolveStats stats;	 /* this and what follows: of the thread */
+	Interval *interval;	 /* in work, or NULL */
+	uint32_t next_stack; /* of it */
+	/* then it goes out, with the names that are there; 0: there is none. Other threads read it. */
+	_Atomic int64_t hold_until_ns;
 	LateNames *late;
 	SymbolizerStats reported; /* what of the symbolizer's counts is among the losses */
 	uint64_t late_dropped;	  /* likewise */
@@ -163,7 +164,15 @@ take_interval(Flusher *flusher)
 {
 	flusher->interval = reader_take(flusher->parts.reader);
 	flusher->next_stack = 0;
-	flusher->hold_until_ns = clock_ns(CLOCK_MONOTONIC) + HOLD_NS;
+	flusher->hold_until_ns = flusher->interval != NULL ? clock_ns(CLOCK_MONOTONIC) + HOLD_NS : 0;
+}
+
+static void
+end_interval(Flusher *flusher)
+{
+	interval_free(flusher->interval);
+	flusher->interval = NULL;
+	flusher->hold_until_ns = 0;
 }
 
 /* Without memory the rest of the interval is lost. */
@@ -172,8 +181,7 @@ give_up_interval(Flusher *flusher)
 {
 	losses_add(flusher->parts.losses, LOSS_BATCH_FULL,
 			   interval_sample_count(flusher->interval, flusher->next_stack));
-	interval_free(flusher->interval);
-	flusher->interval = NULL;
+	end_interval(flusher);
 }
 
 /* BPF programs and trampolines come and go, and their addresses are used again. */
@@ -278,10 +286,7 @@ work(Flusher *flusher, int64_t deadline_ns, bool addresses_only)
 			  log_number("took_ms", (clock_ns(CLOCK_MONOTONIC) - began_ns) / NS_PER_MS));
 	submit(flusher, batch);
 	if (flusher->interval != NULL && flusher->next_stack == interval_stack_count(flusher->interval))
-	{
-		interval_free(flusher->interval);
-		flusher->interval = NULL;
-	}
+		end_interval(flusher);
 }
 
 /* Asks for names that are owed until the deadline. Returns false if there was no answer to any. */
@@ -509,6 +514,14 @@ int64_t
 flusher_busy_ms(const Flusher *flusher)
 {
 	return heartbeat_busy_ms(&flusher->heartbeat);
+}
+
+int64_t
+flusher_held_ms(const Flusher *flusher)
+{
+	int64_t until_ns = flusher->hold_until_ns;
+
+	return until_ns != 0 ? (clock_ns(CLOCK_MONOTONIC) - until_ns + HOLD_NS) / NS_PER_MS : 0;
 }
 
 void

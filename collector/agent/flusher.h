@@ -59,6 +59,9 @@ void flusher_shrink(Flusher *flusher);
 /* How long the thread has been at its piece of work, 0: it waits. */
 int64_t flusher_busy_ms(const Flusher *flusher);
 
+/* How long the interval at hand has been held, 0: there is none. Any thread. */
+int64_t flusher_held_ms(const Flusher *flusher);
+
 /* Sums over all flushes. After flusher_stop. */
 void flusher_stats(const Flusher *flusher, ResolveStats *stats);
 

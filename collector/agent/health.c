@@ -21,15 +21,18 @@
 #define STATUS_BYTES	   1024
 
 /* X(key, member) */
-#define HEALTH_MEMBERS(X)                 \
-	X("time_ns", time_ns)                 \
-	X("ring_busy_ms", ring_busy_ms)       \
-	X("walker_busy_ms", walker_busy_ms)   \
-	X("flusher_busy_ms", flusher_busy_ms) \
-	X("tender_busy_ms", tender_busy_ms)   \
-	X("unstored_ms", unstored_ms)         \
-	X("rows_stored", rows_stored)         \
-	X("rows_dropped", rows_dropped)       \
+#define HEALTH_MEMBERS(X)                   \
+	X("time_ns", time_ns)                   \
+	X("ring_busy_ms", ring_busy_ms)         \
+	X("walker_busy_ms", walker_busy_ms)     \
+	X("flusher_busy_ms", flusher_busy_ms)   \
+	X("tender_busy_ms", tender_busy_ms)     \
+	X("held_ms", held_ms)                   \
+	X("interval_ms", interval_ms)           \
+	X("newest_stored_ms", newest_stored_ms) \
+	X("unstored_ms", unstored_ms)           \
+	X("rows_stored", rows_stored)           \
+	X("rows_dropped", rows_dropped)         \
 	X("queued_bytes", queued_bytes)
 
 int
@@ -117,7 +120,8 @@ health_flags(HealthOptions *options, Flag flags[HEALTH_FLAGS_MAX])
 		{ "max-silence", FLAG_DURATION, &options->max_silence_ms, "TIME",
 		  "without a sign of life of the agent or one of its threads; default 3m", 1, TIME_MS_MAX },
 		{ "max-unstored", FLAG_DURATION, &options->max_unstored_ms, "TIME",
-		  "that samples may wait for the database; default: any", 1, TIME_MS_MAX },
+		  "that samples may wait for the database, or be overdue there; default: any", 1,
+		  TIME_MS_MAX },
 	};
 	size_t count;
 
@@ -140,6 +144,8 @@ health_judge(const Health *health, const HealthOptions *options, int64_t now_ns,
 		{ "flusher", health->flusher_busy_ms },
 		{ "tender", health->tender_busy_ms },
 	};
+	/* a sample has the time at which its interval begins, and is stored after the interval's end */
+	int64_t overdue_ms = health->newest_stored_ms - 2 * health->interval_ms;
 
 	if (age_ms < 0 || age_ms > options->max_silence_ms)
 	{
@@ -157,6 +163,13 @@ health_judge(const Health *health, const HealthOptions *options, int64_t now_ns,
 					   threads[i].name, threads[i].busy_ms / 1000);
 		return failure->code;
 	}
+	if (health->held_ms > options->max_silence_ms)
+	{
+		failure_set(failure, EXIT_INTERNAL, "agent is stuck");
+		failure_detail(failure, "Its flusher has held samples for %" PRId64 " s.",
+					   health->held_ms / 1000);
+		return failure->code;
+	}
 	if (options->max_unstored_ms > 0 && health->unstored_ms > options->max_unstored_ms)
 	{
 		failure_set(failure, EXIT_DATABASE, "samples wait for the database");
@@ -164,6 +177,14 @@ health_judge(const Health *health, const HealthOptions *options, int64_t now_ns,
 					   "The oldest have waited for %" PRId64 " s; %" PRIu64
 					   " bytes are queued, %" PRIu64 " rows were dropped.",
 					   health->unstored_ms / 1000, health->queued_bytes, health->rows_dropped);
+		failure_hint(failure, "The agent's log says why.");
+		return failure->code;
+	}
+	if (options->max_unstored_ms > 0 && overdue_ms > options->max_unstored_ms)
+	{
+		failure_set(failure, EXIT_DATABASE, "no new samples are stored");
+		failure_detail(failure, "The newest stored sample is %" PRId64 " s old.",
+					   health->newest_stored_ms / 1000);
 		failure_hint(failure, "The agent's log says why.");
 		return failure->code;
 	}

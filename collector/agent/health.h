@@ -4,8 +4,9 @@
  *		command "health" that judges it.
  *
  * A file, since a probe of a container runs beside the agent, without a network and without a
- * shell. The agent replaces it every few seconds with what it knows about its own threads; a status
- * that is old, or a thread that has been at one piece of work for long, is an agent that is stuck.
+ * shell. The agent replaces it every few seconds with what it knows about its own threads and its
+ * newest stored sample. A status that is old, a thread that has been at one piece of work for long,
+ * or samples that are held for long are an agent that is stuck.
  */
 #ifndef COLLECTOR_HEALTH_H
 #define COLLECTOR_HEALTH_H
@@ -26,6 +27,9 @@ typedef struct Health
 	int64_t walker_busy_ms;
 	int64_t flusher_busy_ms;
 	int64_t tender_busy_ms;
+	int64_t held_ms;	 /* how long the flusher has had the interval at hand; 0: it has none */
+	int64_t interval_ms; /* after which samples are stored */
+	int64_t newest_stored_ms; /* age of the newest sample that is stored, or of the run */
 	int64_t unstored_ms; /* how long the oldest batch has waited for the database; 0: none waits */
 	uint64_t rows_stored;
 	uint64_t rows_dropped; /* since the database was away for too long, or refused them */
@@ -51,8 +55,8 @@ typedef struct HealthOptions
 size_t health_flags(HealthOptions *options, Flag flags[HEALTH_FLAGS_MAX]);
 
 /*
- * EXIT_OK, or why it is none: EXIT_INTERNAL where the agent is stuck, EXIT_DATABASE where samples
- * wait for too long.
+ * EXIT_OK; EXIT_INTERNAL if the agent is stuck; EXIT_DATABASE if samples wait for too long, or new
+ * ones are overdue in the database.
  */
 ExitCode health_judge(const Health *health, const HealthOptions *options, int64_t now_ns,
 					  Failure *failure);

@@ -61,6 +61,19 @@ test_judged(void **state)
 	assert_int_equal(judge(&health, 1000 * NS, "flusher thread"), EXIT_INTERNAL);
 	health.flusher_busy_ms = 0;
 
+	health.held_ms = 181 * S;
+	assert_int_equal(judge(&health, 1000 * NS, "held samples for 181 s"), EXIT_INTERNAL);
+	health.held_ms = 0;
+
+	/* nothing waits for the database, and nothing comes either: two intervals and a minute */
+	health.interval_ms = 10 * S;
+	health.newest_stored_ms = 80 * S;
+	assert_int_equal(judge(&health, 1000 * NS, ""), EXIT_OK);
+	health.newest_stored_ms = 81 * S;
+	assert_int_equal(judge(&health, 1000 * NS, "newest stored sample is 81 s old"), EXIT_DATABASE);
+	assert_int_equal(health_judge(&health, &any_time, 1000 * NS, &failure), EXIT_OK);
+	health.newest_stored_ms = 0;
+
 	health.unstored_ms = 60 * S;
 	assert_int_equal(judge(&health, 1000 * NS, ""), EXIT_OK);
 	health.unstored_ms = 61 * S;
@@ -71,7 +84,7 @@ test_judged(void **state)
 static void
 test_file(void **state)
 {
-	const Health written = { 1, 2, 3, 4, 5, 6, 7, UINT64_MAX };
+	const Health written = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, UINT64_MAX };
 	char directory[] = "/tmp/profstore-health-XXXXXX";
 	char path[64];
 	Health found;

@@ -80,6 +80,42 @@ test_stores_a_batch(void **state)
 						"11");
 }
 
+/*
+ * A target is seen by its samples: what a writer stores beside them, losses or names, is no sign
+ * that it samples.
+ */
+static void
+last_seen_is_that_of_samples(void **state)
+{
+	Writer *writer;
+	Batch *batch;
+	BatchSample sample = { .time_us = START_US, .value = 1 };
+	WriterStats stats;
+
+	create_database("seen");
+	writer = open_writer("dbname=seen", QUEUE_BYTES);
+	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
+	sample.series = add_series(batch, "a");
+	assert_int_equal(batch_add_stack(batch, &(BatchStack){ "", 0, NULL }, &sample.stack), 0);
+	assert_int_equal(batch_add_sample(batch, &sample), 0);
+	writer_submit_newest(writer, batch);
+	stats = drain_and_free(writer);
+	assert_int_equal(stats.newest_sample_us, START_US);
+
+	writer = open_writer("dbname=seen", QUEUE_BYTES);
+	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
+	(void) add_frame(batch, "/bin/x", "late", 0x10);
+	assert_int_equal(batch_add_loss(batch, "ring_full", 1), 0);
+	writer_submit_newest(writer, batch);
+	stats = drain_and_free(writer);
+	assert_int_equal(stats.batches_written, 1);
+	assert_int_equal(stats.newest_sample_us, 0);
+	assert_string_equal(sql_in("seen", "SELECT format('%s %s', extract(epoch FROM last_seen)::int8,"
+									   "   (SELECT count(*) FROM profstore.locations))"
+									   " FROM profstore.targets"),
+						"1795219200 1");
+}
+
 /* A frame of code that no file names: its mapping is the runtime, its address 0. */
 static uint32_t
 add_code(Batch *batch, const char *name, int32_t line_number)
@@ -922,6 +958,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stores_a_batch),
+		cmocka_unit_test(last_seen_is_that_of_samples),
 		cmocka_unit_test(test_kinds_and_code),
 		cmocka_unit_test(test_interns_once),
 		cmocka_unit_test(test_better_answers),

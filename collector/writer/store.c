@@ -91,6 +91,7 @@ typedef struct Opening
 	Buffer first_time;
 	Buffer last_time;
 	Buffer node;
+	bool has_samples;
 	size_t loss_count;
 	Buffer reasons;
 	Buffer counts;
@@ -194,6 +195,7 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 	wire_timestamp_param(&opening->last_time, last_us);
 	buffer_put_bytes(&opening->node, store->node, strlen(store->node));
 
+	opening->has_samples = sample_count > 0;
 	opening->loss_count = loss_count + (lost_traces > 0);
 	wire_array(&opening->reasons, WIRE_TEXT, opening->loss_count);
 	wire_array(&opening->counts, WIRE_INT8, opening->loss_count);
@@ -270,7 +272,8 @@ add_opening(Trip *trip, Opening *opening, const Batch *batch, bool *is_new)
 		trip_add(trip, &losses, NULL);
 	if (batch_unwound(batch, &unwound_items) > 0)
 		trip_add(trip, &unwound, NULL);
-	if (opening->node.length > 0)
+	/* a target is judged by its newest sample: losses and names are no sign that it samples */
+	if (opening->node.length > 0 && opening->has_samples)
 		trip_add(trip, &target, NULL);
 }
 

@@ -94,6 +94,20 @@ sample_count(const Batch *batch)
 	return batch_samples(batch, &samples);
 }
 
+/* Keeps the time of the newest sample that is stored. */
+static void
+note_newest(Writer *writer, const Batch *batch)
+{
+	const BatchSample *samples;
+	size_t count = batch_samples(batch, &samples);
+
+	for (size_t i = 0; i < count; i++)
+	{
+		if (samples[i].time_us > writer->stats.newest_sample_us)
+			writer->stats.newest_sample_us = samples[i].time_us;
+	}
+}
+
 /* --- losses, with the lock held --- */
 
 static const char *const loss_reasons[] = {
@@ -453,6 +467,7 @@ apply_verdict(Writer *writer, RetryVerdict verdict, Flight *flight, Ended *ended
 		{
 			writer->stats.transactions++;
 			writer->stats.samples_written += sample_count(flight->batch);
+			note_newest(writer, flight->batch);
 		}
 		ended->end = BATCH_STORED;
 		writer->careful_count = MIN(writer->careful_count * 2, FLIGHT_COUNT_MAX);

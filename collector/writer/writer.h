@@ -64,6 +64,7 @@ typedef struct WriterStats
 	uint64_t away_count; /* how often the database went away, or denied access */
 	uint64_t denied_count;
 	size_t queued_bytes;
+	int64_t newest_sample_us; /* of those written, microseconds since 1970 UTC; 0: none yet */
 	int64_t waiting_since_ns; /* the oldest batch in the queue, CLOCK_MONOTONIC; 0: none waits */
 } WriterStats;
 

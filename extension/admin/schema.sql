@@ -87,9 +87,9 @@ CREATE TABLE profstore.targets
 COMMENT ON TABLE profstore.targets IS 'what is being profiled or scraped';
 COMMENT ON COLUMN profstore.targets.name IS 'host of an agent, or job and URL of a scrape target';
 COMMENT ON COLUMN profstore.targets.labels IS 'labels of all its series';
-COMMENT ON COLUMN profstore.targets.health IS 'up, down, or unknown before the first attempt';
+COMMENT ON COLUMN profstore.targets.health IS 'up or down as of last_seen, unknown before the first attempt; nobody changes it for a writer that has gone silent';
 COMMENT ON COLUMN profstore.targets.last_error IS 'why it is down';
-COMMENT ON COLUMN profstore.targets.last_seen IS 'last time that it answered';
+COMMENT ON COLUMN profstore.targets.last_seen IS 'time of its newest stored sample; of a scrape target, when it last answered';
 COMMENT ON COLUMN profstore.targets.role IS 'role that stored it';
 COMMENT ON COLUMN profstore.targets.last_scrape IS 'when the last scrape began; null where none did, and for agents';
 COMMENT ON COLUMN profstore.targets.duration IS 'how long its answer took';

@@ -52,7 +52,7 @@ local rule(uid, title, bound, summary, sql, minutes=60, wait='5m', dashboard='pr
         JOIN means AS yesterday ON yesterday.service = today.service AND yesterday.back > today.back
         WHERE today.service <> '' AND yesterday.mean > 0 AND today.mean > 0.1
       |||),
-      rule('silent', 'An agent or a target is silent', 180, '{{ $labels.name }} has not been heard of for {{ humanizeDuration $values.A.Value }}', |||
+      rule('silent', 'An agent or a target is silent', 180, '{{ $labels.name }} has stored no new sample for {{ humanizeDuration $values.A.Value }}', |||
         SELECT name, role, extract(epoch FROM pg_catalog.now() - last_seen)::float8 AS value
         FROM profstore.targets
         WHERE last_seen > pg_catalog.now() - interval '1 day'

@@ -28,17 +28,18 @@ p.page(
   [],
   [
     [
-      stat('Agents and targets up', 'That answered in the last two minutes, or whose last scrape went well.', |||
-        SELECT pg_catalog.count(*) FILTER (WHERE health = 'up' OR health = 'unknown' AND last_seen > pg_catalog.now() - interval '2 min') AS up
+      stat('Agents and targets up', 'Whose newest stored sample is at most three minutes old.', |||
+        SELECT pg_catalog.count(*) FILTER (WHERE health <> 'down' AND last_seen > pg_catalog.now() - interval '3 min') AS up
         FROM profstore.targets
       |||, 'short', [['red'], ['green', 1]]),
-      stat('Down', 'Whose last scrape failed, or that have been silent for two minutes to a day.', |||
-        SELECT pg_catalog.count(*) FILTER (WHERE health = 'down' OR health = 'unknown' AND last_seen BETWEEN pg_catalog.now() - interval '1 day' AND pg_catalog.now() - interval '2 min') AS down
+      stat('Down', 'Whose last scrape failed, or whose newest stored sample is three minutes to a day old.', |||
+        SELECT pg_catalog.count(*) FILTER (WHERE health = 'down' OR last_seen BETWEEN pg_catalog.now() - interval '1 day' AND pg_catalog.now() - interval '3 min') AS down
         FROM profstore.targets
       |||, 'short', [['green'], ['orange', 1]]),
-      stat('Lag of samples', 'Since the newest sample of any series.', |||
-        SELECT extract(epoch FROM pg_catalog.now() - pg_catalog.max(last_seen))::float8 AS lag
-        FROM profstore.series
+      stat('Lag of samples', 'Age of the newest stored sample of the agent or target that lags most, of those seen within a day.', |||
+        SELECT extract(epoch FROM pg_catalog.now() - pg_catalog.min(last_seen))::float8 AS lag
+        FROM profstore.targets
+        WHERE last_seen > pg_catalog.now() - interval '1 day'
       |||, 's', [['green'], ['orange', 120], ['red', 600]]),
       stat('Lost', 'In the range, by all reasons but stacks that are stored with frames missing.', |||
         SELECT coalesce(pg_catalog.sum(count), 0)::float8 AS lost
@@ -61,7 +62,7 @@ p.page(
       24,
       9,
       empty(|||
-        SELECT name, CASE WHEN health = 'unknown' THEN CASE WHEN last_seen > pg_catalog.now() - interval '2 min' THEN 'up' ELSE 'silent' END ELSE health END AS state,
+        SELECT name, CASE WHEN health = 'down' THEN health WHEN last_seen > pg_catalog.now() - interval '3 min' THEN 'up' ELSE 'silent' END AS state,
           last_seen AS "last seen", extract(epoch FROM pg_catalog.now() - last_seen)::float8 AS "silent for", last_scrape AS "last scrape",
           extract(epoch FROM duration)::float8 AS duration, samples, last_error AS error, labels::text AS labels, role
         FROM profstore.targets
