@@ -57,8 +57,8 @@ local override(name, properties) = {
   unknown:: [{ type: 'special', options: { match: 'null', result: { color: 'text', text: '–', index: 0 } } }],
 
   // A part of a row of columns that SQL names: hidden, linked, with a unit, as a bar.
-  // What hides a column has another name since Grafana 12.2.
-  hidden(name):: override(name, { 'custom.hidden': true, 'custom.hideFrom': { viz: true, legend: false, tooltip: false } }),
+  // What hides a column has another name since Grafana 12.2. Links take the text that stands for no value for the value itself.
+  hidden(name):: override(name, { noValue: '', 'custom.hidden': true, 'custom.hideFrom': { viz: true, legend: false, tooltip: false } }),
   share(name):: override(name, {
     unit: 'percentunit',
     min: 0,

@@ -6,7 +6,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-const quote = (text) => `'${text.replaceAll("'", "''")}'`;
+export const quote = (text) => `'${text.replaceAll("'", "''")}'`;
 
 /* A list becomes quoted texts joined by commas, a scalar has its quotes doubled, { raw } is "All" with an allValue. */
 const interpolated = (value) => {
@@ -66,10 +66,17 @@ class Session {
 	constructor(database, role) {
 		this.psql = spawn("psql", ["-XqAt", "-v", "VERBOSITY=terse", "-d", database, "-U", role], { stdio: ["pipe", "pipe", "ignore"] });
 		this.lines = createInterface({ input: this.psql.stdout })[Symbol.asyncIterator]();
+		this.last = Promise.resolve();
 	}
 
-	/* What the server answers to one command, line by line; throws with its message. */
-	async ask(command) {
+	/* What the server answers to one command, line by line; throws with its message. Commands wait for those before them. */
+	ask(command) {
+		const answer = this.last.then(() => this.ask_now(command));
+		this.last = answer.catch(() => {});
+		return answer;
+	}
+
+	async ask_now(command) {
 		this.psql.stdin.write(`${command}\nSELECT '${END}' || json_build_array(:'ERROR', :'LAST_ERROR_MESSAGE');\n`);
 		const answer = [];
 		for (;;) {
@@ -107,11 +114,11 @@ export const ask = (database, role, raw_sql, situation) =>
 	session_of(database, role).ask(`${expand(interpolate(raw_sql, situation.variables), situation.range, situation.interval ?? "30s")};`);
 
 /*
- * Runs a dashboard's query as its role: { fields: [{ name, type }], rows: [[…]] }. Numbers are JavaScript's, as in
- * Grafana. Throws with the server's message.
+ * Runs a query as a role: { fields: [{ name, type }], rows: [[…]] }. Numbers are JavaScript's, as in Grafana. range and interval stand
+ * for macros, as in expand(). Throws with the server's message.
  */
-export const run = async (database, role, raw_sql, situation) => {
-	const sql = expand(interpolate(raw_sql, situation.variables), situation.range, situation.interval ?? "30s");
+export const run_sql = async (database, role, sql_with_macros, range, interval = "30s") => {
+	const sql = expand(sql_with_macros, range, interval);
 	const session = session_of(database, role);
 	const fields = (await session.ask(`${sql}\n\\gdesc`)).map((line) => {
 		const [name, type] = line.split("|");
@@ -123,3 +130,7 @@ export const run = async (database, role, raw_sql, situation) => {
 	});
 	return { fields, rows };
 };
+
+/* Like run_sql(), but of a dashboard's query, with the variables of a situation. */
+export const run = (database, role, raw_sql, situation) =>
+	run_sql(database, role, interpolate(raw_sql, situation.variables), situation.range, situation.interval);

@@ -9,7 +9,7 @@ local wrongTime = "'$begin' <> '' AND profstore.valid_time('$begin') IS NULL";
 local valid(matchers) = "profstore.valid_selector(CASE WHEN %s THEN 'none:none:none:none:none' ELSE %s END, '$focus', '$ignore', '$show', '$hide')" % [wrongTime, selector(matchers)];
 // A's begin: as typed or clicked, or so long before B's; A lasts as long as B.
 local begin = |||
-  coalesce(profstore.valid_time('$begin'), $__timeFrom()::timestamptz - coalesce(nullif('$back', '')::interval, $__timeTo()::timestamptz - $__timeFrom()::timestamptz))
+  coalesce(profstore.valid_time('$begin'), $__timeFrom()::timestamptz - coalesce(nullif(nullif('$back', ''), 'before')::interval, $__timeTo()::timestamptz - $__timeFrom()::timestamptz))
 |||;
 local rangeA = '%s, %s + ($__timeTo()::timestamptz - $__timeFrom()::timestamptz)' % [std.stripChars(begin, '\n'), std.stripChars(begin, '\n')];
 local rangeB = '$__timeFrom()::timestamptz, $__timeTo()::timestamptz';
@@ -52,7 +52,7 @@ p.page(
     g.typed('matchers', 'B: matchers', 'What series of B must have, such as version="2"; its range is that of the page'),
     g.typed('before', 'A: matchers', 'The same of A, such as version="1"'),
     g.chosen('back', 'A is', [
-      ['just before B', ''],
+      ['just before B', 'before'],  // an option without a value would be read as one that is called so
       ['an hour before B', '1 hour'],
       ['a day before B', '1 day'],
       ['a week before B', '7 days'],
@@ -79,7 +79,7 @@ p.page(
     ||| % [std.stripChars(graph('A', 'before', rangeA, '$__timeFrom()::timestamptz - ' + std.stripChars(begin, '\n')), '\n'), std.stripChars(graph('B', 'matchers', rangeB, "interval '0'"), '\n')]) + {
       fieldConfig+: { defaults+: { custom+: { stacking: { mode: 'none', group: 'A' } }, links: [
         { title: 'A begins here', url: p.to('compare', others, { begin: '${__value.time}' }) },
-        { title: 'B begins here, A is what comes before', url: p.fromPoint('compare', others, { back: '', begin: '' }) },
+        { title: 'B begins here, A is what comes before', url: p.fromPoint('compare', others, { back: 'before', begin: '' }) },
       ] } },
     }],
     [p.flame('Difference', 'Bars are as wide as both sides together. Red: more in B than in A. Shares of the totals, or values where Compare says so.', |||
@@ -112,7 +112,7 @@ p.page(
       ||| % std.stripChars(q.matcher('key', 'value'), '\n'), 7, '2 DESC NULLS LAST, 1'),
       [
         g.link('version', 'Before and after', '/d/profstore-compare?from=${__data.fields.from_ms}&to=${__data.fields.to_ms}&${type:queryparam}'
-                                              + '&var-matchers=${__data.fields.matchers:percentencode}&var-before=${__data.fields.matchers:percentencode}&var-back=', 240),
+                                              + '&var-matchers=${__data.fields.matchers:percentencode}&var-before=${__data.fields.matchers:percentencode}&var-value=$__all&var-back=before&var-begin=', 240),
         g.hidden('from_ms'),
         g.hidden('to_ms'),
         g.hidden('matchers'),

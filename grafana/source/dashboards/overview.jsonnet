@@ -62,7 +62,7 @@ p.page(
         options+: { legend: { showLegend: false } },
         fieldConfig+: { defaults+: { links: [
           { title: 'Its profile', url: p.to('profiles', ['type', 'label', 'matchers'], { value: '${each:percentencode}' }) },
-          { title: 'After this point against before', url: p.fromPoint('compare', ['type', 'label'], { value: '${each:percentencode}', matchers: '${matchers:percentencode}', before: '${matchers:percentencode}', back: '', begin: '' }) },
+          { title: 'After this point against before', url: p.fromPoint('compare', ['type', 'label'], { value: '${each:percentencode}', matchers: '${matchers:percentencode}', before: '${matchers:percentencode}', back: 'before', begin: '' }) },
         ] } },
       }],
     ]) + { title: 'One by one' },

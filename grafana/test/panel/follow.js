@@ -1,0 +1,146 @@
+/*
+ * follow.js
+ *		Opens every dashboard with each of its choices and follows the links of its panels, with Grafana's own variables and
+ *		links (scene.js): no query may fail, and no status may find fault with what a link has selected. Prints TAP.
+ *
+ *	node follow.cjs DATABASE ROLE FROM TO DASHBOARD.json ...		FROM, TO: the range of the pages that are opened first
+ */
+import { readFileSync } from "node:fs";
+import { disconnect, run_sql } from "../datasource.js";
+import { contexts_of, links_of, open, options_of, range_of, sql_of, use_data_source, variable_errors } from "./scene.js";
+
+const [database, role, from, to, ...files] = process.argv.slice(2);
+const dashboards = new Map(files.map((file) => JSON.parse(readFileSync(file, "utf8"))).map((dashboard) => [dashboard.uid, dashboard]));
+const panels_of = ({ panels }) => panels.flatMap((panel) => [panel, ...(panel.panels ?? [])]).filter(({ targets }) => targets);
+const print = (line) => process.stdout.write(`${line}\n`);
+
+/* Many pages ask the same: each question goes to the server once. */
+const answers = new Map();
+const ask = (sql, range) => {
+	const key = JSON.stringify([sql, range]);
+	if (!answers.has(key)) {
+		answers.set(
+			key,
+			run_sql(database, role, sql, range).then(
+				(answer) => ({ answer }),
+				(error) => ({ error }),
+			),
+		);
+	}
+	return answers.get(key).then(({ answer, error }) => {
+		if (error) {
+			throw error;
+		}
+		return answer;
+	});
+};
+use_data_source(ask);
+
+/* Options that Grafana reads otherwise than the dashboard means them. */
+const misread_options = (page, { templating }) =>
+	templating.list
+		.filter(({ type }) => type === "custom")
+		.flatMap(({ name, options }) =>
+			options_of(page, name)
+				.map(({ label, value }, i) => (label === options[i]?.text && value === options[i]?.value ? null : `variable ${name}: Grafana reads an option as "${label}" of value "${value}"`))
+				.filter(Boolean),
+		);
+
+/*
+ * Status panels mark in green that something is selected. Of two sides one may be without samples, or without stacks that pass; whatever
+ * else is not green finds fault with the address.
+ */
+const WITHOUT_SAMPLES = /^([AB]: )?No (samples in this range|stack passes)/;
+const status_of = ({ title, fieldConfig }, said) => {
+	const green = fieldConfig?.defaults?.mappings?.find(({ type, options }) => type === "regex" && options.result.color === "green");
+	return green ? [{ title, said, is_green: new RegExp(green.options.pattern).test(said) }] : [];
+};
+const faults_of = (statuses, may_be_empty) => {
+	const is_selected = may_be_empty || statuses.some(({ is_green }) => is_green);
+	return statuses.filter(({ said, is_green }) => !is_green && !(is_selected && WITHOUT_SAMPLES.test(said))).map(({ title, said }) => `"${title}" says: ${said}`);
+};
+
+/* Where nothing is stored nothing can be selected, but every panel answers. may_be_empty: a function may have no samples any more. */
+const problems_of = async (page, is_empty, may_be_empty) => {
+	const dashboard = dashboards.get(page.state.uid);
+	const problems = [...variable_errors(page), ...misread_options(page, dashboard)];
+	const statuses = [];
+	for (const panel of panels_of(dashboard)) {
+		for (const context of contexts_of(page, panel)) {
+			for (const { rawSql } of panel.targets) {
+				try {
+					const { rows } = await ask(sql_of(context, rawSql), range_of(context));
+					statuses.push(...status_of(panel, rows[0]?.[0]));
+				} catch (error) {
+					problems.push(`"${panel.title}" fails: ${error.message.split("\n")[0]}`);
+				}
+			}
+		}
+	}
+	return is_empty ? problems : [...problems, ...faults_of(statuses, may_be_empty)];
+};
+
+let count = 0;
+let failed = 0;
+const test = async (name, page, address, is_empty, may_be_empty = false) => {
+	const problems = await problems_of(page, is_empty, may_be_empty);
+	count += 1;
+	failed += problems.length > 0;
+	print(`${problems.length > 0 ? "not ok" : "ok"} ${count} - ${name}`);
+	if (problems.length > 0) {
+		[address, ...problems].forEach((line) => print(`# ${line}`));
+	}
+};
+
+const uid_of = (address) => new URL(address, "http://localhost/").pathname.split("/")[2];
+
+/* Follows the links of all panels of a page, each from a fresh copy of the page: a link to the same dashboard changes it. */
+const follow_links = async (start, address, is_empty) => {
+	const dashboard = dashboards.get(start.state.uid);
+	for (const panel of panels_of(dashboard).filter(({ fieldConfig }) => JSON.stringify(fieldConfig ?? {}).includes('"links"'))) {
+		for (const context of contexts_of(start, panel)) {
+			const answer = await ask(sql_of(context, panel.targets[0].rawSql), range_of(context)).catch(() => null); // the page's own test reports it
+			for (const { title, href } of answer ? links_of(context, panel, answer) : []) {
+				const before = uid_of(href) === start.state.uid ? await open(dashboard, address) : undefined;
+				const page = await open(dashboards.get(uid_of(href)), href, before);
+				await test(`${dashboard.title}, "${panel.title}": ${title}`, page, href, is_empty, panel.title === "What changed");
+			}
+		}
+	}
+};
+
+/* Addresses of a dashboard: as it is opened first, and with each option of a choice that is not its default. */
+const addresses_of = ({ uid, templating }) => {
+	const first = `/d/${uid}?from=${from}&to=${to}`;
+	const others = templating.list
+		.filter(({ type }) => type === "custom")
+		.flatMap(({ name, options }) => options.slice(1).map(({ value }) => `${first}&var-${name}=${encodeURIComponent(value)}`));
+	return [first, ...others];
+};
+
+const check_dashboard = async (dashboard) => {
+	const [first, ...others] = addresses_of(dashboard);
+	const page = await open(dashboard, first);
+	const { rows } = await ask("SELECT pg_catalog.count(*) FROM profstore.profile_types()", range_of(page));
+	const is_empty = rows[0][0] === 0;
+	await test(`${dashboard.title} as it is opened first`, page, first, is_empty);
+	for (const address of others) {
+		await test(`${dashboard.title} with ${address.replace(/.*&var-/, "")}`, await open(dashboard, address), address, is_empty);
+	}
+	await follow_links(page, first, is_empty);
+	// a link that does not name a variable would keep what is chosen here
+	const values = dashboard.templating.list.some(({ name }) => name === "value") ? options_of(page, "value") : [];
+	if (values.length > 0) {
+		const chosen = `${first}&var-value=${encodeURIComponent(values.at(-1).value)}`;
+		await follow_links(await open(dashboard, chosen), chosen, is_empty);
+	}
+};
+
+(async () => {
+	for (const dashboard of dashboards.values()) {
+		await check_dashboard(dashboard);
+	}
+	print(`1..${count}`);
+	disconnect();
+	process.exit(failed > 0 ? 1 : 0);
+})();
