@@ -340,6 +340,7 @@ reader_walker_run(void *argument)
 		uint64_t now_ns;
 
 		heartbeat_work(&reader->walker_heartbeat);
+		unwind_tables_rest(reader->unwind, atomic_load(&reader->resting));
 		if (record != NULL)
 			finish_or_park(reader, record);
 		if (reader->tables_wanted && (record == NULL || ++handled >= RECORDS_A_TABLE))
