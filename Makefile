@@ -18,7 +18,7 @@ export V PG_CONFIG BUILD WERROR
 EXTENSION_MAKE = $(MAKE) -C $(BUILD)/extension -f $(CURDIR)/extension/Makefile VPATH=$(CURDIR)/extension
 
 .DELETE_ON_ERROR:
-.PHONY: all extension bpf collector install uninstall deps demo demo-stop psql check installcheck bench fuzz soak \
+.PHONY: all extension bpf collector install uninstall deps deps-all demo demo-stop psql check installcheck bench fuzz soak \
         lint dashboards format format-check clean help
 
 all: extension collector ## Build extension and collector
@@ -36,7 +36,10 @@ collector: bpf
 install uninstall: extension ## Install the extension into the PostgreSQL of PG_CONFIG, or remove it
 	+$(QUIET)$(EXTENSION_MAKE) $@
 
-deps: ## Install the Debian packages that building, testing and linting need
+deps: ## Install the packages that building needs
+	$(QUIET).dev/deps build
+
+deps-all: ## Install those that testing and linting need, too (300 packages, 2 GB)
 	$(QUIET).dev/deps build check lint
 
 demo: ## Profile this machine for 20 s into a private PostgreSQL and show the result

@@ -38,12 +38,13 @@ BEGIN
 	RETURN plan ~ 'Finalize.*(Join|Nested Loop).*ProfstoreAgg';
 END
 $$;
+-- From PostgreSQL 16 on the sides of a clause stand as the query has them.
 CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-		RETURN NEXT regexp_replace(line, 'Bytes Read: [1-9]\d*', 'Bytes Read: n');
+		RETURN NEXT regexp_replace(regexp_replace(line, 'Bytes Read: [1-9]\d*', 'Bytes Read: n'), '\(s\.id = c\.series_id\)', '(c.series_id = s.id)');
 	END LOOP;
 END
 $$;
@@ -162,7 +163,7 @@ ROLLBACK;
 -- Parameters, rescans, views, CTEs.
 PREPARE q (text, int4) AS SELECT s.labels->>'node' AS node, sum(value) FROM c JOIN names AS s ON s.id = series_id WHERE s.labels->>'service' = $1 AND n > $2 GROUP BY 1 ORDER BY 1;
 SET plan_cache_mode = force_generic_plan;
-EXPLAIN (COSTS OFF) EXECUTE q ('s1', 3);
+SELECT * FROM plan_of($$EXECUTE q ('s1', 3)$$);
 EXECUTE q ('s1', 3);
 EXECUTE q ('s2', 100);
 EXECUTE q ('s1', NULL);

@@ -110,5 +110,5 @@ SELECT DISTINCT folded_in_worker(:'sums') FROM numbers WHERE a > 4990;
 SAVEPOINT s;
 SELECT profstore.merge_stacks(put_stack('root;middle;leaf1;deeper'), 5) AS sums \gset own_
 SELECT DISTINCT folded_in_worker(:'own_sums'), folded_in_worker(:'before_sums') FROM numbers WHERE a > 4990;
-EXPLAIN (COSTS OFF) SELECT DISTINCT folded_in_worker(:'own_sums') FROM numbers WHERE a > 4990;
+EXPLAIN (COSTS OFF) SELECT folded_in_worker(:'own_sums') FROM numbers WHERE a > 4990;
 ROLLBACK;

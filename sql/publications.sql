@@ -2,6 +2,7 @@
 -- publication comes from a session that has not used the module yet.
 SELECT current_database() AS name \gset
 ALTER DATABASE :"name" SET client_min_messages = error; -- wal_level
+SET client_min_messages = error;
 CREATE SCHEMA plain;
 CREATE SCHEMA mixed;
 CREATE TABLE plain.heap (a int4);

@@ -106,8 +106,9 @@ test_round_trip(void **state)
 static void
 test_stop(void **state)
 {
-	Arena arena = { .count = 0 };
-	PfsAllocator allocator = { arena_realloc, &arena };
+	/* static, since longjmp() may take what registers hold */
+	static Arena arena = { .count = 0 };
+	static const PfsAllocator allocator = { arena_realloc, &arena };
 	uint8_t *bytes = make_bytes();
 	PfsBytes packed;
 	PfsBytes unpacked;
