@@ -96,6 +96,7 @@ arrow_decode(const ArrowRequest *request, Batch *batch, ArrowResult *result)
 
 	*result = (ArrowResult){ 0 };
 	begin(&decoding, batch, request->samples.length + request->stacks.length, request->memory);
+	decoding.work.limit = request->limit;
 	if (each_batch(&decoding.work, request->samples, &no_labels, look_at_times, &reader) &&
 		(reader.origin_us >= request->first_us || work_fail(&decoding.work, TIME_TOO_FAR)))
 	{

@@ -21,6 +21,7 @@ typedef struct ArrowRequest
 	int64_t first_us; /* times that are taken */
 	int64_t last_us;
 	MemoryShare *memory; /* as of OtlpRequest */
+	WorkLimit *limit;	 /* likewise */
 } ArrowRequest;
 
 typedef struct ArrowResult

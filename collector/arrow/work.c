@@ -35,6 +35,8 @@ work_too_large(ArrowWork *work)
 bool
 work_pay(ArrowWork *work, size_t steps)
 {
+	if (!work_limit_allows(work->limit, steps))
+		return work_fail(work, "the request takes too long to read");
 	if (work->left < 0 || (uint64_t) work->left < steps)
 		return work_fail(work, "the request refers to large items too often");
 	work->left -= (int64_t) steps;

@@ -11,6 +11,7 @@
 #define COLLECTOR_ARROW_WORK_H
 
 #include "arrow/array.h"
+#include "base/work_limit.h"
 #include "batch/batch.h"
 
 typedef enum ArrowEnd
@@ -25,7 +26,8 @@ typedef struct ArrowWork
 {
 	Batch *batch;
 	Arena *arena;
-	int64_t left; /* steps */
+	int64_t left;	  /* steps */
+	WorkLimit *limit; /* not owned; NULL: none but the number of steps */
 	ArrowEnd end;
 	const char *message; /* static */
 } ArrowWork;

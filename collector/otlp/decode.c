@@ -496,6 +496,8 @@ add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 	while (fault == FAULT_NONE && message_next(&message))
 		fault = take_sample_field(decoding, &message.field, &parts);
 	if (fault == FAULT_NONE)
+		fault = dictionary_work(&decoding->dictionary, 64 + 2 * span.length);
+	if (fault == FAULT_NONE)
 		fault = check_sample(decoding, &parts);
 	if (fault == FAULT_NONE)
 		fault = known_series_of(decoding, profile, &parts.attributes, &labels);
@@ -562,6 +564,7 @@ read_profile_parts(Decoding *decoding, Span profile, ProfileParts *parts)
 	OtlpFault fault = FAULT_NONE;
 
 	decoding->of_profile = decoding->of_scope;
+	fault = dictionary_work(&decoding->dictionary, sizeof(AttributeLabels) / 2);
 	while (fault == FAULT_NONE && message_next(&message))
 	{
 		const PfsWireField *field = &message.field;
@@ -783,6 +786,7 @@ read_scope(Decoding *decoding, Span span)
 	OtlpFault fault = FAULT_NONE;
 
 	decoding->of_scope = decoding->of_resource;
+	fault = dictionary_work(&decoding->dictionary, sizeof(AttributeLabels) / 4);
 	while (fault == FAULT_NONE && message_next(&message))
 		if (field_is_message(&message.field, SCOPE_PROFILES_SCOPE))
 			fault = put_attributes(decoding, field_span(&message.field), SCOPE_ATTRIBUTES,
@@ -826,6 +830,7 @@ read_resource(Decoding *decoding, Span span)
 	OtlpFault fault = FAULT_NONE;
 
 	fix_labels(decoding, &decoding->of_resource);
+	fault = dictionary_work(&decoding->dictionary, sizeof(AttributeLabels) / 4);
 	while (fault == FAULT_NONE && message_next(&message))
 		if (field_is_message(&message.field, RESOURCE_PROFILES_RESOURCE))
 			fault = put_attributes(decoding, field_span(&message.field), RESOURCE_ATTRIBUTES,
@@ -862,6 +867,8 @@ end_of(Decoding *decoding, OtlpFault fault)
 	result->message = decoding->error;
 	if (fault == FAULT_ROOM)
 		result->message = "the request is larger than what is held in memory at once";
+	else if (fault == FAULT_WORK && decoding->dictionary.is_late)
+		result->message = "the request takes too long to read";
 	else if (fault == FAULT_WORK && result->message == NULL)
 		result->message = "the request refers to large items too often";
 	return fault == FAULT_ROOM ? OTLP_TOO_LARGE : OTLP_INVALID;
@@ -897,6 +904,7 @@ otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result)
 		(OtlpDictionary){ .batch = batch,
 						  .arena = &decoding->arena,
 						  .rule = request->rule,
+						  .limit = request->limit,
 						  .work_left = WORK_FREE + WORK_PER_BYTE * (int64_t) request->body.length };
 	result->version = decoding->layout->name;
 	end = end_of(decoding,

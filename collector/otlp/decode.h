@@ -9,6 +9,7 @@
 #ifndef COLLECTOR_OTLP_DECODE_H
 #define COLLECTOR_OTLP_DECODE_H
 
+#include "base/work_limit.h"
 #include "batch/batch.h"
 #include "otlp/fingerprint.h"
 #include "otlp/labels.h"
@@ -28,6 +29,7 @@ typedef struct OtlpRequest
 	int64_t first_us; /* times of samples that are taken */
 	int64_t last_us;
 	MemoryShare *memory; /* charged for what is held meanwhile; NULL: none */
+	WorkLimit *limit;	 /* NULL: none but the number of steps */
 } OtlpRequest;
 
 typedef enum OtlpEnd

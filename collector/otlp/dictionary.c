@@ -160,6 +160,11 @@ dictionary_open(OtlpDictionary *dictionary, Span request, const char **error)
 OtlpFault
 dictionary_work(OtlpDictionary *dictionary, size_t steps)
 {
+	if (!work_limit_allows(dictionary->limit, steps))
+	{
+		dictionary->is_late = true;
+		return FAULT_WORK;
+	}
 	if (dictionary->work_left < (int64_t) steps)
 		return FAULT_WORK;
 	dictionary->work_left -= (int64_t) steps;

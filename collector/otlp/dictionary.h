@@ -9,6 +9,7 @@
 #define COLLECTOR_OTLP_DICTIONARY_H
 
 #include "base/arena.h"
+#include "base/work_limit.h"
 #include "batch/batch.h"
 #include "formats/trace_ids.h"
 #include "otlp/labels.h"
@@ -66,6 +67,8 @@ typedef struct OtlpDictionary
 	Arena *arena;
 	const AttributeRule *rule;
 	int64_t work_left; /* steps, roughly bytes looked at, that the request may still cost */
+	WorkLimit *limit;  /* not owned; NULL: none */
+	bool is_late;	   /* the limit has ended the work */
 
 	uint32_t string_count;
 	PfsText *strings;

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "decode/decode.h"
 
 /* The labels of a series, as text of their own. */
@@ -25,7 +24,6 @@ typedef struct Writing
 	WriteRawResult *result;
 	WriteRawEnd end; /* of what is refused */
 	Batch *batch;
-	int64_t end_cpu_ns; /* of this thread */
 } Writing;
 
 static bool
@@ -161,7 +159,7 @@ read_profile(Writing *writing, const RawLabels *labels, Span bytes)
 	char *message = writing->result->message;
 	DecodeResult result;
 
-	if (clock_ns(CLOCK_THREAD_CPUTIME_ID) > writing->end_cpu_ns)
+	if (writing->request->limit != NULL && work_limit_is_over(writing->request->limit))
 		return invalid(writing, "the request takes too long to read");
 	switch (decode_profile(&request, bytes.bytes, bytes.length, writing->batch, &result))
 	{
@@ -243,10 +241,7 @@ check_times(Writing *writing)
 WriteRawEnd
 write_raw_decode(const WriteRawRequest *request, Batch *batch, WriteRawResult *result)
 {
-	Writing writing = { .request = request,
-						.result = result,
-						.batch = batch,
-						.end_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + WRITE_RAW_CPU_NS };
+	Writing writing = { .request = request, .result = result, .batch = batch };
 	RawLabels *labels = calloc(1, sizeof(RawLabels));
 
 	*result = (WriteRawResult){ .has_times = true };

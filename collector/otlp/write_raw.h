@@ -5,16 +5,15 @@
  *		WriteRawRequest		2 series, 3 normalized
  *		RawProfileSeries	1 labels {1 labels {1 name, 2 value}}, 2 samples {1 raw_profile}
  *
- * A request is taken whole or not at all. Profiles that unpack to much more end after
- * WRITE_RAW_CPU_NS of this thread's time. Knows no network.
+ * A request is taken whole or not at all. Knows no network.
  */
 #ifndef COLLECTOR_OTLP_WRITE_RAW_H
 #define COLLECTOR_OTLP_WRITE_RAW_H
 
+#include "base/work_limit.h"
 #include "batch/batch.h"
 #include "otlp/message.h"
 
-#define WRITE_RAW_CPU_NS	(INT64_C(10) * 1000000000)
 #define WRITE_RAW_LABEL_MAX 1024 /* bytes of a name or a value */
 
 typedef struct WriteRawRequest
@@ -25,6 +24,7 @@ typedef struct WriteRawRequest
 	int64_t first_us;	/* times that are taken */
 	int64_t last_us;
 	MemoryShare *memory; /* as of OtlpRequest */
+	WorkLimit *limit;	 /* looked at before each profile; NULL: none */
 } WriteRawRequest;
 
 typedef enum WriteRawEnd

@@ -50,7 +50,7 @@ judge(Receiver *receiver, Call *call, ArrowEnd end, const ArrowResult *result)
 		case ARROW_OK:
 			return true;
 		case ARROW_INVALID:
-			metric_add(&receiver->metrics.requests_invalid_total, 1);
+			submit_invalid(receiver, call, "");
 			call_fail_with(call, GRPC_INVALID_ARGUMENT, "invalid record: %s", result->message);
 			return false;
 		case ARROW_TOO_LARGE:
@@ -76,7 +76,8 @@ decode(Receiver *receiver, Call *call, Span samples, Span stacks, Batch *batch)
 								   .keep_times = receiver->options->keep_times,
 								   .first_us = now_us - receiver->options->max_age_ms * US_PER_MS,
 								   .last_us = now_us + AHEAD_US,
-								   .memory = call->memory };
+								   .memory = call->memory,
+								   .limit = call->limit };
 	ArrowResult result;
 
 	if (!judge(receiver, call, arrow_decode(&request, batch, &result), &result))

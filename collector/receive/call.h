@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/memory_share.h"
+#include "base/work_limit.h"
 #include "database/wire.h"
 #include "receive/identity.h"
 
@@ -102,10 +103,14 @@ typedef struct Call
 	size_t body_length;
 	size_t body_capacity;
 
+	/* set by the loop while a worker has the call: its client is gone */
+	atomic_bool is_unwanted;
+
 	/* whoever has it */
 	struct Call *next; /* of a queue */
 	struct Receiver *receiver;
 	MemoryShare *memory; /* of the worker that has it */
+	WorkLimit *limit;	 /* likewise */
 	uint8_t *first;		 /* of an exchange: its first message, owned; NULL: it is this one */
 	size_t first_length;
 	bool wants_second;	/* the answer is a message, after which the client's second comes */

@@ -17,7 +17,21 @@ struct Client
 	unsigned references;
 	size_t bytes;
 	Allowance requests;
+	ClientWork *work; /* a reference */
 };
+
+static void
+client_free(Client *client)
+{
+	client_work_release(client->work);
+	free(client);
+}
+
+ClientWork *
+client_work(Client *client)
+{
+	return client->work;
+}
 
 Client *
 clients_take(Clients *clients, const char *name)
@@ -30,6 +44,12 @@ clients_take(Clients *clients, const char *name)
 		client = calloc(1, sizeof(Client));
 		if (client == NULL)
 			return NULL;
+		client->work = client_work_create();
+		if (client->work == NULL)
+		{
+			free(client);
+			return NULL;
+		}
 		strncpy(client->name, name, sizeof(client->name) - 1);
 		HASH_ADD_STR(clients->table, name, client);
 	}
@@ -55,7 +75,7 @@ clients_sweep(Clients *clients, int64_t now_ns)
 		if (client->references == 0 && client->requests.paid_ns < (uint64_t) (now_ns - SECOND_NS))
 		{
 			HASH_DEL(clients->table, client);
-			free(client);
+			client_free(client);
 		}
 	}
 }
@@ -69,7 +89,7 @@ clients_free(Clients *clients)
 	HASH_ITER(hh, clients->table, client, next)
 	{
 		HASH_DEL(clients->table, client);
-		free(client);
+		client_free(client);
 	}
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/allowance.h"
+#include "receive/work_queue.h"
 
 #define CLIENT_NAME_MAX 160
 
@@ -20,6 +21,9 @@ typedef struct Clients
 {
 	Client *table;
 } Clients;
+
+/* Returns its calls that wait for a worker: the receiver's lock guards them. */
+ClientWork *client_work(Client *client);
 
 /* Takes a reference; NULL without memory. */
 Client *clients_take(Clients *clients, const char *name);

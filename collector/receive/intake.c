@@ -332,6 +332,16 @@ free_call(Loop *loop, Call *call)
 	call_free(call);
 }
 
+/* Takes back a call that no worker has begun with; then it is not away any more. */
+static void
+take_out(Loop *loop, Call *call)
+{
+	if (!receiver_withdraw(loop->receiver, call))
+		return;
+	call->is_away = false;
+	loop->away_count--;
+}
+
 /* Nobody waits for it any more. */
 static void
 forget(Loop *loop, Call *call)
@@ -339,6 +349,11 @@ forget(Loop *loop, Call *call)
 	call->connection = NULL;
 	if (!call->is_refused)
 		metric_add(&loop->receiver->metrics.requests_cancelled_total, 1);
+	if (call->is_away && !call->is_refused)
+	{
+		atomic_store(&call->is_unwanted, true);
+		take_out(loop, call);
+	}
 	if (!call->is_away)
 		free_call(loop, call);
 }
@@ -412,6 +427,22 @@ stand_in(Loop *loop, Call *call)
 	answer(loop, other);
 }
 
+/* The client of one that is still to be decoded sends it again; a stream is not sent again. */
+static void
+answer_late(Loop *loop, Call *call)
+{
+	if (!call->service->is_exchange)
+		take_out(loop, call);
+	if (call->is_away)
+	{
+		stand_in(loop, call);
+		return;
+	}
+	metric_add(&loop->receiver->metrics.requests_unavailable_total, 1);
+	call_retry(call, "the request has waited too long to be read", RETRY_S);
+	answer(loop, call);
+}
+
 static void
 check_call(Loop *loop, Call *call)
 {
@@ -424,7 +455,7 @@ check_call(Loop *loop, Call *call)
 		return;
 	}
 	if (call->is_away && waited_ns > answer_after_ns(loop, call))
-		stand_in(loop, call);
+		answer_late(loop, call);
 	else if (!call->is_away && waited_ns > ARRIVAL_NS)
 	{
 		call_retry(call, "the request took too long to arrive", RETRY_S);

@@ -85,7 +85,8 @@ decode(Receiver *receiver, Call *call, Batch *batch, OtlpResult *result)
 								  .now_us = now_us,
 								  .first_us = now_us - receiver->options->max_age_ms * US_PER_MS,
 								  .last_us = now_us + AHEAD_US,
-								  .memory = call->memory };
+								  .memory = call->memory,
+								  .limit = call->limit };
 
 	return otlp_decode(&request, batch, result);
 }

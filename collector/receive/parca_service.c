@@ -27,7 +27,8 @@ decode(Receiver *receiver, Call *call, Batch *batch, WriteRawResult *result)
 									  .first_us =
 										  now_us - receiver->options->max_age_ms * US_PER_MS,
 									  .last_us = now_us + AHEAD_US,
-									  .memory = call->memory };
+									  .memory = call->memory,
+									  .limit = call->limit };
 
 	switch (write_raw_decode(&request, batch, result))
 	{
@@ -35,7 +36,7 @@ decode(Receiver *receiver, Call *call, Batch *batch, WriteRawResult *result)
 			metric_add(&receiver->metrics.samples_total, result->samples);
 			return true;
 		case WRITE_RAW_INVALID:
-			metric_add(&receiver->metrics.requests_invalid_total, 1);
+			submit_invalid(receiver, call, "");
 			call_fail_with(call, GRPC_INVALID_ARGUMENT, "%s", result->message);
 			return false;
 		case WRITE_RAW_TOO_LARGE:

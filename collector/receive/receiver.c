@@ -31,11 +31,12 @@ receiver_init(Receiver *receiver, const ReceiveOptions *options, const ServiceTa
 void
 receiver_fini(Receiver *receiver)
 {
+	ClientWork *work;
 	Call *call;
 
-	while ((call = receiver->first_wanted) != NULL)
+	while ((call = work_queue_take(&receiver->work, &work)) != NULL)
 	{
-		receiver->first_wanted = call->next;
+		work_queue_done(work, 0);
 		call_free(call);
 	}
 	while ((call = receiver->given_back) != NULL)
@@ -55,29 +56,40 @@ void
 receiver_want(Receiver *receiver, Call *call)
 {
 	pthread_mutex_lock(&receiver->lock);
-	call->next = NULL;
-	if (receiver->first_wanted == NULL)
-		receiver->first_wanted = call;
-	else
-		receiver->last_wanted->next = call;
-	receiver->last_wanted = call;
+	work_queue_put(&receiver->work, client_work(call->client), call);
 	pthread_cond_signal(&receiver->wanted);
 	pthread_mutex_unlock(&receiver->lock);
 }
 
-Call *
-receiver_take(Receiver *receiver)
+bool
+receiver_withdraw(Receiver *receiver, Call *call)
 {
-	Call *call;
+	bool was_there;
 
 	pthread_mutex_lock(&receiver->lock);
-	while (receiver->first_wanted == NULL && !receiver->is_stopping)
+	was_there = work_queue_withdraw(&receiver->work, client_work(call->client), call);
+	pthread_mutex_unlock(&receiver->lock);
+	return was_there;
+}
+
+Call *
+receiver_take(Receiver *receiver, ClientWork **work)
+{
+	Call *call = NULL;
+
+	pthread_mutex_lock(&receiver->lock);
+	while (!receiver->is_stopping && (call = work_queue_take(&receiver->work, work)) == NULL)
 		pthread_cond_wait(&receiver->wanted, &receiver->lock);
-	call = receiver->is_stopping ? NULL : receiver->first_wanted;
-	if (call != NULL)
-		receiver->first_wanted = call->next;
 	pthread_mutex_unlock(&receiver->lock);
 	return call;
+}
+
+void
+receiver_done(Receiver *receiver, ClientWork *work, uint64_t cpu_ns)
+{
+	pthread_mutex_lock(&receiver->lock);
+	work_queue_done(work, cpu_ns);
+	pthread_mutex_unlock(&receiver->lock);
 }
 
 void

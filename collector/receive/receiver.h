@@ -43,8 +43,7 @@ typedef struct Receiver
 
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t wanted;
-	Call *first_wanted; /* for workers, oldest first */
-	Call *last_wanted;
+	WorkQueue work; /* for workers */
 	bool is_stopping;
 	Call *given_back; /* for the loop, newest first */
 
@@ -56,11 +55,18 @@ ExitCode receiver_init(Receiver *receiver, const ReceiveOptions *options,
 					   const ServiceTable *services, Writer *writer, Failure *failure);
 void receiver_fini(Receiver *receiver); /* after the writer has given back what it has */
 
-/* Hands a call to the workers. */
+/* Hands a call, which has a client, to the workers. */
 void receiver_want(Receiver *receiver, Call *call);
 
-/* The oldest one for a worker, who waits; NULL: stop, whatever waits. */
-Call *receiver_take(Receiver *receiver);
+/* Takes back a call that no worker has begun with; false if one has. */
+bool receiver_withdraw(Receiver *receiver, Call *call);
+
+/*
+ * Returns the next call for a worker, who waits for it; NULL: stop, whatever waits. receiver_done()
+ * ends its work, with the processor time that it took: the call may be gone by then.
+ */
+Call *receiver_take(Receiver *receiver, ClientWork **work);
+void receiver_done(Receiver *receiver, ClientWork *work, uint64_t cpu_ns);
 
 /* The call has its answer. */
 void receiver_give_back(Receiver *receiver, Call *call);

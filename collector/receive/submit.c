@@ -19,7 +19,9 @@
 void
 submit_invalid(Receiver *receiver, Call *call, const char *text)
 {
-	metric_add(&receiver->metrics.requests_invalid_total, 1);
+	/* a call that nobody wants was ended for that reason, and is counted as cancelled */
+	if (!atomic_load(&call->is_unwanted))
+		metric_add(&receiver->metrics.requests_invalid_total, 1);
 	call_fail(call, GRPC_INVALID_ARGUMENT, text);
 }
 

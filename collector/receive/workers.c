@@ -1,26 +1,38 @@
 /*
  * workers.c
- *		Each takes the oldest call that waits.
+ *		Each takes the call that is next: work_queue.h.
  */
 #include "receive/workers.h"
 
 #include <signal.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "receive/services.h"
+
+#define NS_PER_MS INT64_C(1000000)
+
+/*
+ * A call is decoded for one half of --answer-timeout at most: another client's call, which waits
+ * for it and is decoded as long, is answered in time.
+ */
+#define ANSWER_PARTS 2
 
 /*
  * What came is charged already. What this worker needs beside it goes with its work: unpacked
  * bodies with the answer or before the writer's turn, whose queue counts batches itself.
  */
 static void
-work(Receiver *receiver, Call *call)
+work(Receiver *receiver, Call *call, int64_t begin_cpu_ns)
 {
 	const size_t came = call->charged;
+	const int64_t limit_ns = receiver->options->answer_ms * NS_PER_MS / ANSWER_PARTS;
+	WorkLimit limit = { .end_cpu_ns = begin_cpu_ns + limit_ns, .is_unwanted = &call->is_unwanted };
 	MemoryShare memory;
 
 	share_begin(&memory, &receiver->memory, came);
 	call->memory = &memory;
+	call->limit = &limit;
 	call->service->work(receiver, call);
 	share_end(&memory, came);
 }
@@ -29,10 +41,17 @@ static void *
 worker_main(void *argument)
 {
 	Receiver *receiver = argument;
+	ClientWork *client;
 	Call *call;
 
-	while ((call = receiver_take(receiver)) != NULL)
-		work(receiver, call);
+	while ((call = receiver_take(receiver, &client)) != NULL)
+	{
+		const int64_t begin_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+		work(receiver, call, begin_cpu_ns);
+		receiver_done(receiver, client,
+					  (uint64_t) (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns));
+	}
 	return NULL;
 }
 

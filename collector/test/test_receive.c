@@ -16,33 +16,70 @@
 static const ReceiveOptions options = { .drop = "", .max_memory = 1 << 20 };
 static const ServiceTable services = { NULL, 0 };
 
-static void
-want(Receiver *receiver, Call *calls[], size_t count)
+/* Calls as they wait for workers: which client's is decided by who has worked least. */
+typedef struct Waiting
 {
-	for (size_t i = 0; i < count; i++)
-	{
-		calls[i] = call_create();
-		assert_non_null(calls[i]);
-		receiver_want(receiver, calls[i]);
-	}
+	Receiver receiver;
+	Clients clients;
+	Client *client[3];
+} Waiting;
+
+static void
+waiting_init(Waiting *waiting)
+{
+	static const char *const names[] = { "a", "b", "c" };
+	Failure failure;
+
+	assert_int_equal(receiver_init(&waiting->receiver, &options, &services, NULL, &failure),
+					 EXIT_OK);
+	waiting->clients = (Clients){ NULL };
+	for (size_t i = 0; i < 3; i++)
+		assert_non_null(waiting->client[i] = clients_take(&waiting->clients, names[i]));
+}
+
+static void
+waiting_fini(Waiting *waiting)
+{
+	receiver_fini(&waiting->receiver);
+	clients_free(&waiting->clients);
+}
+
+static Call *
+want(Waiting *waiting, size_t client)
+{
+	Call *call = call_create();
+
+	assert_non_null(call);
+	call->client = waiting->client[client];
+	receiver_want(&waiting->receiver, call);
+	return call;
+}
+
+/* Takes the next call, which must be this one, works on it for that long, and gives it back. */
+static void
+work_on(Waiting *waiting, const Call *expected, uint64_t cpu_ns)
+{
+	ClientWork *work;
+	Call *call = receiver_take(&waiting->receiver, &work);
+
+	assert_ptr_equal(call, expected);
+	receiver_give_back(&waiting->receiver, call);
+	receiver_done(&waiting->receiver, work, cpu_ns);
 }
 
 static void
 test_order(void **state)
 {
-	Receiver receiver;
-	Failure failure;
+	Waiting waiting;
 	Call *calls[3];
 	Call *back;
 
-	assert_int_equal(receiver_init(&receiver, &options, &services, NULL, &failure), EXIT_OK);
-	want(&receiver, calls, 3);
+	waiting_init(&waiting);
 	for (size_t i = 0; i < 3; i++)
-	{
-		assert_ptr_equal(receiver_take(&receiver), calls[i]);
-		receiver_give_back(&receiver, calls[i]);
-	}
-	back = receiver_collect(&receiver);
+		calls[i] = want(&waiting, 0);
+	for (size_t i = 0; i < 3; i++)
+		work_on(&waiting, calls[i], 1);
+	back = receiver_collect(&waiting.receiver);
 	for (size_t i = 0; i < 3; i++)
 	{
 		Call *next = back->next;
@@ -52,27 +89,112 @@ test_order(void **state)
 		back = next;
 	}
 	assert_null(back);
-	assert_null(receiver_collect(&receiver));
-	receiver_fini(&receiver);
+	assert_null(receiver_collect(&waiting.receiver));
+	waiting_fini(&waiting);
+}
+
+/* A client with many calls that take long has no more time than one whose calls are short. */
+static void
+test_clients_take_turns(void **state)
+{
+	Waiting waiting;
+	Call *slow[3];
+	Call *quick[5];
+	Call *late;
+
+	waiting_init(&waiting);
+	for (size_t i = 0; i < 3; i++)
+		slow[i] = want(&waiting, 0);
+	work_on(&waiting, slow[0], 100);
+	for (size_t i = 0; i < 5; i++)
+		quick[i] = want(&waiting, 1);
+	for (size_t i = 0; i < 4; i++)
+		work_on(&waiting, quick[i], 30); /* until both have 100, about */
+	work_on(&waiting, slow[1], 100);
+	late = want(&waiting, 2); /* begins with the time of the client served last, saves up none */
+	work_on(&waiting, late, 10);
+	late = want(&waiting, 2);
+	work_on(&waiting, late, 100);
+	work_on(&waiting, quick[4], 1);
+	work_on(&waiting, slow[2], 1);
+	waiting_fini(&waiting);
+}
+
+/* A client without a call at work goes before one with some, however long its calls take. */
+static void
+test_fewest_at_work(void **state)
+{
+	Waiting waiting;
+	ClientWork *work[2];
+	Call *first;
+	Call *other;
+
+	waiting_init(&waiting);
+	work_on(&waiting, want(&waiting, 1), 1000);
+	first = want(&waiting, 0);
+	want(&waiting, 0);
+	other = want(&waiting, 1);
+	assert_ptr_equal(receiver_take(&waiting.receiver, &work[0]), first);
+	assert_ptr_equal(receiver_take(&waiting.receiver, &work[1]), other);
+	receiver_give_back(&waiting.receiver, first);
+	receiver_give_back(&waiting.receiver, other);
+	receiver_done(&waiting.receiver, work[0], 1);
+	receiver_done(&waiting.receiver, work[1], 1);
+	waiting_fini(&waiting);
+}
+
+/* Its client is gone: a call leaves the queue from wherever it stands in it. */
+static void
+test_withdraw(void **state)
+{
+	Waiting waiting;
+	Call *calls[4];
+	Call *other;
+
+	waiting_init(&waiting);
+	for (size_t i = 0; i < 4; i++)
+		calls[i] = want(&waiting, 0);
+	other = want(&waiting, 1);
+	for (size_t i = 0; i < 4; i += 3) /* the first, the last */
+	{
+		assert_true(receiver_withdraw(&waiting.receiver, calls[i]));
+		assert_false(receiver_withdraw(&waiting.receiver, calls[i]));
+		call_free(calls[i]);
+	}
+	assert_true(receiver_withdraw(&waiting.receiver, other));
+	call_free(other);
+	other = want(&waiting, 0);
+	assert_true(receiver_withdraw(&waiting.receiver, calls[1]));
+	call_free(calls[1]);
+	work_on(&waiting, calls[2], 1);
+	work_on(&waiting, other, 1);
+	other = want(&waiting, 0);
+	assert_true(receiver_withdraw(&waiting.receiver, other)); /* the only one */
+	call_free(other);
+	work_on(&waiting, want(&waiting, 0), 1);
+	waiting_fini(&waiting);
 }
 
 /* A receiver that stops has no time for what waits yet: however much it is. */
 static void
 test_stop(void **state)
 {
-	Receiver receiver;
-	Failure failure;
-	Call *calls[3];
+	Waiting waiting;
+	ClientWork *work;
+	Call *first;
 	Call *taken;
 
-	assert_int_equal(receiver_init(&receiver, &options, &services, NULL, &failure), EXIT_OK);
-	want(&receiver, calls, 3);
-	taken = receiver_take(&receiver);
-	assert_ptr_equal(taken, calls[0]);
-	receiver_stop_workers(&receiver);
-	assert_null(receiver_take(&receiver));
+	waiting_init(&waiting);
+	first = want(&waiting, 0);
+	want(&waiting, 0);
+	want(&waiting, 1);
+	taken = receiver_take(&waiting.receiver, &work);
+	assert_ptr_equal(taken, first);
+	receiver_stop_workers(&waiting.receiver);
+	assert_null(receiver_take(&waiting.receiver, &work));
 	call_free(taken);
-	receiver_fini(&receiver); /* frees the others */
+	receiver_done(&waiting.receiver, work, 0);
+	waiting_fini(&waiting); /* frees the others */
 }
 
 /* A stored request is known until its client was told, or the time is up. */
@@ -104,9 +226,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_stop),
-		cmocka_unit_test(test_repeats),
+		cmocka_unit_test(test_order),		   cmocka_unit_test(test_clients_take_turns),
+		cmocka_unit_test(test_fewest_at_work), cmocka_unit_test(test_withdraw),
+		cmocka_unit_test(test_stop),		   cmocka_unit_test(test_repeats),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

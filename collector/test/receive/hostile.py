@@ -452,6 +452,44 @@ def test_expensive():
     alive(push.main, "after these")
 
 
+def nested_gzip():
+    """A request of some kilobytes whose profiles, gzip within gzip, unpack to gigabytes."""
+    profile = gzip.compress(b"\x78\x00" * 1_000_000 + pprof("f", 1, now_ns()))
+    body = gzip.compress(write_raw_request({"__name__": "process_cpu"}, *[profile] * 4000))
+    return (b"POST /api/profiles/writeraw HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" %
+            (PROTOBUF.encode(), len(body))) + body
+
+
+def test_work_of_others():
+    """Requests that take long to decode, of clients that have left, and of one that stays: others have their turn."""
+    receiver = Receiver("--workers=1", "--answer-timeout=4s")
+    receiver.ready()
+    request = nested_gzip()
+    post = lambda name: receiver.post("/v1/profiles", otlp_requests.request_of("times", name, now_ns()).SerializeToString(), PROTOBUF)[0]
+    before = receiver.cpu_s()
+    connections = []
+    for _ in range(6):
+        connections.append(raw_connection(receiver))
+        connections[-1].sendall(request)
+    ok(eventually(lambda: receiver.metric("requests_total") >= 6), f"six requests of {len(request)} bytes have come")
+    for connection in connections:
+        connection.close()
+    ok(eventually(lambda: receiver.metric("requests_cancelled_total") == 6), "their clients leave")
+    ok(eventually(lambda: post("left") == 200, 10), "the next client is served")
+    spent = receiver.cpu_s() - before
+    ok(spent < 10, f"nobody works for those that have left: {spent:.1f} s of processor time")
+    connections = []
+    for _ in range(6):
+        connections.append(socket.create_connection(("127.0.0.1", receiver.port), source_address=("127.0.0.2", 0)))
+        connections[-1].sendall(request)
+    ok(eventually(lambda: receiver.metric("requests_total") >= 13), "six more, of a client that stays")
+    ok(eventually(lambda: post("stayed") == 200, 30), "others are served between them")
+    ok(receiver.metric("requests_invalid_total") < 6, "before all of them are refused", receiver.metric("requests_invalid_total"))
+    for connection in connections:
+        connection.close()
+    same(receiver.stop(), 0, "ends well")
+
+
 def test_fuzzed():
     """Requests with some bytes changed: an answer for each, and the receiver goes on."""
     random.seed(7)
