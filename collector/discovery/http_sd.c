@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/hash.h"
 #include "discovery/discovery.h"
 #include "http/json_read.h"
 
@@ -29,6 +30,8 @@ typedef struct HttpSd
 	HttpTransfer *transfer; /* that runs; NULL: none */
 	char *public_url;
 	size_t group_count;
+	uint64_t seed;
+	uint64_t body_hash; /* of the answer that the groups are of; 0: none */
 } HttpSd;
 
 static bool
@@ -60,6 +63,7 @@ start(const void *settings, const DiscoveryParts *parts)
 		return NULL;
 	discovery->base = (Discovery){ .kind = &http_discovery, .parts = *parts };
 	discovery->settings = settings;
+	discovery->seed = hash_seed();
 	discovery->public_url = http_url_public(discovery->settings->url);
 	return &discovery->base;
 }
@@ -150,13 +154,31 @@ take_groups(HttpSd *discovery, const json_t *groups)
 	return NULL;
 }
 
+/* An answer like the one before is not read again. */
+static const char *
+take_body(HttpSd *discovery, const HttpBody *body)
+{
+	uint64_t hash = hash_bytes(discovery->seed, body->bytes, body->length);
+	const char *wrong;
+	json_t *groups;
+
+	if (hash == discovery->body_hash)
+		return NULL;
+	groups = json_read_body(body, JSON_REJECT_DUPLICATES, JSON_BYTES_MAX, &wrong);
+	if (groups != NULL)
+		wrong = take_groups(discovery, groups);
+	json_decref(groups);
+	if (groups != NULL && wrong == NULL)
+		discovery->body_hash = hash;
+	return wrong;
+}
+
 static void
 on_answer(void *context, HttpAnswer *answer)
 {
 	HttpSd *discovery = context;
 	char status[64];
 	const char *wrong = NULL;
-	json_t *groups;
 
 	discovery->transfer = NULL;
 	snprintf(status, sizeof(status), "The server answered %ld.", answer->status);
@@ -167,12 +189,7 @@ on_answer(void *context, HttpAnswer *answer)
 	else if (strncasecmp(answer->content_type, "application/json", 16) != 0)
 		wrong = "The answer is not application/json.";
 	if (wrong == NULL)
-	{
-		groups = json_read_body(&answer->body, JSON_REJECT_DUPLICATES, JSON_BYTES_MAX, &wrong);
-		if (groups != NULL)
-			wrong = take_groups(discovery, groups);
-		json_decref(groups);
-	}
+		wrong = take_body(discovery, &answer->body);
 	if (wrong != NULL)
 		discovery_warn(&discovery->base, discovery->public_url, wrong);
 }

@@ -4,7 +4,7 @@
  *
  * A watch for each resource that the role needs, in each namespace. Pods, services, nodes and
  * ingresses are groups by themselves; endpoints and slices of them need pods and services, which
- * may come later: their groups are made again, at most once a second, when any of these has
+ * may come later: the groups that need one are made again, at most once a second, after it has
  * changed.
  */
 #include "discovery/kubernetes.h"
@@ -16,12 +16,17 @@
 #include <sys/param.h>
 #include <uthash.h>
 
+#include "base/grow.h"
+#include "base/hash.h"
 #include "discovery/discovery.h"
 #include "discovery/kube_groups.h"
 #include "discovery/kube_watch.h"
 
 #define SOON_NS	  INT64_C(1000000000)
 #define KINDS_MAX 3
+
+/* Changes of a second that are told apart; of more, all groups are made again. */
+#define CHANGED_MAX 100000
 
 typedef enum KubeKind
 {
@@ -67,6 +72,10 @@ typedef struct KubeObject
 	UT_hash_handle hh; /* by key */
 	char *key;
 	json_t *object;
+	bool has_changed;	  /* since its group was made */
+	uint64_t *references; /* hashes of the pods and services that its group was made of */
+	size_t reference_count;
+	size_t reference_capacity;
 } KubeObject;
 
 struct KubeDiscovery;
@@ -88,7 +97,13 @@ typedef struct KubeDiscovery
 	KubePart *parts;
 	size_t part_count;
 	KubeObject *objects[KUBE_KIND_COUNT]; /* of endpoints' and slices' roles */
-	bool dirty;
+	uint64_t seed;
+	KubeObject *making; /* whose group is being made; NULL: no references are kept */
+	uint64_t *changed;	/* hashes of pods and services, since groups were made */
+	size_t changed_count;
+	size_t changed_capacity;
+	bool dirty;		/* some group may have to be made again */
+	bool all_dirty; /* out of memory for knowing which */
 	int64_t remade_ns;
 } KubeDiscovery;
 
@@ -167,11 +182,33 @@ kubernetes_pods_of(ConfigReader *reader, const KubeAccess *access, const char *s
 
 /* --- objects --- */
 
+static uint64_t
+hash_key(const KubeDiscovery *discovery, KubeKind kind, const char *key)
+{
+	return hash_bytes(hash_word(discovery->seed, kind), key, strlen(key));
+}
+
+/* Notes that a group depends on an object, also one that is not there yet. */
+static void
+add_reference(KubeDiscovery *discovery, KubeKind kind, const char *key)
+{
+	KubeObject *making = discovery->making;
+
+	if (making == NULL)
+		return;
+	if (grow_array(&making->references, &making->reference_capacity, making->reference_count,
+				   sizeof(uint64_t)) != 0)
+		discovery->all_dirty = true;
+	else
+		making->references[making->reference_count++] = hash_key(discovery, kind, key);
+}
+
 static json_t *
-find_object(const KubeDiscovery *discovery, KubeKind kind, const char *key)
+find_object(KubeDiscovery *discovery, KubeKind kind, const char *key)
 {
 	KubeObject *found;
 
+	add_reference(discovery, kind, key);
 	HASH_FIND_STR(discovery->objects[kind], key, found);
 	return found != NULL ? found->object : NULL;
 }
@@ -193,6 +230,7 @@ forget_object(KubeDiscovery *discovery, KubeKind kind, KubeObject *object)
 {
 	HASH_DEL(discovery->objects[kind], object);
 	json_decref(object->object);
+	free(object->references);
 	free(object->key);
 	free(object);
 }
@@ -217,6 +255,7 @@ keep_object(KubeDiscovery *discovery, KubeKind kind, const char *key, json_t *ob
 	/* most of an object, which no label is made of */
 	json_object_del(json_object_get(object, "metadata"), "managedFields");
 	kept->object = json_incref(object);
+	kept->has_changed = true;
 	HASH_ADD_KEYPTR(hh, discovery->objects[kind], kept->key, strlen(kept->key), kept);
 }
 
@@ -245,6 +284,21 @@ make_group(KubeDiscovery *discovery, KubeKind kind, const char *key, const json_
 	return NULL;
 }
 
+/* Notes that groups made of a pod or service are to be made again. */
+static void
+note_change(KubeDiscovery *discovery, KubeKind kind, const char *key)
+{
+	discovery->dirty = true;
+	if (kind == discovery->role)
+		return;
+	if (discovery->changed_count == CHANGED_MAX ||
+		grow_array(&discovery->changed, &discovery->changed_capacity, discovery->changed_count,
+				   sizeof(uint64_t)) != 0)
+		discovery->all_dirty = true;
+	else
+		discovery->changed[discovery->changed_count++] = hash_key(discovery, kind, key);
+}
+
 static void
 on_object(void *context, const char *key, json_t *object)
 {
@@ -257,7 +311,7 @@ on_object(void *context, const char *key, json_t *object)
 	if (joins)
 	{
 		keep_object(discovery, part->kind, key, object);
-		discovery->dirty = true;
+		note_change(discovery, part->kind, key);
 	}
 	else if (object != NULL)
 		discovery_update(&discovery->base, make_group(discovery, part->kind, key, object));
@@ -271,13 +325,52 @@ on_failure(void *context, const char *path, const char *detail)
 	discovery_warn(&part->discovery->base, path, detail);
 }
 
+static int
+compare_hashes(const void *a, const void *b)
+{
+	const uint64_t *left = a;
+	const uint64_t *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+/* True if the group of an object is not what it would be now. The changes are sorted. */
+static bool
+is_outdated(const KubeDiscovery *discovery, const KubeObject *kept)
+{
+	bool outdated = kept->has_changed;
+
+	for (size_t i = 0; !outdated && discovery->changed_count > 0 && i < kept->reference_count; i++)
+		outdated = bsearch(&kept->references[i], discovery->changed, discovery->changed_count,
+						   sizeof(uint64_t), compare_hashes) != NULL;
+	return outdated;
+}
+
+static void
+remake_group(KubeDiscovery *discovery, KubeObject *kept)
+{
+	kept->has_changed = false;
+	kept->reference_count = 0;
+	discovery->making = kept;
+	discovery_update(&discovery->base,
+					 make_group(discovery, discovery->role, kept->key, kept->object));
+	discovery->making = NULL;
+}
+
 static void
 remake_groups(KubeDiscovery *discovery)
 {
-	for (KubeObject *kept = discovery->objects[discovery->role]; kept != NULL; kept = kept->hh.next)
-		discovery_update(&discovery->base,
-						 make_group(discovery, discovery->role, kept->key, kept->object));
+	bool are_all_outdated = discovery->all_dirty;
+
 	discovery->dirty = false;
+	discovery->all_dirty = false;
+	if (discovery->changed_count > 0)
+		qsort(discovery->changed, discovery->changed_count, sizeof(uint64_t), compare_hashes);
+	for (KubeObject *kept = discovery->objects[discovery->role]; kept != NULL; kept = kept->hh.next)
+		if (are_all_outdated || is_outdated(discovery, kept))
+			remake_group(discovery, kept);
+	discovery->changed_count = 0;
+	discovery->dirty |= discovery->all_dirty;
 }
 
 /* --- begin and end --- */
@@ -360,6 +453,7 @@ stop(Discovery *base)
 			forget_object(discovery, kind, object);
 		}
 	kube_reach_fini(&discovery->reach);
+	free(discovery->changed);
 	free(discovery->parts);
 	free(discovery);
 }
@@ -373,6 +467,7 @@ start(const void *settings, const DiscoveryParts *parts)
 		return NULL;
 	discovery->base = (Discovery){ .kind = &kubernetes_discovery, .parts = *parts };
 	discovery->settings = settings;
+	discovery->seed = hash_seed();
 	discovery->role = find_role(discovery->settings->role);
 	if (start_parts(discovery))
 		return &discovery->base;

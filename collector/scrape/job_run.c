@@ -2,29 +2,34 @@
  * job_run.c
  *		From groups to targets.
  *
- * Whatever a discovery tells, all of the job's targets are made anew and compared: what is as it
- * was stays as it is, with its place in the schedule. That is done at most every REBUILD_NS,
- * however often groups change.
+ * A group that did not change costs the hash of its labels. Of one that did, only the labels that
+ * are new become targets, a few at a time: what is as it was stays as it is, with its place in the
+ * schedule. A target may be found in several groups, and goes with the last of them.
  */
 #include "scrape/job_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "scrape/found_group.h"
 
-#define NS_PER_S	INT64_C(1000000000)
-#define REBUILD_NS	(2 * NS_PER_S)
-#define INHERIT_NS	(30 * NS_PER_S)
-#define ERRORS_TOLD 3 /* of targets that are none, in one rebuild */
+#define NS_PER_S   INT64_C(1000000000)
+#define INHERIT_NS (30 * NS_PER_S)
+#define STEPS_MIN  16 /* of a job in a tick, however late it is */
+
+/* Labels of one discovery that are not targets yet. */
+#define WAITING_BYTES_MAX ((size_t) 256 * 1024 * 1024)
 
 typedef struct Found
 {
 	Discovery *discovery;
-	TargetGroup *groups; /* by source */
+	FoundGroup *groups; /* by source */
+	size_t waiting_bytes;
 	JobRun *run;
 } Found;
 
@@ -37,33 +42,12 @@ struct JobRun
 	size_t found_count;
 	ScrapeTarget *targets; /* by name */
 	LabelBuilder scratch;
-	uint64_t rebuilds;
-	bool dirty;
-	int64_t rebuilt_ns;
+	uint64_t seed;
+	FoundGroup *work; /* groups with something to do; the first is being worked at */
+	FoundGroup **work_last;
 	int64_t keep_until_ns; /* before, targets that were not found stay; 0: none were inherited */
 	JobCounts counts;
 };
-
-static void
-on_group(void *context, TargetGroup *group)
-{
-	Found *found = context;
-	TargetGroup *old;
-
-	HASH_FIND_STR(found->groups, group->source, old);
-	if (old != NULL)
-	{
-		HASH_DEL(found->groups, old);
-		target_group_free(old);
-	}
-	found->run->dirty = true;
-	if (group->count == 0)
-	{
-		target_group_free(group);
-		return;
-	}
-	HASH_ADD_KEYPTR(hh, found->groups, group->source, strlen(group->source), group);
-}
 
 static void
 remove_target(JobRun *run, ScrapeTarget *target)
@@ -84,9 +68,9 @@ out_of_memory(const JobRun *run)
 			  log_text("detail", "Out of memory."));
 }
 
-/* A second target of that name, but of other labels, is told apart by them. */
-static bool
-name_apart(ScrapeTarget *target)
+/* The name of a second target of that URL, by its labels; to be freed, NULL on out of memory. */
+static char *
+name_apart(const ScrapeTarget *target)
 {
 	uint64_t hash = 0;
 	char *name;
@@ -96,11 +80,8 @@ name_apart(ScrapeTarget *target)
 		hash = hash_bytes(hash, target->labels[i].name, strlen(target->labels[i].name));
 		hash = hash_bytes(hash, target->labels[i].value, strlen(target->labels[i].value));
 	}
-	if (asprintf(&name, "%s #%08x", target->name, (unsigned) (hash & UINT32_MAX)) < 0)
-		return false;
-	free(target->name);
-	target->name = name;
-	return true;
+	return asprintf(&name, "%s #%08x", target->name, (unsigned) (hash & UINT32_MAX)) < 0 ? NULL
+																						 : name;
 }
 
 static ScrapeTarget *
@@ -112,24 +93,25 @@ find_target(JobRun *run, const char *name)
 	return target;
 }
 
-static void
+/* Takes a new target with its reference; false if it is given back. */
+static bool
 add_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
 {
 	if (target->due_ns == 0)
 		target->due_ns = schedule_first_due(target, now_ns, clock_ns(CLOCK_REALTIME));
-	target->seen_in = run->rebuilds;
-	target->changed = true;
 	if (schedule_add(run->host.schedule, target) != 0)
 	{
 		out_of_memory(run);
 		scrape_target_release(target);
-		return;
+		return false;
 	}
+	target->changed = true;
 	HASH_ADD_KEYPTR(hh, run->targets, target->name, strlen(target->name), target);
+	return true;
 }
 
 /* The new one goes on where the old one was. */
-static void
+static bool
 replace_target(JobRun *run, ScrapeTarget *old, ScrapeTarget *target, int64_t now_ns)
 {
 	if (old->job->interval_ms == target->job->interval_ms)
@@ -139,101 +121,326 @@ replace_target(JobRun *run, ScrapeTarget *old, ScrapeTarget *target, int64_t now
 	schedule_remove(run->host.schedule, old);
 	old->gone = true;
 	scrape_target_release(old);
-	add_target(run, target, now_ns);
+	return add_target(run, target, now_ns);
 }
 
-/* Takes a target that was made: it is there already, it is another one, or it is new. */
-static void
+/*
+ * Finds the target in whose place a new one comes, under the name that it gets: an equal one, one
+ * that nobody finds any more, or none. False on out of memory.
+ */
+static bool
+find_place(JobRun *run, ScrapeTarget *target, ScrapeTarget **known)
+{
+	ScrapeTarget *apart;
+	char *name;
+
+	*known = find_target(run, target->name);
+	if (*known == NULL || scrape_target_equals(*known, target))
+		return true;
+	name = name_apart(target);
+	if (name == NULL)
+		return false;
+	apart = find_target(run, name);
+	if ((*known)->finders == 0 && (apart == NULL || !scrape_target_equals(apart, target)))
+	{
+		free(name);
+		return true;
+	}
+	free(target->name);
+	target->name = name;
+	*known = apart;
+	return true;
+}
+
+/*
+ * Takes a target that was made, and returns the one that stands for it from now on: it may be there
+ * already. NULL on out of memory, or if there are too many.
+ */
+static ScrapeTarget *
 take_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
 {
-	ScrapeTarget *known = find_target(run, target->name);
+	ScrapeTarget *known;
 
-	if (known != NULL && known->seen_in == run->rebuilds && !scrape_target_equals(known, target))
+	if (!find_place(run, target, &known))
 	{
-		if (!name_apart(target))
-		{
-			out_of_memory(run);
-			scrape_target_release(target);
-			return;
-		}
-		known = find_target(run, target->name);
-	}
-	if (known == NULL)
-		add_target(run, target, now_ns);
-	else if (!scrape_target_equals(known, target))
-		replace_target(run, known, target, now_ns);
-	else
-	{
-		known->seen_in = run->rebuilds;
+		out_of_memory(run);
 		scrape_target_release(target);
+		return NULL;
 	}
+	if (known != NULL && scrape_target_equals(known, target))
+	{
+		scrape_target_release(target);
+		return known;
+	}
+	if (known != NULL)
+		return replace_target(run, known, target, now_ns) ? target : NULL;
+	if (run->host.schedule->count < run->host.targets_max)
+		return add_target(run, target, now_ns) ? target : NULL;
+	log_event(LOG_WARNING, "scrape", "there are more targets than --max-targets allows",
+			  log_text("job", run->job->name), log_text("target", target->name));
+	scrape_target_release(target);
+	return NULL;
 }
 
-static void
-make_target(JobRun *run, const TargetGroup *group, const TargetLabels *labels,
-			const ProfileKind *profile, int64_t now_ns)
+/* NULL if the labels are no target, which is counted. */
+static ScrapeTarget *
+make_target(JobRun *run, const TargetGroup *group, FoundMember *member, const ProfileKind *profile,
+			int64_t now_ns)
 {
 	ScrapeTarget *target;
 	char error[HTTP_ERROR_BYTES];
 
-	switch (scrape_target_make(run->config, run->job, profile, group, labels, &run->scratch,
-							   &target, error))
+	switch (scrape_target_make(run->config, run->job, profile, group,
+							   &group->targets[member->index], &run->scratch, &target, error))
 	{
 		case TARGET_MADE:
-			take_target(run, target, now_ns);
-			break;
+			target = take_target(run, target, now_ns);
+			member->invalid += target == NULL;
+			return target;
 		case TARGET_DROPPED:
-			run->counts.dropped++;
+			member->dropped++;
 			break;
 		case TARGET_INVALID:
-			if (run->counts.invalid++ < ERRORS_TOLD)
-				log_event(LOG_WARNING, "scrape", "a discovered target cannot be scraped",
-						  log_text("job", run->job->name), log_text("source", group->source),
-						  log_text("detail", error));
+			member->invalid++;
+			log_event(LOG_WARNING, "scrape", "a discovered target cannot be scraped",
+					  log_text("job", run->job->name), log_text("source", group->source),
+					  log_text("detail", error));
 			break;
 		case TARGET_NO_MEMORY:
 			out_of_memory(run);
 			break;
 	}
+	return NULL;
 }
 
-static void
-make_targets(JobRun *run, const TargetGroup *group, int64_t now_ns)
+/* --- from one version of a group to the next --- */
+
+static ScrapeTarget **
+slots_of(const JobRun *run, const FoundVersion *version, size_t member)
 {
-	const ProfileKind *profiles = run->job->profiles.items;
+	return &version->slots[member * run->job->profiles.count];
+}
 
-	for (size_t i = 0; i < group->count; i++)
+/* Targets of members that the next version lacks may be replaced by it. */
+static void
+leave_members(JobRun *run, const FoundVersion *version)
+{
+	for (size_t i = 0; i < version->count; i++)
+	{
+		ScrapeTarget **slots = slots_of(run, version, i);
+
+		if (version->members[i].is_settled)
+			continue;
+		run->counts.dropped -= version->members[i].dropped;
+		run->counts.invalid -= version->members[i].invalid;
 		for (size_t j = 0; j < run->job->profiles.count; j++)
-			make_target(run, group, &group->targets[i], &profiles[j], now_ns);
+			if (slots[j] != NULL)
+				slots[j]->finders--;
+	}
 }
 
 static void
-rebuild(JobRun *run, int64_t now_ns)
+make_member(JobRun *run, FoundVersion *version, size_t i, int64_t now_ns)
+{
+	FoundMember *member = &version->members[i];
+	const ProfileKind *profiles = run->job->profiles.items;
+	ScrapeTarget **slots = slots_of(run, version, i);
+
+	for (size_t j = 0; j < run->job->profiles.count; j++)
+	{
+		slots[j] = make_target(run, version->group, member, &profiles[j], now_ns);
+		if (slots[j] == NULL)
+			continue;
+		slots[j]->references++;
+		slots[j]->finders++;
+	}
+	member->is_settled = true;
+	run->counts.dropped += member->dropped;
+	run->counts.invalid += member->invalid;
+}
+
+/* Removes the targets of a member that nobody has found again. */
+static void
+drop_member(JobRun *run, const FoundVersion *version, size_t i)
+{
+	ScrapeTarget **slots = slots_of(run, version, i);
+
+	for (size_t j = 0; j < run->job->profiles.count; j++)
+	{
+		ScrapeTarget *target = slots[j];
+
+		if (target == NULL)
+			continue;
+		if (target->finders == 0 && !target->gone)
+			remove_target(run, target);
+		scrape_target_release(target);
+		slots[j] = NULL;
+	}
+}
+
+static void
+begin_work(JobRun *run, FoundGroup *group)
+{
+	if (found_group_begin(group, run->seed, run->job->profiles.count))
+		leave_members(run, &group->current);
+	else
+		out_of_memory(run);
+}
+
+/* One set of labels of the group; false once nothing is left to do. */
+static bool
+work_at(JobRun *run, FoundGroup *group, int64_t now_ns)
+{
+	FoundVersion *next = &group->next;
+	FoundVersion *current = &group->current;
+
+	if (!group->has_next && group->waiting != NULL)
+		begin_work(run, group);
+	if (!group->has_next)
+		return false;
+	if (next->done < next->count)
+	{
+		if (!next->members[next->done].is_settled)
+			make_member(run, next, next->done, now_ns);
+		next->done++;
+	}
+	else if (current->done < current->count)
+	{
+		if (!current->members[current->done].is_settled)
+			drop_member(run, current, current->done);
+		current->done++;
+	}
+	else
+		found_group_finish(group);
+	return group->has_next || group->waiting != NULL;
+}
+
+/* Gives back what the slots of a version hold. */
+static void
+release_slots(JobRun *run, const FoundVersion *version, bool are_finders)
+{
+	for (size_t i = 0; i < version->count * run->job->profiles.count; i++)
+	{
+		ScrapeTarget *target = version->slots[i];
+
+		if (target == NULL)
+			continue;
+		target->finders -= are_finders;
+		scrape_target_release(target);
+	}
+}
+
+static void
+forget_group(JobRun *run, FoundGroup *group)
+{
+	HASH_DEL(group->found->groups, group);
+	release_slots(run, &group->current, !group->has_next);
+	release_slots(run, &group->next, true);
+	found_group_free(group);
+}
+
+static void
+add_work(JobRun *run, FoundGroup *group)
+{
+	if (group->has_work)
+		return;
+	group->has_work = true;
+	group->work_next = NULL;
+	*run->work_last = group;
+	run->work_last = &group->work_next;
+}
+
+/* Takes the first group out of those with work; one that is empty goes. */
+static void
+end_work(JobRun *run)
+{
+	FoundGroup *group = run->work;
+
+	run->work = group->work_next;
+	if (run->work == NULL)
+		run->work_last = &run->work;
+	group->has_work = false;
+	if (group->current.count == 0)
+		forget_group(run, group);
+}
+
+/* Goes on until the time is over, but at least for some steps. */
+static void
+work(JobRun *run, int64_t now_ns, int64_t until_ns)
+{
+	for (int steps = 1; run->work != NULL; steps++)
+	{
+		Found *found = run->work->found;
+		size_t before = found_group_bytes(run->work);
+		bool is_left = work_at(run, run->work, now_ns);
+
+		found->waiting_bytes -= before - found_group_bytes(run->work);
+		if (!is_left)
+			end_work(run);
+		if (steps >= STEPS_MIN && clock_ns(CLOCK_MONOTONIC) >= until_ns)
+			break;
+	}
+	run->counts.targets = HASH_COUNT(run->targets);
+}
+
+/* Those that a run of an older configuration had, and nobody has found again. */
+static void
+remove_unfound(JobRun *run)
 {
 	ScrapeTarget *target;
 	ScrapeTarget *next;
 
-	run->dirty = false;
-	run->rebuilt_ns = now_ns;
-	run->rebuilds++;
-	run->counts = (JobCounts){ 0 };
-	for (size_t i = 0; i < run->found_count; i++)
-		for (TargetGroup *group = run->found[i].groups; group != NULL; group = group->hh.next)
-			make_targets(run, group, now_ns);
 	HASH_ITER(hh, run->targets, target, next)
 	{
-		if (target->seen_in != run->rebuilds && now_ns >= run->keep_until_ns)
+		if (target->finders == 0)
 			remove_target(run, target);
 	}
 	run->counts.targets = HASH_COUNT(run->targets);
-	log_event(LOG_DEBUG, "scrape", "targets", log_text("job", run->job->name),
-			  log_number("count", (int64_t) run->counts.targets),
-			  log_number("dropped", (int64_t) run->counts.dropped),
-			  log_number("invalid", (int64_t) run->counts.invalid));
+}
+
+/* --- what discoveries find --- */
+
+static void
+on_group(void *context, TargetGroup *group)
+{
+	Found *found = context;
+	JobRun *run = found->run;
+	uint64_t hash = found_group_hash(run->seed, group);
+	FoundGroup *known;
+
+	HASH_FIND_STR(found->groups, group->source, known);
+	if (known != NULL ? found_group_newest(known) == hash : group->count == 0)
+	{
+		target_group_free(group);
+		return;
+	}
+	if (found->waiting_bytes + group->budget.used_bytes > WAITING_BYTES_MAX)
+	{
+		discovery_warn(found->discovery, group->source, "The groups take too much memory.");
+		target_group_free(group);
+		return;
+	}
+	if (known == NULL)
+	{
+		known = found_group_create(group->source, found);
+		if (known == NULL)
+		{
+			out_of_memory(run);
+			target_group_free(group);
+			return;
+		}
+		HASH_ADD_KEYPTR(hh, found->groups, known->source, strlen(known->source), known);
+	}
+	found->waiting_bytes -= found_group_bytes(known);
+	target_group_free(known->waiting);
+	known->waiting = group;
+	known->waiting_hash = hash;
+	found->waiting_bytes += found_group_bytes(known);
+	add_work(run, known);
 }
 
 int64_t
-job_run_tick(JobRun *run, int64_t now_ns)
+job_run_tick(JobRun *run, int64_t now_ns, int64_t until_ns)
 {
 	int64_t due_ns = INT64_MAX;
 
@@ -243,21 +450,17 @@ job_run_tick(JobRun *run, int64_t now_ns)
 
 		if (discovery->due_ns <= now_ns)
 			discovery->kind->tick(discovery, now_ns);
-		if (discovery->due_ns < due_ns)
-			due_ns = discovery->due_ns;
+		due_ns = MIN(due_ns, discovery->due_ns);
 	}
+	work(run, now_ns, until_ns);
+	if (run->work != NULL)
+		return now_ns;
 	if (run->keep_until_ns != 0 && now_ns >= run->keep_until_ns)
 	{
 		run->keep_until_ns = 0;
-		run->dirty = true;
+		remove_unfound(run);
 	}
-	if (run->keep_until_ns != 0 && run->keep_until_ns < due_ns)
-		due_ns = run->keep_until_ns;
-	if (run->dirty && (run->rebuilt_ns == 0 || now_ns >= run->rebuilt_ns + REBUILD_NS))
-		rebuild(run, now_ns);
-	if (run->dirty && run->rebuilt_ns + REBUILD_NS < due_ns)
-		due_ns = run->rebuilt_ns + REBUILD_NS;
-	return due_ns;
+	return run->keep_until_ns != 0 ? MIN(due_ns, run->keep_until_ns) : due_ns;
 }
 
 /* --- begin and end --- */
@@ -294,6 +497,8 @@ job_run_start(ScrapeConfig *config, const ScrapeJob *job, const JobHost *host)
 	run->config = scrape_config_retain(config);
 	run->job = job;
 	run->host = *host;
+	run->seed = hash_seed();
+	run->work_last = &run->work;
 	label_builder_init(&run->scratch);
 	if (start_discoveries(run))
 		return run;
@@ -305,7 +510,6 @@ void
 job_run_inherit(JobRun *run, JobRun *older, int64_t now_ns)
 {
 	run->targets = older->targets;
-	run->rebuilds = older->rebuilds; /* so that what the older one has seen is not taken for seen */
 	older->targets = NULL;
 	run->keep_until_ns = now_ns + INHERIT_NS;
 }
@@ -324,12 +528,7 @@ job_run_free(JobRun *run)
 
 		found->discovery->kind->stop(found->discovery);
 		while (found->groups != NULL)
-		{
-			TargetGroup *group = found->groups;
-
-			HASH_DEL(found->groups, group);
-			target_group_free(group);
-		}
+			forget_group(run, found->groups);
 	}
 	HASH_ITER(hh, run->targets, target, next)
 	{

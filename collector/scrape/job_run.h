@@ -19,13 +19,14 @@ typedef struct JobHost
 	/* Told of a target that is no more, before it is released. */
 	void (*gone)(void *context, ScrapeTarget *target);
 	void *context;
+	size_t targets_max; /* of all jobs, by profile */
 } JobHost;
 
 typedef struct JobCounts
 {
 	size_t targets;
-	uint64_t dropped; /* discovered, and dropped by a rule; in the last rebuild, as … */
-	uint64_t invalid; /* … those that make no URL */
+	uint64_t dropped; /* discovered, and dropped by a rule */
+	uint64_t invalid; /* those that make no URL, or are too many */
 } JobCounts;
 
 /* NULL where memory is out. */
@@ -38,8 +39,11 @@ JobRun *job_run_start(ScrapeConfig *config, const ScrapeJob *job, const JobHost 
 void job_run_inherit(JobRun *run, JobRun *older, int64_t now_ns);
 void job_run_free(JobRun *run); /* with its targets; accepts NULL */
 
-/* Calls discoveries that are due, makes targets where they found others. When to call again. */
-int64_t job_run_tick(JobRun *run, int64_t now_ns);
+/*
+ * Calls discoveries that are due, and makes targets of what they found, until until_ns has come:
+ * the rest follows in the next call. Returns when that is due.
+ */
+int64_t job_run_tick(JobRun *run, int64_t now_ns, int64_t until_ns);
 
 const char *job_run_name(const JobRun *run);
 JobCounts job_run_counts(const JobRun *run);

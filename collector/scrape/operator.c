@@ -390,7 +390,7 @@ forget_older(OperatorJobs *jobs)
 }
 
 int64_t
-operator_jobs_tick(OperatorJobs *jobs, int64_t now_ns)
+operator_jobs_tick(OperatorJobs *jobs, int64_t now_ns, int64_t until_ns)
 {
 	int64_t due_ns = INT64_MAX;
 
@@ -401,7 +401,7 @@ operator_jobs_tick(OperatorJobs *jobs, int64_t now_ns)
 	if (jobs->has_older && is_synced(jobs))
 		forget_older(jobs);
 	for (OperatorJob *job = jobs->table; job != NULL; job = job->hh.next)
-		due_ns = MIN(due_ns, job_run_tick(job->run, now_ns));
+		due_ns = MIN(due_ns, job_run_tick(job->run, now_ns, until_ns));
 	return due_ns;
 }
 

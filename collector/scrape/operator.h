@@ -24,7 +24,7 @@ void operator_jobs_inherit(OperatorJobs *jobs, OperatorJobs *older);
 void operator_jobs_free(OperatorJobs *jobs); /* with its jobs; accepts NULL */
 
 /* Resources and jobs that are due; when to call again. */
-int64_t operator_jobs_tick(OperatorJobs *jobs, int64_t now_ns);
+int64_t operator_jobs_tick(OperatorJobs *jobs, int64_t now_ns, int64_t until_ns);
 
 /* Each job that there is; jobs may be NULL. */
 void operator_jobs_each(const OperatorJobs *jobs, void (*see)(void *context, JobRun *run),

@@ -20,6 +20,8 @@ scrape_flags(ScrapeOptions *options, Flag *flags)
 		  "name of this scraper; default: scrape@ and the host's" },
 		{ "max-concurrent", FLAG_NUMBER, &options->concurrency, "NUMBER",
 		  "requests to targets at once; default 512", 1, SCRAPE_CONCURRENCY_MAX },
+		{ "max-targets", FLAG_NUMBER, &options->targets_max, "NUMBER",
+		  "targets, by profile; default 500000", 1, SCRAPE_TARGETS_MAX },
 		{ "max-body", FLAG_SIZE, &options->body_max, "SIZE",
 		  "of a profile as it is sent; default 16MB", 1024 },
 		{ "max-profile", FLAG_SIZE, &options->profile_max, "SIZE",
@@ -41,6 +43,7 @@ scrape_flags(ScrapeOptions *options, Flag *flags)
 	size_t count = 0;
 
 	*options = (ScrapeOptions){ .concurrency = 512,
+								.targets_max = 500000,
 								.body_max = 16 * MB,
 								.profile_max = 32 * MB,
 								.max_age_ms = INT64_C(7) * 86400000,

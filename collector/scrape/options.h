@@ -10,6 +10,7 @@
 #include "base/common_flags.h"
 
 #define SCRAPE_CONCURRENCY_MAX 100000
+#define SCRAPE_TARGETS_MAX	   10000000
 
 typedef struct ScrapeOptions
 {
@@ -17,6 +18,7 @@ typedef struct ScrapeOptions
 	const char *config_file; /* NULL: not given */
 	const char *node;		 /* of losses */
 	int64_t concurrency;	 /* requests to targets at once */
+	int64_t targets_max;	 /* by profile */
 	size_t body_max;		 /* bytes of one profile as it is sent */
 	size_t profile_max;		 /* the same unpacked */
 	int64_t max_age_ms;		 /* of samples */

@@ -13,6 +13,7 @@
 #include "base/log.h"
 
 #define ROWS_EVERY_NS INT64_C(2000000000)
+#define MAKING_NS	  INT64_C(10000000) /* of a turn of the loop, for targets to be made */
 
 /* --- jobs --- */
 
@@ -45,7 +46,11 @@ free_runs(JobRun **runs, size_t count)
 static JobHost
 host_of(Scraper *scraper)
 {
-	return (JobHost){ scraper->client, &scraper->schedule, on_gone, scraper };
+	return (JobHost){ .client = scraper->client,
+					  .schedule = &scraper->schedule,
+					  .gone = on_gone,
+					  .context = scraper,
+					  .targets_max = (size_t) scraper->options->targets_max };
 }
 
 static JobRun **
@@ -103,10 +108,11 @@ scraper_each_run(const Scraper *scraper, void (*see)(void *context, JobRun *run)
 int64_t
 scraper_tick(Scraper *scraper, int64_t now_ns)
 {
-	int64_t due_ns = operator_jobs_tick(scraper->operator_jobs, now_ns);
+	int64_t until_ns = now_ns + MAKING_NS;
+	int64_t due_ns = operator_jobs_tick(scraper->operator_jobs, now_ns, until_ns);
 
 	for (size_t i = 0; i < scraper->run_count; i++)
-		due_ns = MIN(due_ns, job_run_tick(scraper->runs[i], now_ns));
+		due_ns = MIN(due_ns, job_run_tick(scraper->runs[i], now_ns, until_ns));
 	return due_ns;
 }
 

@@ -42,7 +42,7 @@ typedef struct ScrapeTarget
 	const ProfileKind *profile;
 	TargetState state;
 	uint32_t references;
-	uint64_t seen_in;	/* number of the rebuild that found it last */
+	uint32_t finders;	/* sets of labels in groups that it stands for */
 	int64_t due_ns;		/* next scrape, CLOCK_MONOTONIC */
 	size_t heap_at;		/* place in the schedule; SIZE_MAX: not in it */
 	bool busy;			/* a request, or a profile that is being decoded */

@@ -1,0 +1,157 @@
+/*
+ * found_group.c
+ *		Versions of a group, compared by keys of their labels.
+ */
+#include "scrape/found_group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+static uint64_t
+hash_text(uint64_t hash, const char *text)
+{
+	return hash_bytes(hash, text, strlen(text));
+}
+
+static uint64_t
+hash_labels(uint64_t hash, const TargetLabels *labels)
+{
+	for (size_t i = 0; i < labels->count; i++)
+		hash = hash_text(hash_text(hash, labels->labels[i].name), labels->labels[i].value);
+	return hash_word(hash, labels->count);
+}
+
+uint64_t
+found_group_hash(uint64_t seed, const TargetGroup *group)
+{
+	uint64_t hash = hash_labels(seed, &group->labels);
+
+	for (size_t i = 0; i < group->count; i++)
+		hash = hash_labels(hash, &group->targets[i]);
+	return hash_word(hash, group->count);
+}
+
+FoundGroup *
+found_group_create(const char *source, struct Found *found)
+{
+	FoundGroup *group = calloc(1, sizeof(FoundGroup));
+
+	if (group == NULL || (group->source = strdup(source)) == NULL)
+	{
+		free(group);
+		return NULL;
+	}
+	group->found = found;
+	return group;
+}
+
+static void
+version_free(FoundVersion *version)
+{
+	target_group_free(version->group);
+	free(version->members);
+	free(version->slots);
+	*version = (FoundVersion){ NULL };
+}
+
+void
+found_group_free(FoundGroup *found)
+{
+	version_free(&found->current);
+	version_free(&found->next);
+	target_group_free(found->waiting);
+	free(found->source);
+	free(found);
+}
+
+uint64_t
+found_group_newest(const FoundGroup *found)
+{
+	if (found->waiting != NULL)
+		return found->waiting_hash;
+	return found->has_next ? found->next.hash : found->current.hash;
+}
+
+size_t
+found_group_bytes(const FoundGroup *found)
+{
+	size_t bytes = found->waiting != NULL ? found->waiting->budget.used_bytes : 0;
+
+	return bytes + (found->next.group != NULL ? found->next.group->budget.used_bytes : 0);
+}
+
+static int
+compare_members(const void *a, const void *b)
+{
+	const FoundMember *left = a;
+	const FoundMember *right = b;
+
+	if (left->key != right->key)
+		return left->key < right->key ? -1 : 1;
+	return (left->index > right->index) - (left->index < right->index);
+}
+
+/* Hands over the targets of members with equal keys, which both versions have in order. */
+static void
+keep_targets(FoundVersion *from, FoundVersion *to, size_t profiles)
+{
+	size_t i = 0;
+
+	for (size_t j = 0; j < to->count; j++)
+	{
+		FoundMember *member = &to->members[j];
+
+		while (i < from->count && from->members[i].key < member->key)
+			i++;
+		if (i == from->count || from->members[i].key != member->key)
+			continue;
+		memcpy(&to->slots[j * profiles], &from->slots[i * profiles],
+			   profiles * sizeof(ScrapeTarget *));
+		memset(&from->slots[i * profiles], 0, profiles * sizeof(ScrapeTarget *));
+		member->dropped = from->members[i].dropped;
+		member->invalid = from->members[i].invalid;
+		member->is_settled = true;
+		from->members[i++].is_settled = true;
+	}
+}
+
+bool
+found_group_begin(FoundGroup *found, uint64_t seed, size_t profiles)
+{
+	TargetGroup *group = found->waiting;
+	FoundVersion next = { .group = group, .hash = found->waiting_hash, .count = group->count };
+	uint64_t common = hash_labels(seed, &group->labels);
+
+	found->waiting = NULL;
+	next.members = calloc(next.count + 1, sizeof(FoundMember));
+	next.slots = calloc(next.count * profiles + 1, sizeof(ScrapeTarget *));
+	if (next.members == NULL || next.slots == NULL)
+	{
+		version_free(&next);
+		return false;
+	}
+	for (uint32_t i = 0; i < next.count; i++)
+		next.members[i] =
+			(FoundMember){ .key = hash_labels(common, &group->targets[i]), .index = i };
+	qsort(next.members, next.count, sizeof(FoundMember), compare_members);
+	keep_targets(&found->current, &next, profiles);
+	found->next = next;
+	found->has_next = true;
+	return true;
+}
+
+void
+found_group_finish(FoundGroup *found)
+{
+	version_free(&found->current);
+	found->current = found->next;
+	found->current.done = 0;
+	for (size_t i = 0; i < found->current.count; i++)
+		found->current.members[i].is_settled = false;
+	target_group_free(found->current.group);
+	found->current.group = NULL;
+	found->next = (FoundVersion){ NULL };
+	found->has_next = false;
+}
