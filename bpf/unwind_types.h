@@ -257,7 +257,8 @@ struct pfs_walk {
 #define PFS_MAX_USER_FRAMES 512
 #define PFS_ROOT_FRAMES		128
 #define PFS_LEAF_FRAMES		(PFS_MAX_USER_FRAMES - PFS_ROOT_FRAMES)
-#define PFS_MAX_WALK_FRAMES 2048 /* found: what one tick may take is bounded */
+#define PFS_MAX_WALK_FRAMES 2048   /* found: what one tick may take is bounded … */
+#define PFS_MAX_WALK_NS		250000 /* … and so is the time; looked at every PFS_STEPS frames */
 
 /* How many frames are kept of so many. */
 static inline __u32
@@ -289,7 +290,8 @@ pfs_walk_place(__u32 number)
 	X(READ_FAILED, "read_failed", "the stack could not be read (paged out, or not a stack)") \
 	X(BAD_FRAME, "bad_frame", "a rule led to a frame that cannot be")                        \
 	X(NO_REGISTERS, "no_registers", "the user registers could not be had")                   \
-	X(STALE, "stale", "the rules were those of code whose place other code had taken")
+	X(STALE, "stale", "the rules were those of code whose place other code had taken")       \
+	X(OUT_OF_TIME, "out_of_time", "the walk had taken PFS_MAX_WALK_NS, in an interrupt")
 
 enum pfs_walk_status {
 #define PFS_WALK_ID(identifier, name, what) PFS_WALK_##identifier,

@@ -380,6 +380,11 @@ pfs_walk_user(struct pfs_scratch *scratch)
 		{
 			if (pfs_user_steps(scratch->slot, sample->kernel_count))
 				break;
+			if (bpf_ktime_get_ns() - sample->time_ns > PFS_MAX_WALK_NS)
+			{
+				walk->status = PFS_WALK_OUT_OF_TIME;
+				break;
+			}
 		}
 		if (walk->status == PFS_WALK_RUNNING)
 			walk->status = PFS_WALK_TOO_DEEP;
@@ -388,12 +393,13 @@ pfs_walk_user(struct pfs_scratch *scratch)
 	sample->user_count = walk->count;
 }
 
-/* The collector can do better where the kernel knew too little. */
+/* The collector can do better if the kernel knew too little, or had no time. */
 static __always_inline int
 pfs_walk_is_late(const struct pfs_sample *sample)
 {
 	return sample->user_status == PFS_WALK_NO_PROCESS ||
-		   sample->user_status == PFS_WALK_NO_MAPPING || sample->user_status == PFS_WALK_NO_TABLE;
+		   sample->user_status == PFS_WALK_NO_MAPPING || sample->user_status == PFS_WALK_NO_TABLE ||
+		   sample->user_status == PFS_WALK_OUT_OF_TIME;
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "threads/label_place.h"
 
 #define WAIT_NS UINT64_C(1000000000)
@@ -27,6 +28,7 @@ typedef struct LookProbe
 	bool find_labels;
 	FileFacts facts;
 	CfiSections sections;
+	uint64_t spent_ns; /* CPU time */
 	int error;
 } LookProbe;
 
@@ -61,9 +63,11 @@ static void
 run_cfi(Probe *base)
 {
 	LookProbe *probe = (LookProbe *) base;
+	int64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	probe->error =
 		cfi_sections_init_within(&probe->sections, mapped_file_descriptor(probe->file), &cfi_pool);
+	probe->spent_ns = (uint64_t) (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
 }
 
 static void
@@ -124,13 +128,15 @@ file_facts_fini(FileFacts *facts)
 
 int
 file_look_at_cfi(Patience *patience, MappedFileTable *files, MappedFile *file,
-				 CfiSections *sections)
+				 CfiSections *sections, uint64_t *spent_ns)
 {
 	int error;
 	LookProbe *probe = run(patience, files, file, run_cfi, false, &error);
 
+	*spent_ns = 0;
 	if (probe == NULL)
 		return error;
+	*spent_ns = probe->spent_ns;
 	error = probe->error;
 	if (error == 0)
 		*sections = probe->sections;

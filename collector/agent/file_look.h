@@ -30,8 +30,11 @@ int file_look(Patience *patience, MappedFileTable *files, MappedFile *file, bool
 			  FileFacts *facts);
 void file_facts_fini(FileFacts *facts);
 
-/* The same for its CFI, or -ENOEXEC; cfi_sections_fini is the caller's. */
+/*
+ * The same for its CFI, or -ENOEXEC; cfi_sections_fini is the caller's. *spent_ns is the CPU time
+ * that it took another thread, 0 if the file does not answer.
+ */
 int file_look_at_cfi(Patience *patience, MappedFileTable *files, MappedFile *file,
-					 CfiSections *sections);
+					 CfiSections *sections, uint64_t *spent_ns);
 
 #endif

@@ -116,9 +116,12 @@ reader_use_tables(Reader *reader, KernelTables *tables)
 	int result =
 		unwind_tables_create(reader->files, tables, reader->options.table_cache, &reader->unwind);
 
-	if (result == 0 && reader->options.custom.count > 0)
+	if (result != 0)
+		return result;
+	unwind_tables_limit(reader->unwind, reader->options.cpu_percent);
+	if (reader->options.custom.count > 0)
 		unwind_tables_find_labels(reader->unwind);
-	return result;
+	return 0;
 }
 
 static void
@@ -167,6 +170,12 @@ void
 reader_shrink(Reader *reader)
 {
 	atomic_store(&reader->shrinking, true);
+}
+
+void
+reader_rest(Reader *reader, bool rest)
+{
+	atomic_store(&reader->resting, rest);
 }
 
 uint64_t

@@ -34,6 +34,7 @@ typedef struct ReaderOptions
 	int64_t window_us;	   /* samples are summed per window; windows are aligned to the epoch … */
 	int64_t start_us;	   /* … but the first begins here, when sampling does */
 	size_t interval_bytes; /* budget of the samples between two flushes */
+	uint64_t cpu_percent;  /* --max-cpu, of one CPU, of which unwind tables get a part */
 	size_t process_limit;
 	size_t mapping_bytes;	 /* that mappings of processes may take */
 	size_t past_bytes;		 /* that what the side-band told may take */
@@ -72,6 +73,9 @@ void reader_refuse(Reader *reader, bool refuse);
 
 /* Main thread. Asks the walker thread to drop what it can do without: unwind tables not in use. */
 void reader_shrink(Reader *reader);
+
+/* Main thread. While rest is true the agent takes more CPU time than it may. */
+void reader_rest(Reader *reader, bool rest);
 
 /* Starts the threads, which poll the sampler. */
 int reader_start(Reader *reader, Sampler *sampler);

@@ -41,6 +41,7 @@ struct Reader
 	atomic_bool stopping;
 	atomic_bool refusing;
 	atomic_bool shrinking;
+	atomic_bool resting; /* the agent takes more CPU time than it may */
 	_Atomic uint64_t kernel_changes;
 	Heartbeat ring_heartbeat;
 	Heartbeat walker_heartbeat;

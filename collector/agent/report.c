@@ -98,6 +98,7 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "tables=%" PRIu64 "\n", report->unwinder.loaded);
 	fprintf(file, "tables_cached=%" PRIu64 "\n", report->unwinder.cached);
 	fprintf(file, "tables_unloaded=%" PRIu64 "\n", report->unwinder.unloaded);
+	fprintf(file, "tables_put_off=%" PRIu64 "\n", report->unwinder.put_off);
 	write_code_files(file, "perf_map", "line", &report->names.maps);
 	write_code_files(file, "jitdump", "record", &report->names.dumps);
 	fprintf(file, "generated_frames_unnamed=%" PRIu64 "\n", report->names.unnamed);

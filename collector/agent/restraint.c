@@ -130,6 +130,9 @@ restraint_tick(Restraint *restraint, int64_t now_ns)
 	governor_observe(&restraint->governor, &reading);
 	follow_frequency(restraint, frequency_hz);
 	if (restraint->governor.symbols_wait != symbols_wait)
+	{
 		flusher_rest(restraint->parts.flusher, !symbols_wait);
+		reader_rest(restraint->parts.reader, !symbols_wait);
+	}
 	follow_memory(restraint, reading.resident_bytes, refuse);
 }

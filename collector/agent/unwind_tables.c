@@ -6,8 +6,8 @@
  *    no table yet, or with those of generated code.
  * 2. A walk that ends for want of a table asks for it: the entry counts how many do.
  * 3. The table that is wanted most is loaded.
- * 4. Where the kernel's tables are full, those that no process maps go, then older ones, until half
- *    is free. Walks ask again for those that are in use.
+ * 4. If the kernel's tables are full, those that no process maps go, then those of the owner that
+ *    has most, until half is free. Walks ask again for those that are in use.
  * 5. The sweep drops entries that no process has mapped for a while, and deleted files.
  */
 #include "agent/unwind_tables.h"
@@ -21,8 +21,11 @@
 #include <uthash.h>
 
 #include "agent/file_look.h"
+#include "agent/table_account.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "code/user_frame.h"
+#include "process/owner.h"
 #include "unwind/extent_pool.h"
 #include "unwind/jit_frames.h"
 #include "unwind/late_walk.h"
@@ -52,9 +55,11 @@ typedef struct Entry
 	bool looked;		  /* it has answered */
 	UnwindBinary *binary; /* held; NULL where the file cannot be read */
 	FileFacts facts;
-	uint64_t number; /* of its table, never used again */
-	bool loaded;	 /* or cannot be */
-	uint32_t wanted; /* walks that ended for want of the table, which is not loaded yet */
+	uint64_t number;	/* of its table, never used again */
+	bool loaded;		/* or cannot be */
+	uint32_t wanted;	/* walks that ended for want of the table, which is not loaded yet */
+	uint32_t wanted_by; /* pid of the last process that did … */
+	uint64_t owner;		/* … and its owner, who pays */
 	uint64_t loaded_ns;
 	uint64_t retry_ns; /* there was no room: not before then */
 	Stall stall;
@@ -69,6 +74,8 @@ struct UnwindTables
 	Entry *entries;
 	uint64_t last_number;
 	Patience patience; /* with files, and with processes' memory */
+	TableAccount account;
+	uint64_t put_off;
 	StalledProcess stalled[STALLED_MANY];
 	bool find_labels;
 	bool cache_warned;
@@ -127,6 +134,19 @@ unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats)
 {
 	unwinder_stats(tables->unwinder, stats);
 	stats->timeouts = tables->patience.timeouts;
+	stats->put_off = tables->put_off;
+}
+
+void
+unwind_tables_limit(UnwindTables *tables, uint64_t cpu_percent)
+{
+	tables->account.cpu_percent = cpu_percent;
+}
+
+void
+unwind_tables_rest(UnwindTables *tables, bool rest)
+{
+	tables->account.resting = rest;
 }
 
 void
@@ -326,6 +346,24 @@ unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
 					 frames, capacity, status);
 }
 
+/* Notes who wants the table. False if that owner has used up its time. */
+static bool
+note_wanted(UnwindTables *tables, Entry *entry, uint32_t pid, uint64_t now_ns)
+{
+	if (entry->wanted_by != pid)
+	{
+		entry->wanted_by = pid;
+		entry->owner = owner_of_process(pid);
+	}
+	if (!table_account_may(&tables->account, entry->owner, now_ns))
+	{
+		tables->put_off++;
+		return false;
+	}
+	entry->wanted++;
+	return true;
+}
+
 uint64_t
 unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t frame, uint64_t now_ns)
 {
@@ -340,10 +378,7 @@ unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t fram
 	{
 		if (entry->binary == binary && !entry->loaded && entry->retry_ns <= now_ns &&
 			entry->stall.until_ns <= now_ns)
-		{
-			entry->wanted++;
-			return entry->number;
-		}
+			return note_wanted(tables, entry, process->pid, now_ns) ? entry->number : 0;
 	}
 	return 0;
 }
@@ -376,19 +411,46 @@ drop_unused(UnwindTables *tables, uint64_t now_ns)
 	}
 }
 
-/* The table that was loaded before all others, or NULL. */
+static bool
+has_table(const Entry *entry)
+{
+	return entry->loaded && entry->binary != NULL && unwinder_binary_has_table(entry->binary);
+}
+
+/* Lines of all tables that were made for the owner. */
+static uint64_t
+lines_of_owner(const UnwindTables *tables, uint64_t owner)
+{
+	uint64_t lines = 0;
+
+	for (const Entry *entry = tables->entries; entry != NULL; entry = entry->hh.next)
+	{
+		if (has_table(entry) && entry->owner == owner)
+			lines += unwinder_binary_lines(entry->binary);
+	}
+	return lines;
+}
+
+/* Of the owner whose tables take most the one that was loaded first, or NULL. */
 static Entry *
-oldest_loaded(UnwindTables *tables)
+next_to_go(const UnwindTables *tables)
 {
 	Entry *oldest = NULL;
-	Entry *entry;
-	Entry *next;
+	uint64_t most = 0;
 
-	HASH_ITER(hh, tables->entries, entry, next)
+	for (Entry *entry = tables->entries; entry != NULL; entry = entry->hh.next)
 	{
-		if (entry->loaded && entry->binary != NULL && unwinder_binary_has_table(entry->binary) &&
-			(oldest == NULL || entry->loaded_ns < oldest->loaded_ns))
+		bool same = oldest != NULL && entry->owner == oldest->owner;
+		uint64_t lines;
+
+		if (!has_table(entry))
+			continue;
+		lines = same ? most : lines_of_owner(tables, entry->owner);
+		if (oldest == NULL || lines > most || (same && entry->loaded_ns < oldest->loaded_ns))
+		{
 			oldest = entry;
+			most = lines;
+		}
 	}
 	return oldest;
 }
@@ -402,18 +464,18 @@ unload_all(UnwindTables *tables, uint64_t now_ns)
 
 	HASH_ITER(hh, tables->entries, entry, next)
 	{
-		if (entry->loaded && entry->binary != NULL && unwinder_binary_has_table(entry->binary))
+		if (has_table(entry))
 			entry->loaded = false;
 	}
 	unwinder_forget_rules(tables->unwinder, now_ns);
 }
 
 /*
- * Half of what the kernel holds. Which tables are in use nobody knows: those that are will be
- * wanted at once.
+ * Half of what the kernel holds, of the owners that have most of it. Which tables are in use nobody
+ * knows: those that are will be wanted at once.
  */
 static void
-unload_older(UnwindTables *tables, uint64_t now_ns)
+unload_most(UnwindTables *tables, uint64_t now_ns)
 {
 	UnwinderStats stats;
 	uint64_t lines;
@@ -423,8 +485,7 @@ unload_older(UnwindTables *tables, uint64_t now_ns)
 	unwinder_stats(tables->unwinder, &stats);
 	lines = stats.lines / 2;
 	entries = stats.entries / 2;
-	while ((stats.lines > lines || stats.entries > entries) &&
-		   (entry = oldest_loaded(tables)) != NULL)
+	while ((stats.lines > lines || stats.entries > entries) && (entry = next_to_go(tables)) != NULL)
 	{
 		unwinder_binary_unload(tables->unwinder, entry->binary, now_ns);
 		entry->loaded = false;
@@ -452,23 +513,27 @@ make_room(UnwindTables *tables, uint64_t now_ns)
 	if (unwinder_rules_are_full(tables->unwinder))
 		unload_all(tables, now_ns);
 	else
-		unload_older(tables, now_ns);
+		unload_most(tables, now_ns);
 }
 
-/* -EAGAIN where the file does not answer in time, but may later. */
+/* -EAGAIN where the file does not answer in time, but may later. Its owner pays. */
 static int
 load_table(UnwindTables *tables, Entry *entry, uint64_t now_ns)
 {
+	int64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	CfiSections sections;
-	int result = file_look_at_cfi(&tables->patience, tables->files, entry->file, &sections);
+	uint64_t spent_ns;
+	int result =
+		file_look_at_cfi(&tables->patience, tables->files, entry->file, &sections, &spent_ns);
 	bool read = result == 0;
 
-	if (result == -EAGAIN)
-		return result;
-	result = unwinder_binary_load_sections(tables->unwinder, entry->binary, read ? &sections : NULL,
-										   now_ns);
+	if (result != -EAGAIN)
+		result = unwinder_binary_load_sections(tables->unwinder, entry->binary,
+											   read ? &sections : NULL, now_ns);
 	if (read)
 		cfi_sections_fini(&sections);
+	spent_ns += (uint64_t) (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
+	table_account_charge(&tables->account, entry->owner, now_ns, spent_ns);
 	return result;
 }
 

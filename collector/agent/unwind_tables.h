@@ -4,6 +4,9 @@
  *
  * A file's table is loaded once, when a walk first needs it.
  *
+ * What tables take is on accounts of the owners of the processes that want them (table_account.h).
+ * If the kernel's tables are full, those of the owner that has most of them go.
+ *
  * All functions belong to the reader's walker thread.
  */
 #ifndef COLLECTOR_UNWIND_TABLES_H
@@ -23,6 +26,10 @@ int unwind_tables_create(MappedFileTable *files, KernelTables *kernel, TableCach
 						 UnwindTables **tables);
 void unwind_tables_free(UnwindTables *tables); /* accepts NULL */
 void unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats);
+
+/* --max-cpu, of one CPU, and whether the agent takes more than that. */
+void unwind_tables_limit(UnwindTables *tables, uint64_t cpu_percent);
+void unwind_tables_rest(UnwindTables *tables, bool rest);
 
 /* From now on it is told where programs keep labels of their threads. */
 void unwind_tables_find_labels(UnwindTables *tables);
@@ -47,7 +54,7 @@ size_t unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
 /*
  * A walk ended with PFS_WALK_NO_TABLE at a frame, as recorded. Where that is because a table is not
  * loaded yet, its number: the table is wanted once more, and the walk is worth repeating when it
- * was loaded. Else 0.
+ * was loaded. Else 0; also if the process's owner has used up the time for its tables.
  */
 uint64_t unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t frame,
 							uint64_t now_ns);

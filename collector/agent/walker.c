@@ -102,6 +102,9 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 	walked = unwind_tables_walk(reader->unwind, &identity, late,
 								jit_is_as_sampled(reader, record->sample, process), frames + first,
 								PFS_MAX_WALK_FRAMES, &status);
+	/* the copy ended before the stack did, because the kernel had no time to get there */
+	if (status == PFS_WALK_READ_FAILED && record->sample->user_status == PFS_WALK_OUT_OF_TIME)
+		status = PFS_WALK_OUT_OF_TIME;
 	walk->status = (uint8_t) status;
 	walk->late_from = first;
 	/* where there was no room to describe the process, what the kernel found is all there is */
@@ -340,6 +343,7 @@ reader_walker_run(void *argument)
 		uint64_t now_ns;
 
 		heartbeat_work(&reader->walker_heartbeat);
+		unwind_tables_rest(reader->unwind, atomic_load(&reader->resting));
 		if (record != NULL)
 			finish_or_park(reader, record);
 		if (reader->tables_wanted && (record == NULL || ++handled >= RECORDS_A_TABLE))

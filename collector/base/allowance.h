@@ -9,6 +9,7 @@
 #define COLLECTOR_ALLOWANCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct Allowance
@@ -26,6 +27,42 @@ allowance_take(Allowance *allowance, uint64_t now_ns, uint64_t cost_ns, uint64_t
 		return false;
 	allowance->paid_ns += cost_ns;
 	return true;
+}
+
+/* The allowance of one of several, in an array of as many as are remembered. Zeroed: none is. */
+typedef struct KeyedAllowance
+{
+	uint64_t key;
+	Allowance allowance;
+} KeyedAllowance;
+
+/* NULL if the key is not remembered, and owes nothing. */
+static inline const Allowance *
+allowance_find(const KeyedAllowance *all, size_t count, uint64_t key)
+{
+	for (size_t i = 0; i < count; i++)
+	{
+		if (all[i].key == key)
+			return &all[i].allowance;
+	}
+	return NULL;
+}
+
+/* Like allowance_find(), but remembers the key, in the place of the one that owes least. */
+static inline Allowance *
+allowance_of(KeyedAllowance *all, size_t count, uint64_t key)
+{
+	KeyedAllowance *least = &all[0];
+
+	for (size_t i = 0; i < count; i++)
+	{
+		if (all[i].key == key)
+			return &all[i].allowance;
+		if (all[i].allowance.paid_ns < least->allowance.paid_ns)
+			least = &all[i];
+	}
+	*least = (KeyedAllowance){ .key = key };
+	return &least->allowance;
 }
 
 #endif

@@ -84,6 +84,12 @@ pool_charge(MemoryPool *pool, size_t bytes)
 }
 
 void
+pool_add(MemoryPool *pool, size_t bytes)
+{
+	atomic_fetch_add(&pool->used_bytes, bytes);
+}
+
+void
 pool_release(MemoryPool *pool, size_t bytes)
 {
 	atomic_fetch_sub(&pool->used_bytes, bytes);
@@ -187,7 +193,7 @@ share_realloc(void *context, void *memory, size_t bytes)
 	if (share != NULL && after > before + added)
 	{
 		share->used_bytes += after - before - added;
-		atomic_fetch_add(&share->pool->used_bytes, after - before - added);
+		pool_add(share->pool, after - before - added);
 	}
 	else
 		share_release(share, before + added - after);

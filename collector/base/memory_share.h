@@ -50,6 +50,9 @@ void turns_fini(MemoryTurns *turns);
 bool pool_charge(MemoryPool *pool, size_t bytes);
 void pool_release(MemoryPool *pool, size_t bytes);
 
+/* Like pool_charge(), but beyond the limit too: for memory that its owner bounds otherwise. */
+void pool_add(MemoryPool *pool, size_t bytes);
+
 /*
  * A task begins, for which used_bytes are charged already, and ends: what it has beyond them goes
  * back. Only in between may a share have the turn, or be waited for.

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "labels/own_labels.h"
 #include "labels/relabel.h"
 
 #define META "__meta_"
@@ -34,19 +35,6 @@ is_label_name(const char *name)
 	return *name == '\0';
 }
 
-static bool
-is_own(const char *name)
-{
-	static const char *const own[] = { "node",	 "comm",		 "exe",
-									   "cgroup", "container_id", "systemd_unit",
-									   "pid",	 "thread_name",	 "wait" };
-
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (strcmp(own[i], name) == 0)
-			return true;
-	return false;
-}
-
 bool
 process_rules_read_labels(ConfigReader *reader, const Node *node, void *list)
 {
@@ -62,7 +50,7 @@ process_rules_read_labels(ConfigReader *reader, const Node *node, void *list)
 
 		if (!is_label_name(pairs[i].name) || strncmp(pairs[i].name, "__", 2) == 0)
 			return config_fail(reader, key, "\"%.100s\" is no name of a label", pairs[i].name);
-		if (is_own(pairs[i].name))
+		if (own_label_of_samples(pairs[i].name))
 			return config_fail(reader, key, "The label \"%s\" is the agent's own", pairs[i].name);
 	}
 	return true;

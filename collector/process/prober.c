@@ -10,21 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/allowance.h"
 #include "base/clock.h"
-#include "base/hash.h"
+#include "process/owner.h"
 #include "process/proc_file.h"
 
 #define STACK_BYTES ((size_t) 256 * 1024)
 #define BUSY_NS		NS_PER_S /* at most, for a processor */
 
-#define STAT_LIMIT_BYTES   4096
-#define CGROUP_LIMIT_BYTES ((size_t) 64 * 1024)
-#define NS_PER_S		   UINT64_C(1000000000)
+#define STAT_LIMIT_BYTES 4096
+#define NS_PER_S		 UINT64_C(1000000000)
 
 #define WAIT_LESS_NS (NS_PER_S / 200)
 #define COST		 20 /* times what was waited */
@@ -51,13 +49,6 @@ typedef struct Server
 	struct Server *next_idle;
 } Server;
 
-/* An owner, or a device, that did not answer in time. */
-typedef struct Debtor
-{
-	uint64_t key;
-	Allowance waits;
-} Debtor;
-
 struct Prober
 {
 	pthread_mutex_t mutex; /* guards all that follows, and the states of probes */
@@ -67,9 +58,8 @@ struct Prober
 	uint32_t stuck_count;
 	bool ending;
 	Allowance all_waits;
-	Debtor debtors[DEBTORS];
+	KeyedAllowance debtors[DEBTORS]; /* owners, or devices, that did not answer in time */
 	uint64_t timeouts;
-	uint64_t seed; /* of hashes of control groups, whose names processes choose */
 };
 
 int
@@ -80,7 +70,6 @@ prober_create(Prober **result)
 	if (prober == NULL)
 		return -ENOMEM;
 	pthread_mutex_init(&prober->mutex, NULL);
-	prober->seed = hash_seed();
 	*result = prober;
 	return 0;
 }
@@ -235,34 +224,6 @@ give_server(Prober *prober, Server *server)
 	prober->idle = server;
 }
 
-/*
- * The owner of a process: its user, or its control group if that is root, as containers run as
- * root. Processes that have ended have one owner together. The kernel answers at once, because
- * neither question takes a lock of the process's memory. Never 0.
- */
-static uint64_t
-owner_of(const Prober *prober, uint32_t pid)
-{
-	struct stat status;
-	char path[64];
-	size_t length;
-	char *text;
-	uint64_t hash = 0;
-
-	snprintf(path, sizeof(path), "/proc/%u", pid);
-	if (stat(path, &status) != 0)
-		return UINT64_MAX;
-	if (status.st_uid != 0)
-		return status.st_uid;
-	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
-	if (proc_file_read(path, CGROUP_LIMIT_BYTES, &text, &length) == 0)
-	{
-		hash = hash_bytes(prober->seed, text, length);
-		free(text);
-	}
-	return hash | UINT64_C(1) << 63;
-}
-
 /* Has the device, or the owner, as many threads left behind as it may? 0: not known. Mutex held. */
 static bool
 has_too_many(const Prober *prober, uint64_t device, uint64_t owner)
@@ -297,31 +258,13 @@ debtor_key(const Probe *probe)
 	return probe->owner != 0 ? probe->owner : probe->subject.device;
 }
 
-/* The debtor's account, or the one that owes least, which gives way to it. Mutex held. */
-static Debtor *
-find_debtor(Prober *prober, uint64_t key)
-{
-	Debtor *least = &prober->debtors[0];
-
-	for (int i = 0; i < DEBTORS; i++)
-	{
-		Debtor *debtor = &prober->debtors[i];
-
-		if (debtor->key == key)
-			return debtor;
-		if (debtor->waits.paid_ns < least->waits.paid_ns)
-			least = debtor;
-	}
-	return least;
-}
-
 /* How long the probe is waited for. Mutex held. */
 static uint64_t
 wait_of(Prober *prober, const Probe *probe, uint64_t now_ns, uint64_t wait_ns)
 {
-	const Debtor *debtor = find_debtor(prober, debtor_key(probe));
+	const Allowance *waits = allowance_find(prober->debtors, DEBTORS, debtor_key(probe));
 
-	if ((debtor->key == debtor_key(probe) && debtor->waits.paid_ns > now_ns + BURST_NS) ||
+	if ((waits != NULL && waits->paid_ns > now_ns + BURST_NS) ||
 		prober->all_waits.paid_ns > now_ns + ALL_BURST_NS)
 		return MIN(wait_ns, WAIT_LESS_NS);
 	return wait_ns;
@@ -333,11 +276,9 @@ charge_wait(Prober *prober, const Probe *probe, uint64_t begin_ns)
 {
 	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	uint64_t cost_ns = COST * (now_ns - begin_ns);
-	Debtor *debtor = find_debtor(prober, debtor_key(probe));
+	Allowance *waits = allowance_of(prober->debtors, DEBTORS, debtor_key(probe));
 
-	if (debtor->key != debtor_key(probe))
-		*debtor = (Debtor){ .key = debtor_key(probe) };
-	(void) allowance_take(&debtor->waits, now_ns, cost_ns, BURST_NS + COST * WAIT_LESS_NS);
+	(void) allowance_take(waits, now_ns, cost_ns, BURST_NS + COST * WAIT_LESS_NS);
 	(void) allowance_take(&prober->all_waits, now_ns, cost_ns, ALL_BURST_NS + COST * WAIT_LESS_NS);
 }
 
@@ -448,7 +389,7 @@ note_owner(Prober *prober, Probe *probe)
 	if (probe->subject.pid == 0 || probe->owner != 0)
 		return false;
 	pthread_mutex_unlock(&prober->mutex);
-	owner = owner_of(prober, probe->subject.pid);
+	owner = owner_of_process(probe->subject.pid);
 	pthread_mutex_lock(&prober->mutex);
 	probe->owner = owner;
 	return probe->state == PROBE_DONE;
@@ -464,7 +405,7 @@ prober_run(Prober *prober, Probe *probe, uint64_t wait_ns)
 	probe->state = PROBE_WAITING;
 	probe->owner = 0;
 	if (probe->subject.pid != 0 && has_debtors(prober, begin_ns))
-		probe->owner = owner_of(prober, probe->subject.pid);
+		probe->owner = owner_of_process(probe->subject.pid);
 	pthread_mutex_lock(&prober->mutex);
 	if (!has_too_many(prober, probe->subject.device, probe->owner))
 		server = take_server(prober);

@@ -32,11 +32,18 @@ call_free(Call *call)
 {
 	if (call == NULL)
 		return;
-	free(call->authorization);
+	call_drop_authorization(call);
 	call_drop_body(call);
 	buffer_fini(&call->part);
 	buffer_fini(&call->answer.body);
 	free(call);
+}
+
+void
+call_drop_authorization(Call *call)
+{
+	free(call->authorization);
+	call->authorization = NULL;
 }
 
 void

@@ -122,6 +122,9 @@ typedef struct Call
 Call *call_create(void); /* NULL without memory */
 void call_free(Call *call);
 
+/* Frees the token of the request. */
+void call_drop_authorization(Call *call);
+
 /* What the client said goes. */
 void call_drop_body(Call *call);
 

@@ -17,6 +17,10 @@
 
 #define SENDING_NS (INT64_C(30) * 1000000000) /* a client that reads nothing */
 
+/* An idle connection takes about so much: most of it is nghttp2's tables, or buffers of OpenSSL. */
+#define CONNECTION_BYTES ((size_t) 16 * 1024)
+#define TLS_BYTES		 ((size_t) 16 * 1024)
+
 void
 connection_set_deadline(Connection *connection, int64_t after_ns)
 {
@@ -35,6 +39,32 @@ connection_watch(Connection *connection, uint32_t events)
 	connection->events = events;
 }
 
+bool
+connection_charge(Connection *connection, size_t bytes)
+{
+	Receiver *receiver = connection->loop->receiver;
+	const size_t limit = receiver->memory.limit_bytes;
+
+	if (atomic_load(&receiver->metrics.connection_bytes) + bytes > limit / 2 ||
+		!client_charge(connection->address, bytes, limit / 4))
+		return false;
+	atomic_fetch_add(&receiver->metrics.connection_bytes, bytes);
+	pool_add(&receiver->memory, bytes);
+	connection->charged += bytes;
+	return true;
+}
+
+void
+connection_discharge(Connection *connection, size_t bytes)
+{
+	Receiver *receiver = connection->loop->receiver;
+
+	atomic_fetch_sub(&receiver->metrics.connection_bytes, bytes);
+	pool_release(&receiver->memory, bytes);
+	client_discharge(connection->address, bytes);
+	connection->charged -= bytes;
+}
+
 Connection *
 connection_create(Loop *loop, int fd, SSL_CTX *tls, const char *peer, Client *address)
 {
@@ -44,6 +74,7 @@ connection_create(Loop *loop, int fd, SSL_CTX *tls, const char *peer, Client *ad
 	if (connection == NULL)
 		return NULL;
 	connection->loop = loop;
+	connection->address = address;
 	connection->fd = fd;
 	connection->events = event.events;
 	connection->state = CONNECTION_SNIFF;
@@ -60,13 +91,19 @@ connection_create(Loop *loop, int fd, SSL_CTX *tls, const char *peer, Client *ad
 		}
 		SSL_set_accept_state(connection->ssl);
 	}
-	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
+	if (!connection_charge(connection, CONNECTION_BYTES + (tls != NULL ? TLS_BYTES : 0)))
 	{
 		SSL_free(connection->ssl);
 		free(connection);
 		return NULL;
 	}
-	connection->address = address;
+	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
+	{
+		connection_discharge(connection, connection->charged);
+		SSL_free(connection->ssl);
+		free(connection);
+		return NULL;
+	}
 	connection->next = loop->connections;
 	if (connection->next != NULL)
 		connection->next->before = connection;
@@ -85,6 +122,7 @@ connection_free(Connection *connection)
 	SSL_free(connection->ssl);
 	close(connection->fd);
 	buffer_fini(&connection->out);
+	connection_discharge(connection, connection->charged);
 	client_release(connection->address);
 	if (connection->before != NULL)
 		connection->before->next = connection->next;

@@ -47,6 +47,7 @@ struct Connection
 	Connection *before;
 	Loop *loop;
 	Client *address;
+	size_t charged; /* bytes of the connection and of the headers of its calls */
 	char peer[64];
 	char tenant[IDENTITY_TENANT_MAX]; /* of the certificate; "": none */
 	bool has_tenant;
@@ -72,10 +73,20 @@ struct Connection
 
 	Buffer out;
 	size_t out_at; /* sent so far */
+
+	size_t charged_buffers; /* of charged: what waits to be sent, or to be read by HTTP/1.1 */
 };
 
 /* Takes a reference of address, and the socket; with NULL neither. tls NULL: clear text. */
 Connection *connection_create(Loop *loop, int fd, SSL_CTX *tls, const char *peer, Client *address);
+
+/*
+ * Charges memory that is not a body's: connections, headers, what waits to be read or sent. All of
+ * it together is within half of --max-memory, that of one address within a quarter; false, and
+ * nothing charged, beyond that. Requests of other clients are not in its way.
+ */
+bool connection_charge(Connection *connection, size_t bytes);
+void connection_discharge(Connection *connection, size_t bytes);
 
 /* Its calls and what its protocol has are gone already: traffic_close. */
 void connection_free(Connection *connection);

@@ -154,7 +154,13 @@ refuse(Connection *connection, int status, const char *text)
 			connection->is_dead = true;
 			return;
 		}
-		intake_add(connection, http1->call);
+		if (!intake_add(connection, http1->call))
+		{
+			call_free(http1->call);
+			http1->call = NULL;
+			connection->is_dead = true;
+			return;
+		}
 	}
 	call_fail(http1->call, GRPC_INVALID_ARGUMENT, text);
 	http1->call->answer.http_status = status;
@@ -278,13 +284,13 @@ begin_request(Connection *connection, size_t length)
 	Head head = { 0 };
 	Call *call = call_create();
 
-	if (call == NULL)
+	if (call == NULL || !intake_add(connection, call))
 	{
+		call_free(call);
 		connection->is_dead = true;
 		return;
 	}
 	http1->call = call;
-	intake_add(connection, call);
 	if (!read_head(call, http1->in.bytes + http1->at, length, &head))
 	{
 		refuse(connection, 400, "this is no HTTP/1.1 request that can be read");
@@ -429,7 +435,10 @@ http1_go_on(Connection *connection)
 		   step(connection))
 		;
 	if (http1->at == http1->in.length)
-		buffer_reset(&http1->in);
+	{
+		buffer_fini(&http1->in); /* a thousand idle connections keep none */
+		http1->in = (Buffer){ NULL };
+	}
 	else if (http1->at > 0)
 	{
 		memmove(http1->in.bytes, http1->in.bytes + http1->at, http1->in.length - http1->at);
@@ -453,6 +462,12 @@ http1_read(Connection *connection, const uint8_t *bytes, size_t length)
 }
 
 /* --- of the connection --- */
+
+size_t
+http1_held(const Connection *connection)
+{
+	return connection->http1->in.capacity;
+}
 
 bool
 http1_is_in_head(const Connection *connection)

@@ -20,6 +20,9 @@ void http1_read(Connection *connection, const uint8_t *bytes, size_t length);
 /* What came behind a request, now that it is answered. */
 void http1_go_on(Connection *connection);
 
+/* Returns the bytes of the buffer for input that is not read yet. */
+size_t http1_held(const Connection *connection);
+
 /* Within headers of a request, of which there is no call yet. */
 bool http1_is_in_head(const Connection *connection);
 

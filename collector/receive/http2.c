@@ -289,7 +289,15 @@ on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *con
 	if (call == NULL)
 		return NGHTTP2_ERR_CALLBACK_FAILURE;
 	call->stream = frame->hd.stream_id;
-	intake_add(connection, call);
+	if (!intake_add(connection, call))
+	{
+		/* the client may send it again: nothing of it was looked at */
+		call_free(call);
+		return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
+										 NGHTTP2_REFUSED_STREAM) == 0
+				   ? 0
+				   : NGHTTP2_ERR_CALLBACK_FAILURE;
+	}
 	return nghttp2_session_set_stream_user_data(session, call->stream, call) == 0
 			   ? 0
 			   : NGHTTP2_ERR_CALLBACK_FAILURE;

@@ -17,6 +17,9 @@
 #define FIRST_BYTES	 4096
 #define RETRY_S		 1
 
+/* A call without its body: headers, answer, and the stream that it is for nghttp2. */
+#define CALL_BYTES (sizeof(Call) + 1024)
+
 /* --- who may ask --- */
 
 static void
@@ -139,7 +142,12 @@ too_large(Loop *loop, Call *call)
 bool
 intake_headers(Loop *loop, Call *call)
 {
-	if (!find_service(loop, call) || !identify(loop, call) || !take_client(loop, call))
+	const bool may_ask =
+		find_service(loop, call) && identify(loop, call) && take_client(loop, call);
+
+	/* the largest of the headers, and a secret, which nobody needs any more */
+	call_drop_authorization(call);
+	if (!may_ask)
 		return false;
 	if (call->content != CONTENT_GRPC && call->length != UINT64_MAX &&
 		call->length > loop->options->max_message)
@@ -358,14 +366,20 @@ forget(Loop *loop, Call *call)
 		free_call(loop, call);
 }
 
-void
+bool
 intake_add(Connection *connection, Call *call)
 {
+	if (!connection_charge(connection, CALL_BYTES))
+	{
+		metric_add(&connection->loop->receiver->metrics.requests_throttled_total, 1);
+		return false;
+	}
 	call->connection = connection;
 	call->since_ns = connection->loop->now_ns;
 	call->sibling = connection->calls;
 	connection->calls = call;
 	connection->call_count++;
+	return true;
 }
 
 void
@@ -377,6 +391,7 @@ intake_drop(Connection *connection, Call *call)
 		at = &(*at)->sibling;
 	*at = call->sibling;
 	connection->call_count--;
+	connection_discharge(connection, CALL_BYTES);
 	connection->protocol->bind(connection, call->stream, NULL);
 	forget(connection->loop, call);
 }
@@ -422,7 +437,12 @@ stand_in(Loop *loop, Call *call)
 	call_retry(other, "the database has not stored the request yet", RETRY_S);
 	call->is_refused = true;
 	intake_drop(connection, call);
-	intake_add(connection, other);
+	if (!intake_add(connection, other)) /* it is charged as the dropped one was */
+	{
+		call_free(other);
+		connection->is_dead = true;
+		return;
+	}
 	connection->protocol->bind(connection, other->stream, other);
 	answer(loop, other);
 }

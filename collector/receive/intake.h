@@ -13,7 +13,8 @@
 
 /* --- for protocols (http1.c, http2.c) --- */
 
-void intake_add(Connection *connection, Call *call);
+/* Returns false, and the call stays the caller's, if the connection may hold no more. */
+bool intake_add(Connection *connection, Call *call);
 
 /* The stream is gone, or its answer sent: the call is freed, now or when it comes back. */
 void intake_drop(Connection *connection, Call *call);

@@ -43,6 +43,7 @@ typedef struct ReceiveMetrics
 	RECEIVE_METRICS(X)
 #undef X
 	atomic_int_fast64_t open_connections;
+	atomic_size_t connection_bytes; /* of what connection_charge() counts */
 } ReceiveMetrics;
 
 static inline void
@@ -60,8 +61,8 @@ void metrics_put(Buffer *text, const char *part, const char *name, const char *h
 /* What a writer has stored and holds. */
 void metrics_put_writer(Buffer *text, const char *part, const WriterStats *writer);
 
-/* All of it, in that format. */
-void metrics_print(const ReceiveMetrics *metrics, size_t bytes_under_way, const WriterStats *writer,
+/* Prints all of it. used_bytes: of --max-memory, those of connections included. */
+void metrics_print(const ReceiveMetrics *metrics, size_t used_bytes, const WriterStats *writer,
 				   Buffer *text);
 
 #endif

@@ -106,6 +106,25 @@ pump(Connection *connection)
 										  : 0));
 }
 
+/* Charges the buffers as they stand; a connection that may hold no more of them is closed. */
+static void
+charge_buffers(Connection *connection)
+{
+	const size_t now = connection->out.capacity +
+					   (connection->state == CONNECTION_HTTP1 ? http1_held(connection) : 0);
+	const size_t before = connection->charged_buffers;
+
+	if (now <= before)
+		connection_discharge(connection, before - now);
+	else if (!connection_charge(connection, now - before))
+	{
+		metric_add(&connection->loop->receiver->metrics.requests_throttled_total, 1);
+		connection->is_dead = true;
+		return;
+	}
+	connection->charged_buffers = now;
+}
+
 void
 traffic_go_on(Connection *connection)
 {
@@ -114,6 +133,8 @@ traffic_go_on(Connection *connection)
 	check_end(connection);
 	if (!connection->is_dead)
 		pump(connection);
+	if (!connection->is_dead)
+		charge_buffers(connection);
 	if (connection->is_dead)
 		traffic_close(connection);
 }
@@ -211,6 +232,8 @@ traffic_handle(Connection *connection, uint32_t events)
 	connection->wants_write &= (events & EPOLLOUT) == 0;
 	if (!connection->is_dead)
 		pump(connection);
+	if (!connection->is_dead)
+		charge_buffers(connection);
 	if (!connection->is_dead && !connection_has_output(connection) &&
 		(was_busy || connection->call_count > 0 || connection->state == CONNECTION_HTTP2))
 		set_waiting_deadline(connection);

@@ -11,6 +11,7 @@
 
 #include "agent/governor.h"
 #include "agent/options.h"
+#include "agent/table_account.h"
 
 #define NS_PER_S INT64_C(1000000000)
 #define MB		 ((size_t) 1 << 20)
@@ -195,6 +196,67 @@ test_default_ceiling(void **state)
 	assert_int_equal(agent_max_cpu_percent(&options, 2), 7);
 }
 
+#define OWNER UINT64_C(1000)
+#define OTHER UINT64_C(1001)
+
+/* Seconds of CPU time that tables take which an owner wants all the time, each of a quarter. */
+static double
+seconds_of_tables(TableAccount *account, uint64_t owner, uint64_t from_s, uint64_t to_s)
+{
+	double seconds = 0;
+
+	for (uint64_t now_ns = from_s * NS_PER_S; now_ns < to_s * NS_PER_S; now_ns += NS_PER_S / 10)
+	{
+		if (!table_account_may(account, owner, now_ns))
+			continue;
+		table_account_charge(account, owner, now_ns, NS_PER_S / 4);
+		seconds += 0.25;
+	}
+	return seconds;
+}
+
+/* An owner's tables that turn get a burst, then a quarter of --max-cpu; those of others come. */
+static void
+test_tables(void **state)
+{
+	TableAccount account = { .cpu_percent = 4 };
+	double first = seconds_of_tables(&account, OWNER, 100, 200);
+	double later;
+
+	/* half a minute of 4 %, and 1 % of the time since */
+	assert_true(first > 1.2 && first <= 1.2 + 1 + 0.5);
+	later = seconds_of_tables(&account, OWNER, 200, 1200);
+	assert_true(later > 9 && later <= 10.5);
+	assert_true(table_account_may(&account, OTHER, 1200 * NS_PER_S));
+}
+
+/* While the agent takes too much, nobody gets a table on credit. */
+static void
+test_tables_rest(void **state)
+{
+	TableAccount account = { .cpu_percent = 4, .resting = true };
+
+	assert_true(table_account_may(&account, OWNER, 100 * NS_PER_S));
+	table_account_charge(&account, OWNER, 100 * NS_PER_S, NS_PER_S / 10);
+	assert_false(table_account_may(&account, OWNER, 101 * NS_PER_S));
+	assert_true(table_account_may(&account, OTHER, 101 * NS_PER_S));
+	assert_true(table_account_may(&account, OWNER, 110 * NS_PER_S));
+	account.resting = false;
+	assert_true(table_account_may(&account, OWNER, 101 * NS_PER_S));
+}
+
+/* Owners without number push out who owes least, never who owes most. */
+static void
+test_tables_owners(void **state)
+{
+	TableAccount account = { .cpu_percent = 4 };
+
+	table_account_charge(&account, OWNER, 100 * NS_PER_S, 10 * NS_PER_S);
+	for (uint64_t other = 0; other < 10 * TABLE_ACCOUNT_OWNERS; other++)
+		table_account_charge(&account, OTHER + other, 100 * NS_PER_S, NS_PER_S);
+	assert_false(table_account_may(&account, OWNER, 101 * NS_PER_S));
+}
+
 int
 main(void)
 {
@@ -203,6 +265,8 @@ main(void)
 		cmocka_unit_test(test_excess),		  cmocka_unit_test(test_recovery),
 		cmocka_unit_test(test_low_frequency), cmocka_unit_test(test_clock_steps_back),
 		cmocka_unit_test(test_memory),		  cmocka_unit_test(test_default_ceiling),
+		cmocka_unit_test(test_tables),		  cmocka_unit_test(test_tables_rest),
+		cmocka_unit_test(test_tables_owners),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

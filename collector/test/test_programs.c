@@ -58,6 +58,7 @@ static struct World
 	__u64 stack[FRAME_WORDS * FRAMES];
 	__u64 memory[MEMORY_WORDS]; /* of the task, beside its stack */
 	__u64 now_ns;
+	__u64 read_ns;				/* that each read of the process's memory takes */
 	const void *kernel_context; /* that the kernel's stack was asked for with */
 	int reads;					/* of the process's memory */
 	int failing_read;			/* this one does; 0: none */
@@ -115,6 +116,7 @@ bpf_probe_read_user(void *to, __u32 size, const void *from)
 	uintptr_t address = (uintptr_t) from;
 	uintptr_t stack = (uintptr_t) world.stack;
 
+	world.now_ns += world.read_ns;
 	if (++world.reads == world.interrupted_read)
 		assert_int_equal(pfs_on_cpu(&tick), 0);
 	if (world.reads == world.failing_read ||
@@ -424,6 +426,33 @@ test_deep_and_astray(void **state)
 		assert_int_equal(PFS_FRAME_ADDRESS(words[pfs_walk_place(i)]), CODE + 0x100 * i);
 }
 
+/* A walk that takes too long is handed over where it was. */
+static void
+test_out_of_time(void **state)
+{
+	const struct pfs_sample *sample = &world.records[0].sample;
+	const struct pfs_late *late;
+	__u32 depth = 600;
+
+	for (__u32 i = 0; i < depth; i++)
+	{
+		world.stack[2 * i] = (uintptr_t) &world.stack[2 * i + 2];
+		world.stack[2 * i + 1] = CODE + 0x100 * (i + 1);
+	}
+	set_registers(&tick.regs, CODE, true);
+	world.read_ns = PFS_MAX_WALK_NS / 20;
+	assert_int_equal(pfs_on_cpu(&tick), 0);
+	assert_int_equal(sample->user_status, PFS_WALK_OUT_OF_TIME);
+	assert_in_range(sample->user_count, 100, depth - 100);
+	assert_true(sample->flags & PFS_SAMPLE_LATE);
+	late = (const void *) &world.records[0].words[pfs_walk_kept(sample->user_count)];
+	assert_int_equal(late->at.pc, CODE + 0x100 * sample->user_count);
+	assert_int_equal(late->at.is_return, 1);
+	for (__u32 i = 0; i < sample->user_count; i++)
+		assert_int_equal(PFS_FRAME_ADDRESS(world.records[0].words[pfs_walk_place(i)]),
+						 CODE + 0x100 * i);
+}
+
 /* A tick comes at any point of another event's walk; neither sees anything of the other. */
 static void
 test_nested(void **state)
@@ -684,6 +713,7 @@ main(void)
 		cmocka_unit_test_setup(test_probed, set_up),
 		cmocka_unit_test_setup(test_not_probed, set_up),
 		cmocka_unit_test_setup(test_deep_and_astray, set_up),
+		cmocka_unit_test_setup(test_out_of_time, set_up),
 		cmocka_unit_test_setup(test_nested, set_up),
 		cmocka_unit_test_setup(test_nested_too_deep, set_up),
 		cmocka_unit_test_setup(test_left_out, set_up),

@@ -28,13 +28,30 @@ test_keys(void **state)
 										   "node",
 										   "pid",
 										   "thread.name",
+										   "namespace",
+										   "pod",
+										   "container",
+										   "workload",
+										   "workload.kind",
+										   "pod.label.app",
+										   "pod_annotation_x",
+										   "tenant",
+										   "__name__",
 										   "a.b,a-b",
 										   "a,a",
 										   "a23456789012345678901234567890",
 										   "1,2,3,4,5,6,7,8,9" };
+	/* of the kinds of samples */
+	static const char *const of_kinds[] = {
+#define LABEL(identifier, profile_type, label, value) label,
+		PFS_KINDS(LABEL)
+#undef LABEL
+	};
 	CustomLabels wanted;
 	const char *problem;
 
+	for (size_t i = 0; i < sizeof(of_kinds) / sizeof(of_kinds[0]); i++)
+		assert_false(custom_labels_parse(of_kinds[i], &wanted, &problem));
 	assert_true(custom_labels_parse("endpoint,http.route,9x", &wanted, &problem));
 	assert_int_equal(wanted.count, 3);
 	assert_string_equal(wanted.keys[1], "http.route");

@@ -8,21 +8,7 @@
 
 #include "base/utf8.h"
 #include "labels/label_builder.h"
-
-static bool
-is_taken(const char *name)
-{
-	static const char *const own[] = { "node",	 "comm",		 "exe",
-									   "cgroup", "container_id", "systemd_unit",
-									   "pid",	 "thread_name",	 "wait" };
-
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-	{
-		if (strcmp(name, own[i]) == 0)
-			return true;
-	}
-	return false;
-}
+#include "labels/own_labels.h"
 
 /* Adds a key of so many bytes; NULL, or why it cannot be. */
 static const char *
@@ -40,8 +26,8 @@ add_key(CustomLabels *wanted, const char *key, size_t length)
 	wanted->keys[wanted->count][length] = '\0';
 	strcpy(name, wanted->keys[wanted->count]);
 	label_name_make_plain(name);
-	if (is_taken(name))
-		return "The agent has a label of that name itself.";
+	if (own_label_is_reserved(name))
+		return "A key is the name of a label that the agent or the database sets.";
 	for (uint32_t i = 0; i < wanted->count; i++)
 	{
 		if (strcmp(wanted->names[i], name) == 0)

@@ -348,6 +348,12 @@ unwinder_binary_has_table(const UnwindBinary *binary)
 	return binary->kind == PFS_MAPPING_TABLE || binary->kind == PFS_MAPPING_JIT;
 }
 
+uint32_t
+unwinder_binary_lines(const UnwindBinary *binary)
+{
+	return binary->place.lines.count;
+}
+
 /* The mappings that lead to it say so no more. */
 static void
 take_table_back(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)

@@ -40,6 +40,7 @@ typedef struct UnwinderStats
 	uint64_t process_failures; /* processes that had no room */
 	uint64_t unloaded;		   /* tables that had to go while processes mapped their binaries */
 	uint64_t timeouts;		   /* files, and memory, that did not answer when they were read */
+	uint64_t put_off;		   /* times that a table was not made for want of CPU time */
 	uint64_t rows_unsupported;
 	uint64_t fdes_malformed;
 } UnwinderStats;
@@ -73,6 +74,9 @@ void unwinder_binary_release(Unwinder *unwinder, UnwindBinary *binary, uint64_t 
 
 /* True where the kernel's tables hold rows of it. */
 bool unwinder_binary_has_table(const UnwindBinary *binary);
+
+/* Rows of it that the kernel's tables hold, in lines of 64 bytes. */
+uint32_t unwinder_binary_lines(const UnwindBinary *binary);
 
 /* True where others than one hold it: processes that map it. */
 bool unwinder_binary_is_shared(const UnwindBinary *binary);

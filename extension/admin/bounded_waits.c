@@ -4,10 +4,23 @@
  */
 #include "admin/bounded_waits.h"
 
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
 
 #define LONGEST_WAIT_MS 10000
+
+/* An attempt to lock, and the time between two of them. */
+#define ATTEMPT	 "200ms"
+#define PAUSE_MS 300
 
 int
 pfs_bounded_waits_begin(void)
@@ -24,4 +37,69 @@ void
 pfs_bounded_waits_end(int level)
 {
 	AtEOXact_GUC(true, level);
+}
+
+/* Returns false if the lock is not available within an attempt; the request is gone then. */
+static bool
+try_for_a_moment(Oid relation_id, LOCKMODE mode)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	volatile bool locked = false;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		int level = NewGUCNestLevel();
+
+		(void) set_config_option("lock_timeout", ATTEMPT, PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+		LockRelationOid(relation_id, mode);
+		locked = true;
+		AtEOXact_GUC(true, level);
+		ReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+	}
+	PG_CATCH();
+	{
+		ErrorData *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+		if (error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
+			ReThrowError(error);
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+	return locked;
+}
+
+void
+pfs_lock_in_turns(Oid relation_id, LOCKMODE mode, int64 *waited_us)
+{
+	int longest_ms = LockTimeout > 0 ? LockTimeout : LONGEST_WAIT_MS;
+	TimestampTz begin = GetCurrentTimestamp();
+	char *name = get_rel_name(relation_id);
+
+	while (!try_for_a_moment(relation_id, mode))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (*waited_us + GetCurrentTimestamp() - begin > longest_ms * INT64CONST(1000))
+			ereport(ERROR,
+					(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+					 errmsg("could not lock table \"%s\" within %d ms", name == NULL ? "" : name,
+							longest_ms),
+					 errdetail("Transactions that have read or changed it are still running."),
+					 errhint("Try again later, or set lock_timeout to wait longer.")));
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, PAUSE_MS,
+						 PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+	}
+	*waited_us += GetCurrentTimestamp() - begin;
 }

@@ -29,6 +29,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "admin/bounded_waits.h"
 #include "admin/compact.h"
 #include "admin/traces.h"
 #include "base/version.h"
@@ -213,7 +214,7 @@ check_owner(Oid relation_id)
  * row to remove must readers and writers wait.
  */
 static int64
-remove_from(Oid relation_id, const char *condition)
+remove_from(Oid relation_id, const char *condition, int64 *waited_us)
 {
 	Relation relation;
 	bool is_ours;
@@ -233,7 +234,7 @@ remove_from(Oid relation_id, const char *condition)
 	relation_close(relation, NoLock);
 	if (!has_chosen_rows(relation_id, condition))
 		return 0;
-	LockRelationOid(relation_id, AccessExclusiveLock);
+	pfs_lock_in_turns(relation_id, AccessExclusiveLock, waited_us);
 	removed = rewrite(relation_id, condition);
 	(void) pfs_forget_traces(relation_id);
 	return removed;
@@ -248,6 +249,7 @@ profstore_remove_samples(PG_FUNCTION_ARGS)
 	bool is_partitioned = get_rel_relkind(relation_id) == RELKIND_PARTITIONED_TABLE;
 	List *tables = is_partitioned ? find_all_inheritors(relation_id, NoLock, NULL)
 								  : list_make1_oid(relation_id);
+	int64 waited_us = 0; /* locks on tables before are held meanwhile */
 	int64 removed = 0;
 	ListCell *cell;
 
@@ -259,7 +261,7 @@ profstore_remove_samples(PG_FUNCTION_ARGS)
 	SPI_connect();
 	foreach(cell, tables)
 		if (get_rel_relkind(lfirst_oid(cell)) != RELKIND_PARTITIONED_TABLE)
-			removed += remove_from(lfirst_oid(cell), condition);
+			removed += remove_from(lfirst_oid(cell), condition, &waited_us);
 	SPI_finish();
 	PG_RETURN_INT64(removed);
 }

@@ -36,12 +36,23 @@ pfs_vacuum_table(Oid table_id)
 	List *tables = list_make1(makeVacuumRelation(NULL, table_id, NIL));
 	BufferAccessStrategy buffers = GetAccessStrategy(BAS_VACUUM);
 
-	/* outlives the transactions; before 16 it is found here */
+	/* it must outlive the transactions; before PostgreSQL 16 vacuum() takes it from here */
 	PortalContext = context;
-	SetCurrentStatementStartTimestamp();
-	StartTransactionCommand();
-	RUN_VACUUM(tables, &params, buffers, context);
-	CommitTransactionCommand();
+	PG_TRY();
+	{
+		SetCurrentStatementStartTimestamp();
+		StartTransactionCommand();
+		RUN_VACUUM(tables, &params, buffers, context);
+		CommitTransactionCommand();
+	}
+	PG_CATCH();
+	{
+		/* the caller aborts the transaction, which may need it, before it flushes the error */
+		PortalContext = NULL;
+		MemoryContextSetParent(context, ErrorContext);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
 	PortalContext = NULL;
 	MemoryContextSwitchTo(outer);
 	MemoryContextDelete(context);

@@ -158,6 +158,48 @@ def test_open_files():
     same(receiver.stop(), 0, "ends well")
 
 
+def open_streams(receiver, count, headers):
+    """So many connections of one address, each with a hundred streams that have headers and no end."""
+    client = h2.connection.H2Connection(h2.config.H2Configuration(validate_outbound_headers=False))
+    client.initiate_connection()
+    for i in range(100):
+        client.send_headers(2 * i + 1, headers)
+    begin = client.data_to_send()
+    connections = [socket.create_connection(("127.0.0.1", receiver.port), source_address=("127.0.0.2", 0)) for _ in range(count)]
+    for connection in connections:
+        try:
+            connection.sendall(begin)
+        except OSError:  # closed already
+            pass
+    return connections
+
+
+def test_headers_alone():
+    """Streams that only have headers, with tokens that are wrong and without: memory that is counted, and bounded."""
+    with open(f"{SCRATCH}/headertokens", "w") as tokens:
+        tokens.write("team secret\n")
+    token = [("authorization", "Bearer " + "x" * 3900)]
+    for name, flags, headers in (("tokens that are wrong", [f"--tokens={SCRATCH}/headertokens"], HEADERS + token), ("no tokens", [], HEADERS + token)):
+        receiver = Receiver("--max-memory=32MB", *flags)
+        ok(receiver.ready(), "ready")
+        before = receiver.memory_kb()
+        connections = open_streams(receiver, 300, headers)
+        secret = {"Authorization": "Bearer secret"}
+        metric = lambda which: int(re.search(rf"^profstore_receive_{which} (\d+)$", receiver.request("/metrics", None, secret)[2].decode(), re.M).group(1))
+        if flags:
+            ok(eventually(lambda: metric("requests_unauthenticated_total") == 30_000, 60), f"30,000 streams, {name}: refused when their headers are there")
+        else:
+            ok(eventually(lambda: metric("requests_throttled_total") > 0, 60), f"30,000 streams, {name}: those beyond a quarter of --max-memory are refused")
+            ok(metric("connection_bytes") < 9 << 20, "and the others are counted", metric("connection_bytes"))
+        grown = receiver.memory_kb() - before
+        ok(grown < 30_000, f"{name}: {grown} kB more")
+        same(metric("bytes_under_way"), 0, "requests of others have what they had")
+        for connection in connections:
+            connection.close()
+        ok(eventually(lambda: metric("open_connections") < 3 and metric("connection_bytes") < 100_000), "nothing is held of them when they are gone")
+        same(receiver.stop(), 0, "ends well")
+
+
 def drip(connection, pieces, stopped):
     """A byte every half a second, as long as somebody takes it."""
     for i in range(len(pieces)):

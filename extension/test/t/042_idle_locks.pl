@@ -73,6 +73,28 @@ is($node->safe_psql('first', 'SHOW lock_timeout'), '0', 'the setting is as befor
 $idle->query_safe('ROLLBACK');
 $idle->quit;
 
+# remove_samples does not have others queue behind it: while a reader keeps its lock, others read and write
+my $reader = $node->background_psql('third');
+my $remover = $node->background_psql('third', on_error_stop => 0);
+$node->safe_psql('third', q(INSERT INTO t SELECT '2026-01-02Z', g, 1, g FROM generate_series(1, 10) AS g));
+$reader->query_safe('BEGIN; SELECT count(*) FROM t');
+$remover->query_safe(q(SET lock_timeout = '100s'));
+$remover->query_until(qr/begun/, "\\echo begun\nSELECT profstore.remove_samples('t', 'series_id > 5');\n");
+sees('third', q(count(*) > 0 FROM pg_locks WHERE relation = 't'::regclass AND mode = 'AccessExclusiveLock' AND NOT granted), 'the lock is asked for');
+for my $i (1 .. 3)
+{
+	($code, $out, $errors) = $node->psql('third', q(SET statement_timeout = '20s'; INSERT INTO t VALUES ('2026-01-03Z', 1, 1, 1); SELECT count(*) > 0 FROM t));
+	is("$code $out$errors", '0 t', "others go on: $i");
+}
+$reader->query_safe('COMMIT');
+like($remover->query('SELECT count(*) FROM t WHERE series_id > 5'), qr/^5\n0$/, 'rows go when the reader has ended');
+$reader->query_safe('BEGIN; SELECT count(*) FROM t');
+($code, $out, $errors) = $node->psql('third', q(SET lock_timeout = '1s'; SELECT profstore.remove_samples('t', 'series_id = 5')));
+like($errors, qr/ERROR:  could not lock table "t" within 1000 ms/, 'or not, after lock_timeout');
+is($node->safe_psql('third', q(SELECT count(*) FROM t WHERE series_id = 5)), 1, 'and then nothing has gone');
+$reader->query_safe('COMMIT');
+$_->quit for $reader, $remover;
+
 # a database that nobody can connect to: its worker is held up, those of others run
 $idle = $node->background_psql('postgres');
 $idle->query_safe('BEGIN; ALTER DATABASE second RENAME TO renamed');

@@ -1,0 +1,32 @@
+/*
+ * table_account.c
+ *		Arithmetic of owners' CPU time for unwind tables.
+ */
+#include "agent/table_account.h"
+
+#define NS_PER_S   UINT64_C(1000000000)
+#define PART	   4			   /* an owner's part of --max-cpu is one in so many */
+#define AT_ONCE_NS (30 * NS_PER_S) /* of --max-cpu */
+
+/* The time in which an owner's part of --max-cpu adds up to what may be taken at once. */
+#define BURST_NS (AT_ONCE_NS * PART)
+
+bool
+table_account_may(const TableAccount *account, uint64_t owner, uint64_t now_ns)
+{
+	const Allowance *allowance = allowance_find(account->owners, TABLE_ACCOUNT_OWNERS, owner);
+
+	if (account->cpu_percent == 0 || allowance == NULL || allowance->paid_ns <= now_ns)
+		return true;
+	return !account->resting && allowance->paid_ns - now_ns < BURST_NS;
+}
+
+void
+table_account_charge(TableAccount *account, uint64_t owner, uint64_t now_ns, uint64_t cpu_ns)
+{
+	/* what the owner's part of --max-cpu takes to pay for it */
+	uint64_t cost_ns = account->cpu_percent > 0 ? cpu_ns * 100 * PART / account->cpu_percent : 0;
+
+	(void) allowance_take(allowance_of(account->owners, TABLE_ACCOUNT_OWNERS, owner), now_ns,
+						  cost_ns, UINT64_MAX);
+}

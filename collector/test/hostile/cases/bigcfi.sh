@@ -1,0 +1,3 @@
+# shellcheck shell=bash
+# Two libraries with 400,000 CFI entries each: what compiling them takes is memory of the agent's.
+start() { hostile thrash "$(hostile_directory)" 2 400000; }
