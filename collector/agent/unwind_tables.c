@@ -65,6 +65,7 @@ typedef struct Entry
 	Stall stall;
 	uint64_t used_ns;
 	UT_hash_handle hh;
+	UT_hash_handle by_binary; /* if it has one */
 } Entry;
 
 struct UnwindTables
@@ -72,6 +73,7 @@ struct UnwindTables
 	MappedFileTable *files;
 	Unwinder *unwinder;
 	Entry *entries;
+	Entry *by_binary;
 	uint64_t last_number;
 	Patience patience; /* with files, and with processes' memory */
 	TableAccount account;
@@ -108,6 +110,8 @@ static void
 drop_entry(UnwindTables *tables, Entry *entry, uint64_t now_ns)
 {
 	HASH_DEL(tables->entries, entry);
+	if (entry->binary != NULL)
+		HASH_DELETE(by_binary, tables->by_binary, entry);
 	unwinder_binary_release(tables->unwinder, entry->binary, now_ns);
 	mapped_file_release(tables->files, entry->file);
 	file_facts_fini(&entry->facts);
@@ -181,6 +185,8 @@ look_at_file(UnwindTables *tables, Entry *entry, uint64_t now_ns)
 	entry->looked = true;
 	entry->stall = (Stall){ 0 };
 	entry->binary = unwinder_binary_create(tables->unwinder);
+	if (entry->binary != NULL)
+		HASH_ADD(by_binary, tables->by_binary, binary, sizeof(entry->binary), entry);
 }
 
 /* NULL where the file does not answer, which it may later. */
@@ -370,17 +376,14 @@ unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t fram
 	uint64_t address = user_frame_code(frame);
 	const UnwindBinary *binary = unwinder_pending(tables->unwinder, process, address);
 	Entry *entry;
-	Entry *next;
 
 	if (binary == NULL)
 		return 0;
-	HASH_ITER(hh, tables->entries, entry, next)
-	{
-		if (entry->binary == binary && !entry->loaded && entry->retry_ns <= now_ns &&
-			entry->stall.until_ns <= now_ns)
-			return note_wanted(tables, entry, process->pid, now_ns) ? entry->number : 0;
-	}
-	return 0;
+	HASH_FIND(by_binary, tables->by_binary, &binary, sizeof(binary), entry);
+	if (entry == NULL || entry->loaded || entry->retry_ns > now_ns ||
+		entry->stall.until_ns > now_ns || !note_wanted(tables, entry, process->pid, now_ns))
+		return 0;
+	return entry->number;
 }
 
 /* A cache that cannot be written is no reason to stop, and worth one word. */

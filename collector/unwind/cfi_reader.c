@@ -53,6 +53,9 @@ cfi_read_unsigned(CfiCursor *cursor, unsigned bytes)
 	const uint8_t *at = cfi_read_block(cursor, bytes);
 	uint64_t value = 0;
 
+	if (at != NULL && bytes == 4) /* most are */
+		return (uint64_t) at[0] | (uint64_t) at[1] << 8 | (uint64_t) at[2] << 16 |
+			   (uint64_t) at[3] << 24;
 	for (unsigned i = 0; at != NULL && i < bytes; i++)
 		value |= (uint64_t) at[i] << (8 * i);
 	return value;
@@ -89,6 +92,8 @@ cfi_read_uleb128(CfiCursor *cursor)
 	unsigned bits;
 	bool negative;
 
+	if (!cursor->failed && cursor->offset < cursor->end && cursor->data[cursor->offset] < 0x80)
+		return cursor->data[cursor->offset++]; /* most are */
 	return read_leb128(cursor, &bits, &negative);
 }
 

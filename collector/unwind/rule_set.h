@@ -16,11 +16,15 @@
 #include "base/table.h"
 #include "unwind_types.h"
 
+#define RULE_SET_RECENT 256
+
 typedef struct RuleSet
 {
 	Budget budget;
-	Table rules;	  /* of struct pfs_unwind_rule; a rule's number is its position */
-	uint32_t end;	  /* of the share of the file whose rules come now */
+	Table rules;  /* of struct pfs_unwind_rule; a rule's number is its position */
+	uint32_t end; /* of the share of the file whose rules come now */
+	/* numbers of rules that were added last, each in the place that its bytes choose */
+	uint16_t recent[RULE_SET_RECENT];
 	uint64_t refused; /* rules that found the set, or the share, full */
 } RuleSet;
 

@@ -38,6 +38,7 @@ struct UnwindBinary
 {
 	SharedTable *shared; /* NULL: it has none, or one of generated code */
 	uint32_t references;
+	uint32_t spans;	  /* of described processes that hold it */
 	uint32_t kind;	  /* enum pfs_mapping_kind */
 	TablePlace place; /* of its table, shared or not */
 };
@@ -191,6 +192,19 @@ unwinder_rules_are_full(const Unwinder *unwinder)
 	return unwinder->store.rules_refused;
 }
 
+/* Less CFI than this is compiled in the time that it takes to read a file of the cache. */
+#define CACHED_MIN_BYTES 8192
+
+static bool
+is_worth_caching(const CfiSections *sections)
+{
+	const CfiInput *input = &sections->input;
+
+	return sections->build_id[0] != '\0' &&
+		   input->eh_frame.length + input->debug_frame.length + input->pclntab.length >=
+			   CACHED_MIN_BYTES;
+}
+
 /*
  * The table of a file, compiled, or as it was compiled before; it has no line where there is no
  * CFI.
@@ -198,7 +212,7 @@ unwinder_rules_are_full(const Unwinder *unwinder)
 static int
 make_table(Unwinder *unwinder, const CfiSections *sections, PackedTable *packed, CfiStats *stats)
 {
-	bool cacheable = unwinder->cache != NULL && sections->build_id[0] != '\0';
+	bool cacheable = unwinder->cache != NULL && is_worth_caching(sections);
 	uint64_t refused = unwinder->store.rules.refused;
 	UnwindTable table;
 	int err;
@@ -289,17 +303,26 @@ kind_and_table(const UnwindBinary *binary)
 	return binary->kind | binary->place.number << PFS_MAPPING_KIND_BITS;
 }
 
+/* The process that was described last; those before it by hh.prev. */
+static Described *
+newest_process(const Unwinder *unwinder)
+{
+	if (unwinder->processes == NULL)
+		return NULL;
+	return ELMT_FROM_HH(unwinder->processes->hh.tbl, unwinder->processes->hh.tbl->tail);
+}
+
 /*
  * The kind is one aligned word, stored last: a walk sees a mapping without its table, or with all
- * of it.
+ * of it. Processes with a binary that is new are among the last, and most have ended.
  */
 static void
 publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 {
-	Described *process;
-	Described *next;
+	uint32_t left = binary->spans;
 
-	HASH_ITER(hh, unwinder->processes, process, next)
+	for (Described *process = newest_process(unwinder); process != NULL && left > 0;
+		 process = process->hh.prev)
 	{
 		for (uint32_t i = 0; i < process->entry.count; i++)
 		{
@@ -307,6 +330,7 @@ publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 
 			if (process->binaries[i] != binary)
 				continue;
+			left--;
 			slot = unwinder->tables->ops->mapping(unwinder->tables, process->entry.first + i);
 			if (slot != NULL)
 			{
@@ -525,7 +549,10 @@ describe(const ExecImage *process, const UnwindSpan *spans, uint32_t count)
 	for (uint32_t i = 0; i < count; i++)
 	{
 		if (spans[i].binary != NULL)
+		{
 			unwinder_binary_retain(spans[i].binary);
+			spans[i].binary->spans++;
+		}
 		described->binaries[i] = spans[i].binary;
 		if (spans[i].labels != NULL && described->entry.labels.kind == PFS_LABELS_NONE)
 			described->entry.labels = *spans[i].labels;
@@ -539,7 +566,11 @@ discard(Unwinder *unwinder, Described *described, uint64_t now_ns)
 {
 	extent_pool_give(&unwinder->mappings, described->entry.first, described->entry.count, now_ns);
 	for (uint32_t i = 0; i < described->span_count; i++)
+	{
+		if (described->binaries[i] != NULL)
+			described->binaries[i]->spans--;
 		unwinder_binary_release(unwinder, described->binaries[i], now_ns);
+	}
 	free(described->binaries);
 	free(described);
 }
