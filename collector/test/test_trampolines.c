@@ -22,7 +22,9 @@
 #define PAGE  ((size_t) 4096)
 #define LOOKS 16
 
-static const uint8_t code[] = { 0x48, 0x83, 0xec, 0x08, 0xff, 0xd1, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
+/* As distributions build it, and behind the first four bytes as CPython's own build has it. */
+static const uint8_t code[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x08,
+								0xff, 0xd1, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
 
 static uint8_t *
 take_memory(size_t length)
@@ -35,10 +37,16 @@ take_memory(size_t length)
 }
 
 static void
-fill_arena(uint8_t *arena, size_t period)
+fill_arena_of(uint8_t *arena, TrampolineShape shape)
 {
-	for (size_t at = 0; at + period <= ARENA; at += period)
-		memcpy(arena + at, code, sizeof(code));
+	for (size_t at = 0; at + shape.period <= ARENA; at += shape.period)
+		memcpy(arena + at, code + 4 - shape.lead, sizeof(code) - 4 + shape.lead);
+}
+
+static void
+fill_arena(uint8_t *arena, uint32_t period)
+{
+	fill_arena_of(arena, (TrampolineShape){ period, 0 });
 }
 
 static size_t
@@ -60,19 +68,23 @@ find(const uint8_t *memory, size_t length, uint32_t *looks, TrampolineArena *are
 static void
 test_arenas(void **state)
 {
-	static const size_t periods[] = { 11, 16, 272 };
-	const size_t length = 3 * PAGE + 3 * ARENA;
+	static const TrampolineShape shapes[] = {
+		{ 11, 0 }, { 16, 0 }, { 272, 0 }, { 15, 4 }, { 16, 4 }
+	};
+	const size_t count = sizeof(shapes) / sizeof(shapes[0]);
+	const size_t length = 3 * PAGE + count * ARENA;
 	uint8_t *memory = take_memory(length);
 	TrampolineArena arenas[8];
 	uint32_t looks = LOOKS;
 
-	for (size_t i = 0; i < 3; i++)
-		fill_arena(memory + 2 * PAGE + i * ARENA, periods[i]);
-	assert_int_equal(find(memory, length, &looks, arenas, 8), 3);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < count; i++)
+		fill_arena_of(memory + 2 * PAGE + i * ARENA, shapes[i]);
+	assert_int_equal(find(memory, length, &looks, arenas, 8), count);
+	for (size_t i = 0; i < count; i++)
 	{
 		assert_int_equal(arenas[i].start, (uintptr_t) memory + 2 * PAGE + i * ARENA);
-		assert_int_equal(arenas[i].period, periods[i]);
+		assert_int_equal(arenas[i].shape.period, shapes[i].period);
+		assert_int_equal(arenas[i].shape.lead, shapes[i].lead);
 	}
 	assert_int_equal(looks, LOOKS - 1);
 	assert_int_equal(find(memory, length, &looks, arenas, 2), 2);
@@ -109,7 +121,7 @@ test_no_arenas(void **state)
 	uint32_t looks = 100;
 
 	/* a trampoline alone; too far apart; in no step that CPython takes; without the last */
-	memcpy(memory, code, sizeof(code));
+	memcpy(memory, code + 4, sizeof(code) - 4);
 	assert_int_equal(find(memory, length, &looks, arenas, 8), 0);
 	fill_arena(memory, 1024);
 	assert_int_equal(find(memory, length, &looks, arenas, 8), 0);
@@ -120,7 +132,7 @@ test_no_arenas(void **state)
 	fill_arena(memory, 16);
 	memory[ARENA - 16] = 0;
 	assert_int_equal(find(memory, length, &looks, arenas, 8), 0);
-	memory[ARENA - 16] = code[0];
+	memory[ARENA - 16] = code[4];
 	assert_int_equal(find(memory, length, &looks, arenas, 8), 1);
 	/* less than an arena is none, and what cannot be read neither */
 	assert_int_equal(find(memory, ARENA - PAGE, &looks, arenas, 8), 0);
@@ -132,24 +144,28 @@ test_no_arenas(void **state)
 
 /* How far the return address lies above the stack pointer, as the instructions say. */
 static int32_t
-depth_at(size_t offset)
+depth_at(size_t offset, uint32_t lead)
 {
-	return offset >= 4 && offset < 10 ? 8 : 0;
+	return offset >= lead + 4 && offset < lead + 10 ? 8 : 0;
 }
 
 static void
 test_rules(void **state)
 {
-	static const uint32_t periods[] = { 11, 16, 272 };
+	static const TrampolineShape shapes[] = {
+		{ 11, 0 }, { 16, 0 }, { 272, 0 }, { 15, 4 }, { 16, 4 }
+	};
 	RuleSet rules;
 
 	assert_int_equal(rule_set_init(&rules), 0);
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
 	{
+		const uint32_t period = shapes[i].period;
+		const uint32_t lead = shapes[i].lead;
 		UnwindTable table;
 
-		assert_int_equal(trampolines_compile(periods[i], &rules, &table), 0);
-		for (uint64_t at = 0; at < ARENA / periods[i] * periods[i]; at++)
+		assert_int_equal(trampolines_compile(shapes[i], &rules, &table), 0);
+		for (uint64_t at = 0; at < ARENA / period * period; at++)
 		{
 			const UnwindRow *row = unwind_table_find(&table, at);
 			const struct pfs_unwind_rule *rule = rule_set_get(&rules, row->rule);
@@ -157,8 +173,8 @@ test_rules(void **state)
 			assert_int_equal(rule->kind, PFS_UNWIND_CFI);
 			assert_int_equal(rule->cfa_register, PFS_REGISTER_SP);
 			assert_int_equal(rule->fp, PFS_FP_SAME);
-			if (at % periods[i] < sizeof(code))
-				assert_int_equal(rule->cfa_offset + rule->ra_offset, depth_at(at % periods[i]));
+			if (at % period < sizeof(code) - 4 + lead)
+				assert_int_equal(rule->cfa_offset + rule->ra_offset, depth_at(at % period, lead));
 		}
 		assert_int_equal(unwind_table_find(&table, ARENA)->rule, 0);
 		unwind_table_free(&table);

@@ -308,7 +308,7 @@ arena_spans(Unwinder *unwinder, JitMemory *memory, uint64_t *covered, uint64_t e
 
 		if (span.binary == NULL)
 			continue;
-		if (unwinder_binary_load_trampolines(unwinder, span.binary, arenas[i].period, now_ns) != 0)
+		if (unwinder_binary_load_trampolines(unwinder, span.binary, arenas[i].shape, now_ns) != 0)
 		{
 			unwinder_binary_release(unwinder, span.binary, now_ns);
 			continue;

@@ -15,21 +15,45 @@
 /* CPython lets none, 5 or 261 bytes lie between two; what is further apart is something else. */
 #define PERIOD_MAX 512
 
-#define OFFSET_CALL 4  /* from here on 8 bytes lie above the return address … */
-#define OFFSET_END	10 /* … up to here */
+/* Behind endbr64, if any: from the call to the end 8 bytes lie above the return address. */
+#define OFFSET_CALL 4
+#define OFFSET_END	10
 
-static const uint8_t trampoline[] = { 0x48, 0x83, 0xec, 0x08, 0xff, 0xd1,
-									  0x48, 0x83, 0xc4, 0x08, 0xc3 };
+#define LEAD_BYTES 4 /* of endbr64 */
+
+static const uint8_t trampoline[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x08,
+									  0xff, 0xd1, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
 
 typedef struct Head
 {
 	uint8_t bytes[sizeof(trampoline)];
 } Head;
 
-static bool
-is_trampoline(const uint8_t *bytes)
+/* Length of the trampoline with that lead. */
+static size_t
+trampoline_bytes(uint32_t lead)
 {
-	return memcmp(bytes, trampoline, sizeof(trampoline)) == 0;
+	return sizeof(trampoline) - LEAD_BYTES + lead;
+}
+
+static const uint8_t *
+trampoline_code(uint32_t lead)
+{
+	return trampoline + LEAD_BYTES - lead;
+}
+
+static bool
+is_trampoline(const uint8_t *bytes, uint32_t lead)
+{
+	return memcmp(bytes, trampoline_code(lead), trampoline_bytes(lead)) == 0;
+}
+
+/* Sets lead to that of the trampoline that begins there; false: none does. */
+static bool
+find_lead(const uint8_t *bytes, uint32_t *lead)
+{
+	*lead = bytes[0] == trampoline[0] ? LEAD_BYTES : 0;
+	return is_trampoline(bytes, *lead);
 }
 
 static bool
@@ -49,28 +73,26 @@ read_heads(RemoteMemory *memory, uint64_t address, Head *heads, size_t pages)
 	return remote_memory_read(memory, &pieces, heads) / sizeof(Head);
 }
 
-/* The period of an arena there; 0: it is none. Of its trampolines the first two and the last. */
-static uint32_t
-arena_period(RemoteMemory *memory, uint64_t start)
+/* Looks for an arena there, of whose trampolines it reads the first two and the last. */
+static bool
+find_arena(RemoteMemory *memory, uint64_t start, TrampolineShape *shape)
 {
 	uint8_t bytes[PERIOD_MAX + sizeof(trampoline)];
 	const uint8_t *second;
-	uint32_t period;
+	size_t length;
 	uint64_t last;
 
-	if (!read_memory(memory, start, bytes, sizeof(bytes)) || !is_trampoline(bytes))
-		return 0;
-	second = memmem(bytes + sizeof(trampoline), sizeof(bytes) - sizeof(trampoline), trampoline,
-					sizeof(trampoline));
+	if (!read_memory(memory, start, bytes, sizeof(bytes)) || !find_lead(bytes, &shape->lead))
+		return false;
+	length = trampoline_bytes(shape->lead);
+	second = memmem(bytes + length, sizeof(bytes) - length, trampoline_code(shape->lead), length);
 	if (second == NULL)
-		return 0;
-	period = (uint32_t) (second - bytes);
-	if (period > sizeof(trampoline) && period % 16 != 0)
-		return 0;
-	last = (TRAMPOLINE_ARENA_BYTES / period - 1) * period;
-	return read_memory(memory, start + last, bytes, sizeof(trampoline)) && is_trampoline(bytes)
-			   ? period
-			   : 0;
+		return false;
+	shape->period = (uint32_t) (second - bytes);
+	if (shape->period > length && shape->period % 16 != 0)
+		return false;
+	last = (TRAMPOLINE_ARENA_BYTES / shape->period - 1) * shape->period;
+	return read_memory(memory, start + last, bytes, length) && is_trampoline(bytes, shape->lead);
 }
 
 size_t
@@ -84,7 +106,8 @@ trampolines_find(RemoteMemory *memory, uint64_t start, uint64_t end, uint32_t *l
 
 	for (uint64_t at = start; count < capacity && end - at >= TRAMPOLINE_ARENA_BYTES;)
 	{
-		uint32_t period = 0;
+		const uint8_t *head;
+		uint32_t lead;
 
 		if (at - first >= pages * PAGE_BYTES)
 		{
@@ -98,17 +121,20 @@ trampolines_find(RemoteMemory *memory, uint64_t start, uint64_t end, uint32_t *l
 			if (pages == 0)
 				break;
 		}
-		if (is_trampoline(heads[(at - first) / PAGE_BYTES].bytes))
-			period = arena_period(memory, at);
-		if (period != 0)
-			arenas[count++] = (TrampolineArena){ at, period };
-		at += period != 0 ? TRAMPOLINE_ARENA_BYTES : PAGE_BYTES;
+		head = heads[(at - first) / PAGE_BYTES].bytes;
+		if (find_lead(head, &lead) && find_arena(memory, at, &arenas[count].shape))
+		{
+			arenas[count++].start = at;
+			at += TRAMPOLINE_ARENA_BYTES;
+		}
+		else
+			at += PAGE_BYTES;
 	}
 	return count;
 }
 
 int
-trampolines_compile(uint32_t period, RuleSet *rules, UnwindTable *table)
+trampolines_compile(TrampolineShape shape, RuleSet *rules, UnwindTable *table)
 {
 	const struct pfs_unwind_rule outside = {
 		.kind = PFS_UNWIND_CFI, .cfa_register = PFS_REGISTER_SP, .cfa_offset = 8, .ra_offset = -8
@@ -118,7 +144,7 @@ trampolines_compile(uint32_t period, RuleSet *rules, UnwindTable *table)
 	};
 	uint16_t outside_number = rule_set_add(rules, &outside);
 	uint16_t inside_number = rule_set_add(rules, &inside);
-	size_t copies = (size_t) TRAMPOLINE_ARENA_BYTES / period;
+	size_t copies = (size_t) TRAMPOLINE_ARENA_BYTES / shape.period;
 
 	if (outside_number == 0 || inside_number == 0)
 		return -ENOSPC;
@@ -128,7 +154,7 @@ trampolines_compile(uint32_t period, RuleSet *rules, UnwindTable *table)
 	table->rows[table->count++] = (UnwindRow){ 0, outside_number };
 	for (size_t i = 0; i < copies; i++)
 	{
-		uint32_t offset = (uint32_t) (i * period);
+		uint32_t offset = (uint32_t) (i * shape.period) + shape.lead;
 
 		table->rows[table->count++] = (UnwindRow){ offset + OFFSET_CALL, inside_number };
 		table->rows[table->count++] = (UnwindRow){ offset + OFFSET_END, outside_number };

@@ -479,10 +479,10 @@ unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInpu
 }
 
 int
-unwinder_binary_load_trampolines(Unwinder *unwinder, UnwindBinary *binary, uint32_t period,
+unwinder_binary_load_trampolines(Unwinder *unwinder, UnwindBinary *binary, TrampolineShape shape,
 								 uint64_t now_ns)
 {
-	uint64_t hash = hash_word(unwinder->seed, period);
+	uint64_t hash = hash_word(hash_word(unwinder->seed, shape.period), shape.lead);
 	PackedTable packed;
 	UnwindTable table;
 	int err;
@@ -491,7 +491,7 @@ unwinder_binary_load_trampolines(Unwinder *unwinder, UnwindBinary *binary, uint3
 		return 0;
 	err = table_store_begin(&unwinder->store, now_ns);
 	if (err == 0)
-		err = trampolines_compile(period, &unwinder->store.rules, &table);
+		err = trampolines_compile(shape, &unwinder->store.rules, &table);
 	if (err != 0)
 		return err;
 	err = packed_table_build(&table, &packed);

@@ -19,6 +19,7 @@
 #include "unwind/cfi_sections.h"
 #include "unwind/kernel_tables.h"
 #include "unwind/table_cache.h"
+#include "unwind/trampolines.h"
 
 typedef struct Unwinder Unwinder;
 typedef struct UnwindBinary UnwindBinary;
@@ -121,10 +122,10 @@ int unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const Cfi
 
 /*
  * Loads the table of an arena of trampolines (trampolines.h), about offsets in it; all arenas of
- * the same period share one. As unwinder_binary_load.
+ * the same shape share one. As unwinder_binary_load.
  */
-int unwinder_binary_load_trampolines(Unwinder *unwinder, UnwindBinary *binary, uint32_t period,
-									 uint64_t now_ns);
+int unwinder_binary_load_trampolines(Unwinder *unwinder, UnwindBinary *binary,
+									 TrampolineShape shape, uint64_t now_ns);
 
 /*
  * Describes a process anew. Spans ascend and are disjoint; their binaries are held until the

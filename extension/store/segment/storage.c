@@ -137,15 +137,16 @@ pfs_storage_renew(Relation relation)
 }
 
 /* A copy of the page's contents in the current context; all zeros where there is no page. */
+/* RBM_ZERO_ON_ERROR takes a page whose checksum is wrong for one of zeros, with a WARNING. */
 static PfsMetapage *
-read_metapage(Relation relation)
+read_metapage(Relation relation, ReadBufferMode mode)
 {
 	PfsMetapage *meta = palloc0(METAPAGE_BYTES);
 	Buffer buffer;
 
 	if (RelationGetNumberOfBlocks(relation) > 0)
 	{
-		buffer = ReadBuffer(relation, 0);
+		buffer = ReadBufferExtended(relation, MAIN_FORKNUM, 0, mode, NULL);
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		memcpy(meta, PageGetContents(BufferGetPage(buffer)), METAPAGE_BYTES);
 		UnlockReleaseBuffer(buffer);
@@ -168,7 +169,7 @@ pfs_storage_id_if_readable(Relation relation)
 
 	if (smgrexists(RelationGetSmgr(relation), MAIN_FORKNUM))
 	{
-		meta = read_metapage(relation);
+		meta = read_metapage(relation, RBM_ZERO_ON_ERROR);
 		if (is_readable(meta))
 			storage_id = meta->storage_id;
 		pfree(meta);
@@ -213,7 +214,7 @@ pfs_storage_cache(Relation relation)
 	if (cache != NULL && cache->file == relation->rd_locator.relNumber)
 		return cache;
 
-	meta = read_metapage(relation);
+	meta = read_metapage(relation, RBM_NORMAL);
 	check_metapage(relation, meta);
 	missing_bytes = sizeof(PfsMissingValue) * meta->missing_count;
 	cache = MemoryContextAllocZero(CacheMemoryContext, sizeof(PfsStorageCache) + missing_bytes);
