@@ -43,7 +43,17 @@ struct kernel_clone_args {
 	__u32 user_worker : 1;
 };
 
+/* The page that probed code runs through: it begins with the trampoline of traced returns. */
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
 struct mm_struct {
+	struct uprobes_state uprobes_state;
 	unsigned long start_code;  /* 0 until an image is in place that can be run */
 	unsigned long start_stack; /* where the first thread's stack began */
 	unsigned long arg_start;   /* of the image's arguments, near the random top of its stack */
@@ -60,9 +70,17 @@ struct thread_struct {
 #endif
 };
 
+/* A call whose return somebody traces: the trampoline stands in the place of the return address. */
+struct return_instance {
+	unsigned long stack; /* the stack pointer when the function was entered */
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next; /* the caller's */
+};
+
 /* A task in code that probes were put into. */
 struct uprobe_task {
-	unsigned long vaddr;	 /* where the probed instruction is … */
+	struct return_instance *return_instances; /* innermost first */
+	unsigned long vaddr;					  /* where the probed instruction is … */
 	unsigned long xol_vaddr; /* … and its copy, which runs in its stead: 0 before the first one */
 };
 

@@ -260,6 +260,21 @@ pfs_readable_pages(struct task_struct *task, __u64 address)
 }
 
 /*
+ * Does what pfs_goes_on_behind_call() does for another task, whose memory cannot be read: the
+ * instruction leaves the address behind it in a register, which what begins elsewhere does not.
+ */
+static __always_inline int
+pfs_waits_in_system_call(const pfs_registers *registers)
+{
+#ifdef PFS_ARM64
+	(void) registers;
+	return 0;
+#else
+	return registers->orig_rax != ~0UL && registers->rcx == registers->rip;
+#endif
+}
+
+/*
  * The user side of a thread that waits: its innermost frame and, for the walk in user space, the
  * registers and which pages of its stack are to be read. Returns the words behind the kernel's
  * frames.
@@ -283,7 +298,8 @@ pfs_take_waiting_stack(struct pfs_scratch *scratch, struct task_struct *task)
 	pfs_begin_walk(&scratch->walk, saved, task);
 	if (scratch->walk.status != PFS_WALK_RUNNING)
 		return 0;
-	scratch->walk.at.is_return = (__u8) pfs_in_system_call(saved);
+	if (pfs_waits_in_system_call(saved))
+		scratch->walk.at.is_return = 1;
 	sample->user_status = PFS_WALK_NO_PROCESS;
 	sample->user_count = 1;
 	scratch->words[words] = pfs_walk_frame(&scratch->walk.at);

@@ -198,6 +198,31 @@ pfs_find_rule(const struct pfs_walk *walk, __u64 address)
 	return pfs_get_rule(rule);
 }
 
+/*
+ * The return address of a call that somebody traces, whose caller has this stack pointer; 0: it is
+ * not known. On x86-64 it lay right below. On AArch64 it was in a register, and the stack pointer
+ * may be a lower bound.
+ */
+static __always_inline __u64
+pfs_traced_address(const struct pfs_walk *walk, __u64 sp)
+{
+#ifndef PFS_ARM64
+	sp -= 8;
+#endif
+	for (int i = 0; i < PFS_TRACED_RETURNS; i++)
+	{
+		const struct pfs_traced_return *traced = &walk->at.traced[i];
+
+#ifdef PFS_ARM64
+		if (traced->address && traced->stack >= sp)
+#else
+		if (traced->address && traced->stack == sp)
+#endif
+			return traced->address;
+	}
+	return 0;
+}
+
 /* Moves to the caller; pointer authentication codes of arm64 lie above the address bits. */
 static __always_inline int
 pfs_walk_to_caller(struct pfs_walk *walk, __u64 pc, __u64 sp, __u64 fp)
@@ -205,6 +230,12 @@ pfs_walk_to_caller(struct pfs_walk *walk, __u64 pc, __u64 sp, __u64 fp)
 #ifdef PFS_ARM64
 	pc &= (1ULL << 48) - 1;
 #endif
+	if (walk->at.trampoline && pc == walk->at.trampoline)
+	{
+		pc = pfs_traced_address(walk, sp);
+		if (!pc)
+			return pfs_walk_end(walk, PFS_WALK_TRACED);
+	}
 	walk->at.pc = pc;
 	walk->at.sp = sp;
 	walk->at.fp = fp;
@@ -242,12 +273,23 @@ pfs_step_by_frame_pointer(struct pfs_walk *walk)
 	return pfs_walk_to_caller(walk, pc, fp + 16, caller_fp);
 }
 
-/* The kernel pushed all registers before it called the signal's handler. */
+/*
+ * The kernel pushed all registers before it called the signal's handler. The trampoline that the
+ * handler returns to made no call: the address is its first instruction's, which nothing is taken
+ * off.
+ */
 static __always_inline int
-pfs_step_over_signal(struct pfs_walk *walk)
+pfs_step_over_signal(struct pfs_walk *walk, __u64 *frame)
 {
+#ifndef PFS_ARM64
+	/* uc_mcontext: r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, here by DWARF number */
+	static const __u8 slots[PFS_REGISTER_COUNT] = { 13, 12, 14, 11, 9, 8, 10, 15, 0,
+													1,	2,	3,	4,	5, 6, 7,  16 };
+#endif
 	__u64 base = walk->at.sp + PFS_SIGNAL_REGISTERS;
 
+	if (!walk->at.innermost)
+		*frame &= ~PFS_FRAME_RETURN_ADDRESS;
 #ifdef PFS_ARM64
 	for (int i = 0; i < PFS_REGISTER_COUNT; i++)
 	{
@@ -255,10 +297,6 @@ pfs_step_over_signal(struct pfs_walk *walk)
 			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	}
 #else
-	/* uc_mcontext: r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, here by DWARF number */
-	static const __u8 slots[PFS_REGISTER_COUNT] = { 13, 12, 14, 11, 9, 8, 10, 15, 0,
-													1,	2,	3,	4,	5, 6, 7,  16 };
-
 	for (int i = 0; i < PFS_REGISTER_COUNT; i++)
 	{
 		if (pfs_read_stack(walk, base + 8 * (__u64) slots[i], &walk->at.registers[i]))
@@ -274,14 +312,16 @@ pfs_step_over_signal(struct pfs_walk *walk)
  * and unwinders know it by its instructions, "mov x8, #__NR_rt_sigreturn; svc #0".
  */
 static __always_inline int
-pfs_step_without_rule(struct pfs_walk *walk)
+pfs_step_without_rule(struct pfs_walk *walk, __u64 *frame)
 {
 #ifdef PFS_ARM64
 	__u64 instructions;
 
 	if (pfs_read_stack(walk, walk->at.pc, &instructions) == 0 &&
 		instructions == 0xd4000001d2801168ULL)
-		return pfs_step_over_signal(walk);
+		return pfs_step_over_signal(walk, frame);
+#else
+	(void) frame;
 #endif
 	return pfs_step_by_frame_pointer(walk);
 }
@@ -480,15 +520,15 @@ pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 	if (kind == PFS_MAPPING_PENDING || (kind == PFS_MAPPING_JIT && !pfs_trusts_jit()))
 		return pfs_walk_end(walk, PFS_WALK_NO_TABLE);
 	if (kind == PFS_MAPPING_FRAME_POINTER)
-		return pfs_step_without_rule(walk);
+		return pfs_step_without_rule(walk, frame);
 
 	rule = pfs_find_rule(walk, address);
 	if (!rule || rule->kind == PFS_UNWIND_INVALID)
-		return pfs_step_without_rule(walk);
+		return pfs_step_without_rule(walk, frame);
 	if (rule->kind == PFS_UNWIND_END_OF_STACK)
 		return pfs_walk_end(walk, PFS_WALK_END_OF_STACK);
 	if (rule->kind == PFS_UNWIND_SIGNAL)
-		return pfs_step_over_signal(walk);
+		return pfs_step_over_signal(walk, frame);
 	return pfs_step_by_rule(walk, rule);
 }
 

@@ -215,6 +215,18 @@ struct pfs_unwind_process {
 #define PFS_SIGNAL_REGISTERS 40 /* from sp: ucontext up to uc_mcontext.gregs */
 #endif
 
+/*
+ * A call whose return address the kernel has replaced, because somebody traces its return
+ * (uretprobe): where the stack pointer was when the function was entered, and the address.
+ */
+struct pfs_traced_return {
+	__u64 stack;
+	__u64 address;
+};
+
+#define PFS_TRACED_RETURNS	 8	/* of nested calls that are known */
+#define PFS_TRAMPOLINE_BYTES 64 /* it is shorter on all architectures */
+
 /* Where a walk is: the registers of one frame. Enough to go on elsewhere. */
 struct pfs_walk_state {
 	__u64 pc;
@@ -227,6 +239,8 @@ struct pfs_walk_state {
 	__u8 by_fp;		/* pc was found by frame pointer */
 	__u8 above; /* the frame called one that was innermost: registers are as that one has them */
 	__u8 unused[4];
+	__u64 trampoline; /* in the place of traced return addresses; 0: the task has none */
+	struct pfs_traced_return traced[PFS_TRACED_RETURNS]; /* innermost first; address 0: none */
 };
 
 /* A piece of the stack that was read at once. */
@@ -291,7 +305,8 @@ pfs_walk_place(__u32 number)
 	X(BAD_FRAME, "bad_frame", "a rule led to a frame that cannot be")                        \
 	X(NO_REGISTERS, "no_registers", "the user registers could not be had")                   \
 	X(STALE, "stale", "the rules were those of code whose place other code had taken")       \
-	X(OUT_OF_TIME, "out_of_time", "the walk had taken PFS_MAX_WALK_NS, in an interrupt")
+	X(OUT_OF_TIME, "out_of_time", "the walk had taken PFS_MAX_WALK_NS, in an interrupt")     \
+	X(TRACED, "traced", "somebody traces a return, and its address is not known")
 
 enum pfs_walk_status {
 #define PFS_WALK_ID(identifier, name, what) PFS_WALK_##identifier,

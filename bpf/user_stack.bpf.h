@@ -116,17 +116,23 @@ pfs_saved_registers(struct task_struct *task, pfs_registers *registers)
 }
 
 /*
- * True where the task is in the middle of a system call, whose next user instruction counts as a
- * return address.
+ * Does the current task go on behind a system call's instruction? Then that address counts as a
+ * return address, since the instruction may be its function's last one. What the kernel was entered
+ * by does not say so: a signal's handler, or a program that was just executed, begin elsewhere.
  */
 static __always_inline int
-pfs_in_system_call(const pfs_registers *registers)
+pfs_goes_on_behind_call(const pfs_registers *registers)
 {
 #ifdef PFS_ARM64
-	(void) registers; /* user_pt_regs does not tell; "svc" never ends a function */
+	(void) registers; /* "svc" never ends a function */
 	return 0;
 #else
-	return registers->orig_rax != ~0UL;
+	__u16 instruction = 0;
+
+	if (registers->orig_rax == ~0UL ||
+		bpf_probe_read_user(&instruction, sizeof(instruction), (void *) (registers->rip - 2)))
+		return 0;
+	return instruction == 0x050f || instruction == 0x80cd; /* syscall, int $0x80 */
 #endif
 }
 
@@ -152,6 +158,49 @@ pfs_leave_probe_copy(struct pfs_walk_state *at, struct task_struct *task)
 		at->registers[PFS_REGISTER_PC] = BPF_CORE_READ(probed, vaddr) + offset;
 }
 
+/*
+ * Notes the calls whose returns somebody traces: on the stack the address of a trampoline stands in
+ * the place of theirs.
+ */
+static __always_inline void
+pfs_note_traced_returns(struct pfs_walk_state *at, struct task_struct *task)
+{
+	struct return_instance *call;
+	struct uprobe_task *probed;
+
+	at->trampoline = 0;
+	if (!bpf_core_field_exists(task->utask) ||
+		!bpf_core_field_exists(((struct xol_area *) 0)->vaddr))
+		return;
+	probed = BPF_CORE_READ(task, utask);
+	call = probed ? BPF_CORE_READ(probed, return_instances) : 0;
+	if (!call)
+		return;
+	at->trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+	for (int i = 0; i < PFS_TRACED_RETURNS; i++)
+	{
+		at->traced[i].address = call ? BPF_CORE_READ(call, orig_ret_vaddr) : 0;
+		at->traced[i].stack = call ? BPF_CORE_READ(call, stack) : 0;
+		call = call ? BPF_CORE_READ(call, next) : 0;
+	}
+}
+
+/* A task in the trampoline has left the traced function: it goes on at the function's caller. */
+static __always_inline void
+pfs_leave_trampoline(struct pfs_walk_state *at)
+{
+	if (!at->trampoline || at->pc - at->trampoline >= PFS_TRAMPOLINE_BYTES ||
+		!at->traced[0].address)
+		return;
+	at->pc = at->traced[0].address;
+	at->sp = at->traced[0].stack;
+#ifndef PFS_ARM64
+	at->sp += 8;
+#endif
+	at->registers[PFS_REGISTER_SP] = at->sp;
+	at->is_return = 1;
+}
+
 /* Begins the walk of a task's user side at the registers of user mode. */
 static __always_inline void
 pfs_begin_walk(struct pfs_walk *walk, const pfs_registers *registers, struct task_struct *task)
@@ -166,6 +215,8 @@ pfs_begin_walk(struct pfs_walk *walk, const pfs_registers *registers, struct tas
 	pfs_number_registers(&walk->at, registers);
 	pfs_leave_probe_copy(&walk->at, task);
 	pfs_walk_enter_innermost(walk);
+	pfs_note_traced_returns(&walk->at, task);
+	pfs_leave_trampoline(&walk->at);
 	walk->status = PFS_WALK_RUNNING;
 }
 
@@ -182,7 +233,8 @@ pfs_begin_walk_of_task(struct pfs_scratch *scratch, struct task_struct *task)
 		return;
 	}
 	pfs_begin_walk(walk, &scratch->saved, task);
-	walk->at.is_return = (__u8) pfs_in_system_call(&scratch->saved);
+	if (pfs_goes_on_behind_call(&scratch->saved))
+		walk->at.is_return = 1;
 }
 
 /*

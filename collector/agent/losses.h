@@ -40,6 +40,7 @@ typedef enum LossKind
 	X(WALK_NO_REGISTERS, "stack_no_registers", LOSS_PARTIAL, "32-bit code, or no registers")       \
 	X(WALK_STALE, "stack_stale", LOSS_PARTIAL, "code that took another's place a moment before")   \
 	X(WALK_OUT_OF_TIME, "stack_out_of_time", LOSS_PARTIAL, "a walk that took too long")            \
+	X(WALK_TRACED, "stack_traced", LOSS_PARTIAL, "a return that somebody traces (uretprobe)")      \
 	X(STACK_CUT, "stack_cut", LOSS_PARTIAL, "deep recursion, whose middle is not kept")            \
 	X(FRAMES_CUT, "frames_cut", LOSS_NOTE, "frames in the middle of deep recursion")               \
 	X(PROCESS_GONE, "process_gone", LOSS_PARTIAL, "the process ended before it was looked at")     \

@@ -3,7 +3,8 @@
  *		Ticks in code that a probe was put into, in this machine's kernel: they are that code's, and
  *		not the page's where the kernel runs a copy of the probed instruction.
  *
- * The probe is perf's own, of whatever tool: it counts, and nothing looks at it.
+ * The probe is perf's own, of whatever tool: it counts, and nothing looks at it. And code whose
+ * return is traced: its caller is the one that the kernel has put aside.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,6 +23,7 @@
 
 #include <linux/perf_event.h>
 
+#include "agent/record.h"
 #include "base/clock.h"
 #include "kernel/sampler.h"
 
@@ -105,12 +107,16 @@ find_mapping(uint64_t address, const char *name)
 	return found;
 }
 
-/* The probe's descriptor; -1 where the kernel has no such probes, or lets us have none. */
+/*
+ * A descriptor of a probe at a function's entry or return; -1 if the kernel has no such probes, or
+ * lets us have none.
+ */
 static int
-probe(void)
+probe(uintptr_t function, bool at_return)
 {
-	const Range range = find_mapping((uintptr_t) probed_code, NULL);
-	struct perf_event_attr attributes = { .size = sizeof(attributes) };
+	const Range range = find_mapping(function, NULL);
+	/* the format of the only bit is "config:0" since the first kernel that had it */
+	struct perf_event_attr attributes = { .size = sizeof(attributes), .config = at_return };
 	FILE *file = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
 
 	if (file == NULL)
@@ -118,7 +124,7 @@ probe(void)
 	assert_int_equal(fscanf(file, "%" SCNu32, &attributes.type), 1);
 	fclose(file);
 	attributes.uprobe_path = (uintptr_t) "/proc/self/exe";
-	attributes.probe_offset = (uintptr_t) probed_code - range.start + range.file_offset;
+	attributes.probe_offset = function - range.start + range.file_offset;
 	return (int) syscall(__NR_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
@@ -140,7 +146,7 @@ test_copied_instruction(void **state)
 		assert_int_equal(failure.code, EXIT_PRIVILEGE);
 		skip();
 	}
-	fd = probe();
+	fd = probe((uintptr_t) probed_code, false);
 	if (fd < 0)
 	{
 		print_message("skipped: no probe\n");
@@ -169,11 +175,90 @@ test_copied_instruction(void **state)
 	assert_int_equal(seen.in_copies, 0);
 }
 
+static volatile uint64_t turns;
+
+__attribute__((noinline)) static void
+traced_code(void)
+{
+	for (int i = 0; i < 100000; i++)
+		turns++;
+}
+
+__attribute__((noinline)) static void
+call_traced_code(void)
+{
+	traced_code();
+	turns++;
+}
+
+typedef struct SeenReturns
+{
+	uint64_t in_code;
+	uint64_t known; /* of them with the address of the caller */
+} SeenReturns;
+
+static void
+on_traced_record(void *context, const void *bytes, size_t length_bytes)
+{
+	const uint64_t caller = (uintptr_t) call_traced_code;
+	const uint64_t code = (uintptr_t) traced_code;
+	SeenReturns *seen = context;
+	Record record;
+
+	if (!record_parse(bytes, length_bytes, &record) || record.late == NULL ||
+		record.sample->tid != (uint32_t) gettid() ||
+		!contains((Range){ code + 8, code + 28, 0 }, record.late->at.pc)) /* of its loop */
+		return;
+	seen->in_code++;
+	seen->known += record.late->at.trampoline != 0 &&
+				   contains((Range){ caller, caller + 32, 0 }, record.late->at.traced[0].address) &&
+				   record.late->at.traced[0].stack >= record.late->at.sp;
+}
+
+static void
+test_traced_return(void **state)
+{
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	int64_t until_ns;
+	SeenReturns seen = { 0 };
+	Sampler *sampler;
+	Failure failure;
+	int fd;
+
+	if (sampler_create(&options, on_traced_record, &seen, &sampler, &failure) != EXIT_OK)
+	{
+		print_message("skipped: %s: %s\n", failure.message, failure.detail);
+		assert_int_equal(failure.code, EXIT_PRIVILEGE);
+		skip();
+	}
+	fd = probe((uintptr_t) traced_code, true);
+	if (fd < 0)
+	{
+		print_message("skipped: no probe\n");
+		sampler_free(sampler);
+		skip();
+	}
+	assert_int_equal(sampler_attach(sampler, &failure), EXIT_OK);
+	until_ns = clock_ns(CLOCK_MONOTONIC) + MOST_NS;
+	while (seen.in_code < TICKS && clock_ns(CLOCK_MONOTONIC) < until_ns)
+	{
+		call_traced_code();
+		assert_true(sampler_poll(sampler, 0) >= 0);
+	}
+	sampler_stop(sampler);
+	close(fd);
+	sampler_free(sampler);
+	print_message("%" PRIu64 " ticks, %" PRIu64 " with the caller\n", seen.in_code, seen.known);
+	assert_true(seen.in_code >= TICKS);
+	assert_int_equal(seen.known, seen.in_code);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_copied_instruction),
+		cmocka_unit_test(test_traced_return),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,9 @@ static struct World
 	struct task_struct task;
 	struct mm_struct mm;
 	struct uprobe_task probed;
+	struct xol_area area;
+	struct return_instance calls[PFS_TRACED_RETURNS + 1];
+	__u16 instruction;	/* before where the task goes on */
 	pfs_registers user; /* as user mode was left */
 	__u64 stack[FRAME_WORDS * FRAMES];
 	__u64 memory[MEMORY_WORDS]; /* of the task, beside its stack */
@@ -116,6 +119,11 @@ bpf_probe_read_user(void *to, __u32 size, const void *from)
 	uintptr_t address = (uintptr_t) from;
 	uintptr_t stack = (uintptr_t) world.stack;
 
+	if (size == sizeof(world.instruction) && address == CODE + 0x10 - size)
+	{
+		memcpy(to, &world.instruction, size);
+		return 0;
+	}
 	world.now_ns += world.read_ns;
 	if (++world.reads == world.interrupted_read)
 		assert_int_equal(pfs_on_cpu(&tick), 0);
@@ -259,7 +267,12 @@ set_up(void **state)
 	pfs_levels = LEVELS;
 	pfs_excluded_pid = 0;
 	world.now_ns = 1000;
-	world.mm = (struct mm_struct){ 1, (uintptr_t) (world.stack + FRAME_WORDS * FRAMES), 77 };
+	world.mm = (struct mm_struct){ .start_code = 1,
+								   .start_stack = (uintptr_t) (world.stack + FRAME_WORDS * FRAMES),
+								   .arg_start = 77,
+								   .uprobes_state.xol_area = &world.area };
+	world.area.vaddr = COPY;
+	world.instruction = 0x050f;
 	world.task = (struct task_struct){ .pid = PID,
 									   .tgid = PID,
 									   .mm = &world.mm,
@@ -403,6 +416,104 @@ test_not_probed(void **state)
 		assert_int_equal(world.records[0].sample.user_status, PFS_WALK_NO_MAPPING);
 	}
 }
+
+#ifndef PFS_ARM64
+
+/*
+ * The address behind a system call is a return address; that of a signal's handler, or of a program
+ * that was just executed, is none, though the kernel was entered by a system call.
+ */
+static void
+test_goes_on_elsewhere(void **state)
+{
+	static const struct
+	{
+		__u16 instruction;
+		__u64 entered_by; /* number of the system call; ~0: an interrupt */
+		bool is_return;
+	} cases[] = { { 0x050f, 7, true },	/* syscall */
+				  { 0x80cd, 7, true },	/* int $0x80 */
+				  { 0x9090, 7, false }, /* nop; nop */
+				  { 0xc3c9, 7, false }, /* leave; ret */
+				  { 0x050f, ~0UL, false } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		set_up(state);
+		world.instruction = cases[i].instruction;
+		world.user.orig_rax = cases[i].entered_by;
+		assert_int_equal(pfs_on_cpu(&tick), 0);
+		assert_walked(0, PFS_KIND_ON_CPU, PERIOD);
+		assert_int_equal((world.records[0].words[KERNEL_DEPTH] & PFS_FRAME_RETURN_ADDRESS) != 0,
+						 cases[i].is_return);
+	}
+}
+
+/* Traces the return of the frame of this number: of the innermost one first. */
+static void
+trace_return(int number)
+{
+	struct return_instance **last = &world.probed.return_instances;
+	struct return_instance *call = world.calls;
+	__u64 *slot = &world.stack[FRAME_WORDS * number + 1];
+
+	for (; *last; last = &(*last)->next)
+		call++;
+	*call = (struct return_instance){ (uintptr_t) slot, *slot, NULL };
+	*last = call;
+	*slot = COPY;
+	world.task.utask = &world.probed;
+}
+
+/* Return addresses that uretprobes have replaced are those that were there. */
+static void
+test_traced_returns(void **state)
+{
+	const struct pfs_sample *sample = &world.records[0].sample;
+
+	trace_return(0);
+	trace_return(3);
+	trace_return(4);
+	assert_int_equal(pfs_on_cpu(&tick), 0);
+	assert_walked(0, PFS_KIND_ON_CPU, PERIOD);
+
+	/* more of them than are known */
+	set_up(state);
+	for (int i = 0; i <= PFS_TRACED_RETURNS; i++)
+		trace_return(i);
+	assert_int_equal(pfs_on_cpu(&tick), 0);
+	assert_int_equal(sample->user_status, PFS_WALK_TRACED);
+	assert_int_equal(sample->user_count, PFS_TRACED_RETURNS + 1);
+
+	/* at another place than the call */
+	set_up(state);
+	trace_return(2);
+	world.calls[0].stack -= 8;
+	assert_int_equal(pfs_on_cpu(&tick), 0);
+	assert_int_equal(sample->user_status, PFS_WALK_TRACED);
+	assert_int_equal(sample->user_count, 3);
+}
+
+/* In the trampoline the function has returned already: its caller goes on. */
+static void
+test_in_trampoline(void **state)
+{
+	const struct pfs_sample *sample = &world.records[0].sample;
+
+	trace_return(0);
+	/* as the function left it */
+	set_registers(&tick.regs, COPY + 5, true);
+	tick.regs.rbp = (uintptr_t) &world.stack[FRAME_WORDS];
+	tick.regs.rsp = (uintptr_t) &world.stack[2] - 24;
+	assert_int_equal(pfs_on_cpu(&tick), 0);
+	assert_int_equal(sample->user_status, PFS_WALK_END_OF_FRAMES);
+	assert_int_equal(sample->user_count, FRAMES - 1);
+	for (__u64 i = 1; i < FRAMES; i++)
+		assert_int_equal(world.records[0].words[i - 1] & ~PFS_FRAME_BY_FRAME_POINTER,
+						 (CODE + 0x100 * i) | PFS_FRAME_RETURN_ADDRESS);
+}
+
+#endif
 
 /* What is no frame takes no place, also where the outermost ones of a deep stack go round. */
 static void
@@ -712,6 +823,11 @@ main(void)
 		cmocka_unit_test_setup(test_user_mode, set_up),
 		cmocka_unit_test_setup(test_probed, set_up),
 		cmocka_unit_test_setup(test_not_probed, set_up),
+#ifndef PFS_ARM64
+		cmocka_unit_test_setup(test_goes_on_elsewhere, set_up),
+		cmocka_unit_test_setup(test_traced_returns, set_up),
+		cmocka_unit_test_setup(test_in_trampoline, set_up),
+#endif
 		cmocka_unit_test_setup(test_deep_and_astray, set_up),
 		cmocka_unit_test_setup(test_out_of_time, set_up),
 		cmocka_unit_test_setup(test_nested, set_up),

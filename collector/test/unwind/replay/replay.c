@@ -236,7 +236,7 @@ check(Replay *replay, bool tell)
 {
 	const Recording *recording = &replay->recording;
 	uint64_t frames[RECORDING_FRAMES];
-	uint64_t signals = 0;
+	uint64_t not_called = 0; /* a signal's trampoline, and the frame that it interrupted */
 	int status = -1;
 	size_t count = walk(replay, UINT32_MAX, frames, &status);
 	bool same;
@@ -247,14 +247,14 @@ check(Replay *replay, bool tell)
 		return count >= 3 && agrees(recording, frames, count);
 	}
 	for (size_t i = 1; i < count; i++)
-		signals += !(frames[i] & PFS_FRAME_RETURN_ADDRESS);
+		not_called += !(frames[i] & PFS_FRAME_RETURN_ADDRESS);
 	same = status == PFS_WALK_END_OF_STACK && count >= 4 && count == recording->frame_count &&
-		   signals == recording->signals && agrees(recording, frames, count);
+		   not_called == 2 * recording->signals && agrees(recording, frames, count);
 	if (tell || !same)
 		printf("# at %" PRIx64 ": %zu frames, %" PRIu64 " expected, status %d, %" PRIu64
-			   " interrupted, %u signed\n",
+			   " not called, %u signed\n",
 			   recording->registers[PFS_REGISTER_PC], count, recording->frame_count, status,
-			   signals, count_signed(replay));
+			   not_called, count_signed(replay));
 	return same && check_failing_reads(replay, count);
 }
 
