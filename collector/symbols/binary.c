@@ -83,10 +83,10 @@ describe(int fd, const FileIdentity *identity, const char *name, Binary **binary
 		binary_free(made);
 		return err;
 	}
-	memcpy(made->content.build_id, made->file.build_id.bytes, made->file.build_id.size_bytes);
-	made->content.build_id_bytes = made->file.build_id.size_bytes;
-	made->content.size_bytes = source.size_bytes;
-	made->content.header_hash = hash_header(&source);
+	memcpy(made->twin_key.build_id, made->file.build_id.bytes, made->file.build_id.size_bytes);
+	made->twin_key.build_id_bytes = made->file.build_id.size_bytes;
+	made->twin_key.size_bytes = source.size_bytes;
+	made->twin_key.header_hash = hash_header(&source);
 	set_build_id(made);
 	debug_links_read(&made->links, &made->file);
 	*binary = made;
@@ -135,15 +135,13 @@ run_binary(Probe *base)
 	probe->error = fd < 0 ? fd : 0;
 	if (fd < 0)
 		return;
-	memset(&identity, 0, sizeof(identity));
-	identity.device = status.st_dev;
-	identity.inode = status.st_ino;
-	identity.size_bytes = status.st_size;
-	identity.changed = status.st_ctim;
+	identity = file_identity_of(&status);
 	probe->error = describe(fd, &identity, probe->name, &probe->binary);
 	/* separate debug files are looked for below the root of the process that the path names */
-	if (probe->error == 0)
-		probe->binary->root_pid = sscanf(path, "/proc/%u/", &pid) == 1 ? pid : 0;
+	if (probe->error != 0)
+		return;
+	probe->binary->root_pid = sscanf(path, "/proc/%u/", &pid) == 1 ? pid : 0;
+	probe->binary->owner = status.st_uid;
 }
 
 static void
@@ -197,4 +195,5 @@ binary_close(Binary *binary, Patience *patience)
 	binary->file.source.fd = -1;
 	debug_files_close(&binary->debug_files, patience);
 	binary->debug_files_known = false;
+	binary->twin_known = false;
 }

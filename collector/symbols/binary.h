@@ -15,40 +15,35 @@
 #include "symbols/binary_place.h"
 #include "symbols/debug_files.h"
 #include "symbols/elf_file.h"
+#include "symbols/file_identity.h"
 
 /*
- * The same file for as long as these are equal: a change of the content changes ctime. Compared by
- * bytes.
+ * Files that may have the same names: containers hold many copies of one library, and what may be
+ * is compared before it is believed. Compared by bytes.
  */
-typedef struct FileIdentity
-{
-	dev_t device;
-	ino_t inode;
-	off_t size_bytes;
-	struct timespec changed;
-} FileIdentity;
-
-/*
- * The same content, whatever the file: containers hold many copies of one library. Compared by
- * bytes.
- */
-typedef struct ContentIdentity
+typedef struct TwinKey
 {
 	uint8_t build_id[ELF_BUILD_ID_MAX_BYTES];
 	uint64_t build_id_bytes;
 	uint64_t size_bytes;
 	uint64_t header_hash; /* of the first page: a stripped copy has other sections */
-} ContentIdentity;
+	/* debug file and supplement, zeroed for none: names are those of the very same ones alone */
+	FileIdentity debug;
+	FileIdentity alternative;
+} TwinKey;
 
 typedef struct Binary
 {
 	struct Symbolizer *symbolizer;
-	uint64_t number; /* never used again */
+	uint64_t number; /* never used again; twins have that of their leader */
 	uint32_t references;
 	FileIdentity file_identity;
-	ContentIdentity content;
+	uid_t owner;
+	TwinKey twin_key;
 	UT_hash_handle by_file;
-	UT_hash_handle by_content;
+	UT_hash_handle by_twin_key;
+	bool twin_known; /* it was looked for since the file was opened */
+	bool is_leader;	 /* others are compared with it */
 	char *name;
 	uint32_t root_pid; /* of the process that it was opened from, 0 where not known */
 	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1];

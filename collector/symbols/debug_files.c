@@ -26,6 +26,7 @@
 typedef struct Found
 {
 	ElfFile file;
+	FileIdentity identity;
 	DebugLinks links;
 	bool proven; /* else its checksum tells */
 } Found;
@@ -36,12 +37,15 @@ typedef struct Search
 	Probe probe;
 	void (*find)(struct Search *search);
 	uint32_t root_pid;
+	dev_t device; /* of the binary */
+	uid_t owner;
 	char *name;
 	char *directory;
 	ElfBuildId build_id; /* of what is looked for */
 	char *link;			 /* NULL: by build ID alone */
 	int root_fds[ROOTS];
 	int root_count;
+	int foreign_fd; /* of the process's root among them; -1: none */
 	Found found[FOUND_MANY];
 	uint32_t count;
 } Search;
@@ -116,6 +120,18 @@ is_another(const Search *search, const ElfFile *file, bool *proven)
 	return search->link == NULL;
 }
 
+/*
+ * A process may have mounted what it likes over its directories, while others map the same binary.
+ * Only who could write the binary itself says what is in it.
+ */
+static bool
+counts_there(const Search *search, int root_fd, const struct stat *status)
+{
+	return root_fd != search->foreign_fd ||
+		   (status->st_dev == search->device &&
+			(status->st_uid == search->owner || status->st_uid == 0));
+}
+
 /* Notes the file at a path where it may be the right one; true where it is. */
 static bool
 try_path(Search *search, int root_fd, const char *path)
@@ -127,7 +143,8 @@ try_path(Search *search, int root_fd, const char *path)
 	if (source.fd < 0)
 		return false;
 	source.size_bytes = (uint64_t) status.st_size;
-	if (elf_file_init(&found->file, &source) == 0)
+	found->identity = file_identity_of(&status);
+	if (counts_there(search, root_fd, &status) && elf_file_init(&found->file, &source) == 0)
 	{
 		if (!is_another(search, &found->file, &found->proven))
 		{
@@ -216,9 +233,12 @@ run_search(Probe *probe)
 {
 	Search *search = (Search *) probe;
 
+	search->foreign_fd = -1;
 	for (int i = search->root_pid != 0 ? 0 : 1; i < ROOTS; i++)
 	{
 		search->root_fds[search->root_count] = open_root(i == 0 ? search->root_pid : 0);
+		if (i == 0)
+			search->foreign_fd = search->root_fds[0];
 		search->root_count += search->root_fds[search->root_count] >= 0;
 	}
 	search->find(search);
@@ -273,6 +293,8 @@ search(const Quest *quest, const DebugPlaces *places, Search **result)
 	made->probe = (Probe){ .run = run_search, .discard = discard_search };
 	made->find = quest->find;
 	made->root_pid = places->root_pid;
+	made->device = places->device;
+	made->owner = places->owner;
 	made->build_id = *quest->build_id;
 	made->name = strdup(quest->name);
 	made->directory = strdup(places->directory);
@@ -295,7 +317,7 @@ search(const Quest *quest, const DebugPlaces *places, Search **result)
  */
 static int
 choose(Search *searched, const DebugPlaces *places, uint32_t checksum, ElfFile *file,
-	   DebugLinks *links)
+	   FileIdentity *identity, DebugLinks *links)
 {
 	for (uint32_t i = 0; i < searched->count; i++)
 	{
@@ -309,6 +331,7 @@ choose(Search *searched, const DebugPlaces *places, uint32_t checksum, ElfFile *
 		if (err != 0)
 			continue;
 		*file = found->file;
+		*identity = found->identity;
 		*links = found->links;
 		memset(&found->file, 0, sizeof(found->file));
 		found->file.source.fd = -1;
@@ -328,7 +351,7 @@ open_debug_file(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces 
 
 	if (err != 0)
 		return err;
-	err = choose(searched, places, wanted->links->checksum, &files->debug, links);
+	err = choose(searched, places, wanted->links->checksum, &files->debug, &files->identity, links);
 	end_search(searched, places->patience);
 	return err;
 }
@@ -347,7 +370,7 @@ open_supplement(DebugFiles *files, const DebugLinks *links, const DebugPlaces *p
 	err = search(&quest, places, &searched);
 	if (err != 0)
 		return err;
-	err = choose(searched, places, 0, &file, &none);
+	err = choose(searched, places, 0, &file, &files->alt_identity, &none);
 	if (file.source.fd >= 0)
 	{
 		files->alt_fd = file.source.fd;

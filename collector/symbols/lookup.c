@@ -69,8 +69,16 @@ look_for_debug_files(Lookup *lookup, Binary *binary, const SymbolAsk *terms)
 {
 	const DebugWanted wanted = { &binary->file.build_id, &binary->links, binary->file.has_dwarf };
 	ChecksumAsk ask = { lookup->worker, binary->number * 2, terms };
-	const DebugPlaces places = { lookup->patience,		  binary->root_pid, binary->name,
-								 lookup->debug_directory, compare_checksum, &ask };
+	const DebugPlaces places = {
+		.patience = lookup->patience,
+		.root_pid = binary->root_pid,
+		.name = binary->name,
+		.device = binary->file_identity.device,
+		.owner = binary->owner,
+		.directory = lookup->debug_directory,
+		.compare_checksum = compare_checksum,
+		.context = &ask,
+	};
 	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	int err;
 
@@ -85,6 +93,14 @@ look_for_debug_files(Lookup *lookup, Binary *binary, const SymbolAsk *terms)
 	return err == -EINPROGRESS ? err : 0;
 }
 
+void
+lookup_forget_leader(Lookup *lookup, Binary *binary)
+{
+	if (binary->is_leader)
+		HASH_DELETE(by_twin_key, lookup->leaders, binary);
+	binary->is_leader = false;
+}
+
 static WorkerFiles
 worker_files(const Lookup *lookup, const Binary *binary)
 {
@@ -92,8 +108,44 @@ worker_files(const Lookup *lookup, const Binary *binary)
 		.binary = binary->file.source.fd,
 		.debug = binary->debug_files.debug.source.fd,
 		.alternative = binary->debug_files.alt_fd,
+		.identity = &binary->file_identity,
 		.no_dwarf = !lookup->inlined_lines,
 	};
+}
+
+/*
+ * Copies of one file, as a hundred containers of one image have them, share their answers. Build
+ * ID, size and first page say which may be copies, and anybody may write those: the worker compares
+ * all bytes. Their debug files must be the very same. -EINPROGRESS or -EAGAIN if that is not known
+ * yet; otherwise 0.
+ */
+static int
+join_twins(Lookup *lookup, Binary *binary, const SymbolAsk *terms)
+{
+	Binary *leader;
+	int err;
+
+	if (binary->twin_known || !binary->debug_files_known || binary->twin_key.build_id_bytes == 0)
+		return 0;
+	binary->twin_key.debug = binary->debug_files.identity;
+	binary->twin_key.alternative = binary->debug_files.alt_identity;
+	HASH_FIND(by_twin_key, lookup->leaders, &binary->twin_key, sizeof(binary->twin_key), leader);
+	if (leader == NULL)
+	{
+		HASH_ADD(by_twin_key, lookup->leaders, twin_key, sizeof(binary->twin_key), binary);
+		binary->is_leader = true;
+	}
+	else
+	{
+		err = worker_client_compare(lookup->worker, binary->number, leader->file.source.fd,
+									binary->file.source.fd, terms);
+		if (err == -EINPROGRESS || err == -EAGAIN)
+			return err;
+		if (err == 0)
+			binary->number = leader->number;
+	}
+	binary->twin_known = true;
+	return 0;
 }
 
 /* The worker keeps it open under another number, one more, for questions without DWARF. */
@@ -158,14 +210,17 @@ lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, const SymbolA
 		return 0;
 	if (clock_ns(CLOCK_MONOTONIC) >= terms->deadline_ns)
 		return -EAGAIN;
-	if (look_for_debug_files(lookup, binary, terms) != 0)
+	if (look_for_debug_files(lookup, binary, terms) != 0 || join_twins(lookup, binary, terms) != 0)
 		return -EAGAIN;
+	if (result_cache_find(lookup->results, binary->number, address, lines))
+		return 0;
 	err = ask_worker(lookup, binary, address, terms, &found, &whole);
 	if (err == -EAGAIN || err == -EINPROGRESS)
 		return -EAGAIN;
 	count_answer(lookup, &found);
 	*lines = found;
-	if (!whole || err == -EIO)
+	/* a file that has changed since it was opened says nothing of its twins */
+	if (!whole || err == -EIO || err == -ENOEXEC)
 		return 0;
 	return result_cache_add(lookup->results, binary->number, address, &found, lines);
 }
@@ -221,7 +276,8 @@ lookup_prepare(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32
 		}
 		if (asked_count == 0 || clock_ns(CLOCK_MONOTONIC) >= terms->deadline_ns)
 			return;
-		if (look_for_debug_files(lookup, binary, terms) != 0 || !binary->debug_files_known)
+		if (look_for_debug_files(lookup, binary, terms) != 0 || !binary->debug_files_known ||
+			join_twins(lookup, binary, terms) != 0)
 			return; /* what is told without is not to be kept */
 		answered = prepare_some(lookup, binary, asked, asked_count, terms);
 		if (answered == 0)

@@ -16,6 +16,7 @@ typedef struct Lookup
 {
 	ResultCache *results;
 	WorkerClient *worker;
+	Binary *leaders;	/* by twin_key: open ones that copies are compared with */
 	Patience *patience; /* with the file systems of debug files */
 	char *debug_directory;
 	bool inlined_lines;
@@ -34,6 +35,9 @@ int lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, const Sym
 /* As binary_prepare. */
 void lookup_prepare(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t count,
 					const SymbolAsk *terms);
+
+/* The binary's file is closed: nothing is compared with it any more. */
+void lookup_forget_leader(Lookup *lookup, Binary *binary);
 
 /* Gives back what is not in use. */
 void lookup_shrink(Lookup *lookup);

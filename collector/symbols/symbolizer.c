@@ -3,7 +3,7 @@
  *		Life of the symbolizer and of its binaries.
  *
  * 1. binary_open describes the file, and looks for it among the binaries, by (device, inode, size,
- *    ctime), then by (build ID, size, hash of the first page).
+ *    ctime). Copies of one content are found later (lookup.c), as that is to be proven.
  * 2. binary_release keeps the last ones that nobody holds for whoever maps them next.
  * 3. Budgets are kept by dropping results and symbol tables; both are made again when asked for.
  *
@@ -31,7 +31,6 @@ struct Symbolizer
 	Kallsyms *kallsyms;
 	uint64_t last_number;
 	Binary *by_file;
-	Binary *by_content;
 	Binary *idle;
 	uint32_t idle_count;
 	uint64_t opened;
@@ -65,8 +64,6 @@ forget(Binary *binary)
 	Symbolizer *symbolizer = binary->symbolizer;
 
 	HASH_DELETE(by_file, symbolizer->by_file, binary);
-	if (binary->file.build_id.size_bytes > 0)
-		HASH_DELETE(by_content, symbolizer->by_content, binary);
 	binary_close(binary, &symbolizer->patience);
 	binary_free(binary);
 }
@@ -144,8 +141,6 @@ find_known(const Symbolizer *symbolizer, const Binary *made)
 
 	HASH_FIND(by_file, symbolizer->by_file, &made->file_identity, sizeof(made->file_identity),
 			  known);
-	if (known == NULL && made->file.build_id.size_bytes > 0)
-		HASH_FIND(by_content, symbolizer->by_content, &made->content, sizeof(made->content), known);
 	return known;
 }
 
@@ -155,8 +150,6 @@ add_binary(Symbolizer *symbolizer, Binary *made)
 	made->symbolizer = symbolizer;
 	made->number = ++symbolizer->last_number;
 	HASH_ADD(by_file, symbolizer->by_file, file_identity, sizeof(made->file_identity), made);
-	if (made->file.build_id.size_bytes > 0)
-		HASH_ADD(by_content, symbolizer->by_content, content, sizeof(made->content), made);
 }
 
 int
@@ -196,6 +189,7 @@ binary_release(Binary *binary)
 
 	if (--binary->references > 0)
 		return;
+	lookup_forget_leader(&symbolizer->lookup, binary);
 	binary_close(binary, &symbolizer->patience);
 	DL_APPEND(symbolizer->idle, binary);
 	if (++symbolizer->idle_count > IDLE_BINARIES_MAX)

@@ -3,10 +3,11 @@
  *		From (binary, address) to functions and lines, and from a kernel address to its symbol.
  *
  * A Binary is one ELF file, shared by all processes that map it, found again by device, inode, size
- * and ctime, or else by build ID, size and first page; it holds one descriptor while it is
- * referenced, two more with separate debug files. All functions are called from one thread. DWARF
- * and symbol tables are read in a worker process with limits on time and memory, so that a huge or
- * hostile file cannot take the collector down; a missing symbol leaves binary + address.
+ * and ctime; it holds one descriptor while it is referenced, two more with separate debug files.
+ * Copies that are equal byte by byte, and have the same debug files, share their answers. All
+ * functions are called from one thread. DWARF and symbol tables are read in a worker process with
+ * limits on time and memory, so that a huge or hostile file cannot take the collector down; a
+ * missing symbol leaves binary + address.
  */
 #ifndef COLLECTOR_SYMBOLIZER_H
 #define COLLECTOR_SYMBOLIZER_H

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <lzma.h>
 #include <malloc.h>
 #include <signal.h>
@@ -22,6 +23,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -47,13 +49,16 @@
 #define WORKER_GROWTH_SHARE	   2 /* … caches grown since the last one was opened are closed … */
 #define WORKER_KEPT_SHARE	   2 /* … and what an idle worker may hold */
 #define WORKER_NICE			   2 /* gives way, but a busy machine must not starve it */
-#define WORKER_CHECKSUM_MAX	   (1ULL << 30) /* bytes of a file that is read through */
+#define WORKER_CHECKSUM_MAX	   (1ULL << 30) /* bytes of a file that is read through … */
+#define WORKER_COMPARE_MAX	   (1ULL << 28) /* … and of each of two */
 
 typedef struct Session
 {
 	uint64_t binary;
 	uint64_t used; /* clock of the last use; 0: slot is free */
 	bool raw_names;
+	int fd;				/* of the binary; the session's */
+	struct stat status; /* of it, as it was opened */
 	SymbolSession *symbols;
 } Session;
 
@@ -206,6 +211,30 @@ close_fds(const int fds[WORKER_FILES_MAX])
 	}
 }
 
+/* Whether a file is still the one that it was when the collector opened it. */
+static bool
+is_wanted_file(const WorkerRequest *request, const struct stat *status)
+{
+	return (request->argument & WORKER_WITH_IDENTITY) == 0 ||
+		   ((uint64_t) status->st_size == request->size_bytes &&
+			status->st_ctim.tv_sec == request->changed_s &&
+			status->st_ctim.tv_nsec == request->changed_ns);
+}
+
+/*
+ * Whether a binary is as it was opened. Its answers may be those of copies that are equal, which
+ * somebody else owns.
+ */
+static bool
+is_unchanged(const Session *session)
+{
+	struct stat now;
+
+	return fstat(session->fd, &now) == 0 && now.st_size == session->status.st_size &&
+		   now.st_ctim.tv_sec == session->status.st_ctim.tv_sec &&
+		   now.st_ctim.tv_nsec == session->status.st_ctim.tv_nsec;
+}
+
 /*
  * Opens a binary in the slot that was used least recently; more of them are closed to make room.
  * Takes the descriptors.
@@ -231,6 +260,12 @@ open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_
 	qsort(worker->sessions, WORKER_SESSIONS, sizeof(worker->sessions[0]), compare_use);
 	close_down_to(worker, eighths(WORKER_BUSY_SHARE));
 	close_session(session);
+	if (fstat(files.binary, &session->status) != 0 || !is_wanted_file(request, &session->status))
+	{
+		close_fds(fds);
+		return -ENOEXEC;
+	}
+	session->fd = files.binary;
 	err = symbol_session_open(&files, (request->argument & WORKER_NO_DWARF) == 0, data_limit,
 							  &session->symbols);
 	if (err != 0)
@@ -356,6 +391,11 @@ answer_lookup(Worker *worker, const WorkerRequest *request)
 	uint64_t addresses[WORKER_ADDRESSES_MAX];
 	size_t size_bytes = 0;
 
+	if (session != NULL && !is_unchanged(session))
+	{
+		close_session(session);
+		session = NULL;
+	}
 	if (session == NULL)
 		return worker_reply_encode(worker->message, -ESTALE, NULL, 0);
 	memcpy(addresses, worker->message + sizeof(*request), request->argument * sizeof(*addresses));
@@ -369,7 +409,10 @@ answer_lookup(Worker *worker, const WorkerRequest *request)
 		if (clock_ns(CLOCK_MONOTONIC) >= until_ns)
 			break;
 	}
-	return size_bytes;
+	if (is_unchanged(session))
+		return size_bytes;
+	close_session(session);
+	return worker_reply_encode(worker->message, -ESTALE, NULL, 0);
 }
 
 /* Takes the descriptor. */
@@ -398,6 +441,44 @@ compare_checksum(int fd, uint32_t expected)
 	return read && checksum == expected ? 0 : -EBADMSG;
 }
 
+/* Whether the kernel itself keeps a file's times: a program that serves one may say anything. */
+static bool
+is_vouched_for(int fd)
+{
+	struct statfs status;
+
+	return fstatfs(fd, &status) == 0 && status.f_type != FUSE_SUPER_MAGIC;
+}
+
+/* Compares two files byte by byte. Takes the descriptors. */
+static int
+compare_files(const int fds[WORKER_FILES_MAX])
+{
+	static uint8_t blocks[2][65536];
+	struct stat status[2];
+	bool equal = fds[0] >= 0 && fds[1] >= 0 && fstat(fds[0], &status[0]) == 0 &&
+				 fstat(fds[1], &status[1]) == 0 && status[0].st_size == status[1].st_size &&
+				 status[0].st_size <= (off_t) WORKER_COMPARE_MAX && is_vouched_for(fds[0]) &&
+				 is_vouched_for(fds[1]);
+	uint64_t size_bytes = equal ? (uint64_t) status[0].st_size : 0;
+
+	for (uint64_t at = 0; equal && at < size_bytes; at += sizeof(blocks[0]))
+	{
+		uint64_t left = size_bytes - at;
+		size_t step = left < sizeof(blocks[0]) ? (size_t) left : sizeof(blocks[0]);
+
+		for (int i = 0; equal && i < 2; i++)
+		{
+			const ElfSource source = { .fd = fds[i], .size_bytes = size_bytes };
+
+			equal = elf_source_read(&source, at, blocks[i], step);
+		}
+		equal = equal && memcmp(blocks[0], blocks[1], step) == 0;
+	}
+	close_fds(fds);
+	return equal ? 0 : -EBADMSG;
+}
+
 /* Answers the request in worker->message into the same place; returns the reply's size. */
 static size_t
 answer(Worker *worker, size_t size_bytes, const int fds[WORKER_FILES_MAX])
@@ -411,6 +492,8 @@ answer(Worker *worker, size_t size_bytes, const int fds[WORKER_FILES_MAX])
 		return answer_open(worker, &request, fds);
 	else if (size_bytes == sizeof(request) && request.kind == WORKER_CHECKSUM)
 		err = compare_checksum(fds[0], (uint32_t) request.argument);
+	else if (size_bytes == sizeof(request) && request.kind == WORKER_COMPARE)
+		err = compare_files(fds);
 	else if (request.kind == WORKER_LOOKUP && request.argument > 0 &&
 			 request.argument <= WORKER_ADDRESSES_MAX &&
 			 size_bytes == sizeof(request) + request.argument * sizeof(uint64_t))

@@ -456,7 +456,8 @@ settle(WorkerClient *client, int64_t deadline_ns)
 static void
 keep_outcome(WorkerClient *client, const WorkerRequest *head, int status)
 {
-	if (head->kind == WORKER_HELLO || (status != -EIO && head->kind != WORKER_CHECKSUM))
+	if (head->kind == WORKER_HELLO ||
+		(status != -EIO && head->kind != WORKER_CHECKSUM && head->kind != WORKER_COMPARE))
 		return;
 	client->settled[client->next_settled++ % SETTLED_MAX] = (Settled){ *head, status };
 }
@@ -544,6 +545,13 @@ open_binary(WorkerClient *client, uint64_t binary, const WorkerFiles *files, con
 	int fds[WORKER_FILES_MAX] = { files->binary };
 	size_t count = 1;
 
+	if (files->identity != NULL)
+	{
+		open.head.argument |= WORKER_WITH_IDENTITY;
+		open.head.size_bytes = (uint64_t) files->identity->size_bytes;
+		open.head.changed_s = files->identity->changed.tv_sec;
+		open.head.changed_ns = files->identity->changed.tv_nsec;
+	}
 	if (files->no_dwarf)
 		open.head.argument |= WORKER_NO_DWARF;
 	if (files->raw_names)
@@ -616,6 +624,18 @@ worker_client_checksum(WorkerClient *client, uint64_t binary, int fd, uint32_t c
 	if (!worker_accounts_may_ask(&client->accounts, terms->owners, clock_ns(CLOCK_MONOTONIC)))
 		return -EAGAIN;
 	return ask(client, &question, &fd, 1, terms);
+}
+
+int
+worker_client_compare(WorkerClient *client, uint64_t binary, int fd, int other_fd,
+					  const SymbolAsk *terms)
+{
+	Question question = { .head = { .kind = WORKER_COMPARE, .binary = binary } };
+	const int fds[] = { fd, other_fd };
+
+	if (!worker_accounts_may_ask(&client->accounts, terms->owners, clock_ns(CLOCK_MONOTONIC)))
+		return -EAGAIN;
+	return ask(client, &question, fds, 2, terms);
 }
 
 int64_t

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "symbols/file_identity.h"
 #include "symbols/symbol_ask.h"
 #include "symbols/symbol_line.h"
 
@@ -28,10 +29,11 @@ void worker_client_free(WorkerClient *client); /* accepts NULL; ends the worker 
 typedef struct WorkerFiles
 {
 	int binary;
-	int debug;		 /* its separate debug file */
-	int alternative; /* supplement of the one that has DWARF */
-	bool no_dwarf;	 /* symbol tables alone */
-	bool raw_names;	 /* not demangled */
+	int debug;					  /* its separate debug file */
+	int alternative;			  /* supplement of the one that has DWARF */
+	const FileIdentity *identity; /* of the binary as it was when it was opened; NULL: any */
+	bool no_dwarf;				  /* symbol tables alone */
+	bool raw_names;				  /* not demangled */
 } WorkerFiles;
 
 /*
@@ -61,6 +63,13 @@ int worker_client_lookup(WorkerClient *client, uint64_t binary, const WorkerFile
  */
 int worker_client_checksum(WorkerClient *client, uint64_t binary, int fd, uint32_t checksum,
 						   const SymbolAsk *terms);
+
+/*
+ * 0 if two files have the same bytes, and the kernel vouches for changes of them (no FUSE);
+ * -EBADMSG if not; otherwise as worker_client_ask.
+ */
+int worker_client_compare(WorkerClient *client, uint64_t binary, int fd, int other_fd,
+						  const SymbolAsk *terms);
 
 /* CPU time that the owner who owes least has used of its burst. */
 int64_t worker_client_used(const WorkerClient *client, uint64_t owners);

@@ -12,6 +12,7 @@
  *		lookup: addresses		of each its frames, innermost first; -ESTALE: the binary is not open
  *								(any more)
  *		checksum: CRC-32, fd	0, or -EBADMSG where the file has another
+ *		compare: fds			0, or -EBADMSG if their bytes differ
  *
  * A lookup is followed by its addresses, 8 bytes each. Its answers follow each other in one
  * message, in the order of the addresses: at least one, and fewer than were asked for where they do
@@ -46,6 +47,7 @@ typedef enum WorkerRequestKind
 	WORKER_OPEN = 1, /* carries the binary's descriptor, and those that argument tells */
 	WORKER_LOOKUP,
 	WORKER_CHECKSUM, /* carries the file's descriptor */
+	WORKER_COMPARE,	 /* carries the descriptors of two files */
 	WORKER_HELLO,	 /* never sent: stands for the greeting that is waited for */
 } WorkerRequestKind;
 
@@ -53,15 +55,19 @@ typedef enum WorkerRequestKind
 #define WORKER_WITH_DEBUG		1 /* the separate debug file's descriptor is the next one */
 #define WORKER_WITH_ALTERNATIVE 2 /* the supplement's is the last one */
 #define WORKER_NO_DWARF			4
-#define WORKER_RAW_NAMES		8 /* not demangled */
+#define WORKER_RAW_NAMES		8  /* not demangled */
+#define WORKER_WITH_IDENTITY	16 /* the binary must have size and ctime as they are told */
 
 #define WORKER_LEFT_OUT_DWARF 1 /* its debug information would take too much memory */
 
 typedef struct WorkerRequest
 {
 	uint64_t kind;
-	uint64_t binary;   /* number by which open and lookup agree */
-	uint64_t argument; /* addresses that follow, CRC-32 */
+	uint64_t binary;	 /* number by which open and lookup agree */
+	uint64_t argument;	 /* addresses that follow, CRC-32 */
+	uint64_t size_bytes; /* with WORKER_WITH_IDENTITY, as the next two */
+	int64_t changed_s;
+	int64_t changed_ns;
 } WorkerRequest;
 
 typedef struct WorkerReply
@@ -80,7 +86,7 @@ typedef struct WorkerFrame
 	int32_t line;
 } WorkerFrame;
 
-static_assert(sizeof(WorkerRequest) == 24, "requests have no padding");
+static_assert(sizeof(WorkerRequest) == 48, "requests have no padding");
 static_assert(sizeof(WorkerReply) == 12, "replies have no padding");
 static_assert(sizeof(WorkerFrame) == 20, "frames have no padding");
 

@@ -38,7 +38,7 @@
 /* clang-format off */
 static const uint16_t allowed_calls[] = {
 	SYS_read, SYS_pread64, SYS_write, SYS_writev, SYS_lseek,
-	SYS_close, SYS_fstat, SYS_fcntl, SYS_dup, SYS_mmap,
+	SYS_close, SYS_fstat, SYS_fstatfs, SYS_fcntl, SYS_dup, SYS_mmap,
 	SYS_munmap, SYS_mprotect, SYS_mremap, SYS_madvise, SYS_brk,
 	SYS_recvmsg, SYS_recvfrom, SYS_sendto, SYS_sendmsg, SYS_setsockopt,
 	SYS_setitimer, SYS_getpriority, SYS_setpriority, SYS_futex, SYS_sched_yield,

@@ -56,7 +56,7 @@ setup(void **state)
 		mapped_file_table_create(&fixture.files) != 0 ||
 		symbolizer_create(&options, &fixture.symbolizer) != 0 ||
 		late_names_create(fixture.files, &fixture.late) != 0 ||
-		mapped_file_acquire_executable(fixture.files, (uint32_t) getpid(), program.dli_fname,
+		mapped_file_acquire_executable(fixture.files, 0, (uint32_t) getpid(), program.dli_fname,
 									   &fixture.program) != 0 ||
 		batch_create(1 << 20, &fixture.batch) != 0)
 		return -1;

@@ -205,18 +205,24 @@ find_text(const char *name, uint64_t *begin, uint64_t *end)
 }
 
 static uint64_t
-main_address(void)
+function_address(const char *name)
 {
-	char command[128];
+	char command[256];
 	unsigned long long address;
 	FILE *output;
 
-	snprintf(command, sizeof(command), "nm %s/program | grep -w 'T main'", directory);
+	snprintf(command, sizeof(command), "nm %s/program | grep -w 'T %s'", directory, name);
 	output = popen(command, "r");
 	assert_non_null(output);
 	assert_int_equal(fscanf(output, "%llx", &address), 1);
 	assert_int_equal(pclose(output), 0);
 	return address;
+}
+
+static uint64_t
+main_address(void)
+{
+	return function_address("main");
 }
 
 /* A frame as addr2line prints it: function, then file:line. */
@@ -674,38 +680,141 @@ names_files_without_build_id(void **state)
 	symbolizer_free(symbolizer);
 }
 
-/* One Binary for copies with a build ID, and for one file however often; two for other contents. */
+/* One Binary for one file however often it is opened, two for two files. */
 static void
 shares_binaries(void **state)
 {
 	Symbolizer *symbolizer = create();
 	Binary *first;
 	Binary *again;
-	Binary *copy;
 	Binary *other;
-	uint64_t address;
 
-	run("cd %s && gcc -O2 -g -o program program.c && cp program copy && cp program other && strip other",
-		directory);
+	run("cd %s && gcc -O2 -g -o program program.c && cp program other && strip other", directory);
 	first = open_binary(symbolizer, "program");
 	again = open_binary(symbolizer, "program");
-	copy = open_binary(symbolizer, "copy");
 	other = open_binary(symbolizer, "other");
 	assert_ptr_equal(first, again);
-	assert_ptr_equal(first, copy);
 	assert_ptr_not_equal(first, other);
 	assert_string_equal(binary_build_id(first), binary_build_id(other));
 	assert_int_equal(strlen(binary_build_id(first)), 40);
 	binary_release(again);
-	binary_release(copy);
 	binary_release(first);
-	address = main_address();
-	copy = open_binary(symbolizer, "copy");
-	assert_ptr_equal(first, copy);
-	expect_main(copy, address, true);
-	binary_release(copy);
+	again = open_binary(symbolizer, "program");
+	assert_ptr_equal(first, again);
+	expect_main(again, main_address(), true);
+	binary_release(again);
 	binary_release(other);
 	symbolizer_free(symbolizer);
+}
+
+static uint64_t
+answers_of_worker(const Symbolizer *symbolizer)
+{
+	SymbolizerStats stats;
+
+	symbolizer_stats(symbolizer, &stats);
+	return stats.addresses_resolved;
+}
+
+/* Expects the name that ends the answer; "": there is none. */
+static void
+expect_name(Binary *binary, uint64_t address, const char *name)
+{
+	SymbolLines lines;
+
+	assert_int_equal(binary_symbolize(binary, address, &lines), 0);
+	assert_string_equal(lines.count > 0 ? lines.lines[lines.count - 1].name : "", name);
+}
+
+/*
+ * Copies share their answers. One that has the build ID, size and first page of the original, but
+ * other names, does not; nor does one that is written to later.
+ */
+static void
+shares_answers_of_equal_copies(void **state)
+{
+	Symbolizer *symbolizer = create();
+	uint64_t address;
+	uint64_t answers;
+	Binary *forged;
+	Binary *first;
+	Binary *copy;
+
+	run("cd %s && echo 'int honest(int a) { return a * 3; } int main(int c, char **v)"
+		" { return honest(c); }' >twin.c && gcc -O0 -o program twin.c && cp program copy && "
+		"sed s/honest/forged/g program >forged && cmp -s -n 4096 program forged && "
+		"! cmp -s program forged && [ $(stat -c %%s program) = $(stat -c %%s forged) ]",
+		directory);
+	address = function_address("honest");
+	forged = open_binary(symbolizer, "forged");
+	first = open_binary(symbolizer, "program");
+	copy = open_binary(symbolizer, "copy");
+	assert_string_equal(binary_build_id(first), binary_build_id(forged));
+	expect_name(forged, address, "forged");
+	expect_name(first, address, "honest");
+	binary_release(forged);
+	binary_release(first);
+	binary_release(copy);
+	symbolizer_free(symbolizer);
+
+	symbolizer = create();
+	first = open_binary(symbolizer, "program");
+	copy = open_binary(symbolizer, "copy");
+	expect_name(copy, address, "honest");
+	answers = answers_of_worker(symbolizer);
+	expect_name(first, address, "honest");
+	assert_int_equal(answers_of_worker(symbolizer), answers);
+	run("cd %s && cat forged >copy", directory);
+	expect_name(copy, address + 1, "");
+	expect_name(first, address + 1, "honest");
+	binary_release(first);
+	binary_release(copy);
+	symbolizer_free(symbolizer);
+}
+
+/*
+ * A process that sees a debug file of its own making, mounted where such files are looked for, does
+ * not name the functions of a binary that others map.
+ */
+static void
+believes_no_debug_file_of_another_device(void **state)
+{
+	Symbolizer *symbolizer;
+	uint64_t address;
+	char command[1024];
+	char path[256];
+	Binary *binary;
+	FILE *process;
+	int pid = 0;
+
+	strip_program("-Wl,--build-id=0x1234567890abcdef");
+	address = main_address();
+	run("cd %s && mkdir -p debug && sed s/main/evil/g program.debug >forged.debug && "
+		"rm program.debug",
+		directory);
+	snprintf(command, sizeof(command),
+			 "cd %s && exec unshare -rm sh -c 'mount -t tmpfs none debug && "
+			 "mkdir -p debug/.build-id/12 && "
+			 "cp forged.debug debug/.build-id/12/34567890abcdef.debug && echo $$ && "
+			 "exec sleep 60' 2>/dev/null",
+			 directory);
+	process = popen(command, "r");
+	assert_non_null(process);
+	if (fscanf(process, "%d", &pid) != 1)
+	{
+		pclose(process);
+		print_message("no mount namespace can be had\n");
+		skip();
+	}
+	snprintf(path, sizeof(path), "/proc/%d/root%s/stripped", pid, directory);
+	symbolizer = create();
+	snprintf(command, sizeof(command), "%s/stripped", directory);
+	assert_int_equal(binary_open(symbolizer, path, command, &binary), 0);
+	expect_name(binary, address, "");
+	binary_release(binary);
+	symbolizer_free(symbolizer);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	pclose(process);
 }
 
 /* The worker, if there is one. */
@@ -931,6 +1040,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(reads_mini_debug_information),
 		cmocka_unit_test(names_files_without_build_id),
 		cmocka_unit_test(shares_binaries),
+		cmocka_unit_test(shares_answers_of_equal_copies),
+		cmocka_unit_test(believes_no_debug_file_of_another_device),
 		cmocka_unit_test(survives_its_worker),
 		cmocka_unit_test(answers_many_at_once),
 		cmocka_unit_test(keeps_lines_in_little_memory),
