@@ -58,7 +58,7 @@ fingerprint_fini(Fingerprint *fingerprint)
 	free(fingerprint->profiles);
 	EVP_MD_CTX_free(fingerprint->of_item);
 	EVP_MD_CTX_free(fingerprint->of_profile);
-	*fingerprint = (Fingerprint){ NULL };
+	memset(fingerprint, 0, sizeof(*fingerprint));
 }
 
 /* --- digests of items --- */

@@ -27,6 +27,12 @@ client_free(Client *client)
 	free(client);
 }
 
+const char *
+client_name(const Client *client)
+{
+	return client->name;
+}
+
 ClientWork *
 client_work(Client *client)
 {

@@ -22,6 +22,8 @@ typedef struct Clients
 	Client *table;
 } Clients;
 
+const char *client_name(const Client *client);
+
 /* Returns its calls that wait for a worker: the receiver's lock guards them. */
 ClientWork *client_work(Client *client);
 

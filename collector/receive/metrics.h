@@ -25,6 +25,7 @@
 	X(requests_repeated_total, "Requests that were stored before.")                           \
 	X(requests_invalid_total, "Requests that cannot be read.")                                \
 	X(requests_too_large_total, "Requests beyond the limits of size.")                        \
+	X(requests_beyond_series_total, "Requests of clients with more series than are allowed.") \
 	X(requests_unauthenticated_total, "Requests without a valid token or certificate.")       \
 	X(requests_throttled_total, "Requests beyond a client's rate or memory.")                 \
 	X(requests_unavailable_total, "Requests that were told to come again.")                   \

@@ -38,6 +38,9 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 		  "of one address at a time; default: 2048", .minimum = 1, .maximum = 1000000 },
 		{ "client-requests", FLAG_NUMBER, &options->client_requests, "NUMBER",
 		  "of one tenant or address, a second; default: 1000", .minimum = 1, .maximum = 1000000 },
+		{ "client-series", FLAG_NUMBER, &options->client_series, "NUMBER",
+		  "different series of one tenant or address in an hour; default: 50000", .minimum = 1,
+		  .maximum = 1000000 },
 		{ "workers", FLAG_NUMBER, &options->workers, "NUMBER",
 		  "threads that decode; default: as many as processors, 4 at most", .minimum = 1,
 		  .maximum = 64 },
@@ -64,6 +67,7 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 	options->max_connections = 4096;
 	options->client_connections = 2048;
 	options->client_requests = 1000;
+	options->client_series = 50000;
 	options->workers = processors < 1 ? 1 : processors > 4 ? 4 : processors;
 	options->answer_ms = 4000;
 	options->idle_ms = 300000;

@@ -24,6 +24,7 @@ typedef struct ReceiveOptions
 	int64_t max_connections;
 	int64_t client_connections; /* of one address */
 	int64_t client_requests;	/* a second, of one tenant or address */
+	int64_t client_series;		/* in an hour, of one tenant or address */
 	int64_t workers;
 	int64_t answer_ms;	/* until whoever waits is told to come again */
 	int64_t idle_ms;	/* until a connection without requests is closed */

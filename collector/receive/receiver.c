@@ -22,6 +22,7 @@ receiver_init(Receiver *receiver, const ReceiveOptions *options, const ServiceTa
 	pthread_mutex_init(&receiver->lock, NULL);
 	pthread_cond_init(&receiver->wanted, NULL);
 	repeats_init(&receiver->repeats);
+	series_limit_init(&receiver->series);
 	receiver->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (receiver->wake_fd < 0)
 		return failure_set(failure, EXIT_INTERNAL, "could not set up the receiver");
@@ -45,6 +46,7 @@ receiver_fini(Receiver *receiver)
 		call_free(call);
 	}
 	repeats_fini(&receiver->repeats);
+	series_limit_fini(&receiver->series);
 	if (receiver->wake_fd >= 0)
 		close(receiver->wake_fd);
 	turns_fini(&receiver->turns);

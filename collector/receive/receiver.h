@@ -18,6 +18,7 @@
 #include "receive/metrics.h"
 #include "receive/options.h"
 #include "receive/repeats.h"
+#include "receive/series_limit.h"
 #include "writer/writer.h"
 
 /* Who answers which path: services.h. */
@@ -40,6 +41,7 @@ typedef struct Receiver
 	MemoryPool memory; /* of requests, from their bytes to their batches */
 	MemoryTurns turns; /* of workers */
 	Repeats repeats;
+	SeriesLimit series;
 
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t wanted;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "receive/inflate.h"
 #include "receive/services.h"
 
@@ -25,15 +26,21 @@ submit_invalid(Receiver *receiver, Call *call, const char *text)
 	call_fail(call, GRPC_INVALID_ARGUMENT, text);
 }
 
-/* Parca's agents send again what exhausts resources, and so never what is just too large. */
-void
-submit_too_large(Receiver *receiver, Call *call, const char *text)
+/* Parca's agents retry RESOURCE_EXHAUSTED, which a request that is just too large must not be. */
+static void
+refuse_too_large(Call *call, const char *text)
 {
 	bool is_parca = call->service->is_parca;
 
-	metric_add(&receiver->metrics.requests_too_large_total, 1);
 	call_fail(call, is_parca ? GRPC_INVALID_ARGUMENT : GRPC_RESOURCE_EXHAUSTED, text);
 	call->answer.http_status = 413;
+}
+
+void
+submit_too_large(Receiver *receiver, Call *call, const char *text)
+{
+	metric_add(&receiver->metrics.requests_too_large_total, 1);
+	refuse_too_large(call, text);
 }
 
 static void
@@ -233,13 +240,32 @@ is_first(Receiver *receiver, Call *call)
 	return false;
 }
 
+/* False with the answer: its client would have too many series. */
+static bool
+may_bring(Receiver *receiver, Call *call, const Batch *batch)
+{
+	const char *client = client_name(call->client);
+
+	if (series_limit_take(&receiver->series, client, batch,
+						  (size_t) receiver->options->client_series, clock_ns(CLOCK_MONOTONIC)))
+		return true;
+	metric_add(&receiver->metrics.requests_beyond_series_total, 1);
+	log_event(LOG_WARNING, "receive", "refused a request of a client with too many series",
+			  log_text("client", client),
+			  log_number("client_series", receiver->options->client_series));
+	refuse_too_large(call, "the client has more series than --client-series allows in an hour");
+	return false;
+}
+
 void
 submit_batch(Receiver *receiver, Call *call, Batch *batch, bool is_same)
 {
 	const BatchSample *samples;
 	int err = 0;
 
-	if (batch_samples(batch, &samples) == 0)
+	if (!may_bring(receiver, call, batch))
+		; /* with the answer */
+	else if (batch_samples(batch, &samples) == 0)
 		metric_add(&receiver->metrics.requests_stored_total, 1);
 	else if (is_first(receiver, call))
 	{

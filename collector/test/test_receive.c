@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "receive/receiver.h"
@@ -197,6 +198,58 @@ test_stop(void **state)
 	waiting_fini(&waiting); /* frees the others */
 }
 
+/* A batch of the series first to first + count - 1. */
+static Batch *
+batch_of_series(unsigned first, unsigned count)
+{
+	Batch *batch;
+	uint32_t index;
+
+	assert_int_equal(batch_create(1 << 24, &batch), 0);
+	for (unsigned i = first; i < first + count; i++)
+	{
+		char value[16];
+		const BatchLabel label = { "id", value };
+		const BatchSeries series = { .profile_type = "a:b:c:d:e",
+									 .label_count = 1,
+									 .labels = &label };
+
+		snprintf(value, sizeof(value), "%u", i);
+		assert_int_equal(batch_add_series(batch, &series, &index), 0);
+	}
+	return batch;
+}
+
+static bool
+may_bring(SeriesLimit *limit, const char *client, unsigned first, unsigned count, int64_t now_ns)
+{
+	Batch *batch = batch_of_series(first, count);
+	bool may = series_limit_take(limit, client, batch, 1000, now_ns);
+
+	batch_free(batch);
+	return may;
+}
+
+static void
+test_series_limit(void **state)
+{
+	SeriesLimit limit;
+
+	series_limit_init(&limit);
+	assert_false(may_bring(&limit, "a", 0, 1001, 0));
+	assert_true(may_bring(&limit, "a", 0, 600, 0));
+	assert_true(may_bring(&limit, "a", 0, 600, 1)); /* the same */
+	assert_false(may_bring(&limit, "a", 300, 701, 2));
+	assert_true(may_bring(&limit, "a", 300, 700, 2)); /* the refused ones were not counted */
+	assert_false(may_bring(&limit, "a", 1000, 1, 3));
+	assert_true(may_bring(&limit, "a", 0, 1000, 3));
+	assert_true(may_bring(&limit, "b", 2000, 1000, SERIES_LIMIT_HOUR_NS));
+	assert_false(may_bring(&limit, "a", 1000, 1, SERIES_LIMIT_HOUR_NS));
+	assert_true(may_bring(&limit, "a", 1000, 1000, SERIES_LIMIT_HOUR_NS + 1)); /* another hour */
+	assert_false(may_bring(&limit, "b", 0, 1, SERIES_LIMIT_HOUR_NS + 1));
+	series_limit_fini(&limit);
+}
+
 /* A stored request is known until its client was told, or the time is up. */
 static void
 test_repeats(void **state)
@@ -229,6 +282,7 @@ main(void)
 		cmocka_unit_test(test_order),		   cmocka_unit_test(test_clients_take_turns),
 		cmocka_unit_test(test_fewest_at_work), cmocka_unit_test(test_withdraw),
 		cmocka_unit_test(test_stop),		   cmocka_unit_test(test_repeats),
+		cmocka_unit_test(test_series_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -264,6 +264,32 @@ def test_limits():
     same(receiver.stop(), 0, "ends well")
 
 
+def test_series():
+    """A client that brings ever more series is told, and holds up no other one."""
+    with open(f"{SCRATCH}/seriestokens", "w") as tokens:
+        tokens.write("many secret-m\nfew secret-f\n")
+    receiver = Receiver("--client-series=200", f"--tokens={SCRATCH}/seriestokens")
+    ok(receiver.ready(), "ready")
+
+    def post(token, name, count):
+        request = otlp_requests.request_of("times", name, now_ns())
+        one = request.resource_profiles[0]
+        for i in range(1, count):
+            request.resource_profiles.add().CopyFrom(one)
+            request.resource_profiles[i].resource.attributes.add(key="number").value.string_value = str(i)
+        return receiver.post("/v1/profiles", request.SerializeToString(), PROTOBUF, Authorization=f"Bearer {token}")
+
+    same([post("secret-m", f"series{i}", 50)[0] for i in range(2)], [200, 200], "two hundred series are taken, two of each resource")
+    status, _, text = post("secret-m", "series2", 1)
+    same((status, b"--client-series" in text, stored("series2", "count(*)")), (413, True, 0), "one more is refused", text)
+    same(post("secret-m", "series1", 50)[0], 200, "those that are known are taken still")
+    same(post("secret-f", "series2", 50)[0], 200, "so are another tenant's")
+    metrics = receiver.request("/metrics", None, {"Authorization": "Bearer secret-f"})[2].decode()
+    ok("\nprofstore_receive_requests_beyond_series_total 1\n" in metrics, "it is counted")
+    ok("client=many" in receiver.text(), "and logged", receiver.text())
+    same(receiver.stop(), 0, "ends well")
+
+
 def test_rate():
     """A client beyond its rate is told to come again, and holds up no other one."""
     with open(f"{SCRATCH}/rates", "w") as tokens:
