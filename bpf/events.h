@@ -181,7 +181,8 @@ _Static_assert(sizeof(struct pfs_sample) == 120, "the ring buffer record has no 
 	X(THREAD_LABELS_CUT, "thread_labels_cut", "sets of labels that are not whole")            \
 	X(WAKEUPS, "wakeups", "times the collector was woken ahead of its timer")                 \
 	X(TIME_NS, "time_ns", "nanoseconds spent in the program, for samples")                    \
-	X(LATE_NS, "late_ns", "of them for samples whose stacks were handed over")
+	X(LATE_NS, "late_ns", "of them for samples whose stacks were handed over")                \
+	X(LOOK_NS, "look_ns", "nanoseconds spent on switches and births, kept or not; estimated")
 
 enum pfs_counter {
 #define PFS_COUNTER_ID(identifier, name, what) PFS_COUNTER_##identifier,

@@ -66,6 +66,8 @@ const volatile __u32 pfs_tend_slot = 0;
 
 #define PFS_TMPFS_MAGIC 0x01021994
 
+#define PFS_LOOKS_A_MEASURE 64
+
 struct pfs_wait {
 	__u64 away_ns;	   /* off the CPU, of a time without a beginning: only differences count */
 	__u64 involuntary; /* switches of the kind, when the thread was last switched to */
@@ -136,41 +138,56 @@ pfs_kind_of_wait(const struct task_struct *task, int preempted)
 	return PFS_KIND_WAIT_SLEEP;
 }
 
-/* The current thread has just been switched to. */
-static __always_inline int
-pfs_switched_to(void *context, struct task_struct *task)
+/* How long the current thread was away, if that wait is to be kept; else 0. */
+static __always_inline __u64
+pfs_end_wait(struct task_struct *task, __u64 period, int *preempted)
 {
-	struct pfs_scratch *scratch;
-	struct pfs_wait *wait;
-	__u64 period = pfs_wait_period;
+	struct pfs_wait *wait = bpf_task_storage_get(&pfs_waits, task, 0, 0);
 	__u64 before;
 	__u64 away;
 	__u64 involuntary;
-	int preempted;
 
-	if (pfs_waits_unseen(task))
-		return 0;
-	wait = bpf_task_storage_get(&pfs_waits, task, 0, 0);
 	if (!wait || !wait->known)
 		return 0;
 	before = wait->away_ns;
 	away = pfs_away_ns(task);
 	involuntary = task->nivcsw;
-	preempted = involuntary != wait->involuntary;
+	*preempted = involuntary != wait->involuntary;
 	wait->involuntary = involuntary;
 	/* clocks are read one after the other: what is left over counts the next time */
 	if ((__s64) (away - before) <= 0)
 		return 0;
 	if (__sync_val_compare_and_swap(&wait->away_ns, before, away) != before)
 		return 0;
-	if (!pfs_keeps(away - before, period))
+	return pfs_keeps(away - before, period) ? away - before : 0;
+}
+
+/* The current thread has just been switched to. */
+static __always_inline int
+pfs_switched_to(void *context, struct task_struct *task)
+{
+	struct pfs_scratch *scratch;
+	__u64 period = pfs_wait_period;
+	__u64 begin_ns = 0;
+	__u64 waited;
+	int preempted = 0;
+
+	if (pfs_waits_unseen(task))
+		return 0;
+	/* what looking costs is measured at some switches of each thread: clocks cost, too */
+	if (!((task->nvcsw + task->nivcsw) % PFS_LOOKS_A_MEASURE))
+		begin_ns = bpf_ktime_get_ns();
+	waited = pfs_end_wait(task, period, &preempted);
+	if (begin_ns)
+		pfs_add(PFS_COUNTER_LOOK_NS, (bpf_ktime_get_ns() - begin_ns) * PFS_LOOKS_A_MEASURE);
+	if (!waited)
 		return 0;
 	pfs_count(PFS_COUNTER_WAITS);
 	scratch = pfs_begin_sample((struct task_struct *) bpf_get_current_task());
 	if (!scratch)
 		return 0;
 	scratch->sample.kind = pfs_kind_of_wait(task, preempted);
-	scratch->sample.value = (away - before > period ? away - before : period) * pfs_watch_one_in;
+	scratch->sample.value = (waited > period ? waited : period) * pfs_watch_one_in;
 	scratch->sample.period = period;
 	pfs_walk_kernel(context, scratch);
 	if (!scratch->sample.flags)
@@ -198,9 +215,12 @@ SEC("tp_btf/task_newtask")
 int
 BPF_PROG(pfs_thread_born, struct task_struct *task)
 {
+	__u64 begin_ns = bpf_ktime_get_ns();
+
 	(void) ctx;
 	if (!pfs_waits_unseen(task))
 		pfs_begin_waits(task);
+	pfs_add(PFS_COUNTER_LOOK_NS, bpf_ktime_get_ns() - begin_ns);
 	return 0;
 }
 

@@ -117,6 +117,8 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "bpf_instructions=%" PRIu32 "\n", report->bpf.instructions);
 	fprintf(file, "bpf_instructions_verified=%" PRIu32 "\n", report->bpf.instructions_verified);
 	fprintf(file, "sampling_time_us=%" PRIu64 "\n", report->counters[PFS_COUNTER_TIME_NS] / 1000);
+	fprintf(file, "looking_time_us=%" PRIu64 "\n",
+			(sampler_foreign_ns(report->counters) - report->counters[PFS_COUNTER_TIME_NS]) / 1000);
 	fprintf(file, "sampling_time_late_us=%" PRIu64 "\n",
 			report->counters[PFS_COUNTER_LATE_NS] / 1000);
 	fprintf(file, "frequency_lowest_hz=%" PRId64 "\n", report->restraint.frequency_lowest_hz);

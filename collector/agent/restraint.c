@@ -52,7 +52,7 @@ take_reading(const Restraint *restraint, int64_t now_ns, GovernorReading *readin
 	reading->now_ns = now_ns;
 	reading->cpu_ns = timeval_ns(own.ru_utime) + timeval_ns(own.ru_stime) +
 					  timeval_ns(ended.ru_utime) + timeval_ns(ended.ru_stime) +
-					  process_time_ns(worker) + (int64_t) counters[PFS_COUNTER_TIME_NS];
+					  process_time_ns(worker) + (int64_t) sampler_foreign_ns(counters);
 	/* what is mapped of the kernel's counts as the kernel's, once */
 	reading->resident_bytes = proc_private_bytes((uint32_t) getpid()) +
 							  sampler_kernel_bytes(restraint->parts.sampler) +

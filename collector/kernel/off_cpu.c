@@ -32,7 +32,8 @@ struct OffCpu
 	struct bpf_link *switch_link;
 	struct bpf_link *birth_link;
 	WaitRounds rounds;
-	uint64_t waits; /* when it was last looked … */
+	_Atomic uint64_t switches_a_second; /* of the options, or less; 0: any */
+	uint64_t waits;						/* when it was last looked … */
 	uint64_t switches;
 	int64_t paced_ns; /* … which was then */
 	uint64_t longest_ns;
@@ -134,6 +135,7 @@ off_cpu_create(struct profiler *skeleton, const OffCpuOptions *options, uint32_t
 	}
 	off_cpu->skeleton = skeleton;
 	off_cpu->options = *options;
+	off_cpu_look_less(off_cpu, 1, 1);
 	off_cpu->longest_ns = options->period_ns;
 	off_cpu->fewest = 1;
 	missing = wanted ? find_missing(off_cpu->probed) : NULL;
@@ -295,7 +297,7 @@ off_cpu_unread(const OffCpu *off_cpu)
 static void
 pace_switches(OffCpu *off_cpu, uint64_t a_second)
 {
-	uint64_t limit = off_cpu->options.switches_a_second;
+	uint64_t limit = off_cpu->switches_a_second;
 	uint64_t wanted = limit > 0 ? (a_second + limit - 1) / limit : 1;
 	uint32_t one_in = off_cpu->skeleton->bss->pfs_watch_one_in;
 	Failure failure;
@@ -369,6 +371,14 @@ off_cpu_pace(OffCpu *off_cpu, uint64_t waits, uint64_t switches, int64_t now_ns)
 	if (off_cpu->switch_link != NULL)
 		pace_waits(off_cpu, waits_a_second);
 	pace_switches(off_cpu, switches_a_second);
+}
+
+void
+off_cpu_look_less(OffCpu *off_cpu, uint32_t part, uint32_t whole)
+{
+	uint64_t all = off_cpu->options.switches_a_second;
+
+	off_cpu->switches_a_second = all > 0 && all * part / whole == 0 ? 1 : all * part / whole;
 }
 
 uint64_t

@@ -59,6 +59,12 @@ uint64_t off_cpu_unread(const OffCpu *off_cpu);
  */
 void off_cpu_pace(OffCpu *off_cpu, uint64_t waits, uint64_t switches, int64_t now_ns);
 
+/*
+ * From now on switches are looked at for part of the time if they are more than part of whole of
+ * what was allowed. Any thread.
+ */
+void off_cpu_look_less(OffCpu *off_cpu, uint32_t part, uint32_t whole);
+
 /* How thinly waits were sampled, and switches looked at, at most. */
 uint64_t off_cpu_longest_period_ns(const OffCpu *off_cpu);
 uint32_t off_cpu_fewest_switches(const OffCpu *off_cpu); /* one in so many */

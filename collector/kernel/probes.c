@@ -10,6 +10,7 @@
 #include "kernel/probes.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,7 @@ struct Probes
 	size_t file_count;
 	uint64_t fault_period;
 	ProbeStats stats;
+	_Atomic uint64_t calls_a_second; /* beyond, they are looked at for a part of the time */
 	Paced faults;
 	Paced calls;
 	uint64_t allocations; /* when calls were paced */
@@ -332,6 +334,7 @@ probes_create(struct profiler *skeleton, const ProbeOptions *options, uint32_t s
 		return failure_set(failure, EXIT_INTERNAL, "out of memory");
 	probes->skeleton = skeleton;
 	probes->options = *options;
+	probes_look_less(probes, 1, 1);
 	(void) bpf_program__set_autoload(skeleton->progs.pfs_minor_fault, options->page_faults);
 	(void) bpf_program__set_autoload(skeleton->progs.pfs_major_fault, options->page_faults);
 	(void) bpf_program__set_autoload(skeleton->progs.pfs_allocation, options->file_count > 0);
@@ -544,7 +547,7 @@ pace_allocations(Probes *probes, uint64_t a_second)
 static void
 pace_calls(Probes *probes, uint64_t a_second)
 {
-	uint64_t limit = (uint64_t) probes->options.samples_a_second * CALLS_PER_SAMPLE;
+	uint64_t limit = probes->calls_a_second;
 	uint64_t wanted = (a_second + limit - 1) / limit;
 	uint32_t one_in = probes->skeleton->bss->pfs_calls_one_in;
 
@@ -626,6 +629,14 @@ probes_pace_calls(Probes *probes, const uint64_t counters[PFS_COUNTER_COUNT], in
 	}
 	if (probes->calls.then_ns == now_ns)
 		probes->allocations = counters[PFS_COUNTER_ALLOCATIONS];
+}
+
+void
+probes_look_less(Probes *probes, uint32_t part, uint32_t whole)
+{
+	uint64_t limit = (uint64_t) probes->options.samples_a_second * CALLS_PER_SAMPLE * part / whole;
+
+	probes->calls_a_second = limit > 0 ? limit : 1;
 }
 
 void

@@ -32,6 +32,9 @@ typedef struct ProbeOptions
  */
 ExitCode probes_parse(char *text, ProbeOptions *options, Failure *failure);
 
+/* What a call that is probed costs the program that makes it, kept or not: mostly the trap. */
+#define PROBE_CALL_NS 400
+
 typedef struct Probes Probes;
 
 /*
@@ -66,6 +69,12 @@ void probes_pace_faults(Probes *probes, const uint64_t counters[PFS_COUNTER_COUN
  * maps the file: the calling thread waits as long as one of these likes.
  */
 void probes_pace_calls(Probes *probes, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns);
+
+/*
+ * From now on calls are looked at for part of the time if they are more than part of whole of what
+ * was allowed. Any thread.
+ */
+void probes_look_less(Probes *probes, uint32_t part, uint32_t whole);
 
 /* How thinly it was sampled at most; 0 where it was not. */
 typedef struct ProbeStats

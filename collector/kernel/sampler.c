@@ -58,6 +58,7 @@ typedef enum CpuState
 struct Sampler
 {
 	uint32_t frequency_hz;
+	uint32_t asked_hz; /* which self-restraint lowers */
 	SamplerHandler handler;
 	void *context;
 	struct profiler *skeleton;
@@ -239,6 +240,7 @@ sampler_create(const SamplerOptions *options, SamplerHandler handler, void *cont
 	if (sampler == NULL)
 		return failure_set(failure, EXIT_INTERNAL, "out of memory");
 	sampler->frequency_hz = options->frequency_hz;
+	sampler->asked_hz = options->frequency_hz;
 	sampler->handler = handler;
 	sampler->context = context;
 	sampler->possible_cpus = libbpf_num_possible_cpus();
@@ -350,6 +352,8 @@ sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz)
 	uint32_t turn = 0;
 
 	sampler->frequency_hz = frequency_hz;
+	off_cpu_look_less(sampler->off_cpu, frequency_hz, sampler->asked_hz);
+	probes_look_less(sampler->probes, frequency_hz, sampler->asked_hz);
 	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
 	{
 		int result;
@@ -614,6 +618,13 @@ sampler_counters(const Sampler *sampler, uint64_t counters[PFS_COUNTER_COUNT])
 	}
 	free(values);
 	return 0;
+}
+
+uint64_t
+sampler_foreign_ns(const uint64_t counters[PFS_COUNTER_COUNT])
+{
+	return counters[PFS_COUNTER_TIME_NS] + counters[PFS_COUNTER_LOOK_NS] +
+		   counters[PFS_COUNTER_CALLS] * PROBE_CALL_NS;
 }
 
 void

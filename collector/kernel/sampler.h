@@ -134,6 +134,12 @@ typedef struct SamplerCost
 	uint32_t instructions_verified; /* from 5.16; what counts against the verifier's million */
 } SamplerCost;
 
+/*
+ * CPU time that the BPF programs have taken in other processes' name, by these counters: for
+ * samples, and for looking at switches and calls, kept or not.
+ */
+uint64_t sampler_foreign_ns(const uint64_t counters[PFS_COUNTER_COUNT]);
+
 void sampler_cost(const Sampler *sampler, SamplerCost *cost);
 
 #endif

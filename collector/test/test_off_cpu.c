@@ -316,6 +316,7 @@ test_short_waits_count(void **state)
 {
 	const uint64_t period_ns = 2 * NS_PER_MS;
 	Work work = { sleep_often, -1 };
+	uint64_t counters[PFS_COUNTER_COUNT];
 	const Waits *waits;
 	double deviation;
 	static World world;
@@ -323,6 +324,11 @@ test_short_waits_count(void **state)
 	if (!begin(&world, period_ns, 1000000, 0))
 		skip();
 	run_all(&work, 1);
+	assert_int_equal(sampler_counters(world.sampler, counters), 0);
+	/* switches whose waits are not kept cost time as well, which is on the account */
+	assert_true(counters[PFS_COUNTER_LOOK_NS] > 0);
+	assert_int_equal(sampler_foreign_ns(counters),
+					 counters[PFS_COUNTER_TIME_NS] + counters[PFS_COUNTER_LOOK_NS]);
 	end(&world);
 	waits = waits_of(&world, work.tid);
 	/* each wait adds d (period - d) at most, which is largest at half the period */
