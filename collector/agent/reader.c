@@ -20,6 +20,13 @@
 #define RING_NICE_LEVEL (-10)
 
 static void
+look_at_clocks(Reader *reader)
+{
+	reader->now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	reader->realtime_offset_ns = clock_ns(CLOCK_REALTIME) - (int64_t) reader->now_ns;
+}
+
+static void
 unlock_for_wait(void *reader)
 {
 	reader_unlock(reader);
@@ -29,6 +36,21 @@ static void
 lock_after_wait(void *reader)
 {
 	reader_lock(reader);
+}
+
+static void
+wait_for_reading(void *context)
+{
+	Reader *reader = context;
+
+	pthread_cond_wait(&reader->read, &reader->mutex);
+	look_at_clocks(reader);
+}
+
+static void
+wake_after_reading(void *context)
+{
+	pthread_cond_broadcast(&((Reader *) context)->read);
 }
 
 int
@@ -49,6 +71,7 @@ reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *loss
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&reader->queued, &attributes);
 	pthread_condattr_destroy(&attributes);
+	pthread_cond_init(&reader->read, NULL);
 	if (past_images_create(PAST_PROCESSES, options->past_bytes, &reader->past) != 0 ||
 		process_table_create(files, options->process_limit, &reader->processes) != 0 ||
 		labeller_create(&options->labels, &reader->labeller) != 0 ||
@@ -58,8 +81,11 @@ reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *loss
 		return -ENOMEM;
 	}
 	process_table_use_hierarchy(reader->processes, options->cgroup_hierarchy);
-	process_table_use_lock(reader->processes,
-						   &(ProcessLock){ unlock_for_wait, lock_after_wait, reader });
+	process_table_use_lock(reader->processes, &(ProcessLock){ .unlock = unlock_for_wait,
+															  .lock = lock_after_wait,
+															  .wait = wait_for_reading,
+															  .wake = wake_after_reading,
+															  .context = reader });
 	process_table_limit_mappings(reader->processes, options->mapping_bytes);
 	*result = reader;
 	return 0;
@@ -85,6 +111,7 @@ reader_free(Reader *reader)
 	interval_free(reader->interval);
 	labeller_free(reader->labeller);
 	pthread_cond_destroy(&reader->queued);
+	pthread_cond_destroy(&reader->read);
 	pthread_mutex_destroy(&reader->mutex);
 	free(reader);
 }
@@ -93,8 +120,7 @@ void
 reader_lock(Reader *reader)
 {
 	pthread_mutex_lock(&reader->mutex);
-	reader->now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-	reader->realtime_offset_ns = clock_ns(CLOCK_REALTIME) - (int64_t) reader->now_ns;
+	look_at_clocks(reader);
 }
 
 void

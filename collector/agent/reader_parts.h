@@ -57,6 +57,7 @@ struct Reader
 
 	pthread_mutex_t mutex; /* guards all that follows */
 	pthread_cond_t queued;
+	pthread_cond_t read; /* a thread has read a process */
 	QueuedRecord *queue; /* oldest first */
 	QueuedRecord **queue_end;
 	size_t queue_bytes;	 /* and of those parked */

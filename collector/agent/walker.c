@@ -143,6 +143,7 @@ describe_process(Reader *reader, const Record *record)
 	if (process == NULL || reader->unwind == NULL)
 		return;
 	forget_processes(reader, reader->now_ns);
+	process_settle(reader->processes, process);
 	/*
 	 * code that was mapped since the process was described is found by reading its mappings again
 	 */

@@ -92,13 +92,15 @@ typedef void (*VerdictTeller)(void *context, const ExecImage *image, uint32_t ve
 void process_table_tell_verdicts(ProcessTable *table, VerdictTeller teller, void *context);
 
 /*
- * The owner's lock, which guards the table: unlock and lock it around each wait. Without them the
- * table is one thread's.
+ * The owner's lock, which guards the table: unlock and lock it around each wait. wait gives it back
+ * until another thread has called wake, with the lock. Without them the table is one thread's.
  */
 typedef struct ProcessLock
 {
 	void (*unlock)(void *context);
 	void (*lock)(void *context);
+	void (*wait)(void *context);
+	void (*wake)(void *context);
 	void *context;
 } ProcessLock;
 
@@ -122,6 +124,12 @@ Process *process_table_get(ProcessTable *table, const struct pfs_sample *sample,
 bool process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_t time_ns,
 					 bool is_leaf, uint64_t now_ns, ProcessAddress *result);
 
+/*
+ * Waits while another thread reads the process. What is asked of it next is answered by what that
+ * thread has found.
+ */
+void process_settle(ProcessTable *table, Process *process);
+
 /* Do the mappings that were read last cover the address? */
 bool process_covers(const Process *process, uint64_t address);
 
@@ -133,8 +141,8 @@ bool process_is_generated(const Process *process, uint64_t address);
  * 64 times at once, twenty times a second in the long run, and a process with thousands of mappings
  * less often. What is not read by then is read later.
  *
- * _seek: they do not cover the address. At most every 10 ms; the pause doubles, up to 10 s, while
- * that does not help.
+ * _seek: they do not cover the address, also after another thread has read them. At most every 10
+ * ms; the pause doubles, up to 10 s, while that does not help.
  * _follow: code of a file was mapped since they were read, and that is 10 ms ago. Where the
  * side-band may have lost something: they were read a second ago.
  * _reread_before: they were read before moment_ns.

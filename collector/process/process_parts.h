@@ -88,6 +88,7 @@ struct Process
 	uint64_t stuck_until_ns; /* it did not answer: not to be asked before then */
 	uint64_t stuck_ns;		 /* for how long it was left alone the last time */
 	uint32_t waits; /* somebody waits for what he asked about it: it stays, and is not read again */
+	bool reading;	/* by a thread that may wait */
 	Allowance rereads;
 	uint32_t verdict;
 	uint64_t judged_ns; /* when it was last dropped */

@@ -476,14 +476,12 @@ state_without(int error)
 	return error == -ETIMEDOUT || error == -EBUSY ? PROCESS_STUCK : PROCESS_GONE;
 }
 
-void
-process_read(ProcessTable *table, Process *process, uint64_t now_ns)
+static void
+read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 {
 	Snapshot snapshot;
 	int result;
 
-	if (now_ns < process->stuck_until_ns || process->waits > 0)
-		return;
 	if (process->mappings.count > process_mapping_limit(table, process, now_ns))
 	{
 		/* a shorter list would take the place of this one */
@@ -517,6 +515,27 @@ process_read(ProcessTable *table, Process *process, uint64_t now_ns)
 	}
 	if (process->state != PROCESS_LIVE)
 		process->state = state_without(result);
+}
+
+void
+process_read(ProcessTable *table, Process *process, uint64_t now_ns)
+{
+	if (now_ns < process->stuck_until_ns || process->waits > 0 || process->reading)
+		return;
+	process->reading = true;
+	read_unsettled(table, process, now_ns);
+	process->reading = false;
+	if (table->lock.wake != NULL)
+		table->lock.wake(table->lock.context);
+}
+
+void
+process_settle(ProcessTable *table, Process *process)
+{
+	process->waits++;
+	while (process->reading && table->lock.wait != NULL)
+		table->lock.wait(table->lock.context);
+	process->waits--;
 }
 
 void

@@ -130,6 +130,7 @@ process_is_generated(const Process *process, uint64_t address)
 void
 process_seek(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns)
 {
+	process_settle(table, process);
 	if (process->state != PROCESS_LIVE || process_covers(process, address) ||
 		now_ns - process->read_ns < process->reread_delay_ns)
 		return;

@@ -284,7 +284,9 @@ test_lock(void **state)
 
 	if (!have_fuse)
 		skip();
-	process_table_use_lock(fixture->processes, &(ProcessLock){ unlock_owner, lock_owner, &lock });
+	process_table_use_lock(fixture->processes, &(ProcessLock){ .unlock = unlock_owner,
+															   .lock = lock_owner,
+															   .context = &lock });
 	pid = start_child(&go);
 	sample = sample_of(pid);
 	fuse_file_hold(&fuse, FUSE_OPEN);
@@ -292,6 +294,84 @@ test_lock(void **state)
 	assert_true(lock.locked && lock.free_while_asked);
 	process_table_sweep(fixture->processes, 70 * NS_PER_S);
 	assert_true(lock.locked);
+	fuse_file_let_go(&fuse);
+	stop_child(pid);
+	close(go);
+}
+
+/* A lock that two threads share. */
+typedef struct SharedLock
+{
+	pthread_mutex_t mutex;
+	pthread_cond_t read;
+	Fixture *fixture;
+	struct pfs_sample sample;
+} SharedLock;
+
+static void
+unlock_shared(void *context)
+{
+	pthread_mutex_unlock(&((SharedLock *) context)->mutex);
+}
+
+static void
+lock_shared(void *context)
+{
+	pthread_mutex_lock(&((SharedLock *) context)->mutex);
+}
+
+static void
+wait_shared(void *context)
+{
+	SharedLock *lock = context;
+
+	pthread_cond_wait(&lock->read, &lock->mutex);
+}
+
+static void
+wake_shared(void *context)
+{
+	pthread_cond_broadcast(&((SharedLock *) context)->read);
+}
+
+static void *
+read_process(void *context)
+{
+	SharedLock *lock = context;
+
+	lock_shared(lock);
+	(void) process_table_get(lock->fixture->processes, &lock->sample, 1);
+	unlock_shared(lock);
+	return NULL;
+}
+
+/* A thread that needs what another one is reading gets all of it. */
+static void
+test_settle(void **state)
+{
+	SharedLock lock = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, *state, { 0 } };
+	ProcessTable *processes = lock.fixture->processes;
+	Process *process;
+	pthread_t thread;
+	pid_t pid;
+	int go;
+
+	if (!have_fuse)
+		skip();
+	process_table_use_lock(processes, &(ProcessLock){ unlock_shared, lock_shared, wait_shared,
+													  wake_shared, &lock });
+	pid = start_child(&go);
+	lock.sample = sample_of(pid);
+	fuse_file_hold(&fuse, FUSE_OPEN);
+	assert_int_equal(pthread_create(&thread, NULL, read_process, &lock), 0);
+	wait_until_held();
+	lock_shared(&lock);
+	process = process_table_get(processes, &lock.sample, 1);
+	process_settle(processes, process);
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	assert_non_null(process_executable(process));
+	unlock_shared(&lock);
+	pthread_join(thread, NULL);
 	fuse_file_let_go(&fuse);
 	stop_child(pid);
 	close(go);
@@ -677,6 +757,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_device, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lock, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_settle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unwind_table, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
