@@ -78,7 +78,6 @@ local override(name, properties) = {
     ] },
     mappings: $.unknown,
   }),
-  colour(name, colour):: override(name, { color: { mode: 'fixed', fixedColor: colour } }),
   unit(name, unit):: override(name, { unit: unit }),
   link(name, title, url, width=null):: override(name, { links: [{ title: title, url: url }] }
                                                       + (if width == null then {} else { 'custom.width': width })),
@@ -108,6 +107,9 @@ local override(name, properties) = {
     current: { text: '', value: '' },
     options: [],
   },
+
+  // Behind the menu of controls, where Grafana has one (12.3); versions without it show the variable beside the others.
+  inMenu(variable):: variable { hide: 3 },
 
   // The first choice is the one at the start.
   chosen(name, label, choices):: variable {

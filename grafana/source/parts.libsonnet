@@ -34,34 +34,34 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
   matchers:: g.typed('matchers', 'Matchers', 'More of what series must have, such as node="a", comm!~"ssh.*"'),
   filters:: [
     g.typed('focus', 'Focus', 'Keep the stacks with a function that matches this regular expression'),
-    g.typed('ignore', 'Ignore', 'Drop the stacks with a function that matches'),
-    g.typed('show', 'Show', 'Take all functions out of the stacks but those that match'),
-    g.typed('hide', 'Hide', 'Take the functions out that match; their value goes to the caller'),
+    g.inMenu(g.typed('ignore', 'Ignore', 'Drop the stacks with a function that matches')),
+    g.inMenu(g.typed('show', 'Show', 'Take all functions out of the stacks but those that match')),
+    g.inMenu(g.typed('hide', 'Hide', 'Take the functions out that match; their value goes to the caller')),
   ],
-  granularity:: g.chosen('granularity', 'Frames are', [
+  granularity:: g.inMenu(g.chosen('granularity', 'Frames are', [
     ['functions', 'function'],
     ['lines', 'line'],
     ['files', 'file'],
     ['mappings', 'mapping'],
     ['functions of mappings', 'mapping_function'],
     ['addresses', 'address'],
-  ]),
+  ])),
 
   // --- panels ---
 
   // What is selected in words: what is wrong, why it is empty, or how much the filters keep.
-  selection(width=24):: $.selectionOf(q.typedSelector, width, ["'$focus'", "'$ignore'", "'$show'", "'$hide'"]),
-  selectionOf(selector, width=24, filters=[]):: g.panel(
+  selection(width=24, status='status'):: $.selectionOf(q.typedSelector, width, ["'$focus'", "'$ignore'", "'$show'", "'$hide'"], status),
+  selectionOf(selector, width=24, filters=[], status='status'):: g.panel(
     'stat',
     'Selection',
     'What is selected. Says why the panels below are empty, and what to do.',
     width,
     3,
     [g.query(|||
-      SELECT status
+      SELECT %s
       FROM profstore.selection_status(
         %s)
-    ||| % std.join(',\n  ', [std.stripChars(selector, '\n'), '$__timeFrom(), $__timeTo()'] + (if filters == [] then [] else [std.join(', ', filters)])))]
+    ||| % [status, std.join(',\n  ', [std.stripChars(selector, '\n'), '$__timeFrom(), $__timeTo()'] + (if filters == [] then [] else [std.join(', ', filters)]))])]
   ) + {
     fieldConfig: { defaults: { noValue: 'Nothing selected', mappings: [{
       type: 'regex',
@@ -76,7 +76,8 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     },
   },
 
-  // Lines over time, stacked, with a legend sorted by mean.
+  // Lines over time, stacked, with a legend sorted by maximum. A mean of points that are there would contradict tables, whose means are of
+  // the whole range.
   graph(title, description, width, height, sql, unit=q.rateUnit):: g.panel(
     'timeseries',
     title,
@@ -93,7 +94,7 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
       spanNulls: false,
     }, min: 0 }, overrides: [] },
     options: {
-      legend: { displayMode: 'table', placement: 'right', showLegend: true, calcs: ['mean', 'max'], sortBy: 'Mean', sortDesc: true },
+      legend: { displayMode: 'table', placement: 'right', showLegend: true, calcs: ['max', 'lastNotNull'], sortBy: 'Max', sortDesc: true },
       tooltip: { mode: 'multi', sort: 'desc' },
     },
     transformations: [g.unitFrom('unit', '/^(?!time$)/')],
@@ -156,7 +157,7 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     type: 'dashboards',
     title: 'profstore',
     tags: ['profstore'],
-    asDropdown: false,
+    asDropdown: true,
     includeVars: true,
     keepTime: true,
     targetBlank: false,

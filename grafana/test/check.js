@@ -48,8 +48,9 @@ const check_root = (frame, sql, { root: whole, traced = whole }) => {
 	return value === expected || !sql.includes("ARRAY[$value]") || sql.includes("sandwich") ? [] : [`the root is ${value}, not ${expected}`];
 };
 
-const check_words = (frame, sql, { words }) => {
+const check_words = (frame, sql, { words: of_selection, trace_words }) => {
 	const said = frame.rows[0][0];
+	const words = sql.includes("trace_samples") ? (trace_words ?? of_selection) : of_selection;
 	return !words || !sql.includes("ARRAY[$value]") || words.test(said) ? [] : [`it says "${said}"`];
 };
 

@@ -30,7 +30,7 @@ const viewer = (changes) => ({
 	absolute: "false",
 	...changes,
 });
-/* traced: the root where a trace is asked for; words: what the panel Selection says, where that is known */
+/* traced: the root where a trace is asked for; words: what the panel Selection says, where that is known; trace_words: on a page that takes a trace */
 export const SITUATIONS = [
 	{ name: "all", range: HOUR, root: 12_180_000_000, words: /^6 series$/, variables: viewer({}) },
 	{ name: "one value", range: HOUR, root: 7_050_000_000, variables: viewer({ value: ["web"] }) },
@@ -42,8 +42,9 @@ export const SITUATIONS = [
 	{ name: "hide", range: HOUR, root: 12_180_000_000, variables: viewer({ hide: "serve", granularity: "mapping_function", inverted: "true", absolute: "true" }) },
 	{ name: "function", range: HOUR, root: 12_180_000_000, variables: viewer({ function: "std::vector<int>::push_back(int&&)", by: ["comm"] }) },
 	{ name: "memory", range: HOUR, root: 2_099_200, variables: viewer({ type: MEMORY, types: "no:such:type:at:all" }) },
-	{ name: "a trace", range: HOUR, root: 12_180_000_000, traced: 1_000_000_000, variables: viewer({ trace: "0af7651916cd43dd8448eb211c80319c" }) },
-	{ name: "no trace", range: HOUR, root: 12_180_000_000, traced: 0, variables: viewer({ trace: "not an id" }) },
+	{ name: "a trace", range: HOUR, root: 12_180_000_000, traced: 1_000_000_000, words: /^6 series$/, variables: viewer({ trace: "0af7651916cd43dd8448eb211c80319c" }) },
+	{ name: "no trace", range: HOUR, root: 12_180_000_000, traced: 0, words: /^6 series$/, trace_words: /^Trace must be an id/, variables: viewer({ trace: "not an id" }) },
+	{ name: "a trace without samples", range: HOUR, root: 12_180_000_000, traced: 0, words: /^6 series$/, trace_words: /^No samples of this trace/, variables: viewer({ trace: "00000000000000000000000000000001" }) },
 	{ name: "wrong focus", range: HOUR, root: 0, words: /^invalid focus: .*parentheses/, variables: viewer({ focus: "(" }) },
 	{ name: "wrong matchers", range: HOUR, root: 0, words: /^invalid selector: /, variables: viewer({ matchers: "node=", before: "node=" }) },
 	{ name: "nothing kept", range: HOUR, root: 0, words: /^No stack passes the filters/, variables: viewer({ focus: "no such function" }) },

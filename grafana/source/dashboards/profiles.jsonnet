@@ -15,6 +15,16 @@ local call(name, range, more='') = |||
     %(filters)s)
 ||| % { name: name, selector: q.selector, range: std.stripChars(range, '\n'), more: more, filters: filters };
 
+// A trace leaves nothing if it is none, or has no samples in the range.
+local traced = |||
+  CASE WHEN status !~ '^(\d+ series|The filters.*)$' OR pg_catalog.btrim('$trace') = '' THEN status
+    WHEN '$trace' !~ '^\s*[0-9a-fA-F]{32}\s*$' THEN 'Trace must be an id of 32 hexadecimal digits.'
+    WHEN NOT EXISTS (SELECT FROM profstore.trace_samples AS t
+                     WHERE t.trace_id = pg_catalog.btrim('$trace')::uuid AND t."time" >= $__timeFrom()::timestamptz AND t."time" < $__timeTo()::timestamptz)
+      THEN 'No samples of this trace in the range.'
+    ELSE status END AS status
+|||;
+
 // Where in the code: what top() says of files, mappings, lines.
 local place(title, granularity) = p.table(
   title,
@@ -29,17 +39,18 @@ local place(title, granularity) = p.table(
   '/^(self|total)$/'
 );
 
-// The graph of calls: circles are functions, a circle's ring its own part of the total.
-local calls = std.stripChars(call('callgraph', q.range, ',\n  max_nodes => 50'), '\n');
+// The graph of calls: circles are functions, a circle's ring its own part of the total. The panel puts ids into names of arrow heads, so they
+// must be plain; its layout takes minutes for a thousand edges, so those below 1 % are left out.
+local calls = std.stripChars(call('callgraph', q.range, ',\n  max_nodes => 25'), '\n');
 local callNodes = |||
   WITH calls AS MATERIALIZED
-    (SELECT caller, callee FROM %(calls)s),
+    (SELECT caller, callee FROM %(calls)s WHERE share >= 0.01 OR caller = callee),
   shown AS
     (SELECT caller AS id FROM calls
      UNION
      SELECT callee FROM calls),
   nodes AS
-    (SELECT s.id, profstore.short_name(s.id, 40) AS title, profstore.readable(t.total, %(unit)s) AS mainstat,
+    (SELECT pg_catalog.md5(s.id) AS id, profstore.short_name(s.id, 40) AS title, profstore.readable(t.total, %(unit)s) AS mainstat,
        profstore.readable(t.self, %(unit)s) || ' self' AS secondarystat,
        coalesce(t.self::float8 / nullif(t.total, 0), 0) AS arc__self, 1 - coalesce(t.self::float8 / nullif(t.total, 0), 0) AS arc__called,
        20 + 30 * t.total_share AS noderadius
@@ -51,10 +62,10 @@ local callNodes = |||
   WHERE NOT EXISTS (SELECT FROM nodes)
 ||| % { calls: calls, unit: "pg_catalog.split_part('$type', ':', 3)", top: std.stripChars(call('top', q.range, ',\n  max_rows => NULL'), '\n') };
 local callEdges = |||
-  SELECT pg_catalog.format('%%s > %%s', caller, callee) AS id, caller AS source, callee AS target, profstore.readable(value, pg_catalog.split_part('$type', ':', 3)) AS mainstat,
+  SELECT pg_catalog.md5(pg_catalog.md5(caller) || callee) AS id, pg_catalog.md5(caller) AS source, pg_catalog.md5(callee) AS target, profstore.readable(value, pg_catalog.split_part('$type', ':', 3)) AS mainstat,
     1 + 9 * share AS thickness, CASE WHEN indirect THEN '4 4' ELSE '' END AS strokedasharray
   FROM %s
-  WHERE caller <> callee
+  WHERE caller <> callee AND share >= 0.01
 ||| % calls;
 
 // What makes a file of the selection, to be pasted into psql.
@@ -83,12 +94,12 @@ p.page(
   'Where the time goes: continuous profiles stored by profstore',
   [p.type, p.label, p.value, p.matchers, p.by] + p.filters + [
     p.granularity,
-    g.chosen('inverted', 'Begin at', [['roots', 'false'], ['leaves', 'true']]),
-    g.typed('trace', 'Trace', 'Samples of this trace alone: its id, 32 hexadecimal digits'),
-    g.typed('function', 'Function', 'Whose callers and callees are shown; a click in a table sets it'),
+    g.inMenu(g.chosen('inverted', 'Begin at', [['roots', 'false'], ['leaves', 'true']])),
+    g.inMenu(g.typed('trace', 'Trace', 'Samples of this trace alone: its id, 32 hexadecimal digits')),
+    g.inMenu(g.typed('function', 'Function', 'Whose callers and callees are shown; a click in a table sets it')),
   ],
   [
-    [p.selection()],
+    [p.selection(status=traced)],
     [p.graph('Rate',
              'Rate per second, CPU time in cores; drag over a range to see its flame graph.',
              24,
@@ -161,12 +172,12 @@ p.page(
       for side in [['Callers', 'to the outermost'], ['Callees', 'to the leaves']]
     ], true),
     g.row('Call graph', [
-      [g.panel('nodeGraph', 'Who calls whom', 'The fifty functions of the largest totals. A ring tells how much of a function is its own; a dashed arrow leads through functions that are left out.', 24, 20, [
+      [g.panel('nodeGraph', 'Who calls whom', 'The 25 functions of the largest totals, and calls of at least 1 % of all. A ring shows how much of a function is its own; a dashed arrow leads through functions that are left out.', 24, 20, [
         g.query(callNodes),
         g.query(callEdges, 'edges'),
       ]) + {
-        fieldConfig: { defaults: {}, overrides: [g.colour('arc__self', 'orange'), g.colour('arc__called', 'blue')] },
-        options: { nodes: { mainStatUnit: '', secondaryStatUnit: '', arcs: [] }, edges: {}, layoutAlgorithm: 'layered' },
+        fieldConfig: { defaults: {}, overrides: [] },
+        options: { nodes: { mainStatUnit: '', secondaryStatUnit: '', arcs: [{ field: 'arc__self', color: 'orange' }, { field: 'arc__called', color: 'blue' }] }, edges: {}, layoutAlgorithm: 'layered' },
       }],
     ], true),
     g.row('By mapping, file and line', [
