@@ -91,6 +91,7 @@ typedef struct Agent
 	uint64_t counters_taken[PFS_COUNTER_COUNT];
 	uint64_t reopened_taken;
 	uint64_t unread_waits_taken;
+	uint64_t missed_ticks_taken;
 	Symbolizer *symbolizer;
 	MappedFileTable *files;
 	int64_t descriptors;	 /* that may be open at once */
@@ -522,6 +523,9 @@ take_kernel_losses(Agent *agent)
 	losses_add(&agent->losses, LOSS_CPU_REOPENED,
 			   sampler_reopened(agent->sampler) - agent->reopened_taken);
 	agent->reopened_taken = sampler_reopened(agent->sampler);
+	losses_add(&agent->losses, LOSS_TICKS_MISSED,
+			   sampler_missed_ticks(agent->sampler) - agent->missed_ticks_taken);
+	agent->missed_ticks_taken = sampler_missed_ticks(agent->sampler);
 	unread_waits = sampler_unread_waits(agent->sampler);
 	losses_add(&agent->losses, LOSS_WAITS_UNREAD, unread_waits - agent->unread_waits_taken);
 	agent->unread_waits_taken = unread_waits;

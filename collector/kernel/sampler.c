@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,6 +38,8 @@
 #define NS_PER_S		   UINT64_C(1000000000)
 #define FDINFO_LIMIT_BYTES 4096
 #define SPREAD_MOST_NS	   INT64_C(100000000)
+/* a tick may be that late when its clock is looked at */
+#define TICK_SLACK_NS	   UINT64_C(10000000)
 #define SCRATCH_LEVELS	   1 /* programs that may meet on a CPU: the clock's alone … */
 #define WITH_WAITS_LEVELS  2 /* … which comes into the one that sees waits */
 #define STAT_FILE		   "/proc/stat"
@@ -74,6 +77,10 @@ struct Sampler
 	int fds[CPU_LIST_MAX]; /* the links' perf events */
 	CpuEventClock clocks[CPU_LIST_MAX];
 	uint8_t states[CPU_LIST_MAX]; /* CpuState */
+	uint64_t periods_ns[CPU_LIST_MAX];
+	uint64_t ended_ticks; /* that were due by clocks that are no more */
+	uint64_t missed_ticks;
+	uint64_t missing_ticks; /* at the last look */
 	uint64_t reopened;
 	int possible_cpus;
 };
@@ -299,6 +306,56 @@ wait_for_turn(int64_t begin_ns, uint32_t frequency_hz, uint32_t turn, uint32_t t
 		;
 }
 
+/* Ticks that a CPU's clock owed us when it was looked at last. */
+static uint64_t
+ticks_due(const Sampler *sampler, uint32_t cpu)
+{
+	uint64_t period_ns = sampler->periods_ns[cpu];
+	uint64_t slack_ns = period_ns / 2 < TICK_SLACK_NS ? period_ns / 2 : TICK_SLACK_NS;
+
+	if (sampler->links[cpu] == NULL || sampler->clocks[cpu].enabled_ns < slack_ns)
+		return 0;
+	return (sampler->clocks[cpu].enabled_ns - slack_ns) / period_ns;
+}
+
+/*
+ * The kernel does not run our program while another BPF program, or a call that changes a map, is
+ * under way on the CPU, and says nothing of it. Nor do ticks come while interrupts are off for
+ * longer than a period.
+ */
+static void
+count_missed_ticks(Sampler *sampler)
+{
+	uint64_t due = sampler->ended_ticks;
+	uint64_t counters[PFS_COUNTER_COUNT];
+	uint64_t missed;
+	uint64_t ticks;
+
+	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
+		due += ticks_due(sampler, cpu);
+	if (sampler_counters(sampler, counters) != 0)
+		return;
+	ticks = counters[PFS_COUNTER_EVENTS] - counters[PFS_COUNTER_WAITS] -
+			counters[PFS_COUNTER_FAULTS] - counters[PFS_COUNTER_ALLOCATIONS];
+	/* counters are read one after the other: what two looks agree on has been missed */
+	missed = due > ticks ? due - ticks : 0;
+	if (missed > sampler->missed_ticks && sampler->missing_ticks > sampler->missed_ticks)
+		sampler->missed_ticks = MIN(missed, sampler->missing_ticks);
+	sampler->missing_ticks = missed;
+}
+
+/* The CPU's clock is to be closed: what it owed counts on. */
+static void
+end_clock(Sampler *sampler, uint32_t cpu)
+{
+	if (sampler->links[cpu] == NULL)
+		return;
+	(void) cpu_event_lives(sampler->fds[cpu], &sampler->clocks[cpu]);
+	sampler->ended_ticks += ticks_due(sampler, cpu);
+	bpf_link__destroy(sampler->links[cpu]);
+	sampler->links[cpu] = NULL;
+}
+
 /*
  * Opens the clock of one CPU and attaches the program, in the place of the clock that it had. 0 or
  * -errno.
@@ -325,9 +382,9 @@ attach_cpu(Sampler *sampler, uint32_t cpu)
 		close(fd);
 		return result;
 	}
-	if (sampler->links[cpu] != NULL)
-		bpf_link__destroy(sampler->links[cpu]);
+	end_clock(sampler, cpu);
 	sampler->links[cpu] = link; /* owns the descriptor */
+	sampler->periods_ns[cpu] = attributes.sample_period;
 	sampler->fds[cpu] = fd;
 	sampler->clocks[cpu] = (CpuEventClock){ 0 };
 	return 0;
@@ -336,9 +393,7 @@ attach_cpu(Sampler *sampler, uint32_t cpu)
 static void
 detach_cpu(Sampler *sampler, uint32_t cpu)
 {
-	if (sampler->links[cpu] != NULL)
-		bpf_link__destroy(sampler->links[cpu]);
-	sampler->links[cpu] = NULL;
+	end_clock(sampler, cpu);
 	sampler->states[cpu] = CPU_OFF;
 	if (sampler->probes != NULL)
 		probes_detach_cpu(sampler->probes, cpu);
@@ -469,7 +524,14 @@ sampler_follow_cpus(Sampler *sampler)
 		follow_cpu(sampler, cpu);
 		failed += sampler->states[cpu] == CPU_FAILED;
 	}
+	count_missed_ticks(sampler);
 	return failed;
+}
+
+uint64_t
+sampler_missed_ticks(const Sampler *sampler)
+{
+	return sampler->missed_ticks;
 }
 
 uint64_t

@@ -64,6 +64,12 @@ uint32_t sampler_follow_cpus(Sampler *sampler);
 
 /* Times that a CPU was found to have been away, and its event opened anew. */
 uint64_t sampler_reopened(const Sampler *sampler);
+/*
+ * Ticks that were due by the CPUs' clocks and did not come, because another BPF program ran, or
+ * interrupts were off. Known as of the last sampler_follow_cpus().
+ */
+uint64_t sampler_missed_ticks(const Sampler *sampler);
+
 uint32_t sampler_cpu_count(const Sampler *sampler); /* with a perf event */
 
 /*

@@ -27,6 +27,8 @@
 
 #include <linux/io_uring.h>
 
+#include <bpf/bpf.h>
+
 #include "base/clock.h"
 #include "kernel/bpf_tables.h"
 #include "kernel/features.h"
@@ -253,6 +255,49 @@ test_live(void **state)
 	if (own_group("memory") != 0)
 		assert_int_equal(seen.last_own.controller_cgroup_id, own_group("memory"));
 	sampler_free(sampler);
+}
+
+/* The kernel runs no program at a tick that comes while a map is changed: that is counted. */
+static void
+test_missed_ticks(void **state)
+{
+	static uint8_t value[1 << 16];
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	LIBBPF_OPTS(bpf_map_create_opts, map_options);
+	int64_t begin_ns;
+	Sampler *sampler;
+	Failure failure;
+	Seen seen = { 0 };
+	int map;
+
+	if (sampler_create(&options, on_record, &seen, &sampler, &failure) != EXIT_OK)
+	{
+		print_message("skipped: %s: %s\n", failure.message, failure.detail);
+		assert_int_equal(failure.code, EXIT_PRIVILEGE);
+		skip();
+	}
+	map = bpf_map_create(BPF_MAP_TYPE_HASH, "pfs_test", sizeof(uint32_t), sizeof(value), 4,
+						 &map_options);
+	assert_true(map >= 0);
+	assert_int_equal(sampler_attach(sampler, &failure), EXIT_OK);
+	begin_ns = clock_ns(CLOCK_MONOTONIC);
+	while (clock_ns(CLOCK_MONOTONIC) - begin_ns < 1000000000)
+	{
+		for (uint32_t i = 0; i < 1000; i++)
+		{
+			uint32_t key = i & 3;
+
+			assert_int_equal(bpf_map_update_elem(map, &key, value, BPF_ANY), 0);
+		}
+		(void) sampler_poll(sampler, 0);
+	}
+	assert_int_equal(sampler_follow_cpus(sampler), 0);
+	assert_int_equal(sampler_follow_cpus(sampler), 0);
+	print_message("%llu ticks missed\n", (unsigned long long) sampler_missed_ticks(sampler));
+	assert_true(sampler_missed_ticks(sampler) > 0);
+	sampler_stop(sampler);
+	sampler_free(sampler);
+	close(map);
 }
 
 /*
@@ -708,17 +753,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_live),
-		cmocka_unit_test(test_frequency),
-		cmocka_unit_test(test_exclude_self),
-		cmocka_unit_test(test_size),
-		cmocka_unit_test(test_features),
-		cmocka_unit_test(test_dropped),
-		cmocka_unit_test(test_no_copy),
-		cmocka_unit_test(test_kernel_worker),
-		cmocka_unit_test(test_away_for_a_moment),
-		cmocka_unit_test(test_staggered),
-		cmocka_unit_test(test_tables_grow),
+		cmocka_unit_test(test_missed_ticks),  cmocka_unit_test(test_live),
+		cmocka_unit_test(test_frequency),	  cmocka_unit_test(test_exclude_self),
+		cmocka_unit_test(test_size),		  cmocka_unit_test(test_features),
+		cmocka_unit_test(test_dropped),		  cmocka_unit_test(test_no_copy),
+		cmocka_unit_test(test_kernel_worker), cmocka_unit_test(test_away_for_a_moment),
+		cmocka_unit_test(test_staggered),	  cmocka_unit_test(test_tables_grow),
 		cmocka_unit_test(test_memory),
 	};
 
