@@ -184,7 +184,7 @@ give_up_interval(Flusher *flusher)
 	end_interval(flusher);
 }
 
-/* BPF programs and trampolines come and go, and their addresses are used again. */
+/* Modules, BPF programs and trampolines come and go, and their addresses are used again. */
 static void
 follow_kernel_code(Flusher *flusher)
 {
@@ -193,6 +193,7 @@ follow_kernel_code(Flusher *flusher)
 	if (changes != flusher->kernel_changes)
 		kernel_symbols_outdate(flusher->parts.symbolizer);
 	flusher->kernel_changes = changes;
+	kernel_symbols_follow_modules(flusher->parts.symbolizer);
 }
 
 /*

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "symbols/symbol_name.h"
 
 #define KALLSYMS_MODULE_BYTES 64		   /* MODULE_NAME_LEN of the kernel is less */
@@ -39,6 +40,9 @@ typedef struct Region
 struct Kallsyms
 {
 	char *path;
+	char *modules_path;
+	uint64_t modules_hash; /* of the modules that were there as symbols were read */
+	bool modules_changed;  /* since then */
 	bool loaded;
 	bool outdated;
 	int64_t loaded_ns; /* CLOCK_MONOTONIC */
@@ -283,6 +287,39 @@ discard(Kallsyms *kallsyms)
 	kallsyms->names_bytes = 0;
 }
 
+/*
+ * A hash of names, sizes and addresses in "NAME SIZE REFERENCES USERS STATE ADDRESS": not of the
+ * number of references, which changes all the time. A kernel without modules has no such file.
+ */
+static uint64_t
+hash_modules(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	uint64_t hash = HASH_OFFSET;
+	char *line = NULL;
+	size_t line_room = 0;
+
+	if (file == NULL)
+		return hash;
+	while (getline(&line, &line_room, file) > 0)
+	{
+		const char *address;
+		size_t name_and_size;
+
+		line[strcspn(line, "\n")] = '\0';
+		name_and_size = strcspn(line, " ");
+		name_and_size +=
+			line[name_and_size] == ' ' ? 1 + strcspn(line + name_and_size + 1, " ") : 0;
+		address = strstr(line, " 0x");
+		hash = hash_bytes(hash, line, name_and_size);
+		if (address != NULL)
+			hash = hash_bytes(hash, address, strcspn(address + 1, " ") + 1);
+	}
+	free(line);
+	fclose(file);
+	return hash;
+}
+
 /* On failure no symbols are there; the next reload may do better. */
 static void
 load(Kallsyms *kallsyms)
@@ -297,6 +334,9 @@ load(Kallsyms *kallsyms)
 	discard(kallsyms);
 	kallsyms->loaded = true;
 	kallsyms->outdated = false;
+	kallsyms->modules_changed = false;
+	/* before the symbols: what changes in between is seen at the next look */
+	kallsyms->modules_hash = hash_modules(kallsyms->modules_path);
 	kallsyms->loaded_ns = clock_ns(CLOCK_MONOTONIC);
 	if (file == NULL)
 		return;
@@ -318,16 +358,17 @@ load(Kallsyms *kallsyms)
 }
 
 int
-kallsyms_create(const char *path, int64_t reload_ns, Kallsyms **kallsyms)
+kallsyms_create(const char *path, const char *modules, int64_t reload_ns, Kallsyms **kallsyms)
 {
 	Kallsyms *made = calloc(1, sizeof(*made));
 
 	if (made == NULL)
 		return -ENOMEM;
 	made->path = strdup(path);
-	if (made->path == NULL)
+	made->modules_path = strdup(modules);
+	if (made->path == NULL || made->modules_path == NULL)
 	{
-		free(made);
+		kallsyms_free(made);
 		return -ENOMEM;
 	}
 	made->reload_min_ns = reload_ns;
@@ -343,6 +384,7 @@ kallsyms_free(Kallsyms *kallsyms)
 		return;
 	discard(kallsyms);
 	free(kallsyms->path);
+	free(kallsyms->modules_path);
 	free(kallsyms);
 }
 
@@ -402,6 +444,22 @@ kallsyms_outdate(Kallsyms *kallsyms)
 	kallsyms->outdated = true;
 }
 
+void
+kallsyms_follow_modules(Kallsyms *kallsyms)
+{
+	if (kallsyms->loaded && !kallsyms->modules_changed)
+		kallsyms->modules_changed = hash_modules(kallsyms->modules_path) != kallsyms->modules_hash;
+}
+
+/* May the address be another one's by now? */
+static bool
+is_doubtful(const Kallsyms *kallsyms, const KernelSymbol *symbol)
+{
+	if (symbol->module[0] == '\0')
+		return false;
+	return strcmp(symbol->module, "bpf") == 0 ? kallsyms->outdated : kallsyms->modules_changed;
+}
+
 bool
 kallsyms_find(Kallsyms *kallsyms, uint64_t address, KernelSymbol *symbol)
 {
@@ -411,10 +469,11 @@ kallsyms_find(Kallsyms *kallsyms, uint64_t address, KernelSymbol *symbol)
 	if (!kallsyms->loaded)
 		load(kallsyms);
 	found = find_loaded(kallsyms, address, symbol);
-	if (found && (!kallsyms->outdated || strcmp(symbol->module, "bpf") != 0))
+	if (found && !is_doubtful(kallsyms, symbol))
 		return true;
 	age_ns = clock_ns(CLOCK_MONOTONIC) - kallsyms->loaded_ns;
-	if (age_ns < (kallsyms->outdated ? kallsyms->reload_min_ns : kallsyms->reload_ns))
+	if (age_ns < (kallsyms->outdated || kallsyms->modules_changed ? kallsyms->reload_min_ns
+																  : kallsyms->reload_ns))
 		return false;
 	load(kallsyms);
 	found = find_loaded(kallsyms, address, symbol);

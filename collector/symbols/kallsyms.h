@@ -26,8 +26,11 @@ typedef struct KernelSymbol
 	uint64_t start;
 } KernelSymbol;
 
-/* Keeps a copy of the path. reload_ns: KALLSYMS_RELOAD_MIN_NS, but for tests. 0 or -ENOMEM. */
-int kallsyms_create(const char *path, int64_t reload_ns, Kallsyms **kallsyms);
+/*
+ * Keeps copies of the paths; modules is /proc/modules. reload_ns: KALLSYMS_RELOAD_MIN_NS, but for
+ * tests. 0 or -ENOMEM.
+ */
+int kallsyms_create(const char *path, const char *modules, int64_t reload_ns, Kallsyms **kallsyms);
 void kallsyms_free(Kallsyms *kallsyms); /* accepts NULL */
 
 /*
@@ -47,6 +50,12 @@ bool kallsyms_has_addresses(Kallsyms *kallsyms);
  * are then not believed until all are read again, which their next question does.
  */
 void kallsyms_outdate(Kallsyms *kallsyms);
+
+/*
+ * Looks whether modules came or went since the symbols were read: the kernel reports neither. If
+ * so, symbols of modules are not believed until all are read again, which their next question does.
+ */
+void kallsyms_follow_modules(Kallsyms *kallsyms);
 
 size_t kallsyms_bytes(const Kallsyms *kallsyms);
 

@@ -22,6 +22,7 @@
 #include "symbols/lookup.h"
 
 #define KALLSYMS_PATH	  "/proc/kallsyms"
+#define MODULES_PATH	  "/proc/modules"
 #define IDLE_BINARIES_MAX 256 /* released binaries that are kept for whoever maps them next */
 
 struct Symbolizer
@@ -50,7 +51,7 @@ symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer)
 	if (err == 0)
 		made->lookup.patience = &made->patience;
 	if (err == 0)
-		err = kallsyms_create(KALLSYMS_PATH, KALLSYMS_RELOAD_MIN_NS, &made->kallsyms);
+		err = kallsyms_create(KALLSYMS_PATH, MODULES_PATH, KALLSYMS_RELOAD_MIN_NS, &made->kallsyms);
 	if (err == 0)
 		*symbolizer = made;
 	else
@@ -259,6 +260,12 @@ void
 kernel_symbols_outdate(Symbolizer *symbolizer)
 {
 	kallsyms_outdate(symbolizer->kallsyms);
+}
+
+void
+kernel_symbols_follow_modules(Symbolizer *symbolizer)
+{
+	kallsyms_follow_modules(symbolizer->kallsyms);
 }
 
 bool

@@ -98,6 +98,9 @@ bool kernel_symbolize(Symbolizer *symbolizer, uint64_t address, const char **nam
 					  const char **module, uint64_t *start);
 /* Code of the kernel came or went: kallsyms.h. */
 void kernel_symbols_outdate(Symbolizer *symbolizer);
+
+/* Looks whether modules of the kernel came or went, whose addresses are used again. */
+void kernel_symbols_follow_modules(Symbolizer *symbolizer);
 bool kallsyms_readable(Symbolizer *symbolizer);
 
 #endif

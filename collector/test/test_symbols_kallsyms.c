@@ -33,15 +33,22 @@ static const char sample[] = "0000000000000000 A fixed_percpu_data\n"
 							 "ffff800000001000 t elsewhere\n";
 
 static char path[64];
+static char modules_path[80];
 
 static void
-write_file(const char *text)
+write_to(const char *name, const char *text)
 {
-	FILE *file = fopen(path, "w");
+	FILE *file = fopen(name, "w");
 
 	assert_non_null(file);
 	assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
 	assert_int_equal(fclose(file), 0);
+}
+
+static void
+write_file(const char *text)
+{
+	write_to(path, text);
 }
 
 static int
@@ -51,12 +58,14 @@ make_path(void **state)
 
 	strcpy(path, "/tmp/test_kallsyms_XXXXXX");
 	fd = mkstemp(path);
+	snprintf(modules_path, sizeof(modules_path), "%s_modules", path);
 	return fd < 0 ? -1 : close(fd);
 }
 
 static int
 remove_path(void **state)
 {
+	(void) unlink(modules_path);
 	return unlink(path);
 }
 
@@ -78,7 +87,7 @@ finds_the_covering_symbol(void **state)
 	KernelSymbol symbol;
 
 	write_file(sample);
-	assert_int_equal(kallsyms_create(path, KALLSYMS_RELOAD_MIN_NS, &kallsyms), 0);
+	assert_int_equal(kallsyms_create(path, modules_path, KALLSYMS_RELOAD_MIN_NS, &kallsyms), 0);
 	assert_true(kallsyms_has_addresses(kallsyms));
 	expect(kallsyms, 0xffffffff81000000, "start_kernel_entry", "", 0xffffffff81000000);
 	expect(kallsyms, 0xffffffff810000ff, "start_kernel_entry", "", 0xffffffff81000000);
@@ -103,12 +112,13 @@ tells_hidden_addresses(void **state)
 	KernelSymbol symbol;
 
 	write_file("0000000000000000 T _text\n0000000000000000 t helper\n");
-	assert_int_equal(kallsyms_create(path, KALLSYMS_RELOAD_MIN_NS, &kallsyms), 0);
+	assert_int_equal(kallsyms_create(path, modules_path, KALLSYMS_RELOAD_MIN_NS, &kallsyms), 0);
 	assert_false(kallsyms_has_addresses(kallsyms));
 	assert_false(kallsyms_find(kallsyms, 0, &symbol));
 	kallsyms_free(kallsyms);
 
-	assert_int_equal(kallsyms_create("/nonexistent/kallsyms", KALLSYMS_RELOAD_MIN_NS, &kallsyms),
+	assert_int_equal(kallsyms_create("/nonexistent/kallsyms", modules_path, KALLSYMS_RELOAD_MIN_NS,
+									 &kallsyms),
 					 0);
 	assert_false(kallsyms_has_addresses(kallsyms));
 	kallsyms_free(kallsyms);
@@ -123,14 +133,49 @@ reads_again_what_changed(void **state)
 	KernelSymbol symbol;
 
 	write_file("ffffffff81000000 T _text\nffffffffc0000000 t bpf_prog_old\t[bpf]\n");
-	assert_int_equal(kallsyms_create(path, 1, &eager), 0);
-	assert_int_equal(kallsyms_create(path, KALLSYMS_RELOAD_MIN_NS, &patient), 0);
+	assert_int_equal(kallsyms_create(path, modules_path, 1, &eager), 0);
+	assert_int_equal(kallsyms_create(path, modules_path, KALLSYMS_RELOAD_MIN_NS, &patient), 0);
 	expect(eager, 0xffffffffc0000001, "bpf_prog_old", "bpf", 0xffffffffc0000000);
 	expect(patient, 0xffffffffc0000001, "bpf_prog_old", "bpf", 0xffffffffc0000000);
 	write_file("ffffffff81000000 T _text\nffffffffc0000000 t bpf_prog_new\t[bpf]\n");
 	kallsyms_outdate(eager);
 	kallsyms_outdate(patient);
 	expect(eager, 0xffffffffc0000001, "bpf_prog_new", "bpf", 0xffffffffc0000000);
+	/* better no name than that of another one */
+	assert_false(kallsyms_find(patient, 0xffffffffc0000001, &symbol));
+	expect(patient, 0xffffffff81000001, "_text", "", 0xffffffff81000000);
+	kallsyms_free(eager);
+	kallsyms_free(patient);
+}
+
+/* A module in whose place another one is by now, which the kernel does not report. */
+static void
+reads_again_replaced_modules(void **state)
+{
+	Kallsyms *eager;
+	Kallsyms *patient;
+	KernelSymbol symbol;
+
+	write_file("ffffffff81000000 T _text\nffffffffc0000000 t old_work\t[old]\n");
+	write_to(modules_path, "ext4 4096 7 - Live 0xffffffffc1000000\n"
+						   "old 8192 0 - Live 0xffffffffc0000000\n");
+	assert_int_equal(kallsyms_create(path, modules_path, 1, &eager), 0);
+	assert_int_equal(kallsyms_create(path, modules_path, KALLSYMS_RELOAD_MIN_NS, &patient), 0);
+	expect(eager, 0xffffffffc0000001, "old_work", "old", 0xffffffffc0000000);
+	expect(patient, 0xffffffffc0000001, "old_work", "old", 0xffffffffc0000000);
+
+	/* references alone change nothing */
+	write_to(modules_path, "ext4 4096 9 - Live 0xffffffffc1000000\n"
+						   "old 8192 1 ext4, Live 0xffffffffc0000000 (OE)\n");
+	kallsyms_follow_modules(patient);
+	expect(patient, 0xffffffffc0000001, "old_work", "old", 0xffffffffc0000000);
+
+	write_file("ffffffff81000000 T _text\nffffffffc0000000 t new_work\t[new]\n");
+	write_to(modules_path, "new 8192 0 - Live 0xffffffffc0000000\n"
+						   "ext4 4096 9 - Live 0xffffffffc1000000\n");
+	kallsyms_follow_modules(eager);
+	kallsyms_follow_modules(patient);
+	expect(eager, 0xffffffffc0000001, "new_work", "new", 0xffffffffc0000000);
 	/* better no name than that of another one */
 	assert_false(kallsyms_find(patient, 0xffffffffc0000001, &symbol));
 	expect(patient, 0xffffffff81000001, "_text", "", 0xffffffff81000000);
@@ -147,8 +192,8 @@ reads_again_what_is_missing(void **state)
 	KernelSymbol symbol;
 
 	write_file("ffffffff81000000 T _text\n");
-	assert_int_equal(kallsyms_create(path, 1, &eager), 0);
-	assert_int_equal(kallsyms_create(path, KALLSYMS_RELOAD_MIN_NS, &patient), 0);
+	assert_int_equal(kallsyms_create(path, modules_path, 1, &eager), 0);
+	assert_int_equal(kallsyms_create(path, modules_path, KALLSYMS_RELOAD_MIN_NS, &patient), 0);
 	assert_false(kallsyms_find(eager, 0xffffffffc0000001, &symbol));
 	assert_false(kallsyms_find(patient, 0xffffffffc0000001, &symbol));
 	write_file("ffffffff81000000 T _text\nffffffffc0000000 t added\t[module]\n");
@@ -171,7 +216,9 @@ agrees_with_the_kernel(void **state)
 	uint64_t aliases = 0;
 	uint64_t checked = 0;
 
-	assert_int_equal(kallsyms_create("/proc/kallsyms", KALLSYMS_RELOAD_MIN_NS, &kallsyms), 0);
+	assert_int_equal(kallsyms_create("/proc/kallsyms", "/proc/modules", KALLSYMS_RELOAD_MIN_NS,
+									 &kallsyms),
+					 0);
 	assert_non_null(file);
 	if (!kallsyms_has_addresses(kallsyms))
 	{
@@ -208,6 +255,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(finds_the_covering_symbol, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(tells_hidden_addresses, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(reads_again_replaced_modules, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(reads_again_what_changed, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(reads_again_what_is_missing, make_path, remove_path),
 		cmocka_unit_test(agrees_with_the_kernel),
