@@ -23,6 +23,7 @@
 
 #include "admin/bounded_waits.h"
 #include "admin/compact.h"
+#include "base/distributed.h"
 #include "base/version.h"
 
 PG_FUNCTION_INFO_V1(profstore_apply_retention);
@@ -236,12 +237,17 @@ trim_due_partition(const Step *step)
 void
 pfs_apply_retention(void)
 {
+	static const char *const sample_tables[] = { "samples", "samples_minute", "samples_hour",
+												 "trace_samples" };
 	bool blocked = false;
 	uint64 count;
 	Step *steps;
 
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	steps = list_steps(&count);
+	/* the shell of a distributed table would be dropped as emptied, and its shards with it */
+	if (count > 0)
+		pfs_require_local_tables(sample_tables, lengthof(sample_tables), "apply retention to");
 	for (uint64 i = 0; i < count; i++)
 	{
 		const Step *step = &steps[i];

@@ -23,6 +23,7 @@
 #include "admin/bounded_waits.h"
 #include "admin/compact.h"
 #include "base/attempt.h"
+#include "base/distributed.h"
 #include "base/progress.h"
 #include "base/relations.h"
 #include "base/version.h"
@@ -112,6 +113,7 @@ pfs_check_compactable(Oid relation_id)
 						errmsg("\"%s\" is not a table of access method \"profstore\"",
 							   NameStr(class->relname))));
 	ReleaseSysCache(tuple);
+	pfs_require_local(relation_id, "compact");
 }
 
 void

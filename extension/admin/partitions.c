@@ -9,16 +9,21 @@
  */
 #include "admin/partitions.h"
 
+#include "access/table.h"
 #include "catalog/namespace.h"
 #include "catalog/partition.h"
 #include "datatype/timestamp.h"
 #include "executor/spi.h"
 #include "fmgr.h"
+#include "partitioning/partbounds.h"
+#include "partitioning/partdesc.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/datetime.h"
 #include "utils/lsyscache.h"
+#include "utils/partcache.h"
+#include "utils/rel.h"
 #include "utils/timestamp.h"
 
 #include "admin/bounded_waits.h"
@@ -89,7 +94,34 @@ make_period(const PfsPartitioned *table, int64 day)
 	return result;
 }
 
-/* The partition of a day, InvalidOid where there is none. */
+/* The partition that holds a time, whatever its name and schema; InvalidOid if there is none. */
+static Oid
+find_partition_by_bounds(Oid parent, TimestampTz time)
+{
+	Relation relation = table_open(parent, AccessShareLock);
+	PartitionKey key = RelationGetPartitionKey(relation);
+	PartitionDesc partitions = RelationGetPartitionDesc(relation, true);
+	Oid partition = InvalidOid;
+
+	if (partitions->nparts > 0 && key->strategy == PARTITION_STRATEGY_RANGE && key->partnatts == 1)
+	{
+		Datum value = TimestampTzGetDatum(time);
+		bool is_equal;
+		int bound = partition_range_datum_bsearch(key->partsupfunc, key->partcollation,
+												  partitions->boundinfo, 1, &value, &is_equal);
+		int index = partitions->boundinfo->indexes[bound + 1];
+
+		if (index >= 0)
+			partition = partitions->oids[index];
+	}
+	table_close(relation, AccessShareLock);
+	return partition;
+}
+
+/*
+ * The partition of a day, InvalidOid if there is none. It mostly has the name that make_partition()
+ * gives; somebody may have renamed it, moved it to another schema or attached one.
+ */
 static Oid
 find_partition(const PfsPartitioned *table, Oid parent, int64 day)
 {
@@ -97,7 +129,7 @@ find_partition(const PfsPartitioned *table, Oid parent, int64 day)
 	Oid partition = get_relname_relid(name, get_rel_namespace(parent));
 
 	if (!OidIsValid(partition))
-		return InvalidOid;
+		return find_partition_by_bounds(parent, day * USECS_PER_DAY);
 	if (!get_rel_relispartition(partition) || get_partition_parent(partition, true) != parent)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_TABLE),

@@ -32,6 +32,7 @@
 #include "admin/bounded_waits.h"
 #include "admin/compact.h"
 #include "admin/traces.h"
+#include "base/distributed.h"
 #include "base/version.h"
 #include "store/compact/retention.h"
 #include "store/segment/storage.h"
@@ -214,7 +215,7 @@ check_owner(Oid relation_id)
  * row to remove must readers and writers wait.
  */
 static int64
-remove_from(Oid relation_id, const char *condition, int64 *waited_us)
+remove_from(Oid relation_id, const char *condition, bool is_part, int64 *waited_us)
 {
 	Relation relation;
 	bool is_ours;
@@ -228,10 +229,13 @@ remove_from(Oid relation_id, const char *condition, int64 *waited_us)
 	check_owner(relation_id);
 	is_ours = pfs_is_profstore_table(relation);
 	if (!is_ours || relation->rd_rel->relkind != RELKIND_RELATION)
-		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
-						errmsg("\"%s\" is not a table of access method \"profstore\"",
-							   RelationGetRelationName(relation))));
+		ereport(ERROR,
+				(errcode(is_part ? ERRCODE_FEATURE_NOT_SUPPORTED : ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a table of access method \"profstore\"",
+						RelationGetRelationName(relation)),
+				 is_part ? errhint("Detach the partition, or name the others one by one.") : 0));
 	relation_close(relation, NoLock);
+	pfs_require_local(relation_id, "remove samples from");
 	if (!has_chosen_rows(relation_id, condition))
 		return 0;
 	pfs_lock_in_turns(relation_id, AccessExclusiveLock, waited_us);
@@ -261,7 +265,7 @@ profstore_remove_samples(PG_FUNCTION_ARGS)
 	SPI_connect();
 	foreach(cell, tables)
 		if (get_rel_relkind(lfirst_oid(cell)) != RELKIND_PARTITIONED_TABLE)
-			removed += remove_from(lfirst_oid(cell), condition, &waited_us);
+			removed += remove_from(lfirst_oid(cell), condition, is_partitioned, &waited_us);
 	SPI_finish();
 	PG_RETURN_INT64(removed);
 }

@@ -19,6 +19,7 @@
 #include "admin/compact.h"
 #include "admin/traces.h"
 #include "base/attempt.h"
+#include "base/distributed.h"
 #include "base/version.h"
 #include "store/compact/retention.h"
 #include "store/segment/directory.h"
@@ -47,6 +48,7 @@ remove_segment(Oid relation_id, int64 segment_no)
 						errmsg("\"%s\" is a partitioned table, which has no segments of its own",
 							   RelationGetRelationName(relation)),
 						errhint("Name the partition, as profstore.verify() does.")));
+	pfs_require_local(relation_id, "remove a segment from");
 	PushActiveSnapshot(GetLatestSnapshot());
 	removed = pfs_remove_segment(relation, GetActiveSnapshot(), segment_no);
 	PopActiveSnapshot();

@@ -31,6 +31,7 @@
 
 #include "admin/compact.h"
 #include "admin/partitions.h"
+#include "base/distributed.h"
 #include "base/progress.h"
 #include "base/relations.h"
 #include "select/tiers.h"
@@ -81,6 +82,7 @@ open_for_removal(Oid relation_id)
 		relation_close(relation, NoLock);
 		return NULL;
 	}
+	pfs_require_local(relation_id, "take segments out of");
 	if (!pfs_directory_try_lock())
 	{
 		pfs_tell_skipped(psprintf("table \"%s\"", RelationGetRelationName(relation)),
@@ -301,6 +303,7 @@ profstore_move_to_tier(PG_FUNCTION_ARGS)
 	if (source == NULL)
 		PG_RETURN_NULL();
 	finer = tier_of(source);
+	pfs_require_local(pfs_relation_oid(tier->table), "put sums into");
 	if (finer != NULL && finer >= tier)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("table \"%s\" is not finer than tier \"%s\"",

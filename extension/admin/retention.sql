@@ -111,6 +111,12 @@ CREATE FUNCTION profstore_internal.remove_segments(rel regclass, before timestam
 COMMENT ON FUNCTION profstore_internal.remove_segments(regclass, timestamptz) IS 'removes segments of a table that lie wholly before a time; NULL: as in move_to_tier';
 REVOKE EXECUTE ON FUNCTION profstore_internal.remove_segments(regclass, timestamptz) FROM PUBLIC;
 
+CREATE FUNCTION profstore_internal.require_local(rel regclass, what text) RETURNS void
+	LANGUAGE c STABLE STRICT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'profstore_require_local';
+COMMENT ON FUNCTION profstore_internal.require_local(regclass, text) IS 'an error if Citus has distributed a table: its rows are in shards, which the caller would miss';
+REVOKE EXECUTE ON FUNCTION profstore_internal.require_local(regclass, text) FROM PUBLIC;
+
 CREATE FUNCTION profstore_internal.is_vacated(rel regclass) RETURNS bool
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_is_vacated';
@@ -133,6 +139,14 @@ $$;
 COMMENT ON FUNCTION profstore_internal.check_partition(regclass) IS 'the parent of a partition of samples, of a tier or of traces; an error for any other table';
 REVOKE EXECUTE ON FUNCTION profstore_internal.check_partition(regclass) FROM PUBLIC;
 
+CREATE FUNCTION profstore_internal.is_foreign(part regclass) RETURNS bool
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT c.relkind = 'f' FROM pg_class AS c WHERE c.oid = part;
+END;
+COMMENT ON FUNCTION profstore_internal.is_foreign(regclass) IS 'whether a partition is a foreign table, whose rows are elsewhere';
+REVOKE EXECUTE ON FUNCTION profstore_internal.is_foreign(regclass) FROM PUBLIC;
+
 -- Counting reads all rows, so it comes before the lock on all days: nobody waits but writers of this one, until the transaction ends.
 CREATE FUNCTION profstore_internal.count_traces(part regclass, OUT rows int8)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
@@ -149,7 +163,7 @@ BEGIN
 	EXECUTE format('SELECT count(*) FROM ONLY %s', part) INTO rows;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.count_traces(regclass) IS 'rows of a day of traces, which stay as many until the transaction ends; NULL: its lock is taken';
+COMMENT ON FUNCTION profstore_internal.count_traces(regclass) IS 'rows of a heap partition, as those of traces are, which stay as many until the transaction ends; NULL: its lock is taken';
 REVOKE EXECUTE ON FUNCTION profstore_internal.count_traces(regclass) FROM PUBLIC;
 
 -- Whoever may use the schema can make views, functions and columns that depend on a partition. They must keep neither its rows nor its place:
@@ -208,7 +222,7 @@ COMMENT ON FUNCTION profstore_internal.drop_put_aside() IS 'drops tables that pu
 REVOKE EXECUTE ON FUNCTION profstore_internal.drop_put_aside() FROM PUBLIC;
 
 -- A partition goes under a lock that everybody waits for, so waiting for that lock is kept short; the parent's comes first, as with
--- everybody else. An emptied one goes only when no old snapshot can miss what was in it. Who drops several days of traces counts all of them
+-- everybody else. An emptied one goes only when no old snapshot can miss what was in it. Who drops several heap partitions counts all of them
 -- first (counted; -1: this is the only one).
 CREATE FUNCTION profstore_internal.drop_partition(part regclass, emptied bool, counted int8 DEFAULT -1, OUT done bool, OUT blocked bool, OUT rows int8)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
@@ -217,9 +231,16 @@ $$
 DECLARE
 	name text := part::text;
 	parent regclass := profstore_internal.check_partition(part);
+	has_segments bool := profstore.storage_id(part) IS NOT NULL;
 	dependents text;
 	aside regclass;
 BEGIN
+	PERFORM profstore_internal.require_local(part, 'drop');
+	IF profstore_internal.is_foreign(part) THEN
+		RAISE feature_not_supported USING
+			MESSAGE = format('cannot drop partition %s: it is a foreign table', name),
+			HINT = format('Detach it: ALTER TABLE %s DETACH PARTITION %s.', parent, part);
+	END IF;
 	done := false;
 	blocked := false;
 	rows := 0;
@@ -228,7 +249,7 @@ BEGIN
 			RAISE NOTICE 'partition % stays for now: rows came late, or an older transaction may still read it', name;
 			RETURN;
 		END IF;
-		IF parent = 'profstore.trace_samples'::regclass THEN
+		IF NOT has_segments THEN
 			rows := CASE WHEN counted < 0 THEN profstore_internal.count_traces(part) ELSE counted END;
 			IF rows IS NULL THEN
 				blocked := true;
@@ -242,7 +263,7 @@ BEGIN
 			RAISE NOTICE 'partition % stays for now: rows came late', name;
 			RETURN;
 		END IF;
-		IF parent <> 'profstore.trace_samples'::regclass THEN
+		IF has_segments THEN
 			rows := coalesce((SELECT sum(s.row_count) FROM profstore.segments AS s WHERE s.storage_id = profstore.storage_id(part)), 0);
 		END IF;
 		BEGIN
@@ -335,14 +356,23 @@ DECLARE
 	days regclass[];
 	counts int8[];
 BEGIN
+	PERFORM profstore_internal.require_local(t.oid, 'drop partitions of')
+	FROM unnest('{profstore.samples,profstore.samples_minute,profstore.samples_hour,profstore.trace_samples}'::regclass[]) AS t(oid);
 	-- traces first, and all their rows are read before anything is dropped: from then on everybody waits
 	SELECT array_agg(p.relation), array_agg(c.rows) INTO days, counts
 	FROM profstore.partitions() AS p, profstore_internal.count_traces(p.relation) AS c
-	WHERE p.parent = 'profstore.trace_samples'::regclass AND p.to_ts <= drop_before.before;
-	FOR part IN SELECT p.relation, p.to_ts <= drop_before.before AS whole, p.parent = 'profstore.trace_samples'::regclass AS of_traces, d.counted
+	WHERE profstore.storage_id(p.relation) IS NULL AND NOT profstore_internal.is_foreign(p.relation) AND p.to_ts <= drop_before.before;
+	FOR part IN SELECT p.relation, p.to_ts <= drop_before.before AS whole, profstore.storage_id(p.relation) IS NULL AS is_heap, d.counted
 		FROM profstore.partitions() AS p LEFT JOIN unnest(days, counts) AS d(relation, counted) ON d.relation = p.relation
-		WHERE p.from_ts < drop_before.before ORDER BY 3 DESC, p.parent = 'profstore.trace_samples'::regclass AND p.to_ts <= drop_before.before, p.to_ts LOOP
+		WHERE p.from_ts < drop_before.before ORDER BY p.parent = 'profstore.trace_samples'::regclass DESC, p.parent = 'profstore.trace_samples'::regclass AND p.to_ts <= drop_before.before, p.to_ts LOOP
 		relation := part.relation::text;
+		IF profstore_internal.is_foreign(part.relation) THEN
+			RAISE WARNING USING
+				ERRCODE = 'feature_not_supported',
+				MESSAGE = format('partition %s stays: it is a foreign table', relation),
+				HINT = 'Detach it with ALTER TABLE ... DETACH PARTITION.';
+			CONTINUE;
+		END IF;
 		IF NOT part.whole THEN
 			dropped := false;
 			SELECT r.rows INTO rows FROM profstore_internal.retain(part.relation, 'trim', drop_before.before) AS r;
@@ -351,7 +381,7 @@ BEGIN
 			END IF;
 		ELSE
 			dropped := false;
-			IF NOT part.of_traces OR part.counted IS NOT NULL THEN
+			IF NOT part.is_heap OR part.counted IS NOT NULL THEN
 				SELECT d.done, d.rows INTO dropped, rows FROM profstore_internal.drop_partition(part.relation, false, coalesce(part.counted, -1)) AS d;
 			END IF;
 			IF NOT dropped THEN

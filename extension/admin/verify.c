@@ -17,6 +17,7 @@
 
 #include "admin/traces.h"
 #include "admin/verify_keys.h"
+#include "base/distributed.h"
 #include "base/relations.h"
 #include "base/srf.h"
 #include "dictionary/seal/verify_names.h"
@@ -73,7 +74,19 @@ verify_traces(Problems *problems, Oid relation_id)
 					psprintf(INT64_FORMAT " rows of trace_samples have no sample", count));
 }
 
-/* Verifies one table; those that have gone, and those of other access methods, have no problem. */
+/* A foreign table, or one of another access method, among the partitions. */
+static void
+skip_relation(Oid relation_id)
+{
+	char *name = get_rel_name(relation_id);
+
+	if (name != NULL)
+		ereport(NOTICE, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						 errmsg("skipping \"%s\": it is not a table of access method \"profstore\"",
+								name)));
+}
+
+/* Verifies one table; one that has gone has no problem. */
 static void
 verify_table(Problems *problems, Oid relation_id)
 {
@@ -88,6 +101,8 @@ verify_table(Problems *problems, Oid relation_id)
 						 problems);
 		verify_traces(problems, relation_id);
 	}
+	else
+		skip_relation(relation_id);
 	relation_close(relation, AccessShareLock);
 }
 
@@ -104,6 +119,7 @@ check_relation(Oid relation_id)
 	acl = pg_class_aclcheck(relation_id, GetUserId(), ACL_SELECT);
 	if (acl != ACLCHECK_OK)
 		aclcheck_error(acl, get_relkind_objtype(kind), get_rel_name(relation_id));
+	pfs_require_local(relation_id, "verify");
 	if (kind == RELKIND_PARTITIONED_TABLE)
 		return;
 	relation = relation_open(relation_id, AccessShareLock);
@@ -144,6 +160,8 @@ profstore_verify(PG_FUNCTION_ARGS)
 
 		if (kind == RELKIND_RELATION || kind == RELKIND_MATVIEW)
 			verify_table(&problems, lfirst_oid(cell));
+		else if (kind == RELKIND_FOREIGN_TABLE)
+			skip_relation(lfirst_oid(cell));
 	}
 	if (relation_id == pfs_relation_oid("samples"))
 		pfs_names_verify(put_name_problem, &problems);

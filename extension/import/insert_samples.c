@@ -15,6 +15,7 @@
 #include "port/pg_bswap.h"
 #include "utils/rel.h"
 
+#include "base/distributed.h"
 #include "base/privileges.h"
 #include "base/relations.h"
 #include "import/insert_samples.h"
@@ -144,6 +145,7 @@ pfs_samples_insert(const PfsSampleRow *rows, uint32 count)
 	StaticAssertStmt(sizeof(header) <= ROW_BYTES, "the header must fit");
 	memcpy(here.packed, header, sizeof(header));
 	pfs_require_all_rows(RelationGetRelid(table), ACL_INSERT);
+	pfs_require_local(RelationGetRelid(table), "import into");
 	PG_TRY();
 	{
 		feed = &here;

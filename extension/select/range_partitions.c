@@ -12,6 +12,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/distributed.h"
 #include "base/privileges.h"
 #include "base/relations.h"
 
@@ -101,7 +102,10 @@ pfs_tier_partitions(const PfsTier *tier, const PfsSelection *selection)
 		return NIL;
 	partitions = pfs_partitions_collect(NIL, relid, selection->from, selection->to);
 	if (partitions != NIL)
+	{
 		pfs_require_all_rows(relid, ACL_SELECT);
+		pfs_require_local(relid, "read sums of");
+	}
 	return partitions;
 }
 

@@ -27,6 +27,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/distributed.h"
 #include "base/privileges.h"
 #include "base/relations.h"
 #include "select/last_scan.h"
@@ -166,6 +167,7 @@ begin(const PfsSelection *selection, int columns, PfsSegmentPart sums, PfsVerdic
 	Oid relid = pfs_relation_find("samples");
 
 	pfs_require_all_rows(relid, ACL_SELECT);
+	pfs_require_local(relid, "read samples of");
 	pfs_last_scan_begin();
 	if (!pfs_selection_is_empty(selection) && pfs_selection_is_traced(selection))
 	{

@@ -12,6 +12,7 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
+#include "base/distributed.h"
 #include "base/privileges.h"
 #include "base/relations.h"
 #include "dictionary/cache/cache.h"
@@ -106,6 +107,17 @@ abort_parts(void)
 }
 
 void
+pfs_dictionary_require_local(void)
+{
+	static const char *const names[] = { "epoch",		   "dictionary_partitions", "stack_chunks",
+										 "series",		   "profile_types",			"mappings",
+										 "location_rows",  "location_chunks",		"function_rows",
+										 "function_chunks" };
+
+	pfs_require_local_tables(names, lengthof(names), "read names of");
+}
+
+void
 pfs_dictionary_begin_unchecked(void)
 {
 	Oid epoch_oid = pfs_relation_oid("epoch");
@@ -127,6 +139,7 @@ pfs_dictionary_begin(void)
 	pfs_require_all_rows(pfs_relation_oid("locations"), ACL_SELECT);
 	pfs_require_all_rows(pfs_relation_oid("functions"), ACL_SELECT);
 	pfs_require_all_rows(pfs_relation_oid("mappings"), ACL_SELECT);
+	pfs_dictionary_require_local();
 	pfs_refuse_row_security(pfs_relation_oid(pfs_young_table(&pfs_location_names)));
 	pfs_refuse_row_security(pfs_relation_oid(pfs_young_table(&pfs_function_names)));
 	pfs_dictionary_begin_unchecked();

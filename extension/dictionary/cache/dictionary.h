@@ -104,6 +104,9 @@ void pfs_dictionary_init(void);
  */
 void pfs_dictionary_begin(void);
 
+/* Raises FEATURE_NOT_SUPPORTED if Citus has distributed a table of the dictionary. */
+void pfs_dictionary_require_local(void);
+
 /* The same for any role: for who shows it nothing of the caches. */
 void pfs_dictionary_begin_unchecked(void);
 

@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "utils/rel.h"
 
+#include "base/distributed.h"
 #include "base/relations.h"
 #include "dictionary/seal/row_writer.h"
 
@@ -35,6 +36,7 @@ pfs_row_writer_begin(const char *table)
 	PfsRowWriter *writer = palloc0(sizeof(PfsRowWriter));
 
 	writer->table = pfs_table_open(table, RowExclusiveLock);
+	pfs_require_local(RelationGetRelid(writer->table), "store names in");
 	writer->command_id = GetCurrentCommandId(true);
 	writer->bulk = GetBulkInsertState();
 	writer->estate = CreateExecutorState();

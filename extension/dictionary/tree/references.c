@@ -32,6 +32,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/distributed.h"
 #include "base/relations.h"
 #include "dictionary/cache/cache.h"
 #include "dictionary/cache/dictionary.h"
@@ -230,6 +231,7 @@ lock_family(Oid relid, List **family)
 		return false;
 	if (get_rel_name(relid) == NULL)
 		return true;
+	pfs_require_local(relid, "look for references in");
 	*family = lappend_oid(*family, relid);
 	foreach(cell, find_inheritance_children(relid, NoLock))
 		if (!lock_family(lfirst_oid(cell), family))
@@ -300,6 +302,8 @@ profstore_referenced_by_tables(PG_FUNCTION_ARGS)
 	for (int i = 0; i < table_count; i++)
 		relids[i] = DatumGetObjectId(tables[i]);
 
+	/* ids are read here past the planner, and rows are removed by SQL: both must mean one table */
+	pfs_dictionary_require_local();
 	if (!lock_tables(relids, table_count, &families))
 		PG_RETURN_NULL();
 	do
