@@ -39,6 +39,15 @@ SELECT profstore.import_perf_script(E'\t12 f (x)\na 1 cycles:\n');
 SELECT profstore.import_perf_script('nothing');
 
 SELECT jsonb_pretty(profstore.speedscope('folded:samples:count:::delta', '-infinity', 'infinity'));
+-- What speedscope() writes comes in as the same, values below 0, too.
+SELECT profstore.import_pprof(convert_to(profstore.speedscope('folded:samples:count:::delta', '-infinity', 'infinity')::text, 'UTF8'), '{"__name__": "viewed"}', '2026-01-01');
+SELECT count(*), sum(value) FROM profstore.folded('viewed:samples:count:::delta', '-infinity', 'infinity');
+SELECT stack, value FROM profstore.folded('folded:samples:count:::delta', '-infinity', 'infinity') EXCEPT SELECT stack, value FROM profstore.folded('viewed:samples:count:::delta', '-infinity', 'infinity');
+-- What is not read has a name, and a hint.
+SELECT profstore.import_pprof('PERFILE2');
+SELECT profstore.import_folded('{"meta": {}, "threads": []}');
+SELECT profstore.import_pprof(convert_to(E'{"nodes": [], "startTime": 0,\n "samples": 7}', 'UTF8'));
+SELECT profstore.import_perf_script(E'main;f 1\n');
 SELECT jsonb_pretty(profstore.flamegraph_json('perf:cpu-clock:nanoseconds:::delta', '-infinity', 'infinity'));
 SELECT profstore.firefox_profile('perf:cpu-clock:nanoseconds:::delta', '-infinity', 'infinity') #> '{threads,0}' AS thread;
 SELECT profstore.speedscope('none:a:b::', '-infinity', 'infinity') -> 'profiles' AS empty;

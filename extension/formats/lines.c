@@ -40,14 +40,19 @@ pfs_line_skip(const PfsLineReader *reader, PfsSkipped *skipped)
 	skipped->first_line = pfs_line_number(reader->bytes, reader->begin);
 }
 
-void
-pfs_skip_byte_order_mark(PfsLineReader *reader)
+size_t
+pfs_byte_order_mark(const char *bytes, size_t length)
 {
 	static const char mark[] = "\xEF\xBB\xBF";
 
-	if (reader->at == 0 && reader->length >= strlen(mark) &&
-		memcmp(reader->bytes, mark, strlen(mark)) == 0)
-		reader->at = strlen(mark);
+	return length >= strlen(mark) && memcmp(bytes, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
+}
+
+void
+pfs_skip_byte_order_mark(PfsLineReader *reader)
+{
+	if (reader->at == 0)
+		reader->at = pfs_byte_order_mark(reader->bytes, reader->length);
 }
 
 bool

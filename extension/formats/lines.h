@@ -30,7 +30,10 @@ uint64_t pfs_line_number(const char *bytes, size_t offset);
 /* Counts the line that was read last as one that is not understood. */
 void pfs_line_skip(const PfsLineReader *reader, PfsSkipped *skipped);
 
-/* Goes over the three bytes that some tools begin a text in UTF-8 with. */
+/* Length of the three bytes that some tools begin a text in UTF-8 with; 0 without. */
+size_t pfs_byte_order_mark(const char *bytes, size_t length);
+
+/* Goes over them. */
 void pfs_skip_byte_order_mark(PfsLineReader *reader);
 
 /*

@@ -205,7 +205,7 @@ add_inlined(Reader *reader)
 							.budget = reader->lines.budget };
 	PfsText line;
 
-	while (pfs_next_line(&lines, &line))
+	while (lines.length > 0 && pfs_next_line(&lines, &line))
 	{
 		PfsText frame;
 		PfsText file;

@@ -43,7 +43,7 @@ CREATE FUNCTION profstore.import_pprof(profile bytea, labels jsonb DEFAULT '{}',
 	RETURNS int8
 	LANGUAGE c VOLATILE PARALLEL UNSAFE COST 20000
 	AS 'MODULE_PATHNAME', 'profstore_import_pprof';
-COMMENT ON FUNCTION profstore.import_pprof(bytea, jsonb, timestamptz, text[], bool) IS 'stores a profile in the format of pprof, gzip or not, all or nothing; returns the number of samples. __name__ among labels names the profile type; sample_labels: keys of sample labels that become labels of series (NULL: all); prune: without the frames that the file says to drop, as pprof shows it';
+COMMENT ON FUNCTION profstore.import_pprof(bytea, jsonb, timestamptz, text[], bool) IS 'stores a profile in a format that go tool pprof opens, a flight recording of Java, speedscope''s or V8''s JSON, trace events of Chrome, or of Callgrind, gzip or not, all or nothing; returns the number of samples. __name__ among labels names the profile type; sample_labels: keys of sample labels that become labels of series (NULL: all); prune: without the frames that the file says to drop, as pprof shows it';
 
 CREATE FUNCTION profstore.import_folded(profile text, labels jsonb DEFAULT '{}', at timestamptz DEFAULT NULL,
 							  sample_type text DEFAULT 'samples', sample_unit text DEFAULT 'count')

@@ -75,22 +75,16 @@ format_of_text(const uint8_t *bytes, size_t length, bool *is_empty)
 	return format;
 }
 
-static PfsFormat
-format_of(const uint8_t *bytes, size_t length, bool *is_empty)
-{
-	*is_empty = false;
-	if (pfs_reader_of(bytes, length) != NULL || pfs_foreign_find(bytes, length) != NULL ||
-		!is_text(bytes, length))
-		return PFS_FORMAT_PROFILE;
-	return format_of_text(bytes, length, is_empty);
-}
-
 PfsFormat
 pfs_format_of(const uint8_t *bytes, size_t length)
 {
+	PfsFormat format;
 	bool is_empty;
-	PfsFormat format = format_of(bytes, length, &is_empty);
 
+	if (pfs_reader_of(bytes, length) != NULL || pfs_foreign_find(bytes, length) != NULL ||
+		!is_text(bytes, length))
+		return PFS_FORMAT_PROFILE;
+	format = format_of_text(bytes, length, &is_empty);
 	/* which says that there is no stack */
 	return is_empty ? PFS_FORMAT_FOLDED : format;
 }
@@ -103,8 +97,8 @@ pfs_format_explain(const uint8_t *bytes, size_t length, PfsFormat reader, PfsRea
 		"Text that is read: folded stacks, perf script, and the formats that README.md lists."
 	};
 	static const PfsForeign formats[] = {
-		[PFS_FORMAT_PROFILE] = { "file is a profile of a format of its own",
-								 "import_pprof() and --format pprof read it." },
+		[PFS_FORMAT_PROFILE] = { "file is not of this format",
+								 "import_pprof() knows which it is, as --format pprof does." },
 		[PFS_FORMAT_FOLDED] = { "file looks like folded stacks",
 								"import_folded() and --format folded read it." },
 		[PFS_FORMAT_PERF_SCRIPT] = { "file looks like what perf script prints",
@@ -112,16 +106,17 @@ pfs_format_explain(const uint8_t *bytes, size_t length, PfsFormat reader, PfsRea
 	};
 	const PfsForeign *what = pfs_foreign_find(bytes, length);
 	bool is_known = pfs_reader_of(bytes, length) != NULL;
-	bool is_empty;
-	PfsFormat format = format_of(bytes, length, &is_empty);
+	bool is_line_text = what == NULL && !is_known && is_text(bytes, length);
+	bool is_empty = false;
+	PfsFormat format = is_line_text ? format_of_text(bytes, length, &is_empty) : PFS_FORMAT_PROFILE;
 
 	if (is_empty)
 		return;
-	if (what == NULL && format != reader && (format != PFS_FORMAT_PROFILE || is_known))
+	if (what == NULL && format != reader &&
+		(is_line_text ? format != PFS_FORMAT_PROFILE : is_known))
 		what = &formats[format];
 	/* other readers say themselves what they miss */
-	if (what == NULL && format == reader && reader == PFS_FORMAT_PROFILE && !is_known &&
-		is_text(bytes, length))
+	if (is_line_text && format == PFS_FORMAT_PROFILE && reader == PFS_FORMAT_PROFILE)
 		what = &unknown;
 	if (what != NULL)
 		*error = (PfsReadError){ .message = what->message, .hint = what->hint };

@@ -67,6 +67,26 @@ static const Input inputs[] = {
 	{ "folded_austin_full.txt", .refusal = "line ends in several values" },
 	{ "folded_difference.txt", .refusal = "all lines end in two values" },
 	{ "folded_utf16.txt", .refusal = "text is in UTF-16" },
+	{ "speedscope_sampled.json", .totals = "time/nanoseconds 11500000",
+	  .stacks =
+		  "main;f\xC3\xBC\"\\/;g 500000\nmain;f\xC3\xBC\"\\/ 2000000\nmain 2000000\n 7000000\n" },
+	{ "speedscope_evented.json", .totals = "time/nanoseconds 90000, space/bytes 8",
+	  .stacks = "work 0 8\nmain;work 40000 0\nmain 50000 0\n" },
+	{ "speedscope_ours.json", .totals = "samples/count 9223372036854775803",
+	  .stacks = "main -4\nmain;a 9223372036854775807\n" },
+	{ "v8.cpuprofile", .totals = "samples/count 5, wall/nanoseconds 6000000",
+	  .stacks = "(idle) 1 500000\nmain;(anonymous) 3 4500000\nmain 1 1000000\n" },
+	{ "trace_events.json", .totals = "calls/count 5, wall/nanoseconds 60000",
+	  .stacks = "begin;nested 1 3000\nbegin 1 7000\nouter;late 1 10000\nouter;inner 1 20000\n"
+				"outer 1 20000\n" },
+	{ "trace_v8.json", .totals = "samples/count 4, wall/nanoseconds 900000",
+	  .stacks = "main;f 1 400000\nmain 3 500000\n" },
+	{ "callgrind.out.txt", .totals = "Ir/count 1100, Dr/count 105",
+	  .stacks = "main;f;h 500 50\nmain;f 100 10\nmain;g;h 300 30\nmain;g 100 10\nmain 100 5\n" },
+	{ "xdebug.cachegrind.txt", .totals = "time/nanoseconds 1500, space/bytes 96",
+	  .stacks = "{main};php::strlen 500 32\n{main} 1000 64\n" },
+	{ "callgrind_recursion.txt", .totals = "Ir/count 100",
+	  .stacks = "main;even;odd 60\nmain;even 30\nmain 10\n" },
 	{ "label_collision.pb.gz", .totals = "samples/count 1", .stacks = "main;a 1\n" },
 };
 
@@ -296,6 +316,12 @@ test_foreign(void **state)
 		FOREIGN("v8-version,12,4\ntick,0x1\n", "file is a log of V8"),
 		FOREIGN("JAVA PROFILE 1.0.2\0", "file is a heap dump of Java"),
 		FOREIGN("go 1.22 trace\0\0\0", "file is an execution trace of Go"),
+		FOREIGN("{\"meta\":{\"version\":29},\"libs\":[],\"threads\":[]}",
+				"file is of the Firefox Profiler"),
+		FOREIGN("{\"name\":\"root\",\"value\":7,\"children\":[]}",
+				"file is a flame graph of d3-flame-graph"),
+		FOREIGN("{\"snapshot\":{},\"nodes\":[1]}", "file is a heap snapshot of V8"),
+		FOREIGN("{\"answer\":42}", "format of the JSON is not known"),
 		FOREIGN("Dear reader,\nthis is a letter.\n", "format of the text is not known"),
 	};
 
@@ -312,6 +338,41 @@ test_foreign(void **state)
 		assert_string_equal(error.message, files[i].message);
 		assert_non_null(error.hint);
 		pfs_profile_fini(&profile);
+	}
+}
+
+/* Each part of a file alone is refused with a place in it, or read: never beyond its end. */
+static void
+test_cut(void **state)
+{
+	static const char *const files[] = { "speedscope_sampled.json", "speedscope_evented.json",
+										 "v8.cpuprofile",			"trace_events.json",
+										 "trace_v8.json",			"callgrind.out.txt" };
+	static uint8_t bytes[FILE_BYTES_MAX];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+	{
+		size_t length = read_file(files[i], bytes);
+
+		for (size_t cut = 1; cut < length; cut++)
+		{
+			uint8_t *part = malloc(cut);
+			PfsBudget budget = { .allocator = plain_allocator };
+			PfsReadError error = { .message = NULL };
+			PfsProfile profile;
+
+			assert_non_null(part);
+			memcpy(part, bytes, cut);
+			budget.left = pfs_profile_budget_bytes(cut);
+			pfs_profile_init(&profile, &budget);
+			if (read_any(part, cut, &profile, &error) != PFS_READ_OK)
+			{
+				assert_non_null(error.message);
+				assert_in_range(error.offset, 0, cut);
+			}
+			pfs_profile_fini(&profile);
+			free(part);
+		}
 	}
 }
 
@@ -333,9 +394,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_inputs),
-		cmocka_unit_test(test_place),
-		cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_inputs),		 cmocka_unit_test(test_place),
+		cmocka_unit_test(test_foreign),		 cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_wrong_reader),
 	};
 

@@ -1,0 +1,264 @@
+/*
+ * call_graph.c
+ *		From the functions that nobody calls downwards, then what is left.
+ */
+#include "formats/callgrind/call_graph.h"
+
+#include <math.h>
+
+/* A call of less than one in so many of all costs is not followed. */
+#define PARTS 10000
+
+/* Stacks that are made, and their frames: costs of calls may say anything. */
+#define VISITS_MAX (1 << 17)
+#define DEPTH_MAX  256
+
+void
+pfs_graph_init(PfsCallGraph *graph, PfsCallTree *tree)
+{
+	*graph = (PfsCallGraph){ .tree = tree };
+	pfs_pairs_init(&graph->pairs, tree->profile->budget);
+}
+
+void
+pfs_graph_fini(PfsCallGraph *graph)
+{
+	PfsAllocator allocator = graph->tree->profile->budget->allocator;
+	void *arrays[] = { graph->functions, graph->own, graph->placed, graph->calls };
+
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
+		if (arrays[i] != NULL)
+			allocator.realloc(allocator.context, arrays[i], 0);
+	pfs_pairs_fini(&graph->pairs);
+}
+
+/* Locations are made one by one, so a new function is the next one. */
+static bool
+add_functions(PfsCallGraph *graph, uint32_t function)
+{
+	PfsProfile *profile = graph->tree->profile;
+
+	for (; graph->function_count <= function; graph->function_count++)
+	{
+		size_t first = (size_t) graph->function_count * profile->type_count;
+
+		if (!PFS_GROW(profile->budget, graph->functions, graph->function_count))
+			return false;
+		graph->functions[graph->function_count] =
+			(PfsGraphFunction){ .calls = PFS_NONE, .caller = PFS_NONE };
+		for (uint32_t i = 0; i < profile->type_count; i++)
+		{
+			if (!PFS_GROW(profile->budget, graph->own, first + i) ||
+				!PFS_GROW(profile->budget, graph->placed, first + i))
+				return false;
+			graph->own[first + i] = 0;
+			graph->placed[first + i] = 0;
+		}
+	}
+	return true;
+}
+
+int64_t *
+pfs_graph_own(PfsCallGraph *graph, uint32_t function)
+{
+	return add_functions(graph, function)
+			   ? &graph->own[(size_t) function * graph->tree->profile->type_count]
+			   : NULL;
+}
+
+bool
+pfs_graph_add_call(PfsCallGraph *graph, uint32_t caller, uint32_t callee, int64_t cost)
+{
+	uint32_t before = graph->pairs.count;
+	uint32_t call;
+
+	if (!add_functions(graph, caller > callee ? caller : callee))
+		return false;
+	/* what a function calls itself is its own cost already */
+	if (caller == callee)
+		return true;
+	call = pfs_pair_number(&graph->pairs, caller, callee);
+	if (call == PFS_NONE ||
+		(call == before && !PFS_GROW(graph->tree->profile->budget, graph->calls, before)))
+		return false;
+	if (call == before)
+	{
+		graph->calls[call] = (PfsGraphCall){ 0, graph->functions[caller].calls };
+		graph->functions[caller].calls = call;
+	}
+	graph->calls[call].cost += (double) cost;
+	graph->functions[callee].called += (double) cost;
+	return true;
+}
+
+static void
+find_callers(PfsCallGraph *graph)
+{
+	for (uint32_t i = 0; i < graph->pairs.count; i++)
+	{
+		uint32_t caller = (uint32_t) (graph->pairs.pairs[i] >> 32);
+		PfsGraphFunction *callee = &graph->functions[(uint32_t) graph->pairs.pairs[i]];
+
+		if (callee->caller != PFS_NONE && callee->by_caller >= graph->calls[i].cost)
+			continue;
+		callee->caller = caller;
+		callee->by_caller = graph->calls[i].cost;
+	}
+}
+
+/* Puts a part of a function's own costs at a node, or what is left of them. */
+static void
+place(PfsCallGraph *graph, uint32_t function, uint32_t node, double part)
+{
+	uint32_t count = graph->tree->profile->type_count;
+	int64_t *values = pfs_calls_values(graph->tree, node);
+
+	for (uint32_t i = 0; i < count; i++)
+	{
+		int64_t own = graph->own[(size_t) function * count + i];
+		int64_t *placed = &graph->placed[(size_t) function * count + i];
+		int64_t left = own - *placed;
+		double wanted = nearbyint((double) own * part);
+		int64_t moved = wanted >= (double) left ? left : (int64_t) wanted;
+
+		values[i] += moved;
+		*placed += moved;
+	}
+}
+
+/* A function on the stack at hand. */
+typedef struct Visit
+{
+	uint32_t function;
+	uint32_t node;
+	uint32_t call; /* that is followed next */
+	double part;   /* of all costs of the function: those on this stack */
+} Visit;
+
+typedef struct Stack
+{
+	Visit visits[DEPTH_MAX];
+	int depth;
+} Stack;
+
+/* Calls a function from the innermost one, or as the outermost. False: memory is out. */
+static bool
+open_function(PfsCallGraph *graph, Stack *stack, uint32_t root, uint32_t function, double part)
+{
+	Visit visit = { .function = function, .call = graph->functions[function].calls, .part = part };
+
+	visit.node = stack->depth == 0
+					 ? pfs_calls_top(graph->tree, root, function)
+					 : pfs_calls_child(graph->tree, stack->visits[stack->depth - 1].node, function);
+	if (visit.node == PFS_NONE)
+		return false;
+	graph->functions[function].is_open = true;
+	place(graph, function, visit.node, part);
+	stack->visits[stack->depth++] = visit;
+	return true;
+}
+
+/* Whether a call that costs so much is followed. */
+static bool
+is_worth(PfsCallGraph *graph, const Stack *stack, uint32_t callee, double cost)
+{
+	return !graph->functions[callee].is_open && cost > 0 && cost >= graph->floor &&
+		   stack->depth < DEPTH_MAX && graph->visits_left > 0;
+}
+
+/* Follows the calls of a function that nobody calls, down to all that they bring about. */
+static bool
+place_below(PfsCallGraph *graph, Stack *stack, uint32_t root, uint32_t function)
+{
+	stack->depth = 0;
+	if (!open_function(graph, stack, root, function, 1))
+		return false;
+	while (stack->depth > 0)
+	{
+		Visit *at = &stack->visits[stack->depth - 1];
+		uint32_t call = at->call;
+		uint32_t callee;
+		double cost;
+
+		pfs_pause(graph->tree->profile->budget->pause);
+		if (call == PFS_NONE)
+		{
+			graph->functions[at->function].is_open = false;
+			stack->depth--;
+			continue;
+		}
+		at->call = graph->calls[call].next;
+		callee = (uint32_t) graph->pairs.pairs[call];
+		cost = graph->calls[call].cost * at->part;
+		if (!is_worth(graph, stack, callee, cost))
+			continue;
+		graph->visits_left--;
+		if (!open_function(graph, stack, root, callee,
+						   fmin(cost / graph->functions[callee].called, 1)))
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_placed(const PfsCallGraph *graph, uint32_t function)
+{
+	uint32_t count = graph->tree->profile->type_count;
+	size_t first = (size_t) function * count;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (graph->own[first + i] != graph->placed[first + i])
+			return false;
+	return true;
+}
+
+/* What is left of a function, below its most expensive caller, and so on up to the first twice. */
+static bool
+place_rest(PfsCallGraph *graph, uint32_t root, uint32_t function)
+{
+	uint32_t chain[DEPTH_MAX];
+	uint32_t node = PFS_NONE;
+	int depth = 0;
+
+	for (uint32_t at = function;
+		 at != PFS_NONE && depth < DEPTH_MAX && !graph->functions[at].is_open;
+		 at = graph->functions[at].caller)
+	{
+		graph->functions[at].is_open = true;
+		chain[depth++] = at;
+	}
+	while (depth-- > 0)
+	{
+		graph->functions[chain[depth]].is_open = false;
+		node = node == PFS_NONE ? pfs_calls_top(graph->tree, root, chain[depth])
+								: pfs_calls_child(graph->tree, node, chain[depth]);
+		if (node == PFS_NONE)
+			return false;
+	}
+	place(graph, function, node, 1);
+	return true;
+}
+
+bool
+pfs_graph_to_tree(PfsCallGraph *graph)
+{
+	uint32_t root = pfs_calls_root(graph->tree);
+	uint32_t count = graph->tree->profile->type_count;
+	double total = 0;
+	Stack stack;
+
+	if (root == PFS_NONE)
+		return false;
+	for (uint32_t i = 0; i < graph->function_count; i++)
+		total += (double) graph->own[(size_t) i * count];
+	graph->floor = total / PARTS;
+	graph->visits_left = VISITS_MAX;
+	find_callers(graph);
+	for (uint32_t i = 0; i < graph->function_count; i++)
+		if (graph->functions[i].called <= 0 && !place_below(graph, &stack, root, i))
+			return false;
+	for (uint32_t i = 0; i < graph->function_count; i++)
+		if (!is_placed(graph, i) && !place_rest(graph, root, i))
+			return false;
+	return true;
+}

@@ -1,0 +1,358 @@
+/*
+ * callgrind_read.c
+ *		Line by line: names of files and functions, then costs of the function at hand by place.
+ *
+ *		events: Ir Dr
+ *		fl=(1) srv.c
+ *		fn=(1) main
+ *		16 400 30
+ *		cfn=(2) work
+ *		calls=3 20
+ *		17 900 80
+ *
+ * Behind "calls" stands what the calls cost with all that they brought about. "(1)" stands for the
+ * name that it was given first. Places are gone over: costs are of functions.
+ */
+#include "formats/callgrind/callgrind_read.h"
+
+#include <string.h>
+
+#include "formats/callgrind/call_graph.h"
+#include "formats/clean_text.h"
+#include "formats/lines.h"
+
+#define PROBE_LINES 64
+
+/* Names are numbered by kind. */
+typedef enum NameKind
+{
+	NAME_FUNCTION,
+	NAME_FILE,
+	NAME_KINDS
+} NameKind;
+
+typedef struct Reader
+{
+	PfsProfile *profile;
+	PfsLineReader lines;
+	PfsCallTree tree;
+	PfsCallGraph graph;
+	PfsPairIndex ids; /* kind, number of a name */
+	PfsText *names;	  /* by id */
+	int64_t scales[PFS_PROFILE_MAX_SAMPLE_TYPES];
+	int64_t position_count; /* numbers before the costs of a line */
+	PfsText file;
+	PfsText callee_file;
+	uint32_t function; /* PFS_NONE: none yet */
+	uint32_t callee;   /* of the call whose cost is next, or PFS_NONE */
+	bool is_call;	   /* the next costs are of a call */
+} Reader;
+
+/* Units that Xdebug has in the names of events. */
+static const struct
+{
+	const char *event;
+	const char *type;
+	const char *unit;
+	int64_t scale;
+} known_events[] = {
+	{ "Time_(10ns)", "time", "nanoseconds", 10 },
+	{ "Time_(\xC2\xB5s)", "time", "nanoseconds", 1000 },
+	{ "Memory_(bytes)", "space", "bytes", 1 },
+};
+
+static PfsReadStatus
+malformed(const Reader *reader, const char *message)
+{
+	return pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, message);
+}
+
+static PfsReadStatus
+refused(const Reader *reader)
+{
+	return pfs_line_refused(&reader->lines);
+}
+
+static PfsText
+cut_word(PfsText *text)
+{
+	uint32_t end = 0;
+	PfsText word;
+
+	*text = pfs_trim(*text);
+	while (end < text->length && !pfs_is_blank(text->data[end]))
+		end++;
+	word = pfs_part(*text, 0, end);
+	*text = pfs_part(*text, end, text->length);
+	return word;
+}
+
+static bool
+cut_prefix(PfsText *text, const char *prefix)
+{
+	uint32_t length = (uint32_t) strlen(prefix);
+
+	if (text->length < length || memcmp(text->data, prefix, length) != 0)
+		return false;
+	*text = pfs_part(*text, length, text->length);
+	return true;
+}
+
+/* "key: value", with a key of letters. */
+static bool
+is_header(PfsText line)
+{
+	uint32_t at = 0;
+
+	while (at < line.length && ((line.data[at] | 0x20) >= 'a' && (line.data[at] | 0x20) <= 'z'))
+		at++;
+	return at > 0 && at < line.length && line.data[at] == ':';
+}
+
+bool
+pfs_is_callgrind(const uint8_t *bytes, size_t length)
+{
+	static const PfsBudget no_budget = { .pause = NULL };
+	PfsLineReader lines = { .bytes = (const char *) bytes, .length = length, .budget = &no_budget };
+	PfsText line;
+
+	pfs_skip_byte_order_mark(&lines);
+	for (int i = 0; i < PROBE_LINES && pfs_next_line(&lines, &line); i++)
+	{
+		if (cut_prefix(&line, "events:"))
+			return true;
+		if (line.length > 0 && line.data[0] != '#' && !is_header(line))
+			return false;
+	}
+	return false;
+}
+
+/* --- events --- */
+
+static PfsReadStatus
+add_event(Reader *reader, PfsText event)
+{
+	static const PfsText count = { "count", 5 };
+	PfsProfile *profile = reader->profile;
+	PfsValueType type = { event, count };
+
+	if (profile->type_count == PFS_PROFILE_MAX_SAMPLE_TYPES)
+		return pfs_line_fail(&reader->lines, PFS_READ_TOO_LARGE, "too many events");
+	reader->scales[profile->type_count] = 1;
+	for (size_t i = 0; i < sizeof(known_events) / sizeof(known_events[0]); i++)
+	{
+		if (!pfs_text_equals(event, known_events[i].event))
+			continue;
+		type = (PfsValueType){ { known_events[i].type, (uint32_t) strlen(known_events[i].type) },
+							   { known_events[i].unit, (uint32_t) strlen(known_events[i].unit) } };
+		reader->scales[profile->type_count] = known_events[i].scale;
+	}
+	if (!pfs_text_clean(profile, &type.type) ||
+		!PFS_GROW(profile->budget, profile->types, profile->type_count))
+		return refused(reader);
+	profile->types[profile->type_count++] = type;
+	return PFS_READ_OK;
+}
+
+static PfsReadStatus
+read_events(Reader *reader, PfsText names)
+{
+	PfsReadStatus status = PFS_READ_OK;
+
+	if (reader->profile->type_count > 0)
+		return malformed(reader, "events are named twice");
+	for (PfsText name = cut_word(&names); status == PFS_READ_OK && name.length > 0;
+		 name = cut_word(&names))
+		status = add_event(reader, name);
+	return status;
+}
+
+static PfsReadStatus
+read_header(Reader *reader, PfsText line)
+{
+	if (cut_prefix(&line, "events:"))
+		return read_events(reader, line);
+	if (!cut_prefix(&line, "positions:"))
+		return PFS_READ_OK;
+	for (reader->position_count = 0; cut_word(&line).length > 0;)
+		reader->position_count++;
+	return PFS_READ_OK;
+}
+
+/* --- names --- */
+
+/* "(7) name" gives a name a number, "(7)" stands for it; any other text is a name itself. */
+static PfsReadStatus
+read_name(Reader *reader, NameKind kind, PfsText text, PfsText *name)
+{
+	uint32_t before = reader->ids.count;
+	uint32_t end = 1;
+	uint32_t id;
+	int64_t number;
+
+	*name = pfs_trim(text);
+	while (end < name->length && pfs_is_digit(name->data[end]))
+		end++;
+	if (name->length < 3 || name->data[0] != '(' || end == name->length || name->data[end] != ')' ||
+		pfs_parse_int64(pfs_part(*name, 1, end), &number) != PFS_READ_OK || number >= UINT32_MAX)
+		return pfs_text_clean(reader->profile, name) ? PFS_READ_OK : refused(reader);
+	*name = pfs_trim(pfs_part(*name, end + 1, name->length));
+	id = pfs_pair_number(&reader->ids, kind, (uint32_t) number);
+	if (id == PFS_NONE ||
+		(id == before && !PFS_GROW(reader->profile->budget, reader->names, before)) ||
+		!pfs_text_clean(reader->profile, name))
+		return refused(reader);
+	if (name->length > 0 || id == before)
+		reader->names[id] = *name;
+	*name = reader->names[id];
+	return PFS_READ_OK;
+}
+
+static PfsReadStatus
+read_function(Reader *reader, PfsText text, PfsText file, uint32_t *function)
+{
+	PfsText name;
+	PfsReadStatus status = read_name(reader, NAME_FUNCTION, text, &name);
+
+	if (status != PFS_READ_OK)
+		return status;
+	if (reader->profile->type_count == 0)
+		return malformed(reader, "no events are named");
+	*function = pfs_calls_frame(&reader->tree, name, file, 0);
+	return *function == PFS_NONE || pfs_graph_own(&reader->graph, *function) == NULL
+			   ? refused(reader)
+			   : PFS_READ_OK;
+}
+
+/* "fn=(1) main" and its kind. */
+static PfsReadStatus
+read_assignment(Reader *reader, PfsText line)
+{
+	PfsText ignored;
+	PfsReadStatus status;
+
+	if (cut_prefix(&line, "fl="))
+	{
+		status = read_name(reader, NAME_FILE, line, &reader->file);
+		reader->callee_file = reader->file;
+		return status;
+	}
+	if (cut_prefix(&line, "fi=") || cut_prefix(&line, "fe="))
+		return read_name(reader, NAME_FILE, line, &ignored);
+	if (cut_prefix(&line, "cfi=") || cut_prefix(&line, "cfl="))
+		return read_name(reader, NAME_FILE, line, &reader->callee_file);
+	if (cut_prefix(&line, "fn="))
+	{
+		reader->callee = PFS_NONE;
+		return read_function(reader, line, reader->file, &reader->function);
+	}
+	if (cut_prefix(&line, "cfn="))
+	{
+		status = read_function(reader, line, reader->callee_file, &reader->callee);
+		reader->callee_file = reader->file;
+		return status;
+	}
+	if (cut_prefix(&line, "calls="))
+		reader->is_call = true;
+	else if (!cut_prefix(&line, "ob=") && !cut_prefix(&line, "cob=") &&
+			 !cut_prefix(&line, "jump=") && !cut_prefix(&line, "jcnd="))
+		pfs_line_skip(&reader->lines, &reader->profile->skipped);
+	return PFS_READ_OK;
+}
+
+/* --- costs --- */
+
+/* Adds a line's costs to a function's own, or that of the first event to a call. */
+static PfsReadStatus
+read_costs(Reader *reader, PfsText line)
+{
+	bool is_call = reader->is_call;
+	int64_t *own = NULL;
+	int64_t first = 0;
+
+	reader->is_call = false;
+	if (reader->function == PFS_NONE || (is_call && reader->callee == PFS_NONE))
+		return malformed(reader, "costs are of no function");
+	if (!is_call)
+		own = pfs_graph_own(&reader->graph, reader->function);
+	for (int64_t i = 0; i < reader->position_count; i++)
+		cut_word(&line);
+	for (uint32_t i = 0; i < reader->profile->type_count; i++)
+	{
+		PfsText word = cut_word(&line);
+		int64_t cost = 0;
+		PfsReadStatus status = word.length == 0 ? PFS_READ_OK : pfs_parse_int64(word, &cost);
+
+		if (status == PFS_READ_MALFORMED)
+			return malformed(reader, "cost is not a whole number");
+		if (status != PFS_READ_OK || __builtin_mul_overflow(cost, reader->scales[i], &cost) ||
+			(own != NULL && __builtin_add_overflow(own[i], cost, &own[i])))
+			return pfs_line_fail(&reader->lines, PFS_READ_OUT_OF_RANGE, "cost is out of range");
+		first = i == 0 ? cost : first;
+	}
+	return !is_call || pfs_graph_add_call(&reader->graph, reader->function, reader->callee,
+										  first > 0 ? first : 0)
+			   ? PFS_READ_OK
+			   : refused(reader);
+}
+
+static PfsReadStatus
+read_line(Reader *reader, PfsText line)
+{
+	char first;
+
+	line = pfs_trim(line);
+	first = line.length > 0 ? line.data[0] : '#';
+	if (first == '#')
+		return PFS_READ_OK;
+	if (pfs_is_digit(first) || first == '+' || first == '-' || first == '*')
+		return read_costs(reader, line);
+	return is_header(line) ? read_header(reader, line) : read_assignment(reader, line);
+}
+
+static PfsReadStatus
+read_lines(Reader *reader)
+{
+	PfsReadStatus status = PFS_READ_OK;
+	PfsText line;
+
+	pfs_skip_byte_order_mark(&reader->lines);
+	while (status == PFS_READ_OK && pfs_next_line(&reader->lines, &line))
+		status = read_line(reader, line);
+	if (status == PFS_READ_OK && reader->graph.function_count == 0)
+		return malformed(reader, "there is no function");
+	if (status != PFS_READ_OK)
+		return status;
+	return pfs_graph_to_tree(&reader->graph) ? pfs_calls_samples(&reader->tree, reader->lines.error)
+											 : refused(reader);
+}
+
+PfsReadStatus
+pfs_callgrind_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsReadError *error)
+{
+	Reader reader = { .profile = profile,
+					  .lines = { .bytes = (const char *) bytes,
+								 .length = length,
+								 .budget = profile->budget,
+								 .error = error },
+					  .position_count = 1,
+					  .file = { "", 0 },
+					  .callee_file = { "", 0 },
+					  .function = PFS_NONE,
+					  .callee = PFS_NONE };
+	PfsAllocator allocator = profile->budget->allocator;
+	PfsReadStatus status;
+
+	profile->name = "callgrind";
+	profile->duration_ns = 1; /* costs add up */
+	pfs_calls_init(&reader.tree, profile);
+	pfs_graph_init(&reader.graph, &reader.tree);
+	pfs_pairs_init(&reader.ids, profile->budget);
+	status = read_lines(&reader);
+	if (reader.names != NULL)
+		allocator.realloc(allocator.context, reader.names, 0);
+	pfs_pairs_fini(&reader.ids);
+	pfs_graph_fini(&reader.graph);
+	pfs_calls_fini(&reader.tree);
+	return status;
+}

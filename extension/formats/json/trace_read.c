@@ -1,0 +1,566 @@
+/*
+ * trace_read.c
+ *		Events of threads: spans with a begin and an end, and V8's samples.
+ *
+ * 1. Spans are listed: complete ones (X), and begins and ends (B, E), which are paired later.
+ * 2. Where there are samples of V8, they are the profile: spans beside them are what the browser
+ *    did, not which code ran.
+ * 3. Otherwise, in the order of times by thread, a span is called by the one that it lies in, and
+ *    has its own time without those in it.
+ *
+ * Other events, of moments, counters and what is not bound to a thread, are left out.
+ */
+#include "formats/json/trace_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/json/v8_nodes.h"
+
+#define US_SCALE 1000 /* microseconds, in nanoseconds */
+
+typedef struct Span
+{
+	uint32_t thread;
+	uint32_t order; /* in the file */
+	uint32_t name;	/* location; PFS_NONE: an end, of which there is nothing else */
+	bool is_begin;	/* its end is another one */
+	int64_t begin_ns;
+	int64_t end_ns;
+} Span;
+
+/* A span that is open. */
+typedef struct Open
+{
+	uint32_t node;
+	int64_t end_ns;
+} Open;
+
+/* A profile of V8 by its process and id. */
+typedef struct Sampled
+{
+	PfsV8Clock clock;
+	uint32_t thread;
+} Sampled;
+
+typedef struct Reader
+{
+	PfsJson *json;
+	PfsCallTree tree;
+	PfsV8Nodes nodes;
+	PfsTextIndex words;		/* ids of threads and profiles */
+	PfsTextIndex processes; /* their ids */
+	PfsText *process_names; /* else the ids */
+	PfsPairIndex threads;	/* process, thread's id */
+	PfsText *thread_names;
+	PfsPairIndex profiles; /* process, profile's id */
+	Sampled *sampled;
+	Span *spans;
+	uint32_t span_count;
+	uint32_t *stack; /* spans whose ends are looked for */
+	uint32_t stack_room;
+	Open *open; /* spans that a time lies in, outermost first */
+	uint32_t open_room;
+} Reader;
+
+enum
+{
+	PHASE,
+	NAME,
+	PROCESS,
+	THREAD,
+	TIME,
+	DURATION,
+	ID,
+	ARGS,
+	FIELD_COUNT
+};
+
+typedef struct Event
+{
+	PfsJsonField fields[FIELD_COUNT];
+	char phase;
+	PfsText name;
+	uint32_t process;
+	uint32_t thread;
+	int64_t time_ns;
+} Event;
+
+/* --- one event --- */
+
+static PfsReadStatus
+read_word(Reader *reader, const PfsJsonField *field, PfsText *word)
+{
+	*word = (PfsText){ "", 0 };
+	if (field->at == SIZE_MAX)
+		return PFS_READ_OK;
+	reader->json->at = field->at;
+	return pfs_json_word(reader->json, word);
+}
+
+static PfsReadStatus
+read_time(Reader *reader, const PfsJsonField *field, int64_t *ns)
+{
+	bool is_whole;
+
+	*ns = 0;
+	if (field->at == SIZE_MAX)
+		return PFS_READ_OK;
+	reader->json->at = field->at;
+	return pfs_json_number(reader->json, US_SCALE, ns, &is_whole);
+}
+
+/* Sets the numbers of process and thread; new ones are known by their ids. */
+static PfsReadStatus
+find_thread(Reader *reader, Event *event, PfsText process, PfsText thread)
+{
+	PfsBudget *budget = reader->json->profile->budget;
+	uint32_t processes = reader->processes.count;
+	uint32_t threads = reader->threads.count;
+	uint32_t id = pfs_text_number(&reader->words, thread);
+
+	event->process = pfs_text_number(&reader->processes, process);
+	if (id == PFS_NONE || event->process == PFS_NONE ||
+		(event->process == processes && !PFS_GROW(budget, reader->process_names, processes)))
+		return pfs_json_refused(reader->json);
+	if (event->process == processes)
+		reader->process_names[processes] = process;
+	event->thread = pfs_pair_number(&reader->threads, event->process, id);
+	if (event->thread == PFS_NONE ||
+		(event->thread == threads && !PFS_GROW(budget, reader->thread_names, threads)))
+		return pfs_json_refused(reader->json);
+	if (event->thread == threads)
+		reader->thread_names[threads] = thread;
+	return PFS_READ_OK;
+}
+
+/* Reads what all events have; goes behind the event. */
+static PfsReadStatus
+begin_event(Reader *reader, Event *event)
+{
+	static const char *const names[FIELD_COUNT] = { "ph", "name", "pid", "tid",
+													"ts", "dur",  "id",	 "args" };
+	PfsText phase;
+	PfsText process;
+	PfsText thread;
+	size_t end;
+	PfsReadStatus status;
+
+	*event = (Event){ .phase = '\0' };
+	for (int i = 0; i < FIELD_COUNT; i++)
+		event->fields[i].name = names[i];
+	status = pfs_json_find(reader->json, event->fields, FIELD_COUNT);
+	end = reader->json->at;
+	if (status == PFS_READ_OK)
+		status = read_word(reader, &event->fields[PHASE], &phase);
+	if (status == PFS_READ_OK)
+		status = read_word(reader, &event->fields[NAME], &event->name);
+	if (status == PFS_READ_OK)
+		status = read_word(reader, &event->fields[PROCESS], &process);
+	if (status == PFS_READ_OK)
+		status = read_word(reader, &event->fields[THREAD], &thread);
+	if (status == PFS_READ_OK)
+		status = read_time(reader, &event->fields[TIME], &event->time_ns);
+	if (status == PFS_READ_OK)
+		status = find_thread(reader, event, process, thread);
+	if (status != PFS_READ_OK)
+		return status;
+	event->phase = phase.length == 1 ? phase.data[0] : '\0';
+	reader->json->at = end;
+	return PFS_READ_OK;
+}
+
+static PfsReadStatus
+add_span(Reader *reader, const Event *event)
+{
+	static const PfsText no_file = { "", 0 };
+	Span span = { .thread = event->thread,
+				  .order = reader->span_count,
+				  .name = PFS_NONE,
+				  .is_begin = event->phase == 'B',
+				  .begin_ns = event->time_ns,
+				  .end_ns = event->time_ns };
+	int64_t duration;
+	PfsReadStatus status = read_time(reader, &event->fields[DURATION], &duration);
+
+	if (status != PFS_READ_OK)
+		return status;
+	if (event->phase == 'X' &&
+		(duration < 0 || __builtin_add_overflow(span.begin_ns, duration, &span.end_ns)))
+		return pfs_json_fail(reader->json, PFS_READ_OUT_OF_RANGE, "duration is out of range");
+	if (event->phase != 'E')
+		span.name = pfs_calls_frame(&reader->tree, event->name, no_file, 0);
+	if ((event->phase != 'E' && span.name == PFS_NONE) || reader->span_count == PFS_NONE ||
+		!PFS_GROW(reader->json->profile->budget, reader->spans, reader->span_count))
+		return pfs_json_refused(reader->json);
+	reader->spans[reader->span_count++] = span;
+	return PFS_READ_OK;
+}
+
+/* "thread_name" and "process_name" tell it in args. */
+static PfsReadStatus
+take_name(Reader *reader, const Event *event)
+{
+	PfsJsonField name = { "name", SIZE_MAX };
+	bool is_process = pfs_text_equals(event->name, "process_name");
+	PfsText text;
+	PfsReadStatus status;
+
+	if ((!is_process && !pfs_text_equals(event->name, "thread_name")) ||
+		event->fields[ARGS].at == SIZE_MAX)
+		return PFS_READ_OK;
+	reader->json->at = event->fields[ARGS].at;
+	status = pfs_json_find(reader->json, &name, 1);
+	if (status == PFS_READ_OK)
+		status = read_word(reader, &name, &text);
+	if (status != PFS_READ_OK || text.length == 0)
+		return status;
+	if (is_process)
+		reader->process_names[event->process] = text;
+	else
+		reader->thread_names[event->thread] = text;
+	return PFS_READ_OK;
+}
+
+/* --- V8's samples --- */
+
+/* The profile of an event; a new one is of the event's thread. */
+static PfsReadStatus
+find_profile(Reader *reader, const Event *event, uint32_t *profile)
+{
+	uint32_t before = reader->profiles.count;
+	uint32_t id_number;
+	PfsText id;
+	PfsReadStatus status = read_word(reader, &event->fields[ID], &id);
+
+	if (status != PFS_READ_OK)
+		return status;
+	id_number = pfs_text_number(&reader->words, id);
+	*profile = id_number == PFS_NONE
+				   ? PFS_NONE
+				   : pfs_pair_number(&reader->profiles, event->process, id_number);
+	if (*profile == PFS_NONE ||
+		(*profile == before && !PFS_GROW(reader->json->profile->budget, reader->sampled, before)))
+		return pfs_json_refused(reader->json);
+	if (*profile < before)
+		return PFS_READ_OK;
+	reader->sampled[before] =
+		(Sampled){ { .root = pfs_calls_root(&reader->tree), .call = PFS_NONE }, event->thread };
+	return reader->sampled[before].clock.root == PFS_NONE ? pfs_json_refused(reader->json)
+														  : PFS_READ_OK;
+}
+
+/* "Profile" says when it began, each "ProfileChunk" has nodes and samples. */
+static PfsReadStatus
+read_chunk(Reader *reader, const Event *event)
+{
+	PfsJsonField data = { "data", SIZE_MAX };
+	PfsJsonField fields[] = { { "cpuProfile", SIZE_MAX },
+							  { "timeDeltas", SIZE_MAX },
+							  { "startTime", SIZE_MAX } };
+	PfsJsonField parts[] = { { "nodes", SIZE_MAX }, { "samples", SIZE_MAX } };
+	PfsJson *json = reader->json;
+	uint32_t profile = 0;
+	PfsV8Clock *clock;
+	PfsReadStatus status = PFS_READ_OK;
+
+	if ((!pfs_text_equals(event->name, "Profile") &&
+		 !pfs_text_equals(event->name, "ProfileChunk")) ||
+		event->fields[ARGS].at == SIZE_MAX)
+		return PFS_READ_OK;
+	status = find_profile(reader, event, &profile);
+	json->at = event->fields[ARGS].at;
+	if (status == PFS_READ_OK)
+		status = pfs_json_find(json, &data, 1);
+	if (status != PFS_READ_OK || data.at == SIZE_MAX)
+		return status;
+	json->at = data.at;
+	status = pfs_json_find(json, fields, 3);
+	clock = &reader->sampled[profile].clock;
+	if (status == PFS_READ_OK && fields[2].at != SIZE_MAX)
+	{
+		status = read_time(reader, &fields[2], &clock->now_ns);
+		clock->reached_ns = clock->now_ns;
+	}
+	if (status != PFS_READ_OK || fields[0].at == SIZE_MAX)
+		return status;
+	json->at = fields[0].at;
+	status = pfs_json_find(json, parts, 2);
+	json->at = parts[0].at;
+	if (status == PFS_READ_OK && parts[0].at != SIZE_MAX)
+		status = pfs_v8_read_nodes(&reader->nodes, json, profile);
+	if (status == PFS_READ_OK && parts[1].at != SIZE_MAX)
+		status =
+			pfs_v8_read_samples(&reader->nodes, json, profile, parts[1].at, fields[1].at, clock);
+	return status;
+}
+
+/* --- spans --- */
+
+static int
+compare_spans(const void *a, const void *b)
+{
+	const Span *left = a;
+	const Span *right = b;
+
+	if (left->thread != right->thread)
+		return left->thread < right->thread ? -1 : 1;
+	if (left->begin_ns != right->begin_ns)
+		return left->begin_ns < right->begin_ns ? -1 : 1;
+	/* what lasts longer is outside; begins and ends of one moment are as they stand */
+	if (left->end_ns != right->end_ns)
+		return left->end_ns > right->end_ns ? -1 : 1;
+	return left->order < right->order ? -1 : 1;
+}
+
+static void
+sort_spans(Reader *reader)
+{
+	if (reader->span_count > 1)
+		qsort(reader->spans, reader->span_count, sizeof(Span), compare_spans);
+}
+
+static bool
+push(Reader *reader, uint32_t *depth, uint32_t span)
+{
+	if (*depth == reader->stack_room)
+	{
+		if (!PFS_GROW(reader->json->profile->budget, reader->stack, reader->stack_room))
+			return false;
+		reader->stack_room++;
+	}
+	reader->stack[(*depth)++] = span;
+	return true;
+}
+
+/*
+ * Begins get their ends: of the innermost that is open, else of the thread's last event. Ends
+ * without a begin are counted as not understood.
+ */
+static PfsReadStatus
+pair_spans(Reader *reader)
+{
+	Span *spans = reader->spans;
+	uint32_t depth = 0;
+
+	for (uint32_t i = 0; i < reader->span_count; i++)
+	{
+		bool is_last = i + 1 == reader->span_count || spans[i + 1].thread != spans[i].thread;
+
+		pfs_pause(reader->json->profile->budget->pause);
+		if (spans[i].is_begin && !push(reader, &depth, i))
+			return pfs_json_refused(reader->json);
+		if (spans[i].name == PFS_NONE && depth > 0)
+			spans[reader->stack[--depth]].end_ns = spans[i].begin_ns;
+		else if (spans[i].name == PFS_NONE)
+			reader->json->profile->skipped.count++;
+		while (is_last && depth > 0)
+			spans[reader->stack[--depth]].end_ns = spans[i].end_ns;
+	}
+	return PFS_READ_OK;
+}
+
+/* Leaves the spans that are named. */
+static void
+drop_ends(Reader *reader)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < reader->span_count; i++)
+		if (reader->spans[i].name != PFS_NONE)
+			reader->spans[count++] = reader->spans[i];
+	reader->span_count = count;
+}
+
+/* The innermost spans get what they have had since a time, until another; those that end, go. */
+static PfsReadStatus
+close_spans(Reader *reader, uint32_t *depth, int64_t since_ns, int64_t until_ns)
+{
+	PfsReadStatus status = PFS_READ_OK;
+
+	while (status == PFS_READ_OK && *depth > 0)
+	{
+		const Open *innermost = &reader->open[*depth - 1];
+		int64_t end_ns = innermost->end_ns < until_ns ? innermost->end_ns : until_ns;
+		int64_t *value = &pfs_calls_values(&reader->tree, innermost->node)[PFS_V8_TIME];
+		int64_t own_ns;
+
+		if (end_ns > since_ns)
+		{
+			if (__builtin_sub_overflow(end_ns, since_ns, &own_ns) ||
+				__builtin_add_overflow(*value, own_ns, value))
+				status = pfs_json_fail(reader->json, PFS_READ_OUT_OF_RANGE, "time is out of range");
+			since_ns = end_ns;
+		}
+		if (innermost->end_ns > until_ns)
+			break;
+		--*depth;
+	}
+	return status;
+}
+
+static PfsReadStatus
+open_span(Reader *reader, uint32_t *depth, uint32_t root, const Span *span)
+{
+	const Open *caller = *depth > 0 ? &reader->open[*depth - 1] : NULL;
+	Open opened = { .end_ns = span->end_ns };
+
+	if (*depth == PFS_PROFILE_MAX_DEPTH)
+		return pfs_json_fail(reader->json, PFS_READ_TOO_LARGE, "stack has too many frames");
+	opened.node = caller == NULL ? pfs_calls_top(&reader->tree, root, span->name)
+								 : pfs_calls_child(&reader->tree, caller->node, span->name);
+	if (opened.node == PFS_NONE)
+		return pfs_json_refused(reader->json);
+	/* one that lasts longer than its caller is cut */
+	if (caller != NULL && opened.end_ns > caller->end_ns)
+		opened.end_ns = caller->end_ns;
+	if (*depth == reader->open_room)
+	{
+		if (!PFS_GROW(reader->json->profile->budget, reader->open, reader->open_room))
+			return pfs_json_refused(reader->json);
+		reader->open_room++;
+	}
+	reader->open[(*depth)++] = opened;
+	pfs_calls_values(&reader->tree, opened.node)[PFS_V8_SAMPLES]++;
+	return PFS_READ_OK;
+}
+
+static void
+name_root(Reader *reader, uint32_t root, uint32_t thread)
+{
+	uint32_t process = (uint32_t) (reader->threads.pairs[thread] >> 32);
+
+	reader->tree.roots[root] =
+		(PfsCallRoot){ 2,
+					   { { .key = { "process", 7 }, .text = reader->process_names[process] },
+						 { .key = { "thread", 6 }, .text = reader->thread_names[thread] } } };
+}
+
+/* The spans of a thread, from one on; *end: behind them. */
+static PfsReadStatus
+read_thread(Reader *reader, uint32_t first, uint32_t *end)
+{
+	uint32_t thread = reader->spans[first].thread;
+	uint32_t root = pfs_calls_root(&reader->tree);
+	uint32_t depth = 0;
+	int64_t since_ns = reader->spans[first].begin_ns;
+	PfsReadStatus status = PFS_READ_OK;
+
+	if (root == PFS_NONE)
+		return pfs_json_refused(reader->json);
+	name_root(reader, root, thread);
+	for (*end = first;
+		 status == PFS_READ_OK && *end < reader->span_count && reader->spans[*end].thread == thread;
+		 ++*end)
+	{
+		const Span *span = &reader->spans[*end];
+
+		pfs_pause(reader->json->profile->budget->pause);
+		status = close_spans(reader, &depth, since_ns, span->begin_ns);
+		since_ns = span->begin_ns;
+		if (status == PFS_READ_OK)
+			status = open_span(reader, &depth, root, span);
+	}
+	return status == PFS_READ_OK ? close_spans(reader, &depth, since_ns, INT64_MAX) : status;
+}
+
+static PfsReadStatus
+read_spans(Reader *reader)
+{
+	static const PfsText calls = { "calls", 5 };
+	PfsReadStatus status;
+
+	if (reader->span_count == 0)
+		return pfs_json_fail(reader->json, PFS_READ_MALFORMED, "trace has no events that last");
+	reader->json->profile->types[PFS_V8_SAMPLES].type = calls;
+	sort_spans(reader);
+	status = pair_spans(reader);
+	drop_ends(reader);
+	sort_spans(reader);
+	for (uint32_t i = 0; status == PFS_READ_OK && i < reader->span_count;)
+		status = read_thread(reader, i, &i);
+	return status;
+}
+
+/* --- the file --- */
+
+static PfsReadStatus
+read_event(Reader *reader)
+{
+	Event event;
+	PfsReadStatus status = begin_event(reader, &event);
+	size_t end = reader->json->at;
+
+	if (status != PFS_READ_OK)
+		return status;
+	if (event.phase == 'X' || event.phase == 'B' || event.phase == 'E')
+		status = add_span(reader, &event);
+	else if (event.phase == 'M')
+		status = take_name(reader, &event);
+	else if (event.phase == 'P')
+		status = read_chunk(reader, &event);
+	if (status == PFS_READ_OK)
+		reader->json->at = end;
+	return status;
+}
+
+static PfsReadStatus
+read_file(Reader *reader)
+{
+	bool more;
+	PfsReadStatus status = pfs_json_begin(reader->json, '[', &more);
+
+	while (status == PFS_READ_OK && more)
+	{
+		status = read_event(reader);
+		if (status == PFS_READ_OK)
+			status = pfs_json_next(reader->json, '[', &more);
+	}
+	if (status != PFS_READ_OK)
+		return status;
+	for (uint32_t i = 0; i < reader->profiles.count; i++)
+		name_root(reader, reader->sampled[i].clock.root, reader->sampled[i].thread);
+	if (reader->profiles.count == 0)
+		status = read_spans(reader);
+	return status == PFS_READ_OK ? pfs_calls_samples(&reader->tree, reader->json->error) : status;
+}
+
+static void
+free_reader(Reader *reader)
+{
+	PfsAllocator allocator = reader->json->profile->budget->allocator;
+	void *arrays[] = { reader->process_names, reader->thread_names, reader->sampled,
+					   reader->spans,		  reader->stack,		reader->open };
+
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
+		if (arrays[i] != NULL)
+			allocator.realloc(allocator.context, arrays[i], 0);
+	pfs_text_index_fini(&reader->words);
+	pfs_text_index_fini(&reader->processes);
+	pfs_pairs_fini(&reader->threads);
+	pfs_pairs_fini(&reader->profiles);
+	pfs_v8_fini(&reader->nodes);
+	pfs_calls_fini(&reader->tree);
+}
+
+PfsReadStatus
+pfs_trace_read(PfsJson *json)
+{
+	Reader reader = { .json = json };
+	PfsBudget *budget = json->profile->budget;
+	PfsReadStatus status;
+
+	json->profile->name = "trace";
+	json->profile->duration_ns = 1; /* values add up */
+	if (!pfs_v8_add_types(json->profile))
+		return pfs_json_refused(json);
+	pfs_calls_init(&reader.tree, json->profile);
+	pfs_v8_init(&reader.nodes, &reader.tree);
+	pfs_text_index_init(&reader.words, budget);
+	pfs_text_index_init(&reader.processes, budget);
+	pfs_pairs_init(&reader.threads, budget);
+	pfs_pairs_init(&reader.profiles, budget);
+	status = read_file(&reader);
+	free_reader(&reader);
+	return status;
+}
