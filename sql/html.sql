@@ -28,3 +28,8 @@ SELECT put_scrape(:'cpu', '{"node": "a"}', '2026-01-03 10:00Z', '{"main;foo;bar"
 SELECT page_data(profstore.flamegraph_diff_html(:'cpu' || '{node="a"}', '2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04'));
 SELECT page_data(profstore.flamegraph_diff_html(:'cpu' || '{node="a"}', '2026-01-01', '2026-01-02', '2026-01-03', '2026-01-05', absolute => true, max_nodes => 3,
 	base_selector => :'cpu' || '{node=~"a|b"}', hide => 'baz', title => 'Title </script>')) - 'selector';
+
+-- with the values of a label before the first frame, as flamegraph() has it
+SELECT (SELECT jsonb_agg(page -> 'texts' -> (child ->> 'name')::int) FROM jsonb_array_elements(page -> 'tree' -> 'children') AS child) AS html,
+	(SELECT jsonb_agg(label ORDER BY ord) FROM profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-02', by => '{node}') WHERE level = 1) AS flamegraph
+FROM page_data(profstore.flamegraph_html(:'cpu', '2026-01-01', '2026-01-02', by => '{node}')) AS page;

@@ -4,12 +4,12 @@ CREATE FUNCTION profstore.flamegraph_html(selector text, from_ts timestamptz DEF
 								to_ts timestamptz DEFAULT now(), max_nodes int4 DEFAULT 8192,
 								inverted bool DEFAULT false, focus text DEFAULT NULL, ignore text DEFAULT NULL,
 								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
-								title text DEFAULT NULL,
+								title text DEFAULT NULL, by text[] DEFAULT '{}',
 								trace uuid DEFAULT NULL, span text DEFAULT NULL)
 	RETURNS text
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph_html';
-COMMENT ON FUNCTION profstore.flamegraph_html(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text, uuid, text) IS 'flame graph as one self-contained HTML page with search, zoom, callers and callees of a function, and a table of functions; write it to a file with psql -Ato';
+COMMENT ON FUNCTION profstore.flamegraph_html(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text, text[], uuid, text) IS 'flame graph as one self-contained HTML page with search, zoom, callers and callees of a function, and a table of functions; by: values of these labels come before the first frame; write it to a file with psql -Ato';
 
 CREATE FUNCTION profstore.flamegraph_diff_html(selector text, base_from timestamptz DEFAULT now() - interval '2 hours',
 								base_to timestamptz DEFAULT now() - interval '1 hour',

@@ -15,6 +15,7 @@
 #include "views/view.h"
 
 #define ARG_TITLE PFS_FLAME_ARG_COUNT
+#define ARG_BY	  (ARG_TITLE + 1)
 
 /* behind the filters and the granularity */
 #define DIFF_ARG_TITLE (PFS_COMPARISON_ARG_FILTERS + 5)
@@ -84,12 +85,13 @@ make_page(const StringInfoData *json)
 
 /*
  * flamegraph_html(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide,
- * granularity, title)
+ * granularity, title, by)
  */
 PGDLLEXPORT Datum
 profstore_flamegraph_html(PG_FUNCTION_ARGS)
 {
-	PfsFlamegraph flame = pfs_flamegraph_query(fcinfo, NULL);
+	PfsFlamegraph flame =
+		pfs_flamegraph_query(fcinfo, PG_ARGISNULL(ARG_BY) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_BY));
 	StringInfoData json;
 
 	begin_data(&json, fcinfo, ARG_TITLE, flame.selection);

@@ -64,7 +64,7 @@ BEGIN
 		('merging', 'callgraph_of', E'SELECT profstore.short_name(caller, 45) AS caller,\n  profstore.short_name(callee, 45) AS callee, value\nFROM profstore.callgraph_of(\n  {sums})'),
 		('merging', 'folded_of', E'SELECT value, profstore.short_name(stack, 90) AS stack\nFROM profstore.folded_of(\n  {sums})'),
 		('merging', 'stacks_in', $$SELECT * FROM profstore.stacks_in('{0:12}')$$),
-		('exchange', 'flamegraph_html', E'SELECT profstore.flamegraph_html(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) cpu.html'),
+		('exchange', 'flamegraph_html', E'SELECT profstore.flamegraph_html(''process_cpu:cpu'',\n  by => ''{comm}'')\n\\g (tuples_only format=unaligned) cpu.html'),
 		('exchange', 'flamegraph_diff_html', E'SELECT profstore.flamegraph_diff_html(\n  ''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) diff.html'),
 		('exchange', 'report_html', E'SELECT profstore.report_html(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) report.html'),
 		('exchange', 'flamegraph_json', E'SELECT profstore.flamegraph_json(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) cpu.json'),
