@@ -36,6 +36,7 @@ check_host(const AgentOptions *agent)
 	size_t count = features_probe(agent->allow_unsafe_kernel, features);
 	ExitCode code = EXIT_OK;
 
+	count = features_probe_processes(features, count);
 	for (size_t i = 0; i < count; i++)
 	{
 		const Feature *feature = &features[i];

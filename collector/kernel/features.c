@@ -5,11 +5,15 @@
 #include "kernel/features.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
@@ -178,6 +182,88 @@ probe_privileges(Feature *features, size_t *count)
 		"Kernel addresses are hidden: kernel frames stay without names.");
 }
 
+/* The first line of a file; "" if it cannot be read. */
+static void
+read_line(const char *path, char line[128])
+{
+	FILE *file = fopen(path, "re");
+
+	if (file == NULL || fgets(line, 128, file) == NULL)
+		line[0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	if (file != NULL)
+		fclose(file);
+}
+
+static bool
+can_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Why a process's memory cannot be read: 0, or errno. */
+static int
+read_memory_of(pid_t pid)
+{
+	uint8_t byte = 0;
+	const struct iovec local = { &byte, sizeof(byte) };
+	const struct iovec remote = { &byte, sizeof(byte) };
+
+	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t) sizeof(byte) ? 0 : errno;
+}
+
+size_t
+features_probe_processes(Feature features[FEATURES_MAX], size_t count)
+{
+	char path[64];
+	char scope[128];
+	Feature *feature;
+	pid_t child = fork();
+	int error;
+
+	if (child == 0)
+	{
+		(void) pause();
+		_exit(0);
+	}
+	if (child < 0)
+		return count;
+	error = read_memory_of(child);
+	read_line("/proc/sys/kernel/yama/ptrace_scope", scope);
+	feature = add(features, &count, "privilege", "process_memory", FEATURE_WANTED, error == 0,
+				  "Memory of other processes cannot be read: waits that go on, generated code and "
+				  "trampolines have incomplete stacks.");
+	if (error != 0)
+		snprintf(feature->detail, sizeof(feature->detail), "%s%s.",
+				 strcmp(scope, "3") == 0 ? "kernel.yama.ptrace_scope is 3 until the next boot: "
+										 : "",
+				 strerror(error));
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int) child);
+	(void) add(features, &count, "privilege", "process_mappings", FEATURE_WANTED, can_open(path),
+			   "Mappings of other processes cannot be read: their frames stay unknown.");
+	(void) kill(child, SIGKILL);
+	(void) waitpid(child, NULL, 0);
+	return count;
+}
+
+/* In this mode of lockdown no BPF program may read the kernel's memory. */
+static void
+probe_lockdown(Feature *features, size_t *count)
+{
+	char modes[128];
+	Feature *feature;
+
+	read_line("/sys/kernel/security/lockdown", modes);
+	feature = add(features, count, "kernel", "lockdown", FEATURE_REQUIRED,
+				  strstr(modes, "[confidentiality]") == NULL,
+				  "In lockdown mode \"confidentiality\" BPF programs cannot read kernel memory.");
+	snprintf(feature->detail, sizeof(feature->detail), "%s", modes);
+}
+
 /*
  * libbpf's own words are for developers: they go to the log at level debug, and what matters is
  * told by us.
@@ -205,6 +291,7 @@ features_probe(bool allow_unsafe_kernel, Feature features[FEATURES_MAX])
 	libbpf_set_print(on_libbpf_message);
 	probe_version(allow_unsafe_kernel, features, &count);
 	probe_kernel(features, &count);
+	probe_lockdown(features, &count);
 	probe_privileges(features, &count);
 	return count;
 }

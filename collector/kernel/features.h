@@ -37,6 +37,13 @@ typedef struct Feature
 size_t features_probe(bool allow_unsafe_kernel, Feature features[FEATURES_MAX]);
 
 /*
+ * Appends what a security module may forbid whatever rights this process has (ptrace_scope 3 of
+ * Yama, policies of SELinux and AppArmor, a seccomp filter): memory and mappings of another
+ * process, a child of ours. Returns the new number.
+ */
+size_t features_probe_processes(Feature features[FEATURES_MAX], size_t count);
+
+/*
  * EXIT_OK where all that is required is there; else EXIT_PRIVILEGE, naming everything that is
  * missing.
  */

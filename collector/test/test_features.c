@@ -12,8 +12,10 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <sys/utsname.h>
 
 #include "kernel/features.h"
@@ -31,6 +33,17 @@ uname(struct utsname *names)
 	return 0;
 }
 
+static int refusal; /* of reading memory of processes; 0: none */
+
+ssize_t
+process_vm_readv(pid_t pid, const struct iovec *local, unsigned long local_count,
+				 const struct iovec *remote, unsigned long remote_count, unsigned long flags)
+{
+	(void) pid, (void) local, (void) local_count, (void) remote, (void) remote_count, (void) flags;
+	errno = refusal;
+	return refusal != 0 ? -1 : 1;
+}
+
 static void
 be_kernel(const char *its_release, const char *its_build)
 {
@@ -39,16 +52,44 @@ be_kernel(const char *its_release, const char *its_build)
 }
 
 static Feature
-feature_of_copies(bool allowed)
+feature_of(const char *name, bool allowed)
 {
 	Feature features[FEATURES_MAX];
-	size_t count = features_probe(allowed, features);
+	size_t count = features_probe_processes(features, features_probe(allowed, features));
 
 	for (size_t i = 0; i < count; i++)
-		if (strcmp(features[i].name, "user_copy_in_interrupt") == 0)
+		if (strcmp(features[i].name, name) == 0)
 			return features[i];
-	fail_msg("user copies are not among %zu features", count);
+	fail_msg("%s is not among %zu features", name, count);
 	return (Feature){ 0 };
+}
+
+static Feature
+feature_of_copies(bool allowed)
+{
+	return feature_of("user_copy_in_interrupt", allowed);
+}
+
+/* A security module forbids to read memory of processes: told, and no reason not to sample. */
+static void
+test_process_memory(void **state)
+{
+	static const int refusals[] = { EPERM, EACCES, ENOSYS };
+	Feature feature;
+
+	be_kernel("6.12.0", "#1 SMP");
+	refusal = 0;
+	assert_true(feature_of("process_memory", false).present);
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
+	{
+		refusal = refusals[i];
+		feature = feature_of("process_memory", false);
+		assert_false(feature.present);
+		assert_int_equal(feature.need, FEATURE_WANTED);
+		assert_non_null(strstr(feature.detail, strerror(refusal)));
+		assert_non_null(strstr(feature.consequence, "incomplete stacks"));
+	}
+	refusal = 0;
 }
 
 static void
@@ -101,6 +142,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_process_memory),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_allowed),
 		cmocka_unit_test(test_mended),
