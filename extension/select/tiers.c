@@ -5,7 +5,12 @@
 #include "select/tiers.h"
 
 #include "access/table.h"
+#include "access/tableam.h"
 #include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
@@ -18,19 +23,53 @@ const PfsTier pfs_tiers[PFS_TIER_COUNT] = {
 	{ "hour", "samples_hour", USECS_PER_HOUR },
 };
 
+/*
+ * The latest time of a partition's rows, DT_NOBEGIN if there are none. A heap, which a user may
+ * have made of it, is read as a whole. A foreign table is refused when the scan comes to it.
+ */
+static TimestampTz
+find_latest(Relation relation, Snapshot snapshot)
+{
+	TimestampTz latest = DT_NOBEGIN;
+	AttrNumber time = get_attnum(RelationGetRelid(relation), "time");
+	TupleTableSlot *slot;
+	TableScanDesc scan;
+
+	if (pfs_is_profstore_table(relation))
+	{
+		PfsSegmentTotals totals = pfs_segment_totals(relation, snapshot);
+
+		return totals.segment_count > 0 ? totals.time_max : DT_NOBEGIN;
+	}
+	if (relation->rd_rel->relkind != RELKIND_RELATION)
+		return DT_NOBEGIN;
+	slot = table_slot_create(relation, NULL);
+	scan = table_beginscan(relation, snapshot, 0, NULL);
+	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		bool is_null;
+		Datum value = slot_getattr(slot, time, &is_null);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!is_null)
+			latest = Max(latest, DatumGetTimestampTz(value));
+	}
+	table_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	return latest;
+}
+
 TimestampTz
 pfs_tier_end(const PfsTier *tier, const List *partitions, Snapshot snapshot)
 {
 	for (int i = list_length(partitions) - 1; i >= 0; i--)
 	{
 		Relation relation = table_open(list_nth_oid(partitions, i), NoLock);
-		PfsSegmentTotals totals = { 0 };
+		TimestampTz latest = find_latest(relation, snapshot);
 
-		if (pfs_is_profstore_table(relation))
-			totals = pfs_segment_totals(relation, snapshot);
 		table_close(relation, NoLock);
-		if (totals.segment_count > 0)
-			return totals.time_max + tier->width_us;
+		if (!TIMESTAMP_NOT_FINITE(latest))
+			return latest + tier->width_us;
 	}
 	return DT_NOBEGIN;
 }
