@@ -33,6 +33,7 @@
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "base/service_manager.h"
 #include "base/stop_signals.h"
 #include "jit/jit_names.h"
 #include "kernel/capabilities.h"
@@ -46,12 +47,13 @@
 #define NS_PER_S  INT64_C(1000000000)
 #define NS_PER_MS INT64_C(1000000)
 
-#define TICK_NS		   (500 * NS_PER_MS)
-#define PROGRESS_NS	   (100 * NS_PER_MS)
-#define FIRST_FLUSH_NS (100 * NS_PER_MS) /* until samples are stored: to see that all works */
-#define FLUSH_GRACE_NS (200 * NS_PER_MS) /* after a window's end, for what is in the ring still */
-#define FOLLOW_CPUS_NS NS_PER_S
-#define DRAIN_MIN_MS   1000
+#define TICK_NS			(500 * NS_PER_MS)
+#define PROGRESS_NS		(100 * NS_PER_MS)
+#define FIRST_FLUSH_NS	(100 * NS_PER_MS) /* until samples are stored: to see that all works */
+#define FLUSH_GRACE_NS	(200 * NS_PER_MS) /* after a window's end, for what is in the ring still */
+#define FOLLOW_CPUS_NS	NS_PER_S
+#define TENDER_STUCK_MS 30000
+#define DRAIN_MIN_MS	1000
 
 /* On a busy machine the first samples would else take their turn behind everybody else's work. */
 #define START_NICE (-8)
@@ -102,6 +104,8 @@ typedef struct Agent
 	Reader *reader;
 	Flusher *flusher;
 	Tender *tender; /* NULL: there is nothing to tend */
+	bool tender_stuck;
+	ServiceManager service;
 	Restraint restraint;
 	int64_t attached_ns; /* CLOCK_MONOTONIC, as all below */
 	int64_t started_ns;
@@ -222,16 +226,13 @@ open_summary(Agent *agent, Failure *failure)
 	return failure->code;
 }
 
-/* What a probe judges. 0 or -errno. */
-static int
-write_health(Agent *agent)
+/* What a probe judges, and the watchdog. */
+static Health
+take_health(const Agent *agent)
 {
 	Health health = { .time_ns = clock_ns(CLOCK_MONOTONIC) };
 	WriterStats writer;
 
-	if (agent->options->status_file == NULL)
-		return 0;
-	agent->health_ns = health.time_ns + HEALTH_WRITE_NS;
 	reader_busy_ms(agent->reader, &health.ring_busy_ms, &health.walker_busy_ms);
 	health.flusher_busy_ms = flusher_busy_ms(agent->flusher);
 	health.tender_busy_ms = tender_busy_ms(agent->tender);
@@ -249,7 +250,49 @@ write_health(Agent *agent)
 	health.rows_stored = writer.samples_written;
 	health.rows_dropped = writer.samples_dropped + writer.samples_refused;
 	health.queued_bytes = writer.queued_bytes;
+	return health;
+}
+
+/* 0 or -errno. */
+static int
+write_health(Agent *agent)
+{
+	Health health;
+
+	if (agent->options->status_file == NULL)
+		return 0;
+	health = take_health(agent);
+	agent->health_ns = health.time_ns + HEALTH_WRITE_NS;
 	return health_write(agent->options->status_file, &health);
+}
+
+/* Shows the service manager that this thread runs and that no other is stuck. */
+static void
+show_life(Agent *agent, int64_t now_ns)
+{
+	const HealthOptions limits = { .max_silence_ms = agent->service.watchdog_ns / NS_PER_MS };
+	Failure failure;
+	Health health;
+
+	if (!service_manager_waits(&agent->service, now_ns))
+		return;
+	health = take_health(agent);
+	if (health_judge(&health, &limits, health.time_ns, &failure) == EXIT_OK)
+		service_manager_lives(&agent->service, now_ns);
+	else
+		failure_log(&failure, "agent");
+}
+
+/* Nobody waits for the tender, but what it does is missing meanwhile. */
+static void
+watch_tender(Agent *agent)
+{
+	bool stuck = tender_busy_ms(agent->tender) > TENDER_STUCK_MS;
+
+	if (stuck && !agent->tender_stuck)
+		log_event(LOG_WARNING, "agent", "a process holds up the tender",
+				  log_text("hint", "Waits that go on and allocations are not sampled meanwhile."));
+	agent->tender_stuck = stuck;
 }
 
 /*
@@ -554,6 +597,8 @@ tick(Agent *agent, int64_t now_ns)
 		end_hurry(agent);
 	restraint_tick(&agent->restraint, now_ns);
 	sampler_pace(agent->sampler, now_ns);
+	show_life(agent, now_ns);
+	watch_tender(agent);
 	if (now_ns >= agent->health_ns)
 	{
 		int result = write_health(agent);
@@ -815,6 +860,7 @@ agent_run(char **arguments, int count)
 		return code;
 	}
 	stop_signals_catch(agent->options->config_file != NULL);
+	service_manager_open(&agent->service);
 	keep_memory_small();
 	agent->descriptors = descriptors_raise_limit();
 	hurry(agent);
@@ -825,7 +871,10 @@ agent_run(char **arguments, int count)
 				  log_number("cpus", sampler_cpu_count(agent->sampler)),
 				  log_number("frequency_hz", agent->options->frequency_hz),
 				  log_number("kernel_memory_bytes", (int64_t) kernel_bytes(agent)));
-		code = stop(agent, run(agent));
+		service_manager_ready(&agent->service);
+		code = run(agent);
+		service_manager_stopping(&agent->service);
+		code = stop(agent, code);
 	}
 	else
 	{
@@ -839,6 +888,7 @@ agent_run(char **arguments, int count)
 			flusher_stop(agent->flusher, 0);
 	}
 	free_parts(agent);
+	service_manager_close(&agent->service);
 	agent_free(agent);
 	return code;
 }

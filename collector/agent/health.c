@@ -142,7 +142,6 @@ health_judge(const Health *health, const HealthOptions *options, int64_t now_ns,
 		{ "ring", health->ring_busy_ms },
 		{ "walker", health->walker_busy_ms },
 		{ "flusher", health->flusher_busy_ms },
-		{ "tender", health->tender_busy_ms },
 	};
 	/* a sample has the time at which its interval begins, and is stored after the interval's end */
 	int64_t overdue_ms = health->newest_stored_ms - 2 * health->interval_ms;
