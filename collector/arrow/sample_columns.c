@@ -19,6 +19,7 @@ add_label(SampleColumns *columns, ArrowWork *work, const AttributeRule *rule, Sp
 	if (!attribute_rule_keeps(rule, key))
 		return true;
 	label->array = array;
+	label->key = key;
 	label->name = label_name(work->arena, key);
 	if (label->name == NULL)
 		return work_too_large(work);

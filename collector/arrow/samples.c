@@ -131,8 +131,7 @@ read_labels(RowReading *reading, uint32_t row, AttributeLabels *set)
 
 	*set = (AttributeLabels){ 0 };
 	for (size_t i = 0; i < request->fixed_count; i++)
-		attribute_labels_put(set, work->arena, request->fixed[i].name, request->fixed[i].value);
-	set->fixed_count = set->count;
+		attribute_labels_fix(set, &request->fixed[i]);
 	for (uint32_t i = 0; i < reading->columns->label_count; i++)
 	{
 		const LabelColumn *label = &reading->columns->labels[i];
@@ -145,7 +144,7 @@ read_labels(RowReading *reading, uint32_t row, AttributeLabels *set)
 			continue;
 		if (!work_pay(work, 4 * set->count) || !own_value(reading, text, &value))
 			return false;
-		if (!attribute_labels_put(set, work->arena, label->name, value))
+		if (!attribute_labels_put(set, work->arena, label->key, label->name, value))
 			reading->reader->result->skipped_labels++;
 	}
 	return true;
@@ -184,7 +183,8 @@ make_series(RowReading *reading, uint32_t row, const SeriesKey *key, SeriesItem 
 		!read_delta(reading, row, &item->is_delta) ||
 		!name_type(reading, row, item->is_delta, type) || !read_labels(reading, row, &labels))
 		return false;
-	attribute_labels_settle(&labels, &labels, &item->ids);
+	reading->reader->result->skipped_labels +=
+		attribute_labels_settle(&labels, &labels, work->arena, &item->ids);
 	series.labels = labels.labels;
 	series.label_count = labels.count;
 	items = work_alloc(work, reading->column_count, sizeof(uint32_t));

@@ -17,7 +17,8 @@
 typedef struct LabelColumn
 {
 	ArrowArray *array;
-	const char *name;
+	PfsText key;
+	const char *name; /* that the key becomes */
 } LabelColumn;
 
 /* Columns of the record batch; NULL: it has none of that name. */

@@ -123,8 +123,8 @@ put_label(Decoding *decoding, AttributeLabels *set, const OtlpAttribute *attribu
 		attribute->is_unfit || (is_note && set == &decoding->of_sample);
 	if (is_note)
 		note_put(&set->note, attribute->note, attribute->texts, attribute->text_count);
-	if (attribute->is_kept &&
-		!attribute_labels_put(set, &decoding->arena, attribute->name, attribute->value))
+	if (attribute->is_kept && !attribute_labels_put(set, &decoding->arena, attribute->key,
+													attribute->name, attribute->value))
 		decoding->result->skipped_attributes++;
 	return dictionary_work(&decoding->dictionary, set->bytes / 4);
 }
@@ -268,9 +268,7 @@ fix_labels(Decoding *decoding, AttributeLabels *set)
 {
 	*set = (AttributeLabels){ 0 };
 	for (size_t i = 0; i < decoding->request->fixed_count; i++)
-		attribute_labels_put(set, &decoding->arena, decoding->request->fixed[i].name,
-							 decoding->request->fixed[i].value);
-	set->fixed_count = set->count;
+		attribute_labels_fix(set, &decoding->request->fixed[i]);
 }
 
 static OtlpFault
@@ -285,7 +283,8 @@ series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *att
 		fault = put_all_indexed(decoding, attributes, &decoding->of_sample);
 	if (fault != FAULT_NONE)
 		return fault;
-	attribute_labels_settle(&labels, &decoding->of_sample, &row->ids);
+	decoding->result->skipped_attributes +=
+		attribute_labels_settle(&labels, &decoding->of_sample, &decoding->arena, &row->ids);
 	return add_series(decoding, parts, &labels, &row->series);
 }
 

@@ -4,9 +4,13 @@
  */
 #include "otlp/labels.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define EXPORTED "exported_"
+
+/* Room for "_" and a number. */
+#define SUFFIX_BYTES 12
 
 static bool
 key_matches(PfsText key, const char *pattern, size_t length)
@@ -56,21 +60,41 @@ label_name(Arena *arena, PfsText key)
 	return name;
 }
 
-static int
-find(const AttributeLabels *set, const char *name)
+static PfsText
+text_of(const char *string)
 {
-	for (uint32_t i = 0; i < set->count; i++)
-		if (strcmp(set->labels[i].name, name) == 0)
-			return (int) i;
-	return -1;
+	return (PfsText){ string, (uint32_t) strlen(string) };
+}
+
+static bool
+equal(PfsText a, PfsText b)
+{
+	return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
 }
 
 const char *
 attribute_labels_find(const AttributeLabels *set, const char *name)
 {
-	int at = find(set, name);
+	const char *found = "";
 
-	return at >= 0 ? set->labels[at].value : "";
+	for (uint32_t i = 0; i < set->count; i++)
+	{
+		if (strcmp(set->labels[i].name, name) != 0)
+			continue;
+		if (pfs_text_equals(set->keys[i], name))
+			return set->labels[i].value;
+		found = set->labels[i].value;
+	}
+	return found;
+}
+
+static bool
+is_fixed(const AttributeLabels *set, const char *name)
+{
+	for (uint32_t i = 0; i < set->fixed_count; i++)
+		if (strcmp(set->labels[i].name, name) == 0)
+			return true;
+	return false;
 }
 
 static const char *
@@ -86,41 +110,138 @@ exported(Arena *arena, const char *name)
 	return copy;
 }
 
-bool
-attribute_labels_put(AttributeLabels *set, Arena *arena, const char *name, const char *value)
+static void
+add_label(AttributeLabels *set, PfsText key, const char *name, const char *value)
 {
-	int at = find(set, name);
-
-	if ((at >= 0 && (uint32_t) at < set->fixed_count) || strncmp(name, "__", 2) == 0)
-	{
-		name = exported(arena, name);
-		if (name == NULL)
-			return false;
-		at = find(set, name);
-	}
-	if (at < 0)
-	{
-		if (set->count == BATCH_MAX_LABELS)
-			return false;
-		at = (int) set->count++;
-		set->labels[at].name = name;
-		set->bytes += strlen(name);
-	}
-	else
-		set->bytes -= strlen(set->labels[at].value);
-	set->labels[at].value = value;
-	set->bytes += strlen(value);
-	return true;
-}
-
-static PfsText
-text_of(const char *string)
-{
-	return (PfsText){ string, (uint32_t) strlen(string) };
+	set->keys[set->count] = key;
+	set->labels[set->count++] = (BatchLabel){ name, value };
+	set->bytes += strlen(name) + strlen(value);
 }
 
 void
-attribute_labels_settle(AttributeLabels *to, const AttributeLabels *from, PfsTraceIds *ids)
+attribute_labels_fix(AttributeLabels *set, const BatchLabel *label)
+{
+	add_label(set, text_of(label->name), label->name, label->value);
+	set->fixed_count = set->count;
+}
+
+bool
+attribute_labels_put(AttributeLabels *set, Arena *arena, PfsText key, const char *name,
+					 const char *value)
+{
+	for (uint32_t i = set->fixed_count; i < set->count; i++)
+	{
+		if (!equal(set->keys[i], key))
+			continue;
+		set->bytes += strlen(value) - strlen(set->labels[i].value);
+		set->labels[i].value = value;
+		return true;
+	}
+	if (set->count == BATCH_MAX_LABELS)
+		return false;
+	if (is_fixed(set, name) || strncmp(name, "__", 2) == 0)
+		name = exported(arena, name);
+	if (name != NULL)
+		add_label(set, key, name, value);
+	return name != NULL;
+}
+
+/* Of two labels of one name, which is to have it: the one whose key it is, else by keys. */
+static bool
+goes_before(const AttributeLabels *set, uint32_t a, uint32_t b)
+{
+	bool a_is_name = pfs_text_equals(set->keys[a], set->labels[a].name);
+	bool b_is_name = pfs_text_equals(set->keys[b], set->labels[b].name);
+	PfsText left = set->keys[a];
+	PfsText right = set->keys[b];
+	uint32_t common = left.length < right.length ? left.length : right.length;
+	int order = memcmp(left.data, right.data, common);
+
+	if (a_is_name != b_is_name)
+		return a_is_name;
+	return order != 0 ? order < 0 : left.length < right.length;
+}
+
+/* How many labels of a set have a label's name and go before it. */
+static uint32_t
+rank_of(const AttributeLabels *set, uint32_t at)
+{
+	uint32_t rank = 0;
+
+	for (uint32_t i = 0; i < set->count; i++)
+		rank += i != at && strcmp(set->labels[i].name, set->labels[at].name) == 0 &&
+				goes_before(set, i, at);
+	return rank;
+}
+
+static bool
+has_name(const AttributeLabels *set, const char *name)
+{
+	for (uint32_t i = 0; i < set->count; i++)
+		if (strcmp(set->labels[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* "name_2" for the first behind the owner; a number that is taken is passed over. */
+static const char *
+numbered(const AttributeLabels *set, Arena *arena, const char *name, uint32_t rank)
+{
+	size_t room = strlen(name) + SUFFIX_BYTES;
+	char *text = arena_alloc(arena, room);
+	uint32_t number = 1;
+
+	while (text != NULL && rank > 0)
+	{
+		snprintf(text, room, "%s_%u", name, ++number);
+		rank -= !has_name(set, text);
+	}
+	return text;
+}
+
+/*
+ * Gives labels that share a name one each. Names are those of before, so that the result is the
+ * same in any order.
+ */
+static uint32_t
+part_names(AttributeLabels *set, Arena *arena)
+{
+	const char *names[BATCH_MAX_LABELS];
+	uint32_t count = 0;
+	uint32_t lost;
+
+	for (uint32_t i = 0; i < set->count; i++)
+	{
+		uint32_t rank = rank_of(set, i);
+
+		names[i] =
+			rank == 0 ? set->labels[i].name : numbered(set, arena, set->labels[i].name, rank);
+	}
+	for (uint32_t i = 0; i < set->count; i++)
+	{
+		if (names[i] == NULL)
+			continue;
+		set->keys[count] = set->keys[i];
+		set->labels[count++] = (BatchLabel){ names[i], set->labels[i].value };
+	}
+	lost = set->count - count;
+	set->count = count;
+	return lost;
+}
+
+static bool
+names_meet(const AttributeLabels *set)
+{
+	for (uint32_t i = 1; i < set->count; i++)
+		for (uint32_t j = 0; j < i; j++)
+			if (strcmp(set->labels[i].name, set->labels[j].name) == 0)
+				return true;
+	return false;
+}
+
+uint32_t
+attribute_labels_settle(AttributeLabels *to, const AttributeLabels *from, Arena *arena,
+						PfsTraceIds *ids)
 {
 	uint32_t count = 0;
 
@@ -130,9 +251,12 @@ attribute_labels_settle(AttributeLabels *to, const AttributeLabels *from, PfsTra
 		const BatchLabel *label = &from->labels[i];
 		const PfsProfileLabel like = { .key = text_of(label->name), .text = text_of(label->value) };
 
-		if (label->value[0] != '\0' && !pfs_trace_label(&like, ids))
-			to->labels[count++] = *label;
+		if (label->value[0] == '\0' || pfs_trace_label(&like, ids))
+			continue;
+		to->keys[count] = from->keys[i];
+		to->labels[count++] = *label;
 	}
 	to->count = count;
 	to->bytes = from->bytes;
+	return names_meet(to) ? part_names(to, arena) : 0;
 }

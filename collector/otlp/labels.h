@@ -4,9 +4,10 @@
  *
  * A label's name is the attribute's key with "_" for what is no letter, digit or "_" (service.name:
  * service_name); numbers and truth values become text, a list its elements joined by commas. A
- * later attribute replaces an earlier one of the same name: sample over profile over scope over
+ * later attribute replaces an earlier one of the same key: sample over profile over scope over
  * resource. Names that the receiver sets itself, and those that begin with "__", get "exported_"
- * in front.
+ * in front. Where keys meet in a name, the one that is it keeps it, else the first in order; the
+ * others are name_2, name_3 ...: whatever the order in which they came.
  */
 #ifndef COLLECTOR_OTLP_LABELS_H
 #define COLLECTOR_OTLP_LABELS_H
@@ -39,7 +40,8 @@ typedef struct AttributeLabels
 	uint32_t fixed_count; /* the first ones: nobody replaces them */
 	size_t bytes;		  /* of names and values */
 	BatchLabel labels[BATCH_MAX_LABELS];
-	BatchNote note; /* the attributes that are notes instead; of no series yet */
+	PfsText keys[BATCH_MAX_LABELS]; /* of what the labels were made */
+	BatchNote note;					/* the attributes that are notes instead; of no series yet */
 } AttributeLabels;
 
 /* False where the rule leaves a key out. */
@@ -49,16 +51,22 @@ bool attribute_rule_keeps(const AttributeRule *rule, PfsText key);
 const char *label_name(Arena *arena, PfsText key);
 
 /*
- * Adds a label, whose strings outlive the set, or replaces the value of one that is there; "": the
+ * Adds a label of a key, which outlive the set, or replaces the value of one that is there; "": the
  * label goes. False where there is no room for one more.
  */
-bool attribute_labels_put(AttributeLabels *set, Arena *arena, const char *name, const char *value);
+bool attribute_labels_put(AttributeLabels *set, Arena *arena, PfsText key, const char *name,
+						  const char *value);
+
+/* The same of a name that nobody else may use, before all others. */
+void attribute_labels_fix(AttributeLabels *set, const BatchLabel *label);
 
 /*
- * Those of a set that become labels: without those that have no value, and without those that tell
- * a trace or a span, whose ids are taken instead. *to may be the set itself.
+ * Those of a set that become labels, each of a name of its own: without those that have no value,
+ * and without those that tell a trace or a span, whose ids are taken instead. *to may be the set
+ * itself. The number of those that were left out for lack of memory.
  */
-void attribute_labels_settle(AttributeLabels *to, const AttributeLabels *from, PfsTraceIds *ids);
+uint32_t attribute_labels_settle(AttributeLabels *to, const AttributeLabels *from, Arena *arena,
+								 PfsTraceIds *ids);
 
 const char *attribute_labels_find(const AttributeLabels *set,
 								  const char *name); /* "" where it is not there */

@@ -18,6 +18,7 @@
 #include "otlp/dialect.h"
 #include "otlp/fields.h"
 #include "otlp/json.h"
+#include "otlp/labels.h"
 #include "proto_builder.h"
 
 #define SECOND_US INT64_C(1000000)
@@ -1024,10 +1025,67 @@ test_changed(void **state)
 	}
 }
 
+/* --- keys that meet in a name --- */
+
+static const char *
+value_of(const AttributeLabels *set, const char *name)
+{
+	for (uint32_t i = 0; i < set->count; i++)
+		if (strcmp(set->labels[i].name, name) == 0)
+			return set->labels[i].value;
+	return "";
+}
+
+static void
+put_key(AttributeLabels *set, Arena *arena, const char *key, const char *value)
+{
+	const PfsText text = { key, (uint32_t) strlen(key) };
+
+	assert_true(attribute_labels_put(set, arena, text, label_name(arena, text), value));
+}
+
+/* The key that is a name has it, the others theirs by their order, however they come. */
+static void
+test_keys_meet(void **state)
+{
+	static const char *const keys[] = { "http_route", "http.route", "http-route", "http_route_2" };
+	static const int orders[][4] = { { 0, 1, 2, 3 }, { 3, 2, 1, 0 }, { 1, 3, 0, 2 },
+									 { 2, 0, 3, 1 }, { 1, 2, 0, 3 }, { 3, 1, 2, 0 } };
+	const BatchLabel tenant = { "tenant", "" };
+
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
+	{
+		AttributeLabels set = { 0 };
+		Budget budget = { .limit_bytes = 1 << 20 };
+		Arena of_test;
+		Arena *arena = &of_test;
+		PfsTraceIds ids;
+
+		arena_init(arena, &budget);
+		attribute_labels_fix(&set, &tenant);
+		for (int j = 0; j < 4; j++)
+			put_key(&set, arena, keys[orders[i][j]], "replaced");
+		for (int j = 3; j >= 0; j--)
+			put_key(&set, arena, keys[orders[i][j]], keys[orders[i][j]]);
+		put_key(&set, arena, "tenant", "somebody");
+		put_key(&set, arena, "exported_tenant", "legal");
+		assert_int_equal(attribute_labels_settle(&set, &set, arena, &ids), 0);
+		assert_int_equal(set.count, 6);
+		assert_string_equal(value_of(&set, "http_route"), "http_route");
+		assert_string_equal(value_of(&set, "http_route_2"), "http_route_2");
+		assert_string_equal(value_of(&set, "http_route_3"), "http-route");
+		assert_string_equal(value_of(&set, "http_route_4"), "http.route");
+		assert_string_equal(value_of(&set, "exported_tenant"), "legal");
+		assert_string_equal(value_of(&set, "exported_tenant_2"), "somebody");
+		arena_fini(arena);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_keys_meet),
 		cmocka_unit_test(test_layouts),
 		cmocka_unit_test(test_fingerprints),
 		cmocka_unit_test(test_fingerprints_of_layouts),
