@@ -17,6 +17,7 @@
 #include <sys/uio.h>
 
 #include "base/clock.h"
+#include "process/owner.h"
 
 #define SLICE_READS 32
 #define WAIT_NS		UINT64_C(20000000) /* for a slice, which takes a fraction of a millisecond */
@@ -110,34 +111,46 @@ stack_reader_fini(StackReader *reader)
 	reader->prober = NULL;
 }
 
-static StalledGroup *
-find_stalled(StackReader *reader, uint64_t group)
+static StalledOwner *
+find_stalled(StackReader *reader, uint64_t owner)
 {
-	for (size_t i = 0; i < STACK_READER_GROUPS; i++)
+	for (size_t i = 0; i < STACK_READER_OWNERS; i++)
 	{
-		if (reader->stalled[i].group == group && reader->stalled[i].stall.length_ns != 0)
+		if (reader->stalled[i].owner == owner)
 			return &reader->stalled[i];
 	}
 	return NULL;
 }
 
 static void
-note_stalled(StackReader *reader, uint64_t group, uint64_t now_ns)
+note_stalled(StackReader *reader, uint64_t owner, uint64_t now_ns)
 {
-	StalledGroup *stalled = find_stalled(reader, group);
+	StalledOwner *stalled = find_stalled(reader, owner);
 
 	if (stalled == NULL)
 	{
-		stalled = &reader->stalled[reader->next++ % STACK_READER_GROUPS];
-		*stalled = (StalledGroup){ .group = group };
+		stalled = &reader->stalled[reader->next++ % STACK_READER_OWNERS];
+		*stalled = (StalledOwner){ .owner = owner };
 	}
 	stall_note(&stalled->stall, now_ns);
 }
 
+/* Is some owner left alone? Otherwise nobody's owner need be known. */
 static bool
-is_left_alone(StackReader *reader, const StackRead *read, uint64_t now_ns)
+leaves_some_alone(const StackReader *reader, uint64_t now_ns)
 {
-	const StalledGroup *stalled = find_stalled(reader, read->group);
+	for (size_t i = 0; i < STACK_READER_OWNERS; i++)
+	{
+		if (now_ns < reader->stalled[i].stall.until_ns)
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_left_alone(StackReader *reader, uint32_t pid, uint64_t now_ns)
+{
+	const StalledOwner *stalled = find_stalled(reader, owner_of_process(pid));
 
 	return stalled != NULL && now_ns < stalled->stall.until_ns;
 }
@@ -147,7 +160,10 @@ static SliceProbe *
 make_slice(StackReader *reader, StackRead *reads, size_t count, size_t *next)
 {
 	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	bool asks = leaves_some_alone(reader, now_ns);
 	SliceProbe *slice = calloc(1, sizeof(*slice));
+	uint32_t pid = 0; /* that was asked for last: threads of a process come one after the other */
+	bool left_alone = false;
 
 	if (slice == NULL)
 		return NULL;
@@ -156,7 +172,12 @@ make_slice(StackReader *reader, StackRead *reads, size_t count, size_t *next)
 	{
 		SliceRead *taken = &slice->reads[slice->count];
 
-		if (reads[*next].wanted_bytes == 0 || is_left_alone(reader, &reads[*next], now_ns))
+		if (asks && reads[*next].pid != pid)
+		{
+			pid = reads[*next].pid;
+			left_alone = is_left_alone(reader, pid, now_ns);
+		}
+		if (reads[*next].wanted_bytes == 0 || left_alone)
 			continue;
 		*taken = (SliceRead){ .read = reads[*next], .answer = &reads[*next] };
 		taken->read.bytes = malloc(taken->read.wanted_bytes);
@@ -193,7 +214,7 @@ read_slice(StackReader *reader, StackRead *reads, size_t count, size_t first)
 	{
 		if (!reads[i].stuck)
 			continue;
-		note_stalled(reader, reads[i].group, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+		note_stalled(reader, owner_of_process(reads[i].pid), (uint64_t) clock_ns(CLOCK_MONOTONIC));
 		return i + 1;
 	}
 	return count;

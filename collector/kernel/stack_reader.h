@@ -5,8 +5,8 @@
  * A page of a stack may be one that is filled when somebody likes to: a file's of a user-space file
  * system, or one that another process answers for (userfaultfd). The kernel then keeps the thread
  * that reads it, for good if need be. So the reading is a probe's (process/prober.h), whose thread
- * is left behind if it does not come back. The control group of the process that held it up is not
- * read again for a while: others do not pay for it.
+ * is left behind if it does not come back. Processes of the owner (process/owner.h) of the one that
+ * held it up are not read again for a while: others do not pay for it.
  *
  * Belongs to one thread.
  */
@@ -19,19 +19,19 @@
 
 #include "process/patience.h"
 
-#define STACK_READER_GROUPS 64 /* that are left alone at a time; of more the oldest is forgotten */
+#define STACK_READER_OWNERS 64 /* that are left alone at a time; of more the oldest is forgotten */
 
-/* A control group in which a reading did not come back. */
-typedef struct StalledGroup
+/* The owner of a process of which a reading did not come back. */
+typedef struct StalledOwner
 {
-	uint64_t group; /* 0: none */
+	uint64_t owner; /* 0: none */
 	Stall stall;
-} StalledGroup;
+} StalledOwner;
 
 typedef struct StackReader
 {
 	Prober *prober;
-	StalledGroup stalled[STACK_READER_GROUPS];
+	StalledOwner stalled[STACK_READER_OWNERS];
 	size_t next; /* that makes room for another one */
 	uint64_t timeouts;
 } StackReader;
@@ -39,8 +39,8 @@ typedef struct StackReader
 /* One piece of a thread's stack. */
 typedef struct StackRead
 {
+	uint32_t pid; /* of the process */
 	uint32_t tid;
-	uint64_t group; /* the control group of the process */
 	uint64_t address;
 	size_t wanted_bytes;
 	uint8_t *bytes;	   /* which the caller frees; NULL: none */

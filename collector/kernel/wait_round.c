@@ -126,8 +126,7 @@ read_of(const struct pfs_tended *wait)
 {
 	const struct pfs_sample *sample = (const void *) (wait + 1);
 	const struct pfs_late *late = late_of(wait);
-	StackRead read = { .tid = sample->tid,
-					   .group = sample->cgroup_id ^ sample->controller_cgroup_id << 32 };
+	StackRead read = { .pid = sample->pid, .tid = sample->tid };
 
 	if (late != NULL && late->chunks < UINT64_C(1) << PFS_TEND_PAGES)
 	{

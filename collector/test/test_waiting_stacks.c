@@ -14,11 +14,13 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include <linux/userfaultfd.h>
@@ -28,6 +30,7 @@
 #include "fuse_file.h"
 #include "kernel/sampler.h"
 #include "kernel/stack_reader.h"
+#include "process/owner.h"
 
 #define NS_PER_S   INT64_C(1000000000)
 #define PATIENCE_S 20
@@ -87,7 +90,23 @@ map_held_file(void)
 	return pages;
 }
 
-/* Only the one that does not answer, and its control group, is left without an answer. */
+/* A process of that user, with a copy of our memory. */
+static pid_t
+start_owner(uid_t user)
+{
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child == 0)
+	{
+		if (setresuid(user, user, user) == 0)
+			(void) pause();
+		_exit(1);
+	}
+	return child;
+}
+
+/* Only the one that does not answer, and what else its owner has, is left without an answer. */
 static void
 test_one_reading_hangs(void **state)
 {
@@ -95,41 +114,52 @@ test_one_reading_hangs(void **state)
 	StackRead reads[40];
 	StackReader reader;
 	const uint8_t *held;
+	pid_t pids[3];
 
 	if (!have_fuse)
 		skip();
 	held = map_held_file();
 	fuse_file_hold(&fuse, FUSE_READ);
+	for (size_t i = 0; i < 3; i++)
+		pids[i] = start_owner(65000 + (uid_t) i);
+	while (owner_of_process((uint32_t) pids[2]) != 65002 ||
+		   owner_of_process((uint32_t) pids[1]) != 65001)
+		(void) usleep(1000);
 	assert_int_equal(stack_reader_init(&reader), 0);
 	for (size_t i = 0; i < 40; i++)
-		reads[i] = (StackRead){ .tid = (uint32_t) getpid(),
-								.group = i % 4,
-								.address = (uintptr_t) (i == 5 ? held : bytes),
+		reads[i] = (StackRead){ .pid = (uint32_t) pids[i % 3],
+								.tid = (uint32_t) pids[i % 3],
+								.address = (uintptr_t) (i == 4 ? held : bytes),
 								.wanted_bytes = sizeof(bytes) };
 	reads[8].address = 8; /* nothing is there */
 	stack_reader_read(&reader, reads, 40);
 	assert_int_equal(reader.timeouts, 1);
 	for (size_t i = 0; i < 40; i++)
 	{
-		/* from the moment on that one of group 1 does not answer, the others of it are not asked */
-		bool is_read = i != 5 && i != 8 && (i % 4 != 1 || i < 5);
+		/* from the moment on that one of an owner does not answer, its others are not asked */
+		bool is_read = i != 4 && i != 8 && (i % 3 != 1 || i < 4);
 
 		assert_int_equal(reads[i].done_bytes, is_read ? sizeof(bytes) : 0);
-		assert_int_equal(reads[i].stuck, i == 5);
+		assert_int_equal(reads[i].stuck, i == 4);
 		if (is_read)
 			assert_memory_equal(reads[i].bytes, bytes, sizeof(bytes));
 		free(reads[i].bytes);
 	}
-	/* nor is that group in the next round */
-	reads[5].address = (uintptr_t) bytes;
-	stack_reader_read(&reader, reads, 8);
+	/* nor is that owner in the next round */
+	reads[4].address = (uintptr_t) bytes;
+	stack_reader_read(&reader, reads, 6);
 	assert_int_equal(reader.timeouts, 1);
-	assert_int_equal(reads[5].done_bytes, 0);
-	assert_int_equal(reads[6].done_bytes, sizeof(bytes));
-	for (size_t i = 0; i < 8; i++)
+	assert_int_equal(reads[4].done_bytes, 0);
+	assert_int_equal(reads[5].done_bytes, sizeof(bytes));
+	for (size_t i = 0; i < 6; i++)
 		free(reads[i].bytes);
 	stack_reader_fini(&reader);
 	fuse_file_let_go(&fuse);
+	for (size_t i = 0; i < 3; i++)
+	{
+		(void) kill(pids[i], SIGKILL);
+		(void) waitpid(pids[i], NULL, 0);
+	}
 	munmap((void *) (uintptr_t) held, (size_t) 2 * PAGE_BYTES);
 }
 
