@@ -53,6 +53,8 @@ struct Flusher
 	uint32_t next_stack; /* of it */
 	/* then it goes out, with the names that are there; 0: there is none. Other threads read it. */
 	_Atomic int64_t hold_until_ns;
+	uint32_t round; /* number of the interval, from 1 on */
+	bool finishing; /* nothing comes after it: all that can be known is asked for */
 	LateNames *late;
 	SymbolizerStats reported; /* what of the symbolizer's counts is among the losses */
 	uint64_t late_dropped;	  /* likewise */
@@ -164,6 +166,8 @@ take_interval(Flusher *flusher)
 {
 	flusher->interval = reader_take(flusher->parts.reader);
 	flusher->next_stack = 0;
+	flusher->round +=
+		flusher->interval != NULL && interval_stack_count(flusher->interval) > 0 ? 1 : 0;
 	flusher->hold_until_ns = flusher->interval != NULL ? clock_ns(CLOCK_MONOTONIC) + HOLD_NS : 0;
 }
 
@@ -208,6 +212,7 @@ fill_batch(Flusher *flusher, Batch *batch, int64_t deadline_ns, bool addresses_o
 		.symbolizer = flusher->parts.symbolizer,
 		.unwind_counts = &flusher->unwind_counts,
 		.late = flusher->late,
+		.round = flusher->finishing ? 0 : flusher->round,
 		.deadline_ns = deadline_ns,
 		.first_deadline_ns = flusher->hold_until_ns,
 		.addresses_only = addresses_only,
@@ -299,7 +304,8 @@ work_at_late_names(Flusher *flusher, int64_t deadline_ns)
 
 	if (batch_create(BATCH_BYTES, &batch) != 0)
 		return false;
-	settled = late_names_resolve(flusher->late, flusher->parts.symbolizer, deadline_ns, batch);
+	settled = late_names_resolve(flusher->late, flusher->parts.symbolizer,
+								 flusher->finishing ? 0 : flusher->round, deadline_ns, batch);
 	submit(flusher, batch);
 	return settled > 0;
 }
@@ -326,6 +332,7 @@ finish(Flusher *flusher)
 {
 	int64_t deadline_ns = flusher->deadline_ns;
 
+	flusher->finishing = true;
 	for (int round = 0; round < 2; round++)
 	{
 		if (flusher->interval == NULL)

@@ -161,10 +161,10 @@ settle_name(LateName *name, Binary *binary, const SymbolAsk *terms, Batch *batch
 
 /* Asks for the addresses of one file. Returns the number of those that are settled. */
 static size_t
-resolve_file(LateNames *late, LateName *names, size_t count, Symbolizer *symbolizer,
+resolve_file(LateNames *late, LateName *names, size_t count, Symbolizer *symbolizer, uint32_t round,
 			 int64_t deadline_ns, Batch *batch)
 {
-	const SymbolAsk terms = { deadline_ns, names[0].owners };
+	const SymbolAsk terms = { deadline_ns, names[0].owners, round };
 	Binary *binary = file_binary(late->files, names[0].file, symbolizer);
 	uint64_t *addresses = malloc(count * sizeof(*addresses));
 	uint32_t known = 0;
@@ -213,7 +213,8 @@ names_compact(LateNames *late)
 }
 
 size_t
-late_names_resolve(LateNames *late, Symbolizer *symbolizer, int64_t deadline_ns, Batch *batch)
+late_names_resolve(LateNames *late, Symbolizer *symbolizer, uint32_t round, int64_t deadline_ns,
+				   Batch *batch)
 {
 	LateName *names = (LateName *) (void *) late->names.items;
 	uint32_t count = late->names.count;
@@ -228,7 +229,7 @@ late_names_resolve(LateNames *late, Symbolizer *symbolizer, int64_t deadline_ns,
 	{
 		for (next = i + 1; next < count && names[next].file == names[i].file;)
 			next++;
-		settled += resolve_file(late, &names[i], next - i, symbolizer, deadline_ns, batch);
+		settled += resolve_file(late, &names[i], next - i, symbolizer, round, deadline_ns, batch);
 	}
 	names_compact(late);
 	return settled;

@@ -33,11 +33,11 @@ void late_names_add(LateNames *late, MappedFile *file, uint64_t offset, uint64_t
 
 /*
  * Asks for names until the deadline (CLOCK_MONOTONIC), those of owners who used least first, and
- * adds those that are known to the batch. Returns the number of addresses that are settled. What is
- * owed for ten minutes is given up.
+ * adds those that are known to the batch; round is that of symbol_ask.h. Returns the number of
+ * addresses that are settled. What is owed for ten minutes is given up.
  */
-size_t late_names_resolve(LateNames *late, Symbolizer *symbolizer, int64_t deadline_ns,
-						  Batch *batch);
+size_t late_names_resolve(LateNames *late, Symbolizer *symbolizer, uint32_t round,
+						  int64_t deadline_ns, Batch *batch);
 
 size_t late_names_count(const LateNames *late);
 uint64_t late_names_dropped(const LateNames *late);

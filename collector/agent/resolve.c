@@ -167,7 +167,11 @@ static SymbolAsk
 ask_terms(const Resolution *resolution, uint32_t item)
 {
 	const ResolveContext *context = resolution->context;
-	SymbolAsk terms = { context->deadline_ns, interval_file_owners(resolution->interval, item) };
+	SymbolAsk terms = {
+		.deadline_ns = context->deadline_ns,
+		.owners = interval_file_owners(resolution->interval, item),
+		.round = context->round,
+	};
 
 	if (context->addresses_only)
 		terms.deadline_ns = 0;

@@ -35,6 +35,7 @@ typedef struct ResolveContext
 	/* CLOCK_MONOTONIC: nothing more is looked up then, after a first address … */
 	int64_t deadline_ns;
 	int64_t first_deadline_ns; /* … and a first stack, if one_at_least */
+	uint32_t round;			   /* of flushes: see symbol_ask.h */
 	bool one_at_least;
 	bool addresses_only; /* ask nobody: what is not cached is stored by binary and address */
 } ResolveContext;

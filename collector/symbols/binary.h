@@ -42,8 +42,9 @@ typedef struct Binary
 	TwinKey twin_key;
 	UT_hash_handle by_file;
 	UT_hash_handle by_twin_key;
-	bool twin_known; /* it was looked for since the file was opened */
-	bool is_leader;	 /* others are compared with it */
+	uint32_t first_round; /* that it was asked about in (symbol_ask.h); 0: none yet */
+	bool twin_known;	  /* it was looked for since the file was opened */
+	bool is_leader;		  /* others are compared with it */
 	char *name;
 	uint32_t root_pid; /* of the process that it was opened from, 0 where not known */
 	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1];

@@ -68,7 +68,7 @@ static int
 look_for_debug_files(Lookup *lookup, Binary *binary, const SymbolAsk *terms)
 {
 	const DebugWanted wanted = { &binary->file.build_id, &binary->links, binary->file.has_dwarf };
-	ChecksumAsk ask = { lookup->worker, binary->number * 2, terms };
+	ChecksumAsk ask = { lookup->worker, binary->number, terms };
 	const DebugPlaces places = {
 		.patience = lookup->patience,
 		.root_pid = binary->root_pid,
@@ -148,30 +148,58 @@ join_twins(Lookup *lookup, Binary *binary, const SymbolAsk *terms)
 	return 0;
 }
 
-/* The worker keeps it open under another number, one more, for questions without DWARF. */
-static uint64_t
-worker_number(const Binary *binary)
+/*
+ * Whether the answer is to be as good as there is. Of a binary that nobody asked about in an
+ * earlier round DWARF, which costs most, is not read. Notes the round.
+ */
+static bool
+wants_all(Binary *binary, const SymbolAsk *terms)
 {
-	return binary->number * 2;
+	if (binary->first_round == 0)
+		binary->first_round = terms->round;
+	return terms->round == 0 || binary->first_round != terms->round ||
+		   (binary->debug_files_known && !binary->file.has_dwarf &&
+			binary->debug_files.debug.source.fd < 0);
 }
 
-/* *whole: as much was asked as can be known. */
+/* Answers with DWARF and without are kept beside each other. */
+static uint64_t
+result_number(const Binary *binary, bool all)
+{
+	return binary->number * 2 + !all;
+}
+
+/* The worker keeps a binary open under several numbers: with DWARF, without, and with raw names. */
+static uint64_t
+worker_number(const Binary *binary, const WorkerFiles *files)
+{
+	return binary->number * 4 + (files->raw_names ? 2 : files->no_dwarf ? 1 : 0);
+}
+
+/* The best answer that is cached and good enough. */
+static bool
+find_result(Lookup *lookup, const Binary *binary, uint64_t address, bool all, SymbolLines *lines)
+{
+	return result_cache_find(lookup->results, result_number(binary, true), address, lines) ||
+		   (!all &&
+			result_cache_find(lookup->results, result_number(binary, false), address, lines));
+}
+
+/* *whole: as much was asked as can be known, or as is wanted. */
 static int
-ask_worker(Lookup *lookup, Binary *binary, uint64_t address, const SymbolAsk *terms,
+ask_worker(Lookup *lookup, Binary *binary, uint64_t address, bool all, const SymbolAsk *terms,
 		   SymbolLines *lines, bool *whole)
 {
 	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	WorkerFiles files = worker_files(lookup, binary);
 	bool plain = binary->plain_until_ns > now_ns;
-	bool known = binary->debug_files_known;
-	uint64_t number = worker_number(binary);
 	int err = 0;
 
-	*whole = !plain && known;
+	*whole = !plain && binary->debug_files_known;
 	if (!plain)
 	{
-		files.no_dwarf |= !known;
-		err = worker_client_lookup(lookup->worker, known ? number : number + 1, &files, address,
+		files.no_dwarf |= !binary->debug_files_known || !all;
+		err = worker_client_lookup(lookup->worker, worker_number(binary, &files), &files, address,
 								   terms, lines);
 		if (err != -EIO)
 			return err;
@@ -180,7 +208,8 @@ ask_worker(Lookup *lookup, Binary *binary, uint64_t address, const SymbolAsk *te
 	}
 	files.no_dwarf = true;
 	files.raw_names = true;
-	err = worker_client_lookup(lookup->worker, number + 1, &files, address, terms, lines);
+	err = worker_client_lookup(lookup->worker, worker_number(binary, &files), &files, address,
+							   terms, lines);
 	if (err == -EIO)
 		binary->pause_until_ns = now_ns + PAUSE_NS;
 	return err;
@@ -199,22 +228,24 @@ int
 lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, const SymbolAsk *terms,
 				 SymbolLines *lines)
 {
+	bool over = clock_ns(CLOCK_MONOTONIC) >= terms->deadline_ns;
+	bool all = wants_all(binary, terms);
 	SymbolLines found = { 0, NULL };
 	bool whole;
 	int err;
 
-	if (result_cache_find(lookup->results, binary->number, address, lines))
+	if (find_result(lookup, binary, address, all && !over, lines))
 		return 0;
 	*lines = found;
 	if (binary->pause_until_ns > clock_ns(CLOCK_MONOTONIC))
 		return 0;
-	if (clock_ns(CLOCK_MONOTONIC) >= terms->deadline_ns)
+	if (over || look_for_debug_files(lookup, binary, terms) != 0 ||
+		join_twins(lookup, binary, terms) != 0)
 		return -EAGAIN;
-	if (look_for_debug_files(lookup, binary, terms) != 0 || join_twins(lookup, binary, terms) != 0)
-		return -EAGAIN;
-	if (result_cache_find(lookup->results, binary->number, address, lines))
+	all = wants_all(binary, terms);
+	if (find_result(lookup, binary, address, all, lines))
 		return 0;
-	err = ask_worker(lookup, binary, address, terms, &found, &whole);
+	err = ask_worker(lookup, binary, address, all, terms, &found, &whole);
 	if (err == -EAGAIN || err == -EINPROGRESS)
 		return -EAGAIN;
 	count_answer(lookup, &found);
@@ -222,7 +253,7 @@ lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, const SymbolA
 	/* a file that has changed since it was opened says nothing of its twins */
 	if (!whole || err == -EIO || err == -ENOEXEC)
 		return 0;
-	return result_cache_add(lookup->results, binary->number, address, &found, lines);
+	return result_cache_add(lookup->results, result_number(binary, all), address, &found, lines);
 }
 
 /*
@@ -230,25 +261,27 @@ lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, const SymbolA
  * failed, or did not answer in time.
  */
 static uint32_t
-prepare_some(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t count,
+prepare_some(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t count, bool all,
 			 const SymbolAsk *terms)
 {
 	WorkerFiles files = worker_files(lookup, binary);
 	uint32_t answered;
 
-	if (worker_client_ask(lookup->worker, worker_number(binary), &files, addresses, count, terms,
-						  &answered) != 0)
+	files.no_dwarf |= !all;
+	if (worker_client_ask(lookup->worker, worker_number(binary, &files), &files, addresses, count,
+						  terms, &answered) != 0)
 		return 0;
 	for (uint32_t i = 0; i < answered; i++)
 	{
 		SymbolLines found;
 		SymbolLines stored;
 
-		/* what could not be told or kept is asked for again */
+		/* what could not be answered or kept is asked for again */
 		if (worker_client_take(lookup->worker, &found) != 0)
 			continue;
 		count_answer(lookup, &found);
-		(void) result_cache_add(lookup->results, binary->number, addresses[i], &found, &stored);
+		(void) result_cache_add(lookup->results, result_number(binary, all), addresses[i], &found,
+								&stored);
 	}
 	return answered;
 }
@@ -265,21 +298,22 @@ lookup_prepare(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32
 		return;
 	for (uint32_t next = 0; next < count || asked_count > 0;)
 	{
+		bool all = wants_all(binary, terms);
 		SymbolLines known;
 		uint32_t answered;
 
 		while (next < count && asked_count < WORKER_ADDRESSES_MAX)
 		{
 			asked[asked_count] = addresses[next++];
-			asked_count +=
-				!result_cache_find(lookup->results, binary->number, asked[asked_count], &known);
+			asked_count += !find_result(lookup, binary, asked[asked_count], all, &known);
 		}
 		if (asked_count == 0 || clock_ns(CLOCK_MONOTONIC) >= terms->deadline_ns)
 			return;
 		if (look_for_debug_files(lookup, binary, terms) != 0 || !binary->debug_files_known ||
 			join_twins(lookup, binary, terms) != 0)
-			return; /* what is told without is not to be kept */
-		answered = prepare_some(lookup, binary, asked, asked_count, terms);
+			return; /* what is known without is not to be kept */
+		answered =
+			prepare_some(lookup, binary, asked, asked_count, wants_all(binary, terms), terms);
 		if (answered == 0)
 			return;
 		asked_count -= answered;

@@ -118,6 +118,13 @@ symbol_session_close(SymbolSession *session)
 	free(session);
 }
 
+void
+symbol_session_read_dwarf(SymbolSession *session, size_t room_bytes)
+{
+	if (session->dwarf == NULL)
+		open_dwarf(session, room_bytes);
+}
+
 bool
 symbol_session_left_out(const SymbolSession *session)
 {

@@ -29,6 +29,9 @@ int symbol_session_open(const SessionFiles *files, bool with_dwarf, size_t room_
 						SymbolSession **session);
 void symbol_session_close(SymbolSession *session); /* accepts NULL */
 
+/* Reads the DWARF of files that were opened without, for the lookups to come. */
+void symbol_session_read_dwarf(SymbolSession *session, size_t room_bytes);
+
 /* Whether there is DWARF that was left out because it would take too much memory. */
 bool symbol_session_left_out(const SymbolSession *session);
 

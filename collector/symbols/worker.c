@@ -57,8 +57,9 @@ typedef struct Session
 	uint64_t binary;
 	uint64_t used; /* clock of the last use; 0: slot is free */
 	bool raw_names;
-	int fd;				/* of the binary; the session's */
-	struct stat status; /* of it, as it was opened */
+	uint64_t with_files; /* the flags of its request that say which files there are */
+	int fd;				 /* of the binary; the session's */
+	struct stat status;	 /* of it, as it was opened */
 	SymbolSession *symbols;
 } Session;
 
@@ -235,6 +236,33 @@ is_unchanged(const Session *session)
 		   now.st_ctim.tv_nsec == session->status.st_ctim.tv_nsec;
 }
 
+/* The worker's memory may grow by a part from here on before all binaries are closed. */
+static void
+set_private_limit(Worker *worker)
+{
+	worker->private_limit = memory_use().private + eighths(WORKER_GROWTH_SHARE);
+	if (worker->private_limit < eighths(WORKER_BUSY_SHARE))
+		worker->private_limit = eighths(WORKER_BUSY_SHARE);
+}
+
+/*
+ * Makes a binary that is open without DWARF one with it: its symbol table is made once. False if
+ * there is none with the same files.
+ */
+static bool
+add_dwarf(Worker *worker, const WorkerRequest *request)
+{
+	Session *session = find_session(worker, request->binary + 1);
+
+	if ((request->argument & (WORKER_NO_DWARF | WORKER_RAW_NAMES)) != 0 || session == NULL ||
+		session->with_files != (request->argument & WORKER_WITH_FILES) || !is_unchanged(session))
+		return false;
+	symbol_session_read_dwarf(session->symbols, data_limit);
+	session->binary = request->binary;
+	set_private_limit(worker);
+	return true;
+}
+
 /*
  * Opens a binary in the slot that was used least recently; more of them are closed to make room.
  * Takes the descriptors.
@@ -257,6 +285,11 @@ open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_
 		close_fds(fds);
 		return -EINVAL;
 	}
+	if (add_dwarf(worker, request))
+	{
+		close_fds(fds);
+		return 0;
+	}
 	qsort(worker->sessions, WORKER_SESSIONS, sizeof(worker->sessions[0]), compare_use);
 	close_down_to(worker, eighths(WORKER_BUSY_SHARE));
 	close_session(session);
@@ -271,11 +304,10 @@ open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_
 	if (err != 0)
 		return err;
 	session->raw_names = (request->argument & WORKER_RAW_NAMES) != 0;
+	session->with_files = request->argument & WORKER_WITH_FILES;
 	session->binary = request->binary;
 	session->used = ++worker->clock;
-	worker->private_limit = memory_use().private + eighths(WORKER_GROWTH_SHARE);
-	if (worker->private_limit < eighths(WORKER_BUSY_SHARE))
-		worker->private_limit = eighths(WORKER_BUSY_SHARE);
+	set_private_limit(worker);
 	return 0;
 }
 

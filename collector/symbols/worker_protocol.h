@@ -54,6 +54,7 @@ typedef enum WorkerRequestKind
 /* Argument of WORKER_OPEN. */
 #define WORKER_WITH_DEBUG		1 /* the separate debug file's descriptor is the next one */
 #define WORKER_WITH_ALTERNATIVE 2 /* the supplement's is the last one */
+#define WORKER_WITH_FILES		(WORKER_WITH_DEBUG | WORKER_WITH_ALTERNATIVE)
 #define WORKER_NO_DWARF			4
 #define WORKER_RAW_NAMES		8  /* not demangled */
 #define WORKER_WITH_IDENTITY	16 /* the binary must have size and ctime as they are told */
@@ -63,7 +64,8 @@ typedef enum WorkerRequestKind
 typedef struct WorkerRequest
 {
 	uint64_t kind;
-	uint64_t binary;	 /* number by which open and lookup agree */
+	/* number by which open and lookup agree: 4n, one more without DWARF, two more with raw names */
+	uint64_t binary;
 	uint64_t argument;	 /* addresses that follow, CRC-32 */
 	uint64_t size_bytes; /* with WORKER_WITH_IDENTITY, as the next two */
 	int64_t changed_s;

@@ -165,12 +165,13 @@ names_follow_samples(void **state)
 
 	/* nobody waits for them longer either */
 	assert_int_equal(batch_create(1 << 20, &names), 0);
-	assert_int_equal(late_names_resolve(fixture->late, fixture->symbolizer,
+	assert_int_equal(late_names_resolve(fixture->late, fixture->symbolizer, 0,
 										clock_ns(CLOCK_MONOTONIC) + NS_PER_S / 10, names),
 					 0);
 	assert_int_equal(late_names_count(fixture->late), 1);
 	assert_int_equal(kill(worker, SIGCONT), 0);
-	assert_int_equal(late_names_resolve(fixture->late, fixture->symbolizer, INT64_MAX, names), 1);
+	assert_int_equal(late_names_resolve(fixture->late, fixture->symbolizer, 0, INT64_MAX, names),
+					 1);
 	assert_int_equal(late_names_count(fixture->late), 0);
 	assert_int_equal(named_locations(names), 1);
 	assert_int_equal(batch_samples(names, &samples), 0);

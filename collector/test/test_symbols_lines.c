@@ -773,6 +773,41 @@ shares_answers_of_equal_copies(void **state)
 }
 
 /*
+ * Of a binary that was not sampled before DWARF is not read: its functions have names. From the
+ * second round on they have lines, too.
+ */
+static void
+reads_dwarf_in_a_second_round(void **state)
+{
+	SymbolAsk terms = { INT64_MAX, 0, 1 };
+	Symbolizer *symbolizer = create();
+	uint64_t address;
+	SymbolLines lines;
+	Binary *binary;
+
+	run("cd %s && gcc -O2 -g -o program program.c", directory);
+	address = main_address();
+	binary = open_binary(symbolizer, "program");
+	for (int i = 0; i < 2; i++)
+	{
+		binary_prepare(binary, &address, 1, &terms);
+		assert_int_equal(binary_symbolize_within(binary, address, &terms, &lines), 0);
+		assert_int_equal(lines.count, 1);
+		assert_string_equal(lines.lines[0].name, "main");
+		assert_int_equal(lines.lines[0].line, 0);
+	}
+	terms.round = 2;
+	assert_int_equal(binary_symbolize_within(binary, address, &terms, &lines), 0);
+	assert_true(lines.count > 0 && lines.lines[0].line > 0);
+	/* what is better stays */
+	terms.round = 1;
+	assert_int_equal(binary_symbolize_within(binary, address, &terms, &lines), 0);
+	assert_true(lines.count > 0 && lines.lines[0].line > 0);
+	binary_release(binary);
+	symbolizer_free(symbolizer);
+}
+
+/*
  * A process that sees a debug file of its own making, mounted where such files are looked for, does
  * not name the functions of a binary that others map.
  */
@@ -1041,6 +1076,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(names_files_without_build_id),
 		cmocka_unit_test(shares_binaries),
 		cmocka_unit_test(shares_answers_of_equal_copies),
+		cmocka_unit_test(reads_dwarf_in_a_second_round),
 		cmocka_unit_test(believes_no_debug_file_of_another_device),
 		cmocka_unit_test(survives_its_worker),
 		cmocka_unit_test(answers_many_at_once),
