@@ -147,6 +147,8 @@ process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_
 {
 	Mapping *mapping;
 
+	/* while another thread reads it, its mappings are not ours to open files for */
+	process_settle(table, process);
 	if (process->state != PROCESS_LIVE)
 		return false;
 	mapping = mapping_at(table, process, address, time_ns);
