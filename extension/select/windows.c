@@ -29,6 +29,7 @@ pfs_windows_begin(int32 series_count)
 	windows->times_each = MAX_TIMES / Max(Min(series_count, MAX_WATCHED), 1);
 	windows->watched_at = PFS_ARRAY(int32, series_count);
 	windows->wanted_before = PFS_ARRAY(TimestampTz, series_count);
+	windows->run = (PfsWindowsRun){ .latest = DT_NOBEGIN, .wanted_before = DT_NOBEGIN };
 	windows->latest = DT_NOBEGIN;
 	windows->width_us = ANY_MOMENT;
 	for (int32 i = 0; i < series_count; i++)
@@ -237,6 +238,8 @@ pfs_windows_tell(PfsWindows *windows)
 	int64 *distances = PFS_ARRAY(int64, count);
 	uint32 distance_count = 0;
 
+	if (windows->series_count > 0)
+		pfs_windows_begin_run(windows, windows->run.series, true);
 	for (int32 i = 0; i < windows->series_count; i++)
 		windows->latest = Max(windows->latest, windows->times[i]);
 	for (uint32 i = 0; i < count; i++)

@@ -30,8 +30,18 @@ typedef struct PfsWatchedSeries
 	TimestampTz *times; /* ascending, each once */
 } PfsWatchedSeries;
 
+/* Rows of one series that follow one another. */
+typedef struct PfsWindowsRun
+{
+	int32 series;
+	TimestampTz latest;
+	TimestampTz wanted_before; /* as for the series; DT_NOBEGIN: rows of a tier */
+} PfsWindowsRun;
+
 typedef struct PfsWindows
 {
+	PfsWindowsRun run;
+
 	int32 series_count; /* of PfsSeries.index */
 	/*
 	 * of each series its latest time, from which its windows count; DT_NOBEGIN: it has no sample
@@ -70,13 +80,33 @@ PfsWindows *pfs_windows_begin(int32 series_count);
 /* Adds a time of a series for the length alone: it does not count as a sample. */
 void pfs_windows_look(PfsWindows *windows, int32 series, TimestampTz time);
 
-/* Adds a row; rows may come in any order. */
+/*
+ * Rows may come in any order. Before the first row of each run of rows of one series, names the
+ * series, and whether the rows are of a tier.
+ */
 static inline void
-pfs_windows_add(PfsWindows *windows, int32 series, TimestampTz time, bool is_tier)
+pfs_windows_begin_run(PfsWindows *windows, int32 series, bool is_tier)
 {
-	windows->times[series] = Max(windows->times[series], time);
-	if (!is_tier && time < windows->wanted_before[series])
-		pfs_windows_look(windows, series, time);
+	PfsWindowsRun *run = &windows->run;
+
+	windows->times[run->series] = Max(windows->times[run->series], run->latest);
+	run->series = series;
+	run->latest = DT_NOBEGIN;
+	run->wanted_before = is_tier ? DT_NOBEGIN : windows->wanted_before[series];
+}
+
+/* Adds a row of the run. */
+static inline void
+pfs_windows_add(PfsWindows *windows, TimestampTz time)
+{
+	PfsWindowsRun *run = &windows->run;
+
+	run->latest = Max(run->latest, time);
+	if (time < run->wanted_before)
+	{
+		pfs_windows_look(windows, run->series, time);
+		run->wanted_before = windows->wanted_before[run->series];
+	}
 }
 
 static inline bool

@@ -241,9 +241,14 @@ sum_block(const SeriesGraph *graph, const PfsSampleBlock *block, Run *run)
 		TimestampTz time = block->times[row];
 		PfsSeriesKey key;
 
-		series = pfs_selection_next_series(selection, series, block->series[row]);
+		if (series == NULL || series->id != block->series[row])
+		{
+			series = pfs_selection_series(selection, block->series[row]);
+			if (windows != NULL)
+				pfs_windows_begin_run(windows, series->index, block->is_tier);
+		}
 		if (windows != NULL)
-			pfs_windows_add(windows, series->index, time, block->is_tier);
+			pfs_windows_add(windows, time);
 		/* modulo 2^64, as they may be further apart than int8 can tell */
 		if ((uint64) time - (uint64) run->bucket >= (uint64) graph->step_us)
 			run->bucket = pfs_bucket_start(time, graph->step_us);
