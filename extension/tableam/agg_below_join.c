@@ -119,8 +119,10 @@ is_kept_by_joins(const PlannerInfo *root, const RelOptInfo *rel)
  * outside of them, but those in keys. Stops with true where something is not known.
  */
 static bool
-collect_above(Node *node, PfsAggCandidate *candidate)
+collect_above(Node *node, void *context)
 {
+	PfsAggCandidate *candidate = context;
+
 	if (node == NULL || list_member(candidate->aggregation.keys, node))
 		return false;
 	if (IsA(node, Aggref))
@@ -128,7 +130,7 @@ collect_above(Node *node, PfsAggCandidate *candidate)
 	if (IsA(node, Var))
 		return (Index) ((Var *) node)->varno == candidate->input->relid &&
 			   !pfs_agg_candidate_add_key(candidate, (Expr *) node);
-	return expression_tree_walker(node, collect_above, candidate);
+	return expression_tree_walker(node, collect_above, context);
 }
 
 /* Keys that are expressions of the relation alone, and do no harm where joins drop a row. */
