@@ -246,6 +246,14 @@ born_ns(const struct pfs_sample *sample)
 	return born_ns > 0 ? (uint64_t) born_ns : 0;
 }
 
+/* Is a process that is known to be read again, without any other reason? */
+static bool
+is_due(const Process *process, uint64_t now_ns)
+{
+	return now_ns - process->read_ns > PROCESS_REFRESH_NS ||
+		   (process->told_ns != 0 && now_ns - process->told_ns > PROCESS_TOLD_NS);
+}
+
 Process *
 process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t now_ns)
 {
@@ -264,7 +272,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 			tell_verdict(table, process);
 		process_follow_cgroup(table, process, sample, now_ns);
 		if (process->state == PROCESS_STUCK ||
-			(process->state == PROCESS_LIVE && now_ns - process->read_ns > PROCESS_REFRESH_NS))
+			(process->state == PROCESS_LIVE && is_due(process, now_ns)))
 			process_read(table, process, now_ns);
 		else if (process->state == PROCESS_LIVE && process->environment_of != table->environment_of)
 			process_reread(table, process, now_ns);

@@ -16,6 +16,7 @@
 #define NS_PER_S		   UINT64_C(1000000000)
 #define PROCESS_REREAD_NS  (NS_PER_S / 100) /* at least between two readings */
 #define PROCESS_REFRESH_NS (60 * NS_PER_S)	/* a mapping may be replaced unnoticed */
+#define PROCESS_TOLD_NS	   (2 * NS_PER_S)	/* for which the side-band's word is enough */
 
 /* What a reading again costs of the time that a process has, and what it may spend at once. */
 #define REREAD_COST_NS	   (NS_PER_S / 20)
@@ -89,6 +90,7 @@ struct Process
 	uint64_t stuck_ns;		 /* for how long it was left alone the last time */
 	uint32_t waits; /* somebody waits for what he asked about it: it stays, and is not read again */
 	bool reading;	/* by a thread that may wait */
+	uint64_t told_ns; /* when it became known by the side-band alone; 0: by what was read of it */
 	Allowance rereads;
 	uint32_t verdict;
 	uint64_t judged_ns; /* when it was last dropped */

@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "process/runtime.h"
@@ -263,6 +265,49 @@ count_open_files(const MappingList *list)
 	return count;
 }
 
+/* We may have no right to signal it (CAP_KILL), which is told of those that are there alone. */
+static bool
+is_there(uint32_t pid)
+{
+	return kill((pid_t) pid, 0) == 0 || errno == EPERM;
+}
+
+uint32_t
+process_root_pid(const Process *process)
+{
+	if (is_there((uint32_t) process->key.pid))
+		return (uint32_t) process->key.pid;
+	return is_there(process->parent_pid) ? process->parent_pid : 0;
+}
+
+/* A process that has ended, and waits for its parent or is gone, has no executable any more. */
+static bool
+has_ended(uint32_t pid)
+{
+	char link[64];
+	char path;
+
+	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
+	return readlink(link, &path, sizeof(path)) < 0 && errno == ENOENT;
+}
+
+/* The files of a process that has ended meanwhile still have their names in its parent's root. */
+static void
+open_of_ended(ProcessTable *table, Process *process, WantedFile *wanted, size_t count)
+{
+	uint32_t root_pid = is_there(process->parent_pid) ? process->parent_pid : 0;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		if (wanted[i].file != NULL)
+			continue;
+		if (!has_ended((uint32_t) process->key.pid))
+			return;
+		wanted[i].kind = WANTED_PAST;
+		process_open(table, process, root_pid, &wanted[i], 1);
+	}
+}
+
 /*
  * Files are opened while the process lives; their unwind tables may come later. Of a process that
  * maps very many, those of later mappings are opened when a sample lies in them.
@@ -296,6 +341,8 @@ open_files(ProcessTable *table, Process *process, const Snapshot *snapshot)
 		wanted[count++] = (WantedFile){ snapshot->kind, mapping->map, NULL };
 	}
 	process_open(table, process, snapshot->files_pid, wanted, count);
+	if (snapshot->kind == WANTED_MAPPING)
+		open_of_ended(table, process, wanted, count);
 	for (size_t i = 0; i < count; i++)
 	{
 		opened[i]->file_tried = true;
@@ -403,21 +450,6 @@ install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 	process->described = false;
 }
 
-/* We may have no right to signal it (CAP_KILL), which is told of those that are there alone. */
-static bool
-is_there(uint32_t pid)
-{
-	return kill((pid_t) pid, 0) == 0 || errno == EPERM;
-}
-
-uint32_t
-process_root_pid(const Process *process)
-{
-	if (is_there((uint32_t) process->key.pid))
-		return (uint32_t) process->key.pid;
-	return is_there(process->parent_pid) ? process->parent_pid : 0;
-}
-
 /*
  * What the side-band told of a process that /proc no longer knows. Its files may be open already,
  * or be opened by name.
@@ -455,7 +487,55 @@ take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapsh
 	snapshot->files_pid = process_root_pid(process);
 	snapshot->kind = WANTED_PAST;
 	snprintf(snapshot->exe, sizeof(snapshot->exe), "%s", executable->name);
-	guess_cgroup(table, process, &snapshot->cgroup);
+	return 0;
+}
+
+/* Is the side-band's word enough? Of a process that lives on /proc is read after all. */
+static bool
+may_believe_told(const ProcessTable *table, const Process *process, uint64_t now_ns)
+{
+	bool is_new = process->read_ns == 0 ||
+				  (process->told_ns != 0 && now_ns - process->told_ns <= PROCESS_TOLD_NS);
+
+	return is_new && table->environment == NULL;
+}
+
+/* The user of a process, as the kernel answers at once; UINT32_MAX: not known. */
+static uint32_t
+read_user(uint32_t pid)
+{
+	struct stat status;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	return stat(path, &status) == 0 ? status.st_uid : UINT32_MAX;
+}
+
+/*
+ * A process that lives and has begun since we listen: its mappings as the side-band told of them.
+ * Many programs end within moments, and reading their mappings would cost more than all else about
+ * them. What is read here the kernel answers at once. -ESRCH: /proc is to be read, because the
+ * side-band does not know all, or names files by another root.
+ */
+static int
+take_told_snapshot(ProcessTable *table, const Process *process, uint64_t now_ns, Snapshot *snapshot)
+{
+	uint32_t pid = (uint32_t) process->key.pid;
+	char exe[EXE_PATH_BYTES];
+	bool deleted;
+	int result = take_past_snapshot(table, process, snapshot);
+
+	if (result != 0)
+		return result;
+	if (snapshot->mappings.count > process_mapping_limit(table, process, now_ns) ||
+		proc_exe_read(pid, exe, sizeof(exe), &deleted) != 0 || deleted ||
+		strcmp(exe, snapshot->exe) != 0)
+		return -ESRCH;
+	if (!cgroup_table_find(table->cgroups, &process->cgroup_key, &snapshot->cgroup))
+		snapshot->cgroup_ns = process_read_cgroup(pid, &snapshot->cgroup);
+	snapshot->uid = read_user(pid);
+	snapshot->files_pid = pid;
+	snapshot->kind = WANTED_MAPPING;
 	return 0;
 }
 
@@ -489,6 +569,18 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 		process->read_ns = now_ns;
 		return;
 	}
+	if (may_believe_told(table, process, now_ns))
+	{
+		if (take_told_snapshot(table, process, now_ns, &snapshot) == 0)
+		{
+			process->told_ns = process->told_ns != 0 ? process->told_ns : now_ns;
+			process->read_ns = now_ns;
+			install_snapshot(table, process, &snapshot);
+			return;
+		}
+		discard_snapshot(table, &snapshot);
+	}
+	process->told_ns = 0;
 	result = take_snapshot(table, process, &snapshot);
 	/* what was mapped while we read is known before what we read is used */
 	if (table->past != NULL)
@@ -507,6 +599,7 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 	{
 		if (take_past_snapshot(table, process, &snapshot) == 0)
 		{
+			guess_cgroup(table, process, &snapshot.cgroup);
 			install_snapshot(table, process, &snapshot);
 			table->stats.remembered++;
 			return;

@@ -376,6 +376,90 @@ test_exec_untold(void **state)
 	past_images_free(past);
 }
 
+/* Is a file mapped by that name? */
+static bool
+has_mapping(const MappingList *list, const char *name)
+{
+	for (size_t i = 0; i < list->count; i++)
+	{
+		if (strstr(list->mappings[i].map.name, name) != NULL)
+			return true;
+	}
+	return false;
+}
+
+/* The side-band's events of a process that executes a program now. */
+static void
+tell_of_live_program(PastImages *past, pid_t pid, uint64_t time_ns)
+{
+	SidebandEvent event = { .kind = SIDEBAND_EXEC, .pid = (uint32_t) pid, .time_ns = time_ns };
+	MappingList list;
+	size_t first = 0;
+
+	assert_int_equal(mapping_list_read((uint32_t) pid, SIZE_MAX, &list), 0);
+	while (!has_mapping(&list, "libc.so"))
+	{
+		mapping_list_release(NULL, &list);
+		usleep(1000);
+		assert_int_equal(mapping_list_read((uint32_t) pid, SIZE_MAX, &list), 0);
+	}
+	past_images_note(past, &event);
+	event.kind = SIDEBAND_MAP;
+	/* the program comes first, whatever addresses it has */
+	while (strstr(list.mappings[first].map.name, "/sleep") == NULL)
+		first++;
+	event.map = list.mappings[first].map;
+	past_images_note(past, &event);
+	for (size_t i = 0; i < list.count; i++)
+	{
+		event.map = list.mappings[i].map;
+		if (i != first)
+			past_images_note(past, &event);
+	}
+	mapping_list_release(NULL, &list);
+}
+
+/* A program that begins is known from the side-band; /proc is read if it lives on. */
+static void
+test_told(void **state)
+{
+	Fixture *fixture = *state;
+	pid_t pid = start_sleeper("/bin/sleep");
+	struct pfs_sample sample = sample_of(pid);
+	ProcessDescription description;
+	ProcessTableStats before;
+	ProcessTableStats after;
+	PastImages *past;
+	Process *process;
+	size_t count;
+
+	process_table_stats(fixture->processes, &before);
+	assert_int_equal(past_images_create(8, 1 << 20, &past), 0);
+	process_table_remember(fixture->processes, past);
+	tell_of_live_program(past, pid, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	sample.time_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	process = process_table_get(fixture->processes, &sample, sample.time_ns);
+	process_table_stats(fixture->processes, &after);
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	assert_int_equal(after.map_reads, before.map_reads);
+	assert_non_null(strstr(process_exe(process), "/sleep"));
+	assert_non_null(process_executable(process));
+	assert_true(process_take_description(fixture->processes, process, &description));
+	count = description.count;
+	assert_true(count >= 3); /* the program, its loader, the C library */
+	process_description_fini(fixture->files, &description);
+
+	process = process_table_get(fixture->processes, &sample, sample.time_ns + 3000 * MS);
+	process_table_stats(fixture->processes, &after);
+	assert_int_equal(after.map_reads, before.map_reads + 1);
+	assert_true(process_take_description(fixture->processes, process, &description));
+	assert_int_equal(description.count, count);
+	process_description_fini(fixture->files, &description);
+	stop_child(pid);
+	process_table_remember(fixture->processes, NULL);
+	past_images_free(past);
+}
+
 static void *
 outlive(void *done)
 {
@@ -1251,6 +1335,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_sampled_after_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pid_used_again_untold, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exec_untold, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_inherits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ends_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_outlived_leader, setup, teardown),
