@@ -290,7 +290,9 @@ search(const Quest *quest, const DebugPlaces *places, Search **result)
 
 	if (made == NULL)
 		return -ENOMEM;
-	made->probe = (Probe){ .run = run_search, .discard = discard_search };
+	made->probe = (Probe){ .run = run_search,
+						   .discard = discard_search,
+						   .subject.pid = (uint32_t) places->root_pid };
 	made->find = quest->find;
 	made->root_pid = places->root_pid;
 	made->device = places->device;

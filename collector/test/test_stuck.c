@@ -26,6 +26,7 @@
 #include "process/prober.h"
 #include "process/process.h"
 #include "process/process_parts.h"
+#include "symbols/binary.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -720,6 +721,30 @@ test_symbols(void **state)
 	symbolizer_free(symbolizer);
 }
 
+/* A device whose files do not answer keeps few threads, however many of its files are asked for. */
+static void
+test_symbols_device(void **state)
+{
+	BinaryPlace place = { .path = fuse.path };
+	struct stat status;
+	Patience patience;
+	Binary *binary;
+
+	(void) state;
+	if (!have_fuse)
+		skip();
+	assert_int_equal(stat(fuse.path, &status), 0);
+	place.device = status.st_dev;
+	place.inode = status.st_ino;
+	assert_int_equal(patience_init(&patience), 0);
+	fuse_file_hold(&fuse, FUSE_READ);
+	for (int i = 0; i < PROBER_DEVICE_STUCK + 2; i++)
+		assert_int_equal(binary_create(&patience, &place, "file", &binary), -EAGAIN);
+	assert_int_equal(prober_stuck(patience.prober), PROBER_DEVICE_STUCK);
+	fuse_file_let_go(&fuse);
+	patience_fini(&patience);
+}
+
 /* Nor where separate debug files are looked for. */
 static void
 test_debug_files(void **state)
@@ -762,6 +787,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_unwind_table, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_symbols, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_symbols_device, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_debug_files, setup, teardown),
 		cmocka_unit_test(test_prober),
 		cmocka_unit_test(test_prober_shares),
