@@ -348,7 +348,7 @@ pfs_write_wait(struct bpf_iter__task *context, struct task_struct *task,
 	struct pfs_sample *sample = &scratch->sample;
 	struct pfs_tended tended = { .mark = pfs_last_mark + 1 };
 	__u64 switches = task->nvcsw + task->nivcsw;
-	__u64 words;
+	__u64 bytes;
 	long length;
 
 	length = bpf_get_task_stack(task, scratch->words, PFS_MAX_FRAMES * sizeof(__u64), 0);
@@ -356,12 +356,16 @@ pfs_write_wait(struct bpf_iter__task *context, struct task_struct *task,
 		sample->kernel_error = (__u8) -length;
 	else
 		sample->kernel_count = (__u16) ((__u64) length / sizeof(__u64));
-	words = sample->kernel_count + pfs_take_waiting_stack(scratch, task);
-	tended.length = pfs_at_most(sizeof(*sample) + words * sizeof(__u64),
-								sizeof(*sample) + sizeof(scratch->words));
+	bytes = sizeof(*sample) +
+			(sample->kernel_count + pfs_take_waiting_stack(scratch, task)) * sizeof(__u64);
+	tended.length = bytes;
 	/* without room in the buffer the kernel lets it be read, and calls us for the task once more */
-	if (bpf_seq_write(context->meta->seq, &tended, sizeof(tended)) ||
-		bpf_seq_write(context->meta->seq, sample, (__u32) tended.length))
+	if (bpf_seq_write(context->meta->seq, &tended, sizeof(tended)))
+		return;
+	/* looked at here, where it is used: some kernels forget bounds of what is put aside */
+	barrier_var(bytes);
+	if (bytes > sizeof(*sample) + sizeof(scratch->words) ||
+		bpf_seq_write(context->meta->seq, sample, (__u32) bytes))
 		return;
 	if (length < 0)
 		pfs_count(PFS_COUNTER_KERNEL_STACK_FAILED);
