@@ -30,7 +30,7 @@ static void begin_or_tell(Fetcher *fetcher, ScrapeTarget *target);
 
 /* Notes what became of a scrape, and logs a target that goes down or comes back. */
 static void
-set_state(ScrapeTarget *target, const ScrapedProfile *profile)
+set_state(Fetcher *fetcher, ScrapeTarget *target, const ScrapedProfile *profile)
 {
 	TargetHealth health = profile->error[0] == '\0' ? TARGET_UP : TARGET_DOWN;
 
@@ -47,7 +47,22 @@ set_state(ScrapeTarget *target, const ScrapedProfile *profile)
 								   .duration_us = profile->duration_us,
 								   .samples = profile->samples };
 	snprintf(target->state.error, sizeof(target->state.error), "%s", profile->error);
-	target->changed = true;
+	target_queue_add(fetcher->changed, target);
+}
+
+/* Counts scrapes that are left out, here and in the target's row. */
+static void
+skip(Fetcher *fetcher, ScrapeTarget *target, uint64_t count)
+{
+	if (count == 0)
+		return;
+	fetcher->stats.skipped += count;
+	target->skipped += count;
+	target_queue_add(fetcher->changed, target);
+	log_event(LOG_WARNING, "scrape", "skipped scrapes of a target",
+			  log_text("target", target->name), log_number("skipped", (int64_t) target->skipped),
+			  log_number("requests", (int64_t) fetcher->running),
+			  log_number("max_concurrent", (int64_t) fetcher->concurrency));
 }
 
 /* Begins what was due meanwhile, unless the target is none any more. */
@@ -59,8 +74,8 @@ begin_late(Fetcher *fetcher, ScrapeTarget *target)
 	target->late = false;
 	if (late && target->heap_at != SIZE_MAX && fetcher->running < fetcher->concurrency)
 		begin_or_tell(fetcher, target);
-	else if (late)
-		fetcher->stats.skipped++;
+	else if (late && target->heap_at != SIZE_MAX)
+		skip(fetcher, target, 1);
 }
 
 static void
@@ -72,7 +87,7 @@ finish(Fetcher *fetcher, ScrapedProfile *profile)
 	fetcher->stats.failed += profile->error[0] != '\0';
 	fetcher->stats.samples += (uint64_t) profile->samples;
 	target->busy = false;
-	set_state(target, profile);
+	set_state(fetcher, target, profile);
 	http_body_free(&profile->body);
 	begin_late(fetcher, target);
 	scrape_target_release(target);
@@ -171,7 +186,7 @@ move_on(Fetcher *fetcher, ScrapeTarget *target, int64_t now_ns)
 	int64_t interval_ns = target->job->interval_ms * NS_PER_MS;
 	int64_t missed = (now_ns - target->due_ns) / interval_ns;
 
-	fetcher->stats.skipped += (uint64_t) missed;
+	skip(fetcher, target, (uint64_t) missed);
 	move_due(fetcher, target, target->due_ns + (missed + 1) * interval_ns);
 }
 
@@ -191,7 +206,7 @@ fetcher_tick(Fetcher *fetcher, int64_t now_ns)
 			begin_or_tell(fetcher, target);
 		else
 		{
-			fetcher->stats.skipped += target->late;
+			skip(fetcher, target, target->late);
 			target->late = true;
 		}
 		move_on(fetcher, target, now_ns);

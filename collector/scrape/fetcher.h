@@ -24,6 +24,7 @@ typedef struct Fetcher
 	HttpClient *client;
 	Storer *storer;
 	Schedule *schedule;
+	TargetQueue *changed;
 	size_t concurrency;
 	size_t running; /* requests */
 	size_t body_max;

@@ -105,7 +105,7 @@ add_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
 		scrape_target_release(target);
 		return false;
 	}
-	target->changed = true;
+	target_queue_add(run->host.changed, target);
 	HASH_ADD_KEYPTR(hh, run->targets, target->name, strlen(target->name), target);
 	return true;
 }
@@ -117,9 +117,11 @@ replace_target(JobRun *run, ScrapeTarget *old, ScrapeTarget *target, int64_t now
 	if (old->job->interval_ms == target->job->interval_ms)
 		target->due_ns = old->due_ns;
 	target->state = old->state;
+	target->skipped = old->skipped;
 	HASH_DEL(run->targets, old);
 	schedule_remove(run->host.schedule, old);
 	old->gone = true;
+	old->is_replaced = true;
 	scrape_target_release(old);
 	return add_target(run, target, now_ns);
 }

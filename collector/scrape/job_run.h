@@ -16,6 +16,7 @@ typedef struct JobHost
 {
 	HttpClient *client;
 	Schedule *schedule;
+	TargetQueue *changed;
 	/* Told of a target that is no more, before it is released. */
 	void (*gone)(void *context, ScrapeTarget *target);
 	void *context;

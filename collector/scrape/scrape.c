@@ -107,11 +107,12 @@ start_parts(Scraper *scraper, Failure *failure)
 	storer.writer = scraper->writer;
 	storer.context = scraper->client;
 	if (writer_start(scraper->writer) != 0 || storer_create(&storer, &scraper->storer) != 0 ||
-		target_store_create(options->database, &scraper->store) != 0)
+		target_store_create(options->database, options->node, &scraper->store) != 0)
 		return no_thread(failure);
 	scraper->fetcher = (Fetcher){ .client = scraper->client,
 								  .storer = scraper->storer,
 								  .schedule = &scraper->schedule,
+								  .changed = &scraper->changed,
 								  .concurrency = (size_t) options->concurrency,
 								  .body_max = options->body_max };
 	return EXIT_OK;

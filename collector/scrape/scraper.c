@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include "base/grow.h"
 #include "base/log.h"
 
 #define ROWS_EVERY_NS INT64_C(2000000000)
+#define GONE_MAX	  100000
 #define MAKING_NS	  INT64_C(10000000) /* of a turn of the loop, for targets to be made */
 
 /* --- jobs --- */
@@ -23,16 +23,16 @@ on_gone(void *context, ScrapeTarget *target)
 	Scraper *scraper = context;
 
 	target->state.health = TARGET_UNKNOWN;
-	snprintf(target->state.error, sizeof(target->state.error), "It is no target any more");
-	target->changed = true;
-	if (grow_array(&scraper->gone, &scraper->gone_capacity, scraper->gone_count,
-				   sizeof(ScrapeTarget *)) != 0)
+	snprintf(target->state.error, sizeof(target->state.error),
+			 "Target removed from configuration or discovery");
+	if (target->changed)
+		return;
+	if (scraper->changed.count >= scraper->schedule.count + GONE_MAX)
 	{
-		log_event(LOG_ERROR, "scrape", "out of memory");
+		log_event(LOG_WARNING, "scrape", "too many removed targets wait to be stored");
 		return;
 	}
-	target->references++;
-	scraper->gone[scraper->gone_count++] = target;
+	target_queue_add(&scraper->changed, target);
 }
 
 static void
@@ -48,6 +48,7 @@ host_of(Scraper *scraper)
 {
 	return (JobHost){ .client = scraper->client,
 					  .schedule = &scraper->schedule,
+					  .changed = &scraper->changed,
 					  .gone = on_gone,
 					  .context = scraper,
 					  .targets_max = (size_t) scraper->options->targets_max };
@@ -123,55 +124,26 @@ release_storing(Scraper *scraper, bool failed)
 {
 	for (size_t i = 0; i < scraper->storing_count; i++)
 	{
-		scraper->storing[i]->changed |= failed;
+		if (failed)
+			target_queue_add(&scraper->changed, scraper->storing[i]);
 		scrape_target_release(scraper->storing[i]);
 	}
 	scraper->storing_count = 0;
 }
 
 static void
-take_row(Scraper *scraper, ScrapeTarget *target)
-{
-	if (!target->changed || scraper->storing_count == TARGET_ROWS_MAX)
-		return;
-	target->changed = false;
-	target->references++;
-	scraper->storing[scraper->storing_count++] = target;
-}
-
-/* Those that are no more have their row once: what is stored then is not tried again. */
-static void
-take_gone(Scraper *scraper)
-{
-	size_t count = MIN(scraper->gone_count, TARGET_ROWS_MAX);
-
-	for (size_t i = 0; i < count; i++)
-	{
-		take_row(scraper, scraper->gone[i]);
-		scrape_target_release(scraper->gone[i]);
-	}
-	memmove(scraper->gone, scraper->gone + count,
-			(scraper->gone_count - count) * sizeof(ScrapeTarget *));
-	scraper->gone_count -= count;
-}
-
-static void
-take_rows_of(void *context, JobRun *run)
-{
-	for (ScrapeTarget *target = job_run_targets(run); target != NULL; target = target->hh.next)
-		take_row(context, target);
-}
-
-static void
 take_rows(Scraper *scraper)
 {
-	if (scraper->gone_count > 0)
+	ScrapeTarget *target;
+
+	while (scraper->storing_count < TARGET_ROWS_MAX &&
+		   (target = target_queue_take(&scraper->changed)) != NULL)
 	{
-		/* alone: one of them may be a target again, and a name has one row in a statement */
-		take_gone(scraper);
-		return;
+		if (target->is_replaced)
+			scrape_target_release(target);
+		else
+			scraper->storing[scraper->storing_count++] = target;
 	}
-	scraper_each_run(scraper, take_rows_of, scraper);
 }
 
 void
@@ -200,12 +172,13 @@ scraper_store_rows(Scraper *scraper, int64_t now_ns)
 void
 scraper_fini(Scraper *scraper)
 {
+	ScrapeTarget *target;
+
 	operator_jobs_free(scraper->operator_jobs);
 	free_runs(scraper->runs, scraper->run_count);
-	for (size_t i = 0; i < scraper->gone_count; i++)
-		scrape_target_release(scraper->gone[i]);
 	release_storing(scraper, false);
-	free(scraper->gone);
+	while ((target = target_queue_take(&scraper->changed)) != NULL)
+		scrape_target_release(target);
 	free(scraper->storing);
 	schedule_fini(&scraper->schedule);
 	scrape_config_release(scraper->config);

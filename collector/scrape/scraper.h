@@ -25,10 +25,8 @@ typedef struct Scraper
 	size_t run_count;
 	OperatorJobs *operator_jobs; /* NULL before the first configuration */
 	struct ScrapePages *pages;	 /* pages.h; NULL: none */
-	ScrapeTarget **gone;		 /* that are no more, whose rows are to be stored */
-	size_t gone_count;
-	size_t gone_capacity;
-	ScrapeTarget **storing; /* whose rows are being stored */
+	TargetQueue changed;		 /* whose rows are to be stored */
+	ScrapeTarget **storing;		 /* whose rows are being stored */
 	size_t storing_count;
 	int64_t rows_ns;   /* when rows were stored last, CLOCK_MONOTONIC */
 	int64_t status_ns; /* so the status */

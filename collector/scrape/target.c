@@ -192,6 +192,37 @@ scrape_target_release(ScrapeTarget *target)
 	free(target);
 }
 
+void
+target_queue_add(TargetQueue *queue, ScrapeTarget *target)
+{
+	if (target->changed)
+		return;
+	target->changed = true;
+	target->references++;
+	target->changed_next = NULL;
+	if (queue->last != NULL)
+		queue->last->changed_next = target;
+	else
+		queue->first = target;
+	queue->last = target;
+	queue->count++;
+}
+
+ScrapeTarget *
+target_queue_take(TargetQueue *queue)
+{
+	ScrapeTarget *target = queue->first;
+
+	if (target == NULL)
+		return NULL;
+	queue->first = target->changed_next;
+	if (queue->first == NULL)
+		queue->last = NULL;
+	queue->count--;
+	target->changed = false;
+	return target;
+}
+
 bool
 scrape_target_equals(const ScrapeTarget *a, const ScrapeTarget *b)
 {

@@ -42,15 +42,32 @@ typedef struct ScrapeTarget
 	const ProfileKind *profile;
 	TargetState state;
 	uint32_t references;
-	uint32_t finders;	/* sets of labels in groups that it stands for */
-	int64_t due_ns;		/* next scrape, CLOCK_MONOTONIC */
-	size_t heap_at;		/* place in the schedule; SIZE_MAX: not in it */
-	bool busy;			/* a request, or a profile that is being decoded */
-	bool late;			/* it was due while busy: begins when that ends */
-	bool changed;		/* state is to be stored */
+	uint32_t finders; /* sets of labels in groups that it stands for */
+	int64_t due_ns;	  /* next scrape, CLOCK_MONOTONIC */
+	size_t heap_at;	  /* place in the schedule; SIZE_MAX: not in it */
+	bool busy;		  /* a request, or a profile that is being decoded */
+	bool late;		  /* it was due while busy: begins when that ends */
+	bool changed;	  /* state is to be stored: it is in a TargetQueue */
+	struct ScrapeTarget *changed_next;
+	uint64_t skipped;	/* scrapes that were due and left out */
 	bool gone;			/* it is no target any more: its state is the last one */
+	bool is_replaced;	/* another one has its name: its state is not stored any more */
 	int64_t started_us; /* of the request, CLOCK_REALTIME */
 } ScrapeTarget;
+
+/* Targets whose states are to be stored, in the order in which they changed; each is there once. */
+typedef struct TargetQueue
+{
+	ScrapeTarget *first;
+	ScrapeTarget *last;
+	size_t count;
+} TargetQueue;
+
+/* Has a target's state stored. One that is there already keeps its place. */
+void target_queue_add(TargetQueue *queue, ScrapeTarget *target);
+
+/* Takes out the first one with its reference; NULL if there is none. */
+ScrapeTarget *target_queue_take(TargetQueue *queue);
 
 typedef enum TargetMade
 {

@@ -18,7 +18,9 @@
 struct TargetStore
 {
 	char *conninfo;
-	Session session; /* of the thread */
+	char *scraper;
+	Session session; /* of the thread; so is_marked */
+	bool is_marked;	 /* rows of an earlier run are unknown */
 	int stop_fd;
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards what follows */
@@ -27,6 +29,7 @@ struct TargetStore
 	bool has_rows;
 	bool failed;
 	bool stops;
+	bool has_ended; /* the thread has nothing more to store */
 };
 
 /* --- rows --- */
@@ -42,6 +45,7 @@ target_rows_begin(TargetRows *rows, size_t count)
 	wire_array(&rows->times, WIRE_TIMESTAMPTZ, count);
 	wire_array(&rows->durations, WIRE_INT8, count);
 	wire_array(&rows->samples, WIRE_INT8, count);
+	wire_array(&rows->skipped, WIRE_INT8, count);
 }
 
 static void
@@ -79,6 +83,7 @@ target_rows_add(TargetRows *rows, const ScrapeTarget *target)
 	wire_timestamp_element(&rows->times, state->time_us);
 	wire_int8_element(&rows->durations, state->duration_us);
 	wire_int8_element(&rows->samples, state->samples);
+	wire_int8_element(&rows->skipped, (int64_t) target->skipped);
 }
 
 void
@@ -91,53 +96,123 @@ target_rows_fini(TargetRows *rows)
 	buffer_fini(&rows->times);
 	buffer_fini(&rows->durations);
 	buffer_fini(&rows->samples);
+	buffer_fini(&rows->skipped);
 	*rows = (TargetRows){ 0 };
 }
 
 /* --- the thread --- */
 
-/* Times of 1970 stand for targets that were not scraped yet. */
+/*
+ * Sets the rows of this scraper to unknown: those that it still has follow. A row that another
+ * scraper has stored since is that one's.
+ */
+static DbOutcome
+mark_rows(TargetStore *store, const char *reason, DbError *error)
+{
+	Buffer scraper = { NULL };
+	Buffer text = { NULL };
+	const Statement statement = { .sql = "UPDATE profstore.targets"
+										 " SET health = 'unknown', last_error = $2"
+										 " WHERE scraper = $1 AND role = current_user"
+										 " AND health <> 'unknown'",
+								  .failure = "could not store the state of targets",
+								  .param_count = 2,
+								  .params = { { WIRE_TEXT, &scraper }, { WIRE_TEXT, &text } } };
+	DbOutcome outcome = session_open(&store->session, store->conninfo, error);
+	Result *result;
+
+	if (outcome != DB_OK)
+		return outcome;
+	buffer_put_bytes(&scraper, store->scraper, strlen(store->scraper));
+	buffer_put_bytes(&text, reason, strlen(reason));
+	outcome = connection_run(&store->session.connection, &statement, 1, &result, error);
+	if (outcome == DB_OK)
+		result_free(result);
+	buffer_fini(&scraper);
+	buffer_fini(&text);
+	return outcome;
+}
+
+/*
+ * Times of 1970 stand for targets that were not scraped yet. Of two rows of one name the later one
+ * counts. Whoever has not scraped a target leaves the row of another scraper that has.
+ */
 static DbOutcome
 store_rows(TargetStore *store, const TargetRows *rows, DbError *error)
 {
+	Buffer scraper = { NULL };
 	const Statement statement = {
 		.sql = "INSERT INTO profstore.targets AS t"
-			   " (name, labels, health, last_error, last_seen, last_scrape, duration, samples)"
-			   " SELECT r.name, r.labels::jsonb, r.health, NULLIF(r.error, ''),"
+			   " (name, labels, health, last_error, last_seen, last_scrape, duration, samples,"
+			   " skipped, scraper)"
+			   " SELECT DISTINCT ON (r.name)"
+			   " r.name, r.labels::jsonb, r.health, NULLIF(r.error, ''),"
 			   " COALESCE(s.scraped, pg_catalog.now()), s.scraped,"
-			   " pg_catalog.make_interval(secs => r.duration / 1e6), r.samples"
+			   " pg_catalog.make_interval(secs => r.duration / 1e6), r.samples, r.skipped, $9"
 			   " FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2),"
 			   " pg_catalog.unnest($3), pg_catalog.unnest($4), pg_catalog.unnest($5),"
-			   " pg_catalog.unnest($6), pg_catalog.unnest($7))"
-			   " AS r(name, labels, health, error, time, duration, samples),"
+			   " pg_catalog.unnest($6), pg_catalog.unnest($7), pg_catalog.unnest($8))"
+			   " WITH ORDINALITY"
+			   " AS r(name, labels, health, error, time, duration, samples, skipped, number),"
 			   " LATERAL (SELECT NULLIF(r.time, '1970-01-01 00:00:00+00') AS scraped) AS s"
-			   " ORDER BY r.name"
+			   " ORDER BY r.name, r.number DESC"
 			   " ON CONFLICT (name, role) DO UPDATE SET labels = excluded.labels,"
 			   " health = excluded.health, last_error = excluded.last_error,"
 			   " last_seen = CASE excluded.health WHEN 'up' THEN excluded.last_seen"
 			   " ELSE t.last_seen END,"
 			   " last_scrape = COALESCE(excluded.last_scrape, t.last_scrape),"
-			   " duration = excluded.duration, samples = excluded.samples",
+			   " duration = excluded.duration, samples = excluded.samples,"
+			   " skipped = excluded.skipped, scraper = excluded.scraper"
+			   " WHERE excluded.health <> 'unknown' OR t.health = 'unknown'"
+			   " OR t.scraper IS NOT DISTINCT FROM excluded.scraper",
 		.failure = "could not store the state of targets",
 		.keep = true,
-		.param_count = 7,
+		.param_count = 9,
 		.params = { { WIRE_TEXT_ARRAY, &rows->names },
 					{ WIRE_TEXT_ARRAY, &rows->labels },
 					{ WIRE_TEXT_ARRAY, &rows->healths },
 					{ WIRE_TEXT_ARRAY, &rows->errors },
 					{ WIRE_TIMESTAMPTZ_ARRAY, &rows->times },
 					{ WIRE_INT8_ARRAY, &rows->durations },
-					{ WIRE_INT8_ARRAY, &rows->samples } }
+					{ WIRE_INT8_ARRAY, &rows->samples },
+					{ WIRE_INT8_ARRAY, &rows->skipped },
+					{ WIRE_TEXT, &scraper } }
 	};
 	DbOutcome outcome = session_open(&store->session, store->conninfo, error);
 	Result *result;
 
 	if (outcome != DB_OK)
 		return outcome;
+	buffer_put_bytes(&scraper, store->scraper, strlen(store->scraper));
 	outcome = connection_run(&store->session.connection, &statement, 1, &result, error);
 	if (outcome == DB_OK)
 		result_free(result);
+	buffer_fini(&scraper);
 	return outcome;
+}
+
+static void
+log_failure(DbOutcome outcome, const DbError *error)
+{
+	if (outcome != DB_OK && outcome != DB_STOPPED)
+		log_event(LOG_WARNING, "scrape", "could not store the state of targets",
+				  log_text("detail", error->failure.detail));
+}
+
+/* Rows of an earlier run first, if that is still to be done, then the given ones (NULL: none). */
+static bool
+store_all(TargetStore *store, const TargetRows *rows)
+{
+	DbError error;
+	DbOutcome outcome = DB_OK;
+
+	if (!store->is_marked)
+		outcome = mark_rows(store, "The scraper has been started again", &error);
+	store->is_marked |= outcome == DB_OK;
+	if (outcome == DB_OK && rows != NULL)
+		outcome = store_rows(store, rows, &error);
+	log_failure(outcome, &error);
+	return outcome == DB_OK;
 }
 
 static void *
@@ -146,10 +221,11 @@ store_main(void *argument)
 	TargetStore *store = argument;
 	DbError error;
 
+	(void) store_all(store, NULL);
 	pthread_mutex_lock(&store->lock);
 	while (store->has_rows || !store->stops)
 	{
-		DbOutcome outcome;
+		bool is_stored;
 
 		if (!store->has_rows)
 		{
@@ -157,16 +233,18 @@ store_main(void *argument)
 			continue;
 		}
 		pthread_mutex_unlock(&store->lock);
-		outcome = store_rows(store, &store->rows, &error);
-		if (outcome != DB_OK && outcome != DB_STOPPED)
-			log_event(LOG_WARNING, "scrape", "could not store the state of targets",
-					  log_text("detail", error.failure.detail));
+		is_stored = store_all(store, &store->rows);
 		pthread_mutex_lock(&store->lock);
 		target_rows_fini(&store->rows);
-		store->failed = outcome != DB_OK;
+		store->failed = !is_stored;
 		store->has_rows = false;
 		pthread_cond_broadcast(&store->changed);
 	}
+	pthread_mutex_unlock(&store->lock);
+	log_failure(mark_rows(store, "The scraper has stopped", &error), &error);
+	pthread_mutex_lock(&store->lock);
+	store->has_ended = true;
+	pthread_cond_broadcast(&store->changed);
 	pthread_mutex_unlock(&store->lock);
 	return NULL;
 }
@@ -176,7 +254,7 @@ start(TargetStore *store)
 {
 	store->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	store->session.connection.wake_fd = store->stop_fd;
-	if (store->conninfo == NULL || store->stop_fd < 0)
+	if (store->conninfo == NULL || store->scraper == NULL || store->stop_fd < 0)
 		return -ENOMEM;
 	return -pthread_create(&store->thread, NULL, store_main, store);
 }
@@ -191,11 +269,12 @@ destroy(TargetStore *store)
 	if (store->stop_fd >= 0)
 		close(store->stop_fd);
 	free(store->conninfo);
+	free(store->scraper);
 	free(store);
 }
 
 int
-target_store_create(const char *conninfo, TargetStore **result)
+target_store_create(const char *conninfo, const char *scraper, TargetStore **result)
 {
 	TargetStore *store = calloc(1, sizeof(TargetStore));
 	pthread_condattr_t attributes;
@@ -209,6 +288,7 @@ target_store_create(const char *conninfo, TargetStore **result)
 	pthread_cond_init(&store->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
 	store->conninfo = strdup(conninfo);
+	store->scraper = strdup(scraper);
 	err = start(store);
 	if (err != 0)
 		destroy(store);
@@ -253,7 +333,7 @@ target_store_free(TargetStore *store, int64_t deadline_ms)
 	pthread_mutex_lock(&store->lock);
 	store->stops = true;
 	pthread_cond_broadcast(&store->changed);
-	while (store->has_rows && err == 0)
+	while (!store->has_ended && err == 0)
 		err = pthread_cond_timedwait(&store->changed, &store->lock, &until);
 	pthread_mutex_unlock(&store->lock);
 	(void) eventfd_write(store->stop_fd, 1); /* ends a statement that still runs */

@@ -11,7 +11,7 @@
 #include "database/wire.h"
 #include "scrape/target.h"
 
-#define TARGET_ROWS_MAX 2000 /* of one statement */
+#define TARGET_ROWS_MAX 10000 /* of one statement */
 
 /* Rows by columns. Build: count, begin, add that often. */
 typedef struct TargetRows
@@ -24,6 +24,7 @@ typedef struct TargetRows
 	Buffer times;
 	Buffer durations;
 	Buffer samples;
+	Buffer skipped;
 } TargetRows;
 
 void target_rows_begin(TargetRows *rows, size_t count);
@@ -32,8 +33,11 @@ void target_rows_fini(TargetRows *rows);
 
 typedef struct TargetStore TargetStore;
 
-/* 0 or -errno; starts the thread. conninfo is copied. */
-int target_store_create(const char *conninfo, TargetStore **store);
+/*
+ * 0 or -errno; starts the thread, which sets all rows of this scraper to unknown first. Both texts
+ * are copied.
+ */
+int target_store_create(const char *conninfo, const char *scraper, TargetStore **store);
 
 /* True where it waits for rows; *failed where the last ones were not stored. */
 bool target_store_is_idle(TargetStore *store, bool *failed);
@@ -41,7 +45,10 @@ bool target_store_is_idle(TargetStore *store, bool *failed);
 /* Stores rows, which are the store's then. It must be idle. */
 void target_store_put(TargetStore *store, TargetRows *rows);
 
-/* Ends the thread, as soon as it has stored what it has, or after deadline_ms. Accepts NULL. */
+/*
+ * Ends the thread, as soon as it has stored what it has and set all rows of this scraper to
+ * unknown, or after deadline_ms. Accepts NULL.
+ */
 void target_store_free(TargetStore *store, int64_t deadline_ms);
 
 #endif

@@ -47,6 +47,7 @@ typedef struct World
 	ScrapeJob job;
 	DiscoverySettings settings;
 	Schedule schedule;
+	TargetQueue changed;
 	JobHost host;
 	JobRun *run;
 	int gone;
@@ -83,17 +84,29 @@ world_init(World *world)
 	world->job = *(const ScrapeJob *) world->config->jobs.items;
 	world->settings = (DiscoverySettings){ &kind, &kind };
 	world->job.discoveries = (ConfigList){ &world->settings, 1 };
-	world->host = (JobHost){
-		.schedule = &world->schedule, .gone = on_gone, .context = world, .targets_max = 100000
-	};
+	world->host = (JobHost){ .schedule = &world->schedule,
+							 .changed = &world->changed,
+							 .gone = on_gone,
+							 .context = world,
+							 .targets_max = 100000 };
 	world->run = job_run_start(world->config, &world->job, &world->host);
 	assert_non_null(world->run);
+}
+
+static void
+forget_changes(World *world)
+{
+	ScrapeTarget *target;
+
+	while ((target = target_queue_take(&world->changed)) != NULL)
+		scrape_target_release(target);
 }
 
 static void
 world_fini(World *world)
 {
 	job_run_free(world->run);
+	forget_changes(world);
 	assert_int_equal(world->schedule.count, 0);
 	schedule_fini(&world->schedule);
 	scrape_config_release(world->config);
@@ -189,7 +202,7 @@ test_only_changes_are_work(void **state)
 	assert_int_equal(job_run_counts(world.run).targets, 3000);
 	assert_int_equal(world.schedule.count, 3000);
 	first = memory_of(&world, "host0:1");
-	first->changed = false;
+	forget_changes(&world);
 
 	find(&world, many("a", 1000, 1000));
 	assert_int_equal(settle(&world), 1);

@@ -82,6 +82,8 @@ CREATE TABLE profstore.targets
 	last_scrape timestamptz,
 	duration   interval,
 	samples    int8,
+	scraper    text,
+	skipped    int8,
 	PRIMARY KEY (name, role)
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE profstore.targets IS 'what is being profiled or scraped';
@@ -94,6 +96,8 @@ COMMENT ON COLUMN profstore.targets.role IS 'role that stored it';
 COMMENT ON COLUMN profstore.targets.last_scrape IS 'when the last scrape began; null where none did, and for agents';
 COMMENT ON COLUMN profstore.targets.duration IS 'how long its answer took';
 COMMENT ON COLUMN profstore.targets.samples IS 'rows of samples in it';
+COMMENT ON COLUMN profstore.targets.scraper IS 'scraper that stored the row last, which sets its rows to unknown when it starts and stops; null for agents';
+COMMENT ON COLUMN profstore.targets.skipped IS 'scrapes that were due and left out since the scraper started; null for agents';
 
 CREATE TABLE profstore.deploys
 (

@@ -116,3 +116,30 @@ scrape_configs:
 	}), "faults: names of labels that say whose a sample is are not the program's to give", value("%s", forged))
 	ok(s.stop() == 0, "faults: it ends with exit code 0", s.log)
 }
+
+// Rows tell of no target that nobody scrapes: its job was renamed while the scraper was down, or the scraper has stopped or died.
+func testGone() {
+	server, port := serveEverywhere(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(onePprof(time.Now(), "f")) }))
+	defer server.Close()
+	start := func(file, job, node string) *scraper {
+		return startScraper(file, fmt.Sprintf("scrape_configs: [{job_name: %s, scrape_interval: 1s, scrape_timeout: 5s, profiling_config: %s, static_configs: [{targets: ['127.0.10.1:%s']}]}]", job, onlyGoroutines, port), "--node", node)
+	}
+	state := func(job string) string {
+		return value("SELECT concat_ws(' ', health, last_error, scraper) FROM profstore.targets WHERE labels->>'job' = '%s'", job)
+	}
+	is := func(job, want string) bool { return eventually(20, func() bool { return state(job) == want }) }
+	s := start("gone", "gone_old", "gone@a")
+	ok(is("gone_old", "up gone@a"), "gone: a row says which scraper stores it", state("gone_old"), s.log)
+	_ = s.command.Process.Kill()
+	<-s.ended
+	note(s, false)
+	s = start("gone", "gone_new", "gone@a")
+	ok(is("gone_new", "up gone@a"), "gone: of the renamed job", state("gone_new"), s.log)
+	ok(is("gone_old", "unknown The scraper has been started again gone@a"), "gone: a job that was renamed while its scraper was dead", state("gone_old"))
+	other := start("gone_other", "gone_new", "gone@b")
+	ok(is("gone_new", "up gone@b") || is("gone_new", "up gone@a"), "gone: two scrapers of one target", state("gone_new"))
+	ok(s.stop() == 0, "gone: it ends with exit code 0", s.log)
+	ok(is("gone_new", "up gone@b"), "gone: a target that another scraper has is not marked by one that stops", state("gone_new"), other.log)
+	ok(other.stop() == 0, "gone: it ends with exit code 0", other.log)
+	ok(is("gone_new", "unknown The scraper has stopped gone@b"), "gone: a scraper that stops leaves no row up", state("gone_new"))
+}
