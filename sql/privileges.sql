@@ -54,6 +54,12 @@ END $$;
 SET ROLE regress_pfs_writer;
 SELECT * FROM public.strong_locks();
 RESET ROLE;
+-- but for those of the key it changes all columns
+SELECT a.attrelid::regclass AS relation, string_agg(a.attname, ', ' ORDER BY a.attnum) AS columns_it_cannot_change
+FROM pg_attribute AS a
+WHERE a.attrelid IN ('profstore.targets'::regclass, 'profstore.unwind_counts'::regclass) AND a.attnum > 0 AND NOT a.attisdropped
+	AND NOT has_column_privilege('regress_pfs_writer', a.attrelid, a.attnum, 'UPDATE')
+GROUP BY 1 ORDER BY 1;
 GRANT UPDATE ON profstore.targets, profstore.unwind_counts TO regress_pfs_writer;
 GRANT SELECT ON profstore.dictionary_partitions TO regress_pfs_reader;
 SET ROLE regress_pfs_writer;

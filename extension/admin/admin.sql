@@ -40,7 +40,7 @@ BEGIN
 	EXECUTE format('GRANT SELECT, INSERT ON profstore.targets, profstore.unwind_counts TO %s', role);
 	-- UPDATE of a whole table would allow LOCK TABLE in every mode, which locks out all other roles
 	PERFORM profstore_internal.revoke_from('UPDATE', 'profstore.targets', role), profstore_internal.revoke_from('UPDATE', 'profstore.unwind_counts', role);
-	EXECUTE format('GRANT UPDATE (labels, health, last_error, last_seen, last_scrape, duration, samples) ON profstore.targets TO %s', role);
+	EXECUTE format('GRANT UPDATE (labels, health, last_error, last_seen, last_scrape, duration, samples, scraper, skipped) ON profstore.targets TO %s', role);
 	EXECUTE format('GRANT UPDATE (stacks, complete) ON profstore.unwind_counts TO %s', role);
 	EXECUTE format('GRANT EXECUTE ON FUNCTION profstore.intern_profile_types, profstore.intern_series,
 		profstore.touch_series, profstore.touch_each_series, profstore.intern_mappings, profstore.intern_functions, profstore.intern_locations,
