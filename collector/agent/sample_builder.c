@@ -30,7 +30,8 @@ sample_labels(Reader *reader, const struct pfs_sample *sample, Process *process)
 {
 	bool kernel_thread = (sample->flags & PFS_SAMPLE_KERNEL_THREAD) != 0;
 	IssuedLabels *issued = process_labels(process);
-	LabelFacts facts = { .exe = process_exe(process),
+	LabelFacts facts = { .owner = process_series(process),
+						 .exe = process_exe(process),
 						 .cgroup = process_cgroup(process),
 						 .compiler = process_compiler(process),
 						 .runtime = process_runtime(process),

@@ -4,30 +4,47 @@
  */
 #include "jit/code_files.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "files/open_file.h"
 #include "process/mapped_file.h"
 #include "process/mapping_list.h"
 #include "process/proc_file.h"
 
 #define STATUS_LIMIT_BYTES 16384
+#define DESCRIPTORS_MAX	   1024
+#define ANCESTORS_MAX	   16
+#define NS_PER_S		   INT64_C(1000000000)
+#define FILE_CLOCK_LATE_NS \
+	INT64_C(100000000) /* start times and times of files have coarse clocks */
 
-/* The last number of a line of /proc/PID/status, or its first one. */
-static bool
-status_number(const char *text, const char *key, bool last, uint32_t *number)
+typedef struct ProcStatus
+{
+	uint32_t own_pid; /* in the process's own pid namespace … */
+	uint32_t depth;	  /* … which is so many below ours, plus 1 */
+	uint32_t parent_pid;
+	uint32_t user;
+} ProcStatus;
+
+/* The first and the last number of a line of /proc/PID/status; how many there are. */
+static uint32_t
+status_numbers(const char *text, const char *key, uint32_t *first, uint32_t *last)
 {
 	const char *line = strstr(text, key);
-	bool found = false;
+	uint32_t count = 0;
 
 	if (line == NULL)
-		return false;
+		return 0;
 	line += strlen(key);
 	while (*line == '\t' || *line == ' ')
 	{
@@ -36,19 +53,18 @@ status_number(const char *text, const char *key, bool last, uint32_t *number)
 
 		if (end == line)
 			break;
-		*number = (uint32_t) parsed;
-		found = true;
-		if (!last)
-			break;
+		*last = (uint32_t) parsed;
+		if (count++ == 0)
+			*first = *last;
 		line = end;
 	}
-	return found;
+	return count;
 }
 
-/* Its number in its own namespace, and whose it is. */
 static int
-read_status(uint32_t pid, uint32_t *own_pid, uint32_t *user)
+read_status(uint32_t pid, ProcStatus *status)
 {
+	uint32_t other;
 	char path[64];
 	char *text;
 	int result;
@@ -57,20 +73,114 @@ read_status(uint32_t pid, uint32_t *own_pid, uint32_t *user)
 	result = proc_file_read(path, STATUS_LIMIT_BYTES, &text, NULL);
 	if (result != 0)
 		return result;
-	if (!status_number(text, "\nNSpid:", true, own_pid) ||
-		!status_number(text, "\nUid:", false, user))
+	status->depth = status_numbers(text, "\nNSpid:", &other, &status->own_pid);
+	if (status->depth == 0 || status_numbers(text, "\nUid:", &status->user, &other) == 0 ||
+		status_numbers(text, "\nPPid:", &status->parent_pid, &other) == 0)
 		result = -EINVAL;
 	free(text);
 	return result;
 }
 
+/* Was the file last written while the process lived? Clocks may have been set meanwhile. */
+static bool
+is_of_lifetime(uint32_t pid, const struct stat *status)
+{
+	int64_t ago_ns;
+	int64_t age_ns;
+	ProcStat stat;
+
+	if (proc_stat_read(pid, &stat) != 0)
+		return false;
+	ago_ns = clock_ns(CLOCK_REALTIME) - status->st_mtim.tv_sec * NS_PER_S - status->st_mtim.tv_nsec;
+	age_ns = clock_ns(CLOCK_BOOTTIME) -
+			 (int64_t) stat.start_ticks * (NS_PER_S / (int64_t) sysconf(_SC_CLK_TCK));
+	return ago_ns <= age_ns + FILE_CLOCK_LATE_NS;
+}
+
+/* The root of the process that made a process's pid namespace, or of ours if that has ended. */
+static int
+open_outer_root(const ProcStatus *inner)
+{
+	ProcStatus status = *inner;
+	int root = -ENOENT;
+
+	for (int i = 0; i < ANCESTORS_MAX && root < 0; i++)
+	{
+		uint32_t pid = status.parent_pid;
+
+		if (pid == 0 || read_status(pid, &status) != 0)
+			break;
+		if (status.depth < inner->depth)
+			root = open_root(pid);
+	}
+	return root >= 0 ? root : open_root(0);
+}
+
+/*
+ * Is a process's file there for processes of the outer pid namespace, too? Then that one is not the
+ * only one whose file has that name.
+ */
+static bool
+is_shared(const ProcStatus *process, const char *path, const struct stat *status)
+{
+	struct stat found;
+	int root;
+	int fd;
+
+	if (process->depth <= 1)
+		return false;
+	root = open_outer_root(process);
+	if (root < 0)
+		return false;
+	fd = open_file_inside(root, path, &found);
+	close(root);
+	if (fd < 0)
+		return false;
+	close(fd);
+	return found.st_dev == status->st_dev && found.st_ino == status->st_ino;
+}
+
+/*
+ * Has the process the file open to write it, by a path that ends so? Of its descriptors the first
+ * are asked.
+ */
+static bool
+holds_open(uint32_t pid, const char *path, const struct stat *status)
+{
+	const struct dirent *entry;
+	bool found = false;
+	char name[PATH_MAX];
+	int left = DESCRIPTORS_MAX;
+	DIR *directory;
+
+	snprintf(name, sizeof(name), "/proc/%u/fd", pid);
+	directory = opendir(name);
+	if (directory == NULL)
+		return false;
+	while (!found && left-- > 0 && (entry = readdir(directory)) != NULL)
+	{
+		ssize_t length = readlinkat(dirfd(directory), entry->d_name, name, sizeof(name));
+		size_t wanted = strlen(path);
+		struct stat held;
+
+		/* no other file is asked: its file system might not answer */
+		if (length < (ssize_t) wanted || memcmp(name + length - wanted, path, wanted) != 0 ||
+			fstatat(dirfd(directory), entry->d_name, &held, AT_SYMLINK_NOFOLLOW) != 0 ||
+			!(held.st_mode & S_IWUSR))
+			continue;
+		found = fstatat(dirfd(directory), entry->d_name, &held, 0) == 0 &&
+				held.st_dev == status->st_dev && held.st_ino == status->st_ino;
+	}
+	closedir(directory);
+	return found;
+}
+
 int
 code_files_open_map(uint32_t pid, struct stat *status)
 {
-	uint32_t own_pid;
-	uint32_t user;
+	ProcStatus process;
 	char path[64];
-	int result = read_status(pid, &own_pid, &user);
+	int result = read_status(pid, &process);
 	int root;
 	int fd;
 
@@ -79,10 +189,14 @@ code_files_open_map(uint32_t pid, struct stat *status)
 	root = open_root(pid);
 	if (root < 0)
 		return root;
-	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", own_pid);
+	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", process.own_pid);
 	fd = open_file_inside(root, path, status);
 	close(root);
-	if (fd < 0 || status->st_uid == user || status->st_uid == 0)
+	if (fd < 0)
+		return fd;
+	if ((status->st_uid == process.user || status->st_uid == 0) &&
+		((is_of_lifetime(pid, status) && !is_shared(&process, path, status)) ||
+		 holds_open(pid, path, status)))
 		return fd;
 	close(fd);
 	return -EPERM;
@@ -108,14 +222,13 @@ code_files_open_dump(uint32_t pid, struct stat *status)
 {
 	const ProcMapping *found;
 	MappingList list;
-	uint32_t own_pid;
-	uint32_t user;
+	ProcStatus process;
 	char name[32];
-	int result = read_status(pid, &own_pid, &user);
+	int result = read_status(pid, &process);
 
 	if (result != 0)
 		return result;
-	snprintf(name, sizeof(name), "jit-%" PRIu32 ".dump", own_pid);
+	snprintf(name, sizeof(name), "jit-%" PRIu32 ".dump", process.own_pid);
 	result = mapping_list_read(pid, MAPPINGS_MAX, &list);
 	if (result == 0)
 	{

@@ -14,8 +14,10 @@
 typedef int (*CodeFileOpen)(uint32_t pid, struct stat *status);
 
 /*
- * /tmp/perf-PID.map in the process's own root. Anyone may have made a file of that name: it counts
- * where its owner is the process's user or root.
+ * Opens /tmp/perf-PID.map in the process's own root. Anybody may have made a file of that name. It
+ * counts if its owner is the process's user or root, and either the process has it open to
+ * write it, or it was written while the process lived, and processes of the outer pid namespace do
+ * not see it.
  */
 int code_files_open_map(uint32_t pid, struct stat *status);
 

@@ -138,7 +138,24 @@ strip_path(const char **path, size_t *length)
 		*length -= strlen(deleted);
 }
 
-/* Reads a path from the root inwards; what lies deeper wins. */
+bool
+cgroup_is_users(const char *part, size_t length)
+{
+	return length > strlen("user@.service") && starts_with(part, length, "user@") &&
+		   ends_with(part, length, ".service");
+}
+
+/* "ecs/TASK/ID": the hash of a task is no container's. */
+static bool
+is_task(const char *previous, size_t previous_length, const char *slash)
+{
+	return slash != NULL && previous_length == 3 && memcmp(previous, "ecs", 3) == 0;
+}
+
+/*
+ * Reads a path from the root inwards, to the outermost container or user's manager: whoever runs
+ * there may make groups below, of any name. Likewise the outermost service or scope is the unit.
+ */
 static void
 parse_path(const char *path, size_t path_length, CgroupLabels *labels)
 {
@@ -146,7 +163,7 @@ parse_path(const char *path, size_t path_length, CgroupLabels *labels)
 	const char *part;
 	const char *previous;
 	size_t previous_length = 0;
-	bool unit_is_service = false;
+	bool is_owned = false;
 
 	memset(labels, 0, sizeof(*labels));
 	strip_path(&path, &path_length);
@@ -155,25 +172,25 @@ parse_path(const char *path, size_t path_length, CgroupLabels *labels)
 	previous = path;
 	if (path_length > 1)
 		copy_part(labels->path, sizeof(labels->path), path, path_length);
-	while (part < end)
+	while (part < end && !is_owned)
 	{
 		const char *slash = memchr(part, '/', (size_t) (end - part));
 		size_t length = (size_t) ((slash != NULL ? slash : end) - part);
+		bool is_unit = ends_with(part, length, ".service") || ends_with(part, length, ".scope");
 		const char *id;
 		size_t id_length;
 
-		if (cgroup_find_id(part, length, &id, &id_length) ||
-			(labels->container_id[0] == '\0' &&
+		if (!is_task(previous, previous_length, slash) &&
+			(cgroup_find_id(part, length, &id, &id_length) ||
 			 find_named_id(previous, previous_length, part, length, &id, &id_length)))
-			copy_part(labels->container_id, sizeof(labels->container_id), id, id_length);
-		if (ends_with(part, length, ".service"))
 		{
-			copy_part(labels->systemd_unit, sizeof(labels->systemd_unit), part, length);
-			unit_is_service = true;
+			copy_part(labels->container_id, sizeof(labels->container_id), id, id_length);
+			is_owned = true;
 		}
-		else if (ends_with(part, length, ".scope") && !unit_is_service)
+		is_owned |= cgroup_is_users(part, length);
+		if (labels->systemd_unit[0] == '\0' && is_unit)
 			copy_part(labels->systemd_unit, sizeof(labels->systemd_unit), part, length);
-		else if (ends_with(part, length, ".slice"))
+		else if (labels->systemd_unit[0] == '\0' && ends_with(part, length, ".slice"))
 			copy_part(labels->systemd_slice, sizeof(labels->systemd_slice), part, length);
 		previous = part;
 		previous_length = length;

@@ -18,10 +18,10 @@
 typedef struct CgroupLabels
 {
 	char path[CGROUP_PATH_BYTES]; /* "" for the root group */
-	char container_id
-		[CGROUP_NAME_BYTES]; /* "" outside containers; hexadecimal, LXC and nspawn: the name */
-	char systemd_unit[CGROUP_NAME_BYTES];  /* the innermost .service, else .scope; "" for none */
-	char systemd_slice[CGROUP_NAME_BYTES]; /* the innermost .slice */
+	/* the outermost container; "" outside of containers; hexadecimal, LXC and nspawn: the name */
+	char container_id[CGROUP_NAME_BYTES];
+	char systemd_unit[CGROUP_NAME_BYTES];  /* the outermost .service or .scope; "" for none */
+	char systemd_slice[CGROUP_NAME_BYTES]; /* the innermost .slice above the unit */
 } CgroupLabels;
 
 /*
@@ -36,6 +36,9 @@ void cgroup_parse(const char *text, CgroupLabels *labels);
  * or user's slice. What is below may be divided by whoever runs there.
  */
 size_t cgroup_owner_length(const char *path);
+
+/* Is the part of a path a user's manager (user@UID.service), below which the user makes groups? */
+bool cgroup_is_users(const char *part, size_t length);
 
 /* A runtime's container ID at the end of a part of a path, behind '-' or ':' or alone. */
 bool cgroup_find_id(const char *part, size_t length, const char **id, size_t *id_length);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define MINUTE_NS (60 * UINT64_C(1000000000))
-#define SETS_MAX  16384
+#define SETS_MAX  18432 /* of ten minutes, with those of the reserve */
 
 struct Labeller
 {
@@ -18,6 +18,7 @@ struct Labeller
 	LabelSetTable *sets;
 	LabelSet *other; /* labels that are always allowed */
 	Allowance series;
+	Allowance reserve; /* for owners of few series */
 	uint64_t generation;
 };
 
@@ -115,13 +116,34 @@ pay_own(const Labeller *labeller, IssuedLabels *issued, uint64_t now_ns)
 						  factor * LABELLER_PROCESS_BURST * cost_ns);
 }
 
-/* May there be one more at all? */
 static bool
-pay_common(Labeller *labeller, uint64_t now_ns)
+pay(Allowance *allowance, uint64_t now_ns, uint64_t burst, uint64_t a_minute)
 {
-	const uint64_t cost_ns = MINUTE_NS / LABELLER_A_MINUTE;
+	uint64_t cost_ns = MINUTE_NS / a_minute;
 
-	return allowance_take(&labeller->series, now_ns, cost_ns, LABELLER_BURST * cost_ns);
+	return allowance_take(allowance, now_ns, cost_ns, burst * cost_ns);
+}
+
+/* Has the owner had few new series of late? */
+static bool
+has_few(const Allowance *owner, uint64_t now_ns)
+{
+	return owner->paid_ns <= now_ns + LABELLER_OWNER_FEW * (MINUTE_NS / LABELLER_OWNER_A_MINUTE);
+}
+
+/*
+ * May there be one more of the owner, and in all? Owners that spend what is common cannot keep
+ * others from a few.
+ */
+static bool
+pay_common(Labeller *labeller, Allowance *owner, uint64_t now_ns)
+{
+	if (owner != NULL && !pay(owner, now_ns, LABELLER_OWNER_BURST, LABELLER_OWNER_A_MINUTE))
+		return false;
+	if (pay(&labeller->series, now_ns, LABELLER_BURST, LABELLER_A_MINUTE))
+		return true;
+	return owner != NULL && has_few(owner, now_ns) &&
+		   pay(&labeller->reserve, now_ns, LABELLER_RESERVE_BURST, LABELLER_RESERVE_A_MINUTE);
 }
 
 /*
@@ -137,7 +159,7 @@ find_or_add(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts, c
 
 	if (set != NULL)
 		return set;
-	if (pay_own(labeller, issued, now_ns) && pay_common(labeller, now_ns))
+	if (pay_own(labeller, issued, now_ns) && pay_common(labeller, issued->owner, now_ns))
 	{
 		set = label_set_add(labeller->sets, list->labels, list->count, now_ns);
 		if (set != NULL)
@@ -149,7 +171,7 @@ find_or_add(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts, c
 	if (list_labels(labeller, &without_names, pid, list) != LABELS_KEPT)
 		return label_set_retain(labeller->other);
 	set = label_set_find(labeller->sets, list->labels, list->count, now_ns);
-	if (set == NULL && pay_common(labeller, now_ns))
+	if (set == NULL && pay_common(labeller, issued->owner, now_ns))
 		set = label_set_add(labeller->sets, list->labels, list->count, now_ns);
 	return set != NULL ? set : label_set_retain(labeller->other);
 }
@@ -174,6 +196,7 @@ labeller_issue(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts
 
 	if (still_hold(labeller, issued, facts, generation))
 		return issued->set;
+	issued->owner = facts->owner;
 	snprintf(pid, sizeof(pid), "%u", facts->pid);
 	label_set_release(issued->set);
 	issued->set = NULL;
@@ -206,7 +229,7 @@ labeller_issue_with(Labeller *labeller, IssuedLabels *issued, const BatchLabel *
 		*capped |= !label_list_set(&list, labels[i].name, labels[i].value);
 	set = label_set_find(labeller->sets, list.labels, list.count, now_ns);
 	if (set == NULL && !*capped && pay_own(labeller, issued, now_ns) &&
-		pay_common(labeller, now_ns))
+		pay_common(labeller, issued->owner, now_ns))
 		set = label_set_add(labeller->sets, list.labels, list.count, now_ns);
 	*capped |= set == NULL;
 	return set != NULL ? set : label_set_retain(issued->set);

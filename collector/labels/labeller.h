@@ -26,6 +26,11 @@
 /* New series: so many at once, and so many a minute in the long run. */
 #define LABELLER_BURST			  4096
 #define LABELLER_A_MINUTE		  1024
+#define LABELLER_OWNER_BURST	  1024
+#define LABELLER_OWNER_A_MINUTE	  256
+#define LABELLER_OWNER_FEW		  64 /* of an owner with as few there is a reserve … */
+#define LABELLER_RESERVE_BURST	  1024
+#define LABELLER_RESERVE_A_MINUTE 256 /* … of so many, once the common ones are spent */
 #define LABELLER_PROCESS_BURST	  32
 #define LABELLER_PROCESS_A_MINUTE 16
 #define LABELLER_THREADS_IN_EXCESS \
@@ -51,7 +56,8 @@ typedef struct LabelFacts
 {
 	char comm[LABELLER_NAME_SIZE];
 	char thread_name[LABELLER_NAME_SIZE];
-	const char *exe; /* "" where not known, as all below */
+	Allowance *owner; /* of the processes that are allowed series together; NULL: none */
+	const char *exe;  /* "" where not known, as all below */
 	const CgroupLabels *cgroup;
 	const char *environment; /* "NAME=value" each with its NUL, then another; NULL: not known */
 	const char *compiler;	 /* of the executable; NULL or "": not known */
@@ -89,6 +95,7 @@ typedef struct IssuedLabels
 	bool stale;	   /* what they were made of has changed */
 	uint64_t generation;
 	Allowance series;
+	Allowance *owner; /* as of the facts */
 	char comm[LABELLER_NAME_SIZE];
 	char thread_name[LABELLER_NAME_SIZE];
 } IssuedLabels;

@@ -391,13 +391,6 @@ find_uid(const char *part, size_t length, char uid[UID_BYTES])
 	return false;
 }
 
-static bool
-is_users(const char *part, size_t length)
-{
-	return length > strlen("user@.service") && strncmp(part, "user@", strlen("user@")) == 0 &&
-		   strncmp(part + length - strlen(".service"), ".service", strlen(".service")) == 0;
-}
-
 static Pod *
 find_pod(const PodTable *table, const char *uid)
 {
@@ -440,7 +433,7 @@ find_by_path(const PodTable *table, const char *path, const PodContainer **conta
 	{
 		size_t length = strcspn(path, "/");
 
-		if (!seen && is_users(path, length))
+		if (!seen && cgroup_is_users(path, length))
 			return NULL;
 		if (!seen && find_uid(path, length, uid))
 		{

@@ -254,6 +254,19 @@ is_due(const Process *process, uint64_t now_ns)
 		   (process->told_ns != 0 && now_ns - process->told_ns > PROCESS_TOLD_NS);
 }
 
+/*
+ * A process may move its arguments (PR_SET_MM_MAP: systemd, LXC and CRIU do): the latest sample
+ * shows where they are. Samples of different CPUs may come out of order.
+ */
+static void
+follow_arguments(Process *process, const struct pfs_sample *sample)
+{
+	if (sample->arg_start == 0 || sample->time_ns < process->arg_start_ns)
+		return;
+	process->arg_start = sample->arg_start;
+	process->arg_start_ns = sample->time_ns;
+}
+
 Process *
 process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t now_ns)
 {
@@ -268,6 +281,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 		HASH_ADD(hh, table->processes, key, sizeof(key), process);
 		process->seen_ns = now_ns;
 		process->tid = sample->tid;
+		follow_arguments(process, sample);
 		if (is_in_spite(sample, process->verdict))
 			tell_verdict(table, process);
 		process_follow_cgroup(table, process, sample, now_ns);
@@ -279,7 +293,6 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 		else if (process->state == PROCESS_GONE && sample->time_ns > process->read_ns)
 		{
 			/* it ran after that: we had looked in the midst of its exec, say */
-			process->arg_start = sample->arg_start;
 			process_reread(table, process, now_ns);
 		}
 		return process;
@@ -288,7 +301,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 	if (process == NULL)
 		return NULL;
 	process->key = key;
-	process->arg_start = sample->arg_start;
+	follow_arguments(process, sample);
 	process->born_ns = born_ns(sample);
 	process->sampled_ns = sample->time_ns;
 	process->parent_pid = sample->parent_pid;

@@ -239,6 +239,9 @@ const CgroupLabels *process_cgroup(const Process *process);
  */
 uint64_t process_owner(const Process *process, uint64_t seed);
 
+/* New series of its owner, which all processes of the owner pay from; NULL: not known. */
+Allowance *process_series(Process *process);
+
 /* The labels that were issued for it; the process gives them back. */
 IssuedLabels *process_labels(Process *process);
 

@@ -1,28 +1,42 @@
 /*
  * process_owner.c
- *		Control groups that answer for what their processes make us hold and do.
+ *		Users in control groups, who answer for what their processes make us hold and do.
  *
- * Whoever maps tens of thousands of files makes readings of /proc long, and lists large. Both are
- * charged to the control group, so that they are at the expense of its own processes: their lists
- * become short, and they are the first to be evicted.
+ * A process that maps tens of thousands of files makes readings of /proc long, and lists large.
+ * Both are charged to its owner, so that they are at the expense of the owner's processes: their
+ * lists become short, and they are the first to be evicted.
  */
 #include "process/process_parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define OWNER_SHARE 4 /* an owner with more than this part of the memory has short lists */
+
+/* The kernel answers at once, because the inode is its own. UINT64_MAX: the process has ended. */
+static uint64_t
+user_of(uint32_t pid)
+{
+	struct stat status;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u", pid);
+	return stat(path, &status) == 0 ? status.st_uid : UINT64_MAX;
+}
 
 void
 process_join_owner(ProcessTable *table, Process *process)
 {
+	const OwnerKey key = { process->cgroup_key, user_of((uint32_t) process->key.pid) };
 	ProcessOwner *owner;
 
-	HASH_FIND(hh, table->owners, &process->cgroup_key, sizeof(CgroupKey), owner);
+	HASH_FIND(hh, table->owners, &key, sizeof(key), owner);
 	if (owner == NULL && (owner = calloc(1, sizeof(*owner))) != NULL)
 	{
-		owner->group = process->cgroup_key;
+		owner->key = key;
 		owner->number = ++table->owners_seen;
-		HASH_ADD(hh, table->owners, group, sizeof(CgroupKey), owner);
+		HASH_ADD(hh, table->owners, key, sizeof(key), owner);
 	}
 	process->owner = owner;
 	if (owner != NULL)
@@ -128,9 +142,15 @@ process_sweep_owners(ProcessTable *table, uint64_t now_ns)
 
 	HASH_ITER(hh, table->owners, owner, next)
 	{
-		if (owner->processes > 0 || owner->reads.paid_ns > now_ns)
+		if (owner->processes > 0 || owner->reads.paid_ns > now_ns || owner->series.paid_ns > now_ns)
 			continue;
 		HASH_DEL(table->owners, owner);
 		free(owner);
 	}
+}
+
+Allowance *
+process_series(Process *process)
+{
+	return process->owner != NULL ? &process->owner->series : NULL;
 }

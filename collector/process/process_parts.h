@@ -50,17 +50,25 @@ typedef struct Described
 	uint64_t end_ns;
 } Described;
 
+/* All of it is compared: there is no room between its members. */
+typedef struct OwnerKey
+{
+	CgroupKey group;
+	uint64_t uid; /* of /proc/PID: root also if a process must not be dumped */
+} OwnerKey;
+
 /*
- * A control group whose processes were sampled: it answers for what they make us hold and do. A
- * process stays with the group in which it was sampled first.
+ * A user in a control group, whose processes were sampled: it answers for what they make us hold
+ * and do. A process stays with the owner that it had when it was sampled first.
  */
 typedef struct ProcessOwner
 {
-	CgroupKey group;
+	OwnerKey key;
 	uint64_t number; /* of mapped files (mapped_file.h) */
 	size_t processes;
-	size_t bytes;	 /* of their mappings */
-	Allowance reads; /* of long lists */
+	size_t bytes;	  /* of their mappings */
+	Allowance reads;  /* of long lists */
+	Allowance series; /* the labeller's */
 	UT_hash_handle hh;
 } ProcessOwner;
 
@@ -77,11 +85,12 @@ struct Process
 	size_t held;		  /* mappings that the unwinder has of it */
 	struct Process *next_forgotten;
 	uint64_t arg_start;
-	uint64_t born_ns;	 /* CLOCK_MONOTONIC, not later than it was */
-	uint64_t sampled_ns; /* when it was first sampled */
-	uint32_t parent_pid; /* then */
-	uint32_t tid;		 /* the thread that was sampled last */
-	uint32_t files_pid;	 /* by which mapped files are opened: itself, a thread of it, its parent */
+	uint64_t arg_start_ns; /* of the sample that showed it */
+	uint64_t born_ns;	   /* CLOCK_MONOTONIC, not later than it was */
+	uint64_t sampled_ns;   /* when it was first sampled */
+	uint32_t parent_pid;   /* then */
+	uint32_t tid;		   /* the thread that was sampled last */
+	uint32_t files_pid; /* by which mapped files are opened: itself, a thread of it, its parent */
 	uint64_t seen_ns;
 	uint64_t checked_ns; /* when the sweep last looked whether it lives */
 	uint64_t read_ns;

@@ -565,6 +565,103 @@ test_false_maps(void **state)
 	end(&world);
 }
 
+/* A map that was written before the process began is another one's, unless this one has it open. */
+static void
+test_map_of_former_process(void **state)
+{
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { time(NULL) - 86400, 0 } };
+	JitNamesStats stats;
+	World world;
+	FILE *open_map;
+
+	begin(&world);
+	write_map(&world, "w", "1000 10 former\n");
+	assert_int_equal(utimensat(AT_FDCWD, world.path, times, 0), 0);
+	assert_string_equal(name_at(&world, 0x1008, now()), "");
+	jit_names_stats(world.names, &stats);
+	assert_int_equal(stats.maps.refused, 1);
+	jit_names_free(world.names);
+
+	assert_int_equal(jit_names_create(LIMIT_BYTES, &world.names), 0);
+	world.namer = jit_names_namer(world.names);
+	open_map = fopen(world.path, "a");
+	assert_non_null(open_map);
+	assert_string_equal(name_at(&world, 0x1008, now()), "former");
+	fclose(open_map);
+	end(&world);
+}
+
+/*
+ * A process that is the first one of a pid namespace, and shares /tmp with the host. It makes its
+ * map, opens it where it is asked to, and waits. 0: this machine does not let us.
+ */
+static pid_t
+start_in_namespace(const char *map, bool keeps_open)
+{
+	int ready[2];
+	pid_t pid = 0;
+	pid_t child;
+
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	if (child == 0)
+	{
+		pid_t inner = unshare(CLONE_NEWPID) == 0 ? fork() : -1;
+
+		if (inner == 0)
+		{
+			FILE *file = fopen(map, "w");
+
+			if (file == NULL)
+				_exit(1);
+			fputs("1000 10 tenant\n", file);
+			fflush(file);
+			if (!keeps_open)
+				fclose(file);
+			pause();
+			_exit(0);
+		}
+		(void) !write(ready[1], &inner, sizeof(inner));
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &pid, sizeof(pid)), sizeof(pid));
+	close(ready[0]);
+	close(ready[1]);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	return pid;
+}
+
+static void
+test_map_of_namespaces(void **state)
+{
+	static const char map[] = "/tmp/perf-1.map";
+	static const char *const names[] = { "", "tenant" };
+
+	for (int i = 0; i < 2; i++)
+	{
+		struct stat status = { 0 };
+		World world;
+		pid_t pid;
+
+		begin(&world);
+		(void) unlink(map);
+		pid = start_in_namespace(map, i == 1);
+		if (pid <= 0)
+		{
+			end(&world);
+			skip();
+		}
+		for (int tries = 0; tries < 10000 && status.st_size == 0; tries++)
+			(void) (stat(map, &status) == 0 || usleep(1000));
+		assert_true(status.st_size > 0);
+		world.image.pid = (uint32_t) pid;
+		assert_string_equal(name_at(&world, 0x1008, now()), names[i]);
+		kill(pid, SIGKILL);
+		(void) unlink(map);
+		end(&world);
+	}
+}
+
 /* A process of so many mappings that to look through them takes its time. */
 static pid_t
 start_much_mapped(void)
@@ -625,13 +722,21 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),		 cmocka_unit_test(test_marks),
-		cmocka_unit_test(test_code_map),	 cmocka_unit_test(test_code_map_cost),
-		cmocka_unit_test(test_growing_map),	 cmocka_unit_test(test_rewritten_map),
-		cmocka_unit_test(test_false_maps),	 cmocka_unit_test(test_much_gone),
-		cmocka_unit_test(test_long_map),	 cmocka_unit_test(test_costly_process),
-		cmocka_unit_test(test_passing_code), cmocka_unit_test(test_time_of_map),
+		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_code_map),
+		cmocka_unit_test(test_code_map_cost),
+		cmocka_unit_test(test_growing_map),
+		cmocka_unit_test(test_rewritten_map),
+		cmocka_unit_test(test_false_maps),
+		cmocka_unit_test(test_much_gone),
+		cmocka_unit_test(test_long_map),
+		cmocka_unit_test(test_costly_process),
+		cmocka_unit_test(test_passing_code),
+		cmocka_unit_test(test_time_of_map),
 		cmocka_unit_test(test_stale_map),
+		cmocka_unit_test(test_map_of_former_process),
+		cmocka_unit_test(test_map_of_namespaces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,9 @@
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
+#define OTHER_ID "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+#define POD		 "pod6a4b8f0e-8a3b-4b4f-9d52-1c1e4f5f0001"
+
 static void
 check(const char *text, const char *path, const char *container_id, const char *systemd_unit)
 {
@@ -35,9 +38,19 @@ test_systemd(void **state)
 	check("0::/system.slice/nginx.service\n", "/system.slice/nginx.service", "", "nginx.service");
 	check("0::/user.slice/user-0.slice/session-3.scope\n",
 		  "/user.slice/user-0.slice/session-3.scope", "", "session-3.scope");
-	/* a user's service lies deeper than the manager that runs it */
+	/* below the manager of a user that user makes groups, of any name */
 	check("0::/user.slice/user-1.slice/user@1.service/app.slice/editor.service\n",
-		  "/user.slice/user-1.slice/user@1.service/app.slice/editor.service", "", "editor.service");
+		  "/user.slice/user-1.slice/user@1.service/app.slice/editor.service", "", "user@1.service");
+	check("0::/user.slice/user-1.slice/user@1.service/evil.slice/docker-" ID
+		  ".scope/postgresql.service\n",
+		  "/user.slice/user-1.slice/user@1.service/evil.slice/docker-" ID
+		  ".scope/postgresql.service",
+		  "", "user@1.service");
+	/* likewise a service, or scope, whose groups are delegated to it */
+	check("0::/system.slice/ci.service/postgresql.service\n",
+		  "/system.slice/ci.service/postgresql.service", "", "ci.service");
+	check("0::/user.slice/user-0.slice/session-3.scope/postgresql.service\n",
+		  "/user.slice/user-0.slice/session-3.scope/postgresql.service", "", "session-3.scope");
 	check("0::/init.scope\n", "/init.scope", "", "init.scope");
 	/* removed, and seen from a control group namespace beside it */
 	check("0::/system.slice/nginx.service (deleted)\n", "/system.slice/nginx.service", "",
@@ -72,16 +85,17 @@ test_containers(void **state)
 		  "containerd.service");
 	check("0::/machine.slice/libpod-" ID ".scope\n", "/machine.slice/libpod-" ID ".scope", ID,
 		  "libpod-" ID ".scope");
+	/* what a container calls its groups is its own affair */
 	check("0::/lxc.payload.web/system.slice/cron.service\n",
-		  "/lxc.payload.web/system.slice/cron.service", "web", "cron.service");
+		  "/lxc.payload.web/system.slice/cron.service", "web", "");
+	check("0::/docker/" ID "/docker/" OTHER_ID "\n", "/docker/" ID "/docker/" OTHER_ID, ID, "");
+	check("0::/kubepods/" POD "/" ID "/lxc/db\n", "/kubepods/" POD "/" ID "/lxc/db", ID, "");
 	check("0::/lxc/web\n", "/lxc/web", "web", "");
 	check("0::/machine.slice/machine-box.scope\n", "/machine.slice/machine-box.scope", "box",
 		  "machine-box.scope");
 }
 
-#define OTHER_ID "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
-#define POD		 "pod6a4b8f0e-8a3b-4b4f-9d52-1c1e4f5f0001"
-#define POD_UID	 "pod6a4b8f0e_8a3b_4b4f_9d52_1c1e4f5f0001"
+#define POD_UID "pod6a4b8f0e_8a3b_4b4f_9d52_1c1e4f5f0001"
 
 /* The paths of Kubernetes' runtimes, by both of their drivers and in both hierarchies. */
 static void
@@ -104,11 +118,11 @@ test_kubernetes(void **state)
 		"/system.slice/containerd.service/kubepods-burstable-" POD_UID ".slice:cri-containerd:" ID,
 		/* a group that the container made for itself */
 		"/kubepods/" POD "/" ID "/init",
-		/* nodes that are containers themselves (kind, k3d): the innermost counts */
-		"/docker/" OTHER_ID "/kubepods/besteffort/" POD "/" ID,
-		"/system.slice/docker-" OTHER_ID
+		/* nodes that are containers themselves (kind, k3d): the outermost counts */
+		"/docker/" ID "/kubepods/besteffort/" POD "/" OTHER_ID,
+		"/system.slice/docker-" ID
 		".scope/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-" POD_UID
-		".slice/cri-containerd-" ID ".scope",
+		".slice/cri-containerd-" OTHER_ID ".scope",
 	};
 
 	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
@@ -150,13 +164,14 @@ static void
 test_other_runtimes(void **state)
 {
 	check("0::/default/" ID "\n", "/default/" ID, ID, ""); /* nerdctl, cgroupfs driver */
+	/* without root: a name that the user might have made up */
 	check("0::/user.slice/user-1000.slice/user@1000.service/user.slice/nerdctl-" ID ".scope\n",
-		  "/user.slice/user-1000.slice/user@1000.service/user.slice/nerdctl-" ID ".scope", ID,
+		  "/user.slice/user-1000.slice/user@1000.service/user.slice/nerdctl-" ID ".scope", "",
 		  "user@1000.service");
 	check("0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID
 		  ".scope/container\n",
 		  "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope/container",
-		  ID, "user@1000.service");
+		  "", "user@1000.service");
 	check("9:perf_event:/ecs/0123456789abcdef0123456789abcdef/" ID "\n",
 		  "/ecs/0123456789abcdef0123456789abcdef/" ID, ID, "");
 	/* of Fargate: the task's hash, and a number of its container */
@@ -165,7 +180,7 @@ test_other_runtimes(void **state)
 		  "0123456789abcdef0123456789abcdef-2574839563", "");
 	check("13:pids:/docker/" ID "\n", "/docker/" ID, ID, "");
 	check("0::/docker/" ID "/system.slice/nginx.service\n",
-		  "/docker/" ID "/system.slice/nginx.service", ID, "nginx.service");
+		  "/docker/" ID "/system.slice/nginx.service", ID, "");
 }
 
 /* What only looks like an ID is none. */
@@ -343,6 +358,49 @@ test_new_series(void **state)
 	labeller_free(labeller);
 }
 
+/* How many of so many processes, each with a name of its own, keep their names. */
+static int
+storm(Labeller *labeller, Allowance *owner, const char *prefix, int processes, uint64_t now_ns)
+{
+	static const CgroupLabels cgroup;
+	int named = 0;
+
+	for (int i = 0; i < processes; i++)
+	{
+		LabelFacts facts = { .owner = owner, .exe = "/bin/true", .cgroup = &cgroup, .pid = 1 };
+		IssuedLabels issued = { 0 };
+		LabelSet *set;
+
+		snprintf(facts.comm, sizeof(facts.comm), "%s%d", prefix, i);
+		set = labeller_issue(labeller, &issued, &facts, now_ns);
+		named += strcmp(label_set_value(set, "comm"), facts.comm) == 0;
+		issued_labels_fini(&issued);
+	}
+	return named;
+}
+
+/* One owner's storm of names is at its own expense; many storms leave a few names to everybody. */
+static void
+test_new_series_of_owners(void **state)
+{
+	const LabellerOptions options = { .node = "host" };
+	const uint64_t minute_ns = 60 * UINT64_C(1000000000);
+	Allowance owners[6] = { 0 };
+	Labeller *labeller;
+
+	assert_int_equal(labeller_create(&options, &labeller), 0);
+	assert_int_equal(storm(labeller, &owners[0], "a", 2 * LABELLER_BURST, minute_ns),
+					 LABELLER_OWNER_BURST);
+	assert_int_equal(storm(labeller, &owners[1], "b", 100, minute_ns), 100);
+	for (int i = 2; i < 5; i++)
+		(void) storm(labeller, &owners[i], "cde" + i - 2, LABELLER_BURST, minute_ns);
+	assert_int_equal(storm(labeller, &owners[5], "f", LABELLER_OWNER_FEW, minute_ns),
+					 LABELLER_OWNER_FEW);
+	assert_true(storm(labeller, &owners[5], "g", 2 * LABELLER_BURST, minute_ns) <
+				LABELLER_OWNER_FEW);
+	labeller_free(labeller);
+}
+
 /* Names that a process had before are no new series, and what was capped once may be had later. */
 static void
 test_names_of_process(void **state)
@@ -377,12 +435,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_systemd),		   cmocka_unit_test(test_containers),
-		cmocka_unit_test(test_no_containers),  cmocka_unit_test(test_hierarchies),
-		cmocka_unit_test(test_malformed),	   cmocka_unit_test(test_kubernetes),
-		cmocka_unit_test(test_other_runtimes), cmocka_unit_test(test_controllers),
-		cmocka_unit_test(test_cgroup_table),   cmocka_unit_test(test_label_sets),
-		cmocka_unit_test(test_new_series),	   cmocka_unit_test(test_names_of_process),
+		cmocka_unit_test(test_systemd),			 cmocka_unit_test(test_containers),
+		cmocka_unit_test(test_no_containers),	 cmocka_unit_test(test_hierarchies),
+		cmocka_unit_test(test_malformed),		 cmocka_unit_test(test_kubernetes),
+		cmocka_unit_test(test_other_runtimes),	 cmocka_unit_test(test_controllers),
+		cmocka_unit_test(test_cgroup_table),	 cmocka_unit_test(test_label_sets),
+		cmocka_unit_test(test_new_series),		 cmocka_unit_test(test_new_series_of_owners),
+		cmocka_unit_test(test_names_of_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

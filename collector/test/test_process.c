@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -835,6 +836,91 @@ test_long_readings_charged(void **state)
 	waitpid(mapper, NULL, 0);
 }
 
+/* Moves the arguments of this process to a page of its own, as setproctitle of systemd does. */
+static bool
+move_arguments(void)
+{
+	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned long long fields[53] = { 0 };
+	struct prctl_mm_map map = { .exe_fd = (uint32_t) -1 };
+	char text[4096] = "";
+	FILE *file = fopen("/proc/self/stat", "r");
+	char *at;
+
+	if (file == NULL || fread(text, 1, sizeof(text) - 1, file) == 0)
+		return false;
+	fclose(file);
+	at = strrchr(text, ')') + 4; /* behind the state */
+	for (int field = 4; field <= 52; field++)
+		fields[field] = strtoull(at, &at, 10);
+	map.start_code = fields[26];
+	map.end_code = fields[27];
+	map.start_stack = fields[28];
+	map.start_data = fields[45];
+	map.end_data = fields[46];
+	map.start_brk = fields[47];
+	map.brk = (uint64_t) (uintptr_t) sbrk(0);
+	map.arg_start = (uint64_t) (uintptr_t) page;
+	map.arg_end = map.arg_start + 16;
+	map.env_start = fields[50];
+	map.env_end = fields[51];
+	return prctl(PR_SET_MM, PR_SET_MM_MAP, &map, sizeof(map), 0) == 0;
+}
+
+/* A process that moves its arguments stays the one that it is: what it maps later is found. */
+static void
+test_arguments_move(void **state)
+{
+	Fixture *fixture = *state;
+	int asked[2];
+	int told[2];
+	uint64_t address = 0;
+	struct pfs_sample sample;
+	Process *process;
+	pid_t pid;
+
+	assert_int_equal(pipe(asked), 0);
+	assert_int_equal(pipe(told), 0);
+	pid = fork();
+	if (pid == 0)
+	{
+		(void) !read(asked[0], &address, 1);
+		address = 0;
+		if (move_arguments())
+			address = (uint64_t) (uintptr_t) mmap(NULL, 4096, PROT_READ | PROT_EXEC,
+												  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		(void) !write(told[1], &address, sizeof(address));
+		pause();
+		_exit(0);
+	}
+	sample = sample_of(pid);
+	sample.time_ns = 1000 * MS;
+	process = process_table_get(fixture->processes, &sample, 1000 * MS);
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	assert_int_equal(write(asked[1], "", 1), 1);
+	assert_int_equal(read(told[0], &address, sizeof(address)), sizeof(address));
+	if (address == 0)
+	{
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		skip();
+	}
+	assert_int_not_equal(sample_of(pid).arg_start, sample.arg_start);
+	sample = sample_of(pid);
+	sample.time_ns = 1100 * MS;
+	process = process_table_get(fixture->processes, &sample, 1100 * MS);
+	process_seek(fixture->processes, process, address, 1100 * MS);
+	assert_true(process_covers(process, address));
+	assert_true(process_executes_still(fixture->processes, process));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	for (int i = 0; i < 2; i++)
+	{
+		close(asked[i]);
+		close(told[i]);
+	}
+}
+
 /* Code that is mapped later is found, but /proc is not read again at every address that is none. */
 static void
 test_mappings_read_again(void **state)
@@ -1344,6 +1430,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_files_limited, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mappings_charged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_readings_charged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_arguments_move, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mappings_read_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_shared_memory, setup, teardown),
 		cmocka_unit_test(test_names_of_memory),

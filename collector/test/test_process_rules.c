@@ -105,8 +105,7 @@ test_own_labels(void **state)
 static void
 test_what_is_known(void **state)
 {
-	cgroup_parse("0::/user.slice/user-1.slice/user@1.service/app.slice/docker-" ID ".scope\n",
-				 &cgroup);
+	cgroup_parse("0::/system.slice/ci.service/app.slice/docker-" ID ".scope\n", &cgroup);
 	configure("environment: [SERVICE, EMPTY, MISSING, ODD]\n"
 			  "relabel_configs:\n"
 			  "- {action: labelmap, regex: '__meta_(.+)', replacement: 'm_$1'}\n"
@@ -115,10 +114,10 @@ test_what_is_known(void **state)
 		labels_of("x", "/usr/bin/x"),
 		"m_container_id=" ID " m_env_var_ODD=a\xEF\xBF\xBD"
 		"b m_env_var_SERVICE=shop "
-		"m_process_cgroup=/user.slice/user-1.slice/user@1.service/app.slice/docker-" ID
+		"m_process_cgroup=/system.slice/ci.service/app.slice/docker-" ID
 		".scope m_process_comm=x m_process_executable_name=x "
-		"m_process_executable_path=/usr/bin/x m_process_pid=42 m_systemd_slice=app.slice "
-		"m_systemd_unit=user@1.service");
+		"m_process_executable_path=/usr/bin/x m_process_pid=42 m_systemd_slice=system.slice "
+		"m_systemd_unit=ci.service");
 	memset(&cgroup, 0, sizeof(cgroup));
 }
 
