@@ -209,7 +209,7 @@ pfs_event_parse(PfsText line, PfsEventLine *event)
 {
 	if (parse_from(line, ANCHOR_TIME, event))
 		return true;
-	/* a line that tells less may be a comment */
+	/* without a time it may be a comment */
 	return line.length > 0 && line.data[0] != '#' &&
 		   (parse_from(line, ANCHOR_PID, event) || parse_from(line, ANCHOR_NONE, event));
 }

@@ -1,6 +1,6 @@
 /*
  * format.c
- *		Files are known by what they begin with, text by the first lines that tell.
+ *		Files are known by what they begin with, text by its first lines.
  */
 #include "formats/any/format.h"
 

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* A call of less than one in so many of all costs is not followed. */
+/* Calls below one part in PARTS of all costs are not followed. */
 #define PARTS 10000
 
 /* Stacks that are made, and their frames: costs of calls may say anything. */
@@ -158,7 +158,7 @@ open_function(PfsCallGraph *graph, Stack *stack, uint32_t root, uint32_t functio
 	return true;
 }
 
-/* Whether a call that costs so much is followed. */
+/* Whether a call of that cost is followed. */
 static bool
 is_worth(PfsCallGraph *graph, const Stack *stack, uint32_t callee, double cost)
 {

@@ -52,8 +52,8 @@ typedef struct PfsJfrMeasure
 } PfsJfrMeasure;
 
 /*
- * What a sample of execution measures. Its thread's state tells samples of processor time, which
- * have none, from those of wall time in a recording of both.
+ * What a sample of execution measures. In a recording of processor time and wall time, the samples
+ * of wall time are those with a thread state.
  */
 PfsJfrMeasure pfs_jfr_execution_measure(const PfsJfrSettings *settings, bool has_state);
 

@@ -197,7 +197,7 @@ add_span(Reader *reader, const Event *event)
 	return PFS_READ_OK;
 }
 
-/* "thread_name" and "process_name" tell it in args. */
+/* "thread_name" and "process_name" have the name in their args. */
 static PfsReadStatus
 take_name(Reader *reader, const Event *event)
 {
