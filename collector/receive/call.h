@@ -17,6 +17,7 @@
 #include "base/work_limit.h"
 #include "database/wire.h"
 #include "receive/identity.h"
+#include "writer/completion.h"
 
 #define CALL_METHOD_MAX 16
 #define CALL_PATH_MAX	256
@@ -66,7 +67,12 @@ typedef struct Answer
 typedef struct Service Service;
 typedef struct Client Client;
 
-typedef struct Call
+typedef struct Call Call;
+
+/* Called with the end of a call's batch. */
+typedef void (*CallStored)(Call *call, const BatchResult *result);
+
+struct Call
 {
 	/* the loop's alone */
 	struct Connection *connection; /* NULL: it went away */
@@ -113,11 +119,20 @@ typedef struct Call
 	WorkLimit *limit;	 /* likewise */
 	uint8_t *first;		 /* of an exchange: its first message, owned; NULL: it is this one */
 	size_t first_length;
+	struct StoreLine *line; /* while it is to be stored; so the next eight */
+	CallStored stored;
+	struct ClientWork *storing; /* of its client */
+	struct Batch *batch;		/* owned, until the writer has it */
+	size_t batch_bytes;
+	uint32_t step_first; /* the step that is next: stacks from here to step_end, or the batch */
+	uint32_t step_end;
+	size_t step_cost;
+	bool is_step;
 	bool wants_second;	/* the answer is a message, after which the client's second comes */
 	uint8_t digest[32]; /* of what it says */
 	bool has_digest;
 	Answer answer;
-} Call;
+};
 
 Call *call_create(void); /* NULL without memory */
 void call_free(Call *call);

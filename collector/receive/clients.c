@@ -17,14 +17,22 @@ struct Client
 	unsigned references;
 	size_t bytes;
 	Allowance requests;
-	ClientWork *work; /* a reference */
+	ClientWork *work; /* references */
+	ClientWork *storing;
 };
 
 static void
 client_free(Client *client)
 {
 	client_work_release(client->work);
+	client_work_release(client->storing);
 	free(client);
+}
+
+ClientWork *
+client_storing(Client *client)
+{
+	return client->storing;
 }
 
 const char *
@@ -51,9 +59,10 @@ clients_take(Clients *clients, const char *name)
 		if (client == NULL)
 			return NULL;
 		client->work = client_work_create();
-		if (client->work == NULL)
+		client->storing = client_work_create();
+		if (client->work == NULL || client->storing == NULL)
 		{
-			free(client);
+			client_free(client);
 			return NULL;
 		}
 		strncpy(client->name, name, sizeof(client->name) - 1);

@@ -27,6 +27,9 @@ const char *client_name(const Client *client);
 /* Returns its calls that wait for a worker: the receiver's lock guards them. */
 ClientWork *client_work(Client *client);
 
+/* Returns its calls that wait for the writer: the lock of the StoreLine guards them. */
+ClientWork *client_storing(Client *client);
+
 /* Takes a reference; NULL without memory. */
 Client *clients_take(Clients *clients, const char *name);
 void client_release(Client *client); /* accepts NULL */

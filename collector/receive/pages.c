@@ -51,6 +51,7 @@ page_metrics(Receiver *receiver, Call *call)
 	WriterStats stats;
 
 	writer_stats(receiver->writer, &stats);
+	stats.queued_bytes = store_line_bytes(&receiver->line);
 	call->answer.http_status = 200;
 	call->answer.content = METRICS_CONTENT;
 	metrics_print(&receiver->metrics, atomic_load(&receiver->memory.used_bytes), &stats,

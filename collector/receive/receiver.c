@@ -23,6 +23,7 @@ receiver_init(Receiver *receiver, const ReceiveOptions *options, const ServiceTa
 	pthread_cond_init(&receiver->wanted, NULL);
 	repeats_init(&receiver->repeats);
 	series_limit_init(&receiver->series);
+	store_line_init(&receiver->line, writer, options->queue_bytes);
 	receiver->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (receiver->wake_fd < 0)
 		return failure_set(failure, EXIT_INTERNAL, "could not set up the receiver");
@@ -47,6 +48,7 @@ receiver_fini(Receiver *receiver)
 	}
 	repeats_fini(&receiver->repeats);
 	series_limit_fini(&receiver->series);
+	store_line_fini(&receiver->line);
 	if (receiver->wake_fd >= 0)
 		close(receiver->wake_fd);
 	turns_fini(&receiver->turns);

@@ -19,6 +19,7 @@
 #include "receive/options.h"
 #include "receive/repeats.h"
 #include "receive/series_limit.h"
+#include "receive/store_line.h"
 #include "writer/writer.h"
 
 /* Who answers which path: services.h. */
@@ -42,6 +43,7 @@ typedef struct Receiver
 	MemoryTurns turns; /* of workers */
 	Repeats repeats;
 	SeriesLimit series;
+	StoreLine line;
 
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t wanted;

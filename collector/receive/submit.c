@@ -177,9 +177,8 @@ submit_read_json(Receiver *receiver, Call *call, const JsonMessage *message)
 }
 
 static void
-on_batch_end(void *context, const BatchResult *result)
+on_batch_end(Call *call, const BatchResult *result)
 {
-	Call *call = context;
 	Receiver *receiver = call->receiver;
 
 	repeats_end(&receiver->repeats, call->digest, result->end == BATCH_STORED);
@@ -192,7 +191,9 @@ on_batch_end(void *context, const BatchResult *result)
 		metric_add(&receiver->metrics.requests_invalid_total, 1);
 	}
 	else
-		unavailable(receiver, call, "the receiver stops");
+		unavailable(receiver, call,
+					result->end == BATCH_PUSHED_OUT ? "too much waits for the database"
+													: "the receiver stops");
 	receiver_give_back(receiver, call);
 }
 
@@ -200,12 +201,10 @@ on_batch_end(void *context, const BatchResult *result)
 static int
 to_writer(Receiver *receiver, Call *call, Batch *batch)
 {
-	const BatchCallback callback = { on_batch_end, call };
-
 	/* packed once; what waits for the commit is the batch */
 	call_drop_body(call);
 	batch_charge_to(batch, NULL);
-	return writer_submit(receiver->writer, batch, &callback, NULL);
+	return store_line_put(&receiver->line, call, batch, on_batch_end);
 }
 
 static void

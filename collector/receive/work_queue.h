@@ -13,6 +13,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct Call;
@@ -26,6 +27,7 @@ typedef struct ClientWork
 	struct Call *last;
 	uint64_t worked_ns; /* processor time of its calls, on the clock that begins as said above */
 	unsigned at_work;
+	size_t bytes; /* that the queue's owner counts */
 } ClientWork;
 
 typedef struct WorkQueue

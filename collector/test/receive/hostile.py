@@ -264,6 +264,36 @@ def test_limits():
     same(receiver.stop(), 0, "ends well")
 
 
+def test_deep_stacks():
+    """One client's stacks that are all new, and as deep as can be: the commits of others go between its steps."""
+    from opentelemetry.proto.collector.profiles.v1development import profiles_service_pb2 as service
+    random.seed(11)
+    request = service.ExportProfilesServiceRequest()
+    tables = otlp_requests.Tables(request)
+    frames = [tables.location([(name, "f.c", 1)]) for name in ("a", "b")]
+    profile = otlp_requests.profile_of(otlp_requests.resource_of(request, {"service.name": "deep"}).scope_profiles.add(), tables,
+                                       ("samples", "count"), ("cpu", "nanoseconds"), 1, now_ns())
+    for _ in range(300):
+        bits = random.getrandbits(8000)
+        sample = profile.samples.add()
+        sample.stack_index = tables.stack([frames[bits >> i & 1] for i in range(8000)])
+        sample.values.append(1)
+    receiver = Receiver("--answer-timeout=60s")
+    receiver.ready()
+    body = request.SerializeToString()
+    result = []
+    thread = threading.Thread(target=lambda: result.append(receiver.post("/v1/profiles", body, PROTOBUF)[0]))
+    thread.start()
+    ok(eventually(lambda: receiver.metric("transactions_total") > 0, 60), "the first of them are interned")
+    other = otlp_requests.request_of("times", "between", now_ns()).SerializeToString()
+    same((receiver.post("/v1/profiles", other, PROTOBUF)[0], result), (200, []), "another request is stored before they are")
+    thread.join()
+    same((result, stored("deep"), stored("between")), ([200], 300, 5), "and so are they in the end")
+    ok(receiver.metric("transactions_total") > 10, "in steps", receiver.metric("transactions_total"))
+    same(receiver.metric("queued_bytes"), 0, "nothing is left of them")
+    same(receiver.stop(), 0, "ends well")
+
+
 def test_series():
     """A client that brings ever more series is told, and holds up no other one."""
     with open(f"{SCRATCH}/seriestokens", "w") as tokens:

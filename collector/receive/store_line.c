@@ -1,0 +1,312 @@
+/*
+ * store_line.c
+ *		Steps of calls, which the writer's callback drives.
+ */
+#include "receive/store_line.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "receive/clients.h"
+
+#define STEP_BYTES ((size_t) 64 * 1024 * 1024)
+#define ITEM_BYTES 4096 /* more than the writer's queue adds to a batch */
+
+/* A new series costs about as much as that many frames, a frame as much as that many samples. */
+#define FRAMES_OF_SERIES 10
+#define SAMPLES_OF_FRAME 4
+
+void
+store_line_init(StoreLine *line, Writer *writer, size_t limit_bytes)
+{
+	*line = (StoreLine){ .writer = writer, .limit_bytes = limit_bytes };
+	pthread_mutex_init(&line->lock, NULL);
+}
+
+void
+store_line_fini(StoreLine *line)
+{
+	pthread_mutex_destroy(&line->lock);
+}
+
+size_t
+store_line_bytes(StoreLine *line)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&line->lock);
+	bytes = line->bytes;
+	pthread_mutex_unlock(&line->lock);
+	return bytes;
+}
+
+/* --- steps --- */
+
+/* Returns the stack behind those of a step that begins at first, and the frames of the step. */
+static uint32_t
+step_end(const Batch *batch, uint32_t first, size_t *cost)
+{
+	const BatchStack *stacks;
+	const size_t count = batch_stacks(batch, &stacks);
+	uint32_t at = first;
+
+	for (*cost = 0; at < count && (at == first || *cost + stacks[at].depth <= STORE_STEP_COST);
+		 at++)
+		*cost += stacks[at].depth;
+	return at;
+}
+
+/* What of a batch has a place in another one already, by index; UINT32_MAX: nothing. */
+typedef struct StepMaps
+{
+	uint32_t *mappings;
+	uint32_t *functions;
+	uint32_t *locations;
+} StepMaps;
+
+static uint32_t *
+make_map(size_t count)
+{
+	uint32_t *map = malloc((count + 1) * sizeof(uint32_t));
+
+	if (map != NULL)
+		memset(map, 0xFF, (count + 1) * sizeof(uint32_t));
+	return map;
+}
+
+static int
+copy_location(Batch *to, const Batch *from, const StepMaps *maps, uint32_t index)
+{
+	const BatchMapping *mappings;
+	const BatchFunction *functions;
+	const BatchLocation *locations;
+	BatchLocation copy;
+	BatchLine *lines;
+	int err = 0;
+
+	batch_mappings(from, &mappings);
+	batch_functions(from, &functions);
+	batch_locations(from, &locations);
+	copy = locations[index];
+	lines = calloc((size_t) copy.line_count + 1, sizeof(BatchLine));
+	if (lines == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; err == 0 && i < copy.line_count; i++)
+	{
+		const uint32_t function = copy.lines[i].function;
+
+		if (maps->functions[function] == UINT32_MAX)
+			err = batch_add_function(to, &functions[function], &maps->functions[function]);
+		lines[i] = (BatchLine){ maps->functions[function], copy.lines[i].line };
+	}
+	if (err == 0 && copy.mapping != BATCH_NO_MAPPING)
+	{
+		if (maps->mappings[copy.mapping] == UINT32_MAX)
+			err = batch_add_mapping(to, &mappings[copy.mapping], &maps->mappings[copy.mapping]);
+		copy.mapping = maps->mappings[copy.mapping];
+	}
+	copy.lines = lines;
+	if (err == 0)
+		err = batch_add_location(to, &copy, &maps->locations[index]);
+	free(lines);
+	return err;
+}
+
+static int
+copy_stack(Batch *to, const Batch *from, const StepMaps *maps, uint32_t index)
+{
+	const BatchStack *stacks;
+	BatchStack copy;
+	uint32_t *frames;
+	uint32_t added;
+	int err = 0;
+
+	batch_stacks(from, &stacks);
+	copy = stacks[index];
+	frames = calloc((size_t) copy.depth + 1, sizeof(uint32_t));
+	if (frames == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; err == 0 && i < copy.depth; i++)
+	{
+		const uint32_t location = copy.locations[i];
+
+		if (maps->locations[location] == UINT32_MAX)
+			err = copy_location(to, from, maps, location);
+		frames[i] = maps->locations[location];
+	}
+	copy.locations = frames;
+	if (err == 0)
+		err = batch_add_stack(to, &copy, &added);
+	free(frames);
+	return err;
+}
+
+/* Makes a batch of some stacks, and of nothing else; NULL without memory. */
+static Batch *
+make_step(const Batch *batch, uint32_t first, uint32_t end)
+{
+	const BatchMapping *mappings;
+	const BatchFunction *functions;
+	const BatchLocation *locations;
+	const StepMaps maps = { make_map(batch_mappings(batch, &mappings)),
+							make_map(batch_functions(batch, &functions)),
+							make_map(batch_locations(batch, &locations)) };
+	Batch *step = NULL;
+	int err = maps.mappings == NULL || maps.functions == NULL || maps.locations == NULL ||
+					  batch_create(STEP_BYTES, &step) != 0
+				  ? -ENOMEM
+				  : 0;
+
+	for (uint32_t i = first; err == 0 && i < end; i++)
+		err = copy_stack(step, batch, &maps, i);
+	free(maps.mappings);
+	free(maps.functions);
+	free(maps.locations);
+	if (err == 0)
+		return step;
+	batch_free(step);
+	return NULL;
+}
+
+/* Sets what the next step of a call is: some of its stacks, or all of the batch. */
+static void
+plan_step(Call *call)
+{
+	const BatchStack *stacks;
+	const BatchSeries *series;
+	const BatchSample *samples;
+	const size_t count = batch_stacks(call->batch, &stacks);
+
+	call->step_end = step_end(call->batch, call->step_first, &call->step_cost);
+	call->is_step = call->step_end < count || (call->step_first > 0 && call->step_first < count);
+	if (!call->is_step)
+		call->step_cost += FRAMES_OF_SERIES * batch_series(call->batch, &series) +
+						   batch_samples(call->batch, &samples) / SAMPLES_OF_FRAME;
+}
+
+/* --- the way to the writer and back --- */
+
+static void pump(StoreLine *line);
+
+static void
+finish(StoreLine *line, Call *call, size_t bytes)
+{
+	line->bytes -= bytes;
+	call->storing->bytes -= bytes;
+}
+
+/* The writer's end of a step, or of the batch. */
+static void
+on_end(void *context, const BatchResult *result)
+{
+	Call *call = context;
+	StoreLine *line = call->line;
+	const bool goes_on = call->is_step && result->end == BATCH_STORED &&
+						 !atomic_load_explicit(&call->is_unwanted, memory_order_relaxed);
+	const BatchResult unwanted = { .end = BATCH_LEFT };
+	const bool was_step = call->is_step;
+
+	pthread_mutex_lock(&line->lock);
+	line->out_cost -= call->step_cost;
+	if (goes_on)
+	{
+		call->step_first = call->step_end;
+		plan_step(call);
+		work_queue_put(&line->queue, call->storing, call);
+	}
+	else
+		finish(line, call, call->batch_bytes);
+	work_queue_done(call->storing, call->step_cost);
+	pthread_mutex_unlock(&line->lock);
+	if (!goes_on)
+	{
+		if (was_step)
+			batch_free(call->batch);
+		call->stored(call, was_step && result->end == BATCH_STORED ? &unwanted : result);
+	}
+	pump(line);
+}
+
+/* Returns what writer_submit() does. */
+static int
+send_step(StoreLine *line, Call *call)
+{
+	const BatchCallback callback = { on_end, call };
+	Batch *batch =
+		call->is_step ? make_step(call->batch, call->step_first, call->step_end) : call->batch;
+	int err = batch != NULL ? writer_submit(line->writer, batch, &callback, NULL) : -ENOMEM;
+
+	if (err != 0 && call->is_step)
+		batch_free(batch);
+	return err;
+}
+
+/* Gives the writer calls, each in its client's turn, as long as it has little. */
+static void
+pump(StoreLine *line)
+{
+	ClientWork *client;
+	Call *call;
+
+	for (;;)
+	{
+		BatchResult result = { .end = BATCH_LEFT };
+		size_t cost;
+		int err;
+
+		pthread_mutex_lock(&line->lock);
+		call = line->out_cost < STORE_LINE_COST ? work_queue_take(&line->queue, &client) : NULL;
+		if (call != NULL)
+			line->out_cost += call->step_cost;
+		pthread_mutex_unlock(&line->lock);
+		if (call == NULL)
+			return;
+
+		/* once the writer has it the call may be gone */
+		cost = call->step_cost;
+		err = send_step(line, call);
+		if (err == 0)
+			continue;
+		pthread_mutex_lock(&line->lock);
+		line->out_cost -= cost;
+		finish(line, call, call->batch_bytes);
+		work_queue_done(client, cost);
+		pthread_mutex_unlock(&line->lock);
+		batch_free(call->batch);
+		if (err != -EPIPE)
+			result.end = BATCH_PUSHED_OUT;
+		call->stored(call, &result);
+	}
+}
+
+int
+store_line_put(StoreLine *line, Call *call, Batch *batch, CallStored stored)
+{
+	const size_t bytes = batch_bytes(batch);
+	int err = 0;
+
+	call->line = line;
+	call->stored = stored;
+	call->batch = batch;
+	call->batch_bytes = bytes;
+	call->storing = client_storing(call->client);
+	call->step_first = 0;
+	plan_step(call);
+	pthread_mutex_lock(&line->lock);
+	if (bytes + ITEM_BYTES > line->limit_bytes)
+		err = -EMSGSIZE;
+	else if (line->bytes + bytes > line->limit_bytes ||
+			 (call->storing->bytes > 0 && call->storing->bytes + bytes > line->limit_bytes / 2))
+		err = -EAGAIN;
+	else
+	{
+		line->bytes += bytes;
+		call->storing->bytes += bytes;
+		work_queue_put(&line->queue, call->storing, call);
+	}
+	pthread_mutex_unlock(&line->lock);
+	if (err == 0)
+		pump(line);
+	return err;
+}
