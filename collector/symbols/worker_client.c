@@ -13,6 +13,7 @@
 #include "symbols/worker_client.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -22,6 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,6 +44,7 @@
 #define FAILURES_BEFORE_PAUSE 3
 #define FAILURE_COST_NS		  (20 * NS_PER_MS) /* of another process, charged beside its time */
 #define SETTLED_MAX			  16
+#define STUCK_MAX			  8
 
 /* The question that the worker is at. */
 typedef struct Outstanding
@@ -49,8 +53,17 @@ typedef struct Outstanding
 	uint32_t limit;		/* answers that there may be */
 	uint64_t owners;	/* who pays */
 	int64_t asked_ns;
-	int64_t cpu_ns; /* that the worker had used by then */
+	int64_t cpu_ns;						/* that the worker had used by then */
+	uint64_t devices[WORKER_FILES_MAX]; /* of its files; 0: none */
 } Outstanding;
+
+/* A killed worker that waits for a file system, and what it was at. */
+typedef struct Stuck
+{
+	pid_t pid; /* 0: slot is free */
+	uint64_t owners;
+	uint64_t devices[WORKER_FILES_MAX];
+} Stuck;
 
 /* What became of a question after its asker had gone: the answer to its repetition. */
 typedef struct Settled
@@ -63,7 +76,8 @@ struct WorkerClient
 {
 	int socket; /* -1: no worker */
 	_Atomic pid_t pid;
-	pid_t unreaped; /* killed, but not ended yet; 0: none */
+	Stuck stuck[STUCK_MAX];				/* killed, but not ended yet */
+	uint64_t devices[WORKER_FILES_MAX]; /* of the question to come */
 	size_t memory_bytes;
 	uint64_t failures;
 	uint64_t refused;
@@ -101,16 +115,71 @@ worker_client_create(size_t memory_bytes, WorkerClient **client)
 	return 0;
 }
 
-/* True once the process that was killed last has ended; a file system that hangs may hold it. */
+/* True once a process that was killed has ended; a file system that hangs may hold it. */
 static bool
-reap(WorkerClient *client, int *status)
+reap(Stuck *stuck, int *status)
 {
-	pid_t ended = client->unreaped == 0 ? 0 : waitpid(client->unreaped, status, WNOHANG);
-
-	if (client->unreaped != 0 && ended == 0)
+	if (stuck->pid != 0 && waitpid(stuck->pid, status, WNOHANG) == 0)
 		return false;
-	client->unreaped = 0;
+	stuck->pid = 0;
 	return true;
+}
+
+/* A free slot for the worker that is killed next; NULL if all are taken. */
+static Stuck *
+free_slot(WorkerClient *client)
+{
+	Stuck *found = NULL;
+	int status;
+
+	for (int i = 0; i < STUCK_MAX; i++)
+	{
+		if (reap(&client->stuck[i], &status))
+			found = &client->stuck[i];
+	}
+	return found;
+}
+
+/*
+ * Whether a worker hangs in a file system that the question is about, or hangs by files of each of
+ * its owners: another worker would hang as well.
+ */
+static bool
+would_hang(const WorkerClient *client, uint64_t owners)
+{
+	uint64_t blamed = 0;
+
+	for (int i = 0; i < STUCK_MAX; i++)
+	{
+		const Stuck *stuck = &client->stuck[i];
+
+		if (stuck->pid == 0)
+			continue;
+		blamed |= stuck->owners;
+		for (int j = 0; j < WORKER_FILES_MAX * WORKER_FILES_MAX; j++)
+		{
+			uint64_t device = stuck->devices[j / WORKER_FILES_MAX];
+
+			if (device != 0 && device == client->devices[j % WORKER_FILES_MAX])
+				return true;
+		}
+	}
+	return owners != 0 && (owners & ~blamed) == 0;
+}
+
+/* Notes the devices of a question's files, as far as they are known without asking them. */
+static void
+note_devices(WorkerClient *client, const int fds[WORKER_FILES_MAX])
+{
+	for (int i = 0; i < WORKER_FILES_MAX; i++)
+	{
+		struct statx status;
+
+		client->devices[i] = 0;
+		if (fds[i] >= 0 &&
+			statx(fds[i], "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &status) == 0)
+			client->devices[i] = makedev(status.stx_dev_major, status.stx_dev_minor);
+	}
 }
 
 /* CPU time of the worker so far; 0 if it cannot be read. */
@@ -138,17 +207,20 @@ static int
 end_worker(WorkerClient *client)
 {
 	const struct timespec pause = { 0, REAP_PAUSE_NS };
+	Stuck *stuck = free_slot(client); /* there was one when it was started */
 	int status = SIGKILL;
 
-	client->outstanding.head.kind = 0;
 	if (client->socket < 0)
 		return 0;
 	(void) kill(client->pid, SIGKILL);
 	close(client->socket);
 	client->socket = -1;
-	client->unreaped = client->pid;
+	stuck->pid = client->pid;
+	stuck->owners = client->outstanding.owners;
+	memcpy(stuck->devices, client->outstanding.devices, sizeof(stuck->devices));
+	client->outstanding.head.kind = 0;
 	client->pid = 0;
-	for (int i = 0; i < REAP_TRIES && !reap(client, &status); i++)
+	for (int i = 0; i < REAP_TRIES && !reap(stuck, &status); i++)
 		(void) nanosleep(&pause, NULL);
 	return status;
 }
@@ -254,6 +326,8 @@ note_question(WorkerClient *client, const WorkerRequest *head, uint64_t owners)
 		.asked_ns = clock_ns(CLOCK_MONOTONIC),
 		.cpu_ns = worker_cpu_ns(client),
 	};
+	if (head->kind != WORKER_HELLO)
+		memcpy(client->outstanding.devices, client->devices, sizeof(client->devices));
 }
 
 /* Starts a worker, which greets, if there is none; -EAGAIN if none can be had now. */
@@ -262,14 +336,13 @@ start_worker(WorkerClient *client)
 {
 	const WorkerRequest greeting = { .kind = WORKER_HELLO };
 	int sockets[2];
-	int status;
 	int err;
 
 	if (client->socket >= 0)
 		return 0;
 	if (!may_start())
 		return -EAGAIN;
-	if (client->pause_until_ns > clock_ns(CLOCK_MONOTONIC) || !reap(client, &status))
+	if (client->pause_until_ns > clock_ns(CLOCK_MONOTONIC) || free_slot(client) == NULL)
 		return -EAGAIN;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
 		return -EAGAIN;
@@ -576,15 +649,26 @@ is_no_answer(int err)
 	return err == -EAGAIN || err == -EINPROGRESS || err == -EIO || err == -ESTALE;
 }
 
+/* Refuses what nobody can pay for, or would hang. */
+static bool
+may_ask(WorkerClient *client, const int fds[WORKER_FILES_MAX], uint64_t owners)
+{
+	note_devices(client, fds);
+	(void) free_slot(client); /* who has ended meanwhile is not blamed any more */
+	return worker_accounts_may_ask(&client->accounts, owners, clock_ns(CLOCK_MONOTONIC)) &&
+		   !would_hang(client, owners);
+}
+
 int
 worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *files,
 				  const uint64_t *addresses, uint32_t count, const SymbolAsk *terms,
 				  uint32_t *answered)
 {
 	Question lookup = { .head = { .kind = WORKER_LOOKUP, .binary = binary, .argument = count } };
+	const int fds[WORKER_FILES_MAX] = { files->binary, files->debug, files->alternative };
 	int err;
 
-	if (!worker_accounts_may_ask(&client->accounts, terms->owners, clock_ns(CLOCK_MONOTONIC)))
+	if (!may_ask(client, fds, terms->owners))
 	{
 		client->refused += count;
 		return -EAGAIN;
@@ -621,9 +705,11 @@ worker_client_checksum(WorkerClient *client, uint64_t binary, int fd, uint32_t c
 	Question question = { .head = {
 							  .kind = WORKER_CHECKSUM, .binary = binary, .argument = checksum } };
 
-	if (!worker_accounts_may_ask(&client->accounts, terms->owners, clock_ns(CLOCK_MONOTONIC)))
+	const int fds[WORKER_FILES_MAX] = { fd, -1, -1 };
+
+	if (!may_ask(client, fds, terms->owners))
 		return -EAGAIN;
-	return ask(client, &question, &fd, 1, terms);
+	return ask(client, &question, fds, 1, terms);
 }
 
 int
@@ -631,9 +717,9 @@ worker_client_compare(WorkerClient *client, uint64_t binary, int fd, int other_f
 					  const SymbolAsk *terms)
 {
 	Question question = { .head = { .kind = WORKER_COMPARE, .binary = binary } };
-	const int fds[] = { fd, other_fd };
+	const int fds[WORKER_FILES_MAX] = { fd, other_fd, -1 };
 
-	if (!worker_accounts_may_ask(&client->accounts, terms->owners, clock_ns(CLOCK_MONOTONIC)))
+	if (!may_ask(client, fds, terms->owners))
 		return -EAGAIN;
 	return ask(client, &question, fds, 2, terms);
 }
