@@ -48,6 +48,7 @@ struct HttpTransfer
 	bool waits;
 	bool failed; /* before it began: told in the next step */
 	bool in_multi;
+	bool reads;	  /* may_read has agreed */
 	bool stopped; /* by on_data or a bound, which has set the error */
 };
 
@@ -115,6 +116,13 @@ http_transfer_cancel(HttpTransfer *transfer)
 	free(transfer);
 }
 
+void
+http_transfer_resume(HttpTransfer *transfer)
+{
+	transfer->reads = true;
+	curl_easy_pause(transfer->easy, CURLPAUSE_CONT);
+}
+
 /* --- what comes --- */
 
 static bool
@@ -162,6 +170,10 @@ on_bytes(char *bytes, size_t size, size_t count, void *context)
 	size_t length = size * count;
 	long status = 0;
 
+	if (!transfer->reads && transfer->request.may_read != NULL &&
+		!transfer->request.may_read(transfer->request.context))
+		return CURL_WRITEFUNC_PAUSE;
+	transfer->reads = true;
 	if (transfer->request.on_data != NULL &&
 		curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK &&
 		status == 200)

@@ -26,6 +26,9 @@ void http_client_free(HttpClient *client); /* ends what runs, with an error; acc
 HttpTransfer *http_client_start(HttpClient *client, const HttpRequest *request);
 void http_transfer_cancel(HttpTransfer *transfer);
 
+/* Goes on with a transfer that may_read has paused; not to be called by a callback. */
+void http_transfer_resume(HttpTransfer *transfer);
+
 /* Goes on with all requests; waits at most so long, for them, a wake-up or fd (-1: none). */
 void http_client_step(HttpClient *client, int64_t wait_ms, int fd);
 

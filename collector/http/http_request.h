@@ -50,6 +50,12 @@ typedef struct HttpRequest
 	 */
 	bool (*on_data)(void *context, const char *bytes, size_t length);
 
+	/*
+	 * Called before the first bytes of the body are taken; false pauses the transfer until
+	 * http_transfer_resume(). NULL: none is paused.
+	 */
+	bool (*may_read)(void *context);
+
 	/* Called once, unless the transfer is cancelled; the answer holds during the call. */
 	void (*on_end)(void *context, HttpAnswer *answer);
 	void *context;

@@ -4,6 +4,9 @@
  *
  * A target has one scrape at a time, from the request to the end of decoding. One that is due
  * meanwhile begins when it ends, as long as that is within the interval.
+ *
+ * A slot of --max-concurrent is for a connection that transfers. A delta is silent for as long as
+ * it samples: it takes its slot when its answer begins, and is paused until there is one.
  */
 #include "scrape/fetcher.h"
 
@@ -24,9 +27,94 @@ typedef struct Scrape
 {
 	Fetcher *fetcher;
 	ScrapeTarget *target;
+	HttpTransfer *transfer;
+	bool has_slot;
+	bool is_paused;
+	struct Scrape *paused_next;
 } Scrape;
 
+/* Requests of deltas at once: each takes some kB, and a descriptor. */
+#define SILENT_MAX 20000
+
 static void begin_or_tell(Fetcher *fetcher, ScrapeTarget *target);
+
+/* --- slots --- */
+
+static bool
+may_begin(const Fetcher *fetcher, const ScrapeTarget *target)
+{
+	return target->profile->delta ? fetcher->silent < SILENT_MAX && fetcher->concurrency > 0
+								  : fetcher->running < fetcher->concurrency;
+}
+
+/* A delta's answer has begun. */
+static bool
+may_read(void *context)
+{
+	Scrape *scrape = context;
+	Fetcher *fetcher = scrape->fetcher;
+
+	if (scrape->has_slot)
+		return true;
+	if (fetcher->running < fetcher->concurrency && fetcher->paused == NULL)
+	{
+		scrape->has_slot = true;
+		fetcher->silent--;
+		fetcher->running++;
+		return true;
+	}
+	if (scrape->is_paused)
+		return false;
+	scrape->is_paused = true;
+	scrape->paused_next = NULL;
+	if (fetcher->paused == NULL)
+		fetcher->paused_last = &fetcher->paused;
+	*fetcher->paused_last = scrape;
+	fetcher->paused_last = &scrape->paused_next;
+	return false;
+}
+
+static void
+forget_paused(Fetcher *fetcher, Scrape *scrape)
+{
+	Scrape **link = &fetcher->paused;
+
+	while (*link != scrape)
+		link = &(*link)->paused_next;
+	*link = scrape->paused_next;
+	if (scrape->paused_next == NULL)
+		fetcher->paused_last = link;
+	scrape->is_paused = false;
+}
+
+/* Gives slots that are free to those that wait with an answer, before new requests get one. */
+static void
+resume_paused(Fetcher *fetcher)
+{
+	while (fetcher->paused != NULL && fetcher->running < fetcher->concurrency)
+	{
+		Scrape *scrape = fetcher->paused;
+
+		forget_paused(fetcher, scrape);
+		scrape->has_slot = true;
+		fetcher->silent--;
+		fetcher->running++;
+		http_transfer_resume(scrape->transfer);
+	}
+}
+
+static void
+end_slot(Fetcher *fetcher, Scrape *scrape)
+{
+	if (scrape->is_paused)
+		forget_paused(fetcher, scrape);
+	if (scrape->has_slot)
+		fetcher->running--;
+	else
+		fetcher->silent--;
+}
+
+/* --- one scrape --- */
 
 /* Notes what became of a scrape, and logs a target that goes down or comes back. */
 static void
@@ -72,7 +160,7 @@ begin_late(Fetcher *fetcher, ScrapeTarget *target)
 	bool late = target->late;
 
 	target->late = false;
-	if (late && target->heap_at != SIZE_MAX && fetcher->running < fetcher->concurrency)
+	if (late && target->heap_at != SIZE_MAX && may_begin(fetcher, target))
 		begin_or_tell(fetcher, target);
 	else if (late && target->heap_at != SIZE_MAX)
 		skip(fetcher, target, 1);
@@ -113,8 +201,8 @@ on_answer(void *context, HttpAnswer *answer)
 	ScrapedProfile *profile = calloc(1, sizeof(ScrapedProfile));
 	ScrapeTarget *target = scrape->target;
 
+	end_slot(fetcher, scrape);
 	free(scrape);
-	fetcher->running--;
 	if (profile == NULL)
 	{
 		target->busy = false;
@@ -140,24 +228,30 @@ on_answer(void *context, HttpAnswer *answer)
 static bool
 begin(Fetcher *fetcher, ScrapeTarget *target)
 {
-	Scrape *scrape = malloc(sizeof(Scrape));
+	Scrape *scrape = calloc(1, sizeof(Scrape));
 	const HttpRequest request = { .url = target->url,
 								  .settings = &target->job->http,
 								  .timeout_ms = target->job->timeout_ms,
 								  .body_max = fetcher->body_max,
+								  .may_read = may_read,
 								  .on_end = on_answer,
 								  .context = scrape };
 
-	if (scrape == NULL || http_client_start(fetcher->client, &request) == NULL)
+	if (scrape == NULL || (scrape->transfer = http_client_start(fetcher->client, &request)) == NULL)
 	{
 		free(scrape);
 		return false;
 	}
-	*scrape = (Scrape){ fetcher, target };
+	scrape->fetcher = fetcher;
+	scrape->target = target;
+	scrape->has_slot = !target->profile->delta;
 	target->references++;
 	target->busy = true;
 	target->started_us = clock_ns(CLOCK_REALTIME) / NS_PER_US;
-	fetcher->running++;
+	if (scrape->has_slot)
+		fetcher->running++;
+	else
+		fetcher->silent++;
 	return true;
 }
 
@@ -195,9 +289,10 @@ fetcher_tick(Fetcher *fetcher, int64_t now_ns)
 {
 	ScrapeTarget *target;
 
+	resume_paused(fetcher);
 	while ((target = schedule_first(fetcher->schedule)) != NULL && target->due_ns <= now_ns)
 	{
-		if (fetcher->running >= fetcher->concurrency)
+		if (!target->busy && !may_begin(fetcher, target))
 		{
 			fetcher->stats.waited++;
 			return now_ns + AGAIN_NS;

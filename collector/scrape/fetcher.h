@@ -26,7 +26,10 @@ typedef struct Fetcher
 	Schedule *schedule;
 	TargetQueue *changed;
 	size_t concurrency;
-	size_t running; /* requests */
+	size_t running;		   /* requests that hold a slot */
+	size_t silent;		   /* those of deltas, until their answers begin */
+	struct Scrape *paused; /* whose answers have begun, and which wait for a slot */
+	struct Scrape **paused_last;
 	size_t body_max;
 	FetcherStats stats;
 } Fetcher;

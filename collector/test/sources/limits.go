@@ -97,3 +97,50 @@ func testLimits() {
 	ok(failed("drip", "Too many bytes of answers wait to be read"), "limits: what all answers together may hold")
 	ok(s.stop() == 0, "limits: it ends with exit code 0, with requests under way", s.log)
 }
+
+// A delta takes its slot when its answer begins: 12 of a second each fit into two seconds of one slot, and their answers, which begin
+// together, go one after the other.
+func testSlots() {
+	profile := onePprof(time.Now(), strings.Repeat("long", 3000))
+	var lock sync.Mutex
+	asked := map[string]int{}
+	server, port := serveEverywhere(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		lock.Lock()
+		asked[r.Host]++
+		lock.Unlock()
+		if r.URL.Query().Get("seconds") != "" {
+			time.Sleep(time.Second)
+		}
+		_, _ = w.Write(profile)
+	}))
+	defer server.Close()
+	defer server.CloseClientConnections()
+	var hosts []string
+	for i := 1; i <= 12; i++ {
+		hosts = append(hosts, fmt.Sprintf("'127.0.11.%d:%s'", i, port))
+	}
+	s := startScraper("slots", fmt.Sprintf(`
+scrape_configs:
+  - job_name: slots
+    scrape_interval: 2s
+    scrape_timeout: 6s
+    profiling_config: %s, goroutine: {enabled: false}, d: {enabled: true, path: /d, delta: true, seconds: 1}, x: {enabled: true, path: /x}}}
+    static_configs: [{targets: [%s]}]
+`, strings.TrimSuffix(onlyGoroutines, "}}"), strings.Join(hosts, ", ")), "--max-concurrent", "1", "--listen", "127.0.0.1:0")
+	at := s.address()
+	ok(eventually(40, func() bool {
+		lock.Lock()
+		defer lock.Unlock()
+		for _, host := range hosts {
+			if asked[strings.Trim(host, "'")] < 10 {
+				return false
+			}
+		}
+		return true
+	}), "slots: deltas that sample hold no slot", asked, s.log)
+	ok(eventually(10, func() bool {
+		return value("SELECT count(*) || ' ' || sum(skipped) FROM profstore.targets WHERE labels->>'job' = 'slots' AND health = 'up'") == "24 0"
+	}), "slots: no scrape was skipped, as the table of targets says", query("SELECT name, health, skipped, last_error FROM profstore.targets WHERE labels->>'job' = 'slots'"))
+	ok(metric(at, "profstore_scrape_scrapes_skipped_total") == 0, "slots: and the metrics")
+	ok(s.stop() == 0, "slots: it ends with exit code 0", s.log)
+}
