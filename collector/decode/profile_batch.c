@@ -316,11 +316,16 @@ profile_name(const Adding *adding)
 	return known != NULL ? text_of(known) : adding->profile->types[0].type;
 }
 
+/* A name is in use if a label that was appended has it, or any of those that are being appended. */
 static bool
-has_label(const BatchLabel *labels, uint32_t count, const char *name)
+is_in_use(const BatchLabel *labels, uint32_t count, const PfsLabels *from, PfsText name)
 {
 	for (uint32_t i = 0; i < count; i++)
-		if (strcmp(labels[i].name, name) == 0)
+		if (pfs_text_equals(name, labels[i].name))
+			return true;
+	for (uint32_t i = 0; i < from->count; i++)
+		if (from->labels[i].name.length == name.length &&
+			memcmp(from->labels[i].name.data, name.data, name.length) == 0)
 			return true;
 	return false;
 }
@@ -330,7 +335,8 @@ has_label(const BatchLabel *labels, uint32_t count, const char *name)
  * to: "__name__" would pass for the profile type's. NULL on out of memory.
  */
 static const char *
-guarded_name(Adding *adding, PfsText name, const BatchLabel *labels, uint32_t count)
+guarded_name(Adding *adding, PfsText name, const PfsLabels *from, const BatchLabel *labels,
+			 uint32_t count)
 {
 	size_t room = sizeof(EXPORTED) + name.length + sizeof("_4294967295");
 	char *text;
@@ -343,7 +349,7 @@ guarded_name(Adding *adding, PfsText name, const BatchLabel *labels, uint32_t co
 	if (text == NULL)
 		return NULL;
 	length = (size_t) snprintf(text, room, EXPORTED "%.*s", (int) name.length, name.data);
-	for (uint32_t i = 2; has_label(labels, count, text); i++)
+	for (uint32_t i = 2; is_in_use(labels, count, from, text_of(text)); i++)
 		snprintf(text + length, room - length, "_%" PRIu32, i);
 	return batch_text(adding->batch, text, strlen(text));
 }
@@ -361,7 +367,7 @@ append_labels(Adding *adding, const PfsLabels *from, bool guards, BatchLabel *la
 			continue;
 		if (*count == BATCH_MAX_LABELS)
 			return -E2BIG;
-		labels[*count].name = guards ? guarded_name(adding, label->name, labels, *count)
+		labels[*count].name = guards ? guarded_name(adding, label->name, from, labels, *count)
 									 : own_text(adding, label->name);
 		labels[*count].value = own_text(adding, label->value);
 		if (labels[*count].name == NULL || labels[*count].value == NULL)

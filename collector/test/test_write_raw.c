@@ -155,6 +155,53 @@ test_values(void **state)
 	batch_free(batch);
 }
 
+/* Adds a sample with two labels, whose values are their names. */
+static void
+add_labelled_sample(Proto *profile, const char *first, const char *second)
+{
+	Proto item = { .length = 0 };
+
+	proto_list(&item, 1, 1, 1);
+	proto_list(&item, 2, 1, 5);
+	for (unsigned i = 0; i < 2; i++)
+	{
+		Proto label = { .length = 0 };
+
+		proto_number(&label, 1, 4 + i);
+		proto_number(&label, 2, 4 + i);
+		proto_message(&item, 3, &label);
+	}
+	proto_message(profile, 2, &item);
+	proto_text(profile, 6, first);
+	proto_text(profile, 6, second);
+}
+
+/* A name that is guarded does not become one that another label of the sample has already. */
+static void
+test_guarded_names_differ(void **state)
+{
+	static const char *const names[][2] = { { "__a", "exported___a" }, { "exported___a", "__a" } };
+
+	for (size_t i = 0; i < 2; i++)
+	{
+		const Proto labels = usual_labels();
+		Proto profile = pprof("work", 70, 0);
+		Proto request;
+		const BatchSeries *series;
+		WriteRawResult result;
+		Batch *batch;
+
+		add_labelled_sample(&profile, names[i][0], names[i][1]);
+		request = request_of(&labels, &profile);
+		assert_int_equal(decode(proto_span(&request), "", 1 << 20, &batch, &result), WRITE_RAW_OK);
+		assert_int_equal(batch_series(batch, &series), 2);
+		series += *label(&series[0], "exported___a") == '\0';
+		assert_string_equal(label(series, "exported___a"), "exported___a");
+		assert_string_equal(label(series, "exported___a_2"), "__a");
+		batch_free(batch);
+	}
+}
+
 static void
 test_without_time(void **state)
 {
@@ -296,9 +343,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values),			 cmocka_unit_test(test_without_time),
-		cmocka_unit_test(test_nothing),			 cmocka_unit_test(test_labels_refused),
-		cmocka_unit_test(test_profiles_refused), cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_without_time),
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_labels_refused),
+		cmocka_unit_test(test_profiles_refused),
+		cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_guarded_names_differ),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
