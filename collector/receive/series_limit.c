@@ -9,14 +9,14 @@
 #include <uthash.h>
 
 #include "base/hash.h"
+#include "receive/clients.h"
 
-#define NAME_MAX_BYTES 160
-#define SLOTS_MIN	   64
+#define SLOTS_MIN 64
 
 typedef struct ClientSeries
 {
 	UT_hash_handle hh;
-	char name[NAME_MAX_BYTES];
+	char name[CLIENT_NAME_MAX];
 	int64_t begin_ns; /* of its hour */
 	size_t count;
 	size_t slot_count; /* a power of two, more than 4/3 of count */

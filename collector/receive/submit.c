@@ -17,12 +17,18 @@
 #define RETRY_S		  1
 #define BEYOND_MEMORY "the request needs more than --max-memory"
 
+/* Counts a call that failed, unless its client has left: it is counted as cancelled then. */
+static void
+count_failed(Call *call, atomic_uint_fast64_t *metric)
+{
+	if (!atomic_load(&call->is_unwanted))
+		metric_add(metric, 1);
+}
+
 void
 submit_invalid(Receiver *receiver, Call *call, const char *text)
 {
-	/* a call that nobody wants was ended for that reason, and is counted as cancelled */
-	if (!atomic_load(&call->is_unwanted))
-		metric_add(&receiver->metrics.requests_invalid_total, 1);
+	count_failed(call, &receiver->metrics.requests_invalid_total);
 	call_fail(call, GRPC_INVALID_ARGUMENT, text);
 }
 
@@ -46,7 +52,7 @@ submit_too_large(Receiver *receiver, Call *call, const char *text)
 static void
 unavailable(Receiver *receiver, Call *call, const char *text)
 {
-	metric_add(&receiver->metrics.requests_unavailable_total, 1);
+	count_failed(call, &receiver->metrics.requests_unavailable_total);
 	call_retry(call, text, RETRY_S);
 }
 
@@ -188,7 +194,7 @@ on_batch_end(Call *call, const BatchResult *result)
 	{
 		call_fail_with(call, GRPC_INVALID_ARGUMENT, "the database refused the request: %s",
 					   result->why != NULL ? result->why->detail : "no reason was given");
-		metric_add(&receiver->metrics.requests_invalid_total, 1);
+		count_failed(call, &receiver->metrics.requests_invalid_total);
 	}
 	else
 		unavailable(receiver, call,
