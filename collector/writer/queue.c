@@ -74,7 +74,7 @@ queue_may_renumber(const Queue *queue)
 {
 	const QueuedBatch *item = queue->head;
 
-	while (item != NULL && !item->is_told)
+	while (item != NULL && !item->is_awaited)
 		item = item->next;
 	return item == NULL;
 }

@@ -21,9 +21,9 @@ typedef struct QueuedBatch
 	size_t bytes;
 	int64_t queued_ns; /* CLOCK_MONOTONIC */
 	BatchCallback callback;
-	bool is_report; /* only losses and counts: of batches that were not stored, or a piece */
-	bool is_piece;	/* of a batch that was refused */
-	bool is_told;	/* its submitter knows its number */
+	bool is_report;	 /* only losses and counts: of batches that were not stored, or a piece */
+	bool is_piece;	 /* of a batch that was refused */
+	bool is_awaited; /* its submitter knows its number */
 } QueuedBatch;
 
 typedef struct Queue

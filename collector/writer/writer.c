@@ -663,7 +663,7 @@ writer_submit(Writer *writer, Batch *batch, const BatchCallback *callback, uint6
 		err = -EAGAIN;
 	else
 	{
-		item->is_told = callback != NULL || number != NULL;
+		item->is_awaited = callback != NULL || number != NULL;
 		queue_push(&writer->queue, item);
 		if (number != NULL)
 			*number = item->number;
