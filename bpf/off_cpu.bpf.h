@@ -58,8 +58,12 @@ volatile __u32 pfs_tend_ends = 0;
 volatile __u64 pfs_waits_tended = 0;
 volatile __u64 pfs_last_mark = 0;
 
-/* pfs_confirm_waits closes the waits whose mark is above this one. */
+/*
+ * pfs_confirm_waits closes the waits whose mark is above the first and not above the second: later
+ * marks are of records that the collector does not have as a whole yet.
+ */
 volatile __u64 pfs_confirm_after = 0;
+volatile __u64 pfs_confirm_until = 0;
 
 /* The scratch of pfs_tend_waits, which may be preempted by other programs; set before loading. */
 const volatile __u32 pfs_tend_slot = 0;
@@ -460,7 +464,7 @@ pfs_confirm_waits(struct bpf_iter__task *ctx)
 	if (!task || pfs_waits_unseen(task))
 		return 0;
 	wait = bpf_task_storage_get(&pfs_waits, task, 0, 0);
-	if (!wait || wait->mark <= pfs_confirm_after)
+	if (!wait || wait->mark <= pfs_confirm_after || wait->mark > pfs_confirm_until)
 		return 0;
 	mark = wait->mark;
 	wait->mark = 0;

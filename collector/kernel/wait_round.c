@@ -168,6 +168,8 @@ confirm_batch(WaitRounds *rounds, Batch *batch)
 	int fd;
 
 	rounds->skeleton->bss->pfs_confirm_after = first - 1;
+	/* one more is marked if a read ended within its record: its turn is the next batch */
+	rounds->skeleton->bss->pfs_confirm_until = first + batch->count - 1;
 	fd = bpf_iter_create(bpf_link__fd(rounds->confirm_link));
 	if (fd < 0)
 		return -errno;

@@ -174,7 +174,19 @@ typedef struct Sleeper
 	atomic_uint copied; /* of them with a copy of the stack */
 } Sleeper;
 
+#define CROWD 1500
+
+/* Threads whose records fill several batches. */
+typedef struct Member
+{
+	pthread_t thread;
+	_Atomic uint32_t tid;
+	unsigned told; /* samples of waits */
+} Member;
+
 static Sleeper sleepers[3];
+static Member crowd[CROWD];
+static int crowd_pipe[2]; /* at whose end the crowd goes home */
 
 /* Sleeps with the stack pointer in the page. */
 static void *
@@ -212,6 +224,75 @@ on_record(void *context, const void *bytes, size_t length_bytes)
 		atomic_fetch_add(&sleepers[i].told, 1);
 		atomic_fetch_add(&sleepers[i].copied, record.late != NULL && record.late->length > 0);
 	}
+}
+
+static void *
+stay_in_crowd(void *argument)
+{
+	Member *member = argument;
+	ssize_t length;
+	char byte;
+
+	atomic_store(&member->tid, (uint32_t) gettid());
+	length = read(crowd_pipe[0], &byte, 1);
+	(void) length;
+	return NULL;
+}
+
+static void
+on_crowd_record(void *context, const void *bytes, size_t length_bytes)
+{
+	Record record;
+
+	(void) context;
+	assert_true(record_parse(bytes, length_bytes, &record));
+	for (size_t i = 0; i < CROWD && record.sample->kind != PFS_KIND_ON_CPU; i++)
+		crowd[i].told += record.sample->tid == atomic_load(&crowd[i].tid);
+}
+
+/* Each wait is handed over, also one whose record lies across the end of a batch. */
+static void
+test_waits_of_many_threads(void **state)
+{
+	const SamplerOptions options = { .frequency_hz = 1,
+									 .memory_bytes = (size_t) 96 << 20,
+									 .off_cpu_period_ns = 10000000,
+									 .off_cpu_rate = 1000000,
+									 .interval_ns = NS_PER_S };
+	unsigned missing = 0;
+	pthread_attr_t small;
+	Sampler *sampler;
+	Failure failure;
+
+	if (sampler_create(&options, on_crowd_record, NULL, &sampler, &failure) != EXIT_OK)
+	{
+		print_message("skipped: %s: %s\n", failure.message, failure.detail);
+		assert_int_equal(failure.code, EXIT_PRIVILEGE);
+		skip();
+	}
+	assert_int_equal(sampler_attach(sampler, &failure), EXIT_OK);
+	assert_int_equal(pipe(crowd_pipe), 0);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, (size_t) 64 * 1024);
+	for (size_t i = 0; i < CROWD; i++)
+		assert_int_equal(pthread_create(&crowd[i].thread, &small, stay_in_crowd, &crowd[i]), 0);
+	for (size_t i = 0; i < CROWD; i++)
+	{
+		while (atomic_load(&crowd[i].tid) == 0)
+			(void) usleep(1000);
+	}
+	(void) usleep(300000);
+	sampler_tend_waits(sampler);
+	for (size_t i = 0; i < CROWD; i++)
+		missing += crowd[i].told == 0;
+	assert_int_equal(missing, 0);
+	close(crowd_pipe[1]);
+	for (size_t i = 0; i < CROWD; i++)
+		pthread_join(crowd[i].thread, NULL);
+	close(crowd_pipe[0]);
+	pthread_attr_destroy(&small);
+	sampler_stop(sampler);
+	sampler_free(sampler);
 }
 
 /* Memory that another thread would have to answer for; NULL: this machine has none. */
@@ -288,6 +369,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_one_reading_hangs, setup, teardown),
 #ifdef __x86_64__
 		cmocka_unit_test_setup_teardown(test_waits_that_go_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_waits_of_many_threads, setup, teardown),
 #endif
 	};
 	pthread_t watchdog;
