@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -40,11 +41,13 @@ static void begin_or_tell(Fetcher *fetcher, ScrapeTarget *target);
 
 /* --- slots --- */
 
+/* A slot that is free while deltas are paused is theirs. */
 static bool
 may_begin(const Fetcher *fetcher, const ScrapeTarget *target)
 {
-	return target->profile->delta ? fetcher->silent < SILENT_MAX && fetcher->concurrency > 0
-								  : fetcher->running < fetcher->concurrency;
+	return target->profile->delta
+			   ? fetcher->silent < SILENT_MAX && fetcher->concurrency > 0
+			   : fetcher->running < fetcher->concurrency && fetcher->paused == NULL;
 }
 
 /* A delta's answer has begun. */
@@ -284,13 +287,14 @@ move_on(Fetcher *fetcher, ScrapeTarget *target, int64_t now_ns)
 	move_due(fetcher, target, target->due_ns + (missed + 1) * interval_ns);
 }
 
-int64_t
-fetcher_tick(Fetcher *fetcher, int64_t now_ns)
+/* Begins the deltas, or the others, that are due; when to call again. */
+static int64_t
+begin_due(Fetcher *fetcher, bool is_delta, int64_t now_ns)
 {
 	ScrapeTarget *target;
 
-	resume_paused(fetcher);
-	while ((target = schedule_first(fetcher->schedule)) != NULL && target->due_ns <= now_ns)
+	while ((target = schedule_first(fetcher->schedule, is_delta)) != NULL &&
+		   target->due_ns <= now_ns)
 	{
 		if (!target->busy && !may_begin(fetcher, target))
 		{
@@ -307,6 +311,16 @@ fetcher_tick(Fetcher *fetcher, int64_t now_ns)
 		move_on(fetcher, target, now_ns);
 	}
 	return target == NULL ? INT64_MAX : target->due_ns;
+}
+
+int64_t
+fetcher_tick(Fetcher *fetcher, int64_t now_ns)
+{
+	int64_t due_ns;
+
+	resume_paused(fetcher);
+	due_ns = begin_due(fetcher, true, now_ns);
+	return MIN(due_ns, begin_due(fetcher, false, now_ns));
 }
 
 void

@@ -1,6 +1,6 @@
 /*
  * schedule.c
- *		A binary heap whose items know their places.
+ *		Binary heaps whose items know their places.
  */
 #include "scrape/schedule.h"
 
@@ -15,77 +15,89 @@
 void
 schedule_fini(Schedule *schedule)
 {
-	free(schedule->heap);
-	*schedule = (Schedule){ NULL };
+	for (int i = 0; i < 2; i++)
+		free(schedule->heaps[i].items);
+	*schedule = (Schedule){ .count = 0 };
+}
+
+static DueHeap *
+heap_of(Schedule *schedule, const ScrapeTarget *target)
+{
+	return &schedule->heaps[target->profile->delta];
 }
 
 static void
-place(Schedule *schedule, size_t at, ScrapeTarget *target)
+place(DueHeap *heap, size_t at, ScrapeTarget *target)
 {
-	schedule->heap[at] = target;
+	heap->items[at] = target;
 	target->heap_at = at;
 }
 
 static void
-move_up(Schedule *schedule, size_t at, ScrapeTarget *target)
+move_up(DueHeap *heap, size_t at, ScrapeTarget *target)
 {
-	while (at > 0 && schedule->heap[(at - 1) / 2]->due_ns > target->due_ns)
+	while (at > 0 && heap->items[(at - 1) / 2]->due_ns > target->due_ns)
 	{
-		place(schedule, at, schedule->heap[(at - 1) / 2]);
+		place(heap, at, heap->items[(at - 1) / 2]);
 		at = (at - 1) / 2;
 	}
-	place(schedule, at, target);
+	place(heap, at, target);
 }
 
 static void
-move_down(Schedule *schedule, size_t at, ScrapeTarget *target)
+move_down(DueHeap *heap, size_t at, ScrapeTarget *target)
 {
 	for (;;)
 	{
 		size_t child = 2 * at + 1;
 
-		if (child + 1 < schedule->count &&
-			schedule->heap[child + 1]->due_ns < schedule->heap[child]->due_ns)
+		if (child + 1 < heap->count && heap->items[child + 1]->due_ns < heap->items[child]->due_ns)
 			child++;
-		if (child >= schedule->count || schedule->heap[child]->due_ns >= target->due_ns)
+		if (child >= heap->count || heap->items[child]->due_ns >= target->due_ns)
 			break;
-		place(schedule, at, schedule->heap[child]);
+		place(heap, at, heap->items[child]);
 		at = child;
 	}
-	place(schedule, at, target);
+	place(heap, at, target);
 }
 
 int
 schedule_add(Schedule *schedule, ScrapeTarget *target)
 {
-	int err =
-		grow_array(&schedule->heap, &schedule->capacity, schedule->count, sizeof(ScrapeTarget *));
+	DueHeap *heap = heap_of(schedule, target);
+	int err = grow_array(&heap->items, &heap->capacity, heap->count, sizeof(ScrapeTarget *));
 
-	if (err == 0)
-		move_up(schedule, schedule->count++, target);
-	return err;
+	if (err != 0)
+		return err;
+	schedule->count++;
+	move_up(heap, heap->count++, target);
+	return 0;
 }
 
 void
 schedule_remove(Schedule *schedule, ScrapeTarget *target)
 {
+	DueHeap *heap = heap_of(schedule, target);
 	size_t at = target->heap_at;
 	ScrapeTarget *last;
 
 	if (at == SIZE_MAX)
 		return;
 	target->heap_at = SIZE_MAX;
-	last = schedule->heap[--schedule->count];
+	schedule->count--;
+	last = heap->items[--heap->count];
 	if (last == target)
 		return;
-	move_down(schedule, at, last);
-	move_up(schedule, last->heap_at, last);
+	move_down(heap, at, last);
+	move_up(heap, last->heap_at, last);
 }
 
 ScrapeTarget *
-schedule_first(const Schedule *schedule)
+schedule_first(const Schedule *schedule, bool is_delta)
 {
-	return schedule->count > 0 ? schedule->heap[0] : NULL;
+	const DueHeap *heap = &schedule->heaps[is_delta];
+
+	return heap->count > 0 ? heap->items[0] : NULL;
 }
 
 int64_t

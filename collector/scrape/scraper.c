@@ -119,16 +119,21 @@ scraper_tick(Scraper *scraper, int64_t now_ns)
 
 /* --- rows --- */
 
+/*
+ * Rows that were not stored go first again: one of a target that is gone would otherwise overwrite
+ * that of a newer target of its name.
+ */
 static void
 release_storing(Scraper *scraper, bool failed)
 {
-	for (size_t i = 0; i < scraper->storing_count; i++)
+	while (scraper->storing_count > 0)
 	{
+		ScrapeTarget *target = scraper->storing[--scraper->storing_count];
+
 		if (failed)
-			target_queue_add(&scraper->changed, scraper->storing[i]);
-		scrape_target_release(scraper->storing[i]);
+			target_queue_put_back(&scraper->changed, target);
+		scrape_target_release(target);
 	}
-	scraper->storing_count = 0;
 }
 
 static void

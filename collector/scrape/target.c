@@ -208,6 +208,20 @@ target_queue_add(TargetQueue *queue, ScrapeTarget *target)
 	queue->count++;
 }
 
+void
+target_queue_put_back(TargetQueue *queue, ScrapeTarget *target)
+{
+	if (target->changed)
+		return;
+	target->changed = true;
+	target->references++;
+	target->changed_next = queue->first;
+	if (queue->first == NULL)
+		queue->last = target;
+	queue->first = target;
+	queue->count++;
+}
+
 ScrapeTarget *
 target_queue_take(TargetQueue *queue)
 {

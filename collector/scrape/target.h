@@ -66,6 +66,9 @@ typedef struct TargetQueue
 /* Has a target's state stored. One that is there already keeps its place. */
 void target_queue_add(TargetQueue *queue, ScrapeTarget *target);
 
+/* Makes one that was taken, and whose state was not stored, the first again. */
+void target_queue_put_back(TargetQueue *queue, ScrapeTarget *target);
+
 /* Takes out the first one with its reference; NULL if there is none. */
 ScrapeTarget *target_queue_take(TargetQueue *queue);
 

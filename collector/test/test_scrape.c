@@ -282,6 +282,54 @@ test_groups_share_targets(void **state)
 	world_fini(&world);
 }
 
+/* Other targets that are due first, and wait, are not in the way of a delta. */
+static void
+test_deltas_are_scheduled_apart(void **state)
+{
+	World world;
+	ScrapeTarget *target;
+
+	world_init(&world);
+	find(&world, many("a", 20, 20));
+	(void) settle(&world);
+	assert_int_equal(world.schedule.count, 60);
+	for (size_t i = 0; i < 40; i++)
+	{
+		target = schedule_first(&world.schedule, false);
+		assert_non_null(target);
+		assert_false(target->profile->delta);
+		schedule_remove(&world.schedule, target);
+	}
+	assert_null(schedule_first(&world.schedule, false));
+	target = schedule_first(&world.schedule, true);
+	assert_non_null(target);
+	assert_true(target->profile->delta);
+	assert_int_equal(world.schedule.count, 20);
+	world_fini(&world);
+}
+
+/* A row that could not be stored goes before one that changed meanwhile. */
+static void
+test_rows_are_put_back_in_order(void **state)
+{
+	World world;
+	ScrapeTarget *first;
+
+	world_init(&world);
+	find(&world, one("a", "h:1", "p"));
+	(void) settle(&world);
+	first = target_queue_take(&world.changed);
+	assert_non_null(first);
+	target_queue_put_back(&world.changed, first);
+	scrape_target_release(first);
+	assert_ptr_equal(world.changed.first, first);
+	assert_int_equal(world.changed.count, 3);
+	forget_changes(&world);
+	target_queue_put_back(&world.changed, first);
+	assert_ptr_equal(world.changed.last, first);
+	world_fini(&world);
+}
+
 static void
 test_counts_and_limit(void **state)
 {
@@ -340,6 +388,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_only_changes_are_work),
 		cmocka_unit_test(test_groups_share_targets),
+		cmocka_unit_test(test_deltas_are_scheduled_apart),
+		cmocka_unit_test(test_rows_are_put_back_in_order),
 		cmocka_unit_test(test_counts_and_limit),
 		cmocka_unit_test(test_targets_are_inherited),
 	};
