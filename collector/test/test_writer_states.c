@@ -499,6 +499,39 @@ test_poison_without_end(void **state)
 	assert_stored_once("endless", 1);
 }
 
+/* Many series at fault side by side leave divisions to the piece that holds others' series, too. */
+static void
+test_poison_side_by_side(void **state)
+{
+	Batch *batch = NULL;
+	Writer *writer;
+	WriterStats stats;
+
+	create_database("neighbours");
+	writer = open_writer("dbname=neighbours", QUEUE_BYTES);
+	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
+	for (int i = 0; i < 256; i++)
+	{
+		char value[20];
+		BatchLabel label = { i < 132 ? "not-a-label-name" : "sender", value };
+		BatchSeries series = { PROFILE_TYPE, 1, &label, 1 };
+		BatchSample sample = { .time_us = START_US, .value = 1 };
+
+		snprintf(value, sizeof(value), "s%d", i);
+		assert_int_equal(batch_add_series(batch, &series, &sample.series), 0);
+		assert_int_equal(batch_add_stack(batch, &(BatchStack){ "", 0, NULL }, &sample.stack), 0);
+		assert_int_equal(batch_add_sample(batch, &sample), 0);
+	}
+	writer_submit_newest(writer, batch);
+	writer_submit_newest(writer, make_batch(0));
+	stats = drain_and_free(writer);
+	assert_int_equal(stats.samples_refused, 132);
+	assert_string_equal(sql_in("neighbours", "SELECT count(*) FROM profstore.samples AS v"
+											 " JOIN profstore.series AS s ON s.id = v.series_id"
+											 " WHERE s.labels ? 'sender'"),
+						"124");
+}
+
 /* A full queue refuses, keeps what it has, and takes again when there is room. */
 static void
 test_refuses_when_full(void **state)
@@ -808,6 +841,7 @@ main(void)
 		cmocka_unit_test(test_denied_at_the_start),
 		cmocka_unit_test(test_one_poisoned_batch),
 		cmocka_unit_test(test_poison_within_a_batch),
+		cmocka_unit_test(test_poison_side_by_side),
 		cmocka_unit_test(test_poison_without_end),
 		cmocka_unit_test(test_refuses_when_full),
 		cmocka_unit_test(test_left_over_batches_are_told),

@@ -83,16 +83,20 @@ QueuedBatch *
 queue_divide_head(Queue *queue, QueuedBatch *first, QueuedBatch *second)
 {
 	QueuedBatch *head = remove_behind(queue, NULL);
+	QueuedBatch **place = &queue->head;
+	uint64_t number = head->number;
 
-	first->number = head->number;
-	first->next = second;
-	second->number = head->number + 1;
-	second->next = queue->head;
-	for (QueuedBatch *item = queue->head; item != NULL; item = item->next)
+	for (; *place != NULL && (*place)->is_piece; place = &(*place)->next)
+		(*place)->number = number++;
+	for (QueuedBatch *item = *place; item != NULL; item = item->next)
 		item->number++;
+	first->number = number;
+	first->next = second;
+	second->number = number + 1;
+	second->next = *place;
+	*place = first;
 	queue->last_number++;
-	queue->head = first;
-	if (queue->tail == NULL)
+	if (second->next == NULL)
 		queue->tail = second;
 	queue->bytes += first->bytes + second->bytes;
 	queue->in_flight = 0;

@@ -49,8 +49,9 @@ void queue_push(Queue *queue, QueuedBatch *item);
 bool queue_may_renumber(const Queue *queue);
 
 /*
- * Puts two pieces in the place of the head, which is given back. The first one gets the head's
- * number, all that follow a number that is greater by one. queue_may_renumber() must be true.
+ * Puts two pieces of the head, which is given back, behind the pieces that follow it, so that these
+ * are tried before the two are divided further. Numbers move so that they ascend, and all behind
+ * the pieces get one that is greater by one. queue_may_renumber() must be true.
  */
 QueuedBatch *queue_divide_head(Queue *queue, QueuedBatch *first, QueuedBatch *second);
 

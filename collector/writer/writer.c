@@ -41,7 +41,8 @@
 
 /*
  * How often one batch and its pieces are divided. A batch with more series at fault than that would
- * hold up all that come after it; what is refused then goes whole.
+ * hold up all that come after it; what is refused then goes whole. Larger pieces come first: all of
+ * the batch is in small pieces before many series at fault side by side have used that up.
  */
 #define DIVISIONS_MAX 64
 
@@ -414,7 +415,7 @@ end_flight(Writer *writer, BatchEnd end, QueuedBatch **list)
 		end_batch(writer, queue_pop(&writer->queue), end, &list);
 }
 
-/* Puts two pieces of the refused batch at the queue's head in its place; false without memory. */
+/* Replaces the refused batch at the queue's head by two pieces; false without memory. */
 static bool
 divide_flight(Writer *writer, const Flight *flight)
 {
