@@ -6,7 +6,8 @@
  * 2. Else it is opened, through /proc/PID/map_files or by name, and compared with the mapping.
  * 3. It is interned by its version (device, inode, size, mtime): another version is another file.
  * 4. The flusher thread asks an opener for the content of those that were sampled.
- * 5. The sweep closes what nobody refers to.
+ * 5. The sweep takes files that nobody refers to out of the table, and closes them. Each is charged
+ *    to its owner until it is closed, which its file system may put off.
  */
 #include "process/mapped_file.h"
 
@@ -32,6 +33,7 @@
 #define MAPPED_PATH_BYTES (4096 + 64)
 #define OWNER_NONE		  0
 #define FEW_FILES		  64 /* that an owner may always open, until there is no room at all */
+#define CLOSING_NS		  UINT64_C(250000000) /* for which one sweep closes files */
 
 typedef struct FileId
 {
@@ -70,7 +72,7 @@ struct MappedFile
 	Stall stall;		 /* flusher thread: it did not answer */
 	void *content;		 /* flusher thread; NULL where unreadable */
 	void (*close_content)(void *content);
-	struct MappedFile *next_removed;
+	struct MappedFile *next_closing;
 	UT_hash_handle hh;
 	UT_hash_handle by_file; /* of the versions of one file the one that was met last */
 };
@@ -85,8 +87,10 @@ struct MappedFileTable
 	FileAccount total;
 	FileAccount limit; /* 0: none */
 	uint32_t holders;
-	Patience patience; /* the flusher thread's, who closes */
-	bool pending;	   /* the content of some file that was sampled was not asked for */
+	Patience patience;	 /* the flusher thread's, who closes … */
+	MappedFile *closing; /* … these, which nobody finds any more; in the order they came */
+	MappedFile **closing_end;
+	bool pending; /* the content of some file that was sampled was not asked for */
 	MappedFileStats stats;
 };
 
@@ -181,21 +185,31 @@ is_beyond(const FileAccount *used, const FileAccount *limit, size_t eighths)
 		   (limit->name_bytes > 0 && used->name_bytes >= limit->name_bytes * eighths / 8);
 }
 
-/* May the owner open one more? Counts a refusal. */
+/* May the owner open one more? Counts a refusal. Mutex held. */
 static bool
-has_room(MappedFileTable *table, uint64_t owner)
+take_room(MappedFileTable *table, uint64_t owner)
 {
 	FileAccount *account;
 	size_t files;
 	bool has;
 
-	pthread_mutex_lock(&table->mutex);
 	HASH_FIND(hh, table->accounts, &owner, sizeof(owner), account);
 	files = account != NULL ? account->files : 0;
 	has = !is_beyond(&table->total, &table->limit, 8) &&
 		  (account == NULL || !is_beyond(account, &table->limit, 4)) &&
 		  (files < FEW_FILES || !is_beyond(&table->total, &table->limit, 7));
 	table->stats.refused += !has;
+	return has;
+}
+
+/* The same, before the file is opened. */
+static bool
+has_room(MappedFileTable *table, uint64_t owner)
+{
+	bool has;
+
+	pthread_mutex_lock(&table->mutex);
+	has = take_room(table, owner);
 	pthread_mutex_unlock(&table->mutex);
 	return has;
 }
@@ -213,18 +227,40 @@ add_file(MappedFileTable *table, MappedFile *file)
 	table->stats.count++;
 }
 
-/* Mutex held, or nobody else left. */
+/* The file is still charged, as it is still open. Mutex held, or nobody else left. */
 static void
 remove_file(MappedFileTable *table, MappedFile *file)
 {
 	HASH_DELETE(hh, table->files, file);
 	if (find_by_file(table, &file->key.file) == file)
 		HASH_DELETE(by_file, table->by_file, file);
-	discharge_file(table, file);
-	table->stats.count--;
+	file->next_closing = NULL;
+	*table->closing_end = file;
+	table->closing_end = &file->next_closing;
 }
 
-/* Takes the descriptor of a regular file over, also on failure. Mutex not held. */
+/* Mutex held. NULL without memory. */
+static MappedFile *
+make_file(const FileVersion *key, int fd, const char *name, const char *path)
+{
+	MappedFile *file = calloc(1, sizeof(*file));
+
+	if (file == NULL)
+		return NULL;
+	file->key = *key;
+	file->fd = fd;
+	file->name = strdup(name);
+	file->path = strdup(path);
+	if (file->name != NULL && file->path != NULL)
+		return file;
+	mapped_file_free(file);
+	return NULL;
+}
+
+/*
+ * Takes the descriptor of a regular file over, also on failure. A file that is open already needs
+ * no room. Mutex not held.
+ */
 static int
 mapped_file_intern(MappedFileTable *table, uint64_t owner, int fd, const char *name,
 				   const char *path, MappedFile **result)
@@ -232,6 +268,7 @@ mapped_file_intern(MappedFileTable *table, uint64_t owner, int fd, const char *n
 	struct stat status;
 	FileVersion key;
 	MappedFile *file;
+	int error = 0;
 
 	if (fstat(fd, &status) != 0)
 	{
@@ -242,33 +279,26 @@ mapped_file_intern(MappedFileTable *table, uint64_t owner, int fd, const char *n
 
 	pthread_mutex_lock(&table->mutex);
 	HASH_FIND(hh, table->files, &key, sizeof(key), file);
-	if (file == NULL)
+	if (file == NULL && !take_room(table, owner))
+		error = -EMFILE;
+	else if (file == NULL)
 	{
-		file = calloc(1, sizeof(*file));
+		file = make_file(&key, fd, name, path);
 		if (file != NULL)
 		{
-			file->key = key;
-			file->fd = fd;
-			file->name = strdup(name);
-			file->path = strdup(path);
+			add_file(table, file);
+			charge_file(table, file, owner);
 		}
-		if (file == NULL || file->name == NULL || file->path == NULL)
-		{
-			pthread_mutex_unlock(&table->mutex);
-			if (file != NULL)
-				mapped_file_free(file);
-			close(fd);
-			return -ENOMEM;
-		}
-		add_file(table, file);
-		charge_file(table, file, owner);
+		else
+			error = -ENOMEM;
 	}
-	file->references++;
+	if (file != NULL)
+		file->references++;
 	pthread_mutex_unlock(&table->mutex);
-	if (file->fd != fd)
+	if (file == NULL || file->fd != fd)
 		close(fd); /* which a file system may make wait */
 	*result = file;
-	return 0;
+	return error;
 }
 
 /* A copy of our vDSO as a file in memory; -1 where there is none. */
@@ -306,6 +336,7 @@ mapped_file_table_create(MappedFileTable **result)
 		return -ENOMEM;
 	}
 	pthread_mutex_init(&table->mutex, NULL);
+	table->closing_end = &table->closing;
 	fd = vdso_copy();
 	if (fd >= 0 && mapped_file_intern(table, OWNER_NONE, fd, "[vdso]", "", &table->vdso) == -ENOMEM)
 	{
@@ -362,8 +393,11 @@ mapped_file_table_free(MappedFileTable *table)
 	if (table == NULL || table_is_held(table))
 		return;
 	HASH_ITER(hh, table->files, file, next)
-	{
 		remove_file(table, file);
+	for (file = table->closing; file != NULL; file = next)
+	{
+		next = file->next_closing;
+		discharge_file(table, file);
 		patience_close(&table->patience, file->fd);
 		mapped_file_free(file);
 	}
@@ -505,8 +539,7 @@ mapped_file_acquire_executable(MappedFileTable *table, uint64_t owner, uint32_t 
 	struct stat status;
 	int fd;
 
-	if (!has_room(table, owner))
-		return -EMFILE;
+	/* which file that is shows only once it is open, and most programs are open already */
 	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
 	fd = open_file_trusted(path, &status);
 	if (fd < 0)
@@ -696,31 +729,66 @@ mapped_file_table_open_pending(MappedFileTable *table, const MappedFileOpener *o
 	}
 }
 
+/* Takes the file at *link out of those that are to be closed. */
+static void
+forget_closed(MappedFileTable *table, MappedFile **link)
+{
+	MappedFile *file = *link;
+
+	*link = file->next_closing;
+	if (*link == NULL)
+		table->closing_end = link;
+	pthread_mutex_lock(&table->mutex);
+	discharge_file(table, file);
+	table->stats.count--;
+	pthread_mutex_unlock(&table->mutex);
+	mapped_file_free(file);
+}
+
+/*
+ * Closes files, until the time is over: each may take a while, if its file system wants to know of
+ * it. Files that stay open, because of others of their device that do not answer, are tried again
+ * by the next sweep.
+ */
+static void
+close_files(MappedFileTable *table)
+{
+	uint64_t until_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC) + CLOSING_NS;
+	MappedFile **link = &table->closing;
+	bool avoids = false;
+	uint64_t avoided = 0;
+
+	while (*link != NULL && (uint64_t) clock_ns(CLOCK_MONOTONIC) < until_ns)
+	{
+		MappedFile *file = *link;
+
+		if (avoids && file->key.file.device == avoided)
+			link = &file->next_closing;
+		else if (patience_try_close(&table->patience, file->fd))
+			forget_closed(table, link);
+		else
+		{
+			avoids = true;
+			avoided = file->key.file.device;
+			link = &file->next_closing;
+		}
+	}
+}
+
 void
 mapped_file_table_sweep(MappedFileTable *table)
 {
-	MappedFile *removed = NULL;
 	MappedFile *file;
 	MappedFile *next;
 
 	pthread_mutex_lock(&table->mutex);
 	HASH_ITER(hh, table->files, file, next)
 	{
-		if (file->references > 0)
-			continue;
-		remove_file(table, file);
-		file->next_removed = removed;
-		removed = file;
+		if (file->references == 0)
+			remove_file(table, file);
 	}
 	pthread_mutex_unlock(&table->mutex);
-	/* closing may take a while, too, where file systems want to know of it */
-	while (removed != NULL)
-	{
-		file = removed;
-		removed = file->next_removed;
-		patience_close(&table->patience, file->fd);
-		mapped_file_free(file);
-	}
+	close_files(table);
 }
 
 size_t

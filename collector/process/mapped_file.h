@@ -30,7 +30,7 @@ typedef struct MappedFileStats
 	uint64_t unreadable; /* could not be opened, or no ELF file */
 	uint64_t timeouts;	 /* times that one did not answer when it was closed */
 	uint64_t refused;	 /* not opened: too many are open */
-	size_t count;		 /* in the table now */
+	size_t count;		 /* open now, with those that are to be closed */
 } MappedFileStats;
 
 /* Where a file can be opened here and now. */
@@ -123,7 +123,11 @@ void mapped_file_retain(MappedFileTable *table, MappedFile *file);
 void mapped_file_retain_sampled(MappedFileTable *table, MappedFile *file);
 void mapped_file_release(MappedFileTable *table, MappedFile *file); /* accepts NULL */
 
-/* Flusher thread. Opens what was sampled; frees what nobody refers to. */
+/*
+ * Flusher thread. Opens what was sampled; frees what nobody refers to. A sweep closes files for a
+ * quarter of a second at most, and the next one goes on. A file stays charged to its owner until it
+ * is closed.
+ */
 void mapped_file_table_open_pending(MappedFileTable *table, const MappedFileOpener *opener);
 void mapped_file_table_sweep(MappedFileTable *table);
 void mapped_file_table_stats(MappedFileTable *table, MappedFileStats *stats);

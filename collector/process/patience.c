@@ -57,7 +57,7 @@ patience_run(Patience *patience, Probe *probe, uint64_t wait_ns)
 typedef struct CloseProbe
 {
 	Probe probe;
-	Patience *patience; /* not to be used once it has run */
+	bool *kept; /* the caller's, not to be used once it has run */
 	int fd;
 	bool ran;
 } CloseProbe;
@@ -88,8 +88,8 @@ discard_close(Probe *probe)
 {
 	CloseProbe *closing = (CloseProbe *) probe;
 
-	if (!closing->ran && !keep_open(closing->patience, closing->fd))
-		close(closing->fd);
+	if (!closing->ran)
+		*closing->kept = true;
 	free(closing);
 }
 
@@ -104,13 +104,14 @@ device_of(int fd)
 	return makedev(status.stx_dev_major, status.stx_dev_minor);
 }
 
-/* As prober_run(). */
+/* As prober_run(). *kept: the descriptor is still open, and no thread is at it. */
 static int
-close_one(Patience *patience, int fd)
+close_one(Patience *patience, int fd, bool *kept)
 {
 	CloseProbe *closing = calloc(1, sizeof(*closing));
 	int result;
 
+	*kept = false;
 	if (closing == NULL)
 	{
 		close(fd);
@@ -118,7 +119,7 @@ close_one(Patience *patience, int fd)
 	}
 	closing->probe =
 		(Probe){ .run = run_close, .discard = discard_close, .subject.device = device_of(fd) };
-	closing->patience = patience;
+	closing->kept = kept;
 	closing->fd = fd;
 	result = patience_run(patience, &closing->probe, CLOSE_NS);
 	if (result == 0)
@@ -126,10 +127,31 @@ close_one(Patience *patience, int fd)
 	return result;
 }
 
+/* The same, with one that is still open put aside. */
+static int
+close_or_keep(Patience *patience, int fd)
+{
+	bool kept;
+	int result = close_one(patience, fd, &kept);
+
+	if (kept && !keep_open(patience, fd))
+		close(fd);
+	return result;
+}
+
+bool
+patience_try_close(Patience *patience, int fd)
+{
+	bool kept;
+
+	(void) close_one(patience, fd, &kept);
+	return !kept;
+}
+
 void
 patience_close(Patience *patience, int fd)
 {
-	int result = close_one(patience, fd);
+	int result = close_or_keep(patience, fd);
 	size_t left = MIN(patience->open_count, CLOSE_AGAIN);
 
 	/* the one that stayed open first; one whose device is still avoided goes to the end again */
@@ -139,6 +161,6 @@ patience_close(Patience *patience, int fd)
 
 		patience->open_count--;
 		memmove(patience->open, patience->open + 1, patience->open_count * sizeof(int));
-		result = close_one(patience, oldest);
+		result = close_or_keep(patience, oldest);
 	}
 }

@@ -5,6 +5,7 @@
 #ifndef COLLECTOR_PATIENCE_H
 #define COLLECTOR_PATIENCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,5 +44,11 @@ int patience_run(Patience *patience, Probe *probe, uint64_t wait_ns);
  * thread may be had for that, it stays open and is tried again after a later one.
  */
 void patience_close(Patience *patience, int fd);
+
+/*
+ * The same, but false if no thread may be had for that: the descriptor is still open, and the
+ * caller's.
+ */
+bool patience_try_close(Patience *patience, int fd);
 
 #endif

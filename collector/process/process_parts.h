@@ -104,8 +104,12 @@ struct Process
 	uint32_t verdict;
 	uint64_t judged_ns; /* when it was last dropped */
 	MappingList mappings;
-	MappingList older;					  /* as they were read before, and not the same */
-	Mapping told[TOLD_MAPPINGS];		  /* by the side-band, and never seen; names are ours */
+	MappingList older; /* as they were read before, and not the same */
+	/*
+	 * By the side-band, and never seen; names are ours. Only the walker, who alone resolves
+	 * addresses, uses them: pointers to them hold while it opens a file without the lock.
+	 */
+	Mapping told[TOLD_MAPPINGS];
 	uint32_t told_next;					  /* the one that goes next */
 	Described descriptions[DESCRIPTIONS]; /* latest first; unused ones are zeroed */
 	char *exe;

@@ -78,6 +78,7 @@ get_told(ProcessTable *table, Process *process, const ProcMapping *map)
 	{
 		WantedFile wanted = { .kind = WANTED_PAST, .map = told->map };
 
+		/* the lock is given back, but the slot stays ours: only the walker resolves */
 		process_open(table, process, process_root_pid(process), &wanted, 1);
 		told->file = wanted.file;
 	}

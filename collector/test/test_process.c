@@ -683,6 +683,8 @@ test_files_limited(void **state)
 {
 	Fixture *fixture = *state;
 	static MappedFile *files[260];
+	MappedFile *executable;
+	MappedFile *again;
 	ProcMapping mapping;
 	MappedFileStats before;
 	MappedFileStats stats;
@@ -709,13 +711,30 @@ test_files_limited(void **state)
 		}
 		unlink(name);
 	}
+	/* a program that is open already needs no room either */
+	mapped_file_table_limit(fixture->files, 1, 0);
+	assert_int_equal(mapped_file_acquire_executable(fixture->files, 5, (uint32_t) getpid(), "self",
+													&executable),
+					 -EMFILE);
+	mapped_file_table_limit(fixture->files, 0, 0);
+	assert_int_equal(mapped_file_acquire_executable(fixture->files, 4, (uint32_t) getpid(), "self",
+													&executable),
+					 0);
+	mapped_file_table_limit(fixture->files, 1, 0);
+	assert_int_equal(mapped_file_acquire_executable(fixture->files, 5, (uint32_t) getpid(), "self",
+													&again),
+					 0);
+	assert_ptr_equal(again, executable);
+	mapped_file_release(fixture->files, again);
+	mapped_file_release(fixture->files, executable);
+	mapped_file_table_limit(fixture->files, 200 + before.count, 0);
 	/* half; seven eighths with that; one of few files; nobody beyond all */
 	assert_in_range(opened[0], 98, 102);
 	assert_in_range(opened[0] + opened[1], 173, 177);
 	assert_in_range(opened[2], 23, 27);
 	assert_int_equal(opened[3], 0);
 	mapped_file_table_stats(fixture->files, &stats);
-	assert_int_equal(stats.refused, 520 - count);
+	assert_int_equal(stats.refused, 520 - count + 1); /* the program's */
 	for (size_t i = 0; i < count; i++)
 		mapped_file_release(fixture->files, files[i]);
 	/* what is closed may be opened again */

@@ -721,6 +721,46 @@ test_symbols(void **state)
 	symbolizer_free(symbolizer);
 }
 
+/*
+ * A file that cannot be closed, because as many threads as may be wait for its device, is still
+ * open, and so it stays among those that its owner has.
+ */
+static void
+test_closing(void **state)
+{
+	Fixture *fixture = *state;
+	MappedFileStats before;
+	MappedFileStats stats;
+	MappedFile *file;
+
+	if (!have_fuse)
+		skip();
+	mapped_file_table_stats(fixture->files, &before);
+	fuse_file_hold(&fuse, FUSE_FLUSH);
+	for (size_t i = 0; i < PROBER_DEVICE_STUCK + 2; i++)
+	{
+		file = acquire(fixture);
+		mapped_file_release(fixture->files, file);
+		mapped_file_table_sweep(fixture->files);
+		mapped_file_table_stats(fixture->files, &stats);
+		assert_int_equal(stats.count - before.count,
+						 i < PROBER_DEVICE_STUCK ? 0 : i + 1 - PROBER_DEVICE_STUCK);
+	}
+	mapped_file_table_limit(fixture->files, before.count + 2, 0);
+	assert_int_equal(mapped_file_acquire_executable(fixture->files, 1, (uint32_t) getpid(), "self",
+													&file),
+					 -EMFILE);
+	fuse_file_let_go(&fuse);
+	for (int i = 0; i < 1000 && stats.count > before.count; i++)
+	{
+		usleep(1000);
+		mapped_file_table_sweep(fixture->files);
+		mapped_file_table_stats(fixture->files, &stats);
+	}
+	assert_int_equal(stats.count, before.count);
+	assert_false(atomic_load(&overdue));
+}
+
 /* A device whose files do not answer keeps few threads, however many of its files are asked for. */
 static void
 test_symbols_device(void **state)
@@ -788,6 +828,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_symbols, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_symbols_device, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_closing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_debug_files, setup, teardown),
 		cmocka_unit_test(test_prober),
 		cmocka_unit_test(test_prober_shares),
