@@ -61,7 +61,8 @@ typedef struct Entry
 	uint32_t wanted_by; /* pid of the last process that did … */
 	uint64_t owner;		/* … and its owner, who pays */
 	uint64_t loaded_ns;
-	uint64_t retry_ns; /* there was no room: not before then */
+	struct Entry *younger; /* of the same owner, while tables are chosen that go */
+	uint64_t retry_ns;	   /* there was no room: not before then */
 	Stall stall;
 	uint64_t used_ns;
 	UT_hash_handle hh;
@@ -420,42 +421,84 @@ has_table(const Entry *entry)
 	return entry->loaded && entry->binary != NULL && unwinder_binary_has_table(entry->binary);
 }
 
-/* Lines of all tables that were made for the owner. */
-static uint64_t
-lines_of_owner(const UnwindTables *tables, uint64_t owner)
+/* The tables that were made for an owner, while some are chosen that go. */
+typedef struct OwnerTables
 {
-	uint64_t lines = 0;
+	uint64_t owner;
+	uint64_t lines;
+	Entry *oldest;
+	Entry **end; /* of the list that oldest begins */
+	UT_hash_handle hh;
+} OwnerTables;
 
-	for (const Entry *entry = tables->entries; entry != NULL; entry = entry->hh.next)
-	{
-		if (has_table(entry) && entry->owner == owner)
-			lines += unwinder_binary_lines(entry->binary);
-	}
-	return lines;
+static int
+compare_loaded(const Entry *a, const Entry *b)
+{
+	return (a->loaded_ns > b->loaded_ns) - (a->loaded_ns < b->loaded_ns);
 }
 
-/* Of the owner whose tables take most the one that was loaded first, or NULL. */
-static Entry *
-next_to_go(const UnwindTables *tables)
+/* NULL without memory, or tables. */
+static OwnerTables *
+list_owners(UnwindTables *tables)
 {
-	Entry *oldest = NULL;
-	uint64_t most = 0;
+	OwnerTables *owners = NULL;
 
+	HASH_SORT(tables->entries, compare_loaded);
 	for (Entry *entry = tables->entries; entry != NULL; entry = entry->hh.next)
 	{
-		bool same = oldest != NULL && entry->owner == oldest->owner;
-		uint64_t lines;
+		OwnerTables *owner;
 
 		if (!has_table(entry))
 			continue;
-		lines = same ? most : lines_of_owner(tables, entry->owner);
-		if (oldest == NULL || lines > most || (same && entry->loaded_ns < oldest->loaded_ns))
+		HASH_FIND(hh, owners, &entry->owner, sizeof(entry->owner), owner);
+		if (owner == NULL)
 		{
-			oldest = entry;
-			most = lines;
+			owner = calloc(1, sizeof(*owner));
+			if (owner == NULL)
+				continue;
+			owner->owner = entry->owner;
+			owner->end = &owner->oldest;
+			HASH_ADD(hh, owners, owner, sizeof(owner->owner), owner);
 		}
+		owner->lines += unwinder_binary_lines(entry->binary);
+		entry->younger = NULL;
+		*owner->end = entry;
+		owner->end = &entry->younger;
 	}
-	return oldest;
+	return owners;
+}
+
+/* Takes the oldest table of the owner that has most lines; NULL: none has any left. */
+static Entry *
+next_to_go(OwnerTables *owners)
+{
+	OwnerTables *most = NULL;
+	Entry *entry;
+
+	for (OwnerTables *owner = owners; owner != NULL; owner = owner->hh.next)
+	{
+		if (owner->oldest != NULL && (most == NULL || owner->lines > most->lines))
+			most = owner;
+	}
+	if (most == NULL)
+		return NULL;
+	entry = most->oldest;
+	most->oldest = entry->younger;
+	most->lines -= unwinder_binary_lines(entry->binary);
+	return entry;
+}
+
+static void
+free_owners(OwnerTables *owners)
+{
+	OwnerTables *owner;
+	OwnerTables *next;
+
+	HASH_ITER(hh, owners, owner, next)
+	{
+		HASH_DEL(owners, owner);
+		free(owner);
+	}
 }
 
 /* All that are left are mapped by processes. */
@@ -483,17 +526,19 @@ unload_most(UnwindTables *tables, uint64_t now_ns)
 	UnwinderStats stats;
 	uint64_t lines;
 	uint64_t entries;
+	OwnerTables *owners = list_owners(tables);
 	Entry *entry;
 
 	unwinder_stats(tables->unwinder, &stats);
 	lines = stats.lines / 2;
 	entries = stats.entries / 2;
-	while ((stats.lines > lines || stats.entries > entries) && (entry = next_to_go(tables)) != NULL)
+	while ((stats.lines > lines || stats.entries > entries) && (entry = next_to_go(owners)) != NULL)
 	{
 		unwinder_binary_unload(tables->unwinder, entry->binary, now_ns);
 		entry->loaded = false;
 		unwinder_stats(tables->unwinder, &stats);
 	}
+	free_owners(owners);
 }
 
 /*
