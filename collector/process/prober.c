@@ -24,11 +24,12 @@
 #define STAT_LIMIT_BYTES 4096
 #define NS_PER_S		 UINT64_C(1000000000)
 
-#define WAIT_LESS_NS (NS_PER_S / 200)
-#define COST		 20 /* times what was waited */
-#define BURST_NS	 (10 * NS_PER_S)
-#define ALL_BURST_NS (3 * BURST_NS) /* of all debtors together */
-#define DEBTORS		 32
+#define WAIT_LESS_NS  (NS_PER_S / 200)
+#define COST		  20 /* times what was waited */
+#define COST_ANSWERED 10
+#define BURST_NS	  (10 * NS_PER_S)
+#define ALL_BURST_NS  (3 * BURST_NS) /* of all debtors together */
+#define DEBTORS		  32
 
 enum
 {
@@ -272,10 +273,10 @@ wait_of(Prober *prober, const Probe *probe, uint64_t now_ns, uint64_t wait_ns)
 
 /* Mutex held. */
 static void
-charge_wait(Prober *prober, const Probe *probe, uint64_t begin_ns)
+charge_wait(Prober *prober, const Probe *probe, uint64_t begin_ns, uint64_t cost)
 {
 	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-	uint64_t cost_ns = COST * (now_ns - begin_ns);
+	uint64_t cost_ns = cost * (now_ns - begin_ns);
 	Allowance *waits = allowance_of(prober->debtors, DEBTORS, debtor_key(probe));
 
 	(void) allowance_take(waits, now_ns, cost_ns, BURST_NS + COST * WAIT_LESS_NS);
@@ -317,23 +318,37 @@ wait_until_done(Server *server, const Probe *probe, uint64_t until_ns)
 	return probe->state == PROBE_DONE ? 0 : result;
 }
 
-/* The same, with more time while the thread waits for a processor. Mutex held. */
-static int
-wait_patiently(Server *server, const Probe *probe, uint64_t begin_ns, uint64_t wait_ns)
+/* Does the server that has the probe wait for a processor? Mutex held, but while that is read. */
+static bool
+server_is_busy(const Server *server, const Probe *probe)
 {
-	pthread_mutex_t *mutex = &server->prober->mutex;
-	uint64_t waited_ns = wait_ns;
-	int result = wait_until_done(server, probe, begin_ns + waited_ns);
+	pid_t id = probe->state == PROBE_WAITING ? 0 : server->id;
+	bool busy;
 
+	pthread_mutex_unlock(&server->prober->mutex);
+	busy = waits_for_processor(id);
+	pthread_mutex_lock(&server->prober->mutex);
+	return busy;
+}
+
+/*
+ * The same, with more time while the thread waits for a processor. *is_slow: the answer did not
+ * come at once, and not for want of a processor. Mutex held, but now and then.
+ */
+static int
+wait_patiently(Server *server, const Probe *probe, uint64_t begin_ns, uint64_t wait_ns,
+			   bool *is_slow)
+{
+	uint64_t waited_ns = wait_ns;
+	int result;
+
+	*is_slow = wait_ns > WAIT_LESS_NS &&
+			   wait_until_done(server, probe, begin_ns + WAIT_LESS_NS) == ETIMEDOUT &&
+			   !server_is_busy(server, probe);
+	result = wait_until_done(server, probe, begin_ns + waited_ns);
 	while (result == ETIMEDOUT && waited_ns < BUSY_NS)
 	{
-		pid_t id = probe->state == PROBE_WAITING ? 0 : server->id;
-		bool busy;
-
-		pthread_mutex_unlock(mutex);
-		busy = waits_for_processor(id);
-		pthread_mutex_lock(mutex);
-		if (!busy)
+		if (!server_is_busy(server, probe))
 			return probe->state == PROBE_DONE ? 0 : result;
 		waited_ns += wait_ns;
 		result = wait_until_done(server, probe, begin_ns + waited_ns);
@@ -400,6 +415,7 @@ prober_run(Prober *prober, Probe *probe, uint64_t wait_ns)
 {
 	uint64_t begin_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	Server *server = NULL;
+	bool is_slow = false;
 	int result = EBUSY;
 
 	probe->state = PROBE_WAITING;
@@ -413,9 +429,13 @@ prober_run(Prober *prober, Probe *probe, uint64_t wait_ns)
 	{
 		server->probe = probe;
 		pthread_cond_signal(&server->asked);
-		result = wait_patiently(server, probe, begin_ns, wait_of(prober, probe, begin_ns, wait_ns));
-		if (result != 0 && note_owner(prober, probe))
+		result = wait_patiently(server, probe, begin_ns, wait_of(prober, probe, begin_ns, wait_ns),
+								&is_slow);
+		is_slow &= probe->subject.pid != 0;
+		if ((result != 0 || is_slow) && note_owner(prober, probe))
 			result = 0;
+		if (result != 0 || is_slow)
+			charge_wait(prober, probe, begin_ns, result != 0 ? COST : COST_ANSWERED);
 	}
 	if (result == 0)
 	{
@@ -424,8 +444,6 @@ prober_run(Prober *prober, Probe *probe, uint64_t wait_ns)
 		return 0;
 	}
 	prober->timeouts++;
-	if (server != NULL)
-		charge_wait(prober, probe, begin_ns);
 	abandon_probe(prober, server, probe);
 	return -result;
 }

@@ -9,9 +9,10 @@
  * Threads that are left behind are counted for each device and for each owner of processes, so that
  * neither uses up the threads of all others: a device with PROBER_DEVICE_STUCK of them is not asked
  * before one has returned, nor is an owner with PROBER_OWNER_STUCK. Waiting is an account of each
- * owner: a call that does not return in time costs twenty times the wait, and an owner that owes
- * more than ten seconds is waited for 5 ms at most. So an owner takes a twentieth of its caller's
- * time in the long run.
+ * owner: a call that does not return in time costs twenty times the wait, and one about a process
+ * that returns, but sleeps for 5 ms, ten times. An owner that owes more than ten seconds is waited
+ * for 5 ms at most. So an owner takes a tenth of its caller's time in the long run. Late answers of
+ * a device alone cost nothing, because local disks are slow too, and all share them.
  */
 #ifndef COLLECTOR_PROBER_H
 #define COLLECTOR_PROBER_H

@@ -566,6 +566,50 @@ test_prober_shares(void **state)
 	stop_child((pid_t) other.pid);
 }
 
+static void
+run_slowly(Probe *probe)
+{
+	(void) probe;
+	usleep(30000);
+}
+
+static void
+discard_slow(Probe *probe)
+{
+	free(probe);
+}
+
+static int
+run_slow_one(Prober *prober, ProbeSubject subject)
+{
+	Probe *probe = calloc(1, sizeof(*probe));
+	int result;
+
+	*probe = (Probe){ .run = run_slowly, .discard = discard_slow, .subject = subject };
+	result = prober_run(prober, probe, PATIENCE_S * NS_PER_S);
+	if (result == 0)
+		free(probe);
+	return result;
+}
+
+/* An owner whose processes always answer, but late, is not waited for without an end. */
+static void
+test_prober_slow(void **state)
+{
+	const ProbeSubject mine = { .pid = (uint32_t) getpid() };
+	const ProbeSubject device = { .device = 8 };
+	Prober *prober;
+	int result = 0;
+
+	(void) state;
+	assert_int_equal(prober_create(&prober), 0);
+	for (int i = 0; i < 200 && result == 0; i++)
+		result = run_slow_one(prober, mine);
+	assert_int_equal(result, -ETIMEDOUT);
+	assert_int_equal(run_slow_one(prober, device), 0);
+	prober_free(prober);
+}
+
 /* A file that is mapped may answer no more when its unwind table is to be made; later it may. */
 static void
 test_unwind_table(void **state)
@@ -832,6 +876,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_debug_files, setup, teardown),
 		cmocka_unit_test(test_prober),
 		cmocka_unit_test(test_prober_shares),
+		cmocka_unit_test(test_prober_slow),
 	};
 	pthread_t watchdog;
 	int failed;
