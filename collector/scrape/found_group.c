@@ -79,6 +79,7 @@ found_group_bytes(const FoundGroup *found)
 {
 	size_t bytes = found->waiting != NULL ? found->waiting->budget.used_bytes : 0;
 
+	bytes += found->current.group != NULL ? found->current.group->budget.used_bytes : 0;
 	return bytes + (found->next.group != NULL ? found->next.group->budget.used_bytes : 0);
 }
 
@@ -93,7 +94,10 @@ compare_members(const void *a, const void *b)
 	return (left->index > right->index) - (left->index < right->index);
 }
 
-/* Hands over the targets of members with equal keys, which both versions have in order. */
+/*
+ * Hands over the targets of members with equal keys, which both versions have in order. Those that
+ * are short are made anew.
+ */
 static void
 keep_targets(FoundVersion *from, FoundVersion *to, size_t profiles)
 {
@@ -107,6 +111,11 @@ keep_targets(FoundVersion *from, FoundVersion *to, size_t profiles)
 			i++;
 		if (i == from->count || from->members[i].key != member->key)
 			continue;
+		if (from->members[i].is_short)
+		{
+			i++;
+			continue;
+		}
 		memcpy(&to->slots[j * profiles], &from->slots[i * profiles],
 			   profiles * sizeof(ScrapeTarget *));
 		memset(&from->slots[i * profiles], 0, profiles * sizeof(ScrapeTarget *));
@@ -124,14 +133,15 @@ found_group_begin(FoundGroup *found, uint64_t seed, size_t profiles)
 	FoundVersion next = { .group = group, .hash = found->waiting_hash, .count = group->count };
 	uint64_t common = hash_labels(seed, &group->labels);
 
-	found->waiting = NULL;
 	next.members = calloc(next.count + 1, sizeof(FoundMember));
 	next.slots = calloc(next.count * profiles + 1, sizeof(ScrapeTarget *));
 	if (next.members == NULL || next.slots == NULL)
 	{
-		version_free(&next);
+		free(next.members);
+		free(next.slots);
 		return false;
 	}
+	found->waiting = NULL;
 	for (uint32_t i = 0; i < next.count; i++)
 		next.members[i] =
 			(FoundMember){ .key = hash_labels(common, &group->targets[i]), .index = i };
@@ -150,8 +160,27 @@ found_group_finish(FoundGroup *found)
 	found->current.done = 0;
 	for (size_t i = 0; i < found->current.count; i++)
 		found->current.members[i].is_settled = false;
-	target_group_free(found->current.group);
-	found->current.group = NULL;
+	if (!found->current.is_short)
+		found_group_drop_labels(found);
 	found->next = (FoundVersion){ NULL };
 	found->has_next = false;
+}
+
+void
+found_group_drop_labels(FoundGroup *found)
+{
+	target_group_free(found->current.group);
+	found->current.group = NULL;
+}
+
+bool
+found_group_redo(FoundGroup *found)
+{
+	if (found->waiting == NULL && !found->has_next && found->current.is_short)
+	{
+		found->waiting = found->current.group;
+		found->waiting_hash = found->current.hash;
+		found->current.group = NULL;
+	}
+	return found->waiting != NULL;
 }

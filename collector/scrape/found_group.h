@@ -4,7 +4,8 @@
  *
  * A group replaces the one of its source step by step, since it may have 100,000 targets and the
  * thread has more to do. A set of labels that was in the old group, too, keeps its targets: only
- * their keys are compared. The labels go once the targets are made.
+ * their keys are compared. The labels go once the targets are made. If there is no room for some,
+ * they stay, for the targets to be made later.
  *
  *		waiting ──► next ──► current		the newest, that in the making, that whose targets run
  */
@@ -21,16 +22,18 @@ typedef struct FoundMember
 	uint32_t dropped;
 	uint32_t invalid;
 	bool is_settled; /* in next: the targets are made; in current: they were handed over */
+	bool is_short;	 /* there was no room, or no memory, for a target */
 } FoundMember;
 
 typedef struct FoundVersion
 {
-	TargetGroup *group;	  /* NULL once all targets are made */
+	TargetGroup *group;	  /* NULL once all targets are made; may be NULL if it is short */
 	uint64_t hash;		  /* of all labels */
 	FoundMember *members; /* by key */
 	ScrapeTarget **slots; /* by member and profile; each holds a reference; NULL: none */
 	size_t count;
-	size_t done; /* members before it need no work */
+	size_t done;   /* members before it need no work */
+	bool is_short; /* one of its members is */
 } FoundVersion;
 
 typedef struct FoundGroup
@@ -64,11 +67,17 @@ size_t found_group_bytes(const FoundGroup *found);
 
 /*
  * Makes the waiting group the next version, and hands over the targets of the labels that are in
- * both. False on out of memory; the waiting group is given up then.
+ * both. False on out of memory; the group waits on then.
  */
 bool found_group_begin(FoundGroup *found, uint64_t seed, size_t profiles);
 
 /* Makes the next version, whose work is done, the current one, whose slots are empty. */
 void found_group_finish(FoundGroup *found);
+
+/* Drops the labels of a current version that is short. */
+void found_group_drop_labels(FoundGroup *found);
+
+/* Lets a group that is short wait again. True if a group waits. */
+bool found_group_redo(FoundGroup *found);
 
 #endif

@@ -25,6 +25,10 @@
 /* Labels of one discovery that are not targets yet. */
 #define WAITING_BYTES_MAX ((size_t) 256 * 1024 * 1024)
 
+/* So many of them may be those of groups that are short, whose targets are tried again so often. */
+#define SHORT_BYTES_MAX (WAITING_BYTES_MAX / 2)
+#define REDO_NS			(30 * NS_PER_S)
+
 typedef struct Found
 {
 	Discovery *discovery;
@@ -45,6 +49,8 @@ struct JobRun
 	uint64_t seed;
 	FoundGroup *work; /* groups with something to do; the first is being worked at */
 	FoundGroup **work_last;
+	bool is_short; /* a group is, or waits for memory: to be redone at … */
+	int64_t redo_ns;
 	int64_t keep_until_ns; /* before, targets that were not found stay; 0: none were inherited */
 	JobCounts counts;
 };
@@ -154,6 +160,12 @@ find_place(JobRun *run, ScrapeTarget *target, ScrapeTarget **known)
 	return true;
 }
 
+static bool
+has_room(const JobRun *run)
+{
+	return run->host.schedule->count < run->host.targets_max;
+}
+
 /*
  * Takes a target that was made, and returns the one that stands for it from now on: it may be there
  * already. NULL on out of memory, or if there are too many.
@@ -176,7 +188,7 @@ take_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
 	}
 	if (known != NULL)
 		return replace_target(run, known, target, now_ns) ? target : NULL;
-	if (run->host.schedule->count < run->host.targets_max)
+	if (has_room(run))
 		return add_target(run, target, now_ns) ? target : NULL;
 	log_event(LOG_WARNING, "scrape", "there are more targets than --max-targets allows",
 			  log_text("job", run->job->name), log_text("target", target->name));
@@ -198,6 +210,7 @@ make_target(JobRun *run, const TargetGroup *group, FoundMember *member, const Pr
 		case TARGET_MADE:
 			target = take_target(run, target, now_ns);
 			member->invalid += target == NULL;
+			member->is_short |= target == NULL;
 			return target;
 		case TARGET_DROPPED:
 			member->dropped++;
@@ -210,6 +223,7 @@ make_target(JobRun *run, const TargetGroup *group, FoundMember *member, const Pr
 			break;
 		case TARGET_NO_MEMORY:
 			out_of_memory(run);
+			member->is_short = true;
 			break;
 	}
 	return NULL;
@@ -257,6 +271,8 @@ make_member(JobRun *run, FoundVersion *version, size_t i, int64_t now_ns)
 		slots[j]->finders++;
 	}
 	member->is_settled = true;
+	version->is_short |= member->is_short;
+	run->is_short |= member->is_short;
 	run->counts.dropped += member->dropped;
 	run->counts.invalid += member->invalid;
 }
@@ -286,7 +302,10 @@ begin_work(JobRun *run, FoundGroup *group)
 	if (found_group_begin(group, run->seed, run->job->profiles.count))
 		leave_members(run, &group->current);
 	else
+	{
 		out_of_memory(run);
+		run->is_short = true;
+	}
 }
 
 /* One set of labels of the group; false once nothing is left to do. */
@@ -313,7 +332,11 @@ work_at(JobRun *run, FoundGroup *group, int64_t now_ns)
 		current->done++;
 	}
 	else
+	{
 		found_group_finish(group);
+		if (group->found->waiting_bytes > SHORT_BYTES_MAX)
+			found_group_drop_labels(group);
+	}
 	return group->has_next || group->waiting != NULL;
 }
 
@@ -362,8 +385,26 @@ end_work(JobRun *run)
 	if (run->work == NULL)
 		run->work_last = &run->work;
 	group->has_work = false;
-	if (group->current.count == 0)
+	if (group->current.count == 0 && group->waiting == NULL)
 		forget_group(run, group);
+}
+
+/* Tries again to make targets for which there was no room or no memory, if there is room. */
+static void
+redo_short(JobRun *run, int64_t now_ns)
+{
+	if (!run->is_short || now_ns < run->redo_ns)
+		return;
+	run->redo_ns = now_ns + REDO_NS;
+	if (!has_room(run))
+		return;
+	run->is_short = false;
+	for (size_t i = 0; i < run->found_count; i++)
+	{
+		for (FoundGroup *group = run->found[i].groups; group != NULL; group = group->hh.next)
+			if (found_group_redo(group))
+				add_work(run, group);
+	}
 }
 
 /* Goes on until the time is over, but at least for some steps. */
@@ -402,6 +443,16 @@ remove_unfound(JobRun *run)
 
 /* --- what discoveries find --- */
 
+/* Nothing is to be done for a group that is as it was, unless it is short and lost its labels. */
+static bool
+is_as_before(const JobRun *run, const FoundGroup *known, uint64_t hash)
+{
+	const bool is_lost = known->current.is_short && known->current.group == NULL &&
+						 !known->has_next && known->waiting == NULL;
+
+	return found_group_newest(known) == hash && !(is_lost && has_room(run));
+}
+
 static void
 on_group(void *context, TargetGroup *group)
 {
@@ -411,7 +462,7 @@ on_group(void *context, TargetGroup *group)
 	FoundGroup *known;
 
 	HASH_FIND_STR(found->groups, group->source, known);
-	if (known != NULL ? found_group_newest(known) == hash : group->count == 0)
+	if (known != NULL ? is_as_before(run, known, hash) : group->count == 0)
 	{
 		target_group_free(group);
 		return;
@@ -454,9 +505,12 @@ job_run_tick(JobRun *run, int64_t now_ns, int64_t until_ns)
 			discovery->kind->tick(discovery, now_ns);
 		due_ns = MIN(due_ns, discovery->due_ns);
 	}
+	redo_short(run, now_ns);
 	work(run, now_ns, until_ns);
 	if (run->work != NULL)
 		return now_ns;
+	if (run->is_short)
+		due_ns = MIN(due_ns, run->redo_ns);
 	if (run->keep_until_ns != 0 && now_ns >= run->keep_until_ns)
 	{
 		run->keep_until_ns = 0;

@@ -356,6 +356,50 @@ test_counts_and_limit(void **state)
 	world_fini(&world);
 }
 
+/* Targets for which there was no room are made once there is some, found again or not. */
+static void
+test_room_is_taken_later(void **state)
+{
+	World world;
+	int64_t now_ns = NOW_NS;
+
+	world_init(&world);
+	world.host.targets_max = 10;
+	job_run_free(world.run);
+	world.run = job_run_start(world.config, &world.job, &world.host);
+	find(&world, one("b", "b:1", "b"));
+	find(&world, many("a", 4, 4));
+	(void) settle(&world);
+	assert_int_equal(job_run_counts(world.run).targets, 10);
+	assert_int_equal(count_with(&world, "x", "old"), 7);
+	assert_int_equal(job_run_counts(world.run).invalid, 5);
+
+	/* no room yet: nothing changes, and the next look is not at once */
+	now_ns += INT64_C(31000000000);
+	assert_true(job_run_tick(world.run, now_ns, 0) > now_ns);
+	assert_int_equal(job_run_counts(world.run).invalid, 5);
+
+	find(&world, target_group_create("b"));
+	for (int i = 0; i < 3; i++)
+	{
+		now_ns += INT64_C(31000000000);
+		while (job_run_tick(world.run, now_ns, 0) <= now_ns)
+			;
+	}
+	assert_int_equal(count_with(&world, "x", "old"), 10);
+	assert_int_equal(job_run_counts(world.run).targets, 10);
+	assert_int_equal(job_run_counts(world.run).invalid, 2);
+
+	/* the group goes with what it lacks */
+	find(&world, target_group_create("a"));
+	now_ns += INT64_C(31000000000);
+	while (job_run_tick(world.run, now_ns, 0) <= now_ns)
+		;
+	assert_int_equal(job_run_counts(world.run).targets, 0);
+	assert_int_equal(job_run_counts(world.run).invalid, 0);
+	world_fini(&world);
+}
+
 /* Targets of an older configuration go on until they are found, or too much time has passed. */
 static void
 test_targets_are_inherited(void **state)
@@ -391,6 +435,7 @@ main(void)
 		cmocka_unit_test(test_deltas_are_scheduled_apart),
 		cmocka_unit_test(test_rows_are_put_back_in_order),
 		cmocka_unit_test(test_counts_and_limit),
+		cmocka_unit_test(test_room_is_taken_later),
 		cmocka_unit_test(test_targets_are_inherited),
 	};
 
