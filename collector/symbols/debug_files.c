@@ -324,9 +324,9 @@ choose(Search *searched, const DebugPlaces *places, uint32_t checksum, ElfFile *
 	for (uint32_t i = 0; i < searched->count; i++)
 	{
 		Found *found = &searched->found[i];
-		int err = found->proven
-					  ? 0
-					  : places->compare_checksum(places->context, found->file.source.fd, checksum);
+		int err = found->proven ? 0
+								: places->compare_checksum(places->context, found->file.source.fd,
+														   &found->identity, checksum);
 
 		if (err == -EINPROGRESS || err == -EAGAIN)
 			return -EINPROGRESS;

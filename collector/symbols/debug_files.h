@@ -46,7 +46,7 @@ typedef struct DebugPlaces
 	 * 0 if a file has this CRC-32, which may be a large one; -EINPROGRESS, -EAGAIN if that is not
 	 * known yet
 	 */
-	int (*compare_checksum)(void *context, int fd, uint32_t checksum);
+	int (*compare_checksum)(void *context, int fd, const FileIdentity *identity, uint32_t checksum);
 	void *context;
 } DebugPlaces;
 

@@ -53,11 +53,11 @@ typedef struct ChecksumAsk
 
 /* A file may be large, and one of a container: it is read where time is limited. */
 static int
-compare_checksum(void *context, int fd, uint32_t checksum)
+compare_checksum(void *context, int fd, const FileIdentity *identity, uint32_t checksum)
 {
 	const ChecksumAsk *ask = context;
 
-	return worker_client_checksum(ask->worker, ask->binary, fd, checksum, ask->terms);
+	return worker_client_checksum(ask->worker, ask->binary, fd, identity, checksum, ask->terms);
 }
 
 /*
@@ -137,8 +137,8 @@ join_twins(Lookup *lookup, Binary *binary, const SymbolAsk *terms)
 	}
 	else
 	{
-		err = worker_client_compare(lookup->worker, binary->number, leader->file.source.fd,
-									binary->file.source.fd, terms);
+		err = worker_client_compare(lookup->worker, binary->number, binary->file.source.fd,
+									leader->number, leader->file.source.fd, terms);
 		if (err == -EINPROGRESS || err == -EAGAIN)
 			return err;
 		if (err == 0)

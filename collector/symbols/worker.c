@@ -561,9 +561,13 @@ receive(Worker *worker, int fds[WORKER_FILES_MAX])
 							  .msg_iovlen = 1,
 							  .msg_control = control.bytes,
 							  .msg_controllen = sizeof(control.bytes) };
-	ssize_t got = recvmsg(WORKER_SOCKET, &message, MSG_CMSG_CLOEXEC);
 	struct cmsghdr *header;
+	ssize_t got;
 
+	/* being stopped and continued is no reason to end */
+	do
+		got = recvmsg(WORKER_SOCKET, &message, MSG_CMSG_CLOEXEC);
+	while (got < 0 && errno == EINTR);
 	for (int i = 0; i < WORKER_FILES_MAX; i++)
 		fds[i] = -1;
 	if (got < 0 && errno == EAGAIN)

@@ -529,13 +529,26 @@ settle(WorkerClient *client, int64_t deadline_ns)
 static void
 keep_outcome(WorkerClient *client, const WorkerRequest *head, int status)
 {
-	if (head->kind == WORKER_HELLO ||
+	if (head->kind == WORKER_HELLO || status == -ECONNRESET ||
 		(status != -EIO && head->kind != WORKER_CHECKSUM && head->kind != WORKER_COMPARE))
 		return;
 	client->settled[client->next_settled++ % SETTLED_MAX] = (Settled){ *head, status };
 }
 
-/* Takes the kept answer to a repeated question. Addresses of a failed lookup may be others. */
+/*
+ * Whether it is the same question again. A checksum or a comparison must be about the very same
+ * files, because its answer is believed; a binary that the worker failed with is left alone,
+ * whatever is asked about it.
+ */
+static bool
+is_repeated(const WorkerRequest *head, const WorkerRequest *earlier)
+{
+	if (head->kind == WORKER_CHECKSUM || head->kind == WORKER_COMPARE)
+		return memcmp(head, earlier, sizeof(*head)) == 0;
+	return head->kind == earlier->kind && head->binary == earlier->binary;
+}
+
+/* Takes the kept answer to a repeated question. */
 static bool
 take_outcome(WorkerClient *client, const WorkerRequest *head, int *status)
 {
@@ -543,8 +556,7 @@ take_outcome(WorkerClient *client, const WorkerRequest *head, int *status)
 	{
 		Settled *settled = &client->settled[i];
 
-		if (settled->head.kind != head->kind || settled->head.binary != head->binary ||
-			(head->kind == WORKER_CHECKSUM && settled->head.argument != head->argument))
+		if (!is_repeated(head, &settled->head))
 			continue;
 		*status = settled->status;
 		settled->head.kind = 0;
@@ -699,12 +711,17 @@ worker_client_lookup(WorkerClient *client, uint64_t binary, const WorkerFiles *f
 }
 
 int
-worker_client_checksum(WorkerClient *client, uint64_t binary, int fd, uint32_t checksum,
-					   const SymbolAsk *terms)
+worker_client_checksum(WorkerClient *client, uint64_t binary, int fd, const FileIdentity *identity,
+					   uint32_t checksum, const SymbolAsk *terms)
 {
-	Question question = { .head = {
-							  .kind = WORKER_CHECKSUM, .binary = binary, .argument = checksum } };
-
+	Question question = { .head = { .kind = WORKER_CHECKSUM,
+									.binary = binary,
+									.argument = checksum,
+									.size_bytes = (uint64_t) identity->size_bytes,
+									.changed_s = identity->changed.tv_sec,
+									.changed_ns = identity->changed.tv_nsec,
+									.device = identity->device,
+									.inode = identity->inode } };
 	const int fds[WORKER_FILES_MAX] = { fd, -1, -1 };
 
 	if (!may_ask(client, fds, terms->owners))
@@ -713,10 +730,10 @@ worker_client_checksum(WorkerClient *client, uint64_t binary, int fd, uint32_t c
 }
 
 int
-worker_client_compare(WorkerClient *client, uint64_t binary, int fd, int other_fd,
+worker_client_compare(WorkerClient *client, uint64_t binary, int fd, uint64_t other, int other_fd,
 					  const SymbolAsk *terms)
 {
-	Question question = { .head = { .kind = WORKER_COMPARE, .binary = binary } };
+	Question question = { .head = { .kind = WORKER_COMPARE, .binary = binary, .argument = other } };
 	const int fds[WORKER_FILES_MAX] = { fd, other_fd, -1 };
 
 	if (!may_ask(client, fds, terms->owners))

@@ -58,18 +58,20 @@ int worker_client_lookup(WorkerClient *client, uint64_t binary, const WorkerFile
 						 uint64_t address, const SymbolAsk *terms, SymbolLines *lines);
 
 /*
- * 0 if the file has this CRC-32, -EBADMSG if it has another; otherwise as worker_client_ask. The
- * number of the binary that the file may belong to tells repeated questions from others.
+ * 0 if the file has this CRC-32, -EBADMSG if it has another; otherwise as worker_client_ask. A
+ * question is a repeated one only if the binary that the file may belong to, the file and the
+ * checksum are all the same: the answer about another file would prove nothing of this one.
  */
-int worker_client_checksum(WorkerClient *client, uint64_t binary, int fd, uint32_t checksum,
-						   const SymbolAsk *terms);
+int worker_client_checksum(WorkerClient *client, uint64_t binary, int fd,
+						   const FileIdentity *identity, uint32_t checksum, const SymbolAsk *terms);
 
 /*
- * 0 if two files have the same bytes, and the kernel vouches for changes of them (no FUSE);
- * -EBADMSG if not; otherwise as worker_client_ask.
+ * 0 if the files of two binaries have the same bytes, and the kernel vouches for changes of them
+ * (no FUSE); -EBADMSG if not; otherwise as worker_client_ask. A question is a repeated one only if
+ * both numbers are the same.
  */
-int worker_client_compare(WorkerClient *client, uint64_t binary, int fd, int other_fd,
-						  const SymbolAsk *terms);
+int worker_client_compare(WorkerClient *client, uint64_t binary, int fd, uint64_t other,
+						  int other_fd, const SymbolAsk *terms);
 
 /* CPU time that the owner who owes least has used of its burst. */
 int64_t worker_client_used(const WorkerClient *client, uint64_t owners);

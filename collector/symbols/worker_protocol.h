@@ -66,10 +66,12 @@ typedef struct WorkerRequest
 	uint64_t kind;
 	/* number by which open and lookup agree: 4n, one more without DWARF, two more with raw names */
 	uint64_t binary;
-	uint64_t argument;	 /* addresses that follow, CRC-32 */
-	uint64_t size_bytes; /* with WORKER_WITH_IDENTITY, as the next two */
+	uint64_t argument;	 /* addresses that follow, CRC-32, number of the other file's binary */
+	uint64_t size_bytes; /* with WORKER_WITH_IDENTITY, as the next two; of a checksum's file */
 	int64_t changed_s;
 	int64_t changed_ns;
+	uint64_t device; /* of a checksum's file, as the next one; the worker does not read them */
+	uint64_t inode;
 } WorkerRequest;
 
 typedef struct WorkerReply
@@ -88,7 +90,7 @@ typedef struct WorkerFrame
 	int32_t line;
 } WorkerFrame;
 
-static_assert(sizeof(WorkerRequest) == 48, "requests have no padding");
+static_assert(sizeof(WorkerRequest) == 64, "requests have no padding");
 static_assert(sizeof(WorkerReply) == 12, "replies have no padding");
 static_assert(sizeof(WorkerFrame) == 20, "frames have no padding");
 

@@ -519,6 +519,78 @@ charges_the_owner(void **state)
 	symbolizer_free(symbolizer);
 }
 
+/* A file in memory with these bytes. */
+static int
+make_file(const char *bytes)
+{
+	int fd = memfd_create("file", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, strlen(bytes)), (ssize_t) strlen(bytes));
+	return fd;
+}
+
+static FileIdentity
+identity_of_file(int fd)
+{
+	struct stat status;
+
+	assert_int_equal(fstat(fd, &status), 0);
+	return file_identity_of(&status);
+}
+
+#define CHECKSUM_OF_DIGITS 0xcbf43926U /* CRC-32 of "123456789" */
+
+/*
+ * An answer that came too late for its asker is about the files that were asked about: nobody may
+ * have it who asks about the same binary and another file.
+ */
+static void
+keeps_answers_of_files_apart(void **state)
+{
+	enum
+	{
+		BINARY = 2,
+		TRUE_COPY = 1,
+		FORGERY = 3
+	};
+	int binary = make_file("123456789");
+	int copy = make_file("123456789");
+	int forgery = make_file("12345678x");
+	FileIdentity copy_identity = identity_of_file(copy);
+	FileIdentity forgery_identity = identity_of_file(forgery);
+	SymbolAsk hasty = { 0 };
+	WorkerClient *client;
+
+	assert_int_equal(worker_client_create(0, &client), 0);
+	/* the worker is there after a first answer, so that it can be stopped */
+	assert_int_equal(worker_client_compare(client, BINARY, binary, TRUE_COPY, copy,
+										   &SYMBOL_ASK_PATIENT),
+					 0);
+	assert_int_equal(kill(worker_client_pid(client), SIGSTOP), 0);
+	hasty.deadline_ns = clock_ns(CLOCK_MONOTONIC) + INT64_C(50000000);
+	assert_int_equal(worker_client_compare(client, BINARY, binary, TRUE_COPY, copy, &hasty),
+					 -EINPROGRESS);
+	assert_int_equal(kill(worker_client_pid(client), SIGCONT), 0);
+	assert_int_equal(worker_client_compare(client, BINARY, binary, FORGERY, forgery,
+										   &SYMBOL_ASK_PATIENT),
+					 -EBADMSG);
+	assert_int_equal(kill(worker_client_pid(client), SIGSTOP), 0);
+	hasty.deadline_ns = clock_ns(CLOCK_MONOTONIC) + INT64_C(50000000);
+	assert_int_equal(worker_client_checksum(client, BINARY, copy, &copy_identity,
+											CHECKSUM_OF_DIGITS, &hasty),
+					 -EINPROGRESS);
+	assert_int_equal(kill(worker_client_pid(client), SIGCONT), 0);
+	assert_int_equal(worker_client_checksum(client, BINARY, forgery, &forgery_identity,
+											CHECKSUM_OF_DIGITS, &SYMBOL_ASK_PATIENT),
+					 -EBADMSG);
+	assert_int_equal(worker_client_failures(client), 0);
+	worker_client_free(client);
+	close(binary);
+	close(copy);
+	close(forgery);
+}
+
 static void
 refuses_lying_replies(void **state)
 {
@@ -751,6 +823,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(leaves_a_slow_answer_for_later),
 		cmocka_unit_test(leaves_out_what_unpacks_to_much),
 		cmocka_unit_test(charges_the_owner),
+		cmocka_unit_test(keeps_answers_of_files_apart),
 		cmocka_unit_test(refuses_lying_replies),
 		cmocka_unit_test(cuts_long_names),
 		cmocka_unit_test(reads_little_where_there_is_no_symbol),

@@ -25,12 +25,13 @@ static int
 ask(void)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	FileIdentity identity = { 0 };
 	WorkerClient *client;
 	int err;
 
 	assert_true(fd >= 0);
 	assert_int_equal(worker_client_create(0, &client), 0);
-	err = worker_client_checksum(client, 1, fd, 0, &SYMBOL_ASK_PATIENT);
+	err = worker_client_checksum(client, 1, fd, &identity, 0, &SYMBOL_ASK_PATIENT);
 	worker_client_free(client);
 	close(fd);
 	return err;
