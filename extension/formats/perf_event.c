@@ -19,6 +19,10 @@ static const char *const probe_groups[] = { "probe", "sdt_" };
 /* Addresses are wider, words that look like one are not. */
 #define ADDRESS_DIGITS_MIN 5
 
+/* The kernel's names of threads are shorter: words beyond are not tried as the first field. */
+#define COMM_WORDS_MAX 64
+#define COMM_BYTES_MAX 4096
+
 #define RECORD_PREFIX "PERF_RECORD_"
 
 #define NS_PER_SECOND INT64_C(1000000000)
@@ -187,20 +191,24 @@ parse_fields(PfsText text, Anchor anchor, PfsEventLine *event)
 			(pfs_event_is_traced(event->event) || begins_with_address(event->rest)));
 }
 
+/* The time that it takes is proportional to the line's length, so it needs no pause. */
 static bool
 parse_from(PfsText line, Anchor anchor, PfsEventLine *event)
 {
-	PfsText rest = line;
+	PfsText trimmed = pfs_trim(line);
+	PfsText rest = trimmed;
+	uint32_t comm_length = 0;
 
-	do
+	for (int words = 0; words < COMM_WORDS_MAX && comm_length < COMM_BYTES_MAX; words++)
 	{
-		PfsText from = pfs_trim(rest);
-
 		memset(event, 0, sizeof(*event));
-		event->comm = pfs_trim(pfs_part(line, 0, (uint32_t) (from.data - line.data)));
-		if ((anchor == ANCHOR_TIME || event->comm.length > 0) && parse_fields(from, anchor, event))
+		event->comm = pfs_part(trimmed, 0, comm_length);
+		if ((anchor == ANCHOR_TIME || comm_length > 0) && parse_fields(rest, anchor, event))
 			return true;
-	} while (cut_word(&rest).length > 0);
+		if (cut_word(&rest).length == 0)
+			return false;
+		comm_length = (uint32_t) (rest.data - trimmed.data);
+	}
 	return false;
 }
 

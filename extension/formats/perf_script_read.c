@@ -1,15 +1,17 @@
 /*
  * perf_script_read.c
- *		What "perf script" prints: for each event a line that tells of it (perf_event.h), and a
- *		line for each frame, leaf first.
+ *		The output of "perf script": for each event a line that describes it (perf_event.h), and
+ *		a line for each frame, leaf first.
  *
  *		java 24636/24640 [003]  1794.123456:   10101010 cpu-clock:u:
  *			    7f2a3c012a40 inner (inlined)
  *			    7f2a3c012a40 outer(int, char*)+0x20 (/usr/lib/libx.so)
  *			ffffffff81a00c6a do_syscall_64+0x5a ([kernel.kallsyms])
  *
- * 1. A first pass makes a sample type of each event that is met.
- * 2. A second one reads events and frames. A value is the event's period where it has one, else
+ * 1. A first pass finds out whether events have a time, otherwise a process: then a line without
+ *    is none, such as a warning that ends in a word and a colon. Another one makes a sample type
+ *    of each event.
+ * 2. A last one reads events and frames. A value is the event's period where it has one, else
  *    1.
  * 3. A symbol stands for itself, wherever it was loaded; a frame without one is known by its
  *    address.
@@ -31,6 +33,8 @@ typedef struct Reader
 	PfsLineReader lines;
 	int64_t first_time_ns;
 	bool has_first_time;
+	bool has_times;		/* all events have one */
+	bool has_processes; /* the same */
 	bool in_event;
 	bool in_record;	 /* of the kernel: whatever lines follow are its own */
 	PfsText inlined; /* lines of functions that are inlined at the next frame, leaf first */
@@ -38,25 +42,47 @@ typedef struct Reader
 
 /* Frames begin with a tab; the name that an event begins with may have blanks before it. */
 static bool
-parse_event(PfsText line, PfsEventLine *event)
+parse_event(const Reader *reader, PfsText line, PfsEventLine *event)
 {
-	return line.length > 0 && line.data[0] != '\t' && pfs_event_parse(line, event);
+	return line.length > 0 && line.data[0] != '\t' && pfs_event_parse(line, event) &&
+		   (event->is_record || ((event->has_time || !reader->has_times) &&
+								 (event->has_pid || event->has_time || !reader->has_processes)));
 }
 
-/* First pass: events become sample types. */
+/* First pass: which fields events have. One with a time decides it. */
+static void
+find_fields(Reader *reader)
+{
+	PfsText line;
+
+	pfs_skip_byte_order_mark(&reader->lines);
+	while (!reader->has_times && pfs_next_line(&reader->lines, &line))
+	{
+		PfsEventLine event;
+
+		if (!parse_event(reader, line, &event) || event.is_record)
+			continue;
+		reader->has_times = event.has_time;
+		reader->has_processes = reader->has_processes || event.has_pid;
+	}
+	reader->lines.at = 0;
+}
+
+/* Second pass: events become sample types. */
 static PfsReadStatus
 find_events(Reader *reader)
 {
 	PfsProfile *profile = reader->profile;
 	PfsText line;
 
+	find_fields(reader);
 	pfs_skip_byte_order_mark(&reader->lines);
 	while (pfs_next_line(&reader->lines, &line))
 	{
 		PfsEventLine event;
 		uint32_t number;
 
-		if (!parse_event(line, &event) || event.is_record)
+		if (!parse_event(reader, line, &event) || event.is_record)
 			continue;
 		number = pfs_text_number(&reader->events, event.event);
 		if (number == PFS_NONE)
@@ -77,7 +103,7 @@ find_events(Reader *reader)
 			   : pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, "there is no event");
 }
 
-/* Second pass */
+/* Last pass */
 
 static bool
 add_label(PfsProfile *profile, const char *key, PfsText text, int64_t number, bool numeric)
@@ -329,7 +355,7 @@ read_line(Reader *reader, PfsText line)
 {
 	PfsEventLine event;
 
-	if (parse_event(line, &event))
+	if (parse_event(reader, line, &event))
 		return read_event(reader, &event);
 	if (line.length > 0 && line.data[0] == '#')
 		return PFS_READ_OK;

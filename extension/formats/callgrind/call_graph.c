@@ -11,7 +11,11 @@
 
 /* Stacks that are made, and their frames: costs of calls may say anything. */
 #define VISITS_MAX (1 << 17)
+#define EDGES_MAX  (1 << 22) /* calls that are looked at for it */
 #define DEPTH_MAX  256
+
+/* Nodes for each function, beyond the stacks: what is left of more is placed without callers. */
+#define NODES_PER_FUNCTION 8
 
 void
 pfs_graph_init(PfsCallGraph *graph, PfsCallTree *tree)
@@ -106,6 +110,23 @@ find_callers(PfsCallGraph *graph)
 	}
 }
 
+/* Leaves each function the calls that may be followed: no part of another reaches the floor. */
+static void
+drop_cheap_calls(PfsCallGraph *graph)
+{
+	for (uint32_t i = 0; i < graph->function_count; i++)
+		graph->functions[i].calls = PFS_NONE;
+	for (uint32_t i = 0; i < graph->pairs.count; i++)
+	{
+		PfsGraphFunction *caller = &graph->functions[graph->pairs.pairs[i] >> 32];
+
+		if (graph->calls[i].cost <= 0 || graph->calls[i].cost < graph->floor)
+			continue;
+		graph->calls[i].next = caller->calls;
+		caller->calls = i;
+	}
+}
+
 /* Puts a part of a function's own costs at a node, or what is left of them. */
 static void
 place(PfsCallGraph *graph, uint32_t function, uint32_t node, double part)
@@ -181,12 +202,13 @@ place_below(PfsCallGraph *graph, Stack *stack, uint32_t root, uint32_t function)
 		double cost;
 
 		pfs_pause(graph->tree->profile->budget->pause);
-		if (call == PFS_NONE)
+		if (call == PFS_NONE || graph->edges_left == 0)
 		{
 			graph->functions[at->function].is_open = false;
 			stack->depth--;
 			continue;
 		}
+		graph->edges_left--;
 		at->call = graph->calls[call].next;
 		callee = (uint32_t) graph->pairs.pairs[call];
 		cost = graph->calls[call].cost * at->part;
@@ -212,16 +234,21 @@ is_placed(const PfsCallGraph *graph, uint32_t function)
 	return true;
 }
 
-/* What is left of a function, below its most expensive caller, and so on up to the first twice. */
+/*
+ * What is left of a function, below its most expensive caller, and so on up to the first twice;
+ * below no caller if the tree has too many nodes already.
+ */
 static bool
 place_rest(PfsCallGraph *graph, uint32_t root, uint32_t function)
 {
 	uint32_t chain[DEPTH_MAX];
 	uint32_t node = PFS_NONE;
 	int depth = 0;
+	int depth_max = graph->tree->index.count < graph->nodes_max ? DEPTH_MAX : 1;
 
+	pfs_pause(graph->tree->profile->budget->pause);
 	for (uint32_t at = function;
-		 at != PFS_NONE && depth < DEPTH_MAX && !graph->functions[at].is_open;
+		 at != PFS_NONE && depth < depth_max && !graph->functions[at].is_open;
 		 at = graph->functions[at].caller)
 	{
 		graph->functions[at].is_open = true;
@@ -253,7 +280,10 @@ pfs_graph_to_tree(PfsCallGraph *graph)
 		total += (double) graph->own[(size_t) i * count];
 	graph->floor = total / PARTS;
 	graph->visits_left = VISITS_MAX;
+	graph->edges_left = EDGES_MAX;
+	graph->nodes_max = VISITS_MAX + (uint64_t) graph->function_count * NODES_PER_FUNCTION;
 	find_callers(graph);
+	drop_cheap_calls(graph);
 	for (uint32_t i = 0; i < graph->function_count; i++)
 		if (graph->functions[i].called <= 0 && !place_below(graph, &stack, root, i))
 			return false;

@@ -6,7 +6,8 @@
  * Who called the caller is not known, so a function's cost is divided among its callers by what
  * their calls cost, and so on upwards: what gprof and viewers of such files assume, too. Own costs
  * stay exact, for each function and in sum: what is not divided, in recursion or below a ten
- * thousandth of all, stands below its most expensive callers.
+ * thousandth of all, stands below its most expensive callers, or alone if these stacks become too
+ * many.
  */
 #ifndef PFS_CALL_GRAPH_H
 #define PFS_CALL_GRAPH_H
@@ -38,19 +39,21 @@ typedef struct PfsCallGraph
 	PfsPairIndex pairs; /* caller, callee: calls */
 	PfsGraphCall *calls;
 	uint32_t visits_left;
+	uint32_t edges_left;
+	uint64_t nodes_max;
 	double floor;
 } PfsCallGraph;
 
 void pfs_graph_init(PfsCallGraph *graph, PfsCallTree *tree);
 void pfs_graph_fini(PfsCallGraph *graph);
 
-/* A function's own costs, for the caller to add to; NULL where memory is out. */
+/* A function's own costs, for the caller to add to; NULL if memory runs out. */
 int64_t *pfs_graph_own(PfsCallGraph *graph, uint32_t function);
 
-/* Adds a cost of the first type to a call; false where memory is out. */
+/* Adds a cost of the first type to a call; false if memory runs out. */
 bool pfs_graph_add_call(PfsCallGraph *graph, uint32_t caller, uint32_t callee, int64_t cost);
 
-/* Puts all costs into the tree; false where memory is out. */
+/* Puts all costs into the tree; false if memory runs out. */
 bool pfs_graph_to_tree(PfsCallGraph *graph);
 
 #endif

@@ -390,13 +390,49 @@ test_wrong_reader(void **state)
 	assert_string_equal(error.message, "file looks like what perf script prints");
 }
 
+/* Texts that have faults, or come near a limit, and what they become. */
+static void
+test_texts(void **state)
+{
+	static const struct
+	{
+		const char *text;
+		const char *totals;
+		uint64_t skipped;
+	} texts[] = {
+		{ "some warning follows:\nsrv 42 100.0: 1 cycles:\n\t12345 f (/srv)\n\n"
+		  "Traceback (most recent call last):\n",
+		  "cycles/count 1", 2 },
+		{ "srv 42 cycles:\n\t12345 f (/srv)\n\nsome warning follows:\n", "cycles/count 1", 1 },
+		{ "srv cycles:\n\t12345 f (/srv)\n", "cycles/count 1", 0 },
+		{ "  a b c  42 100.0: 1 cycles: \n", "cycles/count 1", 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+	{
+		size_t length = strlen(texts[i].text);
+		PfsBudget budget = { .allocator = plain_allocator, .left = 1 << 20 };
+		PfsReadError error = { .message = NULL };
+		Text totals = { .length = 0 };
+		PfsProfile profile;
+
+		pfs_profile_init(&profile, &budget);
+		if (read_any((const uint8_t *) texts[i].text, length, &profile, &error) != PFS_READ_OK)
+			fail_msg("%s: %s", texts[i].text, error.message);
+		put_totals(&totals, &profile);
+		assert_string_equal(totals.bytes, texts[i].totals);
+		assert_int_equal(profile.skipped.count, texts[i].skipped);
+		pfs_profile_fini(&profile);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inputs),		 cmocka_unit_test(test_place),
 		cmocka_unit_test(test_foreign),		 cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_wrong_reader),
+		cmocka_unit_test(test_wrong_reader), cmocka_unit_test(test_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
