@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -75,6 +76,10 @@ func writeFile(name, text string) string {
 
 // Starts "scrape" with a configuration.
 func startScraper(name, config string, flags ...string) *scraper {
+	// scrapers of one name set each other's rows of targets to unknown as they start and stop
+	if !slices.Contains(flags, "--node") {
+		flags = append(flags, "--node", name)
+	}
 	s := &scraper{config: writeFile(name+".yaml", config), log: &lockedBuffer{}, ended: make(chan error, 1)}
 	s.command = exec.Command(os.Getenv("COLLECTOR"), append([]string{"scrape", "--config", s.config}, flags...)...)
 	s.command.Stderr = s.log
