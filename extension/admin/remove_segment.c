@@ -16,6 +16,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "admin/bounded_waits.h"
 #include "admin/compact.h"
 #include "admin/traces.h"
 #include "base/attempt.h"
@@ -36,10 +37,14 @@ forget_traces(void *relation_id)
 	SPI_finish();
 }
 
-/* The lock keeps compaction and retention out, and comes before the snapshot. */
+/*
+ * The first lock keeps compaction and retention out, that of the directory keeps VACUUM FULL from
+ * moving the rows that are read to be deleted. Both come before the snapshot.
+ */
 static PfsSegmentTotals
 remove_segment(Oid relation_id, int64 segment_no)
 {
+	int level = pfs_bounded_waits_begin();
 	Relation relation = table_open(relation_id, ShareUpdateExclusiveLock);
 	PfsSegmentTotals removed;
 
@@ -49,6 +54,10 @@ remove_segment(Oid relation_id, int64 segment_no)
 							   RelationGetRelationName(relation)),
 						errhint("Name the partition, as profstore.verify() does.")));
 	pfs_require_local(relation_id, "remove a segment from");
+	if (!pfs_directory_try_lock())
+		ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+						errmsg("the lock of the segments' directory is taken"),
+						errhint("Try again when VACUUM FULL of profstore.segments has ended.")));
 	PushActiveSnapshot(GetLatestSnapshot());
 	removed = pfs_remove_segment(relation, GetActiveSnapshot(), segment_no);
 	PopActiveSnapshot();
@@ -59,6 +68,7 @@ remove_segment(Oid relation_id, int64 segment_no)
 						errhint("The view profstore.segment_details lists segments. Compaction "
 								"gives others in place of those that it merges.")));
 	table_close(relation, NoLock);
+	pfs_bounded_waits_end(level);
 	return removed;
 }
 

@@ -198,18 +198,18 @@ CREATE FUNCTION profstore_internal.drop_put_aside() RETURNS int4
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
 DECLARE
-	rel regclass;
+	name text; -- not a regclass: one that has gone would be written as a number
 	dropped int4 := 0;
 BEGIN
-	FOR rel IN
-		SELECT c.oid FROM pg_class AS c
+	FOR name IN
+		SELECT c.relname FROM pg_class AS c
 		WHERE c.relnamespace = 'profstore_internal'::regnamespace AND c.relkind = 'r' AND c.relname ~ '_[0-9a-f]{32}$'
 			AND NOT EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
 		ORDER BY c.oid
 	LOOP
 		BEGIN
-			EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE NOWAIT', rel);
-			EXECUTE format('DROP TABLE %s', rel);
+			EXECUTE format('LOCK TABLE profstore_internal.%I IN ACCESS EXCLUSIVE MODE NOWAIT', name);
+			EXECUTE format('DROP TABLE profstore_internal.%I', name);
 			dropped := dropped + 1;
 		EXCEPTION WHEN lock_not_available OR dependent_objects_still_exist OR undefined_table THEN
 			NULL;

@@ -84,7 +84,7 @@ sql -c "DROP OWNED BY e2e_writer" -c "DROP ROLE e2e_writer" >/dev/null
 exits 6 'could not connect to database' "import without a server" "$collector" import --db "host=/nonexistent" /dev/null
 exits 7 'could not read file' "import of a file that is not there" "$collector" import /nonexistent
 echo 'nothing that is known' >"$work/unknown"
-exits 7 'taken for perf-script: --format' "import of a file of which nothing is known" "$collector" import "$work/unknown"
+exits 7 'format of the text is not known' "import of a file of which nothing is known" "$collector" import "$work/unknown"
 echo 'main 1.5' >"$work/bad.folded"
 gzip <"$work/bad.folded" >"$work/packed"
 exits 7 'gzip -dc' "import of packed text from standard input" bash -c '"$1" import --format folded - <"$2"' - "$collector" "$work/packed"

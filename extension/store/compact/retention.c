@@ -10,6 +10,7 @@
 #include "utils/rel.h"
 
 #include "base/arrays.h"
+#include "base/attempt.h"
 #include "base/progress.h"
 #include "store/scan/rollup.h"
 #include "store/segment/directory.h"
@@ -67,6 +68,37 @@ is_removed(const Removal *removal, const PfsSegmentRow *row)
 	return removal->before == PG_INT64_MAX || (row->time.known && row->time.max < removal->before);
 }
 
+/* A segment on its way out. */
+typedef struct LeavingSegment
+{
+	Relation relation;
+	const PfsSegmentRow *row;
+} LeavingSegment;
+
+static void
+delete_streams(void *arg)
+{
+	const LeavingSegment *leaving = arg;
+
+	pfs_segment_delete_streams(leaving->relation, leaving->row);
+}
+
+/*
+ * Deletes what a segment has in the TOAST relation. One that is given up may have damaged pages
+ * there: what cannot be deleted stays behind.
+ */
+static void
+remove_streams(Relation relation, const PfsSegmentRow *row, const Removal *removal)
+{
+	LeavingSegment leaving = { relation, row };
+
+	if (removal->segment_no == NULL)
+		delete_streams(&leaving);
+	else
+		(void) pfs_attempt(delete_streams, &leaving,
+						   "values of the segment stay in the TOAST relation");
+}
+
 static PfsSegmentTotals
 remove_segments(Relation relation, Snapshot snapshot, const Removal *removal)
 {
@@ -91,7 +123,7 @@ remove_segments(Relation relation, Snapshot snapshot, const Removal *removal)
 								   RelationGetRelationName(relation)),
 							errhint("Try again.")));
 		MemoryContextSwitchTo(context);
-		pfs_segment_delete_streams(relation, &row);
+		remove_streams(relation, &row, removal);
 		MemoryContextSwitchTo(outer);
 		MemoryContextReset(context);
 		PFS_RESERVE(removed, capacity, totals.segment_count + 1);

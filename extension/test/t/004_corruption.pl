@@ -144,5 +144,24 @@ like($err, qr/ERROR:  invalid page in block 0/, 'a metapage with a wrong checksu
 ($status, $out, $err) = $node->psql('postgres', 'BEGIN; DROP TABLE small; ROLLBACK; DROP TABLE small');
 is($status, 0, 'a table with such a metapage can be dropped');
 like($err, qr/WARNING:  the metapage of table "small" is damaged/, 'with a warning');
+
+# So it is with a page of TOAST: verify() names the segment, which can be given up though its values cannot be deleted.
+$node->safe_psql('postgres', q(
+	CREATE TABLE parts (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
+	INSERT INTO parts SELECT '2026-01-01Z', 1, hashint4(g), hashint8(g) FROM generate_series(1, 20000) g;
+	INSERT INTO parts SELECT '2026-01-01Z', 1, hashint4(g), hashint8(g) FROM generate_series(20001, 40000) g;
+	SELECT profstore.compact('parts');
+	INSERT INTO parts SELECT '2026-01-02Z', 2, g, 1 FROM generate_series(1, 3000) g));
+$toast = $node->safe_psql('postgres', q(SELECT pg_relation_filepath(reltoastrelid) FROM pg_class WHERE relname = 'parts'));
+$node->stop;
+overwrite($toast, 8192 - 300, 'damage' x 20);
+$node->start;
+($status, $out, $err) = $node->psql('postgres', 'SELECT count(*), sum(stack_id), sum(value) FROM parts');
+like($err, qr/ERROR:  invalid page in block/, 'a page of TOAST with a wrong checksum');
+my $segment = $node->safe_psql('postgres', q(SELECT DISTINCT segment FROM profstore.verify('parts') WHERE segment IS NOT NULL));
+($status, $out, $err) = $node->psql('postgres', "SELECT profstore.remove_segment('parts', $segment)");
+is($out, '40000', 'its segment can be given up');
+like($err, qr/WARNING:  values of the segment stay in the TOAST relation: invalid page/, 'with a warning');
+is($node->safe_psql('postgres', 'SELECT count(*), sum(value) FROM parts'), '3000|3000', 'the others are there');
 $node->stop;
 done_testing();
