@@ -45,7 +45,7 @@ typedef struct PfsCallTree
 void pfs_calls_init(PfsCallTree *tree, PfsProfile *profile);
 void pfs_calls_fini(PfsCallTree *tree);
 
-/* A new root without labels; PFS_NONE where memory is out. So the others. */
+/* A new root without labels; PFS_NONE if memory runs out, as the functions below. */
 uint32_t pfs_calls_root(PfsCallTree *tree);
 
 /* The location of a frame; texts are clean. A line of 0 is none. */

@@ -126,7 +126,7 @@ pfs_import_sample_labels(FunctionCallInfo fcinfo)
 											   : PG_GETARG_ARRAYTYPE_P(PFS_IMPORT_ARG_OTHERS);
 }
 
-/* What a file that is stored lacks. */
+/* Reports lines and frames that the stored profile lacks. */
 static void
 notice_gaps(const PfsProfile *profile)
 {

@@ -46,6 +46,7 @@ typedef struct Reader
 	uint32_t function; /* PFS_NONE: none yet */
 	uint32_t callee;   /* of the call whose cost is next, or PFS_NONE */
 	bool is_call;	   /* the next costs are of a call */
+	PfsText events;	   /* the line that names them */
 } Reader;
 
 /* Units that Xdebug has in the names of events. */
@@ -159,8 +160,14 @@ read_events(Reader *reader, PfsText names)
 {
 	PfsReadStatus status = PFS_READ_OK;
 
+	names = pfs_trim(names);
+	/* files that were joined repeat them */
 	if (reader->profile->type_count > 0)
-		return malformed(reader, "events are named twice");
+		return names.length == reader->events.length &&
+					   memcmp(names.data, reader->events.data, names.length) == 0
+				   ? PFS_READ_OK
+				   : malformed(reader, "events are named twice");
+	reader->events = names;
 	for (PfsText name = cut_word(&names); status == PFS_READ_OK && name.length > 0;
 		 name = cut_word(&names))
 		status = add_event(reader, name);
@@ -336,6 +343,7 @@ pfs_callgrind_read(const uint8_t *bytes, size_t length, PfsProfile *profile, Pfs
 								 .budget = profile->budget,
 								 .error = error },
 					  .position_count = 1,
+					  .events = { "", 0 },
 					  .file = { "", 0 },
 					  .callee_file = { "", 0 },
 					  .function = PFS_NONE,

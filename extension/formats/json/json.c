@@ -118,7 +118,7 @@ scan_text(PfsJson *json, PfsText *text, bool *escaped)
 	return PFS_READ_OK;
 }
 
-/* Four hexadecimal digits; 0 where there are none. */
+/* Four hexadecimal digits; 0 if there are fewer. */
 static uint32_t
 parse_unit(PfsText text, uint32_t at)
 {
@@ -179,13 +179,17 @@ put_escaped_unit(const PfsJson *json, char *out, PfsText text, uint32_t *at)
 	return put_character(out, first);
 }
 
-/* An escape is never shorter than what it stands for. */
+/*
+ * An escape is never shorter than what it stands for, but for "\u" at the end of the text: the
+ * replacement has one byte more.
+ */
 static PfsReadStatus
 unescape(PfsJson *json, PfsText *text)
 {
 	static const char letters[] = "bfnrt";
 	static const char meant[] = "\b\f\n\r\t";
-	char *begin = pfs_scratch_alloc(&json->profile->texts, json->profile->budget, text->length);
+	char *begin =
+		pfs_scratch_alloc(&json->profile->texts, json->profile->budget, text->length + (size_t) 1);
 	char *out = begin;
 
 	if (begin == NULL)
@@ -317,20 +321,20 @@ parse_decimal(PfsJson *json, Decimal *decimal)
 }
 
 PfsReadStatus
-pfs_json_number(PfsJson *json, int64_t scale, int64_t *number, bool *is_whole)
+pfs_json_try_number(PfsJson *json, int64_t scale, int64_t *number, bool *is_whole)
 {
-	size_t begin = (pfs_json_peek(json), json->at);
 	__int128 value;
 	Decimal decimal;
 
+	pfs_json_peek(json);
 	if (!parse_decimal(json, &decimal))
-		return pfs_json_fail_at(json, begin, PFS_READ_MALFORMED, "number was expected");
+		return PFS_READ_MALFORMED;
 	value = (__int128) decimal.digits * scale;
 	*is_whole = true;
 	for (; decimal.exponent > 0 && value != 0 && value <= INT64_MAX; decimal.exponent--)
 		value *= 10;
 	if (value > INT64_MAX && decimal.exponent > 0)
-		return pfs_json_fail_at(json, begin, PFS_READ_OUT_OF_RANGE, "number is out of range");
+		return PFS_READ_OUT_OF_RANGE;
 	for (; decimal.exponent < 0 && value != 0; decimal.exponent++)
 	{
 		__int128 rounded = (value + (decimal.exponent == -1 ? 5 : 0)) / 10;
@@ -339,9 +343,22 @@ pfs_json_number(PfsJson *json, int64_t scale, int64_t *number, bool *is_whole)
 		value = rounded;
 	}
 	if (value > INT64_MAX)
-		return pfs_json_fail_at(json, begin, PFS_READ_OUT_OF_RANGE, "number is out of range");
+		return PFS_READ_OUT_OF_RANGE;
 	*number = decimal.negative ? -(int64_t) value : (int64_t) value;
 	return PFS_READ_OK;
+}
+
+PfsReadStatus
+pfs_json_number(PfsJson *json, int64_t scale, int64_t *number, bool *is_whole)
+{
+	size_t begin = (pfs_json_peek(json), json->at);
+	PfsReadStatus status = pfs_json_try_number(json, scale, number, is_whole);
+
+	return status == PFS_READ_OK
+			   ? status
+			   : pfs_json_fail_at(json, begin, status,
+								  status == PFS_READ_MALFORMED ? "number was expected"
+															   : "number is out of range");
 }
 
 PfsReadStatus

@@ -1,6 +1,6 @@
 /*
  * json_read.c
- *		Which format it is, by the fields of the object.
+ *		Finds a file's format by the fields of its object.
  */
 #include "formats/json/json_read.h"
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "formats/json/v8_nodes.h"
+#include "formats/lines.h"
 
 #define US_SCALE 1000 /* microseconds, in nanoseconds */
 
@@ -54,6 +55,7 @@ typedef struct Reader
 	PfsPairIndex threads;	/* process, thread's id */
 	PfsText *thread_names;
 	PfsPairIndex profiles; /* process, profile's id */
+	bool has_samples;	   /* of V8 */
 	Sampled *sampled;
 	Span *spans;
 	uint32_t span_count;
@@ -83,7 +85,6 @@ typedef struct Event
 	PfsText name;
 	uint32_t process;
 	uint32_t thread;
-	int64_t time_ns;
 } Event;
 
 /* --- one event --- */
@@ -160,8 +161,6 @@ begin_event(Reader *reader, Event *event)
 	if (status == PFS_READ_OK)
 		status = read_word(reader, &event->fields[THREAD], &thread);
 	if (status == PFS_READ_OK)
-		status = read_time(reader, &event->fields[TIME], &event->time_ns);
-	if (status == PFS_READ_OK)
 		status = find_thread(reader, event, process, thread);
 	if (status != PFS_READ_OK)
 		return status;
@@ -170,6 +169,20 @@ begin_event(Reader *reader, Event *event)
 	return PFS_READ_OK;
 }
 
+/* A time in an event that is left out without it. */
+static bool
+try_time(Reader *reader, const PfsJsonField *field, int64_t *ns)
+{
+	bool is_whole;
+
+	*ns = 0;
+	if (field->at == SIZE_MAX)
+		return true;
+	reader->json->at = field->at;
+	return pfs_json_try_number(reader->json, US_SCALE, ns, &is_whole) == PFS_READ_OK;
+}
+
+/* An event without times that are understood is counted as skipped. */
 static PfsReadStatus
 add_span(Reader *reader, const Event *event)
 {
@@ -177,17 +190,23 @@ add_span(Reader *reader, const Event *event)
 	Span span = { .thread = event->thread,
 				  .order = reader->span_count,
 				  .name = PFS_NONE,
-				  .is_begin = event->phase == 'B',
-				  .begin_ns = event->time_ns,
-				  .end_ns = event->time_ns };
-	int64_t duration;
-	PfsReadStatus status = read_time(reader, &event->fields[DURATION], &duration);
+				  .is_begin = event->phase == 'B' };
+	int64_t duration = 0;
 
-	if (status != PFS_READ_OK)
-		return status;
-	if (event->phase == 'X' &&
-		(duration < 0 || __builtin_add_overflow(span.begin_ns, duration, &span.end_ns)))
-		return pfs_json_fail(reader->json, PFS_READ_OUT_OF_RANGE, "duration is out of range");
+	if (!try_time(reader, &event->fields[TIME], &span.begin_ns) ||
+		(event->phase == 'X' &&
+		 (!try_time(reader, &event->fields[DURATION], &duration) || duration < 0)) ||
+		__builtin_add_overflow(span.begin_ns, duration, &span.end_ns))
+	{
+		PfsSkipped *skipped = &reader->json->profile->skipped;
+
+		if (skipped->count++ == 0)
+		{
+			skipped->first_offset = reader->json->at;
+			skipped->first_line = pfs_line_number(reader->json->bytes, reader->json->at);
+		}
+		return PFS_READ_OK;
+	}
 	if (event->phase != 'E')
 		span.name = pfs_calls_frame(&reader->tree, event->name, no_file, 0);
 	if ((event->phase != 'E' && span.name == PFS_NONE) || reader->span_count == PFS_NONE ||
@@ -262,6 +281,7 @@ read_chunk(Reader *reader, const Event *event)
 	PfsJson *json = reader->json;
 	uint32_t profile = 0;
 	PfsV8Clock *clock;
+	bool has_samples;
 	PfsReadStatus status = PFS_READ_OK;
 
 	if ((!pfs_text_equals(event->name, "Profile") &&
@@ -289,7 +309,12 @@ read_chunk(Reader *reader, const Event *event)
 	json->at = parts[0].at;
 	if (status == PFS_READ_OK && parts[0].at != SIZE_MAX)
 		status = pfs_v8_read_nodes(&reader->nodes, json, profile);
-	if (status == PFS_READ_OK && parts[1].at != SIZE_MAX)
+	if (status != PFS_READ_OK || parts[1].at == SIZE_MAX)
+		return status;
+	json->at = parts[1].at;
+	status = pfs_json_begin(json, '[', &has_samples);
+	reader->has_samples = reader->has_samples || has_samples;
+	if (status == PFS_READ_OK)
 		status =
 			pfs_v8_read_samples(&reader->nodes, json, profile, parts[1].at, fields[1].at, clock);
 	return status;
@@ -470,12 +495,12 @@ read_spans(Reader *reader)
 	static const PfsText calls = { "calls", 5 };
 	PfsReadStatus status;
 
-	if (reader->span_count == 0)
-		return pfs_json_fail(reader->json, PFS_READ_MALFORMED, "trace has no events that last");
 	reader->json->profile->types[PFS_V8_SAMPLES].type = calls;
 	sort_spans(reader);
 	status = pair_spans(reader);
 	drop_ends(reader);
+	if (status == PFS_READ_OK && reader->span_count == 0)
+		return pfs_json_fail(reader->json, PFS_READ_MALFORMED, "trace has no events that last");
 	sort_spans(reader);
 	for (uint32_t i = 0; status == PFS_READ_OK && i < reader->span_count;)
 		status = read_thread(reader, i, &i);
@@ -520,7 +545,7 @@ read_file(Reader *reader)
 		return status;
 	for (uint32_t i = 0; i < reader->profiles.count; i++)
 		name_root(reader, reader->sampled[i].clock.root, reader->sampled[i].thread);
-	if (reader->profiles.count == 0)
+	if (!reader->has_samples)
 		status = read_spans(reader);
 	return status == PFS_READ_OK ? pfs_calls_samples(&reader->tree, reader->json->error) : status;
 }

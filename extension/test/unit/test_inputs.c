@@ -394,6 +394,7 @@ test_wrong_reader(void **state)
 static void
 test_texts(void **state)
 {
+	static const char lone_end[] = "[{\"ph\":\"E\",\"ts\":1}]";
 	static const struct
 	{
 		const char *text;
@@ -405,9 +406,28 @@ test_texts(void **state)
 		  "cycles/count 1", 2 },
 		{ "srv 42 cycles:\n\t12345 f (/srv)\n\nsome warning follows:\n", "cycles/count 1", 1 },
 		{ "srv cycles:\n\t12345 f (/srv)\n", "cycles/count 1", 0 },
+		{ "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2},"
+		  "{\"ph\":\"P\",\"name\":\"Profile\",\"id\":1,\"args\":{\"data\":{\"startTime\":0}}}]",
+		  "calls/count 1, wall/nanoseconds 2000", 0 },
+		{ "[{\"ph\":\"i\",\"ts\":null},{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2},"
+		  "{\"ph\":\"X\",\"ts\":1,\"dur\":-2},{\"ph\":\"B\",\"ts\":null}]",
+		  "calls/count 1, wall/nanoseconds 2000", 2 },
+		{ "[{\"ph\":\"X\",\"name\":\"\\u\",\"ts\":1,\"dur\":2}]",
+		  "calls/count 1, wall/nanoseconds 2000", 0 },
+		{ "events: Ir\nfn=f\n1 5\nevents:  Ir\n2 6\n", "Ir/count 11", 0 },
 		{ "  a b c  42 100.0: 1 cycles: \n", "cycles/count 1", 0 },
 	};
 
+	PfsReadError refusal = { .message = NULL };
+	PfsBudget small = { .allocator = plain_allocator, .left = 1 << 20 };
+	PfsProfile ends;
+
+	pfs_profile_init(&ends, &small);
+	assert_int_equal(pfs_profile_read((const uint8_t *) lone_end, strlen(lone_end), &ends,
+									  &refusal),
+					 PFS_READ_MALFORMED);
+	assert_string_equal(refusal.message, "trace has no events that last");
+	pfs_profile_fini(&ends);
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 	{
 		size_t length = strlen(texts[i].text);
