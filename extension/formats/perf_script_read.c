@@ -8,8 +8,8 @@
  *			    7f2a3c012a40 outer(int, char*)+0x20 (/usr/lib/libx.so)
  *			ffffffff81a00c6a do_syscall_64+0x5a ([kernel.kallsyms])
  *
- * 1. A first pass finds out whether events have a time, otherwise a process: then a line without
- *    is none, such as a warning that ends in a word and a colon. Another one makes a sample type
+ * 1. A first pass finds out whether events have a time or a process: then a line without both is
+ *    none, such as a warning that ends in a word and a colon. Another one makes a sample type
  *    of each event.
  * 2. A last one reads events and frames. A value is the event's period where it has one, else
  *    1.
@@ -33,8 +33,8 @@ typedef struct Reader
 	PfsLineReader lines;
 	int64_t first_time_ns;
 	bool has_first_time;
-	bool has_times;		/* all events have one */
-	bool has_processes; /* the same */
+	bool has_times;		/* some event has one */
+	bool has_processes; /* some event has one */
 	bool in_event;
 	bool in_record;	 /* of the kernel: whatever lines follow are its own */
 	PfsText inlined; /* lines of functions that are inlined at the next frame, leaf first */
@@ -45,8 +45,8 @@ static bool
 parse_event(const Reader *reader, PfsText line, PfsEventLine *event)
 {
 	return line.length > 0 && line.data[0] != '\t' && pfs_event_parse(line, event) &&
-		   (event->is_record || ((event->has_time || !reader->has_times) &&
-								 (event->has_pid || event->has_time || !reader->has_processes)));
+		   (event->is_record || event->has_time || event->has_pid ||
+			(!reader->has_times && !reader->has_processes));
 }
 
 /* First pass: which fields events have. One with a time decides it. */
