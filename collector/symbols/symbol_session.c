@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -154,7 +155,11 @@ find_symbol(SymbolSession *session, uint64_t address)
 	return session->name;
 }
 
-/* The frame of a Go function that covers an address; symbol is its name where it has another. */
+/*
+ * The frame of a Go function that covers an address. Go's table names functions as DWARF does; a
+ * symbol's name may differ: the linker appends a calling convention (runtime.goexit.abi0). The
+ * symbol is better where the table leaves out types: main.spin[...].
+ */
 static bool
 find_go_function(SymbolSession *session, uint64_t address, const char *symbol, DwarfFrame *frame)
 {
@@ -165,7 +170,9 @@ find_go_function(SymbolSession *session, uint64_t address, const char *symbol, D
 	session->go_tried = true;
 	if (session->go == NULL || !go_table_find(session->go, address, &function))
 		return false;
-	*frame = (DwarfFrame){ .name = symbol != NULL ? symbol : function.name,
+	if (symbol == NULL || strstr(function.name, "[...]") == NULL)
+		symbol = function.name;
+	*frame = (DwarfFrame){ .name = symbol,
 						   .directory = "",
 						   .filename = function.file,
 						   .start_line = function.start_line,

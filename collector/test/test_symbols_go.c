@@ -92,12 +92,12 @@ open_file(const char *name)
 }
 
 static SymbolSession *
-open_session(const char *name)
+open_session(const char *name, bool with_dwarf)
 {
 	const SessionFiles files = { open_file(name), -1, -1 };
 	SymbolSession *session;
 
-	assert_int_equal(symbol_session_open(&files, true, SIZE_MAX, &session), 0);
+	assert_int_equal(symbol_session_open(&files, with_dwarf, SIZE_MAX, &session), 0);
 	return session;
 }
 
@@ -208,8 +208,8 @@ expect_same(const char *flags)
 
 	build(flags);
 	find_text(&begin, &end);
-	whole = open_session("program");
-	stripped = open_session("stripped");
+	whole = open_session("program", true);
+	stripped = open_session("stripped", true);
 	for (uint64_t address = begin; address < end; address += STEP)
 	{
 		DwarfFrame expected[FRAMES_MAX];
@@ -249,6 +249,37 @@ agrees_with_dwarf_of_pie(void **state)
 	expect_same("-buildmode=pie");
 }
 
+/* A function has one name, whether its program's DWARF was read or its symbols alone. */
+static void
+symbols_name_as_dwarf_does(void **state)
+{
+	uint32_t asked = 0;
+	SymbolSession *whole;
+	SymbolSession *symbols;
+	uint64_t begin;
+	uint64_t end;
+
+	build("");
+	find_text(&begin, &end);
+	whole = open_session("program", true);
+	symbols = open_session("program", false);
+	for (uint64_t address = begin; address < end; address += STEP)
+	{
+		DwarfFrame expected[FRAMES_MAX];
+		DwarfFrame ours[FRAMES_MAX];
+		int depth = symbol_session_lookup(whole, address, expected, FRAMES_MAX);
+
+		if (depth <= 0 || expected[depth - 1].line == 0)
+			continue;
+		assert_int_equal(symbol_session_lookup(symbols, address, ours, FRAMES_MAX), 1);
+		assert_string_equal(ours->name, expected[depth - 1].name);
+		asked++;
+	}
+	assert_true(asked > 20000);
+	symbol_session_close(whole);
+	symbol_session_close(symbols);
+}
+
 /* No table: another language's program, and one that only says so. */
 static void
 has_no_table(void **state)
@@ -275,6 +306,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(agrees_with_dwarf),
 		cmocka_unit_test(agrees_with_dwarf_of_pie),
+		cmocka_unit_test(symbols_name_as_dwarf_does),
 		cmocka_unit_test(has_no_table),
 	};
 
