@@ -5,7 +5,7 @@
 #include "agent/agent.h"
 #include "agent/health.h"
 #include "base/command.h"
-#include "database/session.h"
+#include "base/version.h"
 #include "exchange/exchange.h"
 #include "symbols/worker.h"
 
@@ -73,7 +73,7 @@ main(int argc, char **argv)
 	Options options;
 	const CommandTable table = { .name = "profstore-collector",
 								 .purpose = "stores profiles in PostgreSQL",
-								 .version = COLLECTOR_VERSION,
+								 .version = collector_build(),
 								 .commands = commands,
 								 .count = sizeof(commands) / sizeof(commands[0]),
 								 .options = &options };

@@ -3,7 +3,7 @@
  *		profstore-sources: the commands of profstore-collector that speak HTTP.
  */
 #include "base/command.h"
-#include "database/session.h"
+#include "base/version.h"
 #include "kube/pods.h"
 #include "receive/receive.h"
 #include "scrape/scrape.h"
@@ -76,7 +76,7 @@ main(int argc, char **argv)
 	Options options;
 	const CommandTable table = { .name = "profstore-collector",
 								 .purpose = "stores profiles in PostgreSQL",
-								 .version = COLLECTOR_VERSION,
+								 .version = collector_build(),
 								 .commands = commands,
 								 .count = sizeof(commands) / sizeof(commands[0]),
 								 .options = &options };

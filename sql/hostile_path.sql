@@ -124,7 +124,7 @@ INSERT INTO calls (call) VALUES
 	($$folded_of('{0:2}')$$),
 	($$last_scan()$$),
 	($$short_name('f', 30)$$), ($$readable(12345, 'bytes')$$),
-	($$shared_cache()$$),
+	($$shared_cache()$$), ($$version()$$),
 	($$storage_id('profstore.samples')$$),
 	($$compact()$$),
 	($$compact_in_steps()$$),

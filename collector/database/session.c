@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/version.h"
+
 /* The timeouts bound what a forgotten lock or a lost collector can hold up. */
 static const Statement settings[] = {
 	{ .sql = "SET statement_timeout = '60s'" },
@@ -49,7 +51,7 @@ protocol_mismatch(const char *database, const char *version, const char *served,
 
 	snprintf(detail, sizeof(detail),
 			 "Extension %s in database \"%s\" %s; this collector, %s, speaks %d to %d.", version,
-			 database, served, COLLECTOR_VERSION, WRITER_PROTOCOL_OLDEST, WRITER_PROTOCOL_NEWEST);
+			 database, served, collector_version(), WRITER_PROTOCOL_OLDEST, WRITER_PROTOCOL_NEWEST);
 	db_error_set(error, NULL, "extension \"profstore\" does not fit this collector", detail, hint);
 	return DB_DENIED;
 }

@@ -8,8 +8,6 @@
 
 #include "database/connection.h"
 
-#define COLLECTOR_VERSION "1.0"
-
 /*
  * Writer protocols that this collector speaks: which of the extension's functions it calls, with
  * which arguments and in which order. The extension names those that it serves; the newest that

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
+#include "base/version.h"
 #include "database/session.h"
 
 #define KILLED_BATCHES 100
@@ -843,7 +844,7 @@ test_extension_of_another_version(void **state)
 	snprintf(
 		detail, sizeof(detail),
 		"Extension 1.0 in database \"version\" names no writer protocols; this collector, %s, %s",
-		COLLECTOR_VERSION, protocols_spoken());
+		collector_version(), protocols_spoken());
 	create_database("version");
 	sql_in("version", "ALTER EXTENSION profstore DROP FUNCTION profstore.writer_protocols;"
 					  " DROP FUNCTION profstore.writer_protocols");

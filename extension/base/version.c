@@ -1,8 +1,11 @@
 /*
  * version.c
- *		Looking up the version in pg_extension.
+ *		Looking up the version in pg_extension, and the script's hash in a function that it made.
  */
 #include "base/version.h"
+
+#include "base/commit.h"
+#include "base/script_hash.h"
 
 #include "access/genam.h"
 #include "access/htup_details.h"
@@ -12,6 +15,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_namespace.h"
+#include "catalog/pg_proc.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
@@ -97,6 +101,29 @@ find_version(void)
 	return version;
 }
 
+/* Whether the script that made the functions of this database is the module's. */
+static bool
+has_script_of_module(void)
+{
+	oidvector *no_arguments = buildoidvector(NULL, 0);
+	Oid schema = get_namespace_oid("profstore_internal", true);
+	HeapTuple function = SearchSysCache3(PROCNAMEARGSNSP, CStringGetDatum("script_hash"),
+										 PointerGetDatum(no_arguments), ObjectIdGetDatum(schema));
+	bool is_equal;
+	bool is_null;
+	char *source;
+
+	pfree(no_arguments);
+	if (!HeapTupleIsValid(function))
+		return false;
+	source = TextDatumGetCString(
+		SysCacheGetAttr(PROCNAMEARGSNSP, function, Anum_pg_proc_prosrc, &is_null));
+	is_equal = strcmp(source, "SELECT '" PFS_SCRIPT_HASH "'") == 0;
+	pfree(source);
+	ReleaseSysCache(function);
+	return is_equal;
+}
+
 bool
 pfs_extension_is_current(void)
 {
@@ -105,7 +132,7 @@ pfs_extension_is_current(void)
 
 	if (version != NULL)
 		pfree(version);
-	return is_current;
+	return is_current && has_script_of_module();
 }
 
 void
@@ -122,6 +149,15 @@ pfs_extension_require_current(void)
 						errhint("Run CREATE EXTENSION profstore, or give the schemas of the "
 								"extension, profstore and profstore_internal, their names "
 								"back.")));
+	if (strcmp(version, PFS_EXTENSION_VERSION) == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("extension \"profstore\" and its module are of two builds of version %s",
+						version),
+				 errdetail("Between releases there is no update script."),
+				 errhint("Install the build that the extension was created with, dump what is to "
+						 "be kept, and restore it with the new build. If the module was replaced "
+						 "after this session began, begin another.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("extension \"profstore\" is of version %s, its module of version %s", version,
@@ -129,4 +165,15 @@ pfs_extension_require_current(void)
 			 errhint(
 				 "Run ALTER EXTENSION profstore UPDATE; on a standby, wait for its primary to. "
 				 "If the extension is the newer one, end the session, or restart the server.")));
+}
+
+PG_FUNCTION_INFO_V1(profstore_version);
+
+PGDLLEXPORT Datum
+profstore_version(PG_FUNCTION_ARGS)
+{
+	const char *commit = sizeof(PFS_COMMIT) > 1 ? "commit " PFS_COMMIT ", " : "";
+
+	PG_RETURN_TEXT_P(cstring_to_text(psprintf("profstore %s (%sPostgreSQL %s)",
+											  PFS_EXTENSION_VERSION, commit, PG_MAJORVERSION)));
 }

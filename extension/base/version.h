@@ -6,6 +6,9 @@
  * until ALTER EXTENSION UPDATE, and a standby until its primary did. In between, tables are read
  * and written and stacks interned as ever; functions that show samples or care for them raise the
  * error below, before they look at an argument.
+ *
+ * Builds between two releases have one version. Each install script carries its hash, and the
+ * module the hash of the script that it was built with.
  */
 #ifndef PFS_VERSION_H
 #define PFS_VERSION_H
@@ -18,7 +21,7 @@
  */
 Oid pfs_extension_schema(void);
 
-/* Whether the extension is here, in the version of the module. */
+/* Whether the extension is here, made by the script that the module was built with. */
 bool pfs_extension_is_current(void);
 
 /* Raises OBJECT_NOT_IN_PREREQUISITE_STATE unless it is. */

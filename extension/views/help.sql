@@ -123,7 +123,8 @@ BEGIN
 		('tools', 'valid_filter', E'SELECT profstore.valid_filter(''^main''),\n  profstore.valid_filter(''(main'')'),
 		('tools', 'valid_time', E'SELECT profstore.valid_time(''2026-11-01 12:00Z''),\n  profstore.valid_time(''noon-ish'')'),
 		('tools', 'last_scan', E'SELECT count(*)\nFROM profstore.folded(''process_cpu:cpu'');\nSELECT * FROM profstore.last_scan()'),
-		('tools', 'shared_cache', E'SELECT * FROM profstore.shared_cache()')
+		('tools', 'shared_cache', E'SELECT * FROM profstore.shared_cache()'),
+		('tools', 'version', E'SELECT profstore.version()')
 	LOOP
 		oid_found := CASE WHEN function_name LIKE '%)' THEN ('profstore.' || function_name)::regprocedure::oid
 			ELSE ('profstore.' || function_name)::regproc::oid END;

@@ -202,5 +202,18 @@ my $grants = q(SELECT has_function_privilege('test_collector', 'profstore.intern
 	has_table_privilege('test_reader', 'profstore.stack_chunks', 'SELECT'));
 is($node->safe_psql('updated', $grants), 't|t|t|t|t', "the users' grants stay");
 is($node->safe_psql('restored', $grants), 't|t|t|t|t', "the users' grants are dumped");
+
+# --- another build of this version -----------------------------------------------------------------------------------
+
+my $hash = $node->safe_psql('fresh', q(SELECT prosrc FROM pg_proc WHERE oid = 'profstore_internal.script_hash()'::regprocedure));
+like($hash, qr/^SELECT '[0-9a-f]{32}'$/, 'the script knows its hash');
+sub pretend_script { $node->safe_psql('fresh', "UPDATE pg_proc SET prosrc = \$\$$_[0]\$\$ WHERE oid = 'profstore_internal.script_hash()'::regprocedure") }
+pretend_script("SELECT 'other'");
+my ($status, undef, $err) = $node->psql('fresh', "\\set VERBOSITY verbose\nSELECT * FROM profstore.top('process_cpu:cpu')");
+like($err, qr/ERROR:  55000: extension "profstore" and its module are of two builds of version [\d.]+\nDETAIL:  Between releases there is no update script\.\n/,
+	'a module of another build says so');
+like($node->safe_psql('fresh', 'SELECT profstore.version()'), qr/^profstore [\d.]+ \((commit [0-9a-f]{12}\+?, )?PostgreSQL \d+\)$/, 'the version says which build');
+pretend_script($hash);
+is(($node->psql('fresh', "SELECT count(*) FROM profstore.top('process_cpu:cpu')"))[0], 0, 'the script of the module is served');
 $node->stop;
 done_testing();
