@@ -433,6 +433,7 @@ start_parts(Agent *agent, Failure *failure)
 		.window_us = options->interval_ms * 1000,
 		.start_us = clock_ns(CLOCK_REALTIME) / 1000,
 		.interval_bytes = INTERVAL_BYTES,
+		.memory_bytes = options->max_memory_bytes,
 		.cpu_percent = (uint64_t) agent_max_cpu_percent(options, sysconf(_SC_NPROCESSORS_ONLN)),
 		.process_limit = PROCESS_LIMIT,
 		.mapping_bytes = options->max_memory_bytes / MAPPINGS_SHARE,

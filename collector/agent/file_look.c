@@ -15,8 +15,8 @@
 #define WAIT_NS UINT64_C(1000000000)
 
 /*
- * What all readings of CFI hold, also those of files that stopped answering in the midst of it: one
- * such may keep the largest there are, and nobody else goes without.
+ * All readings of CFI hold at most this much, including those of files that stopped answering
+ * halfway. It is static because their threads may outlive everything else.
  */
 static MemoryPool cfi_pool = { .limit_bytes = 2 * CFI_SECTIONS_MAX_BYTES };
 
@@ -31,6 +31,12 @@ typedef struct LookProbe
 	uint64_t spent_ns; /* CPU time */
 	int error;
 } LookProbe;
+
+void
+file_look_limit(size_t cfi_bytes)
+{
+	cfi_pool.limit_bytes = cfi_bytes;
+}
 
 static void
 run_facts(Probe *base)

@@ -9,6 +9,7 @@
 #define COLLECTOR_FILE_LOOK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "process/mapped_file.h"
@@ -24,6 +25,12 @@ typedef struct FileFacts
 	uint32_t segment_count;
 	struct pfs_label_place labels; /* where they were asked for */
 } FileFacts;
+
+/*
+ * Sets the limit of what all readings of CFI hold at a time, including those that no longer answer.
+ * A file that needs more than this has none of the sections beyond it. Call before the first look.
+ */
+void file_look_limit(size_t cfi_bytes);
 
 /* 0; -EAGAIN: the file does not answer; -ENOMEM. */
 int file_look(Patience *patience, MappedFileTable *files, MappedFile *file, bool find_labels,

@@ -144,7 +144,7 @@ reader_use_tables(Reader *reader, KernelTables *tables)
 
 	if (result != 0)
 		return result;
-	unwind_tables_limit(reader->unwind, reader->options.cpu_percent);
+	unwind_tables_limit(reader->unwind, reader->options.memory_bytes, reader->options.cpu_percent);
 	if (reader->options.custom.count > 0)
 		unwind_tables_find_labels(reader->unwind);
 	return 0;

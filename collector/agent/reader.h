@@ -34,6 +34,7 @@ typedef struct ReaderOptions
 	int64_t window_us;	   /* samples are summed per window; windows are aligned to the epoch … */
 	int64_t start_us;	   /* … but the first begins here, when sampling does */
 	size_t interval_bytes; /* budget of the samples between two flushes */
+	size_t memory_bytes;   /* --max-memory, of which making unwind tables gets a part */
 	uint64_t cpu_percent;  /* --max-cpu, of one CPU, of which unwind tables get a part */
 	size_t process_limit;
 	size_t mapping_bytes;	 /* that mappings of processes may take */

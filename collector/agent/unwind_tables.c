@@ -38,6 +38,9 @@
 #define ROOM_INTERVAL_NS (10 * EXTENT_GRACE_NS)
 #define ROOM_AGAIN_NS	 (60 * EXTENT_GRACE_NS) /* without want of room: there is room again */
 
+/* Of --max-memory, for CFI that is read; compiling takes as much again at most. */
+#define CFI_SHARE 3
+
 #define STALLED_MANY 64 /* processes */
 
 /* A process whose memory did not answer. */
@@ -143,8 +146,9 @@ unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats)
 }
 
 void
-unwind_tables_limit(UnwindTables *tables, uint64_t cpu_percent)
+unwind_tables_limit(UnwindTables *tables, size_t memory_bytes, uint64_t cpu_percent)
 {
+	file_look_limit(memory_bytes / CFI_SHARE);
 	tables->account.cpu_percent = cpu_percent;
 }
 

@@ -27,8 +27,10 @@ int unwind_tables_create(MappedFileTable *files, KernelTables *kernel, TableCach
 void unwind_tables_free(UnwindTables *tables); /* accepts NULL */
 void unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats);
 
-/* --max-cpu, of one CPU, and whether the agent takes more than that. */
-void unwind_tables_limit(UnwindTables *tables, uint64_t cpu_percent);
+/* Bounds what making tables takes: --max-memory, and --max-cpu as percent of one CPU. */
+void unwind_tables_limit(UnwindTables *tables, size_t memory_bytes, uint64_t cpu_percent);
+
+/* Whether the agent takes more than --max-cpu. */
 void unwind_tables_rest(UnwindTables *tables, bool rest);
 
 /* From now on it is told where programs keep labels of their threads. */

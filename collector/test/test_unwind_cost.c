@@ -282,6 +282,43 @@ reads_within_a_pool(void **state)
 	close(fd);
 }
 
+/* A pool that could never hold a section is not waited for: the file is read without the section. */
+static void
+leaves_out_what_no_pool_holds(void **state)
+{
+	MemoryPool pool = { .limit_bytes = 8 * MIB };
+	int fd = make_sparse(60, 16 * MIB);
+	CfiSections sections;
+
+	assert_int_equal(cfi_sections_init_within(&sections, fd, &pool), 0);
+	assert_null(sections.input.eh_frame.data);
+	assert_int_equal(sections.input.memory_bytes, pool.limit_bytes);
+	assert_int_equal(pool.used_bytes, 0);
+	cfi_sections_fini(&sections);
+	close(fd);
+}
+
+/* Places of FDEs take 16 bytes each, of three quarters of the memory. */
+static void
+compiles_within_memory(void **state)
+{
+	Frames frames = make_frames(MIB, 1, 0);
+	CfiInput input = input_of(&frames);
+	UnwindTable table;
+	RuleSet rules;
+
+	assert_int_equal(rule_set_init(&rules), 0);
+	input.memory_bytes = frames.functions * 64 / 3 - 256;
+	assert_int_equal(cfi_compile(&input, &rules, &table), -E2BIG);
+	assert_null(table.rows);
+	input.memory_bytes = frames.functions * 64 / 3 + 256;
+	assert_int_equal(cfi_compile(&input, &rules, &table), 0);
+	assert_int_equal(table.stats.fdes, frames.functions);
+	unwind_table_free(&table);
+	rule_set_fini(&rules);
+	free(frames.bytes);
+}
+
 /* Steps that a process's read-only memory costs where it holds these bytes. */
 static uint64_t
 steps_in_memory(const uint8_t *bytes, size_t length)
@@ -340,9 +377,14 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(runs_a_cie_once),		   cmocka_unit_test(bounds_steps_by_size),
-		cmocka_unit_test(refuses_endless_headers), cmocka_unit_test(reads_a_hole_under_a_budget),
-		cmocka_unit_test(reads_within_a_pool),	   cmocka_unit_test(bounds_steps_in_memory),
+		cmocka_unit_test(runs_a_cie_once),
+		cmocka_unit_test(bounds_steps_by_size),
+		cmocka_unit_test(refuses_endless_headers),
+		cmocka_unit_test(reads_a_hole_under_a_budget),
+		cmocka_unit_test(reads_within_a_pool),
+		cmocka_unit_test(bounds_steps_in_memory),
+		cmocka_unit_test(leaves_out_what_no_pool_holds),
+		cmocka_unit_test(compiles_within_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

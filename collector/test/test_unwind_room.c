@@ -228,6 +228,28 @@ test_full_tables(void **state)
 	tear_down(&world);
 }
 
+/* CFI beyond a third of --max-memory is not read. */
+static void
+test_little_memory(void **state)
+{
+	UnwinderStats stats;
+	World world;
+
+	(void) state;
+	set_up(&world, BINARIES, false);
+	unwind_tables_limit(world.tables, 3 * 4096, 0);
+	assert_false(is_walked_by_table(&world, 0, 0));
+	unwind_tables_limit(world.tables, 384 << 20, 0); /* of all tests that follow */
+	unwind_tables_stats(world.tables, &stats);
+	assert_int_equal(stats.loaded, 1);
+	assert_in_range(stats.lines, 0, world.kernel->line_limit / BINARIES / 4);
+	assert_false(is_walked_by_table(&world, 1, 0));
+	unwind_tables_stats(world.tables, &stats);
+	assert_int_equal(stats.loaded, 2);
+	assert_true(stats.lines > world.kernel->line_limit / BINARIES / 2);
+	tear_down(&world);
+}
+
 /* A process of another user, until it is killed. */
 static pid_t
 start_nobody(void)
@@ -578,10 +600,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_full_tables),	  cmocka_unit_test(test_owner_with_most),
-		cmocka_unit_test(test_shared_tables), cmocka_unit_test(test_too_large_table),
-		cmocka_unit_test(test_full_mappings), cmocka_unit_test(test_generated_code_is_bounded),
-		cmocka_unit_test(test_full_rules),	  cmocka_unit_test(test_sparse_program),
+		cmocka_unit_test(test_little_memory),
+		cmocka_unit_test(test_full_tables),
+		cmocka_unit_test(test_owner_with_most),
+		cmocka_unit_test(test_shared_tables),
+		cmocka_unit_test(test_too_large_table),
+		cmocka_unit_test(test_full_mappings),
+		cmocka_unit_test(test_generated_code_is_bounded),
+		cmocka_unit_test(test_full_rules),
+		cmocka_unit_test(test_sparse_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

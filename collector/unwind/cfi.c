@@ -14,7 +14,8 @@
  * run once for each FDE. Functions of Go's may share their depths, so their rows are bounded by the
  * bytes of the whole table; all that it gives, whether or not they are kept.
  *
- * Memory is bounded by MAX_PLACES and MAX_ROWS, more than the kernel's tables take.
+ * Memory is bounded by MAX_PLACES and MAX_ROWS, more than the kernel's tables take, and by the
+ * input's memory_bytes.
  */
 #include "unwind/cfi.h"
 
@@ -38,6 +39,9 @@
 #define STEPS_MIN	   4096
 #define MAX_PLACES	   (4U << 20)
 #define MAX_ROWS	   (4U << 20)
+
+/* A row's bytes here, in the packed table, and in the file that is kept of it. */
+#define ROW_BYTES (sizeof(UnwindRow) + 2 * sizeof(struct pfs_unwind_row))
 
 /* By precedence. */
 typedef enum Source
@@ -63,6 +67,7 @@ typedef struct FdeList
 	FdePlace *items;
 	size_t count;
 	size_t capacity;
+	size_t most;
 } FdeList;
 
 typedef struct Builder
@@ -76,13 +81,14 @@ typedef struct Builder
 	Pclntab pclntab;
 	uint64_t function_rows; /* that Go's table gave, kept or not */
 	size_t capacity;
+	size_t most_rows;
 	uint64_t limit; /* an FDE's rows end here, whatever its program says */
 } Builder;
 
 static int
 append_place(FdeList *list, uint64_t start, size_t offset, Source source)
 {
-	int err = list->count == MAX_PLACES ? -E2BIG : 0;
+	int err = list->count >= list->most ? -E2BIG : 0;
 
 	if (err == 0)
 		err = grow_array(&list->items, &list->capacity, list->count, sizeof(FdePlace));
@@ -215,7 +221,7 @@ append_rule(Builder *builder, uint64_t address, uint16_t rule)
 	}
 	if (last != NULL && last->rule == rule)
 		return 0;
-	if (table->count == MAX_ROWS)
+	if (table->count >= builder->most_rows)
 		return -E2BIG;
 	err = grow_array(&table->rows, &builder->capacity, table->count, sizeof(UnwindRow));
 	if (err == 0)
@@ -364,10 +370,20 @@ build_rows(Builder *builder, const FdeList *list)
 	return covered == 0 ? 0 : append_rule(builder, covered, 0);
 }
 
+/* Number of items that the given part of the input's memory holds, limit at most. */
+static size_t
+most_items(const CfiInput *input, size_t parts_of_8, size_t item_bytes, size_t limit)
+{
+	size_t most = input->memory_bytes / 8 * parts_of_8 / item_bytes;
+
+	return input->memory_bytes == 0 || most > limit ? limit : most;
+}
+
 int
 cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table)
 {
-	FdeList list = { 0 };
+	/* places are freed before rows are packed, so that the two together are not beyond the memory */
+	FdeList list = { .most = most_items(input, 6, sizeof(FdePlace), MAX_PLACES) };
 	uint64_t steps =
 		STEPS_MIN + STEPS_PER_BYTE * (input->eh_frame.length + input->debug_frame.length +
 									  input->pclntab.length);
@@ -375,6 +391,7 @@ cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table)
 		.input = input,
 		.table = table,
 		.rules = rules,
+		.most_rows = most_items(input, 4, ROW_BYTES, MAX_ROWS),
 		.steps_left = input->steps_left != NULL ? input->steps_left : &steps,
 	};
 	int err;

@@ -30,6 +30,7 @@ typedef struct CfiInput
 	uint64_t code_start;  /* ELF virtual addresses, half-open: FDEs that reach beyond are no CFI */
 	uint64_t code_end;
 	uint64_t *steps_left; /* entries and instructions that may be read; NULL: as the size allows */
+	size_t memory_bytes;  /* that compiling may take; 0: as MAX_PLACES and MAX_ROWS allow */
 } CfiInput;
 
 /*

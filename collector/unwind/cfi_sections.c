@@ -59,14 +59,17 @@ typedef struct Reader
 	bool is_crowded; /* the pool has no room for something */
 } Reader;
 
-/* Charges what a buffer takes to the file's budget. NULL where that, or memory, is out. */
+/* Charges a buffer to the file's budget, at most the whole pool. NULL if there is no room. */
 static uint8_t *
 take_buffer(Reader *reader, uint64_t size_bytes)
 {
 	CfiSections *sections = reader->sections;
+	uint64_t most_bytes = CFI_SECTIONS_MAX_BYTES;
 
+	if (sections->pool != NULL && sections->pool->limit_bytes < most_bytes)
+		most_bytes = sections->pool->limit_bytes;
 	if (size_bytes == 0 || size_bytes > CFI_SECTION_MAX_BYTES ||
-		size_bytes > CFI_SECTIONS_MAX_BYTES - sections->bytes)
+		size_bytes > most_bytes - sections->bytes)
 		return NULL;
 	if (sections->pool != NULL && !pool_charge(sections->pool, size_bytes))
 	{
@@ -348,6 +351,7 @@ cfi_sections_init_within(CfiSections *sections, int fd, MemoryPool *pool)
 	if (elf_headers_read(&headers, &source) != 0 || !headers.is_64_bit)
 		return -ENOEXEC;
 	sections->input.machine = headers.machine;
+	sections->input.memory_bytes = pool != NULL ? pool->limit_bytes : 0;
 	read_code_range(&headers, &sections->input);
 	read_sections(&reader);
 	if (!reader.is_crowded)

@@ -35,7 +35,10 @@ typedef struct CfiSections
  */
 int cfi_sections_init(CfiSections *sections, int fd);
 
-/* The same for several readers at once; -EAGAIN where others hold what the pool has. */
+/*
+ * Like cfi_sections_init(), but charges the buffers to a pool of several readers. -EAGAIN if others
+ * hold what the pool has; a section that the whole pool could not hold counts as absent.
+ */
 int cfi_sections_init_within(CfiSections *sections, int fd, MemoryPool *pool);
 
 void cfi_sections_fini(CfiSections *sections);
