@@ -4,7 +4,7 @@
  *		The maps behind the walker: what unwind.bpf.h looks up.
  *
  * Arrays that user space maps and writes by plain stores: no system call for each entry. Lines come
- * in chunks of a megabyte, made when they are needed; entries and mappings are one array each, in
+ * in chunks of 256 KiB, made when they are needed; entries and mappings are one array each, in
  * whose place a larger one is put. So a small system pays for what it has.
  */
 #ifndef PFS_UNWIND_MAPS_BPF_H

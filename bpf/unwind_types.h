@@ -96,13 +96,13 @@ struct pfs_unwind_rule {
  * Sizes of the kernel's tables. Lines, entries and mappings begin small and grow, to what the
  * collector was told to allow: these at least.
  */
-#define PFS_UNWIND_CHUNK_LINES	  16384 /* 1 MiB */
-#define PFS_UNWIND_CHUNKS		  16
+#define PFS_UNWIND_CHUNK_LINES	  4096 /* 256 KiB */
+#define PFS_UNWIND_CHUNKS		  64
 #define PFS_UNWIND_ENTRIES		  524288 /* 4 MiB: a quarter is 512 MiB of code */
-#define PFS_UNWIND_ENTRIES_FIRST  131072
-#define PFS_UNWIND_MAPPINGS		  65536 /* 2 MiB */
-#define PFS_UNWIND_MAPPINGS_FIRST 16384
-#define PFS_UNWIND_RULES		  16384 /* 256 KiB */
+#define PFS_UNWIND_ENTRIES_FIRST  16384	 /* 128 KiB: 64 MiB of code */
+#define PFS_UNWIND_MAPPINGS		  65536	 /* 2 MiB */
+#define PFS_UNWIND_MAPPINGS_FIRST 4096	 /* 128 KiB */
+#define PFS_UNWIND_RULES		  16384	 /* 256 KiB */
 #define PFS_UNWIND_PROCESSES	  8192
 
 /*

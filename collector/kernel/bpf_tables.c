@@ -22,7 +22,7 @@
 
 #define BPF_TABLE_MOST		  (1u << 26) /* entries or mappings */
 #define GROWTHS				  16		 /* doublings from the first size to that, and more */
-#define BPF_TABLE_MOST_CHUNKS 1024
+#define BPF_TABLE_MOST_CHUNKS 4096
 #define CODE_A_LINE_BYTE	  128 /* of code, as ordinary programs have it */
 
 #define CHUNK_BYTES ((size_t) PFS_UNWIND_CHUNK_LINES * sizeof(struct pfs_unwind_line))

@@ -524,7 +524,7 @@ test_memory(void **state)
 	bpf_table_limits(96 * mib, 0, 0, &limits);
 	assert_int_equal(limits.mappings, 16 * mib / sizeof(struct pfs_unwind_mapping));
 	assert_int_equal(limits.entries, 16 * mib / sizeof(union pfs_unwind_entry));
-	assert_int_equal(limits.chunks, 64);
+	assert_int_equal(limits.chunks, 256);
 	bpf_table_limits(0, 0, 0, &limits);
 	assert_int_equal(limits.mappings, PFS_UNWIND_MAPPINGS);
 	assert_int_equal(limits.entries, PFS_UNWIND_ENTRIES);
@@ -532,7 +532,7 @@ test_memory(void **state)
 	bpf_table_limits(0, 1000000, 32ULL << 30, &limits);
 	assert_int_equal(limits.mappings, 1 << 20);
 	assert_int_equal(limits.entries, 8 << 20);
-	assert_int_equal(limits.chunks, 256);
+	assert_int_equal(limits.chunks, 1024);
 
 	if (sampler_create(&options, on_record, &seen, &sampler, &failure) != EXIT_OK)
 		skip();
