@@ -282,7 +282,7 @@ reads_within_a_pool(void **state)
 	close(fd);
 }
 
-/* A pool that could never hold a section is not waited for: the file is read without the section. */
+/* A file is read without a section that the pool could never hold. */
 static void
 leaves_out_what_no_pool_holds(void **state)
 {
@@ -298,7 +298,7 @@ leaves_out_what_no_pool_holds(void **state)
 	close(fd);
 }
 
-/* Places of FDEs take 16 bytes each, of three quarters of the memory. */
+/* Places of FDEs take 16 bytes, twice, of three quarters of the memory. */
 static void
 compiles_within_memory(void **state)
 {
@@ -308,10 +308,10 @@ compiles_within_memory(void **state)
 	RuleSet rules;
 
 	assert_int_equal(rule_set_init(&rules), 0);
-	input.memory_bytes = frames.functions * 64 / 3 - 256;
+	input.memory_bytes = frames.functions * 128 / 3 - 256;
 	assert_int_equal(cfi_compile(&input, &rules, &table), -E2BIG);
 	assert_null(table.rows);
-	input.memory_bytes = frames.functions * 64 / 3 + 256;
+	input.memory_bytes = frames.functions * 128 / 3 + 256;
 	assert_int_equal(cfi_compile(&input, &rules, &table), 0);
 	assert_int_equal(table.stats.fdes, frames.functions);
 	unwind_table_free(&table);

@@ -37,7 +37,7 @@
 
 #define STEPS_PER_BYTE 4
 #define STEPS_MIN	   4096
-#define MAX_PLACES	   (4U << 20)
+#define MAX_PLACES	   (3U << 20)
 #define MAX_ROWS	   (4U << 20)
 
 /* A row's bytes here, in the packed table, and in the file that is kept of it. */
@@ -181,29 +181,71 @@ collect_fdes(Builder *builder, Source source, FdeList *list)
 	return 0;
 }
 
-static int
-compare_places(const void *left, const void *right)
+static inline bool
+is_before(const FdePlace *a, const FdePlace *b)
 {
-	const FdePlace *a = left;
-	const FdePlace *b = right;
-
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return (a->source > b->source) - (a->source < b->source);
+	return a->start < b->start || (a->start == b->start && a->source < b->source);
 }
 
-/* Linkers write .eh_frame in the order of the code, or nearly so. */
+/* Number of places that ascend from the first on. */
+static size_t
+ascending_run(const FdePlace *places, size_t count)
+{
+	size_t length = count > 0 ? 1 : 0;
+
+	while (length < count && !is_before(&places[length], &places[length - 1]))
+		length++;
+	return length;
+}
+
+/* Merges two runs that lie one behind the other; of equal places those of the first come first. */
 static void
+merge_runs(const FdePlace *first, size_t first_count, size_t second_count, FdePlace *merged)
+{
+	const FdePlace *second = first + first_count;
+	const FdePlace *first_end = second;
+	const FdePlace *second_end = second + second_count;
+
+	while (first < first_end && second < second_end)
+		*merged++ = is_before(second, first) ? *second++ : *first++;
+	while (first < first_end)
+		*merged++ = *first++;
+	while (second < second_end)
+		*merged++ = *second++;
+}
+
+/*
+ * Linkers write .eh_frame in the order of the code, but for some runs: functions that are called
+ * seldom lie apart. So runs are merged, which is faster than qsort() for them. 0 or -ENOMEM.
+ */
+static int
 sort_places(FdeList *list)
 {
-	for (size_t i = 1; i < list->count; i++)
+	FdePlace *merged;
+
+	if (ascending_run(list->items, list->count) == list->count)
+		return 0;
+	merged = reallocarray(NULL, list->count, sizeof(*merged));
+	if (merged == NULL)
+		return -ENOMEM;
+	for (size_t runs = 2; runs > 1;)
 	{
-		if (compare_places(&list->items[i - 1], &list->items[i]) > 0)
+		FdePlace *items = list->items;
+
+		runs = 0;
+		for (size_t at = 0; at < list->count; runs++)
 		{
-			qsort(list->items, list->count, sizeof(FdePlace), compare_places);
-			return;
+			size_t first = ascending_run(items + at, list->count - at);
+			size_t second = ascending_run(items + at + first, list->count - at - first);
+
+			merge_runs(items + at, first, second, merged + at);
+			at += first + second;
 		}
+		list->items = merged;
+		merged = items;
 	}
+	free(merged);
+	return 0;
 }
 
 static int
@@ -227,6 +269,14 @@ append_rule(Builder *builder, uint64_t address, uint16_t rule)
 	if (err == 0)
 		table->rows[table->count++] = (UnwindRow){ .offset = offset, .rule = rule };
 	return err;
+}
+
+static int
+append_numbered_row(void *context, uint64_t address, uint16_t rule)
+{
+	Builder *builder = context;
+
+	return address < builder->limit ? append_rule(builder, address, rule) : 0;
 }
 
 static int
@@ -293,7 +343,7 @@ run_fde(Builder *builder, const CfiFde *fde)
 	int err;
 
 	builder->limit = fde->end;
-	err = cfi_program_run(builder->machine, fde, append_row, builder,
+	err = cfi_program_run(builder->machine, fde, append_numbered_row, builder,
 						  &builder->table->stats.rows_unsupported);
 	return end_attempt(builder, &attempt, fde->start, err);
 }
@@ -382,8 +432,8 @@ most_items(const CfiInput *input, size_t parts_of_8, size_t item_bytes, size_t l
 int
 cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table)
 {
-	/* places are freed before rows are packed, so that the two together are not beyond the memory */
-	FdeList list = { .most = most_items(input, 6, sizeof(FdePlace), MAX_PLACES) };
+	/* twice, while they are sorted; they are freed before rows are packed */
+	FdeList list = { .most = most_items(input, 6, 2 * sizeof(FdePlace), MAX_PLACES) };
 	uint64_t steps =
 		STEPS_MIN + STEPS_PER_BYTE * (input->eh_frame.length + input->debug_frame.length +
 									  input->pclntab.length);
@@ -402,7 +452,7 @@ cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table)
 	if (input->code_end > input->code_start && input->code_end - input->code_start > UINT32_MAX)
 		return -E2BIG;
 	table->base = input->code_start;
-	builder.machine = cfi_machine_create(input->machine, builder.steps_left);
+	builder.machine = cfi_machine_create(input->machine, rules, builder.steps_left);
 	if (builder.machine == NULL)
 		return -ENOMEM;
 
@@ -414,10 +464,9 @@ cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table)
 	if (err == 0)
 		err = collect_start_code(&builder, &list);
 	if (err == 0)
-	{
-		sort_places(&list);
+		err = sort_places(&list);
+	if (err == 0)
 		err = build_rows(&builder, &list);
-	}
 	free(list.items);
 	cfi_machine_free(builder.machine);
 	if (err != 0)

@@ -17,8 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 #define MAX_REMEMBERED 32
 #define KEPT_CIES	   16 /* compilers use a handful */
+#define KNOWN_BITS	   8  /* of the number of rules that are kept by their state */
 
 #define X86_64_BX  3
 #define X86_64_FP  6
@@ -48,24 +51,37 @@ typedef enum SavedKind
 	SAVED_OTHERWISE	   /* an expression or val_offset that we do not express */
 } SavedKind;
 
-typedef struct Saved
-{
-	SavedKind kind;
-	uint8_t dwarf_register; /* SAVED_AT_REGISTER */
-	int64_t offset;
-} Saved;
+/*
+ * A SavedKind, from bit 8 on the register of SAVED_AT_REGISTER, in the upper half the offset. It is
+ * one word because states are compared for each row, and a word that was written in parts cannot be
+ * loaded as a whole until the parts have left the processor's store buffer.
+ */
+typedef uint64_t Saved;
+
+#define SAVED_KIND(saved)	  ((SavedKind) ((saved) &0xff))
+#define SAVED_REGISTER(saved) ((uint8_t) ((saved) >> 8))
+#define SAVED_OFFSET(saved)	  ((int32_t) ((saved) >> 32))
 
 typedef struct State
 {
-	bool cfa_is_expression;
-	uint64_t cfa_register;
+	uint64_t cfa_register; /* one of these if it is none of a rule's */
 	int64_t cfa_offset;
-	const uint8_t *cfa_expression;
-	size_t cfa_expression_length;
 	Saved fp;
 	Saved ra;
 	Saved bx; /* of x86-64 */
+	const uint8_t *cfa_expression;
+	size_t cfa_expression_length;
 } State;
+
+#define CFA_NO_REGISTER (UINT64_C(1) << 8)
+#define CFA_EXPRESSION	(UINT64_C(2) << 8)
+
+/* A state without an expression, and the number of its rule; 0: none is known. */
+typedef struct KnownRule
+{
+	State state;
+	uint16_t number;
+} KnownRule;
 
 /* What a CIE's instructions give. */
 typedef struct Initial
@@ -85,12 +101,14 @@ struct CfiMachine
 	State initial;
 	State remembered[MAX_REMEMBERED];
 	unsigned remembered_count;
-	CfiRowSink sink;
+	RuleSet *rules;
+	CfiNumberSink sink;
 	void *sink_context;
 	uint64_t *unsupported;
 	uint64_t *steps_left;
 	Initial kept[KEPT_CIES];
-	unsigned next_kept; /* the place that is used next */
+	unsigned next_kept;				  /* the place that is used next */
+	KnownRule known[1 << KNOWN_BITS]; /* each at the place that its state's words choose */
 };
 
 /* The offset of a saved register in the units of rules; false where they cannot say it. */
@@ -104,16 +122,25 @@ offset_in_units(const CfiMachine *machine, int64_t bytes, int16_t *units)
 	return bytes % unit == 0 && bytes / unit >= INT16_MIN && bytes / unit <= INT16_MAX;
 }
 
+static Saved
+saved_as(SavedKind kind, int64_t offset)
+{
+	/* no rule expresses a longer offset either */
+	if (offset < INT32_MIN || offset > INT32_MAX)
+		return SAVED_OTHERWISE;
+	return (uint64_t) offset << 32 | kind;
+}
+
 /* The CFA part of a rule; false where it cannot be said. */
 static bool
 set_rule_cfa(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 {
 	const State *state = &machine->state;
 
-	if (state->cfa_is_expression)
+	if (state->cfa_register == CFA_EXPRESSION)
 		return cfi_recognize_cfa(state->cfa_expression, state->cfa_expression_length,
 								 machine->machine, rule);
-	if (state->cfa_register > UINT8_MAX || state->cfa_offset < INT32_MIN ||
+	if (state->cfa_register == CFA_NO_REGISTER || state->cfa_offset < INT32_MIN ||
 		state->cfa_offset > INT32_MAX)
 		return false;
 	rule->kind = PFS_UNWIND_CFI;
@@ -129,16 +156,15 @@ set_rule_cfa(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 static void
 set_rule_fp(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 {
-	const Saved *fp = &machine->state.fp;
-
+	Saved fp = machine->state.fp;
 	int16_t units = 0;
 
-	if (fp->kind == SAVED_SAME)
+	if (SAVED_KIND(fp) == SAVED_SAME)
 		rule->fp = PFS_FP_SAME;
-	else if (fp->kind == SAVED_AT_CFA && offset_in_units(machine, fp->offset, &units))
+	else if (SAVED_KIND(fp) == SAVED_AT_CFA && offset_in_units(machine, SAVED_OFFSET(fp), &units))
 		rule->fp = PFS_FP_AT_CFA;
-	else if (fp->kind == SAVED_AT_REGISTER && fp->dwarf_register == machine->fp_register &&
-			 offset_in_units(machine, fp->offset, &units))
+	else if (SAVED_KIND(fp) == SAVED_AT_REGISTER && SAVED_REGISTER(fp) == machine->fp_register &&
+			 offset_in_units(machine, SAVED_OFFSET(fp), &units))
 		rule->fp = PFS_FP_AT_FP;
 	else
 		rule->fp = PFS_FP_LOST;
@@ -148,13 +174,14 @@ set_rule_fp(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 static void
 set_rule_bx(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 {
-	const Saved *bx = &machine->state.bx;
+	Saved bx = machine->state.bx;
+	int32_t offset = SAVED_OFFSET(bx);
 
-	if (bx->kind == SAVED_SAME)
+	if (SAVED_KIND(bx) == SAVED_SAME)
 		rule->bx_offset = 0;
-	else if (bx->kind == SAVED_AT_CFA && bx->offset != 0 && bx->offset % 8 == 0 &&
-			 bx->offset >= INT16_MIN && bx->offset <= INT16_MAX)
-		rule->bx_offset = (int16_t) bx->offset;
+	else if (SAVED_KIND(bx) == SAVED_AT_CFA && offset != 0 && offset % 8 == 0 &&
+			 offset >= INT16_MIN && offset <= INT16_MAX)
+		rule->bx_offset = (int16_t) offset;
 	else
 		rule->bx_offset = PFS_BX_LOST;
 }
@@ -162,16 +189,16 @@ set_rule_bx(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 static bool
 set_rule_ra(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 {
-	const Saved *ra = &machine->state.ra;
+	Saved ra = machine->state.ra;
 
-	switch (ra->kind)
+	switch (SAVED_KIND(ra))
 	{
 		case SAVED_AT_CFA:
-			return offset_in_units(machine, ra->offset, &rule->ra_offset);
+			return offset_in_units(machine, SAVED_OFFSET(ra), &rule->ra_offset);
 		case SAVED_IN_REGISTER:
 			rule->flags |= PFS_UNWIND_RA_IN_REGISTER;
-			rule->ra_register = (int16_t) ra->offset;
-			return ra->offset >= 0 && ra->offset <= UINT8_MAX;
+			rule->ra_register = (int16_t) SAVED_OFFSET(ra);
+			return SAVED_OFFSET(ra) >= 0 && SAVED_OFFSET(ra) <= UINT8_MAX;
 		case SAVED_SAME:
 			/* AArch64 leaf code leaves it in the link register; on x86-64 there is no such place */
 			rule->flags |= PFS_UNWIND_RA_IN_REGISTER;
@@ -194,7 +221,7 @@ make_rule(const CfiMachine *machine)
 	memset(&rule, 0, sizeof(rule));
 	if (machine->fde->cie.signal_frame)
 		rule.kind = PFS_UNWIND_SIGNAL;
-	else if (machine->state.ra.kind == SAVED_UNDEFINED)
+	else if (SAVED_KIND(machine->state.ra) == SAVED_UNDEFINED)
 		rule.kind = PFS_UNWIND_END_OF_STACK;
 	else
 	{
@@ -210,14 +237,51 @@ make_rule(const CfiMachine *machine)
 	return rule;
 }
 
+/* The place of a state among those whose rules are known. */
+static KnownRule *
+known_place(CfiMachine *machine, const State *state)
+{
+	uint64_t hash = state->cfa_register ^ (uint64_t) state->cfa_offset << 12 ^ state->fp >> 8 ^
+					state->ra << 8 ^ state->bx << 16;
+
+	return &machine->known[hash * HASH_MULTIPLIER >> (64 - KNOWN_BITS)];
+}
+
+/* States without an expression. */
+static inline bool
+gives_same_rule(const State *a, const State *b)
+{
+	return a->cfa_register == b->cfa_register && a->cfa_offset == b->cfa_offset && a->fp == b->fp &&
+		   a->ra == b->ra && a->bx == b->bx;
+}
+
+/* Emits the rule of a state that is not known. */
+static int
+emit_new_row(CfiMachine *machine, KnownRule *known)
+{
+	struct pfs_unwind_rule rule = make_rule(machine);
+	uint16_t number = 0;
+
+	/* many programs go on to where the code ends, and no row begins there */
+	if (machine->location < machine->fde->end)
+		number = rule_set_add(machine->rules, &rule);
+	if (rule.kind == PFS_UNWIND_INVALID)
+		(*machine->unsupported)++;
+	if (machine->state.cfa_register != CFA_EXPRESSION && !machine->fde->cie.signal_frame)
+		*known = (KnownRule){ machine->state, number };
+	return machine->sink(machine->sink_context, machine->location, number);
+}
+
+/* A few states give nearly all rows of a program. */
 static int
 emit_row(CfiMachine *machine)
 {
-	struct pfs_unwind_rule rule = make_rule(machine);
+	KnownRule *known = known_place(machine, &machine->state);
 
-	if (rule.kind == PFS_UNWIND_INVALID)
-		(*machine->unsupported)++;
-	return machine->sink(machine->sink_context, machine->location, &rule);
+	if (known->number == 0 || !gives_same_rule(&known->state, &machine->state) ||
+		machine->fde->cie.signal_frame)
+		return emit_new_row(machine, known);
+	return machine->sink(machine->sink_context, machine->location, known->number);
 }
 
 static int
@@ -261,7 +325,7 @@ save(CfiMachine *machine, uint64_t dwarf_register, SavedKind kind, int64_t offse
 	Saved *saved = followed(machine, &machine->state, dwarf_register);
 
 	if (saved != NULL)
-		*saved = (Saved){ .kind = kind, .offset = offset };
+		*saved = saved_as(kind, offset);
 }
 
 static void
@@ -290,19 +354,22 @@ save_expression(CfiMachine *machine, CfiCursor *cursor)
 	uint64_t length = cfi_read_uleb128(cursor);
 	const uint8_t *expression = cfi_read_block(cursor, length);
 	Saved *saved = followed(machine, &machine->state, dwarf_register);
+	uint8_t base = 0;
+	int64_t offset = 0;
 
 	if (expression == NULL || saved == NULL)
 		return;
-	saved->kind = cfi_recognize_address(expression, length, &saved->dwarf_register, &saved->offset)
-					  ? SAVED_AT_REGISTER
-					  : SAVED_OTHERWISE;
+	if (cfi_recognize_address(expression, length, &base, &offset))
+		*saved = saved_as(SAVED_AT_REGISTER, offset) | (Saved) base << 8;
+	else
+		*saved = SAVED_OTHERWISE;
 }
 
 static void
 define_cfa(CfiMachine *machine, uint64_t dwarf_register, int64_t offset)
 {
-	machine->state.cfa_is_expression = false;
-	machine->state.cfa_register = dwarf_register;
+	machine->state.cfa_register =
+		dwarf_register < CFA_NO_REGISTER ? dwarf_register : CFA_NO_REGISTER;
 	machine->state.cfa_offset = offset;
 }
 
@@ -353,7 +420,7 @@ run_cfa_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode, bool
 			length = cfi_read_uleb128(cursor);
 			machine->state.cfa_expression = cfi_read_block(cursor, length);
 			machine->state.cfa_expression_length = length;
-			machine->state.cfa_is_expression = true;
+			machine->state.cfa_register = CFA_EXPRESSION;
 			return 0;
 		default:
 			*known = false;
@@ -513,7 +580,7 @@ run_instructions(CfiMachine *machine, const uint8_t *instructions, size_t length
 }
 
 static int
-discard_row(void *context, uint64_t address, const struct pfs_unwind_rule *rule)
+discard_row(void *context, uint64_t address, uint16_t rule)
 {
 	(void) context;
 	(void) address;
@@ -554,7 +621,7 @@ run_cie(CfiMachine *machine, const CfiCie *cie)
 }
 
 CfiMachine *
-cfi_machine_create(uint16_t machine_id, uint64_t *steps_left)
+cfi_machine_create(uint16_t machine_id, RuleSet *rules, uint64_t *steps_left)
 {
 	CfiMachine *machine = calloc(1, sizeof(*machine));
 
@@ -562,6 +629,7 @@ cfi_machine_create(uint16_t machine_id, uint64_t *steps_left)
 		return NULL;
 	machine->machine = machine_id;
 	machine->fp_register = machine_id == EM_AARCH64 ? AARCH64_FP : X86_64_FP;
+	machine->rules = rules;
 	machine->steps_left = steps_left;
 	return machine;
 }
@@ -573,7 +641,7 @@ cfi_machine_free(CfiMachine *machine)
 }
 
 int
-cfi_program_run(CfiMachine *machine, const CfiFde *fde, CfiRowSink sink, void *context,
+cfi_program_run(CfiMachine *machine, const CfiFde *fde, CfiNumberSink sink, void *context,
 				uint64_t *unsupported)
 {
 	int err;

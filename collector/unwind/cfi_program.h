@@ -8,19 +8,23 @@
 #include <stdbool.h>
 
 #include "unwind/cfi_reader.h"
+#include "unwind/rule_set.h"
 #include "unwind_types.h"
 
 /* Receives each row of the FDE in ascending order; returns 0 or -errno, which ends the run. */
 typedef int (*CfiRowSink)(void *context, uint64_t address, const struct pfs_unwind_rule *rule);
 
+/* Likewise, but receives a row's rule by its number in a set. */
+typedef int (*CfiNumberSink)(void *context, uint64_t address, uint16_t rule);
+
 typedef struct CfiMachine CfiMachine;
 
 /*
- * A machine for the FDEs of one file: what a CIE's instructions give is kept for those that name it
- * next. *steps_left counts the instructions that it may still run, whatever CIEs FDEs name. NULL
- * without memory.
+ * A machine for the FDEs of one file, whose rules go into the set. It keeps what the instructions
+ * of CIEs give, and the rules of some states. *steps_left counts the instructions that it may still
+ * run, whatever CIEs FDEs name. NULL without memory.
  */
-CfiMachine *cfi_machine_create(uint16_t machine, uint64_t *steps_left);
+CfiMachine *cfi_machine_create(uint16_t machine, RuleSet *rules, uint64_t *steps_left);
 void cfi_machine_free(CfiMachine *machine); /* accepts NULL */
 
 /*
@@ -28,7 +32,7 @@ void cfi_machine_free(CfiMachine *machine); /* accepts NULL */
  * steps are used up, or the sink's error. *unsupported counts rows that had to become
  * PFS_UNWIND_INVALID.
  */
-int cfi_program_run(CfiMachine *machine, const CfiFde *fde, CfiRowSink sink, void *context,
+int cfi_program_run(CfiMachine *machine, const CfiFde *fde, CfiNumberSink sink, void *context,
 					uint64_t *unsupported);
 
 /* A CFA given as an expression; false where its form is none that we express. */

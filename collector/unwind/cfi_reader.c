@@ -36,31 +36,6 @@
 #define MAX_LEB128_BYTES	   32
 #define MAX_AUGMENTATION_BYTES 32
 
-uint8_t
-cfi_read_u8(CfiCursor *cursor)
-{
-	if (cursor->failed || cursor->offset >= cursor->end)
-	{
-		cursor->failed = true;
-		return 0;
-	}
-	return cursor->data[cursor->offset++];
-}
-
-uint64_t
-cfi_read_unsigned(CfiCursor *cursor, unsigned bytes)
-{
-	const uint8_t *at = cfi_read_block(cursor, bytes);
-	uint64_t value = 0;
-
-	if (at != NULL && bytes == 4) /* most are */
-		return (uint64_t) at[0] | (uint64_t) at[1] << 8 | (uint64_t) at[2] << 16 |
-			   (uint64_t) at[3] << 24;
-	for (unsigned i = 0; at != NULL && i < bytes; i++)
-		value |= (uint64_t) at[i] << (8 * i);
-	return value;
-}
-
 /*
  * The bits of a LEB128 number; *bits is how many its bytes hold. Bits past 64 are dropped, as other
  * readers do: producers pad with a few bytes. One that goes on and on is none.
@@ -87,13 +62,11 @@ read_leb128(CfiCursor *cursor, unsigned *bits, bool *negative)
 }
 
 uint64_t
-cfi_read_uleb128(CfiCursor *cursor)
+cfi_read_long_uleb128(CfiCursor *cursor)
 {
 	unsigned bits;
 	bool negative;
 
-	if (!cursor->failed && cursor->offset < cursor->end && cursor->data[cursor->offset] < 0x80)
-		return cursor->data[cursor->offset++]; /* most are */
 	return read_leb128(cursor, &bits, &negative);
 }
 
@@ -107,21 +80,6 @@ cfi_read_sleb128(CfiCursor *cursor)
 	if (negative && bits < 64)
 		value |= ~UINT64_C(0) << bits;
 	return (int64_t) value;
-}
-
-const uint8_t *
-cfi_read_block(CfiCursor *cursor, uint64_t length)
-{
-	const uint8_t *at;
-
-	if (cursor->failed || length > cursor->end - cursor->offset)
-	{
-		cursor->failed = true;
-		return NULL;
-	}
-	at = cursor->data + cursor->offset;
-	cursor->offset += length;
-	return at;
 }
 
 static int64_t

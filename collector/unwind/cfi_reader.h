@@ -23,15 +23,63 @@ typedef struct CfiCursor
 	bool failed;
 } CfiCursor;
 
-uint8_t cfi_read_u8(CfiCursor *cursor);
-uint64_t cfi_read_unsigned(CfiCursor *cursor, unsigned bytes); /* little-endian, 1 to 8 bytes */
-uint64_t cfi_read_uleb128(CfiCursor *cursor);
-int64_t cfi_read_sleb128(CfiCursor *cursor);
+static inline uint8_t
+cfi_read_u8(CfiCursor *cursor)
+{
+	if (cursor->failed || cursor->offset >= cursor->end)
+	{
+		cursor->failed = true;
+		return 0;
+	}
+	return cursor->data[cursor->offset++];
+}
+
 /*
  * A block of the given length: returns its bytes and skips them, NULL (and failed) where it does
  * not fit.
  */
-const uint8_t *cfi_read_block(CfiCursor *cursor, uint64_t length);
+static inline const uint8_t *
+cfi_read_block(CfiCursor *cursor, uint64_t length)
+{
+	const uint8_t *at;
+
+	if (cursor->failed || length > cursor->end - cursor->offset)
+	{
+		cursor->failed = true;
+		return NULL;
+	}
+	at = cursor->data + cursor->offset;
+	cursor->offset += length;
+	return at;
+}
+
+/* Reads a little-endian number of 1 to 8 bytes. */
+static inline uint64_t
+cfi_read_unsigned(CfiCursor *cursor, unsigned bytes)
+{
+	const uint8_t *at = cfi_read_block(cursor, bytes);
+	uint64_t value = 0;
+
+	if (at != NULL && bytes == 4) /* most are */
+		return (uint64_t) at[0] | (uint64_t) at[1] << 8 | (uint64_t) at[2] << 16 |
+			   (uint64_t) at[3] << 24;
+	for (unsigned i = 0; at != NULL && i < bytes; i++)
+		value |= (uint64_t) at[i] << (8 * i);
+	return value;
+}
+
+/* Like cfi_read_uleb128(), which is faster for numbers of one byte. */
+uint64_t cfi_read_long_uleb128(CfiCursor *cursor);
+
+static inline uint64_t
+cfi_read_uleb128(CfiCursor *cursor)
+{
+	if (!cursor->failed && cursor->offset < cursor->end && cursor->data[cursor->offset] < 0x80)
+		return cursor->data[cursor->offset++]; /* most are */
+	return cfi_read_long_uleb128(cursor);
+}
+
+int64_t cfi_read_sleb128(CfiCursor *cursor);
 
 /* What an FDE needs of its CIE. */
 typedef struct CfiCie

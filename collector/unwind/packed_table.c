@@ -59,11 +59,11 @@ open_page(Packer *packer, uint64_t page)
 	return 0;
 }
 
+/* Makes room for a row of the page, which becomes the one being filled, in the last line. */
 static int
-append_row(Packer *packer, uint64_t address, uint16_t rule)
+open_line(Packer *packer, uint64_t page)
 {
 	PackedTable *packed = packer->packed;
-	uint64_t page = address >> PFS_UNWIND_PAGE_BITS;
 	int err = 0;
 
 	if (packer->page_is_open && packer->page != page)
@@ -81,6 +81,18 @@ append_row(Packer *packer, uint64_t address, uint16_t rule)
 			packer->row_count = 0;
 		}
 	}
+	return err;
+}
+
+static inline int
+append_row(Packer *packer, uint64_t address, uint16_t rule)
+{
+	PackedTable *packed = packer->packed;
+	uint64_t page = address >> PFS_UNWIND_PAGE_BITS;
+	int err = 0;
+
+	if (!packer->page_is_open || packer->page != page || packer->row_count == PFS_UNWIND_LINE_ROWS)
+		err = open_line(packer, page);
 	if (err == 0)
 		packed->lines[packed->line_count - 1].rows[packer->row_count++] = (struct pfs_unwind_row){
 			.offset = (uint16_t) (address & (PAGE_BYTES - 1)),
@@ -131,7 +143,7 @@ packed_table_build(const UnwindTable *table, PackedTable *packed)
 			continue;
 		}
 		err = append_row(&packer, start, rule);
-		if (err == 0)
+		if (err == 0 && (start ^ end) >> PFS_UNWIND_PAGE_BITS != 0)
 			err = append_continuations(&packer, start, end, rule);
 	}
 	close_page(&packer);
