@@ -176,6 +176,38 @@ test_packed_table(void **state)
 	unwind_table_free(&table);
 }
 
+/* Rows that are packed by some hundreds give the table that all of them together give. */
+static void
+test_packed_in_pieces(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CfiSections sections;
+	UnwindTable table;
+	PackedTable whole;
+	PackedTable pieces;
+	CfiStats stats;
+	RuleSet rules;
+
+	assert_true(fd >= 0);
+	assert_int_equal(cfi_sections_init(&sections, fd), 0);
+	assert_int_equal(rule_set_init(&rules), 0);
+	assert_int_equal(cfi_compile(&sections.input, &rules, &table), 0);
+	assert_true(table.count > 1000);
+	assert_int_equal(packed_table_build(&table, &whole), 0);
+	assert_int_equal(packed_table_compile(&sections.input, &rules, &pieces, &stats), 0);
+	assert_memory_equal(&stats, &table.stats, sizeof(stats));
+	assert_int_equal(pieces.page_count, whole.page_count);
+	assert_memory_equal(pieces.pages, whole.pages, whole.page_count * sizeof(*whole.pages));
+	assert_int_equal(pieces.line_count, whole.line_count);
+	assert_memory_equal(pieces.lines, whole.lines, whole.line_count * sizeof(*whole.lines));
+	packed_table_free(&pieces);
+	packed_table_free(&whole);
+	unwind_table_free(&table);
+	rule_set_fini(&rules);
+	cfi_sections_fini(&sections);
+	close(fd);
+}
+
 /*
  * No bytes make the compiler read beyond them or loop: each section cut short, and with bits
  * flipped.
@@ -1154,6 +1186,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_extent_pool),
+		cmocka_unit_test(test_packed_in_pieces),
 		cmocka_unit_test(test_packed_table),
 		cmocka_unit_test(test_hostile_cfi),
 		cmocka_unit_test_setup_teardown(test_walk, setup_world, teardown_world),

@@ -40,6 +40,8 @@
 #define MAX_PLACES	   (3U << 20)
 #define MAX_ROWS	   (4U << 20)
 
+#define ROWS_AT_ONCE 512
+
 /* A row's bytes here, in the packed table, and in the file that is kept of it. */
 #define ROW_BYTES (sizeof(UnwindRow) + 2 * sizeof(struct pfs_unwind_row))
 
@@ -81,6 +83,9 @@ typedef struct Builder
 	Pclntab pclntab;
 	uint64_t function_rows; /* that Go's table gave, kept or not */
 	size_t capacity;
+	CfiRowsSink sink; /* NULL: the table keeps all rows */
+	void *sink_context;
+	size_t rows_sunk; /* handed over, and no longer in the table */
 	size_t most_rows;
 	uint64_t limit; /* an FDE's rows end here, whatever its program says */
 } Builder;
@@ -187,7 +192,7 @@ is_before(const FdePlace *a, const FdePlace *b)
 	return a->start < b->start || (a->start == b->start && a->source < b->source);
 }
 
-/* Number of places that ascend from the first on. */
+/* Returns how many places ascend from the first on. */
 static size_t
 ascending_run(const FdePlace *places, size_t count)
 {
@@ -198,7 +203,7 @@ ascending_run(const FdePlace *places, size_t count)
 	return length;
 }
 
-/* Merges two runs that lie one behind the other; of equal places those of the first come first. */
+/* Merges two adjacent runs. Equal places keep their order. */
 static void
 merge_runs(const FdePlace *first, size_t first_count, size_t second_count, FdePlace *merged)
 {
@@ -215,8 +220,8 @@ merge_runs(const FdePlace *first, size_t first_count, size_t second_count, FdePl
 }
 
 /*
- * Linkers write .eh_frame in the order of the code, but for some runs: functions that are called
- * seldom lie apart. So runs are merged, which is faster than qsort() for them. 0 or -ENOMEM.
+ * Sorts by merging ascending runs. Linkers write .eh_frame in the order of the code, except that
+ * functions which are seldom called lie apart, so there are few runs. 0 or -ENOMEM.
  */
 static int
 sort_places(FdeList *list)
@@ -263,7 +268,7 @@ append_rule(Builder *builder, uint64_t address, uint16_t rule)
 	}
 	if (last != NULL && last->rule == rule)
 		return 0;
-	if (table->count >= builder->most_rows)
+	if (builder->rows_sunk + table->count >= builder->most_rows)
 		return -E2BIG;
 	err = grow_array(&table->rows, &builder->capacity, table->count, sizeof(UnwindRow));
 	if (err == 0)
@@ -399,6 +404,19 @@ append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uin
 	return run_fde(builder, &fde);
 }
 
+/* Hands over the first count rows. */
+static int
+sink_rows(Builder *builder, size_t count)
+{
+	UnwindTable *table = builder->table;
+	int err = builder->sink(builder->sink_context, table, count);
+
+	table->count -= count;
+	memmove(table->rows, table->rows + count, table->count * sizeof(UnwindRow));
+	builder->rows_sunk += count;
+	return err;
+}
+
 static int
 build_rows(Builder *builder, const FdeList *list)
 {
@@ -414,6 +432,9 @@ build_rows(Builder *builder, const FdeList *list)
 			continue;
 		}
 		err = append_place_rows(builder, &list->items[i], covered, &covered);
+		/* the next row may still take the place of the last one */
+		if (err == 0 && builder->sink != NULL && builder->table->count > ROWS_AT_ONCE)
+			err = sink_rows(builder, builder->table->count - 1);
 		if (err != 0)
 			return err;
 	}
@@ -429,10 +450,10 @@ most_items(const CfiInput *input, size_t parts_of_8, size_t item_bytes, size_t l
 	return input->memory_bytes == 0 || most > limit ? limit : most;
 }
 
-int
-cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table)
+static int
+compile(const CfiInput *input, RuleSet *rules, CfiRowsSink sink, void *context, UnwindTable *table)
 {
-	/* twice, while they are sorted; they are freed before rows are packed */
+	/* sorting takes the list's bytes twice */
 	FdeList list = { .most = most_items(input, 6, 2 * sizeof(FdePlace), MAX_PLACES) };
 	uint64_t steps =
 		STEPS_MIN + STEPS_PER_BYTE * (input->eh_frame.length + input->debug_frame.length +
@@ -441,6 +462,8 @@ cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table)
 		.input = input,
 		.table = table,
 		.rules = rules,
+		.sink = sink,
+		.sink_context = context,
 		.most_rows = most_items(input, 4, ROW_BYTES, MAX_ROWS),
 		.steps_left = input->steps_left != NULL ? input->steps_left : &steps,
 	};
@@ -467,11 +490,33 @@ cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table)
 		err = sort_places(&list);
 	if (err == 0)
 		err = build_rows(&builder, &list);
+	if (err == 0 && sink != NULL && table->count > 0)
+		err = sink_rows(&builder, table->count);
 	free(list.items);
 	cfi_machine_free(builder.machine);
 	if (err != 0)
 		unwind_table_free(table);
 	return err;
+}
+
+int
+cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table)
+{
+	return compile(input, rules, NULL, NULL, table);
+}
+
+int
+cfi_compile_to(const CfiInput *input, RuleSet *rules, CfiRowsSink sink, void *context,
+			   CfiStats *stats)
+{
+	UnwindTable table;
+	int err = compile(input, rules, sink, context, &table);
+
+	if (err != 0)
+		return err;
+	*stats = table.stats;
+	unwind_table_free(&table);
+	return 0;
 }
 
 void

@@ -54,6 +54,16 @@ typedef struct UnwindTable
  * input without CFI gives an empty table.
  */
 int cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table);
+
+/*
+ * Receives the next count rows of a table. If rows has more than count, row number count begins
+ * where the last of them ends; otherwise the last one ends the table. 0 or -errno.
+ */
+typedef int (*CfiRowsSink)(void *context, const UnwindTable *rows, size_t count);
+
+/* Like cfi_compile(), but hands over the rows by some hundreds, so that never all are in memory. */
+int cfi_compile_to(const CfiInput *input, RuleSet *rules, CfiRowsSink sink, void *context,
+				   CfiStats *stats);
 void unwind_table_free(UnwindTable *table);
 
 static inline uint64_t

@@ -21,7 +21,7 @@
 
 #define MAX_REMEMBERED 32
 #define KEPT_CIES	   16 /* compilers use a handful */
-#define KNOWN_BITS	   8  /* of the number of rules that are kept by their state */
+#define KNOWN_BITS	   8  /* 256 rules are kept by their state */
 
 #define X86_64_BX  3
 #define X86_64_FP  6
@@ -64,7 +64,7 @@ typedef uint64_t Saved;
 
 typedef struct State
 {
-	uint64_t cfa_register; /* one of these if it is none of a rule's */
+	uint64_t cfa_register; /* or one of the values below */
 	int64_t cfa_offset;
 	Saved fp;
 	Saved ra;
@@ -73,10 +73,10 @@ typedef struct State
 	size_t cfa_expression_length;
 } State;
 
-#define CFA_NO_REGISTER (UINT64_C(1) << 8)
+#define CFA_NO_REGISTER (UINT64_C(1) << 8) /* a number that no rule holds */
 #define CFA_EXPRESSION	(UINT64_C(2) << 8)
 
-/* A state without an expression, and the number of its rule; 0: none is known. */
+/* A state without an expression, and the number of its rule. Unused if the number is 0. */
 typedef struct KnownRule
 {
 	State state;
@@ -108,7 +108,7 @@ struct CfiMachine
 	uint64_t *steps_left;
 	Initial kept[KEPT_CIES];
 	unsigned next_kept;				  /* the place that is used next */
-	KnownRule known[1 << KNOWN_BITS]; /* each at the place that its state's words choose */
+	KnownRule known[1 << KNOWN_BITS]; /* by known_place() */
 };
 
 /* The offset of a saved register in the units of rules; false where they cannot say it. */
@@ -237,7 +237,7 @@ make_rule(const CfiMachine *machine)
 	return rule;
 }
 
-/* The place of a state among those whose rules are known. */
+/* Returns the only place where the rule of a state may be kept. */
 static KnownRule *
 known_place(CfiMachine *machine, const State *state)
 {
@@ -247,7 +247,7 @@ known_place(CfiMachine *machine, const State *state)
 	return &machine->known[hash * HASH_MULTIPLIER >> (64 - KNOWN_BITS)];
 }
 
-/* States without an expression. */
+/* Compares two states without an expression. */
 static inline bool
 gives_same_rule(const State *a, const State *b)
 {
@@ -262,7 +262,7 @@ emit_new_row(CfiMachine *machine, KnownRule *known)
 	struct pfs_unwind_rule rule = make_rule(machine);
 	uint16_t number = 0;
 
-	/* many programs go on to where the code ends, and no row begins there */
+	/* many FDEs' instructions go on to the end of the code, where no row begins */
 	if (machine->location < machine->fde->end)
 		number = rule_set_add(machine->rules, &rule);
 	if (rule.kind == PFS_UNWIND_INVALID)
@@ -272,7 +272,7 @@ emit_new_row(CfiMachine *machine, KnownRule *known)
 	return machine->sink(machine->sink_context, machine->location, number);
 }
 
-/* A few states give nearly all rows of a program. */
+/* Emits a row. Nearly all rows of a program come from a few states, whose rules are kept. */
 static int
 emit_row(CfiMachine *machine)
 {

@@ -123,15 +123,15 @@ append_continuations(Packer *packer, uint64_t start, uint64_t end, uint16_t rule
 	return err;
 }
 
-int
-packed_table_build(const UnwindTable *table, PackedTable *packed)
+/* A CfiRowsSink. */
+static int
+pack_rows(void *context, const UnwindTable *table, size_t count)
 {
-	Packer packer = { .packed = packed };
 	const uint64_t limit = (PFS_UNWIND_MOST_PAGE + 1) << PFS_UNWIND_PAGE_BITS;
+	Packer *packer = context;
 	int err = 0;
 
-	memset(packed, 0, sizeof(*packed));
-	for (size_t i = 0; err == 0 && i < table->count; i++)
+	for (size_t i = 0; err == 0 && i < count; i++)
 	{
 		uint64_t start = unwind_row_address(table, i);
 		uint64_t end = i + 1 < table->count ? unwind_row_address(table, i + 1) : start;
@@ -139,17 +139,41 @@ packed_table_build(const UnwindTable *table, PackedTable *packed)
 
 		if (start >= limit || end >= limit)
 		{
-			packed->rows_outside++;
+			packer->packed->rows_outside++;
 			continue;
 		}
-		err = append_row(&packer, start, rule);
+		err = append_row(packer, start, rule);
 		if (err == 0 && (start ^ end) >> PFS_UNWIND_PAGE_BITS != 0)
-			err = append_continuations(&packer, start, end, rule);
+			err = append_continuations(packer, start, end, rule);
 	}
-	close_page(&packer);
-	if (err != 0)
-		packed_table_free(packed);
 	return err;
+}
+
+static int
+end_packing(Packer *packer, int err)
+{
+	close_page(packer);
+	if (err != 0)
+		packed_table_free(packer->packed);
+	return err;
+}
+
+int
+packed_table_build(const UnwindTable *table, PackedTable *packed)
+{
+	Packer packer = { .packed = packed };
+
+	memset(packed, 0, sizeof(*packed));
+	return end_packing(&packer, pack_rows(&packer, table, table->count));
+}
+
+int
+packed_table_compile(const CfiInput *input, RuleSet *rules, PackedTable *packed, CfiStats *stats)
+{
+	Packer packer = { .packed = packed };
+
+	memset(packed, 0, sizeof(*packed));
+	return end_packing(&packer, cfi_compile_to(input, rules, pack_rows, &packer, stats));
 }
 
 void

@@ -32,6 +32,10 @@ typedef struct PackedTable
  * page is complete by itself. 0 or -ENOMEM.
  */
 int packed_table_build(const UnwindTable *table, PackedTable *packed);
+
+/* Compiles the input into a packed table, without a list of all its rows. As cfi_compile(). */
+int packed_table_compile(const CfiInput *input, RuleSet *rules, PackedTable *packed,
+						 CfiStats *stats);
 void packed_table_free(PackedTable *packed);
 
 #endif

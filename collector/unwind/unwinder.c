@@ -214,7 +214,6 @@ make_table(Unwinder *unwinder, const CfiSections *sections, PackedTable *packed,
 {
 	bool cacheable = unwinder->cache != NULL && is_worth_caching(sections);
 	uint64_t refused = unwinder->store.rules.refused;
-	UnwindTable table;
 	int err;
 
 	if (cacheable && table_cache_load(unwinder->cache, sections->build_id, &sections->input,
@@ -223,7 +222,7 @@ make_table(Unwinder *unwinder, const CfiSections *sections, PackedTable *packed,
 		unwinder->stats.cached++;
 		return 0;
 	}
-	err = cfi_compile(&sections->input, &unwinder->store.rules, &table);
+	err = packed_table_compile(&sections->input, &unwinder->store.rules, packed, stats);
 	if (err != 0)
 		return err;
 	/*
@@ -231,12 +230,12 @@ make_table(Unwinder *unwinder, const CfiSections *sections, PackedTable *packed,
 	 * the next run
 	 */
 	cacheable = cacheable && unwinder->store.rules.refused == refused;
-	*stats = table.stats;
-	err = packed_table_build(&table, packed);
-	if (err == 0 && packed->line_count == 0 && table.count > 0)
-		err = -ENOEXEC; /* CFI of addresses where no program can be */
-	unwind_table_free(&table);
-	if (err == 0 && cacheable && packed->line_count > 0)
+	if (packed->line_count == 0 && packed->rows_outside > 0)
+	{
+		packed_table_free(packed);
+		return -ENOEXEC; /* CFI of addresses where no program can be */
+	}
+	if (cacheable && packed->line_count > 0)
 	{
 		err = table_cache_store(unwinder->cache, sections->build_id, &sections->input,
 								&unwinder->store.rules, packed, stats);

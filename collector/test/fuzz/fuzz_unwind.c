@@ -93,6 +93,22 @@ wrapped(uint8_t flags, const uint8_t *section, size_t length)
 	return fd;
 }
 
+/* Rows that are packed as they come give the same table as all of them at once. */
+static void
+check_pieces(const CfiInput *input, RuleSet *rules, const PackedTable *whole)
+{
+	PackedTable pieces;
+	CfiStats stats;
+
+	if (packed_table_compile(input, rules, &pieces, &stats) != 0)
+		abort();
+	if (pieces.line_count != whole->line_count || pieces.page_count != whole->page_count ||
+		(whole->line_count > 0 &&
+		 memcmp(pieces.lines, whole->lines, whole->line_count * sizeof(*whole->lines)) != 0))
+		abort();
+	packed_table_free(&pieces);
+}
+
 /* Rows ascend and neighbours differ; packing keeps what they say. */
 static void
 check_table(const CfiInput *input)
@@ -123,6 +139,7 @@ check_table(const CfiInput *input)
 					(i > 0 && packed.pages[i - 1].page >= page->page))
 					abort();
 			}
+			check_pieces(input, &rules, &packed);
 			packed_table_free(&packed);
 		}
 		unwind_table_free(&table);
