@@ -21,6 +21,11 @@ SELECT profstore.valid_selector('process_cpu:cpu'), profstore.valid_selector('pr
 SELECT status FROM profstore.selection_status('process_cpu:cpu', hide => '[');
 SELECT value, label FROM profstore.flamegraph(profstore.valid_selector('process_cpu:cpu', '(serve'), '2026-01-01 10:00Z', '2026-01-01 11:00Z', focus => profstore.valid_filter('(serve')) ORDER BY ord;
 SELECT value, profstore.valid_time(value) FROM unnest('{2026-01-01 10:00Z,1767261600000,2026-13-01,noon-ish,"",infinity,20260101100000,9999999999,1 day,"2026-01-01''",NULL}'::text[]) WITH ORDINALITY AS v(value, ord) ORDER BY ord;
+-- a text without a zone is of the zone that is given; it does not stay
+SELECT value, zone, profstore.valid_time(value, zone)
+FROM (VALUES (1, '2026-01-01 10:00', 'Asia/Tokyo'), (2, '2026-07-01 10:00', 'America/New_York'), (3, '2026-01-01 10:00Z', 'Asia/Tokyo'), (4, '1767261600000', 'Asia/Tokyo'), (5, '2026-01-01 10:00', ''),
+	(6, '2026-01-01 10:00', 'no/zone'), (7, 'noon-ish', 'Asia/Tokyo'), (8, NULL, 'Asia/Tokyo'), (9, '2026-01-01 10:00', NULL)) AS v(ord, value, zone) ORDER BY ord;
+SHOW TimeZone;
 -- errors that tell of other things than of what was typed are not hidden
 SET statement_timeout = '1ms';
 SELECT profstore.valid_filter('a') FROM generate_series(1, 1000000);
@@ -36,6 +41,27 @@ FROM (VALUES
 CROSS JOIN LATERAL profstore.selection_status(selector, ('2026-01-01Z' || '')::timestamptz + begin::interval, '2026-01-01Z'::timestamptz + begin::interval + interval '1 hour', focus) AS s
 ORDER BY ord;
 SELECT status, is_empty FROM profstore.selection_status('process_cpu:cpu', '2026-01-01 10:15Z', '2026-01-01 10:16Z');
+-- errors in matchers name the place in what was typed
+SELECT matchers, s.status FROM unnest('{node=,"  comm=\"web\", x","{node=}",node=\"a\",node=~\"(\",""}'::text[]) WITH ORDINALITY AS m(matchers, ord)
+CROSS JOIN LATERAL profstore.selection_status(profstore.selector('process_cpu:cpu', '{"comm": "web"}', matchers), '2026-01-01 10:00Z', '2026-01-01 11:00Z', matchers => matchers) AS s ORDER BY ord;
+
+-- kinds of frames: what each filter takes out
+SELECT put_scrape('kinds:n:count:n:count:delta', '{}', '2026-01-01 10:10Z', '{"main;malloc;_int_malloc": 1, "main;malloc_stats": 2, "runtime.mallocgc;runtime.memclr": 4, "main;operator new(unsigned long)": 8, "my_runtime;Py_Main;PyObject_Call": 16, "tokio::runtime::run;app::serve": 32}');
+SELECT kind, profstore.frames_of(kind) IS NOT NULL AS is_known, profstore.valid_filter(profstore.frames_of(kind)) IS NOT NULL AS is_valid,
+	(SELECT string_agg(label || ' ' || value, ', ' ORDER BY label) FROM profstore.flamegraph('kinds:n', '2026-01-01 10:00Z', '2026-01-01 11:00Z', hide => profstore.frames_of(kind)) WHERE level > 0) AS frames
+FROM unnest('{kernel,libc,allocators,runtimes,none}'::text[]) AS kind;
+SELECT profstore.frames_of(NULL);
+
+-- types as people call them
+SELECT type, profstore.type_title(type) FROM unnest('{process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta,memory:inuse_space:bytes:space:bytes,mutex:delay:nanoseconds:contentions:count,block:delay:nanoseconds:contentions:count:delta,x:live_bytes:bytes::,a:b,::::,"",NULL}'::text[]) AS type;
+
+-- files in forges
+SELECT repository, ref, file, line, profstore.forge_url(repository, ref, file, line)
+FROM (VALUES (1, 'https://github.com/org/api', 'abc123', '/build/api/src/main.c', 7), (2, 'git@github.com:org/api.git', 'v1', 'github.com/org/api/pkg/a b#?.go', 0), (3, 'gitlab.example.com/group/sub/api/', 'main', 'api@v1.2/x.rs', NULL),
+	(4, 'bitbucket.org/org/api', 'main', 'src/é.c', 3), (5, 'github.com/org/api', 'main', '/usr/include/vector', 3), (6, 'github.com/org/api', 'main', 'runtime/proc.go', 3),
+	(7, 'github.com/org/api', 'main', 'github.com/other/lib/x.c', 3), (8, 'github.com/org/api', 'main', '/src/api/../../etc', 3), (9, 'javascript:alert(1)//a.b/c/d', 'main', 'a.c', 3), (10, 'github.com/org/api', 'x"><script>', 'a.c', 3),
+	(11, 'github.com/org/a.i', 'main', '/src/api/a.c', 3), (12, NULL, 'main', 'a.c', 3), (13, 'github.com/org/api', NULL, 'a.c', 3), (14, 'github.com/org/api', 'main', '', 3), (15, 'ssh://git@host.example:2222/org/api.git', 'main', 'a.c', 1), (17, 'https://me@git.example:8443/org/api', 'main', 'a.c', 1), (16, 'github.com/org', 'main', 'a.c', 1))
+	AS v(ord, repository, ref, file, line) ORDER BY ord;
 
 -- deploys: of the series that a reader sees
 CREATE ROLE regress_pfs_ci;

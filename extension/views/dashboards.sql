@@ -30,32 +30,50 @@ CREATE FUNCTION profstore.valid_selector(selector text, focus text DEFAULT NULL,
 	RETURN CASE WHEN profstore.selection_error(selector, focus, ignore, show, hide) IS NULL THEN selector ELSE 'none:none:none:none:none' END;
 COMMENT ON FUNCTION profstore.valid_selector(text, text, text, text, text) IS 'the selector, or one that picks nothing where it or one of the filters is malformed: for pages that are to stay empty then';
 
-CREATE FUNCTION profstore.valid_time(value text) RETURNS timestamptz
-	LANGUAGE plpgsql STABLE PARALLEL UNSAFE STRICT SET search_path = pg_catalog, pg_temp AS
+CREATE FUNCTION profstore.valid_time(value text, zone text DEFAULT NULL) RETURNS timestamptz
+	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
 $$
+DECLARE
+	session_zone text := current_setting('TimeZone');
 BEGIN
 	-- what links have where they stand for a point in a graph
 	IF value ~ '^\s*\d{11,13}\s*$' THEN
 		RETURN to_timestamp(value::float8 / 1000);
 	END IF;
-	RETURN CASE WHEN isfinite(value::timestamptz) THEN value::timestamptz END;
+	BEGIN
+		PERFORM set_config('TimeZone', zone, true) WHERE zone <> '';
+	EXCEPTION WHEN data_exception THEN
+		NULL; -- not a zone of this server: the session's
+	END;
+	value := CASE WHEN isfinite(value::timestamptz) THEN extract(epoch FROM value::timestamptz)::text END;
+	PERFORM set_config('TimeZone', session_zone, true);
+	RETURN to_timestamp(value::float8);
 EXCEPTION WHEN data_exception THEN
 	RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION profstore.valid_time(text) IS 'the time that a text or a number of milliseconds since 1970 tells, or NULL where it is malformed: for pages on which people type';
+COMMENT ON FUNCTION profstore.valid_time(text, text) IS 'the time that a text or a number of milliseconds since 1970 means, or NULL if it is malformed; zone: of a text that names none, instead of the session''s. For pages on which people type';
 
 CREATE FUNCTION profstore.selection_status(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
 								to_ts timestamptz DEFAULT now(), focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL, OUT status text, OUT is_empty bool,
+								show text DEFAULT NULL, hide text DEFAULT NULL, matchers text DEFAULT NULL, OUT status text, OUT is_empty bool,
 								OUT series int8, OUT kept_share float8, OUT first_seen timestamptz, OUT last_seen timestamptz)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET client_min_messages = warning AS
 $$
 DECLARE
 	whole int8;
 	kept int8;
+	place int4;
 BEGIN
 	is_empty := true;
+	-- the matchers first, so that places are counted in the text that was typed
+	matchers := btrim(matchers, E' \t\r\n');
+	status := profstore.selection_error(CASE WHEN matchers NOT LIKE '{%}' THEN '{' || matchers || '}' ELSE matchers END);
+	IF status IS NOT NULL THEN
+		place := substring(status FROM ': Line 1, column (\d+)$')::int4 - CASE WHEN matchers LIKE '{%}' THEN 0 ELSE 1 END;
+		status := regexp_replace(regexp_replace(status, '^invalid selector', 'invalid matchers'), ': Line 1, column \d+$', format(' at character %s', place));
+		RETURN;
+	END IF;
 	status := profstore.selection_error(selector, focus, ignore, show, hide);
 	IF status IS NOT NULL THEN
 		RETURN;
@@ -78,4 +96,62 @@ BEGIN
 		ELSE format('%s series', series) END;
 END
 $$;
-COMMENT ON FUNCTION profstore.selection_status(text, timestamptz, timestamptz, text, text, text, text) IS 'a selection in words, for the head of a page: what is wrong with it, why it is empty, or how much the filters keep';
+COMMENT ON FUNCTION profstore.selection_status(text, timestamptz, timestamptz, text, text, text, text, text) IS 'a selection in words, for the head of a page: what is wrong with it, why it is empty, or how much the filters keep; matchers: those that were typed of the selector''s, so that an error names the place in them';
+
+-- Names of what runs below or beside most programs. Kernel frames have a mapping of their own; the others are known by the names that they have
+-- in all builds, because libraries may be linked statically.
+CREATE FUNCTION profstore.frames_of(kind text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+SELECT CASE kind
+	WHEN 'kernel' THEN '{mapping="[kernel.kallsyms]"}'
+	WHEN 'libc' THEN '{mapping=~"(libc|libm|libpthread|ld-linux|ld-musl|libc\\.musl)[-.0-9a-z_]*\\.so[.0-9]*"}'
+	WHEN 'allocators' THEN '^(_*libc_)?(malloc|calloc|realloc|free|cfree|memalign|posix_memalign|aligned_alloc)$|^_int_(malloc|free|realloc)$|^(je|tc|mi)_\w*(alloc|free)|^operator (new|delete)|^tcache_|^malloc_consolidate$|^unlink_chunk|^sysmalloc|^runtime\.(mallocgc|newobject|growslice|makeslice)|^__rust_(alloc|dealloc|realloc)'
+	WHEN 'runtimes' THEN '^runtime[./]|^(_?Py|_PyEval)|^(node|v8|uv_)[:_]|^(java|jdk|sun)[./]|^JavaThread|^tokio::|^std::rt::|^(_start|__libc_start_\w+|start_thread|clone3?|__clone3?)$'
+END;
+END;
+COMMENT ON FUNCTION profstore.frames_of(text) IS 'a filter that matches the frames of a kind: kernel, libc, allocators, or runtimes (Go, Python, Node.js, Java, tokio); NULL for any other. For hide and ignore';
+
+-- Parts of paths in the repository are not known; what follows its name in the path of a build is taken for them.
+CREATE FUNCTION profstore.forge_url(repository text, ref text, file text, line int8 DEFAULT NULL) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+SELECT 'https://' || place.repository ||
+	CASE WHEN place.repository ~ '^[^/]*gitlab' THEN '/-/blob/' WHEN place.repository ~ '^bitbucket\.' THEN '/src/' ELSE '/blob/' END ||
+	ref || '/' ||
+	(SELECT string_agg(CASE WHEN sign ~ '[A-Za-z0-9._~/-]' THEN sign ELSE regexp_replace(upper(encode(convert_to(sign, 'UTF8'), 'hex')), '(..)', '%\1', 'g') END, '' ORDER BY n)
+	 FROM regexp_split_to_table(place.path, '') WITH ORDINALITY AS signs(sign, n)) ||
+	coalesce(CASE WHEN place.repository ~ '^bitbucket\.' THEN '#lines-' ELSE '#L' END || nullif(greatest(line, 0), 0), '')
+FROM
+	(SELECT r.repository,
+		CASE WHEN f.after_name IS NOT NULL THEN f.after_name
+			WHEN file !~ '^([/<[]|\w:|[^/]*\.[^/]*/|\.)' AND file !~ '\.go$' THEN file END AS path
+	 FROM (SELECT regexp_replace(CASE WHEN a.address ~ '^https?://' THEN regexp_replace(a.address, '^https?://([^@/]*@)?', '')
+			-- git@host:path, or a port of ssh
+			ELSE regexp_replace(regexp_replace(a.address, '^((ssh|git)://)?([^@/]*@)?', ''), '^([^:/]+):([0-9]+/)?', '\1/') END, '(\.git)?/*$', '') AS repository
+		   FROM (SELECT btrim(forge_url.repository)) AS a(address)) AS r
+	 CROSS JOIN LATERAL (SELECT substring(r.repository FROM '[^/]+$') AS name) AS n
+	 CROSS JOIN LATERAL
+		(SELECT substring('/' || file FROM '.*/' || regexp_replace(n.name, '([^[:alnum:]_])', '\\\1', 'g') || '(?:@[^/]+)?/([^/].*)$') AS after_name) AS f
+	 WHERE r.repository ~ '^[A-Za-z0-9.-]+\.[A-Za-z]+(:[0-9]+)?(/[A-Za-z0-9._~-]+){2,}$') AS place
+WHERE ref ~ '^[A-Za-z0-9._/-]+$' AND place.path <> '' AND place.path !~ '(^|/)\.\.(/|$)';
+END;
+COMMENT ON FUNCTION profstore.forge_url(text, text, text, int8) IS 'where a forge shows a file of a repository, such as github.com/org/name, at a commit or tag: for labels service_repository and service_git_ref. NULL if the path does not lead into the repository';
+
+CREATE FUNCTION profstore.type_title(profile_type text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+SELECT coalesce(
+	(SELECT known.title FROM (VALUES ('cpu:nanoseconds', 'CPU time'), ('cpu:samples', 'CPU samples'), ('samples:count', 'Samples'), ('wall:nanoseconds', 'Waiting threads'),
+		('wallclock:nanoseconds', 'Waiting threads'), ('inuse_space:bytes', 'Memory in use'), ('inuse_objects:count', 'Objects in use'), ('alloc_space:bytes', 'Memory allocated'),
+		('alloc_objects:count', 'Objects allocated'), ('goroutine:count', 'Goroutines'), ('goroutines:count', 'Goroutines'), ('threadcreate:count', 'Threads created'))
+		AS known(type, title)
+	 WHERE known.type = t.part[2] || ':' || t.part[3]),
+	(SELECT known.title FROM (VALUES ('mutex:delay', 'Waits for mutexes'), ('mutex:contentions', 'Mutex contentions'), ('block:delay', 'Blocked time'), ('block:contentions', 'Times blocked'))
+		AS known(type, title)
+	 WHERE known.type = t.part[1] || ':' || t.part[2]),
+	upper(left(t.part[2], 1)) || replace(substr(t.part[2], 2), '_', ' ')) || ' (' || t.part[1] || ')'
+FROM (SELECT string_to_array(profile_type, ':')) AS t(part)
+WHERE cardinality(t.part) >= 3 AND t.part[1] <> '' AND t.part[2] <> '';
+END;
+COMMENT ON FUNCTION profstore.type_title(text) IS 'a profile type as people call it, such as CPU time (process_cpu); types that differ in their periods alone share one. NULL for what is no profile type';

@@ -122,6 +122,9 @@ BEGIN
 		('tools', 'valid_selector', E'SELECT profstore.valid_selector(\n  ''process_cpu:cpu{'', ''main'')'),
 		('tools', 'valid_filter', E'SELECT profstore.valid_filter(''^main''),\n  profstore.valid_filter(''(main'')'),
 		('tools', 'valid_time', E'SELECT profstore.valid_time(''2026-11-01 12:00Z''),\n  profstore.valid_time(''noon-ish'')'),
+		('tools', 'frames_of', $$SELECT profstore.frames_of('kernel')$$),
+		('tools', 'forge_url', E'SELECT profstore.forge_url(''github.com/org/api'',\n  ''v1.2'', ''/build/api/main.c'', 7)'),
+		('tools', 'type_title', E'SELECT profstore.type_title(\n  {type})'),
 		('tools', 'last_scan', E'SELECT count(*)\nFROM profstore.folded(''process_cpu:cpu'');\nSELECT * FROM profstore.last_scan()'),
 		('tools', 'shared_cache', E'SELECT * FROM profstore.shared_cache()'),
 		('tools', 'version', E'SELECT profstore.version()')
