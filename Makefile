@@ -85,7 +85,7 @@ dashboards: ## Write dashboards and alert rules from grafana/source
 	$(QUIET)for file in grafana/source/dashboards/*.jsonnet; do \
 		jsonnet -J grafana/source "$$file" -o "grafana/dashboards/$$(basename "$$file" .jsonnet).json" || exit 1; \
 	done
-	$(QUIET)jsonnet grafana/source/alerting.jsonnet -o grafana/provisioning/alerting/profstore.json
+	$(QUIET)jsonnet -J grafana/source grafana/source/alerting.jsonnet -o grafana/provisioning/alerting/profstore.json
 
 format: ## Format every C file, and the dashboards' source
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format -i

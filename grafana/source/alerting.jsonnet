@@ -1,15 +1,28 @@
 // Alert rules to begin with: each a query whose rows are alerts, by the texts in them, and a bound for its one number.
+local dashboards = {
+  agents: import 'dashboards/agents.jsonnet',
+  overview: import 'dashboards/overview.jsonnet',
+  profiles: import 'dashboards/profiles.jsonnet',
+};
 local datasource = 'profstore';
+local cpu = "'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'";
 
-local rule(uid, title, bound, summary, sql, minutes=60, wait='5m', dashboard='profstore-overview') = {
+// A dashboard's panel, for the link that Grafana makes; the address is of a page with what the alert is about.
+local rule(uid, title, bound, summary, sql, minutes=60, wait='5m', panel, address) = {
+  local found = [each.id for each in dashboards[panel[0]].panels if each.title == panel[1]],
   uid: 'profstore-' + uid,
   title: title,
   condition: 'C',
   'for': wait,
-  noDataState: 'OK',  // no row: nothing to tell
+  noDataState: 'OK',  // no row: no alert
   execErrState: 'Error',
   labels: { source: 'profstore' },
-  annotations: { summary: summary, __dashboardUid__: dashboard },
+  annotations: {
+    summary: summary,
+    page: '{{ externalURL }}d/profstore-%s' % address,
+    __dashboardUid__: 'profstore-' + panel[0],
+    __panelId__: '%d' % found[0],
+  },
   data: [
     {
       refId: 'A',
@@ -26,6 +39,20 @@ local rule(uid, title, bound, summary, sql, minutes=60, wait='5m', dashboard='pr
   ],
 };
 
+// CPU time by what series call their program: the first of these labels that they have. The agent alone gives comm.
+local programs = "ARRAY['service', 'workload', 'comm', 'exe']";
+local means(back) = |||
+  SELECT k.label, t.labels ->> k.label AS name, pg_catalog.sum(t.value) AS mean
+  FROM profstore.timeseries(%(cpu)s, $__timeFrom()::timestamptz - %(back)s, $__timeTo()::timestamptz - %(back)s, step => interval '36500 days', by => %(programs)s) AS t
+  CROSS JOIN LATERAL (SELECT label FROM unnest(%(programs)s) WITH ORDINALITY AS p(label, place) WHERE t.labels ->> label <> '' ORDER BY place LIMIT 1) AS k
+  GROUP BY 1, 2
+||| % { cpu: cpu, back: back, programs: programs };
+
+local program = 'var-label={{ $labels.label }}&var-value={{ $labels.name | urlquery }}&from=now-1h&to=now';
+
+// A target is one for all of its paths.
+local target = "pg_catalog.regexp_replace(name, '(://[^/]+)/.*$', '\\1')";
+
 {
   apiVersion: 1,
   groups: [{
@@ -34,35 +61,68 @@ local rule(uid, title, bound, summary, sql, minutes=60, wait='5m', dashboard='pr
     folder: 'profstore',
     interval: '1m',
     rules: [
-      rule('function-share', 'A function takes more than a quarter of the CPU time of a service', 0.25, '{{ $labels.function }} takes {{ humanizePercentage $values.A.Value }} of {{ $labels.service }}', |||
-        SELECT s.value AS service, f."function", f.self_share AS value
-        FROM profstore.label_values('service', 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', $__timeFrom(), $__timeTo()) AS s
-        CROSS JOIN LATERAL profstore.top(
-          profstore.selector('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', pg_catalog.jsonb_build_object('service', s.value)),
-          $__timeFrom(), $__timeTo(), max_rows => 3) AS f
-      |||, dashboard='profstore-profiles'),
-      rule('service-up', 'A service costs half as much CPU time again as yesterday', 0.5, '{{ $labels.service }} costs {{ humanizePercentage $values.A.Value }} more than yesterday', |||
-        WITH means AS
-          (SELECT days.back, labels ->> 'service' AS service, pg_catalog.sum(value) AS mean
-           FROM (VALUES (interval '0'), (interval '1 day')) AS days(back)
-           CROSS JOIN LATERAL profstore.timeseries('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', $__timeFrom()::timestamptz - days.back, $__timeTo()::timestamptz - days.back, step => interval '36500 days', by => '{service}')
-           GROUP BY 1, 2)
-        SELECT today.service, today.mean / yesterday.mean - 1 AS value
-        FROM means AS today
-        JOIN means AS yesterday ON yesterday.service = today.service AND yesterday.back > today.back
-        WHERE today.service <> '' AND yesterday.mean > 0 AND today.mean > 0.1
-      |||),
-      rule('silent', 'An agent or a target is silent', 180, '{{ $labels.name }} has stored no new sample for {{ humanizeDuration $values.A.Value }}', |||
-        SELECT name, role, extract(epoch FROM pg_catalog.now() - last_seen)::float8 AS value
-        FROM profstore.targets
-        WHERE last_seen > pg_catalog.now() - interval '1 day'
-      |||, wait='0s', dashboard='profstore-agents'),
-      rule('lost', 'Samples are lost', 0, '{{ $labels.node }} lost {{ humanize $values.A.Value }} by {{ $labels.reason }}', |||
-        SELECT node, reason, pg_catalog.sum(count)::float8 AS value
-        FROM profstore.losses
-        WHERE "time" >= $__timeFrom()::timestamptz AND "time" < $__timeTo()::timestamptz AND reason NOT LIKE 'incomplete.%'
-        GROUP BY 1, 2
-      |||, minutes=10, wait='0s', dashboard='profstore-agents'),
+      rule('function-share',
+           'A function takes more than a quarter of the CPU time of a program',
+           0.25,
+           '{{ $labels.function }} takes {{ humanizePercentage $values.A.Value }} of {{ $labels.name }}',
+           |||
+             SELECT m.label, m.name, f."function", f.self_share AS value
+             FROM (%s) AS m
+             CROSS JOIN LATERAL profstore.top(profstore.selector(%s, pg_catalog.jsonb_build_object(m.label, m.name)), $__timeFrom(), $__timeTo(), max_rows => 3) AS f
+             WHERE m.mean > 0.1
+           ||| % [means("interval '0'"), cpu],
+           panel=['profiles', 'Hottest functions'],
+           address='profiles?' + program),
+      rule('service-up',
+           'A program costs half as much CPU time again as yesterday',
+           0.5,
+           '{{ $labels.name }} costs {{ humanizePercentage $values.A.Value }} more than yesterday',
+           |||
+             SELECT today.label, today.name, today.mean / yesterday.mean - 1 AS value
+             FROM (%s) AS today
+             JOIN (%s) AS yesterday USING (label, name)
+             WHERE yesterday.mean > 0 AND today.mean > 0.1
+           ||| % [means("interval '0'"), means("interval '1 day'")],
+           panel=['overview', 'Every $label'],
+           address='compare?%s&var-back=1%%20day' % program),
+      rule('silent',
+           'An agent or a target is silent',
+           180,
+           '{{ $labels.name }} has stored no new sample for {{ humanizeDuration $values.A.Value }}',
+           |||
+             SELECT %s AS name, role, extract(epoch FROM pg_catalog.now() - pg_catalog.min(last_seen))::float8 AS value
+             FROM profstore.targets
+             WHERE last_seen > pg_catalog.now() - interval '1 day'
+             GROUP BY 1, 2
+           ||| % target,
+           wait='0s',
+           panel=['agents', 'Agents and targets'],
+           address='agents?from=now-1h&to=now'),
+      rule('lost',
+           'An agent loses samples',
+           0.01,
+           '{{ $labels.node }} lost {{ humanizePercentage $values.A.Value }} of its samples',
+           |||
+             WITH lost AS
+               (SELECT node, pg_catalog.sum(count) AS samples
+                FROM profstore.losses
+                WHERE "time" >= $__timeFrom()::timestamptz AND "time" < $__timeTo()::timestamptz AND reason NOT LIKE 'incomplete.%%'
+                GROUP BY 1),
+             stored AS
+               (SELECT m.labels ->> 'node' AS node, pg_catalog.sum(s.value / nullif(m.period, 0)) AS samples
+                FROM profstore.samples AS s
+                JOIN profstore.matching_series(%s) AS m USING (series_id)
+                WHERE s."time" >= $__timeFrom()::timestamptz AND s."time" < $__timeTo()::timestamptz
+                GROUP BY 1)
+             SELECT lost.node, (lost.samples / (lost.samples + coalesce(stored.samples, 0)))::float8 AS value
+             FROM lost
+             LEFT JOIN stored USING (node)
+             WHERE lost.samples > 0
+           ||| % cpu,
+           minutes=10,
+           wait='0s',
+           panel=['agents', 'Losses by reason'],
+           address='agents?from=now-1h&to=now'),
     ],
   }],
 }

@@ -59,10 +59,11 @@ local override(name, properties) = {
   // A part of a row of columns that SQL names: hidden, linked, with a unit, as a bar.
   // What hides a column has another name since Grafana 12.2. Links take the text that stands for no value for the value itself.
   hidden(name):: override(name, { noValue: '', 'custom.hidden': true, 'custom.hideFrom': { viz: true, legend: false, tooltip: false } }),
-  share(name):: override(name, {
+  // Bars are as long as shares of the largest; of the whole if most is 1.
+  share(name, most=null):: override(name, {
     unit: 'percentunit',
     min: 0,
-    max: 1,
+    [if most != null then 'max']: most,
     'custom.cellOptions': { type: 'gauge', mode: 'basic' },
     mappings: $.unknown,
   }),
@@ -79,6 +80,9 @@ local override(name, properties) = {
     mappings: $.unknown,
   }),
   unit(name, unit):: override(name, { unit: unit }),
+  width(name, width):: override(name, { 'custom.width': width }),
+  // A column whose only use is its link, with a sign in it; empty where the row has none.
+  sign(name, title, url, width=75):: override(name, { noValue: '', links: [{ title: title, url: url }], 'custom.width': width, 'custom.align': 'center' }),
   link(name, title, url, width=null):: override(name, { links: [{ title: title, url: url }] }
                                                       + (if width == null then {} else { 'custom.width': width })),
 
@@ -97,6 +101,9 @@ local override(name, properties) = {
     includeAll: false,
     regex: '',
   } + extra,
+
+  // Asked when the page is opened, not again with each range of time.
+  once:: { refresh: 1 },
 
   typed(name, label, description):: variable {
     name: name,

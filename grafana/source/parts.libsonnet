@@ -10,16 +10,23 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
 
   // --- variables ---
 
-  type:: g.queried('type', 'Profile type', |||
-    SELECT profile_type
-    FROM profstore.profile_types()
-    ORDER BY last_seen < $__timeFrom()::timestamptz, profile_type NOT LIKE 'process_cpu:cpu:%', profile_type
-  |||),
+  // Types as people call them, those that fit a condition; those that are still seen first, then those like one.
+  typesOf(condition, first):: |||
+    SELECT CASE WHEN pg_catalog.count(*) OVER (PARTITION BY title) = 1 THEN title ELSE profile_type END AS __text, profile_type AS __value
+    FROM (SELECT profile_type, last_seen, coalesce(profstore.type_title(profile_type), profile_type) AS title FROM profstore.profile_types() WHERE %s) AS t
+    ORDER BY last_seen < $__timeFrom()::timestamptz, profile_type NOT LIKE '%s%%', title, profile_type
+  ||| % [condition, first],
+  type:: g.queried('type', 'Profile type', $.typesOf('true', 'process_cpu:cpu:'), g.once),
+  // Those that most series have stand first, among them what people call their programs.
   label:: g.queried('label', 'Label', |||
     SELECT label
-    FROM profstore.label_names(profstore.selector('$type'), $__timeFrom(), $__timeTo())
-    ORDER BY pg_catalog.array_position(%s, label) NULLS LAST, label
-  ||| % preferred),
+    FROM
+      (SELECT k.label, pg_catalog.count(*) AS series, pg_catalog.max(s.all_series) AS all_series
+       FROM (SELECT labels, pg_catalog.count(*) OVER () AS all_series FROM profstore.series(profstore.selector('$type'), $__timeFrom(), $__timeTo())) AS s
+       CROSS JOIN LATERAL pg_catalog.jsonb_object_keys(s.labels) AS k(label)
+       GROUP BY 1) AS l
+    ORDER BY 2 * l.series < all_series, pg_catalog.array_position(%s, label) NULLS LAST, label
+  ||| % preferred, g.once),
   value:: g.queried(
     'value',
     'Value',
@@ -27,16 +34,26 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     { multi: true, includeAll: true, allValue: 'NULL', current: { text: ['All'], value: ['$__all'] } }
   ),
   by:: g.queried('by', 'Series by', |||
-    SELECT label
-    FROM profstore.label_names(profstore.selector('$type'), $__timeFrom(), $__timeTo())
-    ORDER BY pg_catalog.array_position(%s, label) NULLS LAST, label
-  ||| % preferred, { multi: true, current: { text: [], value: [] } }),
+    SELECT __text, __value
+    FROM
+      (SELECT 'as Label' AS __text, '=label' AS __value, 0 AS place
+       UNION ALL
+       SELECT label, label, coalesce(pg_catalog.array_position(%s, label), 1000) FROM profstore.label_names(profstore.selector('$type'), $__timeFrom(), $__timeTo())) AS t
+    ORDER BY place, 1
+  ||| % preferred, g.once { multi: true, current: { text: ['as Label'], value: ['=label'] } }),
   matchers:: g.typed('matchers', 'Matchers', 'More of what series must have, such as node="a", comm!~"ssh.*"'),
   filters:: [
     g.typed('focus', 'Focus', 'Keep the stacks with a function that matches this regular expression'),
     g.inMenu(g.typed('ignore', 'Ignore', 'Drop the stacks with a function that matches')),
     g.inMenu(g.typed('show', 'Show', 'Take all functions out of the stacks but those that match')),
     g.inMenu(g.typed('hide', 'Hide', 'Take the functions out that match; their value goes to the caller')),
+    g.inMenu(g.chosen('preset', 'Hide the', [
+      ['nothing', 'none'],
+      ['kernel', 'kernel'],
+      ['C library', 'libc'],
+      ['allocators', 'allocators'],
+      ['runtimes', 'runtimes'],
+    ]) { description: 'Frames that are hidden while nothing is typed in Hide' }),
   ],
   granularity:: g.inMenu(g.chosen('granularity', 'Frames are', [
     ['functions', 'function'],
@@ -50,8 +67,8 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
   // --- panels ---
 
   // What is selected in words: what is wrong, why it is empty, or how much the filters keep.
-  selection(width=24, status='status'):: $.selectionOf(q.typedSelector, width, ["'$focus'", "'$ignore'", "'$show'", "'$hide'"], status),
-  selectionOf(selector, width=24, filters=[], status='status'):: g.panel(
+  selection(width=24, status='status'):: $.selectionOf(q.typedSelector, width, [filter[1] for filter in q.typedFilters], status),
+  selectionOf(selector, width=24, filters=[], status='status', matchers='matchers'):: g.panel(
     'stat',
     'Selection',
     'What is selected. Says why the panels below are empty, and what to do.',
@@ -61,11 +78,11 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
       SELECT %s
       FROM profstore.selection_status(
         %s)
-    ||| % [status, std.join(',\n  ', [std.stripChars(selector, '\n'), '$__timeFrom(), $__timeTo()'] + (if filters == [] then [] else [std.join(', ', filters)]))])]
+    ||| % [status, std.join(',\n  ', [std.stripChars(selector, '\n'), '$__timeFrom(), $__timeTo()'] + (if filters == [] then [] else [std.join(', ', filters)]) + ["matchers => '$%s'" % matchers])])]
   ) + {
     fieldConfig: { defaults: { noValue: 'Nothing selected', mappings: [{
       type: 'regex',
-      options: { pattern: '^([AB]: )?(\\d+ series|The filters.*)$', result: { color: 'green', index: 0 } },
+      options: { pattern: '^([AB]: )?(\\d+ series(; .*)?|The filters.*)$', result: { color: 'green', index: 0 } },
     }, { type: 'regex', options: { pattern: '.*', result: { color: 'orange', index: 1 } } }] }, overrides: [] },
     options: {
       reduceOptions: { values: true, calcs: [], fields: '/.*/' },
@@ -127,11 +144,11 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     transformations: if unitColumns == null then [] else [g.unitFrom('unit', unitColumns)],
   },
 
-  // The columns of what changed, none of which is cut off in a window of 1,400 pixels.
+  // The columns of what changed, none of which is cut off in a window of 1,280 pixels.
   changed(before, now, url)::
-    [g.link('function', 'Only stacks with this function', url, 330), g.hidden('focus'), g.change('self, change'), g.change('total, change')]
-    + [g.override(name, { 'custom.width': 115 }) for name in ['self, ' + before, 'self, ' + now, 'self, change', 'total, ' + before, 'total, ' + now, 'total, change']]
-    + [g.override(name, { 'custom.width': 175 }) for name in ['file', 'mapping']],
+    [g.link('function', 'Only stacks with this function', url, 280), g.hidden('focus'), g.change('self, change'), g.change('total, change')]
+    + [g.override(name, { 'custom.width': 105 }) for name in ['self, ' + before, 'self, ' + now, 'self, change', 'total, ' + before, 'total, ' + now, 'total, change']]
+    + [g.override(name, { 'custom.minWidth': 140 }) for name in ['file', 'mapping']],
 
   // --- links: range and variables go along ---
 
@@ -166,26 +183,39 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     url: '',
   }],
 
-  // What was brought out when, over every graph.
-  annotations:: { list: [{
-    name: 'Deploys',
+  // What stands over every graph: what was brought out when, and times of which samples were lost.
+  annotation(name, color, sql):: {
+    name: name,
     enable: true,
-    iconColor: 'purple',
+    iconColor: color,
     datasource: g.datasource,
-    target: {
-      refId: 'Anno',
-      format: 'table',
-      rawQuery: true,
-      editorMode: 'code',
-      rawSql: |||
-        SELECT "time", version AS text, (SELECT pg_catalog.string_agg(value, ',' ORDER BY key) FROM pg_catalog.jsonb_each_text(labels)) AS tags
-        FROM profstore.deploys
-        WHERE "time" >= $__timeFrom()::timestamptz AND "time" < $__timeTo()::timestamptz
-        ORDER BY "time"
-      |||,
-    },
-  }] },
+    target: { refId: 'Anno', format: 'table', rawQuery: true, editorMode: 'code', rawSql: sql },
+  },
+  // Deploys of other values than the chosen ones are left out.
+  annotations(variables):: local names = [variable.name for variable in variables]; { list: [
+    $.annotation('Deploys', 'purple', |||
+      SELECT "time", pg_catalog.concat_ws(' ', (SELECT pg_catalog.string_agg(value, ' ' ORDER BY key) FROM pg_catalog.jsonb_each_text(labels)), version) AS text,
+        (SELECT pg_catalog.string_agg(key || '=' || value, ',' ORDER BY key) FROM pg_catalog.jsonb_each_text(labels)) AS tags
+      FROM profstore.deploys
+      WHERE "time" >= $__timeFrom()::timestamptz AND "time" < $__timeTo()::timestamptz%s
+      ORDER BY "time"
+    ||| % (if std.member(names, 'label') && std.member(names, 'value') then " AND coalesce(labels ->> '$label' = ANY (ARRAY[$value]::text[]), true)" else '')),
+    $.annotation('Losses', 'red', |||
+      WITH minutes AS
+        (SELECT pg_catalog.date_trunc('minute', "time") AS minute, node, pg_catalog.sum(count) AS lost
+         FROM profstore.losses
+         WHERE "time" >= $__timeFrom()::timestamptz AND "time" < $__timeTo()::timestamptz AND reason NOT LIKE 'incomplete.%' AND count > 0
+         GROUP BY 1, 2),
+      runs AS
+        (SELECT node, lost, minute, minute - pg_catalog.row_number() OVER (PARTITION BY node ORDER BY minute) * interval '1 minute' AS run FROM minutes)
+      SELECT pg_catalog.min(minute) AS "time", pg_catalog.max(minute) + interval '1 minute' AS timeend, pg_catalog.format('%s lost %s samples', node, pg_catalog.sum(lost)) AS text, 'lost' AS tags
+      FROM runs
+      GROUP BY node, run
+      ORDER BY 1, 3
+      LIMIT 200
+    |||),
+  ] },
 
   page(name, title, description, variables, lines, extra={})::
-    g.dashboard('profstore-' + name, title, description, variables, lines, { links: $.links, annotations: $.annotations } + extra),
+    g.dashboard('profstore-' + name, title, description, variables, lines, { links: $.links, annotations: $.annotations(variables) } + extra),
 }

@@ -10,8 +10,12 @@
   type:: $.typeOr("'$type'"),
   // What matchers alone pick of the type.
   typedOfAll:: "profstore.selector(%s, '{}', '$matchers')" % $.type,
-  selector:: "profstore.valid_selector(%s, '$focus', '$ignore', '$show', '$hide')" % std.stripChars($.typedSelector, '\n'),
-  filters:: std.join(',\n  ', ["%s => profstore.valid_filter('$%s')" % [name, name] for name in ['focus', 'ignore', 'show', 'hide']]),
+  selector:: "profstore.valid_selector(%s, '$focus', '$ignore', '$show', %s)" % [std.stripChars($.typedSelector, '\n'), $.hide],
+  // What Hide says, or else what is chosen to be hidden.
+  hide:: "coalesce(nullif('$hide', ''), profstore.frames_of('$preset'))",
+  typedFilters:: [['focus', "'$focus'"], ['ignore', "'$ignore'"], ['show', "'$show'"], ['hide', $.hide]],
+  filters:: $.filtersBut([]),
+  filtersBut(without):: std.join(',\n  ', ['%s => profstore.valid_filter(%s)' % filter for filter in $.typedFilters if !std.member(without, filter[0])]),
   // The trace that was typed, or came by a link; one that is none is nobody's.
   trace:: |||
     trace => CASE WHEN '$trace' = '' THEN NULL WHEN '$trace' ~ '^\s*[0-9a-fA-F]{32}\s*$' THEN pg_catalog.btrim('$trace')::uuid ELSE '00000000-0000-0000-0000-000000000000'::uuid END
@@ -27,9 +31,12 @@
   focusOn(column):: "'^' || pg_catalog.regexp_replace(%s, '([^[:alnum:]_])', '\\\\\\1', 'g') || '$'" % column,
 
   // The matcher of one value of a label, as selectors have it.
-  matcher(label, value):: |||
-    pg_catalog.format('%%s="%%s"', %s, pg_catalog.replace(pg_catalog.replace(coalesce(%s, ''), '\', '\\'), '"', '\"'))
-  ||| % [label, value],
+  matcher(label, value, operator='='):: |||
+    pg_catalog.format('%%s%s"%%s"', %s, pg_catalog.replace(pg_catalog.replace(coalesce(%s, ''), '\', '\\'), '"', '\"'))
+  ||| % [operator, label, value],
+
+  // Both matchers, those that were typed and that of the value.
+  narrowed(label, value, operator='='):: "pg_catalog.concat_ws(', ', nullif(pg_catalog.btrim('$matchers', E' \\t\\r\\n{}'), ''), %s)" % std.stripChars($.matcher(label, value, operator), '\n'),
 
   // The value of the variable that a panel is repeated by. Some versions of Grafana quote it, some do not, and a raw one might hold
   // whatever ends the quotes around it; percent codes hold letters, digits and signs that end none.
@@ -70,6 +77,12 @@
     ORDER BY %s
   ||| % [std.strReplace(std.stripChars(sql, '\n'), '\n', '\n   '), std.join('', [', NULL' for i in std.range(2, columns)]), order],
 
+  // The one value that a label has in a selection; NULL if there are several, or none.
+  only(label, selector):: "(SELECT CASE WHEN pg_catalog.count(*) = 1 THEN pg_catalog.min(l.value) END FROM profstore.label_values('%s', %s, $__timeFrom(), $__timeTo()) AS l)" % [label, selector],
+
+  // Where a forge shows a line, by labels of the selection.
+  forge(selector, file, line):: 'profstore.forge_url(%s, %s, %s, %s)' % [$.only('service_repository', selector), $.only('service_git_ref', selector), file, line],
+
   // --- units, by what Grafana calls them ---
 
   unit:: |||
@@ -86,11 +99,35 @@
 
   // --- flame graphs ---
 
+  // The root says how much is not drawn, for tables of all functions have it.
+  rootLabel(sides):: |||
+    CASE WHEN level = 0 AND pg_catalog.sum(%(all)s) FILTER (WHERE truncated) OVER () >= 0.005 * (%(all)s)
+      THEN pg_catalog.format('%%s (%%s %%%% of it lies in frames too small to be drawn)', label, pg_catalog.round(100 * pg_catalog.sum(%(all)s) FILTER (WHERE truncated) OVER () / nullif(%(all)s, 0)))
+      ELSE label END AS label
+  ||| % { all: std.join(' + ', ['"value%s"' % side for side in sides]) },
+
   // What a flame graph's panel needs. What stands for frames that were cut is called "other" as nothing else is, and is no function with
   // a value of its own: by that, it would lead the panel's table.
-  frames(sides=['']):: 'level, label, ' + std.join(', ', ['"value%s", CASE WHEN truncated THEN 0 ELSE "self%s" END AS "self%s"' % [side, side, side] for side in sides]),
+  frames(sides=['']):: 'level, ' + std.stripChars($.rootLabel(sides), '\n') + ', ' + std.join(', ', ['"value%s", CASE WHEN truncated THEN 0 ELSE "self%s" END AS "self%s"' % [side, side, side] for side in sides]),
+
+  // Of a tree that begins at a function, up to its callers: they have nothing of their own.
+  callerFrames:: 'level, label, value, 0::int8 AS self',
+
+  // The frames of two ranges. Shares of nothing are no numbers, so if one side has no samples the root stands alone and says so.
+  difference(call, base, compared):: |||
+    SELECT level, CASE WHEN least(left_most, right_most) > 0 THEN label WHEN right_most > 0 THEN 'nothing in %(base)s: no difference to show' WHEN left_most > 0 THEN 'nothing in %(compared)s: no difference to show' ELSE label END AS label,
+      value, CASE WHEN least(left_most, right_most) > 0 THEN self ELSE value END AS self, "valueRight", CASE WHEN least(left_most, right_most) > 0 THEN "selfRight" ELSE "valueRight" END AS "selfRight"
+    FROM
+      (SELECT ord, %(frames)s, pg_catalog.max(value) OVER () AS left_most, pg_catalog.max("valueRight") OVER () AS right_most
+       FROM %(call)s) AS rows
+    WHERE level = 0 OR least(left_most, right_most) > 0
+    ORDER BY ord
+  ||| % { base: base, compared: compared, frames: $.frames(['', 'Right']), call: std.stripChars(call, '\n') },
 
   // --- graphs ---
+
+  // The labels that lines are told apart by: what is chosen, or Label.
+  by:: "pg_catalog.array_replace(ARRAY[$by]::text[], '=label', '$label')",
 
   // As many digits as a graph tells, seven, of the seventeen that would be sent.
   brief(value):: '(%s)::float4::text::float8' % value,
@@ -100,12 +137,12 @@
   // A point stands five seconds into its bucket, in the middle of the ten seconds that a link to its moment shows.
   lines(selector, by, filters='', most=10):: |||
     WITH lines AS
-      (SELECT "time", CASE pg_catalog.cardinality(ARRAY[%(by)s]::text[]) WHEN 0 THEN 'all' WHEN 1 THEN coalesce(nullif(labels ->> (ARRAY[%(by)s]::text[])[1], ''), '(none)') ELSE metric END AS metric, value
+      (SELECT "time", CASE pg_catalog.cardinality(%(by)s) WHEN 0 THEN 'all' WHEN 1 THEN coalesce(nullif(labels ->> (%(by)s)[1], ''), '(none)') ELSE metric END AS metric, value
        FROM profstore.timeseries(
          %(selector)s,
          $__timeFrom(), $__timeTo(),
          step => greatest(interval '$__interval', interval '10 s'),
-         by => ARRAY[%(by)s]::text[]%(filters)s)),
+         by => %(by)s%(filters)s)),
     ranked AS
       (SELECT metric, pg_catalog.row_number() OVER (ORDER BY pg_catalog.sum(value) DESC, metric) AS place FROM lines GROUP BY metric),
     times AS
@@ -125,5 +162,5 @@
     SELECT $__timeFrom()::timestamptz, 'no samples: see Selection', NULL
     WHERE NOT EXISTS (SELECT FROM lines)
     ORDER BY 1, 2
-  ||| % { by: by, selector: selector, filters: if filters == '' then '' else ',\n     ' + filters, most: most, value: $.brief('pg_catalog.sum(value)') },
+  ||| % { by: if std.startsWith(by, 'pg_catalog.') then by else 'ARRAY[%s]::text[]' % by, selector: selector, filters: if filters == '' then '' else ',\n     ' + filters, most: most, value: $.brief('pg_catalog.sum(value)') },
 }

@@ -59,7 +59,7 @@ const check_target = async (panel, target, situation) => {
 	if (target.refId === "unit") {
 		return contract.check_unit(frame);
 	}
-	const problems = CHECKS[panel.type](frame);
+	const problems = CHECKS[panel.type](frame, target.rawSql.includes("side = 'callers'"));
 	if (target.format !== (IN_TIME.has(panel.type) ? "time_series" : "table")) {
 		problems.push(`format is ${target.format}`);
 	}
@@ -132,10 +132,10 @@ const finds = (uid, expected) =>
 			.sort();
 		return JSON.stringify(found) === JSON.stringify(expected) ? [] : [`it found ${JSON.stringify(found)}`];
 	});
-await finds("function-share", ["api busy", "quiet rest"]);
-await finds("service-up", ["api"]);
-await finds("silent", ["gone profstore_grafana_writer"]);
-await finds("lost", ["a ring_full"]);
+await finds("function-share", ["service api busy", "service quiet rest"]);
+await finds("service-up", ["service api"]);
+await finds("silent", ["gone profstore_grafana_writer", "job http://host:1 profstore_grafana_writer"]);
+await finds("lost", ["a"]);
 const query_of = (dashboard, panel) => panels_of(all.find(({ uid }) => uid === `profstore-${dashboard}`)).find(({ title }) => title === panel).targets[0].rawSql;
 const answer_of = async (dashboard, panel, situation, changes = {}) =>
 	contract.records(await run(database, role, query_of(dashboard, panel), { ...situation, variables: { ...situation.variables, ...changes } }));
@@ -195,7 +195,7 @@ for (const [begin, same] of [["2026-01-01 09:00Z", true], [String(Date.UTC(2026,
 	await test(`Compare takes ${begin} for ${same ? "where A begins" : "none"}`, async () => {
 		const [{ a: said }] = await answer_of("compare", "A", ALL, { begin });
 		const [{ value: base, valueRight: value }] = await answer_of("compare", "Difference", ALL, { begin });
-		const expected = same ? ["A: 6 series", 9_010_000_000, ALL.root] : ['A: no time is "noon-ish"; type one such as 2026-11-01 12:00Z', 0, 0];
+		const expected = same ? ["A: 7 series", 9_010_000_000, ALL.root] : ['A: no time is "noon-ish"; type one such as 2026-11-01 12:00', 0, 0];
 		const found = [said, base, value];
 		return JSON.stringify(found) === JSON.stringify(expected) ? [] : [`it shows ${JSON.stringify(found)}`];
 	});
@@ -210,9 +210,54 @@ for (const [dashboard, panel] of [["profiles", "Flame graph"], ["profiles", "Dif
 		const frame = await run(database, role, query_of(dashboard, panel).replace("max_nodes => 16384", "max_nodes => 4"), ALL);
 		const left_out = contract.records(frame).filter(({ label }) => label === contract.LEFT_OUT);
 		const own = left_out.filter(({ self, selfRight = 0 }) => self !== 0 || selfRight !== 0);
-		return [...contract.check_flame_graph(frame), ...(left_out.length === 0 || own.length > 0 ? [JSON.stringify(left_out)] : [])];
+		const both = ({ value, valueRight = 0 }) => value + valueRight;
+		const [root] = contract.records(frame);
+		const share = Math.round((100 * left_out.reduce((sum, row) => sum + both(row), 0)) / both(root));
+		return [
+			...contract.check_flame_graph(frame),
+			...(left_out.length === 0 || own.length > 0 ? [JSON.stringify(left_out)] : []),
+			...(root.label.endsWith(` (${share} % of it lies in frames too small to be drawn)`) ? [] : [`the root is called ${root.label}, of ${share} %`]),
+		];
 	});
 }
+for (const [dashboard, base] of [["profiles", "the range before"], ["compare", "A"]]) {
+	await test(`Difference of ${dashboard} has a root alone where there is nothing before`, async () => {
+		const range = { from: new Date("2026-02-01T10:00:00Z"), to: new Date("2026-02-01T11:00:00Z") };
+		const frame = await run(database, role, query_of(dashboard, "Difference"), { ...ALL, range });
+		const rows = contract.records(frame);
+		const expected = { level: 0, label: `nothing in ${base}: no difference to show`, value: 0, self: 0, valueRight: 4e12, selfRight: 4e12 };
+		return JSON.stringify(rows) === JSON.stringify([expected]) ? contract.check_flame_graph(frame) : [JSON.stringify(rows)];
+	});
+}
+await test("deploys of other values than the chosen one are left out", async () => {
+	const { target } = all.find(({ uid }) => uid === "profstore-profiles").annotations.list[0];
+	const of = async (value) => contract.records(await run(database, role, target.rawSql, { ...ALL, variables: { ...ALL.variables, value } })).map(({ text }) => text);
+	const found = [await of({ raw: "NULL" }), await of(["web"]), await of([NASTY])];
+	return JSON.stringify(found) === JSON.stringify([['web 1.1 "quoted"', "7"], ['web 1.1 "quoted"', "7"], ["7"]]) ? [] : [JSON.stringify(found)];
+});
+await test("minutes of losses that follow each other are one", async () => {
+	const { target } = all.find(({ uid }) => uid === "profstore-profiles").annotations.list[1];
+	const found = contract.records(await run(database, role, target.rawSql, ALL)).map(({ time, timeend, text }) => [new Date(time).toISOString(), (timeend - time) / 60_000, text].join());
+	return found.join("; ") === "2026-01-01T10:30:00.000Z,2,a lost 30 samples; 2026-01-01T10:40:00.000Z,1,a lost 10 samples" ? [] : found;
+});
+await test("a label that most series have stands first", async () => {
+	const { query } = all.find(({ uid }) => uid === "profstore-overview").templating.list.find(({ name }) => name === "label");
+	const range = { from: new Date("2026-02-02T10:00:00Z"), to: new Date("2026-02-02T11:00:00Z") };
+	const names = async (situation) => (await run(database, role, query, situation)).rows.flat();
+	const found = [await names(ALL), await names({ ...ALL, range })];
+	return JSON.stringify(found) === '[["comm","node"],["service","node"]]' ? [] : [JSON.stringify(found)];
+});
+await test("callers of a function have nothing of their own", async () => {
+	const rows = await answer_of("function", "Callers", ALL, { function: "parse" });
+	const found = rows.map(({ level, label, value, self }) => `${level} ${label} ${value} ${self}`);
+	return found.join() === "0 parse 4000000000 0,1 serve 4000000000 0,2 main 4000000000 0" ? [] : found;
+});
+await test("a heat map has all of its rows, and says what it does not show", async () => {
+	const names = (await answer_of("heatmap", "Offsets within each second", ALL)).map(({ metric }) => metric);
+	const [{ status }] = await answer_of("heatmap", "Selection", ALL);
+	const rows = new Set(names).size;
+	return rows === 50 && status.includes("the last 30 minutes are drawn") ? [] : [`${rows} rows; ${status}`];
+});
 const commands = panels_of(all.find(({ uid }) => uid === "profstore-profiles")).find(({ title }) => title === "Files for other programs");
 for (const situation of SITUATIONS.slice(0, 6)) {
 	await test(`what Profiles says to paste makes files, ${situation.name}`, async () => {

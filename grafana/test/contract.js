@@ -73,7 +73,10 @@ const check_labels = (rows) =>
 		.filter((row) => !row.label || CRASHING.has(row.label) || /[\n\r]/.test(row.label) || row.label.length > 1024)
 		.map((row) => `label ${JSON.stringify(row.label)} breaks the panel`);
 
-export const check_flame_graph = (frame) => {
+/* A tree from a function up to its callers: what is theirs does not add up to the function's, so they have nothing of their own. */
+const check_selfless = (rows) => rows.filter(({ self }) => self !== 0).map(({ label }) => `${label} has a value of its own`);
+
+export const check_flame_graph = (frame, of_callers = false) => {
 	const problems = wrong_fields(frame.fields, FLAME, FLAME_OPTIONAL);
 	const sides = [["value", "self"]];
 	if (frame.fields.some((field) => field.name.endsWith("Right"))) {
@@ -86,7 +89,8 @@ export const check_flame_graph = (frame) => {
 	if (problems.length > 0) {
 		return problems;
 	}
-	return [check_levels(rows), ...sides.map(([value, self]) => check_sums(rows, value, self)), check_labels(rows)].flat();
+	const sums = of_callers ? [check_selfless(rows)] : sides.map(([value, self]) => check_sums(rows, value, self));
+	return [check_levels(rows), ...sums, check_labels(rows)].flat();
 };
 
 /* A profile type as selectors have it, which says nothing in a legend. */

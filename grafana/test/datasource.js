@@ -28,6 +28,8 @@ const interpolate = (text, variables) =>
 		return encoded ? percent_encoded(variables[name]) : interpolated(variables[name]);
 	});
 
+const TIME_ZONE = "UTC";
+
 /* range: { from, to } as Date, interval: text such as 30s */
 const expand = (sql, range, interval) => {
 	if (/--|\/\*/.test(sql)) {
@@ -38,7 +40,7 @@ const expand = (sql, range, interval) => {
 		"$__timeTo()": quote(range.to.toISOString()),
 		$__interval: interval,
 	};
-	return sql.replace(/\$__\w+(\(\))?/g, (macro) => {
+	return sql.replaceAll("${__timezone}", TIME_ZONE).replace(/\$__\w+(\(\))?/g, (macro) => {
 		if (!(macro in macros)) {
 			throw new Error(`no macro is named "${macro}"`);
 		}

@@ -44,7 +44,14 @@ FROM (VALUES
 INSERT INTO profstore.losses (time, node, reason, count) VALUES ('2026-02-02 10:30Z', 'a', 'ring_full', 7), ('2026-02-02 10:30Z', 'a', 'incomplete.stack', 7);
 DO $$ BEGIN CREATE ROLE profstore_grafana_writer; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
 INSERT INTO profstore.targets (name, last_seen, role) VALUES ('gone', now() - interval '1 hour', 'profstore_grafana_writer'), ('here', now(), 'profstore_grafana_writer');
+-- A node that lost one sample of two hundred.
+INSERT INTO profstore.samples (time, series_id, stack_id, value)
+SELECT '2026-02-02 10:31Z', (profstore.intern_series('{process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta}', '{"{\"node\": \"b\"}"}', '{10000000}'))[1], put_stack('main'), 9950000000;
+INSERT INTO profstore.losses (time, node, reason, count) VALUES ('2026-02-02 10:31Z', 'b', 'ring_full', 5);
+-- One target of two paths.
+INSERT INTO profstore.targets (name, last_seen, role) SELECT 'job http://host:1/debug/pprof/' || path, now() - interval '1 hour', 'profstore_grafana_writer' FROM unnest('{heap,profile}'::text[]) AS path;
 INSERT INTO profstore.deploys (time, version, labels) VALUES ('2026-01-01 10:15Z', '1.1 "quoted"', '{"comm": "web"}'), ('2026-01-01 10:16Z', '7', '{}');
+INSERT INTO profstore.losses (time, node, reason, count) SELECT at, 'a', 'ring_full', 10 FROM unnest('{2026-01-01 10:30:10Z,2026-01-01 10:30:50Z,2026-01-01 10:31Z,2026-01-01 10:40Z}'::timestamptz[]) AS at;
 
 -- A dashboard's role, as grafana/README.md makes it.
 DO $$ BEGIN CREATE ROLE profstore_grafana_test LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;

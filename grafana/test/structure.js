@@ -98,8 +98,20 @@ export const check_rule = (rule, dashboards) => {
 	if (query.refId !== "A" || query.datasourceUid !== "profstore" || condition.refId !== rule.condition || condition.model.expression !== query.refId) {
 		problems.push("query and condition do not fit");
 	}
-	if (!dashboards.some(({ uid }) => uid === rule.annotations.__dashboardUid__)) {
-		problems.push(`dashboard ${rule.annotations.__dashboardUid__} is not there`);
+	const { __dashboardUid__: uid, __panelId__: panel, page } = rule.annotations;
+	const dashboard = dashboards.find((each) => each.uid === uid);
+	if (!flatten(dashboard?.panels ?? []).some(({ id, type }) => String(id) === panel && type !== "row")) {
+		problems.push(`dashboard ${uid} or its panel ${panel} is not there`);
+	}
+	const [, to, set_by] = page.match(/^\{\{ externalURL \}\}d\/([^?]+)\?(.*)$/) ?? [];
+	const names = dashboards.find((each) => each.uid === to)?.templating.list.map(({ name }) => name) ?? [];
+	for (const [, set] of (set_by ?? "").matchAll(/var-(\w+)=/g)) {
+		if (!names.includes(set)) {
+			problems.push(`${page} sets "${set}", which ${to} does not have`);
+		}
+	}
+	if (names.length === 0 && set_by?.includes("var-")) {
+		problems.push(`${page} leads nowhere`);
 	}
 	return problems;
 };

@@ -5,12 +5,13 @@ local q = import 'queries.libsonnet';
 
 local selector(matchers) = "profstore.selector(%s, pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), '$%s')" % [q.type, matchers];
 // Where the time is none, both pick nothing: A's status tells.
-local wrongTime = "'$begin' <> '' AND profstore.valid_time('$begin') IS NULL";
-local valid(matchers) = "profstore.valid_selector(CASE WHEN %s THEN 'none:none:none:none:none' ELSE %s END, '$focus', '$ignore', '$show', '$hide')" % [wrongTime, selector(matchers)];
+local typedTime = "profstore.valid_time('$begin', '${__timezone}')";
+local wrongTime = "'$begin' <> '' AND %s IS NULL" % typedTime;
+local valid(matchers) = "profstore.valid_selector(CASE WHEN %s THEN 'none:none:none:none:none' ELSE %s END, '$focus', '$ignore', '$show', %s)" % [wrongTime, selector(matchers), q.hide];
 // A's begin: as typed or clicked, or so long before B's; A lasts as long as B.
 local begin = |||
-  coalesce(profstore.valid_time('$begin'), $__timeFrom()::timestamptz - coalesce(nullif(nullif('$back', ''), 'before')::interval, $__timeTo()::timestamptz - $__timeFrom()::timestamptz))
-|||;
+  coalesce(%s, $__timeFrom()::timestamptz - coalesce(nullif(nullif('$back', ''), 'before')::interval, $__timeTo()::timestamptz - $__timeFrom()::timestamptz))
+||| % typedTime;
 local rangeA = '%s, %s + ($__timeTo()::timestamptz - $__timeFrom()::timestamptz)' % [std.stripChars(begin, '\n'), std.stripChars(begin, '\n')];
 local rangeB = '$__timeFrom()::timestamptz, $__timeTo()::timestamptz';
 local call(name, more) = |||
@@ -21,17 +22,17 @@ local call(name, more) = |||
     base_selector => %(a)s, absolute => $absolute, granularity => '$granularity', %(more)s,
     %(filters)s)
 ||| % { name: name, a: valid('before'), b: valid('matchers'), rangeA: rangeA, rangeB: rangeB, more: more, filters: q.filters };
-local variables = ['type', 'label', 'value', 'matchers', 'before', 'back', 'begin', 'absolute', 'granularity'];
-local others = ['type', 'label', 'value', 'matchers', 'before', 'absolute', 'granularity', 'focus', 'ignore', 'show', 'hide'];
+local variables = ['type', 'label', 'value', 'matchers', 'before', 'back', 'begin', 'absolute', 'granularity', 'ignore', 'show', 'hide', 'preset'];
+local others = ['type', 'label', 'value', 'matchers', 'before', 'absolute', 'granularity', 'focus', 'ignore', 'show', 'hide', 'preset'];
 
 local empty(words, sql, columns, order) = std.strReplace(q.orNothing(sql, columns, order), 'nothing here: see Selection', words);
 
 // A status for each side; that of A tells of its time, too.
 local side(letter, matchers, range, status='status') = |||
   SELECT '%s: ' || %s AS %s
-  FROM profstore.selection_status(%s, %s, '$focus', '$ignore', '$show', '$hide')
-||| % [letter, status, std.asciiLower(letter), selector(matchers), range];
-local statusA = "CASE WHEN %s THEN 'no time is \"' || '$begin' || '\"; type one such as 2026-11-01 12:00Z' ELSE status END" % wrongTime;
+  FROM profstore.selection_status(%s, %s, %s, matchers => '$%s')
+||| % [letter, status, std.asciiLower(letter), selector(matchers), range, std.join(', ', [filter[1] for filter in q.typedFilters]), matchers];
+local statusA = "CASE WHEN %s THEN 'no time is \"' || '$begin' || '\"; type one such as 2026-11-01 12:00' ELSE status END" % wrongTime;
 
 // The graph of a side over its own range, its times moved to those of B.
 local graph(letter, matchers, from, shift) = |||
@@ -50,7 +51,7 @@ p.page(
     p.label,
     p.value,
     g.typed('matchers', 'B: matchers', 'What series of B must have, such as version="2"; its range is that of the page'),
-    g.typed('before', 'A: matchers', 'The same of A, such as version="1"'),
+    g.typed('before', 'A: matchers', 'What series of A must have, such as version="1"'),
     g.chosen('back', 'A is', [
       ['just before B', 'before'],  // an option without a value would be read as one that is called so
       ['an hour before B', '1 hour'],
@@ -58,7 +59,7 @@ p.page(
       ['a week before B', '7 days'],
       ['at the same time as B', '0'],
     ]),
-    g.typed('begin', 'A begins at', 'A time, such as 2026-11-01 12:00Z, in place of what stands to the left; a click on a point of the graph sets it'),
+    g.typed('begin', 'A begins at', 'A time, such as 2026-11-01 12:00, in place of what stands to the left; without a zone it is of the zone of the page. A click on a point of the graph sets it'),
     g.chosen('absolute', 'Compare', [['shares', 'false'], ['values', 'true']]),
   ] + p.filters + [p.granularity],
   [
@@ -82,11 +83,7 @@ p.page(
         { title: 'B begins here, A is what comes before', url: p.fromPoint('compare', others, { back: 'before', begin: '' }) },
       ] } },
     }],
-    [p.flame('Difference', 'Bars are as wide as both sides together. Red: more in B than in A. Shares of the totals, or values where Compare says so.', |||
-      SELECT %s
-      FROM %s
-      ORDER BY ord
-    ||| % [q.frames(['', 'Right']), std.stripChars(call('flamegraph_diff', 'max_nodes => 16384'), '\n')], '/^(value|self)(Right)?$/', { colorScheme: 'diffColorBlind' })],
+    [p.flame('Difference', 'Bars are as wide as both sides together. Red: more in B than in A. Shares of the totals, or values if Compare says so.', q.difference(call('flamegraph_diff', 'max_nodes => 16384'), 'A', 'B'), '/^(value|self)(Right)?$/', { colorScheme: 'diffColorBlind' })],
     [p.table(
       'What changed',
       'Functions by what they cost more or less in B. Changes are in per cent of all.',

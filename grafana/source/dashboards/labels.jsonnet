@@ -7,9 +7,6 @@ local all = 'profstore.valid_selector(%s)' % q.typedOfAll;
 local each = std.stripChars(q.repeated('split'), '\n');
 local before = '($__timeTo()::timestamptz - $__timeFrom()::timestamptz)';
 
-// Both matchers, those that were typed and that of the value.
-local narrowed(label, value) = "pg_catalog.concat_ws(', ', nullif(pg_catalog.btrim('$matchers'), ''), %s)" % std.stripChars(q.matcher(label, value), '\n');
-
 p.page(
   'labels',
   'Labels',
@@ -21,7 +18,7 @@ p.page(
       SELECT label
       FROM profstore.label_names(%s, $__timeFrom(), $__timeTo())
       ORDER BY pg_catalog.array_position(%s, label) NULLS LAST, label
-    ||| % [all, p.preferred], { multi: true, includeAll: true, current: { text: ['All'], value: ['$__all'] } }),
+    ||| % [all, p.preferred], g.once { multi: true, includeAll: true, current: { text: ['All'], value: ['$__all'] } }),
   ],
   [
     [p.selectionOf(q.typedOfAll)],
@@ -29,27 +26,29 @@ p.page(
     g.row('By each label', [
       [p.table(
         'By $split',
-        'The mean over the range, its share, and what changed against as long a time before. A click selects the value alone.',
+        'The mean over the range, its share, and what changed against as long a time before. A click on the value selects it alone, on ≠ all others; → leads to its profile.',
         12,
         9,
         q.orNothing(|||
-          SELECT coalesce(nullif(n.value, ''), '(none)') AS "value", n.mean, n.mean / nullif(pg_catalog.sum(n.mean) OVER (), 0) AS share,
-            n.mean / nullif(b.mean, 0) - 1 AS change, %s AS matchers
+          SELECT coalesce(nullif(n.value, ''), '(none)') AS "value", n.mean / nullif(pg_catalog.sum(n.mean) OVER (), 0) AS share, n.mean,
+            n.mean / nullif(b.mean, 0) - 1 AS change, '≠' AS without, '→' AS profile, %s AS matchers, %s AS others
           FROM (%s) AS n
           LEFT JOIN (%s) AS b ON b.value IS NOT DISTINCT FROM n.value
-        ||| % [narrowed(each, 'n.value'), std.stripChars(q.means(all, each, "interval '0'"), '\n'), std.stripChars(q.means(all, each, before), '\n')], 5, '2 DESC NULLS LAST, 1'),
+        ||| % [q.narrowed(each, 'n.value'), q.narrowed(each, 'n.value', '!='), std.stripChars(q.means(all, each, "interval '0'"), '\n'), std.stripChars(q.means(all, each, before), '\n')], 8, '3 DESC NULLS LAST, 1'),
         [
           g.override('value', {
-            links: [
-              { title: 'This value alone', url: p.to('labels', ['type'], { matchers: '${__data.fields.matchers:percentencode}' }) },
-              { title: 'Its profile', url: p.to('profiles', ['type'], { matchers: '${__data.fields.matchers:percentencode}' }) },
-            ],
-            'custom.width': 220,
+            links: [{ title: 'This value alone', url: p.to('labels', ['type'], { matchers: '${__data.fields.matchers:percentencode}' }) }],
+            'custom.minWidth': 120,
           }),
+          g.sign('without', 'All but this value', p.to('labels', ['type'], { matchers: '${__data.fields.others:percentencode}' })),
+          g.sign('profile', 'Its profile', p.to('profiles', ['type'], { matchers: '${__data.fields.matchers:percentencode}', value: '$__all' }), 65),
           g.hidden('matchers'),
+          g.hidden('others'),
           g.share('share'),
+          g.width('share', 115),
           g.change('change'),
-          g.override('mean', { 'custom.width': 130 }),
+          g.width('change', 75),
+          g.width('mean', 130),
         ],
         '/^$/'
       ) + {

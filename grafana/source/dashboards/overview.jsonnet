@@ -30,24 +30,31 @@ p.page(
     [p.graph('By $label', 'Rate per second, CPU time in cores: the ten of most value, and the others as one line.', 24, 9, q.lines(all, "'$label'"))],
     [p.table(
       'Every $label',
-      'The mean over the range, its share, and what changed against the same time yesterday. A click shows the profile.',
+      'The mean over the range, its share, and what changed against the same time yesterday, if there are samples of that. A click on the value shows its profile; = and ≠ narrow this page to the value, or to all others.',
       24,
       10,
       q.orNothing(|||
         SELECT coalesce(nullif(n.value, ''), '(none)') AS "value", n.mean, n.mean / nullif(pg_catalog.sum(n.mean) OVER (), 0) AS share, y.mean AS yesterday,
-          n.mean / nullif(y.mean, 0) - 1 AS change,
+          n.mean / nullif(y.mean, 0) - 1 AS change, '=' AS "only", '≠' AS without,
           CASE WHEN coalesce(n.value, '') = '' THEN '$' || '__all' ELSE n.value END AS picked,
-          CASE WHEN coalesce(n.value, '') = '' THEN pg_catalog.concat_ws(', ', nullif(pg_catalog.btrim('$matchers'), ''), %s) ELSE '$matchers' END AS matchers
+          CASE WHEN coalesce(n.value, '') = '' THEN %s ELSE '$matchers' END AS matchers, %s AS alone, %s AS others
         FROM (%s) AS n
         LEFT JOIN (%s) AS y ON y.value IS NOT DISTINCT FROM n.value
-      ||| % [std.stripChars(q.matcher("'$label'", "''"), '\n'), std.stripChars(q.means(all, "'$label'", "interval '0'"), '\n'), std.stripChars(q.means(all, "'$label'", "interval '1 day'"), '\n')], 7, '2 DESC NULLS LAST, 1'),
+      ||| % [q.narrowed("'$label'", "''"), q.narrowed("'$label'", 'n.value'), q.narrowed("'$label'", 'n.value', '!='), std.stripChars(q.means(all, "'$label'", "interval '0'"), '\n'), std.stripChars(q.means(all, "'$label'", "interval '1 day'"), '\n')], 11, '2 DESC NULLS LAST, 1'),
       [
         // a value of none is no choice of the variable, but a matcher
         g.link('value', 'Its profile', p.to('profiles', ['type', 'label'], { value: '${__data.fields.picked:percentencode}', matchers: '${__data.fields.matchers:percentencode}' }), 360),
+        g.sign('only', 'This value alone', p.to('overview', ['type', 'label'], { matchers: '${__data.fields.alone:percentencode}' })),
+        g.sign('without', 'All but this value', p.to('overview', ['type', 'label'], { matchers: '${__data.fields.others:percentencode}' })),
         g.hidden('picked'),
         g.hidden('matchers'),
+        g.hidden('alone'),
+        g.hidden('others'),
+        g.width('mean', 130),
         g.share('share'),
+        g.width('yesterday', 130),
         g.change('change'),
+        g.width('change', 100),
       ],
       '/^$/'
     ) + {

@@ -4,6 +4,7 @@ local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
 local selected = ['type', 'label', 'value', 'by', 'matchers'];
+local filtered = selected + ['focus', 'ignore', 'show', 'hide', 'preset', 'trace'];
 local ofFunction = '${__data.fields.focus:percentencode}';
 
 local filters = q.filters + ',\n  ' + std.stripChars(q.trace, '\n');
@@ -26,18 +27,28 @@ local traced = |||
 |||;
 
 // Where in the code: what top() says of files, mappings, lines.
-local place(title, granularity) = p.table(
+local place(title, granularity, width=12) = p.table(
   title,
   'Self: in the %s alone; total: with all that is called from there.' % granularity,
-  8,
+  width,
   12,
   q.orNothing(|||
     SELECT "function" AS "%s", self, self_share AS "self, share", total
     FROM %s
   ||| % [granularity, std.stripChars(call('top', q.range, ",\n  max_rows => 100, granularity => '%s'" % granularity), '\n')], 4, '2 DESC NULLS LAST, 1'),
-  [g.override(granularity, { 'custom.width': 180 }), g.override('self', { 'custom.width': 80 }), g.override('total', { 'custom.width': 80 }), g.share('self, share'), g.override('self, share', { 'custom.width': 110 })],
+  [g.override(granularity, { 'custom.minWidth': 180 }), g.width('self', 90), g.width('total', 90), g.share('self, share'), g.width('self, share', 150)],
   '/^(self|total)$/'
 );
+local lines = place('Lines', 'line', 24) + {
+  description: 'Self: in the line alone; total: with all that is called from there. Source opens the line at the forge that the labels service_repository and service_git_ref name.',
+  targets: [g.query(q.orNothing(|||
+    SELECT "function" AS line, self, self_share AS "self, share", total, CASE WHEN url <> '' THEN 'open' END AS source, url
+    FROM
+      (SELECT t.*, %s AS url
+       FROM %s AS t) AS linked
+  ||| % [q.forge(q.selector, 't.file', "pg_catalog.substring(t.\"function\", ':(\\d+)$')::int8"), std.stripChars(call('top', q.range, ",\n  max_rows => 100, granularity => 'line'"), '\n')], 6, '2 DESC NULLS LAST, 1'))] + super.targets[1:],
+  fieldConfig+: { overrides+: [g.sign('source', 'Its source code', '${__data.fields.url:raw}'), g.hidden('url')] },
+};
 
 // The graph of calls: circles are functions, a circle's ring its own part of the total. The panel puts ids into names of arrow heads, so they
 // must be plain; its layout takes minutes for a thousand edges, so those below 1 % are left out.
@@ -71,8 +82,8 @@ local callEdges = |||
 // What makes a file of the selection, to be pasted into psql.
 local made(selector, from, to) = |||
   SELECT pg_catalog.format('%%s, %%L, %%L', pg_catalog.quote_literal(%s), %s::timestamptz, %s::timestamptz) || coalesce((SELECT pg_catalog.string_agg(pg_catalog.format(', %%s => %%L', name, value), '' ORDER BY name)
-    FROM (VALUES ('focus', '$focus'), ('ignore', '$ignore'), ('show', '$show'), ('hide', '$hide')) AS f(name, value) WHERE value <> ''), '') AS arguments
-||| % [std.stripChars(selector, '\n'), from, to];
+    FROM (VALUES ('focus', '$focus'), ('ignore', '$ignore'), ('show', '$show'), ('hide', %s)) AS f(name, value) WHERE value <> ''), '') AS arguments
+||| % [std.stripChars(selector, '\n'), from, to, q.hide];
 local exports = |||
   SELECT x.what AS "for", pg_catalog.format(x.command, a.arguments) AS "in psql"
   FROM (%s) AS a,
@@ -96,7 +107,6 @@ p.page(
     p.granularity,
     g.inMenu(g.chosen('inverted', 'Begin at', [['roots', 'false'], ['leaves', 'true']])),
     g.inMenu(g.typed('trace', 'Trace', 'Samples of this trace alone: its id, 32 hexadecimal digits')),
-    g.inMenu(g.typed('function', 'Function', 'Whose callers and callees are shown; a click in a table sets it')),
   ],
   [
     [p.selection(status=traced)],
@@ -104,8 +114,8 @@ p.page(
              'Rate per second, CPU time in cores; drag over a range to see its flame graph.',
              24,
              8,
-             q.lines(q.selector, '$by', filters)) + {
-      fieldConfig+: { defaults+: { links: [{ title: 'These ten seconds', url: p.moment('profiles', selected + ['focus', 'ignore', 'show', 'hide']) }] } },
+             q.lines(q.selector, q.by, filters)) + {
+      fieldConfig+: { defaults+: { links: [{ title: 'These ten seconds', url: p.moment('profiles', filtered + ['granularity', 'inverted']) }] } },
     }],
     [p.flame('Flame graph', 'All stacks of the range, merged.', |||
       SELECT %s
@@ -126,24 +136,26 @@ p.page(
         g.override('function', {
           links: [
             { title: 'Only stacks with this function', url: p.to('profiles', selected, { focus: ofFunction }) },
-            { title: 'Its callers and callees', url: p.to('profiles', selected + ['focus'], { 'function': '${__value.raw:percentencode}' }) },
+            { title: 'Its callers and callees', url: p.to('function', std.filter(function(name) name != 'by' && name != 'trace', filtered), { 'function': '${__value.raw:percentencode}' }) },
           ],
-          'custom.width': 480,
+          'custom.width': 420,
         }),
         g.hidden('focus'),
+        g.width('self', 90),
+        g.width('total', 90),
         g.share('self, share'),
+        g.width('self, share', 150),
         g.share('total, share'),
+        g.width('total, share', 150),
+        g.override('file', { 'custom.minWidth': 140 }),
+        g.override('mapping', { 'custom.minWidth': 140 }),
       ],
       '/^(self|total)$/'
     )],
     g.row('Compared with the range before', [
       [p.flame('Difference',
-               'Baseline: as long a time just before the range. Colours tell shares of the total.',
-               |||
-                 SELECT %s
-                 FROM %s
-                 ORDER BY ord
-               ||| % [q.frames(['', 'Right']), std.stripChars(call('flamegraph_diff', q.rangeBefore, ',\n  max_nodes => 16384' + rows), '\n')],
+               'Baseline: as long a time just before the range. Colours show shares of the total.',
+               q.difference(call('flamegraph_diff', q.rangeBefore, ',\n  max_nodes => 16384' + rows), 'the range before', 'the range'),
                '/^(value|self)(Right)?$/',
                { colorScheme: 'diffColorBlind' })],
       [p.table(
@@ -158,19 +170,6 @@ p.page(
         '/^(self|total), (before|now)$/'
       )],
     ]),
-    g.row('Callers and callees of "$function"', [
-      [p.flame(side[0], 'From the function %s. Choose it by a click in Hottest functions.' % side[1], |||
-        SELECT %s
-        FROM profstore.sandwich(
-          %s,
-          $__timeFrom(), $__timeTo(),
-          "function" => coalesce(nullif('$function', ''), (SELECT t."function" FROM %s AS t ORDER BY t.self DESC LIMIT 1), ''), max_nodes => 8192,
-          %s)
-        WHERE side = '%s'
-        ORDER BY ord
-      ||| % [q.frames(), q.selector, std.stripChars(call('top', q.range, ', max_rows => 1'), '\n'), filters, std.asciiLower(side[0])])]
-      for side in [['Callers', 'to the outermost'], ['Callees', 'to the leaves']]
-    ], true),
     g.row('Call graph', [
       [g.panel('nodeGraph', 'Who calls whom', 'The 25 functions of the largest totals, and calls of at least 1 % of all. A ring shows how much of a function is its own; a dashed arrow leads through functions that are left out.', 24, 20, [
         g.query(callNodes),
@@ -181,10 +180,11 @@ p.page(
       }],
     ], true),
     g.row('By mapping, file and line', [
-      [place('Mappings', 'mapping'), place('Files', 'file'), place('Lines', 'line')],
+      [place('Mappings', 'mapping'), place('Files', 'file')],
+      [lines],
     ], true),
-    g.row('Take it along', [
-      [p.table('Files for other programs', 'What makes a file of what is selected here: paste it into psql.', 24, 9, exports, [g.override('for', { 'custom.width': 310 })])],
+    g.row('Export', [
+      [p.table('Files for other programs', 'Commands that make a file of the selection: paste one into psql. A click on the eye of a cell shows all of it, to be copied.', 24, 9, exports, [g.width('for', 310), g.override('in psql', { 'custom.inspect': true })])],
     ], true),
   ]
 )

@@ -12,23 +12,11 @@ p.page(
   'Memory, goroutines, locks',
   'What programs hold, and what they wait for: instant types at their value, delta types as rates',
   [
-    g.queried('type', 'Profile type', |||
-      SELECT profile_type
-      FROM profstore.profile_types()
-      WHERE profile_type NOT LIKE 'process_cpu:%'
-      ORDER BY last_seen < $__timeFrom()::timestamptz, profile_type
-    |||),
+    g.queried('type', 'Profile type', p.typesOf("profile_type NOT LIKE 'process_cpu:%'", 'memory:inuse_space:'), g.once),
     p.label,
     p.value,
     p.matchers,
-    g.queried('types', 'Graphs of', |||
-      SELECT CASE WHEN pg_catalog.count(*) OVER (PARTITION BY short) = 1 THEN short ELSE profile_type END AS __text, profile_type AS __value
-      FROM
-        (SELECT profile_type, pg_catalog.split_part(profile_type, ':', 1) || ' ' || pg_catalog.split_part(profile_type, ':', 2) AS short
-         FROM profstore.profile_types()
-         WHERE profile_type NOT LIKE 'process_cpu:%' AND last_seen >= $__timeFrom()::timestamptz) AS t
-      ORDER BY 1
-    |||, { multi: true, includeAll: true, current: { text: ['All'], value: ['$__all'] } }),
+    g.queried('types', 'Graphs of', p.typesOf("profile_type NOT LIKE 'process_cpu:%' AND last_seen >= $__timeFrom()::timestamptz", 'memory:inuse_space:'), g.once { multi: true, includeAll: true, current: { text: ['All'], value: ['$__all'] } }),
   ] + p.filters,
   [
     [p.selection()],

@@ -29,7 +29,10 @@ export const open_page = async () => {
 	return { page, close };
 };
 
-export const mount = (page, panels, mode) => page.evaluate((data) => window.mount(data), { panels, mode });
+/* width: of all panels together, what a window's edges and its bar leave */
+const EDGES = 40;
+export const WINDOWS = [1280, 1920];
+export const mount = (page, panels, mode, window_width = 1400) => page.evaluate((data) => window.mount(data), { panels, mode, width: window_width - EDGES });
 
 /* Until what was done is on the screen. */
 export const painted = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));

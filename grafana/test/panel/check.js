@@ -8,7 +8,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { disconnect, run } from "../datasource.js";
 import { SITUATIONS } from "../situations.js";
-import { mount, open_page } from "./browser.js";
+import { mount, open_page, WINDOWS } from "./browser.js";
 import { becomes, callees, changed, choose, image, open_menu, tooltip } from "./hands.js";
 import { HOSTILE, hostile_flame, large_flame } from "./made.js";
 
@@ -102,11 +102,11 @@ const problems_of = (panel, { thrown, text, cut, coloured, canvases }) => [
 ];
 
 /* Shows panels until nothing is wrong with them, or for half a minute; what is wrong by their ids. */
-const show = async (panels, mode, picture) => {
+const show = async (panels, mode, picture, width = 1400) => {
 	errors = [];
 	/* what lies outside is not laid out */
-	await page.setViewportSize({ width: 1400, height: ROW * Math.max(...panels.map(({ gridPos: { y, h } }) => y + h)) });
-	await mount(page, panels, mode);
+	await page.setViewportSize({ width, height: ROW * Math.max(...panels.map(({ gridPos: { y, h } }) => y + h)) });
+	await mount(page, panels, mode, width);
 	let problems;
 	for (let tries = 0; tries < 300; tries += 1) {
 		const seen = await look();
@@ -152,7 +152,8 @@ const handled = async (version, frame, name, total) => {
 /* One dashboard is shown in all situations; the others, which are asked the same way, with data, with what is wrong, with none. */
 const SOME = ["all", "wrong matchers", "empty range"];
 const situations_of = (dashboard) => SITUATIONS.filter(({ name }) => dashboard.uid === "profstore-profiles" || SOME.includes(name));
-const modes_of = (situation, i) => (situation.name === "all" ? ["dark", "light"] : [i % 2 ? "light" : "dark"]);
+const MODES = ["dark", "light"];
+const looks_of = (situation, i) => (situation.name === "all" ? MODES.flatMap((mode) => WINDOWS.map((width) => [mode, width])) : [[MODES[i % 2], WINDOWS[0]]]);
 const name_of_file = (text) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-");
 
 try {
@@ -162,9 +163,9 @@ try {
 			for (const panel of unfolded(dashboard).filter(({ type }) => SHOWN.has(type))) {
 				panels.push(await with_result(panel, situation));
 			}
-			for (const mode of modes_of(situation, i)) {
-				const problems = await show(panels, mode, `${name_of_file(`${dashboard.title} ${situation.name} ${mode}`)}.png`);
-				panels.forEach(({ id, title }) => test(`${dashboard.title}, ${situation.name}, ${mode}: "${title}" is shown`, problems.get(id)));
+			for (const [mode, width] of looks_of(situation, i)) {
+				const problems = await show(panels, mode, `${name_of_file(`${dashboard.title} ${situation.name} ${mode} ${width}`)}.png`, width);
+				panels.forEach(({ id, title }) => test(`${dashboard.title}, ${situation.name}, ${mode}, ${width} wide: "${title}" is shown`, problems.get(id)));
 			}
 		}
 	}

@@ -100,7 +100,8 @@ const follow_links = async (start, address, is_empty) => {
 	for (const panel of panels_of(dashboard).filter(({ fieldConfig }) => JSON.stringify(fieldConfig ?? {}).includes('"links"'))) {
 		for (const context of contexts_of(start, panel)) {
 			const answer = await ask(sql_of(context, panel.targets[0].rawSql), range_of(context)).catch(() => null); // the page's own test reports it
-			for (const { title, href } of answer ? links_of(context, panel, answer) : []) {
+			// others lead to a forge
+			for (const { title, href } of (answer ? links_of(context, panel, answer) : []).filter((link) => link.href.startsWith("/d/"))) {
 				const before = uid_of(href) === start.state.uid ? await open(dashboard, address) : undefined;
 				const page = await open(dashboards.get(uid_of(href)), href, before);
 				await test(`${dashboard.title}, "${panel.title}": ${title}`, page, href, is_empty, panel.title === "What changed");
@@ -109,22 +110,19 @@ const follow_links = async (start, address, is_empty) => {
 	}
 };
 
-/* Addresses of a dashboard: as it is opened first, and with each option of a choice that is not its default. */
-const addresses_of = ({ uid, templating }) => {
-	const first = `/d/${uid}?from=${from}&to=${to}`;
-	const others = templating.list
-		.filter(({ type }) => type === "custom")
-		.flatMap(({ name, options }) => options.slice(1).map(({ value }) => `${first}&var-${name}=${encodeURIComponent(value)}`));
-	return [first, ...others];
-};
+/* Addresses of a dashboard with each option of a choice that is not its default; queries give their options to the page that is opened first. */
+const others_of = (page, { templating }, first) =>
+	templating.list
+		.filter(({ type }) => type === "custom" || type === "query")
+		.flatMap(({ name, multi }) => options_of(page, name).slice(multi ? 0 : 1).map(({ value }) => `${first}&var-${name}=${encodeURIComponent(value)}`));
 
 const check_dashboard = async (dashboard) => {
-	const [first, ...others] = addresses_of(dashboard);
+	const first = `/d/${dashboard.uid}?from=${from}&to=${to}`;
 	const page = await open(dashboard, first);
 	const { rows } = await ask("SELECT pg_catalog.count(*) FROM profstore.profile_types()", range_of(page));
 	const is_empty = rows[0][0] === 0;
 	await test(`${dashboard.title} as it is opened first`, page, first, is_empty);
-	for (const address of others) {
+	for (const address of others_of(page, dashboard, first)) {
 		await test(`${dashboard.title} with ${address.replace(/.*&var-/, "")}`, await open(dashboard, address), address, is_empty);
 	}
 	await follow_links(page, first, is_empty);

@@ -11,7 +11,7 @@ import { createRoot } from "react-dom/client";
 import { frame_of } from "./frames.js";
 import { PANELS } from "./panels.jsx";
 
-const COLUMN = 58;
+const COLUMNS = 24;
 const ROW = 36;
 const TITLE = 32;
 
@@ -27,14 +27,14 @@ class Fence extends Component {
 	}
 }
 
-const Framed = ({ panel, theme }) => {
+const Framed = ({ panel, column, theme }) => {
 	const { x, y, w, h } = panel.gridPos;
-	const width = w * COLUMN - 8;
+	const width = w * column - 8;
 	const height = h * ROW - 8;
 	const Shown = PANELS[panel.type];
 	const colours = { background: theme.colors.background.primary, border: `1px solid ${theme.colors.border.weak}` };
 	return (
-		<section data-panel={panel.id} style={{ position: "absolute", left: x * COLUMN, top: y * ROW, width, height, overflow: "hidden", ...colours }}>
+		<section data-panel={panel.id} style={{ position: "absolute", left: x * column, top: y * ROW, width, height, overflow: "hidden", ...colours }}>
 			<h2 style={{ height: TITLE, margin: 0, padding: "6px 8px", fontSize: 14 }}>{panel.title}</h2>
 			<Fence>
 				<div className="body" style={{ width, height: height - TITLE }}>
@@ -48,7 +48,7 @@ const Framed = ({ panel, theme }) => {
 const root = createRoot(document.getElementById("page"));
 let shown = 0;
 
-window.mount = ({ panels, mode }) => {
+window.mount = ({ panels, mode, width }) => {
 	const theme = createTheme({ colors: { mode } });
 	const height = Math.max(...panels.map(({ gridPos: { y, h } }) => y + h)) * ROW;
 	shown += 1;
@@ -56,9 +56,9 @@ window.mount = ({ panels, mode }) => {
 		root.render(
 			<ThemeContext.Provider value={theme} key={shown}>
 				<GlobalStyles />
-				<div style={{ position: "relative", width: 24 * COLUMN, height, background: theme.colors.background.canvas, color: theme.colors.text.primary }}>
+				<div style={{ position: "relative", width, height, background: theme.colors.background.canvas, color: theme.colors.text.primary }}>
 					{panels.map((panel) => (
-						<Framed key={panel.id} panel={panel} theme={theme} />
+						<Framed key={panel.id} panel={panel} column={width / COLUMNS} theme={theme} />
 					))}
 				</div>
 				<PortalContainer />

@@ -1,0 +1,65 @@
+// Function: one function between its callers and callees, over time and by its lines.
+local g = import 'grafana.libsonnet';
+local p = import 'parts.libsonnet';
+local q = import 'queries.libsonnet';
+
+// Without a choice, the hottest.
+local top(more, filters) = |||
+  profstore.top(
+    %s,
+    %s,
+    %s,
+    %s)
+||| % [q.selector, q.range, more, filters];
+local hottest = '(SELECT t."function" FROM %s AS t ORDER BY t.self DESC LIMIT 1)' % std.stripChars(top('max_rows => 1', q.filters), '\n');
+local chosen = "coalesce(nullif('$function', ''), %s, '')" % hottest;
+local withFunction = q.filtersBut(['focus']) + ',\n  focus => ' + q.focusOn(chosen);
+
+// Callers begin at the function: what is their own in such a tree is the function's, and would lead the table.
+local side(title, description, frames) = p.flame(title, description, |||
+  SELECT %s
+  FROM profstore.sandwich(
+    %s,
+    %s,
+    "function" => %s, max_nodes => 8192,
+    %s)
+  WHERE side = '%s'
+  ORDER BY ord
+||| % [frames, q.selector, q.range, chosen, q.filters, std.asciiLower(title)]);
+
+p.page(
+  'function',
+  'Function',
+  'One function: who calls it, what it calls, when, and in which lines',
+  [p.type, p.label, p.value, p.matchers, g.typed('function', 'Function', 'Its whole name; empty: the hottest. A click in a table of Profiles sets it')] + p.filters,
+  [
+    [p.selection()],
+    [p.graph('Stacks with the function', 'Rate per second, CPU time in cores: the function and all that it calls.', 24, 8, q.lines(q.selector, "'$label'", withFunction))],
+    [side('Callers', 'From the function to the outermost.', q.callerFrames)],
+    [side('Callees', 'From the function to the leaves.', q.frames())],
+    [p.table(
+      'Its lines',
+      'Self: in the line alone; total: with all that is called from there. Source opens the line at the forge that the labels service_repository and service_git_ref name.',
+      24,
+      12,
+      q.orNothing(|||
+        SELECT line, self, self_share AS "self, share", total, CASE WHEN url <> '' THEN 'open' END AS source, url
+        FROM
+          (SELECT t."function" AS line, t.self, t.self_share, t.total, %s AS url
+           FROM %s AS t,
+             (SELECT %s AS name OFFSET 0) AS f
+           WHERE t."function" = f.name OR pg_catalog.starts_with(t."function", f.name || ' ')) AS lines
+      ||| % [q.forge(q.selector, 't.file', "pg_catalog.substring(t.\"function\", ':(\\d+)$')::int8"), std.stripChars(top("max_rows => NULL, granularity => 'line'", withFunction), '\n'), chosen], 6, '2 DESC NULLS LAST, 1'),
+      [
+        g.override('line', { 'custom.minWidth': 300 }),
+        g.width('self', 90),
+        g.width('total', 90),
+        g.share('self, share'),
+        g.width('self, share', 150),
+        g.sign('source', 'Its source code', '${__data.fields.url:raw}'),
+        g.hidden('url'),
+      ],
+      '/^(self|total)$/'
+    )],
+  ]
+)
