@@ -1,5 +1,6 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # Files of some kilobytes whose DWARF unpacks to 100 MB, more than the symbol worker may have, and to 25 MB, which takes it a second each.
+round=debug
 start()
 {
 	local i
@@ -11,4 +12,5 @@ start()
 	done
 }
 
+has_begun() { is_counted debug_info_left_out; }
 check() { counted debug_info_left_out; }

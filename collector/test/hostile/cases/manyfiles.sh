@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2034
 # Two processes map 9,000 files each.
+round=files
 start()
 {
 	local directory
@@ -9,10 +10,5 @@ start()
 	hostile mapbomb "$directory/1" 9000 9000 0
 	hostile mapbomb "$directory/2" 9000 9000 0
 }
-check()
-{
-	local open
-	open=$(find "/proc/$agent_pid/fd" -mindepth 1 | wc -l)
-	ok "$([ "$open" -lt 5000 ]; echo $?)" "$case: the agent has few files open" "$open"
-	counted mappings_cut
-}
+has_begun() { is_counted mappings_cut; }
+check() { counted mappings_cut; }

@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2034
 # Two processes map one file of a path of 3.9 kB 60,000 times each.
+round=maps
 start()
 {
 	local directory
@@ -9,4 +10,5 @@ start()
 	hostile mapbomb "$directory/1" 1 60000 15
 	hostile mapbomb "$directory/2" 1 60000 15
 }
+has_begun() { is_counted mappings_cut; }
 check() { counted mappings_cut; }

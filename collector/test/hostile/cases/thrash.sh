@@ -1,5 +1,6 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # Unwind tables of libraries that take more room together than there is turn: each walk wants one that had to go for another.
+round=tables
 flags=(--max-cpu 1)
 lead_seconds=7
 start() { hostile thrash "$(hostile_directory)" 10 100000; }
