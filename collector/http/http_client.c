@@ -2,6 +2,9 @@
  * http_client.c
  *		libcurl's multi interface.
  *
+ * Sockets are watched by epoll: a step costs by requests that have something to do, however many
+ * others wait for their answers.
+ *
  * Compressed bodies are not asked for: profiles are compressed already, and what a few bytes become
  * is nobody's to choose. The connection cache is libcurl's own.
  */
@@ -11,11 +14,15 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/param.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "http/http_auth.h"
@@ -24,13 +31,18 @@
 #define NS_PER_MS		 INT64_C(1000000)
 #define CONNECT_MS_MAX	 10000
 #define REDIRECTS_MAX	 10
-#define CONNECTIONS_MAX	 512 /* that stay open for the next request */
-#define KEEPALIVE_IDLE_S 30	 /* of silence before the first probe */
-#define KEEPALIVE_S		 10	 /* between two probes */
-#define KEEPALIVE_PROBES 3	 /* without an answer: the connection is dead */
+#define CONNECTIONS_MAX	 512 /* open ones, beyond which the oldest idle one is closed */
+#define REUSING_MAX		 256 /* requests at once, beyond which no connection stays open */
+#define NAMES_S			 60	 /* that addresses of a name are kept */
+#define FORGET_NS		 (1000 * NS_PER_MS) /* between two looks for names that are older */
+#define KEEPALIVE_IDLE_S 30					/* of silence before the first probe */
+#define KEEPALIVE_S		 10					/* between two probes */
+#define KEEPALIVE_PROBES 3					/* without an answer: the connection is dead */
 #define CA_CACHE_S		 60
 #define FIRST_BODY_BYTES 4096
 #define WAITERS_MS		 100 /* between two looks at who waits for a token for too long */
+#define WAIT_MS_MAX		 60000
+#define EVENTS_MAX		 256 /* of a step */
 
 struct HttpTransfer
 {
@@ -55,12 +67,79 @@ struct HttpTransfer
 struct HttpClient
 {
 	CURLM *multi;
+	int epoll_fd; /* of libcurl's sockets and wake_fd */
+	int wake_fd;
+	int64_t timer_ns; /* when libcurl is to be called without an event */
 	HttpTransfer *transfers;
+	size_t count;	   /* of them */
+	int64_t forget_ns; /* when names are to be looked at again */
 	HttpTokens tokens;
 	size_t waiting; /* transfers, for tokens */
+	size_t failed;	/* transfers, whose ends are to be reported */
 	size_t held_max;
 	atomic_size_t held;
 };
+
+/* --- the client --- */
+
+/* libcurl wants to hear of a socket, or of it no more; known is NULL before the first time. */
+static int
+on_watch(CURL *easy, curl_socket_t fd, int events, void *context, void *known)
+{
+	HttpClient *client = context;
+	struct epoll_event event = { .data.fd = fd };
+
+	if (events == CURL_POLL_REMOVE)
+	{
+		(void) epoll_ctl(client->epoll_fd, EPOLL_CTL_DEL, fd, &event);
+		return 0;
+	}
+	event.events = (events & CURL_POLL_IN ? EPOLLIN : 0) | (events & CURL_POLL_OUT ? EPOLLOUT : 0);
+	if (epoll_ctl(client->epoll_fd, known != NULL ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) == 0)
+		curl_multi_assign(client->multi, fd, client);
+	return 0; /* a request whose socket is not watched ends by its deadline */
+}
+
+static int
+on_timer(CURLM *multi, long after_ms, void *context)
+{
+	HttpClient *client = context;
+
+	client->timer_ns = after_ms < 0 ? INT64_MAX : clock_ns(CLOCK_MONOTONIC) + after_ms * NS_PER_MS;
+	return 0;
+}
+
+static bool
+open_client(HttpClient *client)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	client->timer_ns = INT64_MAX;
+	client->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	client->multi = curl_multi_init();
+	event.data.fd = client->wake_fd;
+	if (client->multi == NULL ||
+		epoll_ctl(client->epoll_fd, EPOLL_CTL_ADD, client->wake_fd, &event) != 0)
+		return false;
+	curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long) CONNECTIONS_MAX);
+	curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_watch);
+	curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
+	curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+	curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
+	return true;
+}
+
+static void
+close_client(HttpClient *client)
+{
+	curl_multi_cleanup(client->multi);
+	if (client->epoll_fd >= 0)
+		close(client->epoll_fd);
+	if (client->wake_fd >= 0)
+		close(client->wake_fd);
+	free(client);
+}
 
 int
 http_client_create(size_t held_max, HttpClient **client)
@@ -72,14 +151,10 @@ http_client_create(size_t held_max, HttpClient **client)
 		return -ENOMEM;
 	}
 	(*client)->held_max = held_max;
-	(*client)->multi = curl_multi_init();
-	if ((*client)->multi == NULL)
-	{
-		free(*client);
-		return -ENOMEM;
-	}
-	curl_multi_setopt((*client)->multi, CURLMOPT_MAXCONNECTS, (long) CONNECTIONS_MAX);
-	return 0;
+	if (open_client(*client))
+		return 0;
+	close_client(*client);
+	return -ENOMEM;
 }
 
 void
@@ -99,10 +174,20 @@ end_wait(HttpTransfer *transfer)
 	transfer->waits = false;
 }
 
+/* What has failed before it began ends in the next step. */
+static void
+set_failed(HttpTransfer *transfer, bool failed)
+{
+	transfer->client->failed += failed;
+	transfer->client->failed -= transfer->failed;
+	transfer->failed = failed;
+}
+
 void
 http_transfer_cancel(HttpTransfer *transfer)
 {
 	end_wait(transfer);
+	set_failed(transfer, false);
 	if (transfer->token != NULL)
 		transfer->token->users--;
 	if (transfer->in_multi)
@@ -113,6 +198,7 @@ http_transfer_cancel(HttpTransfer *transfer)
 	*transfer->link = transfer->next;
 	if (transfer->next != NULL)
 		transfer->next->link = transfer->link;
+	transfer->client->count--;
 	free(transfer);
 }
 
@@ -256,6 +342,22 @@ set_limits(HttpTransfer *transfer, const HttpRequest *request)
 	curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, (long) CA_CACHE_S);
 }
 
+/*
+ * libcurl goes over all connections for one that is to stay open beyond CONNECTIONS_MAX, and over
+ * all names that it knows, addresses among them, for a request that does not keep them for ever.
+ */
+static void
+set_caches(HttpTransfer *transfer)
+{
+	HttpClient *client = transfer->client;
+	bool forgets = transfer->started_ns >= client->forget_ns;
+
+	if (forgets)
+		client->forget_ns = transfer->started_ns + FORGET_NS;
+	curl_easy_setopt(transfer->easy, CURLOPT_DNS_CACHE_TIMEOUT, forgets ? (long) NAMES_S : -1L);
+	curl_easy_setopt(transfer->easy, CURLOPT_FORBID_REUSE, client->count > REUSING_MAX ? 1L : 0L);
+}
+
 static bool
 prepare(HttpTransfer *transfer, const HttpRequest *request)
 {
@@ -275,6 +377,7 @@ prepare(HttpTransfer *transfer, const HttpRequest *request)
 		curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->form);
 	}
 	set_limits(transfer, request);
+	set_caches(transfer);
 	return http_auth_apply(&transfer->auth, easy, request, transfer->answer.error);
 }
 
@@ -283,7 +386,7 @@ send_request(HttpTransfer *transfer)
 {
 	transfer->in_multi = curl_multi_add_handle(transfer->client->multi, transfer->easy) == CURLM_OK;
 	if (!transfer->in_multi)
-		transfer->failed = !stop(transfer, "Out of memory");
+		set_failed(transfer, !stop(transfer, "Out of memory"));
 }
 
 /* --- tokens --- */
@@ -297,8 +400,8 @@ send_with_token(HttpTransfer *transfer)
 
 	transfer->token_number = transfer->token->number;
 	curl_easy_setopt(transfer->easy, CURLOPT_TIMEOUT_MS, (long) left_ms);
-	transfer->failed = !http_auth_add_token(&transfer->auth, transfer->easy,
-											transfer->token->header, transfer->answer.error);
+	set_failed(transfer, !http_auth_add_token(&transfer->auth, transfer->easy,
+											  transfer->token->header, transfer->answer.error));
 	if (!transfer->failed)
 		send_request(transfer);
 }
@@ -307,7 +410,7 @@ static void
 fail_wait(HttpTransfer *transfer, const char *reason)
 {
 	end_wait(transfer);
-	transfer->failed = !stop(transfer, reason);
+	set_failed(transfer, !stop(transfer, reason));
 }
 
 /* All that wait for it go on, or fail where there is a reason. */
@@ -408,7 +511,7 @@ begin_with_token(HttpTransfer *transfer, const HttpOauth2 *oauth2)
 	transfer->token = token;
 	if (token == NULL)
 	{
-		transfer->failed = !stop(transfer, "Out of memory");
+		set_failed(transfer, !stop(transfer, "Out of memory"));
 		return;
 	}
 	token->users++;
@@ -464,13 +567,14 @@ http_client_start(HttpClient *client, const HttpRequest *request)
 	if (client->transfers != NULL)
 		client->transfers->link = &transfer->next;
 	client->transfers = transfer;
-	transfer->failed = !prepare(transfer, request);
+	client->count++;
+	set_failed(transfer, !prepare(transfer, request));
 	if (!transfer->failed && request->settings->oauth2 != NULL)
 		begin_with_token(transfer, request->settings->oauth2);
 	else if (!transfer->failed)
 		send_request(transfer);
 	if (transfer->failed)
-		curl_multi_wakeup(client->multi);
+		http_client_wake(client);
 	return transfer;
 }
 
@@ -535,9 +639,8 @@ http_client_free(HttpClient *client)
 		end(client->transfers, CURLE_ABORTED_BY_CALLBACK);
 	}
 	http_tokens_free(&client->tokens);
-	curl_multi_cleanup(client->multi);
+	close_client(client);
 	curl_global_cleanup();
-	free(client);
 }
 
 static void
@@ -572,27 +675,67 @@ end_failed(HttpClient *client)
 	return false;
 }
 
+/* Waits for an event of libcurl's sockets, a wake-up or fd, or until libcurl's time has come. */
+static void
+wait_for_events(const HttpClient *client, int64_t wait_ms, int fd)
+{
+	struct pollfd polled[] = { { .fd = client->epoll_fd, .events = POLLIN },
+							   { .fd = fd, .events = POLLIN } };
+	int64_t most_ms = client->waiting > 0 ? WAITERS_MS : WAIT_MS_MAX;
+
+	if (client->timer_ns != INT64_MAX)
+	{
+		int64_t left_ns = client->timer_ns - clock_ns(CLOCK_MONOTONIC);
+
+		most_ms = MIN(most_ms, (left_ns + NS_PER_MS - 1) / NS_PER_MS);
+	}
+	(void) poll(polled, 2, (int) MAX(MIN(wait_ms, most_ms), 0));
+}
+
+/* Has libcurl do what its sockets are ready for, or what its time has come for. */
+static void
+handle_events(HttpClient *client)
+{
+	struct epoll_event events[EVENTS_MAX];
+	int count = epoll_wait(client->epoll_fd, events, EVENTS_MAX, 0);
+	int running;
+
+	for (int i = 0; i < count; i++)
+	{
+		uint32_t ready = events[i].events;
+		eventfd_t wakes;
+
+		if (events[i].data.fd == client->wake_fd)
+			(void) eventfd_read(client->wake_fd, &wakes);
+		else
+			curl_multi_socket_action(client->multi, events[i].data.fd,
+									 (ready & EPOLLIN ? CURL_CSELECT_IN : 0) |
+										 (ready & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
+										 (ready & (EPOLLERR | EPOLLHUP) ? CURL_CSELECT_ERR : 0),
+									 &running);
+	}
+	if (client->timer_ns > clock_ns(CLOCK_MONOTONIC))
+		return;
+	client->timer_ns = INT64_MAX;
+	curl_multi_socket_action(client->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+}
+
 void
 http_client_step(HttpClient *client, int64_t wait_ms, int fd)
 {
-	struct curl_waitfd extra = { .fd = fd, .events = CURL_WAIT_POLLIN };
-	int64_t most_ms = client->waiting > 0 ? WAITERS_MS : 60000;
-	int running;
-
-	curl_multi_poll(client->multi, &extra, fd >= 0 ? 1 : 0, (int) MIN(MAX(wait_ms, 0), most_ms),
-					NULL);
-	curl_multi_perform(client->multi, &running);
+	wait_for_events(client, wait_ms, fd);
+	handle_events(client);
 	end_finished(client);
 	if (client->waiting > 0)
 		fail_overdue(client);
-	while (end_failed(client))
+	while (client->failed > 0 && end_failed(client))
 		;
 }
 
 void
 http_client_wake(HttpClient *client)
 {
-	curl_multi_wakeup(client->multi);
+	(void) eventfd_write(client->wake_fd, 1);
 }
 
 size_t

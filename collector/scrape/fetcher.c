@@ -6,7 +6,9 @@
  * meanwhile begins when it ends, as long as that is within the interval.
  *
  * A slot of --max-concurrent is for a connection that transfers. A delta is silent for as long as
- * it samples: it takes its slot when its answer begins, and is paused until there is one.
+ * it samples: it takes its slot when its answer begins, and is paused until there is one. A request
+ * gives its slot back after some patience, and goes on without: its target is slow, and its next
+ * requests begin within bounds of their own, so that targets that hang keep nobody else waiting.
  */
 #include "scrape/fetcher.h"
 
@@ -14,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
+
+#include <utlist.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -24,18 +28,30 @@
 /* How soon to look again where all requests are in use, or a target is still busy. */
 #define AGAIN_NS (50 * NS_PER_MS)
 
+/* For how long a request may hold a slot. */
+#define PATIENCE_NS (2000 * NS_PER_MS)
+
+/* Requests without a slot: each takes some kB, and a descriptor. */
+#define SLOTLESS_MAX 20000
+
+typedef enum ScrapeStage
+{
+	SCRAPE_SAMPLES, /* a delta whose answer has not begun */
+	SCRAPE_PAUSED,	/* … has begun, and waits for a slot */
+	SCRAPE_IN_SLOT,
+	SCRAPE_SLOW, /* has given its slot back, or began as one of a slow target */
+} ScrapeStage;
+
 typedef struct Scrape
 {
 	Fetcher *fetcher;
 	ScrapeTarget *target;
 	HttpTransfer *transfer;
-	bool has_slot;
-	bool is_paused;
-	struct Scrape *paused_next;
+	ScrapeStage stage;
+	int64_t slot_ns;	 /* since when it has its slot, or has begun as a slow one */
+	struct Scrape *prev; /* of those that are paused, or have slots */
+	struct Scrape *next;
 } Scrape;
-
-/* Requests of deltas at once: each takes some kB, and a descriptor. */
-#define SILENT_MAX 20000
 
 static void begin_or_tell(Fetcher *fetcher, ScrapeTarget *target);
 
@@ -43,11 +59,57 @@ static void begin_or_tell(Fetcher *fetcher, ScrapeTarget *target);
 
 /* A slot that is free while deltas are paused is theirs. */
 static bool
-may_begin(const Fetcher *fetcher, const ScrapeTarget *target)
+has_slot(const Fetcher *fetcher)
 {
-	return target->profile->delta
-			   ? fetcher->silent < SILENT_MAX && fetcher->concurrency > 0
-			   : fetcher->running < fetcher->concurrency && fetcher->paused == NULL;
+	return fetcher->running < fetcher->concurrency && fetcher->paused == NULL;
+}
+
+/* Slow targets may use slots that are free, and a quarter more. */
+static bool
+may_begin(const Fetcher *fetcher, DueKind kind)
+{
+	switch (kind)
+	{
+		case DUE_DELTA:
+			return fetcher->silent + fetcher->slow < SLOTLESS_MAX && fetcher->concurrency > 0;
+		case DUE_PROMPT:
+			return has_slot(fetcher);
+		case DUE_SLOW:
+			return fetcher->slow < (fetcher->concurrency + 3) / 4 ||
+				   (fetcher->running + fetcher->slow < fetcher->concurrency && has_slot(fetcher));
+		case DUE_KINDS:
+			break;
+	}
+	return false;
+}
+
+static void
+take_slot(Fetcher *fetcher, Scrape *scrape)
+{
+	scrape->stage = SCRAPE_IN_SLOT;
+	scrape->slot_ns = fetcher->now_ns;
+	fetcher->running++;
+	DL_APPEND(fetcher->in_slots, scrape);
+}
+
+static void
+enter(Fetcher *fetcher, Scrape *scrape, DueKind kind)
+{
+	switch (kind)
+	{
+		case DUE_DELTA:
+			scrape->stage = SCRAPE_SAMPLES;
+			fetcher->silent++;
+			break;
+		case DUE_SLOW:
+			scrape->stage = SCRAPE_SLOW;
+			scrape->slot_ns = fetcher->now_ns;
+			fetcher->slow++;
+			break;
+		case DUE_PROMPT:
+		case DUE_KINDS:
+			take_slot(fetcher, scrape);
+	}
 }
 
 /* A delta's answer has begun. */
@@ -57,37 +119,34 @@ may_read(void *context)
 	Scrape *scrape = context;
 	Fetcher *fetcher = scrape->fetcher;
 
-	if (scrape->has_slot)
-		return true;
-	if (fetcher->running < fetcher->concurrency && fetcher->paused == NULL)
+	if (scrape->stage == SCRAPE_SAMPLES && has_slot(fetcher))
 	{
-		scrape->has_slot = true;
 		fetcher->silent--;
-		fetcher->running++;
-		return true;
+		take_slot(fetcher, scrape);
 	}
-	if (scrape->is_paused)
-		return false;
-	scrape->is_paused = true;
-	scrape->paused_next = NULL;
-	if (fetcher->paused == NULL)
-		fetcher->paused_last = &fetcher->paused;
-	*fetcher->paused_last = scrape;
-	fetcher->paused_last = &scrape->paused_next;
-	return false;
+	else if (scrape->stage == SCRAPE_SAMPLES)
+	{
+		scrape->stage = SCRAPE_PAUSED;
+		DL_APPEND(fetcher->paused, scrape);
+	}
+	return scrape->stage != SCRAPE_PAUSED;
 }
 
+/* Takes back the slots of those that have had theirs for too long; the oldest is the first. */
 static void
-forget_paused(Fetcher *fetcher, Scrape *scrape)
+take_back_slots(Fetcher *fetcher)
 {
-	Scrape **link = &fetcher->paused;
+	Scrape *scrape;
 
-	while (*link != scrape)
-		link = &(*link)->paused_next;
-	*link = scrape->paused_next;
-	if (scrape->paused_next == NULL)
-		fetcher->paused_last = link;
-	scrape->is_paused = false;
+	while ((scrape = fetcher->in_slots) != NULL &&
+		   fetcher->now_ns - scrape->slot_ns >= PATIENCE_NS &&
+		   fetcher->silent + fetcher->slow < SLOTLESS_MAX)
+	{
+		DL_DELETE(fetcher->in_slots, scrape);
+		fetcher->running--;
+		scrape->stage = SCRAPE_SLOW;
+		fetcher->slow++;
+	}
 }
 
 /* Gives slots that are free to those that wait with an answer, before new requests get one. */
@@ -98,23 +157,42 @@ resume_paused(Fetcher *fetcher)
 	{
 		Scrape *scrape = fetcher->paused;
 
-		forget_paused(fetcher, scrape);
-		scrape->has_slot = true;
+		DL_DELETE(fetcher->paused, scrape);
 		fetcher->silent--;
-		fetcher->running++;
+		take_slot(fetcher, scrape);
 		http_transfer_resume(scrape->transfer);
 	}
 }
 
 static void
-end_slot(Fetcher *fetcher, Scrape *scrape)
+leave(Fetcher *fetcher, Scrape *scrape)
 {
-	if (scrape->is_paused)
-		forget_paused(fetcher, scrape);
-	if (scrape->has_slot)
-		fetcher->running--;
-	else
-		fetcher->silent--;
+	switch (scrape->stage)
+	{
+		case SCRAPE_PAUSED:
+			DL_DELETE(fetcher->paused, scrape);
+			fetcher->silent--;
+			break;
+		case SCRAPE_SAMPLES:
+			fetcher->silent--;
+			break;
+		case SCRAPE_IN_SLOT:
+			DL_DELETE(fetcher->in_slots, scrape);
+			fetcher->running--;
+			break;
+		case SCRAPE_SLOW:
+			fetcher->slow--;
+			break;
+	}
+}
+
+/* Whether the target's next request is one of a slow target. */
+static void
+judge_pace(Fetcher *fetcher, const Scrape *scrape)
+{
+	bool is_slow = scrape->stage == SCRAPE_SLOW && fetcher->now_ns - scrape->slot_ns >= PATIENCE_NS;
+
+	schedule_set_slow(fetcher->schedule, scrape->target, is_slow);
 }
 
 /* --- one scrape --- */
@@ -163,7 +241,7 @@ begin_late(Fetcher *fetcher, ScrapeTarget *target)
 	bool late = target->late;
 
 	target->late = false;
-	if (late && target->heap_at != SIZE_MAX && may_begin(fetcher, target))
+	if (late && target->heap_at != SIZE_MAX && may_begin(fetcher, due_kind(target)))
 		begin_or_tell(fetcher, target);
 	else if (late && target->heap_at != SIZE_MAX)
 		skip(fetcher, target, 1);
@@ -204,7 +282,8 @@ on_answer(void *context, HttpAnswer *answer)
 	ScrapedProfile *profile = calloc(1, sizeof(ScrapedProfile));
 	ScrapeTarget *target = scrape->target;
 
-	end_slot(fetcher, scrape);
+	leave(fetcher, scrape);
+	judge_pace(fetcher, scrape);
 	free(scrape);
 	if (profile == NULL)
 	{
@@ -247,14 +326,10 @@ begin(Fetcher *fetcher, ScrapeTarget *target)
 	}
 	scrape->fetcher = fetcher;
 	scrape->target = target;
-	scrape->has_slot = !target->profile->delta;
+	enter(fetcher, scrape, due_kind(target));
 	target->references++;
 	target->busy = true;
 	target->started_us = clock_ns(CLOCK_REALTIME) / NS_PER_US;
-	if (scrape->has_slot)
-		fetcher->running++;
-	else
-		fetcher->silent++;
 	return true;
 }
 
@@ -287,16 +362,15 @@ move_on(Fetcher *fetcher, ScrapeTarget *target, int64_t now_ns)
 	move_due(fetcher, target, target->due_ns + (missed + 1) * interval_ns);
 }
 
-/* Begins the deltas, or the others, that are due; when to call again. */
+/* Begins those of a kind that are due; when to call again. */
 static int64_t
-begin_due(Fetcher *fetcher, bool is_delta, int64_t now_ns)
+begin_due(Fetcher *fetcher, DueKind kind, int64_t now_ns)
 {
 	ScrapeTarget *target;
 
-	while ((target = schedule_first(fetcher->schedule, is_delta)) != NULL &&
-		   target->due_ns <= now_ns)
+	while ((target = schedule_first(fetcher->schedule, kind)) != NULL && target->due_ns <= now_ns)
 	{
-		if (!target->busy && !may_begin(fetcher, target))
+		if (!target->busy && !may_begin(fetcher, kind))
 		{
 			fetcher->stats.waited++;
 			return now_ns + AGAIN_NS;
@@ -316,11 +390,14 @@ begin_due(Fetcher *fetcher, bool is_delta, int64_t now_ns)
 int64_t
 fetcher_tick(Fetcher *fetcher, int64_t now_ns)
 {
-	int64_t due_ns;
+	int64_t due_ns = INT64_MAX;
 
+	fetcher->now_ns = now_ns;
+	take_back_slots(fetcher);
 	resume_paused(fetcher);
-	due_ns = begin_due(fetcher, true, now_ns);
-	return MIN(due_ns, begin_due(fetcher, false, now_ns));
+	for (int kind = 0; kind < DUE_KINDS; kind++)
+		due_ns = MIN(due_ns, begin_due(fetcher, (DueKind) kind, now_ns));
+	return due_ns;
 }
 
 void

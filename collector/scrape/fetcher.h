@@ -26,10 +26,12 @@ typedef struct Fetcher
 	Schedule *schedule;
 	TargetQueue *changed;
 	size_t concurrency;
-	size_t running;		   /* requests that hold a slot */
-	size_t silent;		   /* those of deltas, until their answers begin */
-	struct Scrape *paused; /* whose answers have begun, and which wait for a slot */
-	struct Scrape **paused_last;
+	int64_t now_ns;			 /* of the last tick */
+	size_t running;			 /* requests that hold a slot */
+	size_t silent;			 /* those of deltas, until their answers begin */
+	size_t slow;			 /* those that have given their slots back, or had none */
+	struct Scrape *in_slots; /* that hold slots, by when they got them */
+	struct Scrape *paused;	 /* whose answers have begun, and which wait for a slot */
 	size_t body_max;
 	FetcherStats stats;
 } Fetcher;

@@ -86,8 +86,12 @@ put_scrapes(Buffer *text, const Scraper *scraper)
 				"counter", stats->waited);
 	metrics_put(text, PART, "samples_total", "Samples in profiles that were read.", "counter",
 				stats->samples);
-	metrics_put(text, PART, "requests", "Requests to targets that run.", "gauge",
-				scraper->fetcher.running);
+	metrics_put(text, PART, "requests", "Requests that hold one of --max-concurrent slots.",
+				"gauge", scraper->fetcher.running);
+	metrics_put(text, PART, "requests_sampling", "Requests of deltas that wait for their answers.",
+				"gauge", scraper->fetcher.silent);
+	metrics_put(text, PART, "requests_slow", "Requests that take longer than one may hold a slot.",
+				"gauge", scraper->fetcher.slow);
 	metrics_put(text, PART, "held_bytes", "Bytes of answers that wait to be read.", "gauge",
 				http_client_held(scraper->client));
 }

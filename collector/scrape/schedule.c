@@ -15,15 +15,23 @@
 void
 schedule_fini(Schedule *schedule)
 {
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < DUE_KINDS; i++)
 		free(schedule->heaps[i].items);
 	*schedule = (Schedule){ .count = 0 };
+}
+
+DueKind
+due_kind(const ScrapeTarget *target)
+{
+	if (target->profile->delta)
+		return DUE_DELTA;
+	return target->is_slow ? DUE_SLOW : DUE_PROMPT;
 }
 
 static DueHeap *
 heap_of(Schedule *schedule, const ScrapeTarget *target)
 {
-	return &schedule->heaps[target->profile->delta];
+	return &schedule->heaps[due_kind(target)];
 }
 
 static void
@@ -92,10 +100,25 @@ schedule_remove(Schedule *schedule, ScrapeTarget *target)
 	move_up(heap, last->heap_at, last);
 }
 
-ScrapeTarget *
-schedule_first(const Schedule *schedule, bool is_delta)
+void
+schedule_set_slow(Schedule *schedule, ScrapeTarget *target, bool is_slow)
 {
-	const DueHeap *heap = &schedule->heaps[is_delta];
+	bool is_scheduled = target->heap_at != SIZE_MAX;
+
+	if (target->is_slow == is_slow)
+		return;
+	schedule_remove(schedule, target);
+	target->is_slow = is_slow;
+	if (!is_scheduled || schedule_add(schedule, target) == 0)
+		return;
+	target->is_slow = !is_slow;
+	(void) schedule_add(schedule, target); /* there is room: it was in it */
+}
+
+ScrapeTarget *
+schedule_first(const Schedule *schedule, DueKind kind)
+{
+	const DueHeap *heap = &schedule->heaps[kind];
 
 	return heap->count > 0 ? heap->items[0] : NULL;
 }

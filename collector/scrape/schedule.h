@@ -2,12 +2,22 @@
  * schedule.h
  *		Which target is next: heaps by the time at which each is due.
  *
- * Deltas have a heap of their own: they begin while other targets that are due wait for a slot.
+ * Each kind has a heap of its own, and begins while targets of other kinds that are due wait for
+ * what their requests need.
  */
 #ifndef COLLECTOR_SCRAPE_SCHEDULE_H
 #define COLLECTOR_SCRAPE_SCHEDULE_H
 
 #include "scrape/target.h"
+
+/* Which requests a target's next one competes with; those that come first begin first. */
+typedef enum DueKind
+{
+	DUE_DELTA,
+	DUE_PROMPT, /* no delta, and the target was not slow */
+	DUE_SLOW,
+	DUE_KINDS
+} DueKind;
 
 typedef struct DueHeap
 {
@@ -18,8 +28,8 @@ typedef struct DueHeap
 
 typedef struct Schedule
 {
-	DueHeap heaps[2]; /* by whether the profile is a delta */
-	size_t count;	  /* in both */
+	DueHeap heaps[DUE_KINDS];
+	size_t count; /* in all */
 } Schedule;
 
 void schedule_fini(Schedule *schedule);
@@ -28,8 +38,13 @@ void schedule_fini(Schedule *schedule);
 int schedule_add(Schedule *schedule, ScrapeTarget *target);
 void schedule_remove(Schedule *schedule, ScrapeTarget *target); /* also one that is not in it */
 
-/* The delta, or other target, that is due first; NULL if there is none. */
-ScrapeTarget *schedule_first(const Schedule *schedule, bool is_delta);
+/* Changes is_slow of a target, which may be in the schedule. */
+void schedule_set_slow(Schedule *schedule, ScrapeTarget *target, bool is_slow);
+
+DueKind due_kind(const ScrapeTarget *target);
+
+/* The target of a kind that is due first; NULL if there is none. */
+ScrapeTarget *schedule_first(const Schedule *schedule, DueKind kind);
 
 /*
  * A moment for a target's first scrape: within its interval from now on, by its name, so that

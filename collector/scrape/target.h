@@ -47,6 +47,7 @@ typedef struct ScrapeTarget
 	size_t heap_at;	  /* place in the schedule; SIZE_MAX: not in it */
 	bool busy;		  /* a request, or a profile that is being decoded */
 	bool late;		  /* it was due while busy: begins when that ends */
+	bool is_slow;	  /* its last request took long: see the fetcher */
 	bool changed;	  /* state is to be stored: it is in a TargetQueue */
 	struct ScrapeTarget *changed_next;
 	uint64_t skipped;	/* scrapes that were due and left out */

@@ -9,11 +9,14 @@
 
 #include <cmocka.h>
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "scrape/fetcher.h"
 #include "scrape/job_run.h"
 
 #define NOW_NS INT64_C(1000000000000)
@@ -295,17 +298,81 @@ test_deltas_are_scheduled_apart(void **state)
 	assert_int_equal(world.schedule.count, 60);
 	for (size_t i = 0; i < 40; i++)
 	{
-		target = schedule_first(&world.schedule, false);
+		target = schedule_first(&world.schedule, DUE_PROMPT);
 		assert_non_null(target);
 		assert_false(target->profile->delta);
 		schedule_remove(&world.schedule, target);
 	}
-	assert_null(schedule_first(&world.schedule, false));
-	target = schedule_first(&world.schedule, true);
+	assert_null(schedule_first(&world.schedule, DUE_PROMPT));
+	target = schedule_first(&world.schedule, DUE_DELTA);
 	assert_non_null(target);
 	assert_true(target->profile->delta);
 	assert_int_equal(world.schedule.count, 20);
 	world_fini(&world);
+}
+
+/* A server that takes connections and never answers. */
+static int
+open_silent_server(char address[40])
+{
+	struct sockaddr_in here = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t length = sizeof(here);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *) &here, sizeof(here)), 0);
+	assert_int_equal(listen(fd, 100), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *) &here, &length), 0);
+	snprintf(address, 40, "127.0.0.1:%d", ntohs(here.sin_port));
+	return fd;
+}
+
+/*
+ * One slot, and targets that hang: each gives the slot back after a while, and begins no other
+ * request in the place of targets that answer.
+ */
+static void
+test_hanging_targets_give_slots_back(void **state)
+{
+	World world;
+	Fetcher fetcher = {
+		.schedule = &world.schedule, .changed = &world.changed, .concurrency = 1, .body_max = 1000
+	};
+	TargetGroup *group = target_group_create("a");
+	char address[40];
+	int fd = open_silent_server(address);
+	int64_t now_ns = NOW_NS + 10 * INT64_C(1000000000); /* an interval later all are due */
+
+	world_init(&world);
+	assert_int_equal(http_client_create(1000000, &fetcher.client), 0);
+	put(group, address, NULL);
+	find(&world, group);
+	(void) settle(&world);
+	assert_int_equal(world.schedule.count, 3);
+
+	(void) fetcher_tick(&fetcher, now_ns);
+	assert_int_equal(fetcher.silent, 1);
+	assert_int_equal(fetcher.running, 1);
+	(void) fetcher_tick(&fetcher, now_ns + INT64_C(1000000000));
+	assert_int_equal(fetcher.running, 1);
+	assert_int_equal(fetcher.slow, 0);
+	now_ns += 3 * INT64_C(1000000000);
+	(void) fetcher_tick(&fetcher, now_ns);
+	assert_int_equal(fetcher.running, 1);
+	assert_int_equal(fetcher.slow, 1);
+	now_ns += 3 * INT64_C(1000000000);
+	(void) fetcher_tick(&fetcher, now_ns);
+	assert_int_equal(fetcher.running, 0);
+	assert_int_equal(fetcher.slow, 2);
+	assert_int_equal(fetcher.silent, 1);
+
+	fetcher.concurrency = 0;
+	http_client_free(fetcher.client);
+	assert_int_equal(fetcher.silent + fetcher.slow, 0);
+	assert_null(schedule_first(&world.schedule, DUE_PROMPT));
+	assert_non_null(schedule_first(&world.schedule, DUE_SLOW));
+	assert_non_null(schedule_first(&world.schedule, DUE_DELTA));
+	world_fini(&world);
+	close(fd);
 }
 
 /* A row that could not be stored goes before one that changed meanwhile. */
@@ -433,6 +500,7 @@ main(void)
 		cmocka_unit_test(test_only_changes_are_work),
 		cmocka_unit_test(test_groups_share_targets),
 		cmocka_unit_test(test_deltas_are_scheduled_apart),
+		cmocka_unit_test(test_hanging_targets_give_slots_back),
 		cmocka_unit_test(test_rows_are_put_back_in_order),
 		cmocka_unit_test(test_counts_and_limit),
 		cmocka_unit_test(test_room_is_taken_later),

@@ -144,3 +144,45 @@ scrape_configs:
 	ok(metric(at, "profstore_scrape_scrapes_skipped_total") == 0, "slots: and the metrics")
 	ok(s.stop() == 0, "slots: it ends with exit code 0", s.log)
 }
+
+// Targets that hang give their slots back, and get none from then on that others need.
+func testHanging() {
+	profile := onePprof(time.Now(), "prompt")
+	var lock sync.Mutex
+	asked := map[string]int{}
+	server, port := serveEverywhere(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Host, "127.0.12.") {
+			_, _ = w.Write(profile[:10])
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+			return
+		}
+		lock.Lock()
+		asked[r.Host]++
+		lock.Unlock()
+		_, _ = w.Write(profile)
+	}))
+	defer server.Close()
+	defer server.CloseClientConnections()
+	hosts := func(network, count int) string {
+		var all []string
+		for i := 1; i <= count; i++ {
+			all = append(all, fmt.Sprintf("'127.0.%d.%d:%s'", network, i, port))
+		}
+		return strings.Join(all, ", ")
+	}
+	s := startScraper("hanging", fmt.Sprintf(`
+scrape_configs:
+  - job_name: hanging
+    scrape_interval: 2s
+    scrape_timeout: 60s
+    profiling_config: %s}}
+    static_configs: [{targets: [%s, %s]}]
+`, strings.TrimSuffix(onlyGoroutines, "}}"), hosts(12, 12), hosts(13, 3)), "--max-concurrent", "2")
+	ok(eventually(50, func() bool {
+		lock.Lock()
+		defer lock.Unlock()
+		return asked["127.0.13.1:"+port] >= 8 && asked["127.0.13.2:"+port] >= 8 && asked["127.0.13.3:"+port] >= 8
+	}), "hanging: 12 targets that hang for a minute keep two slots from nobody else", asked, s.log)
+	ok(s.stop() == 0, "hanging: it ends with exit code 0", s.log)
+}

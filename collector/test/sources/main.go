@@ -71,6 +71,6 @@ func main() {
 	// they wait for most of their time
 	run([]test{{"discovery", testDiscovery}, {"dns", testDNS}, {"kubernetes", testKubernetes}, {"account", testAccount}, {"operator", testOperator}, {"consul", testConsul}, {"secure", testSecure},
 		{"oauth", testOauth}, {"pages", testPages}}, true)
-	run([]test{{"faults", testFaults}, {"gone", testGone}, {"pods", testPods}, {"limits", testLimits}, {"slots", testSlots}, {"hostile", testHostile}}, false)
+	run([]test{{"faults", testFaults}, {"gone", testGone}, {"pods", testPods}, {"limits", testLimits}, {"slots", testSlots}, {"hanging", testHanging}, {"hostile", testHostile}}, false)
 	fmt.Printf("1..%d\n", tests)
 }

@@ -1,0 +1,3 @@
+module profstore/targets
+
+go 1.21
