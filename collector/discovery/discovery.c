@@ -18,17 +18,15 @@ const DiscoveryKind *const discovery_kinds[] = {
 	NULL,
 };
 
-void
+bool
 discovery_update(Discovery *discovery, TargetGroup *group)
 {
 	if (group != NULL && !group->failed)
-	{
-		discovery->parts.sink.update(discovery->parts.sink.context, group);
-		return;
-	}
+		return discovery->parts.sink.update(discovery->parts.sink.context, group);
 	discovery_warn(discovery, group == NULL ? "" : group->source,
 				   "It takes more memory than a group of targets may have.");
 	target_group_free(group);
+	return true;
 }
 
 void
@@ -42,7 +40,7 @@ discovery_warn(const Discovery *discovery, const char *where, const char *detail
 void
 discovery_remove(Discovery *discovery, const char *source)
 {
-	discovery_update(discovery, target_group_create(source));
+	(void) discovery_update(discovery, target_group_create(source));
 }
 
 bool

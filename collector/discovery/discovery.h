@@ -15,8 +15,11 @@
 
 typedef struct DiscoverySink
 {
-	/* The group is the sink's from then on. */
-	void (*update)(void *context, TargetGroup *group);
+	/*
+	 * The group is the sink's from then on. False: it had no room for it, and may have later; for
+	 * one without targets there is always room.
+	 */
+	bool (*update)(void *context, TargetGroup *group);
 	void *context;
 } DiscoverySink;
 
@@ -62,8 +65,11 @@ extern const DiscoveryKind consul_discovery;
 /* All kinds, ends with NULL. */
 extern const DiscoveryKind *const discovery_kinds[];
 
-/* Hands a group to the sink; one that is not whole is logged instead, and the old one stays. */
-void discovery_update(Discovery *discovery, TargetGroup *group);
+/*
+ * Hands a group to the sink; one that is not whole is logged instead, and the old one stays. False
+ * if the sink has refused it, which has it logged: whoever can discovers it again.
+ */
+bool discovery_update(Discovery *discovery, TargetGroup *group);
 
 /* Why something was not found, in the log. */
 void discovery_warn(const Discovery *discovery, const char *where, const char *detail);

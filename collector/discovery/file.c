@@ -117,27 +117,31 @@ read_groups(ConfigReader *reader, const Node *root, ConfigList *groups)
 		   config_read_items(reader, root, sizeof(GroupSettings), discovery_read_group, groups);
 }
 
-static void
+/* False if the sink had no room for one. */
+static bool
 tell_groups(FileDiscovery *discovery, WatchedFile *file, const ConfigList *groups)
 {
 	const BatchLabel meta = { "__meta_filepath", file->path };
 	const GroupSettings *settings = groups->items;
+	bool all_taken = true;
 
 	for (size_t i = 0; i < groups->count; i++)
 	{
 		char *source = make_source(file, i);
 
 		if (source != NULL)
-			discovery_update(&discovery->base, discovery_make_group(&settings[i], source, &meta));
+			all_taken &= discovery_update(&discovery->base,
+										  discovery_make_group(&settings[i], source, &meta));
 		free(source);
 	}
 	remove_groups(discovery, file, groups->count);
 	file->group_count = groups->count;
+	return all_taken;
 }
 
 /*
- * Takes all groups of a file, or none. Returns false if the file could not be read at all; a file
- * whose content is wrong was read.
+ * Takes all groups of a file, or none. Returns false if it is to be read again: it could not be
+ * read at all, or there was no room for a group. A file whose content is wrong was read.
  */
 static bool
 read_file(FileDiscovery *discovery, WatchedFile *file)
@@ -148,14 +152,15 @@ read_file(FileDiscovery *discovery, WatchedFile *file)
 	ConfigList groups;
 	ExitCode code = document_read_regular(&document, file->path, &failure);
 	bool was_read = code != EXIT_IO;
+	bool all_taken = true;
 
 	if (code == EXIT_OK && read_groups(&reader, document.root, &groups))
-		tell_groups(discovery, file, &groups);
+		all_taken = tell_groups(discovery, file, &groups);
 	else if (was_read || !file->is_unreadable)
 		discovery_warn(&discovery->base, file->path, failure.detail);
 	file->is_unreadable = !was_read;
 	document_free(&document);
-	return was_read;
+	return was_read && all_taken;
 }
 
 /* --- all of them --- */

@@ -96,7 +96,7 @@ is_group(const json_t *group)
 	return true;
 }
 
-static void
+static bool
 tell_group(HttpSd *discovery, const json_t *from, size_t number)
 {
 	char source[32];
@@ -121,12 +121,12 @@ tell_group(HttpSd *discovery, const json_t *from, size_t number)
 		}
 		target_group_label(group, &group->labels, "__meta_url", discovery->public_url);
 	}
-	discovery_update(&discovery->base, group);
+	return discovery_update(&discovery->base, group);
 }
 
-/* All groups or none. */
+/* All groups or none; *all_taken: the sink had room for all of them. */
 static const char *
-take_groups(HttpSd *discovery, const json_t *groups)
+take_groups(HttpSd *discovery, const json_t *groups, bool *all_taken)
 {
 	json_t *group;
 	size_t i;
@@ -139,9 +139,10 @@ take_groups(HttpSd *discovery, const json_t *groups)
 		if (!is_group(group))
 			return "A group of the answer has other things than targets and labels of text.";
 	}
+	*all_taken = true;
 	json_array_foreach(groups, i, group)
 	{
-		tell_group(discovery, group, i);
+		*all_taken &= tell_group(discovery, group, i);
 	}
 	for (i = count; i < discovery->group_count; i++)
 	{
@@ -160,16 +161,17 @@ take_body(HttpSd *discovery, const HttpBody *body)
 {
 	uint64_t hash = hash_bytes(discovery->seed, body->bytes, body->length);
 	const char *wrong;
+	bool all_taken = false;
 	json_t *groups;
 
 	if (hash == discovery->body_hash)
 		return NULL;
 	groups = json_read_body(body, JSON_REJECT_DUPLICATES, JSON_BYTES_MAX, &wrong);
 	if (groups != NULL)
-		wrong = take_groups(discovery, groups);
+		wrong = take_groups(discovery, groups, &all_taken);
 	json_decref(groups);
 	if (groups != NULL && wrong == NULL)
-		discovery->body_hash = hash;
+		discovery->body_hash = all_taken ? hash : 0;
 	return wrong;
 }
 

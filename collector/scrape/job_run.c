@@ -453,7 +453,7 @@ is_as_before(const JobRun *run, const FoundGroup *known, uint64_t hash)
 	return found_group_newest(known) == hash && !(is_lost && has_room(run));
 }
 
-static void
+static bool
 on_group(void *context, TargetGroup *group)
 {
 	Found *found = context;
@@ -465,13 +465,13 @@ on_group(void *context, TargetGroup *group)
 	if (known != NULL ? is_as_before(run, known, hash) : group->count == 0)
 	{
 		target_group_free(group);
-		return;
+		return true;
 	}
-	if (found->waiting_bytes + group->budget.used_bytes > WAITING_BYTES_MAX)
+	if (group->count > 0 && found->waiting_bytes + group->budget.used_bytes > WAITING_BYTES_MAX)
 	{
 		discovery_warn(found->discovery, group->source, "The groups take too much memory.");
 		target_group_free(group);
-		return;
+		return false;
 	}
 	if (known == NULL)
 	{
@@ -480,7 +480,7 @@ on_group(void *context, TargetGroup *group)
 		{
 			out_of_memory(run);
 			target_group_free(group);
-			return;
+			return false;
 		}
 		HASH_ADD_KEYPTR(hh, found->groups, known->source, strlen(known->source), known);
 	}
@@ -490,6 +490,7 @@ on_group(void *context, TargetGroup *group)
 	known->waiting_hash = hash;
 	found->waiting_bytes += found_group_bytes(known);
 	add_work(run, known);
+	return true;
 }
 
 int64_t

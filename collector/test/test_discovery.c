@@ -306,9 +306,10 @@ typedef struct Groups
 {
 	int count;
 	size_t targets;
+	bool refuses; /* them, for now */
 } Groups;
 
-static void
+static bool
 on_update(void *context, TargetGroup *group)
 {
 	Groups *groups = context;
@@ -316,6 +317,7 @@ on_update(void *context, TargetGroup *group)
 	groups->count++;
 	groups->targets = group->count;
 	target_group_free(group);
+	return !groups->refuses;
 }
 
 typedef struct Files
@@ -393,6 +395,25 @@ test_unreadable_file_is_read_later(void **state)
 	files_stop(&files);
 }
 
+/* A group for which there is no room yet is discovered again. */
+static void
+test_refused_group_is_read_later(void **state)
+{
+	Files files;
+
+	files_start(&files);
+	files.groups.refuses = true;
+	write_targets(&files, "[{\"targets\": [\"a:1\"]}]");
+	file_discovery.tick(files.discovery, 1);
+	file_discovery.tick(files.discovery, 2);
+	assert_int_equal(files.groups.count, 2);
+	files.groups.refuses = false;
+	file_discovery.tick(files.discovery, 3);
+	file_discovery.tick(files.discovery, 4);
+	assert_int_equal(files.groups.count, 3);
+	files_stop(&files);
+}
+
 /* Whoever opens a FIFO waits for a writer, and there is none. */
 static void
 test_fifo_stops_nobody(void **state)
@@ -447,6 +468,7 @@ main(void)
 		cmocka_unit_test(test_watches_are_probed),
 		cmocka_unit_test(test_errors_of_watches_back_off),
 		cmocka_unit_test(test_unreadable_file_is_read_later),
+		cmocka_unit_test(test_refused_group_is_read_later),
 		cmocka_unit_test(test_fifo_stops_nobody),
 		cmocka_unit_test(test_json_is_bounded),
 	};
