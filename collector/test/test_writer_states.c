@@ -495,7 +495,7 @@ test_poison_without_end(void **state)
 	writer_submit_newest(writer, make_batch(0));
 	stats = drain_and_free(writer);
 	assert_int_equal(stats.samples_refused, 2000);
-	assert_in_range(stats.batches_refused, 2, 100);
+	assert_in_range(stats.batches_refused, 2, 300);
 	assert_stored_once("endless", 1);
 }
 
@@ -530,6 +530,35 @@ test_poison_side_by_side(void **state)
 											 " JOIN profstore.series AS s ON s.id = v.series_id"
 											 " WHERE s.labels ? 'sender'"),
 						"124");
+}
+
+/* Each other series is at fault: none of those between them is refused with it. */
+static void
+test_poison_scattered(void **state)
+{
+	Batch *batch = NULL;
+	Writer *writer;
+	WriterStats stats;
+
+	create_database("scattered");
+	writer = open_writer("dbname=scattered", QUEUE_BYTES);
+	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
+	for (int i = 0; i < 160; i++)
+	{
+		char value[20];
+		BatchLabel label = { i % 2 == 0 ? "not-a-label-name" : "sender", value };
+		BatchSeries series = { PROFILE_TYPE, 1, &label, 1 };
+		BatchSample sample = { .time_us = START_US, .value = 1 };
+
+		snprintf(value, sizeof(value), "s%d", i);
+		assert_int_equal(batch_add_series(batch, &series, &sample.series), 0);
+		assert_int_equal(batch_add_stack(batch, &(BatchStack){ "", 0, NULL }, &sample.stack), 0);
+		assert_int_equal(batch_add_sample(batch, &sample), 0);
+	}
+	writer_submit_newest(writer, batch);
+	stats = drain_and_free(writer);
+	assert_int_equal(stats.samples_refused, 80);
+	assert_int_equal(stats.samples_written, 80);
 }
 
 /* A full queue refuses, keeps what it has, and takes again when there is room. */
@@ -842,6 +871,7 @@ main(void)
 		cmocka_unit_test(test_one_poisoned_batch),
 		cmocka_unit_test(test_poison_within_a_batch),
 		cmocka_unit_test(test_poison_side_by_side),
+		cmocka_unit_test(test_poison_scattered),
 		cmocka_unit_test(test_poison_without_end),
 		cmocka_unit_test(test_refuses_when_full),
 		cmocka_unit_test(test_left_over_batches_are_told),

@@ -44,7 +44,7 @@
  * hold up all that come after it; what is refused then goes whole. Larger pieces come first: all of
  * the batch is in small pieces before many series at fault side by side have used that up.
  */
-#define DIVISIONS_MAX 64
+#define DIVISIONS_MAX 256
 
 #define SERIES_TEXT_BYTES 500 /* of a batch that was refused, in the log */
 
