@@ -23,9 +23,10 @@
 typedef struct Span
 {
 	uint32_t thread;
-	uint32_t order; /* in the file */
-	uint32_t name;	/* location; PFS_NONE: an end, of which there is nothing else */
-	bool is_begin;	/* its end is another one */
+	uint32_t order;		/* in the file, from 1 on */
+	uint32_t end_order; /* of its end, if that is another event; 0: it is not */
+	uint32_t name;		/* location; PFS_NONE: an end, of which there is nothing else */
+	bool is_begin;		/* its end is another one */
 	int64_t begin_ns;
 	int64_t end_ns;
 } Span;
@@ -34,6 +35,7 @@ typedef struct Span
 typedef struct Open
 {
 	uint32_t node;
+	uint32_t end_order;
 	int64_t end_ns;
 } Open;
 
@@ -182,13 +184,24 @@ try_time(Reader *reader, const PfsJsonField *field, int64_t *ns)
 	return pfs_json_try_number(reader->json, US_SCALE, ns, &is_whole) == PFS_READ_OK;
 }
 
+static void
+count_skipped(Reader *reader, size_t at)
+{
+	PfsSkipped *skipped = &reader->json->profile->skipped;
+
+	if (skipped->count++ > 0)
+		return;
+	skipped->first_offset = at;
+	skipped->first_line = pfs_line_number(reader->json->bytes, at);
+}
+
 /* An event without times that are understood is counted as skipped. */
 static PfsReadStatus
 add_span(Reader *reader, const Event *event)
 {
 	static const PfsText no_file = { "", 0 };
 	Span span = { .thread = event->thread,
-				  .order = reader->span_count,
+				  .order = reader->span_count + 1,
 				  .name = PFS_NONE,
 				  .is_begin = event->phase == 'B' };
 	int64_t duration = 0;
@@ -198,13 +211,7 @@ add_span(Reader *reader, const Event *event)
 		 (!try_time(reader, &event->fields[DURATION], &duration) || duration < 0)) ||
 		__builtin_add_overflow(span.begin_ns, duration, &span.end_ns))
 	{
-		PfsSkipped *skipped = &reader->json->profile->skipped;
-
-		if (skipped->count++ == 0)
-		{
-			skipped->first_offset = reader->json->at;
-			skipped->first_line = pfs_line_number(reader->json->bytes, reader->json->at);
-		}
+		count_skipped(reader, reader->json->at);
 		return PFS_READ_OK;
 	}
 	if (event->phase != 'E')
@@ -358,6 +365,13 @@ push(Reader *reader, uint32_t *depth, uint32_t span)
 	return true;
 }
 
+static void
+end_span(Span *span, int64_t end_ns, uint32_t end_order)
+{
+	span->end_ns = end_ns;
+	span->end_order = end_order;
+}
+
 /*
  * Begins get their ends: of the innermost that is open, else of the thread's last event. Ends
  * without a begin are counted as not understood.
@@ -376,11 +390,11 @@ pair_spans(Reader *reader)
 		if (spans[i].is_begin && !push(reader, &depth, i))
 			return pfs_json_refused(reader->json);
 		if (spans[i].name == PFS_NONE && depth > 0)
-			spans[reader->stack[--depth]].end_ns = spans[i].begin_ns;
+			end_span(&spans[reader->stack[--depth]], spans[i].begin_ns, spans[i].order);
 		else if (spans[i].name == PFS_NONE)
 			reader->json->profile->skipped.count++;
 		while (is_last && depth > 0)
-			spans[reader->stack[--depth]].end_ns = spans[i].end_ns;
+			end_span(&spans[reader->stack[--depth]], spans[i].end_ns, UINT32_MAX);
 	}
 	return PFS_READ_OK;
 }
@@ -397,9 +411,12 @@ drop_ends(Reader *reader)
 	reader->span_count = count;
 }
 
-/* The innermost spans get what they have had since a time, until another; those that end, go. */
+/*
+ * The innermost spans get what they have had since a time, until another; those that end, go. Of
+ * those that end at the other time, such go as end before an event of that place in the file.
+ */
 static PfsReadStatus
-close_spans(Reader *reader, uint32_t *depth, int64_t since_ns, int64_t until_ns)
+close_spans(Reader *reader, uint32_t *depth, int64_t since_ns, int64_t until_ns, uint32_t order)
 {
 	PfsReadStatus status = PFS_READ_OK;
 
@@ -417,7 +434,8 @@ close_spans(Reader *reader, uint32_t *depth, int64_t since_ns, int64_t until_ns)
 				status = pfs_json_fail(reader->json, PFS_READ_OUT_OF_RANGE, "time is out of range");
 			since_ns = end_ns;
 		}
-		if (innermost->end_ns > until_ns)
+		if (innermost->end_ns > until_ns ||
+			(innermost->end_ns == until_ns && innermost->end_order >= order))
 			break;
 		--*depth;
 	}
@@ -428,7 +446,7 @@ static PfsReadStatus
 open_span(Reader *reader, uint32_t *depth, uint32_t root, const Span *span)
 {
 	const Open *caller = *depth > 0 ? &reader->open[*depth - 1] : NULL;
-	Open opened = { .end_ns = span->end_ns };
+	Open opened = { .end_ns = span->end_ns, .end_order = span->end_order };
 
 	if (*depth == PFS_PROFILE_MAX_DEPTH)
 		return pfs_json_fail(reader->json, PFS_READ_TOO_LARGE, "stack has too many frames");
@@ -438,7 +456,10 @@ open_span(Reader *reader, uint32_t *depth, uint32_t root, const Span *span)
 		return pfs_json_refused(reader->json);
 	/* one that lasts longer than its caller is cut */
 	if (caller != NULL && opened.end_ns > caller->end_ns)
+	{
 		opened.end_ns = caller->end_ns;
+		opened.end_order = caller->end_order;
+	}
 	if (*depth == reader->open_room)
 	{
 		if (!PFS_GROW(reader->json->profile->budget, reader->open, reader->open_room))
@@ -481,12 +502,13 @@ read_thread(Reader *reader, uint32_t first, uint32_t *end)
 		const Span *span = &reader->spans[*end];
 
 		pfs_pause(reader->json->profile->budget->pause);
-		status = close_spans(reader, &depth, since_ns, span->begin_ns);
+		status = close_spans(reader, &depth, since_ns, span->begin_ns, span->order);
 		since_ns = span->begin_ns;
 		if (status == PFS_READ_OK)
 			status = open_span(reader, &depth, root, span);
 	}
-	return status == PFS_READ_OK ? close_spans(reader, &depth, since_ns, INT64_MAX) : status;
+	return status == PFS_READ_OK ? close_spans(reader, &depth, since_ns, INT64_MAX, UINT32_MAX)
+								 : status;
 }
 
 static PfsReadStatus
@@ -508,6 +530,25 @@ read_spans(Reader *reader)
 }
 
 /* --- the file --- */
+
+/* A program that was killed may have written a part of its last event. */
+static bool
+is_cut(PfsJson *json, size_t begin)
+{
+	PfsReadError error = *json->error;
+	PfsJson event = *json;
+
+	if (!json->may_be_cut)
+		return false;
+	event.at = begin;
+	event.may_be_cut = false;
+	if (pfs_json_skip(&event) == PFS_READ_OK)
+	{
+		*json->error = error;
+		return false;
+	}
+	return true;
+}
 
 static PfsReadStatus
 read_event(Reader *reader)
@@ -537,7 +578,15 @@ read_file(Reader *reader)
 
 	while (status == PFS_READ_OK && more)
 	{
+		size_t begin = reader->json->at;
+
 		status = read_event(reader);
+		if (status == PFS_READ_MALFORMED && is_cut(reader->json, begin))
+		{
+			count_skipped(reader, begin);
+			status = PFS_READ_OK;
+			break;
+		}
 		if (status == PFS_READ_OK)
 			status = pfs_json_next(reader->json, '[', &more);
 	}

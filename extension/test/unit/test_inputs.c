@@ -79,6 +79,8 @@ static const Input inputs[] = {
 	{ "trace_events.json", .totals = "calls/count 5, wall/nanoseconds 60000",
 	  .stacks = "begin;nested 1 3000\nbegin 1 7000\nouter;late 1 10000\nouter;inner 1 20000\n"
 				"outer 1 20000\n" },
+	{ "trace_moments.json", .totals = "calls/count 7, wall/nanoseconds 19000",
+	  .stacks = "y 1 10000\nx 1 4000\ne 1 0\nc;d 1 0\nc 1 0\na;b 1 0\na 1 5000\n" },
 	{ "trace_v8.json", .totals = "samples/count 4, wall/nanoseconds 900000",
 	  .stacks = "main;f 1 400000\nmain 3 500000\n" },
 	{ "callgrind.out.txt", .totals = "Ir/count 1100, Dr/count 105",
@@ -412,6 +414,10 @@ test_texts(void **state)
 		{ "[{\"ph\":\"i\",\"ts\":null},{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2},"
 		  "{\"ph\":\"X\",\"ts\":1,\"dur\":-2},{\"ph\":\"B\",\"ts\":null}]",
 		  "calls/count 1, wall/nanoseconds 2000", 2 },
+		{ "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2},\n{\"ph\":\"X\",\"na",
+		  "calls/count 1, wall/nanoseconds 2000", 1 },
+		{ "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2},\n{\"ph\":\"X\",\"name\":",
+		  "calls/count 1, wall/nanoseconds 2000", 1 },
 		{ "[{\"ph\":\"X\",\"name\":\"\\u\",\"ts\":1,\"dur\":2}]",
 		  "calls/count 1, wall/nanoseconds 2000", 0 },
 		{ "events: Ir\nfn=f\n1 5\nevents:  Ir\n2 6\n", "Ir/count 11", 0 },
