@@ -15,6 +15,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "base/attempt.h"
 #include "base/relations.h"
 #include "store/segment/value.h"
 
@@ -136,17 +137,16 @@ pfs_storage_renew(Relation relation)
 	relation->rd_amcache = NULL;
 }
 
-/* A copy of the page's contents in the current context; all zeros where there is no page. */
-/* RBM_ZERO_ON_ERROR takes a page whose checksum is wrong for one of zeros, with a WARNING. */
+/* A copy of the page's contents in the current context; all zeros if there is no page. */
 static PfsMetapage *
-read_metapage(Relation relation, ReadBufferMode mode)
+read_metapage(Relation relation)
 {
 	PfsMetapage *meta = palloc0(METAPAGE_BYTES);
 	Buffer buffer;
 
 	if (RelationGetNumberOfBlocks(relation) > 0)
 	{
-		buffer = ReadBufferExtended(relation, MAIN_FORKNUM, 0, mode, NULL);
+		buffer = ReadBuffer(relation, 0);
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		memcpy(meta, PageGetContents(BufferGetPage(buffer)), METAPAGE_BYTES);
 		UnlockReleaseBuffer(buffer);
@@ -161,19 +161,36 @@ is_readable(const PfsMetapage *meta)
 		   meta->missing_count <= MAX_MISSING_VALUES;
 }
 
+typedef struct IdRead
+{
+	Relation relation;
+	int64 storage_id; /* 0: none was found */
+} IdRead;
+
+static void
+read_id(void *arg)
+{
+	IdRead *read = arg;
+	PfsMetapage *meta = read_metapage(read->relation);
+
+	if (is_readable(meta))
+		read->storage_id = meta->storage_id;
+	pfree(meta);
+}
+
+/*
+ * RBM_ZERO_ON_ERROR would do without an attempt, but it leaves a page of zeros in shared buffers,
+ * which those see in place of the error who come after a rollback.
+ */
 int64
 pfs_storage_id_if_readable(Relation relation)
 {
-	int64 storage_id = 0;
-	PfsMetapage *meta;
+	IdRead read = { relation, 0 };
+	int64 storage_id;
 
 	if (smgrexists(RelationGetSmgr(relation), MAIN_FORKNUM))
-	{
-		meta = read_metapage(relation, RBM_ZERO_ON_ERROR);
-		if (is_readable(meta))
-			storage_id = meta->storage_id;
-		pfree(meta);
-	}
+		(void) pfs_attempt(read_id, &read, "a table's metapage was not read");
+	storage_id = read.storage_id;
 	if (storage_id == 0)
 		ereport(WARNING,
 				(errcode(ERRCODE_DATA_CORRUPTED),
@@ -214,7 +231,7 @@ pfs_storage_cache(Relation relation)
 	if (cache != NULL && cache->file == relation->rd_locator.relNumber)
 		return cache;
 
-	meta = read_metapage(relation, RBM_NORMAL);
+	meta = read_metapage(relation);
 	check_metapage(relation, meta);
 	missing_bytes = sizeof(PfsMissingValue) * meta->missing_count;
 	cache = MemoryContextAllocZero(CacheMemoryContext, sizeof(PfsStorageCache) + missing_bytes);

@@ -141,9 +141,12 @@ overwrite($main, 24, 'XXXX');
 $node->start;
 ($status, $out, $err) = $node->psql('postgres', 'SELECT count(*) FROM small');
 like($err, qr/ERROR:  invalid page in block 0/, 'a metapage with a wrong checksum');
-($status, $out, $err) = $node->psql('postgres', 'BEGIN; DROP TABLE small; ROLLBACK; DROP TABLE small');
+($status, $out, $err) = $node->psql('postgres', 'BEGIN; DROP TABLE small; ROLLBACK');
 is($status, 0, 'a table with such a metapage can be dropped');
 like($err, qr/WARNING:  the metapage of table "small" is damaged/, 'with a warning');
+($status, $out, $err) = $node->psql('postgres', 'SELECT count(*) FROM small');
+like($err, qr/ERROR:  invalid page in block 0/, 'and after a rollback the page is what it was');
+$node->safe_psql('postgres', 'DROP TABLE small');
 
 # So it is with a page of TOAST: verify() names the segment, which can be given up though its values cannot be deleted.
 $node->safe_psql('postgres', q(
