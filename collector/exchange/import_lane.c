@@ -479,7 +479,7 @@ decode(ImportLane *lane, ProfileFormat format, DecodeResult *result)
 
 /* What a file that is stored lacks. */
 static void
-log_gaps(const ImportLane *lane, size_t file, const DecodeResult *result)
+log_gaps(const ImportLane *lane, size_t file, ProfileFormat format, const DecodeResult *result)
 {
 	const char *path = lane->import->files.paths[file];
 
@@ -490,8 +490,10 @@ log_gaps(const ImportLane *lane, size_t file, const DecodeResult *result)
 				  log_number("first_byte", (int64_t) result->skipped.first_offset));
 	if (result->lacks_frames)
 		log_event(LOG_WARNING, MODULE, "no sample of a profile has a stack", log_text("file", path),
-				  log_text("hint", "perf record takes stacks with -g; perf script prints them with "
-								   "the fields ip and sym."));
+				  log_text("hint", format != PROFILE_PERF_SCRIPT
+									   ? NULL
+									   : "perf record takes stacks with -g; perf script prints "
+										 "them with the fields ip and sym."));
 }
 
 static bool
@@ -530,7 +532,7 @@ import_file(ImportLane *lane, size_t file)
 	switch (end)
 	{
 		case DECODE_OK:
-			log_gaps(lane, file, &result);
+			log_gaps(lane, file, decoded.format, &result);
 			if (!add_file(lane->filling, &decoded))
 				out_of_memory(lane);
 			return !is_large(lane->filling) || submit(lane);

@@ -128,9 +128,9 @@ pfs_import_sample_labels(FunctionCallInfo fcinfo)
 
 /* Reports lines and frames that the stored profile lacks. */
 static void
-notice_gaps(const PfsProfile *profile)
+notice_gaps(const PfsImportCall *call)
 {
-	const PfsSkipped *skipped = &profile->skipped;
+	const PfsSkipped *skipped = &call->profile.skipped;
 
 	if (skipped->count > 0)
 		ereport(NOTICE,
@@ -139,10 +139,9 @@ notice_gaps(const PfsProfile *profile)
 							   (unsigned long) skipped->count, (unsigned long long) skipped->count),
 				 errdetail("The first was seen at %s.",
 						   place_of(skipped->first_line, skipped->first_offset))));
-	if (pfs_profile_lacks_frames(profile))
+	if (pfs_profile_lacks_frames(&call->profile))
 		ereport(NOTICE, (errmsg("no sample of the profile has a stack"),
-						 errhint("perf record takes stacks with -g; perf script prints them with "
-								 "the fields ip and sym.")));
+						 call->frames_hint == NULL ? 0 : errhint("%s", call->frames_hint)));
 }
 
 int64
@@ -156,6 +155,6 @@ pfs_import_finish(PfsImportCall *call, FunctionCallInfo fcinfo)
 		call->import.time = time_ns / PFS_NS_PER_US - PFS_EPOCH_DIFFERENCE_US;
 	else
 		call->import.time = GetCurrentTransactionStartTimestamp();
-	notice_gaps(&call->profile);
+	notice_gaps(call);
 	return pfs_profile_store(&call->import);
 }

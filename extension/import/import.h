@@ -29,7 +29,8 @@ typedef struct PfsImportCall
 	PfsMaking making;
 	PfsProfile profile;
 	PfsReadError error;
-	PfsImport import; /* the caller sets delta, default_name, an encoding other than UTF-8 */
+	const char *frames_hint; /* how its profiles get stacks; or NULL. The caller sets it */
+	PfsImport import;		 /* the caller sets delta, default_name, an encoding other than UTF-8 */
 } PfsImportCall;
 
 /*

@@ -76,6 +76,8 @@ profstore_import_perf_script(PG_FUNCTION_ARGS)
 			   PFS_FORMAT_PERF_SCRIPT);
 	call->import.delta = true;
 	call->import.default_name = "perf";
+	call->frames_hint = "perf record takes stacks with -g; perf script prints them with the fields "
+						"ip and sym.";
 	call->import.encoding = GetDatabaseEncoding();
 	PG_RETURN_INT64(pfs_import_finish(call, fcinfo));
 }
