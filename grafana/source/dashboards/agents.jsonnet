@@ -81,20 +81,21 @@ p.page(
     ],
     [p.table(
       'Agents and targets',
-      'Those that are silent or down stand first. A target that is scraped at several paths is one, and as old as the oldest of them.',
+      'Those that are silent or down stand first. A target that is scraped at several paths is one, and as old as the oldest of them. Skipped: scrapes left out since the scraper began.',
       24,
       9,
       empty(|||
         SELECT %s AS name, CASE WHEN pg_catalog.bool_or(health = 'down') THEN 'down' WHEN pg_catalog.min(last_seen) > pg_catalog.now() - interval '3 min' THEN 'up' ELSE 'silent' END AS state,
           pg_catalog.min(last_seen) AS "last seen", extract(epoch FROM pg_catalog.now() - pg_catalog.min(last_seen))::float8 AS "silent for", pg_catalog.count(*) AS paths,
-          pg_catalog.sum(samples)::int8 AS samples, pg_catalog.string_agg(DISTINCT last_error, '; ') AS error, pg_catalog.min(labels::text) AS labels
+          pg_catalog.sum(samples)::int8 AS samples, pg_catalog.sum(skipped)::int8 AS skipped, pg_catalog.string_agg(DISTINCT last_error, '; ') AS error, pg_catalog.min(labels::text) AS labels
         FROM profstore.targets
         GROUP BY 1
-      ||| % name, 8, '2, 1', 'no agent has written yet'),
+      ||| % name, 9, '2, 1', 'no agent has written yet'),
       [
         g.override('silent for', { unit: 's', 'custom.width': 100 }),
         g.width('paths', 65),
         g.width('samples', 85),
+        g.width('skipped', 75),
         g.width('name', 330),
         g.override('error', { 'custom.minWidth': 150, 'custom.inspect': true }),
         g.override('labels', { 'custom.minWidth': 150, 'custom.inspect': true }),
