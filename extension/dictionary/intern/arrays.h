@@ -27,8 +27,9 @@ uint32 pfs_arrays_check(const char *caller, FunctionCallInfo fcinfo, int first, 
 
 /*
  * Replaces texts longer than PFS_NAME_MAX_BYTES by their first characters, "..." and 16 hexadecimal
- * digits of a hash of the whole text, so that different names stay different. Reports their number
- * in a NOTICE.
+ * digits of a hash of the whole text, so that names which differ behind that stay apart, unless
+ * somebody has looked for two of one hash: it is fast, and no secret. Reports their number in a
+ * NOTICE.
  */
 void pfs_names_clip(const char *caller, Datum *texts, uint32 count);
 
