@@ -45,6 +45,9 @@ volatile __u64 pfs_wait_period = 0;
 /* Of the waits that go on, one in so many is told of, and stands for as many. */
 volatile __u32 pfs_tend_one_in = 0;
 
+/* Of the round: with a thread's number, what is drawn for the thread. */
+volatile __u64 pfs_tend_seed = 0;
+
 /* Switches are looked at for one second in so many, and what is seen then stands for all. */
 volatile __u32 pfs_watch_one_in = 0;
 
@@ -381,6 +384,21 @@ pfs_write_wait(struct bpf_iter__task *context, struct task_struct *task,
 	pfs_waits_tended++;
 }
 
+/*
+ * Draws for a thread in this round. The kernel calls pfs_tend_waits again for a thread whose record
+ * found no room: a second draw would lose some of those that were kept.
+ */
+static __always_inline __u64
+pfs_draw_of_round(const struct task_struct *task)
+{
+	__u64 draw = pfs_tend_seed ^ (__u32) task->pid;
+
+	/* MurmurHash3's end: each bit of the result depends on all bits */
+	draw = (draw ^ draw >> 33) * 0xFF51AFD7ED558CCDULL;
+	draw = (draw ^ draw >> 33) * 0xC4CEB9FE1A85EC53ULL;
+	return draw ^ draw >> 33;
+}
+
 /* Begins to close the wait of a thread up to now. */
 static __always_inline void
 pfs_tend_wait(struct bpf_iter__task *context, struct task_struct *task, struct pfs_scratch *scratch,
@@ -392,13 +410,16 @@ pfs_tend_wait(struct bpf_iter__task *context, struct task_struct *task, struct p
 	__u64 away = pfs_away_ns(task);
 	__u64 involuntary = task->nivcsw;
 	__u32 one_in = pfs_tend_one_in;
+	__u64 draw = pfs_draw_of_round(task);
 
 	/* the time of one that runs is on its way into the sum; short ones end by themselves */
 	if ((__s64) (away - before) <= 0 || task->on_cpu)
 		return;
-	if (away - before < period && (!pfs_tend_ends || !pfs_keeps(away - before, period)))
+	if (away - before < period &&
+		(!pfs_tend_ends || !pfs_keeps_drawn((__u32) draw, away - before, period)))
 		return;
-	if (one_in > 1 && bpf_get_prandom_u32() % one_in)
+	/* the other half, as the two draws are to be independent */
+	if (one_in > 1 && (__u32) (draw >> 32) % one_in)
 	{
 		pfs_waits_tended++;
 		__sync_val_compare_and_swap(&wait->away_ns, before, away);

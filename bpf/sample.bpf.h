@@ -296,9 +296,15 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
  * then stands for max(d, period). The period is below 2^32.
  */
 static __always_inline int
+pfs_keeps_drawn(__u32 draw, __u64 amount, __u64 period)
+{
+	return amount >= period || (draw * period >> 32) < amount;
+}
+
+static __always_inline int
 pfs_keeps(__u64 amount, __u64 period)
 {
-	return amount >= period || (bpf_get_prandom_u32() * period >> 32) < amount;
+	return amount >= period || pfs_keeps_drawn(bpf_get_prandom_u32(), amount, period);
 }
 
 /*

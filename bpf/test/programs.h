@@ -18,8 +18,9 @@
 
 #define __BPF_HELPERS__
 #define __BPF_CORE_READ_H__
-#define PFS_OFF_CPU_BPF_H /* needs a scheduler: test_off_cpu runs it in the kernel */
-#define PFS_PROBES_BPF_H  /* needs a kernel's memory: test_probes does */
+#define __BPF_TRACING_H__
+#define PFS_GROUP_ROOTS_BPF_H /* needs a kernel's control groups: test_group_roots does */
+#define PFS_PROBES_BPF_H	  /* needs a kernel's memory: test_probes does */
 
 #define SEC(name)
 #define __uint(name, value)	 int(*name)[value]
@@ -41,12 +42,17 @@
 #define PFS_READ_1(from, a)					(from)->a
 #define PFS_READ_2(from, a, b)				(from)->a->b
 #define PFS_READ_3(from, a, b, c)			(from)->a->b->c
-#define PFS_READ_N(a, b, c, n, ...)			PFS_READ_##n
-#define PFS_READ_OF(...)					PFS_READ_N(__VA_ARGS__, 3, 2, 1, 0)
+#define PFS_READ_4(from, a, b, c, d)		(from)->a->b->c->d
+#define PFS_READ_N(a, b, c, d, n, ...)		PFS_READ_##n
+#define PFS_READ_OF(...)					PFS_READ_N(__VA_ARGS__, 4, 3, 2, 1, 0)
 #define BPF_CORE_READ(from, ...)			PFS_READ_OF(__VA_ARGS__)(from, __VA_ARGS__)
 #define BPF_CORE_READ_INTO(to, from, field) memcpy(to, &(from)->field, sizeof(*(to)))
+#define BPF_CORE_READ_BITFIELD(from, field) (from)->field
+#define BPF_PROG(name, ...)					name(void *ctx, __VA_ARGS__)
 
 struct task_struct;
+struct vm_area_struct;
+struct seq_file;
 
 void *bpf_map_lookup_elem(void *map, const void *key);
 long bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags);
@@ -64,5 +70,11 @@ long bpf_task_pt_regs(struct task_struct *task);
 long bpf_get_stack(void *context, void *to, __u32 size, __u64 flags);
 long bpf_ringbuf_output(void *ring, void *data, __u64 size, __u64 flags);
 __u64 bpf_ringbuf_query(void *ring, __u64 flags);
+void *bpf_task_storage_get(void *map, struct task_struct *task, void *value, __u64 flags);
+long bpf_get_task_stack(struct task_struct *task, void *to, __u32 size, __u64 flags);
+long bpf_find_vma(struct task_struct *task, __u64 address,
+				  long (*judge)(struct task_struct *, struct vm_area_struct *, void *),
+				  void *context, __u64 flags);
+long bpf_seq_write(struct seq_file *file, const void *data, __u32 size);
 
 #endif

@@ -12,6 +12,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "events.h"
 #include "profiler.skel.h"
@@ -246,6 +247,7 @@ wait_rounds_run(WaitRounds *rounds)
 
 	if (batch != NULL)
 		batch->used = 0;
+	rounds->skeleton->bss->pfs_tend_seed = hash_seed();
 	while (result == 0 && more)
 	{
 		ssize_t length =

@@ -73,6 +73,14 @@ static struct World
 		__u64 bytes;
 	} records[RECORDS];
 	int record_count;
+	struct css_set groups;
+	struct cgroup group;
+	struct kernfs_node directory;
+	struct pfs_wait wait; /* of the task */
+	bool seq_full;		  /* nothing can be written to the iterator's reader */
+	int seq_tried;
+	int seq_written;
+	__u32 draws;
 } world;
 
 static struct bpf_perf_event_data tick;
@@ -221,6 +229,43 @@ bpf_ringbuf_query(void *ring, __u64 flags)
 	return 0;
 }
 
+/* Random numbers of which no two in a row are of one kind. */
+__u32
+bpf_get_prandom_u32(void)
+{
+	return world.draws++;
+}
+
+void *
+bpf_task_storage_get(void *map, struct task_struct *task, void *value, __u64 flags)
+{
+	assert_ptr_equal(map, &pfs_waits);
+	assert_ptr_equal(task, &world.task);
+	return &world.wait;
+}
+
+long
+bpf_get_task_stack(struct task_struct *task, void *to, __u32 size, __u64 flags)
+{
+	return bpf_get_stack(task, to, size, flags);
+}
+
+long
+bpf_find_vma(struct task_struct *task, __u64 address,
+			 long (*judge)(struct task_struct *, struct vm_area_struct *, void *), void *context,
+			 __u64 flags)
+{
+	return -2;
+}
+
+long
+bpf_seq_write(struct seq_file *file, const void *data, __u32 size)
+{
+	world.seq_tried++;
+	world.seq_written += !world.seq_full;
+	return world.seq_full ? -75 : 0;
+}
+
 /* An entry point at a tracepoint, of whatever arguments. */
 static void
 on_switch(void *context)
@@ -280,7 +325,10 @@ set_up(void **state)
 									   .group_leader = &world.task,
 									   .start_boottime = 5,
 									   .self_exec_id = 6,
+									   .cgroups = &world.groups,
 									   .comm = "blocked" };
+	world.groups.dfl_cgrp = &world.group;
+	world.group.kn = &world.directory;
 #ifdef PFS_ARM64
 	world.task.thread.uw.tp_value = 0x7007;
 #else
@@ -815,6 +863,39 @@ test_late(void **state)
 					world.counters[PFS_COUNTER_TIME_NS] - 1);
 }
 
+/*
+ * Of waits that go on one in two is kept. If there is no room for a record the kernel calls the
+ * program for the thread once more: that is still the same draw.
+ */
+static void
+test_drawn_once_a_round(void **state)
+{
+	struct bpf_iter_meta meta = { 0 };
+	struct bpf_iter__task context = { .meta = &meta, .task = &world.task };
+	int kept = 0;
+
+	for (__u64 seed = 1; seed <= 64; seed++)
+	{
+		set_up(state);
+		pfs_wait_period = 10000000;
+		pfs_watch_one_in = 1;
+		pfs_tend_one_in = 2;
+		pfs_tend_seed = seed << 32;
+		world.now_ns = 1000000000;
+		world.wait.known = 1;
+		world.seq_full = true;
+		assert_int_equal(pfs_tend_waits(&context), 0);
+		if (world.seq_tried == 0)
+			continue;
+		kept++;
+		world.seq_full = false;
+		assert_int_equal(pfs_tend_waits(&context), 0);
+		assert_int_equal(world.seq_written, 2);
+		assert_int_not_equal(world.wait.mark, 0);
+	}
+	assert_in_range(kept, 16, 48);
+}
+
 int
 main(void)
 {
@@ -836,6 +917,7 @@ main(void)
 		cmocka_unit_test_setup(test_late, set_up),
 		cmocka_unit_test_setup(test_labels, set_up),
 		cmocka_unit_test_setup(test_labels_cut, set_up),
+		cmocka_unit_test_setup(test_drawn_once_a_round, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
