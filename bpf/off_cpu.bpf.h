@@ -59,6 +59,7 @@ volatile __u32 pfs_tend_ends = 0;
 
 /* Waits that pfs_tend_waits found, and the last mark that it gave. */
 volatile __u64 pfs_waits_tended = 0;
+volatile __u64 pfs_threads_visited = 0; /* by pfs_tend_waits */
 volatile __u64 pfs_last_mark = 0;
 
 /*
@@ -460,6 +461,7 @@ pfs_tend_waits(struct bpf_iter__task *ctx)
 	struct pfs_scratch *scratch = pfs_get_scratch(pfs_tend_slot);
 	struct pfs_wait *wait;
 
+	pfs_threads_visited++;
 	if (!task || !scratch || pfs_waits_unseen(task))
 		return 0;
 	wait = bpf_task_storage_get(&pfs_waits, task, 0, 0);

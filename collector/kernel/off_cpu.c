@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include <bpf/btf.h>
@@ -17,12 +18,13 @@
 #include "kernel/wait_round.h"
 #include "profiler.skel.h"
 
-#define KPROBES_FILE "/sys/bus/event_source/devices/kprobe/type"
-#define SWITCH_NAME	 "finish_task_switch"
-#define NAME_BYTES	 128
-#define PACE_NS		 INT64_C(1000000000)
-#define FEWEST_MAX	 16 /* or an interval might see none */
-#define NS_PER_S	 UINT64_C(1000000000)
+#define KPROBES_FILE	"/sys/bus/event_source/devices/kprobe/type"
+#define SWITCH_NAME		"finish_task_switch"
+#define NAME_BYTES		128
+#define PACE_NS			INT64_C(1000000000)
+#define VISITS_A_SECOND UINT64_C(100000) /* of threads, to find those of batches */
+#define FEWEST_MAX		16				 /* or an interval might see none */
+#define NS_PER_S		UINT64_C(1000000000)
 
 struct OffCpu
 {
@@ -210,9 +212,20 @@ watch(OffCpu *off_cpu, Failure *failure)
 	return EXIT_OK;
 }
 
+uint64_t
+off_cpu_allowed_waits(uint64_t samples_a_second, uint64_t round_ns, uint64_t threads)
+{
+	uint64_t samples = samples_a_second * round_ns / NS_PER_S / 2 + 1;
+	uint64_t visits = VISITS_A_SECOND * round_ns / NS_PER_S;
+	uint64_t batches = threads > 0 ? visits / threads : visits;
+	uint64_t waits = (batches > 0 ? batches : 1) * WAIT_ROUND_BATCH_WAITS;
+
+	return MIN(samples, waits);
+}
+
 /*
- * Of the waits that go on half of the samples may be, else one in so many is told of: as many as
- * there were in this round, until the next.
+ * Stores one in so many of the waits that go on if there are more than is allowed: as many as there
+ * were in this round, until the next.
  */
 static void
 pace_tending(OffCpu *off_cpu)
@@ -225,7 +238,8 @@ pace_tending(OffCpu *off_cpu)
 
 	if (shared->pfs_watch_one_in == 1 || round_ns > options->interval_ns)
 		round_ns = options->interval_ns;
-	allowed = options->samples_a_second * round_ns / NS_PER_S / 2 + 1;
+	allowed =
+		off_cpu_allowed_waits(options->samples_a_second, round_ns, shared->pfs_threads_visited);
 	one_in = (uint32_t) ((shared->pfs_waits_tended + allowed - 1) / allowed);
 	if (one_in < 1)
 		one_in = 1;
@@ -241,6 +255,7 @@ static void
 close_waits(OffCpu *off_cpu)
 {
 	off_cpu->skeleton->bss->pfs_waits_tended = 0;
+	off_cpu->skeleton->bss->pfs_threads_visited = 0;
 	if (wait_rounds_run(&off_cpu->rounds))
 		pace_tending(off_cpu);
 }

@@ -44,6 +44,13 @@ void off_cpu_detach(OffCpu *off_cpu); /* no wait is seen from here on */
 /* From now on. EXIT_BPF where the kernel refuses. Nothing where the period is 0. */
 ExitCode off_cpu_attach(OffCpu *off_cpu, Failure *failure);
 
+/*
+ * How many of the waits that go on may be stored in a round of that length. No more than half of
+ * the samples; and of very many threads fewer, because the round visits all threads once for each
+ * batch of waits: a million visits in 10 s, some 100 ns each, are 1 % of a CPU.
+ */
+uint64_t off_cpu_allowed_waits(uint64_t samples_a_second, uint64_t round_ns, uint64_t threads);
+
 /* Closes the waits that go on, so that what they are until now belongs to this moment's window. */
 void off_cpu_tend(OffCpu *off_cpu);
 

@@ -15,6 +15,9 @@
 
 #include "kernel/stack_reader.h"
 
+/* About as many waits fit a batch. For each batch the kernel goes through all threads once more. */
+#define WAIT_ROUND_BATCH_WAITS 256
+
 struct bpf_link;
 struct profiler; /* the skeleton */
 

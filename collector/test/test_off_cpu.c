@@ -29,6 +29,7 @@
 
 #include "agent/record.h"
 #include "base/clock.h"
+#include "kernel/off_cpu.h"
 #include "kernel/sampler.h"
 #include "kernel/scheduler_code.h"
 
@@ -598,6 +599,29 @@ test_scheduler_code(void **state)
 	assert_int_equal(scheduler_code_depth(&code, stack, 5), 0);
 }
 
+/*
+ * Half of the samples; of very many threads fewer, as each batch of waits is a round through all.
+ */
+static void
+test_allowed_waits(void **state)
+{
+	const uint64_t round_ns = UINT64_C(10000000000);
+
+	(void) state;
+	assert_int_equal(off_cpu_allowed_waits(1000, round_ns, 0), 5001);
+	assert_int_equal(off_cpu_allowed_waits(1000, round_ns, 1000), 5001);
+	for (uint64_t threads = 1000; threads <= 4000000; threads *= 2)
+	{
+		uint64_t waits = off_cpu_allowed_waits(1000, round_ns, threads);
+		uint64_t batches = (waits + WAIT_ROUND_BATCH_WAITS - 1) / WAIT_ROUND_BATCH_WAITS;
+
+		assert_in_range(waits, 1, 5001);
+		if (batches > 1)
+			assert_in_range(batches * threads, 0, 1000000);
+	}
+	assert_int_equal(off_cpu_allowed_waits(1000, round_ns, 4000000), WAIT_ROUND_BATCH_WAITS);
+}
+
 int
 main(void)
 {
@@ -606,7 +630,7 @@ main(void)
 		cmocka_unit_test(test_all_is_the_wall),			 cmocka_unit_test(test_short_waits_count),
 		cmocka_unit_test(test_wait_that_goes_on),		 cmocka_unit_test(test_paced),
 		cmocka_unit_test(test_short_when_it_looks_away), cmocka_unit_test(test_looks_away),
-		cmocka_unit_test(test_killed_while_waiting),
+		cmocka_unit_test(test_killed_while_waiting),	 cmocka_unit_test(test_allowed_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
