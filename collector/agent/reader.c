@@ -13,7 +13,6 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/log.h"
 
 #define PAST_PROCESSES	2048
@@ -64,7 +63,6 @@ reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *loss
 	reader->options = *options;
 	reader->files = files;
 	reader->losses = losses;
-	reader->owner_seed = hash_seed();
 	reader->queue_end = &reader->queue;
 	pthread_mutex_init(&reader->mutex, NULL);
 	pthread_condattr_init(&attributes);

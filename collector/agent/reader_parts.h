@@ -67,7 +67,6 @@ struct Reader
 	PastImages *past;
 	ProcessTable *processes;
 	Labeller *labeller;
-	uint64_t owner_seed;		/* of process_owner */
 	uint64_t owners;			/* who pays for the symbols of the sample at hand */
 	uint64_t dropped;			/* records of processes that are not to be sampled */
 	uint64_t now_ns;			/* CLOCK_MONOTONIC, when the lock was taken */

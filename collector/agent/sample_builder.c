@@ -261,7 +261,7 @@ add_stack(Reader *reader, const Record *record, Process *process, const UserWalk
 	uint32_t first = 0;
 	int result;
 
-	reader->owners = worker_account_of(process_owner(process, reader->owner_seed));
+	reader->owners = worker_account_of(process_owner(process));
 	if (is_wait(record->sample->kind))
 		first = (uint32_t) scheduler_code_depth(&reader->options.scheduler, addresses,
 												record->sample->kernel_count);

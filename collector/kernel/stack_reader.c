@@ -65,6 +65,22 @@ run_slice(Probe *probe)
 	}
 }
 
+/*
+ * The thread that is left behind is the owner's whose process does not answer. The owner is asked
+ * for here if no thread was left behind before: the process lives as a rule, because it was read a
+ * moment ago.
+ */
+static void
+note_stuck(SliceProbe *slice, const SliceRead *read)
+{
+	StackRead *answer = read->answer;
+
+	answer->stuck = true;
+	if (answer->owner == 0)
+		answer->owner = owner_of_process(answer->pid);
+	slice->probe.owner = answer->owner;
+}
+
 /* Gives the caller what was read. Nothing else is begun from here on. */
 static void
 answer_slice(Probe *probe)
@@ -78,7 +94,8 @@ answer_slice(Probe *probe)
 
 		if (atomic_compare_exchange_strong(&read->state, &state, READ_TAKEN_BACK))
 			continue;
-		read->answer->stuck = state == READ_BEGUN;
+		if (state == READ_BEGUN)
+			note_stuck(slice, read);
 		if (state != READ_DONE)
 			continue;
 		read->answer->bytes = read->read.bytes;
@@ -135,10 +152,15 @@ note_stalled(StackReader *reader, uint64_t owner, uint64_t now_ns)
 	stall_note(&stalled->stall, now_ns);
 }
 
-/* Is some owner left alone? Otherwise nobody's owner need be known. */
+/*
+ * Must the owner of each process be known before it is read? Afterwards it may have been killed,
+ * and its owner be unknown.
+ */
 static bool
-leaves_some_alone(const StackReader *reader, uint64_t now_ns)
+needs_owners(const StackReader *reader, uint64_t now_ns)
 {
+	if (prober_stuck(reader->prober) > 0)
+		return true;
 	for (size_t i = 0; i < STACK_READER_OWNERS; i++)
 	{
 		if (now_ns < reader->stalled[i].stall.until_ns)
@@ -148,11 +170,12 @@ leaves_some_alone(const StackReader *reader, uint64_t now_ns)
 }
 
 static bool
-is_left_alone(StackReader *reader, uint32_t pid, uint64_t now_ns)
+is_left_alone(StackReader *reader, uint64_t owner, uint64_t now_ns)
 {
-	const StalledOwner *stalled = find_stalled(reader, owner_of_process(pid));
+	const StalledOwner *stalled = find_stalled(reader, owner);
 
-	return stalled != NULL && now_ns < stalled->stall.until_ns;
+	return (stalled != NULL && now_ns < stalled->stall.until_ns) ||
+		   prober_avoids_owner(reader->prober, owner);
 }
 
 /* Takes reads from *next on that are to be made. NULL without memory. */
@@ -160,9 +183,10 @@ static SliceProbe *
 make_slice(StackReader *reader, StackRead *reads, size_t count, size_t *next)
 {
 	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-	bool asks = leaves_some_alone(reader, now_ns);
+	bool asks = needs_owners(reader, now_ns);
 	SliceProbe *slice = calloc(1, sizeof(*slice));
 	uint32_t pid = 0; /* that was asked for last: threads of a process come one after the other */
+	uint64_t owner = 0;
 	bool left_alone = false;
 
 	if (slice == NULL)
@@ -175,8 +199,10 @@ make_slice(StackReader *reader, StackRead *reads, size_t count, size_t *next)
 		if (asks && reads[*next].pid != pid)
 		{
 			pid = reads[*next].pid;
-			left_alone = is_left_alone(reader, pid, now_ns);
+			owner = owner_of_process(pid);
+			left_alone = is_left_alone(reader, owner, now_ns);
 		}
+		reads[*next].owner = owner;
 		if (reads[*next].wanted_bytes == 0 || left_alone)
 			continue;
 		*taken = (SliceRead){ .read = reads[*next], .answer = &reads[*next] };
@@ -214,7 +240,7 @@ read_slice(StackReader *reader, StackRead *reads, size_t count, size_t first)
 	{
 		if (!reads[i].stuck)
 			continue;
-		note_stalled(reader, owner_of_process(reads[i].pid), (uint64_t) clock_ns(CLOCK_MONOTONIC));
+		note_stalled(reader, reads[i].owner, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 		return i + 1;
 	}
 	return count;
@@ -227,6 +253,7 @@ stack_reader_read(StackReader *reader, StackRead *reads, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 	{
+		reads[i].owner = 0;
 		reads[i].bytes = NULL;
 		reads[i].done_bytes = 0;
 		reads[i].stuck = false;

@@ -6,7 +6,8 @@
  * system, or one that another process answers for (userfaultfd). The kernel then keeps the thread
  * that reads it, for good if need be. So the reading is a probe's (process/prober.h), whose thread
  * is left behind if it does not come back. Processes of the owner (process/owner.h) of the one that
- * held it up are not read again for a while: others do not pay for it.
+ * held it up are not read again for a while, nor while PROBER_OWNER_STUCK threads are left behind
+ * for the owner: others do not pay for it.
  *
  * Belongs to one thread.
  */
@@ -41,6 +42,7 @@ typedef struct StackRead
 {
 	uint32_t pid; /* of the process */
 	uint32_t tid;
+	uint64_t owner; /* of the process, if some reading did not come back; otherwise 0 */
 	uint64_t address;
 	size_t wanted_bytes;
 	uint8_t *bytes;	   /* which the caller frees; NULL: none */

@@ -255,6 +255,8 @@ size_t
 cgroup_owner_length(const char *path)
 {
 	const char *part = path;
+	const char *previous = path;
+	size_t previous_length = 0;
 
 	while (*part != '\0')
 	{
@@ -266,8 +268,11 @@ cgroup_owner_length(const char *path)
 		length = strcspn(part, "/");
 		if (ends_with(part, length, ".service") || ends_with(part, length, ".scope") ||
 			(starts_with(part, length, "user-") && ends_with(part, length, ".slice")) ||
-			cgroup_find_id(part, length, &id, &id_length))
+			cgroup_find_id(part, length, &id, &id_length) ||
+			find_named_id(previous, previous_length, part, length, &id, &id_length))
 			return (size_t) (part - path) + length;
+		previous = part;
+		previous_length = length;
 		part += length;
 	}
 	return (size_t) (part - path);

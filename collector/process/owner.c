@@ -1,6 +1,6 @@
 /*
  * owner.c
- *		Owners by user and control group.
+ *		Hashes of users and control groups.
  */
 #include "process/owner.h"
 
@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "process/proc_file.h"
 
 #define CGROUP_LIMIT_BYTES ((size_t) 64 * 1024)
-#define OF_CGROUP		   (UINT64_C(1) << 63)
+#define USER_RANGE		   65536U
 
 /* Of hashes, because names of control groups may be for the process to choose. */
 static uint64_t seed;
@@ -26,25 +27,47 @@ draw_seed(void)
 }
 
 uint64_t
+owner_of(uint32_t user, const char *group)
+{
+	uint32_t range = user < USER_RANGE ? user : USER_RANGE + user / USER_RANGE;
+	uint64_t owner;
+
+	(void) pthread_once(&seeded, draw_seed);
+	owner = hash_word(hash_bytes(seed, group, cgroup_owner_length(group)), range);
+	return owner == 0 || owner == OWNER_ENDED ? 1 : owner;
+}
+
+uint64_t
 owner_of_process(uint32_t pid)
 {
-	uint64_t hash = 0;
+	CgroupLabels group = { .path = "" };
+	uint32_t user = process_read_user(pid);
+
+	if (user == USER_UNKNOWN || process_read_cgroup(pid, &group) == 0)
+		return OWNER_ENDED;
+	return owner_of(user, group.path);
+}
+
+uint32_t
+process_read_user(uint32_t pid)
+{
 	struct stat status;
 	char path[64];
-	size_t length;
-	char *text;
 
 	snprintf(path, sizeof(path), "/proc/%u", pid);
-	if (stat(path, &status) != 0)
-		return UINT64_MAX;
-	if (status.st_uid != 0)
-		return status.st_uid;
+	return stat(path, &status) == 0 ? status.st_uid : USER_UNKNOWN;
+}
+
+uint64_t
+process_read_cgroup(uint32_t pid, CgroupLabels *cgroup)
+{
+	char path[64];
+	char *text;
+
 	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
-	if (proc_file_read(path, CGROUP_LIMIT_BYTES, &text, &length) == 0)
-	{
-		(void) pthread_once(&seeded, draw_seed);
-		hash = hash_bytes(seed, text, length);
-		free(text);
-	}
-	return hash | OF_CGROUP;
+	if (proc_file_read(path, CGROUP_LIMIT_BYTES, &text, NULL) != 0)
+		return 0;
+	cgroup_parse(text, cgroup);
+	free(text);
+	return (uint64_t) clock_ns(CLOCK_MONOTONIC);
 }

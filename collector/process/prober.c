@@ -252,6 +252,17 @@ prober_avoids(Prober *prober, uint64_t device)
 	return avoids;
 }
 
+bool
+prober_avoids_owner(Prober *prober, uint64_t owner)
+{
+	bool avoids;
+
+	pthread_mutex_lock(&prober->mutex);
+	avoids = has_too_many(prober, 0, owner);
+	pthread_mutex_unlock(&prober->mutex);
+	return avoids;
+}
+
 /* The account that a probe's waits are on: its owner's, else its device's, else the common one. */
 static uint64_t
 debtor_key(const Probe *probe)
@@ -419,8 +430,8 @@ prober_run(Prober *prober, Probe *probe, uint64_t wait_ns)
 	int result = EBUSY;
 
 	probe->state = PROBE_WAITING;
-	probe->owner = 0;
-	if (probe->subject.pid != 0 && has_debtors(prober, begin_ns))
+	probe->owner = probe->subject.owner;
+	if (probe->owner == 0 && probe->subject.pid != 0 && has_debtors(prober, begin_ns))
 		probe->owner = owner_of_process(probe->subject.pid);
 	pthread_mutex_lock(&prober->mutex);
 	if (!has_too_many(prober, probe->subject.device, probe->owner))

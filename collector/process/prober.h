@@ -30,7 +30,8 @@ typedef struct Prober Prober;
 typedef struct ProbeSubject
 {
 	uint64_t device; /* st_dev of the file system that is asked */
-	uint32_t pid;	 /* of the process that is asked about, or whose files are: its owner counts */
+	uint64_t owner;	 /* who pays for it (process/owner.h) … */
+	uint32_t pid;	 /* … otherwise the owner of this process, which is asked for if need be */
 } ProbeSubject;
 
 /* First member of a larger structure, which has what the call needs and gets. */
@@ -39,16 +40,16 @@ typedef struct Probe
 	void (*run)(struct Probe *probe);
 	/*
 	 * In the caller's thread, as it gives up: takes out of the probe what is there already, and
-	 * sets the device that does not answer, if run asks several. Run goes on meanwhile. May be
-	 * NULL.
+	 * sets the device or the owner that does not answer, if run asks several. Run goes on
+	 * meanwhile. May be NULL.
 	 */
 	void (*salvage)(struct Probe *probe);
 	/* after a run that came too late: gives back what it got, and frees the probe */
 	void (*discard)(struct Probe *probe);
 	ProbeSubject subject;
+	uint64_t owner; /* for whom a thread is left behind: set by the prober, or by salvage */
 	/* the prober's */
 	int state;
-	uint64_t owner;
 	struct Probe *next_stuck;
 } Probe;
 
@@ -71,6 +72,9 @@ int prober_run(Prober *prober, Probe *probe, uint64_t wait_ns);
  * several devices; true is counted.
  */
 bool prober_avoids(Prober *prober, uint64_t device);
+
+/* Like prober_avoids(), but for an owner (process/owner.h). Not counted. */
+bool prober_avoids_owner(Prober *prober, uint64_t owner);
 
 /* Threads that were left behind, and wait still. */
 uint32_t prober_stuck(Prober *prober);

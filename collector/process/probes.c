@@ -11,23 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/clock.h"
-
-#define CGROUP_LIMIT_BYTES (64 * 1024)
-
-uint64_t
-process_read_cgroup(uint32_t pid, CgroupLabels *cgroup)
-{
-	char path[64];
-	char *text;
-
-	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
-	if (proc_file_read(path, CGROUP_LIMIT_BYTES, &text, NULL) != 0)
-		return 0;
-	cgroup_parse(text, cgroup);
-	free(text);
-	return (uint64_t) clock_ns(CLOCK_MONOTONIC);
-}
+#include "process/owner.h"
 
 static void
 run_look(Probe *probe)
@@ -52,6 +36,7 @@ run_look(Probe *probe)
 		look->environment = proc_environment_read(look->proc_id);
 	if (proc_exe_read(look->proc_id, look->exe, sizeof(look->exe), &look->exe_deleted) != 0)
 		look->exe[0] = '\0';
+	look->user = process_read_user(look->pid);
 	look->stat_error = proc_stat_read(look->pid, &look->stat);
 }
 

@@ -35,6 +35,7 @@ typedef struct ProcessLook
 	size_t mapping_limit;
 	bool wants_environment;
 	char *environment; /* a string each, then an empty one; NULL: not known, or not wanted */
+	uint32_t user;	   /* USER_UNKNOWN: not known */
 	int stat_error;
 	ProcStat stat; /* read last of all */
 } ProcessLook;
@@ -56,9 +57,6 @@ void process_look_free(ProcessLook *look);
 
 /* /proc/PID/stat alone, which waits for the end of an exec, too. As proc_stat_read, or as above. */
 int process_look_stat(Prober *prober, uint32_t pid, uint64_t wait_ns, ProcStat *stat);
-
-/* When the control group was read; 0: it cannot be. Without a deadline: the kernel answers. */
-uint64_t process_read_cgroup(uint32_t pid, CgroupLabels *cgroup);
 
 /* What a file was compiled by. 0 or as process_look. */
 int probe_compiler(Prober *prober, MappedFileTable *files, MappedFile *file, uint64_t wait_ns,

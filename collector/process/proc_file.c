@@ -148,7 +148,6 @@ proc_stat_parse(const char *text, ProcStat *stat)
 int
 proc_stat_read(uint32_t pid, ProcStat *stat)
 {
-	struct stat status;
 	char path[64];
 	char *text;
 	int result;
@@ -159,8 +158,6 @@ proc_stat_read(uint32_t pid, ProcStat *stat)
 		return result;
 	result = proc_stat_parse(text, stat);
 	free(text);
-	if (result == 0 && fstatat(AT_FDCWD, path, &status, 0) == 0)
-		stat->uid = status.st_uid;
 	return result;
 }
 

@@ -26,7 +26,6 @@ typedef struct ProcStat
 {
 	uint64_t start_ticks; /* since boot, USER_HZ */
 	uint64_t arg_start;	  /* mm->arg_start; 0 without the right to see it */
-	uint32_t uid;		  /* effective; that of root for a process that must not be dumped */
 } ProcStat;
 
 int proc_stat_parse(const char *text, ProcStat *stat);

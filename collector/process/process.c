@@ -11,11 +11,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
+#include "process/owner.h"
 
 #define FORGET_UNSEEN_NS (300 * NS_PER_S)
 #define JUDGED_NS		 (60 * NS_PER_S)
-#define USER_RANGE		 65536U
 #define CGROUP_LIMIT	 1024 /* groups whose names are remembered, of 1.6 kB */
 
 /* Everything but the process itself. */
@@ -433,11 +432,7 @@ process_cgroup(const Process *process)
 }
 
 uint64_t
-process_owner(const Process *process, uint64_t seed)
+process_owner(const Process *process)
 {
-	const char *path = process->cgroup.path;
-	uint32_t user =
-		process->uid < USER_RANGE ? process->uid : USER_RANGE + process->uid / USER_RANGE;
-
-	return hash_word(hash_bytes(seed, path, cgroup_owner_length(path)), user);
+	return owner_of(process->uid, process->cgroup.path);
 }

@@ -232,12 +232,8 @@ const char *process_runtime(const Process *process);
 
 const CgroupLabels *process_cgroup(const Process *process);
 
-/*
- * Hash of whom the process belongs to, for allowances: the control group down to where its owner
- * may divide it further, and the user. Ranges of 65,536 users, as user namespaces have them, count
- * as one.
- */
-uint64_t process_owner(const Process *process, uint64_t seed);
+/* The owner (process/owner.h) by the user and the control group that were read last. */
+uint64_t process_owner(const Process *process);
 
 /* New series of its owner, which all processes of the owner pay from; NULL: not known. */
 Allowance *process_series(Process *process);

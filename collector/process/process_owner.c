@@ -8,34 +8,38 @@
  */
 #include "process/process_parts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+
+#include "process/owner.h"
 
 #define OWNER_SHARE 4 /* an owner with more than this part of the memory has short lists */
 
-/* The kernel answers at once, because the inode is its own. UINT64_MAX: the process has ended. */
+/*
+ * Most processes are in a group whose path is known by its ids, so that /proc is not asked for it.
+ */
 static uint64_t
-user_of(uint32_t pid)
+find_owner(ProcessTable *table, const Process *process)
 {
-	struct stat status;
-	char path[64];
+	CgroupLabels group;
 
-	snprintf(path, sizeof(path), "/proc/%u", pid);
-	return stat(path, &status) == 0 ? status.st_uid : UINT64_MAX;
+	if (!cgroup_table_find(table->cgroups, &process->cgroup_key, &group) &&
+		process_read_cgroup((uint32_t) process->key.pid, &group) == 0)
+		return OWNER_ENDED;
+	return owner_of(process->uid, group.path);
 }
 
 void
 process_join_owner(ProcessTable *table, Process *process)
 {
-	const OwnerKey key = { process->cgroup_key, user_of((uint32_t) process->key.pid) };
+	uint64_t key;
 	ProcessOwner *owner;
 
+	process->uid = process_read_user((uint32_t) process->key.pid);
+	key = find_owner(table, process);
 	HASH_FIND(hh, table->owners, &key, sizeof(key), owner);
 	if (owner == NULL && (owner = calloc(1, sizeof(*owner))) != NULL)
 	{
 		owner->key = key;
-		owner->number = ++table->owners_seen;
 		HASH_ADD(hh, table->owners, key, sizeof(key), owner);
 	}
 	process->owner = owner;

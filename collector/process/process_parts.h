@@ -50,21 +50,13 @@ typedef struct Described
 	uint64_t end_ns;
 } Described;
 
-/* All of it is compared: there is no room between its members. */
-typedef struct OwnerKey
-{
-	CgroupKey group;
-	uint64_t uid; /* of /proc/PID: root also if a process must not be dumped */
-} OwnerKey;
-
 /*
- * A user in a control group, whose processes were sampled: it answers for what they make us hold
+ * An owner (process/owner.h) whose processes were sampled: it answers for what they make us hold
  * and do. A process stays with the owner that it had when it was sampled first.
  */
 typedef struct ProcessOwner
 {
-	OwnerKey key;
-	uint64_t number; /* of mapped files (mapped_file.h) */
+	uint64_t key;
 	size_t processes;
 	size_t bytes;	  /* of their mappings */
 	Allowance reads;  /* of long lists */
@@ -114,7 +106,7 @@ struct Process
 	Described descriptions[DESCRIPTIONS]; /* latest first; unused ones are zeroed */
 	char *exe;
 	MappedFile *executable;
-	uint32_t uid; /* UINT32_MAX: not known */
+	uint32_t uid; /* USER_UNKNOWN: not known */
 	CgroupLabels cgroup;
 	CgroupKey cgroup_key;	 /* where it was when that was read … */
 	uint64_t cgroup_read_ns; /* … CLOCK_MONOTONIC; 0: it never was */
@@ -143,7 +135,6 @@ struct ProcessTable
 	Process *forgotten;		 /* removed, but for what the unwinder knows; most recent first */
 	size_t limit;
 	ProcessOwner *owners;
-	uint64_t owners_seen; /* how many there were */
 	size_t mapping_bytes;
 	size_t mapping_bytes_limit; /* 0: none */
 	uint64_t ticks_per_s;

@@ -15,10 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "process/owner.h"
 #include "process/runtime.h"
 
 #define STALLS_OF_ONE  2  /* files that one process may make us wait for */
@@ -29,7 +29,7 @@ typedef struct Snapshot
 {
 	MappingList mappings;
 	char exe[EXE_PATH_BYTES]; /* "" where not known */
-	uint32_t uid;			  /* UINT32_MAX: not known */
+	uint32_t uid;			  /* USER_UNKNOWN: not known */
 	bool exe_deleted;
 	MappedFile *executable;
 	CgroupLabels cgroup;
@@ -60,7 +60,7 @@ end_wait(const ProcessTable *table, Process *process)
 void
 process_open(ProcessTable *table, Process *process, uint32_t pid, WantedFile *wanted, size_t count)
 {
-	const FileOwner owner = { pid, process->owner != NULL ? process->owner->number : 0 };
+	const FileOwner owner = { pid, process->owner != NULL ? process->owner->key : 0 };
 	size_t done = 0;
 
 	if (count == 0)
@@ -198,7 +198,7 @@ take_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 	snapshot->exe_deleted = look->exe_deleted;
 	snapshot->cgroup = look->cgroup;
 	snapshot->cgroup_ns = look->cgroup_ns;
-	snapshot->uid = look->stat.uid;
+	snapshot->uid = look->user;
 	if (look->environment != NULL && table->environment != NULL)
 		snapshot->environment = proc_environment_filter(look->environment, table->environment);
 	snapshot->files_pid = look->proc_id;
@@ -466,7 +466,7 @@ take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapsh
 	int result;
 
 	memset(snapshot, 0, sizeof(*snapshot));
-	snapshot->uid = UINT32_MAX;
+	snapshot->uid = USER_UNKNOWN;
 	if (table->past == NULL)
 		return -ESRCH;
 	past_images_update(table->past);
@@ -500,17 +500,6 @@ may_believe_told(const ProcessTable *table, const Process *process, uint64_t now
 	return is_new && table->environment == NULL;
 }
 
-/* The user of a process, as the kernel answers at once; UINT32_MAX: not known. */
-static uint32_t
-read_user(uint32_t pid)
-{
-	struct stat status;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%u", pid);
-	return stat(path, &status) == 0 ? status.st_uid : UINT32_MAX;
-}
-
 /*
  * A process that lives and has begun since we listen: its mappings as the side-band told of them.
  * Many programs end within moments, and reading their mappings would cost more than all else about
@@ -533,7 +522,6 @@ take_told_snapshot(ProcessTable *table, const Process *process, uint64_t now_ns,
 		return -ESRCH;
 	if (!cgroup_table_find(table->cgroups, &process->cgroup_key, &snapshot->cgroup))
 		snapshot->cgroup_ns = process_read_cgroup(pid, &snapshot->cgroup);
-	snapshot->uid = read_user(pid);
 	snapshot->files_pid = pid;
 	snapshot->kind = WANTED_MAPPING;
 	return 0;
@@ -691,6 +679,7 @@ process_inherit(ProcessTable *table, Process *process)
 	if (parent->arg_start != process->arg_start || parent->key.exec_id != process->key.exec_id)
 		return;
 	memset(&snapshot, 0, sizeof(snapshot));
+	snapshot.uid = parent->uid;
 	snapshot.files_pid = parent->files_pid;
 	snapshot.kind = WANTED_MAPPING;
 	if (mapping_list_copy(table->files, &parent->mappings, &snapshot.mappings) != 0)

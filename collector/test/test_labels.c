@@ -431,6 +431,34 @@ test_names_of_process(void **state)
 	labeller_free(labeller);
 }
 
+/* Below its own group an owner may make groups of any name: they make no other owners. */
+static void
+test_owner_length(void **state)
+{
+	static const struct
+	{
+		const char *owned;
+		const char *below;
+	} cases[] = {
+		{ "/system.slice/cron.service", "/a/b" },
+		{ "/user.slice/user-1000.slice", "/user@1000.service/app.slice/b.scope" },
+		{ "/kubepods/burstable/" POD "/" ID, "/c" },
+		{ "/system.slice/docker-" ID ".scope", "/c" },
+		{ "/lxc/web", "/c" },
+		{ "/lxc.payload.web", "/c.service" },
+		{ "/machine.slice/machine-a.scope", "/c" },
+		{ "/a/b/c", "" },
+		{ "", "" },
+	};
+	char path[512];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		snprintf(path, sizeof(path), "%s%s", cases[i].owned, cases[i].below);
+		assert_int_equal(cgroup_owner_length(path), strlen(cases[i].owned));
+	}
+}
+
 int
 main(void)
 {

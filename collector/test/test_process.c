@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "process/owner.h"
 #include "process/proc_file.h"
 #include "process/process.h"
 #include "process/process_parts.h"
@@ -764,6 +765,8 @@ start_mapper(int mappings)
 		(void) !ftruncate(fd, 4096);
 		while (mappings-- > 0)
 			(void) mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		if (setresuid(user, user, user) != 0)
+			_exit(1);
 		(void) !write(fds[1], "", 1);
 		pause();
 		_exit(0);
@@ -775,9 +778,10 @@ start_mapper(int mappings)
 }
 
 /*
- * Mappings are at the expense of the control group: when all together take too much, the group that
- * has most loses a process; whoever has more than its share, or made us read long lists, gets short
- * ones.
+ * Mappings are at the expense of the owner: when all together take too much, the owner that has
+ * most loses a process; an owner that has more than its share, or made us read long lists, gets
+ * short ones. Ids of control groups make no owners, because a user with a subtree makes groups at
+ * will.
  */
 static void
 test_mappings_charged(void **state)
@@ -794,24 +798,23 @@ test_mappings_charged(void **state)
 	assert_int_equal(process_state(process), PROCESS_LIVE);
 	for (int i = 0; i < 3; i++)
 	{
-		mappers[i] = start_mapper(2000);
+		mappers[i] = start_mapper(2000, i < 2 ? 65001 : 65002);
 		samples[i] = sample_of(mappers[i]);
-		samples[i].cgroup_id = 2;
+		samples[i].cgroup_id = 2 + (uint64_t) i;
 	}
 	process_table_limit_mappings(fixture->processes,
 								 process->charged_bytes + 3000 * sizeof(Mapping));
 	process = process_table_get(fixture->processes, &samples[0], 1001 * MS);
 	assert_true(process->mappings.count >= 2000);
 	assert_false(process->mappings.is_cut);
-	/* its group has more than a quarter */
+	/* its owner has more than a quarter */
 	process = process_table_get(fixture->processes, &samples[1], 1002 * MS);
 	assert_int_equal(process->mappings.count, REREAD_AT_ONE_COST);
 	assert_true(process->mappings.is_cut);
 	process_table_stats(fixture->processes, &stats);
 	assert_int_equal(stats.cut, 1);
 	assert_int_equal(stats.evicted, 0);
-	/* another group has room for itself */
-	samples[2].cgroup_id = 3;
+	/* another owner has room for itself */
 	process = process_table_get(fixture->processes, &samples[2], 1003 * MS);
 	assert_true(process->mappings.count >= 2000);
 	process_table_stats(fixture->processes, &stats);
@@ -827,19 +830,19 @@ test_mappings_charged(void **state)
 	}
 }
 
-/* Long lists are read of a group as often as it may have them read; then short ones. */
+/* Long lists are read of an owner as often as it may have them read; then short ones. */
 static void
 test_long_readings_charged(void **state)
 {
 	Fixture *fixture = *state;
-	pid_t mapper = start_mapper(MAPPINGS_MAX + 100);
+	pid_t mapper = start_mapper(MAPPINGS_MAX + 100, 65001);
 	struct pfs_sample sample = sample_of(mapper);
 	int whole = 0;
 	Process *process;
 
-	sample.cgroup_id = 2;
 	for (int i = 0; i < 8; i++)
 	{
+		sample.cgroup_id++;
 		sample.exec_id++; /* as a program that begins anew would have it */
 		process = process_table_get(fixture->processes, &sample, 1000 * MS);
 		whole += process->mappings.count == MAPPINGS_MAX;
@@ -847,8 +850,10 @@ test_long_readings_charged(void **state)
 					process->mappings.count == REREAD_AT_ONE_COST);
 	}
 	assert_int_equal(whole, 3); /* 64 units at once, of which each takes 32; the last one is lent */
-	sample.exec_id++;
-	sample.cgroup_id = 3;
+	kill(mapper, SIGKILL);
+	waitpid(mapper, NULL, 0);
+	mapper = start_mapper(MAPPINGS_MAX + 100, 65002);
+	sample = sample_of(mapper);
 	process = process_table_get(fixture->processes, &sample, 1000 * MS);
 	assert_int_equal(process->mappings.count, MAPPINGS_MAX);
 	kill(mapper, SIGKILL);
@@ -1162,16 +1167,78 @@ find_cgroups(char *path, size_t size)
 	return false;
 }
 
+static void
+move_to_cgroup(const char *place, pid_t pid)
+{
+	char file[256];
+	FILE *members;
+
+	snprintf(file, sizeof(file), "%s/cgroup.procs", place);
+	members = fopen(file, "we");
+	assert_non_null(members);
+	fprintf(members, "%d\n", pid);
+	assert_int_equal(fclose(members), 0);
+}
+
+/*
+ * Groups that a service makes below its own are the service's; other services and users are
+ * others.
+ */
+static void
+test_owners(void **state)
+{
+	Fixture *fixture = *state;
+	static const char *const names[] = { "", "/a.service", "/a.service/1", "/a.service/2",
+										 "/b.service" };
+	pid_t user = start_mapper(1, 65001);
+	pid_t pid = start_mapper(1, 0);
+	uint64_t owners[5];
+	struct pfs_sample sample;
+	char place[128];
+	char group[192];
+
+	if (!find_cgroups(place, sizeof(place)))
+	{
+		stop_child(pid);
+		stop_child(user);
+		skip();
+	}
+	for (int i = 1; i < 5; i++)
+	{
+		snprintf(group, sizeof(group), "%s%s", place, names[i]);
+		(void) mkdir(group, 0755);
+		move_to_cgroup(group, pid);
+		owners[i] = owner_of_process((uint32_t) pid);
+		sample = sample_of(pid);
+		sample.cgroup_id = 10 + (uint64_t) i;
+		sample.exec_id += (uint64_t) i;
+		assert_int_equal(process_owner(process_table_get(fixture->processes, &sample, 1)),
+						 owners[i]);
+	}
+	move_to_cgroup(group, user);
+	owners[0] = owner_of_process((uint32_t) user);
+	stop_child(pid);
+	stop_child(user);
+	for (int i = 4; i >= 0; i--)
+	{
+		snprintf(group, sizeof(group), "%s%s", place, names[i]);
+		(void) rmdir(group);
+	}
+	assert_int_equal(owners[1], owners[2]);
+	assert_int_equal(owners[1], owners[3]);
+	assert_int_not_equal(owners[1], owners[4]);
+	assert_int_not_equal(owners[0], owners[4]);
+	assert_int_equal(owner_of_process((uint32_t) pid), OWNER_ENDED);
+}
+
 /* A process that is moved has its new group's labels from the next sample on. */
 static void
 test_moved_to_cgroup(void **state)
 {
 	Fixture *fixture = *state;
 	char place[128];
-	char file[160];
 	pid_t pid = start_sleeper("/bin/sleep");
 	struct pfs_sample sample = sample_of(pid);
-	FILE *members;
 	Process *process;
 
 	if (!find_cgroups(place, sizeof(place)))
@@ -1182,11 +1249,7 @@ test_moved_to_cgroup(void **state)
 	sample.cgroup_id = 1;
 	process = process_table_get(fixture->processes, &sample, 1);
 	assert_null(strstr(process_cgroup(process)->path, "pfs-test"));
-	snprintf(file, sizeof(file), "%s/cgroup.procs", place);
-	members = fopen(file, "we");
-	assert_non_null(members);
-	fprintf(members, "%d\n", pid);
-	assert_int_equal(fclose(members), 0);
+	move_to_cgroup(place, pid);
 	process = process_table_get(fixture->processes, &sample, 2);
 	assert_null(strstr(process_cgroup(process)->path, "pfs-test"));
 	sample.cgroup_id = 2;
