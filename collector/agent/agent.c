@@ -290,8 +290,10 @@ watch_tender(Agent *agent)
 	bool stuck = tender_busy_ms(agent->tender) > TENDER_STUCK_MS;
 
 	if (stuck && !agent->tender_stuck)
-		log_event(LOG_WARNING, "agent", "a process holds up the tender",
-				  log_text("hint", "Waits that go on and allocations are not sampled meanwhile."));
+		log_event(LOG_WARNING, "agent",
+				  "thread \"tender\" has been busy with one task for too long",
+				  log_text("detail",
+						   "Waits that go on and allocations are not sampled meanwhile."));
 	agent->tender_stuck = stuck;
 }
 

@@ -10,7 +10,8 @@ open_binary(void *symbolizer, const MappedFilePlace *place, const char *name, vo
 	const BinaryPlace at = { .path = place->path,
 							 .otherwise = place->descriptor,
 							 .device = place->device,
-							 .inode = place->inode };
+							 .inode = place->inode,
+							 .owner = place->payer };
 	Binary *binary;
 	int result = binary_open_at(symbolizer, &at, name, &binary);
 
@@ -26,10 +27,11 @@ close_binary(void *content)
 }
 
 void
-file_binary_open_pending(MappedFileTable *files, Symbolizer *symbolizer)
+file_binary_open_pending(MappedFileTable *files, Symbolizer *symbolizer, int64_t deadline_ns)
 {
 	mapped_file_table_open_pending(files,
-								   &(MappedFileOpener){ symbolizer, open_binary, close_binary });
+								   &(MappedFileOpener){ symbolizer, open_binary, close_binary },
+								   deadline_ns);
 }
 
 Binary *

@@ -8,8 +8,8 @@
 #include "process/mapped_file.h"
 #include "symbols/symbolizer.h"
 
-/* Opens the binary of each file that was sampled and has none yet. */
-void file_binary_open_pending(MappedFileTable *files, Symbolizer *symbolizer);
+/* Opens the binary of each file that was sampled and has none yet, until the deadline. */
+void file_binary_open_pending(MappedFileTable *files, Symbolizer *symbolizer, int64_t deadline_ns);
 
 /* The file's binary, which goes with the file; NULL where it is unreadable. */
 Binary *file_binary(MappedFileTable *files, MappedFile *file, Symbolizer *symbolizer);

@@ -98,8 +98,11 @@ run(Patience *patience, MappedFileTable *files, MappedFile *file, void (*reads)(
 	*error = probe == NULL ? -ENOMEM : 0;
 	if (probe == NULL)
 		return NULL;
-	probe->probe =
-		(Probe){ .run = reads, .discard = free_probe, .subject.device = mapped_file_device(file) };
+	probe->probe = (Probe){
+		.run = reads,
+		.discard = free_probe,
+		.subject = { .device = mapped_file_device(file), .owner = mapped_file_payer(file) },
+	};
 	probe->files = mapped_file_table_hold(files);
 	probe->file = file;
 	probe->find_labels = find_labels;

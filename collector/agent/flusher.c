@@ -398,7 +398,7 @@ use_idle_time(Flusher *flusher, bool rest)
 	int64_t late_ns = late_names_due_ns(flusher);
 	bool answered;
 
-	file_binary_open_pending(flusher->parts.files, flusher->parts.symbolizer);
+	file_binary_open_pending(flusher->parts.files, flusher->parts.symbolizer, now_ns + SLICE_NS);
 	if (late_ns < 0 || late_ns > now_ns)
 		return;
 	answered = work_at_late_names(flusher, now_ns + SLICE_NS);

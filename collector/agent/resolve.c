@@ -185,8 +185,8 @@ add_file_location(Resolution *resolution, const Frame *frame, Resolved *resolved
 {
 	const ResolveContext *context = resolution->context;
 	MappedFile *file = interval_file(resolution->interval, frame->item);
-	Binary *binary = file_binary(context->files, file, context->symbolizer);
 	const SymbolAsk terms = ask_terms(resolution, frame->item);
+	Binary *binary;
 	BatchLine lines[BATCH_LINES_MAX];
 	BatchMapping mapping = { .build_id = "", .file = mapped_file_name(file) };
 	BatchLocation location = { .lines = lines };
@@ -197,6 +197,7 @@ add_file_location(Resolution *resolution, const Frame *frame, Resolved *resolved
 		(resolution->stacks || !context->one_at_least) &&
 		clock_ns(CLOCK_MONOTONIC) >= context->deadline_ns)
 		return -EAGAIN;
+	binary = file_binary(context->files, file, context->symbolizer);
 	if (binary != NULL)
 		mapping.build_id = binary_build_id(binary);
 	result = batch_add_mapping(resolution->batch, &mapping, &location.mapping);

@@ -27,6 +27,7 @@
 #include <uthash.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "files/open_file.h"
 #include "process/patience.h"
 
@@ -49,18 +50,29 @@ typedef struct FileVersion
 	int64_t mtime_ns;
 } FileVersion;
 
+/*
+ * One file may have several names, by links and mounts. Each is an entry of its own, charged to
+ * whoever mapped it by that name: otherwise the first to map a library would name it for all.
+ */
+typedef struct FileKey
+{
+	FileVersion version;
+	uint64_t name; /* its hash */
+} FileKey;
+
 /* Whoever opened files, while there are any. */
 typedef struct FileAccount
 {
 	uint64_t owner;
 	size_t files;
 	size_t name_bytes;
+	uint64_t paused_until_ns; /* flusher thread: a file that it pays for did not answer */
 	UT_hash_handle hh;
 } FileAccount;
 
 struct MappedFile
 {
-	FileVersion key;
+	FileKey key;
 	FileAccount *account; /* that it is charged to; NULL: to nobody */
 	char *name;
 	char *compiler;		 /* of the owner of the processes; NULL: not known */
@@ -74,12 +86,15 @@ struct MappedFile
 	void (*close_content)(void *content);
 	struct MappedFile *next_closing;
 	UT_hash_handle hh;
-	UT_hash_handle by_file; /* of the versions of one file the one that was met last */
+	UT_hash_handle by_file; /* of the versions and names of one file the one that was met last … */
+	struct MappedFile *older; /* … from which these lead to the others */
+	struct MappedFile *newer;
 };
 
 struct MappedFileTable
 {
 	pthread_mutex_t mutex; /* guards all but what the files contain */
+	uint64_t name_seed;
 	MappedFile *files;
 	MappedFile *by_file;
 	MappedFile *vdso;
@@ -218,12 +233,16 @@ has_room(MappedFileTable *table, uint64_t owner)
 static void
 add_file(MappedFileTable *table, MappedFile *file)
 {
-	MappedFile *older = find_by_file(table, &file->key.file);
+	MappedFile *older = find_by_file(table, &file->key.version.file);
 
 	HASH_ADD(hh, table->files, key, sizeof(file->key), file);
 	if (older != NULL)
+	{
 		HASH_DELETE(by_file, table->by_file, older);
-	HASH_ADD(by_file, table->by_file, key.file, sizeof(file->key.file), file);
+		older->newer = file;
+	}
+	file->older = older;
+	HASH_ADD(by_file, table->by_file, key.version.file, sizeof(file->key.version.file), file);
 	table->stats.count++;
 }
 
@@ -231,17 +250,34 @@ add_file(MappedFileTable *table, MappedFile *file)
 static void
 remove_file(MappedFileTable *table, MappedFile *file)
 {
+	MappedFile *older = file->older;
+
 	HASH_DELETE(hh, table->files, file);
-	if (find_by_file(table, &file->key.file) == file)
+	if (older != NULL)
+		older->newer = file->newer;
+	if (file->newer != NULL)
+		file->newer->older = older;
+	else
+	{
 		HASH_DELETE(by_file, table->by_file, file);
+		if (older != NULL)
+			HASH_ADD(by_file, table->by_file, key.version.file, sizeof(older->key.version.file),
+					 older);
+	}
 	file->next_closing = NULL;
 	*table->closing_end = file;
 	table->closing_end = &file->next_closing;
 }
 
+static FileKey
+key_of(const MappedFileTable *table, const FileVersion *version, const char *name)
+{
+	return (FileKey){ *version, hash_bytes(table->name_seed, name, strlen(name)) };
+}
+
 /* Mutex held. NULL without memory. */
 static MappedFile *
-make_file(const FileVersion *key, int fd, const char *name, const char *path)
+make_file(const FileKey *key, int fd, const char *name, const char *path)
 {
 	MappedFile *file = calloc(1, sizeof(*file));
 
@@ -266,7 +302,8 @@ mapped_file_intern(MappedFileTable *table, uint64_t owner, int fd, const char *n
 				   const char *path, MappedFile **result)
 {
 	struct stat status;
-	FileVersion key;
+	FileVersion version;
+	FileKey key;
 	MappedFile *file;
 	int error = 0;
 
@@ -275,7 +312,8 @@ mapped_file_intern(MappedFileTable *table, uint64_t owner, int fd, const char *n
 		close(fd);
 		return -ENOEXEC;
 	}
-	key = version_of(&status);
+	version = version_of(&status);
+	key = key_of(table, &version, name);
 
 	pthread_mutex_lock(&table->mutex);
 	HASH_FIND(hh, table->files, &key, sizeof(key), file);
@@ -336,6 +374,7 @@ mapped_file_table_create(MappedFileTable **result)
 		return -ENOMEM;
 	}
 	pthread_mutex_init(&table->mutex, NULL);
+	table->name_seed = hash_seed();
 	table->closing_end = &table->closing;
 	fd = vdso_copy();
 	if (fd >= 0 && mapped_file_intern(table, OWNER_NONE, fd, "[vdso]", "", &table->vdso) == -ENOMEM)
@@ -456,7 +495,7 @@ static MappedFile *
 find_open(MappedFileTable *table, const ProcMapping *mapping)
 {
 	const FileId id = { mapping->device, mapping->inode };
-	FileVersion key;
+	FileVersion version;
 	MappedFile *file;
 
 	pthread_mutex_lock(&table->mutex);
@@ -466,7 +505,8 @@ find_open(MappedFileTable *table, const ProcMapping *mapping)
 	pthread_mutex_unlock(&table->mutex);
 	if (file == NULL)
 		return NULL;
-	if (known_version(file->fd, &key) == 0 && memcmp(&key, &file->key, sizeof(key)) == 0)
+	if (known_version(file->fd, &version) == 0 &&
+		memcmp(&version, &file->key.version, sizeof(version)) == 0)
 		return file;
 	mapped_file_release(table, file);
 	return NULL;
@@ -476,12 +516,20 @@ MappedFile *
 mapped_file_find_mapping(MappedFileTable *table, const ProcMapping *mapping)
 {
 	MappedFile *file = find_open(table, mapping);
+	MappedFile *named;
+	FileKey key;
 
 	/* two file systems of one device number may bear one inode number, so the name has to agree */
-	if (file != NULL && strcmp(file->name, mapping->name) == 0)
+	if (file == NULL || strcmp(file->name, mapping->name) == 0)
 		return file;
-	mapped_file_release(table, file);
-	return NULL;
+	key = key_of(table, &file->key.version, mapping->name);
+	pthread_mutex_lock(&table->mutex);
+	HASH_FIND(hh, table->files, &key, sizeof(key), named);
+	if (named != NULL)
+		named->references++;
+	file->references--;
+	pthread_mutex_unlock(&table->mutex);
+	return named;
 }
 
 int
@@ -548,18 +596,16 @@ mapped_file_acquire_executable(MappedFileTable *table, uint64_t owner, uint32_t 
 	return mapped_file_intern(table, owner, fd, name, path, file);
 }
 
-int
-mapped_file_acquire_past(MappedFileTable *table, uint64_t owner, uint32_t root_pid,
-						 const ProcMapping *mapping, MappedFile **file)
+/* Opens the file by its name in the root of a process, if it is still the one that was mapped. */
+static int
+open_past(MappedFileTable *table, uint64_t owner, uint32_t root_pid, const ProcMapping *mapping,
+		  MappedFile **file)
 {
 	char path[MAPPED_PATH_BYTES];
 	struct stat status;
 	int root_fd;
 	int fd;
 
-	*file = find_open(table, mapping);
-	if (*file != NULL)
-		return 0;
 	if (mapping->deleted || mapping->name[0] != '/')
 		return -ENOENT;
 	if (!has_room(table, owner))
@@ -581,6 +627,23 @@ mapped_file_acquire_past(MappedFileTable *table, uint64_t owner, uint32_t root_p
 	else
 		snprintf(path, sizeof(path), "%s", mapping->name);
 	return mapped_file_intern(table, owner, fd, mapping->name, path, file);
+}
+
+int
+mapped_file_acquire_past(MappedFileTable *table, uint64_t owner, uint32_t root_pid,
+						 const ProcMapping *mapping, MappedFile **file)
+{
+	int error;
+
+	*file = mapped_file_find_mapping(table, mapping);
+	if (*file != NULL)
+		return 0;
+	error = open_past(table, owner, root_pid, mapping, file);
+	if (error == 0)
+		return 0;
+	/* the side-band may have named it by its layer of an overlay, where it cannot be opened */
+	*file = find_open(table, mapping);
+	return *file != NULL ? 0 : error;
 }
 
 const char *
@@ -605,7 +668,24 @@ mapped_file_descriptor(const MappedFile *file)
 uint64_t
 mapped_file_device(const MappedFile *file)
 {
-	return file->key.file.device;
+	return file->key.version.file.device;
+}
+
+/*
+ * The account whose owner may answer for the file's file system: one without a disk. May be NULL.
+ */
+static FileAccount *
+payer_of(const MappedFile *file)
+{
+	return major(file->key.version.file.device) == 0 ? file->account : NULL;
+}
+
+uint64_t
+mapped_file_payer(const MappedFile *file)
+{
+	const FileAccount *payer = payer_of(file);
+
+	return payer != NULL ? payer->owner : OWNER_NONE;
 }
 
 MappedFile *
@@ -646,9 +726,23 @@ mapped_file_release(MappedFileTable *table, MappedFile *file)
 }
 
 static bool
-is_left_alone(const MappedFile *file)
+is_left_alone(const MappedFile *file, uint64_t now_ns)
 {
-	return file->stall.until_ns > 0 && (uint64_t) clock_ns(CLOCK_MONOTONIC) < file->stall.until_ns;
+	const FileAccount *payer = payer_of(file);
+
+	return now_ns < file->stall.until_ns || (payer != NULL && now_ns < payer->paused_until_ns);
+}
+
+/* The file did not answer: it is left alone, and for a moment the other files of its payer, too. */
+static void
+note_silence(MappedFile *file)
+{
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	FileAccount *payer = payer_of(file);
+
+	stall_note(&file->stall, now_ns);
+	if (payer != NULL)
+		payer->paused_until_ns = now_ns + MAPPED_FILE_PAUSE_NS;
 }
 
 /*
@@ -661,9 +755,10 @@ open_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *o
 {
 	char path[64];
 	const MappedFilePlace place = { .path = file->path,
-									.device = file->key.file.device,
-									.inode = file->key.file.inode,
-									.descriptor = path };
+									.device = file->key.version.file.device,
+									.inode = file->key.version.file.inode,
+									.descriptor = path,
+									.payer = mapped_file_payer(file) };
 	int result;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) getpid(), file->fd);
@@ -672,7 +767,7 @@ open_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *o
 		file->content = NULL;
 	if (result == -EAGAIN)
 	{
-		stall_note(&file->stall, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+		note_silence(file);
 		return;
 	}
 	file->close_content = opener->close;
@@ -689,6 +784,7 @@ open_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *o
 static MappedFile *
 next_pending(MappedFileTable *table)
 {
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	MappedFile *found = NULL;
 	bool later = false;
 
@@ -702,7 +798,7 @@ next_pending(MappedFileTable *table)
 		{
 			if (!file->sampled || file->opened)
 				continue;
-			if (is_left_alone(file))
+			if (is_left_alone(file, now_ns))
 			{
 				later = true;
 				continue;
@@ -718,11 +814,12 @@ next_pending(MappedFileTable *table)
 }
 
 void
-mapped_file_table_open_pending(MappedFileTable *table, const MappedFileOpener *opener)
+mapped_file_table_open_pending(MappedFileTable *table, const MappedFileOpener *opener,
+							   int64_t deadline_ns)
 {
 	MappedFile *file;
 
-	while ((file = next_pending(table)) != NULL)
+	while (clock_ns(CLOCK_MONOTONIC) < deadline_ns && (file = next_pending(table)) != NULL)
 	{
 		open_content(table, file, opener);
 		mapped_file_release(table, file);
@@ -762,14 +859,14 @@ close_files(MappedFileTable *table)
 	{
 		MappedFile *file = *link;
 
-		if (avoids && file->key.file.device == avoided)
+		if (avoids && file->key.version.file.device == avoided)
 			link = &file->next_closing;
 		else if (patience_try_close(&table->patience, file->fd))
 			forget_closed(table, link);
 		else
 		{
 			avoids = true;
-			avoided = file->key.file.device;
+			avoided = file->key.version.file.device;
 			link = &file->next_closing;
 		}
 	}
@@ -820,7 +917,7 @@ mapped_file_table_stats(MappedFileTable *table, MappedFileStats *stats)
 void *
 mapped_file_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *opener)
 {
-	if (!file->opened && !is_left_alone(file))
+	if (!file->opened && !is_left_alone(file, (uint64_t) clock_ns(CLOCK_MONOTONIC)))
 		open_content(table, file, opener);
 	return file->content;
 }

@@ -7,9 +7,10 @@
  * file that was sampled the flusher thread opens the content soon after: what that is, an opener
  * of another room decides.
  *
- * A file is known by what fstat says (device, inode, size, mtime), so an inode that is used again
- * for another file makes another entry. The table has a mutex of its own; a file's content belongs
- * to the flusher thread alone.
+ * A file is known by what fstat says (device, inode, size, mtime) and by its name in the process,
+ * so an inode that is used again for another file makes another entry, and no process names the
+ * files of others. The table has a mutex of its own; a file's content belongs to the flusher
+ * thread alone.
  */
 #ifndef COLLECTOR_MAPPED_FILE_H
 #define COLLECTOR_MAPPED_FILE_H
@@ -40,6 +41,7 @@ typedef struct MappedFilePlace
 	dev_t device;
 	ino_t inode;
 	const char *descriptor; /* the path of ours, which is sure to be that file */
+	uint64_t payer;			/* mapped_file_payer() */
 } MappedFilePlace;
 
 /* Makes the content of a file. All of a table's openers close alike. */
@@ -57,8 +59,8 @@ void mapped_file_table_free(MappedFileTable *table); /* accepts NULL; closes all
 
 /*
  * Limits how many files the table keeps open, and how many bytes their names take; without a call
- * nothing is limited. Each file is charged to the owner that opened it first, a number that the
- * caller chooses for a control group. An owner has half of both at most, and the last eighth is for
+ * nothing is limited. Each file is charged to the owner (process/owner.h) that opened it first. An
+ * owner has half of both at most, and the last eighth is for
  * owners of few files.
  */
 void mapped_file_table_limit(MappedFileTable *table, size_t files, size_t name_bytes);
@@ -94,9 +96,10 @@ int mapped_file_acquire_executable(MappedFileTable *table, uint64_t owner, uint3
 MappedFile *mapped_file_find_mapping(MappedFileTable *table, const ProcMapping *mapping);
 
 /*
- * The same for a mapping of a process that is gone. A file that is open already is known by device
- * and inode, which are not used again meanwhile. Else it is what stands under its name in the root
- * of another process that still lives, or in our own (root_pid 0).
+ * Like mapped_file_acquire_mapping(), but for a process that is gone: the file that is open by that
+ * name; otherwise what stands under the name in the root of another process that still lives, or in
+ * our own (root_pid 0); otherwise the file that is open by another name, known by device and inode,
+ * which are not used again meanwhile.
  */
 int mapped_file_acquire_past(MappedFileTable *table, uint64_t owner, uint32_t root_pid,
 							 const ProcMapping *mapping, MappedFile **file);
@@ -107,6 +110,12 @@ MappedFile *mapped_file_acquire_vdso(MappedFileTable *table);
 /* Any thread that holds a reference. The descriptor stays the table's. */
 int mapped_file_descriptor(const MappedFile *file);
 uint64_t mapped_file_device(const MappedFile *file); /* st_dev */
+
+/*
+ * The owner who pays for waits on the file: the one that it is charged to, if its file system may
+ * be the owner's own (FUSE, NFS). 0 if the file is on a disk, which all share.
+ */
+uint64_t mapped_file_payer(const MappedFile *file);
 
 /*
  * What the file was compiled by, for who asks: NULL, nobody has looked. The owner of the processes
@@ -124,11 +133,16 @@ void mapped_file_retain_sampled(MappedFileTable *table, MappedFile *file);
 void mapped_file_release(MappedFileTable *table, MappedFile *file); /* accepts NULL */
 
 /*
- * Flusher thread. Opens what was sampled; frees what nobody refers to. A sweep closes files for a
- * quarter of a second at most, and the next one goes on. A file stays charged to its owner until it
- * is closed.
+ * Flusher thread. The first opens what was sampled, until a moment of CLOCK_MONOTONIC; the next
+ * call goes on. The other frees what nobody refers to. It closes files for a quarter of a second
+ * at most, and the next sweep goes on. A file stays charged to its owner until it is closed.
+ *
+ * If a file does not answer, the payer's other files are not opened for MAPPED_FILE_PAUSE_NS: their
+ * file systems may do likewise, and opening waits for each.
  */
-void mapped_file_table_open_pending(MappedFileTable *table, const MappedFileOpener *opener);
+#define MAPPED_FILE_PAUSE_NS UINT64_C(1000000000)
+void mapped_file_table_open_pending(MappedFileTable *table, const MappedFileOpener *opener,
+									int64_t deadline_ns);
 void mapped_file_table_sweep(MappedFileTable *table);
 void mapped_file_table_stats(MappedFileTable *table, MappedFileStats *stats);
 
@@ -136,8 +150,8 @@ void mapped_file_table_stats(MappedFileTable *table, MappedFileStats *stats);
 size_t mapped_file_table_referenced(MappedFileTable *table);
 
 /*
- * Flusher thread. NULL where the file is unreadable, or does not answer. Opens it if that is still
- * pending.
+ * Flusher thread. NULL if the file is unreadable or does not answer, or if another file of its
+ * payer did not answer a moment ago. Opens the file if that is still pending.
  */
 void *mapped_file_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *opener);
 

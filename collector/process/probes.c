@@ -278,7 +278,8 @@ probe_compiler(Prober *prober, MappedFileTable *files, MappedFile *file, uint64_
 		return -ENOMEM;
 	probe->probe = (Probe){ .run = run_compiler,
 							.discard = free_compiler,
-							.subject.device = mapped_file_device(file) };
+							.subject = { .device = mapped_file_device(file),
+										 .owner = mapped_file_payer(file) } };
 	probe->files = mapped_file_table_hold(files);
 	probe->file = file;
 	mapped_file_retain(files, file);

@@ -165,8 +165,9 @@ binary_create(Patience *patience, const BinaryPlace *place, const char *name, Bi
 
 	if (probe == NULL)
 		return -ENOMEM;
-	probe->probe =
-		(Probe){ .run = run_binary, .discard = free_probe, .subject.device = place->device };
+	probe->probe = (Probe){ .run = run_binary,
+							.discard = free_probe,
+							.subject = { .device = place->device, .owner = place->owner } };
 	probe->path = strdup(place->path);
 	probe->otherwise = place->otherwise != NULL ? strdup(place->otherwise) : NULL;
 	probe->device = place->device;

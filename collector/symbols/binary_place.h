@@ -5,6 +5,7 @@
 #ifndef COLLECTOR_BINARY_PLACE_H
 #define COLLECTOR_BINARY_PLACE_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 typedef struct BinaryPlace
@@ -13,6 +14,7 @@ typedef struct BinaryPlace
 	const char *otherwise; /* NULL; else the path to take where that leads to another file than … */
 	dev_t device;		   /* … this one */
 	ino_t inode;
+	uint64_t owner; /* who pays if it does not answer (process/owner.h); 0: not known */
 } BinaryPlace;
 
 #endif

@@ -22,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -748,9 +749,132 @@ test_files_limited(void **state)
 	unlink(name);
 }
 
-/* A child that has mapped one file executable so many times, and waits to be killed. */
+/* Whoever maps a file first by a name of his own names it for himself alone. */
+static void
+test_file_of_two_names(void **state)
+{
+	Fixture *fixture = *state;
+	MappedFile *files[5];
+	char name[64];
+	char other[80];
+	ProcMapping mappings[2];
+
+	make_mapping(0, &mappings[0], name, sizeof(name));
+	snprintf(other, sizeof(other), "%s-other", name);
+	assert_int_equal(link(name, other), 0);
+	mappings[1] = mappings[0];
+	mappings[1].name = other;
+	/* the second time around they are open already */
+	for (int i = 0; i < 4; i++)
+	{
+		assert_int_equal(mapped_file_acquire_mapping(fixture->files, 1, (uint32_t) getpid(),
+													 &mappings[i % 2], &files[i]),
+						 0);
+		assert_string_equal(mapped_file_name(files[i]), mappings[i % 2].name);
+	}
+	assert_ptr_equal(files[0], files[2]);
+	assert_ptr_equal(files[1], files[3]);
+	mapped_file_release(fixture->files, files[3]);
+	mapped_file_release(fixture->files, files[1]);
+	mapped_file_table_sweep(fixture->files);
+	/* likewise of a process that is gone, if the name leads there; otherwise any name will do */
+	for (int i = 0; i < 2; i++)
+	{
+		assert_int_equal(mapped_file_acquire_past(fixture->files, 1, 0, &mappings[1], &files[4]),
+						 0);
+		assert_string_equal(mapped_file_name(files[4]), i == 0 ? other : name);
+		mapped_file_release(fixture->files, files[4]);
+		mapped_file_table_sweep(fixture->files);
+		unlink(other);
+	}
+	mapped_file_release(fixture->files, files[0]);
+	mapped_file_release(fixture->files, files[2]);
+	unlink(name);
+}
+
+/* Counts openings in order of owners, the first of which has files that do not answer. */
+static size_t openings[3];
+static int64_t opening_ns;
+
+static int
+open_some(void *context, const MappedFilePlace *place, const char *name, void **content)
+{
+	struct timespec pause = { 0, opening_ns };
+
+	openings[place->payer]++;
+	(void) nanosleep(&pause, NULL);
+	*content = NULL;
+	return place->payer == 1 ? -EAGAIN : 0;
+}
+
+static void
+close_some(void *content)
+{
+	(void) content;
+}
+
+/*
+ * Files are opened until a deadline. Of an owner whose files do not answer one is tried, and after
+ * it come those of others.
+ */
+static void
+test_opening_bounded(void **state)
+{
+	const MappedFileOpener opener = { NULL, open_some, close_some };
+	Fixture *fixture = *state;
+	MappedFile *files[40];
+	size_t before;
+
+	memset(openings, 0, sizeof(openings));
+	opening_ns = 0;
+	for (size_t i = 0; i < 40; i++)
+	{
+		char name[64];
+		struct stat status;
+		int fd;
+
+		snprintf(name, sizeof(name), "/dev/shm/pfs-opening-%d-%zu", getpid(), i);
+		fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		assert_int_equal(fstat(fd, &status), 0);
+		close(fd);
+		if (major(status.st_dev) != 0)
+			skip();
+		assert_int_equal(mapped_file_acquire_mapping(fixture->files, i < 20 ? 1 : 2,
+													 (uint32_t) getpid(),
+													 &(ProcMapping){ .start = 0x1000,
+																	 .end = 0x2000,
+																	 .device = status.st_dev,
+																	 .inode = status.st_ino,
+																	 .name = name },
+													 &files[i]),
+						 0);
+		mapped_file_retain_sampled(fixture->files, files[i]);
+		unlink(name);
+	}
+	mapped_file_table_open_pending(fixture->files, &opener, clock_ns(CLOCK_MONOTONIC));
+	assert_int_equal(openings[1] + openings[2], 0);
+	/* as late as it may get, one file at a time is not more than the time that there is */
+	opening_ns = 100 * 1000000;
+	mapped_file_table_open_pending(fixture->files, &opener, clock_ns(CLOCK_MONOTONIC) + opening_ns);
+	assert_in_range(openings[1] + openings[2], 0, 2);
+	before = openings[1];
+	opening_ns = 0;
+	mapped_file_table_open_pending(fixture->files, &opener, INT64_MAX);
+	assert_in_range(openings[1] - before, 0, 3);
+	assert_int_equal(openings[2], 20);
+	for (size_t i = 0; i < 20; i++)
+		assert_null(mapped_file_content(fixture->files, files[i], &opener));
+	assert_in_range(openings[1] - before, 0, 3);
+	for (size_t i = 0; i < 40; i++)
+	{
+		mapped_file_release(fixture->files, files[i]);
+		mapped_file_release(fixture->files, files[i]);
+	}
+}
+
+/* A child of the user that has mapped one file executable so many times, and waits to be killed. */
 static pid_t
-start_mapper(int mappings)
+start_mapper(int mappings, uid_t user)
 {
 	int fds[2];
 	char byte;
@@ -1520,6 +1644,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_vdso, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cgroup_of_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_moved_to_cgroup, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_owners, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_opening_bounded, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_file_of_two_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_verdicts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_drops_end, setup, teardown),
 		cmocka_unit_test(test_runtimes),

@@ -743,7 +743,7 @@ test_symbols(void **state)
 	fuse_file_hold(&fuse, FUSE_READ);
 	for (int i = 0; i < 5; i++)
 	{
-		file_binary_open_pending(fixture->files, symbolizer);
+		file_binary_open_pending(fixture->files, symbolizer, INT64_MAX);
 		assert_null(file_binary(fixture->files, file, symbolizer));
 	}
 	/* once, and then it is left alone */
