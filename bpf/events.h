@@ -46,6 +46,11 @@ enum pfs_controller {
 	PFS_CONTROLLER_CPU
 };
 
+/* Control groups' names, and of hierarchies and levels as many as are looked for. */
+#define PFS_GROUP_NAME_BYTES  256
+#define PFS_GROUP_HIERARCHIES 32
+#define PFS_GROUP_LEVELS	  64
+
 #define PFS_WALL   "wallclock:wall:nanoseconds:wall:nanoseconds:delta"
 #define PFS_FAULTS "page_faults:faults:count:faults:count:delta"
 

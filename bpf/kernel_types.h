@@ -14,21 +14,50 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct kernfs_node {
-	__u64 id; /* of the directory: its inode number */
+struct list_head {
+	struct list_head *next;
 };
 
-struct cgroup {
-	struct kernfs_node *kn;
+struct kernfs_node {
+	__u64 id; /* of the directory: its inode number */
+	const char *name;
 };
+
+struct cgroup_root {
+	int hierarchy_id; /* as in /proc/PID/cgroup */
+};
+
+struct cgroup;
 
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+/* A control group of a set, which has one in each hierarchy. */
+struct cgrp_cset_link {
+	struct cgroup *cgrp;
+	struct list_head cgrp_link;
 };
 
 struct css_set {
 	struct cgroup_subsys_state *subsys[1]; /* by controller; more of them in truth */
 	struct cgroup *dfl_cgrp;			   /* in the unified hierarchy */
+	struct list_head cgrp_links;		   /* of cgrp_cset_link */
+};
+
+struct cgroup_namespace {
+	struct css_set *root_cset;
+};
+
+struct nsproxy {
+	struct cgroup_namespace *cgroup_ns;
 };
 
 /* Numbers differ from kernel to kernel: only names count. */
@@ -98,6 +127,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	__u64 start_boottime; /* ns since boot, suspend included; what /proc/PID/stat shows in ticks */
 	__u64 self_exec_id;	  /* + 1 for each exec, copied by fork */
+	struct nsproxy *nsproxy;
 	struct css_set *cgroups;
 	char comm[16];
 	struct thread_struct thread;

@@ -17,6 +17,7 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "group_roots.bpf.h"
 #include "off_cpu.bpf.h"
 #include "probes.bpf.h"
 #include "sample.bpf.h"

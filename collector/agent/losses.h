@@ -52,6 +52,7 @@ typedef enum LossKind
 	X(PAST_FULL, "past_full", LOSS_NOTE, "processes whose mappings were forgotten to save memory") \
 	X(MAPPINGS_CUT, "mappings_cut", LOSS_NOTE, "readings of processes with too many mappings")     \
 	X(FILES_REFUSED, "files_refused", LOSS_NOTE, "mapped files that were one too many to be open") \
+	X(GROUPS_RELATIVE, "groups_relative", LOSS_NOTE, "readings of processes in unplaced groups")   \
 	X(SERIES_CAPPED, "series_capped", LOSS_NOTE, "samples under [other]: too many new series")     \
 	X(LABELS_FAILED, "labels_failed", LOSS_NOTE,                                                   \
 	  "samples under [other]: rules that took too much")                                           \

@@ -221,9 +221,9 @@ count_refused_names(Reader *reader)
 	reader->names_refused = stats.refused;
 }
 
-/* Mappings and files that there was no room for, since the last time. Called with the lock. */
+/* What the table of processes, and that of files, did without since the last time. Lock held. */
 static void
-count_refused_mappings(Reader *reader)
+count_refusals(Reader *reader)
 {
 	ProcessTableStats processes;
 	MappedFileStats files;
@@ -234,8 +234,10 @@ count_refused_mappings(Reader *reader)
 	files_refused = files.refused + processes.files_refused;
 	losses_add(reader->losses, LOSS_MAPPINGS_CUT, processes.cut - reader->mappings_cut);
 	losses_add(reader->losses, LOSS_FILES_REFUSED, files_refused - reader->files_refused);
+	losses_add(reader->losses, LOSS_GROUPS_RELATIVE, processes.relative - reader->groups_relative);
 	reader->mappings_cut = processes.cut;
 	reader->files_refused = files_refused;
+	reader->groups_relative = processes.relative;
 }
 
 Interval *
@@ -248,7 +250,7 @@ reader_take(Reader *reader)
 	if (interval_create(reader->files, reader->options.interval_bytes, &fresh) != 0)
 		fresh = NULL;
 	pthread_mutex_lock(&reader->mutex);
-	count_refused_mappings(reader);
+	count_refusals(reader);
 	taken = reader->interval;
 	reader->interval = fresh;
 	reader->intervals++;

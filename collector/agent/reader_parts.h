@@ -53,6 +53,7 @@ struct Reader
 	bool waits_overtook;	/* of whoever queues waits: the queue was full of them for a second */
 	uint64_t names_refused; /* of the flusher thread: as far as they were told as losses */
 	uint64_t mappings_cut;	/* likewise, with the lock */
+	uint64_t groups_relative;
 	uint64_t files_refused;
 
 	pthread_mutex_t mutex; /* guards all that follows */

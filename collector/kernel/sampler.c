@@ -29,6 +29,7 @@
 #include "base/log.h"
 #include "kernel/bpf_tables.h"
 #include "kernel/features.h"
+#include "kernel/group_roots.h"
 #include "kernel/off_cpu.h"
 #include "process/cpu_event.h"
 #include "process/cpu_list.h"
@@ -198,9 +199,15 @@ load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_lines, sampler->table_limits.chunks);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_ring, bytes);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_scratches, all_scratches);
+	(void) bpf_program__set_autoload(sampler->skeleton->progs.pfs_read_group_root,
+									 group_roots_wanted());
 	result = profiler__load(sampler->skeleton);
 	if (result == 0)
+	{
+		if (group_roots_wanted())
+			group_roots_find(sampler->skeleton);
 		return EXIT_OK;
+	}
 	if (result == -EPERM && features_check(options->allow_unsafe_kernel, failure) != EXIT_OK)
 		return failure->code;
 	failure_set(failure, EXIT_BPF, "could not load the BPF program");

@@ -15,6 +15,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CONTAINER_ID_DIGITS	  64
@@ -119,23 +120,74 @@ find_named_id(const char *previous, size_t previous_length, const char *part, si
 	return false;
 }
 
+/* Of the namespace of this process; set once, before there are other threads. */
+static struct
+{
+	bool is_contained; /* it is not the host's */
+	size_t count;
+	CgroupRoot roots[CGROUP_ROOTS_MAX];
+} own;
+
+void
+cgroup_use_roots(const CgroupRoot *roots, size_t count)
+{
+	own.is_contained = roots != NULL;
+	own.count = roots == NULL ? 0 : count < CGROUP_ROOTS_MAX ? count : CGROUP_ROOTS_MAX;
+	for (size_t i = 0; i < own.count; i++)
+		own.roots[i] = roots[i];
+}
+
+/* NULL if it is not known. */
+static const char *
+find_root(uint32_t hierarchy)
+{
+	for (size_t i = 0; i < own.count; i++)
+	{
+		if (own.roots[i].hierarchy == hierarchy)
+			return own.roots[i].path;
+	}
+	return own.is_contained ? NULL : "";
+}
+
+static bool
+leads_up(const char *path, size_t length)
+{
+	return starts_with(path, length, "/..") && (length == 3 || path[3] == '/');
+}
+
 /*
  * The kernel writes paths as the reader's cgroup namespace sees them: a collector in a container
- * meets "/../../x" for what lies outside of its own group. And a group that was removed under its
- * last process is " (deleted)".
+ * meets "/../../x" for what lies outside of its own group, and "/" for that one. And a group that
+ * was removed under its last process is " (deleted)". Writes the path from the root of the
+ * hierarchy. Returns false if the place of the namespace is not known; the path is then the
+ * kernel's, because two groups would share one name without its "..".
  */
-static void
-strip_path(const char **path, size_t *length)
+static bool
+make_absolute(uint32_t hierarchy, const char *path, size_t length, char absolute[CGROUP_PATH_BYTES])
 {
 	static const char deleted[] = " (deleted)";
+	const char *root = find_root(hierarchy);
+	size_t root_length = root != NULL ? strlen(root) : 0;
+	const char *rest = path;
+	size_t rest_length;
 
-	while (starts_with(*path, *length, "/..") && (*length == 3 || (*path)[3] == '/'))
+	if (ends_with(path, length, deleted))
+		length -= strlen(deleted);
+	for (rest_length = length; leads_up(rest, rest_length) && root_length > 0; rest_length -= 3)
 	{
-		*path += 3;
-		*length -= 3;
+		while (root[--root_length] != '/')
+			;
+		rest += 3;
 	}
-	if (ends_with(*path, *length, deleted))
-		*length -= strlen(deleted);
+	if (root == NULL || leads_up(rest, rest_length))
+	{
+		copy_part(absolute, CGROUP_PATH_BYTES, path, length > 1 ? length : 0);
+		return false;
+	}
+	copy_part(absolute, CGROUP_PATH_BYTES, root, root_length);
+	if (rest_length > 1)
+		copy_part(absolute + root_length, CGROUP_PATH_BYTES - root_length, rest, rest_length);
+	return true;
 }
 
 bool
@@ -157,21 +209,15 @@ is_task(const char *previous, size_t previous_length, const char *slash)
  * there may make groups below, of any name. Likewise the outermost service or scope is the unit.
  */
 static void
-parse_path(const char *path, size_t path_length, CgroupLabels *labels)
+parse_path(CgroupLabels *labels)
 {
-	const char *end;
-	const char *part;
-	const char *previous;
+	const char *path = labels->path;
+	const char *end = path + strlen(path);
+	const char *part = path;
+	const char *previous = path;
 	size_t previous_length = 0;
 	bool is_owned = false;
 
-	memset(labels, 0, sizeof(*labels));
-	strip_path(&path, &path_length);
-	end = path + path_length;
-	part = path;
-	previous = path;
-	if (path_length > 1)
-		copy_part(labels->path, sizeof(labels->path), path, path_length);
 	while (part < end && !is_owned)
 	{
 		const char *slash = memchr(part, '/', (size_t) (end - part));
@@ -237,7 +283,10 @@ cgroup_parse(const char *text, CgroupLabels *labels)
 			CgroupLabels found;
 			int rank;
 
-			parse_path(path + 1, length - (size_t) (path + 1 - text), &found);
+			memset(&found, 0, sizeof(found));
+			found.is_relative = !make_absolute((uint32_t) strtoul(text, NULL, 10), path + 1,
+											   length - (size_t) (path + 1 - text), found.path);
+			parse_path(&found);
 			rank = rank_line(controllers, (size_t) (path - controllers), &found);
 			if (rank > best)
 			{

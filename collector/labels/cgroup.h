@@ -11,18 +11,37 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define CGROUP_PATH_BYTES 1024
 #define CGROUP_NAME_BYTES 256
 
 typedef struct CgroupLabels
 {
-	char path[CGROUP_PATH_BYTES]; /* "" for the root group */
+	/* "" for the root group; "/.." and so on, as the kernel writes it, if is_relative */
+	char path[CGROUP_PATH_BYTES];
+	bool is_relative; /* seen from another namespace, whose place in the hierarchy is not known */
 	/* the outermost container; "" outside of containers; hexadecimal, LXC and nspawn: the name */
 	char container_id[CGROUP_NAME_BYTES];
 	char systemd_unit[CGROUP_NAME_BYTES];  /* the outermost .service or .scope; "" for none */
 	char systemd_slice[CGROUP_NAME_BYTES]; /* the innermost .slice above the unit */
 } CgroupLabels;
+
+/* The group at which the control group namespace of this process begins, in one hierarchy. */
+typedef struct CgroupRoot
+{
+	uint32_t hierarchy;			  /* its number in /proc/PID/cgroup */
+	char path[CGROUP_PATH_BYTES]; /* "" for the root of the hierarchy */
+} CgroupRoot;
+
+#define CGROUP_ROOTS_MAX 32
+
+/*
+ * Has cgroup_parse() put paths together with these roots, which are copied. Paths of hierarchies
+ * without a root are then relative. If roots is NULL, as without a call, paths are those of the
+ * host. Call before another thread parses.
+ */
+void cgroup_use_roots(const CgroupRoot *roots, size_t count);
 
 /*
  * From the text of /proc/PID/cgroup. Of several hierarchies the one that tells most counts: the

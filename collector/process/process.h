@@ -47,6 +47,7 @@ typedef struct ProcessTableStats
 	uint64_t remembered;	/* gone from /proc, known from the side-band */
 	uint64_t cut;			/* readings of processes with more mappings than may be kept */
 	uint64_t files_refused; /* mappings in which samples lie: the process has too many files */
+	uint64_t relative;		/* readings of processes in groups whose whole path is not known */
 } ProcessTableStats;
 
 /* Where a user address lies. */

@@ -427,8 +427,10 @@ install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 	}
 	process->mappings = snapshot->mappings;
 	process->cgroup = snapshot->cgroup;
-	process->uid = snapshot->uid;
+	if (snapshot->uid != USER_UNKNOWN)
+		process->uid = snapshot->uid;
 	process->cgroup_read_ns = snapshot->cgroup_ns;
+	table->stats.relative += snapshot->cgroup.is_relative;
 	process->cgroup_learned = false;
 	free(process->environment);
 	process->environment = snapshot->environment;

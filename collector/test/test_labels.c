@@ -52,15 +52,51 @@ test_systemd(void **state)
 	check("0::/user.slice/user-0.slice/session-3.scope/postgresql.service\n",
 		  "/user.slice/user-0.slice/session-3.scope/postgresql.service", "", "session-3.scope");
 	check("0::/init.scope\n", "/init.scope", "", "init.scope");
-	/* removed, and seen from a control group namespace beside it */
+	/* removed */
 	check("0::/system.slice/nginx.service (deleted)\n", "/system.slice/nginx.service", "",
 		  "nginx.service");
-	check("0::/../../system.slice/nginx.service\n", "/system.slice/nginx.service", "",
-		  "nginx.service");
-	check("0::/..\n", "", "", "");
 	check("0::/..hidden\n", "/..hidden", "", "");
 	check("0::/\n", "", "", "");
 	check("", "", "", "");
+}
+
+/* Is the path of the text not one from the root of its hierarchy? */
+static bool
+is_relative(const char *text)
+{
+	CgroupLabels labels;
+
+	cgroup_parse(text, &labels);
+	return labels.is_relative;
+}
+
+/* In a control group namespace the kernel writes paths as they are seen from its root. */
+static void
+test_namespaces(void **state)
+{
+	static const CgroupRoot roots[] = { { 0, "/kubepods/" POD "/" ID }, { 4, "" }, { 7, "/a/b" } };
+
+	cgroup_use_roots(roots, sizeof(roots) / sizeof(roots[0]));
+	check("0::/\n", "/kubepods/" POD "/" ID, ID, "");
+	check("0::/worker (deleted)\n", "/kubepods/" POD "/" ID "/worker", ID, "");
+	check("0::/../" OTHER_ID "\n", "/kubepods/" POD "/" OTHER_ID, OTHER_ID, "");
+	check("0::/../../../system.slice/nginx.service\n", "/system.slice/nginx.service", "",
+		  "nginx.service");
+	check("0::/../../..\n", "", "", "");
+	check("0::/..hidden\n", "/kubepods/" POD "/" ID "/..hidden", ID, "");
+	check("4:memory:/docker/" ID "\n", "/docker/" ID, ID, "");
+	check("7:pids:/../c\n", "/a/c", "", "");
+	assert_false(is_relative("7:pids:/../c\n"));
+	/* above the root of the hierarchy nothing is; of hierarchy 9 no root is known */
+	check("7:pids:/../../../c\n", "/../../../c", "", "");
+	assert_true(is_relative("7:pids:/../../../c\n"));
+	check("9:cpu:/../c\n", "/../c", "", "");
+	check("9:cpu:/c\n", "/c", "", "");
+	assert_true(is_relative("9:cpu:/c\n"));
+	cgroup_use_roots(NULL, 0);
+	check("0::/../x.service\n", "/../x.service", "", "x.service");
+	assert_true(is_relative("0::/../x.service\n"));
+	assert_false(is_relative("9:cpu:/c\n"));
 }
 
 static void
@@ -132,7 +168,10 @@ test_kubernetes(void **state)
 			"11:cpu,cpuacct:%s\n3:pids:%s\n",		  /* version 1 */
 			"5:memory:%s\n1:name=systemd:%s\n0::/\n", /* both, all in version 1 */
 			"4:devices:/\n0::%s\n",					  /* both, in version 2 */
-			"0::/../../..%s\n",						  /* from another control group namespace */
+			"6:memory:/../../..%s\n",				  /* from another control group namespace */
+		};
+		static const CgroupRoot roots[] = {
+			{ 0, "" }, { 3, "" }, { 5, "" }, { 6, "/a/b/c" }, { 11, "" }
 		};
 
 		for (size_t j = 0; j < sizeof(hierarchies) / sizeof(hierarchies[0]); j++)
@@ -152,7 +191,9 @@ test_kubernetes(void **state)
 					text[used++] = *at;
 				text[used] = '\0';
 			}
+			cgroup_use_roots(roots, sizeof(roots) / sizeof(roots[0]));
 			cgroup_parse(text, &labels);
+			cgroup_use_roots(NULL, 0);
 			assert_string_equal(labels.container_id, ID);
 			assert_string_equal(labels.path, groups[i]);
 		}
@@ -469,6 +510,7 @@ main(void)
 		cmocka_unit_test(test_other_runtimes),	 cmocka_unit_test(test_controllers),
 		cmocka_unit_test(test_cgroup_table),	 cmocka_unit_test(test_label_sets),
 		cmocka_unit_test(test_new_series),		 cmocka_unit_test(test_new_series_of_owners),
+		cmocka_unit_test(test_owner_length),	 cmocka_unit_test(test_namespaces),
 		cmocka_unit_test(test_names_of_process),
 	};
 
