@@ -93,6 +93,7 @@ typedef struct Agent
 	uint64_t counters_taken[PFS_COUNTER_COUNT];
 	uint64_t reopened_taken;
 	uint64_t unread_waits_taken;
+	uint64_t probes_held_up_taken;
 	uint64_t missed_ticks_taken;
 	Symbolizer *symbolizer;
 	MappedFileTable *files;
@@ -554,6 +555,7 @@ take_kernel_losses(Agent *agent)
 	};
 	uint64_t *counters = agent->report.counters;
 	uint64_t unread_waits;
+	ProbeStats probes;
 
 	if (sampler_counters(agent->sampler, counters) != 0)
 		return;
@@ -575,6 +577,9 @@ take_kernel_losses(Agent *agent)
 	unread_waits = sampler_unread_waits(agent->sampler);
 	losses_add(&agent->losses, LOSS_WAITS_UNREAD, unread_waits - agent->unread_waits_taken);
 	agent->unread_waits_taken = unread_waits;
+	sampler_probe_stats(agent->sampler, &probes);
+	losses_add(&agent->losses, LOSS_PROBES_HELD_UP, probes.held_up - agent->probes_held_up_taken);
+	agent->probes_held_up_taken = probes.held_up;
 }
 
 /* The next flush comes a little after the end of the window that is running now. */

@@ -10,6 +10,7 @@
 #include "kernel/probes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,10 +25,12 @@
 #include <bpf/libbpf.h>
 #include <linux/perf_event.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "files/open_file.h"
 #include "process/cpu_event.h"
 #include "process/cpu_list.h"
+#include "process/patience.h"
 #include "profiler.skel.h"
 #include "symbols/elf_file.h"
 
@@ -98,6 +101,9 @@ struct Probes
 	FaultEvents *cpus; /* CPU_LIST_MAX of them; NULL: no page faults */
 	ProbedFile files[PROBE_FILES_MAX];
 	size_t file_count;
+	Patience patience; /* of whoever attaches and detaches, one thread at a time */
+	Stall stall;	   /* until then no probe is attached */
+	_Atomic uint64_t held_up;
 	uint64_t fault_period;
 	ProbeStats stats;
 	_Atomic uint64_t calls_a_second; /* beyond, they are looked at for a part of the time */
@@ -332,6 +338,11 @@ probes_create(struct profiler *skeleton, const ProbeOptions *options, uint32_t s
 
 	if (probes == NULL)
 		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+	if (patience_init(&probes->patience) != 0)
+	{
+		free(probes);
+		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+	}
 	probes->skeleton = skeleton;
 	probes->options = *options;
 	probes_look_less(probes, 1, 1);
@@ -355,15 +366,16 @@ probes_slots(const ProbeOptions *options, int possible_cpus)
 	return options->file_count > 0 ? (uint32_t) possible_cpus : 0;
 }
 
-/* No call is seen from here on. */
+/* No call is seen from here on, but for links that no thread can be had to close. */
 static void
 look_away(Probes *probes)
 {
 	for (size_t i = 0; i < probes->file_count; i++)
 	{
-		if (probes->files[i].link >= 0)
-			close(probes->files[i].link);
-		probes->files[i].link = -1;
+		ProbedFile *file = &probes->files[i];
+
+		if (file->link >= 0 && patience_try_close(&probes->patience, file->link, PROBES_ATTACH_NS))
+			file->link = -1;
 	}
 	probes->watching = false;
 	probes->seconds = 0;
@@ -390,44 +402,139 @@ probes_free(Probes *probes)
 		if (probes->files[i].fd >= 0)
 			close(probes->files[i].fd);
 	}
+	patience_fini(&probes->patience);
 	free(probes->cpus);
 	free(probes);
 }
 
-/* 0 or -errno. */
-static int
-link_file(const Probes *probes, ProbedFile *file)
+/* Has all that the call needs, which may outlive the file. */
+typedef struct LinkProbe
 {
+	Probe probe;
+	ProbedFile file; /* a copy, with a descriptor of its own */
 	char path[64];
-	const struct uprobe_link link = {
-		.program = (uint32_t) bpf_program__fd(probes->skeleton->progs.pfs_allocation),
-		.attach_type =
-			(uint32_t) bpf_program__expected_attach_type(probes->skeleton->progs.pfs_allocation),
-		.path = (uintptr_t) path,
-		.offsets = (uintptr_t) file->offsets,
-		.cookies = (uintptr_t) file->cookies,
+	struct uprobe_link link;
+	int error;
+} LinkProbe;
+
+static void
+run_link(Probe *base)
+{
+	LinkProbe *probe = (LinkProbe *) base;
+
+	probe->file.link = (int) syscall(SYS_bpf, BPF_LINK_CREATE, &probe->link, sizeof(probe->link));
+	probe->error = probe->file.link < 0 ? -errno : 0;
+}
+
+static void
+discard_link(Probe *base)
+{
+	LinkProbe *probe = (LinkProbe *) base;
+
+	if (probe->file.link >= 0)
+		close(probe->file.link);
+	close(probe->file.fd);
+	free(probe);
+}
+
+static LinkProbe *
+make_link_probe(const Probes *probes, const ProbedFile *file)
+{
+	const struct bpf_program *program = probes->skeleton->progs.pfs_allocation;
+	LinkProbe *probe = calloc(1, sizeof(*probe));
+
+	if (probe == NULL)
+		return NULL;
+	probe->probe = (Probe){ .run = run_link, .discard = discard_link };
+	probe->file = *file;
+	probe->file.fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	snprintf(probe->path, sizeof(probe->path), "/proc/self/fd/%d", probe->file.fd);
+	probe->link = (struct uprobe_link){
+		.program = (uint32_t) bpf_program__fd(program),
+		.attach_type = (uint32_t) bpf_program__expected_attach_type(program),
+		.path = (uintptr_t) probe->path,
+		.offsets = (uintptr_t) probe->file.offsets,
+		.cookies = (uintptr_t) probe->file.cookies,
 		.count = file->count,
 	};
+	return probe;
+}
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", file->fd);
-	file->link = (int) syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof(link));
-	return file->link < 0 ? -errno : 0;
+/* 0; -EAGAIN if the kernel does not answer in time; or another -errno. */
+static int
+link_file(Probes *probes, ProbedFile *file)
+{
+	LinkProbe *probe = make_link_probe(probes, file);
+	int result;
+
+	if (probe == NULL)
+		return -ENOMEM;
+	if (patience_run(&probes->patience, &probe->probe, PROBES_ATTACH_NS) != 0)
+		return -EAGAIN;
+	result = probe->error;
+	file->link = probe->file.link;
+	probe->file.link = -1;
+	discard_link(&probe->probe);
+	return result;
+}
+
+/* Gives up attaching for a while: a process that maps the file holds the lock of its memory. */
+static void
+put_off(Probes *probes, const ProbedFile *file)
+{
+	look_away(probes);
+	stall_note(&probes->stall, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	atomic_fetch_add(&probes->held_up, 1);
+	log_event(LOG_WARNING, "sampler", "could not probe functions that allocate in time",
+			  log_text("file", file->name),
+			  log_text("detail", "A process that maps the file holds the lock of its memory. "
+								 "Allocations are not sampled until it releases the lock."));
+}
+
+/* May a probe be attached? While a thread is left behind the next one would wait for it. */
+static bool
+may_attach(const Probes *probes)
+{
+	return (uint64_t) clock_ns(CLOCK_MONOTONIC) >= probes->stall.until_ns &&
+		   prober_stuck(probes->patience.prober) == 0;
+}
+
+/* Begins new accounts of waits: with the old ones the next attempt would be given up at once. */
+static void
+forget_waits(Probes *probes)
+{
+	Patience fresh;
+
+	if (patience_init(&fresh) != 0)
+		return;
+	patience_fini(&probes->patience);
+	probes->patience = fresh;
 }
 
 ExitCode
 probes_attach(Probes *probes, Failure *failure)
 {
+	if (!may_attach(probes))
+		return EXIT_OK;
+	if (probes->stall.until_ns != 0)
+		forget_waits(probes);
 	for (size_t i = 0; i < probes->file_count; i++)
 	{
-		int result = link_file(probes, &probes->files[i]);
+		int result = probes->files[i].link >= 0 ? 0 : link_file(probes, &probes->files[i]);
 
 		if (result == 0)
 			continue;
+		if (result == -EAGAIN)
+		{
+			put_off(probes, &probes->files[i]);
+			return EXIT_OK;
+		}
 		failure_set(failure, EXIT_BPF, "could not probe functions that allocate");
 		failure_detail(failure, "\"%s\": %s.", probes->files[i].name, strerror(-result));
 		look_away(probes);
 		return failure->code;
 	}
+	probes->stall = (Stall){ 0 };
 	probes->watching = probes->file_count > 0;
 	return EXIT_OK;
 }
@@ -643,4 +750,5 @@ void
 probes_stats(const Probes *probes, ProbeStats *stats)
 {
 	*stats = probes->stats;
+	stats->held_up = atomic_load(&probes->held_up);
 }

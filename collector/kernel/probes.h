@@ -47,7 +47,14 @@ ExitCode probes_create(struct profiler *skeleton, const ProbeOptions *options, u
 void probes_free(Probes *probes); /* accepts NULL; detaches */
 uint32_t probes_slots(const ProbeOptions *options, int possible_cpus);
 
-/* Allocations are seen from now on. EXIT_BPF where the kernel refuses. Nothing where none are. */
+/*
+ * Allocations are seen from now on. EXIT_BPF where the kernel refuses. Nothing where none are.
+ *
+ * To attach and detach probes the kernel takes a lock of each process that maps the file, and waits
+ * as long as one of these likes. A thread is left behind after PROBES_ATTACH_NS. Allocations are
+ * then not seen until it has returned and probes_pace_calls() has tried once more.
+ */
+#define PROBES_ATTACH_NS UINT64_C(10000000000)
 ExitCode probes_attach(Probes *probes, Failure *failure);
 void probes_detach(Probes *probes); /* accepts NULL: of all CPUs */
 
@@ -64,10 +71,7 @@ void probes_detach_cpu(Probes *probes, uint32_t cpu);
  */
 void probes_pace_faults(Probes *probes, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns);
 
-/*
- * Does that for calls. To attach and detach its probes the kernel takes a lock of each process that
- * maps the file: the calling thread waits as long as one of these likes.
- */
+/* Does that for calls; may take as long as probes_attach(). */
 void probes_pace_calls(Probes *probes, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns);
 
 /*
@@ -82,6 +86,7 @@ typedef struct ProbeStats
 	uint64_t fault_period;
 	uint64_t allocation_period;
 	uint32_t calls_one_in;
+	uint64_t held_up; /* times that a process kept the kernel from attaching probes in time */
 } ProbeStats;
 
 void probes_stats(const Probes *probes, ProbeStats *stats);

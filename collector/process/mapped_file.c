@@ -861,7 +861,7 @@ close_files(MappedFileTable *table)
 
 		if (avoids && file->key.version.file.device == avoided)
 			link = &file->next_closing;
-		else if (patience_try_close(&table->patience, file->fd))
+		else if (patience_try_close(&table->patience, file->fd, PATIENCE_CLOSE_NS))
 			forget_closed(table, link);
 		else
 		{

@@ -18,7 +18,6 @@
 
 #define NS_PER_S	 UINT64_C(1000000000)
 #define CLOSE_AGAIN	 16 /* descriptors that stayed open, each time */
-#define CLOSE_NS	 (NS_PER_S / 20)
 #define STALL_NS	 (10 * NS_PER_S)
 #define STALL_MAX_NS (64 * STALL_NS)
 
@@ -106,7 +105,7 @@ device_of(int fd)
 
 /* As prober_run(). *kept: the descriptor is still open, and no thread is at it. */
 static int
-close_one(Patience *patience, int fd, bool *kept)
+close_one(Patience *patience, int fd, uint64_t wait_ns, bool *kept)
 {
 	CloseProbe *closing = calloc(1, sizeof(*closing));
 	int result;
@@ -121,7 +120,7 @@ close_one(Patience *patience, int fd, bool *kept)
 		(Probe){ .run = run_close, .discard = discard_close, .subject.device = device_of(fd) };
 	closing->kept = kept;
 	closing->fd = fd;
-	result = patience_run(patience, &closing->probe, CLOSE_NS);
+	result = patience_run(patience, &closing->probe, wait_ns);
 	if (result == 0)
 		free(closing);
 	return result;
@@ -132,7 +131,7 @@ static int
 close_or_keep(Patience *patience, int fd)
 {
 	bool kept;
-	int result = close_one(patience, fd, &kept);
+	int result = close_one(patience, fd, PATIENCE_CLOSE_NS, &kept);
 
 	if (kept && !keep_open(patience, fd))
 		close(fd);
@@ -140,11 +139,11 @@ close_or_keep(Patience *patience, int fd)
 }
 
 bool
-patience_try_close(Patience *patience, int fd)
+patience_try_close(Patience *patience, int fd, uint64_t wait_ns)
 {
 	bool kept;
 
-	(void) close_one(patience, fd, &kept);
+	(void) close_one(patience, fd, wait_ns, &kept);
 	return !kept;
 }
 

@@ -46,9 +46,10 @@ int patience_run(Patience *patience, Probe *probe, uint64_t wait_ns);
 void patience_close(Patience *patience, int fd);
 
 /*
- * The same, but false if no thread may be had for that: the descriptor is still open, and the
- * caller's.
+ * Like patience_close(), but waits no longer than wait_ns. False if no thread may be had for that:
+ * the descriptor is still open, and the caller's.
  */
-bool patience_try_close(Patience *patience, int fd);
+bool patience_try_close(Patience *patience, int fd, uint64_t wait_ns);
+#define PATIENCE_CLOSE_NS UINT64_C(50000000) /* for a file */
 
 #endif

@@ -29,8 +29,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <linux/bpf.h>
 
 #include "agent/record.h"
 #include "base/clock.h"
@@ -62,6 +65,33 @@ typedef struct World
 	Told threads[THREADS];
 	size_t count;
 } World;
+
+/* Calls that attach probes wait while this is set, as for a process that holds the kernel up. */
+static atomic_bool kernel_held_up;
+static atomic_uint calls_held_up;
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+
+long
+__wrap_syscall(long number, ...)
+{
+	long arguments[6];
+	va_list list;
+
+	va_start(list, number);
+	for (size_t i = 0; i < 6; i++)
+		arguments[i] = va_arg(list, long);
+	va_end(list);
+	if (number == SYS_bpf && arguments[0] == BPF_LINK_CREATE && atomic_load(&kernel_held_up))
+	{
+		atomic_fetch_add(&calls_held_up, 1);
+		while (atomic_load(&kernel_held_up))
+			(void) usleep(1000);
+	}
+	return __real_syscall(number, arguments[0], arguments[1], arguments[2], arguments[3],
+						  arguments[4], arguments[5]);
+}
 
 /* Given to a function of an allocation, so that no compiler takes it for unused. */
 static void *volatile taken;
@@ -636,14 +666,63 @@ test_list(void **state)
 	}
 }
 
+/* A process that holds up the kernel as probes are attached holds up nobody else; counted. */
+static void
+test_attaching_held_up(void **state)
+{
+	const ProbeOptions probes = allocations(1000);
+	static World world;
+	ProbeStats stats;
+	uint64_t counters[PFS_COUNTER_COUNT];
+	int64_t paced_ns = (int64_t) NS_PER_S;
+
+	atomic_store(&kernel_held_up, true);
+	(void) alarm(60);
+	if (!begin(&world, &probes))
+	{
+		atomic_store(&kernel_held_up, false);
+		skip();
+	}
+	sampler_probe_stats(world.sampler, &stats);
+	assert_int_equal(stats.held_up, 1);
+	/* one thread is left behind, and no other one while it is */
+	for (int i = 0; i < 5; i++)
+	{
+		paced_ns += (int64_t) NS_PER_S;
+		sampler_pace_tended(world.sampler, paced_ns);
+	}
+	assert_int_equal(atomic_load(&calls_held_up), 1);
+	assert_int_equal(sampler_counters(world.sampler, counters), 0);
+	assert_int_equal(counters[PFS_COUNTER_ALLOCATIONS], 0);
+	atomic_store(&kernel_held_up, false);
+	/* it is tried again */
+	while (counters[PFS_COUNTER_ALLOCATIONS] == 0)
+	{
+		paced_ns += (int64_t) NS_PER_S;
+		sampler_pace_tended(world.sampler, paced_ns);
+		by_malloc(GIB);
+		assert_int_equal(sampler_counters(world.sampler, counters), 0);
+		(void) usleep(100000);
+	}
+	(void) alarm(0);
+	sampler_probe_stats(world.sampler, &stats);
+	assert_int_equal(stats.held_up, 1);
+	end(&world);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_list),		  cmocka_unit_test(test_off),
-		cmocka_unit_test(test_refused),		  cmocka_unit_test(test_page_faults),
-		cmocka_unit_test(test_kernel_faults), cmocka_unit_test(test_page_faults_paced),
-		cmocka_unit_test(test_allocations),	  cmocka_unit_test(test_allocations_paced),
+		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_off),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_page_faults),
+		cmocka_unit_test(test_kernel_faults),
+		cmocka_unit_test(test_page_faults_paced),
+		cmocka_unit_test(test_allocations),
+		cmocka_unit_test(test_allocations_paced),
+		cmocka_unit_test(test_attaching_held_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
