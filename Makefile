@@ -18,7 +18,7 @@ export V PG_CONFIG BUILD WERROR
 EXTENSION_MAKE = $(MAKE) -C $(BUILD)/extension -f $(CURDIR)/extension/Makefile VPATH=$(CURDIR)/extension
 
 .DELETE_ON_ERROR:
-.PHONY: all extension bpf collector install uninstall deps deps-all demo demo-stop psql check installcheck bench fuzz soak \
+.PHONY: all extension bpf collector install uninstall install-collector deb deps deps-all demo demo-stop psql check installcheck bench fuzz soak \
         lint dashboards format format-check clean help
 
 all: extension collector ## Build extension and collector
@@ -35,6 +35,18 @@ collector: bpf
 
 install uninstall: extension ## Install the extension into the PostgreSQL of PG_CONFIG, or remove it
 	+$(QUIET)$(EXTENSION_MAKE) $@
+
+PREFIX ?= /usr/local
+install-collector: collector ## Install the collector's programs and systemd units under PREFIX (/usr/local)
+	$(QUIET)install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/systemd/system
+	$(QUIET)install $(BUILD)/collector/profstore-collector $(BUILD)/collector/profstore-sources $(DESTDIR)$(PREFIX)/bin
+	$(QUIET)for unit in collector/systemd/*.service; do \
+		sed 's,@BINDIR@,$(PREFIX)/bin,' $$unit >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${unit##*/} || exit 1; \
+	done
+
+deb: ## Build Debian packages of what is committed into build/deb
+	$(QUIET).dev/deps build package
+	$(QUIET).dev/deb
 
 deps: ## Install the packages that building needs
 	$(QUIET).dev/deps build
