@@ -16,9 +16,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -229,4 +231,12 @@ open_file_of_process(const char *path, struct stat *status)
 	fd = open_file_inside(root_fd, path + inside, status);
 	close(root_fd);
 	return fd;
+}
+
+bool
+open_file_is_of_kernel(int fd)
+{
+	struct statfs status;
+
+	return fstatfs(fd, &status) == 0 && status.f_type != FUSE_SUPER_MAGIC;
 }

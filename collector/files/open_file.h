@@ -39,6 +39,12 @@ int open_file_trusted(const char *path, struct stat *status);
  */
 int open_file_of_process(const char *path, struct stat *status);
 
+/*
+ * Returns true if the kernel itself serves the file, and false if a program does (FUSE), which may
+ * report any times, and may not answer. Asks that program.
+ */
+bool open_file_is_of_kernel(int fd);
+
 /* For tests: true as on kernels before 5.6, which cannot resolve inside of a root by themselves. */
 void open_file_without_openat2(bool without);
 

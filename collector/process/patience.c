@@ -147,11 +147,12 @@ patience_try_close(Patience *patience, int fd, uint64_t wait_ns)
 	return !kept;
 }
 
-void
-patience_close(Patience *patience, int fd)
+/* Closes some of those that stayed open, until one makes us wait. */
+static void
+close_again(Patience *patience)
 {
-	int result = close_or_keep(patience, fd);
 	size_t left = MIN(patience->open_count, CLOSE_AGAIN);
+	int result = 0;
 
 	/* the one that stayed open first; one whose device is still avoided goes to the end again */
 	for (; result != -ETIMEDOUT && left > 0; left--)
@@ -162,4 +163,36 @@ patience_close(Patience *patience, int fd)
 		memmove(patience->open, patience->open + 1, patience->open_count * sizeof(int));
 		result = close_or_keep(patience, oldest);
 	}
+}
+
+void
+patience_close(Patience *patience, int fd)
+{
+	if (close_or_keep(patience, fd) != -ETIMEDOUT)
+		close_again(patience);
+}
+
+static bool
+device_is_full(const Patience *patience, uint64_t device)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < patience->open_count; i++)
+		count += device_of(patience->open[i]) == device;
+	return device != 0 && count >= PATIENCE_DEVICE_OPEN_MAX;
+}
+
+PatienceRoom
+patience_room(Patience *patience, uint64_t device)
+{
+	PatienceRoom room = PATIENCE_ROOM_ALL;
+
+	if (patience->open_count >= PATIENCE_OPEN_MAX || device_is_full(patience, device))
+		close_again(patience);
+	if (device_is_full(patience, device))
+		room = PATIENCE_ROOM_NONE;
+	else if (patience->open_count >= PATIENCE_OPEN_MAX)
+		room = PATIENCE_ROOM_KERNEL;
+	patience->timeouts += room == PATIENCE_ROOM_NONE;
+	return room;
 }

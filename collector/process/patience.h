@@ -11,6 +11,9 @@
 
 #include "process/prober.h"
 
+#define PATIENCE_DEVICE_OPEN_MAX 16
+#define PATIENCE_OPEN_MAX		 256
+
 /* Belongs to one thread. */
 typedef struct Patience
 {
@@ -44,6 +47,22 @@ int patience_run(Patience *patience, Probe *probe, uint64_t wait_ns);
  * thread may be had for that, it stays open and is tried again after a later one.
  */
 void patience_close(Patience *patience, int fd);
+
+/* Files that may be opened while others wait to be closed. */
+typedef enum PatienceRoom
+{
+	PATIENCE_ROOM_NONE,
+	PATIENCE_ROOM_KERNEL, /* those of file systems that the kernel itself serves */
+	PATIENCE_ROOM_ALL,
+} PatienceRoom;
+
+/*
+ * Returns the files of a device (0: of an unknown one) that may be opened. A device of which
+ * PATIENCE_DEVICE_OPEN_MAX descriptors wait to be closed gets no more of them, and once
+ * PATIENCE_OPEN_MAX wait in all, no program's file system does: descriptors are this process's, and
+ * are not to be used up by file systems that do not answer. Tries to close some first.
+ */
+PatienceRoom patience_room(Patience *patience, uint64_t device);
 
 /*
  * Like patience_close(), but waits no longer than wait_ns. False if no thread may be had for that:

@@ -102,6 +102,7 @@ typedef struct BinaryProbe
 	dev_t device;
 	ino_t inode;
 	char *name;
+	bool of_kernel_only; /* files that a program serves are not wanted */
 	int error;
 	Binary *binary; /* NULL: none yet */
 } BinaryProbe;
@@ -135,6 +136,12 @@ run_binary(Probe *base)
 	probe->error = fd < 0 ? fd : 0;
 	if (fd < 0)
 		return;
+	if (probe->of_kernel_only && !open_file_is_of_kernel(fd))
+	{
+		close(fd);
+		probe->error = -EAGAIN;
+		return;
+	}
 	identity = file_identity_of(&status);
 	probe->error = describe(fd, &identity, probe->name, &probe->binary);
 	/* separate debug files are looked for below the root of the process that the path names */
@@ -160,11 +167,16 @@ free_probe(Probe *base)
 int
 binary_create(Patience *patience, const BinaryPlace *place, const char *name, Binary **binary)
 {
-	BinaryProbe *probe = calloc(1, sizeof(*probe));
+	PatienceRoom room = patience_room(patience, place->device);
+	BinaryProbe *probe;
 	int err;
 
+	if (room == PATIENCE_ROOM_NONE)
+		return -EAGAIN;
+	probe = calloc(1, sizeof(*probe));
 	if (probe == NULL)
 		return -ENOMEM;
+	probe->of_kernel_only = room == PATIENCE_ROOM_KERNEL;
 	probe->probe = (Probe){ .run = run_binary,
 							.discard = free_probe,
 							.subject = { .device = place->device, .owner = place->owner } };
@@ -182,6 +194,7 @@ binary_create(Patience *patience, const BinaryPlace *place, const char *name, Bi
 	if (patience_run(patience, &probe->probe, WAIT_NS) != 0)
 		return -EAGAIN;
 	err = probe->error;
+	patience->timeouts += err == -EAGAIN;
 	if (err == 0)
 		*binary = probe->binary;
 	probe->binary = NULL;

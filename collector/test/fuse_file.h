@@ -1,6 +1,7 @@
 /*
  * fuse_file.h
  *		A file system in user space with one file, that stops answering when it is told to.
+ *		Its bytes are zeros unless a test sets them.
  *
  * It speaks the kernel's protocol itself, so that no library is needed. Requests of a kind that is
  * held are kept, and answered when it is let go.
@@ -39,6 +40,7 @@ typedef struct FuseFile
 	atomic_uint held_count;
 	uint64_t held[FUSE_HELD_MAX];
 	char request[FUSE_REQUEST_SIZE];
+	char data[FUSE_FILE_BYTES];
 } FuseFile;
 
 static inline void
@@ -70,8 +72,6 @@ fuse_attributes(uint64_t node)
 static inline void
 fuse_serve(FuseFile *file, const struct fuse_in_header *header)
 {
-	static const char data[FUSE_FILE_BYTES];
-
 	if (header->opcode == FUSE_INIT)
 	{
 		const struct fuse_init_out init = {
@@ -105,7 +105,8 @@ fuse_serve(FuseFile *file, const struct fuse_in_header *header)
 		const struct fuse_read_in *read_in = (const void *) (header + 1);
 		size_t left = read_in->offset < FUSE_FILE_BYTES ? FUSE_FILE_BYTES - read_in->offset : 0;
 
-		fuse_answer(file, header->unique, 0, data, read_in->size < left ? read_in->size : left);
+		fuse_answer(file, header->unique, 0, file->data + read_in->offset,
+					read_in->size < left ? read_in->size : left);
 	}
 	else if (header->opcode == FUSE_FLUSH || header->opcode == FUSE_RELEASE)
 		fuse_answer(file, header->unique, 0, NULL, 0);
@@ -137,13 +138,14 @@ fuse_run(void *argument)
 static inline bool
 fuse_file_open(FuseFile *file)
 {
-	char options[64];
+	char options[96];
 
 	memset(file, 0, sizeof(*file));
 	snprintf(file->directory, sizeof(file->directory), "/tmp/pfs-fuse-%d", getpid());
 	snprintf(file->path, sizeof(file->path), "%s/file", file->directory);
 	file->fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", file->fd);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other",
+			 file->fd);
 	if (file->fd < 0 || unshare(CLONE_NEWNS) != 0 ||
 		mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return false;

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -830,6 +831,62 @@ test_symbols_device(void **state)
 	patience_fini(&patience);
 }
 
+#define CLOSED_TOGETHER 300
+
+/*
+ * Binaries whose descriptors cannot be closed keep further ones of their device closed, and if
+ * there are many, those of any program's file system, but none of the kernel's.
+ */
+static void
+test_symbols_closing(void **state)
+{
+	static Binary *binaries[CLOSED_TOGETHER];
+	static const Elf64_Ehdr empty_program = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_DYN,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_phnum = 1, /* at the beginning of the file, and so of no kind that is known */
+	};
+	const BinaryPlace anywhere = { .path = fuse.path };
+	const BinaryPlace host = { .path = "/proc/self/exe" };
+	BinaryPlace place = { .path = fuse.path };
+	struct stat status;
+	Patience patience;
+	Binary *binary;
+
+	(void) state;
+	if (!have_fuse)
+		skip();
+	memcpy(fuse.data, &empty_program, sizeof(empty_program));
+	assert_int_equal(stat(fuse.path, &status), 0);
+	place.device = status.st_dev;
+	assert_int_equal(patience_init(&patience), 0);
+	for (int i = 0; i < CLOSED_TOGETHER; i++)
+		assert_int_equal(binary_create(&patience, &place, "file", &binaries[i]), 0);
+	fuse_file_hold(&fuse, FUSE_FLUSH);
+	for (int i = 0; i < CLOSED_TOGETHER; i++)
+	{
+		binary_close(binaries[i], &patience);
+		binary_free(binaries[i]);
+		if (i == PROBER_DEVICE_STUCK + PATIENCE_DEVICE_OPEN_MAX)
+			assert_int_equal(patience_room(&patience, place.device), PATIENCE_ROOM_NONE);
+	}
+	assert_int_equal(patience.open_count, CLOSED_TOGETHER - PROBER_DEVICE_STUCK);
+	assert_int_equal(binary_create(&patience, &place, "file", &binary), -EAGAIN);
+	assert_int_equal(binary_create(&patience, &anywhere, "file", &binary), -EAGAIN);
+	assert_int_equal(binary_create(&patience, &host, "self", &binary), 0);
+	binary_free(binary);
+	fuse_file_let_go(&fuse);
+	for (int i = 0; i < 1000 && patience_room(&patience, place.device) != PATIENCE_ROOM_ALL; i++)
+		usleep(1000);
+	assert_int_equal(binary_create(&patience, &place, "file", &binary), 0);
+	binary_free(binary);
+	memset(fuse.data, 0, sizeof(fuse.data));
+	assert_false(atomic_load(&overdue));
+	patience_fini(&patience);
+}
+
 /* Nor where separate debug files are looked for. */
 static void
 test_debug_files(void **state)
@@ -873,6 +930,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_symbols, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_symbols_device, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_symbols_closing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_closing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_debug_files, setup, teardown),
 		cmocka_unit_test(test_prober),
