@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <lzma.h>
 #include <malloc.h>
 #include <signal.h>
@@ -23,7 +22,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -31,6 +29,7 @@
 
 #include "base/clock.h"
 #include "files/elf_headers.h"
+#include "files/open_file.h"
 #include "symbols/symbol_session.h"
 #include "symbols/worker_protocol.h"
 #include "symbols/worker_sandbox.h"
@@ -60,6 +59,8 @@ typedef struct Session
 	uint64_t with_files; /* the flags of its request that say which files there are */
 	int fd;				 /* of the binary; the session's */
 	struct stat status;	 /* of it, as it was opened */
+	uint64_t owners;	 /* that it was opened for */
+	bool may_hang;		 /* when its files are closed: their file system is a program */
 	SymbolSession *symbols;
 } Session;
 
@@ -161,11 +162,30 @@ find_session(Worker *worker, uint64_t binary)
 }
 
 static void
+send_notice(const Session *session, bool closes)
+{
+	const WorkerNotice notice = { .status = WORKER_NOTICE,
+								  .closes = closes,
+								  .owners = session->owners,
+								  .device = session->status.st_dev };
+
+	(void) send(WORKER_SOCKET, &notice, sizeof(notice), MSG_NOSIGNAL);
+}
+
+/*
+ * A program that serves the files can make their closing wait for as long as it likes, whatever is
+ * asked meanwhile. The notices let the collector blame the owners of these files alone.
+ */
+static void
 close_session(Session *session)
 {
 	if (session->used == 0)
 		return;
+	if (session->may_hang)
+		send_notice(session, true);
 	symbol_session_close(session->symbols);
+	if (session->may_hang)
+		send_notice(session, false);
 	memset(session, 0, sizeof(*session));
 }
 
@@ -299,6 +319,10 @@ open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_
 		return -ENOEXEC;
 	}
 	session->fd = files.binary;
+	session->owners = request->owners;
+	session->may_hang = !open_file_is_of_kernel(files.binary) ||
+						(with_debug && !open_file_is_of_kernel(files.debug)) ||
+						(with_alternative && !open_file_is_of_kernel(files.alternative));
 	err = symbol_session_open(&files, (request->argument & WORKER_NO_DWARF) == 0, data_limit,
 							  &session->symbols);
 	if (err != 0)
@@ -317,11 +341,13 @@ answer_open(Worker *worker, const WorkerRequest *request, const int fds[WORKER_F
 {
 	SymbolLine opened = { .name = "", .system_name = "", .filename = "" };
 	int err = open_session(worker, request, fds);
+	const Session *session;
 
 	if (err != 0)
 		return worker_reply_encode(worker->message, err, NULL, 0);
-	if (symbol_session_left_out(find_session(worker, request->binary)->symbols))
-		opened.line = WORKER_LEFT_OUT_DWARF;
+	session = find_session(worker, request->binary);
+	opened.line = (symbol_session_left_out(session->symbols) ? WORKER_LEFT_OUT_DWARF : 0) |
+				  (session->may_hang ? WORKER_MAY_HANG : 0);
 	return worker_reply_encode(worker->message, 0, &opened, 1);
 }
 
@@ -473,15 +499,6 @@ compare_checksum(int fd, uint32_t expected)
 	return read && checksum == expected ? 0 : -EBADMSG;
 }
 
-/* Whether the kernel itself keeps a file's times: a program that serves one may say anything. */
-static bool
-is_vouched_for(int fd)
-{
-	struct statfs status;
-
-	return fstatfs(fd, &status) == 0 && status.f_type != FUSE_SUPER_MAGIC;
-}
-
 /* Compares two files byte by byte. Takes the descriptors. */
 static int
 compare_files(const int fds[WORKER_FILES_MAX])
@@ -490,8 +507,8 @@ compare_files(const int fds[WORKER_FILES_MAX])
 	struct stat status[2];
 	bool equal = fds[0] >= 0 && fds[1] >= 0 && fstat(fds[0], &status[0]) == 0 &&
 				 fstat(fds[1], &status[1]) == 0 && status[0].st_size == status[1].st_size &&
-				 status[0].st_size <= (off_t) WORKER_COMPARE_MAX && is_vouched_for(fds[0]) &&
-				 is_vouched_for(fds[1]);
+				 status[0].st_size <= (off_t) WORKER_COMPARE_MAX && open_file_is_of_kernel(fds[0]) &&
+				 open_file_is_of_kernel(fds[1]);
 	uint64_t size_bytes = equal ? (uint64_t) status[0].st_size : 0;
 
 	for (uint64_t at = 0; equal && at < size_bytes; at += sizeof(blocks[0]))

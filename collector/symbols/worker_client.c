@@ -45,24 +45,30 @@
 #define FAILURE_COST_NS		  (20 * NS_PER_MS) /* of another process, charged beside its time */
 #define SETTLED_MAX			  16
 #define STUCK_MAX			  8
+#define NOTICES_MAX			  256 /* taken together; an honest worker sends two for each binary */
+
+/* The files that a worker may hang in. */
+typedef struct Blame
+{
+	uint64_t owners;
+	uint64_t devices[WORKER_FILES_MAX]; /* 0: none */
+} Blame;
 
 /* The question that the worker is at. */
 typedef struct Outstanding
 {
 	WorkerRequest head; /* kind 0: none */
 	uint32_t limit;		/* answers that there may be */
-	uint64_t owners;	/* who pays */
+	Blame blame;		/* its files; their owners pay */
 	int64_t asked_ns;
-	int64_t cpu_ns;						/* that the worker had used by then */
-	uint64_t devices[WORKER_FILES_MAX]; /* of its files; 0: none */
+	int64_t cpu_ns; /* that the worker had used by then */
 } Outstanding;
 
-/* A killed worker that waits for a file system, and what it was at. */
+/* A killed worker that waits for a file system. */
 typedef struct Stuck
 {
 	pid_t pid; /* 0: slot is free */
-	uint64_t owners;
-	uint64_t devices[WORKER_FILES_MAX];
+	Blame blame;
 } Stuck;
 
 /* What became of a question after its asker had gone: the answer to its repetition. */
@@ -78,9 +84,12 @@ struct WorkerClient
 	_Atomic pid_t pid;
 	Stuck stuck[STUCK_MAX];				/* killed, but not ended yet */
 	uint64_t devices[WORKER_FILES_MAX]; /* of the question to come */
+	WorkerNotice notice;				/* the last one */
+	Blame suspects; /* files in the worker whose closing may hang, which ends with it */
 	size_t memory_bytes;
 	uint64_t failures;
 	uint64_t refused;
+	uint64_t unavailable;
 	uint64_t left_out;
 	uint32_t failures_in_row;
 	int64_t pause_until_ns; /* CLOCK_MONOTONIC */
@@ -155,10 +164,10 @@ would_hang(const WorkerClient *client, uint64_t owners)
 
 		if (stuck->pid == 0)
 			continue;
-		blamed |= stuck->owners;
+		blamed |= stuck->blame.owners;
 		for (int j = 0; j < WORKER_FILES_MAX * WORKER_FILES_MAX; j++)
 		{
-			uint64_t device = stuck->devices[j / WORKER_FILES_MAX];
+			uint64_t device = stuck->blame.devices[j / WORKER_FILES_MAX];
 
 			if (device != 0 && device == client->devices[j % WORKER_FILES_MAX])
 				return true;
@@ -198,13 +207,17 @@ charge(WorkerClient *client, int64_t extra_ns)
 	const Outstanding *question = &client->outstanding;
 	int64_t cost_ns = worker_cpu_ns(client) - question->cpu_ns;
 
-	worker_accounts_charge(&client->accounts, question->owners, clock_ns(CLOCK_MONOTONIC),
+	worker_accounts_charge(&client->accounts, question->blame.owners, clock_ns(CLOCK_MONOTONIC),
 						   (cost_ns > 0 ? cost_ns : 0) + extra_ns);
 }
 
-/* Ends the worker, if there is one. Returns its status, as waitpid reports it. */
+/*
+ * Ends the worker, if there is one. Files are closed as it ends, so a hang is blamed on those that
+ * can make it hang there, unless the caller knows better. Returns its status, as waitpid reports
+ * it.
+ */
 static int
-end_worker(WorkerClient *client)
+end_worker(WorkerClient *client, const Blame *known)
 {
 	const struct timespec pause = { 0, REAP_PAUSE_NS };
 	Stuck *stuck = free_slot(client); /* there was one when it was started */
@@ -216,8 +229,9 @@ end_worker(WorkerClient *client)
 	close(client->socket);
 	client->socket = -1;
 	stuck->pid = client->pid;
-	stuck->owners = client->outstanding.owners;
-	memcpy(stuck->devices, client->outstanding.devices, sizeof(stuck->devices));
+	stuck->blame = known != NULL ? *known : client->suspects;
+	client->suspects = (Blame){ 0 };
+	client->notice = (WorkerNotice){ 0 };
 	client->outstanding.head.kind = 0;
 	client->pid = 0;
 	for (int i = 0; i < REAP_TRIES && !reap(stuck, &status); i++)
@@ -228,7 +242,7 @@ end_worker(WorkerClient *client)
 void
 worker_client_end(WorkerClient *client)
 {
-	(void) end_worker(client);
+	(void) end_worker(client, NULL);
 }
 
 pid_t
@@ -242,7 +256,7 @@ worker_client_free(WorkerClient *client)
 {
 	if (client == NULL)
 		return;
-	(void) end_worker(client);
+	(void) end_worker(client, NULL);
 	free(client);
 }
 
@@ -322,12 +336,12 @@ note_question(WorkerClient *client, const WorkerRequest *head, uint64_t owners)
 	client->outstanding = (Outstanding){
 		.head = *head,
 		.limit = head->kind == WORKER_LOOKUP ? (uint32_t) head->argument : 1,
-		.owners = owners,
+		.blame.owners = owners,
 		.asked_ns = clock_ns(CLOCK_MONOTONIC),
 		.cpu_ns = worker_cpu_ns(client),
 	};
 	if (head->kind != WORKER_HELLO)
-		memcpy(client->outstanding.devices, client->devices, sizeof(client->devices));
+		memcpy(client->outstanding.blame.devices, client->devices, sizeof(client->devices));
 }
 
 /* Starts a worker, which greets, if there is none; -EAGAIN if none can be had now. */
@@ -436,6 +450,53 @@ rewind_answers(WorkerClient *client)
 	client->taken_bytes = 0;
 }
 
+/* Takes the message if it is a notice. */
+static bool
+take_notice(WorkerClient *client, const void *message, size_t size_bytes)
+{
+	WorkerNotice notice;
+
+	if (size_bytes != sizeof(notice))
+		return false;
+	memcpy(&notice, message, sizeof(notice));
+	if (notice.status != WORKER_NOTICE)
+		return false;
+	client->notice = notice;
+	return true;
+}
+
+/*
+ * Waits for the message that answers the question under way, and takes notices before it. 0;
+ * -EINPROGRESS if the deadline comes first; -EPIPE, -ETIMEDOUT, -EPROTO as receive_answers().
+ */
+static int
+receive_message(WorkerClient *client, int64_t deadline_ns)
+{
+	bool closing = client->outstanding.head.kind == WORKER_CLOSING;
+
+	client->answer_bytes = 0;
+	client->taken_bytes = 0;
+	for (int i = 0; i < NOTICES_MAX; i++)
+	{
+		int err = wait_for_answer(client, deadline_ns);
+		ssize_t got;
+
+		if (err != 0)
+			return err;
+		got = recv(client->socket, client->message, sizeof(client->message), MSG_DONTWAIT);
+		if (got <= 0)
+			return -EPIPE;
+		if (!take_notice(client, client->message, (size_t) got))
+		{
+			client->answer_bytes = (size_t) got;
+			return closing ? -EPROTO : 0;
+		}
+		if (closing && client->notice.closes == 0)
+			return 0;
+	}
+	return -EPROTO;
+}
+
 /*
  * Waits for the answers to the question under way and checks them. The first one's status;
  * -EINPROGRESS if the deadline comes first; -EPIPE if the worker has gone, -ETIMEDOUT if it did not
@@ -444,19 +505,13 @@ rewind_answers(WorkerClient *client)
 static int
 receive_answers(WorkerClient *client, int64_t deadline_ns)
 {
-	int err = wait_for_answer(client, deadline_ns);
+	int err = receive_message(client, deadline_ns);
 	SymbolLines lines;
 	int first = 0;
-	ssize_t got;
 
 	if (err != 0)
 		return err;
-	got = recv(client->socket, client->message, sizeof(client->message), MSG_DONTWAIT);
-	if (got <= 0)
-		return -EPIPE;
 	client->answers = 0;
-	client->answer_bytes = (size_t) got;
-	client->taken_bytes = 0;
 	while (client->answer_bytes > 0)
 	{
 		int status = worker_client_take(client, &lines);
@@ -470,16 +525,51 @@ receive_answers(WorkerClient *client, int64_t deadline_ns)
 	return first;
 }
 
-/* Counts what the worker left out of a binary as it opened it. */
+/* Adds the files of the question under way to those whose closing may hang, as far as they fit. */
+static void
+suspect_files(WorkerClient *client)
+{
+	const Blame *files = &client->outstanding.blame;
+
+	client->suspects.owners |= files->owners;
+	for (int i = 0; i < WORKER_FILES_MAX; i++)
+	{
+		for (int j = 0; files->devices[i] != 0 && j < WORKER_FILES_MAX; j++)
+		{
+			uint64_t *device = &client->suspects.devices[j];
+
+			if (*device == 0)
+				*device = files->devices[i];
+			if (*device == files->devices[i])
+				break;
+		}
+	}
+}
+
+/* Notes what the worker said of a binary as it opened it. */
 static void
 note_opened(WorkerClient *client)
 {
 	SymbolLines opened;
 
-	if (worker_client_take(client, &opened) == 0 && opened.count == 1 &&
-		opened.lines[0].line == WORKER_LEFT_OUT_DWARF)
-		client->left_out++;
+	if (worker_client_take(client, &opened) == 0 && opened.count == 1)
+	{
+		client->left_out += (opened.lines[0].line & WORKER_LEFT_OUT_DWARF) != 0;
+		if ((opened.lines[0].line & WORKER_MAY_HANG) != 0)
+			suspect_files(client);
+	}
 	rewind_answers(client);
+}
+
+/* The files that a worker hangs in if it does not answer the question under way. */
+static Blame
+hanging_files(const WorkerClient *client)
+{
+	const WorkerNotice *notice = &client->notice;
+
+	if (notice->closes == 0)
+		return client->outstanding.blame;
+	return (Blame){ notice->owners, { notice->device } };
 }
 
 /* A worker that ended because it was idle, or was killed from outside, did not fail. */
@@ -498,6 +588,10 @@ settle(WorkerClient *client, int64_t deadline_ns)
 {
 	bool starting = client->outstanding.head.kind == WORKER_HELLO;
 	int err = receive_answers(client, deadline_ns);
+	Blame hanging = hanging_files(client);
+	/* a file of others keeps the worker from the question */
+	bool elsewhere = err == -ETIMEDOUT && client->notice.closes != 0 &&
+					 client->outstanding.head.kind != WORKER_CLOSING;
 	int status;
 
 	if (err == -EINPROGRESS)
@@ -512,8 +606,9 @@ settle(WorkerClient *client, int64_t deadline_ns)
 		return err;
 	}
 	/* a worker that waits for a file system uses no CPU time, and keeps others from theirs */
+	client->outstanding.blame = hanging;
 	charge(client, err == -ETIMEDOUT ? ANSWER_TIMEOUT_NS : FAILURE_COST_NS);
-	status = end_worker(client);
+	status = end_worker(client, err == -ETIMEDOUT ? &hanging : NULL);
 	if (starting)
 	{
 		count_failed_start(client);
@@ -522,14 +617,14 @@ settle(WorkerClient *client, int64_t deadline_ns)
 	if (err == -EPIPE && ended_quietly(status))
 		return -ECONNRESET;
 	client->failures++;
-	return -EIO;
+	return elsewhere ? -ECONNRESET : -EIO;
 }
 
 /* Keeps the answer to a question whose asker has gone, if it cannot be had again at once. */
 static void
 keep_outcome(WorkerClient *client, const WorkerRequest *head, int status)
 {
-	if (head->kind == WORKER_HELLO || status == -ECONNRESET ||
+	if (head->kind == WORKER_HELLO || head->kind == WORKER_CLOSING || status == -ECONNRESET ||
 		(status != -EIO && head->kind != WORKER_CHECKSUM && head->kind != WORKER_COMPARE))
 		return;
 	client->settled[client->next_settled++ % SETTLED_MAX] = (Settled){ *head, status };
@@ -565,6 +660,29 @@ take_outcome(WorkerClient *client, const WorkerRequest *head, int *status)
 	return false;
 }
 
+/*
+ * Takes the notices that an idle worker has sent. If it is closing a file it is busy: that counts
+ * as a question of the file's owners.
+ */
+static void
+follow_notices(WorkerClient *client)
+{
+	const WorkerRequest closing = { .kind = WORKER_CLOSING };
+	WorkerNotice notice;
+	ssize_t got;
+
+	for (int i = 0; i < NOTICES_MAX; i++)
+	{
+		got = recv(client->socket, &notice, sizeof(notice), MSG_DONTWAIT | MSG_TRUNC);
+		if (got <= 0 || !take_notice(client, &notice, (size_t) got))
+			break;
+	}
+	if (client->notice.closes == 0)
+		return;
+	note_question(client, &closing, client->notice.owners);
+	client->outstanding.blame = hanging_files(client);
+}
+
 /* Waits until the worker is there and free. 0, -EINPROGRESS, -EAGAIN, -EIO: it does not start. */
 static int
 make_free(WorkerClient *client, int64_t deadline_ns)
@@ -572,8 +690,11 @@ make_free(WorkerClient *client, int64_t deadline_ns)
 	for (;;)
 	{
 		int err = start_worker(client);
-		WorkerRequest head = client->outstanding.head;
+		WorkerRequest head;
 
+		if (err == 0 && client->outstanding.head.kind == 0)
+			follow_notices(client);
+		head = client->outstanding.head;
 		if (err != 0 || head.kind == 0)
 			return err;
 		err = settle(client, deadline_ns);
@@ -605,13 +726,13 @@ ask(WorkerClient *client, const Question *question, const int *fds, size_t fd_co
 		if (take_outcome(client, &question->head, &status))
 			return status;
 		err = send_question(client, question, fds, fd_count);
-		note_question(client, &question->head, terms->owners);
 		if (err == 0)
+		{
+			note_question(client, &question->head, terms->owners);
 			err = settle(client, terms->deadline_ns);
-		else if (!ended_quietly(end_worker(client)))
-			err = -EIO;
+		}
 		else
-			err = -ECONNRESET;
+			err = ended_quietly(end_worker(client, NULL)) ? -ECONNRESET : -EIO;
 		if (err != -ECONNRESET)
 			return err;
 		if (attempt > 0)
@@ -626,7 +747,7 @@ ask(WorkerClient *client, const Question *question, const int *fds, size_t fd_co
 static int
 open_binary(WorkerClient *client, uint64_t binary, const WorkerFiles *files, const SymbolAsk *terms)
 {
-	Question open = { .head = { .kind = WORKER_OPEN, .binary = binary } };
+	Question open = { .head = { .kind = WORKER_OPEN, .binary = binary, .owners = terms->owners } };
 	int fds[WORKER_FILES_MAX] = { files->binary };
 	size_t count = 1;
 
@@ -694,6 +815,8 @@ worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *file
 			return err;
 		err = ask(client, &lookup, NULL, 0, terms);
 	}
+	if (err == -EAGAIN)
+		client->unavailable += count;
 	if (is_no_answer(err))
 		return err == -ESTALE ? -EIO : err;
 	*answered = client->answers;
@@ -751,6 +874,12 @@ uint64_t
 worker_client_refused(const WorkerClient *client)
 {
 	return client->refused;
+}
+
+uint64_t
+worker_client_unavailable(const WorkerClient *client)
+{
+	return client->unavailable;
 }
 
 uint64_t

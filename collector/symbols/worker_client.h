@@ -79,6 +79,12 @@ int64_t worker_client_used(const WorkerClient *client, uint64_t owners);
 /* Addresses that were not asked about because their owners' allowance was used up. */
 uint64_t worker_client_refused(const WorkerClient *client);
 
+/*
+ * Addresses that were not asked about because no worker could be had: too many of them hang, or
+ * none starts.
+ */
+uint64_t worker_client_unavailable(const WorkerClient *client);
+
 /* Binaries whose debug information was left out because it would take too much memory. */
 uint64_t worker_client_left_out(const WorkerClient *client);
 

@@ -8,11 +8,14 @@
  * byte order; but the worker reads hostile files, so the symbolizer believes no length in a reply.
  *
  *		request					reply
- *		open: files, fds		0 and a line, WORKER_LEFT_OUT_DWARF or 0; or why not
+ *		open: files, fds		0 and a line, whose number is a set of flags; or why not
  *		lookup: addresses		of each its frames, innermost first; -ESTALE: the binary is not open
  *								(any more)
  *		checksum: CRC-32, fd	0, or -EBADMSG where the file has another
  *		compare: fds			0, or -EBADMSG if their bytes differ
+ *
+ * Between two replies the worker sends a WorkerNotice before it closes a file of a user-space file
+ * system, which may wait for the server of that file system, and another notice after it.
  *
  * A lookup is followed by its addresses, 8 bytes each. Its answers follow each other in one
  * message, in the order of the addresses: at least one, and fewer than were asked for where they do
@@ -49,6 +52,7 @@ typedef enum WorkerRequestKind
 	WORKER_CHECKSUM, /* carries the file's descriptor */
 	WORKER_COMPARE,	 /* carries the descriptors of two files */
 	WORKER_HELLO,	 /* never sent: stands for the greeting that is waited for */
+	WORKER_CLOSING,	 /* never sent: stands for the notice that a file is closed */
 } WorkerRequestKind;
 
 /* Argument of WORKER_OPEN. */
@@ -59,7 +63,9 @@ typedef enum WorkerRequestKind
 #define WORKER_RAW_NAMES		8  /* not demangled */
 #define WORKER_WITH_IDENTITY	16 /* the binary must have size and ctime as they are told */
 
+/* In the line of an open's reply. */
 #define WORKER_LEFT_OUT_DWARF 1 /* its debug information would take too much memory */
+#define WORKER_MAY_HANG		  2 /* closing its files may wait for a program */
 
 typedef struct WorkerRequest
 {
@@ -72,6 +78,7 @@ typedef struct WorkerRequest
 	int64_t changed_ns;
 	uint64_t device; /* of a checksum's file, as the next one; the worker does not read them */
 	uint64_t inode;
+	uint64_t owners; /* of an open: for the notice before the file is closed */
 } WorkerRequest;
 
 typedef struct WorkerReply
@@ -80,6 +87,17 @@ typedef struct WorkerReply
 	uint32_t frame_count;
 	uint32_t text_bytes;
 } WorkerReply;
+
+#define WORKER_NOTICE 1 /* the status that no reply has */
+
+/* The file that the worker closes next, and the owners that it was opened for. */
+typedef struct WorkerNotice
+{
+	int32_t status; /* WORKER_NOTICE */
+	uint32_t closes; /* 0: the file is closed */
+	uint64_t owners;
+	uint64_t device;
+} WorkerNotice;
 
 typedef struct WorkerFrame
 {
@@ -90,7 +108,8 @@ typedef struct WorkerFrame
 	int32_t line;
 } WorkerFrame;
 
-static_assert(sizeof(WorkerRequest) == 64, "requests have no padding");
+static_assert(sizeof(WorkerRequest) == 72, "requests have no padding");
+static_assert(sizeof(WorkerNotice) == 24, "notices have no padding");
 static_assert(sizeof(WorkerReply) == 12, "replies have no padding");
 static_assert(sizeof(WorkerFrame) == 20, "frames have no padding");
 
