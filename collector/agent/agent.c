@@ -325,7 +325,7 @@ open_table_cache(Agent *agent)
 		return;
 	result = table_cache_open(directory, TABLE_CACHE_BYTES, &agent->table_cache);
 	if (result != 0)
-		log_event(LOG_INFO, "agent", "unwind tables are not kept from run to run",
+		log_event(LOG_INFO, "agent", "tables of binaries are not kept from run to run",
 				  log_text("directory", directory),
 				  log_text("detail", result == -EPERM ? "Others than we may write there."
 													  : strerror(-result)));
@@ -427,6 +427,7 @@ start_parts(Agent *agent, Failure *failure)
 		.debug_directory = options->debug_directory,
 		.inlined_lines = !options->no_inlined,
 		.worker_bytes = options->max_memory_bytes / WORKER_SHARE,
+		.table_directory = options->cache_directory,
 	};
 	ReaderOptions reader = {
 		.labels = { .node = options->node,

@@ -127,6 +127,10 @@ note_symbol_losses(Flusher *flusher)
 			   stats.worker_failures - flusher->reported.worker_failures);
 	losses_add(losses, LOSS_DEBUG_INFO_LEFT_OUT,
 			   stats.debug_info_left_out - flusher->reported.debug_info_left_out);
+	losses_add(losses, LOSS_SYMBOL_WORKER_UNAVAILABLE,
+			   stats.worker_unavailable - flusher->reported.worker_unavailable);
+	losses_add(losses, LOSS_SYMBOL_TABLE_DAMAGED,
+			   stats.tables_damaged - flusher->reported.tables_damaged);
 	losses_add(losses, LOSS_NAMES_DROPPED, dropped - flusher->late_dropped);
 	flusher->reported = stats;
 	flusher->late_dropped = dropped;

@@ -70,6 +70,10 @@ typedef enum LossKind
 	X(NAMES_DROPPED, "names_dropped", LOSS_NOTE, "names of late frames that were given up")        \
 	X(SYMBOL_WORKER_FAILED, "symbol_worker_failed", LOSS_NOTE,                                     \
 	  "files that the symbol worker died of")                                                      \
+	X(SYMBOL_WORKER_UNAVAILABLE, "symbol_worker_unavailable", LOSS_NOTE,                           \
+	  "addresses that were asked about while no symbol worker could start")                        \
+	X(SYMBOL_TABLE_DAMAGED, "symbol_table_damaged", LOSS_NOTE,                                     \
+	  "damaged files of symbol tables in the cache directory")                                     \
 	X(DEBUG_INFO_LEFT_OUT, "debug_info_left_out", LOSS_NOTE,                                       \
 	  "binaries whose debug information would take too much memory")
 

@@ -109,7 +109,7 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		{ "debug-directory", FLAG_TEXT, &options->debug_directory, "DIR",
 		  "separate debug files; default /usr/lib/debug" },
 		{ "cache-directory", FLAG_TEXT, &options->cache_directory, "DIR",
-		  "of unwind tables; default $CACHE_DIRECTORY, else " AGENT_CACHE_DIRECTORY_DEFAULT
+		  "of tables of binaries; default $CACHE_DIRECTORY, else " AGENT_CACHE_DIRECTORY_DEFAULT
 		  "; '' for none" },
 		{ "no-inlined", FLAG_SWITCH, &options->no_inlined, NULL,
 		  "symbol tables alone: no inlined functions, no line numbers" },

@@ -64,7 +64,7 @@ typedef struct AgentOptions
 	bool allow_unsafe_kernel;
 	size_t queue_bytes;
 	const char *debug_directory;
-	const char *cache_directory; /* of unwind tables; "": none */
+	const char *cache_directory; /* of unwind tables and symbol tables; "": none */
 	bool no_inlined;
 	bool progress;
 	const char *summary_file; /* NULL: none */

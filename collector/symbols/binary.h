@@ -53,6 +53,7 @@ typedef struct Binary
 	DebugFiles debug_files;
 	bool debug_files_known; /* looked for since the file was opened */
 	Stall stall;			/* nobody answered about those */
+	uint8_t table_tries;	/* to keep its symbol table on disk */
 	int64_t plain_until_ns; /* CLOCK_MONOTONIC: the worker failed with its DWARF, or with a name */
 	int64_t pause_until_ns; /* it failed even without */
 	struct Binary *prev;	/* among the idle ones, least recently released first */

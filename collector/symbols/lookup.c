@@ -12,13 +12,22 @@
 #include "symbols/lookup.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "symbols/worker_protocol.h"
 
 #define PAUSE_NS INT64_C(600000000000)
+
+#define TABLE_SUFFIX	  ".symbols"
+#define TABLE_NAME_BYTES  96
+#define TABLES_MAX_BYTES  ((size_t) 32 << 20) /* of all files on disk */
+#define TABLE_SYMBOLS_MIN 2048				  /* fewer are sorted as soon as a file is read */
+#define TABLE_TRIES_MAX	  3
 
 int
 lookup_init(Lookup *lookup, const SymbolizerOptions *options)
@@ -30,6 +39,10 @@ lookup_init(Lookup *lookup, const SymbolizerOptions *options)
 		err = worker_client_create(options->worker_bytes, &lookup->worker);
 	if (err != 0)
 		return err;
+	/* without the directory more work is done */
+	if (options->table_directory != NULL && options->table_directory[0] != '\0')
+		(void) cache_directory_open(options->table_directory, TABLE_SUFFIX, TABLES_MAX_BYTES,
+									&lookup->tables);
 	lookup->inlined_lines = options->inlined_lines;
 	lookup->debug_directory = strdup(directory);
 	return lookup->debug_directory == NULL ? -ENOMEM : 0;
@@ -40,6 +53,7 @@ lookup_fini(Lookup *lookup)
 {
 	result_cache_free(lookup->results);
 	worker_client_free(lookup->worker);
+	cache_directory_close(lookup->tables);
 	free(lookup->debug_directory);
 }
 
@@ -108,9 +122,86 @@ worker_files(const Lookup *lookup, const Binary *binary)
 		.binary = binary->file.source.fd,
 		.debug = binary->debug_files.debug.source.fd,
 		.alternative = binary->debug_files.alt_fd,
+		.table = -1,
 		.identity = &binary->file_identity,
 		.no_dwarf = !lookup->inlined_lines,
 	};
+}
+
+/* Whether a binary's symbol table is large enough to be kept on disk. */
+static bool
+has_kept_table(const Lookup *lookup, const Binary *binary)
+{
+	const ElfSymbols *own = binary->file.symbols;
+	const ElfSymbols *separate = binary->debug_files.debug.symbols;
+
+	return lookup->tables != NULL &&
+		   own[ELF_SYMTAB].count + own[ELF_DYNSYM].count + separate[ELF_SYMTAB].count >=
+			   TABLE_SYMBOLS_MIN;
+}
+
+/*
+ * The name of a binary's symbol table on disk. It begins with the owner whose part of the directory
+ * it takes: the file's user on the file's device, which is one of its own in each container. The
+ * inode is in it as well, so that nobody's files take the names of those of others.
+ */
+static void
+set_table_name(const Binary *binary, char name[TABLE_NAME_BYTES])
+{
+	const FileIdentity *file = &binary->file_identity;
+
+	snprintf(name, TABLE_NAME_BYTES, "%x.%llx-%llx" TABLE_SUFFIX, (unsigned) binary->owner,
+			 (unsigned long long) file->device, (unsigned long long) file->inode);
+}
+
+/* Opens a binary's symbol table on disk; -1 if there is none. */
+static int
+open_table(const Lookup *lookup, const Binary *binary)
+{
+	char name[TABLE_NAME_BYTES];
+	int fd;
+
+	if (!has_kept_table(lookup, binary))
+		return -1;
+	set_table_name(binary, name);
+	fd = cache_directory_find(lookup->tables, name);
+	return fd < 0 ? -1 : fd;
+}
+
+static void
+close_table(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Has the worker write the symbol table that it made of a binary, which is open under a number. */
+static void
+keep_table(Lookup *lookup, Binary *binary, uint64_t number, const SymbolAsk *terms)
+{
+	char name[TABLE_NAME_BYTES];
+	struct stat status;
+	int fd;
+	int err;
+
+	if (binary->table_tries == TABLE_TRIES_MAX || !has_kept_table(lookup, binary))
+		return;
+	fd = cache_directory_make(lookup->tables);
+	if (fd < 0)
+		return;
+	binary->table_tries++;
+	err = worker_client_keep(lookup->worker, number, fd, terms);
+	if (err == -EALREADY)
+		binary->table_tries = TABLE_TRIES_MAX;
+	if (err == 0 && fstat(fd, &status) == 0)
+	{
+		set_table_name(binary, name);
+		(void) cache_directory_keep(lookup->tables, name, (size_t) status.st_size);
+		binary->table_tries = TABLE_TRIES_MAX;
+	}
+	else
+		cache_directory_drop(lookup->tables);
+	close(fd);
 }
 
 /*
@@ -199,8 +290,11 @@ ask_worker(Lookup *lookup, Binary *binary, uint64_t address, bool all, const Sym
 	if (!plain)
 	{
 		files.no_dwarf |= !binary->debug_files_known || !all;
+		files.table = open_table(lookup, binary);
 		err = worker_client_lookup(lookup->worker, worker_number(binary, &files), &files, address,
 								   terms, lines);
+		close_table(files.table);
+		files.table = -1;
 		if (err != -EIO)
 			return err;
 		binary->plain_until_ns = now_ns + PAUSE_NS;
@@ -253,7 +347,14 @@ lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, const SymbolA
 	/* a file that has changed since it was opened says nothing of its twins */
 	if (!whole || err == -EIO || err == -ENOEXEC)
 		return 0;
-	return result_cache_add(lookup->results, result_number(binary, all), address, &found, lines);
+	err = result_cache_add(lookup->results, result_number(binary, all), address, &found, lines);
+	if (err == 0 && all)
+	{
+		const WorkerFiles files = worker_files(lookup, binary);
+
+		keep_table(lookup, binary, worker_number(binary, &files), terms);
+	}
+	return err;
 }
 
 /*
@@ -266,10 +367,14 @@ prepare_some(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t
 {
 	WorkerFiles files = worker_files(lookup, binary);
 	uint32_t answered;
+	int err;
 
 	files.no_dwarf |= !all;
-	if (worker_client_ask(lookup->worker, worker_number(binary, &files), &files, addresses, count,
-						  terms, &answered) != 0)
+	files.table = open_table(lookup, binary);
+	err = worker_client_ask(lookup->worker, worker_number(binary, &files), &files, addresses, count,
+							terms, &answered);
+	close_table(files.table);
+	if (err != 0)
 		return 0;
 	for (uint32_t i = 0; i < answered; i++)
 	{
@@ -283,6 +388,8 @@ prepare_some(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t
 		(void) result_cache_add(lookup->results, result_number(binary, all), addresses[i], &found,
 								&stored);
 	}
+	if (all)
+		keep_table(lookup, binary, worker_number(binary, &files), terms);
 	return answered;
 }
 

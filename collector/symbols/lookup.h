@@ -5,6 +5,7 @@
 #ifndef COLLECTOR_LOOKUP_H
 #define COLLECTOR_LOOKUP_H
 
+#include "base/cache_directory.h"
 #include "symbols/binary.h"
 #include "symbols/result_cache.h"
 #include "symbols/symbol_ask.h"
@@ -16,8 +17,9 @@ typedef struct Lookup
 {
 	ResultCache *results;
 	WorkerClient *worker;
-	Binary *leaders;	/* by twin_key: open ones that copies are compared with */
-	Patience *patience; /* with the file systems of debug files */
+	CacheDirectory *tables; /* symbol tables on disk; NULL: none are kept */
+	Binary *leaders;		/* by twin_key: open ones that copies are compared with */
+	Patience *patience;		/* with the file systems of debug files */
 	char *debug_directory;
 	bool inlined_lines;
 	uint64_t resolved;

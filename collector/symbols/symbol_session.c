@@ -14,6 +14,7 @@
 #include "symbols/go_table.h"
 #include "symbols/mini_debug.h"
 #include "symbols/symbol_table.h"
+#include "symbols/symbol_table_file.h"
 
 struct SymbolSession
 {
@@ -27,6 +28,7 @@ struct SymbolSession
 	uint32_t symbol_file_count;
 	SymbolTable *table; /* made when first needed */
 	bool table_failed;	/* and not tried again */
+	bool table_loaded;	/* from disk */
 	GoTable *go;		/* opened when first needed; NULL: there is none */
 	bool go_tried;
 	char name[SYMBOL_NAME_MAX_BYTES];
@@ -124,6 +126,29 @@ symbol_session_read_dwarf(SymbolSession *session, size_t room_bytes)
 {
 	if (session->dwarf == NULL)
 		open_dwarf(session, room_bytes);
+}
+
+int
+symbol_session_load_table(SymbolSession *session, int fd)
+{
+	int err;
+
+	if (session->table != NULL)
+		return 0;
+	err = symbol_table_read(session->symbol_files, session->symbol_file_count, fd, &session->table);
+	session->table_loaded = err == 0;
+	return err;
+}
+
+int
+symbol_session_keep_table(SymbolSession *session, int fd)
+{
+	if (session->table_loaded)
+		return -EALREADY;
+	if (session->table == NULL)
+		return -ENOENT;
+	return symbol_table_write(session->table, session->symbol_files, session->symbol_file_count,
+							  fd);
 }
 
 bool

@@ -32,6 +32,18 @@ void symbol_session_close(SymbolSession *session); /* accepts NULL */
 /* Reads the DWARF of files that were opened without, for the lookups to come. */
 void symbol_session_read_dwarf(SymbolSession *session, size_t room_bytes);
 
+/*
+ * Takes the symbol table from a file, unless there is one already; the descriptor stays the
+ * caller's. 0 or as symbol_table_read().
+ */
+int symbol_session_load_table(SymbolSession *session, int fd);
+
+/*
+ * Writes the symbol table to an empty file. 0; -ENOENT if none was made yet; -EALREADY if it came
+ * from disk; another -errno.
+ */
+int symbol_session_keep_table(SymbolSession *session, int fd);
+
 /* Whether there is DWARF that was left out because it would take too much memory. */
 bool symbol_session_left_out(const SymbolSession *session);
 

@@ -15,31 +15,11 @@
 
 #include "symbols/plt.h"
 #include "symbols/symbol_name.h"
+#include "symbols/symbol_table_parts.h"
 
 #define SYMBOL_BLOCK	   256
 #define SYMBOL_NESTING_MAX 16 /* enclosing functions looked at before giving up */
 #define SYMBOL_ALIASES_MAX 64 /* names of one address that are compared */
-
-/*
- * Where a symbol stands: 2 bits file, 1 bit table, 28 bits index. The bit above tells of symbols
- * before it in the table.
- */
-#define PLACE_INDEX_BITS 28
-#define PLACE_INDEX_MAX	 ((1U << PLACE_INDEX_BITS) - 1)
-#define PLACE_NESTED	 (1U << (PLACE_INDEX_BITS + 3)) /* some reach beyond where it starts */
-
-typedef struct Entry
-{
-	uint32_t start; /* address - base */
-	uint32_t place;
-} Entry;
-
-struct SymbolTable
-{
-	uint64_t base;
-	uint32_t count;
-	Entry entries[];
-};
 
 typedef struct Candidate
 {
@@ -60,13 +40,7 @@ typedef struct Candidates
 static const ElfFile *
 place_file(const ElfFile *const *files, uint32_t place)
 {
-	return files[place >> (PLACE_INDEX_BITS + 1) & 3];
-}
-
-static ElfSymbolsKind
-place_kind(uint32_t place)
-{
-	return (place >> PLACE_INDEX_BITS & 1) != 0 ? ELF_DYNSYM : ELF_SYMTAB;
+	return files[place_file_index(place)];
 }
 
 static bool
@@ -245,23 +219,29 @@ reduce(Candidates *candidates)
 	return kept;
 }
 
+bool
+symbol_table_needs_dynsym(const ElfFile *const *files, uint32_t file_count)
+{
+	/* mini debug information, which has no descriptor, holds just what .dynsym does not */
+	for (uint32_t i = 0; i < file_count; i++)
+	{
+		if (files[i]->symbols[ELF_SYMTAB].count > 0 && files[i]->source.fd >= 0)
+			return false;
+	}
+	return file_count > 0;
+}
+
 int
 symbol_table_create(const ElfFile *const *files, uint32_t file_count, SymbolTable **table)
 {
 	Candidates candidates = { .files = files };
-	bool has_symtab = false;
 	SymbolTable *made;
 	size_t kept;
 	int err = 0;
 
 	for (uint32_t i = 0; i < file_count && err == 0; i++)
-	{
-		/* mini debug information holds just what .dynsym does not */
-		has_symtab =
-			has_symtab || (files[i]->symbols[ELF_SYMTAB].count > 0 && files[i]->source.fd >= 0);
 		err = collect(&candidates, i, ELF_SYMTAB);
-	}
-	if (err == 0 && !has_symtab && file_count > 0)
+	if (err == 0 && symbol_table_needs_dynsym(files, file_count))
 		err = collect(&candidates, 0, ELF_DYNSYM);
 	if (err != 0)
 		goto cleanup;
@@ -278,8 +258,9 @@ symbol_table_create(const ElfFile *const *files, uint32_t file_count, SymbolTabl
 	made->base = kept > 0 ? candidates.items[0].start : 0;
 	made->count = 0;
 	for (size_t i = 0; i < kept && candidates.items[i].start - made->base <= UINT32_MAX; i++)
-		made->entries[made->count++] = (Entry){ (uint32_t) (candidates.items[i].start - made->base),
-												candidates.items[i].place };
+		made->entries[made->count++] =
+			(SymbolEntry){ (uint32_t) (candidates.items[i].start - made->base),
+						   candidates.items[i].place };
 	*table = made;
 
 cleanup:
@@ -333,7 +314,7 @@ symbol_table_find(const SymbolTable *table, const ElfFile *const *files, uint64_
 	after = search(table, (uint32_t) (address - table->base));
 	for (uint32_t i = after; i > 0 && after - i < SYMBOL_NESTING_MAX; i--)
 	{
-		const Entry *entry = &table->entries[i - 1];
+		const SymbolEntry *entry = &table->entries[i - 1];
 		uint64_t at = table->base + entry->start;
 		ElfSymbol symbol;
 		bool covers;

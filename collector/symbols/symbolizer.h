@@ -34,6 +34,9 @@ typedef struct SymbolizerStats
 	uint64_t worker_failures;	  /* DWARF worker killed by a limit, or ended */
 	uint64_t timeouts;			  /* times that a file system did not answer */
 	uint64_t worker_refused;	  /* addresses whose owners had used up their allowance */
+	uint64_t worker_unavailable;  /* addresses for which no worker could be had */
+	uint64_t tables_loaded;		  /* symbol tables that were taken from disk */
+	uint64_t tables_damaged;	  /* files of symbol tables that were no such */
 	uint64_t debug_info_left_out; /* binaries whose debug information would take too much memory */
 	uint64_t results_evicted;	  /* dropped from the cache to keep the budget */
 	size_t cache_bytes;			  /* in use: results, kernel symbols */

@@ -14,6 +14,7 @@ typedef struct SymbolizerOptions
 	const char *debug_directory; /* of separate debug files, such as /usr/lib/debug; NULL: none */
 	bool inlined_lines;			 /* read DWARF for inlined calls and line numbers */
 	size_t worker_bytes;		 /* that the worker process may allocate; 0: 128 MB */
+	const char *table_directory; /* of symbol tables on disk, made if missing; NULL, "": none */
 } SymbolizerOptions;
 
 #endif

@@ -31,6 +31,7 @@
 #include "files/elf_headers.h"
 #include "files/open_file.h"
 #include "symbols/symbol_session.h"
+#include "symbols/symbol_table_file.h"
 #include "symbols/worker_protocol.h"
 #include "symbols/worker_sandbox.h"
 
@@ -118,7 +119,7 @@ set_limits(void)
 	/* a collector that starts is in a hurry, so are we for its first questions */
 	(void) setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + WORKER_NICE);
 	set_limit(RLIMIT_CORE, 0);
-	set_limit(RLIMIT_FSIZE, 0);
+	set_limit(RLIMIT_FSIZE, SYMBOL_TABLE_FILE_MAX);
 	set_limit(RLIMIT_NOFILE, 5 * WORKER_SESSIONS + 16);
 	data_limit =
 		(size_t) strtoull(getenv(WORKER_MARK) != NULL ? getenv(WORKER_MARK) : "", NULL, 10);
@@ -507,8 +508,8 @@ compare_files(const int fds[WORKER_FILES_MAX])
 	struct stat status[2];
 	bool equal = fds[0] >= 0 && fds[1] >= 0 && fstat(fds[0], &status[0]) == 0 &&
 				 fstat(fds[1], &status[1]) == 0 && status[0].st_size == status[1].st_size &&
-				 status[0].st_size <= (off_t) WORKER_COMPARE_MAX && open_file_is_of_kernel(fds[0]) &&
-				 open_file_is_of_kernel(fds[1]);
+				 status[0].st_size <= (off_t) WORKER_COMPARE_MAX &&
+				 open_file_is_of_kernel(fds[0]) && open_file_is_of_kernel(fds[1]);
 	uint64_t size_bytes = equal ? (uint64_t) status[0].st_size : 0;
 
 	for (uint64_t at = 0; equal && at < size_bytes; at += sizeof(blocks[0]))
@@ -528,6 +529,20 @@ compare_files(const int fds[WORKER_FILES_MAX])
 	return equal ? 0 : -EBADMSG;
 }
 
+/* Loads or keeps the symbol table of an open binary. Takes the descriptor. */
+static int
+exchange_table(Worker *worker, const WorkerRequest *request, const int fds[WORKER_FILES_MAX])
+{
+	const Session *session = find_session(worker, request->binary);
+	int err = -ENOENT;
+
+	if (session != NULL && fds[0] >= 0)
+		err = request->kind == WORKER_LOAD ? symbol_session_load_table(session->symbols, fds[0])
+										   : symbol_session_keep_table(session->symbols, fds[0]);
+	close_fds(fds);
+	return err;
+}
+
 /* Answers the request in worker->message into the same place; returns the reply's size. */
 static size_t
 answer(Worker *worker, size_t size_bytes, const int fds[WORKER_FILES_MAX])
@@ -543,6 +558,9 @@ answer(Worker *worker, size_t size_bytes, const int fds[WORKER_FILES_MAX])
 		err = compare_checksum(fds[0], (uint32_t) request.argument);
 	else if (size_bytes == sizeof(request) && request.kind == WORKER_COMPARE)
 		err = compare_files(fds);
+	else if (size_bytes == sizeof(request) &&
+			 (request.kind == WORKER_LOAD || request.kind == WORKER_KEEP))
+		err = exchange_table(worker, &request, fds);
 	else if (request.kind == WORKER_LOOKUP && request.argument > 0 &&
 			 request.argument <= WORKER_ADDRESSES_MAX &&
 			 size_bytes == sizeof(request) + request.argument * sizeof(uint64_t))

@@ -91,6 +91,8 @@ struct WorkerClient
 	uint64_t refused;
 	uint64_t unavailable;
 	uint64_t left_out;
+	uint64_t tables_loaded;
+	uint64_t tables_damaged;
 	uint32_t failures_in_row;
 	int64_t pause_until_ns; /* CLOCK_MONOTONIC */
 	WorkerAccounts accounts;
@@ -775,6 +777,18 @@ open_binary(WorkerClient *client, uint64_t binary, const WorkerFiles *files, con
 	return ask(client, &open, fds, count, terms);
 }
 
+/* Lets an open binary take its symbol table from disk. A table that is of no use is no failure. */
+static int
+load_table(WorkerClient *client, uint64_t binary, int fd, const SymbolAsk *terms)
+{
+	const Question load = { .head = { .kind = WORKER_LOAD, .binary = binary } };
+	int err = ask(client, &load, &fd, 1, terms);
+
+	client->tables_loaded += err == 0;
+	client->tables_damaged += err == -EBADMSG;
+	return err == -EAGAIN || err == -EINPROGRESS || err == -EIO ? err : 0;
+}
+
 /* An error of the worker itself; one of an address is its answer. */
 static bool
 is_no_answer(int err)
@@ -811,6 +825,8 @@ worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *file
 	if (err == -ESTALE)
 	{
 		err = open_binary(client, binary, files, terms);
+		if (err == 0 && files->table >= 0)
+			err = load_table(client, binary, files->table, terms);
 		if (err != 0)
 			return err;
 		err = ask(client, &lookup, NULL, 0, terms);
@@ -862,6 +878,26 @@ worker_client_compare(WorkerClient *client, uint64_t binary, int fd, uint64_t ot
 	if (!may_ask(client, fds, terms->owners))
 		return -EAGAIN;
 	return ask(client, &question, fds, 2, terms);
+}
+
+int
+worker_client_keep(WorkerClient *client, uint64_t binary, int fd, const SymbolAsk *terms)
+{
+	const Question keep = { .head = { .kind = WORKER_KEEP, .binary = binary } };
+
+	return ask(client, &keep, &fd, 1, terms);
+}
+
+uint64_t
+worker_client_tables_loaded(const WorkerClient *client)
+{
+	return client->tables_loaded;
+}
+
+uint64_t
+worker_client_tables_damaged(const WorkerClient *client)
+{
+	return client->tables_damaged;
 }
 
 int64_t

@@ -31,6 +31,7 @@ typedef struct WorkerFiles
 	int binary;
 	int debug;					  /* its separate debug file */
 	int alternative;			  /* supplement of the one that has DWARF */
+	int table;					  /* its symbol table on disk, which it takes as it is opened */
 	const FileIdentity *identity; /* of the binary as it was when it was opened; NULL: any */
 	bool no_dwarf;				  /* symbol tables alone */
 	bool raw_names;				  /* not demangled */
@@ -72,6 +73,16 @@ int worker_client_checksum(WorkerClient *client, uint64_t binary, int fd,
  */
 int worker_client_compare(WorkerClient *client, uint64_t binary, int fd, uint64_t other,
 						  int other_fd, const SymbolAsk *terms);
+
+/*
+ * Writes the symbol table that the worker has made of a binary to an empty file. 0; -EALREADY if it
+ * came from disk; -ENOENT if there is none; otherwise as worker_client_ask.
+ */
+int worker_client_keep(WorkerClient *client, uint64_t binary, int fd, const SymbolAsk *terms);
+
+/* Symbol tables that were taken from disk, and files there that were damaged. */
+uint64_t worker_client_tables_loaded(const WorkerClient *client);
+uint64_t worker_client_tables_damaged(const WorkerClient *client);
 
 /* CPU time that the owner who owes least has used of its burst. */
 int64_t worker_client_used(const WorkerClient *client, uint64_t owners);

@@ -13,6 +13,9 @@
  *								(any more)
  *		checksum: CRC-32, fd	0, or -EBADMSG where the file has another
  *		compare: fds			0, or -EBADMSG if their bytes differ
+ *		load: fd				0 if the binary took its symbol table from the file; or why not
+ *								(symbol_table_file.h)
+ *		keep: fd				0 if its symbol table is in the file; -EALREADY, -ENOENT
  *
  * Between two replies the worker sends a WorkerNotice before it closes a file of a user-space file
  * system, which may wait for the server of that file system, and another notice after it.
@@ -51,6 +54,8 @@ typedef enum WorkerRequestKind
 	WORKER_LOOKUP,
 	WORKER_CHECKSUM, /* carries the file's descriptor */
 	WORKER_COMPARE,	 /* carries the descriptors of two files */
+	WORKER_LOAD,	 /* carries the descriptor of a symbol table on disk */
+	WORKER_KEEP,	 /* carries the descriptor of an empty file */
 	WORKER_HELLO,	 /* never sent: stands for the greeting that is waited for */
 	WORKER_CLOSING,	 /* never sent: stands for the notice that a file is closed */
 } WorkerRequestKind;
@@ -93,7 +98,7 @@ typedef struct WorkerReply
 /* The file that the worker closes next, and the owners that it was opened for. */
 typedef struct WorkerNotice
 {
-	int32_t status; /* WORKER_NOTICE */
+	int32_t status;	 /* WORKER_NOTICE */
 	uint32_t closes; /* 0: the file is closed */
 	uint64_t owners;
 	uint64_t device;

@@ -258,7 +258,7 @@ static int
 ask_about_main(WorkerClient *client, SymbolLines *lines)
 {
 	char path[128];
-	WorkerFiles files = { .debug = -1, .alternative = -1 };
+	WorkerFiles files = { .debug = -1, .alternative = -1, .table = -1 };
 	int err;
 
 	snprintf(path, sizeof(path), "%s/program", directory);

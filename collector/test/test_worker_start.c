@@ -40,7 +40,18 @@ ask(void)
 static void
 starts_none_unless_ready(void **state)
 {
+	const WorkerFiles files = { .binary = -1, .debug = -1, .alternative = -1, .table = -1 };
+	const uint64_t addresses[2] = { 1, 2 };
+	WorkerClient *client;
+	uint32_t answered;
+
 	assert_int_equal(ask(), -EAGAIN);
+	assert_int_equal(worker_client_create(0, &client), 0);
+	assert_int_equal(worker_client_ask(client, 4, &files, addresses, 2, &SYMBOL_ASK_PATIENT,
+									   &answered),
+					 -EAGAIN);
+	assert_int_equal(worker_client_unavailable(client), 2);
+	worker_client_free(client);
 }
 
 static void

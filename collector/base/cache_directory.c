@@ -1,0 +1,269 @@
+/*
+ * cache_directory.c
+ *		Files of a cache, and which of them go.
+ */
+#include "base/cache_directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+
+#define NAME_BYTES 256
+
+struct CacheDirectory
+{
+	int fd;
+	const char *suffix;
+	size_t limit_bytes;
+	uint64_t bytes; /* of our files, as far as is known: others may write here too */
+	uint32_t serial;
+	char made[64]; /* name of the new file */
+};
+
+/* One of the cache's files. */
+typedef struct Cached
+{
+	char name[NAME_BYTES];
+	size_t owner_length; /* of its name */
+	uint64_t bytes;
+	struct timespec used;
+} Cached;
+
+typedef struct CachedList
+{
+	Cached *items;
+	size_t count;
+	size_t capacity;
+} CachedList;
+
+/* Files of one owner, which stand side by side in the list, the oldest first. */
+typedef struct OwnerFiles
+{
+	size_t next; /* the oldest one that is left */
+	uint64_t bytes;
+} OwnerFiles;
+
+static bool
+cache_owns(const CacheDirectory *cache, const char *name)
+{
+	size_t length = strlen(name);
+	size_t suffix = strlen(cache->suffix);
+
+	return length > suffix && length < NAME_BYTES &&
+		   strcmp(name + length - suffix, cache->suffix) == 0;
+}
+
+static int
+list_files(const CacheDirectory *cache, CachedList *list)
+{
+	int fd = openat(cache->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	int err = 0;
+
+	if (directory == NULL)
+	{
+		err = -errno;
+		if (fd >= 0)
+			close(fd);
+		return err;
+	}
+	while (err == 0 && (entry = readdir(directory)) != NULL)
+	{
+		const char *mark = strchr(entry->d_name, '-');
+		struct stat status;
+
+		if (!cache_owns(cache, entry->d_name) ||
+			fstatat(cache->fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+			!S_ISREG(status.st_mode))
+			continue;
+		err = grow_array(&list->items, &list->capacity, list->count, sizeof(Cached));
+		if (err == 0)
+		{
+			Cached *cached = &list->items[list->count++];
+
+			snprintf(cached->name, sizeof(cached->name), "%s", entry->d_name);
+			cached->owner_length = mark != NULL ? (size_t) (mark - entry->d_name) : 0;
+			cached->bytes = (uint64_t) status.st_size;
+			cached->used = status.st_mtim;
+		}
+	}
+	closedir(directory);
+	return err;
+}
+
+static int
+compare_owners(const Cached *a, const Cached *b)
+{
+	if (a->owner_length != b->owner_length)
+		return a->owner_length < b->owner_length ? -1 : 1;
+	return memcmp(a->name, b->name, a->owner_length);
+}
+
+/* By owner, then by time of use. */
+static int
+compare_files(const void *left, const void *right)
+{
+	const Cached *a = left;
+	const Cached *b = right;
+	int owners = compare_owners(a, b);
+
+	if (owners != 0)
+		return owners;
+	if (a->used.tv_sec != b->used.tv_sec)
+		return a->used.tv_sec < b->used.tv_sec ? -1 : 1;
+	return (a->used.tv_nsec > b->used.tv_nsec) - (a->used.tv_nsec < b->used.tv_nsec);
+}
+
+/* Removes files, the oldest one of the owner that has most each time, until the target is met. */
+static void
+remove_files(CacheDirectory *cache, const CachedList *list, OwnerFiles *owners, uint64_t target)
+{
+	size_t owner_count = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+	{
+		if (i == 0 || compare_owners(&list->items[i - 1], &list->items[i]) != 0)
+			owners[owner_count++] = (OwnerFiles){ .next = i };
+		owners[owner_count - 1].bytes += list->items[i].bytes;
+	}
+	for (size_t removed = 0; removed < list->count && cache->bytes > target; removed++)
+	{
+		OwnerFiles *most = &owners[0];
+		const Cached *oldest;
+
+		for (size_t i = 1; i < owner_count; i++)
+			most = owners[i].bytes > most->bytes ? &owners[i] : most;
+		oldest = &list->items[most->next++];
+		most->bytes -= oldest->bytes;
+		if (unlinkat(cache->fd, oldest->name, 0) == 0)
+			cache->bytes -= oldest->bytes;
+	}
+}
+
+/* Counts what is there; if that is too much, makes room for the next files as well. */
+static int
+evict(CacheDirectory *cache)
+{
+	CachedList list = { 0 };
+	OwnerFiles *owners = NULL;
+	int err = list_files(cache, &list);
+
+	cache->bytes = 0;
+	for (size_t i = 0; i < list.count; i++)
+		cache->bytes += list.items[i].bytes;
+	if (cache->bytes > cache->limit_bytes)
+	{
+		qsort(list.items, list.count, sizeof(Cached), compare_files);
+		owners = calloc(list.count, sizeof(*owners));
+		if (owners != NULL)
+			remove_files(cache, &list, owners, cache->limit_bytes / 4 * 3);
+		else
+			err = -ENOMEM;
+	}
+	free(owners);
+	free(list.items);
+	return err;
+}
+
+int
+cache_directory_open(const char *path, const char *suffix, size_t limit_bytes,
+					 CacheDirectory **result)
+{
+	CacheDirectory *cache = calloc(1, sizeof(*cache));
+	struct stat status;
+	int err = 0;
+
+	if (cache == NULL)
+		return -ENOMEM;
+	cache->suffix = suffix;
+	cache->limit_bytes = limit_bytes;
+	cache->fd = -1;
+	if (mkdir(path, 0700) != 0 && errno != EEXIST)
+		err = -errno;
+	else
+	{
+		cache->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (cache->fd < 0 || fstat(cache->fd, &status) != 0)
+			err = -errno;
+		else if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+			err = -EPERM;
+		else
+			err = evict(cache);
+	}
+	if (err != 0)
+	{
+		cache_directory_close(cache);
+		return err;
+	}
+	*result = cache;
+	return 0;
+}
+
+void
+cache_directory_close(CacheDirectory *cache)
+{
+	if (cache == NULL)
+		return;
+	if (cache->fd >= 0)
+		close(cache->fd);
+	free(cache);
+}
+
+int
+cache_directory_find(CacheDirectory *cache, const char *name)
+{
+	int fd = openat(cache->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat status;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+	{
+		close(fd);
+		return -EBADMSG;
+	}
+	(void) futimens(fd, NULL); /* if it cannot be noted the file goes earlier */
+	return fd;
+}
+
+int
+cache_directory_make(CacheDirectory *cache)
+{
+	int fd;
+
+	snprintf(cache->made, sizeof(cache->made), "new-%ld-%u%s", (long) getpid(), cache->serial++,
+			 cache->suffix);
+	(void) unlinkat(cache->fd, cache->made, 0);
+	fd = openat(cache->fd, cache->made, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+int
+cache_directory_keep(CacheDirectory *cache, const char *name, size_t size_bytes)
+{
+	int err;
+
+	if (renameat(cache->fd, cache->made, cache->fd, name) != 0)
+	{
+		err = -errno;
+		cache_directory_drop(cache);
+		return err;
+	}
+	cache->bytes += size_bytes;
+	return cache->bytes > cache->limit_bytes ? evict(cache) : 0;
+}
+
+void
+cache_directory_drop(CacheDirectory *cache)
+{
+	(void) unlinkat(cache->fd, cache->made, 0);
+}

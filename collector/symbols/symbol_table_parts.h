@@ -1,0 +1,46 @@
+/*
+ * symbol_table_parts.h
+ *		The inside of a symbol table, for the files that implement it.
+ */
+#ifndef COLLECTOR_SYMBOL_TABLE_PARTS_H
+#define COLLECTOR_SYMBOL_TABLE_PARTS_H
+
+#include "symbols/symbol_table.h"
+
+/*
+ * Where a symbol stands: 2 bits file, 1 bit table, 28 bits index. The bit above tells of symbols
+ * before it in the table.
+ */
+#define PLACE_INDEX_BITS 28
+#define PLACE_INDEX_MAX	 ((1U << PLACE_INDEX_BITS) - 1)
+#define PLACE_NESTED	 (1U << (PLACE_INDEX_BITS + 3)) /* some reach beyond where it starts */
+
+typedef struct SymbolEntry
+{
+	uint32_t start; /* address - base */
+	uint32_t place;
+} SymbolEntry;
+
+struct SymbolTable
+{
+	uint64_t base;
+	uint32_t count;
+	SymbolEntry entries[];
+};
+
+static inline uint32_t
+place_file_index(uint32_t place)
+{
+	return place >> (PLACE_INDEX_BITS + 1) & 3;
+}
+
+static inline ElfSymbolsKind
+place_kind(uint32_t place)
+{
+	return (place >> PLACE_INDEX_BITS & 1) != 0 ? ELF_DYNSYM : ELF_SYMTAB;
+}
+
+/* Whether the first file's .dynsym belongs to the table: some .symtab does not hold all of it. */
+bool symbol_table_needs_dynsym(const ElfFile *const *files, uint32_t file_count);
+
+#endif

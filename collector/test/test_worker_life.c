@@ -1,0 +1,152 @@
+/*
+ * test_worker_life.c
+ *		Whose fault it is if the symbol worker cannot end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fuse_file.h"
+#include "symbols/worker.h"
+#include "symbols/worker_client.h"
+
+#define WORKER_BINARIES 64 /* that are open at a time */
+
+static const SymbolAsk hostile = { INT64_MAX, UINT64_C(1) << 1, 0 };
+static const SymbolAsk honest = { INT64_MAX, UINT64_C(1) << 2, 0 };
+
+static FuseFile fuse;
+static bool have_fuse;
+
+static const Elf64_Ehdr empty_program = {
+	.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+	.e_type = ET_DYN,
+	.e_version = EV_CURRENT,
+	.e_ehsize = sizeof(Elf64_Ehdr),
+	.e_phnum = 1, /* at the beginning of the file, and so of no kind that is known */
+};
+
+static int
+open_empty_program(void)
+{
+	int fd = memfd_create("program", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, &empty_program, sizeof(empty_program)), sizeof(empty_program));
+	return fd;
+}
+
+/* Asks about an address of an open file, which has no symbols. */
+static int
+ask(WorkerClient *client, uint64_t binary, int fd, const SymbolAsk *terms)
+{
+	const WorkerFiles files = { .binary = fd, .debug = -1, .alternative = -1, .table = -1 };
+	SymbolLines lines;
+
+	return worker_client_lookup(client, 4 * binary, &files, 0x1000, terms, &lines);
+}
+
+static int
+open_fuse_program(void)
+{
+	int fd;
+
+	memcpy(fuse.data, &empty_program, sizeof(empty_program));
+	fd = open(fuse.path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static int
+let_go(void **state)
+{
+	if (have_fuse)
+		fuse_file_let_go(&fuse);
+	return 0;
+}
+
+/*
+ * A file that hangs when it is closed is closed while others are asked about: they are answered by
+ * another worker, and only the file's own owners are refused.
+ */
+static void
+blames_the_file_that_is_closed(void **state)
+{
+	WorkerClient *client;
+	int program;
+	int file;
+
+	if (!have_fuse)
+		skip();
+	program = open_empty_program();
+	file = open_fuse_program();
+	assert_int_equal(worker_client_create(0, &client), 0);
+	assert_int_equal(ask(client, 1, file, &hostile), 0);
+	close(file); /* a worker that starts would close it, too */
+	fuse_file_hold(&fuse, FUSE_FLUSH);
+	for (uint64_t i = 0; i < WORKER_BINARIES; i++)
+		assert_int_equal(ask(client, 2 + i, program, &honest), 0);
+	assert_int_equal(worker_client_failures(client), 1);
+	assert_int_equal(ask(client, 1, program, &hostile), -EAGAIN);
+	assert_int_equal(ask(client, 2, program, &honest), 0);
+	fuse_file_let_go(&fuse);
+	worker_client_free(client);
+	close(program);
+}
+
+/* All files of a worker are closed as it is killed: those that may hang are suspected. */
+static void
+suspects_files_of_a_killed_worker(void **state)
+{
+	WorkerClient *client;
+	int program;
+	int file;
+
+	if (!have_fuse)
+		skip();
+	program = open_empty_program();
+	file = open_fuse_program();
+	assert_int_equal(worker_client_create(0, &client), 0);
+	assert_int_equal(ask(client, 1, file, &hostile), 0);
+	assert_int_equal(ask(client, 2, program, &honest), 0);
+	close(file); /* a worker that starts would close it, too */
+	fuse_file_hold(&fuse, FUSE_FLUSH);
+	worker_client_end(client);
+	assert_int_equal(ask(client, 2, program, &honest), 0);
+	assert_int_equal(ask(client, 1, program, &hostile), -EAGAIN);
+	fuse_file_let_go(&fuse);
+	worker_client_free(client);
+	close(program);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(blames_the_file_that_is_closed, let_go),
+		cmocka_unit_test_teardown(suspects_files_of_a_killed_worker, let_go),
+	};
+	int failed;
+
+	symbolizer_worker_main(argc, argv);
+	have_fuse = fuse_file_open(&fuse);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	if (have_fuse)
+		fuse_file_close(&fuse);
+	return failed;
+}
