@@ -56,6 +56,7 @@ setup(void **state)
 		.labels = { .node = "host" },
 		.window_us = WINDOW_US,
 		.interval_bytes = 1 << 20,
+		.memory_bytes = 384 << 20,
 		.process_limit = 16,
 		.past_bytes = 1 << 20,
 	};

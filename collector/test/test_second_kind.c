@@ -215,6 +215,7 @@ set_up(World *world)
 		.labels = { .node = "host" },
 		.window_us = INT64_C(600000000),
 		.interval_bytes = 1 << 20,
+		.memory_bytes = 384 << 20,
 		.process_limit = 16,
 		.past_bytes = 1 << 20,
 		.namer = { .name = name_generated, .context = world, .table = world->codes }
