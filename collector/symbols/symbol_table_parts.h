@@ -5,7 +5,10 @@
 #ifndef COLLECTOR_SYMBOL_TABLE_PARTS_H
 #define COLLECTOR_SYMBOL_TABLE_PARTS_H
 
-#include "symbols/symbol_table.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbols/elf_file.h"
 
 /*
  * Where a symbol stands: 2 bits file, 1 bit table, 28 bits index. The bit above tells of symbols

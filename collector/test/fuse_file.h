@@ -13,13 +13,16 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <linux/fuse.h>
@@ -36,6 +39,7 @@ typedef struct FuseFile
 	char path[80];
 	int fd;
 	pthread_t thread;
+	pid_t watcher;
 	atomic_uint held_opcode; /* 0: none is held */
 	atomic_uint held_count;
 	uint64_t held[FUSE_HELD_MAX];
@@ -134,6 +138,30 @@ fuse_run(void *argument)
 	return NULL;
 }
 
+/*
+ * Whoever closes the file waits for an answer, and no signal ends that. A program that fails or is
+ * killed in the meantime would never be gone, as its threads keep the server's descriptor. So a
+ * child ends the file system if the thread that opened it has ended.
+ */
+static inline pid_t
+fuse_watch(const FuseFile *file, pid_t parent)
+{
+	pid_t child = fork();
+	sigset_t ended;
+	int signal;
+
+	if (child != 0)
+		return child;
+	(void) close_range(0, ~0U, 0);
+	sigemptyset(&ended);
+	sigaddset(&ended, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &ended, NULL);
+	if (prctl(PR_SET_PDEATHSIG, SIGUSR1) == 0 && getppid() == parent)
+		(void) sigwait(&ended, &signal);
+	(void) umount2(file->directory, MNT_FORCE | MNT_DETACH);
+	_exit(0);
+}
+
 /* Mounts it, in a mount namespace of this process. False where this machine does not let us. */
 static inline bool
 fuse_file_open(FuseFile *file)
@@ -152,6 +180,7 @@ fuse_file_open(FuseFile *file)
 	(void) mkdir(file->directory, 0755);
 	if (mount("pfs", file->directory, "fuse", 0, options) != 0)
 		return false;
+	file->watcher = fuse_watch(file, getpid());
 	return pthread_create(&file->thread, NULL, fuse_run, file) == 0;
 }
 
@@ -181,6 +210,11 @@ fuse_file_close(FuseFile *file)
 	(void) rmdir(file->directory);
 	pthread_join(file->thread, NULL);
 	close(file->fd);
+	if (file->watcher > 0)
+	{
+		(void) kill(file->watcher, SIGKILL);
+		(void) waitpid(file->watcher, NULL, 0);
+	}
 }
 
 #endif
