@@ -162,9 +162,13 @@ fuse_watch(const FuseFile *file, pid_t parent)
 	_exit(0);
 }
 
-/* Mounts it, in a mount namespace of this process. False where this machine does not let us. */
+/*
+ * Mounts it, in a mount namespace of this process. False where this machine does not let us. With
+ * the option allow_other processes of other users may ask, but none of an outer user namespace;
+ * without it, those of this user in any user namespace.
+ */
 static inline bool
-fuse_file_open(FuseFile *file)
+fuse_file_open_with(FuseFile *file, const char *option)
 {
 	char options[96];
 
@@ -172,8 +176,8 @@ fuse_file_open(FuseFile *file)
 	snprintf(file->directory, sizeof(file->directory), "/tmp/pfs-fuse-%d", getpid());
 	snprintf(file->path, sizeof(file->path), "%s/file", file->directory);
 	file->fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other",
-			 file->fd);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0%s", file->fd,
+			 option);
 	if (file->fd < 0 || unshare(CLONE_NEWNS) != 0 ||
 		mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
 		return false;
@@ -182,6 +186,12 @@ fuse_file_open(FuseFile *file)
 		return false;
 	file->watcher = fuse_watch(file, getpid());
 	return pthread_create(&file->thread, NULL, fuse_run, file) == 0;
+}
+
+static inline bool
+fuse_file_open(FuseFile *file)
+{
+	return fuse_file_open_with(file, "");
 }
 
 /* From now on requests of this kind wait. */

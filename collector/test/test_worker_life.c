@@ -144,7 +144,8 @@ main(int argc, char **argv)
 	int failed;
 
 	symbolizer_worker_main(argc, argv);
-	have_fuse = fuse_file_open(&fuse);
+	/* the worker is another user */
+	have_fuse = fuse_file_open_with(&fuse, ",allow_other");
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	if (have_fuse)
 		fuse_file_close(&fuse);
