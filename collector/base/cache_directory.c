@@ -248,6 +248,26 @@ cache_directory_make(CacheDirectory *cache)
 }
 
 int
+cache_file_write(int fd, const void *bytes, size_t length)
+{
+	const uint8_t *cursor = bytes;
+
+	while (length > 0)
+	{
+		ssize_t written = write(fd, cursor, length);
+
+		if (written < 0 && errno != EINTR)
+			return -errno;
+		if (written > 0)
+		{
+			cursor += written;
+			length -= (size_t) written;
+		}
+	}
+	return 0;
+}
+
+int
 cache_directory_keep(CacheDirectory *cache, const char *name, size_t size_bytes)
 {
 	int err;

@@ -33,6 +33,9 @@ int cache_directory_find(CacheDirectory *cache, const char *name);
  */
 int cache_directory_make(CacheDirectory *cache);
 
+/* Writes to such a file, whoever has its descriptor. 0 or -errno. */
+int cache_file_write(int fd, const void *bytes, size_t length);
+
 /* Names the new file, which has size_bytes. 0 or -errno; on failure the cache is as it was. */
 int cache_directory_keep(CacheDirectory *cache, const char *name, size_t size_bytes);
 void cache_directory_drop(CacheDirectory *cache);

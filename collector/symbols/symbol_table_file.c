@@ -13,6 +13,7 @@
 
 #include <lzma.h>
 
+#include "base/cache_directory.h"
 #include "base/hash.h"
 #include "symbols/symbol_table_parts.h"
 
@@ -114,26 +115,6 @@ checksum(const FileHeader *header, const SymbolEntry *entries)
 	return lzma_crc32((const uint8_t *) entries, header->count * sizeof(*entries), crc);
 }
 
-static int
-write_all(int fd, const void *bytes, size_t length)
-{
-	const uint8_t *cursor = bytes;
-
-	while (length > 0)
-	{
-		ssize_t written = write(fd, cursor, length);
-
-		if (written < 0 && errno != EINTR)
-			return -errno;
-		if (written > 0)
-		{
-			cursor += written;
-			length -= (size_t) written;
-		}
-	}
-	return 0;
-}
-
 int
 symbol_table_write(const SymbolTable *table, const ElfFile *const *files, uint32_t file_count,
 				   int fd)
@@ -151,8 +132,9 @@ symbol_table_write(const SymbolTable *table, const ElfFile *const *files, uint32
 		return -EFBIG;
 	memcpy(header.magic, MAGIC, sizeof(header.magic));
 	header.crc = checksum(&header, table->entries);
-	err = write_all(fd, &header, sizeof(header));
-	return err != 0 ? err : write_all(fd, table->entries, table->count * sizeof(SymbolEntry));
+	err = cache_file_write(fd, &header, sizeof(header));
+	return err != 0 ? err
+					: cache_file_write(fd, table->entries, table->count * sizeof(SymbolEntry));
 }
 
 /* Entries ascend, and each stands for a symbol that is there. */

@@ -72,6 +72,19 @@ open_fuse_program(void)
 	return fd;
 }
 
+/* A client whose worker has a FUSE file open, as nobody else has. */
+static WorkerClient *
+start_with_fuse_file(void)
+{
+	WorkerClient *client;
+	int file = open_fuse_program();
+
+	assert_int_equal(worker_client_create(0, &client), 0);
+	assert_int_equal(ask(client, 1, file, &hostile), 0);
+	close(file); /* a worker that starts would close it, too */
+	return client;
+}
+
 static int
 let_go(void **state)
 {
@@ -89,15 +102,11 @@ blames_the_file_that_is_closed(void **state)
 {
 	WorkerClient *client;
 	int program;
-	int file;
 
 	if (!have_fuse)
 		skip();
 	program = open_empty_program();
-	file = open_fuse_program();
-	assert_int_equal(worker_client_create(0, &client), 0);
-	assert_int_equal(ask(client, 1, file, &hostile), 0);
-	close(file); /* a worker that starts would close it, too */
+	client = start_with_fuse_file();
 	fuse_file_hold(&fuse, FUSE_FLUSH);
 	for (uint64_t i = 0; i < WORKER_BINARIES; i++)
 		assert_int_equal(ask(client, 2 + i, program, &honest), 0);
@@ -115,16 +124,12 @@ suspects_files_of_a_killed_worker(void **state)
 {
 	WorkerClient *client;
 	int program;
-	int file;
 
 	if (!have_fuse)
 		skip();
 	program = open_empty_program();
-	file = open_fuse_program();
-	assert_int_equal(worker_client_create(0, &client), 0);
-	assert_int_equal(ask(client, 1, file, &hostile), 0);
+	client = start_with_fuse_file();
 	assert_int_equal(ask(client, 2, program, &honest), 0);
-	close(file); /* a worker that starts would close it, too */
 	fuse_file_hold(&fuse, FUSE_FLUSH);
 	worker_client_end(client);
 	assert_int_equal(ask(client, 2, program, &honest), 0);

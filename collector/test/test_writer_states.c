@@ -468,21 +468,35 @@ test_poison_within_a_batch(void **state)
 		"8 5");
 }
 
-/* So many that dividing would take for ever: the rest goes whole, and what comes next is stored. */
-static void
-test_poison_without_end(void **state)
+static bool
+is_any(int number)
+{
+	return true;
+}
+
+static bool
+is_of_first_132(int number)
+{
+	return number < 132;
+}
+
+static bool
+is_even(int number)
+{
+	return number % 2 == 0;
+}
+
+/* A batch of series with one sample each. The server refuses the label of those that are bad. */
+static Batch *
+make_series(int count, bool (*is_bad)(int number))
 {
 	Batch *batch = NULL;
-	Writer *writer;
-	WriterStats stats;
 
-	create_database("endless");
-	writer = open_writer("dbname=endless", QUEUE_BYTES);
 	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
-	for (int i = 0; i < 2000; i++)
+	for (int i = 0; i < count; i++)
 	{
 		char value[20];
-		BatchLabel label = { "not-a-label-name", value };
+		BatchLabel label = { is_bad(i) ? "not-a-label-name" : "sender", value };
 		BatchSeries series = { PROFILE_TYPE, 1, &label, 1 };
 		BatchSample sample = { .time_us = START_US, .value = 1 };
 
@@ -491,7 +505,19 @@ test_poison_without_end(void **state)
 		assert_int_equal(batch_add_stack(batch, &(BatchStack){ "", 0, NULL }, &sample.stack), 0);
 		assert_int_equal(batch_add_sample(batch, &sample), 0);
 	}
-	writer_submit_newest(writer, batch);
+	return batch;
+}
+
+/* So many that dividing would take for ever: the rest goes whole, and what comes next is stored. */
+static void
+test_poison_without_end(void **state)
+{
+	Writer *writer;
+	WriterStats stats;
+
+	create_database("endless");
+	writer = open_writer("dbname=endless", QUEUE_BYTES);
+	writer_submit_newest(writer, make_series(2000, is_any));
 	writer_submit_newest(writer, make_batch(0));
 	stats = drain_and_free(writer);
 	assert_int_equal(stats.samples_refused, 2000);
@@ -503,26 +529,12 @@ test_poison_without_end(void **state)
 static void
 test_poison_side_by_side(void **state)
 {
-	Batch *batch = NULL;
 	Writer *writer;
 	WriterStats stats;
 
 	create_database("neighbours");
 	writer = open_writer("dbname=neighbours", QUEUE_BYTES);
-	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
-	for (int i = 0; i < 256; i++)
-	{
-		char value[20];
-		BatchLabel label = { i < 132 ? "not-a-label-name" : "sender", value };
-		BatchSeries series = { PROFILE_TYPE, 1, &label, 1 };
-		BatchSample sample = { .time_us = START_US, .value = 1 };
-
-		snprintf(value, sizeof(value), "s%d", i);
-		assert_int_equal(batch_add_series(batch, &series, &sample.series), 0);
-		assert_int_equal(batch_add_stack(batch, &(BatchStack){ "", 0, NULL }, &sample.stack), 0);
-		assert_int_equal(batch_add_sample(batch, &sample), 0);
-	}
-	writer_submit_newest(writer, batch);
+	writer_submit_newest(writer, make_series(256, is_of_first_132));
 	writer_submit_newest(writer, make_batch(0));
 	stats = drain_and_free(writer);
 	assert_int_equal(stats.samples_refused, 132);
@@ -536,26 +548,12 @@ test_poison_side_by_side(void **state)
 static void
 test_poison_scattered(void **state)
 {
-	Batch *batch = NULL;
 	Writer *writer;
 	WriterStats stats;
 
 	create_database("scattered");
 	writer = open_writer("dbname=scattered", QUEUE_BYTES);
-	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
-	for (int i = 0; i < 160; i++)
-	{
-		char value[20];
-		BatchLabel label = { i % 2 == 0 ? "not-a-label-name" : "sender", value };
-		BatchSeries series = { PROFILE_TYPE, 1, &label, 1 };
-		BatchSample sample = { .time_us = START_US, .value = 1 };
-
-		snprintf(value, sizeof(value), "s%d", i);
-		assert_int_equal(batch_add_series(batch, &series, &sample.series), 0);
-		assert_int_equal(batch_add_stack(batch, &(BatchStack){ "", 0, NULL }, &sample.stack), 0);
-		assert_int_equal(batch_add_sample(batch, &sample), 0);
-	}
-	writer_submit_newest(writer, batch);
+	writer_submit_newest(writer, make_series(160, is_even));
 	stats = drain_and_free(writer);
 	assert_int_equal(stats.samples_refused, 80);
 	assert_int_equal(stats.samples_written, 80);

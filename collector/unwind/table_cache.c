@@ -111,24 +111,6 @@ table_cache_load(TableCache *cache, const char *build_id, const CfiInput *input,
 }
 
 static int
-write_all(int fd, const uint8_t *bytes, size_t length)
-{
-	while (length > 0)
-	{
-		ssize_t written = write(fd, bytes, length);
-
-		if (written < 0 && errno != EINTR)
-			return -errno;
-		if (written > 0)
-		{
-			bytes += written;
-			length -= (size_t) written;
-		}
-	}
-	return 0;
-}
-
-static int
 write_file(TableCache *cache, const char *name, const uint8_t *bytes, size_t length)
 {
 	int fd = cache_directory_make(cache->directory);
@@ -136,7 +118,7 @@ write_file(TableCache *cache, const char *name, const uint8_t *bytes, size_t len
 
 	if (fd < 0)
 		return fd;
-	err = write_all(fd, bytes, length);
+	err = cache_file_write(fd, bytes, length);
 	if (close(fd) != 0 && err == 0)
 		err = -errno;
 	if (err == 0)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LIBRARY_TEXT_AT		   0x1000
@@ -145,6 +146,21 @@ static inline void (*library_make(const char *path, uint32_t functions, uint32_t
 	}
 	close(fd);
 	return (void (*)(long)) text;
+}
+
+/* Runs a library's code for a while. */
+static inline void
+library_run(void (*library)(long), long ns)
+{
+	struct timespec now;
+	struct timespec begin;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do
+	{
+		library(1000000);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while ((now.tv_sec - begin.tv_sec) * INT64_C(1000000000) + now.tv_nsec - begin.tv_nsec < ns);
 }
 
 #endif

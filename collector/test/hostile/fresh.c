@@ -6,20 +6,10 @@
  * "same": always one file, which is written anew. "new": a file each, which is removed.
  */
 #include <stdbool.h>
-#include <time.h>
 
 #include "cfi_library.h"
 
 #define TURN_NS 100000000L
-
-static int64_t
-now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
 
 int
 main(int argc, char **argv)
@@ -33,13 +23,10 @@ main(int argc, char **argv)
 	{
 		void (*library)(long);
 		char path[512];
-		int64_t end;
 
 		snprintf(path, sizeof(path), "%s/lib%u.so", argv[2], is_new ? i : 0);
 		library = library_make(path, functions, i % functions);
-		end = now_ns() + TURN_NS;
-		while (now_ns() < end)
-			library(1000000);
+		library_run(library, TURN_NS);
 		munmap((void *) library, library_text_bytes(functions));
 		if (is_new)
 			unlink(path);
