@@ -221,7 +221,7 @@ count_refused_names(Reader *reader)
 	reader->names_refused = stats.refused;
 }
 
-/* What the table of processes, and that of files, did without since the last time. Lock held. */
+/* Adds to the losses what the tables have refused since the last call. Lock held. */
 static void
 count_refusals(Reader *reader)
 {

@@ -30,7 +30,7 @@ void unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats);
 /* Bounds what making tables takes: --max-memory, and --max-cpu as percent of one CPU. */
 void unwind_tables_limit(UnwindTables *tables, size_t memory_bytes, uint64_t cpu_percent);
 
-/* Whether the agent takes more than --max-cpu. */
+/* rest: the agent takes more than --max-cpu, so no table is made for now. */
 void unwind_tables_rest(UnwindTables *tables, bool rest);
 
 /* From now on it is told where programs keep labels of their threads. */

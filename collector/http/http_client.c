@@ -174,7 +174,7 @@ end_wait(HttpTransfer *transfer)
 	transfer->waits = false;
 }
 
-/* What has failed before it began ends in the next step. */
+/* Counts a transfer that failed before curl had it: the next step ends it. */
 static void
 set_failed(HttpTransfer *transfer, bool failed)
 {

@@ -224,8 +224,8 @@ off_cpu_allowed_waits(uint64_t samples_a_second, uint64_t round_ns, uint64_t thr
 }
 
 /*
- * Stores one in so many of the waits that go on if there are more than is allowed: as many as there
- * were in this round, until the next.
+ * Chooses which fraction of the waits that go on is stored until the next round, so that they stay
+ * within what is allowed if there are as many as in this round.
  */
 static void
 pace_tending(OffCpu *off_cpu)

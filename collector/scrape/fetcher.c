@@ -186,7 +186,7 @@ leave(Fetcher *fetcher, Scrape *scrape)
 	}
 }
 
-/* Whether the target's next request is one of a slow target. */
+/* Notes in the schedule whether the target is slow, by how long its request held a slot. */
 static void
 judge_pace(Fetcher *fetcher, const Scrape *scrape)
 {

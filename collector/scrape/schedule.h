@@ -43,7 +43,7 @@ void schedule_set_slow(Schedule *schedule, ScrapeTarget *target, bool is_slow);
 
 DueKind due_kind(const ScrapeTarget *target);
 
-/* The target of a kind that is due first; NULL if there is none. */
+/* The target that is due first among those of a kind; NULL if there is none. */
 ScrapeTarget *schedule_first(const Schedule *schedule, DueKind kind);
 
 /*

@@ -11,8 +11,8 @@
 #include "symbols/elf_file.h"
 
 /*
- * Where a symbol stands: 2 bits file, 1 bit table, 28 bits index. The bit above tells of symbols
- * before it in the table.
+ * The place of a symbol in the files: 2 bits for the file, 1 for .dynsym, 28 for the index. The bit
+ * above says that a symbol before it in the sorted table reaches beyond its start.
  */
 #define PLACE_INDEX_BITS 28
 #define PLACE_INDEX_MAX	 ((1U << PLACE_INDEX_BITS) - 1)
@@ -43,7 +43,7 @@ place_kind(uint32_t place)
 	return (place >> PLACE_INDEX_BITS & 1) != 0 ? ELF_DYNSYM : ELF_SYMTAB;
 }
 
-/* Whether the first file's .dynsym belongs to the table: some .symtab does not hold all of it. */
+/* True if no .symtab holds all symbols, so that the first file's .dynsym belongs to the table. */
 bool symbol_table_needs_dynsym(const ElfFile *const *files, uint32_t file_count);
 
 #endif
