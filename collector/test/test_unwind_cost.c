@@ -23,6 +23,7 @@
 #include "unwind/cfi.h"
 #include "unwind/cfi_sections.h"
 #include "unwind/jit_frames.h"
+#include "unwind/late_walk.h"
 
 #define CODE_START UINT64_C(0x10000)
 #define CODE_BYTES UINT64_C(0x1000000)
@@ -199,8 +200,8 @@ bytes_read(void)
 }
 
 /*
- * An ELF file whose section headers all speak of the same hole. Names repeat. The kernel gives the
- * zeroes, so the file costs its maker nothing.
+ * An ELF file with a page of code, whose section headers all speak of the same hole. Names repeat.
+ * The kernel gives the zeroes, so the file costs its maker nothing.
  */
 static int
 make_sparse(uint32_t sections, uint64_t hole)
@@ -214,10 +215,16 @@ make_sparse(uint32_t sections, uint64_t hole)
 						  .e_machine = EM_X86_64,
 						  .e_version = EV_CURRENT,
 						  .e_ehsize = sizeof(Elf64_Ehdr),
+						  .e_phentsize = sizeof(Elf64_Phdr),
+						  .e_phoff = sizeof(Elf64_Ehdr),
+						  .e_phnum = 1,
 						  .e_shentsize = sizeof(Elf64_Shdr),
 						  .e_shoff = 4096 + hole,
 						  .e_shnum = (Elf64_Half) (sections + 1),
 						  .e_shstrndx = 1 };
+	Elf64_Phdr code = {
+		.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = CODE_START, .p_filesz = 4096
+	};
 	int fd = memfd_create("sparse", MFD_CLOEXEC);
 
 	assert_non_null(headers);
@@ -229,6 +236,7 @@ make_sparse(uint32_t sections, uint64_t hole)
 								   .sh_size = hole };
 	assert_true(fd >= 0);
 	assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+	assert_int_equal(pwrite(fd, &code, sizeof(code), sizeof(header)), sizeof(code));
 	assert_int_equal(pwrite(fd, names, sizeof(names), 1024), sizeof(names));
 	assert_int_equal(pwrite(fd, headers, (sections + 1) * sizeof(*headers), (off_t) (4096 + hole)),
 					 (sections + 1) * sizeof(*headers));
@@ -294,6 +302,74 @@ leaves_out_what_no_pool_holds(void **state)
 	assert_null(sections.input.eh_frame.data);
 	assert_int_equal(sections.input.memory_bytes, pool.limit_bytes);
 	assert_int_equal(pool.used_bytes, 0);
+	cfi_sections_fini(&sections);
+	close(fd);
+}
+
+static int
+read_nothing(void *context, uint64_t address, uint64_t *value)
+{
+	return -1;
+}
+
+/* How a walk ends in the page of code of make_sparse(), with a frame pointer of zero. */
+static int
+end_at_zero_frame_pointer(const CfiSections *sections)
+{
+	KernelTables *tables = memory_tables_create();
+	ExecImage process = { 1, 1, 1 };
+	UnwindSpan span = { .start = CODE_START, .end = CODE_START + 4096 };
+	struct pfs_walk_state at = { .pc = CODE_START + 64, .sp = 4096, .innermost = 1 };
+	LateWalk from = { &process, &at, read_nothing, NULL, false };
+	Unwinder *unwinder;
+	uint64_t frames[8];
+	int status;
+
+	assert_int_equal(unwinder_create(tables, &unwinder), 0);
+	span.binary = unwinder_binary_create(unwinder);
+	assert_int_equal(unwinder_binary_load_sections(unwinder, span.binary, sections, 0), 0);
+	assert_int_equal(unwinder_process_set(unwinder, &process, &span, 1, 0), 0);
+	assert_int_equal(late_walk(unwinder, &from, frames, 8, &status), 1);
+	unwinder_binary_release(unwinder, span.binary, 0);
+	unwinder_free(unwinder);
+	memory_tables_free(tables);
+	return status;
+}
+
+/* A zero frame pointer proves a root only in files that have no CFI at all. */
+static void
+proves_no_root_without_its_cfi(void **state)
+{
+	MemoryPool pool = { .limit_bytes = 8 * MIB };
+	int crowded = make_sparse(60, 16 * MIB);
+	int plain = make_sparse(1, 4096);
+	CfiSections sections;
+
+	assert_int_equal(cfi_sections_init_within(&sections, plain, &pool), 0);
+	assert_int_equal(end_at_zero_frame_pointer(&sections), PFS_WALK_END_OF_FRAMES);
+	cfi_sections_fini(&sections);
+	assert_int_equal(cfi_sections_init_within(&sections, crowded, &pool), 0);
+	assert_int_equal(end_at_zero_frame_pointer(&sections), PFS_WALK_NO_RULE);
+	cfi_sections_fini(&sections);
+	close(plain);
+	close(crowded);
+}
+
+/* Section headers may be stripped, or too many: the segment says that there was CFI. */
+static void
+knows_cfi_by_its_segment(void **state)
+{
+	Elf64_Phdr segment = { .p_type = PT_GNU_EH_FRAME, .p_vaddr = 0x1000, .p_filesz = 16 };
+	Elf64_Half count = 2;
+	int fd = make_sparse(1, 4096);
+	CfiSections sections;
+
+	assert_int_equal(pwrite(fd, &segment, sizeof(segment), sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr)),
+					 sizeof(segment));
+	assert_int_equal(pwrite(fd, &count, sizeof(count), offsetof(Elf64_Ehdr, e_phnum)),
+					 sizeof(count));
+	assert_int_equal(cfi_sections_init(&sections, fd), 0);
+	assert_int_equal(end_at_zero_frame_pointer(&sections), PFS_WALK_NO_RULE);
 	cfi_sections_fini(&sections);
 	close(fd);
 }
@@ -385,6 +461,8 @@ main(void)
 		cmocka_unit_test(bounds_steps_in_memory),
 		cmocka_unit_test(leaves_out_what_no_pool_holds),
 		cmocka_unit_test(compiles_within_memory),
+		cmocka_unit_test(proves_no_root_without_its_cfi),
+		cmocka_unit_test(knows_cfi_by_its_segment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -438,7 +438,9 @@ build_rows(Builder *builder, const FdeList *list)
 		if (err != 0)
 			return err;
 	}
-	return covered == 0 ? 0 : append_rule(builder, covered, 0);
+	if (covered != 0)
+		return append_rule(builder, covered, 0);
+	return builder->input->left_out ? append_rule(builder, builder->table->base, 0) : 0;
 }
 
 /* Number of items that the given part of the input's memory holds, limit at most. */

@@ -51,7 +51,8 @@ typedef struct UnwindTable
 /*
  * Rules go into the set, which outlives the table. 0, -ENOTSUP for another machine, -ENOMEM, -E2BIG
  * where code spans more than 4 GiB, or the CFI takes more steps or rows than any compiler's. An
- * input without CFI gives an empty table.
+ * input without CFI gives an empty table; if the file has CFI that was left out, a table that knows
+ * no rule.
  */
 int cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table);
 

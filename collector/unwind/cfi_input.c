@@ -44,6 +44,7 @@ cfi_input_hash(uint64_t seed, const CfiInput *input)
 	hash = hash_word(hash, input->eh_frame.address);
 	hash = hash_word(hash, input->go_text);
 	hash = hash_word(hash, input->pclntab.address);
+	hash = hash_word(hash, input->left_out);
 	hash = hash_section(hash, &input->eh_frame);
 	hash = hash_section(hash, &input->pclntab);
 	for (size_t i = 0; i < CFI_START_CODE; i++)

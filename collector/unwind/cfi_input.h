@@ -5,6 +5,7 @@
 #ifndef COLLECTOR_CFI_INPUT_H
 #define COLLECTOR_CFI_INPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,7 @@ typedef struct CfiInput
 	uint64_t code_end;
 	uint64_t *steps_left; /* entries and instructions that may be read; NULL: as the size allows */
 	size_t memory_bytes;  /* that compiling may take; 0: as MAX_PLACES and MAX_ROWS allow */
+	bool left_out;		  /* the file has CFI that is not in these sections */
 } CfiInput;
 
 /*

@@ -121,6 +121,12 @@ uncompress_section(Reader *reader, const uint8_t *packed, uint64_t *size_bytes)
 	return bytes;
 }
 
+static bool
+is_cfi(SectionKind kind)
+{
+	return kind == SECTION_EH_FRAME || kind == SECTION_DEBUG_FRAME || kind == SECTION_PCLNTAB;
+}
+
 static void
 read_section(Reader *reader, SectionKind kind, const Elf64_Shdr *header)
 {
@@ -138,7 +144,10 @@ read_section(Reader *reader, SectionKind kind, const Elf64_Shdr *header)
 		free(packed);
 	}
 	if (bytes == NULL)
+	{
+		reader->sections->input.left_out |= size_bytes > 0 && is_cfi(kind);
 		return;
+	}
 	reader->sections->buffers[kind] = bytes;
 	reader->found[kind] = (CfiSection){ bytes, size_bytes, header->sh_addr };
 }
@@ -309,17 +318,24 @@ read_sections(Reader *reader)
 		input->go_text = read_address(reader, &reader->found[SECTION_GO_MODULE], GO_MODULE_TEXT);
 }
 
-/* The span of the executable segments, as far as the file has bytes for them. */
+/*
+ * The span of the executable segments, as far as the file has bytes for them. A segment that leads
+ * to .eh_frame shows that there is CFI, also if the section's header is not read.
+ */
 static void
-read_code_range(const ElfHeaders *headers, CfiInput *input)
+read_segments(const ElfHeaders *headers, CfiInput *input)
 {
 	input->code_start = UINT64_MAX;
 	for (uint32_t i = 0; i < headers->segment_count; i++)
 	{
 		Elf64_Phdr header;
 
-		if (!elf_headers_segment(headers, i, &header) || header.p_type != PT_LOAD ||
-			!(header.p_flags & PF_X) || header.p_filesz > headers->source.size_bytes ||
+		if (!elf_headers_segment(headers, i, &header))
+			continue;
+		if (header.p_type == PT_GNU_EH_FRAME && input->eh_frame.data == NULL)
+			input->left_out = true;
+		if (header.p_type != PT_LOAD || !(header.p_flags & PF_X) ||
+			header.p_filesz > headers->source.size_bytes ||
 			header.p_vaddr + header.p_filesz < header.p_vaddr)
 			continue;
 		if (header.p_vaddr < input->code_start)
@@ -352,8 +368,8 @@ cfi_sections_init_within(CfiSections *sections, int fd, MemoryPool *pool)
 		return -ENOEXEC;
 	sections->input.machine = headers.machine;
 	sections->input.memory_bytes = pool != NULL ? pool->limit_bytes : 0;
-	read_code_range(&headers, &sections->input);
 	read_sections(&reader);
+	read_segments(&headers, &sections->input);
 	if (!reader.is_crowded)
 		return 0;
 	cfi_sections_fini(sections);
