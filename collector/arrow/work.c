@@ -78,7 +78,6 @@ work_alloc(ArrowWork *work, size_t count, size_t item_bytes)
 bool
 work_clean(ArrowWork *work, Span *text)
 {
-	static const char replacement[3] = PFS_REPLACEMENT;
 	uint8_t *copy;
 	size_t length = 0;
 
@@ -86,7 +85,7 @@ work_clean(ArrowWork *work, Span *text)
 		return false;
 	if (text->length == 0 || memchr(text->bytes, '\0', text->length) == NULL)
 		return true;
-	copy = work_alloc(work, text->length, sizeof(replacement));
+	copy = work_alloc(work, text->length, PFS_REPLACEMENT_BYTES);
 	if (copy == NULL)
 		return false;
 	for (size_t i = 0; i < text->length; i++)
@@ -95,8 +94,8 @@ work_clean(ArrowWork *work, Span *text)
 			copy[length++] = text->bytes[i];
 		else
 		{
-			memcpy(copy + length, replacement, sizeof(replacement));
-			length += sizeof(replacement);
+			memcpy(copy + length, PFS_REPLACEMENT, PFS_REPLACEMENT_BYTES);
+			length += PFS_REPLACEMENT_BYTES;
 		}
 	}
 	*text = (Span){ copy, length };

@@ -13,7 +13,7 @@
 #define GO_HEAD_BYTES  32
 #define GO_INLINE_FLAG 2 /* the version stands behind the head, its length before it */
 
-static const char go_magic[14] = "\xff Go buildinf:";
+static const char go_magic[] = "\xff Go buildinf:";
 
 /* What a line of .comment has before the version; a program of Rust has a line of GCC's, too. */
 static const struct
@@ -84,7 +84,7 @@ read_go(const ElfSource *source, const Elf64_Shdr *section, char compiler[COMPIL
 
 	if (section->sh_size < GO_HEAD_BYTES ||
 		!elf_source_read(source, section->sh_offset, bytes, GO_HEAD_BYTES) ||
-		memcmp(bytes, go_magic, sizeof(go_magic)) != 0)
+		memcmp(bytes, go_magic, sizeof(go_magic) - 1) != 0)
 		return;
 	snprintf(compiler, COMPILER_BYTES, "go");
 	if ((bytes[15] & GO_INLINE_FLAG) == 0 ||

@@ -192,8 +192,7 @@ dictionary_string(const OtlpDictionary *dictionary, uint64_t index, PfsText *tex
 static OtlpFault
 own_with_zeros(OtlpDictionary *dictionary, PfsText text, const char **own)
 {
-	static const char replacement[3] = PFS_REPLACEMENT;
-	char *copy = arena_alloc(dictionary->arena, (size_t) text.length * sizeof(replacement));
+	char *copy = arena_alloc(dictionary->arena, (size_t) text.length * PFS_REPLACEMENT_BYTES);
 	size_t length = 0;
 
 	if (copy == NULL)
@@ -204,8 +203,8 @@ own_with_zeros(OtlpDictionary *dictionary, PfsText text, const char **own)
 			copy[length++] = text.data[i];
 		else
 		{
-			memcpy(copy + length, replacement, sizeof(replacement));
-			length += sizeof(replacement);
+			memcpy(copy + length, PFS_REPLACEMENT, PFS_REPLACEMENT_BYTES);
+			length += PFS_REPLACEMENT_BYTES;
 		}
 	}
 	*own = batch_text(dictionary->batch, copy, length);

@@ -121,7 +121,8 @@ typedef struct PfsValueType
 } PfsValueType;
 
 /* U+FFFD: stands for what is no text. */
-#define PFS_REPLACEMENT "\xEF\xBF\xBD"
+#define PFS_REPLACEMENT		  "\xEF\xBF\xBD"
+#define PFS_REPLACEMENT_BYTES (sizeof(PFS_REPLACEMENT) - 1)
 
 /* Counts beside the arrays; capacities are the readers' own. */
 typedef struct PfsProfile
