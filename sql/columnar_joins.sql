@@ -38,13 +38,15 @@ BEGIN
 	RETURN plan ~ 'Finalize.*(Join|Nested Loop).*ProfstoreAgg';
 END
 $$;
--- From PostgreSQL 16 on the sides of a clause stand as the query has them.
+-- From PostgreSQL 16 on the sides of a clause stand as the query has them; from 18 on, EXPLAIN shows buffers unless they are switched off,
+-- and rows with a fraction.
 CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
 BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-		RETURN NEXT regexp_replace(regexp_replace(line, 'Bytes Read: [1-9]\d*', 'Bytes Read: n'), '\(s\.id = c\.series_id\)', '(c.series_id = s.id)');
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
+		line := regexp_replace(regexp_replace(line, 'Bytes Read: [1-9]\d*', 'Bytes Read: n'), '(rows=\d+)\.00', '\1');
+		RETURN NEXT regexp_replace(line, '\(s\.id = c\.series_id\)', '(c.series_id = s.id)');
 	END LOOP;
 END
 $$;

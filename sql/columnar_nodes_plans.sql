@@ -1,11 +1,12 @@
 -- Where the custom nodes are used and where not: partitions, changed columns, sums, memory, rescans, cursors; and what
 -- EXPLAIN tells.
+-- From PostgreSQL 18 on, EXPLAIN shows buffers unless they are switched off, and rows with a fraction.
 CREATE FUNCTION plan_of(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
 BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-		RETURN NEXT regexp_replace(line, 'Bytes Read: [1-9]\d*', 'Bytes Read: n');
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
+		RETURN NEXT regexp_replace(regexp_replace(line, 'Bytes Read: [1-9]\d*', 'Bytes Read: n'), '(rows=\d+)\.00', '\1');
 	END LOOP;
 END
 $$;
