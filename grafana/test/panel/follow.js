@@ -1,15 +1,19 @@
 /*
  * follow.js
- *		Opens every dashboard with each of its choices and follows the links of its panels, with Grafana's own variables and
- *		links (scene.js): no query may fail, and no status may find fault with what a link has selected. Prints TAP.
+ *		Opens every dashboard with each of its choices and follows the links of its panels, and of the alerts that its data
+ *		gives, with Grafana's own variables and links (scene.js): no query may fail, and no status may find fault with what a
+ *		link has selected. Prints TAP.
  *
- *	node follow.cjs DATABASE ROLE FROM TO DASHBOARD.json ...		FROM, TO: the range of the pages that are opened first
+ *	node follow.cjs DATABASE ROLE FROM TO EXPAND ALERTING.json DASHBOARD.json ...
+ *		FROM, TO: the range of the pages that are opened first; EXPAND: the program of ../alerts
  */
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { disconnect, run_sql } from "../datasource.js";
+import { NASTY } from "../situations.js";
 import { contexts_of, links_of, open, options_of, range_of, sql_of, use_data_source, variable_errors } from "./scene.js";
 
-const [database, role, from, to, ...files] = process.argv.slice(2);
+const [database, role, from, to, expand, alerting, ...files] = process.argv.slice(2);
 const dashboards = new Map(files.map((file) => JSON.parse(readFileSync(file, "utf8"))).map((dashboard) => [dashboard.uid, dashboard]));
 const panels_of = ({ panels }) => panels.flatMap((panel) => [panel, ...(panel.panels ?? [])]).filter(({ targets }) => targets);
 const print = (line) => process.stdout.write(`${line}\n`);
@@ -82,8 +86,8 @@ const problems_of = async (page, is_empty, may_be_empty) => {
 
 let count = 0;
 let failed = 0;
-const test = async (name, page, address, is_empty, may_be_empty = false) => {
-	const problems = await problems_of(page, is_empty, may_be_empty);
+const test = async (name, page, address, is_empty, may_be_empty = false, faults = []) => {
+	const problems = [...faults, ...(await problems_of(page, is_empty, may_be_empty))];
 	count += 1;
 	failed += problems.length > 0;
 	print(`${problems.length > 0 ? "not ok" : "ok"} ${count} - ${name}`);
@@ -134,7 +138,52 @@ const check_dashboard = async (dashboard) => {
 	}
 };
 
+/* Grafana's own address, below which its pages are. */
+const SERVER = "http://grafana.example/at/";
+
+/* Texts of alerts as Grafana's server expands them; throws if one cannot be expanded. */
+const expanded = (texts, labels, value) => {
+	const lines = texts.map((text) => JSON.stringify({ Text: text, Labels: labels, Values: { A: { Labels: labels, Value: value } } }));
+	const answers = execFileSync(expand, [SERVER], { input: lines.join("\n"), encoding: "utf8" }).trim().split("\n");
+	return answers.map((line) => JSON.parse(line)).map(({ text, error }) => {
+		if (error || text.includes("<no value>")) {
+			throw new Error(error ?? `a label is missing in "${text}"`);
+		}
+		return text;
+	});
+};
+
+/* An alert's words name what its page is about, in the range in which it was found. */
+const check_alert = async ({ uid, annotations }, { value, ...labels }, range) => {
+	const [summary, address] = expanded([annotations.summary, annotations.page], labels, value);
+	const page_of = (label) => new URLSearchParams(address.slice(address.indexOf("?"))).get(`var-${label}`);
+	const subject = labels.name ?? labels.node;
+	const href = address.slice(SERVER.length - 1).replace("from=now-1h&to=now", `from=${range.from.toISOString()}&to=${range.to.toISOString()}`);
+	const page = await open(dashboards.get(uid_of(href)), href);
+	const faults = [
+		...(address.startsWith(SERVER) ? [] : [`the address is ${address}`]),
+		...(summary.includes(subject) && /\d/.test(summary) ? [] : [`the summary is "${summary}", of ${subject}`]),
+		...([null, subject].includes(page_of("value")) ? [] : [`the page is of ${page_of("value")}, not of ${subject}`]),
+	];
+	await test(`${uid}: "${summary}"`, page, href, false, false, faults);
+};
+
+const check_alerts = async () => {
+	const range = { from: new Date("2026-02-02T10:00:00Z"), to: new Date("2026-02-02T11:00:00Z") };
+	for (const rule of JSON.parse(readFileSync(alerting, "utf8")).groups.flatMap(({ rules }) => rules)) {
+		const { fields, rows } = await ask(rule.data[0].model.rawSql, range);
+		const alerts = rows.map((row) => Object.fromEntries(fields.map(({ name }, i) => [name, row[i]])));
+		for (const alert of alerts.filter(({ value }) => value > rule.data[1].model.conditions[0].evaluator.params[0])) {
+			await check_alert(rule, alert, range);
+			if (alert.label) {
+				await check_alert(rule, { ...alert, label: "comm", name: NASTY }, { from: new Date(from), to: new Date(to) });
+			}
+		}
+	}
+};
+
 (async () => {
+	await check_alerts();
 	for (const dashboard of dashboards.values()) {
 		await check_dashboard(dashboard);
 	}
