@@ -81,8 +81,10 @@ pfs_agg_partial(const PfsAggCandidate *candidate)
 
 /* Adds what an expression needs beside what target has: aggregates, columns. */
 static bool
-add_inputs(Node *node, PathTarget *target)
+add_inputs(Node *node, void *context)
 {
+	PathTarget *target = context;
+
 	if (node == NULL || list_member(target->exprs, node))
 		return false;
 	if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, Aggref))
@@ -90,7 +92,7 @@ add_inputs(Node *node, PathTarget *target)
 		add_column_to_pathtarget(target, (Expr *) node, 0);
 		return false;
 	}
-	return expression_tree_walker(node, add_inputs, target);
+	return expression_tree_walker(node, add_inputs, context);
 }
 
 PathTarget *
