@@ -42,6 +42,24 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     ORDER BY place, 1
   ||| % preferred, g.once { multi: true, current: { text: ['as Label'], value: ['=label'] } }),
   matchers:: g.typed('matchers', 'Matchers', 'More of what series must have, such as node="a", comm!~"ssh.*"'),
+  // Labels and values to choose from, as matchers: of a label those that most series have.
+  only:: g.queried('only', 'Only', |||
+    SELECT matcher
+    FROM
+      (SELECT l.label, %s AS matcher, pg_catalog.row_number() OVER (PARTITION BY l.label ORDER BY pg_catalog.count(*) DESC, l.value) AS place
+       FROM profstore.series(profstore.selector('$type'), $__timeFrom(), $__timeTo()) AS s
+       CROSS JOIN LATERAL pg_catalog.jsonb_each_text(s.labels) AS l(label, value)
+       WHERE l.value <> ''
+       GROUP BY l.label, l.value) AS t
+    WHERE place <= 200
+    ORDER BY pg_catalog.array_position(%s, label) NULLS LAST, label, place
+  ||| % [std.stripChars(q.matcher('l.label', 'l.value'), '\n'), preferred], g.once {
+    description: 'Series that have each of these: type a part of a label or value to find it',
+    multi: true,
+    includeAll: true,
+    allValue: 'NULL',
+    current: { text: ['All'], value: ['$__all'] },
+  }),
   filters:: [
     g.typed('focus', 'Focus', 'Keep the stacks with a function that matches this regular expression'),
     g.inMenu(g.typed('ignore', 'Ignore', 'Drop the stacks with a function that matches')),
@@ -73,7 +91,7 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     'Selection',
     'What is selected. Says why the panels below are empty, and what to do.',
     width,
-    3,
+    2,
     [g.query(|||
       SELECT %s
       FROM profstore.selection_status(
@@ -82,14 +100,14 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
   ) + {
     fieldConfig: { defaults: { noValue: 'Nothing selected', mappings: [{
       type: 'regex',
-      options: { pattern: '^([AB]: )?(\\d+ series(; .*)?|The filters.*)$', result: { color: 'green', index: 0 } },
+      options: { pattern: '^(\\d+ series(; .*)?|The filters.*)$', result: { color: 'green', index: 0 } },
     }, { type: 'regex', options: { pattern: '.*', result: { color: 'orange', index: 1 } } }] }, overrides: [] },
     options: {
       reduceOptions: { values: true, calcs: [], fields: '/.*/' },
       colorMode: 'value',
       graphMode: 'none',
       textMode: 'value',
-      text: { valueSize: 18 },
+      text: { valueSize: 14 },  // what two rows of the grid leave below a title
     },
   },
 
@@ -146,9 +164,9 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
 
   // The columns of what changed, none of which is cut off in a window of 1,280 pixels.
   changed(before, now, url)::
-    [g.link('function', 'Only stacks with this function', url, 280), g.hidden('focus'), g.change('self, change'), g.change('total, change')]
-    + [g.override(name, { 'custom.width': 105 }) for name in ['self, ' + before, 'self, ' + now, 'self, change', 'total, ' + before, 'total, ' + now, 'total, change']]
-    + [g.override(name, { 'custom.minWidth': 140 }) for name in ['file', 'mapping']],
+    [g.link('function', 'Only stacks with this function', url, 270), g.hidden('focus'), g.change('self, change'), g.change('total, change')]
+    + [g.width(side + ', ' + column, std.max(105, 8 * std.length(side + ', ' + column))) for side in ['self', 'total'] for column in [before, now, 'change']]
+    + [g.override(name, { 'custom.minWidth': 125 }) for name in ['file', 'mapping']],
 
   // --- links: range and variables go along ---
 

@@ -3,13 +3,15 @@
 {
   // What is selected, and the filters; whatever is malformed picks nothing, and the panel "Selection" tells why.
   typedSelector:: |||
-    profstore.selector(%s, pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), '$matchers')
-  ||| % $.type,
+    profstore.selector(%s, pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), %s)
+  ||| % [$.type, $.matchers()],
+  // The matchers that were typed, and those that were chosen from the list, in one pair of braces.
+  matchers(typed='matchers'):: "'{' || pg_catalog.concat_ws(', ', nullif(pg_catalog.left(pg_catalog.substr(profstore.selector(NULL, '{}', '$%s'), 2), -1), ''), nullif(pg_catalog.array_to_string(ARRAY[$only]::text[], ', '), '')) || '}'" % typed,
   // A type, or one that there is not where a variable has nothing to choose from.
   typeOr(chosen):: "coalesce(nullif(%s, ''), 'none:none:none:none:none')" % chosen,
   type:: $.typeOr("'$type'"),
   // What matchers alone pick of the type.
-  typedOfAll:: "profstore.selector(%s, '{}', '$matchers')" % $.type,
+  typedOfAll:: "profstore.selector(%s, '{}', %s)" % [$.type, $.matchers()],
   selector:: "profstore.valid_selector(%s, '$focus', '$ignore', '$show', %s)" % [std.stripChars($.typedSelector, '\n'), $.hide],
   // What Hide says, or else what is chosen to be hidden.
   hide:: "coalesce(nullif('$hide', ''), profstore.frames_of('$preset'))",
@@ -17,9 +19,8 @@
   filters:: $.filtersBut([]),
   filtersBut(without):: std.join(',\n  ', ['%s => profstore.valid_filter(%s)' % filter for filter in $.typedFilters if !std.member(without, filter[0])]),
   // The trace that was typed, or came by a link; one that is none is nobody's.
-  trace:: |||
-    trace => CASE WHEN '$trace' = '' THEN NULL WHEN '$trace' ~ '^\s*[0-9a-fA-F]{32}\s*$' THEN pg_catalog.btrim('$trace')::uuid ELSE '00000000-0000-0000-0000-000000000000'::uuid END
-  |||,
+  trace:: 'trace => ' + $.typedTrace,
+  typedTrace:: "CASE WHEN '$trace' = '' THEN NULL WHEN '$trace' ~ '^\\s*[0-9a-fA-F]{32}\\s*$' THEN pg_catalog.btrim('$trace')::uuid ELSE '00000000-0000-0000-0000-000000000000'::uuid END",
   range:: '$__timeFrom(), $__timeTo()',
   // as long a time just before, and the range
   rangeBefore:: |||

@@ -3,10 +3,10 @@
  *		Runs every query of every dashboard, and of every alert rule, as Grafana would, and holds the results against what
  *		they need.
  *
- *	node check.js DATABASE ROLE ALERTING.json DASHBOARD.json ...
+ *	COLLECTORS=FOLDER node check.js DATABASE ROLE ALERTING.json DASHBOARD.json ...		FOLDER: of profstore-collector
  */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as contract from "./contract.js";
@@ -15,6 +15,7 @@ import { NASTY, SITUATIONS } from "./situations.js";
 import { check_rule, check_structure } from "./structure.js";
 
 const [database, role, alerting, ...dashboards] = process.argv.slice(2);
+const COLLECTORS = process.env.COLLECTORS; // the folder of profstore-collector
 
 let count = 0;
 let failed = 0;
@@ -157,7 +158,7 @@ const variables_of = (url, variables) => {
 		return how === "queryparam" ? `var-${name}=${text}` : text;
 	});
 	const set = [...new URLSearchParams(expanded.slice(expanded.indexOf("?")))].filter(([name]) => name.startsWith("var-"));
-	return Object.fromEntries(set.map(([name, value]) => [name.slice("var-".length), name === "var-value" ? value_of(value) : value]));
+	return Object.fromEntries(set.map(([name, value]) => [name.slice("var-".length), ["var-value", "var-only"].includes(name) ? value_of(value) : value]));
 };
 await test("a graph of Overview leads to the profile, and to a comparison, of its value", async () => {
 	const graph = panels_of(all.find(({ uid }) => uid === "profstore-overview")).find(({ title }) => title === "$each");
@@ -192,10 +193,10 @@ await test("a pause ends the lines of a graph", async () => {
 	return JSON.stringify(ends) === '["2026-01-01T10:05:05.000Z"]' ? [] : [`they end at ${ends}`];
 });
 for (const [begin, same] of [["2026-01-01 09:00Z", true], [String(Date.UTC(2026, 0, 1, 9)), true], ["noon-ish", false]]) {
-	await test(`Compare takes ${begin} for ${same ? "where A begins" : "none"}`, async () => {
-		const [{ a: said }] = await answer_of("compare", "A", ALL, { begin });
+	await test(`Compare takes ${begin} for ${same ? "where the baseline begins" : "none"}`, async () => {
+		const [{ status: said }] = await answer_of("compare", "Baseline", ALL, { begin });
 		const [{ value: base, valueRight: value }] = await answer_of("compare", "Difference", ALL, { begin });
-		const expected = same ? ["A: 7 series", 9_010_000_000, ALL.root] : ['A: no time is "noon-ish"; type one such as 2026-11-01 12:00', 0, 0];
+		const expected = same ? ["7 series", 9_010_000_000, ALL.root] : ['no time is "noon-ish"; type one such as 2026-11-01 12:00', 0, 0];
 		const found = [said, base, value];
 		return JSON.stringify(found) === JSON.stringify(expected) ? [] : [`it shows ${JSON.stringify(found)}`];
 	});
@@ -220,7 +221,7 @@ for (const [dashboard, panel] of [["profiles", "Flame graph"], ["profiles", "Dif
 		];
 	});
 }
-for (const [dashboard, base] of [["profiles", "the range before"], ["compare", "A"]]) {
+for (const [dashboard, base] of [["profiles", "the range before"], ["compare", "the baseline"]]) {
 	await test(`Difference of ${dashboard} has a root alone where there is nothing before`, async () => {
 		const range = { from: new Date("2026-02-01T10:00:00Z"), to: new Date("2026-02-01T11:00:00Z") };
 		const frame = await run(database, role, query_of(dashboard, "Difference"), { ...ALL, range });
@@ -259,16 +260,34 @@ await test("a heat map has all of its rows, and says what it does not show", asy
 	return rows === 50 && status.includes("the last 30 minutes are drawn") ? [] : [`${rows} rows; ${status}`];
 });
 const commands = panels_of(all.find(({ uid }) => uid === "profstore-profiles")).find(({ title }) => title === "Files for other programs");
-for (const situation of SITUATIONS.slice(0, 6)) {
-	await test(`what Profiles says to paste makes files, ${situation.name}`, async () => {
-		const directory = mkdtempSync(join(tmpdir(), "profstore-files-"));
-		const answer = await run(database, role, commands.targets[0].rawSql, situation);
-		const script = contract.records(answer).map((row) => row["in psql"]);
-		execFileSync("psql", ["-Xq", "-d", database, "-U", role, "-v", "ON_ERROR_STOP=1"], { cwd: directory, input: script.join("\n") });
-		const sizes = readdirSync(directory).map((file) => statSync(join(directory, file)).size);
-		rmSync(directory, { recursive: true });
-		return sizes.length === 6 && sizes.every((size) => size > 20) ? [] : [`files of ${sizes.join()} bytes`];
-	});
+/* Files that the commands of a column make, by their names. */
+const files_of = async (situation, column, execute) => {
+	const directory = mkdtempSync(join(tmpdir(), "profstore-files-"));
+	const answer = await run(database, role, commands.targets[0].rawSql, situation);
+	execute(directory, contract.records(answer).map((row) => row[column]).filter((command) => command !== "").join("\n"));
+	const files = Object.fromEntries(readdirSync(directory).map((file) => [file, readFileSync(join(directory, file))]));
+	rmSync(directory, { recursive: true });
+	return files;
+};
+const WAYS = {
+	"in psql": [6, (cwd, input) => execFileSync("psql", ["-Xq", "-d", database, "-U", role, "-v", "ON_ERROR_STOP=1"], { cwd, input, stdio: "pipe" })],
+	"in a shell": [5, (cwd, input) => execFileSync("sh", ["-e"], { cwd, input, env: { ...process.env, PGUSER: role, PATH: `${COLLECTORS}:${process.env.PATH}` }, stdio: "pipe" })],
+};
+for (const situation of SITUATIONS.filter(({ root }) => root > 0)) {
+	for (const [column, [count, execute]] of Object.entries(WAYS)) {
+		await test(`what Profiles says to paste ${column} makes files of the selection, ${situation.name}`, async () => {
+			const files = await files_of(situation, column, execute);
+			const sizes = Object.values(files).map(({ length }) => length);
+			const folded = String(files["profile.folded"]).trim().split("\n");
+			const sum = folded.reduce((total, line) => total + Number(line.slice(line.lastIndexOf(" ") + 1)), 0);
+			const expected = situation.traced ?? situation.root;
+			const is_empty = expected === 0;
+			return [
+				...(sizes.length === count && sizes.every((size) => size > 20 || is_empty) ? [] : [`files of ${sizes.join()} bytes`]),
+				...(sum === expected ? [] : [`the folded stacks are of ${sum}, not of ${expected}`]),
+			];
+		});
+	}
 }
 await test("the role of the dashboards writes nothing", async () => {
 	try {

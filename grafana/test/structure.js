@@ -47,6 +47,10 @@ const check_links = (dashboard, others) => {
 			problems.push(`${url} leads nowhere`);
 			continue;
 		}
+		const [, viewed] = query.match(/&viewPanel=panel-(\d+)$/) ?? [];
+		if (viewed && !flatten(target.panels).some(({ id, type }) => String(id) === viewed && type !== "row")) {
+			problems.push(`${url} shows panel ${viewed}, which ${uid} does not have`);
+		}
 		const names = target.templating.list.map((variable) => variable.name);
 		for (const [, set, passed] of query.matchAll(/var-(\w+)=|\$\{(?!__)(\w+):queryparam\}/g)) {
 			if (!names.includes(set ?? passed)) {

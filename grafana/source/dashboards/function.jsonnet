@@ -31,7 +31,7 @@ p.page(
   'function',
   'Function',
   'One function: who calls it, what it calls, when, and in which lines',
-  [p.type, p.label, p.value, p.matchers, g.typed('function', 'Function', 'Its whole name; empty: the hottest. A click in a table of Profiles sets it')] + p.filters,
+  [p.type, p.label, p.value, p.only, p.matchers, g.typed('function', 'Function', 'Its whole name; empty: the hottest. A click in a table of Profiles sets it')] + p.filters,
   [
     [p.selection()],
     [p.graph('Stacks with the function', 'Rate per second, CPU time in cores: the function and all that it calls.', 24, 8, q.lines(q.selector, "'$label'", withFunction))],

@@ -13,6 +13,7 @@ p.page(
   'What is selected, broken down by its labels',
   [
     p.type,
+    p.only,
     p.matchers,
     g.queried('split', 'Labels', |||
       SELECT label
@@ -37,11 +38,11 @@ p.page(
         ||| % [q.narrowed(each, 'n.value'), q.narrowed(each, 'n.value', '!='), std.stripChars(q.means(all, each, "interval '0'"), '\n'), std.stripChars(q.means(all, each, before), '\n')], 8, '3 DESC NULLS LAST, 1'),
         [
           g.override('value', {
-            links: [{ title: 'This value alone', url: p.to('labels', ['type'], { matchers: '${__data.fields.matchers:percentencode}' }) }],
+            links: [{ title: 'This value alone', url: p.to('labels', ['type', 'only'], { matchers: '${__data.fields.matchers:percentencode}' }) }],
             'custom.minWidth': 120,
           }),
-          g.sign('without', 'All but this value', p.to('labels', ['type'], { matchers: '${__data.fields.others:percentencode}' })),
-          g.sign('profile', 'Its profile', p.to('profiles', ['type'], { matchers: '${__data.fields.matchers:percentencode}', value: '$__all' }), 65),
+          g.sign('without', 'All but this value', p.to('labels', ['type', 'only'], { matchers: '${__data.fields.others:percentencode}' })),
+          g.sign('profile', 'Its profile', p.to('profiles', ['type', 'only'], { matchers: '${__data.fields.matchers:percentencode}', value: '$__all' }), 65),
           g.hidden('matchers'),
           g.hidden('others'),
           g.share('share'),

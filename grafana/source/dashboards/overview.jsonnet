@@ -4,7 +4,7 @@ local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
 local all = 'profstore.valid_selector(%s)' % q.typedOfAll;
-local one = "profstore.valid_selector(profstore.selector(%s, pg_catalog.jsonb_build_object('$label', %s), '$matchers'))" % [q.type, std.stripChars(q.repeated('each'), '\n')];
+local one = "profstore.valid_selector(profstore.selector(%s, pg_catalog.jsonb_build_object('$label', %s), %s))" % [q.type, std.stripChars(q.repeated('each'), '\n'), q.matchers()];
 
 p.page(
   'overview',
@@ -13,6 +13,7 @@ p.page(
   [
     p.type,
     p.label,
+    p.only,
     p.matchers,
     g.queried('each', 'Graphs of', |||
       SELECT value
@@ -43,9 +44,9 @@ p.page(
       ||| % [q.narrowed("'$label'", "''"), q.narrowed("'$label'", 'n.value'), q.narrowed("'$label'", 'n.value', '!='), std.stripChars(q.means(all, "'$label'", "interval '0'"), '\n'), std.stripChars(q.means(all, "'$label'", "interval '1 day'"), '\n')], 11, '2 DESC NULLS LAST, 1'),
       [
         // a value of none is no choice of the variable, but a matcher
-        g.link('value', 'Its profile', p.to('profiles', ['type', 'label'], { value: '${__data.fields.picked:percentencode}', matchers: '${__data.fields.matchers:percentencode}' }), 360),
-        g.sign('only', 'This value alone', p.to('overview', ['type', 'label'], { matchers: '${__data.fields.alone:percentencode}' })),
-        g.sign('without', 'All but this value', p.to('overview', ['type', 'label'], { matchers: '${__data.fields.others:percentencode}' })),
+        g.link('value', 'Its profile', p.to('profiles', ['type', 'label', 'only'], { value: '${__data.fields.picked:percentencode}', matchers: '${__data.fields.matchers:percentencode}' }), 360),
+        g.sign('only', 'This value alone', p.to('overview', ['type', 'label', 'only'], { matchers: '${__data.fields.alone:percentencode}' })),
+        g.sign('without', 'All but this value', p.to('overview', ['type', 'label', 'only'], { matchers: '${__data.fields.others:percentencode}' })),
         g.hidden('picked'),
         g.hidden('matchers'),
         g.hidden('alone'),
@@ -68,8 +69,8 @@ p.page(
         maxPerRow: 3,
         options+: { legend: { showLegend: false } },
         fieldConfig+: { defaults+: { links: [
-          { title: 'Its profile', url: p.to('profiles', ['type', 'label', 'matchers'], { value: '${each:percentencode}' }) },
-          { title: 'After this point against before', url: p.fromPoint('compare', ['type', 'label'], { value: '${each:percentencode}', matchers: '${matchers:percentencode}', before: '${matchers:percentencode}', back: 'before', begin: '' }) },
+          { title: 'Its profile', url: p.to('profiles', ['type', 'label', 'only', 'matchers'], { value: '${each:percentencode}' }) },
+          { title: 'After this point against before', url: p.fromPoint('compare', ['type', 'label', 'only'], { value: '${each:percentencode}', matchers: '${matchers:percentencode}', before: '${matchers:percentencode}', back: 'before', begin: '' }) },
         ] } },
       }],
     ]) + { title: 'One by one' },

@@ -3,11 +3,11 @@ local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
-local selected = ['type', 'label', 'value', 'by', 'matchers'];
+local selected = ['type', 'label', 'value', 'only', 'by', 'matchers'];
 local filtered = selected + ['focus', 'ignore', 'show', 'hide', 'preset', 'trace'];
 local ofFunction = '${__data.fields.focus:percentencode}';
 
-local filters = q.filters + ',\n  ' + std.stripChars(q.trace, '\n');
+local filters = q.filters + ',\n  ' + q.trace;
 
 local call(name, range, more='') = |||
   profstore.%(name)s(
@@ -79,31 +79,40 @@ local callEdges = |||
   WHERE caller <> callee AND share >= 0.01
 ||| % calls;
 
-// What makes a file of the selection, to be pasted into psql.
-local made(selector, from, to) = |||
-  SELECT pg_catalog.format('%%s, %%L, %%L', pg_catalog.quote_literal(%s), %s::timestamptz, %s::timestamptz) || coalesce((SELECT pg_catalog.string_agg(pg_catalog.format(', %%s => %%L', name, value), '' ORDER BY name)
-    FROM (VALUES ('focus', '$focus'), ('ignore', '$ignore'), ('show', '$show'), ('hide', %s)) AS f(name, value) WHERE value <> ''), '') AS arguments
-||| % [std.stripChars(selector, '\n'), from, to, q.hide];
+// Commands that make files of the selection, for a shell and for psql. Two hyphens would begin a comment, which Grafana takes out.
 local exports = |||
-  SELECT x.what AS "for", pg_catalog.format(x.command, a.arguments) AS "in psql"
-  FROM (%s) AS a,
+  WITH selection AS
+    (SELECT place, name, value
+     FROM
+       (VALUES (1, 'selector', %s), (2, 'from', $__timeFrom()::timestamptz::text), (3, 'to', $__timeTo()::timestamptz::text),
+         (4, 'focus', '$focus'), (5, 'ignore', '$ignore'), (6, 'show', '$show'), (7, 'hide', %s), (8, 'trace', (%s)::text)) AS s(place, name, value)
+     WHERE value <> ''),
+  arguments AS
+    (SELECT pg_catalog.string_agg(CASE WHEN place <= 3 THEN '' ELSE name || ' => ' END || pg_catalog.quote_literal(value), ', ' ORDER BY place) AS list,
+       pg_catalog.string_agg(pg_catalog.format(' %%s%%s ''%%s''', pg_catalog.repeat('-', 2), name, pg_catalog.replace(value, '''', '''\''''')), '' ORDER BY place) AS flags
+     FROM selection)
+  SELECT x.what AS "for",
+    CASE WHEN x.flags <> '' THEN pg_catalog.concat('profstore-collector export ', pg_catalog.replace(x.flags, '~', pg_catalog.repeat('-', 2)), pg_catalog.format(' %%sdb ''dbname=%%s''', pg_catalog.repeat('-', 2), pg_catalog.current_database()), a.flags)
+      ELSE '' END AS "in a shell",
+    pg_catalog.format(x.command, a.list) AS "in psql"
+  FROM arguments AS a,
     (VALUES
-      (1, 'a page of its own, for mails and reports', 'SELECT profstore.flamegraph_html(%%s) \g (tuples_only format=unaligned) profile.html'),
-      (2, 'go tool pprof', 'SELECT encode(profstore.pprof(%%s), ''base64'') \g (tuples_only format=unaligned) | base64 -d >profile.pb'),
-      (3, 'speedscope', 'SELECT profstore.speedscope(%%s) \g (tuples_only format=unaligned) speedscope.json'),
-      (4, 'the profiler of Firefox', 'SELECT profstore.firefox_profile(%%s) \g (tuples_only format=unaligned) firefox.json'),
-      (5, 'flamegraph.pl', 'SELECT stack || '' '' || value FROM profstore.folded(%%s) \g (tuples_only format=unaligned) profile.folded'),
-      (6, 'Graphviz', 'SELECT profstore.callgraph_dot(%%s) \g (tuples_only format=unaligned) calls.dot')) AS x(place, what, command)
+      (1, 'a page of its own, for mails and reports', '~format html ~output profile.html', 'SELECT profstore.flamegraph_html(%%s) \g (tuples_only format=unaligned) profile.html'),
+      (2, 'go tool pprof', '~format pprof ~output profile.pb', 'SELECT encode(profstore.pprof(%%s), ''base64'') \g (tuples_only format=unaligned) | base64 -d >profile.pb'),
+      (3, 'speedscope', '~format speedscope ~output speedscope.json', 'SELECT profstore.speedscope(%%s) \g (tuples_only format=unaligned) speedscope.json'),
+      (4, 'the profiler of Firefox', '~format firefox ~output firefox.json', 'SELECT profstore.firefox_profile(%%s) \g (tuples_only format=unaligned) firefox.json'),
+      (5, 'flamegraph.pl', '~format folded ~output profile.folded', 'SELECT stack || '' '' || value FROM profstore.folded(%%s) \g (tuples_only format=unaligned) profile.folded'),
+      (6, 'Graphviz', '', 'SELECT profstore.callgraph_dot(%%s) \g (tuples_only format=unaligned) calls.dot')) AS x(place, what, flags, command)
   ORDER BY x.place
-||| % std.stripChars(std.strReplace(made(q.selector, '$__timeFrom()', '$__timeTo()'), '\n', '\n   '), '\n ');
+||| % [q.selector, q.hide, q.typedTrace];
 
 local rows = ", granularity => '$granularity'";
 
-p.page(
+local page = p.page(
   'profiles',
   'Profiles',
   'Where the time goes: continuous profiles stored by profstore',
-  [p.type, p.label, p.value, p.matchers, p.by] + p.filters + [
+  [p.type, p.label, p.value, p.only, p.matchers, g.inMenu(p.by)] + p.filters + [
     p.granularity,
     g.inMenu(g.chosen('inverted', 'Begin at', [['roots', 'false'], ['leaves', 'true']])),
     g.inMenu(g.typed('trace', 'Trace', 'Samples of this trace alone: its id, 32 hexadecimal digits')),
@@ -153,11 +162,6 @@ p.page(
       '/^(self|total)$/'
     )],
     g.row('Compared with the range before', [
-      [p.flame('Difference',
-               'Baseline: as long a time just before the range. Colours show shares of the total.',
-               q.difference(call('flamegraph_diff', q.rangeBefore, ',\n  max_nodes => 16384' + rows), 'the range before', 'the range'),
-               '/^(value|self)(Right)?$/',
-               { colorScheme: 'diffColorBlind' })],
       [p.table(
         'What changed',
         'Functions by what they cost more or less than in as long a time before. Changes are in per cent of all.',
@@ -169,7 +173,12 @@ p.page(
         p.changed('before', 'now', p.to('profiles', selected, { focus: ofFunction })),
         '/^(self|total), (before|now)$/'
       )],
-    ]),
+      [p.flame('Difference',
+               'Baseline: as long a time just before the range. Colours show shares of the total.',
+               q.difference(call('flamegraph_diff', q.rangeBefore, ',\n  max_nodes => 16384' + rows), 'the range before', 'the range'),
+               '/^(value|self)(Right)?$/',
+               { colorScheme: 'diffColorBlind' })],
+    ], true),
     g.row('Call graph', [
       [g.panel('nodeGraph', 'Who calls whom', 'The 25 functions of the largest totals, and calls of at least 1 % of all. A ring shows how much of a function is its own; a dashed arrow leads through functions that are left out.', 24, 20, [
         g.query(callNodes),
@@ -184,7 +193,25 @@ p.page(
       [lines],
     ], true),
     g.row('Export', [
-      [p.table('Files for other programs', 'Commands that make a file of the selection: paste one into psql. A click on the eye of a cell shows all of it, to be copied.', 24, 9, exports, [g.width('for', 310), g.override('in psql', { 'custom.inspect': true })])],
-    ], true),
+      [p.table(
+        'Files for other programs',
+        'Commands that make a file of the selection, for a shell that has profstore-collector and PGHOST, PGUSER and PGPASSWORD, and for psql. A click on the eye of a cell shows all of it, to be copied.',
+        24,
+        9,
+        exports,
+        [g.width('for', 310)] + [g.override(name, { 'custom.inspect': true }) for name in ['in a shell', 'in psql']]
+      )],
+    ]),
   ]
-)
+);
+
+// Panels have their numbers when the page is laid out.
+local files = [panel.id for panel in page.panels if panel.title == 'Files for other programs'][0];
+page {
+  panels: [
+    panel + if panel.title == 'Flame graph' then {
+      links: [{ title: 'Download as a file', url: p.to('profiles', filtered + ['granularity', 'inverted']) + '&viewPanel=panel-%d' % files }],
+    } else {}
+    for panel in super.panels
+  ],
+}

@@ -4,7 +4,7 @@ local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
 local one = std.stripChars(q.repeated('types'), '\n');
-local each = "profstore.valid_selector(profstore.selector(%s, pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), '$matchers'))" % q.typeOr(one);
+local each = "profstore.valid_selector(profstore.selector(%s, pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), %s))" % [q.typeOr(one), q.matchers()];
 local unit = std.strReplace(q.rateUnit, "'$type'", one);
 
 p.page(
@@ -15,6 +15,7 @@ p.page(
     g.queried('type', 'Profile type', p.typesOf("profile_type NOT LIKE 'process_cpu:%'", 'memory:inuse_space:'), g.once),
     p.label,
     p.value,
+    p.only,
     p.matchers,
     g.queried('types', 'Graphs of', p.typesOf("profile_type NOT LIKE 'process_cpu:%' AND last_seen >= $__timeFrom()::timestamptz", 'memory:inuse_space:'), g.once { multi: true, includeAll: true, current: { text: ['All'], value: ['$__all'] } }),
   ] + p.filters,
@@ -26,7 +27,7 @@ p.page(
         repeatDirection: 'h',
         maxPerRow: 3,
         options+: { legend: { showLegend: true, displayMode: 'list', placement: 'bottom', calcs: [] } },
-        fieldConfig+: { defaults+: { links: [{ title: 'Its stacks', url: p.to('resources', ['label', 'value', 'matchers'], { type: '${types:percentencode}' }) }] } },
+        fieldConfig+: { defaults+: { links: [{ title: 'Its stacks', url: p.to('resources', ['label', 'value', 'only', 'matchers'], { type: '${types:percentencode}' }) }] } },
       }],
     ]),
     g.row('Stacks', [

@@ -11,7 +11,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { disconnect, run_sql } from "../datasource.js";
 import { NASTY } from "../situations.js";
-import { contexts_of, links_of, open, options_of, range_of, sql_of, use_data_source, variable_errors } from "./scene.js";
+import { contexts_of, head_links_of, links_of, open, options_of, range_of, sql_of, use_data_source, variable_errors } from "./scene.js";
 
 const [database, role, from, to, expand, alerting, ...files] = process.argv.slice(2);
 const dashboards = new Map(files.map((file) => JSON.parse(readFileSync(file, "utf8"))).map((dashboard) => [dashboard.uid, dashboard]));
@@ -54,7 +54,7 @@ const misread_options = (page, { templating }) =>
  * Status panels mark in green that something is selected. Of two sides one may be without samples, or without stacks that pass; whatever
  * else is not green finds fault with the address.
  */
-const WITHOUT_SAMPLES = /^([AB]: )?No (samples in this range|stack passes)/;
+const WITHOUT_SAMPLES = /^No (samples in this range|stack passes)/;
 const status_of = ({ title, fieldConfig }, said) => {
 	const green = fieldConfig?.defaults?.mappings?.find(({ type, options }) => type === "regex" && options.result.color === "green");
 	return green ? [{ title, said, is_green: new RegExp(green.options.pattern).test(said) }] : [];
@@ -101,11 +101,12 @@ const uid_of = (address) => new URL(address, "http://localhost/").pathname.split
 /* Follows the links of all panels of a page, each from a fresh copy of the page: a link to the same dashboard changes it. */
 const follow_links = async (start, address, is_empty) => {
 	const dashboard = dashboards.get(start.state.uid);
-	for (const panel of panels_of(dashboard).filter(({ fieldConfig }) => JSON.stringify(fieldConfig ?? {}).includes('"links"'))) {
+	for (const panel of panels_of(dashboard).filter(({ links, fieldConfig }) => JSON.stringify([links, fieldConfig]).includes('"title"'))) {
 		for (const context of contexts_of(start, panel)) {
 			const answer = await ask(sql_of(context, panel.targets[0].rawSql), range_of(context)).catch(() => null); // the page's own test reports it
+			const links = [...head_links_of(context, panel), ...(answer ? links_of(context, panel, answer) : [])];
 			// others lead to a forge
-			for (const { title, href } of (answer ? links_of(context, panel, answer) : []).filter((link) => link.href.startsWith("/d/"))) {
+			for (const { title, href } of links.filter((link) => link.href.startsWith("/d/"))) {
 				const before = uid_of(href) === start.state.uid ? await open(dashboard, address) : undefined;
 				const page = await open(dashboards.get(uid_of(href)), href, before);
 				await test(`${dashboard.title}, "${panel.title}": ${title}`, page, href, is_empty, panel.title === "What changed");

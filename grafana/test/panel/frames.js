@@ -43,7 +43,7 @@ const config_of = (name, { type, fieldConfig, unit, unitColumns }) => {
 		config.unit = unit;
 	}
 	if (type === "timeseries") {
-		config.custom = { showPoints: "auto", ...config.custom };
+		config.custom = { showPoints: "auto", pointSize: 5, ...config.custom };
 	}
 	return config;
 };

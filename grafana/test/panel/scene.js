@@ -141,6 +141,9 @@ const option = (id) => ({ id, path: id, name: id, process: data.identityOverride
 const OPTIONS = new data.Registry(() => ["links", "noValue", "displayName", "unit", "decimals", "min", "max", "mappings", "thresholds", "color"].map(option));
 const theme = data.createTheme();
 
+/* [{ title, href }] of the panel's own head */
+export const head_links_of = (context, { links }) => (links ?? []).map(({ title, url }) => ({ title, href: sceneGraph.interpolate(context, url) }));
+
 /* [{ title, href }]: of the first, middle and last row of a table, of the middle one of a graph */
 export const links_of = (context, panel, { fields, rows }) => {
 	const columns = fields.map(({ name, type }, i) => ({ name, type, config: {}, values: rows.map((row) => row[i]) }));
