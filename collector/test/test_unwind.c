@@ -960,6 +960,23 @@ test_shared_memory(void **state)
 	close(fd);
 }
 
+/* Of LLVM's compilers: in the first half of the next page each frame is of 32 bytes. */
+static const uint8_t generated_cfi[] = {
+#ifdef PFS_ARM64
+	0x10, 0,	0,	  0, 0,	   0, 0, 0, 1, 'z', 'R', 0, 1, 0x7c, 30, 1, 0x1b, /* CIE */
+	0x0c, 31,	0,															  /* CFA = sp */
+	0x14, 0,	0,	  0, 0x18, 0, 0, 0,										  /* FDE of this CIE */
+	0xe4, 0x0f, 0,	  0, 0,	   8, 0, 0, 0, /* 0x800 bytes, 0xfe4 behind here: the next page */
+	0x0e, 32,	0x9e, 2, 0,	   0, 0, 0, 0, 0,	0, /* CFA = sp + 32, return address at CFA - 8 */
+#else
+	0x14, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, /* CIE */
+	0x0c, 7, 8, 0x90, 1, 0, 0,	  /* CFA = rsp + 8, return address at CFA - 8 */
+	0x1c, 0, 0, 0, 0x1c, 0, 0, 0, /* FDE of this CIE */
+	/* from 0xfe0 bytes behind here: the next page; 0x800 bytes */
+	0xe0, 0x0f, 0, 0, 0, 8, 0, 0, 0, 0x0e, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* CFA = rsp + 32 */
+#endif
+};
+
 /*
  * Generated code with CFI beside it, as LLVM lays it out, is walked by that, but only while it is
  * known to be the same.
@@ -967,13 +984,6 @@ test_shared_memory(void **state)
 static void
 test_generated_code(void **state)
 {
-	static const uint8_t cfi[] = {
-		0x14, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, /* CIE */
-		0x0c, 7, 8, 0x90, 1, 0, 0,	  /* CFA = rsp + 8, return address at CFA - 8 */
-		0x1c, 0, 0, 0, 0x1c, 0, 0, 0, /* FDE of this CIE */
-		/* from 0xfe0 bytes behind here: the next page; 0x800 bytes */
-		0xe0, 0x0f, 0, 0, 0, 8, 0, 0, 0, 0x0e, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* CFA = rsp + 32 */
-	};
 	KernelTables *kernel = memory_tables_create();
 	ExecImage process = { (uint32_t) getpid(), 1, 1 };
 	uint8_t *pages =
@@ -988,7 +998,7 @@ test_generated_code(void **state)
 	int status;
 
 	assert_ptr_not_equal(pages, MAP_FAILED);
-	memcpy(pages, cfi, sizeof(cfi));
+	memcpy(pages, generated_cfi, sizeof(generated_cfi));
 	code = (uint64_t) (uintptr_t) pages + 4096;
 	assert_int_equal(mprotect(pages + 4096, 4096, PROT_NONE), 0); /* it is not read itself */
 	mapping.start = code;

@@ -27,6 +27,7 @@
 #include "base/grow.h"
 #include "unwind/cfi_program.h"
 #include "unwind/pclntab.h"
+#include "unwind/plt_code.h"
 #include "unwind/start_code.h"
 
 /*
@@ -52,6 +53,7 @@ typedef enum Source
 	SOURCE_PCLNTAB,
 	SOURCE_DEBUG_FRAME,
 	SOURCE_START_CODE,
+	SOURCE_PLT,
 	SOURCES
 } Source;
 
@@ -130,6 +132,25 @@ collect_functions(Builder *builder, FdeList *list)
 	return err;
 }
 
+/* Does the code of a section that has no CFI lie where code is? */
+static bool
+holds_code(const CfiInput *input, const CfiSection *section)
+{
+	return section->length > 0 && section->address >= input->code_start &&
+		   section->address < input->code_end &&
+		   section->length <= input->code_end - section->address;
+}
+
+static int
+collect_plt(const Builder *builder, FdeList *list)
+{
+	const CfiInput *input = builder->input;
+
+	if (input->machine != EM_AARCH64 || !holds_code(input, &input->plt))
+		return 0;
+	return append_place(list, input->plt.address, 0, SOURCE_PLT);
+}
+
 static int
 collect_start_code(const Builder *builder, FdeList *list)
 {
@@ -141,11 +162,8 @@ collect_start_code(const Builder *builder, FdeList *list)
 		const CfiSection *section = &input->start_code[i];
 		uint64_t callee;
 
-		if (input->machine == EM_X86_64 && section->length > 0 &&
-			section->length <= START_CODE_BYTES &&
-			start_code_length(section, &callee) == section->length &&
-			section->address >= input->code_start && section->address < input->code_end &&
-			section->length <= input->code_end - section->address)
+		if (input->machine == EM_X86_64 && section->length <= START_CODE_BYTES &&
+			holds_code(input, section) && start_code_length(section, &callee) == section->length)
 			err = append_place(list, section->address, i, SOURCE_START_CODE);
 	}
 	return err;
@@ -397,6 +415,12 @@ append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uin
 		builder->limit = *end;
 		return start_code_rows(section, append_row, builder);
 	}
+	if (place->source == SOURCE_PLT)
+	{
+		*end = builder->input->plt.address + builder->input->plt.length;
+		builder->limit = *end;
+		return plt_code_rows(&builder->input->plt, append_row, builder);
+	}
 	builder->entries[place->source].offset = place->offset;
 	if (cfi_entries_next(&builder->entries[place->source], &fde) != CFI_FDE)
 		return -EBADMSG;
@@ -488,6 +512,8 @@ compile(const CfiInput *input, RuleSet *rules, CfiRowsSink sink, void *context, 
 		err = collect_fdes(&builder, SOURCE_DEBUG_FRAME, &list);
 	if (err == 0)
 		err = collect_start_code(&builder, &list);
+	if (err == 0)
+		err = collect_plt(&builder, &list);
 	if (err == 0)
 		err = sort_places(&list);
 	if (err == 0)

@@ -52,5 +52,7 @@ cfi_input_hash(uint64_t seed, const CfiInput *input)
 		hash = hash_word(hash, input->start_code[i].address);
 		hash = hash_bytes(hash, input->start_code[i].data, input->start_code[i].length);
 	}
+	hash = hash_word(hash, input->plt.address);
+	hash = hash_bytes(hash, input->plt.data, input->plt.length);
 	return hash_section(hash, &input->debug_frame);
 }

@@ -27,6 +27,7 @@ typedef struct CfiInput
 	CfiSection pclntab;		/* Go's function table; used where .eh_frame does not cover */
 	uint64_t go_text;		/* ELF virtual address that its functions count from; 0: not known */
 	CfiSection start_code[CFI_START_CODE]; /* used where nothing else covers */
+	CfiSection plt;		  /* of AArch64, whose linkers write no CFI for it; likewise */
 	uint64_t got_address; /* base of DW_EH_PE_datarel pointers; 0 where there is none */
 	uint64_t code_start;  /* ELF virtual addresses, half-open: FDEs that reach beyond are no CFI */
 	uint64_t code_end;

@@ -30,6 +30,9 @@
 #define AARCH64_LR 30
 #define AARCH64_SP 31
 
+#ifndef DW_CFA_AARCH64_negate_ra_state_with_pc
+#define DW_CFA_AARCH64_negate_ra_state_with_pc 0x2c
+#endif
 #ifndef DW_CFA_GNU_window_save
 #define DW_CFA_GNU_window_save 0x2d
 #endif
@@ -516,10 +519,11 @@ run_other_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode)
 		case DW_CFA_GNU_args_size:
 			(void) cfi_read_uleb128(cursor);
 			return 0;
+		case DW_CFA_AARCH64_negate_ra_state_with_pc:
 		case DW_CFA_GNU_window_save:
 			/*
-			 * on AArch64 DW_CFA_AARCH64_negate_ra_state: the walker strips pointer authentication
-			 * always
+			 * the latter is DW_CFA_AARCH64_negate_ra_state there: the walker strips pointer
+			 * authentication always
 			 */
 			return machine->machine == EM_AARCH64 ? 0 : -EBADMSG;
 		default:

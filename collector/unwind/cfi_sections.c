@@ -30,6 +30,7 @@ typedef enum SectionKind
 	SECTION_FINI_ARRAY,
 	SECTION_PCLNTAB,
 	SECTION_GO_MODULE,
+	SECTION_PLT,
 	SECTION_START_CODE, /* no sections: first constructor, last destructor, and what each calls */
 	SECTION_ENTRY = SECTION_START_CODE + 4 /* no section either */
 } SectionKind;
@@ -48,6 +49,7 @@ static const struct
 	{ ".gopclntab", SECTION_PCLNTAB },
 	{ ".data.rel.ro.gopclntab", SECTION_PCLNTAB },
 	{ ".go.module", SECTION_GO_MODULE },
+	{ ".plt", SECTION_PLT },
 };
 
 typedef struct Reader
@@ -134,6 +136,8 @@ read_section(Reader *reader, SectionKind kind, const Elf64_Shdr *header)
 	uint8_t *bytes;
 
 	if (reader->found[kind].data != NULL || header->sh_type == SHT_NOBITS)
+		return;
+	if (kind == SECTION_PLT && reader->headers->machine != EM_AARCH64)
 		return;
 	bytes = read_bytes(reader, header->sh_offset, size_bytes);
 	if (bytes != NULL && (header->sh_flags & SHF_COMPRESSED) != 0)
@@ -311,6 +315,7 @@ read_sections(Reader *reader)
 	input->eh_frame = reader->found[SECTION_EH_FRAME];
 	input->debug_frame = reader->found[SECTION_DEBUG_FRAME];
 	input->debug_frame.address = 0;
+	input->plt = reader->found[SECTION_PLT];
 	read_start_code(reader);
 	input->pclntab = reader->found[SECTION_PCLNTAB];
 	input->go_text = read_address(reader, &input->pclntab, PCLNTAB_TEXT);

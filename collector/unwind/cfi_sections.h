@@ -17,7 +17,7 @@
 #define CFI_SECTIONS_MAX_BYTES (UINT64_C(96) << 20) /* of one file */
 #define CFI_RELOCATIONS_MAX	   (UINT64_C(1) << 21)	/* looked through for one word */
 
-#define CFI_SECTIONS 13
+#define CFI_SECTIONS 14
 
 typedef struct CfiSections
 {

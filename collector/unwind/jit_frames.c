@@ -22,10 +22,20 @@
 	((uint64_t) 64 * 1024) /* on either side; compilers take memory for both at once */
 
 /*
- * A CIE as LLVM begins it, behind its length: CIE 0, version 1, augmentation "zR", alignments 1 and
- * -8, return address 16.
+ * A CIE as LLVM begins it, behind its length: CIE 0, version 1, augmentation "zR". A byte for each
+ * alignment follows, which differ by LLVM's version on AArch64, then the return address's register.
  */
-static const uint8_t cie_start[] = { 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16 };
+static const uint8_t cie_start[] = { 0, 0, 0, 0, 1, 'z', 'R', 0 };
+
+#define CIE_RETURN_REGISTER (sizeof(cie_start) + 2)
+
+#ifdef PFS_ARM64
+#define MACHINE			EM_AARCH64
+#define RETURN_REGISTER PFS_REGISTER_LR
+#else
+#define MACHINE			EM_X86_64
+#define RETURN_REGISTER PFS_REGISTER_PC
+#endif
 
 /* Memory that was read, and ends where it could not be read any more. */
 typedef struct Piece
@@ -209,7 +219,7 @@ static void
 try_section(Search *search, const uint8_t *bytes, size_t length, uint64_t address)
 {
 	const CfiInput input = {
-		.machine = EM_X86_64,
+		.machine = MACHINE,
 		.eh_frame = { .data = bytes, .length = length, .address = address },
 		.code_start = search->start,
 		.code_end = search->end,
@@ -241,7 +251,8 @@ search_bytes(Search *search, const uint8_t *bytes, size_t length, uint64_t addre
 			return;
 		search->memory->steps_left -= ATTEMPT_STEPS;
 		place = (size_t) (found - bytes);
-		if (place >= sizeof(uint32_t))
+		if (place >= sizeof(uint32_t) && length - place > CIE_RETURN_REGISTER &&
+			found[CIE_RETURN_REGISTER] == RETURN_REGISTER)
 			try_section(search, found - sizeof(uint32_t), length - place + sizeof(uint32_t),
 						address + place - sizeof(uint32_t));
 		at = place + sizeof(cie_start);

@@ -23,6 +23,7 @@
 #define FLAG_AARCH64	 0x01
 #define FLAG_DEBUG_FRAME 0x02
 #define FLAG_PCLNTAB	 0x04
+#define FLAG_PLT		 0x08
 
 #define SECTION_ADDRESS 0x800000
 #define CODE_BYTES		0x1000000
@@ -32,7 +33,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char section_names[] = "\0.shstrtab\0.eh_frame\0.debug_frame\0.gopclntab";
+static const char section_names[] = "\0.shstrtab\0.eh_frame\0.debug_frame\0.gopclntab\0.plt";
 
 typedef struct Wrapping
 {
@@ -75,7 +76,8 @@ wrapped(uint8_t flags, const uint8_t *section, size_t length)
 						.sh_type = SHT_STRTAB,
 						.sh_offset = offsetof(Wrapping, names),
 						.sh_size = sizeof(section_names) },
-					  { .sh_name = flags & FLAG_PCLNTAB		  ? 34
+					  { .sh_name = flags & FLAG_PLT			  ? 45
+								   : flags & FLAG_PCLNTAB	  ? 34
 								   : flags & FLAG_DEBUG_FRAME ? 21
 															  : 11,
 						.sh_type = SHT_PROGBITS,

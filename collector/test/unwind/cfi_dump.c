@@ -88,6 +88,15 @@ print_row(uint16_t machine, uint64_t address, const struct pfs_unwind_rule *rule
 		puts(" u");
 }
 
+/* Code that has rules without CFI. */
+static void
+print_start_code(const CfiSection *code)
+{
+	if (code->length > 0)
+		fprintf(stderr, "start code %" PRIx64 "..%" PRIx64 "\n", code->address,
+				code->address + code->length);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -113,13 +122,8 @@ main(int argc, char **argv)
 		print_row(sections.input.machine, unwind_row_address(&table, i),
 				  rule_set_get(&rules, table.rows[i].rule));
 	for (size_t i = 0; i < CFI_START_CODE; i++)
-	{
-		const CfiSection *code = &sections.input.start_code[i];
-
-		if (code->length > 0)
-			fprintf(stderr, "start code %" PRIx64 "..%" PRIx64 "\n", code->address,
-					code->address + code->length);
-	}
+		print_start_code(&sections.input.start_code[i]);
+	print_start_code(&sections.input.plt);
 	fprintf(stderr,
 			"fdes %" PRIu64 " malformed %" PRIu64 " overlapped %" PRIu64 " unsupported %" PRIu64
 			" cut %" PRIu64 " rows %zu\n",

@@ -53,7 +53,7 @@ sub read_undefined
 sub read_oracle
 {
 	my ($file) = @_;
-	my (@rows, @columns, $fde, %cie_signal, $cie_offset, $aarch64);
+	my (@rows, @columns, $fde, %cie_signal, $cie_offset);
 	open(my $out, '-|', "readelf -wF '$file' 2>/dev/null") or die "could not run readelf: $!\n";
 	while (<$out>)
 	{
@@ -83,7 +83,13 @@ sub read_oracle
 	return \@rows;
 }
 
-# Where start files' code stands, which has no CFI, and rules all the same: [start, end].
+sub is_aarch64
+{
+	my ($file) = @_;
+	return `readelf -h '$file' 2>/dev/null` =~ /Machine:\s+AArch64/;
+}
+
+# Where code stands that has no CFI, and rules all the same (start files', the procedure linkage table of AArch64): [start, end].
 sub read_start_code
 {
 	my ($file) = @_;
@@ -99,11 +105,10 @@ sub read_start_code
 
 sub agrees
 {
-	my ($ours, $fde, $row, $undefined) = @_;
+	my ($ours, $fde, $row, $undefined, $aarch64) = @_;
 	my ($address, $cfa, $register) = @$row;
 	my $fp = $register->{rbp} // $register->{x29} // 'u';
 	my $ra = $register->{ra} // 'u';
-	my $aarch64 = $cfa =~ /^(sp|x\d)/;
 
 	return $ours eq 'signal' if $fde->{signal};
 	return $ours eq 'end' if !$go && $ra eq 'u' && (!$aarch64 || $address >= ($undefined->{ $fde->{start} } // 'inf'));
@@ -140,6 +145,7 @@ sub compare
 	my ($addresses, $rules) = read_ours($file);
 	my $fdes = read_oracle($file);
 	my $undefined = read_undefined($file);
+	my $aarch64 = is_aarch64($file);
 	my ($rows, $differ, $unknown_start, $at) = (0, 0, 0, 0);
 	my %starts;
 
@@ -160,7 +166,7 @@ sub compare
 			$rows++;
 			# rows that begin at one address: the last of them counts
 			next if $row != $fde->{rows}[-1] && (grep { $_ != $row && $_->[0] == $address } @{ $fde->{rows} }[ -2 .. -1 ]);
-			next if @$addresses && agrees($rules->[$at], $fde, $row, $undefined);
+			next if @$addresses && agrees($rules->[$at], $fde, $row, $undefined, $aarch64);
 			printf("  %x: readelf %s %s, compiled %s\n", $address, $cfa, join(',', %$register), $rules->[$at] // 'nothing')
 			  if $differ++ < 5;
 		}

@@ -62,6 +62,7 @@ __asm__(".text\n"
 		".balign 16\n"
 		".global generated, generated_end\n"
 		"generated:\n"
+		"hint #34\n" /* bti c: it is called by address */
 		"stp x29, x30, [sp, #-96]!\n"
 		"mov x29, sp\n"
 		"str x29, [x1]\n"

@@ -1,0 +1,168 @@
+/*
+ * test_aarch64.c
+ *		What the compiler of unwind tables makes of code of AArch64, on any machine.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dwarf.h>
+#include <elf.h>
+#include <stdbool.h>
+
+#include "unwind/cfi.h"
+
+#define PLT_ADDRESS 0x1000
+#define LR			30
+#define SP			31
+
+/* As the linker makes it for a library: stubs of the loader, a function, a variable of threads. */
+static const uint32_t plain_plt[] = {
+	0xa9bf7bf0, 0xf00000f0, 0xf947fe11, 0x913fe210, 0xd61f0220, 0xd503201f, 0xd503201f,
+	0xd503201f, 0x90000110, 0xf9400211, 0x91000210, 0xd61f0220, 0xa9bf0fe2, 0xf00000e2,
+	0xf00000e3, 0xf947f042, 0x913fa063, 0xd61f0040, 0xd503201f, 0xd503201f,
+};
+
+/* The same with -z force-bti. */
+static const uint32_t protected_plt[] = {
+	0xd503245f, 0xa9bf7bf0, 0xf00000f0, 0xf947fe11, 0x913fe210, 0xd61f0220, 0xd503201f,
+	0xd503201f, 0x90000110, 0xf9400211, 0x91000210, 0xd61f0220, 0xd503245f, 0xa9bf0fe2,
+	0xf00000e2, 0xf00000e3, 0xf947f042, 0x913fa063, 0xd61f0040, 0xd503201f,
+};
+
+/* Stack bytes below the caller's, at each instruction. */
+static const uint8_t plain_depths[] = { 0, 16, 16, 16, 16, 0,  0,  0,  0, 0,
+										0, 0,  0,  16, 16, 16, 16, 16, 0, 0 };
+static const uint8_t protected_depths[] = { 0, 0, 16, 16, 16, 16, 0,  0,  0,  0,
+											0, 0, 0,  0,  16, 16, 16, 16, 16, 0 };
+
+static CfiInput
+plt_input(uint16_t machine, const uint32_t *words, size_t count)
+{
+	return (CfiInput){ .machine = machine,
+					   .plt = { (const uint8_t *) words, count * sizeof(*words), PLT_ADDRESS },
+					   .code_start = PLT_ADDRESS,
+					   .code_end = PLT_ADDRESS + 4096 };
+}
+
+/* The rule at an address; NULL: none. */
+static const struct pfs_unwind_rule *
+rule_at(const UnwindTable *table, const RuleSet *rules, uint64_t address)
+{
+	uint16_t number = 0;
+
+	for (size_t i = 0; i < table->count && unwind_row_address(table, i) <= address; i++)
+		number = table->rows[i].rule;
+	return number != 0 ? rule_set_get(rules, number) : NULL;
+}
+
+static void
+assert_plt(const uint32_t *words, const uint8_t *depths, size_t count)
+{
+	CfiInput input = plt_input(EM_AARCH64, words, count);
+	UnwindTable table;
+	RuleSet rules;
+
+	assert_int_equal(rule_set_init(&rules), 0);
+	assert_int_equal(cfi_compile(&input, &rules, &table), 0);
+	for (size_t i = 0; i < count; i++)
+	{
+		const struct pfs_unwind_rule *rule = rule_at(&table, &rules, PLT_ADDRESS + 4 * i);
+
+		assert_non_null(rule);
+		assert_int_equal(rule->kind, PFS_UNWIND_CFI);
+		assert_int_equal(rule->cfa_register, SP);
+		assert_int_equal(rule->cfa_offset, depths[i]);
+		assert_int_equal(rule->fp, PFS_FP_SAME);
+		assert_int_equal(rule->flags, PFS_UNWIND_RA_IN_REGISTER);
+		assert_int_equal(rule->ra_register, LR);
+	}
+	assert_null(rule_at(&table, &rules, PLT_ADDRESS + 4 * count));
+	unwind_table_free(&table);
+	rule_set_fini(&rules);
+}
+
+/* Linkers write no CFI for it, and its stubs leave the caller's frame pointer in its place. */
+static void
+test_linkage_table(void **state)
+{
+	(void) state;
+	assert_plt(plain_plt, plain_depths, sizeof(plain_depths));
+	assert_plt(protected_plt, protected_depths, sizeof(protected_depths));
+}
+
+/* Of other machines it has CFI, and other code; outside of the code it is no code. */
+static void
+test_no_linkage_table(void **state)
+{
+	CfiInput inputs[] = { plt_input(EM_X86_64, plain_plt, 20), plt_input(EM_AARCH64, plain_plt, 20),
+						  plt_input(EM_AARCH64, plain_plt, 20), plt_input(EM_AARCH64, NULL, 0) };
+
+	(void) state;
+	inputs[1].plt.address = PLT_ADDRESS + 4096 - 79;
+	inputs[2].plt.address = PLT_ADDRESS - 1;
+	for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
+	{
+		UnwindTable table;
+		RuleSet rules;
+
+		assert_int_equal(rule_set_init(&rules), 0);
+		assert_int_equal(cfi_compile(&inputs[i], &rules, &table), 0);
+		assert_null(rule_at(&table, &rules, PLT_ADDRESS + 4));
+		unwind_table_free(&table);
+		rule_set_fini(&rules);
+	}
+}
+
+/* Both instructions that say how a return address is signed change nothing: the walk strips it. */
+static void
+test_signed_return_address(void **state)
+{
+	static const uint8_t eh_frame[] = {
+		0x10, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 4, 0x78, LR, 1, 0x03, /* CIE, udata4 */
+		DW_CFA_def_cfa, SP, 0,
+		/* FDE of this CIE: 64 bytes of code */
+		0x1c, 0, 0, 0, 0x18, 0, 0, 0, 0, 0x10, 0, 0, 64, 0, 0, 0, 0, DW_CFA_advance_loc | 1,
+		0x2d,						  /* paciasp */
+		DW_CFA_advance_loc | 1, 0x2c, /* paciasppc */
+		DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 32, DW_CFA_offset | LR, 3, 0, 0, 0, 0, 0, 0,
+		0, 0, 0, 0, /* no more */
+	};
+	const CfiInput input = { .machine = EM_AARCH64,
+							 .eh_frame = { eh_frame, sizeof(eh_frame), 0x8000 },
+							 .code_start = 0x1000,
+							 .code_end = 0x2000 };
+	const struct pfs_unwind_rule *rule;
+	UnwindTable table;
+	RuleSet rules;
+
+	(void) state;
+	assert_int_equal(rule_set_init(&rules), 0);
+	assert_int_equal(cfi_compile(&input, &rules, &table), 0);
+	assert_int_equal(table.stats.fdes, 1);
+	assert_int_equal(table.stats.fdes_malformed, 0);
+	rule = rule_at(&table, &rules, 0x1008);
+	assert_non_null(rule);
+	assert_int_equal(rule->flags, PFS_UNWIND_RA_IN_REGISTER);
+	rule = rule_at(&table, &rules, 0x100c);
+	assert_non_null(rule);
+	assert_int_equal(rule->cfa_offset, 32);
+	assert_int_equal(rule->ra_offset * PFS_UNWIND_UNIT_AARCH64, -24);
+	unwind_table_free(&table);
+	rule_set_fini(&rules);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_linkage_table),
+		cmocka_unit_test(test_no_linkage_table),
+		cmocka_unit_test(test_signed_return_address),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
