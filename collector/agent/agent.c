@@ -29,6 +29,7 @@
 #include "agent/report.h"
 #include "agent/restraint.h"
 #include "agent/tender.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/log.h"
@@ -868,6 +869,7 @@ agent_run(char **arguments, int count)
 		agent_free(agent);
 		return code;
 	}
+	(void) child_reserve(); /* or the first child does it */
 	stop_signals_catch(agent->options->config_file != NULL);
 	service_manager_open(&agent->service);
 	keep_memory_small();

@@ -1,6 +1,12 @@
 /*
  * child.c
  *		Start and end of a program beside ours.
+ *
+ * A child that has copies of our descriptors closes them as it executes its program. A file system
+ * that is a program may let that wait for as long as it likes, and the child would never start. So
+ * a child shares our table of descriptors, until it has one of its own with the low numbers alone.
+ * Those are reserved before files of others are opened: all but the last lead to /dev/null, and in
+ * the place of the last stands what the child is given.
  */
 #include "base/child.h"
 
@@ -8,8 +14,10 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
-#include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -20,6 +28,23 @@
 #define NOBODY		  65534
 #define REAP_TRIES	  100
 #define REAP_PAUSE_NS 20000000
+
+/* Kernels before 6.12 may copy the descriptors up to this one, whatever they are asked for. */
+#define CHILD_LOW 63
+
+#define CHILD_STACK_BYTES 65536
+
+/* What a child does, and the error that kept it from that. */
+typedef struct Start
+{
+	const ChildProgram *program;
+	int number; /* of the descriptor that it is given */
+	int error;
+} Start;
+
+/* Guards the low descriptor while a child is given it, and the stack of that child. */
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+static int low_descriptor = -1;
 
 bool
 child_path(const char *program, char *path, size_t size)
@@ -37,39 +62,118 @@ child_path(const char *program, char *path, size_t size)
 	return true;
 }
 
+/*
+ * Takes all free numbers up to CHILD_LOW, so that no other file ever is one of them. Returns the
+ * last one, a higher one if none was free; -errno if descriptors are used up.
+ */
 static int
-spawn(const char *path, char *const *arguments, char *const *environment, pid_t *pid, int output)
+reserve_low(void)
 {
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none;
-	sigset_t all;
-	int err;
+	int last = -1;
+	int fd;
 
-	sigemptyset(&none);
-	sigfillset(&all);
-	err = posix_spawn_file_actions_init(&actions);
-	if (err != 0)
-		return -err;
-	err = posix_spawnattr_init(&attributes);
-	if (err == 0)
+	do
 	{
-		(void) posix_spawnattr_setsigmask(&attributes, &none);
-		(void) posix_spawnattr_setsigdefault(&attributes, &all);
-		(void) posix_spawnattr_setflags(&attributes,
-										POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-		err = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-		if (err == 0)
-			err = posix_spawn(pid, path, &actions, &attributes, arguments, environment);
-		posix_spawnattr_destroy(&attributes);
-	}
-	posix_spawn_file_actions_destroy(&actions);
-	return -err;
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (fd > CHILD_LOW && last >= 0)
+			close(fd);
+		else if (fd > STDERR_FILENO)
+			last = fd;
+	} while (fd >= 0 && fd < CHILD_LOW);
+	return last >= 0 ? last : -errno;
 }
 
 int
-child_start(const char *path, char *const *arguments, char *const *environment, pid_t *pid,
-			int *output)
+child_reserve(void)
+{
+	int result = 0;
+
+	pthread_mutex_lock(&starting);
+	if (low_descriptor < 0)
+	{
+		result = reserve_low();
+		low_descriptor = result;
+	}
+	pthread_mutex_unlock(&starting);
+	return result < 0 ? result : 0;
+}
+
+/*
+ * The body of a child until its exec. It has the memory of its parent, whose calling thread waits,
+ * and at first its descriptors, too.
+ */
+static int
+become_program(void *argument)
+{
+	Start *start = argument;
+	const ChildProgram *program = start->program;
+	const struct sigaction standard = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	sigemptyset(&none);
+	if ((close_range((unsigned int) low_descriptor + 1, ~0U, CLOSE_RANGE_UNSHARE) == 0 ||
+		 unshare(CLONE_FILES) == 0) &&
+		dup2(low_descriptor, start->number) >= 0)
+	{
+		for (int i = 1; i < NSIG; i++)
+			(void) sigaction(i, &standard, NULL);
+		(void) sigprocmask(SIG_SETMASK, &none, NULL);
+		(void) execve(program->path, program->arguments, program->environment);
+	}
+	start->error = errno;
+	_exit(EXIT_FAILURE);
+}
+
+/* Starts a program that has what is in the place of the low descriptor. Called with the lock. */
+static int
+start_program(Start *start, pid_t *pid)
+{
+	static _Alignas(16) char stack[CHILD_STACK_BYTES];
+	sigset_t all;
+	sigset_t before;
+	pid_t child;
+	int err;
+
+	/* a handler would run in the child, on our memory */
+	sigfillset(&all);
+	(void) pthread_sigmask(SIG_SETMASK, &all, &before);
+	child = clone(become_program, stack + sizeof(stack),
+				  CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, start);
+	err = child < 0 ? -errno : -start->error;
+	(void) pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (child >= 0 && err != 0)
+		(void) waitpid(child, NULL, 0);
+	if (err == 0)
+		*pid = child;
+	return err;
+}
+
+int
+child_start_with(const ChildProgram *program, int given, int number, pid_t *pid)
+{
+	Start start = { .program = program, .number = number };
+	int result = child_reserve();
+	int nothing;
+
+	if (result != 0)
+		return result;
+	pthread_mutex_lock(&starting);
+	nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (nothing < 0 || dup3(given, low_descriptor, O_CLOEXEC) < 0)
+		result = -errno;
+	else
+	{
+		result = start_program(&start, pid);
+		(void) dup3(nothing, low_descriptor, O_CLOEXEC);
+	}
+	if (nothing >= 0)
+		close(nothing);
+	pthread_mutex_unlock(&starting);
+	return result;
+}
+
+int
+child_start(const ChildProgram *program, pid_t *pid, int *output)
 {
 	int ends[2];
 	int result;
@@ -77,7 +181,7 @@ child_start(const char *path, char *const *arguments, char *const *environment, 
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return -errno;
 	(void) fcntl(ends[0], F_SETFL, O_NONBLOCK); /* ours alone: the other end has its own */
-	result = spawn(path, arguments, environment, pid, ends[1]);
+	result = child_start_with(program, ends[1], STDOUT_FILENO, pid);
 	close(ends[1]);
 	if (result == 0)
 		*output = ends[0];

@@ -1,6 +1,6 @@
 /*
  * child.h
- *		A program of ours that is started beside the one that runs, and tells by a pipe.
+ *		A program of ours that is started beside the one that runs.
  */
 #ifndef COLLECTOR_CHILD_H
 #define COLLECTOR_CHILD_H
@@ -12,12 +12,31 @@
 /* The path of a program in our own directory; false where it is not known, or too long. */
 bool child_path(const char *program, char *path, size_t size);
 
+/* Each list ends with NULL. */
+typedef struct ChildProgram
+{
+	const char *path;
+	char *const *arguments;
+	char *const *environment;
+} ChildProgram;
+
 /*
- * Starts it with a pipe as standard output, of which *output is the other end, not to be waited
- * for; standard error is ours, signals are as at the beginning. 0 or -errno.
+ * Reserves the low descriptors. Called before files of others are opened; otherwise the first start
+ * of a child does it, which then has copies of low descriptors that were open already. 0 or -errno.
  */
-int child_start(const char *path, char *const *arguments, char *const *environment, pid_t *pid,
-				int *output);
+int child_reserve(void);
+
+/*
+ * Starts a program that has a descriptor of ours under the number of a standard one, the other
+ * standard ones of ours, and never another one. Signals are as at the beginning. 0 or -errno.
+ */
+int child_start_with(const ChildProgram *program, int given, int number, pid_t *pid);
+
+/*
+ * Like child_start_with(), but gives it a pipe as standard output, of which *output is the other
+ * end, not to be waited for.
+ */
+int child_start(const ChildProgram *program, pid_t *pid, int *output);
 
 /* Kills it, and waits for its end a moment. False: the kernel holds it still. */
 bool child_end(pid_t pid, int *status);

@@ -204,10 +204,11 @@ log_end(int status)
 static void
 run_one(PodClient *client)
 {
+	const ChildProgram program = { client->path, client->arguments, client->environment };
 	int status = 0;
 	int output;
 	pid_t pid;
-	int result = child_start(client->path, client->arguments, client->environment, &pid, &output);
+	int result = child_start(&program, &pid, &output);
 
 	if (result != 0)
 	{

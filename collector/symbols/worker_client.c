@@ -16,7 +16,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -29,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "symbols/worker.h"
@@ -265,41 +265,20 @@ worker_client_free(WorkerClient *client)
 static int
 spawn(WorkerClient *client, int socket)
 {
-	char program[] = "/proc/self/exe";
 	char name[] = "profstore-collector";
 	char argument[] = WORKER_ARGUMENT;
 	char *arguments[] = { name, argument, NULL };
 	char mark[sizeof(WORKER_MARK) + 24];
 	char *environment[] = { mark, NULL };
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none;
-	sigset_t all;
+	const ChildProgram program = { "/proc/self/exe", arguments, environment };
 	pid_t pid;
 	int err;
 
 	(void) snprintf(mark, sizeof(mark), WORKER_MARK "=%zu", client->memory_bytes);
-	sigemptyset(&none);
-	sigfillset(&all);
-	err = posix_spawn_file_actions_init(&actions);
-	if (err != 0)
-		return -err;
-	err = posix_spawnattr_init(&attributes);
+	err = child_start_with(&program, socket, STDIN_FILENO, &pid);
 	if (err == 0)
-	{
-		(void) posix_spawnattr_setsigmask(&attributes, &none);
-		(void) posix_spawnattr_setsigdefault(&attributes, &all);
-		(void) posix_spawnattr_setflags(&attributes,
-										POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-		err = posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
-		if (err == 0)
-			err = posix_spawn(&pid, program, &actions, &attributes, arguments, environment);
-		if (err == 0)
-			client->pid = pid;
-		posix_spawnattr_destroy(&attributes);
-	}
-	posix_spawn_file_actions_destroy(&actions);
-	return -err;
+		client->pid = pid;
+	return err;
 }
 
 /* A worker that does not even start would be started for each question. */

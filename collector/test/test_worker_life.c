@@ -1,6 +1,6 @@
 /*
  * test_worker_life.c
- *		Whose fault it is if the symbol worker cannot end.
+ *		Whose fault it is if the symbol worker cannot end, and that it starts all the same.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "fuse_file.h"
 #include "symbols/worker.h"
 #include "symbols/worker_client.h"
@@ -81,7 +82,7 @@ start_with_fuse_file(void)
 
 	assert_int_equal(worker_client_create(0, &client), 0);
 	assert_int_equal(ask(client, 1, file, &hostile), 0);
-	close(file); /* a worker that starts would close it, too */
+	close(file);
 	return client;
 }
 
@@ -139,16 +140,41 @@ suspects_files_of_a_killed_worker(void **state)
 	close(program);
 }
 
+/* A worker that starts has none of our descriptors, so that no file keeps it from that. */
+static void
+starts_beside_a_file_that_hangs(void **state)
+{
+	WorkerClient *client;
+	int program;
+	int file;
+
+	if (!have_fuse)
+		skip();
+	program = open_empty_program();
+	file = open_fuse_program();
+	fuse_file_hold(&fuse, FUSE_FLUSH);
+	assert_int_equal(worker_client_create(0, &client), 0);
+	assert_int_equal(ask(client, 1, program, &honest), 0);
+	assert_int_equal(worker_client_failures(client), 0);
+	fuse_file_let_go(&fuse);
+	worker_client_free(client);
+	close(file);
+	close(program);
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(starts_beside_a_file_that_hangs, let_go),
 		cmocka_unit_test_teardown(blames_the_file_that_is_closed, let_go),
 		cmocka_unit_test_teardown(suspects_files_of_a_killed_worker, let_go),
 	};
 	int failed;
 
 	symbolizer_worker_main(argc, argv);
+	if (child_reserve() != 0)
+		return EXIT_FAILURE;
 	/* the worker is another user */
 	have_fuse = fuse_file_open_with(&fuse, ",allow_other");
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
