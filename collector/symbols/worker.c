@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -673,6 +674,7 @@ symbolizer_worker_main(int argc, char **argv)
 	can_serve = true;
 	if (argc != 2 || strcmp(argv[1], WORKER_ARGUMENT) != 0)
 		return;
+	(void) prctl(PR_SET_NAME, WORKER_NAME, 0, 0, 0); /* it was executed as /proc/self/exe */
 	/*
 	 * what asks all of a terminal or a unit to stop is for the collector, which closes the socket
 	 * when it ends

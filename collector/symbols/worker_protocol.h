@@ -39,6 +39,7 @@
 #include "symbols/symbol_line.h"
 
 #define WORKER_ARGUMENT		 "symbol-worker" /* argv[1] of a worker */
+#define WORKER_NAME			 "profstore-sym" /* its comm, and so a label of its own samples */
 /* in the environment of a worker; its value is the number of bytes that it may allocate */
 #define WORKER_MARK			 "PROFSTORE_SYMBOL_WORKER"
 #define WORKER_FRAMES_MAX	 64 /* of one address; the outermost and the innermost stay */

@@ -162,10 +162,32 @@ starts_beside_a_file_that_hangs(void **state)
 	close(program);
 }
 
+static void
+has_a_name(void **state)
+{
+	int program = open_empty_program();
+	WorkerClient *client;
+	char path[64];
+	char name[32];
+	FILE *file;
+
+	assert_int_equal(worker_client_create(0, &client), 0);
+	assert_int_equal(ask(client, 1, program, &honest), 0);
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int) worker_client_pid(client));
+	file = fopen(path, "re");
+	assert_non_null(file);
+	assert_non_null(fgets(name, sizeof(name), file));
+	assert_string_equal(name, "profstore-sym\n");
+	fclose(file);
+	worker_client_free(client);
+	close(program);
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(has_a_name),
 		cmocka_unit_test_teardown(starts_beside_a_file_that_hangs, let_go),
 		cmocka_unit_test_teardown(blames_the_file_that_is_closed, let_go),
 		cmocka_unit_test_teardown(suspects_files_of_a_killed_worker, let_go),
