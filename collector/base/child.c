@@ -207,6 +207,19 @@ child_end(pid_t pid, int *status)
 	return false;
 }
 
+void
+child_release_memory(pid_t pid)
+{
+	int fd = (int) syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0)
+		return;
+#ifdef SYS_process_mrelease
+	(void) syscall(SYS_process_mrelease, fd, 0);
+#endif
+	close(fd);
+}
+
 int
 child_change_user(void)
 {

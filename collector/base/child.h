@@ -42,6 +42,12 @@ int child_start(const ChildProgram *program, pid_t *pid, int *output);
 bool child_end(pid_t pid, int *status);
 
 /*
+ * Frees the memory of a child that was killed, but is held by the kernel still. Without effect on
+ * kernels before 5.15.
+ */
+void child_release_memory(pid_t pid);
+
+/*
  * Root becomes nobody; but in a user namespace that does not map nobody, where root is none outside
  * of it. 0 or -errno.
  */

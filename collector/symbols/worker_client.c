@@ -238,6 +238,8 @@ end_worker(WorkerClient *client, const Blame *known)
 	client->pid = 0;
 	for (int i = 0; i < REAP_TRIES && !reap(stuck, &status); i++)
 		(void) nanosleep(&pause, NULL);
+	if (stuck->pid != 0)
+		child_release_memory(stuck->pid);
 	return status;
 }
 

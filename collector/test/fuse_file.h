@@ -163,17 +163,18 @@ fuse_watch(const FuseFile *file, pid_t parent)
 }
 
 /*
- * Mounts it, in a mount namespace of this process. False where this machine does not let us. With
- * the option allow_other processes of other users may ask, but none of an outer user namespace;
- * without it, those of this user in any user namespace.
+ * Mounts one more, in a mount namespace of this process. False where this machine does not let us.
+ * With the option allow_other processes of other users may ask, but none of an outer user
+ * namespace; without it, those of this user in any user namespace.
  */
 static inline bool
 fuse_file_open_with(FuseFile *file, const char *option)
 {
+	static unsigned int opened;
 	char options[96];
 
 	memset(file, 0, sizeof(*file));
-	snprintf(file->directory, sizeof(file->directory), "/tmp/pfs-fuse-%d", getpid());
+	snprintf(file->directory, sizeof(file->directory), "/tmp/pfs-fuse-%d-%u", getpid(), opened++);
 	snprintf(file->path, sizeof(file->path), "%s/file", file->directory);
 	file->fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0%s", file->fd,

@@ -24,9 +24,12 @@
 #include "base/child.h"
 #include "fuse_file.h"
 #include "symbols/worker.h"
+#include "symbols/worker_accounts.h"
 #include "symbols/worker_client.h"
 
-#define WORKER_BINARIES 64 /* that are open at a time */
+#define WORKER_BINARIES 64	/* that are open at a time */
+#define WORKERS_STUCK	8	/* that may hang at a time */
+#define PRIVATE_KB		128 /* a worker that runs has more memory */
 
 static const SymbolAsk hostile = { INT64_MAX, UINT64_C(1) << 1, 0 };
 static const SymbolAsk honest = { INT64_MAX, UINT64_C(1) << 2, 0 };
@@ -162,6 +165,127 @@ starts_beside_a_file_that_hangs(void **state)
 	close(program);
 }
 
+/* Memory of a process that is no file's, kB; 0: it has none any more. */
+static unsigned long
+private_kb(pid_t pid)
+{
+	char path[64];
+	char line[128];
+	unsigned long kb = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int) pid);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file) != NULL && sscanf(line, "RssAnon: %lu", &kb) != 1)
+		;
+	fclose(file);
+	return kb;
+}
+
+/* The owner of a file that hangs pays for the wait, and the memory of its worker is freed. */
+static void
+charges_the_owner_of_a_file_that_hangs(void **state)
+{
+	WorkerClient *client;
+	pid_t stuck;
+	int program;
+	int file;
+
+	if (!have_fuse)
+		skip();
+	program = open_empty_program();
+	file = open_fuse_program();
+	assert_int_equal(worker_client_create(0, &client), 0);
+	assert_int_equal(ask(client, 1, program, &honest), 0);
+	stuck = worker_client_pid(client);
+	assert_true(private_kb(stuck) > PRIVATE_KB);
+	fuse_file_hold(&fuse, FUSE_READ);
+	assert_int_equal(ask(client, 2, file, &hostile), -EIO);
+	assert_int_equal(kill(stuck, 0), 0);
+	assert_in_range(private_kb(stuck), 0, PRIVATE_KB);
+	assert_true(worker_client_used(client, hostile.owners) >= WORKER_ACCOUNT_BURST_NS);
+	assert_true(worker_client_used(client, honest.owners) < WORKER_ACCOUNT_BURST_NS);
+	assert_int_equal(ask(client, 3, program, &hostile), -EAGAIN);
+	assert_int_equal(worker_client_refused(client), 1);
+	assert_int_equal(ask(client, 1, program, &honest), 0);
+	fuse_file_let_go(&fuse);
+	worker_client_free(client);
+	close(file);
+	close(program);
+}
+
+static int
+count_children(void)
+{
+	char path[64];
+	FILE *file;
+	int count = 0;
+	int pid;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int) gettid());
+	file = fopen(path, "re");
+	assert_non_null(file);
+	while (fscanf(file, "%d", &pid) == 1)
+		count++;
+	fclose(file);
+	return count;
+}
+
+/*
+ * Workers that hang one after the other, each by another owner's file on another device: others
+ * are answered while there are fewer than eight, and there are never more.
+ */
+static void
+bounds_workers_that_hang(void **state)
+{
+	static FuseFile many[WORKERS_STUCK];
+	WorkerClient *client;
+	int files[WORKERS_STUCK];
+	int children;
+	int program;
+
+	if (!have_fuse)
+		skip();
+	program = open_empty_program();
+	assert_int_equal(worker_client_create(0, &client), 0);
+	/* what watches them is forked, and must not have copies of files that hang */
+	for (int i = 0; i < WORKERS_STUCK; i++)
+		assert_true(fuse_file_open_with(&many[i], ",allow_other"));
+	children = count_children();
+	for (int i = 0; i < WORKERS_STUCK; i++)
+	{
+		const SymbolAsk owner = { INT64_MAX, UINT64_C(1) << (8 + i), 0 };
+
+		memcpy(many[i].data, &empty_program, sizeof(empty_program));
+		files[i] = open(many[i].path, O_RDONLY | O_CLOEXEC);
+		assert_int_equal(ask(client, 100, program, &honest), 0);
+		assert_int_equal(ask(client, 1 + (uint64_t) i, files[i], &owner), 0);
+		assert_int_equal(count_children(), ++children);
+		fuse_file_hold(&many[i], FUSE_FLUSH);
+		worker_client_end(client);
+	}
+	assert_int_equal(worker_client_unavailable(client), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ask(client, 100, program, &honest), -EAGAIN);
+	assert_int_equal(worker_client_unavailable(client), 3);
+	assert_int_equal(count_children(), children);
+	fuse_file_let_go(&many[3]);
+	for (int i = 0; i < 1000 && ask(client, 100, program, &honest) == -EAGAIN; i++)
+		usleep(10000);
+	assert_int_equal(ask(client, 100, program, &honest), 0);
+	assert_int_equal(count_children(), children);
+	for (int i = 0; i < WORKERS_STUCK; i++)
+	{
+		fuse_file_let_go(&many[i]);
+		close(files[i]);
+	}
+	worker_client_free(client);
+	close(program);
+	for (int i = 0; i < WORKERS_STUCK; i++)
+		fuse_file_close(&many[i]);
+}
+
 static void
 has_a_name(void **state)
 {
@@ -188,6 +312,8 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(has_a_name),
+		cmocka_unit_test_teardown(charges_the_owner_of_a_file_that_hangs, let_go),
+		cmocka_unit_test(bounds_workers_that_hang),
 		cmocka_unit_test_teardown(starts_beside_a_file_that_hangs, let_go),
 		cmocka_unit_test_teardown(blames_the_file_that_is_closed, let_go),
 		cmocka_unit_test_teardown(suspects_files_of_a_killed_worker, let_go),
