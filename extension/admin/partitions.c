@@ -125,15 +125,16 @@ find_partition_by_bounds(Oid parent, TimestampTz time)
 static Oid
 find_partition(const PfsPartitioned *table, Oid parent, int64 day)
 {
-	const char *name = make_period(table, day).name;
-	Oid partition = get_relname_relid(name, get_rel_namespace(parent));
+	Period period = make_period(table, day);
+	Oid partition = get_relname_relid(period.name, get_rel_namespace(parent));
 
 	if (!OidIsValid(partition))
 		return find_partition_by_bounds(parent, day * USECS_PER_DAY);
 	if (!get_rel_relispartition(partition) || get_partition_parent(partition, true) != parent)
 		ereport(ERROR,
 				(errcode(ERRCODE_DUPLICATE_TABLE),
-				 errmsg("table \"%s\" exists but is not a partition of \"%s\"", name, table->name),
+				 errmsg("table \"%s\" exists but is not a partition of \"%s\"", period.name,
+						table->name),
 				 errhint("Attach it with ALTER TABLE profstore.%s ATTACH PARTITION, or rename it.",
 						 table->name)));
 	return partition;

@@ -130,8 +130,9 @@ step_row(BlockScanState *state, bool forward)
 }
 
 static TupleTableSlot *
-next_row(BlockScanState *state)
+next_row(ScanState *node)
 {
+	BlockScanState *state = (BlockScanState *) node;
 	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
 	const PfsBlock *block = &state->block;
 	EState *estate = state->css.ss.ps.state;
@@ -158,7 +159,7 @@ next_row(BlockScanState *state)
 
 /* Never asked: a row of ours cannot be fetched again, so there is nothing to check. */
 static bool
-recheck_row(BlockScanState *state, TupleTableSlot *slot)
+recheck_row(ScanState *node, TupleTableSlot *slot)
 {
 	return true;
 }
@@ -166,7 +167,7 @@ recheck_row(BlockScanState *state, TupleTableSlot *slot)
 static TupleTableSlot *
 execute(CustomScanState *node)
 {
-	return ExecScan(&node->ss, (ExecScanAccessMtd) next_row, (ExecScanRecheckMtd) recheck_row);
+	return ExecScan(&node->ss, next_row, recheck_row);
 }
 
 static void

@@ -4,6 +4,8 @@
  */
 #include "profstore.h"
 
+#include <inttypes.h>
+
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
@@ -53,7 +55,7 @@ static text *
 clip_name(const char *name, int length)
 {
 	uint64 hash = hash_bytes_extended((const unsigned char *) name, length, 0);
-	char *ending = psprintf("...%016" INT64_MODIFIER "x", hash);
+	char *ending = psprintf("...%016" PRIx64, hash);
 	int kept = pg_mbcliplen(name, length, PFS_NAME_MAX_BYTES - (int) strlen(ending));
 
 	return cstring_to_text(psprintf("%.*s%s", kept, name, ending));
