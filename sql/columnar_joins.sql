@@ -45,7 +45,7 @@ DECLARE
 	line text;
 BEGIN
 	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
-		line := regexp_replace(regexp_replace(line, 'Bytes Read: [1-9]\d*', 'Bytes Read: n'), '(rows=\d+)\.00', '\1');
+		line := regexp_replace(regexp_replace(line, 'Bytes Read: [1-9]\d*', 'Bytes Read: n'), '(rows=\d+)\.00|(Usage: )\d+', '\1\2');
 		RETURN NEXT regexp_replace(line, '\(s\.id = c\.series_id\)', '(c.series_id = s.id)');
 	END LOOP;
 END

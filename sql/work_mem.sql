@@ -151,9 +151,11 @@ SELECT ord, CASE WHEN kb > limit_kb THEN kb ELSE 0 END AS too_much FROM (SELECT 
 TABLE expected_chart EXCEPT TABLE chart;
 SELECT spans > 200000 AS many FROM expected_chart;
 
--- what would take more of the disk than it may fails; where that is cut short, nothing is left behind
+-- what would take more of the disk than it may fails; where that is cut short, nothing is left behind (PostgreSQL 18 quotes the setting)
+\set VERBOSITY sqlstate
 SET temp_file_limit = '500kB';
 SELECT count(*) FROM profstore.flamegraph(:'digits', '2026-01-01', '2026-01-02', 50, by => '{n}');
 SELECT count(*) FROM profstore.flamegraph_diff(:'digits', '2026-01-01', '2026-01-02', '2026-01-01', '2026-01-02');
 RESET temp_file_limit;
+\set VERBOSITY terse
 SELECT count(*), max(value) FROM profstore.flamegraph(:'digits', '2026-01-01', '2026-01-02', 50, by => '{n}');
