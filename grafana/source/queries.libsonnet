@@ -84,7 +84,7 @@
   // Where a forge shows a line, by labels of the selection.
   forge(selector, file, line):: 'profstore.forge_url(%s, %s, %s, %s)' % [$.only('service_repository', selector), $.only('service_git_ref', selector), file, line],
 
-  // --- units, by what Grafana calls them ---
+  // --- units, by what Grafana calls them: a second of waiting in each second is a thread ---
 
   unit:: |||
     SELECT CASE WHEN unit = 'nanoseconds' THEN 'ns' WHEN unit = 'bytes' THEN 'bytes' ELSE 'short' END AS unit
@@ -92,7 +92,7 @@
     WHERE profile_type = '$type'
   |||,
   rateUnit:: |||
-    SELECT CASE WHEN delta AND unit = 'nanoseconds' THEN 'suffix:cores' WHEN delta AND unit = 'bytes' THEN 'Bps' WHEN delta THEN 'suffix:/s'
+    SELECT CASE WHEN delta AND unit = 'nanoseconds' AND pg_catalog.split_part(profile_type, ':', 2) LIKE '%cpu%' THEN 'suffix:cores' WHEN delta AND unit = 'nanoseconds' THEN 'suffix:threads' WHEN delta AND unit = 'bytes' THEN 'Bps' WHEN delta THEN 'suffix:/s'
       WHEN unit = 'nanoseconds' THEN 'ns' WHEN unit = 'bytes' THEN 'bytes' ELSE 'short' END AS unit
     FROM profstore.profile_types()
     WHERE profile_type = '$type'
@@ -133,7 +133,7 @@
   // As many digits as a graph tells, seven, of the seventeen that would be sent.
   brief(value):: '(%s)::float4::text::float8' % value,
 
-  // Lines over time: the ten of most value, and what is left as one. Without any, a line without points that says so. Where nothing
+  // Lines over time: the ten of most value, and what is left as one; a line that is always 0 is left out. Without any, a line without points that says so. Where nothing
   // came for three times as long as usual, a point without a value ends all lines.
   // A point stands five seconds into its bucket, in the middle of the ten seconds that a link to its moment shows.
   lines(selector, by, filters='', most=10):: |||
@@ -145,7 +145,7 @@
          step => greatest(interval '$__interval', interval '10 s'),
          by => %(by)s%(filters)s)),
     ranked AS
-      (SELECT metric, pg_catalog.row_number() OVER (ORDER BY pg_catalog.sum(value) DESC, metric) AS place FROM lines GROUP BY metric),
+      (SELECT metric, pg_catalog.row_number() OVER (ORDER BY pg_catalog.sum(value) DESC, metric) AS place FROM lines GROUP BY metric HAVING pg_catalog.bool_or(value <> 0)),
     times AS
       (SELECT "time", lead("time") OVER (ORDER BY "time") - "time" AS pause FROM (SELECT DISTINCT "time" FROM lines) AS t),
     usual AS
@@ -161,7 +161,7 @@
     JOIN ranked ON ranked.place = 1
     UNION ALL
     SELECT $__timeFrom()::timestamptz, 'no samples: see Selection', NULL
-    WHERE NOT EXISTS (SELECT FROM lines)
+    WHERE NOT EXISTS (SELECT FROM ranked)
     ORDER BY 1, 2
   ||| % { by: if std.startsWith(by, 'pg_catalog.') then by else 'ARRAY[%s]::text[]' % by, selector: selector, filters: if filters == '' then '' else ',\n     ' + filters, most: most, value: $.brief('pg_catalog.sum(value)') },
 }

@@ -248,6 +248,26 @@ await test("a label that most series have stands first", async () => {
 	const found = [await names(ALL), await names({ ...ALL, range })];
 	return JSON.stringify(found) === '[["comm","node"],["service","node"]]' ? [] : [JSON.stringify(found)];
 });
+await test("Start here says what is not there", async () => {
+	const empty = SITUATIONS.find(({ name }) => name === "empty range");
+	const sql = query_of("start", "What to look at").replace("FROM profstore.deploys", "FROM (SELECT * FROM profstore.deploys LIMIT 0) AS d");
+	const answers = contract.records(await run(database, role, sql, empty)).map(({ answer }) => answer);
+	const expected = ["no CPU time in this range", "no CPU time in this range", "any two times or versions can be compared; deploys can be recorded"];
+	return JSON.stringify(answers.slice(0, 3)) === JSON.stringify(expected) ? [] : answers;
+});
+await test("a graph of waits counts threads", async () => {
+	const rate = panels_of(all.find(({ uid }) => uid === "profstore-profiles")).find(({ title }) => title === "Rate");
+	const { rawSql } = rate.targets.find(({ refId }) => refId === "unit");
+	const units = [];
+	for (const type of [ALL.variables.type, "wallclock:wall:nanoseconds:wall:nanoseconds:delta"]) {
+		units.push((await run(database, role, rawSql, { ...ALL, variables: { ...ALL.variables, type } })).rows[0][0]);
+	}
+	return units.join() === "suffix:cores,suffix:threads" ? [] : units;
+});
+await test("a graph has no line that is always 0", async () => {
+	const names = new Set((await answer_of("function", "Stacks with the function", ALL, { function: "parse" })).map(({ metric }) => metric));
+	return [...names].join() === "web" ? [] : [...names];
+});
 await test("callers of a function have nothing of their own", async () => {
 	const rows = await answer_of("function", "Callers", ALL, { function: "parse" });
 	const found = rows.map(({ level, label, value, self }) => `${level} ${label} ${value} ${self}`);

@@ -68,7 +68,7 @@ p.page(
       p.selection(12) + { title: 'Baseline', targets: [g.query(side('before', rangeBase, statusBase))] },
       p.selection(12) + { title: 'Comparison', targets: [g.query(side('matchers', rangeNow))] },
     ],
-    [p.graph('Both over time', 'Rate per second, CPU time in cores; the baseline is drawn at the times of the comparison. Drag over the range to be compared; a click on a point chooses where one of them begins.', 24, 8, |||
+    [p.graph('Both over time', 'Rate per second, CPU time in cores, waits in threads; the baseline is drawn at the times of the comparison. Drag over the range to be compared; a click on a point chooses where one of them begins.', 24, 8, |||
       WITH lines AS
         (%s
          UNION ALL
@@ -90,7 +90,7 @@ p.page(
       'Functions by what they cost more or less in the comparison. Changes are in per cent of all.',
       24,
       12,
-      empty('nothing here: see Baseline and Comparison', q.changes(call('top_diff', 'max_rows => 200'), call('flamegraph_diff', 'max_nodes => 1'), 'baseline', 'comparison'), 10, q.mostChanged),
+      empty('nothing here: see above', q.changes(call('top_diff', 'max_rows => 200'), call('flamegraph_diff', 'max_nodes => 1'), 'baseline', 'comparison'), 10, q.mostChanged),
       p.changed('baseline', 'comparison', p.to('compare', variables, { focus: '${__data.fields.focus:percentencode}' })),
       '/^(self|total), (baseline|comparison)$/'
     )],

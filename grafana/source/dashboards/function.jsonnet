@@ -34,7 +34,7 @@ p.page(
   [p.type, p.label, p.value, p.only, p.matchers, g.typed('function', 'Function', 'Its whole name; empty: the hottest. A click in a table of Profiles sets it')] + p.filters,
   [
     [p.selection()],
-    [p.graph('Stacks with the function', 'Rate per second, CPU time in cores: the function and all that it calls.', 24, 8, q.lines(q.selector, "'$label'", withFunction))],
+    [p.graph('Stacks with the function', 'Rate per second, CPU time in cores, waits in threads: the function and all that it calls.', 24, 8, q.lines(q.selector, "'$label'", withFunction))],
     [side('Callers', 'From the function to the outermost.', q.callerFrames)],
     [side('Callees', 'From the function to the leaves.', q.frames())],
     [p.table(

@@ -23,7 +23,7 @@ p.page(
   ],
   [
     [p.selectionOf(q.typedOfAll)],
-    [p.graph('All that is selected', 'Rate per second of all that is selected, CPU time in cores; drag to narrow the range.', 24, 8, q.lines(all, ''))],
+    [p.graph('All that is selected', 'Rate per second of all that is selected, CPU time in cores, waits in threads; drag to narrow the range.', 24, 8, q.lines(all, ''))],
     g.row('By each label', [
       [p.table(
         'By $split',

@@ -28,7 +28,7 @@ p.page(
   ],
   [
     [p.selectionOf(q.typedOfAll)],
-    [p.graph('By $label', 'Rate per second, CPU time in cores: the ten of most value, and the others as one line.', 24, 9, q.lines(all, "'$label'"))],
+    [p.graph('By $label', 'Rate per second, CPU time in cores, waits in threads: the ten of most value, and the others as one line.', 24, 9, q.lines(all, "'$label'"))],
     [p.table(
       'Every $label',
       'The mean over the range, its share, and what changed against the same time yesterday, if there are samples of that. A click on the value shows its profile; = and ≠ narrow this page to the value, or to all others.',
@@ -63,7 +63,7 @@ p.page(
       transformations: [g.unitFrom('unit', '/^(mean|yesterday)$/')],
     }],
     g.row('$each', [
-      [p.graph('$each', 'Rate per second, CPU time in cores; drag to narrow the range.', 8, 6, q.lines(one, "'$label'")) + {
+      [p.graph('$each', 'Rate per second, CPU time in cores, waits in threads; drag to narrow the range.', 8, 6, q.lines(one, "'$label'")) + {
         repeat: 'each',
         repeatDirection: 'h',
         maxPerRow: 3,

@@ -120,7 +120,7 @@ local page = p.page(
   [
     [p.selection(status=traced)],
     [p.graph('Rate',
-             'Rate per second, CPU time in cores; drag over a range to see its flame graph.',
+             'Rate per second, CPU time in cores, waits in threads; drag over a range to see its flame graph.',
              24,
              8,
              q.lines(q.selector, q.by, filters)) + {

@@ -7,6 +7,9 @@ local one = std.stripChars(q.repeated('types'), '\n');
 local each = "profstore.valid_selector(profstore.selector(%s, pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), %s))" % [q.typeOr(one), q.matchers()];
 local unit = std.strReplace(q.rateUnit, "'$type'", one);
 
+// Without any other type there is nothing to choose.
+local onlyCpu = "CASE WHEN '$type' = '' AND EXISTS (SELECT FROM profstore.series) THEN 'No series fits: nothing but CPU time is stored. Scrape a target, or let the agent sample waits.' ELSE status END AS status";
+
 p.page(
   'resources',
   'Memory, goroutines, locks',
@@ -20,7 +23,7 @@ p.page(
     g.queried('types', 'Graphs of', p.typesOf("profile_type NOT LIKE 'process_cpu:%' AND last_seen >= $__timeFrom()::timestamptz", 'memory:inuse_space:'), g.once { multi: true, includeAll: true, current: { text: ['All'], value: ['$__all'] } }),
   ] + p.filters,
   [
-    [p.selection()],
+    [p.selection(status=onlyCpu)],
     g.row('All types', [
       [p.graph('${types:text}', 'An instant type at its value, a delta type as a rate per second.', 8, 7, q.lines(each, "'$label'", most=5), unit) + {
         repeat: 'types',

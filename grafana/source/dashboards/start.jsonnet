@@ -48,12 +48,11 @@ p.page(
           (SELECT coalesce(pg_catalog.sum(count), 0) AS count FROM profstore.losses
            WHERE "time" >= $__timeFrom()::timestamptz AND "time" < $__timeTo()::timestamptz AND reason NOT LIKE 'incomplete.%%'),
         missing AS
-          (SELECT pg_catalog.concat_ws('; ',
-             CASE WHEN types.count = 0 THEN 'nothing is stored yet: start profstore-collector agent, or import a profile' END,
+          (SELECT CASE WHEN types.count = 0 THEN 'nothing is stored yet: start profstore-collector agent, or import a profile' ELSE pg_catalog.concat_ws('; ',
              CASE WHEN senders.count = 0 THEN 'no agent has written within a day' WHEN senders.up < senders.count THEN senders.count - senders.up || ' of ' || senders.count || ' are silent or down' END,
              CASE WHEN lost.count > 0 THEN lost.count || ' samples were lost' END,
              CASE WHEN NOT EXISTS (SELECT FROM labels WHERE label IN ('service', 'service_name', 'app', 'workload')) THEN 'no series says which service it is of (label service)' END,
-             CASE WHEN NOT EXISTS (SELECT FROM deploy) THEN 'no deploy was recorded' END) AS words
+             CASE WHEN NOT EXISTS (SELECT FROM deploy) THEN 'no deploy was recorded' END) END AS words
            FROM senders, types, lost)
         SELECT s.question, s.answer, '→' AS page, s.url
         FROM range
@@ -65,10 +64,10 @@ p.page(
         CROSS JOIN missing
         CROSS JOIN LATERAL
           (VALUES
-            (1, 'Which program costs what?', coalesce(pg_catalog.format('%%s="%%s" costs most: %%s of %%s cores', programs.label, programs.name, pg_catalog.trim_scale(pg_catalog.round(programs.mean::numeric, CASE WHEN programs.mean >= 1 THEN 1 ELSE 4 END)), pg_catalog.trim_scale(pg_catalog.round(programs.whole::numeric, CASE WHEN programs.whole >= 1 THEN 1 ELSE 4 END))), 'no CPU time in this range'), %(overview)s),
-            (2, 'Where in its code?', coalesce(pg_catalog.format('%%s leads with %%s %%%% of all CPU time', profstore.short_name(hottest."function"), pg_catalog.round((100 * hottest.self_share)::numeric, 1)), 'no CPU time in this range'), %(profiles)s),
-            (3, 'What has changed?', coalesce(pg_catalog.format('the last deploy, of version %%s, was %%s ago', deploy.version, CASE WHEN deploy."time" > pg_catalog.now() - interval '3 days' THEN pg_catalog.round(extract(epoch FROM pg_catalog.now() - deploy."time") / 3600, 1) || ' hours' ELSE pg_catalog.round(extract(epoch FROM pg_catalog.now() - deploy."time") / 86400) || ' days' END), 'any two times or versions can be compared; deploys can be recorded'), %(compare)s),
-            (4, 'What else is known of a program?', types.count || ' profile types are stored; programs may offer memory, locks and waits', %(resources)s),
+            (1, 'Which program costs what?', CASE WHEN programs.mean IS NULL THEN 'no CPU time in this range' ELSE pg_catalog.format('%%s="%%s" costs most: %%s of %%s cores', programs.label, programs.name, pg_catalog.trim_scale(pg_catalog.round(programs.mean::numeric, CASE WHEN programs.mean >= 1 THEN 1 ELSE 4 END)), pg_catalog.trim_scale(pg_catalog.round(programs.whole::numeric, CASE WHEN programs.whole >= 1 THEN 1 ELSE 4 END))) END, %(overview)s),
+            (2, 'Where in its code?', CASE WHEN hottest.self_share IS NULL THEN 'no CPU time in this range' ELSE pg_catalog.format('%%s leads with %%s %%%% of all CPU time', profstore.short_name(hottest."function"), pg_catalog.round((100 * hottest.self_share)::numeric, 1)) END, %(profiles)s),
+            (3, 'What has changed?', CASE WHEN deploy.version IS NULL THEN 'any two times or versions can be compared; deploys can be recorded' ELSE pg_catalog.format('the last deploy, of version %%s, was %%s ago', deploy.version, CASE WHEN deploy."time" > pg_catalog.now() - interval '3 days' THEN pg_catalog.round(extract(epoch FROM pg_catalog.now() - deploy."time") / 3600, 1) || ' hours' ELSE pg_catalog.round(extract(epoch FROM pg_catalog.now() - deploy."time") / 86400) || ' days' END) END, %(compare)s),
+            (4, 'What else is known of a program?', types.count || CASE types.count WHEN 1 THEN ' profile type is stored' ELSE ' profile types are stored' END || '; programs may offer memory, locks and waits', %(resources)s),
             (5, 'Is that all there is?', pg_catalog.format('%%s of %%s agents and targets are up%%s', senders.up, senders.count, ', silent: ' || senders.silent), %(agents)s),
             (6, 'What is missing?', coalesce(nullif(missing.words, ''), 'nothing'), %(agents)s)) AS s(place, question, answer, url)
         ORDER BY s.place
@@ -89,6 +88,6 @@ p.page(
         g.hidden('url'),
       ]
     )],
-    [p.graph('All CPU time', 'In cores, of everything that is profiled.', 24, 8, q.lines(cpu, ''), "SELECT 'suffix:cores' AS unit")],
+    [p.graph('All CPU time', 'In cores, of everything that is profiled.', 24, 8, std.strReplace(q.lines(cpu, ''), 'no samples: see Selection', 'no CPU time in this range'), "SELECT 'suffix:cores' AS unit")],
   ]
 )
