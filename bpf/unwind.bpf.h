@@ -33,6 +33,7 @@
 #define PFS_MAX_FRAME_BYTES		(16ULL << 20) /* a rule may not move the stack pointer by more */
 #define PFS_MAX_FP_FRAME_BYTES	(1ULL << 20)
 #define PFS_MAX_ASM_FRAME_BYTES (16ULL << 10)
+#define PFS_ARGUMENTS_BYTES		(6ULL << 20) /* and environment: the kernel allows no more */
 
 /* rax, rdx, rcx, rsi, rdi, r8 to r11, by DWARF number: what a called C function would overwrite. */
 #define PFS_ASM_FRAME_REGISTERS 0x0f37U
@@ -480,6 +481,17 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 	return pfs_walk_to_caller(walk, pc, cfa, fp);
 }
 
+/*
+ * Code without rules may keep the array of arguments where a frame pointer would be (the start code
+ * of musl 1.2.5 does, as it calls main). Then an argument stands in the place of the return
+ * address, and that there is no rule is all that the walk found.
+ */
+static __always_inline int
+pfs_is_argument(const struct pfs_walk_state *at)
+{
+	return at->by_fp && at->arguments && at->pc - at->arguments < PFS_ARGUMENTS_BYTES;
+}
+
 /* The frame that the walk is at, as it is recorded. */
 static __always_inline __u64
 pfs_walk_frame(const struct pfs_walk_state *at)
@@ -514,7 +526,8 @@ pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 		walk->count++;
 	}
 	if (!is_code)
-		return pfs_walk_end(walk, PFS_WALK_NO_MAPPING);
+		return pfs_walk_end(walk,
+							pfs_is_argument(&walk->at) ? PFS_WALK_NO_RULE : PFS_WALK_NO_MAPPING);
 
 	kind = pfs_mapping_kind(&walk->mapping);
 	if (kind == PFS_MAPPING_PENDING || (kind == PFS_MAPPING_JIT && !pfs_trusts_jit()))

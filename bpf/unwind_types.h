@@ -240,6 +240,7 @@ struct pfs_walk_state {
 	__u8 above; /* the frame called one that was innermost: registers are as that one has them */
 	__u8 unused[4];
 	__u64 trampoline; /* in the place of traced return addresses; 0: the task has none */
+	__u64 arguments;  /* start of the process's arguments; 0: not known */
 	struct pfs_traced_return traced[PFS_TRACED_RETURNS]; /* innermost first; address 0: none */
 };
 

@@ -416,6 +416,7 @@ pfs_walk_user(struct pfs_scratch *scratch)
 		return;
 	}
 
+	walk->at.arguments = sample->arg_start;
 	process = pfs_described(sample);
 	if (!process)
 	{

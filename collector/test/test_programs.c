@@ -853,6 +853,7 @@ test_late(void **state)
 	assert_int_equal(sample->flags, PFS_SAMPLE_LATE);
 	assert_int_equal(late->at.pc, CODE + 0x10);
 	assert_int_equal(late->at.sp, (uintptr_t) world.stack);
+	assert_int_equal(late->at.arguments, world.mm.arg_start);
 	assert_int_equal(late->thread_pointer, 0x7007);
 	assert_in_range(world.counters[PFS_COUNTER_TIME_NS], 1, UINT64_MAX);
 	assert_int_equal(world.counters[PFS_COUNTER_LATE_NS], world.counters[PFS_COUNTER_TIME_NS]);

@@ -794,6 +794,52 @@ test_place_of_another_table(void **state)
 
 #ifdef __x86_64__
 
+/* A function in the middle of others, of which no rule speaks. */
+extern const char without_cfi[];
+__asm__(".pushsection .text\n"
+		".skip 64, 0x90\n"
+		"without_cfi:\n"
+		".skip 64, 0x90\n"
+		".popsection\n");
+
+/* A frame pointer that leads to the arguments' array leads to no caller. */
+static void
+test_argument_is_no_caller(void **state)
+{
+	const World *world = *state;
+	const ExecImage process = { 1, 1, 1 };
+	const uint64_t pc = (uint64_t) (uintptr_t) without_cfi + 32;
+	const uint64_t sp = 0x7000;
+	const uint64_t arguments = 0x7f00;
+	uint64_t stack[] = { 0, 2, arguments, arguments + 8, 0, 0 };
+	LateMemory memory = { (const uint8_t *) stack, sizeof(stack), sp, UINT64_MAX, 0, 0 };
+	struct pfs_walk_state at = { .pc = pc, .sp = sp, .fp = sp + 16, .innermost = 1 };
+	const LateWalk walk = { &process, &at, late_memory_read, &memory, false };
+	KernelTables *tables = memory_tables_create();
+	Unwinder *unwinder;
+	UnwindBinary *binary;
+	uint64_t frames[4];
+	int status;
+
+	assert_int_equal(unwinder_create(tables, &unwinder), 0);
+	binary = load_span(unwinder, &process, span_at(world, pc), "/proc/self/exe", 0);
+	at.arguments = arguments;
+	assert_int_equal(late_walk(unwinder, &walk, frames, 4, &status), 1);
+	assert_int_equal(status, PFS_WALK_NO_RULE);
+
+	/* elsewhere it may be code that is not known yet */
+	stack[3] = arguments - 8;
+	assert_int_equal(late_walk(unwinder, &walk, frames, 4, &status), 1);
+	assert_int_equal(status, PFS_WALK_NO_MAPPING);
+	stack[3] = arguments + 8;
+	at.arguments = 0;
+	assert_int_equal(late_walk(unwinder, &walk, frames, 4, &status), 1);
+	assert_int_equal(status, PFS_WALK_NO_MAPPING);
+	unwinder_binary_release(unwinder, binary, 0);
+	unwinder_free(unwinder);
+	memory_tables_free(tables);
+}
+
 /*
  * Multiplication by hand, as libcrypto has it: the frame lies behind an array of r9 words.
  * DW_CFA_def_cfa_expression: breg7 8; breg9 0; lit8; mul; plus; deref; plus_uconst 8.
@@ -1209,6 +1255,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_loader_start, setup_world, teardown_world),
 #endif
 #ifdef __x86_64__
+		cmocka_unit_test_setup_teardown(test_argument_is_no_caller, setup_world, teardown_world),
 		cmocka_unit_test_setup_teardown(test_frame_behind_array, setup_world, teardown_world),
 #endif
 		cmocka_unit_test(test_shared_memory),
