@@ -32,6 +32,7 @@ struct pfs_scratch {
 	__u32 young;		  /* one of the image's first samples */
 	__u32 slot;			  /* its own number */
 	__u32 taken;		  /* by an event that is not at its end yet */
+	__u64 missing;		  /* where labels could not be read */
 	struct pfs_sample sample;
 	/* frames, and labels and the hand-over behind them */
 	__u64 words[PFS_FRAME_WORDS + PFS_LABEL_WORDS + PFS_LATE_WORDS];

@@ -4,7 +4,7 @@
  *		Reads the labels of what the current thread is doing, out of its memory.
  *
  * Memory that is not resident, or not what it should be, leaves a sample without them, which is
- * counted.
+ * counted. The record says where that is, so that the collector can make it resident.
  */
 #ifndef PFS_THREAD_LABELS_BPF_H
 #define PFS_THREAD_LABELS_BPF_H
@@ -26,12 +26,23 @@
 #define PFS_GO_STRING	   16
 #define PFS_LABEL_PAIR	   32
 
+/* Like pfs_read_user(), but notes the address if it cannot be read. */
+static __always_inline int
+pfs_read_noted(struct pfs_scratch *scratch, __u64 at, __u64 *value)
+{
+	if (!pfs_read_user(at, value))
+		return 0;
+	scratch->missing = at;
+	return 1;
+}
+
 /* A string's address and length, in either order. */
 static __always_inline int
-pfs_read_string(__u64 at, int length_first, __u64 *address, __u64 *length)
+pfs_read_string(struct pfs_scratch *scratch, __u64 at, int length_first, __u64 *address,
+				__u64 *length)
 {
-	return pfs_read_user(at + (length_first ? 8 : 0), address) ||
-		   pfs_read_user(at + (length_first ? 0 : 8), length);
+	return pfs_read_noted(scratch, at + (length_first ? 8 : 0), address) ||
+		   pfs_read_noted(scratch, at + (length_first ? 0 : 8), length);
 }
 
 /*
@@ -51,8 +62,8 @@ pfs_read_label(__u32 slot, __u32 words, __u64 key_at, __u64 value_at, int length
 
 	if (!scratch)
 		return 1;
-	if (pfs_read_string(key_at, length_first, &key_address, &key_length) ||
-		pfs_read_string(value_at, length_first, &value_address, &value_length))
+	if (pfs_read_string(scratch, key_at, length_first, &key_address, &key_length) ||
+		pfs_read_string(scratch, value_at, length_first, &value_address, &value_length))
 		return 1;
 	if (!key_address || !key_length)
 		return 0;
@@ -74,32 +85,37 @@ pfs_read_label(__u32 slot, __u32 words, __u64 key_at, __u64 value_at, int length
 	label = &labels->labels[labels->count & (PFS_MAX_LABELS - 1)];
 	label->key_length = (__u16) key_length;
 	label->value_length = (__u16) value_length;
-	if (bpf_probe_read_user(label->key, (__u32) key_length, (void *) key_address) ||
-		(value_length &&
-		 bpf_probe_read_user(label->value, (__u32) value_length, (void *) value_address)))
+	scratch->missing = key_address;
+	if (bpf_probe_read_user(label->key, (__u32) key_length, (void *) key_address))
 		return 1;
+	scratch->missing = value_address;
+	if (value_length &&
+		bpf_probe_read_user(label->value, (__u32) value_length, (void *) value_address))
+		return 1;
+	scratch->missing = 0;
 	labels->count++;
 	return 0;
 }
 
 /* Go's goroutine that a thread runs; 0: none. Not 0 is returned where it cannot be read. */
 static __always_inline int
-pfs_read_goroutine(const struct pfs_label_place *place, __u64 g, __u64 *goroutine)
+pfs_read_goroutine(struct pfs_scratch *scratch, __u64 g, __u64 *goroutine)
 {
+	const struct pfs_label_place *place = &scratch->walk.process.labels;
 	__u64 m = 0;
 	__u64 back = 0;
 
 	*goroutine = 0;
 	if (!g)
 		return 0;
-	if (pfs_read_user(g + place->m, &m))
+	if (pfs_read_noted(scratch, g + place->m, &m))
 		return 1;
 	if (!m)
 		return 0;
-	if (pfs_read_user(m + place->curg, goroutine))
+	if (pfs_read_noted(scratch, m + place->curg, goroutine))
 		return 1;
 	/* what leads here may not be a g: C code of arm64 has other things in its register */
-	return *goroutine && (pfs_read_user(*goroutine + place->m, &back) || back != m);
+	return *goroutine && (pfs_read_noted(scratch, *goroutine + place->m, &back) || back != m);
 }
 
 /* Where the set is that the thread has now; 0: none. */
@@ -114,14 +130,15 @@ pfs_read_label_set(struct pfs_scratch *scratch, struct task_struct *task, __u64 
 		first = scratch->walk.at.registers[PFS_REGISTER_GO];
 	else
 #endif
-		if (pfs_read_user(pfs_thread_pointer(task) + (__u64) (__s64) place->tls_offset, &first))
+		if (pfs_read_noted(scratch, pfs_thread_pointer(task) + (__u64) (__s64) place->tls_offset,
+						   &first))
 		return 1;
 	*set = first;
 	if (place->kind == PFS_LABELS_CUSTOM)
 		return 0;
-	if (pfs_read_goroutine(place, first, set))
+	if (pfs_read_goroutine(scratch, first, set))
 		return 1;
-	return *set && pfs_read_user(*set + place->labels, set);
+	return *set && pfs_read_noted(scratch, *set + place->labels, set);
 }
 
 /*
@@ -143,12 +160,13 @@ pfs_add_labels(struct pfs_scratch *scratch, struct task_struct *task, __u32 word
 	labels = (struct pfs_labels *) &scratch->words[words];
 	labels->count = 0;
 	labels->cut = 0;
+	scratch->missing = 0;
 	failed = pfs_read_label_set(scratch, task, &set);
 	if (!failed && is_map && set)
-		failed = pfs_read_user(set, &set);
+		failed = pfs_read_noted(scratch, set, &set);
 	if (!failed && set)
-		failed = pfs_read_user(set + (is_map ? PFS_GO_MAP_BUCKETS : 0), &pairs) ||
-				 pfs_read_user(set + (is_map ? 0 : 8), &count);
+		failed = pfs_read_noted(scratch, set + (is_map ? PFS_GO_MAP_BUCKETS : 0), &pairs) ||
+				 pfs_read_noted(scratch, set + (is_map ? 0 : 8), &count);
 	if (!pairs)
 		count = 0;
 	if (count > PFS_MAX_LABELS)
@@ -169,7 +187,8 @@ pfs_add_labels(struct pfs_scratch *scratch, struct task_struct *task, __u32 word
 		pfs_count(PFS_COUNTER_THREAD_LABELS_FAILED);
 	if (labels->cut)
 		pfs_count(PFS_COUNTER_THREAD_LABELS_CUT);
-	if (labels->count == 0 || labels->count > PFS_MAX_LABELS)
+	labels->missing = scratch->missing;
+	if ((labels->count == 0 && labels->missing == 0) || labels->count > PFS_MAX_LABELS)
 		return 0;
 	return (__u32) (offsetof(struct pfs_labels, labels) +
 					labels->count * sizeof(struct pfs_label)) /

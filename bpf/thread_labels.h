@@ -51,7 +51,8 @@ struct pfs_label {
 /* Behind a record's user frames, with PFS_SAMPLE_LABELS: so many labels, and no room for others. */
 struct pfs_labels {
 	__u32 count;
-	__u32 cut; /* labels that are not there, and strings that are not whole */
+	__u32 cut;	   /* labels that are not there, and strings that are not whole */
+	__u64 missing; /* address of what could not be read, a string or less of it; 0: nothing */
 	struct pfs_label labels[PFS_MAX_LABELS];
 };
 

@@ -11,8 +11,8 @@ take_labels(const uint8_t *bytes, size_t length, const struct pfs_labels **label
 	const struct pfs_labels *found = (const void *) bytes;
 	const size_t head = offsetof(struct pfs_labels, labels);
 
-	if (length < head || found->count == 0 || found->count > PFS_MAX_LABELS ||
-		length - head < found->count * sizeof(struct pfs_label))
+	if (length < head || (found->count == 0 && found->missing == 0) ||
+		found->count > PFS_MAX_LABELS || length - head < found->count * sizeof(struct pfs_label))
 		return 0;
 	for (uint32_t i = 0; i < found->count; i++)
 	{

@@ -26,9 +26,11 @@
 #include "base/log.h"
 #include "code/user_frame.h"
 #include "process/owner.h"
+#include "threads/label_pages.h"
 #include "unwind/extent_pool.h"
 #include "unwind/jit_frames.h"
 #include "unwind/late_walk.h"
+#include "unwind/remote_memory.h"
 
 /*
  * After tables had to go. Room that they give back rests for a while, and what else found none is
@@ -83,6 +85,7 @@ struct UnwindTables
 	TableAccount account;
 	uint64_t put_off;
 	StalledProcess stalled[STALLED_MANY];
+	LabelPages label_pages;
 	bool find_labels;
 	bool cache_warned;
 	uint64_t room_ns; /* when tables may be made to go again */
@@ -274,27 +277,21 @@ find_stalled(UnwindTables *tables, const ExecImage *process)
 	return first;
 }
 
-/* Memory of a process with generated code; NULL where there is none, or it is left alone. */
-static JitMemory *
-read_memory(UnwindTables *tables, const ExecImage *process, uint64_t now_ns)
+/* Returns true if the process's memory did not answer, and is left alone for now. */
+static bool
+is_stalled(UnwindTables *tables, const ExecImage *process, uint64_t now_ns)
 {
 	const StalledProcess *stalled = find_stalled(tables, process);
 
-	if (stalled->pid == process->pid && stalled->start_time_ns == process->start_time_ns &&
-		now_ns < stalled->stall.until_ns)
-		return NULL;
-	return jit_memory_read(&tables->patience, process->pid);
+	return stalled->pid == process->pid && stalled->start_time_ns == process->start_time_ns &&
+		   now_ns < stalled->stall.until_ns;
 }
 
 static void
-note_memory(UnwindTables *tables, const ExecImage *process, const JitMemory *memory,
-			uint64_t now_ns)
+note_stalled(UnwindTables *tables, const ExecImage *process, uint64_t now_ns)
 {
-	StalledProcess *stalled;
+	StalledProcess *stalled = find_stalled(tables, process);
 
-	if (memory == NULL || !jit_memory_is_stuck(memory))
-		return;
-	stalled = find_stalled(tables, process);
 	if (stalled->pid != process->pid || stalled->start_time_ns != process->start_time_ns)
 		*stalled = (StalledProcess){ process->pid, process->start_time_ns, { 0 } };
 	stall_note(&stalled->stall, now_ns);
@@ -316,8 +313,8 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 	{
-		if (mappings[i].file == NULL && !generated)
-			memory = read_memory(tables, process, now_ns);
+		if (mappings[i].file == NULL && !generated && !is_stalled(tables, process, now_ns))
+			memory = jit_memory_read(&tables->patience, process->pid);
 		generated |= mappings[i].file == NULL;
 		if (mappings[i].file == NULL && memory != NULL)
 			span_count += jit_frames_spans(tables->unwinder, memory, mappings[i].start,
@@ -325,7 +322,8 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
 		else
 			span_count += make_span(tables, &mappings[i], now_ns, &spans[span_count], &later);
 	}
-	note_memory(tables, process, memory, now_ns);
+	if (memory != NULL && jit_memory_is_stuck(memory))
+		note_stalled(tables, process, now_ns);
 	jit_memory_free(memory);
 	result = unwinder_process_set(tables->unwinder, process, spans, span_count, now_ns);
 	/* tables of files are ours to keep, those of generated code the process's */
@@ -336,6 +334,24 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
 	}
 	free(spans);
 	return result == 0 && later ? -EAGAIN : result;
+}
+
+void
+unwind_tables_read_labels(UnwindTables *tables, const ExecImage *process, uint64_t address,
+						  uint64_t now_ns)
+{
+	RemoteMemory memory = { .patience = &tables->patience, .pid = process->pid };
+	const RemotePieces text = { .address = address,
+								.piece_bytes = PFS_LABEL_VALUE_BYTES,
+								.count = 1 };
+	uint8_t bytes[PFS_LABEL_VALUE_BYTES];
+
+	if (is_stalled(tables, process, now_ns) ||
+		!label_pages_take(&tables->label_pages, process, address, now_ns))
+		return;
+	(void) remote_memory_read(&memory, &text, bytes);
+	if (memory.stuck)
+		note_stalled(tables, process, now_ns);
 }
 
 void

@@ -201,6 +201,18 @@ prepare_names(Reader *reader, const Record *record, Process *process, const User
 	return process_table_get(reader->processes, record->sample, reader->now_ns);
 }
 
+/* Lets the next samples have labels that could not be read. */
+static void
+read_labels(Reader *reader, const Record *record)
+{
+	const struct pfs_sample *sample = record->sample;
+	const ExecImage image = { sample->pid, sample->start_time_ns, sample->exec_id };
+
+	if (reader->unwind != NULL && record->labels != NULL && record->labels->missing != 0)
+		unwind_tables_read_labels(reader->unwind, &image, record->labels->missing,
+								  (uint64_t) clock_ns(CLOCK_MONOTONIC));
+}
+
 /* Adds a record to the interval, or returns the number of the table that has to be loaded first. */
 static uint64_t
 handle_record(Reader *reader, const Record *record)
@@ -209,6 +221,7 @@ handle_record(Reader *reader, const Record *record)
 	uint64_t table = 0;
 	Process *process;
 
+	read_labels(reader, record);
 	reader_lock(reader);
 	describe_process(reader, record);
 	process = process_table_get(reader->processes, record->sample, reader->now_ns);

@@ -64,7 +64,8 @@ static struct World
 	__u64 read_ns;				/* that each read of the process's memory takes */
 	const void *kernel_context; /* that the kernel's stack was asked for with */
 	int reads;					/* of the process's memory */
-	int failing_read;			/* this one does; 0: none */
+	int failing_read;			/* this one fails; 0: none */
+	__u64 failed_at;			/* … which was at this address */
 	int interrupted_read;		/* the clock ticks in the course of this one; 0: of none */
 	struct
 	{
@@ -135,6 +136,8 @@ bpf_probe_read_user(void *to, __u32 size, const void *from)
 	world.now_ns += world.read_ns;
 	if (++world.reads == world.interrupted_read)
 		assert_int_equal(pfs_on_cpu(&tick), 0);
+	if (world.reads == world.failing_read)
+		world.failed_at = address;
 	if (world.reads == world.failing_read ||
 		(!lies_in(address, size, stack, sizeof(world.stack)) &&
 		 !lies_in(address, size, (uintptr_t) world.memory, sizeof(world.memory))))
@@ -750,6 +753,7 @@ test_labels(void **state)
 		assert_int_equal(world.records[0].sample.flags, PFS_SAMPLE_LABELS);
 		assert_int_equal(labels_of(0)->count, 2);
 		assert_int_equal(labels_of(0)->cut, 0);
+		assert_int_equal(labels_of(0)->missing, 0);
 		assert_label(&labels_of(0)->labels[0], "a", "one");
 		assert_label(&labels_of(0)->labels[1], "b", "two");
 		assert_int_equal(world.records[0].bytes,
@@ -764,10 +768,10 @@ test_labels(void **state)
 			assert_int_equal(world.record_count, 1);
 			assert_int_equal(world.records[0].sample.user_count, FRAMES);
 			assert_int_equal(world.counters[PFS_COUNTER_THREAD_LABELS_FAILED], 1);
-			if (world.records[0].sample.flags & PFS_SAMPLE_LABELS)
+			assert_int_equal(world.records[0].sample.flags, PFS_SAMPLE_LABELS);
+			assert_int_equal(labels_of(0)->missing, world.failed_at);
+			if (labels_of(0)->count > 0)
 				assert_label(&labels_of(0)->labels[0], "a", "one");
-			else
-				assert_walked(0, PFS_KIND_ON_CPU, PERIOD);
 			assert_all_given_back();
 		}
 	}

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "agent/file_binary.h"
@@ -701,6 +702,69 @@ test_memory(void **state)
 	close(fd);
 }
 
+static bool
+is_resident(const char *page)
+{
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	uint64_t entry = 0;
+
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, &entry, sizeof(entry), (off_t) ((uintptr_t) page / 4096 * 8)), 8);
+	close(fd);
+	return (entry >> 63) != 0;
+}
+
+/*
+ * Pages with labels are read so that they are resident. One of a file that does not answer is
+ * waited for once, and then its process is left alone.
+ */
+static void
+test_labels(void **state)
+{
+	const size_t page_bytes = 4096;
+	const ExecImage image = { (uint32_t) getpid(), 1, 1 };
+	Fixture *fixture = *state;
+	KernelTables *kernel = memory_tables_create();
+	uint64_t begin_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	UnwindTables *tables;
+	UnwinderStats stats;
+	struct stat status;
+	char *untouched;
+	char *hanging;
+	int fd;
+
+	if (!have_fuse)
+		skip();
+	fd = open(fuse.path, O_RDONLY | O_CLOEXEC);
+	/* empty answers, as in tests before, have cut the file for the kernel until it asks again */
+	assert_true(fd >= 0 && fstat(fd, &status) == 0);
+	untouched = mmap(NULL, 2 * page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	hanging = mmap(NULL, FUSE_FILE_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_true(untouched != MAP_FAILED && hanging != MAP_FAILED);
+	assert_int_equal(unwind_tables_create(fixture->files, kernel, NULL, &tables), 0);
+	assert_false(is_resident(untouched));
+	unwind_tables_read_labels(tables, &image, (uintptr_t) untouched, 1);
+	assert_true(is_resident(untouched));
+	/* text that lies in two pages */
+	unwind_tables_read_labels(tables, &image, (uintptr_t) untouched + page_bytes - 8,
+							  120 * NS_PER_S);
+	assert_true(is_resident(untouched + page_bytes));
+
+	fuse_file_hold(&fuse, FUSE_READ);
+	for (uint64_t i = 0; i < 5; i++)
+		unwind_tables_read_labels(tables, &image, (uintptr_t) hanging + i % 2 * page_bytes,
+								  200 * NS_PER_S);
+	unwind_tables_stats(tables, &stats);
+	assert_int_equal(stats.timeouts, 1);
+	assert_true((uint64_t) clock_ns(CLOCK_MONOTONIC) - begin_ns < 10 * NS_PER_S);
+	fuse_file_let_go(&fuse);
+	unwind_tables_free(tables);
+	memory_tables_free(kernel);
+	munmap(untouched, 2 * page_bytes);
+	munmap(hanging, FUSE_FILE_BYTES);
+	close(fd);
+}
+
 /* A path of a file that was mapped here, and no longer is. */
 static MappedFile *
 acquire(Fixture *fixture)
@@ -927,6 +991,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_process, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unwind_table, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_labels, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_symbols, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_symbols_device, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_symbols_closing, setup, teardown),

@@ -13,10 +13,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/record.h"
 #include "labels/labeller.h"
 #include "threads/custom_labels.h"
+#include "threads/label_pages.h"
+
+#define NS_PER_S UINT64_C(1000000000)
 
 static void
 test_keys(void **state)
@@ -141,6 +145,7 @@ test_records(void **state)
 		uint64_t frames[2];
 		uint32_t count;
 		uint32_t cut;
+		uint64_t missing;
 		struct pfs_label labels[2];
 		uint8_t late[offsetof(struct pfs_late, bytes)];
 	} bytes = { .count = 2 };
@@ -172,10 +177,41 @@ test_records(void **state)
 	bytes.labels[0].value_length = 0;
 	bytes.count = 0;
 	assert_false(record_parse(&bytes, sizeof(bytes), &record));
+	bytes.missing = 1;
+	assert_true(record_parse(&bytes, sizeof(bytes), &record));
+	assert_int_equal(record.labels->count, 0);
 	bytes.count = PFS_MAX_LABELS + 1;
 	assert_false(record_parse(&bytes, sizeof(bytes), &record));
 	bytes.count = UINT32_MAX;
 	assert_false(record_parse(&bytes, sizeof(bytes), &record));
+}
+
+/* Each page is read once a minute, and an owner's processes have so many of them read. */
+static void
+test_pages(void **state)
+{
+	static LabelPages pages;
+	ExecImage image = { (uint32_t) getpid(), 1, 1 };
+	uint64_t now_ns = 1;
+	uint64_t page = 1;
+	int taken = 0;
+
+	assert_true(label_pages_take(&pages, &image, 0x1000, now_ns));
+	assert_false(label_pages_take(&pages, &image, 0x1fff, now_ns));
+	assert_true(label_pages_take(&pages, &image, 0x2000, now_ns));
+	image.exec_id++;
+	assert_true(label_pages_take(&pages, &image, 0x1000, now_ns));
+	assert_false(label_pages_take(&pages, &image, 0x1000, now_ns + 59 * NS_PER_S));
+	now_ns += 60 * NS_PER_S;
+	assert_true(label_pages_take(&pages, &image, 0x1000, now_ns));
+	now_ns += 1000 * NS_PER_S;
+	while (label_pages_take(&pages, &image, ++page << 12, now_ns))
+		taken++;
+	assert_int_equal(taken, LABEL_PAGES_AT_ONCE);
+	now_ns += 3 * NS_PER_S;
+	for (taken = 0; label_pages_take(&pages, &image, ++page << 12, now_ns); taken++)
+		;
+	assert_int_equal(taken, 3);
 }
 
 /* A program that makes up values gets so many series, and the rest goes without its labels. */
@@ -227,9 +263,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keys),		cmocka_unit_test(test_values),
-		cmocka_unit_test(test_traces),		cmocka_unit_test(test_records),
-		cmocka_unit_test(test_many_series),
+		cmocka_unit_test(test_keys),   cmocka_unit_test(test_values),
+		cmocka_unit_test(test_traces), cmocka_unit_test(test_records),
+		cmocka_unit_test(test_pages),  cmocka_unit_test(test_many_series),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,6 +33,19 @@ const uint32_t custom_labels_abi_version = 1;
 __thread LabelSet *custom_labels_current_set;
 static volatile __thread char before[100]; /* so that the set is not the only variable */
 
+/*
+ * Nothing in this program reads the texts, nor anything that the kernel would map along with them:
+ * they are not resident until they are read from outside.
+ */
+#define MAPPED_TOGETHER 65536
+typedef struct Untouched
+{
+	char before[MAPPED_TOGETHER];
+	char part[MAPPED_TOGETHER];
+	char values[3][MAPPED_TOGETHER];
+} Untouched;
+static const Untouched texts = { "", "part", { "sixty", "thirty", "never" } };
+
 static volatile uint32_t sink;
 
 static void
@@ -51,8 +64,9 @@ work(int rounds)
 static void *
 run(void *argument)
 {
-	Label sixty[] = { { { 0, NULL }, { 0, NULL } }, { { 4, "part" }, { 5, "sixty" } } };
-	Label thirty[] = { { { 4, "part" }, { 6, "thirty" } }, { { 4, "part" }, { 5, "never" } } };
+	Label sixty[] = { { { 0, NULL }, { 0, NULL } }, { { 4, texts.part }, { 5, texts.values[0] } } };
+	Label thirty[] = { { { 4, texts.part }, { 6, texts.values[1] } },
+					   { { 4, texts.part }, { 5, texts.values[2] } } };
 	LabelSet first = { sixty, 2, 2 };
 	LabelSet second = { thirty, 2, 2 };
 	clock_t until = *(const int *) argument * CLOCKS_PER_SEC;
