@@ -89,6 +89,9 @@ pfs_read_label(__u32 slot, __u32 words, __u64 key_at, __u64 value_at, int length
 	if (bpf_probe_read_user(label->key, (__u32) key_length, (void *) key_address))
 		return 1;
 	scratch->missing = value_address;
+	/* again, as kernels before 5.13 forget the bound while the length is put aside for the call */
+	barrier_var(value_length);
+	value_length &= 127;
 	if (value_length &&
 		bpf_probe_read_user(label->value, (__u32) value_length, (void *) value_address))
 		return 1;
