@@ -30,7 +30,7 @@ per_stack AS
 SELECT caller, function, sum(value), bool_and(indirect) FROM per_stack GROUP BY 1, 2
 $$;
 SELECT n, d.*, (SELECT count(*) > 5 FROM oracle_edges(n)) AS some, (SELECT bool_or(indirect) FROM oracle_edges(n)) AS cut
-FROM unnest('{1000,40,20,5}'::int[]) AS n CROSS JOIN LATERAL
+FROM unnest('{1000,40,22,12,5}'::int[]) AS n CROSS JOIN LATERAL
 	(WITH got AS MATERIALIZED (SELECT caller, callee, value::numeric, indirect FROM profstore.callgraph(:'cpu', '2026-01-01', '2026-01-03', n)),
 		oracle AS MATERIALIZED (SELECT * FROM oracle_edges(n))
 	 SELECT (SELECT count(*) FROM (TABLE got EXCEPT ALL TABLE oracle) AS x) AS too_much,

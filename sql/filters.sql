@@ -28,7 +28,7 @@ $$;
 -- pairs of a filter and what it means
 CREATE TABLE cases (n int GENERATED ALWAYS AS IDENTITY, filter text, condition text);
 INSERT INTO cases (filter, condition) VALUES
-	('fn1', $$function ~ 'fn1'$$), ('^fn2$|^fn3', $$function ~ '^fn2$|^fn3'$$), ('0x10', $$function ~ '0x10'$$),
+	('fn1', $$function ~ 'fn1'$$), ('^fn2$|^fn3', $$function ~ '^fn2$|^fn3'$$), ('so]', $$function LIKE '[%]'$$),
 	('{function="fn5"}', $$function = 'fn5'$$), ('{function!="fn5"}', $$function <> 'fn5'$$), ('{function=~"fn5"}', $$function = 'fn5'$$),
 	('{function=~"(?i)FN1."}', $$function ~ '^fn1.$'$$), ('{function!~"fn.*"}', $$function !~ '^fn'$$), ('{function*="n2"}', $$function LIKE '%n2%'$$),
 	('{function!*="n2"}', $$function NOT LIKE '%n2%'$$), ('{system_name="fn7"}', $$system_name = 'fn7'$$), ('{file="file3.c"}', $$file = 'file3.c'$$),
@@ -68,7 +68,7 @@ FROM (VALUES ('function', 'function', false), (NULL, 'function', false),
 	('file', $$CASE WHEN file = '' THEN regexp_replace(lib, '.*/', '') ELSE file END$$, true),
 	('mapping', $$regexp_replace(lib, '.*/', '')$$, true),
 	('mapping_function', $$CASE WHEN file = '' THEN function ELSE regexp_replace(lib, '.*/', '') || '!' || function END$$, false),
-	('address', $$CASE WHEN file = '' THEN function ELSE format('%s %s %s', function, regexp_replace(lib, '.*/', ''), address) END$$, false))
+	('address', $$format('%s%s %s', CASE WHEN file <> '' THEN function || ' ' END, regexp_replace(lib, '.*/', ''), address)$$, false))
 	AS g(granularity, name, folding);
 -- all views take it
 SELECT level, value, label FROM profstore.flamegraph(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', granularity => 'mapping', max_nodes => 5);

@@ -32,6 +32,18 @@ INSERT INTO profstore.samples SELECT '2026-01-01 12:00Z', (profstore.intern_seri
 	FROM unnest(profstore.intern_stacks('p', '{1,1}', :'locations')) AS s(id);
 SELECT * FROM profstore.top(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-02');
 
+-- stripped code is one function per library, unless addresses are asked for; sums are the same
+SELECT profstore.intern_mappings('{aa,bb,cc}', '{/usr/lib/libz.so.1,/opt/other/libz.so.1,[vdso]}') AS mappings \gset
+SELECT profstore.intern_locations(m.m || ARRAY[0, m.m[1]], '{16,32,48,64,80}', '{0,0,0,0,0}', '{}', '{}') AS locations FROM (SELECT :'mappings'::int4[]) AS m(m) \gset
+INSERT INTO profstore.samples SELECT '2026-01-01 13:00Z', (profstore.intern_series(ARRAY[:'cpu'], ARRAY['{"node": "d"}'::jsonb], '{0}'))[1], s.id, (10 ^ s.n)::int8
+	FROM unnest(profstore.intern_stacks('p', '{1,2,1,1}', :'locations')) WITH ORDINALITY AS s(id, n);
+SELECT function, self, total, mapping FROM profstore.top(:'cpu' || '{node="d"}', '2026-01-01', '2026-01-02');
+SELECT function, self, total, mapping FROM profstore.top(:'cpu' || '{node="d"}', '2026-01-01', '2026-01-02', granularity => 'address');
+SELECT function, base_self, self, total FROM profstore.top_diff(:'cpu' || '{node="d"}', '2026-01-01', '2026-01-02', '2026-01-01', '2026-01-02', base_selector => :'cpu' || '{node="c"}');
+SELECT label, value FROM profstore.flamegraph(:'cpu' || '{node="d"}', '2026-01-01', '2026-01-02') ORDER BY ord;
+SELECT function, self FROM profstore.top(:'cpu' || '{node="d"}', '2026-01-01', '2026-01-02', focus => '^\[libz', granularity => 'line');
+SELECT level, function, total FROM profstore.callers(:'cpu' || '{node="d"}', '2026-01-01', '2026-01-02', '[libz.so.1]');
+
 -- a profile type that no series has is likely mistyped; one whose series do not fit the labels is not
 SELECT * FROM profstore.top('process_cpu:cpu:nanosecond:cpu:nanoseconds:delta', '2026-01-01', '2026-01-02');
 SELECT * FROM profstore.top_diff('process_cpu:cpu:nanoseconds:cpu:nanoseconds', '2026-01-01', '2026-01-02', '2026-01-02', '2026-01-03');

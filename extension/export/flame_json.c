@@ -116,10 +116,9 @@ close_nodes(StringInfo json, int32 level, int32 next_level)
 		appendStringInfoChar(json, ',');
 }
 
-bool
+void
 pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff, PfsFrameTexts *texts)
 {
-	bool has_values = false;
 	const PfsDropped *dropped = pfs_flame_scan_dropped(rows);
 	int32 level = -1;
 	PfsFlameRow row;
@@ -133,9 +132,7 @@ pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff, PfsFram
 		append_node(json, &row, is_diff, texts);
 		if (row.level == 0 && dropped != NULL)
 			append_whole(json, row.total, dropped, is_diff);
-		has_values |= row.level > 0 || row.total.value != 0 || row.total.base != 0;
 		level = row.level;
 	}
 	close_nodes(json, level, 0);
-	return has_values;
 }

@@ -58,17 +58,16 @@ begin_data(StringInfo json, FunctionCallInfo fcinfo, int title_argument,
 	pfs_json_append_text(json, "to", timestamptz_to_str(selection->to), false);
 }
 
-/* Ends the page's data with the tree and its texts; returns whether there is anything to show. */
-static bool
+/* Ends the page's data with the tree and its texts. */
+static void
 append_tree(StringInfo json, PfsFlameScan *rows, bool is_diff)
 {
 	PfsFrameTexts *texts = pfs_frame_texts_create();
-	bool has_values = pfs_flame_json_append(json, rows, is_diff, texts);
 
+	pfs_flame_json_append(json, rows, is_diff, texts);
 	appendStringInfoString(json, ",\"texts\":");
 	pfs_frame_texts_append(json, texts);
 	appendStringInfoChar(json, '}');
-	return has_values;
 }
 
 static text *
@@ -100,8 +99,7 @@ profstore_flamegraph_html(PG_FUNCTION_ARGS)
 									   flame.inverted ? "inverted" : ""),
 						 false);
 	appendStringInfo(&json, ",\"inverted\":%s,\"tree\":", flame.inverted ? "true" : "false");
-	if (!append_tree(&json, flame.rows, false))
-		pfs_tell_empty(flame.selection);
+	append_tree(&json, flame.rows, false);
 	pfs_flamegraph_end(&flame);
 	PG_RETURN_TEXT_P(make_page(&json));
 }
@@ -135,8 +133,7 @@ profstore_flamegraph_diff_html(PG_FUNCTION_ARGS)
 									   by_rate ? "by rate" : "absolute"),
 						 false);
 	appendStringInfoString(&json, ",\"inverted\":false,\"diff\":true,\"tree\":");
-	if (!append_tree(&json, rows, true))
-		pfs_tell_empty(comparison.selection);
+	append_tree(&json, rows, true);
 	pfs_frame_tree_close(tree);
 	PG_RETURN_TEXT_P(make_page(&json));
 }

@@ -201,7 +201,7 @@ profstore_pprof(PG_FUNCTION_ARGS)
 		add_part(&export, part, symbols);
 	}
 	if (export.sample_count == 0)
-		pfs_tell_empty(selection);
+		pfs_selection_tell_empty(selection);
 	if (pfs_symbols_dropped(symbols) != NULL)
 		add_comment(&header, pfs_share_text(fcinfo, ARG_FILTERS, export.kept,
 											pfs_symbols_dropped(symbols), header.sample_unit));

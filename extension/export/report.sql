@@ -66,7 +66,7 @@ COMMENT ON FUNCTION profstore_internal.report_part(float8, float8, text) IS 'a c
 CREATE FUNCTION profstore_internal.report_series(selector text, from_ts timestamptz, to_ts timestamptz, base_from timestamptz,
 								base_to timestamptz, base_selector text, focus text, ignore text, show text, hide text,
 								profile_type text, unit text, delta bool) RETURNS text
-	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000
+	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000 SET client_min_messages = warning -- a side may be empty
 BEGIN ATOMIC
 WITH points AS MATERIALIZED (
 	SELECT s.side, greatest(0, extract(epoch FROM s.time - s.begin)::float8) AS at, s.value
@@ -166,7 +166,7 @@ COMMENT ON FUNCTION profstore_internal.report_functions(text, timestamptz, times
 CREATE FUNCTION profstore_internal.report_labels(selector text, from_ts timestamptz, to_ts timestamptz, base_from timestamptz,
 								base_to timestamptz, base_selector text, focus text, ignore text, show text, hide text,
 								profile_type text, unit text, delta bool) RETURNS text
-	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000
+	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000 SET client_min_messages = warning -- a side may be empty
 BEGIN ATOMIC
 WITH sets AS MATERIALIZED (
 	SELECT s.labels FROM profstore.series(selector, from_ts, to_ts) AS s

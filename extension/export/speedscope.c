@@ -138,8 +138,7 @@ profstore_flamegraph_json(PG_FUNCTION_ARGS)
 	StringInfoData json;
 
 	initStringInfo(&json);
-	if (!pfs_flame_json_append(&json, flame.rows, false, NULL))
-		pfs_tell_empty(flame.selection);
+	pfs_flame_json_append(&json, flame.rows, false, NULL);
 	pfs_flamegraph_end(&flame);
 	return pfs_json_to_jsonb(&json);
 }

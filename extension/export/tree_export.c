@@ -74,9 +74,9 @@ pfs_tree_export(FunctionCallInfo fcinfo)
 					 pfs_share_text(fcinfo, PFS_TREE_ARG_FILTERS,
 									(double) tree->nodes[0].total.value,
 									pfs_symbols_dropped(tree->symbols), selection->unit));
+	if (pfs_frame_tree_is_empty(tree))
+		pfs_selection_tell_empty(selection);
 	add_rows(&export, tree);
-	if (export.row_count == 1 && export.rows[0].self == 0)
-		pfs_tell_empty(selection);
 	pfs_frame_tree_close(tree);
 	return export;
 }

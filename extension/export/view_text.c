@@ -37,14 +37,3 @@ pfs_share_text(FunctionCallInfo fcinfo, int first_argument, double kept, const P
 	return psprintf("%s: %.2f %% of %.0f %s", pfs_view_text(fcinfo, first_argument, ""),
 					whole == 0 ? 0 : 100 * kept / whole, whole, unit);
 }
-
-void
-pfs_tell_empty(const PfsSelection *selection)
-{
-	ereport(NOTICE,
-			(errmsg("the selection is empty"),
-			 selection->series_count == 0
-				 ? errdetail("No series matches the selector.")
-				 : errdetail("Its series have no samples in the range that pass the filters."),
-			 errhint("profstore.series() lists series, and when they were seen.")));
-}

@@ -9,7 +9,6 @@
 
 #include "fmgr.h"
 
-#include "select/selection.h"
 #include "tree/symbols.h"
 
 /*
@@ -21,8 +20,5 @@ char *pfs_view_text(FunctionCallInfo fcinfo, int first_argument, const char *beg
 /* The filters, and what share of the selection they keep: "focus f: 12.50 % of 80 count". */
 char *pfs_share_text(FunctionCallInfo fcinfo, int first_argument, double kept,
 					 const PfsDropped *dropped, const char *unit);
-
-/* A NOTICE that a selection is empty, and where to look. */
-void pfs_tell_empty(const PfsSelection *selection);
 
 #endif

@@ -211,6 +211,31 @@ has_series(const char *profile_type)
 	return found;
 }
 
+/* False after the first call in a statement. */
+static bool
+tells_first(void)
+{
+	static TimestampTz told;
+	TimestampTz statement = GetCurrentStatementStartTimestamp();
+	bool is_first = told != statement;
+
+	told = statement;
+	return is_first;
+}
+
+void
+pfs_selection_tell_empty(const PfsSelection *selection)
+{
+	if (!tells_first())
+		return;
+	ereport(NOTICE,
+			(errmsg("the selection is empty"),
+			 selection->series_count == 0
+				 ? errdetail("No series matches the selector.")
+				 : errdetail("Its series have no samples in the range that pass the filters."),
+			 errhint("profstore.series() lists series, and when they were seen.")));
+}
+
 void
 pfs_selection_tell_unknown(const PfsSelection *selection)
 {
@@ -218,6 +243,7 @@ pfs_selection_tell_unknown(const PfsSelection *selection)
 
 	if (selection->series_count > 0 || has_series(selection->profile_type))
 		return;
+	(void) tells_first(); /* that the selection is empty, too, says nothing more */
 	similar = pfs_type_name_similar(selection->profile_type);
 	ereport(NOTICE, (errmsg("no series has profile type \"%s\"", selection->profile_type),
 					 similar != NULL ? errhint("Perhaps you mean \"%s\".", similar)

@@ -87,6 +87,9 @@ pfs_selection_is_traced(const PfsSelection *selection)
  */
 void pfs_selection_tell_unknown(const PfsSelection *selection);
 
+/* A NOTICE, at most once in a statement, that nothing of the selection is left. */
+void pfs_selection_tell_empty(const PfsSelection *selection);
+
 /* Whether it can have no sample. */
 static inline bool
 pfs_selection_is_empty(const PfsSelection *selection)

@@ -21,6 +21,26 @@ first_known(const char *first, const char *second, const char *third)
 	return *first ? first : *second ? second : third;
 }
 
+/* Mapping and address. */
+static const char *
+place_of(const PfsLocation *location)
+{
+	const char *mapping = mapping_name_of(location);
+
+	return psprintf("%s%s0x%" PRIx64, mapping, *mapping ? " " : "", location->address);
+}
+
+/* Names stripped code after its mapping, so that it is one frame; code of no mapping by address. */
+static const char *
+name_without_function(const PfsLocation *location)
+{
+	const char *mapping = mapping_name_of(location);
+
+	if (*mapping == '\0')
+		return location->address == 0 ? UNKNOWN : place_of(location);
+	return *mapping == '[' ? mapping : psprintf("[%s]", mapping);
+}
+
 PfsFrameFacts
 pfs_frame_facts(const PfsLocation *location, uint32 line)
 {
@@ -33,14 +53,7 @@ pfs_frame_facts(const PfsLocation *location, uint32 line)
 		frame.name = first_known(frame.function->name, frame.function->system_name, UNKNOWN);
 	}
 	else
-	{
-		const char *mapping = mapping_name_of(location);
-
-		frame.name =
-			*mapping == '\0' && location->address == 0
-				? UNKNOWN
-				: psprintf("%s%s0x%" PRIx64, mapping, *mapping ? " " : "", location->address);
-	}
+		frame.name = name_without_function(location);
 	return frame;
 }
 
@@ -80,10 +93,11 @@ pfs_frame_name(const PfsFilters *filters, const PfsFrameFacts *frame)
 				return frame->name;
 			return psprintf("%s!%s", mapping, frame->name);
 		case PFS_BY_ADDRESS:
-			if (frame->function == NULL || frame->location->address == 0)
+			if (frame->location->address == 0 && (frame->function != NULL || *mapping == '\0'))
 				return frame->name;
-			return psprintf("%s %s%s0x%" PRIx64, frame->name, mapping, *mapping ? " " : "",
-							frame->location->address);
+			if (frame->function == NULL)
+				return place_of(frame->location);
+			return psprintf("%s %s", frame->name, place_of(frame->location));
 		case PFS_BY_SOURCE_LINE:
 			return is_file(file, filters->source_file) ? psprintf("%d", frame->line->line) : "";
 	}

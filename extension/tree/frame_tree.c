@@ -369,6 +369,18 @@ pfs_frame_tree_take(PfsStackStream *stream, const PfsFilters *filters, bool inve
 	return tree;
 }
 
+bool
+pfs_frame_tree_is_empty(const PfsFrameTree *tree)
+{
+	const PfsFrameNode *root = &tree->nodes[0];
+
+	if (root->total.value != 0 || root->total.base != 0)
+		return false;
+	if (tree->file != NULL)
+		return pfs_frame_file_get(tree->file, root->walkers).size == 1;
+	return root->walkers == PFS_NO_WALKER && root->child_count == 0;
+}
+
 void
 pfs_frame_tree_close(PfsFrameTree *tree)
 {

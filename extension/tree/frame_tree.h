@@ -70,6 +70,9 @@ typedef struct PfsStackGroup
 PfsFrameTree *pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count,
 										  const PfsFilters *filters, bool inverted);
 
+/* True if no stack passed. The root must not have been expanded. */
+bool pfs_frame_tree_is_empty(const PfsFrameTree *tree);
+
 /* Finds the node's children and its self value, once. */
 void pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node);
 

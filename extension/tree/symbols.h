@@ -6,8 +6,8 @@
  *
  * Views merge by function name, whatever the mapping, build or address: that makes two deploys
  * comparable. The filters' granularity may name frames otherwise. A frame without a function is
- * named after its mapping and address, as in "libfoo.so 0x1a2b". The filters judge a location's
- * frames once, when it is met.
+ * named after its mapping, as in "[libfoo.so]". The filters judge a location's frames once, when it
+ * is met.
  */
 #ifndef PFS_SYMBOLS_H
 #define PFS_SYMBOLS_H

@@ -45,8 +45,21 @@ pfs_function_query(FunctionCallInfo fcinfo)
 						errhint("profstore.top() lists the functions of a selection; without a "
 								"range, write function => 'name'.")));
 	query.function = text_to_cstring(PG_GETARG_TEXT_PP(ARG_FUNCTION));
-	query.stacks = pfs_stack_stream_begin(pfs_selection_get(fcinfo, ARG_SELECTOR));
+	query.selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
+	query.stacks = pfs_stack_stream_begin(query.selection);
 	return query;
+}
+
+void
+pfs_function_tell_missing(const PfsFunctionQuery *query, const PfsFrameTree *tree)
+{
+	if (!pfs_frame_tree_is_empty(tree))
+		return;
+	if (query->selection->series_count == 0)
+		pfs_selection_tell_empty(query->selection);
+	else
+		ereport(NOTICE, (errmsg("no stack of the selection has function \"%s\"", query->function),
+						 errhint("profstore.top() lists the functions of a selection.")));
 }
 
 static void
@@ -72,10 +85,12 @@ put_tree(FunctionCallInfo fcinfo, bool inverted)
 	PfsFunctionQuery query = pfs_function_query(fcinfo);
 	PfsFrameTree *tree =
 		pfs_frame_tree_build(query.stacks, &query.filters, inverted, query.function);
-	PfsFlameScan *flame = pfs_flame_scan_begin(tree, query.max_nodes);
 	int64 whole = tree->nodes[0].total.value;
+	PfsFlameScan *flame;
 	PfsFlameRow row;
 
+	pfs_function_tell_missing(&query, tree);
+	flame = pfs_flame_scan_begin(tree, query.max_nodes);
 	pfs_stack_stream_end(query.stacks);
 	while (pfs_flame_scan_next(flame, &row))
 	{

@@ -11,9 +11,11 @@
 
 #include "merge/stack_stream.h"
 #include "tree/filters.h"
+#include "tree/frame_tree.h"
 
 typedef struct PfsFunctionQuery
 {
+	const PfsSelection *selection;
 	const char *function;
 	uint32 max_nodes;
 	PfsFilters filters;
@@ -25,5 +27,8 @@ typedef struct PfsFunctionQuery
  * and sums up. Lives in CurrentMemoryContext.
  */
 PfsFunctionQuery pfs_function_query(FunctionCallInfo fcinfo);
+
+/* A NOTICE if the tree, not yet expanded, has no stack with the function. */
+void pfs_function_tell_missing(const PfsFunctionQuery *query, const PfsFrameTree *tree);
 
 #endif

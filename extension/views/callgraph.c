@@ -244,6 +244,8 @@ pfs_callgraph_query(FunctionCallInfo fcinfo, const PfsSelection **selection)
 	stream = pfs_stack_stream_begin(*selection);
 	graph = build_graph(stream, &filters, max_nodes);
 	pfs_stack_stream_end(stream);
+	if (graph.function_count == 0 && graph.whole == 0)
+		pfs_selection_tell_empty(*selection);
 	return graph;
 }
 

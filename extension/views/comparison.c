@@ -42,5 +42,7 @@ pfs_comparison_tree(PfsComparison *comparison, const PfsFilters *filters)
 	PfsFrameTree *tree = pfs_frame_tree_take(comparison->stacks, filters, false);
 
 	comparison->stacks = NULL;
+	if (pfs_frame_tree_is_empty(tree))
+		pfs_selection_tell_empty(comparison->selection);
 	return tree;
 }

@@ -267,7 +267,8 @@ series_of(const PfsSelection *selection, int32 index)
 	return &selection->series[i];
 }
 
-static void
+/* Returns whether there was none. */
+static bool
 put_spans(const PfsResult *result, const PfsSelection *selection, PfsRowSorter *spans,
 		  const PfsSymbols *symbols)
 {
@@ -295,6 +296,7 @@ put_spans(const PfsResult *result, const PfsSelection *selection, PfsRowSorter *
 		pfs_result_put(result, values, nulls);
 		pfree(DatumGetPointer(values[COL_LABEL]));
 	}
+	return series == NULL;
 }
 
 /*
@@ -333,7 +335,8 @@ profstore_flamechart(PG_FUNCTION_ARGS)
 	spans = make_spans(selection, width_us, samples, frames);
 	pfs_row_sorter_end(samples);
 	pfs_stack_frames_end(frames);
-	put_spans(&result, selection, spans, symbols);
+	if (put_spans(&result, selection, spans, symbols))
+		pfs_selection_tell_empty(selection);
 	pfs_row_sorter_end(spans);
 	return (Datum) 0;
 }

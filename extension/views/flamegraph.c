@@ -84,6 +84,8 @@ pfs_flamegraph_query(FunctionCallInfo fcinfo, ArrayType *by)
 		by != NULL && ArrayGetNItems(ARR_NDIM(by), ARR_DIMS(by)) > 0
 			? query_groups(flame.selection, by, filters, flame.inverted)
 			: pfs_frame_tree_take(pfs_stack_stream_begin(flame.selection), filters, flame.inverted);
+	if (pfs_frame_tree_is_empty(tree))
+		pfs_selection_tell_empty(flame.selection);
 	flame.tree = tree;
 	flame.rows = pfs_flame_scan_begin(tree, max_nodes);
 	return flame;

@@ -98,8 +98,11 @@ profstore_folded(PG_FUNCTION_ARGS)
 	PfsResult result = pfs_result_begin(fcinfo);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
+	PfsFrameTree *tree = pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false);
 
-	put_stacks(&result, pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false));
+	if (pfs_frame_tree_is_empty(tree))
+		pfs_selection_tell_empty(selection);
+	put_stacks(&result, tree);
 	return (Datum) 0;
 }
 

@@ -58,13 +58,14 @@ sum_cells(const PfsSelection *selection, const PfsFilters *filters, int64 step_u
 	return cells;
 }
 
-/* By time, then slice. */
-static void
+/* By time, then slice. Returns whether there was none. */
+static bool
 put_cells(const PfsResult *result, PfsSeriesSums *cells, int64 step_us, int32 slices)
 {
 	static const bool nulls[COL_COUNT] = { false };
 	PfsSeriesKey cell;
 	int128 value;
+	bool is_empty = true;
 
 	pfs_series_sums_sort(cells);
 	while (pfs_series_sums_next(cells, &cell, &value))
@@ -79,8 +80,10 @@ put_cells(const PfsResult *result, PfsSeriesSums *cells, int64 step_us, int32 sl
 			Float8GetDatum((double) cell.series * (double) step_us / slices / 1000.0);
 		values[COL_VALUE] = Int64GetDatum(pfs_clip(value));
 		pfs_result_put(result, values, nulls);
+		is_empty = false;
 	}
 	pfs_series_sums_end(cells);
+	return is_empty;
 }
 
 /*
@@ -106,6 +109,7 @@ profstore_heatmap(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("heat maps are of delta types"),
 				 errdetail("Values of %s do not add up over time.", selection->profile_type)));
-	put_cells(&result, sum_cells(selection, &filters, step_us, slices), step_us, slices);
+	if (put_cells(&result, sum_cells(selection, &filters, step_us, slices), step_us, slices))
+		pfs_selection_tell_empty(selection);
 	return (Datum) 0;
 }

@@ -32,12 +32,15 @@ put_side(const PfsResult *result, const PfsFunctionQuery *query, bool inverted, 
 {
 	PfsFrameTree *tree =
 		pfs_frame_tree_build(query->stacks, &query->filters, inverted, query->function);
-	PfsFlameScan *flame = pfs_flame_scan_begin(tree, query->max_nodes);
+	PfsFlameScan *flame;
 	int64 whole = tree->nodes[0].total.value;
 	Datum side = CStringGetTextDatum(inverted ? "callers" : "callees");
 	const char *root_label = pfs_flame_label(query->function);
 	PfsFlameRow row;
 
+	if (inverted) /* once for both sides */
+		pfs_function_tell_missing(query, tree);
+	flame = pfs_flame_scan_begin(tree, query->max_nodes);
 	while (pfs_flame_scan_next(flame, &row))
 	{
 		Datum values[COL_COUNT];

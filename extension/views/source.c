@@ -68,6 +68,8 @@ sum_lines(const PfsSelection *selection, const PfsFilters *filters, uint32 *coun
 		pfs_function_totals(pfs_stack_stream_begin(selection), filters, &functions, &whole);
 	SourceLine *lines = PFS_ARRAY(SourceLine, function_count);
 
+	if (function_count == 0 && whole.value == 0)
+		pfs_selection_tell_empty(selection);
 	*count = 0;
 	for (uint32 i = 0; i < function_count; i++)
 	{
@@ -77,6 +79,10 @@ sum_lines(const PfsSelection *selection, const PfsFilters *filters, uint32 *coun
 			lines[(*count)++] = (SourceLine){ (int32) strtol(function->name, NULL, 10),
 											  function->self.value, function->total.value };
 	}
+	if (*count == 0 && function_count > 0)
+		ereport(NOTICE,
+				(errmsg("no frame of the selection is in file \"%s\"", filters->source_file),
+				 errhint("The column file of profstore.top() has the files of functions.")));
 	qsort(lines, *count, sizeof(SourceLine), compare_lines);
 	return lines;
 }

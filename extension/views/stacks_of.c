@@ -53,7 +53,7 @@ profstore_stacks_of(PG_FUNCTION_ARGS)
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 	PfsFrameTree *tree = pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false);
-	PfsFlameScan *flame = pfs_flame_scan_begin(tree, PFS_NO_ROW_LIMIT);
+	PfsFlameScan *flame;
 	PfsFlameRow row;
 	uint32 name_capacity = 0;
 	uint32 size_capacity = 0;
@@ -62,6 +62,9 @@ profstore_stacks_of(PG_FUNCTION_ARGS)
 	int32 depth = 0; /* names that are held */
 	int32 cut = PG_INT32_MAX;
 
+	if (pfs_frame_tree_is_empty(tree))
+		pfs_selection_tell_empty(selection);
+	flame = pfs_flame_scan_begin(tree, PFS_NO_ROW_LIMIT);
 	while (pfs_flame_scan_next(flame, &row))
 	{
 		int32 count = row.level;

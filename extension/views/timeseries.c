@@ -497,6 +497,8 @@ put_points(const PfsResult *result, SeriesGraph *graph)
 	}
 	if (point.group != NO_GROUP)
 		put_point(result, graph, &point);
+	else
+		pfs_selection_tell_empty(graph->selection);
 	pfs_series_sums_end(graph->sums);
 	if (graph->counts != NULL)
 		pfs_series_sums_end(graph->counts);

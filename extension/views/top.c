@@ -88,6 +88,8 @@ profstore_top(PG_FUNCTION_ARGS)
 	uint32 count =
 		pfs_function_totals(pfs_stack_stream_begin(selection), &filters, &functions, &whole);
 
+	if (count == 0 && whole.value == 0)
+		pfs_selection_tell_empty(selection);
 	put_functions(&result, functions, count, whole.value, max_rows);
 	return (Datum) 0;
 }

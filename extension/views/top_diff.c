@@ -84,11 +84,13 @@ profstore_top_diff(PG_FUNCTION_ARGS)
 	PfsResult result = pfs_result_begin(fcinfo);
 	int64 max_rows = pfs_max_rows_get(fcinfo, PFS_COMPARISON_ARG_LIMIT);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
+	PfsComparison comparison = pfs_comparison_query(fcinfo);
 	PfsFunctionTotal *functions;
 	PfsSides whole;
-	uint32 count =
-		pfs_function_totals(pfs_comparison_query(fcinfo).stacks, &filters, &functions, &whole);
+	uint32 count = pfs_function_totals(comparison.stacks, &filters, &functions, &whole);
 
+	if (count == 0 && whole.value == 0 && whole.base == 0)
+		pfs_selection_tell_empty(comparison.selection);
 	count = pfs_function_totals_sort(functions, count, max_rows, compare_changes);
 	for (uint32 i = 0; i < count; i++)
 		put_change(&result, &functions[i]);
