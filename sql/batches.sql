@@ -45,6 +45,11 @@ SELECT node, reason, count FROM losses;
 INSERT INTO losses (node, reason, count) VALUES ('n1', 'negative', -1);
 INSERT INTO targets (name, labels) VALUES ('n1', '[]');
 INSERT INTO targets (name, health) VALUES ('n1', 'fine');
+-- one that has stored nothing for a while is silent, unless it was stopped; those that are silent for longest stand first
+INSERT INTO targets (name, health, last_seen, last_error) VALUES ('writes', 'up', now() - interval '1 min', NULL),
+	('silent', 'up', now() - interval '4 min', NULL), ('stopped', 'stopped', now() - interval '1 hour', NULL), ('down', 'down', now() - interval '5 min', 'refused'), ('new', 'unknown', now(), NULL);
+SELECT name, state, last_error FROM target_states();
+SELECT name, state FROM target_states(interval '30 s') WHERE state = 'silent';
 
 -- receipts: of what was sent twice one is stored; a transaction that stores nothing leaves none; each role has its own
 SELECT take_receipts('{00000000-0000-0000-0000-0000000000a1,00000000-0000-0000-0000-0000000000a2}');

@@ -15,15 +15,18 @@ WHERE d.deptype = 'e' AND obj_description(e.oid, 'pg_event_trigger') IS NULL;
 -- What is called by people, dashboards, writers and maintainers: a change of this list is one of the contract. All else goes to profstore_internal.
 \pset format unaligned
 \pset tuples_only on
-SELECT topic, string_agg(function, ' ' ORDER BY n) AS functions FROM profstore.help() WITH ORDINALITY AS h(topic, function, description, example, n)
+SELECT topic, string_agg(function, ' ' ORDER BY n) AS functions FROM profstore.help(NULL) WITH ORDINALITY AS h(topic, function, description, example, n)
 GROUP BY topic ORDER BY min(n);
 \pset format aligned
 \pset tuples_only off
 -- what help() leaves out
 SELECT p.oid::regprocedure AS function FROM pg_proc AS p WHERE p.pronamespace = 'profstore'::regnamespace EXCEPT
-SELECT p.oid FROM profstore.help() AS h JOIN pg_proc AS p ON p.pronamespace = 'profstore'::regnamespace AND p.proname = h.function;
+SELECT p.oid FROM profstore.help(NULL) AS h JOIN pg_proc AS p ON p.pronamespace = 'profstore'::regnamespace AND p.proname = h.function;
 SELECT function FROM profstore.help('.') AS h WHERE strpos(example, h.function) = 0 OR description = '';
-SELECT function FROM profstore.help() WHERE description = '' OR example IS NOT NULL;
+SELECT function FROM profstore.help(NULL) WHERE description = '' OR example IS NOT NULL;
+-- without a topic, what collectors alone call is left out
+SELECT topic, function FROM profstore.help(NULL) AS h EXCEPT ALL SELECT topic, function FROM profstore.help() AS h WHERE topic <> 'writing' EXCEPT SELECT topic, function FROM profstore.help('writing') AS h;
+SELECT count(*) FROM profstore.help() WHERE topic = 'writing';
 SELECT * FROM profstore.help('^(profile_types|top)$');
 SELECT function FROM profstore.help('roles');
 

@@ -83,7 +83,7 @@ INSERT INTO calls (call) VALUES
 	($$series('{node="x"}', '2026-03-01', '2026-03-02')$$),
 	($$label_names('{node="x"}', '2026-03-01', '2026-03-02')$$),
 	($$label_values('node', '{node="x"}', '2026-03-01', '2026-03-02')$$),
-	($$help('flame')$$), ($$help()$$),
+	($$help('flame')$$), ($$help()$$), ($$target_states()$$),
 	($$timeseries('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', '1 hour', '{service}')$$),
 	($$flamegraph('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', by => '{service}')$$),
 	($$flamegraph('cpu:samples', by => '{service}')$$), ($$flamegraph_text('cpu:samples', '2026-03-01', '2026-03-02')$$),

@@ -75,7 +75,7 @@ test_stores_a_batch(void **state)
 	assert_string_equal(sql_in("stores",
 							   "SELECT format('%s %s %s', name, health, last_error IS NULL)"
 							   " FROM profstore.targets"),
-						"test-node up t");
+						"test-node stopped t");
 	assert_string_equal(sql_in("stores",
 							   "SELECT count(*)::text || max(last_batch) FROM profstore.writers"),
 						"11");
@@ -102,7 +102,9 @@ last_seen_is_that_of_samples(void **state)
 	writer_submit_newest(writer, batch);
 	stats = drain_and_free(writer);
 	assert_int_equal(stats.newest_sample_us, START_US);
+	sql_in("seen", "UPDATE profstore.targets SET health = 'up'");
 
+	/* nor does one that has stored none say that the target has been stopped: another may sample */
 	writer = open_writer("dbname=seen", QUEUE_BYTES);
 	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
 	(void) add_frame(batch, "/bin/x", "late", 0x10);
@@ -111,10 +113,11 @@ last_seen_is_that_of_samples(void **state)
 	stats = drain_and_free(writer);
 	assert_int_equal(stats.batches_written, 1);
 	assert_int_equal(stats.newest_sample_us, 0);
-	assert_string_equal(sql_in("seen", "SELECT format('%s %s', extract(epoch FROM last_seen)::int8,"
-									   "   (SELECT count(*) FROM profstore.locations))"
-									   " FROM profstore.targets"),
-						"1795219200 1");
+	assert_string_equal(
+		sql_in("seen", "SELECT format('%s %s %s', health, extract(epoch FROM last_seen)::int8,"
+					   "   (SELECT count(*) FROM profstore.locations))"
+					   " FROM profstore.targets"),
+		"up 1795219200 1");
 }
 
 /* A frame of code that no file names: its mapping is the runtime, its address 0. */

@@ -569,3 +569,26 @@ store_batch(Store *store, Interner *interner, Session *session, const Batch *bat
 	intern_end(&storing.ids);
 	return outcome;
 }
+
+DbOutcome
+store_stopped(const Store *store, Session *session, DbError *error)
+{
+	Buffer node = { 0 };
+	const Statement statement = { .sql =
+									  "UPDATE profstore.targets SET health = 'stopped'"
+									  " WHERE name = $1 AND role = current_user AND health = 'up'",
+								  .failure = "could not store that the target has been stopped",
+								  .param_count = 1,
+								  .params = { { WIRE_TEXT, &node } } };
+	Result *result = NULL;
+	DbOutcome outcome;
+
+	if (store->node[0] == '\0')
+		return DB_OK;
+	buffer_put_bytes(&node, store->node, strlen(store->node));
+	outcome = connection_run(&session->connection, &statement, 1, &result, error);
+	if (outcome == DB_OK)
+		result_free(result);
+	buffer_fini(&node);
+	return outcome;
+}

@@ -35,4 +35,7 @@ void store_fini(Store *store);
 DbOutcome store_batch(Store *store, Interner *interner, Session *session, const Batch *batch,
 					  uint64_t number, DbError *error);
 
+/* Stores that the target of this writer has been stopped; nothing if the writer has no target. */
+DbOutcome store_stopped(const Store *store, Session *session, DbError *error);
+
 #endif

@@ -76,6 +76,16 @@ target_write(Target *target, const Batch *batch, uint64_t number, DbError *error
 	return outcome;
 }
 
+void
+target_end(Target *target)
+{
+	DbError ignored;
+
+	/* without it the target is silent, which is as true */
+	if (connection_stands(&target->session.connection))
+		(void) store_stopped(&target->store, &target->session, &ignored);
+}
+
 bool
 target_prepare_retry(Target *target, DbOutcome outcome)
 {

@@ -41,6 +41,9 @@ DbOutcome target_open(Target *target, DbError *error);
 /* Stores a batch, exactly once under that number. */
 DbOutcome target_write(Target *target, const Batch *batch, uint64_t number, DbError *error);
 
+/* Stores that the target has been stopped, if the connection stands. */
+void target_end(Target *target);
+
 /*
  * After an attempt that failed, makes ready for another one: what the database refused may have
  * been wrong in our memory. True where the very next one may go well, since the epoch is another

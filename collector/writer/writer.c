@@ -551,6 +551,29 @@ finish_flight(Writer *writer, Flight *flight, RetryVerdict verdict, const DbErro
 	flight_fini(flight);
 }
 
+static void
+log_connected(const Writer *writer)
+{
+	const PGconn *pg = writer->target.session.connection.pg;
+
+	log_event(LOG_INFO, MODULE, "connected", log_text("target", writer->name),
+			  log_text("host", PQhost(pg)), log_text("database", PQdb(pg)),
+			  log_text("role", PQuser(pg)));
+}
+
+/* True if the writer, which has stored samples, was asked to end and has nothing left to store. */
+static bool
+ends_in_order(Writer *writer)
+{
+	bool in_order;
+
+	pthread_mutex_lock(&writer->lock);
+	in_order = writer->stopping && !writer->stop_now && writer->queue.head == NULL &&
+			   writer->stats.newest_sample_us != 0;
+	pthread_mutex_unlock(&writer->lock);
+	return in_order;
+}
+
 static void *
 writer_main(void *arg)
 {
@@ -559,11 +582,15 @@ writer_main(void *arg)
 	RetryVerdict verdict = try_until_done(writer, NULL, &error);
 	Flight flight;
 
+	if (verdict == VERDICT_DONE)
+		log_connected(writer);
 	while (verdict != VERDICT_END && take_flight(writer, &flight))
 	{
 		verdict = try_until_done(writer, &flight, &error);
 		finish_flight(writer, &flight, verdict, &error);
 	}
+	if (ends_in_order(writer))
+		target_end(&writer->target);
 	pthread_mutex_lock(&writer->lock);
 	if (writer->retry.state == RETRY_ENDED)
 		writer->failure = error.failure;

@@ -75,7 +75,7 @@ CREATE TABLE profstore.targets
 (
 	name       text NOT NULL,
 	labels     jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(labels) = 'object'),
-	health     text NOT NULL DEFAULT 'unknown' CHECK (health IN ('unknown', 'up', 'down')),
+	health     text NOT NULL DEFAULT 'unknown' CHECK (health IN ('unknown', 'up', 'down', 'stopped')),
 	last_error text,
 	last_seen  timestamptz NOT NULL DEFAULT now(),
 	role       text COLLATE "C" NOT NULL DEFAULT current_user,
@@ -89,7 +89,7 @@ CREATE TABLE profstore.targets
 COMMENT ON TABLE profstore.targets IS 'what is being profiled or scraped';
 COMMENT ON COLUMN profstore.targets.name IS 'host of an agent, or job and URL of a scrape target';
 COMMENT ON COLUMN profstore.targets.labels IS 'labels of all its series';
-COMMENT ON COLUMN profstore.targets.health IS 'up or down as of last_seen, unknown before the first attempt; nobody changes it for a writer that has gone silent';
+COMMENT ON COLUMN profstore.targets.health IS 'up or down as of last_seen, stopped when an agent or scraper ended in order, unknown before the first attempt; a writer that has gone silent stays up here: see profstore.target_states()';
 COMMENT ON COLUMN profstore.targets.last_error IS 'why it is down';
 COMMENT ON COLUMN profstore.targets.last_seen IS 'time of its newest stored sample; of a scrape target, when it last answered';
 COMMENT ON COLUMN profstore.targets.role IS 'role that stored it';

@@ -58,3 +58,12 @@ COMMENT ON COLUMN profstore.unwind_quality.node IS 'host of the agent';
 COMMENT ON COLUMN profstore.unwind_quality.exe IS 'path of the executable; empty where it was not known, or where an agent met too many';
 COMMENT ON COLUMN profstore.unwind_quality.stacks IS 'samples with a user stack';
 COMMENT ON COLUMN profstore.unwind_quality.complete IS 'those of them whose stack reaches a proven root';
+
+CREATE FUNCTION profstore.target_states(silent_after interval DEFAULT '3 minutes')
+	RETURNS TABLE (name text, state text, last_seen timestamptz, last_error text, role text)
+	LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+SELECT t.name, CASE WHEN t.health = 'up' AND t.last_seen < now() - silent_after THEN 'silent' ELSE t.health END, t.last_seen, t.last_error, t.role
+FROM profstore.targets AS t ORDER BY t.last_seen, t.name, t.role;
+END;
+COMMENT ON FUNCTION profstore.target_states(interval) IS 'agents and scrape targets that the caller sees, those first that have been silent for longest; state: up, down, stopped in order, unknown before the first attempt, or silent: nothing was stored for silent_after';

@@ -2,7 +2,7 @@
 -- that \df+ shows them. Results that go to people fit into 120 columns, whatever names are in them; those that go to other tools go to a
 -- file, as psql writes it.
 
-CREATE FUNCTION profstore.help(name text DEFAULT NULL)
+CREATE FUNCTION profstore.help(name text)
 	RETURNS TABLE (topic text, "function" text, description text, example text)
 	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -17,7 +17,17 @@ CROSS JOIN LATERAL (SELECT regexp_replace(c.parts[1], '\s+', ' ', 'g'), substrin
 WHERE p.pronamespace = 'profstore'::regnamespace AND c.parts IS NOT NULL AND (help.name IS NULL OR p.proname ~ help.name OR c.parts[2] = help.name)
 ORDER BY array_position('{graphs,tables,series,merging,exchange,writing,upkeep,roles,tools}', c.parts[2]), p.proname, p.oid;
 END;
-COMMENT ON FUNCTION profstore.help(text) IS 'the functions of profstore by topic; name: those of the topic, and those whose name it matches as a regular expression, with all that is to say of them and an example';
+COMMENT ON FUNCTION profstore.help(text) IS 'functions in detail, with an example: those of the topic, and those whose name it matches as a regular expression; NULL: all, a line each';
+
+CREATE FUNCTION profstore.help()
+	RETURNS TABLE (topic text, "function" text, description text)
+	LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+SELECT h.topic, h.function, h.description
+FROM profstore.help(NULL) WITH ORDINALITY AS h(topic, function, description, example, place)
+WHERE h.topic <> 'writing' ORDER BY h.place;
+END;
+COMMENT ON FUNCTION profstore.help() IS 'the functions of profstore by topic, a line each, without those that collectors alone call (topic writing)';
 
 DO $comments$
 DECLARE
@@ -109,12 +119,14 @@ BEGIN
 		('upkeep', 'untrack_stacks', E'SELECT profstore.untrack_stacks(\n  ''profstore.samples'')'),
 		('upkeep', 'stack_references', E'SELECT * FROM profstore.stack_references()'),
 		('upkeep', 'storage_id', E'SELECT relation, profstore.storage_id(relation)\nFROM profstore.partitions()'),
+		('upkeep', 'target_states', E'SELECT name, state, last_seen::timestamptz(0)\nFROM profstore.target_states()'),
 		('roles', 'grant_read', E'SELECT profstore.grant_read(''pg_monitor'')'),
 		('roles', 'grant_write', E'SELECT profstore.grant_write(''pg_monitor'')'),
 		('roles', 'grant_maintain', E'SELECT profstore.grant_maintain(''pg_monitor'')'),
 		('roles', 'row_policies', E'SELECT relation, policy\nFROM profstore.row_policies()'),
 		('roles', 'apply_policies', E'SELECT profstore.apply_policies()'),
-		('tools', 'help', $$SELECT * FROM profstore.help('graphs')$$),
+		('tools', 'help()', $$SELECT * FROM profstore.help()$$),
+		('tools', 'help(text)', $$SELECT * FROM profstore.help('graphs')$$),
 		('tools', 'readable', $$SELECT profstore.readable(12345678901, 'nanoseconds')$$),
 		('tools', 'short_name', E'SELECT profstore.short_name(\n  ''std::vector<std::pair<int, long>>::push_back(int)'',\n  30)'),
 		('tools', 'selection_status', E'SELECT status, is_empty\nFROM profstore.selection_status(\n  ''process_cpu:cpu'')'),

@@ -92,7 +92,7 @@ local target = "pg_catalog.regexp_replace(name, '(://[^/]+)/.*$', '\\1')";
            |||
              SELECT %s AS name, role, extract(epoch FROM pg_catalog.now() - pg_catalog.min(last_seen))::float8 AS value
              FROM profstore.targets
-             WHERE last_seen > pg_catalog.now() - interval '1 day'
+             WHERE last_seen > pg_catalog.now() - interval '1 day' AND health <> 'stopped'
              GROUP BY 1, 2
            ||| % target,
            wait='0s',

@@ -44,6 +44,7 @@ FROM (VALUES
 INSERT INTO profstore.losses (time, node, reason, count) VALUES ('2026-02-02 10:30Z', 'a', 'ring_full', 7), ('2026-02-02 10:30Z', 'a', 'incomplete.stack', 7);
 DO $$ BEGIN CREATE ROLE profstore_grafana_writer; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
 INSERT INTO profstore.targets (name, last_seen, role) VALUES ('gone', now() - interval '1 hour', 'profstore_grafana_writer'), ('here', now(), 'profstore_grafana_writer');
+INSERT INTO profstore.targets (name, health, last_seen, role) VALUES ('ended', 'stopped', now() - interval '1 hour', 'profstore_grafana_writer'); -- no alert
 -- A node that lost one sample of two hundred.
 INSERT INTO profstore.samples (time, series_id, stack_id, value)
 SELECT '2026-02-02 10:31Z', (profstore.intern_series('{process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta}', '{"{\"node\": \"b\"}"}', '{10000000}'))[1], put_stack('main'), 9950000000;

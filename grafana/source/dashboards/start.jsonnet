@@ -23,7 +23,7 @@ p.page(
           (SELECT pg_catalog.floor(extract(epoch FROM $__timeFrom()::timestamptz) * 1000)::int8 AS from_ms, pg_catalog.floor(extract(epoch FROM $__timeTo()::timestamptz) * 1000)::int8 AS to_ms),
         targets AS
           (SELECT %(target)s AS name, pg_catalog.bool_and(health <> 'down' AND last_seen > pg_catalog.now() - interval '3 min') AS is_up FROM profstore.targets
-           WHERE last_seen > pg_catalog.now() - interval '1 day' GROUP BY 1),
+           WHERE last_seen > pg_catalog.now() - interval '1 day' AND health <> 'stopped' GROUP BY 1),
         senders AS
           (SELECT pg_catalog.count(*) AS count, pg_catalog.count(*) FILTER (WHERE is_up) AS up, pg_catalog.min(name) FILTER (WHERE NOT is_up) AS silent FROM targets),
         types AS
