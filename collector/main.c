@@ -46,7 +46,18 @@ agent_command_run(const CommandCall *call)
 	return agent_run(call->operands, call->count);
 }
 
-COMMAND(check, agent)
+static size_t
+check_command_flags(void *room, Flag *flags)
+{
+	return check_flags(&((Options *) room)->agent, flags);
+}
+
+static ExitCode
+check_command_run(const CommandCall *call)
+{
+	return check_run(call->operands, call->count);
+}
+
 COMMAND(health, health)
 COMMAND(import, exchange, call->operands, call->operand_count)
 COMMAND(export, exchange)

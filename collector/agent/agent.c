@@ -24,6 +24,7 @@
 #include "agent/flusher.h"
 #include "agent/health.h"
 #include "agent/losses.h"
+#include "agent/minute.h"
 #include "agent/reader.h"
 #include "agent/reload.h"
 #include "agent/report.h"
@@ -794,8 +795,12 @@ stop(Agent *agent, ExitCode code)
 	free_middle(agent);
 	report_own_cost(&agent->report);
 	log_event(LOG_INFO, "agent", "stopped",
+			  log_number("ticks", (int64_t) report_ticks(&agent->report)),
+			  log_number("idle", (int64_t) agent->report.counters[PFS_COUNTER_IDLE]),
 			  log_number("samples", (int64_t) agent->report.resolved.samples),
-			  log_number("rows_stored", (int64_t) agent->report.writer.samples_written));
+			  log_number("rows_stored", (int64_t) agent->report.writer.samples_written),
+			  log_real("whole_stacks_percent", share_percent(agent->report.resolved.complete,
+															 agent->report.resolved.user_samples)));
 	if (agent->summary == NULL)
 		return code;
 	result = report_write(agent->summary, &agent->report, &agent->losses);

@@ -16,8 +16,8 @@ ExitCode agent_run(char **arguments, int count);
 
 /*
  * The sub-command "check": a line for each feature, privilege and database object on standard
- * output.
+ * output. The arguments may name the agent's configuration, which is read as the agent does.
  */
-ExitCode check_run(const AgentOptions *options);
+ExitCode check_run(char **arguments, int count);
 
 #endif

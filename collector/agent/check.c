@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "agent/agent.h"
+#include "agent/agent_config.h"
 #include "database/session.h"
 #include "kernel/features.h"
 #include "kernel/off_cpu.h"
@@ -83,23 +84,27 @@ check_program(const AgentOptions *agent)
 	return code;
 }
 
+/* Without rights for BPF programs the kernel does not show which of these it can do. */
 static void
-check_off_cpu(void)
+check_optional(const char *name, const char *missing, const char *how, bool has_rights)
+{
+	if (missing != NULL)
+		print_line("kernel", name, "wanted", missing);
+	else if (has_rights)
+		print_line("kernel", name, "ok", how);
+	else
+		print_line("kernel", name, "unknown",
+				   "Cannot be seen without the rights that are missing.");
+}
+
+static void
+check_optional_features(bool has_rights)
 {
 	const char *how;
 	const char *missing = off_cpu_missing(&how);
 
-	print_line("kernel", "off_cpu", missing == NULL ? "ok" : "wanted",
-			   missing == NULL ? how : missing);
-}
-
-static void
-check_probes(void)
-{
-	const char *missing = probes_missing();
-
-	print_line("kernel", "allocations", missing == NULL ? "ok" : "wanted",
-			   missing == NULL ? "" : missing);
+	check_optional("off_cpu", missing, how, has_rights);
+	check_optional("allocations", probes_missing(), "", has_rights);
 }
 
 static void
@@ -135,17 +140,45 @@ check_database(const AgentOptions *options)
 	return code;
 }
 
-ExitCode
-check_run(const AgentOptions *options)
+static ExitCode
+check_all(const AgentOptions *options)
 {
 	ExitCode host = check_host(options);
 	ExitCode database;
 
 	if (host == EXIT_OK)
 		host = check_program(options);
-	check_off_cpu();
-	check_probes();
+	check_optional_features(host == EXIT_OK);
 	check_kallsyms();
 	database = check_database(options);
 	return host != EXIT_OK ? host : database;
+}
+
+ExitCode
+check_run(char **arguments, int count)
+{
+	AgentOptions options;
+	AgentConfig *config;
+	PodTable *pods = NULL;
+	Failure failure;
+	ExitCode code = EXIT_OK;
+
+	if (pod_table_create(&pods) != 0)
+		code = failure_set(&failure, EXIT_INTERNAL, "out of memory");
+	config = code == EXIT_OK ? agent_config_read(&options, count, arguments, pods, &failure) : NULL;
+	if (config != NULL)
+	{
+		log_apply(&options.log);
+		if (options.config_file != NULL)
+			print_line("config", "file", "ok", options.config_file);
+		code = check_all(&options);
+	}
+	else
+	{
+		failure_log(&failure, "check");
+		code = failure.code;
+	}
+	agent_config_free(config);
+	pod_table_free(pods);
+	return code;
 }

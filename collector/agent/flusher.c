@@ -26,6 +26,7 @@
 
 #include "agent/file_binary.h"
 #include "agent/heartbeat.h"
+#include "agent/minute.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "batch/batch.h"
@@ -60,6 +61,7 @@ struct Flusher
 	uint64_t late_dropped;	  /* likewise */
 	uint64_t kernel_changes;  /* that the symbolizer was told of */
 	UnwindCounts unwind_counts;
+	Minute minute;
 	int64_t sweep_ns; /* when it is due, as all that follows */
 	int64_t trim_ns;
 	int64_t unwind_counts_ns;
@@ -137,8 +139,8 @@ note_symbol_losses(Flusher *flusher)
 }
 
 /*
- * Puts what was lost since the last flush into the batch and the log; marks what is stored all the
- * same.
+ * Puts what was lost since the last flush into the batch; marks what is stored all the same. Lost
+ * samples are in the log at once, and the others once a minute.
  */
 static void
 report_losses(Flusher *flusher, Batch *batch)
@@ -155,10 +157,10 @@ report_losses(Flusher *flusher, Batch *batch)
 		snprintf(reason, sizeof(reason), "%s%s", is_lost ? "" : "incomplete.", loss_reason(loss));
 		if (is_lost)
 			log_event(LOG_WARNING, "agent", "samples were lost",
-					  log_text("reason", loss_reason(loss)), log_number("count", (int64_t) count));
+					  log_text("reason", loss_reason(loss)), log_number("count", (int64_t) count),
+					  log_text("meaning", loss_meaning(loss)));
 		else
-			log_event(LOG_INFO, "agent", "profiles are incomplete",
-					  log_text("reason", loss_reason(loss)), log_number("count", (int64_t) count));
+			flusher->minute.losses[loss] += count;
 		if (batch_add_loss(batch, reason, count) != 0)
 			log_event(LOG_WARNING, "agent", "could not add a loss to its batch",
 					  log_text("reason", loss_reason(loss)));
@@ -252,6 +254,22 @@ report_unwind_counts(Flusher *flusher, Batch *batch)
 	flusher->unwind_counts_ns = now_ns + UNWIND_COUNTS_NS;
 }
 
+static void
+report_stored(Flusher *flusher)
+{
+	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	WriterStats writer;
+
+	if (now_ns < flusher->minute.due_ns)
+		return;
+	writer_stats(flusher->parts.writer, &writer);
+	minute_report(&flusher->minute, &(MinuteTotals){ .samples = flusher->stats.samples,
+													 .user_samples = flusher->stats.user_samples,
+													 .complete = flusher->stats.complete,
+													 .rows = writer.samples_written });
+	flusher->minute.due_ns = now_ns + MINUTE_NS;
+}
+
 /* Gives a batch to the writer, if there is anything in it. */
 static void
 submit(Flusher *flusher, Batch *batch)
@@ -290,6 +308,7 @@ work(Flusher *flusher, int64_t deadline_ns, bool addresses_only)
 	fill_batch(flusher, batch, deadline_ns, addresses_only);
 	report_losses(flusher, batch);
 	report_unwind_counts(flusher, batch);
+	report_stored(flusher);
 	log_event(LOG_DEBUG, "agent", "flushed",
 			  log_number("rows", (int64_t) batch_samples(batch, &samples)),
 			  log_number("bytes", (int64_t) batch_bytes(batch)),
@@ -324,6 +343,7 @@ report_last_counts(Flusher *flusher)
 		return;
 	unwind_counts_report(&flusher->unwind_counts, batch);
 	report_losses(flusher, batch);
+	minute_tell_flaws(&flusher->minute, flusher->stats.samples - flusher->minute.told.samples);
 	submit(flusher, batch);
 }
 
@@ -466,6 +486,7 @@ flusher_start(Flusher *flusher)
 
 	flusher->sweep_ns = clock_ns(CLOCK_MONOTONIC) + SWEEP_NS;
 	flusher->trim_ns = clock_ns(CLOCK_MONOTONIC) + TRIM_NS;
+	flusher->minute.due_ns = clock_ns(CLOCK_MONOTONIC) + MINUTE_NS;
 	result = pthread_create(&flusher->thread, NULL, flusher_run, flusher);
 	flusher->started = result == 0;
 	return -result;

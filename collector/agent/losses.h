@@ -48,7 +48,8 @@ typedef enum LossKind
 	X(PROCESS_STUCK, "process_stuck", LOSS_PARTIAL, "the kernel did not answer about the process") \
 	X(ADDRESS_UNKNOWN, "address_unknown", LOSS_NOTE, "leaf frames in no code that is known")       \
 	X(CODE_FULL, "code_full", LOSS_NOTE, "names of generated code that there was no room for")     \
-	X(SIDEBAND_FULL, "sideband_full", LOSS_NOTE, "executions and mappings that were not told")     \
+	X(SIDEBAND_FULL, "sideband_full", LOSS_NOTE,                                                   \
+	  "starts and mappings of programs that the kernel's buffer had no room for")                  \
 	X(PAST_FULL, "past_full", LOSS_NOTE, "processes whose mappings were forgotten to save memory") \
 	X(MAPPINGS_CUT, "mappings_cut", LOSS_NOTE, "readings of processes with too many mappings")     \
 	X(FILES_REFUSED, "files_refused", LOSS_NOTE, "mapped files that were one too many to be open") \
@@ -124,6 +125,19 @@ loss_reason(Loss loss)
 	};
 
 	return reasons[loss];
+}
+
+/* What is counted, in words. */
+static inline const char *
+loss_meaning(Loss loss)
+{
+	static const char *const meanings[LOSS_COUNT] = {
+#define LOSS_MEANING(identifier, reason, kind, what) what,
+		LOSS_REASONS(LOSS_MEANING)
+#undef LOSS_MEANING
+	};
+
+	return meanings[loss];
 }
 
 static inline LossKind

@@ -49,6 +49,9 @@ common_flags(AgentOptions *options, Flag *flags)
 		(Flag){ "node", FLAG_TEXT, &options->node, "NAME", "name of this host; default: its own" };
 	flags[count++] = (Flag){ "allow-unsafe-kernel", FLAG_SWITCH, &options->allow_unsafe_kernel,
 							 NULL, "sample on a kernel that can lock up, too" };
+	flags[count++] = (Flag){ "config", FLAG_TEXT, &options->config_file, "FILE",
+							 "flags by their names, and rules for labels, in YAML; the agent reads "
+							 "it again on SIGHUP" };
 	return count + log_flags(&options->log, &flags[count]);
 }
 
@@ -119,8 +122,6 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		  "write totals as key=value lines at the end" },
 		{ "status", FLAG_TEXT, &options->status_file, "FILE",
 		  "write every 5 s what the command health judges" },
-		{ "config", FLAG_TEXT, &options->config_file, "FILE",
-		  "flags by their names, and rules for labels, in YAML; read again on SIGHUP" },
 	};
 	size_t count;
 

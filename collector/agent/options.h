@@ -82,7 +82,7 @@ int64_t agent_max_cpu_percent(const AgentOptions *options, int64_t cpus);
 /* Sets the defaults and describes the flags, which point into options; their number. */
 size_t agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX]);
 
-/* Those of "check": what is needed to reach the database, and the log. */
+/* Those of "check": how to reach the database, the configuration, and the log. */
 size_t check_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX]);
 
 #endif

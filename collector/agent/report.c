@@ -51,6 +51,15 @@ write_code_files(FILE *file, const char *kind, const char *piece, const JitFileS
 	fprintf(file, "%ss_timed_out=%" PRIu64 "\n", kind, stats->timeouts);
 }
 
+uint64_t
+report_ticks(const Report *report)
+{
+	const uint64_t *counters = report->counters;
+
+	return counters[PFS_COUNTER_EVENTS] - counters[PFS_COUNTER_WAITS] -
+		   counters[PFS_COUNTER_FAULTS] - counters[PFS_COUNTER_ALLOCATIONS];
+}
+
 int
 report_write(FILE *file, const Report *report, Losses *losses)
 {
@@ -65,9 +74,7 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "duration_ms=%" PRId64 "\n", report->duration_ms);
 	fprintf(file, "frequency_hz=%" PRId64 "\n", report->frequency_hz);
 	fprintf(file, "cpus=%" PRIu32 "\n", report->cpus);
-	fprintf(file, "ticks=%" PRIu64 "\n",
-			report->counters[PFS_COUNTER_EVENTS] - report->counters[PFS_COUNTER_WAITS] -
-				report->counters[PFS_COUNTER_FAULTS] - report->counters[PFS_COUNTER_ALLOCATIONS]);
+	fprintf(file, "ticks=%" PRIu64 "\n", report_ticks(report));
 	fprintf(file, "ticks_idle=%" PRIu64 "\n", report->counters[PFS_COUNTER_IDLE]);
 	fprintf(file, "ticks_self=%" PRIu64 "\n", report->counters[PFS_COUNTER_SELF]);
 	fprintf(file, "ticks_dropped=%" PRIu64 "\n", report->dropped);

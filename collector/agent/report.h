@@ -46,6 +46,9 @@ typedef struct Report
 /* Redraws the bar on standard error; nothing where that is no terminal. */
 void report_progress(int64_t elapsed_ms, int64_t duration_ms, uint64_t samples);
 
+/* Timer ticks that reached the BPF program, those of idle CPUs included. */
+uint64_t report_ticks(const Report *report);
+
 /* key=value lines; agent/README.md lists the keys. Closes the file. 0 or -errno. */
 int report_write(FILE *file, const Report *report, Losses *losses);
 

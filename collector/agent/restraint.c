@@ -91,7 +91,12 @@ follow_frequency(Restraint *restraint, int64_t before_hz)
 			  frequency_hz < before_hz ? "sampling less often to stay below --max-cpu"
 									   : "sampling more often again",
 			  log_number("frequency_hz", frequency_hz),
-			  log_number("max_cpu_percent", restraint->governor.limits.cpu_percent));
+			  log_number("max_cpu_percent", restraint->governor.limits.cpu_percent),
+			  log_text("hint",
+					   frequency_hz < before_hz
+						   ? "Raise --max-cpu to keep the frequency; the weights of samples "
+							 "follow it."
+						   : NULL));
 }
 
 static void
@@ -112,7 +117,10 @@ follow_memory(Restraint *restraint, size_t resident_bytes, bool refused_before)
 			  governor->refuse ? "dropping samples to stay below --max-memory"
 							   : "keeping samples again",
 			  log_number("resident_bytes", (int64_t) resident_bytes),
-			  log_number("max_memory_bytes", (int64_t) governor->limits.memory_bytes));
+			  log_number("max_memory_bytes", (int64_t) governor->limits.memory_bytes),
+			  log_text("hint", governor->refuse ? "Raise --max-memory, or sample fewer programs "
+												  "(relabel_configs, action: drop)."
+												: NULL));
 }
 
 void

@@ -112,7 +112,7 @@ command_main(const CommandTable *table, int argc, char **argv)
 {
 	Failure failure;
 
-	if (argc >= 2 && strcmp(argv[1], "--version") == 0)
+	if (argc >= 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0))
 	{
 		printf("%s %s\n", table->name, table->version);
 		return EXIT_OK;

@@ -41,7 +41,7 @@ typedef struct ExchangeOptions
 	const char *hide;
 	const char *trace;
 	const char *span;
-	const char *output; /* export: a file; NULL: standard output */
+	const char *output; /* export: a file; NULL, "-": standard output */
 	LogOptions log;
 } ExchangeOptions;
 

@@ -28,6 +28,8 @@
 	"focus => $4, ignore => $5, show => $6, hide => $7, " \
 	"trace => nullif($8, '')::uuid, span => nullif($9, '')"
 
+#define FORMAT_PPROF 0
+
 /* By the index of the format; each result is one bytea. */
 static const char *const statements[] = {
 	"SELECT profstore.pprof(" RANGE ", " FILTERS ")",
@@ -72,26 +74,21 @@ write_result(const char *file, const Result *result, Failure *failure)
 {
 	size_t length;
 	const char *bytes = result_bytes(result, 0, &length);
-	int err = file == NULL ? write_to(stdout, bytes, length) : write_file(file, bytes, length);
+	bool is_standard = file == NULL || strcmp(file, "-") == 0;
+	int err = is_standard ? write_to(stdout, bytes, length) : write_file(file, bytes, length);
 
 	if (err == 0)
 		return EXIT_OK;
 	failure_set(failure, EXIT_IO, "could not write file");
-	failure_detail(failure, "%s: %s.", file == NULL ? "standard output" : file, strerror(err));
+	failure_detail(failure, "%s: %s.", is_standard ? "standard output" : file, strerror(err));
 	return failure->code;
 }
 
-/* Formats other than plain lines have an envelope; the server tells of what is empty in it. */
-static void
-tell_empty(const Result *result)
+/* Returns whether compressed bytes would go to a terminal, which nobody asked for. */
+static bool
+spoils_terminal(const ExchangeOptions *options)
 {
-	size_t length;
-
-	result_bytes(result, 0, &length);
-	if (length == 0)
-		log_event(LOG_WARNING, MODULE, "the selection is empty",
-				  log_text("hint", "Look at selector, range and filters: profstore.series() lists "
-								   "series, and when they were seen."));
+	return options->output == NULL && options->format == FORMAT_PPROF && isatty(STDOUT_FILENO);
 }
 
 static ExitCode
@@ -118,8 +115,6 @@ run_export(Connection *connection, const ExchangeOptions *options, Failure *fail
 	if (connection_run(connection, &statement, 1, &result, &error) == DB_OK)
 	{
 		code = write_result(options->output, result, failure);
-		if (code == EXIT_OK)
-			tell_empty(result);
 		result_free(result);
 	}
 	else
@@ -152,6 +147,11 @@ export_run(const ExchangeOptions *options)
 		code = failure_set(&failure, EXIT_USAGE, "no selector given");
 		failure_hint(&failure, "--selector takes one of SELECT profile_type FROM "
 							   "profstore.profile_types(), and labels in braces behind it.");
+	}
+	else if (spoils_terminal(options))
+	{
+		code = failure_set(&failure, EXIT_USAGE, "standard output is a terminal");
+		failure_hint(&failure, "Give --output FILE, or --output - to write it here.");
 	}
 	else if (connection_open(&connection, options->database, &error) != DB_OK)
 	{

@@ -65,7 +65,7 @@ export_flags(ExchangeOptions *options, Flag flags[EXCHANGE_FLAGS_MAX])
 		{ "trace", FLAG_TEXT, &options->trace, "ID", "only what this trace brought about" },
 		{ "span", FLAG_TEXT, &options->span, "ID", "only what this span brought about" },
 		{ "output", FLAG_TEXT, &options->output, "FILE",
-		  "file to write; default: standard output" },
+		  "file to write, - for standard output; default: that, unless it is a terminal" },
 	};
 	size_t count = common_flags(options, flags);
 

@@ -1,6 +1,6 @@
 /*
  * test_report.c
- *		The summary leaves out nothing that was lost.
+ *		The summary leaves out nothing that was lost; the minute's lines say what was stored.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "agent/minute.h"
 #include "agent/report.h"
+#include "base/log.h"
 
 static void
 sums_all_that_was_lost(void **state)
@@ -35,10 +39,59 @@ sums_all_that_was_lost(void **state)
 	free(text);
 }
 
+/* What a report writes to the log, for the caller to free. */
+static char *
+log_of(Minute *minute, const MinuteTotals *totals)
+{
+	int captured = memfd_create("log", MFD_CLOEXEC);
+	int saved = dup(STDERR_FILENO);
+	char *text = calloc(1, 16384);
+
+	assert_non_null(text);
+	assert_true(captured >= 0 && saved >= 0);
+	dup2(captured, STDERR_FILENO);
+	minute_report(minute, totals);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	assert_true(pread(captured, text, 16383, 0) > 0);
+	close(captured);
+	return text;
+}
+
+static void
+says_each_minute_what_was_stored(void **state)
+{
+	Minute minute = { .losses = { [LOSS_PROCESS_GONE] = 10, [LOSS_SIDEBAND_FULL] = 9 } };
+	MinuteTotals totals = { .samples = 1000, .user_samples = 800, .complete = 799, .rows = 300 };
+	char *text = log_of(&minute, &totals);
+
+	assert_non_null(strstr(text, "level=info mod=agent msg=stored samples=1000 rows=300"
+								 " whole_stacks_percent=99.8\n"));
+	assert_non_null(strstr(text, "reason=process_gone count=10 samples=1000 meaning="));
+	assert_null(strstr(text, "sideband_full"));
+	free(text);
+
+	/* only what came since, and at debug what is less than one of a hundred */
+	log_configure(LOG_DEBUG, false);
+	totals.samples = 1500;
+	totals.rows = 400;
+	minute.losses[LOSS_SIDEBAND_FULL] = 4;
+	text = log_of(&minute, &totals);
+	assert_non_null(strstr(text, "samples=500 rows=100 whole_stacks_percent=100\n"));
+	assert_null(strstr(text, "process_gone"));
+	assert_non_null(strstr(text, "level=debug mod=agent msg=\"profiles are incomplete\""
+								 " reason=sideband_full count=4 samples=500 meaning="));
+	free(text);
+	log_configure(LOG_INFO, false);
+}
+
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(sums_all_that_was_lost) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sums_all_that_was_lost),
+		cmocka_unit_test(says_each_minute_what_was_stored),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

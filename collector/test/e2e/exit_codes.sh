@@ -32,6 +32,11 @@ exits 0 'agent: sample' "help" "$collector" help
 exits 0 '^profstore-collector [0-9]' "--version" "$collector" --version
 exits 0 '' "a run of a second" "$collector" agent --duration 1s
 exits 0 'database +profstore +ok' "check" "$collector" check
+exits 0 '^profstore-collector [0-9]' "version" "$collector" version
+echo 'relabel_configs: [{source_labels: [comm], regex: cron, action: drop}]' >"$work/check.yaml"
+exits 0 'config +file +ok +.*check.yaml' "check of a configuration" "$collector" check --config "$work/check.yaml"
+echo 'nosuch: 1' >"$work/check.yaml"
+exits 3 'nosuch' "check of a configuration with an unknown key" "$collector" check --config "$work/check.yaml"
 exits 2 'no command given' "no command" "$collector"
 exits 2 'Perhaps you meant ."agent' "unrecognized command" "$collector" agnet
 exits 2 'Perhaps you meant --frequency' "unrecognized flag" "$collector" agent --frequenzy 19
@@ -41,6 +46,7 @@ exits 2 'Give --duration' "progress towards no end" "$collector" agent --progres
 exits 3 'from 1 to 1000' "frequency out of range" "$collector" agent --frequency 0
 exits 3 'duration such as' "a duration without its unit" "$collector" agent --interval 10
 exits 4 'CAP_BPF' "no capability" setpriv --reuid=65534 --regid=65534 --clear-groups "$collector" agent --duration 1s
+exits 4 'off_cpu +(unknown|wanted)' "check does not promise what it cannot see" setpriv --reuid=65534 --regid=65534 --clear-groups "$collector" check
 exits 4 'CAP_PERFMON +missing' "check without capability" setpriv --reuid=65534 --regid=65534 --clear-groups "$collector" check
 if unshare --pid --fork --mount-proc true 2>/dev/null; then
 	exits 4 'host_pid_namespace.*hostPID: true' "a pid namespace of its own" unshare --pid --fork --mount-proc "$collector" agent --duration 1s
@@ -70,6 +76,7 @@ exits 2 'no selector given' "export without a selector" "$collector" export
 exits 3 'does not take ."service' "labels that are none" "$collector" import --labels service /dev/null
 exits 3 'invalid selector.*hint="?A selector looks like' "export by a selector that is none" "$collector" export --selector 'x{'
 exits 0 'no series has profile type.*profile_types' "export of a type that is not stored" "$collector" export --format folded --selector 'nosuch{}'
+exits 2 'standard output is a terminal.*hint="?Give --output FILE' "export of pprof to a terminal" script -qec "$collector export --selector exported" /dev/null
 exits 3 'yesterdya.*hint="--from and --to take times' "export from a time that is none" "$collector" export --selector 'x{}' --from yesterdya
 for minutes in 120 20; do
 	echo "main;$minutes 1" | "$collector" import --labels __name__=exported --at "$(date -u -d "$minutes minutes ago" '+%F %TZ')" -

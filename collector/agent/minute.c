@@ -1,0 +1,47 @@
+/*
+ * minute.c
+ *		The minute's lines.
+ */
+#include "agent/minute.h"
+
+#include <string.h>
+
+#include "base/log.h"
+
+double
+share_percent(uint64_t part, uint64_t whole)
+{
+	return whole == 0 ? 100 : (double) (part * 1000 / whole) / 10;
+}
+
+void
+minute_tell_flaws(Minute *minute, uint64_t samples)
+{
+	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
+	{
+		uint64_t count = minute->losses[loss];
+
+		if (count > 0)
+			log_event(count * 100 >= samples ? LOG_INFO : LOG_DEBUG, "agent",
+					  "profiles are incomplete", log_text("reason", loss_reason(loss)),
+					  log_number("count", (int64_t) count),
+					  log_number("samples", (int64_t) samples),
+					  log_text("meaning", loss_meaning(loss)));
+	}
+	memset(minute->losses, 0, sizeof(minute->losses));
+}
+
+void
+minute_report(Minute *minute, const MinuteTotals *totals)
+{
+	const MinuteTotals *told = &minute->told;
+	uint64_t samples = totals->samples - told->samples;
+
+	log_event(LOG_INFO, "agent", "stored", log_number("samples", (int64_t) samples),
+			  log_number("rows", (int64_t) (totals->rows - told->rows)),
+			  log_real("whole_stacks_percent",
+					   share_percent(totals->complete - told->complete,
+									 totals->user_samples - told->user_samples)));
+	minute_tell_flaws(minute, samples);
+	minute->told = *totals;
+}
