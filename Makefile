@@ -35,6 +35,7 @@ collector: bpf
 
 install uninstall: extension ## Install the extension into the PostgreSQL of PG_CONFIG, or remove it
 	+$(QUIET)$(EXTENSION_MAKE) $@
+	$(QUIET)echo "$@ed profstore $$(cat VERSION) of $$($(PG_CONFIG) --version): $(DESTDIR)$$($(PG_CONFIG) --pkglibdir), $(DESTDIR)$$($(PG_CONFIG) --sharedir)/extension"
 
 PREFIX ?= /usr/local
 install-collector: collector ## Install the collector's programs and systemd units under PREFIX (/usr/local)
@@ -43,6 +44,7 @@ install-collector: collector ## Install the collector's programs and systemd uni
 	$(QUIET)for unit in collector/systemd/*.service; do \
 		sed 's,@BINDIR@,$(PREFIX)/bin,' $$unit >$(DESTDIR)$(PREFIX)/lib/systemd/system/$${unit##*/} || exit 1; \
 	done
+	$(QUIET)echo "installed profstore-collector and profstore-sources: $(DESTDIR)$(PREFIX)/bin, units in $(DESTDIR)$(PREFIX)/lib/systemd/system"
 
 deb: ## Build Debian packages of what is committed into build/deb
 	$(QUIET).dev/deps build package

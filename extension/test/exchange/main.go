@@ -142,7 +142,7 @@ func withoutZeros(values map[string][]int64) map[string][]int64 {
 
 var unknownRx = regexp.MustCompile(`^(\[.*\]|(\S+ )?0x[0-9a-f]+)$`)
 
-// Code without a function is one row for each binary there, one for each address here.
+// Code without a function has more brackets there if its mapping has some, and an address here if it has no mapping.
 func withoutUnknown(values map[string][]int64) map[string][]int64 {
 	for key := range values {
 		if unknownRx.MatchString(key) {

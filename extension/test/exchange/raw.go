@@ -186,7 +186,10 @@ func (p *rawProfile) frames(s rawSample) (frames []rawLine) {
 				name = ""
 			}
 			if len(file) > 0 {
-				name = file[0][strings.LastIndex(file[0], "/")+1:] + " " + name
+				name = file[0][strings.LastIndex(file[0], "/")+1:]
+				if !strings.HasPrefix(name, "[") {
+					name = "[" + name + "]"
+				}
 			}
 			frames = append(frames, rawLine{name: name})
 		}

@@ -83,6 +83,8 @@ func unknownFrames(stack string) string {
 	for i := range frames {
 		if frames[i] == unnamed {
 			frames[i] = "<unknown>"
+		} else if strings.HasPrefix(frames[i], "[[") && strings.HasSuffix(frames[i], "]]") {
+			frames[i] = frames[i][1 : len(frames[i])-1] // a mapping whose name has brackets gets more of them there
 		}
 	}
 	return strings.Join(frames, ";")
