@@ -54,7 +54,7 @@ deps: ## Install the packages that building needs
 	$(QUIET).dev/deps build
 
 deps-all: ## Install those that testing and linting need, too (300 packages, 2 GB)
-	$(QUIET).dev/deps build check lint
+	$(QUIET).dev/deps build server check lint
 
 demo: ## Profile this machine for 20 s into a private PostgreSQL and show the result
 	$(QUIET).dev/deps build
@@ -67,26 +67,26 @@ psql: ## Open psql on the demo's PostgreSQL; ARGS="-c 'SELECT 1'" passes argumen
 	$(QUIET).dev/cluster psql $(ARGS)
 
 check: ## Build with warnings as errors and run every test
-	$(QUIET).dev/deps build check
+	$(QUIET).dev/deps build server check
 	$(QUIET).dev/check
 
 installcheck: ## Run the tests that need a server: regress, isolation, TAP
-	$(QUIET).dev/deps build check
+	$(QUIET).dev/deps build server
 	$(QUIET).dev/check regress isolation tap
 
 bench: ## Measure against heap in the same run, and the agent's own cost
-	$(QUIET).dev/deps build check
+	$(QUIET).dev/deps build server check
 	$(QUIET).dev/bench
 
 fuzz: ## Fuzz for SECONDS (600) per target
-	$(QUIET).dev/deps build check
+	$(QUIET).dev/deps build server check
 	$(QUIET)$(MAKE) -C extension/test fuzz SECONDS=$(SECONDS)
 	$(QUIET)$(MAKE) -C collector/test fuzz SECONDS=$(SECONDS)
 	$(QUIET)PROFSTORE_TEST_SECONDS=$(SECONDS) .dev/check arguments
 
 soak: SECONDS := 1800
 soak: ## Let the agent run for SECONDS (1800) while all around it comes and goes, a CPU and the database too
-	$(QUIET).dev/deps build check
+	$(QUIET).dev/deps build server check
 	$(QUIET)$(MAKE) -C collector/test soak SECONDS=$(SECONDS)
 
 lint: ## clang-tidy and cppcheck
