@@ -18,7 +18,7 @@ export V PG_CONFIG BUILD WERROR
 EXTENSION_MAKE = $(MAKE) -C $(BUILD)/extension -f $(CURDIR)/extension/Makefile VPATH=$(CURDIR)/extension
 
 .DELETE_ON_ERROR:
-.PHONY: all extension bpf collector install uninstall install-collector deb deps deps-all demo demo-stop psql check installcheck bench fuzz soak \
+.PHONY: all extension bpf collector arm64 install uninstall install-collector deb deps deps-all demo demo-stop psql check installcheck bench fuzz soak \
         lint dashboards format format-check clean help
 
 all: extension collector ## Build extension and collector
@@ -32,6 +32,10 @@ bpf:
 
 collector: bpf
 	$(QUIET)$(MAKE) -C collector
+
+arm64: ## Build extension and collector for arm64 on any machine, into build/arm64
+	$(QUIET).dev/deps build
+	$(QUIET).dev/arm64
 
 install uninstall: extension ## Install the extension into the PostgreSQL of PG_CONFIG, or remove it
 	+$(QUIET)$(EXTENSION_MAKE) $@
@@ -116,6 +120,6 @@ clean: ## Stop and remove the private clusters, remove build/
 	$(QUIET)rm -rf $(BUILD)
 
 help: ## This list
-	@sed -n 's/^\([a-z][a-z -]*\):.* ## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r target what; do \
+	@sed -n 's/^\([a-z][a-z0-9 -]*\):.* ## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r target what; do \
 		printf '  make %-18s %s\n' "$$target" "$$what"; \
 	done

@@ -490,6 +490,12 @@ typedef struct Walked
 static void
 innermost(const ucontext_t *context, struct pfs_walk_state *at)
 {
+#ifdef __aarch64__
+	memset(at, 0, sizeof(*at));
+	memcpy(at->registers, context->uc_mcontext.regs, sizeof(context->uc_mcontext.regs));
+	at->registers[PFS_REGISTER_SP] = context->uc_mcontext.sp;
+	at->registers[PFS_REGISTER_PC] = context->uc_mcontext.pc;
+#else
 	static const int order[] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
 								 REG_RBP, REG_RSP, REG_R8,	REG_R9,	 REG_R10, REG_R11,
 								 REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP };
@@ -497,6 +503,7 @@ innermost(const ucontext_t *context, struct pfs_walk_state *at)
 	memset(at, 0, sizeof(*at));
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		at->registers[i] = (uint64_t) context->uc_mcontext.gregs[order[i]];
+#endif
 	at->pc = at->registers[PFS_REGISTER_PC];
 	at->sp = at->registers[PFS_REGISTER_SP];
 	at->fp = at->registers[PFS_REGISTER_FP];

@@ -4,7 +4,10 @@
 use strict;
 use warnings;
 
-my ($PR_CAPBSET_DROP, $PR_SET_NO_NEW_PRIVS, $SYS_prctl) = (24, 38, 157);    # x86-64
+use POSIX ();
+
+my ($PR_CAPBSET_DROP, $PR_SET_NO_NEW_PRIVS) = (24, 38);
+my $SYS_prctl = (POSIX::uname())[4] eq 'aarch64' ? 167 : 157;    # x86-64's
 my ($root, $names, @command) = @ARGV;
 my %number;
 open my $header, '<', '/usr/include/linux/capability.h' or die "capability.h: $!\n";
