@@ -117,7 +117,7 @@ clean: ## Stop and remove the private clusters, remove build/
 	$(QUIET)for link in $(CURDIR)/build/cluster-*; do \
 		[ ! -L "$$link" ] || .dev/cluster purge --name "$${link##*/cluster-}" || exit 1; \
 	done
-	$(QUIET)rm -rf $(BUILD)
+	$(QUIET)rm -rf --one-file-system $(BUILD)
 
 help: ## This list
 	@sed -n 's/^\([a-z][a-z0-9 -]*\):.* ## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r target what; do \

@@ -874,11 +874,11 @@ agent_run(char **arguments, int count)
 		agent_free(agent);
 		return code;
 	}
+	agent->descriptors = descriptors_raise_limit();
 	(void) child_reserve(); /* or the first child does it */
 	stop_signals_catch(agent->options->config_file != NULL);
 	service_manager_open(&agent->service);
 	keep_memory_small();
-	agent->descriptors = descriptors_raise_limit();
 	hurry(agent);
 	code = start_parts(agent, &failure);
 	if (code == EXIT_OK)

@@ -84,7 +84,7 @@ check_program(const AgentOptions *agent)
 	return code;
 }
 
-/* Without rights for BPF programs the kernel does not show which of these it can do. */
+/* The kernel shows which of these it can do only to those who may load BPF programs. */
 static void
 check_optional(const char *name, const char *missing, const char *how, bool has_rights)
 {
@@ -94,7 +94,7 @@ check_optional(const char *name, const char *missing, const char *how, bool has_
 		print_line("kernel", name, "ok", how);
 	else
 		print_line("kernel", name, "unknown",
-				   "Cannot be seen without the rights that are missing.");
+				   "Cannot be seen while what is required above is missing.");
 }
 
 static void

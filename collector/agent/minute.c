@@ -37,8 +37,8 @@ minute_report(Minute *minute, const MinuteTotals *totals)
 	const MinuteTotals *told = &minute->told;
 	uint64_t samples = totals->samples - told->samples;
 
-	log_event(LOG_INFO, "agent", "stored", log_number("samples", (int64_t) samples),
-			  log_number("rows", (int64_t) (totals->rows - told->rows)),
+	log_event(LOG_INFO, "agent", "sampled", log_number("samples", (int64_t) samples),
+			  log_number("rows_stored", (int64_t) (totals->rows - told->rows)),
 			  log_real("whole_stacks_percent",
 					   share_percent(totals->complete - told->complete,
 									 totals->user_samples - told->user_samples)));

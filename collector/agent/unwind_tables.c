@@ -337,8 +337,8 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
 }
 
 void
-unwind_tables_read_labels(UnwindTables *tables, const ExecImage *process, uint64_t address,
-						  uint64_t now_ns)
+unwind_tables_read_labels(UnwindTables *tables, const ExecImage *process, uint64_t owner,
+						  uint64_t address, uint64_t now_ns)
 {
 	RemoteMemory memory = { .patience = &tables->patience, .pid = process->pid };
 	const RemotePieces text = { .address = address,
@@ -347,7 +347,7 @@ unwind_tables_read_labels(UnwindTables *tables, const ExecImage *process, uint64
 	uint8_t bytes[PFS_LABEL_VALUE_BYTES];
 
 	if (is_stalled(tables, process, now_ns) ||
-		!label_pages_take(&tables->label_pages, process, address, now_ns))
+		!label_pages_take(&tables->label_pages, process, owner, address, now_ns))
 		return;
 	(void) remote_memory_read(&memory, &text, bytes);
 	if (memory.stuck)

@@ -40,8 +40,8 @@ void unwind_tables_find_labels(UnwindTables *tables);
  * Makes memory of a process resident where labels of its threads could not be read, as far as
  * label_pages.h allows. Waits for a page no longer than for other memory of processes.
  */
-void unwind_tables_read_labels(UnwindTables *tables, const ExecImage *process, uint64_t address,
-							   uint64_t now_ns);
+void unwind_tables_read_labels(UnwindTables *tables, const ExecImage *process, uint64_t owner,
+							   uint64_t address, uint64_t now_ns);
 
 /*
  * Mappings ascending and disjoint; their tables come when they are needed. 0 or -errno, which is

@@ -201,16 +201,26 @@ prepare_names(Reader *reader, const Record *record, Process *process, const User
 	return process_table_get(reader->processes, record->sample, reader->now_ns);
 }
 
-/* Lets the next samples have labels that could not be read. */
-static void
-read_labels(Reader *reader, const Record *record)
+/*
+ * Lets the next samples have labels that could not be read. Called with the lock, which is given
+ * back meanwhile. The process, or NULL.
+ */
+static Process *
+read_labels(Reader *reader, const Record *record, Process *process)
 {
 	const struct pfs_sample *sample = record->sample;
 	const ExecImage image = { sample->pid, sample->start_time_ns, sample->exec_id };
+	uint64_t owner;
 
-	if (reader->unwind != NULL && record->labels != NULL && record->labels->missing != 0)
-		unwind_tables_read_labels(reader->unwind, &image, record->labels->missing,
-								  (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	if (process == NULL || reader->unwind == NULL || record->labels == NULL ||
+		record->labels->missing == 0)
+		return process;
+	owner = process_owner(process);
+	reader_unlock(reader);
+	unwind_tables_read_labels(reader->unwind, &image, owner, record->labels->missing,
+							  (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	reader_lock(reader);
+	return process_table_get(reader->processes, sample, reader->now_ns);
 }
 
 /* Adds a record to the interval, or returns the number of the table that has to be loaded first. */
@@ -221,10 +231,10 @@ handle_record(Reader *reader, const Record *record)
 	uint64_t table = 0;
 	Process *process;
 
-	read_labels(reader, record);
 	reader_lock(reader);
 	describe_process(reader, record);
 	process = process_table_get(reader->processes, record->sample, reader->now_ns);
+	process = read_labels(reader, record, process);
 	if (process != NULL && record_has_user_side(record->sample) &&
 		process_state(process) == PROCESS_LIVE)
 	{

@@ -103,21 +103,24 @@ target_rows_fini(TargetRows *rows)
 /* --- the thread --- */
 
 /*
- * Sets the rows of this scraper to unknown: those that it still has follow. A row that another
- * scraper has stored since is that one's.
+ * Gives all rows of this scraper that health: as it starts, those that it still has follow. A row
+ * that another scraper has stored since is that one's.
  */
 static DbOutcome
-mark_rows(TargetStore *store, const char *reason, DbError *error)
+mark_rows(TargetStore *store, const char *health, const char *reason, DbError *error)
 {
 	Buffer scraper = { NULL };
 	Buffer text = { NULL };
-	const Statement statement = { .sql = "UPDATE profstore.targets"
-										 " SET health = 'unknown', last_error = $2"
-										 " WHERE scraper = $1 AND role = current_user"
-										 " AND health <> 'unknown'",
-								  .failure = "could not store the state of targets",
-								  .param_count = 2,
-								  .params = { { WIRE_TEXT, &scraper }, { WIRE_TEXT, &text } } };
+	Buffer state = { NULL };
+	const Statement statement = {
+		.sql = "UPDATE profstore.targets"
+			   " SET health = $3, last_error = $2"
+			   " WHERE scraper = $1 AND role = current_user"
+			   " AND health <> $3",
+		.failure = "could not store the state of targets",
+		.param_count = 3,
+		.params = { { WIRE_TEXT, &scraper }, { WIRE_TEXT, &text }, { WIRE_TEXT, &state } }
+	};
 	DbOutcome outcome = session_open(&store->session, store->conninfo, error);
 	Result *result;
 
@@ -125,11 +128,13 @@ mark_rows(TargetStore *store, const char *reason, DbError *error)
 		return outcome;
 	buffer_put_bytes(&scraper, store->scraper, strlen(store->scraper));
 	buffer_put_bytes(&text, reason, strlen(reason));
+	buffer_put_bytes(&state, health, strlen(health));
 	outcome = connection_run(&store->session.connection, &statement, 1, &result, error);
 	if (outcome == DB_OK)
 		result_free(result);
 	buffer_fini(&scraper);
 	buffer_fini(&text);
+	buffer_fini(&state);
 	return outcome;
 }
 
@@ -163,7 +168,7 @@ store_rows(TargetStore *store, const TargetRows *rows, DbError *error)
 			   " last_scrape = COALESCE(excluded.last_scrape, t.last_scrape),"
 			   " duration = excluded.duration, samples = excluded.samples,"
 			   " skipped = excluded.skipped, scraper = excluded.scraper"
-			   " WHERE excluded.health <> 'unknown' OR t.health = 'unknown'"
+			   " WHERE excluded.health <> 'unknown' OR t.health IN ('unknown', 'stopped')"
 			   " OR t.scraper IS NOT DISTINCT FROM excluded.scraper",
 		.failure = "could not store the state of targets",
 		.keep = true,
@@ -207,7 +212,7 @@ store_all(TargetStore *store, const TargetRows *rows)
 	DbOutcome outcome = DB_OK;
 
 	if (!store->is_marked)
-		outcome = mark_rows(store, "The scraper has been started again", &error);
+		outcome = mark_rows(store, "unknown", "The scraper has been started again", &error);
 	store->is_marked |= outcome == DB_OK;
 	if (outcome == DB_OK && rows != NULL)
 		outcome = store_rows(store, rows, &error);
@@ -241,7 +246,7 @@ store_main(void *argument)
 		pthread_cond_broadcast(&store->changed);
 	}
 	pthread_mutex_unlock(&store->lock);
-	log_failure(mark_rows(store, "The scraper has stopped", &error), &error);
+	log_failure(mark_rows(store, "stopped", "The scraper has stopped", &error), &error);
 	pthread_mutex_lock(&store->lock);
 	store->has_ended = true;
 	pthread_cond_broadcast(&store->changed);

@@ -38,6 +38,7 @@
 
 #define WORKER_SOCKET		   STDIN_FILENO
 #define WORKER_SESSIONS		   64 /* binaries open at a time */
+#define DESCRIPTORS_MAX		   (5 * WORKER_SESSIONS + 16)
 #define WORKER_IDLE_TRIM_MS	   1000
 #define WORKER_IDLE_EXIT_MS	   120000
 #define WORKER_CPU_MS		   2000 /* CPU time of one file or address */
@@ -114,6 +115,20 @@ set_limit(int resource, rlim_t value)
 	(void) setrlimit(resource, &limit);
 }
 
+/*
+ * Kernels before 6.11 may take numbers for used that were so in the collector, 64 of them at a
+ * time, in a table that close_range() made: closing one corrects that.
+ */
+static void
+free_numbers(void)
+{
+	for (int fd = 64; fd < DESCRIPTORS_MAX; fd += 64)
+	{
+		if (dup2(WORKER_SOCKET, fd) == fd)
+			close(fd);
+	}
+}
+
 static void
 set_limits(void)
 {
@@ -121,7 +136,7 @@ set_limits(void)
 	(void) setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + WORKER_NICE);
 	set_limit(RLIMIT_CORE, 0);
 	set_limit(RLIMIT_FSIZE, SYMBOL_TABLE_FILE_MAX);
-	set_limit(RLIMIT_NOFILE, 5 * WORKER_SESSIONS + 16);
+	set_limit(RLIMIT_NOFILE, DESCRIPTORS_MAX);
 	data_limit =
 		(size_t) strtoull(getenv(WORKER_MARK) != NULL ? getenv(WORKER_MARK) : "", NULL, 10);
 	if (data_limit < WORKER_DATA_MIN)
@@ -684,6 +699,7 @@ symbolizer_worker_main(int argc, char **argv)
 	(void) signal(SIGTERM, SIG_IGN);
 	(void) close_range(STDERR_FILENO + 1, UINT_MAX, 0);
 	statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	free_numbers();
 	set_limits();
 	_exit(worker_sandbox_enter() ? serve() : EXIT_FAILURE);
 }

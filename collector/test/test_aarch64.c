@@ -39,10 +39,59 @@ static const uint8_t plain_depths[] = { 0, 16, 16, 16, 16, 0,  0,  0,  0, 0,
 static const uint8_t protected_depths[] = { 0, 0, 16, 16, 16, 16, 0,  0,  0,  0,
 											0, 0, 0,  0,  16, 16, 16, 16, 16, 0 };
 
+/* CFI of a function elsewhere in the file. */
+static const uint8_t other_cfi[] = {
+	0x10,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	1,
+	'z',
+	'R',
+	0,
+	4,
+	0x78,
+	LR,
+	1,
+	0x03, /* CIE, udata4 */
+	DW_CFA_def_cfa,
+	SP,
+	0,
+	0x10,
+	0,
+	0,
+	0,
+	0x18,
+	0,
+	0,
+	0,
+	0,
+	0x18,
+	0,
+	0,
+	16,
+	0,
+	0,
+	0, /* FDE: 0x1800 */
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0,
+	0, /* no more */
+};
+
 static CfiInput
 plt_input(uint16_t machine, const uint32_t *words, size_t count)
 {
 	return (CfiInput){ .machine = machine,
+					   .eh_frame = { other_cfi, sizeof(other_cfi), 0x8000 },
 					   .plt = { (const uint8_t *) words, count * sizeof(*words), PLT_ADDRESS },
 					   .code_start = PLT_ADDRESS,
 					   .code_end = PLT_ADDRESS + 4096 };
@@ -94,16 +143,21 @@ test_linkage_table(void **state)
 	assert_plt(protected_plt, protected_depths, sizeof(protected_depths));
 }
 
-/* Of other machines it has CFI, and other code; outside of the code it is no code. */
+/*
+ * Of other machines it has CFI, and other code; outside of the code it is no code. A file that has
+ * no CFI at all is walked by frame pointers: a table of the linkage table alone would forbid that.
+ */
 static void
 test_no_linkage_table(void **state)
 {
 	CfiInput inputs[] = { plt_input(EM_X86_64, plain_plt, 20), plt_input(EM_AARCH64, plain_plt, 20),
+						  plt_input(EM_AARCH64, plain_plt, 20),
 						  plt_input(EM_AARCH64, plain_plt, 20), plt_input(EM_AARCH64, NULL, 0) };
 
 	(void) state;
 	inputs[1].plt.address = PLT_ADDRESS + 4096 - 79;
 	inputs[2].plt.address = PLT_ADDRESS - 1;
+	inputs[3].eh_frame = (CfiSection){ NULL };
 	for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++)
 	{
 		UnwindTable table;
@@ -112,6 +166,7 @@ test_no_linkage_table(void **state)
 		assert_int_equal(rule_set_init(&rules), 0);
 		assert_int_equal(cfi_compile(&inputs[i], &rules, &table), 0);
 		assert_null(rule_at(&table, &rules, PLT_ADDRESS + 4));
+		assert_int_equal(table.count != 0, inputs[i].eh_frame.data != NULL);
 		unwind_table_free(&table);
 		rule_set_fini(&rules);
 	}

@@ -65,7 +65,7 @@ says_each_minute_what_was_stored(void **state)
 	MinuteTotals totals = { .samples = 1000, .user_samples = 800, .complete = 799, .rows = 300 };
 	char *text = log_of(&minute, &totals);
 
-	assert_non_null(strstr(text, "level=info mod=agent msg=stored samples=1000 rows=300"
+	assert_non_null(strstr(text, "level=info mod=agent msg=sampled samples=1000 rows_stored=300"
 								 " whole_stacks_percent=99.8\n"));
 	assert_non_null(strstr(text, "reason=process_gone count=10 samples=1000 meaning="));
 	assert_null(strstr(text, "sideband_full"));
@@ -77,7 +77,7 @@ says_each_minute_what_was_stored(void **state)
 	totals.rows = 400;
 	minute.losses[LOSS_SIDEBAND_FULL] = 4;
 	text = log_of(&minute, &totals);
-	assert_non_null(strstr(text, "samples=500 rows=100 whole_stacks_percent=100\n"));
+	assert_non_null(strstr(text, "samples=500 rows_stored=100 whole_stacks_percent=100\n"));
 	assert_null(strstr(text, "process_gone"));
 	assert_non_null(strstr(text, "level=debug mod=agent msg=\"profiles are incomplete\""
 								 " reason=sideband_full count=4 samples=500 meaning="));

@@ -743,16 +743,16 @@ test_labels(void **state)
 	assert_true(untouched != MAP_FAILED && hanging != MAP_FAILED);
 	assert_int_equal(unwind_tables_create(fixture->files, kernel, NULL, &tables), 0);
 	assert_false(is_resident(untouched));
-	unwind_tables_read_labels(tables, &image, (uintptr_t) untouched, 1);
+	unwind_tables_read_labels(tables, &image, 1, (uintptr_t) untouched, 1);
 	assert_true(is_resident(untouched));
 	/* text that lies in two pages */
-	unwind_tables_read_labels(tables, &image, (uintptr_t) untouched + page_bytes - 8,
+	unwind_tables_read_labels(tables, &image, 1, (uintptr_t) untouched + page_bytes - 8,
 							  120 * NS_PER_S);
 	assert_true(is_resident(untouched + page_bytes));
 
 	fuse_file_hold(&fuse, FUSE_READ);
 	for (uint64_t i = 0; i < 5; i++)
-		unwind_tables_read_labels(tables, &image, (uintptr_t) hanging + i % 2 * page_bytes,
+		unwind_tables_read_labels(tables, &image, 1, (uintptr_t) hanging + i % 2 * page_bytes,
 								  200 * NS_PER_S);
 	unwind_tables_stats(tables, &stats);
 	assert_int_equal(stats.timeouts, 1);

@@ -196,20 +196,21 @@ test_pages(void **state)
 	uint64_t page = 1;
 	int taken = 0;
 
-	assert_true(label_pages_take(&pages, &image, 0x1000, now_ns));
-	assert_false(label_pages_take(&pages, &image, 0x1fff, now_ns));
-	assert_true(label_pages_take(&pages, &image, 0x2000, now_ns));
+	assert_true(label_pages_take(&pages, &image, 1, 0x1000, now_ns));
+	assert_false(label_pages_take(&pages, &image, 1, 0x1fff, now_ns));
+	assert_true(label_pages_take(&pages, &image, 1, 0x2000, now_ns));
 	image.exec_id++;
-	assert_true(label_pages_take(&pages, &image, 0x1000, now_ns));
-	assert_false(label_pages_take(&pages, &image, 0x1000, now_ns + 59 * NS_PER_S));
+	assert_true(label_pages_take(&pages, &image, 1, 0x1000, now_ns));
+	assert_false(label_pages_take(&pages, &image, 1, 0x1000, now_ns + 59 * NS_PER_S));
 	now_ns += 60 * NS_PER_S;
-	assert_true(label_pages_take(&pages, &image, 0x1000, now_ns));
+	assert_true(label_pages_take(&pages, &image, 1, 0x1000, now_ns));
 	now_ns += 1000 * NS_PER_S;
-	while (label_pages_take(&pages, &image, ++page << 12, now_ns))
+	while (label_pages_take(&pages, &image, 1, ++page << 12, now_ns))
 		taken++;
 	assert_int_equal(taken, LABEL_PAGES_AT_ONCE);
+	assert_true(label_pages_take(&pages, &image, 2, ++page << 12, now_ns)); /* another owner */
 	now_ns += 3 * NS_PER_S;
-	for (taken = 0; label_pages_take(&pages, &image, ++page << 12, now_ns); taken++)
+	for (taken = 0; label_pages_take(&pages, &image, 1, ++page << 12, now_ns); taken++)
 		;
 	assert_int_equal(taken, 3);
 }

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -203,7 +204,11 @@ charges_the_owner_of_a_file_that_hangs(void **state)
 	fuse_file_hold(&fuse, FUSE_READ);
 	assert_int_equal(ask(client, 2, file, &hostile), -EIO);
 	assert_int_equal(kill(stuck, 0), 0);
-	assert_in_range(private_kb(stuck), 0, PRIVATE_KB);
+#ifdef SYS_process_mrelease
+	/* Linux 5.15 */
+	if (syscall(SYS_process_mrelease, -1, 0) != 0 && errno != ENOSYS)
+		assert_in_range(private_kb(stuck), 0, PRIVATE_KB);
+#endif
 	assert_true(worker_client_used(client, hostile.owners) >= WORKER_ACCOUNT_BURST_NS);
 	assert_true(worker_client_used(client, honest.owners) < WORKER_ACCOUNT_BURST_NS);
 	assert_int_equal(ask(client, 3, program, &hostile), -EAGAIN);

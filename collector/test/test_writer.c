@@ -81,6 +81,20 @@ test_stores_a_batch(void **state)
 						"11");
 }
 
+/* A writer that stores a name and a loss, but no sample. */
+static WriterStats
+store_no_sample(const char *name, uint64_t address)
+{
+	Writer *writer = open_writer("dbname=seen", QUEUE_BYTES);
+	Batch *batch;
+
+	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
+	(void) add_frame(batch, "/bin/x", name, address);
+	assert_int_equal(batch_add_loss(batch, "ring_full", 1), 0);
+	writer_submit_newest(writer, batch);
+	return drain_and_free(writer);
+}
+
 /*
  * A target is seen by its samples: what a writer stores beside them, losses or names, is no sign
  * that it samples.
@@ -105,12 +119,7 @@ last_seen_is_that_of_samples(void **state)
 	sql_in("seen", "UPDATE profstore.targets SET health = 'up'");
 
 	/* nor does one that has stored none say that the target has been stopped: another may sample */
-	writer = open_writer("dbname=seen", QUEUE_BYTES);
-	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
-	(void) add_frame(batch, "/bin/x", "late", 0x10);
-	assert_int_equal(batch_add_loss(batch, "ring_full", 1), 0);
-	writer_submit_newest(writer, batch);
-	stats = drain_and_free(writer);
+	stats = store_no_sample("late", 0x10);
 	assert_int_equal(stats.batches_written, 1);
 	assert_int_equal(stats.newest_sample_us, 0);
 	assert_string_equal(
@@ -118,6 +127,12 @@ last_seen_is_that_of_samples(void **state)
 					   "   (SELECT count(*) FROM profstore.locations))"
 					   " FROM profstore.targets"),
 		"up 1795219200 1");
+
+	/* one that was stopped, and comes back without samples, is silent */
+	sql_in("seen", "UPDATE profstore.targets SET health = 'stopped'");
+	stats = store_no_sample("later", 0x20);
+	assert_int_equal(stats.batches_written, 1);
+	assert_string_equal(sql_in("seen", "SELECT health FROM profstore.targets"), "unknown");
 }
 
 /* A frame of code that no file names: its mapping is the runtime, its address 0. */

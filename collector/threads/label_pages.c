@@ -6,8 +6,6 @@
 
 #include <stddef.h>
 
-#include "process/owner.h"
-
 #define PAGE_BITS	 12
 #define NS_PER_S	 UINT64_C(1000000000)
 #define AGAIN_NS	 (60 * NS_PER_S)
@@ -31,7 +29,8 @@ find_page(LabelPages *pages, const ExecImage *image, uint64_t page)
 }
 
 bool
-label_pages_take(LabelPages *pages, const ExecImage *image, uint64_t address, uint64_t now_ns)
+label_pages_take(LabelPages *pages, const ExecImage *image, uint64_t owner, uint64_t address,
+				 uint64_t now_ns)
 {
 	uint64_t page = address >> PAGE_BITS;
 	KnownPage *known = find_page(pages, image, page);
@@ -39,7 +38,7 @@ label_pages_take(LabelPages *pages, const ExecImage *image, uint64_t address, ui
 
 	if (known != NULL && known->until_ns > now_ns)
 		return false;
-	allowance = allowance_of(pages->owners, LABEL_PAGES_OWNERS, owner_of_process(image->pid));
+	allowance = allowance_of(pages->owners, LABEL_PAGES_OWNERS, owner);
 	if (!allowance_take(allowance, now_ns, PAGE_COST_NS, BURST_NS))
 		return false;
 	if (known == NULL)

@@ -36,7 +36,8 @@ typedef struct LabelPages
 	KeyedAllowance owners[LABEL_PAGES_OWNERS];
 } LabelPages;
 
-/* Returns true if the page at the address is to be read, and notes that it was. */
-bool label_pages_take(LabelPages *pages, const ExecImage *image, uint64_t address, uint64_t now_ns);
+/* Returns true if the owner's page at the address is to be read, and notes that it was. */
+bool label_pages_take(LabelPages *pages, const ExecImage *image, uint64_t owner, uint64_t address,
+					  uint64_t now_ns);
 
 #endif

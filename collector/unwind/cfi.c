@@ -36,6 +36,9 @@
  */
 #define PADDING_BYTES 15
 
+/* A linkage table of 262,144 functions; no steps are counted in it. */
+#define PLT_BYTES_MAX (4U << 20)
+
 #define STEPS_PER_BYTE 4
 #define STEPS_MIN	   4096
 #define MAX_PLACES	   (3U << 20)
@@ -146,7 +149,9 @@ collect_plt(const Builder *builder, FdeList *list)
 {
 	const CfiInput *input = builder->input;
 
-	if (input->machine != EM_AARCH64 || !holds_code(input, &input->plt))
+	/* a file without CFI is walked by frame pointers throughout, which a table would deny */
+	if (list->count == 0 || input->machine != EM_AARCH64 || !holds_code(input, &input->plt) ||
+		input->plt.length > PLT_BYTES_MAX)
 		return 0;
 	return append_place(list, input->plt.address, 0, SOURCE_PLT);
 }

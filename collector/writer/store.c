@@ -571,24 +571,31 @@ store_batch(Store *store, Interner *interner, Session *session, const Batch *bat
 }
 
 DbOutcome
-store_stopped(const Store *store, Session *session, DbError *error)
+store_health(const Store *store, Session *session, const char *from, const char *to, DbError *error)
 {
 	Buffer node = { 0 };
-	const Statement statement = { .sql =
-									  "UPDATE profstore.targets SET health = 'stopped'"
-									  " WHERE name = $1 AND role = current_user AND health = 'up'",
-								  .failure = "could not store that the target has been stopped",
-								  .param_count = 1,
-								  .params = { { WIRE_TEXT, &node } } };
+	Buffer before = { 0 };
+	Buffer after = { 0 };
+	const Statement statement = {
+		.sql = "UPDATE profstore.targets SET health = $3"
+			   " WHERE name = $1 AND role = current_user AND health = $2",
+		.failure = "could not store the target's health",
+		.param_count = 3,
+		.params = { { WIRE_TEXT, &node }, { WIRE_TEXT, &before }, { WIRE_TEXT, &after } }
+	};
 	Result *result = NULL;
 	DbOutcome outcome;
 
 	if (store->node[0] == '\0')
 		return DB_OK;
 	buffer_put_bytes(&node, store->node, strlen(store->node));
+	buffer_put_bytes(&before, from, strlen(from));
+	buffer_put_bytes(&after, to, strlen(to));
 	outcome = connection_run(&session->connection, &statement, 1, &result, error);
 	if (outcome == DB_OK)
 		result_free(result);
 	buffer_fini(&node);
+	buffer_fini(&before);
+	buffer_fini(&after);
 	return outcome;
 }

@@ -35,7 +35,8 @@ void store_fini(Store *store);
 DbOutcome store_batch(Store *store, Interner *interner, Session *session, const Batch *batch,
 					  uint64_t number, DbError *error);
 
-/* Stores that the target of this writer has been stopped; nothing if the writer has no target. */
-DbOutcome store_stopped(const Store *store, Session *session, DbError *error);
+/* Changes the health of this writer's target from one to another; nothing if it has no target. */
+DbOutcome store_health(const Store *store, Session *session, const char *from, const char *to,
+					   DbError *error);
 
 #endif

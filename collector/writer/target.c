@@ -76,14 +76,26 @@ target_write(Target *target, const Batch *batch, uint64_t number, DbError *error
 	return outcome;
 }
 
-void
-target_end(Target *target)
+/* Without it the first samples say so, and a target that has ended is silent, which is as true. */
+static void
+change_health(Target *target, const char *from, const char *to)
 {
 	DbError ignored;
 
-	/* without it the target is silent, which is as true */
 	if (connection_stands(&target->session.connection))
-		(void) store_stopped(&target->store, &target->session, &ignored);
+		(void) store_health(&target->store, &target->session, from, to, &ignored);
+}
+
+void
+target_begin(Target *target)
+{
+	change_health(target, "stopped", "unknown");
+}
+
+void
+target_end(Target *target)
+{
+	change_health(target, "up", "stopped");
 }
 
 bool

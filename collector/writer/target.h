@@ -41,6 +41,12 @@ DbOutcome target_open(Target *target, DbError *error);
 /* Stores a batch, exactly once under that number. */
 DbOutcome target_write(Target *target, const Batch *batch, uint64_t number, DbError *error);
 
+/*
+ * Stores that a target which had been stopped is expected again: one that then stores nothing is
+ * silent. After target_open().
+ */
+void target_begin(Target *target);
+
 /* Stores that the target has been stopped, if the connection stands. */
 void target_end(Target *target);
 

@@ -583,7 +583,10 @@ writer_main(void *arg)
 	Flight flight;
 
 	if (verdict == VERDICT_DONE)
+	{
 		log_connected(writer);
+		target_begin(&writer->target);
+	}
 	while (verdict != VERDICT_END && take_flight(writer, &flight))
 	{
 		verdict = try_until_done(writer, &flight, &error);

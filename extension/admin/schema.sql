@@ -89,14 +89,14 @@ CREATE TABLE profstore.targets
 COMMENT ON TABLE profstore.targets IS 'what is being profiled or scraped';
 COMMENT ON COLUMN profstore.targets.name IS 'host of an agent, or job and URL of a scrape target';
 COMMENT ON COLUMN profstore.targets.labels IS 'labels of all its series';
-COMMENT ON COLUMN profstore.targets.health IS 'up or down as of last_seen, stopped when an agent or scraper ended in order, unknown before the first attempt; a writer that has gone silent stays up here: see profstore.target_states()';
+COMMENT ON COLUMN profstore.targets.health IS 'up or down as of last_seen, stopped when its agent or scraper ended in order, unknown from the start of that on until the first sample or attempt; a writer that has gone silent stays up here: see profstore.target_states()';
 COMMENT ON COLUMN profstore.targets.last_error IS 'why it is down';
 COMMENT ON COLUMN profstore.targets.last_seen IS 'time of its newest stored sample; of a scrape target, when it last answered';
 COMMENT ON COLUMN profstore.targets.role IS 'role that stored it';
 COMMENT ON COLUMN profstore.targets.last_scrape IS 'when the last scrape began; null where none did, and for agents';
 COMMENT ON COLUMN profstore.targets.duration IS 'how long its answer took';
 COMMENT ON COLUMN profstore.targets.samples IS 'rows of samples in it';
-COMMENT ON COLUMN profstore.targets.scraper IS 'scraper that stored the row last, which sets its rows to unknown when it starts and stops; null for agents';
+COMMENT ON COLUMN profstore.targets.scraper IS 'scraper that stored the row last, which sets its rows to unknown when it starts, and to stopped when it stops; null for agents';
 COMMENT ON COLUMN profstore.targets.skipped IS 'scrapes that were due and left out since the scraper started; null for agents';
 
 CREATE TABLE profstore.deploys

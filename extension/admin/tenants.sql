@@ -66,4 +66,4 @@ BEGIN ATOMIC
 SELECT t.name, CASE WHEN t.health = 'up' AND t.last_seen < now() - silent_after THEN 'silent' ELSE t.health END, t.last_seen, t.last_error, t.role
 FROM profstore.targets AS t ORDER BY t.last_seen, t.name, t.role;
 END;
-COMMENT ON FUNCTION profstore.target_states(interval) IS 'agents and scrape targets that the caller sees, those first that have been silent for longest; state: up, down, stopped in order, unknown before the first attempt, or silent: nothing was stored for silent_after';
+COMMENT ON FUNCTION profstore.target_states(interval) IS 'agents and scrape targets that the caller sees, those first that have been silent for longest; state: up, down, stopped in order, unknown from a start on until the first sample or attempt, or silent: nothing was stored for silent_after';

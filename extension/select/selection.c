@@ -211,22 +211,22 @@ has_series(const char *profile_type)
 	return found;
 }
 
-/* False after the first call in a statement. */
-static bool
-tells_first(void)
+bool
+pfs_selection_notes_first(void)
 {
-	static TimestampTz told;
+	static TimestampTz noted;
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
-	bool is_first = told != statement;
 
-	told = statement;
-	return is_first;
+	if (noted == statement || !message_level_is_interesting(NOTICE))
+		return false;
+	noted = statement;
+	return true;
 }
 
 void
 pfs_selection_tell_empty(const PfsSelection *selection)
 {
-	if (!tells_first())
+	if (!pfs_selection_notes_first())
 		return;
 	ereport(NOTICE,
 			(errmsg("the selection is empty"),
@@ -241,9 +241,9 @@ pfs_selection_tell_unknown(const PfsSelection *selection)
 {
 	const char *similar;
 
-	if (selection->series_count > 0 || has_series(selection->profile_type))
+	if (selection->series_count > 0 || has_series(selection->profile_type) ||
+		!pfs_selection_notes_first())
 		return;
-	(void) tells_first(); /* that the selection is empty, too, says nothing more */
 	similar = pfs_type_name_similar(selection->profile_type);
 	ereport(NOTICE, (errmsg("no series has profile type \"%s\"", selection->profile_type),
 					 similar != NULL ? errhint("Perhaps you mean \"%s\".", similar)

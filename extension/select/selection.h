@@ -87,7 +87,13 @@ pfs_selection_is_traced(const PfsSelection *selection)
  */
 void pfs_selection_tell_unknown(const PfsSelection *selection);
 
-/* A NOTICE, at most once in a statement, that nothing of the selection is left. */
+/*
+ * Whether a NOTICE about an empty answer is the first of the client's statement, and is shown: a
+ * function may be called for each row of a table.
+ */
+bool pfs_selection_notes_first(void);
+
+/* A NOTICE that nothing of the selection is left. */
 void pfs_selection_tell_empty(const PfsSelection *selection);
 
 /* Whether it can have no sample. */

@@ -57,9 +57,10 @@ pfs_function_tell_missing(const PfsFunctionQuery *query, const PfsFrameTree *tre
 		return;
 	if (query->selection->series_count == 0)
 		pfs_selection_tell_empty(query->selection);
-	else
-		ereport(NOTICE, (errmsg("no stack of the selection has function \"%s\"", query->function),
-						 errhint("profstore.top() lists the functions of a selection.")));
+	else if (pfs_selection_notes_first())
+		ereport(NOTICE,
+				(errmsg("no stack of the selection has function \"%s\"", query->function),
+				 errhint("profstore.top() lists the functions that range and filters leave.")));
 }
 
 static void

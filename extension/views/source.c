@@ -79,7 +79,7 @@ sum_lines(const PfsSelection *selection, const PfsFilters *filters, uint32 *coun
 			lines[(*count)++] = (SourceLine){ (int32) strtol(function->name, NULL, 10),
 											  function->self.value, function->total.value };
 	}
-	if (*count == 0 && function_count > 0)
+	if (*count == 0 && function_count > 0 && pfs_selection_notes_first())
 		ereport(NOTICE,
 				(errmsg("no frame of the selection is in file \"%s\"", filters->source_file),
 				 errhint("The column file of profstore.top() has the files of functions.")));

@@ -141,5 +141,5 @@ func testGone() {
 	ok(s.stop() == 0, "gone: it ends with exit code 0", s.log)
 	ok(is("gone_new", "up gone@b"), "gone: a target that another scraper has is not marked by one that stops", state("gone_new"), other.log)
 	ok(other.stop() == 0, "gone: it ends with exit code 0", other.log)
-	ok(is("gone_new", "unknown The scraper has stopped gone@b"), "gone: a scraper that stops leaves no row up", state("gone_new"))
+	ok(is("gone_new", "stopped The scraper has stopped gone@b"), "gone: a scraper that stops leaves no row up", state("gone_new"))
 }

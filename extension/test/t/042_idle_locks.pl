@@ -4,6 +4,7 @@ use warnings;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 my $node = PostgreSQL::Test::Cluster->new('locks');
 $node->init;
@@ -14,6 +15,20 @@ sub sees
 {
 	my ($database, $query, $what) = @_;
 	ok($node->poll_query_until($database, "SELECT $query"), $what);
+}
+
+# What a statement of upkeep says, once the background worker is not at it.
+sub said
+{
+	my ($statement) = @_;
+	my ($code, $out, $errors);
+	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		($code, $out, $errors) = $node->psql('first', $statement);
+		last if $errors !~ /another transaction (compacts|collects)/;
+		usleep(100_000);
+	}
+	return $errors;
 }
 
 # the launcher takes databases in the order in which they were made
@@ -48,26 +63,22 @@ sees('second', q(collected > now() - interval '1 hour' FROM profstore.epoch), 't
 insert($_) for qw(first second);
 sees($_, $merged, "compaction goes on in $_") for qw(first second);
 is($node->safe_psql('first', q(SELECT collected = '2000-01-01' FROM profstore.epoch)), 't', 'the dictionary is not collected');
-my ($code, $out, $errors) = $node->psql('first', 'SELECT * FROM profstore.collect_dictionary()');
-like($errors, qr/NOTICE:  skipping the collection of the dictionary: the lock of table "notes" is taken/, 'nor by hand, which tells why');
+like(said('SELECT * FROM profstore.collect_dictionary()'), qr/NOTICE:  skipping the collection of the dictionary: the lock of table "notes" is taken/, 'nor by hand, which tells why');
 $idle->query_safe('COMMIT');
 sees('first', q(collected > now() - interval '1 hour' FROM profstore.epoch), 'later it is');
 
 # other locks of upkeep
 $idle->query_safe('BEGIN; SELECT profstore.bump_names()');
-($code, $out, $errors) = $node->psql('first', 'SELECT * FROM profstore.collect_dictionary()');
-like($errors, qr/NOTICE:  skipping the collection of the dictionary: another transaction has changed names/, 'names that are being changed');
+like(said('SELECT * FROM profstore.collect_dictionary()'), qr/NOTICE:  skipping the collection of the dictionary: another transaction has changed names/, 'names that are being changed');
 $idle->query_safe('ROLLBACK');
 $idle->query_safe('BEGIN; LOCK TABLE profstore.stack_chunks IN ACCESS EXCLUSIVE MODE');
-($code, $out, $errors) = $node->psql('first', 'SELECT profstore.compact_dictionary()');
-like($errors, qr/NOTICE:  skipping the dictionary: the lock of table "stack_chunks" is taken/, 'chunks');
+like(said('SELECT profstore.compact_dictionary()'), qr/NOTICE:  skipping the dictionary: the lock of table "stack_chunks" is taken/, 'chunks');
 $idle->query_safe('ROLLBACK');
 $idle->query_safe('BEGIN; LOCK TABLE profstore.segments IN SHARE MODE');
-($code, $out, $errors) = $node->psql('first', q(SELECT profstore.compact('t')));
-like($errors, qr/NOTICE:  skipping table "t": the lock of its directory is taken/, 'the directory');
+like(said(q(SELECT profstore.compact('t'))), qr/NOTICE:  skipping table "t": the lock of its directory is taken/, 'the directory');
 $idle->query_safe('ROLLBACK');
 $idle->query_safe('BEGIN; LOCK TABLE profstore.samples IN SHARE MODE');
-($code, $out, $errors) = $node->psql('first', q(SELECT profstore.ensure_partitions('2026-02-01Z', '2026-02-01Z')));
+my ($code, $out, $errors) = $node->psql('first', q(SELECT profstore.ensure_partitions('2026-02-01Z', '2026-02-01Z')));
 like($errors, qr/ERROR:  canceling statement due to lock timeout/, 'partitions that cannot be made end in an error');
 is($node->safe_psql('first', 'SHOW lock_timeout'), '0', 'the setting is as before');
 $idle->query_safe('ROLLBACK');

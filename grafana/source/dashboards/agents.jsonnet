@@ -53,7 +53,7 @@ p.page(
     [
       stat('Up', 'Whose newest stored sample is at most three minutes old.', |||
         SELECT pg_catalog.count(*) AS up
-        FROM (SELECT FROM profstore.targets GROUP BY %s HAVING pg_catalog.bool_and(health NOT IN ('down', 'stopped') AND last_seen > pg_catalog.now() - interval '3 min')) AS t
+        FROM (SELECT FROM profstore.targets GROUP BY %s HAVING pg_catalog.bool_and(health <> 'down' AND last_seen > pg_catalog.now() - interval '3 min') FILTER (WHERE health <> 'stopped')) AS t
       ||| % name, 'short', [['red'], ['green', 1]]),
       stat('Down', 'Whose last scrape failed, or whose newest stored sample is three minutes to a day old, unless it was stopped in order.', |||
         SELECT pg_catalog.count(*) AS down
@@ -85,7 +85,7 @@ p.page(
       24,
       9,
       empty(|||
-        SELECT %s AS name, CASE WHEN pg_catalog.bool_or(health = 'down') THEN 'down' WHEN pg_catalog.bool_and(health = 'stopped') THEN 'stopped' WHEN pg_catalog.min(last_seen) > pg_catalog.now() - interval '3 min' THEN 'up' ELSE 'silent' END AS state,
+        SELECT %s AS name, CASE WHEN pg_catalog.bool_or(health = 'down') THEN 'down' WHEN pg_catalog.bool_and(health = 'stopped') THEN 'stopped' WHEN pg_catalog.min(last_seen) FILTER (WHERE health <> 'stopped') > pg_catalog.now() - interval '3 min' THEN 'up' ELSE 'silent' END AS state,
           pg_catalog.min(last_seen) AS "last seen", extract(epoch FROM pg_catalog.now() - pg_catalog.min(last_seen))::float8 AS "silent for", pg_catalog.count(*) AS paths,
           pg_catalog.sum(samples)::int8 AS samples, pg_catalog.sum(skipped)::int8 AS skipped, pg_catalog.string_agg(DISTINCT last_error, '; ') AS error, pg_catalog.min(labels::text) AS labels
         FROM profstore.targets

@@ -49,7 +49,7 @@ p.page(
            WHERE "time" >= $__timeFrom()::timestamptz AND "time" < $__timeTo()::timestamptz AND reason NOT LIKE 'incomplete.%%'),
         missing AS
           (SELECT CASE WHEN types.count = 0 THEN 'nothing is stored yet: start profstore-collector agent, or import a profile' ELSE pg_catalog.concat_ws('; ',
-             CASE WHEN senders.count = 0 THEN 'no agent has written within a day' WHEN senders.up < senders.count THEN senders.count - senders.up || ' of ' || senders.count || ' are silent or down' END,
+             CASE WHEN senders.count = 0 THEN 'no agent is running, or none has written within a day' WHEN senders.up < senders.count THEN senders.count - senders.up || ' of ' || senders.count || ' are silent or down' END,
              CASE WHEN lost.count > 0 THEN lost.count || ' samples were lost' END,
              CASE WHEN NOT EXISTS (SELECT FROM labels WHERE label IN ('service', 'service_name', 'app', 'workload')) THEN 'no series says which service it is of (label service)' END,
              CASE WHEN NOT EXISTS (SELECT FROM deploy) THEN 'no deploy was recorded' END) END AS words
