@@ -5,8 +5,8 @@
  * A child that has copies of our descriptors closes them as it executes its program. A file system
  * that is a program may let that wait for as long as it likes, and the child would never start. So
  * a child shares our table of descriptors, until it has one of its own with the low numbers alone.
- * Those are reserved before files of others are opened: all but the last lead to /dev/null, and in
- * the place of the last stands what the child is given.
+ * Those are reserved before files of others are opened: all but the last are counters that nobody
+ * uses, which need no file system, and in the place of the last stands what the child is given.
  */
 #include "base/child.h"
 
@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -74,7 +75,7 @@ reserve_low(void)
 
 	do
 	{
-		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		fd = eventfd(0, EFD_CLOEXEC);
 		if (fd > CHILD_LOW && last >= 0)
 			close(fd);
 		else if (fd > STDERR_FILENO)
@@ -158,7 +159,7 @@ child_start_with(const ChildProgram *program, int given, int number, pid_t *pid)
 	if (result != 0)
 		return result;
 	pthread_mutex_lock(&starting);
-	nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	nothing = eventfd(0, EFD_CLOEXEC);
 	if (nothing < 0 || dup3(given, low_descriptor, O_CLOEXEC) < 0)
 		result = -errno;
 	else

@@ -551,14 +551,16 @@ finish_flight(Writer *writer, Flight *flight, RetryVerdict verdict, const DbErro
 	flight_fini(flight);
 }
 
+/* A writer that is no target may be a command's, whose terminal shows the files that it stores. */
 static void
 log_connected(const Writer *writer)
 {
 	const PGconn *pg = writer->target.session.connection.pg;
+	bool is_target = writer->target.store.node[0] != '\0';
 
-	log_event(LOG_INFO, MODULE, "connected", log_text("target", writer->name),
-			  log_text("host", PQhost(pg)), log_text("database", PQdb(pg)),
-			  log_text("role", PQuser(pg)));
+	log_event(is_target ? LOG_INFO : LOG_DEBUG, MODULE, "connected",
+			  log_text("target", writer->name), log_text("host", PQhost(pg)),
+			  log_text("database", PQdb(pg)), log_text("role", PQuser(pg)));
 }
 
 /* True if the writer, which has stored samples, was asked to end and has nothing left to store. */
