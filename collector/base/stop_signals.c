@@ -6,13 +6,15 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/exit_code.h"
 
-static volatile sig_atomic_t stops; /* SIGTERM, SIGINT */
+/* SIGTERM, SIGINT: two threads may handle one each, at once. */
+static atomic_int stops;
 static volatile sig_atomic_t hung_up;
 static volatile sig_atomic_t reload;
 static bool reloads;
@@ -29,9 +31,7 @@ on_signal(int signal_number)
 		reload = 1;
 	else if (signal_number == SIGHUP)
 		hung_up = 1;
-	else
-		stops++;
-	if (stops > 1)
+	else if (atomic_fetch_add(&stops, 1) > 0)
 		_exit(EXIT_IO);
 	written = write(wake_fd, &one, sizeof(one));
 	(void) written; /* without it whoever waits does so for as long as ever */
@@ -72,7 +72,7 @@ stop_signals_seen(void)
 bool
 stop_asked(void)
 {
-	return stops > 0 || hung_up;
+	return atomic_load(&stops) > 0 || hung_up;
 }
 
 bool
