@@ -33,31 +33,20 @@ typedef union Options
 		return name##_run(&options->member, ##__VA_ARGS__);     \
 	}
 
-static size_t
-agent_command_flags(void *room, Flag *flags)
-{
-	return agent_flags(&((Options *) room)->agent, flags);
-}
+/* A command of the agent's options, some of which a configuration file may have: it reads both. */
+#define AGENT_COMMAND(name)                                       \
+	static size_t name##_command_flags(void *room, Flag *flags)   \
+	{                                                             \
+		return name##_flags(&((Options *) room)->agent, flags);   \
+	}                                                             \
+	static ExitCode name##_command_run(const CommandCall *call)   \
+	{                                                             \
+		log_apply(&((const Options *) call->options)->agent.log); \
+		return name##_run(call->operands, call->count);           \
+	}
 
-static ExitCode
-agent_command_run(const CommandCall *call)
-{
-	log_apply(&((Options *) call->options)->agent.log);
-	return agent_run(call->operands, call->count);
-}
-
-static size_t
-check_command_flags(void *room, Flag *flags)
-{
-	return check_flags(&((Options *) room)->agent, flags);
-}
-
-static ExitCode
-check_command_run(const CommandCall *call)
-{
-	return check_run(call->operands, call->count);
-}
-
+AGENT_COMMAND(agent)
+AGENT_COMMAND(check)
 COMMAND(health, health)
 COMMAND(import, exchange, call->operands, call->operand_count)
 COMMAND(export, exchange)

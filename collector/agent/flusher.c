@@ -149,21 +149,21 @@ report_losses(Flusher *flusher, Batch *batch)
 	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
 	{
 		uint64_t count = losses_take(flusher->parts.losses, loss);
-		bool is_lost = loss_kind(loss) == LOSS_LOST;
+		const LossFacts *facts = loss_facts(loss);
+		bool is_lost = facts->kind == LOSS_LOST;
 		char reason[64];
 
 		if (count == 0)
 			continue;
-		snprintf(reason, sizeof(reason), "%s%s", is_lost ? "" : "incomplete.", loss_reason(loss));
+		snprintf(reason, sizeof(reason), "%s%s", is_lost ? "" : "incomplete.", facts->reason);
 		if (is_lost)
-			log_event(LOG_WARNING, "agent", "samples were lost",
-					  log_text("reason", loss_reason(loss)), log_number("count", (int64_t) count),
-					  log_text("meaning", loss_meaning(loss)));
+			log_event(LOG_WARNING, "agent", "samples were lost", log_text("reason", facts->reason),
+					  log_number("count", (int64_t) count), log_text("meaning", facts->meaning));
 		else
 			flusher->minute.losses[loss] += count;
 		if (batch_add_loss(batch, reason, count) != 0)
 			log_event(LOG_WARNING, "agent", "could not add a loss to its batch",
-					  log_text("reason", loss_reason(loss)));
+					  log_text("reason", facts->reason));
 	}
 }
 
@@ -343,7 +343,7 @@ report_last_counts(Flusher *flusher)
 		return;
 	unwind_counts_report(&flusher->unwind_counts, batch);
 	report_losses(flusher, batch);
-	minute_tell_flaws(&flusher->minute, flusher->stats.samples - flusher->minute.told.samples);
+	minute_log_flaws(&flusher->minute, flusher->stats.samples - flusher->minute.reported.samples);
 	submit(flusher, batch);
 }
 

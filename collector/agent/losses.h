@@ -19,7 +19,7 @@ typedef enum LossKind
 	LOSS_NOTE,	  /* counts something else than samples */
 } LossKind;
 
-/* X(identifier, reason, kind, what) */
+/* X(identifier, reason, kind, meaning) */
 #define LOSS_REASONS(X)                                                                            \
 	X(RING_FULL, "ring_full", LOSS_LOST, "the kernel's ring buffer was full")                      \
 	X(NO_SCRATCH, "no_scratch", LOSS_LOST, "more BPF programs met on a CPU than were planned for") \
@@ -115,41 +115,23 @@ losses_take(Losses *losses, Loss loss)
 	return added;
 }
 
-static inline const char *
-loss_reason(Loss loss)
+typedef struct LossFacts
 {
-	static const char *const reasons[LOSS_COUNT] = {
-#define LOSS_REASON(identifier, reason, kind, what) reason,
-		LOSS_REASONS(LOSS_REASON)
-#undef LOSS_REASON
+	const char *reason;	 /* its name in summaries and in profstore.losses */
+	LossKind kind;		 /* of what it counts */
+	const char *meaning; /* for people who read the log */
+} LossFacts;
+
+static inline const LossFacts *
+loss_facts(Loss loss)
+{
+	static const LossFacts facts[LOSS_COUNT] = {
+#define LOSS_FACTS(identifier, reason, kind, meaning) { reason, kind, meaning },
+		LOSS_REASONS(LOSS_FACTS)
+#undef LOSS_FACTS
 	};
 
-	return reasons[loss];
-}
-
-/* What is counted, in words. */
-static inline const char *
-loss_meaning(Loss loss)
-{
-	static const char *const meanings[LOSS_COUNT] = {
-#define LOSS_MEANING(identifier, reason, kind, what) what,
-		LOSS_REASONS(LOSS_MEANING)
-#undef LOSS_MEANING
-	};
-
-	return meanings[loss];
-}
-
-static inline LossKind
-loss_kind(Loss loss)
-{
-	static const LossKind kinds[LOSS_COUNT] = {
-#define LOSS_KIND(identifier, reason, kind, what) kind,
-		LOSS_REASONS(LOSS_KIND)
-#undef LOSS_KIND
-	};
-
-	return kinds[loss];
+	return &facts[loss];
 }
 
 #endif

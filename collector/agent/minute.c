@@ -15,7 +15,7 @@ share_percent(uint64_t part, uint64_t whole)
 }
 
 void
-minute_tell_flaws(Minute *minute, uint64_t samples)
+minute_log_flaws(Minute *minute, uint64_t samples)
 {
 	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
 	{
@@ -23,10 +23,10 @@ minute_tell_flaws(Minute *minute, uint64_t samples)
 
 		if (count > 0)
 			log_event(count * 100 >= samples ? LOG_INFO : LOG_DEBUG, "agent",
-					  "profiles are incomplete", log_text("reason", loss_reason(loss)),
+					  "profiles are incomplete", log_text("reason", loss_facts(loss)->reason),
 					  log_number("count", (int64_t) count),
 					  log_number("samples", (int64_t) samples),
-					  log_text("meaning", loss_meaning(loss)));
+					  log_text("meaning", loss_facts(loss)->meaning));
 	}
 	memset(minute->losses, 0, sizeof(minute->losses));
 }
@@ -34,14 +34,14 @@ minute_tell_flaws(Minute *minute, uint64_t samples)
 void
 minute_report(Minute *minute, const MinuteTotals *totals)
 {
-	const MinuteTotals *told = &minute->told;
-	uint64_t samples = totals->samples - told->samples;
+	const MinuteTotals *before = &minute->reported;
+	uint64_t samples = totals->samples - before->samples;
 
 	log_event(LOG_INFO, "agent", "sampled", log_number("samples", (int64_t) samples),
-			  log_number("rows_stored", (int64_t) (totals->rows - told->rows)),
+			  log_number("rows_stored", (int64_t) (totals->rows - before->rows)),
 			  log_real("whole_stacks_percent",
-					   share_percent(totals->complete - told->complete,
-									 totals->user_samples - told->user_samples)));
-	minute_tell_flaws(minute, samples);
-	minute->told = *totals;
+					   share_percent(totals->complete - before->complete,
+									 totals->user_samples - before->user_samples)));
+	minute_log_flaws(minute, samples);
+	minute->reported = *totals;
 }

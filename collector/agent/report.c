@@ -68,7 +68,7 @@ report_write(FILE *file, const Report *report, Losses *losses)
 
 	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
 	{
-		if (loss_kind(loss) == LOSS_LOST)
+		if (loss_facts(loss)->kind == LOSS_LOST)
 			lost += losses_total(losses, loss);
 	}
 	fprintf(file, "duration_ms=%" PRId64 "\n", report->duration_ms);
@@ -90,8 +90,9 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "samples=%" PRIu64 "\n", report->resolved.samples);
 	fprintf(file, "samples_lost=%" PRIu64 "\n", lost);
 	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
-		fprintf(file, "%s.%s=%" PRIu64 "\n", loss_kind(loss) == LOSS_LOST ? "lost" : "incomplete",
-				loss_reason(loss), losses_total(losses, loss));
+		fprintf(file, "%s.%s=%" PRIu64 "\n",
+				loss_facts(loss)->kind == LOSS_LOST ? "lost" : "incomplete",
+				loss_facts(loss)->reason, losses_total(losses, loss));
 	fprintf(file, "lost.queue_full=%" PRIu64 "\n", report->writer.samples_dropped);
 	fprintf(file, "lost.database_refused=%" PRIu64 "\n", report->writer.samples_refused);
 	fprintf(file, "stacks=%" PRIu64 "\n", report->resolved.user_samples);

@@ -208,19 +208,19 @@ prepare_names(Reader *reader, const Record *record, Process *process, const User
 static Process *
 read_labels(Reader *reader, const Record *record, Process *process)
 {
-	const struct pfs_sample *sample = record->sample;
-	const ExecImage image = { sample->pid, sample->start_time_ns, sample->exec_id };
+	ExecImage image;
 	uint64_t owner;
 
 	if (process == NULL || reader->unwind == NULL || record->labels == NULL ||
 		record->labels->missing == 0)
 		return process;
+	image = process_identity(process);
 	owner = process_owner(process);
 	reader_unlock(reader);
 	unwind_tables_read_labels(reader->unwind, &image, owner, record->labels->missing,
 							  (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	reader_lock(reader);
-	return process_table_get(reader->processes, sample, reader->now_ns);
+	return process_table_get(reader->processes, record->sample, reader->now_ns);
 }
 
 /* Adds a record to the interval, or returns the number of the table that has to be loaded first. */

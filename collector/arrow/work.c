@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "formats/profile.h"
+#include "formats/clean_text.h"
 
 #define TEXT_BYTES_A_STEP 16
 
@@ -78,8 +78,7 @@ work_alloc(ArrowWork *work, size_t count, size_t item_bytes)
 bool
 work_clean(ArrowWork *work, Span *text)
 {
-	uint8_t *copy;
-	size_t length = 0;
+	char *copy;
 
 	if (!work_pay(work, text->length / TEXT_BYTES_A_STEP))
 		return false;
@@ -88,17 +87,8 @@ work_clean(ArrowWork *work, Span *text)
 	copy = work_alloc(work, text->length, PFS_REPLACEMENT_BYTES);
 	if (copy == NULL)
 		return false;
-	for (size_t i = 0; i < text->length; i++)
-	{
-		if (text->bytes[i] != '\0')
-			copy[length++] = text->bytes[i];
-		else
-		{
-			memcpy(copy + length, PFS_REPLACEMENT, PFS_REPLACEMENT_BYTES);
-			length += PFS_REPLACEMENT_BYTES;
-		}
-	}
-	*text = (Span){ copy, length };
+	*text = (Span){ (const uint8_t *) copy,
+					pfs_zeros_replace(copy, (const char *) text->bytes, text->length) };
 	return true;
 }
 

@@ -35,12 +35,12 @@
 
 #define CHILD_STACK_BYTES 65536
 
-/* What a child does, and the error that kept it from that. */
+/* A child up to its exec; it writes why that failed. */
 typedef struct Start
 {
 	const ChildProgram *program;
-	int number; /* of the descriptor that it is given */
-	int error;
+	int number; /* that the descriptor it is given gets */
+	int error;	/* errno; 0: none */
 } Start;
 
 /* Guards the low descriptor while a child is given it, and the stack of that child. */

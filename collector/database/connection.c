@@ -144,12 +144,9 @@ pin_search_path(Connection *connection, DbError *error)
 {
 	static const Statement statement = { .sql = "SET search_path = pg_catalog, pg_temp",
 										 .failure = "could not prepare the session" };
-	PGresult *result;
-	DbOutcome outcome = connection_run(connection, &statement, 1, &result, error);
+	DbOutcome outcome = connection_execute(connection, &statement, error);
 
-	if (outcome == DB_OK)
-		PQclear(result);
-	else
+	if (outcome != DB_OK)
 		connection_close(connection);
 	return outcome;
 }
@@ -480,6 +477,17 @@ connection_run(Connection *connection, const Statement *statements, size_t count
 	if (preparing.count > 0)
 		connection_close(connection);
 	return connection_recover(connection, outcome);
+}
+
+DbOutcome
+connection_execute(Connection *connection, const Statement *statement, DbError *error)
+{
+	PGresult *result;
+	DbOutcome outcome = connection_run(connection, statement, 1, &result, error);
+
+	if (outcome == DB_OK)
+		PQclear(result);
+	return outcome;
 }
 
 static const char copy_failure[] = "could not store samples";

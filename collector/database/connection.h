@@ -70,6 +70,9 @@ void connection_log_notices(Connection *connection, const char *module);
 DbOutcome connection_run(Connection *connection, const Statement *statements, size_t count,
 						 Result **results, DbError *error);
 
+/* Like connection_run(), for one statement whose result nobody needs. */
+DbOutcome connection_execute(Connection *connection, const Statement *statement, DbError *error);
+
 /* Leaves a transaction that may be open, for whoever cannot go on with it; else does nothing. */
 void connection_abandon(Connection *connection);
 

@@ -72,10 +72,7 @@ find_process(const JitNames *names, const ExecImage *image)
 {
 	for (size_t i = 0; i < names->count; i++)
 	{
-		const ExecImage *known = &names->processes[i]->image;
-
-		if (known->pid == image->pid && known->start_time_ns == image->start_time_ns &&
-			known->exec_id == image->exec_id)
+		if (exec_image_equal(&names->processes[i]->image, image))
 			return names->processes[i];
 	}
 	return NULL;

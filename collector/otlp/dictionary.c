@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "formats/clean_text.h"
 #include "otlp/fields.h"
 
 #define FRAME_TYPE_KEY	  "profile.frame.type"
@@ -193,21 +194,10 @@ static OtlpFault
 own_with_zeros(OtlpDictionary *dictionary, PfsText text, const char **own)
 {
 	char *copy = arena_alloc(dictionary->arena, (size_t) text.length * PFS_REPLACEMENT_BYTES);
-	size_t length = 0;
 
 	if (copy == NULL)
 		return FAULT_ROOM;
-	for (uint32_t i = 0; i < text.length; i++)
-	{
-		if (text.data[i] != '\0')
-			copy[length++] = text.data[i];
-		else
-		{
-			memcpy(copy + length, PFS_REPLACEMENT, PFS_REPLACEMENT_BYTES);
-			length += PFS_REPLACEMENT_BYTES;
-		}
-	}
-	*own = batch_text(dictionary->batch, copy, length);
+	*own = batch_text(dictionary->batch, copy, pfs_zeros_replace(copy, text.data, text.length));
 	return *own != NULL ? FAULT_NONE : FAULT_ROOM;
 }
 

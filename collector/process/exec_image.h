@@ -7,6 +7,7 @@
 #ifndef COLLECTOR_EXEC_IMAGE_H
 #define COLLECTOR_EXEC_IMAGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct ExecImage
@@ -15,5 +16,11 @@ typedef struct ExecImage
 	uint64_t start_time_ns; /* of the process, since boot */
 	uint64_t exec_id;		/* counts what it executed */
 } ExecImage;
+
+static inline bool
+exec_image_equal(const ExecImage *a, const ExecImage *b)
+{
+	return a->pid == b->pid && a->start_time_ns == b->start_time_ns && a->exec_id == b->exec_id;
+}
 
 #endif

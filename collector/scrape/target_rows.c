@@ -122,16 +122,13 @@ mark_rows(TargetStore *store, const char *health, const char *reason, DbError *e
 		.params = { { WIRE_TEXT, &scraper }, { WIRE_TEXT, &text }, { WIRE_TEXT, &state } }
 	};
 	DbOutcome outcome = session_open(&store->session, store->conninfo, error);
-	Result *result;
 
 	if (outcome != DB_OK)
 		return outcome;
 	buffer_put_bytes(&scraper, store->scraper, strlen(store->scraper));
 	buffer_put_bytes(&text, reason, strlen(reason));
 	buffer_put_bytes(&state, health, strlen(health));
-	outcome = connection_run(&store->session.connection, &statement, 1, &result, error);
-	if (outcome == DB_OK)
-		result_free(result);
+	outcome = connection_execute(&store->session.connection, &statement, error);
 	buffer_fini(&scraper);
 	buffer_fini(&text);
 	buffer_fini(&state);
@@ -184,14 +181,11 @@ store_rows(TargetStore *store, const TargetRows *rows, DbError *error)
 					{ WIRE_TEXT, &scraper } }
 	};
 	DbOutcome outcome = session_open(&store->session, store->conninfo, error);
-	Result *result;
 
 	if (outcome != DB_OK)
 		return outcome;
 	buffer_put_bytes(&scraper, store->scraper, strlen(store->scraper));
-	outcome = connection_run(&store->session.connection, &statement, 1, &result, error);
-	if (outcome == DB_OK)
-		result_free(result);
+	outcome = connection_execute(&store->session.connection, &statement, error);
 	buffer_fini(&scraper);
 	return outcome;
 }

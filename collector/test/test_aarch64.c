@@ -26,7 +26,7 @@ static const uint32_t plain_plt[] = {
 	0xf00000e3, 0xf947f042, 0x913fa063, 0xd61f0040, 0xd503201f, 0xd503201f,
 };
 
-/* The same with -z force-bti. */
+/* The table that -z force-bti makes of these. */
 static const uint32_t protected_plt[] = {
 	0xd503245f, 0xa9bf7bf0, 0xf00000f0, 0xf947fe11, 0x913fe210, 0xd61f0220, 0xd503201f,
 	0xd503201f, 0x90000110, 0xf9400211, 0x91000210, 0xd61f0220, 0xd503245f, 0xa9bf0fe2,
@@ -39,53 +39,12 @@ static const uint8_t plain_depths[] = { 0, 16, 16, 16, 16, 0,  0,  0,  0, 0,
 static const uint8_t protected_depths[] = { 0, 0, 16, 16, 16, 16, 0,  0,  0,  0,
 											0, 0, 0,  0,  16, 16, 16, 16, 16, 0 };
 
-/* CFI of a function elsewhere in the file. */
-static const uint8_t other_cfi[] = {
-	0x10,
-	0,
-	0,
-	0,
-	0,
-	0,
-	0,
-	0,
-	1,
-	'z',
-	'R',
-	0,
-	4,
-	0x78,
-	LR,
-	1,
-	0x03, /* CIE, udata4 */
-	DW_CFA_def_cfa,
-	SP,
-	0,
-	0x10,
-	0,
-	0,
-	0,
-	0x18,
-	0,
-	0,
-	0,
-	0,
-	0x18,
-	0,
-	0,
-	16,
-	0,
-	0,
-	0, /* FDE: 0x1800 */
-	0,
-	0,
-	0,
-	0,
-	0,
-	0,
-	0,
-	0, /* no more */
-};
+/* A CIE of code whose CFA is the stack pointer; places of its FDEs have 4 bytes (udata4). */
+#define CIE 0x10, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 4, 0x78, LR, 1, 0x03, DW_CFA_def_cfa, SP, 0
+
+/* The CIE, an FDE of it for 16 bytes from 0x1800 on, and the end. */
+static const uint8_t other_cfi[] = { CIE, 0x10, 0, 0, 0, 0x18, 0, 0, 0, 0, 0x18, 0, 0,
+									 16,  0,	0, 0, 0, 0,	   0, 0, 0, 0, 0,	 0 };
 
 static CfiInput
 plt_input(uint16_t machine, const uint32_t *words, size_t count)
@@ -177,8 +136,7 @@ static void
 test_signed_return_address(void **state)
 {
 	static const uint8_t eh_frame[] = {
-		0x10, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 4, 0x78, LR, 1, 0x03, /* CIE, udata4 */
-		DW_CFA_def_cfa, SP, 0,
+		CIE,
 		/* FDE of this CIE: 64 bytes of code */
 		0x1c, 0, 0, 0, 0x18, 0, 0, 0, 0, 0x10, 0, 0, 64, 0, 0, 0, 0, DW_CFA_advance_loc | 1,
 		0x2d,						  /* paciasp */

@@ -39,7 +39,7 @@ sums_all_that_was_lost(void **state)
 	free(text);
 }
 
-/* What a report writes to the log, for the caller to free. */
+/* Returns the lines that a report logs, for the caller to free. */
 static char *
 log_of(Minute *minute, const MinuteTotals *totals)
 {

@@ -186,7 +186,7 @@ test_records(void **state)
 	assert_false(record_parse(&bytes, sizeof(bytes), &record));
 }
 
-/* Each page is read once a minute, and an owner's processes have so many of them read. */
+/* A page is read once a minute, and each owner has an allowance of pages. */
 static void
 test_pages(void **state)
 {

@@ -801,6 +801,45 @@ test_place_of_another_table(void **state)
 
 #ifdef __x86_64__
 
+/* This program in an unwinder of its own, and a walk from a place and with a stack made up. */
+typedef struct MadeWalk
+{
+	KernelTables *tables;
+	Unwinder *unwinder;
+	UnwindBinary *binary;
+	LateMemory memory;
+	uint64_t frames[4];
+	int status;
+} MadeWalk;
+
+static const ExecImage made_process = { 1, 1, 1 };
+
+static void
+made_walk_begin(MadeWalk *made, const World *world, uint64_t pc)
+{
+	made->tables = memory_tables_create();
+	assert_int_equal(unwinder_create(made->tables, &made->unwinder), 0);
+	made->binary =
+		load_span(made->unwinder, &made_process, span_at(world, pc), "/proc/self/exe", 0);
+}
+
+/* Returns the number of frames. */
+static int
+made_walk(MadeWalk *made, struct pfs_walk_state *at)
+{
+	const LateWalk walk = { &made_process, at, late_memory_read, &made->memory, false };
+
+	return late_walk(made->unwinder, &walk, made->frames, 4, &made->status);
+}
+
+static void
+made_walk_end(MadeWalk *made)
+{
+	unwinder_binary_release(made->unwinder, made->binary, 0);
+	unwinder_free(made->unwinder);
+	memory_tables_free(made->tables);
+}
+
 /* A function in the middle of others, of which no rule speaks. */
 extern const char without_cfi[];
 __asm__(".pushsection .text\n"
@@ -813,38 +852,27 @@ __asm__(".pushsection .text\n"
 static void
 test_argument_is_no_caller(void **state)
 {
-	const World *world = *state;
-	const ExecImage process = { 1, 1, 1 };
 	const uint64_t pc = (uint64_t) (uintptr_t) without_cfi + 32;
 	const uint64_t sp = 0x7000;
 	const uint64_t arguments = 0x7f00;
 	uint64_t stack[] = { 0, 2, arguments, arguments + 8, 0, 0 };
-	LateMemory memory = { (const uint8_t *) stack, sizeof(stack), sp, UINT64_MAX, 0, 0 };
 	struct pfs_walk_state at = { .pc = pc, .sp = sp, .fp = sp + 16, .innermost = 1 };
-	const LateWalk walk = { &process, &at, late_memory_read, &memory, false };
-	KernelTables *tables = memory_tables_create();
-	Unwinder *unwinder;
-	UnwindBinary *binary;
-	uint64_t frames[4];
-	int status;
+	MadeWalk made = { .memory = { (const uint8_t *) stack, sizeof(stack), sp, UINT64_MAX, 0, 0 } };
 
-	assert_int_equal(unwinder_create(tables, &unwinder), 0);
-	binary = load_span(unwinder, &process, span_at(world, pc), "/proc/self/exe", 0);
+	made_walk_begin(&made, *state, pc);
 	at.arguments = arguments;
-	assert_int_equal(late_walk(unwinder, &walk, frames, 4, &status), 1);
-	assert_int_equal(status, PFS_WALK_NO_RULE);
+	assert_int_equal(made_walk(&made, &at), 1);
+	assert_int_equal(made.status, PFS_WALK_NO_RULE);
 
 	/* elsewhere it may be code that is not known yet */
 	stack[3] = arguments - 8;
-	assert_int_equal(late_walk(unwinder, &walk, frames, 4, &status), 1);
-	assert_int_equal(status, PFS_WALK_NO_MAPPING);
+	assert_int_equal(made_walk(&made, &at), 1);
+	assert_int_equal(made.status, PFS_WALK_NO_MAPPING);
 	stack[3] = arguments + 8;
 	at.arguments = 0;
-	assert_int_equal(late_walk(unwinder, &walk, frames, 4, &status), 1);
-	assert_int_equal(status, PFS_WALK_NO_MAPPING);
-	unwinder_binary_release(unwinder, binary, 0);
-	unwinder_free(unwinder);
-	memory_tables_free(tables);
+	assert_int_equal(made_walk(&made, &at), 1);
+	assert_int_equal(made.status, PFS_WALK_NO_MAPPING);
+	made_walk_end(&made);
 }
 
 /*
@@ -863,35 +891,19 @@ __asm__(".pushsection .text\n"
 static void
 test_frame_behind_array(void **state)
 {
-	const World *world = *state;
-	const ExecImage process = { 1, 1, 1 };
 	const uint64_t pc = (uint64_t) (uintptr_t) behind_array;
 	const uint64_t sp = 0x7000;
 	uint64_t stack[64] = { [1 + 5] = 0x7000 + 40 * 8, [40] = TOLD_START + 8 };
-	LateMemory memory = { (const uint8_t *) stack, sizeof(stack), sp, UINT64_MAX, 0, 0 };
 	struct pfs_walk_state at = { .pc = pc, .sp = sp, .registers[9] = 5, .innermost = 1 };
-	KernelTables *tables = memory_tables_create();
-	Unwinder *unwinder;
-	UnwindBinary *binary;
-	uint64_t frames[4];
-	int status;
+	MadeWalk made = { .memory = { (const uint8_t *) stack, sizeof(stack), sp, UINT64_MAX, 0, 0 } };
 
-	assert_int_equal(unwinder_create(tables, &unwinder), 0);
-	binary = load_span(unwinder, &process, span_at(world, pc), "/proc/self/exe", 0);
-	assert_int_equal(late_walk(unwinder,
-							   &(LateWalk){ &process, &at, late_memory_read, &memory, false },
-							   frames, 4, &status),
-					 2);
-	assert_int_equal(PFS_FRAME_ADDRESS(frames[1]), TOLD_START + 8);
+	made_walk_begin(&made, *state, pc);
+	assert_int_equal(made_walk(&made, &at), 2);
+	assert_int_equal(PFS_FRAME_ADDRESS(made.frames[1]), TOLD_START + 8);
 	at.innermost = 0; /* r9 is not known in a caller */
-	assert_int_equal(late_walk(unwinder,
-							   &(LateWalk){ &process, &at, late_memory_read, &memory, false },
-							   frames, 4, &status),
-					 1);
-	assert_int_equal(status, PFS_WALK_NO_RULE);
-	unwinder_binary_release(unwinder, binary, 0);
-	unwinder_free(unwinder);
-	memory_tables_free(tables);
+	assert_int_equal(made_walk(&made, &at), 1);
+	assert_int_equal(made.status, PFS_WALK_NO_RULE);
+	made_walk_end(&made);
 }
 
 #endif

@@ -144,6 +144,25 @@ suspects_files_of_a_killed_worker(void **state)
 	close(program);
 }
 
+/* Opens a program that answers and one that may be held. */
+static void
+open_programs(int *program, int *file)
+{
+	if (!have_fuse)
+		skip();
+	*program = open_empty_program();
+	*file = open_fuse_program();
+}
+
+static void
+end(WorkerClient *client, int program, int file)
+{
+	fuse_file_let_go(&fuse);
+	worker_client_free(client);
+	close(file);
+	close(program);
+}
+
 /* A worker that starts has none of our descriptors, so that no file keeps it from that. */
 static void
 starts_beside_a_file_that_hangs(void **state)
@@ -152,18 +171,12 @@ starts_beside_a_file_that_hangs(void **state)
 	int program;
 	int file;
 
-	if (!have_fuse)
-		skip();
-	program = open_empty_program();
-	file = open_fuse_program();
+	open_programs(&program, &file);
 	fuse_file_hold(&fuse, FUSE_FLUSH);
 	assert_int_equal(worker_client_create(0, &client), 0);
 	assert_int_equal(ask(client, 1, program, &honest), 0);
 	assert_int_equal(worker_client_failures(client), 0);
-	fuse_file_let_go(&fuse);
-	worker_client_free(client);
-	close(file);
-	close(program);
+	end(client, program, file);
 }
 
 /* Memory of a process that is no file's, kB; 0: it has none any more. */
@@ -193,10 +206,7 @@ charges_the_owner_of_a_file_that_hangs(void **state)
 	int program;
 	int file;
 
-	if (!have_fuse)
-		skip();
-	program = open_empty_program();
-	file = open_fuse_program();
+	open_programs(&program, &file);
 	assert_int_equal(worker_client_create(0, &client), 0);
 	assert_int_equal(ask(client, 1, program, &honest), 0);
 	stuck = worker_client_pid(client);
@@ -214,10 +224,7 @@ charges_the_owner_of_a_file_that_hangs(void **state)
 	assert_int_equal(ask(client, 3, program, &hostile), -EAGAIN);
 	assert_int_equal(worker_client_refused(client), 1);
 	assert_int_equal(ask(client, 1, program, &honest), 0);
-	fuse_file_let_go(&fuse);
-	worker_client_free(client);
-	close(file);
-	close(program);
+	end(client, program, file);
 }
 
 static int

@@ -20,9 +20,7 @@ find_page(LabelPages *pages, const ExecImage *image, uint64_t page)
 	{
 		KnownPage *known = &pages->known[i];
 
-		if (known->until_ns != 0 && known->page == page && known->image.pid == image->pid &&
-			known->image.start_time_ns == image->start_time_ns &&
-			known->image.exec_id == image->exec_id)
+		if (known->until_ns != 0 && known->page == page && exec_image_equal(&known->image, image))
 			return known;
 	}
 	return NULL;

@@ -68,7 +68,6 @@ ensure_day(Partitions *partitions, Connection *connection, int64_t day, DbError 
 							.keep = true,
 							.param_count = 2,
 							.params = { { WIRE_TIMESTAMPTZ, &from }, { WIRE_TIMESTAMPTZ, &to } } };
-	Result *result;
 	DbOutcome outcome;
 	int64_t start_us;
 
@@ -78,12 +77,9 @@ ensure_day(Partitions *partitions, Connection *connection, int64_t day, DbError 
 		start_us = day < 0 ? INT64_MIN : INT64_MAX;
 	wire_timestamp_param(&from, start_us);
 	wire_timestamp_param(&to, start_us);
-	outcome = connection_run(connection, &statement, 1, &result, error);
+	outcome = connection_execute(connection, &statement, error);
 	if (outcome == DB_OK)
-	{
-		result_free(result);
 		day_remember(partitions, day);
-	}
 	buffer_fini(&from);
 	buffer_fini(&to);
 	return outcome;

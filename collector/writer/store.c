@@ -398,12 +398,8 @@ static DbOutcome
 end_transaction(Connection *connection, const char *sql, DbError *error)
 {
 	const Statement statement = { .sql = sql, .failure = "could not end a transaction" };
-	Result *result;
-	DbOutcome outcome = connection_run(connection, &statement, 1, &result, error);
 
-	if (outcome == DB_OK)
-		result_free(result);
-	return outcome;
+	return connection_execute(connection, &statement, error);
 }
 
 /* Samples and COMMIT. */
@@ -583,7 +579,6 @@ store_health(const Store *store, Session *session, const char *from, const char 
 		.param_count = 3,
 		.params = { { WIRE_TEXT, &node }, { WIRE_TEXT, &before }, { WIRE_TEXT, &after } }
 	};
-	Result *result = NULL;
 	DbOutcome outcome;
 
 	if (store->node[0] == '\0')
@@ -591,9 +586,7 @@ store_health(const Store *store, Session *session, const char *from, const char 
 	buffer_put_bytes(&node, store->node, strlen(store->node));
 	buffer_put_bytes(&before, from, strlen(from));
 	buffer_put_bytes(&after, to, strlen(to));
-	outcome = connection_run(&session->connection, &statement, 1, &result, error);
-	if (outcome == DB_OK)
-		result_free(result);
+	outcome = connection_execute(&session->connection, &statement, error);
 	buffer_fini(&node);
 	buffer_fini(&before);
 	buffer_fini(&after);

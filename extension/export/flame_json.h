@@ -26,8 +26,7 @@ void pfs_frame_texts_append(StringInfo json, const PfsFrameTexts *texts);
  * Appends the tree as one object: name, value, children, and where known file, line, mapping;
  * truncated where the node stands in for cut ones; of a comparison base as well. Under filters the
  * root has whole, of a comparison whole_base too: what its values are without them. With texts
- * (NULL: none) name, file and mapping are numbers. Raises
- * PROGRAM_LIMIT_EXCEEDED beyond 1 GB.
+ * (NULL: none) name, file and mapping are numbers. Raises PROGRAM_LIMIT_EXCEEDED beyond 1 GB.
  */
 void pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff, PfsFrameTexts *texts);
 

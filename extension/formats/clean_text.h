@@ -5,6 +5,8 @@
 #ifndef PFS_CLEAN_TEXT_H
 #define PFS_CLEAN_TEXT_H
 
+#include <string.h>
+
 #include "formats/profile.h"
 
 /*
@@ -16,5 +18,24 @@ bool pfs_text_clean(PfsProfile *profile, PfsText *text);
 
 /* Bytes of the character that a text, which has some, begins with: 0 for none, or for zero. */
 uint32_t pfs_character_bytes(PfsText text);
+
+/*
+ * Copies bytes that are UTF-8 but for zeroes, each of which becomes U+FFFD. The copy has room for
+ * length times PFS_REPLACEMENT_BYTES. Returns its length.
+ */
+static inline size_t
+pfs_zeros_replace(char *copy, const char *bytes, size_t length)
+{
+	char *out = copy;
+
+	for (size_t i = 0; i < length; i++)
+	{
+		size_t out_bytes = bytes[i] != '\0' ? 1 : PFS_REPLACEMENT_BYTES;
+
+		memcpy(out, bytes[i] != '\0' ? &bytes[i] : PFS_REPLACEMENT, out_bytes);
+		out += out_bytes;
+	}
+	return (size_t) (out - copy);
+}
 
 #endif

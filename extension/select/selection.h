@@ -88,8 +88,8 @@ pfs_selection_is_traced(const PfsSelection *selection)
 void pfs_selection_tell_unknown(const PfsSelection *selection);
 
 /*
- * Whether a NOTICE about an empty answer is the first of the client's statement, and is shown: a
- * function may be called for each row of a table.
+ * Returns true if a NOTICE about an empty answer is to be raised: the client sees it, and it is the
+ * first of the client's statement, which may call a function for each row of a table.
  */
 bool pfs_selection_notes_first(void);
 

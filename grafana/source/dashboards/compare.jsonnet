@@ -4,7 +4,7 @@ local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
 local selector(matchers) = "profstore.selector(%s, pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), %s)" % [q.type, q.matchers(matchers)];
-// Where the time is none, both pick nothing: the baseline's status says so.
+// If the text is no time, both sides select nothing, and the baseline's status says so.
 local typedTime = "profstore.valid_time('$begin', '${__timezone}')";
 local wrongTime = "'$begin' <> '' AND %s IS NULL" % typedTime;
 local valid(matchers) = "profstore.valid_selector(CASE WHEN %s THEN 'none:none:none:none:none' ELSE %s END, '$focus', '$ignore', '$show', %s)" % [wrongTime, selector(matchers), q.hide];
