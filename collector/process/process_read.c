@@ -404,15 +404,18 @@ static void
 look_at_code(ProcessTable *table, Process *process)
 {
 	char compiler[COMPILER_BYTES] = "";
+	int error;
 
 	process->runtime = runtime_find(process_exe(process), &process->mappings);
 	if (process->executable == NULL || mapped_file_compiler(process->executable) != NULL)
 		return;
 	begin_wait(table, process);
-	(void) probe_compiler(table->file_prober, table->files, process->executable, PROBE_WAIT_NS,
-						  compiler);
+	error = probe_compiler(table->file_prober, table->files, process->executable, PROBE_WAIT_NS,
+						   compiler);
 	end_wait(table, process);
-	mapped_file_set_compiler(process->executable, compiler);
+	/* otherwise the file is asked again when the process is read the next time */
+	if (error == 0)
+		mapped_file_set_compiler(process->executable, compiler);
 }
 
 static void

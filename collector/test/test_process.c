@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -1532,6 +1533,13 @@ test_runtimes(void **state)
 	assert_string_equal(runtime_of("", ""), "");
 }
 
+static bool
+is_compiled_by_known(const Process *process)
+{
+	return strncmp(process_compiler(process), "gcc ", 4) == 0 ||
+		   strncmp(process_compiler(process), "clang ", 6) == 0;
+}
+
 /* A real interpreter, and this program. */
 static void
 test_code(void **state)
@@ -1555,8 +1563,64 @@ test_code(void **state)
 	sample = sample_of(getpid());
 	process = process_table_get(fixture->processes, &sample, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	assert_string_equal(process_runtime(process), "");
-	assert_true(strncmp(process_compiler(process), "gcc ", 4) == 0 ||
-				strncmp(process_compiler(process), "clang ", 6) == 0);
+	for (uint64_t i = 1; i < 20 && !is_compiled_by_known(process); i++)
+		process =
+			process_table_get(fixture->processes, &sample,
+							  (uint64_t) clock_ns(CLOCK_MONOTONIC) + i * (PROCESS_REFRESH_NS + 1));
+	assert_true(is_compiled_by_known(process));
+}
+
+static sem_t device_answers;
+
+static void
+run_unanswered(Probe *probe)
+{
+	(void) probe;
+	sem_wait(&device_answers);
+}
+
+static void
+discard_unanswered(Probe *probe)
+{
+	free(probe);
+}
+
+/* A file whose device does not answer is asked again when its process is read the next time. */
+static void
+test_code_of_late_device(void **state)
+{
+	Fixture *fixture = *state;
+	Prober *prober = fixture->processes->file_prober;
+	struct pfs_sample sample = sample_of(getpid());
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	Process *process = process_table_get(fixture->processes, &sample, now_ns);
+
+	sem_init(&device_answers, 0, 0);
+	for (int i = 0; i < PROBER_DEVICE_STUCK; i++)
+	{
+		Probe *probe = calloc(1, sizeof(*probe));
+
+		assert_non_null(probe);
+		*probe = (Probe){ .run = run_unanswered,
+						  .discard = discard_unanswered,
+						  .subject = { .device = mapped_file_device(process->executable) } };
+		assert_int_equal(prober_run(prober, probe, MS), -ETIMEDOUT);
+	}
+	process_table_want_code(fixture->processes);
+	now_ns += PROCESS_REFRESH_NS + 1;
+	process = process_table_get(fixture->processes, &sample, now_ns);
+	assert_string_equal(process_compiler(process), "");
+	for (int i = 0; i < PROBER_DEVICE_STUCK; i++)
+		sem_post(&device_answers);
+	while (prober_stuck(prober) > 0)
+		usleep(1000);
+	for (int i = 0; i < 20 && !is_compiled_by_known(process); i++)
+	{
+		now_ns += PROCESS_REFRESH_NS + 1;
+		process = process_table_get(fixture->processes, &sample, now_ns);
+	}
+	assert_true(is_compiled_by_known(process));
+	sem_destroy(&device_answers);
 }
 
 /* No sample tells that a dropped process is another one by now: it is looked at again. */
@@ -1651,6 +1715,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_drops_end, setup, teardown),
 		cmocka_unit_test(test_runtimes),
 		cmocka_unit_test_setup_teardown(test_code, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_code_of_late_device, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_environment, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room_beside_large_one, setup, teardown),

@@ -824,7 +824,7 @@ made_walk_begin(MadeWalk *made, const World *world, uint64_t pc)
 }
 
 /* Returns the number of frames. */
-static int
+static size_t
 made_walk(MadeWalk *made, struct pfs_walk_state *at)
 {
 	const LateWalk walk = { &made_process, at, late_memory_read, &made->memory, false };
