@@ -6,7 +6,7 @@
 
 #include "codec/clones.h"
 
-#define RUN_COPY_LANES 8 /* lanes written at once while a run is spread */
+#define RUN_COPY_LANES 8 /* lanes written at once when a run is spread */
 
 static void
 write_patches(PfsBuffer *buffer, const PfsArrayShape *array)
@@ -74,7 +74,7 @@ pfs_entry_write(PfsBuffer *buffer, const PfsBlockShape *shape, PfsEntryContext *
 		pfs_buffer_put_varint(buffer, shape->group_bytes);
 }
 
-/* Reads the patch fields of an array, whose count and bits are known. */
+/* Reads the patch fields of an array whose count and bits are known. */
 static bool
 read_patches(PfsCursor *cursor, bool patched, PfsArrayShape *array)
 {
@@ -93,7 +93,7 @@ read_patches(PfsCursor *cursor, bool patched, PfsArrayShape *array)
 	return true;
 }
 
-/* Least value, range and divisor; the largest value must be an int64 too. */
+/* Reads range and divisor. Fails if the largest value would not be an int64. */
 static bool
 read_units(PfsCursor *cursor, uint8_t kind, PfsEntryContext *context, PfsBlockShape *shape)
 {
@@ -107,7 +107,7 @@ read_units(PfsCursor *cursor, uint8_t kind, PfsEntryContext *context, PfsBlockSh
 		   shape->range <= greatest_range / shape->divisor;
 }
 
-/* The part of an entry that only blocks with symbols have. */
+/* Reads the part of an entry that only blocks with symbols have. */
 static bool
 read_symbol_fields(PfsCursor *cursor, uint8_t kind, PfsBlockShape *shape)
 {
@@ -140,7 +140,7 @@ read_symbol_fields(PfsCursor *cursor, uint8_t kind, PfsBlockShape *shape)
 		   read_patches(cursor, kind & PFS_ENTRY_LENGTH_PATCHES, &shape->lengths);
 }
 
-/* The part of an entry that only blocks beside groups have. */
+/* Reads the part of an entry that only blocks beside groups have, and bounds it. */
 static bool
 read_group_fields(PfsCursor *cursor, PfsBlockShape *shape)
 {
@@ -163,7 +163,7 @@ read_group_fields(PfsCursor *cursor, PfsBlockShape *shape)
 	}
 	else
 	{
-		/* all numbers are group bits, but for the patched ones */
+		/* BANDED: unpatched numbers lie in the group bits, so the symbols keep no bits */
 		if (shape->symbols.patch_count == 0)
 			shape->symbols.kept_bits = 0;
 		shape->band_bits = pfs_cursor_get32(cursor);
@@ -175,7 +175,7 @@ read_group_fields(PfsCursor *cursor, PfsBlockShape *shape)
 		   group_bytes <= PFS_GROUP_BITS_MAX_BYTES;
 }
 
-/* What may stand together in an entry's first byte. */
+/* Checks which bits may be set together in an entry's first byte. */
 static PfsStatus
 check_kind(uint8_t kind)
 {
@@ -220,8 +220,8 @@ pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext *context,
 }
 
 /*
- * PLAIN, and what is as plain beside groups: values from q. Where both factors have 32 bits the
- * product is one vector instruction, else several.
+ * Values from q, for PLAIN and for the transforms beside groups. If range and divisor fit in 32
+ * bits, the product is one vector instruction; otherwise it takes several.
  */
 PFS_CLONES static void
 restore_plain(const PfsBlockShape *shape, const uint64_t *units, int64_t *values)
@@ -241,7 +241,10 @@ restore_plain(const PfsBlockShape *shape, const uint64_t *units, int64_t *values
 			values[i] = (int64_t) (least + units[i] * divisor);
 }
 
-/* DELTA and DELTA2: running sums; only one addition a value waits for the value before. */
+/*
+ * DELTA and DELTA2: running sums. The chain from one value to the next is a single addition; mask
+ * and product are off that chain.
+ */
 static void
 restore_deltas(const PfsBlockShape *shape, const uint64_t *symbols, int64_t *values)
 {
@@ -265,6 +268,7 @@ restore_deltas(const PfsBlockShape *shape, const uint64_t *symbols, int64_t *val
 	}
 	for (uint32_t i = 1; i < count; i++)
 	{
+		/* symbol[1] is always 0: q[1] comes from first and step */
 		if (i > 1)
 			delta += symbols[i] + base;
 		unit += delta;
@@ -273,9 +277,9 @@ restore_deltas(const PfsBlockShape *shape, const uint64_t *symbols, int64_t *val
 }
 
 /*
- * Writes each run's value as often as its length says: several lanes at once, without a look at how
- * many are left, as long as there is room. The next run overwrites the surplus; most runs are done
- * at one go.
+ * Repeats each run's value lengths[i] + 1 times. As long as there is room, it writes RUN_COPY_LANES
+ * values without looking at the length; the next run overwrites the surplus. Most runs fit in one
+ * such write. Returns false if the lengths do not add up to row_count.
  */
 PFS_CLONES static bool
 spread_runs(const int64_t *run_values, const uint64_t *lengths, uint32_t run_count,
@@ -300,6 +304,7 @@ spread_runs(const int64_t *run_values, const uint64_t *lengths, uint32_t run_cou
 		}
 		values += length + 1;
 	}
+	/* Less than RUN_COPY_LANES rows are left: write exactly as many as the lengths say. */
 	for (; run < run_count; run++)
 	{
 		if (lengths[run] >= (uint64_t) (end - values))
@@ -341,6 +346,7 @@ pfs_block_restore(const PfsBlockShape *shape, uint64_t *symbols, const uint64_t 
 		restore_symbols(shape, symbols, values);
 		return true;
 	}
+	/* The values of the runs replace the symbols in place, and are then spread into values[]. */
 	restore_symbols(shape, symbols, (int64_t *) symbols);
 	return pfs_spread_runs((int64_t *) symbols, lengths, shape->symbols.count, shape->row_count,
 						   values);

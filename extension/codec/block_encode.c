@@ -2,10 +2,10 @@
  * block_encode.c
  *		From values to the shape with the fewest bytes.
  *
- * Outline: fill null rows, take out least value and divisor, fold runs, then cost each candidate
- * that has a chance and keep the cheapest. The cost of bits is that of the packed arrays. That of
- * planes is the entropy of each plane's bytes, which zstd comes close to: what counts there is how
- * uneven the bytes are.
+ * Outline: fill null rows, subtract the least value and divide by the common divisor, fold runs,
+ * then cost each candidate that has a chance and keep the cheapest. The cost of packing "bits" is
+ * the size of the packed arrays. The cost of packing "planes" is the entropy of each plane's bytes,
+ * which zstd comes close to.
  */
 #include "codec/block.h"
 
@@ -14,34 +14,34 @@
 #include "codec/clones.h"
 #include "codec/group_bits.h"
 
-/* what a run may cost in bits beside its own bytes: a branch that the processor cannot foretell */
+/* cost of a run in bits beside its own bytes: decoding it takes a branch that mispredicts */
 #define RUN_PENALTY_BITS 4
 
-/* Which delta becomes symbol 0. */
+/* Rule that picks the base, the delta that becomes symbol 0. */
 typedef enum BaseRule
 {
-	BASE_LEAST,	  /* the least: all deltas lie in a narrow range */
-	BASE_FORWARD, /* the least that is not negative: values rise, and at times begin again */
+	BASE_LEAST,	  /* the least delta: all deltas lie in a narrow range */
+	BASE_FORWARD, /* the least delta that is not negative: values rise, and sometimes start again */
 } BaseRule;
 
-/* A block without its least value and divisor, both as it is and with runs of equals folded. */
+/* A block in units (least value and divisor taken out), as rows and with runs of equals folded. */
 typedef struct Units
 {
 	uint32_t row_count;
 	uint32_t run_count;
 	uint64_t rows[PFS_BLOCK_ROWS];
 	uint64_t runs[PFS_BLOCK_ROWS];
-	uint64_t lengths[PFS_BLOCK_ROWS]; /* of runs, minus 1 */
-	uint64_t longest;				  /* largest of lengths[] */
+	uint64_t lengths[PFS_BLOCK_ROWS]; /* rows of each run, minus 1 */
+	uint64_t longest;				  /* bitwise OR of lengths[]: has as many bits as the largest */
 } Units;
 
 /* The cheapest drafts so far, and room for the next one. */
 typedef struct Contest
 {
 	const Units *units;
-	const PfsBlockGroups *groups; /* NULL: not known to the decoder */
+	const PfsBlockGroups *groups; /* NULL: the decoder will not know them */
 	PfsBlockDraft *trial;
-	PfsBlockDraft *bits; /* NULL: not asked for */
+	PfsBlockDraft *bits; /* NULL: this packing is not needed */
 	PfsBlockDraft *planes;
 	uint64_t bits_cost;
 	uint64_t planes_cost;
@@ -68,7 +68,10 @@ pfs_value_range(const int64_t *values, uint32_t count, int64_t *least, int64_t *
 	value_range(values, count, least, greatest);
 }
 
-/* Copies the values, each null row taking over its neighbour's; false: all are null. */
+/*
+ * Copies the values; each null row takes the value of the row before it, and null rows at the start
+ * that of the first non-null row. Returns false if all rows are null.
+ */
 static bool
 fill_nulls(const int64_t *values, const bool *nulls, uint32_t row_count, int64_t *filled)
 {
@@ -89,13 +92,14 @@ fill_nulls(const int64_t *values, const bool *nulls, uint32_t row_count, int64_t
 }
 
 /*
- * The number that, times an odd number, gives 1 modulo 2^64: what it divides evenly, it divides by
- * a product.
+ * Returns the inverse of an odd number modulo 2^64. Multiplying by it divides exact multiples of
+ * the number, and is faster than a division.
  */
 static uint64_t
 odd_inverse(uint64_t odd)
 {
-	uint64_t inverse = odd; /* right in its last 3 bits; each step doubles them */
+	/* right in its last 3 bits; each step of Newton's method doubles them */
+	uint64_t inverse = odd;
 
 	for (int step = 0; step < 5; step++)
 		inverse *= 2 - odd * inverse;
@@ -115,19 +119,23 @@ pfs_common_divisor(uint64_t left, uint64_t right)
 	return left;
 }
 
-/* Greatest common divisor of value - least over all values; spread is the largest, and not 0. */
+/*
+ * Greatest common divisor of value - least over all values; spread is the largest of them, not 0.
+ */
 static uint64_t
 common_divisor(const int64_t *values, uint32_t count, int64_t least, uint64_t spread)
 {
 	uint64_t divisor = spread;
 	unsigned shift = (unsigned) __builtin_ctzll(divisor);
 	uint64_t inverse = odd_inverse(divisor >> shift);
-	uint64_t limit = UINT64_MAX / (divisor >> shift); /* multiples of the odd part, times inverse */
+	/* a multiple of the odd part, times inverse, is at most this */
+	uint64_t limit = UINT64_MAX / (divisor >> shift);
 
 	for (uint32_t i = 0; i < count && divisor != 1; i++)
 	{
 		uint64_t distance = (uint64_t) values[i] - (uint64_t) least;
 
+		/* A multiple of the divisor so far needs no division: shift and inverse test it. */
 		if (distance >> shift << shift == distance && (distance >> shift) * inverse <= limit)
 			continue;
 		divisor = pfs_common_divisor(divisor, distance);
@@ -138,6 +146,10 @@ common_divisor(const int64_t *values, uint32_t count, int64_t least, uint64_t sp
 	return divisor;
 }
 
+/*
+ * Fills in units->rows: divides each value's distance from the least value by the divisor, as a
+ * shift and a multiplication, because the division leaves no remainder.
+ */
 static void
 take_units(const int64_t *values, uint32_t count, const PfsBlockShape *shape, Units *units)
 {
@@ -154,6 +166,10 @@ take_units(const int64_t *values, uint32_t count, const PfsBlockShape *shape, Un
 			units->rows[i] = (((uint64_t) values[i] - least) >> shift) * inverse;
 }
 
+/*
+ * Finds the runs of equal neighbours. The loop has no branch on the values: it writes each run's
+ * value again and again, and its end with each row.
+ */
 static void
 fold_runs(Units *units)
 {
@@ -180,7 +196,7 @@ fold_runs(Units *units)
 	}
 }
 
-/* Writes deltas of q, or deltas of those, as symbols modulo 2^k. */
+/* Writes deltas of q, or deltas of those deltas, as symbols modulo 2^k. */
 static void
 transform_delta(const uint64_t *units, BaseRule base_rule, PfsBlockDraft *draft)
 {
@@ -190,6 +206,7 @@ transform_delta(const uint64_t *units, BaseRule base_rule, PfsBlockDraft *draft)
 	uint32_t count = shape->symbols.count;
 	uint32_t start = shape->transform == PFS_TRANSFORM_DELTA ? 1 : 2;
 	int64_t floor = base_rule == BASE_LEAST ? INT64_MIN : 0;
+	/* INT64_MAX stands for "no delta has qualified as base" */
 	int64_t base = INT64_MAX;
 	uint64_t most = 0;
 
@@ -207,6 +224,7 @@ transform_delta(const uint64_t *units, BaseRule base_rule, PfsBlockDraft *draft)
 		base = delta < base && delta >= floor ? delta : base;
 	}
 	shape->base = base == INT64_MAX ? 0 : base;
+	/* Deltas below the base wrap around modulo 2^k, which the decoder undoes with the same mask. */
 	for (uint32_t i = start; i < count; i++)
 	{
 		symbols[i] = (symbols[i] - (uint64_t) shape->base) & mask;
@@ -216,8 +234,8 @@ transform_delta(const uint64_t *units, BaseRule base_rule, PfsBlockDraft *draft)
 }
 
 /*
- * log2 in 256ths, linear between powers of two: at most 0.09 too low, and the same on every
- * machine.
+ * log2 in 256ths, linear between powers of two: at most 0.09 too low. Integers give the same bytes
+ * on every machine.
  */
 static uint64_t
 log2_scaled(uint32_t number)
@@ -227,7 +245,9 @@ log2_scaled(uint32_t number)
 	return (uint64_t) whole * 256 + (((uint64_t) number << 8 >> whole) - 256);
 }
 
-/* Bits that an entropy coder needs for the planes of an array, at best. */
+/*
+ * Estimates the bits of an array's planes after entropy coding: the entropy of each plane's bytes.
+ */
 static uint64_t
 planes_cost(const uint64_t *numbers, const PfsArrayShape *array)
 {
@@ -253,7 +273,7 @@ pfs_block_planes_cost(const PfsBlockDraft *draft)
 		   planes_cost(draft->lengths, &draft->shape.lengths);
 }
 
-/* What the entry has more than the smallest, in bits, and what runs cost beside bytes. */
+/* Bits of the entry beyond those of the smallest one, plus the penalty for runs. */
 static uint64_t
 entry_cost(const PfsBlockShape *shape)
 {
@@ -273,7 +293,7 @@ copy_draft(PfsBlockDraft *target, const PfsBlockDraft *source, const PfsBlockSha
 	memcpy(target->group_bits, source->group_bits, shape->group_bytes);
 }
 
-/* Keeps the trial where it is the cheapest yet. */
+/* Keeps the trial in each packing in which it is the cheapest so far. */
 static void
 judge_trial(Contest *contest)
 {
@@ -281,6 +301,7 @@ judge_trial(Contest *contest)
 	PfsBlockShape shape = trial->shape;
 	uint64_t cost;
 
+	/* planes cannot store group bits */
 	if (contest->planes != NULL && !pfs_block_needs_groups(&shape))
 	{
 		cost = entry_cost(&shape) + pfs_block_planes_cost(trial);
@@ -307,7 +328,7 @@ judge_trial(Contest *contest)
 	}
 }
 
-/* What is left when a trial of another kind was judged before. */
+/* Clears the fields that an earlier trial of another transform may have set. */
 static void
 reset_shape(PfsBlockShape *shape)
 {
@@ -317,7 +338,7 @@ reset_shape(PfsBlockShape *shape)
 	shape->group_bytes = shape->band_bits = 0;
 }
 
-/* Drafts the block in one way, and has it judged. The base rule is for deltas. */
+/* Drafts the block with one transform and judges it. base_rule applies to deltas only. */
 static void
 try_candidate(Contest *contest, PfsTransform transform, BaseRule base_rule, bool with_runs)
 {
@@ -344,7 +365,7 @@ try_candidate(Contest *contest, PfsTransform transform, BaseRule base_rule, bool
 	judge_trial(contest);
 }
 
-/* The same in the ways that rest on groups, which are for bits only. */
+/* Drafts and judges the transforms that rest on groups. They exist in packing "bits" only. */
 static void
 try_group_candidates(Contest *contest)
 {
@@ -353,6 +374,7 @@ try_group_candidates(Contest *contest)
 	if (contest->groups->sums != NULL &&
 		pfs_parted_draft(contest->units->rows, contest->groups, contest->trial))
 		judge_trial(contest);
+	/* pfs_parted_draft() replaces least value, divisor and range by those of the groups */
 	contest->trial->shape = shape;
 	reset_shape(&contest->trial->shape);
 	if (pfs_rising_draft(contest->units->rows, contest->groups, contest->trial))
@@ -363,8 +385,10 @@ try_group_candidates(Contest *contest)
 }
 
 /*
- * Tries what has a chance: runs where values repeat; where values also fall, deltas that go forward
- * only; where they never fall nor repeat much, deltas of deltas.
+ * Tries the candidates that have a chance: with runs, if at least half of the values repeat their
+ * neighbour; without runs, unless seven eighths do. If the least delta is negative, values also
+ * fall, so deltas with BASE_FORWARD are tried; otherwise, if values hardly ever repeat, deltas of
+ * deltas.
  */
 static void
 try_candidates(Contest *contest)
@@ -377,6 +401,7 @@ try_candidates(Contest *contest)
 	{
 		try_candidate(contest, PFS_TRANSFORM_PLAIN, BASE_LEAST, true);
 		try_candidate(contest, PFS_TRANSFORM_DELTA, BASE_LEAST, true);
+		/* transform_delta() has just left the least delta in base */
 		if (contest->trial->shape.base < 0)
 			try_candidate(contest, PFS_TRANSFORM_DELTA, BASE_FORWARD, true);
 	}
@@ -390,6 +415,7 @@ try_candidates(Contest *contest)
 		try_candidate(contest, PFS_TRANSFORM_DELTA2, BASE_LEAST, false);
 }
 
+/* Gives all drafts a shape without symbols. */
 static void
 set_shape(const Contest *contest, const PfsBlockShape *shape)
 {

@@ -1,9 +1,10 @@
 /*
  * bytes.h
- *		Bytes out and bytes in: a growing buffer to encode into, a checked cursor to decode from.
+ *		Output and input of bytes: a buffer that grows, for encoding, and a checked cursor, for
+ *		decoding.
  *
- * Both remember failure, so that a caller may write or read several fields and look once. Numbers
- * are little-endian; varints are LEB128 (seven bits a byte, least significant first, at most ten
+ * Both remember a failure, so a caller may write or read several fields and check once. Numbers are
+ * little-endian; varints are LEB128 (seven bits a byte, least significant first, at most ten
  * bytes).
  */
 #ifndef PFS_BYTES_H
@@ -66,7 +67,7 @@ pfs_store64(uint8_t *bytes, uint64_t value)
 	__builtin_memcpy(bytes, &value, sizeof(value));
 }
 
-/* Signed numbers near zero become small unsigned ones: 0, -1, 1, -2 … are 0, 1, 2, 3 … */
+/* Maps signed numbers near zero to small unsigned ones: 0, -1, 1, -2 … become 0, 1, 2, 3 … */
 static inline uint64_t
 pfs_zigzag(int64_t value)
 {
@@ -79,14 +80,14 @@ pfs_unzigzag(uint64_t value)
 	return (int64_t) ((value >> 1) ^ (0 - (value & 1)));
 }
 
-/* Bits that hold the values 0 .. most: 0 for 0, 64 for UINT64_MAX. */
+/* Number of bits that the values 0 .. most need: 0 for 0, 64 for UINT64_MAX. */
 static inline unsigned
 pfs_bit_width(uint64_t most)
 {
 	return most == 0 ? 0 : 64 - (unsigned) __builtin_clzll(most);
 }
 
-/* The largest number of that many bits. */
+/* The largest number of width bits. */
 static inline uint64_t
 pfs_bit_mask(unsigned width)
 {
@@ -99,19 +100,19 @@ typedef struct PfsBuffer
 	uint8_t *data; /* owned; NULL while capacity is 0 */
 	size_t length; /* bytes written */
 	size_t capacity;
-	bool failed; /* the allocator returned NULL once: everything since was dropped */
+	bool failed; /* the allocator has returned NULL; all later writes are dropped */
 } PfsBuffer;
 
 void pfs_buffer_init(PfsBuffer *buffer, PfsAllocator allocator);
 void pfs_buffer_fini(PfsBuffer *buffer);
 
 /*
- * Room for that many more bytes, at the returned place until the next call; NULL where memory is
- * out.
+ * Returns room for that many more bytes, valid until the next call; NULL if out of memory. The
+ * length of the buffer does not change.
  */
 uint8_t *pfs_buffer_reserve(PfsBuffer *buffer, size_t bytes);
 
-/* The same, and counts the bytes as written: the caller fills them. */
+/* Like pfs_buffer_reserve(), but adds the bytes to the length. The caller fills them in. */
 uint8_t *pfs_buffer_extend(PfsBuffer *buffer, size_t bytes);
 
 void pfs_buffer_put(PfsBuffer *buffer, const void *bytes, size_t length);
@@ -120,16 +121,14 @@ void pfs_buffer_put16(PfsBuffer *buffer, uint16_t value);
 void pfs_buffer_put32(PfsBuffer *buffer, uint32_t value);
 void pfs_buffer_put_varint(PfsBuffer *buffer, uint64_t value);
 
-/*
- * Hands the bytes over, cut to their length; they are the caller's, and the buffer is empty again.
- */
+/* Returns the bytes, cut to their length, and leaves an empty buffer. The caller frees them. */
 PfsBytes pfs_buffer_take(PfsBuffer *buffer);
 
 typedef struct PfsCursor
 {
 	const uint8_t *data;
 	size_t length;
-	size_t offset; /* of the next byte; where it stands when a read fails */
+	size_t offset; /* of the next byte; after a failure, of the byte that could not be read */
 	bool failed;   /* a read went past the end, or met a varint that no encoder writes */
 } PfsCursor;
 
@@ -139,7 +138,7 @@ pfs_cursor(const uint8_t *data, size_t length)
 	return (PfsCursor){ data, length, 0, false };
 }
 
-/* Each returns 0 (NULL) once the cursor has failed, and never reads past the end. */
+/* These functions return 0 (or NULL) once the cursor has failed, and never read past the end. */
 const uint8_t *pfs_cursor_take(PfsCursor *cursor, size_t bytes);
 uint8_t pfs_cursor_byte(PfsCursor *cursor);
 uint16_t pfs_cursor_get16(PfsCursor *cursor);

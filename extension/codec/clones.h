@@ -1,13 +1,14 @@
 /*
  * clones.h
- *		PFS_CLONES marks a hot loop that is also compiled for AVX2; the loader picks by processor.
+ *		PFS_CLONES marks a hot loop that is compiled for AVX2, too; the loader picks one by
+ *		processor.
  *
- * For static functions only: gcc exports the resolver of any other, whatever its visibility.
+ * Use it for static functions only: gcc exports the resolver of any other, whatever its visibility.
  */
 #ifndef PFS_CLONES_H
 #define PFS_CLONES_H
 
-/* clang 14 lacks the attribute, and only glibc resolves such functions at load time */
+/* clang 14 lacks the attribute, and only glibc resolves such functions at load time. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define PFS_CLONES __attribute__((target_clones("avx2", "default")))
 #else

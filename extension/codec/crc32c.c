@@ -1,6 +1,6 @@
 /*
  * crc32c.c
- *		CRC-32C by the processor's instruction where there is one, by tables elsewhere.
+ *		CRC-32C, by the processor's instruction if there is one, otherwise by tables.
  */
 #include "codec/crc32c.h"
 
@@ -8,7 +8,7 @@
 
 #include "codec/bytes.h"
 
-/* the polynomial 1EDC6F41 with its bits reversed, as the least significant bit goes first */
+/* the polynomial 1EDC6F41 with its bits reversed, because the least significant bit goes first */
 #define CRC32C_REVERSED 0x82F63B78u
 
 #if defined(__x86_64__)
@@ -71,8 +71,8 @@ have_hardware(void)
 #endif
 
 /*
- * Slicing by eight: table k holds what a byte contributes from k bytes further back. Made at first
- * use; two threads that race would write the same words.
+ * Slicing by eight: table k holds the contribution of a byte that is followed by k bytes. The
+ * tables are filled at first use, without a lock: this room serves one thread at a time.
  */
 static uint32_t
 crc32c_tables(uint32_t crc, const uint8_t *bytes, size_t length)

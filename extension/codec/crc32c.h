@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The finished checksum of the bytes; "123456789" gives e3069283. */
+/* Returns the finished checksum of the bytes; that of "123456789" is e3069283. */
 uint32_t pfs_crc32c(const void *bytes, size_t length);
 
-/* The same without the processor's help; pfs_crc32c falls back to it. */
+/* Like pfs_crc32c(), but without the processor's CRC instruction; pfs_crc32c() falls back to it. */
 uint32_t pfs_crc32c_portable(const void *bytes, size_t length);
 
 #endif

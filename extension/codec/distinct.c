@@ -1,6 +1,6 @@
 /*
  * distinct.c
- *		Distinct values by a hash table with open addressing.
+ *		Distinct values, by a hash table with open addressing.
  */
 #include "codec/distinct.h"
 
@@ -10,9 +10,9 @@
 #include "codec/block.h"
 
 #define MIN_VALUES		4096
-#define MIN_VALUES_EACH 4 /* values to a distinct value */
+#define MIN_VALUES_EACH 4 /* rows per distinct value */
 #define MAX_VALUES		(1u << 18)
-#define MIN_SAVED_BITS	2 /* that ranks must be narrower than values */
+#define MIN_SAVED_BITS	2 /* ranks must be narrower than values by at least this */
 #define NO_RANK			INT64_C(-1)
 
 typedef struct Slot
@@ -24,10 +24,10 @@ typedef struct Slot
 typedef struct Table
 {
 	Slot *slots;
-	unsigned bits; /* two to that power are the slots */
+	unsigned bits; /* there are 2^bits slots */
 } Table;
 
-/* The value's slot, or the empty one where it belongs. */
+/* Returns the value's slot, or the empty slot where it belongs. */
 static inline Slot *
 find_slot(const Table *table, int64_t value)
 {
@@ -48,7 +48,9 @@ compare_values(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* Gathers the distinct values, ascending; 0 where there are more than the limit. */
+/*
+ * Gathers the distinct values in ascending order. Returns their number, or 0 if it exceeds limit.
+ */
 static uint32_t
 gather_values(const int64_t *values, uint32_t count, uint32_t limit, Table *table,
 			  int64_t *distinct)
@@ -70,7 +72,7 @@ gather_values(const int64_t *values, uint32_t count, uint32_t limit, Table *tabl
 	return found;
 }
 
-/* Whether ranks are narrower than the values in units of their common divisor. */
+/* Returns true if ranks are narrower than the values in units of their common divisor. */
 static bool
 ranks_pay(const int64_t *distinct, uint32_t count)
 {
@@ -82,6 +84,7 @@ ranks_pay(const int64_t *distinct, uint32_t count)
 	return divisor != 0 && pfs_bit_width(range / divisor) >= pfs_bit_width(count) + MIN_SAVED_BITS;
 }
 
+/* Stores each distinct value's rank in its slot, then looks up the rank of every row. */
 static bool
 find_ranks(const int64_t *values, uint32_t count, PfsAllocator allocator, const Table *table,
 		   PfsDistinct *distinct)
@@ -101,6 +104,7 @@ pfs_distinct_find(const int64_t *values, uint32_t count, PfsAllocator allocator,
 				  PfsDistinct *distinct)
 {
 	uint32_t limit = count / MIN_VALUES_EACH < MAX_VALUES ? count / MIN_VALUES_EACH : MAX_VALUES;
+	/* at least twice as many slots as values */
 	Table table = { NULL, pfs_bit_width(limit) + 1 };
 	bool done;
 
@@ -113,6 +117,7 @@ pfs_distinct_find(const int64_t *values, uint32_t count, PfsAllocator allocator,
 	done = distinct->values != NULL && table.slots != NULL;
 	if (done)
 	{
+		/* all bytes 0xff make rank NO_RANK */
 		memset(table.slots, 0xff, sizeof(Slot) << table.bits);
 		distinct->count = gather_values(values, count, limit, &table, distinct->values);
 		if (distinct->count > 0 && !ranks_pay(distinct->values, distinct->count))

@@ -1,10 +1,10 @@
 /*
  * format.h
- *		Every byte of a segment: the one description of the format, and its constants.
+ *		The format of a segment: the only description of its bytes, and the constants.
  *
- * A segment is a header and, per column, a value stream and perhaps a null stream. The header tells
- * enough to prune and to find bytes; a stream tells enough to prune and to decode its blocks one by
- * one.
+ * A segment is a header and, per column, a value stream and, if the column has nulls, a null
+ * stream. The header is enough to skip a segment and to find its streams; the entries of a stream
+ * are enough to skip its blocks and to decode any of them alone.
  *
  *	 header				  value stream of a column				  null stream
  *	 +--------+---------+-----+  +------+--------------+---------+------+   the same form,
@@ -12,8 +12,9 @@
  *	 +--------+---------+-----+  +------+--------------+---------+------+
  *
  * All numbers are little-endian. "varint" is LEB128 in its shortest form, "zigzag" a varint of a
- * signed number (bytes.h). Whatever these tables do not allow is corrupt. Version 1 is the only one
- * so far; a reader refuses any other, and flag or kind bits that it does not know, as unsupported.
+ * signed number (bytes.h). Anything that these tables do not allow is corrupt. Version 1 is the
+ * only one; a reader refuses any other, and flag or kind bits that it does not know, as
+ * unsupported.
  *
  * Header
  *	 OFFSET	SIZE	DESCRIPTION
@@ -33,8 +34,8 @@
  *	 2		attribute number, signed
  *	 1		bits 0-3 bytes of the type: 1, 2, 4, 8
  *			bits 4-7 kind: 0 plain, 1 some rows are null, 2 all are, 4 a value per group,
- *			6 sums of groups and how their rows part them, 8 shared with the base,
- *			10 what is above a multiple of another column, 12 above one of the groups' rows
+ *			6 sums of groups and how their rows divide them, 8 shared with the base,
+ *			10 minus a multiple of another column, 12 minus a multiple of the groups' rows
  *	 zigzag	least value that is not null	(unless all are null)
  *	 varint	greatest minus least value		(unless all are null)
  *	 varint	unit							(kinds 6, 10, 12)
@@ -59,16 +60,17 @@
  *	 -		stream of the groups of each block of rows, minus 1; a value per block of rows
  *	 -		stream of the rows of each group, minus 1; a value per group
  *
- * Kind 6: a value is least + unit * q. The sums stream has a value for each group, the sum of its
- * q, and is cut in blocks of PFS_BLOCK_ROWS groups; blocks of the value stream may be told by them.
+ * Kind 6: a value is least + unit * q. The sums stream has one value per group, the sum of its q,
+ * and is cut in blocks of PFS_BLOCK_ROWS groups. Blocks of the value stream may be PARTED, which
+ * means that they are decoded with the help of these sums.
  *
- * Kind 10: what is kept is the value minus unit times that of the other column, modulo 2^64. That
- * column stands before it, and is of kind 0.
+ * Kind 10: the stream holds the value minus unit times that of the other column, modulo 2^64. The
+ * other column stands before this one, and is of kind 0.
  *
- * A segment may stand beside another, its base, and have a row for each group of that. Kind 8: the
- * values are those of the groups in the base's key column of the same attribute number, or their
- * sums where that is of kind 6, or their rows where the base has none. Kind 12: what is
- * kept is the value minus unit times rows of the group, modulo 2^64.
+ * A segment may stand beside another one, its base, and have one row per group of the base. Kind 8:
+ * the values are those of the groups in the base's key column of the same attribute number, or
+ * their sums if that column is of kind 6, or their rows if the base has no such column. Kind 12:
+ * the stream holds the value minus unit times the rows of the group, modulo 2^64.
  *
  * Stream
  *	 SIZE	DESCRIPTION
@@ -81,27 +83,26 @@
  *	 -		planes only: the section table
  *	 -		data, up to the end of the stream
  *
- * A block stores *symbols*: what is left of its values after three steps, each undone by the
- * reader.
+ * A block stores *symbols*: its values after three steps, each of which the reader undoes.
  *	 1. units: q = (value - least) / divisor, an unsigned number; the divisor is common to the block
- *	 2. runs, if bit 3 is set: of equal neighbours one q is kept, and beside it the run's length - 1
+ *	 2. runs, if bit 3 is set: of equal neighbours one q is kept, and the run's length - 1 beside it
  *	 3. transform of the q that are left:
  *		PLAIN	symbol[i] = q[i]
  *		DELTA	symbol[i] = q[i] - q[i-1] - base,						 symbol[0] = 0
  *		DELTA2	symbol[i] = (q[i] - q[i-1]) - (q[i-1] - q[i-2]) - base,	 symbol[0] = symbol[1] = 0
- *	 modulo 2^k, k being the bits of the range: a fall of q, as where times begin again for the next
- *	 stack, takes no more bits than q itself.
+ *	 modulo 2^k, where k is the bits of the range: if q falls, as times do at the start of the
+ *	 next stack, the delta takes no more bits than q itself.
  *
  * Block entry
  *	 SIZE	DESCRIPTION
  *	 1		bits 0-2 transform: 0 NULLS, 1 CONSTANT, 2 PLAIN, 3 DELTA, 4 DELTA2, 5 RISING,
  *			6 BANDED, 7 PARTED; the last three in packing "bits" beside groups only
  *			bit 3 runs (PLAIN and DELTA)
- *			bit 4 a divisor follows, else it is that of the entry before, at first 1
+ *			bit 4 a divisor follows; otherwise it is that of the entry before, initially 1
  *			bit 5 symbols are patched (not RISING, PARTED); bit 6 run lengths are patched
  *			bits 3-6 are 0 for NULLS and CONSTANT
  *	 zigzag	least value, minus that of the last entry that had one,
- *			at first 0, modulo 2^64									(not for NULLS)
+ *			initially 0, modulo 2^64									(not for NULLS)
  *	 varint	range, (greatest - least) / divisor, at least 1			(this and all that follows not
  *																	 for NULLS and CONSTANT)
  *	 varint	divisor, at least 1										(bit 4)
@@ -119,40 +120,43 @@
  *	 4		bits of a number in each band, four bits a band			(BANDED)
  *	 varint	bytes of the group bits									(RISING, BANDED, PARTED)
  *
- * NULLS is a block without a value, CONSTANT one with a single one; neither has symbols. PLAIN
- * symbols have just the bits that the range needs. Rows that are null hold some value that another
- * row of the block has.
+ * A NULLS block has no value, a CONSTANT block a single one; neither has symbols. PLAIN symbols
+ * have exactly the bits that the range needs. A null row holds the value of some other row of the
+ * block.
  *
  * Packing "bits": the data are, block after block, the symbols and then the run lengths, each
  * bit-packed as bitpack.h draws it. A patched array (patched.h) is three in a row: the kept low
  * bits of all numbers; for each patched number, how many numbers lie between it and the patched one
  * before; and its bits above the kept ones.
  *
- * RISING: q rise within each group; k of them out of W = range + 1. What takes the fewest bits
- * stands for a group (a sixteenth more is allowed to the first): k symbols of as many bits as the
- * range has; W bits, of which the k of q are set; or, l being the bits of W / k, minus 1, first k +
- * (range >> l) bits, of which those numbered (q[i] >> l) + i are set, then the l low bits of each
- * q. The first are in the array of symbols, the others are the group bits, which follow it.
+ * RISING: the q of each group rise; a group has k of the W = range + 1 possible numbers. The number
+ * of rows alone decides how a group is stored, by the fewest bits (symbols may take 16/15 of
+ * that):
+ *  - k symbols with the bits of the range, in the array of symbols; or
+ *  - W group bits, of which those numbered q are set; or
+ *  - with l = the bits of W / k, minus 1: first k + (range >> l) group bits, of which those
+ *    numbered (q[i] >> l) + i are set, then the l low bits of each q.
+ * The group bits follow the array of symbols.
  *
- * BANDED: a group of k rows is of band b, b + 1 being the bits of k, but at most 7. The group bits
- * hold its q with the bits of its band; those that have more are patched: zero there, and whole in
- * the array of symbols, which keeps no bits. In a sums stream, which has a value for each group, k
- * is that of the value's group.
+ * BANDED: a group of k rows is in band b = the bits of k, minus 1, but at most 7. The group bits
+ * hold its q with the bits of its band. A larger q is patched: it is 0 in the group bits, and whole
+ * in the array of symbols, which keeps no bits. In a sums stream, which has one value per group, k
+ * is the number of rows of the value's group.
  *
- * PARTED: least value and divisor are least and unit of the column, so the least value is a bound
- * only; there are no symbols. A group of k rows and sum s has no bits if k = 1 or s = 0. Else, l
- * being the bits of s / k, minus 1 (0 if s < k): the l low bits of the q of all rows but the last,
- * then for each of these q >> l zeros and a one. The last row has what is left of the sum.
+ * PARTED: least value and divisor are least and unit of the column, so the least value is only a
+ * bound; there are no symbols. A group of k rows and sum s has no bits if k = 1 or s = 0.
+ * Otherwise, with l = the bits of s / k, minus 1 (0 if s < k): the l low bits of the q of all rows
+ * but the last, then for each of these q >> l zeros and a one. The last row is the sum minus the
+ * others.
  *
  * Packing "planes": every array is cut in planes of one byte per symbol, as many as its bits need,
- * least significant first; nothing is patched. PFS_STRIPE_BLOCKS blocks make a stripe; within it
- * the same plane of all blocks that have it makes a section: section 0 .. 7 the planes of symbols,
- * 8 .. 9 those of run lengths. The section table lists, stripe after stripe, the sections that are
- * not empty:
+ * least significant first; nothing is patched. PFS_STRIPE_BLOCKS blocks make a stripe. Plane i of
+ * all blocks of a stripe makes a section: sections 0 .. 7 are the planes of symbols, 8 .. 9 those
+ * of run lengths. The section table lists, stripe after stripe, the sections that are not empty:
  *	 SIZE	DESCRIPTION
  *	 1		code: 0 raw, 1 one byte repeated, 2 a zstd frame without content size and checksum
  *	 varint	length of the frame											(code 2)
- * and the data are the sections in that order; one stripe decodes alone.
+ * The data are the sections in that order. A stripe can be decoded alone.
  */
 #ifndef PFS_FORMAT_H
 #define PFS_FORMAT_H
@@ -161,9 +165,9 @@
 
 #define PFS_SEGMENT_MAGIC		0x47534650u /* "PFSG" */
 #define PFS_FORMAT_VERSION		1
-#define PFS_SEGMENT_MAX_COLUMNS 1664 /* a table's own limit, 1600, and some air */
+#define PFS_SEGMENT_MAX_COLUMNS 1664 /* above a table's own limit of 1600 */
 
-/* far above what an encoder writes for the largest segment, far below where sizes overflow */
+/* far more than an encoder writes for the largest segment, and far too small to overflow a size */
 #define PFS_STREAM_MAX_BYTES ((size_t) PFS_SEGMENT_MAX_ROWS * 32)
 
 #define PFS_HEADER_CRC_BYTES 4
@@ -214,7 +218,7 @@ typedef enum PfsTransform
 #define PFS_BANDED_MAX_RANGE	 0x7fff
 #define PFS_PARTED_MAX_RANGE	 8191
 #define PFS_BAND_COUNT			 8
-#define PFS_GROUP_BITS_MAX_BYTES 2048 /* of a block: its rows, each as wide as a range allows */
+#define PFS_GROUP_BITS_MAX_BYTES 2048 /* of a block: PFS_BLOCK_ROWS numbers of the widest range */
 
 #define PFS_STRIPE_BLOCKS	32
 #define PFS_SECTION_SYMBOLS 0

@@ -1,6 +1,6 @@
 /*
  * group_banded.c
- *		BANDED: numbers of a group as wide as groups of about that length need.
+ *		BANDED: the width of a number depends on the number of rows of its group.
  */
 #include "codec/group_bits.h"
 
@@ -8,7 +8,7 @@
 
 #include "codec/bits.h"
 
-#define PATCH_BITS 9 /* what the place of a patched number takes, about */
+#define PATCH_BITS 9 /* about the bits that the position of a patched number takes */
 
 static inline uint32_t
 band_of(uint32_t rows)
@@ -24,14 +24,14 @@ bits_of_band(uint32_t band_bits, uint32_t band)
 	return band_bits >> 4 * band & 15;
 }
 
-/* Values of a group that has so many rows. */
+/* Number of values of a group with that many rows: one, or one per row. */
 static inline uint32_t
 values_of(const PfsBlockGroups *groups, uint32_t rows)
 {
 	return groups->has_value_each ? 1 : rows;
 }
 
-/* The bits of each band that make numbers and patches shortest. */
+/* Chooses for each band the bits that minimise numbers plus patches. Returns four bits per band. */
 static uint32_t
 plan_bands(const uint64_t *units, const PfsBlockGroups *groups, uint32_t range_bits)
 {
@@ -58,6 +58,7 @@ plan_bands(const uint64_t *units, const PfsBlockGroups *groups, uint32_t range_b
 		for (uint32_t bits = 0; bits <= range_bits; bits++)
 			total += counts[band][bits];
 		best_cost = total * range_bits;
+		/* wider counts the numbers that would be patched if only bits were kept */
 		for (uint32_t bits = range_bits; bits-- > 0;)
 		{
 			wider += counts[band][bits + 1];
@@ -77,7 +78,7 @@ pfs_banded_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 {
 	PfsBlockShape *shape = &draft->shape;
 	uint32_t range_bits = pfs_bit_width(shape->range);
-	uint32_t next = 0; /* first place that the next patch may have */
+	uint32_t next = 0; /* first position that the next patch may have */
 	uint32_t widest = 0;
 	uint32_t row = 0;
 	uint32_t bit = 0;
@@ -114,7 +115,7 @@ pfs_banded_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 	return true;
 }
 
-/* The most rows up to which all groups are of bands without bits. */
+/* Returns the most rows for which all groups, up to that size, lie in bands without bits. */
 static uint32_t
 rows_without_bits(uint32_t band_bits)
 {
@@ -125,7 +126,7 @@ rows_without_bits(uint32_t band_bits)
 	return band == PFS_BAND_COUNT ? PFS_BLOCK_ROWS : (1u << band) - 1;
 }
 
-/* Lists the groups that may have bits, of all rows or of a value each. */
+/* Lists the groups that may have bits. Its two calls make the compiler build a loop per kind. */
 static inline void
 list_wide(const PfsBlockShape *shape, const PfsBlockGroups *groups, bool has_value_each,
 		  PfsGroupList *list)
@@ -139,6 +140,7 @@ list_wide(const PfsBlockShape *shape, const PfsBlockGroups *groups, bool has_val
 
 		list->rows[count] = (uint16_t) rows;
 		list->starts[count] = (uint16_t) (has_value_each ? group : row);
+		/* always store, advance only for wide groups: a branch would cost more */
 		count += rows > narrow_rows;
 		row += rows;
 	}

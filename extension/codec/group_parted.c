@@ -1,6 +1,7 @@
 /*
  * group_parted.c
- *		PARTED: how the rows of a group part its sum, as low bits and runs of zeros.
+ *		PARTED: how the rows of a group divide its sum, as low bits and runs of zeros (a Rice
+ *		code).
  */
 #include "codec/group_bits.h"
 
@@ -8,14 +9,17 @@
 
 #include "codec/bits.h"
 
-/* Low bits of the q of a group that are stored apart from the rest. */
+/* Number of low bits of each q that are stored apart, chosen from the mean q of the group. */
 static inline unsigned
 low_bits_of(uint64_t sum, uint32_t rows)
 {
 	return sum < 2 * (uint64_t) rows ? 0 : pfs_bit_width(sum / rows) - 1;
 }
 
-/* Writes a group's bits, and returns how many. */
+/*
+ * Writes a group's bits from bit on, and returns their number. The last row is left out: it is the
+ * sum minus the others.
+ */
 static uint32_t
 pack_parts(const uint64_t *units, uint32_t rows, uint64_t sum, uint8_t *bytes, uint32_t bit)
 {
@@ -35,6 +39,7 @@ bool
 pfs_parted_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDraft *draft)
 {
 	PfsBlockShape *shape = &draft->shape;
+	/* The draft's units are relative to the block; the group's are relative to the column. */
 	uint64_t scale = shape->divisor / groups->unit;
 	uint64_t offset = ((uint64_t) shape->least - (uint64_t) groups->least) / groups->unit;
 	uint32_t bits = 0;
@@ -65,8 +70,8 @@ pfs_parted_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 }
 
 /*
- * Reads the q of so many rows, and moves *bit behind them; false where they exceed the bits. *total
- * is what they add up to.
+ * Reads the q of count rows, and moves *bit behind them. *total is their sum. Returns false if they
+ * exceed end.
  */
 static inline __attribute__((always_inline)) bool
 unpack_parts(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t count, unsigned low,
@@ -75,7 +80,7 @@ unpack_parts(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t count, 
 	uint64_t mask = pfs_bit_mask(low);
 	uint32_t low_bit = *bit;
 	uint32_t high_bit = low_bit + count * low;
-	uint32_t next = 0; /* behind the last one that was read */
+	uint32_t next = 0; /* one past the last set bit read */
 	uint32_t row = 0;
 	uint64_t low_total = 0;
 
@@ -97,12 +102,13 @@ unpack_parts(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t count, 
 			next = place + 1;
 		}
 	}
+	/* next - count zeros were read, each worth 2^low */
 	*total = ((uint64_t) (next - count) << low) + low_total;
 	*bit = high_bit + next;
 	return true;
 }
 
-/* Moves *bit behind the parts of so many rows; false where they exceed the bits. */
+/* Moves *bit behind the parts of count rows. Returns false if they exceed end. */
 static inline bool
 skip_parts(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t count, unsigned low)
 {
@@ -122,6 +128,7 @@ skip_parts(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t count, un
 			left -= ones;
 			continue;
 		}
+		/* the word holds the last one: find it by clearing those before */
 		while (--left > 0)
 			word &= word - 1;
 		at += (uint32_t) __builtin_ctzll(word) + 1;
@@ -131,7 +138,7 @@ skip_parts(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t count, un
 	return true;
 }
 
-/* Restores the rows of a group; false where the bits do not part its sum. */
+/* Restores the rows of a group. Returns false if the bits exceed its sum. */
 static inline bool
 restore_group(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t rows, uint64_t sum,
 			  uint64_t *units)
@@ -139,6 +146,7 @@ restore_group(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t rows, 
 	unsigned low = low_bits_of(sum, rows);
 	uint64_t total;
 
+	/* a literal 0 makes the compiler build a loop without low bits */
 	if (low == 0 ? !unpack_parts(bytes, bit, end, rows - 1, 0, units, &total)
 				 : !unpack_parts(bytes, bit, end, rows - 1, low, units, &total))
 		return false;
@@ -146,12 +154,12 @@ restore_group(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t rows, 
 	return total <= sum;
 }
 
-/* Made twice, so that nothing is asked of each group where all are wanted (NULL). */
+/* Compiled twice: with wanted NULL the check per group is optimised away. */
 static inline __attribute__((always_inline)) bool
 restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const bool *wanted,
 		const uint8_t *group_bits, uint64_t *units)
 {
-	uint16_t parted[PFS_BLOCK_ROWS]; /* groups that have a sum, and where their rows begin */
+	uint16_t parted[PFS_BLOCK_ROWS]; /* groups with a sum other than 0, and the first row of each */
 	uint16_t starts[PFS_BLOCK_ROWS];
 	bool is_wanted[PFS_BLOCK_ROWS];
 	uint32_t parted_count = 0;
@@ -167,6 +175,7 @@ restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const bool *wa
 		parted_count += groups->sums[group] != 0;
 		row += (uint32_t) groups->lengths[group] + 1;
 	}
+	/* groups with sum 0 have no bits: all their rows are 0 */
 	memset(units, 0, row * sizeof(*units));
 	for (uint32_t i = 0; i < parted_count; i++)
 	{
@@ -174,6 +183,7 @@ restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const bool *wa
 		uint64_t sum = (uint64_t) groups->sums[parted[i]];
 		uint32_t end = shape->group_bytes * 8;
 
+		/* a greater sum cannot come from rows within the range */
 		if (sum > rows * shape->range ||
 			!(wanted == NULL || is_wanted[i]
 				  ? restore_group(group_bits, &bit, end, rows, sum, units + starts[i])

@@ -1,11 +1,10 @@
 /*
  * group_rising.c
- *		RISING: k numbers that rise within a range, as k symbols or as a map of bits, whichever is
- *		shorter.
+ *		RISING: k numbers that rise within a range, stored as k symbols or as a bitmap,
+ *		whichever is shorter.
  *
- * Most groups are short, and a branch that the processor cannot foretell costs as much as decoding
- * five rows: short groups share an array of one width, from which rows are copied several at a
- * time.
+ * Most groups are short, and a mispredicted branch costs as much as decoding five rows. So short
+ * groups share one array of symbols of one width, from which several rows are copied at a time.
  */
 #include "codec/group_bits.h"
 
@@ -13,13 +12,18 @@
 
 #include "codec/bits.h"
 
-#define MODE_SYMBOLS 0xff /* rows are symbols of the range's width */
-#define MODE_BITMAP	 0xfe /* a bit for each number of the range; any less: low bits of q apart */
+#define MODE_SYMBOLS 0xff /* rows are symbols with the range's bits */
+/* one bit for each number of the range; smaller modes: number of low bits stored apart */
+#define MODE_BITMAP	 0xfe
 
 #define COPY_VALUES 8
 
 _Static_assert(COPY_VALUES <= PFS_GROUP_SLACK_VALUES, "copies may write past the last row");
 
+/*
+ * Chooses a mode for each number of rows: symbols, a bitmap of W bits, or upper bits in unary with
+ * low bits apart. It must give the same result in every build, because the mode is not stored.
+ */
 static void
 plan_rising(PfsRisingPlan *plan, uint64_t range)
 {
@@ -35,6 +39,7 @@ plan_rising(PfsRisingPlan *plan, uint64_t range)
 		uint32_t apart = rows * (low + 1) + (uint32_t) (range >> low);
 		uint32_t best = most < apart ? most : apart;
 
+		/* Symbols may take 16/15 of the shorter one's bits, because they decode fastest. */
 		if (rows * width * 15 <= best * 16)
 			plan->modes[rows] = MODE_SYMBOLS;
 		else
@@ -58,7 +63,7 @@ is_rising(const uint64_t *units, const PfsBlockGroups *groups)
 	return true;
 }
 
-/* Writes a group's bits, and returns how many. */
+/* Writes a group's bits from bit on, and returns their number. */
 static uint32_t
 pack_rising(const uint64_t *units, uint32_t rows, uint64_t range, uint8_t mode, uint8_t *bytes,
 			uint32_t bit)
@@ -110,8 +115,8 @@ pfs_rising_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 }
 
 /*
- * Reads the places of the bits that are set among so many, and of each its low bits, if there are
- * any; false where not just `rows` bits are set.
+ * Reads the positions of the set bits among bits bits, and for each its low bits, if low is not 0.
+ * Returns false unless exactly rows bits are set.
  */
 static inline __attribute__((always_inline)) bool
 unpack_places(const uint8_t *bytes, uint32_t bit, uint32_t bits, uint32_t rows, unsigned low,
@@ -126,6 +131,7 @@ unpack_places(const uint8_t *bytes, uint32_t bit, uint32_t bits, uint32_t rows, 
 		uint32_t left = bits - start;
 		uint64_t word = pfs_load_word(bytes, bit + start);
 
+		/* the last word may contain bits of the next field */
 		if (left < PFS_WORD_BITS)
 			word &= pfs_bit_mask(left);
 		for (; word != 0; word &= word - 1, row++)
@@ -138,6 +144,7 @@ unpack_places(const uint8_t *bytes, uint32_t bit, uint32_t bits, uint32_t rows, 
 				units[row] = place;
 			else
 			{
+				/* position minus row is the upper part: each number before added one set bit */
 				units[row] =
 					(uint64_t) (place - row) << low | (pfs_load_bits(bytes, low_bit) & mask);
 				low_bit += low;
@@ -148,8 +155,8 @@ unpack_places(const uint8_t *bytes, uint32_t bit, uint32_t bits, uint32_t rows, 
 }
 
 /*
- * Reads a group's bits; false where not just `rows` bits are set. Places in a bitmap are the
- * numbers themselves.
+ * Reads a group's bits. Returns false unless exactly rows bits are set. In a bitmap the positions
+ * are the numbers themselves.
  */
 static inline bool
 unpack_rising(const uint8_t *bytes, uint32_t bit, uint32_t rows, uint64_t range, uint8_t mode,
@@ -162,14 +169,15 @@ unpack_rising(const uint8_t *bytes, uint32_t bit, uint32_t rows, uint64_t range,
 		return unpack_places(bytes, bit, bits, rows, low, units);
 	if (!unpack_places(bytes, bit, bits, rows, 0, units))
 		return false;
+	/* mode 0 has no low bits: the upper part, in unary, is the whole number */
 	for (uint32_t row = 0; mode == 0 && row < rows; row++)
 		units[row] -= row;
 	return true;
 }
 
 /*
- * Lists the groups whose rows are not symbols; returns the rows of the others. A branch would cost
- * more than the stores.
+ * Lists the groups that are not stored as symbols, and returns the rows of all others. The loop
+ * stores every group and advances only past those that count, because a branch would cost more.
  */
 static inline __attribute__((always_inline)) uint32_t
 list_apart(const PfsBlockGroups *groups, const bool *wanted, const PfsRisingPlan *plan,
@@ -197,14 +205,14 @@ list_apart(const PfsBlockGroups *groups, const bool *wanted, const PfsRisingPlan
 	return row - rows_apart;
 }
 
-/* Made twice, so that nothing is asked of each group where all are wanted (NULL). */
+/* Compiled twice: with wanted NULL the check per group is optimised away. */
 static inline __attribute__((always_inline)) bool
 restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const bool *wanted,
 		const uint64_t *symbols, const uint8_t *group_bits, const PfsRisingPlan *plan,
 		uint64_t *units)
 {
 	PfsGroupList apart;
-	uint32_t row = 0; /* behind the last group apart */
+	uint32_t row = 0; /* next row to fill; behind the last group that has bits */
 	uint32_t bit = 0;
 
 	if (list_apart(groups, wanted, plan, &apart) != shape->symbols.count)
@@ -214,7 +222,9 @@ restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const bool *wa
 		uint32_t start = apart.starts[i];
 		uint32_t rows = apart.rows[i];
 
-		/* symbols, up to the next group apart, which overwrites the surplus */
+		/*
+		 * copy the symbols of the groups before this one; the surplus is overwritten by this group
+		 */
 		for (; row < start; row += COPY_VALUES, symbols += COPY_VALUES)
 			memcpy(units + row, symbols, COPY_VALUES * sizeof(*units));
 		symbols -= row - start;
@@ -226,6 +236,7 @@ restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const bool *wa
 		if ((wanted == NULL || apart.wanted[i]) &&
 			!unpack_rising(group_bits, bit, rows, shape->range, plan->modes[rows], units + start))
 			return false;
+		/* a group that is not wanted still takes its bits */
 		bit += plan->bits[rows];
 	}
 	return pfs_bytes_of_bits(bit) == shape->group_bytes;

@@ -1,21 +1,22 @@
 /*
  * groups.c
- *		Finding groups, and their stream.
+ *		Finds groups; encodes and decodes the groups stream.
  *
- * 1. Neighbouring rows of a block with equal keys make a group; where groups are hardly fewer than
- *    rows, there are none.
- * 2. Key columns are folded: a value for each group. Other columns may be added up.
- * 3. The stream has two streams inside: the groups of each block, and the rows of each group.
+ *   1. Neighbouring rows of a block with equal keys make a group. If there are hardly fewer groups
+ *      than rows, the segment has none.
+ *   2. Key columns are folded to one value per group. Other columns may be summed by group.
+ *   3. The groups stream has two streams inside: the groups of each block, the rows of each group.
  */
 #include "codec/groups.h"
 
 #include <string.h>
 
-/* a group must have so many rows in the mean, in quarters: below, its length costs what it saves */
+/* least mean rows of a group, in quarters: below, storing its length costs more than it saves */
 #define MIN_MEAN_QUARTERS 5
 
 /*
- * Whether a row begins a group: at a block's start, and where some key differs from the row before.
+ * Returns true if a row begins a group: at a block's start, or if a key differs from the row
+ * before.
  */
 static bool
 begins_group(const PfsColumn *columns, uint32_t column_count, uint32_t row)
@@ -209,8 +210,8 @@ struct PfsGroupsDecoder
 {
 	PfsAllocator allocator;
 	uint32_t row_count;
-	uint32_t block;	  /* whose lengths are decoded; UINT32_MAX: none */
-	uint32_t *firsts; /* first group of each block of rows, and the number of groups */
+	uint32_t block;	  /* the block whose rows are in block_lengths; UINT32_MAX: none */
+	uint32_t *firsts; /* first group of each block of rows, and at the end the number of groups */
 	PfsStreamDecoder *lengths;
 	int64_t block_lengths[PFS_BLOCK_ROWS];
 };
@@ -223,7 +224,7 @@ fail(PfsError *error, PfsStatus status, const char *message, size_t offset)
 	return status;
 }
 
-/* Reads how many groups each block has into firsts[]. */
+/* Reads the number of groups of each block into firsts[], as running sums. */
 static PfsStatus
 read_firsts(PfsGroupsDecoder *decoder, PfsStreamDecoder *counts, uint32_t group_count,
 			PfsError *error)
@@ -232,6 +233,7 @@ read_firsts(PfsGroupsDecoder *decoder, PfsStreamDecoder *counts, uint32_t group_
 	uint32_t first = 0;
 	uint32_t block = 0;
 
+	/* block_lengths serves as scratch here; no block of groups has been read yet */
 	for (uint32_t chunk = 0; chunk < pfs_block_count(block_count); chunk++)
 	{
 		PfsStatus status = pfs_stream_block(counts, chunk, NULL, decoder->block_lengths, error);
@@ -360,6 +362,9 @@ pfs_groups_block(PfsGroupsDecoder *decoder, uint32_t block, PfsBlockGroups *grou
 	PfsStatus status;
 
 	*groups = (PfsBlockGroups){ .lengths = decoder->block_lengths };
+	/*
+	 * firsts[] is checked when the stream is opened, so the place is right even for a cached block.
+	 */
 	pfs_groups_place(decoder, block, first, &groups->count);
 	if (decoder->block == block)
 		return PFS_OK;
@@ -372,6 +377,7 @@ pfs_groups_block(PfsGroupsDecoder *decoder, uint32_t block, PfsBlockGroups *grou
 		rows += (uint64_t) decoder->block_lengths[i] + 1;
 		most |= (uint64_t) decoder->block_lengths[i];
 	}
+	/* ORing finds any length of PFS_BLOCK_ROWS or more, as PFS_BLOCK_ROWS is a power of two. */
 	if (most >= PFS_BLOCK_ROWS || rows != pfs_block_rows(decoder->row_count, block))
 		return fail(error, PFS_CORRUPT, "rows of the groups do not add up", 0);
 	decoder->block = block;

@@ -1,10 +1,10 @@
 /*
  * name_chunk.c
- *		Packing and unpacking of names.
+ *		Packs and unpacks names.
  *
- * 1. Packing: the parts of the body, zstd, the header.
- * 2. Unpacking: header and checksum, the body, then the parts through a checked cursor. One piece
- *    of memory has what rows point to: the body, and behind it the lines of locations.
+ *   1. Packing: the parts of the body, zstd, the header.
+ *   2. Unpacking: header and checksum, the body, then its parts through a checked cursor. One
+ *      allocation holds what rows point to: the body and, behind it, the lines of locations.
  */
 #include "codec/name_chunk.h"
 
@@ -23,7 +23,7 @@
 #define LAST_ROW_AT	   7
 #define BODY_LENGTH_AT 8
 
-/* Flags of a function. */
+/* Flags of a function in the body. */
 #define SAME_NAME 1
 #define SAME_FILE 2
 
@@ -36,12 +36,12 @@ enum
 	KIND_LOCATIONS
 };
 
-/* The longest bodies, which bounds what is asked for before a byte is unpacked. */
+/* Lengths of the longest bodies. They bound the allocation before a byte is unpacked. */
 #define MAX_FUNCTIONS_BODY (PFS_NAME_CHUNK_ROWS * (PFS_NAME_CHUNK_MAX_TEXT + 1 + MAX_VARINT + 3))
 #define MAX_LOCATIONS_BODY \
 	(PFS_NAME_CHUNK_ROWS * (1 + 3 * MAX_VARINT + PFS_NAME_CHUNK_MAX_LINES * 2 * MAX_VARINT))
 
-/* A signed number as the step from the one before. */
+/* Writes a signed number as the difference from the one before. */
 static void
 put_step(PfsBuffer *buffer, int64_t value, int64_t *previous)
 {
@@ -84,6 +84,7 @@ put_functions(PfsBuffer *body, const PfsPackedFunction *functions, uint32_t coun
 			put_text(body, functions[i].filename);
 }
 
+/* Writes all locations, one part after the other: equal fields side by side compress better. */
 static void
 put_locations(PfsBuffer *body, const PfsPackedLocation *locations, uint32_t count)
 {
@@ -108,17 +109,18 @@ put_locations(PfsBuffer *body, const PfsPackedLocation *locations, uint32_t coun
 			put_step(body, locations[i].lines[j], &line);
 }
 
-/* Of all behind the checksum. */
+/* Checksum of all bytes behind the checksum field. */
 static uint32_t
 checksum(const uint8_t *bytes, size_t length)
 {
 	return pfs_crc32c(bytes + VERSION_AT, length - VERSION_AT);
 }
 
-/* Behind a header that is still to be filled in. */
+/* Appends room for the header, then the body, compressed if that saves at least a tenth. */
 static bool
 put_packed_body(PfsBuffer *packed, const PfsBuffer *body, uint8_t *flags)
 {
+	/* a result that does not fit this capacity saves too little */
 	size_t capacity = body->length - body->length / 10;
 	uint8_t *at = pfs_buffer_extend(packed, PFS_NAME_CHUNK_HEADER_SIZE);
 	size_t written = 0;
@@ -138,6 +140,7 @@ put_packed_body(PfsBuffer *packed, const PfsBuffer *body, uint8_t *flags)
 	return pfs_buffer_extend(packed, written) != NULL;
 }
 
+/* Completes a chunk: header, body and checksum. */
 static PfsStatus
 finish(const PfsBuffer *body, uint8_t kind, uint32_t count, PfsAllocator allocator,
 	   PfsBytes *result)
@@ -205,7 +208,7 @@ no_memory(PfsError *error)
 	return PFS_NO_MEMORY;
 }
 
-/* What the header says, checked. */
+/* Checks the header. Nothing it says is used before. */
 static PfsStatus
 check_header(const uint8_t *bytes, size_t length, uint8_t kind, uint32_t count, size_t max_body,
 			 PfsError *error)
@@ -228,7 +231,7 @@ check_header(const uint8_t *bytes, size_t length, uint8_t kind, uint32_t count, 
 	return PFS_OK;
 }
 
-/* Unpacks the body to the beginning of some memory. */
+/* Unpacks the body into memory of the length that the header gives. */
 static PfsStatus
 unpack_body(const uint8_t *bytes, size_t length, uint8_t *body, PfsError *error)
 {
@@ -255,7 +258,7 @@ unpack_body(const uint8_t *bytes, size_t length, uint8_t *body, PfsError *error)
 	}
 }
 
-/* An int32; a step that leads elsewhere fails the cursor. */
+/* Reads an int32. A step that leads outside int32 fails the cursor. */
 static int32_t
 get_step(PfsCursor *cursor, int64_t *previous)
 {
@@ -269,6 +272,7 @@ get_step(PfsCursor *cursor, int64_t *previous)
 	return (int32_t) *previous;
 }
 
+/* Returns a text in place; the cursor fails if no zero byte ends it. */
 static const char *
 get_text(PfsCursor *cursor)
 {
@@ -331,7 +335,7 @@ pfs_functions_unpack(const uint8_t *bytes, size_t length, uint32_t count, PfsAll
 	return PFS_OK;
 }
 
-/* The columns before the lines. Returns how many lines there are; fails the cursor. */
+/* Reads the parts before the lines. Returns the number of all lines; may fail the cursor. */
 static uint32_t
 get_places(PfsCursor *cursor, uint32_t count, PfsPackedLocation *locations)
 {
@@ -365,7 +369,7 @@ get_places(PfsCursor *cursor, uint32_t count, PfsPackedLocation *locations)
 	return line_count;
 }
 
-/* Numbers of all lines, functions or line numbers. */
+/* Reads one number for each line of all locations: function ids, or line numbers. */
 static void
 get_lines(PfsCursor *cursor, uint32_t count, int32_t *numbers)
 {
@@ -375,7 +379,7 @@ get_lines(PfsCursor *cursor, uint32_t count, int32_t *numbers)
 		numbers[i] = get_step(cursor, &previous);
 }
 
-/* The lines go behind the body, where an int32 may stand. */
+/* Reads all parts of locations. The lines are put behind the body, aligned for int32. */
 static PfsStatus
 unpack_places(PfsCursor *cursor, uint32_t count, PfsAllocator allocator,
 			  PfsPackedLocation *locations, void **memory, PfsError *error)
@@ -386,13 +390,14 @@ unpack_places(PfsCursor *cursor, uint32_t count, PfsAllocator allocator,
 	uint32_t line = 0;
 	void *grown;
 
-	/* each takes two bytes at least: no more memory than the body accounts for */
+	/* a line takes at least two bytes, which bounds the allocation by the body's length */
 	if (cursor->failed || line_count > (cursor->length - cursor->offset) / 2)
 		return corrupt(error, "a location cannot be read", cursor->offset);
 	grown = allocator.realloc(allocator.context, *memory,
 							  lines_at + 2 * sizeof(int32_t) * line_count + 1);
 	if (grown == NULL)
 		return no_memory(error);
+	/* growing may have moved the body, in which the cursor goes on */
 	*memory = grown;
 	cursor->data = grown;
 	numbers = (int32_t *) ((uint8_t *) grown + lines_at);

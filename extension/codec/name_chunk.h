@@ -40,13 +40,13 @@
 #define PFS_NAME_CHUNK_BITS		   8
 #define PFS_NAME_CHUNK_ROWS		   (1 << PFS_NAME_CHUNK_BITS)
 
-/* What a row may have to be packed: longest texts of a function together, most lines. */
+/* Limits of a row that can be packed: bytes of a function's texts together, lines of a location. */
 #define PFS_NAME_CHUNK_MAX_TEXT	 16384
 #define PFS_NAME_CHUNK_MAX_LINES 1024
 
 typedef struct PfsPackedFunction
 {
-	const char *name; /* each ends with a zero byte */
+	const char *name; /* each text ends with a zero byte */
 	const char *system_name;
 	const char *filename;
 	int32_t start_line;
@@ -62,15 +62,18 @@ typedef struct PfsPackedLocation
 	const int32_t *lines;
 } PfsPackedLocation;
 
-/* 1 .. PFS_NAME_CHUNK_ROWS rows as bytes, which the caller frees; PFS_NO_MEMORY or PFS_OK. */
+/*
+ * Pack 1 .. PFS_NAME_CHUNK_ROWS rows into bytes, which the caller frees. Return PFS_OK or
+ * PFS_NO_MEMORY.
+ */
 PfsStatus pfs_functions_pack(const PfsPackedFunction *functions, uint32_t count,
 							 PfsAllocator allocator, PfsBytes *packed);
 PfsStatus pfs_locations_pack(const PfsPackedLocation *locations, uint32_t count,
 							 PfsAllocator allocator, PfsBytes *packed);
 
 /*
- * Unpacks just count rows into an array of the caller's. What they point to is in *memory, which
- * the caller gives back, also after an error: NULL where there is none.
+ * Unpack exactly count rows into the caller's array. The rows point into *memory, which the caller
+ * frees, also after an error; it is NULL if nothing was allocated.
  */
 PfsStatus pfs_functions_unpack(const uint8_t *bytes, size_t length, uint32_t count,
 							   PfsAllocator allocator, PfsPackedFunction *functions, void **memory,

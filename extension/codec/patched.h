@@ -2,9 +2,9 @@
  * patched.h
  *		Bit-packed arrays in which a few large numbers do not widen all others.
  *
- * Of every number the lowest kept_bits are bit-packed; numbers with more bits are *patched*: their
- * positions, as gaps, and what lies above the kept bits follow in two bit-packed arrays of
- * patch_count.
+ * The lowest kept_bits of every number are bit-packed. A number with more bits is *patched*: its
+ * position, as a gap from the patched number before, and its bits above the kept ones follow in two
+ * more bit-packed arrays of patch_count numbers each.
  */
 #ifndef PFS_PATCHED_H
 #define PFS_PATCHED_H
@@ -14,15 +14,15 @@
 typedef struct PfsArrayShape
 {
 	uint32_t count;		  /* numbers, up to PFS_BLOCK_ROWS */
-	uint32_t patch_count; /* of them patched */
-	uint8_t bits;		  /* that the largest number has, 0 .. 64 */
-	uint8_t kept_bits;	  /* packed for every number; equals bits where nothing is patched */
-	uint8_t gap_bits;	  /* of the numbers between one patch and the next, 0 .. 10 */
+	uint32_t patch_count; /* how many of them are patched */
+	uint8_t bits;		  /* bits of the largest number, 0 .. 64 */
+	uint8_t kept_bits;	  /* bits packed for every number; equal to bits if nothing is patched */
+	uint8_t gap_bits;	  /* bits of a gap between patched numbers, 0 .. 10 */
 } PfsArrayShape;
 
 /*
- * The shape that takes the fewest bytes, and how many bytes. bits may be more than the numbers
- * need.
+ * Returns the shape that takes the fewest bytes. bits may be more than the numbers need.
+ * pfs_array_size() returns those bytes.
  */
 PfsArrayShape pfs_array_plan(const uint64_t *numbers, uint32_t count, unsigned bits);
 size_t pfs_array_size(const PfsArrayShape *shape);
@@ -30,7 +30,7 @@ size_t pfs_array_size(const PfsArrayShape *shape);
 /* Writes pfs_array_size bytes. */
 void pfs_array_pack(const uint64_t *numbers, const PfsArrayShape *shape, uint8_t *bytes);
 
-/* Reads pfs_array_size bytes into numbers[]; false: a patch lies outside the array. */
+/* Reads pfs_array_size bytes into numbers[]. Returns false if a patch lies outside the array. */
 bool pfs_array_unpack(const uint8_t *bytes, const PfsArrayShape *shape, uint64_t *numbers);
 
 #endif

@@ -31,8 +31,8 @@
 typedef enum PfsStatus
 {
 	PFS_OK = 0,
-	PFS_CORRUPT,	 /* bytes that no encoder of ours wrote: message and offset tell */
-	PFS_UNSUPPORTED, /* a newer format version, or a codec that this build lacks */
+	PFS_CORRUPT,	 /* bytes that no encoder of ours wrote; see PfsError for message and offset */
+	PFS_UNSUPPORTED, /* a newer format version, or an encoding that this build does not know */
 	PFS_NO_MEMORY	 /* the allocator returned NULL */
 } PfsStatus;
 
@@ -43,7 +43,7 @@ typedef struct PfsError
 	size_t offset;		 /* byte offset within the stream or header */
 } PfsError;
 
-/* realloc semantics: (NULL, n) allocates, (p, 0) frees and returns NULL. */
+/* Behaves like realloc: (NULL, n) allocates; (pointer, 0) frees and returns NULL. */
 typedef void *(*PfsReallocFn)(void *context, void *pointer, size_t bytes);
 
 typedef struct PfsAllocator
@@ -57,21 +57,27 @@ typedef struct PfsColumn
 {
 	int16_t attnum;		   /* the table's attribute number, stored with the stream */
 	uint8_t width;		   /* bytes of the SQL type: 1, 2, 4 or 8 */
-	const int64_t *values; /* one value per row; ignored where null */
-	const bool *nulls;	   /* one flag per row, or NULL where the column has no null */
-	bool is_key;		   /* sorted by it, or by keys before it: equal values are neighbours */
-	bool wants_sums; /* the sums of groups will be asked for: keep them, if there are groups */
+	const int64_t *values; /* one value per row; the value of a null row is ignored */
+	const bool *nulls;	   /* one flag per row, or NULL if the column has no nulls */
+	bool is_key; /* rows are sorted by it and by the keys before it: equal values are neighbours */
+	bool wants_sums; /* store the sum of each group, if there are groups */
 
 	/*
-	 * Of a segment that stands beside another, its base, and has a row for each group of that:
-	 * is_shared: the values are those of the groups in the base's key column of the same number, or
-	 * their sums if it keeps them, or their rows where the base has no such column; nothing is
-	 * stored. row_counts, if not NULL: rows of the groups, with which the values grow. They are
-	 * told by the base, or by measure, which is the position of a column before this one.
+	 * The next three fields are for a segment that stands beside another one, its base, and has a
+	 * row for each group of the base.
+	 *
+	 * is_shared: nothing is stored, because the base has the values: those of its key column with
+	 * the same attribute number, or the sums of that column if it stores sums, or, if the base has
+	 * no such column, the number of rows of each group.
+	 *
+	 * row_counts: number of rows of each group, or NULL. The values grow with them, so only the
+	 * difference from a multiple of them is stored. A reader takes the row counts from the base,
+	 * or, if measure is not 0, from the column at position measure, which stands before this one.
 	 */
 	bool is_shared;
 	const int64_t *row_counts;
-	uint32_t measure; /* not the first; 0: there is none */
+	/* position of a column before this one, never 0; 0: take the row counts from the base */
+	uint32_t measure;
 } PfsColumn;
 
 typedef struct PfsBytes
@@ -81,8 +87,8 @@ typedef struct PfsBytes
 } PfsBytes;
 
 /*
- * An encoded segment. All memory is of the allocator that encode got; pfs_segment_free gives it
- * back.
+ * An encoded segment. Its memory comes from the allocator given to pfs_segment_encode();
+ * pfs_segment_free() frees it.
  */
 typedef struct PfsSegment
 {
@@ -94,20 +100,23 @@ typedef struct PfsSegment
 
 typedef enum PfsEffort
 {
-	PFS_EFFORT_FAST, /* L0 and L1: zstd level 1, only where it saves more than a tenth */
-	PFS_EFFORT_DENSE /* what stays: L2 */
+	PFS_EFFORT_FAST, /* levels 0 and 1: zstd level 1, and only if it saves more than a tenth */
+	PFS_EFFORT_DENSE /* level 2: what stays */
 } PfsEffort;
 
-/* Encodes rows 0 .. row_count-1 of all columns; 1 <= row_count <= PFS_SEGMENT_MAX_ROWS. */
+/*
+ * Encodes rows 0 .. row_count - 1 of all columns; 1 <= row_count <= PFS_SEGMENT_MAX_ROWS. Returns
+ * PFS_OK or PFS_NO_MEMORY; after an error nothing has to be freed.
+ */
 PfsStatus pfs_segment_encode(const PfsColumn *columns, uint32_t column_count, uint32_t row_count,
 							 PfsEffort effort, PfsAllocator allocator, PfsSegment *segment,
 							 PfsError *error);
 void pfs_segment_free(PfsSegment *segment, PfsAllocator allocator);
 
-/* Reading. The reader keeps pointers into header and stream bytes: they must outlive it. */
+/* A reader keeps pointers to the bytes of the header and of the streams, which must outlive it. */
 typedef struct PfsSegmentReader PfsSegmentReader;
 
-/* Checks the whole header; no stream byte is needed yet. */
+/* Opens a segment: checks the whole header. No byte of a stream is needed yet. */
 PfsStatus pfs_reader_open(const uint8_t *header, size_t length, PfsAllocator allocator,
 						  PfsSegmentReader **reader, PfsError *error);
 void pfs_reader_close(PfsSegmentReader *reader); /* accepts NULL */
@@ -118,76 +127,79 @@ uint32_t pfs_reader_stream_count(const PfsSegmentReader *reader);
 size_t pfs_reader_stream_length(const PfsSegmentReader *reader, uint32_t stream);
 
 /*
- * Number of columns stored, and the position (0 ..) of an attribute, -1 where the segment lacks it.
+ * Number of columns stored, and the position (from 0) of an attribute; -1 if the segment lacks it.
  */
 uint32_t pfs_reader_column_count(const PfsSegmentReader *reader);
 int pfs_reader_find_column(const PfsSegmentReader *reader, int16_t attnum);
 
-/* The streams of a column: value stream number, and null stream number or -1. */
+/* Numbers of a column's value stream and null stream; *nulls is -1 if it has no null stream. */
 void pfs_reader_column_streams(const PfsSegmentReader *reader, int column, int *values, int *nulls);
 
 /*
- * The stream that tells the groups, -1 where rows are not grouped. It is needed beside the streams
- * of every column that is encoded by groups, and does no harm to others.
+ * Number of the stream that stores the groups, or -1 if rows are not grouped. Load it beside the
+ * streams of every column that is encoded by groups; loading it for other columns does no harm.
  */
 int pfs_reader_groups_stream(const PfsSegmentReader *reader);
 
 /*
- * Names the base of a segment that stands beside it, before any block is read; the base must
- * outlive the reader.
+ * Sets the base of a segment that stands beside another one. Call it before reading any block; the
+ * base must outlive the reader.
  */
 void pfs_reader_set_base(PfsSegmentReader *reader, PfsSegmentReader *base);
 
 /*
- * The stream of the column above which a column's values are told; -1: none. It is needed for
- * these.
+ * Number of the value stream of the column that gives the row counts of this column (see
+ * PfsColumn.measure), or -1. That stream must be loaded to read this column.
  */
 int pfs_reader_measure_stream(const PfsSegmentReader *reader, int column);
 
 /*
- * The stream that has the sums of the groups, -1 where the column does not keep them. It is needed
- * for values too.
+ * Number of the stream that stores the sums of the groups, or -1 if the column has none. It must be
+ * loaded to read values, too.
  */
 int pfs_reader_sums_stream(const PfsSegmentReader *reader, int column);
 
-/* The streams of the base that the column needs too; -1: none. */
+/* Streams of the base that must be loaded to read the column; -1: none. */
 void pfs_reader_base_streams(const PfsSegmentReader *reader, int column, int *values, int *groups);
 
-/* Whether pfs_reader_block_range gives bounds of the column, and not its very range. */
+/*
+ * Returns true if pfs_reader_block_range() gives only bounds for this column, and false if it gives
+ * the exact minimum and maximum.
+ */
 bool pfs_reader_range_is_bounds(const PfsSegmentReader *reader, int column);
 
 /*
- * Hands a stream's bytes to the reader, which checks length and CRC, and parses them; needed before
- * its blocks are read. A stream of length 0 (the header tells its one value) needs no bytes and may
- * be left out.
+ * Gives the reader a stream's bytes. The reader checks length and CRC and parses them. Load a
+ * stream before reading its blocks; a stream of length 0 has no bytes (the header stores its one
+ * value) and may be left out.
  */
 PfsStatus pfs_reader_load_stream(PfsSegmentReader *reader, uint32_t stream, const uint8_t *bytes,
 								 size_t length, PfsError *error);
 
 /*
- * Smallest and largest non-null value of a column in a block, of a loaded stream; false where all
- * are null. They may be bounds only: those of the blocks nearby, or of the whole column.
+ * Smallest and largest non-null value of a column in a block whose stream is loaded; false if all
+ * values are null. They may be bounds: those of neighbouring blocks, or of the whole column.
  */
 bool pfs_reader_block_range(const PfsSegmentReader *reader, int column, uint32_t block,
 							int64_t *min, int64_t *max);
-/* The same over the whole segment; known from the header alone. */
+/* Like pfs_reader_block_range(), but over the whole segment. It reads the header only. */
 bool pfs_reader_column_range(const PfsSegmentReader *reader, int column, int64_t *min,
 							 int64_t *max);
 
 /*
- * Decodes one block of a column: writes its values (PFS_BLOCK_ROWS, fewer in the last block) and,
- * where some of them are null, its flags; *has_nulls tells whether nulls[] was written. Both arrays
- * must have room for PFS_BLOCK_ROWS. A null row's value is any number. Both streams of the column
+ * Decodes one block of a column into values[] (PFS_BLOCK_ROWS values, fewer in the last block). If
+ * some are null, sets *has_nulls and writes nulls[]; otherwise nulls[] is not written. Both arrays
+ * must have room for PFS_BLOCK_ROWS. The value of a null row is unspecified. The column's streams
  * and that of the groups must be loaded.
  */
 PfsStatus pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *values,
 						   bool *nulls, bool *has_nulls, PfsError *error);
-/* The same, but rows of the block's groups that are not wanted may get any value. */
+/* Like pfs_reader_block(), but rows of groups whose wanted[] is false may get any value. */
 PfsStatus pfs_reader_block_of_groups(PfsSegmentReader *reader, int column, uint32_t block,
 									 const bool *wanted, int64_t *values, bool *nulls,
 									 bool *has_nulls, PfsError *error);
 
-/* Values of a block in units: least + divisor * units[row]. */
+/* Values of a block in units: value = least + divisor * units[row]. */
 typedef struct PfsUnits
 {
 	const uint64_t *units; /* NULL: all are 0 */
@@ -197,31 +209,34 @@ typedef struct PfsUnits
 } PfsUnits;
 
 /*
- * The same for who can do with units, where a block of a column without nulls keeps these;
- * *are_kept false: it does not. Units of rows that are not wanted may be anything. They stay until
- * another block of the column is decoded.
+ * Like pfs_reader_block_of_groups(), but returns units instead of values, for callers that can sum
+ * units. *are_kept is set to false, and *units is not usable, if the block has nulls or is not
+ * stored in units. Units of rows that are not wanted are unspecified. *units is valid until another
+ * block of the column is decoded.
  */
 PfsStatus pfs_reader_block_units(PfsSegmentReader *reader, int column, uint32_t block,
 								 const bool *wanted, PfsUnits *units, bool *are_kept,
 								 PfsError *error);
 
-/* Whether the rows of each group have one value in a column. */
+/* Returns true if all rows of a group have one value in this column. */
 bool pfs_reader_is_by_group(const PfsSegmentReader *reader, int column);
 
 /*
- * How the rows of a block are grouped: its first group, how many there are, and how many rows each
- * has, minus 1, until another block is decoded. The groups' stream must be loaded.
+ * Returns how the rows of a block are grouped: the number of its first group, the number of its
+ * groups, and the rows of each, minus 1. *lengths is valid until another block is decoded. The
+ * groups stream must be loaded.
  */
 PfsStatus pfs_reader_block_groups(PfsSegmentReader *reader, uint32_t block, uint32_t *first,
 								  uint32_t *count, const int64_t **lengths, PfsError *error);
 
-/* Groups of the segment; 0 where rows are not grouped. */
+/* Number of groups in the segment; 0 if rows are not grouped. */
 uint32_t pfs_reader_group_count(const PfsSegmentReader *reader);
 
 /*
- * Decodes up to PFS_BLOCK_ROWS groups from any one on: how many rows each has, or their values in a
- * grouped column, or their sums in one that keeps them, modulo 2^64. The groups' stream, or that of
- * the column, or for sums both, must be loaded.
+ * pfs_reader_group_rows() and pfs_reader_group_values() decode up to PFS_BLOCK_ROWS groups,
+ * starting at any one: the rows of each; or, of a column, the value of each group if the column is
+ * grouped, or its sum modulo 2^64 if the column stores sums. The groups stream must be loaded for
+ * rows, the column's value stream for values, the groups stream and the sums stream for sums.
  */
 PfsStatus pfs_reader_group_rows(PfsSegmentReader *reader, uint32_t first, uint32_t count,
 								int64_t *rows, PfsError *error);
@@ -229,13 +244,14 @@ PfsStatus pfs_reader_group_values(PfsSegmentReader *reader, int column, uint32_t
 								  uint32_t count, int64_t *values, PfsError *error);
 
 /*
- * How many distinct values a grouped column, whose stream is loaded, tells in a dictionary; 0: it
- * has none. Of groups it tells ranks, which are places in it, and of a rank the value.
+ * pfs_reader_distinct_count() returns the number of distinct values in the dictionary of a grouped
+ * column whose stream is loaded; 0: it has none. pfs_reader_group_ranks() is like
+ * pfs_reader_group_values(), but returns ranks, which are places in that dictionary.
  */
 uint32_t pfs_reader_distinct_count(const PfsSegmentReader *reader, int column);
 PfsStatus pfs_reader_group_ranks(PfsSegmentReader *reader, int column, uint32_t first,
 								 uint32_t count, int64_t *ranks, PfsError *error);
-/* Puts the values in the place of ranks, of which there is one at least. */
+/* Replaces ranks by their values; count is at least 1. */
 PfsStatus pfs_reader_look_up(PfsSegmentReader *reader, int column, uint32_t count, int64_t *values,
 							 PfsError *error);
 

@@ -1,6 +1,6 @@
 /*
  * segment_block.c
- *		Decoding the blocks of a column, and its groups.
+ *		Decodes blocks of a column, and groups.
  */
 #include "codec/segment_reader.h"
 
@@ -8,7 +8,7 @@
 
 #include "codec/clones.h"
 
-/* where values change more seldom, groups are put together before they are spread */
+/* if values change at most once in this many groups, join equal groups before spreading */
 #define MIN_GROUPS_PER_CHANGE 16
 
 /* Decodes a block of a null stream into flags; values[] is scratch. */
@@ -35,7 +35,7 @@ read_nulls(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t blo
 	return PFS_OK;
 }
 
-/* The block's groups; none where rows are not grouped. */
+/* Reads the groups of a block; fails if rows are not grouped. */
 static PfsStatus
 read_block_groups(PfsSegmentReader *reader, uint32_t block, PfsBlockGroups *groups, uint32_t *first,
 				  PfsError *error)
@@ -52,7 +52,7 @@ read_block_groups(PfsSegmentReader *reader, uint32_t block, PfsBlockGroups *grou
 	return status;
 }
 
-/* How many values differ from the one before. */
+/* Number of values that differ from the value before. */
 PFS_CLONES static uint64_t
 count_changes(const int64_t *values, uint32_t count)
 {
@@ -70,7 +70,10 @@ fill(int64_t *values, int64_t value, uint32_t count)
 		values[i] = value;
 }
 
-/* Spreads values that neighbouring groups mostly share, as series are; the lengths add up. */
+/*
+ * Spreads the values of groups over their rows, if neighbouring groups mostly have the same value,
+ * as in column series_id. The rows of the groups are known to add up.
+ */
 static void
 spread_few(const int64_t *group_values, const PfsBlockGroups *groups, int64_t *values)
 {
@@ -87,7 +90,7 @@ spread_few(const int64_t *group_values, const PfsBlockGroups *groups, int64_t *v
 	}
 }
 
-/* Decodes a block of a grouped column: the values of its groups, spread over their rows. */
+/* Decodes a block of a grouped column: spreads the values of its groups over their rows. */
 static PfsStatus
 read_grouped(PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block, int64_t *values,
 			 PfsError *error)
@@ -103,7 +106,7 @@ read_grouped(PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block
 	if (status != PFS_OK)
 		return status;
 	changes = count_changes(group_values, groups.count);
-	/* most blocks have one series; that the lengths add up has been checked */
+	/* most blocks have one series; pfs_groups_block() has checked that the rows add up */
 	if (changes == 0)
 		fill(values, group_values[0], pfs_block_rows(reader->row_count, block));
 	else if (changes <= groups.count / MIN_GROUPS_PER_CHANGE)
@@ -114,7 +117,7 @@ read_grouped(PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block
 	return PFS_OK;
 }
 
-/* Decodes what a column has from the base: the values of groups, or their rows. */
+/* Decodes a column that the base has: the values or sums of its groups, or their rows. */
 static PfsStatus
 read_base(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block, int64_t *values,
 		  PfsError *error)
@@ -133,7 +136,7 @@ read_base(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t bloc
 	return pfs_reader_group_rows(base, first, count, values, error);
 }
 
-/* Decodes a column that another is told above. */
+/* Decodes a block of the column that another column's values are relative to. */
 static PfsStatus
 read_measured(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
 			  int64_t *values, PfsError *error)
@@ -150,7 +153,7 @@ read_measured(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t 
 	return PFS_OK;
 }
 
-/* Decodes a block of values, and adds the units to them. */
+/* Decodes a block of a column of kind 10 or 12, and adds unit times the rows of each group. */
 static PfsStatus
 read_above(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block, int64_t *values,
 		   PfsError *error)
@@ -185,7 +188,7 @@ read_sums(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t firs
 							 error);
 }
 
-/* The groups that a block rests on, and perhaps their sums, for which there is room in sums[]. */
+/* Reads the groups that a block rests on and, if the column stores sums, their sums into sums[]. */
 static PfsStatus
 read_needed_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
 				   const bool *wanted, int64_t *sums, PfsBlockGroups *groups, PfsError *error)
@@ -219,7 +222,7 @@ read_beside_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint
 							error);
 }
 
-/* Decodes a block of a column's value stream, of whatever kind. */
+/* Decodes a block of a column's value stream, of any kind except shared. */
 static PfsStatus
 read_values(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
 			const bool *wanted, int64_t *values, PfsError *error)
@@ -251,6 +254,7 @@ pfs_reader_block_of_groups(PfsSegmentReader *reader, int column, uint32_t block,
 	uint32_t rows = pfs_block_rows(reader->row_count, block);
 	PfsStatus status = PFS_OK;
 
+	/* a column without values is all null */
 	*has_nulls = !source->has_values;
 	if (!source->has_values)
 		memset(nulls, true, rows);
@@ -277,6 +281,7 @@ pfs_reader_block_units(PfsSegmentReader *reader, int column, uint32_t block, con
 	PfsBlockGroups groups;
 	PfsStatus status = PFS_OK;
 
+	/* a constant column has units without bytes: all are 0 */
 	*units = (PfsUnits){ NULL, source->least, 1, 0 };
 	*are_kept = source->has_values && !source->has_nulls && source->least == source->greatest;
 	if (*are_kept || !source->has_values || source->has_nulls || source->is_grouped ||
@@ -314,7 +319,7 @@ pfs_reader_block_groups(PfsSegmentReader *reader, uint32_t block, uint32_t *firs
 	return status;
 }
 
-/* Whether groups first .. first+count-1 are there. */
+/* Returns true if groups first .. first + count - 1 exist. */
 static bool
 has_groups(const PfsSegmentReader *reader, uint32_t first, uint32_t count)
 {
@@ -334,6 +339,7 @@ pfs_reader_group_rows(PfsSegmentReader *reader, uint32_t first, uint32_t count, 
 	status = pfs_groups_lengths(reader->groups, first, count, rows, error);
 	if (status != PFS_OK)
 		return status;
+	/* lengths are stored minus 1; add it, and find any that is out of range */
 	for (uint32_t i = 0; i < count; i++)
 	{
 		most |= (uint64_t) rows[i];
@@ -346,7 +352,7 @@ pfs_reader_group_rows(PfsSegmentReader *reader, uint32_t first, uint32_t count, 
 	return PFS_CORRUPT;
 }
 
-/* Puts the sums of groups together: rows times the least value, and what they have above. */
+/* Computes the sums of groups: rows times the least value, plus unit times the stored sum. */
 static PfsStatus
 add_up_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t first,
 			  uint32_t count, int64_t *values, PfsError *error)

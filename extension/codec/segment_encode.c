@@ -2,9 +2,9 @@
  * segment_encode.c
  *		From columns of rows to a header and streams.
  *
- * 1. Groups are found over the key columns.
- * 2. Each column is drafted: its range, its kind, its unit; then its streams are encoded.
- * 3. The header tells kinds, ranges, lengths and checksums; its own checksum ends it.
+ *   1. Groups are found over the key columns.
+ *   2. Each column gets a draft (range, kind, unit); then its streams are encoded.
+ *   3. The header stores kinds, ranges, lengths and checksums, and ends with its own checksum.
  */
 #include "codec/segment.h"
 
@@ -14,10 +14,10 @@
 #include "codec/groups.h"
 #include "codec/stream.h"
 
-/* sums of smaller groups cost more than they save */
+/* the sums of smaller groups cost more than they save */
 #define MIN_ROWS_PER_SUM 2
 
-/* A segment on its way to the bytes. */
+/* A segment that is being encoded. */
 typedef struct Encoding
 {
 	uint32_t row_count;
@@ -28,7 +28,7 @@ typedef struct Encoding
 	PfsSegment *segment;
 } Encoding;
 
-/* The place of the next stream. */
+/* Returns the place of the next stream. */
 static PfsBytes *
 add_stream(const Encoding *encoding)
 {
@@ -42,7 +42,10 @@ new_values(const Encoding *encoding)
 									   encoding->row_count * sizeof(int64_t));
 }
 
-/* Encodes values without groups, which it frees; NULL: memory is out. */
+/*
+ * Encodes values without groups, and frees values. Returns false if out of memory, or values is
+ * NULL.
+ */
 static bool
 encode_and_free(const Encoding *encoding, int64_t *values, uint32_t count, PfsBytes *bytes)
 {
@@ -56,7 +59,7 @@ encode_and_free(const Encoding *encoding, int64_t *values, uint32_t count, PfsBy
 	return done;
 }
 
-/* Range of a column's values that are not null; false where there is none. */
+/* Range of a column's non-null values. Returns false if there are none. */
 static bool
 column_range(const PfsColumn *column, uint32_t row_count, int64_t *least, int64_t *greatest,
 			 bool *has_nulls)
@@ -100,7 +103,7 @@ put_stream(PfsBuffer *header, const PfsBytes *stream)
 	pfs_buffer_put32(header, pfs_crc32c(stream->data, stream->length));
 }
 
-/* The greatest number of which all values are multiples, from least on. */
+/* Greatest common divisor of value - least over all values; 0 if all are equal to least. */
 static uint64_t
 common_unit(const PfsColumn *column, uint32_t row_count, int64_t least)
 {
@@ -111,7 +114,7 @@ common_unit(const PfsColumn *column, uint32_t row_count, int64_t least)
 	return unit;
 }
 
-/* Encodes what the values have above so many units as their groups have rows. */
+/* Encodes the difference of each value from unit times the rows of its group. */
 static bool
 encode_above(const Encoding *encoding, const PfsColumn *column, uint64_t unit, PfsBytes *bytes)
 {
@@ -123,7 +126,7 @@ encode_above(const Encoding *encoding, const PfsColumn *column, uint64_t unit, P
 	return encode_and_free(encoding, values, encoding->row_count, bytes);
 }
 
-/* Encodes the values that are not null, by groups where there are any. */
+/* Encodes the non-null values: one per group if the column is a key and rows are grouped. */
 static bool
 encode_plain(const Encoding *encoding, const PfsColumn *column, bool has_nulls, PfsBytes *bytes)
 {
@@ -137,7 +140,7 @@ encode_plain(const Encoding *encoding, const PfsColumn *column, bool has_nulls, 
 							 groups->blocks, encoding->effort, encoding->allocator, bytes);
 }
 
-/* Encodes the sums of groups, and values beside them. */
+/* Encodes the sums of the groups, and the values beside them. */
 static bool
 encode_parted(const Encoding *encoding, const PfsColumn *column, int64_t least, uint64_t unit,
 			  PfsBytes *values)
@@ -157,7 +160,7 @@ encode_parted(const Encoding *encoding, const PfsColumn *column, int64_t least, 
 	return done;
 }
 
-/* Whether a column without nulls is to keep its groups' sums. */
+/* Decides whether a column without nulls stores the sums of its groups. */
 static bool
 keeps_sums(const PfsColumn *column, const PfsGroups *groups, int64_t least, int64_t greatest,
 		   uint64_t unit)
@@ -167,7 +170,7 @@ keeps_sums(const PfsColumn *column, const PfsGroups *groups, int64_t least, int6
 		   ((uint64_t) greatest - (uint64_t) least) / unit <= PFS_SUM_MAX_UNITS;
 }
 
-/* The column's kind, in its place in the header. */
+/* The column's kind, at its bits in the header's column entry. */
 static uint8_t
 column_kind(const PfsColumn *column, bool has_values, bool has_nulls, bool is_constant,
 			const PfsGroups *groups)
@@ -185,7 +188,7 @@ column_kind(const PfsColumn *column, bool has_values, bool has_nulls, bool is_co
 	return groups->count > 0 && column->is_key ? PFS_COLUMN_GROUPED : 0;
 }
 
-/* A column on its way to the bytes. */
+/* A column that is being encoded. */
 typedef struct ColumnDraft
 {
 	uint8_t kind;
@@ -193,9 +196,10 @@ typedef struct ColumnDraft
 	bool has_nulls;
 	int64_t least;
 	int64_t greatest;
-	uint64_t unit; /* of kinds PARTED, MEASURED and ABOVE; else 0 */
+	uint64_t unit; /* of kinds PARTED, MEASURED and ABOVE; otherwise 0 */
 } ColumnDraft;
 
+/* Determines range, kind and unit of a column. */
 static ColumnDraft
 draft_column(const PfsColumn *column, uint32_t row_count, const PfsGroups *groups)
 {
@@ -220,7 +224,7 @@ draft_column(const PfsColumn *column, uint32_t row_count, const PfsGroups *group
 	return draft;
 }
 
-/* Encodes the value stream, and that of sums if there is to be one. */
+/* Encodes the value stream, and the stream of sums if the kind has one. */
 static bool
 encode_values(const Encoding *encoding, const PfsColumn *column, const ColumnDraft *draft)
 {
@@ -236,12 +240,13 @@ encode_values(const Encoding *encoding, const PfsColumn *column, const ColumnDra
 		case PFS_COLUMN_PARTED:
 			return encode_parted(encoding, column, draft->least, draft->unit, values);
 		default:
+			/* a constant column without nulls has no stream; the header has its value */
 			return (!draft->has_nulls && draft->least == draft->greatest) ||
 				   encode_plain(encoding, column, draft->has_nulls, values);
 	}
 }
 
-/* Writes a column's part of the header, and encodes its streams; counts them as it goes. */
+/* Writes a column's entry in the header, and encodes its streams. */
 static bool
 encode_column(const Encoding *encoding, const PfsColumn *column)
 {
@@ -267,13 +272,14 @@ encode_column(const Encoding *encoding, const PfsColumn *column)
 		return false;
 	if (draft.has_nulls && !encode_nulls(encoding, column->nulls))
 		return false;
+	/* the entry ends with length and CRC of each stream that has bytes */
 	for (; first < segment->stream_count; first++)
 		if (segment->streams[first].length > 0)
 			put_stream(header, &segment->streams[first]);
 	return true;
 }
 
-/* Writes the groups' part of the header, and encodes their stream. */
+/* Writes the groups' entry in the header, and encodes their stream. */
 static bool
 encode_groups(const Encoding *encoding)
 {
@@ -292,7 +298,7 @@ encode_groups(const Encoding *encoding)
 	return true;
 }
 
-/* Encodes all streams, and the header beside them. */
+/* Encodes all streams, and writes the header along with them. */
 static bool
 encode_parts(const Encoding *encoding, const PfsColumn *columns, uint32_t column_count)
 {
@@ -316,6 +322,7 @@ PfsStatus
 pfs_segment_encode(const PfsColumn *columns, uint32_t column_count, uint32_t row_count,
 				   PfsEffort effort, PfsAllocator allocator, PfsSegment *segment, PfsError *error)
 {
+	/* at most two streams per column, and one for the groups */
 	size_t streams_bytes = (2 * (size_t) column_count + 1) * sizeof(PfsBytes);
 	PfsGroups groups;
 	PfsBuffer header;

@@ -1,6 +1,6 @@
 /*
  * segment_header.c
- *		Opening a segment: its header, checked as a whole.
+ *		Opens a segment: parses and checks its whole header.
  */
 #include "codec/segment_reader.h"
 
@@ -9,8 +9,8 @@
 #include "codec/crc32c.h"
 
 /*
- * Checks the prefix; the counts it returns are within limits, and the header is long enough for the
- * columns.
+ * Checks the prefix. The counts it returns are within limits, and the header is long enough for the
+ * entries of that many columns.
  */
 static PfsStatus
 read_prefix(PfsCursor *cursor, uint32_t *column_count, uint32_t *row_count, bool *is_grouped,
@@ -39,7 +39,7 @@ read_prefix(PfsCursor *cursor, uint32_t *column_count, uint32_t *row_count, bool
 	return PFS_OK;
 }
 
-/* Reads a stream's length and CRC; a stream without bytes has neither. */
+/* Reads a stream's length and CRC. A stream without bytes has neither. */
 static bool
 read_stream(PfsSegmentReader *reader, PfsCursor *cursor, bool has_bytes)
 {
@@ -56,7 +56,10 @@ read_stream(PfsSegmentReader *reader, PfsCursor *cursor, bool has_bytes)
 	return !cursor->failed && length > 0 && length <= PFS_STREAM_MAX_BYTES;
 }
 
-/* Reads which column, of those before it, a column's values are above. */
+/*
+ * Reads the position of the column that a column of kind 10 is relative to. That one must stand
+ * before it and store plain values, so that decoding cannot recurse.
+ */
 static bool
 read_measure(const PfsSegmentReader *reader, PfsCursor *cursor, PfsReaderColumn *column)
 {
@@ -73,6 +76,7 @@ read_measure(const PfsSegmentReader *reader, PfsCursor *cursor, PfsReaderColumn 
 	return true;
 }
 
+/* Reads a column's entry, and adds its streams to the reader. */
 static bool
 read_column(PfsSegmentReader *reader, PfsCursor *cursor, PfsReaderColumn *column)
 {
@@ -115,6 +119,7 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, PfsReaderColumn *column
 		return false;
 	if (column->is_parted && (column->unit == 0 || range == 0))
 		return false;
+	/* a constant column without nulls, or one that the base has, has no bytes */
 	if (!read_stream(reader, cursor,
 					 column->has_values && !column->is_shared && (column->has_nulls || range > 0)))
 		return false;
@@ -133,7 +138,7 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, PfsReaderColumn *column
 	return !cursor->failed;
 }
 
-/* Reads the groups' entry, and tells their number to the streams that have a value for each. */
+/* Reads the groups' entry, and gives streams with one value per group that number of values. */
 static bool
 read_groups(PfsSegmentReader *reader, PfsCursor *cursor)
 {
@@ -141,6 +146,7 @@ read_groups(PfsSegmentReader *reader, PfsCursor *cursor)
 
 	if (!reader->is_grouped)
 		return true;
+	/* every block has at least one group */
 	group_count = pfs_cursor_varint(cursor);
 	if (group_count < pfs_block_count(reader->row_count) || group_count > reader->row_count)
 		return false;

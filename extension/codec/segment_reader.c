@@ -1,7 +1,7 @@
 /*
  * segment_reader.c
- *		What is known of a segment before a block is decoded: columns, streams as they are handed
- *		in, ranges.
+ *		Answers about a segment that need no decoded block: columns, streams, ranges. Loads
+ *		streams.
  */
 #include "codec/segment_reader.h"
 
@@ -111,7 +111,7 @@ pfs_reader_group_count(const PfsSegmentReader *reader)
 	return reader->group_count;
 }
 
-/* Opens the stream whose length and CRC are right. */
+/* Parses a stream whose length and CRC are right. */
 static PfsStatus
 open_stream(PfsSegmentReader *reader, uint32_t number, const uint8_t *bytes, PfsError *error)
 {
@@ -149,7 +149,7 @@ pfs_reader_load_stream(PfsSegmentReader *reader, uint32_t stream, const uint8_t 
 	return status;
 }
 
-/* Bounds of a grouped column in a block: those of the values' blocks that its groups touch. */
+/* Bounds of a grouped column in a block: those of the blocks of values that its groups touch. */
 static void
 grouped_range(const PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block,
 			  int64_t *min, int64_t *max)
@@ -160,13 +160,14 @@ grouped_range(const PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_
 	int64_t greatest;
 
 	pfs_groups_place(reader->groups, block, &first, &count);
+	/* A block's groups, at most PFS_BLOCK_ROWS, touch at most two blocks of values. */
 	pfs_stream_range(decoder, first / PFS_BLOCK_ROWS, min, max);
 	pfs_stream_range(decoder, (first + count - 1) / PFS_BLOCK_ROWS, &least, &greatest);
 	*min = least < *min ? least : *min;
 	*max = greatest > *max ? greatest : *max;
 }
 
-/* Range of a shared column in a block, where the base knows it. */
+/* Range of a shared column in a block, if the base knows it; otherwise that of the whole column. */
 static bool
 shared_range(const PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
 			 int64_t *min, int64_t *max)

@@ -1,7 +1,7 @@
 /*
  * segment_reader.h
- *		A segment's reader from within: what segment_header.c fills in, segment_reader.c tells and
- *		segment_block.c decodes by.
+ *		The reader of a segment: segment_header.c fills it in, segment_reader.c answers
+ *		questions about it, segment_block.c decodes with it.
  */
 #ifndef PFS_SEGMENT_READER_H
 #define PFS_SEGMENT_READER_H
@@ -12,7 +12,7 @@
 
 typedef struct Stream
 {
-	size_t length; /* bytes; 0: there are none, the header tells all */
+	size_t length; /* bytes; 0: nothing is stored, the header has the one value */
 	uint32_t crc;
 	uint32_t value_count;
 	PfsStreamDecoder *decoder; /* NULL until loaded */
@@ -21,13 +21,13 @@ typedef struct Stream
 typedef struct Column
 {
 	int16_t attnum;
-	bool has_values; /* some row is not null */
-	bool has_nulls;	 /* some row is null */
-	bool is_grouped; /* a value per group */
-	bool is_parted;	 /* the groups' sums have a stream */
-	bool is_shared;	 /* the values are the base's */
-	int measure;	 /* values are what is above unit times that column; -1: none */
-	bool is_above;	 /* values are what is above unit times the rows of the base's groups */
+	bool has_values; /* at least one row is not null */
+	bool has_nulls;	 /* at least one row is null */
+	bool is_grouped; /* kind 4: one value per group */
+	bool is_parted;	 /* kind 6: the sums of the groups have a stream of their own */
+	bool is_shared;	 /* kind 8: the base has the values */
+	int measure;	 /* kind 10: values are stored minus unit times this column; -1: otherwise */
+	bool is_above;	 /* kind 12: values are stored minus unit times the rows of the base's groups */
 	uint64_t unit;
 	int value_stream;
 	int null_stream; /* -1: none */
@@ -46,8 +46,8 @@ struct PfsSegmentReader
 	uint32_t group_count;
 	int groups_stream;		  /* -1: none */
 	PfsGroupsDecoder *groups; /* NULL until loaded */
-	PfsSegmentReader *base;	  /* NULL: none was named */
-	PfsReaderColumn *columns; /* in the reader's own allocation, as streams[] */
+	PfsSegmentReader *base;	  /* NULL: not set */
+	PfsReaderColumn *columns; /* columns[] and streams[] lie in the reader's own allocation */
 	PfsReaderStream *streams;
 };
 
@@ -58,7 +58,7 @@ pfs_reader_fail(PfsError *error, PfsStatus status, const char *message, size_t o
 	return status;
 }
 
-/* The base's column of that number, NULL where it has none. */
+/* The base's column with the same attribute number, or NULL. */
 static inline const PfsReaderColumn *
 pfs_reader_base_column(const PfsSegmentReader *base, const PfsReaderColumn *column)
 {

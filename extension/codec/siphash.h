@@ -1,7 +1,8 @@
 /*
  * siphash.h
- *		SipHash-2-4 with 128 bits of output (Aumasson and Bernstein, "SipHash: a fast short-input
- *		PRF", 2012, and its 128-bit variant): whoever does not know the key cannot make collisions.
+ *		SipHash-2-4 with 128 bits of output (Aumasson and Bernstein, "SipHash: a fast
+ *		short-input PRF", 2012, and its 128-bit variant): without the key nobody can produce
+ *		collisions.
  */
 #ifndef PFS_SIPHASH_H
 #define PFS_SIPHASH_H

@@ -2,12 +2,12 @@
  * stream_decode.c
  *		Decoding the blocks of an open stream, in any order.
  *
- * 1. The block's symbols come from its bits, or from the planes of its stripe, which is unpacked as
- *    a whole and kept for the blocks beside it.
- * 2. Where the block rests on groups, group bits make units of the symbols.
- * 3. Units become values (block_decode.c).
- * 4. In a stream of ranks, those become the values of the dictionary, whose blocks are decoded as
- *    they are needed.
+ *   1. The block's symbols come from its bits, or from the planes of its stripe. A stripe is
+ *      unpacked as a whole and kept for its other blocks.
+ *   2. If the block rests on groups, symbols and group bits become units.
+ *   3. Units become values (block_decode.c).
+ *   4. In a stream with a dictionary those values are ranks, and are replaced by the dictionary's
+ *      values, whose blocks are decoded as they are needed.
  */
 #include "codec/stream_decoder.h"
 
@@ -16,7 +16,9 @@
 #include "codec/clones.h"
 #include "codec/zstd_context.h"
 
-/* Decodes a block of distinct values, which are to ascend within what its entry tells. */
+/*
+ * Decodes a block of the dictionary. Its values must ascend and lie within the range of its entry.
+ */
 static PfsStatus
 decode_distinct(PfsStreamDecoder *decoder, uint32_t block, PfsError *error)
 {
@@ -35,7 +37,9 @@ decode_distinct(PfsStreamDecoder *decoder, uint32_t block, PfsError *error)
 	return PFS_OK;
 }
 
-/* Sees to it that the values of ranks first .. last, which are some, are in the dictionary. */
+/*
+ * Decodes the dictionary's blocks that hold ranks first .. last, unless they are decoded already.
+ */
 static PfsStatus
 need_distinct(PfsStreamDecoder *decoder, uint64_t first, uint64_t last, PfsError *error)
 {
@@ -65,8 +69,8 @@ pfs_stream_range(PfsStreamDecoder *decoder, uint32_t block, int64_t *least, int6
 	first = (uint32_t) *least;
 	last = (uint32_t) *greatest;
 	/*
-	 * where the values cannot be decoded, which the block itself will tell, their entries bound
-	 * them
+	 * If the dictionary's blocks cannot be decoded, use the bounds in their entries. Decoding the
+	 * block itself will report the error.
 	 */
 	if (need_distinct(decoder, first, first, &error) == PFS_OK &&
 		need_distinct(decoder, last, last, &error) == PFS_OK)
@@ -105,6 +109,7 @@ load_stripe(PfsStreamDecoder *decoder, uint32_t stripe, PfsError *error)
 		decoder->stripe_bytes = pfs_stream_allocate(decoder, decoder->stripe_capacity);
 	if (decoder->stripe_bytes == NULL)
 		return pfs_stream_fail(error, PFS_NO_MEMORY, "out of memory", 0);
+	/* stripe_bytes is invalid until all sections are unpacked */
 	decoder->stripe = PFS_NO_STRIPE;
 	target = decoder->stripe_bytes;
 	for (uint32_t i = 0; i < PFS_SECTION_COUNT; i++)
@@ -144,7 +149,7 @@ add_plane(const uint8_t *bytes, uint32_t count, unsigned shift, uint64_t *array)
 			array[i] |= (uint64_t) bytes[i] << shift;
 }
 
-/* Puts the block's symbols and lengths together from the planes of its stripe, which is loaded. */
+/* Assembles the block's symbols and run lengths from the planes of its stripe, which is loaded. */
 static void
 read_planes(PfsStreamDecoder *decoder, uint32_t block, uint64_t *symbols)
 {
@@ -162,6 +167,7 @@ read_planes(PfsStreamDecoder *decoder, uint32_t block, uint64_t *symbols)
 
 		if (pfs_section_part(shape, i) > 0)
 		{
+			/* The block's part follows those of the stripe's earlier blocks. */
 			for (uint32_t before = decoder->stripe * PFS_STRIPE_BLOCKS; before < block; before++)
 				place += pfs_section_part(&decoder->shapes[before], i);
 			if (i < PFS_SECTION_LENGTHS)
@@ -185,7 +191,7 @@ read_bits(PfsStreamDecoder *decoder, uint32_t block, uint64_t *symbols)
 							decoder->lengths);
 }
 
-/* Puts the block's units together from symbols and group bits. */
+/* Restores the block's units from symbols and group bits. */
 static PfsStatus
 read_group_bits(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
 				uint64_t *symbols, PfsError *error)
@@ -197,9 +203,11 @@ read_group_bits(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups 
 	if (groups == NULL)
 		return pfs_stream_fail(error, PFS_CORRUPT, "block rests on groups that the segment lacks",
 							   offset);
+	/* A block of one value per group can only be BANDED; PARTED needs the sums. */
 	if (groups->has_value_each ? shape->transform != PFS_TRANSFORM_BANDED
 							   : shape->transform == PFS_TRANSFORM_PARTED && groups->sums == NULL)
 		return pfs_stream_fail(error, PFS_CORRUPT, "block rests on what its groups lack", offset);
+	/* The restoring functions may read up to 16 bytes past the bits; group_bits has that slack. */
 	memcpy(decoder->group_bits, decoder->bytes + offset, shape->group_bytes);
 	if (shape->transform == PFS_TRANSFORM_PARTED)
 		done = pfs_parted_restore(shape, groups, decoder->group_bits, decoder->units);
@@ -212,7 +220,7 @@ read_group_bits(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups 
 				: pfs_stream_fail(error, PFS_CORRUPT, "block does not fit its groups", offset);
 }
 
-/* The least and the greatest of some ranks, which are to lie in the dictionary. */
+/* Least and greatest of some ranks; fails if one lies outside the dictionary. */
 static PfsStatus
 range_of_ranks(const PfsStreamDecoder *decoder, const int64_t *ranks, uint32_t count,
 			   uint64_t *least, uint64_t *most, PfsError *error)
@@ -242,14 +250,17 @@ pfs_stream_look_up(PfsStreamDecoder *decoder, uint32_t row_count, int64_t *value
 	return status;
 }
 
-/* Whether group bits go to units of their own, and not over the symbols. */
+/* Returns true if the units are restored into decoder->units, and not over the symbols. */
 static bool
 restores_aside(const PfsBlockShape *shape)
 {
 	return shape->transform == PFS_TRANSFORM_RISING || shape->transform == PFS_TRANSFORM_PARTED;
 }
 
-/* Reads the block's symbols, and its group bits; *units is where they are then. */
+/*
+ * Reads the block's symbols and group bits into *units, or sets *units to decoder->units if the
+ * transform restores there.
+ */
 static PfsStatus
 read_symbols(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
 			 uint64_t **units, PfsError *error)
@@ -278,7 +289,7 @@ read_symbols(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *gr
 	return status;
 }
 
-/* Makes values of a block's symbols, by its shape, or one that has other units. */
+/* Makes values from a block's symbols. shape may be a copy with another least value and divisor. */
 static PfsStatus
 restore_block(const PfsStreamDecoder *decoder, const PfsBlockShape *shape, uint64_t *symbols,
 			  int64_t *values, PfsError *error)
@@ -288,12 +299,13 @@ restore_block(const PfsStreamDecoder *decoder, const PfsBlockShape *shape, uint6
 			   : pfs_stream_fail(error, PFS_CORRUPT, "run lengths do not add up", 0);
 }
 
-/* Decodes a block of values, or of ranks where there is a dictionary. */
+/* Decodes a block of values, or of ranks if there is a dictionary. */
 static PfsStatus
 decode_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
 			 int64_t *values, PfsError *error)
 {
 	const PfsBlockShape *shape = &decoder->shapes[block];
+	/* Unless the symbols need another array, unpack them into values[] and restore in place. */
 	bool aside = pfs_block_has_runs(shape) || restores_aside(shape);
 	uint64_t *units = aside ? decoder->symbols : (uint64_t *) values;
 	PfsStatus status = read_symbols(decoder, block, groups, &units, error);
@@ -320,7 +332,7 @@ pfs_stream_block_has_units(const PfsStreamDecoder *decoder, uint32_t block)
 	return decoder->distinct == NULL && shape->transform != PFS_TRANSFORM_NULLS;
 }
 
-/* Whether symbols, or what group bits make of them, are the units themselves. */
+/* Returns true if the symbols, after group bits, are units already. */
 static bool
 symbols_are_units(const PfsBlockShape *shape)
 {
@@ -345,13 +357,14 @@ pfs_stream_block_units(PfsStreamDecoder *decoder, uint32_t block, const PfsBlock
 	units->range = shape->range;
 	if (status != PFS_OK || symbols_are_units(shape))
 		return status;
+	/* Undo deltas and runs only: with least value 0 and divisor 1 the restored values are units. */
 	of_units.least = 0;
 	of_units.divisor = 1;
 	units->units = decoder->units;
 	return restore_block(decoder, &of_units, symbols, (int64_t *) decoder->units, error);
 }
 
-/* Whether all are the rows of a group of one block, minus 1. */
+/* Checks that each length can be the rows of a group in one block, minus 1. */
 static bool
 lengths_fit(const int64_t *lengths, uint32_t count)
 {
@@ -362,9 +375,7 @@ lengths_fit(const int64_t *lengths, uint32_t count)
 	return most < PFS_BLOCK_ROWS;
 }
 
-/*
- * Decodes a block of values, or ranks, beside the lengths of their groups if they are needed.
- */
+/* Decodes a block of values, or of ranks. If it needs the groups' rows, reads them from lengths. */
 static PfsStatus
 read_values_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t block,
 				  int64_t *values, PfsError *error)
@@ -377,7 +388,7 @@ read_values_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t
 
 	if (lengths == NULL || !pfs_stream_block_needs_groups(decoder, block))
 		return decode_block(decoder, block, NULL, values, error);
-	/* who asks for values of groups has mostly asked for their lengths just before */
+	/* callers mostly read the same block of lengths just before */
 	if (lengths->values_block == block && lengths->distinct == NULL)
 		groups.lengths = lengths->values;
 	else
@@ -389,7 +400,10 @@ read_values_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t
 	return decode_block(decoder, block, &groups, values, error);
 }
 
-/* Copies values, or ranks where there is a dictionary. */
+/*
+ * Copies values, or ranks if there is a dictionary. Whole blocks are decoded into place; of others
+ * a decoded copy is kept, because callers mostly continue in the same block.
+ */
 static PfsStatus
 copy_values(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t first, uint32_t count,
 			int64_t *values, PfsError *error)

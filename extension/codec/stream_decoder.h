@@ -1,6 +1,6 @@
 /*
  * stream_decoder.h
- *		A stream's decoder from within: what stream_open.c fills in and stream_decode.c decodes by.
+ *		The decoder of a stream: stream_open.c fills it in, stream_decode.c decodes with it.
  */
 #ifndef PFS_STREAM_DECODER_H
 #define PFS_STREAM_DECODER_H
@@ -14,7 +14,7 @@
 typedef struct PfsSection
 {
 	PfsSectionCode code;
-	uint32_t raw_length;	/* bytes when unpacked; 0: no such section */
+	uint32_t raw_length;	/* unpacked bytes; 0: the section does not exist */
 	uint32_t stored_length; /* bytes in the stream */
 	size_t offset;			/* in the stream */
 } PfsSection;
@@ -25,19 +25,20 @@ struct PfsStreamDecoder
 	const uint8_t *bytes;
 	PfsPacking packing;
 	uint32_t block_count;
-	PfsBlockShape *shapes;	/* one per block */
-	size_t *offsets;		/* bits: of each block's data in the stream */
-	PfsSection *sections;	/* planes: PFS_SECTION_COUNT per stripe */
-	uint32_t stripe;		/* planes: the one in stripe_bytes, or PFS_NO_STRIPE */
-	uint8_t *stripe_bytes;	/* planes: its sections, unpacked, one after another */
+	PfsBlockShape *shapes; /* one per block */
+	size_t *offsets;	   /* packing "bits": offset of each block's data in the stream */
+	PfsSection *sections;  /* packing "planes": PFS_SECTION_COUNT per stripe */
+	uint32_t stripe;	   /* packing "planes": the stripe in stripe_bytes, or PFS_NO_STRIPE */
+	/* packing "planes": the unpacked sections of that stripe, one after another */
+	uint8_t *stripe_bytes;
 	size_t stripe_capacity; /* bytes of the largest stripe */
-	bool needs_groups;		/* some block rests on groups */
+	bool needs_groups;		/* some block can be decoded only beside its groups */
 	uint32_t distinct_count;
-	PfsStreamDecoder *distinct; /* the values of the ranks; NULL: blocks hold values */
-	int64_t *dictionary;		/* the same, as far as blocks of them have been decoded … */
-	bool *has_distinct;			/* … which is told by block */
-	uint32_t values_block;		/* the block in values, or PFS_NO_BLOCK */
-	int64_t *values;			/* for pfs_stream_values; NULL until then */
+	PfsStreamDecoder *distinct; /* decoder of the dictionary; NULL: blocks hold values, not ranks */
+	int64_t *dictionary; /* values of the dictionary, for the blocks of it that have been decoded */
+	bool *has_distinct;	 /* which blocks of the dictionary have been decoded */
+	uint32_t values_block; /* the block in values[], or PFS_NO_BLOCK */
+	int64_t *values; /* one decoded block for pfs_stream_values(); NULL until its first call */
 	uint64_t symbols[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_VALUES];
 	uint64_t lengths[PFS_BLOCK_ROWS];
 	uint64_t units[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_VALUES];

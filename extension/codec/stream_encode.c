@@ -1,6 +1,6 @@
 /*
  * stream_encode.c
- *		From values to a stream, in the packing that is the smaller.
+ *		From values to a stream, in whichever packing is smaller.
  */
 #include "codec/stream.h"
 
@@ -9,25 +9,26 @@
 #include "codec/distinct.h"
 #include "codec/zstd_context.h"
 
-/* below this length zstd's own frame eats what it saves */
+/* below this length the overhead of a zstd frame exceeds its saving */
 #define PLANES_MIN_BYTES 128
 #define PLANES_MIN_ROWS	 64
 
-/* planes cost more to decode: they must save a tenth */
+/* planes cost more to decode, so they must save at least a tenth */
 #define PLANES_MAX_SHARE_PERCENT 90
 
 /*
- * when in a hurry, one block in some tells whether planes are worth trying; zstd never quite keeps
- * the promise
+ * PFS_EFFORT_FAST: estimates the planes from one block in PLANES_SAMPLE_BLOCKS, and tries them only
+ * if the estimate is well below the bits, because zstd never quite reaches the entropy
  */
 #define PLANES_SAMPLE_BLOCKS		4
-#define STRIPE_OVERHEAD_BYTES		128 /* about what frames and their tables take */
+/* about the size of the frames' headers and of the section table's entries */
+#define STRIPE_OVERHEAD_BYTES		128
 #define PLANES_MAX_ESTIMATE_PERCENT 75
 
 typedef struct StreamEncoder
 {
 	PfsEffort effort;
-	uint64_t planes_bytes; /* bits: what the data would be as planes, estimated */
+	uint64_t planes_bytes; /* packing "bits" only: estimated size of the data as planes */
 	PfsBuffer entries;	   /* head and block entries */
 	PfsBuffer table;	   /* section table */
 	PfsBuffer data;
@@ -82,8 +83,8 @@ put_planes(PfsBuffer *sections, const uint64_t *numbers, const PfsArrayShape *ar
 }
 
 /*
- * Compresses the bytes of a section behind the end of the data, which do not count it yet; *written
- * is 0 where that cannot be. False: out of memory.
+ * Compresses a section's bytes into the room behind data, without adding them to its length.
+ * *written is 0 if the bytes do not compress. Returns false if out of memory.
  */
 static bool
 compress_section(StreamEncoder *encoder, const uint8_t *bytes, size_t length, size_t *written)
@@ -96,6 +97,10 @@ compress_section(StreamEncoder *encoder, const uint8_t *bytes, size_t length, si
 		return false;
 	if (encoder->effort == PFS_EFFORT_FAST)
 		return pfs_zstd_compress(target, capacity, bytes, length, PFS_ZSTD_QUICK, written);
+	/*
+	 * Try both searches and keep the shorter result: repeats found by chance cost more than they
+	 * save.
+	 */
 	if (!pfs_zstd_compress(target, capacity, bytes, length, PFS_ZSTD_LITERALS, written) ||
 		!pfs_zstd_compress(target + capacity, capacity, bytes, length, PFS_ZSTD_REPEATS, &other))
 		return false;
@@ -107,7 +112,7 @@ compress_section(StreamEncoder *encoder, const uint8_t *bytes, size_t length, si
 	return true;
 }
 
-/* Puts one section to the data in the shortest of its codes, and empties it. */
+/* Appends a section to the data, with the shortest code, and empties it. */
 static bool
 flush_section(StreamEncoder *encoder, PfsBuffer *section)
 {
@@ -117,6 +122,7 @@ flush_section(StreamEncoder *encoder, PfsBuffer *section)
 	if (length == 0)
 		return true;
 	section->length = 0;
+	/* all bytes are equal: each equals its successor */
 	if (memcmp(section->data, section->data + 1, length - 1) == 0)
 	{
 		pfs_buffer_put_byte(&encoder->table, PFS_SECTION_REPEAT);
@@ -147,7 +153,7 @@ flush_stripe(StreamEncoder *encoder)
 	return true;
 }
 
-/* Writes the draft of one block, in bits. */
+/* Appends the draft of one block in packing "bits", and updates the estimate for planes. */
 static void
 put_block_bits(StreamEncoder *encoder, uint32_t block)
 {
@@ -163,7 +169,7 @@ put_block_bits(StreamEncoder *encoder, uint32_t block)
 		encoder->planes_bytes += pfs_block_planes_cost(draft) / 8 * PLANES_SAMPLE_BLOCKS;
 }
 
-/* The same in planes; false where memory is out. */
+/* Appends the draft of one block in packing "planes". Returns false if out of memory. */
 static bool
 put_block_planes(StreamEncoder *encoder, uint32_t block)
 {
@@ -175,23 +181,21 @@ put_block_planes(StreamEncoder *encoder, uint32_t block)
 	return (block + 1) % PFS_STRIPE_BLOCKS != 0 || flush_stripe(encoder);
 }
 
-/* What becomes a stream. */
+/* The array to encode. */
 typedef struct Source
 {
 	const int64_t *values;
-	const bool *nulls; /* or NULL */
+	const bool *nulls; /* may be NULL */
 	uint32_t row_count;
-	const PfsBlockGroups *groups; /* of each block, or NULL */
+	const PfsBlockGroups *groups; /* one per block, or NULL */
 } Source;
 
-/*
- * Encodes all blocks with one encoder or with both at once; planes alone know no groups. False
- * where memory is out.
- */
+/* Encodes all blocks with one encoder, or with both in one pass. Returns false if out of memory. */
 static bool
 encode_blocks(StreamEncoder *bits, StreamEncoder *planes, const Source *source)
 {
 	const bool *nulls = source->nulls;
+	/* A draft for planes alone must not rest on groups. */
 	const PfsBlockGroups *groups = bits == NULL ? NULL : source->groups;
 
 	for (uint32_t block = 0; block < pfs_block_count(source->row_count); block++)
@@ -219,7 +223,7 @@ encoder_length(const StreamEncoder *encoder)
 	return encoder->entries.length + encoder->table.length + encoder->data.length;
 }
 
-/* Whether planes are worth trying after bits, in a hurry. */
+/* PFS_EFFORT_FAST: decides from the estimate whether planes are worth trying. */
 static bool
 planes_may_pay(const StreamEncoder *bits)
 {
@@ -227,7 +231,10 @@ planes_may_pay(const StreamEncoder *bits)
 		   bits->planes_bytes * 100 < bits->data.length * PLANES_MAX_ESTIMATE_PERCENT;
 }
 
-/* Encodes the values; *best is the encoder to take. False where memory is out. */
+/*
+ * Encodes the values and sets *best to the encoder with the better stream. Returns false if out of
+ * memory.
+ */
 static bool
 encode_values(StreamEncoder *bits, StreamEncoder *planes, const Source *source, PfsEffort effort,
 			  StreamEncoder **best)
@@ -247,7 +254,7 @@ encode_values(StreamEncoder *bits, StreamEncoder *planes, const Source *source, 
 	return true;
 }
 
-/* Encodes without a dictionary. */
+/* Encodes the values without a dictionary. */
 static bool
 encode_stream(const Source *source, PfsEffort effort, PfsAllocator allocator, PfsBytes *bytes)
 {
@@ -274,7 +281,7 @@ encode_stream(const Source *source, PfsEffort effort, PfsAllocator allocator, Pf
 	return done;
 }
 
-/* Puts a stream of ranks and the dictionary together. */
+/* Builds a stream with dictionary from the stream of ranks and the stream of distinct values. */
 static bool
 join_dictionary(const PfsBytes *ranks, const PfsBytes *dictionary, uint32_t distinct_count,
 				PfsAllocator allocator, PfsBytes *bytes)
@@ -295,7 +302,7 @@ join_dictionary(const PfsBytes *ranks, const PfsBytes *dictionary, uint32_t dist
 	return done;
 }
 
-/* Encodes with a dictionary, and takes that stream instead if it is the smaller. */
+/* Encodes the values with a dictionary, and replaces *bytes if that saves at least a tenth. */
 static bool
 try_dictionary(const Source *source, PfsEffort effort, PfsAllocator allocator, PfsBytes *bytes)
 {
@@ -312,6 +319,7 @@ try_dictionary(const Source *source, PfsEffort effort, PfsAllocator allocator, P
 		   encode_stream(&(Source){ distinct.values, NULL, distinct.count, NULL }, effort,
 						 allocator, &dictionary) &&
 		   join_dictionary(&ranks, &dictionary, distinct.count, allocator, &joined);
+	/* Swap, so that the stream that is not kept is the one freed below. */
 	if (done && joined.length * 100 < bytes->length * PLANES_MAX_SHARE_PERCENT)
 	{
 		PfsBytes plain = *bytes;
@@ -338,7 +346,7 @@ pfs_stream_encode(const int64_t *values, const bool *nulls, uint32_t row_count,
 
 	if (!encode_stream(&source, effort, allocator, bytes))
 		return false;
-	/* sums are of values, not of ranks */
+	/* PARTED blocks need sums of the values themselves, which ranks do not have */
 	if (effort == PFS_EFFORT_DENSE && nulls == NULL && (groups == NULL || groups[0].sums == NULL) &&
 		!try_dictionary(&source, effort, allocator, bytes))
 	{

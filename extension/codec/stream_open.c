@@ -2,15 +2,15 @@
  * stream_open.c
  *		Parsing a stream: its dictionary, the entries of its blocks, its section table.
  *
- * Everything that an entry or the section table promises is checked against the stream's length
- * here, so that decoding a block has no bound left to look at but the sum of run lengths and zstd's
- * verdict.
+ * Every length in the entries and in the section table is checked against the stream's length here.
+ * Decoding a block then has to check only the sum of run lengths, patches, group bits and the
+ * result of zstd.
  */
 #include "codec/stream_decoder.h"
 
 #include <string.h>
 
-/* Packing "bits": follows from the shapes where each block's data begin. */
+/* Packing "bits": computes from the shapes where the data of each block begin. */
 static PfsStatus
 locate_blocks(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 {
@@ -31,7 +31,7 @@ locate_blocks(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 	return PFS_OK;
 }
 
-/* Reads one line of the section table. */
+/* Reads one entry of the section table. */
 static bool
 read_section(PfsCursor *cursor, PfsSection *section)
 {
@@ -47,14 +47,14 @@ read_section(PfsCursor *cursor, PfsSection *section)
 		length = 1;
 	else
 		length = pfs_cursor_varint(cursor);
-	/* a frame that is longer than what it holds is never written */
+	/* the encoder stores a section raw rather than as a longer frame */
 	if (length > section->raw_length)
 		return false;
 	section->stored_length = (uint32_t) length;
 	return !cursor->failed;
 }
 
-/* Packing "planes": reads the section table and follows where each section begins. */
+/* Packing "planes": reads the section table and computes where each section begins. */
 static PfsStatus
 locate_sections(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 {
@@ -66,6 +66,7 @@ locate_sections(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 	if (decoder->sections == NULL)
 		return pfs_stream_fail(error, PFS_NO_MEMORY, "out of memory", 0);
 	memset(decoder->sections, 0, section_count * sizeof(PfsSection));
+	/* The shapes of a stripe's blocks give the unpacked length of each of its sections. */
 	for (uint32_t block = 0; block < decoder->block_count; block++)
 		for (uint32_t i = 0; i < PFS_SECTION_COUNT; i++)
 			decoder->sections[block / PFS_STRIPE_BLOCKS * PFS_SECTION_COUNT + i].raw_length +=
@@ -79,6 +80,7 @@ locate_sections(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 		if (decoder->sections[i].raw_length > 0 && !read_section(cursor, &decoder->sections[i]))
 			return pfs_stream_fail(error, PFS_CORRUPT, "section table is damaged", cursor->offset);
 	}
+	/* The data follow the whole table, in the table's order. */
 	for (size_t i = 0; i < section_count; i++)
 	{
 		decoder->sections[i].offset = cursor->offset;
@@ -89,7 +91,7 @@ locate_sections(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 	return PFS_OK;
 }
 
-/* Whether blocks of distinct values follow each other, as far as their entries tell. */
+/* Checks by the block entries that the blocks of distinct values ascend. */
 static bool
 is_ascending(const PfsStreamDecoder *distinct)
 {
@@ -107,7 +109,8 @@ is_ascending(const PfsStreamDecoder *distinct)
 }
 
 /*
- * Reads the dictionary, whose stream has none itself; its values are decoded when blocks need them.
+ * Reads the dictionary, which must not have one itself. Its values are decoded when blocks need
+ * them.
  */
 static PfsStatus
 read_dictionary(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count, PfsError *error)
@@ -142,12 +145,15 @@ read_dictionary(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count
 			return pfs_stream_fail(error, PFS_NO_MEMORY, "out of memory", 0);
 		memset(decoder->has_distinct, 0, block_count * sizeof(*decoder->has_distinct));
 	}
+	/* The offset is relative to the dictionary's own stream. */
 	else
 		error->offset += start;
 	return status;
 }
 
-/* Reads all block entries; planes have no patches. */
+/*
+ * Reads all block entries, and checks that planes have no patches and ranks lie in the dictionary.
+ */
 static PfsStatus
 read_entries(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count, PfsError *error)
 {
@@ -176,6 +182,10 @@ read_entries(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count, P
 	return PFS_OK;
 }
 
+/*
+ * Parses the whole stream in the order of its bytes: head, dictionary, entries, then the place of
+ * the data.
+ */
 static PfsStatus
 parse_stream(PfsStreamDecoder *decoder, size_t length, uint32_t row_count, PfsError *error)
 {
@@ -196,7 +206,7 @@ parse_stream(PfsStreamDecoder *decoder, size_t length, uint32_t row_count, PfsEr
 		if (status != PFS_OK)
 			return status;
 	}
-	/* an entry has at least one byte: no more memory is asked for than the stream accounts for */
+	/* an entry has at least one byte, which bounds the allocation by the bytes that are there */
 	if (length - cursor.offset < decoder->block_count)
 		return pfs_stream_fail(error, PFS_CORRUPT, "stream is too short for its blocks",
 							   cursor.offset);

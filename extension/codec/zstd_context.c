@@ -10,7 +10,7 @@
 #define LEVEL_QUICK	  1
 #define LEVEL_REPEATS 6
 
-/* the longest repeats that can be asked for, and the least memory of where they were */
+/* the longest minimum match and the smallest hash table that zstd accepts: as good as no search */
 #define LITERALS_MIN_MATCH 7
 #define LITERALS_HASH_LOG  6
 

@@ -2,8 +2,8 @@
  * zstd_context.h
  *		The zstd contexts of this process.
  *
- * They are made at first use and kept: an error that unwinds the server's stack cannot leak them,
- * and a context costs more than most streams. Not for use by several threads.
+ * They are created at first use and kept: an error that unwinds the server's stack cannot leak
+ * them, and creating one costs more than compressing most streams. Not safe for several threads.
  */
 #ifndef PFS_ZSTD_CONTEXT_H
 #define PFS_ZSTD_CONTEXT_H
@@ -11,25 +11,31 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Room that a frame of that many bytes may need. */
+/* Largest size of the frame of length bytes. */
 size_t pfs_zstd_bound(size_t length);
 
 typedef enum PfsZstdSearch
 {
-	PFS_ZSTD_QUICK,	  /* for what will be packed again */
-	PFS_ZSTD_REPEATS, /* bytes that recur in the same order */
-	/* bytes that are uneven but in no order: repeats that are none cost more than they save */
+	PFS_ZSTD_QUICK,	  /* for bytes that will be compressed again later */
+	PFS_ZSTD_REPEATS, /* for bytes that recur in the same order */
+	/*
+	 * for bytes that are unevenly distributed but in no order, where matches by chance cost more
+	 * than they save
+	 */
 	PFS_ZSTD_LITERALS
 } PfsZstdSearch;
 
-/* Compresses; *written is 0 where zstd could not. False: out of memory. */
+/*
+ * Compresses. *written is 0 if the result does not fit the capacity. Returns false if out of
+ * memory.
+ */
 bool pfs_zstd_compress(void *target, size_t capacity, const void *source, size_t length,
 					   PfsZstdSearch search, size_t *written);
 
 typedef enum PfsZstdResult
 {
 	PFS_ZSTD_OK,
-	PFS_ZSTD_CORRUPT, /* not one frame that unpacks to just that many bytes */
+	PFS_ZSTD_CORRUPT, /* not one frame that unpacks to exactly length bytes */
 	PFS_ZSTD_NO_MEMORY
 } PfsZstdResult;
 
