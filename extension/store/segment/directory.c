@@ -1,14 +1,15 @@
 /*
  * directory.c
- *		Inserting, listing and deleting rows of profstore.segments.
+ *		Inserts, lists and deletes rows of profstore.segments.
  *
- * The rows are ordinary heap rows. They are written by heap_insert rather than through the
+ * The rows are ordinary heap rows. They are written by heap_insert() rather than through the
  * executor, because they carry a command id of the caller's choice.
  *
- * 1. A writer inserts a row, and its index entries, and removes rows by their address.
- * 2. A scan lists the rows of a storage that a snapshot sees, in the order of segment numbers, each
- *    valid until the next is asked for.
- * 3. Beyond snapshots: all rows that anybody may still see, all rows of a storage that goes.
+ * 1. A writer inserts a row and its index entries, and removes rows by their address.
+ * 2. A scan lists the rows of a storage that a snapshot sees, in order of segment_no. Each is valid
+ *    until the next call.
+ * 3. Two functions work without an MVCC snapshot: one lists all rows that any snapshot may still
+ *    see, the other deletes all rows of a storage.
  */
 #include "store/segment/directory.h"
 
@@ -60,7 +61,7 @@ struct PfsDirectoryWriter
 {
 	Relation heap;
 	EState *estate;
-	ResultRelInfo *indexes; /* all there are: also a user's, and one that REINDEX is making */
+	ResultRelInfo *indexes; /* all indexes, including a user's and one that REINDEX is building */
 	TupleTableSlot *slot;
 };
 
@@ -80,6 +81,7 @@ open_directory(LOCKMODE lock)
 
 	if (columns != COL_COUNT)
 	{
+		/* Another number of columns means another build's script: report that first. */
 		pfs_extension_require_current();
 		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
 						errmsg("table \"profstore.segments\" has %d columns, not %d", columns,
@@ -127,9 +129,9 @@ pfs_directory_writer_close(PfsDirectoryWriter *writer)
 }
 
 /*
- * Unique without a sequence, which parallel mode forbids: the writing (sub)transaction's id and a
- * count. The count runs on through subtransactions, since control returns to the parent's id after
- * a child's.
+ * Returns a number that is unique without a sequence, which parallel mode forbids: the
+ * (sub)transaction's id and a count. The count goes on through subtransactions, because the
+ * parent's id is current again after a child ends.
  */
 static int64
 next_segment_no(void)
@@ -212,7 +214,9 @@ pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegmentRow
 	insert_row(writer, storage_id, row, command_id);
 }
 
-/* Whether the row at an address, which may be dead by now, is the one that was read there. */
+/*
+ * Returns true if the row at an address, which may be dead by now, is the one that was read there.
+ */
 static bool
 is_at(Relation heap, const ItemPointerData *address, int64 storage_id, int64 segment_no)
 {
@@ -253,7 +257,7 @@ pfs_directory_replace(PfsDirectoryWriter *writer, int64 storage_id, const PfsSeg
 	return true;
 }
 
-/* Without a snapshot: all rows that are not surely dead. */
+/* Begins a scan. snapshot NULL: all rows that are not certainly dead. */
 static PfsDirectoryScan *
 scan_begin(int64 storage_id, Snapshot snapshot)
 {
@@ -261,7 +265,8 @@ scan_begin(int64 storage_id, Snapshot snapshot)
 	ScanKeyData key;
 
 	/*
-	 * pg_upgrade brings the rows later, and the index after the tables that it tests for emptiness
+	 * During pg_upgrade the directory has no rows yet, and its index is created only after the
+	 * tables that are checked for emptiness.
 	 */
 	if (IsBinaryUpgrade)
 		return scan;
@@ -269,7 +274,7 @@ scan_begin(int64 storage_id, Snapshot snapshot)
 	scan->heap = open_directory(AccessShareLock);
 	if (snapshot == NULL)
 	{
-		/* brings the horizon up to date, which else stays where it is while nobody draws an id */
+		/* advances the horizon, which otherwise stays as it is while no transaction draws an id */
 		(void) GetOldestNonRemovableTransactionId(scan->heap);
 		InitNonVacuumableSnapshot(scan->nonvacuumable, GlobalVisTestFor(scan->heap));
 		snapshot = &scan->nonvacuumable;
@@ -375,7 +380,8 @@ pfs_segment_row_copy(PfsSegmentRow *copy, const PfsSegmentRow *row)
 }
 
 /*
- * SnapshotSelf also sees rows that this very command has written; nobody else can be writing any.
+ * SnapshotSelf also sees rows that the current command has written. No other transaction can be
+ * writing any, because the caller holds AccessExclusiveLock.
  */
 void
 pfs_directory_delete(int64 storage_id)

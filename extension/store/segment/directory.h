@@ -1,11 +1,11 @@
 /*
  * directory.h
- *		Rows of profstore.segments: one per segment, and the only thing that decides a segment's
- *		visibility.
+ *		Rows of profstore.segments, the directory: one per segment. They alone decide whether a
+ *		segment is visible.
  *
- * Rows are inserted under the command id of the rows that they stand for, so a snapshot sees a
- * segment exactly where it would see heap rows. Inserting takes no lock but RowExclusiveLock on the
- * directory.
+ * A row is inserted under the command id of the rows that its segment holds, so a snapshot sees a
+ * segment exactly if it would see those rows in a heap table. Inserting takes no lock but
+ * RowExclusiveLock on the directory.
  */
 #ifndef PFS_DIRECTORY_H
 #define PFS_DIRECTORY_H
@@ -19,50 +19,56 @@
 /* Smallest and largest value of a column over a segment. */
 typedef struct PfsRange
 {
-	bool known; /* false: the table lacks the column, or it is null in all rows */
+	bool known; /* false: the table has no such column, or it is null in all rows */
 	int64 min;
 	int64 max;
 } PfsRange;
 
 typedef struct PfsSegmentRow
 {
-	ItemPointerData address; /* of the directory row, where it was read */
+	ItemPointerData address; /* of the directory row, as it was read */
 	int64 segment_no;
-	int64 byte_count;		  /* of the rows' streams */
-	int64 summary_byte_count; /* of the streams of sums */
+	int64 byte_count;		  /* bytes of the rows' streams */
+	int64 summary_byte_count; /* bytes of the sums' streams */
 	PfsRange time;
 	PfsRange key;
 	int32 row_count;
 	int16 level;
-	bytea *header;			 /* in a copy: detoasted, with a 4-byte length word */
-	bytea *summary;			 /* the same of the headers of sums, or NULL; see segment_input.c */
-	uint32 stream_count;	 /* length of stream_ids */
-	const Oid *stream_ids;	 /* values in the table's TOAST relation, or NULL: see payload */
-	struct varlena *payload; /* all streams, inline or a TOAST pointer; NULL: see stream_ids */
+	bytea *header; /* in a copy: detoasted, with a 4-byte length word */
+	/* headers of the sums (see segment_input.c), or NULL; in a copy: detoasted like header */
+	bytea *summary;
+	uint32 stream_count; /* length of stream_ids */
+	/* value ids in the table's TOAST relation; NULL: the streams are in payload */
+	const Oid *stream_ids;
+	/* all streams, inline or as a TOAST pointer; NULL: the streams are in stream_ids */
+	struct varlena *payload;
 } PfsSegmentRow;
 
 typedef struct PfsDirectoryWriter PfsDirectoryWriter;
 
 /*
- * Keeps what is in the directory, and in the roll-ups beside it, where it is until the transaction
- * ends: who reads rows in order to delete them locks first, since VACUUM FULL and CLUSTER give them
- * other addresses. Takes what a writer takes, but waits for nobody: false where a lock is not to be
- * had.
+ * Locks the directory, the roll-ups and the ledger in RowExclusiveLock, until the end of the
+ * transaction. Whoever reads rows in order to delete them must lock first, because VACUUM FULL and
+ * CLUSTER give rows other addresses. Returns false, instead of waiting, if a lock is not available.
  */
 bool pfs_directory_try_lock(void);
 
-/* Opens the directory for inserts by the current (sub)transaction; needs an active snapshot. */
+/*
+ * Opens the directory for inserts and deletes by the current (sub)transaction. Needs an active
+ * snapshot.
+ */
 PfsDirectoryWriter *pfs_directory_writer_open(void);
-/* Inserts a row and sets its segment_no. */
+/* Inserts a row under a new segment number, which it stores in row->segment_no. */
 void pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegmentRow *row,
 						  CommandId command_id);
 /*
- * Deletes a row that was read while the writer was open; false where another transaction has
- * touched it. Raises an error where another row stands at its address.
+ * Deletes a row that was read after the directory was locked. Returns false if another transaction
+ * has deleted it. Raises an error if another row stands at its address.
  */
 bool pfs_directory_remove(PfsDirectoryWriter *writer, int64 storage_id, const PfsSegmentRow *row);
 /*
- * The same, and inserts the row again under its number, with what the caller has changed in it.
+ * Like pfs_directory_remove(), but then inserts the row again under its segment number, with the
+ * fields that the caller has changed.
  */
 bool pfs_directory_replace(PfsDirectoryWriter *writer, int64 storage_id, const PfsSegmentRow *row);
 void pfs_directory_writer_close(PfsDirectoryWriter *writer); /* keeps the lock */
@@ -70,20 +76,24 @@ void pfs_directory_writer_close(PfsDirectoryWriter *writer); /* keeps the lock *
 typedef struct PfsDirectoryScan PfsDirectoryScan;
 
 /*
- * Rows of a storage that the snapshot sees, in order of segment_no. The snapshot stays active or
- * registered until the last payload has been read. A row's pointers hold until the next call;
- * pfs_segment_row_copy makes a copy in CurrentMemoryContext.
+ * Scans the rows of a storage that the snapshot sees, in order of segment_no. The snapshot must
+ * stay active or registered until the last payload has been read. A row's pointers are valid until
+ * the next call; pfs_segment_row_copy() copies a row into CurrentMemoryContext.
  */
 PfsDirectoryScan *pfs_directory_scan_begin(int64 storage_id, Snapshot snapshot);
-/* All rows that any snapshot may still see; the caller keeps the rows' table from being written. */
+/*
+ * Scans all rows that any snapshot may still see. The caller must keep the table from being
+ * written.
+ */
 PfsDirectoryScan *pfs_directory_scan_begin_nonvacuumable(int64 storage_id);
 bool pfs_directory_scan_next(PfsDirectoryScan *scan, PfsSegmentRow *row);
 void pfs_directory_scan_end(PfsDirectoryScan *scan);
 void pfs_segment_row_copy(PfsSegmentRow *copy, const PfsSegmentRow *row);
 
 /*
- * Deletes all rows of a storage, whoever wrote them; the caller holds AccessExclusiveLock on its
- * table. Does nothing where the directory itself is gone, as in DROP EXTENSION … CASCADE.
+ * Deletes all rows of a storage, whichever transaction wrote them. The caller holds
+ * AccessExclusiveLock on its table. Does nothing if the directory is gone, as in DROP EXTENSION …
+ * CASCADE.
  */
 void pfs_directory_delete(int64 storage_id);
 

@@ -2,7 +2,7 @@
  * ledger.c
  *		Entries of profstore.row_ledger.
  *
- * It is appended to by every COPY, so it has no index; folding keeps it short enough to be read
+ * Every COPY appends to the ledger, so it has no index; folding keeps it short enough to be read
  * whole.
  */
 #include "store/segment/ledger.h"
@@ -27,7 +27,7 @@ enum
 	COL_COUNT = COL_ROWS
 };
 
-/* Fewer entries of a table are left as they are. */
+/* With up to this many entries a table's entries are not folded. */
 #define FOLD_ENTRIES 16
 
 static Relation
@@ -68,7 +68,7 @@ pfs_ledger_add(int64 storage_id, int64 row_count, CommandId command_id)
 	table_close(ledger, NoLock);
 }
 
-/* Adds up what the snapshot sees; where is_deleted, deletes it. */
+/* Sums the entries that the snapshot sees; if is_deleted, deletes them. */
 static int64
 add_up(Relation ledger, int64 storage_id, Snapshot snapshot, bool is_deleted, uint32 *entry_count)
 {
@@ -119,8 +119,8 @@ pfs_ledger_total(int64 storage_id, Snapshot snapshot)
 }
 
 /*
- * SnapshotSelf also sees entries that this very command has written; nobody else can be writing
- * any.
+ * SnapshotSelf also sees entries that the current command has written. No other transaction can be
+ * writing any, because the caller holds AccessExclusiveLock.
  */
 void
 pfs_ledger_delete(int64 storage_id)

@@ -1,11 +1,11 @@
 /*
  * ledger.h
- *		How many rows each table should have: profstore.row_ledger, beside the directory.
+ *		profstore.row_ledger: how many rows each table should have.
  *
- * Whoever stores or removes rows adds how many; a merge, which must neither lose nor double any,
- * adds nothing. So what the ledger adds up to is what the segments have, under every snapshot, and
- * where it is not, segments are missing or stand for rows that others stand for, too. Nothing but
- * verify reads it.
+ * Whoever stores or removes rows adds an entry with their number. A merge must neither lose nor
+ * duplicate rows, so it adds nothing. Under every snapshot, the entries of a table add up to the
+ * rows of its segments; if they do not, segments are missing, or two segments hold the same rows.
+ * Only verify reads the ledger.
  */
 #ifndef PFS_LEDGER_H
 #define PFS_LEDGER_H
@@ -14,21 +14,24 @@
 
 #include "utils/snapshot.h"
 
-/* Rows were stored, or, less than 0, removed, under a command id as their segments'. */
+/*
+ * Records that row_count rows were stored, or, if it is negative, removed. command_id is that of
+ * their segments' directory rows.
+ */
 void pfs_ledger_add(int64 storage_id, int64 row_count, CommandId command_id);
 
 /*
- * Puts entries that the snapshot sees together, where there are many. The caller holds
+ * Replaces the entries that the snapshot sees by their sum, if there are many. The caller holds
  * ShareUpdateExclusiveLock on the table, taken before the snapshot.
  */
 void pfs_ledger_fold(int64 storage_id, Snapshot snapshot);
 
-/* What the entries that the snapshot sees add up to. */
+/* Returns the sum of the entries that the snapshot sees. */
 int64 pfs_ledger_total(int64 storage_id, Snapshot snapshot);
 
 /*
- * Deletes all of a storage, whoever wrote them, if there is a ledger; the caller holds
- * AccessExclusiveLock on its table.
+ * Deletes all entries of a storage, whichever transaction wrote them, if the ledger exists. The
+ * caller holds AccessExclusiveLock on its table.
  */
 void pfs_ledger_delete(int64 storage_id);
 

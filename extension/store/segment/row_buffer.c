@@ -1,6 +1,6 @@
 /*
  * row_buffer.c
- *		Growing, cutting and copying arrays of inserted rows.
+ *		Adds, removes and copies rows in the arrays of a transaction's inserted rows.
  */
 #include "store/segment/row_buffer.h"
 
@@ -73,7 +73,7 @@ pfs_row_buffer_reserve(PfsRowBuffer *buffer, uint32 row_count)
 	buffer->row_capacity = capacity;
 }
 
-/* Notes a null; the first one of a column makes its array of flags. */
+/* Marks a null. The first null of a column allocates its array of flags. */
 void
 pfs_row_buffer_set_null(PfsRowBuffer *buffer, PfsBufferColumn *column, uint32 row)
 {
@@ -123,6 +123,7 @@ pfs_row_buffer_append(PfsRowBuffer *buffer, TupleTableSlot **slots, uint32 count
 	for (uint32 i = 0; i < buffer->column_count; i++)
 		append_column(buffer, &buffer->columns[i], slots, count);
 
+	/* A new run begins with each change of command or subtransaction. */
 	if (last == NULL || last->command_id != command_id || last->subxact != subxact)
 	{
 		PfsRun *run = &buffer->runs[buffer->run_count++];
@@ -163,6 +164,7 @@ pfs_row_buffer_reparent(PfsRowBuffer *buffer, SubTransactionId child, SubTransac
 	if (first == buffer->run_count)
 		return;
 
+	/* The child's runs join the parent's adjacent runs, so that both can be cut off together. */
 	if (first > 0 && buffer->runs[first - 1].subxact == parent)
 		group_row = buffer->runs[first - 1].group_row;
 	else
@@ -175,7 +177,8 @@ pfs_row_buffer_reparent(PfsRowBuffer *buffer, SubTransactionId child, SubTransac
 }
 
 /*
- * An image: the struct, then runs, attribute numbers, values and null flags, each part MAXALIGNed.
+ * Layout of an image: the struct, runs, attribute numbers, values, null flags. Runs, attribute
+ * numbers and the whole are MAXALIGNed.
  */
 static Size
 runs_offset(void)

@@ -1,13 +1,13 @@
 /*
  * row_order.c
- *		Sorting rows by (series_id, stack_id, time).
+ *		Sorts rows by (series_id, stack_id, time).
  */
 #include "store/segment/row_order.h"
 
 #include "miscadmin.h"
 #include "utils/rel.h"
 
-#define DIGIT_BITS	11 /* 2,048 counters stay in the first cache */
+#define DIGIT_BITS	11 /* 2,048 counters fit in the L1 cache */
 #define DIGIT_COUNT (1 << DIGIT_BITS)
 
 PfsRowKey
@@ -75,7 +75,7 @@ in_order(const int64 *series, const int64 *stack, const int64 *time, uint32 coun
 	return true;
 }
 
-/* The bits in which some of the values differ. */
+/* Returns the bits in which at least two values differ. */
 static uint64
 varying_bits(const int64 *values, uint32 count)
 {
@@ -89,11 +89,11 @@ varying_bits(const int64 *values, uint32 count)
 static inline uint32
 digit_of(int64 value, int shift)
 {
-	/* with the sign turned round, integers stand in the order of their bits */
+	/* with the sign bit inverted, signed integers sort by their bits */
 	return (((uint64) value ^ (UINT64CONST(1) << 63)) >> shift) & (DIGIT_COUNT - 1);
 }
 
-/* One stable pass: the rows in the order of "from", distributed by a digit of their value. */
+/* One stable pass of the radix sort: distributes the rows, in the order of "from", by one digit. */
 static void
 distribute(const int64 *values, int shift, const uint32 *from, uint32 *to, uint32 count)
 {
@@ -114,9 +114,9 @@ distribute(const int64 *values, int shift, const uint32 *from, uint32 *to, uint3
 }
 
 /*
- * The sorted order as row numbers, or NULL where the rows are in order already: a radix sort from
- * the least digit of the last key on (Knuth, The Art of Computer Programming, 5.2.5), over the
- * digits in which rows differ.
+ * Returns the sorted order as row numbers, or NULL if the rows are in order already. A radix sort,
+ * beginning with the least significant digit of the last key (Knuth, The Art of Computer
+ * Programming, 5.2.5), over those digits only in which rows differ.
  */
 static uint32 *
 sorted_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, uint32 count)

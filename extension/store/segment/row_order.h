@@ -1,11 +1,11 @@
 /*
  * row_order.h
- *		The order of rows in a segment, and what the directory keeps of them.
+ *		The order of rows in a segment, and the ranges that the directory stores of them.
  *
- * A table that has columns named series_id, stack_id and time, all of integer-like types, has its
- * rows sorted by (series_id, stack_id, time) before they are encoded: runs get long, differences
- * small. Any other table keeps the order of insertion. Whatever the order, the directory keeps the
- * range of "time" and of "series_id", where there.
+ * If a table has columns named series_id, stack_id and time, all of integer-like types, its rows
+ * are sorted by (series_id, stack_id, time) before they are encoded, which makes runs long and
+ * differences small. Any other table keeps the order of insertion. In both cases the directory
+ * stores the range of "time" and of "series_id", if those columns exist.
  */
 #ifndef PFS_ROW_ORDER_H
 #define PFS_ROW_ORDER_H
@@ -19,8 +19,8 @@
 #include "store/segment/row_buffer.h"
 
 /*
- * Attribute numbers; InvalidAttrNumber where the table has no such column, or not of a fitting
- * type.
+ * Attribute numbers of the key; InvalidAttrNumber if the table has no such column, or its type does
+ * not fit.
  */
 typedef struct PfsRowKey
 {
@@ -31,7 +31,7 @@ typedef struct PfsRowKey
 
 PfsRowKey pfs_row_key(Relation relation);
 
-/* Rows to write: columns as the codec takes them, and what the directory keeps of them. */
+/* Rows to write: columns in the codec's form, and their ranges for the directory. */
 typedef struct PfsRows
 {
 	const PfsColumn *columns;
@@ -42,8 +42,8 @@ typedef struct PfsRows
 } PfsRows;
 
 /*
- * Puts rows first .. first+count-1 in order. The result lives in CurrentMemoryContext, or is the
- * buffer's own.
+ * Puts rows first .. first + count - 1 in order. The result is allocated in CurrentMemoryContext,
+ * or points into the buffer if the rows are in order already.
  */
 void pfs_rows_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, uint32 count,
 					PfsRows *rows);

@@ -1,13 +1,13 @@
 /*
  * segment_input.c
- *		Fetching a segment's bytes from TOAST values, when they are asked for.
+ *		Fetches a segment's bytes from TOAST values when they are needed.
  *
- * 1. pfs_segment_open reads the header of the rows, which the directory row carries, and checks
- *    that the two agree. Sums have headers of their own, which are read with the first part asked
- *    for that is not the rows.
+ * 1. pfs_segment_open() reads the header of the rows from the directory row, and checks that the
+ *    two agree. Tables of sums have headers of their own, which are read when the first part other
+ *    than the rows is used.
  * 2. A column's streams are fetched with the column: from values of their own, or from slices of
  *    the one value that holds all streams.
- * 3. What the reader gets stays as long as the input: readers do not copy.
+ * 3. Fetched bytes stay as long as the input, because readers do not copy them.
  */
 #include "store/segment/segment_input.h"
 
@@ -18,13 +18,13 @@
 
 #include "store/segment/codec_server.h"
 
-/* Rows, or a table of sums. */
+/* The rows, or a table of sums. */
 typedef struct InputPart
 {
 	PfsSegmentReader *reader; /* NULL: the segment lacks it */
 	uint32 first_stream;
-	bool *loaded;		 /* per stream of its own */
-	const uint8 *packed; /* all its streams, once they were fetched at once */
+	bool *loaded;		 /* for each stream of this part */
+	const uint8 *packed; /* all streams of this part, once they have been fetched together */
 } InputPart;
 
 struct PfsSegmentInput
@@ -32,10 +32,10 @@ struct PfsSegmentInput
 	Relation relation;
 	const PfsSegmentRow *row;
 	InputPart parts[PFS_PART_COUNT];
-	bool has_summary; /* parts other than the rows are open, if there */
+	bool has_summary; /* the other parts have been opened, if they exist */
 };
 
-/* A damaged directory row, found before any stream was read. */
+/* Raises the error for a damaged directory row, found before any stream was read. */
 static void
 row_error(PfsSegmentInput *input, const char *message)
 {
@@ -44,7 +44,7 @@ row_error(PfsSegmentInput *input, const char *message)
 	pfs_segment_error(input->relation, input->row->segment_no, PFS_CORRUPT, &error);
 }
 
-/* Opens the reader of a part whose header this is; returns its number of streams. */
+/* Opens the reader of a part from its header. Returns its number of streams. */
 static uint32
 open_part(PfsSegmentInput *input, InputPart *part, uint32 first_stream, const char *header,
 		  size_t length)
@@ -85,7 +85,7 @@ pfs_segment_open(Relation relation, const PfsSegmentRow *row)
 	return input;
 }
 
-/* Opens the tables of sums, once. */
+/* Opens the tables of sums, unless they are open already. */
 static void
 open_summary(PfsSegmentInput *input)
 {
@@ -118,6 +118,7 @@ open_summary(PfsSegmentInput *input)
 		pfs_reader_set_base(input->parts[part].reader, input->parts[PFS_PART_ROWS].reader);
 		next += length;
 	}
+	/* Now that all parts are open, the exact number of streams is known. */
 	if (input->row->stream_ids != NULL && input->row->stream_count != stream_count)
 		row_error(input, "directory and headers disagree on the number of streams");
 }
@@ -152,7 +153,7 @@ part_length(const InputPart *part)
 	return length;
 }
 
-/* Where a part begins in the one value of all, whose length is checked. */
+/* Returns the offset of a part in the value of all streams, and checks the length of that value. */
 static size_t
 packed_offset(PfsSegmentInput *input, const InputPart *part)
 {
@@ -185,8 +186,8 @@ fetch_slice(PfsSegmentInput *input, size_t offset, size_t length)
 }
 
 /*
- * Of a small segment all streams of a part are brought in at once: rows and sums are seldom read
- * together.
+ * Returns a stream of a packed segment. Of a small segment all streams of the part are fetched at
+ * once; those of other parts are not, because rows and sums are seldom read together. 221-
  */
 static const uint8 *
 packed_stream(PfsSegmentInput *input, InputPart *part, uint32 stream)
@@ -219,7 +220,10 @@ stream_length(PfsSegmentInput *input, uint32 stream)
 }
 
 /* A pointer made here, as only the id is stored: values are saved whole and uncompressed. */
-/* A TOAST pointer of a value in the table's TOAST relation; raw_bytes with the length word. */
+/*
+ * Builds a TOAST pointer to a value in the table's TOAST relation, of which only the id is stored:
+ * values are saved whole and uncompressed. raw_bytes includes the length word.
+ */
 static struct varlena *
 toast_reference(Relation relation, Oid value_id, size_t raw_bytes)
 {
@@ -274,6 +278,7 @@ load_stream(PfsSegmentInput *input, InputPart *part, int stream)
 	status = pfs_reader_load_stream(part->reader, (uint32) stream, bytes, length, &error);
 	if (status != PFS_OK)
 	{
+		/* report the number among the streams of all parts */
 		error.stream += (int) part->first_stream;
 		pfs_segment_error(input->relation, input->row->segment_no, status, &error);
 	}
@@ -291,6 +296,7 @@ pfs_segment_load_part_column(PfsSegmentInput *input, PfsSegmentPart part, int co
 	int base_values;
 	int base_groups;
 
+	/* Sums may be stored in, or relative to, the rows' streams, so those are loaded, too. */
 	pfs_reader_column_streams(loaded->reader, column, &values, &nulls);
 	pfs_reader_base_streams(loaded->reader, column, &base_values, &base_groups);
 	return load_stream(input, loaded, values) + load_stream(input, loaded, nulls) +
@@ -306,7 +312,7 @@ pfs_segment_load_column(PfsSegmentInput *input, int column)
 	return pfs_segment_load_part_column(input, PFS_PART_ROWS, column);
 }
 
-/* By value id alone: the segment's header, which has the lengths, may be what is damaged. */
+/* Deletes by value id alone, without the lengths in the header, which may be damaged. */
 void
 pfs_segment_delete_streams(Relation relation, const PfsSegmentRow *row)
 {

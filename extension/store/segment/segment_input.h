@@ -1,7 +1,7 @@
 /*
  * segment_input.h
- *		Reading a segment's streams, wherever its bytes lie (segment_write.h). Errors are those of
- *		pfs_segment_error.
+ *		Reads a segment's streams from wherever its bytes lie (see segment_write.h). Errors are
+ *		those of pfs_segment_error().
  */
 #ifndef PFS_SEGMENT_INPUT_H
 #define PFS_SEGMENT_INPUT_H
@@ -14,35 +14,41 @@
 #include "store/segment/directory.h"
 #include "store/segment/summary.h"
 
-/* Of packed segments with more rows, streams are fetched one by one. */
+/*
+ * The streams of packed segments with more rows are fetched one by one, those of smaller ones at
+ * once.
+ */
 #define PFS_FETCHED_WHOLE_ROWS 16384
 
 /*
- * Deletes the values that a segment has in the table's TOAST relation; those of the directory go
- * with its row. Reads neither header nor streams, so a damaged segment can go.
+ * Deletes the streams that a segment has in the table's TOAST relation; those in the directory go
+ * with its row. Reads neither header nor streams, so that a damaged segment can be deleted.
  */
 void pfs_segment_delete_streams(Relation relation, const PfsSegmentRow *row);
 
-/* A segment being read; lives in the memory context that was current at open. */
+/* A segment that is being read. It lives in the memory context that was current at open. */
 typedef struct PfsSegmentInput PfsSegmentInput;
 
-/* The row is a copy (pfs_segment_row_copy) and must outlive the input. */
+/* Opens a segment. row must be a copy (pfs_segment_row_copy()) and outlive the input. */
 PfsSegmentInput *pfs_segment_open(Relation relation, const PfsSegmentRow *row);
-/* Of the rows. */
+/* The reader of the rows. */
 PfsSegmentReader *pfs_segment_reader(PfsSegmentInput *input);
-/* Of a part; NULL where the segment lacks it. */
+/* The reader of a part, or NULL if the segment lacks it. */
 PfsSegmentReader *pfs_segment_part_reader(PfsSegmentInput *input, PfsSegmentPart part);
 
 /*
- * A TOAST pointer to a stream that is not empty, of a segment whose streams have values of their
- * own. Streams are counted over all parts.
+ * Returns a TOAST pointer to a non-empty stream, numbered over all parts. The streams of the
+ * segment must have values of their own (row->stream_ids).
  */
 struct varlena *pfs_segment_stream_pointer(PfsSegmentInput *input, uint32 stream);
 
-/* Brings a column's streams into the reader, once. Returns the bytes read by this call. */
+/*
+ * Load the streams of a column into the reader, unless they are loaded already. Return the bytes
+ * read by this call.
+ */
 uint64 pfs_segment_load_column(PfsSegmentInput *input, int column);
 uint64 pfs_segment_load_part_column(PfsSegmentInput *input, PfsSegmentPart part, int column);
-/* Where a part's streams begin, among those of all parts. */
+/* Number of a part's first stream among those of all parts. */
 uint32 pfs_segment_first_stream(PfsSegmentInput *input, PfsSegmentPart part);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * segment_write.c
- *		Encoding a segment, and placing its bytes in TOAST values.
+ *		Encodes a segment, and places its bytes in TOAST values.
  */
 #include "store/segment/segment_write.h"
 
@@ -47,7 +47,7 @@ pack_streams(const PfsBytes *streams, uint32 count, size_t byte_count)
 	return value;
 }
 
-/* Saves a value in the table's TOAST relation; returns its id. */
+/* Saves a value in the table's TOAST relation. Returns its id. */
 static Oid
 save_value(Relation relation, struct varlena *value)
 {
@@ -59,7 +59,7 @@ save_value(Relation relation, struct varlena *value)
 	return pointer.va_valueid;
 }
 
-/* Saves every stream; InvalidOid stands for an empty one. */
+/* Saves every stream as a value. InvalidOid stands for an empty stream. */
 static Oid *
 save_streams(Relation relation, const PfsBytes *streams, uint32 count)
 {
@@ -98,10 +98,10 @@ typedef struct EncodedParts
 	uint32 stream_capacity;
 	PfsBytes *streams;
 	size_t byte_count;
-	bytea *headers[PFS_PART_COUNT]; /* NULL: it has no such part */
+	bytea *headers[PFS_PART_COUNT]; /* NULL: the segment has no such part */
 } EncodedParts;
 
-/* Encodes rows or sums; returns the bytes of their streams. */
+/* Encodes rows or a table of sums. Returns the bytes of its streams. */
 static int64
 encode_part(Relation relation, const PfsRows *rows, PfsEffort effort, PfsSegmentPart part,
 			EncodedParts *encoded)
@@ -126,7 +126,7 @@ encode_part(Relation relation, const PfsRows *rows, PfsEffort effort, PfsSegment
 	return (int64) (encoded->byte_count - before);
 }
 
-/* A reader of a header that was just made; it must outlive the reader. */
+/* Opens a reader of a header that was just encoded. The header must outlive the reader. */
 static PfsSegmentReader *
 open_encoded(Relation relation, const bytea *header)
 {
@@ -140,7 +140,7 @@ open_encoded(Relation relation, const bytea *header)
 	return reader;
 }
 
-/* The headers of sums as one value, NULL where there are none. */
+/* Joins the headers of the tables of sums into one value; NULL if there are none. */
 static bytea *
 join_headers(bytea *const *headers)
 {
@@ -170,7 +170,9 @@ join_headers(bytea *const *headers)
 	return joined;
 }
 
-/* Encodes the tables of sums; where rows are fetched with them, they share what is the same. */
+/*
+ * Encodes the tables of sums. If is_shared, values that the rows already have are not stored again.
+ */
 static void
 encode_summary(Relation relation, const PfsRows *rows, bool is_shared, PfsEffort effort,
 			   PfsSegmentRow *row, EncodedParts *encoded)
@@ -189,7 +191,7 @@ encode_summary(Relation relation, const PfsRows *rows, bool is_shared, PfsEffort
 	row->summary = join_headers(encoded->headers);
 }
 
-/* The rows, marked where sums of their groups are asked for later. */
+/* Returns the rows with wants_sums set on the columns whose group sums will be read. */
 static PfsRows
 mark_summed(Relation relation, const PfsRows *rows)
 {
@@ -205,7 +207,7 @@ mark_summed(Relation relation, const PfsRows *rows)
 	return marked;
 }
 
-/* How a segment is encoded, and whether its streams lie in one value. */
+/* How a segment is encoded, and whether its streams are one value. */
 typedef struct Manner
 {
 	int16 level;
@@ -213,6 +215,10 @@ typedef struct Manner
 	bool packed;
 } Manner;
 
+/*
+ * Encodes rows and sums, saves their streams, and inserts the directory row. Works in a memory
+ * context of its own, because a writer may write many segments.
+ */
 static void
 write_segment(Relation relation, int64 storage_id, PfsDirectoryWriter *writer, const PfsRows *rows,
 			  CommandId command_id, Manner manner)
@@ -225,7 +231,7 @@ write_segment(Relation relation, int64 storage_id, PfsDirectoryWriter *writer, c
 	PfsSegmentRow row = { 0 };
 	PfsRows marked = *rows;
 	bool packed = manner.packed || !OidIsValid(relation->rd_rel->reltoastrelid);
-	/* parts that are fetched whole share nothing */
+	/* parts that are fetched whole must be readable without the others */
 	bool is_shared = !packed || rows->row_count > PFS_FETCHED_WHOLE_ROWS;
 
 	if (has_summary && is_shared)
@@ -256,7 +262,7 @@ pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *write
 {
 	int16 level = rows->row_count <= PFS_SMALL_MAX_ROWS ? 0 : 1;
 
-	/* compaction encodes all rows once more: here the writer's time counts */
+	/* compaction will encode all rows again, so the writer's time counts more than bytes */
 	write_segment(relation, storage_id, writer, rows, command_id,
 				  (Manner){ level, PFS_EFFORT_FAST, true });
 }

@@ -1,6 +1,6 @@
 /*
  * storage.c
- *		Making and reading the metapage.
+ *		Writes and reads the metapage.
  */
 #include "store/segment/storage.h"
 
@@ -36,8 +36,8 @@ StaticAssertDecl(sizeof(PfsMissingValue) == 16, "the metapage's layout is fixed"
 #define MAX_MISSING_VALUES ((METAPAGE_BYTES - sizeof(PfsMetapage)) / sizeof(PfsMissingValue))
 
 /*
- * Under pg_upgrade the id does not matter, as the old cluster's file replaces this one; the
- * sequence may not exist yet there.
+ * Draws a new storage id. During pg_upgrade the id does not matter, because the old cluster's file
+ * replaces this one, and the sequence may not exist yet.
  */
 static int64
 next_storage_id(void)
@@ -48,8 +48,8 @@ next_storage_id(void)
 }
 
 /*
- * Fills in and logs the page of an exclusively locked buffer. A file made by this transaction needs
- * no WAL at wal_level minimal: it is synced at commit.
+ * Fills in and logs the page of an exclusively locked buffer. At wal_level minimal, a file created
+ * by this transaction needs no WAL: it is synced at commit.
  */
 static void
 write_metapage(Buffer buffer, int64 storage_id, const PfsMissingValue *missing,
@@ -84,7 +84,7 @@ pfs_storage_create(const RelFileLocator *locator, char persistence)
 
 	pfs_create_storage(*locator, persistence);
 
-	/* the relation's own cache entry still names the old file, or none */
+	/* the relation's cache entry still names the old file, or none */
 	relation = CreateFakeRelcacheEntry(*locator);
 	buffer = ReadBufferExtended(relation, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, NULL);
 	write_metapage(buffer, storage_id, NULL, 0);
@@ -132,12 +132,13 @@ pfs_storage_renew(Relation relation)
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	write_metapage(buffer, storage_id, NULL, 0);
 	UnlockReleaseBuffer(buffer);
+	/* the cache holds the old id */
 	if (relation->rd_amcache != NULL)
 		pfree(relation->rd_amcache);
 	relation->rd_amcache = NULL;
 }
 
-/* A copy of the page's contents in the current context; all zeros if there is no page. */
+/* Returns a copy of the page's contents in the current context; all zeros if there is no page. */
 static PfsMetapage *
 read_metapage(Relation relation)
 {
@@ -164,7 +165,7 @@ is_readable(const PfsMetapage *meta)
 typedef struct IdRead
 {
 	Relation relation;
-	int64 storage_id; /* 0: none was found */
+	int64 storage_id; /* 0: the page could not be read */
 } IdRead;
 
 static void
@@ -179,8 +180,8 @@ read_id(void *arg)
 }
 
 /*
- * RBM_ZERO_ON_ERROR would do without an attempt, but it leaves a page of zeros in shared buffers,
- * which those see in place of the error who come after a rollback.
+ * RBM_ZERO_ON_ERROR would save the subtransaction, but it leaves a page of zeros in shared buffers,
+ * which later readers would see instead of the error.
  */
 int64
 pfs_storage_id_if_readable(Relation relation)

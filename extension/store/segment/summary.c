@@ -1,6 +1,6 @@
 /*
  * summary.c
- *		Adding up a segment's rows by (series, stack) and by (series, time).
+ *		Sums a segment's rows by (series, stack) and by (series, time).
  */
 #include "store/segment/summary.h"
 
@@ -16,11 +16,11 @@
 #include "base/arrays.h"
 #include "store/segment/row_order.h"
 
-/* A table of sums must save at least so many rows for each of its own, to be worth its bytes. */
+/* A table of sums is worth its bytes only if it has at least this many rows per sum. */
 #define LEAST_ROWS_PER_PAIR	  2
 #define LEAST_ROWS_PER_SCRAPE 8
 
-/* where the row count stands among the columns of a table of sums */
+/* position of the row count among the columns of a table of sums */
 #define ROW_COUNT_POSITION 2
 
 bool pfs_enable_summaries = true;
@@ -32,7 +32,7 @@ typedef struct SumColumn
 	bool is_out_of_range;
 } SumColumn;
 
-/* The table being made: arrays of limit values. */
+/* A table of sums that is being built. Its arrays have limit entries. */
 typedef struct SumTable
 {
 	const PfsColumn *series;
@@ -46,7 +46,7 @@ typedef struct SumTable
 	SumColumn *columns;
 } SumTable;
 
-/* Where a time of the current series stands in the table. */
+/* Position of a time of the current series in the table. */
 typedef struct TimeEntry
 {
 	int64 time;
@@ -109,7 +109,7 @@ pfs_summary_adds_up(Relation relation, const PfsColumn *column)
 		   column->attnum != key.time;
 }
 
-/* Sets up an empty table; false where the rows cannot have one. */
+/* Sets up an empty table. Returns false if the rows cannot have one. */
 static bool
 begin_table(Relation relation, const PfsRows *rows, PfsSegmentPart part, uint32 limit,
 			SumTable *table)
@@ -117,7 +117,7 @@ begin_table(Relation relation, const PfsRows *rows, PfsSegmentPart part, uint32 
 	PfsRowKey key = pfs_row_key(relation);
 	const PfsColumn *stack = find_column(rows, key.stack);
 	const PfsColumn *time = find_column(rows, key.time);
-	/* the part of the key that is added up over; it may be younger than the rows */
+	/* the key column that is summed over; it may have been added after these rows were stored */
 	const PfsColumn *other = part == PFS_PART_PAIRS ? time : stack;
 
 	memset(table, 0, sizeof(*table));
@@ -171,7 +171,10 @@ add_row(SumTable *table, uint32 position, uint32 row)
 	}
 }
 
-/* Pairs end where blocks of rows do, if they are to be groups. False where there are too many. */
+/*
+ * Sums rows by (series, stack). If the pairs are to be the groups of the rows, a pair also ends at
+ * the end of a block. Returns false if there would be more than limit.
+ */
 static bool
 add_pairs(SumTable *table, uint32 row_count, bool by_groups)
 {
@@ -193,7 +196,10 @@ add_pairs(SumTable *table, uint32 row_count, bool by_groups)
 	return true;
 }
 
-/* Adds the rows first .. end-1 of one series; false where there are too many scrapes. */
+/*
+ * Sums rows first .. end - 1, which are of one series, by time. Returns false if there would be
+ * more scrapes than limit.
+ */
 static bool
 add_series(SumTable *table, times_hash *positions, int64 *distinct, uint32 first, uint32 end)
 {
@@ -211,6 +217,7 @@ add_series(SumTable *table, times_hash *positions, int64 *distinct, uint32 first
 			return false;
 		distinct[count++] = times[row];
 	}
+	/* the rows are sorted by stack first, so their times are not in order */
 	qsort(distinct, count, sizeof(int64), pfs_compare_int64);
 	for (uint32 i = 0; i < count; i++)
 	{
@@ -247,7 +254,7 @@ put_column(PfsColumn *column, AttrNumber attnum, uint8 width, const int64 *value
 	*column = (PfsColumn){ .attnum = attnum, .width = width, .values = values };
 }
 
-/* Whether the base keeps the sums of a column itself. */
+/* Returns true if the base stores the sums of a column itself. */
 static bool
 has_sums(const PfsSegmentReader *base, AttrNumber attnum)
 {
@@ -256,7 +263,7 @@ has_sums(const PfsSegmentReader *base, AttrNumber attnum)
 	return column >= 0 && pfs_reader_sums_stream(base, column) >= 0;
 }
 
-/* The table as columns to encode; base, if not NULL, has a group for each entry. */
+/* Describes the table as columns to encode. base, if not NULL, has one group per entry. */
 static void
 finish_table(const SumTable *table, const PfsSegmentReader *base, PfsRows *sums)
 {
@@ -282,6 +289,7 @@ finish_table(const SumTable *table, const PfsSegmentReader *base, PfsRows *sums)
 			columns[count].is_shared = true;
 		else
 			columns[count].row_counts = table->row_counts;
+		/* a table that shares nothing stores sums relative to its own row counts */
 		if (base == NULL)
 			columns[count].measure = ROW_COUNT_POSITION;
 		count++;

@@ -1,6 +1,6 @@
 /*
  * value.c
- *		Which SQL types the access method stores, and how.
+ *		SQL types that the access method stores, and their int64 form.
  */
 #include "store/segment/value.h"
 
@@ -135,7 +135,7 @@ pfs_value_key_range(PfsValueKind kind, int64 *min, int64 *max)
 
 	if (!pfs_value_range_is_native(kind, *min, *max) || (is_float && *min < 0))
 	{
-		/* negative floats turn the order round, and NaN may be among them */
+		/* the order of negative floats is reversed, and the range may include NaN */
 		*min = PG_INT64_MIN;
 		*max = PG_INT64_MAX;
 	}

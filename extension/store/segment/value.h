@@ -1,10 +1,11 @@
 /*
  * value.h
- *		Values: columns' numbers as int64, in which the extension stores and computes every type.
+ *		Values: the int64 form in which the extension stores and computes every column type.
  *
- * A number is sign-extended where its type is signed; float4 and float8 are their bits. On a 64-bit
- * server that is also the type's Datum, so reading a value as a Datum costs nothing. Writing goes
- * through pfs_value_of_datum, because a Datum's upper bits are not defined for narrow types.
+ * A number is sign-extended if its type is signed; float4 and float8 are stored as their bits. On a
+ * 64-bit server the value is also the type's Datum, so reading a value as a Datum costs nothing.
+ * Writing goes through pfs_value_of_datum(), because the upper bits of a Datum are undefined for
+ * narrow types.
  */
 #ifndef PFS_VALUE_H
 #define PFS_VALUE_H
@@ -28,7 +29,7 @@ typedef enum PfsValueKind
 } PfsValueKind;
 
 /*
- * The kind of a type, domains resolved to their base type; PFS_VALUE_NONE where it cannot be
+ * Returns the kind of a type, or of the base type of a domain; PFS_VALUE_NONE if it cannot be
  * stored.
  */
 PfsValueKind pfs_value_kind(Oid type_id);
@@ -36,25 +37,30 @@ PfsValueKind pfs_value_kind(Oid type_id);
 /* Bytes of the SQL type: 1, 2, 4 or 8. */
 uint8 pfs_value_width(PfsValueKind kind);
 
-/* Whether int64 values of the kind order as those of the SQL type do. */
+/* Returns true if int64 values of the kind sort like those of the SQL type. */
 bool pfs_value_is_ordered(PfsValueKind kind);
 
-/* Raises FEATURE_NOT_SUPPORTED for the first live column whose type cannot be stored. */
+/*
+ * Raise FEATURE_NOT_SUPPORTED if the column's type, or that of any live column, cannot be stored.
+ */
 void pfs_value_check_columns(const char *relation_name, TupleDesc desc);
 void pfs_value_check_column(const char *relation_name, const char *column_name, Oid type_id);
 
 /*
- * The key of a value: numbers that order and are equal as the SQL type's values are. A value is its
- * own key, except for floats (whose NaN are all equal and above all others, whose zeros are equal;
- * the keys of float4 are those of the same float8), and for values of a type that the column had
- * before a change of type without a rewrite, as integer to oid.
+ * Returns the key of a value: a number that sorts and compares like the SQL value. A value is its
+ * own key, with two exceptions. Floats: all NaN are equal and above all other numbers, both zeros
+ * are equal, and a float4 has the key of the equal float8. Values stored before a change of the
+ * column's type that needed no rewrite, for example from integer to oid.
  */
 int64 pfs_value_key(PfsValueKind kind, int64 value);
-/* Least and greatest key that values between *min and *max can have. */
+/* Replaces *min and *max by the least and greatest key of values between them. */
 void pfs_value_key_range(PfsValueKind kind, int64 *min, int64 *max);
-/* Whether values from min to max are written as the kind writes them. */
+/* Returns true if all values from min to max have the form in which this kind is written. */
 bool pfs_value_range_is_native(PfsValueKind kind, int64 min, int64 max);
-/* The value as the kind writes it, where another type of its width has written it. */
+/*
+ * Returns the value in the form in which this kind is written, from that of another type of its
+ * width.
+ */
 int64 pfs_value_native(PfsValueKind kind, int64 value);
 
 static inline int64
