@@ -6,7 +6,7 @@
 
 #include "base/arrays.h"
 
-/* Position of the first key that is not less than the value. */
+/* Position of the first key that is not less than value. */
 static uint32
 lower_bound(const PfsBlockFilter *filter, int64 value)
 {
@@ -65,7 +65,10 @@ pfs_filter_contains(const PfsBlockFilter *filter, int64 min, int64 max)
 	min >>= filter->key_shift;
 	max >>= filter->key_shift;
 	span = (uint64) max - (uint64) min;
-	/* keys are distinct and sorted: all numbers are there where the last one is so far off */
+	/*
+	 * keys are distinct and ascending, so all numbers between are keys if the last is span places
+	 * off
+	 */
 	position = lower_bound(filter, min);
 	return span < filter->key_count - position && filter->keys[position] == min &&
 		   filter->keys[position + span] == max;
@@ -86,7 +89,10 @@ select_range(const PfsBlockFilter *filter, const int64 *values, uint16 *selectio
 	return kept;
 }
 
-/* The same over rows 0 .. count - 1, which do not stand in selection. */
+/*
+ * Like select_range(), but over rows 0 .. count - 1, which selection need not hold. One unsigned
+ * comparison tests both bounds.
+ */
 static uint32
 select_range_of_all(const PfsBlockFilter *filter, const int64 *values, uint16 *selection,
 					uint32 count)
@@ -104,7 +110,10 @@ select_range_of_all(const PfsBlockFilter *filter, const int64 *values, uint16 *s
 	return kept;
 }
 
-/* Sorted segments repeat a key over long runs, so the last answer is remembered. */
+/*
+ * Keeps rows whose value is a key. Sorted segments repeat a key over long runs, so the last answer
+ * is remembered.
+ */
 static uint32
 select_keys(const PfsBlockFilter *filter, const int64 *values, uint16 *selection, uint32 count)
 {
@@ -127,7 +136,7 @@ select_keys(const PfsBlockFilter *filter, const int64 *values, uint16 *selection
 	return kept;
 }
 
-/* Keeps the rows whose flag is as wanted. */
+/* Keeps the rows whose flag is wanted. */
 static uint32
 select_nulls(const bool *nulls, bool wanted, uint16 *selection, uint32 count)
 {

@@ -1,12 +1,13 @@
 /*
  * block_scan.c
- *		Going over units and blocks.
+ *		Steps over units and blocks.
  *
- * 1. begin lists the units: segments, waiting rows, roll-ups in place of segments (scan_units.c).
- * 2. A step moves to the next block, or the one before, and opens its unit when it is the first
- *    block read of it (open_unit.c). Processes that share a scan take chunks of a unit in turn.
- * 3. The block is read and filtered (read_block.c); where no row is left, the step goes on. What
- *    verdicts have kept of a chunk is given in place of its blocks (keep_chunks.c).
+ * 1. pfs_block_scan_begin() lists the units: segments, waiting rows, roll-ups instead of segments
+ *    (scan_units.c).
+ * 2. A step moves to the next block, or the previous one, and opens its unit with the first block
+ *    read of it (open_unit.c). Processes that share a scan take chunks of a unit in turn.
+ * 3. The block is read and filtered (read_block.c); if no row is left, the step goes on. Sums that
+ *    verdicts have kept of a chunk are given instead of its blocks (keep_chunks.c).
  */
 #include "store/scan/block_scan.h"
 
@@ -25,6 +26,7 @@
 #include "store/segment/storage.h"
 #include "store/segment/value.h"
 
+/* Returns the scan's column of an attribute, and adds it if it is new. */
 static PfsScanColumn *
 add_column(PfsBlockScan *scan, AttrNumber attnum, bool is_wanted)
 {
@@ -45,7 +47,7 @@ add_column(PfsBlockScan *scan, AttrNumber attnum, bool is_wanted)
 	scan->columns[scan->column_count++] = column;
 	if (attnum == PFS_ROW_COUNT_ATTNUM)
 	{
-		/* a row stands for itself */
+		/* a row that is not a sum counts as one */
 		column->missing_value = 1;
 		return column;
 	}
@@ -62,7 +64,7 @@ add_column(PfsBlockScan *scan, AttrNumber attnum, bool is_wanted)
 	return column;
 }
 
-/* Ranges of one column become one. */
+/* Adds a filter. Ranges on one column are combined into one filter. */
 static void
 add_filter(PfsBlockScan *scan, const PfsBlockFilter *added)
 {
@@ -100,7 +102,10 @@ init_columns(PfsBlockScan *scan, const PfsScanRequest *request)
 		scan->judged = add_column(scan, request->verdicts->attnum, false);
 }
 
-/* What verdicts let pass is added up where series, time and one more column are asked for. */
+/*
+ * With verdicts, passing rows are summed if the request asks for exactly series, time and one more
+ * column.
+ */
 static void
 find_added_by_time(PfsBlockScan *scan)
 {
@@ -119,7 +124,10 @@ find_added_by_time(PfsBlockScan *scan)
 		scan->added = NULL;
 }
 
-/* What a range of time leaves is, where one column beside series and stack is, or rows' number. */
+/*
+ * Rows in a range of time are summed if the request asks, besides series and stack, for one column,
+ * for the number of rows, or for both.
+ */
 static void
 find_added_by_stack(PfsBlockScan *scan)
 {
@@ -149,7 +157,10 @@ find_added(PfsBlockScan *scan)
 		find_added_by_stack(scan);
 }
 
-/* Roll-ups stand for segments, some of them in part, by a filter of their own. */
+/*
+ * Replaces segments by roll-ups. A roll-up of which only some parts are wanted needs a filter on
+ * the stack, so that column is added.
+ */
 static void
 roll_up(PfsBlockScan *scan, const PfsScanRequest *request)
 {
@@ -183,7 +194,7 @@ pfs_block_scan_begin(const PfsScanRequest *request)
 	pfs_scan_units_list(request, &scan->units);
 	scan->counters.segments_total = scan->units.count + scan->units.skipped_count;
 	scan->counters.segments_skipped = scan->units.skipped_count;
-	/* processes that share a scan must come to the same units */
+	/* processes of a shared scan must get the same units */
 	if (scan->sums == PFS_PART_PAIRS && request->shared == NULL)
 		roll_up(scan, request);
 	MemoryContextSwitchTo(outer);
@@ -205,8 +216,8 @@ pfs_block_scan_use_defaults(PfsBlockScan *scan, TupleDesc desc)
 }
 
 /*
- * Takes the next chunk of a shared scan, which may be one more of the unit that is open; false at
- * the end. Chunks only rise, so the unit is looked for from the current one on.
+ * Takes the next chunk of a shared scan, which may belong to the open unit. Returns false at the
+ * end. Chunk numbers only rise, so the search for the unit starts at the current one.
  */
 static bool
 step_chunk(PfsBlockScan *scan)
@@ -233,7 +244,10 @@ step_chunk(PfsBlockScan *scan)
 	return true;
 }
 
-/* Steps to the next or previous unit, or chunk of one; false at the end. */
+/*
+ * Steps to the next or previous unit, or in a shared scan to the next chunk. Returns false at the
+ * end.
+ */
 static bool
 step_unit(PfsBlockScan *scan, int direction)
 {
@@ -256,7 +270,7 @@ on_unit(const PfsBlockScan *scan)
 	return scan->unit >= 0 && scan->unit < scan->units.count;
 }
 
-/* Reads the block that the scan stands on, or what is kept of its chunk; false: it has no rows. */
+/* Reads the current block, or what is kept of its chunk. Returns false if it has no rows. */
 static bool
 read_forward(PfsBlockScan *scan, PfsBlock *block)
 {
@@ -271,6 +285,10 @@ read_forward(PfsBlockScan *scan, PfsBlock *block)
 	return has_rows;
 }
 
+/*
+ * Steps to the next block with rows in the direction, over units if needed. Returns false at the
+ * end.
+ */
 static bool
 step(PfsBlockScan *scan, int direction, PfsBlock *block)
 {

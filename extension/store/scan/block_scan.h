@@ -1,13 +1,13 @@
 /*
  * block_scan.h
- *		The one way to read columns: blocks of int64 values, pruned and filtered.
+ *		The only way to read columns: blocks of int64 values, pruned and filtered.
  *
- * Used by the access method's scan, by the custom nodes and by the functions that query. A scan
- * sees the segments whose directory rows its snapshot sees, in a list made at begin, and rows of
- * this transaction that still wait in memory, copied at begin. These only the process that has
- * written them can see: a shared scan brings them to others, any other scan in a parallel worker
- * misses them. The caller keeps the snapshot active or registered until end, has the relation open
- * with at least AccessShareLock, and has checked privileges and row security.
+ * The access method's scan, the custom nodes and the query functions use it. A scan sees the
+ * segments whose directory rows its snapshot sees, listed at begin, and rows of this transaction
+ * that still wait in memory, copied at begin. Only the process that inserted waiting rows can see
+ * them: a shared scan hands them to other processes, any other scan in a parallel worker misses
+ * them. Until the scan ends, the caller keeps the snapshot active or registered and the relation
+ * open with at least AccessShareLock. The caller has checked privileges and row security.
  */
 #ifndef PFS_BLOCK_SCAN_H
 #define PFS_BLOCK_SCAN_H
@@ -19,10 +19,10 @@
 #include "store/scan/scan_request.h"
 
 /*
- * The scan and all that it returns live in a memory context of its own, child of
- * CurrentMemoryContext. Raises DATA_CORRUPTED with relation, segment, stream and offset where
- * stored bytes are damaged. A column that a segment lacks, added to the table later, has its
- * missing value (the ADD COLUMN's DEFAULT, or null).
+ * Begins a scan. The scan and all that it returns live in a memory context of its own, a child of
+ * CurrentMemoryContext. Raises DATA_CORRUPTED with relation, segment, stream and offset if stored
+ * bytes are damaged. In a segment that lacks a column, because it was added to the table later, the
+ * column has its missing value (the DEFAULT of ADD COLUMN, or null).
  */
 PfsBlockScan *pfs_block_scan_begin(const PfsScanRequest *request);
 
@@ -30,19 +30,23 @@ bool pfs_block_scan_next(PfsBlockScan *scan, PfsBlock *block);
 const PfsScanCounters *pfs_block_scan_counters(const PfsBlockScan *scan);
 void pfs_block_scan_end(PfsBlockScan *scan);
 
-/* The block before; where next has found the end, the last one. Not for shared scans. */
+/*
+ * Returns the previous block with rows; after pfs_block_scan_next() has reached the end, the last
+ * one. Not for shared scans.
+ */
 bool pfs_block_scan_previous(PfsBlockScan *scan, PfsBlock *block);
-/* Back to the start, over the same rows. */
+/* Starts again at the first block, over the same rows. */
 void pfs_block_scan_rewind(PfsBlockScan *scan);
-/* Leaves out that many blocks, unread. */
+/* Skips that many blocks without reading them. */
 void pfs_block_scan_skip(PfsBlockScan *scan, uint64 block_count);
-/* Rows and blocks that the scan covers, filters and pruning aside. */
+/* Number of rows and blocks that the scan covers, regardless of filters and pruning. */
 uint64 pfs_block_scan_row_count(const PfsBlockScan *scan);
 uint64 pfs_block_scan_block_count(const PfsBlockScan *scan);
 
 /*
- * Before the first block: columns that stored rows lack have the defaults that an older description
- * of the table names. ALTER TABLE forgets them before it reads the rows that it rewrites.
+ * Takes defaults from an older description of the table for columns that stored rows lack. ALTER
+ * TABLE forgets the defaults before it reads the rows that it rewrites. Call it before the first
+ * block.
  */
 void pfs_block_scan_use_defaults(PfsBlockScan *scan, TupleDesc desc);
 

@@ -1,13 +1,13 @@
 /*
  * group_rows.c
- *		Groups of selected rows, and selected rows of groups.
+ *		From selected rows to their groups, verdicts on groups, and back to selected rows.
  */
 #include "store/scan/group_rows.h"
 
 #include "store/scan/group_sums.h"
 #include "store/scan/open_unit.h"
 
-/* Numbers of rows are written so many at a time: most groups have fewer. */
+/* Row numbers are written this many at a time; most groups have fewer rows. */
 #define STEP 8
 
 typedef uint16 Numbers __attribute__((vector_size(sizeof(uint16) * STEP)));
@@ -29,7 +29,7 @@ check(PfsBlockScan *scan, PfsStatus status, PfsError *error)
 		pfs_scan_block_error(scan, status, error);
 }
 
-/* Reads the block's groups; they begin with number *first. */
+/* Reads the block's groups; *first is the number of the first of them. */
 static void
 read_groups(PfsBlockScan *scan, uint32 *first)
 {
@@ -42,7 +42,7 @@ read_groups(PfsBlockScan *scan, uint32 *first)
 		  &error);
 }
 
-/* The values of the block's groups in a column. */
+/* Reads the values of the block's groups in a column. */
 static void
 read_values(PfsBlockScan *scan, const PfsScanColumn *column, int64 *values)
 {
@@ -62,7 +62,7 @@ read_values(PfsBlockScan *scan, const PfsScanColumn *column, int64 *values)
 			values[i] = pfs_value_native(column->kind, values[i]);
 }
 
-/* Finds the groups of the selected rows, which are some of the block's. */
+/* Marks the groups of the selected rows as wanted. */
 static void
 find_groups(PfsBlockScan *scan)
 {
@@ -81,7 +81,7 @@ find_groups(PfsBlockScan *scan)
 	}
 }
 
-/* Keeps the selected rows that are of wanted groups. */
+/* Keeps the selected rows whose groups are wanted. */
 static void
 keep_wanted(PfsBlockScan *scan)
 {
@@ -99,7 +99,10 @@ keep_wanted(PfsBlockScan *scan)
 	scan->selected_count = kept;
 }
 
-/* Selects the rows of wanted groups; a branch for each would cost more than writes. */
+/*
+ * Selects the rows of wanted groups, without a branch per group: every group's row numbers are
+ * written, and those of unwanted groups overwritten.
+ */
 static void
 select_wanted(PfsBlockScan *scan)
 {
@@ -126,8 +129,8 @@ select_wanted(PfsBlockScan *scan)
 }
 
 /*
- * Lets verdicts decide which of the wanted groups stay so. They are not asked about others: these
- * may be of series whose stacks mean something else.
+ * Asks for verdicts on the wanted groups, and keeps those that pass. Verdicts are not asked about
+ * other groups: their stacks may be of series to which the question does not apply.
  */
 static void
 judge_values(PfsBlockScan *scan)
@@ -149,7 +152,7 @@ judge_values(PfsBlockScan *scan)
 			groups->wanted[group] = passes[count++];
 }
 
-/* Asks for the verdicts on so many ranks, and keeps them. */
+/* Asks for the verdicts on some ranks, and stores them. */
 static void
 judge_ranks(PfsBlockScan *scan, const int64 *ranks, uint32 count)
 {
@@ -167,7 +170,7 @@ judge_ranks(PfsBlockScan *scan, const int64 *ranks, uint32 count)
 		scan->groups.verdicts[ranks[i]] = passes[i] ? PFS_VERDICT_PASSES : PFS_VERDICT_FAILS;
 }
 
-/* Whether rows of the unit are left out by their times at most. */
+/* Returns true if filters drop rows of the unit only by their times. */
 static bool
 all_series_are_wanted(const PfsBlockScan *scan)
 {
@@ -178,8 +181,8 @@ all_series_are_wanted(const PfsBlockScan *scan)
 }
 
 /*
- * Begins with the verdicts of a unit. Where all its values are about to be asked for, they are at
- * once, in order: that is quicker.
+ * Prepares the verdicts of a unit. If all its values will be asked about, they are judged at once,
+ * in order, which is faster.
  */
 static void
 begin_ranks(PfsBlockScan *scan, uint32 distinct_count)
@@ -198,7 +201,7 @@ begin_ranks(PfsBlockScan *scan, uint32 distinct_count)
 	}
 }
 
-/* Judges those of the wanted groups' ranks that have not been. */
+/* Judges the ranks of wanted groups that are not judged yet. */
 static void
 judge_unknown(PfsBlockScan *scan, const int64 *ranks)
 {
@@ -215,7 +218,9 @@ judge_unknown(PfsBlockScan *scan, const int64 *ranks)
 		judge_ranks(scan, unknown, count);
 }
 
-/* The same where the column has a dictionary: a value is judged once in a unit. */
+/*
+ * Like judge_values(), for a column with a dictionary: each distinct value is judged once per unit.
+ */
 static void
 judge_by_rank(PfsBlockScan *scan, uint32 distinct_count)
 {
@@ -237,7 +242,7 @@ judge_by_rank(PfsBlockScan *scan, uint32 distinct_count)
 		groups->wanted[group] &= groups->verdicts[ranks[group]] == PFS_VERDICT_PASSES;
 }
 
-/* The series of the block's groups, which mostly is one. */
+/* Reads the series of the block's groups into groups->values; usually it is the same for all. */
 static void
 read_series(PfsBlockScan *scan)
 {
@@ -256,7 +261,7 @@ read_series(PfsBlockScan *scan)
 		groups->values[group] = pfs_value_native(column->kind, min);
 }
 
-/* Adds up the wanted groups, which are some of all, if the scan may; false if it does not. */
+/* Sums the wanted groups, if the scan asks for that. Returns false if they cannot be summed. */
 static bool
 add_up(PfsBlockScan *scan)
 {
@@ -274,7 +279,10 @@ add_up(PfsBlockScan *scan)
 	return pfs_scan_add_up_groups(scan);
 }
 
-/* Whether filters leave whole groups: those that look at rows look at what a group's rows share. */
+/*
+ * Returns true if filters keep or drop whole groups: each one that applies to rows of the block is
+ * on a column with one value per group.
+ */
 static bool
 groups_are_whole(const PfsBlockScan *scan)
 {
@@ -309,6 +317,7 @@ pfs_scan_judge_groups(PfsBlockScan *scan)
 	else
 		judge_values(scan);
 	groups->are_found = true;
+	/* The sums need whole groups; otherwise the rows of wanted groups are selected. */
 	if (!any_is_wanted(groups))
 		scan->selected_count = 0;
 	else if ((all || groups_are_whole(scan)) && add_up(scan))
@@ -331,7 +340,10 @@ pfs_scan_group_values(PfsBlockScan *scan, PfsScanColumn *column)
 	column->block_nulls = NULL;
 }
 
-/* The one filter that leaves out rows of the block, if it is a range of time. */
+/*
+ * Returns the only filter that applies to rows of the block, if it is a range of time; otherwise
+ * NULL.
+ */
 static const PfsScanFilter *
 find_time_filter(const PfsBlockScan *scan)
 {
@@ -351,7 +363,7 @@ find_time_filter(const PfsBlockScan *scan)
 	return found;
 }
 
-/* Whether a column's values may be added up, or are those of groups; loads it. */
+/* Returns true if the column is counted, summed, or has one value per group. Loads its streams. */
 static bool
 prepare(PfsBlockScan *scan, const PfsScanColumn *column)
 {

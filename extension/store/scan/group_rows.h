@@ -1,8 +1,9 @@
 /*
  * group_rows.h
- *		The rows of a block by their groups, where verdicts decide on what all of a group share.
+ *		The rows of a block by their groups, for verdicts on a column that has one value per
+ *		group.
  *
- * A verdict is asked for once a group, and of other columns only groups that pass are decoded.
+ * A verdict is asked for once per group, and other columns are decoded only for groups that pass.
  */
 #ifndef PFS_GROUP_ROWS_H
 #define PFS_GROUP_ROWS_H
@@ -11,27 +12,27 @@
 
 #include "store/scan/scan_state.h"
 
-/* Whether the rows of the block that the scan stands on are known by their groups. */
+/* Returns true if the rows of the current block are stored in groups. */
 static inline bool
 pfs_scan_has_groups(const PfsBlockScan *scan)
 {
 	return scan->input != NULL && scan->has_groups;
 }
 
-/* Whether a column has one value for each of them. */
+/* Returns true if a column has one value per group of the current unit. */
 bool pfs_scan_is_by_group(const PfsBlockScan *scan, const PfsScanColumn *column);
 
-/* Keeps the selected rows, all of the block or some, whose groups the scan's verdicts let pass. */
+/* Keeps those of the selected rows whose groups pass the scan's verdicts. */
 void pfs_scan_judge_groups(PfsBlockScan *scan);
 
 /*
- * Adds up the rows of each group of the block whose times the filters leave, where no other filter
- * is in question, and this is what is asked for; false: nothing is done. All columns asked for are
- * set, for selected_count groups.
+ * For each group of the block, sums the rows that the time filter keeps. Returns false, having done
+ * nothing, unless the request asks for such sums and no other filter applies in this block.
+ * Otherwise all columns asked for are set, for selected_count groups.
  */
 bool pfs_scan_cut_groups(PfsBlockScan *scan);
 
-/* The values of a column that has one for each group, for the selected rows that were judged. */
+/* Sets a column that has one value per group, for the selected rows. */
 void pfs_scan_group_values(PfsBlockScan *scan, PfsScanColumn *column);
 
 #endif

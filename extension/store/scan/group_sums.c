@@ -1,33 +1,37 @@
 /*
  * group_sums.c
- *		Times and values of wanted rows, in units, become a sum for each time.
+ *		Sums the rows of wanted groups in units, by time.
  *
- * 1. Both columns are decoded up to their units: small numbers above a least value.
- * 2. Neighbouring groups of one series that are wanted are a stretch of rows.
- * 3. For each row, a cell by its time counts the row and adds the units of its value.
- * 4. Cells with rows become rows of the block, and are empty for the next series.
+ * 1. Both columns are decoded to units: small numbers above a least value.
+ * 2. Neighbouring wanted groups of one series are a stretch of rows.
+ * 3. The cell of a row's time counts the row and adds the units of its value.
+ * 4. Cells with rows become rows of the block, and are cleared for the next series.
  *
- * Within a range of time, it is by groups: what rows add up to before a group and behind it tells
- * what it has.
+ * A range of time is summed by groups instead: a running total before and behind each group gives
+ * the group's sum.
  */
 #include "store/scan/group_sums.h"
 
 #include "store/scan/open_unit.h"
 
-/* A block of more times is read row by row … */
+/* A block with more distinct times is read row by row … */
 #define MOST_TIMES 4096
 
-/* … as is one of more cells, which are gone over for each series: a row costs that of about 50. */
+/*
+ * … and so is one with more cells, because all cells are visited for each series: per row of the
+ * block 64 cells may be visited, which costs about as much as reading the row.
+ */
 #define MOST_CELLS (64 * PFS_BLOCK_ROWS)
 
 /*
- * A cell: the number of rows, above so many bits for the units of their values. Those of a value
- * are fewer than MOST_UNITS, and of a group's last row fewer than what a block of such have.
+ * A cell: the number of rows above COUNT_SHIFT, the sum of their units below. A value has fewer
+ * than MOST_UNITS units, except a group's last row, which has fewer units than a block of such
+ * values.
  */
 #define COUNT_SHIFT 40
 #define MOST_UNITS	((uint64) 1 << 20)
 
-/* Values whose sums over a block fit. */
+/* Values below this have sums over a block that fit int64. */
 #define GREATEST_VALUE ((int64) 1 << 52)
 
 StaticAssertDecl(MOST_UNITS *PFS_BLOCK_ROWS *PFS_BLOCK_ROWS <= (uint64) 1 << COUNT_SHIFT,
@@ -36,14 +40,14 @@ StaticAssertDecl(GREATEST_VALUE <= PG_INT64_MAX / PFS_BLOCK_ROWS, "sums of a blo
 
 static const uint64 zeros[PFS_BLOCK_ROWS] = { 0 };
 
-/* Places where stretches of wanted rows begin and end, by turns. */
+/* Row numbers at which stretches of wanted rows begin and end, in turn. */
 typedef struct Stretches
 {
 	uint32 count;
 	uint16 places[2 * PFS_BLOCK_ROWS + 2];
 } Stretches;
 
-/* A column's units; false where they are not kept, or not native. */
+/* Reads a column's units. Returns false if the block has none, or its values are not native. */
 static bool
 read_units(PfsBlockScan *scan, const PfsScanColumn *column, const bool *wanted, PfsUnits *units)
 {
@@ -59,7 +63,7 @@ read_units(PfsBlockScan *scan, const PfsScanColumn *column, const bool *wanted, 
 														  units->range * units->divisor));
 }
 
-/* Whether counts and units of a block's rows, and the sums that they make, are exact. */
+/* Returns true if counts and units of a block's rows fit in a cell, and the sums fit int64. */
 static bool
 sums_fit(const PfsUnits *values)
 {
@@ -69,7 +73,10 @@ sums_fit(const PfsUnits *values)
 		   values->least + (int64) (values->divisor * values->range) < GREATEST_VALUE;
 }
 
-/* The stretches of wanted rows among groups first .. end - 1, which begin at a row; returns it. */
+/*
+ * Finds the stretches of wanted rows among groups first .. end - 1, which begin at row. Returns the
+ * row behind them.
+ */
 static uint32
 find_stretches(const PfsScanGroups *groups, uint32 first, uint32 end, uint32 row,
 			   Stretches *stretches)
@@ -89,7 +96,10 @@ find_stretches(const PfsScanGroups *groups, uint32 first, uint32 end, uint32 row
 	return row;
 }
 
-/* A unit that lies beyond the range, as none does that was stored, is kept within the cells. */
+/*
+ * Adds the rows of the stretches to the cells. The modulo keeps damaged units, which no encoder
+ * writes, within the array.
+ */
 static void
 add_stretches(const Stretches *stretches, const PfsUnits *times, const PfsUnits *values,
 			  uint64 *cells)
@@ -102,7 +112,7 @@ add_stretches(const Stretches *stretches, const PfsUnits *times, const PfsUnits 
 			cells[time_units[row] % MOST_TIMES] += ((uint64) 1 << COUNT_SHIFT) + value_units[row];
 }
 
-/* Moves the cells that have rows to the columns, and empties them. */
+/* Moves the cells that have rows to the columns, and clears them. */
 static void
 take_cells(PfsBlockScan *scan, int64 series, const PfsUnits *times, const PfsUnits *values,
 		   uint64 *cells)
@@ -126,7 +136,7 @@ take_cells(PfsBlockScan *scan, int64 series, const PfsUnits *times, const PfsUni
 	scan->selected_count = count;
 }
 
-/* How often the series changes among the groups, and once more. */
+/* Number of runs of equal series among the groups. */
 static uint32
 count_series(const PfsScanGroups *groups)
 {
@@ -180,7 +190,7 @@ pfs_scan_add_up_groups(PfsBlockScan *scan)
 	return true;
 }
 
-/* The units of times that a range leaves: so many from the first on; none where that is 0. */
+/* Returns how many units of time lie in the filter's range, and the first of them in *first. */
 static uint64
 find_range(const PfsBlockFilter *filter, const PfsUnits *times, uint64 *first)
 {
@@ -195,7 +205,7 @@ find_range(const PfsBlockFilter *filter, const PfsUnits *times, uint64 *first)
 	return *first <= last ? last - *first + 1 : 0;
 }
 
-/* What the rows before each have, counts above units, of those whose times are in the range. */
+/* Writes into totals[row] the cell sum of all rows before row whose time is in the range. */
 static void
 add_range(const PfsUnits *times, const PfsUnits *values, uint64 first, uint64 count,
 		  uint32 row_count, uint64 *totals)
@@ -206,6 +216,7 @@ add_range(const PfsUnits *times, const PfsUnits *values, uint64 first, uint64 co
 
 	for (uint32 row = 0; row < row_count; row++)
 	{
+		/* a mask of all ones or zero replaces a branch */
 		uint64 is_in = time_units[row] - first < count;
 
 		totals[row] = total;
@@ -214,7 +225,7 @@ add_range(const PfsUnits *times, const PfsUnits *values, uint64 first, uint64 co
 	totals[row_count] = total;
 }
 
-/* Selects the groups that have rows in the range, and leaves in sums[] what these have. */
+/* Selects the groups that have rows in the range, and leaves their cell sums in sums[]. */
 static void
 take_groups(PfsBlockScan *scan, const uint64 *totals, uint64 *sums)
 {

@@ -1,9 +1,9 @@
 /*
  * group_sums.h
- *		Rows of wanted groups, added up by series and time before they are rows.
+ *		Sums the rows of wanted groups by series and time, without making rows of them first.
  *
- * A block of a segment has about as many times as the segment has windows, and few series. So sums
- * by time are less than rows, and no time, value or row number has to be made of what is stored.
+ * A block of a segment has about as many distinct times as the segment has windows, and few series,
+ * so there are fewer sums than rows, and no row's time, value or number has to be computed.
  */
 #ifndef PFS_GROUP_SUMS_H
 #define PFS_GROUP_SUMS_H
@@ -13,20 +13,21 @@
 #include "store/scan/scan_state.h"
 
 /*
- * Adds up, by group, the current block's rows whose times, in a column that is loaded and has no
- * nulls, a filter leaves, which is a range. The scan's added and counted columns, if there are any
- * and as before, then have what groups.of_selected has selected_count groups for. False as below.
+ * Sums, by group, the current block's rows whose time passes a range filter. The time column is
+ * loaded and has no nulls. Sets the scan's columns added and counted, if there are any, for
+ * selected_count groups, whose numbers it puts in groups.of_selected. Returns false, having done
+ * nothing, if the sums would not be exact.
  */
 bool pfs_scan_add_up_range(PfsBlockScan *scan, const PfsScanFilter *filter);
 
 /*
- * Adds up the current block's groups that are wanted, whose series are in groups.values. The
- * scan's added columns, which are loaded and have no nulls, then have the series, times and sums of
- * selected_count rows. False: the block is not stored so that this is exact; nothing is done.
+ * Sums the current block's wanted groups by series and time. groups.values has the series of all
+ * groups; the scan's added columns are loaded and have no nulls. Sets these columns for
+ * selected_count sums. Returns false, having done nothing, if the sums would not be exact.
  */
 bool pfs_scan_add_up_groups(PfsBlockScan *scan);
 
-/* The same where the columns' values have those rows already. */
+/* Marks the added columns as set, when their values[] already have the sums. */
 void pfs_scan_set_added_up(PfsBlockScan *scan);
 
 #endif

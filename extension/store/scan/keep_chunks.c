@@ -1,9 +1,9 @@
 /*
  * keep_chunks.c
- *		Sums of blocks become those of a chunk; a kept chunk becomes blocks.
+ *		Joins the sums of blocks to those of a chunk, and gives a kept chunk as blocks.
  *
- * Blocks are in the order of series, and each has a row for a series and time. So all but the
- * rows of a chunk's last series are done, and the rows of a block are merged with these.
+ * Blocks are sorted by series, and each has one row per series and time. So all rows but those of
+ * the last series are final, and a block's rows are merged with the rows of that series.
  */
 #include "store/scan/keep_chunks.h"
 
@@ -13,7 +13,10 @@
 #include "store/scan/read_block.h"
 #include "store/segment/storage.h"
 
-/* The filter that asks for some series of the open unit, if that is all that filters ask for. */
+/*
+ * Returns true if no filter but one on a set of series applies to the open unit. *found is that
+ * filter, or NULL.
+ */
 static bool
 find_series_filter(const PfsBlockScan *scan, const PfsScanFilter **found)
 {
@@ -51,6 +54,7 @@ pfs_scan_keep_unit(PfsBlockScan *scan)
 	for (int i = 0; i < scan->attribute_count; i++)
 		if (scan->attributes[i]->position < 0 || scan->attributes[i]->may_be_null)
 			return;
+	/* Of the filter's series only those within the unit's range matter. */
 	if (filter != NULL &&
 		!pfs_reader_column_range(scan->reader, scan->added_series->position, &min, &max))
 		return;
@@ -95,7 +99,7 @@ current_chunk(const PfsBlockScan *scan)
 						  .chunk = scan->block / PFS_CHUNK_BLOCKS };
 }
 
-/* The last block of the chunk that the scan stands in. */
+/* Number of the last block of the current chunk. */
 static int64
 last_block(const PfsBlockScan *scan)
 {
@@ -123,7 +127,7 @@ pfs_scan_enter_chunk(PfsBlockScan *scan)
 	return true;
 }
 
-/* Copies rows of the kept chunk behind those that the columns have. */
+/* Appends rows of the kept chunk to the columns. */
 static void
 copy_rows(PfsBlockScan *scan, int64 series, uint32 first, uint32 count)
 {
@@ -171,8 +175,8 @@ pfs_scan_give_kept(PfsBlockScan *scan, PfsBlock *block)
 }
 
 /*
- * Merges rows of a block with the rows of the last series, which is theirs: both lie by time. False
- * where a sum is no int64.
+ * Merges a block's rows first .. end - 1 with the kept rows of the last series, which is theirs;
+ * both are sorted by time. Returns false if a sum overflows.
  */
 static bool
 merge_rows(PfsBlockScan *scan, uint32 first, uint32 end)
@@ -203,7 +207,7 @@ merge_rows(PfsBlockScan *scan, uint32 first, uint32 end)
 	return fits;
 }
 
-/* Adds the rows of the block, which was added up; false where a sum is no int64. */
+/* Adds the rows of a block that was summed. Returns false if a sum overflows. */
 static bool
 add_rows(PfsBlockScan *scan)
 {
@@ -250,6 +254,7 @@ pfs_scan_note_block(PfsBlockScan *scan, bool has_rows)
 	if (!keeping->notes)
 		return;
 	keeping->source_rows += scan->block_rows;
+	/* A block with rows that were not summed ends the recording: the chunk cannot be kept. */
 	keeping->notes = !has_rows || (scan->groups.are_added_up && add_rows(scan));
 	if (!keeping->notes || scan->block < last_block(scan))
 		return;

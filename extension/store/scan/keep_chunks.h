@@ -1,10 +1,10 @@
 /*
  * keep_chunks.h
- *		Chunks of a scan that verdicts have kept, given in place of their blocks, and new ones to
- *		keep.
+ *		Reads chunks of a scan from the sums that verdicts have kept of them, and keeps the sums
+ *		of new ones.
  *
- * A chunk is kept where its rows are wanted by series and time, filters ask for no more than
- * series, and each of its blocks was added up (group_sums.h).
+ * A chunk is kept if its rows are wanted by series and time, no filter but one on series applies,
+ * and every block of it was summed (group_sums.h).
  */
 #ifndef PFS_KEEP_CHUNKS_H
 #define PFS_KEEP_CHUNKS_H
@@ -13,19 +13,25 @@
 
 #include "store/scan/scan_state.h"
 
-/* When a unit was opened: whether its chunks may be kept, and for which series. */
+/*
+ * Called when a unit has been opened: decides whether its chunks may be kept, and for which series.
+ */
 void pfs_scan_keep_unit(PfsBlockScan *scan);
 
 /*
- * At a chunk's first block. True: the chunk is kept, its rows are given next, and the scan stands
- * on its last block, which is not to be read. Else it is noted as it is read.
+ * Called at a chunk's first block. Returns true if the chunk is kept: then its rows are given next,
+ * and the scan moves to its last block, which must not be read. Otherwise starts recording the
+ * chunk.
  */
 bool pfs_scan_enter_chunk(PfsBlockScan *scan);
 
-/* Gives the next rows of the chunk that was entered; false where there are none. */
+/* Gives the next rows of the kept chunk; returns false if there are none. */
 bool pfs_scan_give_kept(PfsBlockScan *scan, PfsBlock *block);
 
-/* Notes the block that was read, which has rows or not, and keeps the chunk at its last. */
+/*
+ * Records the block that was just read, with or without rows, and keeps the chunk after its last
+ * block.
+ */
 void pfs_scan_note_block(PfsBlockScan *scan, bool has_rows);
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * kept_chunk.c
- *		Making one of rows.
+ *		Builds a kept chunk from rows.
  */
 #include "store/scan/kept_chunk.h"
 
 #include "common/int.h"
 
-/* Keeping pays where a row stands for so many. */
+/* Keeping pays if a kept row stands for at least this many source rows. */
 #define LEAST_ROWS_EACH 8
 
 static uint32
@@ -19,7 +19,7 @@ count_runs(const PfsKeptRow *rows, uint32 row_count)
 	return count;
 }
 
-/* Sets the least time; false where the greatest lies too far from it. */
+/* Sets the least time. Returns false if the times span more than 32 bits. */
 static bool
 find_times(const PfsKeptRow *rows, uint32 row_count, int64 *least)
 {

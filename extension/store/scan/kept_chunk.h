@@ -1,9 +1,9 @@
 /*
  * kept_chunk.h
- *		What verdicts let pass of a chunk of a segment, added up by series and time.
+ *		The rows of a segment's chunk that verdicts let pass, summed by series and time.
  *
- * Segments never change, so it holds for every later scan with the same verdicts. It has no
- * pointers: it may be copied, also to other processes.
+ * Segments never change, so it is valid for every later scan with the same verdicts. It has no
+ * pointers, so it may be copied, also to other processes.
  */
 #ifndef PFS_KEPT_CHUNK_H
 #define PFS_KEPT_CHUNK_H
@@ -13,18 +13,19 @@
 #include "base/arrays.h"
 
 /*
- * No two segments ever have the same (store/README.md, Invariants). Columns may change their names,
- * and so their roles.
+ * Identifies a chunk: no two segments ever have the same numbers (store/README.md, Invariants).
+ * Columns may be renamed and so change their roles, so their numbers are part of the key.
  */
 typedef struct PfsChunkKey
 {
 	int64 storage_id;
 	int64 segment_no;
-	int64 columns; /* numbers of series, time, value, and what was judged, in 16 bits each */
-	int64 chunk;   /* of the segment, see scan_units.h */
+	/* attribute numbers of series, time, value and the judged column, 16 bits each */
+	int64 columns;
+	int64 chunk; /* number of the chunk in the segment, see scan_units.h */
 } PfsChunkKey;
 
-/* Rows of one series, by ascending time; they end before a row. */
+/* Rows of one series, by ascending time. They end before row end. */
 typedef struct PfsKeptRun
 {
 	int64 series;
@@ -34,20 +35,20 @@ typedef struct PfsKeptRun
 typedef struct PfsKeptChunk
 {
 	PfsChunkKey key;
-	Size bytes;			 /* of all of it, a multiple of MAXIMUM_ALIGNOF */
-	uint32 source_rows;	 /* of the chunk: that were looked at */
-	bool has_all_series; /* else those that were wanted: */
+	Size bytes;			 /* size of the whole, a multiple of MAXIMUM_ALIGNOF */
+	uint32 source_rows;	 /* rows of the chunk before filters and verdicts */
+	bool has_all_series; /* false: only the series in wanted[] */
 	uint32 wanted_count;
 	uint32 run_count;
 	uint32 row_count;
 	int64 least_time;
 	/*
-	 * int64 wanted[wanted_count], ascending; PfsKeptRun runs[run_count]; int64 values[row_count];
-	 * uint32 times[row_count], above least_time
+	 * Arrays behind the struct: int64 wanted[wanted_count], ascending; PfsKeptRun runs[run_count];
+	 * int64 values[row_count]; uint32 times[row_count], above least_time.
 	 */
 } PfsKeptChunk;
 
-/* A row that is to be kept. */
+/* A row to keep. */
 typedef struct PfsKeptRow
 {
 	int64 series;
@@ -80,15 +81,15 @@ pfs_kept_times(const PfsKeptChunk *chunk)
 }
 
 /*
- * A new one in CurrentMemoryContext of so many rows, by series, then time, each pair once; wanted
- * is NULL where all series were. NULL where its rows are not well fewer than those that they stand
- * for, or their times lie further apart than times[] tells.
+ * Builds a kept chunk in CurrentMemoryContext. The rows are sorted by series and time, each pair
+ * once; wanted is NULL if all series were wanted. Returns NULL if there are not far fewer rows than
+ * source rows, or their times span more than 32 bits.
  */
 PfsKeptChunk *pfs_kept_chunk_make(const PfsChunkKey *key, uint32 source_rows,
 								  const PfsNumbers *wanted, const PfsKeptRow *rows,
 								  uint32 row_count);
 
-/* Whether it has all rows of the series that are wanted; NULL: of all. */
+/* Returns true if the chunk has all rows of the wanted series; NULL: of all series. */
 bool pfs_kept_chunk_serves(const PfsKeptChunk *chunk, const PfsNumbers *wanted);
 
 #endif

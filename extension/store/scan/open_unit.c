@@ -1,12 +1,12 @@
 /*
  * open_unit.c
- *		Rows or sums of a segment, or rows in memory.
+ *		Opens rows or sums of a segment, or rows in memory.
  *
- * 1. The header tells the range of each column, and so whether the filters leave any row; a unit
- *    without one is skipped before a stream is fetched.
+ * 1. The header has the range of each column, which shows whether any row can pass the filters. A
+ *    unit without such rows is skipped before a stream is fetched.
  * 2. A filter that all rows pass is idle in the unit.
- * 3. Where sums are asked for, and filters cut through none, one of the segment's tables of sums is
- *    read in place of its rows: the shortest that has what is asked for.
+ * 3. If sums are asked for, and filters keep or drop each sum as a whole, the scan reads a table of
+ *    sums instead of the rows: the shortest that has all attributes.
  */
 #include "store/scan/open_unit.h"
 
@@ -35,8 +35,8 @@ pfs_scan_filter_may_match(const PfsScanFilter *filter, bool has_values, int64 mi
 }
 
 /*
- * Whether the filters leave any row of the open unit, as far as the ranges of its columns tell;
- * marks those that all rows pass.
+ * Tests the filters against the unit's column ranges. Returns false if no row can match; marks
+ * filters that every row passes as idle.
  */
 static bool
 unit_may_match(PfsBlockScan *scan)
@@ -50,6 +50,7 @@ unit_may_match(PfsBlockScan *scan)
 		bool has_values = !column->missing_is_null;
 
 		filter->is_idle_in_unit = false;
+		/* an image has no ranges */
 		if (column->position >= 0 && scan->input == NULL)
 			continue;
 		if (column->position >= 0)
@@ -69,7 +70,10 @@ pfs_scan_is_key_of_sums(const PfsBlockScan *scan, PfsSegmentPart part, AttrNumbe
 	return attnum != InvalidAttrNumber && (attnum == scan->key.series || attnum == second);
 }
 
-/* Whether a table of sums of the open segment tells what is asked for. */
+/*
+ * Returns true if the part of the open segment has all attributes, and filters keep or drop each of
+ * its sums as a whole.
+ */
 static bool
 sums_suffice(PfsBlockScan *scan, PfsSegmentPart part)
 {
@@ -81,7 +85,7 @@ sums_suffice(PfsBlockScan *scan, PfsSegmentPart part)
 	{
 		AttrNumber attnum = scan->attributes[i]->attnum;
 
-		/* what is to be added up may be a key of this table */
+		/* an attribute to be summed must not be a key of this table */
 		if (pfs_reader_find_column(sums, attnum) < 0 ||
 			(pfs_scan_is_key_of_sums(scan, part, attnum) &&
 			 !pfs_scan_is_key_of_sums(scan, scan->sums, attnum)))
@@ -99,7 +103,7 @@ sums_suffice(PfsBlockScan *scan, PfsSegmentPart part)
 	return true;
 }
 
-/* The shortest part of the open segment that tells what is asked for. */
+/* The shortest part of the open segment that can be read for the request. */
 static PfsSegmentPart
 shortest_part(PfsBlockScan *scan)
 {
@@ -118,7 +122,7 @@ shortest_part(PfsBlockScan *scan)
 	return shortest;
 }
 
-/* Where the part of the open unit that is read has a column, and whether it may be null there. */
+/* Looks up a column in the part of the open unit that is read. */
 static void
 find_column(PfsBlockScan *scan, PfsScanColumn *column)
 {
@@ -173,8 +177,8 @@ pfs_scan_set_block_end(PfsBlockScan *scan)
 }
 
 /*
- * A roll-up's sums have passed all filters; but some parts of the stacks may not be wanted, and a
- * piece has series that are not.
+ * Makes all filters idle in a roll-up, whose sums have passed them, except that on series for a
+ * piece. Adds a filter if only some parts of the stacks are wanted.
  */
 static void
 set_rollup_filters(PfsBlockScan *scan, const PfsScanUnit *unit)
@@ -195,7 +199,7 @@ set_rollup_filters(PfsBlockScan *scan, const PfsScanUnit *unit)
 						 .column = scan->part_column };
 }
 
-/* Opens the segment that the scan stands on, and decides what of it to read. */
+/* Opens the current segment, and decides which part of it to read. */
 static void
 open_segment(PfsBlockScan *scan, const PfsScanUnit *unit)
 {
@@ -210,7 +214,7 @@ open_segment(PfsBlockScan *scan, const PfsScanUnit *unit)
 		return;
 	}
 	scan->unit_is_skipped = !unit_may_match(scan);
-	/* verdicts look at a column that sums may lack */
+	/* the column of verdicts may be missing in sums */
 	if (!scan->unit_is_skipped && scan->sums != PFS_PART_ROWS && scan->verdicts == NULL)
 	{
 		choose_part(scan, shortest_part(scan));
@@ -232,7 +236,7 @@ void
 pfs_scan_open_unit(PfsBlockScan *scan)
 {
 	const PfsScanUnit *unit = pfs_scan_current_unit(scan);
-	/* of those that share a unit, the process that has its first chunk counts it */
+	/* of the processes that share a unit, the one with its first chunk counts it */
 	bool is_counted = scan->shared == NULL || scan->block < 0;
 
 	MemoryContextReset(scan->unit_context);

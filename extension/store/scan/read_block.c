@@ -1,14 +1,14 @@
 /*
  * read_block.c
- *		Filtering the rows of a block, and only then decoding what is asked for.
+ *		Filters the rows of a block, and only then decodes the columns asked for.
  *
- * 1. Ranges of the block rule it out, or make filters idle in it.
- * 2. Columns that are filtered by are decoded, one after the other; each filter leaves fewer rows
- *    in the selection.
- * 3. Verdicts are asked for, once a group where rows are grouped. There what passes may be added up
- *	  at once, and nothing is left to do.
- *	  Where sums by stack are asked for, so is what a range of time leaves of a block.
- * 4. The other columns are decoded, of wanted groups alone, and the selected rows moved together.
+ * 1. The ranges of a block's columns skip it, or make filters idle in it.
+ * 2. Filtered columns are decoded one after the other; each filter reduces the selection.
+ * 3. Verdicts are asked for, once per group if rows are grouped. Then passing groups may be summed
+ *    at once, and nothing is left to do. Similarly, if sums by stack are asked for, the rows within
+ *    a range of time are summed before any filter is applied to rows.
+ * 4. The other columns are decoded, for wanted groups only, and the selected rows are moved
+ *    together.
  */
 #include "store/scan/read_block.h"
 
@@ -32,7 +32,7 @@ decode_missing(PfsScanColumn *column)
 	column->block_nulls = column->missing_is_null ? column->nulls : NULL;
 }
 
-/* Values from before a change of the column's type, as they are written now. */
+/* Brings values stored before a change of the column's type into the present form. */
 static void
 make_native(PfsScanColumn *column, uint32 row_count)
 {
@@ -71,7 +71,7 @@ decode_segment(PfsBlockScan *scan, PfsScanColumn *column)
 		pfs_scan_block_error(scan, status, &error);
 	column->block_values = column->values;
 	column->block_nulls = has_nulls ? column->nulls : NULL;
-	/* sums are wider than what they are sums of */
+	/* sums are wider than the values they sum */
 	if ((scan->part == PFS_PART_ROWS ||
 		 pfs_scan_is_key_of_sums(scan, scan->part, column->attnum)) &&
 		pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block, &min, &max) &&
@@ -116,7 +116,9 @@ select_image_rows(PfsBlockScan *scan)
 	}
 }
 
-/* Whether the filters leave any row of the block, as far as the ranges of its columns tell. */
+/*
+ * Tests the filters against the ranges of the block's columns. Returns false if no row can match.
+ */
 static bool
 block_may_match(PfsBlockScan *scan)
 {
@@ -141,7 +143,7 @@ block_may_match(PfsBlockScan *scan)
 	return true;
 }
 
-/* The keys of a block's values; nulls have some. */
+/* The keys of a block's values; those of null rows are arbitrary. */
 static const int64 *
 block_keys(PfsBlockScan *scan, PfsScanFilter *filter)
 {
@@ -154,6 +156,7 @@ block_keys(PfsBlockScan *scan, PfsScanFilter *filter)
 	return filter->keys;
 }
 
+/* Applies the filters to the rows of the block, one after the other. */
 static void
 select_rows(PfsBlockScan *scan)
 {
@@ -180,7 +183,7 @@ select_rows(PfsBlockScan *scan)
 	}
 }
 
-/* Keeps the selected rows that verdicts let pass. */
+/* Keeps the selected rows that pass the verdicts. */
 static void
 judge_rows(PfsBlockScan *scan)
 {
@@ -213,7 +216,10 @@ judge_rows(PfsBlockScan *scan)
 	scan->selected_count = kept;
 }
 
-/* Moves the selected rows of a column together, in its own arrays: row numbers only ever shrink. */
+/*
+ * Moves the selected rows of a column to the front of its own arrays. Row numbers ascend, so no
+ * value is overwritten before it is read.
+ */
 static void
 gather_column(PfsBlockScan *scan, PfsScanColumn *column)
 {
@@ -228,7 +234,7 @@ gather_column(PfsBlockScan *scan, PfsScanColumn *column)
 	}
 }
 
-/* Decodes a column that is asked for, and leaves the selected rows of it. */
+/* Decodes a column that is asked for, and keeps its selected rows. */
 static void
 read_selected(PfsBlockScan *scan, PfsScanColumn *column)
 {

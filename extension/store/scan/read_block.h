@@ -1,6 +1,6 @@
 /*
  * read_block.h
- *		Reading one block of an open unit.
+ *		Reads one block of an open unit.
  */
 #ifndef PFS_READ_BLOCK_H
 #define PFS_READ_BLOCK_H
@@ -9,10 +9,10 @@
 
 #include "store/scan/scan_state.h"
 
-/* Reads the block that the scan stands on; false where no row of it is wanted. */
+/* Reads the current block; returns false if no row of it is wanted. */
 bool pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block);
 
-/* Gives the rows that the columns asked for have. */
+/* Fills in block from the columns that were asked for. */
 void pfs_scan_give_block(PfsBlockScan *scan, PfsBlock *block);
 
 #endif

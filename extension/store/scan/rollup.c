@@ -1,12 +1,13 @@
 /*
  * rollup.c
- *		Rows of profstore.rollups, and when they stand for segments.
+ *		Rows of profstore.rollups, and when a scan may read them instead of segments.
  *
- * 1. A row: written from a roll-up, read without its sums, which are loaded when they are wanted.
- * 2. Listing: those of a table within a range of time that a snapshot sees.
- * 3. Suiting: a roll-up stands for its segments where no filter divides what it has added up. Of a
- *    filter on series it may be that all or none of each dictionary partition's are wanted.
- * 4. Deleting: one, those of segments that are gone, all of a table.
+ * 1. A row is written from a roll-up, and read without its sums, which are loaded when they are
+ *    needed.
+ * 2. Listing returns the roll-ups of a table within a range of time that a snapshot sees.
+ * 3. A roll-up suits a scan if no filter divides what it sums. A filter on series may keep all or
+ *    none of the series of each dictionary partition.
+ * 4. Deleting removes one roll-up, those that name a removed segment, or all of a table.
  */
 #include "store/scan/rollup.h"
 
@@ -54,7 +55,7 @@ enum
 	COL_COUNT = COL_PAYLOAD
 };
 
-/* Columns that are the key of a table's roll-ups, one after the other. */
+/* Columns of the key of a table's roll-ups, in order. */
 enum
 {
 	KEY_WIDTH = 1,
@@ -148,7 +149,7 @@ read_rollup(Relation heap, HeapTuple tuple)
 	return rollup;
 }
 
-/* The payload stays where it is until it is needed. */
+/* The payload is not fetched here; only the reader of its streams does that. */
 void
 pfs_rollup_load(PfsRollup *rollup)
 {
@@ -186,7 +187,10 @@ compare_rollups(const ListCell *a, const ListCell *b)
 	return (left->class_id > right->class_id) - (left->class_id < right->class_id);
 }
 
-/* Rows of which the key begins so; of a roll-up, which may be NULL, so many parts of it count. */
+/*
+ * Scans rows by the first columns of the key: storage id and as many others as parts, taken from
+ * rollup, which may be NULL for 0.
+ */
 static SysScanDesc
 begin_scan(Relation heap, Snapshot snapshot, int64 storage_id, int parts, const PfsRollup *rollup)
 {
@@ -216,7 +220,7 @@ pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 high)
 	SysScanDesc scan;
 	HeapTuple tuple;
 
-	/* see pfs_directory_scan_begin */
+	/* during pg_upgrade there are no rows yet, and the index may not exist */
 	if (IsBinaryUpgrade)
 		return NIL;
 	heap = pfs_table_open("rollups", AccessShareLock);
@@ -249,7 +253,7 @@ pfs_rollup_fits(const PfsRollup *rollup, Relation relation)
 		   rollup->key.time == key.time;
 }
 
-/* Whether the filter passes all series of the roll-up, and none of the others. */
+/* Returns true if the filter passes all series of the roll-up, and none of the others. */
 static bool
 series_suit(const PfsRollup *rollup, const PfsBlockFilter *filter)
 {
@@ -263,8 +267,8 @@ series_suit(const PfsRollup *rollup, const PfsBlockFilter *filter)
 }
 
 /*
- * Whether the filter passes all, or none, of the series in each part; lists the parts of which it
- * passes all.
+ * Returns true if the filter passes, in each part, all or none of the series; lists the parts of
+ * which it passes all. None of the other series may pass.
  */
 static bool
 parts_suit(const PfsRollup *rollup, const PfsBlockFilter *filter, PfsNumbers *parts)
@@ -342,7 +346,7 @@ passes_any(const PfsBlockFilter *filter, PfsNumbers series)
 	return false;
 }
 
-/* Lists the pieces of which a filter on series passes some. */
+/* Lists the pieces that have a series which passes the filter. */
 static PfsNumbers
 list_pieces(const PfsRollup *rollup, const PfsBlockFilter *filter)
 {
@@ -429,8 +433,9 @@ is_at(Relation heap, int64 storage_id, const PfsRollup *rollup)
 }
 
 /*
- * Deletes the rows of which the key begins so. SnapshotSelf also sees those that this very command
- * has written; nobody else can be writing any.
+ * Deletes the rows that begin_scan() finds. SnapshotSelf also sees rows that the current command
+ * has written. No other transaction can be writing any, because the caller's lock on the table
+ * excludes it.
  */
 static void
 delete_rows(int64 storage_id, int parts, const PfsRollup *rollup)

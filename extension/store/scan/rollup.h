@@ -1,23 +1,26 @@
 /*
  * rollup.h
- *		Roll-ups: sums by stack over many segments and all series of a class, in profstore.rollups.
+ *		Roll-ups: sums by stack over many segments and all series of a class, in
+ *		profstore.rollups.
  *
- * Segments have sums by (series, stack) within their bucket of time. Where many such buckets are
- * read whole and every series of a class is wanted, a roll-up tells the same at the cost of the
- * stacks alone. It names the segments that it was made of, the series that it adds up, and the
- * other series in those segments. A scan takes it for these segments if its snapshot sees every one
- * of them, its time filter leaves all of their rows, and its series are just those of the roll-up
- * among those of the segments. Or they are all, or none, of those that have stacks in each part of
- * the stacks: then it takes the sums of some parts. So it is for the series of a service that has
- * programs of its own. Whoever takes a segment away (a merge, retention) deletes the
- * roll-ups that name it in the same transaction, so that they do not gather; no query rests on
- * that, but verify does. It names the columns that were the table's key, too: one that has been
- * renamed since may have another part.
+ * Segments have sums by (series, stack) within their bucket of time. If many buckets are read whole
+ * and every series of a class is wanted, a roll-up gives the same result at the cost of its stacks
+ * alone. A roll-up names the segments it was made from, the series it sums, the other series in
+ * those segments, and the columns that were the table's key, because a renamed column may change
+ * its role.
  *
- * A roll-up may have pieces beside it, which have sums by series and stack, each of some series:
- * who wants a few series of a long time reads the pieces that have these.
+ * A scan reads a roll-up instead of its segments if the snapshot sees every one of them, the time
+ * filter keeps all of their rows, and of the series in those segments the scan wants exactly those
+ * of the roll-up. Or, for each part of the stacks (a dictionary partition), the scan wants all or
+ * none of the series that have stacks there: then it reads the sums of the parts it wants. So
+ * roll-ups also serve the series of one service that has programs of its own.
  *
- * Rows are written under ShareUpdateExclusiveLock on the table, as by compaction.
+ * A roll-up may have pieces: sums by series and stack, each for some of the series. A scan that
+ * wants a few series of a long time reads the pieces that have these.
+ *
+ * Whoever removes a segment (a merge, retention) deletes the roll-ups that name it in the same
+ * transaction, so that they do not accumulate. No query relies on that, but verify does. Rows are
+ * written under ShareUpdateExclusiveLock on the table, as by compaction.
  */
 #ifndef PFS_ROLLUP_H
 #define PFS_ROLLUP_H
@@ -35,38 +38,42 @@
 #include "store/segment/row_order.h"
 
 /*
- * Stacks whose ids agree from this bit on are a part: a dictionary partition. Parts and series that
- * are told have so many bits at most.
+ * Stacks whose ids agree from this bit on are a part: a dictionary partition. Numbers of parts and
+ * series must fit in PFS_STACK_SERIES_BITS to be stored in stack_series.
  */
 #define PFS_STACK_PART_BITS	  40
 #define PFS_STACK_SERIES_BITS 32
 
 typedef struct PfsRollup
 {
-	ItemPointerData address; /* where it was read */
-	int64 width;			 /* of its bucket of time */
+	ItemPointerData address; /* of the row, as it was read */
+	int64 width;			 /* of its bucket of time, in units of column time */
 	int64 bucket;
 	int32 class_id;
-	int32 piece;	/* 0: the roll-up itself; else its piece of that number */
-	PfsRowKey key;	/* the columns by which it adds up */
+	int32 piece;	/* 0: the roll-up itself; otherwise the number of a piece of it */
+	PfsRowKey key;	/* the columns by which it sums */
 	int64 time_min; /* of the segments' rows */
 	int64 time_max;
 	int64 sample_count; /* rows of the segments, of all series */
-	int32 stack_count;	/* 0: there is none, since it would not pay */
-	HeapTuple tuple;	/* as it was read; what follows is filled in by pfs_rollup_load */
+	int32 stack_count;	/* 0: there are no sums, because they would not pay */
+	HeapTuple tuple;	/* as it was read; pfs_rollup_load() fills in the fields that follow */
 	PfsNumbers segments;
 	PfsNumbers series;
 	PfsNumbers others;
-	/* part of the stacks << PFS_STACK_SERIES_BITS | series that has some there; none: not told */
+	/*
+	 * part << PFS_STACK_SERIES_BITS | series, for each series with stacks in the part; empty:
+	 * unknown
+	 */
 	PfsNumbers stack_series;
-	PfsNumbers pieces; /* the first series of each; it has those up to the next one's */
-	bytea *header;	   /* of columns stack, row count, sums, of pieces series, as in summary.h */
+	/* first series of each piece; a piece has the series up to the next one's first */
+	PfsNumbers pieces;
+	bytea *header; /* of columns stack, row count, sums, and for pieces series, as in summary.h */
 	struct varlena *payload;
 } PfsRollup;
 
 /*
- * Sets the class of each series of a table, which are ascending; -1: none. Set by the room that
- * knows series; NULL: there are no roll-ups.
+ * Sets the class of each of a table's series, given in ascending order; -1: none. The room that
+ * knows series sets this pointer; NULL: there are no roll-ups.
  */
 typedef void (*PfsClassifySeries)(Relation relation, const int64 *series, uint32 count,
 								  int32 *classes);
@@ -74,57 +81,58 @@ typedef void (*PfsClassifySeries)(Relation relation, const int64 *series, uint32
 extern PfsClassifySeries pfs_classify_series;
 
 /*
- * The roll-ups of a storage whose samples all lie within [low, high], those of the widest buckets
+ * Lists the roll-ups of a storage whose samples all lie within [low, high], the widest buckets
  * first, in CurrentMemoryContext: PfsRollup *, not loaded.
  */
 List *pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 high);
-/* Reads the arrays and the header, once. */
+/* Reads the arrays and the header, unless they are loaded already. */
 void pfs_rollup_load(PfsRollup *rollup);
 
-/* Whether it adds up by the columns that are the table's key now. */
+/* Returns true if the roll-up sums by the columns that are now the table's key. */
 bool pfs_rollup_fits(const PfsRollup *rollup, Relation relation);
 
 /*
- * Whether a scan that filters so may take it, which fits and is loaded, for the segments that it
- * names, if it sees them; of the sums those in some parts of the stacks, or where numbers is NULL,
- * all. In CurrentMemoryContext.
+ * Returns true if a scan with these filters may read the roll-up, which fits and is loaded, instead
+ * of the segments it names, provided that the snapshot sees them. parts->numbers is NULL if all
+ * sums are wanted, otherwise lists the wanted parts of the stacks, in CurrentMemoryContext.
  */
 bool pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
 					  const PfsBlockFilter *filters, PfsNumbers *parts);
 
 /*
- * Whether such a scan, which the sums by stack do not suit, may take pieces; lists the numbers of
- * those that have series that it wants. In CurrentMemoryContext.
+ * For a scan that pfs_rollup_suits() has refused: returns true if it may read pieces, and lists the
+ * numbers of those that have series it wants, in CurrentMemoryContext.
  */
 bool pfs_rollup_pieces_suit(const PfsRollup *rollup, Relation relation, int filter_count,
 							const PfsBlockFilter *filters, PfsNumbers *pieces);
 
-/* The series of a piece. */
+/* Returns the series of a piece. */
 PfsNumbers pfs_rollup_piece_series(const PfsRollup *rollup, int32 piece);
 
 /*
- * A piece of a roll-up, loaded, in CurrentMemoryContext; NULL where it is not there: rows may be
- * deleted.
+ * Returns a piece of a roll-up, loaded, in CurrentMemoryContext; NULL if it does not exist, because
+ * rows may be deleted.
  */
 PfsRollup *pfs_rollup_get_piece(int64 storage_id, Snapshot snapshot, const PfsRollup *rollup,
 								int32 piece);
 
 /*
- * Keeps roll-ups where they are until the transaction ends; comes before the listing of such as are
- * to be deleted.
+ * Keeps the addresses of roll-ups valid until the transaction ends. Call it before listing roll-ups
+ * in order to delete them.
  */
 void pfs_rollups_lock(void);
 
 void pfs_rollup_insert(int64 storage_id, const PfsRollup *rollup);
-/* With its pieces. Raises an error where another row stands at its address. */
+/* Deletes a roll-up and its pieces. Raises an error if another row stands at its address. */
 void pfs_rollup_delete(int64 storage_id, const PfsRollup *rollup);
-/* Those of a bucket of time, of all classes and with their pieces. */
+/* Deletes the roll-ups of a bucket of time, of all classes, and their pieces. */
 void pfs_rollups_delete_bucket(int64 storage_id, int64 width, int64 bucket);
 void pfs_rollup_delete_pieces(int64 storage_id, const PfsRollup *rollup);
-/* Deletes those that name one of the segments; ascending numbers. */
+/* Deletes the roll-ups that name one of the segments, whose numbers ascend. */
 void pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments);
 /*
- * Deletes all of a storage, whoever wrote them; the caller holds AccessExclusiveLock on its table.
+ * Deletes all roll-ups of a storage, whichever transaction wrote them. The caller holds
+ * AccessExclusiveLock on its table.
  */
 void pfs_rollups_delete_all(int64 storage_id);
 

@@ -1,6 +1,6 @@
 /*
  * scan_counters.c
- *		Counters added up.
+ *		Adds up counters.
  */
 #include "store/scan/scan_counters.h"
 

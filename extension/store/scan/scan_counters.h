@@ -1,6 +1,6 @@
 /*
  * scan_counters.h
- *		What scans have read, in one process and in several.
+ *		Counts of segments, blocks and bytes that scans have read, in one process or several.
  */
 #ifndef PFS_SCAN_COUNTERS_H
 #define PFS_SCAN_COUNTERS_H
@@ -9,12 +9,12 @@
 
 #include "port/atomics.h"
 
-/* What a scan touched, for EXPLAIN and tests. */
+/* What a scan has read, for EXPLAIN and tests. */
 typedef struct PfsScanCounters
 {
 	uint64 segments_total;
 	uint64 segments_skipped;
-	uint64 segments_summed; /* sums stood for their rows */
+	uint64 segments_summed; /* sums were read instead of their rows */
 	uint64 segments_read;
 	uint64 blocks_read;
 	uint64 blocks_skipped;
@@ -23,7 +23,10 @@ typedef struct PfsScanCounters
 
 void pfs_counters_add(PfsScanCounters *sum, const PfsScanCounters *counters);
 
-/* What workers have counted, in shared memory; a segment that several have read counts for each. */
+/*
+ * Counters of parallel workers, in shared memory. A segment that several workers have read counts
+ * for each.
+ */
 typedef struct PfsSharedCounters
 {
 	pg_atomic_uint64 segments_skipped;
@@ -36,7 +39,7 @@ typedef struct PfsSharedCounters
 
 void pfs_shared_counters_init(PfsSharedCounters *shared);
 void pfs_shared_counters_add(PfsSharedCounters *shared, const PfsScanCounters *counters);
-/* Adds what was counted to counters, and takes it away. */
+/* Moves the shared counts into counters: adds them there and resets them to 0. */
 void pfs_shared_counters_take(PfsSharedCounters *shared, PfsScanCounters *counters);
 
 #endif

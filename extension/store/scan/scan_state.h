@@ -1,8 +1,8 @@
 /*
  * scan_state.h
- *		A block scan from within: what block_scan.c, open_unit.c and read_block.c work on.
+ *		The state of a block scan, which block_scan.c, open_unit.c and read_block.c share.
  *
- * A scan stands on a block of a unit, before the first (unit -1) or behind the last (unit = count).
+ * A scan stands on a block of a unit, before the first unit (-1), or behind the last (units.count).
  */
 #ifndef PFS_SCAN_STATE_H
 #define PFS_SCAN_STATE_H
@@ -16,37 +16,37 @@
 #include "store/segment/segment_input.h"
 #include "store/segment/value.h"
 
-/* A column that is asked for or filtered by. */
+/* A column that is asked for or filtered. */
 typedef struct PfsScanColumn
 {
 	AttrNumber attnum;
 	PfsValueKind kind;
-	int64 missing_value; /* where a unit lacks the column */
+	int64 missing_value; /* its value in units that lack the column */
 	bool missing_is_null;
-	bool is_wanted;			   /* false: a filter's alone */
-	int position;			   /* in the part of the current unit; -1: missing */
-	bool may_be_null;		   /* in the current unit */
-	bool is_decoded;		   /* for the current block */
-	const int64 *block_values; /* the current block */
-	const bool *block_nulls;   /* NULL: none */
+	bool is_wanted;	  /* false: only filters use it */
+	int position;	  /* in the part of the current unit that is read; -1: the part lacks it */
+	bool may_be_null; /* in the current unit */
+	bool is_decoded;  /* for the current block */
+	const int64 *block_values; /* of the current block */
+	const bool *block_nulls;   /* NULL: no nulls */
 	int64 values[PFS_BLOCK_ROWS];
 	bool nulls[PFS_BLOCK_ROWS];
 } PfsScanColumn;
 
-/* A filter, and where it need not look at rows: all of the unit, or of the block, pass. */
+/* A filter. It is idle in a unit or block all of whose rows pass it. */
 typedef struct PfsScanFilter
 {
 	PfsBlockFilter filter;
 	PfsScanColumn *column;
-	int64 *keys; /* of a block, where values are not their own keys; else NULL */
+	int64 *keys; /* keys of the block's values, if the kind needs them; otherwise NULL */
 	bool is_idle_in_unit;
 	bool is_idle_in_block;
 } PfsScanFilter;
 
-/* numbers of rows may be written so many past the last */
+/* writers of row numbers may write this many past the last one */
 #define PFS_SELECTION_SLACK 8
 
-/* What is known of a value that may be judged. */
+/* Verdict on a rank of the judged column. */
 enum
 {
 	PFS_VERDICT_NONE,
@@ -58,31 +58,32 @@ enum
 typedef struct PfsScanGroups
 {
 	uint32 count;
-	const int64 *lengths;		 /* rows of each, minus 1 */
-	bool are_found;				 /* those of the selected rows, so what follows is set */
+	const int64 *lengths;		 /* rows of each group, minus 1 */
+	bool are_found;				 /* wanted and of_selected are set for the selected rows */
 	bool are_added_up;			 /* the columns asked for have sums of wanted groups */
 	bool wanted[PFS_BLOCK_ROWS]; /* by group: it has selected rows */
 	uint16 of_selected[PFS_BLOCK_ROWS + PFS_SELECTION_SLACK];
 	int64 values[PFS_BLOCK_ROWS]; /* scratch */
-	uint8 *verdicts; /* in the open unit, by rank of the judged column: PFS_VERDICT_…; NULL: none */
+	/* of the open unit, by rank of the judged column: PFS_VERDICT_…; NULL: none yet */
+	uint8 *verdicts;
 	bool all_are_judged;
 } PfsScanGroups;
 
-/* What verdicts keep of the open unit, by chunks (keep_chunks.h). */
+/* State of keep_chunks.h for the open unit. */
 typedef struct PfsKeeping
 {
-	bool is_on;			 /* in the open unit */
-	bool has_all_series; /* filters ask for all that the unit has; else for … */
+	bool is_on;			 /* chunks of the open unit may be kept */
+	bool has_all_series; /* filters keep all series of the unit; otherwise those in wanted */
 	PfsNumbers wanted;
 
-	const PfsKeptChunk *chunk; /* that is being given; NULL: none */
+	const PfsKeptChunk *chunk; /* the kept chunk whose rows are being given; NULL: none */
 	uint32 next_run;
 	uint32 next_row;
 
-	bool notes; /* the current chunk, as it is read: */
+	bool notes; /* the current chunk is being recorded in the fields below */
 	uint32 source_rows;
 	uint32 row_count;
-	uint32 last_run; /* the first row of the last series */
+	uint32 last_run; /* first row of the last series */
 	uint32 row_capacity;
 	PfsKeptRow *rows;
 } PfsKeeping;
@@ -98,23 +99,24 @@ struct PfsBlockScan
 	uint32 column_count;
 	PfsScanColumn **columns;
 	int attribute_count;
-	PfsScanColumn **attributes; /* the columns asked for, as asked for */
+	PfsScanColumn **attributes; /* in the order of the request */
 	const int64 **result_values;
 	const bool **result_nulls;
 	int filter_count;
 	PfsScanFilter *filters;
-	int unit_filter_count;		/* of the open unit: one more where it is a part of a roll-up */
-	PfsScanColumn *part_column; /* what that filters; NULL: no unit does */
+	/* of the open unit: one more than filter_count for some parts of a roll-up */
+	int unit_filter_count;
+	PfsScanColumn *part_column; /* the column of that additional filter; NULL: no unit has one */
 	const PfsVerdicts *verdicts;
-	PfsScanColumn *judged; /* by verdicts */
+	PfsScanColumn *judged; /* the column of verdicts */
 
-	/* what is added up of blocks by groups: of what passes verdicts, by series and time … */
-	PfsScanColumn *added; /* NULL: nothing is */
+	/* Columns to sum in blocks with groups: with verdicts, by series and time … */
+	PfsScanColumn *added; /* NULL: nothing is summed */
 	PfsScanColumn *added_series;
 	PfsScanColumn *added_times;
-	/* … or within a range of time, by series and stack: then the number of rows, too, or alone */
+	/* … or rows within a range of time, by series and stack; counted is their number */
 	bool adds_groups;
-	PfsScanColumn *counted; /* NULL: it is not asked for */
+	PfsScanColumn *counted; /* NULL: not asked for */
 	PfsSegmentPart sums;	/* PFS_PART_ROWS: rows are wanted one by one */
 	PfsRowKey key;
 
@@ -122,16 +124,16 @@ struct PfsBlockScan
 	PfsSharedScan *shared;
 	int64 unit;
 	int64 block;
-	int64 block_end; /* of the unit, or in a shared scan of those that have come to this process */
+	int64 block_end; /* of the unit, or in a shared scan of this process's chunk */
 	bool unit_is_open;
-	bool unit_is_skipped;	/* the open unit has no row for the filters */
+	bool unit_is_skipped;	/* no row of the open unit passes the filters */
 	PfsSegmentInput *input; /* NULL: the unit is an image */
-	PfsSegmentPart part;	/* what of the input is read … */
+	PfsSegmentPart part;	/* the part of input that is read */
 	PfsSegmentReader *reader;
-	uint32 unit_rows; /* … and how many rows that has */
-	bool has_groups;  /* it has rows, and these are grouped */
+	uint32 unit_rows; /* number of rows of that part */
+	bool has_groups;  /* its rows are stored in groups */
 
-	uint32 block_rows; /* of the current block, before filters */
+	uint32 block_rows; /* rows of the current block before filters */
 	uint32 selected_count;
 	uint16 selection[PFS_BLOCK_ROWS + PFS_SELECTION_SLACK];
 	PfsScanGroups groups;

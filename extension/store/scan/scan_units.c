@@ -1,6 +1,6 @@
 /*
  * scan_units.c
- *		Listing segments and waiting rows for a scan.
+ *		Lists segments, waiting rows and roll-ups for a scan.
  */
 #include "store/scan/scan_units.h"
 
@@ -57,8 +57,8 @@ range_overlaps(Relation relation, const PfsBlockFilter *filter, int64 min, int64
 }
 
 /*
- * Whether the segment's header says that no row passes the filter. A header that cannot be read is
- * the reader's to report.
+ * Returns true if the segment's header shows that no row passes the filter. An unreadable header
+ * rules out nothing: reading the segment will report it.
  */
 static bool
 header_rules_out(Relation relation, const PfsBlockFilter *filter, const PfsSegmentRow *row)
@@ -86,9 +86,9 @@ header_rules_out(Relation relation, const PfsBlockFilter *filter, const PfsSegme
 }
 
 /*
- * Whether a segment is left by the filters. The directory tells quickly, but what it calls time and
- * series are the columns that had these names when the segment was written; so the header has the
- * last word.
+ * Returns true if rows of the segment may pass the filters. The directory's ranges are a quick
+ * test, but they are of the columns that were named time and series_id when the segment was
+ * written; so the header has the final say.
  */
 static bool
 may_match(const PfsScanRequest *request, const PfsSegmentRow *row, const PfsRowKey *key)
@@ -108,7 +108,7 @@ may_match(const PfsScanRequest *request, const PfsSegmentRow *row, const PfsRowK
 	return true;
 }
 
-/* Keeps a segment's number; they come in ascending order. */
+/* Records a segment's number; numbers come in ascending order. */
 static void
 note_visible(PfsScanUnits *units, int64 segment_no, uint32 *capacity)
 {
@@ -165,7 +165,7 @@ list_images(const char *images, Size bytes, PfsScanUnits *units)
 	}
 }
 
-/* Rows of this transaction that wait in memory. */
+/* Copies and lists this transaction's rows that wait in memory. */
 static void
 list_waiting_rows(Relation relation, PfsScanUnits *units)
 {
@@ -211,7 +211,7 @@ pfs_scan_units_list(const PfsScanRequest *request, PfsScanUnits *units)
 	count_rows(units);
 }
 
-/* Whether the roll-up has sums of all attributes. */
+/* Returns true if the roll-up has sums of all attributes. */
 static bool
 has_attributes(const PfsScanRequest *request, const PfsSegmentRow *row)
 {
@@ -223,7 +223,7 @@ has_attributes(const PfsScanRequest *request, const PfsSegmentRow *row)
 	return true;
 }
 
-/* Whether all of its segments are visible, and none of them is rolled up already. */
+/* Returns true if all segments of the roll-up are visible, and none is replaced already. */
 static bool
 is_free(const PfsRollup *rollup, const PfsScanUnits *units, const bool *taken)
 {
@@ -237,7 +237,7 @@ is_free(const PfsRollup *rollup, const PfsScanUnits *units, const bool *taken)
 	return true;
 }
 
-/* Leaves out the units of the roll-up's segments; returns how many they were. */
+/* Removes the units of the roll-up's segments. Returns their number. */
 static uint32
 remove_units(const PfsRollup *rollup, PfsScanUnits *units)
 {
@@ -257,7 +257,7 @@ remove_units(const PfsRollup *rollup, PfsScanUnits *units)
 	return removed;
 }
 
-/* The times that the filters leave: a roll-up reaches no further. */
+/* Range of time that the filters keep; a suitable roll-up must lie within it. */
 static void
 get_time_range(const PfsScanRequest *request, int64 *low, int64 *high)
 {
@@ -274,7 +274,8 @@ get_time_range(const PfsScanRequest *request, int64 *low, int64 *high)
 }
 
 /*
- * Whether a wider roll-up that is taken holds the time of this one, so that loading it is in vain.
+ * Returns true if a chosen wider roll-up covers this one's time, so that loading it would be
+ * useless.
  */
 static bool
 lies_within(const PfsRollup *rollup, List *chosen)
@@ -292,7 +293,7 @@ lies_within(const PfsRollup *rollup, List *chosen)
 	return false;
 }
 
-/* Adds what reads as a segment of sums; false where it lacks an attribute. */
+/* Adds a unit that is read as a segment of sums. Returns false if it lacks an attribute. */
 static bool
 add_sums(const PfsScanRequest *request, const PfsRollup *sums, PfsScanUnit unit, List **added)
 {
@@ -309,7 +310,7 @@ add_sums(const PfsScanRequest *request, const PfsRollup *sums, PfsScanUnit unit,
 	return true;
 }
 
-/* Adds the pieces of a roll-up; false where one is not there. */
+/* Adds the pieces of a roll-up. Returns false if one of them does not exist. */
 static bool
 add_pieces(const PfsScanRequest *request, const PfsRollup *rollup, PfsNumbers pieces, List **added)
 {
@@ -327,7 +328,7 @@ add_pieces(const PfsScanRequest *request, const PfsRollup *rollup, PfsNumbers pi
 	return true;
 }
 
-/* What of a roll-up suits the request, as units; NIL: nothing does. */
+/* Returns the units of a roll-up that suit the request; NIL: none. */
 static List *
 list_sums(const PfsScanRequest *request, const PfsRollup *rollup)
 {
@@ -346,7 +347,7 @@ list_sums(const PfsScanRequest *request, const PfsRollup *rollup)
 	return suit ? added : NIL;
 }
 
-/* Puts a roll-up, or pieces of it, in the place of the segments that it names. */
+/* Replaces the segments that a roll-up names by the roll-up or its pieces. */
 static void
 take_sums(const PfsRollup *rollup, List *added, PfsScanUnits *units, bool *taken)
 {
@@ -377,6 +378,7 @@ pfs_scan_units_roll_up(const PfsScanRequest *request, PfsScanUnits *units)
 	int64 high;
 
 	get_time_range(request, &low, &high);
+	/* With a single segment there is nothing to save. */
 	if (units->visible.count - units->skipped_count > 1)
 		rollups = pfs_rollups_list(pfs_storage_id(request->relation), request->snapshot, low, high);
 	foreach(cell, rollups)

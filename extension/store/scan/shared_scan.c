@@ -1,6 +1,6 @@
 /*
  * shared_scan.c
- *		Waiting rows, copied for other processes.
+ *		Copies waiting rows for the other processes of a scan.
  */
 #include "store/scan/shared_scan.h"
 

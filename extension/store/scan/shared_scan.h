@@ -1,10 +1,11 @@
 /*
  * shared_scan.h
- *		What processes share that read one scan together: each block comes to one of them.
+ *		Shared state of processes that read one scan together: each block is read by one of
+ *		them.
  *
- * The struct lies in shared memory and carries the leader's waiting rows. All processes begin their
- * scans under the same snapshot. Should their filters differ, each uses its own on the blocks that
- * come to it.
+ * The struct lies in shared memory and holds the leader's waiting rows. All processes begin their
+ * scans under the same snapshot. If their filters differ, each applies its own to the blocks it
+ * reads.
  */
 #ifndef PFS_SHARED_SCAN_H
 #define PFS_SHARED_SCAN_H
@@ -18,13 +19,16 @@ typedef struct PfsSharedScan
 {
 	pg_atomic_uint64 next_chunk; /* see scan_units.h */
 	Size image_bytes;
-	/* MAXALIGNed: row images */
+	/* row images follow, MAXALIGNed */
 } PfsSharedScan;
 
-/* What it takes for a relation now, in bytes. */
+/* Bytes of shared memory that a scan of the relation needs now. */
 Size pfs_shared_scan_bytes(Relation relation);
 
-/* By the leader, before others begin; later it is rewound for all to begin again. */
+/*
+ * The leader calls pfs_shared_scan_init() before others begin, and pfs_shared_scan_rewind() for all
+ * to begin again.
+ */
 void pfs_shared_scan_init(Relation relation, PfsSharedScan *shared);
 void pfs_shared_scan_rewind(PfsSharedScan *shared);
 

@@ -1,7 +1,8 @@
 /*
  * observers.c
- *		A small list of running queries. One that ends by an error in a subtransaction stays on it
- *		until the transaction ends, which costs a segment or two, never a wrong row.
+ *		Lists of running queries and of spans of commands. A query that ends by an error in a
+ *		subtransaction stays listed until the transaction ends; that costs a segment or two, but
+ *		never a wrong row.
  */
 #include "store/write/observers.h"
 
@@ -12,11 +13,11 @@
 
 typedef struct Observer
 {
-	const QueryDesc *query; /* to find it again; never followed */
-	CommandId command_id;	/* it sees rows of commands before this one */
+	const QueryDesc *query; /* only compared, never dereferenced */
+	CommandId command_id;	/* the query sees rows of commands before this one */
 } Observer;
 
-/* Commands whose rows were written together. One that was rolled back stays on the list. */
+/* Commands whose rows were written together. A span that was rolled back stays listed. */
 typedef struct Span
 {
 	int64 storage_id;

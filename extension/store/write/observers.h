@@ -1,18 +1,18 @@
 /*
  * observers.h
- *		Queries of this transaction that are still running, as far as they could tell inserted rows
- *		apart.
+ *		Running queries of this transaction that could see some of the rows waiting in memory
+ *		and not others.
  *
  * Rows that wait in memory may become one segment, under one command id, only if no snapshot that
  * can still begin a scan lies between the commands that inserted them. Such snapshots belong to
  * queries in progress: cursors, and the callers of functions. A query that began before the first
- * waiting row sees none of them either way, so only those that begin later are noted.
+ * waiting row sees none of them in either case, so only queries that begin later are recorded.
  *
- * Not every snapshot belongs to a query: PL/pgSQL evaluates an expression without one, and a STABLE
- * function in it looks at tables by the expression's snapshot, after a VOLATILE one beside it may
- * have filled a segment. Nobody can list such snapshots. So what was written together is noted,
- * too, and a scan by a snapshot from between its commands, which would miss some of the rows, is an
- * error.
+ * Not every snapshot belongs to a query. PL/pgSQL evaluates an expression without one, and a STABLE
+ * function in the expression reads tables with the expression's snapshot, perhaps after a VOLATILE
+ * function beside it has filled a segment. Such snapshots cannot be listed. So spans of commands
+ * whose rows were written together are recorded, too, and a scan with a snapshot inside a span,
+ * which would miss some of its rows, raises an error.
  */
 #ifndef PFS_OBSERVERS_H
 #define PFS_OBSERVERS_H
@@ -24,15 +24,20 @@
 #include "utils/snapshot.h"
 
 void pfs_observers_add(const QueryDesc *query);
-void pfs_observers_remove(const QueryDesc *query); /* ignores one that was not added */
-void pfs_observers_clear(void);					   /* the transaction has ended */
+void pfs_observers_remove(const QueryDesc *query); /* ignores a query that was not added */
+void pfs_observers_clear(void);					   /* call when the transaction has ended */
 
-/* Rows of commands from min to max, which differ, became segments before the transaction's end. */
+/*
+ * Records that rows of commands from min to max, which differ, became segments before the
+ * transaction's end.
+ */
 void pfs_observers_note_merged(int64 storage_id, CommandId min, CommandId max);
-/* Raises an error where the snapshot sees some of such rows, and not others. */
+/* Raises an error if the snapshot sees some of the rows of a recorded span, but not all. */
 void pfs_observers_check(Relation relation, int64 storage_id, Snapshot snapshot);
 
-/* Whether a noted query sees rows of the command min but not those of the later command max. */
+/*
+ * Returns true if a recorded query sees rows of command min but not those of the later command max.
+ */
 bool pfs_observers_between(CommandId min, CommandId max);
 
 #endif

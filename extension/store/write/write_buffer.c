@@ -1,17 +1,16 @@
 /*
  * write_buffer.c
- *		The transaction's row buffers, and when they are written.
+ *		The row buffers of the transaction, and when they are written.
  *
- * A buffer belongs to a file (storage id) and to a column layout: a table that is altered between
+ * A buffer belongs to a file (storage id) and a column layout: a table that is altered between
  * inserts gets a second buffer. All memory is a child of TopTransactionContext and goes with the
  * transaction.
  *
- * 1. Rows are appended. Where the buffers take more than profstore.write_buffer_size, the largest
- *    are written.
- * 2. A flush writes runs of rows that one command of one subtransaction inserted, or several that
- *    no running query can tell apart (observers.c), as segments.
- * 3. What waits at the commit is flushed. Before, scans read images of it; what a subtransaction
- *    appended goes with its abort.
+ * 1. Rows are appended. If the buffers exceed profstore.write_buffer_size, the largest are written.
+ * 2. A flush writes segments. A segment has the rows of one command of one subtransaction, or of
+ *    several commands that no running query can tell apart (observers.c).
+ * 3. The rest is flushed at commit. Before that, scans read images of it, and an abort of a
+ *    subtransaction removes the rows it has appended.
  */
 #include "store/write/write_buffer.h"
 
@@ -39,7 +38,7 @@
 typedef struct BufferKey
 {
 	int64 storage_id;
-	RelFileNumber file; /* storage ids start again where the extension is dropped and made anew */
+	RelFileNumber file; /* storage ids start again if the extension is dropped and created again */
 	int16 attribute_count; /* ADD COLUMN raises it */
 	int16 live_count;	   /* DROP COLUMN lowers it */
 } BufferKey;
@@ -50,13 +49,13 @@ typedef struct PendingTable
 {
 	BufferKey key; /* hash key, first */
 	Oid relation_id;
-	SubTransactionId dropped_by; /* Invalid: the file is there */
+	SubTransactionId dropped_by; /* InvalidSubTransactionId: the file exists */
 	PfsRowBuffer rows;
 } PendingTable;
 
 static int write_buffer_kb = WRITE_BUFFER_DEFAULT_KB;
 
-/* This transaction's buffers: NULL until the first row. */
+/* This transaction's buffers; NULL until the first row. */
 static MemoryContext pending_context = NULL;
 static HTAB *pending_tables = NULL;
 
@@ -92,7 +91,7 @@ get_table(Relation relation)
 	if (table != NULL)
 		return table;
 
-	/* this can fail, so it comes before the entry */
+	/* this can raise an error, so it comes before the hash entry */
 	pfs_row_buffer_init(&rows, relation, pending_context);
 	table = hash_search(pending_tables, &key, HASH_ENTER, NULL);
 	table->relation_id = RelationGetRelid(relation);
@@ -101,7 +100,7 @@ get_table(Relation relation)
 	return table;
 }
 
-/* Whether the buffer holds rows of the storage, and of a file that has not been dropped. */
+/* Returns true if the buffer holds rows of the storage and its file has not been dropped. */
 static bool
 is_waiting(const PendingTable *table, int64 storage_id)
 {
@@ -115,7 +114,7 @@ remove_table(PendingTable *table)
 	hash_search(pending_tables, &table->key, HASH_REMOVE, NULL);
 }
 
-/* Writes rows first .. end-1 under one command id, in segments of bounded size. */
+/* Writes rows first .. end - 1 under one command id, in segments of bounded size. */
 static void
 write_rows(Relation relation, PfsDirectoryWriter *writer, const PendingTable *table, uint32 first,
 		   uint32 end, CommandId command_id)
@@ -156,6 +155,7 @@ write_runs(Relation relation, PfsDirectoryWriter *writer, const PendingTable *ta
 		CommandId max = min;
 		uint32 end = rows->row_count;
 
+		/* Join the runs that follow, as long as no running query sees only a part of them. */
 		while (++run < rows->run_count)
 		{
 			CommandId command_id = rows->runs[run].command_id;
@@ -177,7 +177,7 @@ write_runs(Relation relation, PfsDirectoryWriter *writer, const PendingTable *ta
 
 /*
  * Writes the current subtransaction's rows of a table. At the end of a transaction no snapshot is
- * active, but TOAST wants one.
+ * active, but writing TOAST values requires one.
  */
 static void
 flush_table(PendingTable *table)
@@ -205,6 +205,7 @@ flush_table(PendingTable *table)
 	if (push_snapshot)
 		PopActiveSnapshot();
 
+	/* makes the planner count the table's rows again */
 	pfs_storage_cache(relation)->counted_at_us = 0;
 	table_close(relation, NoLock);
 	if (first == 0)
@@ -213,7 +214,9 @@ flush_table(PendingTable *table)
 		pfs_row_buffer_truncate(&table->rows, first);
 }
 
-/* Writes the largest buffers of the current subtransaction until the rest is within the limit. */
+/*
+ * Writes the largest buffers of the current subtransaction until all together are within the limit.
+ */
 static void
 limit_memory(void)
 {
@@ -240,6 +243,7 @@ limit_memory(void)
 				largest_bytes = table_bytes;
 			}
 		}
+		/* Only outer subtransactions' rows may be left, which cannot be written yet. */
 		if (bytes <= (Size) write_buffer_kb * 1024 || largest == NULL)
 			return;
 		flush_table(largest);
@@ -296,7 +300,10 @@ pfs_write_buffer_flush(Relation relation)
 			flush_table(table);
 }
 
-/* The current subtransaction's own rows go at once: nothing that happens to it brings them back. */
+/*
+ * The current subtransaction's own rows are removed at once: neither its commit nor its abort needs
+ * them again.
+ */
 void
 pfs_write_buffer_drop(int64 storage_id)
 {
@@ -384,7 +391,7 @@ on_transaction_event(XactEvent event, void *arg)
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_PREPARE:
 		case XACT_EVENT_ABORT:
-			/* the memory goes with TopTransactionContext */
+			/* TopTransactionContext frees the memory */
 			pending_tables = NULL;
 			pending_context = NULL;
 			pfs_observers_clear();
@@ -396,6 +403,10 @@ on_transaction_event(XactEvent event, void *arg)
 	}
 }
 
+/*
+ * Neither commit_subtransaction() nor abort_subtransaction() allocates memory, so they cannot fail.
+ * 399-
+ */
 /* Both work on what is there and allocate nothing, so they cannot fail. */
 static void
 commit_subtransaction(SubTransactionId child, SubTransactionId parent)
