@@ -1,7 +1,7 @@
 -- The directory of the columnar access method: one row per segment of every profstore table.
 --
--- Rows are written and read from C alone, whatever the caller's privileges: a row is visible exactly where the
--- rows that it stands for are. It is no configuration table: pg_dump saves the tables, not the segments.
+-- Only C code reads and writes the rows, regardless of the caller's privileges: a row is visible exactly if the
+-- rows of its segment are. It is not a configuration table: pg_dump saves the tables, not the segments.
 
 CREATE SEQUENCE profstore.storage_ids;
 COMMENT ON SEQUENCE profstore.storage_ids IS 'key of a table''s segments; a new one for every new file of a table';
@@ -50,10 +50,10 @@ COMMENT ON COLUMN profstore.segments.header IS 'encoding, lengths and checksums 
 COMMENT ON COLUMN profstore.segments.stream_ids IS 'TOAST value of each stream in the table''s own TOAST relation';
 COMMENT ON COLUMN profstore.segments.payload IS 'level 0 and 1: all streams, one after the other';
 COMMENT ON COLUMN profstore.segments.summary_byte_count IS 'encoded bytes of the streams of sums, headers excluded';
-COMMENT ON COLUMN profstore.segments.summary IS 'for each table of sums its kind (1 byte), the length of its header (4) and the header; their streams stand behind those of the rows';
+COMMENT ON COLUMN profstore.segments.summary IS 'for each table of sums its kind (1 byte), the length of its header (4 bytes) and the header; its streams follow those of the rows';
 
--- Sums by stack over many segments, which stand for them where all of their series of a class are wanted. As with the
--- directory, C alone writes and reads them. Rows may be deleted: compaction makes them again.
+-- Sums by stack over many segments, which a scan reads instead of the segments if it wants all of their series of a class.
+-- Like the directory, only C code reads and writes them. Rows may be deleted: compaction makes them again.
 CREATE TABLE profstore.rollups
 (
 	storage_id int8 NOT NULL,
@@ -87,25 +87,25 @@ COMMENT ON TABLE profstore.rollups IS 'sums by stack over the segments of ten mi
 COMMENT ON COLUMN profstore.rollups.storage_id IS 'the table file that the segments belong to';
 COMMENT ON COLUMN profstore.rollups.width IS 'microseconds of the bucket of time';
 COMMENT ON COLUMN profstore.rollups.bucket IS 'number of the bucket, counted from 2000-01-01 UTC';
-COMMENT ON COLUMN profstore.rollups.class IS 'profile type of the series that are added up; 0: all series, of a table that is no partition of samples or a tier; 2147483647: none has a delta type';
-COMMENT ON COLUMN profstore.rollups.piece IS '0: sums by stack; 1 and up: by series and stack, of some of the series, and what follows is as in row 0 or empty';
-COMMENT ON COLUMN profstore.rollups.series_column IS 'number of the column that was series_id when it was made';
-COMMENT ON COLUMN profstore.rollups.stack_column IS 'number of the column that was stack_id';
-COMMENT ON COLUMN profstore.rollups.time_column IS 'number of the column that was time';
+COMMENT ON COLUMN profstore.rollups.class IS 'profile type of the series that are summed; 0: all series, for a table that is not a partition of samples or a tier; 2147483647: no series has a delta type';
+COMMENT ON COLUMN profstore.rollups.piece IS '0: sums by stack; 1 and up: sums by series and stack of some of the series; the other columns are as in row 0 or empty';
+COMMENT ON COLUMN profstore.rollups.series_column IS 'number of the column that was series_id when the row was written';
+COMMENT ON COLUMN profstore.rollups.stack_column IS 'number of the column that was stack_id when the row was written';
+COMMENT ON COLUMN profstore.rollups.time_column IS 'number of the column that was time when the row was written';
 COMMENT ON COLUMN profstore.rollups.time_min IS 'smallest time in the segments, as stored';
 COMMENT ON COLUMN profstore.rollups.time_max IS 'largest time in the segments, as stored';
 COMMENT ON COLUMN profstore.rollups.sample_count IS 'rows of the segments, of all series';
-COMMENT ON COLUMN profstore.rollups.stack_count IS 'sums; 0: they would not be shorter than what they stand for';
-COMMENT ON COLUMN profstore.rollups.segments IS 'segment_no of each segment that it stands for';
-COMMENT ON COLUMN profstore.rollups.series IS 'the series in these segments that are added up';
+COMMENT ON COLUMN profstore.rollups.stack_count IS 'number of sums; 0: there are none, because they would not save enough';
+COMMENT ON COLUMN profstore.rollups.segments IS 'segment_no of each segment that is summed';
+COMMENT ON COLUMN profstore.rollups.series IS 'the series in these segments that are summed';
 COMMENT ON COLUMN profstore.rollups.others IS 'all other series in these segments';
-COMMENT ON COLUMN profstore.rollups.stack_series IS 'which series have stacks where: the upper 24 bits of stack ids << 32 | series; empty: not told';
-COMMENT ON COLUMN profstore.rollups.pieces IS 'the first series of each piece, from 1 on; empty: there are none';
+COMMENT ON COLUMN profstore.rollups.stack_series IS 'which series have stacks in which dictionary partition: the upper 24 bits of stack ids << 32 | series; empty: unknown';
+COMMENT ON COLUMN profstore.rollups.pieces IS 'the first series of each piece, from piece 1 on; empty: there are no pieces';
 COMMENT ON COLUMN profstore.rollups.header IS 'encoding, lengths and checksums of the sums';
 COMMENT ON COLUMN profstore.rollups.payload IS 'the sums';
 
--- A count beside the directory, which tells verify() whether segments are missing. C alone writes and reads it. Without an index: it is
--- written by every COPY, and short.
+-- A count beside the directory, by which verify() finds missing segments. Only C code reads and writes it. It has no index, because
+-- every COPY writes it and it is short.
 CREATE TABLE profstore.row_ledger
 (
 	storage_id int8 NOT NULL,
@@ -115,6 +115,6 @@ WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_fact
 
 REVOKE ALL ON profstore.row_ledger FROM PUBLIC;
 
-COMMENT ON TABLE profstore.row_ledger IS 'how many rows were stored in each table and removed again, as a check on the directory; compaction puts entries together';
+COMMENT ON TABLE profstore.row_ledger IS 'how many rows were stored in each table and removed again, as a check on the directory; compaction folds entries';
 COMMENT ON COLUMN profstore.row_ledger.storage_id IS 'the table file';
-COMMENT ON COLUMN profstore.row_ledger.rows IS 'rows that were stored, or, less than 0, removed';
+COMMENT ON COLUMN profstore.row_ledger.rows IS 'number of rows stored, or, if negative, removed';

@@ -1,7 +1,7 @@
 /*
  * compaction.c
- *		One step: a merge (plan, read, write, and delete what was read), else a roll-up, else
- *		segments to the front.
+ *		One step of compaction: a merge (plan, read, write, delete the inputs); if there is
+ *		none, a roll-up; if there is none, moving segments to the front.
  */
 #include "store/compact/compaction.h"
 
@@ -28,6 +28,10 @@
 #include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 
+/*
+ * Bounds of the rows of a new segment, which follow maintenance_work_mem between them. The codec
+ * would allow PFS_SEGMENT_MAX_ROWS.
+ */
 #define MAX_OUTPUT_ROWS (1 << 20)
 #define MIN_OUTPUT_ROWS (1 << 14)
 
@@ -58,7 +62,7 @@ list_segments(Relation relation, Snapshot snapshot, uint32 *count)
 	return segments;
 }
 
-/* Half of the memory is for inputs, half for the rows of the output. */
+/* Half of maintenance_work_mem is for inputs, half for the rows of the output. */
 static PfsPlanLimits
 limits_for(Relation relation, uint32 open_inputs, uint32 max_inputs)
 {
@@ -81,7 +85,7 @@ time_type(Relation relation)
 	return TupleDescAttr(RelationGetDescr(relation), attnum - 1)->atttypid;
 }
 
-/* Fetches the rows of the plan's segments, in order of segment_no. */
+/* Fetches the directory rows of the plan's segments, in order of segment_no. */
 static PfsSegmentRow *
 fetch_rows(Relation relation, Snapshot snapshot, const PfsPlan *plan)
 {
@@ -101,13 +105,14 @@ fetch_rows(Relation relation, Snapshot snapshot, const PfsPlan *plan)
 	return rows;
 }
 
-/* Deletes what was merged; false where somebody else has changed some of it. */
+/* Deletes the merged segments. Returns false if another transaction has changed one of them. */
 static bool
 remove_inputs(Relation relation, PfsDirectoryWriter *writer, const PfsPlan *plan,
 			  const PfsSegmentRow *rows)
 {
 	uint32 count = plan->count;
 
+	/* Delete all directory rows first: if one of them is refused, no stream has been touched. */
 	for (uint32 i = 0; i < count; i++)
 		if (!pfs_directory_remove(writer, pfs_storage_id(relation), &rows[i]))
 			return false;
@@ -185,7 +190,7 @@ relocate(Relation relation, Snapshot snapshot)
 	return steps[rows == PFS_RELOCATION_NONE ? result : rows];
 }
 
-/* Plans and works within a subtransaction, whose memory context is current. */
+/* Plans and does a step, in a subtransaction whose memory context is current. */
 static PfsCompactionStep
 plan_and_work(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 *merged)
 {
@@ -196,6 +201,7 @@ plan_and_work(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 *
 	uint32 count;
 
 	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_PLANNING);
+	/* The lock comes before the snapshot, so that no row committed while waiting is missed. */
 	if (!pfs_directory_try_lock())
 		return PFS_COMPACTION_BLOCKED;
 	PushActiveSnapshot(GetLatestSnapshot());
@@ -214,7 +220,7 @@ plan_and_work(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 *
 	return step;
 }
 
-/* Ends the subtransaction and raises its error again, in the caller's one. */
+/* Rolls the subtransaction back and raises its error again in the caller's transaction. */
 static void
 roll_back_and_throw(MemoryContext outer, ResourceOwner owner)
 {
@@ -244,7 +250,7 @@ pfs_compaction_step(Relation relation, uint32 open_inputs, uint32 max_inputs, ui
 	}
 	PG_CATCH();
 	{
-		/* left open it would keep the session in a failed transaction block */
+		/* otherwise the session would stay in a failed transaction block */
 		roll_back_and_throw(outer, owner);
 	}
 	PG_END_TRY();

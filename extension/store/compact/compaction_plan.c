@@ -1,6 +1,6 @@
 /*
  * compaction_plan.c
- *		Sorting segments into buckets, and choosing.
+ *		Sorts segments into buckets of time, and chooses the inputs of the next merge.
  */
 #include "store/compact/compaction_plan.h"
 
@@ -14,13 +14,13 @@
 #define FIRST_BUCKET_US (10 * USECS_PER_MINUTE)
 #define WIDTH_GROWTH	8
 
-/* A bucket is closed so long after its end: agents may have been cut off for a while. */
+/* A bucket is closed this long after its end: agents may have been cut off for a while. */
 #define CLOSED_AFTER_US (10 * USECS_PER_MINUTE)
 
-/* Segments without a time, in a table that has buckets, are a bucket of their own. */
+/* Bucket of segments without a time, in a table that has buckets. */
 #define NO_BUCKET PG_INT64_MIN
 
-/* Widths of buckets, after which each is eight times the one before. */
+/* The first widths of buckets of timestamps. Each further one is eight times the one before. */
 static const int64 timestamp_widths[] = { FIRST_BUCKET_US, USECS_PER_HOUR, 6 * USECS_PER_HOUR,
 										  USECS_PER_DAY };
 
@@ -30,7 +30,7 @@ is_timestamp(Oid time_type)
 	return time_type == TIMESTAMPTZOID || time_type == TIMESTAMPOID;
 }
 
-/* The least width that puts BUCKET_ROWS rows in a bucket, 0 where one bucket is enough for all. */
+/* Returns the least width that puts BUCKET_ROWS rows in a bucket, or 0 if one bucket is enough. */
 static int64
 choose_width(const PfsPlanSegment *segments, uint32 count, Oid time_type)
 {
@@ -55,7 +55,7 @@ choose_width(const PfsPlanSegment *segments, uint32 count, Oid time_type)
 		return 0;
 
 	span = Max(max - min, (double) width);
-	/* infinite times make a span that no width exceeds */
+	/* with infinite times the span exceeds every width */
 	while (rows * ((double) width / span) < BUCKET_ROWS && width <= PG_INT64_MAX / WIDTH_GROWTH)
 	{
 		if ((double) width > span && !is_timestamp(time_type))
@@ -63,6 +63,7 @@ choose_width(const PfsPlanSegment *segments, uint32 count, Oid time_type)
 		if (is_timestamp(time_type) && ++step < lengthof(timestamp_widths))
 			width = timestamp_widths[step];
 		else if ((double) width > span)
+			/* A bucket as wide as all rows is wide enough. */
 			break;
 		else
 			width *= WIDTH_GROWTH;
@@ -88,8 +89,8 @@ set_buckets(PfsPlanSegment *segments, uint32 count, int64 width)
 
 /*
  * By bucket, the latest first: after a large load it lies at the end of the directory's file, which
- * VACUUM can cut off. Wide ones come in front of the bucket that they end in, so that all parts of
- * a bucket are there when it is merged, and few of others; then the smallest segment.
+ * VACUUM can then cut off. Within a bucket wide segments come first, so that they are split before
+ * the bucket is merged; then the smaller segments.
  */
 static int
 compare_segments(const void *a, const void *b)
@@ -133,7 +134,10 @@ choice_begin(Choice *choice, const PfsPlanLimits *limits, PfsPlan *plan)
 	plan->count = 0;
 }
 
-/* Takes a segment, if the limits allow. Two fit always, since less would never end. */
+/*
+ * Takes a segment if the limits allow. Two are always taken, because a merge of fewer makes no
+ * progress.
+ */
 static bool
 choice_add(Choice *choice, const PfsPlanSegment *segment)
 {
@@ -149,7 +153,7 @@ choice_add(Choice *choice, const PfsPlanSegment *segment)
 	return true;
 }
 
-/* A segment of level 2 that is full will not be touched again. */
+/* Returns true for a segment of level 2 that is large enough never to be rewritten. */
 static bool
 is_full(const PfsPlanSegment *segment, const PfsPlanLimits *limits)
 {
@@ -157,8 +161,8 @@ is_full(const PfsPlanSegment *segment, const PfsPlanLimits *limits)
 }
 
 /*
- * All of a closed bucket becomes level 2. Of what is level 2 already, for late rows came, only that
- * is rewritten which is no larger than the rest, as far as the limits allow.
+ * Merges all of a closed bucket into level 2. If late rows came, a segment of level 2 is rewritten
+ * only if it is no larger than the rest, and the limits allow.
  */
 static bool
 plan_closed(const PfsPlanSegment *segments, uint32 count, const PfsPlanLimits *limits,
@@ -169,6 +173,7 @@ plan_closed(const PfsPlanSegment *segments, uint32 count, const PfsPlanLimits *l
 	choice_begin(&choice, limits, plan);
 	plan->level = 2;
 	for (uint32 i = 0; i < count; i++)
+		/* too many inputs for one merge: plan_open() and plan_crowded() take a part of them */
 		if (segments[i].level < 2 && !choice_add(&choice, &segments[i]))
 			return false;
 	for (uint32 i = 0; i < count && plan->count > 0; i++)
@@ -183,8 +188,9 @@ plan_closed(const PfsPlanSegment *segments, uint32 count, const PfsPlanLimits *l
 }
 
 /*
- * Smallest first, into one segment of level 1. A segment that is larger than all before it waits
- * until they have grown, so a row is rewritten only when the number of rows with it has doubled.
+ * Merges the smallest segments into one of level 1. A segment larger than all before it together
+ * waits until they have grown, so a row is rewritten only after the number of rows with it has
+ * doubled.
  */
 static bool
 plan_open(const PfsPlanSegment *segments, uint32 count, uint32 least_inputs,
@@ -209,7 +215,7 @@ plan_open(const PfsPlanSegment *segments, uint32 count, uint32 least_inputs,
 	return plan->count >= least_inputs;
 }
 
-/* Where a closed bucket is more than fits: as much of it as does. */
+/* Merges as much of a closed bucket as the limits allow. */
 static bool
 plan_crowded(const PfsPlanSegment *segments, uint32 count, const PfsPlanLimits *limits,
 			 PfsPlan *plan)
@@ -236,7 +242,7 @@ plan_bucket(const PfsPlanSegment *segments, uint32 count, int64 width, Oid time_
 		   plan_crowded(segments, count, limits, plan);
 }
 
-/* Wide segments are cut into buckets, at level 1, and merged there. */
+/* Splits wide segments by bucket, into level 1; the parts are merged in their buckets later. */
 static bool
 plan_wide(const PfsPlanSegment *segments, uint32 count, int64 width, Oid time_type,
 		  const PfsPlanLimits *limits, PfsPlan *plan)

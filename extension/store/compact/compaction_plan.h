@@ -1,14 +1,14 @@
 /*
  * compaction_plan.h
- *		Which segments of a table to merge next.
+ *		Chooses the segments of a table to merge next.
  *
- * A segment of level 0 is what a COPY or INSERT wrote; level 1 is merged or large, but to be merged
- * again; level 2 stays. Levels 0 and 1 are merged inside a *bucket* of time: while the bucket is
- * open, many into one of level 1, and all of it into level 2 once it is closed. So a row is written
- * three times: by its COPY, in level 1, in level 2.
+ * A segment of level 0 is what a COPY or INSERT wrote. Level 1 is merged or large, but will be
+ * merged again; level 2 stays. Levels 0 and 1 are merged inside a *bucket* of time: many segments
+ * into one of level 1 while the bucket is open, and all of them into level 2 when it is closed. So
+ * a row is written three times: by its COPY, in level 1, in level 2.
  *
  * The width of buckets follows the table's rows: the least of 10 minutes, an hour, 6 hours, a day,
- * 8 days … that makes a million rows in a bucket. A table without a column "time" is one bucket,
+ * 8 days … that puts a million rows in a bucket. A table without a column "time" is one bucket,
  * which is never open.
  */
 #ifndef PFS_COMPACTION_PLAN_H
@@ -20,7 +20,7 @@
 #include "store/segment/directory.h"
 #include "store/segment/row_order.h"
 
-/* What a plan needs to know of a segment. */
+/* The facts of a segment that a plan depends on. */
 typedef struct PfsPlanSegment
 {
 	int64 segment_no;
@@ -34,24 +34,25 @@ typedef struct PfsPlanSegment
 
 typedef struct PfsPlanLimits
 {
-	uint32 open_inputs; /* so many must wait in an open bucket before they are merged; at least 2 */
+	/* segments that must wait in an open bucket before they are merged; at least 2 */
+	uint32 open_inputs;
 	uint32 max_inputs;	/* of one merge */
-	Size input_bytes;	/* memory for inputs */
-	uint32 output_rows; /* of a new segment */
+	Size input_bytes;	/* memory for all inputs of a merge */
+	uint32 output_rows; /* rows of a new segment */
 } PfsPlanLimits;
 
 typedef struct PfsPlan
 {
 	uint32 count;
 	int64 *segment_nos; /* ascending */
-	int16 level;		/* of the result */
-	int64 split_width;	/* > 0: the inputs are wide, their rows are to be split by buckets */
+	int16 level;		/* of the new segments */
+	int64 split_width;	/* > 0: width of the buckets into which the rows of wide inputs are split */
 } PfsPlan;
 
 /*
- * Finds the next merge, in CurrentMemoryContext; false where there is nothing to do. Sets the
- * segments' buckets and puts them in another order. time_type is that of the column "time",
- * InvalidOid where there is none.
+ * Finds the next merge and allocates the plan in CurrentMemoryContext; returns false if there is
+ * nothing to do. Sets the segments' buckets and reorders the array. time_type is the type of column
+ * "time", or InvalidOid if there is none.
  */
 bool pfs_plan_compaction(PfsPlanSegment *segments, uint32 count, Oid time_type,
 						 const PfsPlanLimits *limits, PfsPlan *plan);

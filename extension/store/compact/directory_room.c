@@ -1,14 +1,16 @@
 /*
  * directory_room.c
- *		Moving directory rows into free room before them.
+ *		Moves directory rows into free space before them.
  *
- * Levels 0 and 1 come and go in the directory, so that after a load, or while an old snapshot is
- * held, it is long; later its room is free, but for headers and sums of segments that were merged
- * last, which may lie at its end. Where nobody writes any more, they would keep the file as it is.
+ * Levels 0 and 1 come and go in the directory, so it grows long during a load, or while an old
+ * snapshot is held. Later its space is free, except for headers and sums of the segments merged
+ * last, which may lie at its end. If nobody writes any more, they would keep the file from
+ * shrinking.
  *
- * 1. The free space map tells how many pages are filled. A little behind that many lies the mark.
- * 2. Rows of level 2 that reach behind the mark are written again before it, as long as there is
- *    room, and deleted where they were; numbers and streams stay. VACUUM cuts the end off.
+ * 1. The free space map shows how many pages are filled. The mark is a little behind that many.
+ * 2. Rows of level 2 that reach behind the mark are inserted again before it, as long as there is
+ *    free space, and the old versions are deleted. Segment numbers and streams do not change.
+ *    VACUUM then cuts the end off.
  */
 #include "store/compact/directory_room.h"
 
@@ -29,7 +31,7 @@
 #include "store/segment/directory.h"
 #include "store/segment/storage.h"
 
-/* As those of relocation.c for a table that is still written to. */
+/* Like the limits in relocation.c for a table that is still written to. */
 #define LEAST_SPARE_PAGES 32
 #define SPARE_DIVISOR	  4
 #define MARK_DIVISOR	  16
@@ -48,7 +50,7 @@ pfs_awaits_vacuum(Oid relation_id)
 	BlockNumber all_visible;
 	bool awaits;
 
-	/* who locks it against readers is at it himself */
+	/* a lock that excludes readers is probably held by VACUUM itself, or by a rewrite */
 	if (!ConditionalLockRelationOid(relation_id, AccessShareLock))
 		return false;
 	relation = try_relation_open(relation_id, NoLock);
@@ -62,7 +64,7 @@ pfs_awaits_vacuum(Oid relation_id)
 	return awaits;
 }
 
-/* Up to where a column's value reaches; the row itself is small. */
+/* Finds the pages of a TOASTed column value. The row itself is small, and is ignored. */
 static PfsToastReach
 locate(PfsToastValues *values, const void *value)
 {
@@ -74,7 +76,9 @@ locate(PfsToastValues *values, const void *value)
 	return pfs_toast_locate(values, pointer.va_valueid);
 }
 
-/* Rows of segments that stay and reach behind the mark, as many as the room will take. */
+/*
+ * Lists rows of level 2 that reach behind the mark, as many as fit into the free space before it.
+ */
 static FarRows
 list_far_rows(Relation relation, Relation toast, Snapshot snapshot, BlockNumber mark)
 {
@@ -106,7 +110,7 @@ list_far_rows(Relation relation, Relation toast, Snapshot snapshot, BlockNumber 
 	return far;
 }
 
-/* False where somebody else has touched a row. */
+/* Moves the rows. Returns false if another transaction has changed one of them. */
 static bool
 move_rows(Relation relation, Relation toast, const FarRows *far, BlockNumber mark)
 {
@@ -142,7 +146,10 @@ relocate(Relation relation, Relation toast, Snapshot snapshot)
 	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_MOVING);
 	if (!move_rows(relation, toast, &far, mark))
 		return PFS_RELOCATION_GIVEN_UP;
-	/* where the map has promised too much, another call would do no better */
+	/*
+	 * the file has grown, so the map was wrong about free space, and another call would do no
+	 * better
+	 */
 	return RelationGetNumberOfBlocks(toast) > page_count ? PFS_RELOCATION_NONE
 														 : PFS_RELOCATION_MOVED;
 }

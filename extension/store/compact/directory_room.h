@@ -1,6 +1,6 @@
 /*
  * directory_room.h
- *		Giving free room in the directory back to the disk.
+ *		Returns free space in the directory to the operating system.
  */
 #ifndef PFS_DIRECTORY_ROOM_H
 #define PFS_DIRECTORY_ROOM_H
@@ -10,16 +10,17 @@
 #include "store/compact/relocation.h"
 
 /*
- * Where the directory's TOAST relation has a quarter more pages than are filled, moves those rows
- * of the table that stay and whose headers and sums lie behind the others into free room before
- * them. Takes no page that is not there. The caller holds ShareUpdateExclusiveLock on the table and
- * pfs_directory_try_lock. Never says AWAITS_VACUUM: that is for the table's own TOAST relation.
+ * If the directory's TOAST relation has a quarter more pages than are filled, moves level-2 rows of
+ * the table whose headers and sums lie towards the end into free space before them. Never extends
+ * the relation. The caller holds ShareUpdateExclusiveLock on the table and the locks of
+ * pfs_directory_try_lock(). Never returns PFS_RELOCATION_AWAITS_VACUUM, which is about the table's
+ * own TOAST relation.
  */
 PfsRelocation pfs_relocate_directory_rows(Relation relation, Snapshot snapshot);
 
 /*
- * Whether VACUUM may find room in a relation of the directory, or in its TOAST relation, that the
- * free space map does not know of. The caller is in a transaction.
+ * Returns true if VACUUM may find space in a relation of the directory, or in its TOAST relation,
+ * that the free space map does not have. Call it in a transaction.
  */
 bool pfs_awaits_vacuum(Oid relation_id);
 

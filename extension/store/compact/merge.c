@@ -1,18 +1,18 @@
 /*
  * merge.c
- *		The k-way merge of sorted segments: a heap of inputs, and a buffer of rows that becomes the
+ *		k-way merge of sorted segments: a heap of inputs, and a buffer of rows that becomes the
  *		output.
  *
- * An input is opened when its first row is needed and given up after its last: a table without an
- * order has one open at a time. Rows are put in order once more before they are written, which is a
- * check and no work unless a column was renamed or added since the inputs were written, so that
- * they have another order.
+ * An input is opened when its first row is needed and closed after its last: a table without an
+ * order has one open at a time. Before rows are written they are sorted again. That only checks
+ * their order, unless a column was renamed or added after the inputs were written, so that their
+ * order is another.
  *
- * 1. Every input decodes a block at a time; all of a table's columns are there, missing ones filled
- *    in.
- * 2. The heap's first input gives its row and moves on, until the buffer has as many rows as an
- *    output gets. Outputs are of about the same size.
- * 3. The rows are written: as one segment, or as one for each bucket of time.
+ * 1. Every input decodes one block at a time, with all of the table's columns; missing ones are
+ *    filled in.
+ * 2. The first input of the heap gives its row and moves on, until the buffer has the rows of an
+ *    output. Outputs have about equal size.
+ * 3. The rows are written as one segment, or as one for each bucket of time.
  */
 #include "store/compact/merge.h"
 
@@ -31,7 +31,7 @@
 #include "store/segment/segment_write.h"
 #include "store/segment/storage.h"
 
-/* Measured: what a decoder of a stream takes before and after its first stripe of planes. */
+/* Measured memory of a stream's decoder, before and after its first stripe of planes. */
 #define DECODER_BYTES		 (38 * 1024)
 #define DECODER_PLANES_BYTES (330 * 1024)
 #define DECODER_BLOCK_BYTES	 96
@@ -39,7 +39,7 @@
 
 #define KEY_PARTS 3
 
-/* A column of the table as all inputs give it. */
+/* A column of the table, as all inputs give it. */
 typedef struct MergeColumn
 {
 	AttrNumber attnum;
@@ -52,7 +52,7 @@ typedef struct InputColumn
 {
 	int position; /* in the segment; -1: missing */
 	int64 *values;
-	bool *nulls; /* always filled in; a null's value is 0 */
+	bool *nulls; /* always filled in; the value of a null is 0 */
 	bool has_nulls;
 } InputColumn;
 
@@ -63,9 +63,9 @@ typedef struct MergeInput
 	MemoryContext context; /* NULL: not open */
 	PfsSegmentInput *segment;
 	InputColumn *columns;
-	uint32 block; /* the decoded one */
+	uint32 block; /* number of the decoded block */
 	uint32 block_rows;
-	uint32 at; /* row within it */
+	uint32 at; /* current row within the block */
 	int64 key[KEY_PARTS];
 } MergeInput;
 
@@ -81,7 +81,7 @@ typedef struct Merge
 	int key_columns[KEY_PARTS]; /* positions in columns */
 	bool is_ordered;
 	uint32 heap_count;
-	MergeInput **heap; /* the least first; a child is not less than its parent */
+	MergeInput **heap; /* the least input first; no child is less than its parent */
 	PfsRowBuffer rows;
 	uint32 output_rows;
 	uint32 written_count;
@@ -103,6 +103,7 @@ pfs_merge_input_bytes(const PfsSegmentRow *row, uint32 column_count)
 
 	if (row->byte_count > 0)
 		column += DECODER_BYTES + rows / PFS_BLOCK_ROWS * DECODER_BLOCK_BYTES;
+	/* larger segments are encoded with planes, whose decoder needs a stripe */
 	if (rows > (row->level == 1 ? PFS_QUICK_MAX_ROWS : PFS_SMALL_MAX_ROWS))
 		column += DECODER_PLANES_BYTES;
 	return INPUT_BYTES + (Size) row->byte_count + column * column_count;
@@ -157,7 +158,7 @@ decode_column(const Merge *merge, MergeInput *input, uint32 number)
 	for (uint32 i = 0; i < input->block_rows && source->has_nulls; i++)
 		if (source->nulls[i])
 			source->values[i] = 0;
-	/* a change of type without a rewrite may have left values of another kind behind */
+	/* a change of the column's type without a rewrite may have left values of another kind */
 	for (uint32 i = 0; i < input->block_rows && pfs_value_width(column->kind) == 4; i++)
 		source->values[i] = pfs_value_native(column->kind, source->values[i]);
 }
@@ -209,7 +210,7 @@ open_input(const Merge *merge, MergeInput *input)
 	MemoryContextSwitchTo(outer);
 }
 
-/* Moves on to the next row; false after the last, with the input closed. */
+/* Moves on to the next row. After the last one, closes the input and returns false. */
 static bool
 advance_input(const Merge *merge, MergeInput *input)
 {
@@ -238,10 +239,14 @@ is_before(const MergeInput *a, const MergeInput *b)
 	for (int part = 0; part < KEY_PARTS; part++)
 		if (a->key[part] != b->key[part])
 			return a->key[part] < b->key[part];
+	/* equal keys keep the order of the inputs */
 	return a->number < b->number;
 }
 
-/* Written out, as it comes once a row: lib/binaryheap.h would cost a compaction 4 % more. */
+/*
+ * Restores the heap below parent. Hand-written, because it runs once per row: lib/binaryheap.h
+ * would cost a compaction 4 % more.
+ */
 static void
 sift_down(Merge *merge, uint32 parent)
 {
@@ -318,7 +323,7 @@ write_rows(Merge *merge, const PfsRowBuffer *buffer)
 	MemoryContextDelete(context);
 }
 
-/* The distinct buckets of the rows, ascending. */
+/* Distinct buckets of the rows, ascending. */
 static uint32
 list_buckets(const PfsBufferColumn *time, uint32 row_count, int64 width, int64 *buckets)
 {
@@ -333,7 +338,7 @@ list_buckets(const PfsBufferColumn *time, uint32 row_count, int64 width, int64 *
 	return count;
 }
 
-/* Writes the rows of one bucket, which are gathered first. */
+/* Collects and writes the rows of one bucket. */
 static void
 write_bucket(Merge *merge, const PfsBufferColumn *time, int64 bucket)
 {
@@ -391,7 +396,7 @@ flush(Merge *merge)
 	pfs_row_buffer_truncate(&merge->rows, 0);
 }
 
-/* All new segments get about the same number of rows, so that the last one is not a splinter. */
+/* Divides the rows evenly among the new segments, so that the last one is not tiny. */
 static uint32
 even_output_rows(const PfsMergeSpec *spec)
 {

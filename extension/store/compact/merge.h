@@ -1,10 +1,10 @@
 /*
  * merge.h
- *		Merging segments of one table into fewer, in the order of row_order.h.
+ *		Merges segments of one table into fewer, in the order of row_order.h.
  *
- * Inputs are read block by block; what is held in memory are their encoded streams, a decoded block
- * of each, and the rows of the segment that is being filled. A table without an order keeps the
- * order of the inputs.
+ * Inputs are read block by block. In memory are their encoded streams, one decoded block of each,
+ * and the rows of the segment that is being filled. A table without an order keeps the order of the
+ * inputs.
  */
 #ifndef PFS_MERGE_H
 #define PFS_MERGE_H
@@ -21,19 +21,19 @@ typedef struct PfsMergeSpec
 	const PfsSegmentRow *inputs; /* in order of segment_no; must outlive the merge */
 	uint64 output_rows;			 /* most rows of a new segment, at most PFS_SEGMENT_MAX_ROWS */
 	int16 output_level;
-	int64 bucket_width; /* > 0: rows of different buckets of time go to segments of their own */
+	int64 bucket_width; /* > 0: rows of different buckets of time go to different segments */
 } PfsMergeSpec;
 
-/* The bucket that a time lies in. */
+/* Number of the bucket of this width in which a time lies. */
 int64 pfs_time_bucket(int64 time, int64 width);
 
-/* Memory that a segment takes while it is an input, near enough. */
+/* Approximate memory that a segment takes while it is an input. */
 Size pfs_merge_input_bytes(const PfsSegmentRow *row, uint32 column_count);
 
 /*
- * Writes the rows of all inputs as new segments under the current command; the inputs stay. Needs
- * an active snapshot. Raises DATA_CORRUPTED where an input is damaged. Returns the number of
- * segments written.
+ * Writes the rows of all inputs as new segments under the current command. Does not delete the
+ * inputs. Needs an active snapshot. Raises DATA_CORRUPTED if an input is damaged. Returns the
+ * number of segments written.
  */
 uint32 pfs_merge_segments(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
 						  const PfsMergeSpec *spec);

@@ -1,18 +1,19 @@
 /*
  * relocation.c
- *		Moving streams into free room before them.
+ *		Moves streams into free space before them.
  *
- * What a table's TOAST relation holds stays, mostly: segments of level 2. But late rows have some
- * of them merged again, and retention takes some out. While a day is written, its next segments
- * take the room; later, when it has nothing but level 2, nobody would.
+ * A table's TOAST relation mostly holds what stays: segments of level 2. But late rows make some of
+ * them merge again, and retention removes some. While a day is written, its next segments use the
+ * freed space; later, when the table has only level 2, nothing would.
  *
- * 1. The bytes of the segments tell how many pages they need. A little behind lies the mark.
- * 2. The index tells up to which page each stream reaches, without reading it.
- * 3. Those that reach furthest behind the mark are chosen, as many as have room before it. Room is
- *    what the free space map knows of: pages of streams that VACUUM has removed.
- * 4. The pages behind the mark are struck from the map on the way, so that nobody is sent there.
- * 5. The chosen streams are saved again and deleted where they were, and the directory rows of
- *    their segments replaced: a snapshot sees old rows and old streams, or new ones.
+ * 1. The bytes of the segments show how many pages they need. The mark is a little behind that
+ *    many.
+ * 2. The index shows up to which page each stream reaches, without reading it.
+ * 3. Those that reach furthest behind the mark are chosen, as many as fit into free space before
+ *    it. Free space is what the free space map has: pages of streams that VACUUM has removed.
+ * 4. Meanwhile the pages behind the mark are removed from the map, so that no insert uses them.
+ * 5. The chosen streams are saved again, the old ones deleted, and the directory rows of their
+ *    segments replaced: a snapshot sees old rows and old streams, or new ones.
  */
 #include "store/compact/relocation.h"
 
@@ -34,10 +35,10 @@
 #include "store/segment/storage.h"
 
 /*
- * Spare pages that are worth the work: more than these, and than a share of those that are needed,
- * a larger one while there are segments to be merged, which will take the room. How far behind the
- * needed pages the mark is. VACUUM cuts off no less than a sixteenth of a file, so the share of
- * a closed table leaves as much behind the mark.
+ * Moving is worthwhile if the relation has more spare pages than LEAST_SPARE_PAGES plus a share of
+ * the needed ones. The share is larger while segments are still to be merged, because they will use
+ * the space. The mark lies a share behind the needed pages, too. VACUUM cuts off no less than a
+ * sixteenth of a file, so the share of a closed table leaves that much behind the mark.
  */
 #define LEAST_SPARE_PAGES	 32
 #define OPEN_SPARE_DIVISOR	 4
@@ -45,16 +46,16 @@
 #define CLOSED_SPARE_DIVISOR 8
 #define CLOSED_MARK_DIVISOR	 32
 
-/* What one call moves: a transaction should be short. */
+/* Most chunks moved by one call, which keeps the transaction short. */
 #define MOST_MOVED_CHUNKS (32 * 1024 * 1024 / TOAST_MAX_CHUNK_SIZE)
 
-/* What the last chunk of a stream leaves free of its page, near enough. */
+/* Approximate free space that the last chunk of a stream leaves on its page. */
 #define STREAM_WASTE (TOAST_MAX_CHUNK_SIZE / 2)
 
 /* A stream that reaches behind the mark. */
 typedef struct FarStream
 {
-	uint32 segment; /* in segments */
+	uint32 segment; /* position in segments */
 	uint32 stream;
 	PfsToastReach reach;
 } FarStream;
@@ -67,10 +68,10 @@ typedef struct Relocation
 	BlockNumber page_count;
 	BlockNumber needed;
 	BlockNumber mark;
-	bool is_closed; /* all segments stay */
+	bool is_closed; /* all segments are of level 2 */
 	uint32 segment_count;
 	uint32 segment_capacity;
-	PfsSegmentRow *segments; /* that have such streams */
+	PfsSegmentRow *segments; /* those with streams behind the mark */
 	uint32 count;
 	uint32 capacity;
 	FarStream *streams;
@@ -86,7 +87,10 @@ stored_stream_count(const PfsSegmentRow *row)
 	return count;
 }
 
-/* How many pages the segments' streams need, near enough, and whether all of them stay. */
+/*
+ * Estimates the pages that the segments' streams need, and finds whether all segments are of level
+ * 2.
+ */
 static void
 measure(Relocation *relocation)
 {
@@ -165,8 +169,9 @@ compare_segments(const void *a, const void *b)
 }
 
 /*
- * Keeps of the list what has room, the furthest first; in the order of segments. Behind the first
- * that has none others may fit, but moving them would shorten nothing: the file ends behind it.
+ * Keeps the streams for which there is space, the furthest first, and sorts them by segment. Stops
+ * at the first that does not fit: smaller ones before it may fit, but the file would still end
+ * behind it.
  */
 static void
 choose(Relocation *relocation)
@@ -178,7 +183,7 @@ choose(Relocation *relocation)
 	if (relocation->count == 0)
 		return;
 	qsort(relocation->streams, relocation->count, sizeof(FarStream), compare_distance);
-	/* the first may be larger than what one call moves */
+	/* the first stream is moved even if it alone exceeds the limit of one call */
 	room = pfs_toast_free_chunks(relocation->toast, relocation->mark,
 								 Max(relocation->streams[0].reach.chunk_count, MOST_MOVED_CHUNKS));
 	for (; count < relocation->count; count++)
@@ -191,7 +196,10 @@ choose(Relocation *relocation)
 	qsort(relocation->streams, count, sizeof(FarStream), compare_segments);
 }
 
-/* Moves chosen streams of one segment; false where somebody else has touched its row. */
+/*
+ * Moves the chosen streams of one segment. Returns false if another transaction has changed its
+ * row.
+ */
 static bool
 move_streams(const Relocation *relocation, const FarStream *streams, uint32 count)
 {
@@ -240,7 +248,7 @@ move_chosen(const Relocation *relocation)
 	return done;
 }
 
-/* Whether VACUUM may find room that the map does not know of. */
+/* Returns true if VACUUM may find free space that the map does not have. */
 static bool
 has_dead_pages(const Relocation *relocation)
 {
@@ -280,7 +288,10 @@ relocate(Relocation *relocation)
 	pfs_toast_show(hidden);
 	if (!done)
 		return PFS_RELOCATION_GIVEN_UP;
-	/* where the map has promised too much, another call would do no better */
+	/*
+	 * the file has grown, so the map was wrong about free space, and another call would do no
+	 * better
+	 */
 	return RelationGetNumberOfBlocks(relocation->toast) > relocation->page_count
 			   ? PFS_RELOCATION_AWAITS_VACUUM
 			   : PFS_RELOCATION_MOVED;

@@ -1,6 +1,6 @@
 /*
  * relocation.h
- *		Giving free room in a table's TOAST relation back to the disk.
+ *		Returns free space in a table's TOAST relation to the operating system.
  */
 #ifndef PFS_RELOCATION_H
 #define PFS_RELOCATION_H
@@ -12,18 +12,18 @@
 
 typedef enum PfsRelocation
 {
-	PFS_RELOCATION_NONE,		  /* the relation is about as long as it must be */
-	PFS_RELOCATION_MOVED,		  /* some segments have moved to its front */
-	PFS_RELOCATION_AWAITS_VACUUM, /* VACUUM would shorten it, or tell where there is room */
-	PFS_RELOCATION_GIVEN_UP		  /* somebody else has changed a segment */
+	PFS_RELOCATION_NONE,		  /* the relation is about as long as its streams need */
+	PFS_RELOCATION_MOVED,		  /* some segments were moved to its front */
+	PFS_RELOCATION_AWAITS_VACUUM, /* VACUUM could shorten it, or find free space for moving */
+	PFS_RELOCATION_GIVEN_UP		  /* another transaction has changed a segment */
 } PfsRelocation;
 
 /*
- * Where the relation has a quarter more pages than its streams need, or an eighth where all
- * segments are of level 2, moves some of those that lie behind the others into free room before
- * them. Pages that VACUUM finds empty at the end it cuts off. Takes no page that is not there. The
- * caller holds ShareUpdateExclusiveLock on the table and pfs_directory_try_lock; where the TOAST
- * relation itself is locked, it is left alone.
+ * If the relation has a quarter more pages than its streams need, or an eighth if all segments are
+ * of level 2, moves some streams near its end into free space before them. VACUUM then cuts off the
+ * empty pages at the end. Never extends the relation. The caller holds ShareUpdateExclusiveLock on
+ * the table and the locks of pfs_directory_try_lock(). Does nothing if the TOAST relation itself is
+ * locked.
  */
 PfsRelocation pfs_relocate_streams(Relation relation, Snapshot snapshot);
 

@@ -1,6 +1,6 @@
 /*
  * retention.c
- *		Listing, removing and missing segments.
+ *		Lists and removes segments, and finds out that none is left.
  */
 #include "store/compact/retention.h"
 
@@ -53,11 +53,11 @@ pfs_segment_totals(Relation relation, Snapshot snapshot)
 	return totals;
 }
 
-/* Which segments go. */
+/* The segments to remove. */
 typedef struct Removal
 {
-	int64 before;			 /* those that lie wholly before this time; PG_INT64_MAX: all times */
-	const int64 *segment_no; /* this one alone, or NULL */
+	int64 before;			 /* those that lie wholly before this time; PG_INT64_MAX: all */
+	const int64 *segment_no; /* only this one, or NULL */
 } Removal;
 
 static bool
@@ -68,7 +68,7 @@ is_removed(const Removal *removal, const PfsSegmentRow *row)
 	return removal->before == PG_INT64_MAX || (row->time.known && row->time.max < removal->before);
 }
 
-/* A segment on its way out. */
+/* A segment that is being removed. */
 typedef struct LeavingSegment
 {
 	Relation relation;
@@ -84,8 +84,8 @@ delete_streams(void *arg)
 }
 
 /*
- * Deletes what a segment has in the TOAST relation. One that is given up may have damaged pages
- * there: what cannot be deleted stays behind.
+ * Deletes a segment's values in the TOAST relation. A segment removed by number may have damaged
+ * pages there; values that cannot be deleted stay behind.
  */
 static void
 remove_streams(Relation relation, const PfsSegmentRow *row, const Removal *removal)

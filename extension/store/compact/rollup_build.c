@@ -1,15 +1,15 @@
 /*
  * rollup_build.c
- *		Choosing what to roll up.
+ *		Chooses what to roll up.
  *
- * Roll-ups are made of the segments of level 2 in ten minutes, an hour and a day that are past,
- * where there are several. Wider ones are made of narrower ones, since a scan by stack takes what
- * there is.
+ * Roll-ups are made from the segments of level 2 in ten minutes, an hour or a day that is past and
+ * has several. Wider roll-ups are made from narrower ones, because the scan that sums by stack
+ * reads roll-ups itself.
  *
- * 1. The segments are listed by time; those of a bucket follow each other.
- * 2. The first bucket, narrow ones first, whose roll-ups are not there or know less than there is
- *    now, is taken.
- * 3. Its series are cut in classes. Each class gets a roll-up, if it is worth its bytes
+ * 1. The segments are listed by time, so those of a bucket follow each other.
+ * 2. The first bucket is taken, narrow ones first, that has no roll-ups, or has at least twice the
+ *    samples that they sum.
+ * 3. Its series are divided into classes. Each class gets a roll-up, if it is worth its bytes
  *    (rollup_sums.c), and for a day pieces by series, if they are (rollup_pieces.c).
  */
 #include "store/compact/rollup_build.h"
@@ -34,18 +34,23 @@
 #include "store/segment/segment_write.h"
 #include "store/segment/storage.h"
 
-/* A bucket is past so long after its end: late rows are merged before. */
+/* A bucket is past this long after its end: late rows are merged before. */
 #define PAST_AFTER_US (20 * USECS_PER_MINUTE)
 
-/* A roll-up that is not so much shorter than the samples is not worth its bytes. */
+/*
+ * A roll-up that is not at least this many times shorter than the samples is not worth its bytes.
+ */
 #define LEAST_SAMPLES_PER_STACK 8
 
-/* A few series of a shorter time are read from its segments. */
+/*
+ * Width of the roll-ups that have pieces. A few series of a shorter time are read from its
+ * segments.
+ */
 #define WITH_PIECES USECS_PER_DAY
 
 static const int64 widths[] = { 10 * USECS_PER_MINUTE, USECS_PER_HOUR, USECS_PER_DAY };
 
-/* Sets what tells the sums, if a roll-up is worth its bytes; writes its pieces. */
+/* Computes and encodes the sums, if the roll-up is worth its bytes, and writes its pieces. */
 static void
 fill_rollup(Relation relation, Snapshot snapshot, PfsRollup *rollup)
 {
@@ -62,7 +67,7 @@ fill_rollup(Relation relation, Snapshot snapshot, PfsRollup *rollup)
 		rollup->pieces = pfs_rollup_pieces_build(relation, snapshot, rollup);
 }
 
-/* Segments of one bucket. */
+/* The segments of one bucket. */
 typedef struct Bucket
 {
 	int64 width;
@@ -74,7 +79,7 @@ typedef struct Bucket
 	int64 sample_count;
 } Bucket;
 
-/* What is known of a segment. */
+/* A segment that may be rolled up. */
 typedef struct Candidate
 {
 	int64 segment_no;
@@ -116,7 +121,8 @@ compare_candidates(const void *a, const void *b)
 }
 
 /*
- * The candidates, by time, from *next on that lie wholly in one bucket; false where none is left.
+ * Collects the candidates of the next bucket: those, from *next on, that begin in it and do not
+ * reach beyond it. Candidates are sorted by time. Returns false if none is left.
  */
 static bool
 next_bucket(const Candidate *candidates, uint32 count, uint32 *next, int64 width, Bucket *bucket)
@@ -144,8 +150,8 @@ next_bucket(const Candidate *candidates, uint32 count, uint32 *next, int64 width
 }
 
 /*
- * Whether a bucket is past, and has at least twice the samples of the largest roll-up in it, which
- * may be that of a narrower bucket.
+ * Returns true if a bucket is past, and has at least twice the samples of the largest roll-up in
+ * it, which may be that of a narrower bucket.
  */
 static bool
 needs_rollup(Relation relation, const Bucket *bucket, List *rollups)
@@ -172,9 +178,9 @@ needs_rollup(Relation relation, const Bucket *bucket, List *rollups)
 }
 
 /*
- * Takes the range of time from the segments' headers, since the directory calls time what had the
- * name when a segment was written. False where a column of the key may be null or is missing in one
- * of them: no sums stand for that.
+ * Reads the range of time from the segments' headers, because the directory has that of the column
+ * that was named time when a segment was written. Returns false if a key column has nulls or is
+ * missing in one of them: such rows cannot be summed.
  */
 static bool
 find_range(Relation relation, Snapshot snapshot, Bucket *bucket)
@@ -214,7 +220,7 @@ find_range(Relation relation, Snapshot snapshot, Bucket *bucket)
 	return units.count == bucket->count;
 }
 
-/* Cuts the series in those of a class and the others. */
+/* Divides the series into those of the roll-up's class and the others. */
 static void
 split_series(PfsNumbers all, const int32 *classes, PfsRollup *rollup)
 {
@@ -232,7 +238,10 @@ split_series(PfsNumbers all, const int32 *classes, PfsRollup *rollup)
 	}
 }
 
-/* A roll-up for each class; at least one row, so that what does not pay is not tried again. */
+/*
+ * Writes a roll-up for each class, and at least one row, so that a bucket that does not pay is not
+ * tried again.
+ */
 static void
 roll_up(Relation relation, Bucket *bucket)
 {
@@ -263,7 +272,7 @@ roll_up(Relation relation, Bucket *bucket)
 							 .sample_count = bucket->sample_count,
 							 .segments = { bucket->count, bucket->segments } };
 
-		/* the next class in order */
+		/* find the next class in ascending order */
 		for (uint32 i = 0; i < all.count; i++)
 			if (classes[i] > last)
 				rollup.class_id = Min(rollup.class_id, classes[i]);

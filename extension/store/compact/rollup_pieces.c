@@ -1,11 +1,11 @@
 /*
  * rollup_pieces.c
- *		Cutting the series of a roll-up in pieces.
+ *		Divides the series of a roll-up into pieces.
  *
- * A piece has about so many sums that reading one of its series costs little more than opening it.
- * How many series that are shows as pieces are made: the next takes as many as the last one
- * suggests, half of them where these are too many. So the segments are gone over once a piece, and
- * memory is that of a piece.
+ * A piece should have so many sums that reading one of its series costs little more than opening
+ * it. The number of series follows from the pieces already made: the next piece takes as many as
+ * the last one suggests, and half of them if that were too many. So the segments are read once per
+ * piece, and only one piece is in memory.
  */
 #include "store/compact/rollup_pieces.h"
 
@@ -17,17 +17,17 @@
 #include "store/segment/segment_write.h"
 #include "store/segment/storage.h"
 
-/* Sums of a piece: this many are aimed at, and so many it has at most, unless it is one series. */
+/* Sums that a piece should have, and most sums that it may have, unless it is a single series. */
 #define PIECE_SUMS		65536
 #define MOST_PIECE_SUMS (2 * PIECE_SUMS)
 
-/* Series of the first piece; tables with as few have one. */
+/* Series of the first piece. A table with as few has one piece. */
 #define FIRST_SERIES 64
 
-/* Sums by series are worth their bytes where they stand for so many samples in the mean. */
+/* Sums by series are worth their bytes if they stand for this many samples on average. */
 #define LEAST_SAMPLES_PER_SUM 16
 
-/* Writes a piece; returns how many sums it has, 0 where they are too many. */
+/* Writes a piece. Returns its number of sums, or 0 if there were too many. */
 static uint32
 write_piece(Relation relation, Snapshot snapshot, const PfsRollup *rollup, int32 number,
 			PfsNumbers series)
@@ -56,7 +56,7 @@ write_piece(Relation relation, Snapshot snapshot, const PfsRollup *rollup, int32
 	return count;
 }
 
-/* How many series the next piece is to have, after one of so many with so many sums. */
+/* Number of series for the next piece, after one of series_count series with sum_count sums. */
 static uint32
 next_series_count(uint32 series_count, uint32 sum_count)
 {
@@ -88,12 +88,13 @@ pfs_rollup_pieces_build(Relation relation, Snapshot snapshot, const PfsRollup *r
 		firsts[pieces.count++] = series.numbers[0];
 		next += series.count;
 		left -= sum_count;
+		/* too many sums: series_count 0 ends the loop and marks the failure */
 		if (left < 0)
 			series_count = 0;
 	}
 	if (series_count > 0)
 		return pieces;
-	/* a command cannot delete what it has written itself */
+	/* make the pieces written above visible, so that they can be deleted */
 	CommandCounterIncrement();
 	pfs_rollup_delete_pieces(pfs_storage_id(relation), rollup);
 	return (PfsNumbers){ 0, firsts };

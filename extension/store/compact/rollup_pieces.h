@@ -1,6 +1,6 @@
 /*
  * rollup_pieces.h
- *		Sums by series and stack beside a roll-up, in pieces (store/scan/rollup.h).
+ *		Pieces of a roll-up: sums by series and stack (store/scan/rollup.h).
  */
 #ifndef PFS_ROLLUP_PIECES_H
 #define PFS_ROLLUP_PIECES_H
@@ -13,8 +13,8 @@
 #include "store/scan/rollup.h"
 
 /*
- * Writes the pieces of a roll-up that names segments and series, and returns the first series of
- * each; none where they would not be worth their bytes. In CurrentMemoryContext.
+ * Writes the pieces of a roll-up whose segments and series are set. Returns the first series of
+ * each piece, in CurrentMemoryContext; none if the pieces would not be worth their bytes.
  */
 PfsNumbers pfs_rollup_pieces_build(Relation relation, Snapshot snapshot, const PfsRollup *rollup);
 

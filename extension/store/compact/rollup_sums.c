@@ -1,6 +1,6 @@
 /*
  * rollup_sums.c
- *		Adding up samples by stack, or by series and stack, over segments.
+ *		Sums samples by stack, or by series and stack, over segments.
  */
 #include "store/compact/rollup_sums.h"
 
@@ -14,15 +14,15 @@
 #include "store/scan/block_scan.h"
 #include "store/segment/value.h"
 
-/* where the number of rows stands among the columns, behind the stack */
+/* position of the number of rows among the columns, behind the stack */
 #define ROW_COUNT_POSITION 1
 
-/* Where series have stacks in more parts than so many each, in the mean, that is not told. */
+/* If series have stacks in more parts than this on average, the parts are not listed. */
 #define MOST_PARTS_PER_SERIES 64
 
 typedef struct SumKey
 {
-	int64 series; /* 0 where sums are by stack */
+	int64 series; /* 0 if sums are by stack */
 	int64 stack;
 } SumKey;
 
@@ -62,20 +62,20 @@ typedef struct NumberEntry
 #include "lib/simplehash.h"
 
 /*
- * The sums being made: attribute 0 is the stack, 1 the number of rows, then come summed columns,
- * and at last the series, where sums are by series, too.
+ * Sums being computed. Attribute 0 is the stack, 1 the number of rows, then come the summed columns
+ * and last the series, if sums are by series.
  */
 typedef struct Sums
 {
 	int attribute_count;
-	int summed_end; /* behind the last column that is summed */
+	int summed_end; /* one past the last summed column */
 	AttrNumber *attnums;
 	uint8 *widths;
-	bool *is_left_out; /* it has nulls, or a sum is out of range */
+	bool *is_left_out; /* the column has nulls, or a sum is out of range */
 	uint32 limit;
 	uint32 count;
 	uint32 capacity;
-	int64 **values; /* by attribute */
+	int64 **values; /* by attribute, then position */
 	sum_positions_hash *positions;
 } Sums;
 
@@ -129,7 +129,7 @@ by_series(const Sums *sums)
 	return sums->summed_end < sums->attribute_count;
 }
 
-/* Where the sums of a key stand; false where there are too many. */
+/* Finds the position of a key's sums, and adds the key if it is new. Returns false at the limit. */
 static bool
 find_sums(Sums *sums, SumKey key, uint32 *position)
 {
@@ -158,6 +158,7 @@ find_sums(Sums *sums, SumKey key, uint32 *position)
 	return true;
 }
 
+/* Adds the rows of a block. Returns false at the limit, or if a key column has nulls. */
 static bool
 add_block(Sums *sums, const PfsBlock *block)
 {
@@ -177,7 +178,7 @@ add_block(Sums *sums, const PfsBlock *block)
 				pg_add_s64_overflow(sums->values[i][position], block->values[i][row],
 									&sums->values[i][position]);
 	}
-	/* without its key there is nothing to add up by */
+	/* without its keys there is nothing to sum by */
 	return !sums->is_left_out[0] && (series == NULL || !sums->is_left_out[sums->summed_end]);
 }
 
@@ -192,7 +193,7 @@ compare_entries(const void *a, const void *b)
 	return (left->stack > right->stack) - (left->stack < right->stack);
 }
 
-/* The keys with their positions, by series and stack. */
+/* The keys with their positions, sorted by series and stack. */
 static SumEntry *
 sort_keys(const Sums *sums)
 {
@@ -206,7 +207,7 @@ sort_keys(const Sums *sums)
 	return entries;
 }
 
-/* The sums as columns, by ascending series and stack. */
+/* Returns the sums as columns, sorted by series and stack. Columns that overflowed are left out. */
 static void
 finish_sums(const Sums *sums, PfsRows *rows)
 {
@@ -253,7 +254,7 @@ add_segments(Relation relation, Snapshot snapshot, const PfsRollup *rollup, Sums
 												.filter_count = lengthof(filters),
 												.filters = filters,
 												.sums = PFS_PART_PAIRS,
-												/* sums by stack know no series */
+												/* roll-ups by stack cannot be split by series */
 												.rollup_width = by_series(sums) ? 0 : rollup->width,
 												.segments = &rollup->segments });
 	bool fits = true;
@@ -277,7 +278,7 @@ pfs_rollup_sums(Relation relation, Snapshot snapshot, const PfsRollup *rollup, u
 	return true;
 }
 
-/* The numbers of a set, ascending. */
+/* Numbers of a set, ascending. */
 static PfsNumbers
 list_numbers(numbers_hash *set)
 {
@@ -293,7 +294,10 @@ list_numbers(numbers_hash *set)
 	return list;
 }
 
-/* Notes where the series of rows have stacks; false where ids are none that can be told. */
+/*
+ * Records in which parts the series of rows have stacks. Returns false for an id that cannot be
+ * packed with its part.
+ */
 static bool
 note_stack_series(const int64 *series, const int64 *stacks, uint32 row_count, numbers_hash *pairs)
 {

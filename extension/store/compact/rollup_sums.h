@@ -1,6 +1,7 @@
 /*
  * rollup_sums.h
- *		What a roll-up says, from the segments that it names. All is made in CurrentMemoryContext.
+ *		Computes the contents of a roll-up from its segments. Results are allocated in
+ *		CurrentMemoryContext.
  */
 #ifndef PFS_ROLLUP_SUMS_H
 #define PFS_ROLLUP_SUMS_H
@@ -15,16 +16,19 @@
 #include "store/segment/row_order.h"
 
 /*
- * Adds up the samples of a roll-up's segments and series, of a piece by series, too; false where
- * that would have more rows than the limit, or none.
+ * Sums the samples of a roll-up's segments and series by stack, or for a piece by series and stack.
+ * Returns false if there would be no rows, or more than limit.
  */
 bool pfs_rollup_sums(Relation relation, Snapshot snapshot, const PfsRollup *rollup, uint32 limit,
 					 PfsRows *rows);
 
-/* Where its series have stacks; none where these are so scattered that it does not pay. */
+/*
+ * Lists the parts of the stacks in which each series has stacks; empty if series are so scattered
+ * that the list would not pay.
+ */
 PfsNumbers pfs_rollup_stack_series(Relation relation, Snapshot snapshot, const PfsRollup *rollup);
 
-/* The distinct series of some segments. */
+/* Distinct series of some segments, ascending. */
 PfsNumbers pfs_rollup_series(Relation relation, Snapshot snapshot, PfsNumbers segments);
 
 #endif

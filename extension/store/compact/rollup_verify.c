@@ -1,6 +1,6 @@
 /*
  * rollup_verify.c
- *		Roll-ups against the segments that they name.
+ *		Compares roll-ups with the segments that they name.
  */
 #include "store/compact/rollup_verify.h"
 
@@ -17,7 +17,7 @@
 #include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 
-/* Whether the stored sums are these. */
+/* Returns true if the stored sums equal rows. */
 static bool
 equals_sums(Relation relation, const PfsRollup *rollup, const PfsRows *rows)
 {
@@ -59,7 +59,7 @@ equals_sums(Relation relation, const PfsRollup *rollup, const PfsRows *rows)
 	return true;
 }
 
-/* Whether the pieces that are there have the sums of their series. */
+/* Returns true if the pieces that exist have the sums of their series. */
 static bool
 pieces_are_right(Relation relation, Snapshot snapshot, const PfsRollup *rollup)
 {
@@ -81,7 +81,10 @@ pieces_are_right(Relation relation, Snapshot snapshot, const PfsRollup *rollup)
 	return true;
 }
 
-/* Whether the pieces' first series are some of its own, ascending from the first. */
+/*
+ * Returns true if the pieces' first series are some of the roll-up's, ascending, beginning with its
+ * first.
+ */
 static bool
 pieces_are_told(const PfsRollup *rollup)
 {
@@ -92,7 +95,7 @@ pieces_are_told(const PfsRollup *rollup)
 	return rollup->pieces.count == 0 || rollup->pieces.numbers[0] == rollup->series.numbers[0];
 }
 
-/* Whether it is told rightly where its series have stacks. */
+/* Returns true if stack_series lists the parts in which the series have stacks. */
 static bool
 equals_stack_series(Relation relation, Snapshot snapshot, const PfsRollup *rollup)
 {
@@ -103,7 +106,7 @@ equals_stack_series(Relation relation, Snapshot snapshot, const PfsRollup *rollu
 			memcmp(found.numbers, rollup->stack_series.numbers, sizeof(int64) * found.count) == 0);
 }
 
-/* Rows that a roll-up's segments have; false where one is not there, or named twice. */
+/* Counts the rows of a roll-up's segments. Returns false if a segment is missing or named twice. */
 static bool
 count_samples(const PfsRollup *rollup, PfsNumbers visible, const int64 *row_counts, int64 *count)
 {
@@ -121,8 +124,8 @@ count_samples(const PfsRollup *rollup, PfsNumbers visible, const int64 *row_coun
 }
 
 /*
- * What is wrong with a roll-up, NULL: nothing. Whoever removes a segment removes the roll-ups that
- * name it.
+ * Returns the problem of a roll-up, or NULL. A missing segment is a problem, because whoever
+ * removes a segment deletes the roll-ups that name it.
  */
 static const char *
 find_problem(Relation relation, Snapshot snapshot, const PfsRollup *rollup, PfsNumbers visible,
@@ -148,7 +151,7 @@ find_problem(Relation relation, Snapshot snapshot, const PfsRollup *rollup, PfsN
 	return NULL;
 }
 
-/* Rows of each visible segment, in the same order. */
+/* Rows of each visible segment, in the order of visible. */
 static int64 *
 list_row_counts(Relation relation, Snapshot snapshot, PfsNumbers visible)
 {

@@ -1,6 +1,6 @@
 /*
  * rollup_verify.h
- *		Checking roll-ups (store/scan/rollup.h).
+ *		Checks roll-ups (store/scan/rollup.h).
  */
 #ifndef PFS_ROLLUP_VERIFY_H
 #define PFS_ROLLUP_VERIFY_H
@@ -11,8 +11,8 @@
 #include "utils/snapshot.h"
 
 /*
- * Tells what is wrong with roll-ups, and which name segments that are missing. The
- * caller is bound as by pfs_verify_table; raises DATA_CORRUPTED for bytes that cannot be read.
+ * Reports roll-ups that name missing segments, or differ from their segments. The requirements are
+ * those of pfs_verify_table(). Raises DATA_CORRUPTED for bytes that cannot be read.
  */
 void pfs_rollups_verify(Relation relation, Snapshot snapshot,
 						void (*report)(void *arg, const char *problem), void *arg);

@@ -1,10 +1,10 @@
 /*
  * tier_sums.c
- *		A list of sums, put in order at the end.
+ *		A list of sums, which is sorted at the end.
  *
- * Segments are sorted by series, stack and time: what makes one sum comes in a run, and adds up as
- * it comes. Where the table was compacted, the list is in order already, which the sort is quick to
- * find.
+ * Segments are sorted by series, stack and time, so the rows of a sum are neighbours and are summed
+ * as they are read. If the table was compacted, the list is sorted already, which qsort() detects
+ * quickly.
  */
 #include "store/compact/tier_sums.h"
 
@@ -48,7 +48,7 @@ typedef struct Summing
 	PfsTierRows *result;
 	uint32 capacity; /* of result->rows */
 	scrape_table_hash *scrapes;
-	int64 last_series; /* what is known of the series that was met last */
+	int64 last_series; /* cached answer for the series of the last row */
 	bool last_is_instant;
 	bool has_last;
 } Summing;
@@ -74,6 +74,7 @@ is_same_sum(const PfsTierRow *a, const PfsTierRow *b)
 	return a->bucket == b->bucket && a->stack == b->stack && a->series == b->series;
 }
 
+/* Adds a row to the last sum if it is the same one and does not overflow, otherwise appends it. */
 static void
 add(Summing *summing, const PfsTierRow *row)
 {
@@ -91,7 +92,7 @@ add(Summing *summing, const PfsTierRow *row)
 	result->rows[result->count++] = *row;
 }
 
-/* A row of an instant type: its value, and its scrape. */
+/* Adds a row of an instant type, and records its scrape. */
 static void
 add_instant(Summing *summing, PfsTierRow *row, int64 time)
 {
@@ -105,7 +106,7 @@ add_instant(Summing *summing, PfsTierRow *row, int64 time)
 		scrape_table_insert(summing->scrapes, scrape, &found);
 	if (is_scrape)
 		return;
-	/* no stack has such an id, and what has must not be taken for a scrape */
+	/* stack ids are not negative; a negative one must not be taken for a scrape */
 	row->stack = Max(row->stack, 0);
 	add(summing, row);
 }
@@ -159,7 +160,10 @@ add_scrapes(Summing *summing)
 	}
 }
 
-/* Puts the list in order, and adds up what that has brought together. */
+/*
+ * Sorts the list, sums equal keys that the sort has brought together, and drops sums of 0 of
+ * instant types.
+ */
 static void
 finish(Summing *summing)
 {
@@ -172,7 +176,7 @@ finish(Summing *summing)
 	{
 		PfsTierRow row = result->rows[i];
 
-		/* writes behind what it reads */
+		/* writes at or before the position that was just read */
 		add(summing, &row);
 	}
 	listed = result->count;

@@ -1,13 +1,12 @@
 /*
  * tier_sums.h
- *		Sums of a table's rows by (series, stack, bucket of time): what a coarser tier keeps of
- *		them.
+ *		Sums of a table's rows by (series, stack, bucket of time), as a coarser tier keeps them.
  *
- * Values of delta types add up. Those of instant types add up too, and beside their sums stand the
- * scrapes that they came from, so that averages over scrapes stay exact: a row of value 0 for each
- * distinct (series, time), whose stack id is pfs_scrape_stack. It is never a stack's, is the same
- * however often the scrape is met, and can be moved on to a coarser tier. Sums of instant types
- * that are 0 are left out: their scrapes tell that the bucket is there.
+ * Values of delta types are summed. So are those of instant types, but the scrapes that they came
+ * from are kept beside the sums, so that averages over scrapes stay exact: one row of value 0 for
+ * each distinct (series, time), whose stack id is pfs_scrape_stack(). That id is never a stack's,
+ * is the same each time the scrape is read, and can be carried to an even coarser tier. Sums of
+ * instant types that are 0 are left out: the scrapes show that the bucket exists.
  */
 #ifndef PFS_TIER_SUMS_H
 #define PFS_TIER_SUMS_H
@@ -19,7 +18,7 @@
 #include "utils/snapshot.h"
 
 /*
- * Stands for a scrape that was so long after the start of its bucket, less than the bucket's width.
+ * Stack id of a scrape at that offset from the start of its bucket, less than the bucket's width.
  */
 static inline int64
 pfs_scrape_stack(int64 offset_us)
@@ -27,7 +26,7 @@ pfs_scrape_stack(int64 offset_us)
 	return -1 - offset_us;
 }
 
-/* The inverse, for a negative stack id. */
+/* Offset of a scrape from its negative stack id. */
 static inline int64
 pfs_scrape_offset(int64 stack_id)
 {
@@ -41,7 +40,7 @@ typedef struct PfsTierSpec
 	AttrNumber stack;
 	AttrNumber value;
 	int64 width_us;				 /* of the buckets */
-	bool has_scrapes;			 /* it is a tier itself */
+	bool has_scrapes;			 /* the table is a tier itself */
 	const int64 *instant_series; /* ascending */
 	uint32 instant_count;
 } PfsTierSpec;
@@ -56,17 +55,18 @@ typedef struct PfsTierRow
 
 typedef struct PfsTierRows
 {
-	uint64 read_count; /* rows that they came from */
+	uint64 read_count; /* rows that were read */
 	uint64 count;
-	PfsTierRow *rows; /* by series, stack and bucket; a sum beyond int8 takes several rows */
+	PfsTierRow *rows; /* sorted by series, stack and bucket; a sum beyond int8 takes several rows */
 } PfsTierRows;
 
-/* Bytes of memory that the result takes for each row that is read, at most, near enough. */
+/* Approximate upper bound of the result's memory, in bytes per row read. */
 #define PFS_TIER_ROW_BYTES 64
 
 /*
- * Reads the rows with from <= time < to that the snapshot sees; both ends lie on buckets. The
- * caller is bound as by pfs_block_scan_begin. The result lives in CurrentMemoryContext.
+ * Sums the rows with from <= time < to that the snapshot sees. from and to are bucket boundaries.
+ * The requirements are those of pfs_block_scan_begin(). The result is allocated in
+ * CurrentMemoryContext.
  */
 PfsTierRows pfs_tier_sums(Relation relation, Snapshot snapshot, const PfsTierSpec *spec, int64 from,
 						  int64 to);

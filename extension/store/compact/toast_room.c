@@ -1,6 +1,6 @@
 /*
  * toast_room.c
- *		Where values lie in a TOAST relation, and where it has room.
+ *		Finds where values lie in a TOAST relation, and where it has free space.
  */
 #include "store/compact/toast_room.h"
 
@@ -13,12 +13,12 @@
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 
-/* Room that a full chunk takes on a page. */
+/* Space of a full chunk on a page. */
 #define CHUNK_ROOM (EXTERN_TUPLE_MAX_SIZE + sizeof(ItemIdData))
 
 #define TOAST_INDEX_VALUE_ID 1
 
-/* After so many pages of the free space map a cancel is looked for. */
+/* Checks for interrupts after this many pages of the free space map. */
 #define PAGES_PER_CHECK 1024
 
 struct PfsToastValues

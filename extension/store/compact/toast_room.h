@@ -1,9 +1,9 @@
 /*
  * toast_room.h
- *		Where values lie in a TOAST relation, and where it has room.
+ *		Where values lie in a TOAST relation, and where it has free space.
  *
- * Room is what the free space map knows of: pages that VACUUM has found empty, or partly so. The
- * map is a hint, which nobody logs: a page may have less.
+ * Free space is what the free space map has: pages that VACUUM has found empty, or partly so. The
+ * map is a hint and not WAL-logged, so a page may have less.
  */
 #ifndef PFS_TOAST_ROOM_H
 #define PFS_TOAST_ROOM_H
@@ -14,7 +14,7 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-/* The pages that a value's chunks are on, without having read it. */
+/* The pages of a value's chunks, found without reading the value. */
 typedef struct PfsToastReach
 {
 	BlockNumber last_page;
@@ -23,22 +23,22 @@ typedef struct PfsToastReach
 
 typedef struct PfsToastValues PfsToastValues;
 
-/* The caller holds a lock on the TOAST relation; the snapshot is active or registered. */
+/* The caller holds a lock on the TOAST relation. The snapshot is active or registered. */
 PfsToastValues *pfs_toast_values_begin(Relation toast, Snapshot snapshot);
 PfsToastReach pfs_toast_locate(PfsToastValues *values, Oid value_id);
 void pfs_toast_values_end(PfsToastValues *values);
 
-/* Full chunks for which pages before end have room; not counted further than to enough. */
+/* Number of full chunks for which pages before end have free space. Stops counting at enough. */
 uint64 pfs_toast_free_chunks(Relation toast, BlockNumber end, uint64 enough);
 
 typedef struct PfsHiddenPages PfsHiddenPages;
 
 /*
- * Makes the map send nobody to first and the pages behind it, nor this session to its last page,
- * until they are shown again. Where an error comes between, they stay hidden until VACUUM comes to
- * them. The result lies in CurrentMemoryContext.
+ * Removes page first and those behind it from the free space map, and this session's target block,
+ * so that inserts use pages before them, until pfs_toast_show(). If an error comes between, the
+ * pages stay hidden until VACUUM processes them. The result is allocated in CurrentMemoryContext.
  */
 PfsHiddenPages *pfs_toast_hide(Relation toast, BlockNumber first);
-void pfs_toast_show(PfsHiddenPages *hidden); /* frees it */
+void pfs_toast_show(PfsHiddenPages *hidden); /* restores the map, and frees hidden */
 
 #endif

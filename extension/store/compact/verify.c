@@ -1,14 +1,14 @@
 /*
  * verify.c
- *		The checks of a segment, one column after the other, then the order of its rows.
+ *		Checks a segment, one column after the other, then the order of its rows.
  *
- * Reading code raises errors for damage. So each segment is read in a subtransaction that is rolled
- * back on error, which releases whatever the reading code had open.
+ * Code that reads segments raises errors for damage. So each segment is read in a subtransaction,
+ * which is rolled back on error and releases whatever the code had open.
  *
  * 1. The metapage, then the directory as a whole (verify_directory.c).
- * 2. Each segment: its columns block by block, whose values must lie in the ranges that header,
- *    block and directory claim; the order of its rows; its sums, made again from the rows; its
- *    keys, if the caller looks at them.
+ * 2. Each segment: its columns block by block, whose values must lie in the ranges of header, block
+ *    and directory; the order of its rows; its sums, computed again from the rows; its keys, if the
+ *    caller checks them.
  * 3. Roll-ups, against the segments that they name (rollup_verify.c).
  */
 #include "store/compact/verify.h"
@@ -35,10 +35,10 @@ typedef struct Verification
 {
 	Relation relation;
 	PfsRowKey key;
-	const PfsKeyCheck *keys; /* NULL: none */
+	const PfsKeyCheck *keys; /* may be NULL */
 	PfsReportProblem report;
 	void *arg;
-	const PfsSegmentRow *row; /* the segment that is being read, NULL: none yet */
+	const PfsSegmentRow *row; /* the segment that is being read; NULL: none yet */
 	int stream;				  /* the stream that is being read */
 } Verification;
 
@@ -109,7 +109,7 @@ same_range(const PfsRange *a, const PfsRange *b)
 	return a->known == b->known && (!a->known || (a->min == b->min && a->max == b->max));
 }
 
-/* Whether a block's claim holds: grouped columns claim bounds only. */
+/* Returns true if the range that a block claims is right. Grouped columns claim only bounds. */
 static bool
 claim_holds(const PfsRange *claimed, const PfsRange *actual, bool is_bounds)
 {
@@ -119,8 +119,8 @@ claim_holds(const PfsRange *claimed, const PfsRange *actual, bool is_bounds)
 }
 
 /*
- * Reads a column and compares its values with the ranges that stand for them; tells the first that
- * does not fit.
+ * Reads a column and compares its values with the ranges of block and header. Reports the first
+ * mismatch. Returns the range of all values.
  */
 static PfsRange
 check_column(Verification *verification, PfsSegmentInput *input, PfsSegmentPart part, int column)
@@ -170,7 +170,7 @@ check_directory_range(Verification *verification, const char *name, const PfsRan
 			 psprintf("the directory names another range of %s than the rows have", name));
 }
 
-/* Whether a row sorts before the one before it. Nulls sort as 0. */
+/* Returns true if a row sorts before the row before it. Nulls sort as 0. */
 static bool
 sorts_before(DecodedBlock *const *parts, uint32 row, const int64 *before)
 {
@@ -185,7 +185,10 @@ sorts_before(DecodedBlock *const *parts, uint32 row, const int64 *before)
 	return false;
 }
 
-/* Only sums tell by which columns a segment was sorted when it was written. */
+/*
+ * Checks the order of rows. Only the sums show by which columns a segment was sorted when it was
+ * written, so a segment without them is not checked.
+ */
 static void
 check_order(Verification *verification, PfsSegmentInput *input)
 {
@@ -228,7 +231,7 @@ check_order(Verification *verification, PfsSegmentInput *input)
 	}
 }
 
-/* All rows of the table's live columns, which have been loaded. */
+/* Decodes all rows of the table's live columns, which have been loaded. */
 static PfsRows
 decode_rows(const Verification *verification, PfsSegmentInput *input)
 {
@@ -258,7 +261,7 @@ decode_rows(const Verification *verification, PfsSegmentInput *input)
 			memcpy(values + (Size) block * PFS_BLOCK_ROWS, decoded->values,
 				   sizeof(int64) * rows_of_block(reader, block));
 		}
-		/* sums leave out a column with nulls, so which rows are null does not matter */
+		/* columns with nulls are not summed, so it does not matter which rows are null */
 		columns[rows.column_count++] =
 			(PfsColumn){ attribute->attnum, pfs_value_width(pfs_value_kind(attribute->atttypid)),
 						 values, any_null ? (const bool *) decoded->nulls : NULL };
@@ -266,7 +269,7 @@ decode_rows(const Verification *verification, PfsSegmentInput *input)
 	return rows;
 }
 
-/* Compares a stored column of sums, loaded already, with what the rows add up to. */
+/* Compares a stored column of sums, loaded already, with the sums of the rows. */
 static bool
 equals_column(const Verification *verification, PfsSegmentReader *reader, const PfsColumn *expected)
 {
@@ -286,8 +289,8 @@ equals_column(const Verification *verification, PfsSegmentReader *reader, const 
 }
 
 /*
- * The rows if a table of sums has a row for each group of theirs, else NULL. Where a group for each
- * pair is chance, it makes no difference.
+ * Returns the reader of the rows if a table of sums has one row per group of theirs, otherwise
+ * NULL. If the numbers are equal by chance, the sums are the same either way.
  */
 static const PfsSegmentReader *
 base_of_sums(PfsSegmentInput *input, const PfsSegmentReader *sums)
@@ -297,7 +300,7 @@ base_of_sums(PfsSegmentInput *input, const PfsSegmentReader *sums)
 	return pfs_reader_group_count(rows) == pfs_reader_row_count(sums) ? rows : NULL;
 }
 
-/* Reads a table of sums, and makes it anew from the rows. */
+/* Reads a table of sums, and computes it again from the rows. */
 static void
 check_sums(Verification *verification, PfsSegmentInput *input, const PfsRows *rows,
 		   PfsSegmentPart part)
@@ -347,7 +350,7 @@ check_summary(Verification *verification, PfsSegmentInput *input)
 			 "the directory names another number of bytes of sums than their headers");
 }
 
-/* Shows the keys of all rows to who knows more of them. */
+/* Passes the keys of all rows to the caller's check. */
 static void
 check_keys(Verification *verification, PfsSegmentReader *reader)
 {
@@ -413,7 +416,7 @@ check_segment(Verification *verification)
 	check_keys(verification, reader);
 }
 
-/* Reports the error in hand if it speaks of damage, else raises it again. */
+/* Reports the current error if it is about damage, otherwise raises it again. */
 static void
 report_error(const Verification *verification)
 {
@@ -428,7 +431,7 @@ report_error(const Verification *verification)
 											 : psprintf("%s. %s", error->message, error->detail));
 }
 
-/* Runs a check in a subtransaction, which ends with whatever damage stops it. */
+/* Runs a check in a subtransaction, which damage may abort. */
 static void
 run_check(Verification *verification, void (*check)(Verification *))
 {
@@ -497,6 +500,7 @@ pfs_verify_table(Relation relation, Snapshot snapshot, const PfsKeyCheck *keys,
 	verification.arg = arg;
 	verification.stream = -1;
 	run_check(&verification, check_metapage);
+	/* the metapage could be read if it is cached */
 	is_readable = relation->rd_amcache != NULL;
 	if (!is_readable)
 		return;

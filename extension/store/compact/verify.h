@@ -1,6 +1,6 @@
 /*
  * verify.h
- *		Reading a table's segments to the last byte, and telling what does not fit.
+ *		Reads every byte of a table's segments and reports damage.
  */
 #ifndef PFS_VERIFY_H
 #define PFS_VERIFY_H
@@ -11,14 +11,15 @@
 #include "utils/snapshot.h"
 
 /*
- * segment_no is 0 where the table as a whole is damaged; stream is -1 for header and directory row.
+ * Receives a problem. segment_no is 0 for the table as a whole; stream is -1 for header and
+ * directory row.
  */
 typedef void (*PfsReportProblem)(void *arg, int64 segment_no, int stream, const char *problem);
 
 /*
- * What else is to be known of the series and stacks of a segment's rows: begin forgets those of
- * another one, take sees a block, tell says what is wrong with all of them (NULL: nothing). Each
- * may raise errors.
+ * An additional check of a segment's series and stacks. begin starts a new segment, take gets the
+ * keys of a block of rows, tell returns the problem of all of them (NULL: none). Each may raise
+ * errors.
  */
 typedef struct PfsKeyCheck
 {
@@ -30,18 +31,18 @@ typedef struct PfsKeyCheck
 
 /*
  * Checks every segment that the snapshot sees: checksums, encoding, least and greatest values of
- * blocks, header and directory, numbers of rows and bytes, the order of rows; then whether all
- * segments are there, each once, and roll-ups against them. Damage is reported, at most one problem
- * for a stream, and raised is only what is none (a cancel, no memory). The snapshot is active and
+ * blocks, header and directory, numbers of rows and bytes, the order of rows. Then checks that all
+ * segments are present, each once, and that roll-ups match them. Damage is reported, at most one
+ * problem per stream; other errors (a cancel, out of memory) are raised. The snapshot is active and
  * the caller holds AccessShareLock. Segments are read in subtransactions, so not in parallel mode.
- * keys: NULL where there is nothing else to be known.
+ * keys may be NULL.
  */
 void pfs_verify_table(Relation relation, Snapshot snapshot, const PfsKeyCheck *keys,
 					  PfsReportProblem report, void *arg);
 
 /*
- * The part of it that asks whether segments are missing or stand for rows twice. Rows are counted
- * in the ledger as they are stored, large segments leave their streams behind.
+ * The part of pfs_verify_table() that finds missing and duplicate segments: by the ledger, which
+ * counts rows as they are stored, and by streams in the TOAST relation that no segment names.
  */
 void pfs_verify_directory(Relation relation, Snapshot snapshot, PfsReportProblem report, void *arg);
 

@@ -1,7 +1,7 @@
 /*
  * verify_directory.c
- *		Whether the directory has all segments of a table, each once: against the ledger, and
- *		against the values in the table's TOAST relation.
+ *		Checks that the directory has all segments of a table, each once: against the ledger,
+ *		and against the values in the table's TOAST relation.
  */
 #include "store/compact/verify.h"
 
@@ -63,7 +63,7 @@ add_value(NamedValues *named, Oid id, int64 segment_no)
 	named->values[named->count++] = (NamedValue){ id, segment_no };
 }
 
-/* What the segments name, by id. */
+/* Lists the streams that segments name, by value id. */
 static NamedValues
 list_values(Relation relation, Snapshot snapshot)
 {
@@ -83,7 +83,7 @@ list_values(Relation relation, Snapshot snapshot)
 	return named;
 }
 
-/* A value that two segments name stands for the rows of both. */
+/* Reports values that two segments name: the two hold the same rows. */
 static void
 find_shared(const NamedValues *named, PfsReportProblem report, void *arg)
 {
@@ -95,8 +95,8 @@ find_shared(const NamedValues *named, PfsReportProblem report, void *arg)
 }
 
 /*
- * Values that no segment names: that segment is missing. They come and go with it, so the snapshot
- * sees both or none.
+ * Reports values that no segment names: that segment is missing. A value is written and deleted in
+ * the transaction of its segment, so the snapshot sees both or none.
  */
 static void
 find_orphans(Relation relation, Snapshot snapshot, const NamedValues *named,
