@@ -1,6 +1,7 @@
 /*
  * cache.c
- *		Lifecycle of the dictionary's caches: when they are dropped, and who may look.
+ *		Lifecycle of the dictionary's caches: when they are dropped, and which roles may read
+ *		them.
  */
 #include "profstore.h"
 
@@ -91,8 +92,9 @@ commit_parts(void)
 }
 
 /*
- * An epoch that is rolled back comes again with other content when the next transaction counts it
- * up: what was cached under it must not pass for that.
+ * Drops what a (sub)transaction may have cached. An epoch that is rolled back is used again, with
+ * other content, by the next transaction that increments it, so rows cached under it must not
+ * survive.
  */
 static void
 abort_parts(void)
@@ -134,7 +136,7 @@ pfs_dictionary_begin_unchecked(void)
 void
 pfs_dictionary_begin(void)
 {
-	/* the caches are read behind the executor's back */
+	/* the caches are read without the executor, so its checks are made here */
 	pfs_require_all_rows(pfs_relation_oid("stack_chunks"), ACL_SELECT);
 	pfs_require_all_rows(pfs_relation_oid("locations"), ACL_SELECT);
 	pfs_require_all_rows(pfs_relation_oid("functions"), ACL_SELECT);
@@ -165,7 +167,7 @@ end_transaction(XactEvent event, void *arg)
 			break;
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PARALLEL_ABORT:
-		case XACT_EVENT_PREPARE: /* committed or not later, by whoever: read again then */
+		case XACT_EVENT_PREPARE: /* committed later or not, by any session: read again then */
 			abort_parts();
 			break;
 		case XACT_EVENT_PRE_COMMIT:

@@ -2,9 +2,9 @@
  * cache.h
  *		Lifecycle of the dictionary's caches in this backend; internal to the room.
  *
- * Each part of the cache registers what is to be done with it. All memory of the parts hangs under
- * one context, which is emptied when ids may mean something else: when the epoch moved, or the
- * extension was made anew. That is looked at in pfs_dictionary_begin alone.
+ * Each part of the cache registers its callbacks. All memory of the parts is below one context,
+ * which is emptied when ids may have changed their meaning: when the epoch moved, or the extension
+ * was created again. Only pfs_dictionary_begin() checks that.
  */
 #ifndef PFS_DICTIONARY_CACHE_H
 #define PFS_DICTIONARY_CACHE_H
@@ -14,31 +14,31 @@
 #include "dictionary/cache/epoch.h"
 
 /*
- * A part of the cache; functions that it does not need are NULL. The last two run in transaction
- * callbacks: they raise no error and read no table.
+ * A part of the cache. Functions that it does not need are NULL. The last two run in transaction
+ * callbacks: they must not raise errors or read tables.
  */
 typedef struct PfsCachePart
 {
-	void (*begin)(bool names_changed); /* a call begins: what is stale or too large may go */
-	void (*forget)(void);			   /* all goes; the parts' context is emptied next */
-	void (*abort)(void);  /* a (sub)transaction aborts: rows that it may have stored go */
-	void (*commit)(void); /* its rows are like any other now */
+	void (*begin)(bool names_changed); /* a call begins: drop what is stale or too large */
+	void (*forget)(void);			   /* drop everything; the parts' context is emptied next */
+	void (*abort)(void);  /* a (sub)transaction aborts: drop rows that it may have stored */
+	void (*commit)(void); /* rows of the transaction are committed: treat them like any other */
 	struct PfsCachePart *next;
 } PfsCachePart;
 
-/* Adds a part when the module is loaded; parts are called in the order in which they came. */
+/* Adds a part when the module is loaded. Parts are called in the order of registration. */
 void pfs_cache_register(PfsCachePart *part);
 
-/* The setting and the transaction callbacks. */
+/* Defines the setting and registers the transaction callbacks. */
 void pfs_cache_init(void);
 
-/* Parent of all cached memory; made on first use. */
+/* Parent context of all cached memory; created on first use. */
 MemoryContext pfs_cache_context(void);
 
 /* profstore.dictionary_cache_size in bytes. */
 Size pfs_cache_bytes(void);
 
-/* What the caches were filled under; OID of profstore.epoch, invalid where they are void. */
+/* The epoch under which the caches were filled. */
 const PfsEpoch *pfs_cache_epoch(void);
 Oid pfs_cache_made_for(void);
 

@@ -1,22 +1,24 @@
 /*
  * dictionary.h
- *		Reading the stack-trace dictionary: from a stack id to frames, through caches of this
+ *		Reads the stack-trace dictionary, from a stack id to frames, through caches of this
  *		backend.
  *
  * A stack id is (dictionary partition << PFS_NODE_BITS) | node number; 0 is the empty stack. Node
- * numbers come from one sequence. So within a partition a parent's id is always less than its
+ * numbers come from one sequence, so within a partition a parent's id is always less than its
  * child's. A cached partition is a PfsTree: nodes in id order under dense indexes 1 .. node_count;
  * index 0 is the root, which has no frame.
  *
- * Caches hold committed rows, and rows of this transaction, which go with its (sub)abort. Nothing
- * cached changes under its id, except that a new epoch (profstore.epoch) drops it all.
+ * Caches hold committed rows, and rows of this transaction, which are dropped at its (sub)abort.
+ * Nothing that is cached under an id changes, except that a new epoch (profstore.epoch) drops all
+ * of it.
  *
- * How long pointers hold: names until the calling SQL function ends, since they are only dropped at
- * the start of one, by pfs_dictionary_begin; a tree until the next one is asked for, which may take
- * its place; its shapes as long as names.
+ * Lifetime of pointers: names until the calling SQL function ends, because names are dropped only
+ * by pfs_dictionary_begin(), at the start of a function; a tree until the next tree is requested,
+ * which may replace it; the shapes of a tree as long as names.
  *
  * Locks: ACCESS SHARE on the tables that are read, to the end of the transaction. Errors:
- * DATA_CORRUPTED for damaged chunks. What is not there is no error, but shown and told (doubts.h).
+ * DATA_CORRUPTED for damaged chunks. Missing rows are not an error: they are shown under the names
+ * below, and reported by a WARNING (doubts.h).
  */
 #ifndef PFS_DICTIONARY_H
 #define PFS_DICTIONARY_H
@@ -26,8 +28,8 @@
 #define PFS_NODE_BITS 40
 
 /*
- * What the dictionary lacks has a name all the same, and is counted (doubts.h). A stack that it
- * lacks is one frame at a location of its own, which has a function of that name.
+ * Names of missing rows, which are counted (doubts.h). A missing stack is shown as one frame at a
+ * location of its own, with a function of that name.
  */
 #define PFS_UNKNOWN_STACK	  "[unknown stack]"
 #define PFS_UNKNOWN_LOCATION  "[unknown location]"
@@ -40,27 +42,27 @@ typedef struct PfsTree
 	int32 partition_id;
 	uint32 node_count;		/* dense indexes 1 .. node_count; 0 is the root */
 	const int64 *ids;		/* ids[index], ascending; ids[0] = 0 */
-	const uint32 *parents;	/* parents[index] < index; 0 where the parent is the root */
+	const uint32 *parents;	/* parents[index] < index; 0 if the parent is the root */
 	const int32 *locations; /* location id of the node's frame */
 } PfsTree;
 
 /*
- * Some nodes of a tree, and all their ancestors, in depth-first order: a node has a place, behind
- * it come all below it that are there. Place 0 is the root.
+ * Some nodes of a tree, and all their ancestors, in depth-first order. A node's number in that
+ * order is its place: the nodes below it follow directly. Place 0 is the root.
  */
 typedef struct PfsTreeShape
 {
-	uint32 count;			/* nodes, the root included: places 0 .. count - 1 */
-	const uint32 *indexes;	/* by place; so the others */
-	const uint32 *parents;	/* the parent's place; the root's is 0 */
-	const uint32 *ends;		/* the place behind the last node below */
+	uint32 count;			/* nodes, including the root: places 0 .. count - 1 */
+	const uint32 *indexes;	/* index of the node at a place; all arrays are by place */
+	const uint32 *parents;	/* place of the parent; the root's is 0 */
+	const uint32 *ends;		/* place behind the last node below */
 	const int32 *locations; /* 0 for the root */
 } PfsTreeShape;
 
 typedef struct PfsLine
 {
 	int32 function_id;
-	int32 line; /* 0: not known */
+	int32 line; /* 0: unknown */
 } PfsLine;
 
 typedef struct PfsLocation
@@ -77,14 +79,14 @@ typedef struct PfsFunction
 	int32 id;
 	const char *name; /* demangled */
 	const char *system_name;
-	const char *filename; /* "" where not known */
+	const char *filename; /* "" if unknown */
 	int32 start_line;
 } PfsFunction;
 
 typedef struct PfsMapping
 {
 	int32 id;
-	const char *build_id; /* hexadecimal, "" where not known */
+	const char *build_id; /* hexadecimal, "" if unknown */
 	const char *file;
 } PfsMapping;
 
@@ -94,11 +96,11 @@ pfs_stack_partition(int64 stack_id)
 	return (int32) (stack_id >> PFS_NODE_BITS);
 }
 
-/* Settings and transaction callbacks; called once when the module is loaded. */
+/* Defines settings and registers transaction callbacks. Called once when the module is loaded. */
 void pfs_dictionary_init(void);
 
 /*
- * Call first in every SQL function that uses the dictionary: looks at the epoch, drops what is
+ * Call first in every SQL function that uses the dictionary: checks the epoch and drops what is
  * stale. Raises INSUFFICIENT_PRIVILEGE unless the current user may SELECT from the dictionary's
  * tables.
  */
@@ -107,12 +109,13 @@ void pfs_dictionary_begin(void);
 /* Raises FEATURE_NOT_SUPPORTED if Citus has distributed a table of the dictionary. */
 void pfs_dictionary_require_local(void);
 
-/* The same for any role: for who shows it nothing of the caches. */
+/* Like pfs_dictionary_begin(), but for any role: for callers that do not show cached rows to it. */
 void pfs_dictionary_begin_unchecked(void);
 
 /*
- * What the caches are of: where it is the same, ids and names mean the same in other processes.
- * False where it is that of the own transaction, or there is none.
+ * Identifies the contents of the caches: if two processes have equal versions, ids and names mean
+ * the same in both. pfs_dictionary_version() returns false if the caches hold rows of this
+ * transaction's own epoch, or there is no epoch.
  */
 typedef struct PfsDictionaryVersion
 {
@@ -124,55 +127,54 @@ typedef struct PfsDictionaryVersion
 bool pfs_dictionary_version(PfsDictionaryVersion *version);
 
 /*
- * The partition's nodes that are committed or this transaction's own; brought up to date by this
- * call. Unless something was added meanwhile, a second call for the same partition leaves the
- * arrays where they are.
+ * Returns the partition's nodes that are committed or this transaction's own, brought up to date by
+ * this call. Unless nodes were added meanwhile, a second call for the partition leaves the arrays
+ * where they are.
  */
 const PfsTree *pfs_tree_get(int32 partition_id);
 
 /*
- * Dense index of a stack id of this tree, which is not 0; 0 where the tree does not hold it. It is
- * looked for from the index of a smaller id on, or from 0.
+ * Dense index of a stack id, or 0 if the tree lacks it. stack_id must not be 0. from is the index
+ * of any smaller id, or 0; the search is fast if it is near.
  */
 uint32 pfs_tree_find(const PfsTree *tree, int64 stack_id, uint32 from);
 
-/* More shapes than a tree of 2^32 nodes comes to, see tree_shape.h. */
+/* Upper bound of a tree's shapes: more than a tree of 2^32 nodes can have, see tree_shape.h. */
 #define PFS_MAX_SHAPES 40
 
 /*
- * The number of shapes that the cache has of a tree; 0 where there are none, as while the cache is
- * full. Each node stands in one at most. They are made, or extended by nodes that they lack, when
- * enough of the stacks that are wanted have asked in vain: indexes are those that this call wants.
+ * Number of shapes that the cache has of a tree; 0 if there are none, for example while the cache
+ * is full. Each node is in at most one shape. indexes are the nodes that this call wants: shapes
+ * are made, or extended by missing nodes, when enough wanted stacks have lacked a shape.
  */
 uint32 pfs_tree_shapes(const PfsTree *tree, const uint32 *indexes, uint32 count);
 
-/* One of them. */
+/* One of the shapes of a tree. */
 PfsTreeShape pfs_tree_shape(const PfsTree *tree, uint32 number);
 
 /*
- * The number of the shape in which a node stands, and its place there; PFS_NO_SHAPE where there is
- * none.
+ * Number of the shape that holds a node, and the node's place in it; PFS_NO_SHAPE if there is none.
  */
 #define PFS_NO_SHAPE PG_UINT8_MAX
 uint8 pfs_tree_place(const PfsTree *tree, uint32 index, uint32 *place);
 
-/* Brings these locations, and the functions and mappings that they name, into the cache. */
+/* Loads these locations, and the functions and mappings that they name, into the cache. */
 void pfs_locations_load(const int32 *ids, uint32 count);
 
-/* Whether the location is in the cache. */
+/* Returns true if the location is cached. */
 bool pfs_location_is_cached(int32 id);
 
 /*
- * Cached rows; loaded one by one where pfs_locations_load has not seen them. What is absent has a
- * row that says so.
+ * Return cached rows, and read a row that pfs_locations_load() has not loaded. A missing row is
+ * represented by one with the names above.
  */
 const PfsLocation *pfs_location_get(int32 id);
 const PfsFunction *pfs_function_get(int32 id);
 const PfsMapping *pfs_mapping_get(int32 id); /* id 0: an empty mapping */
 
 /*
- * Memory that goes when names do, and counts as theirs, and a number that is another one
- * afterwards: what others store about names lives there.
+ * pfs_names_context(): memory that is freed when names are dropped, and counts as theirs, for what
+ * other files derive from names. Beside it: a number that changes when names are dropped.
  */
 MemoryContext pfs_names_context(void);
 uint64 pfs_names_generation(void);

@@ -1,6 +1,6 @@
 /*
  * doubts.c
- *		Counters of this backend, and when they are told.
+ *		Counters of this backend, and their report.
  */
 #include "profstore.h"
 
@@ -12,7 +12,7 @@
 
 static uint64 counts[PFS_DOUBT_COUNT];
 static bool has_doubts;
-static TimestampTz told[PFS_DOUBT_COUNT]; /* in the statement that began then */
+static TimestampTz told[PFS_DOUBT_COUNT]; /* start of the statement that reported each kind last */
 
 static ExecutorRun_hook_type previous_run = NULL;
 
@@ -118,8 +118,8 @@ executor_run(QueryDesc *query, ScanDirection direction, uint64 count PFS_EXECUTE
 }
 
 /*
- * What a function found that no query has called is told at the end of the transaction; what
- * failed told enough.
+ * Reports doubts of a function that was called outside a query. After an abort they are dropped:
+ * the error is enough.
  */
 static void
 on_transaction_event(XactEvent event, void *arg)

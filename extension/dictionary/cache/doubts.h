@@ -1,10 +1,10 @@
 /*
  * doubts.h
- *		What is wrong with samples or dictionary, but does not keep a query from its answer: told
- *		once in a statement.
+ *		Doubts: problems of samples or dictionary that do not prevent a result. They are
+ *		reported once in a statement.
  *
- * Whoever finds something counts it; when the statement's query ends, it becomes one WARNING for
- * each kind.
+ * Code that finds a problem counts it; when the statement's query ends, each kind is reported by
+ * one WARNING.
  */
 #ifndef PFS_DOUBTS_H
 #define PFS_DOUBTS_H
@@ -16,25 +16,25 @@
 typedef enum PfsDoubt
 {
 	PFS_DOUBT_STACKS,  /* stacks that are not in the dictionary */
-	PFS_DOUBT_PARENTS, /* nodes of the dictionary whose parents are not there */
-	PFS_DOUBT_NAMES,   /* locations, functions and mappings that are not there */
-	PFS_DOUBT_SUMS,	   /* sums that left int8 */
+	PFS_DOUBT_PARENTS, /* nodes of the dictionary whose parents are missing */
+	PFS_DOUBT_NAMES,   /* missing locations, functions and mappings */
+	PFS_DOUBT_SUMS,	   /* sums out of the range of int8 */
 	PFS_DOUBT_COUNT
 } PfsDoubt;
 
-/* Counts what was found; 0 is nothing. Raises no error. */
+/* Counts problems; 0 does nothing. Raises no error. */
 void pfs_doubt(PfsDoubt doubt, uint64 count);
 
-/* Whether something was found that has not been told. */
+/* Returns true if problems were counted and not reported yet. */
 bool pfs_doubts_any(void);
 
-/* Takes back what was counted: a pass begins again, and will meet it again. */
+/* Discards what was counted, because the caller starts again and will find it again. */
 void pfs_doubts_forget(PfsDoubt doubt);
 
-/* The nearest int8 of a sum that has no room in one, and a doubt. */
+/* Returns the int8 nearest to a sum that does not fit, and counts a doubt. */
 int64 pfs_clip_doubtful(int128 sum);
 
-/* The sum as an int8: where it does not fit, the nearest there is, and a doubt. */
+/* Returns the sum as an int8; if it does not fit, the nearest one, and counts a doubt. */
 static inline int64
 pfs_clip(int128 sum)
 {

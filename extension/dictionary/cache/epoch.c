@@ -1,11 +1,11 @@
 /*
  * epoch.c
- *		Reading and pinning the epoch.
+ *		Reads and pins the epoch.
  *
- * A pin is taken in the order lock, then look: whoever comes after the commit of a new epoch sees
- * it when he looks, and lets go; whoever looked before it is found by his lock. The look is at the
- * latest committed row, whatever snapshot the transaction works with, so it holds under every
- * isolation level.
+ * A pin is taken by locking first and reading the row afterwards. A transaction that locks after
+ * the commit of a new epoch sees that epoch, and releases its lock; one that has read the row
+ * before is found by its lock. The latest committed row is read, whatever snapshot the transaction
+ * uses, so this holds under every isolation level.
  */
 #include "profstore.h"
 
@@ -31,7 +31,7 @@ PG_FUNCTION_INFO_V1(profstore_pin_epoch);
 #define EPOCH_NAMES	   3
 #define EPOCH_REMOVALS 4
 
-/* The epoch that this transaction has pinned last; spares it the lock and the look. */
+/* The epoch that this transaction has pinned; saves locking and reading again. */
 static bool is_pinned;
 static int64 pinned_ids;
 
@@ -92,7 +92,7 @@ latest_ids(void)
 	return ids;
 }
 
-/* False where that is not the present epoch. */
+/* Pins an epoch; returns false if it is not the present one. */
 static bool
 pin(int64 ids)
 {
@@ -131,8 +131,8 @@ pfs_epoch_unpin(void)
 }
 
 /*
- * A standby that takes over may lack the last commits of its primary, and would give their ids out
- * again: writers must not go on with what they know.
+ * Adds the timeline to an epoch. A promoted standby may lack the last commits of its primary and
+ * would use their ids again, so writers must discard the ids they know.
  */
 static int64
 with_timeline(int64 ids)

@@ -63,7 +63,7 @@ pfs_name_chunk_read(const PfsNameTable *names, HeapTuple tuple, TupleDesc descri
 						chunk);
 }
 
-/* Unpacks the payload, and sets ids. */
+/* Unpacks the payload into rows, and sets their ids. */
 static PfsStatus
 unpack(const PfsNameTable *names, const PfsNameChunk *chunk, PfsNameRow *rows, PfsError *error)
 {

@@ -2,8 +2,8 @@
  * name_chunks.h
  *		Rows of function_chunks and location_chunks; internal to the room.
  *
- * Chunk n holds ids n * 256 .. n * 256 + 255, as many of them as its bitmap says: bit i % 8 of byte
- * i / 8 stands for id n * 256 + i.
+ * Chunk n holds ids n * 256 .. n * 256 + 255, those that its bitmap marks: bit i % 8 of byte i / 8
+ * stands for id n * 256 + i.
  */
 #ifndef PFS_NAME_CHUNKS_H
 #define PFS_NAME_CHUNKS_H
@@ -28,12 +28,12 @@ enum
 	PFS_NAME_CHUNK_COLUMNS = PFS_NAME_CHUNK_PAYLOAD
 };
 
-/* A chunk as it is stored. */
+/* A stored chunk. */
 typedef struct PfsNameChunk
 {
 	int32 number;
 	uint8 present[PFS_NAME_BITMAP_BYTES];
-	uint32 count;  /* of ids in it */
+	uint32 count;  /* number of ids in it */
 	Datum payload; /* points into the tuple */
 } PfsNameChunk;
 
@@ -51,29 +51,35 @@ pfs_name_chunk_has(const PfsNameChunk *chunk, int32 id)
 	return (chunk->present[bit / 8] >> bit % 8 & 1) != 0;
 }
 
-/* A chunk of these columns. Raises DATA_CORRUPTED where number or bitmap cannot be. */
+/*
+ * Fills in a chunk from the columns of a row. Raises DATA_CORRUPTED if number or bitmap is invalid.
+ */
 void pfs_name_chunk_make(const PfsNameTable *names, int32 number, Datum present, Datum payload,
 						 PfsNameChunk *chunk);
 
-/* The same of a row of the table. */
+/* Like pfs_name_chunk_make(), but from a row of the table. */
 void pfs_name_chunk_read(const PfsNameTable *names, HeapTuple tuple, TupleDesc descriptor,
 						 PfsNameChunk *chunk);
 
 /*
- * Unpacks it into rows, UTF-8, by id; there is room for PFS_NAME_CHUNK_ROWS. What they point to is
- * in CurrentMemoryContext. Raises DATA_CORRUPTED, or FEATURE_NOT_SUPPORTED for a newer format.
+ * Unpacks a chunk into rows, in UTF-8, by id; rows[] has room for PFS_NAME_CHUNK_ROWS. The rows
+ * point into CurrentMemoryContext. Raises DATA_CORRUPTED, or FEATURE_NOT_SUPPORTED for a newer
+ * format.
  */
 void pfs_name_chunk_unpack(const PfsNameTable *names, const PfsNameChunk *chunk, PfsNameRow *rows);
 
-/* The same without an error: what is wrong with it, or NULL. */
+/* Like pfs_name_chunk_unpack(), but returns the problem instead of raising an error; NULL: none. */
 const char *pfs_name_chunk_check(const PfsNameTable *names, const PfsNameChunk *chunk,
 								 PfsNameRow *rows);
 
-/* 1 .. PFS_NAME_CHUNK_ROWS rows, UTF-8, of one chunk, by id: the columns of its row. */
+/*
+ * Packs 1 .. PFS_NAME_CHUNK_ROWS rows of one chunk, in UTF-8 and by id, into the columns of its
+ * row.
+ */
 void pfs_name_chunk_fill(const PfsNameTable *names, const PfsNameRow *rows, uint32 count,
 						 Datum *values);
 
-/* Chunks by number, in any order. */
+/* A scan for chunks by number, in any order. */
 typedef struct PfsNameChunkScan
 {
 	const PfsNameTable *names;
@@ -81,17 +87,20 @@ typedef struct PfsNameChunkScan
 	Relation index;
 	IndexScanDesc scan;
 	TupleTableSlot *slot;
-	MemoryContext context; /* of what the scan keeps from one row to the next */
+	MemoryContext context; /* for data that the scan keeps from one row to the next */
 } PfsNameChunkScan;
 
 void pfs_name_chunks_begin(PfsNameChunkScan *scan, const PfsNameTable *names, Snapshot snapshot,
 						   LOCKMODE lock);
 
-/* False: there is none. The chunk, and *tid where that is not NULL, hold until the next call. */
+/*
+ * Finds a chunk; returns false if there is none. The chunk, and *tid unless NULL, are valid until
+ * the next call.
+ */
 bool pfs_name_chunks_find(PfsNameChunkScan *scan, int32 number, PfsNameChunk *chunk,
 						  ItemPointer tid);
 
-/* Leaves the lock. */
+/* Ends the scan; keeps the lock. */
 void pfs_name_chunks_end(PfsNameChunkScan *scan);
 
 /* Calls a function for each chunk that the active snapshot sees. */

@@ -1,6 +1,6 @@
 /*
  * name_hashes.c
- *		Sealed rows by content.
+ *		Sealed rows by content: reading and searching leaves.
  */
 #include "profstore.h"
 
@@ -172,7 +172,7 @@ pfs_name_leaves_end(PfsNameLeafScan *scan)
 	table_close(scan->table, NoLock);
 }
 
-/* The first entry that is not less than the digest. */
+/* Position of the first entry that is not less than the digest. */
 static uint32
 find_entry(const PfsNameTable *names, const PfsNameLeaf *leaf, const uint8 *digest)
 {
@@ -192,7 +192,7 @@ find_entry(const PfsNameTable *names, const PfsNameLeaf *leaf, const uint8 *dige
 	return low;
 }
 
-/* Whether a digest, which is not less than those looked for before, belongs in that leaf. */
+/* Returns true if a digest, which is not less than those searched before, belongs in that leaf. */
 static bool
 is_in_reach(const PfsNameTable *names, const PfsNameLeaf *leaf, const uint8 *digest)
 {

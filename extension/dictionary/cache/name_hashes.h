@@ -1,17 +1,17 @@
 /*
  * name_hashes.h
- *		Sealed rows by content: rows of function_hashes and location_hashes, the leaves; internal to
- *		the room.
+ *		Index of sealed rows by content: rows of function_hashes and location_hashes, called
+ *		leaves; internal to the room.
  *
- * An entry is the first bytes of a content's digest, and an id. All entries stand in the order of
- * their bytes; a leaf has those from its lowest key, a digest's first eight bytes, to that of the
- * next leaf. Each sealed id has one entry, and there is no other.
+ * An entry is the first bytes of a content's digest, and an id. Entries are sorted by their bytes.
+ * A leaf holds those from its lowest key (a digest's first eight bytes) up to that of the next
+ * leaf. Each sealed id has exactly one entry, and there are no others.
  *
- *	entries  offset  0  u32  CRC-32C of all behind it
- *	                 4  u8   PFS_NAME_LEAF_VERSION
- *	                 5  u8   bytes of a digest
- *	                 6  u16  0
- *	                 8       entries: digest, u32 id
+ * entries  offset  0  u32  CRC-32C of all behind it
+ *                  4  u8   PFS_NAME_LEAF_VERSION
+ *                  5  u8   bytes of a digest
+ *                  6  u16  0
+ *                  8       entries: digest, u32 id
  */
 #ifndef PFS_NAME_HASHES_H
 #define PFS_NAME_HASHES_H
@@ -35,14 +35,14 @@ enum
 	PFS_NAME_LEAF_COLUMNS = PFS_NAME_LEAF_ENTRIES
 };
 
-/* A content that is looked for, or added. */
+/* The digest of a content that is searched for or added. */
 typedef struct PfsNameDigest
 {
 	uint8 bytes[PFS_SIPHASH_BYTES];
-	uint32 item; /* whatever the caller counts: its place, its id */
+	uint32 item; /* a number of the caller's, such as its position or id */
 } PfsNameDigest;
 
-/* A leaf as it is stored. */
+/* A stored leaf. */
 typedef struct PfsNameLeaf
 {
 	int64 lowest;
@@ -50,18 +50,24 @@ typedef struct PfsNameLeaf
 	const uint8 *entries; /* points into the tuple */
 } PfsNameLeaf;
 
-/* The key of digests. False: there is none, so nothing is sealed. */
+/* Reads the key of digests. Returns false if there is none, and so no sealed row. */
 bool pfs_name_key_read(Snapshot snapshot, uint8 *key);
 
-/* What a row is found by: so much of its digest as is stored, then zeros; its item is the id. */
+/*
+ * Digest by which a row is found: as many bytes as are stored, then zeros. Its item is the row's
+ * id.
+ */
 PfsNameDigest pfs_name_digest_of(const PfsNameTable *names, const uint8 *key,
 								 const PfsNameRow *utf8);
 
-/* By their bytes, then by item, as entries are stored. Compare is for qsort. */
+/* Order in which entries are stored: by bytes, then by item. For qsort(). */
 int pfs_name_digests_compare(const void *a, const void *b);
 void pfs_name_digests_sort(PfsNameDigest *digests, uint32 count);
 
-/* The order of leaves: the first eight bytes, fewer where a digest has fewer. */
+/*
+ * Key of a digest in the order of leaves: its first eight bytes, padded with zeros if it is
+ * shorter.
+ */
 int64 pfs_name_digest_key(const PfsNameTable *names, const uint8 *digest);
 
 static inline uint32
@@ -70,18 +76,18 @@ pfs_name_entry_bytes(const PfsNameTable *names)
 	return names->digest_bytes + (uint32) sizeof(uint32);
 }
 
-/* False where it is damaged. */
+/* Fills in a leaf; returns false if it is damaged. */
 bool pfs_name_leaf_check(const PfsNameTable *names, int64 lowest, const struct varlena *entries,
 						 PfsNameLeaf *leaf);
 
-/* The same; raises DATA_CORRUPTED. */
+/* Like pfs_name_leaf_check(), but raises DATA_CORRUPTED. */
 void pfs_name_leaf_read(const PfsNameTable *names, int64 lowest, const struct varlena *entries,
 						PfsNameLeaf *leaf);
 
-/* An entry of it; its item is the id. */
+/* An entry of a leaf; its item is the id. */
 PfsNameDigest pfs_name_leaf_entry(const PfsNameTable *names, const PfsNameLeaf *leaf, uint32 entry);
 
-/* Leaves by keys. */
+/* A scan for leaves by key. */
 typedef struct PfsNameLeafScan
 {
 	const PfsNameTable *names;
@@ -89,19 +95,22 @@ typedef struct PfsNameLeafScan
 	Relation index;
 	IndexScanDesc scan;
 	TupleTableSlot *slot;
-	MemoryContext context; /* of what the scan keeps from one row to the next */
+	MemoryContext context; /* for data that the scan keeps from one row to the next */
 } PfsNameLeafScan;
 
 void pfs_name_leaves_begin(PfsNameLeafScan *scan, const PfsNameTable *names, Snapshot snapshot,
 						   LOCKMODE lock);
 
-/* The leaf that a key belongs in. False: there is none. It holds until the next call. */
+/*
+ * Finds the leaf in which a key belongs; returns false if there is none. It is valid until the next
+ * call.
+ */
 bool pfs_name_leaves_find(PfsNameLeafScan *scan, int64 key, PfsNameLeaf *leaf);
 
-/* Leaves the lock. */
+/* Ends the scan; keeps the lock. */
 void pfs_name_leaves_end(PfsNameLeafScan *scan);
 
-/* Calls a function for each item and each id that its digest has; sorts digests. */
+/* Calls a function for each item and each id that has its digest; sorts digests. */
 typedef void (*PfsNameFoundFn)(uint32 item, int32 id, void *argument);
 void pfs_name_hashes_find(const PfsNameTable *names, PfsNameDigest *digests, uint32 count,
 						  PfsNameFoundFn function, void *argument);

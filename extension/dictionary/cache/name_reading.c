@@ -1,8 +1,9 @@
 /*
  * name_reading.c
- *		Functions and locations by their ids.
+ *		Reads functions and locations by id.
  *
- * Chunks are asked first, one after the other: most ids are there. What is in none is young.
+ * Chunks are read first, one after the other, because most ids are there. Ids that no chunk has are
+ * young.
  */
 #include "profstore.h"
 
@@ -20,7 +21,7 @@
 #include "dictionary/cache/name_reading.h"
 #include "dictionary/cache/rows.h"
 
-/* What is done with each row. */
+/* A request, and the callback for each row. */
 typedef struct Reading
 {
 	const PfsNameTable *names;
@@ -45,7 +46,7 @@ give_young(TupleTableSlot *slot, void *argument)
 	reading->function(&row, reading->argument);
 }
 
-/* Gives those of some ids that a chunk has; lists the others. */
+/* Passes on the rows of a chunk with some of the ids; lists the other ids in missing[]. */
 static uint32
 give_sealed(const Reading *reading, const PfsNameChunk *chunk, const int32 *ids, uint32 count,
 			int32 *missing)
@@ -76,7 +77,7 @@ give_sealed(const Reading *reading, const PfsNameChunk *chunk, const int32 *ids,
 	return missing_count;
 }
 
-/* Gives all that are sealed; missing has room for all, and gets the others. */
+/* Passes on all sealed rows with these ids. missing has room for all ids, and gets the others. */
 static uint32
 read_sealed(const Reading *reading, const int32 *ids, uint32 count, int32 *missing)
 {
@@ -176,6 +177,7 @@ give_chunk(const PfsNameChunk *chunk, void *argument)
 		reading->function(&rows[i], reading->argument);
 }
 
+/* Scans the table of young rows, and calls function for each row in a scratch context. */
 static void
 each_young(const Reading *reading, void (*function)(TupleTableSlot *slot, void *argument),
 		   void *argument)

@@ -1,6 +1,6 @@
 /*
  * name_rows.c
- *		Functions and locations between tables, the codec and digests.
+ *		Converts functions and locations between tables, the codec and digests.
  */
 #include "profstore.h"
 
@@ -72,9 +72,7 @@ fill_function(const PfsNameRow *row, Datum *values)
 	values[FUNCTION_CONDEMNED] = BoolGetDatum(row->is_condemned);
 }
 
-/*
- * A text in UTF-8, from which the server's own comes back byte for byte; NULL where there is none.
- */
+/* Converts a text to UTF-8; returns NULL if converting it back would not give the same bytes. */
 static const char *
 text_to_utf8(const char *text)
 {
@@ -126,11 +124,15 @@ function_to_utf8(const PfsNameRow *row, PfsNameRow *utf8)
 		   utf8->function.filename != NULL;
 }
 
-/* An error where the database's encoding lacks a character: a dump of another one brought it. */
+/*
+ * Converts a text from UTF-8. Raises an error if the database's encoding lacks a character, which
+ * may come from a dump of another database.
+ */
 static const char *
 text_from_utf8(const char *text)
 {
-	return pg_any_to_server(text, (int) strlen(text), PG_UTF8); /* checks that it is UTF-8 */
+	/* also checks that it is valid UTF-8 */
+	return pg_any_to_server(text, (int) strlen(text), PG_UTF8);
 }
 
 static void
@@ -183,7 +185,7 @@ digest_function(const uint8_t *key, const PfsNameRow *utf8, uint8_t *digest)
 	pfree(bytes);
 }
 
-/* Elements of an int4[] column that holds one dimension and no null. */
+/* Returns the elements of an int4[] column, which has one dimension and no null. */
 static const int32 *
 get_numbers(Datum datum, uint32 *count)
 {
@@ -283,6 +285,7 @@ static void
 digest_location(const uint8_t *key, const PfsNameRow *utf8, uint8_t *digest)
 {
 	const PfsPackedLocation *location = &utf8->location;
+	/* A place is found by mapping and address; its lines are an answer, which may change. */
 	bool is_place = location->mapping != 0 && location->address != 0;
 	uint32 line_count = is_place ? 0 : location->line_count;
 	Size length = 12 + line_count * (Size) 8;
@@ -301,9 +304,9 @@ digest_location(const uint8_t *key, const PfsNameRow *utf8, uint8_t *digest)
 }
 
 /*
- * Functions are found by digests alone: 80 bits of a keyed hash, so two of ten million contents
- * meet with a chance of one in 2^34. Locations are compared with what they are, so that a digest
- * need only tell most of them apart.
+ * Functions are found by digest alone: 80 bits of a keyed hash, so that two of ten million contents
+ * collide with a probability of 2^-34. Locations are compared by content after the digest, so a
+ * short digest suffices.
  */
 const PfsNameTable pfs_function_names = { .name = "functions",
 										  .rows = "function_rows",

@@ -2,16 +2,17 @@
  * names.c
  *		Cached locations, functions and mappings, by id.
  *
- * 1. Arrays of pages, and what of them goes when a call begins.
- * 2. A row of a table becomes a struct that is one allocation, texts behind it.
- * 3. Many at once: locations that are not cached, then the functions and mappings that they name.
- * 4. One by one. What has no row gets one that says so, until the next call looks again.
- * 5. What other sessions have read is found in shared memory (shared_names.h), and what this one
- *    has is put there.
+ * 1. Arrays of pages, and what is dropped when a call begins.
+ * 2. A table row becomes a struct in one allocation, with its texts behind it.
+ * 3. Loading many rows: locations that are not cached, then the functions and mappings they name.
+ * 4. Reading one row. A missing row is replaced by one with an "unknown" name, until the next call
+ *    searches again.
+ * 5. Rows that other sessions have read are found in shared memory (shared_names.h), and this
+ *    session's rows are offered there.
  *
  * Ids come from sequences and are dense, so a cache is an array of pages of pointers: a lookup is
- * two loads and no comparison. Rows of a transaction that aborts may stay: nothing refers to their
- * ids, which are never given out again.
+ * two loads without a comparison. Rows of an aborted transaction may stay: nothing refers to their
+ * ids, which are never used again.
  */
 #include "profstore.h"
 
@@ -28,17 +29,17 @@
 #include "dictionary/cache/rows.h"
 #include "dictionary/cache/shared_names.h"
 
-/* Fewer names are read sooner than they are shared. */
+/* Reading fewer names is faster than sharing them. */
 #define LEAST_SHARED 256
 
-/* Share of the names that have been shared by which they must grow to be offered again. */
+/* Names are offered again after they have grown by this share. */
 #define GROWTH_DIVISOR 8
 
-/* Rows of one kind, each made into a struct of dictionary.h. */
+/* Cached rows of one kind, each a struct of dictionary.h. */
 typedef struct NameCache
 {
 	PfsNameKind kind;
-	/* Reads those with these ids, ascending and distinct. */
+	/* Reads rows by id; ids are ascending and distinct. */
 	void (*read)(const int32 *ids, uint32 count);
 } NameCache;
 
@@ -50,23 +51,24 @@ static NameCache locations = { PFS_LOCATIONS, read_locations };
 static NameCache functions = { PFS_FUNCTIONS, read_functions };
 static NameCache mappings = { PFS_MAPPINGS, read_mappings };
 
-/* Rows of this session, and those that are shared, which it does not read again. */
+/* Rows of this session, and shared rows, which it does not read again. */
 static PfsNamePages own[PFS_NAME_KINDS];
 static uint32 own_count;
 static const PfsNamePages *shared; /* NULL: none */
 static uint32 shared_count;
-static uint32 offered_count; /* names that were there, or put there, last */
-static bool has_looked;		 /* for shared ones, in this call */
+/* number of names that were last found in, or put into, shared memory */
+static uint32 offered_count;
+static bool has_looked; /* shared names were searched in this call */
 
-/* Holds all pages and rows; child of the cache context. */
+/* Parent of all pages and rows; child of the cache context. */
 static MemoryContext name_context;
-static uint64 generation; /* counts how often names went */
-static bool has_unknown;  /* rows stand in for others that were not there, but may be by now */
+static uint64 generation; /* counts how often names were dropped */
+static bool has_unknown;  /* some rows replace missing ones, which may exist by now */
 
-/* Functions that no row has: their ids are the greatest, which no sequence comes to. */
+/* Ids of placeholder functions: the greatest ones, which a sequence does not reach. */
 enum
 {
-	NO_ID = PG_INT32_MAX - 2, /* of a location whose row names a function that cannot be */
+	NO_ID = PG_INT32_MAX - 2, /* function of a location whose row names an invalid id */
 	NO_LOCATION,
 	NO_STACK
 };
@@ -100,7 +102,7 @@ pfs_names_bytes(void)
 	return name_context == NULL ? 0 : MemoryContextMemAllocated(name_context, true);
 }
 
-/* Unknown rows may be there by now. */
+/* Placeholders are dropped, because the missing rows may exist by now. */
 static void
 begin_call(bool names_changed)
 {
@@ -132,7 +134,7 @@ pfs_names_context(void)
 	return name_context;
 }
 
-/* The epoch is known once the call has begun. */
+/* Searches shared names. Called late, because the epoch is known only after a call has begun. */
 static pg_noinline void
 look_for_shared(void)
 {
@@ -169,7 +171,7 @@ keep(NameCache *cache, int32 id, void *row)
 	own_count++;
 }
 
-/* A transaction that has an id may have read rows of its own. */
+/* Offers names, unless the transaction has an id and may have read rows of its own. */
 static void
 offer_names(void)
 {
@@ -182,7 +184,7 @@ offer_names(void)
 	pfs_shared_names_offer(own, shared, count);
 }
 
-/* Copies a text behind a row that is being made; *at moves on. */
+/* Copies a text behind a row under construction, and moves *at. */
 static const char *
 put_text(char **at, const char *text, Size length)
 {
@@ -269,14 +271,14 @@ read_mappings(const int32 *ids, uint32 count)
 	pfs_rows_read("mappings", ids, count, keep_mapping, NULL);
 }
 
-/* Reads rows that are not cached; sorts ids in place. */
+/* Reads rows that are not cached. Sorts ids in place. */
 static void
 load(NameCache *cache, int32 *ids, uint32 count)
 {
 	cache->read(ids, pfs_ids_sort(ids, count));
 }
 
-/* Those of ids that are not cached, in CurrentMemoryContext, sorted and distinct. */
+/* Returns the ids that are not cached, sorted and distinct, in CurrentMemoryContext. */
 static int32 *
 missing_locations(const int32 *ids, uint32 count, uint32 *missing_count)
 {
@@ -337,7 +339,7 @@ pfs_location_is_cached(int32 id)
 	return id == PFS_NO_STACK_LOCATION || look_up(&locations, id) != NULL;
 }
 
-/* What is not there may be by the next query, which looks again. */
+/* Records that a placeholder was made: the next query searches the row again. */
 static void
 note_unknown(void)
 {
@@ -345,7 +347,7 @@ note_unknown(void)
 	pfs_doubt(PFS_DOUBT_NAMES, 1);
 }
 
-/* Makes a row for an id that has none. */
+/* Makes a placeholder for an id without a row. */
 static void
 keep_unknown(NameCache *cache, int32 id)
 {

@@ -1,7 +1,7 @@
 /*
  * names.h
- *		The cache of names as a part of the caches; what it holds is in dictionary.h. Internal to
- *		the room.
+ *		The cache of names, as a part of the caches; dictionary.h describes its contents.
+ *		Internal to the room.
  */
 #ifndef PFS_NAMES_H
 #define PFS_NAMES_H
@@ -11,7 +11,7 @@
 /* Registers the part. */
 void pfs_names_init(void);
 
-/* Bytes that names take. */
+/* Bytes of the cached names. */
 Size pfs_names_bytes(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * rows.c
- *		Rows of a dictionary table by their int4 ids.
+ *		Reads rows of a dictionary table by their int4 ids.
  */
 #include "profstore.h"
 
@@ -20,7 +20,7 @@
 #include "dictionary/cache/cache.h"
 #include "dictionary/cache/rows.h"
 
-/* An index probe costs about as much as reading a quarter of a block in sequence [measured]. */
+/* An index probe costs about as much as reading a quarter of a block sequentially [measured]. */
 #define PROBES_PER_BLOCK 4
 
 static int
@@ -45,7 +45,7 @@ pfs_ids_have(const int32 *ids, uint32 count, int32 id)
 	return bsearch(&id, ids, count, sizeof(int32), compare_ids) != NULL;
 }
 
-/* What pfs_rows_read is asked for, and what it works with. */
+/* Arguments and state of pfs_rows_read(). */
 typedef struct Reading
 {
 	const char *table;
@@ -58,7 +58,7 @@ typedef struct Reading
 	MemoryContext row_context;
 } Reading;
 
-/* Calls the function in a context of its own, which is emptied for the next row. */
+/* Calls the function for the current row in a context that is reset afterwards. */
 static void
 give_row(const Reading *reading)
 {

@@ -1,15 +1,16 @@
 /*
  * shared_area.c
- *		A hash of entries, and their things in an area of fixed size.
+ *		A hash of entries, and their copies in an area of fixed size.
  *
- * 1. A key names a thing: database, extension, number. Things under an epoch of the own transaction
- *    have none.
- * 2. Borrowing: an entry of the same epoch is pinned. Pins are given back one by one, at the latest
+ * 1. A key identifies a copy: database, extension, number. Copies under an epoch of the own
+ *    transaction have no key.
+ * 2. Borrowing: an entry of the same epoch is pinned. Pins are released one by one, at the latest
  *    when the process ends.
- * 3. Putting in: what is better than the entry takes its place. Where there is no room, entries
- *    that were not used for long go; else it is refused. Memory is taken under the lock (reserve),
- *    filled without it, and made known under it (publish), if nothing better has come meanwhile.
- * 4. Setting up, in the postmaster; counters for shared_cache().
+ * 3. Putting in: a copy that is better than the entry replaces it. If there is no room, entries
+ *    that were not used for long are evicted; otherwise the copy is refused. Memory is allocated
+ *    under the lock (reserve), filled without it, and published under it, unless a better copy has
+ *    come meanwhile.
+ * 4. Setup in the postmaster; counters for shared_cache().
  */
 #include "profstore.h"
 
@@ -37,23 +38,23 @@ PG_FUNCTION_INFO_V1(profstore_shared_cache);
 
 #define NAME "profstore shared trees"
 
-/* Entries for which there is room in the hash: of trees of 4 kB. */
+/* The hash has room for entries of this average size: that of a small tree. */
 #define ENTRY_BYTES_EXPECTED 4096
 
-/* One thing may take so much of the area. */
+/* One copy may take at most this share of the area. */
 #define SHARE_DIVISOR 2
 
 /*
- * An entry goes only if so many uses for each entry have passed since it was used. Where sessions
- * read more, one partition after the other, than there is room for, what is there stays and serves
- * them, instead of each pushing out what is wanted next.
+ * An entry is evicted only if this many uses per entry have passed since its last use. If sessions
+ * read more partitions in turn than there is room for, the present entries stay and serve them,
+ * instead of each evicting the one needed next.
  */
 #define USES_BEFORE_EVICTION 4
 
 typedef struct EntryKey
 {
 	Oid database;
-	Oid table; /* profstore.epoch: another one when the extension was made anew */
+	Oid table; /* OID of profstore.epoch: changes when the extension is created again */
 	int32 number;
 } EntryKey;
 
@@ -68,37 +69,37 @@ typedef struct Entry
 	pg_atomic_uint64 last_use_no; /* by the clock */
 } Entry;
 
-/* Before a thing. */
+/* Header of a copy. */
 typedef struct SharedBlock
 {
-	pg_atomic_uint32 pins; /* of sessions that read it */
-	bool is_removed;	   /* its entry is gone: it goes with the last pin */
+	pg_atomic_uint32 pins; /* by sessions that read it */
+	bool is_removed;	   /* its entry is gone: freed with the last pin */
 	dsa_pointer self;
 } SharedBlock;
 
 #define BLOCK_BYTES MAXALIGN(sizeof(SharedBlock))
 
-/* In shared memory, before the area. */
+/* In shared memory, before the copies. */
 typedef struct SharedArea
 {
-	pg_atomic_uint64 clock; /* counts uses, and offers that were refused */
+	pg_atomic_uint64 clock; /* counts uses, and refused offers */
 	pg_atomic_uint64 copies;
 	pg_atomic_uint64 misses;
 	pg_atomic_uint64 evictions;
 	pg_atomic_uint64 refusals;
-	Size used_bytes; /* under the lock, as what follows */
+	Size used_bytes; /* this and the following fields: under the lock */
 	uint64 tree_count;
 	uint64 node_count;
 } SharedArea;
 
 static int cache_size_mb = 64;
 
-static SharedArea *shared; /* NULL where there is no shared memory */
+static SharedArea *shared; /* NULL: there is no shared memory */
 static HTAB *entries;
 static LWLock *lock;
-static dsa_area *area; /* attached to on first use */
+static dsa_area *area; /* attached on first use */
 
-/* What this process has pinned. */
+/* Pins of this process. */
 static SharedBlock **pins;
 static uint32 pin_count;
 static uint32 pin_capacity;
@@ -124,7 +125,7 @@ area_place(void)
 	return (char *) shared + MAXALIGN(sizeof(SharedArea));
 }
 
-/* Gives a pin back; what nobody can find goes with the last. */
+/* Releases a pin; a removed copy is freed with the last one. */
 static void
 unpin(SharedBlock *block)
 {
@@ -141,7 +142,7 @@ unpin_all(int code, Datum arg)
 		unpin(pins[--pin_count]);
 }
 
-/* Once in a process; false where the module was not preloaded. */
+/* Attaches once per process; returns false if the module was not preloaded. */
 static bool
 attach(void)
 {
@@ -151,14 +152,16 @@ attach(void)
 		return shared != NULL;
 	caller = MemoryContextSwitchTo(TopMemoryContext);
 	area = dsa_attach_in_place(area_place(), NULL);
-	/* the last that was registered runs first, and all after the abort of the transaction */
+	/*
+	 * callbacks run in reverse order of registration, and all of them after the transaction's abort
+	 */
 	on_shmem_exit(dsa_on_shmem_exit_release_in_place, PointerGetDatum(area_place()));
 	on_shmem_exit(unpin_all, (Datum) 0);
 	MemoryContextSwitchTo(caller);
 	return true;
 }
 
-/* Under which key a thing of the caches is shared; false where it is not. */
+/* Sets the key of a copy with a number; returns false if it must not be shared. */
 static bool
 make_key(int32 number, EntryKey *key)
 {
@@ -166,7 +169,7 @@ make_key(int32 number, EntryKey *key)
 	key->database = MyDatabaseId;
 	key->table = pfs_cache_made_for();
 	key->number = number;
-	/* an epoch that is rolled back comes again with other content */
+	/* an epoch that is rolled back is used again with other content */
 	return OidIsValid(key->table) && !pfs_cache_epoch()->own && attach();
 }
 
@@ -199,7 +202,7 @@ is_of_epoch(const Entry *entry)
 		   (entry->key.number != PFS_SHARED_NAMES || entry->facts.names_epoch == epoch->names);
 }
 
-/* The entry of a key, if it is of the epoch; the lock is held. */
+/* The entry of a key, if it is of the caches' epoch. The lock is held. */
 static Entry *
 find_entry(const EntryKey *key)
 {
@@ -276,7 +279,7 @@ refuse(void)
 	count(&shared->refusals);
 }
 
-/* Counts an entry that comes, or goes; the lock is held exclusively. */
+/* Adds an entry to the counters, or subtracts it. The lock is held exclusively. */
 static void
 count_entry(const Entry *entry, int sign)
 {
@@ -287,7 +290,7 @@ count_entry(const Entry *entry, int sign)
 	shared->node_count += (uint64) sign * entry->facts.count;
 }
 
-/* Takes an entry out; the lock is held exclusively. */
+/* Removes an entry. The lock is held exclusively. */
 static void
 remove_entry(Entry *entry)
 {
@@ -301,7 +304,8 @@ remove_entry(Entry *entry)
 }
 
 /*
- * Takes out what was not used for the longest time, if that is long; the lock is held exclusively.
+ * Evicts the least recently used entry, if its last use is long ago; returns false otherwise. The
+ * lock is held exclusively.
  */
 static bool
 evict_one(void)
@@ -325,7 +329,8 @@ evict_one(void)
 }
 
 /*
- * Memory for a thing, made free if need be; NULL where there is none. The lock is held exclusively.
+ * Allocates memory for a copy, evicting others if needed; NULL if there is none. The lock is held
+ * exclusively.
  */
 static SharedBlock *
 allocate(Size bytes)
@@ -345,7 +350,10 @@ allocate(Size bytes)
 	return block;
 }
 
-/* Whether what is there may stay: an older epoch is that of an older snapshot. */
+/*
+ * Returns true if the present entry need not be replaced. An entry of an older epoch serves only
+ * older snapshots.
+ */
 static bool
 may_stay(const Entry *entry, const PfsSharedOffer *offer)
 {
@@ -357,7 +365,7 @@ may_stay(const Entry *entry, const PfsSharedOffer *offer)
 		   offer->facts.names_epoch < entry->facts.names_epoch;
 }
 
-/* The entry of a key, in *entry; false where it is to stay. The lock is held. */
+/* Returns the entry of a key in *entry; false if it should stay. The lock is held. */
 static bool
 may_replace(const EntryKey *key, const PfsSharedOffer *offer, Entry **entry)
 {
@@ -366,8 +374,8 @@ may_replace(const EntryKey *key, const PfsSharedOffer *offer, Entry **entry)
 }
 
 /*
- * Memory for what is offered, beside what it is to replace, or else in its place; NULL where there
- * is none, or nothing is to be put in.
+ * Allocates memory for an offer, next to the copy it will replace, or else in its place; NULL if
+ * there is none, or the offer is not needed.
  */
 static SharedBlock *
 reserve(const EntryKey *key, const PfsSharedOffer *offer)
@@ -382,7 +390,7 @@ reserve(const EntryKey *key, const PfsSharedOffer *offer)
 		bool fits = pfs_shared_has_room(offer->bytes);
 
 		block = fits ? allocate(bytes) : NULL;
-		/* making room may have taken the entry out */
+		/* eviction may have removed the entry */
 		entry = hash_search(entries, key, HASH_FIND, NULL);
 		if (block == NULL && entry != NULL)
 		{
@@ -396,7 +404,7 @@ reserve(const EntryKey *key, const PfsSharedOffer *offer)
 	return block;
 }
 
-/* Makes a block that is filled the thing of a key; false where others were quicker. */
+/* Publishes a filled block under a key; returns false if another session was faster. */
 static bool
 publish(const EntryKey *key, const PfsSharedOffer *offer, const SharedBlock *block)
 {
@@ -441,7 +449,7 @@ pfs_shared_put(const PfsSharedOffer *offer)
 	block = reserve(&key, offer);
 	if (block == NULL)
 		return false;
-	/* nobody else knows of the block, and no error or interrupt comes in between */
+	/* no other process knows the block, and no error or interrupt comes in between */
 	offer->fill((char *) block + BLOCK_BYTES, offer->argument);
 	return publish(&key, offer, block);
 }
@@ -463,7 +471,7 @@ make_area(void)
 {
 	dsa_area *made = dsa_create_in_place(area_place(), area_bytes(), lock->tranche, NULL);
 
-	/* what does not fit is not kept; so nothing depends on the room that /dev/shm has */
+	/* a copy that does not fit is not kept, so nothing depends on the size of /dev/shm */
 	dsa_set_size_limit(made, area_bytes());
 	dsa_pin(made);
 	dsa_detach(made);

@@ -1,54 +1,59 @@
 /*
  * shared_area.h
- *		Things that sessions read in shared memory, where the module is preloaded.
+ *		Copies of table contents that sessions share in shared memory, if the module is
+ *		preloaded.
  *
- * A thing is a copy of what one session has read of tables, found by its number and the epoch under
- * which it was read. It never changes: who has read more puts another in its place. Who borrows it
- * reads it where it is; its memory goes with the last who has, when it is out of the table. Things
- * that were not used for long make room for others. It lies at the same address in all processes,
- * so it may hold pointers into itself.
+ * A copy ("thing") holds what one session has read from tables, and is found by its number and the
+ * epoch under which it was read. It never changes: a session that has read more replaces it. A
+ * session borrows a copy and reads it in place; its memory is freed when it has been replaced and
+ * the last borrower returns it. Copies that were not used for long make room for others. A copy has
+ * the same address in all processes, so it may hold pointers into itself.
  *
- * Locks: one LWLock, shared while a thing is looked for, exclusive while room is made for one, or
- * it is made known, taken out or given back; it is filled without. No errors are raised but
- * OUT_OF_MEMORY, and nothing is waited for but the lock.
+ * Locks: one LWLock, taken shared to find a copy, and exclusively to make room for one, publish it,
+ * remove it or return it. A copy is filled without the lock. The only error is OUT_OF_MEMORY, and
+ * nothing waits except for the lock.
  */
 #ifndef PFS_SHARED_AREA_H
 #define PFS_SHARED_AREA_H
 
 #include "profstore.h"
 
-/* Numbers of things: dictionary partitions, and these. */
+/* Numbers of copies: dictionary partitions, and these. */
 #define PFS_SHARED_NAMES (-1)
 #define PFS_SHARED_IDS	 (-2) /* of imports */
 
-/* What is told of a thing. */
+/* Facts about a copy. */
 typedef struct PfsSharedFacts
 {
-	int64 names_epoch; /* 0 where it holds no names */
-	uint64 horizon;	   /* of a tree, as PfsTreeCache has it */
+	int64 names_epoch; /* 0 if it holds no names */
+	uint64 horizon;	   /* of a tree, see PfsTreeCache */
 	uint32 count;	   /* nodes of a tree, or names */
 	bool has_shape;
 } PfsSharedFacts;
 
-/* The setting profstore.shared_cache_size, and the memory if the module is being preloaded. */
+/*
+ * Defines the setting profstore.shared_cache_size, and requests the memory if the module is being
+ * preloaded.
+ */
 void pfs_shared_area_init(void);
 
-/* Whether a thing of so many bytes may be put in. */
+/* Returns true if a copy of that size may be put in. */
 bool pfs_shared_has_room(Size bytes);
 
 /*
- * Tells of the thing of a number under the epoch that the caches are of; false where there is none.
+ * Returns the facts of the copy with a number under the epoch of the caches; false if there is
+ * none.
  */
 bool pfs_shared_look(int32 number, PfsSharedFacts *facts);
 
-/* Borrows it; NULL where there is none. Given back at the latest when the process ends. */
+/* Borrows a copy; NULL if there is none. It is returned when the process ends at the latest. */
 void *pfs_shared_borrow(int32 number, PfsSharedFacts *facts);
 void pfs_shared_release(void *thing);
 
 /*
- * Puts in a thing of so many bytes, unless one is there of this epoch than which it is not better,
- * or of a later epoch. fill writes it to its place, under no lock; it raises no error and handles
- * no interrupt. Whether the thing is there.
+ * Offers a copy of that many bytes. It is put in unless there is one of this epoch that is at least
+ * as good, or one of a later epoch. fill writes it to its place without a lock; it must not raise
+ * an error or process interrupts. Returns true if the copy is in shared memory afterwards.
  */
 typedef struct PfsSharedOffer
 {

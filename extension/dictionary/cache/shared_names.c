@@ -1,6 +1,6 @@
 /*
  * shared_names.c
- *		Pages, rows and texts as one piece, which points into itself.
+ *		Pages, rows and texts in one allocation, with pointers into itself.
  */
 #include "profstore.h"
 
@@ -9,17 +9,17 @@
 #include "dictionary/cache/shared_area.h"
 #include "dictionary/cache/shared_names.h"
 
-/* Share of its names by which what is there must grow to be replaced. */
+/* A copy is replaced if its names have grown by this share. */
 #define GROWTH_DIVISOR 8
 
-/* What is offered. */
+/* An offer, see pfs_shared_names_offer(). */
 typedef struct Offer
 {
 	const PfsNamePages *own;
-	const PfsNamePages *borrowed; /* NULL: nothing */
+	const PfsNamePages *borrowed; /* NULL: none */
 } Offer;
 
-/* Called with each row of a kind. */
+/* Called for each row of a kind. */
 typedef void (*RowFn)(void *state, PfsNameKind kind, int32 id, const void *row);
 
 static uint32
@@ -91,11 +91,11 @@ pages_bytes(const Offer *offer)
 	return bytes;
 }
 
-/* What is being written. */
+/* State while a copy is filled. */
 typedef struct Writing
 {
 	PfsNamePages *kinds;
-	char *at; /* the next row's place */
+	char *at; /* place of the next row */
 } Writing;
 
 static const char *
@@ -109,6 +109,7 @@ write_text(char **at, const char *text)
 	return start;
 }
 
+/* Writes a row and its texts, adjusts its pointers, and stores its address in its page. */
 static void
 write_row(void *state, PfsNameKind kind, int32 id, const void *row)
 {
@@ -147,6 +148,7 @@ write_row(void *state, PfsNameKind kind, int32 id, const void *row)
 	}
 }
 
+/* Writes the whole copy: the struct, the arrays of pages, the pages, then all rows. */
 static void
 write_all(void *place, const void *argument)
 {

@@ -1,10 +1,10 @@
 /*
  * shared_names.h
- *		Cached locations, functions and mappings in shared memory (shared_area.h); internal to the
- *		room.
+ *		Cached locations, functions and mappings in shared memory (shared_area.h); internal to
+ *		the room.
  *
- * What one session has read of the tables, others find there. It holds what was committed, and goes
- * with the epoch of names.
+ * A session finds here what another one has read from the tables. It holds committed rows only, and
+ * is dropped with the epoch of names.
  */
 #ifndef PFS_SHARED_NAMES_H
 #define PFS_SHARED_NAMES_H
@@ -23,7 +23,7 @@ typedef enum PfsNameKind
 
 #define PFS_NAME_KINDS 3
 
-/* Rows of one kind by id, each a struct of dictionary.h; NULL: not there. */
+/* Rows of one kind by id, each a struct of dictionary.h; NULL: none. */
 typedef struct PfsNamePages
 {
 	void ***pages;
@@ -40,13 +40,16 @@ pfs_name_find(const PfsNamePages *names, int32 id)
 	return names->pages[page][id & (PFS_NAME_PAGE_SLOTS - 1)];
 }
 
-/* Those that are shared under the epoch that the caches are of, by kind, and how many; or NULL. */
+/*
+ * Borrows the names that are shared under the epoch of the caches, by kind, and their number; NULL
+ * if there are none.
+ */
 const PfsNamePages *pfs_shared_names_borrow(uint32 *count);
 void pfs_shared_names_release(const PfsNamePages *shared);
 
 /*
- * Shares a session's own names, by kind, with those that it has borrowed (NULL: none), so many
- * together, if they are well more than what is there.
+ * Offers a session's own names together with those it has borrowed (NULL: none), count in all. They
+ * are shared if they are clearly more than those in shared memory.
  */
 void pfs_shared_names_offer(const PfsNamePages *own, const PfsNamePages *borrowed, uint32 count);
 

@@ -1,6 +1,6 @@
 /*
  * answers.c
- *		Which answer is better, and the statement that changes locations that get one.
+ *		Compares answers, and updates locations that get a better one.
  */
 #include "profstore.h"
 
@@ -25,15 +25,18 @@ PG_FUNCTION_INFO_V1(profstore_answer_rank);
 
 typedef struct Place
 {
-	Oid table; /* the extension may be made anew before the transaction commits */
+	Oid table; /* OID of the table: the extension may be created again before the commit */
 	int32 location_id;
 } Place;
 
-/* What a place was told. A better answer comes behind it: its abort finds this one again. */
+/*
+ * An answer that was recorded for a location. A better one is appended, so that its abort restores
+ * this one.
+ */
 typedef struct Told
 {
 	Place place;
-	uint32 poorer; /* number of the place's entry before this one, from 1; 0: none */
+	uint32 poorer; /* number of the location's entry before this one, from 1; 0: none */
 	SubTransactionId told_in;
 	bool has_build_id;
 	PfsAnswerRank rank;
@@ -44,7 +47,7 @@ typedef struct Told
 typedef struct Best
 {
 	Place place;
-	uint32 number; /* of its entry, from 1 */
+	uint32 number; /* number of its latest entry, from 1 */
 	char status;
 } Best;
 
@@ -117,7 +120,7 @@ pfs_answer_tell(int32 location_id, const PfsAnswer *answer, bool has_build_id)
 	MemoryContextSwitchTo(caller);
 }
 
-/* Takes back the last one. */
+/* Removes the last recorded answer. */
 static void
 untell(void)
 {
@@ -140,7 +143,7 @@ forget(void)
 	best_of_place = NULL;
 }
 
-/* Whether the row was there, and had no answer as good. */
+/* Updates a location; returns true if it existed and had no answer as good. */
 static bool
 run_improve(SPIPlanPtr plan, const Told *better)
 {
@@ -153,7 +156,7 @@ run_improve(SPIPlanPtr plan, const Told *better)
 	return SPI_processed > 0;
 }
 
-/* Sealed ones can be changed where they are young. */
+/* Unseals the sealed locations among the recorded ones, because only young rows can be updated. */
 static void
 unseal_told(void)
 {
@@ -173,6 +176,7 @@ improve_locations(void)
 	bool any = false;
 
 	SPI_connect();
+	/* The epoch's row first, as all other code that changes names does. */
 	if (SPI_execute(lock_epoch, false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not lock the epoch");
 	unseal_told();
@@ -188,8 +192,8 @@ improve_locations(void)
 }
 
 /*
- * Leaves the best of each place. Locations of an extension that the transaction has dropped are not
- * those of one that it made.
+ * Keeps the best answer of each location. Drops those of an extension that the transaction has
+ * dropped: its ids mean nothing in one created since.
  */
 static void
 forget_unneeded(void)
@@ -213,11 +217,13 @@ on_transaction_event(XactEvent event, void *arg)
 		if (told_count > 0)
 			pfs_run_as_owner(pfs_young_table(&pfs_location_names), improve_locations);
 	}
-	/* their memory goes with the transaction, also where a subtransaction took them all back */
+	/* the transaction frees the memory, even if a subtransaction's abort has removed all entries */
 	forget();
 }
 
-/* What was told since the subtransaction began was told in it, or below it. */
+/*
+ * Entries recorded since the subtransaction began were recorded in it, or in one of its children.
+ */
 static void
 on_subtransaction_event(SubXactEvent event, SubTransactionId subid, SubTransactionId parent_subid,
 						void *arg)

@@ -1,13 +1,13 @@
 /*
  * answers.h
- *		Answers to what is at an address: which of two is better, and stored locations that get a
- *		better one; internal to the room.
+ *		Answers to "which functions and lines are at an address": ranks them, and improves
+ *		stored locations; internal to the room.
  *
- * A location gets its better answer as the transaction that brought it commits, under the lock on
- * the row of profstore.epoch, whose names it counts up. So that row is locked for the moment of a
- * commit only, writers with several answers come one after the other and compare with what the one
- * before has left, and no two wait for each other. Until then the transaction itself sees the
- * location as it was. A prepared transaction keeps its locks until it is committed.
+ * A location gets its better answer when the transaction that brought it commits, under the lock on
+ * the row of profstore.epoch, whose names it increments. So that row is locked only for the moment
+ * of a commit; writers with better answers run one after the other, each compares with the result
+ * of the one before, and no two wait for each other. Until its commit the transaction itself sees
+ * the location unchanged. A prepared transaction keeps its locks until it is committed.
  */
 #ifndef PFS_ANSWERS_H
 #define PFS_ANSWERS_H
@@ -19,35 +19,36 @@ typedef struct PfsAnswer
 {
 	uint32 count;
 	const int32 *function_ids;
-	const int32 *lines; /* 0: not known */
+	const int32 *lines; /* 0: unknown */
 } PfsAnswer;
 
-/* The greater one is better. */
+/* Ranks of answers; the greater one is better. */
 typedef enum PfsAnswerRank
 {
 	PFS_ANSWER_NONE,
-	PFS_ANSWER_SYMBOL, /* a function without a line, as a symbol table tells */
-	PFS_ANSWER_SOURCE  /* a line, or inlined calls: DWARF's */
+	PFS_ANSWER_SYMBOL, /* a function without a line, as from a symbol table */
+	PFS_ANSWER_SOURCE  /* a line, or inlined calls, as from DWARF */
 } PfsAnswerRank;
 
 /*
- * Without a build ID it is not certain that two answers are about the same code: any is as good as
- * any other then, and better than none.
+ * Ranks an answer. Without a build ID two answers may be about different code, so all of them have
+ * the same rank, which is better than none.
  */
 PfsAnswerRank pfs_answer_rank(const PfsAnswer *answer, bool has_build_id);
 
 bool pfs_answers_are_equal(const PfsAnswer *a, const PfsAnswer *b);
 
 /*
- * The location gets this answer unless it has one as good by then, or was told one as good by this
- * transaction. What a subtransaction tells goes with its abort. The commit raises, under REPEATABLE
- * READ, T_R_SERIALIZATION_FAILURE where another one came first.
+ * Records an answer for a location. At commit the location gets it, unless it then has one of the
+ * same or a better rank, or this transaction has recorded one. Answers of a subtransaction are
+ * dropped with its abort. Under REPEATABLE READ the commit raises T_R_SERIALIZATION_FAILURE if
+ * another transaction has improved the location first.
  */
 void pfs_answer_tell(int32 location_id, const PfsAnswer *answer, bool has_build_id);
 
 /*
- * Called once when the module is loaded, after series_seen: commits lock the row of the epoch
- * before others, as collect_dictionary() does.
+ * Called once when the module is loaded, after pfs_series_seen_init(): commits must lock the
+ * epoch's row before other rows, as collect_dictionary() does.
  */
 void pfs_answers_init(void);
 

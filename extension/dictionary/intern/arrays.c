@@ -50,7 +50,7 @@ pfs_arrays_check(const char *caller, FunctionCallInfo fcinfo, int first, int end
 	return expected;
 }
 
-/* The name that stands for a text of more than PFS_NAME_MAX_BYTES. */
+/* Returns the shortened name of a text longer than PFS_NAME_MAX_BYTES. */
 static text *
 clip_name(const char *name, int length)
 {
@@ -127,7 +127,10 @@ pfs_int4_array(const int32 *elements, uint32 count)
 	return array;
 }
 
-/* Whoever calls with VARIADIC "any" may pass what is no array, or nothing. */
+/*
+ * Raises an error unless all arguments are arrays: callers of VARIADIC "any" may pass anything, or
+ * none.
+ */
 static void
 check_arguments_are_arrays(const char *caller, FunctionCallInfo fcinfo, int first)
 {
@@ -143,11 +146,12 @@ check_arguments_are_arrays(const char *caller, FunctionCallInfo fcinfo, int firs
 }
 
 /*
- * begin_interning(caller, VARIADIC arrays): arrays of one length, of any types. Pins the epoch.
+ * begin_interning(caller, VARIADIC arrays): checks arrays of equal length and any type, and pins
+ * the epoch.
  *
- * A writer keeps the ids that it gets once its transaction has committed. So that a crash cannot
- * take back such a commit and give its ids to other content, the commit waits for the disk even
- * under synchronous_commit = off.
+ * A writer keeps the ids it gets once its transaction has committed. A crash must not undo such a
+ * commit and give the ids to other content, so the commit waits for the disk even if
+ * synchronous_commit is off.
  */
 PGDLLEXPORT Datum
 profstore_begin_interning(PG_FUNCTION_ARGS)

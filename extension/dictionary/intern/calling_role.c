@@ -1,8 +1,8 @@
 /*
  * calling_role.c
- *		The role that a writer's rows belong to.
+ *		The role that owns the rows of a writer.
  *
- * It is kept by its name: that is what a dump has.
+ * It is stored by name, which is what a dump has.
  */
 #include "profstore.h"
 
@@ -15,9 +15,9 @@
 PG_FUNCTION_INFO_V1(profstore_calling_role);
 
 /*
- * ANALYZE, REINDEX, REFRESH and their like run code of a table's owner, as that role, on behalf of
- * whoever gave the command, or of autovacuum: that one does not call. Below a function that runs
- * as its own owner it is not known who does.
+ * Finds the calling role. ANALYZE, REINDEX, REFRESH and similar commands run code of a table's
+ * owner as the owner, on behalf of another role or of autovacuum, which is not the caller. Below a
+ * SECURITY DEFINER function other than ours the caller is unknown.
  */
 static Oid
 caller(void)

@@ -1,6 +1,6 @@
 /*
  * calling_role.h
- *		The role that a writer's rows belong to; internal to the room.
+ *		The role that owns the rows of a writer; internal to the room.
  */
 #ifndef PFS_CALLING_ROLE_H
 #define PFS_CALLING_ROLE_H
@@ -8,8 +8,8 @@
 #include "profstore.h"
 
 /*
- * Name of the role that calls, palloc'd: in a function that runs as its owner still the caller's,
- * not the owner's.
+ * Name of the calling role, palloc'd. In a SECURITY DEFINER function it is the caller's role, not
+ * the owner's.
  */
 char *pfs_calling_role(void);
 

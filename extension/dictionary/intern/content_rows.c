@@ -1,6 +1,7 @@
 /*
  * content_rows.c
- *		Rows of the dictionary by content: known ones found, new ones stored, many in one call.
+ *		Interns rows of the dictionary by content, many in one call: finds stored ones, stores
+ *		new ones.
  */
 #include "profstore.h"
 
@@ -22,7 +23,7 @@
 #include "dictionary/intern/content_rows.h"
 #include "dictionary/seal/row_writer.h"
 
-/* The distinct items, by their place. */
+/* Hash entry of a distinct item. */
 typedef struct Distinct
 {
 	uint32 place;
@@ -30,7 +31,7 @@ typedef struct Distinct
 	char status;
 } Distinct;
 
-/* All items, for the table of distinct ones. */
+/* All items, for the comparison function of the hash. */
 typedef struct Items
 {
 	const PfsContentKind *kind;
@@ -118,7 +119,9 @@ pfs_texts_hash(const Datum *texts, int count, int64 seed)
 	return (uint64) DatumGetInt64(hash);
 }
 
-/* Moves the distinct items to the front, in their order; places has for each where it is there. */
+/*
+ * Moves the distinct items to the front, in their order. places[i] is the new position of item i.
+ */
 static uint32
 make_distinct(const PfsContentKind *kind, void *items, uint32 count, uint32 *places)
 {
@@ -130,7 +133,7 @@ make_distinct(const PfsContentKind *kind, void *items, uint32 count, uint32 *pla
 	{
 		bool found;
 
-		/* the table knows places before this one, which stay as they are */
+		/* the hash refers to earlier positions, which do not change any more */
 		memmove(item_at(kind, items, distinct_count), item_at(kind, items, i), kind->item_bytes);
 		places[i] = distinct_insert(table, distinct_count, &found)->place;
 		distinct_count += !found;
@@ -145,7 +148,7 @@ table_of(const PfsContentKind *kind)
 	return kind->names == NULL ? kind->table : pfs_young_table(kind->names);
 }
 
-/* Returns how many are not stored. */
+/* Searches all items. Returns how many are not stored. */
 static uint32
 find_all(const PfsContentKind *kind, void *items, uint32 count)
 {
@@ -176,7 +179,7 @@ find_all(const PfsContentKind *kind, void *items, uint32 count)
 	return missing;
 }
 
-/* Adds a row with an id of its own in the first column. */
+/* Adds a row, with a new id in its first column. */
 static void
 add_row(PfsRowWriter *writer, const PfsContentKind *kind, Oid sequence, PfsContentItem *item)
 {

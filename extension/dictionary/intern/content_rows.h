@@ -1,10 +1,10 @@
 /*
  * content_rows.h
- *		Rows of the dictionary by content: known ones found, new ones stored, many in one call;
- *		internal to the room.
+ *		Interns rows of the dictionary by content, many in one call: finds stored ones, stores
+ *		new ones; internal to the room.
  *
- * Each distinct item is one probe of an index on a hash of its content. What is not found is
- * stored. Condemned rows are as good as gone.
+ * Each distinct item is one probe of an index on a hash of its content. Items that are not found
+ * are stored. Condemned rows count as not found.
  */
 #ifndef PFS_CONTENT_ROWS_H
 #define PFS_CONTENT_ROWS_H
@@ -16,50 +16,56 @@
 
 #include "dictionary/cache/name_rows.h"
 
-/* What is looked for; the first member of an item. */
+/* Key and result of an item; must be its first member. */
 typedef struct PfsContentItem
 {
-	uint64 hash; /* of all that an item says */
+	uint64 hash; /* of the whole content */
 	int32 id;	 /* 0: not stored */
 } PfsContentItem;
 
-/* A table of such rows, its index <table>_content on the hash, and what items of it are. */
+/*
+ * A table of such rows, with an index <table>_content on the hash, and the callbacks for its items.
+ */
 typedef struct PfsContentKind
 {
 	const char *table;
-	const PfsNameTable *names; /* in place of table: that of its young rows */
-	const char *sequence;	   /* of its ids */
+	const PfsNameTable *names; /* instead of table: the kind whose young rows are searched */
+	const char *sequence;	   /* sequence of the ids */
 	Size item_bytes;
 	bool (*is_same)(const PfsContentItem *a, const PfsContentItem *b);
-	/* Looks among rows that are packed, and sets the ids of items that are found; may be NULL. */
+	/* Searches packed rows, and sets the ids of items that are found. May be NULL. */
 	void (*find_sealed)(void *items, uint32 count, void *context);
-	/* Id of the stored row that stands for the item; the scan is to be begun anew. 0: none. */
+	/*
+	 * Returns the id of the stored row that equals the item, or 0. It must begin the scan itself.
+	 */
 	int32 (*find)(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *context);
-	/* Raises an error where items must not be stored that were not found; may be NULL. */
+	/* Raises an error if items that were not found must not be stored. May be NULL. */
 	void (*check)(const void *items, uint32 count);
-	/* The columns behind the id, not null so far; what they point to stays. */
+	/* Fills in the columns behind the id; nulls[] is all false before. Values must stay valid. */
 	void (*fill)(Datum *values, bool *nulls, const PfsContentItem *item, void *context);
 	void *context;
 } PfsContentKind;
 
 /*
- * Begins an interning function that is not made of SQL statements: as one would, it sees what the
- * running statement has stored so far. Makes the commit wait for the disk and pins the epoch, see
- * begin_interning.
+ * Begins an interning function that is written in C. Like an SQL statement it sees what the running
+ * statement has stored so far. Makes the commit wait for the disk and pins the epoch, as
+ * begin_interning() does.
  */
 void pfs_interning_begin(void);
 
-/* Ends it: the running statement sees what was stored. */
+/* Ends an interning function: the running statement sees what was stored. */
 void pfs_interning_end(void);
 
-/* Whether two texts hold the same bytes; the second function's first text is a stored one. */
+/*
+ * Return true if two texts have equal bytes. The first text of the second function is a stored one.
+ */
 bool pfs_texts_are_equal(Datum left, Datum right);
 bool pfs_stored_text_is(Datum stored, Datum text);
 
-/* The texts' hash, the last one first, as the functions content_hash() have it. */
+/* Hash of the texts, combined from the last one on, like the SQL functions content_hash(). */
 uint64 pfs_texts_hash(const Datum *texts, int count, int64 seed);
 
-/* The ids of items, in their order; the items are moved. Locks the table ROW EXCLUSIVE. */
+/* Writes the ids of the items, in their order. Reorders items. Locks the table ROW EXCLUSIVE. */
 void pfs_content_intern(const PfsContentKind *kind, void *items, uint32 count, int32 *ids);
 
 #endif

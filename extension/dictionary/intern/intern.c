@@ -2,14 +2,14 @@
  * intern.c
  *		intern_stacks, intern_stacks_by_partition: stack traces in, ids out.
  *
- * 1. Every stack is walked down the cached tree from its root. Stacks that are known end here,
- *    and no table was read.
- * 2. If some are not known, the tree is brought up to date and those are walked again; nodes
- *    that are still missing are appended. They get numbers greater than their parents'.
+ * 1. Every stack is walked down the cached tree from its root. If all stacks are known, no table is
+ *    read.
+ * 2. Otherwise the tree is brought up to date, and unknown stacks are walked again. Nodes that are
+ *    still missing are appended, with numbers greater than their parents'.
  * 3. The new nodes are stored as chunks.
  *
- * Two transactions may add the same nodes: neither sees the other's. That costs space, never an
- * answer.
+ * Two concurrent transactions may add the same nodes, because neither sees the other's. That costs
+ * space, but never gives a wrong result.
  */
 #include "profstore.h"
 
@@ -32,7 +32,7 @@
 PG_FUNCTION_INFO_V1(profstore_intern_stacks);
 PG_FUNCTION_INFO_V1(profstore_intern_stacks_by_partition);
 
-/* Distinct locations. */
+/* Hash entry of a distinct location. */
 typedef struct LocationEntry
 {
 	int32 id;
@@ -50,13 +50,13 @@ typedef struct LocationEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* The stack that was walked last: the next one often shares its outer frames. */
+/* The last stack that was walked: the next one often shares its outer frames. */
 typedef struct Path
 {
 	uint32 *nodes;			/* indexes, root first */
 	const int32 *locations; /* leaf first */
 	uint32 depth;
-	uint32 valid; /* nodes of these many outer frames are known */
+	uint32 valid; /* the nodes of this many outer frames are known */
 } Path;
 
 typedef struct Interning
@@ -65,7 +65,7 @@ typedef struct Interning
 	const int32 *locations; /* all stacks' frames, leaf first */
 	const int32 *depths;
 	uint32 stack_count;
-	int64 *ids; /* results; -1 where not known yet */
+	int64 *ids; /* results; -1: not known yet */
 	Path path;
 } Interning;
 
@@ -76,7 +76,7 @@ frame(const int32 *locations, uint32 depth, uint32 from_root)
 	return locations[depth - 1 - from_root];
 }
 
-/* Walks a stack as far as it is known; path->valid tells how far. */
+/* Walks a stack as far as its nodes are known, and sets path->valid. */
 static void
 walk(Interning *interning, const int32 *locations, uint32 depth)
 {
@@ -100,7 +100,7 @@ walk(Interning *interning, const int32 *locations, uint32 depth)
 	}
 }
 
-/* Appends the frames of the path that are not known. */
+/* Appends nodes for the unknown frames of the path. */
 static void
 append_rest(Interning *interning)
 {
@@ -120,7 +120,7 @@ append_rest(Interning *interning)
 	}
 }
 
-/* Step 1 (and, with add, step 2): returns how many stacks are not known. */
+/* Walks all stacks, and with add appends missing nodes. Returns how many are not known. */
 static uint32
 intern_all(Interning *interning, bool add)
 {
@@ -151,7 +151,7 @@ intern_all(Interning *interning, bool add)
 	return unknown;
 }
 
-/* Locations of the stacks that are not known must be stored ones. */
+/* Raises an error unless the locations of unknown stacks are stored ones. */
 static void
 check_locations(const Interning *interning)
 {
@@ -191,7 +191,7 @@ add_unknown(Interning *interning)
 		return;
 	check_locations(interning);
 
-	/* As begin_interning does for the others: ids that a writer keeps must outlive a crash. */
+	/* as begin_interning() does: ids that a writer keeps must outlive a crash */
 	ForceSyncCommit();
 	first = cache->tree.node_count + 1;
 	pfs_tree_begin_append(cache);
@@ -219,7 +219,7 @@ sum_of(const int32 *depths, uint32 count)
 	return sum;
 }
 
-/* The stacks' ids; those of one dictionary partition. */
+/* Interns the stacks of one dictionary partition. */
 static void
 intern_partition(const char *partition, Interning *interning)
 {

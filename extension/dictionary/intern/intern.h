@@ -1,6 +1,6 @@
 /*
  * intern.h
- *		What interning keeps between calls; internal to the room.
+ *		Ids that interning keeps between calls; internal to the room.
  */
 #ifndef PFS_INTERN_H
 #define PFS_INTERN_H
@@ -10,24 +10,28 @@
 /* Longest key of a dictionary partition, in bytes. */
 #define PFS_PARTITION_KEY_MAX 255
 
-/* Registers what is kept as a part of the caches. */
+/* Registers this cache as a part of the caches. */
 void pfs_intern_init(void);
 
 /*
- * Id of a dictionary partition, stored if it is not there. Runs SQL in SPI, so whoever calls has
- * the owner's privileges. Raises INVALID_PARAMETER_VALUE for a key without bytes, or with too many.
+ * Returns the id of a dictionary partition, and stores it if it is new. Runs SQL in SPI, so the
+ * caller must have the owner's privileges. Raises INVALID_PARAMETER_VALUE for a key that is empty
+ * or too long.
  */
 int32 pfs_partition_intern(const char *key);
 
-/* The same of a profile type in its string form; the errors are intern_profile_types()'s. */
+/*
+ * Like pfs_partition_intern(), for a profile type in its string form. Errors are those of
+ * intern_profile_types().
+ */
 int32 pfs_profile_type_intern(const char *profile_type);
 
-/* Next node number that is larger than a parent's, from this backend's run of them. */
+/* Next node number that is larger than a parent's, from the run of numbers of this backend. */
 int64 pfs_node_number_next(int64 parent_number);
 
 /*
- * Raises FOREIGN_KEY_VIOLATION where one of these locations (sorted, distinct) is not stored, and
- * OBJECT_NOT_IN_PREREQUISITE_STATE where one is condemned.
+ * Raises FOREIGN_KEY_VIOLATION if one of these locations (sorted, distinct) is not stored, and
+ * OBJECT_NOT_IN_PREREQUISITE_STATE if one is condemned.
  */
 void pfs_locations_require(const int32 *ids, uint32 count);
 

@@ -2,9 +2,10 @@
  * intern_functions.c
  *		intern_functions: functions in, ids out.
  *
- * Each distinct function is looked for by its digest among sealed ones, then, by one probe of the
- * index on a hash of its content, among young ones; of equal ones that are stored in one place the
- * smallest id stands for all. What is not found is stored. Condemned functions are as good as gone.
+ * Each distinct function is searched by digest among sealed ones, then, with one probe of the index
+ * on a hash of its content, among young ones. If equal functions are stored in one place, the
+ * smallest id represents them. Functions that are not found are stored. Condemned functions count
+ * as not found.
  */
 #include "profstore.h"
 
@@ -42,7 +43,7 @@ enum
 
 #define TEXT_COUNT 3
 
-/* A function as it is given; its texts are in the arguments. The hash is as in the index. */
+/* A function to intern. Its texts point into the arguments; the hash is the one in the index. */
 typedef struct Wanted
 {
 	PfsContentItem item;
@@ -62,7 +63,7 @@ is_same(const PfsContentItem *a, const PfsContentItem *b)
 	return is_equal;
 }
 
-/* The functions as they are given. */
+/* Reads the functions from the arguments. */
 static Wanted *
 get_wanted(FunctionCallInfo fcinfo, uint32 count)
 {
@@ -88,7 +89,7 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 	return wanted;
 }
 
-/* Id of the stored function, the smallest of equal ones; 0 where there is none. */
+/* Id of the stored function, the smallest of equal ones; 0 if there is none. */
 static int32
 find_function(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *context)
 {
@@ -115,7 +116,10 @@ find_function(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, vo
 	return best;
 }
 
-/* Sealed ids by digest. Those of a chunk that is lost are still listed, but stand for nothing. */
+/*
+ * A sealed id with the digest of a wanted function. The leaves may list ids of a lost chunk, which
+ * are ignored.
+ */
 typedef struct Candidate
 {
 	int32 id;
@@ -148,7 +152,7 @@ note_packed(const PfsNameRow *row, void *argument)
 	candidates->packed[candidates->packed_count++] = row->id;
 }
 
-/* Of functions with the same digest the smallest id counts. */
+/* Sets the id of each wanted function: the smallest of those with its digest. */
 static void
 take_smallest(Candidates *candidates, Wanted *wanted)
 {
@@ -173,6 +177,7 @@ take_smallest(Candidates *candidates, Wanted *wanted)
 	pfree(ids);
 }
 
+/* Searches the wanted functions among sealed ones, by digest. */
 static void
 find_sealed(void *items, uint32 count, void *context)
 {

@@ -1,7 +1,7 @@
 /*
  * intern_ids.c
- *		Ids that interning gives out and accepts: partitions and profile types by key, node numbers,
- *		locations known to exist.
+ *		Ids that interning returns and accepts: partitions and profile types by key, node
+ *		numbers, locations known to exist.
  */
 #include "profstore.h"
 
@@ -24,39 +24,39 @@
 /* INCREMENT BY of profstore.node_numbers. */
 #define NODE_NUMBER_RUN 64
 
-/* Locations are marked in words of a page each. */
+/* Existing locations are marked in a bitmap of pages. */
 #define PAGE_BITS  15
 #define PAGE_WORDS ((1 << PAGE_BITS) / 64)
 
-/* Ids by texts: of dictionary partitions by their keys, of profile types by their string form. */
+/* Ids by text: of dictionary partitions by key, of profile types by string form. */
 typedef struct KnownKey
 {
 	char key[PFS_PARTITION_KEY_MAX + 1];
 	int32 id;
-	TimestampTz until; /* start of a statement that looks again */
+	TimestampTz until; /* a statement that starts later searches again */
 } KnownKey;
 
 /*
- * How long the id of a key is taken from memory. Two transactions may have stored one key under
- * two ids; everybody moves to the smaller one after this time, so that writers of one program
- * share its stacks.
+ * How long a cached id of a key is used. Two transactions may have stored one key under two ids;
+ * after this time all writers use the smaller one, so that writers of one program share its stacks.
  */
 #define KEY_SECONDS 60
 
 /*
- * Keys and locations seen in the running transaction: an abort may take them back, so it drops the
- * lot.
+ * Set if keys or locations of the running transaction are cached. An abort may undo them, so it
+ * drops the whole cache.
  */
 static bool some_are_own;
 
 static MemoryContext intern_context;
 static HTAB *known_partitions;
 static HTAB *known_profile_types;
-static uint64 **known_pages; /* bits of locations that exist */
+static uint64 **known_pages; /* bitmap of locations that exist */
 static uint32 known_page_count;
 
 /*
- * The rest of this backend's run. Numbers are never given out twice, so it outlives transactions.
+ * The rest of this backend's run of node numbers. They are never used twice, so it outlives
+ * transactions.
  */
 static int64 next_number;
 static int64 numbers_end;
@@ -111,7 +111,7 @@ context(void)
 	return intern_context;
 }
 
-/* 0 where the id is not known, or too old. */
+/* Cached id of a key; 0 if it is unknown or too old. */
 static int32
 known_id(HTAB *known, const char *key)
 {
@@ -138,7 +138,9 @@ keep_id(HTAB **known, const char *key, int32 id)
 		TimestampTzPlusMilliseconds(GetCurrentStatementStartTimestamp(), KEY_SECONDS * 1000);
 }
 
-/* A statement with a text as its argument, planned once a session. 0 where its result is null. */
+/*
+ * Runs a statement with a text argument, planned once per session. Returns 0 if its result is null.
+ */
 static int32
 id_by_sql(SPIPlanPtr *plan, const char *sql, const char *key)
 {

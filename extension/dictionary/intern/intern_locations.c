@@ -2,17 +2,18 @@
  * intern_locations.c
  *		intern_locations: locations in, ids out.
  *
- * 1. Each distinct location is looked for by its digest among sealed ones, and by one probe of the
- *    index on a hash of its content among young ones; what is not found is stored. Of equal
- *    locations the smallest id stands for all. Condemned ones are as good as gone.
- * 2. A location with a mapping and an address is a place, and its lines are an answer to what is
- *    there. The best answer counts (answers.h), of those that are stored and those that come: one
- *    that comes poorer is the stored location, and stored ones that are poorer get the better one.
- *    Of two answers that are as good and not equal each is a location.
- * 3. Elsewhere only equal lines make the same location: an address without a mapping means nothing
- *    outside its process.
+ * 1. Each distinct location is searched by digest among sealed ones, and with one probe of the
+ *    index on a hash of its content among young ones; locations that are not found are stored. The
+ *    smallest id represents equal locations. Condemned ones count as not found.
+ * 2. A location with a mapping and an address is a place, and its lines are an answer to what is at
+ *    that place. The best answer wins (answers.h), among stored and new ones: a new location with a
+ *    poorer answer gets the stored one's id, and stored locations with a poorer answer get the
+ *    better one. Two answers of equal rank that differ are two locations.
+ * 3. Without mapping or address only equal lines make the same location, because an address without
+ *    a mapping means nothing outside its process.
  *
- * Mappings must be the calling role's own, so that none plants symbols at an address of another's.
+ * Mappings must belong to the calling role, so that no role can plant symbols at addresses of
+ * another's.
  */
 #include "profstore.h"
 
@@ -55,7 +56,7 @@ enum
 #define MAPPING_CONDEMNED 4
 #define MAPPING_ROLE	  5
 
-/* Arguments. */
+/* Positions of the arguments. */
 enum
 {
 	ARG_MAPPINGS,
@@ -66,36 +67,36 @@ enum
 	ARG_COUNT
 };
 
-/* A location as it is given; its lines point into the arguments. The hash is as in the index. */
+/* A location to intern. Its lines point into the arguments; the hash is the one in the index. */
 typedef struct Wanted
 {
 	PfsContentItem item;
 	int32 mapping_id;
 	int64 address;
 	PfsAnswer answer;
-	bool has_build_id;	   /* its mapping */
-	bool is_told;		   /* its answer, to a stored location */
-	struct Sealed *sealed; /* those that are where it is */
+	bool has_build_id;	   /* of its mapping */
+	bool is_told;		   /* its answer was recorded for a stored location */
+	struct Sealed *sealed; /* sealed locations at the same place */
 } Wanted;
 
-/* A location that is stored at the same place. */
+/* A stored location at the same place. */
 typedef struct Stored
 {
 	int32 id;
 	PfsAnswer answer;
 } Stored;
 
-/* One that is sealed, of a list. */
+/* A sealed location, in a list. */
 typedef struct Sealed
 {
 	Stored stored;
 	struct Sealed *next;
 } Sealed;
 
-/* What looking for locations works with. */
+/* State of the search. */
 typedef struct Finding
 {
-	MemoryContext memory; /* of one location that is looked for */
+	MemoryContext memory; /* for one location; reset before the next */
 	Stored *stored;
 	uint32 count;
 	uint32 capacity;
@@ -119,11 +120,11 @@ rank(const Wanted *wanted)
 	return pfs_answer_rank(&wanted->answer, wanted->has_build_id);
 }
 
-/* Places, by the index of a location that is there. */
+/* A place, with the position of a location at it. */
 typedef struct Place
 {
 	uint32 index;
-	uint32 best; /* index of the location with the best answer */
+	uint32 best; /* position of the location with the best answer */
 	char status;
 } Place;
 
@@ -149,7 +150,7 @@ is_same(const PfsContentItem *a, const PfsContentItem *b)
 	return are_at_one_place(left, right) && pfs_answers_are_equal(&left->answer, &right->answer);
 }
 
-/* A stored answer, in CurrentMemoryContext. */
+/* Reads a stored answer, in CurrentMemoryContext. */
 static PfsAnswer
 get_answer(const Datum *values)
 {
@@ -176,7 +177,7 @@ keep_stored(Finding *finding, const Datum *values)
 	MemoryContextSwitchTo(caller);
 }
 
-/* Lists what is stored where the location is. */
+/* Lists the stored locations at the place of a wanted one. */
 static void
 read_stored(Finding *finding, IndexScanDesc scan, TupleTableSlot *slot, const Wanted *wanted)
 {
@@ -203,7 +204,7 @@ read_stored(Finding *finding, IndexScanDesc scan, TupleTableSlot *slot, const Wa
 	}
 }
 
-/* An id that has the digest of a location. */
+/* An id that has the digest of a wanted location. */
 typedef struct Candidate
 {
 	int32 id;
@@ -213,10 +214,10 @@ typedef struct Candidate
 typedef struct Candidates
 {
 	Wanted *wanted;
-	Candidate *items; /* by id, once they are all there */
+	Candidate *items; /* sorted by id once all are listed */
 	uint32 count;
 	uint32 capacity;
-	MemoryContext memory; /* of what is found */
+	MemoryContext memory; /* for rows that are found */
 } Candidates;
 
 static void
@@ -248,7 +249,10 @@ copy_numbers(MemoryContext memory, const int32 *numbers, uint32 count)
 	return copy;
 }
 
-/* A sealed row, given to those that are in the same place: digests may be equal by chance. */
+/*
+ * Adds a sealed row to the wanted locations at its place; with others it shares the digest by
+ * chance.
+ */
 static void
 note_sealed(const PfsNameRow *row, void *argument)
 {
@@ -285,7 +289,7 @@ note_sealed(const PfsNameRow *row, void *argument)
 	}
 }
 
-/* The ids that sealed locations with the digests of items have, listed. */
+/* Lists the ids of sealed locations that have the digests of items. */
 static void
 list_candidates(Candidates *candidates, uint32 count)
 {
@@ -311,7 +315,7 @@ list_candidates(Candidates *candidates, uint32 count)
 	pfree(digests);
 }
 
-/* Sets which sealed locations are where items are. */
+/* Sets for each item the sealed locations at its place. */
 static void
 find_sealed(void *items, uint32 count, void *context)
 {
@@ -331,12 +335,12 @@ find_sealed(void *items, uint32 count, void *context)
 	pfree(candidates.items);
 }
 
-/* The best answer at a place; of stored ones that are as good, that of the smallest id. */
+/* The best answer at a place; among stored ones of equal rank that of the smallest id. */
 static const PfsAnswer *
 best_answer(const Finding *finding, const Wanted *wanted)
 {
 	const PfsAnswer *best = &wanted->answer;
-	int32 best_id = 0; /* the wanted one stands before stored ones */
+	int32 best_id = 0; /* the wanted location precedes stored ones */
 
 	for (uint32 i = 0; i < finding->count; i++)
 	{
@@ -353,7 +357,10 @@ best_answer(const Finding *finding, const Wanted *wanted)
 	return best;
 }
 
-/* Tells the best answer to stored ones that have a poorer one. Returns the smallest id of it. */
+/*
+ * Records the best answer for stored locations that have a poorer one. Returns the smallest id with
+ * it.
+ */
 static int32
 find_at_place(const Finding *finding, Wanted *wanted)
 {
@@ -390,7 +397,7 @@ find_equal(const Finding *finding, const Wanted *wanted)
 	return smallest;
 }
 
-/* Id of the stored location that stands for this one; 0 where there is none. */
+/* Id of the stored location that represents this one; 0 if there is none. */
 static int32
 find_location(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *context)
 {
@@ -401,7 +408,7 @@ find_location(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, vo
 	return is_place(wanted) ? find_at_place(finding, wanted) : find_equal(finding, wanted);
 }
 
-/* Ids that a location to be stored names, and those of them that are stored. */
+/* Ids that new locations refer to, and those of them that are stored. */
 typedef struct References
 {
 	uint32 count;
@@ -440,7 +447,7 @@ read_functions(const int32 *ids, uint32 count, References *references)
 	pfs_names_read_ids(&pfs_function_names, ids, count, note_function, references);
 }
 
-/* Raises FOREIGN_KEY_VIOLATION, which names the first id that is not stored. */
+/* Raises FOREIGN_KEY_VIOLATION with the first id that is not stored. */
 static void
 require(const char *kind, void (*read)(const int32 *ids, uint32 count, References *references),
 		References *references)
@@ -466,12 +473,12 @@ require(const char *kind, void (*read)(const int32 *ids, uint32 count, Reference
 	pfree(references->stored);
 }
 
-/* Mappings of locations, as they are read. */
+/* Mappings of the wanted locations. */
 typedef struct Mappings
 {
-	char *role; /* the calling one */
+	char *role; /* the calling role */
 	uint32 identified_count;
-	int32 *identified; /* ids of those with a build ID */
+	int32 *identified; /* ids of mappings with a build ID */
 } Mappings;
 
 /* Raises INSUFFICIENT_PRIVILEGE for a mapping of another role. */
@@ -490,7 +497,7 @@ check_mapping(TupleTableSlot *slot, void *argument)
 		mappings->identified[mappings->identified_count++] = id;
 }
 
-/* Known locations too must lie in mappings that are the caller's. */
+/* Checks the mappings of all locations, also of known ones. */
 static void
 check_mappings(Wanted *wanted, uint32 count)
 {
@@ -511,7 +518,7 @@ check_mappings(Wanted *wanted, uint32 count)
 	pfree(mappings.identified);
 }
 
-/* What locations to be stored or changed name must be stored. */
+/* Checks that everything exists that locations to be stored or changed refer to. */
 static void
 require_named(const void *items, uint32 count)
 {
@@ -554,7 +561,7 @@ fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *context)
 	values[COL_CONDEMNED] = BoolGetDatum(false);
 }
 
-/* As content_hash() has it. */
+/* Hash of a location, equal to that of content_hash(). */
 static uint64
 hash_content(FmgrInfo *hash_array, const Wanted *wanted)
 {
@@ -575,7 +582,7 @@ hash_content(FmgrInfo *hash_array, const Wanted *wanted)
 	return (uint64) DatumGetInt64(hash);
 }
 
-/* The locations as they are given. */
+/* Reads the locations from the arguments. */
 static Wanted *
 get_wanted(FunctionCallInfo fcinfo, uint32 count)
 {
@@ -602,7 +609,7 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 	return wanted;
 }
 
-/* Of answers to one place that come together the best takes the place of those that are poorer. */
+/* Gives wanted locations at one place the best of their answers. */
 static void
 take_best(Wanted *wanted, uint32 count)
 {

@@ -32,7 +32,7 @@ enum
 
 #define TEXT_COUNT 2
 
-/* A mapping as it is given; its texts are in the arguments. The hash is as in the index. */
+/* A mapping to intern. Its texts point into the arguments; the hash is the one in the index. */
 typedef struct Wanted
 {
 	PfsContentItem item;
@@ -49,7 +49,7 @@ is_same(const PfsContentItem *a, const PfsContentItem *b)
 		   pfs_texts_are_equal(left->texts[1], right->texts[1]);
 }
 
-/* Id of the calling role's mapping, the smallest of equal ones; 0 where there is none. */
+/* Id of the calling role's mapping, the smallest of equal ones; 0 if there is none. */
 static int32
 find_mapping(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *role)
 {
@@ -86,7 +86,7 @@ fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *role)
 	values[COL_ROLE] = PointerGetDatum(role);
 }
 
-/* The mappings as they are given. */
+/* Reads the mappings from the arguments. */
 static Wanted *
 get_wanted(FunctionCallInfo fcinfo, uint32 count)
 {

@@ -1,6 +1,6 @@
 /*
  * intern_series.c
- *		intern_series: series in, ids out; and whose series are whose.
+ *		intern_series: series in, ids out. check_series and touch_series check their owner.
  */
 #include "profstore.h"
 
@@ -47,7 +47,7 @@ enum
 	COL_INTERNED
 };
 
-/* Arguments. */
+/* Positions of the arguments. */
 enum
 {
 	ARG_PROFILE_TYPES,
@@ -56,7 +56,7 @@ enum
 	ARG_COUNT
 };
 
-/* A series as it is given, its labels normalized. The hash is as in the index. */
+/* A series to intern, with normalized labels. The hash is the one in the index. */
 typedef struct Wanted
 {
 	PfsContentItem item;
@@ -81,7 +81,7 @@ is_same(const PfsContentItem *a, const PfsContentItem *b)
 		   labels_are_equal(left->labels, right->labels);
 }
 
-/* Id of the calling role's series, the smallest of equal ones; 0 where there is none. */
+/* Id of the calling role's series, the smallest of equal ones; 0 if there is none. */
 static int32
 find_series(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *role)
 {
@@ -122,7 +122,7 @@ fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *role)
 	values[COL_INTERNED] = TimestampTzGetDatum(GetCurrentTransactionStartTimestamp());
 }
 
-/* As content_hash() has it. */
+/* Hash of a series, equal to that of content_hash(). */
 static uint64
 hash_content(const Wanted *wanted)
 {
@@ -133,7 +133,7 @@ hash_content(const Wanted *wanted)
 		DirectFunctionCall2(jsonb_hash_extended, JsonbPGetDatum(wanted->labels), hash));
 }
 
-/* The series as they are given. */
+/* Reads the series from the arguments. */
 static Wanted *
 get_wanted(FunctionCallInfo fcinfo, uint32 count)
 {
@@ -176,14 +176,15 @@ profstore_intern_series(PG_FUNCTION_ARGS)
 	Wanted *wanted;
 
 	pfs_interning_begin();
-	pfs_dictionary_begin(); /* ids of profile types are kept between calls */
+	/* also drops stale ids of profile types, which are cached between calls */
+	pfs_dictionary_begin();
 	wanted = get_wanted(fcinfo, count);
 	pfs_content_intern(&series, wanted, count, (int32 *) ARR_DATA_PTR(result));
 	pfs_interning_end();
 	PG_RETURN_ARRAYTYPE_P(result);
 }
 
-/* Raises INSUFFICIENT_PRIVILEGE for a series of another role; role is the calling one. */
+/* Raises INSUFFICIENT_PRIVILEGE for a series of another role. argument is the calling role. */
 static void
 check_owner(TupleTableSlot *slot, void *role)
 {
@@ -200,7 +201,7 @@ check_owners(const int32 *ids, uint32 count)
 	pfs_rows_read("series", ids, count, check_owner, cstring_to_text(pfs_calling_role()));
 }
 
-/* The ids in an array, sorted and distinct, without nulls. */
+/* Returns the ids of an array, sorted and distinct, without nulls. */
 static int32 *
 get_ids(ArrayType *array, uint32 *count)
 {
@@ -231,7 +232,7 @@ profstore_check_series(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* As a statement of its own it sees what the running one has interned. */
+/* Checks series with a fresh command id, to see those that the running statement has interned. */
 static void
 check_touched(const int32 *ids, uint32 count)
 {

@@ -12,7 +12,7 @@
 
 PG_FUNCTION_INFO_V1(profstore_normalize_labels);
 
-/* Most bytes of a label set. Whoever lists labels reads the sets of all series that he sees. */
+/* Most bytes of a label set: a query that lists labels reads the sets of all visible series. */
 #define MAX_LABELS_BYTES (64 * 1024)
 
 static bool

@@ -10,8 +10,8 @@
 #include "utils/jsonb.h"
 
 /*
- * Checks a label set. An empty value means that the label is absent, so it goes. Raises
- * INVALID_PARAMETER_VALUE for what is no object of strings with names that labels may have.
+ * Checks a label set, and removes labels with an empty value, which means that they are absent.
+ * Raises INVALID_PARAMETER_VALUE unless it is an object of strings with valid label names.
  */
 Jsonb *pfs_labels_normalize(Jsonb *labels);
 

@@ -1,6 +1,6 @@
 /*
  * owner.c
- *		What a transaction does to our tables as it commits.
+ *		Changes to the extension's tables at commit.
  */
 #include "profstore.h"
 

@@ -1,8 +1,8 @@
 /*
  * parts.c
- *		What the room sets up when the module is loaded.
+ *		Setup of the room when the module is loaded.
  *
- * Names come before trees: what they leave of the cache's size is the trees'.
+ * Names are registered before trees: trees get the rest of the cache's size.
  */
 #include "profstore.h"
 

@@ -1,9 +1,9 @@
 /*
  * series_classes.c
- *		The classes of series that roll-ups add up: their delta profile types; one class in tables
- *		of users.
+ *		The classes of series that roll-ups sum: their delta profile types, and one class for
+ *		all series in tables of users.
  *
- * Reads the tables themselves, whoever runs the compaction: no row of them is shown to anybody.
+ * Reads the tables directly, whoever runs the compaction: no row is shown to anyone.
  */
 #include "profstore.h"
 
@@ -22,12 +22,12 @@
 #include "store/segment/storage.h"
 
 /*
- * The class of all series of a table that is no partition of ours: what they mean is not known, and
- * SQL adds them all up. No profile type has this id.
+ * The class of all series in a table other than our partitions. Their meaning is unknown, and SQL
+ * sums them all. No profile type has this id.
  */
 #define CLASS_OF_OTHERS 0
 
-/* Calls back for each row that the active snapshot sees, with the values of two columns. */
+/* Calls a function for each row that the active snapshot sees, with the values of two columns. */
 static void
 for_each_row(const char *table, const char *first, const char *second,
 			 void (*visit)(void *arg, Datum first, Datum second), void *arg)
@@ -80,8 +80,8 @@ visit_series(void *arg, Datum id, Datum profile_type)
 }
 
 /*
- * Whether series_id of the table is an id of profstore.series: in partitions of samples and its
- * tiers.
+ * Returns true if column series_id of the table refers to profstore.series: in partitions of
+ * samples and its tiers.
  */
 static bool
 has_our_series(Relation relation)

@@ -1,6 +1,6 @@
 /*
  * series_classes.h
- *		Tells the store which series add up together.
+ *		Classes of series whose samples may be summed together, for the store's roll-ups.
  */
 #ifndef PFS_SERIES_CLASSES_H
 #define PFS_SERIES_CLASSES_H

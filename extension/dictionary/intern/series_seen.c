@@ -1,6 +1,6 @@
 /*
  * series_seen.c
- *		Ranges that a transaction has told, and the statement that widens rows by them.
+ *		Ranges that a transaction has recorded, and the statement that widens rows by them.
  */
 #include "profstore.h"
 
@@ -24,18 +24,18 @@
 #include "dictionary/intern/owner.h"
 #include "dictionary/intern/series_seen.h"
 
-/* The year 1970, and how far a clock may be ahead. */
+/* The year 1970, and how far a sample's time may lie ahead of the clock. */
 #define TIME_MIN   ((UNIX_EPOCH_JDATE - POSTGRES_EPOCH_JDATE) * USECS_PER_DAY)
 #define DAYS_AHEAD 7
 
 typedef struct Seen
 {
-	Oid table; /* the extension may be made anew before the transaction commits */
+	Oid table; /* OID of the table: the extension may be created again before the commit */
 	int32 series_id;
 	SubTransactionId told_in;
 	TimestampTz first;
 	TimestampTz last;
-	bool is_wide_enough; /* its row */
+	bool is_wide_enough; /* its row holds the range already */
 } Seen;
 
 /* Of the running transaction, in TopTransactionContext. */
@@ -47,7 +47,7 @@ static uint32 told_capacity;
 #define SERIES_FIRST_SEEN 5
 #define SERIES_LAST_SEEN  6
 
-/* last_seen may be so old, so that rows are not written with every batch. */
+/* last_seen may lag by this much, so that rows are not written with every batch. */
 #define LAST_SEEN_SLACK USECS_PER_MINUTE
 
 static const char widen[] =
@@ -94,7 +94,10 @@ forget(void)
 	told_capacity = 0;
 }
 
-/* Series of an extension that the transaction has dropped are not those of one that it made. */
+/*
+ * Drops series of an extension that the transaction has dropped: its ids mean nothing in one
+ * created since.
+ */
 static void
 forget_dropped(void)
 {
@@ -115,7 +118,7 @@ compare_seen(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* One range for each series, in the order of ids. */
+/* Merges ranges into one for each series, in the order of ids. */
 static void
 merge_told(void)
 {
@@ -132,7 +135,7 @@ merge_told(void)
 	told_count = merged + 1;
 }
 
-/* Marks a series whose row holds its range. */
+/* Marks a series whose row holds its range already. */
 static void
 mark_wide_enough(TupleTableSlot *slot, void *argument)
 {
@@ -161,6 +164,7 @@ forget_wide_enough(void)
 	pfree(ids);
 }
 
+/* Widens all rows in one statement. Its plan is kept for the session. */
 static void
 run_widen(void)
 {
@@ -213,11 +217,13 @@ on_transaction_event(XactEvent event, void *arg)
 {
 	if (told_count > 0 && (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE))
 		widen_series();
-	/* their memory goes with the transaction, also where a subtransaction took them all back */
+	/* the transaction frees the memory, even if a subtransaction's abort has removed all entries */
 	forget();
 }
 
-/* What was told since the subtransaction began was told in it, or below it. */
+/*
+ * Entries recorded since the subtransaction began were recorded in it, or in one of its children.
+ */
 static void
 on_subtransaction_event(SubXactEvent event, SubTransactionId subid, SubTransactionId parent_subid,
 						void *arg)

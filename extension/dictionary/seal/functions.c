@@ -1,7 +1,7 @@
 /*
  * functions.c
- *		SQL functions that show what is sealed: chunk_functions and chunk_locations; and the
- *		trigger that looks at restored chunks.
+ *		SQL functions that show sealed rows, chunk_functions and chunk_locations, and the
+ *		trigger that checks restored chunks.
  */
 #include "profstore.h"
 
@@ -18,7 +18,7 @@ PG_FUNCTION_INFO_V1(profstore_chunk_functions);
 PG_FUNCTION_INFO_V1(profstore_chunk_locations);
 PG_FUNCTION_INFO_V1(profstore_check_chunk);
 
-/* Columns of either table of young rows, at most. */
+/* Most columns of a table of young rows. */
 #define MAX_COLUMNS 8
 
 /* (number int4, present bytea, payload bytea) -> the rows of a chunk */
@@ -55,8 +55,8 @@ profstore_chunk_locations(PG_FUNCTION_ARGS)
 }
 
 /*
- * check_chunk(), a trigger before INSERT: the error of a restore, and not of later queries, where
- * a chunk is damaged or has a character that the database's encoding lacks
+ * check_chunk(), a trigger before INSERT: if a chunk is damaged or has a character that the
+ * database's encoding lacks, the restore fails instead of later queries
  */
 PGDLLEXPORT Datum
 profstore_check_chunk(PG_FUNCTION_ARGS)
@@ -72,7 +72,7 @@ profstore_check_chunk(PG_FUNCTION_ARGS)
 		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 						errmsg("check_chunk must be called as a trigger before INSERT")));
 	if (HeapTupleHasNulls(trigger->tg_trigtuple))
-		return PointerGetDatum(trigger->tg_trigtuple); /* the columns' constraints refuse it */
+		return PointerGetDatum(trigger->tg_trigtuple); /* the columns' constraints reject it */
 	names = pfs_name_table(trigger->tg_trigger->tgargs[0]);
 	pfs_name_chunk_read(names, trigger->tg_trigtuple, RelationGetDescr(trigger->tg_relation),
 						&chunk);

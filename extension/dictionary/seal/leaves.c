@@ -1,10 +1,10 @@
 /*
  * leaves.c
- *		Changing leaves.
+ *		Changes leaves.
  *
- * Entries to add and to remove are gone through in order. Those of one leaf, up to where the next
- * one begins, are merged with it; what has become too long is cut in equal parts, and the first
- * takes the old one's place.
+ * Entries to add and to remove are processed in order. Those of one leaf, up to the start of the
+ * next one, are merged with it. A leaf that has become too long is divided into equal parts, and
+ * the first part replaces the old one.
  */
 #include "profstore.h"
 
@@ -24,10 +24,10 @@
 #include "codec/crc32c.h"
 #include "dictionary/seal/leaves.h"
 
-/* Bytes of a leaf's entries: short enough to stay in the row, and for rows to fill a page. */
+/* Most bytes of a leaf's entries: short enough to stay in the row, and for rows to fill a page. */
 #define LEAF_BYTES 1792
 
-/* A leaf to be changed, and where the next one begins. */
+/* A leaf that is being changed, and where the next one begins. */
 typedef struct Leaf
 {
 	bool is_stored;
@@ -49,7 +49,7 @@ pfs_name_entries_add(PfsNameEntries *entries, const PfsNameTable *names, const u
 	entries->digests[entries->count++] = pfs_name_digest_of(names, key, utf8);
 }
 
-/* Finds where the leaf behind that one begins. */
+/* Finds where the leaf behind this one begins. */
 static void
 find_end(PfsNameLeafScan *scan, Leaf *leaf)
 {
@@ -83,7 +83,7 @@ find_leaf(PfsNameLeafScan *scan, int64 key)
 	return leaf;
 }
 
-/* How many of some digests, from the first on, belong in the leaf. */
+/* Number of leading digests that belong in the leaf. */
 static uint32
 count_inside(const PfsNameTable *names, const Leaf *leaf, const PfsNameDigest *digests,
 			 uint32 count)
@@ -103,7 +103,7 @@ put_entry(const PfsNameTable *names, uint8 *entry, const PfsNameDigest *digest)
 	pfs_store32(entry + names->digest_bytes, digest->item);
 }
 
-/* How many of some digests, from the first on, come before that one. */
+/* Number of leading digests that come before entry. */
 static uint32
 count_before(const PfsNameDigest *entry, const PfsNameDigest *digests, uint32 count)
 {
@@ -114,7 +114,7 @@ count_before(const PfsNameDigest *entry, const PfsNameDigest *digests, uint32 co
 	return before;
 }
 
-/* The entries that a leaf is to have. Returns how many. */
+/* Merges the entries of a leaf with added and removed ones. Returns how many there are. */
 static uint32
 merge(const PfsNameTable *names, const PfsNameLeaf *leaf, const PfsNameDigest *added,
 	  uint32 added_count, const PfsNameDigest *removed, uint32 removed_count, uint8 *merged)
@@ -162,7 +162,7 @@ make_row(const PfsNameTable *names, Relation table, int64 lowest, const uint8 *e
 	return heap_form_tuple(RelationGetDescr(table), values, nulls);
 }
 
-/* Entries of one part from the first on; those of one key are not parted. */
+/* Length of the next part, at least wanted: entries with equal keys are not separated. */
 static uint32
 part_length(const PfsNameTable *names, const uint8 *entries, uint32 count, uint32 wanted)
 {
@@ -176,6 +176,9 @@ part_length(const PfsNameTable *names, const uint8 *entries, uint32 count, uint3
 	return length;
 }
 
+/*
+ * Writes a leaf's entries, as one row or, if they are too many, as several parts of equal length.
+ */
 static void
 store(const PfsNameTable *names, Relation table, Leaf *leaf, const uint8 *entries, uint32 count)
 {
@@ -206,7 +209,7 @@ store(const PfsNameTable *names, Relation table, Leaf *leaf, const uint8 *entrie
 	}
 }
 
-/* The next leaf that has some of the entries; they are taken off. */
+/* Changes the next leaf that is affected, and advances both lists behind it. */
 static void
 change_one(PfsNameLeafScan *scan, PfsNameEntries *added, PfsNameEntries *removed)
 {

@@ -1,6 +1,6 @@
 /*
  * leaves.h
- *		Changing the leaves in which sealed rows are looked up by content (cache/name_hashes.h).
+ *		Changes the leaves, the index of sealed rows by content (cache/name_hashes.h).
  */
 #ifndef PFS_LEAVES_H
 #define PFS_LEAVES_H
@@ -9,7 +9,7 @@
 
 #include "dictionary/cache/name_hashes.h"
 
-/* Digests, whose items are ids. */
+/* Digests whose items are ids. */
 typedef struct PfsNameEntries
 {
 	PfsNameDigest *digests;
@@ -17,13 +17,13 @@ typedef struct PfsNameEntries
 	uint32 capacity;
 } PfsNameEntries;
 
-/* Adds the entry of a row, UTF-8, in the memory context in which the first was added. */
+/* Adds the entry of a row, in UTF-8. Memory comes from the context in which the first was added. */
 void pfs_name_entries_add(PfsNameEntries *entries, const PfsNameTable *names, const uint8 *key,
 						  const PfsNameRow *utf8);
 
 /*
- * Adds some entries, takes others out, which need not be there; sorts both. Each leaf that has any
- * is written once. Expects the lock on the row of the epoch.
+ * Adds some entries and removes others, which need not exist; sorts both lists. Each affected leaf
+ * is written once. The caller must hold the lock on the row of the epoch.
  */
 void pfs_name_leaves_change(const PfsNameTable *names, PfsNameEntries *added,
 							PfsNameEntries *removed);

@@ -1,6 +1,6 @@
 /*
  * row_writer.c
- *		Rows that go into a table together, and into its indexes.
+ *		Inserts many rows into a table and its indexes.
  */
 #include "profstore.h"
 
@@ -16,7 +16,7 @@
 #include "base/relations.h"
 #include "dictionary/seal/row_writer.h"
 
-/* As many rows as COPY stores at once. */
+/* As many rows as COPY inserts at once. */
 #define BATCH_ROWS 1000
 
 struct PfsRowWriter
@@ -26,7 +26,7 @@ struct PfsRowWriter
 	BulkInsertState bulk;
 	EState *estate;
 	ResultRelInfo *indexes;
-	int count; /* of slots that are filled */
+	int count; /* number of filled slots */
 	TupleTableSlot *slots[BATCH_ROWS];
 };
 

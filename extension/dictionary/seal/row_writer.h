@@ -1,6 +1,6 @@
 /*
  * row_writer.h
- *		Rows that go into a table together, and into its indexes, behind the executor's back.
+ *		Inserts many rows into a table and its indexes, without the executor.
  */
 #ifndef PFS_ROW_WRITER_H
 #define PFS_ROW_WRITER_H
@@ -15,12 +15,12 @@ typedef struct PfsRowWriter PfsRowWriter;
 PfsRowWriter *pfs_row_writer_begin(const char *table);
 
 /*
- * A row to be filled in, tts_values and tts_isnull, which says that no column is null. What values
- * point to must stay until the writer ends.
+ * Returns a row to fill in (tts_values; tts_isnull says that no column is null). Memory that values
+ * point to must stay until pfs_row_writer_end().
  */
 TupleTableSlot *pfs_row_writer_add(PfsRowWriter *writer);
 
-/* Stores what is left; leaves the lock. */
+/* Stores the remaining rows; keeps the lock. */
 void pfs_row_writer_end(PfsRowWriter *writer);
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * seal.c
- *		Young functions and locations are packed.
+ *		Packs young functions and locations.
  *
- * 1. Young rows are listed, by id. Each round writes every chunk and leaf that they go to, so there
- *    must be enough of them.
- * 2. Those of one chunk are deleted where nobody else is changing them, and packed with what is in
- *    the chunk.
- * 3. The leaves get their digests, all at once.
+ * 1. Young rows are listed by id. Each round rewrites every chunk and leaf that they belong to, so
+ *    there must be enough of them.
+ * 2. The rows of one chunk are deleted, unless another transaction is changing them, and packed
+ *    together with the chunk's rows.
+ * 3. The leaves get all their digests at once.
  *
  * A row moves in one transaction, so every snapshot sees it in one place, whoever stored it.
  */
@@ -36,15 +36,18 @@
 #include "dictionary/seal/seal.h"
 
 /*
- * About so many at once, which bounds how long the epoch is locked. Rows that must stay do not
- * count, or many of them would keep others young for ever.
+ * About how many rows are sealed at once, which bounds the time that the epoch is locked. Rows that
+ * must stay young do not count; otherwise many of them would keep others young forever.
  */
 #define SEAL_ROWS 262144
 
-/* At least this share of what is sealed: writing a row writes no more than so many others. */
+/*
+ * Young rows must be at least this share of the sealed ones, which bounds the rows rewritten for
+ * each.
+ */
 #define SEAL_DIVISOR 64
 
-/* An index of so many blocks more than its table is worth rebuilding. */
+/* An index with this many blocks more than its table is worth rebuilding. */
 #define SPARE_BLOCKS 16
 
 /* Columns of profstore.dictionary_key. */
@@ -70,13 +73,13 @@ typedef struct Sealing
 	PfsNameChunkScan scan;
 	uint8 key[PFS_SIPHASH_KEY_BYTES];
 	PfsNameEntries entries;
-	MemoryContext memory; /* of entries */
+	MemoryContext memory; /* for entries */
 	Young *young;
 	uint32 young_count;
 	uint32 young_capacity;
 } Sealing;
 
-/* The key of digests, a new one where there is none yet. */
+/* Reads the key of digests, and makes one if there is none yet. */
 static void
 need_key(Sealing *sealing)
 {
@@ -137,7 +140,7 @@ count_sealed(const PfsNameChunk *chunk, void *argument)
 	*(uint64 *) argument += chunk->count;
 }
 
-/* Takes a young row out of its table; false where it must stay. */
+/* Deletes a young row; returns false if it must stay. */
 static bool
 take_young(Sealing *sealing, const Young *young, PfsNameRow *utf8)
 {
@@ -179,7 +182,7 @@ note_sealed(Sealing *sealing, const PfsNameRow *utf8)
 	MemoryContextSwitchTo(caller);
 }
 
-/* Rows of one chunk, by id, and those that are in it. Returns how many came to it. */
+/* Packs the young rows of one chunk with those already in it. Returns how many were added. */
 static uint32
 seal_in_chunk(Sealing *sealing, const Young *young, uint32 count)
 {
@@ -217,7 +220,7 @@ seal_in_chunk(Sealing *sealing, const Young *young, uint32 count)
 	return sealed;
 }
 
-/* Seals what is listed; the number of rows that went. */
+/* Seals the listed rows. Returns how many were sealed. */
 static int64
 seal_listed(Sealing *sealing)
 {
@@ -292,7 +295,7 @@ pfs_names_seal(void)
 	return seal(&pfs_function_names) + seal(&pfs_location_names);
 }
 
-/* Rebuilds an index, if its locks are to be had. */
+/* Rebuilds an index, if its locks are available. */
 static void
 rebuild(Relation table, Oid index_id)
 {

@@ -1,9 +1,10 @@
 /*
  * seal.h
- *		Young functions and locations are packed.
+ *		Packs young functions and locations.
  *
- * Rows that somebody is changing stay as they are, and so does all where the row of the epoch is
- * locked: nobody waits here. Who brings a better answer waits for the end of this transaction.
+ * Rows that another transaction is changing are left alone, and so are all rows while the row of
+ * the epoch is locked: sealing never waits. A writer with a better answer waits for the end of the
+ * sealing transaction.
  */
 #ifndef PFS_SEAL_H
 #define PFS_SEAL_H
@@ -11,15 +12,15 @@
 #include "profstore.h"
 
 /*
- * Seals rows of both kinds, as far as it is worth while: at most 262,144 of each. Does
- * nothing where another transaction tends the dictionary. Returns how many were sealed.
+ * Seals rows of both kinds, at most 262,144 of each, if there are enough to be worthwhile. Does
+ * nothing while another transaction maintains the dictionary. Returns how many were sealed.
  */
 int64 pfs_names_seal(void);
 
 /*
- * Rebuilds indexes of young rows that have grown larger than the table: what VACUUM finds empty in
- * them it keeps. Skips those whose locks are not to be had at once; locks are held until the
- * transaction ends.
+ * Rebuilds indexes of young rows that have grown larger than the table: VACUUM does not shrink
+ * them. Skips those whose locks are not available at once; locks are held until the transaction
+ * ends.
  */
 void pfs_names_shrink(void);
 

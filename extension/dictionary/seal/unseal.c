@@ -1,6 +1,6 @@
 /*
  * unseal.c
- *		Sealed rows become young ones.
+ *		Makes young rows of sealed ones.
  */
 #include "profstore.h"
 
@@ -23,10 +23,10 @@
 PG_FUNCTION_INFO_V1(profstore_unseal);
 PG_FUNCTION_INFO_V1(profstore_condemn_sealed);
 
-/* So many chunks are moved together: what their rows point to is kept until then. */
+/* Chunks that are moved together: their rows stay in memory until then. */
 #define BATCH_CHUNKS 16
 
-/* What is moved, and where to. */
+/* Source and target of the move. */
 typedef struct Unsealing
 {
 	const PfsNameTable *names;
@@ -38,7 +38,7 @@ typedef struct Unsealing
 	uint32 count;
 } Unsealing;
 
-/* One row goes; what it points to stays until its batch has gone. */
+/* Moves one row. Memory that it points to must stay until its batch is stored. */
 static void
 unseal_row(Unsealing *unsealing, const PfsNameRow *utf8)
 {
@@ -67,7 +67,7 @@ store_rest(Unsealing *unsealing, ItemPointer tid, const PfsNameRow *rest, uint32
 	CatalogTupleUpdate(table, tid, heap_form_tuple(RelationGetDescr(table), values, nulls));
 }
 
-/* Ids of one chunk. */
+/* Moves the rows of one chunk with these ids. */
 static void
 unseal_of_chunk(Unsealing *unsealing, const int32 *ids, uint32 count)
 {
@@ -93,7 +93,7 @@ unseal_of_chunk(Unsealing *unsealing, const int32 *ids, uint32 count)
 		store_rest(unsealing, &tid, rows, rest);
 }
 
-/* Ids of up to BATCH_CHUNKS chunks. Returns how many of the ids are done. */
+/* Moves the ids of up to BATCH_CHUNKS chunks. Returns how many of the ids are done. */
 static uint32
 unseal_batch(Unsealing *unsealing, const int32 *ids, uint32 count)
 {
@@ -120,7 +120,7 @@ unseal_all(Unsealing *unsealing, Snapshot snapshot, const int32 *ids, uint32 cou
 	MemoryContext batch = AllocSetContextCreate(CurrentMemoryContext, "profstore unsealed rows",
 												ALLOCSET_DEFAULT_SIZES);
 
-	/* they stay, so they must not begin in a batch's memory */
+	/* the array outlives the batches, so it must not be allocated in their memory */
 	PFS_RESERVE(unsealing->entries.digests, unsealing->entries.capacity, 64);
 	pfs_name_chunks_begin(&unsealing->scan, unsealing->names, snapshot, RowExclusiveLock);
 	for (uint32 i = 0; i < count;)
@@ -156,7 +156,7 @@ pfs_names_unseal(const PfsNameTable *names, const int32 *ids, uint32 count, bool
 	return unsealing.count;
 }
 
-/* unseal(names text, id int4) -> bool, whether it was sealed */
+/* unseal(names text, id int4) -> bool: whether it was sealed */
 PGDLLEXPORT Datum
 profstore_unseal(PG_FUNCTION_ARGS)
 {
@@ -166,7 +166,7 @@ profstore_unseal(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(pfs_names_unseal(names, &id, 1, false) > 0);
 }
 
-/* Sealed ids that a bitmap lacks. */
+/* Sealed ids that a bitmap of referenced ids lacks. */
 typedef struct Unreferenced
 {
 	const uint8 *bits;

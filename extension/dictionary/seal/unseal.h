@@ -1,6 +1,6 @@
 /*
  * unseal.h
- *		Sealed rows become young ones: what is to be changed, condemned or removed.
+ *		Makes young rows of sealed ones, so that they can be changed, condemned or removed.
  */
 #ifndef PFS_UNSEAL_H
 #define PFS_UNSEAL_H
@@ -10,9 +10,9 @@
 #include "dictionary/cache/name_rows.h"
 
 /*
- * Moves those of some ids (ascending, distinct) that are sealed among the young rows, condemned or
- * not, by the latest snapshot. Expects the lock on the row of the epoch. The running statement sees
- * them there afterwards. Returns how many were sealed.
+ * Moves those of some ids (ascending, distinct) that are sealed to the young rows, condemned or
+ * not, by the latest snapshot. The caller must hold the lock on the row of the epoch. The running
+ * statement sees the rows there afterwards. Returns how many were sealed.
  */
 uint32 pfs_names_unseal(const PfsNameTable *names, const int32 *ids, uint32 count,
 						bool are_condemned);

@@ -1,10 +1,10 @@
 /*
  * verify_names.c
- *		What is damaged of packed functions and locations.
+ *		Checks packed functions and locations.
  *
- * 1. All leaves, in the order of the index: their entries make one array, in order.
- * 2. All chunks: each row has its entry there, which is marked.
- * 3. Entries that are not marked; young rows that are sealed as well.
+ * 1. All leaves are read in the order of the index: their entries form one sorted array.
+ * 2. All chunks are read: each row marks its entry in the array.
+ * 3. Entries without a mark are reported, and young rows that are sealed, too.
  */
 #include "profstore.h"
 
@@ -103,7 +103,7 @@ read_leaves(Verification *verification)
 	pfs_name_leaves_end(&scan);
 }
 
-/* Marks the entry of a row; false where it has none. */
+/* Marks the entry of a row; returns false if it has none. */
 static bool
 meet(Verification *verification, const PfsNameRow *utf8)
 {

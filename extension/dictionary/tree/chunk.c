@@ -1,13 +1,13 @@
 /*
  * chunk.c
- *		Packs nodes of the stack tree into bytes and back.
+ *		Packs nodes of the stack tree into bytes, and unpacks them.
  *
- * 1. Packing: parts are written one behind the other, then their lengths before them; zstd where it
+ * 1. Packing: the parts are written one after another, then their lengths before them; zstd if it
  *    saves a tenth; the header with the checksum comes last.
  * 2. Unpacking: checksum, version and counts; the body; numbers, parents, locations.
  *
- * Decoding trusts nothing: a cursor knows its end, and every number is checked against what a tree
- * allows before it is used. zstd contexts are made and freed within one call of the library, so
+ * Decoding trusts nothing: a cursor knows its end, and every number is checked against the rules of
+ * a tree before it is used. zstd contexts are created and freed within one call of the library, so
  * that no error of ours can leak one.
  */
 #include "profstore.h"
@@ -21,7 +21,7 @@
 #include "dictionary/tree/chunk.h"
 #include "dictionary/tree/chunk_format.h"
 
-/* Bodies below this are not worth a zstd frame's own header. */
+/* In smaller bodies the header of a zstd frame exceeds its saving. */
 #define MIN_COMPRESSED_BODY 64
 #define COMPRESSION_LEVEL	3
 
@@ -29,7 +29,7 @@ typedef struct Cursor
 {
 	const uint8 *at;
 	const uint8 *end;
-	const PfsChunkRow *row; /* named in errors */
+	const PfsChunkRow *row; /* for error messages */
 } Cursor;
 
 static uint8 *
@@ -144,7 +144,7 @@ put_locations(uint8 *at, const PfsChunkNodes *nodes)
 	return at;
 }
 
-/* The body of chunk_format.h, not compressed. */
+/* Writes the body as chunk_format.h describes it, uncompressed. */
 static size_t
 put_body(uint8 *body, const PfsChunkNodes *nodes)
 {
@@ -199,7 +199,10 @@ pfs_chunk_encode(const PfsChunkNodes *nodes)
 	header = (uint8 *) VARDATA(payload);
 	if (body_length >= MIN_COMPRESSED_BODY)
 	{
-		/* Room for nine tenths only: what saves less comes back as an error, and stays as it is. */
+		/*
+		 * With room for nine tenths only, a body that saves less fails to compress and is stored as
+		 * it is.
+		 */
 		size_t compressed = ZSTD_compress(header + PFS_CHUNK_HEADER_SIZE, body_length / 10 * 9,
 										  body, body_length, COMPRESSION_LEVEL);
 
@@ -235,6 +238,7 @@ get_numbers(Cursor *cursor, PfsChunkNodes *nodes)
 		uint64 gap = get_varint(cursor);
 		uint64 length = get_varint(cursor);
 
+		/* length is checked against the nodes left before the numbers are written */
 		if (length == 0 || length > nodes->node_count - filled || next > (uint64) row->last_node ||
 			gap > (uint64) row->last_node - next ||
 			length - 1 > (uint64) row->last_node - next - gap)
@@ -258,6 +262,7 @@ get_parents(Cursor *distances, Cursor *externals, PfsChunkNodes *nodes)
 	{
 		uint64 distance = get_varint(distances);
 
+		/* a parent comes before its child, so the distance is less than the child's position */
 		if (distance > i)
 			corrupt(row, "A parent lies before the first node.");
 		nodes->distances[i] = (uint32) distance;
@@ -291,7 +296,7 @@ get_locations(Cursor *cursor, PfsChunkNodes *nodes)
 		corrupt(cursor->row, "There are bytes left after the last location.");
 }
 
-/* Cuts a part of so many bytes off the rest. */
+/* Cuts a part of length bytes off the rest. */
 static Cursor
 take_part(Cursor *rest, uint64 length)
 {

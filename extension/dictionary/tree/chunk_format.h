@@ -50,7 +50,7 @@
 #define PFS_CHUNK_MAX_NODES	  65536
 #define PFS_CHUNK_HEADER_SIZE 16
 
-/* Longest varints: lengths and runs of 64-bit numbers, distances and locations of 32 bits. */
+/* Longest varints of a node: length and gap of 64-bit numbers, distance, external, location. */
 #define PFS_CHUNK_MAX_NODE_BYTES (10 + 10 + 5 + 10 + 5)
 #define PFS_CHUNK_MAX_BODY		 (3 * 10 + (size_t) PFS_CHUNK_MAX_NODES * PFS_CHUNK_MAX_NODE_BYTES)
 

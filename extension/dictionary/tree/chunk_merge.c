@@ -2,13 +2,12 @@
  * chunk_merge.c
  *		Compaction of the stack tree.
  *
- * 1. One pass over the rows lists the small chunks of transactions that are over for everybody:
- *    those before the horizon of a snapshot that is taken under the lock. Younger ones wait for
+ * 1. One pass over the rows lists the small chunks of transactions that have ended for all
+ *    snapshots: those before the horizon of a snapshot taken under the lock. Younger ones wait for
  *    the next call, see chunk_rows.h.
- * 2. In each partition the smallest are taken as long as the next one is not much larger than
- *    all before it together, so that a node is written again only when it comes into a chunk of
- *    twice the size.
- * 3. Their nodes, put in order, make a chunk whose xid is that of the youngest.
+ * 2. In each partition the smallest chunks are taken, as long as the next one is not much larger
+ *    than all before it together. So a node is rewritten only into a chunk of twice the size.
+ * 3. Their nodes, sorted, become a chunk whose xid is that of the youngest.
  */
 #include "profstore.h"
 
@@ -33,7 +32,7 @@
 
 PG_FUNCTION_INFO_V1(profstore_begin_dictionary_upkeep);
 
-/* Fewer are not worth a merge, and larger ones are left alone. */
+/* Fewer chunks are not worth a merge, and larger ones are left alone. */
 #define MIN_INPUTS	8
 #define SMALL_NODES (PFS_CHUNK_MAX_NODES / 2)
 
@@ -88,7 +87,7 @@ compare_candidates(const void *a, const void *b)
 	return (left->node_count > right->node_count) - (left->node_count < right->node_count);
 }
 
-/* Small chunks before the horizon, by partition and size. */
+/* Lists the small chunks before the horizon, by partition and size. */
 static Candidates
 find_candidates(Relation table, Snapshot snapshot)
 {
@@ -111,7 +110,7 @@ find_candidates(Relation table, Snapshot snapshot)
 	return candidates;
 }
 
-/* How many of a partition's chunks, which stand by size, are to become one. */
+/* Returns how many of a partition's chunks, sorted by size, become one. */
 static uint32
 choose(const Candidate *chunks, uint32 count)
 {
@@ -133,7 +132,7 @@ compare_nodes(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Index of a number among sorted nodes, count where it is not there. */
+/* Position of a number among sorted nodes; count if it is missing. */
 static uint32
 find_node(const MergedNode *nodes, uint32 count, int64 number)
 {
@@ -143,7 +142,7 @@ find_node(const MergedNode *nodes, uint32 count, int64 number)
 	return found == NULL ? count : (uint32) (found - nodes);
 }
 
-/* Reads a chunk's nodes, and removes its row. */
+/* Reads a chunk's nodes, and deletes its row. */
 static void
 take_chunk(Relation table, Snapshot snapshot, const Candidate *candidate, PfsChunkNodes *nodes)
 {

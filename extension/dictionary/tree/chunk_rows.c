@@ -42,7 +42,7 @@ pfs_stored_chunk_decode(const PfsStoredChunk *chunk, PfsChunkNodes *nodes)
 {
 	struct varlena *payload = PG_DETOAST_DATUM_PACKED(chunk->payload);
 
-	/* a count that is out of range is told by the decoder, before it fills anything in */
+	/* the decoder reports a count that is out of range before it writes to the arrays */
 	if (chunk->row.node_count > 0 && chunk->row.node_count <= PFS_CHUNK_MAX_NODES)
 		pfs_chunk_nodes_reserve(nodes, (uint32) chunk->row.node_count);
 	pfs_chunk_decode(&chunk->row, payload, nodes);

@@ -3,7 +3,7 @@
  *		Rows of profstore.stack_chunks; internal to the room.
  *
  * A row's xid is that of the youngest transaction that added a node in it. Compaction merges only
- * rows of transactions that are over for every snapshot that will see the merged row: in those
+ * rows of transactions that have ended for every snapshot that will see the merged row: in those
  * snapshots its xid lies before the horizon.
  */
 #ifndef PFS_CHUNK_ROWS_H
@@ -41,10 +41,10 @@ uint64 pfs_chunk_horizon(Snapshot snapshot);
 
 void pfs_stored_chunk_read(HeapTuple tuple, TupleDesc descriptor, PfsStoredChunk *chunk);
 
-/* As pfs_chunk_decode; makes room in nodes where they hold less than the chunk. */
+/* Like pfs_chunk_decode(), but makes room in nodes if they hold fewer than the chunk. */
 void pfs_stored_chunk_decode(const PfsStoredChunk *chunk, PfsChunkNodes *nodes);
 
-/* Adds a row; the table is open with RowExclusiveLock. */
+/* Inserts a row. The table is open with RowExclusiveLock. */
 void pfs_stored_chunk_insert(Relation table, int32 partition_id, uint64 xid,
 							 const PfsChunkNodes *nodes);
 

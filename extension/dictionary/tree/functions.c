@@ -1,6 +1,6 @@
 /*
  * functions.c
- *		The SQL function that shows the dictionary's inside: chunk_nodes.
+ *		The SQL function that shows chunks: chunk_nodes.
  */
 #include "profstore.h"
 
@@ -15,8 +15,8 @@
 PG_FUNCTION_INFO_V1(profstore_chunk_nodes);
 
 /*
- * chunk_nodes(partition_id, node_count, first_node, last_node, payload): its nodes, ids and
- * parents with the partition
+ * chunk_nodes(partition_id, node_count, first_node, last_node, payload): the nodes of a chunk; ids
+ * and parents include the partition
  */
 PGDLLEXPORT Datum
 profstore_chunk_nodes(PG_FUNCTION_ARGS)

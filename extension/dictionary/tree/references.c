@@ -1,16 +1,16 @@
 /*
  * references.c
- *		What tables with samples, the stack tree and its locations refer to: bitmaps for
- *		collect_dictionary().
+ *		Bitmaps for collect_dictionary(): the ids that sample tables, the stack tree and
+ *		locations refer to.
  *
- * 1. Tables and all their descendants are locked, then looked at by one snapshot: partitions and
- *    series of their rows.
- * 2. Nodes of the stack tree name locations.
- * 3. Locations name functions and mappings.
+ * 1. Tables and all their descendants are locked, then read with one snapshot: dictionary
+ *    partitions and series of their rows.
+ * 2. Nodes of the stack tree refer to locations.
+ * 3. Locations refer to functions and mappings.
  *
- * A bitmap is a bytea: bit i % 8 of byte i / 8 stands for id i, as in get_bit(). It reaches to the
- * greatest id that a row has now. What has a row later is neither condemned nor in doubt, and what
- * has none is not asked for.
+ * A bitmap is a bytea: bit i % 8 of byte i / 8 stands for id i, as in get_bit(). It has a bit for
+ * each id up to the greatest one of a row now. Ids of later rows are neither condemned nor
+ * collected, and ids without a row are ignored.
  */
 #include "profstore.h"
 
@@ -53,7 +53,7 @@ typedef struct Bitmap
 	uint32 capacity; /* ids 0 .. capacity - 1 have a bit */
 } Bitmap;
 
-/* What the tables refer to. */
+/* Ids that the tables refer to. */
 typedef struct References
 {
 	Bitmap partitions;
@@ -62,7 +62,7 @@ typedef struct References
 	int64 last_series;
 } References;
 
-/* The greatest id that a row of a dictionary table has; 0 where there is none. */
+/* The greatest id of a row of a dictionary table; 0 if there is none. */
 static int32
 greatest_id(const char *table)
 {
@@ -82,8 +82,8 @@ greatest_id(const char *table)
 }
 
 /*
- * A bit for each id that a row of the table may have. Its size must not follow from what samples
- * say, which may be anything.
+ * Allocates a bit for each id up to greatest. The size must not depend on ids in samples, which may
+ * have any value.
  */
 static void
 bitmap_init(Bitmap *bitmap, int32 greatest)
@@ -95,7 +95,7 @@ bitmap_init(Bitmap *bitmap, int32 greatest)
 	SET_VARSIZE(bitmap->bytes, VARHDRSZ + bytes);
 }
 
-/* Ids below 0 are nobody's, nor are those without a row. */
+/* Sets a bit. Ids below 0 or beyond the bitmap have no row, and are ignored. */
 static inline void
 bitmap_add(Bitmap *bitmap, int32 id)
 {
@@ -216,8 +216,9 @@ scan_table(Oid relid, const char *stack_column, Snapshot snapshot, References *r
 }
 
 /*
- * Locks a table, then its descendants, each before its own are looked for: what is locked is not
- * dropped meanwhile. What is not there any more is left out. False where a lock is not to be had.
+ * Locks a table, then its descendants, each before its own children are listed, so that no locked
+ * table is dropped meanwhile. Dropped tables are left out. Returns false if a lock is not
+ * available.
  */
 static bool
 lock_family(Oid relid, List **family)
@@ -240,8 +241,8 @@ lock_family(Oid relid, List **family)
 }
 
 /*
- * The tables and all their descendants, locked: a list for each. False where a lock is not to be
- * had: somebody who forgets to commit shall not hold up whoever tends the dictionary.
+ * Locks the tables and all their descendants: a list for each. Returns false if a lock is not
+ * available: a session that forgets to commit must not block maintenance.
  */
 static bool
 lock_tables(const Oid *relids, int count, List **families)
@@ -270,10 +271,10 @@ deconstruct(FunctionCallInfo fcinfo, int number, Oid type, int16 length, Datum *
 /*
  * referenced_by_tables(tables oid[], stack_columns name[], OUT partitions bytea, OUT series bytea)
  *
- * Rows move between tables: retention sums samples up in a tier and drops them in one transaction.
- * A snapshot sees either, if both tables are looked at. So it is taken when all tables are locked,
- * which keeps them from being dropped, and taken again if tables have come meanwhile, which it
- * might see rows of. NULL where a lock is not to be had.
+ * Rows move between tables: retention sums samples into a tier and drops them in one transaction. A
+ * snapshot sees them in one of the two, so both must be read with it. Therefore the snapshot is
+ * taken after all tables are locked, which prevents dropping them, and taken again if new tables
+ * have come meanwhile, whose rows it might see. Returns NULL if a lock is not available.
  */
 PGDLLEXPORT Datum
 profstore_referenced_by_tables(PG_FUNCTION_ARGS)
@@ -302,7 +303,9 @@ profstore_referenced_by_tables(PG_FUNCTION_ARGS)
 	for (int i = 0; i < table_count; i++)
 		relids[i] = DatumGetObjectId(tables[i]);
 
-	/* ids are read here past the planner, and rows are removed by SQL: both must mean one table */
+	/*
+	 * ids are read here without the planner, and rows are removed by SQL: both must see one table
+	 */
 	pfs_dictionary_require_local();
 	if (!lock_tables(relids, table_count, &families))
 		PG_RETURN_NULL();
@@ -337,7 +340,7 @@ profstore_referenced_by_tables(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }
 
-/* referenced_by_stacks() -> bytea: locations that nodes of the stack tree name */
+/* referenced_by_stacks() -> bytea: locations that nodes of the stack tree refer to */
 PGDLLEXPORT Datum
 profstore_referenced_by_stacks(PG_FUNCTION_ARGS)
 {
@@ -370,7 +373,7 @@ profstore_referenced_by_stacks(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(locations.bytes);
 }
 
-/* What locations name. */
+/* Ids that locations refer to. */
 typedef struct Named
 {
 	Bitmap functions;

@@ -1,25 +1,25 @@
 /*
  * shared_trees.c
- *		The arrays of a tree, one behind the other, in shared memory.
+ *		The arrays of a tree, one after another, in shared memory.
  */
 #include "profstore.h"
 
 #include "dictionary/cache/shared_area.h"
 #include "dictionary/tree/shared_trees.h"
 
-/* A smaller tree is read sooner than it is found here. */
+/* Reading a smaller tree is faster than sharing it. */
 #define LEAST_NODES 256
 
-/* Share of its nodes by which a tree must have grown to be offered again. */
+/* A tree is offered again after its nodes have grown by this share. */
 #define GROWTH_DIVISOR 8
 
-/* The arrays, of node_count + 1 elements each, as a tree has them. */
+/* The arrays of a tree, with node_count + 1 elements each. */
 typedef struct NodeArrays
 {
 	int64 *ids;
 	uint32 *parents;
 	int32 *locations;
-	uint32 *shape_indexes; /* of the shape of all nodes, as the rest: not where there is none */
+	uint32 *shape_indexes; /* this and the rest: of the shape of all nodes, if there is one */
 	uint32 *shape_parents;
 	uint32 *shape_ends;
 	int32 *shape_locations;
@@ -90,7 +90,7 @@ pfs_shared_tree_release(PfsTreeCache *cache)
 	cache->shared = NULL;
 }
 
-/* Whether all nodes of the tree stand in its first shape. */
+/* Returns true if all nodes of the tree are in its first shape. */
 static bool
 has_whole_shape(const PfsTreeCache *cache)
 {
@@ -143,7 +143,7 @@ copy_arrays_and_shape(void *place, const void *argument)
 	memcpy(arrays.shape_of, cache->shape_of, count * sizeof(uint8));
 }
 
-/* Puts in the tree, with its shape or without. */
+/* Offers the tree, with or without its shape. */
 static bool
 offer(const PfsTreeCache *cache, bool has_shape)
 {

@@ -1,12 +1,12 @@
 /*
  * shared_trees.h
- *		Trees in shared memory (shared_area.h): what one session has read of stack_chunks, others
- *		read there; internal to the room.
+ *		Trees in shared memory (shared_area.h): sessions share what one has read from
+ *		stack_chunks; internal to the room.
  *
- * A shared tree held committed nodes only. It comes with its horizon, and the shape of all its
- * nodes as soon as a session has made that. Who borrows it goes on from its horizon, as if it had
- * read the chunks itself, and reads its arrays where they are; what it adds to is its own from then
- * on (pfs_tree_own_nodes).
+ * A shared tree has committed nodes only. It comes with its horizon, and with the shape of all its
+ * nodes once a session has made that. A session that borrows it continues from its horizon, as if
+ * it had read the chunks itself, and reads its arrays in place. Arrays that it adds to become its
+ * own first (pfs_tree_own_nodes()).
  */
 #ifndef PFS_SHARED_TREES_H
 #define PFS_SHARED_TREES_H
@@ -15,19 +15,19 @@
 
 #include "dictionary/tree/tree.h"
 
-/* Lets an empty tree be the shared one, if there is one under the epoch that the caches are of. */
+/* Makes an empty tree the shared one, if there is one under the epoch of the caches. */
 void pfs_shared_tree_borrow(PfsTreeCache *cache);
 
-/* Gives back what was borrowed, if anything: its arrays are not looked at any more. */
+/* Returns the borrowed tree, if any. Its arrays must not be read afterwards. */
 void pfs_shared_tree_release(PfsTreeCache *cache);
 
 /*
- * Puts in a settled tree, if it is well larger than what the session offered or borrowed last, and
- * than what is there, or has a shape that this lacks. Whether it did.
+ * Offers a settled tree, if it is clearly larger than the one the session last offered or borrowed
+ * and than the shared one, or has a shape that this lacks. Returns true if it was put in.
  */
 bool pfs_shared_tree_offer(PfsTreeCache *cache);
 
-/* Whether there is one that tells as much as the tree. */
+/* Returns true if the shared tree has as many nodes and shapes as this one. */
 bool pfs_shared_tree_is_there(const PfsTreeCache *cache);
 
 #endif

@@ -112,8 +112,8 @@ pfs_tree_search(const PfsTreeCache *cache, uint32 node_count, int64 id)
 }
 
 /*
- * Ids differ by 1 at least, so an id is no further off than it is larger, and mostly it is just
- * there. Else it is looked for in ever longer steps.
+ * Ids differ by at least 1, so an id is at most as many places away as it is greater, and usually
+ * exactly as many. Otherwise it is searched in growing steps.
  */
 uint32
 pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id)
@@ -173,7 +173,7 @@ drop_hash(PfsTreeCache *cache)
 	cache->taken = 0;
 }
 
-/* Frees a slot and moves up what probing would no longer find. */
+/* Frees a slot, and moves up entries that probing would not find any more. */
 static void
 free_slot(PfsTreeCache *cache, uint32 hole)
 {
@@ -198,7 +198,7 @@ free_slot(PfsTreeCache *cache, uint32 hole)
 	cache->taken--;
 }
 
-/* Where the nodes are many, the hash goes as a whole. */
+/* If many nodes are removed, the whole hash is dropped instead. */
 void
 pfs_tree_unhash(PfsTreeCache *cache, uint32 first)
 {
@@ -220,10 +220,7 @@ pfs_tree_unhash(PfsTreeCache *cache, uint32 first)
 	cache->hashed = first - 1;
 }
 
-/*
- * Makes the hash, or a larger one, with no node in it, for all the nodes that there are now and
- * some to come.
- */
+/* Makes an empty hash, or a larger one, for all present nodes and some more. */
 static void
 make_hash(PfsTreeCache *cache)
 {
@@ -241,7 +238,7 @@ make_hash(PfsTreeCache *cache)
 	cache->canonical[0] = 0;
 }
 
-/* Brings the hash up to date: nodes hashed + 1 .. node_count. */
+/* Adds nodes hashed + 1 .. node_count to the hash. */
 static void
 hash_rest(PfsTreeCache *cache)
 {
@@ -269,10 +266,10 @@ hash_rest(PfsTreeCache *cache)
 uint32
 pfs_tree_child(PfsTreeCache *cache, uint32 parent, int32 location)
 {
-	/* the node that stands in for what is not known is nobody's */
+	/* the placeholder for unknown parents has no children of its own */
 	if (parent >= cache->tree.node_count || location == PFS_NO_STACK_LOCATION)
 		return 0;
-	/* what was interned together stands together; of equal children this is the first */
+	/* nodes that were interned together are neighbours; of equal children this is the first */
 	if (cache->parents[parent + 1] == parent && cache->locations[parent + 1] == location)
 		return parent + 1;
 	if (cache->hashed < cache->tree.node_count)

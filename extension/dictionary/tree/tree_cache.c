@@ -2,9 +2,10 @@
  * tree_cache.c
  *		The trees that this backend has in memory.
  *
- * 1. A part of the caches: what goes when a call begins, a transaction ends, or all is forgotten.
- * 2. A tree is looked for, and loaded where it is not there; then brought up to date.
- * 3. Its shapes, which are made when it pays.
+ * 1. The trees as a part of the caches: what is dropped when a call begins, a transaction ends, or
+ *    the caches are emptied.
+ * 2. Finding a tree, loading it if it is new, and bringing it up to date.
+ * 3. Its shapes, which are made when they pay.
  * 4. Interning appends nodes to it.
  */
 #include "profstore.h"
@@ -25,15 +26,15 @@
 
 /* All trees of this backend, by partition. */
 static HTAB *trees;
-static dlist_head uses = DLIST_STATIC_INIT(uses); /* latest used first */
+static dlist_head uses = DLIST_STATIC_INIT(uses); /* most recently used first */
 static Size tree_bytes;							  /* of all trees */
-static bool some_are_own; /* some may hold nodes of the running transaction */
-static uint64 call;		  /* of pfs_dictionary_begin */
+static bool some_are_own; /* some trees may hold nodes of the running transaction */
+static uint64 call;		  /* number of the pfs_dictionary_begin() call */
 
-/* What a stack without a shape costs, in nodes: about the length of its path. */
+/* Cost of a stack without a shape, in nodes: about the length of its path. */
 #define STACK_COST 16
 
-/* What shapes take, per node, and the place of a node. */
+/* Bytes of a shape, and of the node's place, per node. */
 #define SHAPE_BYTES (4 * sizeof(uint32) + sizeof(int32) + sizeof(uint8))
 
 static void
@@ -46,7 +47,7 @@ drop_tree(PfsTreeCache *cache)
 	hash_search(trees, &cache->partition_id, HASH_REMOVE, NULL);
 }
 
-/* Counts what a tree takes by now. */
+/* Counts the bytes that a tree takes by now. */
 static void
 count_bytes(PfsTreeCache *cache)
 {
@@ -64,9 +65,8 @@ bytes_limit(void)
 }
 
 /*
- * Frees trees until the others fit, those first that were not used for the longest time. Trees that
- * hold nodes of this transaction stay: the snapshot may not see their chunks yet. So do those whose
- * shapes are in use.
+ * Frees the least recently used trees until the others fit. Trees with nodes of this transaction
+ * stay, because the snapshot may not see their chunks yet, and so do trees whose shapes are in use.
  */
 static void
 evict(void)
@@ -84,7 +84,7 @@ evict(void)
 	}
 }
 
-/* Shapes that the last call used may go. */
+/* Releases the shapes that the last call used. */
 static void
 begin_call(bool names_changed)
 {
@@ -105,7 +105,7 @@ forget_trees(void)
 	some_are_own = false;
 }
 
-/* A transaction ends: trees with nodes of its own go, or have nodes like any other. */
+/* At the end of a transaction its nodes are committed, or trees that hold them are dropped. */
 static void
 end_own(bool has_committed)
 {
@@ -180,7 +180,10 @@ pfs_tree_refresh(PfsTreeCache *cache)
 	offer_tree(cache);
 }
 
-/* What was not there may be there by now; shapes that are in use have to stay. */
+/*
+ * Returns true if a tree must be read again, because missing parents may exist by now. Trees whose
+ * shapes are in use must stay.
+ */
 static bool
 is_outdated(const PfsTreeCache *cache)
 {
@@ -188,8 +191,9 @@ is_outdated(const PfsTreeCache *cache)
 }
 
 /*
- * Whether a tree that was put in shared memory by an earlier call can be read there, so that the
- * session's own memory is free. Not that of who interns: its hash of children is no query's.
+ * Returns true if a tree that an earlier call has put into shared memory can be read there, which
+ * frees the session's own memory. Not for a session that interns, whose hash of children queries do
+ * not need.
  */
 static bool
 can_share(PfsTreeCache *cache)
@@ -200,7 +204,7 @@ can_share(PfsTreeCache *cache)
 	return pfs_shared_tree_is_there(cache);
 }
 
-/* The cached tree of a partition. Loads it and sets *loaded if it was not there. */
+/* Finds the cached tree of a partition. Loads it and sets *loaded if it is new. */
 static PfsTreeCache *
 find_tree(int32 partition_id, bool *loaded)
 {
@@ -257,7 +261,7 @@ pfs_tree_get(int32 partition_id)
 	return &cache->tree;
 }
 
-/* The cache whose member a tree is: see find_tree. */
+/* The cache entry that contains a tree, see find_tree(). */
 static PfsTreeCache *
 cache_of(const PfsTree *tree)
 {

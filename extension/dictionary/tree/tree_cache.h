@@ -1,6 +1,7 @@
 /*
  * tree_cache.h
- *		The trees that this backend has in memory; internal to the room. Reading is in dictionary.h.
+ *		The trees that this backend has in memory; internal to the room. dictionary.h has the
+ *		functions that read them.
  */
 #ifndef PFS_TREE_CACHE_H
 #define PFS_TREE_CACHE_H
@@ -9,22 +10,22 @@
 
 #include "dictionary/tree/tree.h"
 
-/* The rendezvous variable with the list of cached trees, by "use", for the tests' module. */
+/* Rendezvous variable with the list of cached trees, by "use", for the tests' module. */
 #define PFS_CACHED_TREES "profstore_cached_trees"
 
 /* Registers the trees as a part of the caches. */
 void pfs_trees_init(void);
 
-/* The cached tree of a partition, loaded if it was not yet, but not brought up to date. */
+/* The cached tree of a partition, loaded if it is new, but not brought up to date. */
 PfsTreeCache *pfs_tree_cached(int32 partition_id);
 
-/* Adds what other transactions have committed since; indexes may change. */
+/* Adds nodes that other transactions have committed since the last read. Indexes may change. */
 void pfs_tree_refresh(PfsTreeCache *cache);
 
 /*
- * Between these two the caller may append nodes of its own transaction; the second stores nodes
- * first .. node_count as chunks and settles them. An error in between costs no more than reading
- * the tree again.
+ * Between these two calls the caller may append nodes of its own transaction. The second call
+ * stores nodes first .. node_count as chunks, and settles them. After an error in between, the tree
+ * is read again.
  */
 void pfs_tree_begin_append(PfsTreeCache *cache);
 void pfs_tree_end_append(PfsTreeCache *cache, uint32 first);

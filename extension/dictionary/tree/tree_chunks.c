@@ -1,17 +1,16 @@
 /*
  * tree_chunks.c
- *		A tree and its rows in profstore.stack_chunks: reading what is new, storing what was added.
+ *		Reads new rows of a tree from profstore.stack_chunks, and stores added nodes there.
  *
- * Reading takes only chunks of transactions that may have been in progress at the last time. The
- * horizon is the xmin of the snapshot that was read then: every transaction before it had ended,
- * so its chunks were all visible, or never will be. This holds whatever the order in which
- * transactions commit, and on a standby as well, whose snapshots have such an xmin too. Chunks
- * that were seen already are told by their first node, except merged ones, which are read once,
- * see load_row.
+ * Reading takes only chunks of transactions that may have been in progress at the last read. The
+ * horizon is the xmin of the snapshot of that read: every transaction before it had ended, so its
+ * chunks were all visible, or never will be. This holds for any order of commits, and on a standby,
+ * whose snapshots have such an xmin, too. Chunks that were read before are recognized by their
+ * first node, except merged ones, which are read once, see load_row().
  *
- * A chunk's nodes may hang on nodes of a chunk that is read later, since its writer may have begun
- * earlier. So parents outside a chunk are looked up when all chunks are in and settled. Their
- * writer saw them committed, so whoever sees the child sees them.
+ * A chunk's nodes may have parents in a chunk that is read later, because its writer may have begun
+ * earlier. So parents outside a chunk are looked up when all chunks have been read and settled. The
+ * child's writer saw its parents committed, so a snapshot that sees the child sees them.
  */
 #include "profstore.h"
 
@@ -45,14 +44,14 @@ typedef struct External
 	int64 parent; /* node number */
 } External;
 
-/* What a refresh gathers before it settles the tree. */
+/* State of a refresh, before it settles the tree. */
 typedef struct Loading
 {
 	PfsTreeCache *cache;
-	uint32 known;		 /* nodes that were there before */
+	uint32 known;		 /* number of nodes before the refresh */
 	uint64 horizon;		 /* of the snapshot */
 	PfsChunkNodes nodes; /* of one chunk */
-	uint32 *indexes;	 /* where they are in the tree */
+	uint32 *indexes;	 /* their positions in the tree */
 	uint32 index_capacity;
 	External *externals;
 	uint32 external_count;
@@ -66,7 +65,7 @@ add_external(Loading *loading, uint32 index, int64 parent)
 	loading->externals[loading->external_count++] = (External){ index, parent };
 }
 
-/* Appends those nodes of a chunk that are not there. */
+/* Appends the nodes of a chunk that the tree lacks. */
 static void
 append_nodes(Loading *loading, int32 partition_id)
 {
@@ -102,7 +101,8 @@ load_row(Loading *loading, HeapTuple tuple, TupleDesc descriptor)
 	pfs_stored_chunk_read(tuple, descriptor, &chunk);
 
 	/*
-	 * one that was merged from several lies before the horizon, and some of them may not be known
+	 * a merged chunk lies before the horizon; some of the chunks it was made of may not have been
+	 * read
 	 */
 	if (chunk.xid >= loading->horizon &&
 		pfs_tree_search(cache, loading->known,
@@ -116,8 +116,8 @@ load_row(Loading *loading, HeapTuple tuple, TupleDesc descriptor)
 }
 
 /*
- * Hangs the nodes without parents below one that stands in for what is not known. It comes before
- * all others, which moves these by one place.
+ * Gives nodes without parents a placeholder as parent. The placeholder comes before all other
+ * nodes, which moves these by one place.
  */
 static void
 adopt(PfsTreeCache *cache, const uint32 *orphans, uint32 count)

@@ -1,8 +1,8 @@
 /*
  * tree_chunks.h
- *		A tree and its rows in profstore.stack_chunks; internal to the room.
+ *		Reads and writes a tree's rows in profstore.stack_chunks; internal to the room.
  *
- * Errors leave a tree in between: who calls has marked it as changing, and drops it.
+ * An error leaves a tree incomplete: the caller has marked it as changing, and drops it.
  */
 #ifndef PFS_TREE_CHUNKS_H
 #define PFS_TREE_CHUNKS_H
@@ -12,12 +12,12 @@
 #include "dictionary/tree/tree.h"
 
 /*
- * Adds what the active snapshot sees and the tree has not; indexes may change. Sets own where it is
- * the transaction's. Raises DATA_CORRUPTED for damaged chunks.
+ * Adds the nodes that the active snapshot sees and the tree lacks; indexes may change. Sets own if
+ * some are of this transaction. Raises DATA_CORRUPTED for damaged chunks.
  */
 void pfs_tree_load(PfsTreeCache *cache);
 
-/* Stores the nodes first .. node_count, which were appended, as chunks, and settles them. */
+/* Stores the appended nodes first .. node_count as chunks, and settles them. */
 void pfs_tree_store(PfsTreeCache *cache, uint32 first);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * tree_settle.c
- *		Nodes that were appended in any order, put where their ids belong.
+ *		Moves nodes that were appended in any order to where their ids belong.
  */
 #include "profstore.h"
 
@@ -25,10 +25,7 @@ compare_tail_nodes(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/*
- * Order in which nodes start .. node_count shall stand: the old ones are in order, the tail is
- * sorted here.
- */
+/* Order of nodes start .. node_count by id: the old ones are sorted, the tail is sorted here. */
 static uint32 *
 merge_order(const PfsTreeCache *cache, uint32 start, uint32 first)
 {
@@ -76,7 +73,9 @@ pfs_tree_settle(PfsTreeCache *cache, uint32 first, uint32 **moved_to)
 	if (sorted)
 		return end;
 
-	/* 1. find the order of all that moves, and where each node goes */
+	/*
+	 * 1. find the order of all nodes that move, and the new index of each
+	 */
 	start = pfs_lower_bound(cache->ids, 1, first, smallest);
 	count = end - start;
 	pfs_tree_unhash(cache, start);
@@ -85,7 +84,9 @@ pfs_tree_settle(PfsTreeCache *cache, uint32 first, uint32 **moved_to)
 	for (uint32 i = 0; i < count; i++)
 		map[order[i] - start] = start + i;
 
-	/* 2. copy out in the new order, with parents renamed, and back */
+	/*
+	 * 2. copy out in the new order, with parents renumbered, and back
+	 */
 	ids = PFS_ARRAY(int64, count);
 	parents = PFS_ARRAY(uint32, count);
 	locations = PFS_ARRAY(int32, count);

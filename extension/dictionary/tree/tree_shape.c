@@ -1,7 +1,8 @@
 /*
  * tree_shape.c
- *		Numbering nodes depth first: sizes of subtrees in one pass back, places in one pass forth.
- *		Of some nodes, ancestors are marked in a bitmap, and marked nodes renumbered by rank.
+ *		Numbers nodes depth first: sizes of subtrees in a backward pass, places in a forward
+ *		pass. For a shape of some nodes, ancestors are marked in a bitmap, and marked nodes
+ *		renumbered by rank.
  */
 #include "profstore.h"
 
@@ -53,7 +54,7 @@ pfs_shape_make(PfsTreeShape *shape, MemoryContext context, uint32 count, const u
 typedef struct NodeSet
 {
 	uint64 *words;
-	uint32 *ranks; /* members before each word */
+	uint32 *ranks; /* number of members before each word */
 	uint32 word_count;
 } NodeSet;
 
@@ -150,7 +151,7 @@ pfs_shape_make_of(PfsTreeShape *shape, MemoryContext context, const PfsTree *tre
 
 /* Shapes of a cached tree */
 
-/* Frees shapes from a number on; a shared one is another's. */
+/* Frees shapes from a number on; a shared one belongs to shared memory. */
 static void
 free_shapes(PfsTreeCache *cache, uint32 first)
 {
@@ -160,7 +161,7 @@ free_shapes(PfsTreeCache *cache, uint32 first)
 	cache->shares_shape &= first > 0;
 }
 
-/* The indexes of the first shape are about to change. */
+/* Copies a shared first shape, because its indexes are about to change. */
 static void
 own_shape(PfsTreeCache *cache)
 {
@@ -178,7 +179,7 @@ own_shape(PfsTreeCache *cache)
 	cache->shares_shape = false;
 }
 
-/* The first shape, of all nodes; others go. */
+/* Makes the first shape anew from all nodes, and drops the others. */
 static void
 make_first(PfsTreeCache *cache)
 {
@@ -202,8 +203,8 @@ make_first(PfsTreeCache *cache)
 }
 
 /*
- * How many of the last shapes are put together with new nodes: those that are no larger than what
- * comes twice.
+ * Number of the last shapes that are merged with the new nodes: those that are at most twice as
+ * large.
  */
 static uint32
 count_merged(const PfsTreeCache *cache, uint32 *count)
@@ -222,7 +223,7 @@ count_merged(const PfsTreeCache *cache, uint32 *count)
 	return merged;
 }
 
-/* The nodes that have no place, and those of the shapes from a number on. */
+/* Lists the nodes that have no place, and those of the shapes from first_merged on. */
 static uint32 *
 list_nodes(const PfsTreeCache *cache, uint32 count, uint32 first_merged)
 {
@@ -233,7 +234,7 @@ list_nodes(const PfsTreeCache *cache, uint32 count, uint32 first_merged)
 	{
 		const PfsTreeShape *shape = &cache->shapes[number];
 
-		/* the others are copies of ancestors */
+		/* the shape's other nodes are copies of ancestors */
 		for (uint32 place = 1; place < shape->count; place++)
 			if (cache->shape_of[shape->indexes[place]] == number)
 				nodes[listed++] = shape->indexes[place];
@@ -290,7 +291,9 @@ pfs_tree_shapes_move(PfsTreeCache *cache, uint32 start, const uint32 *order, con
 	if (cache->places == NULL)
 		return;
 
-	/* 1. what is told by index moves */
+	/*
+	 * 1. move the arrays that are by index
+	 */
 	places = PFS_ARRAY(uint32, count);
 	shape_of = PFS_ARRAY(uint8, count);
 	for (uint32 i = 0; i < count; i++)
@@ -301,7 +304,9 @@ pfs_tree_shapes_move(PfsTreeCache *cache, uint32 start, const uint32 *order, con
 	memcpy(cache->places + start, places, count * sizeof(uint32));
 	memcpy(cache->shape_of + start, shape_of, count * sizeof(uint8));
 
-	/* 2. the first shape holds each of its nodes once, the others have copies as well */
+	/*
+	 * 2. the first shape has each of its nodes once; the others also have copies
+	 */
 	own_shape(cache);
 	for (uint32 i = 0; i < count; i++)
 		if (shape_of[i] == 0)
