@@ -1,40 +1,40 @@
--- Collection of what nothing refers to any more. A row goes in two runs: the first condemns it, which keeps it from being
--- given out under the epoch that begins then; a later one removes it, when all transactions that pinned earlier epochs
--- have ended and still nothing refers to it. So nobody waits, and no id goes that somebody may store.
+-- Collection of rows without references. A row is removed in two runs: the first condemns it, so that interning does not
+-- return it under the epoch that begins then; a later one removes it, if all transactions that pinned earlier epochs have
+-- ended and still nothing refers to it. So nobody waits, and no id is removed that a transaction may still store.
 
 CREATE FUNCTION profstore_internal.referenced_by_tables(tables oid[], stack_columns name[], OUT partitions bytea, OUT series bytea)
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_referenced_by_tables';
-COMMENT ON FUNCTION profstore_internal.referenced_by_tables(oid[], name[]) IS 'bitmaps of dictionary partitions and series that rows of these tables, and of their partitions, refer to; NULL: a lock is not to be had';
+COMMENT ON FUNCTION profstore_internal.referenced_by_tables(oid[], name[]) IS 'bitmaps of dictionary partitions and series that rows of these tables, and of their partitions, refer to; NULL: a lock is not available';
 REVOKE EXECUTE ON FUNCTION profstore_internal.referenced_by_tables(oid[], name[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.referenced_by_stacks() RETURNS bytea
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_referenced_by_stacks';
-COMMENT ON FUNCTION profstore_internal.referenced_by_stacks() IS 'bitmap of locations that nodes of the stack tree name';
+COMMENT ON FUNCTION profstore_internal.referenced_by_stacks() IS 'bitmap of locations that nodes of the stack tree refer to';
 REVOKE EXECUTE ON FUNCTION profstore_internal.referenced_by_stacks() FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.referenced_by_locations(OUT functions bytea, OUT mappings bytea)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_referenced_by_locations';
-COMMENT ON FUNCTION profstore_internal.referenced_by_locations() IS 'bitmaps of functions and mappings that locations name';
+COMMENT ON FUNCTION profstore_internal.referenced_by_locations() IS 'bitmaps of functions and mappings that locations refer to';
 REVOKE EXECUTE ON FUNCTION profstore_internal.referenced_by_locations() FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.condemn_sealed(names text, referenced bytea) RETURNS int8
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_condemn_sealed';
-COMMENT ON FUNCTION profstore_internal.condemn_sealed(text, bytea) IS 'makes packed functions or locations that a bitmap lacks young rows, condemned; how many; expects the lock on the row of the epoch';
+COMMENT ON FUNCTION profstore_internal.condemn_sealed(text, bytea) IS 'moves packed functions or locations that a bitmap lacks to the young rows, condemned; returns how many; the caller must hold the lock on the row of the epoch';
 REVOKE EXECUTE ON FUNCTION profstore_internal.condemn_sealed(text, bytea) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.has_id(ids bytea, id int4) RETURNS bool
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN CASE WHEN id < 8::int8 * octet_length(ids) THEN get_bit(ids, id::int8) = 1 ELSE false END;
-COMMENT ON FUNCTION profstore_internal.has_id(bytea, int4) IS 'whether an id is in a bitmap';
+COMMENT ON FUNCTION profstore_internal.has_id(bytea, int4) IS 'true if an id is in a bitmap';
 
 CREATE FUNCTION profstore_internal.begin_dictionary_upkeep() RETURNS bool
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_begin_dictionary_upkeep';
-COMMENT ON FUNCTION profstore_internal.begin_dictionary_upkeep() IS 'keeps other transactions from moving or removing rows of the dictionary; false: one does';
+COMMENT ON FUNCTION profstore_internal.begin_dictionary_upkeep() IS 'prevents other transactions from moving or removing rows of the dictionary; false: one is doing so';
 REVOKE EXECUTE ON FUNCTION profstore_internal.begin_dictionary_upkeep() FROM PUBLIC;
 
 CREATE FUNCTION profstore.compact_dictionary(max_partitions int4 DEFAULT NULL) RETURNS int8
@@ -52,7 +52,7 @@ BEGIN ATOMIC
 			AND l.objid <> (e.ids & 4294967295)::oid);
 END;
 REVOKE EXECUTE ON FUNCTION profstore_internal.is_epoch_pinned_before() FROM PUBLIC;
-COMMENT ON FUNCTION profstore_internal.is_epoch_pinned_before() IS 'whether a transaction runs that has pinned another epoch than the present one';
+COMMENT ON FUNCTION profstore_internal.is_epoch_pinned_before() IS 'true if a running transaction has pinned another epoch than the present one';
 
 CREATE FUNCTION profstore.collect_dictionary(min_age interval DEFAULT '1 hour')
 	RETURNS TABLE (relation regclass, removed int8, condemned int8)
@@ -82,7 +82,7 @@ BEGIN
 		OR (SELECT e.condemned_by IS NOT NULL AND profstore_internal.is_epoch_pinned_before() FROM profstore.epoch AS e)
 	THEN
 		RAISE NOTICE USING
-			MESSAGE = 'skipping the collection of the dictionary: a transaction from before the last one is still running',
+			MESSAGE = 'skipping the collection of the dictionary: a transaction from before the last collection is still running',
 			HINT = 'Collect again later.';
 		RETURN;
 	END IF;
@@ -139,7 +139,7 @@ BEGIN
 		collected = now();
 END
 $$;
-COMMENT ON FUNCTION profstore.collect_dictionary(interval) IS 'removes from the dictionary what nothing refers to since the run before, and marks for the next run what nothing refers to now and is older than min_age; does nothing, with a NOTICE, where it would have to wait for a lock';
+COMMENT ON FUNCTION profstore.collect_dictionary(interval) IS 'removes rows of the dictionary that nothing has referred to since the run before, and condemns rows older than min_age that nothing refers to now; does nothing, with a NOTICE, if it would have to wait for a lock';
 REVOKE EXECUTE ON FUNCTION profstore.collect_dictionary(interval) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.is_collection_due() RETURNS bool
@@ -148,5 +148,5 @@ BEGIN ATOMIC
 	SELECT e.collected < now() - CASE WHEN e.condemned_by IS NULL THEN interval '1 day' ELSE interval '1 hour' END
 	FROM profstore.epoch AS e;
 END;
-COMMENT ON FUNCTION profstore_internal.is_collection_due() IS 'whether the last collect_dictionary() is a day ago, or an hour where it left condemned rows';
+COMMENT ON FUNCTION profstore_internal.is_collection_due() IS 'true if the last collect_dictionary() is a day ago, or an hour ago if it left condemned rows';
 REVOKE EXECUTE ON FUNCTION profstore_internal.is_collection_due() FROM PUBLIC;

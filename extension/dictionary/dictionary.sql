@@ -1,6 +1,6 @@
--- The dictionary: what the numbers in a sample mean. No content is unique: two transactions may store the same
--- content under two ids, so that neither waits for the other. Ids are unique and never used again. Series and mappings,
--- and with these locations, are of the role that interned them: no writer names what another's ids mean.
+-- The dictionary: what the numbers in a sample mean. Content is not unique: two transactions may store equal content under
+-- two ids, so that neither waits for the other. Ids are unique and never used again. Series and mappings, and the locations
+-- in these, belong to the role that interned them: no writer can change the meaning of another role's ids.
 
 CREATE TABLE profstore.epoch
 (
@@ -12,9 +12,9 @@ CREATE TABLE profstore.epoch
 	collected    timestamptz NOT NULL DEFAULT now()
 );
 INSERT INTO profstore.epoch DEFAULT VALUES;
-COMMENT ON TABLE profstore.epoch IS 'one row: tells caches, here and on standbys, that what they hold is out of date';
+COMMENT ON TABLE profstore.epoch IS 'one row: shows caches, here and on standbys, that cached rows are out of date';
 COMMENT ON COLUMN profstore.epoch.one IS 'keeps it at one row';
-COMMENT ON COLUMN profstore.epoch.ids IS 'grows when ids are about to go; starts at the second of creation, so that a new database never repeats the epoch of an old one';
+COMMENT ON COLUMN profstore.epoch.ids IS 'grows when ids are about to be removed; starts at the second of creation, so that a new database never repeats the epoch of an old one';
 COMMENT ON COLUMN profstore.epoch.names IS 'grows when names, lines or files of stored locations, functions or mappings change';
 COMMENT ON COLUMN profstore.epoch.removals IS 'grows when rows of the dictionary are removed';
 COMMENT ON COLUMN profstore.epoch.condemned_by IS 'transaction that condemned rows of the dictionary; NULL: none are';
@@ -34,7 +34,7 @@ CREATE TABLE profstore.profile_types
 CREATE INDEX profile_types_content ON profstore.profile_types
 	(name, sample_type, sample_unit, period_type, period_unit, delta);
 COMMENT ON SEQUENCE profstore.profile_type_ids IS 'ids of profile types';
-COMMENT ON TABLE profstore.profile_types IS 'what is measured: the parts of name:sample_type:sample_unit:period_type:period_unit[:delta]';
+COMMENT ON TABLE profstore.profile_types IS 'profile types: the parts of name:sample_type:sample_unit:period_type:period_unit[:delta]';
 COMMENT ON COLUMN profstore.profile_types.id IS 'number in series.profile_type';
 COMMENT ON COLUMN profstore.profile_types.name IS 'for example process_cpu';
 COMMENT ON COLUMN profstore.profile_types.sample_type IS 'for example cpu';
@@ -68,12 +68,12 @@ COMMENT ON TABLE profstore.series IS 'profile type and label set; equal ones und
 COMMENT ON COLUMN profstore.series.id IS 'number in samples.series_id';
 COMMENT ON COLUMN profstore.series.profile_type IS 'id in profile_types';
 COMMENT ON COLUMN profstore.series.labels IS 'object of text values; none is empty';
-COMMENT ON COLUMN profstore.series.period IS 'amount of period_type between two samples, 0 where not known';
-COMMENT ON COLUMN profstore.series.first_seen IS 'no sample is older; NULL until touch_series has told of one';
+COMMENT ON COLUMN profstore.series.period IS 'amount of period_type between two samples; 0: unknown';
+COMMENT ON COLUMN profstore.series.first_seen IS 'no sample is older; NULL until touch_series has recorded one';
 COMMENT ON COLUMN profstore.series.last_seen IS 'kept to within a minute of the newest sample; see touch_series';
-COMMENT ON COLUMN profstore.series.interned IS 'when it was stored, whatever the times of its samples: what is young is not collected';
-COMMENT ON COLUMN profstore.series.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
-COMMENT ON COLUMN profstore.series.role IS 'role that interned it: given out to it alone';
+COMMENT ON COLUMN profstore.series.interned IS 'when the row was stored, regardless of the times of its samples: young series are not collected';
+COMMENT ON COLUMN profstore.series.condemned IS 'nothing referred to it in the last run of collect_dictionary(): interning does not return it, and the next run removes it if that is still so';
+COMMENT ON COLUMN profstore.series.role IS 'role that interned it, which alone may use it';
 
 CREATE FUNCTION profstore_internal.content_hash(build_id text, file text) RETURNS int8
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -93,10 +93,10 @@ CREATE INDEX mappings_content ON profstore.mappings (profstore_internal.content_
 COMMENT ON SEQUENCE profstore.mapping_ids IS 'ids of mappings';
 COMMENT ON TABLE profstore.mappings IS 'files that code comes from: executables, libraries, the kernel';
 COMMENT ON COLUMN profstore.mappings.id IS 'number in locations.mapping';
-COMMENT ON COLUMN profstore.mappings.build_id IS 'hexadecimal, empty where not known';
+COMMENT ON COLUMN profstore.mappings.build_id IS 'hexadecimal; empty: unknown';
 COMMENT ON COLUMN profstore.mappings.file IS 'path as the process saw it';
-COMMENT ON COLUMN profstore.mappings.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
-COMMENT ON COLUMN profstore.mappings.role IS 'role that interned it: given out to it alone, and so are the locations in it';
+COMMENT ON COLUMN profstore.mappings.condemned IS 'nothing referred to it in the last run of collect_dictionary(): interning does not return it, and the next run removes it if that is still so';
+COMMENT ON COLUMN profstore.mappings.role IS 'role that interned it, which alone may use it and the locations in it';
 
 CREATE FUNCTION profstore_internal.content_hash(name text, system_name text, filename text, start_line int4) RETURNS int8
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -116,16 +116,16 @@ CREATE TABLE profstore.function_rows
 CREATE INDEX function_rows_content ON profstore.function_rows
 	(profstore_internal.content_hash(name, system_name, filename, start_line));
 COMMENT ON SEQUENCE profstore.function_ids IS 'ids of functions';
-COMMENT ON TABLE profstore.function_rows IS 'functions that came lately, or were changed, or are about to go; the others are in function_chunks';
+COMMENT ON TABLE profstore.function_rows IS 'functions that were added recently, changed or condemned; the others are in function_chunks';
 COMMENT ON COLUMN profstore.function_rows.id IS 'number in locations.function_ids';
-COMMENT ON COLUMN profstore.function_rows.name IS 'for people: demangled';
-COMMENT ON COLUMN profstore.function_rows.system_name IS 'as the linker knows it';
-COMMENT ON COLUMN profstore.function_rows.filename IS 'source file, empty where not known';
-COMMENT ON COLUMN profstore.function_rows.start_line IS 'first line of the function, 0 where not known';
-COMMENT ON COLUMN profstore.function_rows.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
+COMMENT ON COLUMN profstore.function_rows.name IS 'demangled name, as shown to users';
+COMMENT ON COLUMN profstore.function_rows.system_name IS 'name of the symbol in the executable';
+COMMENT ON COLUMN profstore.function_rows.filename IS 'source file; empty: unknown';
+COMMENT ON COLUMN profstore.function_rows.start_line IS 'first line of the function; 0: unknown';
+COMMENT ON COLUMN profstore.function_rows.condemned IS 'nothing referred to it in the last run of collect_dictionary(): interning does not return it, and the next run removes it if that is still so';
 
--- At a place, a mapping and an address, lines do not count: they may change. Not STRICT, since CASE would keep the
--- function from being inlined then, and each row of the index would be a call.
+-- The hash of a place (a mapping and an address) leaves out lines, because they may change. The function is not STRICT: then
+-- CASE would prevent inlining, and each row of the index would cost a call.
 CREATE FUNCTION profstore_internal.content_hash(mapping int4, address int8, function_ids int4[], lines int4[]) RETURNS int8
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN mapping <> 0 AND address <> 0 THEN hashint8extended(address, mapping)
@@ -147,26 +147,26 @@ CREATE TABLE profstore.location_rows
 CREATE INDEX location_rows_content ON profstore.location_rows
 	(profstore_internal.content_hash(mapping, address, function_ids, lines));
 COMMENT ON SEQUENCE profstore.location_ids IS 'ids of locations';
-COMMENT ON TABLE profstore.location_rows IS 'locations that came lately, or were changed, or are about to go; the others are in location_chunks';
+COMMENT ON TABLE profstore.location_rows IS 'locations that were added recently, changed or condemned; the others are in location_chunks';
 COMMENT ON COLUMN profstore.location_rows.id IS 'number in stacks.location';
 COMMENT ON COLUMN profstore.location_rows.mapping IS 'id in mappings, 0 for none';
 COMMENT ON COLUMN profstore.location_rows.address IS 'ELF virtual address, the same on every host, as the bits of an unsigned number; 0 for a frame known by name only';
-COMMENT ON COLUMN profstore.location_rows.function_ids IS 'ids in functions, innermost inlined one first; empty where not symbolized';
-COMMENT ON COLUMN profstore.location_rows.lines IS 'line in the file of each of function_ids, 0 where not known';
-COMMENT ON COLUMN profstore.location_rows.symbolization IS 'p: pending, s: symbolized, x: no symbols to be found';
-COMMENT ON COLUMN profstore.location_rows.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
+COMMENT ON COLUMN profstore.location_rows.function_ids IS 'ids in functions, innermost inlined one first; empty: not symbolized';
+COMMENT ON COLUMN profstore.location_rows.lines IS 'line in the file of each of function_ids; 0: unknown';
+COMMENT ON COLUMN profstore.location_rows.symbolization IS 'p: pending, s: symbolized, x: no symbols found';
+COMMENT ON COLUMN profstore.location_rows.condemned IS 'nothing referred to it in the last run of collect_dictionary(): interning does not return it, and the next run removes it if that is still so';
 
--- What is young is a row, with indexes. The rest is packed, and only C writes it (dictionary/seal): a row that is to be changed
--- becomes a young one first. All of it changes under the lock on the row of the epoch.
+-- Young functions and locations are rows with indexes. The others are packed, and only C code writes them (dictionary/seal): to
+-- change one, it is made a young row first. Chunks and hashes change only under the lock on the row of the epoch.
 
 CREATE TABLE profstore.dictionary_key
 (
 	one bool PRIMARY KEY DEFAULT true CHECK (one),
 	key bytea NOT NULL
 );
-COMMENT ON TABLE profstore.dictionary_key IS 'one row, or none where nothing is packed yet';
+COMMENT ON TABLE profstore.dictionary_key IS 'one row, or none if nothing is packed yet';
 COMMENT ON COLUMN profstore.dictionary_key.one IS 'keeps it at one row';
-COMMENT ON COLUMN profstore.dictionary_key.key IS 'of the digests in function_hashes and location_hashes: who does not know it makes no equal ones';
+COMMENT ON COLUMN profstore.dictionary_key.key IS 'key of the digests in function_hashes and location_hashes: without it nobody can produce equal digests';
 
 CREATE TABLE profstore.function_chunks
 (
@@ -177,8 +177,8 @@ CREATE TABLE profstore.function_chunks
 ALTER TABLE profstore.function_chunks ALTER COLUMN payload SET STORAGE EXTERNAL;
 COMMENT ON TABLE profstore.function_chunks IS 'functions, 256 neighbouring ids packed in one row; read it through the view functions';
 COMMENT ON COLUMN profstore.function_chunks.number IS 'ids in it begin at number * 256';
-COMMENT ON COLUMN profstore.function_chunks.present IS 'bitmap of the ids that are in it';
-COMMENT ON COLUMN profstore.function_chunks.payload IS 'packed rows, by id; the format stands in codec/name_chunk.h';
+COMMENT ON COLUMN profstore.function_chunks.present IS 'bitmap of the ids in it';
+COMMENT ON COLUMN profstore.function_chunks.payload IS 'packed rows, by id; the format is in codec/name_chunk.h';
 
 CREATE TABLE profstore.function_hashes
 (
@@ -186,9 +186,9 @@ CREATE TABLE profstore.function_hashes
 	entries bytea NOT NULL
 );
 ALTER TABLE profstore.function_hashes ALTER COLUMN entries SET STORAGE EXTERNAL;
-COMMENT ON TABLE profstore.function_hashes IS 'by which content of function_chunks is found';
+COMMENT ON TABLE profstore.function_hashes IS 'index of function_chunks by content';
 COMMENT ON COLUMN profstore.function_hashes.lowest IS 'first eight bytes of the least digest that belongs in it';
-COMMENT ON COLUMN profstore.function_hashes.entries IS 'digests and ids in order; the format stands in dictionary/cache/name_hashes.h';
+COMMENT ON COLUMN profstore.function_hashes.entries IS 'digests and ids in order; the format is in dictionary/cache/name_hashes.h';
 
 CREATE TABLE profstore.location_chunks
 (
@@ -199,8 +199,8 @@ CREATE TABLE profstore.location_chunks
 ALTER TABLE profstore.location_chunks ALTER COLUMN payload SET STORAGE EXTERNAL;
 COMMENT ON TABLE profstore.location_chunks IS 'locations, 256 neighbouring ids packed in one row; read it through the view locations';
 COMMENT ON COLUMN profstore.location_chunks.number IS 'ids in it begin at number * 256';
-COMMENT ON COLUMN profstore.location_chunks.present IS 'bitmap of the ids that are in it';
-COMMENT ON COLUMN profstore.location_chunks.payload IS 'packed rows, by id; the format stands in codec/name_chunk.h';
+COMMENT ON COLUMN profstore.location_chunks.present IS 'bitmap of the ids in it';
+COMMENT ON COLUMN profstore.location_chunks.payload IS 'packed rows, by id; the format is in codec/name_chunk.h';
 
 CREATE TABLE profstore.location_hashes
 (
@@ -208,9 +208,9 @@ CREATE TABLE profstore.location_hashes
 	entries bytea NOT NULL
 );
 ALTER TABLE profstore.location_hashes ALTER COLUMN entries SET STORAGE EXTERNAL;
-COMMENT ON TABLE profstore.location_hashes IS 'by which content of location_chunks is found';
+COMMENT ON TABLE profstore.location_hashes IS 'index of location_chunks by content';
 COMMENT ON COLUMN profstore.location_hashes.lowest IS 'first eight bytes of the least digest that belongs in it';
-COMMENT ON COLUMN profstore.location_hashes.entries IS 'digests and ids in order; the format stands in dictionary/cache/name_hashes.h';
+COMMENT ON COLUMN profstore.location_hashes.entries IS 'digests and ids in order; the format is in dictionary/cache/name_hashes.h';
 
 CREATE FUNCTION profstore_internal.chunk_functions(number int4, present bytea, payload bytea,
 									  OUT id int4, OUT name text, OUT system_name text, OUT filename text, OUT start_line int4, OUT condemned bool)
@@ -249,11 +249,11 @@ CREATE VIEW profstore.functions AS
 	FROM profstore.function_chunks AS c, profstore_internal.chunk_functions(c.number, c.present, c.payload) AS f;
 COMMENT ON VIEW profstore.functions IS 'functions of the profiled programs';
 COMMENT ON COLUMN profstore.functions.id IS 'number in locations.function_ids';
-COMMENT ON COLUMN profstore.functions.name IS 'for people: demangled';
-COMMENT ON COLUMN profstore.functions.system_name IS 'as the linker knows it';
-COMMENT ON COLUMN profstore.functions.filename IS 'source file, empty where not known';
-COMMENT ON COLUMN profstore.functions.start_line IS 'first line of the function, 0 where not known';
-COMMENT ON COLUMN profstore.functions.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
+COMMENT ON COLUMN profstore.functions.name IS 'demangled name, as shown to users';
+COMMENT ON COLUMN profstore.functions.system_name IS 'name of the symbol in the executable';
+COMMENT ON COLUMN profstore.functions.filename IS 'source file; empty: unknown';
+COMMENT ON COLUMN profstore.functions.start_line IS 'first line of the function; 0: unknown';
+COMMENT ON COLUMN profstore.functions.condemned IS 'nothing referred to it in the last run of collect_dictionary(): interning does not return it, and the next run removes it if that is still so';
 
 CREATE VIEW profstore.locations AS
 	SELECT r.id, r.mapping, r.address, r.function_ids, r.lines, r.symbolization, r.condemned
@@ -265,10 +265,10 @@ COMMENT ON VIEW profstore.locations IS 'frames of stack traces: places in progra
 COMMENT ON COLUMN profstore.locations.id IS 'number in stacks.location';
 COMMENT ON COLUMN profstore.locations.mapping IS 'id in mappings, 0 for none';
 COMMENT ON COLUMN profstore.locations.address IS 'ELF virtual address, the same on every host, as the bits of an unsigned number; 0 for a frame known by name only';
-COMMENT ON COLUMN profstore.locations.function_ids IS 'ids in functions, innermost inlined one first; empty where not symbolized';
-COMMENT ON COLUMN profstore.locations.lines IS 'line in the file of each of function_ids, 0 where not known';
-COMMENT ON COLUMN profstore.locations.symbolization IS 'p: pending, s: symbolized, x: no symbols to be found';
-COMMENT ON COLUMN profstore.locations.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
+COMMENT ON COLUMN profstore.locations.function_ids IS 'ids in functions, innermost inlined one first; empty: not symbolized';
+COMMENT ON COLUMN profstore.locations.lines IS 'line in the file of each of function_ids; 0: unknown';
+COMMENT ON COLUMN profstore.locations.symbolization IS 'p: pending, s: symbolized, x: no symbols found';
+COMMENT ON COLUMN profstore.locations.condemned IS 'nothing referred to it in the last run of collect_dictionary(): interning does not return it, and the next run removes it if that is still so';
 
 CREATE FUNCTION profstore_internal.unseal(names text, id int4) RETURNS bool
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
@@ -365,7 +365,7 @@ COMMENT ON TABLE profstore.dictionary_partitions IS 'parts of the stack dictiona
 COMMENT ON COLUMN profstore.dictionary_partitions.id IS 'upper bits of the stack ids in it: id << 40';
 COMMENT ON COLUMN profstore.dictionary_partitions.key IS 'build ID of the process''s executable; for imports that of the first mapping, else the service';
 COMMENT ON COLUMN profstore.dictionary_partitions.created IS 'time of its first stack';
-COMMENT ON COLUMN profstore.dictionary_partitions.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
+COMMENT ON COLUMN profstore.dictionary_partitions.condemned IS 'nothing referred to it in the last run of collect_dictionary(): interning does not return it, and the next run removes it if that is still so';
 
 CREATE SEQUENCE profstore.node_numbers INCREMENT BY 64 MAXVALUE 1099511627712;
 CREATE TABLE profstore.stack_chunks
@@ -386,7 +386,7 @@ COMMENT ON COLUMN profstore.stack_chunks.node_count IS 'number of nodes in it';
 COMMENT ON COLUMN profstore.stack_chunks.first_node IS 'smallest node number in it';
 COMMENT ON COLUMN profstore.stack_chunks.last_node IS 'largest node number in it';
 COMMENT ON COLUMN profstore.stack_chunks.xid IS 'transaction that stored it here: caches re-read only what may have been in progress when they looked last';
-COMMENT ON COLUMN profstore.stack_chunks.payload IS 'packed nodes; the format stands in dictionary/tree/chunk_format.h';
+COMMENT ON COLUMN profstore.stack_chunks.payload IS 'packed nodes; the format is in dictionary/tree/chunk_format.h';
 
 -- A restored row is new to this server's caches, whatever transaction wrote it elsewhere.
 CREATE FUNCTION profstore_internal.stamp_chunk() RETURNS trigger

@@ -1,10 +1,10 @@
--- What writers call. Interning functions take arrays and return an id for each element, in order; a repeated call
--- returns ids of equal content. They run as the extension's owner and are granted by grant_write alone.
+-- Functions for writers. Interning functions take arrays and return an id for each element, in order; a repeated call
+-- returns ids of equal content. They run as the extension's owner, and only grant_write grants them.
 
 CREATE FUNCTION profstore_internal.begin_interning(caller text, VARIADIC arrays "any") RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_begin_interning';
-COMMENT ON FUNCTION profstore_internal.begin_interning(text, "any") IS 'checks that arrays are of one length and without nulls; pins the epoch; makes the transaction''s commit wait for the disk';
+COMMENT ON FUNCTION profstore_internal.begin_interning(text, "any") IS 'checks that arrays have equal length and no nulls; pins the epoch; makes the transaction''s commit wait for the disk';
 REVOKE EXECUTE ON FUNCTION profstore_internal.begin_interning(text, "any") FROM PUBLIC;
 
 CREATE FUNCTION profstore.parse_profile_type(profile_type text,
@@ -35,10 +35,10 @@ COMMENT ON FUNCTION profstore.parse_profile_type(text) IS 'parts of name:sample_
 CREATE FUNCTION profstore.normalize_labels(labels jsonb) RETURNS jsonb
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_normalize_labels';
-COMMENT ON FUNCTION profstore.normalize_labels(jsonb) IS 'checks a label set; an empty value means the label is absent, so it goes';
+COMMENT ON FUNCTION profstore.normalize_labels(jsonb) IS 'checks a label set, and removes labels with an empty value, which means that they are absent';
 
--- One statement: known content is found, the rest is stored, and both are put together in the order of the input. A commit
--- of another transaction in between makes a second row of equal content. What comes with every batch is C.
+-- One statement: known content is found, the rest is stored, and both are joined in the order of the input. A commit of
+-- another transaction in between makes a second row of equal content. Functions that every batch calls are written in C.
 
 CREATE FUNCTION profstore.intern_profile_types(profile_types text[]) RETURNS int4[]
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -75,19 +75,19 @@ REVOKE EXECUTE ON FUNCTION profstore.intern_series(text[], jsonb[], int8[]) FROM
 CREATE FUNCTION profstore_internal.check_series(series_ids int4[]) RETURNS void
 	LANGUAGE c STABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_check_series';
-COMMENT ON FUNCTION profstore_internal.check_series(int4[]) IS 'an error where one of these series was interned by another role than the caller''s';
+COMMENT ON FUNCTION profstore_internal.check_series(int4[]) IS 'raises an error if another role than the caller''s has interned one of these series';
 REVOKE EXECUTE ON FUNCTION profstore_internal.check_series(int4[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore.touch_series(series_ids int4[], first_time timestamptz, last_time timestamptz) RETURNS void
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_touch_series';
-COMMENT ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) IS 'tells that series have samples between these times: series that the caller has interned; seen when the transaction has committed, and waits for nobody until then';
+COMMENT ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) IS 'records that series of the caller have samples between these times; applied when the transaction commits, and waits for nobody until then';
 REVOKE EXECUTE ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION profstore.touch_each_series(series_ids int4[], first_times timestamptz[], last_times timestamptz[]) RETURNS void
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_touch_each_series';
-COMMENT ON FUNCTION profstore.touch_each_series(int4[], timestamptz[], timestamptz[]) IS 'as touch_series, with times of each series';
+COMMENT ON FUNCTION profstore.touch_each_series(int4[], timestamptz[], timestamptz[]) IS 'like touch_series, with times for each series';
 REVOKE EXECUTE ON FUNCTION profstore.touch_each_series(int4[], timestamptz[], timestamptz[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore.intern_mappings(build_ids text[], files text[]) RETURNS int4[]
@@ -106,16 +106,16 @@ REVOKE EXECUTE ON FUNCTION profstore.intern_functions(text[], text[], text[], in
 CREATE FUNCTION profstore_internal.answer_rank(lines int4[], has_build_id bool) RETURNS int4
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_answer_rank';
-COMMENT ON FUNCTION profstore_internal.answer_rank(int4[], bool) IS 'of two answers to what is at an address the one of the greater rank is better: 0 without lines, 1 a symbol, 2 lines or inlined calls';
+COMMENT ON FUNCTION profstore_internal.answer_rank(int4[], bool) IS 'rank of an answer, the symbols of an address; the greater one is better: 0 no lines, 1 a symbol, 2 lines or inlined calls';
 
--- At a mapping and an address the best answer counts, of what is stored and what comes, see dictionary/intern/answers.h.
--- Mappings are the caller's own, so what it gets, and changes, is what its own role has stored.
+-- At a mapping and an address the best of stored and new answers wins, see dictionary/intern/answers.h. Mappings are the
+-- caller's own, so it gets and changes only locations that its own role has stored.
 CREATE FUNCTION profstore.intern_locations(mappings int4[], addresses int8[], line_counts int4[],
 										   function_ids int4[], lines int4[])
 	RETURNS int4[]
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_intern_locations';
-COMMENT ON FUNCTION profstore.intern_locations(int4[], int8[], int4[], int4[], int4[]) IS 'ids of locations in the caller''s mappings, or in none; function_ids and lines hold line_counts[i] elements for each, innermost first; a stored one in a mapping gets a better answer as the transaction commits';
+COMMENT ON FUNCTION profstore.intern_locations(int4[], int8[], int4[], int4[], int4[]) IS 'ids of locations in the caller''s mappings, or in none; function_ids and lines hold line_counts[i] elements for each, innermost first; a stored one in a mapping gets a better answer when the transaction commits';
 REVOKE EXECUTE ON FUNCTION profstore.intern_locations(int4[], int8[], int4[], int4[], int4[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore.intern_stacks(partition text, depths int4[], location_ids int4[]) RETURNS int8[]
@@ -128,19 +128,19 @@ CREATE FUNCTION profstore.intern_stacks_by_partition(partitions text[], stack_co
 	RETURNS int8[]
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_intern_stacks_by_partition';
-COMMENT ON FUNCTION profstore.intern_stacks_by_partition(text[], int4[], int4[], int4[]) IS 'intern_stacks of several dictionary partitions: depths holds stack_counts[i] elements for each';
+COMMENT ON FUNCTION profstore.intern_stacks_by_partition(text[], int4[], int4[], int4[]) IS 'like intern_stacks, for several dictionary partitions: depths holds stack_counts[i] elements for each';
 REVOKE EXECUTE ON FUNCTION profstore.intern_stacks_by_partition(text[], int4[], int4[], int4[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore.epoch() RETURNS int8
 	LANGUAGE c VOLATILE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_epoch';
-COMMENT ON FUNCTION profstore.epoch() IS 'under which ids are valid; another one after ids went away, in a restored database, and after a standby took over';
+COMMENT ON FUNCTION profstore.epoch() IS 'the epoch under which ids are valid; it changes when ids are removed, in a restored database, and when a standby is promoted';
 REVOKE EXECUTE ON FUNCTION profstore.epoch() FROM PUBLIC;
 
 CREATE FUNCTION profstore.pin_epoch(epoch int8) RETURNS void
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_pin_epoch';
-COMMENT ON FUNCTION profstore.pin_epoch(int8) IS 'keeps ids of that epoch valid until the transaction ends: call it before what was interned in another transaction is stored; SQLSTATE 55000 if the epoch is over';
+COMMENT ON FUNCTION profstore.pin_epoch(int8) IS 'keeps ids of that epoch valid until the transaction ends: call it before storing ids that another transaction has interned; SQLSTATE 55000 if the epoch has expired';
 REVOKE EXECUTE ON FUNCTION profstore.pin_epoch(int8) FROM PUBLIC;
 
 CREATE FUNCTION profstore.bump_epoch() RETURNS int8
@@ -149,7 +149,7 @@ BEGIN ATOMIC
 	UPDATE profstore.epoch SET ids = ids + 1;
 	SELECT profstore.epoch();
 END;
-COMMENT ON FUNCTION profstore.bump_epoch() IS 'makes caches and writers forget all ids';
+COMMENT ON FUNCTION profstore.bump_epoch() IS 'makes caches and writers discard all ids';
 REVOKE EXECUTE ON FUNCTION profstore.bump_epoch() FROM PUBLIC;
 
 CREATE FUNCTION profstore.bump_names() RETURNS void
@@ -157,7 +157,7 @@ CREATE FUNCTION profstore.bump_names() RETURNS void
 BEGIN ATOMIC
 	UPDATE profstore.epoch SET names = names + 1;
 END;
-COMMENT ON FUNCTION profstore.bump_names() IS 'makes caches forget names; call it first in the transaction that changes stored locations, functions or mappings';
+COMMENT ON FUNCTION profstore.bump_names() IS 'makes caches discard names; call it first in a transaction that changes stored locations, functions or mappings';
 REVOKE EXECUTE ON FUNCTION profstore.bump_names() FROM PUBLIC;
 
 CREATE FUNCTION profstore.begin_batch(writer uuid, batch int8, epoch int8) RETURNS bool
@@ -181,11 +181,11 @@ BEGIN
 	RETURN false;
 END
 $$;
-COMMENT ON FUNCTION profstore.begin_batch(uuid, int8, int8) IS 'first in the transaction of a batch: false if the batch is stored already; SQLSTATE 55000 if the epoch under which its ids were interned is over; locks the writer''s row until the end of the transaction; a writer is its role''s alone';
+COMMENT ON FUNCTION profstore.begin_batch(uuid, int8, int8) IS 'call it first in the transaction of a batch: false if the batch is stored already; SQLSTATE 55000 if the epoch under which its ids were interned has expired; locks the writer''s row until the end of the transaction; a writer belongs to one role';
 REVOKE EXECUTE ON FUNCTION profstore.begin_batch(uuid, int8, int8) FROM PUBLIC;
 
--- Of several transactions that take a receipt one stores. Those that come at the same time wait for the first; each call takes its receipts in the same
--- order, so that they never wait for each other. For each new receipt up to two old ones go.
+-- Of several transactions that take a receipt only one stores. Concurrent ones wait for the first; every call takes its receipts in one order, so
+-- calls cannot deadlock. For each new receipt up to two old ones are deleted.
 CREATE FUNCTION profstore.take_receipts(receipts uuid[]) RETURNS bool
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
@@ -201,15 +201,15 @@ BEGIN
 	RETURN taken = cardinality(take_receipts.receipts);
 END
 $$;
-COMMENT ON FUNCTION profstore.take_receipts(uuid[]) IS 'in the transaction that stores what clients sent: false if any of it was stored before, by whichever writer of the caller''s role, and the transaction has to be rolled back';
+COMMENT ON FUNCTION profstore.take_receipts(uuid[]) IS 'call it in the transaction that stores data of clients: false if any of it was stored before, by any writer of the caller''s role; then roll the transaction back';
 REVOKE EXECUTE ON FUNCTION profstore.take_receipts(uuid[]) FROM PUBLIC;
 
--- A protocol is what a writer calls, with which arguments and in which order. A change that older writers would stumble over
--- makes a new one; what served an older one is kept as long as it is named here. Protocol 2 calls intern_stacks_by_partition
+-- A protocol is the functions that a writer calls, with their arguments and order. A change that breaks older writers makes a
+-- new one; functions of an older protocol are kept as long as it is listed here. Protocol 2 calls intern_stacks_by_partition
 -- and touch_each_series where protocol 1 called intern_stacks and touch_series; protocol 3 calls take_receipts too, protocol 4 keep_traces.
 CREATE FUNCTION profstore.writer_protocols(OUT oldest int4, OUT newest int4)
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
 	SELECT 1, 4;
 END;
-COMMENT ON FUNCTION profstore.writer_protocols() IS 'writer protocols that this version of the extension serves: a collector speaks the newest that both know, or says that there is none';
+COMMENT ON FUNCTION profstore.writer_protocols() IS 'writer protocols that this version of the extension serves: a collector uses the newest one that both support, or reports that there is none';
