@@ -1,6 +1,6 @@
 /*
  * access.h
- *		Loading of the room: its hooks.
+ *		Setup of the room: its hooks.
  */
 #ifndef PFS_ACCESS_H
 #define PFS_ACCESS_H

@@ -39,10 +39,10 @@
 #include "tableam/agg_path.h"
 #include "tableam/custom_nodes.h"
 
-/* The search's time grows with the joins' orders, which it has been through once already. */
+/* The search's time grows with the number of join orders, which PostgreSQL has searched before. */
 #define RELATIONS_MAX 8
 
-/* Functions that fail for no stored value, or for those far outside of any range of time. */
+/* Functions that raise no error for any stored value, or only for times far out of range. */
 static const Oid safe_functions[] = {
 	F_DATE_BIN_INTERVAL_TIMESTAMPTZ_TIMESTAMPTZ,
 	F_DATE_BIN_INTERVAL_TIMESTAMP_TIMESTAMP,
@@ -71,14 +71,14 @@ calls_what_may_fail(Node *node, void *context)
 							expression_tree_walker(node, calls_what_may_fail, NULL));
 }
 
-/* The expressions that the query groups by. */
+/* Expressions that the query groups by. */
 static List *
 group_expressions(const PlannerInfo *root)
 {
 	return get_sortgrouplist_exprs(root->parse->groupClause, root->processed_tlist);
 }
 
-/* Whether groups could stand for the rows of some table in the query. */
+/* Returns true if groups could replace the rows of some table in the query. */
 static bool
 query_allows(PlannerInfo *root, List *having)
 {
@@ -86,7 +86,7 @@ query_allows(PlannerInfo *root, List *having)
 	int relations = bms_num_members(root->all_baserels);
 	ListCell *cell;
 
-	/* the search takes any legal order, and of full joins the list of joins alone knows it */
+	/* the search takes any legal order, but the order of full joins is only in the list of joins */
 	foreach(cell, root->join_info_list)
 		if (((SpecialJoinInfo *) lfirst(cell))->jointype == JOIN_FULL)
 			return false;
@@ -98,7 +98,7 @@ query_allows(PlannerInfo *root, List *having)
 		   !(parse->hasTargetSRFs && expression_returns_set((Node *) group_expressions(root)));
 }
 
-/* Whether joins keep each row of the relation as often as there are rows that it meets. */
+/* Returns true if joins return each row of the relation once for each row that it matches. */
 static bool
 is_kept_by_joins(const PlannerInfo *root, const RelOptInfo *rel)
 {
@@ -115,8 +115,9 @@ is_kept_by_joins(const PlannerInfo *root, const RelOptInfo *rel)
 }
 
 /*
- * Keys for what is above the joins: aggregates, which are of the candidate's columns, and columns
- * outside of them, but those in keys. Stops with true where something is not known.
+ * Collects keys for nodes above the joins: columns outside the aggregates, which must be of the
+ * candidate's columns, except those in keys. Returns true, to stop the walk, if something is not
+ * supported.
  */
 static bool
 collect_above(Node *node, void *context)
@@ -133,7 +134,10 @@ collect_above(Node *node, void *context)
 	return expression_tree_walker(node, collect_above, context);
 }
 
-/* Keys that are expressions of the relation alone, and do no harm where joins drop a row. */
+/*
+ * Collects keys that are expressions of the relation alone, and cannot fail for rows that joins
+ * drop.
+ */
 static void
 collect_expressions(PlannerInfo *root, PfsAggCandidate *candidate)
 {
@@ -151,7 +155,7 @@ collect_expressions(PlannerInfo *root, PfsAggCandidate *candidate)
 	}
 }
 
-/* Keys for joins: columns that one of them looks at. */
+/* Collects keys for joins: the columns that join clauses use. */
 static bool
 collect_joined(PfsAggCandidate *candidate)
 {
@@ -173,7 +177,7 @@ collect_joined(PfsAggCandidate *candidate)
 	return true;
 }
 
-/* Makes a candidate of the relation; false if groups of it would not do. */
+/* Makes a candidate of the relation; returns false if groups cannot replace its rows. */
 static bool
 is_fit(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output, List *having,
 	   PfsAggCandidate *candidate)
@@ -191,7 +195,7 @@ is_fit(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *output, List *having,
 	return true;
 }
 
-/* The relation of the groups, in which only columns are outputs as yet. */
+/* Makes the relation that returns groups. Its outputs are only columns at first. */
 static RelOptInfo *
 make_grouped_rel(PlannerInfo *root, const PfsAggCandidate *candidate)
 {
@@ -219,7 +223,9 @@ make_grouped_rel(PlannerInfo *root, const PfsAggCandidate *candidate)
 	return rel;
 }
 
-/* Adds to a relation's outputs, those of its paths too, what the search could not know. */
+/*
+ * Adds outputs that the search cannot handle, expressions and states, to a relation and its paths.
+ */
 static void
 add_outputs(RelOptInfo *rel, const PfsAggregation *aggregation)
 {
@@ -232,7 +238,7 @@ add_outputs(RelOptInfo *rel, const PfsAggregation *aggregation)
 		add_column_to_pathtarget(rel->reltarget, lfirst(cell), 0);
 }
 
-/* Plans the joins of the query with groups in place of the candidate's rows. */
+/* Plans the query's joins with groups instead of the candidate's rows. */
 static RelOptInfo *
 join_groups(PlannerInfo *root, const PfsAggCandidate *candidate)
 {

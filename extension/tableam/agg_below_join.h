@@ -1,7 +1,7 @@
 /*
  * agg_below_join.h
- *		ProfstoreAgg below joins: columnar rows are added up by the columns that joins compare, and
- *		joined as groups.
+ *		ProfstoreAgg below joins: rows of a columnar table are summed by the columns that the
+ *		joins compare, and joined as groups.
  */
 #ifndef PFS_AGG_BELOW_JOIN_H
 #define PFS_AGG_BELOW_JOIN_H
@@ -11,8 +11,8 @@
 #include "nodes/pathnodes.h"
 
 /*
- * Adds such paths to output, the grouping of the join input, for each columnar table whose rows are
- * all that the query aggregates; none where groups would not do for rows.
+ * Adds such paths to output, the grouping of the join input, for each columnar table whose columns
+ * are all that the query aggregates. Adds none if groups cannot replace rows.
  */
 void pfs_add_paths_below_join(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output,
 							  List *having);

@@ -1,8 +1,8 @@
 /*
  * agg_candidate.c
- *		Recognising relations that ProfstoreAgg can aggregate, and estimating.
+ *		Recognises relations that ProfstoreAgg can aggregate, and estimates costs.
  *
- * It costs what reading does, where sums stand for most rows, and something for each row and
+ * The cost is that of reading, less if sums replace most rows, plus an amount for each row and
  * aggregate.
  */
 #include "tableam/agg_candidate.h"
@@ -20,13 +20,14 @@
 #include "tableam/custom_nodes.h"
 
 /*
- * Grouping a row and adding it to one aggregate, where the executor takes cpu_tuple_cost for a row.
+ * Costs of grouping a row and of adding it to one aggregate; the executor's cost per row is
+ * cpu_tuple_cost.
  */
 #define GROUP_COST_PER_ROW (cpu_tuple_cost * 0.03)
 #define ADD_COST_PER_ROW   (cpu_tuple_cost * 0.02)
 
 /*
- * Collects the tables below a relation, those that the planner has not pruned; false if one is not
+ * Collects the tables below a relation that the planner has not pruned; returns false if one is not
  * a profstore table.
  */
 static bool
@@ -89,8 +90,8 @@ column_count(const PfsAggregation *aggregation)
 }
 
 /*
- * The part of the rows that is read. Compaction has made sums of nearly all, and few segments are
- * cut by a range.
+ * Share of the rows that is read. Compaction has made sums of nearly all, and a range of time cuts
+ * only a few segments.
  */
 static double
 share_of_rows(const PfsAggregation *aggregation)

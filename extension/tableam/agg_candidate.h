@@ -1,9 +1,8 @@
 /*
  * agg_candidate.h
- *		What the planner may let ProfstoreAgg do: a relation, its clauses as filters, keys,
- *		aggregates; and what that costs.
- *
- * All of it is allocated in CurrentMemoryContext, the planner's.
+ *		An aggregation that the planner may leave to ProfstoreAgg: a relation, its clauses as
+ *		filters, keys, aggregates, and their cost. Everything is allocated in
+ *		CurrentMemoryContext, the planner's.
  */
 #ifndef PFS_AGG_CANDIDATE_H
 #define PFS_AGG_CANDIDATE_H
@@ -20,25 +19,25 @@ typedef struct PfsAggCandidate
 	RelOptInfo *input;
 	List *rels; /* RelOptInfo of each table */
 	Cost startup;
-	Cost run; /* without emitting groups */
+	Cost run; /* without returning groups */
 	double group_count;
 	BlockNumber pages;
 } PfsAggCandidate;
 
 /*
- * Makes a candidate without keys and aggregates; false if the relation has other than profstore
- * tables that the planner has left, or a clause that no filter can be made of.
+ * Starts a candidate without keys and aggregates. Returns false if the relation has tables other
+ * than profstore tables after pruning, or a clause that cannot become a filter.
  */
 bool pfs_agg_candidate_begin(PlannerInfo *root, RelOptInfo *input, PfsAggCandidate *candidate);
 
-/* Add an expression or an aggregate, unless it is there; false if we do not know the like. */
+/* Add a key or an aggregate, unless it is present. Return false if it is not supported. */
 bool pfs_agg_candidate_add_key(PfsAggCandidate *candidate, Expr *key);
 bool pfs_agg_candidate_add_aggregate(PfsAggCandidate *candidate, Aggref *aggref);
 
-/* Estimates costs and groups, when keys and aggregates are complete. */
+/* Estimates costs and groups. Call it when keys and aggregates are complete. */
 void pfs_agg_candidate_cost(PlannerInfo *root, PfsAggCandidate *candidate);
 
-/* Workers that it would take; 0: it is not for parallel processes. */
+/* Number of workers that the candidate would use; 0: it cannot run in parallel. */
 int pfs_agg_candidate_workers(const PfsAggCandidate *candidate);
 
 #endif

@@ -1,15 +1,15 @@
 /*
  * agg_kernel.c
- *		Loops over blocks, written for the compiler to vectorise.
+ *		Loops over blocks, written so that the compiler vectorises them.
  *
- * Sorted segments repeat keys, so most work is per run: boundaries are found by comparing
- * neighbours, a run's sum is a difference of running sums, and groups are touched once for a run.
+ * Sorted segments repeat keys, so most work is done per run: comparing neighbours finds run
+ * boundaries, a run's sum is a difference of running sums, and each group is accessed once per run.
  */
 #include "tableam/agg_kernel.h"
 
-/* Values below that in size can be added up over a block in an int64. */
+/* Sums of a block of values below this magnitude fit an int64. */
 #define SMALL_VALUE (INT64CONST(1) << 52)
-/* With runs longer than that it is cheaper to add up each than to keep running sums. */
+/* For runs longer than this, summing each is cheaper than keeping running sums. */
 #define LONG_RUN	8
 
 /* Copies a key with 0 for null, and sets its bit in flags. */
@@ -88,7 +88,7 @@ pfs_agg_find_runs(PfsGroupTable *table, uint32 row_count, const int64 *const *ke
 
 	for (uint32 k = 0; k < key_count; k++)
 	{
-		/* runs are no more than rows, so a copy may be compacted in place */
+		/* there are at most as many runs as rows, so a copy can be compacted in place */
 		for (uint32 run = 0; run < runs->run_count; run++)
 			copies[k][run] = sources[k][runs->starts[run]];
 		sources[k] = copies[k];
@@ -188,7 +188,7 @@ static void
 sum_short_runs(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *input,
 			   const int64 *values)
 {
-	int64 sums[PFS_BLOCK_ROWS + 1]; /* of the rows before */
+	int64 sums[PFS_BLOCK_ROWS + 1]; /* sum of the rows before each row */
 
 	sums[0] = 0;
 	for (uint32 row = 0; row < runs->row_count; row++)
@@ -219,7 +219,7 @@ sum_values(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *inpu
 		sum_short_runs(table, runs, input, values);
 }
 
-/* Least values, and greatest ones as the least of the bitwise complements. */
+/* Finds minima. Maxima are found as the minima of the bitwise complements. */
 static void
 find_extremes(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *input)
 {

@@ -1,7 +1,7 @@
 /*
  * agg_kernel.h
- *		Aggregating a block: rows to runs of equal keys, runs to groups, and each aggregate over the
- *		runs.
+ *		Aggregates a block: from rows to runs of equal keys, from runs to groups, and each
+ *		aggregate over the runs.
  */
 #ifndef PFS_AGG_KERNEL_H
 #define PFS_AGG_KERNEL_H
@@ -25,8 +25,8 @@ typedef enum PfsAggKind
 } PfsAggKind;
 
 /*
- * States in words of a record. All but COUNT_ROWS count the values that are not null, in their
- * first word; then SUM and AVG have their sum in two words, an int128, MIN and MAX their value.
+ * Words of an aggregate's state in a record. All kinds but COUNT_ROWS count the non-null values in
+ * the first word. SUM and AVG add their sum in two words, an int128; MIN and MAX their value.
  */
 #define PFS_AGG_COUNT_WORD 0
 #define PFS_AGG_VALUE_WORD 1
@@ -58,28 +58,28 @@ pfs_agg_get_sum(const int64 *state)
 	return sum;
 }
 
-/* One aggregate's rows of a block. */
+/* The rows of a block for one aggregate. */
 typedef struct PfsAggInput
 {
 	PfsAggKind kind;
-	uint32 state_word;	  /* of the record */
+	uint32 state_word;	  /* position in the record */
 	const int64 *values;  /* NULL for COUNT_ROWS */
-	const int64 *weights; /* how many rows each stands for, its value being their sum; NULL: one */
-	const bool *excluded; /* rows that are null or filtered out, or NULL */
+	const int64 *weights; /* number of rows that each stands for, if values are sums; NULL: 1 */
+	const bool *excluded; /* rows that are null or filtered out; or NULL */
 } PfsAggInput;
 
-/* A block's keys and runs. */
+/* The runs of equal keys in a block, and their groups. */
 typedef struct PfsAggRuns
 {
 	uint32 row_count;
 	uint32 run_count;
-	uint16 starts[PFS_BLOCK_ROWS + 1]; /* the last one is row_count */
+	uint16 starts[PFS_BLOCK_ROWS + 1]; /* one more than runs: the last is row_count */
 	uint32 groups[PFS_BLOCK_ROWS];
 } PfsAggRuns;
 
 /*
- * Cuts the block in runs of equal keys and finds their groups. keys[k] may be overwritten at no
- * time; where nulls[k] is not NULL, rows whose flag is set have no value.
+ * Divides the block into runs of equal keys and finds their groups. keys[] are not changed. If
+ * nulls[k] is not NULL, rows with a set flag have no value of key k.
  */
 void pfs_agg_find_runs(PfsGroupTable *table, uint32 row_count, const int64 *const *keys,
 					   const bool *const *nulls, PfsAggRuns *runs);

@@ -1,8 +1,9 @@
 /*
  * agg_path.c
- *		Paths of ProfstoreAgg, and the plan.
+ *		Paths of ProfstoreAgg, and its plan.
  *
- * The plan carries the columns, keys, aggregates and clauses in lists, which begin reads again.
+ * The plan stores columns, keys, aggregates and clauses in lists, from which custom_agg_begin.c
+ * reads them.
  */
 #include "tableam/agg_path.h"
 
@@ -45,7 +46,7 @@ pfs_agg_path(RelOptInfo *rel, PathTarget *target, const PfsAggCandidate *candida
 	path->path.parallel_safe = candidate->input->consider_parallel;
 	path->path.parallel_workers = workers;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	/* nothing copies these: any pointer will do */
+	/* PostgreSQL does not copy these pointers, so they need not be nodes */
 	path->custom_private = list_make2(aggregation, having);
 	path->methods = &path_methods;
 
@@ -79,7 +80,7 @@ pfs_agg_partial(const PfsAggCandidate *candidate)
 	return partial;
 }
 
-/* Adds what an expression needs beside what target has: aggregates, columns. */
+/* Collects the aggregates and columns of an expression that target does not have yet. */
 static bool
 add_inputs(Node *node, void *context)
 {

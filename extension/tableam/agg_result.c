@@ -1,6 +1,6 @@
 /*
  * agg_result.c
- *		Results and transition states.
+ *		Results and transition states of aggregates.
  */
 #include "tableam/agg_result.h"
 
@@ -16,7 +16,7 @@
 
 #define INT128_DIGITS	 40
 #define NUMERIC_BASE	 10000
-/* of numeric's binary form */
+/* in numeric's binary form */
 #define NUMERIC_POSITIVE 0x0000
 #define NUMERIC_NEGATIVE 0x4000
 
@@ -62,8 +62,9 @@ average(int64 count, int128 sum)
 }
 
 /*
- * The state of sum(int8) and avg(int8) as int8_avg_serialize writes it: the count, and the sum as a
- * numeric, whose head has fields of 16 bits before PostgreSQL 15, of 32 bits since.
+ * Transition state of sum(int8) and avg(int8), as int8_avg_serialize() writes it: the count, and
+ * the sum as a numeric, whose header has fields of 16 bits before PostgreSQL 15, and of 32 bits
+ * from 15 on.
  */
 static Datum
 serialised_sum(int64 count, int128 sum)
@@ -87,7 +88,7 @@ serialised_sum(int64 count, int128 sum)
 	return PointerGetDatum(pq_endtypsend(&buffer));
 }
 
-/* The state of avg(int4) and avg(int2). */
+/* Transition state of avg(int4) and avg(int2). */
 static Datum
 count_and_sum(int64 count, int128 sum)
 {

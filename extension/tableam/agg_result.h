@@ -1,6 +1,6 @@
 /*
  * agg_result.h
- *		From a group's state to the value that PostgreSQL's own aggregate would return.
+ *		Converts a group's state to the result of PostgreSQL's own aggregate.
  */
 #ifndef PFS_AGG_RESULT_H
 #define PFS_AGG_RESULT_H
@@ -10,8 +10,8 @@
 #include "tableam/agg_spec.h"
 
 /*
- * The aggregate's result, or in a partial aggregation its transition state, serialised as a
- * Finalize Aggregate expects it. Memory comes from CurrentMemoryContext.
+ * Returns the aggregate's result or, in a partial aggregation, its transition state, serialised for
+ * a Finalize Aggregate. Memory comes from CurrentMemoryContext.
  */
 Datum pfs_agg_result(const PfsAggSpec *spec, bool is_partial, const int64 *state, bool *is_null);
 

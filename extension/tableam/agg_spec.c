@@ -1,6 +1,6 @@
 /*
  * agg_spec.c
- *		Recognising keys and aggregates, and their way through the plan.
+ *		Recognises keys and aggregates, and stores them in the plan.
  */
 #include "tableam/agg_spec.h"
 
@@ -19,8 +19,8 @@ typedef struct KnownAggregate
 } KnownAggregate;
 
 /*
- * Floats are missing: their sums depend on the order of the rows, their extremes on which zero
- * comes first.
+ * Floats are not supported: their sums depend on the order of rows, and their minima and maxima on
+ * which of two zeros comes first.
  */
 static const KnownAggregate known_aggregates[] = {
 	{ F_COUNT_, PFS_AGG_COUNT_ROWS }, { F_COUNT_ANY, PFS_AGG_COUNT },
@@ -91,7 +91,7 @@ pfs_agg_translate(const Aggref *aggref, Index index, PfsAggSpec *spec)
 	return false;
 }
 
-/* Whether an expression has more in it than functions, constants and columns. */
+/* Returns true if an expression has nodes other than functions, constants and columns. */
 static bool
 has_other_nodes(Node *node, void *context)
 {

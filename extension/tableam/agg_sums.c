@@ -1,19 +1,19 @@
 /*
  * agg_sums.c
- *		Which table of sums has what an aggregation asks for.
+ *		Finds the table of sums that suffices for an aggregation.
  */
 #include "tableam/agg_sums.h"
 
 #include "store/segment/row_order.h"
 
-/* Whether a table of sums tells rows that differ in the column apart. */
+/* Returns true if the table of sums has the column as a key. */
 static bool
 is_key_of_sums(const PfsRowKey *key, PfsSegmentPart sums, AttrNumber attnum)
 {
 	return attnum == key->series || attnum == (sums == PFS_PART_PAIRS ? key->stack : key->time);
 }
 
-/* Whether an aggregate of rows can be had from sums. */
+/* Returns true if sums suffice to compute an aggregate over rows. */
 static bool
 is_known_by_sums(const PfsRowKey *key, PfsSegmentPart sums, const PfsAggSpec *spec)
 {

@@ -1,7 +1,7 @@
 /*
  * agg_sums.h
- *		Whether sums beside samples may stand for the rows that an aggregation adds up: for the
- *		planner's costs as for the executor.
+ *		Decides whether tables of sums can replace rows in an aggregation, for the planner's
+ *		costs and for the executor.
  */
 #ifndef PFS_AGG_SUMS_H
 #define PFS_AGG_SUMS_H
@@ -13,7 +13,10 @@
 #include "store/scan/block_scan.h"
 #include "tableam/agg_spec.h"
 
-/* The sums that tell what the aggregation of this table asks for, PFS_PART_ROWS where none do. */
+/*
+ * Returns the part whose sums suffice for the aggregation of this table; PFS_PART_ROWS if none
+ * does.
+ */
 PfsSegmentPart pfs_agg_sums(const PfsAggregation *aggregation, Relation relation);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * computed_key.c
- *		Evaluating a key's expression once for each value that comes up again and again.
+ *		Evaluates a key's expression once for each value that recurs.
  */
 #include "tableam/computed_key.h"
 
@@ -13,7 +13,7 @@
 #define REMEMBERED_BITS	 12
 #define REMEMBERED_COUNT (1 << REMEMBERED_BITS)
 
-/* A value's key, in the place that the value hashes to. */
+/* Cached key of a value, at the position to which the value hashes. */
 typedef struct PfsRememberedKey
 {
 	int64 value;
@@ -22,7 +22,7 @@ typedef struct PfsRememberedKey
 	bool is_null;
 } PfsRememberedKey;
 
-/* The column's value comes in the place that CASE has for the value that it tests. */
+/* Replaces the column by a CaseTestExpr, through which the column's value is passed. */
 static Node *
 replace_column(Node *node, void *context)
 {
@@ -74,7 +74,7 @@ remember(PfsComputedKey *key, int64 value)
 
 	if (!remembered->is_known || remembered->value != value)
 	{
-		/* unknown while the expression may fail */
+		/* not valid while the expression may raise an error */
 		remembered->is_known = false;
 		remembered->value = value;
 		remembered->key = evaluate(key, value, false, &remembered->is_null);

@@ -3,8 +3,8 @@
  *		A group key that is an expression of one column, such as date_bin('1 min', time,
  *		'2000-01-01').
  *
- * The executor evaluates it, so it means exactly what it means everywhere; results are remembered,
- * because blocks repeat values.
+ * The executor evaluates it, so it has its usual meaning. Results are cached, because blocks repeat
+ * values.
  */
 #ifndef PFS_COMPUTED_KEY_H
 #define PFS_COMPUTED_KEY_H
@@ -26,12 +26,12 @@ typedef struct PfsComputedKey
 	int64 values[PFS_BLOCK_ROWS];
 } PfsComputedKey;
 
-/* Columns in the expression are all the same one. */
+/* Sets up a key. The expression may use only one column. */
 PfsComputedKey *pfs_computed_key_init(Expr *expression, PlanState *parent);
 
 /*
- * The key of each row, in key->values; returns key->nulls, or NULL where none is null. nulls may be
- * NULL.
+ * Computes the key of each row into key->values. Returns key->nulls, or NULL if no key is null.
+ * nulls may be NULL.
  */
 const bool *pfs_computed_key_evaluate(PfsComputedKey *key, uint32 row_count, const int64 *values,
 									  const bool *nulls);

@@ -1,7 +1,6 @@
 /*
  * custom_agg.h
- *		ProfstoreAgg's state: how the node is set up (custom_agg_begin.c) for its work
- *		(custom_agg_exec.c).
+ *		State of ProfstoreAgg: custom_agg_begin.c sets it up, custom_agg_exec.c uses it.
  */
 #ifndef PFS_CUSTOM_AGG_H
 #define PFS_CUSTOM_AGG_H
@@ -16,14 +15,15 @@
 typedef struct AggTable
 {
 	Relation relation;
-	AttrNumber *attnums; /* the table's, by those of the aggregation's table, from 0 */
+	/* the table's attribute number for each one of the aggregation's table, from 0 */
+	AttrNumber *attnums;
 	PfsSharedScan *shared;
 } AggTable;
 
 typedef struct AggKey
 {
 	int column;
-	PfsComputedKey *computed; /* NULL: the column itself */
+	PfsComputedKey *computed; /* NULL: the key is the column itself */
 } AggKey;
 
 typedef struct AggAggregate
@@ -32,13 +32,11 @@ typedef struct AggAggregate
 	int column; /* -1: none */
 	uint32 state_word;
 	PfsPushdown *filter;	 /* NULL: none */
-	PfsBlockFilter *filters; /* of the filter clause; their attnum is a column's number + 1 */
+	PfsBlockFilter *filters; /* of the FILTER clause; their attnum is a column's number + 1 */
 	bool excluded[PFS_BLOCK_ROWS];
 } AggAggregate;
 
-/*
- * In shared memory: the counters, the offset of each table's shared scan, and these.
- */
+/* In shared memory: counters, and the offset of each table's shared scan, which follow. */
 typedef struct SharedAgg
 {
 	PfsSharedCounters counters;
@@ -52,35 +50,36 @@ typedef struct BlockAggState
 	int table_count;
 	AggTable *tables;
 
-	int column_count;	 /* of each block */
-	AttrNumber *columns; /* attribute numbers of the aggregation's table */
+	int column_count;	 /* columns of each block */
+	AttrNumber *columns; /* their attribute numbers in the aggregation's table */
 	PfsValueKind *column_kinds;
-	AttrNumber *column_of_attnum; /* number + 1, from 0 */
-	PfsSegmentPart sums;		  /* what may be read for rows */
-	int row_count_column;		  /* where sums is not PFS_PART_ROWS */
+	/* by attribute number from 0: number of the column + 1; 0: none */
+	AttrNumber *column_of_attnum;
+	PfsSegmentPart sums;  /* sums that may be read instead of rows */
+	int row_count_column; /* if sums is not PFS_PART_ROWS */
 	int key_count;
 	AggKey *keys;
 	int aggregate_count;
 	AggAggregate *aggregates;
-	uint32 state_words; /* of a record */
+	uint32 state_words; /* words of a record for the states of all aggregates */
 	PfsPushdown *pushdown;
 	ExprContext *filter_context;
 
 	SharedAgg *shared;			 /* NULL: not parallel */
-	MemoryContext table_context; /* the group table */
-	MemoryContext scan_context;	 /* filters and block scan of one table */
+	MemoryContext table_context; /* for the group table */
+	MemoryContext scan_context;	 /* for filters and block scan of one table */
 	PfsGroupTable *groups;		 /* NULL: not begun */
-	int next_table;				 /* to scan */
-	PfsBlockScan *blocks;		 /* NULL: none is being scanned */
-	bool is_filled;				 /* groups are returned */
-	bool is_whole;				 /* they are all, not those of a pass */
+	int next_table;				 /* index of the next table to scan */
+	PfsBlockScan *blocks;		 /* NULL: no table is being scanned */
+	bool is_filled;				 /* groups are being returned */
+	bool is_whole;				 /* they are all groups, not only those of a pass */
 	uint32 next_group;
-	int64 pass_count; /* times that the tables have been read, beyond the first */
+	int64 pass_count; /* how often the tables were read again */
 	PfsAggRuns runs;
 	PfsScanCounters counters;
 } BlockAggState;
 
-/* BeginCustomScan and EndCustomScan. */
+/* Implement BeginCustomScan and EndCustomScan. */
 void pfs_custom_agg_begin(CustomScanState *node, EState *estate, int flags);
 void pfs_custom_agg_end(CustomScanState *node);
 

@@ -1,6 +1,6 @@
 /*
  * custom_agg_begin.c
- *		Setting ProfstoreAgg up: tables, the columns of their blocks, keys, aggregates.
+ *		Sets up ProfstoreAgg: tables, the columns of their blocks, keys, aggregates.
  */
 #include "tableam/custom_agg.h"
 
@@ -13,7 +13,7 @@
 
 #include "tableam/agg_sums.h"
 
-/* The number of an attribute's column in blocks; adds it where it is a new one. */
+/* Returns the number of an attribute's column in blocks, and adds it if it is new. */
 static int
 column_of(BlockAggState *state, AttrNumber attnum, TupleDesc desc)
 {
@@ -48,7 +48,7 @@ init_keys(BlockAggState *state, TupleDesc desc)
 	}
 }
 
-/* Returns the number of words that a record has for states. */
+/* Sets up the aggregates. Returns the number of words of a record for their states. */
 static uint32
 init_aggregates(BlockAggState *state, TupleDesc desc)
 {
@@ -76,7 +76,7 @@ init_aggregates(BlockAggState *state, TupleDesc desc)
 	return words;
 }
 
-/* Decides whether the segments' tables of sums may stand for rows, and asks for row counts then. */
+/* Decides whether tables of sums may replace rows, and if so adds the column of row counts. */
 static void
 choose_sums(BlockAggState *state, Relation relation)
 {
@@ -89,7 +89,8 @@ choose_sums(BlockAggState *state, Relation relation)
 }
 
 /*
- * Where a table has the columns of the aggregation's table: partitions may order them differently.
+ * Maps attributes of the aggregation's table to those of a scanned table, because partitions may
+ * order columns differently.
  */
 static AttrNumber *
 map_columns(Oid table, TupleDesc desc, Oid scanned)
@@ -120,7 +121,9 @@ open_tables(BlockAggState *state, TupleDesc desc)
 	{
 		AggTable *table = &state->tables[state->table_count++];
 
-		/* the executor has locked it; a worker takes the lock beside its leader */
+		/*
+		 * the executor has locked the table; in a worker this takes the lock that its leader holds
+		 */
 		table->relation = table_open(lfirst_oid(cell), AccessShareLock);
 		table->attnums = map_columns(state->aggregation->table, desc, lfirst_oid(cell));
 	}
@@ -137,7 +140,7 @@ pfs_custom_agg_begin(CustomScanState *node, EState *estate, int flags)
 	state->aggregation = pfs_aggregation_of_plan((const CustomScan *) node->ss.ps.plan);
 	relation = table_open(state->aggregation->table, AccessShareLock);
 	desc = RelationGetDescr(relation);
-	column_slots = (Size) desc->natts + 1; /* and one for row counts */
+	column_slots = (Size) desc->natts + 1; /* one more for row counts */
 	state->columns = palloc(sizeof(AttrNumber) * column_slots);
 	state->column_kinds = palloc(sizeof(PfsValueKind) * column_slots);
 	state->column_of_attnum = palloc0(sizeof(AttrNumber) * column_slots);

@@ -1,17 +1,17 @@
 /*
  * custom_agg_exec.c
- *		ProfstoreAgg at work: blocks of all tables into groups, groups into rows.
+ *		Runs ProfstoreAgg: blocks of all tables into groups, groups into rows.
  *
- * The node alone reads everything before it returns the first group; where groups exceed memory, it
- * reads again for each pass of the group table. A parallel process cannot read again what others
- * have taken, so it returns what it has when its table is full, and goes on with an empty one: what
- * stands above adds groups up anyway.
+ * Without workers the node reads everything before it returns the first group; if groups exceed
+ * memory, it reads again for each pass of the group table. A parallel process cannot read again,
+ * because others have taken part of the blocks. When its table is full it returns the groups and
+ * goes on with an empty table: the Finalize Aggregate above joins equal groups.
  *
- * 1. One table after the other is scanned by blocks, which come filtered by the query's clauses.
- *    Neighbouring rows of the same keys make runs, which find their groups (group_table.c).
- * 2. Each aggregate adds up its column (agg_kernel.c), but the rows that its FILTER leaves out.
- * 3. A table that is full is halved, the other half left to a later pass.
- * 4. At the end of a pass groups come out as rows (agg_result.c).
+ * 1. The tables are scanned one after the other, in blocks filtered by the query's clauses.
+ *    Neighbouring rows of equal keys make runs, which find their groups (group_table.c).
+ * 2. Each aggregate sums its column (agg_kernel.c), except the rows that its FILTER excludes.
+ * 3. A full table is halved, and the other half left to a later pass.
+ * 4. At the end of a pass groups are returned as rows (agg_result.c).
  */
 #include "tableam/custom_agg.h"
 
@@ -62,7 +62,7 @@ end_blocks(BlockAggState *state)
 	state->blocks = NULL;
 }
 
-/* The next block of any table; false at the end of the last one. */
+/* Returns the next block of any table; false at the end of the last one. */
 static bool
 next_block(BlockAggState *state, PfsBlock *block)
 {
@@ -79,7 +79,7 @@ next_block(BlockAggState *state, PfsBlock *block)
 		if (pfs_block_scan_next(state->blocks, block))
 		{
 			table = &state->tables[state->next_table - 1];
-			/* two columns of one statistic: rows that the scan returned */
+			/* adds to the counter of pgstat_count_heap_getnext(), for many rows at once */
 			pgstat_count_index_tuples(table->relation, block->row_count);
 			return true;
 		}
@@ -109,7 +109,7 @@ find_runs(BlockAggState *state, const PfsBlock *block)
 	pfs_agg_find_runs(state->groups, block->row_count, keys, nulls, &state->runs);
 }
 
-/* Sets the flags of the rows that the aggregate's FILTER leaves out. */
+/* Sets the flags of the rows that the aggregate's FILTER excludes. */
 static void
 exclude_filtered(BlockAggState *state, AggAggregate *aggregate, const PfsBlock *block)
 {
@@ -145,6 +145,7 @@ update_aggregate(BlockAggState *state, AggAggregate *aggregate, const PfsBlock *
 	PfsAggInput input = { aggregate->spec.kind, state->groups->state_word + aggregate->state_word,
 						  NULL, NULL, NULL };
 
+	/* rows of sums have weights */
 	if (block->has_sums)
 		input.weights = block->values[state->row_count_column];
 	if (aggregate->column >= 0)
@@ -157,6 +158,7 @@ update_aggregate(BlockAggState *state, AggAggregate *aggregate, const PfsBlock *
 		const bool *nulls = input.excluded;
 
 		exclude_filtered(state, aggregate, block);
+		/* A null row is excluded, whatever the FILTER says. */
 		for (uint32 row = 0; nulls != NULL && row < block->row_count; row++)
 			aggregate->excluded[row] |= nulls[row];
 		input.excluded = aggregate->excluded;
@@ -186,7 +188,7 @@ begin_groups(BlockAggState *state)
 	state->is_whole = true;
 }
 
-/* Reads into groups until all has been read, or a partial aggregation has no room left. */
+/* Reads until all rows are in groups, or the table of a partial aggregation is full. */
 static void
 fill_groups(BlockAggState *state)
 {
@@ -205,14 +207,14 @@ fill_groups(BlockAggState *state)
 	}
 	if (state->key_count == 0 && state->groups->count == 0)
 	{
-		/* one group, even of no rows */
+		/* without keys there is one group, even of no rows */
 		uint32 group;
 
 		pfs_group_table_find(state->groups, 1, NULL, NULL, &group);
 	}
 }
 
-/* Empties the table for what is left to read; false at the end. */
+/* Empties the table for the rest of the input; returns false at the end. */
 static bool
 begin_pass(BlockAggState *state)
 {
@@ -233,7 +235,7 @@ begin_pass(BlockAggState *state)
 	return true;
 }
 
-/* Brings the next group to the front; false at the end. */
+/* Makes the next group current; returns false at the end. */
 static bool
 step_group(BlockAggState *state)
 {
@@ -297,7 +299,7 @@ execute(CustomScanState *node)
 	return pfs_custom_next_row(node, next_group);
 }
 
-/* Whether the table has all groups, and they would be the same again. */
+/* Returns true if the table has all groups, and a rescan would give the same ones. */
 static bool
 can_return_again(const BlockAggState *state)
 {
@@ -379,7 +381,7 @@ reinitialize_shared(CustomScanState *node, ParallelContext *parallel, void *coor
 		pfs_shared_scan_rewind(state->tables[i].shared);
 }
 
-/* Brings the counters together where they will be looked for: in the leader. */
+/* Adds this process's counters to the shared ones, which the leader shows. */
 static void
 shut_down(CustomScanState *node)
 {

@@ -1,12 +1,12 @@
 /*
  * custom_agg_path.c
- *		ProfstoreAgg for the planner: queries of one relation.
+ *		Paths of ProfstoreAgg for queries of one relation.
  *
- * Two ways: the node aggregates by itself; or it runs in parallel processes, each for the blocks
- * that come to it, and hands transition states to PostgreSQL's own Finalize Aggregate.
+ * There are two kinds: the node aggregates by itself; or it runs in parallel processes, each for a
+ * part of the blocks, and returns transition states to PostgreSQL's Finalize Aggregate.
  *
- * A query is plain if it has nothing but tables of ours, or one partitioned, clauses that filters
- * can be made of, keys and aggregates that the node knows. Joins are agg_below_join.c's.
+ * The query must have only profstore tables, or one partitioned table of them, clauses that can
+ * become filters, and supported keys and aggregates. agg_below_join.c handles joins.
  */
 #include "tableam/custom_nodes.h"
 
@@ -54,7 +54,7 @@ translate_aggregates(const PathTarget *target, const List *having, PfsAggCandida
 	return true;
 }
 
-/* Makes the candidate; false if the query has a shape that we do not know. */
+/* Makes the candidate; returns false if the query has an unsupported shape. */
 static bool
 recognise(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, List *having,
 		  PfsAggCandidate *candidate)

@@ -20,11 +20,11 @@
 #include "tableam/table_am.h"
 
 /*
- * Decoding a value costs about 2 ns where the executor takes 50 ns for a row, which cpu_tuple_cost
- * (0.01) stands for.
+ * Decoding a value costs about 2 ns. The executor takes 50 ns for a row, whose cost is
+ * cpu_tuple_cost (0.01).
  */
 #define DECODE_COST_PER_VALUE (cpu_tuple_cost * 0.04)
-/* A segment's directory row and header, and the scan's own set-up, in rows of the executor. */
+/* Cost of a segment's directory row and header, and of starting a scan, in rows of the executor. */
 #define SCAN_STARTUP_ROWS	  500.0
 #define SMALLEST_READ_ROWS	  1024.0
 
@@ -68,7 +68,7 @@ pfs_used_columns(Index index, int column_count, List *expressions)
 	return columns;
 }
 
-/* Those of the clauses that segments and blocks are sorted and pruned by. */
+/* Returns the clauses on columns by which segments and blocks are sorted and pruned. */
 static List *
 clauses_on_key(PlannerInfo *root, const RelOptInfo *rel, List *clauses)
 {

@@ -1,7 +1,7 @@
 /*
  * custom_nodes.h
- *		What the custom scan and the custom aggregate share: settings, costs, counters of parallel
- *		processes, and EXPLAIN.
+ *		Shared code of the custom scan and the custom aggregate: settings, costs, counters of
+ *		parallel processes, EXPLAIN.
  */
 #ifndef PFS_CUSTOM_NODES_H
 #define PFS_CUSTOM_NODES_H
@@ -19,15 +19,15 @@
 extern bool pfs_enable_scan;
 extern bool pfs_enable_agg;
 
-/* custom_scan_path.c, custom_agg_path.c: hooks and registration of the nodes. */
+/* custom_scan_path.c, custom_agg_path.c: hooks and registration of the nodes */
 void pfs_custom_scan_init(void);
 void pfs_custom_agg_init(void);
 
-/* custom_scan_exec.c, custom_agg_exec.c: the executor's side. */
+/* custom_scan_exec.c, custom_agg_exec.c: states for the executor */
 Node *pfs_custom_scan_create_state(CustomScan *plan);
 Node *pfs_custom_agg_create_state(CustomScan *plan);
 
-/* Whether the planner's relation is a plain profstore table, to be read without inheritance. */
+/* Returns true if the relation is a profstore table that is read without inheritance. */
 bool pfs_is_plain_profstore_rel(const RelOptInfo *rel, const RangeTblEntry *entry);
 
 /*
@@ -36,8 +36,8 @@ bool pfs_is_plain_profstore_rel(const RelOptInfo *rel, const RangeTblEntry *entr
 Bitmapset *pfs_used_columns(Index index, int column_count, List *expressions);
 
 /*
- * Cost of bringing that many columns of a relation into values: of the rows that the key columns'
- * ranges do not rule out, which is the share that clauses (of RestrictInfo) on them select.
+ * Cost of reading that many columns. Rows outside the key columns' ranges are not read; clauses (of
+ * RestrictInfo) on these columns give the share of rows that is.
  */
 typedef struct PfsReadCost
 {
@@ -49,7 +49,10 @@ typedef struct PfsReadCost
 PfsReadCost pfs_read_cost(PlannerInfo *root, RelOptInfo *rel, List *pushed_clauses,
 						  int column_count);
 
-/* Processes that share the work of that many workers, as PostgreSQL reckons; 1 for no worker. */
+/*
+ * Number of processes among which the work is divided, as the planner computes it; 1 without
+ * workers.
+ */
 double pfs_parallel_divisor(int workers);
 
 void pfs_explain_counters(const PfsScanCounters *counters, ExplainState *es);

@@ -1,10 +1,9 @@
 /*
  * custom_scan_exec.c
- *		ProfstoreScan in execution: rows out of filtered blocks, in both directions, alone or in
- *		parallel.
+ *		Runs ProfstoreScan: rows from filtered blocks, in both directions, alone or in parallel.
  *
- * The block scan begins when the first row is asked for, and again after a rescan, because the
- * filters' values may have changed.
+ * The block scan begins with the first row, and again after a rescan, because the values of filters
+ * may have changed.
  */
 #include "tableam/custom_nodes.h"
 
@@ -30,17 +29,14 @@ typedef struct BlockScanState
 
 	PfsSharedCounters *shared_counters; /* NULL: not parallel */
 	PfsSharedScan *shared_scan;
-	MemoryContext context; /* holds filters and block scan */
-	PfsBlockScan *blocks;  /* NULL until the first row is asked for */
+	MemoryContext context; /* for filters and block scan */
+	PfsBlockScan *blocks;  /* NULL until the first row */
 	PfsBlock block;
 	int64 row;				  /* in the block; -1 before its first row, row_count behind the last */
 	PfsScanCounters counters; /* of block scans that have ended */
 } BlockScanState;
 
-/*
- * The plan's target list is what the planner has made of it in the end, so the columns are found
- * here.
- */
+/* Finds the columns that the scan must return. The plan's target list is final only now. */
 static void
 find_columns(BlockScanState *state)
 {
@@ -74,7 +70,9 @@ begin(CustomScanState *node, EState *estate, int flags)
 	state->row = -1;
 }
 
-/* Not inlined into the loop over rows, whose stack frame it would make larger. */
+/*
+ * Begins the block scan. Not inlined into the loop over rows, whose stack frame it would enlarge.
+ */
 static pg_noinline void
 begin_blocks(BlockScanState *state)
 {
@@ -108,7 +106,7 @@ end_blocks(BlockScanState *state)
 	state->row = -1;
 }
 
-/* Goes to the next or previous row; false at the end. */
+/* Moves to the next or previous row; returns false at the end. */
 static bool
 step_row(BlockScanState *state, bool forward)
 {
@@ -123,7 +121,7 @@ step_row(BlockScanState *state, bool forward)
 		state->row = forward ? 0 : -1;
 		return false;
 	}
-	/* two columns of one statistic: rows that the scan returned */
+	/* adds to the counter of pgstat_count_heap_getnext(), for many rows at once */
 	pgstat_count_index_tuples(state->css.ss.ss_currentRelation, state->block.row_count);
 	state->row = forward ? 0 : (int64) state->block.row_count - 1;
 	return true;
@@ -151,13 +149,14 @@ next_row(ScanState *node)
 		slot->tts_isnull[attribute] = block->nulls[i] != NULL && block->nulls[i][state->row];
 	}
 	slot->tts_tableOid = RelationGetRelid(state->css.ss.ss_currentRelation);
+	/* the row's position serves as its ctid */
 	slot->tts_tid.ip_blkid.bi_hi = (uint16) (block->number >> 16);
 	slot->tts_tid.ip_blkid.bi_lo = (uint16) block->number;
 	slot->tts_tid.ip_posid = (OffsetNumber) (state->row + 1);
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* Never asked: a row of ours cannot be fetched again, so there is nothing to check. */
+/* Never called: rows cannot be fetched again, so there is nothing to recheck. */
 static bool
 recheck_row(ScanState *node, TupleTableSlot *slot)
 {
@@ -177,7 +176,7 @@ rescan(CustomScanState *node)
 	ExecScanReScan(&node->ss);
 }
 
-/* Brings the counters together where they will be looked for: in the leader. */
+/* Adds this process's counters to the shared ones, which the leader shows. */
 static void
 shut_down(CustomScanState *node)
 {

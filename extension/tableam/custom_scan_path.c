@@ -1,6 +1,6 @@
 /*
  * custom_scan_path.c
- *		ProfstoreScan for the planner: paths, their costs, and the plan.
+ *		Paths of ProfstoreScan, their costs, and its plan.
  */
 #include "tableam/custom_nodes.h"
 
@@ -13,7 +13,7 @@
 
 #include "tableam/pushdown.h"
 
-/* Handing a row from a block to the executor, without forming a tuple. */
+/* Cost of passing a row from a block to the executor, without forming a tuple. */
 #define ROW_COST (cpu_tuple_cost * 0.5)
 
 static set_rel_pathlist_hook_type previous_hook = NULL;

@@ -1,8 +1,7 @@
 /*
  * executor_guard.c
- *		At the start of a statement: refuses what a profstore table cannot do, whether or not it
- *		would meet a
- *		row; and tells the write buffer which queries are running.
+ *		Start of a statement: rejects what a profstore table does not support, even if no row is
+ *		affected, and registers running queries with the write buffer.
  */
 #include "tableam/access.h"
 
@@ -23,8 +22,8 @@ static ExecutorRun_hook_type previous_run = NULL;
 static ExecutorEnd_hook_type previous_end = NULL;
 
 /*
- * Raises if a relation of the range table is a profstore table; the planner has opened and locked
- * it.
+ * Raises an error if a relation of the range table is a profstore table. The planner has opened and
+ * locked it.
  */
 static void
 refuse(const List *range_table, Index index, const char *operation, const char *hint)
@@ -61,7 +60,7 @@ check_modify(const PlannedStmt *statement, const Plan *plan)
 		refuse(statement->rtable, (Index) lfirst_int(cell), operation, PFS_APPEND_ONLY_HINT);
 }
 
-/* A ModifyTable node is the top of the plan, or of a WITH query's. */
+/* Checks a statement. A ModifyTable node is at the top of the plan, or of a WITH query's plan. */
 static void
 check_statement(const PlannedStmt *statement)
 {
@@ -84,8 +83,8 @@ check_statement(const PlannedStmt *statement)
 }
 
 /*
- * Whether a worker would read a table of ours by itself, as on the inner side of a join, and not
- * its part of a parallel scan. context is not NULL below a Gather.
+ * Returns true if a worker would read a profstore table as a whole, as on the inner side of a join,
+ * and not its part of a parallel scan. context is not NULL below a Gather.
  */
 static bool
 is_read_by_each_worker(PlanState *state, void *context)
@@ -107,9 +106,9 @@ is_read_by_each_worker(PlanState *state, void *context)
 }
 
 /*
- * Whether workers may come to waiting rows by another way than their parts of a parallel scan.
- * Functions that are not PostgreSQL's own may read whatever they like; the planner lists them, and
- * domains, whose checks may call some, among what the plan depends on.
+ * Returns true if workers may read waiting rows other than through a parallel scan. Functions that
+ * are not built in may read any table. The planner lists them among the plan's dependencies, and
+ * domains, too, whose checks may call functions.
  */
 static bool
 workers_may_look_elsewhere(const QueryDesc *query)
@@ -130,9 +129,9 @@ forbid_workers(QueryDesc *query)
 }
 
 /*
- * Workers have the leader's waiting rows only through a parallel scan. Where that is not enough
- * they are written, which has to be before parallel mode begins. Rows of outer subtransactions
- * cannot be: then the leader runs the plan alone.
+ * Workers get the leader's waiting rows only through a parallel scan. If that is not enough, the
+ * rows are written before parallel mode begins. Rows of outer subtransactions cannot be written;
+ * then the leader runs the plan alone.
  */
 static void
 keep_waiting_rows_in_sight(QueryDesc *query)
@@ -159,8 +158,8 @@ executor_start(QueryDesc *query, int flags)
 }
 
 /*
- * Rows may have come since the start, from another portal: its snapshot does not see them, but
- * those of functions do.
+ * Rows may have been inserted since the start of the query, by another portal. The query's snapshot
+ * does not see them, but snapshots of functions in it do.
  */
 static void
 executor_run(QueryDesc *query, ScanDirection direction, uint64 count PFS_EXECUTE_ONCE_PARAMETER)

@@ -1,17 +1,17 @@
 /*
  * group_table.c
- *		Open addressing over records that lie in one array.
+ *		Open addressing over records in one array.
  *
- * A bucket holds a tag of 32 bits of the hash, so a probe seldom touches a record that is not the
- * one. Keys come in batches, so that the buckets of all of them are on their way to the cache
- * before the first is looked at.
+ * A bucket has a tag of 32 bits of the hash, so a probe seldom reads the record of another group.
+ * Keys come in batches, so that the buckets of all of them are being fetched into the cache before
+ * the first is read.
  */
 #include "tableam/group_table.h"
 
 #include "utils/memutils.h"
 
 #define INITIAL_CAPACITY 256
-/* Below that many groups a table is never full, whatever the limit. */
+/* With fewer groups than this a table is never full, whatever the limit. */
 #define ALWAYS_ROOM		 4096
 #define PASS_BITS_MAX	 24
 
@@ -70,7 +70,7 @@ pfs_group_table_create(uint32 key_count, uint32 state_words, Size memory_limit)
 	table->record_words = table->state_word + state_words;
 	table->memory_limit = memory_limit;
 	table->capacity = INITIAL_CAPACITY;
-	/* one more than the capacity: group 0 */
+	/* one more than the capacity, for group 0 */
 	table->records = palloc0(sizeof(int64) * table->record_words * (Size) (table->capacity + 1));
 	allocate_buckets(table);
 	return table;
@@ -93,7 +93,7 @@ fill_buckets(PfsGroupTable *table)
 		insert_bucket(table, hash_record(table, pfs_group_record(table, group)), group);
 }
 
-/* Makes room for a batch of new groups, so that nothing moves while it is looked up. */
+/* Makes room for a batch of new groups, so that nothing moves during the search. */
 static void
 reserve(PfsGroupTable *table, uint32 count)
 {
@@ -137,6 +137,7 @@ find_one(PfsGroupTable *table, uint64 hash, const int64 *const *keys, int64 null
 	uint32 at = (uint32) hash & table->bucket_mask;
 	uint32 tag = tag_of(hash);
 
+	/* groups of other passes are ignored */
 	if (!in_pass(table, hash))
 		return 0;
 	for (;;)
@@ -181,7 +182,7 @@ bytes_used(const PfsGroupTable *table)
 		   sizeof(PfsGroupBucket) * ((Size) table->bucket_mask + 1);
 }
 
-/* Whether the next batch might need more memory than is allowed. */
+/* Returns true if the next batch might need more memory than is allowed. */
 bool
 pfs_group_table_is_full(const PfsGroupTable *table)
 {

@@ -1,11 +1,11 @@
 /*
  * guards.c
- *		What DDL may do to a profstore table: refused early, with a reason, and dropped without a
- *		rest.
+ *		DDL on profstore tables: rejects early what is not supported, with a reason, and deletes
+ *		all data of dropped tables.
  *
- * Everything hangs on object_access_hook. The hook is there once the module is loaded, which
- * opening any profstore table does; DROP alone can get by without opening one, so an event trigger
- * loads the module before each command that drops tables.
+ * All of this hangs on object_access_hook. The hook is set once the module is loaded, which opening
+ * any profstore table does. Only DROP can work without opening one, so an event trigger loads the
+ * module before each command that drops tables.
  */
 #include "tableam/access.h"
 
@@ -43,8 +43,8 @@ PG_FUNCTION_INFO_V1(profstore_load_module);
 static object_access_hook_type previous_hook = NULL;
 
 /*
- * Opens a table if it uses the access method, else returns NULL. The relation may be so new that
- * only this backend's cache knows it. Commands hold their lock already.
+ * Opens a table if it uses the access method, otherwise returns NULL. The relation may be so new
+ * that only this backend's cache knows it. The command holds a lock already.
  */
 static Relation
 open_profstore_table(Oid relation_id)
@@ -60,8 +60,8 @@ open_profstore_table(Oid relation_id)
 }
 
 /*
- * A rewrite makes its new file as a relation named after the one that it is for; that one's name is
- * what the user knows.
+ * A rewrite creates its new file as a temporary relation whose name contains the OID of the
+ * rewritten table. Returns that table, whose name the user knows.
  */
 static Oid
 rewritten_table(Relation relation, bool is_internal)
@@ -94,8 +94,8 @@ check_new_table(Oid relation_id, bool is_internal)
 }
 
 /*
- * A catalog row that this very command has written, as SnapshotSelf sees it; the caller frees the
- * copy.
+ * Returns a copy of a catalog row that the current command has written, as SnapshotSelf sees it;
+ * the caller frees it.
  */
 static HeapTuple
 fetch_own_row(Oid catalog, Oid index, ScanKey keys, int key_count)
@@ -138,8 +138,8 @@ check_column(Oid relation_id, int attnum)
 }
 
 /*
- * Row triggers that run later look their row up by its address; foreign keys are made of such
- * triggers.
+ * Rejects row triggers that run later, because they fetch their row by its address. Foreign keys
+ * are such triggers.
  */
 static void
 check_trigger(Oid trigger_id)
@@ -169,7 +169,7 @@ check_trigger(Oid trigger_id)
 	heap_freetuple(tuple);
 }
 
-/* What publishes the schema that a table moves to would publish the table. */
+/* Checks the publications of the schema to which a table moves, which would include the table. */
 static void
 check_move(Oid relation_id)
 {
@@ -208,7 +208,8 @@ on_create(Oid class_id, Oid object_id, int sub_id, bool is_internal)
 }
 
 /*
- * Not every relation that is dropped is opened for this: only what pg_class calls a table of ours.
+ * Deletes the directory rows of a dropped table. Opens a relation only if pg_class says that it is
+ * one of our tables.
  */
 static void
 on_drop(Oid relation_id)
@@ -252,7 +253,7 @@ object_access(ObjectAccessType access, Oid class_id, Oid object_id, int sub_id, 
 		on_drop(object_id);
 }
 
-/* An event trigger whose work is done when the module has been loaded to call it. */
+/* An event trigger that does nothing: calling it loads the module. */
 Datum
 profstore_load_module(PG_FUNCTION_ARGS)
 {

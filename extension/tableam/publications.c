@@ -1,11 +1,11 @@
 /*
  * publications.c
- *		Which tables of a publication are columnar, and which publications a columnar table is in:
- *		by itself, through a parent, a schema, or all tables.
+ *		Finds columnar tables in a publication, and publications that include a columnar table:
+ *		directly, or through a parent, a schema, or all tables.
  *
- * A command that asks for what cannot be is refused. Publications may be older than the extension,
- * or than these checks: then tables of the extension's own are made with a warning, since samples
- * that are not stored would be worse than ones that are not replicated.
+ * A command whose result would not work is rejected. Publications may be older than the extension,
+ * or than these checks; then the extension's own tables are created with a WARNING, because losing
+ * samples would be worse than not replicating them.
  */
 #include "tableam/publications.h"
 
@@ -36,11 +36,11 @@
 #define BY_NAME_HINT   "Publish the other tables by their names; for these use streaming replication."
 
 /*
- * --- what is columnar
+ * --- columnar tables
  * --------------------------------------------------------------------------------------------
  */
 
-/* By the catalog alone: nothing is opened. */
+/* Returns true for a columnar table. Reads only the catalog, and opens no table. */
 static bool
 is_columnar(Oid relation_id)
 {
@@ -63,8 +63,8 @@ is_schema_of_ours(Oid schema)
 }
 
 /*
- * The table, or one of its partitions, if that is columnar; those of samples and tiers are, even if
- * there are none yet.
+ * Returns the table, or one of its partitions, if it is columnar. Samples and tiers count as
+ * columnar even without partitions.
  */
 static Oid
 find_columnar(Oid relation_id)
@@ -115,7 +115,8 @@ find_columnar_in_schema(Oid schema)
  */
 
 /*
- * The subscriber's tables would look for segments that they do not have, or take others for theirs.
+ * Rejects a publication of the directory: the subscriber's tables would look for segments that they
+ * do not have, or take others for theirs.
  */
 static void
 refuse_directory(Oid relation_id)
@@ -203,8 +204,8 @@ check_publication_row(HeapTuple tuple)
 }
 
 /*
- * Rows that this very command has written are among them. Not all catalogs have an index for this,
- * and they have few rows.
+ * Checks rows of a catalog with a key, including those that the current command has written. The
+ * scan uses no index: not all catalogs have one for it, and they have few rows.
  */
 static void
 check_rows(Oid catalog_id, AttrNumber key_column, Oid key_value, void (*check)(HeapTuple tuple))
@@ -214,7 +215,7 @@ check_rows(Oid catalog_id, AttrNumber key_column, Oid key_value, void (*check)(H
 	SysScanDesc scan;
 	HeapTuple tuple;
 
-	/* pg_upgrade brings along what there was */
+	/* pg_upgrade restores publications as they were */
 	if (IsBinaryUpgrade)
 		return;
 	catalog = table_open(catalog_id, AccessShareLock);
@@ -258,7 +259,7 @@ pfs_published_schema_check(Oid entry)
  * ------------------------------------------------------------------------------------------
  */
 
-/* A columnar table that publications have through something else, which lies in that schema. */
+/* Reports a columnar table, in that schema, that publications include through something else. */
 static void
 tell(const char *name, List *publications, const char *through, const char *through_name,
 	 Oid schema)

@@ -1,7 +1,7 @@
 /*
  * publications.h
- *		Logical replication does not have the rows of columnar tables: what would publish them is
- *		refused.
+ *		Rejects publications of columnar tables: logical replication does not replicate their
+ *		rows.
  */
 #ifndef PFS_PUBLICATIONS_H
 #define PFS_PUBLICATIONS_H
@@ -9,7 +9,7 @@
 #include "profstore.h"
 
 /*
- * A publication that has just been made, with all that it was made with; an entry that ALTER
+ * Check a publication that was just created, with all its entries, or an entry that ALTER
  * PUBLICATION adds.
  */
 void pfs_publication_check(Oid publication);
@@ -17,8 +17,8 @@ void pfs_published_relation_check(Oid entry);
 void pfs_published_schema_check(Oid entry);
 
 /*
- * What publications may have already: a new columnar table in a schema; a table that becomes
- * columnar, that moves to another schema, or that becomes a partition.
+ * Check tables that existing publications would include: a new columnar table in a schema; a table
+ * that becomes columnar, moves to another schema, or becomes a partition.
  */
 void pfs_publications_check_table(const char *name, Oid schema);
 void pfs_publications_check_conversion(Oid relation_id);

@@ -1,13 +1,13 @@
 /*
  * pushdown.c
- *		Recognising clauses that a block scan can evaluate, and making filters of them.
+ *		Recognises clauses that a block scan can evaluate, and makes filters of them.
  *
- * 1. For the planner: a clause that compares a stored column with what is constant during a scan,
- *    by an operator whose order is that of values, is translated; so are = ANY, booleans and null
- *    tests.
- * 2. For the executor: the constants are evaluated, and each clause becomes a filter: a range, keys
- *    in order, nulls alone, or nothing.
- * 3. For EXPLAIN: the clauses as text.
+ * 1. For the planner: translates a clause that compares a stored column with a value that is
+ *    constant during a scan, by an operator whose order is that of values; also = ANY, booleans and
+ *    null tests.
+ * 2. For the executor: evaluates the constants, and makes each clause a filter: a range, sorted
+ *    keys, nulls only, or nothing.
+ * 3. For EXPLAIN: prints the clauses.
  */
 #include "tableam/pushdown.h"
 
@@ -34,7 +34,7 @@ StaticAssertDecl(PFS_TEST_LESS == BTLessStrategyNumber &&
 					 PFS_TEST_GREATER == BTGreaterStrategyNumber,
 				 "tests 1 to 5 are btree strategies");
 
-/* Numbers of a qual in a plan. */
+/* Positions of a qual's numbers in a plan. */
 enum
 {
 	NUMBER_ATTNUM,
@@ -65,7 +65,7 @@ pfs_is_stored_column(Expr *expression, Index index, AttrNumber *attnum, Oid *typ
 	return true;
 }
 
-/* An expression that has one value for the whole scan. */
+/* Returns true if an expression has one value for the whole scan. */
 static bool
 is_scan_constant(Expr *value, Index index)
 {
@@ -77,7 +77,7 @@ is_scan_constant(Expr *value, Index index)
 	{
 		const Node *node = lfirst(cell);
 
-		/* other relations' columns become parameters */
+		/* columns of other relations become parameters */
 		if (!IsA(node, Var) || (Index) ((const Var *) node)->varno == index)
 			return false;
 	}
@@ -85,7 +85,7 @@ is_scan_constant(Expr *value, Index index)
 	return !contain_volatile_functions((Node *) value) && !contain_subplans((Node *) value);
 }
 
-/* Whether values of the type can be compared with the column's by their keys. */
+/* Returns true if values of the type can be compared with the column's by their keys. */
 static bool
 has_comparable_keys(Oid column_type, Oid value_type)
 {
@@ -105,7 +105,7 @@ has_comparable_keys(Oid column_type, Oid value_type)
 		   (value_type == INT2OID || value_type == INT4OID || value_type == INT8OID);
 }
 
-/* The btree strategy of column operator value, 0 where the operator is another one. */
+/* Returns the btree strategy of "column operator value"; 0 for other operators. */
 static int
 comparison(Oid operator, Oid column_type, Oid *value_type)
 {
@@ -218,7 +218,7 @@ pfs_pushdown_numbers(const List *quals, List **values)
 	{
 		const PfsPushedQual *qual = lfirst(cell);
 
-		/* a list of Oids would lack the sign that int2 may have; attribute numbers are positive */
+		/* Oids lose the sign that an int2 may have, but attribute numbers are positive here */
 		numbers = lappend(numbers, list_make4_oid((Oid) qual->attnum, (Oid) qual->test,
 												  qual->column_type, qual->value_type));
 		if (qual->value != NULL)
@@ -269,7 +269,7 @@ pfs_pushdown_init(const List *quals, PlanState *parent)
 	return pushdown;
 }
 
-/* A key that orders among the column's keys as the value does among its values. */
+/* Returns the key of a value, comparable with the keys of the column. */
 static int64
 value_key(const PfsPushedQual *qual, Datum value)
 {
@@ -288,7 +288,7 @@ value_key(const PfsPushedQual *qual, Datum value)
 
 		return pfs_value_key(kind, pfs_value_of_datum(kind, value));
 	}
-	/* beyond every finite time, before infinity */
+	/* a date outside the range of timestamps: beyond every finite time, before infinity */
 	if (overflow != 0)
 		return overflow > 0 ? END_TIMESTAMP : PG_INT64_MIN + 1;
 	return time;
@@ -336,6 +336,7 @@ set_keys(PfsBlockFilter *filter, const PfsPushedQual *qual, ArrayType *array)
 		if (!nulls[i])
 			keys[filter->key_count++] = value_key(qual, elements[i]);
 	qsort(keys, filter->key_count, sizeof(int64), pfs_compare_int64);
+	/* remove duplicate keys */
 	for (uint32 i = 1, kept = 1, all = filter->key_count; i < all; i++)
 	{
 		if (keys[i] != keys[kept - 1])

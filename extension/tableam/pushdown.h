@@ -1,15 +1,15 @@
 /*
  * pushdown.h
- *		Quals that a block scan can evaluate itself: from the planner's clauses to filters.
+ *		Quals that a block scan evaluates itself: from the planner's clauses to filters.
  *
- * A clause is pushed down if it compares a column with a value that is the same for the whole scan:
- * with =, <, <=, >, >= or = ANY (array), or if it tests the column for null, or if it is a boolean
- * column or its negation. The operators are those of the type's default btree operator family,
- * which is all that may be assumed of them. Values are expressions without columns and without
- * volatile functions; they are evaluated when the scan begins.
+ * A clause is pushed down if it compares a column by =, <, <=, >, >= or = ANY (array) with a value
+ * that is constant during the scan, if it tests the column for null, or if it is a boolean column
+ * or its negation. The operators must belong to the type's default btree operator family; nothing
+ * else is assumed about them. Values are expressions without columns and volatile functions; they
+ * are evaluated when the scan begins.
  *
- * Evaluating such a clause reads values and calls no function per row, so it cannot leak a row that
- * row security hides, and the order of clauses does not matter.
+ * Evaluating such a clause only compares values and calls no function per row. So it cannot leak a
+ * row that row security hides, and the order of clauses does not matter.
  */
 #ifndef PFS_PUSHDOWN_H
 #define PFS_PUSHDOWN_H
@@ -41,24 +41,27 @@ typedef struct PfsPushedQual
 	AttrNumber attnum;
 	PfsPushedTest test;
 	Oid column_type; /* base type */
-	Oid value_type;	 /* base type; of an array: its elements' */
+	Oid value_type;	 /* base type; for an array, that of its elements */
 	Expr *value;	 /* NULL for the null tests */
 } PfsPushedQual;
 
-/* Whether the clause on relation index can be pushed down, and if so, as what. */
+/* Returns true if the clause on relation index can be pushed down, and fills in qual. */
 bool pfs_pushdown_translate(Expr *clause, Index index, PfsPushedQual *qual);
 
-/* Whether expression is a column of the relation, perhaps relabelled; its number and base type. */
+/*
+ * Returns true if expression is a column of the relation, perhaps with a RelabelType; sets its
+ * number and base type.
+ */
 bool pfs_is_stored_column(Expr *expression, Index index, AttrNumber *attnum, Oid *type);
 
 /*
- * Quals as plans carry them: numbers for custom_private, values appended to custom_exprs. Reading
- * takes the values from *next on, and moves it behind them.
+ * Convert quals to the lists of a plan: numbers for custom_private, values appended to
+ * custom_exprs; and back. pfs_pushdown_quals() takes the values from *next on, and advances it.
  */
 List *pfs_pushdown_numbers(const List *quals, List **values);
 List *pfs_pushdown_quals(const List *numbers, const List *values, int *next);
 
-/* Quals in execution. */
+/* Quals during execution. */
 typedef struct PfsPushdown
 {
 	int count;
@@ -66,7 +69,7 @@ typedef struct PfsPushdown
 	ExprState **values; /* NULL for null tests */
 } PfsPushdown;
 
-/* Quals are what pfs_pushdown_quals returns. */
+/* Prepares quals, as pfs_pushdown_quals() returns them. */
 PfsPushdown *pfs_pushdown_init(const List *quals, PlanState *parent);
 
 /*
@@ -76,7 +79,7 @@ PfsPushdown *pfs_pushdown_init(const List *quals, PlanState *parent);
 PfsBlockFilter *pfs_pushdown_filters(const PfsPushdown *pushdown, ExprContext *context,
 									 const AttrNumber *attnums);
 
-/* The quals as SQL for EXPLAIN; relation_id is the table whose columns they name. */
+/* Returns the quals as SQL for EXPLAIN. relation_id is the table whose columns they use. */
 char *pfs_pushdown_deparse(const List *quals, Oid relation_id, PlanState *planstate,
 						   List *ancestors, ExplainState *es);
 

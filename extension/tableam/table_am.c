@@ -17,7 +17,8 @@ PGDLLEXPORT Datum profstore_table_am_handler(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(profstore_table_am_handler);
 
 /*
- * Virtual slots, but a heap tuple made of one keeps the row's position: ANALYZE sorts by it.
+ * Virtual slots, except that a heap tuple formed from one keeps the row's position, by which
+ * ANALYZE sorts.
  */
 static TupleTableSlotOps slot_ops;
 
@@ -38,8 +39,8 @@ slot_callbacks(Relation relation)
 }
 
 /*
- * Rows have no address: the item pointer only has to be a valid one, for AFTER STATEMENT triggers'
- * transition tables and RETURNING ctid.
+ * Gives an inserted row a valid item pointer, which transition tables of AFTER STATEMENT triggers
+ * and RETURNING ctid need. Rows have no address.
  */
 static void
 mark_inserted(Relation relation, TupleTableSlot *slot)
@@ -69,10 +70,10 @@ tuple_insert(Relation relation, TupleTableSlot *slot, CommandId command_id, int 
 }
 
 /*
- * A bulk load into a file of this transaction must be complete here, because the file may change
- * hands next (ALTER TABLE that rewrites, REFRESH MATERIALIZED VIEW). COPY into an older table goes
- * on waiting: it ends its inserts partition by partition, many times over, and small segments would
- * be the result.
+ * Writes the rows of a bulk load into a file of this transaction, because the file may be swapped
+ * next (ALTER TABLE that rewrites, REFRESH MATERIALIZED VIEW). The rows of a COPY into an older
+ * table keep waiting: COPY ends its inserts once per partition and batch, which would make many
+ * small segments.
  */
 static void
 finish_bulk_insert(Relation relation, int options)

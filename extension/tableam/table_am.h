@@ -1,6 +1,6 @@
 /*
  * table_am.h
- *		The callbacks of the access method, by file; table_am.c puts them together.
+ *		Callbacks of the access method, by file; table_am.c collects them.
  */
 #ifndef PFS_TABLE_AM_H
 #define PFS_TABLE_AM_H
@@ -39,17 +39,17 @@ void pfs_relation_vacuum(Relation relation, struct VacuumParams *params,
 void pfs_relation_estimate_size(Relation relation, int32 *attr_widths, BlockNumber *pages,
 								double *row_count, double *all_visible_share);
 
-/* The table is about to be dropped: deletes what the directory has of its file. */
+/* Deletes the directory rows of a table that is about to be dropped. */
 void pfs_relation_dropped(Relation relation);
 
-/* unsupported.c: raises FEATURE_NOT_SUPPORTED for an operation, and says what to do instead. */
+/* unsupported.c: raises FEATURE_NOT_SUPPORTED for an operation, with a hint. */
 pg_noreturn void pfs_unsupported(Relation relation, const char *operation, const char *hint);
 
 #define PFS_APPEND_ONLY_HINT                                                                     \
 	"Rows leave by partition: drop or detach one, or TRUNCATE the table. To change rows, write " \
 	"them into a new table."
 
-/* Callbacks that do just that. */
+/* Callbacks that only raise this error. */
 struct IndexFetchTableData *pfs_index_fetch_begin(Relation relation);
 void pfs_index_fetch_reset(struct IndexFetchTableData *data);
 void pfs_index_fetch_end(struct IndexFetchTableData *data);
@@ -86,7 +86,7 @@ bool pfs_scan_sample_next_block(TableScanDesc scan, struct SampleScanState *stat
 bool pfs_scan_sample_next_tuple(TableScanDesc scan, struct SampleScanState *state,
 								TupleTableSlot *slot);
 
-/* table_am.c: whether a relation uses the access method. */
+/* table_am.c: returns true if a relation uses the access method. */
 bool pfs_is_profstore_table(Relation relation);
 void pfs_table_am_init(void);
 

@@ -1,7 +1,7 @@
 /*
  * table_ddl.c
- *		A table's files: created, truncated, copied, rewritten, dropped; VACUUM and the planner's
- *		estimate.
+ *		The files of a table: created, truncated, copied, rewritten, dropped; VACUUM and the
+ *		planner's estimate.
  */
 #include "tableam/table_am.h"
 
@@ -33,14 +33,14 @@
 #include "store/write/write_buffer.h"
 
 /*
- * How long the planner goes on with the totals that it has counted, where the directory has many
- * rows of the table; few are counted each time.
+ * How long the planner uses counted totals if the directory has many rows of the table. Few rows
+ * are counted each time.
  */
 #define ESTIMATE_LIFETIME_US  (10 * INT64CONST(1000000))
 #define ESTIMATE_FEW_SEGMENTS 64
 
 /*
- * VACUUM FULL has handed this storage id on to a new file; the old file is dropped without its
+ * Storage id that VACUUM FULL has given to a new file. The old file is dropped without deleting its
  * rows.
  */
 static int64 moved_storage_id = 0;
@@ -56,8 +56,8 @@ drop_storage(int64 storage_id)
 }
 
 /*
- * TRUNCATE calls this with the relation's old file still in the cache entry: its rows go with this
- * transaction. Wherever else a file is replaced, the old one passes through pfs_relation_dropped.
+ * TRUNCATE calls this with the old file still in the relation's cache entry: its rows are deleted
+ * with this transaction. In all other cases the old file is passed to pfs_relation_dropped().
  */
 void
 pfs_relation_set_new_file(Relation relation, const RelFileLocator *locator, char persistence,
@@ -79,8 +79,9 @@ pfs_relation_set_new_file(Relation relation, const RelFileLocator *locator, char
 }
 
 /*
- * The file goes should the current subtransaction abort, but not always what is in it: SET
- * TABLESPACE has made the file, and moved a storage into it that was there before.
+ * Empties a table without a new file. If the current subtransaction created the file, an abort
+ * removes it, but not always its rows: SET TABLESPACE creates a file and moves an existing storage
+ * into it.
  */
 void
 pfs_relation_nontransactional_truncate(Relation relation)
@@ -118,7 +119,7 @@ pfs_relation_copy_data(Relation relation, const RelFileLocator *locator)
 	smgrclose(target);
 }
 
-/* Copies a segment's streams into the new table's TOAST relation under the ids that they have. */
+/* Copies a segment's streams into the new table's TOAST relation, under the same value ids. */
 static void
 copy_streams(Relation old_table, Relation new_table, const PfsSegmentRow *row)
 {
@@ -139,7 +140,7 @@ copy_streams(Relation old_table, Relation new_table, const PfsSegmentRow *row)
 	}
 }
 
-/* The streams that segments name which the snapshot sees. */
+/* Collects the streams of all segments that the snapshot sees. */
 static HTAB *
 visible_streams(int64 storage_id, Snapshot snapshot)
 {
@@ -159,8 +160,8 @@ visible_streams(int64 storage_id, Snapshot snapshot)
 }
 
 /*
- * Strikes the streams from a copy of a row that others name, too: a moved segment's old row and its
- * new one share what has stayed. Notes those that are left; false where none is.
+ * Removes streams from a copy of a row that other rows name, too: the old row of a moved segment
+ * shares streams with the new one. Records the remaining ones; returns false if none remain.
  */
 static bool
 strike_named(HTAB *named, PfsSegmentRow *row)
@@ -181,7 +182,7 @@ strike_named(HTAB *named, PfsSegmentRow *row)
 	return any_left;
 }
 
-/* Rows of the directory, for later. */
+/* Directory rows kept for later. */
 typedef struct KeptRows
 {
 	uint32 count;
@@ -197,8 +198,9 @@ keep_row(KeptRows *kept, const PfsSegmentRow *row)
 }
 
 /*
- * Segments that were deleted, but that older snapshots may still see: their copies go when those
- * snapshots have, as the old ones would have. Else nobody would ever delete them.
+ * Deletes copied streams of deleted segments that only older snapshots still see. VACUUM removes
+ * them when those snapshots have ended, as it would have removed the originals; otherwise nobody
+ * would delete them.
  */
 static void
 delete_streams(Relation table, const KeptRows *deleted)
@@ -211,10 +213,10 @@ delete_streams(Relation table, const KeptRows *deleted)
 }
 
 /*
- * VACUUM FULL. Transactions with older snapshots must go on seeing what they saw, so directory rows
- * stay as they are and the new file takes over the storage id; only the streams in the table's
- * TOAST relation are copied, of every segment that any snapshot may still see. The cutoffs stay as
- * they are, because core sets them for the new TOAST relation too.
+ * VACUUM FULL. Older snapshots must still see what they saw. So directory rows do not change, and
+ * the new file gets the storage id; only streams in the table's TOAST relation are copied, those of
+ * every segment that any snapshot may still see. The cutoffs are not changed, because core sets
+ * them for the new TOAST relation, too.
  */
 void
 pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index,
@@ -274,9 +276,9 @@ pages_of_bytes(double byte_count)
 }
 
 /*
- * VACUUM only counts: core vacuums the TOAST relation and the directory. Rows must not be written
- * here, since other snapshots ignore the transaction id of a VACUUM. A rewrite sets relfrozenxid
- * although no page of ours holds one, so it is moved on.
+ * VACUUM only counts rows: core vacuums the TOAST relation and the directory. No rows may be
+ * written here, because other snapshots ignore the transaction id of a VACUUM. A rewrite sets
+ * relfrozenxid although none of our pages has a transaction id, so it is advanced.
  */
 void
 pfs_relation_vacuum(Relation relation, struct VacuumParams *params, BufferAccessStrategy strategy)
@@ -296,7 +298,7 @@ pfs_relation_vacuum(Relation relation, struct VacuumParams *params, BufferAccess
 					  (PgStat_Counter) totals.row_count, GetCurrentTimestamp());
 }
 
-/* About how many rows of this transaction wait in memory. */
+/* Approximate number of this transaction's rows that wait in memory. */
 static double
 waiting_rows(Relation relation, int64 storage_id)
 {
@@ -306,7 +308,9 @@ waiting_rows(Relation relation, int64 storage_id)
 				 (value_bytes * Max(RelationGetNumberOfAttributes(relation), 1)));
 }
 
-/* Pages are the encoded bytes, wherever they lie: that is what a scan reads. */
+/*
+ * pages is computed from the encoded bytes, wherever they lie, because these are what a scan reads.
+ */
 void
 pfs_relation_estimate_size(Relation relation, int32 *attr_widths, BlockNumber *pages,
 						   double *row_count, double *all_visible_share)

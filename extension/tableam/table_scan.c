@@ -1,6 +1,6 @@
 /*
  * table_scan.c
- *		Sequential scans: rows out of blocks, in both directions, alone or in parallel; and
+ *		Sequential scans: rows from blocks, in both directions, alone or in parallel; and
  *		ANALYZE's sample.
  */
 #include "tableam/table_am.h"
@@ -22,8 +22,8 @@
 typedef struct PfsTableScan
 {
 	TableScanDescData base;
-	MemoryContext context; /* holds the block scan */
-	PfsBlockScan *blocks;  /* NULL until the first row is asked for */
+	MemoryContext context; /* for the block scan */
+	PfsBlockScan *blocks;  /* NULL until the first row */
 	int attribute_count;
 	AttrNumber *attnums; /* live attributes, the columns of each block */
 	PfsBlock block;
@@ -31,11 +31,11 @@ typedef struct PfsTableScan
 
 	double analyze_stride; /* blocks from one sampled block to the next; at least 1 */
 	double analyze_next;   /* number of the next block to sample */
-	uint64 analyze_block;  /* number of the block that the scan comes to next */
+	uint64 analyze_block;  /* number of the scan's next block */
 	bool analyze_counted;
 } PfsTableScan;
 
-/* The shared part of a parallel scan follows core's descriptor. */
+/* The shared part of a parallel scan, which follows core's descriptor. */
 static PfsSharedScan *
 shared_scan(ParallelTableScanDesc parallel)
 {
@@ -94,8 +94,8 @@ pfs_scan_rescan(TableScanDesc base, struct ScanKeyData *keys, bool set_params, b
 }
 
 /*
- * Makes the block scan when the first row is asked for: a plan may begin scans that it never reads.
- * Not inlined into the loop over rows.
+ * Begins the block scan. Called with the first row, because a plan may begin scans that it never
+ * reads. Not inlined into the loop over rows.
  */
 static pg_noinline void
 begin_blocks(PfsTableScan *scan, TupleDesc desc)
@@ -108,7 +108,7 @@ begin_blocks(PfsTableScan *scan, TupleDesc desc)
 							   .attnums = scan->attnums };
 
 	if (request.snapshot == NULL)
-		request.snapshot = GetActiveSnapshot(); /* ANALYZE brings none */
+		request.snapshot = GetActiveSnapshot(); /* ANALYZE passes none */
 	if (base->rs_parallel != NULL)
 		request.shared = shared_scan(base->rs_parallel);
 	scan->blocks = pfs_block_scan_begin(&request);
@@ -118,7 +118,7 @@ begin_blocks(PfsTableScan *scan, TupleDesc desc)
 	MemoryContextSwitchTo(outer);
 }
 
-/* Goes to the next or previous row; false at the end. */
+/* Moves to the next or previous row; returns false at the end. */
 static bool
 step_row(PfsTableScan *scan, bool forward)
 {
@@ -133,15 +133,16 @@ step_row(PfsTableScan *scan, bool forward)
 		scan->row = forward ? 0 : -1;
 		return false;
 	}
-	/* two columns of one statistic: rows that the scan returned */
+	/* adds to the counter of pgstat_count_heap_getnext(), for many rows at once */
 	pgstat_count_index_tuples(scan->base.rs_rd, scan->block.row_count);
 	scan->row = forward ? 0 : (int64) scan->block.row_count - 1;
 	return true;
 }
 
 /*
- * A row's address is its place in this scan: unique in it, and in order, but another snapshot may
- * find another row there. The slot of a rewrite that adds columns has only the old ones.
+ * Stores a row in the slot. Its ctid is its place in this scan: unique within it and in order, but
+ * another snapshot may find another row there. In a rewrite that adds columns the slot has only the
+ * old columns.
  */
 static void
 store_row(PfsTableScan *scan, TupleTableSlot *slot)
@@ -203,9 +204,9 @@ pfs_parallelscan_reinitialize(Relation relation, ParallelTableScanDesc parallel)
 }
 
 /*
- * ANALYZE sees a table of one block. All rows of that block are those of up to about ANALYZE_BLOCKS
+ * ANALYZE sees a table of one block. The rows of that block are those of up to about ANALYZE_BLOCKS
  * of our blocks, evenly spread from a random start; core draws its sample from them. The row count
- * is the true one.
+ * is exact.
  */
 bool
 pfs_scan_analyze_next_block(TableScanDesc base, PFS_ANALYZE_BLOCK_PARAMS)
@@ -221,7 +222,7 @@ pfs_scan_analyze_next_block(TableScanDesc base, PFS_ANALYZE_BLOCK_PARAMS)
 	return true;
 }
 
-/* Leaves out the blocks up to the next one to sample. */
+/* Skips the blocks up to the next one to sample. */
 static void
 skip_to_sample(PfsTableScan *scan)
 {

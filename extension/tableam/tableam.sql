@@ -1,4 +1,4 @@
--- The table access method, and what keeps its tables and the directory together.
+-- The table access method, and triggers that keep its tables and the directory consistent.
 
 CREATE FUNCTION profstore_internal.table_am_handler(internal)
 RETURNS table_am_handler
@@ -9,12 +9,12 @@ COMMENT ON FUNCTION profstore_internal.table_am_handler(internal) IS 'handler of
 CREATE ACCESS METHOD profstore TYPE TABLE HANDLER profstore_internal.table_am_handler;
 COMMENT ON ACCESS METHOD profstore IS 'compressed columns for append-only tables of fixed-width types';
 
--- DROP TABLE can do without opening the table, so without loading the module that removes its segments.
+-- DROP TABLE may not open the table, and so not load the module, which removes its segments.
 CREATE FUNCTION profstore_internal.load_module()
 RETURNS event_trigger
 LANGUAGE C
 AS 'MODULE_PATHNAME', 'profstore_load_module';
-COMMENT ON FUNCTION profstore_internal.load_module() IS 'loads the module: a dropped table''s segments go with it, and what cannot be published is refused';
+COMMENT ON FUNCTION profstore_internal.load_module() IS 'loads the module, which removes the segments of dropped tables and rejects publications of its tables';
 
 CREATE EVENT TRIGGER profstore_load_module ON ddl_command_start
 	WHEN TAG IN ('DROP TABLE', 'DROP MATERIALIZED VIEW', 'DROP SCHEMA', 'DROP OWNED', 'DROP TYPE',
@@ -23,12 +23,12 @@ CREATE EVENT TRIGGER profstore_load_module ON ddl_command_start
 ALTER EVENT TRIGGER profstore_load_module ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER profstore_load_module IS 'loads the module before commands that can drop its tables';
 
--- Nor do publications open the tables that a parent or a schema stands for.
+-- Neither do publications open the tables below a parent or in a schema.
 CREATE EVENT TRIGGER profstore_check_publications ON ddl_command_start
 	WHEN TAG IN ('CREATE PUBLICATION', 'ALTER PUBLICATION', 'ALTER TABLE')
 	EXECUTE FUNCTION profstore_internal.load_module();
 ALTER EVENT TRIGGER profstore_check_publications ENABLE ALWAYS;
-COMMENT ON EVENT TRIGGER profstore_check_publications IS 'loads the module before commands that can publish its tables, which it refuses';
+COMMENT ON EVENT TRIGGER profstore_check_publications IS 'loads the module before commands that can publish its tables, which it rejects';
 
 DO
 $$

@@ -1,6 +1,6 @@
 /*
  * unsupported.c
- *		What the access method does not do: one clear error for each.
+ *		Operations that the access method does not support: one clear error for each.
  */
 #include "tableam/table_am.h"
 
