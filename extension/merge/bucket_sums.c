@@ -1,6 +1,6 @@
 /*
  * bucket_sums.c
- *		An array of sums.
+ *		An array of sums, one cell per series and bucket.
  */
 #include "merge/bucket_sums.h"
 
@@ -43,9 +43,10 @@ make_room(PfsBucketSums *sums, int32 series, uint64 bucket, int64 *cell)
 }
 
 /*
- * Divisions would cost the most. A half more keeps beginnings of buckets, which most times are, out
- * of reach of rounding; so what is corrected is a range of decades. Signed numbers become doubles,
- * and back, by one instruction.
+ * Computes the bucket of each time without a division, which would dominate the cost: it multiplies
+ * by the reciprocal and adds a half, so that the starts of buckets, which most times are, are not
+ * affected by rounding; only over decades a correction is needed. Signed numbers are converted to
+ * doubles, and back, by one instruction.
  */
 void
 pfs_bucket_sums_add(PfsBucketSums *sums, int32 series, const TimestampTz *times,

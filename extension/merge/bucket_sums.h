@@ -1,8 +1,9 @@
 /*
  * bucket_sums.h
- *		Sums by (series or group, bucket of time) side by side, where these are few.
+ *		Sums by (series or group, bucket of time) in an array, if they are few.
  *
- * Adding is then a place in an array. What has no room there goes where it is exact.
+ * Adding then is an access to the array. A sum that does not fit is moved to series_sums.h, which
+ * is exact.
  */
 #ifndef PFS_BUCKET_SUMS_H
 #define PFS_BUCKET_SUMS_H
@@ -15,28 +16,28 @@
 
 typedef struct PfsBucketSums
 {
-	PfsSeriesSums *rest; /* gets all in the end */
-	TimestampTz first;	 /* the beginning of the first bucket */
+	PfsSeriesSums *rest; /* gets all sums in the end */
+	TimestampTz first;	 /* the start of the first bucket */
 	int64 step_us;
 	double per_us;
 	uint32 bucket_count;
 	Size cell_count;
-	int64 *cells; /* those of a series are neighbours */
+	int64 *cells; /* the cells of a series are neighbours */
 } PfsBucketSums;
 
 /*
- * Sums of the buckets that meet [from, to), which align to the epoch; NULL where they would take
- * more than so many bytes. In CurrentMemoryContext.
+ * Allocates sums for the buckets that overlap [from, to), aligned to the epoch, in
+ * CurrentMemoryContext; NULL if they would take more than bytes.
  */
 PfsBucketSums *pfs_bucket_sums_begin(PfsSeriesSums *rest, int32 series_count, TimestampTz from,
 									 TimestampTz to, int64 step_us, Size bytes);
 
-/* Moves all sums to the rest, under the beginnings of their buckets. */
+/* Moves all sums to the rest, under the starts of their buckets. */
 void pfs_bucket_sums_end(PfsBucketSums *sums);
 
 /*
- * Adds so many values of one series, at times that lie in [from, to). A sum that would not fit goes
- * to the rest, and begins again.
+ * Adds values of one series, at times in [from, to). If a sum would overflow, it is moved to the
+ * rest and starts again.
  */
 void pfs_bucket_sums_add(PfsBucketSums *sums, int32 series, const TimestampTz *times,
 						 const int64 *values, uint32 count);

@@ -1,6 +1,6 @@
 /*
  * carries.c
- *		A hash table of what few sums have.
+ *		The carries of the few sums that have any, in a hash table.
  */
 #include "merge/carries.h"
 

@@ -1,11 +1,10 @@
 /*
  * carries.h
- *		Sums of int8 that are exact whatever the order of their parts.
+ *		Sums of int8 values that are exact in any order of addition.
  *
- * A sum is added up modulo 2^64, which costs no more than looking whether it fits. Each time that
- * it leaves int8, its carry, in units of 2^64, goes to a table that is made then. So sums that come
- * back are what they would be in any other order, and only the result is cut to what int8 holds
- * (pfs_clip).
+ * A sum is computed modulo 2^64, which costs no more than checking for overflow. Each time that it
+ * overflows, its carry, in units of 2^64, is recorded in a table. So a sum that overflows and comes
+ * back is exact, and only the result is clipped to int8 (pfs_clip()).
  */
 #ifndef PFS_CARRIES_H
 #define PFS_CARRIES_H
@@ -14,7 +13,7 @@
 
 #include "base/series_table.h"
 
-/* NULL table: there are none. */
+/* A NULL table means that there are no carries. */
 typedef struct PfsCarries
 {
 	MemoryContext context;
@@ -30,7 +29,7 @@ pfs_add_carrying(int64 *sum, int64 value, PfsCarries *carries, int32 series, int
 		pfs_carry(carries, series, id, value < 0 ? -1 : 1);
 }
 
-/* The same of a value that may be wider. */
+/* Like pfs_add_carrying(), for a value that may be wider than int8. */
 void pfs_add_wide_carrying(int64 *sum, int128 value, PfsCarries *carries, int32 series, int64 id);
 
 int128 pfs_look_for_carry(const PfsCarries *carries, int32 series, int64 id, int64 sum);

@@ -1,13 +1,13 @@
 /*
  * merge_stacks.c
- *		The aggregate merge_stacks: sums per stack over any rows, or over sums that were kept.
+ *		The aggregate merge_stacks(): sums per stack over any rows, or over stored sums.
  *
- * 1. The state is a hash table in the aggregate's memory (add_stack).
- * 2. What does not fit a part of work_mem is packed, as the bytes of a stack_sums. When the table
- *    is full again, both are merged (pack). A table may be as large as what is packed, so that
- *    merging stays rare.
- * 3. Between processes a state travels as such bytes, its carries before them (SentHead).
- * 4. The result is the same bytes, sums cut to what int8 holds (encode_state).
+ * 1. The state is a hash table in the aggregate's memory (add_stack()).
+ * 2. Sums that do not fit a share of work_mem are packed, as the bytes of a stack_sums. When the
+ *    table is full again, both are merged (pack()). The table may be as large as the packed bytes,
+ *    so that merges stay rare.
+ * 3. Between processes a state is sent as such bytes, preceded by its carries (SentHead).
+ * 4. The result is the same bytes, with sums clipped to int8 (encode_state()).
  */
 #include "merge/merged.h"
 
@@ -27,7 +27,7 @@ PG_FUNCTION_INFO_V1(profstore_merge_stacks_serialize);
 PG_FUNCTION_INFO_V1(profstore_merge_stacks_deserialize);
 PG_FUNCTION_INFO_V1(profstore_merge_stacks_final);
 
-/* A table that grows needs the old one beside the new, and one that is merged a list. */
+/* Share of the table: while it grows, old and new exist, and when it is merged, a list does. */
 #define TABLE_SHARE(bytes) ((bytes) / 3)
 
 typedef struct State
@@ -36,13 +36,13 @@ typedef struct State
 	pfs_series_table_hash *table; /* by (0, stack id) */
 	uint64 max_members;			  /* of the table */
 	struct varlena *packed;		  /* sums to which those of the table are added; NULL: none */
-	PfsCarries carries;			  /* of all of them, by (0, stack id) */
+	PfsCarries carries;			  /* of all sums, by (0, stack id) */
 } State;
 
-/* What states are sent as: this, the carries, the bytes of a stack_sums. */
+/* A state is sent as this, the carries, and the bytes of a stack_sums. */
 typedef struct SentHead
 {
-	int32 length; /* of a varlena */
+	int32 length; /* length word of a varlena */
 	uint32 carry_count;
 } SentHead;
 
@@ -52,10 +52,13 @@ typedef struct SentCarry
 	int64 carry;
 } SentCarry;
 
-/* Ids below 0 are no stacks; all of them are this one, which is none either. */
+/* Represents all ids below 0, which are not stacks; no stack has this id. */
 #define NO_STACK_ID PG_INT64_MAX
 
-/* Beyond half of its elements a table may grow before its threshold, where hashes crowd. */
+/*
+ * Starts an empty table. It holds at most half as many members as fit, because a table in which
+ * hashes crowd may grow at half of its elements.
+ */
 static void
 begin_table(State *state)
 {
@@ -77,7 +80,7 @@ create_state(MemoryContext context)
 	return state;
 }
 
-/* The state of the first argument, made where there is none. */
+/* Returns the state in the first argument, or a new one. */
 static State *
 get_state(FunctionCallInfo fcinfo)
 {
@@ -109,8 +112,8 @@ read_packed(const struct varlena *packed)
 }
 
 /*
- * The sum of a stack as it is written: what int8 can say of it in a result, else modulo 2^64, with
- * a carry in the state.
+ * Returns the sum of a stack as it is written: clipped to int8 in a result, otherwise modulo 2^64,
+ * with a carry in the state.
  */
 static int64
 sum_of(State *state, int64 stack_id, int64 packed, int64 added, bool is_result)
@@ -129,7 +132,10 @@ put_sum(PfsMergedWriter *writer, State *state, const PfsStackSum *added, int64 p
 				   sum_of(state, added->stack_id, packed, added->sides.value, is_result));
 }
 
-/* A sum that has a carry may be 0 modulo 2^64, and so be in the table of carries alone. */
+/*
+ * Adds the stacks that have carries to the table: a sum that is 0 modulo 2^64 may be in the table
+ * of carries only.
+ */
 static void
 list_carries(State *state)
 {
@@ -145,8 +151,8 @@ list_carries(State *state)
 }
 
 /*
- * All sums. A result leaves the state as it is, for more rows may come; else what the table has is
- * taken.
+ * Encodes all sums. A result does not change the state, because more rows may follow; otherwise the
+ * table's carries are moved to the state, and the caller empties the table.
  */
 static struct varlena *
 encode_state(State *state, bool is_result)
@@ -209,7 +215,7 @@ add_stack(State *state, int64 stack_id, int64 value)
 	pfs_add_carrying(&entry->value, value, &state->carries, 0, stack_id);
 }
 
-/* Adds bytes of a stack_sums; a state that has none packed takes them as they are. */
+/* Adds the bytes of a stack_sums. A state without packed bytes takes over a long one as it is. */
 static void
 add_packed(State *state, const struct varlena *packed)
 {
@@ -289,7 +295,8 @@ profstore_merge_stacks_combine(PG_FUNCTION_ARGS)
 		if (other->packed != NULL)
 			add_packed(state, other->packed);
 		/*
-		 * entries come in the order of their hashes, which a table that grows meanwhile takes badly
+		 * Entries come in the order of their hashes, in which a growing table would get long
+		 * probes: grow first.
 		 */
 		if (members * 2 > state->table->size && members <= state->max_members)
 			pfs_series_table_grow(state->table, members * 2);

@@ -14,12 +14,12 @@
 
 #define FORMAT_VERSION 1
 
-/* Fewest bytes of a stack: what a count is checked against before memory is asked for. */
+/* Least bytes of a stack: they bound the count, before memory is allocated. */
 #define MIN_STACK_BYTES 2
 
 /*
- * Room before the first stack, where the number of stacks takes most: it is not known before the
- * last. A StringInfo puts a zero byte behind what it has, here the head.
+ * Room before the first stack for the longest head, because the number of stacks is known only at
+ * the end. One more byte is for the zero that a StringInfo appends to the head.
  */
 #define MAX_HEAD_BYTES (VARHDRSZ + 1 + 5 + 1)
 
@@ -56,7 +56,7 @@ pfs_merged_put(PfsMergedWriter *writer, int64 stack_id, int64 value)
 	writer->count++;
 }
 
-/* The head, and the stacks moved to behind it. */
+/* Writes the head, and moves the stacks behind it. */
 struct varlena *
 pfs_merged_finish(PfsMergedWriter *writer)
 {
@@ -176,7 +176,7 @@ skip_blanks(const char *at)
 	return at + strspn(at, " \t\n\r");
 }
 
-/* A whole number, which moves *at behind itself. */
+/* Reads a whole number, and moves *at behind it. */
 static int64
 read_number(const char *text, const char **at)
 {
@@ -196,7 +196,8 @@ read_number(const char *text, const char **at)
 }
 
 /*
- * Checks the order as well: who writes such a text has it from here, or from a query that can sort.
+ * Also checks that ids ascend: such a text comes from profstore_stack_sums_out(), or from a query
+ * that can sort.
  */
 PGDLLEXPORT Datum
 profstore_stack_sums_in(PG_FUNCTION_ARGS)
@@ -270,9 +271,7 @@ profstore_stack_sums_send(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
 }
 
-/*
- * stacks_in(sums)
- */
+/* stacks_in(sums) */
 PGDLLEXPORT Datum
 profstore_stacks_in(PG_FUNCTION_ARGS)
 {

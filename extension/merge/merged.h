@@ -1,8 +1,8 @@
 /*
  * merged.h
- *		The type profstore.stack_sums: a value per stack, merged and kept.
+ *		The type profstore.stack_sums: a stored list of one value per stack.
  *
- * A varlena of these bytes, which compress and go to TOAST like any other:
+ * A varlena with these bytes, which PostgreSQL compresses and stores in TOAST as usual:
  *
  *	1 byte	format version
  *	varint	number of stacks
@@ -10,8 +10,8 @@
  *		varint, the id less the one before (the first: less 0)
  *		zigzag varint, the value
  *
- * No value is 0. As text: {stack id:value,…}. The ids mean what they mean in the stack dictionary
- * of the same database.
+ * No value is 0. As text: {stack id:value,…}. The ids refer to the stack dictionary of the same
+ * database.
  */
 #ifndef PFS_MERGED_H
 #define PFS_MERGED_H
@@ -25,26 +25,26 @@
 #include "merge/stack_stream.h"
 
 /*
- * The stacks of an argument; none where it is NULL. Lives in CurrentMemoryContext. Raises
- * DATA_CORRUPTED for bytes that pfs_merged_encode does not write.
+ * Returns the stacks of an argument, in CurrentMemoryContext; none if it is NULL. Raises
+ * DATA_CORRUPTED for bytes that pfs_merged_encode() does not write.
  */
 PfsStackSums pfs_merged_get(FunctionCallInfo fcinfo, int argument);
 
-/* The same as a stream. */
+/* Returns the stacks of an argument as a stream. */
 PfsStackStream *pfs_merged_stream(FunctionCallInfo fcinfo, int argument);
 
-/* The same from the bytes themselves; error is the code to raise. */
+/* Decodes stacks from bytes; error is the SQLSTATE to raise for invalid ones. */
 PfsStackSums pfs_merged_decode(const char *bytes, Size length, int error);
 
-/* The datum of sums by ascending stack id; those of value 0 are left out. */
+/* Encodes sums in ascending order of stack ids as a datum. Sums of value 0 are left out. */
 Datum pfs_merged_encode(const PfsStackSums *sums);
 
-/* The same one by one, for who does not want them all in memory. */
+/* Decodes stacks one by one, without holding all of them in memory. */
 typedef struct PfsMergedReader
 {
 	PfsCursor cursor;
 	int error;
-	uint64 count; /* of all stacks, which the bytes are enough for */
+	uint64 count; /* number of all stacks; the bytes are long enough for it */
 	uint64 next;
 	int64 last;
 } PfsMergedReader;
@@ -59,10 +59,10 @@ typedef struct PfsMergedWriter
 	int64 last;
 } PfsMergedWriter;
 
-/* Into CurrentMemoryContext. */
+/* Starts a value in CurrentMemoryContext. */
 void pfs_merged_begin(PfsMergedWriter *writer);
 
-/* By ascending stack id; of value 0 is none. */
+/* Appends a stack; ids must ascend. A stack of value 0 is left out. */
 void pfs_merged_put(PfsMergedWriter *writer, int64 stack_id, int64 value);
 struct varlena *pfs_merged_finish(PfsMergedWriter *writer);
 

@@ -1,6 +1,6 @@
 /*
  * scrapes.c
- *		Counting scrapes, and choosing among them.
+ *		Counts scrapes, and chooses one of each series.
  */
 #include "merge/scrapes.h"
 

@@ -1,6 +1,6 @@
 /*
  * scrapes.h
- *		Scrapes of instant types: how many a series has, or which one stands for a range.
+ *		Scrapes of instant types: how many a series has, and which one represents a range.
  */
 #ifndef PFS_SCRAPES_H
 #define PFS_SCRAPES_H
@@ -9,7 +9,7 @@
 
 #include "select/selection.h"
 
-/* Whether a query asks for one scrape of each series rather than for averages. */
+/* Returns true if a query asks for one scrape of each series, and not for averages. */
 static inline bool
 pfs_picks_scrapes(const PfsSelection *selection)
 {
@@ -23,15 +23,15 @@ pfs_picks_scrapes(const PfsSelection *selection)
 int64 *pfs_count_scrapes(const PfsSelection *selection);
 
 /*
- * The time of the scrape that stands for each series, by PfsSeries.index; DT_NOBEGIN for one
- * without any. The selection picks scrapes. Raises what pfs_require_scrapes does. Lives in
- * CurrentMemoryContext.
+ * Returns the time of the scrape that represents each series, by PfsSeries.index, in
+ * CurrentMemoryContext; DT_NOBEGIN for a series without scrapes. Requires pfs_picks_scrapes().
+ * Raises the error of pfs_require_scrapes().
  */
 TimestampTz *pfs_choose_scrapes(const PfsSelection *selection);
 
 /*
- * Raises FEATURE_NOT_SUPPORTED where a selection picks scrapes and meets a tier, which keeps sums
- * and counts of them.
+ * Raises FEATURE_NOT_SUPPORTED if a selection picks scrapes and includes a tier, which has only
+ * their sums and counts.
  */
 void pfs_require_scrapes(const PfsSelection *selection);
 

@@ -1,6 +1,6 @@
 /*
  * selection_sums.c
- *		Adding sample values, or sums that stand for them, to their stacks.
+ *		Adds sample values, or the sums that replace them, to their stacks.
  */
 #include "merge/selection_sums.h"
 
@@ -23,9 +23,9 @@ sum_delta(const PfsSelection *selection, PfsStackTable *table)
 }
 
 /*
- * Sums per (series, stack), within so many bytes, and scrapes per series first: a sum can be
- * divided only when all times are known. Two scans, since segments have their sums by stack and by
- * time in two tables.
+ * Sums by (series, stack), in at most bytes of memory, and first counts scrapes per series, because
+ * a sum can be divided only when all times are known. It takes two scans, because segments have
+ * their sums by stack and by time in two tables.
  */
 static void
 sum_instant(const PfsSelection *selection, PfsStackTable *table, Size bytes)
@@ -37,7 +37,7 @@ sum_instant(const PfsSelection *selection, PfsStackTable *table, Size bytes)
 
 	while (pfs_series_sums_next(sums, &key, &sum))
 	{
-		/* sums without a scrape beside them are none that retention has made */
+		/* retention stores a scrape beside its sums; sums of other origin count as one */
 		int64 scrapes = Max(scrape_counts[key.series], 1);
 		int128 rest = (sum % scrapes) * (INT64CONST(1) << PFS_FRACTION_BITS);
 
@@ -46,9 +46,7 @@ sum_instant(const PfsSelection *selection, PfsStackTable *table, Size bytes)
 	pfs_series_sums_end(sums);
 }
 
-/*
- * The values of one scrape of each series.
- */
+/* Adds the values of one scrape of each series. */
 static void
 sum_chosen(const PfsSelection *selection, PfsStackTable *table)
 {

@@ -1,6 +1,6 @@
 /*
  * selection_sums.h
- *		The samples of a selection, added up by stack: stack_stream.h says what a sum is.
+ *		Sums the samples of a selection by stack, as stack_stream.h defines.
  */
 #ifndef PFS_SELECTION_SUMS_H
 #define PFS_SELECTION_SUMS_H
@@ -11,8 +11,8 @@
 #include "select/selection.h"
 
 /*
- * Scans the samples; takes so many bytes at most. The table lives in CurrentMemoryContext, as does
- * what the scan leaves.
+ * Scans the samples, using at most bytes of memory. The table and memory of the scan are in
+ * CurrentMemoryContext.
  */
 PfsStackTable *pfs_selection_sum(const PfsSelection *selection, Size bytes);
 

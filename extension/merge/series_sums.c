@@ -1,6 +1,6 @@
 /*
  * series_sums.c
- *		A hash table, which is emptied into a sort where it would grow too large.
+ *		A hash table that is emptied into a sort if it would grow too large.
  */
 #include "merge/series_sums.h"
 
@@ -10,13 +10,12 @@
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"
 
-/* Elements of the table at first, and at least. */
+/* Least number of elements of the table. */
 #define MIN_ELEMENTS 256
 
 /*
- * Half of the memory is the table's, the other half the sort's; a table that grows needs the old
- * one beside the new. Beyond half of its elements it may grow before its threshold, where hashes
- * crowd.
+ * Half of the memory is for the table, half for the sort. While a table grows, old and new exist.
+ * It may grow at half of its elements, if hashes crowd.
  */
 PfsSeriesSums *
 pfs_series_sums_begin(Size bytes)
@@ -107,7 +106,7 @@ compare_keys(const PfsSeriesEntry *a, const PfsSeriesEntry *b)
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-/* What comes from the sort is in order. */
+/* Rows of the sort are sorted anyway. */
 void
 pfs_series_sums_sort(PfsSeriesSums *sums)
 {
@@ -125,7 +124,7 @@ pfs_series_sums_sort(PfsSeriesSums *sums)
 	sort_entries(sums->list, sums->list_count);
 }
 
-/* The sum of all rows of the next key. */
+/* Returns the sum of all rows of the next key. */
 static bool
 next_sorted(PfsSeriesSums *sums, PfsSeriesKey *key, int128 *value)
 {
@@ -162,7 +161,7 @@ pfs_series_sums_next(PfsSeriesSums *sums, PfsSeriesKey *key, int128 *value)
 	return true;
 }
 
-/* Whether the sort's next row is of a key before this one, or of this one. */
+/* Returns true if the sort's next row has this key, or one before it. */
 static bool
 is_ahead_up_to(const PfsSeriesSums *sums, const PfsSeriesKey *key)
 {

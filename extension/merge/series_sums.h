@@ -1,6 +1,6 @@
 /*
  * series_sums.h
- *		Sums by (series or group, some int64), within a part of work_mem, on disk beyond it.
+ *		Sums by (series or group, an int64 id), in a share of work_mem, and on disk beyond it.
  */
 #ifndef PFS_SERIES_SUMS_H
 #define PFS_SERIES_SUMS_H
@@ -12,7 +12,7 @@
 #include "merge/carries.h"
 #include "select/sample_scan.h"
 
-/* Columns of sums that are sorted. */
+/* Columns of sums in the sort. */
 enum
 {
 	PFS_SUM_ID,
@@ -24,26 +24,26 @@ enum
 
 typedef struct PfsSeriesSums
 {
-	pfs_series_table_hash *table; /* NULL: all is in the list */
+	pfs_series_table_hash *table; /* NULL: all sums are in the list */
 	uint64 max_members;			  /* of the table */
 	int sorter_kb;
-	PfsRowSorter *sorter; /* NULL: all is in the table, or the list */
-	PfsCarries carries;	  /* of all of them */
-	PfsSeriesEntry *list; /* by id, then series; NULL: not asked for */
+	PfsRowSorter *sorter; /* NULL: all sums are in the table or the list */
+	PfsCarries carries;	  /* of all sums */
+	PfsSeriesEntry *list; /* sorted by id, then series; NULL: not sorted */
 	uint32 list_count;
 	uint32 next;
 	bool is_reading;
 	pfs_series_table_iterator iterator;
-	int64 ahead[PFS_SUM_COLUMNS]; /* the sort's next row, … */
-	bool has_ahead;				  /* … where there is one */
+	int64 ahead[PFS_SUM_COLUMNS]; /* the next row of the sort, … */
+	bool has_ahead;				  /* … if there is one */
 } PfsSeriesSums;
 
-/* No sums yet; bytes is what they may take. Lives in CurrentMemoryContext. */
+/* Makes an empty set of sums that uses at most bytes, in CurrentMemoryContext. */
 PfsSeriesSums *pfs_series_sums_begin(Size bytes);
 
 /*
- * Sums of the samples of a selection by PfsSeries.index and stack (PFS_PART_PAIRS), or time
- * (PFS_PART_SCRAPES). The same otherwise.
+ * Sums the samples of a selection by PfsSeries.index and stack (PFS_PART_PAIRS), or by
+ * PfsSeries.index and time (PFS_PART_SCRAPES). Uses at most bytes, in CurrentMemoryContext.
  */
 PfsSeriesSums *pfs_series_sums_of(const PfsSelection *selection, PfsSegmentPart part, Size bytes);
 
@@ -79,18 +79,19 @@ pfs_series_sums_add_wide(PfsSeriesSums *sums, int32 series, int64 id, int128 val
 		pfs_add_wide_carrying(&entry->value, value, &sums->carries, series, id);
 }
 
-/* After the last addition, for who wants the keys by id, then series. */
+/* Sorts the sums by id, then series. Call it after the last addition. */
 void pfs_series_sums_sort(PfsSeriesSums *sums);
 
 /*
- * After the last addition: the next key and its exact sum; false at the end. The order is that of
- * pfs_series_sums_sort, else none in particular.
+ * Returns the next key and its exact sum; false at the end. Call it after the last addition. Keys
+ * are sorted only after pfs_series_sums_sort().
  */
 bool pfs_series_sums_next(PfsSeriesSums *sums, PfsSeriesKey *key, int128 *value);
 
 /*
- * After the last addition, in place of the two above: the sum of a key; false where there is none.
- * Each key is asked for once, by id, then series.
+ * Finds the sum of a key; returns false if there is none. Call it after the last addition, and not
+ * with pfs_series_sums_sort() or pfs_series_sums_next(). Keys must ascend by id, then series, each
+ * once.
  */
 bool pfs_series_sums_find(PfsSeriesSums *sums, const PfsSeriesKey *key, int128 *value);
 

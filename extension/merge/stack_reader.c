@@ -1,17 +1,17 @@
 /*
  * stack_reader.c
- *		A merge of two lists, of which a few stacks are there at a time.
+ *		Merges two sorted lists, of which a few stacks at a time are in memory.
  */
 #include "merge/stack_reader.h"
 
 #include "dictionary/cache/doubts.h"
 
-/* Stacks of a side that are there at a time. */
+/* Stacks of a side that are in memory. */
 #define SIDE_STACKS 64
 
 typedef struct Side
 {
-	PfsStackTable *table; /* NULL: there is none, or it has been read */
+	PfsStackTable *table; /* NULL: there is none, or it was read to its end */
 	PfsScale scale;
 	uint32 count;
 	uint32 next;
@@ -34,7 +34,7 @@ scale_value(int64 value, PfsScale scale)
 	return pfs_clip((product + (product < 0 ? -half : half)) / scale.denominator);
 }
 
-/* Reads from the side's table, scaled; as pfs_stack_table_read. */
+/* Like pfs_stack_table_read(), for the side's table, and scales the values. */
 static uint32
 read_scaled(Side *side, PfsStackSum *sums, uint32 room)
 {
@@ -89,7 +89,7 @@ pfs_stack_reader_count(const PfsStackReader *reader)
 	return reader->count;
 }
 
-/* The next stack of a side; NULL at its end. */
+/* Returns the next stack of a side; NULL at its end. */
 static const PfsStackSum *
 peek(Side *side)
 {

@@ -1,6 +1,6 @@
 /*
  * stack_reader.h
- *		What a table of sums has, or two tables side by side, by ascending stack id.
+ *		Reads a table of sums, or two tables side by side, in ascending order of stack ids.
  */
 #ifndef PFS_STACK_READER_H
 #define PFS_STACK_READER_H
@@ -23,18 +23,18 @@ typedef struct PfsScale
 
 #define PFS_NO_SCALE ((PfsScale){ 1, 1 })
 
-/* Ends the additions to a table, which becomes the reader's. Lives in CurrentMemoryContext. */
+/* Finishes a table, which then belongs to the reader. The reader lives in CurrentMemoryContext. */
 PfsStackReader *pfs_stack_reader_begin(PfsStackTable *values, PfsScale scale);
 
-/* The same with bases beside the values; before the first stack is read. */
+/* Adds a table of bases beside the values. Call it before reading. */
 void pfs_stack_reader_add_base(PfsStackReader *reader, PfsStackTable *bases, PfsScale scale);
 
-/* How many stacks there are at most; SIZE_MAX: not known. */
+/* Upper bound of the number of stacks; SIZE_MAX: unknown. */
 Size pfs_stack_reader_count(const PfsStackReader *reader);
 
 /*
- * The next stacks that do not sum to 0 on both sides, so many as there is room for; less at the end
- * alone.
+ * Returns the next stacks whose sum is not 0 on at least one side, up to room of them; fewer only
+ * at the end.
  */
 uint32 pfs_stack_reader_next(PfsStackReader *reader, PfsStackSum *sums, uint32 room);
 

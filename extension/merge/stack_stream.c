@@ -15,26 +15,29 @@
 #include "select/range_partitions.h"
 
 /*
- * Stacks of a part of a stream are so many that they take half of the memory, with what a walk
- * needs for each: the sum, that of all before it, its leaf, order and verdict.
+ * A part of a stream has as many stacks as take half of the memory, counting what a walk needs for
+ * each: the sum, that of all stacks before it, its leaf, order and verdict.
  */
 #define STREAM_STACK_BYTES (56 * 2)
 #define MIN_STREAM_STACKS  256
 #define MAX_STREAM_STACKS  (16 * 1024 * 1024)
 
-/* Of two sides, one after the other is summed; the first keeps less than a half of this. */
+/* Two sides are summed one after the other; the first then keeps less than half of this. */
 #define SIDE_SHARE(bytes) ((bytes) / 4 * 3)
 
-/* Sums that are there, those of a reader, or those of a reader that have been kept. */
+/*
+ * A stream has one of three sources: an array of sums, a reader, or a reader that is copied to a
+ * temporary file.
+ */
 struct PfsStackStream
 {
 	MemoryContext context;
-	uint32 room;			/* of a part */
-	PfsStackSum *sums;		/* all, or the last that were read */
-	Size count;				/* of them, … */
-	Size next;				/* … of which so many have been told */
-	PfsStackReader *reader; /* NULL: it has been read */
-	BufFile *file; /* keeps what the reader tells; NULL: it is not asked for, or not needed */
+	uint32 room;			/* stacks of a part */
+	PfsStackSum *sums;		/* all, or those read last */
+	Size count;				/* of sums, … */
+	Size next;				/* … of which this many have been returned */
+	PfsStackReader *reader; /* NULL: read to its end */
+	BufFile *file;			/* gets a copy of what is read; NULL: not wanted, or not needed */
 };
 
 uint32
@@ -58,7 +61,7 @@ create_stream(void)
 	return stream;
 }
 
-/* Reads the first part, which tells whether there are others. */
+/* Reads the first part, which shows whether there are others. */
 static void
 read_first(PfsStackStream *stream, PfsStackReader *reader)
 {
@@ -66,6 +69,7 @@ read_first(PfsStackStream *stream, PfsStackReader *reader)
 	uint32 room = (uint32) Min(stream->room, count);
 
 	stream->sums = PFS_ARRAY(PfsStackSum, room);
+	/* Fewer stacks than room: the reader is at its end, and its memory can be freed. */
 	stream->count = pfs_stack_reader_next(reader, stream->sums, room);
 	if (stream->count < stream->room || count == stream->room)
 		pfs_stack_reader_end(reader);
@@ -123,7 +127,7 @@ pfs_stack_stream_is_whole(const PfsStackStream *stream)
 	return stream->reader == NULL && stream->file == NULL && stream->count <= stream->room;
 }
 
-/* What was read last goes to the file. */
+/* Copies the sums that were read last to the file. */
 static void
 keep_sums(PfsStackStream *stream)
 {
@@ -198,7 +202,7 @@ pfs_stack_stream_end(PfsStackStream *stream)
 	MemoryContextDelete(stream->context);
 }
 
-/* What a rate divides by. */
+/* Length of the range, by which a rate is divided. */
 static int64
 range_length(const PfsSelection *selection)
 {

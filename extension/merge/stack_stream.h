@@ -2,12 +2,13 @@
  * stack_stream.h
  *		The merge: one sum per stack over a selection, in parts that fit work_mem.
  *
- * Delta types add up. Instant types are averaged over the scrapes (distinct times) of each series,
- * then series are added; the average of a stack is rounded once, at the end. Stacks that sum to
- * zero are left out. A sum that does not fit int8 is the nearest that does (pfs_clip).
+ * Delta types are summed. Instant types are averaged over the scrapes (distinct times) of each
+ * series, then series are summed; the average of a stack is rounded once, at the end. Stacks with
+ * sum 0 are left out. A sum that does not fit int8 is clipped to the nearest int8 (pfs_clip()).
  *
- * A part has whole stacks, by ascending id; so has the next. A stream lives in CurrentMemoryContext
- * and takes no more than its share of work_mem; temporary files of it go with the transaction.
+ * A part has whole stacks, in ascending order of ids over all parts. A stream lives in
+ * CurrentMemoryContext and uses at most its share of work_mem; its temporary files are removed with
+ * the transaction.
  */
 #ifndef PFS_STACK_STREAM_H
 #define PFS_STACK_STREAM_H
@@ -19,40 +20,40 @@
 
 typedef struct PfsStackStream PfsStackStream;
 
-/* So many stacks are a part at most, and take what such a query may take. */
+/* Most stacks of a part: as many as fit the memory of the query. */
 uint32 pfs_stack_stream_room(void);
 
 /* Scans the samples of the selection. */
 PfsStackStream *pfs_stack_stream_begin(const PfsSelection *selection);
 
 /*
- * The same with both sides: each stack that has a value on either. By rate, both are scaled to the
- * longer of the two ranges, so nothing is rounded away, and equal ranges stay exact. Averages of an
- * instant type are rates already. Raises INVALID_PARAMETER_VALUE where the profile types differ, or
- * where a rate is asked for a range without an end.
+ * Scans both selections: returns each stack that has a value on either side. By rate, both sides
+ * are scaled to the longer of the two ranges, so nothing is lost by rounding, and equal ranges stay
+ * exact. Averages of an instant type are rates already. Raises INVALID_PARAMETER_VALUE if the
+ * profile types differ, or for a rate over a range without an end.
  */
 PfsStackStream *pfs_stack_stream_compare(const PfsSelection *selection, const PfsSelection *base,
 										 bool by_rate);
 
-/* A stream of sums that are there, in memory that has to outlive the stream. */
+/* Makes a stream of existing sums, whose memory must outlive the stream. */
 PfsStackStream *pfs_stack_stream_of(const PfsStackSums *sums);
 
-/* The values of two lists that are there, side by side. */
+/* Makes a stream of two existing lists of sums, side by side. */
 PfsStackStream *pfs_stack_stream_join(const PfsStackSums *values, const PfsStackSums *bases);
 
 /*
- * Before the first part of a stream that is to be read more than once: what does not come as one
- * part is kept on disk.
+ * Makes a stream that can be read more than once: if it has more than one part, parts are written
+ * to disk. Call it before the first part is read.
  */
 void pfs_stack_stream_keep(PfsStackStream *stream);
 
-/* Whether all stacks come as one part, or none. */
+/* Returns true if all stacks come in one part, or there are none. */
 bool pfs_stack_stream_is_whole(const PfsStackStream *stream);
 
-/* The next stacks, which hold until the next call; false at the end. */
+/* Returns the next stacks, which are valid until the next call; false at the end. */
 bool pfs_stack_stream_next(PfsStackStream *stream, PfsStackSums *part);
 
-/* Back to before the first part, where all have been read and kept. */
+/* Goes back to the first part of a stream that was kept and read to its end. */
 void pfs_stack_stream_rewind(PfsStackStream *stream);
 void pfs_stack_stream_end(PfsStackStream *stream);
 

@@ -1,6 +1,6 @@
 /*
  * stack_sums.c
- *		Sums per stack in order.
+ *		Sorts sums per stack.
  */
 #include "merge/stack_sums.h"
 

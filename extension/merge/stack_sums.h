@@ -1,6 +1,6 @@
 /*
  * stack_sums.h
- *		Sums per stack, as what follows the merge reads them.
+ *		Sums per stack, the result of the merge.
  */
 #ifndef PFS_STACK_SUMS_H
 #define PFS_STACK_SUMS_H
@@ -19,10 +19,10 @@ typedef struct PfsStackSum
 typedef struct PfsStackSums
 {
 	uint32 count;
-	PfsStackSum *sums; /* by ascending stack id */
+	PfsStackSum *sums; /* sorted by stack id */
 } PfsStackSums;
 
-/* A side that does not fit int8 is the nearest that does, and a doubt. */
+/* Clips each side to int8, and counts a doubt if it does not fit. */
 static inline PfsSides
 pfs_clip_sides(const PfsWideSides *sum)
 {
@@ -32,8 +32,9 @@ pfs_clip_sides(const PfsWideSides *sum)
 void pfs_stack_sums_sort(PfsStackSums *sums);
 
 /*
- * The lesser of the next stacks of two lists, with both its sides. NULL is the end of a list; one
- * of them has a stack. The one that is not taken becomes NULL.
+ * Joins the next stacks of two sorted lists: returns the one with the smaller id, with both its
+ * sides. NULL is the end of a list; at most one may be NULL. Sets the pointer that was not used to
+ * NULL.
  */
 static inline PfsStackSum
 pfs_stack_sum_pair(const PfsStackSum **value, const PfsStackSum **base)

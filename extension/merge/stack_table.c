@@ -1,12 +1,12 @@
 /*
  * stack_table.c
- *		Sums of stacks in memory, and on disk where they are too many.
+ *		Sums of stacks in memory, and on disk if they are too many.
  *
- * 1. Values go to pages, each of neighbouring stacks, in a hash table (turn_to_stack, insert_sum).
- *    A query of few stacks never leaves them.
- * 2. When pages have come to their share of the memory, they go to a sort and begin anew
- *    (empty_pages).
- * 3. What is read comes from pages, or all from the sort (next_sum), rounded.
+ * 1. Values are added in pages of neighbouring stacks, in a hash table (turn_to_stack(),
+ *    insert_sum()). A query of few stacks needs nothing else.
+ * 2. When pages have used up their share of the memory, their sums go to a sort, and pages start
+ *    again empty (empty_pages()).
+ * 3. Reading takes sums from the pages, or all from the sort (next_sum()), and rounds them.
  */
 #include "merge/stack_table.h"
 
@@ -25,25 +25,25 @@
 #define INITIAL_PAGES 256
 
 /*
- * Sums of the stacks of one page: PAGE_STACKS neighbouring ids. Programs' stacks have neighbouring
- * ids, and segments bring them in order, so the next sum is mostly in the same page, and the result
- * needs no sorting but of pages. Few of the ids are leaves, so a page has sums for those that have
- * come, side by side: sums of many series stay in the CPU's cache.
+ * Sums of one page: PAGE_STACKS neighbouring ids. Stacks of a program have neighbouring ids, and
+ * segments have them in order, so the next sum is usually in the same page, and only pages have to
+ * be sorted for the result. Few of the ids are leaves, so a page stores only sums that have
+ * occurred, next to each other: then the sums of many series stay in the CPU's cache.
  */
 #define PAGE_BITS	  6
 #define PAGE_STACKS	  (1 << PAGE_BITS) /* as many as a word has bits */
-#define PAGE_CAPACITY 8				   /* at first */
+#define PAGE_CAPACITY 8				   /* initially */
 
 /* Shares of the memory. */
 #define PAGES_SHARE(bytes) ((bytes) / 8 * 5)
 #define SORT_SHARE(bytes)  ((bytes) / 8 * 3)
 
-/* Pages that take more are not kept for reading. */
+/* Larger pages are moved to the sort by pfs_stack_table_settle(). */
 #define SETTLED_SHARE(bytes) ((bytes) / 4)
 
 #define MIN_PAGES_BYTES (32 * 1024)
 
-#define INTERRUPT_STACKS 1024 /* are read between looks whether to go on */
+#define INTERRUPT_STACKS 1024 /* stacks read between checks for interrupts */
 
 #define ONE	 (INT64CONST(1) << PFS_FRACTION_BITS)
 #define HALF (ONE / 2)
@@ -51,9 +51,9 @@
 typedef struct StackPage
 {
 	int64 number;	  /* stack id >> PAGE_BITS */
-	uint64 added;	  /* bits of the stacks that have a value, though it may be 0 */
+	uint64 added;	  /* bits of the stacks that have a value, which may be 0 */
 	int64 *values;	  /* in the order of the stacks */
-	int64 *fractions; /* of them, between -1 and 1; NULL where there are none */
+	int64 *fractions; /* of the stacks, between -1 and 1; NULL: all are 0 */
 	uint8 capacity;
 	char status;
 } StackPage;
@@ -76,11 +76,11 @@ typedef struct Sum
 	int64 fraction;
 } Sum;
 
-/* Columns of sums that are sorted: those of a Sum. */
+/* Columns of the sort: the fields of a Sum. */
 #define SUM_COLUMNS 3
 #define SUM_KEYS	1
 
-/* A page among others by number. */
+/* A page in the order of numbers. */
 typedef struct PageOrder
 {
 	int64 number;
@@ -91,22 +91,22 @@ struct PfsStackTable
 {
 	uint32 max_fractions;
 	Size bytes;
-	MemoryContext context;		 /* of the sort */
-	MemoryContext pages_context; /* of the pages alone, which go at once */
+	MemoryContext context;		 /* for the sort */
+	MemoryContext pages_context; /* for the pages only, which are freed at once */
 	Size pages_bytes;
 	page_table_hash *pages;
-	bool is_full;		  /* pages have come to pages_bytes */
-	StackPage *last;	  /* the page that was used last; NULL: none yet */
-	PfsRowSorter *sorter; /* NULL: all is in pages */
-	PfsCarries carries;	  /* of all of them, by (0, stack id) */
+	bool is_full;		  /* pages have reached pages_bytes */
+	StackPage *last;	  /* the page used last; NULL: none yet */
+	PfsRowSorter *sorter; /* NULL: all sums are in pages */
+	PfsCarries carries;	  /* of all sums, by (0, stack id) */
 
-	/* what is read: the sort, or pages */
+	/* state of reading: from the sort, or from pages */
 	PageOrder *order;
 	uint32 next_page;
-	uint64 bits;	/* of the page before it, stacks that are yet to come */
-	int place;		/* of the next among its sums */
-	Sum ahead;		/* the next of the sort, … */
-	bool has_ahead; /* … where there is one */
+	uint64 bits;	/* stacks of the page before next_page that have not been read yet */
+	int place;		/* of the next one among that page's sums */
+	Sum ahead;		/* the next row of the sort, … */
+	bool has_ahead; /* … if there is one */
 };
 
 static void
@@ -142,7 +142,7 @@ add_value(PfsStackTable *table, int64 stack_id, int64 *sum, int64 value)
 	pfs_add_carrying(sum, value, &table->carries, 0, stack_id);
 }
 
-/* Adds a fraction; what makes a whole goes to the value. */
+/* Adds a fraction. Whole units are moved to the value. */
 static void
 add_fraction(PfsStackTable *table, int64 stack_id, int64 *value, int64 *sum, int64 fraction)
 {
@@ -163,7 +163,7 @@ compare_pages(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Makes the pages ready to be read in order. Returns the number of their stacks. */
+/* Prepares reading the pages in order. Returns the number of their stacks. */
 static Size
 sort_pages(PfsStackTable *table)
 {
@@ -186,7 +186,7 @@ sort_pages(PfsStackTable *table)
 	return count;
 }
 
-/* The next sum of the pages. */
+/* Returns the next sum of the pages. */
 static bool
 next_in_pages(PfsStackTable *table, Sum *sum)
 {
@@ -223,7 +223,7 @@ sort_sum(PfsStackTable *table, const Sum *sum)
 	pfs_row_sorter_put(table->sorter, row);
 }
 
-/* Moves sums from pages, which are in order, to the sort. */
+/* Moves sums from pages, which are sorted, to the sort. */
 static void
 sort_all(PfsStackTable *table)
 {
@@ -238,6 +238,7 @@ sort_all(PfsStackTable *table)
 	MemoryContextReset(table->pages_context);
 }
 
+/* Moves all sums to the sort, and starts with empty pages. */
 static pg_noinline void
 empty_pages(PfsStackTable *table)
 {
@@ -250,7 +251,7 @@ empty_pages(PfsStackTable *table)
 	MemoryContextSwitchTo(caller);
 }
 
-/* Whether the table of the pages is to grow, and that would take too much. */
+/* Returns true if the hash table of pages would grow beyond the limit with the next page. */
 static bool
 grows_too_large(const PfsStackTable *table)
 {
@@ -291,7 +292,7 @@ turn_to_page(PfsStackTable *table, int64 number)
 	table->last = page;
 }
 
-/* Makes a sum of 0 at a place among those of the last page. */
+/* Inserts a sum of 0 at a place in the last page. */
 static pg_noinline void
 insert_sum(PfsStackTable *table, int place, uint64 bit)
 {
@@ -317,7 +318,7 @@ insert_sum(PfsStackTable *table, int place, uint64 bit)
 	page->added |= bit;
 }
 
-/* Turns to a stack; its place among the sums of the last page. */
+/* Makes the page of a stack the last one, and returns the place of the stack's sum in it. */
 static inline int
 turn_to_stack(PfsStackTable *table, int64 stack_id)
 {
@@ -358,7 +359,7 @@ pfs_stack_table_add(PfsStackTable *table, int64 stack_id, int128 value, int64 fr
 		add_fraction(table, stack_id, &page->values[place], &page->fractions[place], fraction);
 }
 
-/* Rows of one stack are added up first, as far as their sum fits. */
+/* Rows of one stack are summed first, as long as their sum does not overflow. */
 void
 pfs_stack_table_add_rows(PfsStackTable *table, const int64 *stacks, const int64 *values,
 						 uint32 row_count)
@@ -415,6 +416,7 @@ next_sum(PfsStackTable *table, Sum *sum)
 		return next_in_pages(table, sum);
 	if (!table->has_ahead)
 		return false;
+	/* rows of one stack, from different times that pages were emptied, follow each other */
 	*sum = table->ahead;
 	for (read_ahead(table); table->has_ahead && table->ahead.stack_id == sum->stack_id;
 		 read_ahead(table))
@@ -423,8 +425,9 @@ next_sum(PfsStackTable *table, Sum *sum)
 }
 
 /*
- * Value and fraction to the nearest whole number, halves away from 0. Each fraction was cut by less
- * than 1 unit, so what lacks as many as there may be is a half.
+ * Rounds value and fraction to the nearest whole number, halves away from 0. Each fraction was
+ * truncated by less than 1 unit, so a fraction that lacks at most max_fractions units counts as a
+ * half.
  */
 static int64
 round_sum(const PfsStackTable *table, const Sum *sum)
@@ -433,6 +436,7 @@ round_sum(const PfsStackTable *table, const Sum *sum)
 	int64 fraction = sum->fraction;
 	int64 cut = table->max_fractions;
 
+	/* make both parts have the same sign first */
 	if (value > 0 && fraction < 0)
 	{
 		value--;
