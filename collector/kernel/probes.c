@@ -134,13 +134,20 @@ struct uprobe_link
 	uint32_t padding;
 };
 
+/* Debian's place of the C library. */
+#ifdef __aarch64__
+#define LIBC_EXAMPLE "/lib/aarch64-linux-gnu/libc.so.6"
+#else
+#define LIBC_EXAMPLE "/lib/x86_64-linux-gnu/libc.so.6"
+#endif
+
 static ExitCode
 refuse_list(Failure *failure, const char *detail, const char *item)
 {
 	failure_set(failure, EXIT_CONFIG, "value for --probe cannot be used");
 	failure_detail(failure, "%s: \"%s\".", detail, item);
 	failure_hint(failure, "It is a list of \"page-faults\" and \"allocations=FILE\", such as "
-						  "page-faults,allocations=/lib/x86_64-linux-gnu/libc.so.6.");
+						  "page-faults,allocations=" LIBC_EXAMPLE ".");
 	return failure->code;
 }
 

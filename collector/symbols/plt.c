@@ -11,7 +11,13 @@
 #include <elf.h>
 #include <string.h>
 
-#define PLT_STUB_BYTES 16
+#define X86_64_STUB_BYTES 16
+
+/* of the longest stub of AArch64: bti, four instructions to load and jump, nop */
+#define AARCH64_STUB_WORDS 6
+
+/* bti c */
+#define AARCH64_BTI_C 0xd503245fU
 
 /* jmp *displacement(%rip), ff 25, perhaps after endbr64 and bnd. */
 static bool
@@ -32,26 +38,73 @@ slot_of_x86_64(const uint8_t *code, uint32_t size_bytes, uint64_t address, uint6
 	return true;
 }
 
-/* adrp x16, page; ldr x17, [x16, offset], perhaps after bti. */
+/* adrp x16, page; ldr x17, [x16, offset], the first of them at an address. */
 static bool
-slot_of_aarch64(const uint8_t *code, uint32_t size_bytes, uint64_t address, uint64_t *slot)
+slot_of_aarch64(uint32_t adrp, uint32_t ldr, uint64_t address, uint64_t *slot)
 {
-	uint32_t words[4];
-	uint32_t at = 0;
 	int64_t pages;
 
-	if (size_bytes < sizeof(words))
+	if ((adrp & 0x9f00001f) != 0x90000010 || (ldr & 0xffc003ff) != 0xf9400211)
 		return false;
-	memcpy(words, code, sizeof(words));
-	if (words[0] == 0xd503245f)
-		at = 1;
-	if ((words[at] & 0x9f00001f) != 0x90000010 || (words[at + 1] & 0xffc003ff) != 0xf9400211)
-		return false;
-	pages = (int64_t) ((words[at] >> 5 & 0x7ffff) << 2 | (words[at] >> 29 & 3));
+	pages = (int64_t) ((adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3));
 	pages = (pages ^ 0x100000) - 0x100000;
-	*slot = ((address + at * 4) & ~(uint64_t) 4095) + (uint64_t) (pages * 4096) +
-			(uint64_t) (words[at + 1] >> 10 & 0xfff) * 8;
+	*slot = (address & ~(uint64_t) 4095) + (uint64_t) (pages * 4096) +
+			(uint64_t) (ldr >> 10 & 0xfff) * 8;
 	return true;
+}
+
+/* Stubs of x86-64 lie in a grid. */
+static bool
+find_x86_64(const ElfFile *file, const ElfSection *section, uint64_t inside, uint64_t *stub,
+			uint64_t *slot)
+{
+	uint64_t start = inside - inside % section->entry_bytes;
+	uint8_t code[X86_64_STUB_BYTES] = { 0 };
+
+	*stub = section->range.address + start;
+	return elf_source_read(&file->source, section->range.offset + start, code,
+						   section->entry_bytes) &&
+		   slot_of_x86_64(code, section->entry_bytes, *stub, slot);
+}
+
+/* The instruction at an offset in a section; 0 if it cannot be read. */
+static uint32_t
+aarch64_word(const ElfFile *file, const ElfSection *section, uint64_t inside)
+{
+	uint32_t word;
+
+	return elf_source_read(&file->source, section->range.offset + inside, &word, sizeof(word))
+			   ? word
+			   : 0;
+}
+
+/*
+ * Stubs of AArch64 have 16 or 24 bytes, behind a first one of 32, so that they lie in no grid. The
+ * address belongs to the last stub that begins at or before its instruction.
+ */
+static bool
+find_aarch64(const ElfFile *file, const ElfSection *section, uint64_t inside, uint64_t *stub,
+			 uint64_t *slot)
+{
+	uint64_t adrp = inside & ~UINT64_C(3);
+
+	if (aarch64_word(file, section, adrp) == AARCH64_BTI_C)
+		adrp += 4;
+	for (int i = 0; i < AARCH64_STUB_WORDS; i++, adrp -= 4)
+	{
+		if (slot_of_aarch64(aarch64_word(file, section, adrp),
+							aarch64_word(file, section, adrp + 4), section->range.address + adrp,
+							slot))
+		{
+			bool is_protected = adrp >= 4 && aarch64_word(file, section, adrp - 4) == AARCH64_BTI_C;
+
+			*stub = section->range.address + adrp - (is_protected ? 4 : 0);
+			return true;
+		}
+		if (adrp < 4)
+			return false;
+	}
+	return false;
 }
 
 bool
@@ -59,25 +112,20 @@ plt_find(const ElfFile *file, const ElfSection *section, uint64_t address, char 
 		 size_t size_bytes, uint64_t *start)
 {
 	static const char mark[] = "@plt";
-	uint64_t inside = (address - section->range.address) / section->entry_bytes;
-	uint64_t stub = section->range.address + inside * section->entry_bytes;
-	uint64_t offset = section->range.offset + (stub - section->range.address);
-	uint8_t code[PLT_STUB_BYTES] = { 0 };
+	uint64_t inside = address - section->range.address;
 	uint64_t slot = 0;
 	bool found;
 
-	if (size_bytes < sizeof(mark) ||
-		!elf_source_read(&file->source, offset, code, section->entry_bytes))
+	if (size_bytes < sizeof(mark))
 		return false;
 	if (file->machine == EM_X86_64)
-		found = slot_of_x86_64(code, section->entry_bytes, stub, &slot);
+		found = find_x86_64(file, section, inside, start, &slot);
 	else if (file->machine == EM_AARCH64)
-		found = slot_of_aarch64(code, section->entry_bytes, stub, &slot);
+		found = find_aarch64(file, section, inside, start, &slot);
 	else
 		found = false;
 	if (!found || !elf_file_slot_symbol(file, slot, name, size_bytes - (sizeof(mark) - 1)))
 		return false;
 	memcpy(name + strlen(name), mark, sizeof(mark));
-	*start = stub;
 	return true;
 }

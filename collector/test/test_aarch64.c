@@ -12,7 +12,9 @@
 #include <dwarf.h>
 #include <elf.h>
 #include <stdbool.h>
+#include <string.h>
 
+#include "symbols/plt.h"
 #include "unwind/cfi.h"
 
 #define PLT_ADDRESS 0x1000
@@ -131,6 +133,70 @@ test_no_linkage_table(void **state)
 	}
 }
 
+/*
+ * The .plt that the linker makes for a program of two functions: the first stub, of 32 bytes, and
+ * theirs, of 16 bytes, or of 24 with -z force-bti. Their slots are those at 0x21000 and 0x21008.
+ */
+static const uint32_t plain_stubs[] = {
+	0xa9bf7bf0, 0xf00000f0, 0xf947fe11, 0x913fe210, 0xd61f0220, 0xd503201f, 0xd503201f, 0xd503201f,
+	0x90000110, 0xf9400211, 0x91000210, 0xd61f0220, 0x90000110, 0xf9400611, 0x91002210, 0xd61f0220,
+};
+static const uint32_t protected_stubs[] = {
+	0xd503245f, 0xa9bf7bf0, 0xf00000f0, 0xf947fe11, 0x913fe210, 0xd61f0220, 0xd503201f,
+	0xd503201f, 0xd503245f, 0x90000110, 0xf9400211, 0x91000210, 0xd61f0220, 0xd503201f,
+	0xd503245f, 0x90000110, 0xf9400611, 0x91002210, 0xd61f0220, 0xd503201f,
+};
+
+/* Each instruction has the name and the start of its stub; those of the first stub have no name. */
+static void
+assert_stub_names(const uint32_t *words, size_t count, uint64_t stub_bytes)
+{
+	static const char *const names[] = { "abs@plt", "exit@plt" };
+	struct
+	{
+		uint32_t code[20];
+		Elf64_Rela relocations[2];
+		Elf64_Sym symbols[3];
+		char strings[16];
+	} image = { .relocations = { { 0x21000, ELF64_R_INFO(1, R_AARCH64_JUMP_SLOT), 0 },
+								 { 0x21008, ELF64_R_INFO(2, R_AARCH64_JUMP_SLOT), 0 } },
+				.symbols = { { 0 }, { .st_name = 1 }, { .st_name = 5 } },
+				.strings = "\0abs\0exit" };
+	ElfSection section = { .range = { PLT_ADDRESS, 0, count * sizeof(*words) },
+						   .kind = ELF_SECTION_PLT,
+						   .entry_bytes = 16 };
+	ElfFile file = { .source = { -1, (const uint8_t *) &image, sizeof(image) },
+					 .machine = EM_AARCH64,
+					 .is_64_bit = true };
+
+	memcpy(image.code, words, count * sizeof(*words));
+	file.relocations[0] = (ElfRelocations){ offsetof(__typeof__(image), relocations), 2, true };
+	file.symbols[ELF_DYNSYM] =
+		(ElfSymbols){ .offset = offsetof(__typeof__(image), symbols),
+					  .count = 3,
+					  .strings = { offsetof(__typeof__(image), strings), sizeof(image.strings) } };
+	for (uint64_t inside = 0; inside < section.range.size_bytes; inside++)
+	{
+		char name[64];
+		uint64_t start = 0;
+		bool found = plt_find(&file, &section, PLT_ADDRESS + inside, name, sizeof(name), &start);
+
+		assert_int_equal(found, inside >= 32);
+		if (!found)
+			continue;
+		assert_string_equal(name, names[(inside - 32) / stub_bytes]);
+		assert_int_equal(start, PLT_ADDRESS + inside - (inside - 32) % stub_bytes);
+	}
+}
+
+static void
+test_names_of_stubs(void **state)
+{
+	(void) state;
+	assert_stub_names(plain_stubs, 16, 16);
+	assert_stub_names(protected_stubs, 20, 24);
+}
+
 /* Both instructions that say how a return address is signed change nothing: the walk strips it. */
 static void
 test_signed_return_address(void **state)
@@ -174,6 +240,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_linkage_table),
 		cmocka_unit_test(test_no_linkage_table),
+		cmocka_unit_test(test_names_of_stubs),
 		cmocka_unit_test(test_signed_return_address),
 	};
 
