@@ -25,7 +25,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "code/user_frame.h"
-#include "process/owner.h"
 #include "threads/label_pages.h"
 #include "unwind/extent_pool.h"
 #include "unwind/jit_frames.h"
@@ -60,11 +59,10 @@ typedef struct Entry
 	bool looked;		  /* it has answered */
 	UnwindBinary *binary; /* held; NULL where the file cannot be read */
 	FileFacts facts;
-	uint64_t number;	/* of its table, never used again */
-	bool loaded;		/* or cannot be */
-	uint32_t wanted;	/* walks that ended for want of the table, which is not loaded yet */
-	uint32_t wanted_by; /* pid of the last process that did … */
-	uint64_t owner;		/* … and its owner, who pays */
+	uint64_t number; /* of its table, never used again */
+	bool loaded;	 /* or cannot be */
+	uint32_t wanted; /* walks that ended for want of the table, which is not loaded yet */
+	uint64_t owner;	 /* of the last process whose walk did, who pays */
 	uint64_t loaded_ns;
 	struct Entry *younger; /* of the same owner, while tables are chosen that go */
 	uint64_t retry_ns;	   /* there was no room: not before then */
@@ -375,13 +373,9 @@ unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
 
 /* Notes who wants the table. False if that owner has used up its time. */
 static bool
-note_wanted(UnwindTables *tables, Entry *entry, uint32_t pid, uint64_t now_ns)
+note_wanted(UnwindTables *tables, Entry *entry, uint64_t owner, uint64_t now_ns)
 {
-	if (entry->wanted_by != pid)
-	{
-		entry->wanted_by = pid;
-		entry->owner = owner_of_process(pid);
-	}
+	entry->owner = owner;
 	if (!table_account_may(&tables->account, entry->owner, now_ns))
 	{
 		tables->put_off++;
@@ -392,7 +386,8 @@ note_wanted(UnwindTables *tables, Entry *entry, uint32_t pid, uint64_t now_ns)
 }
 
 uint64_t
-unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t frame, uint64_t now_ns)
+unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t owner, uint64_t frame,
+				   uint64_t now_ns)
 {
 	uint64_t address = user_frame_code(frame);
 	const UnwindBinary *binary = unwinder_pending(tables->unwinder, process, address);
@@ -402,7 +397,7 @@ unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t fram
 		return 0;
 	HASH_FIND(by_binary, tables->by_binary, &binary, sizeof(binary), entry);
 	if (entry == NULL || entry->loaded || entry->retry_ns > now_ns ||
-		entry->stall.until_ns > now_ns || !note_wanted(tables, entry, process->pid, now_ns))
+		entry->stall.until_ns > now_ns || !note_wanted(tables, entry, owner, now_ns))
 		return 0;
 	return entry->number;
 }

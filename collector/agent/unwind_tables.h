@@ -61,12 +61,13 @@ size_t unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
 						  size_t capacity, int *status);
 
 /*
- * A walk ended with PFS_WALK_NO_TABLE at a frame, as recorded. Where that is because a table is not
- * loaded yet, its number: the table is wanted once more, and the walk is worth repeating when it
- * was loaded. Else 0; also if the process's owner has used up the time for its tables.
+ * A walk of an owner's process ended with PFS_WALK_NO_TABLE at a frame, as recorded. If that is
+ * because a table is not loaded yet, its number: the table is wanted once more, and the walk is
+ * worth repeating when it was loaded. Otherwise 0; also if the owner has used up the time for its
+ * tables.
  */
-uint64_t unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t frame,
-							uint64_t now_ns);
+uint64_t unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t owner,
+							uint64_t frame, uint64_t now_ns);
 
 /*
  * Loads the table that is wanted most and tells its number; 0 where none is wanted. May take a

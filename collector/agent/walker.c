@@ -91,7 +91,8 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 	{
 		/* nothing to go on with, but whoever comes next is to have the table */
 		if (walk->status == PFS_WALK_NO_TABLE && first > 0 &&
-			unwind_tables_want(reader->unwind, &identity, frames[first - 1], reader->now_ns) != 0)
+			unwind_tables_want(reader->unwind, &identity, process_owner(process), frames[first - 1],
+							   reader->now_ns) != 0)
 			reader->tables_wanted = true;
 		return 0;
 	}
@@ -111,8 +112,8 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 	if (status != PFS_WALK_NO_PROCESS)
 		walk->count = first + (uint32_t) walked;
 	if (status == PFS_WALK_NO_TABLE && walked > 0)
-		table =
-			unwind_tables_want(reader->unwind, &identity, frames[walk->count - 1], reader->now_ns);
+		table = unwind_tables_want(reader->unwind, &identity, process_owner(process),
+								   frames[walk->count - 1], reader->now_ns);
 	cut_frames(walk, frames);
 	return table;
 }
