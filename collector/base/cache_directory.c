@@ -12,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/grow.h"
 
 #define NAME_BYTES 256
+#define USED_S	   3600 /* files that were used within this count as used at once */
 
 struct CacheDirectory
 {
@@ -218,6 +220,16 @@ cache_directory_close(CacheDirectory *cache)
 	free(cache);
 }
 
+/* Notes that a file is used, as exactly as need be: each time is a write to the disk. */
+static void
+note_used(int fd, const struct stat *status)
+{
+	int64_t used_s = time(NULL) - status->st_mtim.tv_sec;
+
+	if (used_s < 0 || used_s >= USED_S)
+		(void) futimens(fd, NULL); /* if it cannot be noted the file goes earlier */
+}
+
 int
 cache_directory_find(CacheDirectory *cache, const char *name)
 {
@@ -231,7 +243,7 @@ cache_directory_find(CacheDirectory *cache, const char *name)
 		close(fd);
 		return -EBADMSG;
 	}
-	(void) futimens(fd, NULL); /* if it cannot be noted the file goes earlier */
+	note_used(fd, &status);
 	return fd;
 }
 

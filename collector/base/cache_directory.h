@@ -23,7 +23,9 @@ int cache_directory_open(const char *path, const char *suffix, size_t limit_byte
 						 CacheDirectory **cache);
 void cache_directory_close(CacheDirectory *cache); /* accepts NULL */
 
-/* Opens a regular file for reading, and notes that it is used. A descriptor or -errno. */
+/*
+ * Opens a regular file for reading, and notes that it is used, to the hour. A descriptor or -errno.
+ */
 int cache_directory_find(CacheDirectory *cache, const char *name);
 
 /*

@@ -339,6 +339,37 @@ test_eviction(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 }
 
+static time_t
+used_at(const World *world, const char *name)
+{
+	char path[512];
+	struct stat status;
+
+	file_path(world, name, path);
+	assert_int_equal(stat(path, &status), 0);
+	return status.st_mtim.tv_sec;
+}
+
+/* A file's use is noted once an hour, since each time is a write to the disk. */
+static void
+test_use_is_noted_seldom(void **state)
+{
+	World *world = *state;
+	time_t now = time(NULL);
+
+	keep(world, BUILD_ID);
+	set_used(world, FILE_NAME, now - 600);
+	assert_int_equal(load(world, BUILD_ID), 0);
+	assert_int_equal(used_at(world, FILE_NAME), now - 600);
+	set_used(world, FILE_NAME, now - 7200);
+	assert_int_equal(load(world, BUILD_ID), 0);
+	assert_true(used_at(world, FILE_NAME) >= now - 1);
+	/* the clock was set back */
+	set_used(world, FILE_NAME, now + 7200);
+	assert_int_equal(load(world, BUILD_ID), 0);
+	assert_in_range(used_at(world, FILE_NAME), now - 1, now + 3600);
+}
+
 /* Nobody else may put tables there, and links lead nowhere. */
 static void
 test_directory_rights(void **state)
@@ -375,6 +406,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_damaged_file, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hostile_image, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_eviction, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_use_is_noted_seldom, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_directory_rights, set_up, tear_down),
 	};
 
