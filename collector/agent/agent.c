@@ -51,7 +51,9 @@
 
 #define TICK_NS			(500 * NS_PER_MS)
 #define PROGRESS_NS		(100 * NS_PER_MS)
-#define FIRST_FLUSH_NS	(100 * NS_PER_MS) /* until samples are stored: to see that all works */
+#define BEGIN_NS		NS_PER_S
+#define BEGIN_FLUSH_NS	(20 * NS_PER_MS)  /* until samples are stored, to see that all works … */
+#define FIRST_FLUSH_NS	(100 * NS_PER_MS) /* … and after BEGIN_NS */
 #define FLUSH_GRACE_NS	(200 * NS_PER_MS) /* after a window's end, for what is in the ring still */
 #define FOLLOW_CPUS_NS	NS_PER_S
 #define TENDER_STUCK_MS 30000
@@ -595,6 +597,13 @@ next_flush(const Agent *agent)
 	return clock_ns(CLOCK_MONOTONIC) + interval_ns - into_ns;
 }
 
+/* How long until a flush while nothing is stored, that long after the start. */
+static int64_t
+first_flush_ns(int64_t running_ns)
+{
+	return running_ns < BEGIN_NS ? BEGIN_FLUSH_NS : FIRST_FLUSH_NS;
+}
+
 /* What is due at this moment. */
 static void
 tick(Agent *agent, int64_t now_ns)
@@ -623,8 +632,9 @@ tick(Agent *agent, int64_t now_ns)
 	{
 		take_kernel_losses(agent);
 		flusher_request(agent->flusher);
-		agent->flush_ns =
-			flusher_has_stored(agent->flusher) ? next_flush(agent) : now_ns + FIRST_FLUSH_NS;
+		agent->flush_ns = flusher_has_stored(agent->flusher)
+							  ? next_flush(agent)
+							  : now_ns + first_flush_ns(now_ns - agent->started_ns);
 	}
 	if (agent->options->progress)
 	{
@@ -681,7 +691,7 @@ run(Agent *agent)
 
 	agent->started_ns = clock_ns(CLOCK_MONOTONIC);
 	end_ns = duration_ns > 0 ? agent->started_ns + duration_ns : INT64_MAX;
-	agent->flush_ns = agent->started_ns + FIRST_FLUSH_NS;
+	agent->flush_ns = agent->started_ns + first_flush_ns(0);
 	agent->follow_cpus_ns = agent->started_ns + FOLLOW_CPUS_NS;
 	while (!stop_asked())
 	{

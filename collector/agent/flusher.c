@@ -445,7 +445,8 @@ flusher_run(void *argument)
 	Flusher *flusher = argument;
 	Turn turn;
 
-	/* the kernel's symbols are read meanwhile, which the first flush need not wait for then */
+	/* while the BPF program is loaded, so that the first flush need not wait for either */
+	symbolizer_start_worker(flusher->parts.symbolizer);
 	(void) kallsyms_readable(flusher->parts.symbolizer);
 	while (turn = wait_for_turn(flusher), !turn.stop)
 	{

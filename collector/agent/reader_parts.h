@@ -45,7 +45,6 @@ struct Reader
 	_Atomic uint64_t kernel_changes;
 	Heartbeat ring_heartbeat;
 	Heartbeat walker_heartbeat;
-	bool settled; /* of the ring thread: the first seconds, when most is new, are over */
 	/* of the walker thread: records that wait for unwind tables, in any order */
 	QueuedRecord *parked;
 	bool tables_wanted; /* likewise: some walk waits, or was cut short, for want of a table */

@@ -13,8 +13,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+#define POLL_BEGIN_MS		10	/* until there is a record: to see that all works */
 #define POLL_FIRST_MS		100 /* while most is new, and records carry copies of stacks */
 #define POLL_MS				250 /* two threads wake each time; what cannot wait wakes them itself */
+#define BEGIN_NS			UINT64_C(1000000000)
 #define FIRST_NS			UINT64_C(30000000000)
 #define QUEUE_BYTES			((size_t) 64 * 1024 * 1024)
 #define REREAD_GENERATED_NS UINT64_C(10000000)
@@ -141,12 +143,23 @@ reader_queue_wait(void *context, const void *record, size_t length_bytes)
 	reader_queue_record(reader, record, length_bytes);
 }
 
+/* How long records may lie in the ring, that long after the start. */
+static int
+patience_ms(uint64_t running_ns, bool sampled)
+{
+	if (running_ns >= FIRST_NS)
+		return POLL_MS;
+	return sampled || running_ns >= BEGIN_NS ? POLL_FIRST_MS : POLL_BEGIN_MS;
+}
+
 void *
 reader_ring_run(void *argument)
 {
 	Reader *reader = argument;
-	uint64_t first_until_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC) + FIRST_NS;
+	uint64_t began_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	uint64_t followed_ns = 0;
+	uint64_t running_ns = 0;
+	bool sampled = false;
 	bool stopping;
 	bool queued;
 	int result;
@@ -162,13 +175,13 @@ reader_ring_run(void *argument)
 		 */
 		if (!stopping)
 			past_images_wait(reader->past, sampler_descriptor(reader->sampler),
-							 reader->settled ? POLL_MS : POLL_FIRST_MS);
+							 patience_ms(running_ns, sampled));
 		result = sampler_poll(reader->sampler, 0);
 		if (result < 0)
 			log_event(LOG_WARNING, "reader", "could not read the ring buffer",
 					  log_text("detail", strerror(-result)));
 		reader_lock(reader);
-		reader->settled = reader->now_ns >= first_until_ns;
+		running_ns = reader->now_ns - began_ns;
 		past_images_update(reader->past);
 		if (reader->now_ns - followed_ns >= FOLLOW_CPUS_NS)
 		{
@@ -180,6 +193,7 @@ reader_ring_run(void *argument)
 		atomic_store(&reader->kernel_changes, past_images_kernel_changes(reader->past));
 		losses_add(reader->losses, LOSS_PAST_FULL, past_images_take_pushed_out(reader->past));
 		queued = reader->queue != NULL;
+		sampled |= queued;
 		reader_unlock(reader);
 		/*
 		 * once for all that came, and when the lock is free: woken for each it would wait for us

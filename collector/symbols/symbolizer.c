@@ -110,6 +110,12 @@ symbolizer_shrink(Symbolizer *symbolizer)
 	lookup_shrink(&symbolizer->lookup);
 }
 
+void
+symbolizer_start_worker(Symbolizer *symbolizer)
+{
+	worker_client_start(symbolizer->lookup.worker);
+}
+
 pid_t
 symbolizer_worker_pid(const Symbolizer *symbolizer)
 {

@@ -49,6 +49,9 @@ void symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats);
 /* Gives back what is not in use: the older half of the results, the worker. */
 void symbolizer_shrink(Symbolizer *symbolizer);
 
+/* Starts a worker ahead of the first question, which would wait for it. */
+void symbolizer_start_worker(Symbolizer *symbolizer);
+
 /* The worker process, 0 where there is none. Any thread may ask. */
 pid_t symbolizer_worker_pid(const Symbolizer *symbolizer);
 

@@ -356,6 +356,12 @@ start_worker(WorkerClient *client)
 	return 0;
 }
 
+void
+worker_client_start(WorkerClient *client)
+{
+	(void) start_worker(client);
+}
+
 static int
 send_question(WorkerClient *client, const Question *question, const int *fds, size_t fd_count)
 {

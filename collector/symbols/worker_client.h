@@ -99,6 +99,9 @@ uint64_t worker_client_unavailable(const WorkerClient *client);
 /* Binaries whose debug information was left out because it would take too much memory. */
 uint64_t worker_client_left_out(const WorkerClient *client);
 
+/* Starts a worker if there is none and one can be had; the first question does so otherwise. */
+void worker_client_start(WorkerClient *client);
+
 void worker_client_end(WorkerClient *client); /* the next question starts another worker */
 
 /* The process that runs now, or 0. Any thread. */

@@ -51,6 +51,8 @@ starts_none_unless_ready(void **state)
 									   &answered),
 					 -EAGAIN);
 	assert_int_equal(worker_client_unavailable(client), 2);
+	worker_client_start(client);
+	assert_int_equal(worker_client_pid(client), 0);
 	worker_client_free(client);
 }
 
@@ -59,9 +61,14 @@ starts_one_when_ready(void **state)
 {
 	char name[] = "test";
 	char *arguments[] = { name, NULL };
+	WorkerClient *client;
 
 	symbolizer_worker_main(1, arguments);
 	assert_int_equal(ask(), -EIO);
+	assert_int_equal(worker_client_create(0, &client), 0);
+	worker_client_start(client);
+	assert_int_not_equal(worker_client_pid(client), 0);
+	worker_client_free(client);
 }
 
 static void
