@@ -220,7 +220,6 @@ fill_batch(Flusher *flusher, Batch *batch, int64_t deadline_ns, bool addresses_o
 		.late = flusher->late,
 		.round = flusher->finishing ? 0 : flusher->round,
 		.deadline_ns = deadline_ns,
-		.first_deadline_ns = flusher->hold_until_ns,
 		.addresses_only = addresses_only,
 		.one_at_least = !flusher->submitted,
 	};

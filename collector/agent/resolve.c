@@ -175,8 +175,6 @@ ask_terms(const Resolution *resolution, uint32_t item)
 
 	if (context->addresses_only)
 		terms.deadline_ns = 0;
-	else if (context->one_at_least && !resolution->stacks)
-		terms.deadline_ns = context->first_deadline_ns;
 	return terms;
 }
 

@@ -32,11 +32,10 @@ typedef struct ResolveContext
 	Symbolizer *symbolizer;
 	UnwindCounts *unwind_counts;
 	LateNames *late; /* takes frames that are stored before their names; NULL: nobody does */
-	/* CLOCK_MONOTONIC: nothing more is looked up then, after a first address … */
-	int64_t deadline_ns;
-	int64_t first_deadline_ns; /* … and a first stack, if one_at_least */
-	uint32_t round;			   /* of flushes: see symbol_ask.h */
-	bool one_at_least;
+	int64_t
+		deadline_ns;   /* CLOCK_MONOTONIC: nothing more is looked up then, after a first address */
+	uint32_t round;	   /* of flushes: see symbol_ask.h */
+	bool one_at_least; /* a first stack goes out then, with the names that are there */
 	bool addresses_only; /* ask nobody: what is not cached is stored by binary and address */
 } ResolveContext;
 
