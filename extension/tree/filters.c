@@ -2,10 +2,10 @@
  * filters.c
  *		Matchers of frames.
  *
- * 1. Arguments are parsed into matchers of fields (make_filter).
- * 2. What matchers say of a function or a mapping is remembered by its id, for this query and
- *    later ones of the session (recall_answers, memory_of). So each is asked once.
- * 3. A frame is judged by all filters together (pfs_filters_judge).
+ * 1. Arguments are parsed into matchers of fields (make_filter()).
+ * 2. A matcher's answers about functions and mappings are cached by id, for this query and later
+ *    ones of the session (recall_answers(), memory_of()). So each is tested once.
+ * 3. All filters together judge a frame (pfs_filters_judge()).
  */
 #include "tree/filters.h"
 
@@ -41,13 +41,13 @@ typedef struct FrameMatcher
 	PfsMatchOperator op;
 	text *regex;
 	const char *value;
-	uint64 number;	/* of the value, where the field is one and the operator compares */
-	PfsIdMap *said; /* by id: 0 not yet asked, 1 no, 2 yes; see pfs_filters_recall */
+	uint64 number;	/* the value, if the field is a number and the operator compares */
+	PfsIdMap *said; /* answers by id: 0 unknown, 1 no, 2 yes; see pfs_filters_recall() */
 } FrameMatcher;
 
 struct PfsFilter
 {
-	const char *expression; /* as it was given */
+	const char *expression; /* as the user wrote it */
 	int matcher_count;
 	FrameMatcher *matchers;
 };
@@ -74,7 +74,7 @@ find_field(const char *name, const char *argument)
 							"and address.")));
 }
 
-/* Addresses as they are printed, 0x1a2b, or decimal. */
+/* Reads an address in its printed form, 0x1a2b, or in decimal. */
 static uint64
 read_number(const PfsMatcher *matcher, const char *argument)
 {
@@ -113,7 +113,7 @@ make_matcher(const PfsMatcher *parsed, const char *argument)
 	return matcher;
 }
 
-/* name is that of the argument, for errors; NULL and "" are no filter. */
+/* Makes a filter. name is that of the argument, for errors; NULL and "" mean no filter. */
 static PfsFilter *
 make_filter(const char *expression, const char *name)
 {
@@ -128,7 +128,7 @@ make_filter(const char *expression, const char *name)
 	parsed = pfs_frame_matchers_parse(filter->expression, name);
 	if (parsed == NULL)
 	{
-		/* raises now what is wrong with it, rather than at the first frame, which may never come */
+		/* check it now: the first frame, which would raise the error, may never come */
 		problem = pfs_regex_problem(filter->expression);
 		if (problem != NULL)
 			ereport(ERROR, (errcode(ERRCODE_INVALID_REGULAR_EXPRESSION),
@@ -222,7 +222,7 @@ pfs_filters_fold(const PfsFilters *filters)
 		   filters->granularity == PFS_BY_SOURCE_LINE;
 }
 
-/* Whether one text fits, before a negation. */
+/* Returns true if a text matches, before negation. */
 static bool
 text_fits(const FrameMatcher *matcher, const char *value)
 {
@@ -234,7 +234,7 @@ text_fits(const FrameMatcher *matcher, const char *value)
 	return strstr(value, matcher->value) != NULL;
 }
 
-/* Paths fit whole or by their last part. */
+/* Paths match as a whole or by their last part. */
 static bool
 path_fits(const FrameMatcher *matcher, const char *path)
 {
@@ -282,7 +282,7 @@ fits(const FrameMatcher *matcher, const PfsFrameFacts *frame)
 	pg_unreachable();
 }
 
-/* What a matcher said of names in this query and in earlier ones. */
+/* Returns the matcher's answers of this and earlier queries. */
 static PfsIdMap *
 recall_answers(const FrameMatcher *matcher)
 {
@@ -337,7 +337,7 @@ pfs_filters_key(const PfsFilters *filters)
 	return key.data;
 }
 
-/* Where an answer is remembered; NULL where it depends on more than a function or a mapping. */
+/* Returns where an answer is cached; NULL if it depends on more than a function or a mapping. */
 static uint32 *
 memory_of(FrameMatcher *matcher, const PfsFrameFacts *frame)
 {

@@ -8,7 +8,7 @@
 
 #include "base/arrays.h"
 
-/* A child of a kept node; the largest comes first, the oldest among equals. */
+/* A child of a kept node; the largest comes first, among equals the oldest. */
 typedef struct Candidate
 {
 	uint64 size;
@@ -16,13 +16,13 @@ typedef struct Candidate
 	uint32 node;
 } Candidate;
 
-/* So many nodes more make it worth while to look for some to forget. */
+/* Growth in nodes after which some are removed from memory. */
 #define MIN_FORGOTTEN 256
 
 typedef struct Cut
 {
 	PfsFrameTree *tree;
-	uint32 *cut_children; /* as in PfsFlameCut */
+	uint32 *cut_children; /* see PfsFlameCut */
 	uint32 capacity;
 	uint32 row_count;	   /* kept nodes, and one for each of them that has cut children */
 	Candidate *candidates; /* a heap: candidate i comes before 2 i + 1 and 2 i + 2 */
@@ -59,7 +59,10 @@ comes_first(const Candidate *a, const Candidate *b)
 	return a->oldest != b->oldest ? a->oldest < b->oldest : a->node < b->node;
 }
 
-/* Candidates lie in the heap themselves, which grows: lib/binaryheap.h has neither. */
+/*
+ * Adds a candidate to the heap, which contains the candidates themselves and grows;
+ * lib/binaryheap.h does neither.
+ */
 static void
 add_candidate(Cut *cut, const Candidate *candidate)
 {
@@ -71,7 +74,7 @@ add_candidate(Cut *cut, const Candidate *candidate)
 	cut->candidates[at] = *candidate;
 }
 
-/* Takes the first candidate off the heap, which is not empty. */
+/* Removes the first candidate of the heap, which is not empty. */
 static Candidate
 take_candidate(Cut *cut)
 {
@@ -126,6 +129,7 @@ keep_node(Cut *cut, uint32 node, uint32 max_rows)
 	uint32 row_count = cut->row_count + 1 + (kept->child_count > 0);
 
 	if (node != 0)
+		/* the last cut child of the parent takes over its row "other" */
 		row_count -= cut->cut_children[kept->parent] == 1;
 	if (row_count > max_rows)
 		return false;
@@ -142,10 +146,7 @@ keep_node(Cut *cut, uint32 node, uint32 max_rows)
 	return true;
 }
 
-/*
- * Marks kept nodes, and of the children of each the last, which may come to be shown in place of
- * "other".
- */
+/* Marks kept nodes, and the last child of each, which may later replace the row "other". */
 static void
 mark_kept(const Cut *cut, bool *stays)
 {
@@ -175,8 +176,8 @@ mark_kept(const Cut *cut, bool *stays)
 }
 
 /*
- * Forgets what will not be kept, since max_rows candidates are greater. So what is in memory is
- * bounded by max_rows, and by the children of one node.
+ * Removes nodes that cannot be kept, because max_rows candidates are larger. So max_rows, and the
+ * children of one node, bound the nodes in memory.
  */
 static void
 forget_small(Cut *cut, uint32 max_rows)
@@ -202,7 +203,7 @@ forget_small(Cut *cut, uint32 max_rows)
 	}
 	for (uint32 i = tree->count; i < old_count; i++)
 		cut->cut_children[i] = PFS_NODE_NOT_KEPT;
-	/* in order, they are a heap */
+	/* sorted candidates are a heap */
 	for (uint32 i = 0; i < count; i++)
 	{
 		cut->candidates[i] = greatest[i];
@@ -236,9 +237,7 @@ find_cut_child(const Cut *cut, uint32 node)
 	return child;
 }
 
-/*
- * Shows a leaf in place of a row "other" that would stand for it alone.
- */
+/* Shows a leaf instead of a row "other" that would represent only this leaf. */
 static void
 keep_single_leaves(Cut *cut)
 {
@@ -257,8 +256,8 @@ keep_single_leaves(Cut *cut)
 }
 
 /*
- * Best first: no node is larger than its parent, so the largest of all nodes are the largest
- * candidates. (With values of both signs a child may be larger; then it follows its parent.)
+ * No node is larger than its parent, so taking the largest candidate first finds the largest of all
+ * nodes. (With values of both signs a child may be larger; then it follows its parent.)
  */
 PfsFlameCut
 pfs_flame_cut(PfsFrameTree *tree, uint32 max_rows)

@@ -1,8 +1,7 @@
 /*
  * flame_cut.h
- *		Which nodes of a frame tree are shown where rows are limited.
- *
- * The largest are, the older ones among equals.
+ *		Chooses the nodes of a frame tree that are shown if the number of rows is limited: the
+ *		largest ones, and among equals the older ones.
  */
 #ifndef PFS_FLAME_CUT_H
 #define PFS_FLAME_CUT_H
@@ -13,16 +12,16 @@
 
 typedef struct PfsFlameCut
 {
-	/* of a kept node how many children are cut, else PFS_NODE_NOT_KEPT; NULL: all are kept */
+	/* of a kept node the number of cut children, otherwise PFS_NODE_NOT_KEPT; NULL: all are kept */
 	uint32 *cut_children;
 } PfsFlameCut;
 
 #define PFS_NODE_NOT_KEPT PG_UINT32_MAX
 
 /*
- * Chooses nodes that make max_rows rows at most, 2 or more: one for each kept node, and one for
- * what is cut below it. Expands what it needs of the tree; no node is added or forgotten
- * afterwards. Lives in CurrentMemoryContext.
+ * Chooses nodes that make at most max_rows rows (2 or more): one for each kept node, and one for
+ * the nodes cut below it. Expands the nodes of the tree that it needs; afterwards no node may be
+ * added or released. Lives in CurrentMemoryContext.
  */
 PfsFlameCut pfs_flame_cut(PfsFrameTree *tree, uint32 max_rows);
 
@@ -32,7 +31,7 @@ pfs_flame_is_kept(const PfsFlameCut *cut, uint32 node)
 	return cut->cut_children == NULL || cut->cut_children[node] != PFS_NODE_NOT_KEPT;
 }
 
-/* Whether children of a kept node are cut. */
+/* Returns true if some children of a kept node are cut. */
 static inline bool
 pfs_flame_has_cut(const PfsFlameCut *cut, uint32 node)
 {

@@ -1,6 +1,6 @@
 /*
  * flame_label.c
- *		What viewers of flame graphs do not bear in a name.
+ *		Replaces parts of a name that viewers of flame graphs cannot handle.
  */
 #include "tree/flame_label.h"
 

@@ -1,6 +1,6 @@
 /*
  * flame_label.h
- *		Names as labels of a flame graph.
+ *		Names as labels of flame graphs.
  */
 #ifndef PFS_FLAME_LABEL_H
 #define PFS_FLAME_LABEL_H
@@ -8,15 +8,16 @@
 #include "profstore.h"
 
 /*
- * A name as a label of a flame graph: not empty, on one line, no longer than PFS_LABEL_MAX_BYTES.
- * Names that JavaScript objects are born with get (), since they break viewers that keep labels as
- * keys; so does "other", which is read as cut. Returns name itself where nothing is to be done.
+ * Makes a label of a name: not empty, on one line, not longer than PFS_LABEL_MAX_BYTES. Names of
+ * properties that all JavaScript objects have get a suffix "()", because they break viewers that
+ * use labels as keys; so does "other", which is the label of cut nodes. Returns name itself if it
+ * needs no change.
  */
 #define PFS_LABEL_MAX_BYTES 1024
 const char *pfs_flame_label(const char *name);
 
 /*
- * A copy of a string as a datum, with a zero byte behind it, so that VARDATA is the string. In
+ * Copies a string to a datum, with a zero byte behind it, so that VARDATA is the string. In
  * CurrentMemoryContext.
  */
 text *pfs_text_with_zero(const char *string);

@@ -1,6 +1,6 @@
 /*
  * flame_rows.c
- *		The nodes that are shown, in order.
+ *		Returns the nodes that are shown, in order.
  */
 #include "tree/flame_rows.h"
 
@@ -10,10 +10,10 @@
 #include "tree/flame_cut.h"
 #include "tree/flame_label.h"
 
-/* A row that comes later: child of a node on the path to the latest row. */
+/* A row to be returned later: a child of a node on the path to the current row. */
 typedef struct Child
 {
-	uint32 node; /* OTHER: stands in for what is cut */
+	uint32 node; /* OTHER: represents the cut nodes */
 	uint64 oldest;
 	PfsSides total;
 	const text *label; /* with a zero byte behind it */
@@ -22,8 +22,8 @@ typedef struct Child
 #define OTHER 0
 
 /*
- * The children of a node on the path: those that were not shown yet are next and behind it, up to
- * the next level's.
+ * A node on the path, with the children that have not been returned: those from next on, up to the
+ * children of the next level.
  */
 typedef struct Level
 {
@@ -36,7 +36,7 @@ struct PfsFlameScan
 {
 	PfsFrameTree *tree;
 	PfsFlameCut cut;
-	bool forgets; /* nodes whose rows have been shown, for all nodes have rows */
+	bool forgets; /* release nodes whose rows have been returned, because all nodes have rows */
 	bool only_root;
 	bool has_begun;
 	Level *levels;
@@ -45,10 +45,10 @@ struct PfsFlameScan
 	Child *children;
 	uint32 child_count;
 	uint32 child_capacity;
-	const text *other; /* label of what is cut */
+	const text *other; /* label of cut nodes */
 };
 
-/* Orders siblings: by falling total, then label, then age, since labels may be alike. */
+/* Orders siblings: by descending total, then label, then age, because labels may be equal. */
 static int
 compare_children(const void *a, const void *b)
 {
@@ -71,7 +71,7 @@ add_child(PfsFlameScan *scan, const Child *child)
 	scan->children[scan->child_count++] = *child;
 }
 
-/* What is left of a total that is the nearest int8 has no other sign than the total. */
+/* The rest of a clipped total must not have the opposite sign. */
 static int64
 rest_of(int128 rest, int64 total)
 {
@@ -82,14 +82,14 @@ rest_of(int128 rest, int64 total)
 	return pfs_clip(rest);
 }
 
-/* Goes down to a node: its rows come next, in the order in which they are shown. */
+/* Moves down to a node: the rows of its children come next, sorted. */
 static const PfsFrameNode *
 enter_node(PfsFlameScan *scan, uint32 index)
 {
 	PfsFrameTree *tree = scan->tree;
 	Level level = { pfs_frame_tree_mark(tree), scan->child_count, scan->child_count };
 	const PfsFrameNode *node;
-	PfsWideSides rest; /* not yet shown */
+	PfsWideSides rest; /* of the total, minus the rows returned */
 
 	pfs_frame_tree_expand(tree, index);
 	node = &tree->nodes[index];
@@ -120,7 +120,7 @@ enter_node(PfsFlameScan *scan, uint32 index)
 	return node;
 }
 
-/* Goes back up from a node all of whose rows have been shown. */
+/* Moves up from a node when all rows below it have been returned. */
 static void
 leave_node(PfsFlameScan *scan)
 {

@@ -1,6 +1,6 @@
 /*
  * flame_rows.h
- *		A frame tree as rows in drawing order, cut to a number of rows.
+ *		A frame tree as rows in drawing order, limited to a number of rows.
  */
 #ifndef PFS_FLAME_ROWS_H
 #define PFS_FLAME_ROWS_H
@@ -13,38 +13,39 @@
 
 typedef struct PfsFlameRow
 {
-	int32 level;	/* 0: the root, always the first row and the only one of its level */
-	PfsSides total; /* self and all below */
+	int32 level;	/* 0: the root, which is the first row and the only one of its level */
+	PfsSides total; /* self and all nodes below */
 	PfsSides self;
 	const char *label;
-	const text *label_text; /* the same as a datum */
-	uint32 symbol;			/* whose label it is; PFS_NO_SYMBOL: none's */
-	/* NULL: stands in for cut children of the row's parent, label "other" */
+	const text *label_text; /* label as a datum */
+	uint32 symbol;			/* the symbol with this label, or PFS_NO_SYMBOL */
+	/* NULL: the row represents cut children of the row's parent, and has label "other" */
 	const PfsFrameNode *node;
 } PfsFlameRow;
 
-/* A row whose self is its total, so far; the label has a zero byte behind it. */
+/* Makes a row with self equal to total; the label has a zero byte behind it. */
 PfsFlameRow pfs_flame_row(int32 level, PfsSides total, const text *label, const PfsFrameNode *node);
 
 typedef struct PfsFlameScan PfsFlameScan;
 
 /*
- * Rows one after the other, depth first; siblings by falling total, then label.
+ * Returns rows one by one, depth first; siblings by descending total, then label.
  *
- * There are max_rows at most. The largest nodes stay, the older one among equals; in a comparison
- * both sides together are a node's size. What is cut below a node is one row "other", so that
- * total = self + the totals of the children everywhere. With one row alone, the root's self is its
- * total. Without a limit (PFS_NO_ROW_LIMIT) nodes go when they and all below have been shown, so
- * there are no more than those on the path to a row, and their siblings.
+ * There are at most max_rows. The largest nodes are kept, and among equals the older ones; in a
+ * comparison a node's size is the sum of both sides. Nodes cut below a node are one row "other", so
+ * that total = self + the totals of the children everywhere. If there is only one row, the root's
+ * self is its total. Without a limit (PFS_NO_ROW_LIMIT) nodes are released once they and all below
+ * have been returned, so only those on the path to a row, and their siblings, are in memory.
  *
- * The tree is the scan's from here on, which expands what it needs. Lives in CurrentMemoryContext.
+ * The tree belongs to the scan from here on, which expands the nodes it needs. Lives in
+ * CurrentMemoryContext.
  */
 PfsFlameScan *pfs_flame_scan_begin(PfsFrameTree *tree, uint32 max_rows);
 
-/* What the filters dropped of the tree's stacks; NULL where there are none. */
+/* Sums of the tree's stacks that the filters dropped; NULL if there are no filters. */
 const PfsDropped *pfs_flame_scan_dropped(const PfsFlameScan *scan);
 
-/* The next row; its node holds until the next call. False at the end. */
+/* Returns the next row, whose node is valid until the next call; false at the end. */
 bool pfs_flame_scan_next(PfsFlameScan *scan, PfsFlameRow *row);
 
 #endif

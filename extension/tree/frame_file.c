@@ -1,6 +1,6 @@
 /*
  * frame_file.c
- *		Nodes from sorted paths: those on the path to the latest are open, others are written.
+ *		Nodes from sorted paths: those on the current path are open, all others are written.
  */
 #include "tree/frame_file.h"
 
@@ -16,14 +16,14 @@ typedef struct OpenNode
 {
 	PfsFileNode node;
 	PfsWideSides self;
-	PfsWideSides total; /* of what is below */
+	PfsWideSides total; /* of the nodes below */
 } OpenNode;
 
 struct PfsFrameFile
 {
 	BufFile *file;
-	uint32 count;	/* nodes that are written */
-	OpenNode *open; /* the nodes on the path to the latest, the root first */
+	uint32 count;	/* number of nodes written */
+	OpenNode *open; /* the nodes on the current path, the root first */
 	uint32 open_count;
 	uint32 open_capacity;
 };
@@ -47,7 +47,7 @@ pfs_frame_file_begin(void)
 	return file;
 }
 
-/* Writes the last open node; its total and size go to its parent. */
+/* Writes the last open node; adds its total and size to its parent. */
 static void
 close_node(PfsFrameFile *file)
 {
@@ -69,7 +69,7 @@ close_node(PfsFrameFile *file)
 	file->count++;
 }
 
-/* Takes the open nodes to the end of the path. */
+/* Closes the nodes that are not on the new path, and opens the rest of the path. */
 void
 pfs_frame_file_put(PfsFrameFile *file, const uint32 *path, uint32 depth, PfsSides value)
 {

@@ -1,11 +1,10 @@
 /*
  * frame_file.h
- *		The nodes of a merged tree in a temporary file.
+ *		The nodes of a merged tree in a temporary file, for stacks whose walkers do not fit in
+ *		work_mem.
  *
- * For stacks whose walkers do not fit work_mem.
- *
- * Nodes are written as they end, a node behind all below it. So the children of a node are found
- * from the last one on, without an index.
+ * A node is written when it is complete, behind all nodes below it. So the children of a node are
+ * found by going back from the last one, without an index.
  */
 #ifndef PFS_FRAME_FILE_H
 #define PFS_FRAME_FILE_H
@@ -18,48 +17,48 @@
 typedef struct PfsFileNode
 {
 	uint32 symbol;
-	int32 location; /* the oldest that became this node, … */
+	int32 location; /* the oldest location of this node, … */
 	uint32 line;	/* … and its line */
-	uint32 size;	/* nodes below and this one */
+	uint32 size;	/* number of nodes below, and this one */
 	uint64 oldest;
 	PfsSides self;
 	PfsSides total;
 } PfsFileNode;
 
-/* A location that a node on a path stands for. */
+/* A location that a node on a path comes from. */
 typedef struct PfsFrameOrigin
 {
 	uint64 age;
 	int32 location;
 	uint32 line;
-	uint32 depth;  /* of the node, the root's children being at 0 */
+	uint32 depth;  /* of the node; 0 for the root's children */
 	uint32 unused; /* 0 */
 } PfsFrameOrigin;
 
 typedef struct PfsFrameFile PfsFrameFile;
 
-/* Lives in CurrentMemoryContext, and has to be ended before the transaction is. */
+/* Begins a file. Lives in CurrentMemoryContext; end it before the transaction ends. */
 PfsFrameFile *pfs_frame_file_begin(void);
 
 /*
- * Adds a value to a path: symbols in network order, from the root on. Paths come as their bytes
- * sort, so that one comes before those that go on from it, and may come again.
+ * Adds a value to a path: symbols in network order, from the root on. Paths must come in the order
+ * of their bytes, so that a path precedes its extensions; a path may come several times.
  */
 void pfs_frame_file_put(PfsFrameFile *file, const uint32 *path, uint32 depth, PfsSides value);
 
 /*
- * Origins of nodes of the path that was put last; of those of a node the oldest stays. Need not be
- * aligned.
+ * Records origins of nodes of the path that was put last; for each node the oldest is kept. origins
+ * need not be aligned.
  */
 void pfs_frame_file_put_origins(PfsFrameFile *file, const char *origins, Size count);
 
-/* Writes what is left, after the last path. */
+/* Writes the remaining nodes, after the last path. */
 void pfs_frame_file_finish(PfsFrameFile *file);
 
-/* The root's number, once the file is finished. */
+/* Number of the root, once the file is finished. */
 uint32 pfs_frame_file_root(const PfsFrameFile *file);
 
-/* A node by its number. */
+/* Reads a node by its number. */
 PfsFileNode pfs_frame_file_get(PfsFrameFile *file, uint32 number);
 
 void pfs_frame_file_end(PfsFrameFile *file);

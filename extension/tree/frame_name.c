@@ -1,6 +1,6 @@
 /*
  * frame_name.c
- *		Names by granularity, and what stands in for those that are not known.
+ *		Names by granularity, and replacements for missing names.
  */
 #include "tree/frame_name.h"
 
@@ -14,14 +14,14 @@ mapping_name_of(const PfsLocation *location)
 	return pfs_base_name(pfs_mapping_get(location->mapping_id)->file);
 }
 
-/* The first text that says something. */
+/* Returns the first text that is not empty. */
 static const char *
 first_known(const char *first, const char *second, const char *third)
 {
 	return *first ? first : *second ? second : third;
 }
 
-/* Mapping and address. */
+/* Mapping and address of a location. */
 static const char *
 place_of(const PfsLocation *location)
 {
@@ -30,7 +30,10 @@ place_of(const PfsLocation *location)
 	return psprintf("%s%s0x%" PRIx64, mapping, *mapping ? " " : "", location->address);
 }
 
-/* Names stripped code after its mapping, so that it is one frame; code of no mapping by address. */
+/*
+ * Names code without symbols after its mapping, so that it is one frame; without a mapping, by
+ * address.
+ */
 static const char *
 name_without_function(const PfsLocation *location)
 {
@@ -57,7 +60,7 @@ pfs_frame_facts(const PfsLocation *location, uint32 line)
 	return frame;
 }
 
-/* Whether a path, if there is one, is the file, or ends in it after a slash. */
+/* Returns true if the path is the file, or ends in it after a slash. */
 static bool
 is_file(const char *path, const char *file)
 {

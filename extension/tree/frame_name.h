@@ -1,6 +1,6 @@
 /*
  * frame_name.h
- *		What a frame is called, and so what merges with it.
+ *		Names of frames, by which they merge.
  */
 #ifndef PFS_FRAME_NAME_H
 #define PFS_FRAME_NAME_H
@@ -9,16 +9,16 @@
 
 #include "tree/filters.h"
 
-/* A line of a location, by its index, with its name: the function's or what stands in for it. */
+/* Returns a line of a location, by its index, with its name: the function's or a replacement. */
 PfsFrameFacts pfs_frame_facts(const PfsLocation *location, uint32 line);
 
 /*
- * The name under which the frame merges. It is one of the dictionary's, or lives in
+ * Returns the name under which the frame merges. It belongs to the dictionary, or lives in
  * CurrentMemoryContext.
  */
 const char *pfs_frame_name(const PfsFilters *filters, const PfsFrameFacts *frame);
 
-/* The id of the function or mapping that decides the name alone; 0 where there is none. */
+/* Id of the function or mapping that alone determines the name; 0 if more is needed. */
 int32 pfs_frame_naming_id(PfsGranularity granularity, const PfsFrameFacts *frame);
 
 #endif

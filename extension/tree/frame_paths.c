@@ -1,10 +1,10 @@
 /*
  * frame_paths.c
- *		Paths through a sort.
+ *		Sorts paths.
  *
- * A path is the symbols of its frames, four bytes each, the greatest first, so that bytes compare
- * as the numbers do and a path comes before those that go on from it. Beside it are the origins of
- * its nodes: by what location a node is shown.
+ * A path is the symbols of its frames, four bytes each, most significant byte first, so that bytes
+ * compare like the numbers and a path precedes its extensions. Beside it are the origins of its
+ * nodes: the locations with which nodes are shown.
  */
 #include "tree/frame_paths.h"
 
@@ -23,7 +23,7 @@
 
 #define INITIAL_DEPTH 64
 
-/* The share of the sort; a stream and the walks of its parts have the others. */
+/* Share of the sort; a stream and the walks of its parts use the rest. */
 #define SORT_SHARE(bytes) ((bytes) / 8)
 
 enum
@@ -48,15 +48,15 @@ struct PfsFramePaths
 	bool inverted;
 	bool folding;
 	uint32 function;
-	uint32 top; /* of the stacks that are visited, or PFS_NO_SYMBOL */
+	uint32 top; /* of the visited stacks, or PFS_NO_SYMBOL */
 	uint32 top_count;
-	bool has_top;  /* a path has told where the top node comes from */
-	uint64 older;  /* no age of what was added before is greater */
-	uint64 newest; /* of all ages that were put */
-	Frame *open;   /* from the root to where the visit is */
+	bool has_top;  /* the origin of the top node has been written */
+	uint64 older;  /* at least as great as all ages that were added before this stream */
+	uint64 newest; /* greatest age so far */
+	Frame *open;   /* frames from the root to the current one */
 	uint32 depth;
 	uint32 capacity;
-	uint32 known; /* so many of them were on a path that was put before */
+	uint32 known; /* this many of them were on a path that was put before */
 	Tuplesortstate *sort;
 	TupleTableSlot *slot;
 	StringInfoData path;
@@ -81,7 +81,7 @@ leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wid
 	paths->known = Min(paths->known, paths->depth);
 }
 
-/* The bytes of a value of type bytea that was made in a buffer. */
+/* Returns the bytes of a bytea that was built in a buffer. */
 static Datum
 finish_bytes(StringInfo bytes)
 {
@@ -97,8 +97,8 @@ begin_bytes(StringInfo bytes)
 }
 
 /*
- * How many of the open frames are on the path in each direction, from the root on; false: the stack
- * has none.
+ * Sets the range of open frames on the path in the walk's direction; returns false if the stack has
+ * no path.
  */
 static bool
 cut_path(const PfsFramePaths *paths, uint32 *first, uint32 *end)
@@ -133,8 +133,8 @@ append_origin(PfsFramePaths *paths, const PfsFrameOrigin *origin)
 }
 
 /*
- * Puts the path of a stack. Root first, an origin goes with the first path that has the node alone;
- * leaf first with every one, since there the age is the stack's.
+ * Puts the path of a stack. From the root, an origin is written only with the first path that has
+ * the node; from the leaf with every path, because there the age is the stack's.
  */
 static void
 end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)

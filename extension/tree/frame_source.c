@@ -42,8 +42,8 @@ struct PfsSourceTable
 {
 	MemoryContext context;
 	PfsIdMap first_sources; /* location id → 1 + index of the source of its first line */
-	PfsIdMap files;			/* function id → 1 + index of a text; so mappings' … */
-	PfsIdMap mappings;		/* … in slots of their own, since ids of both begin at 1 */
+	PfsIdMap files;			/* function id → 1 + index of a text; mapping ids … */
+	PfsIdMap mappings;		/* … have slots of their own, because ids of both begin at 1 */
 	PfsSourceTexts *sources;
 	uint32 source_count;
 	uint32 source_capacity;
@@ -63,7 +63,7 @@ pfs_source_table(void)
 	return table;
 }
 
-/* The text of the id whose slot it is; NULL where it says nothing. */
+/* Returns the text of the id with that slot; NULL if it is empty. */
 static const text *
 text_of(PfsSourceTable *table, uint32 *slot, const char *string)
 {

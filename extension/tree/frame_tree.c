@@ -2,13 +2,14 @@
  * frame_tree.c
  *		From walkers, or from nodes in a file, to the merged tree.
  *
- * 1. A tree begins with its root. Stacks whose walkers fit work_mem give it walkers; others are
- *    sorted by their paths and become nodes in a file (frame_paths.h). So it is for series by
- *    groups, which turn to paths when they do not fit together (pfs_frame_tree_query_groups).
- * 2. Expanding a node takes its walkers one frame further, or reads its children from the file.
- *    Walkers that come to the same name meet in one child. It is found without hashing: the latest
- *    node of a name is the child, if it was made since the expansion began (add_step).
- * 3. Who is done with nodes releases them (pfs_frame_tree_release), or retains some of a file's.
+ * 1. A tree begins with its root. If the walkers of the stacks fit in work_mem, the root gets them;
+ *    otherwise the stacks are sorted by path and become nodes in a file (frame_paths.h). Series by
+ *    groups start with walkers and change to paths when they do not fit together
+ *    (pfs_frame_tree_query_groups()).
+ * 2. Expanding a node moves its walkers to the next frame, or reads its children from the file.
+ *    Walkers that reach the same name meet in one child. It is found without a hash: it is the node
+ *    last made with that name, if it was made during this expansion (add_step()).
+ * 3. Users of nodes release them (pfs_frame_tree_release()), or retain some of a file's.
  */
 #include "tree/frame_tree.h"
 
@@ -30,7 +31,7 @@ append_node(PfsFrameTree *tree, const PfsFrameNode *node)
 	return tree->count++;
 }
 
-/* Symbols are made as frames are met. */
+/* Enlarges the array: new symbols are made as frames are met. */
 static pg_noinline void
 grow_latest(PfsFrameTree *tree)
 {
@@ -72,7 +73,7 @@ add_step(PfsFrameTree *tree, uint32 parent, uint32 first_child, const PfsStep *s
 	pfs_stack_walk_link(tree->walk, step->walker, &node->walkers);
 }
 
-/* Totals of new nodes by their walkers, where adding up steps does not do. */
+/* Computes the totals of new nodes from their walkers, after an addition has overflowed. */
 static pg_noinline void
 correct_totals(PfsFrameTree *tree, uint32 first)
 {
@@ -86,8 +87,8 @@ correct_totals(PfsFrameTree *tree, uint32 first)
 }
 
 /*
- * The children of a node in the file lie before it, each behind all below it; here the last comes
- * first.
+ * Reads the children of a node from the file. They precede it, each behind all nodes below it, so
+ * the last one comes first.
  */
 static void
 expand_from_file(PfsFrameTree *tree, uint32 node)
@@ -152,7 +153,7 @@ pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node)
 	tree->nodes[node].self = pfs_clip_sides(&self);
 }
 
-/* Parents stay before their children, and siblings side by side. */
+/* Keeps the order, so that parents come before their children, and siblings are neighbours. */
 void
 pfs_frame_tree_retain(PfsFrameTree *tree, const bool *stays, uint32 *places)
 {
@@ -206,7 +207,10 @@ create_tree(const PfsFilters *filters)
 	return tree;
 }
 
-/* Makes the file of what was added to the paths the tree's; the root gets its place there. */
+/*
+ * Writes the added paths to a file, from which the tree then reads nodes, and makes root the file's
+ * root.
+ */
 static void
 take_file(PfsFrameTree *tree, PfsFramePaths *paths, PfsFrameNode *root)
 {
@@ -215,16 +219,16 @@ take_file(PfsFrameTree *tree, PfsFramePaths *paths, PfsFrameNode *root)
 	root->total = pfs_frame_file_get(tree->file, root->walkers).total;
 }
 
-/* Stacks of groups as long as they fit; then of all of them the paths. */
+/* The stacks of groups in memory as long as they fit; afterwards the paths of all of them. */
 typedef struct GroupStacks
 {
-	PfsStackSums *sums; /* of each group that has been read */
+	PfsStackSums *sums; /* of each group that was read */
 	uint32 *symbols;
 	uint64 room;		  /* for more stacks */
 	PfsFramePaths *paths; /* NULL: all fit */
 } GroupStacks;
 
-/* Copies the stacks of a group, unless they do not fit. */
+/* Copies the stacks of a group; returns false if they do not fit. */
 static bool
 copy_group(GroupStacks *groups, int32 group, PfsStackStream *stream)
 {
@@ -242,7 +246,7 @@ copy_group(GroupStacks *groups, int32 group, PfsStackStream *stream)
 	return true;
 }
 
-/* Begins the paths with those of the groups that were copied. */
+/* Begins the paths with the stacks of the groups that were copied. */
 static void
 turn_to_paths(PfsFrameTree *tree, GroupStacks *groups, int32 count, bool inverted)
 {
@@ -257,7 +261,7 @@ turn_to_paths(PfsFrameTree *tree, GroupStacks *groups, int32 count, bool inverte
 	}
 }
 
-/* Appends a node for each group that has stacks which pass. */
+/* Appends a node for each group with stacks that pass. */
 static void
 append_groups(PfsFrameTree *tree, GroupStacks *groups, int32 count, PfsFrameNode *root)
 {
@@ -314,8 +318,8 @@ pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count, const PfsF
 }
 
 /*
- * Whether walkers of all stacks fit work_mem, though the stacks, which take more, do not come as
- * one part. Leaves the stream at its beginning.
+ * Returns true if walkers of all stacks fit in work_mem, although the stacks themselves, which need
+ * more memory, come in several parts. Leaves the stream at its beginning.
  */
 static bool
 walkers_fit(PfsStackStream *stream, bool inverted, uint32 function)

@@ -1,6 +1,6 @@
 /*
  * function_totals.c
- *		One visit of all frames with a count of open frames per function.
+ *		One visit of all frames, which counts the open frames of each function.
  */
 #include "tree/function_totals.h"
 
@@ -12,12 +12,12 @@
 
 typedef struct Function
 {
-	PfsSides self; /* modulo 2^64; so the total */
+	PfsSides self; /* modulo 2^64; also total */
 	PfsSides total;
 	uint64 age; /* of the location; NO_AGE: the name has not been met */
 	int32 location;
 	uint32 line;
-	uint32 open; /* frames of that name from the root to where the visit is */
+	uint32 open; /* frames of that name from the root to the current one */
 } Function;
 
 #define NO_AGE PG_UINT64_MAX
@@ -30,7 +30,7 @@ typedef struct Totals
 	PfsCarries carries; /* by (sum, symbol) */
 } Totals;
 
-/* Sums of a function. */
+/* The sums of a function. */
 enum
 {
 	SELF,
@@ -53,7 +53,7 @@ clip_sides(const Totals *totals, PfsSides sum, int32 which, uint32 symbol)
 					   pfs_clip(pfs_with_carry(&totals->carries, which + 1, symbol, sum.base)) };
 }
 
-/* Symbols are made as frames are met. */
+/* Enlarges the array: new symbols are made as frames are met. */
 static pg_noinline void
 grow(Totals *totals, uint32 symbol)
 {
@@ -82,7 +82,7 @@ enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 	}
 }
 
-/* The total of a frame counts in its function only where no frame above it has the same name. */
+/* Adds a frame's total to its function, unless a frame above it has the same name. */
 static void
 leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
 {
@@ -113,7 +113,7 @@ end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 
 static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
 
-/* The functions that have been met; what they were kept in goes. */
+/* Lists the functions that were met; frees the array. */
 static uint32
 list_functions(Totals *totals, PfsSymbols *symbols, PfsFunctionTotal **functions)
 {
@@ -173,7 +173,7 @@ compare_in_heap(Datum a, Datum b, void *compare)
 	return (*(PfsCompareFunctions *) compare)(DatumGetPointer(a), DatumGetPointer(b));
 }
 
-/* Moves the first functions, so many of them, before all others, which are lost. */
+/* Moves the first limit functions, in no order, to the front; the others are lost. */
 static void
 keep_first(PfsFunctionTotal *functions, uint32 count, uint32 limit, PfsCompareFunctions compare)
 {

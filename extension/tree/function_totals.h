@@ -1,6 +1,6 @@
 /*
  * function_totals.h
- *		What each function costs: itself, and with all below it.
+ *		The cost of each function: its own, and with all functions that it calls.
  */
 #ifndef PFS_FUNCTION_TOTALS_H
 #define PFS_FUNCTION_TOTALS_H
@@ -21,21 +21,21 @@ typedef struct PfsFunctionTotal
 } PfsFunctionTotal;
 
 /*
- * Sums up the functions of a visit, whose symbols have to be passed as well, in no particular
- * order; returns their number. whole gets the sum of all stacks. What it takes goes with functions.
- * Lives in CurrentMemoryContext.
+ * Sums the functions of a visit, whose symbols must be passed as well; returns their number, in no
+ * particular order. whole gets the sum of all stacks. Everything is allocated with functions, in
+ * CurrentMemoryContext.
  */
 uint32 pfs_function_totals_visit(PfsStackVisit *visit, PfsSymbols *symbols,
 								 PfsFunctionTotal **functions, PfsSides *whole);
 
-/* The same of a stream, which is read and ended. filters must outlive the names. */
+/*
+ * Like pfs_function_totals_visit(), for a stream, which is read and ended. filters must outlive the
+ * names.
+ */
 uint32 pfs_function_totals(PfsStackStream *stream, const PfsFilters *filters,
 						   PfsFunctionTotal **functions, PfsSides *whole);
 
-/*
- * Puts the first functions in order, up to a limit, at the beginning; the others are lost. Returns
- * how many they are.
- */
+/* Sorts the first limit functions to the front; the others are lost. Returns how many are left. */
 typedef int (*PfsCompareFunctions)(const void *a, const void *b);
 uint32 pfs_function_totals_sort(PfsFunctionTotal *functions, uint32 count, int64 limit,
 								PfsCompareFunctions compare);

@@ -87,7 +87,7 @@ remove_chunk(PfsKeptChunks *chunks, ChunkPlace *place)
 	pfree(chunk);
 }
 
-/* Lets those go that this query has not asked for. */
+/* Frees the chunks that the current query has not used. */
 static void
 make_room(PfsKeptChunks *chunks)
 {

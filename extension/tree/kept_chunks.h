@@ -1,8 +1,7 @@
 /*
  * kept_chunks.h
- *		What filters of stacks let pass of chunks of segments, for a session's next query with them.
- *
- * Within a bound of memory: what the query before had no use for makes room.
+ *		Per-session cache of filtered sums by segment chunk, within a memory limit. Chunks that
+ *		the previous query did not use make room for new ones.
  */
 #ifndef PFS_KEPT_CHUNKS_H
 #define PFS_KEPT_CHUNKS_H
@@ -15,24 +14,25 @@
 
 typedef struct PfsKeptChunks PfsKeptChunks;
 
-/* It and what it holds lie in the context. */
+/* Creates a cache in the context. */
 PfsKeptChunks *pfs_kept_chunks_create(MemoryContext context);
 
-/* A query begins: what it does not ask for may go until the next one. */
+/* Begins a query: chunks that it does not use may be freed by a later one. */
 void pfs_kept_chunks_begin(PfsKeptChunks *chunks);
 
-/* NULL: there is none. It stays until the query ends. */
+/* Finds a chunk, which is valid until the query ends; NULL if there is none. */
 const PfsKeptChunk *pfs_kept_chunks_find(PfsKeptChunks *chunks, const PfsChunkKey *key);
 
-/* Keeps a copy, in place of the one that there is, where most_bytes have room for it. */
+/* Copies a chunk into the cache, replacing one with its key, if most_bytes have room for it. */
 void pfs_kept_chunks_put(PfsKeptChunks *chunks, const PfsKeptChunk *chunk, Size most_bytes);
 
-/* The rows that those stand for which lie in a range, or begin in it. */
+/* Number of source rows of the chunks that lie, or begin, in a range of time. */
 uint64 pfs_kept_chunks_source_rows(const PfsKeptChunks *chunks, TimestampTz from, TimestampTz to);
 
 /*
- * All of them side by side, or those alone that were put in after others came here in this way; as
- * many as fit. Returns the bytes. The room is aligned.
+ * Write chunks one after another: all, or only those that were not read from another process, as
+ * many as fit in room; and read them. pfs_kept_chunks_bytes() returns the bytes of all. The memory
+ * is aligned.
  */
 Size pfs_kept_chunks_bytes(const PfsKeptChunks *chunks);
 Size pfs_kept_chunks_write(const PfsKeptChunks *chunks, bool new_ones, char *to, Size room);

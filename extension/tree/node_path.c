@@ -1,6 +1,6 @@
 /*
  * node_path.c
- *		Up from a leaf to what its path shares with the one before.
+ *		Goes up from a leaf until its path meets the previous one.
  */
 #include "tree/node_path.h"
 
@@ -48,7 +48,7 @@ pfs_node_paths_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint3
 	uint32 capacity = INITIAL_DEPTH;
 	int32 *ids = PFS_ARRAY(int32, capacity);
 	uint32 id_count = 0;
-	/* those in ids: nodes are many times as many as locations */
+	/* avoids repeated ids: there are many more nodes than locations */
 	PfsIdMap met = { .context = AllocSetContextCreate(CurrentMemoryContext, "profstore met ids",
 													  ALLOCSET_DEFAULT_SIZES) };
 

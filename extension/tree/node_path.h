@@ -1,6 +1,6 @@
 /*
  * node_path.h
- *		The path from the root to a leaf of a shape, from leaf to leaf.
+ *		The path from the root to a leaf of a shape, for one leaf after another.
  */
 #ifndef PFS_NODE_PATH_H
 #define PFS_NODE_PATH_H
@@ -14,18 +14,18 @@ typedef struct PfsNodePath
 	const PfsTreeShape *shape;
 	uint32 *places; /* below the root, the leaf's last; in the context that was current at first */
 	uint32 depth;
-	uint32 shared; /* so many are those of the leaf before */
+	uint32 shared; /* number of places that the path shares with that of the leaf before */
 	uint32 capacity;
 } PfsNodePath;
 
 /* Begins before the first leaf. The caller frees places. */
 PfsNodePath pfs_node_path_begin(const PfsTreeShape *shape);
 
-/* Goes on to a leaf at a greater place than the one before. */
+/* Moves to a leaf at a greater place than the one before. */
 void pfs_node_path_go(PfsNodePath *path, uint32 leaf);
 
 /*
- * Brings the locations on the paths to leaves, which are in ascending order, into the dictionary's
+ * Loads the locations on the paths to leaves, which are in ascending order, into the dictionary's
  * cache, in one batch.
  */
 void pfs_node_paths_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint32 count);

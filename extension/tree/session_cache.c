@@ -1,6 +1,6 @@
 /*
  * session_cache.c
- *		A handful of slots.
+ *		A fixed number of slots.
  */
 #include "tree/session_cache.h"
 
@@ -10,16 +10,16 @@
 
 #define SLOT_COUNT 32
 
-/* Beyond this only what may be in use is kept. */
+/* Beyond this size only entries that may be in use are kept. */
 #define MAX_BYTES ((Size) 16 * 1024 * 1024)
 
-/* What so many queries ago was used is surely not in use. */
+/* An entry that was used this many queries ago cannot be in use. */
 #define QUERIES_AT_ONCE 8
 
 typedef struct Slot
 {
 	MemoryContext context; /* NULL: the slot is free */
-	uint64 generation;	   /* of the names: if they have gone, so has the memory */
+	uint64 generation;	   /* of the names: if they were dropped, so was the memory */
 	uint64 query;		   /* that used it last */
 	const char *key;	   /* NULL: forgotten */
 	void *thing;
@@ -34,9 +34,7 @@ is_there(const Slot *slot)
 	return slot->context != NULL && slot->generation == pfs_names_generation();
 }
 
-/*
- * Of the slots that hold something, the one that was used longest ago, if that may go; else NULL.
- */
+/* The least recently used entry, if it may be dropped; otherwise NULL. */
 static Slot *
 find_oldest(void)
 {
@@ -85,7 +83,7 @@ find(const char *key)
 	return NULL;
 }
 
-/* A slot for a new thing: a free one, or that of the oldest; NULL where all may be in use. */
+/* Finds a slot for a new entry: a free one, or that of the oldest; NULL if all may be in use. */
 static Slot *
 find_slot(void)
 {
@@ -115,8 +113,7 @@ pfs_session_cache_get(const char *key, Size bytes, MemoryContext *context)
 			return palloc0(bytes);
 		}
 		/*
-		 * an error in between leaves the slot as it is: free, though it may point to memory that
-		 * has gone
+		 * an error in between leaves the slot marked as free, although it may point to freed memory
 		 */
 		own = AllocSetContextCreate(pfs_names_context(), "profstore session cache",
 									ALLOCSET_SMALL_SIZES);

@@ -1,11 +1,10 @@
 /*
  * session_cache.h
- *		What a session keeps about names from query to query.
+ *		Per-session cache of data about names between queries: symbols, and answers of filters
+ *		about functions, mappings and locations.
  *
- * That is symbols, and what filters said of functions, mappings and locations.
- *
- * Things are found by a key. They go with the names that they are about, whose memory they share
- * (dictionary.h), and the one that was used longest ago goes where there are too many.
+ * Entries are found by a key. They are dropped with the names they are about, whose memory they
+ * share (dictionary.h); if there are too many, the least recently used one is dropped.
  */
 #ifndef PFS_SESSION_CACHE_H
 #define PFS_SESSION_CACHE_H
@@ -13,18 +12,19 @@
 #include "profstore.h"
 
 /*
- * Begins a query, after pfs_dictionary_begin, which may forget names. What it gets from now on
- * stays until several more queries have begun, since queries may run at once in one statement.
+ * Begins a query. Call it after pfs_dictionary_begin(), which may drop names. Entries returned from
+ * now on stay until several more queries have begun, because queries may be nested in one
+ * statement.
  */
 void pfs_session_cache_begin(void);
 
 /*
- * The thing of a key, all zeros at first, and the memory for what belongs to it, which is its own.
- * Where too many are in use, it is a new one in CurrentMemoryContext.
+ * Returns the entry of a key, all zeros at first, and its own memory context. If too many entries
+ * are in use, it is a new one in CurrentMemoryContext.
  */
 void *pfs_session_cache_get(const char *key, Size bytes, MemoryContext *context);
 
-/* Lets the next query that asks for a thing make a new one. */
+/* Makes the next query that asks for the key start with a new entry. */
 void pfs_session_cache_forget(const char *key);
 
 #endif

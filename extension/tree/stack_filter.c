@@ -1,7 +1,7 @@
 /*
  * stack_filter.c
- *		Verdicts by stack id, as bits: stacks of a program have neighbouring ids. What they let pass
- *		of chunks is kept beside them.
+ *		Verdicts by stack id, as bits, because stacks of a program have neighbouring ids; and
+ *		the filtered sums of chunks.
  */
 #include "tree/stack_filter.h"
 
@@ -15,7 +15,7 @@
 #include "tree/session_cache.h"
 #include "tree/stack_verdicts.h"
 
-#define WORD_BITS	   6 /* of a stack id: a word has as many bits as these tell */
+#define WORD_BITS	   6 /* log2 of the bits of a word */
 #define PAGE_BITS	   9
 #define PAGE_WORDS	   (1 << (PAGE_BITS - WORD_BITS))
 #define INITIAL_PLACES 1024
@@ -27,8 +27,9 @@ typedef struct VerdictWord
 } VerdictWord;
 
 /*
- * Neighbouring stacks: enough that a series goes through those of a program with hardly a search,
- * and so few that thousands of small programs, of a page each, fit into little memory.
+ * Verdicts of neighbouring stacks. A page is so large that a series finds most stacks of its
+ * program without a search, and so small that thousands of small programs, with one page each, need
+ * little memory.
  */
 typedef struct VerdictPage
 {
@@ -54,13 +55,13 @@ typedef struct PagePlace
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* For all queries of a session that filter alike. */
+/* Verdicts of all queries of a session with equal filters. */
 typedef struct Verdicts
 {
-	MemoryContext context; /* NULL: they are new */
-	bool changing;		   /* an error in between leaves it set */
-	bool doubtful;		   /* stacks were judged that the dictionary lacks, or parts of them */
-	VerdictPage *pages;	   /* as they came */
+	MemoryContext context; /* NULL: new */
+	bool changing;		   /* still set if an error came in between */
+	bool doubtful;		   /* stacks were judged that the dictionary lacks, wholly or in part */
+	VerdictPage *pages;	   /* in the order of their creation */
 	uint32 page_count;
 	uint32 page_capacity;
 	page_places_hash *places;
@@ -71,10 +72,10 @@ struct PfsStackFilter
 {
 	PfsSymbols *symbols;
 	Verdicts *verdicts;
-	uint64 max_pages; /* more of them are forgotten before the next call */
+	uint64 max_pages; /* beyond this number they are dropped before the next call */
 	Size max_chunk_bytes;
-	uint32 last;		   /* the page that was used last */
-	MemoryContext scratch; /* of one call */
+	uint32 last;		   /* the page used last */
+	MemoryContext scratch; /* for one call */
 };
 
 static void
@@ -85,7 +86,10 @@ forget(Verdicts *verdicts)
 	verdicts->doubtful = false;
 }
 
-/* What the dictionary lacked may be there by now. Of what passed such verdicts nothing is kept. */
+/*
+ * Returns the session's verdicts. If the dictionary lacked stacks they are dropped, because the
+ * stacks may exist by now; nothing that passed such verdicts was kept.
+ */
 static Verdicts *
 get_cached_verdicts(const PfsFilters *filters)
 {
@@ -140,7 +144,10 @@ bit_of(int64 stack_id)
 	return UINT64CONST(1) << (stack_id & ((1 << WORD_BITS) - 1));
 }
 
-/* Series of a program ask for the same stacks in order: mostly the next page is the next again. */
+/*
+ * Finds or adds a page. Series of a program ask for the same stacks in order, so the next page is
+ * usually the one that followed last time.
+ */
 static pg_noinline uint32
 find_page(Verdicts *verdicts, uint32 last, int64 number)
 {
@@ -195,7 +202,7 @@ judge(PfsStackFilter *filter, PfsStackSums *unknown)
 	}
 }
 
-/* Tells of the stacks what is known, and lists those that have not been judged, once. */
+/* Sets passes[] for stacks with a verdict, and lists those without one, each once. */
 static void
 look_up(PfsStackFilter *filter, const int64 *stacks, uint32 count, bool *passes,
 		PfsStackSums *unknown)

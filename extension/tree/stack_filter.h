@@ -1,10 +1,11 @@
 /*
  * stack_filter.h
- *		Whether a stack passes the filters, while samples are read.
+ *		Tests during a scan of samples whether a stack passes the filters.
  *
- * Each stack is judged when it is first met, so one scan is enough. Verdicts take a quarter of
- * work_mem at most; beyond, they are forgotten, and made again. They stay for the session's next
- * query with these filters, and with them what passed of chunks of segments, in another quarter.
+ * Each stack is judged when it is first met, so one scan is enough. Verdicts use at most an eighth
+ * of the memory of a query; beyond that they are dropped and made again. They are kept for the
+ * session's next query with these filters, and so are the filtered sums of segment chunks, in
+ * another eighth.
  */
 #ifndef PFS_STACK_FILTER_H
 #define PFS_STACK_FILTER_H
@@ -20,36 +21,37 @@
 typedef struct PfsStackFilter PfsStackFilter;
 
 /*
- * NULL where there are no filters: every stack passes. filters must outlive it. Begins the use of
- * the dictionary. Lives in CurrentMemoryContext.
+ * Creates a filter; NULL if there are no filters: every stack passes. filters must outlive it.
+ * Begins the use of the dictionary. Lives in CurrentMemoryContext.
  */
 PfsStackFilter *pfs_stack_filter_create(const PfsFilters *filters);
 
 /*
- * For a scan of samples, of a filter that may be NULL; their attnum is the scan's to set. Stacks
- * that are new are judged together.
+ * Returns the callbacks for a scan of samples; filter may be NULL. The caller sets their attnum.
+ * New stacks are judged together.
  */
 PfsVerdicts pfs_stack_filter_verdicts(PfsStackFilter *filter);
 
-/* Samples of a range, nearly, that need not be read again. */
+/* Approximate number of samples of a range that need not be read again. */
 uint64 pfs_stack_filter_kept_rows(const PfsStackFilter *filter, TimestampTz from, TimestampTz to);
 
-/* What filters alike in other processes keep of chunks, in shared memory. */
+/* Chunks kept by other processes with equal filters, in shared memory. */
 typedef struct PfsKeptArea
 {
 	PfsDictionaryVersion version;
 	bool is_valid;
 	Size bytes;
-	/* chunks side by side */
+	/* chunks follow, one after another */
 } PfsKeptArea;
 
-/* An area for all that is kept, and for the most that may be. */
+/* Bytes of an area for all kept chunks, and for the most that may be kept. */
 Size pfs_stack_filter_kept_bytes(const PfsStackFilter *filter);
 Size pfs_stack_filter_most_bytes(const PfsStackFilter *filter);
 
 /*
- * Writes what is kept to an area of so many bytes, as much as fits; or what was read by this
- * process alone. Others take it, unless their dictionary has changed meanwhile.
+ * Writes the kept chunks into an area of that size, as many as fit; with new_ones only those that
+ * this process has made. pfs_stack_filter_take() reads them, unless the dictionary has changed
+ * meanwhile.
  */
 void pfs_stack_filter_share(const PfsStackFilter *filter, bool new_ones, PfsKeptArea *area,
 							Size bytes);

@@ -1,9 +1,9 @@
 /*
  * stack_frames.c
- *		Records of stacks, one after the other, and marks that tell where some of them begin.
+ *		Records of stacks, one after another, and marks where some of them begin.
  *
- * In memory each record has a mark. In the file one in so many bytes has, and records are looked
- * through from there on; where marks alone would take too much, every second one goes.
+ * In memory each record has a mark. In the file one record per stride bytes has a mark, and records
+ * are searched from there; if marks use too much memory, every second one is dropped.
  */
 #include "tree/stack_frames.h"
 
@@ -17,7 +17,7 @@
 
 #define INITIAL_STRIDE 1024
 
-/* Before the symbols of a record. */
+/* Precedes the symbols of a record. */
 typedef struct Head
 {
 	int64 stack_id;
@@ -35,15 +35,15 @@ struct PfsStackFrames
 	MemoryContext context;
 	Size bytes;
 	uint64 length; /* of all records */
-	char *data;	   /* the records, or with a file what was last put or read of one */
+	char *data;	   /* the records, or with a file the last one put or read */
 	Size capacity;
 	Mark *marks; /* by stack id */
 	uint32 mark_count;
 	uint32 mark_capacity;
 	BufFile *file; /* NULL: all are in memory */
 	uint64 stride; /* between marks; 0: all records have one */
-	int64 last;	   /* the stack that was read last, from the file … */
-	uint32 count;  /* … and its frames */
+	int64 last;	   /* the stack last read from the file … */
+	uint32 count;  /* … and its number of frames */
 	bool has_last;
 };
 
@@ -61,7 +61,7 @@ pfs_stack_frames_begin(Size bytes)
 	return frames;
 }
 
-/* Keeps the marks that are as far from the one before as the stride says. */
+/* Keeps marks that are at least stride away from the one before. */
 static void
 thin_marks(PfsStackFrames *frames)
 {
@@ -109,7 +109,8 @@ reserve_data(PfsStackFrames *frames, Size bytes)
 }
 
 /*
- * Makes room for one more record; false where that and the room for its mark would take too much.
+ * Makes room for one more record; returns false if the record and its mark would use too much
+ * memory.
  */
 static bool
 reserve_in_memory(PfsStackFrames *frames, Size bytes)
@@ -127,7 +128,7 @@ reserve_in_memory(PfsStackFrames *frames, Size bytes)
 	return true;
 }
 
-/* Marks where the next record begins, where it is far enough from the mark before. */
+/* Marks where the next record begins, if it is far enough from the mark before. */
 static void
 put_mark(PfsStackFrames *frames, int64 stack_id)
 {
@@ -172,7 +173,7 @@ pfs_stack_frames_put(PfsStackFrames *frames, int64 stack_id, const uint32 *symbo
 	frames->length += bytes;
 }
 
-/* Where to look for a stack from. */
+/* Position from which to search for a stack. */
 static uint64
 find_mark(const PfsStackFrames *frames, int64 stack_id)
 {

@@ -1,8 +1,7 @@
 /*
  * stack_frames.h
- *		The frames of many stacks by stack id.
- *
- * In memory up to so many bytes, in a temporary file beyond them, which goes with the transaction.
+ *		The frames of many stacks by stack id: in memory up to a limit, and in a temporary file
+ *		beyond it, which is removed with the transaction.
  */
 #ifndef PFS_STACK_FRAMES_H
 #define PFS_STACK_FRAMES_H
@@ -12,18 +11,17 @@
 typedef struct PfsStackFrames PfsStackFrames;
 
 /*
- * No stacks yet; bytes is what they may take, but never less than one stack does. Lives in
+ * Begins without stacks. bytes is the memory limit, but one stack always fits. Lives in
  * CurrentMemoryContext.
  */
 PfsStackFrames *pfs_stack_frames_begin(Size bytes);
 
-/* Adds a stack, whose id is greater than those before; its frames are symbols. */
+/* Adds a stack, whose id is greater than all before. Its frames are symbols. */
 void pfs_stack_frames_put(PfsStackFrames *frames, int64 stack_id, const uint32 *symbols,
 						  uint32 count);
 
 /*
- * The frames of a stack that has been put, which hold until the next call; after the last that is
- * put.
+ * Returns the frames of a stack, valid until the next call. Call it after the last stack was added.
  */
 const uint32 *pfs_stack_frames_get(PfsStackFrames *frames, int64 stack_id, uint32 *count);
 

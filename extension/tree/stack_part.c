@@ -1,12 +1,12 @@
 /*
  * stack_part.c
- *		Sums that run up over the stacks; wide ones where those modulo 2^64 might not tell a total.
+ *		Running sums over the stacks; exact ones if sums modulo 2^64 may be ambiguous.
  */
 #include "tree/stack_part.h"
 
 #include "common/int.h"
 
-/* Exact sums, where those modulo 2^64 may not be. */
+/* Computes exact running sums. */
 static void
 make_wide(PfsStackPart *part)
 {
@@ -21,7 +21,9 @@ make_wide(PfsStackPart *part)
 	part->wide_before[part->stack_count] = sum;
 }
 
-/* Adds the size of a value; false where the sum of sizes exceeds int8, so that some total might. */
+/*
+ * Adds the magnitude of a value; returns false if the sum exceeds int8, so that some total might.
+ */
 static bool
 add_size_of(int64 value, int64 *size)
 {

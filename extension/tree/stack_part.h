@@ -1,8 +1,8 @@
 /*
  * stack_part.h
- *		Stacks by the places of their leaves, and sums of neighbours.
+ *		Stacks sorted by the places of their leaves, and sums of neighbours.
  *
- * They are those of a dictionary partition, or some of them. Stacks below a node are neighbours.
+ * They are all or some stacks of a dictionary partition. Stacks below a node are neighbours.
  */
 #ifndef PFS_STACK_PART_H
 #define PFS_STACK_PART_H
@@ -13,23 +13,21 @@
 #include "base/sides.h"
 #include "tree/stack_subset.h"
 
-/*
- * Arrays live in the context that was current when the part was made; the leaves are the subset's.
- */
+/* The arrays live in the context that was current at creation; the leaves belong to the subset. */
 typedef struct PfsStackPart
 {
 	PfsTreeShape shape;
-	uint64 age; /* of all its nodes, but for their indexes */
+	uint64 age; /* common part of the age of all its nodes; their indexes are added */
 	uint32 stack_count;
 	uint32 *leaves;			   /* ascending */
-	PfsSides *before;		   /* sum of the stacks before each, and of all at last; modulo 2^64 */
-	PfsWideSides *wide_before; /* the same exactly; NULL where no sum leaves int8 */
+	PfsSides *before;		   /* sum of the stacks before each, and last of all; modulo 2^64 */
+	PfsWideSides *wide_before; /* exact values of before; NULL if no sum exceeds int8 */
 } PfsStackPart;
 
-/* The stacks of a subset that pass; NULL: all do. */
+/* Makes a part of the stacks of a subset that pass; NULL: all do. */
 PfsStackPart pfs_stack_part_make(const PfsStackSubset *subset, const bool *passing, uint64 age);
 
-/* The sum of stacks first .. end - 1, modulo 2^64. */
+/* Sum of stacks first .. end - 1, modulo 2^64. */
 static inline PfsSides
 pfs_stack_part_sum(const PfsStackPart *part, uint32 first, uint32 end)
 {
@@ -57,7 +55,8 @@ pfs_stack_part_add_sum(PfsWideSides *sum, const PfsStackPart *part, uint32 first
 }
 
 /*
- * The first stack from one on whose leaf does not lie before a place; near ones are found quickly.
+ * Position of the first stack at or behind stack whose leaf's place is not less than place. Fast if
+ * it is near.
  */
 static inline uint32
 pfs_stack_part_from(const PfsStackPart *part, uint32 stack, uint32 end, uint32 place)

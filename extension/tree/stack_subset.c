@@ -1,6 +1,6 @@
 /*
  * stack_subset.c
- *		Places of leaves in the partition's shapes, or in one that is made.
+ *		Places of leaves in the partition's shapes, or in a shape that is made.
  */
 #include "tree/stack_subset.h"
 
@@ -9,11 +9,11 @@
 #include "dictionary/tree/tree_shape.h"
 #include "tree/node_path.h"
 
-/* Digits that stacks are sorted by. */
+/* Digits of the radix sort. */
 #define DIGIT_BITS	11
 #define DIGIT_COUNT (1 << DIGIT_BITS)
 
-/* The stacks by the places of their leaves: sorts digit by digit. */
+/* Sorts the stacks by the places of their leaves, digit by digit. */
 static uint32 *
 sort_stacks(const uint32 *leaves, uint32 count)
 {
@@ -83,7 +83,7 @@ add_part(PfsStackSubsets *subsets, const PfsStackSubset *part)
 	subsets->parts[subsets->part_count++] = *part;
 }
 
-/* All stacks in a shape of their own; takes their leaves' indexes. */
+/* Adds all stacks with a shape of their own, which replaces their leaves' indexes by places. */
 static void
 add_made(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubset *whole)
 {
@@ -93,10 +93,7 @@ add_made(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubset *wh
 	add_part(subsets, &part);
 }
 
-/*
- * Appends a node below the root of a made shape, where the stacks end that are not known; their
- * leaves are marked.
- */
+/* Appends a node below the root of a made shape, as the leaf of unknown stacks. */
 static void
 append_unknown(PfsStackSubset *part)
 {
@@ -111,14 +108,14 @@ append_unknown(PfsStackSubset *part)
 	memcpy(parents, made->parents, place * sizeof(uint32));
 	memcpy(ends, made->ends, place * sizeof(uint32));
 	memcpy(locations, made->locations, place * sizeof(int32));
-	indexes[place] = PG_UINT32_MAX; /* the youngest */
+	indexes[place] = PG_UINT32_MAX; /* younger than all others */
 	parents[place] = 0;
 	ends[0] = ends[place] = place + 1;
 	locations[place] = PFS_NO_STACK_LOCATION;
 	part->shape = (PfsTreeShape){ place + 1, indexes, parents, ends, locations };
 }
 
-/* The same where some stacks are not in the tree: their leaves' indexes are 0. */
+/* Like add_made(), if some stacks are not in the tree: their leaves' indexes are 0. */
 static void
 add_with_unknown(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubset *whole)
 {
@@ -136,7 +133,7 @@ add_with_unknown(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSu
 	add_part(subsets, &part);
 }
 
-/* The stacks whose leaves stand in one shape, or in none: PFS_NO_SHAPE. */
+/* Adds the stacks whose leaves are in one shape, or in none (PFS_NO_SHAPE). */
 static void
 add_shaped(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubset *whole,
 		   const uint8 *numbers, uint8 number, uint32 count)
@@ -168,13 +165,13 @@ add_shaped(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubset *
 	}
 }
 
-/* Parts by shape, where stacks stand in several, or some in none. */
+/* Divides the stacks by shape, if their leaves are in several shapes, or some in none. */
 static void
 split_by_shape(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubset *whole)
 {
 	uint8 *numbers = PFS_ARRAY(uint8, whole->stack_count);
 	uint32 counts[PG_UINT8_MAX + 1] = { 0 };
-	bool in_order = true; /* mostly: later shapes have greater ids */
+	bool in_order = true; /* usual case: later shapes have greater ids */
 	uint32 place;
 
 	for (uint32 i = 0; i < whole->stack_count; i++)
@@ -236,7 +233,7 @@ pfs_stack_subsets_begin(const PfsStackSums *stacks, bool in_order)
 	return (PfsStackSubsets){ .stacks = stacks, .in_order = in_order };
 }
 
-/* Finds what the stacks of the next partition touch. */
+/* Finds the subsets of the next partition. */
 static void
 begin_partition(PfsStackSubsets *subsets)
 {

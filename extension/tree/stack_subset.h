@@ -2,11 +2,11 @@
  * stack_subset.h
  *		Some stacks of a dictionary partition, and the nodes from the root to their leaves.
  *
- * Nodes stand at the places of a shape (dictionary.h): one of the partition's where the cache has
- * it, else one of these nodes alone, made for the query. So work costs by the stacks, not by the
- * partition. A shape that is made takes one bit per node of the partition.
+ * Nodes are at the places of a shape (dictionary.h): a shape of the partition if the cache has one,
+ * otherwise one of these nodes only, made for the query. So the work depends on the stacks, not on
+ * the partition. A shape that is made takes one bit per node of the partition.
  *
- * Stacks in the order of their leaves' places make ranges: those below a node are neighbours.
+ * Sorted by the places of their leaves, stacks below a node are neighbours.
  */
 #ifndef PFS_STACK_SUBSET_H
 #define PFS_STACK_SUBSET_H
@@ -16,7 +16,7 @@
 #include "dictionary/cache/dictionary.h"
 #include "merge/stack_sums.h"
 
-/* The shapes of a tree, and one that is made for what has no place in them. */
+/* All shapes of a tree, and one that is made for nodes without a place. */
 #define PFS_MAX_SUBSET_PARTS (PFS_MAX_SHAPES + 1)
 
 typedef struct PfsStackSubset
@@ -25,36 +25,38 @@ typedef struct PfsStackSubset
 	const PfsStackSum *stacks; /* of the partition, or some of them */
 	uint32 stack_count;
 	uint32 *leaves;			/* place of each stack's leaf */
-	uint32 *order;			/* the stacks' numbers by the places of their leaves */
+	uint32 *order;			/* the stacks' numbers, sorted by the places of their leaves */
 	uint32 *ordered_leaves; /* those places, ascending */
 } PfsStackSubset;
 
-/* An iteration over the dictionary partitions of some stacks, each of which may come in parts. */
+/*
+ * An iteration over the dictionary partitions of some stacks. Each partition may come in several
+ * parts.
+ */
 typedef struct PfsStackSubsets
 {
 	const PfsStackSums *stacks;
 	bool in_order;
-	uint32 next;								/* stack, of the next partition */
-	PfsStackSubset parts[PFS_MAX_SUBSET_PARTS]; /* of this one */
+	uint32 next;								/* first stack of the next partition */
+	PfsStackSubset parts[PFS_MAX_SUBSET_PARTS]; /* of the current partition */
 	uint32 part_count;
 	uint32 next_part;
 } PfsStackSubsets;
 
 /*
- * Begins with the first stack; pfs_dictionary_begin has been called. Who wants stacks in the order
- * of their ids gets a partition in one part, where its shapes are not in that order.
+ * Begins before the first stack, after pfs_dictionary_begin(). With in_order, a partition comes in
+ * one part if its parts would not be in the order of ids.
  */
 PfsStackSubsets pfs_stack_subsets_begin(const PfsStackSums *stacks, bool in_order);
 
 /*
- * The next; false where none is left. It lives in CurrentMemoryContext, and as long as the shapes
- * of the dictionary.
+ * Returns the next subset; false if none is left. It lives in CurrentMemoryContext, and is valid as
+ * long as the shapes of the dictionary.
  */
 bool pfs_stack_subsets_next(PfsStackSubsets *subsets, PfsStackSubset *subset);
 
 /*
- * Brings the locations on the paths to the stacks' leaves into the dictionary's cache, in one
- * batch.
+ * Loads the locations on the paths to the stacks' leaves into the dictionary's cache, in one batch.
  */
 void pfs_stack_subset_load_names(const PfsStackSubset *subset);
 

@@ -1,6 +1,6 @@
 /*
  * stack_verdicts.c
- *		Verdicts of locations become those of the stacks below them.
+ *		From verdicts on locations to verdicts on the stacks below them.
  */
 #include "tree/stack_verdicts.h"
 
@@ -9,7 +9,7 @@
 #include "base/arrays.h"
 #include "base/id_map.h"
 
-/* Names that are not cached are loaded for all nodes at once. */
+/* Judges a location. If it is not cached, loads the names of all nodes at once. */
 static pg_noinline uint32
 judge_location(const PfsStackSubset *subset, PfsSymbols *symbols, int32 location)
 {
@@ -19,10 +19,10 @@ judge_location(const PfsStackSubset *subset, PfsSymbols *symbols, int32 location
 }
 
 /*
- * Marks the stacks, in the order of their leaves, on whose paths some location has a verdict: those
- * below the nodes nearest to the root that have. Each node is looked at once, and none below one
- * that has the verdict. Of the nodes on the path to a leaf, those at or before the leaf before are
- * also on the path to that.
+ * Marks the stacks, in the order of their leaves, whose paths have a location with a verdict: those
+ * below the topmost nodes that have it. Each node is tested once, and none below one with the
+ * verdict. Nodes on the path to a leaf whose place is not greater than the previous leaf's were on
+ * that leaf's path, too.
  */
 static void
 mark_stacks(const PfsStackSubset *subset, PfsSymbols *symbols, PfsLocationVerdict verdict,

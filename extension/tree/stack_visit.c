@@ -1,6 +1,6 @@
 /*
  * stack_visit.c
- *		A walk of each part in turn; that of the only part stays for the next visit.
+ *		One walk for each part; the walk of a single part is kept for the next visit.
  */
 #include "tree/stack_visit.h"
 
@@ -11,9 +11,9 @@ struct PfsStackVisit
 	MemoryContext context; /* of the walk */
 	PfsStackStream *stream;
 	PfsSymbols *symbols;
-	PfsStackWalk *whole; /* of all stacks; NULL: not yet, or they are too many */
+	PfsStackWalk *whole; /* of all stacks; NULL: not made yet, or they are too many */
 	PfsWideSides total;
-	bool is_done; /* once at least */
+	bool is_done; /* at least one visit is done */
 };
 
 PfsStackVisit *
@@ -45,7 +45,7 @@ visit_whole(PfsStackVisit *visit, const PfsFrameVisitor *visitor, void *state)
 	pfs_stack_walk_visit(visit->whole, visitor, state);
 }
 
-/* The walk goes from part to part; what it has of one lives in a context that is reset. */
+/* Visits the parts in turn. The memory of one part is in a context that is reset. */
 static void
 visit_parts(PfsStackVisit *visit, const PfsFrameVisitor *visitor, void *state)
 {

@@ -1,6 +1,6 @@
 /*
  * stack_visit.h
- *		Visits of all frames of all stacks of a stream, part after part.
+ *		Visits all frames of all stacks of a stream, one part after another.
  */
 #ifndef PFS_STACK_VISIT_H
 #define PFS_STACK_VISIT_H
@@ -14,13 +14,14 @@
 typedef struct PfsStackVisit PfsStackVisit;
 
 /*
- * symbols has the filters. The stream must outlive the visit, which lives in CurrentMemoryContext.
+ * Begins a visit. symbols has the filters. The stream must outlive the visit, which lives in
+ * CurrentMemoryContext.
  */
 PfsStackVisit *pfs_stack_visit_begin(PfsStackStream *stream, PfsSymbols *symbols);
 
 /*
- * Visits the stacks that pass, and returns the sum of their values; what the visitor allocates has
- * to be in a context of its own. May be called again where the stream is kept.
+ * Visits the stacks that pass, and returns the sum of their values. The visitor must allocate in a
+ * context of its own. May be called again if the stream is kept.
  */
 PfsWideSides pfs_stack_visit_all(PfsStackVisit *visit, const PfsFrameVisitor *visitor, void *state);
 

@@ -1,15 +1,15 @@
 /*
  * stack_walk.c
- *		Walkers over the nodes of all dictionary partitions that stacks come to.
+ *		Walkers over the nodes of all dictionary partitions of the stacks.
  *
- * 1. Stacks are added part by part (stack_part.h): those of a dictionary partition whose leaves
- *    stand in one shape. Filters drop some. Walkers begin at the root, at leaves, or at the
- *    outermost frame of a function (add_start).
- * 2. A walker gives the frames of its node's location one by one (pfs_stack_walk_next). Behind the
- *    last it goes on: root first, walkers of the children share its stacks (go_down); leaf first,
- *    it moves to the parent (go_up).
- * 3. A visit does without walkers: it goes from leaf to leaf, leaves the nodes that the next path
- *    has no more, and enters those that it adds (visit_part).
+ * 1. Stacks are added part by part (stack_part.h): those of a dictionary partition whose leaves are
+ *    in one shape. Filters drop some. Walkers begin at the root, at leaves, or at the outermost
+ *    frame of a function (add_start()).
+ * 2. A walker returns the frames of its node's location one by one (pfs_stack_walk_next()). Behind
+ *    the last one it moves on: from the root, walkers of the children divide its stacks
+ *    (go_down()); from the leaf, it moves to the parent (go_up()).
+ * 3. A visit needs no walkers: it goes from leaf to leaf, leaves the nodes that are not on the next
+ *    path, and enters the new ones (visit_part()).
  */
 #include "tree/stack_walk.h"
 
@@ -24,11 +24,11 @@
 #define INITIAL_WALKERS 1024
 #define INITIAL_PARTS	16
 
-/* What the walk keeps of a stack: its leaf, and the sum of all before it. */
+/* Memory of a stack in the walk: its leaf, and the sum of all stacks before it. */
 #define STACK_BYTES			(sizeof(uint32) + sizeof(PfsSides))
 #define STACKS_SHARE(bytes) ((bytes) / 8 * 3)
 
-/* Ages are (partition, index of the node). */
+/* An age is (partition, index of the node). */
 #define AGE_INDEX_BITS 32
 
 typedef struct Walker
@@ -37,9 +37,9 @@ typedef struct Walker
 	uint32 next; /* in its list, or PFS_NO_WALKER */
 	uint32 part;
 	uint32 place;
-	uint32 first; /* its stacks */
+	uint32 first; /* first and end: its stacks */
 	uint32 end;
-	uint32 passed; /* frames of the node's location that lie behind */
+	uint32 passed; /* frames of the node's location that it has returned */
 } Walker;
 
 struct PfsStackWalk
@@ -51,18 +51,18 @@ struct PfsStackWalk
 	uint32 part_count;
 	uint32 part_capacity;
 	int32 partition; /* of the last part */
-	uint64 age;		 /* of it */
-	bool continues;	 /* after a part whose stacks are forgotten, but perhaps not their partition */
-	bool is_wide;	 /* some part is */
-	bool has_names;	 /* those that were not cached have been loaded */
+	uint64 age;		 /* of the last part */
+	bool continues;	 /* a part's stacks were removed, but its partition may go on */
+	bool is_wide;	 /* some part is wide */
+	bool has_names;	 /* names that were not cached have been loaded */
 	Walker *walkers;
 	uint32 walker_count;
 	uint32 walker_capacity;
-	uint32 start; /* what is being added; so the next */
+	uint32 start; /* list and total while stacks are being added */
 	PfsWideSides start_total;
 };
 
-/* Names that are not cached are loaded for all stacks at once. */
+/* Loads the names of all stacks at once, when one of them is not cached. */
 static pg_noinline void
 load_names(PfsStackWalk *walk)
 {
@@ -85,8 +85,8 @@ frames_of(PfsStackWalk *walk, int32 location)
 }
 
 /*
- * Number of frames up to and with the function's first, counted in the direction of the walk; 0: it
- * has none.
+ * Number of frames up to and including the function's first one, in the direction of the walk; 0:
+ * none.
  */
 static uint32
 passed_at_function(PfsStackWalk *walk, int32 location)
@@ -107,7 +107,7 @@ append_walker(PfsStackWalk *walk, const Walker *walker)
 	return walk->walker_count++;
 }
 
-/* Begins a path at a node with some of its part's stacks, the last part. */
+/* Begins a path at a node of the last part with stacks first .. end - 1. */
 static void
 add_start(PfsStackWalk *walk, uint32 place, uint32 first, uint32 end, uint32 passed)
 {
@@ -136,6 +136,7 @@ start_at_function(PfsStackWalk *walk)
 
 		CHECK_FOR_INTERRUPTS();
 		pfs_node_path_go(&path, part->leaves[stack]);
+		/* the path has left the node */
 		if (outermost > path.shared)
 			outermost = 0;
 		for (uint32 depth = path.shared; depth < path.depth && outermost == 0; depth++)
@@ -148,6 +149,7 @@ start_at_function(PfsStackWalk *walk)
 			continue;
 		if (walk->inverted)
 			add_start(walk, path.places[outermost - 1], stack, stack + 1, passed);
+		/* from the root, one walker for all stacks below the node */
 		else if (is_new)
 		{
 			uint32 place = path.places[outermost - 1];
@@ -160,13 +162,14 @@ start_at_function(PfsStackWalk *walk)
 	pfree(path.places);
 }
 
-/* Keeps the stacks that pass as the walk's last part. */
+/* Makes the stacks that pass the walk's last part. */
 static void
 append_part(PfsStackWalk *walk, const PfsStackSubset *subset, const bool *passing)
 {
 	int32 partition = pfs_stack_partition(subset->stacks[0].stack_id);
 
 	PFS_RESERVE(walk->parts, walk->part_capacity, (uint64) walk->part_count + 1);
+	/* ages of a new partition are greater than all before */
 	if (walk->partition != partition)
 		walk->age += UINT64CONST(1) << AGE_INDEX_BITS;
 	walk->partition = partition;
@@ -293,8 +296,8 @@ pfs_stack_walk_release(PfsStackWalk *walk, uint32 mark)
 }
 
 /*
- * The child of a node below which a leaf is, from some child on that does not lie behind it: along
- * the siblings and up from the leaf at once, since either way may be long.
+ * Returns the child of a node on the path to a leaf, searching from a child that is not behind it.
+ * It searches along the siblings and up from the leaf in turn, because either way may be long.
  */
 static inline uint32
 child_towards(const PfsTreeShape *shape, uint32 node, uint32 child, uint32 leaf)
@@ -312,8 +315,8 @@ child_towards(const PfsTreeShape *shape, uint32 node, uint32 child, uint32 leaf)
 }
 
 /*
- * A walker behind the last frame of its node: walkers of the children take over, the first of them
- * in its place.
+ * A walker behind the last frame of its node: walkers of the children replace it. The first of them
+ * uses its slot.
  */
 static void
 go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
@@ -324,6 +327,7 @@ go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
 	uint32 stack = walker.first;
 	bool is_free = true;
 
+	/* stacks that end in this node come first */
 	while (stack < walker.end && part->leaves[stack] == walker.place)
 		stack++;
 	pfs_stack_part_add_sum(ended, part, walker.first, stack);
@@ -389,13 +393,17 @@ pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsWideSide
 	return false;
 }
 
-/* A node that a visit is at or below. */
+/* A node on the path of a visit. */
 typedef struct OpenNode
 {
-	uint32 first;  /* of its stacks */
-	uint32 symbol; /* of the last frame on the path to it, its own included; PFS_NO_SYMBOL: none */
+	uint32 first;  /* first of its stacks */
+	uint32 symbol; /* of the last frame on the path to the node, or in it; PFS_NO_SYMBOL: none */
 } OpenNode;
 
+/*
+ * Visits the stacks of a part from leaf to leaf. open[depth] has the first stack below each node on
+ * the path, so a node's total is a difference of running sums.
+ */
 static void
 visit_part(PfsStackWalk *walk, const PfsStackPart *part, const PfsFrameVisitor *visitor,
 		   void *state)
@@ -411,7 +419,7 @@ visit_part(PfsStackWalk *walk, const PfsStackPart *part, const PfsFrameVisitor *
 		uint32 shared = 0;
 
 		CHECK_FOR_INTERRUPTS();
-		/* nodes that are left have to be told before the path forgets them */
+		/* leave nodes before pfs_node_path_go() removes them from the path */
 		if (stack < part->stack_count)
 			for (shared = depth;
 				 shared > 0 && part->leaves[stack] >= part->shape.ends[path.places[shared - 1]];)

@@ -1,6 +1,6 @@
 /*
  * symbols.c
- *		Location → frames, function → symbol, name → symbol; each resolved once.
+ *		Location → frames, function → symbol, name → symbol; each is resolved once.
  */
 #include "tree/symbols.h"
 
@@ -45,16 +45,16 @@ typedef struct NameEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* What names become, for all queries that name frames alike. */
+/* Symbols of all queries that name frames in the same way. */
 typedef struct FrameTable
 {
 	MemoryContext context; /* NULL: the table is new */
-	bool changing;		   /* an error in between leaves it set */
+	bool changing;		   /* still set if an error came in between */
 	PfsIdMap location_map; /* location id → 1 + index in locations */
-	PfsIdMap name_map;	   /* id of what names a frame alone, function or mapping → 1 + symbol */
+	PfsIdMap name_map;	   /* id of the function or mapping that determines a name → 1 + symbol */
 	name_table_hash *names;
 	const char **symbols; /* their names … */
-	text **labels;		  /* … and these as labels; NULL: not made yet */
+	text **labels;		  /* … and labels; NULL: not made yet */
 	uint32 symbol_count;
 	uint32 symbol_capacity;
 	LocationEntry *locations;
@@ -68,9 +68,9 @@ typedef struct FrameTable
 struct PfsSymbols
 {
 	FrameTable *table;
-	PfsIdMap *verdicts; /* location id → bits of PfsLocationVerdict; 0: not yet judged */
+	PfsIdMap *verdicts; /* location id → bits of PfsLocationVerdict; 0: not judged yet */
 	const PfsFilters *filters;
-	bool hiding; /* some frames may be left out */
+	bool hiding; /* some frames may be removed */
 	PfsDropped dropped;
 };
 
@@ -83,8 +83,8 @@ init_table(FrameTable *table, MemoryContext context)
 }
 
 /*
- * The table of views that name frames by function stays for later queries that leave out the same
- * frames, unless it is so large that arrays by symbol would cost more than finding symbols again.
+ * Returns the session's table of views that name frames by function and remove the same frames. A
+ * table so large that arrays by symbol would cost more than finding symbols again is not reused.
  */
 static FrameTable *
 get_cached_table(const PfsFilters *filters)
@@ -143,7 +143,7 @@ pfs_symbols_dropped(const PfsSymbols *symbols)
 	return pfs_filters_any(symbols->filters) ? &symbols->dropped : NULL;
 }
 
-/* The symbol of a name that lives as long as the table. */
+/* Returns the symbol of a name that lives as long as the table. */
 static uint32
 intern_name(FrameTable *table, const char *name)
 {
@@ -223,7 +223,7 @@ resolve_location(PfsSymbols *symbols, int32 location_id)
 	return entry;
 }
 
-/* Resolves a location, in the slot that is its own. */
+/* Resolves a location, for its own slot. */
 static pg_noinline void
 add_location(PfsSymbols *symbols, uint32 *slot, int32 location_id)
 {

@@ -1,13 +1,12 @@
 /*
  * symbols.h
- *		Names of frames for a query.
+ *		Names of frames in a query. A location becomes a list of frames; each distinct name
+ *		becomes a small number, a symbol.
  *
- * A location becomes a run of frames, a distinct name a small number, a symbol.
- *
- * Views merge by function name, whatever the mapping, build or address: that makes two deploys
- * comparable. The filters' granularity may name frames otherwise. A frame without a function is
- * named after its mapping, as in "[libfoo.so]". The filters judge a location's frames once, when it
- * is met.
+ * Views merge by function name, regardless of mapping, build and address, so that two deploys can
+ * be compared. The filters' granularity may name frames in other ways. A frame without a function
+ * is named after its mapping, as in "[libfoo.so]". The filters judge a location's frames once, when
+ * it is first met.
  */
 #ifndef PFS_SYMBOLS_H
 #define PFS_SYMBOLS_H
@@ -22,7 +21,7 @@
 typedef struct PfsFrame
 {
 	uint32 symbol;
-	uint32 line; /* index among the location's lines; 0 where it has none */
+	uint32 line; /* index among the location's lines; 0 if it has none */
 } PfsFrame;
 
 /* The frames of one location that hide and show leave, outermost first. */
@@ -32,7 +31,7 @@ typedef struct PfsFrames
 	uint32 count;
 } PfsFrames;
 
-/* What the filters say of one location, whose frames are all its lines: bits. */
+/* The filters' verdict on a location with all its lines, as bits. */
 typedef enum PfsLocationVerdict
 {
 	PFS_LOCATION_JUDGED = 1,
@@ -44,32 +43,32 @@ typedef enum PfsLocationVerdict
 typedef struct PfsSymbols PfsSymbols;
 
 /*
- * pfs_dictionary_begin has been called; filters must outlive the symbols. Lives in
- * CurrentMemoryContext; what later queries can use stays in the session cache.
+ * Creates symbols, after pfs_dictionary_begin(). filters must outlive them. Lives in
+ * CurrentMemoryContext; data for later queries are in the session cache.
  */
 PfsSymbols *pfs_symbols_create(const PfsFilters *filters);
 
 /*
- * The frames of a location, which hold until the next call. A location that is not cached is read
- * from its table by itself; many are loaded at once before (pfs_locations_load).
+ * Returns the frames of a location, valid until the next call. A location that is not cached is
+ * read from its table alone; call pfs_locations_load() first to load many at once.
  */
 PfsFrames pfs_symbols_frames(PfsSymbols *symbols, int32 location_id);
 
-/* The same of a location that has been met; false of any other. */
+/* Like pfs_symbols_frames(), but only for locations met before; otherwise returns false. */
 bool pfs_symbols_find(const PfsSymbols *symbols, int32 location_id, PfsFrames *frames);
 
 /*
- * Judges a location and remembers the verdict, bits of PfsLocationVerdict. Costs less than its
- * frames. A location that is not cached is read from its table by itself.
+ * Judges a location and caches the verdict, bits of PfsLocationVerdict. This is cheaper than
+ * finding its frames. A location that is not cached is read from its table alone.
  */
 uint32 pfs_symbols_judge(PfsSymbols *symbols, int32 location_id);
 
-/* The verdicts by location id; 0: not yet judged. */
+/* The verdicts by location id; 0: not judged yet. */
 const PfsIdMap *pfs_symbols_verdicts(const PfsSymbols *symbols);
 
 /*
- * What the filters have dropped, of all stacks that were judged with these symbols. Doubles: the
- * whole of a selection may be more than fits int8 where what is kept of it does.
+ * Sums of all stacks judged with these symbols that the filters dropped. They are doubles, because
+ * all stacks of a selection together may exceed int8 even if the kept ones do not.
  */
 typedef struct PfsDropped
 {
@@ -79,10 +78,10 @@ typedef struct PfsDropped
 
 void pfs_symbols_drop(PfsSymbols *symbols, int64 value, int64 base);
 
-/* NULL where there are no filters. */
+/* NULL if there are no filters. */
 const PfsDropped *pfs_symbols_dropped(const PfsSymbols *symbols);
 
-/* The symbol of a name; a new one if no frame has it so far. */
+/* Returns the symbol of a name; makes a new one if no frame has it so far. */
 uint32 pfs_symbol_intern(PfsSymbols *symbols, const char *name);
 
 const PfsFilters *pfs_symbols_filters(const PfsSymbols *symbols);
