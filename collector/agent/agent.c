@@ -23,7 +23,6 @@
 
 #include "agent/flusher.h"
 #include "agent/health.h"
-#include "agent/losses.h"
 #include "agent/minute.h"
 #include "agent/reader.h"
 #include "agent/reload.h"
@@ -37,6 +36,7 @@
 #include "base/progress.h"
 #include "base/service_manager.h"
 #include "base/stop_signals.h"
+#include "batch/losses.h"
 #include "jit/jit_names.h"
 #include "kernel/capabilities.h"
 #include "kernel/sampler.h"

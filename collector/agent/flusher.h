@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/losses.h"
 #include "agent/reader.h"
 #include "agent/resolve.h"
+#include "batch/losses.h"
 #include "process/mapped_file.h"
 #include "symbols/symbolizer.h"
 #include "writer/writer.h"

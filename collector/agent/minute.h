@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "agent/losses.h"
+#include "batch/losses.h"
 
 #define MINUTE_NS INT64_C(60000000000)
 

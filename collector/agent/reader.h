@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 #include "agent/interval.h"
-#include "agent/losses.h"
 #include "agent/unwind_tables.h"
+#include "batch/losses.h"
 #include "code/code_namer.h"
 #include "kernel/sampler.h"
 #include "kernel/scheduler_code.h"

@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "agent/losses.h"
 #include "agent/resolve.h"
 #include "agent/restraint.h"
+#include "batch/losses.h"
 #include "events.h"
 #include "jit/jit_names.h"
 #include "kernel/sampler.h"
