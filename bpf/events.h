@@ -161,6 +161,15 @@ struct pfs_late {
 _Static_assert(sizeof(struct pfs_sample) == 120, "the ring buffer record has no hidden padding");
 #endif
 
+/* Counters of what is lost: the collector has a loss of each identifier (batch/losses.h). */
+#define PFS_LOSS_COUNTERS(X)                                                                  \
+	X(RING_FULL, "ring_full", "samples lost because the ring buffer was full")                \
+	X(NO_SCRATCH, "no_scratch", "samples lost because the CPU had no scratch left")           \
+	X(KERNEL_STACK_FAILED, "kernel_stack_failed", "samples without their kernel stack")       \
+	X(WAIT_NO_ROOM, "wait_no_room", "times that there was no memory for a thread")            \
+	X(THREAD_LABELS_FAILED, "thread_labels_failed", "threads whose labels could not be read") \
+	X(THREAD_LABELS_CUT, "thread_labels_cut", "sets of labels that are not whole")
+
 /*
  * Counters of the programs, one per-CPU array slot each. Every early return bumps one:
  * X(identifier, name, what)
@@ -168,7 +177,6 @@ _Static_assert(sizeof(struct pfs_sample) == 120, "the ring buffer record has no 
 #define PFS_COUNTERS(X)                                                                       \
 	X(EVENTS, "events", "timer ticks, waits, page faults and allocations that are kept")      \
 	X(WAITS, "waits", "waits that were kept, as samples or lost ones")                        \
-	X(WAIT_NO_ROOM, "wait_no_room", "times that there was no memory for a thread")            \
 	X(FAULTS, "faults", "page faults that were kept, likewise")                               \
 	X(CALLS, "calls", "calls of functions that are probed")                                   \
 	X(ALLOCATIONS, "allocations", "of them that were kept, likewise")                         \
@@ -176,18 +184,14 @@ _Static_assert(sizeof(struct pfs_sample) == 120, "the ring buffer record has no 
 	X(SELF, "self", "ticks that found the collector, which is left out")                      \
 	X(DROPPED, "dropped", "ticks of processes that are not to be sampled")                    \
 	X(SAMPLES, "samples", "samples put into the ring buffer")                                 \
-	X(RING_FULL, "ring_full", "samples lost because the ring buffer was full")                \
-	X(NO_SCRATCH, "no_scratch", "samples lost because the CPU had no scratch left")           \
-	X(KERNEL_STACK_FAILED, "kernel_stack_failed", "samples without their kernel stack")       \
 	X(LATE, "late", "stacks handed over to be walked in user space")                          \
 	X(LATE_SKIPPED, "late_skipped", "stacks that were not, as the ring was filling up")       \
 	X(LATE_USELESS, "late_useless", "stacks that were not, as nobody could walk them")        \
-	X(THREAD_LABELS_FAILED, "thread_labels_failed", "threads whose labels could not be read") \
-	X(THREAD_LABELS_CUT, "thread_labels_cut", "sets of labels that are not whole")            \
 	X(WAKEUPS, "wakeups", "times the collector was woken ahead of its timer")                 \
 	X(TIME_NS, "time_ns", "nanoseconds spent in the program, for samples")                    \
 	X(LATE_NS, "late_ns", "of them for samples whose stacks were handed over")                \
-	X(LOOK_NS, "look_ns", "nanoseconds spent on switches and births, kept or not; estimated")
+	X(LOOK_NS, "look_ns", "nanoseconds spent on switches and births, kept or not; estimated") \
+	PFS_LOSS_COUNTERS(X)
 
 enum pfs_counter {
 #define PFS_COUNTER_ID(identifier, name, what) PFS_COUNTER_##identifier,

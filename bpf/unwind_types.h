@@ -291,26 +291,33 @@ pfs_walk_place(__u32 number)
 	return PFS_LEAF_FRAMES + (number - PFS_LEAF_FRAMES) % PFS_ROOT_FRAMES;
 }
 
+/*
+ * How a walk ended short of a root: X(identifier, name, meaning). The collector counts each as a
+ * loss, "stack_" and the name, and logs its meaning.
+ */
+#define PFS_WALK_FAILURES(X)                                            \
+	X(TOO_DEEP, "too_deep", "more user frames than are walked")         \
+	X(NO_PROCESS, "no_process", "sampled before it was looked at")      \
+	X(NO_MAPPING, "no_mapping", "a caller outside of known code")       \
+	X(NO_TABLE, "no_table", "a binary whose CFI could not be read")     \
+	X(NO_RULE, "no_rule", "code without CFI or frame pointers")         \
+	X(READ_FAILED, "read_failed", "a part of the stack is paged out")   \
+	X(BAD_FRAME, "bad_frame", "CFI that led to no frame")               \
+	X(NO_REGISTERS, "no_registers", "32-bit code, or no registers")     \
+	X(STALE, "stale", "code that took another's place a moment before") \
+	X(OUT_OF_TIME, "out_of_time", "a walk that took too long")          \
+	X(TRACED, "traced", "a return that somebody traces (uretprobe)")
+
 /* How a walk ended. */
-#define PFS_WALK_STATUSES(X)                                                                 \
-	X(RUNNING, "running", "not ended")                                                       \
-	X(END_OF_STACK, "end_of_stack", "at a frame whose return address is undefined: whole")   \
-	X(END_OF_FRAMES, "end_of_frames",                                                        \
-	  "at a zero frame pointer or return address in code with frame pointers: whole")        \
-	X(TOO_DEEP, "too_deep", "after PFS_MAX_WALK_FRAMES frames")                              \
-	X(NO_PROCESS, "no_process", "the collector has not described this process yet")          \
-	X(NO_MAPPING, "no_mapping", "no executable mapping is known at the address")             \
-	X(NO_TABLE, "no_table", "the table of the binary is not loaded yet")                     \
-	X(NO_RULE, "no_rule", "no rule covers the address, and frame pointers do not help")      \
-	X(READ_FAILED, "read_failed", "the stack could not be read (paged out, or not a stack)") \
-	X(BAD_FRAME, "bad_frame", "a rule led to a frame that cannot be")                        \
-	X(NO_REGISTERS, "no_registers", "the user registers could not be had")                   \
-	X(STALE, "stale", "the rules were those of code whose place other code had taken")       \
-	X(OUT_OF_TIME, "out_of_time", "the walk had taken PFS_MAX_WALK_NS, in an interrupt")     \
-	X(TRACED, "traced", "somebody traces a return, and its address is not known")
+#define PFS_WALK_STATUSES(X)                                                               \
+	X(RUNNING, "running", "not ended")                                                     \
+	X(END_OF_STACK, "end_of_stack", "at a frame whose return address is undefined: whole") \
+	X(END_OF_FRAMES, "end_of_frames",                                                      \
+	  "at a zero frame pointer or return address in code with frame pointers: whole")      \
+	PFS_WALK_FAILURES(X)
 
 enum pfs_walk_status {
-#define PFS_WALK_ID(identifier, name, what) PFS_WALK_##identifier,
+#define PFS_WALK_ID(identifier, name, meaning) PFS_WALK_##identifier,
 	PFS_WALK_STATUSES(PFS_WALK_ID)
 #undef PFS_WALK_ID
 	PFS_WALK_STATUS_COUNT

@@ -551,12 +551,9 @@ take_kernel_losses(Agent *agent)
 		enum pfs_counter counter;
 		Loss loss;
 	} pairs[] = {
-		{ PFS_COUNTER_RING_FULL, LOSS_RING_FULL },
-		{ PFS_COUNTER_NO_SCRATCH, LOSS_NO_SCRATCH },
-		{ PFS_COUNTER_KERNEL_STACK_FAILED, LOSS_KERNEL_STACK_FAILED },
-		{ PFS_COUNTER_WAIT_NO_ROOM, LOSS_WAIT_NO_ROOM },
-		{ PFS_COUNTER_THREAD_LABELS_FAILED, LOSS_THREAD_LABELS_FAILED },
-		{ PFS_COUNTER_THREAD_LABELS_CUT, LOSS_THREAD_LABELS_CUT },
+#define COUNTER_LOSS(identifier, name, what) { PFS_COUNTER_##identifier, LOSS_##identifier },
+		PFS_LOSS_COUNTERS(COUNTER_LOSS)
+#undef COUNTER_LOSS
 	};
 	uint64_t *counters = agent->report.counters;
 	uint64_t unread_waits;

@@ -232,9 +232,10 @@ fill_batch(Flusher *flusher, Batch *batch, int64_t deadline_ns, bool addresses_o
 	losses_add(losses, LOSS_BATCH_FULL, stats.samples_failed);
 	losses_add(losses, LOSS_TRACES_NOT_KEPT, stats.traces_failed);
 	losses_add(losses, LOSS_SYMBOLS_LATE, stats.addresses_only);
-	for (int status = PFS_WALK_TOO_DEEP; status < PFS_WALK_STATUS_COUNT; status++)
-		losses_add(losses, (Loss) (LOSS_WALK_TOO_DEEP + status - PFS_WALK_TOO_DEEP),
-				   stats.incomplete[status]);
+#define ADD_WALK_LOSS(identifier, name, meaning) \
+	losses_add(losses, LOSS_WALK_##identifier, stats.incomplete[PFS_WALK_##identifier]);
+	PFS_WALK_FAILURES(ADD_WALK_LOSS)
+#undef ADD_WALK_LOSS
 	flusher->stats.samples += stats.samples;
 	flusher->stats.samples_failed += stats.samples_failed;
 	flusher->stats.user_samples += stats.user_samples;

@@ -90,9 +90,12 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "samples=%" PRIu64 "\n", report->resolved.samples);
 	fprintf(file, "samples_lost=%" PRIu64 "\n", lost);
 	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
-		fprintf(file, "%s.%s=%" PRIu64 "\n",
-				loss_facts(loss)->kind == LOSS_LOST ? "lost" : "incomplete",
-				loss_facts(loss)->reason, losses_total(losses, loss));
+	{
+		if (loss_facts(loss)->kind != LOSS_ROWS)
+			fprintf(file, "%s.%s=%" PRIu64 "\n",
+					loss_facts(loss)->kind == LOSS_LOST ? "lost" : "incomplete",
+					loss_facts(loss)->reason, losses_total(losses, loss));
+	}
 	fprintf(file, "lost.queue_full=%" PRIu64 "\n", report->writer.samples_dropped);
 	fprintf(file, "lost.database_refused=%" PRIu64 "\n", report->writer.samples_refused);
 	fprintf(file, "stacks=%" PRIu64 "\n", report->resolved.user_samples);

@@ -1,6 +1,6 @@
 /*
  * losses.h
- *		Everything that is dropped, or stored in part, from the kernel to the batch, by reason.
+ *		Everything that is dropped, or stored in part, from the kernel to the database, by reason.
  *
  * The counts only rise; losses_take gives what was added since it was last asked, which goes into
  * the log and, with the batch, into the table profstore.losses. Any thread may add.
@@ -11,15 +11,21 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "unwind_types.h"
+
 /* What a reason means for the samples that it counts. */
 typedef enum LossKind
 {
 	LOSS_LOST,	  /* not stored */
 	LOSS_PARTIAL, /* stored with some frames missing */
 	LOSS_NOTE,	  /* counts something else than samples */
+	LOSS_ROWS,	  /* rows of samples that were not stored; the writer reports them itself */
 } LossKind;
 
-/* X(identifier, reason, kind, meaning) */
+/*
+ * X(identifier, reason, kind, meaning). Those of walks, LOSS_WALK_*, come from PFS_WALK_FAILURES;
+ * counters of the BPF programs that count a loss have the identifier that the loss has here.
+ */
 #define LOSS_REASONS(X)                                                                            \
 	X(RING_FULL, "ring_full", LOSS_LOST, "the kernel's ring buffer was full")                      \
 	X(NO_SCRATCH, "no_scratch", LOSS_LOST, "more BPF programs met on a CPU than were planned for") \
@@ -30,17 +36,6 @@ typedef enum LossKind
 	X(VALUE_OVERFLOW, "value_overflow", LOSS_LOST, "the sum of a series leaves 63 bits")           \
 	X(BATCH_FULL, "batch_full", LOSS_LOST, "memory of the batch is out")                           \
 	X(KERNEL_STACK_FAILED, "kernel_stack_failed", LOSS_PARTIAL, "no kernel frames")                \
-	X(WALK_TOO_DEEP, "stack_too_deep", LOSS_PARTIAL, "more user frames than are walked")           \
-	X(WALK_NO_PROCESS, "stack_no_process", LOSS_PARTIAL, "sampled before it was looked at")        \
-	X(WALK_NO_MAPPING, "stack_no_mapping", LOSS_PARTIAL, "a caller outside of known code")         \
-	X(WALK_NO_TABLE, "stack_no_table", LOSS_PARTIAL, "a binary whose CFI could not be read")       \
-	X(WALK_NO_RULE, "stack_no_rule", LOSS_PARTIAL, "code without CFI or frame pointers")           \
-	X(WALK_READ_FAILED, "stack_read_failed", LOSS_PARTIAL, "a part of the stack is paged out")     \
-	X(WALK_BAD_FRAME, "stack_bad_frame", LOSS_PARTIAL, "CFI that led to no frame")                 \
-	X(WALK_NO_REGISTERS, "stack_no_registers", LOSS_PARTIAL, "32-bit code, or no registers")       \
-	X(WALK_STALE, "stack_stale", LOSS_PARTIAL, "code that took another's place a moment before")   \
-	X(WALK_OUT_OF_TIME, "stack_out_of_time", LOSS_PARTIAL, "a walk that took too long")            \
-	X(WALK_TRACED, "stack_traced", LOSS_PARTIAL, "a return that somebody traces (uretprobe)")      \
 	X(STACK_CUT, "stack_cut", LOSS_PARTIAL, "deep recursion, whose middle is not kept")            \
 	X(FRAMES_CUT, "frames_cut", LOSS_NOTE, "frames in the middle of deep recursion")               \
 	X(PROCESS_GONE, "process_gone", LOSS_PARTIAL, "the process ended before it was looked at")     \
@@ -76,15 +71,24 @@ typedef enum LossKind
 	X(SYMBOL_TABLE_DAMAGED, "symbol_table_damaged", LOSS_NOTE,                                     \
 	  "damaged files of symbol tables in the cache directory")                                     \
 	X(DEBUG_INFO_LEFT_OUT, "debug_info_left_out", LOSS_NOTE,                                       \
-	  "binaries whose debug information would take too much memory")
+	  "binaries whose debug information would take too much memory")                               \
+	X(DATABASE_REFUSED, "database_refused", LOSS_ROWS, "the database did not take the batch")      \
+	X(QUEUE_FULL, "writer_queue_full", LOSS_ROWS, "too much waited for the database")              \
+	X(WRITER_STOPPED, "writer_stopped", LOSS_ROWS, "not stored when the collector ended")
 
 typedef enum Loss
 {
-#define LOSS_ID(identifier, reason, kind, what) LOSS_##identifier,
+#define LOSS_ID(identifier, reason, kind, meaning) LOSS_##identifier,
+#define LOSS_WALK_ID(identifier, name, meaning)	   LOSS_WALK_##identifier,
 	LOSS_REASONS(LOSS_ID)
+	PFS_WALK_FAILURES(LOSS_WALK_ID)
 #undef LOSS_ID
-	LOSS_COUNT
+#undef LOSS_WALK_ID
+		LOSS_COUNT
 } Loss;
+
+_Static_assert(PFS_WALK_TOO_DEEP == PFS_WALK_END_OF_FRAMES + 1,
+			   "a walk that ended reached a root or is counted as a loss");
 
 typedef struct Losses
 {
@@ -127,8 +131,10 @@ loss_facts(Loss loss)
 {
 	static const LossFacts facts[LOSS_COUNT] = {
 #define LOSS_FACTS(identifier, reason, kind, meaning) { reason, kind, meaning },
-		LOSS_REASONS(LOSS_FACTS)
+#define LOSS_WALK_FACTS(identifier, name, meaning)	  { "stack_" name, LOSS_PARTIAL, meaning },
+		LOSS_REASONS(LOSS_FACTS) PFS_WALK_FAILURES(LOSS_WALK_FACTS)
 #undef LOSS_FACTS
+#undef LOSS_WALK_FACTS
 	};
 
 	return &facts[loss];

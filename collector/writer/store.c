@@ -21,6 +21,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "batch/losses.h"
 #include "writer/notes.h"
 
 /*
@@ -31,9 +32,8 @@
 /* The first writer protocol with receipts. */
 #define PROTOCOL_RECEIPTS 3
 
-/* The first with traces; for an older one they are lost, under this name. */
+/* The first with traces; for an older one they are lost. */
 #define PROTOCOL_TRACES 4
-#define LOSS_OF_TRACES	"traces_not_kept"
 
 static int
 draw_uuid(char uuid[WRITER_UUID_BYTES])
@@ -206,7 +206,7 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 	}
 	if (lost_traces > 0)
 	{
-		wire_text_element(&opening->reasons, LOSS_OF_TRACES);
+		wire_text_element(&opening->reasons, loss_facts(LOSS_TRACES_NOT_KEPT)->reason);
 		wire_int8_element(&opening->counts, (int64_t) lost_traces);
 	}
 	put_unwound(opening, batch);

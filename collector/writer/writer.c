@@ -29,6 +29,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "batch/losses.h"
 #include "writer/divide.h"
 #include "writer/flight.h"
 #include "writer/queue.h"
@@ -111,11 +112,18 @@ note_newest(Writer *writer, const Batch *batch)
 
 /* --- losses, with the lock held --- */
 
-static const char *const loss_reasons[] = {
-	[BATCH_REFUSED] = "database_refused",
-	[BATCH_PUSHED_OUT] = "writer_queue_full",
-	[BATCH_LEFT] = "writer_stopped",
-};
+/* The reason of a batch that was not stored; NULL of one that was. */
+static const char *
+loss_reason(BatchEnd end)
+{
+	static const Loss losses[] = {
+		[BATCH_REFUSED] = LOSS_DATABASE_REFUSED,
+		[BATCH_PUSHED_OUT] = LOSS_QUEUE_FULL,
+		[BATCH_LEFT] = LOSS_WRITER_STOPPED,
+	};
+
+	return end != BATCH_STORED ? loss_facts(losses[end])->reason : NULL;
+}
 
 /*
  * Notes that a batch will not be stored, and why, for the next report. What does not fit there (64
@@ -162,7 +170,7 @@ end_batch(Writer *writer, QueuedBatch *item, BatchEnd end, QueuedBatch ***tail)
 	}
 	if (end != BATCH_STORED && item->callback.function == NULL &&
 		!(item->is_report && end == BATCH_REFUSED))
-		note_loss(writer, item->batch, loss_reasons[end]);
+		note_loss(writer, item->batch, loss_reason(end));
 	**tail = item;
 	*tail = &item->next;
 }
@@ -178,7 +186,7 @@ tell_and_free(const Ended *ended)
 			.number = item->number,
 			.end = ended->end,
 			.batch = item->batch,
-			.reason = loss_reasons[ended->end],
+			.reason = loss_reason(ended->end),
 			.why = ended->error ? &ended->error->failure : NULL,
 			.sqlstate = ended->error ? ended->error->sqlstate : "",
 		};
@@ -739,7 +747,7 @@ writer_submit_newest(Writer *writer, Batch *batch)
 		dropped = sample_count(batch);
 		writer->stats.batches_dropped++;
 		writer->stats.samples_dropped += dropped;
-		note_loss(writer, batch, loss_reasons[BATCH_PUSHED_OUT]);
+		note_loss(writer, batch, loss_reason(BATCH_PUSHED_OUT));
 		batch_free(batch);
 	}
 	pthread_cond_broadcast(&writer->changed);
