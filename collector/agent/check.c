@@ -12,7 +12,7 @@
 #include "database/session.h"
 #include "kernel/features.h"
 #include "kernel/off_cpu.h"
-#include "kernel/probes.h"
+#include "kernel/probe_list.h"
 #include "kernel/sampler.h"
 #include "symbols/symbolizer.h"
 

@@ -16,7 +16,7 @@
 
 #include "base/failure.h"
 #include "events.h"
-#include "kernel/probes.h"
+#include "kernel/probe_list.h"
 #include "process/exec_image.h"
 #include "unwind/kernel_tables.h"
 

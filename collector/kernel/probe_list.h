@@ -1,5 +1,5 @@
 /*
- * probes.h
+ * probe_list.h
  *		What is sampled where it is asked for by name: page faults, memory that programs allocate.
  *
  * Belongs to the sampler, and to the main thread as that does.

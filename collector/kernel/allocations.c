@@ -1,5 +1,5 @@
 /*
- * probes.c
+ * allocations.c
  *		Perf events of page faults, probes at functions that allocate, and how many are kept.
  *
  * Functions are probed by a link for many of them at once (BPF_TRACE_UPROBE_MULTI, Linux 6.6),
@@ -7,7 +7,7 @@
  * CAP_SYS_ADMIN. A file is opened once and probed by its descriptor: if another one takes its name,
  * the places of functions that were found in this one are not looked for in that.
  */
-#include "kernel/probes.h"
+#include "kernel/probe_list.h"
 
 #include <errno.h>
 #include <fcntl.h>
