@@ -63,9 +63,6 @@
 #define START_NICE (-8)
 #define START_NS   (10 * NS_PER_S)
 
-/* Of these a second and CPU, looking at which takes a percent of it, all are looked at. */
-#define SWITCHES_PER_CPU 50000
-
 /* Of --max-memory: for what is remembered of processes that are gone, for what tells of them. */
 #define PAST_SHARE	   16
 #define MAPPINGS_SHARE 8  /* for mappings of processes */
@@ -94,11 +91,6 @@ typedef struct Agent
 	Losses losses;
 	Report report;
 	FILE *summary; /* NULL: none asked for, or written */
-	uint64_t counters_taken[PFS_COUNTER_COUNT];
-	uint64_t reopened_taken;
-	uint64_t unread_waits_taken;
-	uint64_t probes_held_up_taken;
-	uint64_t missed_ticks_taken;
 	Symbolizer *symbolizer;
 	MappedFileTable *files;
 	int64_t descriptors;	 /* that may be open at once */
@@ -117,7 +109,6 @@ typedef struct Agent
 	int64_t flush_ns;
 	int64_t follow_cpus_ns;
 	int64_t health_ns;
-	uint32_t cpus_not_sampled;
 	bool hurried; /* threads have START_NICE still, instead of … */
 	int own_nice; /* … what we were started with */
 } Agent;
@@ -397,14 +388,13 @@ read_custom_labels(const AgentOptions *options, ReaderOptions *reader, Failure *
 }
 
 static ExitCode
-read_probes(Agent *agent, ProbeOptions *probes, Failure *failure)
+read_probes(Agent *agent, ProbeList *probes, Failure *failure)
 {
-	probes->samples_a_second = (uint32_t) agent->options->probe_rate;
 	if (agent->options->probe == NULL)
 		return EXIT_OK;
 	agent->probes = strdup(agent->options->probe);
 	return agent->probes == NULL ? out_of_memory(failure)
-								 : probes_parse(agent->probes, probes, failure);
+								 : probe_list_parse(agent->probes, probes, failure);
 }
 
 /*
@@ -456,17 +446,17 @@ start_parts(Agent *agent, Failure *failure)
 		.max_mappings = (uint64_t) options->max_mappings,
 		.max_code_bytes = options->max_code_bytes,
 		.controller = choose_controller(&reader.cgroup_hierarchy),
-		.off_cpu_period_ns = (uint64_t) (options->off_cpu_ms * NS_PER_MS),
-		.off_cpu_rate = (uint32_t) options->off_cpu_rate,
-		.off_cpu_switches = (uint64_t) sysconf(_SC_NPROCESSORS_ONLN) * SWITCHES_PER_CPU,
 		.interval_ns = (uint64_t) (options->interval_ms * NS_PER_MS),
-		.on_wait = reader_queue_wait,
+		.on_tended = reader_queue_wait,
+		.sources = options->sources,
+		.losses = &agent->losses,
 	};
 	ExitCode code;
 
+	sampler.sources.off_cpu_period_ns = (uint64_t) (options->off_cpu_ms * NS_PER_MS);
 	code = read_custom_labels(options, &reader, failure);
 	if (code == EXIT_OK)
-		code = read_probes(agent, &sampler.probes, failure);
+		code = read_probes(agent, &sampler.sources.probes, failure);
 	if (code != EXIT_OK)
 		return code;
 	read_scheduler_code(options, &reader.scheduler);
@@ -542,48 +532,6 @@ free_parts(Agent *agent)
 	writer_free(agent->writer);
 }
 
-/* What the BPF program counted since the last time becomes losses. */
-static void
-take_kernel_losses(Agent *agent)
-{
-	static const struct
-	{
-		enum pfs_counter counter;
-		Loss loss;
-	} pairs[] = {
-#define COUNTER_LOSS(identifier, name, what) { PFS_COUNTER_##identifier, LOSS_##identifier },
-		PFS_LOSS_COUNTERS(COUNTER_LOSS)
-#undef COUNTER_LOSS
-	};
-	uint64_t *counters = agent->report.counters;
-	uint64_t unread_waits;
-	ProbeStats probes;
-
-	if (sampler_counters(agent->sampler, counters) != 0)
-		return;
-	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
-	{
-		enum pfs_counter counter = pairs[i].counter;
-
-		losses_add(&agent->losses, pairs[i].loss,
-				   counters[counter] - agent->counters_taken[counter]);
-		agent->counters_taken[counter] = counters[counter];
-	}
-	losses_add(&agent->losses, LOSS_CPU_NOT_SAMPLED, agent->cpus_not_sampled);
-	losses_add(&agent->losses, LOSS_CPU_REOPENED,
-			   sampler_reopened(agent->sampler) - agent->reopened_taken);
-	agent->reopened_taken = sampler_reopened(agent->sampler);
-	losses_add(&agent->losses, LOSS_TICKS_MISSED,
-			   sampler_missed_ticks(agent->sampler) - agent->missed_ticks_taken);
-	agent->missed_ticks_taken = sampler_missed_ticks(agent->sampler);
-	unread_waits = sampler_unread_waits(agent->sampler);
-	losses_add(&agent->losses, LOSS_WAITS_UNREAD, unread_waits - agent->unread_waits_taken);
-	agent->unread_waits_taken = unread_waits;
-	sampler_probe_stats(agent->sampler, &probes);
-	losses_add(&agent->losses, LOSS_PROBES_HELD_UP, probes.held_up - agent->probes_held_up_taken);
-	agent->probes_held_up_taken = probes.held_up;
-}
-
 /* The next flush comes a little after the end of the window that is running now. */
 static int64_t
 next_flush(const Agent *agent)
@@ -607,7 +555,7 @@ tick(Agent *agent, int64_t now_ns)
 {
 	if (now_ns >= agent->follow_cpus_ns)
 	{
-		agent->cpus_not_sampled = sampler_follow_cpus(agent->sampler);
+		(void) sampler_follow_cpus(agent->sampler);
 		agent->follow_cpus_ns = now_ns + FOLLOW_CPUS_NS;
 	}
 	if (agent->hurried && now_ns - agent->started_ns > START_NS)
@@ -627,7 +575,7 @@ tick(Agent *agent, int64_t now_ns)
 	}
 	if (now_ns >= agent->flush_ns)
 	{
-		take_kernel_losses(agent);
+		sampler_count_losses(agent->sampler);
 		flusher_request(agent->flusher);
 		agent->flush_ns = flusher_has_stored(agent->flusher)
 							  ? next_flush(agent)
@@ -773,14 +721,13 @@ stop(Agent *agent, ExitCode code)
 	agent->report.kernel_bytes = kernel_bytes(agent);
 	tender_stop(agent->tender);
 	agent->tender = NULL;
-	if (agent->options->off_cpu_ms > 0)
-		sampler_end_waits(agent->sampler);
+	sampler_end_tending(agent->sampler);
 	sampler_stop(agent->sampler);
 	reader_stop(agent->reader);
-	take_kernel_losses(agent);
-	agent->report.wait_period_ns = sampler_longest_wait_period_ns(agent->sampler);
-	agent->report.switches_one_in = sampler_fewest_switches(agent->sampler);
-	sampler_probe_stats(agent->sampler, &agent->report.probes);
+	sampler_count_losses(agent->sampler);
+	(void) sampler_counters(agent->sampler, agent->report.counters);
+	agent->report.figure_count =
+		sampler_figures(agent->sampler, agent->report.counters, agent->report.figures);
 	flusher_stop(agent->flusher, symbols_deadline(agent, stopped_ns));
 	flusher_stats(agent->flusher, &agent->report.resolved);
 	if (agent->options->progress)
@@ -802,7 +749,7 @@ stop(Agent *agent, ExitCode code)
 	free_middle(agent);
 	report_own_cost(&agent->report);
 	log_event(LOG_INFO, "agent", "stopped",
-			  log_number("ticks", (int64_t) report_ticks(&agent->report)),
+			  log_number("ticks", (int64_t) source_ticks(agent->report.counters)),
 			  log_number("idle", (int64_t) agent->report.counters[PFS_COUNTER_IDLE]),
 			  log_number("samples", (int64_t) agent->report.resolved.samples),
 			  log_number("rows_stored", (int64_t) agent->report.writer.samples_written),

@@ -11,8 +11,6 @@
 #include "agent/agent_config.h"
 #include "database/session.h"
 #include "kernel/features.h"
-#include "kernel/off_cpu.h"
-#include "kernel/probe_list.h"
 #include "kernel/sampler.h"
 #include "symbols/symbolizer.h"
 
@@ -68,9 +66,11 @@ ignore_record(void *context, const void *record, size_t length_bytes)
 static ExitCode
 check_program(const AgentOptions *agent)
 {
+	Losses losses = { 0 };
 	const SamplerOptions options = {
 		.frequency_hz = 1,
 		.allow_unsafe_kernel = agent->allow_unsafe_kernel,
+		.losses = &losses,
 	};
 	Failure failure;
 	Sampler *sampler = NULL;
@@ -98,13 +98,18 @@ check_optional(const char *name, const char *missing, const char *how, bool has_
 }
 
 static void
-check_optional_features(bool has_rights)
+check_sources(bool has_rights)
 {
-	const char *how;
-	const char *missing = off_cpu_missing(&how);
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+	{
+		const char *missing;
+		const char *how;
 
-	check_optional("off_cpu", missing, how, has_rights);
-	check_optional("allocations", probes_missing(), "", has_rights);
+		if (sample_sources[i]->missing == NULL)
+			continue;
+		missing = sample_sources[i]->missing(&how);
+		check_optional(sample_sources[i]->name, missing, how, has_rights);
+	}
 }
 
 static void
@@ -148,7 +153,7 @@ check_all(const AgentOptions *options)
 
 	if (host == EXIT_OK)
 		host = check_program(options);
-	check_optional_features(host == EXIT_OK);
+	check_sources(host == EXIT_OK);
 	check_kallsyms();
 	database = check_database(options);
 	return host != EXIT_OK ? host : database;

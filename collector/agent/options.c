@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Looking at as many switches a second takes a percent of a CPU: up to these all are looked at. */
+#define SWITCHES_PER_CPU 50000
+
 /*
  * As systemd passes it, which may name several; the directory of the host's caches where nobody
  * says.
@@ -29,8 +32,9 @@ set_defaults(AgentOptions *options)
 	options->interval_ms = AGENT_INTERVAL_MS_DEFAULT;
 	options->stop_timeout_ms = AGENT_STOP_MS_DEFAULT;
 	options->max_memory_bytes = AGENT_MEMORY_BYTES_DEFAULT;
-	options->off_cpu_rate = AGENT_OFF_CPU_RATE_DEFAULT;
-	options->probe_rate = AGENT_PROBE_RATE_DEFAULT;
+	options->sources.off_cpu_rate = AGENT_OFF_CPU_RATE_DEFAULT;
+	options->sources.off_cpu_switches = (uint64_t) sysconf(_SC_NPROCESSORS_ONLN) * SWITCHES_PER_CPU;
+	options->sources.probe_rate = AGENT_PROBE_RATE_DEFAULT;
 	options->queue_bytes = AGENT_QUEUE_BYTES_DEFAULT;
 	options->debug_directory = "/usr/lib/debug";
 	options->cache_directory = default_cache_directory();
@@ -85,12 +89,12 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		{ "off-cpu", FLAG_DURATION, &options->off_cpu_ms, "TIME",
 		  "sample waits too: those of this length or more all, shorter ones in proportion", 1,
 		  AGENT_OFF_CPU_MS_MAX },
-		{ "off-cpu-rate", FLAG_NUMBER, &options->off_cpu_rate, "NUMBER",
+		{ "off-cpu-rate", FLAG_NUMBER, &options->sources.off_cpu_rate, "NUMBER",
 		  "of samples of waits a second, above which fewer are kept; default 1000", 1,
 		  AGENT_OFF_CPU_RATE_MAX },
 		{ "probe", FLAG_TEXT, &options->probe, "WHAT,...",
 		  "sample page-faults, and by allocations=FILE what functions of that library ask for" },
-		{ "probe-rate", FLAG_NUMBER, &options->probe_rate, "NUMBER",
+		{ "probe-rate", FLAG_NUMBER, &options->sources.probe_rate, "NUMBER",
 		  "of samples of each of them a second, above which fewer are kept; default 1000", 1,
 		  AGENT_PROBE_RATE_MAX },
 		{ "max-cpu", FLAG_NUMBER, &options->max_cpu_percent, "PERCENT",

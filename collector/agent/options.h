@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/common_flags.h"
+#include "kernel/source.h"
 
 #define AGENT_FREQUENCY_HZ_DEFAULT 19 /* prime: falls into step with nothing that ticks */
 #define AGENT_FREQUENCY_HZ_MAX	   1000
@@ -52,10 +53,9 @@ typedef struct AgentOptions
 	bool label_thread;
 	const char *custom_labels; /* keys, with commas; NULL: none */
 	bool keep_times;
-	int64_t off_cpu_ms;		 /* waits of this length are kept for certain; 0: none are */
-	int64_t off_cpu_rate;	 /* of waits, samples a second that make it longer */
-	const char *probe;		 /* see probes_parse; NULL: nothing */
-	int64_t probe_rate;		 /* of each kind, samples a second that make it thinner */
+	int64_t off_cpu_ms;		 /* becomes sources.off_cpu_period_ns */
+	const char *probe;		 /* becomes sources.probes; NULL: none */
+	SourceSettings sources;	 /* the others of their flags point in here */
 	int64_t max_cpu_percent; /* of one CPU; 0: by frequency and number of CPUs */
 	size_t max_memory_bytes;
 	int64_t max_mappings;  /* of processes; 0: by max_memory_bytes */

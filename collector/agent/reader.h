@@ -52,7 +52,7 @@ int reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *
 void reader_free(Reader *reader); /* accepts NULL; the thread must have been stopped */
 
 /*
- * A SamplerHandler whose context is the reader: looks the record's process up under /proc at
+ * A RecordHandler whose context is the reader: looks the record's process up under /proc at
  * once, while it lives, and queues the record. Ring thread.
  */
 void reader_queue_record(void *reader, const void *record, size_t length_bytes);

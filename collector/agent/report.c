@@ -51,15 +51,6 @@ write_code_files(FILE *file, const char *kind, const char *piece, const JitFileS
 	fprintf(file, "%ss_timed_out=%" PRIu64 "\n", kind, stats->timeouts);
 }
 
-uint64_t
-report_ticks(const Report *report)
-{
-	const uint64_t *counters = report->counters;
-
-	return counters[PFS_COUNTER_EVENTS] - counters[PFS_COUNTER_WAITS] -
-		   counters[PFS_COUNTER_FAULTS] - counters[PFS_COUNTER_ALLOCATIONS];
-}
-
 int
 report_write(FILE *file, const Report *report, Losses *losses)
 {
@@ -74,19 +65,12 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "duration_ms=%" PRId64 "\n", report->duration_ms);
 	fprintf(file, "frequency_hz=%" PRId64 "\n", report->frequency_hz);
 	fprintf(file, "cpus=%" PRIu32 "\n", report->cpus);
-	fprintf(file, "ticks=%" PRIu64 "\n", report_ticks(report));
+	fprintf(file, "ticks=%" PRIu64 "\n", source_ticks(report->counters));
 	fprintf(file, "ticks_idle=%" PRIu64 "\n", report->counters[PFS_COUNTER_IDLE]);
 	fprintf(file, "ticks_self=%" PRIu64 "\n", report->counters[PFS_COUNTER_SELF]);
 	fprintf(file, "ticks_dropped=%" PRIu64 "\n", report->dropped);
-	fprintf(file, "waits=%" PRIu64 "\n", report->counters[PFS_COUNTER_WAITS]);
-	fprintf(file, "wait_period_us=%" PRIu64 "\n", report->wait_period_ns / 1000);
-	fprintf(file, "switches_one_in=%" PRIu32 "\n", report->switches_one_in);
-	fprintf(file, "page_faults=%" PRIu64 "\n", report->counters[PFS_COUNTER_FAULTS]);
-	fprintf(file, "page_fault_period=%" PRIu64 "\n", report->probes.fault_period);
-	fprintf(file, "allocations=%" PRIu64 "\n", report->counters[PFS_COUNTER_ALLOCATIONS]);
-	fprintf(file, "allocation_period_bytes=%" PRIu64 "\n", report->probes.allocation_period);
-	fprintf(file, "calls=%" PRIu64 "\n", report->counters[PFS_COUNTER_CALLS]);
-	fprintf(file, "calls_one_in=%" PRIu32 "\n", report->probes.calls_one_in);
+	for (size_t i = 0; i < report->figure_count; i++)
+		fprintf(file, "%s=%" PRIu64 "\n", report->figures[i].name, report->figures[i].value);
 	fprintf(file, "samples=%" PRIu64 "\n", report->resolved.samples);
 	fprintf(file, "samples_lost=%" PRIu64 "\n", lost);
 	for (Loss loss = 0; loss < LOSS_COUNT; loss++)

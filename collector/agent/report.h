@@ -25,9 +25,8 @@ typedef struct Report
 	uint32_t cpus;
 	uint64_t counters[PFS_COUNTER_COUNT];
 	JitNamesStats names;
-	uint64_t wait_period_ns;  /* of the thinnest sampling of waits; 0: they were not sampled */
-	uint32_t switches_one_in; /* that were looked at, where they were fewest */
-	ProbeStats probes;
+	SourceFigure figures[SAMPLER_FIGURES_MAX];
+	size_t figure_count;
 	ResolveStats resolved;
 	ProcessTableStats processes;
 	UnwinderStats unwinder;
@@ -45,9 +44,6 @@ typedef struct Report
 
 /* Redraws the bar on standard error; nothing where that is no terminal. */
 void report_progress(int64_t elapsed_ms, int64_t duration_ms, uint64_t samples);
-
-/* Timer ticks that reached the BPF program, those of idle CPUs included. */
-uint64_t report_ticks(const Report *report);
 
 /* key=value lines; agent/README.md lists the keys. Closes the file. 0 or -errno. */
 int report_write(FILE *file, const Report *report, Losses *losses);

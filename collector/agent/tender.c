@@ -76,7 +76,7 @@ run_tender(void *argument)
 		}
 		if (now_ns >= tend_ns)
 		{
-			sampler_tend_waits(tender->sampler);
+			sampler_tend(tender->sampler);
 			tend_ns = next_tending(tender);
 		}
 		heartbeat_wait(&tender->heartbeat);

@@ -1,21 +1,18 @@
 /*
  * allocations.c
- *		Perf events of page faults, probes at functions that allocate, and how many are kept.
+ *		Probes at functions that allocate memory, and how many of their calls are kept.
  *
  * Functions are probed by a link for many of them at once (BPF_TRACE_UPROBE_MULTI, Linux 6.6),
  * which needs no right beyond those that sampling needs anyway; a perf event of a uprobe would need
  * CAP_SYS_ADMIN. A file is opened once and probed by its descriptor: if another one takes its name,
  * the places of functions that were found in this one are not looked for in that.
  */
-#include "kernel/probe_list.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,24 +20,19 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <linux/perf_event.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "files/open_file.h"
-#include "process/cpu_event.h"
-#include "process/cpu_list.h"
+#include "kernel/pace.h"
+#include "kernel/probe_list.h"
+#include "kernel/source.h"
 #include "process/patience.h"
 #include "profiler.skel.h"
 #include "symbols/elf_file.h"
 
 #define UPROBES_FILE "/sys/bus/event_source/devices/uprobe/type"
-#define PACE_NS		 INT64_C(1000000000)
 #define NS_PER_S	 UINT64_C(1000000000)
-
-/* Odd, so that it falls into step with few things that programs do. */
-#define FAULT_PERIOD	 97
-#define FAULT_PERIOD_MAX (UINT64_C(1) << 30)
 
 #define ALLOCATION_PERIOD	  (UINT64_C(512) << 10)
 #define ALLOCATION_PERIOD_MAX (UINT64_C(2) << 30) /* the program counts with 32 bits */
@@ -49,11 +41,14 @@
 #define CALLS_PER_SAMPLE 50
 #define CALLS_ONE_IN_MAX 64
 
-#define FAULT_KINDS 2
+/*
+ * To attach and detach probes the kernel takes a lock of each process that maps the file, and waits
+ * as long as one of these likes. A thread is left behind after this time. Allocations are then not
+ * seen until it has returned and allocations_pace() has tried once more.
+ */
+#define ATTACH_NS UINT64_C(10000000000)
 
-/* PERF_COUNT_SW_PAGE_FAULTS_… */
-static const uint64_t fault_events[FAULT_KINDS] = { PERF_COUNT_SW_PAGE_FAULTS_MIN,
-													PERF_COUNT_SW_PAGE_FAULTS_MAJ };
+#define CALL_NS 400 /* that a probed call costs the program, kept or not: mostly the trap */
 
 typedef struct ProbedFunction
 {
@@ -81,38 +76,21 @@ typedef struct ProbedFile
 	uint64_t cookies[FUNCTIONS]; /* enum pfs_call */
 } ProbedFile;
 
-typedef struct FaultEvents
+typedef struct Allocations
 {
-	struct bpf_link *links[FAULT_KINDS];
-	int fds[FAULT_KINDS];
-} FaultEvents;
-
-/* The counter of an event when its pace was last looked at, and when that was. */
-typedef struct Paced
-{
-	uint64_t counter;
-	int64_t then_ns; /* 0: never */
-} Paced;
-
-struct Probes
-{
-	struct profiler *skeleton;
-	ProbeOptions options;
-	FaultEvents *cpus; /* CPU_LIST_MAX of them; NULL: no page faults */
+	Source source;
 	ProbedFile files[PROBE_FILES_MAX];
 	size_t file_count;
 	Patience patience; /* of whoever attaches and detaches, one thread at a time */
 	Stall stall;	   /* until then no probe is attached */
-	_Atomic uint64_t held_up;
-	uint64_t fault_period;
-	ProbeStats stats;
+	uint64_t longest_period;
+	uint32_t fewest_calls;			 /* one in so many was looked at */
 	_Atomic uint64_t calls_a_second; /* beyond, they are looked at for a part of the time */
-	Paced faults;
-	Paced calls;
-	uint64_t allocations; /* when calls were paced */
-	bool watching;		  /* calls are looked at */
-	uint32_t seconds;	  /* since they are not */
-};
+	Pace pace;						 /* of calls */
+	uint64_t kept;					 /* allocations, when calls were paced */
+	bool watching;					 /* calls are looked at */
+	uint32_t seconds;				 /* since they are not */
+} Allocations;
 
 /*
  * The kernel's attributes of a link of many probes, which headers before 6.6 do not have: those of
@@ -133,45 +111,6 @@ struct uprobe_link
 	uint32_t pid; /* 0: all */
 	uint32_t padding;
 };
-
-/* Debian's place of the C library. */
-#ifdef __aarch64__
-#define LIBC_EXAMPLE "/lib/aarch64-linux-gnu/libc.so.6"
-#else
-#define LIBC_EXAMPLE "/lib/x86_64-linux-gnu/libc.so.6"
-#endif
-
-static ExitCode
-refuse_list(Failure *failure, const char *detail, const char *item)
-{
-	failure_set(failure, EXIT_CONFIG, "value for --probe cannot be used");
-	failure_detail(failure, "%s: \"%s\".", detail, item);
-	failure_hint(failure, "It is a list of \"page-faults\" and \"allocations=FILE\", such as "
-						  "page-faults,allocations=" LIBC_EXAMPLE ".");
-	return failure->code;
-}
-
-ExitCode
-probes_parse(char *text, ProbeOptions *options, Failure *failure)
-{
-	static const char allocations[] = "allocations=";
-	char *rest = text;
-	char *item;
-
-	while ((item = strsep(&rest, ",")) != NULL)
-	{
-		if (strcmp(item, "page-faults") == 0)
-			options->page_faults = true;
-		else if (strncmp(item, allocations, strlen(allocations)) != 0 ||
-				 item[strlen(allocations)] == '\0')
-			return refuse_list(failure, "There is no such probe", item);
-		else if (options->file_count == PROBE_FILES_MAX)
-			return refuse_list(failure, "There are too many files", item);
-		else
-			options->files[options->file_count++] = item + strlen(allocations);
-	}
-	return EXIT_OK;
-}
 
 /* The kernel's own number of this kind of link; -1 where it has none. */
 static int
@@ -197,9 +136,10 @@ multi_probe_type(void)
 	return number;
 }
 
-const char *
-probes_missing(void)
+static const char *
+allocations_missing(const char **how)
 {
+	*how = "";
 	if (access(UPROBES_FILE, R_OK) != 0)
 		return "The kernel has no uprobes (CONFIG_UPROBE_EVENTS).";
 	if (multi_probe_type() < 0)
@@ -291,11 +231,96 @@ open_file(ProbedFile *file, const char *name, Failure *failure)
 			   : refuse_file(failure, file, "It has no function \"malloc\" or the like");
 }
 
-static ExitCode
-prepare_allocations(Probes *probes, uint32_t slot, Failure *failure)
+/* No call is seen from here on, but for links that no thread can be had to close. */
+static void
+look_away(Allocations *allocations)
 {
-	struct profiler *skeleton = probes->skeleton;
-	const char *missing = probes_missing();
+	for (size_t i = 0; i < allocations->file_count; i++)
+	{
+		ProbedFile *file = &allocations->files[i];
+
+		if (file->link >= 0 && patience_try_close(&allocations->patience, file->link, ATTACH_NS))
+			file->link = -1;
+	}
+	allocations->watching = false;
+	allocations->seconds = 0;
+}
+
+static void
+allocations_detach(Source *source)
+{
+	look_away((Allocations *) source);
+}
+
+static void
+allocations_free(Source *source)
+{
+	Allocations *allocations = (Allocations *) source;
+
+	look_away(allocations);
+	for (size_t i = 0; i < allocations->file_count; i++)
+	{
+		if (allocations->files[i].fd >= 0)
+			close(allocations->files[i].fd);
+	}
+	patience_fini(&allocations->patience);
+	free(allocations);
+}
+
+static bool
+allocations_wanted(const SourceSettings *settings)
+{
+	return settings->probes.file_count > 0;
+}
+
+/* A call may be preempted, so its scratch is none of a level of the CPU. */
+static uint32_t
+allocations_slots(int possible_cpus)
+{
+	return (uint32_t) possible_cpus;
+}
+
+static void
+allocations_choose(struct profiler *skeleton, bool wanted)
+{
+	(void) bpf_program__set_autoload(skeleton->progs.pfs_allocation, wanted);
+}
+
+static ExitCode
+open_files(Allocations *allocations, const ProbeList *probes, Failure *failure)
+{
+	for (size_t i = 0; i < probes->file_count; i++)
+	{
+		ProbedFile *file = &allocations->files[allocations->file_count++];
+		ExitCode code;
+
+		file->link = -1;
+		code = open_file(file, probes->files[i], failure);
+		if (code != EXIT_OK)
+			return code;
+	}
+	return EXIT_OK;
+}
+
+/* From now on calls are looked at for part of the time if they are more than part of whole. */
+static void
+allocations_restrain(Source *source, uint32_t part, uint32_t whole)
+{
+	Allocations *allocations = (Allocations *) source;
+	uint64_t rate = (uint64_t) source->host->settings.probe_rate;
+	uint64_t limit = rate * CALLS_PER_SAMPLE * part / whole;
+
+	allocations->calls_a_second = limit > 0 ? limit : 1;
+}
+
+static ExitCode
+allocations_prepare(const SourceHost *host, uint32_t slot, Source **source, Failure *failure)
+{
+	struct profiler *skeleton = host->skeleton;
+	const char *how;
+	const char *missing = allocations_missing(&how);
+	Allocations *allocations;
+	ExitCode code;
 
 	if (missing != NULL)
 	{
@@ -304,114 +329,30 @@ prepare_allocations(Probes *probes, uint32_t slot, Failure *failure)
 		failure_hint(failure, "Leave allocations out of --probe.");
 		return failure->code;
 	}
-	for (size_t i = 0; i < probes->options.file_count; i++)
+	allocations = calloc(1, sizeof(*allocations));
+	if (allocations == NULL || patience_init(&allocations->patience) != 0)
 	{
-		ProbedFile *file = &probes->files[probes->file_count++];
-		ExitCode code;
-
-		file->link = -1;
-		code = open_file(file, probes->options.files[i], failure);
-		if (code != EXIT_OK)
-			return code;
+		free(allocations);
+		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+	}
+	allocations->source.host = host;
+	allocations->longest_period = ALLOCATION_PERIOD;
+	allocations->fewest_calls = 1;
+	allocations_restrain(&allocations->source, 1, 1);
+	code = open_files(allocations, &host->settings.probes, failure);
+	if (code != EXIT_OK)
+	{
+		allocations_free(&allocations->source);
+		return code;
 	}
 	skeleton->rodata->pfs_call_slot = slot;
-	skeleton->rodata->pfs_call_slots = probes_slots(&probes->options, libbpf_num_possible_cpus());
+	skeleton->rodata->pfs_call_slots = allocations_slots(host->possible_cpus);
 	skeleton->bss->pfs_allocation_period = ALLOCATION_PERIOD;
 	skeleton->bss->pfs_calls_one_in = 1;
 	bpf_program__set_expected_attach_type(skeleton->progs.pfs_allocation,
 										  (enum bpf_attach_type) multi_probe_type());
-	probes->stats.allocation_period = ALLOCATION_PERIOD;
-	probes->stats.calls_one_in = 1;
+	*source = &allocations->source;
 	return EXIT_OK;
-}
-
-static int
-prepare_faults(Probes *probes)
-{
-	probes->cpus = calloc(CPU_LIST_MAX, sizeof(*probes->cpus));
-	if (probes->cpus == NULL)
-		return -ENOMEM;
-	probes->fault_period = FAULT_PERIOD;
-	probes->stats.fault_period = FAULT_PERIOD;
-	return 0;
-}
-
-ExitCode
-probes_create(struct profiler *skeleton, const ProbeOptions *options, uint32_t slot,
-			  Probes **result, Failure *failure)
-{
-	Probes *probes = calloc(1, sizeof(*probes));
-	ExitCode code = EXIT_OK;
-
-	if (probes == NULL)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
-	if (patience_init(&probes->patience) != 0)
-	{
-		free(probes);
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
-	}
-	probes->skeleton = skeleton;
-	probes->options = *options;
-	probes_look_less(probes, 1, 1);
-	(void) bpf_program__set_autoload(skeleton->progs.pfs_minor_fault, options->page_faults);
-	(void) bpf_program__set_autoload(skeleton->progs.pfs_major_fault, options->page_faults);
-	(void) bpf_program__set_autoload(skeleton->progs.pfs_allocation, options->file_count > 0);
-	if (options->page_faults && prepare_faults(probes) != 0)
-		code = failure_set(failure, EXIT_INTERNAL, "out of memory");
-	if (code == EXIT_OK && options->file_count > 0)
-		code = prepare_allocations(probes, slot, failure);
-	if (code == EXIT_OK)
-		*result = probes;
-	else
-		probes_free(probes);
-	return code;
-}
-
-uint32_t
-probes_slots(const ProbeOptions *options, int possible_cpus)
-{
-	return options->file_count > 0 ? (uint32_t) possible_cpus : 0;
-}
-
-/* No call is seen from here on, but for links that no thread can be had to close. */
-static void
-look_away(Probes *probes)
-{
-	for (size_t i = 0; i < probes->file_count; i++)
-	{
-		ProbedFile *file = &probes->files[i];
-
-		if (file->link >= 0 && patience_try_close(&probes->patience, file->link, PROBES_ATTACH_NS))
-			file->link = -1;
-	}
-	probes->watching = false;
-	probes->seconds = 0;
-}
-
-void
-probes_detach(Probes *probes)
-{
-	if (probes == NULL)
-		return;
-	look_away(probes);
-	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
-		probes_detach_cpu(probes, cpu);
-}
-
-void
-probes_free(Probes *probes)
-{
-	if (probes == NULL)
-		return;
-	probes_detach(probes);
-	for (size_t i = 0; i < probes->file_count; i++)
-	{
-		if (probes->files[i].fd >= 0)
-			close(probes->files[i].fd);
-	}
-	patience_fini(&probes->patience);
-	free(probes->cpus);
-	free(probes);
 }
 
 /* Has all that the call needs, which may outlive the file. */
@@ -445,9 +386,9 @@ discard_link(Probe *base)
 }
 
 static LinkProbe *
-make_link_probe(const Probes *probes, const ProbedFile *file)
+make_link_probe(const Allocations *allocations, const ProbedFile *file)
 {
-	const struct bpf_program *program = probes->skeleton->progs.pfs_allocation;
+	const struct bpf_program *program = allocations->source.host->skeleton->progs.pfs_allocation;
 	LinkProbe *probe = calloc(1, sizeof(*probe));
 
 	if (probe == NULL)
@@ -469,14 +410,14 @@ make_link_probe(const Probes *probes, const ProbedFile *file)
 
 /* 0; -EAGAIN if the kernel does not answer in time; or another -errno. */
 static int
-link_file(Probes *probes, ProbedFile *file)
+link_file(Allocations *allocations, ProbedFile *file)
 {
-	LinkProbe *probe = make_link_probe(probes, file);
+	LinkProbe *probe = make_link_probe(allocations, file);
 	int result;
 
 	if (probe == NULL)
 		return -ENOMEM;
-	if (patience_run(&probes->patience, &probe->probe, PROBES_ATTACH_NS) != 0)
+	if (patience_run(&allocations->patience, &probe->probe, ATTACH_NS) != 0)
 		return -EAGAIN;
 	result = probe->error;
 	file->link = probe->file.link;
@@ -487,11 +428,11 @@ link_file(Probes *probes, ProbedFile *file)
 
 /* Gives up attaching for a while: a process that maps the file holds the lock of its memory. */
 static void
-put_off(Probes *probes, const ProbedFile *file)
+put_off(Allocations *allocations, const ProbedFile *file)
 {
-	look_away(probes);
-	stall_note(&probes->stall, (uint64_t) clock_ns(CLOCK_MONOTONIC));
-	atomic_fetch_add(&probes->held_up, 1);
+	look_away(allocations);
+	stall_note(&allocations->stall, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	losses_add(allocations->source.host->losses, LOSS_PROBES_HELD_UP, 1);
 	log_event(LOG_WARNING, "sampler", "could not probe functions that allocate in time",
 			  log_text("file", file->name),
 			  log_text("detail", "A process that maps the file holds the lock of its memory. "
@@ -500,158 +441,70 @@ put_off(Probes *probes, const ProbedFile *file)
 
 /* May a probe be attached? While a thread is left behind the next one would wait for it. */
 static bool
-may_attach(const Probes *probes)
+may_attach(const Allocations *allocations)
 {
-	return (uint64_t) clock_ns(CLOCK_MONOTONIC) >= probes->stall.until_ns &&
-		   prober_stuck(probes->patience.prober) == 0;
+	return (uint64_t) clock_ns(CLOCK_MONOTONIC) >= allocations->stall.until_ns &&
+		   prober_stuck(allocations->patience.prober) == 0;
 }
 
 /* Begins new accounts of waits: with the old ones the next attempt would be given up at once. */
 static void
-forget_waits(Probes *probes)
+forget_waits(Allocations *allocations)
 {
 	Patience fresh;
 
 	if (patience_init(&fresh) != 0)
 		return;
-	patience_fini(&probes->patience);
-	probes->patience = fresh;
+	patience_fini(&allocations->patience);
+	allocations->patience = fresh;
 }
 
-ExitCode
-probes_attach(Probes *probes, Failure *failure)
+static ExitCode
+allocations_attach(Source *source, Failure *failure)
 {
-	if (!may_attach(probes))
+	Allocations *allocations = (Allocations *) source;
+
+	if (!may_attach(allocations))
 		return EXIT_OK;
-	if (probes->stall.until_ns != 0)
-		forget_waits(probes);
-	for (size_t i = 0; i < probes->file_count; i++)
+	if (allocations->stall.until_ns != 0)
+		forget_waits(allocations);
+	for (size_t i = 0; i < allocations->file_count; i++)
 	{
-		int result = probes->files[i].link >= 0 ? 0 : link_file(probes, &probes->files[i]);
+		int result =
+			allocations->files[i].link >= 0 ? 0 : link_file(allocations, &allocations->files[i]);
 
 		if (result == 0)
 			continue;
 		if (result == -EAGAIN)
 		{
-			put_off(probes, &probes->files[i]);
+			put_off(allocations, &allocations->files[i]);
 			return EXIT_OK;
 		}
 		failure_set(failure, EXIT_BPF, "could not probe functions that allocate");
-		failure_detail(failure, "\"%s\": %s.", probes->files[i].name, strerror(-result));
-		look_away(probes);
+		failure_detail(failure, "\"%s\": %s.", allocations->files[i].name, strerror(-result));
+		look_away(allocations);
 		return failure->code;
 	}
-	probes->stall = (Stall){ 0 };
-	probes->watching = probes->file_count > 0;
+	allocations->stall = (Stall){ 0 };
+	allocations->watching = allocations->file_count > 0;
 	return EXIT_OK;
 }
 
-void
-probes_detach_cpu(Probes *probes, uint32_t cpu)
-{
-	for (int kind = 0; probes->cpus != NULL && kind < FAULT_KINDS; kind++)
-	{
-		bpf_link__destroy(probes->cpus[cpu].links[kind]); /* closes the event */
-		probes->cpus[cpu].links[kind] = NULL;
-	}
-}
-
-int
-probes_attach_cpu(Probes *probes, uint32_t cpu)
-{
-	struct bpf_program *programs[FAULT_KINDS] = { probes->skeleton->progs.pfs_minor_fault,
-												  probes->skeleton->progs.pfs_major_fault };
-
-	if (probes->cpus == NULL)
-		return 0;
-	probes_detach_cpu(probes, cpu);
-	for (int kind = 0; kind < FAULT_KINDS; kind++)
-	{
-		struct perf_event_attr attributes = {
-			.type = PERF_TYPE_SOFTWARE,
-			.size = sizeof(attributes),
-			.config = fault_events[kind],
-			.sample_period = probes->fault_period,
-		};
-		FaultEvents *events = &probes->cpus[cpu];
-		int fd = cpu_event_open(&attributes, cpu);
-
-		if (fd < 0)
-			return fd;
-		events->fds[kind] = fd;
-		events->links[kind] = bpf_program__attach_perf_event(programs[kind], fd);
-		if (events->links[kind] == NULL)
-		{
-			int result = -errno;
-
-			close(fd);
-			return result;
-		}
-	}
-	return 0;
-}
-
 static void
-set_fault_period(Probes *probes, uint64_t period)
+pace_kept(Allocations *allocations, uint64_t a_second)
 {
-	probes->fault_period = period;
-	if (period > probes->stats.fault_period)
-		probes->stats.fault_period = period;
-	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
-	{
-		for (int kind = 0; kind < FAULT_KINDS; kind++)
-		{
-			if (probes->cpus[cpu].links[kind] != NULL &&
-				ioctl(probes->cpus[cpu].fds[kind], PERF_EVENT_IOC_PERIOD, &period) != 0)
-				log_event(LOG_WARNING, "sampler", "could not change the period of page faults",
-						  log_number("cpu", cpu), log_text("detail", strerror(errno)));
-		}
-	}
-}
-
-/* A period that makes about as many samples as are wanted, where it is wrong by much. */
-static uint64_t
-better_period(uint64_t period, uint64_t a_second, uint64_t wanted, uint64_t least, uint64_t most)
-{
-	uint64_t better = period;
-
-	if (a_second > wanted)
-		better = period * (a_second / wanted + 1);
-	else if (a_second < wanted / 4)
-		better = period / 2;
-	better |= 1;
-	return better > most ? most : better < least ? least : better;
-}
-
-static void
-pace_faults(Probes *probes, uint64_t a_second)
-{
-	uint64_t period =
-		better_period(probes->fault_period, a_second, probes->options.samples_a_second,
-					  FAULT_PERIOD, FAULT_PERIOD_MAX);
-
-	if (period == probes->fault_period)
-		return;
-	set_fault_period(probes, period);
-	log_event(LOG_INFO, "sampler", "page faults are sampled at another period",
-			  log_number("period", (int64_t) period),
-			  log_number("samples_a_second", (int64_t) a_second));
-}
-
-static void
-pace_allocations(Probes *probes, uint64_t a_second)
-{
-	struct profiler__bss *shared = probes->skeleton->bss;
+	struct profiler__bss *shared = allocations->source.host->skeleton->bss;
 	uint64_t before = shared->pfs_allocation_period;
-	uint64_t period = better_period(before, a_second, probes->options.samples_a_second,
-									ALLOCATION_PERIOD, ALLOCATION_PERIOD_MAX);
+	uint64_t period = pace_better_period(before, a_second,
+										 (uint64_t) allocations->source.host->settings.probe_rate,
+										 ALLOCATION_PERIOD, ALLOCATION_PERIOD_MAX);
 
 	/* the first one is even */
 	if (period == before || period == (before | 1))
 		return;
 	shared->pfs_allocation_period = period;
-	if (period > probes->stats.allocation_period)
-		probes->stats.allocation_period = period;
+	if (period > allocations->longest_period)
+		allocations->longest_period = period;
 	log_event(LOG_INFO, "sampler", "allocations are sampled at another period",
 			  log_number("period_bytes", (int64_t) period),
 			  log_number("samples_a_second", (int64_t) a_second));
@@ -659,11 +512,11 @@ pace_allocations(Probes *probes, uint64_t a_second)
 
 /* A second of looking at calls for some of not, where looking at all would cost too much. */
 static void
-pace_calls(Probes *probes, uint64_t a_second)
+pace_calls(Allocations *allocations, uint64_t a_second)
 {
-	uint64_t limit = probes->calls_a_second;
+	uint64_t limit = allocations->calls_a_second;
 	uint64_t wanted = (a_second + limit - 1) / limit;
-	uint32_t one_in = probes->skeleton->bss->pfs_calls_one_in;
+	uint32_t one_in = allocations->source.host->skeleton->bss->pfs_calls_one_in;
 
 	if (wanted < 1)
 		wanted = 1;
@@ -675,87 +528,82 @@ pace_calls(Probes *probes, uint64_t a_second)
 		log_event(LOG_INFO, "sampler", "allocations are looked at for one second in so many",
 				  log_number("one_in", (int64_t) wanted),
 				  log_number("calls_a_second", (int64_t) a_second));
-	probes->skeleton->bss->pfs_calls_one_in = (uint32_t) wanted;
-	if (wanted > probes->stats.calls_one_in)
-		probes->stats.calls_one_in = (uint32_t) wanted;
+	allocations->source.host->skeleton->bss->pfs_calls_one_in = (uint32_t) wanted;
+	if (wanted > allocations->fewest_calls)
+		allocations->fewest_calls = (uint32_t) wanted;
 	if (wanted > 1)
-		look_away(probes);
+		look_away(allocations);
 }
 
 /* Is it time to look at calls again? */
 static void
-look_again(Probes *probes)
+look_again(Allocations *allocations)
 {
 	Failure failure;
 
-	probes->seconds++;
-	if (probes->seconds + 1 >= probes->skeleton->bss->pfs_calls_one_in &&
-		probes_attach(probes, &failure) != EXIT_OK)
+	allocations->seconds++;
+	if (allocations->seconds + 1 >= allocations->source.host->skeleton->bss->pfs_calls_one_in &&
+		allocations_attach(&allocations->source, &failure) != EXIT_OK)
 		failure_log(&failure, "sampler");
 }
 
-/*
- * True once a second has passed since the counter was last looked at. *a_second is by how much it
- * rose in a second, *passed_ns the time that has passed.
- */
-static bool
-is_due(Paced *paced, uint64_t counter, int64_t now_ns, uint64_t *a_second, uint64_t *passed_ns)
+static void
+allocations_pace(Source *source, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns)
 {
-	bool first = paced->then_ns == 0;
-
-	*passed_ns = (uint64_t) (now_ns - paced->then_ns);
-	if (*passed_ns < PACE_NS)
-		return false;
-	*a_second = (counter - paced->counter) * NS_PER_S / *passed_ns;
-	*paced = (Paced){ counter, now_ns };
-	return !first;
-}
-
-void
-probes_pace_faults(Probes *probes, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns)
-{
-	uint64_t passed_ns;
-	uint64_t faults;
-
-	if (probes->cpus != NULL &&
-		is_due(&probes->faults, counters[PFS_COUNTER_FAULTS], now_ns, &faults, &passed_ns))
-		pace_faults(probes, faults);
-}
-
-void
-probes_pace_calls(Probes *probes, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns)
-{
-	uint64_t allocations = counters[PFS_COUNTER_ALLOCATIONS] - probes->allocations;
+	Allocations *allocations = (Allocations *) source;
+	uint64_t kept = counters[PFS_COUNTER_ALLOCATIONS] - allocations->kept;
 	uint64_t passed_ns;
 	uint64_t calls;
 
-	if (probes->file_count == 0)
-		return;
-	if (is_due(&probes->calls, counters[PFS_COUNTER_CALLS], now_ns, &calls, &passed_ns))
+	if (pace_is_due(&allocations->pace, counters[PFS_COUNTER_CALLS], now_ns, &calls, &passed_ns))
 	{
-		if (probes->watching)
+		if (allocations->watching)
 		{
-			pace_allocations(probes, allocations * NS_PER_S / passed_ns);
-			pace_calls(probes, calls);
+			pace_kept(allocations, kept * NS_PER_S / passed_ns);
+			pace_calls(allocations, calls);
 		}
 		else
-			look_again(probes);
+			look_again(allocations);
 	}
-	if (probes->calls.then_ns == now_ns)
-		probes->allocations = counters[PFS_COUNTER_ALLOCATIONS];
+	if (allocations->pace.then_ns == now_ns)
+		allocations->kept = counters[PFS_COUNTER_ALLOCATIONS];
 }
 
-void
-probes_look_less(Probes *probes, uint32_t part, uint32_t whole)
+static uint64_t
+allocations_looking_ns(const uint64_t counters[PFS_COUNTER_COUNT])
 {
-	uint64_t limit = (uint64_t) probes->options.samples_a_second * CALLS_PER_SAMPLE * part / whole;
-
-	probes->calls_a_second = limit > 0 ? limit : 1;
+	return counters[PFS_COUNTER_CALLS] * CALL_NS;
 }
 
-void
-probes_stats(const Probes *probes, ProbeStats *stats)
+static size_t
+allocations_figures(const Source *source, const uint64_t counters[PFS_COUNTER_COUNT],
+					SourceFigure figures[SOURCE_FIGURES_MAX])
 {
-	*stats = probes->stats;
-	stats->held_up = atomic_load(&probes->held_up);
+	const Allocations *allocations = (const Allocations *) source;
+
+	figures[0] = (SourceFigure){ "allocations", counters[PFS_COUNTER_ALLOCATIONS] };
+	figures[1] = (SourceFigure){ "allocation_period_bytes",
+								 allocations != NULL ? allocations->longest_period : 0 };
+	figures[2] = (SourceFigure){ "calls", counters[PFS_COUNTER_CALLS] };
+	figures[3] =
+		(SourceFigure){ "calls_one_in", allocations != NULL ? allocations->fewest_calls : 0 };
+	return 4;
 }
+
+const SampleSource allocations_source = {
+	.name = "allocations",
+	.events = PFS_COUNTER_ALLOCATIONS,
+	.is_tended = true,
+	.wanted = allocations_wanted,
+	.slots = allocations_slots,
+	.choose = allocations_choose,
+	.prepare = allocations_prepare,
+	.free = allocations_free,
+	.attach = allocations_attach,
+	.detach = allocations_detach,
+	.pace = allocations_pace,
+	.restrain = allocations_restrain,
+	.looking_ns = allocations_looking_ns,
+	.figures = allocations_figures,
+	.missing = allocations_missing,
+};

@@ -15,33 +15,36 @@
 #include <bpf/libbpf.h>
 
 #include "base/log.h"
+#include "kernel/source.h"
 #include "kernel/wait_round.h"
+#include "process/proc_file.h"
 #include "profiler.skel.h"
 
 #define KPROBES_FILE	"/sys/bus/event_source/devices/kprobe/type"
 #define SWITCH_NAME		"finish_task_switch"
 #define NAME_BYTES		128
 #define PACE_NS			INT64_C(1000000000)
+#define STAT_FILE		"/proc/stat"
+#define STAT_BYTES		(1 << 20)
 #define VISITS_A_SECOND UINT64_C(100000) /* of threads, to find those of batches */
 #define FEWEST_MAX		16				 /* or an interval might see none */
 #define NS_PER_S		UINT64_C(1000000000)
 
-struct OffCpu
+typedef struct OffCpu
 {
-	struct profiler *skeleton;
-	OffCpuOptions options;
+	Source source;
 	char probed[NAME_BYTES]; /* "": the tracepoint */
 	struct bpf_link *switch_link;
 	struct bpf_link *birth_link;
 	WaitRounds rounds;
-	_Atomic uint64_t switches_a_second; /* of the options, or less; 0: any */
+	_Atomic uint64_t switches_a_second; /* of the settings, or less; 0: any */
 	uint64_t waits;						/* when it was last looked … */
 	uint64_t switches;
 	int64_t paced_ns; /* … which was then */
 	uint64_t longest_ns;
 	uint32_t seconds; /* since switches began to be looked at, or not to */
-	uint32_t fewest;  /* see off_cpu_fewest_switches */
-};
+	uint32_t fewest;  /* one in so many switches was looked at, at most */
+} OffCpu;
 
 /* finish_task_switch as this kernel's compiler has called it. */
 static bool
@@ -110,7 +113,7 @@ find_missing(char probed[NAME_BYTES])
 	return "The kernel has neither the tracepoint sched_exit_tp (6.15) nor kprobes.";
 }
 
-const char *
+static const char *
 off_cpu_missing(const char **how)
 {
 	char probed[NAME_BYTES];
@@ -120,54 +123,17 @@ off_cpu_missing(const char **how)
 	return missing;
 }
 
-ExitCode
-off_cpu_create(struct profiler *skeleton, const OffCpuOptions *options, uint32_t slot,
-			   OffCpu **result, Failure *failure)
+static bool
+off_cpu_wanted(const SourceSettings *settings)
 {
-	OffCpu *off_cpu = calloc(1, sizeof(*off_cpu));
-	bool wanted = options->period_ns > 0;
-	const char *missing;
-
-	if (off_cpu == NULL)
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
-	if (wait_rounds_init(&off_cpu->rounds, skeleton, options->handler, options->context) != 0)
-	{
-		free(off_cpu);
-		return failure_set(failure, EXIT_INTERNAL, "out of memory");
-	}
-	off_cpu->skeleton = skeleton;
-	off_cpu->options = *options;
-	off_cpu_look_less(off_cpu, 1, 1);
-	off_cpu->longest_ns = options->period_ns;
-	off_cpu->fewest = 1;
-	missing = wanted ? find_missing(off_cpu->probed) : NULL;
-	if (missing != NULL)
-	{
-		off_cpu_free(off_cpu);
-		failure_set(failure, EXIT_PRIVILEGE, "cannot sample waits on this host");
-		failure_detail(failure, "%s", missing);
-		failure_hint(failure, "Omit --off-cpu.");
-		return failure->code;
-	}
-	skeleton->rodata->pfs_tend_slot = slot;
-	skeleton->bss->pfs_wait_period = options->period_ns;
-	skeleton->bss->pfs_tend_one_in = 1;
-	skeleton->bss->pfs_watch_one_in = 1;
-	(void) bpf_map__set_autocreate(skeleton->maps.pfs_waits, wanted);
-	(void) bpf_program__set_autoload(skeleton->progs.pfs_switch_end,
-									 wanted && off_cpu->probed[0] == '\0');
-	(void) bpf_program__set_autoload(skeleton->progs.pfs_switch_probe,
-									 wanted && off_cpu->probed[0] != '\0');
-	(void) bpf_program__set_autoload(skeleton->progs.pfs_thread_born, wanted);
-	(void) bpf_program__set_autoload(skeleton->progs.pfs_tend_waits, wanted);
-	(void) bpf_program__set_autoload(skeleton->progs.pfs_confirm_waits, wanted);
-	*result = off_cpu;
-	return EXIT_OK;
+	return settings->off_cpu_period_ns > 0;
 }
 
-void
-off_cpu_detach(OffCpu *off_cpu)
+static void
+off_cpu_detach(Source *source)
 {
+	OffCpu *off_cpu = (OffCpu *) source;
+
 	bpf_link__destroy(off_cpu->switch_link);
 	bpf_link__destroy(off_cpu->birth_link);
 	off_cpu->switch_link = NULL;
@@ -175,14 +141,80 @@ off_cpu_detach(OffCpu *off_cpu)
 	wait_rounds_detach(&off_cpu->rounds);
 }
 
-void
-off_cpu_free(OffCpu *off_cpu)
+static void
+off_cpu_free(Source *source)
 {
-	if (off_cpu == NULL)
-		return;
-	off_cpu_detach(off_cpu);
+	OffCpu *off_cpu = (OffCpu *) source;
+
+	off_cpu_detach(source);
 	wait_rounds_fini(&off_cpu->rounds);
 	free(off_cpu);
+}
+
+/* What waits are tended in. */
+static uint32_t
+off_cpu_slots(int possible_cpus)
+{
+	return 1;
+}
+
+static void
+off_cpu_choose(struct profiler *skeleton, bool wanted)
+{
+	(void) bpf_map__set_autocreate(skeleton->maps.pfs_waits, wanted);
+	(void) bpf_program__set_autoload(skeleton->progs.pfs_switch_end, wanted);
+	(void) bpf_program__set_autoload(skeleton->progs.pfs_switch_probe, wanted);
+	(void) bpf_program__set_autoload(skeleton->progs.pfs_thread_born, wanted);
+	(void) bpf_program__set_autoload(skeleton->progs.pfs_tend_waits, wanted);
+	(void) bpf_program__set_autoload(skeleton->progs.pfs_confirm_waits, wanted);
+}
+
+/* From now on switches are looked at for part of the time if they are more than part of whole. */
+static void
+off_cpu_restrain(Source *source, uint32_t part, uint32_t whole)
+{
+	OffCpu *off_cpu = (OffCpu *) source;
+	uint64_t all = source->host->settings.off_cpu_switches;
+
+	off_cpu->switches_a_second = all > 0 && all * part / whole == 0 ? 1 : all * part / whole;
+}
+
+static ExitCode
+off_cpu_prepare(const SourceHost *host, uint32_t slot, Source **source, Failure *failure)
+{
+	struct profiler *skeleton = host->skeleton;
+	uint64_t period_ns = host->settings.off_cpu_period_ns;
+	OffCpu *off_cpu = calloc(1, sizeof(*off_cpu));
+	const char *missing;
+
+	if (off_cpu == NULL || wait_rounds_init(&off_cpu->rounds, host) != 0)
+	{
+		free(off_cpu);
+		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+	}
+	off_cpu->source.host = host;
+	off_cpu_restrain(&off_cpu->source, 1, 1);
+	off_cpu->longest_ns = period_ns;
+	off_cpu->fewest = 1;
+	missing = find_missing(off_cpu->probed);
+	if (missing != NULL)
+	{
+		off_cpu_free(&off_cpu->source);
+		failure_set(failure, EXIT_PRIVILEGE, "cannot sample waits on this host");
+		failure_detail(failure, "%s", missing);
+		failure_hint(failure, "Omit --off-cpu.");
+		return failure->code;
+	}
+	skeleton->rodata->pfs_tend_slot = slot;
+	skeleton->bss->pfs_wait_period = period_ns;
+	skeleton->bss->pfs_tend_one_in = 1;
+	skeleton->bss->pfs_watch_one_in = 1;
+	/* the one of the two that this kernel does not have */
+	(void) bpf_program__set_autoload(off_cpu->probed[0] != '\0' ? skeleton->progs.pfs_switch_end
+																: skeleton->progs.pfs_switch_probe,
+									 false);
+	*source = &off_cpu->source;
+	return EXIT_OK;
 }
 
 static ExitCode
@@ -199,7 +231,7 @@ refused(Failure *failure, const char *what)
 static ExitCode
 watch(OffCpu *off_cpu, Failure *failure)
 {
-	struct profiler *skeleton = off_cpu->skeleton;
+	struct profiler *skeleton = off_cpu->source.host->skeleton;
 
 	wait_rounds_forget(&off_cpu->rounds);
 	if (off_cpu->probed[0] != '\0')
@@ -230,16 +262,16 @@ off_cpu_allowed_waits(uint64_t samples_a_second, uint64_t round_ns, uint64_t thr
 static void
 pace_tending(OffCpu *off_cpu)
 {
-	const OffCpuOptions *options = &off_cpu->options;
-	struct profiler__bss *shared = off_cpu->skeleton->bss;
+	const SourceHost *host = off_cpu->source.host;
+	struct profiler__bss *shared = host->skeleton->bss;
 	uint64_t round_ns = shared->pfs_watch_one_in * NS_PER_S;
 	uint64_t allowed;
 	uint32_t one_in;
 
-	if (shared->pfs_watch_one_in == 1 || round_ns > options->interval_ns)
-		round_ns = options->interval_ns;
-	allowed =
-		off_cpu_allowed_waits(options->samples_a_second, round_ns, shared->pfs_threads_visited);
+	if (shared->pfs_watch_one_in == 1 || round_ns > host->interval_ns)
+		round_ns = host->interval_ns;
+	allowed = off_cpu_allowed_waits((uint64_t) host->settings.off_cpu_rate, round_ns,
+									shared->pfs_threads_visited);
 	one_in = (uint32_t) ((shared->pfs_waits_tended + allowed - 1) / allowed);
 	if (one_in < 1)
 		one_in = 1;
@@ -254,8 +286,10 @@ pace_tending(OffCpu *off_cpu)
 static void
 close_waits(OffCpu *off_cpu)
 {
-	off_cpu->skeleton->bss->pfs_waits_tended = 0;
-	off_cpu->skeleton->bss->pfs_threads_visited = 0;
+	struct profiler__bss *shared = off_cpu->source.host->skeleton->bss;
+
+	shared->pfs_waits_tended = 0;
+	shared->pfs_threads_visited = 0;
 	if (wait_rounds_run(&off_cpu->rounds))
 		pace_tending(off_cpu);
 }
@@ -264,20 +298,21 @@ close_waits(OffCpu *off_cpu)
 static void
 look_away(OffCpu *off_cpu)
 {
-	off_cpu->skeleton->bss->pfs_tend_ends = 1;
+	struct profiler__bss *shared = off_cpu->source.host->skeleton->bss;
+
+	shared->pfs_tend_ends = 1;
 	close_waits(off_cpu);
-	off_cpu->skeleton->bss->pfs_tend_ends = 0;
+	shared->pfs_tend_ends = 0;
 	bpf_link__destroy(off_cpu->switch_link);
 	off_cpu->switch_link = NULL;
 }
 
-ExitCode
-off_cpu_attach(OffCpu *off_cpu, Failure *failure)
+static ExitCode
+off_cpu_attach(Source *source, Failure *failure)
 {
-	struct profiler *skeleton = off_cpu->skeleton;
+	OffCpu *off_cpu = (OffCpu *) source;
+	struct profiler *skeleton = source->host->skeleton;
 
-	if (off_cpu->options.period_ns == 0)
-		return EXIT_OK;
 	/* births first, then those that are there: a thread between the two is seen twice, not never */
 	off_cpu->birth_link = bpf_program__attach(skeleton->progs.pfs_thread_born);
 	if (off_cpu->birth_link == NULL)
@@ -288,24 +323,18 @@ off_cpu_attach(OffCpu *off_cpu, Failure *failure)
 	return watch(off_cpu, failure);
 }
 
-void
-off_cpu_tend(OffCpu *off_cpu)
+/* Waits that go on belong to this moment's window, as far as they went. */
+static void
+off_cpu_tend(Source *source, bool last)
 {
-	if (off_cpu->switch_link != NULL)
-		close_waits(off_cpu);
-}
+	OffCpu *off_cpu = (OffCpu *) source;
 
-void
-off_cpu_end(OffCpu *off_cpu)
-{
-	if (off_cpu->switch_link != NULL)
+	if (off_cpu->switch_link == NULL)
+		return;
+	if (last)
 		look_away(off_cpu);
-}
-
-uint64_t
-off_cpu_unread(const OffCpu *off_cpu)
-{
-	return atomic_load_explicit(&off_cpu->rounds.unread, memory_order_relaxed);
+	else
+		close_waits(off_cpu);
 }
 
 /* A second more or less of looking at switches, where looking at all would cost too much. */
@@ -314,7 +343,8 @@ pace_switches(OffCpu *off_cpu, uint64_t a_second)
 {
 	uint64_t limit = off_cpu->switches_a_second;
 	uint64_t wanted = limit > 0 ? (a_second + limit - 1) / limit : 1;
-	uint32_t one_in = off_cpu->skeleton->bss->pfs_watch_one_in;
+	struct profiler__bss *shared = off_cpu->source.host->skeleton->bss;
+	uint32_t one_in = shared->pfs_watch_one_in;
 	Failure failure;
 
 	off_cpu->seconds++;
@@ -337,7 +367,7 @@ pace_switches(OffCpu *off_cpu, uint64_t a_second)
 		log_event(LOG_INFO, "sampler", "switches are looked at for one second in so many",
 				  log_number("one_in", (int64_t) wanted),
 				  log_number("switches_a_second", (int64_t) a_second));
-	off_cpu->skeleton->bss->pfs_watch_one_in = (uint32_t) wanted;
+	shared->pfs_watch_one_in = (uint32_t) wanted;
 	if (wanted > off_cpu->fewest)
 		off_cpu->fewest = (uint32_t) wanted;
 	if (wanted == 1 && watch(off_cpu, &failure) != EXIT_OK)
@@ -348,17 +378,19 @@ pace_switches(OffCpu *off_cpu, uint64_t a_second)
 static void
 pace_waits(OffCpu *off_cpu, uint64_t a_second)
 {
-	uint64_t period_ns = off_cpu->skeleton->bss->pfs_wait_period;
+	const SourceSettings *settings = &off_cpu->source.host->settings;
+	struct profiler__bss *shared = off_cpu->source.host->skeleton->bss;
+	uint64_t rate = (uint64_t) settings->off_cpu_rate;
+	uint64_t period_ns = shared->pfs_wait_period;
 	uint64_t wanted_ns = period_ns;
 
-	if (a_second > off_cpu->options.samples_a_second)
-		wanted_ns = 2 * period_ns < OFF_CPU_PERIOD_NS_MAX ? 2 * period_ns : OFF_CPU_PERIOD_NS_MAX;
-	else if (a_second < off_cpu->options.samples_a_second / 4)
-		wanted_ns =
-			period_ns / 2 > off_cpu->options.period_ns ? period_ns / 2 : off_cpu->options.period_ns;
+	if (a_second > rate)
+		wanted_ns = MIN(2 * period_ns, OFF_CPU_PERIOD_NS_MAX);
+	else if (a_second < rate / 4)
+		wanted_ns = MAX(period_ns / 2, settings->off_cpu_period_ns);
 	if (wanted_ns == period_ns)
 		return;
-	off_cpu->skeleton->bss->pfs_wait_period = wanted_ns;
+	shared->pfs_wait_period = wanted_ns;
 	if (wanted_ns > off_cpu->longest_ns)
 		off_cpu->longest_ns = wanted_ns;
 	log_event(LOG_INFO, "sampler", "waits are sampled at another period",
@@ -366,16 +398,37 @@ pace_waits(OffCpu *off_cpu, uint64_t a_second)
 			  log_number("samples_a_second", (int64_t) a_second));
 }
 
-void
-off_cpu_pace(OffCpu *off_cpu, uint64_t waits, uint64_t switches, int64_t now_ns)
+/* Switches of all CPUs since the machine started; 0 where the kernel does not say. */
+static uint64_t
+count_switches(void)
 {
+	char *text;
+	const char *line;
+	uint64_t switches = 0;
+
+	if (proc_file_read(STAT_FILE, STAT_BYTES, &text, NULL) != 0)
+		return 0;
+	line = strstr(text, "\nctxt ");
+	if (line != NULL)
+		switches = strtoull(line + strlen("\nctxt "), NULL, 10);
+	free(text);
+	return switches;
+}
+
+static void
+off_cpu_pace(Source *source, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns)
+{
+	OffCpu *off_cpu = (OffCpu *) source;
 	uint64_t passed_ns = (uint64_t) (now_ns - off_cpu->paced_ns);
 	bool first = off_cpu->paced_ns == 0;
+	uint64_t waits = counters[PFS_COUNTER_WAITS];
 	uint64_t waits_a_second;
 	uint64_t switches_a_second;
+	uint64_t switches;
 
-	if (off_cpu->options.period_ns == 0 || passed_ns < PACE_NS)
+	if (passed_ns < PACE_NS)
 		return;
+	switches = count_switches();
 	waits_a_second = (waits - off_cpu->waits) * NS_PER_S / passed_ns;
 	switches_a_second = (switches - off_cpu->switches) * NS_PER_S / passed_ns;
 	off_cpu->waits = waits;
@@ -388,22 +441,41 @@ off_cpu_pace(OffCpu *off_cpu, uint64_t waits, uint64_t switches, int64_t now_ns)
 	pace_switches(off_cpu, switches_a_second);
 }
 
-void
-off_cpu_look_less(OffCpu *off_cpu, uint32_t part, uint32_t whole)
+static uint64_t
+off_cpu_looking_ns(const uint64_t counters[PFS_COUNTER_COUNT])
 {
-	uint64_t all = off_cpu->options.switches_a_second;
-
-	off_cpu->switches_a_second = all > 0 && all * part / whole == 0 ? 1 : all * part / whole;
+	return counters[PFS_COUNTER_LOOK_NS];
 }
 
-uint64_t
-off_cpu_longest_period_ns(const OffCpu *off_cpu)
+static size_t
+off_cpu_figures(const Source *source, const uint64_t counters[PFS_COUNTER_COUNT],
+				SourceFigure figures[SOURCE_FIGURES_MAX])
 {
-	return off_cpu->longest_ns;
+	const OffCpu *off_cpu = (const OffCpu *) source;
+
+	figures[0] = (SourceFigure){ "waits", counters[PFS_COUNTER_WAITS] };
+	figures[1] =
+		(SourceFigure){ "wait_period_us", off_cpu != NULL ? off_cpu->longest_ns / 1000 : 0 };
+	figures[2] = (SourceFigure){ "switches_one_in", off_cpu != NULL ? off_cpu->fewest : 1 };
+	return 3;
 }
 
-uint32_t
-off_cpu_fewest_switches(const OffCpu *off_cpu)
-{
-	return off_cpu->fewest;
-}
+const SampleSource off_cpu_source = {
+	.name = "off_cpu",
+	.events = PFS_COUNTER_WAITS,
+	.levels = 1,
+	.is_tended = true,
+	.wanted = off_cpu_wanted,
+	.slots = off_cpu_slots,
+	.choose = off_cpu_choose,
+	.prepare = off_cpu_prepare,
+	.free = off_cpu_free,
+	.attach = off_cpu_attach,
+	.detach = off_cpu_detach,
+	.tend = off_cpu_tend,
+	.pace = off_cpu_pace,
+	.restrain = off_cpu_restrain,
+	.looking_ns = off_cpu_looking_ns,
+	.figures = off_cpu_figures,
+	.missing = off_cpu_missing,
+};

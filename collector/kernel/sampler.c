@@ -1,14 +1,13 @@
 /*
  * sampler.c
- *		Loader of the BPF program, perf events, ring buffer.
+ *		Loader of the BPF programs, their sources, the ring buffer.
  *
- * 1. sampler_create sizes the ring by frequency and CPUs, loads the program, maps its tables.
- * 2. sampler_attach opens an event on each CPU that is online and gives the program to it.
+ * 1. sampler_create sizes the ring by frequency and CPUs, has the sources prepare their programs,
+ *    loads them, maps the tables.
+ * 2. sampler_attach attaches the sources to each CPU that is online, then as a whole.
  * 3. sampler_follow_cpus closes and opens events as CPUs go and come.
- * 4. sampler_set_frequency exchanges the period of the events that are open.
- * 5. sampler_stop closes them, after which the ring is emptied.
- *
- * The clock is the software CPU clock: it exists in every virtual machine, and its period is exact.
+ * 4. sampler_set_frequency restrains the sources, the clock among them.
+ * 5. sampler_stop detaches them, after which the ring is emptied.
  */
 #include "kernel/sampler.h"
 
@@ -16,35 +15,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <linux/perf_event.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "kernel/bpf_tables.h"
 #include "kernel/features.h"
 #include "kernel/group_roots.h"
-#include "kernel/off_cpu.h"
-#include "process/cpu_event.h"
 #include "process/cpu_list.h"
 #include "process/proc_file.h"
 #include "profiler.skel.h"
 
-#define NS_PER_S		   UINT64_C(1000000000)
 #define FDINFO_LIMIT_BYTES 4096
-#define SPREAD_MOST_NS	   INT64_C(100000000)
-/* a tick may be that late when its clock is looked at */
-#define TICK_SLACK_NS	   UINT64_C(10000000)
-#define SCRATCH_LEVELS	   1 /* programs that may meet on a CPU: the clock's alone … */
-#define WITH_WAITS_LEVELS  2 /* … which comes into the one that sees waits */
-#define STAT_FILE		   "/proc/stat"
-#define STAT_LIMIT_BYTES   (1 << 20)
 #define ONLINE_CPUS_FILE   "/sys/devices/system/cpu/online"
 
 /* The ring holds one second of samples of this size each, more than the mean of real stacks. */
@@ -61,30 +47,24 @@ typedef enum CpuState
 
 struct Sampler
 {
-	uint32_t frequency_hz;
-	uint32_t asked_hz; /* which self-restraint lowers */
-	SamplerHandler handler;
+	SourceHost host;
+	Source *sources[SOURCE_COUNT]; /* NULL: not wanted */
+	RecordHandler handler;
 	void *context;
 	struct profiler *skeleton;
-	OffCpu *off_cpu;
-	Probes *probes;
-	bool paces_faults; /* page faults are sampled */
-	bool tends;		   /* waits or calls are */
 	struct ring_buffer *ring;
 	KernelTables *tables;
 	BpfTableLimits table_limits;
-	size_t maps_bytes; /* of the maps that stay as they are */
-	struct bpf_link *links[CPU_LIST_MAX];
-	int fds[CPU_LIST_MAX]; /* the links' perf events */
-	CpuEventClock clocks[CPU_LIST_MAX];
-	uint8_t states[CPU_LIST_MAX]; /* CpuState */
-	uint64_t periods_ns[CPU_LIST_MAX];
-	uint64_t ended_ticks; /* that were due by clocks that are no more */
-	uint64_t missed_ticks;
-	uint64_t missing_ticks; /* at the last look */
-	uint64_t reopened;
-	int possible_cpus;
+	size_t maps_bytes;					 /* of the maps that stay as they are */
+	uint8_t states[CPU_LIST_MAX];		 /* CpuState */
+	uint32_t failed_cpus;				 /* at the last look */
+	uint64_t counted[PFS_COUNTER_COUNT]; /* counters whose losses have been added */
 };
+
+/* Runs the block that follows with each source number i that is wanted and has that function. */
+#define foreach_source(i, sampler, function)  \
+	for (size_t i = 0; i < SOURCE_COUNT; i++) \
+		if ((sampler)->sources[i] != NULL && sample_sources[i]->function != NULL)
 
 static int
 on_record(void *context, void *record, size_t length_bytes)
@@ -155,23 +135,54 @@ sampler_kernel_bytes(const Sampler *sampler)
 	return sampler->maps_bytes + bpf_tables_bytes(sampler->tables);
 }
 
+static bool
+source_wanted(const Sampler *sampler, size_t number)
+{
+	const SampleSource *row = sample_sources[number];
+
+	return row->wanted == NULL || row->wanted(&sampler->host.settings);
+}
+
+/*
+ * Has all sources that are wanted prepare their programs, and sets how many scratches there are:
+ * those of each CPU, one for each level of nesting, then those that sources have of their own.
+ */
+static ExitCode
+prepare_sources(Sampler *sampler, Failure *failure)
+{
+	uint32_t levels = 0;
+	uint32_t slot;
+
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+	{
+		bool wanted = source_wanted(sampler, i);
+
+		levels += wanted ? sample_sources[i]->levels : 0;
+		if (sample_sources[i]->choose != NULL)
+			sample_sources[i]->choose(sampler->skeleton, wanted);
+	}
+	sampler->skeleton->rodata->pfs_levels = levels;
+	slot = (uint32_t) sampler->host.possible_cpus * levels;
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+	{
+		const SampleSource *row = sample_sources[i];
+
+		if (!source_wanted(sampler, i))
+			continue;
+		if (row->prepare(&sampler->host, slot, &sampler->sources[i], failure) != EXIT_OK)
+			return failure->code;
+		slot += row->slots != NULL ? row->slots(sampler->host.possible_cpus) : 0;
+	}
+	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_scratches, slot);
+	return EXIT_OK;
+}
+
 static ExitCode
 load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 {
-	uint32_t bytes = sampler_ring_bytes(sampler->frequency_hz, (uint32_t) sampler->possible_cpus,
-										options->memory_bytes);
-	const OffCpuOptions off_cpu = {
-		.period_ns = options->off_cpu_period_ns,
-		.samples_a_second = options->off_cpu_rate,
-		.interval_ns = options->interval_ns,
-		.switches_a_second = options->off_cpu_switches,
-		.handler = options->on_wait != NULL ? options->on_wait : sampler->handler,
-		.context = sampler->context,
-	};
-	uint32_t levels = off_cpu.period_ns > 0 ? WITH_WAITS_LEVELS : SCRATCH_LEVELS;
-	uint32_t scratches = (uint32_t) sampler->possible_cpus * levels;
-	uint32_t all_scratches = scratches + (off_cpu.period_ns > 0) +
-							 probes_slots(&options->probes, sampler->possible_cpus);
+	uint32_t bytes =
+		sampler_ring_bytes(options->frequency_hz, (uint32_t) sampler->host.possible_cpus,
+						   options->memory_bytes);
 	int result;
 
 	sampler->skeleton = profiler__open();
@@ -181,24 +192,17 @@ load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 		failure_detail(failure, "%s.", strerror(errno));
 		return failure->code;
 	}
+	sampler->host.skeleton = sampler->skeleton;
 	sampler->skeleton->rodata->pfs_wakeup_bytes = bytes / 4;
 	sampler->skeleton->rodata->pfs_late_limit_bytes = bytes / 2;
 	sampler->skeleton->rodata->pfs_excluded_pid = options->exclude_self ? (uint32_t) getpid() : 0;
 	sampler->skeleton->rodata->pfs_controller = options->controller;
-	sampler->skeleton->rodata->pfs_levels = levels;
-	if (off_cpu_create(sampler->skeleton, &off_cpu, scratches, &sampler->off_cpu, failure) !=
-		EXIT_OK)
+	if (prepare_sources(sampler, failure) != EXIT_OK)
 		return failure->code;
-	if (probes_create(sampler->skeleton, &options->probes, scratches + (off_cpu.period_ns > 0),
-					  &sampler->probes, failure) != EXIT_OK)
-		return failure->code;
-	sampler->paces_faults = options->probes.page_faults;
-	sampler->tends = off_cpu.period_ns > 0 || options->probes.file_count > 0;
 	bpf_table_limits(options->memory_bytes / 4, options->max_mappings, options->max_code_bytes,
 					 &sampler->table_limits);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_lines, sampler->table_limits.chunks);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_ring, bytes);
-	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_scratches, all_scratches);
 	(void) bpf_program__set_autoload(sampler->skeleton->progs.pfs_read_group_root,
 									 group_roots_wanted());
 	result = profiler__load(sampler->skeleton);
@@ -240,7 +244,7 @@ map_tables(Sampler *sampler, Failure *failure)
 }
 
 ExitCode
-sampler_create(const SamplerOptions *options, SamplerHandler handler, void *context,
+sampler_create(const SamplerOptions *options, RecordHandler handler, void *context,
 			   Sampler **result, Failure *failure)
 {
 	Sampler *sampler;
@@ -253,11 +257,17 @@ sampler_create(const SamplerOptions *options, SamplerHandler handler, void *cont
 	sampler = calloc(1, sizeof(*sampler));
 	if (sampler == NULL)
 		return failure_set(failure, EXIT_INTERNAL, "out of memory");
-	sampler->frequency_hz = options->frequency_hz;
-	sampler->asked_hz = options->frequency_hz;
 	sampler->handler = handler;
 	sampler->context = context;
-	sampler->possible_cpus = libbpf_num_possible_cpus();
+	sampler->host = (SourceHost){
+		.settings = options->sources,
+		.frequency_hz = options->frequency_hz,
+		.interval_ns = options->interval_ns,
+		.possible_cpus = libbpf_num_possible_cpus(),
+		.losses = options->losses,
+		.on_tended = options->on_tended != NULL ? options->on_tended : handler,
+		.context = context,
+	};
 	raise_memlock();
 	code = load_program(sampler, options, failure);
 	if (code == EXIT_OK)
@@ -287,147 +297,51 @@ sampler_free(Sampler *sampler)
 	if (sampler == NULL)
 		return;
 	sampler_stop(sampler);
-	off_cpu_free(sampler->off_cpu);
-	probes_free(sampler->probes);
+	foreach_source(i, sampler, free)
+		sample_sources[i]->free(sampler->sources[i]);
 	ring_buffer__free(sampler->ring);
 	bpf_tables_free(sampler->tables);
 	profiler__destroy(sampler->skeleton);
 	free(sampler);
 }
 
-/*
- * CPUs that tick at the same moment would all want the same cache lines, and fill the ring, at
- * once: their clocks begin one after the other, spread over a period or what may be waited for.
- */
-static void
-wait_for_turn(int64_t begin_ns, uint32_t frequency_hz, uint32_t turn, uint32_t turns)
-{
-	int64_t spread_ns = (int64_t) (NS_PER_S / frequency_hz);
-	struct timespec until;
-
-	if (spread_ns > SPREAD_MOST_NS)
-		spread_ns = SPREAD_MOST_NS;
-	begin_ns += spread_ns * turn / turns;
-	until = (struct timespec){ begin_ns / (int64_t) NS_PER_S, begin_ns % (int64_t) NS_PER_S };
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-		;
-}
-
-/* Ticks that a CPU's clock owed us when it was looked at last. */
-static uint64_t
-ticks_due(const Sampler *sampler, uint32_t cpu)
-{
-	uint64_t period_ns = sampler->periods_ns[cpu];
-	uint64_t slack_ns = period_ns / 2 < TICK_SLACK_NS ? period_ns / 2 : TICK_SLACK_NS;
-
-	if (sampler->links[cpu] == NULL || sampler->clocks[cpu].enabled_ns < slack_ns)
-		return 0;
-	return (sampler->clocks[cpu].enabled_ns - slack_ns) / period_ns;
-}
-
-/*
- * The kernel does not run our program while another BPF program, or a call that changes a map, is
- * under way on the CPU, and says nothing of it. Nor do ticks come while interrupts are off for
- * longer than a period.
- */
-static void
-count_missed_ticks(Sampler *sampler)
-{
-	uint64_t due = sampler->ended_ticks;
-	uint64_t counters[PFS_COUNTER_COUNT];
-	uint64_t missed;
-	uint64_t ticks;
-
-	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
-		due += ticks_due(sampler, cpu);
-	if (sampler_counters(sampler, counters) != 0)
-		return;
-	ticks = counters[PFS_COUNTER_EVENTS] - counters[PFS_COUNTER_WAITS] -
-			counters[PFS_COUNTER_FAULTS] - counters[PFS_COUNTER_ALLOCATIONS];
-	/* counters are read one after the other: what two looks agree on has been missed */
-	missed = due > ticks ? due - ticks : 0;
-	if (missed > sampler->missed_ticks && sampler->missing_ticks > sampler->missed_ticks)
-		sampler->missed_ticks = MIN(missed, sampler->missing_ticks);
-	sampler->missing_ticks = missed;
-}
-
-/* The CPU's clock is to be closed: what it owed counts on. */
-static void
-end_clock(Sampler *sampler, uint32_t cpu)
-{
-	if (sampler->links[cpu] == NULL)
-		return;
-	(void) cpu_event_lives(sampler->fds[cpu], &sampler->clocks[cpu]);
-	sampler->ended_ticks += ticks_due(sampler, cpu);
-	bpf_link__destroy(sampler->links[cpu]);
-	sampler->links[cpu] = NULL;
-}
-
-/*
- * Opens the clock of one CPU and attaches the program, in the place of the clock that it had. 0 or
- * -errno.
- */
+/* Attaches the sources that sample each CPU. 0 or -errno. */
 static int
-attach_cpu(Sampler *sampler, uint32_t cpu)
+attach_cpu(Sampler *sampler, uint32_t cpu, const CpuTurn *turn)
 {
-	struct perf_event_attr attributes = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attributes),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = NS_PER_S / sampler->frequency_hz,
-	};
-	struct bpf_link *link;
-	int fd = cpu_event_open(&attributes, cpu);
-
-	if (fd < 0)
-		return fd;
-	link = bpf_program__attach_perf_event(sampler->skeleton->progs.pfs_on_cpu, fd);
-	if (link == NULL)
+	foreach_source(i, sampler, attach_cpu)
 	{
-		int result = -errno;
+		int result = sample_sources[i]->attach_cpu(sampler->sources[i], cpu, turn);
 
-		close(fd);
-		return result;
+		if (result != 0)
+			return result;
 	}
-	end_clock(sampler, cpu);
-	sampler->links[cpu] = link; /* owns the descriptor */
-	sampler->periods_ns[cpu] = attributes.sample_period;
-	sampler->fds[cpu] = fd;
-	sampler->clocks[cpu] = (CpuEventClock){ 0 };
 	return 0;
 }
 
 static void
 detach_cpu(Sampler *sampler, uint32_t cpu)
 {
-	end_clock(sampler, cpu);
+	foreach_source(i, sampler, detach_cpu)
+		sample_sources[i]->detach_cpu(sampler->sources[i], cpu);
 	sampler->states[cpu] = CPU_OFF;
-	if (sampler->probes != NULL)
-		probes_detach_cpu(sampler->probes, cpu);
+}
+
+static bool
+cpu_lives(Sampler *sampler, uint32_t cpu)
+{
+	bool lives = true;
+
+	foreach_source(i, sampler, cpu_lives)
+		lives = sample_sources[i]->cpu_lives(sampler->sources[i], cpu) && lives;
+	return lives;
 }
 
 void
 sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz)
 {
-	int64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
-	uint32_t cpus = sampler_cpu_count(sampler);
-	uint32_t turn = 0;
-
-	sampler->frequency_hz = frequency_hz;
-	off_cpu_look_less(sampler->off_cpu, frequency_hz, sampler->asked_hz);
-	probes_look_less(sampler->probes, frequency_hz, sampler->asked_hz);
-	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
-	{
-		int result;
-
-		if (sampler->states[cpu] != CPU_SAMPLED)
-			continue;
-		wait_for_turn(begin_ns, frequency_hz, turn++, cpus);
-		result = attach_cpu(sampler, cpu);
-		if (result != 0)
-			log_event(LOG_WARNING, "sampler", "could not change a CPU's frequency",
-					  log_number("cpu", cpu), log_text("detail", strerror(-result)));
-	}
+	foreach_source(i, sampler, restrain)
+		sample_sources[i]->restrain(sampler->sources[i], frequency_hz, sampler->host.frequency_hz);
 }
 
 void
@@ -449,37 +363,43 @@ ExitCode
 sampler_attach(Sampler *sampler, Failure *failure)
 {
 	uint32_t failed = sampler_follow_cpus(sampler);
-	ExitCode code;
 
-	if (sampler_cpu_count(sampler) > 0)
+	if (sampler_cpu_count(sampler) == 0)
 	{
-		code = off_cpu_attach(sampler->off_cpu, failure);
-		return code == EXIT_OK ? probes_attach(sampler->probes, failure) : code;
+		failure_set(failure, EXIT_BPF, "could not open a perf event on any CPU");
+		failure_detail(failure, "%u online CPUs were tried.", failed);
+		failure_hint(failure, "Run \"profstore-collector check\" to see what is missing.");
+		return failure->code;
 	}
-	failure_set(failure, EXIT_BPF, "could not open a perf event on any CPU");
-	failure_detail(failure, "%u online CPUs were tried.", failed);
-	failure_hint(failure, "Run \"profstore-collector check\" to see what is missing.");
-	return failure->code;
+	foreach_source(i, sampler, attach)
+	{
+		ExitCode code = sample_sources[i]->attach(sampler->sources[i], failure);
+
+		if (code != EXIT_OK)
+			return code;
+	}
+	return EXIT_OK;
 }
 
-/* A CPU that is online has an event that lives, or is told of once. */
+/*
+ * Samples a CPU that is online and is not sampled, or no longer is: it was away for a moment. One
+ * that cannot be sampled is logged once.
+ */
 static void
-follow_cpu(Sampler *sampler, uint32_t cpu)
+follow_cpu(Sampler *sampler, uint32_t cpu, const CpuTurn *turn)
 {
 	CpuState before = sampler->states[cpu];
 	int result;
 
 	if (before == CPU_SAMPLED)
 	{
-		if (cpu_event_lives(sampler->fds[cpu], &sampler->clocks[cpu]))
+		if (cpu_lives(sampler, cpu))
 			return;
-		sampler->reopened++;
+		losses_add(sampler->host.losses, LOSS_CPU_REOPENED, 1);
 		log_event(LOG_INFO, "sampler", "a CPU was away, and is sampled again",
 				  log_number("cpu", cpu));
 	}
-	result = attach_cpu(sampler, cpu);
-	if (result == 0)
-		result = probes_attach_cpu(sampler->probes, cpu);
+	result = attach_cpu(sampler, cpu, before == CPU_OFF ? turn : NULL);
 	if (result == 0)
 		sampler->states[cpu] = CPU_SAMPLED;
 	else
@@ -505,18 +425,19 @@ count_cpus(const CpuList *list)
 uint32_t
 sampler_follow_cpus(Sampler *sampler)
 {
-	int64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
+	CpuTurn turn = { .begin_ns = clock_ns(CLOCK_MONOTONIC) };
+	uint64_t counters[PFS_COUNTER_COUNT];
 	CpuList online;
-	uint32_t failed = 0;
-	uint32_t turn = 0;
 	int result = cpu_list_read(ONLINE_CPUS_FILE, &online);
 
+	sampler->failed_cpus = 0;
 	if (result != 0)
 	{
 		log_event(LOG_WARNING, "sampler", "could not read the list of online CPUs",
 				  log_text("detail", strerror(-result)));
 		return 0;
 	}
+	turn.count = count_cpus(&online);
 	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
 	{
 		if (!cpu_list_has(&online, cpu))
@@ -525,26 +446,16 @@ sampler_follow_cpus(Sampler *sampler)
 				detach_cpu(sampler, cpu);
 			continue;
 		}
-		if (sampler->states[cpu] == CPU_OFF)
-			wait_for_turn(begin_ns, sampler->frequency_hz, turn, count_cpus(&online));
-		turn++;
-		follow_cpu(sampler, cpu);
-		failed += sampler->states[cpu] == CPU_FAILED;
+		follow_cpu(sampler, cpu, &turn);
+		turn.number++;
+		sampler->failed_cpus += sampler->states[cpu] == CPU_FAILED;
 	}
-	count_missed_ticks(sampler);
-	return failed;
-}
-
-uint64_t
-sampler_missed_ticks(const Sampler *sampler)
-{
-	return sampler->missed_ticks;
-}
-
-uint64_t
-sampler_reopened(const Sampler *sampler)
-{
-	return sampler->reopened;
+	if (sampler_counters(sampler, counters) == 0)
+	{
+		foreach_source(i, sampler, followed)
+			sample_sources[i]->followed(sampler->sources[i], counters);
+	}
+	return sampler->failed_cpus;
 }
 
 uint32_t
@@ -557,91 +468,93 @@ sampler_cpu_count(const Sampler *sampler)
 	return count;
 }
 
-void
-sampler_tend_waits(Sampler *sampler)
+bool
+sampler_has_tending(const Sampler *sampler)
 {
-	off_cpu_tend(sampler->off_cpu);
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+	{
+		if (sampler->sources[i] != NULL && sample_sources[i]->is_tended)
+			return true;
+	}
+	return false;
 }
 
-/* Switches of all CPUs since the machine started; 0 where the kernel does not say. */
-static uint64_t
-count_switches(void)
+void
+sampler_tend(Sampler *sampler)
 {
-	char *text;
-	const char *line;
-	uint64_t switches = 0;
+	foreach_source(i, sampler, tend)
+		sample_sources[i]->tend(sampler->sources[i], false);
+}
 
-	if (proc_file_read(STAT_FILE, STAT_LIMIT_BYTES, &text, NULL) != 0)
-		return 0;
-	line = strstr(text, "\nctxt ");
-	if (line != NULL)
-		switches = strtoull(line + strlen("\nctxt "), NULL, 10);
-	free(text);
-	return switches;
+void
+sampler_end_tending(Sampler *sampler)
+{
+	foreach_source(i, sampler, tend)
+		sample_sources[i]->tend(sampler->sources[i], true);
+}
+
+/* The counters are read once if any source wants them. */
+static void
+pace_sources(Sampler *sampler, bool tended, int64_t now_ns)
+{
+	uint64_t counters[PFS_COUNTER_COUNT];
+	bool known = false;
+
+	foreach_source(i, sampler, pace)
+	{
+		if (sample_sources[i]->is_tended != tended)
+			continue;
+		if (!known && sampler_counters(sampler, counters) != 0)
+			return;
+		known = true;
+		sample_sources[i]->pace(sampler->sources[i], counters, now_ns);
+	}
 }
 
 void
 sampler_pace(Sampler *sampler, int64_t now_ns)
 {
-	uint64_t counters[PFS_COUNTER_COUNT];
-
-	if (sampler->paces_faults && sampler_counters(sampler, counters) == 0)
-		probes_pace_faults(sampler->probes, counters, now_ns);
-}
-
-bool
-sampler_has_tending(const Sampler *sampler)
-{
-	return sampler->tends;
+	pace_sources(sampler, false, now_ns);
 }
 
 void
 sampler_pace_tended(Sampler *sampler, int64_t now_ns)
 {
+	pace_sources(sampler, true, now_ns);
+}
+
+void
+sampler_count_losses(Sampler *sampler)
+{
+	static const struct
+	{
+		enum pfs_counter counter;
+		Loss loss;
+	} pairs[] = {
+#define COUNTER_LOSS(identifier, name, what) { PFS_COUNTER_##identifier, LOSS_##identifier },
+		PFS_LOSS_COUNTERS(COUNTER_LOSS)
+#undef COUNTER_LOSS
+	};
 	uint64_t counters[PFS_COUNTER_COUNT];
 
-	if (!sampler->tends || sampler_counters(sampler, counters) != 0)
+	if (sampler_counters(sampler, counters) != 0)
 		return;
-	off_cpu_pace(sampler->off_cpu, counters[PFS_COUNTER_WAITS], count_switches(), now_ns);
-	probes_pace_calls(sampler->probes, counters, now_ns);
-}
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+	{
+		enum pfs_counter counter = pairs[i].counter;
 
-void
-sampler_end_waits(Sampler *sampler)
-{
-	off_cpu_end(sampler->off_cpu);
-}
-
-uint64_t
-sampler_unread_waits(const Sampler *sampler)
-{
-	return off_cpu_unread(sampler->off_cpu);
-}
-
-uint64_t
-sampler_longest_wait_period_ns(const Sampler *sampler)
-{
-	return off_cpu_longest_period_ns(sampler->off_cpu);
-}
-
-uint32_t
-sampler_fewest_switches(const Sampler *sampler)
-{
-	return off_cpu_fewest_switches(sampler->off_cpu);
-}
-
-void
-sampler_probe_stats(const Sampler *sampler, ProbeStats *stats)
-{
-	probes_stats(sampler->probes, stats);
+		losses_add(sampler->host.losses, pairs[i].loss,
+				   counters[counter] - sampler->counted[counter]);
+		sampler->counted[counter] = counters[counter];
+	}
+	losses_add(sampler->host.losses, LOSS_CPU_NOT_SAMPLED, sampler->failed_cpus);
 }
 
 void
 sampler_stop(Sampler *sampler)
 {
-	if (sampler->off_cpu != NULL)
-		off_cpu_detach(sampler->off_cpu);
-	probes_detach(sampler->probes);
+	foreach_source(i, sampler, detach)
+		sample_sources[i]->detach(sampler->sources[i]);
 	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
 		detach_cpu(sampler, cpu);
 }
@@ -673,7 +586,7 @@ int
 sampler_counters(const Sampler *sampler, uint64_t counters[PFS_COUNTER_COUNT])
 {
 	int map = bpf_map__fd(sampler->skeleton->maps.pfs_counters);
-	uint64_t *values = calloc((size_t) sampler->possible_cpus, sizeof(*values));
+	uint64_t *values = calloc((size_t) sampler->host.possible_cpus, sizeof(*values));
 
 	if (values == NULL)
 		return -ENOMEM;
@@ -682,7 +595,7 @@ sampler_counters(const Sampler *sampler, uint64_t counters[PFS_COUNTER_COUNT])
 		counters[counter] = 0;
 		if (bpf_map_lookup_elem(map, &counter, values) != 0)
 			continue;
-		for (int cpu = 0; cpu < sampler->possible_cpus; cpu++)
+		for (int cpu = 0; cpu < sampler->host.possible_cpus; cpu++)
 			counters[counter] += values[cpu];
 	}
 	free(values);
@@ -692,8 +605,28 @@ sampler_counters(const Sampler *sampler, uint64_t counters[PFS_COUNTER_COUNT])
 uint64_t
 sampler_foreign_ns(const uint64_t counters[PFS_COUNTER_COUNT])
 {
-	return counters[PFS_COUNTER_TIME_NS] + counters[PFS_COUNTER_LOOK_NS] +
-		   counters[PFS_COUNTER_CALLS] * PROBE_CALL_NS;
+	uint64_t ns = counters[PFS_COUNTER_TIME_NS];
+
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+	{
+		if (sample_sources[i]->looking_ns != NULL)
+			ns += sample_sources[i]->looking_ns(counters);
+	}
+	return ns;
+}
+
+size_t
+sampler_figures(const Sampler *sampler, const uint64_t counters[PFS_COUNTER_COUNT],
+				SourceFigure figures[SAMPLER_FIGURES_MAX])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < SOURCE_COUNT; i++)
+	{
+		if (sample_sources[i]->figures != NULL)
+			count += sample_sources[i]->figures(sampler->sources[i], counters, &figures[count]);
+	}
+	return count;
 }
 
 void

@@ -16,14 +16,11 @@
 
 #include "base/failure.h"
 #include "events.h"
-#include "kernel/probe_list.h"
+#include "kernel/source.h"
 #include "process/exec_image.h"
 #include "unwind/kernel_tables.h"
 
 typedef struct Sampler Sampler;
-
-/* Called for each ring buffer record; length_bytes is the record's. */
-typedef void (*SamplerHandler)(void *context, const void *record, size_t length_bytes);
 
 typedef struct SamplerOptions
 {
@@ -34,19 +31,17 @@ typedef struct SamplerOptions
 	uint64_t max_mappings;	  /* of processes, that can be walked; 0: by memory_bytes */
 	uint64_t max_code_bytes;  /* of binaries; 0: likewise */
 	enum pfs_controller controller; /* of pfs_sample.controller_cgroup_id */
-	uint64_t off_cpu_period_ns;		/* see off_cpu.h; 0: waits are not sampled */
-	uint32_t off_cpu_rate;			/* samples a second that lengthen it */
-	uint64_t off_cpu_switches;		/* a second; beyond, a part of them is looked at; 0: all are */
-	uint64_t interval_ns;			/* between two calls of sampler_tend_waits */
-	SamplerHandler on_wait; /* called in the tender for waits that go on; NULL: the handler is */
-	ProbeOptions probes;	/* whose texts live as long as the sampler */
+	uint64_t interval_ns;			/* between two calls of sampler_tend */
+	RecordHandler on_tended;		/* called in the tender; NULL: the handler is */
+	SourceSettings sources;			/* whose texts live as long as the sampler */
+	Losses *losses;					/* what the kernel's side loses is added to these */
 } SamplerOptions;
 
 /*
  * Loads the program. Failures: EXIT_PRIVILEGE where the kernel lacks something or the process a
  * right, EXIT_BPF where the kernel refuses the program.
  */
-ExitCode sampler_create(const SamplerOptions *options, SamplerHandler handler, void *context,
+ExitCode sampler_create(const SamplerOptions *options, RecordHandler handler, void *context,
 						Sampler **sampler, Failure *failure);
 void sampler_free(Sampler *sampler); /* accepts NULL */
 
@@ -61,14 +56,6 @@ ExitCode sampler_attach(Sampler *sampler, Failure *failure);
  * second. Returns the number of online CPUs that cannot be sampled, each of which was logged once.
  */
 uint32_t sampler_follow_cpus(Sampler *sampler);
-
-/* Times that a CPU was found to have been away, and its event opened anew. */
-uint64_t sampler_reopened(const Sampler *sampler);
-/*
- * Ticks that were due by the CPUs' clocks and did not come, because another BPF program ran, or
- * interrupts were off. Known as of the last sampler_follow_cpus().
- */
-uint64_t sampler_missed_ticks(const Sampler *sampler);
 
 uint32_t sampler_cpu_count(const Sampler *sampler); /* with a perf event */
 
@@ -86,26 +73,23 @@ void sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz);
  */
 void sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_t verdict);
 
-/* Closes the waits that go on at the end of an interval. Tender. */
-void sampler_tend_waits(Sampler *sampler);
-
-/* Like sampler_tend_waits(), for the last time. Tender, or main thread once that has ended. */
-void sampler_end_waits(Sampler *sampler);
-
-/* Waits that were stored without their stack, because it could not be read. Any thread. */
-uint64_t sampler_unread_waits(const Sampler *sampler);
-
-/* Samples page faults more thinly if there are too many; about twice a second. */
-void sampler_pace(Sampler *sampler, int64_t now_ns);
-
-/* Is there anything that a tender has to do? */
+/* Does anything have to be tended? */
 bool sampler_has_tending(const Sampler *sampler);
 
-/* Samples waits and allocations more thinly if there are too many; about twice a second. Tender. */
+/* Closes what goes on at the end of an interval, such as waits. Tender. */
+void sampler_tend(Sampler *sampler);
+
+/* Like sampler_tend(), for the last time. Tender, or main thread once that has ended. */
+void sampler_end_tending(Sampler *sampler);
+
+/* Samples more thinly what comes too often; about twice a second. */
+void sampler_pace(Sampler *sampler, int64_t now_ns);
+
+/* Like sampler_pace(), for sources whose pacing may take long. Tender. */
 void sampler_pace_tended(Sampler *sampler, int64_t now_ns);
-uint64_t sampler_longest_wait_period_ns(const Sampler *sampler);
-uint32_t sampler_fewest_switches(const Sampler *sampler); /* one in so many was looked at */
-void sampler_probe_stats(const Sampler *sampler, ProbeStats *stats);
+
+/* Adds what the BPF programs lost since the last call, and the CPUs that are not sampled. */
+void sampler_count_losses(Sampler *sampler);
 
 /* Closes all perf events, and sees no more waits: no sample is taken from here on. */
 void sampler_stop(Sampler *sampler);
@@ -128,8 +112,13 @@ size_t sampler_kernel_bytes(const Sampler *sampler);
 /* Bytes of the ring: a second of samples, a power of two, an eighth of memory_bytes at most. */
 uint32_t sampler_ring_bytes(uint32_t frequency_hz, uint32_t cpus, size_t memory_bytes);
 
-/* Sums over CPUs since the start. */
+/* Sums over CPUs since the start. 0 or -ENOMEM. */
 int sampler_counters(const Sampler *sampler, uint64_t counters[PFS_COUNTER_COUNT]);
+
+/* What all sources have for the summary: the number of lines. */
+#define SAMPLER_FIGURES_MAX (SOURCE_COUNT * SOURCE_FIGURES_MAX)
+size_t sampler_figures(const Sampler *sampler, const uint64_t counters[PFS_COUNTER_COUNT],
+					   SourceFigure figures[SAMPLER_FIGURES_MAX]);
 
 /* What the kernel says of the BPF program; 0 where it does not. */
 typedef struct SamplerCost

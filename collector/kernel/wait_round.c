@@ -41,9 +41,9 @@ typedef struct Batch
 } Batch;
 
 int
-wait_rounds_init(WaitRounds *rounds, struct profiler *skeleton, WaitHandler handler, void *context)
+wait_rounds_init(WaitRounds *rounds, const SourceHost *host)
 {
-	*rounds = (WaitRounds){ .skeleton = skeleton, .handler = handler, .context = context };
+	*rounds = (WaitRounds){ .host = host };
 	return stack_reader_init(&rounds->stacks);
 }
 
@@ -57,10 +57,10 @@ wait_rounds_fini(WaitRounds *rounds)
 int
 wait_rounds_attach(WaitRounds *rounds)
 {
-	rounds->tend_link = bpf_program__attach(rounds->skeleton->progs.pfs_tend_waits);
+	rounds->tend_link = bpf_program__attach(rounds->host->skeleton->progs.pfs_tend_waits);
 	if (rounds->tend_link == NULL)
 		return -errno;
-	rounds->confirm_link = bpf_program__attach(rounds->skeleton->progs.pfs_confirm_waits);
+	rounds->confirm_link = bpf_program__attach(rounds->host->skeleton->progs.pfs_confirm_waits);
 	return rounds->confirm_link == NULL ? -errno : 0;
 }
 
@@ -100,10 +100,10 @@ wait_rounds_forget(WaitRounds *rounds)
 	ssize_t length = fd < 0 ? -errno : 1;
 	char bytes[64];
 
-	rounds->skeleton->bss->pfs_tend_forgets = 1;
+	rounds->host->skeleton->bss->pfs_tend_forgets = 1;
 	while (length > 0)
 		length = read_iterator(fd, bytes, sizeof(bytes)); /* the program writes nothing */
-	rounds->skeleton->bss->pfs_tend_forgets = 0;
+	rounds->host->skeleton->bss->pfs_tend_forgets = 0;
 	if (length < 0)
 		(void) log_refusal((int) length);
 	if (fd >= 0)
@@ -168,9 +168,9 @@ confirm_batch(WaitRounds *rounds, Batch *batch)
 	ssize_t length;
 	int fd;
 
-	rounds->skeleton->bss->pfs_confirm_after = first - 1;
+	rounds->host->skeleton->bss->pfs_confirm_after = first - 1;
 	/* one more is marked if a read ended within its record: its turn is the next batch */
-	rounds->skeleton->bss->pfs_confirm_until = first + batch->count - 1;
+	rounds->host->skeleton->bss->pfs_confirm_until = first + batch->count - 1;
 	fd = bpf_iter_create(bpf_link__fd(rounds->confirm_link));
 	if (fd < 0)
 		return -errno;
@@ -209,9 +209,9 @@ hand_over(WaitRounds *rounds, Batch *batch, size_t number)
 		if (pages > 0)
 			memcpy(record + length, read->bytes, late->length);
 		length += late->length;
-		atomic_fetch_add_explicit(&rounds->unread, pages == 0, memory_order_relaxed);
+		losses_add(rounds->host->losses, LOSS_WAITS_UNREAD, pages == 0);
 	}
-	rounds->handler(rounds->context, record, length);
+	rounds->host->on_tended(rounds->host->context, record, length);
 }
 
 /* Handles the waits that are whole, and keeps the bytes behind them. 0 or -errno. */
@@ -247,7 +247,7 @@ wait_rounds_run(WaitRounds *rounds)
 
 	if (batch != NULL)
 		batch->used = 0;
-	rounds->skeleton->bss->pfs_tend_seed = hash_seed();
+	rounds->host->skeleton->bss->pfs_tend_seed = hash_seed();
 	while (result == 0 && more)
 	{
 		ssize_t length =

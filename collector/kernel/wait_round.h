@@ -8,37 +8,28 @@
 #ifndef COLLECTOR_WAIT_ROUND_H
 #define COLLECTOR_WAIT_ROUND_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernel/source.h"
 #include "kernel/stack_reader.h"
 
 /* About as many waits fit a batch. For each batch the kernel goes through all threads once more. */
 #define WAIT_ROUND_BATCH_WAITS 256
 
 struct bpf_link;
-struct profiler; /* the skeleton */
 
-/* Takes a record as the ring buffer would have it. */
-typedef void (*WaitHandler)(void *context, const void *record, size_t length_bytes);
-
-/* Belongs to one thread at a time; any may read unread. */
+/* Belongs to one thread at a time. */
 typedef struct WaitRounds
 {
-	struct profiler *skeleton;
-	WaitHandler handler;
-	void *context; /* of the handler */
+	const SourceHost *host;
 	StackReader stacks;
 	struct bpf_link *tend_link;
 	struct bpf_link *confirm_link;
-	_Atomic uint64_t
-		unread; /* waits that were stored without their stack, as it could not be read */
 } WaitRounds;
 
-int wait_rounds_init(WaitRounds *rounds, struct profiler *skeleton, WaitHandler handler,
-					 void *context); /* 0 or -ENOMEM */
+int wait_rounds_init(WaitRounds *rounds, const SourceHost *host); /* 0 or -ENOMEM */
 void wait_rounds_fini(WaitRounds *rounds);
 
 /* 0 or -errno. */
@@ -48,7 +39,10 @@ void wait_rounds_detach(WaitRounds *rounds);
 /* All waits begin from now on. */
 void wait_rounds_forget(WaitRounds *rounds);
 
-/* Hands over the waits that go on. False if the kernel refused, which is logged. */
+/*
+ * Hands over the waits that go on, and counts those whose stack could not be read. False if the
+ * kernel refused, which is logged.
+ */
 bool wait_rounds_run(WaitRounds *rounds);
 
 #endif

@@ -32,6 +32,8 @@
 #include "kernel/off_cpu.h"
 #include "kernel/sampler.h"
 #include "kernel/scheduler_code.h"
+#include "kernel/wait_round.h"
+#include "sampler_figures.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define THREADS	  80
@@ -51,6 +53,7 @@ typedef struct Waits
 typedef struct World
 {
 	Sampler *sampler;
+	Losses losses;
 	SchedulerCode scheduler;
 	pthread_t poller;
 	atomic_bool stopping;
@@ -123,9 +126,10 @@ begin(World *world, uint64_t period_ns, uint32_t rate, uint64_t switches)
 {
 	const SamplerOptions options = { .frequency_hz = 1,
 									 .memory_bytes = (size_t) 96 << 20,
-									 .off_cpu_period_ns = period_ns,
-									 .off_cpu_rate = rate,
-									 .off_cpu_switches = switches,
+									 .sources = { .off_cpu_period_ns = period_ns,
+												  .off_cpu_rate = rate,
+												  .off_cpu_switches = switches },
+									 .losses = &world->losses,
 									 .interval_ns = 300 * NS_PER_MS };
 	Failure failure;
 
@@ -379,7 +383,7 @@ test_wait_that_goes_on(void **state)
 	for (int i = 0; i < 3; i++)
 	{
 		(void) usleep(300000);
-		sampler_tend_waits(world.sampler);
+		sampler_tend(world.sampler);
 	}
 	tended_ns = clock_ns(CLOCK_MONOTONIC);
 	(void) usleep(20000); /* for the ring */
@@ -463,7 +467,7 @@ test_paced(void **state)
 	}
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
-	longest_ns = sampler_longest_wait_period_ns(world.sampler);
+	longest_ns = 1000 * figure_of(world.sampler, "wait_period_us");
 	end(&world);
 	for (size_t i = 0; i < 3; i++)
 	{
@@ -497,7 +501,7 @@ test_looks_away(void **state)
 	}
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
-	one_in = sampler_fewest_switches(world.sampler);
+	one_in = (uint32_t) figure_of(world.sampler, "switches_one_in");
 	end(&world);
 	for (size_t i = 0; i < 2; i++)
 	{
@@ -536,7 +540,7 @@ test_short_when_it_looks_away(void **state)
 	(void) usleep(1100000);
 	sampler_pace_tended(world.sampler, clock_ns(CLOCK_MONOTONIC));
 	wall = (double) (clock_ns(CLOCK_MONOTONIC) - begin_ns);
-	assert_int_equal(sampler_fewest_switches(world.sampler), 16);
+	assert_int_equal(figure_of(world.sampler, "switches_one_in"), 16);
 	assert_int_equal(write(block_pipe[1], &world, BLOCKED), BLOCKED);
 	for (int i = 0; i < BLOCKED; i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
@@ -561,7 +565,7 @@ test_off(void **state)
 	if (!begin(&world, 0, 0, 0))
 		skip();
 	(void) usleep(50000);
-	sampler_tend_waits(world.sampler);
+	sampler_tend(world.sampler);
 	assert_int_equal(sampler_counters(world.sampler, counters), 0);
 	assert_int_equal(counters[PFS_COUNTER_WAITS], 0);
 	end(&world);

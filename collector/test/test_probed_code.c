@@ -131,7 +131,8 @@ probe(uintptr_t function, bool at_return)
 static void
 test_copied_instruction(void **state)
 {
-	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	static Losses losses;
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ, .losses = &losses };
 	int64_t until_ns;
 	uint64_t number = 0;
 	uint64_t count = 0;
@@ -218,7 +219,8 @@ on_traced_record(void *context, const void *bytes, size_t length_bytes)
 static void
 test_traced_return(void **state)
 {
-	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	static Losses losses;
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ, .losses = &losses };
 	int64_t until_ns;
 	SeenReturns seen = { 0 };
 	Sampler *sampler;

@@ -38,6 +38,7 @@
 #include "agent/record.h"
 #include "base/clock.h"
 #include "kernel/sampler.h"
+#include "sampler_figures.h"
 
 #define NS_PER_S	UINT64_C(1000000000)
 #define PAGES		2000
@@ -60,6 +61,7 @@ typedef struct Told
 typedef struct World
 {
 	Sampler *sampler;
+	Losses losses;
 	pthread_t poller;
 	atomic_bool stopping;
 	Told threads[THREADS];
@@ -146,11 +148,12 @@ poll_until_stopped(void *argument)
 
 /* False where this kernel, or our rights, do not do. */
 static bool
-begin(World *world, const ProbeOptions *probes)
+begin(World *world, const SourceSettings *sources)
 {
 	const SamplerOptions options = { .frequency_hz = 1,
 									 .memory_bytes = (size_t) 96 << 20,
-									 .probes = *probes };
+									 .sources = *sources,
+									 .losses = &world->losses };
 	Failure failure;
 
 	memset(world, 0, sizeof(*world));
@@ -209,12 +212,11 @@ c_library(void)
 	return path;
 }
 
-static ProbeOptions
-allocations(uint32_t samples_a_second)
+static SourceSettings
+allocations(int64_t samples_a_second)
 {
-	return (ProbeOptions){ .files = { c_library() },
-						   .file_count = 1,
-						   .samples_a_second = samples_a_second };
+	return (SourceSettings){ .probes = { .files = { c_library() }, .file_count = 1 },
+							 .probe_rate = samples_a_second };
 }
 
 /* New memory in small pages. */
@@ -258,10 +260,10 @@ fault_bound(const struct rusage *before, const struct rusage *after, double peri
 static void
 test_page_faults(void **state)
 {
-	const ProbeOptions probes = { .page_faults = true, .samples_a_second = ALL_SAMPLES };
+	const SourceSettings probes = { .probes.page_faults = true, .probe_rate = ALL_SAMPLES };
 	struct rusage before;
 	struct rusage after;
-	ProbeStats stats;
+	uint64_t period;
 	static World world;
 	const Told *own;
 	double faults;
@@ -273,7 +275,7 @@ test_page_faults(void **state)
 	for (int i = 0; i < 250; i++)
 		touch_pages();
 	getrusage(RUSAGE_THREAD, &after);
-	sampler_probe_stats(world.sampler, &stats);
+	period = figure_of(world.sampler, "page_fault_period");
 	end(&world);
 	faults = faults_of(&before, &after);
 	own = told_of(&world, (uint32_t) gettid());
@@ -282,8 +284,7 @@ test_page_faults(void **state)
 				  own->samples[PFS_KIND_FAULT_MINOR]);
 	assert_true(faults >= 250 * PAGES);
 	assert_true(fabs(told - faults) < 0.01 * faults);
-	assert_int_equal(own->sums[PFS_KIND_FAULT_MINOR],
-					 stats.fault_period * own->samples[PFS_KIND_FAULT_MINOR]);
+	assert_int_equal(own->sums[PFS_KIND_FAULT_MINOR], period * own->samples[PFS_KIND_FAULT_MINOR]);
 	assert_int_equal(own->sums[PFS_KIND_ALLOCATION], 0);
 }
 
@@ -291,7 +292,7 @@ test_page_faults(void **state)
 static void
 test_kernel_faults(void **state)
 {
-	const ProbeOptions probes = { .page_faults = true, .samples_a_second = ALL_SAMPLES };
+	const SourceSettings probes = { .probes.page_faults = true, .probe_rate = ALL_SAMPLES };
 	const size_t bytes = 64 * MIB;
 	int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	static World world;
@@ -319,12 +320,12 @@ test_kernel_faults(void **state)
 static void
 test_page_faults_paced(void **state)
 {
-	const ProbeOptions probes = { .page_faults = true, .samples_a_second = 100 };
+	const SourceSettings probes = { .probes.page_faults = true, .probe_rate = 100 };
 	int64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
 	int64_t paced_ns = begin_ns;
 	struct rusage before;
 	struct rusage after;
-	ProbeStats stats;
+	uint64_t period;
 	static World world;
 	const Told *own;
 	double faults;
@@ -345,15 +346,15 @@ test_page_faults_paced(void **state)
 		getrusage(RUSAGE_THREAD, &after);
 	} while (clock_ns(CLOCK_MONOTONIC) - begin_ns < 4000000000 ||
 			 faults_of(&before, &after) < 1000000);
-	sampler_probe_stats(world.sampler, &stats);
+	period = figure_of(world.sampler, "page_fault_period");
 	end(&world);
 	faults = faults_of(&before, &after);
-	bound = fault_bound(&before, &after, (double) stats.fault_period);
+	bound = fault_bound(&before, &after, (double) period);
 	own = told_of(&world, (uint32_t) gettid());
 	told = (double) faults_told(own);
 	print_message("%.0f faults, %.0f told, at a period of %" PRIu64 ", at most %.0f off\n", faults,
-				  told, stats.fault_period, bound);
-	assert_true(stats.fault_period > 97);
+				  told, period, bound);
+	assert_true(period > 97);
 	assert_true(fabs(told - faults) < bound);
 }
 
@@ -442,9 +443,9 @@ test_allocations(void **state)
 		{ "too much", 16 * KIB, by_too_much },
 		{ "malloc, large", 2 * MIB, by_malloc },
 	};
-	const ProbeOptions probes = allocations(ALL_SAMPLES);
+	const SourceSettings probes = allocations(ALL_SAMPLES);
 	static World world;
-	ProbeStats stats;
+	uint64_t period;
 
 	if (!begin(&world, &probes))
 		skip();
@@ -455,17 +456,17 @@ test_allocations(void **state)
 		assert_int_equal(pthread_create(&thread, NULL, run_way, &ways[i]), 0);
 		assert_int_equal(pthread_join(thread, NULL), 0);
 	}
-	sampler_probe_stats(world.sampler, &stats);
+	period = figure_of(world.sampler, "allocation_period_bytes");
 	end(&world);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 	{
 		const Told *own = told_of(&world, ways[i].tid);
 		double off = (double) own->sums[PFS_KIND_ALLOCATION] - (double) ASKED;
-		double bound = 4 * sqrt((double) ASKED * (double) stats.allocation_period);
+		double bound = 4 * sqrt((double) ASKED * (double) period);
 
 		/* but for what the C library itself asks for */
-		if (ways[i].bytes >= stats.allocation_period)
-			bound = (double) stats.allocation_period;
+		if (ways[i].bytes >= period)
+			bound = (double) period;
 		print_message("%s: asked for %zu MiB, told %.1f more, of %.1f that are allowed, by %" PRIu64
 					  " samples\n",
 					  ways[i].name, ASKED / MIB, off / (double) MIB, bound / (double) MIB,
@@ -479,10 +480,11 @@ test_allocations(void **state)
 static void
 test_allocations_paced(void **state)
 {
-	const ProbeOptions probes = allocations(1);
+	const SourceSettings probes = allocations(1);
 	const uint64_t turns_a_second = 400; /* so that one second in eight is looked at, or fewer */
 	const uint64_t seconds = 1000;
-	ProbeStats stats;
+	uint64_t one_in;
+	uint64_t period;
 	static World world;
 	const Told *own;
 	double ratio;
@@ -495,17 +497,17 @@ test_allocations_paced(void **state)
 		for (uint64_t turn = 0; turn < turns_a_second; turn++)
 			by_malloc(GIB); /* of which nothing is touched */
 	}
-	sampler_probe_stats(world.sampler, &stats);
+	one_in = figure_of(world.sampler, "calls_one_in");
+	period = figure_of(world.sampler, "allocation_period_bytes");
 	end(&world);
 	own = told_of(&world, (uint32_t) gettid());
 	ratio = (double) own->sums[PFS_KIND_ALLOCATION] /
 			((double) (seconds * turns_a_second) * (double) GIB);
-	print_message("%.3f of what was asked for, by %" PRIu64
-				  " samples, one call in %u, a sample stands for %" PRIu64 " MiB\n",
-				  ratio, own->samples[PFS_KIND_ALLOCATION], stats.calls_one_in,
-				  stats.allocation_period / MIB);
-	assert_true(stats.calls_one_in >= 8);
-	assert_true(stats.allocation_period > MIB);
+	print_message("%.3f of what was asked for, by %" PRIu64 " samples, one call in %" PRIu64
+				  ", a sample stands for %" PRIu64 " MiB\n",
+				  ratio, own->samples[PFS_KIND_ALLOCATION], one_in, period / MIB);
+	assert_true(one_in >= 8);
+	assert_true(period > MIB);
 	assert_true(ratio > 0.75 && ratio < 1.25);
 }
 
@@ -568,11 +570,14 @@ test_refused(void **state)
 	snprintf(in_root, sizeof(in_root), "/proc/%d/root/link", (int) child);
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 	{
-		SamplerOptions options = { .frequency_hz = 1, .memory_bytes = (size_t) 96 << 20 };
+		static Losses losses;
+		SamplerOptions options = { .frequency_hz = 1,
+								   .memory_bytes = (size_t) 96 << 20,
+								   .losses = &losses };
 		Sampler *sampler = NULL;
 		Failure failure;
 
-		options.probes = (ProbeOptions){ .files = { files[i] }, .file_count = 1 };
+		options.sources.probes = (ProbeList){ .files = { files[i] }, .file_count = 1 };
 		if (sampler_create(&options, on_record, NULL, &sampler, &failure) == EXIT_PRIVILEGE)
 		{
 			end_in_root(child);
@@ -622,8 +627,8 @@ count_programs(void)
 static void
 test_off(void **state)
 {
-	const ProbeOptions nothing = { .samples_a_second = 1 };
-	const ProbeOptions faults = { .page_faults = true, .samples_a_second = 1 };
+	const SourceSettings nothing = { .probe_rate = 1 };
+	const SourceSettings faults = { .probes.page_faults = true, .probe_rate = 1 };
 	static World world;
 
 	if (!begin(&world, &nothing))
@@ -650,18 +655,18 @@ test_list(void **state)
 					strdup("page-faults=1"),
 					strdup("allocations=1,allocations=2,allocations=3,allocations=4,allocations=5,"
 						   "allocations=6,allocations=7,allocations=8,allocations=9") };
-	ProbeOptions options = { 0 };
+	ProbeList options = { 0 };
 	Failure failure;
 
-	assert_int_equal(probes_parse(good, &options, &failure), EXIT_OK);
+	assert_int_equal(probe_list_parse(good, &options, &failure), EXIT_OK);
 	assert_true(options.page_faults);
 	assert_int_equal(options.file_count, 2);
 	assert_string_equal(options.files[0], "/lib/one.so");
 	assert_string_equal(options.files[1], "two=2");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 	{
-		options = (ProbeOptions){ 0 };
-		assert_int_equal(probes_parse(bad[i], &options, &failure), EXIT_CONFIG);
+		options = (ProbeList){ 0 };
+		assert_int_equal(probe_list_parse(bad[i], &options, &failure), EXIT_CONFIG);
 		free(bad[i]);
 	}
 }
@@ -670,9 +675,8 @@ test_list(void **state)
 static void
 test_attaching_held_up(void **state)
 {
-	const ProbeOptions probes = allocations(1000);
+	const SourceSettings probes = allocations(1000);
 	static World world;
-	ProbeStats stats;
 	uint64_t counters[PFS_COUNTER_COUNT];
 	int64_t paced_ns = (int64_t) NS_PER_S;
 
@@ -683,8 +687,7 @@ test_attaching_held_up(void **state)
 		atomic_store(&kernel_held_up, false);
 		skip();
 	}
-	sampler_probe_stats(world.sampler, &stats);
-	assert_int_equal(stats.held_up, 1);
+	assert_int_equal(losses_total(&world.losses, LOSS_PROBES_HELD_UP), 1);
 	/* one thread is left behind, and no other one while it is */
 	for (int i = 0; i < 5; i++)
 	{
@@ -705,8 +708,7 @@ test_attaching_held_up(void **state)
 		(void) usleep(100000);
 	}
 	(void) alarm(0);
-	sampler_probe_stats(world.sampler, &stats);
-	assert_int_equal(stats.held_up, 1);
+	assert_int_equal(losses_total(&world.losses, LOSS_PROBES_HELD_UP), 1);
 	end(&world);
 }
 

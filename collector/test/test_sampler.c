@@ -38,6 +38,8 @@
 #include "stop_events.h"
 #include "unwind/unwinder.h"
 
+static Losses losses; /* of all tests */
+
 #define FREQUENCY_HZ	   199
 #define OTHER_FREQUENCY_HZ 49
 #define OTHER_SPINS		   4				   /* as many samples */
@@ -202,7 +204,8 @@ static void
 test_live(void **state)
 {
 	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ,
-									 .controller = PFS_CONTROLLER_MEMORY };
+									 .controller = PFS_CONTROLLER_MEMORY,
+									 .losses = &losses };
 	Sampler *sampler;
 	Polling polling = { 0 };
 	pthread_t thread;
@@ -262,7 +265,8 @@ static void
 test_missed_ticks(void **state)
 {
 	static uint8_t value[1 << 16];
-	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ, .losses = &losses };
+	const uint64_t before = losses_total(&losses, LOSS_TICKS_MISSED);
 	LIBBPF_OPTS(bpf_map_create_opts, map_options);
 	int64_t begin_ns;
 	Sampler *sampler;
@@ -293,8 +297,9 @@ test_missed_ticks(void **state)
 	}
 	assert_int_equal(sampler_follow_cpus(sampler), 0);
 	assert_int_equal(sampler_follow_cpus(sampler), 0);
-	print_message("%llu ticks missed\n", (unsigned long long) sampler_missed_ticks(sampler));
-	assert_true(sampler_missed_ticks(sampler) > 0);
+	print_message("%llu ticks missed\n",
+				  (unsigned long long) (losses_total(&losses, LOSS_TICKS_MISSED) - before));
+	assert_true(losses_total(&losses, LOSS_TICKS_MISSED) > before);
 	sampler_stop(sampler);
 	sampler_free(sampler);
 	close(map);
@@ -307,7 +312,7 @@ test_missed_ticks(void **state)
 static void
 test_frequency(void **state)
 {
-	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ, .losses = &losses };
 	Polling polling = { 0 };
 	pthread_t thread;
 	Failure failure;
@@ -336,7 +341,9 @@ test_frequency(void **state)
 static void
 test_exclude_self(void **state)
 {
-	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ, .exclude_self = true };
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ,
+									 .exclude_self = true,
+									 .losses = &losses };
 	Polling polling = { 0 };
 	pthread_t thread;
 	Failure failure;
@@ -379,7 +386,8 @@ test_exclude_self(void **state)
 static void
 test_away_for_a_moment(void **state)
 {
-	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ, .losses = &losses };
+	const uint64_t before = losses_total(&losses, LOSS_CPU_REOPENED);
 	Polling polling = { 0 };
 	pthread_t thread;
 	Failure failure;
@@ -391,11 +399,11 @@ test_away_for_a_moment(void **state)
 	assert_int_equal(sampler_attach(polling.sampler, &failure), EXIT_OK);
 	cpus = sampler_cpu_count(polling.sampler);
 	assert_int_equal(sampler_follow_cpus(polling.sampler), 0);
-	assert_int_equal(sampler_reopened(polling.sampler), 0);
+	assert_int_equal(losses_total(&losses, LOSS_CPU_REOPENED), before);
 	assert_int_equal(stop_events(), cpus);
 	usleep(AWAY_US);
 	assert_int_equal(sampler_follow_cpus(polling.sampler), 0);
-	assert_int_equal(sampler_reopened(polling.sampler), cpus);
+	assert_int_equal(losses_total(&losses, LOSS_CPU_REOPENED), before + cpus);
 	assert_int_equal(sampler_cpu_count(polling.sampler), cpus);
 	assert_int_equal(pthread_create(&thread, NULL, poll_until_stopped, &polling), 0);
 	spin();
@@ -422,7 +430,7 @@ run_on(uint32_t cpu)
 static void
 test_staggered(void **state)
 {
-	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ, .losses = &losses };
 	const uint32_t cpus = (uint32_t) sysconf(_SC_NPROCESSORS_ONLN);
 	Seen seen = { .phase_cpus = { 0, cpus / 2 } };
 	Polling polling = { 0 };
@@ -460,7 +468,9 @@ static void
 test_tables_grow(void **state)
 {
 	const uint32_t count = 3 * PFS_UNWIND_MAPPINGS_FIRST;
-	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ, .max_mappings = 4 * count };
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ,
+									 .max_mappings = 4 * count,
+									 .losses = &losses };
 	UnwindSpan *spans = calloc(count + 1, sizeof(*spans));
 	Polling polling = { 0 };
 	Unwinder *unwinder;
@@ -504,7 +514,9 @@ static void
 test_memory(void **state)
 {
 	const size_t mib = 1 << 20;
-	const SamplerOptions options = { .frequency_hz = 19, .memory_bytes = 384 * mib };
+	const SamplerOptions options = { .frequency_hz = 19,
+									 .memory_bytes = 384 * mib,
+									 .losses = &losses };
 	const size_t possible = (size_t) sysconf(_SC_NPROCESSORS_CONF);
 	BpfTableLimits limits;
 	Sampler *sampler;
@@ -546,7 +558,7 @@ test_memory(void **state)
 static void
 judge(uint32_t verdict, Seen *seen, uint64_t counters[PFS_COUNTER_COUNT])
 {
-	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ, .losses = &losses };
 	Polling polling = { 0 };
 	pthread_t thread;
 	Failure failure;
@@ -663,7 +675,7 @@ uring_read(const Uring *uring, int file, void *to, uint32_t length)
 static void
 test_kernel_worker(void **state)
 {
-	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ, .losses = &losses };
 	const uint32_t length = 8 << 20;
 	Polling polling = { 0 };
 	pthread_t thread;
@@ -700,7 +712,7 @@ test_kernel_worker(void **state)
 static void
 test_size(void **state)
 {
-	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ, .losses = &losses };
 	Sampler *sampler;
 	SamplerCost cost;
 	Failure failure;

@@ -322,10 +322,12 @@ on_crowd_record(void *context, const void *bytes, size_t length_bytes)
 static void
 test_waits_of_many_threads(void **state)
 {
+	static Losses losses;
 	const SamplerOptions options = { .frequency_hz = 1,
 									 .memory_bytes = (size_t) 96 << 20,
-									 .off_cpu_period_ns = 10000000,
-									 .off_cpu_rate = 1000000,
+									 .sources = { .off_cpu_period_ns = 10000000,
+												  .off_cpu_rate = 1000000 },
+									 .losses = &losses,
 									 .interval_ns = NS_PER_S };
 	unsigned missing = 0;
 	pthread_attr_t small;
@@ -350,7 +352,7 @@ test_waits_of_many_threads(void **state)
 			(void) usleep(1000);
 	}
 	(void) usleep(300000);
-	sampler_tend_waits(sampler);
+	sampler_tend(sampler);
 	for (size_t i = 0; i < CROWD; i++)
 		missing += crowd[i].told == 0;
 	assert_int_equal(missing, 0);
@@ -384,10 +386,12 @@ map_user_memory(int *fd)
 static void
 test_waits_that_go_on(void **state)
 {
+	static Losses losses;
 	const SamplerOptions options = { .frequency_hz = 1,
 									 .memory_bytes = (size_t) 96 << 20,
-									 .off_cpu_period_ns = 10000000,
-									 .off_cpu_rate = 1000000,
+									 .sources = { .off_cpu_period_ns = 10000000,
+												  .off_cpu_rate = 1000000 },
+									 .losses = &losses,
 									 .interval_ns = 300000000 };
 	Sampler *sampler;
 	Failure failure;
@@ -409,7 +413,7 @@ test_waits_that_go_on(void **state)
 	for (size_t i = 0; i < 3; i++)
 		assert_int_equal(pthread_create(&sleepers[i].thread, NULL, sleep_there, &sleepers[i]), 0);
 	(void) usleep(500000);
-	sampler_tend_waits(sampler);
+	sampler_tend(sampler);
 	assert_false(atomic_load(&overdue));
 	for (size_t i = 0; i < 3; i++)
 	{
@@ -418,7 +422,7 @@ test_waits_that_go_on(void **state)
 	}
 	/* not even a thread was left behind, so nothing was asked */
 	assert_int_equal(atomic_load(&fuse.held_count), 0);
-	assert_true(sampler_unread_waits(sampler) >= 1);
+	assert_true(losses_total(&losses, LOSS_WAITS_UNREAD) >= 1);
 	for (size_t i = 0; i < 3; i++)
 		pthread_join(sleepers[i].thread, NULL);
 	sampler_stop(sampler);

@@ -1,0 +1,46 @@
+/*
+ * probe_list.c
+ *		Reads the list of --probe.
+ */
+#include "kernel/probe_list.h"
+
+#include <string.h>
+
+/* Debian's place of the C library. */
+#ifdef __aarch64__
+#define LIBC_EXAMPLE "/lib/aarch64-linux-gnu/libc.so.6"
+#else
+#define LIBC_EXAMPLE "/lib/x86_64-linux-gnu/libc.so.6"
+#endif
+
+static ExitCode
+refuse_list(Failure *failure, const char *detail, const char *item)
+{
+	failure_set(failure, EXIT_CONFIG, "value for --probe cannot be used");
+	failure_detail(failure, "%s: \"%s\".", detail, item);
+	failure_hint(failure, "It is a list of \"page-faults\" and \"allocations=FILE\", such as "
+						  "page-faults,allocations=" LIBC_EXAMPLE ".");
+	return failure->code;
+}
+
+ExitCode
+probe_list_parse(char *text, ProbeList *list, Failure *failure)
+{
+	static const char allocations[] = "allocations=";
+	char *rest = text;
+	char *item;
+
+	while ((item = strsep(&rest, ",")) != NULL)
+	{
+		if (strcmp(item, "page-faults") == 0)
+			list->page_faults = true;
+		else if (strncmp(item, allocations, strlen(allocations)) != 0 ||
+				 item[strlen(allocations)] == '\0')
+			return refuse_list(failure, "There is no such probe", item);
+		else if (list->file_count == PROBE_FILES_MAX)
+			return refuse_list(failure, "There are too many files", item);
+		else
+			list->files[list->file_count++] = item + strlen(allocations);
+	}
+	return EXIT_OK;
+}
