@@ -1,6 +1,6 @@
 /*
  * buckets.c
- *		The length of buckets, as an argument gives it.
+ *		The length of buckets, from an argument.
  */
 #include "select/buckets.h"
 

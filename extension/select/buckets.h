@@ -1,6 +1,6 @@
 /*
  * buckets.h
- *		Stretches of time of one length that align to the Unix epoch.
+ *		Buckets: ranges of time of equal length, aligned to the Unix epoch.
  */
 #ifndef PFS_BUCKETS_H
 #define PFS_BUCKETS_H
@@ -13,12 +13,12 @@
 #define PFS_EPOCH_SHIFT_US ((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 
 /*
- * The microseconds of an argument, whose name is for errors. Raises INVALID_PARAMETER_VALUE for
- * months, what is not positive, or too long.
+ * Returns the microseconds of an interval argument; name is for errors. Raises
+ * INVALID_PARAMETER_VALUE for months, and for an interval that is not positive or too long.
  */
 int64 pfs_step_us(const Interval *step, const char *name);
 
-/* Microseconds from the beginning of its bucket to a time. */
+/* Microseconds from the start of a time's bucket to the time. */
 static inline int64
 pfs_bucket_offset(TimestampTz time, int64 step_us)
 {
@@ -33,7 +33,7 @@ pfs_bucket_start(TimestampTz time, int64 step_us)
 	return time - pfs_bucket_offset(time, step_us);
 }
 
-/* The first beginning of a bucket at or after a time that is so far into one. */
+/* Start of the first bucket at or after a time, which lies offset microseconds into its bucket. */
 static inline TimestampTz
 pfs_bucket_round_up(TimestampTz time, int64 offset, int64 step_us)
 {

@@ -1,6 +1,6 @@
 /*
  * estimate.c
- *		Segments that a range meets, by what the directory says of them.
+ *		Estimates by the directory's data on segments that overlap a range.
  */
 #include "select/estimate.h"
 
@@ -16,7 +16,10 @@
 #include "store/segment/storage.h"
 #include "store/segment/summary.h"
 
-/* Adds a segment; where the range cuts it, or it has no sums, its rows are read, else its pairs. */
+/*
+ * Adds a segment. Its rows are read if the range cuts it, or it has no sums; otherwise its pairs
+ * are.
+ */
 static void
 estimate_segment(PfsScanEstimate *estimate, const PfsSegmentRow *row, TimestampTz from,
 				 TimestampTz to)
@@ -37,7 +40,7 @@ estimate_segment(PfsScanEstimate *estimate, const PfsSegmentRow *row, TimestampT
 static void
 estimate_partition(PfsScanEstimate *estimate, Oid relid, TimestampTz from, TimestampTz to)
 {
-	/* locked by pfs_partitions_collect */
+	/* pfs_partitions_collect() has locked it */
 	Relation relation = table_open(relid, NoLock);
 
 	if (relation->rd_rel->relam == get_table_am_oid("profstore", true))

@@ -1,6 +1,7 @@
 /*
  * estimate.h
- *		What a scan over a time range will read, from the directory alone: for the planner.
+ *		Estimates for the planner what a scan over a range of time reads, from the directory
+ *		only.
  */
 #ifndef PFS_ESTIMATE_H
 #define PFS_ESTIMATE_H
@@ -12,14 +13,14 @@
 typedef struct PfsScanEstimate
 {
 	double sample_count; /* in the range */
-	double decoded_rows; /* samples, or sums that stand for them */
+	double decoded_rows; /* samples, or sums that replace them */
 	double byte_count;	 /* to read */
 } PfsScanEstimate;
 
 /*
- * All series count. Looks at the samples and the tiers by the active snapshot; takes
- * AccessShareLock on what meets the range, as the query will. The caller has checked that the user
- * may read profstore.samples.
+ * Estimates for all series. Reads the directory of samples and tiers with the active snapshot.
+ * Takes AccessShareLock on partitions that overlap the range, as the query will. The caller has
+ * checked that the user may read profstore.samples.
  */
 PfsScanEstimate pfs_sample_scan_estimate(TimestampTz from, TimestampTz to);
 

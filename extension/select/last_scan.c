@@ -28,9 +28,7 @@ pfs_last_scan_add(const PfsScanCounters *counters)
 	pfs_counters_add(&last_counters, counters);
 }
 
-/*
- * last_scan()
- */
+/* last_scan() */
 PGDLLEXPORT Datum
 profstore_last_scan(PG_FUNCTION_ARGS)
 {

@@ -1,8 +1,7 @@
 /*
  * last_scan.h
- *		What the last statement that scanned samples has read, for last_scan().
- *
- * A statement may scan several times.
+ *		Counters of the last statement that scanned samples, for last_scan(). A statement may
+ *		scan several times.
  */
 #ifndef PFS_LAST_SCAN_H
 #define PFS_LAST_SCAN_H
@@ -11,10 +10,10 @@
 
 #include "store/scan/block_scan.h"
 
-/* A scan begins. */
+/* Call when a scan begins. */
 void pfs_last_scan_begin(void);
 
-/* It has read so much of a partition. */
+/* Adds the counters of a partition. */
 void pfs_last_scan_add(const PfsScanCounters *counters);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * range_partitions.c
- *		Bounds of partitions against a range, and how far tiers reach.
+ *		Compares the bounds of partitions with a range, and finds how far tiers reach.
  */
 #include "select/range_partitions.h"
 
@@ -17,7 +17,7 @@
 #include "base/relations.h"
 
 /*
- * Whether the partition between two bounds of the time column can hold rows of the range.
+ * Returns true if the partition between two bounds of the time column can hold rows of the range.
  */
 static bool
 bounds_meet_range(PartitionBoundInfo bounds, int lower, TimestampTz from, TimestampTz to)
@@ -97,7 +97,7 @@ pfs_tier_partitions(const PfsTier *tier, const PfsSelection *selection)
 	Oid relid = pfs_relation_find(tier->table);
 	List *partitions;
 
-	/* tiers know of no traces */
+	/* tiers have no traces */
 	if (!OidIsValid(relid) || pfs_selection_is_traced(selection))
 		return NIL;
 	partitions = pfs_partitions_collect(NIL, relid, selection->from, selection->to);
@@ -109,7 +109,7 @@ pfs_tier_partitions(const PfsTier *tier, const PfsSelection *selection)
 	return partitions;
 }
 
-/* The ends of what the tiers hold in the partitions that the range meets, or DT_NOBEGIN. */
+/* Finds the end of each tier in the partitions that overlap the range, or DT_NOBEGIN. */
 static void
 find_tier_ends(const PfsSelection *selection, TimestampTz *ends)
 {
@@ -140,6 +140,6 @@ pfs_sample_covered_us(const PfsSelection *selection)
 
 	find_tier_ends(selection, ends);
 	covered_us = pfs_tier_round_up(ends, selection->to) - pfs_tier_round_up(ends, selection->from);
-	/* between two beginnings there is nothing, which is no rate of nothing */
+	/* a range without any start of a bucket has no rows; avoid a rate over no time */
 	return covered_us > 0 ? covered_us : selection->to - selection->from;
 }

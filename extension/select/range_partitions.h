@@ -1,9 +1,9 @@
 /*
  * range_partitions.h
- *		The partitions of samples and of the tiers that a time range meets.
+ *		The partitions of samples and tiers that overlap a range of time.
  *
- * Only partitions whose bounds meet the range are opened. All take AccessShareLock on what they
- * look at, until the end of the transaction.
+ * Only partitions whose bounds overlap the range are opened. All functions take AccessShareLock on
+ * what they read, until the end of the transaction.
  */
 #ifndef PFS_RANGE_PARTITIONS_H
 #define PFS_RANGE_PARTITIONS_H
@@ -16,24 +16,24 @@
 #include "select/tiers.h"
 
 /*
- * Appends the OIDs of the leaves below a table that can hold rows from a time to another, those of
- * later times last; the table itself where it is no parent.
+ * Appends the OIDs of the leaves below a table that can hold rows of the range, in ascending order
+ * of time; the table itself if it is not partitioned.
  */
 List *pfs_partitions_collect(List *leaves, Oid relid, TimestampTz from, TimestampTz to);
 
-/* Those of a tier, which the caller may read: raises INSUFFICIENT_PRIVILEGE otherwise. */
+/*
+ * Like pfs_partitions_collect(), for a tier. Raises INSUFFICIENT_PRIVILEGE if the caller may not
+ * read it.
+ */
 List *pfs_tier_partitions(const PfsTier *tier, const PfsSelection *selection);
 
-/*
- * The width in microseconds of the coarsest buckets that the range meets; 0 where there are just
- * samples.
- */
+/* Width in microseconds of the coarsest buckets in the range; 0 if it has samples only. */
 int64 pfs_sample_resolution(const PfsSelection *selection);
 
 /*
- * The microseconds that what is stored in the range stands for, as far as tiers tell. Theirs are
- * whole buckets, a bucket counting where it begins; that of samples is as the range has it. Both
- * ends of the range are finite.
+ * Length in microseconds of the time that the stored rows of the range cover. In tiers these are
+ * whole buckets, those that start in the range; for samples it is the range itself. Both ends of
+ * the range are finite.
  */
 int64 pfs_sample_covered_us(const PfsSelection *selection);
 

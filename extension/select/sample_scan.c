@@ -2,16 +2,16 @@
  * sample_scan.c
  *		One scan over partitions of any access method.
  *
- * 1. The partitions that the range meets are listed, of samples, then of each tier.
- * 2. One after the other is opened: those of access method profstore by the block scan, which
- *    leaves out what the filters on time and series do not meet, others by their own scan, row by
- *    row into arrays of the scan.
- * 3. Of a tier of an instant type, rows below stack 0 are scrapes: they are put aside and come as a
- *    block of their own, before the next block of sums is read.
- * 4. Stacks are judged by the block scan, or here where it cannot.
- * 5. Of a trace or span no partition is read, but the rows that stand beside samples.
- * 6. Several processes may read one scan: the blocks of a partition come to whoever asks, one of
- *    another access method to one of them.
+ * 1. The partitions that overlap the range are listed: of samples, then of each tier.
+ * 2. They are opened one after another. Those of access method profstore are read by the block
+ *    scan, which skips what the filters on time and series exclude; others are read by their own
+ *    scan, row by row into arrays.
+ * 3. In a tier of an instant type, rows with a stack id below 0 are scrapes: they are set aside,
+ *    and returned as a block of their own before the next block of sums is read.
+ * 4. The block scan judges stacks; if it cannot, this scan does.
+ * 5. For a trace or span no partition is read, but the rows of trace_samples.
+ * 6. Several processes may share a scan: each takes blocks of a partition in turn; a partition of
+ *    another access method is read by one of them.
  */
 #include "select/sample_scan.h"
 
@@ -57,32 +57,32 @@ struct PfsSampleScan
 	const PfsSelection *selection;
 	PfsSegmentPart sums;
 	Snapshot snapshot;
-	List *partitions;	 /* Oids of the leaves to read, those of the tiers last */
-	int tier_partitions; /* so many are of tiers */
+	List *partitions;	 /* OIDs of the leaves to read, those of tiers last */
+	int tier_partitions; /* number of those of tiers */
 	int next_partition;
 	TimestampTz tier_ends[PFS_TIER_COUNT];
-	int asked;					 /* columns that the caller wants, of those that are read */
-	int positions[COLUMN_COUNT]; /* of a column among those asked for, or NOT_READ */
+	int asked;					 /* number of columns that the caller wants, among those read */
+	int positions[COLUMN_COUNT]; /* position of a column among those read, or NOT_READ */
 	int column_count;
-	PfsVerdicts verdicts; /* judge is NULL where all stacks pass */
+	PfsVerdicts verdicts; /* judge is NULL if all stacks pass */
 
-	PfsTraceRows *trace_rows; /* what is read in place of partitions, or NULL */
+	PfsTraceRows *trace_rows; /* read instead of partitions; or NULL */
 	PfsSharedSamples *shared; /* NULL: this process reads alone */
 
 	/* the open partition */
 	Relation relation;
-	bool is_tier; /* it is of one */
+	bool is_tier; /* it belongs to a tier */
 	AttrNumber attnums[COLUMN_COUNT];
-	PfsBlockScan *block_scan; /* access method profstore, … */
+	PfsBlockScan *block_scan; /* for access method profstore, … */
 	TableScanDesc table_scan; /* … or any other */
-	bool table_scan_ended;	  /* asked for more, a heap scan would begin again */
+	bool table_scan_ended;	  /* a heap scan that is continued after its end would begin again */
 	TupleTableSlot *slot;
 	int64 *rows
 		[COLUMN_COUNT]; /* ROWS_PER_BLOCK values each: of a table scan, or sums of instant types */
 
-	/* sums of instant types: the scrapes beside them */
-	bool has_scrapes; /* the open partition's rows are such */
-	bool judges;	  /* its stacks, or those of a trace, are judged here, in rows */
+	/* sums of instant types, and their scrapes */
+	bool has_scrapes; /* rows of the open partition include scrapes */
+	bool judges;	  /* stacks of the partition, or of a trace, are judged here, row by row */
 	uint32 scrape_count;
 	int64 *scrape_buckets; /* ROWS_PER_BLOCK values each */
 	int64 *scrape_series;
@@ -118,7 +118,7 @@ allocate_rows(PfsSampleScan *scan)
 	}
 }
 
-/* What it takes to tell sums and scrapes apart. */
+/* Allocates what is needed to separate sums and scrapes. */
 static void
 prepare_scrapes(PfsSampleScan *scan)
 {
@@ -144,13 +144,13 @@ make(const PfsSelection *selection, int columns, PfsSegmentPart sums, PfsVerdict
 	return scan;
 }
 
-/* When the partitions are known. */
+/* Chooses the columns to read. Call it when the partitions are known. */
 static void
 choose_columns(PfsSampleScan *scan)
 {
 	int columns = scan->asked;
 
-	/* it is the stack that tells sums and scrapes apart */
+	/* only the stack id distinguishes sums and scrapes */
 	if (scan->tier_partitions > 0 && !scan->selection->delta)
 	{
 		prepare_scrapes(scan);
@@ -243,7 +243,10 @@ pfs_sample_scan_take_counters(PfsSharedSamples *shared)
 	pfs_last_scan_add(&counters);
 }
 
-/* All segments are there for each process; the leader counts them. */
+/*
+ * Adds the counters of the partition. Each process lists all segments, so only the leader counts
+ * them.
+ */
 static void
 count_read(PfsSampleScan *scan)
 {
@@ -275,8 +278,8 @@ open_block_scan(PfsSampleScan *scan)
 	};
 	AttrNumber attnums[COLUMN_COUNT];
 	/*
-	 * sums by time know no stack, by which to tell sums and scrapes apart; those by stack know no
-	 * time
+	 * Sums by time have no stack, which distinguishes sums and scrapes; those by stack have no
+	 * time.
 	 */
 	bool from_rows =
 		scan->has_scrapes && (scan->sums == PFS_PART_SCRAPES || scan->positions[TIME] != NOT_READ);
@@ -311,13 +314,13 @@ open_table_scan(PfsSampleScan *scan)
 	allocate_rows(scan);
 }
 
-/* Opens none where another process reads it. */
+/* Opens the partition, unless another process reads it. */
 static void
 open_partition(PfsSampleScan *scan, Oid relid)
 {
 	bool is_columnar;
 
-	/* locked by pfs_partitions_collect, or when the scan was joined */
+	/* pfs_partitions_collect(), or the joining of the scan, has locked it */
 	scan->relation = table_open(relid, NoLock);
 	if (scan->relation->rd_rel->relkind != RELKIND_RELATION)
 		ereport(ERROR,
@@ -361,9 +364,7 @@ close_partition(PfsSampleScan *scan)
 	scan->relation = NULL;
 }
 
-/*
- * The values of the current row; false where the range or the selection leaves it out.
- */
+/* Reads the current row; returns false if it is outside the range or the selection. */
 static bool
 read_row(PfsSampleScan *scan, int64 *values)
 {
@@ -386,7 +387,7 @@ read_row(PfsSampleScan *scan, int64 *values)
 		   pfs_selection_series(scan->selection, values[SERIES]) != NULL;
 }
 
-/* The arrays of the scan, of the columns that are read. */
+/* Sets the columns to the scan's arrays, for those that are read. */
 static void
 give_rows(PfsSampleScan *scan, const int64 **columns)
 {
@@ -437,9 +438,7 @@ fill_from_blocks(PfsSampleScan *scan, const int64 **columns)
 	return block.row_count;
 }
 
-/*
- * Puts scrapes aside and leaves the sums, in arrays of the scan. Returns how many sums there are.
- */
+/* Sets scrapes aside and copies sums into the scan's arrays. Returns the number of sums. */
 static uint32
 split_scrapes(PfsSampleScan *scan, const int64 **columns, uint32 row_count)
 {
@@ -468,7 +467,7 @@ split_scrapes(PfsSampleScan *scan, const int64 **columns, uint32 row_count)
 	return sum_count;
 }
 
-/* Leaves the rows of stacks that pass; returns how many. */
+/* Keeps the rows whose stacks pass; returns how many. */
 static uint32
 judge_rows(PfsSampleScan *scan, uint32 row_count)
 {
@@ -514,7 +513,7 @@ pfs_sample_scan_tier_end(const PfsSampleScan *scan, int tier)
 	return scan->tier_ends[tier];
 }
 
-/* The next rows of a trace that pass; false at the end. */
+/* Returns the next rows of a trace that pass; false at the end. */
 static bool
 next_of_trace(PfsSampleScan *scan, const int64 **columns, PfsSampleBlock *block)
 {

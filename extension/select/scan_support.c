@@ -1,10 +1,10 @@
 /*
  * scan_support.c
- *		The planner support function of all that reads samples: rows and costs by the arguments.
+ *		The planner support function of all functions that read samples: rows and costs from
+ *		their arguments.
  *
- * Ranges and limits are found by the names of arguments, which all these functions have in common.
- * What cannot be told when a query is planned (a parameter, a column) leaves the constants of
- * CREATE FUNCTION.
+ * Ranges and limits are found by argument names, which all these functions share. For values that
+ * are unknown during planning (a parameter, a column), the constants of CREATE FUNCTION are used.
  */
 #include "profstore.h"
 
@@ -31,13 +31,13 @@
 #include "select/estimate.h"
 #include "store/segment/storage.h"
 
-/* Of a row that is decoded, as parts of cpu_operator_cost. */
+/* Cost of a decoded row, as a part of cpu_operator_cost. */
 #define DECODED_ROW_COST 0.25
 
-/* What a function costs whatever it reads: series, names, the tree. */
+/* Fixed cost of a function: series, names, the tree. */
 #define FIXED_OPERATORS 1000
 
-/* A sample brings about so many nodes of a tree at most. */
+/* Most nodes of a tree per sample. */
 #define NODES_PER_SAMPLE 16
 
 PG_FUNCTION_INFO_V1(profstore_scan_support);
@@ -48,12 +48,12 @@ typedef struct Call
 	List *arguments;
 	char **names;
 	int name_count;
-	double row_count; /* as CREATE FUNCTION says */
+	double row_count; /* from CREATE FUNCTION */
 } Call;
 
 /*
- * The call's arguments and their names; false where they are not there to see, or nothing evaluates
- * them: who weighs whether to inline a function around the call has no root.
+ * Finds the call's arguments and their names; returns false if they are not known, or nothing can
+ * evaluate them: when the planner considers inlining a function around the call, there is no root.
  */
 static bool
 get_call(PlannerInfo *root, Oid function_id, Node *node, Call *call)
@@ -75,7 +75,7 @@ get_call(PlannerInfo *root, Oid function_id, Node *node, Call *call)
 	return call->names != NULL;
 }
 
-/* The argument of a name; NULL where the function has none, or its value is not known. */
+/* The argument with a name; NULL if the function has none, or its value is unknown. */
 static const Const *
 find_argument(const Call *call, const char *name)
 {
@@ -94,8 +94,8 @@ find_argument(const Call *call, const char *name)
 }
 
 /*
- * Reading the directory is not for free, and the planner asks several times: the last answers of a
- * statement are kept.
+ * Reading the directory has a cost, and the planner asks several times, so the last answers of a
+ * statement are cached.
  */
 static PfsScanEstimate
 estimate_range(TimestampTz from, TimestampTz to)
@@ -128,7 +128,7 @@ estimate_range(TimestampTz from, TimestampTz to)
 	return answers[place].estimate;
 }
 
-/* Adds the range between two arguments; false where it is not known. */
+/* Adds the range between two arguments; returns false if it is unknown. */
 static bool
 add_range(const Call *call, const char *from_name, const char *to_name, PfsScanEstimate *sum)
 {
@@ -156,7 +156,10 @@ has_argument(const Call *call, const char *name)
 	return false;
 }
 
-/* Planning tells nobody what he may not read. */
+/*
+ * Estimates a call. A user who may not read samples gets no estimate: a plan must not reveal their
+ * number.
+ */
 static bool
 estimate_call(const Call *call, PfsScanEstimate *estimate)
 {
@@ -212,9 +215,7 @@ estimate_cost(SupportRequestCost *request)
 	return true;
 }
 
-/*
- * scan_support(internal)
- */
+/* scan_support(internal) */
 PGDLLEXPORT Datum
 profstore_scan_support(PG_FUNCTION_ARGS)
 {

@@ -73,7 +73,7 @@ find_series(PfsSelection *selection, Datum selector)
 	SPI_finish();
 }
 
-/* Any total order in which equal series are neighbours; equal labels have equal bytes. */
+/* Any total order in which equal series are neighbours. Equal labels have equal bytes. */
 static int
 compare_identity(const void *a, const void *b)
 {
@@ -150,7 +150,7 @@ pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, const char *selec
 	return selection;
 }
 
-/* The position of an argument; -1 where the function has none of the name. */
+/* Position of an argument; -1 if the function has none of that name. */
 static int
 find_argument(FunctionCallInfo fcinfo, const char *name)
 {
@@ -195,7 +195,7 @@ pfs_selection_restrict(PfsSelection *selection, FunctionCallInfo fcinfo, const c
 	}
 }
 
-/* Whether a profile type has a series, whatever its labels. */
+/* Returns true if a profile type has a series, regardless of labels. */
 static bool
 has_series(const char *profile_type)
 {

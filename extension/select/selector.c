@@ -17,7 +17,7 @@
 #include "base/arrays.h"
 #include "select/selector_tokens.h"
 
-/* Room for what is wrong with a regular expression. */
+/* Room for the error text of a regular expression. */
 #define REGEX_PROBLEM_BYTES 128
 
 static const char *const OPERATOR_NAMES[] = { "=", "!=", "=~", "!~", "*=", "!*=" };
@@ -40,7 +40,7 @@ pfs_over_time_name(PfsOverTime over_time)
 	return OVER_TIME_NAMES[over_time];
 }
 
-/* What a profile type may have in it, as profstore.parse_profile_type takes it. */
+/* Returns true for characters of a profile type, as profstore.parse_profile_type() accepts them. */
 static bool
 is_type_char(char c)
 {
@@ -50,7 +50,7 @@ is_type_char(char c)
 static PfsMatchOperator
 read_operator(PfsSelectorText *text)
 {
-	/* "=" comes last, since it begins "=~"; substrings are for frames alone */
+	/* "=" comes last, because "=~" begins with it; substrings are for frames only */
 	static const PfsMatchOperator order[] = { PFS_MATCH_SUBSTRING, PFS_MATCH_NOT_SUBSTRING,
 											  PFS_MATCH_REGEX,	   PFS_MATCH_NOT_REGEX,
 											  PFS_MATCH_NOT_EQUAL, PFS_MATCH_EQUAL };
@@ -86,7 +86,7 @@ pfs_regex_problem(const char *regex)
 		pfree(wide);
 		return NULL;
 	}
-	/* a cancelled compilation is no fault of the expression */
+	/* a cancelled compilation does not mean that the expression is wrong */
 	CHECK_FOR_INTERRUPTS();
 	reason = palloc(REGEX_PROBLEM_BYTES);
 	pg_regerror(status, &compiled, reason, REGEX_PROBLEM_BYTES);
@@ -94,14 +94,14 @@ pfs_regex_problem(const char *regex)
 }
 
 /*
- * A regular expression that must match the whole value. PostgreSQL takes flags such as (?i) only at
- * the very beginning, so they move before the anchor. Those that give the anchors another meaning
- * are refused: another syntax, comments, and lines.
+ * Makes a regular expression match the whole value. PostgreSQL accepts flags such as (?i) only at
+ * the very beginning, so they are moved before the anchor. Flags that change the meaning of the
+ * anchors are rejected: another syntax, comments, and lines.
  */
 static const char *
 anchor_regex(const PfsSelectorText *text, const char *position, const char *regex)
 {
-	/* alone, so that the anchors around it cannot close or complete it */
+	/* check it alone, so that the anchors around it cannot close or complete it */
 	const char *problem = pfs_regex_problem(regex);
 	size_t flags_length = 0;
 

@@ -29,7 +29,7 @@ typedef enum PfsMatchOperator
 	PFS_MATCH_NOT_EQUAL,
 	PFS_MATCH_REGEX,
 	PFS_MATCH_NOT_REGEX,
-	PFS_MATCH_SUBSTRING, /* "*=", for frames alone; so the next */
+	PFS_MATCH_SUBSTRING, /* "*=", for frames only; also the next */
 	PFS_MATCH_NOT_SUBSTRING
 } PfsMatchOperator;
 
@@ -37,19 +37,18 @@ typedef struct PfsMatcher
 {
 	const char *label;
 	PfsMatchOperator op;
-	const char *value; /* text to be equal to, or an anchored regular expression of PostgreSQL */
+	const char *value; /* text to compare with, or an anchored regular expression of PostgreSQL */
 } PfsMatcher;
 
 /*
- * What of an instant type stands for a range: the average over the scrapes of a series, unless
- * asked otherwise.
+ * The value of an instant type over a range: by default the average over the scrapes of a series.
  */
 typedef enum PfsOverTime
 {
 	PFS_OVER_TIME_UNSAID,
 	PFS_OVER_TIME_AVERAGE,
 	PFS_OVER_TIME_LAST, /* the last scrape */
-	PFS_OVER_TIME_MAX	/* the scrape of the largest sum, the last among equals */
+	PFS_OVER_TIME_MAX	/* the scrape with the largest sum, the last one among equals */
 } PfsOverTime;
 
 typedef struct PfsSelector
@@ -61,26 +60,27 @@ typedef struct PfsSelector
 } PfsSelector;
 
 /*
- * Parses a selector in the database's encoding; the result lives in CurrentMemoryContext. Raises
- * SYNTAX_ERROR or INVALID_REGULAR_EXPRESSION with the name of the argument in the message, the
+ * Parses a selector in the database's encoding. The result lives in CurrentMemoryContext. Raises
+ * SYNTAX_ERROR or INVALID_REGULAR_EXPRESSION with the name of the argument in the message and the
  * position in the detail; PROGRAM_LIMIT_EXCEEDED if the text is longer than 1 MiB.
  */
 PfsSelector *pfs_selector_parse(const char *text, const char *argument);
 
 /*
- * Parses the braces of a filter on frames, as in {mapping="libc.so.6", function*="alloc"}: the same
- * grammar without a profile type and with two more operators, *= and !*=. What stands for a label
- * is a field, which the caller checks. NULL if text does not begin with a brace. Raises the errors
- * of pfs_selector_parse(), also that of the length if there is no brace.
+ * Parses the braces of a filter on frames, as in {mapping="libc.so.6", function*="alloc"}: the
+ * grammar of selectors without a profile type, and with two more operators, *= and !*=. Instead of
+ * labels there are fields, which the caller checks. Returns NULL if text does not begin with a
+ * brace. Raises the errors of pfs_selector_parse(), including that for the length if there is no
+ * brace.
  */
 PfsSelector *pfs_frame_matchers_parse(const char *text, const char *argument);
 
-/* What the server finds wrong with a regular expression; NULL: nothing. */
+/* Returns the server's error for a regular expression; NULL if it is valid. */
 const char *pfs_regex_problem(const char *regex);
 
 const char *pfs_match_operator_name(PfsMatchOperator op);
 
-/* As in selectors; not for PFS_OVER_TIME_UNSAID. */
+/* Name as in selectors. Not for PFS_OVER_TIME_UNSAID. */
 const char *pfs_over_time_name(PfsOverTime over_time);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "mb/pg_wchar.h"
 
-/* Characters of the line that an error shows before and after its position. */
+/* Characters of the line that an error shows before and after the position. */
 #define CONTEXT_BEFORE_CHARS 60
 #define CONTEXT_AFTER_CHARS	 20
 
@@ -104,7 +104,7 @@ pfs_selector_skip_blanks(PfsSelectorText *text)
 		text->at++;
 }
 
-/* Reads up to max_digits digits of a base; fails where there are fewer than min_digits. */
+/* Reads up to max_digits digits of a base; raises an error if there are fewer than min_digits. */
 static pg_wchar
 read_number(PfsSelectorText *text, const char *escape, int base, int min_digits, int max_digits)
 {

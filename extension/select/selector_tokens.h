@@ -1,6 +1,6 @@
 /*
  * selector_tokens.h
- *		What selectors are made of, and errors that show where they stand.
+ *		Tokens of selectors, and errors that show their position.
  */
 #ifndef PFS_SELECTOR_TOKENS_H
 #define PFS_SELECTOR_TOKENS_H
@@ -9,7 +9,7 @@
 
 #include "lib/stringinfo.h"
 
-/* Longest selector or filter, in bytes. Each matcher takes a multiple of its text in memory. */
+/* Longest selector or filter, in bytes. The memory of a matcher is a multiple of its text. */
 #define PFS_SELECTOR_MAX_BYTES (1024 * 1024)
 
 typedef struct PfsSelectorText
@@ -17,8 +17,8 @@ typedef struct PfsSelectorText
 	const char *text;
 	const char *at;		   /* next byte to read */
 	bool frames;		   /* matchers of frames, not of labels */
-	const char *argument;  /* the name of it, for errors */
-	StringInfoData quoted; /* buffer of the quoted text that is being read */
+	const char *argument;  /* name of the argument, for errors */
+	StringInfoData quoted; /* buffer of the quoted text being read */
 } PfsSelectorText;
 
 /*
@@ -27,7 +27,7 @@ typedef struct PfsSelectorText
  */
 PfsSelectorText pfs_selector_text(const char *text, const char *argument, bool frames);
 
-/* Raises SYNTAX_ERROR, or INVALID_REGULAR_EXPRESSION, for what stands at a position. */
+/* Raises SYNTAX_ERROR, or INVALID_REGULAR_EXPRESSION, at a position of the text. */
 pg_noreturn void pfs_selector_fail(const PfsSelectorText *text, const char *position,
 								   const char *reason);
 pg_noreturn void pfs_selector_fail_regex(const PfsSelectorText *text, const char *position,
@@ -47,10 +47,12 @@ pfs_selector_at_quote(const PfsSelectorText *text)
 
 void pfs_selector_skip_blanks(PfsSelectorText *text);
 
-/* The name of a label or field. In CurrentMemoryContext; so the next. */
+/*
+ * Reads the name of a label or field. The result is in CurrentMemoryContext; also that of the next.
+ */
 const char *pfs_selector_read_label(PfsSelectorText *text);
 
-/* A quoted text without its escapes, the cursor on its opening quote. */
+/* Reads a quoted text and resolves its escapes. The cursor is at its opening quote. */
 const char *pfs_selector_read_quoted(PfsSelectorText *text);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * series_groups.c
- *		Projects label sets on the labels asked for, and numbers the distinct ones.
+ *		Projects label sets on the labels in by, and numbers the distinct ones.
  */
 #include "select/series_groups.h"
 
@@ -13,10 +13,10 @@
 
 #include "base/arrays.h"
 
-/* Most labels of one grouping. The name of each group is made of all of them. */
+/* Most labels of one grouping. The name of each group is built from all of them. */
 #define MAX_GROUPING_LABELS 1000
 
-/* One distinct series on its way to a group. */
+/* A distinct series, before it is put into a group. */
 typedef struct Projection
 {
 	PfsSeriesGroup group;
@@ -54,8 +54,8 @@ append_pair(StringInfo metric, const char *label, const char *value)
 }
 
 /*
- * The group that a series belongs to. A single label names its line by the bare value, unless that
- * is empty.
+ * Returns the group of a series. With a single label the line is named by its value, unless that is
+ * empty.
  */
 static PfsSeriesGroup
 project(const PfsSelection *selection, const PfsSeries *series, const Datum *by, int by_count)

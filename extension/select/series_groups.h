@@ -13,21 +13,21 @@
 
 typedef struct PfsSeriesGroup
 {
-	/* the label's value; label="value", … of several; the type where by is empty */
+	/* the label's value; label="value", … for several labels; the profile type if by is empty */
 	const char *metric;
-	Jsonb *labels; /* those of the labels asked for that the series have */
+	Jsonb *labels; /* those of the labels in by that the series have */
 } PfsSeriesGroup;
 
 typedef struct PfsSeriesGroups
 {
 	int32 count;
-	PfsSeriesGroup *groups; /* by metric */
-	int32 *of_series;		/* group of PfsSeries.index */
+	PfsSeriesGroup *groups; /* sorted by metric */
+	int32 *of_series;		/* group by PfsSeries.index */
 } PfsSeriesGroups;
 
 /*
- * by is a text array without nulls, or NULL_VALUE_NOT_ALLOWED is raised. Lives in
- * CurrentMemoryContext.
+ * Groups the series by the labels in by, a text array. Raises NULL_VALUE_NOT_ALLOWED if it has
+ * nulls. Lives in CurrentMemoryContext.
  */
 PfsSeriesGroups pfs_series_groups(const PfsSelection *selection, ArrayType *by);
 

@@ -1,6 +1,6 @@
 /*
  * shared_samples.c
- *		Shared scans of partitions, one behind the other.
+ *		Shared scans of partitions, one after another.
  */
 #include "select/shared_samples.h"
 
@@ -15,7 +15,7 @@ is_columnar(Relation relation)
 	return relation->rd_rel->relam == get_table_am_oid("profstore", true);
 }
 
-/* What the scan of a partition takes; 0: it has none. */
+/* Bytes of a partition's shared scan; 0: it has none. */
 static Size
 scan_bytes(Oid relid)
 {

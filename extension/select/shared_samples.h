@@ -1,9 +1,10 @@
 /*
  * shared_samples.h
- *		What processes share that read the samples of a selection together: each row comes to one.
+ *		Shared state of processes that read the samples of a selection together: each row goes
+ *		to one of them.
  *
- * Lies in shared memory. The leader lists partitions, and carries its waiting rows there; workers
- * read the same list under the same snapshot.
+ * It lies in shared memory. The leader puts the list of partitions and its waiting rows there;
+ * workers read the partitions under the leader's snapshot.
  */
 #ifndef PFS_SHARED_SAMPLES_H
 #define PFS_SHARED_SAMPLES_H
@@ -21,25 +22,25 @@
 typedef struct PfsSharedPartition
 {
 	Oid relid;
-	Size scan_offset;		   /* from the beginning; 0: of another access method */
-	pg_atomic_uint32 is_taken; /* then: by the one process that reads it */
+	Size scan_offset;		   /* from the start; 0: partition of another access method */
+	pg_atomic_uint32 is_taken; /* in that case: by the one process that reads it */
 } PfsSharedPartition;
 
 typedef struct PfsSharedSamples
 {
 	PfsSharedCounters counters; /* of workers */
 	TimestampTz tier_ends[PFS_TIER_COUNT];
-	int tier_partitions; /* so many, the last ones, are of tiers */
+	int tier_partitions; /* number of partitions of tiers, which are the last ones */
 	int partition_count;
 	PfsSharedPartition partitions[FLEXIBLE_ARRAY_MEMBER];
 } PfsSharedSamples;
 
-/* Partitions are Oids, which the leader has locked. */
+/* Bytes for a list of partitions, as Oids, which the leader has locked. */
 Size pfs_shared_samples_bytes(const List *partitions);
 void pfs_shared_samples_init(PfsSharedSamples *shared, const List *partitions, int tier_partitions,
 							 const TimestampTz *tier_ends);
 
-/* NULL where the partition is of another access method: then one process takes it. */
+/* NULL if the partition is of another access method: then one process reads it. */
 PfsSharedScan *pfs_shared_samples_scan(PfsSharedSamples *shared, int partition);
 bool pfs_shared_samples_take(PfsSharedSamples *shared, int partition);
 

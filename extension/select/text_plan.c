@@ -1,6 +1,6 @@
 /*
  * text_plan.c
- *		Statements of one text parameter that are planned once in a session.
+ *		Statements with one text parameter, planned once per session.
  */
 #include "select/text_plan.h"
 

@@ -1,6 +1,6 @@
 /*
  * text_plan.h
- *		Statements of one text parameter that are planned once in a session.
+ *		Statements with one text parameter, planned once per session.
  */
 #ifndef PFS_TEXT_PLAN_H
 #define PFS_TEXT_PLAN_H
@@ -10,8 +10,8 @@
 #include "executor/spi.h"
 
 /*
- * Runs a query as the caller, within SPI_connect; *plan, NULL at first, stays with the backend. The
- * plan cache renews it when the role or the row policies change.
+ * Runs a query as the caller, after SPI_connect(). *plan, NULL at first, is kept by the backend.
+ * The plan cache renews it when the role or the row policies change.
  */
 void pfs_text_plan_run(SPIPlanPtr *plan, const char *query, Datum text);
 

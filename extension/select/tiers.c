@@ -1,6 +1,6 @@
 /*
  * tiers.c
- *		Which tiers there are, and how far they reach.
+ *		The list of tiers, and how far they reach.
  */
 #include "select/tiers.h"
 
@@ -24,8 +24,8 @@ const PfsTier pfs_tiers[PFS_TIER_COUNT] = {
 };
 
 /*
- * The latest time of a partition's rows, DT_NOBEGIN if there are none. A heap, which a user may
- * have made of it, is read as a whole. A foreign table is refused when the scan comes to it.
+ * Latest time of a partition's rows; DT_NOBEGIN if there are none. A heap, into which a user may
+ * have converted it, is read as a whole. A foreign table is rejected when the scan reaches it.
  */
 static TimestampTz
 find_latest(Relation relation, Snapshot snapshot)

@@ -1,9 +1,9 @@
 /*
  * tiers.h
- *		The tiers: what queries know of the sums that old samples have become.
+ *		The tiers: sums that replace old samples, as queries read them.
  *
- * A sample is in samples or in one tier, never in two. A bucket of a tier counts if its start lies
- * in the range. store/compact/tier_sums.h tells what its rows are.
+ * A sample is in samples or in one tier, never in two. A bucket of a tier belongs to a range if it
+ * starts in the range. store/compact/tier_sums.h describes its rows.
  */
 #ifndef PFS_TIERS_H
 #define PFS_TIERS_H
@@ -16,7 +16,7 @@
 
 typedef struct PfsTier
 {
-	const char *name;  /* "minute", for people and in arguments */
+	const char *name;  /* "minute", for users and in arguments */
 	const char *table; /* in schema profstore */
 	int64 width_us;	   /* of its buckets */
 } PfsTier;
@@ -26,19 +26,19 @@ typedef struct PfsTier
 extern const PfsTier pfs_tiers[PFS_TIER_COUNT]; /* from fine to coarse */
 
 /*
- * The end of the last bucket that the partitions hold, or DT_NOBEGIN. Partitions are Oids, those of
- * later times last, locked by the caller; those of other access methods are not looked at.
+ * Returns the end of the last bucket in the partitions, or DT_NOBEGIN. Partitions are Oids in
+ * ascending order of time, locked by the caller; those of other access methods are ignored.
  */
 TimestampTz pfs_tier_end(const PfsTier *tier, const List *partitions, Snapshot snapshot);
 
 /*
- * The first moment at or after a time at which something stored may begin, where tiers end as told,
- * from fine to coarse: the start of a bucket of the coarsest tier whose end is later; beyond all of
- * them the time itself.
+ * Returns the first time at or after a given one at which stored rows may begin, if ends has the
+ * end of each tier, from fine to coarse: the start of a bucket of the coarsest tier that ends
+ * later; behind all tiers the time itself.
  */
 TimestampTz pfs_tier_round_up(const TimestampTz *ends, TimestampTz time);
 
-/* A NOTICE that samples before the time are sums of the tier, once in a statement. */
+/* Raises a NOTICE that samples before the time are sums of the tier, once per statement. */
 void pfs_tier_notice(const PfsTier *tier, TimestampTz end);
 
 #endif

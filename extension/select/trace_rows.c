@@ -62,7 +62,7 @@ pfs_trace_rows_begin(const PfsSelection *selection)
 	return rows;
 }
 
-/* False where the row is of no series of the selection. */
+/* Reads a row; returns false if it is of no series of the selection. */
 static bool
 read_row(const PfsTraceRows *rows, HeapTuple row, TupleDesc columns, int64 *values)
 {

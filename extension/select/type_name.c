@@ -14,10 +14,10 @@
 
 #define FULL_NAME_PARTS 5
 
-/* Types that the error of an ambiguous name lists. */
+/* Most types that the error for an ambiguous name lists. */
 #define LISTED_TYPES 10
 
-/* Names beyond it are not compared by their spelling, which takes the square of their lengths. */
+/* Longer names are not compared by spelling, which takes time in the square of their lengths. */
 #define LONGEST_COMPARED_BYTES 255
 
 /* The profile types with these first parts that have series which the caller sees. */
@@ -84,7 +84,7 @@ pfs_type_name_find(const char *name)
 	return full;
 }
 
-/* Cuts a full name to some of its first parts. */
+/* Cuts a full name to its first count parts. */
 static void
 cut_to_parts(char *name, int count)
 {
@@ -129,9 +129,7 @@ pfs_type_name_similar(const char *name)
 	return similar;
 }
 
-/*
- * full_profile_type(name)
- */
+/* full_profile_type(name) */
 PGDLLEXPORT Datum
 profstore_full_profile_type(PG_FUNCTION_ARGS)
 {

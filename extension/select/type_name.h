@@ -2,12 +2,12 @@
  * type_name.h
  *		Profile types by their first parts.
  *
- * process_cpu stands for process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta, where no other type
- * begins with that part.
+ * process_cpu means process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta, if no other type begins with
+ * that part.
  *
- * A name of five parts, or six with "delta", is full and stands for itself. Types count that have a
- * series which the caller sees, whatever the labels asked for: what others may see changes no
- * answer, and does not show in the error.
+ * A name of five parts, or six with "delta", is full and is used as it is. Only types that have a
+ * series visible to the caller count, regardless of the selector's labels: hidden types change no
+ * answer, and do not appear in the error.
  */
 #ifndef PFS_TYPE_NAME_H
 #define PFS_TYPE_NAME_H
@@ -15,13 +15,14 @@
 #include "profstore.h"
 
 /*
- * The full name; the name itself where it is full, or no type begins with it. Raises
- * INVALID_PARAMETER_VALUE where several do. Lives in CurrentMemoryContext.
+ * Returns the full name; name itself if it is full, or no type begins with it. Raises
+ * INVALID_PARAMETER_VALUE if several types do. Lives in CurrentMemoryContext.
  */
 const char *pfs_type_name_find(const char *name);
 
 /*
- * The stored name that is spelled most alike, in as many parts; NULL where none comes near.
+ * Returns the stored name with the most similar spelling, cut to as many parts; NULL if none is
+ * similar.
  */
 const char *pfs_type_name_similar(const char *name);
 

@@ -1,6 +1,7 @@
 /*
  * windows.c
- *		How long the windows of samples are, and how much time those that begin in a range cover.
+ *		Computes the length of the windows of samples, and how much time those that begin in a
+ *		range cover.
  */
 #include "select/windows.h"
 
@@ -15,7 +16,7 @@
 #define MAX_WATCHED 64
 #define MAX_TIMES	1024
 
-/* Where nothing tells a length. */
+/* Width if the length is unknown. */
 #define ANY_MOMENT 1
 
 PfsWindows *
@@ -129,7 +130,7 @@ pfs_windows_look(PfsWindows *windows, int32 series, TimestampTz time)
 		keep_time(windows, &windows->watched[windows->watched_at[series]], time);
 }
 
-/* Lists the times of watched series: of each series together, ascending. */
+/* Lists the times of watched series, those of each series together and ascending. */
 static PfsSeriesKey *
 list_times(const PfsWindows *windows, uint32 *count)
 {
@@ -147,8 +148,8 @@ list_times(const PfsWindows *windows, uint32 *count)
 }
 
 /*
- * The commonest of the distances that are no multiples of a width (0: of all), the shortest among
- * equals; they are sorted.
+ * Finds the most frequent of the distances that are not multiples of a width (0: of all), the
+ * shortest among equals. The distances are sorted.
  */
 static int64
 find_commonest(const int64 *distances, uint32 count, int64 width_us, uint32 *other_count)
@@ -187,8 +188,8 @@ common_divisor(int64 a, int64 b)
 }
 
 /*
- * The longest of which three quarters of the distances are multiples, as far as common divisors of
- * the commonest tell.
+ * Finds the longest length of which three quarters of the distances are multiples, among common
+ * divisors of the most frequent ones.
  */
 static int64
 find_width(int64 *distances, uint32 count)
@@ -204,7 +205,7 @@ find_width(int64 *distances, uint32 count)
 	return width_us;
 }
 
-/* Whether the one before is of the same series. */
+/* Returns true if the key before is of the same series. */
 static inline bool
 follows(const PfsSeriesKey *keys, uint32 i)
 {
@@ -219,7 +220,7 @@ set_phases(PfsWindows *windows, const PfsSeriesKey *keys, uint32 count)
 			windows->times[keys[i].series] = keys[i].id;
 }
 
-/* How many of the times are multiples of a length, counted from the epoch. */
+/* Number of times that are multiples of a length, counted from the epoch. */
 static uint32
 count_multiples(const PfsSeriesKey *keys, uint32 count, int64 width_us)
 {
@@ -297,7 +298,7 @@ pfs_windows_group(PfsWindows *windows, const int32 *groups, int32 group_count)
 		windows->group_begins[group + 1] += windows->group_begins[group];
 }
 
-/* How many of the phases from begin to end, which are sorted, are less than one. */
+/* Number of phases in begin .. end - 1, which are sorted, that are less than phase. */
 static int32
 count_less(const PfsSeriesKey *phases, int32 begin, int32 end, int64 phase)
 {
@@ -307,7 +308,7 @@ count_less(const PfsSeriesKey *phases, int32 begin, int32 end, int64 phase)
 	return low - begin;
 }
 
-/* When windows begin: so much after a time. */
+/* A start of windows: an offset after a time. */
 typedef struct Beginning
 {
 	TimestampTz time;
@@ -315,8 +316,8 @@ typedef struct Beginning
 } Beginning;
 
 /*
- * Of each series that begins at the time or later, the first window, in the mean over the series of
- * the group.
+ * Returns the first window of each series that begins at the time or later, as the mean over the
+ * series of the group.
  */
 static Beginning
 next_window(const PfsWindows *windows, TimestampTz time, int32 group)
@@ -348,6 +349,6 @@ pfs_windows_cover(const PfsWindows *windows, TimestampTz from, TimestampTz to, i
 	Beginning after = next_window(windows, Min(to, Max(over, windows->latest) + 1), group);
 	double covered_us = (double) (after.time - first.time) + (after.later_us - first.later_us);
 
-	/* a sample of which no window tells, as an agent's first, stands for one all the same */
+	/* a sample without a following window, such as an agent's first, covers one window */
 	return (covered_us > 0 ? covered_us : (double) windows->width_us) / USECS_PER_SEC;
 }

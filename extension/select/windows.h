@@ -1,15 +1,15 @@
 /*
  * windows.h
- *		The windows that samples of delta types stand for, told from their times.
+ *		The windows of samples of delta types, inferred from their times.
  *
- * A sample stands for a window that begins at its time. In a tier, windows are the tier's buckets.
- * Elsewhere nothing is stored of their length: it is the longest of which the distances between
+ * A sample covers a window that begins at its time. In a tier, windows are the tier's buckets. For
+ * samples the length is not stored: it is the longest length of which the distances between
  * neighbouring times of each series are multiples; an idle window has no sample. A quarter of the
- * distances may be others: an agent's first window begins when the agent does, whatever its rhythm.
- * One distance alone tells a length if both times are multiples of it.
+ * distances may be exceptions: an agent's first window begins when the agent starts, regardless of
+ * its rhythm. A single distance shows a length if both times are multiples of it.
  *
- * Where most times are multiples of the length, windows align to the Unix epoch; else each series
- * has a phase of its own. Where samples keep their own times, the length comes out as next to
+ * If most times are multiples of the length, windows are aligned to the Unix epoch; otherwise each
+ * series has a phase of its own. If samples keep their own times, the length comes out as almost
  * nothing, and any moment begins a window.
  */
 #ifndef PFS_WINDOWS_H
@@ -22,15 +22,15 @@
 #include "base/series_table.h"
 #include "select/tiers.h"
 
-/* A series whose earliest times tell the length. */
+/* A series from whose earliest times the length is computed. */
 typedef struct PfsWatchedSeries
 {
 	int32 series;
 	int32 count;
-	TimestampTz *times; /* ascending, each once */
+	TimestampTz *times; /* ascending, without duplicates */
 } PfsWatchedSeries;
 
-/* Rows of one series that follow one another. */
+/* Consecutive rows of one series. */
 typedef struct PfsWindowsRun
 {
 	int32 series;
@@ -42,47 +42,48 @@ typedef struct PfsWindows
 {
 	PfsWindowsRun run;
 
-	int32 series_count; /* of PfsSeries.index */
+	int32 series_count; /* number of PfsSeries.index values */
 	/*
-	 * of each series its latest time, from which its windows count; DT_NOBEGIN: it has no sample
+	 * latest time of each series, from which its windows are counted; DT_NOBEGIN: it has no sample
 	 */
 	TimestampTz *times;
-	TimestampTz latest;					   /* of all samples; set by pfs_windows_tell() */
-	TimestampTz tier_ends[PFS_TIER_COUNT]; /* up to these, windows are the tiers'; or DT_NOBEGIN */
+	TimestampTz latest; /* of all samples; set by pfs_windows_tell() */
+	/* before these times windows are the tiers'; or DT_NOBEGIN */
+	TimestampTz tier_ends[PFS_TIER_COUNT];
 
 	/*
-	 * the length is computed from the first series by a hash of their index, and the earliest times
-	 * of each: so it depends on the samples alone, not on the order in which they are read
+	 * The length is computed from the first series by a hash of their index, and the earliest times
+	 * of each. So it depends on the samples only, not on the order in which they are read.
 	 */
 	PfsWatchedSeries *watched;
 	int32 watched_count;
 	int32 last_watched;			/* index in watched of the next to evict */
-	int32 times_each;			/* times of a series at most */
-	int32 *watched_at;			/* of each series its index in watched, or -1 */
-	TimestampTz *wanted_before; /* of each series: only earlier times are of interest */
+	int32 times_each;			/* most times of a series */
+	int32 *watched_at;			/* index of each series in watched, or -1 */
+	TimestampTz *wanted_before; /* by series: only earlier times are needed */
 
-	/* once it is told */
+	/* set by pfs_windows_tell(): */
 	int64 width_us;	 /* 1: any moment begins a window */
 	bool is_aligned; /* to the epoch: all series have the same windows */
 
 	/*
-	 * where they are not aligned: of the series that have samples, by group, then phase; NULL: they
-	 * are
+	 * of unaligned windows: phases of the series that have samples, by group, then phase; otherwise
+	 * NULL
 	 */
 	PfsSeriesKey *phases;
-	int32 *group_begins; /* and an end */
+	int32 *group_begins; /* of each group, and one end */
 	double *phase_sums;	 /* of each group */
 } PfsWindows;
 
-/* Lives in CurrentMemoryContext. */
+/* Begins without samples, in CurrentMemoryContext. */
 PfsWindows *pfs_windows_begin(int32 series_count);
 
-/* Adds a time of a series for the length alone: it does not count as a sample. */
+/* Adds a time of a series to compute the length; it does not count as a sample. */
 void pfs_windows_look(PfsWindows *windows, int32 series, TimestampTz time);
 
 /*
- * Rows may come in any order. Before the first row of each run of rows of one series, names the
- * series, and whether the rows are of a tier.
+ * Begins a run of consecutive rows of one series; is_tier: the rows are of a tier. Runs and rows
+ * may come in any order.
  */
 static inline void
 pfs_windows_begin_run(PfsWindows *windows, int32 series, bool is_tier)
@@ -116,18 +117,19 @@ pfs_windows_watches(const PfsWindows *windows, int32 series)
 }
 
 /*
- * After the last row: tells the length. False where no series has two times, so that nothing tells
- * it.
+ * Computes the length, after the last row. Returns false if no series has two times, so that the
+ * length is unknown.
  */
 bool pfs_windows_tell(PfsWindows *windows);
 
-/* Then: which series are of which group. */
+/* Sets the group of each series, after pfs_windows_tell(). */
 void pfs_windows_group(PfsWindows *windows, const int32 *groups, int32 group_count);
 
 /*
- * Seconds from the first window that begins in [from, to) to the first one that begins after, for a
- * group of series: in the mean over its series that have samples. There is a sample at or after
- * from, so it is never 0. What is later than the latest sample and not over yet does not count.
+ * Returns the seconds from the first window that begins in [from, to) to the first one that begins
+ * after the range, as the mean over the series of a group that have samples. There must be a sample
+ * at or after from, so it is never 0. Time after the latest sample that is not over yet does not
+ * count.
  */
 double pfs_windows_cover(const PfsWindows *windows, TimestampTz from, TimestampTz to, int32 group);
 
