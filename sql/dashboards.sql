@@ -41,6 +41,15 @@ FROM (VALUES
 CROSS JOIN LATERAL profstore.selection_status(selector, ('2026-01-01Z' || '')::timestamptz + begin::interval, '2026-01-01Z'::timestamptz + begin::interval + interval '1 hour', focus) AS s
 ORDER BY ord;
 SELECT status, is_empty FROM profstore.selection_status('process_cpu:cpu', '2026-01-01 10:15Z', '2026-01-01 10:16Z');
+-- samples of 0 are samples
+SELECT put_scrape('locks:waits:count:waits:count:delta', '{}', '2026-01-01 10:10Z', '{"main;lock": 0, "main;wait": 0}');
+SELECT status, is_empty FROM profstore.selection_status('locks:waits', '2026-01-01 10:00Z', '2026-01-01 11:00Z');
+SELECT status, is_empty FROM profstore.selection_status('locks:waits', '2026-01-01 10:00Z', '2026-01-01 11:00Z', 'main');
+SELECT status FROM profstore.selection_status('locks:waits', '2026-01-01 11:00Z', '2026-01-01 12:00Z');
+SELECT substring(profstore.report_html('locks:waits', '2026-01-01 10:00Z', '2026-01-01 11:00Z') FROM 'Nothing to show:</b> ([^<]*)') AS report;
+SET client_min_messages = notice;
+SELECT * FROM profstore.top('locks:waits', '2026-01-01 10:00Z', '2026-01-01 11:00Z');
+SET client_min_messages = warning;
 -- errors in matchers name the place in what was typed
 SELECT matchers, s.status FROM unnest('{node=,"  comm=\"web\", x","{node=}",node=\"a\",node=~\"(\",""}'::text[]) WITH ORDINALITY AS m(matchers, ord)
 CROSS JOIN LATERAL profstore.selection_status(profstore.selector('process_cpu:cpu', '{"comm": "web"}', matchers), '2026-01-01 10:00Z', '2026-01-01 11:00Z', matchers => matchers) AS s ORDER BY ord;

@@ -70,6 +70,20 @@ FROM (VALUES ('function', 'function', false), (NULL, 'function', false),
 	('mapping_function', $$CASE WHEN file = '' THEN function ELSE regexp_replace(lib, '.*/', '') || '!' || function END$$, false),
 	('address', $$format('%s%s %s', CASE WHEN file <> '' THEN function || ' ' END, regexp_replace(lib, '.*/', ''), address)$$, false))
 	AS g(granularity, name, folding);
+-- a frame's own filter keeps the stacks that it is in, whatever its name adds to the function's
+SELECT g.granularity, count(*) > 2 AS several, count(*) FILTER (WHERE s.kept <> t.total) AS differences, count(*) FILTER (WHERE p.total < t.total) AS of_others
+FROM unnest('{function,line,file,mapping,mapping_function,address}'::text[]) WITH ORDINALITY AS g(granularity, ord)
+CROSS JOIN LATERAL profstore.top(:'cpu', '2026-01-01', '2026-01-03', 40, granularity => g.granularity) AS t
+CROSS JOIN LATERAL profstore.frame_filter(t.function, g.granularity, t.file, t.mapping) AS f
+CROSS JOIN LATERAL profstore.filtered_share(:'cpu', '2026-01-01', '2026-01-03', f.filter) AS s
+LEFT JOIN profstore.top(:'cpu', '2026-01-01', '2026-01-03', NULL) AS p ON p.function = f.function
+GROUP BY g.ord, 1 ORDER BY g.ord;
+SELECT v.name, f.* FROM (VALUES
+	(1, 'a.b', NULL, NULL, NULL), (2, 'f("x") C:\a b.c:12', 'line', 'C:\a b.c', '/lib/x.so'), (3, 'f a.c:12', 'line', NULL, NULL), (4, '[x.so]', 'line', NULL, '/lib/x.so'),
+	(5, 'f(int) x.so 0x1a', 'address', 'a.c', '/lib/x.so'), (6, 'x.so 0x1a', 'address', NULL, '/lib/x.so'), (7, '[vdso] 0x1a', 'address', NULL, '[vdso]'), (8, '0x1a', 'address', NULL, NULL),
+	(9, 'f 0x1a', 'address', 'a.c', NULL), (10, 'f', 'address', 'a.c', '/lib/x.so'), (11, 'x.so!a!b', 'mapping_function', 'a.c', '/lib/x.so'), (12, '[x.so]', 'mapping_function', NULL, '/lib/x.so'),
+	(13, '/src/a.c', 'file', '/src/a.c', '/lib/x.so'), (14, 'x.so', 'file', NULL, '/lib/x.so'), (15, '[unknown]', 'file', NULL, NULL), (16, '[unknown]', 'mapping', 'a.c', NULL), (17, NULL, 'line', NULL, NULL))
+	AS v(n, name, granularity, file, lib) CROSS JOIN LATERAL profstore.frame_filter(v.name, v.granularity, v.file, v.lib) AS f ORDER BY v.n;
 -- all views take it
 SELECT level, value, label FROM profstore.flamegraph(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', granularity => 'mapping', max_nodes => 5);
 SELECT function, self, total FROM profstore.top(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', granularity => 'file', max_rows => 3);

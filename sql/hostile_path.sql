@@ -107,6 +107,7 @@ INSERT INTO calls (call) VALUES
 	($$valid_time('2026-03-01')$$),
 	($$valid_time('2026-03-01', 'UTC')$$),
 	($$frames_of('kernel')$$),
+	($$frame_filter('f a.c:1', 'line', 'a.c')$$),
 	($$forge_url('github.com/org/name', 'v1', '/build/name/a b.c', 7)$$),
 	($$type_title('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta')$$),
 	($$folded('cpu:samples:count:::delta', '2026-03-01', '2026-03-02')$$),

@@ -284,6 +284,7 @@ WITH matched AS MATERIALIZED (
 ), head AS (
 	SELECT '<section id="report" aria-label="Summary">' ||
 		CASE WHEN m.series = 0 AND s.base = 0 THEN '<p class="empty nothing" role="status"><b>Nothing to show:</b> no series matches the selector. <code>SELECT * FROM profstore.profile_types()</code> lists what there is.</p>'
+			WHEN s.whole = 0 AND s.base = 0 AND t.rows > 0 THEN '<p class="empty nothing" role="status"><b>Nothing to show:</b> the samples in this range add up to 0.</p>'
 			WHEN s.whole = 0 AND s.base = 0 THEN '<p class="empty nothing" role="status"><b>Nothing to show:</b> the series have no samples in this range, nor in the one before. They were seen from '
 				|| to_char(m.first_seen, 'YYYY-MM-DD HH24:MI:SS TZ') || ' to ' || to_char(m.last_seen - interval '1 minute', 'YYYY-MM-DD HH24:MI:SS TZ') || '.</p>'
 			WHEN s.kept = 0 AND s.base = 0 THEN '<p class="empty nothing" role="status"><b>Nothing to show:</b> no stack passes the filters.</p>'
@@ -291,7 +292,7 @@ WITH matched AS MATERIALIZED (
 		'<dl>' ||
 		CASE WHEN m.series > 0 THEN '<div class="main"><dt>Total</dt><dd><b>' || profstore_internal.html(profstore.readable(s.kept, m.unit)) || '</b>' ||
 			CASE WHEN s.kept <> s.whole THEN ', ' || profstore_internal.report_share(s.kept, s.whole) || ' of ' || profstore_internal.html(profstore.readable(s.whole, m.unit)) ELSE '' END ||
-			'</dd></div><div class="main"><dt>Before</dt><dd><b>' || CASE WHEN s.base = 0 THEN 'no samples' ELSE profstore_internal.html(profstore.readable(s.base, m.unit)) ||
+			'</dd></div><div class="main"><dt>Before</dt><dd><b>' || CASE WHEN s.base = 0 THEN 'nothing' ELSE profstore_internal.html(profstore.readable(s.base, m.unit)) ||
 			'</b> ' || CASE WHEN r.to_ts - r.from_ts <> r.base_to - r.base_from THEN '(a range of other length)'
 				WHEN s.kept = s.base THEN 'the same' WHEN s.kept > s.base THEN '+' || profstore_internal.report_share(s.kept - s.base, s.base) || ' since'
 				ELSE '&minus;' || profstore_internal.report_share(s.base - s.kept, s.base) || ' since' END END || '</dd></div>' ELSE '' END ||

@@ -232,7 +232,8 @@ pfs_selection_tell_empty(const PfsSelection *selection)
 			(errmsg("the selection is empty"),
 			 selection->series_count == 0
 				 ? errdetail("No series matches the selector.")
-				 : errdetail("Its series have no samples in the range that pass the filters."),
+				 : errdetail("Its series have no samples in the range that pass the filters, or "
+							 "their sum is 0."),
 			 errhint("profstore.series() lists series, and when they were seen.")));
 }
 

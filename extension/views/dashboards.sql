@@ -64,6 +64,8 @@ DECLARE
 	whole int8;
 	kept int8;
 	place int4;
+	ids int4[];
+	has_samples bool;
 BEGIN
 	is_empty := true;
 	-- the matchers first, so that places are counted in the text that was typed
@@ -78,7 +80,7 @@ BEGIN
 	IF status IS NOT NULL THEN
 		RETURN;
 	END IF;
-	SELECT count(*), min(m.first_seen), max(m.last_seen) INTO series, first_seen, last_seen FROM profstore.matching_series(selector) AS m;
+	SELECT count(*), array_agg(m.series_id), min(m.first_seen), max(m.last_seen) INTO series, ids, first_seen, last_seen FROM profstore.matching_series(selector) AS m;
 	IF series = 0 THEN
 		status := CASE WHEN EXISTS (SELECT FROM profstore.series) THEN 'No series fits. Choose another type, label or value.'
 			ELSE 'Nothing is stored yet. Start profstore-collector agent, or import a profile.' END;
@@ -86,7 +88,13 @@ BEGIN
 	END IF;
 	SELECT f.whole, f.kept, f.kept_share INTO whole, kept, kept_share FROM profstore.filtered_share(selector, from_ts, to_ts, focus, ignore, show, hide) AS f;
 	is_empty := kept = 0;
+	IF whole = 0 THEN
+		has_samples := EXISTS (SELECT FROM profstore.samples AS s WHERE s.series_id = ANY (ids) AND s.time >= from_ts AND s.time < to_ts)
+			OR EXISTS (SELECT FROM profstore.samples_minute AS s WHERE s.series_id = ANY (ids) AND s.time >= from_ts AND s.time < to_ts)
+			OR EXISTS (SELECT FROM profstore.samples_hour AS s WHERE s.series_id = ANY (ids) AND s.time >= from_ts AND s.time < to_ts);
+	END IF;
 	status := CASE
+		WHEN has_samples THEN 'The samples in this range add up to 0.'
 		WHEN whole = 0 AND last_seen < from_ts THEN format('No samples in this range; the last are of %s. Widen the range.', to_char(last_seen, 'YYYY-MM-DD HH24:MI'))
 		WHEN whole = 0 AND first_seen >= to_ts THEN format('No samples in this range; the first are of %s. Widen the range.', to_char(first_seen, 'YYYY-MM-DD HH24:MI'))
 		WHEN whole = 0 THEN 'No samples in this range. Widen it.'
@@ -111,6 +119,39 @@ SELECT CASE kind
 END;
 END;
 COMMENT ON FUNCTION profstore.frames_of(text) IS 'a filter that matches the frames of a kind: kernel, libc, allocators, or runtimes (Go, Python, Node.js, Java, tokio); NULL for any other. For hide and ignore';
+
+-- A frame's name holds what its granularity adds to the function.
+CREATE FUNCTION profstore.frame_filter(name text, granularity text DEFAULT 'function', file text DEFAULT NULL, mapping text DEFAULT NULL,
+								OUT "function" text, OUT filter text)
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+SELECT found."function", CASE WHEN found.fields IS NULL THEN '^' || regexp_replace(found."function", '([^[:alnum:]_])', '\\\1', 'g') || '$' ELSE profstore.selector(NULL, found.fields) END
+FROM (SELECT regexp_replace(coalesce(mapping, ''), '^.*/', ''), substring(name FROM '0x[0-9a-f]+$'), substring(name FROM ':(\d+)$')) AS part(mapping, address, line)
+CROSS JOIN LATERAL (SELECT ' ' || file || ':' || part.line, ltrim(part.mapping || ' ') || part.address, part.mapping || '!') AS added(line, place, mapping)
+CROSS JOIN LATERAL (
+	SELECT v."function", v.fields
+	FROM (VALUES
+		(0, name IS NULL, NULL, NULL),
+		(1, granularity = 'line' AND right(name, length(added.line)) = added.line, left(name, -length(added.line)),
+			jsonb_build_object('function', left(name, -length(added.line)), 'file', file, 'line', part.line)),
+		(2, granularity = 'line', name, jsonb_build_object('function', name, 'file', '')),
+		-- code without a function: by function it is one frame of its mapping
+		(3, granularity = 'address' AND name = added.place, CASE WHEN part.mapping = '' THEN name WHEN part.mapping LIKE '[%' THEN part.mapping ELSE '[' || part.mapping || ']' END,
+			jsonb_build_object('mapping', part.mapping, 'address', part.address)),
+		(4, granularity = 'address' AND right(name, length(added.place) + 1) = ' ' || added.place, left(name, -length(added.place) - 1),
+			jsonb_build_object('function', left(name, -length(added.place) - 1), 'mapping', part.mapping, 'address', part.address)),
+		(5, granularity = 'address', name, jsonb_build_object('function', name, 'address', '0')),
+		(6, granularity = 'mapping_function' AND part.mapping = '', name, jsonb_build_object('function', name, 'mapping', '')),
+		(7, granularity = 'mapping_function' AND starts_with(name, added.mapping), substr(name, length(added.mapping) + 1),
+			jsonb_build_object('function', substr(name, length(added.mapping) + 1), 'mapping', part.mapping)),
+		(8, granularity = 'file' AND name = file, NULL, jsonb_build_object('file', file)),
+		-- what has no file is called after its mapping
+		(9, granularity = 'file', NULL, jsonb_build_object('file', '', 'mapping', part.mapping)),
+		(10, granularity = 'mapping', NULL, jsonb_build_object('mapping', part.mapping)),
+		(11, true, name, NULL)) AS v(place, holds, "function", fields)
+	WHERE v.holds ORDER BY v.place LIMIT 1) AS found;
+END;
+COMMENT ON FUNCTION profstore.frame_filter(text, text, text, text) IS 'the filter that matches the frames of a name alone, as top() has it with its file and mapping at that granularity, and the function that they are of: NULL by file and mapping. For focus';
 
 -- Parts of paths in the repository are not known; what follows its name in the path of a build is taken for them.
 CREATE FUNCTION profstore.forge_url(repository text, ref text, file text, line int8 DEFAULT NULL) RETURNS text

@@ -135,6 +135,7 @@ BEGIN
 		('tools', 'valid_filter', E'SELECT profstore.valid_filter(''^main''),\n  profstore.valid_filter(''(main'')'),
 		('tools', 'valid_time', E'SELECT profstore.valid_time(''2026-11-01 12:00Z''),\n  profstore.valid_time(''noon-ish'')'),
 		('tools', 'frames_of', $$SELECT profstore.frames_of('kernel')$$),
+		('tools', 'frame_filter', E'SELECT *\nFROM profstore.frame_filter(''parse a.c:12'',\n  ''line'', ''a.c'')'),
 		('tools', 'forge_url', E'SELECT profstore.forge_url(''github.com/org/api'',\n  ''v1.2'', ''/build/api/main.c'', 7)'),
 		('tools', 'type_title', E'SELECT profstore.type_title(\n  {type})'),
 		('tools', 'last_scan', E'SELECT count(*)\nFROM profstore.folded(''process_cpu:cpu'');\nSELECT * FROM profstore.last_scan()'),

@@ -164,7 +164,7 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
 
   // The columns of what changed, none of which is cut off in a window of 1,280 pixels.
   changed(before, now, url)::
-    [g.link('function', 'Only stacks with this function', url, 270), g.hidden('focus'), g.change('self, change'), g.change('total, change')]
+    [g.link('function', 'Only stacks with it', url, 270), g.hidden('focus'), g.change('self, change'), g.change('total, change')]
     + [g.width(side + ', ' + column, std.max(105, 8 * std.length(side + ', ' + column))) for side in ['self', 'total'] for column in [before, now, 'change']]
     + [g.override(name, { 'custom.minWidth': 125 }) for name in ['file', 'mapping']],
 

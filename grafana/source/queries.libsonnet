@@ -28,8 +28,8 @@
       $__timeFrom()::timestamptz, $__timeTo()::timestamptz
   |||,
 
-  // A function that matches itself alone, for links that set Focus.
-  focusOn(column):: "'^' || pg_catalog.regexp_replace(%s, '([^[:alnum:]_])', '\\\\\\1', 'g') || '$'" % column,
+  // Of the frame that a row of top() is about the filter that matches it alone, for links that set Focus, and its function.
+  frame(row, granularity="'$granularity'"):: 'profstore.frame_filter(%(row)s."function", %(granularity)s, %(row)s.file, %(row)s.mapping)' % { row: row, granularity: granularity },
 
   // The matcher of one value of a label, as selectors have it.
   matcher(label, value, operator='='):: |||
@@ -58,10 +58,11 @@
   // What changed between two ranges, in per cent of all: of top_diff(), and the root of flamegraph_diff(), both as queries.
   changes(top, whole, before, now):: |||
     SELECT t."function", t.base_self AS "self, %(before)s", t.self AS "self, %(now)s", t.self_delta / w.most AS "self, change", t.base_total AS "total, %(before)s",
-      t.total AS "total, %(now)s", t.total_delta / w.most AS "total, change", t.file, t.mapping, %(focus)s AS focus
+      t.total AS "total, %(now)s", t.total_delta / w.most AS "total, change", t.file, t.mapping, f.filter AS focus
     FROM %(top)s AS t,
+      %(frame)s AS f,
       (SELECT nullif(greatest(value, "valueRight"), 0)::float8 AS most FROM %(whole)s WHERE level = 0) AS w
-  ||| % { top: std.stripChars(top, '\n'), whole: std.stripChars(whole, '\n'), before: before, now: now, focus: $.focusOn('t."function"') },
+  ||| % { top: std.stripChars(top, '\n'), whole: std.stripChars(whole, '\n'), before: before, now: now, frame: $.frame('t') },
 
   mostChanged:: 'abs("self, change") DESC NULLS LAST, abs("total, change") DESC, "function"',
 
@@ -160,7 +161,7 @@
     JOIN usual ON times.pause > 3 * usual.pause
     JOIN ranked ON ranked.place = 1
     UNION ALL
-    SELECT $__timeFrom()::timestamptz, 'no samples: see Selection', NULL
+    SELECT $__timeFrom()::timestamptz, 'nothing to draw: see Selection', NULL
     WHERE NOT EXISTS (SELECT FROM ranked)
     ORDER BY 1, 2
   ||| % { by: if std.startsWith(by, 'pg_catalog.') then by else 'ARRAY[%s]::text[]' % by, selector: selector, filters: if filters == '' then '' else ',\n     ' + filters, most: most, value: $.brief('pg_catalog.sum(value)') },

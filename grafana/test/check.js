@@ -255,6 +255,24 @@ await test("Start here says what is not there", async () => {
 	const expected = ["no CPU time in this range", "no CPU time in this range", "any two times or versions can be compared; deploys can be recorded"];
 	return JSON.stringify(answers.slice(0, 3)) === JSON.stringify(expected) ? [] : answers;
 });
+for (const granularity of ["function", "line", "file", "mapping", "mapping_function", "address"]) {
+	await test(`a click on a frame keeps its stacks alone, and leads to its function, by ${granularity}`, async () => {
+		const chosen = { type: "places:n:count:n:count:delta", granularity };
+		const rows = await answer_of("profiles", "Hottest functions", ALL, chosen);
+		const problems = rows.length < 2 ? ["there are hardly any rows"] : [];
+		for (const row of rows) {
+			const [{ value: kept }] = await answer_of("profiles", "Flame graph", ALL, { ...chosen, focus: row.focus });
+			const [{ label, value }] = await answer_of("function", "Callers", ALL, { ...chosen, function: row.named ?? "", focus: row.within });
+			problems.push(...(kept === row.total ? [] : [`${row.function}: ${row.focus} keeps ${kept}, not ${row.total}`]));
+			problems.push(...(value > 0 && [null, label].includes(row.named) ? [] : [`${row.function}: the function is ${label} of ${value}, not ${row.named}`]));
+		}
+		return problems;
+	});
+}
+await test("a graph of zeros does not say that there are no samples", async () => {
+	const names = (await answer_of("profiles", "Rate", ALL, { type: "zeros:n:count:n:count:delta" })).map(({ metric }) => metric);
+	return names.join() === "nothing to draw: see Selection" ? [] : names;
+});
 await test("a graph of waits counts threads", async () => {
 	const rate = panels_of(all.find(({ uid }) => uid === "profstore-profiles")).find(({ title }) => title === "Rate");
 	const { rawSql } = rate.targets.find(({ refId }) => refId === "unit");

@@ -22,6 +22,19 @@ SELECT put_scrape('wallclock:wall:nanoseconds:wall:nanoseconds:delta', '{"comm":
 FROM generate_series('2026-01-01 10:00Z'::timestamptz, '2026-01-01 10:20Z', '30 s') AS at
 WHERE at NOT BETWEEN '2026-01-01 10:05Z' AND '2026-01-01 10:15Z';
 
+-- Code of two mappings: with functions and lines, without, and of none.
+SELECT profstore.intern_mappings('{aa,bb}', '{/usr/bin/web,/usr/lib/libx.so}') AS mappings,
+	profstore.intern_functions('{serve,parse}', '{serve,parse}', '{/src/web.c,/src/parse (1).c}', '{1,2}') AS functions \gset
+SELECT profstore.intern_locations(ARRAY[m[1], m[1], m[1], m[2], m[2], m[2], 0, 0], '{16,32,48,64,80,96,112,0}', '{1,1,1,1,0,0,0,1}', ARRAY[f[1], f[1], f[2], f[2], f[1]], '{5,6,7,8,9}') AS l
+FROM (VALUES (:'mappings'::int[], :'functions'::int[])) AS v(m, f) \gset
+INSERT INTO profstore.samples (time, series_id, stack_id, value)
+SELECT '2026-01-01 10:10Z', (profstore.intern_series(ARRAY['places:n:count:n:count:delta'], ARRAY['{"comm": "web"}'::jsonb], '{0}'))[1], s.id, (10 ^ s.n)::int8
+FROM (VALUES (:'l'::int[])) AS v(l), unnest(profstore.intern_stacks('places', '{1,2,2,3,3,1,2}', ARRAY[l[1], l[3], l[1], l[4], l[2], l[5], l[3], l[1], l[6], l[3], l[2], l[7], l[8], l[2]])) WITH ORDINALITY AS s(id, n);
+SELECT profstore.touch_series(array_agg(s.series_id), '2026-01-01 10:10Z', '2026-01-01 10:10Z') FROM profstore.matching_series('places:n:count:n:count:delta') AS s;
+
+-- Nobody waited.
+SELECT put_scrape('zeros:n:count:n:count:delta', '{"comm": "web", "node": "a"}', '2026-01-01 10:10Z', '{"main;lock": 0, "main;wait": 0}');
+
 -- More lines than a graph has, the later the higher.
 SELECT put_scrape('lines:n:count:n:count:delta', jsonb_build_object('comm', 'l' || lpad(n::text, 2, '0')), at, jsonb_build_object('main', n))
 FROM generate_series(1, 12) AS n, unnest('{2026-01-01 10:00:30Z,2026-01-01 10:01Z}'::timestamptz[]) AS at;

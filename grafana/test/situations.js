@@ -54,5 +54,6 @@ export const SITUATIONS = [
 	{ name: "nothing kept", range: HOUR, root: 0, words: /^No stack passes the filters/, variables: viewer({ focus: "no such function" }) },
 	{ name: "unknown type", range: HOUR, root: 0, words: /^No series fits/, variables: viewer({ type: "no:such:type:at:all" }) },
 	{ name: "nothing to choose from", range: HOUR, root: 0, words: /^No series fits/, variables: viewer({ type: "", label: "", types: "", each: "", split: "" }) },
+	{ name: "zeros", range: HOUR, root: 0, words: /^The samples in this range add up to 0\.$/, variables: viewer({ type: "zeros:n:count:n:count:delta" }) },
 	{ name: "empty range", range: { from: new Date("2020-01-01"), to: new Date("2020-01-02") }, root: 0, words: /^No samples in this range; the first/, variables: viewer({}) },
 ];

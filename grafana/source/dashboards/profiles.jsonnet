@@ -5,7 +5,9 @@ local q = import 'queries.libsonnet';
 
 local selected = ['type', 'label', 'value', 'only', 'by', 'matchers'];
 local filtered = selected + ['focus', 'ignore', 'show', 'hide', 'preset', 'trace'];
-local ofFunction = '${__data.fields.focus:percentencode}';
+local ofFrame = '${__data.fields.focus:percentencode}';
+// A frame that is of no function is a file or a mapping: the hottest function of its stacks stands for it.
+local functionOf = { 'function': '${__data.fields.named:percentencode}', focus: '${__data.fields.within:percentencode}' };
 
 local filters = q.filters + ',\n  ' + q.trace;
 
@@ -33,20 +35,22 @@ local place(title, granularity, width=12) = p.table(
   width,
   12,
   q.orNothing(|||
-    SELECT "function" AS "%s", self, self_share AS "self, share", total
-    FROM %s
-  ||| % [granularity, std.stripChars(call('top', q.range, ",\n  max_rows => 100, granularity => '%s'" % granularity), '\n')], 4, '2 DESC NULLS LAST, 1'),
-  [g.override(granularity, { 'custom.minWidth': 180 }), g.width('self', 90), g.width('total', 90), g.share('self, share'), g.width('self, share', 150)],
+    SELECT t."function" AS "%s", t.self, t.self_share AS "self, share", t.total, f.filter AS focus
+    FROM %s AS t,
+      %s AS f
+  ||| % [granularity, std.stripChars(call('top', q.range, ",\n  max_rows => 100, granularity => '%s'" % granularity), '\n'), q.frame('t', "'%s'" % granularity)], 5, '2 DESC NULLS LAST, 1'),
+  [g.override(granularity, { links: [{ title: 'Only stacks with it', url: p.to('profiles', selected, { focus: ofFrame }) }], 'custom.minWidth': 180 }), g.hidden('focus'), g.width('self', 90), g.width('total', 90), g.share('self, share'), g.width('self, share', 150)],
   '/^(self|total)$/'
 );
 local lines = place('Lines', 'line', 24) + {
   description: 'Self: in the line alone; total: with all that is called from there. Source opens the line at the forge that the labels service_repository and service_git_ref name.',
   targets: [g.query(q.orNothing(|||
-    SELECT "function" AS line, self, self_share AS "self, share", total, CASE WHEN url <> '' THEN 'open' END AS source, url
+    SELECT "function" AS line, self, self_share AS "self, share", total, focus, CASE WHEN url <> '' THEN 'open' END AS source, url
     FROM
-      (SELECT t.*, %s AS url
-       FROM %s AS t) AS linked
-  ||| % [q.forge(q.selector, 't.file', "pg_catalog.substring(t.\"function\", ':(\\d+)$')::int8"), std.stripChars(call('top', q.range, ",\n  max_rows => 100, granularity => 'line'"), '\n')], 6, '2 DESC NULLS LAST, 1'))] + super.targets[1:],
+      (SELECT t.*, f.filter AS focus, %s AS url
+       FROM %s AS t,
+         %s AS f) AS linked
+  ||| % [q.forge(q.selector, 't.file', "pg_catalog.substring(t.\"function\", ':(\\d+)$')::int8"), std.stripChars(call('top', q.range, ",\n  max_rows => 100, granularity => 'line'"), '\n'), q.frame('t', "'line'")], 7, '2 DESC NULLS LAST, 1'))] + super.targets[1:],
   fieldConfig+: { overrides+: [g.sign('source', 'Its source code', '${__data.fields.url:raw}'), g.hidden('url')] },
 };
 
@@ -137,19 +141,22 @@ local page = p.page(
       24,
       12,
       q.orNothing(|||
-        SELECT "function", self, self_share AS "self, share", total, total_share AS "total, share", file, mapping,
-          %s AS focus
-        FROM %s
-      ||| % [q.focusOn('"function"'), std.stripChars(call('top', q.range, ',\n  max_rows => 200' + rows), '\n')], 8, 'self DESC NULLS LAST, total DESC, "function"'),
+        SELECT t."function", t.self, t.self_share AS "self, share", t.total, t.total_share AS "total, share", t.file, t.mapping,
+          f.filter AS focus, f."function" AS named, CASE WHEN f."function" IS NULL THEN f.filter ELSE '$focus' END AS within
+        FROM %s AS t,
+          %s AS f
+      ||| % [std.stripChars(call('top', q.range, ',\n  max_rows => 200' + rows), '\n'), q.frame('t')], 10, 'self DESC NULLS LAST, total DESC, "function"'),
       [
         g.override('function', {
           links: [
-            { title: 'Only stacks with this function', url: p.to('profiles', selected, { focus: ofFunction }) },
-            { title: 'Its callers and callees', url: p.to('function', std.filter(function(name) name != 'by' && name != 'trace', filtered), { 'function': '${__value.raw:percentencode}' }) },
+            { title: 'Only stacks with it', url: p.to('profiles', selected, { focus: ofFrame }) },
+            { title: 'Its callers and callees', url: p.to('function', std.filter(function(name) !std.member(['by', 'trace', 'focus'], name), filtered), functionOf) },
           ],
           'custom.width': 420,
         }),
         g.hidden('focus'),
+        g.hidden('named'),
+        g.hidden('within'),
         g.width('self', 90),
         g.width('total', 90),
         g.share('self, share'),
@@ -170,7 +177,7 @@ local page = p.page(
         q.orNothing(q.changes(call('top_diff', q.rangeBefore, ',\n  max_rows => 200' + rows), call('flamegraph_diff', q.rangeBefore, ',\n  max_nodes => 1' + rows), 'before', 'now'),
                     10,
                     q.mostChanged),
-        p.changed('before', 'now', p.to('profiles', selected, { focus: ofFunction })),
+        p.changed('before', 'now', p.to('profiles', selected, { focus: ofFrame })),
         '/^(self|total), (before|now)$/'
       )],
       [p.flame('Difference',

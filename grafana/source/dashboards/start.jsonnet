@@ -88,6 +88,6 @@ p.page(
         g.hidden('url'),
       ]
     )],
-    [p.graph('All CPU time', 'In cores, of everything that is profiled.', 24, 8, std.strReplace(q.lines(cpu, ''), 'no samples: see Selection', 'no CPU time in this range'), "SELECT 'suffix:cores' AS unit")],
+    [p.graph('All CPU time', 'In cores, of everything that is profiled.', 24, 8, std.strReplace(q.lines(cpu, ''), 'nothing to draw: see Selection', 'no CPU time in this range'), "SELECT 'suffix:cores' AS unit")],
   ]
 )

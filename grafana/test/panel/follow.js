@@ -51,17 +51,18 @@ const misread_options = (page, { templating }) =>
 		);
 
 /*
- * Status panels mark in green that something is selected. Of two sides one may be without samples, or without stacks that pass; whatever
- * else is not green finds fault with the address.
+ * Status panels mark in green that something is selected. Of two sides one may be without samples, or without stacks that pass, and a
+ * selection may be of zeros; whatever else is not green finds fault with the address.
  */
 const WITHOUT_SAMPLES = /^No (samples in this range|stack passes)/;
+const OF_ZEROS = /^The samples in this range add up to 0/;
 const status_of = ({ title, fieldConfig }, said) => {
 	const green = fieldConfig?.defaults?.mappings?.find(({ type, options }) => type === "regex" && options.result.color === "green");
 	return green ? [{ title, said, is_green: new RegExp(green.options.pattern).test(said) }] : [];
 };
 const faults_of = (statuses, may_be_empty) => {
-	const is_selected = may_be_empty || statuses.some(({ is_green }) => is_green);
-	return statuses.filter(({ said, is_green }) => !is_green && !(is_selected && WITHOUT_SAMPLES.test(said))).map(({ title, said }) => `"${title}" says: ${said}`);
+	const is_selected = may_be_empty || statuses.some(({ said, is_green }) => is_green || OF_ZEROS.test(said));
+	return statuses.filter(({ said, is_green }) => !is_green && !OF_ZEROS.test(said) && !(is_selected && WITHOUT_SAMPLES.test(said))).map(({ title, said }) => `"${title}" says: ${said}`);
 };
 
 /* Where nothing is stored nothing can be selected, but every panel answers. may_be_empty: a function may have no samples any more. */
