@@ -288,7 +288,6 @@ append_meta(StringInfo json, const PfsTreeExport *export)
 		"\"grey\",\"subcategories\":[\"Other\"]}]}");
 }
 
-/* firefox_profile(selector, from_ts, to_ts, focus, ignore, show, hide, granularity) -> jsonb */
 PGDLLEXPORT Datum
 profstore_firefox_profile(PG_FUNCTION_ARGS)
 {

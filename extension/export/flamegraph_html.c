@@ -7,18 +7,13 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "base/arguments.h"
 #include "export/flame_json.h"
 #include "export/page_template.h"
 #include "export/view_text.h"
 #include "views/comparison.h"
 #include "views/flamegraph.h"
 #include "views/view.h"
-
-#define ARG_TITLE PFS_FLAME_ARG_COUNT
-#define ARG_BY	  (ARG_TITLE + 1)
-
-/* behind the filters and the granularity */
-#define DIFF_ARG_TITLE (PFS_COMPARISON_ARG_FILTERS + 5)
 
 PG_FUNCTION_INFO_V1(profstore_flamegraph_html);
 PG_FUNCTION_INFO_V1(profstore_flamegraph_diff_html);
@@ -41,17 +36,14 @@ append_for_script(StringInfo page, const StringInfoData *json)
 
 /* Begins the page's data with what all pages tell; the object is not closed. */
 static void
-begin_data(StringInfo json, FunctionCallInfo fcinfo, int title_argument,
-		   const PfsSelection *selection)
+begin_data(StringInfo json, FunctionCallInfo fcinfo, const PfsSelection *selection)
 {
-	const char *selector = text_to_cstring(PG_GETARG_TEXT_PP(PFS_FLAME_ARG_SELECTOR));
-	const char *title = PG_ARGISNULL(title_argument)
-							? selector
-							: text_to_cstring(PG_GETARG_TEXT_PP(title_argument));
+	const char *selector = pfs_argument_text(fcinfo, "selector");
+	const char *title = pfs_argument_text(fcinfo, "title");
 
 	initStringInfo(json);
 	appendStringInfoChar(json, '{');
-	pfs_json_append_text(json, "title", title, true);
+	pfs_json_append_text(json, "title", title != NULL ? title : selector, true);
 	pfs_json_append_text(json, "selector", selector, false);
 	pfs_json_append_text(json, "unit", selection->unit, false);
 	pfs_json_append_text(json, "from", timestamptz_to_str(selection->from), false);
@@ -82,21 +74,14 @@ make_page(const StringInfoData *json)
 	return cstring_to_text_with_len(page.data, page.len);
 }
 
-/*
- * flamegraph_html(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide,
- * granularity, title, by)
- */
 PGDLLEXPORT Datum
 profstore_flamegraph_html(PG_FUNCTION_ARGS)
 {
-	PfsFlamegraph flame =
-		pfs_flamegraph_query(fcinfo, PG_ARGISNULL(ARG_BY) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_BY));
+	PfsFlamegraph flame = pfs_flamegraph_query(fcinfo);
 	StringInfoData json;
 
-	begin_data(&json, fcinfo, ARG_TITLE, flame.selection);
-	pfs_json_append_text(&json, "detail",
-						 pfs_view_text(fcinfo, PFS_FLAME_ARG_FILTERS,
-									   flame.inverted ? "inverted" : ""),
+	begin_data(&json, fcinfo, flame.selection);
+	pfs_json_append_text(&json, "detail", pfs_view_text(fcinfo, flame.inverted ? "inverted" : ""),
 						 false);
 	appendStringInfo(&json, ",\"inverted\":%s,\"tree\":", flame.inverted ? "true" : "false");
 	append_tree(&json, flame.rows, false);
@@ -104,33 +89,25 @@ profstore_flamegraph_html(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(make_page(&json));
 }
 
-/*
- * flamegraph_diff_html(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute,
- * max_nodes, focus, ignore, show, hide, granularity, title)
- *
- * The page colours by the values, so it needs no padding.
- */
+/* The page colours by the values, so it needs no padding. */
 PGDLLEXPORT Datum
 profstore_flamegraph_diff_html(PG_FUNCTION_ARGS)
 {
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
-	uint32 max_nodes = pfs_max_nodes_get(fcinfo, PFS_COMPARISON_ARG_LIMIT);
+	PfsFilters filters = pfs_filters_get(fcinfo);
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo);
 	PfsComparison comparison = pfs_comparison_query(fcinfo);
 	PfsFrameTree *tree = pfs_comparison_tree(&comparison, &filters);
 	PfsFlameScan *rows = pfs_flame_scan_begin(tree, max_nodes);
 	bool by_rate = comparison.selection->delta && !pfs_comparison_is_absolute(fcinfo);
+	const char *base_selector = pfs_argument_text(fcinfo, "base_selector");
 	StringInfoData json;
 
-	begin_data(&json, fcinfo, DIFF_ARG_TITLE, comparison.selection);
-	if (!PG_ARGISNULL(PFS_COMPARISON_ARG_BASE_SELECTOR))
-		pfs_json_append_text(&json, "base_selector",
-							 text_to_cstring(PG_GETARG_TEXT_PP(PFS_COMPARISON_ARG_BASE_SELECTOR)),
-							 false);
+	begin_data(&json, fcinfo, comparison.selection);
+	if (base_selector != NULL)
+		pfs_json_append_text(&json, "base_selector", base_selector, false);
 	pfs_json_append_text(&json, "base_from", timestamptz_to_str(comparison.base->from), false);
 	pfs_json_append_text(&json, "base_to", timestamptz_to_str(comparison.base->to), false);
-	pfs_json_append_text(&json, "detail",
-						 pfs_view_text(fcinfo, PFS_COMPARISON_ARG_FILTERS,
-									   by_rate ? "by rate" : "absolute"),
+	pfs_json_append_text(&json, "detail", pfs_view_text(fcinfo, by_rate ? "by rate" : "absolute"),
 						 false);
 	appendStringInfoString(&json, ",\"inverted\":false,\"diff\":true,\"tree\":");
 	append_tree(&json, rows, true);

@@ -10,6 +10,7 @@
 #include "fmgr.h"
 #include "utils/timestamp.h"
 
+#include "base/arguments.h"
 #include "base/arrays.h"
 #include "dictionary/cache/dictionary.h"
 #include "dictionary/intern/arrays.h"
@@ -21,13 +22,6 @@
 #include "import/server.h"
 #include "select/selection.h"
 #include "store/segment/codec_server.h"
-
-enum
-{
-	ARG_SELECTOR = 0,
-	ARG_FILTERS = 3,
-	ARG_SAMPLE_LABELS = 7
-};
 
 PG_FUNCTION_INFO_V1(profstore_pprof);
 
@@ -171,13 +165,12 @@ add_comment(PfsPprofHeader *header, const char *comment)
 	header->comments = comments;
 }
 
-/* pprof(selector, from_ts, to_ts, focus, ignore, show, hide, sample_labels) -> bytea */
 PGDLLEXPORT Datum
 profstore_pprof(PG_FUNCTION_ARGS)
 {
-	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
-	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
-	bool sample_labels = !PG_ARGISNULL(ARG_SAMPLE_LABELS) && PG_GETARG_BOOL(ARG_SAMPLE_LABELS);
+	PfsSelection *selection = pfs_selection_get(fcinfo);
+	PfsFilters filters = pfs_filters_get(fcinfo);
+	bool sample_labels = pfs_argument_is_true(fcinfo, "sample_labels");
 	PfsPprofHeader header = make_header(selection);
 	PfsSymbols *symbols;
 	Export export = { 0 };
@@ -203,8 +196,8 @@ profstore_pprof(PG_FUNCTION_ARGS)
 	if (export.sample_count == 0)
 		pfs_selection_tell_empty(selection);
 	if (pfs_symbols_dropped(symbols) != NULL)
-		add_comment(&header, pfs_share_text(fcinfo, ARG_FILTERS, export.kept,
-											pfs_symbols_dropped(symbols), header.sample_unit));
+		add_comment(&header, pfs_share_text(fcinfo, export.kept, pfs_symbols_dropped(symbols),
+											header.sample_unit));
 	profile = pfs_pprof_end(export.writer, &header);
 	if (pfs_gzip((uint8 *) profile->data, (size_t) profile->len,
 				 pfs_palloc_allocator(CurrentMemoryContext), pfs_server_pause,

@@ -102,7 +102,6 @@ has_negative(const PfsTreeExport *export)
 	return false;
 }
 
-/* speedscope(selector, from_ts, to_ts, focus, ignore, show, hide, granularity) -> jsonb */
 PGDLLEXPORT Datum
 profstore_speedscope(PG_FUNCTION_ARGS)
 {
@@ -127,14 +126,10 @@ profstore_speedscope(PG_FUNCTION_ARGS)
 	return pfs_json_to_jsonb(&json);
 }
 
-/*
- * flamegraph_json(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide,
- * granularity) -> jsonb
- */
 PGDLLEXPORT Datum
 profstore_flamegraph_json(PG_FUNCTION_ARGS)
 {
-	PfsFlamegraph flame = pfs_flamegraph_query(fcinfo, NULL);
+	PfsFlamegraph flame = pfs_flamegraph_query(fcinfo);
 	StringInfoData json;
 
 	initStringInfo(&json);

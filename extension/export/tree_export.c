@@ -4,9 +4,10 @@
  */
 #include "profstore.h"
 
-#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/jsonb.h"
 
+#include "base/arguments.h"
 #include "base/arrays.h"
 #include "export/tree_export.h"
 #include "export/view_text.h"
@@ -62,17 +63,16 @@ PfsTreeExport
 pfs_tree_export(FunctionCallInfo fcinfo)
 {
 	PfsTreeExport export = { 0 };
-	PfsSelection *selection = pfs_selection_get(fcinfo, PFS_TREE_ARG_SELECTOR);
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_TREE_ARG_FILTERS);
+	PfsSelection *selection = pfs_selection_get(fcinfo);
+	PfsFilters filters = pfs_filters_get(fcinfo);
 	PfsFrameTree *tree = pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false);
 
 	export.selection = selection;
-	export.title = text_to_cstring(PG_GETARG_TEXT_PP(PFS_TREE_ARG_SELECTOR));
+	export.title = pfs_argument_text(fcinfo, "selector");
 	if (pfs_symbols_dropped(tree->symbols) != NULL)
 		export.title =
 			psprintf("%s, %s", export.title,
-					 pfs_share_text(fcinfo, PFS_TREE_ARG_FILTERS,
-									(double) tree->nodes[0].total.value,
+					 pfs_share_text(fcinfo, (double) tree->nodes[0].total.value,
 									pfs_symbols_dropped(tree->symbols), selection->unit));
 	if (pfs_frame_tree_is_empty(tree))
 		pfs_selection_tell_empty(selection);

@@ -14,13 +14,6 @@
 #include "select/selection.h"
 #include "tree/frame_source.h"
 
-/* Arguments of such a function: those of a selection, the filters and the granularity. */
-enum
-{
-	PFS_TREE_ARG_SELECTOR = 0,
-	PFS_TREE_ARG_FILTERS = 3
-};
-
 typedef struct PfsTreeFrame
 {
 	const char *name;
@@ -45,7 +38,10 @@ typedef struct PfsTreeExport
 	PfsTreeFrame *frames; /* by first appearance in rows */
 } PfsTreeExport;
 
-/* The whole tree, nothing cut. Lives in CurrentMemoryContext. */
+/*
+ * Returns the whole tree, nothing cut, of the selection, the filters and the granularity among the
+ * arguments. Lives in CurrentMemoryContext.
+ */
 PfsTreeExport pfs_tree_export(FunctionCallInfo fcinfo);
 
 /* JSON text as jsonb. */

@@ -12,13 +12,13 @@
 #include "tree/symbols.h"
 
 /*
- * The filters among the arguments from first_argument on, as "focus f, hide g", behind a text that
- * may be empty. Lives in CurrentMemoryContext.
+ * Returns the filters among the arguments as "focus f, hide g", after a text that may be empty.
+ * Lives in CurrentMemoryContext.
  */
-char *pfs_view_text(FunctionCallInfo fcinfo, int first_argument, const char *beginning);
+char *pfs_view_text(FunctionCallInfo fcinfo, const char *beginning);
 
 /* The filters, and what share of the selection they keep: "focus f: 12.50 % of 80 count". */
-char *pfs_share_text(FunctionCallInfo fcinfo, int first_argument, double kept,
-					 const PfsDropped *dropped, const char *unit);
+char *pfs_share_text(FunctionCallInfo fcinfo, double kept, const PfsDropped *dropped,
+					 const char *unit);
 
 #endif

@@ -9,6 +9,7 @@
 #include "miscadmin.h"
 #include "utils/lsyscache.h"
 
+#include "base/arguments.h"
 #include "base/version.h"
 #include "formats/gunzip.h"
 #include "import/import.h"
@@ -75,26 +76,18 @@ unpack(PfsImportCall *call, PfsAllocator allocator)
 	}
 }
 
-static void
-require_argument(FunctionCallInfo fcinfo, int argument, const char *name)
-{
-	if (PG_ARGISNULL(argument))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("argument %s must not be null", name)));
-}
-
 PfsImportCall *
 pfs_import_begin(FunctionCallInfo fcinfo)
 {
 	PfsImportCall *call = palloc0(sizeof(PfsImportCall));
 	PfsAllocator allocator = pfs_palloc_allocator(CurrentMemoryContext);
+	Datum labels;
 	struct varlena *profile;
 
 	pfs_extension_require_current();
 	PreventCommandIfReadOnly(psprintf("%s()", get_func_name(fcinfo->flinfo->fn_oid)));
-	require_argument(fcinfo, PFS_IMPORT_ARG_PROFILE, "profile");
-	require_argument(fcinfo, PFS_IMPORT_ARG_LABELS, "labels");
-	profile = PG_GETARG_VARLENA_PP(PFS_IMPORT_ARG_PROFILE);
+	profile = PG_DETOAST_DATUM_PACKED(pfs_argument_require(fcinfo, "profile", NULL));
+	labels = pfs_argument_require(fcinfo, "labels", NULL);
 	call->bytes = (PfsBytes){ (uint8 *) VARDATA_ANY(profile), VARSIZE_ANY_EXHDR(profile) };
 	unpack(call, allocator);
 
@@ -111,7 +104,7 @@ pfs_import_begin(FunctionCallInfo fcinfo)
 	call->import.making = &call->making;
 	call->import.profile = &call->profile;
 	call->import.bytes = call->bytes;
-	call->import.labels = PG_GETARG_JSONB_P(PFS_IMPORT_ARG_LABELS);
+	call->import.labels = DatumGetJsonbP(labels);
 	if (!JB_ROOT_IS_OBJECT(call->import.labels))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("labels must be a JSON object")));
@@ -122,8 +115,9 @@ pfs_import_begin(FunctionCallInfo fcinfo)
 ArrayType *
 pfs_import_sample_labels(FunctionCallInfo fcinfo)
 {
-	return PG_ARGISNULL(PFS_IMPORT_ARG_OTHERS) ? NULL
-											   : PG_GETARG_ARRAYTYPE_P(PFS_IMPORT_ARG_OTHERS);
+	const Datum *labels = pfs_argument(fcinfo, "sample_labels");
+
+	return labels == NULL ? NULL : DatumGetArrayTypeP(*labels);
 }
 
 /* Reports lines and frames that the stored profile lacks. */
@@ -148,9 +142,10 @@ int64
 pfs_import_finish(PfsImportCall *call, FunctionCallInfo fcinfo)
 {
 	int64 time_ns = call->profile.time_ns;
+	const Datum *at = pfs_argument(fcinfo, "at");
 
-	if (!PG_ARGISNULL(PFS_IMPORT_ARG_AT))
-		call->import.time = PG_GETARG_TIMESTAMPTZ(PFS_IMPORT_ARG_AT);
+	if (at != NULL)
+		call->import.time = DatumGetTimestampTz(*at);
 	else if (time_ns != 0)
 		call->import.time = time_ns / PFS_NS_PER_US - PFS_EPOCH_DIFFERENCE_US;
 	else

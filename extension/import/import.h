@@ -12,15 +12,6 @@
 #include "formats/profile.h"
 #include "import/import_request.h"
 
-/* First arguments of such a function. */
-enum
-{
-	PFS_IMPORT_ARG_PROFILE = 0, /* bytea or text */
-	PFS_IMPORT_ARG_LABELS,
-	PFS_IMPORT_ARG_AT, /* NULL: the profile's own time, else now */
-	PFS_IMPORT_ARG_OTHERS
-};
-
 typedef struct PfsImportCall
 {
 	PfsBytes bytes; /* unpacked */
@@ -34,13 +25,13 @@ typedef struct PfsImportCall
 } PfsImportCall;
 
 /*
- * Reads the arguments and unpacks the profile where it is gzip. Raises NULL_VALUE_NOT_ALLOWED for
- * a profile or labels that are null, and what pfs_import_check raises. Lives in
- * CurrentMemoryContext.
+ * Reads the arguments profile, of type bytea or text, and labels, and unpacks the profile if it is
+ * gzip. Raises NULL_VALUE_NOT_ALLOWED if one of them is NULL, and what pfs_import_check() raises.
+ * Lives in CurrentMemoryContext.
  */
 PfsImportCall *pfs_import_begin(FunctionCallInfo fcinfo);
 
-/* The argument PFS_IMPORT_ARG_OTHERS where it is a text[] of keys of sample labels; NULL: all. */
+/* Returns the argument sample_labels, keys of labels of samples; NULL: all. */
 ArrayType *pfs_import_sample_labels(FunctionCallInfo fcinfo);
 
 /*
@@ -50,7 +41,10 @@ ArrayType *pfs_import_sample_labels(FunctionCallInfo fcinfo);
  */
 void pfs_import_check(const PfsImportCall *call, PfsReadStatus status);
 
-/* Stores the profile at its time; returns the number of samples. */
+/*
+ * Stores the profile at the time of the argument at; if that is NULL, at its own time, or at the
+ * transaction's if it has none. Returns the number of samples.
+ */
 int64 pfs_import_finish(PfsImportCall *call, FunctionCallInfo fcinfo);
 
 #endif

@@ -4,18 +4,13 @@
  */
 #include "profstore.h"
 
+#include "base/arguments.h"
 #include "formats/any/profile_read.h"
 #include "import/import.h"
 #include "import/prune.h"
 
-#define ARG_PRUNE (PFS_IMPORT_ARG_OTHERS + 1)
-
 PG_FUNCTION_INFO_V1(profstore_import_pprof);
 
-/*
- * import_pprof(profile bytea, labels jsonb, at timestamptz, sample_labels text[], prune bool) ->
- * int8
- */
 PGDLLEXPORT Datum
 profstore_import_pprof(PG_FUNCTION_ARGS)
 {
@@ -25,7 +20,7 @@ profstore_import_pprof(PG_FUNCTION_ARGS)
 	call->import.sample_labels = pfs_import_sample_labels(fcinfo);
 	pfs_import_check(call, pfs_profile_read(call->bytes.data, call->bytes.length, &call->profile,
 											&call->error));
-	if (!PG_ARGISNULL(ARG_PRUNE) && PG_GETARG_BOOL(ARG_PRUNE))
+	if (pfs_argument_is_true(fcinfo, "prune"))
 		pfs_profile_prune(&call->import, &call->profile);
 	call->import.delta = pfs_pprof_is_delta(profile);
 	call->import.default_name = pfs_pprof_default_name(profile);

@@ -5,30 +5,20 @@
 #include "profstore.h"
 
 #include "mb/pg_wchar.h"
-#include "utils/builtins.h"
 
+#include "base/arguments.h"
 #include "formats/any/format.h"
 #include "formats/lines.h"
 #include "import/import.h"
-
-enum
-{
-	ARG_SAMPLE_TYPE = PFS_IMPORT_ARG_OTHERS, /* of import_folded */
-	ARG_SAMPLE_UNIT
-};
 
 PG_FUNCTION_INFO_V1(profstore_import_folded);
 PG_FUNCTION_INFO_V1(profstore_import_perf_script);
 
 static PfsText
-get_text_argument(FunctionCallInfo fcinfo, int argument, const char *name)
+get_text_argument(FunctionCallInfo fcinfo, const char *name)
 {
-	const text *value;
+	const text *value = DatumGetTextPP(pfs_argument_require(fcinfo, name, NULL));
 
-	if (PG_ARGISNULL(argument))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("argument %s must not be null", name)));
-	value = PG_GETARG_TEXT_PP(argument);
 	return (PfsText){ VARDATA_ANY(value), (uint32) VARSIZE_ANY_EXHDR(value) };
 }
 
@@ -41,16 +31,12 @@ check_text(PfsImportCall *call, PfsReadStatus status, PfsFormat reader)
 	pfs_import_check(call, status);
 }
 
-/*
- * import_folded(profile text, labels jsonb, at timestamptz, sample_type text, sample_unit text) ->
- * int8
- */
 PGDLLEXPORT Datum
 profstore_import_folded(PG_FUNCTION_ARGS)
 {
 	PfsImportCall *call = pfs_import_begin(fcinfo);
-	PfsValueType type = { get_text_argument(fcinfo, ARG_SAMPLE_TYPE, "sample_type"),
-						  get_text_argument(fcinfo, ARG_SAMPLE_UNIT, "sample_unit") };
+	PfsValueType type = { get_text_argument(fcinfo, "sample_type"),
+						  get_text_argument(fcinfo, "sample_unit") };
 
 	check_text(call,
 			   pfs_folded_read((const char *) call->bytes.data, call->bytes.length, &call->profile,
@@ -63,7 +49,6 @@ profstore_import_folded(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(pfs_import_finish(call, fcinfo));
 }
 
-/* import_perf_script(profile text, labels jsonb, at timestamptz, sample_labels text[]) -> int8 */
 PGDLLEXPORT Datum
 profstore_import_perf_script(PG_FUNCTION_ARGS)
 {

@@ -9,6 +9,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "base/arguments.h"
 #include "base/arrays.h"
 #include "base/srf.h"
 
@@ -142,21 +143,22 @@ pfs_merged_decode(const char *bytes, Size length, int error)
 }
 
 PfsStackSums
-pfs_merged_get(FunctionCallInfo fcinfo, int argument)
+pfs_merged_get(FunctionCallInfo fcinfo, const char *name)
 {
 	static const PfsStackSums none = { 0, NULL };
+	const Datum *argument = pfs_argument(fcinfo, name);
 	struct varlena *bytes;
 
-	if (PG_ARGISNULL(argument))
+	if (argument == NULL)
 		return none;
-	bytes = PG_GETARG_VARLENA_PP(argument);
+	bytes = PG_DETOAST_DATUM_PACKED(*argument);
 	return pfs_merged_decode(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), ERRCODE_DATA_CORRUPTED);
 }
 
 PfsStackStream *
-pfs_merged_stream(FunctionCallInfo fcinfo, int argument)
+pfs_merged_stream(FunctionCallInfo fcinfo, const char *name)
 {
-	PfsStackSums sums = pfs_merged_get(fcinfo, argument);
+	PfsStackSums sums = pfs_merged_get(fcinfo, name);
 
 	return pfs_stack_stream_of(&sums);
 }
@@ -236,7 +238,9 @@ profstore_stack_sums_in(PG_FUNCTION_ARGS)
 PGDLLEXPORT Datum
 profstore_stack_sums_out(PG_FUNCTION_ARGS)
 {
-	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
+	struct varlena *bytes = PG_GETARG_VARLENA_PP(0);
+	PfsStackSums sums =
+		pfs_merged_decode(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), ERRCODE_DATA_CORRUPTED);
 	StringInfoData text;
 
 	initStringInfo(&text);
@@ -276,7 +280,7 @@ PGDLLEXPORT Datum
 profstore_stacks_in(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
+	PfsStackSums sums = pfs_merged_get(fcinfo, "sums");
 
 	for (uint32 i = 0; i < sums.count; i++)
 	{

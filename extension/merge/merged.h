@@ -25,15 +25,15 @@
 #include "merge/stack_stream.h"
 
 /*
- * Returns the stacks of an argument, in CurrentMemoryContext; none if it is NULL. Raises
- * DATA_CORRUPTED for bytes that pfs_merged_encode() does not write.
+ * Returns the stacks of the argument of a name; none if it is NULL. Lives in CurrentMemoryContext.
+ * Raises DATA_CORRUPTED for bytes that pfs_merged_encode does not write.
  */
-PfsStackSums pfs_merged_get(FunctionCallInfo fcinfo, int argument);
+PfsStackSums pfs_merged_get(FunctionCallInfo fcinfo, const char *name);
 
-/* Returns the stacks of an argument as a stream. */
-PfsStackStream *pfs_merged_stream(FunctionCallInfo fcinfo, int argument);
+/* Like pfs_merged_get(), but returns a stream. */
+PfsStackStream *pfs_merged_stream(FunctionCallInfo fcinfo, const char *name);
 
-/* Decodes stacks from bytes; error is the SQLSTATE to raise for invalid ones. */
+/* Returns the stacks of a value's bytes; error is the code to raise for malformed ones. */
 PfsStackSums pfs_merged_decode(const char *bytes, Size length, int error);
 
 /* Encodes sums in ascending order of stack ids as a datum. Sums of value 0 are left out. */

@@ -4,11 +4,10 @@
  */
 #include "select/selection.h"
 
-#include "funcapi.h"
 #include "utils/builtins.h"
-#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
+#include "base/arguments.h"
 #include "base/arrays.h"
 #include "base/privileges.h"
 #include "base/relations.h"
@@ -31,14 +30,6 @@ enum
 static const char SERIES_QUERY[] =
 	"SELECT series_id, unit, delta, labels, period FROM profstore.matching_series($1) ORDER BY 1";
 static const char SERIES_EXIST[] = "SELECT FROM profstore.matching_series($1)";
-
-static void
-require_argument(FunctionCallInfo fcinfo, int argument, const char *name, const char *hint)
-{
-	if (PG_ARGISNULL(argument))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("argument %s must not be null", name), errhint("%s", hint)));
-}
 
 static void
 read_series(PfsSelection *selection, HeapTuple tuple, TupleDesc descriptor, PfsSeries *series)
@@ -105,21 +96,20 @@ index_distinct_series(PfsSelection *selection)
 }
 
 PfsSelection *
-pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, const char *selector_name, int from,
-						const char *from_name, const char *to_name)
+pfs_selection_get_range(FunctionCallInfo fcinfo, const char *selector_name, const char *from_name,
+						const char *to_name)
 {
 	static const char any_series[] = "A profile type followed by {} selects all of its series.";
 	static const char open_range[] =
 		"A range is half open; '-infinity' and 'infinity' leave an end open.";
 	PfsSelection *selection = palloc0(sizeof(PfsSelection));
 	const PfsSelector *parsed;
+	Datum selector;
 
 	pfs_extension_require_current();
-	require_argument(fcinfo, selector, selector_name, any_series);
-	require_argument(fcinfo, from, from_name, open_range);
-	require_argument(fcinfo, from + 1, to_name, open_range);
-	selection->from = PG_GETARG_TIMESTAMPTZ(from);
-	selection->to = PG_GETARG_TIMESTAMPTZ(from + 1);
+	selector = pfs_argument_require(fcinfo, selector_name, any_series);
+	selection->from = DatumGetTimestampTz(pfs_argument_require(fcinfo, from_name, open_range));
+	selection->to = DatumGetTimestampTz(pfs_argument_require(fcinfo, to_name, open_range));
 	if (selection->from > selection->to)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("the time range ends before it begins"),
@@ -129,7 +119,7 @@ pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, const char *selec
 
 	selection->unit = "";
 	selection->delta = true;
-	parsed = pfs_selector_parse(text_to_cstring(PG_GETARG_TEXT_PP(selector)), selector_name);
+	parsed = pfs_selector_parse(TextDatumGetCString(selector), selector_name);
 	selection->profile_type = parsed->profile_type;
 	selection->over_time = parsed->over_time;
 	if (selection->profile_type == NULL)
@@ -140,7 +130,7 @@ pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, const char *selec
 	pfs_require_privilege(pfs_relation_oid("profile_types"), ACL_SELECT);
 	pfs_require_privilege(pfs_relation_oid("series"), ACL_SELECT);
 	selection->profile_type = pfs_type_name_find(selection->profile_type);
-	find_series(selection, PG_GETARG_DATUM(selector));
+	find_series(selection, selector);
 	if (selection->over_time != PFS_OVER_TIME_UNSAID && selection->delta &&
 		selection->series_count > 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -148,26 +138,6 @@ pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, const char *selec
 						errdetail("Values of %s add up over time.", selection->profile_type)));
 	index_distinct_series(selection);
 	return selection;
-}
-
-/* Position of an argument; -1 if the function has none of that name. */
-static int
-find_argument(FunctionCallInfo fcinfo, const char *name)
-{
-	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(fcinfo->flinfo->fn_oid));
-	Oid *types;
-	char **names;
-	char *modes;
-	int found = -1;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for function %u", fcinfo->flinfo->fn_oid);
-	(void) get_func_arg_info(tuple, &types, &names, &modes);
-	for (int i = 0; names != NULL && i < PG_NARGS(); i++)
-		if (strcmp(names[i], name) == 0)
-			found = i;
-	ReleaseSysCache(tuple);
-	return found;
 }
 
 static void
@@ -183,16 +153,13 @@ void
 pfs_selection_restrict(PfsSelection *selection, FunctionCallInfo fcinfo, const char *trace_name,
 					   const char *span_name)
 {
-	int trace = find_argument(fcinfo, trace_name);
-	int span = find_argument(fcinfo, span_name);
+	const Datum *trace = pfs_argument(fcinfo, trace_name);
 
-	if (trace >= 0 && !PG_ARGISNULL(trace))
-		selection->trace.id = PG_GETARG_UUID_P(trace);
-	if (span >= 0 && !PG_ARGISNULL(span))
-	{
-		selection->trace.span = text_to_cstring(PG_GETARG_TEXT_PP(span));
+	if (trace != NULL)
+		selection->trace.id = DatumGetUUIDP(*trace);
+	selection->trace.span = pfs_argument_text(fcinfo, span_name);
+	if (selection->trace.span != NULL)
 		check_span(selection->trace.span, span_name);
-	}
 }
 
 /* Returns true if a profile type has a series, regardless of labels. */
@@ -252,10 +219,9 @@ pfs_selection_tell_unknown(const PfsSelection *selection)
 }
 
 PfsSelection *
-pfs_selection_get(FunctionCallInfo fcinfo, int first_argument)
+pfs_selection_get(FunctionCallInfo fcinfo)
 {
-	PfsSelection *selection = pfs_selection_get_range(fcinfo, first_argument, "selector",
-													  first_argument + 1, "from_ts", "to_ts");
+	PfsSelection *selection = pfs_selection_get_range(fcinfo, "selector", "from_ts", "to_ts");
 
 	pfs_selection_restrict(selection, fcinfo, "trace", "span");
 	pfs_selection_tell_unknown(selection);

@@ -49,23 +49,21 @@ typedef struct PfsSelection
 } PfsSelection;
 
 /*
- * Reads the arguments selector, from_ts and to_ts, which every view has from first_argument on, and
- * finds the series. Unknown types and labels give no series, the former with a NOTICE. Lives in
- * CurrentMemoryContext.
+ * Reads the arguments selector, from_ts, to_ts, trace and span, and finds the series. Unknown types
+ * and labels give no series, the former with a NOTICE. Lives in CurrentMemoryContext.
  *
  * Raises NULL_VALUE_NOT_ALLOWED for NULL arguments, and the errors of pfs_selector_parse(). Raises
  * INVALID_PARAMETER_VALUE for a range that ends before it begins, for a selector without a profile
  * type or with an ambiguous one, and for a delta type with last_over_time() or max_over_time().
  */
-PfsSelection *pfs_selection_get(FunctionCallInfo fcinfo, int first_argument);
+PfsSelection *pfs_selection_get(FunctionCallInfo fcinfo);
 
 /*
- * Like pfs_selection_get(), but selector and range may be at separate positions. The end follows
- * the beginning. The names are for errors.
+ * Like pfs_selection_get(), but reads a selector and a range from arguments of these names, without
+ * a trace or a span and without the NOTICE.
  */
-PfsSelection *pfs_selection_get_range(FunctionCallInfo fcinfo, int selector,
-									  const char *selector_name, int from, const char *from_name,
-									  const char *to_name);
+PfsSelection *pfs_selection_get_range(FunctionCallInfo fcinfo, const char *selector_name,
+									  const char *from_name, const char *to_name);
 
 /*
  * Restricts a selection to the trace and the span in the arguments of these names, if the function

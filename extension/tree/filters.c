@@ -16,6 +16,7 @@
 #include "regex/regex.h"
 #include "utils/builtins.h"
 
+#include "base/arguments.h"
 #include "base/id_map.h"
 #include "dictionary/cache/dictionary.h"
 #include "select/selector.h"
@@ -51,6 +52,10 @@ struct PfsFilter
 	int matcher_count;
 	FrameMatcher *matchers;
 };
+
+const char *const PFS_FILTER_NAMES[] = { "focus", "ignore", "show", "hide" };
+
+StaticAssertDecl(lengthof(PFS_FILTER_NAMES) == PFS_FILTER_COUNT, "each filter has a name");
 
 const char *
 pfs_base_name(const char *path)
@@ -149,47 +154,31 @@ make_filter(const char *expression, const char *name)
 }
 
 PfsFilters
-pfs_filters_get(FunctionCallInfo fcinfo, int first_argument)
-{
-	const char *expressions[PFS_FILTER_COUNT];
-
-	for (int i = 0; i < PFS_FILTER_COUNT; i++)
-		expressions[i] = PG_ARGISNULL(first_argument + i)
-							 ? NULL
-							 : text_to_cstring(PG_GETARG_TEXT_PP(first_argument + i));
-	return pfs_filters_make(expressions);
-}
-
-PfsFilters
 pfs_filters_make(const char *const expressions[PFS_FILTER_COUNT])
 {
-	return (PfsFilters){ .focus = make_filter(expressions[0], "focus"),
-						 .ignore = make_filter(expressions[1], "ignore"),
-						 .show = make_filter(expressions[2], "show"),
-						 .hide = make_filter(expressions[3], "hide"),
-						 .granularity = PFS_BY_FUNCTION };
+	PfsFilters filters = { .granularity = PFS_BY_FUNCTION };
+
+	for (int i = 0; i < PFS_FILTER_COUNT; i++)
+		filters.by[i] = make_filter(expressions[i], PFS_FILTER_NAMES[i]);
+	return filters;
 }
 
 void
 pfs_filters_expressions(const PfsFilters *filters, const char *expressions[PFS_FILTER_COUNT])
 {
-	const PfsFilter *all[PFS_FILTER_COUNT] = { filters->focus, filters->ignore, filters->show,
-											   filters->hide };
-
 	for (int i = 0; i < PFS_FILTER_COUNT; i++)
-		expressions[i] = all[i] == NULL ? NULL : all[i]->expression;
+		expressions[i] = filters->by[i] == NULL ? NULL : filters->by[i]->expression;
 }
 
 static PfsGranularity
-get_granularity(FunctionCallInfo fcinfo, int argument)
+get_granularity(FunctionCallInfo fcinfo)
 {
 	static const char *const names[] = { "function",		 "line",   "file", "mapping",
 										 "mapping_function", "address" };
-	const char *name;
+	const char *name = pfs_argument_text(fcinfo, "granularity");
 
-	if (PG_ARGISNULL(argument))
+	if (name == NULL)
 		return PFS_BY_FUNCTION;
-	name = text_to_cstring(PG_GETARG_TEXT_PP(argument));
 	for (size_t i = 0; i < lengthof(names); i++)
 	{
 		if (strcmp(name, names[i]) == 0)
@@ -201,18 +190,25 @@ get_granularity(FunctionCallInfo fcinfo, int argument)
 }
 
 PfsFilters
-pfs_frame_filters_get(FunctionCallInfo fcinfo, int first_argument)
+pfs_filters_get(FunctionCallInfo fcinfo)
 {
-	PfsFilters filters = pfs_filters_get(fcinfo, first_argument);
+	const char *expressions[PFS_FILTER_COUNT];
+	PfsFilters filters;
 
-	filters.granularity = get_granularity(fcinfo, first_argument + 4);
+	for (int i = 0; i < PFS_FILTER_COUNT; i++)
+		expressions[i] = pfs_argument_text(fcinfo, PFS_FILTER_NAMES[i]);
+	filters = pfs_filters_make(expressions);
+	filters.granularity = get_granularity(fcinfo);
 	return filters;
 }
 
 bool
 pfs_filters_any(const PfsFilters *filters)
 {
-	return filters->focus || filters->ignore || filters->show || filters->hide;
+	for (int i = 0; i < PFS_FILTER_COUNT; i++)
+		if (filters->by[i] != NULL)
+			return true;
+	return false;
 }
 
 bool
@@ -298,11 +294,13 @@ recall_answers(const FrameMatcher *matcher)
 void
 pfs_filters_recall(const PfsFilters *filters)
 {
-	PfsFilter *all[] = { filters->focus, filters->ignore, filters->show, filters->hide };
+	for (int i = 0; i < PFS_FILTER_COUNT; i++)
+	{
+		PfsFilter *filter = filters->by[i];
 
-	for (size_t i = 0; i < lengthof(all); i++)
-		for (int j = 0; all[i] != NULL && j < all[i]->matcher_count; j++)
-			all[i]->matchers[j].said = recall_answers(&all[i]->matchers[j]);
+		for (int j = 0; filter != NULL && j < filter->matcher_count; j++)
+			filter->matchers[j].said = recall_answers(&filter->matchers[j]);
+	}
 }
 
 static void
@@ -320,8 +318,8 @@ pfs_filters_frames_key(const PfsFilters *filters)
 	StringInfoData key;
 
 	initStringInfo(&key);
-	append_key(&key, filters->show);
-	append_key(&key, filters->hide);
+	append_key(&key, filters->by[PFS_SHOW]);
+	append_key(&key, filters->by[PFS_HIDE]);
 	return key.data;
 }
 
@@ -331,9 +329,8 @@ pfs_filters_key(const PfsFilters *filters)
 	StringInfoData key;
 
 	initStringInfo(&key);
-	append_key(&key, filters->focus);
-	append_key(&key, filters->ignore);
-	appendStringInfoString(&key, pfs_filters_frames_key(filters));
+	for (int i = 0; i < PFS_FILTER_COUNT; i++)
+		append_key(&key, filters->by[i]);
 	return key.data;
 }
 
@@ -388,10 +385,14 @@ PfsVerdict
 pfs_filters_judge(const PfsFilters *filters, const PfsFrameFacts *frame)
 {
 	PfsVerdict verdict;
+	const PfsFilter *focus = filters->by[PFS_FOCUS];
+	const PfsFilter *ignore = filters->by[PFS_IGNORE];
+	const PfsFilter *show = filters->by[PFS_SHOW];
+	const PfsFilter *hide = filters->by[PFS_HIDE];
 
-	verdict.focused = filters->focus == NULL || matches(filters->focus, frame);
-	verdict.ignored = filters->ignore != NULL && matches(filters->ignore, frame);
-	verdict.visible = (filters->hide == NULL || !matches(filters->hide, frame)) &&
-					  (filters->show == NULL || matches(filters->show, frame));
+	verdict.focused = focus == NULL || matches(focus, frame);
+	verdict.ignored = ignore != NULL && matches(ignore, frame);
+	verdict.visible =
+		(hide == NULL || !matches(hide, frame)) && (show == NULL || matches(show, frame));
 	return verdict;
 }

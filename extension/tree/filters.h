@@ -40,14 +40,23 @@ typedef enum PfsGranularity
 
 typedef struct PfsFilter PfsFilter;
 
+/* The filters, named by PFS_FILTER_NAMES as arguments are. */
+enum
+{
+	PFS_FOCUS,
+	PFS_IGNORE,
+	PFS_SHOW,
+	PFS_HIDE,
+	PFS_FILTER_COUNT
+};
+
+extern const char *const PFS_FILTER_NAMES[];
+
 typedef struct PfsFilters
 {
-	PfsFilter *focus; /* NULL: no such filter; also the others */
-	PfsFilter *ignore;
-	PfsFilter *show;
-	PfsFilter *hide;
-	PfsGranularity granularity; /* by function, unless the view sets it */
-	const char *source_file;	/* for PFS_BY_SOURCE_LINE: a path, or its last parts */
+	PfsFilter *by[PFS_FILTER_COUNT]; /* NULL: no such filter */
+	PfsGranularity granularity;		 /* by function, unless the view sets it */
+	const char *source_file;		 /* for PFS_BY_SOURCE_LINE: a path, or its last parts */
 } PfsFilters;
 
 /* The properties of a frame that filters test. */
@@ -68,25 +77,18 @@ typedef struct PfsVerdict
 } PfsVerdict;
 
 /*
- * Reads the four arguments from first_argument on; NULL and '' mean no filter. Raises
- * INVALID_REGULAR_EXPRESSION, SYNTAX_ERROR for invalid matchers in braces, and
- * INVALID_PARAMETER_VALUE for an unknown field or an invalid number. The filters live in
- * CurrentMemoryContext, and cache their answers about functions and mappings, so they serve one
+ * Reads the arguments of the filters, of which NULL and '' are no filter, and granularity. Raises
+ * INVALID_REGULAR_EXPRESSION, SYNTAX_ERROR for matchers in braces, and INVALID_PARAMETER_VALUE for
+ * an unknown field or granularity and for a malformed number. The filters live in
+ * CurrentMemoryContext and remember their answers on functions and mappings, so they serve one
  * query.
  */
-PfsFilters pfs_filters_get(FunctionCallInfo fcinfo, int first_argument);
+PfsFilters pfs_filters_get(FunctionCallInfo fcinfo);
 
 /*
- * Like pfs_filters_get(), and also reads the argument behind them, granularity (NULL: by function),
- * for views that show frames.
- */
-PfsFilters pfs_frame_filters_get(FunctionCallInfo fcinfo, int first_argument);
-
-/*
- * Return the expressions in the order of the arguments, NULL if there is no filter, and make
+ * Return the expressions in the order of PFS_FILTER_NAMES, NULL if there is no filter, and make
  * filters of such expressions. So another process can have the same filters.
  */
-#define PFS_FILTER_COUNT 4
 void pfs_filters_expressions(const PfsFilters *filters, const char *expressions[PFS_FILTER_COUNT]);
 PfsFilters pfs_filters_make(const char *const expressions[PFS_FILTER_COUNT]);
 

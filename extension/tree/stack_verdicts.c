@@ -63,26 +63,27 @@ PfsStackVerdict *
 pfs_stack_verdicts(const PfsStackSubset *subset, PfsSymbols *symbols)
 {
 	const PfsFilters *filters = pfs_symbols_filters(symbols);
-	bool may_hide = filters->show != NULL || filters->hide != NULL;
+	bool may_hide = filters->by[PFS_SHOW] != NULL || filters->by[PFS_HIDE] != NULL;
 	PfsStackVerdict *verdicts;
 	uint8 *marks;
 
 	if (!pfs_filters_any(filters))
 		return NULL;
 	marks = PFS_ARRAY0(uint8, subset->stack_count);
-	if (filters->focus != NULL)
+	if (filters->by[PFS_FOCUS] != NULL)
 		mark_stacks(subset, symbols, PFS_LOCATION_FOCUSED, marks);
-	if (filters->ignore != NULL)
+	if (filters->by[PFS_IGNORE] != NULL)
 		mark_stacks(subset, symbols, PFS_LOCATION_IGNORED, marks);
 	if (may_hide)
 		mark_stacks(subset, symbols, PFS_LOCATION_FRAMED, marks);
 	verdicts = PFS_ARRAY(PfsStackVerdict, subset->stack_count);
 	for (uint32 i = 0; i < subset->stack_count; i++)
 		verdicts[subset->order[i]] =
-			filters->focus != NULL && !(marks[i] & PFS_LOCATION_FOCUSED) ? PFS_STACK_NOT_FOCUSED
-			: marks[i] & PFS_LOCATION_IGNORED							 ? PFS_STACK_IGNORED
-			: may_hide && !(marks[i] & PFS_LOCATION_FRAMED)				 ? PFS_STACK_WITHOUT_FRAMES
-																		 : PFS_STACK_PASSES;
+			filters->by[PFS_FOCUS] != NULL && !(marks[i] & PFS_LOCATION_FOCUSED)
+				? PFS_STACK_NOT_FOCUSED
+			: marks[i] & PFS_LOCATION_IGNORED				? PFS_STACK_IGNORED
+			: may_hide && !(marks[i] & PFS_LOCATION_FRAMED) ? PFS_STACK_WITHOUT_FRAMES
+															: PFS_STACK_PASSES;
 	pfree(marks);
 	return verdicts;
 }

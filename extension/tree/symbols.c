@@ -114,7 +114,7 @@ pfs_symbols_create(const PfsFilters *filters)
 	MemoryContext context;
 
 	symbols->filters = filters;
-	symbols->hiding = filters->show != NULL || filters->hide != NULL;
+	symbols->hiding = filters->by[PFS_SHOW] != NULL || filters->by[PFS_HIDE] != NULL;
 	pfs_session_cache_begin();
 	pfs_filters_recall(filters);
 	symbols->verdicts = pfs_session_cache_get(psprintf("verdicts%s", pfs_filters_key(filters)),

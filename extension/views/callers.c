@@ -6,18 +6,11 @@
 
 #include "utils/builtins.h"
 
+#include "base/arguments.h"
 #include "base/srf.h"
 #include "select/selection.h"
 #include "tree/flame_rows.h"
 #include "views/view.h"
-
-enum
-{
-	ARG_SELECTOR = 0,
-	ARG_FUNCTION = 3,
-	ARG_MAX_NODES,
-	ARG_FILTERS
-};
 
 enum
 {
@@ -37,15 +30,13 @@ pfs_function_query(FunctionCallInfo fcinfo)
 {
 	PfsFunctionQuery query;
 
-	query.max_nodes = pfs_max_nodes_get(fcinfo, ARG_MAX_NODES);
-	query.filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
-	if (PG_ARGISNULL(ARG_FUNCTION))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("argument function must not be null"),
-						errhint("profstore.top() lists the functions of a selection; without a "
-								"range, write function => 'name'.")));
-	query.function = text_to_cstring(PG_GETARG_TEXT_PP(ARG_FUNCTION));
-	query.selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
+	query.max_nodes = pfs_max_nodes_get(fcinfo);
+	query.filters = pfs_filters_get(fcinfo);
+	query.function = TextDatumGetCString(
+		pfs_argument_require(fcinfo, "function",
+							 "profstore.top() lists the functions of a selection; without a "
+							 "range, write function => 'name'."));
+	query.selection = pfs_selection_get(fcinfo);
 	query.stacks = pfs_stack_stream_begin(query.selection);
 	return query;
 }
@@ -105,9 +96,6 @@ put_tree(FunctionCallInfo fcinfo, bool inverted)
 	pfs_frame_tree_close(tree);
 }
 
-/*
- * callers(selector, from_ts, to_ts, function, max_nodes, focus, ignore, show, hide, granularity)
- */
 PGDLLEXPORT Datum
 profstore_callers(PG_FUNCTION_ARGS)
 {
@@ -115,9 +103,6 @@ profstore_callers(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/*
- * callees(selector, from_ts, to_ts, function, max_nodes, focus, ignore, show, hide, granularity)
- */
 PGDLLEXPORT Datum
 profstore_callees(PG_FUNCTION_ARGS)
 {

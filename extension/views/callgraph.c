@@ -21,13 +21,6 @@
 
 enum
 {
-	ARG_SELECTOR = 0,
-	ARG_MAX_NODES = 3,
-	ARG_FILTERS
-};
-
-enum
-{
 	COL_CALLER,
 	COL_CALLEE,
 	COL_VALUE,
@@ -235,12 +228,12 @@ build_graph(PfsStackStream *stream, const PfsFilters *filters, uint32 max_nodes)
 PfsCallgraph
 pfs_callgraph_query(FunctionCallInfo fcinfo, const PfsSelection **selection)
 {
-	uint32 max_nodes = pfs_max_nodes_get(fcinfo, ARG_MAX_NODES);
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo);
+	PfsFilters filters = pfs_filters_get(fcinfo);
 	PfsStackStream *stream;
 	PfsCallgraph graph;
 
-	*selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
+	*selection = pfs_selection_get(fcinfo);
 	stream = pfs_stack_stream_begin(*selection);
 	graph = build_graph(stream, &filters, max_nodes);
 	pfs_stack_stream_end(stream);
@@ -270,9 +263,6 @@ put_edges(const PfsResult *result, const PfsCallgraph *graph)
 	}
 }
 
-/*
- * callgraph(selector, from_ts, to_ts, max_nodes, focus, ignore, show, hide, granularity)
- */
 PGDLLEXPORT Datum
 profstore_callgraph(PG_FUNCTION_ARGS)
 {
@@ -284,16 +274,13 @@ profstore_callgraph(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/*
- * callgraph_of(sums, max_nodes, focus, ignore, show, hide, granularity)
- */
 PGDLLEXPORT Datum
 profstore_callgraph_of(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	uint32 max_nodes = pfs_max_nodes_get(fcinfo, 1);
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
-	PfsStackStream *stream = pfs_merged_stream(fcinfo, 0);
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo);
+	PfsFilters filters = pfs_filters_get(fcinfo);
+	PfsStackStream *stream = pfs_merged_stream(fcinfo, "sums");
 	PfsCallgraph graph = build_graph(stream, &filters, max_nodes);
 
 	pfs_stack_stream_end(stream);

@@ -147,9 +147,6 @@ append_graph(StringInfo dot, const PfsCallgraph *graph, const PfsSelection *sele
 	appendStringInfoString(dot, "}\n");
 }
 
-/*
- * callgraph_dot(selector, from_ts, to_ts, max_nodes, focus, ignore, show, hide, granularity)
- */
 PGDLLEXPORT Datum
 profstore_callgraph_dot(PG_FUNCTION_ARGS)
 {

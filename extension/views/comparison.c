@@ -4,28 +4,25 @@
  */
 #include "views/comparison.h"
 
+#include "base/arguments.h"
+
 bool
 pfs_comparison_is_absolute(FunctionCallInfo fcinfo)
 {
-	return !PG_ARGISNULL(PFS_COMPARISON_ARG_ABSOLUTE) &&
-		   PG_GETARG_BOOL(PFS_COMPARISON_ARG_ABSOLUTE);
+	return pfs_argument_is_true(fcinfo, "absolute");
 }
 
 PfsComparison
 pfs_comparison_query(FunctionCallInfo fcinfo)
 {
-	bool has_base = !PG_ARGISNULL(PFS_COMPARISON_ARG_BASE_SELECTOR);
+	bool has_base = pfs_argument(fcinfo, "base_selector") != NULL;
 	PfsSelection *selection;
 	PfsSelection *base;
 	PfsComparison comparison;
 
-	selection = pfs_selection_get_range(fcinfo, PFS_COMPARISON_ARG_SELECTOR, "selector",
-										PFS_COMPARISON_ARG_FROM, "from_ts", "to_ts");
-	base = pfs_selection_get_range(fcinfo,
-								   has_base ? PFS_COMPARISON_ARG_BASE_SELECTOR
-											: PFS_COMPARISON_ARG_SELECTOR,
-								   has_base ? "base_selector" : "selector",
-								   PFS_COMPARISON_ARG_BASE_FROM, "base_from", "base_to");
+	selection = pfs_selection_get_range(fcinfo, "selector", "from_ts", "to_ts");
+	base = pfs_selection_get_range(fcinfo, has_base ? "base_selector" : "selector", "base_from",
+								   "base_to");
 	pfs_selection_restrict(selection, fcinfo, "trace", "span");
 	pfs_selection_restrict(base, fcinfo, "base_trace", "base_span");
 	pfs_selection_tell_unknown(selection);

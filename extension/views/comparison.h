@@ -12,21 +12,6 @@
 #include "select/selection.h"
 #include "tree/frame_tree.h"
 
-/*
- * First arguments of such a function, with those of pfs_frame_filters_get from
- * PFS_COMPARISON_ARG_FILTERS on.
- */
-enum
-{
-	PFS_COMPARISON_ARG_SELECTOR = 0,
-	PFS_COMPARISON_ARG_BASE_FROM = 1,
-	PFS_COMPARISON_ARG_FROM = 3,
-	PFS_COMPARISON_ARG_BASE_SELECTOR = 5, /* NULL: the selector */
-	PFS_COMPARISON_ARG_ABSOLUTE = 6,
-	PFS_COMPARISON_ARG_LIMIT = 7,
-	PFS_COMPARISON_ARG_FILTERS = 8
-};
-
 typedef struct PfsComparison
 {
 	const PfsSelection *selection;
@@ -35,8 +20,9 @@ typedef struct PfsComparison
 } PfsComparison;
 
 /*
- * Reads the arguments and sums up both sides, by rate unless absolute; see
- * pfs_stack_stream_compare. Lives in CurrentMemoryContext.
+ * Reads the arguments of both selections (base_selector is the selector if it is NULL) and sums up
+ * both sides, by rate unless the argument absolute is true; see pfs_stack_stream_compare. Lives in
+ * CurrentMemoryContext.
  */
 PfsComparison pfs_comparison_query(FunctionCallInfo fcinfo);
 

@@ -16,12 +16,6 @@
 
 enum
 {
-	ARG_SELECTOR = 0,
-	ARG_FILTERS = 3
-};
-
-enum
-{
 	COL_WHOLE,
 	COL_KEPT,
 	COL_KEPT_SHARE,
@@ -66,14 +60,11 @@ sum_verdicts(PfsStackStream *stacks, const PfsFilters *filters, int128 *by_verdi
 	MemoryContextDelete(context);
 }
 
-/*
- * filtered_share(selector, from_ts, to_ts, focus, ignore, show, hide)
- */
 PGDLLEXPORT Datum
 profstore_filtered_share(PG_FUNCTION_ARGS)
 {
-	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
-	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
+	PfsSelection *selection = pfs_selection_get(fcinfo);
+	PfsFilters filters = pfs_filters_get(fcinfo);
 	PfsStackStream *stacks = pfs_stack_stream_begin(selection);
 	int128 by_verdict[PFS_STACK_WITHOUT_FRAMES + 1] = { 0 };
 	int128 whole = 0;

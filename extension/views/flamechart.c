@@ -18,6 +18,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/arguments.h"
 #include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"
@@ -31,13 +32,6 @@
 #include "tree/stack_verdicts.h"
 #include "tree/symbols.h"
 #include "views/chart_spans.h"
-
-enum
-{
-	ARG_SELECTOR = 0,
-	ARG_WIDTH = 3,
-	ARG_FILTERS
-};
 
 enum
 {
@@ -299,17 +293,14 @@ put_spans(const PfsResult *result, const PfsSelection *selection, PfsRowSorter *
 	return series == NULL;
 }
 
-/*
- * flamechart(selector, from_ts, to_ts, width, focus, ignore, show, hide, granularity)
- */
 PGDLLEXPORT Datum
 profstore_flamechart(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
-	int64 width_us =
-		PG_ARGISNULL(ARG_WIDTH) ? 0 : pfs_step_us(PG_GETARG_INTERVAL_P(ARG_WIDTH), "width");
+	PfsSelection *selection = pfs_selection_get(fcinfo);
+	PfsFilters filters = pfs_filters_get(fcinfo);
+	const Datum *width = pfs_argument(fcinfo, "width");
+	int64 width_us = width == NULL ? 0 : pfs_step_us(DatumGetIntervalP(*width), "width");
 	PfsStackTable *stacks;
 	PfsSymbols *symbols;
 	PfsStackFrames *frames;

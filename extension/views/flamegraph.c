@@ -4,6 +4,9 @@
  */
 #include "views/flamegraph.h"
 
+#include "utils/array.h"
+
+#include "base/arguments.h"
 #include "base/arrays.h"
 #include "base/srf.h"
 #include "base/version.h"
@@ -11,8 +14,6 @@
 #include "select/series_groups.h"
 #include "views/flame_result.h"
 #include "views/view.h"
-
-#define ARG_BY PFS_FLAME_ARG_COUNT
 
 PG_FUNCTION_INFO_V1(profstore_flamegraph);
 PG_FUNCTION_INFO_V1(profstore_flamegraph_of);
@@ -67,19 +68,21 @@ query_groups(const PfsSelection *selection, ArrayType *by, const PfsFilters *fil
 }
 
 PfsFlamegraph
-pfs_flamegraph_query(FunctionCallInfo fcinfo, ArrayType *by)
+pfs_flamegraph_query(FunctionCallInfo fcinfo)
 {
 	PfsFlamegraph flame;
 	PfsFilters *filters = palloc(sizeof(PfsFilters)); /* the rows' */
+	const Datum *argument = pfs_argument(fcinfo, "by");
+	ArrayType *by;
 	uint32 max_nodes;
 	PfsFrameTree *tree;
 
 	pfs_extension_require_current();
-	*filters = pfs_frame_filters_get(fcinfo, PFS_FLAME_ARG_FILTERS);
-	max_nodes = pfs_max_nodes_get(fcinfo, PFS_FLAME_ARG_MAX_NODES);
-	flame.selection = pfs_selection_get(fcinfo, PFS_FLAME_ARG_SELECTOR);
-	flame.inverted =
-		!PG_ARGISNULL(PFS_FLAME_ARG_INVERTED) && PG_GETARG_BOOL(PFS_FLAME_ARG_INVERTED);
+	by = argument == NULL ? NULL : DatumGetArrayTypeP(*argument);
+	*filters = pfs_filters_get(fcinfo);
+	max_nodes = pfs_max_nodes_get(fcinfo);
+	flame.selection = pfs_selection_get(fcinfo);
+	flame.inverted = pfs_argument_is_true(fcinfo, "inverted");
 	tree =
 		by != NULL && ArrayGetNItems(ARR_NDIM(by), ARR_DIMS(by)) > 0
 			? query_groups(flame.selection, by, filters, flame.inverted)
@@ -97,33 +100,25 @@ pfs_flamegraph_end(PfsFlamegraph *flame)
 	pfs_frame_tree_close(flame->tree);
 }
 
-/*
- * flamegraph(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity,
- * by)
- */
 PGDLLEXPORT Datum
 profstore_flamegraph(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	PfsFlamegraph flame =
-		pfs_flamegraph_query(fcinfo, PG_ARGISNULL(ARG_BY) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_BY));
+	PfsFlamegraph flame = pfs_flamegraph_query(fcinfo);
 
 	pfs_flame_result_put_all(&result, 0, flame.rows, false);
 	pfs_flamegraph_end(&flame);
 	return (Datum) 0;
 }
 
-/*
- * flamegraph_of(sums, max_nodes, inverted, focus, ignore, show, hide, granularity)
- */
 PGDLLEXPORT Datum
 profstore_flamegraph_of(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	uint32 max_nodes = pfs_max_nodes_get(fcinfo, 1);
-	bool inverted = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, 3);
-	PfsFrameTree *tree = pfs_frame_tree_take(pfs_merged_stream(fcinfo, 0), &filters, inverted);
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo);
+	bool inverted = pfs_argument_is_true(fcinfo, "inverted");
+	PfsFilters filters = pfs_filters_get(fcinfo);
+	PfsFrameTree *tree = pfs_frame_tree_take(pfs_merged_stream(fcinfo, "sums"), &filters, inverted);
 
 	pfs_flame_result_put_all(&result, 0, pfs_flame_scan_begin(tree, max_nodes), false);
 	pfs_frame_tree_close(tree);

@@ -8,23 +8,9 @@
 #include "profstore.h"
 
 #include "fmgr.h"
-#include "utils/array.h"
 
 #include "select/selection.h"
 #include "tree/flame_rows.h"
-
-/*
- * First arguments of such a function, with those of pfs_frame_filters_get from
- * PFS_FLAME_ARG_FILTERS on.
- */
-enum
-{
-	PFS_FLAME_ARG_SELECTOR = 0,
-	PFS_FLAME_ARG_MAX_NODES = 3,
-	PFS_FLAME_ARG_INVERTED = 4,
-	PFS_FLAME_ARG_FILTERS = 5,
-	PFS_FLAME_ARG_COUNT = 10
-};
 
 typedef struct PfsFlamegraph
 {
@@ -35,10 +21,11 @@ typedef struct PfsFlamegraph
 } PfsFlamegraph;
 
 /*
- * Lives in CurrentMemoryContext. by has names of labels whose values come before the first frame;
- * NULL: none. Has to be ended behind the last row.
+ * Reads the arguments selector, from_ts, to_ts, trace, span, max_nodes, inverted, the filters,
+ * granularity and by, an array of the labels whose values come before the first frame. Lives in
+ * CurrentMemoryContext; the caller ends it after the last row.
  */
-PfsFlamegraph pfs_flamegraph_query(FunctionCallInfo fcinfo, ArrayType *by);
+PfsFlamegraph pfs_flamegraph_query(FunctionCallInfo fcinfo);
 void pfs_flamegraph_end(PfsFlamegraph *flame);
 
 #endif

@@ -60,16 +60,12 @@ put_diff(const PfsResult *result, PfsFrameTree *tree, uint32 max_nodes, bool pad
 		pfs_flame_result_put_all(result, 0, pfs_flame_scan_begin(tree, max_nodes), true);
 }
 
-/*
- * flamegraph_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute, max_nodes,
- * focus, ignore, show, hide)
- */
 PGDLLEXPORT Datum
 profstore_flamegraph_diff(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	uint32 max_nodes = pfs_max_nodes_get(fcinfo, PFS_COMPARISON_ARG_LIMIT);
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo);
+	PfsFilters filters = pfs_filters_get(fcinfo);
 	PfsComparison comparison = pfs_comparison_query(fcinfo);
 	PfsFrameTree *tree = pfs_comparison_tree(&comparison, &filters);
 
@@ -78,17 +74,14 @@ profstore_flamegraph_diff(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/*
- * flamegraph_diff_of(before, after, max_nodes, focus, ignore, show, hide, granularity)
- */
 PGDLLEXPORT Datum
 profstore_flamegraph_diff_of(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	uint32 max_nodes = pfs_max_nodes_get(fcinfo, 2);
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, 3);
-	PfsStackSums before = pfs_merged_get(fcinfo, 0);
-	PfsStackSums after = pfs_merged_get(fcinfo, 1);
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo);
+	PfsFilters filters = pfs_filters_get(fcinfo);
+	PfsStackSums before = pfs_merged_get(fcinfo, "before");
+	PfsStackSums after = pfs_merged_get(fcinfo, "after");
 	PfsFrameTree *tree =
 		pfs_frame_tree_take(pfs_stack_stream_join(&after, &before), &filters, false);
 

@@ -12,12 +12,6 @@
 #include "merge/merged.h"
 #include "views/view.h"
 
-enum
-{
-	ARG_SELECTOR = 0,
-	ARG_FILTERS = 3
-};
-
 PG_FUNCTION_INFO_V1(profstore_folded);
 PG_FUNCTION_INFO_V1(profstore_folded_of);
 
@@ -89,15 +83,12 @@ put_stacks(const PfsResult *result, PfsFrameTree *tree)
 	pfs_frame_tree_close(tree);
 }
 
-/*
- * folded(selector, from_ts, to_ts, focus, ignore, show, hide, granularity)
- */
 PGDLLEXPORT Datum
 profstore_folded(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
+	PfsSelection *selection = pfs_selection_get(fcinfo);
+	PfsFilters filters = pfs_filters_get(fcinfo);
 	PfsFrameTree *tree = pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false);
 
 	if (pfs_frame_tree_is_empty(tree))
@@ -106,15 +97,12 @@ profstore_folded(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/*
- * folded_of(sums, focus, ignore, show, hide, granularity)
- */
 PGDLLEXPORT Datum
 profstore_folded_of(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, 1);
+	PfsFilters filters = pfs_filters_get(fcinfo);
 
-	put_stacks(&result, pfs_frame_tree_take(pfs_merged_stream(fcinfo, 0), &filters, false));
+	put_stacks(&result, pfs_frame_tree_take(pfs_merged_stream(fcinfo, "sums"), &filters, false));
 	return (Datum) 0;
 }

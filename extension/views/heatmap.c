@@ -7,20 +7,13 @@
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
+#include "base/arguments.h"
 #include "base/srf.h"
 #include "dictionary/cache/doubts.h"
 #include "merge/series_sums.h"
 #include "select/buckets.h"
 #include "select/sample_scan.h"
 #include "tree/stack_filter.h"
-
-enum
-{
-	ARG_SELECTOR = 0,
-	ARG_STEP = 3,
-	ARG_SLICES,
-	ARG_FILTERS
-};
 
 enum
 {
@@ -86,22 +79,17 @@ put_cells(const PfsResult *result, PfsSeriesSums *cells, int64 step_us, int32 sl
 	return is_empty;
 }
 
-/*
- * heatmap(selector, from_ts, to_ts, step, slices, focus, ignore, show, hide)
- */
 PGDLLEXPORT Datum
 profstore_heatmap(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
-	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
-	int64 step_us = USECS_PER_SEC;
-	int32 slices = 50;
+	PfsSelection *selection = pfs_selection_get(fcinfo);
+	PfsFilters filters = pfs_filters_get(fcinfo);
+	const Datum *step = pfs_argument(fcinfo, "step");
+	const Datum *slice_count = pfs_argument(fcinfo, "slices");
+	int64 step_us = step == NULL ? USECS_PER_SEC : pfs_step_us(DatumGetIntervalP(*step), "step");
+	int32 slices = slice_count == NULL ? 50 : DatumGetInt32(*slice_count);
 
-	if (!PG_ARGISNULL(ARG_STEP))
-		step_us = pfs_step_us(PG_GETARG_INTERVAL_P(ARG_STEP), "step");
-	if (!PG_ARGISNULL(ARG_SLICES))
-		slices = PG_GETARG_INT32(ARG_SLICES);
 	if (slices < 1 || slices > MAX_SLICES)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("slices must be between 1 and %d", MAX_SLICES)));

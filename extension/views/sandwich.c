@@ -61,9 +61,6 @@ put_side(const PfsResult *result, const PfsFunctionQuery *query, bool inverted, 
 	pfs_frame_tree_close(tree);
 }
 
-/*
- * sandwich(selector, from_ts, to_ts, function, max_nodes, focus, ignore, show, hide, granularity)
- */
 PGDLLEXPORT Datum
 profstore_sandwich(PG_FUNCTION_ARGS)
 {

@@ -10,17 +10,10 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "base/arguments.h"
 #include "base/arrays.h"
 #include "base/srf.h"
 #include "select/selection.h"
-
-enum
-{
-	ARG_SELECTOR = 0,
-	ARG_FILENAME = 3,
-	ARG_FILTERS,
-	ARG_CONTENTS = 8
-};
 
 enum
 {
@@ -125,29 +118,21 @@ put_contents(const PfsResult *result, Contents *contents, const SourceLine *cost
 	}
 }
 
-/*
- * source(selector, from_ts, to_ts, filename, focus, ignore, show, hide, contents)
- */
 PGDLLEXPORT Datum
 profstore_source(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
-	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
-	Contents contents = { NULL, 1 };
+	PfsSelection *selection = pfs_selection_get(fcinfo);
+	PfsFilters filters = pfs_filters_get(fcinfo);
+	Contents contents = { pfs_argument_text(fcinfo, "contents"), 1 };
 	SourceLine *lines;
 	uint32 count;
 
-	if (PG_ARGISNULL(ARG_FILENAME))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("argument filename must not be null"),
-				 errhint("The column file of profstore.top() has the files of functions; without a "
-						 "range, write filename => 'name'.")));
 	filters.granularity = PFS_BY_SOURCE_LINE;
-	filters.source_file = text_to_cstring(PG_GETARG_TEXT_PP(ARG_FILENAME));
-	if (!PG_ARGISNULL(ARG_CONTENTS))
-		contents.at = text_to_cstring(PG_GETARG_TEXT_PP(ARG_CONTENTS));
+	filters.source_file = TextDatumGetCString(
+		pfs_argument_require(fcinfo, "filename",
+							 "The column file of profstore.top() has the files of functions; "
+							 "without a range, write filename => 'name'."));
 	lines = sum_lines(selection, &filters, &count);
 	for (uint32 i = 0; i < count; i++)
 	{

@@ -12,12 +12,6 @@
 #include "base/srf.h"
 #include "views/view.h"
 
-enum
-{
-	ARG_SELECTOR = 0,
-	ARG_FILTERS = 3
-};
-
 PG_FUNCTION_INFO_V1(profstore_stacks_of);
 
 static void
@@ -39,19 +33,12 @@ forget_names(Datum *names, int32 first, int32 end)
 		pfree(DatumGetPointer(names[i]));
 }
 
-/*
- * stacks_of(selector, from_ts, to_ts, focus, ignore, show, hide, granularity)
- *
- * Rows come depth first: names[level - 1] is the latest of a level, so the first ones are the path
- * to a row; sizes[level] is the length of the names up to a level. From level cut on, the path ends
- * in a word that frames are missing, and the leaf.
- */
 PGDLLEXPORT Datum
 profstore_stacks_of(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
+	PfsSelection *selection = pfs_selection_get(fcinfo);
+	PfsFilters filters = pfs_filters_get(fcinfo);
 	PfsFrameTree *tree = pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false);
 	PfsFlameScan *flame;
 	PfsFlameRow row;

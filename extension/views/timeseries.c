@@ -20,6 +20,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "base/arguments.h"
 #include "base/arrays.h"
 #include "base/srf.h"
 #include "merge/scrapes.h"
@@ -31,14 +32,6 @@
 #include "select/windows.h"
 #include "tree/filters.h"
 #include "views/passing_sums.h"
-
-enum
-{
-	ARG_SELECTOR = 0,
-	ARG_STEP = 3,
-	ARG_BY,
-	ARG_FILTERS
-};
 
 enum
 {
@@ -131,13 +124,15 @@ choose_step(const PfsSelection *selection)
 static int64
 get_step(FunctionCallInfo fcinfo, const PfsSelection *selection)
 {
+	const Datum *step = pfs_argument(fcinfo, "step");
+
 	/*
 	 * a bucket of the graph that is narrower than one of the tier would stand for more than its
 	 * time
 	 */
-	if (PG_ARGISNULL(ARG_STEP))
+	if (step == NULL)
 		return Max(choose_step(selection), pfs_sample_resolution(selection));
-	return pfs_step_us(PG_GETARG_INTERVAL_P(ARG_STEP), "step");
+	return pfs_step_us(DatumGetIntervalP(*step), "step");
 }
 
 /* Numbers the series of an instant type by group, then by index. */
@@ -504,17 +499,14 @@ put_points(const PfsResult *result, SeriesGraph *graph)
 		pfs_series_sums_end(graph->counts);
 }
 
-/*
- * timeseries(selector, from_ts, to_ts, step, by, focus, ignore, show, hide)
- */
 PGDLLEXPORT Datum
 profstore_timeseries(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	SeriesGraph graph = { .selection = pfs_selection_get(fcinfo, ARG_SELECTOR) };
-	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
-	ArrayType *by =
-		PG_ARGISNULL(ARG_BY) ? construct_empty_array(TEXTOID) : PG_GETARG_ARRAYTYPE_P(ARG_BY);
+	SeriesGraph graph = { .selection = pfs_selection_get(fcinfo) };
+	PfsFilters filters = pfs_filters_get(fcinfo);
+	const Datum *labels = pfs_argument(fcinfo, "by");
+	ArrayType *by = labels == NULL ? construct_empty_array(TEXTOID) : DatumGetArrayTypeP(*labels);
 
 	graph.step_us = get_step(fcinfo, graph.selection);
 	graph.groups = pfs_series_groups(graph.selection, by);

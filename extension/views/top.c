@@ -11,13 +11,6 @@
 
 enum
 {
-	ARG_SELECTOR = 0,
-	ARG_MAX_ROWS = 3,
-	ARG_FILTERS
-};
-
-enum
-{
 	COL_FUNCTION,
 	COL_SELF,
 	COL_TOTAL,
@@ -73,16 +66,13 @@ put_functions(const PfsResult *result, PfsFunctionTotal *functions, uint32 count
 		put_row(result, &functions[i], whole);
 }
 
-/*
- * top(selector, from_ts, to_ts, max_rows, focus, ignore, show, hide, granularity)
- */
 PGDLLEXPORT Datum
 profstore_top(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	int64 max_rows = pfs_max_rows_get(fcinfo, ARG_MAX_ROWS);
-	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
+	int64 max_rows = pfs_max_rows_get(fcinfo);
+	PfsSelection *selection = pfs_selection_get(fcinfo);
+	PfsFilters filters = pfs_filters_get(fcinfo);
 	PfsFunctionTotal *functions;
 	PfsSides whole;
 	uint32 count =
@@ -94,18 +84,16 @@ profstore_top(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/*
- * top_of(sums, max_rows, focus, ignore, show, hide, granularity)
- */
 PGDLLEXPORT Datum
 profstore_top_of(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	int64 max_rows = pfs_max_rows_get(fcinfo, 1);
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
+	int64 max_rows = pfs_max_rows_get(fcinfo);
+	PfsFilters filters = pfs_filters_get(fcinfo);
 	PfsFunctionTotal *functions;
 	PfsSides whole;
-	uint32 count = pfs_function_totals(pfs_merged_stream(fcinfo, 0), &filters, &functions, &whole);
+	uint32 count =
+		pfs_function_totals(pfs_merged_stream(fcinfo, "sums"), &filters, &functions, &whole);
 
 	put_functions(&result, functions, count, whole.value, max_rows);
 	return (Datum) 0;

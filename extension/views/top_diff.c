@@ -74,16 +74,12 @@ put_change(const PfsResult *result, const PfsFunctionTotal *function)
 	pfs_result_put(result, values, nulls);
 }
 
-/*
- * top_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute, max_rows, focus,
- * ignore, show, hide, granularity)
- */
 PGDLLEXPORT Datum
 profstore_top_diff(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	int64 max_rows = pfs_max_rows_get(fcinfo, PFS_COMPARISON_ARG_LIMIT);
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
+	int64 max_rows = pfs_max_rows_get(fcinfo);
+	PfsFilters filters = pfs_filters_get(fcinfo);
 	PfsComparison comparison = pfs_comparison_query(fcinfo);
 	PfsFunctionTotal *functions;
 	PfsSides whole;

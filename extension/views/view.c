@@ -4,16 +4,18 @@
  */
 #include "views/view.h"
 
+#include "base/arguments.h"
 #include "tree/flame_rows.h"
 
 uint32
-pfs_max_nodes_get(FunctionCallInfo fcinfo, int argument)
+pfs_max_nodes_get(FunctionCallInfo fcinfo)
 {
+	const Datum *argument = pfs_argument(fcinfo, "max_nodes");
 	int32 max_nodes;
 
-	if (PG_ARGISNULL(argument))
+	if (argument == NULL)
 		return PFS_NO_ROW_LIMIT;
-	max_nodes = PG_GETARG_INT32(argument);
+	max_nodes = DatumGetInt32(*argument);
 	if (max_nodes < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("max_nodes must be at least 1"),
@@ -22,9 +24,10 @@ pfs_max_nodes_get(FunctionCallInfo fcinfo, int argument)
 }
 
 int64
-pfs_max_rows_get(FunctionCallInfo fcinfo, int argument)
+pfs_max_rows_get(FunctionCallInfo fcinfo)
 {
-	int64 max_rows = PG_ARGISNULL(argument) ? PG_INT64_MAX : PG_GETARG_INT32(argument);
+	const Datum *argument = pfs_argument(fcinfo, "max_rows");
+	int64 max_rows = argument == NULL ? PG_INT64_MAX : DatumGetInt32(*argument);
 
 	if (max_rows < 0)
 		ereport(ERROR,

@@ -18,11 +18,11 @@
 #define PFS_STACK_TEXT_MAX_BYTES (16 * 1024 * 1024)
 #define PFS_FRAMES_CUT			 "[frames cut]"
 
-/* An argument max_nodes; NULL is PFS_NO_ROW_LIMIT. Raises INVALID_PARAMETER_VALUE below 1. */
-uint32 pfs_max_nodes_get(FunctionCallInfo fcinfo, int argument);
+/* Returns max_nodes; PFS_NO_ROW_LIMIT if it is NULL. Raises INVALID_PARAMETER_VALUE below 1. */
+uint32 pfs_max_nodes_get(FunctionCallInfo fcinfo);
 
-/* An argument max_rows; NULL is PG_INT64_MAX. Raises INVALID_PARAMETER_VALUE below 0. */
-int64 pfs_max_rows_get(FunctionCallInfo fcinfo, int argument);
+/* Returns max_rows; PG_INT64_MAX if it is NULL. Raises INVALID_PARAMETER_VALUE below 0. */
+int64 pfs_max_rows_get(FunctionCallInfo fcinfo);
 
 /* The part that a value is of a whole, as float8; sets *is_null where the whole is 0. */
 Datum pfs_share_or_null(double value, double whole, bool *is_null);
