@@ -7,7 +7,7 @@ BEGIN ATOMIC
 SELECT regexp_replace(replace(replace(replace(replace(value, '&', '&amp;'), '<', '&lt;'), '>', '&gt;'), '"', '&quot;'),
 	'[\x01-\x08\x0b-\x0c\x0e-\x1f\x7f]', '&#65533;', 'g');
 END;
-COMMENT ON FUNCTION profstore_internal.html(text) IS 'a text for HTML, between tags or double quotes; control characters as U+FFFD';
+COMMENT ON FUNCTION profstore_internal.html IS 'a text for HTML, between tags or double quotes; control characters as U+FFFD';
 
 -- What somebody else has named keeps its direction to itself, and has 160 characters.
 CREATE FUNCTION profstore_internal.html_name(name text) RETURNS text
@@ -16,7 +16,7 @@ BEGIN ATOMIC
 SELECT '<bdi title="' || profstore_internal.html(profstore.short_name(name, 1000)) || '">' ||
 	profstore_internal.html(profstore.short_name(name, 160)) || '</bdi>';
 END;
-COMMENT ON FUNCTION profstore_internal.html_name(text) IS 'a name for a cell of a table, shortened; hovering shows more of it';
+COMMENT ON FUNCTION profstore_internal.html_name IS 'a name for a cell of a table, shortened; hovering shows more of it';
 
 CREATE FUNCTION profstore_internal.report_rate(value float8, profile_type text, unit text, delta bool) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -29,7 +29,7 @@ SELECT CASE WHEN value IS NULL THEN ''
 	CASE WHEN delta AND unit = 'nanoseconds' AND value IS NOT NULL
 		THEN CASE WHEN profile_type LIKE 'process_cpu:%' THEN ' cores' ELSE ' s/s' END ELSE '' END;
 END;
-COMMENT ON FUNCTION profstore_internal.report_rate(float8, text, text, bool) IS 'a value of timeseries() with its unit';
+COMMENT ON FUNCTION profstore_internal.report_rate IS 'a value of timeseries() with its unit';
 
 CREATE FUNCTION profstore_internal.report_share(value float8, whole float8) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -37,7 +37,7 @@ BEGIN ATOMIC
 SELECT CASE WHEN value IS NULL OR coalesce(whole, 0) = 0 THEN ''
 	ELSE round((100 * value / whole)::numeric, CASE WHEN abs(100 * value / whole) < 1 THEN 2 ELSE 1 END)::text || ' %' END;
 END;
-COMMENT ON FUNCTION profstore_internal.report_share(float8, float8) IS 'a part of a whole in per cent; nothing where there is no whole';
+COMMENT ON FUNCTION profstore_internal.report_share IS 'a part of a whole in per cent; nothing where there is no whole';
 
 -- A cell that tells of a change by a sign and a word, and by its colour beside.
 CREATE FUNCTION profstore_internal.report_change(base float8, value float8, size text) RETURNS text
@@ -50,7 +50,7 @@ SELECT format('<td class="number %s" data-value="%s">%s</td>', CASE sign(v.value
 				ELSE CASE WHEN v.value > v.base THEN '+' ELSE '&minus;' END || profstore_internal.report_share(abs(v.value - v.base), abs(v.base)) END || '</span>' END)
 FROM (SELECT coalesce(report_change.base, 0), coalesce(report_change.value, 0)) AS v(base, value);
 END;
-COMMENT ON FUNCTION profstore_internal.report_change(float8, float8, text) IS 'a cell with the change from base to value; size: its amount as text';
+COMMENT ON FUNCTION profstore_internal.report_change IS 'a cell with the change from base to value; size: its amount as text';
 
 -- A cell with a value, its share and a bar as long.
 CREATE FUNCTION profstore_internal.report_part(value float8, whole float8, readable text) RETURNS text
@@ -60,21 +60,20 @@ SELECT format('<td class="number" data-value="%s" style="--part:%s%%">%s <span c
 	CASE WHEN whole <> 0 THEN round(greatest(0, least(100, 100 * value / whole))::numeric, 2) ELSE 0 END, profstore_internal.html(readable),
 	profstore_internal.report_share(value, whole));
 END;
-COMMENT ON FUNCTION profstore_internal.report_part(float8, float8, text) IS 'a cell with a value and what part of the whole it is';
+COMMENT ON FUNCTION profstore_internal.report_part IS 'a cell with a value and what part of the whole it is';
 
 -- Both ranges over each other: time as it passed since the beginning of each. Ticks are round in the session's time zone.
 CREATE FUNCTION profstore_internal.report_series(selector text, from_ts timestamptz, to_ts timestamptz, base_from timestamptz,
-								base_to timestamptz, base_selector text, focus text, ignore text, show text, hide text,
-								profile_type text, unit text, delta bool) RETURNS text
+								base_to timestamptz, base_selector text, profile_type text, unit text, delta bool, @FILTERS@) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000 SET client_min_messages = warning -- a side may be empty
 BEGIN ATOMIC
 WITH points AS MATERIALIZED (
 	SELECT s.side, greatest(0, extract(epoch FROM s.time - s.begin)::float8) AS at, s.value
 	FROM (SELECT 'now' AS side, from_ts AS begin, t.time, t.value
-		FROM profstore.timeseries(selector, from_ts, to_ts, focus => focus, ignore => ignore, show => show, hide => hide) AS t
+		FROM profstore.timeseries(selector, from_ts, to_ts, @PASSED_FILTERS@) AS t
 		UNION ALL
 		SELECT 'base', base_from, t.time, t.value
-		FROM profstore.timeseries(coalesce(base_selector, selector), base_from, base_to, focus => focus, ignore => ignore, show => show, hide => hide) AS t) AS s
+		FROM profstore.timeseries(coalesce(base_selector, selector), base_from, base_to, @PASSED_FILTERS@) AS t) AS s
 ), frame AS MATERIALIZED (
 	SELECT f.length, f.zone, y.step AS y_step, floor(f.least / y.step) * y.step AS y_least, greatest(1, ceil(f.most / y.step)) * y.step AS y_most,
 		(SELECT min(s) FROM unnest('{1,2,5,10,15,30,60,120,300,600,900,1800,3600,7200,10800,21600,43200,86400,172800,604800,1209600,2592000,7776000,31536000,315360000}'::int4[]) AS s
@@ -125,18 +124,16 @@ SELECT format('<figure><figcaption><b>Over time</b> <span class="key now">this r
 	(SELECT svg FROM y_ticks), (SELECT svg FROM x_ticks), lines.area, lines.base, lines.now)
 FROM lines;
 END;
-COMMENT ON FUNCTION profstore_internal.report_series(text, timestamptz, timestamptz, timestamptz, timestamptz, text, text, text, text, text, text, text, bool) IS 'series graph of a report as SVG: a selection and, dashed, what it is compared with';
+COMMENT ON FUNCTION profstore_internal.report_series IS 'series graph of a report as SVG: a selection and, dashed, what it is compared with';
 
 CREATE FUNCTION profstore_internal.report_functions(selector text, from_ts timestamptz, to_ts timestamptz, base_from timestamptz,
-								base_to timestamptz, base_selector text, max_rows int4, focus text, ignore text,
-								show text, hide text, granularity text, unit text, whole float8) RETURNS text
+								base_to timestamptz, base_selector text, max_rows int4, unit text, whole float8, @FRAME_FILTERS@) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000
 BEGIN ATOMIC
 WITH functions AS MATERIALIZED (
 	SELECT t.*, row_number() OVER (ORDER BY t.self DESC, t.total DESC, t.function COLLATE "C") AS by_self,
 		row_number() OVER (ORDER BY abs(t.self_delta) DESC, abs(t.total_delta) DESC, t.function COLLATE "C") AS by_change, count(*) OVER () AS count
-	FROM profstore.top_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, max_rows => CASE WHEN max_rows < 0 THEN max_rows END, focus => focus, ignore => ignore, show => show,
-		hide => hide, granularity => granularity) AS t
+	FROM profstore.top_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, max_rows => CASE WHEN max_rows < 0 THEN max_rows END, @PASSED_FRAME_FILTERS@) AS t
 ), cells AS (
 	SELECT f.by_self, f.by_change, f.self, f.total, f.self_delta, f.total_delta, f.count,
 		'<tr><td>' || profstore_internal.html_name(f.function) || '</td>' ||
@@ -160,12 +157,11 @@ SELECT string_agg(format('<section id="%s" aria-labelledby="%s-title"><h2 id="%s
 		'<p class="quiet">' || t.shown || ' of ' || t.count || ' ' || t.kind || '.</p>' END || '</section>', '' ORDER BY t.place)
 FROM tables AS t;
 END;
-COMMENT ON FUNCTION profstore_internal.report_functions(text, timestamptz, timestamptz, timestamptz, timestamptz, text, int4, text, text, text, text, text, text, float8) IS 'tables of functions of a report: by their own value, and by its change';
+COMMENT ON FUNCTION profstore_internal.report_functions IS 'tables of functions of a report: by their own value, and by its change';
 
 -- The widest bucket that there is begins with 1970 and ends in 2069: its rate is that of the range, whatever the type.
 CREATE FUNCTION profstore_internal.report_labels(selector text, from_ts timestamptz, to_ts timestamptz, base_from timestamptz,
-								base_to timestamptz, base_selector text, focus text, ignore text, show text, hide text,
-								profile_type text, unit text, delta bool) RETURNS text
+								base_to timestamptz, base_selector text, profile_type text, unit text, delta bool, @FILTERS@) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000 SET client_min_messages = warning -- a side may be empty
 BEGIN ATOMIC
 WITH sets AS MATERIALIZED (
@@ -180,12 +176,12 @@ WITH sets AS MATERIALIZED (
 ), rates AS MATERIALIZED (
 	SELECT t.labels, t.value AS now, 0::float8 AS base
 	FROM chosen AS c CROSS JOIN LATERAL profstore.timeseries(selector, from_ts, to_ts, interval '36500 days', c.labels,
-		focus, ignore, show, hide) AS t
+		@PASSED_FILTERS@) AS t
 	WHERE c.labels <> '{}'
 	UNION ALL
 	SELECT t.labels, 0, t.value
 	FROM chosen AS c CROSS JOIN LATERAL profstore.timeseries(coalesce(base_selector, selector), base_from, base_to,
-		interval '36500 days', c.labels, focus, ignore, show, hide) AS t
+		interval '36500 days', c.labels, @PASSED_FILTERS@) AS t
 	WHERE c.labels <> '{}'
 ), sums AS (
 	SELECT d.place, d.label, v.value, v.now, v.base, sum(v.now) OVER (PARTITION BY d.label) AS whole,
@@ -213,7 +209,7 @@ SELECT '<section id="labels" aria-labelledby="labels-title"><h2 id="labels-title
 	coalesce((SELECT string_agg(t.html, '' ORDER BY t.place) FROM tables AS t), '<p class="quiet">All series have the same labels.</p>') ||
 	(SELECT CASE WHEN max(d.place) > 6 THEN '<p class="quiet">Six of ' || max(d.place) || ' labels, those of the fewest values.</p>' ELSE '' END FROM differing AS d) || '</section>';
 END;
-COMMENT ON FUNCTION profstore_internal.report_labels(text, timestamptz, timestamptz, timestamptz, timestamptz, text, text, text, text, text, text, text, bool) IS 'tables of a report, one for each label that has several values: mean rates of both ranges';
+COMMENT ON FUNCTION profstore_internal.report_labels IS 'tables of a report, one for each label that has several values: mean rates of both ranges';
 
 CREATE FUNCTION profstore_internal.report_losses(selector text, from_ts timestamptz, to_ts timestamptz) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -226,21 +222,21 @@ SELECT coalesce((SELECT string_agg(CASE WHEN l.place <= 5 THEN l.count || ' ' ||
 			AND o.node IN (SELECT s.labels ->> 'node' FROM profstore.matching_series(selector) AS s)
 		GROUP BY o.reason) AS l), 'nothing was reported');
 END;
-COMMENT ON FUNCTION profstore_internal.report_losses(text, timestamptz, timestamptz) IS 'what the hosts of a selection lost in a range, in words';
+COMMENT ON FUNCTION profstore_internal.report_losses IS 'what the hosts of a selection lost in a range, in words';
 
 CREATE FUNCTION profstore_internal.report_fact(name text, value text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
 SELECT CASE WHEN value <> '' THEN '<div><dt>' || name || '</dt><dd>' || value || '</dd></div>' ELSE '' END;
 END;
-COMMENT ON FUNCTION profstore_internal.report_fact(text, text) IS 'an entry of the summary of a report: HTML; nothing for an empty value';
+COMMENT ON FUNCTION profstore_internal.report_fact IS 'an entry of the summary of a report: HTML; nothing for an empty value';
 
 CREATE FUNCTION profstore_internal.report_time(at timestamptz) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 SELECT replace(to_char(at, 'YYYY-MM-DD HH24:MI:SS.USTZH:TZM'), '.000000', '');
 END;
-COMMENT ON FUNCTION profstore_internal.report_time(timestamptz) IS 'a time as SQL has it, whatever DateStyle';
+COMMENT ON FUNCTION profstore_internal.report_time IS 'a time as SQL has it, whatever DateStyle';
 
 CREATE FUNCTION profstore_internal.report_range(from_ts timestamptz, to_ts timestamptz) RETURNS text
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -248,14 +244,11 @@ BEGIN ATOMIC
 SELECT to_char(from_ts, 'YYYY-MM-DD HH24:MI:SS') || ' &ndash; ' ||
 	to_char(to_ts, CASE WHEN date_trunc('day', from_ts) = date_trunc('day', to_ts) THEN 'HH24:MI:SS TZ' ELSE 'YYYY-MM-DD HH24:MI:SS TZ' END);
 END;
-COMMENT ON FUNCTION profstore_internal.report_range(timestamptz, timestamptz) IS 'a range of time as HTML; the day of its end only where it is another one';
+COMMENT ON FUNCTION profstore_internal.report_range IS 'a range of time as HTML; the day of its end only where it is another one';
 
-CREATE FUNCTION profstore.report_html(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-								to_ts timestamptz DEFAULT now(), base_from timestamptz DEFAULT NULL,
-								base_to timestamptz DEFAULT NULL, base_selector text DEFAULT NULL,
-								max_nodes int4 DEFAULT 8192, max_rows int4 DEFAULT 25, focus text DEFAULT NULL,
-								ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL,
-								granularity text DEFAULT 'function', title text DEFAULT NULL)
+CREATE FUNCTION profstore.report_html(@SELECTION@, base_from timestamptz DEFAULT NULL, base_to timestamptz DEFAULT NULL,
+								base_selector text DEFAULT NULL, max_nodes int4 DEFAULT 8192, max_rows int4 DEFAULT 25,
+								@FRAME_FILTERS@, title text DEFAULT NULL)
 	RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 100000
 BEGIN ATOMIC
@@ -271,8 +264,8 @@ WITH matched AS MATERIALIZED (
 ), sums AS MATERIALIZED (
 	SELECT s.whole, s.kept, b.kept AS base, i.ignored AS incomplete, i.whole AS all_stacks
 	FROM ranges AS r
-	CROSS JOIN LATERAL profstore.filtered_share(selector, r.from_ts, r.to_ts, focus, ignore, show, hide) AS s
-	CROSS JOIN LATERAL profstore.filtered_share(coalesce(base_selector, selector), r.base_from, r.base_to, focus, ignore, show, hide) AS b
+	CROSS JOIN LATERAL profstore.filtered_share(selector, r.from_ts, r.to_ts, @PASSED_FILTERS@) AS s
+	CROSS JOIN LATERAL profstore.filtered_share(coalesce(base_selector, selector), r.base_from, r.base_to, @PASSED_FILTERS@) AS b
 	CROSS JOIN LATERAL profstore.filtered_share(selector, r.from_ts, r.to_ts, ignore => '^\[(incomplete|truncated)\]$') AS i
 ), stored AS MATERIALIZED (
 	SELECT sum(c.count) AS rows
@@ -303,31 +296,31 @@ WITH matched AS MATERIALIZED (
 		profstore_internal.report_fact('Compared with', profstore_internal.report_range(r.base_from, r.base_to) ||
 			coalesce(' of <code>' || profstore_internal.html_name(base_selector) || '</code>', '')) ||
 		profstore_internal.report_fact('Filters', (SELECT string_agg(f.name || ' <code>' || profstore_internal.html_name(f.value) || '</code>', ' ')
-			FROM (VALUES ('focus', focus), ('ignore', ignore), ('show', show), ('hide', hide)) AS f(name, value) WHERE f.value <> '')) ||
+			FROM (VALUES @FILTER_VALUES@) AS f(name, value) WHERE f.value <> '')) ||
 		profstore_internal.report_fact('Series', m.series::text) ||
 		profstore_internal.report_fact('Rows stored', to_char(t.rows, 'FM999,999,999,999,999,990')) ||
 		profstore_internal.report_fact('Whole stacks', CASE WHEN s.all_stacks <> 0 THEN profstore_internal.report_share(s.all_stacks - s.incomplete, s.all_stacks) || ' of the value' END) ||
 		profstore_internal.report_fact('Lost', profstore_internal.report_losses(selector, r.from_ts, r.to_ts)) || '</dl>' ||
-		CASE WHEN s.kept <> 0 OR s.base <> 0 THEN profstore_internal.report_series(selector, r.from_ts, r.to_ts, r.base_from, r.base_to, base_selector, focus, ignore, show, hide,
-			m.profile_type, m.unit, m.delta) ELSE '' END || '</section>' AS html
+		CASE WHEN s.kept <> 0 OR s.base <> 0 THEN profstore_internal.report_series(selector, r.from_ts, r.to_ts, r.base_from, r.base_to, base_selector, m.profile_type, m.unit, m.delta,
+			@PASSED_FILTERS@) ELSE '' END || '</section>' AS html
 	FROM matched AS m CROSS JOIN ranges AS r CROSS JOIN sums AS s CROSS JOIN stored AS t CROSS JOIN LATERAL profstore.parse_selector(selector) AS p
 ), tail AS (
 	SELECT CASE WHEN s.kept <> 0 OR s.base <> 0 THEN
-		profstore_internal.report_functions(selector, r.from_ts, r.to_ts, r.base_from, r.base_to, base_selector, max_rows, focus, ignore, show, hide, granularity, m.unit, s.kept) ||
-		profstore_internal.report_labels(selector, r.from_ts, r.to_ts, r.base_from, r.base_to, base_selector, focus, ignore, show, hide, m.profile_type, m.unit, m.delta)
+		profstore_internal.report_functions(selector, r.from_ts, r.to_ts, r.base_from, r.base_to, base_selector, max_rows, m.unit, s.kept, @PASSED_FRAME_FILTERS@) ||
+		profstore_internal.report_labels(selector, r.from_ts, r.to_ts, r.base_from, r.base_to, base_selector, m.profile_type, m.unit, m.delta, @PASSED_FILTERS@)
 		ELSE '' END ||
 		'<section id="sql" aria-labelledby="sql-title"><h2 id="sql-title">The SQL that made it</h2><pre><code>' ||
 		profstore_internal.html('SELECT profstore.report_html(' || quote_literal(selector) || (SELECT string_agg(a.name || CASE WHEN a.place IN (6, 7) THEN a.value ELSE quote_literal(a.value) END, '' ORDER BY a.place)
 			FROM (VALUES (1, E',\n  from_ts => ', profstore_internal.report_time(r.from_ts)), (2, E', to_ts => ', profstore_internal.report_time(r.to_ts)), (3, E',\n  base_from => ', profstore_internal.report_time(r.base_from)), (4, E', base_to => ', profstore_internal.report_time(r.base_to)),
-				(5, E',\n  base_selector => ', base_selector), (6, E',\n  max_nodes => ', max_nodes::text), (7, E', max_rows => ', max_rows::text), (8, E',\n  focus => ', focus),
-				(9, E',\n  ignore => ', ignore), (10, E',\n  show => ', show), (11, E',\n  hide => ', hide), (12, E',\n  granularity => ', granularity),
-				(13, E',\n  title => ', title)) AS a(place, name, value) WHERE a.value IS NOT NULL) || E')\n\\g (tuples_only format=unaligned) report.html') ||
+				(5, E',\n  base_selector => ', base_selector), (6, E',\n  max_nodes => ', max_nodes::text), (7, E', max_rows => ', max_rows::text)) AS a(place, name, value)
+			WHERE a.value IS NOT NULL) ||
+			coalesce((SELECT string_agg(E',\n  ' || f.name || ' => ' || quote_literal(f.value), '') FROM (VALUES @FILTER_VALUES@) AS f(name, value)), '') ||
+			coalesce(E',\n  granularity => ' || quote_literal(granularity), '') || coalesce(E',\n  title => ' || quote_literal(title), '') || E')\n\\g (tuples_only format=unaligned) report.html') ||
 		'</code></pre></section>' AS html
 	FROM matched AS m CROSS JOIN ranges AS r CROSS JOIN sums AS s
 )
-SELECT replace(replace(replace(profstore.flamegraph_diff_html(selector, r.base_from, r.base_to, r.from_ts, r.to_ts, base_selector, max_nodes => max_nodes, focus => focus,
-	ignore => ignore, show => show, hide => hide, granularity => granularity, title => title), '<!-- report -->', head.html), '<!-- tail -->', tail.html),
+SELECT replace(replace(replace(profstore.flamegraph_diff_html(selector, r.base_from, r.base_to, r.from_ts, r.to_ts, base_selector, max_nodes => max_nodes, @PASSED_FRAME_FILTERS@, title => title), '<!-- report -->', head.html), '<!-- tail -->', tail.html),
 	'<!-- title -->', profstore_internal.html(coalesce(title, selector)))
 FROM ranges AS r CROSS JOIN head CROSS JOIN tail;
 END;
-COMMENT ON FUNCTION profstore.report_html(text, timestamptz, timestamptz, timestamptz, timestamptz, text, int4, int4, text, text, text, text, text, text) IS 'report of a selection as one self-contained HTML page: summary, series graph, flame graph, what changed since the range before (or base_from to base_to), tables; for mail and builds, prints, and without scripts has all but the flame graph';
+COMMENT ON FUNCTION profstore.report_html IS 'report of a selection as one self-contained HTML page: summary, series graph, flame graph, what changed since the range before (or base_from to base_to), tables; for mail and builds, prints, and without scripts has all but the flame graph';

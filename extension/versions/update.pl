@@ -43,19 +43,26 @@ sub statements
 	return @statements;
 }
 
-# Kind and name of what a statement makes; a routine's name includes its arguments, as its COMMENT spells them.
+# The types of the input arguments in a CREATE's list, as GRANT and DROP spell them.
+sub argument_types
+{
+	my ($list) = @_;
+	my @types;
+	for (split /,(?![^(]*\))/, $list)
+	{
+		next if /^\s*OUT\s/;
+		s/^\s+(?:VARIADIC\s+)?|\s+(?:DEFAULT\s.*)?$//gs;
+		s/^(?:\w+|"\w+")\s+//;
+		push @types, $_;
+	}
+	return join ', ', @types;
+}
+
+# Kind and name of what a statement makes; a routine's name includes the types of its arguments.
 sub made_by
 {
-	my ($statement, $following) = @_;
-	if ($statement =~ /^CREATE ($routine) ($name)/)
-	{
-		my ($kind, $routine_name) = ($1, $2);
-		for (@$following)
-		{
-			return ($kind, $1) if /^COMMENT ON $kind (\Q$routine_name\E\(.*?\)) IS/s;
-		}
-		die "$routine_name has no comment\n";
-	}
+	my ($statement) = @_;
+	return ($1, "$2(" . argument_types(substr $3, 1, -1) . ')') if $statement =~ /^CREATE ($routine) ($name)\s*(\((?:[^()]++|(?3))*\))/;
 	return $statement =~ /^CREATE ((?:UNIQUE )?INDEX|TABLE|SEQUENCE|VIEW|TYPE|TRIGGER|EVENT TRIGGER|ACCESS METHOD) ($name)/;
 }
 
@@ -65,7 +72,7 @@ sub objects
 	my %objects;
 	for my $i (0 .. $#statements)
 	{
-		my ($kind, $object) = made_by($statements[$i], [ @statements[ $i .. $#statements ] ]);
+		my ($kind, $object) = made_by($statements[$i]);
 		$objects{"$kind $object"} = $statements[$i] if defined $kind;
 	}
 	return %objects;
@@ -84,11 +91,11 @@ for (@changes)
 {
 	print "$_\n";
 	delete $there{"$1 $2"} if /^DROP ([A-Z ]*[A-Z]) (?:(?<=INDEX )profstore\.)?($name(?:\([^)]*\))?)/;
-	my ($kind, $object) = made_by($_, \@new);
+	my ($kind, $object) = made_by($_);
 	$there{"$kind $object"} = $_ if defined $kind;
 }
 # What has other arguments now goes first, so that calls stay clear; what has no heir goes last, when nobody uses it.
-my %heirs = map { /^$routine ($name)/ ? ($1 => 1) : () } keys %wanted;
+my %heirs = map { /^$routine (($name).*)/ ? ($2 => $1) : () } keys %wanted;
 my @without_heir;
 for (sort keys %there)
 {
@@ -101,7 +108,7 @@ for (sort keys %there)
 for my $i (0 .. $#new)
 {
 	my $statement = $new[$i];
-	my ($kind, $object) = made_by($statement, [ @new[ $i .. $#new ] ]);
+	my ($kind, $object) = made_by($statement);
 
 	if (defined $kind)
 	{
@@ -126,6 +133,8 @@ for my $i (0 .. $#new)
 	{
 		next if $old_statement{$statement};
 	}
+	# a comment that names a routine alone would be ambiguous beside a function of the user's
+	$statement =~ s/^(COMMENT ON $routine) ($name) IS/$1 $heirs{$2} IS/;
 	print "$statement\n";
 }
 print @without_heir;

@@ -1,7 +1,6 @@
 -- dashboards: what pages ask on which people type. A wrong expression is told once, in words, and leaves the rest of the page empty.
 
-CREATE FUNCTION profstore.selection_error(selector text, focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL,
-								hide text DEFAULT NULL) RETURNS text
+CREATE FUNCTION profstore.selection_error(selector text, @FILTERS@) RETURNS text
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET client_min_messages = warning AS
 $$
 DECLARE
@@ -9,7 +8,7 @@ DECLARE
 	detail text;
 BEGIN
 	PERFORM profstore.parse_selector(selector);
-	PERFORM profstore.filtered_share('none:none:none:none:none', 'epoch', 'epoch'::timestamptz + interval '1 s', focus, ignore, show, hide);
+	PERFORM profstore.filtered_share('none:none:none:none:none', 'epoch', 'epoch'::timestamptz + interval '1 s', @PASSED_FILTERS@);
 	RETURN NULL;
 EXCEPTION WHEN data_exception OR syntax_error THEN
 	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL;
@@ -17,18 +16,17 @@ EXCEPTION WHEN data_exception OR syntax_error THEN
 	RETURN concat_ws(': ', message, nullif(rtrim(split_part(detail, E'\n', 1), ':'), ''));
 END
 $$;
-COMMENT ON FUNCTION profstore.selection_error(text, text, text, text, text) IS 'what is wrong with a selector or with the first wrong one of the filters; NULL where nothing is';
+COMMENT ON FUNCTION profstore.selection_error IS 'what is wrong with a selector or with the first wrong one of the filters; NULL where nothing is';
 
 CREATE FUNCTION profstore.valid_filter(filter text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 	RETURN CASE WHEN profstore.selection_error(NULL, filter) IS NULL THEN filter END;
-COMMENT ON FUNCTION profstore.valid_filter(text) IS 'the filter, or NULL where it is malformed: beside valid_selector, for pages that are to stay empty then';
+COMMENT ON FUNCTION profstore.valid_filter IS 'the filter, or NULL where it is malformed: beside valid_selector, for pages that are to stay empty then';
 
-CREATE FUNCTION profstore.valid_selector(selector text, focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL,
-								hide text DEFAULT NULL) RETURNS text
+CREATE FUNCTION profstore.valid_selector(selector text, @FILTERS@) RETURNS text
 	LANGUAGE sql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-	RETURN CASE WHEN profstore.selection_error(selector, focus, ignore, show, hide) IS NULL THEN selector ELSE 'none:none:none:none:none' END;
-COMMENT ON FUNCTION profstore.valid_selector(text, text, text, text, text) IS 'the selector, or one that picks nothing where it or one of the filters is malformed: for pages that are to stay empty then';
+	RETURN CASE WHEN profstore.selection_error(selector, @PASSED_FILTERS@) IS NULL THEN selector ELSE 'none:none:none:none:none' END;
+COMMENT ON FUNCTION profstore.valid_selector IS 'the selector, or one that picks nothing where it or one of the filters is malformed: for pages that are to stay empty then';
 
 CREATE FUNCTION profstore.valid_time(value text, zone text DEFAULT NULL) RETURNS timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
@@ -52,12 +50,11 @@ EXCEPTION WHEN data_exception THEN
 	RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION profstore.valid_time(text, text) IS 'the time that a text or a number of milliseconds since 1970 means, or NULL if it is malformed; zone: of a text that names none, instead of the session''s. For pages on which people type';
+COMMENT ON FUNCTION profstore.valid_time IS 'the time that a text or a number of milliseconds since 1970 means, or NULL if it is malformed; zone: of a text that names none, instead of the session''s. For pages on which people type';
 
-CREATE FUNCTION profstore.selection_status(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-								to_ts timestamptz DEFAULT now(), focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL, matchers text DEFAULT NULL, OUT status text, OUT is_empty bool,
-								OUT series int8, OUT kept_share float8, OUT first_seen timestamptz, OUT last_seen timestamptz)
+CREATE FUNCTION profstore.selection_status(@SELECTION@, @FILTERS@, matchers text DEFAULT NULL, OUT status text,
+								OUT is_empty bool, OUT series int8, OUT kept_share float8, OUT first_seen timestamptz,
+								OUT last_seen timestamptz)
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET client_min_messages = warning AS
 $$
 DECLARE
@@ -76,7 +73,7 @@ BEGIN
 		status := regexp_replace(regexp_replace(status, '^invalid selector', 'invalid matchers'), ': Line 1, column \d+$', format(' at character %s', place));
 		RETURN;
 	END IF;
-	status := profstore.selection_error(selector, focus, ignore, show, hide);
+	status := profstore.selection_error(selector, @PASSED_FILTERS@);
 	IF status IS NOT NULL THEN
 		RETURN;
 	END IF;
@@ -86,7 +83,7 @@ BEGIN
 			ELSE 'Nothing is stored yet. Start profstore-collector agent, or import a profile.' END;
 		RETURN;
 	END IF;
-	SELECT f.whole, f.kept, f.kept_share INTO whole, kept, kept_share FROM profstore.filtered_share(selector, from_ts, to_ts, focus, ignore, show, hide) AS f;
+	SELECT f.whole, f.kept, f.kept_share INTO whole, kept, kept_share FROM profstore.filtered_share(selector, from_ts, to_ts, @PASSED_FILTERS@) AS f;
 	is_empty := kept = 0;
 	IF whole = 0 THEN
 		has_samples := EXISTS (SELECT FROM profstore.samples AS s WHERE s.series_id = ANY (ids) AND s.time >= from_ts AND s.time < to_ts)
@@ -104,7 +101,7 @@ BEGIN
 		ELSE format('%s series', series) END;
 END
 $$;
-COMMENT ON FUNCTION profstore.selection_status(text, timestamptz, timestamptz, text, text, text, text, text) IS 'a selection in words, for the head of a page: what is wrong with it, why it is empty, or how much the filters keep; matchers: those that were typed of the selector''s, so that an error names the place in them';
+COMMENT ON FUNCTION profstore.selection_status IS 'a selection in words, for the head of a page: what is wrong with it, why it is empty, or how much the filters keep; matchers: those that were typed of the selector''s, so that an error names the place in them';
 
 -- Names of what runs below or beside most programs. Kernel frames have a mapping of their own; the others are known by the names that they have
 -- in all builds, because libraries may be linked statically.
@@ -118,7 +115,7 @@ SELECT CASE kind
 	WHEN 'runtimes' THEN '^runtime[./]|^(_?Py|_PyEval)|^(node|v8|uv_)[:_]|^(java|jdk|sun)[./]|^JavaThread|^tokio::|^std::rt::|^(_start|__libc_start_\w+|start_thread|clone3?|__clone3?)$'
 END;
 END;
-COMMENT ON FUNCTION profstore.frames_of(text) IS 'a filter that matches the frames of a kind: kernel, libc, allocators, or runtimes (Go, Python, Node.js, Java, tokio); NULL for any other. For hide and ignore';
+COMMENT ON FUNCTION profstore.frames_of IS 'a filter that matches the frames of a kind: kernel, libc, allocators, or runtimes (Go, Python, Node.js, Java, tokio); NULL for any other. For hide and ignore';
 
 -- A frame's name holds what its granularity adds to the function.
 CREATE FUNCTION profstore.frame_filter(name text, granularity text DEFAULT 'function', file text DEFAULT NULL, mapping text DEFAULT NULL,
@@ -177,7 +174,7 @@ FROM
 	 WHERE r.repository ~ '^[A-Za-z0-9.-]+\.[A-Za-z]+(:[0-9]+)?(/[A-Za-z0-9._~-]+){2,}$') AS place
 WHERE ref ~ '^[A-Za-z0-9._/-]+$' AND place.path <> '' AND place.path !~ '(^|/)\.\.(/|$)';
 END;
-COMMENT ON FUNCTION profstore.forge_url(text, text, text, int8) IS 'where a forge shows a file of a repository, such as github.com/org/name, at a commit or tag: for labels service_repository and service_git_ref. NULL if the path does not lead into the repository';
+COMMENT ON FUNCTION profstore.forge_url IS 'where a forge shows a file of a repository, such as github.com/org/name, at a commit or tag: for labels service_repository and service_git_ref. NULL if the path does not lead into the repository';
 
 CREATE FUNCTION profstore.type_title(profile_type text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -195,4 +192,4 @@ SELECT coalesce(
 FROM (SELECT string_to_array(profile_type, ':')) AS t(part)
 WHERE cardinality(t.part) >= 3 AND t.part[1] <> '' AND t.part[2] <> '';
 END;
-COMMENT ON FUNCTION profstore.type_title(text) IS 'a profile type as people call it, such as CPU time (process_cpu); types that differ in their periods alone share one. NULL for what is no profile type';
+COMMENT ON FUNCTION profstore.type_title IS 'a profile type as people call it, such as CPU time (process_cpu); types that differ in their periods alone share one. NULL for what is no profile type';

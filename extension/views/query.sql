@@ -1,10 +1,10 @@
--- query: selectors, and the views over samples that people type
+-- query: selectors, and the views over samples that people type; for @NAMES@ among arguments see arguments.sed
 
 CREATE FUNCTION profstore.parse_selector(selector text, OUT profile_type text, OUT labels text[], OUT operators text[],
 							   OUT "values" text[])
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_parse_selector';
-COMMENT ON FUNCTION profstore.parse_selector(text) IS 'the parts of a selector; the value of =~ and !~ is an anchored regular expression';
+COMMENT ON FUNCTION profstore.parse_selector IS 'the parts of a selector; the value of =~ and !~ is an anchored regular expression';
 
 -- Dashboards have the values of a variable in a list; this writes the selector, whatever characters are in them.
 CREATE FUNCTION profstore.selector(profile_type text, labels jsonb DEFAULT '{}', matchers text DEFAULT NULL)
@@ -27,14 +27,14 @@ FROM (SELECT l.label, count(*) AS count,
 	GROUP BY l.label
 	HAVING bool_and(v.value IS NOT NULL)) quoted;
 END;
-COMMENT ON FUNCTION profstore.selector(text, jsonb, text) IS 'a selector from a profile type and an object of labels: a text is the value, of an array one of the values, null any value; quotes what needs it. More matchers are taken as they are: a="b", c!~"d"';
+COMMENT ON FUNCTION profstore.selector IS 'a selector from a profile type and an object of labels: a text is the value, of an array one of the values, null any value; quotes what needs it. More matchers are taken as they are: a="b", c!~"d"';
 
 -- What stands in a selector may be the first parts of a profile type.
 CREATE FUNCTION profstore_internal.full_profile_type(name text)
 	RETURNS text
 	LANGUAGE c STABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_full_profile_type';
-COMMENT ON FUNCTION profstore_internal.full_profile_type(text) IS 'the profile type that begins with these parts; the name itself where it has all five, or none does; an error where several do';
+COMMENT ON FUNCTION profstore_internal.full_profile_type IS 'the profile type that begins with these parts; the name itself where it has all five, or none does; an error where several do';
 
 -- Labels that must have a value find series by the index; what a selector says beside them is asked of each.
 CREATE FUNCTION profstore.matching_series(selector text)
@@ -66,7 +66,7 @@ WHERE (p.profile_type IS NULL OR n.profile_type = p.profile_type)
 		WHEN '!~' THEN coalesce(s.labels ->> m.label, '') !~ (m.value COLLATE "C")
 	END));
 END;
-COMMENT ON FUNCTION profstore.matching_series(text) IS 'all series rows that a selector picks, as the caller sees them (NULL: every series); one series may be stored under several ids';
+COMMENT ON FUNCTION profstore.matching_series IS 'all series rows that a selector picks, as the caller sees them (NULL: every series); one series may be stored under several ids';
 
 CREATE FUNCTION profstore.profile_types()
 	RETURNS TABLE (profile_type text, unit text, delta bool, first_seen timestamptz, last_seen timestamptz)
@@ -81,7 +81,7 @@ JOIN (SELECT i.profile_type, min(i.first_seen), max(i.last_seen) FROM profstore.
 GROUP BY n.profile_type, t.sample_unit, t.delta
 ORDER BY n.profile_type COLLATE "C";
 END;
-COMMENT ON FUNCTION profstore.profile_types() IS 'the profile types that have series; profile_type is what a selector begins with';
+COMMENT ON FUNCTION profstore.profile_types IS 'the profile types that have series; profile_type is what a selector begins with';
 
 CREATE FUNCTION profstore.series(selector text DEFAULT NULL, from_ts timestamptz DEFAULT NULL, to_ts timestamptz DEFAULT NULL)
 	RETURNS TABLE (series_id int4, profile_type text, labels jsonb, first_seen timestamptz, last_seen timestamptz)
@@ -95,7 +95,7 @@ GROUP BY m.profile_type, m.labels, m.period
 HAVING bool_or((m.last_seen + interval '1 minute' < from_ts OR m.first_seen >= to_ts) IS NOT TRUE)
 ORDER BY m.profile_type COLLATE "C", m.labels, min(m.series_id);
 END;
-COMMENT ON FUNCTION profstore.series(text, timestamptz, timestamptz) IS 'series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
+COMMENT ON FUNCTION profstore.series IS 'series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
 
 CREATE FUNCTION profstore.label_names(selector text DEFAULT NULL, from_ts timestamptz DEFAULT NULL,
 							to_ts timestamptz DEFAULT NULL)
@@ -108,7 +108,7 @@ CROSS JOIN LATERAL jsonb_object_keys(s.labels) k(label)
 WHERE (s.last_seen + interval '1 minute' < from_ts OR s.first_seen >= to_ts) IS NOT TRUE
 ORDER BY 1;
 END;
-COMMENT ON FUNCTION profstore.label_names(text, timestamptz, timestamptz) IS 'names of the labels of the series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
+COMMENT ON FUNCTION profstore.label_names IS 'names of the labels of the series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
 
 CREATE FUNCTION profstore.label_values(label text, selector text DEFAULT NULL, from_ts timestamptz DEFAULT NULL,
 							 to_ts timestamptz DEFAULT NULL)
@@ -121,124 +121,88 @@ WHERE s.labels ->> label IS NOT NULL
   AND (s.last_seen + interval '1 minute' < from_ts OR s.first_seen >= to_ts) IS NOT TRUE
 ORDER BY 1;
 END;
-COMMENT ON FUNCTION profstore.label_values(text, text, timestamptz, timestamptz) IS 'values of a label among the series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
+COMMENT ON FUNCTION profstore.label_values IS 'values of a label among the series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
 
 -- Functions that scan samples flush this transaction's own rows first, which only the leader can: PARALLEL RESTRICTED.
 
 CREATE FUNCTION profstore_internal.scan_support(internal) RETURNS internal
 	LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_scan_support';
-COMMENT ON FUNCTION profstore_internal.scan_support(internal) IS 'tells the planner rows and costs of functions that read samples';
+COMMENT ON FUNCTION profstore_internal.scan_support IS 'tells the planner rows and costs of functions that read samples';
 
-CREATE FUNCTION profstore.timeseries(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-								to_ts timestamptz DEFAULT now(), step interval DEFAULT NULL, by text[] DEFAULT '{}',
-								focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL,
-								hide text DEFAULT NULL,
-								trace uuid DEFAULT NULL, span text DEFAULT NULL)
+CREATE FUNCTION profstore.timeseries(@SELECTION@, step interval DEFAULT NULL, by text[] DEFAULT '{}', @FILTERS@,
+								@TRACE@)
 	RETURNS TABLE ("time" timestamptz, metric text, labels jsonb, value float8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_timeseries';
-COMMENT ON FUNCTION profstore.timeseries(text, timestamptz, timestamptz, interval, text[], text, text, text, text, uuid, text) IS 'rate per second in buckets of step (NULL: chosen from the range), nanoseconds as seconds: the sum of the samples in a bucket, divided by the time of the windows that begin in it and in the range; of instant types the value; one line per combination of the labels in by';
+COMMENT ON FUNCTION profstore.timeseries IS 'rate per second in buckets of step (NULL: chosen from the range), nanoseconds as seconds: the sum of the samples in a bucket, divided by the time of the windows that begin in it and in the range; of instant types the value; one line per combination of the labels in by';
 
-CREATE FUNCTION profstore.flamegraph(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-								to_ts timestamptz DEFAULT now(), max_nodes int4 DEFAULT 8192,
-								inverted bool DEFAULT false, focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
-								by text[] DEFAULT '{}',
-								trace uuid DEFAULT NULL, span text DEFAULT NULL)
+CREATE FUNCTION profstore.flamegraph(@SELECTION@, max_nodes int4 DEFAULT 8192, inverted bool DEFAULT false,
+								@FRAME_FILTERS@, by text[] DEFAULT '{}', @TRACE@)
 	RETURNS TABLE (ord int4, level int4, value int8, self int8, label text, truncated bool, file text, line int4,
 			   mapping text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 8192 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph';
-COMMENT ON FUNCTION profstore.flamegraph(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text[], uuid, text) IS 'merged stacks as a tree in depth-first order (ORDER BY ord), as the flame-graph panel of Grafana takes it; inverted: from the leaves; by: values of these labels come before the first frame';
+COMMENT ON FUNCTION profstore.flamegraph IS 'merged stacks as a tree in depth-first order (ORDER BY ord), as the flame-graph panel of Grafana takes it; inverted: from the leaves; by: values of these labels come before the first frame';
 
-CREATE FUNCTION profstore.flamegraph_diff(selector text, base_from timestamptz DEFAULT now() - interval '2 hours',
-								base_to timestamptz DEFAULT now() - interval '1 hour',
-								from_ts timestamptz DEFAULT now() - interval '1 hour', to_ts timestamptz DEFAULT now(),
-								base_selector text DEFAULT NULL, absolute bool DEFAULT false,
-								max_nodes int4 DEFAULT 8192, focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
-								trace uuid DEFAULT NULL, span text DEFAULT NULL,
-								base_trace uuid DEFAULT NULL, base_span text DEFAULT NULL)
+CREATE FUNCTION profstore.flamegraph_diff(@COMPARISON@, max_nodes int4 DEFAULT 8192, @FRAME_FILTERS@, @TRACE@,
+								@BASE_TRACE@)
 	RETURNS TABLE (ord int4, level int4, value int8, self int8, label text, truncated bool, file text, line int4,
 			   mapping text, "valueRight" int8, "selfRight" int8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 8192 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph_diff';
-COMMENT ON FUNCTION profstore.flamegraph_diff(text, timestamptz, timestamptz, timestamptz, timestamptz, text, bool, int4, text, text, text, text, text, uuid, text, uuid, text) IS 'two selections in one flame graph (ORDER BY ord): value and self are the base''s, "valueRight" and "selfRight" those of [from_ts, to_ts); by rate, as over the longer of the two ranges, or absolute, padded to equal totals';
+COMMENT ON FUNCTION profstore.flamegraph_diff IS 'two selections in one flame graph (ORDER BY ord): value and self are the base''s, "valueRight" and "selfRight" those of [from_ts, to_ts); by rate, as over the longer of the two ranges, or absolute, padded to equal totals';
 
-CREATE FUNCTION profstore.top(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-							to_ts timestamptz DEFAULT now(), max_rows int4 DEFAULT 100, focus text DEFAULT NULL,
-							ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL,
-							granularity text DEFAULT 'function',
-								trace uuid DEFAULT NULL, span text DEFAULT NULL)
+CREATE FUNCTION profstore.top(@SELECTION@, max_rows int4 DEFAULT 100, @FRAME_FILTERS@, @TRACE@)
 	RETURNS TABLE ("function" text, self int8, total int8, self_share float8, total_share float8, file text,
 			   mapping text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 100 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_top';
-COMMENT ON FUNCTION profstore.top(text, timestamptz, timestamptz, int4, text, text, text, text, text, uuid, text) IS 'functions by their own value (self), with all below them (total, a recursive function counted once), and both as shares of the whole';
+COMMENT ON FUNCTION profstore.top IS 'functions by their own value (self), with all below them (total, a recursive function counted once), and both as shares of the whole';
 
-CREATE FUNCTION profstore.top_diff(selector text, base_from timestamptz DEFAULT now() - interval '2 hours',
-								base_to timestamptz DEFAULT now() - interval '1 hour',
-								from_ts timestamptz DEFAULT now() - interval '1 hour', to_ts timestamptz DEFAULT now(),
-								base_selector text DEFAULT NULL, absolute bool DEFAULT false, max_rows int4 DEFAULT 100,
-								focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL,
-								hide text DEFAULT NULL, granularity text DEFAULT 'function',
-								trace uuid DEFAULT NULL, span text DEFAULT NULL,
-								base_trace uuid DEFAULT NULL, base_span text DEFAULT NULL)
+CREATE FUNCTION profstore.top_diff(@COMPARISON@, max_rows int4 DEFAULT 100, @FRAME_FILTERS@, @TRACE@, @BASE_TRACE@)
 	RETURNS TABLE ("function" text, base_self int8, self int8, self_delta int8, base_total int8, total int8,
 			   total_delta int8, file text, mapping text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 100 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_top_diff';
-COMMENT ON FUNCTION profstore.top_diff(text, timestamptz, timestamptz, timestamptz, timestamptz, text, bool, int4, text, text, text, text, text, uuid, text, uuid, text) IS 'functions by how much their own value changed against the base; by rate, as over the longer of the two ranges, unless absolute';
+COMMENT ON FUNCTION profstore.top_diff IS 'functions by how much their own value changed against the base; by rate, as over the longer of the two ranges, unless absolute';
 
-CREATE FUNCTION profstore.callers(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-								to_ts timestamptz DEFAULT now(), "function" text DEFAULT NULL,
-								max_nodes int4 DEFAULT 8192, focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
-								trace uuid DEFAULT NULL, span text DEFAULT NULL)
+CREATE FUNCTION profstore.callers(@SELECTION@, "function" text DEFAULT NULL, max_nodes int4 DEFAULT 8192,
+								@FRAME_FILTERS@, @TRACE@)
 	RETURNS TABLE ("function" text, self int8, total int8, share float8, level int4)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_callers';
-COMMENT ON FUNCTION profstore.callers(text, timestamptz, timestamptz, text, int4, text, text, text, text, text, uuid, text) IS 'who calls a function, as a tree in depth-first order: level 0 is the function, level 1 its callers; total is the value of what comes through, share its part of the function, self what has no further caller';
+COMMENT ON FUNCTION profstore.callers IS 'who calls a function, as a tree in depth-first order: level 0 is the function, level 1 its callers; total is the value of what comes through, share its part of the function, self what has no further caller';
 
-CREATE FUNCTION profstore.callees(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-								to_ts timestamptz DEFAULT now(), "function" text DEFAULT NULL,
-								max_nodes int4 DEFAULT 8192, focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
-								trace uuid DEFAULT NULL, span text DEFAULT NULL)
+CREATE FUNCTION profstore.callees(@SELECTION@, "function" text DEFAULT NULL, max_nodes int4 DEFAULT 8192,
+								@FRAME_FILTERS@, @TRACE@)
 	RETURNS TABLE ("function" text, self int8, total int8, share float8, level int4)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_callees';
-COMMENT ON FUNCTION profstore.callees(text, timestamptz, timestamptz, text, int4, text, text, text, text, text, uuid, text) IS 'what a function calls, as a tree in depth-first order: level 0 is the function, level 1 what it calls; share is the part of the function''s total';
+COMMENT ON FUNCTION profstore.callees IS 'what a function calls, as a tree in depth-first order: level 0 is the function, level 1 what it calls; share is the part of the function''s total';
 
-CREATE FUNCTION profstore.folded(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-								to_ts timestamptz DEFAULT now(), focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
-								trace uuid DEFAULT NULL, span text DEFAULT NULL)
+CREATE FUNCTION profstore.folded(@SELECTION@, @FRAME_FILTERS@, @TRACE@)
 	RETURNS TABLE (stack text, value int8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_folded';
-COMMENT ON FUNCTION profstore.folded(text, timestamptz, timestamptz, text, text, text, text, text, uuid, text) IS 'merged stacks as text, root first, frames joined by ";": the folded format of flamegraph.pl and speedscope';
+COMMENT ON FUNCTION profstore.folded IS 'merged stacks as text, root first, frames joined by ";": the folded format of flamegraph.pl and speedscope';
 
-CREATE FUNCTION profstore.stacks_of(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-								to_ts timestamptz DEFAULT now(), focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
-								trace uuid DEFAULT NULL, span text DEFAULT NULL)
+CREATE FUNCTION profstore.stacks_of(@SELECTION@, @FRAME_FILTERS@, @TRACE@)
 	RETURNS TABLE (stack text[], value int8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_stacks_of';
-COMMENT ON FUNCTION profstore.stacks_of(text, timestamptz, timestamptz, text, text, text, text, text, uuid, text) IS 'merged stacks as arrays of function names, root first, with their values';
+COMMENT ON FUNCTION profstore.stacks_of IS 'merged stacks as arrays of function names, root first, with their values';
 
 CREATE FUNCTION profstore.last_scan(OUT segments int8, OUT skipped int8, OUT summed int8, OUT "read" int8,
 						  OUT blocks_read int8, OUT blocks_skipped int8, OUT bytes_read int8)
 	LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'profstore_last_scan';
-COMMENT ON FUNCTION profstore.last_scan() IS 'what this session''s last statement with a query function read of samples: segments in all, those that ranges ruled out, those whose sums stood for their rows, those whose rows were read; blocks and encoded bytes';
+COMMENT ON FUNCTION profstore.last_scan IS 'what this session''s last statement with a query function read of samples: segments in all, those that ranges ruled out, those whose sums stood for their rows, those whose rows were read; blocks and encoded bytes';
 
 CREATE FUNCTION profstore.short_name(name text, width int4 DEFAULT 60)
 	RETURNS text
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_short_name';
-COMMENT ON FUNCTION profstore.short_name(text, int4) IS 'a name of a function in at most width characters, for people: one that is longer loses the hash of Rust, then what stands in brackets behind names (arguments of templates, generics, functions), then its middle';
+COMMENT ON FUNCTION profstore.short_name IS 'a name of a function in at most width characters, for people: one that is longer loses the hash of Rust, then what stands in brackets behind names (arguments of templates, generics, functions), then its middle';
 
 -- The scales of the HTML pages (format.js), in ASCII. Each begins where the finer one would print as much: 999.5 ms is 1 s.
 CREATE FUNCTION profstore.readable(value float8, unit text)
@@ -257,24 +221,20 @@ WHERE s.unit = CASE WHEN readable.unit IN ('nanoseconds', 'bytes') THEN readable
 ORDER BY s.least DESC
 LIMIT 1;
 END;
-COMMENT ON FUNCTION profstore.readable(float8, text) IS 'a value with its unit, for people: nanoseconds as ns, us, ms, s, min or h, bytes as B, KiB, MiB, GiB or TiB, counts and others with k, M or G';
+COMMENT ON FUNCTION profstore.readable IS 'a value with its unit, for people: nanoseconds as ns, us, ms, s, min or h, bytes as B, KiB, MiB, GiB or TiB, counts and others with k, M or G';
 
 -- A level of the tree is a blank, up to half of what stands beside the numbers in 120 columns.
-CREATE FUNCTION profstore.flamegraph_text(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-								to_ts timestamptz DEFAULT now(), max_nodes int4 DEFAULT 100,
-								inverted bool DEFAULT false, focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
-								by text[] DEFAULT '{}',
-								trace uuid DEFAULT NULL, span text DEFAULT NULL)
+CREATE FUNCTION profstore.flamegraph_text(@SELECTION@, max_nodes int4 DEFAULT 100, inverted bool DEFAULT false,
+								@FRAME_FILTERS@, by text[] DEFAULT '{}', @TRACE@)
 	RETURNS TABLE (share text, total text, self text, frame text)
 	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000 ROWS 100
 BEGIN ATOMIC
 SELECT format('%7s', to_char(100 * f.value::float8 / nullif(first_value(f.value) OVER (ORDER BY f.ord), 0), 'FM9999990.0') || ' %'),
 	format('%8s', profstore.readable(f.value, u.unit)), format('%8s', profstore.readable(nullif(f.self, 0), u.unit)),
 	repeat(' ', n.indent) || profstore.short_name(f.label, 84 - n.indent)
-FROM profstore.flamegraph(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity, by, trace, span) f
+FROM profstore.flamegraph(selector, from_ts, to_ts, max_nodes, inverted, @PASSED_FRAME_FILTERS@, by => by, @PASSED_TRACE@) f
 CROSS JOIN (SELECT coalesce(min(m.unit), '') FROM profstore.matching_series(selector) m) u(unit)
 CROSS JOIN LATERAL (SELECT least(f.level, 40)) n(indent)
 ORDER BY f.ord;
 END;
-COMMENT ON FUNCTION profstore.flamegraph_text(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text[], uuid, text) IS 'flame graph as an indented tree, to read in a terminal: the part that a frame has of all, its value with all below it, and its own';
+COMMENT ON FUNCTION profstore.flamegraph_text IS 'flame graph as an indented tree, to read in a terminal: the part that a frame has of all, its value with all below it, and its own';

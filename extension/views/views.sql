@@ -1,71 +1,47 @@
 -- query: more ways to look at a selection; the arguments are those of the views in query.sql
 
-CREATE FUNCTION profstore.filtered_share(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-								to_ts timestamptz DEFAULT now(), focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL,
-								trace uuid DEFAULT NULL, span text DEFAULT NULL, OUT whole int8, OUT kept int8,
+CREATE FUNCTION profstore.filtered_share(@SELECTION@, @FILTERS@, @TRACE@, OUT whole int8, OUT kept int8,
 								OUT kept_share float8, OUT not_focused int8, OUT ignored int8, OUT without_frames int8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_filtered_share';
-COMMENT ON FUNCTION profstore.filtered_share(text, timestamptz, timestamptz, text, text, text, text, uuid, text) IS 'how much of a selection the filters keep, and what dropped the rest: focus, ignore, or show and hide that left no frame';
+COMMENT ON FUNCTION profstore.filtered_share IS 'how much of a selection the filters keep, and what dropped the rest: focus, ignore, or show and hide that left no frame';
 
-CREATE FUNCTION profstore.sandwich(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-								to_ts timestamptz DEFAULT now(), "function" text DEFAULT NULL,
-								max_nodes int4 DEFAULT 8192, focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
-								trace uuid DEFAULT NULL, span text DEFAULT NULL)
+CREATE FUNCTION profstore.sandwich(@SELECTION@, "function" text DEFAULT NULL, max_nodes int4 DEFAULT 8192,
+								@FRAME_FILTERS@, @TRACE@)
 	RETURNS TABLE (side text, ord int4, level int4, value int8, self int8, label text, truncated bool, share float8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 2000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_sandwich';
-COMMENT ON FUNCTION profstore.sandwich(text, timestamptz, timestamptz, text, int4, text, text, text, text, text, uuid, text) IS 'who calls a function and what it calls (ORDER BY ord): the rows of each side, callers or callees, are a flame graph that begins at the function; share is the part of the function''s total';
+COMMENT ON FUNCTION profstore.sandwich IS 'who calls a function and what it calls (ORDER BY ord): the rows of each side, callers or callees, are a flame graph that begins at the function; share is the part of the function''s total';
 
-CREATE FUNCTION profstore.source(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-								to_ts timestamptz DEFAULT now(), filename text DEFAULT NULL, focus text DEFAULT NULL,
-								ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL,
-								contents text DEFAULT NULL,
-								trace uuid DEFAULT NULL, span text DEFAULT NULL)
+CREATE FUNCTION profstore.source(@SELECTION@, filename text DEFAULT NULL, @FILTERS@, contents text DEFAULT NULL,
+								@TRACE@)
 	RETURNS TABLE (line int4, self int8, total int8, "text" text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 100 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_source';
-COMMENT ON FUNCTION profstore.source(text, timestamptz, timestamptz, text, text, text, text, text, text, uuid, text) IS 'what the lines of a source file cost, a line that recurs in a stack counted once; filename is a path or its last parts. With the file''s contents, every line has a row, with its text';
+COMMENT ON FUNCTION profstore.source IS 'what the lines of a source file cost, a line that recurs in a stack counted once; filename is a path or its last parts. With the file''s contents, every line has a row, with its text';
 
-CREATE FUNCTION profstore.callgraph(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-								to_ts timestamptz DEFAULT now(), max_nodes int4 DEFAULT NULL, focus text DEFAULT NULL,
-								ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL,
-								granularity text DEFAULT 'function',
-								trace uuid DEFAULT NULL, span text DEFAULT NULL)
+CREATE FUNCTION profstore.callgraph(@SELECTION@, max_nodes int4 DEFAULT NULL, @FRAME_FILTERS@, @TRACE@)
 	RETURNS TABLE (caller text, callee text, value int8, share float8, indirect bool)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_callgraph';
-COMMENT ON FUNCTION profstore.callgraph(text, timestamptz, timestamptz, int4, text, text, text, text, text, uuid, text) IS 'which function calls which, by value; a stack that makes a call more than once counts once. Among the max_nodes functions of the largest totals alone, calls through others are indirect';
+COMMENT ON FUNCTION profstore.callgraph IS 'which function calls which, by value; a stack that makes a call more than once counts once. Among the max_nodes functions of the largest totals alone, calls through others are indirect';
 
-CREATE FUNCTION profstore.callgraph_dot(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-								to_ts timestamptz DEFAULT now(), max_nodes int4 DEFAULT 80, focus text DEFAULT NULL,
-								ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL,
-								granularity text DEFAULT 'function',
-								trace uuid DEFAULT NULL, span text DEFAULT NULL)
+CREATE FUNCTION profstore.callgraph_dot(@SELECTION@, max_nodes int4 DEFAULT 80, @FRAME_FILTERS@, @TRACE@)
 	RETURNS text
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_callgraph_dot';
-COMMENT ON FUNCTION profstore.callgraph_dot(text, timestamptz, timestamptz, int4, text, text, text, text, text, uuid, text) IS 'the call graph in the DOT language, for Graphviz: dot -Tsvg';
+COMMENT ON FUNCTION profstore.callgraph_dot IS 'the call graph in the DOT language, for Graphviz: dot -Tsvg';
 
-CREATE FUNCTION profstore.heatmap(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-								to_ts timestamptz DEFAULT now(), step interval DEFAULT '1 second',
-								slices int4 DEFAULT 50, focus text DEFAULT NULL, ignore text DEFAULT NULL,
-								show text DEFAULT NULL, hide text DEFAULT NULL,
-								trace uuid DEFAULT NULL, span text DEFAULT NULL)
+CREATE FUNCTION profstore.heatmap(@SELECTION@, step interval DEFAULT '1 second', slices int4 DEFAULT 50, @FILTERS@,
+								@TRACE@)
 	RETURNS TABLE ("time" timestamptz, offset_ms float8, value int8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 10000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_heatmap';
-COMMENT ON FUNCTION profstore.heatmap(text, timestamptz, timestamptz, interval, int4, text, text, text, text, uuid, text) IS 'when samples fall in each second, or other step, cut into equal slices (they begin at offset_ms): for samples that keep their times. Cells without samples are absent';
+COMMENT ON FUNCTION profstore.heatmap IS 'when samples fall in each second, or other step, cut into equal slices (they begin at offset_ms): for samples that keep their times. Cells without samples are absent';
 
-CREATE FUNCTION profstore.flamechart(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
-								to_ts timestamptz DEFAULT now(), width interval DEFAULT NULL, focus text DEFAULT NULL,
-								ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL,
-								granularity text DEFAULT 'function',
-								trace uuid DEFAULT NULL, span text DEFAULT NULL)
+CREATE FUNCTION profstore.flamechart(@SELECTION@, width interval DEFAULT NULL, @FRAME_FILTERS@, @TRACE@)
 	RETURNS TABLE (series_id int4, lane int4, level int4, start_time timestamptz, end_time timestamptz, label text,
 			   samples int8, value int8, labels jsonb)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 10000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamechart';
-COMMENT ON FUNCTION profstore.flamechart(text, timestamptz, timestamptz, interval, text, text, text, text, text, uuid, text) IS 'what ran when: spans of time of frames (level 0 is the outermost) by series and lane, equal neighbours as one; for samples that keep their times. A sample lasts width (NULL: its period), or until the next of its lane';
+COMMENT ON FUNCTION profstore.flamechart IS 'what ran when: spans of time of frames (level 0 is the outermost) by series and lane, equal neighbours as one; for samples that keep their times. A sample lasts width (NULL: its period), or until the next of its lane';
