@@ -179,10 +179,10 @@ read_group_fields(PfsCursor *cursor, PfsBlockShape *shape)
 static PfsStatus
 check_kind(uint8_t kind)
 {
-	unsigned transform = kind & PFS_ENTRY_TRANSFORM_MASK;
+	unsigned transform = PFS_ENTRY_TRANSFORM(kind);
 	bool has_runs = kind & PFS_ENTRY_RUNS;
 
-	if ((kind & ~PFS_ENTRY_KNOWN_BITS) != 0 || transform > PFS_TRANSFORM_PARTED)
+	if (transform > PFS_TRANSFORM_PARTED)
 		return PFS_UNSUPPORTED;
 	if (transform < PFS_TRANSFORM_PLAIN)
 		return kind == transform ? PFS_OK : PFS_CORRUPT;
@@ -205,7 +205,7 @@ pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext *context,
 	*shape = (PfsBlockShape){ .row_count = row_count, .divisor = 1 };
 	if (status != PFS_OK)
 		return status;
-	shape->transform = (PfsTransform) (kind & PFS_ENTRY_TRANSFORM_MASK);
+	shape->transform = (PfsTransform) PFS_ENTRY_TRANSFORM(kind);
 	if (shape->transform != PFS_TRANSFORM_NULLS)
 	{
 		change = (uint64_t) pfs_unzigzag(pfs_cursor_varint(cursor));

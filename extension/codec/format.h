@@ -101,6 +101,7 @@
  *			bit 4 a divisor follows; otherwise it is that of the entry before, initially 1
  *			bit 5 symbols are patched (not RISING, PARTED); bit 6 run lengths are patched
  *			bits 3-6 are 0 for NULLS and CONSTANT
+ *			bit 7 is the fourth bit of the transform: 0, since there is no transform 8 to 15 yet
  *	 zigzag	least value, minus that of the last entry that had one,
  *			initially 0, modulo 2^64									(not for NULLS)
  *	 varint	range, (greatest - least) / divisor, at least 1			(this and all that follows not
@@ -205,12 +206,11 @@ typedef enum PfsTransform
 	PFS_TRANSFORM_PARTED = 7
 } PfsTransform;
 
-#define PFS_ENTRY_TRANSFORM_MASK 0x07
-#define PFS_ENTRY_RUNS			 0x08
-#define PFS_ENTRY_DIVISOR		 0x10
-#define PFS_ENTRY_SYMBOL_PATCHES 0x20
-#define PFS_ENTRY_LENGTH_PATCHES 0x40
-#define PFS_ENTRY_KNOWN_BITS	 0x7f
+#define PFS_ENTRY_TRANSFORM(kind) (((kind) &0x07) | ((kind) >> 4 & 0x08))
+#define PFS_ENTRY_RUNS			  0x08
+#define PFS_ENTRY_DIVISOR		  0x10
+#define PFS_ENTRY_SYMBOL_PATCHES  0x20
+#define PFS_ENTRY_LENGTH_PATCHES  0x40
 
 #define PFS_RUN_LENGTH_MAX_BITS 10
 

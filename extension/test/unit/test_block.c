@@ -254,7 +254,7 @@ test_bad_entries_are_refused(void **state)
 					 0x10); /* too many bytes */
 	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x26, 0x00, 0x03, 0x01, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00,
 					 0x00);											/* keeps bits */
-	EXPECT_BAD_ENTRY(PFS_UNSUPPORTED, 5, 0x82, 0, 1);				/* a bit that has no meaning */
+	EXPECT_BAD_ENTRY(PFS_UNSUPPORTED, 5, 0x82, 0, 1);				/* transform 10 */
 	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x10);							/* NULLS with a divisor */
 	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x09, 0);						/* CONSTANT with runs */
 	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x01);							/* cut off */

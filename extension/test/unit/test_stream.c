@@ -134,7 +134,7 @@ forge_beside_groups(const int64_t *values, const PfsBlockGroups *groups, PfsTran
 	assert_true(pfs_stream_encode(values, NULL, ROW_COUNT, groups, PFS_EFFORT_FAST,
 								  test_allocator(&heap), &bytes));
 	assert_int_equal(bytes.data[0], PFS_PACKING_BITS);
-	assert_int_equal(bytes.data[1] & PFS_ENTRY_TRANSFORM_MASK, transform);
+	assert_int_equal(PFS_ENTRY_TRANSFORM(bytes.data[1]), transform);
 	block_groups = groups;
 	forge_bytes(bytes);
 	for (size_t length = 0; length < bytes.length; length++)
