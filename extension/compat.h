@@ -1,6 +1,6 @@
 /*
  * compat.h
- *		Differences of PostgreSQL 14 to 18 that more than one file would know.
+ *		All differences of PostgreSQL 14 to 18: no other file looks at PG_VERSION_NUM.
  */
 #ifndef PFS_COMPAT_H
 #define PFS_COMPAT_H
@@ -28,6 +28,31 @@
 #else
 #define pfs_relation_ownercheck(relation_id) \
 	object_ownercheck(RelationRelationId, relation_id, GetUserId())
+#endif
+
+#if PG_VERSION_NUM < 160000
+#define pfs_proc_executable(function_id) pg_proc_aclcheck(function_id, GetUserId(), ACL_EXECUTE)
+#else
+#define pfs_proc_executable(function_id) \
+	object_aclcheck(ProcedureRelationId, function_id, GetUserId(), ACL_EXECUTE)
+#endif
+
+/*
+ * Before 15, publications have no schemas: a catalog without an OID, which no object is of, stands
+ * for theirs.
+ */
+#if PG_VERSION_NUM >= 150000
+#include "catalog/pg_publication_namespace.h"
+#else
+typedef struct FormData_pg_publication_namespace
+{
+	Oid pnnspid;
+} * Form_pg_publication_namespace;
+
+#define PublicationNamespaceRelationId		  InvalidOid
+#define Anum_pg_publication_namespace_oid	  InvalidAttrNumber
+#define Anum_pg_publication_namespace_pnpubid InvalidAttrNumber
+#define GetSchemaPublications(schema)		  NIL
 #endif
 
 /* What hashing may take, from work_mem and hash_mem_multiplier. */
@@ -159,6 +184,17 @@ pg_strtoint64(const char *text)
 #else
 #define pfs_update_relstats(rel, pages, rows, frozen_xid, min_multi) \
 	vac_update_relstats(rel, pages, rows, 0, 0, false, frozen_xid, min_multi, NULL, NULL, false)
+#endif
+
+/* Before 16, vacuum() makes a context of its own below PortalContext. */
+#if PG_VERSION_NUM < 160000
+#define pfs_vacuum(tables, params, buffers, context) vacuum(tables, params, buffers, true)
+#define PFS_VACUUM_OPTIONS							 (VACOPT_VACUUM | VACOPT_SKIP_LOCKED | VACOPT_PROCESS_TOAST)
+#else
+#define pfs_vacuum(tables, params, buffers, context) vacuum(tables, params, buffers, context, true)
+#define PFS_VACUUM_OPTIONS                                                             \
+	(VACOPT_VACUUM | VACOPT_SKIP_LOCKED | VACOPT_PROCESS_MAIN | VACOPT_PROCESS_TOAST | \
+	 VACOPT_SKIP_DATABASE_STATS)
 #endif
 
 #if PG_VERSION_NUM < 180000

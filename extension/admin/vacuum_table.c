@@ -10,20 +10,10 @@
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
-#if PG_VERSION_NUM < 160000
-#define RUN_VACUUM(tables, params, buffers, context) vacuum(tables, params, buffers, true)
-#define OPTIONS										 (VACOPT_VACUUM | VACOPT_SKIP_LOCKED | VACOPT_PROCESS_TOAST)
-#else
-#define RUN_VACUUM(tables, params, buffers, context) vacuum(tables, params, buffers, context, true)
-#define OPTIONS                                                                        \
-	(VACOPT_VACUUM | VACOPT_SKIP_LOCKED | VACOPT_PROCESS_MAIN | VACOPT_PROCESS_TOAST | \
-	 VACOPT_SKIP_DATABASE_STATS)
-#endif
-
 void
 pfs_vacuum_table(Oid table_id)
 {
-	VacuumParams params = { .options = OPTIONS,
+	VacuumParams params = { .options = PFS_VACUUM_OPTIONS,
 							.freeze_min_age = -1,
 							.freeze_table_age = -1,
 							.multixact_freeze_min_age = -1,
@@ -42,7 +32,7 @@ pfs_vacuum_table(Oid table_id)
 	{
 		SetCurrentStatementStartTimestamp();
 		StartTransactionCommand();
-		RUN_VACUUM(tables, &params, buffers, context);
+		pfs_vacuum(tables, &params, buffers, context);
 		CommitTransactionCommand();
 	}
 	PG_CATCH();

@@ -48,11 +48,7 @@ pfs_refuse_row_security(Oid relid)
 void
 pfs_require_execute(Oid function_id)
 {
-#if PG_VERSION_NUM >= 160000
-	AclResult result = object_aclcheck(ProcedureRelationId, function_id, GetUserId(), ACL_EXECUTE);
-#else
-	AclResult result = pg_proc_aclcheck(function_id, GetUserId(), ACL_EXECUTE);
-#endif
+	AclResult result = pfs_proc_executable(function_id);
 
 	if (result != ACLCHECK_OK)
 		aclcheck_error(result, OBJECT_FUNCTION, get_func_name(function_id));

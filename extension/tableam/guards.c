@@ -20,9 +20,6 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_publication.h"
-#if PG_VERSION_NUM >= 150000
-#include "catalog/pg_publication_namespace.h"
-#endif
 #include "catalog/pg_publication_rel.h"
 #include "catalog/pg_trigger.h"
 #include "commands/defrem.h"
@@ -201,10 +198,8 @@ on_create(Oid class_id, Oid object_id, int sub_id, bool is_internal)
 		pfs_publication_check(object_id);
 	else if (class_id == PublicationRelRelationId)
 		pfs_published_relation_check(object_id);
-#if PG_VERSION_NUM >= 150000
 	else if (class_id == PublicationNamespaceRelationId)
 		pfs_published_schema_check(object_id);
-#endif
 }
 
 /*

@@ -16,9 +16,6 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_publication.h"
-#if PG_VERSION_NUM >= 150000
-#include "catalog/pg_publication_namespace.h"
-#endif
 #include "catalog/pg_publication_rel.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
@@ -188,13 +185,11 @@ check_relation_entry(HeapTuple tuple)
 	refuse_relation(((Form_pg_publication_rel) GETSTRUCT(tuple))->prrelid);
 }
 
-#if PG_VERSION_NUM >= 150000
 static void
 check_schema_entry(HeapTuple tuple)
 {
 	refuse_schema(((Form_pg_publication_namespace) GETSTRUCT(tuple))->pnnspid);
 }
-#endif
 
 static void
 check_publication_row(HeapTuple tuple)
@@ -215,8 +210,8 @@ check_rows(Oid catalog_id, AttrNumber key_column, Oid key_value, void (*check)(H
 	SysScanDesc scan;
 	HeapTuple tuple;
 
-	/* pg_upgrade restores publications as they were */
-	if (IsBinaryUpgrade)
+	/* pg_upgrade restores publications as they were; PostgreSQL 14 lacks the catalog of schemas */
+	if (IsBinaryUpgrade || !OidIsValid(catalog_id))
 		return;
 	catalog = table_open(catalog_id, AccessShareLock);
 	ScanKeyInit(&key, key_column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(key_value));
@@ -233,10 +228,8 @@ pfs_publication_check(Oid publication)
 	check_rows(PublicationRelationId, Anum_pg_publication_oid, publication, check_publication_row);
 	check_rows(PublicationRelRelationId, Anum_pg_publication_rel_prpubid, publication,
 			   check_relation_entry);
-#if PG_VERSION_NUM >= 150000
 	check_rows(PublicationNamespaceRelationId, Anum_pg_publication_namespace_pnpubid, publication,
 			   check_schema_entry);
-#endif
 }
 
 void
@@ -248,10 +241,8 @@ pfs_published_relation_check(Oid entry)
 void
 pfs_published_schema_check(Oid entry)
 {
-#if PG_VERSION_NUM >= 150000
 	check_rows(PublicationNamespaceRelationId, Anum_pg_publication_namespace_oid, entry,
 			   check_schema_entry);
-#endif
 }
 
 /*
@@ -277,23 +268,13 @@ tell(const char *name, List *publications, const char *through, const char *thro
 			 errhint(ELSEWHERE_HINT)));
 }
 
-static List *
-publications_of_schema(Oid schema)
-{
-#if PG_VERSION_NUM >= 150000
-	return GetSchemaPublications(schema);
-#else
-	return NIL;
-#endif
-}
-
 static void
 check_ancestor(const char *name, Oid ancestor)
 {
 	Oid schema = get_rel_namespace(ancestor);
 
 	tell(name, GetRelationPublications(ancestor), "table", get_rel_name(ancestor), schema);
-	tell(name, publications_of_schema(schema), "schema", get_namespace_name(schema), schema);
+	tell(name, GetSchemaPublications(schema), "schema", get_namespace_name(schema), schema);
 }
 
 void
@@ -302,7 +283,7 @@ pfs_publications_check_move(Oid relation_id, Oid schema)
 	Oid columnar = find_columnar(relation_id);
 
 	if (OidIsValid(columnar))
-		tell(get_rel_name(columnar), publications_of_schema(schema), "schema",
+		tell(get_rel_name(columnar), GetSchemaPublications(schema), "schema",
 			 get_namespace_name(schema), schema);
 }
 
@@ -311,7 +292,7 @@ pfs_publications_check_table(const char *name, Oid schema)
 {
 	List *all_tables = GetAllTablesPublications();
 
-	tell(name, publications_of_schema(schema), "schema", get_namespace_name(schema), schema);
+	tell(name, GetSchemaPublications(schema), "schema", get_namespace_name(schema), schema);
 	if (all_tables != NIL && !IsBinaryUpgrade)
 		ereport(WARNING, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						  errmsg("rows of table \"%s\" are not replicated", name),
