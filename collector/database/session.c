@@ -50,8 +50,8 @@ protocol_mismatch(const char *database, const char *version, const char *served,
 	char detail[sizeof(error->failure.detail)];
 
 	snprintf(detail, sizeof(detail),
-			 "Extension %s in database \"%s\" %s; this collector, %s, speaks %d to %d.", version,
-			 database, served, collector_version(), WRITER_PROTOCOL_OLDEST, WRITER_PROTOCOL_NEWEST);
+			 "Extension %s in database \"%s\" %s; this collector, %s, speaks %d.", version,
+			 database, served, collector_version(), WRITER_PROTOCOL);
 	db_error_set(error, NULL, "extension \"profstore\" does not fit this collector", detail, hint);
 	return DB_DENIED;
 }
@@ -83,22 +83,19 @@ check_extension(const Result *result, DbError *error)
 	return DB_OK;
 }
 
-/* Chooses the newest protocol that both know. */
 static DbOutcome
-choose_protocol(Session *session, const Result *result, DbError *error)
+check_protocol(const Result *result, DbError *error)
 {
 	int64_t oldest = result_int8(result, 7);
 	int64_t newest = result_int8(result, 8);
 	char served[80];
 
-	session->protocol = newest < WRITER_PROTOCOL_NEWEST ? newest : WRITER_PROTOCOL_NEWEST;
-	if (session->protocol >= oldest && session->protocol >= WRITER_PROTOCOL_OLDEST)
+	if (oldest <= WRITER_PROTOCOL && WRITER_PROTOCOL <= newest)
 		return DB_OK;
 	snprintf(served, sizeof(served), "serves writer protocols %" PRId64 " to %" PRId64, oldest,
 			 newest);
 	return protocol_mismatch(result_bytes(result, 6, NULL), result_bytes(result, 5, NULL), served,
-							 newest < WRITER_PROTOCOL_OLDEST ? older_hint
-															 : "Use a newer collector.",
+							 newest < WRITER_PROTOCOL ? older_hint : "Use a newer collector.",
 							 error);
 }
 
@@ -144,7 +141,7 @@ session_refresh(Session *session, DbError *error)
 		outcome = DB_DENIED;
 	}
 	if (outcome == DB_OK)
-		outcome = choose_protocol(session, result, error);
+		outcome = check_protocol(result, error);
 	if (outcome == DB_OK)
 		outcome = check_privilege(result, error);
 	if (outcome == DB_OK)

@@ -9,12 +9,10 @@
 #include "database/connection.h"
 
 /*
- * Writer protocols that this collector speaks: which of the extension's functions it calls, with
- * which arguments and in which order. The extension names those that it serves; the newest that
- * both know is spoken.
+ * The writer protocol of this collector: which of the extension's functions it calls, with which
+ * arguments and in which order. The extension names the range of protocols that it serves.
  */
-#define WRITER_PROTOCOL_OLDEST 1
-#define WRITER_PROTOCOL_NEWEST 4
+#define WRITER_PROTOCOL 4
 
 /*
  * Under which ids are valid. Another database, or the extension created anew, differs in an OID or
@@ -31,7 +29,6 @@ typedef struct Session
 {
 	Connection connection;
 	Identity identity; /* as of the last open or refresh */
-	int64_t protocol;
 } Session;
 
 /*

@@ -862,7 +862,7 @@ test_extension_of_another_version(void **state)
 	snprintf(
 		detail, sizeof(detail),
 		"Extension 1.0 in database \"version\" names no writer protocols; this collector, %s, %s",
-		collector_version(), protocols_spoken());
+		collector_version(), protocol_spoken());
 	create_database("version");
 	sql_in("version", "ALTER EXTENSION profstore DROP FUNCTION profstore.writer_protocols;"
 					  " DROP FUNCTION profstore.writer_protocols");

@@ -734,12 +734,12 @@ serve_protocols(const char *database, int oldest, int newest)
 static void
 test_protocols(void **state)
 {
-	const int newer = WRITER_PROTOCOL_NEWEST + 1;
+	const int newer = WRITER_PROTOCOL + 1;
 	Failure failure;
 	char served[64];
 
 	create_database("protocols");
-	serve_protocols("protocols", WRITER_PROTOCOL_NEWEST, newer);
+	serve_protocols("protocols", WRITER_PROTOCOL, newer);
 	assert_int_equal(session_check("dbname=protocols", &failure), EXIT_OK);
 
 	serve_protocols("protocols", newer, newer + 1);
@@ -748,13 +748,15 @@ test_protocols(void **state)
 	assert_int_equal(session_check("dbname=protocols", &failure), EXIT_DATABASE);
 	assert_string_equal(failure.message, "extension \"profstore\" does not fit this collector");
 	assert_non_null(strstr(failure.detail, served));
-	assert_non_null(strstr(failure.detail, protocols_spoken()));
+	assert_non_null(strstr(failure.detail, protocol_spoken()));
 	assert_string_equal(failure.hint, "Use a newer collector.");
 
-	serve_protocols("protocols", WRITER_PROTOCOL_OLDEST - 1, WRITER_PROTOCOL_OLDEST - 1);
+	serve_protocols("protocols", WRITER_PROTOCOL - 1, WRITER_PROTOCOL - 1);
 	assert_int_equal(session_check("dbname=protocols", &failure), EXIT_DATABASE);
 	assert_non_null(strstr(failure.hint, "ALTER EXTENSION profstore UPDATE"));
 }
+
+/* --- traces --- */
 
 /* Two spans of the batch's first sample. */
 static Batch *
@@ -770,31 +772,22 @@ with_traces(Batch *batch)
 	return batch;
 }
 
-/*
- * An extension that knows protocol 1 alone gets the same rows by its calls. What it has no call for
- * is a loss.
- */
 static void
-test_older_protocol(void **state)
+test_traces(void **state)
 {
 	Writer *writer;
 
-	create_database("older");
-	serve_protocols("older", 1, 1);
-	sql_in("older",
-		   "ALTER EXTENSION profstore DROP FUNCTION profstore.intern_stacks_by_partition;"
-		   "ALTER EXTENSION profstore DROP FUNCTION profstore.touch_each_series;"
-		   "DROP FUNCTION profstore.intern_stacks_by_partition, profstore.touch_each_series;"
-		   "ALTER EXTENSION profstore DROP FUNCTION profstore.keep_traces;"
-		   "DROP FUNCTION profstore.keep_traces");
-	writer = open_writer("dbname=older", QUEUE_BYTES);
+	create_database("traces");
+	writer = open_writer("dbname=traces", QUEUE_BYTES);
 	for (int i = 0; i < 3; i++)
 		writer_submit_newest(writer, with_traces(make_batch(i)));
 	assert_int_equal(drain_and_free(writer).batches_written, 3);
-	assert_stored_once("older", 3);
-	assert_string_equal(
-		sql_in("older", "SELECT sum(count) FROM profstore.losses WHERE reason = 'traces_not_kept'"),
-		"6");
+	assert_stored_once("traces", 3);
+	assert_string_equal(sql_in("traces",
+							   "SELECT count(*) || ' ' || count(DISTINCT (t.time, t.span_id))"
+							   " FROM profstore.trace_samples AS t"
+							   " JOIN profstore.samples USING (time, series_id, stack_id)"),
+						"6 6");
 }
 
 /* --- kinds --- */
@@ -880,7 +873,7 @@ main(void)
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_reload_while_away),
 		cmocka_unit_test(test_protocols),
-		cmocka_unit_test(test_older_protocol),
+		cmocka_unit_test(test_traces),
 		cmocka_unit_test(test_several_profile_types),
 	};
 

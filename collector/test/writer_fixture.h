@@ -26,14 +26,13 @@ sleep_ms(long ms)
 	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
 }
 
-/* How this collector says which writer protocols it knows. */
+/* How this collector says which writer protocol it knows. */
 static inline const char *
-protocols_spoken(void)
+protocol_spoken(void)
 {
 	static char text[32];
 
-	snprintf(text, sizeof(text), "speaks %d to %d.", WRITER_PROTOCOL_OLDEST,
-			 WRITER_PROTOCOL_NEWEST);
+	snprintf(text, sizeof(text), "speaks %d.", WRITER_PROTOCOL);
 	return text;
 }
 

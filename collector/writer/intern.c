@@ -67,18 +67,6 @@ static const InternRule rules[KIND_COUNT] = {
 					 .encode = intern_encode_stacks },
 };
 
-/* Writer protocol 1. */
-static const InternRule stacks_of_a_partition = {
-	.sql = "SELECT profstore.intern_stacks($1, $2, $3)",
-	.failure = "could not intern stacks",
-	.result_type = WIRE_INT8,
-	.param_count = 3,
-	.param_types = { WIRE_TEXT, WIRE_INT4_ARRAY, WIRE_INT4_ARRAY },
-	.one_partition = true,
-	.make_key = intern_stack_key,
-	.encode = intern_encode_partition,
-};
-
 static DbOutcome
 out_of_memory(DbError *error)
 {
@@ -87,7 +75,7 @@ out_of_memory(DbError *error)
 }
 
 void
-intern_begin(InternWork *work, Interner *interner, const Batch *batch, int64_t protocol)
+intern_begin(InternWork *work, Interner *interner, const Batch *batch)
 {
 	IdCache *const caches[KIND_COUNT] = {
 		[KIND_SERIES] = &interner->series,		[KIND_MAPPING] = &interner->mappings,
@@ -98,8 +86,6 @@ intern_begin(InternWork *work, Interner *interner, const Batch *batch, int64_t p
 	*work = (InternWork){ .stack_seeds = interner->stack_seeds, .key = &interner->key };
 	for (int i = 0; i < KIND_COUNT; i++)
 		work->kinds[i] = (InternKind){ .rule = &rules[i], .cache = caches[i] };
-	if (protocol < 2)
-		work->kinds[KIND_STACK].rule = &stacks_of_a_partition;
 	work->kinds[KIND_SERIES].count = batch_series(batch, &work->series);
 	work->kinds[KIND_MAPPING].count = batch_mappings(batch, &work->mappings);
 	work->kinds[KIND_FUNCTION].count = batch_functions(batch, &work->functions);

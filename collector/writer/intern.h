@@ -32,8 +32,8 @@ void interner_fini(Interner *interner);
 /* Forgets all ids: they are another database's, or their epoch is over. */
 void interner_clear(Interner *interner);
 
-/* The batch must stay until intern_end. protocol: the session's. */
-void intern_begin(InternWork *work, Interner *interner, const Batch *batch, int64_t protocol);
+/* The batch must stay until intern_end. */
+void intern_begin(InternWork *work, Interner *interner, const Batch *batch);
 
 /*
  * Looks up what can be without the database; *all: nothing will be asked for. False: no memory.

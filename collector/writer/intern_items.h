@@ -22,7 +22,6 @@ typedef struct InternRule
 	int32_t result_type; /* of the array's elements: int4 or int8 */
 	int param_count;
 	Oid param_types[STATEMENT_MAX_PARAMS];
-	bool one_partition; /* a call takes stacks of one dictionary partition */
 
 	/* The bytes by which the cache knows an item. */
 	void (*make_key)(const InternWork *work, uint32_t index, Buffer *key);

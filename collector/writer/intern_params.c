@@ -102,26 +102,6 @@ intern_encode_locations(const InternWork *work, const uint32_t *indexes, uint32_
 	}
 }
 
-static void
-put_depths_and_frames(const InternWork *work, const uint32_t *indexes, uint32_t count,
-					  Buffer *depths, Buffer *frames)
-{
-	size_t frame_count = 0;
-
-	for (uint32_t i = 0; i < count; i++)
-		frame_count += work->stacks[indexes[i]].depth;
-	wire_array(depths, WIRE_INT4, count);
-	wire_array(frames, WIRE_INT4, frame_count);
-	for (uint32_t i = 0; i < count; i++)
-	{
-		const BatchStack *stack = &work->stacks[indexes[i]];
-
-		wire_int4_element(depths, (int32_t) stack->depth);
-		for (uint32_t j = 0; j < stack->depth; j++)
-			wire_int4_element(frames, intern_location_id(work, stack->locations[j]));
-	}
-}
-
 /* How many items from first on are stacks of one dictionary partition. */
 static uint32_t
 partition_length(const InternWork *work, const uint32_t *indexes, uint32_t first, uint32_t count)
@@ -139,9 +119,12 @@ intern_encode_stacks(const InternWork *work, const uint32_t *indexes, uint32_t c
 					 Buffer *buffers)
 {
 	uint32_t partition_count = 0;
+	size_t frame_count = 0;
 
 	for (uint32_t i = 0; i < count; i += partition_length(work, indexes, i, count))
 		partition_count++;
+	for (uint32_t i = 0; i < count; i++)
+		frame_count += work->stacks[indexes[i]].depth;
 	wire_array(&buffers[0], WIRE_TEXT, partition_count);
 	wire_array(&buffers[1], WIRE_INT4, partition_count);
 	for (uint32_t i = 0; i < count; i += partition_length(work, indexes, i, count))
@@ -149,15 +132,14 @@ intern_encode_stacks(const InternWork *work, const uint32_t *indexes, uint32_t c
 		wire_text_element(&buffers[0], work->stacks[indexes[i]].partition);
 		wire_int4_element(&buffers[1], (int32_t) partition_length(work, indexes, i, count));
 	}
-	put_depths_and_frames(work, indexes, count, &buffers[2], &buffers[3]);
-}
+	wire_array(&buffers[2], WIRE_INT4, count);
+	wire_array(&buffers[3], WIRE_INT4, frame_count);
+	for (uint32_t i = 0; i < count; i++)
+	{
+		const BatchStack *stack = &work->stacks[indexes[i]];
 
-void
-intern_encode_partition(const InternWork *work, const uint32_t *indexes, uint32_t count,
-						Buffer *buffers)
-{
-	const char *partition = work->stacks[indexes[0]].partition;
-
-	buffer_put_bytes(&buffers[0], partition, strlen(partition));
-	put_depths_and_frames(work, indexes, count, &buffers[1], &buffers[2]);
+		wire_int4_element(&buffers[2], (int32_t) stack->depth);
+		for (uint32_t j = 0; j < stack->depth; j++)
+			wire_int4_element(&buffers[3], intern_location_id(work, stack->locations[j]));
+	}
 }

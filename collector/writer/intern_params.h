@@ -21,7 +21,5 @@ void intern_encode_locations(const InternWork *work, const uint32_t *indexes, ui
 /* In order of dictionary partition; and all of one. */
 void intern_encode_stacks(const InternWork *work, const uint32_t *indexes, uint32_t count,
 						  Buffer *buffers);
-void intern_encode_partition(const InternWork *work, const uint32_t *indexes, uint32_t count,
-							 Buffer *buffers);
 
 #endif

@@ -21,19 +21,12 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
-#include "batch/losses.h"
 #include "writer/notes.h"
 
 /*
  * What goes to libpq at once: large enough for few calls, small enough for the processor's cache.
  */
 #define COPY_PIECE_BYTES (64 * 1024)
-
-/* The first writer protocol with receipts. */
-#define PROTOCOL_RECEIPTS 3
-
-/* The first with traces; for an older one they are lost. */
-#define PROTOCOL_TRACES 4
 
 static int
 draw_uuid(char uuid[WRITER_UUID_BYTES])
@@ -172,8 +165,6 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 {
 	const BatchSample *samples;
 	const BatchLoss *losses;
-	const BatchTrace *traces;
-	uint64_t lost_traces = 0;
 	size_t sample_count = batch_samples(batch, &samples);
 	size_t loss_count = batch_losses(batch, &losses);
 	int64_t first_us = sample_count ? samples[0].time_us : now_us();
@@ -185,8 +176,6 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 		last_us = MAX(last_us, samples[i].time_us);
 	}
 
-	if (session->protocol < PROTOCOL_TRACES)
-		lost_traces = batch_traces(batch, &traces);
 	*opening = (Opening){ { NULL } };
 	buffer_put_bytes(&opening->writer, store->writer, sizeof(store->writer));
 	buffer_put_int8(&opening->number, (int64_t) number);
@@ -196,18 +185,13 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 	buffer_put_bytes(&opening->node, store->node, strlen(store->node));
 
 	opening->has_samples = sample_count > 0;
-	opening->loss_count = loss_count + (lost_traces > 0);
-	wire_array(&opening->reasons, WIRE_TEXT, opening->loss_count);
-	wire_array(&opening->counts, WIRE_INT8, opening->loss_count);
+	opening->loss_count = loss_count;
+	wire_array(&opening->reasons, WIRE_TEXT, loss_count);
+	wire_array(&opening->counts, WIRE_INT8, loss_count);
 	for (size_t i = 0; i < loss_count; i++)
 	{
 		wire_text_element(&opening->reasons, losses[i].reason);
 		wire_int8_element(&opening->counts, (int64_t) losses[i].count);
-	}
-	if (lost_traces > 0)
-	{
-		wire_text_element(&opening->reasons, loss_facts(LOSS_TRACES_NOT_KEPT)->reason);
-		wire_int8_element(&opening->counts, (int64_t) lost_traces);
 	}
 	put_unwound(opening, batch);
 	put_receipts(opening, batch);
@@ -326,18 +310,10 @@ put_times(Opening *opening, const InternKind *series, const Batch *batch)
 	return true;
 }
 
-static const char touch_each_series[] = "SELECT profstore.touch_each_series($1, $2, $3)";
-
-/* Writer protocol 1: all get the range of all. */
-static const char touch_series[] = "SELECT profstore.touch_series($1,"
-								   " (SELECT pg_catalog.min(t) FROM pg_catalog.unnest($2) AS t),"
-								   " (SELECT pg_catalog.max(t) FROM pg_catalog.unnest($3) AS t))";
-
 static bool
-add_touch(Trip *trip, Opening *opening, const InternKind *series, const Batch *batch,
-		  int64_t protocol)
+add_touch(Trip *trip, Opening *opening, const InternKind *series, const Batch *batch)
 {
-	const Statement touch = { .sql = protocol < 2 ? touch_series : touch_each_series,
+	const Statement touch = { .sql = "SELECT profstore.touch_each_series($1, $2, $3)",
 							  .failure = "could not store the times of series",
 							  .keep = true,
 							  .param_count = 3,
@@ -458,7 +434,6 @@ out_of_memory(DbError *error)
 typedef struct Storing
 {
 	const Batch *batch;
-	int64_t protocol;
 	Opening opening;
 	InternWork ids;
 	NotesWork notes;
@@ -479,18 +454,17 @@ prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbErr
 	storing->is_new = true;
 	storing->is_first = true;
 	add_opening(&trip, &storing->opening, storing->batch, &storing->is_new);
-	if (batch_receipts(storing->batch, &receipts) > 0 && storing->protocol >= PROTOCOL_RECEIPTS)
+	if (batch_receipts(storing->batch, &receipts) > 0)
 		add_receipts(&trip, &storing->opening, &storing->is_first);
 	outcome = intern_names(&storing->ids, &trip, connection, error);
 	if (outcome == DB_OK && storing->is_new && storing->is_first)
 	{
-		if (!add_touch(&trip, &storing->opening, series, storing->batch, storing->protocol) ||
+		if (!add_touch(&trip, &storing->opening, series, storing->batch) ||
 			!notes_begin(&storing->notes, interner, &storing->ids, storing->batch, &trip))
 			outcome = out_of_memory(error);
 		else
 			outcome = intern_stacks(&storing->ids, &trip, connection, error);
-		if (outcome == DB_OK && storing->protocol >= PROTOCOL_TRACES &&
-			batch_traces(storing->batch, &traces) > 0)
+		if (outcome == DB_OK && batch_traces(storing->batch, &traces) > 0)
 		{
 			put_traces(&storing->opening, &storing->ids, storing->batch);
 			add_traces(&trip, &storing->opening);
@@ -525,12 +499,12 @@ store_batch(Store *store, Interner *interner, Session *session, const Batch *bat
 			DbError *error)
 {
 	Connection *connection = &session->connection;
-	Storing storing = { .batch = batch, .protocol = session->protocol };
+	Storing storing = { .batch = batch };
 	const BatchSample *samples;
 	bool is_inside;
 	DbOutcome outcome;
 
-	intern_begin(&storing.ids, interner, batch, storing.protocol);
+	intern_begin(&storing.ids, interner, batch);
 	outcome = enter_gate(store, &storing.ids, connection->wake_fd, &is_inside, error);
 	if (outcome != DB_OK)
 	{

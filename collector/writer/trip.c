@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 /*
  * Items that one call interns: keeps statements short, and parameters far below PostgreSQL's 1 GB.
@@ -88,32 +89,11 @@ add_request(Trip *trip, const InternWork *work, InternKind *kind, uint32_t first
 	trip->statements[trip->count++] = statement;
 }
 
-/* How many of the missing items from first on go into one request. */
-static uint32_t
-request_length(const InternWork *work, const InternKind *kind, uint32_t first)
-{
-	uint32_t count = 1;
-
-	while (first + count < kind->missing_count && count < REQUEST_MAX_ITEMS)
-	{
-		if (kind->rule->one_partition && work->stacks[kind->missing[first]].partition !=
-											 work->stacks[kind->missing[first + count]].partition)
-			break;
-		count++;
-	}
-	return count;
-}
-
 void
 trip_add_kind(Trip *trip, const InternWork *work, InternKind *kind)
 {
-	uint32_t length;
-
-	for (uint32_t first = 0; first < kind->missing_count; first += length)
-	{
-		length = request_length(work, kind, first);
-		add_request(trip, work, kind, first, length);
-	}
+	for (uint32_t first = 0; first < kind->missing_count; first += REQUEST_MAX_ITEMS)
+		add_request(trip, work, kind, first, MIN(kind->missing_count - first, REQUEST_MAX_ITEMS));
 }
 
 /* False where the answer is not an array with an id for each item of the request. */

@@ -205,11 +205,10 @@ COMMENT ON FUNCTION profstore.take_receipts(uuid[]) IS 'call it in the transacti
 REVOKE EXECUTE ON FUNCTION profstore.take_receipts(uuid[]) FROM PUBLIC;
 
 -- A protocol is the functions that a writer calls, with their arguments and order. A change that breaks older writers makes a
--- new one; functions of an older protocol are kept as long as it is listed here. Protocol 2 calls intern_stacks_by_partition
--- and touch_each_series where protocol 1 called intern_stacks and touch_series; protocol 3 calls take_receipts too, protocol 4 keep_traces.
+-- new one; functions of an older protocol are kept as long as it is listed here.
 CREATE FUNCTION profstore.writer_protocols(OUT oldest int4, OUT newest int4)
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	SELECT 1, 4;
+	SELECT 4, 4;
 END;
-COMMENT ON FUNCTION profstore.writer_protocols() IS 'writer protocols that this version of the extension serves: a collector uses the newest one that both support, or reports that there is none';
+COMMENT ON FUNCTION profstore.writer_protocols() IS 'writer protocols that this version of the extension serves: a collector whose protocol is not among them ends with an error';
