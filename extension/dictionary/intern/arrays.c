@@ -82,6 +82,17 @@ pfs_names_clip(const char *caller, Datum *texts, uint32 count)
 				 errdetail("Names are stored up to a length of %d bytes.", PFS_NAME_MAX_BYTES)));
 }
 
+Datum *
+pfs_names_get(const char *caller, ArrayType *array)
+{
+	Datum *texts;
+	int count;
+
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &texts, NULL, &count);
+	pfs_names_clip(caller, texts, (uint32) count);
+	return texts;
+}
+
 void
 pfs_counts_check(const char *caller, const int32 *counts, uint32 count, uint32 total)
 {

@@ -32,6 +32,9 @@ uint32 pfs_arrays_check(const char *caller, FunctionCallInfo fcinfo, int first, 
  */
 void pfs_names_clip(const char *caller, Datum *texts, uint32 count);
 
+/* Returns the texts of an array, which pfs_arrays_check has checked, clipped. */
+Datum *pfs_names_get(const char *caller, ArrayType *array);
+
 /* Raises INVALID_PARAMETER_VALUE if a count is negative, or the counts do not add up to total. */
 void pfs_counts_check(const char *caller, const int32 *counts, uint32 count, uint32 total);
 

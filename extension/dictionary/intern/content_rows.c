@@ -6,12 +6,14 @@
 #include "profstore.h"
 
 #include "access/genam.h"
+#include "access/stratnum.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/pg_collation.h"
 #include "commands/sequence.h"
 #include "miscadmin.h"
+#include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -148,6 +150,28 @@ table_of(const PfsContentKind *kind)
 	return kind->names == NULL ? kind->table : pfs_young_table(kind->names);
 }
 
+/* Returns the least id of the stored rows that match the item; 0 if there is none. */
+static int32
+find_least(const PfsContentKind *kind, IndexScanDesc scan, TupleTableSlot *slot,
+		   const PfsContentItem *item)
+{
+	int32 least = 0;
+	ScanKeyData key;
+
+	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum((int64) item->hash));
+	index_rescan(scan, &key, 1, NULL, 0);
+	while (index_getnext_slot(scan, ForwardScanDirection, slot))
+	{
+		int32 id;
+
+		slot_getallattrs(slot);
+		id = DatumGetInt32(slot->tts_values[0]);
+		if ((least == 0 || id < least) && kind->matches(slot->tts_values, item, kind->context))
+			least = id;
+	}
+	return least;
+}
+
 /* Searches all items. Returns how many are not stored. */
 static uint32
 find_all(const PfsContentKind *kind, void *items, uint32 count)
@@ -169,7 +193,8 @@ find_all(const PfsContentKind *kind, void *items, uint32 count)
 
 		CHECK_FOR_INTERRUPTS();
 		if (item->id == 0)
-			item->id = kind->find(scan, slot, item, kind->context);
+			item->id = kind->find != NULL ? kind->find(scan, slot, item, kind->context)
+										  : find_least(kind, scan, slot, item);
 		missing += item->id == 0;
 	}
 	index_endscan(scan);

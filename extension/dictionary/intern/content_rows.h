@@ -35,8 +35,11 @@ typedef struct PfsContentKind
 	bool (*is_same)(const PfsContentItem *a, const PfsContentItem *b);
 	/* Searches packed rows, and sets the ids of items that are found. May be NULL. */
 	void (*find_sealed)(void *items, uint32 count, void *context);
+	/* Returns true if a stored row, of which all columns are given, may stand for the item. */
+	bool (*matches)(const Datum *values, const PfsContentItem *item, void *context);
 	/*
-	 * Returns the id of the stored row that equals the item, or 0. It must begin the scan itself.
+	 * Returns the id of the stored row that stands for the item, 0 if there is none; the function
+	 * begins the scan anew. NULL: the least id of the rows that match.
 	 */
 	int32 (*find)(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *context);
 	/* Raises an error if items that were not found must not be stored. May be NULL. */

@@ -9,13 +9,9 @@
  */
 #include "profstore.h"
 
-#include "access/genam.h"
-#include "access/stratnum.h"
-#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -72,13 +68,7 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 	Datum *texts[TEXT_COUNT];
 
 	for (int i = 0; i < TEXT_COUNT; i++)
-	{
-		int text_count;
-
-		deconstruct_array(PG_GETARG_ARRAYTYPE_P(i), TEXTOID, -1, false, TYPALIGN_INT, &texts[i],
-						  NULL, &text_count);
-		pfs_names_clip(CALLER, texts[i], count);
-	}
+		texts[i] = pfs_names_get(CALLER, PG_GETARG_ARRAYTYPE_P(i));
 	for (uint32 i = 0; i < count; i++)
 	{
 		for (int j = 0; j < TEXT_COUNT; j++)
@@ -89,31 +79,16 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 	return wanted;
 }
 
-/* Id of the stored function, the smallest of equal ones; 0 if there is none. */
-static int32
-find_function(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *context)
+static bool
+matches_function(const Datum *values, const PfsContentItem *item, void *context)
 {
 	const Wanted *wanted = (const Wanted *) item;
-	const Datum *values = slot->tts_values;
-	int32 best = 0;
-	ScanKeyData key;
 
-	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum((int64) item->hash));
-	index_rescan(scan, &key, 1, NULL, 0);
-	while (index_getnext_slot(scan, ForwardScanDirection, slot))
-	{
-		int32 id;
-
-		slot_getallattrs(slot);
-		id = DatumGetInt32(values[COL_ID]);
-		if (!DatumGetBool(values[COL_CONDEMNED]) && (best == 0 || id < best) &&
-			DatumGetInt32(values[COL_START_LINE]) == wanted->start_line &&
-			pfs_stored_text_is(values[COL_NAME], wanted->texts[0]) &&
-			pfs_stored_text_is(values[COL_SYSTEM_NAME], wanted->texts[1]) &&
-			pfs_stored_text_is(values[COL_FILENAME], wanted->texts[2]))
-			best = id;
-	}
-	return best;
+	return !DatumGetBool(values[COL_CONDEMNED]) &&
+		   DatumGetInt32(values[COL_START_LINE]) == wanted->start_line &&
+		   pfs_stored_text_is(values[COL_NAME], wanted->texts[0]) &&
+		   pfs_stored_text_is(values[COL_SYSTEM_NAME], wanted->texts[1]) &&
+		   pfs_stored_text_is(values[COL_FILENAME], wanted->texts[2]);
 }
 
 /*
@@ -236,7 +211,7 @@ static const PfsContentKind functions = { .names = &pfs_function_names,
 										  .item_bytes = sizeof(Wanted),
 										  .is_same = is_same,
 										  .find_sealed = find_sealed,
-										  .find = find_function,
+										  .matches = matches_function,
 										  .fill = fill_row };
 
 /*

@@ -4,12 +4,8 @@
  */
 #include "profstore.h"
 
-#include "access/genam.h"
-#include "access/stratnum.h"
-#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 
 #include "base/arrays.h"
 #include "dictionary/intern/arrays.h"
@@ -49,30 +45,16 @@ is_same(const PfsContentItem *a, const PfsContentItem *b)
 		   pfs_texts_are_equal(left->texts[1], right->texts[1]);
 }
 
-/* Id of the calling role's mapping, the smallest of equal ones; 0 if there is none. */
-static int32
-find_mapping(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *role)
+/* Compares with a row of the calling role alone. */
+static bool
+matches_mapping(const Datum *values, const PfsContentItem *item, void *role)
 {
 	const Wanted *wanted = (const Wanted *) item;
-	const Datum *values = slot->tts_values;
-	int32 best = 0;
-	ScanKeyData key;
 
-	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum((int64) item->hash));
-	index_rescan(scan, &key, 1, NULL, 0);
-	while (index_getnext_slot(scan, ForwardScanDirection, slot))
-	{
-		int32 id;
-
-		slot_getallattrs(slot);
-		id = DatumGetInt32(values[COL_ID]);
-		if (!DatumGetBool(values[COL_CONDEMNED]) && (best == 0 || id < best) &&
-			pfs_stored_text_is(values[COL_BUILD_ID], wanted->texts[0]) &&
-			pfs_stored_text_is(values[COL_FILE], wanted->texts[1]) &&
-			pfs_stored_text_is(values[COL_ROLE], PointerGetDatum(role)))
-			best = id;
-	}
-	return best;
+	return !DatumGetBool(values[COL_CONDEMNED]) &&
+		   pfs_stored_text_is(values[COL_BUILD_ID], wanted->texts[0]) &&
+		   pfs_stored_text_is(values[COL_FILE], wanted->texts[1]) &&
+		   pfs_stored_text_is(values[COL_ROLE], PointerGetDatum(role));
 }
 
 static void
@@ -94,13 +76,7 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 	Datum *texts[TEXT_COUNT];
 
 	for (int i = 0; i < TEXT_COUNT; i++)
-	{
-		int text_count;
-
-		deconstruct_array(PG_GETARG_ARRAYTYPE_P(i), TEXTOID, -1, false, TYPALIGN_INT, &texts[i],
-						  NULL, &text_count);
-		pfs_names_clip(CALLER, texts[i], count);
-	}
+		texts[i] = pfs_names_get(CALLER, PG_GETARG_ARRAYTYPE_P(i));
 	for (uint32 i = 0; i < count; i++)
 		wanted[i] = (Wanted){ .item.hash = pfs_texts_hash((Datum[]){ texts[0][i], texts[1][i] },
 														  TEXT_COUNT, 0),
@@ -118,7 +94,7 @@ profstore_intern_mappings(PG_FUNCTION_ARGS)
 									  .sequence = "mapping_ids",
 									  .item_bytes = sizeof(Wanted),
 									  .is_same = is_same,
-									  .find = find_mapping,
+									  .matches = matches_mapping,
 									  .fill = fill_row,
 									  .context = cstring_to_text(pfs_calling_role()) };
 

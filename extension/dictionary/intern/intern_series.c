@@ -4,14 +4,11 @@
  */
 #include "profstore.h"
 
-#include "access/genam.h"
-#include "access/stratnum.h"
 #include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -81,31 +78,17 @@ is_same(const PfsContentItem *a, const PfsContentItem *b)
 		   labels_are_equal(left->labels, right->labels);
 }
 
-/* Id of the calling role's series, the smallest of equal ones; 0 if there is none. */
-static int32
-find_series(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *role)
+/* Compares with a row of the calling role alone. */
+static bool
+matches_series(const Datum *values, const PfsContentItem *item, void *role)
 {
 	const Wanted *wanted = (const Wanted *) item;
-	const Datum *values = slot->tts_values;
-	int32 best = 0;
-	ScanKeyData key;
 
-	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum((int64) item->hash));
-	index_rescan(scan, &key, 1, NULL, 0);
-	while (index_getnext_slot(scan, ForwardScanDirection, slot))
-	{
-		int32 id;
-
-		slot_getallattrs(slot);
-		id = DatumGetInt32(values[COL_ID]);
-		if (!DatumGetBool(values[COL_CONDEMNED]) && (best == 0 || id < best) &&
-			DatumGetInt32(values[COL_PROFILE_TYPE]) == wanted->profile_type &&
-			DatumGetInt64(values[COL_PERIOD]) == wanted->period &&
-			pfs_stored_text_is(values[COL_ROLE], PointerGetDatum(role)) &&
-			labels_are_equal(DatumGetJsonbP(values[COL_LABELS]), wanted->labels))
-			best = id;
-	}
-	return best;
+	return !DatumGetBool(values[COL_CONDEMNED]) &&
+		   DatumGetInt32(values[COL_PROFILE_TYPE]) == wanted->profile_type &&
+		   DatumGetInt64(values[COL_PERIOD]) == wanted->period &&
+		   pfs_stored_text_is(values[COL_ROLE], PointerGetDatum(role)) &&
+		   labels_are_equal(DatumGetJsonbP(values[COL_LABELS]), wanted->labels);
 }
 
 static void
@@ -170,7 +153,7 @@ profstore_intern_series(PG_FUNCTION_ARGS)
 									.sequence = "series_ids",
 									.item_bytes = sizeof(Wanted),
 									.is_same = is_same,
-									.find = find_series,
+									.matches = matches_series,
 									.fill = fill_row,
 									.context = cstring_to_text(pfs_calling_role()) };
 	Wanted *wanted;
