@@ -16,13 +16,13 @@
 #include "nodes/parsenodes.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "admin/bounded_waits.h"
 #include "admin/compact.h"
+#include "base/attempt.h"
 #include "base/distributed.h"
 #include "base/version.h"
 
@@ -173,41 +173,38 @@ collect(const char *unused, const Step *no_step)
 	return is_due ? OUTCOME_TRUE : OUTCOME_FALSE;
 }
 
+typedef struct StepAttempt
+{
+	Outcome (*work)(const char *sql, const Step *step);
+	const char *sql;
+	const Step *step;
+	Outcome outcome;
+} StepAttempt;
+
+static bool
+attempt_as_owner(void *arg)
+{
+	StepAttempt *attempt = arg;
+	Caller caller = become_owner();
+
+	attempt->outcome = attempt->work(attempt->sql, attempt->step);
+	become_caller(caller);
+	return true;
+}
+
 /*
  * Does something in a subtransaction, as the owner; an error other than a cancel becomes a
  * WARNING. Then commits.
  */
 static Outcome
-attempt(Outcome (*work)(const char *sql, const Step *step), const char *sql, const Step *step)
+attempt_step(Outcome (*work)(const char *sql, const Step *step), const char *sql, const Step *step)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	volatile Outcome outcome = OUTCOME_FAILED;
+	StepAttempt attempt = { work, sql, step, OUTCOME_FAILED };
+	ErrorData *error = pfs_subtransaction_or_cancel(attempt_as_owner, &attempt);
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
+	if (error != NULL)
 	{
-		Caller caller = become_owner();
-
-		outcome = work(sql, step);
-		become_caller(caller);
-		ReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-	}
-	PG_CATCH();
-	{
-		ErrorData *error;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
-			ReThrowError(error);
+		attempt.outcome = OUTCOME_FAILED;
 		ereport(WARNING,
 				(errcode(error->sqlerrcode),
 				 step != NULL ? errmsg("retention of %s failed: %s", step->name, error->message)
@@ -216,9 +213,8 @@ attempt(Outcome (*work)(const char *sql, const Step *step), const char *sql, con
 					 : errmsg("tables of former partitions were not dropped: %s", error->message)));
 		FreeErrorData(error);
 	}
-	PG_END_TRY();
 	SPI_commit();
-	return outcome;
+	return attempt.outcome;
 }
 
 /*
@@ -231,7 +227,7 @@ trim_due_partition(const Step *step)
 	Step trim = *step;
 
 	trim.action = "trim";
-	(void) attempt(execute, RETAIN, &trim);
+	(void) attempt_step(execute, RETAIN, &trim);
 }
 
 void
@@ -257,19 +253,19 @@ pfs_apply_retention(void)
 		CHECK_FOR_INTERRUPTS();
 		if (!can_go)
 		{
-			Outcome outcome = attempt(execute, RETAIN, step);
+			Outcome outcome = attempt_step(execute, RETAIN, step);
 
 			can_go = strcmp(step->action, "trim") != 0 &&
 					 (outcome == OUTCOME_FALSE || outcome == OUTCOME_TRUE);
 		}
 		/* others wait for one attempt at most: after a lock timeout no further drop is tried */
 		if (can_go && !blocked)
-			blocked = attempt(execute, DROP, step) == OUTCOME_TRUE;
+			blocked = attempt_step(execute, DROP, step) == OUTCOME_TRUE;
 		if (goes_with_rows && blocked)
 			trim_due_partition(step);
 	}
-	(void) attempt(drop_put_aside, NULL, NULL);
-	(void) attempt(collect, NULL, NULL);
+	(void) attempt_step(drop_put_aside, NULL, NULL);
+	(void) attempt_step(collect, NULL, NULL);
 	SPI_finish();
 }
 

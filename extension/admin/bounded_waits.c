@@ -4,17 +4,16 @@
  */
 #include "admin/bounded_waits.h"
 
-#include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
 #include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
-#include "utils/resowner.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
+
+#include "base/attempt.h"
 
 #define LONGEST_WAIT_MS 10000
 
@@ -39,45 +38,38 @@ pfs_bounded_waits_end(int level)
 	AtEOXact_GUC(true, level);
 }
 
+typedef struct LockRequest
+{
+	Oid relation_id;
+	LOCKMODE mode;
+} LockRequest;
+
+static bool
+lock_request_wait(void *arg)
+{
+	const LockRequest *request = arg;
+	int level = NewGUCNestLevel();
+
+	(void) set_config_option("lock_timeout", ATTEMPT, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+							 true, 0, false);
+	LockRelationOid(request->relation_id, request->mode);
+	AtEOXact_GUC(true, level);
+	return true;
+}
+
 /* Returns false if the lock is not available within an attempt; the request is gone then. */
 static bool
 try_for_a_moment(Oid relation_id, LOCKMODE mode)
 {
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	volatile bool locked = false;
+	LockRequest request = { relation_id, mode };
+	ErrorData *error = pfs_subtransaction(lock_request_wait, &request);
 
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		int level = NewGUCNestLevel();
-
-		(void) set_config_option("lock_timeout", ATTEMPT, PGC_USERSET, PGC_S_SESSION,
-								 GUC_ACTION_SAVE, true, 0, false);
-		LockRelationOid(relation_id, mode);
-		locked = true;
-		AtEOXact_GUC(true, level);
-		ReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-	}
-	PG_CATCH();
-	{
-		ErrorData *error;
-
-		MemoryContextSwitchTo(context);
-		error = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-		if (error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
-			ReThrowError(error);
-		FreeErrorData(error);
-	}
-	PG_END_TRY();
-	return locked;
+	if (error == NULL)
+		return true;
+	if (error->sqlerrcode != ERRCODE_LOCK_NOT_AVAILABLE)
+		ReThrowError(error);
+	FreeErrorData(error);
+	return false;
 }
 
 void

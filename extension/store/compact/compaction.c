@@ -10,10 +10,10 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
 #include "base/arrays.h"
+#include "base/attempt.h"
 #include "base/progress.h"
 #include "codec/segment.h"
 #include "store/compact/compaction_plan.h"
@@ -220,51 +220,44 @@ plan_and_work(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 *
 	return step;
 }
 
-/* Rolls the subtransaction back and raises its error again in the caller's transaction. */
-static void
-roll_back_and_throw(MemoryContext outer, ResourceOwner owner)
+typedef struct Compaction
 {
-	ErrorData *error;
+	Relation relation;
+	uint32 open_inputs;
+	uint32 max_inputs;
+	uint32 merged;
+	PfsCompactionStep step;
+} Compaction;
 
-	MemoryContextSwitchTo(outer);
-	error = CopyErrorData();
-	FlushErrorState();
-	RollbackAndReleaseCurrentSubTransaction();
-	MemoryContextSwitchTo(outer);
-	CurrentResourceOwner = owner;
-	ReThrowError(error);
+static bool
+compaction_run(void *arg)
+{
+	Compaction *compaction = arg;
+	MemoryContext caller = MemoryContextSwitchTo(CurTransactionContext);
+
+	compaction->step = plan_and_work(compaction->relation, compaction->open_inputs,
+									 compaction->max_inputs, &compaction->merged);
+	MemoryContextSwitchTo(caller);
+	return compaction->step != PFS_COMPACTION_GIVEN_UP &&
+		   compaction->step != PFS_COMPACTION_BLOCKED;
 }
 
 PfsCompactionStep
 pfs_compaction_step(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 *merged)
 {
-	MemoryContext outer = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	PfsCompactionStep step = PFS_COMPACTION_IDLE;
+	Compaction compaction = { relation, open_inputs, max_inputs, 0, PFS_COMPACTION_IDLE };
 
-	*merged = 0;
-	BeginInternalSubTransaction(NULL);
-	PG_TRY();
-	{
-		step = plan_and_work(relation, open_inputs, max_inputs, merged);
-	}
-	PG_CATCH();
-	{
-		/* otherwise the session would stay in a failed transaction block */
-		roll_back_and_throw(outer, owner);
-	}
-	PG_END_TRY();
-	if (step == PFS_COMPACTION_GIVEN_UP || step == PFS_COMPACTION_BLOCKED)
-		RollbackAndReleaseCurrentSubTransaction();
-	else
-		ReleaseCurrentSubTransaction();
-	MemoryContextSwitchTo(outer);
-	CurrentResourceOwner = owner;
-	if (step == PFS_COMPACTION_MERGED)
+	/* otherwise an error would leave the session in a failed transaction block */
+	ErrorData *error = pfs_subtransaction(compaction_run, &compaction);
+
+	if (error != NULL)
+		ReThrowError(error);
+	*merged = compaction.merged;
+	if (compaction.step == PFS_COMPACTION_MERGED)
 	{
 		pfs_progress_add(PFS_PROGRESS_MERGES_DONE, 1);
 		pfs_storage_cache(relation)->counted_at_us = 0;
 	}
 	CommandCounterIncrement();
-	return step;
+	return compaction.step;
 }

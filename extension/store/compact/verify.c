@@ -17,9 +17,9 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
+#include "base/attempt.h"
 #include "codec/segment.h"
 #include "store/compact/rollup_verify.h"
 #include "store/segment/codec_server.h"
@@ -416,46 +416,40 @@ check_segment(Verification *verification)
 	check_keys(verification, reader);
 }
 
-/* Reports the current error if it is about damage, otherwise raises it again. */
-static void
-report_error(const Verification *verification)
+typedef struct Check
 {
-	ErrorData *error = CopyErrorData();
+	Verification *verification;
+	void (*check)(Verification *verification);
+} Check;
 
-	if (error->sqlerrcode != ERRCODE_DATA_CORRUPTED &&
+static bool
+check_begin(void *arg)
+{
+	const Check *check = arg;
+
+	check->check(check->verification);
+	return true;
+}
+
+/* Runs a check in a subtransaction, and reports the damage that stops it; raises other errors. */
+static void
+run_check(Verification *verification, void (*function)(Verification *))
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore verify", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext outer = MemoryContextSwitchTo(context);
+	Check check = { verification, function };
+	ErrorData *error = pfs_subtransaction(check_begin, &check);
+
+	if (error != NULL && error->sqlerrcode != ERRCODE_DATA_CORRUPTED &&
 		error->sqlerrcode != ERRCODE_FEATURE_NOT_SUPPORTED &&
 		error->sqlerrcode != ERRCODE_INTERNAL_ERROR)
 		ReThrowError(error);
-	FlushErrorState();
-	tell(verification, error->detail == NULL ? error->message
-											 : psprintf("%s. %s", error->message, error->detail));
-}
-
-/* Runs a check in a subtransaction, which damage may abort. */
-static void
-run_check(Verification *verification, void (*check)(Verification *))
-{
-	MemoryContext outer = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	MemoryContext context =
-		AllocSetContextCreate(outer, "profstore verify", ALLOCSET_DEFAULT_SIZES);
-
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		check(verification);
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		MemoryContextSwitchTo(context);
-		report_error(verification);
-		RollbackAndReleaseCurrentSubTransaction();
-	}
-	PG_END_TRY();
+	if (error != NULL)
+		tell(verification, error->detail == NULL
+							   ? error->message
+							   : psprintf("%s. %s", error->message, error->detail));
 	MemoryContextSwitchTo(outer);
-	CurrentResourceOwner = owner;
 	MemoryContextDelete(context);
 }
 
