@@ -5,7 +5,8 @@
  *
  * One ring buffer record is a struct pfs_sample followed by its stack, leaf first:
  *
- *		| pfs_sample, 120 bytes | kernel_count × u64 | user words × u64 | pfs_labels | pfs_late |
+ *		| pfs_sample, 120 bytes | kernel_count × u64 | user words × u64 | pfs_labels | pfs_chain …
+ *		| pfs_late |
  *
  * Addresses are absolute, in the kernel's and the process's address space; those of user frames
  * carry PFS_FRAME_* bits, and a frame of interpreted code is several words. Of a user stack of more
@@ -20,6 +21,7 @@
 
 #include <linux/types.h>
 
+#include "runtime_types.h"
 #include "unwind_types.h"
 
 /* Per half of the stack: kernel.perf_event_max_stack's default, and so bpf_get_stack's limit. */
@@ -92,7 +94,8 @@ enum pfs_call {
 #define PFS_SAMPLE_LATE	  0x04 /* struct pfs_late follows the frames */
 /* a thread of a process that never runs in user mode (io_uring, vhost): no user side */
 #define PFS_SAMPLE_WORKER 0x08
-#define PFS_SAMPLE_LABELS 0x10 /* struct pfs_labels follows the frames, before struct pfs_late */
+#define PFS_SAMPLE_LABELS 0x10 /* struct pfs_labels follows the frames, before … */
+#define PFS_SAMPLE_CHAIN  0x20 /* … struct pfs_chain, before struct pfs_late */
 
 struct pfs_sample {
 	__u64 time_ns;				/* CLOCK_MONOTONIC */
@@ -187,6 +190,7 @@ _Static_assert(sizeof(struct pfs_sample) == 120, "the ring buffer record has no 
 	X(LATE, "late", "stacks handed over to be walked in user space")                          \
 	X(LATE_SKIPPED, "late_skipped", "stacks that were not, as the ring was filling up")       \
 	X(LATE_USELESS, "late_useless", "stacks that were not, as nobody could walk them")        \
+	X(CHAINS, "chains", "samples of processes with an interpreter that is known")             \
 	X(WAKEUPS, "wakeups", "times the collector was woken ahead of its timer")                 \
 	X(TIME_NS, "time_ns", "nanoseconds spent in the program, for samples")                    \
 	X(LATE_NS, "late_ns", "of them for samples whose stacks were handed over")                \

@@ -24,6 +24,25 @@ typedef struct pt_regs pfs_registers;
 #define PFS_FRAME_WORDS (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
 #define PFS_LABEL_WORDS (sizeof(struct pfs_labels) / 8)
 #define PFS_LATE_WORDS	((sizeof(struct pfs_late) + 7) / 8)
+#define PFS_CHAIN_WORDS \
+	(sizeof(struct pfs_chain) / 8 + PFS_MAX_USER_FRAMES / 2 + PFS_CHAIN_KEPT_WORDS)
+
+/* What a record has at most behind its head, before the hand-over. */
+#define PFS_RECORD_WORDS (PFS_FRAME_WORDS + PFS_LABEL_WORDS + PFS_CHAIN_WORDS)
+
+/* The walk of an interpreter's chain. */
+struct pfs_chain_walk {
+	struct pfs_runtime runtime; /* of the sample's process */
+	__u64 first_sp;
+	__u64 frame;  /* the next one; 0: the chain ends there */
+	__u64 record; /* that led to it, if there are such */
+	__u64 block[PFS_FRAME_BLOCK_MOST_WORDS];
+	__u64 code[16];
+	__u32 found; /* words */
+	__u16 mark_count;
+	__u8 status;					 /* enum pfs_chain_status */
+	__u32 ends[PFS_MAX_USER_FRAMES]; /* of the machine's frames, at their places */
+};
 
 struct pfs_scratch {
 	struct pfs_walk walk; /* beside what else each sample writes */
@@ -33,9 +52,10 @@ struct pfs_scratch {
 	__u32 slot;			  /* its own number */
 	__u32 taken;		  /* by an event that is not at its end yet */
 	__u64 missing;		  /* where labels could not be read */
+	struct pfs_chain_walk chain;
 	struct pfs_sample sample;
-	/* frames, and labels and the hand-over behind them */
-	__u64 words[PFS_FRAME_WORDS + PFS_LABEL_WORDS + PFS_LATE_WORDS];
+	/* frames, and labels, a chain and the hand-over behind them */
+	__u64 words[PFS_RECORD_WORDS + PFS_LATE_WORDS];
 };
 
 /*

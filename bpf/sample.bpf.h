@@ -20,6 +20,7 @@
 #include "events.h"
 #include "kernel_types.h"
 #include "maps.bpf.h"
+#include "runtime.bpf.h"
 #include "thread_labels.bpf.h"
 #include "user_stack.bpf.h"
 
@@ -247,6 +248,22 @@ pfs_labels_of(struct pfs_scratch *scratch, struct task_struct *task, __u32 words
 	return added;
 }
 
+/* Words of the interpreter's chain, if the process is known to have one. */
+static __always_inline __u32
+pfs_chain_of(struct pfs_scratch *scratch, __u32 words)
+{
+	struct pfs_sample *sample = &scratch->sample;
+	__u32 added;
+
+	if (scratch->chain.runtime.kind == PFS_RUNTIME_NONE || (sample->flags & ~PFS_SAMPLE_LABELS) ||
+		sample->user_status == PFS_WALK_NO_REGISTERS)
+		return 0;
+	added = pfs_add_chain(scratch->slot, words);
+	if (added)
+		sample->flags |= PFS_SAMPLE_CHAIN;
+	return added;
+}
+
 /*
  * Sends the sample; the collector is woken only where waiting for its timer would lose something.
  */
@@ -263,6 +280,8 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 		words = PFS_FRAME_WORDS;
 	words += pfs_labels_of(scratch, task, (__u32) words);
 	words = pfs_at_most(words, PFS_FRAME_WORDS + PFS_LABEL_WORDS);
+	words += pfs_chain_of(scratch, (__u32) words);
+	words = pfs_at_most(words, PFS_RECORD_WORDS);
 	frame_bytes = sizeof(*sample) + words * sizeof(__u64);
 	/* code that the collector does not know may be generated, and gone when its timer fires */
 	if (scratch->young || sample->user_status == PFS_WALK_NO_MAPPING ||
@@ -283,8 +302,7 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 		}
 		pfs_count(PFS_COUNTER_LATE_SKIPPED);
 	}
-	frame_bytes = pfs_at_most(frame_bytes, sizeof(*sample) +
-											   (PFS_FRAME_WORDS + PFS_LABEL_WORDS) * sizeof(__u64));
+	frame_bytes = pfs_at_most(frame_bytes, sizeof(*sample) + PFS_RECORD_WORDS * sizeof(__u64));
 	if (bpf_ringbuf_output(&pfs_ring, &scratch->sample, frame_bytes, flags))
 		pfs_count(PFS_COUNTER_RING_FULL);
 	else
@@ -352,6 +370,7 @@ pfs_finish_sample(struct pfs_scratch *scratch, struct task_struct *task)
 {
 	__u64 spent_ns;
 
+	pfs_find_runtime(scratch);
 	if (!scratch->sample.flags)
 		pfs_walk_user(scratch);
 	pfs_emit(scratch, task);

@@ -274,6 +274,7 @@ struct pfs_walk {
 #define PFS_LEAF_FRAMES		(PFS_MAX_USER_FRAMES - PFS_ROOT_FRAMES)
 #define PFS_MAX_WALK_FRAMES 2048   /* found: what one tick may take is bounded … */
 #define PFS_MAX_WALK_NS		250000 /* … and so is the time; looked at every PFS_STEPS frames */
+#define PFS_MAX_SAMPLE_NS	500000 /* likewise, with an interpreter's frames behind them */
 
 /* How many frames are kept of so many. */
 static inline __u32

@@ -238,6 +238,22 @@ pfs_begin_walk_of_task(struct pfs_scratch *scratch, struct task_struct *task)
 }
 
 /*
+ * Notes where the frame that was found last ends, which its caller's stack pointer tells. Called
+ * before the caller's step, not behind the frame's own: the kernel would verify it on each of that
+ * one's many ways out.
+ */
+static __always_inline void
+pfs_note_end(struct pfs_scratch *scratch)
+{
+	__u64 end = (scratch->walk.at.sp - scratch->chain.first_sp) / 8;
+	__u32 place = pfs_walk_place(scratch->walk.count - 1U);
+
+	barrier_var(place);
+	if (place < PFS_MAX_USER_FRAMES)
+		scratch->chain.ends[place] = end < PFS_END_UNKNOWN ? (__u32) end : PFS_END_UNKNOWN;
+}
+
+/*
  * One step of the walk in a scratch. A global function: the kernel verifies it once, whatever loop
  * calls it. first is the number of stack words in front of the user frames.
  */
@@ -249,6 +265,8 @@ pfs_user_step(__u32 slot, __u32 first)
 
 	if (!scratch)
 		return 1;
+	if (scratch->chain.runtime.kind != PFS_RUNTIME_NONE)
+		pfs_note_end(scratch);
 	at = first + pfs_walk_place(scratch->walk.count);
 	if (at >= PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
 		return 1;
@@ -330,7 +348,7 @@ pfs_copy_page(__u32 slot, __u32 words, __u32 page)
 	__u64 length;
 	int other = page >= PFS_LATE_SPAN;
 
-	if (!scratch || words > PFS_FRAME_WORDS + PFS_LABEL_WORDS)
+	if (!scratch || words > PFS_RECORD_WORDS)
 		return 1;
 	late = (struct pfs_late *) &scratch->words[words];
 	length = late->length;
@@ -363,7 +381,7 @@ pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words
 	__u64 low = scratch->walk.at.sp & page_mask;
 	__u64 other;
 
-	if (words > PFS_FRAME_WORDS + PFS_LABEL_WORDS)
+	if (words > PFS_RECORD_WORDS)
 		return 0;
 	other = pfs_other_stack(scratch->walk.at.fp, low, low + PFS_LATE_SPAN * PFS_LATE_CHUNK_BYTES);
 	late = (struct pfs_late *) &scratch->words[words];
@@ -417,6 +435,7 @@ pfs_walk_user(struct pfs_scratch *scratch)
 	}
 
 	walk->at.arguments = sample->arg_start;
+	scratch->chain.first_sp = walk->at.sp;
 	process = pfs_described(sample);
 	if (!process)
 	{

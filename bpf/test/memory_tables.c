@@ -77,6 +77,22 @@ remove_process(KernelTables *tables, uint32_t pid)
 	(void) pid;
 }
 
+static int
+set_runtime(KernelTables *tables, uint32_t pid, const struct pfs_runtime *runtime)
+{
+	(void) tables;
+	(void) pid;
+	(void) runtime;
+	return 0;
+}
+
+static void
+remove_runtime(KernelTables *tables, uint32_t pid)
+{
+	(void) tables;
+	(void) pid;
+}
+
 static const KernelTablesOps operations = {
 	.write_lines = write_lines,
 	.line = line,
@@ -86,6 +102,8 @@ static const KernelTablesOps operations = {
 	.mapping = mapping,
 	.set_process = set_process,
 	.remove_process = remove_process,
+	.set_runtime = set_runtime,
+	.remove_runtime = remove_runtime,
 };
 
 KernelTables *

@@ -96,6 +96,7 @@ typedef struct Agent
 	int64_t descriptors;	 /* that may be open at once */
 	TableCache *table_cache; /* NULL: none */
 	JitNames *jit_names;
+	Runtimes *runtimes;
 	Writer *writer;
 	Sampler *sampler;
 	Reader *reader;
@@ -451,6 +452,7 @@ start_parts(Agent *agent, Failure *failure)
 		.sources = options->sources,
 		.losses = &agent->losses,
 	};
+	CodeNamer generated;
 	ExitCode code;
 
 	sampler.sources.off_cpu_period_ns = (uint64_t) (options->off_cpu_ms * NS_PER_MS);
@@ -464,7 +466,11 @@ start_parts(Agent *agent, Failure *failure)
 	reader.table_cache = agent->table_cache;
 	if (jit_names_create(options->max_memory_bytes / NAMES_SHARE, &agent->jit_names) != 0)
 		return out_of_memory(failure);
-	reader.namer = jit_names_namer(agent->jit_names);
+	if (runtimes_create(options->max_memory_bytes / NAMES_SHARE, &agent->runtimes) != 0)
+		return out_of_memory(failure);
+	generated = jit_names_namer(agent->jit_names);
+	reader.namer = runtimes_namer(agent->runtimes, &generated);
+	reader.runtimes = agent->runtimes;
 	if (symbolizer_create(&symbolizer, &agent->symbolizer) != 0 ||
 		mapped_file_table_create(&agent->files) != 0 ||
 		reader_create(&reader, agent->files, &agent->losses, &agent->reader) != 0 ||
@@ -507,6 +513,9 @@ free_middle(Agent *agent)
 	agent->pod_client = NULL;
 	flusher_free(agent->flusher);
 	reader_free(agent->reader);
+	if (agent->runtimes != NULL)
+		runtimes_stats(agent->runtimes, &agent->report.runtimes);
+	runtimes_free(agent->runtimes);
 	if (agent->jit_names != NULL)
 		jit_names_stats(agent->jit_names, &agent->report.names);
 	jit_names_free(agent->jit_names);
@@ -517,6 +526,7 @@ free_middle(Agent *agent)
 	agent->flusher = NULL;
 	agent->reader = NULL;
 	agent->jit_names = NULL;
+	agent->runtimes = NULL;
 	agent->files = NULL;
 	agent->symbolizer = NULL;
 }

@@ -63,6 +63,7 @@ run_facts(Probe *base)
 	elf_file_fini(&file);
 	if (probe->find_labels)
 		label_place_read(&source, &facts->labels);
+	python_file_read(&source, mapped_file_name(probe->file), &facts->python);
 }
 
 static void

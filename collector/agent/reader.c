@@ -145,6 +145,11 @@ reader_use_tables(Reader *reader, KernelTables *tables)
 	unwind_tables_limit(reader->unwind, reader->options.memory_bytes, reader->options.cpu_percent);
 	if (reader->options.custom.count > 0)
 		unwind_tables_find_labels(reader->unwind);
+	if (reader->options.runtimes != NULL)
+	{
+		runtimes_use_tables(reader->options.runtimes, tables);
+		unwind_tables_use_runtimes(reader->unwind, reader->options.runtimes);
+	}
 	return 0;
 }
 
@@ -221,6 +226,22 @@ count_refused_names(Reader *reader)
 	reader->names_refused = stats.refused;
 }
 
+/* What interpreters' frames have lost since the last time. */
+static void
+count_interpreted(Reader *reader)
+{
+	RuntimesStats stats;
+
+	if (reader->options.runtimes == NULL)
+		return;
+	runtimes_stats(reader->options.runtimes, &stats);
+	losses_add(reader->losses, LOSS_RUNTIME_UNKNOWN, stats.unknown - reader->runtimes.unknown);
+	losses_add(reader->losses, LOSS_CHAIN_UNMATCHED, stats.unmatched - reader->runtimes.unmatched);
+	losses_add(reader->losses, LOSS_CODE_STALE, stats.stale - reader->runtimes.stale);
+	losses_add(reader->losses, LOSS_CODE_PUT_OFF, stats.put_off - reader->runtimes.put_off);
+	reader->runtimes = stats;
+}
+
 /* Adds to the losses what the tables have refused since the last call. Lock held. */
 static void
 count_refusals(Reader *reader)
@@ -247,6 +268,7 @@ reader_take(Reader *reader)
 	Interval *taken;
 
 	count_refused_names(reader);
+	count_interpreted(reader);
 	if (interval_create(reader->files, reader->options.interval_bytes, &fresh) != 0)
 		fresh = NULL;
 	pthread_mutex_lock(&reader->mutex);

@@ -22,6 +22,7 @@
 #include "labels/labeller.h"
 #include "process/mapped_file.h"
 #include "process/process.h"
+#include "runtimes/runtimes.h"
 #include "threads/custom_labels.h"
 
 typedef struct Reader Reader;
@@ -42,6 +43,7 @@ typedef struct ReaderOptions
 	size_t sideband_bytes;	 /* that its buffers in the kernel may take */
 	TableCache *table_cache; /* NULL: none; outlives the reader */
 	CodeNamer namer;		 /* of generated and interpreted code */
+	Runtimes *runtimes;		 /* interpreters' stacks; NULL: they are not looked for */
 	CustomLabels custom;	 /* labels of threads that samples get */
 	SchedulerCode scheduler; /* left out of the stacks of threads that waited */
 } ReaderOptions;

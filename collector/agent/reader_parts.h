@@ -51,6 +51,7 @@ struct Reader
 
 	bool waits_overtook;	/* of whoever queues waits: the queue was full of them for a second */
 	uint64_t names_refused; /* of the flusher thread: as far as they were told as losses */
+	RuntimesStats runtimes; /* likewise */
 	uint64_t mappings_cut;	/* likewise, with the lock */
 	uint64_t groups_relative;
 	uint64_t files_refused;
@@ -73,6 +74,9 @@ struct Reader
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	/* words of frames: kept ones, and a late walk's */
 	uint64_t user_frames[PFS_MAX_USER_FRAMES + PFS_MAX_WALK_FRAMES];
+	uint64_t frame_ends[PFS_MAX_USER_FRAMES + PFS_MAX_WALK_FRAMES]; /* 0: not known */
+	uint64_t chain_words[PFS_CHAIN_KEPT_WORDS];
+	MergedStack merged;
 	Frame frames[MAX_FRAMES];
 };
 
@@ -80,7 +84,8 @@ struct Reader
 typedef struct UserWalk
 {
 	uint32_t count;		/* words */
-	uint32_t cut;		/* words that are missing before number PFS_LEAF_FRAMES */
+	uint32_t cut;		/* frames that are missing … */
+	uint32_t cut_at;	/* … before the word of this number */
 	uint32_t late_from; /* those from here on went by our rules */
 	uint8_t status;		/* enum pfs_walk_status */
 } UserWalk;

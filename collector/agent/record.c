@@ -24,6 +24,30 @@ take_labels(const uint8_t *bytes, size_t length, const struct pfs_labels **label
 	return head + found->count * sizeof(struct pfs_label);
 }
 
+/*
+ * The interpreter's chain that begins there, behind user_count frames; its bytes, 0 where it is
+ * none.
+ */
+static size_t
+take_chain(const uint8_t *bytes, size_t length, uint32_t user_count, Record *record)
+{
+	const struct pfs_chain *chain = (const void *) bytes;
+	size_t end_bytes;
+	size_t chain_bytes;
+
+	if (length < sizeof(*chain) || chain->found > PFS_CHAIN_MAX_WORDS ||
+		(chain->end_count != 0 && chain->end_count != user_count))
+		return 0;
+	end_bytes = (size_t) (chain->end_count + 1) / 2 * sizeof(uint64_t);
+	chain_bytes = sizeof(*chain) + end_bytes + pfs_chain_kept(chain->found) * sizeof(uint64_t);
+	if (length < chain_bytes)
+		return 0;
+	record->chain = chain;
+	record->ends = (const uint32_t *) (const void *) (chain + 1);
+	record->chain_words = (const uint64_t *) (const void *) (bytes + sizeof(*chain) + end_bytes);
+	return chain_bytes;
+}
+
 bool
 record_parse(const void *bytes, size_t length_bytes, Record *record)
 {
@@ -46,6 +70,7 @@ record_parse(const void *bytes, size_t length_bytes, Record *record)
 	behind = (const uint8_t *) (record->user_frames + user_count);
 	left_bytes = length_bytes - sizeof(*sample) - frame_bytes;
 	record->labels = NULL;
+	record->chain = NULL;
 	record->late = NULL;
 	if (sample->flags & PFS_SAMPLE_LABELS)
 	{
@@ -55,6 +80,15 @@ record_parse(const void *bytes, size_t length_bytes, Record *record)
 			return false;
 		behind += label_bytes;
 		left_bytes -= label_bytes;
+	}
+	if (sample->flags & PFS_SAMPLE_CHAIN)
+	{
+		size_t chain_bytes = take_chain(behind, left_bytes, user_count, record);
+
+		if (chain_bytes == 0)
+			return false;
+		behind += chain_bytes;
+		left_bytes -= chain_bytes;
 	}
 	if (sample->flags & PFS_SAMPLE_LATE)
 	{

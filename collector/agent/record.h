@@ -18,6 +18,9 @@ typedef struct Record
 	const uint64_t *kernel_frames;
 	const uint64_t *user_frames;	 /* words; see user_frame.h */
 	const struct pfs_labels *labels; /* of the thread; NULL: none */
+	const struct pfs_chain *chain;	 /* of the thread's interpreter; NULL: none */
+	const uint32_t *ends;			 /* of user frames, chain->end_count; see runtime_types.h */
+	const uint64_t *chain_words;	 /* pfs_chain_kept(chain->found) */
 	const struct pfs_late *late;	 /* NULL: none */
 } Record;
 

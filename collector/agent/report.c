@@ -51,6 +51,15 @@ write_code_files(FILE *file, const char *kind, const char *piece, const JitFileS
 	fprintf(file, "%ss_timed_out=%" PRIu64 "\n", kind, stats->timeouts);
 }
 
+static void
+write_runtimes(FILE *file, const RuntimesStats *stats)
+{
+	fprintf(file, "interpreters=%" PRIu64 "\n", stats->attached);
+	fprintf(file, "interpreters_placed=%" PRIu64 "\n", stats->placed);
+	fprintf(file, "interpreter_stacks=%" PRIu64 "\n", stats->merged);
+	fprintf(file, "interpreter_codes=%" PRIu64 "\n", stats->codes);
+}
+
 int
 report_write(FILE *file, const Report *report, Losses *losses)
 {
@@ -97,9 +106,10 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	write_code_files(file, "perf_map", "line", &report->names.maps);
 	write_code_files(file, "jitdump", "record", &report->names.dumps);
 	fprintf(file, "generated_frames_unnamed=%" PRIu64 "\n", report->names.unnamed);
+	write_runtimes(file, &report->runtimes);
 	fprintf(file, "probes_timed_out=%" PRIu64 "\n",
-			report->processes.timeouts + report->unwinder.timeouts + report->files.timeouts +
-				report->symbol_timeouts);
+			report->processes.timeouts + report->unwinder.timeouts + report->runtimes.timeouts +
+				report->files.timeouts + report->symbol_timeouts);
 	fprintf(file, "rereads_put_off=%" PRIu64 "\n", report->processes.put_off);
 	fprintf(file, "processes_evicted=%" PRIu64 "\n", report->processes.evicted);
 	fprintf(file, "rows_stored=%" PRIu64 "\n", report->writer.samples_written);

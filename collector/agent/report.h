@@ -15,6 +15,7 @@
 #include "jit/jit_names.h"
 #include "kernel/sampler.h"
 #include "process/process.h"
+#include "runtimes/runtimes.h"
 #include "unwind/unwinder.h"
 #include "writer/writer.h"
 
@@ -25,6 +26,7 @@ typedef struct Report
 	uint32_t cpus;
 	uint64_t counters[PFS_COUNTER_COUNT];
 	JitNamesStats names;
+	RuntimesStats runtimes;
 	SourceFigure figures[SAMPLER_FIGURES_MAX];
 	size_t figure_count;
 	ResolveStats resolved;

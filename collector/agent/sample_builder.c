@@ -179,7 +179,7 @@ next_user_frame(Reader *reader, const UserWalk *walk, uint32_t *cut, uint32_t *n
 {
 	if (*cut > 0)
 	{
-		if (user_frame_next(reader->user_frames, PFS_LEAF_FRAMES, next, user))
+		if (user_frame_next(reader->user_frames, walk->cut_at, next, user))
 			return true;
 		mark_cut(reader, *cut, stack);
 		*cut = 0;
@@ -234,7 +234,7 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 		/* the caller was found by rules of other code: whatever it is, it did not call */
 		if (walked_by_rules(stack->walk) &&
 			went_by_its_rules(reader, &user, frame->kind, next,
-							  cut > 0 ? PFS_LEAF_FRAMES : walk->count) &&
+							  cut > 0 ? walk->cut_at : walk->count) &&
 			!process_walk_held(reader->processes, process, user.code, sample->time_ns,
 							   user.place >= walk->late_from))
 		{

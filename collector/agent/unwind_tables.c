@@ -84,6 +84,7 @@ struct UnwindTables
 	uint64_t put_off;
 	StalledProcess stalled[STALLED_MANY];
 	LabelPages label_pages;
+	Runtimes *runtimes; /* NULL: nobody asks for interpreters */
 	bool find_labels;
 	bool cache_warned;
 	uint64_t room_ns; /* when tables may be made to go again */
@@ -157,6 +158,12 @@ void
 unwind_tables_rest(UnwindTables *tables, bool rest)
 {
 	tables->account.resting = rest;
+}
+
+void
+unwind_tables_use_runtimes(UnwindTables *tables, Runtimes *runtimes)
+{
+	tables->runtimes = runtimes;
 }
 
 void
@@ -237,8 +244,8 @@ segment_bias(const Entry *entry, const DescribedMapping *mapping, uint64_t *bias
 
 /* False where nothing can be said about the mapping's code; *later: as its file did not answer. */
 static bool
-make_span(UnwindTables *tables, const DescribedMapping *mapping, uint64_t now_ns, UnwindSpan *span,
-		  bool *later)
+make_span(UnwindTables *tables, const ExecImage *process, const DescribedMapping *mapping,
+		  uint64_t now_ns, UnwindSpan *span, bool *later)
 {
 	const Entry *entry;
 
@@ -252,6 +259,8 @@ make_span(UnwindTables *tables, const DescribedMapping *mapping, uint64_t now_ns
 	if (entry == NULL || entry->binary == NULL || !segment_bias(entry, mapping, &span->bias))
 		return false;
 	span->binary = entry->binary;
+	if (entry->facts.python.is_python && tables->runtimes != NULL)
+		runtimes_attach(tables->runtimes, process, &entry->facts.python, span->bias, now_ns);
 	if (entry->facts.labels.kind != PFS_LABELS_NONE)
 		span->labels = &entry->facts.labels;
 	return true;
@@ -318,7 +327,8 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
 			span_count += jit_frames_spans(tables->unwinder, memory, mappings[i].start,
 										   mappings[i].end, now_ns, &spans[span_count]);
 		else
-			span_count += make_span(tables, &mappings[i], now_ns, &spans[span_count], &later);
+			span_count +=
+				make_span(tables, process, &mappings[i], now_ns, &spans[span_count], &later);
 	}
 	if (memory != NULL && jit_memory_is_stuck(memory))
 		note_stalled(tables, process, now_ns);
@@ -356,18 +366,20 @@ void
 unwind_tables_forget(UnwindTables *tables, const ExecImage *process, uint64_t now_ns)
 {
 	unwinder_process_forget(tables->unwinder, process, now_ns);
+	if (tables->runtimes != NULL)
+		runtimes_forget(tables->runtimes, process);
 }
 
 size_t
 unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
-				   const struct pfs_late *late, bool trust_jit, uint64_t *frames, size_t capacity,
-				   int *status)
+				   const struct pfs_late *late, bool trust_jit, uint64_t *frames, uint64_t *ends,
+				   size_t capacity, int *status)
 {
 	LateMemory memory = { late->bytes,	late->length,		 late->address,
 						  late->chunks, late->other_address, late->other_chunks };
 
 	return late_walk(tables->unwinder,
-					 &(LateWalk){ process, &late->at, late_memory_read, &memory, trust_jit },
+					 &(LateWalk){ process, &late->at, late_memory_read, &memory, trust_jit, ends },
 					 frames, capacity, status);
 }
 

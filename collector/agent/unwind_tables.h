@@ -17,6 +17,7 @@
 
 #include "events.h"
 #include "process/process.h"
+#include "runtimes/runtimes.h"
 #include "unwind/unwinder.h"
 
 typedef struct UnwindTables UnwindTables;
@@ -32,6 +33,9 @@ void unwind_tables_limit(UnwindTables *tables, size_t memory_bytes, uint64_t cpu
 
 /* rest: the agent takes more than --max-cpu, so no table is made for now. */
 void unwind_tables_rest(UnwindTables *tables, bool rest);
+
+/* From now on interpreters among the files are told there. It outlives this. */
+void unwind_tables_use_runtimes(UnwindTables *tables, Runtimes *runtimes);
 
 /* From now on it is told where programs keep labels of their threads. */
 void unwind_tables_find_labels(UnwindTables *tables);
@@ -54,11 +58,12 @@ void unwind_tables_forget(UnwindTables *tables, const ExecImage *process, uint64
 
 /*
  * Goes on with a walk that the kernel handed over (PFS_SAMPLE_LATE), over the stack's copy. Frames
- * as the kernel records them; trust_jit as in late_walk.h; *status is an enum pfs_walk_status.
+ * as the kernel records them; ends (NULL: not wanted) and trust_jit as in late_walk.h; *status is
+ * an enum pfs_walk_status.
  */
 size_t unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
 						  const struct pfs_late *late, bool trust_jit, uint64_t *frames,
-						  size_t capacity, int *status);
+						  uint64_t *ends, size_t capacity, int *status);
 
 /*
  * A walk of an owner's process ended with PFS_WALK_NO_TABLE at a frame, as recorded. If that is

@@ -38,21 +38,43 @@ jit_is_as_sampled(Reader *reader, const struct pfs_sample *sample, const Process
 	return mapped_ns < sample->time_ns && mapped_ns < process_read_ns(process);
 }
 
+/* Where a frame ends, as the record tells; 0: it is not known. */
+static uint64_t
+kernel_end(const Record *record, uint32_t place)
+{
+	const struct pfs_chain *chain = record->chain;
+
+	/* the walk has not come to the caller of the last one */
+	if (chain == NULL || place >= chain->end_count || record->ends[place] == PFS_END_UNKNOWN ||
+		place == pfs_walk_place(record->sample->user_count - 1U))
+		return 0;
+	return chain->first_sp + (uint64_t) record->ends[place] * 8;
+}
+
 /* The frames that the kernel found, innermost first. */
 static UserWalk
-kernel_walk(const Record *record, uint64_t *frames)
+kernel_walk(const Record *record, uint64_t *frames, uint64_t *ends)
 {
 	uint32_t found = record->sample->user_count;
 	uint32_t kept = pfs_walk_kept(found);
 
 	for (uint32_t i = 0; i < kept; i++)
-		frames[i] = record->user_frames[i < PFS_LEAF_FRAMES ? i : pfs_walk_place(found - kept + i)];
-	return (UserWalk){ kept, found - kept, kept, record->sample->user_status };
+	{
+		uint32_t place = i < PFS_LEAF_FRAMES ? i : pfs_walk_place(found - kept + i);
+
+		frames[i] = record->user_frames[place];
+		ends[i] = kernel_end(record, place);
+	}
+	return (UserWalk){ .count = kept,
+					   .cut = found - kept,
+					   .cut_at = PFS_LEAF_FRAMES,
+					   .late_from = kept,
+					   .status = record->sample->user_status };
 }
 
 /* Of a deep stack the frames between the innermost and the outermost ones are cut out. */
 static void
-cut_frames(UserWalk *walk, uint64_t *frames)
+cut_frames(UserWalk *walk, uint64_t *frames, uint64_t *ends)
 {
 	uint32_t surplus = walk->count - pfs_walk_kept(walk->count);
 
@@ -60,6 +82,8 @@ cut_frames(UserWalk *walk, uint64_t *frames)
 		return;
 	memmove(frames + PFS_LEAF_FRAMES, frames + PFS_LEAF_FRAMES + surplus,
 			PFS_ROOT_FRAMES * sizeof(*frames));
+	memmove(ends + PFS_LEAF_FRAMES, ends + PFS_LEAF_FRAMES + surplus,
+			PFS_ROOT_FRAMES * sizeof(*ends));
 	walk->count -= surplus;
 	walk->cut += surplus;
 	if (walk->late_from > PFS_LEAF_FRAMES)
@@ -78,12 +102,13 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 	const struct pfs_late *late = record->late;
 	ExecImage identity = process_identity(process);
 	uint64_t *frames = reader->user_frames;
+	uint64_t *ends = reader->frame_ends;
 	uint64_t table = 0;
 	uint32_t first;
 	size_t walked;
 	int status;
 
-	*walk = kernel_walk(record, frames);
+	*walk = kernel_walk(record, frames, ends);
 	first = walk->count;
 	if (reader->unwind == NULL)
 		return 0;
@@ -102,7 +127,7 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 		first--;
 	walked = unwind_tables_walk(reader->unwind, &identity, late,
 								jit_is_as_sampled(reader, record->sample, process), frames + first,
-								PFS_MAX_WALK_FRAMES, &status);
+								ends + first, PFS_MAX_WALK_FRAMES, &status);
 	/* the copy ended before the stack did, because the kernel had no time to get there */
 	if (status == PFS_WALK_READ_FAILED && record->sample->user_status == PFS_WALK_OUT_OF_TIME)
 		status = PFS_WALK_OUT_OF_TIME;
@@ -114,7 +139,7 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 	if (status == PFS_WALK_NO_TABLE && walked > 0)
 		table = unwind_tables_want(reader->unwind, &identity, process_owner(process),
 								   frames[walk->count - 1], reader->now_ns);
-	cut_frames(walk, frames);
+	cut_frames(walk, frames, ends);
 	return table;
 }
 
@@ -169,19 +194,78 @@ describe_process(Reader *reader, const Record *record)
 		process_describe_again(process, reader->now_ns);
 }
 
-/* Does the walk lead through code that no file names? */
-static bool
-is_generated(const Reader *reader, const Process *process, const UserWalk *walk)
+/* The interpreter's frames and marks that the kernel found, innermost first. */
+static ChainStack
+kernel_chain(Reader *reader, const Record *record)
 {
+	const struct pfs_chain *chain = record->chain;
+	uint32_t kept = pfs_chain_kept(chain->found);
+
+	for (uint32_t i = 0; i < kept; i++)
+		reader->chain_words[i] =
+			record
+				->chain_words[i < PFS_CHAIN_LEAF_WORDS ? i
+													   : pfs_chain_place(chain->found - kept + i)];
+	return (ChainStack){ .words = reader->chain_words,
+						 .count = kept,
+						 .cut_at = PFS_CHAIN_LEAF_WORDS,
+						 .cut = chain->found - kept,
+						 .mark_count = chain->mark_count,
+						 .whole = chain->status == PFS_CHAIN_WHOLE,
+						 .has_marks = chain->marks != PFS_MARKS_NONE };
+}
+
+static bool
+is_generated_of(const void *process, uint64_t address)
+{
+	return process_is_generated(process, address);
+}
+
+/* Puts the interpreter's frames into the walk. Called with the lock. */
+static void
+merge_chain(Reader *reader, const Record *record, const Process *process, UserWalk *walk)
+{
+	ExecImage image = process_identity(process);
+	MachineStack machine = { .frames = reader->user_frames,
+							 .ends = reader->frame_ends,
+							 .count = walk->count,
+							 .cut_at = walk->cut_at,
+							 .cut = walk->cut,
+							 .late_from = walk->late_from,
+							 .whole = walk->status == PFS_WALK_END_OF_STACK ||
+									  walk->status == PFS_WALK_END_OF_FRAMES,
+							 .is_generated = is_generated_of,
+							 .context = process };
+	const MergedStack *merged = &reader->merged;
+	ChainStack chain;
+
+	if (reader->options.runtimes == NULL || record->chain == NULL)
+		return;
+	machine.first_sp = record->chain->first_sp;
+	chain = kernel_chain(reader, record);
+	if (!runtimes_merge(reader->options.runtimes, &image, &machine, &chain, &reader->merged))
+		return;
+	memcpy(reader->user_frames, merged->words, merged->count * sizeof(*merged->words));
+	walk->count = merged->count;
+	walk->cut = merged->cut;
+	walk->cut_at = merged->cut_at;
+	walk->late_from = merged->late_from;
+}
+
+/* What of the walk's code no file names. */
+static CodeWalk
+code_of_walk(const Reader *reader, const Process *process, const UserWalk *walk, uint64_t time_ns)
+{
+	CodeWalk code = { .time_ns = time_ns, .words = reader->user_frames, .count = walk->count };
 	uint32_t next = 0;
 	UserFrame user;
 
 	while (user_frame_next(reader->user_frames, walk->count, &next, &user))
 	{
-		if (user.more_count > 0 || process_is_generated(process, user.code))
-			return true;
+		code.is_interpreted |= user.more_count > 0;
+		code.is_generated |= user.more_count == 0 && process_is_generated(process, user.code);
 	}
-	return false;
+	return code;
 }
 
 /*
@@ -193,11 +277,15 @@ prepare_names(Reader *reader, const Record *record, Process *process, const User
 {
 	const CodeNamer *namer = &reader->options.namer;
 	ExecImage image = process_identity(process);
+	CodeWalk code;
 
-	if (namer->prepare == NULL || !is_generated(reader, process, walk))
+	if (namer->prepare == NULL)
+		return process;
+	code = code_of_walk(reader, process, walk, record->sample->time_ns);
+	if (!code.is_generated && !code.is_interpreted)
 		return process;
 	reader_unlock(reader);
-	namer->prepare(namer->context, &image, record->sample->time_ns);
+	namer->prepare(namer->context, &image, &code);
 	reader_lock(reader);
 	return process_table_get(reader->processes, record->sample, reader->now_ns);
 }
@@ -224,6 +312,34 @@ read_labels(Reader *reader, const Record *record, Process *process)
 	return process_table_get(reader->processes, record->sample, reader->now_ns);
 }
 
+/*
+ * Lets the next samples have the interpreter's frames, if it is to be found where threads keep
+ * their state. Called with the lock, which is given back meanwhile. The process, or NULL.
+ */
+static Process *
+seek_runtime(Reader *reader, const Record *record, Process *process)
+{
+	const struct pfs_sample *sample = record->sample;
+	uint64_t thread_pointer = 0;
+	ExecImage image;
+
+	if (process == NULL || reader->options.runtimes == NULL)
+		return process;
+	if (record->chain != NULL)
+		thread_pointer = record->chain->thread_pointer;
+	else if (record->late != NULL)
+		thread_pointer = record->late->thread_pointer;
+	image = process_identity(process);
+	if (thread_pointer == 0 ||
+		!runtimes_seeks(reader->options.runtimes, &image, (uint64_t) clock_ns(CLOCK_MONOTONIC)))
+		return process;
+	reader_unlock(reader);
+	runtimes_seek(reader->options.runtimes, &image, thread_pointer, sample->tid == sample->pid,
+				  (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	reader_lock(reader);
+	return process_table_get(reader->processes, record->sample, reader->now_ns);
+}
+
 /* Adds a record to the interval, or returns the number of the table that has to be loaded first. */
 static uint64_t
 handle_record(Reader *reader, const Record *record)
@@ -236,6 +352,7 @@ handle_record(Reader *reader, const Record *record)
 	describe_process(reader, record);
 	process = process_table_get(reader->processes, record->sample, reader->now_ns);
 	process = read_labels(reader, record, process);
+	process = seek_runtime(reader, record, process);
 	if (process != NULL && record_has_user_side(record->sample) &&
 		process_state(process) == PROCESS_LIVE)
 	{
@@ -244,7 +361,10 @@ handle_record(Reader *reader, const Record *record)
 												: record->sample->time_ns);
 		table = walk_user_stack(reader, record, process, &walk);
 		if (table == 0)
+		{
+			merge_chain(reader, record, process, &walk);
 			process = prepare_names(reader, record, process, &walk);
+		}
 	}
 	if (table == 0)
 		sample_build(reader, record, process, &walk);

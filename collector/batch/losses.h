@@ -43,6 +43,12 @@ typedef enum LossKind
 	X(PROCESS_STUCK, "process_stuck", LOSS_PARTIAL, "the kernel did not answer about the process") \
 	X(ADDRESS_UNKNOWN, "address_unknown", LOSS_NOTE, "leaf frames in no code that is known")       \
 	X(CODE_FULL, "code_full", LOSS_NOTE, "names of generated code that there was no room for")     \
+	X(RUNTIME_UNKNOWN, "runtime_unknown", LOSS_NOTE, "processes with a Python of unknown version") \
+	X(CHAIN_UNMATCHED, "chain_unmatched", LOSS_NOTE,                                               \
+	  "frames of interpreters that had no place in their stack")                                   \
+	X(CODE_STALE, "code_stale", LOSS_NOTE, "interpreted code that was gone before it was read")    \
+	X(CODE_PUT_OFF, "code_put_off", LOSS_NOTE,                                                     \
+	  "interpreted code that was not read, as its owner had so much read")                         \
 	X(SIDEBAND_FULL, "sideband_full", LOSS_NOTE,                                                   \
 	  "starts and mappings of programs that the kernel's buffer had no room for")                  \
 	X(PAST_FULL, "past_full", LOSS_NOTE, "processes whose mappings were forgotten to save memory") \

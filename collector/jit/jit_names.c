@@ -118,7 +118,7 @@ add_process(JitNames *names, const ExecImage *image)
 
 /* Reads what was told since the sample. */
 static void
-prepare(void *context, const ExecImage *image, uint64_t time_ns)
+prepare(void *context, const ExecImage *image, const CodeWalk *walk)
 {
 	JitNames *names = context;
 	JitProcess *process = find_process(names, image);
@@ -130,7 +130,7 @@ prepare(void *context, const ExecImage *image, uint64_t time_ns)
 		return;
 	process->asked_ns = now_ns;
 	for (size_t i = 0; i < JIT_SOURCE_KINDS; i++)
-		jit_source_read(&process->sources[i], &names->reading, time_ns, now_ns);
+		jit_source_read(&process->sources[i], &names->reading, walk->time_ns, now_ns);
 }
 
 /* A dump knows times, so it is asked first. */

@@ -268,6 +268,20 @@ remove_process(KernelTables *tables, uint32_t pid)
 	(void) bpf_map_delete_elem(((BpfTables *) tables)->maps.processes, &pid);
 }
 
+static int
+set_runtime(KernelTables *tables, uint32_t pid, const struct pfs_runtime *runtime)
+{
+	int fd = ((BpfTables *) tables)->maps.runtimes;
+
+	return bpf_map_update_elem(fd, &pid, runtime, BPF_ANY) == 0 ? 0 : -errno;
+}
+
+static void
+remove_runtime(KernelTables *tables, uint32_t pid)
+{
+	(void) bpf_map_delete_elem(((BpfTables *) tables)->maps.runtimes, &pid);
+}
+
 static const KernelTablesOps operations = {
 	.write_lines = write_lines,
 	.line = line,
@@ -277,6 +291,8 @@ static const KernelTablesOps operations = {
 	.mapping = mapping,
 	.set_process = set_process,
 	.remove_process = remove_process,
+	.set_runtime = set_runtime,
+	.remove_runtime = remove_runtime,
 };
 
 /* A power of two, so that arrays which double end there. */

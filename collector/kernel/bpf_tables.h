@@ -10,7 +10,7 @@
 
 #include "unwind/kernel_tables.h"
 
-/* Descriptors of the maps in bpf/unwind_maps.bpf.h; they stay the caller's. */
+/* Descriptors of maps in bpf/unwind_maps.bpf.h, bpf/runtime.bpf.h; they stay the caller's. */
 typedef struct BpfTableMaps
 {
 	int lines;
@@ -19,6 +19,7 @@ typedef struct BpfTableMaps
 	int rules;
 	int recent;
 	int processes;
+	int runtimes;
 } BpfTableMaps;
 
 /* How far tables may grow. */

@@ -231,6 +231,7 @@ map_tables(Sampler *sampler, Failure *failure)
 		.rules = bpf_map__fd(sampler->skeleton->maps.pfs_rules),
 		.recent = bpf_map__fd(sampler->skeleton->maps.pfs_recent),
 		.processes = bpf_map__fd(sampler->skeleton->maps.pfs_processes),
+		.runtimes = bpf_map__fd(sampler->skeleton->maps.pfs_runtimes),
 	};
 	int result = bpf_tables_create(&maps, &sampler->table_limits, &sampler->tables);
 

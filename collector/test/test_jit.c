@@ -357,7 +357,7 @@ name_at(World *world, uint64_t address, uint64_t time_ns)
 	const UserFrame frame = { .code = address };
 	CodeObject *code;
 
-	world->namer.prepare(world->namer.context, &world->image, time_ns);
+	world->namer.prepare(world->namer.context, &world->image, &(CodeWalk){ .time_ns = time_ns });
 	code = world->namer.name(world->namer.context, &world->image, &frame, time_ns);
 	snprintf(name, sizeof(name), "%s", code != NULL ? code_object_name(code)->name : "");
 	code_object_release(code);

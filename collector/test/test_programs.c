@@ -70,7 +70,7 @@ static struct World
 	struct
 	{
 		struct pfs_sample sample;
-		__u64 words[PFS_FRAME_WORDS + PFS_LABEL_WORDS + PFS_LATE_WORDS];
+		__u64 words[PFS_RECORD_WORDS + PFS_LATE_WORDS];
 		__u64 bytes;
 	} records[RECORDS];
 	int record_count;

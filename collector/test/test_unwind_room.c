@@ -166,7 +166,8 @@ is_walked_of(World *world, const ExecImage *process, uint64_t owner, int number,
 	int status;
 
 	late.at.pc = world->mappings[number].start + 64;
-	(void) unwind_tables_walk(world->tables, process, &late, false, frames, MAX_FRAMES, &status);
+	(void) unwind_tables_walk(world->tables, process, &late, false, frames, NULL, MAX_FRAMES,
+							  &status);
 	if (status != PFS_WALK_NO_TABLE)
 		return true;
 	if (unwind_tables_want(world->tables, process, owner, late.at.pc, now_ns) != 0)

@@ -11,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "runtime_types.h"
 #include "unwind_types.h"
 
 typedef struct KernelTables KernelTables;
@@ -32,6 +33,8 @@ typedef struct KernelTablesOps
 	int (*set_process)(KernelTables *tables, uint32_t pid,
 					   const struct pfs_unwind_process *process);
 	void (*remove_process)(KernelTables *tables, uint32_t pid);
+	int (*set_runtime)(KernelTables *tables, uint32_t pid, const struct pfs_runtime *runtime);
+	void (*remove_runtime)(KernelTables *tables, uint32_t pid);
 } KernelTablesOps;
 
 struct KernelTables

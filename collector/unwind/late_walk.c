@@ -133,7 +133,11 @@ late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size
 
 		(void) pfs_walk_step(&walk, &frame);
 		if (walk.count > at)
+		{
 			frames[at] = frame;
+			if (from->ends != NULL)
+				from->ends[at] = walk.at.sp;
+		}
 	}
 	*status = walk.status == PFS_WALK_RUNNING ? PFS_WALK_TOO_DEEP : walk.status;
 	return walk.count;

@@ -44,6 +44,7 @@ typedef struct LateWalk
 	LateRead read;
 	void *context;	/* of read */
 	bool trust_jit; /* generated code that there are rules for is still that of the sample */
+	uint64_t *ends; /* takes the callers' stack pointers, as many as frames; NULL: not wanted */
 } LateWalk;
 
 /*

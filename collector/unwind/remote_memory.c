@@ -76,6 +76,103 @@ remote_memory_read(RemoteMemory *memory, const RemotePieces *pieces, void *bytes
 	return done;
 }
 
+typedef struct GatherProbe
+{
+	Probe probe;
+	uint32_t pid;
+	size_t count;
+	size_t length; /* of all ranges */
+	uint8_t *bytes;
+	RemoteRange ranges[];
+} GatherProbe;
+
+/* Reads ranges from one on until one cannot be read, and marks them. Returns how many were read. */
+static size_t
+gather_from(GatherProbe *gather, size_t first, size_t offset)
+{
+	struct iovec remote[REMOTE_PIECES_MAX];
+	struct iovec local = { gather->bytes + offset, 0 };
+	size_t count = 0;
+	size_t done = 0;
+	ssize_t result;
+
+	for (; count < REMOTE_PIECES_MAX && first + count < gather->count; count++)
+	{
+		const RemoteRange *range = &gather->ranges[first + count];
+
+		remote[count] = (struct iovec){ (void *) (uintptr_t) range->address, range->bytes };
+		local.iov_len += range->bytes;
+	}
+	result = process_vm_readv((pid_t) gather->pid, &local, 1, remote, count, 0);
+	for (size_t i = 0; i < count; i++)
+	{
+		RemoteRange *range = &gather->ranges[first + i];
+
+		if (result < 0 || (size_t) result < done + range->bytes)
+			return i;
+		done += range->bytes;
+		range->had = true;
+	}
+	return count;
+}
+
+static void
+run_gather(Probe *probe)
+{
+	GatherProbe *gather = (GatherProbe *) probe;
+	size_t offset = 0;
+	size_t at = 0;
+
+	while (at < gather->count)
+	{
+		size_t read = gather_from(gather, at, offset);
+		size_t next = read < REMOTE_PIECES_MAX ? at + read + 1 : at + read;
+
+		/* what cannot be read is passed over */
+		for (; at < next && at < gather->count; at++)
+			offset += gather->ranges[at].bytes;
+	}
+}
+
+static void
+discard_gather(Probe *probe)
+{
+	free(((GatherProbe *) probe)->bytes);
+	free((GatherProbe *) probe);
+}
+
+void
+remote_memory_gather(RemoteMemory *memory, RemoteRange *ranges, size_t count, void *bytes)
+{
+	GatherProbe *probe =
+		memory->stuck || count == 0 ? NULL : malloc(sizeof(*probe) + count * sizeof(*ranges));
+
+	for (size_t i = 0; i < count; i++)
+		ranges[i].had = false;
+	if (probe == NULL)
+		return;
+	probe->probe =
+		(Probe){ .run = run_gather, .discard = discard_gather, .subject.pid = memory->pid };
+	probe->pid = memory->pid;
+	probe->count = count;
+	probe->length = 0;
+	memcpy(probe->ranges, ranges, count * sizeof(*ranges));
+	for (size_t i = 0; i < count; i++)
+		probe->length += ranges[i].bytes;
+	probe->bytes = calloc(1, probe->length);
+	if (probe->bytes == NULL)
+	{
+		free(probe);
+		return;
+	}
+	memory->stuck = patience_run(memory->patience, &probe->probe, WAIT_NS) != 0;
+	if (memory->stuck)
+		return;
+	memcpy(ranges, probe->ranges, count * sizeof(*ranges));
+	memcpy(bytes, probe->bytes, probe->length);
+	discard_gather(&probe->probe);
+}
+
 static void
 run_maps(Probe *probe)
 {

@@ -39,6 +39,20 @@ typedef struct RemotePieces
  */
 size_t remote_memory_read(RemoteMemory *memory, const RemotePieces *pieces, void *bytes);
 
+/* One of several places that are read together. */
+typedef struct RemoteRange
+{
+	uint64_t address;
+	size_t bytes;
+	bool had; /* out: all of it was read */
+} RemoteRange;
+
+/*
+ * Reads the ranges one behind the other into bytes, which holds the sum of their bytes. Whether a
+ * range could be read does not depend on the others.
+ */
+void remote_memory_gather(RemoteMemory *memory, RemoteRange *ranges, size_t count, void *bytes);
+
 /* /proc/PID/maps, which the caller frees; NULL where it cannot be read. */
 char *remote_memory_maps(RemoteMemory *memory, size_t limit_bytes);
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "files/compiler.h"
+#include "runtimes/python_file.h"
 #include "symbols/elf_file.h"
 #include "symbols/mini_debug.h"
 #include "symbols/symbol_table.h"
@@ -41,6 +42,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	ElfSource source = { .fd = -1, .memory = data, .size_bytes = size };
 	struct pfs_label_place place;
+	PythonFile python;
 	char compiler[COMPILER_BYTES];
 	MiniDebug mini;
 	uint64_t address;
@@ -58,5 +60,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	mini_debug_close(&mini);
 	elf_file_fini(&file);
 	label_place_read(&source, &place);
+	python_file_read(&source, "python3.9", &python);
 	return 0;
 }

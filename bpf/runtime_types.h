@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * runtime_types.h
+ *		Stacks that interpreters keep for themselves, as records carry them: the part of events.h
+ *		that is about them.
+ *
+ * An interpreter links its frames in the process's memory. The programs follow that chain at the
+ * moment of the sample, beside the machine's stack, and append it to the record:
+ *
+ *		| pfs_chain, 32 bytes | end_count × u32, to 8 bytes | words × u64 |
+ *
+ * The words are frames with PFS_FRAME_MORE, innermost first, and marks. A mark is a word without
+ * more: an address on the machine's stack, inside the frame of the interpreter's loop that executes
+ * the frames before the mark. The ends tell where the machine's frames lie: the collector puts the
+ * two stacks together (collector/runtimes).
+ */
+#ifndef PFS_RUNTIME_TYPES_H
+#define PFS_RUNTIME_TYPES_H
+
+#include <linux/types.h>
+
+/* Whose chain it is; a frame's PFS_FRAME_INTERPRETER, too. */
+enum pfs_runtime_kind {
+	PFS_RUNTIME_NONE = 0,
+	PFS_RUNTIME_PYTHON
+};
+
+/* How many frames of the interpreter one frame of its loop executes, and how that is told. */
+enum pfs_runtime_marks {
+	PFS_MARKS_NONE = 0, /* one: there are no marks (CPython up to 3.10) */
+	PFS_MARKS_ENTRY,	/* up to one that says it was entered from C code (3.11) */
+	PFS_MARKS_SHIM		/* up to one that is none, and lies on the machine's stack (3.12 on) */
+};
+
+#define PFS_RUNTIME_PROCESSES 8192
+
+#define PFS_FRAME_BLOCK_WORDS	   11 /* of a frame that lies on a stack, which may end behind it */
+#define PFS_FRAME_BLOCK_MOST_WORDS 16
+#define PFS_CODE_BLOCK_WORDS	   12
+
+/*
+ * A process's interpreter: where a thread's state is, and where frames have what. Offsets of words
+ * that are read in blocks count words.
+ */
+struct pfs_runtime {
+	__u64 start_time_ns; /* of the image, as in struct pfs_sample */
+	__u64 exec_id;
+	__s32 state_offset; /* of the word that leads to the thread's state, from the thread pointer */
+	__u16 state_frame;	/* in the state: the innermost frame, or a record that leads to it */
+	__u16 record_frame; /* in such a record, with has_record */
+	__u16 record_previous;
+	__u16 code_first; /* of the code object: of PFS_CODE_BLOCK_WORDS from here on … */
+	__u16 code_mask;  /* … those of these bits tell objects apart */
+	__u16 name_hash;  /* in a string: its hash */
+	__u8 kind;		  /* enum pfs_runtime_kind */
+	__u8 is_placed;	  /* state_offset is known */
+	__u8 has_record;
+	__u8 marks;		  /* enum pfs_runtime_marks */
+	__u8 wide_frames; /* PFS_FRAME_BLOCK_MOST_WORDS are read of a frame */
+	__u8 frame_code;
+	__u8 frame_previous;
+	__u8 frame_instruction;
+	__u8 frame_owner; /* a byte … */
+	__u8 boundary;	  /* … of this value in a frame that ends what one loop executes */
+	__u8 code_name;	  /* the word that leads to the name, whose hash counts, too; 0: it does not */
+	__u8 is_index;	  /* frame_instruction is an index, not an address */
+	__u8 unused[4];
+};
+
+/* How the walk of a chain ended. */
+enum pfs_chain_status {
+	PFS_CHAIN_RUNNING = 0,
+	PFS_CHAIN_WHOLE,
+	PFS_CHAIN_NO_PLACE, /* the collector does not know yet where threads have their state */
+	PFS_CHAIN_NO_STATE, /* the thread has none: it never ran the interpreter */
+	PFS_CHAIN_UNREADABLE,
+	PFS_CHAIN_BAD, /* an address that cannot be */
+	PFS_CHAIN_TOO_DEEP,
+	PFS_CHAIN_OUT_OF_TIME
+};
+
+struct pfs_chain {
+	__u64 thread_pointer;
+	__u64 first_sp; /* of the machine's innermost frame */
+	__u32 found;	/* words; pfs_chain_kept() of them are in the record */
+	__u16 mark_count;
+	__u16 end_count; /* of the machine's frames that the record has; 0: not known */
+	__u8 kind;		 /* enum pfs_runtime_kind */
+	__u8 status;	 /* enum pfs_chain_status */
+	__u8 marks;		 /* enum pfs_runtime_marks */
+	__u8 unused[5];
+};
+
+/* An end: 8-byte units from first_sp to the stack pointer of the caller; this: it is not known. */
+#define PFS_END_UNKNOWN 0xffffffffU
+
+#define PFS_CHAIN_LEAF_WORDS 768
+#define PFS_CHAIN_ROOT_WORDS 256
+#define PFS_CHAIN_KEPT_WORDS (PFS_CHAIN_LEAF_WORDS + PFS_CHAIN_ROOT_WORDS)
+#define PFS_CHAIN_MAX_FRAMES 2048 /* followed */
+#define PFS_CHAIN_MAX_WORDS	 (3 * PFS_CHAIN_MAX_FRAMES)
+
+/* How many words are kept of so many. */
+static inline __u32
+pfs_chain_kept(__u32 count)
+{
+	return count < PFS_CHAIN_KEPT_WORDS ? count : PFS_CHAIN_KEPT_WORDS;
+}
+
+/* Where the word of this number is kept, until another one takes its place. */
+static inline __u32
+pfs_chain_place(__u32 number)
+{
+	if (number < PFS_CHAIN_LEAF_WORDS)
+		return number;
+	return PFS_CHAIN_LEAF_WORDS + (number - PFS_CHAIN_LEAF_WORDS) % PFS_CHAIN_ROOT_WORDS;
+}
+
+/*
+ * The second word of Python's frames: where in its code, and a hash of the code object. Memory of
+ * an object that is gone may soon be another one's, which has other content.
+ */
+#define PFS_PYTHON_CHECK_BITS	  36
+#define PFS_PYTHON_INDEX_BITS	  24
+#define PFS_PYTHON_CHECK(payload) ((payload) & ((1ULL << PFS_PYTHON_CHECK_BITS) - 1))
+#define PFS_PYTHON_INDEX(payload) \
+	((__u32) ((payload) >> PFS_PYTHON_CHECK_BITS) & ((1U << PFS_PYTHON_INDEX_BITS) - 1))
+#define PFS_PYTHON_NO_CHECK 0ULL /* the object could not be read */
+
+#define PFS_HASH_FACTOR 0x9e3779b97f4a7c15ULL
+
+static inline __u64
+pfs_hash_step(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * PFS_HASH_FACTOR;
+	return hash ^ hash >> 32;
+}
+
+/* Without branches, each of which the kernel would verify both ways. */
+#define pfs_hash_masked(hash, words, mask, i) \
+	pfs_hash_step(hash, (words)[i] & (0 - (__u64) ((mask) >> (i) &1)))
+
+/* A hash as a check, which is never PFS_PYTHON_NO_CHECK. */
+static inline __u64
+pfs_python_check(__u64 hash)
+{
+	return hash >> (64 - PFS_PYTHON_CHECK_BITS) | 1;
+}
+
+#ifndef __bpf__
+_Static_assert(sizeof(struct pfs_runtime) == 48, "no hidden padding");
+_Static_assert(sizeof(struct pfs_chain) == 32, "no hidden padding");
+#endif
+
+#endif

@@ -1,0 +1,169 @@
+/*
+ * python_file.c
+ *		Sections and symbols of CPython.
+ */
+#include "runtimes/python_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/elf_file.h"
+
+#define STATE_SECTION  ".PyRuntime"
+#define SYMBOL_VERSION "Py_Version"
+#define SYMBOL_STATE   "_PyRuntime"
+#define SYMBOL_TYPE	   "PyCode_Type"
+#define SYMBOL_LOOP	   "_PyEval_EvalFrameDefault"
+#define SYMBOL_COLD	   "_PyEval_EvalFrameDefault.cold"
+#define SYMBOL_THREAD  "PyGILState_GetThisThreadState"
+
+#define OBJECTS	  (1U << STT_OBJECT | 1U << STT_NOTYPE)
+#define FUNCTIONS (1U << STT_FUNC | 1U << STT_NOTYPE)
+
+typedef struct Reading
+{
+	ElfSource source;
+	ElfHeaders headers;
+	ElfFile file;
+	PythonFile *python;
+} Reading;
+
+/* Is there a section of CPython's state? */
+static bool
+has_state_section(const Reading *reading)
+{
+	Elf64_Shdr section;
+
+	for (uint32_t i = 0; i < reading->headers.section_count; i++)
+	{
+		char name[ELF_NAME_BYTES];
+
+		if (elf_headers_section(&reading->headers, i, &section) &&
+			elf_headers_name(&reading->headers, &section, name) && strcmp(name, STATE_SECTION) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* N of a name "python3.N…" or "libpython3.N…"; 0: it is none. */
+static uint32_t
+minor_of_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash != NULL ? slash + 1 : path;
+	unsigned long minor;
+
+	if (strncmp(name, "lib", 3) == 0)
+		name += 3;
+	if (strncmp(name, "python3.", 8) != 0)
+		return 0;
+	minor = strtoul(name + 8, NULL, 10);
+	return minor < 100 ? (uint32_t) minor : 0;
+}
+
+/* Reads what is at an address of the file when the program starts. */
+static bool
+read_at(const Reading *reading, uint64_t address, void *bytes, size_t size)
+{
+	for (uint32_t i = 0; i < reading->headers.segment_count; i++)
+	{
+		Elf64_Phdr segment;
+
+		if (elf_headers_segment(&reading->headers, i, &segment) && segment.p_type == PT_LOAD &&
+			address >= segment.p_vaddr && segment.p_filesz >= size &&
+			address - segment.p_vaddr <= segment.p_filesz - size)
+			return elf_source_read(&reading->source, segment.p_offset + address - segment.p_vaddr,
+								   bytes, size);
+	}
+	return false;
+}
+
+static bool
+find_symbol(const Reading *reading, const char *name, uint32_t types, ElfSymbol *symbol)
+{
+	return elf_file_find_symbol(&reading->file, ELF_DYNSYM, name, types, symbol) ||
+		   elf_file_find_symbol(&reading->file, ELF_SYMTAB, name, types, symbol);
+}
+
+/* N of the version 3.N; 0: another one, or none is said. */
+static uint32_t
+find_minor(const Reading *reading, const char *name)
+{
+	ElfSymbol symbol;
+	uint32_t version;
+
+	if (find_symbol(reading, SYMBOL_VERSION, OBJECTS, &symbol) &&
+		read_at(reading, symbol.address, &version, sizeof(version)))
+		return version >> 24 == 3 ? version >> 16 & 0xff : 0;
+	return minor_of_name(name);
+}
+
+static bool
+find_layout(const Reading *reading, uint32_t minor, PythonLayout *layout)
+{
+	uint64_t words[PYTHON_OFFSETS_WORDS];
+	ElfSymbol state;
+
+	if (minor < PYTHON_MINOR_OFFSETS)
+		return python_layout_of_version(minor, layout);
+	return find_symbol(reading, SYMBOL_STATE, OBJECTS, &state) &&
+		   read_at(reading, state.address, words, sizeof(words)) &&
+		   python_layout_of_offsets(minor, words, layout);
+}
+
+static void
+find_loops(const Reading *reading, PythonLoop loops[PYTHON_LOOPS])
+{
+	static const char *const names[PYTHON_LOOPS] = { SYMBOL_LOOP, SYMBOL_COLD };
+
+	for (int i = 0; i < PYTHON_LOOPS; i++)
+	{
+		ElfSymbol symbol;
+
+		if (find_symbol(reading, names[i], FUNCTIONS, &symbol) &&
+			symbol.size_bytes <= UINT64_MAX - symbol.address)
+			loops[i] = (PythonLoop){ symbol.address, symbol.address + symbol.size_bytes };
+	}
+}
+
+static void
+read_python(const Reading *reading, const char *name)
+{
+	PythonFile *python = reading->python;
+	uint32_t minor = find_minor(reading, name);
+	ElfSymbol symbol;
+
+	python->is_python = true;
+	if (!find_layout(reading, minor, &python->layout))
+	{
+		python->layout = (PythonLayout){ 0 };
+		return;
+	}
+	if (find_symbol(reading, SYMBOL_TYPE, OBJECTS, &symbol))
+		python->code_type = symbol.address;
+	if (find_symbol(reading, SYMBOL_THREAD, FUNCTIONS, &symbol) &&
+		read_at(reading, symbol.address, python->state_bytes, sizeof(python->state_bytes)))
+		python->state_code = symbol.address;
+	if (minor <= 10)
+		find_loops(reading, python->loops);
+}
+
+void
+python_file_read(const ElfSource *source, const char *name, PythonFile *python)
+{
+	Reading reading = { .source = *source, .python = python };
+	ElfSymbol loop;
+	bool has_state;
+
+	memset(python, 0, sizeof(*python));
+	if (elf_headers_read(&reading.headers, source) != 0 || !reading.headers.is_64_bit)
+		return;
+	has_state = has_state_section(&reading);
+	if (!has_state && minor_of_name(name) == 0)
+		return;
+	/* a program that only loads CPython's library has no loop of its own */
+	if (elf_file_init(&reading.file, source) == 0 &&
+		find_symbol(&reading, SYMBOL_LOOP, FUNCTIONS, &loop))
+		read_python(&reading, name);
+	elf_file_fini(&reading.file);
+}

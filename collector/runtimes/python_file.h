@@ -1,0 +1,40 @@
+/*
+ * python_file.h
+ *		Is CPython in a file, which version, and where has it what?
+ *
+ * The file's name is a hint alone: programs that embed CPython have names of their own. From 3.10
+ * on its global state is a section, whatever program it is linked into. Up to 3.9 the file must be
+ * called "python3.N", or "libpython3.N", because its version is said nowhere else.
+ */
+#ifndef COLLECTOR_PYTHON_FILE_H
+#define COLLECTOR_PYTHON_FILE_H
+
+#include <stdbool.h>
+
+#include "files/elf_headers.h"
+#include "runtimes/python_layout.h"
+
+/* Code of the interpreter's loop, by ELF virtual address, half-open. */
+typedef struct PythonLoop
+{
+	uint64_t start;
+	uint64_t end;
+} PythonLoop;
+
+#define PYTHON_LOOPS 2 /* compilers move what is rarely executed elsewhere */
+
+/* What a file says. */
+typedef struct PythonFile
+{
+	bool is_python;			 /* CPython's code and state are in it */
+	PythonLayout layout;	 /* minor 0: of no version that is known */
+	uint64_t code_type;		 /* ELF virtual address of the type of code objects; 0: not known */
+	uint64_t state_code;	 /* of the function that reads the thread's state; likewise */
+	uint8_t state_bytes[24]; /* its first instructions */
+	PythonLoop loops[PYTHON_LOOPS]; /* only up to 3.10 */
+} PythonFile;
+
+/* name: of the file, with or without its directory. */
+void python_file_read(const ElfSource *source, const char *name, PythonFile *file);
+
+#endif

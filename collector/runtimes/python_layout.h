@@ -1,0 +1,63 @@
+/*
+ * python_layout.h
+ *		Where CPython's structures have what, by version: 3.6 to 3.15 on 64-bit machines.
+ *
+ * From 3.13 on a build says so itself, in a table of offsets at the begin of _PyRuntime. What a
+ * version's table has in which order is known; it grew with each version. Before 3.13 offsets are
+ * those of the version's headers.
+ */
+#ifndef COLLECTOR_PYTHON_LAYOUT_H
+#define COLLECTOR_PYTHON_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime_types.h"
+
+#define PYTHON_MINOR_FIRST 6
+#define PYTHON_MINOR_LAST  15
+
+/* Before that, a build has no table of offsets. */
+#define PYTHON_MINOR_OFFSETS 13
+
+/* The table that is read of a build: words, the first of which is a magic number. */
+#define PYTHON_OFFSETS_WORDS 94
+#define PYTHON_OFFSETS_MAGIC "xdebugpy"
+
+/* What is read of a code object, at most. */
+#define PYTHON_CODE_BYTES 160
+
+typedef struct PythonLayout
+{
+	uint8_t minor; /* of 3.N; 0: none is known */
+	uint16_t state_thread_id;
+	/* of a code object; 0 where it has none */
+	uint16_t code_file;
+	uint16_t code_name;
+	uint16_t code_qualified;
+	uint16_t code_first_line;
+	uint16_t code_lines;
+	uint16_t code_instructions; /* bytecode, from 3.11 on */
+	uint16_t code_bytes;		/* up to the end of lines, which are the last of these */
+	/* of a string */
+	uint16_t string_state;
+	uint16_t string_ascii;	 /* characters, if all are ASCII … */
+	uint16_t string_compact; /* … and if not */
+	struct pfs_runtime walk; /* what the kernel's walk has to know; the process is not filled in */
+} PythonLayout;
+
+/* The layout of a version without such a table. False if there is none. */
+bool python_layout_of_version(uint32_t minor, PythonLayout *layout);
+
+/*
+ * The layout by a build's own table. False if it is no table of this version, or says what cannot
+ * be.
+ */
+bool python_layout_of_offsets(uint32_t minor, const uint64_t words[PYTHON_OFFSETS_WORDS],
+							  PythonLayout *layout);
+
+/* The check of a code object (bpf/runtime_types.h) by its bytes, and the hash of its name. */
+uint64_t python_layout_check(const PythonLayout *layout, const uint8_t *code, uint64_t name_hash);
+
+#endif

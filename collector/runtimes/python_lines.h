@@ -1,0 +1,18 @@
+/*
+ * python_lines.h
+ *		Lines of CPython's code objects, by the table that each version keeps.
+ */
+#ifndef COLLECTOR_PYTHON_LINES_H
+#define COLLECTOR_PYTHON_LINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The line of an instruction, counted in units of two bytes (-1: none was executed yet); 0 where
+ * it has none, or the table does not speak of it. first_line is the function's.
+ */
+int32_t python_line(uint32_t minor, const uint8_t *table, size_t length, int32_t first_line,
+					int32_t instruction);
+
+#endif

@@ -1,0 +1,532 @@
+/*
+ * runtimes.c
+ *		The processes that have an interpreter, and the code that they execute.
+ */
+#include "runtimes/runtimes.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "base/allowance.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "process/owner.h"
+#include "runtimes/python_code.h"
+#include "runtimes/python_lines.h"
+#include "runtimes/thread_place.h"
+
+#define NS_PER_MS	   UINT64_C(1000000)
+#define SEEK_FIRST_NS  (50 * NS_PER_MS)
+#define SEEK_MOST_NS   (60000 * NS_PER_MS)
+#define CODES_MAX	   16384 /* of a process */
+#define CODE_COST_NS   (NS_PER_MS / 8)
+#define CODE_BURST_NS  (1000 * NS_PER_MS) /* 8,000 objects at once, and as many a second */
+#define OWNERS		   32
+#define UNKNOWN_LOGGED 16
+#define LASTI_NONE	   ((1U << PFS_PYTHON_INDEX_BITS) - 1)
+#define RUNTIME_NAME   "[python]"
+
+typedef struct CodeKey
+{
+	uint64_t address;
+	uint64_t check;
+} CodeKey;
+
+/* A code object that was read, or could not be: then it has no name. */
+typedef struct KnownCode
+{
+	uint64_t hash; /* of the key, under the table's seed */
+	CodeKey key;
+	PythonCode code;
+	size_t bytes;
+	UT_hash_handle hh;
+} KnownCode;
+
+typedef struct RuntimeProcess
+{
+	uint32_t pid; /* the key */
+	ExecImage image;
+	PythonFile file;
+	uint64_t bias;
+	uint64_t owner;
+	struct pfs_runtime entry; /* as the kernel has it */
+	uint64_t seek_ns;		  /* not before then */
+	uint64_t pause_ns;
+	uint64_t asked_ns;
+	Stall stall; /* its memory did not answer */
+	KnownCode *codes;
+	UT_hash_handle hh;
+} RuntimeProcess;
+
+struct Runtimes
+{
+	uint64_t seed;
+	size_t limit_bytes;
+	size_t used_bytes; /* of names */
+	KernelTables *tables;
+	Patience patience;
+	CodeNamer other;
+	RuntimeProcess *processes;
+	KeyedAllowance owners[OWNERS];
+	uint32_t unknown_logged;
+	_Atomic uint64_t attached;
+	_Atomic uint64_t placed;
+	_Atomic uint64_t unknown;
+	_Atomic uint64_t merged;
+	_Atomic uint64_t unmatched;
+	_Atomic uint64_t codes;
+	_Atomic uint64_t stale;
+	_Atomic uint64_t put_off;
+	_Atomic uint64_t timeouts;
+	_Atomic uint64_t count;
+};
+
+int
+runtimes_create(size_t limit_bytes, Runtimes **result)
+{
+	Runtimes *runtimes = calloc(1, sizeof(*runtimes));
+
+	if (runtimes == NULL || patience_init(&runtimes->patience) != 0)
+	{
+		free(runtimes);
+		return -ENOMEM;
+	}
+	runtimes->limit_bytes = limit_bytes;
+	runtimes->seed = hash_seed();
+	*result = runtimes;
+	return 0;
+}
+
+static void
+forget_codes(Runtimes *runtimes, RuntimeProcess *process)
+{
+	KnownCode *code;
+	KnownCode *next;
+
+	HASH_ITER(hh, process->codes, code, next)
+	{
+		HASH_DEL(process->codes, code);
+		runtimes->used_bytes -= code->bytes;
+		python_code_fini(&code->code);
+		free(code);
+	}
+}
+
+static void
+free_process(Runtimes *runtimes, RuntimeProcess *process)
+{
+	HASH_DEL(runtimes->processes, process);
+	forget_codes(runtimes, process);
+	atomic_fetch_sub(&runtimes->count, 1);
+	free(process);
+}
+
+void
+runtimes_free(Runtimes *runtimes)
+{
+	RuntimeProcess *process;
+	RuntimeProcess *next;
+
+	if (runtimes == NULL)
+		return;
+	HASH_ITER(hh, runtimes->processes, process, next)
+		free_process(runtimes, process);
+	patience_fini(&runtimes->patience);
+	free(runtimes);
+}
+
+void
+runtimes_use_tables(Runtimes *runtimes, KernelTables *tables)
+{
+	runtimes->tables = tables;
+}
+
+/* The process, if that pid is still this image's; otherwise NULL. */
+static RuntimeProcess *
+find_process(const Runtimes *runtimes, const ExecImage *image)
+{
+	RuntimeProcess *process;
+
+	HASH_FIND(hh, runtimes->processes, &image->pid, sizeof(image->pid), process);
+	return process != NULL && exec_image_equal(&process->image, image) ? process : NULL;
+}
+
+/* Tells the kernel's walk what is known of the process. */
+static void
+publish(Runtimes *runtimes, const RuntimeProcess *process)
+{
+	if (runtimes->tables != NULL)
+		(void) runtimes->tables->ops->set_runtime(runtimes->tables, process->pid, &process->entry);
+}
+
+static void
+forget_pid(Runtimes *runtimes, uint32_t pid)
+{
+	RuntimeProcess *process;
+
+	HASH_FIND(hh, runtimes->processes, &pid, sizeof(pid), process);
+	if (process == NULL)
+		return;
+	if (runtimes->tables != NULL)
+		runtimes->tables->ops->remove_runtime(runtimes->tables, pid);
+	free_process(runtimes, process);
+}
+
+void
+runtimes_forget(Runtimes *runtimes, const ExecImage *image)
+{
+	if (find_process(runtimes, image) != NULL)
+		forget_pid(runtimes, image->pid);
+}
+
+static void
+note_unknown(Runtimes *runtimes, const ExecImage *image)
+{
+	atomic_fetch_add(&runtimes->unknown, 1);
+	if (runtimes->unknown_logged++ < UNKNOWN_LOGGED)
+		log_event(LOG_INFO, "runtimes", "a Python of unknown version has no Python frames",
+				  log_number("pid", (int64_t) image->pid));
+}
+
+void
+runtimes_attach(Runtimes *runtimes, const ExecImage *image, const PythonFile *file, uint64_t bias,
+				uint64_t now_ns)
+{
+	RuntimeProcess *process = find_process(runtimes, image);
+
+	if (process != NULL)
+		return;
+	forget_pid(runtimes, image->pid);
+	process = calloc(1, sizeof(*process));
+	if (process == NULL)
+		return;
+	process->pid = image->pid;
+	process->image = *image;
+	process->file = *file;
+	process->bias = bias;
+	process->owner = owner_of_process(image->pid);
+	process->asked_ns = now_ns;
+	process->pause_ns = SEEK_FIRST_NS;
+	process->entry = file->layout.walk;
+	process->entry.start_time_ns = image->start_time_ns;
+	process->entry.exec_id = image->exec_id;
+	HASH_ADD(hh, runtimes->processes, pid, sizeof(process->pid), process);
+	atomic_fetch_add(&runtimes->count, 1);
+	atomic_fetch_add(&runtimes->attached, 1);
+	if (file->layout.minor == 0)
+		note_unknown(runtimes, image);
+	else
+		publish(runtimes, process);
+}
+
+/* Memory of the process, if it is not left alone for now. */
+static bool
+open_memory(Runtimes *runtimes, const RuntimeProcess *process, uint64_t now_ns,
+			RemoteMemory *memory)
+{
+	*memory = (RemoteMemory){ .patience = &runtimes->patience, .pid = process->pid };
+	return now_ns >= process->stall.until_ns;
+}
+
+static void
+close_memory(Runtimes *runtimes, RuntimeProcess *process, const RemoteMemory *memory,
+			 uint64_t now_ns)
+{
+	if (memory->stuck)
+		stall_note(&process->stall, now_ns);
+	atomic_store(&runtimes->timeouts, runtimes->patience.timeouts);
+}
+
+bool
+runtimes_seeks(const Runtimes *runtimes, const ExecImage *image, uint64_t now_ns)
+{
+	const RuntimeProcess *process = find_process(runtimes, image);
+
+	return process != NULL && process->file.layout.minor != 0 && !process->entry.is_placed &&
+		   now_ns >= process->seek_ns;
+}
+
+void
+runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointer, bool is_first,
+			  uint64_t now_ns)
+{
+	RuntimeProcess *process = find_process(runtimes, image);
+	RemoteMemory memory;
+	int32_t offset;
+
+	if (process == NULL || !runtimes_seeks(runtimes, image, now_ns) ||
+		!open_memory(runtimes, process, now_ns, &memory))
+		return;
+	process->seek_ns = now_ns + process->pause_ns;
+	process->pause_ns = 2 * process->pause_ns < SEEK_MOST_NS ? 2 * process->pause_ns : SEEK_MOST_NS;
+	if (thread_place_find(&memory, &process->file, thread_pointer, is_first, &offset))
+	{
+		process->entry.state_offset = offset;
+		process->entry.is_placed = 1;
+		atomic_fetch_add(&runtimes->placed, 1);
+		publish(runtimes, process);
+	}
+	close_memory(runtimes, process, &memory, now_ns);
+}
+
+bool
+runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *machine,
+			   const ChainStack *chain, MergedStack *merged)
+{
+	const RuntimeProcess *process = find_process(runtimes, image);
+	LoopCode loops[PYTHON_LOOPS];
+	bool done;
+
+	if (process == NULL || chain->count == 0)
+		return false;
+	for (int i = 0; i < PYTHON_LOOPS; i++)
+		loops[i] = (LoopCode){ process->file.loops[i].start + process->bias,
+							   process->file.loops[i].end + process->bias };
+	done = stack_merge(machine, chain, loops, PYTHON_LOOPS, merged);
+	if (done)
+		atomic_fetch_add(&runtimes->merged, 1);
+	atomic_fetch_add(&runtimes->unmatched, merged->unmatched);
+	return done;
+}
+
+static CodeKey
+key_of(const UserFrame *frame)
+{
+	return (CodeKey){ frame->code, PFS_PYTHON_CHECK(PFS_FRAME_PAYLOAD(frame->more[0])) };
+}
+
+static uint64_t
+hash_key(const Runtimes *runtimes, const CodeKey *key)
+{
+	return hash_word(hash_word(runtimes->seed, key->address), key->check);
+}
+
+static KnownCode *
+find_code(const Runtimes *runtimes, const RuntimeProcess *process, const CodeKey *key)
+{
+	uint64_t hash = hash_key(runtimes, key);
+	KnownCode *code;
+
+	HASH_FIND(hh, process->codes, &hash, sizeof(hash), code);
+	return code != NULL && code->key.address == key->address && code->key.check == key->check
+			   ? code
+			   : NULL;
+}
+
+/*
+ * The process whose names were not asked for longest loses them; not the one at hand, if another
+ * has any.
+ */
+static void
+make_room(Runtimes *runtimes, RuntimeProcess *asking)
+{
+	RuntimeProcess *eldest = asking;
+
+	for (RuntimeProcess *each = runtimes->processes; each != NULL; each = each->hh.next)
+	{
+		if (each->codes != NULL && (eldest == asking || each->asked_ns < eldest->asked_ns))
+			eldest = each;
+	}
+	forget_codes(runtimes, eldest);
+}
+
+/* Takes over what was read. */
+static void
+keep_code(Runtimes *runtimes, RuntimeProcess *process, PythonCodeWanted *wanted)
+{
+	KnownCode *code = calloc(1, sizeof(*code));
+	size_t bytes = sizeof(*code) + wanted->code.lines_bytes;
+
+	if (wanted->code.name == NULL)
+		atomic_fetch_add(&runtimes->stale, 1);
+	else
+		bytes += strlen(wanted->code.name) + strlen(wanted->code.file);
+	atomic_fetch_add(&runtimes->codes, 1);
+	if (runtimes->used_bytes + bytes > runtimes->limit_bytes)
+		make_room(runtimes, process);
+	if (HASH_COUNT(process->codes) >= CODES_MAX)
+		forget_codes(runtimes, process);
+	if (code == NULL || runtimes->used_bytes + bytes > runtimes->limit_bytes)
+	{
+		free(code);
+		python_code_fini(&wanted->code);
+		return;
+	}
+	code->key = (CodeKey){ wanted->address, wanted->check };
+	code->hash = hash_key(runtimes, &code->key);
+	code->code = wanted->code;
+	code->bytes = bytes;
+	runtimes->used_bytes += bytes;
+	HASH_ADD(hh, process->codes, hash, sizeof(code->hash), code);
+}
+
+/* Is it among those that are to be read? */
+static bool
+is_wanted(const PythonCodeWanted *wanted, size_t count, const CodeKey *key)
+{
+	for (size_t i = 0; i < count; i++)
+	{
+		if (wanted[i].address == key->address && wanted[i].check == key->check)
+			return true;
+	}
+	return false;
+}
+
+static void
+read_wanted(Runtimes *runtimes, RuntimeProcess *process, RemoteMemory *memory,
+			PythonCodeWanted *wanted, size_t count)
+{
+	uint64_t type = process->file.code_type != 0 ? process->file.code_type + process->bias : 0;
+
+	if (count == 0)
+		return;
+	python_codes_read(memory, &process->file.layout, type, wanted, count);
+	for (size_t i = 0; i < count; i++)
+	{
+		/* what could not be asked for is asked for again */
+		if (!memory->stuck)
+			keep_code(runtimes, process, &wanted[i]);
+		else
+			python_code_fini(&wanted[i].code);
+	}
+}
+
+/* Reads the code of the walk's frames that is not known yet. */
+static void
+read_codes(Runtimes *runtimes, RuntimeProcess *process, const CodeWalk *walk, uint64_t now_ns)
+{
+	PythonCodeWanted wanted[PYTHON_CODES_MAX];
+	Allowance *allowance = allowance_of(runtimes->owners, OWNERS, process->owner);
+	RemoteMemory memory;
+	size_t count = 0;
+	uint32_t next = 0;
+	UserFrame frame;
+
+	if (!open_memory(runtimes, process, now_ns, &memory))
+		return;
+	while (!memory.stuck && user_frame_next(walk->words, walk->count, &next, &frame))
+	{
+		CodeKey key;
+
+		if (frame.more_count != 1 || frame.interpreter != PFS_RUNTIME_PYTHON)
+			continue;
+		key = key_of(&frame);
+		if (key.check == PFS_PYTHON_NO_CHECK || find_code(runtimes, process, &key) != NULL ||
+			is_wanted(wanted, count, &key))
+			continue;
+		if (!allowance_take(allowance, now_ns, CODE_COST_NS, CODE_BURST_NS))
+		{
+			atomic_fetch_add(&runtimes->put_off, 1);
+			continue;
+		}
+		wanted[count++] = (PythonCodeWanted){ .address = key.address, .check = key.check };
+		if (count == PYTHON_CODES_MAX)
+		{
+			read_wanted(runtimes, process, &memory, wanted, count);
+			count = 0;
+		}
+	}
+	read_wanted(runtimes, process, &memory, wanted, memory.stuck ? 0 : count);
+	close_memory(runtimes, process, &memory, now_ns);
+}
+
+static void
+prepare(void *context, const ExecImage *image, const CodeWalk *walk)
+{
+	Runtimes *runtimes = context;
+	RuntimeProcess *process = find_process(runtimes, image);
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+
+	if (process != NULL && walk->is_interpreted)
+	{
+		process->asked_ns = now_ns;
+		read_codes(runtimes, process, walk, now_ns);
+	}
+	if (walk->is_generated && runtimes->other.prepare != NULL)
+		runtimes->other.prepare(runtimes->other.context, image, walk);
+}
+
+/* The instruction of a frame, as python_line() counts it. */
+static int32_t
+instruction_of(const PythonLayout *layout, const UserFrame *frame)
+{
+	uint32_t index = PFS_PYTHON_INDEX(PFS_FRAME_PAYLOAD(frame->more[0]));
+
+	if (layout->minor >= 11)
+		return (int32_t) index - layout->code_instructions / 2;
+	if (index == LASTI_NONE)
+		return -1;
+	return layout->minor == 10 ? (int32_t) index : (int32_t) (index / 2);
+}
+
+static CodeObject *
+name_python(Runtimes *runtimes, const RuntimeProcess *process, const UserFrame *frame)
+{
+	const PythonLayout *layout = &process->file.layout;
+	CodeKey key = key_of(frame);
+	const KnownCode *known = find_code(runtimes, process, &key);
+	CodeName name = { .runtime = RUNTIME_NAME };
+
+	if (known == NULL || known->code.name == NULL)
+		return NULL;
+	name.name = known->code.name[0] != '\0' ? known->code.name : "?";
+	name.file = known->code.file;
+	name.start_line = known->code.first_line > 0 ? known->code.first_line : 0;
+	name.line = python_line(layout->minor, known->code.lines, known->code.lines_bytes,
+							known->code.first_line, instruction_of(layout, frame));
+	return code_table_add(runtimes->other.table, &name);
+}
+
+static CodeObject *
+name_frame(void *context, const ExecImage *image, const UserFrame *frame, uint64_t time_ns)
+{
+	Runtimes *runtimes = context;
+	const RuntimeProcess *process;
+
+	if (frame->more_count == 0)
+		return runtimes->other.name(runtimes->other.context, image, frame, time_ns);
+	process = find_process(runtimes, image);
+	if (process == NULL || frame->more_count != 1 || frame->interpreter != PFS_RUNTIME_PYTHON)
+		return NULL;
+	return name_python(runtimes, process, frame);
+}
+
+static void
+sweep(void *context, uint64_t now_ns)
+{
+	Runtimes *runtimes = context;
+
+	if (runtimes->other.sweep != NULL)
+		runtimes->other.sweep(runtimes->other.context, now_ns);
+}
+
+CodeNamer
+runtimes_namer(Runtimes *runtimes, const CodeNamer *other)
+{
+	runtimes->other = *other;
+	return (CodeNamer){ .name = name_frame,
+						.prepare = prepare,
+						.sweep = sweep,
+						.context = runtimes,
+						.table = other->table };
+}
+
+void
+runtimes_stats(const Runtimes *runtimes, RuntimesStats *stats)
+{
+	*stats = (RuntimesStats){ .processes = atomic_load(&runtimes->count),
+							  .attached = atomic_load(&runtimes->attached),
+							  .placed = atomic_load(&runtimes->placed),
+							  .unknown = atomic_load(&runtimes->unknown),
+							  .merged = atomic_load(&runtimes->merged),
+							  .unmatched = atomic_load(&runtimes->unmatched),
+							  .codes = atomic_load(&runtimes->codes),
+							  .stale = atomic_load(&runtimes->stale),
+							  .put_off = atomic_load(&runtimes->put_off),
+							  .timeouts = atomic_load(&runtimes->timeouts) };
+}

@@ -1,0 +1,79 @@
+/*
+ * runtimes.h
+ *		Interpreters of sampled processes: where their stacks are, and what their code is called.
+ *
+ * 1. A process is described, and one of its files is an interpreter: the kernel's walk is to look
+ *    for a thread's state, but does not know where that is.
+ * 2. A sample tells a thread's pointer. Words that lead to a state of just that thread are looked
+ *    for beside it: their distance is the same in all threads of the process.
+ * 3. From then on samples bring the interpreter's frames. They are merged with the machine's, and
+ *    code that is not known yet is read.
+ *
+ * All of it is the reader's walker thread's, but for the statistics.
+ */
+#ifndef COLLECTOR_RUNTIMES_H
+#define COLLECTOR_RUNTIMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "code/code_namer.h"
+#include "events.h"
+#include "process/exec_image.h"
+#include "runtimes/python_file.h"
+#include "runtimes/stack_merge.h"
+#include "unwind/kernel_tables.h"
+
+typedef struct Runtimes Runtimes;
+
+typedef struct RuntimesStats
+{
+	uint64_t processes; /* with an interpreter, now */
+	uint64_t attached;	/* in all … */
+	uint64_t placed;	/* … of which so many have been seen to keep their threads' state */
+	uint64_t unknown;	/* those of a version that is not known */
+	uint64_t merged;	/* samples whose stacks were put together */
+	uint64_t unmatched; /* frames of interpreters that had no place in the machine's stack */
+	uint64_t codes;		/* code objects that were read */
+	uint64_t stale;		/* those that were no longer what was sampled */
+	uint64_t put_off;	/* those that were not read, as the owner had used up its part */
+	uint64_t timeouts;	/* times that a process's memory did not answer */
+} RuntimesStats;
+
+/* Names take limit_bytes at most. 0 or -ENOMEM. */
+int runtimes_create(size_t limit_bytes, Runtimes **runtimes);
+void runtimes_free(Runtimes *runtimes); /* accepts NULL */
+
+/* Where the kernel's walk is told of processes; outlives all samples. Before the first sample. */
+void runtimes_use_tables(Runtimes *runtimes, KernelTables *tables);
+
+/*
+ * A namer for frames of interpreters and, by the other one, for all else. The other one outlives
+ * it, and so does its table, which the objects come from.
+ */
+CodeNamer runtimes_namer(Runtimes *runtimes, const CodeNamer *other);
+
+/* The process maps the file, with this bias (process address - ELF virtual address). */
+void runtimes_attach(Runtimes *runtimes, const ExecImage *image, const PythonFile *file,
+					 uint64_t bias, uint64_t now_ns);
+void runtimes_forget(Runtimes *runtimes, const ExecImage *image);
+
+/* Is the process's place still to be found, and not tried too often? */
+bool runtimes_seeks(const Runtimes *runtimes, const ExecImage *image, uint64_t now_ns);
+
+/*
+ * A thread of the process was sampled. Looks for where threads keep their state.
+ * is_first: it is the process's first thread.
+ */
+void runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointer,
+				   bool is_first, uint64_t now_ns);
+
+/* Merges a sample's stacks. False: the machine's is what there is. */
+bool runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *machine,
+					const ChainStack *chain, MergedStack *merged);
+
+/* Any thread. */
+void runtimes_stats(const Runtimes *runtimes, RuntimesStats *stats);
+
+#endif

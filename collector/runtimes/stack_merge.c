@@ -1,0 +1,327 @@
+/*
+ * stack_merge.c
+ *		Two stacks, one list of words.
+ *
+ * 1. The chain is taken apart: runs of frames, each of which one frame of the loop executes.
+ * 2. Each run is held against the machine's frames, from the innermost on.
+ * 3. A run without a place is left out if the machine's stack is whole. If that broke off, the runs
+ *    behind stand at its end: they called what was found.
+ * 4. What is too deep loses its middle.
+ */
+#include "runtimes/stack_merge.h"
+
+#include <string.h>
+
+#include "code/user_frame.h"
+
+/* Frames that one frame of the loop executes: words [first, end), without the mark. */
+typedef struct Run
+{
+	uint32_t first;
+	uint32_t end;
+	uint64_t mark; /* 0: it is not known, as the chain broke off or was cut */
+} Run;
+
+typedef struct Merging
+{
+	const MachineStack *machine;
+	const ChainStack *chain;
+	MergedStack *out;
+	bool is_cut; /* out has a place where frames are missing */
+} Merging;
+
+/* Frames are missing here: with those that were missing before, one gap. */
+static void
+note_cut(Merging *merging, uint32_t missing)
+{
+	MergedStack *out = merging->out;
+
+	if (merging->is_cut)
+	{
+		out->cut += out->count - out->cut_at;
+		out->count = out->cut_at;
+	}
+	merging->is_cut = true;
+	out->cut_at = out->count;
+	out->cut += missing;
+}
+
+static void
+put_words(MergedStack *out, const uint64_t *words, uint32_t count)
+{
+	uint32_t room = MERGED_WORDS_MAX - out->count;
+
+	if (count > room)
+		count = room;
+	memcpy(out->words + out->count, words, count * sizeof(*words));
+	out->count += count;
+}
+
+/* The machine's frames [from, to). */
+static void
+put_machine(Merging *merging, uint32_t from, uint32_t to)
+{
+	const MachineStack *machine = merging->machine;
+
+	for (uint32_t i = from; i < to; i++)
+	{
+		if (machine->cut > 0 && i == machine->cut_at)
+			note_cut(merging, machine->cut);
+		if (i == machine->late_from)
+			merging->out->late_from = merging->out->count;
+		put_words(merging->out, &machine->frames[i], 1);
+	}
+}
+
+/* A frame of the machine goes, and what is noted of its place stays. */
+static void
+skip_machine(Merging *merging, uint32_t i)
+{
+	const MachineStack *machine = merging->machine;
+
+	if (machine->cut > 0 && i == machine->cut_at)
+		note_cut(merging, machine->cut);
+	if (i == machine->late_from)
+		merging->out->late_from = merging->out->count;
+}
+
+/* Is the frame a trampoline, which calls the loop before it? */
+static bool
+is_trampoline(const MachineStack *machine, uint32_t i)
+{
+	return machine->is_generated != NULL && i < machine->count &&
+		   machine->is_generated(machine->context, user_frame_code(machine->frames[i]));
+}
+
+static uint32_t
+frames_in(const ChainStack *chain, uint32_t first, uint32_t end)
+{
+	uint32_t frames = 0;
+	uint32_t at = first;
+	UserFrame frame;
+
+	while (user_frame_next(chain->words, end, &at, &frame))
+		frames += frame.more_count > 0;
+	return frames;
+}
+
+static void
+put_run(Merging *merging, const Run *run)
+{
+	const ChainStack *chain = merging->chain;
+
+	if (chain->cut > 0 && run->first <= chain->cut_at && chain->cut_at < run->end)
+	{
+		put_words(merging->out, chain->words + run->first, chain->cut_at - run->first);
+		note_cut(merging, chain->cut / 2);
+		put_words(merging->out, chain->words + chain->cut_at, run->end - chain->cut_at);
+	}
+	else
+		put_words(merging->out, chain->words + run->first, run->end - run->first);
+	merging->out->merged += frames_in(chain, run->first, run->end);
+}
+
+/* The next run from words[*at] on; false at the end. */
+static bool
+next_run(const ChainStack *chain, uint32_t *at, Run *run)
+{
+	*run = (Run){ *at, *at, 0 };
+	while (*at < chain->count)
+	{
+		uint64_t word = chain->words[(*at)++];
+
+		if (PFS_FRAME_MORE(word) == 0)
+		{
+			run->mark = word;
+			return true;
+		}
+		run->end = *at;
+	}
+	return run->end > run->first;
+}
+
+/* Marks that were cut out: a run that reaches over the gap may be the ends of two. */
+static bool
+lost_marks(const ChainStack *chain)
+{
+	uint32_t marks = 0;
+
+	for (uint32_t i = 0; i < chain->count; i++)
+		marks += PFS_FRAME_MORE(chain->words[i]) == 0;
+	return marks != chain->mark_count;
+}
+
+/* The machine's frame that the mark lies in, from one on; the number of frames: in none. */
+static uint32_t
+find_mark(const MachineStack *machine, uint32_t from, uint64_t mark)
+{
+	for (uint32_t i = from; i < machine->count; i++)
+	{
+		uint64_t low = i == 0 ? machine->first_sp : machine->ends[i - 1];
+
+		if (machine->cut > 0 && i == machine->cut_at)
+			continue; /* where it begins is not known */
+		if (low != 0 && machine->ends[i] != 0 && mark >= low && mark < machine->ends[i])
+			return i;
+	}
+	return machine->count;
+}
+
+/* Is the run one whose frames may be those of two loops? */
+static bool
+is_torn(const ChainStack *chain, const Run *run, bool marks_lost)
+{
+	return marks_lost && chain->cut > 0 && run->first <= chain->cut_at && chain->cut_at < run->end;
+}
+
+static void
+merge_by_marks(Merging *merging)
+{
+	const MachineStack *machine = merging->machine;
+	const ChainStack *chain = merging->chain;
+	bool marks_lost = chain->cut > 0 && lost_marks(chain);
+	uint32_t place = 0; /* of the machine's frame behind those that were taken */
+	uint32_t at = 0;
+	Run run;
+
+	while (next_run(chain, &at, &run))
+	{
+		uint32_t found = machine->count;
+
+		if (run.mark != 0 && !is_torn(chain, &run, marks_lost))
+			found = find_mark(machine, place, run.mark);
+		if (found < machine->count)
+		{
+			put_machine(merging, place, found);
+			skip_machine(merging, found);
+			put_run(merging, &run);
+			place = found + 1;
+			if (is_trampoline(machine, place))
+				skip_machine(merging, place++);
+		}
+		else if (!machine->whole && !marks_lost)
+		{
+			put_machine(merging, place, machine->count);
+			place = machine->count;
+			put_run(merging, &run);
+		}
+		else
+			merging->out->unmatched += frames_in(chain, run.first, run.end);
+	}
+	put_machine(merging, place, machine->count);
+}
+
+static bool
+is_loop(uint64_t frame, const LoopCode *loops, size_t loop_count)
+{
+	uint64_t code = user_frame_code(frame);
+
+	for (size_t i = 0; i < loop_count; i++)
+	{
+		if (code >= loops[i].start && code < loops[i].end)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Each frame of the loop is one of the interpreter's. One that was just called, or is about to
+ * return, may have none: that is the innermost. Other differences mean that loops were missed.
+ */
+static void
+merge_by_count(Merging *merging, const LoopCode *loops, size_t loop_count)
+{
+	const MachineStack *machine = merging->machine;
+	const ChainStack *chain = merging->chain;
+	uint32_t frames = frames_in(chain, 0, chain->count);
+	uint32_t found = 0;
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < machine->count; i++)
+		found += is_loop(machine->frames[i], loops, loop_count);
+	if (!machine->whole || !chain->whole || machine->cut > 0 || chain->cut > 0 || found < frames ||
+		found > frames + 1)
+	{
+		merging->out->unmatched = frames;
+		put_machine(merging, 0, machine->count);
+		return;
+	}
+	for (uint32_t i = 0; i < machine->count; i++)
+	{
+		UserFrame frame;
+
+		if (!is_loop(machine->frames[i], loops, loop_count) || found-- > frames ||
+			!user_frame_next(chain->words, chain->count, &at, &frame))
+		{
+			put_machine(merging, i, i + 1);
+			continue;
+		}
+		skip_machine(merging, i);
+		put_words(merging->out, chain->words + frame.place, 1 + frame.more_count);
+		merging->out->merged++;
+	}
+}
+
+/* Words that are removed between the two places; what lies behind moves. */
+static void
+remove_words(MergedStack *out, uint32_t from, uint32_t to)
+{
+	uint32_t removed = to - from;
+
+	memmove(out->words + from, out->words + to, (out->count - to) * sizeof(*out->words));
+	out->count -= removed;
+	if (out->late_from > from)
+		out->late_from = out->late_from > to ? out->late_from - removed : from;
+}
+
+/* Of a stack that is too deep the innermost frames stay, and the outermost. */
+static void
+limit_depth(Merging *merging)
+{
+	MergedStack *out = merging->out;
+	uint32_t starts[MERGED_WORDS_MAX];
+	uint32_t frames = 0;
+	uint32_t at = 0;
+	UserFrame frame;
+	uint32_t leaf_end;
+	uint32_t root_start;
+
+	while (user_frame_next(out->words, out->count, &at, &frame))
+		starts[frames++] = frame.place;
+	if (frames <= MERGED_FRAMES_MAX)
+		return;
+	leaf_end = starts[PFS_LEAF_FRAMES];
+	root_start = starts[frames - PFS_ROOT_FRAMES];
+	out->cut += frames - MERGED_FRAMES_MAX;
+	/* if some are missing already, they are to be in the gap */
+	if (merging->is_cut && leaf_end > out->cut_at)
+		leaf_end = out->cut_at;
+	if (merging->is_cut && root_start < out->cut_at)
+		root_start = out->cut_at;
+	remove_words(out, leaf_end, root_start);
+	out->cut_at = leaf_end;
+}
+
+bool
+stack_merge(const MachineStack *machine, const ChainStack *chain, const LoopCode *loops,
+			size_t loop_count, MergedStack *merged)
+{
+	Merging merging = { machine, chain, merged, false };
+
+	merged->count = 0;
+	merged->cut_at = 0;
+	merged->cut = 0;
+	merged->late_from = UINT32_MAX;
+	merged->merged = 0;
+	merged->unmatched = 0;
+	if (chain->has_marks)
+		merge_by_marks(&merging);
+	else
+		merge_by_count(&merging, loops, loop_count);
+	if (merged->merged == 0)
+		return false;
+	if (merged->late_from > merged->count)
+		merged->late_from = merged->count;
+	limit_depth(&merging);
+	return true;
+}

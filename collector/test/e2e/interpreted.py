@@ -1,0 +1,56 @@
+"""interpreted.py SECONDS: functions at known lines that share the CPU time 60 : 30 : 10, whatever calls them.
+
+Beside them a thread waits without the interpreter's lock."""
+
+import sys
+import threading
+import time
+
+sys.setrecursionlimit(3000)
+
+
+def sixty(rounds):
+    value = 1
+    for _ in range(6 * rounds): value = value * 1664525 + 1013904223 & 0xFFFFFFFF  # line 14
+    return value
+
+
+def thirty(rounds):
+    value = 1
+    for _ in range(3 * rounds): value = value * 1664525 + 1013904223 & 0xFFFFFFFF  # line 20
+    return value
+
+
+def ten(rounds):
+    value = 1
+    for _ in range(rounds): value = value * 1664525 + 1013904223 & 0xFFFFFFFF  # line 26
+    return value
+
+
+def deep(depth, work):
+    return deep(depth - 1, work) if depth > 0 else work(1000)
+
+
+class Caller(object):
+    def by_sort(self, each):  # the machine's frames of sorted() stand between
+        return deep(5, each)
+
+    def generates(self):
+        for _ in range(1):
+            yield sorted([sixty, thirty, ten], key=self.by_sort)
+
+
+def waits():
+    time.sleep(3600)
+
+
+waiting = threading.Thread(target=waits, name="waits")
+waiting.daemon = True
+waiting.start()
+until = time.process_time() + float(sys.argv[1])
+while time.process_time() < until:
+    for _ in range(10):
+        list(Caller().generates())
+for _ in range(10):
+    for each in (sixty, thirty, ten):
+        deep(600, each)

@@ -1,0 +1,1018 @@
+/*
+ * test_runtimes.c
+ *		CPython's frames: the kernel's own C over processes of each version that is found here, and
+ *		over memory that fails or lies; lines against what Python itself says; stacks put together.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "programs.h"
+
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#define PFS_OFF_CPU_BPF_H
+#define const
+#include "profiler.bpf.c"
+#undef const
+
+#include "agent/record.h"
+#include "code/user_frame.h"
+#include "process/proc_file.h"
+#include "runtimes/python_code.h"
+#include "runtimes/python_file.h"
+#include "runtimes/python_lines.h"
+#include "runtimes/runtimes.h"
+#include "runtimes/stack_merge.h"
+#include "runtimes/thread_place.h"
+
+#define MAPS_BYTES (1 << 20)
+#define READS_MAX  100000
+
+/* What the programs see of a machine: the memory of one process. */
+static struct World
+{
+	struct pfs_scratch scratch;
+	__u64 counters[PFS_COUNTER_COUNT];
+	struct task_struct task;
+	pfs_registers registers;
+	pid_t pid;
+	__u64 now_ns;
+	__u64 read_ns; /* that a reading takes */
+	int reads;
+	int failing_read; /* this one and those behind it fail; 0: none */
+	int lying_read;	  /* this one finds the lie in the place of each word; 0: none */
+	__u64 lie;
+} world;
+
+void *
+bpf_map_lookup_elem(void *map, const void *key)
+{
+	if (map == &pfs_scratches)
+		return &world.scratch;
+	return map == &pfs_counters ? &world.counters[*(const __u32 *) key] : NULL;
+}
+
+long
+bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags)
+{
+	return 0;
+}
+
+long
+bpf_probe_read_user(void *to, __u32 size, const void *from)
+{
+	struct iovec local = { to, size };
+	struct iovec remote = { (void *) (uintptr_t) from, size };
+
+	assert_true(++world.reads < READS_MAX);
+	world.now_ns += world.read_ns;
+	if (world.failing_read != 0 && world.reads >= world.failing_read)
+		return -EFAULT;
+	if (world.lying_read != 0 && world.reads >= world.lying_read)
+	{
+		for (__u32 i = 0; i + 8 <= size; i += 8)
+			memcpy((char *) to + i, &world.lie, 8);
+		return 0;
+	}
+	return process_vm_readv(world.pid, &local, 1, &remote, 1, 0) == (ssize_t) size ? 0 : -EFAULT;
+}
+
+long
+bpf_probe_read_kernel(void *to, __u32 size, const void *from)
+{
+	memcpy(to, from, size);
+	return 0;
+}
+
+__u64
+bpf_ktime_get_ns(void)
+{
+	return world.now_ns;
+}
+
+__u32
+bpf_get_smp_processor_id(void)
+{
+	return 0;
+}
+
+__u32
+bpf_get_prandom_u32(void)
+{
+	return 0;
+}
+
+__u64
+bpf_get_current_pid_tgid(void)
+{
+	return (__u64) world.pid << 32 | (__u64) world.pid;
+}
+
+__u64
+bpf_get_current_cgroup_id(void)
+{
+	return 1;
+}
+
+long
+bpf_get_current_comm(void *to, __u32 size)
+{
+	memset(to, 0, size);
+	return 0;
+}
+
+__u64
+bpf_get_current_task(void)
+{
+	return (__u64) (uintptr_t) &world.task;
+}
+
+struct task_struct *
+bpf_get_current_task_btf(void)
+{
+	return &world.task;
+}
+
+long
+bpf_task_pt_regs(struct task_struct *task)
+{
+	return (long) &world.registers;
+}
+
+long
+bpf_get_stack(void *context, void *to, __u32 size, __u64 flags)
+{
+	return 0;
+}
+
+long
+bpf_ringbuf_output(void *ring, void *data, __u64 size, __u64 flags)
+{
+	return 0;
+}
+
+__u64
+bpf_ringbuf_query(void *ring, __u64 flags)
+{
+	return 0;
+}
+
+/* A Python that is installed here. */
+typedef struct Python
+{
+	char path[256];
+	pid_t pid;
+	int output; /* of the program */
+	PythonFile file;
+	uint64_t bias;
+	uint64_t thread_pointer;
+	int32_t offset; /* of the word that leads to the thread's state */
+	Patience patience;
+	RemoteMemory memory;
+} Python;
+
+/*
+ * Waits without the interpreter's lock, below a sort that calls back, below a generator and a
+ * method. Lines are counted from here, the first is 1.
+ */
+static const char program[] = "import sys, time\n"					  /*  1 */
+							  "def waits(n):\n"						  /*  2 */
+							  "    if n > 0:\n"						  /*  3 */
+							  "        return waits(n - 1)\n"		  /*  4 */
+							  "    sys.stdout.write('ready\\n')\n"	  /*  5 */
+							  "    sys.stdout.flush()\n"			  /*  6 */
+							  "    time.sleep(1000)\n"				  /*  7 */
+							  "    return 1\n"						  /*  8 */
+							  "class Sorts(object):\n"				  /*  9 */
+							  "    def key(self, each):\n"			  /* 10 */
+							  "        x = each\n"					  /* 11 */
+							  "        return waits(DEPTH)\n"		  /* 12 */
+							  "    def sorts(self):\n"				  /* 13 */
+							  "        return sorted([3, 1, 2],\n"	  /* 14 */
+							  "                      key=self.key)\n" /* 15 */
+							  "def generates():\n"					  /* 16 */
+							  "    yield 0\n"						  /* 17 */
+							  "    yield Sorts().sorts()\n"			  /* 18 */
+							  "DEPTH = int(sys.argv[1])\n"			  /* 19 */
+							  "sys.setrecursionlimit(5000)\n"		  /* 20 */
+							  "for each in generates():\n"			  /* 21 */
+							  "    pass\n";							  /* 22 */
+
+/* The name, and lines one of which it is: versions differ in the line of a call over several. */
+typedef struct Expected
+{
+	const char *name;
+	const char *old_name; /* before qualified names */
+	int32_t lines[2];
+} Expected;
+
+static const Expected outer[] = { { "Sorts.key", "key", { 12, 12 } },
+								  { "Sorts.sorts", "sorts", { 14, 15 } },
+								  { "generates", "generates", { 18, 18 } },
+								  { "<module>", "<module>", { 21, 21 } } };
+
+static void
+start_program(Python *python, const char *path, int depth)
+{
+	char depth_text[16];
+	char ready[6];
+	int ends[2];
+	ssize_t got = 0;
+
+	memset(python, 0, sizeof(*python));
+	snprintf(python->path, sizeof(python->path), "%s", path);
+	snprintf(depth_text, sizeof(depth_text), "%d", depth);
+	assert_int_equal(pipe(ends), 0);
+	python->pid = fork();
+	assert_true(python->pid >= 0);
+	if (python->pid == 0)
+	{
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(ends[1], 1);
+		close(ends[0]);
+		execl(path, path, "-c", program, depth_text, (char *) NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	python->output = ends[0];
+	while (got < 6)
+	{
+		ssize_t more = read(ends[0], ready + got, sizeof(ready) - (size_t) got);
+
+		assert_true(more > 0);
+		got += more;
+	}
+	assert_memory_equal(ready, "ready\n", 6);
+	assert_int_equal(patience_init(&python->patience), 0);
+	python->memory = (RemoteMemory){ .patience = &python->patience, .pid = (uint32_t) python->pid };
+}
+
+static void
+end_program(Python *python)
+{
+	kill(python->pid, SIGKILL);
+	(void) waitpid(python->pid, NULL, 0);
+	close(python->output);
+	patience_fini(&python->patience);
+}
+
+/* Which of the mapped files is CPython, and where it lies. */
+static void
+find_file(Python *python)
+{
+	char path[64];
+	char *maps;
+	char *rest;
+	char *line;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int) python->pid);
+	assert_int_equal(proc_file_read(path, MAPS_BYTES, &maps, NULL), 0);
+	rest = maps;
+	while (!python->file.is_python && (line = strsep(&rest, "\n")) != NULL)
+	{
+		unsigned long start;
+		unsigned long offset;
+		char rights[5];
+		int name_at = 0;
+		struct stat status;
+		ElfSource source;
+
+		if (sscanf(line, "%lx-%*x %4s %lx %*s %*s %n", &start, rights, &offset, &name_at) < 3 ||
+			name_at == 0 || line[name_at] != '/' || rights[2] != 'x')
+			continue;
+		source = (ElfSource){ .fd = open(line + name_at, O_RDONLY | O_CLOEXEC) };
+		if (source.fd < 0 || fstat(source.fd, &status) != 0)
+			continue;
+		source.size_bytes = (uint64_t) status.st_size;
+		python_file_read(&source, line + name_at, &python->file);
+		if (python->file.is_python)
+		{
+			ElfHeaders headers;
+			Elf64_Phdr segment;
+
+			assert_int_equal(elf_headers_read(&headers, &source), 0);
+			for (uint32_t i = 0; i < headers.segment_count; i++)
+				if (elf_headers_segment(&headers, i, &segment) && segment.p_type == PT_LOAD &&
+					(segment.p_flags & PF_X) != 0)
+					python->bias = start - offset + segment.p_offset - segment.p_vaddr;
+		}
+		close(source.fd);
+	}
+	free(maps);
+	assert_true(python->file.is_python);
+}
+
+static void
+find_thread_pointer(Python *python)
+{
+	struct user_regs_struct registers;
+
+	assert_int_equal(ptrace(PTRACE_ATTACH, python->pid, NULL, NULL), 0);
+	assert_int_equal(waitpid(python->pid, NULL, 0), python->pid);
+	assert_int_equal(ptrace(PTRACE_GETREGS, python->pid, NULL, &registers), 0);
+	assert_int_equal(ptrace(PTRACE_DETACH, python->pid, NULL, NULL), 0);
+	python->thread_pointer = registers.fs_base;
+}
+
+static void
+find_place(Python *python)
+{
+	find_file(python);
+	find_thread_pointer(python);
+	assert_true(python->file.layout.minor != 0);
+	assert_true(thread_place_find(&python->memory, &python->file, python->thread_pointer, true,
+								  &python->offset));
+}
+
+/* Walks the chain as the kernel does. */
+static const struct pfs_chain *
+walk_chain(const Python *python)
+{
+	struct pfs_scratch *scratch = &world.scratch;
+	int failing_read = world.failing_read;
+	int lying_read = world.lying_read;
+	__u64 read_ns = world.read_ns;
+	__u64 lie = world.lie;
+
+	memset(&world, 0, sizeof(world));
+	world.pid = python->pid;
+	world.failing_read = failing_read;
+	world.lying_read = lying_read;
+	world.read_ns = read_ns;
+	world.lie = lie;
+	world.task.thread.fsbase = python->thread_pointer;
+	scratch->chain.runtime = python->file.layout.walk;
+	scratch->chain.runtime.state_offset = python->offset;
+	scratch->chain.runtime.is_placed = 1;
+	assert_true(pfs_add_chain(0, 0) > 0);
+	return (const struct pfs_chain *) scratch->words;
+}
+
+static const uint64_t *
+chain_words(const struct pfs_chain *chain)
+{
+	return (const uint64_t *) (chain + 1) + (chain->end_count + 1) / 2;
+}
+
+static int32_t
+line_of(const Python *python, const UserFrame *frame, const PythonCode *code)
+{
+	const PythonLayout *layout = &python->file.layout;
+	int32_t index = (int32_t) PFS_PYTHON_INDEX(PFS_FRAME_PAYLOAD(frame->more[0]));
+
+	if (layout->minor >= 11)
+		index -= layout->code_instructions / 2;
+	else if (layout->minor < 10)
+		index /= 2;
+	return python_line(layout->minor, code->lines, code->lines_bytes, code->first_line, index);
+}
+
+static void
+assert_frame(Python *python, const UserFrame *frame, const Expected *expected)
+{
+	PythonCodeWanted wanted = { .address = frame->code,
+								.check = PFS_PYTHON_CHECK(PFS_FRAME_PAYLOAD(frame->more[0])) };
+	uint64_t type = python->file.code_type != 0 ? python->file.code_type + python->bias : 0;
+	int32_t line;
+
+	assert_int_equal(frame->interpreter, PFS_RUNTIME_PYTHON);
+	python_codes_read(&python->memory, &python->file.layout, type, &wanted, 1);
+	assert_non_null(wanted.code.name);
+	assert_string_equal(wanted.code.name, python->file.layout.code_qualified != 0
+											  ? expected->name
+											  : expected->old_name);
+	assert_string_equal(wanted.code.file, "<string>");
+	line = line_of(python, frame, &wanted.code);
+	assert_true(line == expected->lines[0] || line == expected->lines[1]);
+	python_code_fini(&wanted.code);
+}
+
+/* All frames of the program, to the line, while it waits without the lock. */
+static void
+check_frames(Python *python, int depth)
+{
+	const Expected innermost = { "waits", "waits", { 7, 7 } };
+	const Expected recursion = { "waits", "waits", { 4, 4 } };
+	const struct pfs_chain *chain = walk_chain(python);
+	const uint64_t *words = chain_words(chain);
+	uint32_t count = pfs_chain_kept(chain->found);
+	uint32_t next = 0;
+	UserFrame frame = { 0 };
+	int at = 0;
+
+	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+	while (user_frame_next(words, count, &next, &frame))
+	{
+		if (frame.more_count == 0)
+			continue; /* a mark */
+		if (at == 0)
+			assert_frame(python, &frame, &innermost);
+		else if (at <= depth)
+			assert_frame(python, &frame, &recursion);
+		else
+		{
+			assert_true(at - depth - 1 < 4);
+			assert_frame(python, &frame, &outer[at - depth - 1]);
+		}
+		at++;
+	}
+	assert_int_equal(at, 1 + depth + 4);
+}
+
+/* Calls check for each Python of this machine; returns how many there are. */
+static int
+each_python(void (*check)(const char *path))
+{
+	static const char *const patterns[] = { "/root/.pyenv/versions/3.*/bin/python3",
+											"/usr/bin/python3.[0-9]*[0-9]" };
+	int count = 0;
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+	{
+		glob_t found;
+
+		if (glob(patterns[i], 0, NULL, &found) != 0)
+			continue;
+		for (size_t j = 0; j < found.gl_pathc; j++, count++)
+			check(found.gl_pathv[j]);
+		globfree(&found);
+	}
+	return count;
+}
+
+static void
+check_version(const char *path)
+{
+	Python python;
+
+	start_program(&python, path, 3);
+	find_place(&python);
+	check_frames(&python, 3);
+	end_program(&python);
+}
+
+static void
+test_all_versions(void **state)
+{
+	if (each_python(check_version) == 0)
+		skip();
+}
+
+/* A recursion that has more words than are kept, and fewer frames than are followed. */
+static void
+check_deep(const char *path)
+{
+	const struct pfs_chain *chain;
+	Python python;
+
+	start_program(&python, path, 600);
+	find_place(&python);
+	chain = walk_chain(&python);
+	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+	assert_int_equal(chain->found - chain->mark_count, 2 * (1 + 600 + 4));
+	end_program(&python);
+}
+
+static void
+test_deep_recursion(void **state)
+{
+	if (each_python(check_deep) == 0)
+		skip();
+}
+
+/* Wherever reading fails, or finds what cannot be, the chain ends and has what was found. */
+static void
+check_broken(const char *path)
+{
+	static const __u64 lies[] = { 0, 1, UINT64_C(0xffffffffffffffff), UINT64_C(0xffff800000001000),
+								  UINT64_C(0x1008) };
+	const struct pfs_chain *chain;
+	Python python;
+	int reads;
+
+	start_program(&python, path, 3);
+	find_place(&python);
+	(void) walk_chain(&python);
+	reads = world.reads;
+	for (int i = 1; i <= reads; i++)
+	{
+		world.failing_read = i;
+		chain = walk_chain(&python);
+		world.failing_read = 0;
+		/* without its code object a frame has no name, and the chain goes on */
+		assert_true(world.reads <= reads);
+		assert_true(chain->status == PFS_CHAIN_UNREADABLE || i == reads || chain->found > 0);
+	}
+	for (int i = 1; i <= reads; i++)
+	{
+		for (size_t j = 0; j < sizeof(lies) / sizeof(lies[0]); j++)
+		{
+			world.lying_read = i;
+			world.lie = lies[j];
+			chain = walk_chain(&python);
+			world.lying_read = 0;
+			assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
+			assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
+		}
+	}
+	end_program(&python);
+}
+
+static void
+test_broken_memory(void **state)
+{
+	if (each_python(check_broken) == 0)
+		skip();
+}
+
+/* A frame that leads to itself: the chain ends after so many frames, or so much time. */
+static void
+check_cycle(const char *path)
+{
+	const struct pfs_chain *chain;
+	Python python;
+
+	start_program(&python, path, 3);
+	find_place(&python);
+	world.lying_read = 1;
+	world.lie = UINT64_C(0x7f0000001000);
+	chain = walk_chain(&python);
+	assert_int_equal(chain->status, PFS_CHAIN_TOO_DEEP);
+	assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
+	world.read_ns = 10000;
+	chain = walk_chain(&python);
+	assert_int_equal(chain->status, PFS_CHAIN_OUT_OF_TIME);
+	assert_true(world.reads < 500);
+	world.lying_read = 0;
+	world.read_ns = 0;
+	end_program(&python);
+}
+
+static void
+test_cycle(void **state)
+{
+	if (each_python(check_cycle) == 0)
+		skip();
+}
+
+/* Code that is not what was sampled has no name, whatever is in its place. */
+static void
+check_stale(const char *path)
+{
+	const struct pfs_chain *chain;
+	PythonCodeWanted wanted[3] = { { 0 } };
+	uint64_t type;
+	uint32_t next = 0;
+	UserFrame frame = { 0 };
+	Python python;
+
+	start_program(&python, path, 0);
+	find_place(&python);
+	type = python.file.code_type != 0 ? python.file.code_type + python.bias : 0;
+	chain = walk_chain(&python);
+	assert_true(user_frame_next(chain_words(chain), pfs_chain_kept(chain->found), &next, &frame));
+	for (int i = 0; i < 3; i++)
+		wanted[i] =
+			(PythonCodeWanted){ .address = frame.code,
+								.check = PFS_PYTHON_CHECK(PFS_FRAME_PAYLOAD(frame.more[0])) };
+	wanted[0].check ^= 2;
+	wanted[1].address = 4096; /* which cannot be read */
+	python_codes_read(&python.memory, &python.file.layout, type, wanted, 3);
+	assert_null(wanted[0].code.name);
+	assert_null(wanted[1].code.name);
+	assert_non_null(wanted[2].code.name);
+	python_code_fini(&wanted[2].code);
+	/* an object of another type is no code */
+	python_codes_read(&python.memory, &python.file.layout, type + 8, wanted + 2, 1);
+	assert_true(wanted[2].code.name == NULL || type == 0);
+	python_code_fini(&wanted[2].code);
+	end_program(&python);
+}
+
+static void
+test_stale_code(void **state)
+{
+	if (each_python(check_stale) == 0)
+		skip();
+}
+
+/* Prints tables of the standard library's code: minor, first line, table, (offset, line) pairs. */
+static const char prints_lines[] =
+	"import sys, dis\n"
+	"def walk(code):\n"
+	"    yield code\n"
+	"    for each in code.co_consts:\n"
+	"        if hasattr(each, 'co_code'):\n"
+	"            for inner in walk(each): yield inner\n"
+	"import argparse, typing, json.decoder, inspect\n"
+	"for module in (argparse, typing, json.decoder, inspect):\n"
+	"    with open(module.__file__) as f: text = f.read()\n"
+	"    for code in walk(compile(text, module.__file__, 'exec')):\n"
+	"        if hasattr(code, 'co_lines'):\n"
+	"            lines = {}\n"
+	"            for start, end, line in code.co_lines():\n"
+	"                for at in range(start, end, 2): lines[at] = line or 0\n"
+	"            table = code.co_linetable\n"
+	"        else:\n"
+	"            lines = dict(dis.findlinestarts(code)); table = code.co_lnotab\n"
+	"        print(sys.version_info[1], code.co_firstlineno, table.hex() or '-',\n"
+	"              ','.join('%d:%d' % each for each in sorted(lines.items())) or '-')\n";
+
+static size_t
+from_hex(const char *text, uint8_t *bytes)
+{
+	size_t count = 0;
+	unsigned byte;
+
+	for (; sscanf(text + 2 * count, "%2x", &byte) == 1 && text[2 * count] != '-'; count++)
+		bytes[count] = (uint8_t) byte;
+	return count;
+}
+
+static void
+check_line_of_lines(char *line, uint8_t *table)
+{
+	unsigned minor;
+	int first_line;
+	char *rest = line;
+	char *pair;
+	size_t length;
+
+	minor = (unsigned) atoi(strsep(&rest, " "));
+	first_line = atoi(strsep(&rest, " "));
+	length = from_hex(strsep(&rest, " "), table);
+	while ((pair = strsep(&rest, ",")) != NULL && pair[0] != '-')
+	{
+		int offset;
+		int expected;
+
+		assert_int_equal(sscanf(pair, "%d:%d", &offset, &expected), 2);
+		assert_int_equal(python_line(minor, table, length, first_line, offset / 2), expected);
+		/* cut tables end early, and lead nowhere else */
+		(void) python_line(minor, table, length / 2, first_line, offset / 2);
+	}
+}
+
+static void
+check_lines(const char *path)
+{
+	uint8_t *table = malloc(1 << 20);
+	char *line = NULL;
+	size_t room = 0;
+	int lines = 0;
+	int ends[2];
+	FILE *output;
+	pid_t pid;
+
+	assert_non_null(table);
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0)
+	{
+		dup2(ends[1], 1);
+		execl(path, path, "-c", prints_lines, (char *) NULL);
+		_exit(127);
+	}
+	close(ends[1]);
+	output = fdopen(ends[0], "r");
+	assert_non_null(output);
+	for (; getline(&line, &room, output) > 0; lines++)
+		check_line_of_lines(line, table);
+	assert_true(lines > 300);
+	fclose(output);
+	(void) waitpid(pid, NULL, 0);
+	free(line);
+	free(table);
+}
+
+static void
+test_lines(void **state)
+{
+	if (each_python(check_lines) == 0)
+		skip();
+}
+
+/* Frames of the machine 16 bytes apart, from 0x1000 on: frame i is at address 0x100 * (i + 1). */
+typedef struct Stacks
+{
+	uint64_t frames[64];
+	uint64_t ends[64];
+	uint64_t words[256];
+	MachineStack machine;
+	ChainStack chain;
+} Stacks;
+
+static void
+make_machine(Stacks *stacks, uint32_t count)
+{
+	memset(stacks, 0, sizeof(*stacks));
+	for (uint32_t i = 0; i < count; i++)
+	{
+		stacks->frames[i] = 0x100 * (i + 1);
+		stacks->ends[i] = 0x1000 + 16 * (i + 1);
+	}
+	stacks->machine = (MachineStack){ .frames = stacks->frames,
+									  .ends = stacks->ends,
+									  .count = count,
+									  .cut_at = count,
+									  .late_from = count,
+									  .first_sp = 0x1000,
+									  .whole = true };
+	stacks->chain = (ChainStack){ .words = stacks->words, .whole = true, .has_marks = true };
+}
+
+/* A frame of the interpreter, known by a number; and a mark inside of a frame of the machine. */
+static void
+add_frame(Stacks *stacks, uint64_t number)
+{
+	stacks->words[stacks->chain.count++] =
+		number | UINT64_C(1) << 60 | (uint64_t) PFS_RUNTIME_PYTHON << 56;
+	stacks->words[stacks->chain.count++] = UINT64_C(15) << 60;
+}
+
+static void
+add_mark(Stacks *stacks, uint64_t frame)
+{
+	stacks->words[stacks->chain.count++] = 0x1000 + 16 * frame + 8;
+	stacks->chain.mark_count++;
+}
+
+/* Compares with "m1 m2 p7 …": frames of the machine by number, of the interpreter likewise. */
+static void
+assert_merged(const MergedStack *merged, const char *expected)
+{
+	char text[4096] = "";
+	uint32_t next = 0;
+	UserFrame frame = { 0 };
+
+	while (user_frame_next(merged->words, merged->count, &next, &frame))
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s%u",
+				 text[0] != '\0' ? " " : "", frame.more_count > 0 ? "p" : "m",
+				 (unsigned) (frame.more_count > 0 ? frame.code : frame.code / 0x100 - 1));
+	assert_string_equal(text, expected);
+}
+
+/* Each run of frames stands where its loop was, and what the loop called stands before it. */
+static void
+test_merge(void **state)
+{
+	MergedStack merged;
+	Stacks stacks;
+
+	make_machine(&stacks, 6);
+	add_frame(&stacks, 1);
+	add_frame(&stacks, 2);
+	add_mark(&stacks, 1);
+	add_frame(&stacks, 3);
+	add_mark(&stacks, 4);
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, NULL, 0, &merged));
+	assert_merged(&merged, "m0 p1 p2 m2 m3 p3 m5");
+	assert_int_equal(merged.merged, 3);
+	assert_int_equal(merged.unmatched, 0);
+	assert_int_equal(merged.cut, 0);
+}
+
+/* A run whose mark is not on the stack is left out of a whole one, and its loop stays as it is. */
+static void
+test_merge_unmatched(void **state)
+{
+	MergedStack merged;
+	Stacks stacks;
+
+	make_machine(&stacks, 4);
+	add_frame(&stacks, 1);
+	add_mark(&stacks, 1);
+	add_frame(&stacks, 2);
+	add_mark(&stacks, 100);
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, NULL, 0, &merged));
+	assert_merged(&merged, "m0 p1 m2 m3");
+	assert_int_equal(merged.unmatched, 1);
+
+	/* the stack broke off below the second loop: who called stands at its end */
+	stacks.machine.whole = false;
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, NULL, 0, &merged));
+	assert_merged(&merged, "m0 p1 m2 m3 p2");
+	assert_int_equal(merged.unmatched, 0);
+
+	/* nothing fits: the machine's stack is what there is */
+	make_machine(&stacks, 4);
+	add_frame(&stacks, 1);
+	add_mark(&stacks, 100);
+	assert_false(stack_merge(&stacks.machine, &stacks.chain, NULL, 0, &merged));
+}
+
+/* Marks that do not rise: no frame is used twice. */
+static void
+test_merge_descending(void **state)
+{
+	MergedStack merged;
+	Stacks stacks;
+
+	make_machine(&stacks, 6);
+	add_frame(&stacks, 1);
+	add_mark(&stacks, 4);
+	add_frame(&stacks, 2);
+	add_mark(&stacks, 1);
+	add_frame(&stacks, 3);
+	add_mark(&stacks, 4);
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, NULL, 0, &merged));
+	assert_merged(&merged, "m0 m1 m2 m3 p1 m5");
+	assert_int_equal(merged.unmatched, 2);
+}
+
+/* Without marks frames are counted. */
+static void
+test_merge_by_count(void **state)
+{
+	const LoopCode loops[] = { { 0x200, 0x201 }, { 0x400, 0x501 } };
+	MergedStack merged;
+	Stacks stacks;
+
+	make_machine(&stacks, 6);
+	stacks.chain.has_marks = false;
+	add_frame(&stacks, 1);
+	add_frame(&stacks, 2);
+	add_frame(&stacks, 3);
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 2, &merged));
+	assert_merged(&merged, "m0 p1 m2 p2 p3 m5");
+
+	/* one loop was just entered: the innermost */
+	stacks.chain.count -= 2;
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 2, &merged));
+	assert_merged(&merged, "m0 m1 m2 p1 p2 m5");
+
+	/* more frames than loops: nobody knows which loop was missed */
+	stacks.chain.count += 2;
+	assert_false(stack_merge(&stacks.machine, &stacks.chain, loops, 1, &merged));
+	assert_int_equal(merged.unmatched, 3);
+}
+
+/* Of a chain that was cut one gap is left, where it was. */
+static void
+test_merge_cut(void **state)
+{
+	MergedStack merged;
+	Stacks stacks;
+
+	make_machine(&stacks, 3);
+	for (uint64_t i = 0; i < 6; i++)
+		add_frame(&stacks, i);
+	add_mark(&stacks, 1);
+	stacks.chain.cut = 20;
+	stacks.chain.cut_at = 6;
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, NULL, 0, &merged));
+	assert_merged(&merged, "m0 p0 p1 p2 p3 p4 p5 m2");
+	assert_int_equal(merged.cut, 10);
+	assert_int_equal(merged.cut_at, 7);
+
+	/* a mark is missing, too: the frames around the gap may be those of two loops */
+	stacks.chain.mark_count++;
+	assert_false(stack_merge(&stacks.machine, &stacks.chain, NULL, 0, &merged));
+	assert_int_equal(merged.unmatched, 6);
+}
+
+/* What is too deep keeps as many frames as a record does. */
+static void
+test_merge_deep(void **state)
+{
+	static uint64_t words[PFS_CHAIN_KEPT_WORDS];
+	static uint64_t frames[400];
+	static uint64_t ends[400];
+	MachineStack machine = { .frames = frames,
+							 .ends = ends,
+							 .count = 400,
+							 .cut_at = PFS_LEAF_FRAMES,
+							 .late_from = 400,
+							 .first_sp = 0x1000,
+							 .whole = true };
+	ChainStack chain = { .words = words, .whole = true, .has_marks = true };
+	uint32_t next = 0;
+	uint32_t count = 0;
+	MergedStack merged;
+	UserFrame frame = { 0 };
+
+	for (uint32_t i = 0; i < 400; i++)
+	{
+		frames[i] = 0x100 * (i + 1);
+		ends[i] = 0x1000 + 16 * (i + 1);
+	}
+	while (chain.count + 2 < PFS_CHAIN_KEPT_WORDS)
+	{
+		words[chain.count++] = 7 | UINT64_C(1) << 60 | (uint64_t) PFS_RUNTIME_PYTHON << 56;
+		words[chain.count++] = UINT64_C(15) << 60;
+	}
+	words[chain.count++] = 0x1000 + 16 * 10 + 8;
+	chain.mark_count = 1;
+	assert_true(stack_merge(&machine, &chain, NULL, 0, &merged));
+	while (user_frame_next(merged.words, merged.count, &next, &frame))
+		count++;
+	assert_int_equal(count, MERGED_FRAMES_MAX);
+	assert_int_equal(merged.cut, 399 + 511 - MERGED_FRAMES_MAX);
+	assert_int_equal(merged.cut_at, 10 + 2 * (PFS_LEAF_FRAMES - 10));
+}
+
+/* Offsets that a build claims to have. */
+static void
+test_layout_lies(void **state)
+{
+	uint64_t words[PYTHON_OFFSETS_WORDS] = { 0 };
+	PythonLayout layout;
+
+	assert_false(python_layout_of_offsets(13, words, &layout));
+	memcpy(words, PYTHON_OFFSETS_MAGIC, 8);
+	words[1] = 0x030d00f0;
+	for (size_t i = 3; i < PYTHON_OFFSETS_WORDS; i++)
+		words[i] = UINT64_MAX - i;
+	assert_false(python_layout_of_offsets(13, words, &layout));
+	assert_int_equal(layout.minor, 0);
+	for (uint32_t round = 0; round < 100000; round++)
+	{
+		for (size_t i = 3; i < PYTHON_OFFSETS_WORDS; i++)
+			words[i] = (uint64_t) (random() % 512) & ~UINT64_C(7);
+		if (python_layout_of_offsets(13, words, &layout))
+			assert_true(layout.code_bytes <= PYTHON_CODE_BYTES && layout.code_file <= 152 &&
+						layout.walk.code_first < layout.code_bytes);
+	}
+	assert_false(python_layout_of_version(5, &layout));
+	assert_false(python_layout_of_version(13, &layout));
+}
+
+/* A record with a chain is what its head says, or none. */
+static void
+test_record(void **state)
+{
+	static struct
+	{
+		struct pfs_sample sample;
+		uint64_t frames[2];
+		struct pfs_chain chain;
+		uint32_t ends[2];
+		uint64_t words[3];
+	} bytes = {
+		.sample = { .user_count = 2, .flags = PFS_SAMPLE_CHAIN },
+		.chain = { .first_sp = 0x1000, .found = 3, .mark_count = 1, .end_count = 2 },
+		.ends = { 2, 4 },
+		.words = { 1, 2, 3 },
+	};
+	Record record;
+
+	assert_true(record_parse(&bytes, sizeof(bytes), &record));
+	assert_ptr_equal(record.chain, &bytes.chain);
+	assert_int_equal(record.ends[1], 4);
+	assert_int_equal(record.chain_words[2], 3);
+	for (size_t length = 0; length < sizeof(bytes); length++)
+		assert_false(record_parse(&bytes, length, &record));
+	bytes.chain.end_count = 1;
+	assert_false(record_parse(&bytes, sizeof(bytes), &record));
+	bytes.chain.end_count = 2;
+	bytes.chain.found = PFS_CHAIN_MAX_WORDS + 1;
+	assert_false(record_parse(&bytes, sizeof(bytes), &record));
+	bytes.sample.flags = 0;
+	assert_true(record_parse(&bytes, sizeof(bytes), &record));
+	assert_null(record.chain);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_versions),
+		cmocka_unit_test(test_deep_recursion),
+		cmocka_unit_test(test_broken_memory),
+		cmocka_unit_test(test_cycle),
+		cmocka_unit_test(test_stale_code),
+		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_merge_unmatched),
+		cmocka_unit_test(test_merge_descending),
+		cmocka_unit_test(test_merge_by_count),
+		cmocka_unit_test(test_merge_cut),
+		cmocka_unit_test(test_merge_deep),
+		cmocka_unit_test(test_layout_lies),
+		cmocka_unit_test(test_record),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
