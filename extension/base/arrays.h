@@ -10,27 +10,30 @@
 #include "utils/memutils.h"
 
 /*
- * An array of count elements in CurrentMemoryContext, never NULL. Raises INTERNAL_ERROR beyond
- * MaxAllocHugeSize.
+ * Allocates an array of count elements in CurrentMemoryContext, never NULL. Raises INTERNAL_ERROR
+ * beyond MaxAllocHugeSize.
  */
 #define PFS_ARRAY(type, count) \
 	((type *) palloc_extended((Size) (count) * sizeof(type) + 1, MCXT_ALLOC_HUGE))
 #define PFS_ARRAY0(type, count) \
 	((type *) palloc_extended((Size) (count) * sizeof(type) + 1, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO))
 
-/* The array with room for so many bytes, moved or not; made in the context where it is NULL. */
+/*
+ * Returns the array with room for that many bytes, perhaps moved; allocates it in the context if it
+ * is NULL.
+ */
 void *pfs_array_resize(MemoryContext context, void *array, Size bytes);
 
 /*
- * What an array's capacity becomes that must hold count elements: at least its double.
- * Raises PROGRAM_LIMIT_EXCEEDED beyond PG_UINT32_MAX.
+ * New capacity of an array that must hold count elements: at least twice the old one. Raises
+ * PROGRAM_LIMIT_EXCEEDED beyond PG_UINT32_MAX.
  */
 uint32 pfs_grown_capacity(uint32 capacity, uint64 count);
 
 /*
- * Makes room for at least count elements. capacity is a uint32, 0 where array is NULL; both are
- * set where the array grows. A new array is made in the context, in CurrentMemoryContext without
- * one; what is added is not initialised.
+ * Makes room for at least count elements. capacity is a uint32, 0 if array is NULL; both are set
+ * when the array grows. A new array is allocated in the context, or in CurrentMemoryContext; added
+ * elements are not initialised.
  */
 #define PFS_RESERVE_IN(context, array, capacity, count)                                   \
 	do                                                                                    \
@@ -47,8 +50,8 @@ uint32 pfs_grown_capacity(uint32 capacity, uint64 count);
 	PFS_RESERVE_IN(CurrentMemoryContext, array, capacity, count)
 
 /*
- * Moves low and high, two variables, to the first index from low to high for which is_before, an
- * expression of middle, is false; to high where there is none. Once false, it stays false.
+ * Moves low and high, two variables, to the first index in [low, high) for which is_before, an
+ * expression of middle, is false; to high if there is none. Once false, it must stay false.
  */
 #define PFS_BISECT(low, high, middle, is_before)               \
 	while ((low) < (high))                                     \
@@ -61,7 +64,7 @@ uint32 pfs_grown_capacity(uint32 capacity, uint64 count);
 			(high) = middle;                                   \
 	}
 
-/* The first index from low to high whose number is not less; high where there is none. */
+/* First index in [low, high) whose number is not less than number; high if there is none. */
 static inline uint32
 pfs_lower_bound(const int64 *sorted, uint32 low, uint32 high, int64 number)
 {
@@ -69,7 +72,7 @@ pfs_lower_bound(const int64 *sorted, uint32 low, uint32 high, int64 number)
 	return low;
 }
 
-/* For qsort: ascending. */
+/* For qsort(): ascending. */
 int pfs_compare_int64(const void *a, const void *b);
 
 /* Ascending, distinct numbers. */
@@ -79,7 +82,7 @@ typedef struct PfsNumbers
 	const int64 *numbers;
 } PfsNumbers;
 
-/* The position of a number, -1 where it is not there. */
+/* Position of a number; -1 if it is missing. */
 static inline int64
 pfs_numbers_find(PfsNumbers numbers, int64 number)
 {

@@ -19,8 +19,8 @@ ErrorData *pfs_subtransaction_or_cancel(bool (*work)(void *arg), void *arg);
 
 /*
  * Calls work(arg) in a subtransaction, in CurrentMemoryContext. An error other than a cancel rolls
- * it back and becomes a WARNING with the error's code and hint, "what: the error's message";
- * returns false then.
+ * it back, and becomes a WARNING "what: message" with the error's code and hint; then returns
+ * false.
  */
 bool pfs_attempt(void (*work)(void *arg), void *arg, const char *what);
 

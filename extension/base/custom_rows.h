@@ -1,10 +1,10 @@
 /*
  * custom_rows.h
- *		How a custom node that scans no table returns rows: filtered and projected as by ExecScan.
+ *		Returns rows of a custom node that scans no table, filtered and projected as by
+ *		ExecScan().
  *
- * ExecScan itself takes such a scan, before PostgreSQL 15.14, for a join that is to be checked
- * again, where a subquery runs anew for a row that an UPDATE has found changed (EvalPlanQual): it
- * would return none.
+ * Before PostgreSQL 15.14, ExecScan() treats such a node as a join to be rechecked if a subquery is
+ * run again for a row that an UPDATE has found changed (EvalPlanQual): it would return no row.
  */
 #ifndef PFS_CUSTOM_ROWS_H
 #define PFS_CUSTOM_ROWS_H
@@ -14,7 +14,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 
-/* The next row, of those that next() brings to the node's scan slot; it returns that slot. */
+/* Returns the next row. next() stores rows in the node's scan slot and returns it. */
 static inline TupleTableSlot *
 pfs_custom_next_row(CustomScanState *node, TupleTableSlot *(*next)(CustomScanState *node))
 {

@@ -1,6 +1,6 @@
 /*
  * distributed.c
- *		Looks tables up in the catalog of Citus, of which nothing is linked or included.
+ *		Searches tables in the catalog of Citus, without linking or including anything of it.
  */
 #include "base/distributed.h"
 
@@ -56,7 +56,7 @@ pfs_require_local(Oid relation_id, const char *what)
 void
 pfs_require_local_tables(const char *const *names, size_t count, const char *what)
 {
-	/* without Citus this is all that a query pays */
+	/* without Citus this is the whole cost of a query */
 	if (!OidIsValid(get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE)))
 		return;
 	for (size_t i = 0; i < count; i++)

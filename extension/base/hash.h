@@ -1,7 +1,7 @@
 /*
  * hash.h
- *		Hash of 64-bit keys for simplehash tables, which want all bits of the key in the lower ones
- *		of the hash.
+ *		Hash of 64-bit keys for simplehash tables, whose lower bits must depend on all bits of
+ *		the key.
  */
 #ifndef PFS_HASH_H
 #define PFS_HASH_H
@@ -9,8 +9,8 @@
 #include "profstore.h"
 
 /*
- * The multiplier is 2^64 divided by the golden ratio; the second round lets the upper bits reach
- * the lower.
+ * The multiplier is 2^64 divided by the golden ratio; the second round lets the upper bits affect
+ * the lower ones.
  */
 static inline uint32
 pfs_hash64(uint64 key)

@@ -1,8 +1,8 @@
 /*
  * id_map.h
- *		From ids of the dictionary to small numbers, which begin as 0.
+ *		Maps ids of the dictionary to small numbers, which are initially 0.
  *
- * Ids come from sequences, so they are dense: paged arrays map them without hashing.
+ * Ids come from sequences, so they are dense: paged arrays map them without a hash.
  */
 #ifndef PFS_ID_MAP_H
 #define PFS_ID_MAP_H
@@ -21,7 +21,7 @@ typedef struct PfsIdMap
 	uint32 page_count;
 } PfsIdMap;
 
-/* The slot of an id, which is not negative; it stays where it is. */
+/* Returns the slot of an id, which must not be negative. Slots do not move. */
 static inline uint32 *
 pfs_id_map_slot(PfsIdMap *map, int32 id)
 {
@@ -39,7 +39,7 @@ pfs_id_map_slot(PfsIdMap *map, int32 id)
 	return &map->pages[page][(uint32) id & (PFS_ID_PAGE_SLOTS - 1)];
 }
 
-/* What is in the slot of an id; 0 where it has none. */
+/* Returns the number in the slot of an id; 0 if it has no slot. */
 static inline uint32
 pfs_id_map_find(const PfsIdMap *map, int32 id)
 {

@@ -1,6 +1,6 @@
 /*
  * memory_peak.c
- *		The way to what looks at memory.
+ *		Calls the tests' module.
  */
 #include "base/memory_peak.h"
 

@@ -1,19 +1,19 @@
 /*
  * memory_peak.h
- *		Moments at which queries have the most memory, for tests of what work_mem bounds.
+ *		Points at which a query uses the most memory, for tests of the limits by work_mem.
  */
 #ifndef PFS_MEMORY_PEAK_H
 #define PFS_MEMORY_PEAK_H
 
 #include "profstore.h"
 
-/* The rendezvous variable in which the module of the tests (test/module) leaves what looks. */
+/* Rendezvous variable in which the tests' module (test/module) stores its callback. */
 #define PFS_MEMORY_LOOK "profstore_memory_look"
 typedef void (*PfsMemoryLook)(void);
 
 /*
- * Has the memory looked at, where that module is loaded. To be called where a part of a query has
- * what it needs and is about to let go of it; costs nothing.
+ * Calls the tests' module, if it is loaded. Call this when a part of a query has allocated all it
+ * needs, and is about to free it. Costs nothing otherwise.
  */
 void pfs_memory_look(void);
 

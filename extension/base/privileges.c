@@ -1,6 +1,6 @@
 /*
  * privileges.c
- *		Refusals say who gives what is missing.
+ *		Checks privileges; errors say who can grant the missing one.
  */
 #include "base/privileges.h"
 

@@ -1,6 +1,6 @@
 /*
  * privileges.h
- *		What is read and written behind the executor's back is checked here as the executor would.
+ *		Checks of privileges for code that reads and writes tables without the executor.
  */
 #ifndef PFS_PRIVILEGES_H
 #define PFS_PRIVILEGES_H
@@ -10,18 +10,21 @@
 #include "nodes/parsenodes.h"
 
 /*
- * Raises INSUFFICIENT_PRIVILEGE, with a hint at grant_read or grant_write, unless the current user
- * may ACL_SELECT or ACL_INSERT a table of ours.
+ * Raises INSUFFICIENT_PRIVILEGE, with a hint to grant_read or grant_write, unless the current user
+ * has ACL_SELECT or ACL_INSERT on a table of the extension.
  */
 void pfs_require_privilege(Oid relid, AclMode mode);
 
-/* The same, and that no row policies are in force, which would go unseen. */
+/*
+ * Like pfs_require_privilege(), and also raises the error if row policies apply, which would be
+ * bypassed.
+ */
 void pfs_require_all_rows(Oid relid, AclMode mode);
 
-/* That no row policies are in force, alone. */
+/* Raises INSUFFICIENT_PRIVILEGE if row policies apply. */
 void pfs_refuse_row_security(Oid relid);
 
-/* Raises INSUFFICIENT_PRIVILEGE unless the current user may call a function. */
+/* Raises INSUFFICIENT_PRIVILEGE unless the current user may execute a function. */
 void pfs_require_execute(Oid function_id);
 
 #endif

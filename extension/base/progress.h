@@ -1,12 +1,12 @@
 /*
  * progress.h
- *		What a session is doing to a table's segments, for others to see.
+ *		Progress of a session's work on a table's segments, visible to other sessions.
  *
- * It goes where VACUUM and its like report theirs: into the session's entry of shared memory that
- * the server has for every process, under a command number of our own, which the server's views do
- * not look for. So nothing needs to be preloaded. Nothing is reported where track_activities is
- * off, and where the session already reports something else, as in COPY (SELECT
- * profstore.compact()). An error ends the report.
+ * It is reported like the progress of VACUUM and similar commands: in the session's entry in the
+ * shared memory that the server has for every process, under a command number of our own, which the
+ * server's views ignore. So nothing has to be preloaded. Nothing is reported if track_activities is
+ * off, or if the session already reports something else, as in COPY (SELECT profstore.compact()).
+ * An error ends the report.
  */
 #ifndef PFS_PROGRESS_H
 #define PFS_PROGRESS_H
@@ -18,17 +18,17 @@
 typedef enum PfsProgressParam
 {
 	PFS_PROGRESS_PHASE,
-	PFS_PROGRESS_SEGMENTS_TOTAL, /* of the merge in progress; so the others */
+	PFS_PROGRESS_SEGMENTS_TOTAL, /* of the current merge; also the following ones */
 	PFS_PROGRESS_SEGMENTS_DONE,
 	PFS_PROGRESS_ROWS_TOTAL,
 	PFS_PROGRESS_ROWS_DONE,
 	PFS_PROGRESS_BYTES_TOTAL,
 	PFS_PROGRESS_BYTES_WRITTEN,
-	PFS_PROGRESS_TIME_MIN, /* of the rows that are read; PG_INT64_MIN: not a timestamptz */
+	PFS_PROGRESS_TIME_MIN, /* of the rows being read; PG_INT64_MIN: not a timestamptz */
 	PFS_PROGRESS_TIME_MAX,
 	/*
-	 * of the table, since the beginning; into 9 to 16 the server writes where a table gets an
-	 * index, as its TOAST does
+	 * Of the table, since the beginning. The server itself writes to 9 .. 16 when a table, or its
+	 * TOAST relation, gets an index.
 	 */
 	PFS_PROGRESS_MERGES_DONE = 17
 } PfsProgressParam;

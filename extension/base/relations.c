@@ -1,6 +1,7 @@
 /*
  * relations.c
- *		Who tends data waits for nobody: what is locked is skipped, and said so.
+ *		Finds, locks and opens relations. Maintenance does not wait: it skips locked relations,
+ *		with a NOTICE.
  */
 #include "base/relations.h"
 
@@ -67,7 +68,7 @@ pfs_open_or_skip(Oid relation_id, LOCKMODE lock)
 
 	if (!pfs_lock_or_skip(relation_id, lock, NULL))
 		return NULL;
-	/* only now it is certain which relation, and which file, it is */
+	/* the lock is held now, so the OID and relfilenode cannot change */
 	relation = try_relation_open(relation_id, NoLock);
 	if (relation == NULL)
 		UnlockRelationOid(relation_id, lock);

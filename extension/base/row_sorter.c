@@ -1,6 +1,6 @@
 /*
  * row_sorter.c
- *		Rows of numbers through PostgreSQL's own sort.
+ *		Sorts rows of numbers with PostgreSQL's own sort.
  */
 #include "base/row_sorter.h"
 
@@ -12,7 +12,7 @@
 #include "utils/guc.h"
 #include "utils/tuplesort.h"
 
-/* The least that work_mem can be. */
+/* The minimum of work_mem. */
 #define MIN_SORTER_KB 64
 
 struct PfsRowSorter

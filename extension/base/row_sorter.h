@@ -1,6 +1,6 @@
 /*
  * row_sorter.h
- *		Rows of numbers, sorted within a part of work_mem, on disk beyond it.
+ *		Sorts rows of numbers, in a share of work_mem, and on disk beyond it.
  */
 #ifndef PFS_ROW_SORTER_H
 #define PFS_ROW_SORTER_H
@@ -11,21 +11,21 @@
 
 typedef struct PfsRowSorter PfsRowSorter;
 
-/* So many bytes as a sorter's memory, which is never less than what a sort needs. */
+/* Memory of a sorter in kilobytes for that many bytes, but at least the minimum of a sort. */
 int pfs_row_sorter_kb(Size bytes);
 
 /*
- * Rows of so many columns, sorted by the first key_count of them, ascending; memory_kb is what it
- * may take.
+ * Begins a sort of rows with column_count columns by the first key_count ones, ascending, with
+ * memory_kb of memory.
  */
 PfsRowSorter *pfs_row_sorter_begin(int column_count, int key_count, int memory_kb);
 
 void pfs_row_sorter_put(PfsRowSorter *sorter, const int64 *values);
 
-/* After the last row. */
+/* Sorts the rows. Call it after the last one. */
 void pfs_row_sorter_sort(PfsRowSorter *sorter);
 
-/* The next row in order; false at the end. */
+/* Returns the next row in order; false at the end. */
 bool pfs_row_sorter_next(PfsRowSorter *sorter, int64 *values);
 
 void pfs_row_sorter_end(PfsRowSorter *sorter);

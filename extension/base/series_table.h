@@ -1,7 +1,7 @@
 /*
  * series_table.h
- *		Hash table from (series or group, some int64) to an int64: sums per stack or bucket, and
- *		sets of times.
+ *		Hash table from (series or group, int64) to an int64: sums per stack or bucket, and sets
+ *		of times.
  */
 #ifndef PFS_SERIES_TABLE_H
 #define PFS_SERIES_TABLE_H
@@ -38,7 +38,7 @@ typedef struct PfsSeriesEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* The entry of a key, made with value 0 where it is new. */
+/* Returns the entry of a key; a new one has value 0. */
 static inline PfsSeriesEntry *
 pfs_series_table_get(pfs_series_table_hash *table, int32 series, int64 id, bool *found)
 {

@@ -1,6 +1,6 @@
 /*
  * sides.h
- *		A pair of values: a side each of a comparison. Without a comparison the base is 0.
+ *		A pair of values, one for each side of a comparison. Without a comparison the base is 0.
  */
 #ifndef PFS_SIDES_H
 #define PFS_SIDES_H
@@ -10,10 +10,10 @@
 typedef struct PfsSides
 {
 	int64 value;
-	int64 base; /* what the value is compared with */
+	int64 base; /* the value of the base selection */
 } PfsSides;
 
-/* Sums of many, while they are added up: exact, so that the order is of no account. */
+/* Sums during addition: exact, so that they do not depend on the order. */
 typedef struct PfsWideSides
 {
 	int128 value;
@@ -35,8 +35,8 @@ pfs_add_wide_sides(PfsWideSides *sum, const PfsWideSides *more)
 }
 
 /*
- * a - b, modulo 2^64. The rest of a total fits where it is a sum of stacks, even if sums on the way
- * there do not.
+ * a - b, modulo 2^64. If the difference is a sum of stacks that fits int8, it is exact even if the
+ * running sums do not fit.
  */
 static inline PfsSides
 pfs_subtract_sides(PfsSides a, PfsSides b)

@@ -14,9 +14,9 @@
 #define ROWS_CONTEXT "profstore rows"
 
 /*
- * The memory of all results of a query, which packs tuples, where the usual memory context rounds
- * each up to a power of two. One for all: a function that is called for each of many rows has its
- * results freed, but would leave a context behind each time.
+ * Returns the memory context for all results of a query. It packs tuples, whereas the usual context
+ * rounds each up to a power of two. One context serves all calls: if a function is called for each
+ * of many rows, its results are freed, but a context per call would remain.
  */
 static MemoryContext
 rows_context(MemoryContext query)
@@ -61,7 +61,7 @@ pfs_result_begin(FunctionCallInfo fcinfo)
 void
 pfs_result_put(const PfsResult *result, const Datum *values, const bool *nulls)
 {
-	/* the function wants pointers to what it only reads */
+	/* the parameters lack const, but are only read */
 	tuplestore_putvalues(result->store, result->descriptor, unconstify(Datum *, values),
 						 unconstify(bool *, nulls));
 }

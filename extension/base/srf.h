@@ -1,6 +1,6 @@
 /*
  * srf.h
- *		Set-returning functions that hand over all their rows at once.
+ *		Set-returning functions that return all their rows at once.
  */
 #ifndef PFS_SRF_H
 #define PFS_SRF_H
@@ -15,12 +15,12 @@ typedef struct PfsResult
 {
 	Tuplestorestate *store;
 	TupleDesc descriptor;
-	void *taker; /* NULL: rows go to the store */
+	void *taker; /* NULL: rows go to the tuplestore */
 } PfsResult;
 
 /*
- * In place of a ReturnSetInfo, for who calls a function and takes its rows in a way of his own,
- * that the function knows. PFS_SFRM_TAKER among the modes tells it.
+ * Passed instead of a ReturnSetInfo by callers that consume rows directly (ProfstoreFlame). The
+ * mode PFS_SFRM_TAKER identifies it.
  */
 typedef struct PfsTakerInfo
 {
@@ -31,14 +31,15 @@ typedef struct PfsTakerInfo
 #define PFS_SFRM_TAKER (1 << 16)
 
 /*
- * Prepares the result of the calling function, before which that looks at no argument: an extension
- * of another version may pass others (base/version.h). Rows go in with pfs_result_put, and the
- * function returns (Datum) 0. Raises FEATURE_NOT_SUPPORTED where the caller takes no set.
+ * Prepares the result of the calling function, which must not read an argument before: an extension
+ * of another version may pass other ones (base/version.h). Rows are added with pfs_result_put(),
+ * and the function returns (Datum) 0. Raises FEATURE_NOT_SUPPORTED if the caller does not accept a
+ * set.
  */
 PfsResult pfs_result_begin(FunctionCallInfo fcinfo);
 void pfs_result_put(const PfsResult *result, const Datum *values, const bool *nulls);
 
-/* text of a C string; sets *is_null where it is NULL. */
+/* Returns a text of a C string; sets *is_null if it is NULL. */
 Datum pfs_text_or_null(const char *text, bool *is_null);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * temp_file.h
- *		Places in temporary files of any size.
+ *		Positions in temporary files of any size.
  */
 #ifndef PFS_TEMP_FILE_H
 #define PFS_TEMP_FILE_H
@@ -9,17 +9,17 @@
 
 #include "storage/buffile.h"
 
-/* Goes to a place, in bytes, that has been written. */
+/* Moves to a position, in bytes, that was written before. */
 static inline void
 pfs_temp_file_seek(BufFile *file, uint64 position)
 {
-	/* the block first, since a file may be one of several that the server keeps for it */
+	/* the block first, because the server may keep a file in several segments */
 	if (BufFileSeekBlock(file, (long) (position / BLCKSZ)) != 0 ||
 		BufFileSeek(file, 0, (off_t) (position % BLCKSZ), SEEK_CUR) != 0)
 		ereport(ERROR, (errcode_for_file_access(), errmsg("could not read a temporary file: %m")));
 }
 
-/* Goes on by so many bytes. */
+/* Skips bytes. */
 static inline void
 pfs_temp_file_skip(BufFile *file, uint64 bytes)
 {
@@ -27,7 +27,7 @@ pfs_temp_file_skip(BufFile *file, uint64 bytes)
 		ereport(ERROR, (errcode_for_file_access(), errmsg("could not read a temporary file: %m")));
 }
 
-/* Reads what has been written at the current place. */
+/* Reads at the current position. */
 static inline void
 pfs_temp_file_read(BufFile *file, void *data, Size bytes)
 {

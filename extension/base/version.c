@@ -1,6 +1,6 @@
 /*
  * version.c
- *		Looking up the version in pg_extension, and the script's hash in a function that it made.
+ *		Looks up the version in pg_extension, and the script's hash in a function of the script.
  */
 #include "base/version.h"
 
@@ -22,7 +22,10 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-/* Their owner can rename the schemas: whatever is in others of the old names is not ours. */
+/*
+ * Returns true if the schemas have their names. Their owner can rename them, and schemas of the old
+ * names are not ours.
+ */
 static bool
 has_its_schemas(HeapTuple tuple)
 {
@@ -33,7 +36,7 @@ has_its_schemas(HeapTuple tuple)
 		   getExtensionOfObject(NamespaceRelationId, inner) == extension->oid;
 }
 
-/* NULL: there is no extension of that name, or without its schemas. */
+/* Returns the extension's catalog row; NULL if there is no extension, or it lacks its schemas. */
 static HeapTuple
 find_extension(Relation catalog)
 {
@@ -50,7 +53,7 @@ find_extension(Relation catalog)
 	return tuple;
 }
 
-/* Of the extension, as long as no schema changes; InvalidOid: not known. */
+/* Valid as long as no schema changes; InvalidOid: unknown. */
 static Oid known_schema = InvalidOid;
 
 static void
@@ -81,7 +84,7 @@ pfs_extension_schema(void)
 	return known_schema;
 }
 
-/* NULL: there is none. */
+/* Returns the version; NULL if there is no extension. */
 static char *
 find_version(void)
 {
@@ -101,7 +104,7 @@ find_version(void)
 	return version;
 }
 
-/* Whether the script that made the functions of this database is the module's. */
+/* Returns true if the script that created the functions of this database is the module's. */
 static bool
 has_script_of_module(void)
 {

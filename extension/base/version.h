@@ -1,11 +1,12 @@
 /*
  * version.h
- *		Whether the functions and tables of this database are those that the module was built for.
+ *		Checks that the functions and tables of this database are those for which the module was
+ *		built.
  *
- * A package upgrade replaces the module at once, while each database keeps its functions and tables
- * until ALTER EXTENSION UPDATE, and a standby until its primary did. In between, tables are read
- * and written and stacks interned as ever; functions that show samples or care for them raise the
- * error below, before they look at an argument.
+ * A package upgrade replaces the module at once, but each database keeps its functions and tables
+ * until ALTER EXTENSION UPDATE, and a standby until its primary runs that. In between, tables are
+ * read and written and stacks interned as before; functions that show or maintain samples raise the
+ * error below, before they read an argument.
  *
  * Builds between two releases have one version. Each install script carries its hash, and the
  * module the hash of the script that it was built with.
@@ -16,15 +17,15 @@
 #include "profstore.h"
 
 /*
- * The extension's schema; InvalidOid where there is no extension, or its schemas have other
- * names.
+ * Returns the OID of the extension's schema; InvalidOid if there is no extension, or its schemas
+ * were renamed.
  */
 Oid pfs_extension_schema(void);
 
-/* Whether the extension is here, made by the script that the module was built with. */
+/* Returns true if the extension was created by the script that the module was built with. */
 bool pfs_extension_is_current(void);
 
-/* Raises OBJECT_NOT_IN_PREREQUISITE_STATE unless it is. */
+/* Raises OBJECT_NOT_IN_PREREQUISITE_STATE unless pfs_extension_is_current(). */
 void pfs_extension_require_current(void);
 
 #endif

@@ -13,8 +13,8 @@
 #include "tree/stack_verdicts.h"
 
 /*
- * Stacks of a part of the stream; what it allocates goes with the context, and the function is
- * called in the caller's.
+ * Exports the stacks of a part of the stream. Its memory is freed with the current context; the
+ * function is called in the caller's context.
  */
 static void
 export_part(const PfsStackSums *sums, PfsSymbols *symbols, PfsExportFn function, void *argument,

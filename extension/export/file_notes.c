@@ -1,6 +1,6 @@
 /*
  * file_notes.c
- *		Notes of several series become those of one file, always the same for the same notes.
+ *		Joins the notes of several series to those of one file; equal notes give equal results.
  */
 #include "profstore.h"
 
@@ -21,7 +21,7 @@ enum
 	NOTE_COMMENTS
 };
 
-/* Notes as the caller sees them. keep_frames are of the file whose drop_frames are taken. */
+/* Notes that the caller sees. keep_frames are of the file whose drop_frames are taken. */
 static const char notes_query[] =
 	"WITH notes AS MATERIALIZED "
 	"    (SELECT DISTINCT n.default_type, n.comments, n.doc_url, n.drop_frames, n.keep_frames "
@@ -41,7 +41,7 @@ static const char notes_query[] =
 	"          GROUP BY u.comment ORDER BY pg_catalog.min(c.comments), pg_catalog.min(u.ord)) "
 	"FROM notes AS n";
 
-/* Copies what lives as long as SPI. */
+/* Copies a column's text to a context that outlives SPI_finish(). */
 static const char *
 get_note(MemoryContext context, int column)
 {

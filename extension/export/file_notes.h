@@ -1,6 +1,6 @@
 /*
  * file_notes.h
- *		What imported files said beside their samples, on its way out again.
+ *		Notes of imported files (comments and other fields beside samples), for export.
  */
 #ifndef PFS_FILE_NOTES_H
 #define PFS_FILE_NOTES_H
@@ -11,8 +11,8 @@
 #include "select/selection.h"
 
 /*
- * Fills in the notes of a header with those of all series of a selection: all comments, and of
- * everything else one that is not empty. Reads as the caller. Texts live in CurrentMemoryContext.
+ * Fills in a header with the notes of all series of a selection: all comments, and of every other
+ * field one non-empty value. Reads as the caller. Texts live in CurrentMemoryContext.
  */
 void pfs_file_notes_get(const PfsSelection *selection, PfsPprofHeader *header);
 

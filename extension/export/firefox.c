@@ -2,10 +2,10 @@
  * firefox.c
  *		firefox_profile(): the processed format of profiler.firefox.com.
  *
- * Tables of columns that refer to each other by index: samples ─► stackTable (frame, prefix) ─►
+ * Tables of columns refer to each other by index: samples ─► stackTable (frame, prefix) ─►
  * frameTable ─► funcTable ─► stringArray, and funcTable ─► resourceTable ─► libs. The tree's rows
- * are the stack table, a parent before its children. Sums have no times, so samples follow each
- * other. The version is one that every later profiler upgrades.
+ * are the stack table, a parent before its children. Sums have no times, so samples are put one
+ * after another. The version is one that every later profiler upgrades.
  */
 #include "profstore.h"
 
@@ -20,14 +20,14 @@
 #define FORMAT_VERSION		 48
 #define GECKO_FORMAT_VERSION 29
 
-/* A resource is a library. */
+/* The type of a resource that is a library. */
 #define RESOURCE_LIBRARY 1
 
 #define NS_PER_MS 1000000.0
 
 PG_FUNCTION_INFO_V1(profstore_firefox_profile);
 
-/* Strings of the profile, and libraries. */
+/* Strings of the profile, or libraries. */
 typedef struct NameList
 {
 	pfs_text_numbers_hash *hash;
@@ -43,7 +43,7 @@ make_list(void)
 	return list;
 }
 
-/* The number of a text, which goes into the array where it is new. */
+/* Returns the number of a text, and appends it to the array if it is new. */
 static uint32
 number_of(NameList *list, const char *text, bool *is_new)
 {
@@ -98,7 +98,7 @@ library_number(NameList *libraries, const char *path)
 	return number;
 }
 
-/* One value of a column, and the comma before it. */
+/* Appends a value of a column, with a comma before unless it is the first. */
 static void
 append_value(StringInfo column, bool first, int64 value)
 {
@@ -118,7 +118,7 @@ append_repeated(StringInfo json, const char *name, const char *value, uint32 cou
 	appendStringInfoChar(json, ']');
 }
 
-/* Frames and functions are the same here: one of each for every name. */
+/* Appends frames and functions, one of each for every name. */
 static void
 append_functions(StringInfo json, const PfsTreeExport *export, NameList *strings,
 				 NameList *libraries)
@@ -199,7 +199,7 @@ append_resources(StringInfo json, const NameList *libraries, NameList *strings)
 						   "\"libIndex\":[],\"name\":[]},");
 }
 
-/* All rows but the root; a row's prefix is the last one before it on the level above. */
+/* Appends all rows but the root; a row's prefix is the last one before it on the level above. */
 static void
 append_stacks(StringInfo json, const PfsTreeExport *export)
 {
@@ -226,7 +226,10 @@ append_stacks(StringInfo json, const PfsTreeExport *export)
 	appendStringInfoString(json, "},");
 }
 
-/* Nanoseconds are shown as milliseconds, bytes as bytes, all else as counts of samples. */
+/*
+ * Appends the samples. Nanoseconds are shown as milliseconds, bytes as bytes, and other units as
+ * counts.
+ */
 static void
 append_samples(StringInfo json, const PfsTreeExport *export)
 {

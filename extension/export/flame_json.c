@@ -1,6 +1,6 @@
 /*
  * flame_json.c
- *		Rows in depth-first order to nested objects.
+ *		Converts rows in depth-first order to nested objects.
  */
 #include "profstore.h"
 
@@ -24,7 +24,7 @@ struct PfsFrameTexts
 {
 	MemoryContext context;
 	pfs_text_numbers_hash *numbers;
-	StringInfoData list; /* elements of an array, with commas between */
+	StringInfoData list; /* elements of an array, separated by commas */
 };
 
 PfsFrameTexts *
@@ -93,7 +93,7 @@ append_node(StringInfo json, const PfsFlameRow *row, bool is_diff, PfsFrameTexts
 		append_frame_text(json, texts, "mapping", source.mapping, false);
 }
 
-/* What the root would be without the filters. */
+/* Appends the values that the root would have without the filters. */
 static void
 append_whole(StringInfo json, PfsSides kept, const PfsDropped *dropped, bool is_diff)
 {
@@ -103,8 +103,8 @@ append_whole(StringInfo json, PfsSides kept, const PfsDropped *dropped, bool is_
 }
 
 /*
- * Ends a node of a level, and those above it up to the one whose sibling comes; of the last node,
- * up to the root.
+ * Closes a node of a level, and those above it up to the level of the next node; after the last
+ * node, all up to the root.
  */
 static void
 close_nodes(StringInfo json, int32 level, int32 next_level)

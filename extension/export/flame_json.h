@@ -12,25 +12,25 @@
 #include "tree/flame_rows.h"
 
 /*
- * Names, files and mappings of frames, each once: frames then have their numbers in the list. It is
- * in the context that it was made in.
+ * Names, files and mappings of frames, each once: frames refer to them by number. It lives in the
+ * memory context in which it was made.
  */
 typedef struct PfsFrameTexts PfsFrameTexts;
 
 PfsFrameTexts *pfs_frame_texts_create(void);
 
-/* Appends the texts, as a JSON array. */
+/* Appends the texts as a JSON array. */
 void pfs_frame_texts_append(StringInfo json, const PfsFrameTexts *texts);
 
 /*
- * Appends the tree as one object: name, value, children, and where known file, line, mapping;
- * truncated where the node stands in for cut ones; of a comparison base as well. Under filters the
- * root has whole, of a comparison whole_base too: what its values are without them. With texts
- * (NULL: none) name, file and mapping are numbers. Raises PROGRAM_LIMIT_EXCEEDED beyond 1 GB.
+ * Appends the tree as one object: name, value, children, and file, line, mapping if known;
+ * truncated if the node represents cut ones; in a comparison also base. Under filters the root has
+ * whole, in a comparison also whole_base: its values without the filters. With texts (NULL: none),
+ * name, file and mapping are numbers. Raises PROGRAM_LIMIT_EXCEEDED beyond 1 GB.
  */
 void pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff, PfsFrameTexts *texts);
 
-/* Appends "key":"text" and, where it is not the first of its object, a comma before. */
+/* Appends "key":"text", with a comma before unless it is the first of its object. */
 void pfs_json_append_text(StringInfo json, const char *key, const char *text, bool first);
 
 #endif

@@ -19,8 +19,8 @@ PG_FUNCTION_INFO_V1(profstore_flamegraph_html);
 PG_FUNCTION_INFO_V1(profstore_flamegraph_diff_html);
 
 /*
- * Appends JSON so that HTML cannot end the element around it: "<" stands in strings alone, where
- * an escape means the same.
+ * Appends JSON so that it cannot end the HTML element around it: "<" occurs only in strings, where
+ * an escape is equivalent.
  */
 static void
 append_for_script(StringInfo page, const StringInfoData *json)
@@ -34,7 +34,7 @@ append_for_script(StringInfo page, const StringInfoData *json)
 	}
 }
 
-/* Begins the page's data with what all pages tell; the object is not closed. */
+/* Begins the page's data with the fields that all pages have; does not close the object. */
 static void
 begin_data(StringInfo json, FunctionCallInfo fcinfo, const PfsSelection *selection)
 {

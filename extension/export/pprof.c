@@ -1,6 +1,6 @@
 /*
  * pprof.c
- *		pprof(): a selection as a file that go tool pprof reads.
+ *		pprof(): a selection as a file for go tool pprof.
  */
 #include "profstore.h"
 
@@ -42,7 +42,7 @@ next_part(char **rest)
 	return part;
 }
 
-/* Nanoseconds since 1970; false for infinity, and for what has no room. */
+/* Converts to nanoseconds since 1970; returns false for infinity and out of range. */
 static bool
 to_file_time(TimestampTz time, int64 *time_ns)
 {
@@ -53,7 +53,9 @@ to_file_time(TimestampTz time, int64 *time_ns)
 		   !pg_mul_s64_overflow(since_1970, PFS_NS_PER_US, time_ns);
 }
 
-/* When the series were seen; false where nobody has told. last_seen may be a minute old. */
+/*
+ * Finds when the series were seen; returns false if that is unknown. last_seen may lag by a minute.
+ */
 static bool
 find_seen(const PfsSelection *selection, TimestampTz *first, TimestampTz *last)
 {
@@ -77,7 +79,10 @@ find_seen(const PfsSelection *selection, TimestampTz *first, TimestampTz *last)
 	return !is_null;
 }
 
-/* The range as asked for; where it has no end, when the series were first and last seen. */
+/*
+ * Sets the range of the selection; an open end becomes the time at which the series were first or
+ * last seen.
+ */
 static void
 set_range(PfsPprofHeader *header, const PfsSelection *selection)
 {
@@ -100,7 +105,7 @@ set_range(PfsPprofHeader *header, const PfsSelection *selection)
 		header->duration_ns = 0;
 }
 
-/* The range, and the period that all series have in common, if they do. */
+/* Makes a header with the range, and the period if all series have the same one. */
 static PfsPprofHeader
 make_header(const PfsSelection *selection)
 {
@@ -129,7 +134,7 @@ make_header(const PfsSelection *selection)
 typedef struct Export
 {
 	PfsPprofWriter *writer;
-	const PfsSampleLabel *labels; /* of the samples that are being added */
+	const PfsSampleLabel *labels; /* of the samples being added */
 	uint32 label_count;
 	uint64 sample_count;
 	double kept; /* sum of all samples */

@@ -1,13 +1,13 @@
 /*
  * pprof_write.c
- *		Each message is appended as it is met; the string table and the mappings, which go on
- *		changing, come last.
+ *		Appends each message when its object is first used; the string table and the mappings,
+ *		which may still change, come last.
  *
  * 1. Varints, tags and lengths are written here; whole messages, of which there are few, by
  *    protobuf-c.
- * 2. Strings, functions, mappings and locations get the numbers of their first use.
+ * 2. Strings, functions, mappings and locations get numbers in the order of first use.
  * 3. A sample, of which there are many, is measured and then written in one piece.
- * 4. At the end: types, mappings, strings, and what the header says.
+ * 4. At the end: types, mappings, strings, and the fields of the header.
  */
 #include "profstore.h"
 
@@ -27,19 +27,19 @@
 
 #define INITIAL_ENTRIES 256
 
-/* Fields of a sample, which are all short enough for tags of a byte. */
+/* Fields of a sample; their tags take one byte each. */
 #define SAMPLE_LOCATION_ID 1
 #define SAMPLE_VALUE	   2
 #define SAMPLE_LABEL	   3
 
-/* Numbers that things of the dictionary have in the file, from 1 on. */
+/* Numbers of the dictionary's objects in the file, from 1 on. */
 typedef struct Numbers
 {
 	PfsIdMap of_ids;
 	uint32 count;
 } Numbers;
 
-/* In place of the number of a location of which the filters leave no frame. */
+/* Instead of the number of a location without frames after the filters. */
 #define NO_FRAMES PG_UINT32_MAX
 
 struct PfsPprofWriter
@@ -54,7 +54,7 @@ struct PfsPprofWriter
 	Pfs__Pprof__Mapping *mappings;
 	uint32 mapping_count;
 	uint32 mapping_capacity;
-	uint32 *location_numbers; /* of the sample that is being added … */
+	uint32 *location_numbers; /* of the sample being added … */
 	uint32 location_capacity;
 	StringInfoData labels; /* … and its labels, as messages */
 };
@@ -75,7 +75,7 @@ varint_length(uint64 value)
 	return (uint32) pg_leftmost_one_pos64(value | 1) / 7 + 1;
 }
 
-/* Writes where there is room; returns the place behind. */
+/* Writes a varint into existing room; returns the place behind it. */
 static inline char *
 put_varint(char *at, uint64 value)
 {
@@ -169,10 +169,7 @@ function_number(PfsPprofWriter *writer, int32 id)
 	return (uint32) message.id;
 }
 
-/*
- * Mappings claim to be symbolized until a location says otherwise: then pprof looks for symbols
- * itself.
- */
+/* Mappings are marked as symbolized until a location is not: then pprof searches symbols itself. */
 static Pfs__Pprof__Mapping *
 mapping_message(PfsPprofWriter *writer, int32 id)
 {
@@ -210,7 +207,7 @@ note_symbols(Pfs__Pprof__Mapping *mapping, const PfsLocation *location)
 	mapping->has_line_numbers &= location->line_count > 0;
 }
 
-/* Appends a location that is met for the first time; returns its number, or NO_FRAMES. */
+/* Appends a location at its first use; returns its number, or NO_FRAMES. */
 static pg_noinline uint32
 append_location(PfsPprofWriter *writer, int32 id)
 {
@@ -235,7 +232,7 @@ append_location(PfsPprofWriter *writer, int32 id)
 
 	lines = PFS_ARRAY(Pfs__Pprof__Line, frames.count);
 	line_pointers = PFS_ARRAY(Pfs__Pprof__Line *, frames.count);
-	/* frames come outermost first; a location without a function has one that stands for it */
+	/* frames are outermost first; a location without a function has a frame that represents it */
 	message.n_line = location->line_count == 0 ? 0 : frames.count;
 	for (uint32 i = 0; i < message.n_line; i++)
 	{
@@ -253,7 +250,7 @@ append_location(PfsPprofWriter *writer, int32 id)
 	return (uint32) message.id;
 }
 
-/* The number of a location, 0 where the filters leave none of its frames. */
+/* Returns the number of a location; 0 if the filters leave none of its frames. */
 static inline uint32
 location_number(PfsPprofWriter *writer, int32 id)
 {
@@ -283,9 +280,9 @@ pfs_pprof_begin(PfsSymbols *symbols)
 }
 
 /*
- * The numbers of a sample's locations, leaf first, without those of which no frame is left; returns
- * how many there are, and the bytes that they take. They are given out from the root on, so that
- * the program itself is the first mapping.
+ * Collects the numbers of a sample's locations, leaf first, without those that have no frame left.
+ * Returns their count, and their bytes. Numbers are assigned from the root on, so that the program
+ * itself is the first mapping.
  */
 static uint32
 number_locations(PfsPprofWriter *writer, const int32 *location_ids, uint32 count, uint32 *bytes)
@@ -328,7 +325,7 @@ set_labels(PfsPprofWriter *writer, const PfsSampleLabel *labels, uint32 count)
 	}
 }
 
-/* Samples are most of a profile, so their bytes are put down without messages in memory. */
+/* Samples are most of a profile, so their bytes are written without messages in memory. */
 void
 pfs_pprof_add(PfsPprofWriter *writer, const int32 *location_ids, uint32 count, int64 value,
 			  const PfsSampleLabel *labels, uint32 label_count)

@@ -1,10 +1,9 @@
 /*
  * pprof_write.h
- *		A profile in the format of pprof, made of the dictionary's rows.
+ *		Writes a profile in pprof's format from rows of the dictionary.
  *
- * Things get numbers in the order in which they are met, so equal samples in equal order become
- * equal bytes. Mappings have no place in memory: addresses are those of files, which "0 to the
- * end" says.
+ * Objects are numbered in the order of first use, so equal samples in equal order give equal bytes.
+ * Mappings have no place in memory: addresses are those of files, so each range is "0 to the end".
  */
 #ifndef PFS_PPROF_WRITE_H
 #define PFS_PPROF_WRITE_H
@@ -18,14 +17,16 @@
 
 typedef struct PfsPprofWriter PfsPprofWriter;
 
-/* Lives in CurrentMemoryContext. The frames of locations are those that symbols leaves. */
+/*
+ * Begins a profile in CurrentMemoryContext. symbols decides which frames of locations are written.
+ */
 PfsPprofWriter *pfs_pprof_begin(PfsSymbols *symbols);
 
-/* Adds a sample. Locations are ids, leaf first, which symbols has loaded. */
+/* Adds a sample. Locations are ids, leaf first, which are loaded already. */
 void pfs_pprof_add(PfsPprofWriter *writer, const int32 *location_ids, uint32 count, int64 value,
 				   const PfsSampleLabel *labels, uint32 label_count);
 
-/* What stands in the profile beside its samples; texts are in the server's encoding. */
+/* Fields of the profile beside its samples. Texts are in the server's encoding. */
 typedef struct PfsPprofHeader
 {
 	const char *sample_type;
@@ -33,9 +34,10 @@ typedef struct PfsPprofHeader
 	const char *period_type;
 	const char *period_unit;
 	int64 period;
-	int64 time_ns;			  /* 0: not known */
-	int64 duration_ns;		  /* 0: not known */
-	const char *default_type; /* the notes of imported files; "" where there is none */
+	int64 time_ns;	   /* 0: unknown */
+	int64 duration_ns; /* 0: unknown */
+	/* this and the following: notes of imported files; "" if there are none */
+	const char *default_type;
 	const char *doc_url;
 	const char *drop_frames;
 	const char *keep_frames;
@@ -43,7 +45,7 @@ typedef struct PfsPprofHeader
 	uint32 comment_count;
 } PfsPprofHeader;
 
-/* The bytes, not compressed. */
+/* Returns the bytes, uncompressed. */
 StringInfo pfs_pprof_end(PfsPprofWriter *writer, const PfsPprofHeader *header);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * text_numbers.h
- *		Numbers of texts, for formats that have them in a table: a hash table whose entries the
+ *		Numbers of texts, for formats with a table of texts: a hash table whose entries the
  *		including file numbers.
  */
 #ifndef PFS_TEXT_NUMBERS_H
@@ -12,7 +12,7 @@
 
 typedef struct PfsTextNumber
 {
-	const char *text; /* terminated; not copied */
+	const char *text; /* terminated by a zero byte; not copied */
 	uint32 number;
 	char status;
 } PfsTextNumber;

@@ -1,6 +1,6 @@
 /*
  * tree_export.c
- *		Frames get numbers in the order of the tree.
+ *		Numbers frames in the order of the tree.
  */
 #include "profstore.h"
 
@@ -13,10 +13,10 @@
 #include "export/view_text.h"
 #include "tree/flame_rows.h"
 
-/* Frames while their numbers are given. */
+/* State of the numbering. */
 typedef struct Numbering
 {
-	uint32 *numbers; /* by symbol: 1 + the frame's number; 0: it has none yet */
+	uint32 *numbers; /* by symbol: 1 + the frame's number; 0: none yet */
 	uint32 number_capacity;
 	uint32 row_capacity;
 	uint32 frame_capacity;

@@ -1,7 +1,7 @@
 /*
  * tree_export.h
- *		A selection as a tree of frames, for formats that list frames once and stacks by their
- *		numbers.
+ *		A selection as a tree of frames, for formats that list frames once and refer to them by
+ *		number in stacks.
  */
 #ifndef PFS_TREE_EXPORT_H
 #define PFS_TREE_EXPORT_H
@@ -24,18 +24,18 @@ typedef struct PfsTreeFrame
 typedef struct PfsTreeRow
 {
 	int32 level;  /* 0: the root, always the first row */
-	uint32 frame; /* its number; meaningless for the root */
+	uint32 frame; /* number of the frame; undefined for the root */
 	int64 self;
 } PfsTreeRow;
 
 typedef struct PfsTreeExport
 {
-	const char *title; /* the selector, and under filters what share they keep */
+	const char *title; /* the selector, and under filters the share that they keep */
 	const PfsSelection *selection;
 	uint32 row_count;
 	PfsTreeRow *rows; /* depth first */
 	uint32 frame_count;
-	PfsTreeFrame *frames; /* by first appearance in rows */
+	PfsTreeFrame *frames; /* by first use in rows */
 } PfsTreeExport;
 
 /*
@@ -44,7 +44,7 @@ typedef struct PfsTreeExport
  */
 PfsTreeExport pfs_tree_export(FunctionCallInfo fcinfo);
 
-/* JSON text as jsonb. */
+/* Converts JSON text to jsonb. */
 Datum pfs_json_to_jsonb(const StringInfoData *json);
 
 #endif

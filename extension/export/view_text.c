@@ -1,6 +1,6 @@
 /*
  * view_text.c
- *		From arguments to a line.
+ *		Describes arguments in a line.
  */
 #include "profstore.h"
 

@@ -1,6 +1,6 @@
 /*
  * view_text.h
- *		What a view shows, as text for people.
+ *		Describes a view as text for users.
  */
 #ifndef PFS_VIEW_TEXT_H
 #define PFS_VIEW_TEXT_H

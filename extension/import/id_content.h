@@ -1,6 +1,7 @@
 /*
  * id_content.h
- *		What an id is known by, in a session (known_ids.h) and in shared memory (shared_ids.h).
+ *		The content by which an id is found, in a session (known_ids.h) and in shared memory
+ *		(shared_ids.h).
  */
 #ifndef PFS_ID_CONTENT_H
 #define PFS_ID_CONTENT_H

@@ -1,6 +1,6 @@
 /*
  * import.c
- *		Arguments in, errors out.
+ *		Arguments and errors of import functions.
  */
 #include "profstore.h"
 
@@ -18,7 +18,7 @@
 #include "import/store_profile.h"
 #include "store/segment/codec_server.h"
 
-/* Where a fault was seen; lines are those of text. */
+/* Describes the place of an error. Lines are those of text formats. */
 static const char *
 place_of(uint64_t line, size_t offset)
 {
@@ -98,7 +98,7 @@ pfs_import_begin(FunctionCallInfo fcinfo)
 	/* most other encodings lack U+FFFD */
 	if (GetDatabaseEncoding() != PG_UTF8)
 		call->profile.replacement = "?";
-	/* what becomes of a profile is bounded by what was read of it */
+	/* data derived from a profile are bounded by the size of the profile that was read */
 	call->making_budget = (PfsBudget){ .allocator = allocator, .left = SIZE_MAX };
 	call->making.budget = &call->making_budget;
 	call->import.making = &call->making;

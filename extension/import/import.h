@@ -1,6 +1,6 @@
 /*
  * import.h
- *		What the SQL functions that import have in common: arguments, limits, errors.
+ *		Shared code of the SQL functions that import: arguments, limits, errors.
  */
 #ifndef PFS_IMPORT_H
 #define PFS_IMPORT_H
@@ -14,14 +14,15 @@
 
 typedef struct PfsImportCall
 {
-	PfsBytes bytes; /* unpacked */
+	PfsBytes bytes; /* decompressed */
 	PfsBudget budget;
 	PfsBudget making_budget;
 	PfsMaking making;
 	PfsProfile profile;
 	PfsReadError error;
-	const char *frames_hint; /* how its profiles get stacks; or NULL. The caller sets it */
-	PfsImport import;		 /* the caller sets delta, default_name, an encoding other than UTF-8 */
+	/* how its profiles get stacks, for errors; or NULL. Set by the caller */
+	const char *frames_hint;
+	PfsImport import; /* the caller sets delta, default_name, and an encoding other than UTF-8 */
 } PfsImportCall;
 
 /*
@@ -35,9 +36,9 @@ PfsImportCall *pfs_import_begin(FunctionCallInfo fcinfo);
 ArrayType *pfs_import_sample_labels(FunctionCallInfo fcinfo);
 
 /*
- * Raises an error, with the line and the byte, unless the status of reading is PFS_READ_OK:
- * INVALID_BINARY_REPRESENTATION for what the format does not allow, NUMERIC_VALUE_OUT_OF_RANGE,
- * PROGRAM_LIMIT_EXCEEDED.
+ * Raises an error, with line and byte, unless the status of reading is PFS_READ_OK:
+ * INVALID_BINARY_REPRESENTATION for data that the format does not allow,
+ * NUMERIC_VALUE_OUT_OF_RANGE, PROGRAM_LIMIT_EXCEEDED.
  */
 void pfs_import_check(const PfsImportCall *call, PfsReadStatus status);
 

@@ -1,6 +1,6 @@
 /*
  * import_pprof.c
- *		import_pprof(): a file of the pprof format into the tables.
+ *		import_pprof(): stores a file in pprof's format.
  */
 #include "profstore.h"
 

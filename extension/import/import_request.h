@@ -1,6 +1,6 @@
 /*
  * import_request.h
- *		A profile in memory, and what its caller says of it.
+ *		A profile in memory, and the arguments of its import.
  */
 #ifndef PFS_IMPORT_REQUEST_H
 #define PFS_IMPORT_REQUEST_H
@@ -16,13 +16,13 @@
 typedef struct PfsImport
 {
 	const PfsProfile *profile;
-	PfsBytes bytes;			  /* that texts point into: offsets in errors count from here */
-	PfsMaking *making;		  /* memory for what the profile becomes */
-	int encoding;			  /* of its texts */
-	const char *default_name; /* of the profile type where the labels do not name it */
+	PfsBytes bytes;	   /* texts point into these bytes, and offsets in errors refer to them */
+	PfsMaking *making; /* memory for data derived from the profile */
+	int encoding;	   /* of its texts */
+	const char *default_name; /* of the profile type, if the labels do not have one */
 	Jsonb *labels;			  /* of all series; __name__ is the name of the profile type */
 	TimestampTz time;		  /* of the profile */
-	bool delta;				  /* values add up over time */
+	bool delta;				  /* values are summed over time */
 	ArrayType *sample_labels; /* text[]: keys that become labels of series; NULL: all */
 } PfsImport;
 

@@ -1,6 +1,6 @@
 /*
  * import_settings.c
- *		The setting of the room, and what it sets up when the module is loaded.
+ *		The setting of the room, and its setup when the module is loaded.
  */
 #include "profstore.h"
 

@@ -7,7 +7,7 @@
 
 #include "profstore.h"
 
-/* profstore.import_max_size: the largest profile that is imported, unpacked, in kilobytes. */
+/* Setting profstore.import_max_size: the largest decompressed profile, in kilobytes. */
 extern int pfs_import_max_size_kb;
 
 /* Called once when the module is loaded. */

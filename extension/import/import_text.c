@@ -1,6 +1,6 @@
 /*
  * import_text.c
- *		import_folded() and import_perf_script(): formats of lines into the tables.
+ *		import_folded() and import_perf_script(): store profiles in line-based formats.
  */
 #include "profstore.h"
 
@@ -22,7 +22,7 @@ get_text_argument(FunctionCallInfo fcinfo, const char *name)
 	return (PfsText){ VARDATA_ANY(value), (uint32) VARSIZE_ANY_EXHDR(value) };
 }
 
-/* As pfs_import_check; a text for another reader is named. */
+/* Like pfs_import_check(), and names the right function for a text in another format. */
 static void
 check_text(PfsImportCall *call, PfsReadStatus status, PfsFormat reader)
 {

@@ -1,7 +1,7 @@
 /*
  * insert_samples.c
- *		Rows into profstore.samples, the way of COPY: it routes them to partitions, and stores many
- *		at a time.
+ *		Inserts rows into profstore.samples through COPY, which routes them to partitions and
+ *		stores many at a time.
  */
 #include "profstore.h"
 
@@ -21,22 +21,22 @@
 #include "import/insert_samples.h"
 #include "store/segment/storage.h"
 
-/* Signature, flags, and the length of what may follow. */
+/* Signature, flags, and length of the header extension. */
 static const char header[19] = "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0";
 
 #define COLUMN_COUNT 4
 #define TRAILER		 (-1)
 
-/* A row of COPY's binary format: fields with their lengths, in network order. */
+/* A row in COPY's binary format: fields with their lengths, in network order. */
 #define ROW_BYTES (2 + COLUMN_COUNT * 4 + 8 + 4 + 8 + 8)
 
-/* What COPY reads from; its callback has no argument. */
+/* The source of COPY's data; its callback has no argument. */
 typedef struct Feed
 {
 	const PfsSampleRow *rows;
 	uint32 count;
-	uint32 next;   /* row to be packed */
-	bool finished; /* the trailer is packed */
+	uint32 next;   /* next row to pack */
+	bool finished; /* the trailer was packed */
 	uint32 at;
 	uint32 length;
 	char packed[ROW_BYTES];
@@ -72,7 +72,7 @@ put_int64_field(char *at, int64 value)
 	return at + sizeof(swapped);
 }
 
-/* Packs the next row, or the trailer; false at the end. */
+/* Packs the next row, or the trailer; returns false at the end. */
 static bool
 pack_next(void)
 {
@@ -101,7 +101,7 @@ pack_next(void)
 	return true;
 }
 
-/* COPY's callback: gives at least min_bytes, unless the end comes first. */
+/* COPY's callback: provides at least min_bytes, unless the end comes first. */
 static int
 give_bytes(void *buffer, int min_bytes, int max_bytes)
 {
@@ -153,7 +153,7 @@ pfs_samples_insert(const PfsSampleRow *rows, uint32 count)
 	}
 	PG_FINALLY();
 	{
-		/* a trigger may have imported, too */
+		/* a trigger may have run another import */
 		feed = outer;
 	}
 	PG_END_TRY();

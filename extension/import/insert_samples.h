@@ -1,6 +1,6 @@
 /*
  * insert_samples.h
- *		Rows into profstore.samples, the way of COPY.
+ *		Inserts rows into profstore.samples through COPY.
  */
 #ifndef PFS_INSERT_SAMPLES_H
 #define PFS_INSERT_SAMPLES_H
@@ -10,9 +10,9 @@
 #include "formats/profile_rows.h"
 
 /*
- * Stores the rows as the current user, whose partitions must be there. Raises
- * INSUFFICIENT_PRIVILEGE without the right to insert, and where row security is in force on the
- * table: a policy would have to see every row.
+ * Stores the rows as the current user; their partitions must exist. Raises INSUFFICIENT_PRIVILEGE
+ * without the right to insert, and if row security applies to the table, because a policy would
+ * have to check every row.
  */
 void pfs_samples_insert(const PfsSampleRow *rows, uint32 count);
 

@@ -2,9 +2,9 @@
  * known_ids.c
  *		A table of contents in a memory context of its own, and one that sessions share.
  *
- * What is committed and well more than what is shared takes its place as the next import begins,
- * and the session's own table begins anew. Of notes nothing is shared: other sessions may take them
- * away.
+ * When the next import begins, committed ids are shared if they are clearly more than the shared
+ * ones, and the session's own table starts empty. Notes are not shared, because other sessions may
+ * delete them.
  */
 #include "profstore.h"
 
@@ -26,7 +26,7 @@
 #define MAX_BYTES		((Size) 16 * 1024 * 1024)
 #define MAX_BLOCK_BYTES ((Size) 256 * 1024)
 
-/* Share of what sessions share by which a session must know more to put it in its place. */
+/* A session replaces shared ids if it knows more by this share. */
 #define GROWTH_DIVISOR 8
 
 typedef struct KnownId
@@ -50,12 +50,12 @@ typedef struct KnownId
 static MemoryContext known_context;
 static known_hash *known_table;
 static const PfsSharedIds *shared_ids; /* NULL: none */
-static uint32 offered_count;		   /* entries of the table when they were offered last */
-static bool is_full;				   /* something was not kept */
-static bool some_are_own;			   /* of the running transaction, which an abort takes back */
-static bool is_unshared;			   /* begun by a transaction that must not borrow */
+static uint32 offered_count;		   /* entries of the table when they were last offered */
+static bool is_full;				   /* some ids were not kept */
+static bool some_are_own; /* some are of the running transaction, whose abort undoes them */
+static bool is_unshared;  /* begun by a transaction that must not borrow */
 
-/* What they are valid under. */
+/* The epoch under which they are valid. */
 static Oid known_of; /* OID of profstore.epoch */
 static int64 known_epoch;
 static NameData known_role;
@@ -100,7 +100,7 @@ pfs_known_ids_init(void)
 	RegisterSubXactCallback(end_subtransaction, NULL);
 }
 
-/* Forgets what is valid no more. */
+/* Drops ids that are not valid any more. */
 static void
 check_validity(void)
 {
@@ -116,11 +116,11 @@ check_validity(void)
 	known_of = table;
 	known_epoch = epoch.ids;
 	known_role = role;
-	/* an epoch that is rolled back comes again, with other content */
+	/* an epoch that is rolled back is used again with other content */
 	some_are_own |= epoch.own;
 }
 
-/* Lists what the own table has that may be shared. */
+/* Lists the ids of the session's own table that may be shared. */
 static PfsSharedId *
 list_own(uint32 *count)
 {
@@ -136,7 +136,9 @@ list_own(uint32 *count)
 	return ids;
 }
 
-/* Whether sessions share as many ids by now, others than those that this one has borrowed. */
+/*
+ * Returns true if sessions share as many ids by now, and not those that this session has borrowed.
+ */
 static bool
 others_know_more(uint32 count)
 {
@@ -148,7 +150,7 @@ others_know_more(uint32 count)
 	return more;
 }
 
-/* Shares what is known, if that is well more than what is shared, and was offered before. */
+/* Shares known ids, if they are clearly more than the shared ones and than those offered last. */
 static void
 offer_own(void)
 {

@@ -1,6 +1,6 @@
 /*
  * profile_series.c
- *		Label sets and profile types to the ids of series: known ones from memory, others by
+ *		From label sets and profile types to ids of series: known ones from memory, others by
  *		interning.
  */
 #include "profstore.h"
@@ -25,7 +25,7 @@ typedef struct SeriesNames
 	Jsonb **labels;		/* by set */
 } SeriesNames;
 
-/* A text[] as texts; nulls are left out. */
+/* Returns the elements of a text[] without nulls. */
 static PfsText *
 get_texts(ArrayType *array, uint32 *text_count)
 {
@@ -62,7 +62,7 @@ group_samples(const PfsImport *import)
 	return sets;
 }
 
-/* A part of a profile type in the server's encoding, cut between characters. */
+/* Returns a part of a profile type in the server's encoding, cut between characters. */
 static PfsText
 type_part(const PfsImport *import, PfsText text)
 {
@@ -110,7 +110,7 @@ name_types(const PfsImport *import)
 	return names;
 }
 
-/* Series i is of sample type i % type_count and set i / type_count. */
+/* Series i has sample type i % type_count and set i / type_count. */
 static const char *
 type_of(const SeriesNames *names, uint32 series)
 {

@@ -1,6 +1,6 @@
 /*
  * profile_series.h
- *		Series of a profile: one for each label set of its samples and sample type.
+ *		The series of a profile: one for each label set of its samples and each sample type.
  */
 #ifndef PFS_PROFILE_SERIES_H
 #define PFS_PROFILE_SERIES_H
@@ -9,7 +9,7 @@
 
 #include "import/import_request.h"
 
-/* The series of type t and label set s is the one at s * type_count + t. */
+/* The series of type t and label set s is at position s * type_count + t. */
 typedef struct PfsProfileSeries
 {
 	uint32 count; /* at least one for each sample type */
@@ -18,8 +18,9 @@ typedef struct PfsProfileSeries
 } PfsProfileSeries;
 
 /*
- * SPI is connected, and known ids have begun; the arrays live until it is finished. Raises what
- * interning raises, and INVALID_PARAMETER_VALUE for two sample types of one name.
+ * Finds or interns the series. SPI is connected, and pfs_known_ids_begin() was called. The arrays
+ * live until SPI_finish(). Raises the errors of interning, and INVALID_PARAMETER_VALUE for two
+ * sample types with one name.
  */
 PfsProfileSeries pfs_profile_series(const PfsImport *import);
 

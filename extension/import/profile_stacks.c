@@ -1,6 +1,6 @@
 /*
  * profile_stacks.c
- *		Mappings, then functions, locations, and at last stacks get their ids.
+ *		Finds ids of mappings, then functions, locations, and last stacks.
  */
 #include "profstore.h"
 
@@ -15,7 +15,7 @@
 #include "import/sample_labels.h"
 #include "import/writer_calls.h"
 
-/* What a kind's ids are made of. */
+/* State: the ids found so far. */
 typedef struct Stacks
 {
 	const PfsImport *import;
@@ -25,7 +25,7 @@ typedef struct Stacks
 	const int32 *location_ids;
 } Stacks;
 
-/* An int4[] of count zeros; *elements points into it. */
+/* Makes an int4[] of count zeros; *elements points into it. */
 static Datum
 make_int4_array(Size count, int32 **elements)
 {
@@ -197,7 +197,10 @@ intern_locations(const void *context, const uint32 *items, uint32 count)
 
 /* Stacks */
 
-/* Build ID of the program, else the service, else what names the profile. */
+/*
+ * Chooses the dictionary partition: build ID of the program, otherwise the service, otherwise the
+ * profile's name.
+ */
 static const char *
 choose_partition(const PfsImport *import)
 {

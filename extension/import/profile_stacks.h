@@ -1,6 +1,6 @@
 /*
  * profile_stacks.h
- *		Stacks of a profile in the dictionary.
+ *		Interns the stacks of a profile.
  */
 #ifndef PFS_PROFILE_STACKS_H
 #define PFS_PROFILE_STACKS_H
@@ -10,8 +10,9 @@
 #include "import/import_request.h"
 
 /*
- * The stack ids of all samples; NULL where there are none. SPI is connected; the ids live until it
- * is finished. Raises what interning raises, and PROGRAM_LIMIT_EXCEEDED for too many frames.
+ * Returns the stack ids of all samples; NULL if there are none. SPI is connected; the ids live
+ * until SPI_finish(). Raises the errors of interning, and PROGRAM_LIMIT_EXCEEDED for too many
+ * frames.
  */
 const int64 *pfs_profile_stacks(const PfsImport *import);
 

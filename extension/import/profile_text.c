@@ -1,6 +1,7 @@
 /*
  * profile_text.c
- *		Texts of a profile in the server's encoding; an error names the place of a text in the file.
+ *		Converts texts of a profile to the server's encoding; an error contains the place of the
+ *		text in the file.
  */
 #include "profstore.h"
 
@@ -16,7 +17,7 @@ typedef struct TextPlace
 	PfsText text;
 } TextPlace;
 
-/* A text of which bytes were replaced is a copy, and has no place. */
+/* Adds the place to an error. A text in which bytes were replaced is a copy, and has no place. */
 static void
 tell_place(void *argument)
 {

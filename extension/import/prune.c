@@ -4,13 +4,11 @@
  *
  * 1. Functions: which ones match.
  * 2. Locations: one whose outermost function matches is dropped; of one that matches further in,
- *    the lines up to the outermost match go and the rest stays, as the place at which stacks
- *    end.
- * 3. Stacks, from the root on: the first such location that comes behind one without a match
- *    ends the stack.
+ *    the lines up to the outermost match are removed and the rest stays, as the end of stacks.
+ * 3. Stacks, from the root on: the first such location behind one without a match ends the stack.
  *
- * Lines and the locations of samples stand without gaps in their arrays, so what stays moves
- * together.
+ * Lines and the locations of samples are contiguous in their arrays, so the remaining ones are
+ * moved together.
  */
 #include "profstore.h"
 
@@ -30,7 +28,9 @@ typedef enum Cut
 	CUT_WHOLE
 } Cut;
 
-/* One that cannot be compiled is refused here, whether there are functions or not. */
+/*
+ * Compiles an expression for whole names. An invalid one is rejected here, even without functions.
+ */
 static text *
 compile_whole(const PfsImport *import, PfsText expression, const char *field)
 {
@@ -38,10 +38,7 @@ compile_whole(const PfsImport *import, PfsText expression, const char *field)
 	char *whole = psprintf("^(?:%s)$", part);
 	const char *problem = pfs_regex_problem(part);
 
-	/*
-	 * what stands at the beginning alone, as (?i) and ***, is right in the part and wrong in the
-	 * whole
-	 */
+	/* options at the very beginning, as (?i) and ***, are valid in the part but not in the whole */
 	if (problem == NULL)
 		problem = pfs_regex_problem(whole);
 	if (problem != NULL)
@@ -116,13 +113,13 @@ cut_locations(PfsProfile *profile, const bool *matching)
 	{
 		PfsProfileLocation *location = &profile->locations[i];
 		const PfsProfileLine *lines = &profile->lines[location->first_line];
-		uint32 cut = location->line_count; /* lines up to here go */
+		uint32 cut = location->line_count; /* number of lines to remove */
 
 		while (cut > 0 && !matching[lines[cut - 1].function])
 			cut--;
 		if (cut > 0)
 			cuts[i] = cut == location->line_count ? CUT_WHOLE : CUT_INNER;
-		/* no stack shows a location that is dropped, but those before their first other frame */
+		/* such a location is shown only in stacks that have no other frame before it */
 		if (cuts[i] == CUT_WHOLE)
 			cut = 0;
 		location->line_count -= cut;
@@ -135,7 +132,9 @@ cut_locations(PfsProfile *profile, const bool *matching)
 	return cuts;
 }
 
-/* How many locations of a stack, which has its leaf first, go. */
+/*
+ * Number of locations at the leaf's end of a stack that are removed. locations has the leaf first.
+ */
 static uint32
 cut_of_stack(const uint32 *locations, uint32 count, const Cut *cuts)
 {

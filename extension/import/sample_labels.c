@@ -81,7 +81,8 @@ pfs_labels_own(Jsonb *labels)
 }
 
 /*
- * Copies all but the profile's name; what is no object goes on as it is, for interning to refuse.
+ * Copies all but the profile's name. A value that is not an object is passed on, so that interning
+ * rejects it.
  */
 static void
 push_base(JsonbParseState **state, Jsonb *base)
@@ -113,7 +114,7 @@ pfs_series_labels(const PfsImport *import, const PfsLabels *of_sample)
 	return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL));
 }
 
-/* Undoes what PFS_LABEL_KINDS tells of one label. */
+/* Applies PFS_LABEL_KINDS to one label, to restore its original form. */
 static void
 restore_kind(Jsonb *kinds, const char *name, PfsSampleLabel *label)
 {

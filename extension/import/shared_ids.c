@@ -1,6 +1,7 @@
 /*
  * shared_ids.c
- *		A table of contents as one piece: slots, each with the place of its bytes behind them.
+ *		A table of contents in one allocation: slots, each with the offset of its bytes behind
+ *		them.
  */
 #include "import/shared_ids.h"
 
@@ -12,7 +13,7 @@
 typedef struct Slot
 {
 	uint64 hash;
-	uint32 offset; /* of the bytes, from the table's begin */
+	uint32 offset; /* of the bytes, from the table's start */
 	uint32 length;
 	int32 id; /* 0: the slot is free */
 	uint8 kind;
@@ -23,7 +24,7 @@ struct PfsSharedIds
 {
 	NameData role;
 	uint32 count;
-	uint32 mask; /* slots, a power of two, minus 1 */
+	uint32 mask; /* number of slots, a power of two, minus 1 */
 	Slot slots[FLEXIBLE_ARRAY_MEMBER];
 };
 
@@ -76,7 +77,7 @@ content_of(const PfsSharedIds *ids, const Slot *slot)
 						   .bytes = (const char *) ids + slot->offset };
 }
 
-/* The slot of a content, or the free one where it would be: there always are some. */
+/* Returns the slot of a content, or the free one where it belongs. There are always free slots. */
 static uint32
 find_slot(const PfsSharedIds *ids, const PfsIdContent *content)
 {

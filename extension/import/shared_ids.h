@@ -1,10 +1,10 @@
 /*
  * shared_ids.h
- *		Ids that imports of all sessions got by content, in shared memory where the module is
+ *		Ids that imports of all sessions got by content, in shared memory if the module is
  *		preloaded.
  *
- * They are those of one role, the one that had most to tell. All were committed, under the epoch of
- * ids that they are borrowed under. They never change: who knows more puts others in their place.
+ * They belong to one role, the one that offered most. All were committed under the epoch of ids
+ * under which they are borrowed. They never change: a session that knows more replaces them.
  */
 #ifndef PFS_SHARED_IDS_H
 #define PFS_SHARED_IDS_H
@@ -15,22 +15,22 @@
 
 typedef struct PfsSharedIds PfsSharedIds;
 
-/* Whether there is shared memory. */
+/* Returns true if there is shared memory. */
 bool pfs_shared_ids_have_room(void);
 
 /*
- * Those of a role under the epoch that the dictionary's caches are of; NULL: there are none. Given
- * back at the latest when the process ends.
+ * Borrows the ids of a role under the epoch of the dictionary's caches; NULL if there are none.
+ * They are returned when the process ends at the latest.
  */
 const PfsSharedIds *pfs_shared_ids_borrow(const char *role);
 void pfs_shared_ids_release(const PfsSharedIds *ids);
 
 uint32 pfs_shared_ids_count(const PfsSharedIds *ids);
 
-/* The id of a content; 0: not known. */
+/* Returns the id of a content; 0: unknown. */
 int32 pfs_shared_ids_find(const PfsSharedIds *ids, const PfsIdContent *content);
 
-/* An id and what it is known by. */
+/* An id and its content. */
 typedef struct PfsSharedId
 {
 	PfsIdContent content;
@@ -38,8 +38,9 @@ typedef struct PfsSharedId
 } PfsSharedId;
 
 /*
- * Puts in so many ids with those that were borrowed (NULL: none), if they take most_bytes at most,
- * and are more than what is there. No content is in both. Whether they are there then.
+ * Puts in count ids together with those that were borrowed (NULL: none), if they take at most
+ * most_bytes and are more than the present ones. No content may be in both. Returns true if they
+ * are in shared memory afterwards.
  */
 bool pfs_shared_ids_offer(const char *role, const PfsSharedId *ids, uint32 count,
 						  const PfsSharedIds *borrowed, Size most_bytes);

@@ -1,15 +1,15 @@
 /*
  * store_profile.c
- *		The way of a profile into the tables, through the functions that every writer uses.
+ *		Stores a profile, through the functions for writers.
  *
- * 1. Mappings, functions, locations and stacks get their ids (profile_stacks).
+ * 1. Mappings, functions, locations and stacks get their ids (profile_stacks.h).
  * 2. Samples are grouped by their labels: a series for each label set and sample type
- *	  (profile_series).
- * 3. Rows of equal series, time and stack add up; a series without one gets a row of stack 0.
- * 4. Rows go into samples, whose partitions are made (insert_samples); series are told when they
- *	  were seen.
- * 5. What of them belongs to traces goes beside them.
- * 6. What the file says beside its samples is kept for the series.
+ *    (profile_series.h).
+ * 3. Rows of equal series, time and stack are summed; a series without one gets a row of stack 0.
+ * 4. Rows are inserted into samples, whose partitions are created first (insert_samples.h); the
+ *    times at which series were seen are recorded.
+ * 5. Rows of traces are stored beside samples.
+ * 6. The notes of the file are stored for the series.
  */
 #include "profstore.h"
 
@@ -31,7 +31,7 @@
 #include "import/store_profile.h"
 #include "import/writer_calls.h"
 
-/* Most days of one file: mistaken times shall not make hundreds of tables. */
+/* Most days of one file: wrong times must not create hundreds of tables. */
 #define MAX_DAYS 366
 
 typedef struct Storing
@@ -71,7 +71,7 @@ make_rows(Storing *storing, const int64 *stack_ids)
 
 /* Step 4: samples */
 
-/* Day of a time, counted as dates are. */
+/* Day of a time, counted like dates. */
 static int64
 day_of(TimestampTz time)
 {
@@ -87,7 +87,7 @@ compare_times(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* A time in each day that has rows, in order of time; returns their number. */
+/* Collects one time for each day with rows, in order; returns their number. */
 static uint32
 find_days(const Storing *storing, TimestampTz *times)
 {
@@ -104,7 +104,7 @@ find_days(const Storing *storing, TimestampTz *times)
 	return day_count;
 }
 
-/* The partitions of the days that have rows, and of no others. */
+/* Creates the partitions of the days with rows, and no others. */
 static void
 ensure_partitions(const Storing *storing)
 {
@@ -222,7 +222,7 @@ int4_array(const int32 *elements, uint32 count)
 	return PointerGetDatum(array);
 }
 
-/* All that a file says beside its samples, and whose it is. */
+/* Appends all notes of a file, and its series. */
 static void
 put_notes(StringInfo content, const void *context, uint32 item)
 {

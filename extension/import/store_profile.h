@@ -1,6 +1,6 @@
 /*
  * store_profile.h
- *		A profile in memory to series, dictionary and samples.
+ *		Stores a profile: series, dictionary and samples.
  */
 #ifndef PFS_STORE_PROFILE_H
 #define PFS_STORE_PROFILE_H
@@ -10,13 +10,13 @@
 #include "import/import_request.h"
 
 /*
- * Stores all of it as the caller, in the caller's transaction; returns the number of rows in
+ * Stores everything as the caller, in the caller's transaction. Returns the number of rows in
  * samples.
  *
- * Samples of equal stack, labels and time add up, as far as sums fit int8: beyond it they stay
- * several rows. Values of 0 are left out, but a series without another row gets one of stack 0.
+ * Samples of equal stack, labels and time are summed, as long as sums fit int8; beyond that they
+ * are several rows. Values of 0 are left out, but a series without another row gets one of stack 0.
  *
- * Raises what interning raises, CHARACTER_NOT_IN_REPERTOIRE for characters that the server's
+ * Raises the errors of interning, CHARACTER_NOT_IN_REPERTOIRE for characters that the server's
  * encoding lacks, DATETIME_VALUE_OUT_OF_RANGE for times that no sample can have, and
  * PROGRAM_LIMIT_EXCEEDED for samples of more than 366 days.
  */

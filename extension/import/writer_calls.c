@@ -1,6 +1,6 @@
 /*
  * writer_calls.c
- *		The SQL functions that every writer calls, called from C.
+ *		Calls the SQL functions for writers from C.
  */
 #include "profstore.h"
 
@@ -9,7 +9,7 @@
 
 #include "import/writer_calls.h"
 
-/* As many statements as this room has. */
+/* Number of statements in this room. */
 #define PLANS_MAX 8
 
 Datum
@@ -18,7 +18,7 @@ pfs_varlena_array(Datum *elements, uint32 count, Oid type)
 	return PointerGetDatum(construct_array(elements, (int) count, type, -1, false, TYPALIGN_INT));
 }
 
-/* The plan of a statement, made when it is first run. */
+/* Returns the plan of a statement, and makes it on the first call. */
 static SPIPlanPtr
 get_plan(const char *sql, int argument_count, Oid *types)
 {
