@@ -1,5 +1,5 @@
--- report: a selection as a page for people without Grafana: mail, builds. Its text, graph and tables are HTML that needs no script; below them stands
--- the flame graph of flamegraph_diff_html, whose page has a mark for each part. All run as their caller.
+-- report: a selection as a page, for people without Grafana. Summary, graph and tables are HTML without scripts; the flame graph of
+-- flamegraph_diff_html follows, whose page has a marker for each part. All functions run with the privileges of the caller.
 
 CREATE FUNCTION profstore_internal.html(value text) RETURNS text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -9,7 +9,7 @@ SELECT regexp_replace(replace(replace(replace(replace(value, '&', '&amp;'), '<',
 END;
 COMMENT ON FUNCTION profstore_internal.html IS 'a text for HTML, between tags or double quotes; control characters as U+FFFD';
 
--- What somebody else has named keeps its direction to itself, and has 160 characters.
+-- Escapes a name for HTML: cut to 160 characters, and isolated against right-to-left text (<bdi>).
 CREATE FUNCTION profstore_internal.html_name(name text) RETURNS text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
@@ -39,7 +39,7 @@ SELECT CASE WHEN value IS NULL OR coalesce(whole, 0) = 0 THEN ''
 END;
 COMMENT ON FUNCTION profstore_internal.report_share IS 'a part of a whole in per cent; nothing where there is no whole';
 
--- A cell that tells of a change by a sign and a word, and by its colour beside.
+-- Table cell of a change: sign, word and colour.
 CREATE FUNCTION profstore_internal.report_change(base float8, value float8, size text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -52,7 +52,7 @@ FROM (SELECT coalesce(report_change.base, 0), coalesce(report_change.value, 0)) 
 END;
 COMMENT ON FUNCTION profstore_internal.report_change IS 'a cell with the change from base to value; size: its amount as text';
 
--- A cell with a value, its share and a bar as long.
+-- Table cell of a value, its share of the total and a bar of that length.
 CREATE FUNCTION profstore_internal.report_part(value float8, whole float8, readable text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -62,7 +62,7 @@ SELECT format('<td class="number" data-value="%s" style="--part:%s%%">%s <span c
 END;
 COMMENT ON FUNCTION profstore_internal.report_part IS 'a cell with a value and what part of the whole it is';
 
--- Both ranges over each other: time as it passed since the beginning of each. Ticks are round in the session's time zone.
+-- Line graph of both ranges, drawn by the time since the beginning of each. Ticks are round in the session's time zone.
 CREATE FUNCTION profstore_internal.report_series(selector text, from_ts timestamptz, to_ts timestamptz, base_from timestamptz,
 								base_to timestamptz, base_selector text, profile_type text, unit text, delta bool, @FILTERS@) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000 SET client_min_messages = warning -- a side may be empty
@@ -159,7 +159,7 @@ FROM tables AS t;
 END;
 COMMENT ON FUNCTION profstore_internal.report_functions IS 'tables of functions of a report: by their own value, and by its change';
 
--- The widest bucket that there is begins with 1970 and ends in 2069: its rate is that of the range, whatever the type.
+-- The widest possible bucket, 1970 to 2069, gives the rate of the whole range for every type.
 CREATE FUNCTION profstore_internal.report_labels(selector text, from_ts timestamptz, to_ts timestamptz, base_from timestamptz,
 								base_to timestamptz, base_selector text, profile_type text, unit text, delta bool, @FILTERS@) RETURNS text
 	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000 SET client_min_messages = warning -- a side may be empty

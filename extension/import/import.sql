@@ -1,4 +1,4 @@
--- import: profiles of other tools into the tables, and what their files say beside samples
+-- import: profiles of other tools, and the notes of their files
 
 CREATE TABLE profstore.file_notes
 (
@@ -9,7 +9,7 @@ CREATE TABLE profstore.file_notes
 	drop_frames  text NOT NULL,
 	keep_frames  text NOT NULL
 );
--- by content, too: comments may differ from file to file, and each is looked for
+-- the content is part of the key: the comments of two files may differ
 CREATE INDEX file_notes_series ON profstore.file_notes (series_id, hash_array_extended(comments, 0));
 COMMENT ON TABLE profstore.file_notes IS 'what imported files said beside their samples, each content once for a series; texts are empty where a file said nothing. They go with the series';
 COMMENT ON COLUMN profstore.file_notes.series_id IS 'id in series';
