@@ -95,7 +95,7 @@ read_patches(PfsCursor *cursor, bool patched, PfsArrayShape *array)
 
 /* Reads range and divisor. Fails if the largest value would not be an int64. */
 static bool
-read_units(PfsCursor *cursor, uint8_t kind, PfsEntryContext *context, PfsBlockShape *shape)
+entry_read_units(PfsCursor *cursor, uint8_t kind, PfsEntryContext *context, PfsBlockShape *shape)
 {
 	uint64_t greatest_range = (uint64_t) INT64_MAX - (uint64_t) shape->least;
 
@@ -212,7 +212,8 @@ pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext *context,
 		shape->least = context->least = (int64_t) ((uint64_t) context->least + change);
 	}
 	if (shape->transform >= PFS_TRANSFORM_PLAIN &&
-		(!read_units(cursor, kind, context, shape) || !read_symbol_fields(cursor, kind, shape)))
+		(!entry_read_units(cursor, kind, context, shape) ||
+		 !read_symbol_fields(cursor, kind, shape)))
 		return PFS_CORRUPT;
 	if (pfs_block_needs_groups(shape) && !read_group_fields(cursor, shape))
 		return PFS_CORRUPT;

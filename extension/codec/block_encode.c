@@ -123,7 +123,7 @@ pfs_common_divisor(uint64_t left, uint64_t right)
  * Greatest common divisor of value - least over all values; spread is the largest of them, not 0.
  */
 static uint64_t
-common_divisor(const int64_t *values, uint32_t count, int64_t least, uint64_t spread)
+block_divisor(const int64_t *values, uint32_t count, int64_t least, uint64_t spread)
 {
 	uint64_t divisor = spread;
 	unsigned shift = (unsigned) __builtin_ctzll(divisor);
@@ -457,7 +457,7 @@ pfs_block_draft(const int64_t *values, const bool *nulls, uint32_t row_count,
 		return;
 	}
 	spread = (uint64_t) greatest - (uint64_t) shape.least;
-	shape.divisor = common_divisor(values, row_count, shape.least, spread);
+	shape.divisor = block_divisor(values, row_count, shape.least, spread);
 	shape.range = spread / shape.divisor;
 	take_units(values, row_count, &shape, &units);
 	fold_runs(&units);

@@ -29,7 +29,7 @@ typedef struct Table
 
 /* Returns the value's slot, or the empty slot where it belongs. */
 static inline Slot *
-find_slot(const Table *table, int64_t value)
+distinct_slot(const Table *table, int64_t value)
 {
 	size_t mask = ((size_t) 1 << table->bits) - 1;
 	size_t place = (size_t) ((uint64_t) value * UINT64_C(0x9e3779b97f4a7c15) >> (64 - table->bits));
@@ -40,7 +40,7 @@ find_slot(const Table *table, int64_t value)
 }
 
 static int
-compare_values(const void *left, const void *right)
+distinct_compare(const void *left, const void *right)
 {
 	int64_t a = *(const int64_t *) left;
 	int64_t b = *(const int64_t *) right;
@@ -52,14 +52,14 @@ compare_values(const void *left, const void *right)
  * Gathers the distinct values in ascending order. Returns their number, or 0 if it exceeds limit.
  */
 static uint32_t
-gather_values(const int64_t *values, uint32_t count, uint32_t limit, Table *table,
-			  int64_t *distinct)
+distinct_gather(const int64_t *values, uint32_t count, uint32_t limit, Table *table,
+				int64_t *distinct)
 {
 	uint32_t found = 0;
 
 	for (uint32_t i = 0; i < count; i++)
 	{
-		Slot *slot = find_slot(table, values[i]);
+		Slot *slot = distinct_slot(table, values[i]);
 
 		if (slot->rank != NO_RANK)
 			continue;
@@ -68,7 +68,7 @@ gather_values(const int64_t *values, uint32_t count, uint32_t limit, Table *tabl
 		*slot = (Slot){ values[i], 0 };
 		distinct[found++] = values[i];
 	}
-	qsort(distinct, found, sizeof(*distinct), compare_values);
+	qsort(distinct, found, sizeof(*distinct), distinct_compare);
 	return found;
 }
 
@@ -93,9 +93,9 @@ find_ranks(const int64_t *values, uint32_t count, PfsAllocator allocator, const 
 	if (distinct->ranks == NULL)
 		return false;
 	for (uint32_t rank = 0; rank < distinct->count; rank++)
-		find_slot(table, distinct->values[rank])->rank = rank;
+		distinct_slot(table, distinct->values[rank])->rank = rank;
 	for (uint32_t i = 0; i < count; i++)
-		distinct->ranks[i] = find_slot(table, values[i])->rank;
+		distinct->ranks[i] = distinct_slot(table, values[i])->rank;
 	return true;
 }
 
@@ -119,7 +119,7 @@ pfs_distinct_find(const int64_t *values, uint32_t count, PfsAllocator allocator,
 	{
 		/* all bytes 0xff make rank NO_RANK */
 		memset(table.slots, 0xff, sizeof(Slot) << table.bits);
-		distinct->count = gather_values(values, count, limit, &table, distinct->values);
+		distinct->count = distinct_gather(values, count, limit, &table, distinct->values);
 		if (distinct->count > 0 && !ranks_pay(distinct->values, distinct->count))
 			distinct->count = 0;
 		if (distinct->count > 0)

@@ -156,8 +156,8 @@ restore_group(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t rows, 
 
 /* Compiled twice: with wanted NULL the check per group is optimised away. */
 static inline __attribute__((always_inline)) bool
-restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const bool *wanted,
-		const uint8_t *group_bits, uint64_t *units)
+parted_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const bool *wanted,
+			   const uint8_t *group_bits, uint64_t *units)
 {
 	uint16_t parted[PFS_BLOCK_ROWS]; /* groups with a sum other than 0, and the first row of each */
 	uint16_t starts[PFS_BLOCK_ROWS];
@@ -197,6 +197,7 @@ bool
 pfs_parted_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 				   const uint8_t *group_bits, uint64_t *units)
 {
-	return groups->wanted == NULL ? restore(shape, groups, NULL, group_bits, units)
-								  : restore(shape, groups, groups->wanted, group_bits, units);
+	return groups->wanted == NULL
+			   ? parted_restore(shape, groups, NULL, group_bits, units)
+			   : parted_restore(shape, groups, groups->wanted, group_bits, units);
 }

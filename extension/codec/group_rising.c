@@ -119,8 +119,8 @@ pfs_rising_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
  * Returns false unless exactly rows bits are set.
  */
 static inline __attribute__((always_inline)) bool
-unpack_places(const uint8_t *bytes, uint32_t bit, uint32_t bits, uint32_t rows, unsigned low,
-			  uint64_t *units)
+rising_unpack_places(const uint8_t *bytes, uint32_t bit, uint32_t bits, uint32_t rows, unsigned low,
+					 uint64_t *units)
 {
 	uint64_t mask = pfs_bit_mask(low);
 	uint32_t low_bit = bit + bits;
@@ -166,8 +166,8 @@ unpack_rising(const uint8_t *bytes, uint32_t bit, uint32_t rows, uint64_t range,
 	uint32_t bits = mode == MODE_BITMAP ? (uint32_t) range + 1 : rows + (uint32_t) (range >> low);
 
 	if (low > 0)
-		return unpack_places(bytes, bit, bits, rows, low, units);
-	if (!unpack_places(bytes, bit, bits, rows, 0, units))
+		return rising_unpack_places(bytes, bit, bits, rows, low, units);
+	if (!rising_unpack_places(bytes, bit, bits, rows, 0, units))
 		return false;
 	/* mode 0 has no low bits: the upper part, in unary, is the whole number */
 	for (uint32_t row = 0; mode == 0 && row < rows; row++)
@@ -207,9 +207,9 @@ list_apart(const PfsBlockGroups *groups, const bool *wanted, const PfsRisingPlan
 
 /* Compiled twice: with wanted NULL the check per group is optimised away. */
 static inline __attribute__((always_inline)) bool
-restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const bool *wanted,
-		const uint64_t *symbols, const uint8_t *group_bits, const PfsRisingPlan *plan,
-		uint64_t *units)
+rising_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const bool *wanted,
+			   const uint64_t *symbols, const uint8_t *group_bits, const PfsRisingPlan *plan,
+			   uint64_t *units)
 {
 	PfsGroupList apart;
 	uint32_t row = 0; /* next row to fill; behind the last group that has bits */
@@ -250,6 +250,6 @@ pfs_rising_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 	if (plan->range != shape->range)
 		plan_rising(plan, shape->range);
 	if (groups->wanted == NULL)
-		return restore(shape, groups, NULL, symbols, group_bits, plan, units);
-	return restore(shape, groups, groups->wanted, symbols, group_bits, plan, units);
+		return rising_restore(shape, groups, NULL, symbols, group_bits, plan, units);
+	return rising_restore(shape, groups, groups->wanted, symbols, group_bits, plan, units);
 }

@@ -217,7 +217,7 @@ struct PfsGroupsDecoder
 };
 
 static PfsStatus
-fail(PfsError *error, PfsStatus status, const char *message, size_t offset)
+groups_fail(PfsError *error, PfsStatus status, const char *message, size_t offset)
 {
 	error->message = message;
 	error->offset = offset;
@@ -246,14 +246,15 @@ read_firsts(PfsGroupsDecoder *decoder, PfsStreamDecoder *counts, uint32_t group_
 			uint64_t count = (uint64_t) decoder->block_lengths[i] + 1;
 
 			if (count == 0 || count > rows)
-				return fail(error, PFS_CORRUPT, "number of groups is out of range", 0);
+				return groups_fail(error, PFS_CORRUPT, "number of groups is out of range", 0);
 			decoder->firsts[block++] = first;
 			first += (uint32_t) count;
 		}
 	}
 	decoder->firsts[block] = first;
 	if (first != group_count)
-		return fail(error, PFS_CORRUPT, "blocks do not have as many groups as the segment", 0);
+		return groups_fail(error, PFS_CORRUPT, "blocks do not have as many groups as the segment",
+						   0);
 	return PFS_OK;
 }
 
@@ -272,16 +273,16 @@ parse_groups(PfsGroupsDecoder *decoder, const uint8_t *bytes, size_t length, uin
 	PfsStatus status;
 
 	if (place == NULL)
-		return fail(error, PFS_CORRUPT, "groups exceed their stream", start);
+		return groups_fail(error, PFS_CORRUPT, "groups exceed their stream", start);
 	status = pfs_stream_open(place, (size_t) counts_length, block_count, decoder->allocator,
 							 &counts, error);
 	if (status == PFS_OK && pfs_stream_needs_groups(counts))
-		status = fail(error, PFS_CORRUPT, "groups rest on groups", 0);
+		status = groups_fail(error, PFS_CORRUPT, "groups rest on groups", 0);
 	if (status == PFS_OK)
 	{
 		decoder->firsts = decoder->allocator.realloc(decoder->allocator.context, NULL,
 													 (block_count + 1) * sizeof(*decoder->firsts));
-		status = decoder->firsts == NULL ? fail(error, PFS_NO_MEMORY, "out of memory", 0)
+		status = decoder->firsts == NULL ? groups_fail(error, PFS_NO_MEMORY, "out of memory", 0)
 										 : read_firsts(decoder, counts, group_count, error);
 	}
 	pfs_stream_close(counts);
@@ -294,7 +295,7 @@ parse_groups(PfsGroupsDecoder *decoder, const uint8_t *bytes, size_t length, uin
 	status = pfs_stream_open(bytes + start, length - start, group_count, decoder->allocator,
 							 &decoder->lengths, error);
 	if (status == PFS_OK && pfs_stream_needs_groups(decoder->lengths))
-		status = fail(error, PFS_CORRUPT, "groups rest on groups", 0);
+		status = groups_fail(error, PFS_CORRUPT, "groups rest on groups", 0);
 	if (status != PFS_OK)
 		error->offset += start;
 	return status;
@@ -308,7 +309,7 @@ pfs_groups_open(const uint8_t *bytes, size_t length, uint32_t row_count, uint32_
 	PfsStatus status;
 
 	if (decoder == NULL)
-		return fail(error, PFS_NO_MEMORY, "out of memory", 0);
+		return groups_fail(error, PFS_NO_MEMORY, "out of memory", 0);
 	decoder->allocator = allocator;
 	decoder->row_count = row_count;
 	decoder->block = UINT32_MAX;
@@ -379,7 +380,7 @@ pfs_groups_block(PfsGroupsDecoder *decoder, uint32_t block, PfsBlockGroups *grou
 	}
 	/* ORing finds any length of PFS_BLOCK_ROWS or more, as PFS_BLOCK_ROWS is a power of two. */
 	if (most >= PFS_BLOCK_ROWS || rows != pfs_block_rows(decoder->row_count, block))
-		return fail(error, PFS_CORRUPT, "rows of the groups do not add up", 0);
+		return groups_fail(error, PFS_CORRUPT, "rows of the groups do not add up", 0);
 	decoder->block = block;
 	return PFS_OK;
 }

@@ -50,7 +50,7 @@ put_step(PfsBuffer *buffer, int64_t value, int64_t *previous)
 }
 
 static void
-put_text(PfsBuffer *buffer, const char *text)
+texts_put(PfsBuffer *buffer, const char *text)
 {
 	pfs_buffer_put(buffer, text, strlen(text) + 1);
 }
@@ -66,7 +66,7 @@ function_flags(const PfsPackedFunction *functions, uint32_t i)
 }
 
 static void
-put_functions(PfsBuffer *body, const PfsPackedFunction *functions, uint32_t count)
+chunk_put_functions(PfsBuffer *body, const PfsPackedFunction *functions, uint32_t count)
 {
 	int64_t previous = 0;
 
@@ -75,18 +75,18 @@ put_functions(PfsBuffer *body, const PfsPackedFunction *functions, uint32_t coun
 	for (uint32_t i = 0; i < count; i++)
 		put_step(body, functions[i].start_line, &previous);
 	for (uint32_t i = 0; i < count; i++)
-		put_text(body, functions[i].name);
+		texts_put(body, functions[i].name);
 	for (uint32_t i = 0; i < count; i++)
 		if ((function_flags(functions, i) & SAME_NAME) == 0)
-			put_text(body, functions[i].system_name);
+			texts_put(body, functions[i].system_name);
 	for (uint32_t i = 0; i < count; i++)
 		if ((function_flags(functions, i) & SAME_FILE) == 0)
-			put_text(body, functions[i].filename);
+			texts_put(body, functions[i].filename);
 }
 
 /* Writes all locations, one part after the other: equal fields side by side compress better. */
 static void
-put_locations(PfsBuffer *body, const PfsPackedLocation *locations, uint32_t count)
+chunk_put_locations(PfsBuffer *body, const PfsPackedLocation *locations, uint32_t count)
 {
 	int64_t mapping = 0;
 	int64_t address = 0;
@@ -111,7 +111,7 @@ put_locations(PfsBuffer *body, const PfsPackedLocation *locations, uint32_t coun
 
 /* Checksum of all bytes behind the checksum field. */
 static uint32_t
-checksum(const uint8_t *bytes, size_t length)
+chunk_checksum(const uint8_t *bytes, size_t length)
 {
 	return pfs_crc32c(bytes + VERSION_AT, length - VERSION_AT);
 }
@@ -142,8 +142,8 @@ put_packed_body(PfsBuffer *packed, const PfsBuffer *body, uint8_t *flags)
 
 /* Completes a chunk: header, body and checksum. */
 static PfsStatus
-finish(const PfsBuffer *body, uint8_t kind, uint32_t count, PfsAllocator allocator,
-	   PfsBytes *result)
+chunk_finish(const PfsBuffer *body, uint8_t kind, uint32_t count, PfsAllocator allocator,
+			 PfsBytes *result)
 {
 	PfsBuffer packed;
 	uint8_t flags;
@@ -161,7 +161,7 @@ finish(const PfsBuffer *body, uint8_t kind, uint32_t count, PfsAllocator allocat
 	header[KIND_AT] = kind;
 	header[LAST_ROW_AT] = (uint8_t) (count - 1);
 	pfs_store32(header + BODY_LENGTH_AT, (uint32_t) body->length);
-	pfs_store32(header, checksum(header, packed.length));
+	pfs_store32(header, chunk_checksum(header, packed.length));
 	*result = pfs_buffer_take(&packed);
 	return PFS_OK;
 }
@@ -174,8 +174,8 @@ pfs_functions_pack(const PfsPackedFunction *functions, uint32_t count, PfsAlloca
 	PfsBuffer body;
 
 	pfs_buffer_init(&body, allocator);
-	put_functions(&body, functions, count);
-	status = finish(&body, KIND_FUNCTIONS, count, allocator, packed);
+	chunk_put_functions(&body, functions, count);
+	status = chunk_finish(&body, KIND_FUNCTIONS, count, allocator, packed);
 	pfs_buffer_fini(&body);
 	return status;
 }
@@ -188,14 +188,14 @@ pfs_locations_pack(const PfsPackedLocation *locations, uint32_t count, PfsAlloca
 	PfsBuffer body;
 
 	pfs_buffer_init(&body, allocator);
-	put_locations(&body, locations, count);
-	status = finish(&body, KIND_LOCATIONS, count, allocator, packed);
+	chunk_put_locations(&body, locations, count);
+	status = chunk_finish(&body, KIND_LOCATIONS, count, allocator, packed);
 	pfs_buffer_fini(&body);
 	return status;
 }
 
 static PfsStatus
-corrupt(PfsError *error, const char *message, size_t offset)
+chunk_corrupt(PfsError *error, const char *message, size_t offset)
 {
 	*error = (PfsError){ message, -1, offset };
 	return PFS_CORRUPT;
@@ -214,20 +214,20 @@ check_header(const uint8_t *bytes, size_t length, uint8_t kind, uint32_t count, 
 			 PfsError *error)
 {
 	if (length < PFS_NAME_CHUNK_HEADER_SIZE)
-		return corrupt(error, "it is shorter than its header", length);
-	if (pfs_load32(bytes) != checksum(bytes, length))
-		return corrupt(error, "the checksum does not match", 0);
+		return chunk_corrupt(error, "it is shorter than its header", length);
+	if (pfs_load32(bytes) != chunk_checksum(bytes, length))
+		return chunk_corrupt(error, "the checksum does not match", 0);
 	if (bytes[VERSION_AT] != PFS_NAME_CHUNK_VERSION)
 	{
 		*error = (PfsError){ "it has a newer format", -1, VERSION_AT };
 		return PFS_UNSUPPORTED;
 	}
 	if ((bytes[FLAGS_AT] & ~FLAG_ZSTD) != 0)
-		return corrupt(error, "a reserved bit is set", FLAGS_AT);
+		return chunk_corrupt(error, "a reserved bit is set", FLAGS_AT);
 	if (bytes[KIND_AT] != kind || bytes[LAST_ROW_AT] + 1u != count)
-		return corrupt(error, "it does not hold the rows that it should", KIND_AT);
+		return chunk_corrupt(error, "it does not hold the rows that it should", KIND_AT);
 	if (pfs_load32(bytes + BODY_LENGTH_AT) > max_body)
-		return corrupt(error, "the body is too long", BODY_LENGTH_AT);
+		return chunk_corrupt(error, "the body is too long", BODY_LENGTH_AT);
 	return PFS_OK;
 }
 
@@ -242,8 +242,8 @@ unpack_body(const uint8_t *bytes, size_t length, uint8_t *body, PfsError *error)
 	if ((bytes[FLAGS_AT] & FLAG_ZSTD) == 0)
 	{
 		if (stored_length != body_length)
-			return corrupt(error, "the body has not the length that the header says",
-						   BODY_LENGTH_AT);
+			return chunk_corrupt(error, "the body has not the length that the header says",
+								 BODY_LENGTH_AT);
 		memcpy(body, stored, body_length);
 		return PFS_OK;
 	}
@@ -254,13 +254,14 @@ unpack_body(const uint8_t *bytes, size_t length, uint8_t *body, PfsError *error)
 		case PFS_ZSTD_NO_MEMORY:
 			return no_memory(error);
 		default:
-			return corrupt(error, "the body cannot be decompressed", PFS_NAME_CHUNK_HEADER_SIZE);
+			return chunk_corrupt(error, "the body cannot be decompressed",
+								 PFS_NAME_CHUNK_HEADER_SIZE);
 	}
 }
 
 /* Reads an int32. A step that leads outside int32 fails the cursor. */
 static int32_t
-get_step(PfsCursor *cursor, int64_t *previous)
+chunk_get_step(PfsCursor *cursor, int64_t *previous)
 {
 	*previous =
 		(int64_t) ((uint64_t) *previous + (uint64_t) pfs_unzigzag(pfs_cursor_varint(cursor)));
@@ -298,7 +299,7 @@ get_functions(PfsCursor *cursor, uint32_t count, PfsPackedFunction *functions)
 	if (flags == NULL || (flags[0] & SAME_FILE) != 0)
 		return false;
 	for (uint32_t i = 0; i < count; i++)
-		functions[i].start_line = get_step(cursor, &previous);
+		functions[i].start_line = chunk_get_step(cursor, &previous);
 	for (uint32_t i = 0; i < count; i++)
 		functions[i].name = get_text(cursor);
 	for (uint32_t i = 0; i < count; i++)
@@ -331,7 +332,7 @@ pfs_functions_unpack(const uint8_t *bytes, size_t length, uint32_t count, PfsAll
 		return status;
 	cursor = pfs_cursor(*memory, body_length);
 	if (!get_functions(&cursor, count, functions))
-		return corrupt(error, "a function cannot be read", cursor.offset);
+		return chunk_corrupt(error, "a function cannot be read", cursor.offset);
 	return PFS_OK;
 }
 
@@ -348,7 +349,7 @@ get_places(PfsCursor *cursor, uint32_t count, PfsPackedLocation *locations)
 		return 0;
 	for (uint32_t i = 0; i < count; i++)
 		locations[i] = (PfsPackedLocation){ .symbolization = (char) symbolization[i],
-											.mapping = get_step(cursor, &mapping) };
+											.mapping = chunk_get_step(cursor, &mapping) };
 	for (uint32_t i = 0; i < count; i++)
 	{
 		address += (uint64_t) pfs_unzigzag(pfs_cursor_varint(cursor));
@@ -376,13 +377,13 @@ get_lines(PfsCursor *cursor, uint32_t count, int32_t *numbers)
 	int64_t previous = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		numbers[i] = get_step(cursor, &previous);
+		numbers[i] = chunk_get_step(cursor, &previous);
 }
 
 /* Reads all parts of locations. The lines are put behind the body, aligned for int32. */
 static PfsStatus
-unpack_places(PfsCursor *cursor, uint32_t count, PfsAllocator allocator,
-			  PfsPackedLocation *locations, void **memory, PfsError *error)
+chunk_unpack_places(PfsCursor *cursor, uint32_t count, PfsAllocator allocator,
+					PfsPackedLocation *locations, void **memory, PfsError *error)
 {
 	uint32_t line_count = get_places(cursor, count, locations);
 	size_t lines_at = (cursor->length + 3) / 4 * 4;
@@ -392,7 +393,7 @@ unpack_places(PfsCursor *cursor, uint32_t count, PfsAllocator allocator,
 
 	/* a line takes at least two bytes, which bounds the allocation by the body's length */
 	if (cursor->failed || line_count > (cursor->length - cursor->offset) / 2)
-		return corrupt(error, "a location cannot be read", cursor->offset);
+		return chunk_corrupt(error, "a location cannot be read", cursor->offset);
 	grown = allocator.realloc(allocator.context, *memory,
 							  lines_at + 2 * sizeof(int32_t) * line_count + 1);
 	if (grown == NULL)
@@ -410,7 +411,7 @@ unpack_places(PfsCursor *cursor, uint32_t count, PfsAllocator allocator,
 		line += locations[i].line_count;
 	}
 	if (cursor->failed || cursor->offset != cursor->length)
-		return corrupt(error, "a location cannot be read", cursor->offset);
+		return chunk_corrupt(error, "a location cannot be read", cursor->offset);
 	return PFS_OK;
 }
 
@@ -434,5 +435,5 @@ pfs_locations_unpack(const uint8_t *bytes, size_t length, uint32_t count, PfsAll
 	if (status != PFS_OK)
 		return status;
 	cursor = pfs_cursor(*memory, body_length);
-	return unpack_places(&cursor, count, allocator, locations, memory, error);
+	return chunk_unpack_places(&cursor, count, allocator, locations, memory, error);
 }

@@ -64,7 +64,7 @@ count_changes(const int64_t *values, uint32_t count)
 }
 
 static void
-fill(int64_t *values, int64_t value, uint32_t count)
+values_fill(int64_t *values, int64_t value, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		values[i] = value;
@@ -85,7 +85,7 @@ spread_few(const int64_t *group_values, const PfsBlockGroups *groups, int64_t *v
 		row += (uint32_t) groups->lengths[group] + 1;
 		if (group + 1 < groups->count && group_values[group + 1] == group_values[group])
 			continue;
-		fill(values + start, group_values[group], row - start);
+		values_fill(values + start, group_values[group], row - start);
 		start = row;
 	}
 }
@@ -108,7 +108,7 @@ read_grouped(PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block
 	changes = count_changes(group_values, groups.count);
 	/* most blocks have one series; pfs_groups_block() has checked that the rows add up */
 	if (changes == 0)
-		fill(values, group_values[0], pfs_block_rows(reader->row_count, block));
+		values_fill(values, group_values[0], pfs_block_rows(reader->row_count, block));
 	else if (changes <= groups.count / MIN_GROUPS_PER_CHANGE)
 		spread_few(group_values, &groups, values);
 	else
@@ -149,7 +149,7 @@ read_measured(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t 
 	if (reader->streams[column->value_stream].length > 0)
 		return pfs_reader_fail(error, PFS_CORRUPT,
 							   "segment lacks the rows that others are told above", 0);
-	fill(values, column->least, pfs_block_rows(reader->row_count, block));
+	values_fill(values, column->least, pfs_block_rows(reader->row_count, block));
 	return PFS_OK;
 }
 
@@ -224,8 +224,8 @@ read_beside_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint
 
 /* Decodes a block of a column's value stream, of any kind except shared. */
 static PfsStatus
-read_values(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
-			const bool *wanted, int64_t *values, PfsError *error)
+reader_read_values(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
+				   const bool *wanted, int64_t *values, PfsError *error)
 {
 	PfsStreamDecoder *decoder = reader->streams[column->value_stream].decoder;
 
@@ -265,8 +265,8 @@ pfs_reader_block_of_groups(PfsSegmentReader *reader, int column, uint32_t block,
 	if (source->is_shared)
 		return read_base(reader, source, block, values, error);
 	if (reader->streams[source->value_stream].length > 0)
-		return read_values(reader, source, block, wanted, values, error);
-	fill(values, source->least, rows);
+		return reader_read_values(reader, source, block, wanted, values, error);
+	values_fill(values, source->least, rows);
 	return PFS_OK;
 }
 
@@ -384,7 +384,7 @@ pfs_reader_group_values(PfsSegmentReader *reader, int column, uint32_t first, ui
 		return add_up_groups(reader, source, first, count, values, error);
 	if (!source->has_values || stream->length > 0)
 		return pfs_reader_fail(error, PFS_CORRUPT, "column has no values of groups", 0);
-	fill(values, source->least, count);
+	values_fill(values, source->least, count);
 	return PFS_OK;
 }
 

@@ -36,7 +36,7 @@ add_stream(const Encoding *encoding)
 }
 
 static int64_t *
-new_values(const Encoding *encoding)
+encoder_new_values(const Encoding *encoding)
 {
 	return encoding->allocator.realloc(encoding->allocator.context, NULL,
 									   encoding->row_count * sizeof(int64_t));
@@ -61,8 +61,8 @@ encode_and_free(const Encoding *encoding, int64_t *values, uint32_t count, PfsBy
 
 /* Range of a column's non-null values. Returns false if there are none. */
 static bool
-column_range(const PfsColumn *column, uint32_t row_count, int64_t *least, int64_t *greatest,
-			 bool *has_nulls)
+column_find_range(const PfsColumn *column, uint32_t row_count, int64_t *least, int64_t *greatest,
+				  bool *has_nulls)
 {
 	bool found = false;
 
@@ -89,7 +89,7 @@ column_range(const PfsColumn *column, uint32_t row_count, int64_t *least, int64_
 static bool
 encode_nulls(const Encoding *encoding, const bool *nulls)
 {
-	int64_t *values = new_values(encoding);
+	int64_t *values = encoder_new_values(encoding);
 
 	for (uint32_t row = 0; row < encoding->row_count && values != NULL; row++)
 		values[row] = nulls[row];
@@ -118,7 +118,7 @@ common_unit(const PfsColumn *column, uint32_t row_count, int64_t least)
 static bool
 encode_above(const Encoding *encoding, const PfsColumn *column, uint64_t unit, PfsBytes *bytes)
 {
-	int64_t *values = new_values(encoding);
+	int64_t *values = encoder_new_values(encoding);
 
 	for (uint32_t row = 0; row < encoding->row_count && values != NULL; row++)
 		values[row] =
@@ -206,7 +206,7 @@ draft_column(const PfsColumn *column, uint32_t row_count, const PfsGroups *group
 	ColumnDraft draft = { 0 };
 
 	draft.has_values =
-		column_range(column, row_count, &draft.least, &draft.greatest, &draft.has_nulls);
+		column_find_range(column, row_count, &draft.least, &draft.greatest, &draft.has_nulls);
 	draft.kind = column_kind(column, draft.has_values, draft.has_nulls,
 							 draft.least == draft.greatest, groups);
 	if (draft.kind == PFS_COLUMN_ABOVE || draft.kind == PFS_COLUMN_MEASURED)
@@ -226,7 +226,7 @@ draft_column(const PfsColumn *column, uint32_t row_count, const PfsGroups *group
 
 /* Encodes the value stream, and the stream of sums if the kind has one. */
 static bool
-encode_values(const Encoding *encoding, const PfsColumn *column, const ColumnDraft *draft)
+column_encode_values(const Encoding *encoding, const PfsColumn *column, const ColumnDraft *draft)
 {
 	PfsBytes *values = add_stream(encoding);
 
@@ -268,7 +268,7 @@ encode_column(const Encoding *encoding, const PfsColumn *column)
 		pfs_buffer_put_varint(header, draft.unit);
 	if (draft.kind == PFS_COLUMN_MEASURED)
 		pfs_buffer_put_varint(header, column->measure);
-	if (!encode_values(encoding, column, &draft))
+	if (!column_encode_values(encoding, column, &draft))
 		return false;
 	if (draft.has_nulls && !encode_nulls(encoding, column->nulls))
 		return false;

@@ -140,7 +140,7 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, PfsReaderColumn *column
 
 /* Reads the groups' entry, and gives streams with one value per group that number of values. */
 static bool
-read_groups(PfsSegmentReader *reader, PfsCursor *cursor)
+header_read_groups(PfsSegmentReader *reader, PfsCursor *cursor)
 {
 	uint64_t group_count;
 
@@ -175,7 +175,7 @@ read_columns(PfsSegmentReader *reader, PfsCursor *cursor, PfsError *error)
 			return pfs_reader_fail(error, PFS_CORRUPT,
 								   "column entry of the segment header is damaged", start);
 	}
-	if (!read_groups(reader, cursor))
+	if (!header_read_groups(reader, cursor))
 		return pfs_reader_fail(error, PFS_CORRUPT, "groups entry of the segment header is damaged",
 							   cursor->offset);
 	if (cursor->offset != cursor->length)

@@ -15,41 +15,41 @@ typedef struct State
 } State;
 
 static inline uint64_t
-rotate(uint64_t value, unsigned bits)
+word_rotate(uint64_t value, unsigned bits)
 {
 	return value << bits | value >> (64 - bits);
 }
 
 static inline void
-mix(State *state, unsigned rounds)
+siphash_mix(State *state, unsigned rounds)
 {
 	while (rounds-- > 0)
 	{
 		state->v0 += state->v1;
 		state->v2 += state->v3;
-		state->v1 = rotate(state->v1, 13) ^ state->v0;
-		state->v3 = rotate(state->v3, 16) ^ state->v2;
-		state->v0 = rotate(state->v0, 32);
+		state->v1 = word_rotate(state->v1, 13) ^ state->v0;
+		state->v3 = word_rotate(state->v3, 16) ^ state->v2;
+		state->v0 = word_rotate(state->v0, 32);
 		state->v2 += state->v1;
 		state->v0 += state->v3;
-		state->v1 = rotate(state->v1, 17) ^ state->v2;
-		state->v3 = rotate(state->v3, 21) ^ state->v0;
-		state->v2 = rotate(state->v2, 32);
+		state->v1 = word_rotate(state->v1, 17) ^ state->v2;
+		state->v3 = word_rotate(state->v3, 21) ^ state->v0;
+		state->v2 = word_rotate(state->v2, 32);
 	}
 }
 
 static inline void
-absorb(State *state, uint64_t word)
+siphash_absorb(State *state, uint64_t word)
 {
 	state->v3 ^= word;
-	mix(state, 2);
+	siphash_mix(state, 2);
 	state->v0 ^= word;
 }
 
 static inline uint64_t
-squeeze(State *state)
+siphash_squeeze(State *state)
 {
-	mix(state, 4);
+	siphash_mix(state, 4);
 	return state->v0 ^ state->v1 ^ state->v2 ^ state->v3;
 }
 
@@ -65,12 +65,12 @@ pfs_siphash(const uint8_t key[PFS_SIPHASH_KEY_BYTES], const void *bytes, size_t 
 					k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573) };
 
 	for (; length >= 8; length -= 8, at += 8)
-		absorb(&state, pfs_load64(at));
+		siphash_absorb(&state, pfs_load64(at));
 	for (size_t i = 0; i < length; i++)
 		last |= (uint64_t) at[i] << 8 * i;
-	absorb(&state, last);
+	siphash_absorb(&state, last);
 	state.v2 ^= 0xee;
-	pfs_store64(hash, squeeze(&state));
+	pfs_store64(hash, siphash_squeeze(&state));
 	state.v1 ^= 0xdd;
-	pfs_store64(hash + 8, squeeze(&state));
+	pfs_store64(hash + 8, siphash_squeeze(&state));
 }

@@ -301,8 +301,8 @@ restore_block(const PfsStreamDecoder *decoder, const PfsBlockShape *shape, uint6
 
 /* Decodes a block of values, or of ranks if there is a dictionary. */
 static PfsStatus
-decode_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
-			 int64_t *values, PfsError *error)
+stream_decode_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
+					int64_t *values, PfsError *error)
 {
 	const PfsBlockShape *shape = &decoder->shapes[block];
 	/* Unless the symbols need another array, unpack them into values[] and restore in place. */
@@ -317,7 +317,7 @@ PfsStatus
 pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
 				 int64_t *values, PfsError *error)
 {
-	PfsStatus status = decode_block(decoder, block, groups, values, error);
+	PfsStatus status = stream_decode_block(decoder, block, groups, values, error);
 
 	if (status == PFS_OK && decoder->distinct != NULL)
 		status = pfs_stream_look_up(decoder, decoder->shapes[block].row_count, values, error);
@@ -387,7 +387,7 @@ read_values_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t
 	PfsStatus status = PFS_OK;
 
 	if (lengths == NULL || !pfs_stream_block_needs_groups(decoder, block))
-		return decode_block(decoder, block, NULL, values, error);
+		return stream_decode_block(decoder, block, NULL, values, error);
 	/* callers mostly read the same block of lengths just before */
 	if (lengths->values_block == block && lengths->distinct == NULL)
 		groups.lengths = lengths->values;
@@ -397,7 +397,7 @@ read_values_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t
 		return status;
 	if (!lengths_fit(groups.lengths, groups.count))
 		return pfs_stream_fail(error, PFS_CORRUPT, "number of rows of a group is out of range", 0);
-	return decode_block(decoder, block, &groups, values, error);
+	return stream_decode_block(decoder, block, &groups, values, error);
 }
 
 /*

@@ -236,8 +236,8 @@ planes_may_pay(const StreamEncoder *bits)
  * memory.
  */
 static bool
-encode_values(StreamEncoder *bits, StreamEncoder *planes, const Source *source, PfsEffort effort,
-			  StreamEncoder **best)
+stream_encode_values(StreamEncoder *bits, StreamEncoder *planes, const Source *source,
+					 PfsEffort effort, StreamEncoder **best)
 {
 	bool both = effort == PFS_EFFORT_DENSE && source->row_count >= PLANES_MIN_ROWS;
 
@@ -266,7 +266,7 @@ encode_stream(const Source *source, PfsEffort effort, PfsAllocator allocator, Pf
 		return false;
 	encoder_init(&encoders[0], PFS_PACKING_BITS, effort, allocator);
 	encoder_init(&encoders[1], PFS_PACKING_PLANES, effort, allocator);
-	done = encode_values(&encoders[0], &encoders[1], source, effort, &best);
+	done = stream_encode_values(&encoders[0], &encoders[1], source, effort, &best);
 	if (done)
 	{
 		pfs_buffer_put(&best->entries, best->table.data, best->table.length);
