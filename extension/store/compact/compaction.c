@@ -36,7 +36,7 @@
 #define MIN_OUTPUT_ROWS (1 << 14)
 
 static PfsPlanSegment *
-list_segments(Relation relation, Snapshot snapshot, uint32 *count)
+compaction_list_segments(Relation relation, Snapshot snapshot, uint32 *count)
 {
 	uint32 column_count = (uint32) RelationGetNumberOfAttributes(relation);
 	uint32 capacity = 0;
@@ -158,7 +158,8 @@ report_merge(Relation relation, const PfsSegmentRow *rows, uint32 count)
 }
 
 static bool
-merge(Relation relation, Snapshot snapshot, const PfsPlan *plan, const PfsPlanLimits *limits)
+compaction_merge(Relation relation, Snapshot snapshot, const PfsPlan *plan,
+				 const PfsPlanLimits *limits)
 {
 	PfsSegmentRow *rows = fetch_rows(relation, snapshot, plan);
 	PfsMergeSpec spec = { plan->count, rows, limits->output_rows, plan->level, plan->split_width };
@@ -174,7 +175,7 @@ merge(Relation relation, Snapshot snapshot, const PfsPlan *plan, const PfsPlanLi
 }
 
 static PfsCompactionStep
-relocate(Relation relation, Snapshot snapshot)
+compaction_relocate(Relation relation, Snapshot snapshot)
 {
 	static const PfsCompactionStep steps[] = {
 		[PFS_RELOCATION_NONE] = PFS_COMPACTION_IDLE,
@@ -205,17 +206,18 @@ plan_and_work(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 *
 	if (!pfs_directory_try_lock())
 		return PFS_COMPACTION_BLOCKED;
 	PushActiveSnapshot(GetLatestSnapshot());
-	segments = list_segments(relation, GetActiveSnapshot(), &count);
+	segments = compaction_list_segments(relation, GetActiveSnapshot(), &count);
 	if (pfs_plan_compaction(segments, count, time_type(relation), &limits, &plan))
 	{
-		step = merge(relation, GetActiveSnapshot(), &plan, &limits) ? PFS_COMPACTION_MERGED
-																	: PFS_COMPACTION_GIVEN_UP;
+		step = compaction_merge(relation, GetActiveSnapshot(), &plan, &limits)
+				   ? PFS_COMPACTION_MERGED
+				   : PFS_COMPACTION_GIVEN_UP;
 		*merged = plan.count;
 	}
 	else if (pfs_rollup_step(relation))
 		step = PFS_COMPACTION_ROLLED_UP;
 	else
-		step = relocate(relation, GetActiveSnapshot());
+		step = compaction_relocate(relation, GetActiveSnapshot());
 	PopActiveSnapshot();
 	return step;
 }

@@ -93,7 +93,7 @@ set_buckets(PfsPlanSegment *segments, uint32 count, int64 width)
  * the bucket is merged; then the smaller segments.
  */
 static int
-compare_segments(const void *a, const void *b)
+plan_compare_segments(const void *a, const void *b)
 {
 	const PfsPlanSegment *left = a;
 	const PfsPlanSegment *right = b;
@@ -275,7 +275,7 @@ pfs_plan_compaction(PfsPlanSegment *segments, uint32 count, Oid time_type,
 	if (count == 0 || limits->max_inputs == 0)
 		return false;
 	set_buckets(segments, count, width);
-	qsort(segments, count, sizeof(PfsPlanSegment), compare_segments);
+	qsort(segments, count, sizeof(PfsPlanSegment), plan_compare_segments);
 	plan->segment_nos = palloc(sizeof(int64) * (Size) count);
 	while (!found && first < count)
 	{

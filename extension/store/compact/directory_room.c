@@ -66,7 +66,7 @@ pfs_awaits_vacuum(Oid relation_id)
 
 /* Finds the pages of a TOASTed column value. The row itself is small, and is ignored. */
 static PfsToastReach
-locate(PfsToastValues *values, const void *value)
+room_locate(PfsToastValues *values, const void *value)
 {
 	struct varatt_external pointer;
 
@@ -96,8 +96,8 @@ list_far_rows(Relation relation, Relation toast, Snapshot snapshot, BlockNumber 
 
 		if (row.level < 2 || row.payload != NULL)
 			continue;
-		header = locate(values, row.header);
-		summary = locate(values, row.summary);
+		header = room_locate(values, row.header);
+		summary = room_locate(values, row.summary);
 		chunks = header.chunk_count + summary.chunk_count;
 		if (Max(header.last_page, summary.last_page) < mark || chunks > room)
 			continue;
@@ -126,7 +126,7 @@ move_rows(Relation relation, Relation toast, const FarRows *far, BlockNumber mar
 }
 
 static PfsRelocation
-relocate(Relation relation, Relation toast, Snapshot snapshot)
+room_relocate(Relation relation, Relation toast, Snapshot snapshot)
 {
 	BlockNumber page_count = RelationGetNumberOfBlocks(toast);
 	BlockNumber filled;
@@ -165,7 +165,7 @@ pfs_relocate_directory_rows(Relation relation, Snapshot snapshot)
 	{
 		Relation toast = table_open(toast_id, NoLock);
 
-		result = relocate(relation, toast, snapshot);
+		result = room_relocate(relation, toast, snapshot);
 		table_close(toast, NoLock);
 	}
 	table_close(directory, NoLock);

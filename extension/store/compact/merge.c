@@ -110,7 +110,7 @@ pfs_merge_input_bytes(const PfsSegmentRow *row, uint32 column_count)
 }
 
 static void
-init_columns(Merge *merge)
+merge_init_columns(Merge *merge)
 {
 	AttrNumber key[KEY_PARTS] = { merge->row_key.series, merge->row_key.stack,
 								  merge->row_key.time };
@@ -135,7 +135,7 @@ init_columns(Merge *merge)
 }
 
 static void
-decode_column(const Merge *merge, MergeInput *input, uint32 number)
+merge_decode_column(const Merge *merge, MergeInput *input, uint32 number)
 {
 	const MergeColumn *column = &merge->columns[number];
 	InputColumn *source = &input->columns[number];
@@ -171,7 +171,7 @@ set_key(const Merge *merge, MergeInput *input)
 }
 
 static void
-decode_block(const Merge *merge, MergeInput *input)
+merge_decode_block(const Merge *merge, MergeInput *input)
 {
 	uint32 first = input->block * PFS_BLOCK_ROWS;
 
@@ -179,7 +179,7 @@ decode_block(const Merge *merge, MergeInput *input)
 	input->block_rows = Min(PFS_BLOCK_ROWS, (uint32) input->row->row_count - first);
 	input->at = 0;
 	for (uint32 i = 0; i < merge->column_count; i++)
-		decode_column(merge, input, i);
+		merge_decode_column(merge, input, i);
 	set_key(merge, input);
 }
 
@@ -206,7 +206,7 @@ open_input(const Merge *merge, MergeInput *input)
 			pfs_segment_load_column(input->segment, source->position);
 	}
 	input->block = 0;
-	decode_block(merge, input);
+	merge_decode_block(merge, input);
 	MemoryContextSwitchTo(outer);
 }
 
@@ -224,7 +224,7 @@ advance_input(const Merge *merge, MergeInput *input)
 		MemoryContext outer = MemoryContextSwitchTo(input->context);
 
 		input->block++;
-		decode_block(merge, input);
+		merge_decode_block(merge, input);
 		MemoryContextSwitchTo(outer);
 		return true;
 	}
@@ -308,7 +308,7 @@ append_row(Merge *merge, const MergeInput *input)
 }
 
 static void
-write_rows(Merge *merge, const PfsRowBuffer *buffer)
+merge_write_rows(Merge *merge, const PfsRowBuffer *buffer)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "profstore merge output",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -363,12 +363,12 @@ write_bucket(Merge *merge, const PfsBufferColumn *time, int64 bucket)
 		}
 		part.row_count++;
 	}
-	write_rows(merge, &part);
+	merge_write_rows(merge, &part);
 	pfs_row_buffer_fini(&part);
 }
 
 static void
-flush(Merge *merge)
+merge_flush(Merge *merge)
 {
 	const PfsBufferColumn *time = NULL;
 
@@ -377,7 +377,7 @@ flush(Merge *merge)
 			time = &merge->rows.columns[i];
 
 	if (time == NULL)
-		write_rows(merge, &merge->rows);
+		merge_write_rows(merge, &merge->rows);
 	else
 	{
 		int64 *buckets =
@@ -426,7 +426,7 @@ pfs_merge_segments(Relation relation, int64 storage_id, PfsDirectoryWriter *writ
 	merge.output_rows = even_output_rows(spec);
 	pfs_row_buffer_init(&merge.rows, relation, context);
 	pfs_row_buffer_reserve(&merge.rows, merge.output_rows);
-	init_columns(&merge);
+	merge_init_columns(&merge);
 	init_heap(&merge);
 
 	while (merge.heap_count > 0)
@@ -437,7 +437,7 @@ pfs_merge_segments(Relation relation, int64 storage_id, PfsDirectoryWriter *writ
 			open_input(&merge, input);
 		append_row(&merge, input);
 		if (merge.rows.row_count == merge.output_rows)
-			flush(&merge);
+			merge_flush(&merge);
 		if (!advance_input(&merge, input))
 		{
 			merge.heap[0] = merge.heap[--merge.heap_count];
@@ -447,7 +447,7 @@ pfs_merge_segments(Relation relation, int64 storage_id, PfsDirectoryWriter *writ
 			sift_down(&merge, 0);
 	}
 	if (merge.rows.row_count > 0)
-		flush(&merge);
+		merge_flush(&merge);
 	MemoryContextSwitchTo(outer);
 	MemoryContextDelete(context);
 	return merge.written_count;

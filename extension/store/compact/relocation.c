@@ -92,7 +92,7 @@ stored_stream_count(const PfsSegmentRow *row)
  * 2.
  */
 static void
-measure(Relocation *relocation)
+relocation_measure(Relocation *relocation)
 {
 	PfsDirectoryScan *scan =
 		pfs_directory_scan_begin(pfs_storage_id(relocation->relation), relocation->snapshot);
@@ -137,7 +137,7 @@ list_far_streams(Relocation *relocation, PfsToastValues *values, const PfsSegmen
 }
 
 static void
-list_segments(Relocation *relocation)
+relocation_list_segments(Relocation *relocation)
 {
 	PfsDirectoryScan *scan =
 		pfs_directory_scan_begin(pfs_storage_id(relocation->relation), relocation->snapshot);
@@ -160,7 +160,7 @@ compare_distance(const void *a, const void *b)
 }
 
 static int
-compare_segments(const void *a, const void *b)
+relocation_compare_segments(const void *a, const void *b)
 {
 	uint32 left = ((const FarStream *) a)->segment;
 	uint32 right = ((const FarStream *) b)->segment;
@@ -174,7 +174,7 @@ compare_segments(const void *a, const void *b)
  * behind it.
  */
 static void
-choose(Relocation *relocation)
+relocation_choose(Relocation *relocation)
 {
 	uint64 room;
 	uint64 chunks = 0;
@@ -193,7 +193,7 @@ choose(Relocation *relocation)
 			break;
 	}
 	relocation->count = count;
-	qsort(relocation->streams, count, sizeof(FarStream), compare_segments);
+	qsort(relocation->streams, count, sizeof(FarStream), relocation_compare_segments);
 }
 
 /*
@@ -259,14 +259,14 @@ has_dead_pages(const Relocation *relocation)
 }
 
 static PfsRelocation
-relocate(Relocation *relocation)
+segment_relocate(Relocation *relocation)
 {
 	PfsHiddenPages *hidden;
 	BlockNumber spare;
 	bool reaches_far;
 	bool done;
 
-	measure(relocation);
+	relocation_measure(relocation);
 	spare =
 		relocation->needed / (relocation->is_closed ? CLOSED_SPARE_DIVISOR : OPEN_SPARE_DIVISOR);
 	if (relocation->page_count <= relocation->needed + spare + LEAST_SPARE_PAGES)
@@ -274,9 +274,9 @@ relocate(Relocation *relocation)
 	relocation->mark =
 		relocation->needed +
 		relocation->needed / (relocation->is_closed ? CLOSED_MARK_DIVISOR : OPEN_MARK_DIVISOR);
-	list_segments(relocation);
+	relocation_list_segments(relocation);
 	reaches_far = relocation->count > 0;
-	choose(relocation);
+	relocation_choose(relocation);
 	if (relocation->count == 0)
 		return reaches_far && !has_dead_pages(relocation) ? PFS_RELOCATION_NONE
 														  : PFS_RELOCATION_AWAITS_VACUUM;
@@ -307,7 +307,7 @@ pfs_relocate_streams(Relation relation, Snapshot snapshot)
 	if (!OidIsValid(toast_id) || !ConditionalLockRelationOid(toast_id, RowExclusiveLock))
 		return PFS_RELOCATION_NONE;
 	relocation.toast = table_open(toast_id, NoLock);
-	result = relocate(&relocation);
+	result = segment_relocate(&relocation);
 	table_close(relocation.toast, NoLock);
 	return result;
 }

@@ -76,7 +76,7 @@ typedef struct LeavingSegment
 } LeavingSegment;
 
 static void
-delete_streams(void *arg)
+leaving_delete_streams(void *arg)
 {
 	const LeavingSegment *leaving = arg;
 
@@ -93,9 +93,9 @@ remove_streams(Relation relation, const PfsSegmentRow *row, const Removal *remov
 	LeavingSegment leaving = { relation, row };
 
 	if (removal->segment_no == NULL)
-		delete_streams(&leaving);
+		leaving_delete_streams(&leaving);
 	else
-		(void) pfs_attempt(delete_streams, &leaving,
+		(void) pfs_attempt(leaving_delete_streams, &leaving,
 						   "values of the segment stay in the TOAST relation");
 }
 

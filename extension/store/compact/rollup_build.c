@@ -88,7 +88,7 @@ typedef struct Candidate
 } Candidate;
 
 static uint32
-list_candidates(Relation relation, Snapshot snapshot, Candidate **candidates)
+rollup_list_candidates(Relation relation, Snapshot snapshot, Candidate **candidates)
 {
 	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
 	uint32 capacity = 0;
@@ -110,7 +110,7 @@ list_candidates(Relation relation, Snapshot snapshot, Candidate **candidates)
 }
 
 static int
-compare_candidates(const void *a, const void *b)
+rollup_compare_candidates(const void *a, const void *b)
 {
 	const Candidate *left = a;
 	const Candidate *right = b;
@@ -183,7 +183,7 @@ needs_rollup(Relation relation, const Bucket *bucket, List *rollups)
  * missing in one of them: such rows cannot be summed.
  */
 static bool
-find_range(Relation relation, Snapshot snapshot, Bucket *bucket)
+rollup_find_range(Relation relation, Snapshot snapshot, Bucket *bucket)
 {
 	PfsRowKey key = pfs_row_key(relation);
 	const AttrNumber attnums[] = { key.series, key.stack, key.time };
@@ -243,11 +243,11 @@ split_series(PfsNumbers all, const int32 *classes, PfsRollup *rollup)
  * tried again.
  */
 static void
-roll_up(Relation relation, Bucket *bucket)
+segments_roll_up(Relation relation, Bucket *bucket)
 {
 	Snapshot snapshot = GetActiveSnapshot();
 	int64 storage_id = pfs_storage_id(relation);
-	bool range_is_known = find_range(relation, snapshot, bucket);
+	bool range_is_known = rollup_find_range(relation, snapshot, bucket);
 	PfsNumbers all =
 		pfs_rollup_series(relation, snapshot, (PfsNumbers){ bucket->count, bucket->segments });
 	int32 *classes = palloc_extended(sizeof(int32) * Max(all.count, 1), MCXT_ALLOC_HUGE);
@@ -312,10 +312,10 @@ pfs_rollup_step(Relation relation)
 
 	if (!can_roll_up(relation))
 		return false;
-	count = list_candidates(relation, GetActiveSnapshot(), &candidates);
+	count = rollup_list_candidates(relation, GetActiveSnapshot(), &candidates);
 	if (count < 2)
 		return false;
-	qsort(candidates, count, sizeof(Candidate), compare_candidates);
+	qsort(candidates, count, sizeof(Candidate), rollup_compare_candidates);
 	pfs_rollups_lock();
 	rollups =
 		pfs_rollups_list(pfs_storage_id(relation), GetActiveSnapshot(), PG_INT64_MIN, PG_INT64_MAX);
@@ -328,7 +328,7 @@ pfs_rollup_step(Relation relation)
 		{
 			if (needs_rollup(relation, &bucket, rollups))
 			{
-				roll_up(relation, &bucket);
+				segments_roll_up(relation, &bucket);
 				return true;
 			}
 			pfree(bucket.segments);

@@ -90,7 +90,7 @@ add_attribute(Sums *sums, Relation relation, AttrNumber attnum, bool is_summed)
 }
 
 static Sums *
-begin_sums(Relation relation, bool by_series, uint32 limit)
+rollup_begin_sums(Relation relation, bool by_series, uint32 limit)
 {
 	TupleDesc desc = RelationGetDescr(relation);
 	PfsRowKey key = pfs_row_key(relation);
@@ -160,7 +160,7 @@ find_sums(Sums *sums, SumKey key, uint32 *position)
 
 /* Adds the rows of a block. Returns false at the limit, or if a key column has nulls. */
 static bool
-add_block(Sums *sums, const PfsBlock *block)
+rollup_add_block(Sums *sums, const PfsBlock *block)
 {
 	const int64 *series = by_series(sums) ? block->values[sums->summed_end] : NULL;
 
@@ -261,7 +261,7 @@ add_segments(Relation relation, Snapshot snapshot, const PfsRollup *rollup, Sums
 	PfsBlock block;
 
 	while (fits && pfs_block_scan_next(scan, &block))
-		fits = add_block(sums, &block);
+		fits = rollup_add_block(sums, &block);
 	pfs_block_scan_end(scan);
 	return fits;
 }
@@ -270,7 +270,7 @@ bool
 pfs_rollup_sums(Relation relation, Snapshot snapshot, const PfsRollup *rollup, uint32 limit,
 				PfsRows *rows)
 {
-	Sums *sums = begin_sums(relation, rollup->piece > 0, Max(limit, 1));
+	Sums *sums = rollup_begin_sums(relation, rollup->piece > 0, Max(limit, 1));
 
 	if (!add_segments(relation, snapshot, rollup, sums) || sums->count == 0)
 		return false;

@@ -76,7 +76,7 @@ is_same_sum(const PfsTierRow *a, const PfsTierRow *b)
 
 /* Adds a row to the last sum if it is the same one and does not overflow, otherwise appends it. */
 static void
-add(Summing *summing, const PfsTierRow *row)
+tier_sums_add(Summing *summing, const PfsTierRow *row)
 {
 	PfsTierRows *result = summing->result;
 	PfsTierRow *last = result->count > 0 ? &result->rows[result->count - 1] : NULL;
@@ -108,11 +108,11 @@ add_instant(Summing *summing, PfsTierRow *row, int64 time)
 		return;
 	/* stack ids are not negative; a negative one must not be taken for a scrape */
 	row->stack = Max(row->stack, 0);
-	add(summing, row);
+	tier_sums_add(summing, row);
 }
 
 static void
-add_block(Summing *summing, const PfsBlock *block)
+tier_sums_add_block(Summing *summing, const PfsBlock *block)
 {
 	int64 width = summing->spec->width_us;
 
@@ -125,12 +125,12 @@ add_block(Summing *summing, const PfsBlock *block)
 		if (is_instant(summing, row.series))
 			add_instant(summing, &row, time);
 		else
-			add(summing, &row);
+			tier_sums_add(summing, &row);
 	}
 }
 
 static int
-compare_rows(const void *a, const void *b)
+tier_rows_compare(const void *a, const void *b)
 {
 	const PfsTierRow *left = a;
 	const PfsTierRow *right = b;
@@ -143,7 +143,7 @@ compare_rows(const void *a, const void *b)
 }
 
 static void
-add_scrapes(Summing *summing)
+tier_sums_add_scrapes(Summing *summing)
 {
 	int64 width = summing->spec->width_us;
 	scrape_table_iterator iterator;
@@ -156,7 +156,7 @@ add_scrapes(Summing *summing)
 		PfsTierRow row = { entry->key.series, pfs_scrape_stack(entry->key.time - bucket), bucket,
 						   0 };
 
-		add(summing, &row);
+		tier_sums_add(summing, &row);
 	}
 }
 
@@ -165,19 +165,19 @@ add_scrapes(Summing *summing)
  * instant types.
  */
 static void
-finish(Summing *summing)
+tier_sums_finish(Summing *summing)
 {
 	PfsTierRows *result = summing->result;
 	uint64 listed = result->count;
 
-	qsort(result->rows, listed, sizeof(PfsTierRow), compare_rows);
+	qsort(result->rows, listed, sizeof(PfsTierRow), tier_rows_compare);
 	result->count = 0;
 	for (uint64 i = 0; i < listed; i++)
 	{
 		PfsTierRow row = result->rows[i];
 
 		/* writes at or before the position that was just read */
-		add(summing, &row);
+		tier_sums_add(summing, &row);
 	}
 	listed = result->count;
 	result->count = 0;
@@ -210,12 +210,12 @@ pfs_tier_sums(Relation relation, Snapshot snapshot, const PfsTierSpec *spec, int
 	while (pfs_block_scan_next(scan, &block))
 	{
 		CHECK_FOR_INTERRUPTS();
-		add_block(&summing, &block);
+		tier_sums_add_block(&summing, &block);
 		result.read_count += block.row_count;
 	}
 	pfs_block_scan_end(scan);
-	add_scrapes(&summing);
+	tier_sums_add_scrapes(&summing);
 	scrape_table_destroy(summing.scrapes);
-	finish(&summing);
+	tier_sums_finish(&summing);
 	return result;
 }

@@ -50,7 +50,7 @@ typedef struct DecodedBlock
 } DecodedBlock;
 
 static void
-tell(const Verification *verification, const char *problem)
+verification_report(const Verification *verification, const char *problem)
 {
 	verification->report(verification->arg,
 						 verification->row == NULL ? 0 : verification->row->segment_no,
@@ -123,7 +123,8 @@ claim_holds(const PfsRange *claimed, const PfsRange *actual, bool is_bounds)
  * mismatch. Returns the range of all values.
  */
 static PfsRange
-check_column(Verification *verification, PfsSegmentInput *input, PfsSegmentPart part, int column)
+segment_check_column(Verification *verification, PfsSegmentInput *input, PfsSegmentPart part,
+					 int column)
 {
 	PfsSegmentReader *reader = pfs_segment_part_reader(input, part);
 	DecodedBlock *decoded = palloc(sizeof(DecodedBlock));
@@ -147,16 +148,18 @@ check_column(Verification *verification, PfsSegmentInput *input, PfsSegmentPart 
 		claimed.known = pfs_reader_block_range(reader, column, block, &claimed.min, &claimed.max);
 		holds = claim_holds(&claimed, &range, pfs_reader_range_is_bounds(reader, column));
 		if (!told && !holds)
-			tell(verification, psprintf("block %u does not have the least and greatest value that "
-										"its entry names",
-										block));
+			verification_report(verification,
+								psprintf("block %u does not have the least and greatest value that "
+										 "its entry names",
+										 block));
 		told |= !holds;
 		extend_range(&whole, &range);
 	}
 	claimed = (PfsRange){ false, 0, 0 };
 	claimed.known = pfs_reader_column_range(reader, column, &claimed.min, &claimed.max);
 	if (!told && !same_range(&whole, &claimed))
-		tell(verification, "the header names another least or greatest value than the rows have");
+		verification_report(verification,
+							"the header names another least or greatest value than the rows have");
 	return whole;
 }
 
@@ -166,8 +169,9 @@ check_directory_range(Verification *verification, const char *name, const PfsRan
 {
 	verification->stream = -1;
 	if (!same_range(stored, actual))
-		tell(verification,
-			 psprintf("the directory names another range of %s than the rows have", name));
+		verification_report(verification,
+							psprintf("the directory names another range of %s than the rows have",
+									 name));
 }
 
 /* Returns true if a row sorts before the row before it. Nulls sort as 0. */
@@ -220,7 +224,8 @@ check_order(Verification *verification, PfsSegmentInput *input)
 		{
 			if (sorts_before(parts, row, before))
 			{
-				tell(verification, psprintf("row %u of block %u is out of order", row, block));
+				verification_report(verification,
+									psprintf("row %u of block %u is out of order", row, block));
 				return;
 			}
 			for (int part = 0; part < KEY_PARTS; part++)
@@ -310,7 +315,7 @@ check_sums(Verification *verification, PfsSegmentInput *input, const PfsRows *ro
 	bool equal;
 
 	for (uint32 column = 0; column < pfs_reader_column_count(reader); column++)
-		check_column(verification, input, part, (int) column);
+		segment_check_column(verification, input, part, (int) column);
 	verification->stream = (int) pfs_segment_first_stream(input, part);
 	if (!pfs_summary_fits(verification->relation, reader, part))
 		return;
@@ -320,9 +325,10 @@ check_sums(Verification *verification, PfsSegmentInput *input, const PfsRows *ro
 	for (uint32 i = 0; equal && i < sums.column_count; i++)
 		equal = equals_column(verification, reader, &sums.columns[i]);
 	if (!equal)
-		tell(verification, part == PFS_PART_PAIRS
-							   ? "the sums by series and stack are not those of the rows"
-							   : "the sums by series and time are not those of the rows");
+		verification_report(verification,
+							part == PFS_PART_PAIRS
+								? "the sums by series and stack are not those of the rows"
+								: "the sums by series and time are not those of the rows");
 }
 
 static void
@@ -346,8 +352,8 @@ check_summary(Verification *verification, PfsSegmentInput *input)
 	}
 	verification->stream = -1;
 	if (byte_count != verification->row->summary_byte_count)
-		tell(verification,
-			 "the directory names another number of bytes of sums than their headers");
+		verification_report(
+			verification, "the directory names another number of bytes of sums than their headers");
 }
 
 /* Passes the keys of all rows to the caller's check. */
@@ -373,7 +379,7 @@ check_keys(Verification *verification, PfsSegmentReader *reader)
 	}
 	problem = verification->keys->tell(verification->keys->arg);
 	if (problem != NULL)
-		tell(verification, problem);
+		verification_report(verification, problem);
 }
 
 static void
@@ -394,11 +400,12 @@ check_segment(Verification *verification)
 	for (uint32 stream = 0; stream < pfs_reader_stream_count(reader); stream++)
 		byte_count += (int64) pfs_reader_stream_length(reader, stream);
 	if (byte_count != row->byte_count)
-		tell(verification, "the directory names another number of bytes than the header");
+		verification_report(verification,
+							"the directory names another number of bytes than the header");
 
 	for (uint32 column = 0; column < pfs_reader_column_count(reader); column++)
 	{
-		PfsRange range = check_column(verification, input, PFS_PART_ROWS, (int) column);
+		PfsRange range = segment_check_column(verification, input, PFS_PART_ROWS, (int) column);
 
 		if ((int) column == pfs_reader_find_column(reader, verification->key.time))
 			time = range;
@@ -446,15 +453,15 @@ run_check(Verification *verification, void (*function)(Verification *))
 		error->sqlerrcode != ERRCODE_INTERNAL_ERROR)
 		ReThrowError(error);
 	if (error != NULL)
-		tell(verification, error->detail == NULL
-							   ? error->message
-							   : psprintf("%s. %s", error->message, error->detail));
+		verification_report(verification, error->detail == NULL
+											  ? error->message
+											  : psprintf("%s. %s", error->message, error->detail));
 	MemoryContextSwitchTo(outer);
 	MemoryContextDelete(context);
 }
 
 static void
-check_metapage(Verification *verification)
+table_check_metapage(Verification *verification)
 {
 	pfs_storage_id(verification->relation);
 }
@@ -469,7 +476,7 @@ check_directory(Verification *verification)
 static void
 tell_of_rollup(void *arg, const char *problem)
 {
-	tell(arg, problem);
+	verification_report(arg, problem);
 }
 
 static void
@@ -493,7 +500,7 @@ pfs_verify_table(Relation relation, Snapshot snapshot, const PfsKeyCheck *keys,
 	verification.report = report;
 	verification.arg = arg;
 	verification.stream = -1;
-	run_check(&verification, check_metapage);
+	run_check(&verification, table_check_metapage);
 	/* the metapage could be read if it is cached */
 	is_readable = relation->rd_amcache != NULL;
 	if (!is_readable)

@@ -36,7 +36,7 @@ typedef struct NamedValues
 } NamedValues;
 
 static int
-compare_ids(const void *a, const void *b)
+row_ids_compare(const void *a, const void *b)
 {
 	Oid left = ((const NamedValue *) a)->id;
 	Oid right = ((const NamedValue *) b)->id;
@@ -45,17 +45,17 @@ compare_ids(const void *a, const void *b)
 }
 
 static int
-compare_values(const void *a, const void *b)
+chunk_values_compare(const void *a, const void *b)
 {
 	int64 left = ((const NamedValue *) a)->segment_no;
 	int64 right = ((const NamedValue *) b)->segment_no;
-	int order = compare_ids(a, b);
+	int order = row_ids_compare(a, b);
 
 	return order != 0 ? order : (left > right) - (left < right);
 }
 
 static void
-add_value(NamedValues *named, Oid id, int64 segment_no)
+chunk_values_add(NamedValues *named, Oid id, int64 segment_no)
 {
 	if (!OidIsValid(id))
 		return;
@@ -76,10 +76,10 @@ list_values(Relation relation, Snapshot snapshot)
 		CHECK_FOR_INTERRUPTS();
 		named.row_count += row.row_count;
 		for (uint32 i = 0; i < row.stream_count; i++)
-			add_value(&named, row.stream_ids[i], row.segment_no);
+			chunk_values_add(&named, row.stream_ids[i], row.segment_no);
 	}
 	pfs_directory_scan_end(scan);
-	qsort(named.values, named.count, sizeof(NamedValue), compare_values);
+	qsort(named.values, named.count, sizeof(NamedValue), chunk_values_compare);
 	return named;
 }
 
@@ -120,7 +120,7 @@ find_orphans(Relation relation, Snapshot snapshot, const NamedValues *named,
 		if (DatumGetInt32(heap_getattr(tuple, TOAST_CHUNK, desc, &is_null)) != 0)
 			continue;
 		key.id = DatumGetObjectId(heap_getattr(tuple, TOAST_VALUE_ID, desc, &is_null));
-		if (bsearch(&key, named->values, named->count, sizeof(NamedValue), compare_ids) == NULL)
+		if (bsearch(&key, named->values, named->count, sizeof(NamedValue), row_ids_compare) == NULL)
 			report(arg, 0, -1,
 				   psprintf("TOAST value %u is a stream of a segment that is missing", key.id));
 	}

@@ -81,7 +81,7 @@ add_filter(PfsBlockScan *scan, const PfsBlockFilter *added)
 }
 
 static void
-init_columns(PfsBlockScan *scan, const PfsScanRequest *request)
+block_scan_init_columns(PfsBlockScan *scan, const PfsScanRequest *request)
 {
 	Size attributes = (Size) Max(request->attribute_count, 1);
 	Size filter_slots = (Size) request->filter_count + 2;
@@ -162,7 +162,7 @@ find_added(PfsBlockScan *scan)
  * the stack, so that column is added.
  */
 static void
-roll_up(PfsBlockScan *scan, const PfsScanRequest *request)
+block_scan_roll_up(PfsBlockScan *scan, const PfsScanRequest *request)
 {
 	pfs_scan_units_roll_up(request, &scan->units);
 	for (uint32 i = 0; i < scan->units.count; i++)
@@ -187,7 +187,7 @@ pfs_block_scan_begin(const PfsScanRequest *request)
 	scan->sums = pfs_enable_summaries ? request->sums : PFS_PART_ROWS;
 	scan->key = pfs_row_key(request->relation);
 	scan->unit = -1;
-	init_columns(scan, request);
+	block_scan_init_columns(scan, request);
 	find_added(scan);
 
 	PredicateLockRelation(request->relation, request->snapshot);
@@ -196,7 +196,7 @@ pfs_block_scan_begin(const PfsScanRequest *request)
 	scan->counters.segments_skipped = scan->units.skipped_count;
 	/* processes of a shared scan must get the same units */
 	if (scan->sums == PFS_PART_PAIRS && request->shared == NULL)
-		roll_up(scan, request);
+		block_scan_roll_up(scan, request);
 	MemoryContextSwitchTo(outer);
 	return scan;
 }
@@ -290,7 +290,7 @@ read_forward(PfsBlockScan *scan, PfsBlock *block)
  * end.
  */
 static bool
-step(PfsBlockScan *scan, int direction, PfsBlock *block)
+block_scan_step(PfsBlockScan *scan, int direction, PfsBlock *block)
 {
 	if (scan->keeping.chunk != NULL && pfs_scan_give_kept(scan, block))
 		return true;
@@ -322,14 +322,14 @@ step(PfsBlockScan *scan, int direction, PfsBlock *block)
 bool
 pfs_block_scan_next(PfsBlockScan *scan, PfsBlock *block)
 {
-	return step(scan, 1, block);
+	return block_scan_step(scan, 1, block);
 }
 
 bool
 pfs_block_scan_previous(PfsBlockScan *scan, PfsBlock *block)
 {
 	Assert(scan->shared == NULL);
-	return step(scan, -1, block);
+	return block_scan_step(scan, -1, block);
 }
 
 void

@@ -23,7 +23,7 @@ pfs_scan_is_by_group(const PfsBlockScan *scan, const PfsScanColumn *column)
 }
 
 static void
-check(PfsBlockScan *scan, PfsStatus status, PfsError *error)
+decoder_check(PfsBlockScan *scan, PfsStatus status, PfsError *error)
 {
 	if (status != PFS_OK)
 		pfs_scan_block_error(scan, status, error);
@@ -31,31 +31,31 @@ check(PfsBlockScan *scan, PfsStatus status, PfsError *error)
 
 /* Reads the block's groups; *first is the number of the first of them. */
 static void
-read_groups(PfsBlockScan *scan, uint32 *first)
+group_rows_read_groups(PfsBlockScan *scan, uint32 *first)
 {
 	PfsScanGroups *groups = &scan->groups;
 	PfsError error;
 
-	check(scan,
-		  pfs_reader_block_groups(scan->reader, (uint32) scan->block, first, &groups->count,
-								  &groups->lengths, &error),
-		  &error);
+	decoder_check(scan,
+				  pfs_reader_block_groups(scan->reader, (uint32) scan->block, first, &groups->count,
+										  &groups->lengths, &error),
+				  &error);
 }
 
 /* Reads the values of the block's groups in a column. */
 static void
-read_values(PfsBlockScan *scan, const PfsScanColumn *column, int64 *values)
+group_rows_read_values(PfsBlockScan *scan, const PfsScanColumn *column, int64 *values)
 {
 	uint32 first;
 	PfsError error;
 	int64 min;
 	int64 max;
 
-	read_groups(scan, &first);
-	check(scan,
-		  pfs_reader_group_values(scan->reader, column->position, first, scan->groups.count, values,
-								  &error),
-		  &error);
+	group_rows_read_groups(scan, &first);
+	decoder_check(scan,
+				  pfs_reader_group_values(scan->reader, column->position, first, scan->groups.count,
+										  values, &error),
+				  &error);
 	if (pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block, &min, &max) &&
 		!pfs_value_range_is_native(column->kind, min, max))
 		for (uint32 i = 0; i < scan->groups.count; i++)
@@ -139,7 +139,7 @@ judge_values(PfsBlockScan *scan)
 	bool passes[PFS_BLOCK_ROWS];
 	uint32 count = 0;
 
-	read_values(scan, scan->judged, groups->values);
+	group_rows_read_values(scan, scan->judged, groups->values);
 	for (uint32 group = 0; group < groups->count; group++)
 	{
 		groups->values[count] = groups->values[group];
@@ -162,7 +162,8 @@ judge_ranks(PfsBlockScan *scan, const int64 *ranks, uint32 count)
 	PfsError error;
 
 	memcpy(values, ranks, sizeof(*values) * count);
-	check(scan, pfs_reader_look_up(scan->reader, column->position, count, values, &error), &error);
+	decoder_check(scan, pfs_reader_look_up(scan->reader, column->position, count, values, &error),
+				  &error);
 	for (uint32 i = 0; i < count; i++)
 		values[i] = pfs_value_native(column->kind, values[i]);
 	scan->verdicts->judge(scan->verdicts->state, values, count, passes);
@@ -231,11 +232,11 @@ judge_by_rank(PfsBlockScan *scan, uint32 distinct_count)
 
 	if (groups->verdicts == NULL)
 		begin_ranks(scan, distinct_count);
-	read_groups(scan, &first);
-	check(scan,
-		  pfs_reader_group_ranks(scan->reader, scan->judged->position, first, groups->count, ranks,
-								 &error),
-		  &error);
+	group_rows_read_groups(scan, &first);
+	decoder_check(scan,
+				  pfs_reader_group_ranks(scan->reader, scan->judged->position, first, groups->count,
+										 ranks, &error),
+				  &error);
 	if (!groups->all_are_judged)
 		judge_unknown(scan, ranks);
 	for (uint32 group = 0; group < groups->count; group++)
@@ -244,7 +245,7 @@ judge_by_rank(PfsBlockScan *scan, uint32 distinct_count)
 
 /* Reads the series of the block's groups into groups->values; usually it is the same for all. */
 static void
-read_series(PfsBlockScan *scan)
+group_rows_read_series(PfsBlockScan *scan)
 {
 	const PfsScanColumn *column = scan->added_series;
 	PfsScanGroups *groups = &scan->groups;
@@ -254,7 +255,7 @@ read_series(PfsBlockScan *scan)
 	if (!pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block, &min, &max) ||
 		min != max)
 	{
-		read_values(scan, column, groups->values);
+		group_rows_read_values(scan, column, groups->values);
 		return;
 	}
 	for (uint32 group = 0; group < groups->count; group++)
@@ -263,7 +264,7 @@ read_series(PfsBlockScan *scan)
 
 /* Sums the wanted groups, if the scan asks for that. Returns false if they cannot be summed. */
 static bool
-add_up(PfsBlockScan *scan)
+group_rows_add_up(PfsBlockScan *scan)
 {
 	const PfsScanColumn *columns[] = { scan->added_series, scan->added_times, scan->added };
 
@@ -275,7 +276,7 @@ add_up(PfsBlockScan *scan)
 	}
 	if (!pfs_scan_is_by_group(scan, scan->added_series))
 		return false;
-	read_series(scan);
+	group_rows_read_series(scan);
 	return pfs_scan_add_up_groups(scan);
 }
 
@@ -307,7 +308,7 @@ pfs_scan_judge_groups(PfsBlockScan *scan)
 	uint32 distinct_count = pfs_reader_distinct_count(scan->reader, scan->judged->position);
 	uint32 first;
 
-	read_groups(scan, &first);
+	group_rows_read_groups(scan, &first);
 	if (all)
 		memset(groups->wanted, true, groups->count);
 	else
@@ -320,7 +321,7 @@ pfs_scan_judge_groups(PfsBlockScan *scan)
 	/* The sums need whole groups; otherwise the rows of wanted groups are selected. */
 	if (!any_is_wanted(groups))
 		scan->selected_count = 0;
-	else if ((all || groups_are_whole(scan)) && add_up(scan))
+	else if ((all || groups_are_whole(scan)) && group_rows_add_up(scan))
 		return;
 	else if (all)
 		select_wanted(scan);
@@ -333,7 +334,7 @@ pfs_scan_group_values(PfsBlockScan *scan, PfsScanColumn *column)
 {
 	PfsScanGroups *groups = &scan->groups;
 
-	read_values(scan, column, groups->values);
+	group_rows_read_values(scan, column, groups->values);
 	for (uint32 i = 0; i < scan->selected_count; i++)
 		column->values[i] = groups->values[groups->of_selected[i]];
 	column->block_values = column->values;
@@ -365,7 +366,7 @@ find_time_filter(const PfsBlockScan *scan)
 
 /* Returns true if the column is counted, summed, or has one value per group. Loads its streams. */
 static bool
-prepare(PfsBlockScan *scan, const PfsScanColumn *column)
+group_rows_prepare(PfsBlockScan *scan, const PfsScanColumn *column)
 {
 	if (column == scan->counted)
 		return true;
@@ -384,9 +385,9 @@ pfs_scan_cut_groups(PfsBlockScan *scan)
 	if (filter == NULL || filter->column->position < 0 || filter->column->may_be_null)
 		return false;
 	for (int i = 0; i < scan->attribute_count; i++)
-		if (!prepare(scan, scan->attributes[i]))
+		if (!group_rows_prepare(scan, scan->attributes[i]))
 			return false;
-	read_groups(scan, &first);
+	group_rows_read_groups(scan, &first);
 	if (!pfs_scan_add_up_range(scan, filter))
 		return false;
 	scan->groups.are_added_up = true;

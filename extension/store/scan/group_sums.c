@@ -49,7 +49,8 @@ typedef struct Stretches
 
 /* Reads a column's units. Returns false if the block has none, or its values are not native. */
 static bool
-read_units(PfsBlockScan *scan, const PfsScanColumn *column, const bool *wanted, PfsUnits *units)
+group_sums_read_units(PfsBlockScan *scan, const PfsScanColumn *column, const bool *wanted,
+					  PfsUnits *units)
 {
 	PfsError error;
 	bool are_kept;
@@ -114,8 +115,8 @@ add_stretches(const Stretches *stretches, const PfsUnits *times, const PfsUnits 
 
 /* Moves the cells that have rows to the columns, and clears them. */
 static void
-take_cells(PfsBlockScan *scan, int64 series, const PfsUnits *times, const PfsUnits *values,
-		   uint64 *cells)
+group_sums_take_cells(PfsBlockScan *scan, int64 series, const PfsUnits *times,
+					  const PfsUnits *values, uint64 *cells)
 {
 	uint32 count = scan->selected_count;
 
@@ -171,9 +172,9 @@ pfs_scan_add_up_groups(PfsBlockScan *scan)
 	PfsUnits values;
 	uint32 row = 0;
 
-	if (!read_units(scan, scan->added_times, groups->wanted, &times) || times.range >= MOST_TIMES ||
-		(times.range + 1) * count_series(groups) > MOST_CELLS ||
-		!read_units(scan, scan->added, groups->wanted, &values) || !sums_fit(&values))
+	if (!group_sums_read_units(scan, scan->added_times, groups->wanted, &times) ||
+		times.range >= MOST_TIMES || (times.range + 1) * count_series(groups) > MOST_CELLS ||
+		!group_sums_read_units(scan, scan->added, groups->wanted, &values) || !sums_fit(&values))
 		return false;
 	memset(cells, 0, sizeof(*cells) * (times.range + 1));
 	scan->selected_count = 0;
@@ -184,7 +185,7 @@ pfs_scan_add_up_groups(PfsBlockScan *scan)
 			end++;
 		row = find_stretches(groups, group, end, row, &stretches);
 		add_stretches(&stretches, &times, &values, cells);
-		take_cells(scan, groups->values[group], &times, &values, cells);
+		group_sums_take_cells(scan, groups->values[group], &times, &values, cells);
 	}
 	pfs_scan_set_added_up(scan);
 	return true;
@@ -192,7 +193,7 @@ pfs_scan_add_up_groups(PfsBlockScan *scan)
 
 /* Returns how many units of time lie in the filter's range, and the first of them in *first. */
 static uint64
-find_range(const PfsBlockFilter *filter, const PfsUnits *times, uint64 *first)
+group_sums_find_range(const PfsBlockFilter *filter, const PfsUnits *times, uint64 *first)
 {
 	uint64 last;
 
@@ -207,8 +208,8 @@ find_range(const PfsBlockFilter *filter, const PfsUnits *times, uint64 *first)
 
 /* Writes into totals[row] the cell sum of all rows before row whose time is in the range. */
 static void
-add_range(const PfsUnits *times, const PfsUnits *values, uint64 first, uint64 count,
-		  uint32 row_count, uint64 *totals)
+group_sums_add_range(const PfsUnits *times, const PfsUnits *values, uint64 first, uint64 count,
+					 uint32 row_count, uint64 *totals)
 {
 	const uint64 *time_units = times->units == NULL ? zeros : times->units;
 	const uint64 *value_units = values->units == NULL ? zeros : values->units;
@@ -255,12 +256,12 @@ pfs_scan_add_up_range(PfsBlockScan *scan, const PfsScanFilter *filter)
 	uint64 first = 0;
 	uint64 count;
 
-	if (!read_units(scan, filter->column, NULL, &times) ||
+	if (!group_sums_read_units(scan, filter->column, NULL, &times) ||
 		(scan->added != NULL &&
-		 (!read_units(scan, scan->added, NULL, &values) || !sums_fit(&values))))
+		 (!group_sums_read_units(scan, scan->added, NULL, &values) || !sums_fit(&values))))
 		return false;
-	count = find_range(&filter->filter, &times, &first);
-	add_range(&times, &values, first, count, scan->block_rows, totals);
+	count = group_sums_find_range(&filter->filter, &times, &first);
+	group_sums_add_range(&times, &values, first, count, scan->block_rows, totals);
 	take_groups(scan, totals, sums);
 	for (uint32 i = 0; i < scan->selected_count; i++)
 	{

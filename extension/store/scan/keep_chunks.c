@@ -129,7 +129,7 @@ pfs_scan_enter_chunk(PfsBlockScan *scan)
 
 /* Appends rows of the kept chunk to the columns. */
 static void
-copy_rows(PfsBlockScan *scan, int64 series, uint32 first, uint32 count)
+chunk_copy_rows(PfsBlockScan *scan, int64 series, uint32 first, uint32 count)
 {
 	const PfsKeptChunk *chunk = scan->keeping.chunk;
 	uint32 to = scan->selected_count;
@@ -159,7 +159,7 @@ pfs_scan_give_kept(PfsBlockScan *scan, PfsBlock *block)
 		if (wanted == NULL || pfs_numbers_contain(*wanted, run->series))
 		{
 			end = Min(end, keeping->next_row + PFS_BLOCK_ROWS - scan->selected_count);
-			copy_rows(scan, run->series, keeping->next_row, end - keeping->next_row);
+			chunk_copy_rows(scan, run->series, keeping->next_row, end - keeping->next_row);
 		}
 		keeping->next_row = end;
 		keeping->next_run += end == run->end;
@@ -209,7 +209,7 @@ merge_rows(PfsBlockScan *scan, uint32 first, uint32 end)
 
 /* Adds the rows of a block that was summed. Returns false if a sum overflows. */
 static bool
-add_rows(PfsBlockScan *scan)
+chunk_add_rows(PfsBlockScan *scan)
 {
 	PfsKeeping *keeping = &scan->keeping;
 	const int64 *series = scan->added_series->values;
@@ -255,7 +255,7 @@ pfs_scan_note_block(PfsBlockScan *scan, bool has_rows)
 		return;
 	keeping->source_rows += scan->block_rows;
 	/* A block with rows that were not summed ends the recording: the chunk cannot be kept. */
-	keeping->notes = !has_rows || (scan->groups.are_added_up && add_rows(scan));
+	keeping->notes = !has_rows || (scan->groups.are_added_up && chunk_add_rows(scan));
 	if (!keeping->notes || scan->block < last_block(scan))
 		return;
 	keep_chunk(scan);

@@ -124,7 +124,7 @@ shortest_part(PfsBlockScan *scan)
 
 /* Looks up a column in the part of the open unit that is read. */
 static void
-find_column(PfsBlockScan *scan, PfsScanColumn *column)
+open_unit_find_column(PfsBlockScan *scan, PfsScanColumn *column)
 {
 	int value_stream;
 	int null_stream;
@@ -152,7 +152,7 @@ choose_part(PfsBlockScan *scan, PfsSegmentPart part)
 	scan->reader = pfs_segment_part_reader(scan->input, part);
 	scan->unit_rows = pfs_reader_row_count(scan->reader);
 	for (uint32 i = 0; i < scan->column_count; i++)
-		find_column(scan, scan->columns[i]);
+		open_unit_find_column(scan, scan->columns[i]);
 	scan->has_groups = part == PFS_PART_ROWS && pfs_reader_group_count(scan->reader) > 0;
 }
 
@@ -228,7 +228,7 @@ open_image(PfsBlockScan *scan)
 	scan->part = PFS_PART_ROWS;
 	scan->unit_rows = pfs_scan_current_unit(scan)->image->row_count;
 	for (uint32 i = 0; i < scan->column_count; i++)
-		find_column(scan, scan->columns[i]);
+		open_unit_find_column(scan, scan->columns[i]);
 	scan->unit_is_skipped = !unit_may_match(scan);
 }
 

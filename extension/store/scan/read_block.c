@@ -80,7 +80,7 @@ decode_segment(PfsBlockScan *scan, PfsScanColumn *column)
 }
 
 static void
-decode_column(PfsBlockScan *scan, PfsScanColumn *column)
+block_decode_column(PfsBlockScan *scan, PfsScanColumn *column)
 {
 	if (column->is_decoded)
 		return;
@@ -174,7 +174,7 @@ select_rows(PfsBlockScan *scan)
 
 		if (filter->is_idle_in_block)
 			continue;
-		decode_column(scan, filter->column);
+		block_decode_column(scan, filter->column);
 		select = is_selection_made ? pfs_filter_select : pfs_filter_select_of_all;
 		scan->selected_count =
 			select(&filter->filter, block_keys(scan, filter), filter->column->block_nulls,
@@ -185,7 +185,7 @@ select_rows(PfsBlockScan *scan)
 
 /* Keeps the selected rows that pass the verdicts. */
 static void
-judge_rows(PfsBlockScan *scan)
+block_judge_rows(PfsBlockScan *scan)
 {
 	PfsScanColumn *column = scan->judged;
 	int64 values[PFS_BLOCK_ROWS];
@@ -199,7 +199,7 @@ judge_rows(PfsBlockScan *scan)
 		pfs_scan_judge_groups(scan);
 		return;
 	}
-	decode_column(scan, column);
+	block_decode_column(scan, column);
 	if (scan->selected_count == scan->block_rows)
 		for (uint32 row = 0; row < scan->block_rows; row++)
 			scan->selection[row] = (uint16) row;
@@ -245,7 +245,7 @@ read_selected(PfsBlockScan *scan, PfsScanColumn *column)
 		column->is_decoded = true;
 		return;
 	}
-	decode_column(scan, column);
+	block_decode_column(scan, column);
 	if (scan->selected_count < scan->block_rows)
 		gather_column(scan, column);
 }
@@ -279,7 +279,7 @@ pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block)
 		!(scan->adds_groups && pfs_scan_has_groups(scan) && pfs_scan_cut_groups(scan)))
 		select_rows(scan);
 	if (scan->verdicts != NULL && scan->selected_count > 0)
-		judge_rows(scan);
+		block_judge_rows(scan);
 	if (scan->selected_count == 0)
 	{
 		scan->counters.blocks_skipped++;

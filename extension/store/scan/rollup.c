@@ -192,7 +192,8 @@ compare_rollups(const ListCell *a, const ListCell *b)
  * rollup, which may be NULL for 0.
  */
 static SysScanDesc
-begin_scan(Relation heap, Snapshot snapshot, int64 storage_id, int parts, const PfsRollup *rollup)
+rollup_begin_scan(Relation heap, Snapshot snapshot, int64 storage_id, int parts,
+				  const PfsRollup *rollup)
 {
 	ScanKeyData keys[KEY_PARTS + 1];
 
@@ -224,7 +225,7 @@ pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 high)
 	if (IsBinaryUpgrade)
 		return NIL;
 	heap = pfs_table_open("rollups", AccessShareLock);
-	scan = begin_scan(heap, snapshot, storage_id, 0, NULL);
+	scan = rollup_begin_scan(heap, snapshot, storage_id, 0, NULL);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		bool is_null;
@@ -397,7 +398,7 @@ pfs_rollup_get_piece(int64 storage_id, Snapshot snapshot, const PfsRollup *rollu
 	HeapTuple tuple;
 
 	wanted.piece = piece;
-	scan = begin_scan(heap, snapshot, storage_id, KEY_PIECE, &wanted);
+	scan = rollup_begin_scan(heap, snapshot, storage_id, KEY_PIECE, &wanted);
 	if (HeapTupleIsValid(tuple = systable_getnext(scan)))
 		found = read_rollup(heap, tuple);
 	systable_endscan(scan);
@@ -414,7 +415,7 @@ pfs_rollups_lock(void)
 }
 
 static bool
-is_at(Relation heap, int64 storage_id, const PfsRollup *rollup)
+rollup_is_at(Relation heap, int64 storage_id, const PfsRollup *rollup)
 {
 	HeapTupleData tuple = { .t_self = rollup->address };
 	Datum values[COL_COUNT];
@@ -433,9 +434,9 @@ is_at(Relation heap, int64 storage_id, const PfsRollup *rollup)
 }
 
 /*
- * Deletes the rows that begin_scan() finds. SnapshotSelf also sees rows that the current command
- * has written. No other transaction can be writing any, because the caller's lock on the table
- * excludes it.
+ * Deletes the rows that rollup_begin_scan() finds. SnapshotSelf also sees rows that the current
+ * command has written. No other transaction can be writing any, because the caller's lock on the
+ * table excludes it.
  */
 static void
 delete_rows(int64 storage_id, int parts, const PfsRollup *rollup)
@@ -448,7 +449,7 @@ delete_rows(int64 storage_id, int parts, const PfsRollup *rollup)
 	if (!OidIsValid(relation_id))
 		return;
 	heap = table_open(relation_id, RowExclusiveLock);
-	scan = begin_scan(heap, SnapshotSelf, storage_id, parts, rollup);
+	scan = rollup_begin_scan(heap, SnapshotSelf, storage_id, parts, rollup);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 		simple_heap_delete(heap, &tuple->t_self);
 	systable_endscan(scan);
@@ -473,7 +474,7 @@ pfs_rollup_delete(int64 storage_id, const PfsRollup *rollup)
 	Relation heap = pfs_table_open("rollups", RowExclusiveLock);
 	ItemPointerData address = rollup->address;
 
-	if (!is_at(heap, storage_id, rollup))
+	if (!rollup_is_at(heap, storage_id, rollup))
 		elog(ERROR, "a roll-up of storage " INT64_FORMAT " is not where it was read", storage_id);
 	CatalogTupleDelete(heap, &address);
 	table_close(heap, NoLock);

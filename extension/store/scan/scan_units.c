@@ -120,7 +120,7 @@ note_visible(PfsScanUnits *units, int64 segment_no, uint32 *capacity)
 }
 
 static void
-list_segments(const PfsScanRequest *request, PfsScanUnits *units)
+scan_units_list_segments(const PfsScanRequest *request, PfsScanUnits *units)
 {
 	int64 storage_id = pfs_storage_id(request->relation);
 	PfsRowKey key = pfs_row_key(request->relation);
@@ -181,7 +181,7 @@ list_waiting_rows(Relation relation, PfsScanUnits *units)
 }
 
 static void
-count_rows(PfsScanUnits *units)
+scan_units_count_rows(PfsScanUnits *units)
 {
 	uint64 chunk_count = 0;
 
@@ -203,12 +203,12 @@ pfs_scan_units_list(const PfsScanRequest *request, PfsScanUnits *units)
 	const PfsSharedScan *shared = request->shared;
 
 	memset(units, 0, sizeof(*units));
-	list_segments(request, units);
+	scan_units_list_segments(request, units);
 	if (shared != NULL)
 		list_images(pfs_shared_scan_images(shared), shared->image_bytes, units);
 	else if (request->segments == NULL)
 		list_waiting_rows(request->relation, units);
-	count_rows(units);
+	scan_units_count_rows(units);
 }
 
 /* Returns true if the roll-up has sums of all attributes. */
@@ -399,7 +399,7 @@ pfs_scan_units_roll_up(const PfsScanRequest *request, PfsScanUnits *units)
 		chosen = lappend(chosen, rollup);
 		take_sums(rollup, added, units, taken);
 	}
-	count_rows(units);
+	scan_units_count_rows(units);
 }
 
 PfsNumbers

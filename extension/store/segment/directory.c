@@ -154,7 +154,7 @@ next_segment_no(void)
 }
 
 static void
-set_range(Datum *values, bool *nulls, int column, const PfsRange *range)
+directory_set_range(Datum *values, bool *nulls, int column, const PfsRange *range)
 {
 	values[column - 1] = Int64GetDatum(range->min);
 	values[column] = Int64GetDatum(range->max);
@@ -183,8 +183,8 @@ insert_row(PfsDirectoryWriter *writer, int64 storage_id, const PfsSegmentRow *ro
 	values[COL_STORAGE_ID - 1] = Int64GetDatum(storage_id);
 	values[COL_SEGMENT_NO - 1] = Int64GetDatum(row->segment_no);
 	values[COL_BYTE_COUNT - 1] = Int64GetDatum(row->byte_count);
-	set_range(values, nulls, COL_TIME_MIN, &row->time);
-	set_range(values, nulls, COL_KEY_MIN, &row->key);
+	directory_set_range(values, nulls, COL_TIME_MIN, &row->time);
+	directory_set_range(values, nulls, COL_KEY_MIN, &row->key);
 	values[COL_ROW_COUNT - 1] = Int32GetDatum(row->row_count);
 	values[COL_LEVEL - 1] = Int16GetDatum(row->level);
 	values[COL_HEADER - 1] = PointerGetDatum(row->header);
@@ -218,7 +218,7 @@ pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegmentRow
  * Returns true if the row at an address, which may be dead by now, is the one that was read there.
  */
 static bool
-is_at(Relation heap, const ItemPointerData *address, int64 storage_id, int64 segment_no)
+directory_is_at(Relation heap, const ItemPointerData *address, int64 storage_id, int64 segment_no)
 {
 	HeapTupleData tuple = { .t_self = *address };
 	Buffer buffer;
@@ -241,7 +241,7 @@ pfs_directory_remove(PfsDirectoryWriter *writer, int64 storage_id, const PfsSegm
 	ItemPointerData tid = row->address;
 	TM_FailureData failure;
 
-	if (!is_at(writer->heap, &tid, storage_id, row->segment_no))
+	if (!directory_is_at(writer->heap, &tid, storage_id, row->segment_no))
 		elog(ERROR, "segment " INT64_FORMAT " of storage " INT64_FORMAT " is not where it was read",
 			 row->segment_no, storage_id);
 	return heap_delete(writer->heap, &tid, GetCurrentCommandId(true), InvalidSnapshot, false,

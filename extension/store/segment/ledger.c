@@ -37,7 +37,7 @@ open_ledger(LOCKMODE lock)
 }
 
 static SysScanDesc
-begin_scan(Relation ledger, int64 storage_id, Snapshot snapshot)
+ledger_begin_scan(Relation ledger, int64 storage_id, Snapshot snapshot)
 {
 	ScanKeyData key;
 
@@ -46,7 +46,7 @@ begin_scan(Relation ledger, int64 storage_id, Snapshot snapshot)
 }
 
 static void
-append(Relation ledger, int64 storage_id, int64 row_count, CommandId command_id)
+ledger_append(Relation ledger, int64 storage_id, int64 row_count, CommandId command_id)
 {
 	Datum values[COL_COUNT] = { Int64GetDatum(storage_id), Int64GetDatum(row_count) };
 	bool nulls[COL_COUNT] = { false };
@@ -64,15 +64,16 @@ pfs_ledger_add(int64 storage_id, int64 row_count, CommandId command_id)
 	if (row_count == 0)
 		return;
 	ledger = open_ledger(RowExclusiveLock);
-	append(ledger, storage_id, row_count, command_id);
+	ledger_append(ledger, storage_id, row_count, command_id);
 	table_close(ledger, NoLock);
 }
 
 /* Sums the entries that the snapshot sees; if is_deleted, deletes them. */
 static int64
-add_up(Relation ledger, int64 storage_id, Snapshot snapshot, bool is_deleted, uint32 *entry_count)
+ledger_add_up(Relation ledger, int64 storage_id, Snapshot snapshot, bool is_deleted,
+			  uint32 *entry_count)
 {
-	SysScanDesc scan = begin_scan(ledger, storage_id, snapshot);
+	SysScanDesc scan = ledger_begin_scan(ledger, storage_id, snapshot);
 	int64 total = 0;
 	HeapTuple tuple;
 
@@ -97,12 +98,12 @@ pfs_ledger_fold(int64 storage_id, Snapshot snapshot)
 	Relation ledger = open_ledger(RowExclusiveLock);
 	uint32 entry_count;
 
-	(void) add_up(ledger, storage_id, snapshot, false, &entry_count);
+	(void) ledger_add_up(ledger, storage_id, snapshot, false, &entry_count);
 	if (entry_count > FOLD_ENTRIES)
 	{
-		int64 total = add_up(ledger, storage_id, snapshot, true, &entry_count);
+		int64 total = ledger_add_up(ledger, storage_id, snapshot, true, &entry_count);
 
-		append(ledger, storage_id, total, GetCurrentCommandId(true));
+		ledger_append(ledger, storage_id, total, GetCurrentCommandId(true));
 	}
 	table_close(ledger, NoLock);
 }
@@ -112,7 +113,7 @@ pfs_ledger_total(int64 storage_id, Snapshot snapshot)
 {
 	Relation ledger = open_ledger(AccessShareLock);
 	uint32 entry_count;
-	int64 total = add_up(ledger, storage_id, snapshot, false, &entry_count);
+	int64 total = ledger_add_up(ledger, storage_id, snapshot, false, &entry_count);
 
 	table_close(ledger, AccessShareLock);
 	return total;
@@ -132,6 +133,6 @@ pfs_ledger_delete(int64 storage_id)
 	if (!OidIsValid(relation_id))
 		return;
 	ledger = table_open(relation_id, RowExclusiveLock);
-	(void) add_up(ledger, storage_id, SnapshotSelf, true, &entry_count);
+	(void) ledger_add_up(ledger, storage_id, SnapshotSelf, true, &entry_count);
 	table_close(ledger, NoLock);
 }

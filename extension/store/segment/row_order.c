@@ -33,7 +33,7 @@ pfs_row_key(Relation relation)
 }
 
 static const PfsBufferColumn *
-find_column(const PfsRowBuffer *buffer, AttrNumber attnum)
+row_order_find_column(const PfsRowBuffer *buffer, AttrNumber attnum)
 {
 	for (uint32 i = 0; i < buffer->column_count; i++)
 		if (attnum != InvalidAttrNumber && buffer->columns[i].attnum == attnum)
@@ -42,7 +42,7 @@ find_column(const PfsRowBuffer *buffer, AttrNumber attnum)
 }
 
 static PfsRange
-column_range(const PfsBufferColumn *column, uint32 first, uint32 count)
+row_order_column_range(const PfsBufferColumn *column, uint32 first, uint32 count)
 {
 	PfsRange range = { false, 0, 0 };
 
@@ -95,7 +95,7 @@ digit_of(int64 value, int shift)
 
 /* One stable pass of the radix sort: distributes the rows, in the order of "from", by one digit. */
 static void
-distribute(const int64 *values, int shift, const uint32 *from, uint32 *to, uint32 count)
+row_order_distribute(const int64 *values, int shift, const uint32 *from, uint32 *to, uint32 count)
 {
 	uint32 next[DIGIT_COUNT] = { 0 };
 	uint32 sum = 0;
@@ -121,9 +121,9 @@ distribute(const int64 *values, int shift, const uint32 *from, uint32 *to, uint3
 static uint32 *
 sorted_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, uint32 count)
 {
-	const PfsBufferColumn *series = find_column(buffer, key->series);
-	const PfsBufferColumn *stack = find_column(buffer, key->stack);
-	const PfsBufferColumn *time = find_column(buffer, key->time);
+	const PfsBufferColumn *series = row_order_find_column(buffer, key->series);
+	const PfsBufferColumn *stack = row_order_find_column(buffer, key->stack);
+	const PfsBufferColumn *time = row_order_find_column(buffer, key->time);
 	const PfsBufferColumn *keys[] = { time, stack, series };
 	uint32 *order;
 	uint32 *spare;
@@ -148,7 +148,7 @@ sorted_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, uin
 			if ((varying >> shift & (DIGIT_COUNT - 1)) == 0)
 				continue;
 			CHECK_FOR_INTERRUPTS();
-			distribute(values, shift, order, sorted, count);
+			row_order_distribute(values, shift, order, sorted, count);
 			spare = order;
 			order = sorted;
 		}
@@ -158,7 +158,7 @@ sorted_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, uin
 }
 
 static int64 *
-gather_values(const int64 *values, const uint32 *order, uint32 count)
+row_order_gather_values(const int64 *values, const uint32 *order, uint32 count)
 {
 	int64 *gathered = palloc_extended(sizeof(int64) * (Size) count, MCXT_ALLOC_HUGE);
 
@@ -205,7 +205,7 @@ pfs_rows_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, u
 		}
 		else
 		{
-			columns[i].values = gather_values(source->values + first, order, count);
+			columns[i].values = row_order_gather_values(source->values + first, order, count);
 			columns[i].nulls = has_nulls ? gather_nulls(source->nulls + first, order, count) : NULL;
 		}
 	}
@@ -215,6 +215,6 @@ pfs_rows_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, u
 	rows->columns = columns;
 	rows->column_count = buffer->column_count;
 	rows->row_count = count;
-	rows->time = column_range(find_column(buffer, key->time), first, count);
-	rows->key = column_range(find_column(buffer, key->series), first, count);
+	rows->time = row_order_column_range(row_order_find_column(buffer, key->time), first, count);
+	rows->key = row_order_column_range(row_order_find_column(buffer, key->series), first, count);
 }

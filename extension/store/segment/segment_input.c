@@ -144,7 +144,7 @@ pfs_segment_first_stream(PfsSegmentInput *input, PfsSegmentPart part)
 }
 
 static size_t
-part_length(const InputPart *part)
+input_part_length(const InputPart *part)
 {
 	size_t length = 0;
 
@@ -165,9 +165,9 @@ packed_offset(PfsSegmentInput *input, const InputPart *part)
 	{
 		const InputPart *other = &input->parts[i];
 
-		total += part_length(other);
+		total += input_part_length(other);
 		if (other->reader != NULL && other->first_stream < part->first_stream)
-			offset += part_length(other);
+			offset += input_part_length(other);
 	}
 	if (total > MaxAllocSize ||
 		toast_raw_datum_size(PointerGetDatum(input->row->payload)) - VARHDRSZ != total)
@@ -200,7 +200,7 @@ packed_stream(PfsSegmentInput *input, InputPart *part, uint32 stream)
 		return fetch_slice(input, packed_offset(input, part) + offset,
 						   pfs_reader_stream_length(part->reader, stream));
 	if (part->packed == NULL)
-		part->packed = fetch_slice(input, packed_offset(input, part), part_length(part));
+		part->packed = fetch_slice(input, packed_offset(input, part), input_part_length(part));
 	return part->packed + offset;
 }
 

@@ -169,7 +169,7 @@ typedef struct IdRead
 } IdRead;
 
 static void
-read_id(void *arg)
+metapage_read_id(void *arg)
 {
 	IdRead *read = arg;
 	PfsMetapage *meta = read_metapage(read->relation);
@@ -190,7 +190,7 @@ pfs_storage_id_if_readable(Relation relation)
 	int64 storage_id;
 
 	if (smgrexists(RelationGetSmgr(relation), MAIN_FORKNUM))
-		(void) pfs_attempt(read_id, &read, "a table's metapage was not read");
+		(void) pfs_attempt(metapage_read_id, &read, "a table's metapage was not read");
 	storage_id = read.storage_id;
 	if (storage_id == 0)
 		ereport(WARNING,
@@ -203,7 +203,7 @@ pfs_storage_id_if_readable(Relation relation)
 }
 
 static void
-check_metapage(Relation relation, const PfsMetapage *meta)
+metapage_check(Relation relation, const PfsMetapage *meta)
 {
 	if (meta->magic == PFS_STORAGE_MAGIC && meta->version > PFS_STORAGE_VERSION)
 		ereport(ERROR,
@@ -233,7 +233,7 @@ pfs_storage_cache(Relation relation)
 		return cache;
 
 	meta = read_metapage(relation);
-	check_metapage(relation, meta);
+	metapage_check(relation, meta);
 	missing_bytes = sizeof(PfsMissingValue) * meta->missing_count;
 	cache = MemoryContextAllocZero(CacheMemoryContext, sizeof(PfsStorageCache) + missing_bytes);
 	cache->file = relation->rd_locator.relNumber;

@@ -81,7 +81,7 @@ pfs_summary_limit(PfsSegmentPart part, uint32 row_count)
 }
 
 static const PfsColumn *
-find_column(const PfsRows *rows, AttrNumber attnum)
+summary_find_column(const PfsRows *rows, AttrNumber attnum)
 {
 	for (uint32 i = 0; i < rows->column_count; i++)
 		if (attnum != InvalidAttrNumber && rows->columns[i].attnum == attnum)
@@ -90,7 +90,7 @@ find_column(const PfsRows *rows, AttrNumber attnum)
 }
 
 static int64 *
-new_values(uint32 count)
+summary_new_values(uint32 count)
 {
 	return palloc_extended(sizeof(int64) * (Size) count, MCXT_ALLOC_HUGE);
 }
@@ -111,17 +111,17 @@ pfs_summary_adds_up(Relation relation, const PfsColumn *column)
 
 /* Sets up an empty table. Returns false if the rows cannot have one. */
 static bool
-begin_table(Relation relation, const PfsRows *rows, PfsSegmentPart part, uint32 limit,
-			SumTable *table)
+summary_begin_table(Relation relation, const PfsRows *rows, PfsSegmentPart part, uint32 limit,
+					SumTable *table)
 {
 	PfsRowKey key = pfs_row_key(relation);
-	const PfsColumn *stack = find_column(rows, key.stack);
-	const PfsColumn *time = find_column(rows, key.time);
+	const PfsColumn *stack = summary_find_column(rows, key.stack);
+	const PfsColumn *time = summary_find_column(rows, key.time);
 	/* the key column that is summed over; it may have been added after these rows were stored */
 	const PfsColumn *other = part == PFS_PART_PAIRS ? time : stack;
 
 	memset(table, 0, sizeof(*table));
-	table->series = find_column(rows, key.series);
+	table->series = summary_find_column(rows, key.series);
 	table->second = part == PFS_PART_PAIRS ? stack : time;
 	if (table->series == NULL || table->second == NULL || key.stack == InvalidAttrNumber ||
 		key.time == InvalidAttrNumber || table->series->nulls != NULL ||
@@ -131,22 +131,22 @@ begin_table(Relation relation, const PfsRows *rows, PfsSegmentPart part, uint32 
 	if (limit == 0)
 		return false;
 
-	table->series_values = new_values(table->limit);
-	table->second_values = new_values(table->limit);
-	table->row_counts = new_values(table->limit);
+	table->series_values = summary_new_values(table->limit);
+	table->second_values = summary_new_values(table->limit);
+	table->row_counts = summary_new_values(table->limit);
 	table->columns = palloc0(sizeof(SumColumn) * rows->column_count);
 	for (uint32 i = 0; i < rows->column_count; i++)
 	{
 		if (!pfs_summary_adds_up(relation, &rows->columns[i]))
 			continue;
 		table->columns[table->column_count].source = &rows->columns[i];
-		table->columns[table->column_count++].sums = new_values(table->limit);
+		table->columns[table->column_count++].sums = summary_new_values(table->limit);
 	}
 	return true;
 }
 
 static void
-add_entry(SumTable *table, int64 series, int64 second)
+summary_add_entry(SumTable *table, int64 series, int64 second)
 {
 	uint32 position = table->count++;
 
@@ -158,7 +158,7 @@ add_entry(SumTable *table, int64 series, int64 second)
 }
 
 static inline void
-add_row(SumTable *table, uint32 position, uint32 row)
+summary_add_row(SumTable *table, uint32 position, uint32 row)
 {
 	table->row_counts[position]++;
 	for (uint32 i = 0; i < table->column_count; i++)
@@ -189,9 +189,9 @@ add_pairs(SumTable *table, uint32 row_count, bool by_groups)
 		{
 			if (table->count == table->limit)
 				return false;
-			add_entry(table, series, stack);
+			summary_add_entry(table, series, stack);
 		}
-		add_row(table, table->count - 1, row);
+		summary_add_row(table, table->count - 1, row);
 	}
 	return true;
 }
@@ -201,7 +201,8 @@ add_pairs(SumTable *table, uint32 row_count, bool by_groups)
  * more scrapes than limit.
  */
 static bool
-add_series(SumTable *table, times_hash *positions, int64 *distinct, uint32 first, uint32 end)
+summary_add_series(SumTable *table, times_hash *positions, int64 *distinct, uint32 first,
+				   uint32 end)
 {
 	const int64 *times = table->second->values;
 	uint32 count = 0;
@@ -222,18 +223,18 @@ add_series(SumTable *table, times_hash *positions, int64 *distinct, uint32 first
 	for (uint32 i = 0; i < count; i++)
 	{
 		times_lookup(positions, distinct[i])->position = table->count;
-		add_entry(table, table->series->values[first], distinct[i]);
+		summary_add_entry(table, table->series->values[first], distinct[i]);
 	}
 	for (uint32 row = first; row < end; row++)
-		add_row(table, times_lookup(positions, times[row])->position, row);
+		summary_add_row(table, times_lookup(positions, times[row])->position, row);
 	return true;
 }
 
 static bool
-add_scrapes(SumTable *table, uint32 row_count)
+summary_add_scrapes(SumTable *table, uint32 row_count)
 {
 	times_hash *positions = times_create(CurrentMemoryContext, 256, NULL);
-	int64 *distinct = new_values(table->limit);
+	int64 *distinct = summary_new_values(table->limit);
 	const int64 *series = table->series->values;
 	uint32 end;
 
@@ -242,7 +243,7 @@ add_scrapes(SumTable *table, uint32 row_count)
 		CHECK_FOR_INTERRUPTS();
 		for (end = first + 1; end < row_count && series[end] == series[first]; end++)
 			;
-		if (!add_series(table, positions, distinct, first, end))
+		if (!summary_add_series(table, positions, distinct, first, end))
 			return false;
 	}
 	return true;
@@ -308,10 +309,10 @@ pfs_summary_make(Relation relation, const PfsRows *rows, PfsSegmentPart part, ui
 	bool by_groups = part == PFS_PART_PAIRS && group_count > 0;
 	SumTable table;
 
-	if (!begin_table(relation, rows, part, limit, &table))
+	if (!summary_begin_table(relation, rows, part, limit, &table))
 		return false;
 	if (part == PFS_PART_PAIRS ? !add_pairs(&table, rows->row_count, by_groups)
-							   : !add_scrapes(&table, rows->row_count))
+							   : !summary_add_scrapes(&table, rows->row_count))
 		return false;
 	if (by_groups && table.count != group_count)
 		elog(ERROR, "segment of %u groups has %u pairs", group_count, table.count);

@@ -116,8 +116,8 @@ remove_table(PendingTable *table)
 
 /* Writes rows first .. end - 1 under one command id, in segments of bounded size. */
 static void
-write_rows(Relation relation, PfsDirectoryWriter *writer, const PendingTable *table, uint32 first,
-		   uint32 end, CommandId command_id)
+buffer_write_rows(Relation relation, PfsDirectoryWriter *writer, const PendingTable *table,
+				  uint32 first, uint32 end, CommandId command_id)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "profstore flush", ALLOCSET_DEFAULT_SIZES);
@@ -170,7 +170,7 @@ write_runs(Relation relation, PfsDirectoryWriter *writer, const PendingTable *ta
 		}
 		if (min < max)
 			pfs_observers_note_merged(table->key.storage_id, min, max);
-		write_rows(relation, writer, table, first, end, max);
+		buffer_write_rows(relation, writer, table, first, end, max);
 		first = end;
 	}
 }
@@ -379,7 +379,7 @@ pfs_write_buffer_flush_all(void)
 }
 
 static void
-on_transaction_event(XactEvent event, void *arg)
+buffers_on_transaction(XactEvent event, void *arg)
 {
 	switch (event)
 	{
@@ -444,8 +444,8 @@ abort_subtransaction(SubTransactionId child)
 }
 
 static void
-on_subtransaction_event(SubXactEvent event, SubTransactionId child, SubTransactionId parent,
-						void *arg)
+buffers_on_subtransaction(SubXactEvent event, SubTransactionId child, SubTransactionId parent,
+						  void *arg)
 {
 	if (pending_tables == NULL)
 		return;
@@ -464,6 +464,6 @@ pfs_write_buffer_init(void)
 							&write_buffer_kb, WRITE_BUFFER_DEFAULT_KB, WRITE_BUFFER_MIN_KB,
 							WRITE_BUFFER_MAX_KB, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	pfs_summary_init();
-	RegisterXactCallback(on_transaction_event, NULL);
-	RegisterSubXactCallback(on_subtransaction_event, NULL);
+	RegisterXactCallback(buffers_on_transaction, NULL);
+	RegisterSubXactCallback(buffers_on_subtransaction, NULL);
 }
