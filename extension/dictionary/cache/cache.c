@@ -157,7 +157,7 @@ pfs_dictionary_version(PfsDictionaryVersion *version)
 }
 
 static void
-end_transaction(XactEvent event, void *arg)
+cache_end_transaction(XactEvent event, void *arg)
 {
 	switch (event)
 	{
@@ -178,8 +178,8 @@ end_transaction(XactEvent event, void *arg)
 }
 
 static void
-end_subtransaction(SubXactEvent event, SubTransactionId subid, SubTransactionId parent_subid,
-				   void *arg)
+cache_end_subtransaction(SubXactEvent event, SubTransactionId subid, SubTransactionId parent_subid,
+						 void *arg)
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
 		abort_parts();
@@ -193,6 +193,6 @@ pfs_cache_init(void)
 		"Sets how much of the stack dictionary a session keeps in memory.",
 		"Beyond it, the partitions that were not used for the longest time go, and are read again when they are needed.",
 		&cache_size_mb, 256, 16, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, NULL, NULL);
-	RegisterXactCallback(end_transaction, NULL);
-	RegisterSubXactCallback(end_subtransaction, NULL);
+	RegisterXactCallback(cache_end_transaction, NULL);
+	RegisterSubXactCallback(cache_end_subtransaction, NULL);
 }

@@ -43,7 +43,7 @@ pfs_clip_doubtful(int128 sum)
 }
 
 static void
-tell(PfsDoubt doubt, uint64 count)
+doubts_warn(PfsDoubt doubt, uint64 count)
 {
 	switch (doubt)
 	{
@@ -102,12 +102,13 @@ tell_all(void)
 		if (count == 0 || told[doubt] == statement)
 			continue;
 		told[doubt] = statement;
-		tell((PfsDoubt) doubt, count);
+		doubts_warn((PfsDoubt) doubt, count);
 	}
 }
 
 static void
-executor_run(QueryDesc *query, ScanDirection direction, uint64 count PFS_EXECUTE_ONCE_PARAMETER)
+doubts_executor_run(QueryDesc *query, ScanDirection direction,
+					uint64 count PFS_EXECUTE_ONCE_PARAMETER)
 {
 	if (previous_run != NULL)
 		previous_run(query, direction, count PFS_EXECUTE_ONCE);
@@ -122,7 +123,7 @@ executor_run(QueryDesc *query, ScanDirection direction, uint64 count PFS_EXECUTE
  * the error is enough.
  */
 static void
-on_transaction_event(XactEvent event, void *arg)
+doubts_on_transaction(XactEvent event, void *arg)
 {
 	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE)
 	{
@@ -137,6 +138,6 @@ void
 pfs_doubts_init(void)
 {
 	previous_run = ExecutorRun_hook;
-	ExecutorRun_hook = executor_run;
-	RegisterXactCallback(on_transaction_event, NULL);
+	ExecutorRun_hook = doubts_executor_run;
+	RegisterXactCallback(doubts_on_transaction, NULL);
 }

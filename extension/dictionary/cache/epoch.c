@@ -94,7 +94,7 @@ latest_ids(void)
 
 /* Pins an epoch; returns false if it is not the present one. */
 static bool
-pin(int64 ids)
+epoch_pin(int64 ids)
 {
 	Oid table = pfs_relation_oid("epoch");
 
@@ -114,7 +114,7 @@ pin(int64 ids)
 void
 pfs_epoch_pin(void)
 {
-	if (!pin(pfs_epoch_read(GetActiveSnapshot()).ids))
+	if (!epoch_pin(pfs_epoch_read(GetActiveSnapshot()).ids))
 		ereport(ERROR,
 				(errcode(IsolationUsesXactSnapshot() ? ERRCODE_T_R_SERIALIZATION_FAILURE
 													 : ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -160,7 +160,7 @@ profstore_pin_epoch(PG_FUNCTION_ARGS)
 	int64 epoch = PG_GETARG_INT64(0);
 	int64 ids = epoch >> 16;
 
-	if (with_timeline(ids) != epoch || !pin(ids))
+	if (with_timeline(ids) != epoch || !epoch_pin(ids))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("epoch " INT64_FORMAT " is over", epoch),
 						errdetail("The present epoch is " INT64_FORMAT

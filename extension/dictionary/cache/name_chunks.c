@@ -20,7 +20,7 @@
 #include "store/segment/codec_server.h"
 
 pg_noreturn static void
-damaged(const PfsNameTable *names, int32 number, PfsStatus status, const char *detail)
+chunk_raise_damaged(const PfsNameTable *names, int32 number, PfsStatus status, const char *detail)
 {
 	ereport(
 		ERROR,
@@ -43,11 +43,11 @@ pfs_name_chunk_make(const PfsNameTable *names, int32 number, Datum present, Datu
 	chunk->payload = payload;
 	if (number < 0 || number > PG_INT32_MAX / PFS_NAME_CHUNK_ROWS ||
 		VARSIZE_ANY_EXHDR(bitmap) != PFS_NAME_BITMAP_BYTES)
-		damaged(names, number, PFS_CORRUPT, "its number or bitmap cannot be");
+		chunk_raise_damaged(names, number, PFS_CORRUPT, "its number or bitmap cannot be");
 	memcpy(chunk->present, VARDATA_ANY(bitmap), PFS_NAME_BITMAP_BYTES);
 	chunk->count = (uint32) pg_popcount((const char *) chunk->present, PFS_NAME_BITMAP_BYTES);
 	if (chunk->count == 0)
-		damaged(names, number, PFS_CORRUPT, "it has no ids");
+		chunk_raise_damaged(names, number, PFS_CORRUPT, "it has no ids");
 }
 
 void
@@ -65,7 +65,8 @@ pfs_name_chunk_read(const PfsNameTable *names, HeapTuple tuple, TupleDesc descri
 
 /* Unpacks the payload into rows, and sets their ids. */
 static PfsStatus
-unpack(const PfsNameTable *names, const PfsNameChunk *chunk, PfsNameRow *rows, PfsError *error)
+chunk_unpack(const PfsNameTable *names, const PfsNameChunk *chunk, PfsNameRow *rows,
+			 PfsError *error)
 {
 	const struct varlena *payload = PG_DETOAST_DATUM_PACKED(chunk->payload);
 	PfsStatus status =
@@ -86,10 +87,10 @@ void
 pfs_name_chunk_unpack(const PfsNameTable *names, const PfsNameChunk *chunk, PfsNameRow *rows)
 {
 	PfsError error = { 0 };
-	PfsStatus status = unpack(names, chunk, rows, &error);
+	PfsStatus status = chunk_unpack(names, chunk, rows, &error);
 
 	if (status != PFS_OK)
-		damaged(names, chunk->number, status, error.message);
+		chunk_raise_damaged(names, chunk->number, status, error.message);
 }
 
 const char *
@@ -97,7 +98,7 @@ pfs_name_chunk_check(const PfsNameTable *names, const PfsNameChunk *chunk, PfsNa
 {
 	PfsError error = { 0 };
 
-	return unpack(names, chunk, rows, &error) == PFS_OK ? NULL : error.message;
+	return chunk_unpack(names, chunk, rows, &error) == PFS_OK ? NULL : error.message;
 }
 
 static bytea *

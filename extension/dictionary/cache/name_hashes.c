@@ -174,7 +174,7 @@ pfs_name_leaves_end(PfsNameLeafScan *scan)
 
 /* Position of the first entry that is not less than the digest. */
 static uint32
-find_entry(const PfsNameTable *names, const PfsNameLeaf *leaf, const uint8 *digest)
+leaf_find_entry(const PfsNameTable *names, const PfsNameLeaf *leaf, const uint8 *digest)
 {
 	uint32 entry_bytes = pfs_name_entry_bytes(names);
 	uint32 low = 0;
@@ -222,7 +222,7 @@ pfs_name_hashes_find(const PfsNameTable *names, PfsNameDigest *digests, uint32 c
 			leaf.count = 0;
 			continue;
 		}
-		for (uint32 entry = find_entry(names, &leaf, digest);
+		for (uint32 entry = leaf_find_entry(names, &leaf, digest);
 			 entry < leaf.count &&
 			 memcmp(leaf.entries + (Size) entry * entry_bytes, digest, names->digest_bytes) == 0;
 			 entry++)

@@ -49,7 +49,7 @@ pfs_young_table(const PfsNameTable *names)
 }
 
 static void
-read_function(TupleTableSlot *slot, PfsNameRow *row)
+function_row_read(TupleTableSlot *slot, PfsNameRow *row)
 {
 	const Datum *values = slot->tts_values;
 
@@ -187,7 +187,7 @@ digest_function(const uint8_t *key, const PfsNameRow *utf8, uint8_t *digest)
 
 /* Returns the elements of an int4[] column, which has one dimension and no null. */
 static const int32 *
-get_numbers(Datum datum, uint32 *count)
+array_get_numbers(Datum datum, uint32 *count)
 {
 	ArrayType *array = DatumGetArrayTypeP(datum);
 
@@ -200,7 +200,7 @@ get_numbers(Datum datum, uint32 *count)
 }
 
 static void
-read_location(TupleTableSlot *slot, PfsNameRow *row)
+location_row_read(TupleTableSlot *slot, PfsNameRow *row)
 {
 	const Datum *values = slot->tts_values;
 	uint32 line_count;
@@ -212,8 +212,8 @@ read_location(TupleTableSlot *slot, PfsNameRow *row)
 							 .address = DatumGetInt64(values[LOCATION_ADDRESS]),
 							 .symbolization = DatumGetChar(values[LOCATION_SYMBOLIZATION]) };
 	row->location.function_ids =
-		get_numbers(values[LOCATION_FUNCTION_IDS], &row->location.line_count);
-	row->location.lines = get_numbers(values[LOCATION_LINES], &line_count);
+		array_get_numbers(values[LOCATION_FUNCTION_IDS], &row->location.line_count);
+	row->location.lines = array_get_numbers(values[LOCATION_LINES], &line_count);
 	if (line_count != row->location.line_count)
 		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
 						errmsg("location %d has %u functions and %u lines", row->id,
@@ -314,7 +314,7 @@ const PfsNameTable pfs_function_names = { .name = "functions",
 										  .hashes = "function_hashes",
 										  .digest_bytes = 10,
 										  .condemned_column = FUNCTION_CONDEMNED + 1,
-										  .read = read_function,
+										  .read = function_row_read,
 										  .fill = fill_function,
 										  .to_utf8 = function_to_utf8,
 										  .from_utf8 = function_from_utf8,
@@ -328,7 +328,7 @@ const PfsNameTable pfs_location_names = { .name = "locations",
 										  .hashes = "location_hashes",
 										  .digest_bytes = 4,
 										  .condemned_column = LOCATION_CONDEMNED + 1,
-										  .read = read_location,
+										  .read = location_row_read,
 										  .fill = fill_location,
 										  .to_utf8 = location_to_utf8,
 										  .from_utf8 = location_from_utf8,

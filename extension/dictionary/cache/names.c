@@ -44,12 +44,12 @@ typedef struct NameCache
 } NameCache;
 
 static void read_locations(const int32 *ids, uint32 count);
-static void read_functions(const int32 *ids, uint32 count);
-static void read_mappings(const int32 *ids, uint32 count);
+static void names_read_functions(const int32 *ids, uint32 count);
+static void names_read_mappings(const int32 *ids, uint32 count);
 
 static NameCache locations = { PFS_LOCATIONS, read_locations };
-static NameCache functions = { PFS_FUNCTIONS, read_functions };
-static NameCache mappings = { PFS_MAPPINGS, read_mappings };
+static NameCache functions = { PFS_FUNCTIONS, names_read_functions };
+static NameCache mappings = { PFS_MAPPINGS, names_read_mappings };
 
 /* Rows of this session, and shared rows, which it does not read again. */
 static PfsNamePages own[PFS_NAME_KINDS];
@@ -83,7 +83,7 @@ static const PfsLine no_stack_line = { NO_STACK, 0 };
 static const PfsLocation no_stack_location = { PFS_NO_STACK_LOCATION, 0, 0, 1, &no_stack_line };
 
 static void
-forget_names(void)
+names_forget(void)
 {
 	memset(own, 0, sizeof(own));
 	pfs_shared_names_release(shared);
@@ -104,17 +104,17 @@ pfs_names_bytes(void)
 
 /* Placeholders are dropped, because the missing rows may exist by now. */
 static void
-begin_call(bool names_changed)
+names_begin_call(bool names_changed)
 {
 	if (names_changed || has_unknown || pfs_names_bytes() > pfs_cache_bytes() / 2)
-		forget_names();
+		names_forget();
 	has_looked = false;
 }
 
 void
 pfs_names_init(void)
 {
-	static PfsCachePart part = { .begin = begin_call, .forget = forget_names };
+	static PfsCachePart part = { .begin = names_begin_call, .forget = names_forget };
 
 	pfs_cache_register(&part);
 }
@@ -146,7 +146,7 @@ look_for_shared(void)
 }
 
 static inline const void *
-look_up(const NameCache *cache, int32 id)
+names_look_up(const NameCache *cache, int32 id)
 {
 	const void *row = pfs_name_find(&own[cache->kind], id);
 
@@ -156,7 +156,7 @@ look_up(const NameCache *cache, int32 id)
 }
 
 static void
-keep(NameCache *cache, int32 id, void *row)
+names_keep(NameCache *cache, int32 id, void *row)
 {
 	PfsNamePages *names = &own[cache->kind];
 	uint32 page = (uint32) id >> PFS_NAME_PAGE_BITS;
@@ -186,7 +186,7 @@ offer_names(void)
 
 /* Copies a text behind a row under construction, and moves *at. */
 static const char *
-put_text(char **at, const char *text, Size length)
+names_put_text(char **at, const char *text, Size length)
 {
 	char *start = *at;
 
@@ -213,7 +213,7 @@ keep_location(const PfsNameRow *row, void *argument)
 	location->address = (uint64) read->address;
 	location->line_count = read->line_count;
 	location->lines = copies;
-	keep(&locations, location->id, location);
+	names_keep(&locations, location->id, location);
 }
 
 static void
@@ -234,15 +234,15 @@ keep_function(const PfsNameRow *row, void *argument)
 	char *at = (char *) (function + 1);
 
 	function->id = row->id;
-	function->name = put_text(&at, read->name, name);
-	function->system_name = put_text(&at, read->system_name, system_name);
-	function->filename = put_text(&at, read->filename, filename);
+	function->name = names_put_text(&at, read->name, name);
+	function->system_name = names_put_text(&at, read->system_name, system_name);
+	function->filename = names_put_text(&at, read->filename, filename);
 	function->start_line = read->start_line;
-	keep(&functions, function->id, function);
+	names_keep(&functions, function->id, function);
 }
 
 static void
-read_functions(const int32 *ids, uint32 count)
+names_read_functions(const int32 *ids, uint32 count)
 {
 	pfs_names_read(&pfs_function_names, ids, count, keep_function, NULL);
 }
@@ -260,20 +260,20 @@ keep_mapping(TupleTableSlot *slot, void *argument)
 													VARSIZE_ANY_EXHDR(file) + 2);
 	at = (char *) (mapping + 1);
 	mapping->id = DatumGetInt32(slot->tts_values[0]);
-	mapping->build_id = put_text(&at, VARDATA_ANY(build_id), VARSIZE_ANY_EXHDR(build_id));
-	mapping->file = put_text(&at, VARDATA_ANY(file), VARSIZE_ANY_EXHDR(file));
-	keep(&mappings, mapping->id, mapping);
+	mapping->build_id = names_put_text(&at, VARDATA_ANY(build_id), VARSIZE_ANY_EXHDR(build_id));
+	mapping->file = names_put_text(&at, VARDATA_ANY(file), VARSIZE_ANY_EXHDR(file));
+	names_keep(&mappings, mapping->id, mapping);
 }
 
 static void
-read_mappings(const int32 *ids, uint32 count)
+names_read_mappings(const int32 *ids, uint32 count)
 {
 	pfs_rows_read("mappings", ids, count, keep_mapping, NULL);
 }
 
 /* Reads rows that are not cached. Sorts ids in place. */
 static void
-load(NameCache *cache, int32 *ids, uint32 count)
+names_load(NameCache *cache, int32 *ids, uint32 count)
 {
 	cache->read(ids, pfs_ids_sort(ids, count));
 }
@@ -286,7 +286,7 @@ missing_locations(const int32 *ids, uint32 count, uint32 *missing_count)
 
 	*missing_count = 0;
 	for (uint32 i = 0; i < count; i++)
-		if (look_up(&locations, ids[i]) == NULL)
+		if (names_look_up(&locations, ids[i]) == NULL)
 			missing[(*missing_count)++] = ids[i];
 	*missing_count = pfs_ids_sort(missing, *missing_count);
 	return missing;
@@ -303,10 +303,10 @@ pfs_locations_load(const int32 *ids, uint32 count)
 	int32 *function_ids;
 	int32 *mapping_ids;
 
-	load(&locations, missing, missing_count);
+	names_load(&locations, missing, missing_count);
 	for (uint32 i = 0; i < missing_count; i++)
 	{
-		const PfsLocation *location = look_up(&locations, missing[i]);
+		const PfsLocation *location = names_look_up(&locations, missing[i]);
 
 		line_count += location == NULL ? 0 : location->line_count;
 	}
@@ -315,18 +315,18 @@ pfs_locations_load(const int32 *ids, uint32 count)
 	mapping_ids = PFS_ARRAY(int32, missing_count);
 	for (uint32 i = 0; i < missing_count; i++)
 	{
-		const PfsLocation *location = look_up(&locations, missing[i]);
+		const PfsLocation *location = names_look_up(&locations, missing[i]);
 
 		if (location == NULL)
 			continue;
 		for (uint32 j = 0; j < location->line_count; j++)
-			if (look_up(&functions, location->lines[j].function_id) == NULL)
+			if (names_look_up(&functions, location->lines[j].function_id) == NULL)
 				function_ids[function_count++] = location->lines[j].function_id;
-		if (location->mapping_id != 0 && look_up(&mappings, location->mapping_id) == NULL)
+		if (location->mapping_id != 0 && names_look_up(&mappings, location->mapping_id) == NULL)
 			mapping_ids[mapping_count++] = location->mapping_id;
 	}
-	load(&functions, function_ids, function_count);
-	load(&mappings, mapping_ids, mapping_count);
+	names_load(&functions, function_ids, function_count);
+	names_load(&mappings, mapping_ids, mapping_count);
 	offer_names();
 	pfree(function_ids);
 	pfree(mapping_ids);
@@ -336,7 +336,7 @@ pfs_locations_load(const int32 *ids, uint32 count)
 bool
 pfs_location_is_cached(int32 id)
 {
-	return id == PFS_NO_STACK_LOCATION || look_up(&locations, id) != NULL;
+	return id == PFS_NO_STACK_LOCATION || names_look_up(&locations, id) != NULL;
 }
 
 /* Records that a placeholder was made: the next query searches the row again. */
@@ -370,24 +370,24 @@ keep_unknown(NameCache *cache, int32 id)
 		row = MemoryContextAlloc(context, sizeof(PfsMapping));
 		*(PfsMapping *) row = (PfsMapping){ id, "", PFS_UNKNOWN_MAPPING };
 	}
-	keep(cache, id, row);
+	names_keep(cache, id, row);
 	note_unknown();
 }
 
 static const void *
-get(NameCache *cache, int32 id)
+names_get(NameCache *cache, int32 id)
 {
-	const void *row = look_up(cache, id);
+	const void *row = names_look_up(cache, id);
 
 	if (row == NULL)
 	{
-		load(cache, &id, 1);
-		row = look_up(cache, id);
+		names_load(cache, &id, 1);
+		row = names_look_up(cache, id);
 	}
 	if (row == NULL)
 	{
 		keep_unknown(cache, id);
-		row = look_up(cache, id);
+		row = names_look_up(cache, id);
 	}
 	return row;
 }
@@ -395,13 +395,13 @@ get(NameCache *cache, int32 id)
 const PfsLocation *
 pfs_location_get(int32 id)
 {
-	return id == PFS_NO_STACK_LOCATION ? &no_stack_location : get(&locations, id);
+	return id == PFS_NO_STACK_LOCATION ? &no_stack_location : names_get(&locations, id);
 }
 
 const PfsFunction *
 pfs_function_get(int32 id)
 {
-	return id >= NO_ID ? &made_functions[id - NO_ID] : get(&functions, id);
+	return id >= NO_ID ? &made_functions[id - NO_ID] : names_get(&functions, id);
 }
 
 const PfsMapping *
@@ -409,5 +409,5 @@ pfs_mapping_get(int32 id)
 {
 	static const PfsMapping none = { 0, "", "" };
 
-	return id == 0 ? &none : get(&mappings, id);
+	return id == 0 ? &none : names_get(&mappings, id);
 }

@@ -24,7 +24,7 @@
 #define PROBES_PER_BLOCK 4
 
 static int
-compare_ids(const void *a, const void *b)
+ids_compare(const void *a, const void *b)
 {
 	int32 left = *(const int32 *) a;
 	int32 right = *(const int32 *) b;
@@ -35,14 +35,14 @@ compare_ids(const void *a, const void *b)
 uint32
 pfs_ids_sort(int32 *ids, uint32 count)
 {
-	qsort(ids, count, sizeof(int32), compare_ids);
-	return (uint32) qunique(ids, count, sizeof(int32), compare_ids);
+	qsort(ids, count, sizeof(int32), ids_compare);
+	return (uint32) qunique(ids, count, sizeof(int32), ids_compare);
 }
 
 bool
 pfs_ids_have(const int32 *ids, uint32 count, int32 id)
 {
-	return bsearch(&id, ids, count, sizeof(int32), compare_ids) != NULL;
+	return bsearch(&id, ids, count, sizeof(int32), ids_compare) != NULL;
 }
 
 /* Arguments and state of pfs_rows_read(). */

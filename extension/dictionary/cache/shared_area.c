@@ -127,7 +127,7 @@ area_place(void)
 
 /* Releases a pin; a removed copy is freed with the last one. */
 static void
-unpin(SharedBlock *block)
+area_unpin(SharedBlock *block)
 {
 	LWLockAcquire(lock, LW_EXCLUSIVE);
 	if (pg_atomic_sub_fetch_u32(&block->pins, 1) == 0 && block->is_removed)
@@ -139,12 +139,12 @@ static void
 unpin_all(int code, Datum arg)
 {
 	while (pin_count > 0)
-		unpin(pins[--pin_count]);
+		area_unpin(pins[--pin_count]);
 }
 
 /* Attaches once per process; returns false if the module was not preloaded. */
 static bool
-attach(void)
+area_attach(void)
 {
 	MemoryContext caller;
 
@@ -170,17 +170,17 @@ make_key(int32 number, EntryKey *key)
 	key->table = pfs_cache_made_for();
 	key->number = number;
 	/* an epoch that is rolled back is used again with other content */
-	return OidIsValid(key->table) && !pfs_cache_epoch()->own && attach();
+	return OidIsValid(key->table) && !pfs_cache_epoch()->own && area_attach();
 }
 
 static void
-count(pg_atomic_uint64 *counter)
+area_count(pg_atomic_uint64 *counter)
 {
 	pg_atomic_fetch_add_u64(counter, 1);
 }
 
 static void
-touch(Entry *entry)
+entry_touch(Entry *entry)
 {
 	pg_atomic_write_u64(&entry->last_use_no, pg_atomic_add_fetch_u64(&shared->clock, 1));
 }
@@ -204,7 +204,7 @@ is_of_epoch(const Entry *entry)
 
 /* The entry of a key, if it is of the caches' epoch. The lock is held. */
 static Entry *
-find_entry(const EntryKey *key)
+area_find_entry(const EntryKey *key)
 {
 	Entry *entry = hash_search(entries, key, HASH_FIND, NULL);
 
@@ -220,7 +220,7 @@ pfs_shared_look(int32 number, PfsSharedFacts *facts)
 	if (!make_key(number, &key))
 		return false;
 	LWLockAcquire(lock, LW_SHARED);
-	entry = find_entry(&key);
+	entry = area_find_entry(&key);
 	if (entry != NULL)
 		*facts = entry->facts;
 	LWLockRelease(lock);
@@ -238,17 +238,17 @@ pfs_shared_borrow(int32 number, PfsSharedFacts *facts)
 		return NULL;
 	PFS_RESERVE_IN(TopMemoryContext, pins, pin_capacity, (uint64) pin_count + 1);
 	LWLockAcquire(lock, LW_SHARED);
-	entry = find_entry(&key);
+	entry = area_find_entry(&key);
 	if (entry != NULL)
 	{
 		block = dsa_get_address(area, entry->block);
 		pg_atomic_fetch_add_u32(&block->pins, 1);
 		pins[pin_count++] = block;
 		*facts = entry->facts;
-		touch(entry);
+		entry_touch(entry);
 	}
 	if (number >= 0)
-		count(entry != NULL ? &shared->copies : &shared->misses);
+		area_count(entry != NULL ? &shared->copies : &shared->misses);
 	LWLockRelease(lock);
 	return block == NULL ? NULL : (char *) block + BLOCK_BYTES;
 }
@@ -267,16 +267,16 @@ pfs_shared_release(void *thing)
 		return;
 	}
 	pins[at] = pins[--pin_count];
-	unpin(block);
+	area_unpin(block);
 }
 
 /* Putting in */
 
 static void
-refuse(void)
+area_refuse(void)
 {
-	count(&shared->clock);
-	count(&shared->refusals);
+	area_count(&shared->clock);
+	area_count(&shared->refusals);
 }
 
 /* Adds an entry to the counters, or subtracts it. The lock is held exclusively. */
@@ -324,7 +324,7 @@ evict_one(void)
 		pg_atomic_read_u64(&shared->clock) - pg_atomic_read_u64(&oldest->last_use_no) <= uses)
 		return false;
 	remove_entry(oldest);
-	count(&shared->evictions);
+	area_count(&shared->evictions);
 	return true;
 }
 
@@ -333,7 +333,7 @@ evict_one(void)
  * exclusively.
  */
 static SharedBlock *
-allocate(Size bytes)
+area_allocate(Size bytes)
 {
 	dsa_pointer self;
 	SharedBlock *block;
@@ -378,7 +378,7 @@ may_replace(const EntryKey *key, const PfsSharedOffer *offer, Entry **entry)
  * there is none, or the offer is not needed.
  */
 static SharedBlock *
-reserve(const EntryKey *key, const PfsSharedOffer *offer)
+area_reserve(const EntryKey *key, const PfsSharedOffer *offer)
 {
 	SharedBlock *block = NULL;
 	Entry *entry;
@@ -389,16 +389,16 @@ reserve(const EntryKey *key, const PfsSharedOffer *offer)
 		Size bytes = BLOCK_BYTES + offer->bytes;
 		bool fits = pfs_shared_has_room(offer->bytes);
 
-		block = fits ? allocate(bytes) : NULL;
+		block = fits ? area_allocate(bytes) : NULL;
 		/* eviction may have removed the entry */
 		entry = hash_search(entries, key, HASH_FIND, NULL);
 		if (block == NULL && entry != NULL)
 		{
 			remove_entry(entry);
-			block = fits ? allocate(bytes) : NULL;
+			block = fits ? area_allocate(bytes) : NULL;
 		}
 		if (block == NULL)
-			refuse();
+			area_refuse();
 	}
 	LWLockRelease(lock);
 	return block;
@@ -406,7 +406,7 @@ reserve(const EntryKey *key, const PfsSharedOffer *offer)
 
 /* Publishes a filled block under a key; returns false if another session was faster. */
 static bool
-publish(const EntryKey *key, const PfsSharedOffer *offer, const SharedBlock *block)
+area_publish(const EntryKey *key, const PfsSharedOffer *offer, const SharedBlock *block)
 {
 	Entry *entry;
 	bool done;
@@ -417,7 +417,7 @@ publish(const EntryKey *key, const PfsSharedOffer *offer, const SharedBlock *blo
 		remove_entry(entry);
 	if (done && hash_get_num_entries(entries) >= entry_capacity() && !evict_one())
 	{
-		refuse();
+		area_refuse();
 		done = false;
 	}
 	if (done)
@@ -429,7 +429,7 @@ publish(const EntryKey *key, const PfsSharedOffer *offer, const SharedBlock *blo
 		entry->bytes = BLOCK_BYTES + offer->bytes;
 		entry->block = block->self;
 		pg_atomic_init_u64(&entry->last_use_no, 0);
-		touch(entry);
+		entry_touch(entry);
 		count_entry(entry, 1);
 	}
 	else
@@ -446,12 +446,12 @@ pfs_shared_put(const PfsSharedOffer *offer)
 
 	if (!make_key(offer->number, &key))
 		return false;
-	block = reserve(&key, offer);
+	block = area_reserve(&key, offer);
 	if (block == NULL)
 		return false;
 	/* no other process knows the block, and no error or interrupt comes in between */
 	offer->fill((char *) block + BLOCK_BYTES, offer->argument);
-	return publish(&key, offer, block);
+	return area_publish(&key, offer, block);
 }
 
 /* Setting up, in the postmaster */
@@ -530,7 +530,7 @@ profstore_shared_cache(PG_FUNCTION_ARGS)
 	bool nulls[8] = { false };
 	Datum values[8];
 
-	if (!attach())
+	if (!area_attach())
 		PG_RETURN_NULL();
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "shared_cache must return a row");

@@ -30,7 +30,7 @@ page_count_of(const Offer *offer, PfsNameKind kind)
 }
 
 static void
-for_each_row(const Offer *offer, RowFn function, void *state)
+shared_names_each(const Offer *offer, RowFn function, void *state)
 {
 	for (PfsNameKind kind = 0; kind < PFS_NAME_KINDS; kind++)
 	{
@@ -169,11 +169,11 @@ write_all(void *place, const void *argument)
 			writing.at += PFS_NAME_PAGE_SLOTS * sizeof(void *);
 		}
 	}
-	for_each_row(offer, write_row, &writing);
+	shared_names_each(offer, write_row, &writing);
 }
 
 static bool
-is_better(const PfsSharedFacts *offered, const PfsSharedFacts *present)
+shared_names_is_better(const PfsSharedFacts *offered, const PfsSharedFacts *present)
 {
 	return offered->count > (uint64) present->count + present->count / GROWTH_DIVISOR;
 }
@@ -204,12 +204,12 @@ pfs_shared_names_offer(const PfsNamePages *own, const PfsNamePages *borrowed, ui
 	if (!pfs_shared_has_room(pages_bytes(&offer)))
 		return;
 	bytes = pages_bytes(&offer);
-	for_each_row(&offer, add_bytes, &bytes);
+	shared_names_each(&offer, add_bytes, &bytes);
 	pfs_shared_put(
 		&(PfsSharedOffer){ .number = PFS_SHARED_NAMES,
 						   .facts = { .names_epoch = pfs_cache_epoch()->names, .count = count },
 						   .bytes = bytes,
-						   .is_better = is_better,
+						   .is_better = shared_names_is_better,
 						   .fill = write_all,
 						   .argument = &offer });
 }

@@ -122,7 +122,7 @@ pfs_answer_tell(int32 location_id, const PfsAnswer *answer, bool has_build_id)
 
 /* Removes the last recorded answer. */
 static void
-untell(void)
+answers_untell(void)
 {
 	const Told *last = &told[--told_count];
 
@@ -135,7 +135,7 @@ untell(void)
 }
 
 static void
-forget(void)
+answers_forget(void)
 {
 	told = NULL;
 	told_count = 0;
@@ -209,7 +209,7 @@ forget_unneeded(void)
 }
 
 static void
-on_transaction_event(XactEvent event, void *arg)
+answers_on_transaction(XactEvent event, void *arg)
 {
 	if (told_count > 0 && (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE))
 	{
@@ -218,26 +218,26 @@ on_transaction_event(XactEvent event, void *arg)
 			pfs_run_as_owner(pfs_young_table(&pfs_location_names), improve_locations);
 	}
 	/* the transaction frees the memory, even if a subtransaction's abort has removed all entries */
-	forget();
+	answers_forget();
 }
 
 /*
  * Entries recorded since the subtransaction began were recorded in it, or in one of its children.
  */
 static void
-on_subtransaction_event(SubXactEvent event, SubTransactionId subid, SubTransactionId parent_subid,
-						void *arg)
+answers_on_subtransaction(SubXactEvent event, SubTransactionId subid, SubTransactionId parent_subid,
+						  void *arg)
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
 		while (told_count > 0 && told[told_count - 1].told_in >= subid)
-			untell();
+			answers_untell();
 }
 
 void
 pfs_answers_init(void)
 {
-	RegisterXactCallback(on_transaction_event, NULL);
-	RegisterSubXactCallback(on_subtransaction_event, NULL);
+	RegisterXactCallback(answers_on_transaction, NULL);
+	RegisterSubXactCallback(answers_on_subtransaction, NULL);
 }
 
 /* answer_rank(lines int4[], has_build_id bool) -> int4 */

@@ -20,7 +20,7 @@ PG_FUNCTION_INFO_V1(profstore_calling_role);
  * SECURITY DEFINER function other than ours the caller is unknown.
  */
 static Oid
-caller(void)
+calling_role_id(void)
 {
 	Oid user;
 	int context;
@@ -39,7 +39,7 @@ caller(void)
 char *
 pfs_calling_role(void)
 {
-	return GetUserNameFromId(caller(), false);
+	return GetUserNameFromId(calling_role_id(), false);
 }
 
 /* calling_role() -> text */

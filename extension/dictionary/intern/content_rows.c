@@ -206,7 +206,8 @@ find_all(const PfsContentKind *kind, void *items, uint32 count)
 
 /* Adds a row, with a new id in its first column. */
 static void
-add_row(PfsRowWriter *writer, const PfsContentKind *kind, Oid sequence, PfsContentItem *item)
+content_add_row(PfsRowWriter *writer, const PfsContentKind *kind, Oid sequence,
+				PfsContentItem *item)
 {
 	TupleTableSlot *slot = pfs_row_writer_add(writer);
 
@@ -226,7 +227,7 @@ store_missing(const PfsContentKind *kind, void *items, uint32 count)
 		PfsContentItem *item = item_at(kind, items, i);
 
 		if (item->id == 0)
-			add_row(writer, kind, sequence, item);
+			content_add_row(writer, kind, sequence, item);
 	}
 	pfs_row_writer_end(writer);
 }

@@ -71,29 +71,30 @@ typedef struct Interning
 
 /* Location of the frame at a distance from the root. */
 static inline int32
-frame(const int32 *locations, uint32 depth, uint32 from_root)
+stack_frame(const int32 *locations, uint32 depth, uint32 from_root)
 {
 	return locations[depth - 1 - from_root];
 }
 
 /* Walks a stack as far as its nodes are known, and sets path->valid. */
 static void
-walk(Interning *interning, const int32 *locations, uint32 depth)
+stack_walk(Interning *interning, const int32 *locations, uint32 depth)
 {
 	Path *path = &interning->path;
 	uint32 common = 0;
 	uint32 limit = Min(path->valid, depth);
 	uint32 parent;
 
-	while (common < limit &&
-		   frame(path->locations, path->depth, common) == frame(locations, depth, common))
+	while (common < limit && stack_frame(path->locations, path->depth, common) ==
+								 stack_frame(locations, depth, common))
 		common++;
 	parent = common == 0 ? 0 : path->nodes[common - 1];
 	path->locations = locations;
 	path->depth = depth;
 	for (path->valid = common; path->valid < depth; path->valid++)
 	{
-		parent = pfs_tree_child(interning->cache, parent, frame(locations, depth, path->valid));
+		parent =
+			pfs_tree_child(interning->cache, parent, stack_frame(locations, depth, path->valid));
 		if (parent == 0)
 			break;
 		path->nodes[path->valid] = parent;
@@ -112,7 +113,7 @@ append_rest(Interning *interning)
 	for (; path->valid < path->depth; path->valid++)
 	{
 		int64 parent_number = parent == 0 ? 0 : cache->ids[parent] - partition;
-		int32 location = frame(path->locations, path->depth, path->valid);
+		int32 location = stack_frame(path->locations, path->depth, path->valid);
 
 		parent = pfs_tree_append(interning->cache, partition | pfs_node_number_next(parent_number),
 								 parent, location);
@@ -136,7 +137,7 @@ intern_all(Interning *interning, bool add)
 			interning->ids[i] = 0;
 		else if (interning->ids[i] < 0)
 		{
-			walk(interning, locations, depth);
+			stack_walk(interning, locations, depth);
 			if (interning->path.valid < depth && add)
 				append_rest(interning);
 			if (interning->path.valid == depth)
@@ -210,7 +211,7 @@ max_depth(const int32 *depths, uint32 count)
 }
 
 static uint32
-sum_of(const int32 *depths, uint32 count)
+depths_sum(const int32 *depths, uint32 count)
 {
 	uint32 sum = 0;
 
@@ -290,7 +291,7 @@ profstore_intern_stacks_by_partition(PG_FUNCTION_ARGS)
 	{
 		interning.stack_count = (uint32) stack_counts[i];
 		intern_partition(TextDatumGetCString(partitions[i]), &interning);
-		interning.locations += sum_of(interning.depths, interning.stack_count);
+		interning.locations += depths_sum(interning.depths, interning.stack_count);
 		interning.depths += interning.stack_count;
 		interning.ids += interning.stack_count;
 	}

@@ -48,7 +48,7 @@ typedef struct Wanted
 } Wanted;
 
 static bool
-is_same(const PfsContentItem *a, const PfsContentItem *b)
+function_is_same(const PfsContentItem *a, const PfsContentItem *b)
 {
 	const Wanted *left = (const Wanted *) a;
 	const Wanted *right = (const Wanted *) b;
@@ -61,7 +61,7 @@ is_same(const PfsContentItem *a, const PfsContentItem *b)
 
 /* Reads the functions from the arguments. */
 static Wanted *
-get_wanted(FunctionCallInfo fcinfo, uint32 count)
+functions_get_wanted(FunctionCallInfo fcinfo, uint32 count)
 {
 	const int32 *start_lines = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(TEXT_COUNT));
 	Wanted *wanted = PFS_ARRAY(Wanted, count);
@@ -80,7 +80,7 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 }
 
 static bool
-matches_function(const Datum *values, const PfsContentItem *item, void *context)
+function_matches(const Datum *values, const PfsContentItem *item, void *context)
 {
 	const Wanted *wanted = (const Wanted *) item;
 
@@ -111,7 +111,7 @@ typedef struct Candidates
 } Candidates;
 
 static void
-list_candidate(uint32 item, int32 id, void *argument)
+functions_list_candidate(uint32 item, int32 id, void *argument)
 {
 	Candidates *candidates = argument;
 
@@ -154,7 +154,7 @@ take_smallest(Candidates *candidates, Wanted *wanted)
 
 /* Searches the wanted functions among sealed ones, by digest. */
 static void
-find_sealed(void *items, uint32 count, void *context)
+functions_find_sealed(void *items, uint32 count, void *context)
 {
 	const Wanted *wanted = items;
 	Candidates candidates = { 0 };
@@ -183,7 +183,7 @@ find_sealed(void *items, uint32 count, void *context)
 			MemoryContextSwitchTo(caller);
 			MemoryContextReset(scratch);
 		}
-		pfs_name_hashes_find(&pfs_function_names, digests, digest_count, list_candidate,
+		pfs_name_hashes_find(&pfs_function_names, digests, digest_count, functions_list_candidate,
 							 &candidates);
 	}
 	if (candidates.count > 0)
@@ -196,7 +196,7 @@ find_sealed(void *items, uint32 count, void *context)
 }
 
 static void
-fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *context)
+function_fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *context)
 {
 	const Wanted *wanted = (const Wanted *) item;
 
@@ -209,10 +209,10 @@ fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *context)
 static const PfsContentKind functions = { .names = &pfs_function_names,
 										  .sequence = "function_ids",
 										  .item_bytes = sizeof(Wanted),
-										  .is_same = is_same,
-										  .find_sealed = find_sealed,
-										  .matches = matches_function,
-										  .fill = fill_row };
+										  .is_same = function_is_same,
+										  .find_sealed = functions_find_sealed,
+										  .matches = function_matches,
+										  .fill = function_fill_row };
 
 /*
  * intern_functions(names text[], system_names text[], filenames text[], start_lines int4[])
@@ -225,7 +225,7 @@ profstore_intern_functions(PG_FUNCTION_ARGS)
 	ArrayType *result = pfs_array_make(count, INT4OID, sizeof(int32));
 
 	pfs_interning_begin();
-	pfs_content_intern(&functions, get_wanted(fcinfo, count), count,
+	pfs_content_intern(&functions, functions_get_wanted(fcinfo, count), count,
 					   (int32 *) ARR_DATA_PTR(result));
 	pfs_interning_end();
 	PG_RETURN_ARRAYTYPE_P(result);

@@ -82,14 +82,14 @@ forget_all(void)
 }
 
 static void
-abort_own(void)
+intern_ids_abort(void)
 {
 	if (some_are_own)
 		forget_seen();
 }
 
 static void
-commit_own(void)
+intern_ids_commit(void)
 {
 	some_are_own = false;
 }
@@ -97,13 +97,15 @@ commit_own(void)
 void
 pfs_intern_init(void)
 {
-	static PfsCachePart part = { .forget = forget_all, .abort = abort_own, .commit = commit_own };
+	static PfsCachePart part = { .forget = forget_all,
+								 .abort = intern_ids_abort,
+								 .commit = intern_ids_commit };
 
 	pfs_cache_register(&part);
 }
 
 static MemoryContext
-context(void)
+intern_ids_context(void)
 {
 	if (intern_context == NULL)
 		intern_context = AllocSetContextCreate(pfs_cache_context(), "profstore interning",
@@ -125,7 +127,7 @@ keep_id(HTAB **known, const char *key, int32 id)
 {
 	HASHCTL control = { .keysize = sizeof(((KnownKey *) NULL)->key),
 						.entrysize = sizeof(KnownKey),
-						.hcxt = context() };
+						.hcxt = intern_ids_context() };
 	KnownKey *entry;
 
 	if (*known == NULL)
@@ -224,7 +226,7 @@ pfs_node_number_next(int64 parent_number)
 }
 
 static bool
-is_known(int32 id)
+intern_ids_known(int32 id)
 {
 	uint32 page = (uint32) id >> PAGE_BITS;
 	uint32 bit = (uint32) id & ((1 << PAGE_BITS) - 1);
@@ -246,10 +248,11 @@ mark_known(const PfsNameRow *row, void *argument)
 						errmsg("location with id %d is about to be collected", id),
 						errdetail("It was interned under an epoch that is over."),
 						errhint("Forget all ids and repeat the transaction.")));
-	PFS_RESERVE_IN(context(), known_pages, known_page_count, page + 1);
+	PFS_RESERVE_IN(intern_ids_context(), known_pages, known_page_count, page + 1);
 	memset(known_pages + known, 0, (known_page_count - known) * sizeof(uint64 *));
 	if (known_pages[page] == NULL)
-		known_pages[page] = MemoryContextAllocZero(context(), PAGE_WORDS * sizeof(uint64));
+		known_pages[page] =
+			MemoryContextAllocZero(intern_ids_context(), PAGE_WORDS * sizeof(uint64));
 	known_pages[page][bit / 64] |= UINT64CONST(1) << (bit % 64);
 }
 
@@ -260,7 +263,7 @@ pfs_locations_require(const int32 *ids, uint32 count)
 	uint32 wanted_count = 0;
 
 	for (uint32 i = 0; i < count; i++)
-		if (!is_known(ids[i]))
+		if (!intern_ids_known(ids[i]))
 			wanted[wanted_count++] = ids[i];
 	if (wanted_count > 0)
 	{
@@ -268,7 +271,7 @@ pfs_locations_require(const int32 *ids, uint32 count)
 		pfs_names_read_ids(&pfs_location_names, wanted, wanted_count, mark_known, NULL);
 	}
 	for (uint32 i = 0; i < wanted_count; i++)
-		if (!is_known(wanted[i]))
+		if (!intern_ids_known(wanted[i]))
 			ereport(ERROR,
 					(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
 					 errmsg("location with id %d does not exist", wanted[i]),

@@ -115,7 +115,7 @@ are_at_one_place(const Wanted *a, const Wanted *b)
 }
 
 static inline PfsAnswerRank
-rank(const Wanted *wanted)
+answer_rank(const Wanted *wanted)
 {
 	return pfs_answer_rank(&wanted->answer, wanted->has_build_id);
 }
@@ -142,7 +142,7 @@ typedef struct Place
 #include "lib/simplehash.h"
 
 static bool
-is_same(const PfsContentItem *a, const PfsContentItem *b)
+location_is_same(const PfsContentItem *a, const PfsContentItem *b)
 {
 	const Wanted *left = (const Wanted *) a;
 	const Wanted *right = (const Wanted *) b;
@@ -221,7 +221,7 @@ typedef struct Candidates
 } Candidates;
 
 static void
-list_candidate(uint32 item, int32 id, void *argument)
+locations_list_candidate(uint32 item, int32 id, void *argument)
 {
 	Candidates *candidates = argument;
 
@@ -231,7 +231,7 @@ list_candidate(uint32 item, int32 id, void *argument)
 }
 
 static int
-compare_candidates(const void *a, const void *b)
+location_candidates_compare(const void *a, const void *b)
 {
 	const Candidate *left = a;
 	const Candidate *right = b;
@@ -254,7 +254,7 @@ copy_numbers(MemoryContext memory, const int32 *numbers, uint32 count)
  * chance.
  */
 static void
-note_sealed(const PfsNameRow *row, void *argument)
+locations_note_sealed(const PfsNameRow *row, void *argument)
 {
 	const Candidates *candidates = argument;
 	const PfsPackedLocation *location = &row->location;
@@ -291,7 +291,7 @@ note_sealed(const PfsNameRow *row, void *argument)
 
 /* Lists the ids of sealed locations that have the digests of items. */
 static void
-list_candidates(Candidates *candidates, uint32 count)
+locations_list_candidates(Candidates *candidates, uint32 count)
 {
 	PfsNameDigest *digests = PFS_ARRAY(PfsNameDigest, count);
 	uint8 key[PFS_SIPHASH_KEY_BYTES];
@@ -310,27 +310,28 @@ list_candidates(Candidates *candidates, uint32 count)
 			pfs_location_names.digest(key, &row, digests[i].bytes);
 			digests[i].item = i;
 		}
-		pfs_name_hashes_find(&pfs_location_names, digests, count, list_candidate, candidates);
+		pfs_name_hashes_find(&pfs_location_names, digests, count, locations_list_candidate,
+							 candidates);
 	}
 	pfree(digests);
 }
 
 /* Sets for each item the sealed locations at its place. */
 static void
-find_sealed(void *items, uint32 count, void *context)
+locations_find_sealed(void *items, uint32 count, void *context)
 {
 	Candidates candidates = { .wanted = items, .memory = CurrentMemoryContext };
 	int32 *ids;
 
-	list_candidates(&candidates, count);
+	locations_list_candidates(&candidates, count);
 	if (candidates.count == 0)
 		return;
-	qsort(candidates.items, candidates.count, sizeof(Candidate), compare_candidates);
+	qsort(candidates.items, candidates.count, sizeof(Candidate), location_candidates_compare);
 	ids = PFS_ARRAY(int32, candidates.count);
 	for (uint32 i = 0; i < candidates.count; i++)
 		ids[i] = candidates.items[i].id;
 	pfs_names_read_sealed(&pfs_location_names, ids, pfs_ids_sort(ids, candidates.count),
-						  note_sealed, &candidates);
+						  locations_note_sealed, &candidates);
 	pfree(ids);
 	pfree(candidates.items);
 }
@@ -427,7 +428,7 @@ note_mapping(TupleTableSlot *slot, void *argument)
 }
 
 static void
-read_mappings(const int32 *ids, uint32 count, References *references)
+references_read_mappings(const int32 *ids, uint32 count, References *references)
 {
 	pfs_rows_read("mappings", ids, count, note_mapping, references);
 }
@@ -442,15 +443,16 @@ note_function(const PfsNameRow *row, void *argument)
 }
 
 static void
-read_functions(const int32 *ids, uint32 count, References *references)
+references_read_functions(const int32 *ids, uint32 count, References *references)
 {
 	pfs_names_read_ids(&pfs_function_names, ids, count, note_function, references);
 }
 
 /* Raises FOREIGN_KEY_VIOLATION with the first id that is not stored. */
 static void
-require(const char *kind, void (*read)(const int32 *ids, uint32 count, References *references),
-		References *references)
+references_require(const char *kind,
+				   void (*read)(const int32 *ids, uint32 count, References *references),
+				   References *references)
 {
 	int32 *distinct;
 	uint32 distinct_count;
@@ -543,12 +545,12 @@ require_named(const void *items, uint32 count)
 			   answer->count * sizeof(int32));
 		functions.count += answer->count;
 	}
-	require("mapping", read_mappings, &mappings);
-	require("function", read_functions, &functions);
+	references_require("mapping", references_read_mappings, &mappings);
+	references_require("function", references_read_functions, &functions);
 }
 
 static void
-fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *context)
+location_fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *context)
 {
 	const Wanted *wanted = (const Wanted *) item;
 
@@ -563,7 +565,7 @@ fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *context)
 
 /* Hash of a location, equal to that of content_hash(). */
 static uint64
-hash_content(FmgrInfo *hash_array, const Wanted *wanted)
+location_hash(FmgrInfo *hash_array, const Wanted *wanted)
 {
 	Datum hash = DirectFunctionCall2(hashint8extended, Int64GetDatum(wanted->address),
 									 Int64GetDatum((int64) wanted->mapping_id));
@@ -584,7 +586,7 @@ hash_content(FmgrInfo *hash_array, const Wanted *wanted)
 
 /* Reads the locations from the arguments. */
 static Wanted *
-get_wanted(FunctionCallInfo fcinfo, uint32 count)
+locations_get_wanted(FunctionCallInfo fcinfo, uint32 count)
 {
 	const int32 *mappings = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_MAPPINGS));
 	const int64 *addresses = (const int64 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_ADDRESSES));
@@ -603,7 +605,7 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 			(Wanted){ .mapping_id = mappings[i],
 					  .address = addresses[i],
 					  .answer = { (uint32) line_counts[i], function_ids + line, lines + line } };
-		wanted[i].item.hash = hash_content(&hash_array, &wanted[i]);
+		wanted[i].item.hash = location_hash(&hash_array, &wanted[i]);
 		line += wanted[i].answer.count;
 	}
 	return wanted;
@@ -621,7 +623,7 @@ take_best(Wanted *wanted, uint32 count)
 			bool found;
 			Place *place = place_insert(table, i, &found);
 
-			if (!found || rank(&wanted[i]) > rank(&wanted[place->best]))
+			if (!found || answer_rank(&wanted[i]) > answer_rank(&wanted[place->best]))
 				place->best = i;
 		}
 	for (uint32 i = 0; i < count; i++)
@@ -629,7 +631,7 @@ take_best(Wanted *wanted, uint32 count)
 		{
 			const Wanted *best = &wanted[place_lookup(table, i)->best];
 
-			if (rank(&wanted[i]) < rank(best))
+			if (answer_rank(&wanted[i]) < answer_rank(best))
 				wanted[i].answer = best->answer;
 		}
 	place_destroy(table);
@@ -650,18 +652,18 @@ profstore_intern_locations(PG_FUNCTION_ARGS)
 	PfsContentKind locations = { .names = &pfs_location_names,
 								 .sequence = "location_ids",
 								 .item_bytes = sizeof(Wanted),
-								 .is_same = is_same,
-								 .find_sealed = find_sealed,
+								 .is_same = location_is_same,
+								 .find_sealed = locations_find_sealed,
 								 .find = find_location,
 								 .check = require_named,
-								 .fill = fill_row,
+								 .fill = location_fill_row,
 								 .context = &finding };
 	Wanted *wanted;
 
 	pfs_counts_check(CALLER, (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_LINE_COUNTS)),
 					 count, line_count);
 	pfs_interning_begin();
-	wanted = get_wanted(fcinfo, count);
+	wanted = locations_get_wanted(fcinfo, count);
 	check_mappings(wanted, count);
 	take_best(wanted, count);
 	pfs_content_intern(&locations, wanted, count, (int32 *) ARR_DATA_PTR(result));

@@ -36,7 +36,7 @@ typedef struct Wanted
 } Wanted;
 
 static bool
-is_same(const PfsContentItem *a, const PfsContentItem *b)
+mapping_is_same(const PfsContentItem *a, const PfsContentItem *b)
 {
 	const Wanted *left = (const Wanted *) a;
 	const Wanted *right = (const Wanted *) b;
@@ -47,7 +47,7 @@ is_same(const PfsContentItem *a, const PfsContentItem *b)
 
 /* Compares with a row of the calling role alone. */
 static bool
-matches_mapping(const Datum *values, const PfsContentItem *item, void *role)
+mapping_matches(const Datum *values, const PfsContentItem *item, void *role)
 {
 	const Wanted *wanted = (const Wanted *) item;
 
@@ -58,7 +58,7 @@ matches_mapping(const Datum *values, const PfsContentItem *item, void *role)
 }
 
 static void
-fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *role)
+mapping_fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *role)
 {
 	const Wanted *wanted = (const Wanted *) item;
 
@@ -70,7 +70,7 @@ fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *role)
 
 /* Reads the mappings from the arguments. */
 static Wanted *
-get_wanted(FunctionCallInfo fcinfo, uint32 count)
+mappings_get_wanted(FunctionCallInfo fcinfo, uint32 count)
 {
 	Wanted *wanted = PFS_ARRAY(Wanted, count);
 	Datum *texts[TEXT_COUNT];
@@ -93,13 +93,14 @@ profstore_intern_mappings(PG_FUNCTION_ARGS)
 	const PfsContentKind mappings = { .table = "mappings",
 									  .sequence = "mapping_ids",
 									  .item_bytes = sizeof(Wanted),
-									  .is_same = is_same,
-									  .matches = matches_mapping,
-									  .fill = fill_row,
+									  .is_same = mapping_is_same,
+									  .matches = mapping_matches,
+									  .fill = mapping_fill_row,
 									  .context = cstring_to_text(pfs_calling_role()) };
 
 	pfs_interning_begin();
-	pfs_content_intern(&mappings, get_wanted(fcinfo, count), count, (int32 *) ARR_DATA_PTR(result));
+	pfs_content_intern(&mappings, mappings_get_wanted(fcinfo, count), count,
+					   (int32 *) ARR_DATA_PTR(result));
 	pfs_interning_end();
 	PG_RETURN_ARRAYTYPE_P(result);
 }

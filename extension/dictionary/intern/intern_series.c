@@ -69,7 +69,7 @@ labels_are_equal(Jsonb *a, Jsonb *b)
 }
 
 static bool
-is_same(const PfsContentItem *a, const PfsContentItem *b)
+series_is_same(const PfsContentItem *a, const PfsContentItem *b)
 {
 	const Wanted *left = (const Wanted *) a;
 	const Wanted *right = (const Wanted *) b;
@@ -80,7 +80,7 @@ is_same(const PfsContentItem *a, const PfsContentItem *b)
 
 /* Compares with a row of the calling role alone. */
 static bool
-matches_series(const Datum *values, const PfsContentItem *item, void *role)
+series_matches(const Datum *values, const PfsContentItem *item, void *role)
 {
 	const Wanted *wanted = (const Wanted *) item;
 
@@ -92,7 +92,7 @@ matches_series(const Datum *values, const PfsContentItem *item, void *role)
 }
 
 static void
-fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *role)
+series_fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *role)
 {
 	const Wanted *wanted = (const Wanted *) item;
 
@@ -107,7 +107,7 @@ fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *role)
 
 /* Hash of a series, equal to that of content_hash(). */
 static uint64
-hash_content(const Wanted *wanted)
+series_hash(const Wanted *wanted)
 {
 	Datum hash = DirectFunctionCall2(hashint8extended, Int64GetDatum(wanted->period),
 									 Int64GetDatum((int64) wanted->profile_type));
@@ -118,7 +118,7 @@ hash_content(const Wanted *wanted)
 
 /* Reads the series from the arguments. */
 static Wanted *
-get_wanted(FunctionCallInfo fcinfo, uint32 count)
+series_get_wanted(FunctionCallInfo fcinfo, uint32 count)
 {
 	const int64 *periods = (const int64 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_PERIODS));
 	Wanted *wanted = PFS_ARRAY(Wanted, count);
@@ -137,7 +137,7 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 		wanted[i].profile_type = pfs_profile_type_intern(profile_type);
 		wanted[i].labels = pfs_labels_normalize(DatumGetJsonbP(labels[i]));
 		wanted[i].period = periods[i];
-		wanted[i].item.hash = hash_content(&wanted[i]);
+		wanted[i].item.hash = series_hash(&wanted[i]);
 		pfree(profile_type);
 	}
 	return wanted;
@@ -152,16 +152,16 @@ profstore_intern_series(PG_FUNCTION_ARGS)
 	const PfsContentKind series = { .table = "series",
 									.sequence = "series_ids",
 									.item_bytes = sizeof(Wanted),
-									.is_same = is_same,
-									.matches = matches_series,
-									.fill = fill_row,
+									.is_same = series_is_same,
+									.matches = series_matches,
+									.fill = series_fill_row,
 									.context = cstring_to_text(pfs_calling_role()) };
 	Wanted *wanted;
 
 	pfs_interning_begin();
 	/* also drops stale ids of profile types, which are cached between calls */
 	pfs_dictionary_begin();
-	wanted = get_wanted(fcinfo, count);
+	wanted = series_get_wanted(fcinfo, count);
 	pfs_content_intern(&series, wanted, count, (int32 *) ARR_DATA_PTR(result));
 	pfs_interning_end();
 	PG_RETURN_ARRAYTYPE_P(result);
@@ -169,7 +169,7 @@ profstore_intern_series(PG_FUNCTION_ARGS)
 
 /* Raises INSUFFICIENT_PRIVILEGE for a series of another role. argument is the calling role. */
 static void
-check_owner(TupleTableSlot *slot, void *role)
+series_check_owner(TupleTableSlot *slot, void *role)
 {
 	if (!pfs_stored_text_is(slot->tts_values[COL_ROLE], PointerGetDatum(role)))
 		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -181,7 +181,7 @@ check_owner(TupleTableSlot *slot, void *role)
 static void
 check_owners(const int32 *ids, uint32 count)
 {
-	pfs_rows_read("series", ids, count, check_owner, cstring_to_text(pfs_calling_role()));
+	pfs_rows_read("series", ids, count, series_check_owner, cstring_to_text(pfs_calling_role()));
 }
 
 /* Returns the ids of an array, sorted and distinct, without nulls. */

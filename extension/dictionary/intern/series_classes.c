@@ -29,8 +29,8 @@
 
 /* Calls a function for each row that the active snapshot sees, with the values of two columns. */
 static void
-for_each_row(const char *table, const char *first, const char *second,
-			 void (*visit)(void *arg, Datum first, Datum second), void *arg)
+classes_each_row(const char *table, const char *first, const char *second,
+				 void (*visit)(void *arg, Datum first, Datum second), void *arg)
 {
 	Oid relation_id = pfs_relation_oid(table);
 	Relation relation = table_open(relation_id, AccessShareLock);
@@ -99,7 +99,7 @@ has_our_series(Relation relation)
 }
 
 static void
-classify(Relation relation, const int64 *series, uint32 count, int32 *classes)
+series_classify(Relation relation, const int64 *series, uint32 count, int32 *classes)
 {
 	Classes found = { { count, series }, classes, NIL };
 
@@ -110,12 +110,12 @@ classify(Relation relation, const int64 *series, uint32 count, int32 *classes)
 		return;
 	}
 	memset(classes, -1, sizeof(int32) * count);
-	for_each_row("profile_types", "id", "delta", visit_type, &found);
-	for_each_row("series", "id", "profile_type", visit_series, &found);
+	classes_each_row("profile_types", "id", "delta", visit_type, &found);
+	classes_each_row("series", "id", "profile_type", visit_series, &found);
 }
 
 void
 pfs_series_classes_init(void)
 {
-	pfs_classify_series = classify;
+	pfs_classify_series = series_classify;
 }

@@ -87,7 +87,7 @@ pfs_series_seen(int32 series_id, TimestampTz first, TimestampTz last)
 }
 
 static void
-forget(void)
+seen_forget(void)
 {
 	told = NULL;
 	told_count = 0;
@@ -213,20 +213,20 @@ widen_series(void)
 }
 
 static void
-on_transaction_event(XactEvent event, void *arg)
+seen_on_transaction(XactEvent event, void *arg)
 {
 	if (told_count > 0 && (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE))
 		widen_series();
 	/* the transaction frees the memory, even if a subtransaction's abort has removed all entries */
-	forget();
+	seen_forget();
 }
 
 /*
  * Entries recorded since the subtransaction began were recorded in it, or in one of its children.
  */
 static void
-on_subtransaction_event(SubXactEvent event, SubTransactionId subid, SubTransactionId parent_subid,
-						void *arg)
+seen_on_subtransaction(SubXactEvent event, SubTransactionId subid, SubTransactionId parent_subid,
+					   void *arg)
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
 		while (told_count > 0 && told[told_count - 1].told_in >= subid)
@@ -236,6 +236,6 @@ on_subtransaction_event(SubXactEvent event, SubTransactionId subid, SubTransacti
 void
 pfs_series_seen_init(void)
 {
-	RegisterXactCallback(on_transaction_event, NULL);
-	RegisterSubXactCallback(on_subtransaction_event, NULL);
+	RegisterXactCallback(seen_on_transaction, NULL);
+	RegisterSubXactCallback(seen_on_subtransaction, NULL);
 }

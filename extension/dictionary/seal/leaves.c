@@ -97,7 +97,7 @@ count_inside(const PfsNameTable *names, const Leaf *leaf, const PfsNameDigest *d
 }
 
 static void
-put_entry(const PfsNameTable *names, uint8 *entry, const PfsNameDigest *digest)
+leaf_put_entry(const PfsNameTable *names, uint8 *entry, const PfsNameDigest *digest)
 {
 	memcpy(entry, digest->bytes, names->digest_bytes);
 	pfs_store32(entry + names->digest_bytes, digest->item);
@@ -116,8 +116,8 @@ count_before(const PfsNameDigest *entry, const PfsNameDigest *digests, uint32 co
 
 /* Merges the entries of a leaf with added and removed ones. Returns how many there are. */
 static uint32
-merge(const PfsNameTable *names, const PfsNameLeaf *leaf, const PfsNameDigest *added,
-	  uint32 added_count, const PfsNameDigest *removed, uint32 removed_count, uint8 *merged)
+leaf_merge(const PfsNameTable *names, const PfsNameLeaf *leaf, const PfsNameDigest *added,
+		   uint32 added_count, const PfsNameDigest *removed, uint32 removed_count, uint8 *merged)
 {
 	uint32 entry_bytes = pfs_name_entry_bytes(names);
 	uint32 count = 0;
@@ -129,16 +129,16 @@ merge(const PfsNameTable *names, const PfsNameLeaf *leaf, const PfsNameDigest *a
 		uint32 gone = count_before(&entry, removed, removed_count);
 
 		for (uint32 j = 0; j < before; j++)
-			put_entry(names, merged + (Size) count++ * entry_bytes, &added[j]);
+			leaf_put_entry(names, merged + (Size) count++ * entry_bytes, &added[j]);
 		added += before;
 		added_count -= before;
 		removed += gone;
 		removed_count -= gone;
 		if (removed_count == 0 || pfs_name_digests_compare(removed, &entry) != 0)
-			put_entry(names, merged + (Size) count++ * entry_bytes, &entry);
+			leaf_put_entry(names, merged + (Size) count++ * entry_bytes, &entry);
 	}
 	for (uint32 j = 0; j < added_count; j++)
-		put_entry(names, merged + (Size) count++ * entry_bytes, &added[j]);
+		leaf_put_entry(names, merged + (Size) count++ * entry_bytes, &added[j]);
 	return count;
 }
 
@@ -164,7 +164,7 @@ make_row(const PfsNameTable *names, Relation table, int64 lowest, const uint8 *e
 
 /* Length of the next part, at least wanted: entries with equal keys are not separated. */
 static uint32
-part_length(const PfsNameTable *names, const uint8 *entries, uint32 count, uint32 wanted)
+leaf_part_length(const PfsNameTable *names, const uint8 *entries, uint32 count, uint32 wanted)
 {
 	uint32 entry_bytes = pfs_name_entry_bytes(names);
 	uint32 length = Min(wanted, count);
@@ -180,7 +180,8 @@ part_length(const PfsNameTable *names, const uint8 *entries, uint32 count, uint3
  * Writes a leaf's entries, as one row or, if they are too many, as several parts of equal length.
  */
 static void
-store(const PfsNameTable *names, Relation table, Leaf *leaf, const uint8 *entries, uint32 count)
+leaf_store(const PfsNameTable *names, Relation table, Leaf *leaf, const uint8 *entries,
+		   uint32 count)
 {
 	uint32 entry_bytes = pfs_name_entry_bytes(names);
 	uint32 most = LEAF_BYTES / entry_bytes;
@@ -197,7 +198,7 @@ store(const PfsNameTable *names, Relation table, Leaf *leaf, const uint8 *entrie
 	for (uint32 first = 0; first < count;)
 	{
 		const uint8 *part = entries + (Size) first * entry_bytes;
-		uint32 length = part_length(names, part, count - first, wanted);
+		uint32 length = leaf_part_length(names, part, count - first, wanted);
 		int64 lowest = first == 0 ? leaf->leaf.lowest : pfs_name_digest_key(names, part);
 		HeapTuple tuple = make_row(names, table, lowest, part, length);
 
@@ -230,9 +231,9 @@ change_one(PfsNameLeafScan *scan, PfsNameEntries *added, PfsNameEntries *removed
 	merged =
 		palloc_extended(((Size) leaf.leaf.count + added_count + 1) * pfs_name_entry_bytes(names),
 						MCXT_ALLOC_HUGE);
-	count = merge(names, &leaf.leaf, added->digests, added_count, removed->digests, removed_count,
-				  merged);
-	store(names, scan->table, &leaf, merged, count);
+	count = leaf_merge(names, &leaf.leaf, added->digests, added_count, removed->digests,
+					   removed_count, merged);
+	leaf_store(names, scan->table, &leaf, merged, count);
 	added->digests += added_count;
 	added->count -= added_count;
 	removed->digests += removed_count;

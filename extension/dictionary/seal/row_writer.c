@@ -47,7 +47,7 @@ pfs_row_writer_begin(const char *table)
 }
 
 static void
-flush(PfsRowWriter *writer)
+row_writer_flush(PfsRowWriter *writer)
 {
 	MemoryContext caller = MemoryContextSwitchTo(GetPerTupleMemoryContext(writer->estate));
 
@@ -72,7 +72,7 @@ pfs_row_writer_add(PfsRowWriter *writer)
 	TupleTableSlot *slot;
 
 	if (writer->count == BATCH_ROWS)
-		flush(writer);
+		row_writer_flush(writer);
 	if (writer->slots[writer->count] == NULL)
 		writer->slots[writer->count] = table_slot_create(writer->table, NULL);
 	slot = writer->slots[writer->count++];
@@ -84,7 +84,7 @@ void
 pfs_row_writer_end(PfsRowWriter *writer)
 {
 	if (writer->count > 0)
-		flush(writer);
+		row_writer_flush(writer);
 	for (int i = 0; i < BATCH_ROWS && writer->slots[i] != NULL; i++)
 		ExecDropSingleTupleTableSlot(writer->slots[i]);
 	FreeBulkInsertState(writer->bulk);

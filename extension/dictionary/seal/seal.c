@@ -158,7 +158,7 @@ take_young(Sealing *sealing, const Young *young, PfsNameRow *utf8)
 }
 
 static void
-store_chunk(Sealing *sealing, ItemPointer tid, const PfsNameRow *rows, uint32 count)
+names_store_chunk(Sealing *sealing, ItemPointer tid, const PfsNameRow *rows, uint32 count)
 {
 	Relation table = sealing->scan.table;
 	bool nulls[PFS_NAME_CHUNK_COLUMNS] = { false };
@@ -174,7 +174,7 @@ store_chunk(Sealing *sealing, ItemPointer tid, const PfsNameRow *rows, uint32 co
 }
 
 static void
-note_sealed(Sealing *sealing, const PfsNameRow *utf8)
+names_note_sealed(Sealing *sealing, const PfsNameRow *utf8)
 {
 	MemoryContext caller = MemoryContextSwitchTo(sealing->memory);
 
@@ -209,14 +209,14 @@ seal_in_chunk(Sealing *sealing, const Young *young, uint32 count)
 							errhint("Delete it from profstore.%s.", sealing->names->rows)));
 		if (take_young(sealing, &young[i], &rows[row_count]))
 		{
-			note_sealed(sealing, &rows[row_count++]);
+			names_note_sealed(sealing, &rows[row_count++]);
 			sealed++;
 		}
 	}
 	while (next < chunk.count)
 		rows[row_count++] = old[next++];
 	if (sealed > 0)
-		store_chunk(sealing, is_there ? &tid : NULL, rows, row_count);
+		names_store_chunk(sealing, is_there ? &tid : NULL, rows, row_count);
 	return sealed;
 }
 
@@ -251,7 +251,7 @@ seal_listed(Sealing *sealing)
 }
 
 static int64
-seal(const PfsNameTable *names)
+names_seal(const PfsNameTable *names)
 {
 	Sealing sealing = { .names = names };
 	uint64 sealed_before = 0;
@@ -292,12 +292,12 @@ pfs_names_seal(void)
 		pfs_tell_skipped("the packing of names", "another transaction is changing them");
 		return 0;
 	}
-	return seal(&pfs_function_names) + seal(&pfs_location_names);
+	return names_seal(&pfs_function_names) + names_seal(&pfs_location_names);
 }
 
 /* Rebuilds an index, if its locks are available. */
 static void
-rebuild(Relation table, Oid index_id)
+chunk_rebuild(Relation table, Oid index_id)
 {
 	ReindexParams params = { 0 };
 	Relation index = index_open(index_id, AccessShareLock);
@@ -314,14 +314,14 @@ rebuild(Relation table, Oid index_id)
 }
 
 static void
-shrink(const PfsNameTable *names)
+chunk_shrink(const PfsNameTable *names)
 {
 	Relation table = pfs_table_open(names->rows, AccessShareLock);
 	List *indexes = RelationGetIndexList(table);
 	ListCell *cell;
 
 	foreach(cell, indexes)
-		rebuild(table, lfirst_oid(cell));
+		chunk_rebuild(table, lfirst_oid(cell));
 	list_free(indexes);
 	table_close(table, AccessShareLock);
 }
@@ -331,6 +331,6 @@ pfs_names_shrink(void)
 {
 	if (!pfs_names_are_packed())
 		return;
-	shrink(&pfs_function_names);
-	shrink(&pfs_location_names);
+	chunk_shrink(&pfs_function_names);
+	chunk_shrink(&pfs_location_names);
 }

@@ -197,7 +197,7 @@ list_unreferenced(const PfsNameChunk *chunk, void *argument)
 }
 
 static int
-compare_ids(const void *a, const void *b)
+unsealed_compare(const void *a, const void *b)
 {
 	int32 left = *(const int32 *) a;
 	int32 right = *(const int32 *) b;
@@ -219,6 +219,6 @@ profstore_condemn_sealed(PG_FUNCTION_ARGS)
 	pfs_name_chunks_each(names, list_unreferenced, &unreferenced);
 	PopActiveSnapshot();
 	if (unreferenced.count > 0)
-		qsort(unreferenced.ids, unreferenced.count, sizeof(int32), compare_ids);
+		qsort(unreferenced.ids, unreferenced.count, sizeof(int32), unsealed_compare);
 	PG_RETURN_INT64(pfs_names_unseal(names, unreferenced.ids, unreferenced.count, true));
 }

@@ -46,7 +46,7 @@ typedef struct Verification
 } Verification;
 
 static void
-tell(const Verification *verification, const char *table, int64 row, const char *problem)
+finding_report(const Verification *verification, const char *table, int64 row, const char *problem)
 {
 	verification->function(verification->argument, table, row, problem);
 }
@@ -71,7 +71,7 @@ add_entries(Verification *verification, const PfsNameLeaf *leaf)
 		verification->entry_count++;
 	}
 	if (problem != NULL)
-		tell(verification, names->hashes, leaf->lowest, problem);
+		finding_report(verification, names->hashes, leaf->lowest, problem);
 }
 
 static void
@@ -98,14 +98,14 @@ read_leaves(Verification *verification)
 								&leaf))
 			add_entries(verification, &leaf);
 		else
-			tell(verification, names->hashes, lowest, "the row is damaged");
+			finding_report(verification, names->hashes, lowest, "the row is damaged");
 	}
 	pfs_name_leaves_end(&scan);
 }
 
 /* Marks the entry of a row; returns false if it has none. */
 static bool
-meet(Verification *verification, const PfsNameRow *utf8)
+digest_meet(Verification *verification, const PfsNameRow *utf8)
 {
 	PfsNameDigest digest = pfs_name_digest_of(verification->names, verification->key, utf8);
 	uint32 low = 0;
@@ -143,7 +143,7 @@ verify_chunk(const PfsNameChunk *chunk, void *argument)
 
 	if (problem != NULL)
 	{
-		tell(verification, names->chunks, chunk->number, problem);
+		finding_report(verification, names->chunks, chunk->number, problem);
 		return;
 	}
 	PFS_RESERVE_IN(verification->context, verification->sealed, verification->sealed_capacity,
@@ -151,11 +151,11 @@ verify_chunk(const PfsNameChunk *chunk, void *argument)
 	for (uint32 i = 0; i < chunk->count; i++)
 	{
 		verification->sealed[verification->sealed_count++] = rows[i].id;
-		lost += !meet(verification, &rows[i]);
+		lost += !digest_meet(verification, &rows[i]);
 	}
 	if (lost > 0)
-		tell(verification, names->chunks, chunk->number,
-			 psprintf("%u names cannot be found by what they are", lost));
+		finding_report(verification, names->chunks, chunk->number,
+					   psprintf("%u names cannot be found by what they are", lost));
 }
 
 static void
@@ -163,12 +163,12 @@ tell_young(TupleTableSlot *slot, void *argument)
 {
 	const Verification *verification = argument;
 
-	tell(verification, verification->names->rows, DatumGetInt32(slot->tts_values[0]),
-		 "the id is packed as well");
+	finding_report(verification, verification->names->rows, DatumGetInt32(slot->tts_values[0]),
+				   "the id is packed as well");
 }
 
 static void
-verify(const PfsNameTable *names, PfsNameProblemFn function, void *argument)
+names_verify(const PfsNameTable *names, PfsNameProblemFn function, void *argument)
 {
 	Verification verification = { names, function, argument };
 	uint32 left = 0;
@@ -181,7 +181,8 @@ verify(const PfsNameTable *names, PfsNameProblemFn function, void *argument)
 	for (uint32 i = 0; i < verification.entry_count; i++)
 		left += !verification.entries[i].is_met;
 	if (left > 0)
-		tell(&verification, names->hashes, 0, psprintf("%u entries name what is not packed", left));
+		finding_report(&verification, names->hashes, 0,
+					   psprintf("%u entries name what is not packed", left));
 	if (verification.sealed_count > 0)
 		pfs_rows_read(names->rows, verification.sealed,
 					  pfs_ids_sort(verification.sealed, verification.sealed_count), tell_young,
@@ -194,6 +195,6 @@ pfs_names_verify(PfsNameProblemFn function, void *argument)
 {
 	if (!pfs_names_are_packed())
 		return;
-	verify(&pfs_function_names, function, argument);
-	verify(&pfs_location_names, function, argument);
+	names_verify(&pfs_function_names, function, argument);
+	names_verify(&pfs_location_names, function, argument);
 }

@@ -33,7 +33,7 @@ typedef struct Cursor
 } Cursor;
 
 static uint8 *
-put_varint(uint8 *at, uint64 value)
+bytes_put_varint(uint8 *at, uint64 value)
 {
 	while (value >= 0x80)
 	{
@@ -45,7 +45,7 @@ put_varint(uint8 *at, uint64 value)
 }
 
 pg_noreturn static void
-corrupt(const PfsChunkRow *row, const char *detail)
+chunk_raise_corrupt(const PfsChunkRow *row, const char *detail)
 {
 	ereport(
 		ERROR,
@@ -68,13 +68,13 @@ get_varint(Cursor *cursor)
 		uint8 byte;
 
 		if (cursor->at == cursor->end)
-			corrupt(cursor->row, "A number runs past the end of its part.");
+			chunk_raise_corrupt(cursor->row, "A number runs past the end of its part.");
 		byte = *cursor->at++;
 		value |= (uint64) (byte & 0x7f) << shift;
 		if (byte < 0x80)
 			return value;
 	}
-	corrupt(cursor->row, "A number has too many bytes.");
+	chunk_raise_corrupt(cursor->row, "A number has too many bytes.");
 }
 
 void
@@ -108,8 +108,8 @@ put_runs(uint8 *at, const PfsChunkNodes *nodes)
 
 		while (i + length < nodes->node_count && nodes->numbers[i + length] == first + length)
 			length++;
-		at = put_varint(at, (uint64) (first - expected));
-		at = put_varint(at, length);
+		at = bytes_put_varint(at, (uint64) (first - expected));
+		at = bytes_put_varint(at, length);
 		expected = first + length;
 		i += length;
 	}
@@ -125,20 +125,20 @@ put_externals(uint8 *at, const PfsChunkNodes *nodes)
 	{
 		if (nodes->distances[i] != 0)
 			continue;
-		at = put_varint(at, pfs_zigzag(nodes->parents[i] - previous));
+		at = bytes_put_varint(at, pfs_zigzag(nodes->parents[i] - previous));
 		previous = nodes->parents[i];
 	}
 	return at;
 }
 
 static uint8 *
-put_locations(uint8 *at, const PfsChunkNodes *nodes)
+bytes_put_locations(uint8 *at, const PfsChunkNodes *nodes)
 {
 	int64 previous = 0;
 
 	for (uint32 i = 0; i < nodes->node_count; i++)
 	{
-		at = put_varint(at, pfs_zigzag(nodes->locations[i] - previous));
+		at = bytes_put_varint(at, pfs_zigzag(nodes->locations[i] - previous));
 		previous = nodes->locations[i];
 	}
 	return at;
@@ -156,13 +156,13 @@ put_body(uint8 *body, const PfsChunkNodes *nodes)
 	uint8 *at;
 
 	for (uint32 i = 0; i < nodes->node_count; i++)
-		parents_end = put_varint(parents_end, nodes->distances[i]);
+		parents_end = bytes_put_varint(parents_end, nodes->distances[i]);
 	externals_end = put_externals(parents_end, nodes);
-	end = put_locations(externals_end, nodes);
+	end = bytes_put_locations(externals_end, nodes);
 
-	at = put_varint(body, (uint64) (runs_end - parts));
-	at = put_varint(at, (uint64) (parents_end - runs_end));
-	at = put_varint(at, (uint64) (externals_end - parents_end));
+	at = bytes_put_varint(body, (uint64) (runs_end - parts));
+	at = bytes_put_varint(at, (uint64) (parents_end - runs_end));
+	at = bytes_put_varint(at, (uint64) (externals_end - parents_end));
 	memcpy(at, parts, (size_t) (end - parts));
 	at += end - parts;
 	pfree(parts);
@@ -227,7 +227,7 @@ pfs_chunk_encode(const PfsChunkNodes *nodes)
 }
 
 static void
-get_numbers(Cursor *cursor, PfsChunkNodes *nodes)
+bytes_get_numbers(Cursor *cursor, PfsChunkNodes *nodes)
 {
 	const PfsChunkRow *row = cursor->row;
 	uint64 next = (uint64) row->first_node;
@@ -242,14 +242,14 @@ get_numbers(Cursor *cursor, PfsChunkNodes *nodes)
 		if (length == 0 || length > nodes->node_count - filled || next > (uint64) row->last_node ||
 			gap > (uint64) row->last_node - next ||
 			length - 1 > (uint64) row->last_node - next - gap)
-			corrupt(row, "A run of node numbers does not fit.");
+			chunk_raise_corrupt(row, "A run of node numbers does not fit.");
 		next += gap;
 		for (uint64 i = 0; i < length; i++)
 			nodes->numbers[filled++] = (int64) next++;
 	}
 	if (cursor->at != cursor->end || nodes->numbers[0] != row->first_node ||
 		nodes->numbers[filled - 1] != row->last_node)
-		corrupt(row, "The node numbers are not those of the row.");
+		chunk_raise_corrupt(row, "The node numbers are not those of the row.");
 }
 
 static void
@@ -264,7 +264,7 @@ get_parents(Cursor *distances, Cursor *externals, PfsChunkNodes *nodes)
 
 		/* a parent comes before its child, so the distance is less than the child's position */
 		if (distance > i)
-			corrupt(row, "A parent lies before the first node.");
+			chunk_raise_corrupt(row, "A parent lies before the first node.");
 		nodes->distances[i] = (uint32) distance;
 		if (distance > 0)
 			nodes->parents[i] = nodes->numbers[i - distance];
@@ -272,12 +272,12 @@ get_parents(Cursor *distances, Cursor *externals, PfsChunkNodes *nodes)
 		{
 			previous = (int64) ((uint64) previous + (uint64) pfs_unzigzag(get_varint(externals)));
 			if (previous < 0 || previous >= nodes->numbers[i])
-				corrupt(row, "A parent's number is not less than its child's.");
+				chunk_raise_corrupt(row, "A parent's number is not less than its child's.");
 			nodes->parents[i] = previous;
 		}
 	}
 	if (distances->at != distances->end || externals->at != externals->end)
-		corrupt(row, "There are bytes left after the last parent.");
+		chunk_raise_corrupt(row, "There are bytes left after the last parent.");
 }
 
 static void
@@ -289,11 +289,11 @@ get_locations(Cursor *cursor, PfsChunkNodes *nodes)
 	{
 		previous = (int64) ((uint64) previous + (uint64) pfs_unzigzag(get_varint(cursor)));
 		if (previous <= 0 || previous > PG_INT32_MAX)
-			corrupt(cursor->row, "A location id is out of range.");
+			chunk_raise_corrupt(cursor->row, "A location id is out of range.");
 		nodes->locations[i] = (int32) previous;
 	}
 	if (cursor->at != cursor->end)
-		corrupt(cursor->row, "There are bytes left after the last location.");
+		chunk_raise_corrupt(cursor->row, "There are bytes left after the last location.");
 }
 
 /* Cuts a part of length bytes off the rest. */
@@ -303,7 +303,7 @@ take_part(Cursor *rest, uint64 length)
 	Cursor part = *rest;
 
 	if (length > (uint64) (rest->end - rest->at))
-		corrupt(rest->row, "A part is longer than the body.");
+		chunk_raise_corrupt(rest->row, "A part is longer than the body.");
 	part.end = part.at + length;
 	rest->at = part.end;
 	return part;
@@ -320,7 +320,7 @@ get_body(const PfsChunkRow *row, const uint8 *body, size_t length, PfsChunkNodes
 	Cursor parents = take_part(&rest, parent_bytes);
 	Cursor externals = take_part(&rest, external_bytes);
 
-	get_numbers(&runs, nodes);
+	bytes_get_numbers(&runs, nodes);
 	get_parents(&parents, &externals, nodes);
 	get_locations(&rest, nodes);
 }
@@ -335,10 +335,10 @@ pfs_chunk_decode(const PfsChunkRow *row, const struct varlena *payload, PfsChunk
 	uint8 *body;
 
 	if (VARSIZE_ANY_EXHDR(payload) < PFS_CHUNK_HEADER_SIZE)
-		corrupt(row, "It is shorter than its header.");
+		chunk_raise_corrupt(row, "It is shorter than its header.");
 	stored_length = VARSIZE_ANY_EXHDR(payload) - PFS_CHUNK_HEADER_SIZE;
 	if (pfs_load32(header + 12) != chunk_crc(header, stored, stored_length))
-		corrupt(row, "The checksum does not match.");
+		chunk_raise_corrupt(row, "The checksum does not match.");
 	if (header[0] != PFS_CHUNK_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -347,25 +347,25 @@ pfs_chunk_decode(const PfsChunkRow *row, const struct varlena *payload, PfsChunk
 				 errhint("Install a newer release of profstore.")));
 
 	if ((header[1] & ~PFS_CHUNK_FLAG_ZSTD) != 0 || header[2] != 0 || header[3] != 0)
-		corrupt(row, "A reserved bit is set.");
+		chunk_raise_corrupt(row, "A reserved bit is set.");
 	body_length = pfs_load32(header + 4);
 	nodes->node_count = pfs_load32(header + 8);
 	if (nodes->node_count < 1 || nodes->node_count > PFS_CHUNK_MAX_NODES ||
 		nodes->node_count != (uint32) row->node_count || body_length > PFS_CHUNK_MAX_BODY ||
 		row->first_node < 1 || row->last_node < row->first_node ||
 		row->last_node >> PFS_NODE_BITS != 0)
-		corrupt(row, "The number of nodes or bytes is out of range.");
+		chunk_raise_corrupt(row, "The number of nodes or bytes is out of range.");
 
 	if ((header[1] & PFS_CHUNK_FLAG_ZSTD) == 0)
 	{
 		if (stored_length != body_length)
-			corrupt(row, "The body has not the length that the header says.");
+			chunk_raise_corrupt(row, "The body has not the length that the header says.");
 		get_body(row, stored, stored_length, nodes);
 		return;
 	}
 	body = palloc(body_length);
 	if (ZSTD_decompress(body, body_length, stored, stored_length) != body_length)
-		corrupt(row, "The body cannot be decompressed.");
+		chunk_raise_corrupt(row, "The body cannot be decompressed.");
 	get_body(row, body, body_length, nodes);
 	pfree(body);
 }

@@ -69,7 +69,7 @@ pfs_dictionary_begin_upkeep(void)
 }
 
 static void
-list_candidate(Candidates *candidates, const PfsStoredChunk *chunk, ItemPointer tid)
+merge_list_candidate(Candidates *candidates, const PfsStoredChunk *chunk, ItemPointer tid)
 {
 	PFS_RESERVE(candidates->items, candidates->capacity, candidates->count + 1);
 	candidates->items[candidates->count++] =
@@ -77,7 +77,7 @@ list_candidate(Candidates *candidates, const PfsStoredChunk *chunk, ItemPointer 
 }
 
 static int
-compare_candidates(const void *a, const void *b)
+merge_compare_candidates(const void *a, const void *b)
 {
 	const Candidate *left = a;
 	const Candidate *right = b;
@@ -103,16 +103,16 @@ find_candidates(Relation table, Snapshot snapshot)
 		CHECK_FOR_INTERRUPTS();
 		pfs_stored_chunk_read(tuple, RelationGetDescr(table), &chunk);
 		if (chunk.row.node_count < SMALL_NODES && chunk.xid < horizon)
-			list_candidate(&candidates, &chunk, &tuple->t_self);
+			merge_list_candidate(&candidates, &chunk, &tuple->t_self);
 	}
 	systable_endscan(scan);
-	qsort(candidates.items, candidates.count, sizeof(Candidate), compare_candidates);
+	qsort(candidates.items, candidates.count, sizeof(Candidate), merge_compare_candidates);
 	return candidates;
 }
 
 /* Returns how many of a partition's chunks, sorted by size, become one. */
 static uint32
-choose(const Candidate *chunks, uint32 count)
+merge_choose(const Candidate *chunks, uint32 count)
 {
 	int64 node_count = 0;
 	uint32 chosen = 0;
@@ -134,7 +134,7 @@ compare_nodes(const void *a, const void *b)
 
 /* Position of a number among sorted nodes; count if it is missing. */
 static uint32
-find_node(const MergedNode *nodes, uint32 count, int64 number)
+merge_find_node(const MergedNode *nodes, uint32 count, int64 number)
 {
 	MergedNode key = { .number = number };
 	const MergedNode *found = bsearch(&key, nodes, count, sizeof(MergedNode), compare_nodes);
@@ -171,7 +171,7 @@ store_merged(Relation table, int32 partition_id, uint64 xid, const MergedNode *n
 	chunk.node_count = count;
 	for (uint32 i = 0; i < count; i++)
 	{
-		uint32 parent = find_node(nodes, i, nodes[i].parent);
+		uint32 parent = merge_find_node(nodes, i, nodes[i].parent);
 
 		chunk.numbers[i] = nodes[i].number;
 		chunk.parents[i] = nodes[i].parent;
@@ -222,7 +222,7 @@ merge_partitions(Relation table, Snapshot snapshot, uint32 max_partitions)
 		while (next < candidates.count &&
 			   candidates.items[next].partition_id == chunks->partition_id)
 			next++;
-		chosen = choose(chunks, next - first);
+		chosen = merge_choose(chunks, next - first);
 		if (chosen > 0)
 		{
 			MemoryContext caller = MemoryContextSwitchTo(scratch);

@@ -104,7 +104,7 @@ bitmap_add(Bitmap *bitmap, int32 id)
 }
 
 static inline void
-add_stack(References *references, int64 stack_id)
+references_add_stack(References *references, int64 stack_id)
 {
 	if (stack_id == references->last_stack)
 		return;
@@ -113,7 +113,7 @@ add_stack(References *references, int64 stack_id)
 }
 
 static inline void
-add_series(References *references, int64 series_id)
+references_add_series(References *references, int64 series_id)
 {
 	if (series_id == references->last_series)
 		return;
@@ -130,7 +130,7 @@ typedef struct Columns
 } Columns;
 
 static Columns
-find_columns(Relation relation, const char *stack_column)
+table_find_columns(Relation relation, const char *stack_column)
 {
 	Oid relid = RelationGetRelid(relation);
 	Columns columns = { { get_attnum(relid, stack_column), get_attnum(relid, SERIES_COLUMN) }, 1 };
@@ -160,10 +160,10 @@ scan_blocks(Relation relation, Snapshot snapshot, const Columns *columns, Refere
 		CHECK_FOR_INTERRUPTS();
 		for (uint32 i = 0; i < block.row_count; i++)
 			if (block.nulls[0] == NULL || !block.nulls[0][i])
-				add_stack(references, block.values[0][i]);
+				references_add_stack(references, block.values[0][i]);
 		for (uint32 i = 0; i < block.row_count && columns->count > 1; i++)
 			if (block.nulls[1] == NULL || !block.nulls[1][i])
-				add_series(references, block.values[1][i]);
+				references_add_series(references, block.values[1][i]);
 	}
 	pfs_block_scan_end(scan);
 }
@@ -181,12 +181,12 @@ scan_rows(Relation relation, Snapshot snapshot, const Columns *columns, Referenc
 
 		CHECK_FOR_INTERRUPTS();
 		if (!is_null)
-			add_stack(references, DatumGetInt64(datum));
+			references_add_stack(references, DatumGetInt64(datum));
 		if (columns->count == 1)
 			continue;
 		datum = slot_getattr(slot, columns->attnums[1], &is_null);
 		if (!is_null)
-			add_series(references, DatumGetInt32(datum));
+			references_add_series(references, DatumGetInt32(datum));
 	}
 	ExecDropSingleTupleTableSlot(slot);
 	table_endscan(scan);
@@ -206,7 +206,7 @@ scan_table(Oid relid, const char *stack_column, Snapshot snapshot, References *r
 							errmsg("\"%s\" is not a table", RelationGetRelationName(relation)),
 							errdetail("Its references to stacks cannot be found."),
 							errhint("Detach it from its parent, or track it no more.")));
-		columns = find_columns(relation, stack_column);
+		columns = table_find_columns(relation, stack_column);
 		if (relation->rd_rel->relam == get_table_am_oid("profstore", true))
 			scan_blocks(relation, snapshot, &columns, references);
 		else
@@ -260,7 +260,8 @@ lock_tables(const Oid *relids, int count, List **families)
 }
 
 static void
-deconstruct(FunctionCallInfo fcinfo, int number, Oid type, int16 length, Datum **values, int *count)
+array_deconstruct(FunctionCallInfo fcinfo, int number, Oid type, int16 length, Datum **values,
+				  int *count)
 {
 	ArrayType *array = PG_GETARG_ARRAYTYPE_P(number);
 
@@ -294,8 +295,8 @@ profstore_referenced_by_tables(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "referenced_by_tables must return a row");
-	deconstruct(fcinfo, 0, OIDOID, sizeof(Oid), &tables, &table_count);
-	deconstruct(fcinfo, 1, NAMEOID, NAMEDATALEN, &columns, &column_count);
+	array_deconstruct(fcinfo, 0, OIDOID, sizeof(Oid), &tables, &table_count);
+	array_deconstruct(fcinfo, 1, NAMEOID, NAMEDATALEN, &columns, &column_count);
 	if (table_count != column_count)
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("arrays must be of one length")));
@@ -381,7 +382,7 @@ typedef struct Named
 } Named;
 
 static void
-add_location(const PfsNameRow *row, void *argument)
+references_add_location(const PfsNameRow *row, void *argument)
 {
 	Named *named = argument;
 
@@ -403,7 +404,7 @@ profstore_referenced_by_locations(PG_FUNCTION_ARGS)
 		elog(ERROR, "referenced_by_locations must return a row");
 	bitmap_init(&named.functions, pfs_names_greatest_id(&pfs_function_names));
 	bitmap_init(&named.mappings, greatest_id("mappings"));
-	pfs_names_read_all(&pfs_location_names, add_location, &named);
+	pfs_names_read_all(&pfs_location_names, references_add_location, &named);
 	values[0] = PointerGetDatum(named.functions.bytes);
 	values[1] = PointerGetDatum(named.mappings.bytes);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));

@@ -107,7 +107,7 @@ pfs_shared_tree_is_there(const PfsTreeCache *cache)
 }
 
 static bool
-is_better(const PfsSharedFacts *offered, const PfsSharedFacts *present)
+shared_tree_is_better(const PfsSharedFacts *offered, const PfsSharedFacts *present)
 {
 	return offered->count > (uint64) present->count + present->count / GROWTH_DIVISOR ||
 		   (offered->count >= present->count && offered->has_shape && !present->has_shape);
@@ -145,7 +145,7 @@ copy_arrays_and_shape(void *place, const void *argument)
 
 /* Offers the tree, with or without its shape. */
 static bool
-offer(const PfsTreeCache *cache, bool has_shape)
+shared_tree_offer(const PfsTreeCache *cache, bool has_shape)
 {
 	uint32 node_count = cache->tree.node_count;
 
@@ -153,7 +153,7 @@ offer(const PfsTreeCache *cache, bool has_shape)
 		.number = cache->partition_id,
 		.facts = { .horizon = cache->horizon, .count = node_count, .has_shape = has_shape },
 		.bytes = arrays_bytes(node_count, has_shape),
-		.is_better = is_better,
+		.is_better = shared_tree_is_better,
 		.fill = has_shape ? copy_arrays_and_shape : copy_arrays,
 		.argument = cache });
 }
@@ -170,6 +170,6 @@ pfs_shared_tree_offer(PfsTreeCache *cache)
 	cache->shared_nodes = node_count;
 	cache->shared_shape = has_shape;
 	return (has_shape && pfs_shared_has_room(arrays_bytes(node_count, true)) &&
-			offer(cache, true)) ||
-		   offer(cache, false);
+			shared_tree_offer(cache, true)) ||
+		   shared_tree_offer(cache, false);
 }

@@ -48,7 +48,7 @@ set_capacity(PfsTreeCache *cache, uint32 capacity)
 }
 
 static void
-reserve(PfsTreeCache *cache)
+tree_reserve(PfsTreeCache *cache)
 {
 	if (cache->capacity > PG_UINT32_MAX / 2)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -93,7 +93,7 @@ pfs_tree_append(PfsTreeCache *cache, int64 id, uint32 parent, int32 location)
 	if (unlikely(cache->shares_nodes || cache->shares_places))
 		pfs_tree_own_nodes(cache);
 	if (cache->tree.node_count + 1 >= cache->capacity)
-		reserve(cache);
+		tree_reserve(cache);
 	index = ++cache->tree.node_count;
 	cache->ids[index] = id;
 	cache->parents[index] = parent;
@@ -152,7 +152,7 @@ child_home(const PfsTreeCache *cache, uint32 parent, int32 location)
 }
 
 static inline PfsChildSlot *
-find_slot(const PfsTreeCache *cache, uint32 parent, int32 location)
+tree_find_slot(const PfsTreeCache *cache, uint32 parent, int32 location)
 {
 	uint32 at = child_home(cache, parent, location);
 
@@ -214,8 +214,8 @@ pfs_tree_unhash(PfsTreeCache *cache, uint32 first)
 		{
 			uint32 parent = cache->canonical[cache->parents[index]];
 
-			free_slot(cache,
-					  (uint32) (find_slot(cache, parent, cache->locations[index]) - cache->slots));
+			free_slot(cache, (uint32) (tree_find_slot(cache, parent, cache->locations[index]) -
+									   cache->slots));
 		}
 	cache->hashed = first - 1;
 }
@@ -249,7 +249,7 @@ hash_rest(PfsTreeCache *cache)
 	{
 		uint32 index = ++cache->hashed;
 		uint32 parent = cache->canonical[cache->parents[index]];
-		PfsChildSlot *slot = find_slot(cache, parent, cache->locations[index]);
+		PfsChildSlot *slot = tree_find_slot(cache, parent, cache->locations[index]);
 
 		if (slot->index != 0)
 			cache->canonical[index] = slot->index;
@@ -274,5 +274,5 @@ pfs_tree_child(PfsTreeCache *cache, uint32 parent, int32 location)
 		return parent + 1;
 	if (cache->hashed < cache->tree.node_count)
 		hash_rest(cache);
-	return find_slot(cache, cache->canonical[parent], location)->index;
+	return tree_find_slot(cache, cache->canonical[parent], location)->index;
 }

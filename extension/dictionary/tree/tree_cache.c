@@ -69,7 +69,7 @@ bytes_limit(void)
  * stay, because the snapshot may not see their chunks yet, and so do trees whose shapes are in use.
  */
 static void
-evict(void)
+trees_evict(void)
 {
 	Size limit = bytes_limit();
 	dlist_node *at = trees == NULL || dlist_is_empty(&uses) ? NULL : dlist_tail_node(&uses);
@@ -86,10 +86,10 @@ evict(void)
 
 /* Releases the shapes that the last call used. */
 static void
-begin_call(bool names_changed)
+trees_begin_call(bool names_changed)
 {
 	call++;
-	evict();
+	trees_evict();
 }
 
 static void
@@ -124,13 +124,13 @@ end_own(bool has_committed)
 }
 
 static void
-abort_own(void)
+trees_abort(void)
 {
 	end_own(false);
 }
 
 static void
-commit_own(void)
+trees_commit(void)
 {
 	end_own(true);
 }
@@ -138,9 +138,10 @@ commit_own(void)
 void
 pfs_trees_init(void)
 {
-	static PfsCachePart part = {
-		.begin = begin_call, .forget = forget_trees, .abort = abort_own, .commit = commit_own
-	};
+	static PfsCachePart part = { .begin = trees_begin_call,
+								 .forget = forget_trees,
+								 .abort = trees_abort,
+								 .commit = trees_commit };
 
 	pfs_cache_register(&part);
 }
@@ -223,7 +224,7 @@ find_tree(int32 partition_id, bool *loaded)
 	{
 		MemoryContext context;
 
-		evict();
+		trees_evict();
 		context = AllocSetContextCreate(pfs_cache_context(), "profstore stack tree",
 										ALLOCSET_SMALL_SIZES);
 		cache = hash_search(trees, &partition_id, HASH_ENTER, NULL);

@@ -120,7 +120,7 @@ load_row(Loading *loading, HeapTuple tuple, TupleDesc descriptor)
  * nodes, which moves these by one place.
  */
 static void
-adopt(PfsTreeCache *cache, const uint32 *orphans, uint32 count)
+chunk_adopt(PfsTreeCache *cache, const uint32 *orphans, uint32 count)
 {
 	int64 id = (int64) cache->partition_id << PFS_NODE_BITS;
 	uint32 shift = cache->orphans == 0;
@@ -157,7 +157,7 @@ resolve_externals(const Loading *loading, uint32 start, const uint32 *moved_to)
 		else
 			cache->parents[index] = parent;
 	}
-	adopt(cache, orphans, count);
+	chunk_adopt(cache, orphans, count);
 	pfree(orphans);
 }
 
@@ -213,8 +213,8 @@ pfs_tree_load(PfsTreeCache *cache)
 /* Storing */
 
 static void
-store_chunk(PfsTreeCache *cache, Relation table, uint32 first, uint32 node_count,
-			PfsChunkNodes *nodes)
+tree_store_chunk(PfsTreeCache *cache, Relation table, uint32 first, uint32 node_count,
+				 PfsChunkNodes *nodes)
 {
 	nodes->node_count = node_count;
 	for (uint32 i = 0; i < node_count; i++)
@@ -239,8 +239,8 @@ pfs_tree_store(PfsTreeCache *cache, uint32 first)
 
 	pfs_chunk_nodes_reserve(&nodes, Min(cache->tree.node_count - first + 1, PFS_CHUNK_MAX_NODES));
 	for (uint32 at = first; at <= cache->tree.node_count; at += PFS_CHUNK_MAX_NODES)
-		store_chunk(cache, table, at, Min(cache->tree.node_count - at + 1, PFS_CHUNK_MAX_NODES),
-					&nodes);
+		tree_store_chunk(cache, table, at,
+						 Min(cache->tree.node_count - at + 1, PFS_CHUNK_MAX_NODES), &nodes);
 	table_close(table, NoLock);
 
 	pfs_tree_settle(cache, first, &moved_to);
