@@ -271,8 +271,8 @@ join_groups(PlannerInfo *root, const PfsAggCandidate *candidate)
 }
 
 static void
-add_paths(PlannerInfo *root, RelOptInfo *output, List *having, RelOptInfo *joined,
-		  double group_count)
+below_join_add_paths(PlannerInfo *root, RelOptInfo *output, List *having, RelOptInfo *joined,
+					 double group_count)
 {
 	PathTarget *target = pfs_agg_partial_target(root, output->reltarget, having);
 	Path *path = (Path *) create_projection_path(root, joined, joined->cheapest_total_path, target);
@@ -307,6 +307,6 @@ pfs_add_paths_below_join(PlannerInfo *root, RelOptInfo *input, RelOptInfo *outpu
 			continue;
 		joined = join_groups(root, &candidate);
 		if (!IS_DUMMY_REL(joined))
-			add_paths(root, output, having, joined, group_count);
+			below_join_add_paths(root, output, having, joined, group_count);
 	}
 }

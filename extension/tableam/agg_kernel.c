@@ -120,7 +120,7 @@ count_weights(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *i
 }
 
 static void
-count_rows(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *input)
+kernel_count_rows(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *input)
 {
 	if (input->weights != NULL)
 	{
@@ -204,7 +204,7 @@ sum_values(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *inpu
 	int64 included[PFS_BLOCK_ROWS];
 	const int64 *values = input->values;
 
-	count_rows(table, runs, input);
+	kernel_count_rows(table, runs, input);
 	if (input->excluded != NULL)
 	{
 		for (uint32 row = 0; row < runs->row_count; row++)
@@ -255,7 +255,7 @@ pfs_agg_update(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *
 	{
 		case PFS_AGG_COUNT_ROWS:
 		case PFS_AGG_COUNT:
-			count_rows(table, runs, input);
+			kernel_count_rows(table, runs, input);
 			break;
 		case PFS_AGG_SUM:
 		case PFS_AGG_AVG:

@@ -55,7 +55,7 @@ int8_of_sum(int128 sum)
 }
 
 static Datum
-average(int64 count, int128 sum)
+result_average(int64 count, int128 sum)
 {
 	return DirectFunctionCall2(numeric_div, NumericGetDatum(numeric_of_int128(sum)),
 							   NumericGetDatum(int64_to_numeric(count)));
@@ -126,7 +126,7 @@ pfs_agg_result(const PfsAggSpec *spec, bool is_partial, const int64 *state, bool
 	if (*is_null)
 		return 0;
 	if (spec->kind == PFS_AGG_AVG)
-		return average(count, pfs_agg_get_sum(state));
+		return result_average(count, pfs_agg_get_sum(state));
 	if (spec->kind == PFS_AGG_SUM)
 		return spec->type == INT8OID ? NumericGetDatum(numeric_of_int128(pfs_agg_get_sum(state)))
 									 : int8_of_sum(pfs_agg_get_sum(state));

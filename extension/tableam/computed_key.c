@@ -53,7 +53,7 @@ pfs_computed_key_init(Expr *expression, PlanState *parent)
 }
 
 static int64
-evaluate(PfsComputedKey *key, int64 value, bool value_is_null, bool *is_null)
+computed_key_evaluate(PfsComputedKey *key, int64 value, bool value_is_null, bool *is_null)
 {
 	MemoryContext outer = MemoryContextSwitchTo(key->context->ecxt_per_tuple_memory);
 	Datum result;
@@ -67,7 +67,7 @@ evaluate(PfsComputedKey *key, int64 value, bool value_is_null, bool *is_null)
 }
 
 static inline const PfsRememberedKey *
-remember(PfsComputedKey *key, int64 value)
+computed_key_remember(PfsComputedKey *key, int64 value)
 {
 	uint64 hash = (uint64) value * UINT64CONST(0x9e3779b97f4a7c15);
 	PfsRememberedKey *remembered = &key->remembered[hash >> (64 - REMEMBERED_BITS)];
@@ -77,7 +77,7 @@ remember(PfsComputedKey *key, int64 value)
 		/* not valid while the expression may raise an error */
 		remembered->is_known = false;
 		remembered->value = value;
-		remembered->key = evaluate(key, value, false, &remembered->is_null);
+		remembered->key = computed_key_evaluate(key, value, false, &remembered->is_null);
 		remembered->is_known = true;
 	}
 	return remembered;
@@ -92,10 +92,10 @@ pfs_computed_key_evaluate(PfsComputedKey *key, uint32 row_count, const int64 *va
 	for (uint32 row = 0; row < row_count; row++)
 	{
 		if (nulls != NULL && nulls[row])
-			key->values[row] = evaluate(key, 0, true, &key->nulls[row]);
+			key->values[row] = computed_key_evaluate(key, 0, true, &key->nulls[row]);
 		else
 		{
-			const PfsRememberedKey *remembered = remember(key, values[row]);
+			const PfsRememberedKey *remembered = computed_key_remember(key, values[row]);
 
 			key->values[row] = remembered->key;
 			key->nulls[row] = remembered->is_null;

@@ -26,7 +26,7 @@
 #include "tableam/agg_result.h"
 
 static void
-begin_blocks(BlockAggState *state, AggTable *table)
+agg_begin_blocks(BlockAggState *state, AggTable *table)
 {
 	MemoryContext outer = MemoryContextSwitchTo(state->scan_context);
 	Snapshot snapshot = state->css.ss.ps.state->es_snapshot;
@@ -52,7 +52,7 @@ begin_blocks(BlockAggState *state, AggTable *table)
 }
 
 static void
-end_blocks(BlockAggState *state)
+agg_end_blocks(BlockAggState *state)
 {
 	if (state->blocks == NULL)
 		return;
@@ -74,7 +74,7 @@ next_block(BlockAggState *state, PfsBlock *block)
 		{
 			if (state->next_table == state->table_count)
 				return false;
-			begin_blocks(state, &state->tables[state->next_table++]);
+			agg_begin_blocks(state, &state->tables[state->next_table++]);
 		}
 		if (pfs_block_scan_next(state->blocks, block))
 		{
@@ -83,7 +83,7 @@ next_block(BlockAggState *state, PfsBlock *block)
 			pgstat_count_index_tuples(table->relation, block->row_count);
 			return true;
 		}
-		end_blocks(state);
+		agg_end_blocks(state);
 	}
 }
 
@@ -294,7 +294,7 @@ next_group(CustomScanState *node)
 }
 
 static TupleTableSlot *
-execute(CustomScanState *node)
+agg_execute(CustomScanState *node)
 {
 	return pfs_custom_next_row(node, next_group);
 }
@@ -309,7 +309,7 @@ can_return_again(const BlockAggState *state)
 }
 
 static void
-rescan(CustomScanState *node)
+agg_rescan(CustomScanState *node)
 {
 	BlockAggState *state = (BlockAggState *) node;
 
@@ -318,7 +318,7 @@ rescan(CustomScanState *node)
 		state->next_group = 1;
 		return;
 	}
-	end_blocks(state);
+	agg_end_blocks(state);
 	state->groups = NULL;
 	MemoryContextReset(state->table_context);
 	ExecScanReScan(&node->ss);
@@ -332,7 +332,7 @@ offsets_bytes(const BlockAggState *state)
 }
 
 static Size
-estimate_shared(CustomScanState *node, ParallelContext *parallel)
+agg_estimate_shared(CustomScanState *node, ParallelContext *parallel)
 {
 	BlockAggState *state = (BlockAggState *) node;
 	Size bytes = offsets_bytes(state);
@@ -343,7 +343,7 @@ estimate_shared(CustomScanState *node, ParallelContext *parallel)
 }
 
 static void
-attach_shared(CustomScanState *node, shm_toc *toc, void *coordinate)
+agg_attach_shared(CustomScanState *node, shm_toc *toc, void *coordinate)
 {
 	BlockAggState *state = (BlockAggState *) node;
 
@@ -354,7 +354,7 @@ attach_shared(CustomScanState *node, shm_toc *toc, void *coordinate)
 }
 
 static void
-initialize_shared(CustomScanState *node, ParallelContext *parallel, void *coordinate)
+agg_initialize_shared(CustomScanState *node, ParallelContext *parallel, void *coordinate)
 {
 	BlockAggState *state = (BlockAggState *) node;
 	SharedAgg *shared = coordinate;
@@ -369,11 +369,11 @@ initialize_shared(CustomScanState *node, ParallelContext *parallel, void *coordi
 		pfs_shared_scan_init(relation, (PfsSharedScan *) ((char *) coordinate + offset));
 		offset += MAXALIGN(pfs_shared_scan_bytes(relation));
 	}
-	attach_shared(node, NULL, coordinate);
+	agg_attach_shared(node, NULL, coordinate);
 }
 
 static void
-reinitialize_shared(CustomScanState *node, ParallelContext *parallel, void *coordinate)
+agg_reinitialize_shared(CustomScanState *node, ParallelContext *parallel, void *coordinate)
 {
 	BlockAggState *state = (BlockAggState *) node;
 
@@ -383,7 +383,7 @@ reinitialize_shared(CustomScanState *node, ParallelContext *parallel, void *coor
 
 /* Adds this process's counters to the shared ones, which the leader shows. */
 static void
-shut_down(CustomScanState *node)
+agg_shut_down(CustomScanState *node)
 {
 	BlockAggState *state = (BlockAggState *) node;
 
@@ -391,7 +391,7 @@ shut_down(CustomScanState *node)
 		return;
 	if (IsParallelWorker())
 	{
-		end_blocks(state);
+		agg_end_blocks(state);
 		pfs_shared_counters_add(&state->shared->counters, &state->counters);
 		memset(&state->counters, 0, sizeof(state->counters));
 	}
@@ -413,7 +413,7 @@ explain_keys(BlockAggState *state, List *ancestors, ExplainState *es)
 }
 
 static void
-explain(CustomScanState *node, List *ancestors, ExplainState *es)
+agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	BlockAggState *state = (BlockAggState *) node;
 	List *tables = NIL;
@@ -438,15 +438,15 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 static const CustomExecMethods exec_methods = {
 	.CustomName = "ProfstoreAgg",
 	.BeginCustomScan = pfs_custom_agg_begin,
-	.ExecCustomScan = execute,
+	.ExecCustomScan = agg_execute,
 	.EndCustomScan = pfs_custom_agg_end,
-	.ReScanCustomScan = rescan,
-	.EstimateDSMCustomScan = estimate_shared,
-	.InitializeDSMCustomScan = initialize_shared,
-	.ReInitializeDSMCustomScan = reinitialize_shared,
-	.InitializeWorkerCustomScan = attach_shared,
-	.ShutdownCustomScan = shut_down,
-	.ExplainCustomScan = explain,
+	.ReScanCustomScan = agg_rescan,
+	.EstimateDSMCustomScan = agg_estimate_shared,
+	.InitializeDSMCustomScan = agg_initialize_shared,
+	.ReInitializeDSMCustomScan = agg_reinitialize_shared,
+	.InitializeWorkerCustomScan = agg_attach_shared,
+	.ShutdownCustomScan = agg_shut_down,
+	.ExplainCustomScan = agg_explain,
 };
 
 Node *

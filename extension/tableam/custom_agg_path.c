@@ -56,8 +56,8 @@ translate_aggregates(const PathTarget *target, const List *having, PfsAggCandida
 
 /* Makes the candidate; returns false if the query has an unsupported shape. */
 static bool
-recognise(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, List *having,
-		  PfsAggCandidate *candidate)
+agg_recognise(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, List *having,
+			  PfsAggCandidate *candidate)
 {
 	if (contain_subplans((Node *) having) || contain_volatile_functions((Node *) having) ||
 		!pfs_agg_candidate_begin(root, input, candidate) || !translate_keys(root, candidate) ||
@@ -91,11 +91,11 @@ add_parallel_path(PlannerInfo *root, RelOptInfo *output, const PfsAggCandidate *
 }
 
 static void
-add_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, List *having)
+agg_add_paths(PlannerInfo *root, RelOptInfo *input, RelOptInfo *output, List *having)
 {
 	PfsAggCandidate candidate;
 
-	if (!recognise(root, input, output, having, &candidate))
+	if (!agg_recognise(root, input, output, having, &candidate))
 		return;
 	add_path(output, &pfs_agg_path(output, output->reltarget, &candidate, having, 0)->path);
 	add_parallel_path(root, output, &candidate, having);
@@ -117,7 +117,7 @@ create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 	if (input->reloptkind == RELOPT_JOINREL)
 		pfs_add_paths_below_join(root, input, output, having);
 	else
-		add_paths(root, input, output, having);
+		agg_add_paths(root, input, output, having);
 }
 
 void

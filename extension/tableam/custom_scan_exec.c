@@ -38,7 +38,7 @@ typedef struct BlockScanState
 
 /* Finds the columns that the scan must return. The plan's target list is final only now. */
 static void
-find_columns(BlockScanState *state)
+scan_find_columns(BlockScanState *state)
 {
 	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
 	TupleDesc desc = state->css.ss.ss_ScanTupleSlot->tts_tupleDescriptor;
@@ -53,7 +53,7 @@ find_columns(BlockScanState *state)
 }
 
 static void
-begin(CustomScanState *node, EState *estate, int flags)
+scan_node_begin(CustomScanState *node, EState *estate, int flags)
 {
 	BlockScanState *state = (BlockScanState *) node;
 	const CustomScan *plan = (const CustomScan *) node->ss.ps.plan;
@@ -62,7 +62,7 @@ begin(CustomScanState *node, EState *estate, int flags)
 
 	state->quals = pfs_pushdown_quals(plan->custom_private, plan->custom_exprs, &next_value);
 	state->pushdown = pfs_pushdown_init(state->quals, &node->ss.ps);
-	find_columns(state);
+	scan_find_columns(state);
 	memset(slot->tts_isnull, true, sizeof(bool) * (Size) slot->tts_tupleDescriptor->natts);
 	state->context =
 		AllocSetContextCreate(estate->es_query_cxt, "ProfstoreScan", ALLOCSET_DEFAULT_SIZES);
@@ -74,7 +74,7 @@ begin(CustomScanState *node, EState *estate, int flags)
  * Begins the block scan. Not inlined into the loop over rows, whose stack frame it would enlarge.
  */
 static pg_noinline void
-begin_blocks(BlockScanState *state)
+scan_begin_blocks(BlockScanState *state)
 {
 	Relation relation = state->css.ss.ss_currentRelation;
 	EState *estate = state->css.ss.ps.state;
@@ -94,7 +94,7 @@ begin_blocks(BlockScanState *state)
 }
 
 static void
-end_blocks(BlockScanState *state)
+scan_end_blocks(BlockScanState *state)
 {
 	if (state->blocks == NULL)
 		return;
@@ -108,7 +108,7 @@ end_blocks(BlockScanState *state)
 
 /* Moves to the next or previous row; returns false at the end. */
 static bool
-step_row(BlockScanState *state, bool forward)
+scan_step_row(BlockScanState *state, bool forward)
 {
 	state->row += forward ? 1 : -1;
 	if (state->row >= 0 && state->row < state->block.row_count)
@@ -128,7 +128,7 @@ step_row(BlockScanState *state, bool forward)
 }
 
 static TupleTableSlot *
-next_row(ScanState *node)
+scan_next_row(ScanState *node)
 {
 	BlockScanState *state = (BlockScanState *) node;
 	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
@@ -137,8 +137,8 @@ next_row(ScanState *node)
 
 	ExecClearTuple(slot);
 	if (state->blocks == NULL)
-		begin_blocks(state);
-	if (!step_row(state, !ScanDirectionIsBackward(estate->es_direction)))
+		scan_begin_blocks(state);
+	if (!scan_step_row(state, !ScanDirectionIsBackward(estate->es_direction)))
 		return slot;
 
 	for (int i = 0; i < state->column_count; i++)
@@ -164,21 +164,21 @@ recheck_row(ScanState *node, TupleTableSlot *slot)
 }
 
 static TupleTableSlot *
-execute(CustomScanState *node)
+scan_execute(CustomScanState *node)
 {
-	return ExecScan(&node->ss, next_row, recheck_row);
+	return ExecScan(&node->ss, scan_next_row, recheck_row);
 }
 
 static void
-rescan(CustomScanState *node)
+scan_rescan(CustomScanState *node)
 {
-	end_blocks((BlockScanState *) node);
+	scan_end_blocks((BlockScanState *) node);
 	ExecScanReScan(&node->ss);
 }
 
 /* Adds this process's counters to the shared ones, which the leader shows. */
 static void
-shut_down(CustomScanState *node)
+scan_shut_down(CustomScanState *node)
 {
 	BlockScanState *state = (BlockScanState *) node;
 
@@ -186,7 +186,7 @@ shut_down(CustomScanState *node)
 		return;
 	if (IsParallelWorker())
 	{
-		end_blocks(state);
+		scan_end_blocks(state);
 		pfs_shared_counters_add(state->shared_counters, &state->counters);
 		memset(&state->counters, 0, sizeof(state->counters));
 	}
@@ -195,19 +195,19 @@ shut_down(CustomScanState *node)
 }
 
 static void
-end(CustomScanState *node)
+scan_end(CustomScanState *node)
 {
-	end_blocks((BlockScanState *) node);
+	scan_end_blocks((BlockScanState *) node);
 }
 
 static Size
-estimate_shared(CustomScanState *node, ParallelContext *parallel)
+scan_estimate_shared(CustomScanState *node, ParallelContext *parallel)
 {
 	return add_size(SHARED_SCAN_OFFSET, pfs_shared_scan_bytes(node->ss.ss_currentRelation));
 }
 
 static void
-attach_shared(CustomScanState *node, shm_toc *toc, void *coordinate)
+scan_attach_shared(CustomScanState *node, shm_toc *toc, void *coordinate)
 {
 	BlockScanState *state = (BlockScanState *) node;
 
@@ -216,21 +216,21 @@ attach_shared(CustomScanState *node, shm_toc *toc, void *coordinate)
 }
 
 static void
-initialize_shared(CustomScanState *node, ParallelContext *parallel, void *coordinate)
+scan_initialize_shared(CustomScanState *node, ParallelContext *parallel, void *coordinate)
 {
-	attach_shared(node, NULL, coordinate);
+	scan_attach_shared(node, NULL, coordinate);
 	pfs_shared_counters_init(((BlockScanState *) node)->shared_counters);
 	pfs_shared_scan_init(node->ss.ss_currentRelation, ((BlockScanState *) node)->shared_scan);
 }
 
 static void
-reinitialize_shared(CustomScanState *node, ParallelContext *parallel, void *coordinate)
+scan_reinitialize_shared(CustomScanState *node, ParallelContext *parallel, void *coordinate)
 {
 	pfs_shared_scan_rewind(((BlockScanState *) node)->shared_scan);
 }
 
 static void
-explain(CustomScanState *node, List *ancestors, ExplainState *es)
+scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	BlockScanState *state = (BlockScanState *) node;
 	PfsScanCounters counters = state->counters;
@@ -250,16 +250,16 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 static const CustomExecMethods exec_methods = {
 	.CustomName = "ProfstoreScan",
-	.BeginCustomScan = begin,
-	.ExecCustomScan = execute,
-	.EndCustomScan = end,
-	.ReScanCustomScan = rescan,
-	.EstimateDSMCustomScan = estimate_shared,
-	.InitializeDSMCustomScan = initialize_shared,
-	.ReInitializeDSMCustomScan = reinitialize_shared,
-	.InitializeWorkerCustomScan = attach_shared,
-	.ShutdownCustomScan = shut_down,
-	.ExplainCustomScan = explain,
+	.BeginCustomScan = scan_node_begin,
+	.ExecCustomScan = scan_execute,
+	.EndCustomScan = scan_end,
+	.ReScanCustomScan = scan_rescan,
+	.EstimateDSMCustomScan = scan_estimate_shared,
+	.InitializeDSMCustomScan = scan_initialize_shared,
+	.ReInitializeDSMCustomScan = scan_reinitialize_shared,
+	.InitializeWorkerCustomScan = scan_attach_shared,
+	.ShutdownCustomScan = scan_shut_down,
+	.ExplainCustomScan = scan_explain,
 };
 
 Node *

@@ -100,7 +100,7 @@ make_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param_info, int wor
 }
 
 static void
-add_paths(PlannerInfo *root, RelOptInfo *rel)
+scan_add_paths(PlannerInfo *root, RelOptInfo *rel)
 {
 	ParamPathInfo *param_info = get_baserel_parampathinfo(root, rel, rel->lateral_relids);
 	int workers;
@@ -114,12 +114,12 @@ add_paths(PlannerInfo *root, RelOptInfo *rel)
 }
 
 static void
-set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index index, RangeTblEntry *entry)
+scan_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index index, RangeTblEntry *entry)
 {
 	if (previous_hook != NULL)
 		previous_hook(root, rel, index, entry);
 	if (pfs_enable_scan && pfs_is_plain_profstore_rel(rel, entry) && !IS_DUMMY_REL(rel))
-		add_paths(root, rel);
+		scan_add_paths(root, rel);
 }
 
 static Plan *
@@ -156,5 +156,5 @@ pfs_custom_scan_init(void)
 {
 	RegisterCustomScanMethods(&scan_methods);
 	previous_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = set_rel_pathlist;
+	set_rel_pathlist_hook = scan_set_rel_pathlist;
 }

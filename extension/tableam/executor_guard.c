@@ -26,7 +26,7 @@ static ExecutorEnd_hook_type previous_end = NULL;
  * locked it.
  */
 static void
-refuse(const List *range_table, Index index, const char *operation, const char *hint)
+guard_refuse(const List *range_table, Index index, const char *operation, const char *hint)
 {
 	const RangeTblEntry *entry = rt_fetch(index, range_table);
 	Relation relation;
@@ -57,7 +57,7 @@ check_modify(const PlannedStmt *statement, const Plan *plan)
 	else if (modify->operation != CMD_UPDATE)
 		operation = "MERGE";
 	foreach(cell, modify->resultRelations)
-		refuse(statement->rtable, (Index) lfirst_int(cell), operation, PFS_APPEND_ONLY_HINT);
+		guard_refuse(statement->rtable, (Index) lfirst_int(cell), operation, PFS_APPEND_ONLY_HINT);
 }
 
 /* Checks a statement. A ModifyTable node is at the top of the plan, or of a WITH query's plan. */
@@ -77,8 +77,9 @@ check_statement(const PlannedStmt *statement)
 		const PlanRowMark *mark = lfirst(cell);
 
 		if (RowMarkRequiresRowShareLock(mark->markType))
-			refuse(statement->rtable, mark->rti, "SELECT FOR UPDATE or SHARE",
-				   "Rows never change, so plain SELECT is enough; LOCK TABLE keeps writers out.");
+			guard_refuse(
+				statement->rtable, mark->rti, "SELECT FOR UPDATE or SHARE",
+				"Rows never change, so plain SELECT is enough; LOCK TABLE keeps writers out.");
 	}
 }
 
@@ -162,7 +163,8 @@ executor_start(QueryDesc *query, int flags)
  * does not see them, but snapshots of functions in it do.
  */
 static void
-executor_run(QueryDesc *query, ScanDirection direction, uint64 count PFS_EXECUTE_ONCE_PARAMETER)
+guard_executor_run(QueryDesc *query, ScanDirection direction,
+				   uint64 count PFS_EXECUTE_ONCE_PARAMETER)
 {
 	keep_waiting_rows_in_sight(query);
 	if (previous_run != NULL)
@@ -187,7 +189,7 @@ pfs_executor_guard_init(void)
 	previous_start = ExecutorStart_hook;
 	ExecutorStart_hook = executor_start;
 	previous_run = ExecutorRun_hook;
-	ExecutorRun_hook = executor_run;
+	ExecutorRun_hook = guard_executor_run;
 	previous_end = ExecutorEnd_hook;
 	ExecutorEnd_hook = executor_end;
 }

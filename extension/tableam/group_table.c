@@ -16,7 +16,7 @@
 #define PASS_BITS_MAX	 24
 
 static inline uint64
-mix(uint64 hash)
+group_table_mix(uint64 hash)
 {
 	hash ^= hash >> 33;
 	hash *= UINT64CONST(0xff51afd7ed558ccd);
@@ -37,7 +37,7 @@ hash_record(const PfsGroupTable *table, const int64 *record)
 	uint64 hash = (uint64) record[table->key_count];
 
 	for (uint32 k = 0; k < table->key_count; k++)
-		hash = mix(hash + (uint64) record[k]);
+		hash = group_table_mix(hash + (uint64) record[k]);
 	return hash;
 }
 
@@ -95,7 +95,7 @@ fill_buckets(PfsGroupTable *table)
 
 /* Makes room for a batch of new groups, so that nothing moves during the search. */
 static void
-reserve(PfsGroupTable *table, uint32 count)
+group_table_reserve(PfsGroupTable *table, uint32 count)
 {
 	if (table->count + count <= table->capacity)
 		return;
@@ -163,12 +163,12 @@ pfs_group_table_find(PfsGroupTable *table, uint32 count, const int64 *const *key
 	uint64 hashes[PFS_GROUP_BATCH];
 
 	Assert(count <= PFS_GROUP_BATCH);
-	reserve(table, count);
+	group_table_reserve(table, count);
 	for (uint32 i = 0; i < count; i++)
 		hashes[i] = nulls != NULL ? nulls[i] : 0;
 	for (uint32 k = 0; k < table->key_count; k++)
 		for (uint32 i = 0; i < count; i++)
-			hashes[i] = mix(hashes[i] + (uint64) keys[k][i]);
+			hashes[i] = group_table_mix(hashes[i] + (uint64) keys[k][i]);
 	for (uint32 i = 0; i < count; i++)
 		__builtin_prefetch(&table->buckets[(uint32) hashes[i] & table->bucket_mask]);
 	for (uint32 i = 0; i < count; i++)

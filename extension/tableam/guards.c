@@ -109,7 +109,7 @@ fetch_own_row(Oid catalog, Oid index, ScanKey keys, int key_count)
 }
 
 static void
-check_column(Oid relation_id, int attnum)
+table_check_column(Oid relation_id, int attnum)
 {
 	Relation relation = open_profstore_table(relation_id);
 	ScanKeyData keys[2];
@@ -191,7 +191,7 @@ on_create(Oid class_id, Oid object_id, int sub_id, bool is_internal)
 	if (class_id == RelationRelationId && sub_id == 0)
 		check_new_table(object_id, is_internal);
 	else if (class_id == RelationRelationId)
-		check_column(object_id, sub_id);
+		table_check_column(object_id, sub_id);
 	else if (class_id == TriggerRelationId)
 		check_trigger(object_id);
 	else if (class_id == PublicationRelationId)
@@ -239,7 +239,7 @@ object_access(ObjectAccessType access, Oid class_id, Oid object_id, int sub_id, 
 		on_create(class_id, object_id, sub_id,
 				  arg != NULL && ((ObjectAccessPostCreate *) arg)->is_internal);
 	else if (access == OAT_POST_ALTER && class_id == RelationRelationId && sub_id != 0)
-		check_column(object_id, sub_id);
+		table_check_column(object_id, sub_id);
 	else if (access == OAT_POST_ALTER && class_id == RelationRelationId)
 		check_move(object_id);
 	else if (access == OAT_POST_ALTER && class_id == InheritsRelationId)

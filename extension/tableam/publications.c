@@ -39,7 +39,7 @@
 
 /* Returns true for a columnar table. Reads only the catalog, and opens no table. */
 static bool
-is_columnar(Oid relation_id)
+relation_is_columnar(Oid relation_id)
 {
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation_id));
 	Oid access_method = get_table_am_oid("profstore", true);
@@ -69,7 +69,7 @@ find_columnar(Oid relation_id)
 	List *partitions;
 	ListCell *cell;
 
-	if (is_columnar(relation_id))
+	if (relation_is_columnar(relation_id))
 		return relation_id;
 	if (get_rel_relkind(relation_id) != RELKIND_PARTITIONED_TABLE)
 		return InvalidOid;
@@ -77,7 +77,7 @@ find_columnar(Oid relation_id)
 		return relation_id;
 	partitions = find_all_inheritors(relation_id, NoLock, NULL);
 	foreach(cell, partitions)
-		if (is_columnar(lfirst_oid(cell)))
+		if (relation_is_columnar(lfirst_oid(cell)))
 			return lfirst_oid(cell);
 	return InvalidOid;
 }
@@ -135,7 +135,7 @@ refuse_relation(Oid relation_id)
 	Oid columnar = find_columnar(relation_id);
 
 	refuse_directory(relation_id);
-	if (OidIsValid(columnar) && is_columnar(relation_id))
+	if (OidIsValid(columnar) && relation_is_columnar(relation_id))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("logical replication is not supported on table \"%s\", which uses access "
@@ -252,8 +252,8 @@ pfs_published_schema_check(Oid entry)
 
 /* Reports a columnar table, in that schema, that publications include through something else. */
 static void
-tell(const char *name, List *publications, const char *through, const char *through_name,
-	 Oid schema)
+publication_refuse(const char *name, List *publications, const char *through,
+				   const char *through_name, Oid schema)
 {
 	if (publications == NIL || IsBinaryUpgrade)
 		return;
@@ -273,8 +273,10 @@ check_ancestor(const char *name, Oid ancestor)
 {
 	Oid schema = get_rel_namespace(ancestor);
 
-	tell(name, GetRelationPublications(ancestor), "table", get_rel_name(ancestor), schema);
-	tell(name, GetSchemaPublications(schema), "schema", get_namespace_name(schema), schema);
+	publication_refuse(name, GetRelationPublications(ancestor), "table", get_rel_name(ancestor),
+					   schema);
+	publication_refuse(name, GetSchemaPublications(schema), "schema", get_namespace_name(schema),
+					   schema);
 }
 
 void
@@ -283,8 +285,8 @@ pfs_publications_check_move(Oid relation_id, Oid schema)
 	Oid columnar = find_columnar(relation_id);
 
 	if (OidIsValid(columnar))
-		tell(get_rel_name(columnar), GetSchemaPublications(schema), "schema",
-			 get_namespace_name(schema), schema);
+		publication_refuse(get_rel_name(columnar), GetSchemaPublications(schema), "schema",
+						   get_namespace_name(schema), schema);
 }
 
 void
@@ -292,7 +294,8 @@ pfs_publications_check_table(const char *name, Oid schema)
 {
 	List *all_tables = GetAllTablesPublications();
 
-	tell(name, GetSchemaPublications(schema), "schema", get_namespace_name(schema), schema);
+	publication_refuse(name, GetSchemaPublications(schema), "schema", get_namespace_name(schema),
+					   schema);
 	if (all_tables != NIL && !IsBinaryUpgrade)
 		ereport(WARNING, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						  errmsg("rows of table \"%s\" are not replicated", name),
@@ -309,7 +312,7 @@ pfs_publications_check_conversion(Oid relation_id)
 	List *ancestors;
 	ListCell *cell;
 
-	if (is_columnar(relation_id))
+	if (relation_is_columnar(relation_id))
 		return;
 	ancestors = get_partition_ancestors(relation_id);
 	check_ancestor(name, relation_id);

@@ -107,7 +107,7 @@ has_comparable_keys(Oid column_type, Oid value_type)
 
 /* Returns the btree strategy of "column operator value"; 0 for other operators. */
 static int
-comparison(Oid operator, Oid column_type, Oid *value_type)
+comparison_strategy(Oid operator, Oid column_type, Oid *value_type)
 {
 	TypeCacheEntry *type = lookup_type_cache(column_type, TYPECACHE_BTREE_OPFAMILY);
 	Oid left_type;
@@ -147,7 +147,8 @@ translate_operator(const OpExpr *clause, Index index, PfsPushedQual *qual)
 		if (!pfs_is_stored_column(left, index, &qual->attnum, &qual->column_type))
 			return false;
 	}
-	qual->test = (PfsPushedTest) comparison(operator, qual->column_type, &qual->value_type);
+	qual->test =
+		(PfsPushedTest) comparison_strategy(operator, qual->column_type, &qual->value_type);
 	qual->value = right;
 	return qual->test != 0 && is_scan_constant(right, index);
 }
@@ -159,7 +160,7 @@ translate_any(const ScalarArrayOpExpr *clause, Index index, PfsPushedQual *qual)
 
 	if (!clause->useOr ||
 		!pfs_is_stored_column(linitial(clause->args), index, &qual->attnum, &qual->column_type) ||
-		comparison(clause->opno, qual->column_type, &qual->value_type) != PFS_TEST_EQUAL)
+		comparison_strategy(clause->opno, qual->column_type, &qual->value_type) != PFS_TEST_EQUAL)
 		return false;
 	qual->test = PFS_TEST_ANY;
 	qual->value = array;
@@ -302,7 +303,7 @@ keep_nothing(PfsBlockFilter *filter)
 }
 
 static void
-set_range(PfsBlockFilter *filter, PfsPushedTest test, int64 key)
+pushdown_set_range(PfsBlockFilter *filter, PfsPushedTest test, int64 key)
 {
 	if (test == PFS_TEST_EQUAL || test == PFS_TEST_GREATER_EQUAL || test == PFS_TEST_GREATER)
 		filter->low = key;
@@ -347,8 +348,8 @@ set_keys(PfsBlockFilter *filter, const PfsPushedQual *qual, ArrayType *array)
 }
 
 static void
-make_filter(const PfsPushedQual *qual, ExprState *state, ExprContext *context,
-			PfsBlockFilter *filter)
+pushdown_make_filter(const PfsPushedQual *qual, ExprState *state, ExprContext *context,
+					 PfsBlockFilter *filter)
 {
 	MemoryContext outer = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
 	Datum value = 0;
@@ -369,7 +370,7 @@ make_filter(const PfsPushedQual *qual, ExprState *state, ExprContext *context,
 	else if (qual->test == PFS_TEST_ANY)
 		set_keys(filter, qual, DatumGetArrayTypeP(value));
 	else
-		set_range(filter, qual->test, value_key(qual, value));
+		pushdown_set_range(filter, qual->test, value_key(qual, value));
 }
 
 PfsBlockFilter *
@@ -383,7 +384,7 @@ pfs_pushdown_filters(const PfsPushdown *pushdown, ExprContext *context, const At
 		AttrNumber attnum = pushdown->quals[i].attnum;
 
 		filters[i].attnum = attnums != NULL ? attnums[attnum - 1] : attnum;
-		make_filter(&pushdown->quals[i], pushdown->values[i], context, &filters[i]);
+		pushdown_make_filter(&pushdown->quals[i], pushdown->values[i], context, &filters[i]);
 	}
 	return filters;
 }

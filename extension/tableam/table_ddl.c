@@ -203,7 +203,7 @@ keep_row(KeptRows *kept, const PfsSegmentRow *row)
  * would delete them.
  */
 static void
-delete_streams(Relation table, const KeptRows *deleted)
+storage_delete_streams(Relation table, const KeptRows *deleted)
 {
 	if (deleted->count == 0)
 		return;
@@ -259,7 +259,7 @@ pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation o
 	pfs_directory_scan_end(scan);
 	MemoryContextDelete(context);
 	UnregisterSnapshot(snapshot);
-	delete_streams(new_table, &deleted);
+	storage_delete_streams(new_table, &deleted);
 	hash_destroy(named);
 
 	pfs_storage_take_over(old_table, new_table);

@@ -98,7 +98,7 @@ pfs_scan_rescan(TableScanDesc base, struct ScanKeyData *keys, bool set_params, b
  * reads. Not inlined into the loop over rows.
  */
 static pg_noinline void
-begin_blocks(PfsTableScan *scan, TupleDesc desc)
+table_begin_blocks(PfsTableScan *scan, TupleDesc desc)
 {
 	TableScanDesc base = &scan->base;
 	MemoryContext outer = MemoryContextSwitchTo(scan->context);
@@ -120,7 +120,7 @@ begin_blocks(PfsTableScan *scan, TupleDesc desc)
 
 /* Moves to the next or previous row; returns false at the end. */
 static bool
-step_row(PfsTableScan *scan, bool forward)
+table_step_row(PfsTableScan *scan, bool forward)
 {
 	scan->row += forward ? 1 : -1;
 	if (scan->row >= 0 && scan->row < scan->block.row_count)
@@ -145,7 +145,7 @@ step_row(PfsTableScan *scan, bool forward)
  * old columns.
  */
 static void
-store_row(PfsTableScan *scan, TupleTableSlot *slot)
+table_store_row(PfsTableScan *scan, TupleTableSlot *slot)
 {
 	const PfsBlock *block = &scan->block;
 	int slot_natts = slot->tts_tupleDescriptor->natts;
@@ -175,10 +175,10 @@ pfs_scan_getnextslot(TableScanDesc base, ScanDirection direction, TupleTableSlot
 
 	ExecClearTuple(slot);
 	if (scan->blocks == NULL)
-		begin_blocks(scan, slot->tts_tupleDescriptor);
-	if (!step_row(scan, !ScanDirectionIsBackward(direction)))
+		table_begin_blocks(scan, slot->tts_tupleDescriptor);
+	if (!table_step_row(scan, !ScanDirectionIsBackward(direction)))
 		return false;
-	store_row(scan, slot);
+	table_store_row(scan, slot);
 	return true;
 }
 
@@ -215,7 +215,7 @@ pfs_scan_analyze_next_block(TableScanDesc base, PFS_ANALYZE_BLOCK_PARAMS)
 
 	if (!PFS_ANALYZE_TAKE_BLOCK() || scan->blocks != NULL)
 		return false;
-	begin_blocks(scan, RelationGetDescr(base->rs_rd));
+	table_begin_blocks(scan, RelationGetDescr(base->rs_rd));
 	scan->analyze_stride =
 		Max(1.0, (double) pfs_block_scan_block_count(scan->blocks) / ANALYZE_BLOCKS);
 	scan->analyze_next = anl_random_fract() * (scan->analyze_stride - 1.0);
@@ -248,8 +248,8 @@ pfs_scan_analyze_next_tuple(TableScanDesc base, TransactionId oldest_xmin, doubl
 	ExecClearTuple(slot);
 	if (scan->row + 1 >= scan->block.row_count)
 		skip_to_sample(scan);
-	if (!step_row(scan, true))
+	if (!table_step_row(scan, true))
 		return false;
-	store_row(scan, slot);
+	table_store_row(scan, slot);
 	return true;
 }
