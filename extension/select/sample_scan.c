@@ -130,7 +130,8 @@ prepare_scrapes(PfsSampleScan *scan)
 }
 
 static PfsSampleScan *
-make(const PfsSelection *selection, int columns, PfsSegmentPart sums, PfsVerdicts verdicts)
+sample_scan_make(const PfsSelection *selection, int columns, PfsSegmentPart sums,
+				 PfsVerdicts verdicts)
 {
 	PfsSampleScan *scan = palloc0(sizeof(PfsSampleScan));
 
@@ -161,9 +162,10 @@ choose_columns(PfsSampleScan *scan)
 }
 
 static PfsSampleScan *
-begin(const PfsSelection *selection, int columns, PfsSegmentPart sums, PfsVerdicts verdicts)
+sample_scan_begin(const PfsSelection *selection, int columns, PfsSegmentPart sums,
+				  PfsVerdicts verdicts)
 {
-	PfsSampleScan *scan = make(selection, columns, sums, verdicts);
+	PfsSampleScan *scan = sample_scan_make(selection, columns, sums, verdicts);
 	Oid relid = pfs_relation_find("samples");
 
 	pfs_require_all_rows(relid, ACL_SELECT);
@@ -193,14 +195,14 @@ pfs_sample_scan_begin(const PfsSelection *selection, int columns)
 PfsSampleScan *
 pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns, PfsSegmentPart sums)
 {
-	return begin(selection, columns, sums, (PfsVerdicts){ 0 });
+	return sample_scan_begin(selection, columns, sums, (PfsVerdicts){ 0 });
 }
 
 PfsSampleScan *
 pfs_sample_scan_begin_judged(const PfsSelection *selection, int columns, PfsSegmentPart sums,
 							 PfsVerdicts verdicts)
 {
-	return begin(selection, columns, sums, verdicts);
+	return sample_scan_begin(selection, columns, sums, verdicts);
 }
 
 Size
@@ -220,7 +222,7 @@ PfsSampleScan *
 pfs_sample_scan_join(const PfsSelection *selection, int columns, PfsSegmentPart sums,
 					 PfsVerdicts verdicts, PfsSharedSamples *shared)
 {
-	PfsSampleScan *scan = make(selection, columns, sums, verdicts);
+	PfsSampleScan *scan = sample_scan_make(selection, columns, sums, verdicts);
 
 	scan->shared = shared;
 	scan->tier_partitions = shared->tier_partitions;
@@ -366,7 +368,7 @@ close_partition(PfsSampleScan *scan)
 
 /* Reads the current row; returns false if it is outside the range or the selection. */
 static bool
-read_row(PfsSampleScan *scan, int64 *values)
+sample_scan_read_row(PfsSampleScan *scan, int64 *values)
 {
 	Datum datums[COLUMN_COUNT];
 
@@ -407,7 +409,7 @@ fill_from_table(PfsSampleScan *scan, const int64 **columns)
 			!table_scan_getnextslot(scan->table_scan, ForwardScanDirection, scan->slot);
 		if (scan->table_scan_ended)
 			break;
-		if (!read_row(scan, values))
+		if (!sample_scan_read_row(scan, values))
 			continue;
 		for (int i = 0; i < COLUMN_COUNT; i++)
 			scan->rows[i][count] = values[i];
@@ -469,7 +471,7 @@ split_scrapes(PfsSampleScan *scan, const int64 **columns, uint32 row_count)
 
 /* Keeps the rows whose stacks pass; returns how many. */
 static uint32
-judge_rows(PfsSampleScan *scan, uint32 row_count)
+sample_scan_judge_rows(PfsSampleScan *scan, uint32 row_count)
 {
 	bool passes[ROWS_PER_BLOCK];
 	uint32 kept = 0;
@@ -524,7 +526,7 @@ next_of_trace(PfsSampleScan *scan, const int64 **columns, PfsSampleBlock *block)
 		if (block->row_count == 0)
 			return false;
 		if (scan->judges)
-			block->row_count = judge_rows(scan, block->row_count);
+			block->row_count = sample_scan_judge_rows(scan, block->row_count);
 	} while (block->row_count == 0);
 	return true;
 }
@@ -567,7 +569,7 @@ pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block)
 		if (scan->has_scrapes)
 			block->row_count = split_scrapes(scan, columns, block->row_count);
 		if (scan->judges)
-			block->row_count = judge_rows(scan, block->row_count);
+			block->row_count = sample_scan_judge_rows(scan, block->row_count);
 		if (block->row_count > 0)
 			break;
 	}

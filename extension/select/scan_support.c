@@ -130,7 +130,8 @@ estimate_range(TimestampTz from, TimestampTz to)
 
 /* Adds the range between two arguments; returns false if it is unknown. */
 static bool
-add_range(const Call *call, const char *from_name, const char *to_name, PfsScanEstimate *sum)
+estimate_add_range(const Call *call, const char *from_name, const char *to_name,
+				   PfsScanEstimate *sum)
 {
 	const Const *from = find_argument(call, from_name);
 	const Const *to = find_argument(call, to_name);
@@ -169,9 +170,10 @@ estimate_call(const Call *call, PfsScanEstimate *estimate)
 	if (!ActiveSnapshotSet() || !OidIsValid(samples) ||
 		pg_class_aclcheck(samples, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
 		return false;
-	if (!add_range(call, "from_ts", "to_ts", estimate))
+	if (!estimate_add_range(call, "from_ts", "to_ts", estimate))
 		return false;
-	return !has_argument(call, "base_from") || add_range(call, "base_from", "base_to", estimate);
+	return !has_argument(call, "base_from") ||
+		   estimate_add_range(call, "base_from", "base_to", estimate);
 }
 
 static bool

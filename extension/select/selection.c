@@ -32,7 +32,7 @@ static const char SERIES_QUERY[] =
 static const char SERIES_EXIST[] = "SELECT FROM profstore.matching_series($1)";
 
 static void
-read_series(PfsSelection *selection, HeapTuple tuple, TupleDesc descriptor, PfsSeries *series)
+series_read(PfsSelection *selection, HeapTuple tuple, TupleDesc descriptor, PfsSeries *series)
 {
 	bool is_null;
 
@@ -58,7 +58,7 @@ find_series(PfsSelection *selection, Datum selector)
 	selection->series_ids = PFS_ARRAY(int64, SPI_processed);
 	for (int i = 0; i < selection->series_count; i++)
 	{
-		read_series(selection, SPI_tuptable->vals[i], SPI_tuptable->tupdesc, &selection->series[i]);
+		series_read(selection, SPI_tuptable->vals[i], SPI_tuptable->tupdesc, &selection->series[i]);
 		selection->series_ids[i] = selection->series[i].id;
 	}
 	SPI_finish();

@@ -106,7 +106,8 @@ pfs_selector_skip_blanks(PfsSelectorText *text)
 
 /* Reads up to max_digits digits of a base; raises an error if there are fewer than min_digits. */
 static pg_wchar
-read_number(PfsSelectorText *text, const char *escape, int base, int min_digits, int max_digits)
+token_read_number(PfsSelectorText *text, const char *escape, int base, int min_digits,
+				  int max_digits)
 {
 	pg_wchar number = 0;
 	int digits = 0;
@@ -157,7 +158,7 @@ read_escape(PfsSelectorText *text)
 		int digits = letter == 'u' ? 4 : 8;
 
 		text->at++;
-		number = read_number(text, escape, 16, digits, digits);
+		number = token_read_number(text, escape, 16, digits, digits);
 		if (!is_valid_unicode_codepoint(number) || (number >= 0xD800 && number <= 0xDFFF))
 			pfs_selector_fail(text, escape, "escape sequence is no Unicode character");
 		pg_unicode_to_server(number, encoded);
@@ -167,10 +168,10 @@ read_escape(PfsSelectorText *text)
 	if (letter == 'x')
 	{
 		text->at++;
-		number = read_number(text, escape, 16, 2, 2);
+		number = token_read_number(text, escape, 16, 2, 2);
 	}
 	else if (is_digit(letter))
-		number = read_number(text, escape, 8, 3, 3);
+		number = token_read_number(text, escape, 8, 3, 3);
 	else
 		pfs_selector_fail(text, escape, "unrecognized escape sequence");
 	if (number == 0 || number > 0xFF)

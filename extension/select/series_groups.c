@@ -58,7 +58,8 @@ append_pair(StringInfo metric, const char *label, const char *value)
  * empty.
  */
 static PfsSeriesGroup
-project(const PfsSelection *selection, const PfsSeries *series, const Datum *by, int by_count)
+labels_project(const PfsSelection *selection, const PfsSeries *series, const Datum *by,
+			   int by_count)
 {
 	PfsSeriesGroup group;
 	JsonbParseState *state = NULL;
@@ -132,8 +133,8 @@ pfs_series_groups(const PfsSelection *selection, ArrayType *by)
 
 		CHECK_FOR_INTERRUPTS();
 		if (projection->group.labels == NULL)
-			*projection =
-				(Projection){ project(selection, series, labels, label_count), series->index };
+			*projection = (Projection){ labels_project(selection, series, labels, label_count),
+										series->index };
 	}
 	qsort(projections, count, sizeof(Projection), compare_projections);
 

@@ -10,7 +10,7 @@
 #include "utils/rel.h"
 
 static bool
-is_columnar(Relation relation)
+partition_is_columnar(Relation relation)
 {
 	return relation->rd_rel->relam == get_table_am_oid("profstore", true);
 }
@@ -20,14 +20,14 @@ static Size
 scan_bytes(Oid relid)
 {
 	Relation relation = table_open(relid, NoLock);
-	Size bytes = is_columnar(relation) ? MAXALIGN(pfs_shared_scan_bytes(relation)) : 0;
+	Size bytes = partition_is_columnar(relation) ? MAXALIGN(pfs_shared_scan_bytes(relation)) : 0;
 
 	table_close(relation, NoLock);
 	return bytes;
 }
 
 static Size
-head_bytes(const List *partitions)
+shared_samples_head_bytes(const List *partitions)
 {
 	return MAXALIGN(add_size(offsetof(PfsSharedSamples, partitions),
 							 mul_size(sizeof(PfsSharedPartition), list_length(partitions))));
@@ -36,7 +36,7 @@ head_bytes(const List *partitions)
 Size
 pfs_shared_samples_bytes(const List *partitions)
 {
-	Size bytes = head_bytes(partitions);
+	Size bytes = shared_samples_head_bytes(partitions);
 	ListCell *cell;
 
 	foreach(cell, partitions)
@@ -48,7 +48,7 @@ void
 pfs_shared_samples_init(PfsSharedSamples *shared, const List *partitions, int tier_partitions,
 						const TimestampTz *tier_ends)
 {
-	Size offset = head_bytes(partitions);
+	Size offset = shared_samples_head_bytes(partitions);
 	ListCell *cell;
 
 	pfs_shared_counters_init(&shared->counters);
@@ -63,7 +63,7 @@ pfs_shared_samples_init(PfsSharedSamples *shared, const List *partitions, int ti
 		partition->relid = lfirst_oid(cell);
 		partition->scan_offset = 0;
 		pg_atomic_init_u32(&partition->is_taken, 0);
-		if (is_columnar(relation))
+		if (partition_is_columnar(relation))
 		{
 			partition->scan_offset = offset;
 			pfs_shared_scan_init(relation, (PfsSharedScan *) ((char *) shared + offset));

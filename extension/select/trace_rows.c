@@ -33,7 +33,7 @@ struct PfsTraceRows
 };
 
 static const char *
-statement(const PfsTrace *trace)
+trace_rows_statement(const PfsTrace *trace)
 {
 	if (trace->span == NULL)
 		return SELECT_ROWS OF_TRACE;
@@ -56,15 +56,15 @@ pfs_trace_rows_begin(const PfsSelection *selection)
 		values[3] = CStringGetTextDatum(trace->span);
 	rows->selection = selection;
 	SPI_connect();
-	rows->portal = SPI_cursor_open_with_args(NULL, statement(trace), PARAMETER_COUNT, types, values,
-											 nulls, true, 0);
+	rows->portal = SPI_cursor_open_with_args(NULL, trace_rows_statement(trace), PARAMETER_COUNT,
+											 types, values, nulls, true, 0);
 	SPI_finish();
 	return rows;
 }
 
 /* Reads a row; returns false if it is of no series of the selection. */
 static bool
-read_row(const PfsTraceRows *rows, HeapTuple row, TupleDesc columns, int64 *values)
+trace_rows_read_row(const PfsTraceRows *rows, HeapTuple row, TupleDesc columns, int64 *values)
 {
 	bool is_null;
 
@@ -90,7 +90,7 @@ pfs_trace_rows_next(PfsTraceRows *rows, int64 *const columns[4], uint32 room)
 		{
 			int64 values[4];
 
-			if (!read_row(rows, SPI_tuptable->vals[i], SPI_tuptable->tupdesc, values))
+			if (!trace_rows_read_row(rows, SPI_tuptable->vals[i], SPI_tuptable->tupdesc, values))
 				continue;
 			for (int column = 0; column < 4; column++)
 				columns[column][count] = values[column];

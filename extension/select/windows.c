@@ -175,7 +175,7 @@ find_commonest(const int64 *distances, uint32 count, int64 width_us, uint32 *oth
 }
 
 static int64
-common_divisor(int64 a, int64 b)
+times_divisor(int64 a, int64 b)
 {
 	while (b != 0)
 	{
@@ -201,13 +201,13 @@ find_width(int64 *distances, uint32 count)
 	qsort(distances, count, sizeof(int64), pfs_compare_int64);
 	while (other = find_commonest(distances, count, width_us, &other_count),
 		   other_count > count / 4)
-		width_us = common_divisor(other, width_us);
+		width_us = times_divisor(other, width_us);
 	return width_us;
 }
 
 /* Returns true if the key before is of the same series. */
 static inline bool
-follows(const PfsSeriesKey *keys, uint32 i)
+window_follows(const PfsSeriesKey *keys, uint32 i)
 {
 	return i > 0 && keys[i].series == keys[i - 1].series;
 }
@@ -216,7 +216,7 @@ static void
 set_phases(PfsWindows *windows, const PfsSeriesKey *keys, uint32 count)
 {
 	for (uint32 i = 0; i < count; i++)
-		if (follows(keys, i) && (keys[i].id - keys[i - 1].id) % windows->width_us == 0)
+		if (window_follows(keys, i) && (keys[i].id - keys[i - 1].id) % windows->width_us == 0)
 			windows->times[keys[i].series] = keys[i].id;
 }
 
@@ -244,7 +244,7 @@ pfs_windows_tell(PfsWindows *windows)
 	for (int32 i = 0; i < windows->series_count; i++)
 		windows->latest = Max(windows->latest, windows->times[i]);
 	for (uint32 i = 0; i < count; i++)
-		if (follows(keys, i))
+		if (window_follows(keys, i))
 			distances[distance_count++] = keys[i].id - keys[i - 1].id;
 	if (distance_count > 0)
 	{
@@ -262,7 +262,7 @@ pfs_windows_tell(PfsWindows *windows)
 }
 
 static int
-compare_times(const void *a, const void *b)
+times_compare(const void *a, const void *b)
 {
 	const PfsSeriesKey *left = a;
 	const PfsSeriesKey *right = b;
@@ -293,7 +293,7 @@ pfs_windows_group(PfsWindows *windows, const int32 *groups, int32 group_count)
 		windows->phase_sums[groups[i]] += (double) phase;
 		windows->group_begins[groups[i] + 1]++;
 	}
-	qsort(windows->phases, count, sizeof(PfsSeriesKey), compare_times);
+	qsort(windows->phases, count, sizeof(PfsSeriesKey), times_compare);
 	for (int32 group = 0; group < group_count; group++)
 		windows->group_begins[group + 1] += windows->group_begins[group];
 }
