@@ -36,7 +36,7 @@ pfs_bucket_sums_begin(PfsSeriesSums *rest, int32 series_count, TimestampTz from,
 
 /* Moves the sum of a bucket to the rest. */
 static pg_noinline void
-make_room(PfsBucketSums *sums, int32 series, uint64 bucket, int64 *cell)
+bucket_sums_make_room(PfsBucketSums *sums, int32 series, uint64 bucket, int64 *cell)
 {
 	pfs_series_sums_add(sums->rest, series, sums->first + (int64) bucket * sums->step_us, *cell);
 	*cell = 0;
@@ -70,7 +70,7 @@ pfs_bucket_sums_add(PfsBucketSums *sums, int32 series, const TimestampTz *times,
 		if (unlikely(__builtin_add_overflow(cells[bucket], values[i], &cells[bucket])))
 		{
 			cells[bucket] = (int64) ((uint64) cells[bucket] - (uint64) values[i]);
-			make_room(sums, series, bucket, &cells[bucket]);
+			bucket_sums_make_room(sums, series, bucket, &cells[bucket]);
 			cells[bucket] = values[i];
 		}
 	}

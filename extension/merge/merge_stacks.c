@@ -2,10 +2,10 @@
  * merge_stacks.c
  *		The aggregate merge_stacks(): sums per stack over any rows, or over stored sums.
  *
- * 1. The state is a hash table in the aggregate's memory (add_stack()).
+ * 1. The state is a hash table in the aggregate's memory (state_add_stack()).
  * 2. Sums that do not fit a share of work_mem are packed, as the bytes of a stack_sums. When the
- *    table is full again, both are merged (pack()). The table may be as large as the packed bytes,
- *    so that merges stay rare.
+ *    table is full again, both are merged (state_pack()). The table may be as large as the packed
+ *    bytes, so that merges stay rare.
  * 3. Between processes a state is sent as such bytes, preceded by its carries (SentHead).
  * 4. The result is the same bytes, with sums clipped to int8 (encode_state()).
  */
@@ -60,7 +60,7 @@ typedef struct SentCarry
  * hashes crowd may grow at half of its elements.
  */
 static void
-begin_table(State *state)
+state_begin_table(State *state)
 {
 	Size bytes = TABLE_SHARE(pfs_hash_memory_bytes());
 
@@ -71,12 +71,12 @@ begin_table(State *state)
 }
 
 static State *
-create_state(MemoryContext context)
+state_create(MemoryContext context)
 {
 	State *state = MemoryContextAllocZero(context, sizeof(State));
 
 	state->context = state->carries.context = context;
-	begin_table(state);
+	state_begin_table(state);
 	return state;
 }
 
@@ -88,7 +88,7 @@ get_state(FunctionCallInfo fcinfo)
 
 	if (!AggCheckCallContext(fcinfo, &context))
 		elog(ERROR, "merge_stacks called outside of an aggregate");
-	return PG_ARGISNULL(0) ? create_state(context) : (State *) PG_GETARG_POINTER(0);
+	return PG_ARGISNULL(0) ? state_create(context) : (State *) PG_GETARG_POINTER(0);
 }
 
 static PfsStackSums
@@ -116,7 +116,7 @@ read_packed(const struct varlena *packed)
  * with a carry in the state.
  */
 static int64
-sum_of(State *state, int64 stack_id, int64 packed, int64 added, bool is_result)
+state_sum(State *state, int64 stack_id, int64 packed, int64 added, bool is_result)
 {
 	if (is_result)
 		return pfs_clip(pfs_with_carry(&state->carries, 0, stack_id, packed) + added);
@@ -129,7 +129,7 @@ put_sum(PfsMergedWriter *writer, State *state, const PfsStackSum *added, int64 p
 		bool is_result)
 {
 	pfs_merged_put(writer, added->stack_id,
-				   sum_of(state, added->stack_id, packed, added->sides.value, is_result));
+				   state_sum(state, added->stack_id, packed, added->sides.value, is_result));
 }
 
 /*
@@ -188,7 +188,7 @@ encode_state(State *state, bool is_result)
 }
 
 static pg_noinline void
-pack(State *state)
+state_pack(State *state)
 {
 	MemoryContext caller = MemoryContextSwitchTo(state->context);
 	struct varlena *packed;
@@ -199,18 +199,18 @@ pack(State *state)
 		pfree(state->packed);
 	state->packed = repalloc(packed, VARSIZE(packed));
 	pfs_series_table_destroy(state->table);
-	begin_table(state);
+	state_begin_table(state);
 	MemoryContextSwitchTo(caller);
 }
 
 static void
-add_stack(State *state, int64 stack_id, int64 value)
+state_add_stack(State *state, int64 stack_id, int64 value)
 {
 	PfsSeriesEntry *entry;
 	bool found;
 
 	if (state->table->members >= state->max_members)
-		pack(state);
+		state_pack(state);
 	entry = pfs_series_table_get(state->table, 0, stack_id, &found);
 	pfs_add_carrying(&entry->value, value, &state->carries, 0, stack_id);
 }
@@ -229,7 +229,7 @@ add_packed(State *state, const struct varlena *packed)
 		return;
 	}
 	while (pfs_merged_next(&reader, &sum))
-		add_stack(state, sum.stack_id, sum.sides.value);
+		state_add_stack(state, sum.stack_id, sum.sides.value);
 }
 
 /*
@@ -244,7 +244,7 @@ profstore_merge_stacks_add(PG_FUNCTION_ARGS)
 	{
 		int64 stack_id = PG_GETARG_INT64(1);
 
-		add_stack(state, stack_id < 0 ? NO_STACK_ID : stack_id, PG_GETARG_INT64(2));
+		state_add_stack(state, stack_id < 0 ? NO_STACK_ID : stack_id, PG_GETARG_INT64(2));
 	}
 	PG_RETURN_POINTER(state);
 }
@@ -302,7 +302,7 @@ profstore_merge_stacks_combine(PG_FUNCTION_ARGS)
 			pfs_series_table_grow(state->table, members * 2);
 		pfs_series_table_start_iterate(other->table, &iterator);
 		while ((entry = pfs_series_table_iterate(other->table, &iterator)) != NULL)
-			add_stack(state, entry->key.id, entry->value);
+			state_add_stack(state, entry->key.id, entry->value);
 		add_carries(state, other);
 	}
 	PG_RETURN_POINTER(state);
@@ -317,7 +317,7 @@ profstore_merge_stacks_serialize(PG_FUNCTION_ARGS)
 	SentHead head = { 0, 0 };
 	StringInfoData bytes;
 
-	pack(state);
+	state_pack(state);
 	initStringInfo(&bytes);
 	if (state->carries.table != NULL)
 		head.carry_count = state->carries.table->members;
@@ -338,7 +338,7 @@ profstore_merge_stacks_serialize(PG_FUNCTION_ARGS)
 PGDLLEXPORT Datum
 profstore_merge_stacks_deserialize(PG_FUNCTION_ARGS)
 {
-	State *state = create_state(CurrentMemoryContext);
+	State *state = state_create(CurrentMemoryContext);
 	struct varlena *bytes = PG_DETOAST_DATUM(PG_GETARG_DATUM(0));
 	const char *at = (const char *) bytes + sizeof(SentHead);
 	Size length;

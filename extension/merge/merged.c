@@ -31,7 +31,7 @@ PG_FUNCTION_INFO_V1(profstore_stack_sums_send);
 PG_FUNCTION_INFO_V1(profstore_stacks_in);
 
 static void
-append_varint(StringInfo bytes, uint64 value)
+merged_append_varint(StringInfo bytes, uint64 value)
 {
 	for (; value >= 0x80; value >>= 7)
 		appendStringInfoCharMacro(bytes, (char) (value | 0x80));
@@ -51,8 +51,8 @@ pfs_merged_put(PfsMergedWriter *writer, int64 stack_id, int64 value)
 {
 	if (value == 0)
 		return;
-	append_varint(&writer->bytes, (uint64) (stack_id - writer->last));
-	append_varint(&writer->bytes, pfs_zigzag(value));
+	merged_append_varint(&writer->bytes, (uint64) (stack_id - writer->last));
+	merged_append_varint(&writer->bytes, pfs_zigzag(value));
 	writer->last = stack_id;
 	writer->count++;
 }
@@ -67,7 +67,7 @@ pfs_merged_finish(PfsMergedWriter *writer)
 	resetStringInfo(bytes);
 	appendStringInfoSpaces(bytes, VARHDRSZ);
 	appendStringInfoChar(bytes, FORMAT_VERSION);
-	append_varint(bytes, writer->count);
+	merged_append_varint(bytes, writer->count);
 	memmove(bytes->data + bytes->len, bytes->data + MAX_HEAD_BYTES,
 			(size_t) (length - MAX_HEAD_BYTES));
 	bytes->len += length - MAX_HEAD_BYTES;
@@ -180,7 +180,7 @@ skip_blanks(const char *at)
 
 /* Reads a whole number, and moves *at behind it. */
 static int64
-read_number(const char *text, const char **at)
+text_read_number(const char *text, const char **at)
 {
 	const char *start = skip_blanks(*at);
 	char *end;
@@ -216,13 +216,13 @@ profstore_stack_sums_in(PG_FUNCTION_ARGS)
 		PfsStackSum *sum = &sums.sums[sums.count];
 		const char *start = at;
 
-		sum->stack_id = read_number(text, &at);
+		sum->stack_id = text_read_number(text, &at);
 		if (sum->stack_id < 0 || (sums.count > 0 && sum->stack_id <= sum[-1].stack_id))
 			fail_text(text, start);
 		if (*at != ':')
 			fail_text(text, at);
 		at++;
-		sum->sides = (PfsSides){ read_number(text, &at), 0 };
+		sum->sides = (PfsSides){ text_read_number(text, &at), 0 };
 		sums.count++;
 		if (*at == ',')
 			at = skip_blanks(at + 1);

@@ -91,7 +91,7 @@ pfs_stack_reader_count(const PfsStackReader *reader)
 
 /* Returns the next stack of a side; NULL at its end. */
 static const PfsStackSum *
-peek(Side *side)
+run_peek(Side *side)
 {
 	if (side->next < side->count)
 		return &side->sums[side->next];
@@ -107,8 +107,8 @@ peek(Side *side)
 static bool
 next_pair(PfsStackReader *reader, PfsStackSum *pair)
 {
-	const PfsStackSum *value = peek(&reader->values);
-	const PfsStackSum *base = peek(reader->bases);
+	const PfsStackSum *value = run_peek(&reader->values);
+	const PfsStackSum *base = run_peek(reader->bases);
 
 	if (value == NULL && base == NULL)
 		return false;

@@ -137,7 +137,7 @@ pfs_stack_table_begin(uint32 max_fractions, Size bytes)
 }
 
 static inline void
-add_value(PfsStackTable *table, int64 stack_id, int64 *sum, int64 value)
+table_add_value(PfsStackTable *table, int64 stack_id, int64 *sum, int64 value)
 {
 	pfs_add_carrying(sum, value, &table->carries, 0, stack_id);
 }
@@ -149,7 +149,7 @@ add_fraction(PfsStackTable *table, int64 stack_id, int64 *value, int64 *sum, int
 	*sum += fraction;
 	if (*sum >= ONE || *sum <= -ONE)
 	{
-		add_value(table, stack_id, value, *sum / ONE);
+		table_add_value(table, stack_id, value, *sum / ONE);
 		*sum %= ONE;
 	}
 }
@@ -211,7 +211,7 @@ next_in_pages(PfsStackTable *table, Sum *sum)
 static void
 add_sum(PfsStackTable *table, Sum *sum, const Sum *more)
 {
-	add_value(table, sum->stack_id, &sum->value, more->value);
+	table_add_value(table, sum->stack_id, &sum->value, more->value);
 	add_fraction(table, sum->stack_id, &sum->value, &sum->fraction, more->fraction);
 }
 
@@ -345,7 +345,7 @@ add_whole(PfsStackTable *table, int64 stack_id, int64 value)
 {
 	int place = turn_to_stack(table, stack_id);
 
-	add_value(table, stack_id, &table->last->values[place], value);
+	table_add_value(table, stack_id, &table->last->values[place], value);
 }
 
 void
