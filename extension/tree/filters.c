@@ -2,7 +2,7 @@
  * filters.c
  *		Matchers of frames.
  *
- * 1. Arguments are parsed into matchers of fields (make_filter()).
+ * 1. Arguments are parsed into matchers of fields (filter_make()).
  * 2. A matcher's answers about functions and mappings are cached by id, for this query and later
  *    ones of the session (recall_answers(), memory_of()). So each is tested once.
  * 3. All filters together judge a frame (pfs_filters_judge()).
@@ -81,7 +81,7 @@ find_field(const char *name, const char *argument)
 
 /* Reads an address in its printed form, 0x1a2b, or in decimal. */
 static uint64
-read_number(const PfsMatcher *matcher, const char *argument)
+matcher_read_number(const PfsMatcher *matcher, const char *argument)
 {
 	char *end;
 	uint64 number;
@@ -114,13 +114,13 @@ make_matcher(const PfsMatcher *parsed, const char *argument)
 		matcher.regex = cstring_to_text(parsed->value);
 	else if ((matcher.field == FIELD_LINE || matcher.field == FIELD_ADDRESS) &&
 			 is_comparison(parsed->op))
-		matcher.number = read_number(parsed, argument);
+		matcher.number = matcher_read_number(parsed, argument);
 	return matcher;
 }
 
 /* Makes a filter. name is that of the argument, for errors; NULL and "" mean no filter. */
 static PfsFilter *
-make_filter(const char *expression, const char *name)
+filter_make(const char *expression, const char *name)
 {
 	PfsFilter *filter;
 	PfsSelector *parsed;
@@ -159,7 +159,7 @@ pfs_filters_make(const char *const expressions[PFS_FILTER_COUNT])
 	PfsFilters filters = { .granularity = PFS_BY_FUNCTION };
 
 	for (int i = 0; i < PFS_FILTER_COUNT; i++)
-		filters.by[i] = make_filter(expressions[i], PFS_FILTER_NAMES[i]);
+		filters.by[i] = filter_make(expressions[i], PFS_FILTER_NAMES[i]);
 	return filters;
 }
 
@@ -254,7 +254,7 @@ number_fits(const FrameMatcher *matcher, uint64 number, bool hexadecimal)
 }
 
 static bool
-fits(const FrameMatcher *matcher, const PfsFrameFacts *frame)
+frame_fits(const FrameMatcher *matcher, const PfsFrameFacts *frame)
 {
 	const PfsFunction *function = frame->function;
 
@@ -364,14 +364,14 @@ matcher_fits(FrameMatcher *matcher, const PfsFrameFacts *frame)
 
 	if (memory != NULL && *memory != 0)
 		return *memory == 2;
-	answer = fits(matcher, frame) != negated;
+	answer = frame_fits(matcher, frame) != negated;
 	if (memory != NULL)
 		*memory = answer ? 2 : 1;
 	return answer;
 }
 
 static bool
-matches(const PfsFilter *filter, const PfsFrameFacts *frame)
+filter_matches(const PfsFilter *filter, const PfsFrameFacts *frame)
 {
 	for (int i = 0; i < filter->matcher_count; i++)
 	{
@@ -390,9 +390,9 @@ pfs_filters_judge(const PfsFilters *filters, const PfsFrameFacts *frame)
 	const PfsFilter *show = filters->by[PFS_SHOW];
 	const PfsFilter *hide = filters->by[PFS_HIDE];
 
-	verdict.focused = focus == NULL || matches(focus, frame);
-	verdict.ignored = ignore != NULL && matches(ignore, frame);
-	verdict.visible =
-		(hide == NULL || !matches(hide, frame)) && (show == NULL || matches(show, frame));
+	verdict.focused = focus == NULL || filter_matches(focus, frame);
+	verdict.ignored = ignore != NULL && filter_matches(ignore, frame);
+	verdict.visible = (hide == NULL || !filter_matches(hide, frame)) &&
+					  (show == NULL || filter_matches(show, frame));
 	return verdict;
 }

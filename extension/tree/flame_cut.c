@@ -31,7 +31,7 @@ typedef struct Cut
 } Cut;
 
 static uint64
-magnitude(int64 value)
+sides_magnitude(int64 value)
 {
 	return value < 0 ? -(uint64) value : (uint64) value;
 }
@@ -39,8 +39,8 @@ magnitude(int64 value)
 static uint64
 size_of(PfsSides total)
 {
-	uint64 value = magnitude(total.value);
-	uint64 size = value + magnitude(total.base);
+	uint64 value = sides_magnitude(total.value);
+	uint64 size = value + sides_magnitude(total.base);
 
 	return size < value ? PG_UINT64_MAX : size;
 }
@@ -101,7 +101,7 @@ take_candidate(Cut *cut)
 
 /* Expands a node, which may make the tree larger. */
 static const PfsFrameNode *
-expand(Cut *cut, uint32 node)
+cut_expand(Cut *cut, uint32 node)
 {
 	PfsFrameTree *tree = cut->tree;
 
@@ -125,7 +125,7 @@ expand(Cut *cut, uint32 node)
 static bool
 keep_node(Cut *cut, uint32 node, uint32 max_rows)
 {
-	const PfsFrameNode *kept = expand(cut, node);
+	const PfsFrameNode *kept = cut_expand(cut, node);
 	uint32 row_count = cut->row_count + 1 + (kept->child_count > 0);
 
 	if (node != 0)
@@ -223,7 +223,7 @@ is_leaf(Cut *cut, uint32 node)
 
 	if (tree->file != NULL && number != PFS_NO_WALKER)
 		return pfs_frame_file_get(tree->file, number).size == 1;
-	return expand(cut, node)->child_count == 0;
+	return cut_expand(cut, node)->child_count == 0;
 }
 
 /* The only child of a node that is not kept. */

@@ -73,7 +73,7 @@ add_child(PfsFlameScan *scan, const Child *child)
 
 /* The rest of a clipped total must not have the opposite sign. */
 static int64
-rest_of(int128 rest, int64 total)
+row_rest(int128 rest, int64 total)
 {
 	if (total == PG_INT64_MAX)
 		rest = Max(rest, 0);
@@ -108,8 +108,8 @@ enter_node(PfsFlameScan *scan, uint32 index)
 	}
 	if (pfs_flame_has_cut(&scan->cut, index))
 	{
-		PfsSides cut = { rest_of(rest.value, node->total.value),
-						 rest_of(rest.base, node->total.base) };
+		PfsSides cut = { row_rest(rest.value, node->total.value),
+						 row_rest(rest.base, node->total.base) };
 
 		add_child(scan, &(Child){ OTHER, 0, cut, scan->other });
 	}
@@ -158,7 +158,7 @@ pfs_flame_row(int32 level, PfsSides total, const text *label, const PfsFrameNode
 }
 
 static void
-set_root(PfsFlameScan *scan, PfsFlameRow *row)
+row_set_root(PfsFlameScan *scan, PfsFlameRow *row)
 {
 	const PfsFrameNode *root = &scan->tree->nodes[0];
 
@@ -177,7 +177,7 @@ pfs_flame_scan_next(PfsFlameScan *scan, PfsFlameRow *row)
 
 	if (!scan->has_begun)
 	{
-		set_root(scan, row);
+		row_set_root(scan, row);
 		return true;
 	}
 	while (scan->depth > 0 && scan->levels[scan->depth - 1].next == scan->child_count)

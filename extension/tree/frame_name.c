@@ -23,7 +23,7 @@ first_known(const char *first, const char *second, const char *third)
 
 /* Mapping and address of a location. */
 static const char *
-place_of(const PfsLocation *location)
+frame_place(const PfsLocation *location)
 {
 	const char *mapping = mapping_name_of(location);
 
@@ -40,7 +40,7 @@ name_without_function(const PfsLocation *location)
 	const char *mapping = mapping_name_of(location);
 
 	if (*mapping == '\0')
-		return location->address == 0 ? UNKNOWN : place_of(location);
+		return location->address == 0 ? UNKNOWN : frame_place(location);
 	return *mapping == '[' ? mapping : psprintf("[%s]", mapping);
 }
 
@@ -99,8 +99,8 @@ pfs_frame_name(const PfsFilters *filters, const PfsFrameFacts *frame)
 			if (frame->location->address == 0 && (frame->function != NULL || *mapping == '\0'))
 				return frame->name;
 			if (frame->function == NULL)
-				return place_of(frame->location);
-			return psprintf("%s %s", frame->name, place_of(frame->location));
+				return frame_place(frame->location);
+			return psprintf("%s %s", frame->name, frame_place(frame->location));
 		case PFS_BY_SOURCE_LINE:
 			return is_file(file, filters->source_file) ? psprintf("%d", frame->line->line) : "";
 	}

@@ -64,7 +64,7 @@ struct PfsFramePaths
 };
 
 static void
-enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
+paths_enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 {
 	PfsFramePaths *paths = state;
 
@@ -73,7 +73,7 @@ enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 }
 
 static void
-leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
+paths_leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
 {
 	PfsFramePaths *paths = state;
 
@@ -137,7 +137,7 @@ append_origin(PfsFramePaths *paths, const PfsFrameOrigin *origin)
  * the node; from the leaf with every path, because there the age is the stack's.
  */
 static void
-end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
+paths_end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 {
 	PfsFramePaths *paths = state;
 	uint32 last = paths->function;
@@ -226,7 +226,8 @@ pfs_frame_paths_begin(PfsSymbols *symbols, bool inverted, uint32 function, bool 
 void
 pfs_frame_paths_add(PfsFramePaths *paths, PfsStackStream *stream, uint32 top)
 {
-	static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
+	static const PfsFrameVisitor visitor = { paths_enter_frame, paths_leave_frame,
+											 paths_end_stack };
 	PfsStackVisit *visit = pfs_stack_visit_begin(stream, paths->symbols);
 
 	paths->top = top;

@@ -12,7 +12,7 @@
 #include "tree/session_cache.h"
 
 static const char *
-known(const char *text)
+source_known(const char *text)
 {
 	return *text == '\0' ? NULL : text;
 }
@@ -26,13 +26,13 @@ pfs_frame_source(int32 location_id, uint32 line_index)
 	if (location_id == 0)
 		return source;
 	location = pfs_location_get(location_id);
-	source.mapping = known(pfs_mapping_get(location->mapping_id)->file);
+	source.mapping = source_known(pfs_mapping_get(location->mapping_id)->file);
 	if (location->line_count > 0)
 	{
 		const PfsLine *line = &location->lines[line_index];
 		const PfsFunction *function = pfs_function_get(line->function_id);
 
-		source.file = known(function->filename);
+		source.file = source_known(function->filename);
 		source.line = function->start_line > 0 ? function->start_line : line->line;
 	}
 	return source;
@@ -92,7 +92,7 @@ make_source(PfsSourceTable *table, const PfsLocation *location, uint32 line)
 }
 
 static pg_noinline void
-add_location(PfsSourceTable *table, int32 location_id, uint32 *slot)
+sources_add_location(PfsSourceTable *table, int32 location_id, uint32 *slot)
 {
 	MemoryContext caller = MemoryContextSwitchTo(table->context);
 	const PfsLocation *location = pfs_location_get(location_id);
@@ -116,6 +116,6 @@ pfs_source_texts(PfsSourceTable *table, int32 location_id, uint32 line)
 		return (PfsSourceTexts){ NULL, NULL, 0 };
 	slot = pfs_id_map_slot(&table->first_sources, location_id);
 	if (*slot == 0)
-		add_location(table, location_id, slot);
+		sources_add_location(table, location_id, slot);
 	return table->sources[*slot - 1 + line];
 }

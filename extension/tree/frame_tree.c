@@ -24,7 +24,7 @@
 #define INITIAL_NODES 1024
 
 static uint32
-append_node(PfsFrameTree *tree, const PfsFrameNode *node)
+tree_append_node(PfsFrameTree *tree, const PfsFrameNode *node)
 {
 	PFS_RESERVE(tree->nodes, tree->capacity, (uint64) tree->count + 1);
 	tree->nodes[tree->count] = *node;
@@ -57,7 +57,7 @@ add_step(PfsFrameTree *tree, uint32 parent, uint32 first_child, const PfsStep *s
 			.parent = parent, .symbol = symbol, .oldest = PG_UINT64_MAX, .walkers = PFS_NO_WALKER
 		};
 
-		index = tree->latest[symbol] = append_node(tree, &new_node);
+		index = tree->latest[symbol] = tree_append_node(tree, &new_node);
 	}
 	node = &tree->nodes[index];
 	if (unlikely(__builtin_add_overflow(node->total.value, step->total.value, &node->total.value)))
@@ -112,7 +112,7 @@ expand_from_file(PfsFrameTree *tree, uint32 node)
 		child.oldest = stored.oldest;
 		child.walkers = number;
 		child.total = stored.total;
-		append_node(tree, &child);
+		tree_append_node(tree, &child);
 		number -= stored.size - 1;
 		left -= stored.size;
 	}
@@ -279,7 +279,7 @@ append_groups(PfsFrameTree *tree, GroupStacks *groups, int32 count, PfsFrameNode
 		if (node.walkers == PFS_NO_WALKER)
 			continue;
 		node.total = pfs_clip_sides(&total);
-		append_node(tree, &node);
+		tree_append_node(tree, &node);
 		pfs_add_wide_sides(&whole, &total);
 	}
 	root->total = pfs_clip_sides(&whole);
@@ -297,7 +297,7 @@ pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count, const PfsF
 						   pfs_stack_stream_room(), NULL };
 
 	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, PFS_NO_SYMBOL);
-	append_node(tree, &root);
+	tree_append_node(tree, &root);
 	for (int32 i = 0; i < count; i++)
 	{
 		PfsStackStream *stream = pfs_stack_stream_begin(groups[i].selection);
@@ -360,7 +360,7 @@ pfs_frame_tree_build(PfsStackStream *stream, const PfsFilters *filters, bool inv
 			pfs_stack_walk_add(tree->walk, &sums, &root.walkers, &total);
 		root.total = pfs_clip_sides(&total);
 	}
-	append_node(tree, &root);
+	tree_append_node(tree, &root);
 	return tree;
 }
 

@@ -55,7 +55,7 @@ clip_sides(const Totals *totals, PfsSides sum, int32 which, uint32 symbol)
 
 /* Enlarges the array: new symbols are made as frames are met. */
 static pg_noinline void
-grow(Totals *totals, uint32 symbol)
+totals_grow(Totals *totals, uint32 symbol)
 {
 	uint32 known = totals->capacity;
 
@@ -65,13 +65,13 @@ grow(Totals *totals, uint32 symbol)
 }
 
 static void
-enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
+totals_enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 {
 	Totals *totals = state;
 	Function *function;
 
 	if (frame.symbol >= totals->capacity)
-		grow(totals, frame.symbol);
+		totals_grow(totals, frame.symbol);
 	function = &totals->functions[frame.symbol];
 	function->open++;
 	if (age < function->age)
@@ -84,7 +84,7 @@ enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 
 /* Adds a frame's total to its function, unless a frame above it has the same name. */
 static void
-leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
+totals_leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
 {
 	Totals *totals = state;
 	Function *function = &totals->functions[frame.symbol];
@@ -103,7 +103,7 @@ leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wid
 }
 
 static void
-end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
+totals_end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 {
 	Totals *totals = state;
 
@@ -111,7 +111,7 @@ end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 		add_sides(totals, &totals->functions[symbol].self, value, SELF, symbol);
 }
 
-static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
+static const PfsFrameVisitor visitor = { totals_enter_frame, totals_leave_frame, totals_end_stack };
 
 /* Lists the functions that were met; frees the array. */
 static uint32

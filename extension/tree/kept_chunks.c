@@ -89,7 +89,7 @@ remove_chunk(PfsKeptChunks *chunks, ChunkPlace *place)
 
 /* Frees the chunks that the current query has not used. */
 static void
-make_room(PfsKeptChunks *chunks)
+kept_chunks_make_room(PfsKeptChunks *chunks)
 {
 	uint32 count = 0;
 	PfsChunkKey *unused = PFS_ARRAY(PfsChunkKey, chunks->places->members);
@@ -106,7 +106,7 @@ make_room(PfsKeptChunks *chunks)
 }
 
 static void
-put(PfsKeptChunks *chunks, const PfsKeptChunk *chunk, Size most_bytes, bool is_new)
+kept_chunks_put(PfsKeptChunks *chunks, const PfsKeptChunk *chunk, Size most_bytes, bool is_new)
 {
 	ChunkPlace *place = chunk_places_lookup(chunks->places, chunk->key);
 	PfsKeptChunk *copy;
@@ -115,7 +115,7 @@ put(PfsKeptChunks *chunks, const PfsKeptChunk *chunk, Size most_bytes, bool is_n
 	if (place != NULL)
 		remove_chunk(chunks, place);
 	if (chunks->bytes + chunk->bytes > most_bytes)
-		make_room(chunks);
+		kept_chunks_make_room(chunks);
 	if (chunks->bytes + chunk->bytes > most_bytes)
 		return;
 	copy = MemoryContextAlloc(chunks->context, chunk->bytes);
@@ -130,7 +130,7 @@ put(PfsKeptChunks *chunks, const PfsKeptChunk *chunk, Size most_bytes, bool is_n
 void
 pfs_kept_chunks_put(PfsKeptChunks *chunks, const PfsKeptChunk *chunk, Size most_bytes)
 {
-	put(chunks, chunk, most_bytes, true);
+	kept_chunks_put(chunks, chunk, most_bytes, true);
 }
 
 uint64
@@ -178,6 +178,6 @@ pfs_kept_chunks_read(PfsKeptChunks *chunks, const char *from, Size bytes, Size m
 	for (const PfsKeptChunk *chunk; from < end; from += chunk->bytes)
 	{
 		chunk = (const PfsKeptChunk *) from;
-		put(chunks, chunk, most_bytes, false);
+		kept_chunks_put(chunks, chunk, most_bytes, false);
 	}
 }

@@ -29,7 +29,7 @@ static Slot slots[SLOT_COUNT];
 static uint64 query = QUERIES_AT_ONCE;
 
 static bool
-is_there(const Slot *slot)
+session_cache_is_there(const Slot *slot)
 {
 	return slot->context != NULL && slot->generation == pfs_names_generation();
 }
@@ -42,14 +42,14 @@ find_oldest(void)
 
 	for (int i = 0; i < SLOT_COUNT; i++)
 	{
-		if (is_there(&slots[i]) && (oldest == NULL || slots[i].query < oldest->query))
+		if (session_cache_is_there(&slots[i]) && (oldest == NULL || slots[i].query < oldest->query))
 			oldest = &slots[i];
 	}
 	return oldest != NULL && oldest->query + QUERIES_AT_ONCE <= query ? oldest : NULL;
 }
 
 static void
-release(Slot *slot)
+session_cache_release(Slot *slot)
 {
 	MemoryContextDelete(slot->context);
 	slot->context = NULL;
@@ -63,21 +63,22 @@ pfs_session_cache_begin(void)
 
 	query++;
 	for (int i = 0; i < SLOT_COUNT; i++)
-		if (is_there(&slots[i]))
+		if (session_cache_is_there(&slots[i]))
 			bytes += MemoryContextMemAllocated(slots[i].context, true);
 	while (bytes > MAX_BYTES && (oldest = find_oldest()) != NULL)
 	{
 		bytes -= MemoryContextMemAllocated(oldest->context, true);
-		release(oldest);
+		session_cache_release(oldest);
 	}
 }
 
 static Slot *
-find(const char *key)
+session_cache_find(const char *key)
 {
 	for (int i = 0; i < SLOT_COUNT; i++)
 	{
-		if (is_there(&slots[i]) && slots[i].key != NULL && strcmp(slots[i].key, key) == 0)
+		if (session_cache_is_there(&slots[i]) && slots[i].key != NULL &&
+			strcmp(slots[i].key, key) == 0)
 			return &slots[i];
 	}
 	return NULL;
@@ -85,28 +86,28 @@ find(const char *key)
 
 /* Finds a slot for a new entry: a free one, or that of the oldest; NULL if all may be in use. */
 static Slot *
-find_slot(void)
+session_cache_slot(void)
 {
 	Slot *oldest = find_oldest();
 
 	for (int i = 0; i < SLOT_COUNT; i++)
-		if (!is_there(&slots[i]))
+		if (!session_cache_is_there(&slots[i]))
 			return &slots[i];
 	if (oldest != NULL)
-		release(oldest);
+		session_cache_release(oldest);
 	return oldest;
 }
 
 void *
 pfs_session_cache_get(const char *key, Size bytes, MemoryContext *context)
 {
-	Slot *slot = find(key);
+	Slot *slot = session_cache_find(key);
 	MemoryContext own;
 	Slot made;
 
 	if (slot == NULL)
 	{
-		slot = find_slot();
+		slot = session_cache_slot();
 		if (slot == NULL)
 		{
 			*context = CurrentMemoryContext;
@@ -129,7 +130,7 @@ pfs_session_cache_get(const char *key, Size bytes, MemoryContext *context)
 void
 pfs_session_cache_forget(const char *key)
 {
-	Slot *slot = find(key);
+	Slot *slot = session_cache_find(key);
 
 	if (slot != NULL)
 		slot->key = NULL;

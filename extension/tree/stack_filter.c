@@ -79,7 +79,7 @@ struct PfsStackFilter
 };
 
 static void
-forget(Verdicts *verdicts)
+stack_filter_forget(Verdicts *verdicts)
 {
 	page_places_reset(verdicts->places);
 	verdicts->page_count = 0;
@@ -109,7 +109,7 @@ get_cached_verdicts(const PfsFilters *filters)
 		verdicts->context = context;
 	}
 	if (verdicts->doubtful)
-		forget(verdicts);
+		stack_filter_forget(verdicts);
 	pfs_kept_chunks_begin(verdicts->chunks);
 	return verdicts;
 }
@@ -181,7 +181,7 @@ page_of(PfsStackFilter *filter, int64 stack_id)
 }
 
 static void
-judge(PfsStackFilter *filter, PfsStackSums *unknown)
+stack_filter_judge(PfsStackFilter *filter, PfsStackSums *unknown)
 {
 	PfsStackSubsets subsets;
 	PfsStackSubset subset;
@@ -204,8 +204,8 @@ judge(PfsStackFilter *filter, PfsStackSums *unknown)
 
 /* Sets passes[] for stacks with a verdict, and lists those without one, each once. */
 static void
-look_up(PfsStackFilter *filter, const int64 *stacks, uint32 count, bool *passes,
-		PfsStackSums *unknown)
+stack_filter_look_up(PfsStackFilter *filter, const int64 *stacks, uint32 count, bool *passes,
+					 PfsStackSums *unknown)
 {
 	for (uint32 i = 0; i < count; i++)
 	{
@@ -231,15 +231,15 @@ judge_stacks(void *state, const int64 *stacks, uint32 count, bool *passes)
 	PfsStackSums unknown = { 0, NULL };
 
 	if (verdicts->page_count > filter->max_pages)
-		forget(verdicts);
+		stack_filter_forget(verdicts);
 	caller = MemoryContextSwitchTo(filter->scratch);
 	verdicts->changing = true;
-	look_up(filter, stacks, count, passes, &unknown);
+	stack_filter_look_up(filter, stacks, count, passes, &unknown);
 	if (unknown.count > 0)
 	{
-		judge(filter, &unknown);
+		stack_filter_judge(filter, &unknown);
 		verdicts->doubtful |= pfs_doubts_any();
-		look_up(filter, stacks, count, passes, &unknown);
+		stack_filter_look_up(filter, stacks, count, passes, &unknown);
 	}
 	verdicts->changing = false;
 	MemoryContextSwitchTo(caller);
@@ -247,7 +247,7 @@ judge_stacks(void *state, const int64 *stacks, uint32 count, bool *passes)
 }
 
 static const PfsKeptChunk *
-recall(void *state, const PfsChunkKey *key)
+stack_filter_recall(void *state, const PfsChunkKey *key)
 {
 	PfsStackFilter *filter = state;
 
@@ -255,7 +255,7 @@ recall(void *state, const PfsChunkKey *key)
 }
 
 static void
-remember(void *state, const PfsKeptChunk *chunk)
+stack_filter_remember(void *state, const PfsKeptChunk *chunk)
 {
 	PfsStackFilter *filter = state;
 
@@ -268,9 +268,10 @@ pfs_stack_filter_verdicts(PfsStackFilter *filter)
 {
 	if (filter == NULL)
 		return (PfsVerdicts){ 0 };
-	return (PfsVerdicts){
-		.judge = judge_stacks, .recall = recall, .remember = remember, .state = filter
-	};
+	return (PfsVerdicts){ .judge = judge_stacks,
+						  .recall = stack_filter_recall,
+						  .remember = stack_filter_remember,
+						  .state = filter };
 }
 
 uint64

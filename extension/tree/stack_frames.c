@@ -187,7 +187,7 @@ find_mark(const PfsStackFrames *frames, int64 stack_id)
 }
 
 static void
-read_stack(PfsStackFrames *frames, int64 stack_id)
+stack_frames_read_stack(PfsStackFrames *frames, int64 stack_id)
 {
 	Head head;
 	Size bytes;
@@ -216,7 +216,7 @@ pfs_stack_frames_get(PfsStackFrames *frames, int64 stack_id, uint32 *count)
 	if (frames->file != NULL)
 	{
 		if (!frames->has_last || frames->last != stack_id)
-			read_stack(frames, stack_id);
+			stack_frames_read_stack(frames, stack_id);
 		*count = frames->count;
 		return (const uint32 *) frames->data;
 	}

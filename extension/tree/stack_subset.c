@@ -77,7 +77,7 @@ touch_root(PfsStackSubset *subset)
 }
 
 static void
-add_part(PfsStackSubsets *subsets, const PfsStackSubset *part)
+subsets_add_part(PfsStackSubsets *subsets, const PfsStackSubset *part)
 {
 	Assert(subsets->part_count < lengthof(subsets->parts));
 	subsets->parts[subsets->part_count++] = *part;
@@ -90,7 +90,7 @@ add_made(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubset *wh
 	PfsStackSubset part = *whole;
 
 	pfs_shape_make_of(&part.shape, CurrentMemoryContext, tree, part.leaves, part.stack_count);
-	add_part(subsets, &part);
+	subsets_add_part(subsets, &part);
 }
 
 /* Appends a node below the root of a made shape, as the leaf of unknown stacks. */
@@ -130,7 +130,7 @@ add_with_unknown(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSu
 			part.leaves[i] = part.shape.count;
 	append_unknown(&part);
 	pfree(is_unknown);
-	add_part(subsets, &part);
+	subsets_add_part(subsets, &part);
 }
 
 /* Adds the stacks whose leaves are in one shape, or in none (PFS_NO_SHAPE). */
@@ -161,7 +161,7 @@ add_shaped(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubset *
 	else
 	{
 		part.shape = pfs_tree_shape(tree, number);
-		add_part(subsets, &part);
+		subsets_add_part(subsets, &part);
 	}
 }
 
@@ -189,7 +189,7 @@ split_by_shape(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubs
 		part.shape = pfs_tree_shape(tree, numbers[0]);
 		for (uint32 i = 0; i < part.stack_count; i++)
 			pfs_tree_place(tree, part.leaves[i], &part.leaves[i]);
-		add_part(subsets, &part);
+		subsets_add_part(subsets, &part);
 	}
 	else
 	{
@@ -245,7 +245,7 @@ begin_partition(PfsStackSubsets *subsets)
 	if (first->stack_id == 0)
 	{
 		touch_root(&whole);
-		add_part(subsets, &whole);
+		subsets_add_part(subsets, &whole);
 	}
 	else
 	{

@@ -225,7 +225,7 @@ resolve_location(PfsSymbols *symbols, int32 location_id)
 
 /* Resolves a location, for its own slot. */
 static pg_noinline void
-add_location(PfsSymbols *symbols, uint32 *slot, int32 location_id)
+symbols_add_location(PfsSymbols *symbols, uint32 *slot, int32 location_id)
 {
 	FrameTable *table = symbols->table;
 	MemoryContext caller = MemoryContextSwitchTo(table->context);
@@ -287,7 +287,7 @@ pfs_symbols_frames(PfsSymbols *symbols, int32 location_id)
 	const LocationEntry *entry;
 
 	if (*slot == 0)
-		add_location(symbols, slot, location_id);
+		symbols_add_location(symbols, slot, location_id);
 	entry = &table->locations[*slot - 1];
 	return (PfsFrames){ table->frames + entry->first, entry->count };
 }
