@@ -55,7 +55,7 @@ pfs_function_tell_missing(const PfsFunctionQuery *query, const PfsFrameTree *tre
 }
 
 static void
-put_row(const PfsResult *result, const char *name, const PfsFlameRow *row, int64 whole)
+callers_put_row(const PfsResult *result, const char *name, const PfsFlameRow *row, int64 whole)
 {
 	Datum values[COL_COUNT];
 	bool nulls[COL_COUNT] = { false };
@@ -91,7 +91,7 @@ put_tree(FunctionCallInfo fcinfo, bool inverted)
 						   : row.node == NULL ? row.label
 											  : pfs_symbol_name(tree->symbols, row.node->symbol);
 
-		put_row(&result, name, &row, whole);
+		callers_put_row(&result, name, &row, whole);
 	}
 	pfs_frame_tree_close(tree);
 }

@@ -83,7 +83,7 @@ PG_FUNCTION_INFO_V1(profstore_callgraph_of);
 
 /* By falling total, then self, then name. */
 static int
-compare_functions(const void *a, const void *b)
+callgraph_compare_functions(const void *a, const void *b)
 {
 	const PfsFunctionTotal *left = a;
 	const PfsFunctionTotal *right = b;
@@ -121,7 +121,7 @@ is_shown(const Building *building, uint32 level)
 }
 
 static void
-enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
+callgraph_enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 {
 	Building *building = state;
 	uint32 parent = building->depth++;
@@ -143,7 +143,7 @@ enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 
 /* The total of a call counts only where no call above it is the same. */
 static void
-leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
+callgraph_leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
 {
 	Building *building = state;
 	uint32 at = building->path[building->depth--].edge;
@@ -153,7 +153,7 @@ leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wid
 }
 
 static void
-end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
+callgraph_end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 {
 }
 
@@ -175,7 +175,8 @@ compare_edges(const void *a, const void *b)
 static void
 find_edges(PfsCallgraph *graph, PfsStackVisit *visit, PfsSymbols *symbols)
 {
-	static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
+	static const PfsFrameVisitor visitor = { callgraph_enter_frame, callgraph_leave_frame,
+											 callgraph_end_stack };
 	Building building = { .graph = graph,
 						  .folding = pfs_filters_fold(pfs_symbols_filters(symbols)) };
 
@@ -219,7 +220,7 @@ build_graph(PfsStackStream *stream, const PfsFilters *filters, uint32 max_nodes)
 	graph.function_count =
 		pfs_function_totals_sort(graph.functions, graph.function_count,
 								 max_nodes == PFS_NO_ROW_LIMIT ? PG_INT64_MAX : max_nodes,
-								 compare_functions);
+								 callgraph_compare_functions);
 	find_edges(&graph, visit, symbols);
 	pfs_stack_visit_end(visit);
 	return graph;

@@ -32,7 +32,7 @@ static const Scale SCALES[] = {
 
 /* A value for people: 1.23s, 4.50MB; of other units the number. */
 static void
-append_value(StringInfo dot, int64 value, const char *unit)
+dot_append_value(StringInfo dot, int64 value, const char *unit)
 {
 	double size = fabs((double) value);
 
@@ -96,12 +96,12 @@ append_function(StringInfo dot, uint32 place, const PfsCallgraph *graph, const c
 	appendStringInfo(dot, "  N%u [label=\"", place + 1);
 	append_quoted(dot, function->name);
 	appendStringInfoString(dot, "\\n");
-	append_value(dot, function->self.value, unit);
+	dot_append_value(dot, function->self.value, unit);
 	appendStringInfo(dot, " (%.2f%%)", 100 * self_share);
 	if (function->total.value != function->self.value)
 	{
 		appendStringInfoString(dot, "\\nof ");
-		append_value(dot, function->total.value, unit);
+		dot_append_value(dot, function->total.value, unit);
 		appendStringInfo(dot, " (%.2f%%)", 100 * total_share);
 	}
 	appendStringInfo(dot, "\" fontsize=%d color=", 8 + (int) (24 * sqrt(self_share)));
@@ -117,7 +117,7 @@ append_edge(StringInfo dot, const PfsCallEdge *edge, const PfsCallgraph *graph, 
 	double share = share_of(edge->value, graph->whole);
 
 	appendStringInfo(dot, "  N%u -> N%u [label=\" ", edge->caller + 1, edge->callee + 1);
-	append_value(dot, edge->value, unit);
+	dot_append_value(dot, edge->value, unit);
 	appendStringInfo(dot, "\" weight=%d penwidth=%.1f color=", 1 + (int) (100 * share),
 					 1 + 5 * share);
 	append_colour(dot, share, false);
@@ -133,7 +133,7 @@ append_graph(StringInfo dot, const PfsCallgraph *graph, const PfsSelection *sele
 	append_quoted(dot, selection->profile_type);
 	appendStringInfo(dot, "\\n%s to ", timestamptz_to_str(selection->from));
 	appendStringInfo(dot, "%s\\ntotal ", timestamptz_to_str(selection->to));
-	append_value(dot, graph->whole, selection->unit);
+	dot_append_value(dot, graph->whole, selection->unit);
 	appendStringInfoString(dot, "\" labelloc=t\n"
 								"  node [shape=box style=filled fontname=\"sans-serif\"]\n"
 								"  edge [fontname=\"sans-serif\" fontsize=9]\n");

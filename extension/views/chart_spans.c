@@ -40,7 +40,7 @@ struct PfsChartSpans
 
 /* Closes the spans of a track from a level on. */
 static void
-close_spans(PfsChartSpans *spans, int32 number, uint32 level, TimestampTz end)
+track_close_spans(PfsChartSpans *spans, int32 number, uint32 level, TimestampTz end)
 {
 	Track *track = &spans->tracks[number];
 
@@ -90,10 +90,10 @@ pfs_chart_spans_add(PfsChartSpans *spans, TimestampTz time, int64 value, const u
 	uint32 common = 0;
 
 	if (time - track->last > spans->width_us + spans->width_us / 2)
-		close_spans(spans, number, 0, track->last + spans->width_us);
+		track_close_spans(spans, number, 0, track->last + spans->width_us);
 	while (common < track->depth && common < depth && track->open[common].symbol == symbols[common])
 		common++;
-	close_spans(spans, number, common, time);
+	track_close_spans(spans, number, common, time);
 	PFS_RESERVE(track->open, track->capacity, depth);
 	for (uint32 i = 0; i < depth; i++)
 	{
@@ -113,7 +113,7 @@ static void
 end_series(PfsChartSpans *spans)
 {
 	for (int32 track = 0; track < spans->track_count; track++)
-		close_spans(spans, track, 0, spans->tracks[track].last + spans->width_us);
+		track_close_spans(spans, track, 0, spans->tracks[track].last + spans->width_us);
 	spans->track_count = 0;
 }
 

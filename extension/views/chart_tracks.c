@@ -109,7 +109,7 @@ drop_free_queues(PfsTracks *tracks)
  * were added.
  */
 static void
-reserve(PfsTracks *tracks)
+tracks_reserve(PfsTracks *tracks)
 {
 	if (tracks->queue_count == tracks->queue_capacity &&
 		tracks->oldest >= tracks->queue_capacity / 2)
@@ -120,7 +120,7 @@ reserve(PfsTracks *tracks)
 
 /* Makes the last queue one of this time, and moves the others on in time. */
 static void
-advance(PfsTracks *tracks, TimestampTz time)
+tracks_advance(PfsTracks *tracks, TimestampTz time)
 {
 	int64 width = tracks->width_us;
 
@@ -156,7 +156,7 @@ is_empty(const PfsTracks *tracks, int64 queue)
 
 /* The first queue from one on, before the last, that holds tracks; NULL where none does. */
 static TrackQueue *
-look_up(PfsTracks *tracks, int64 queue)
+tracks_look_up(PfsTracks *tracks, int64 queue)
 {
 	int64 found = queue;
 
@@ -192,7 +192,7 @@ find_best(PfsTracks *tracks, TimestampTz time)
 {
 	int64 width = tracks->width_us;
 	TrackQueue *late = look_down(tracks, tracks->target - 1);
-	TrackQueue *early = look_up(tracks, tracks->target);
+	TrackQueue *early = tracks_look_up(tracks, tracks->target);
 	int64 late_by;
 	int64 early_by;
 
@@ -226,8 +226,8 @@ pfs_tracks_choose(PfsTracks *tracks, TimestampTz time)
 	TrackQueue *best;
 	int32 track;
 
-	reserve(tracks);
-	advance(tracks, time);
+	tracks_reserve(tracks);
+	tracks_advance(tracks, time);
 	best = find_best(tracks, time);
 	if (best != NULL)
 		track = tracks->entries[best->first++];

@@ -47,7 +47,7 @@ static set_rel_pathlist_hook_type previous_hook = NULL;
 
 static Plan *plan_flame(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list,
 						List *clauses, List *children);
-static Node *create_state(CustomScan *plan);
+static Node *flame_create_state(CustomScan *plan);
 
 static const CustomPathMethods path_methods = {
 	.CustomName = "ProfstoreFlame",
@@ -56,14 +56,14 @@ static const CustomPathMethods path_methods = {
 
 static const CustomScanMethods scan_methods = {
 	.CustomName = "ProfstoreFlame",
-	.CreateCustomScanState = create_state,
+	.CreateCustomScanState = flame_create_state,
 };
 
 /* The planner */
 
 /* The call of one of the functions, if that is all the relation is; else NULL. */
 static FuncExpr *
-find_call(const PlannerInfo *root, const RelOptInfo *rel, const RangeTblEntry *entry)
+flame_find_call(const PlannerInfo *root, const RelOptInfo *rel, const RangeTblEntry *entry)
 {
 	static const char *const names[] = { "flamegraph", "flamegraph_of", "flamegraph_diff",
 										 "flamegraph_diff_of" };
@@ -108,13 +108,13 @@ used_attributes(const RelOptInfo *rel)
 }
 
 static bool
-uses(Bitmapset *used, int attnum)
+attributes_use(Bitmapset *used, int attnum)
 {
 	return bms_is_member(attnum - FirstLowInvalidHeapAttributeNumber, used);
 }
 
 static void
-set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index index, RangeTblEntry *entry)
+flame_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index index, RangeTblEntry *entry)
 {
 	FuncExpr *call;
 	CustomPath *path;
@@ -122,8 +122,8 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index index, RangeTblEntry 
 
 	if (previous_hook != NULL)
 		previous_hook(root, rel, index, entry);
-	if (rel->pathlist == NIL || (call = find_call(root, rel, entry)) == NULL ||
-		uses(used_attributes(rel), InvalidAttrNumber))
+	if (rel->pathlist == NIL || (call = flame_find_call(root, rel, entry)) == NULL ||
+		attributes_use(used_attributes(rel), InvalidAttrNumber))
 		return;
 	replaced = linitial(rel->pathlist);
 	if (!IsA(replaced, Path) || replaced->pathtype != T_FunctionScan)
@@ -170,8 +170,9 @@ plan_flame(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_li
 	CustomScan *scan = makeNode(CustomScan);
 	FuncExpr *call = linitial_node(FuncExpr, path->custom_private);
 	Bitmapset *used = used_attributes(rel);
-	bool has_sources = uses(used, 1 + PFS_FLAME_FILE) || uses(used, 1 + PFS_FLAME_LINE) ||
-					   uses(used, 1 + PFS_FLAME_MAPPING);
+	bool has_sources = attributes_use(used, 1 + PFS_FLAME_FILE) ||
+					   attributes_use(used, 1 + PFS_FLAME_LINE) ||
+					   attributes_use(used, 1 + PFS_FLAME_MAPPING);
 
 	scan->scan.plan.targetlist = target_list;
 	scan->scan.plan.qual = extract_actual_clauses(clauses, false);
@@ -197,7 +198,7 @@ typedef struct FlameState
 } FlameState;
 
 static void
-begin(CustomScanState *node, EState *estate, int flags)
+flame_begin(CustomScanState *node, EState *estate, int flags)
 {
 	FlameState *state = (FlameState *) node;
 	const CustomScan *plan = (const CustomScan *) node->ss.ps.plan;
@@ -260,7 +261,7 @@ fill_table(FlameState *state)
 }
 
 static TupleTableSlot *
-next_row(CustomScanState *node)
+flame_next_row(CustomScanState *node)
 {
 	FlameState *state = (FlameState *) node;
 	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
@@ -274,9 +275,9 @@ next_row(CustomScanState *node)
 }
 
 static TupleTableSlot *
-execute(CustomScanState *node)
+flame_execute(CustomScanState *node)
 {
-	return pfs_custom_next_row(node, next_row);
+	return pfs_custom_next_row(node, flame_next_row);
 }
 
 static void
@@ -290,13 +291,13 @@ forget_rows(FlameState *state)
 }
 
 static void
-end(CustomScanState *node)
+flame_end(CustomScanState *node)
 {
 	forget_rows((FlameState *) node);
 }
 
 static void
-rescan(CustomScanState *node)
+flame_rescan(CustomScanState *node)
 {
 	FlameState *state = (FlameState *) node;
 
@@ -309,7 +310,7 @@ rescan(CustomScanState *node)
 
 /* The function, and the call, as EXPLAIN has it of a function scan. */
 static void
-explain(CustomScanState *node, List *ancestors, ExplainState *es)
+flame_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	const FuncExpr *call = ((FlameState *) node)->call;
 	List *context;
@@ -326,15 +327,15 @@ explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 static const CustomExecMethods exec_methods = {
 	.CustomName = "ProfstoreFlame",
-	.BeginCustomScan = begin,
-	.ExecCustomScan = execute,
-	.EndCustomScan = end,
-	.ReScanCustomScan = rescan,
-	.ExplainCustomScan = explain,
+	.BeginCustomScan = flame_begin,
+	.ExecCustomScan = flame_execute,
+	.EndCustomScan = flame_end,
+	.ReScanCustomScan = flame_rescan,
+	.ExplainCustomScan = flame_explain,
 };
 
 static Node *
-create_state(CustomScan *plan)
+flame_create_state(CustomScan *plan)
 {
 	FlameState *state = palloc0(sizeof(FlameState));
 
@@ -348,5 +349,5 @@ pfs_flame_node_init(void)
 {
 	RegisterCustomScanMethods(&scan_methods);
 	previous_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = set_rel_pathlist;
+	set_rel_pathlist_hook = flame_set_rel_pathlist;
 }

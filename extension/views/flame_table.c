@@ -126,7 +126,7 @@ copy_text(MemoryContext context, const text *original)
 }
 
 static uint32
-add_label(PfsFlameTable *table, const text *label)
+flame_table_add_label(PfsFlameTable *table, const text *label)
 {
 	PFS_RESERVE_IN(table->context, table->labels, table->label_capacity,
 				   (uint64) table->label_count + 1);
@@ -143,7 +143,7 @@ label_of(PfsFlameTable *table, const PfsFlameRow *row)
 	if (symbol == PFS_NO_SYMBOL)
 	{
 		if (table->last_text != row->label_text)
-			table->last_label = add_label(table, row->label_text);
+			table->last_label = flame_table_add_label(table, row->label_text);
 		table->last_text = row->label_text;
 		return table->last_label;
 	}
@@ -155,7 +155,7 @@ label_of(PfsFlameTable *table, const PfsFlameRow *row)
 			   (Size) (table->symbol_count - known) * sizeof(uint32));
 	}
 	if (table->symbol_labels[symbol] == 0)
-		table->symbol_labels[symbol] = 1 + add_label(table, row->label_text);
+		table->symbol_labels[symbol] = 1 + flame_table_add_label(table, row->label_text);
 	return table->symbol_labels[symbol] - 1;
 }
 
@@ -205,7 +205,7 @@ source_of(PfsFlameTable *table, PfsSourceTable *sources, const PfsFrameNode *nod
 }
 
 static void
-write_rows(PfsFlameTable *table)
+flame_table_write_rows(PfsFlameTable *table)
 {
 	if (table->file == NULL)
 		table->file = BufFileCreateTemp(false);
@@ -216,13 +216,13 @@ write_rows(PfsFlameTable *table)
 
 /* Room for one more row: a larger array, or that of the rows before. */
 static pg_noinline void
-make_room(PfsFlameTable *table)
+flame_table_make_room(PfsFlameTable *table)
 {
 	MemoryContext caller = MemoryContextSwitchTo(table->context);
 
 	pfs_memory_look();
 	if (table->capacity > (Size) work_mem * 1024 / 2)
-		write_rows(table);
+		flame_table_write_rows(table);
 	else
 	{
 		table->capacity *= 2;
@@ -237,7 +237,7 @@ pfs_flame_table_put(PfsFlameTable *table, PfsSourceTable *sources, const PfsFlam
 	PackedRow *packed;
 
 	if (table->used == table->capacity)
-		make_room(table);
+		flame_table_make_room(table);
 	packed = (PackedRow *) (table->rows + table->used);
 	packed->label = label_of(table, row);
 	packed->source = source_of(table, sources, row->node);
@@ -257,7 +257,7 @@ pfs_flame_table_rewind(PfsFlameTable *table)
 	if (table->file != NULL)
 	{
 		if (table->file_rows < table->row_count)
-			write_rows(table);
+			flame_table_write_rows(table);
 		pfs_temp_file_seek(table->file, 0);
 	}
 	table->next = 0;

@@ -2,7 +2,7 @@
  * flamechart.c
  *		flamechart(): what ran when, for series whose samples keep their times.
  *
- * 1. One scan gives the samples to a sort, and their stacks to a table (read_samples).
+ * 1. One scan gives the samples to a sort, and their stacks to a table (flamechart_read_samples).
  * 2. Part by part, the stacks' frames are resolved and put by stack id (resolve_stacks).
  * 3. By series and time, samples with their frames become spans (chart_spans), which are sorted
  *    again.
@@ -87,7 +87,7 @@ PG_FUNCTION_INFO_V1(profstore_flamechart);
  * stacks to it.
  */
 static void
-read_samples(const PfsSelection *selection, PfsRowSorter *samples, PfsStackTable *stacks)
+flamechart_read_samples(const PfsSelection *selection, PfsRowSorter *samples, PfsStackTable *stacks)
 {
 	PfsSampleScan *scan = pfs_sample_scan_begin(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES |
 															   PFS_SAMPLE_STACK | PFS_SAMPLE_VALUE);
@@ -318,7 +318,7 @@ profstore_flamechart(PG_FUNCTION_ARGS)
 				 errhint("Begin the range where profstore.samples begins.")));
 	samples = pfs_row_sorter_begin(SAMPLE_COLUMNS, SAMPLE_COLUMNS, work_mem / 2);
 	stacks = pfs_stack_table_begin(0, STACKS_SHARE(pfs_hash_memory_bytes()));
-	read_samples(selection, samples, stacks);
+	flamechart_read_samples(selection, samples, stacks);
 	pfs_dictionary_begin();
 	symbols = pfs_symbols_create(&filters);
 	frames = resolve_stacks(stacks, symbols);

@@ -31,7 +31,7 @@ append_name(StringInfo stack, const char *name)
 }
 
 static void
-put_row(const PfsResult *result, const char *stack, int length, int64 value)
+folded_put_row(const PfsResult *result, const char *stack, int length, int64 value)
 {
 	Datum values[2] = { PointerGetDatum(cstring_to_text_with_len(stack, length)),
 						Int64GetDatum(value) };
@@ -63,7 +63,7 @@ put_stacks(const PfsResult *result, PfsFrameTree *tree)
 	ends[0] = 0;
 	pfs_flame_scan_next(flame, &row);
 	if (row.self.value != 0)
-		put_row(result, no_frames, (int) strlen(no_frames), row.self.value);
+		folded_put_row(result, no_frames, (int) strlen(no_frames), row.self.value);
 	while (pfs_flame_scan_next(flame, &row))
 	{
 		PFS_RESERVE(ends, capacity, (uint64) row.level + 1);
@@ -78,7 +78,7 @@ put_stacks(const PfsResult *result, PfsFrameTree *tree)
 		append_name(&stack, pfs_symbol_name(tree->symbols, row.node->symbol));
 		ends[row.level] = row.level < cut ? stack.len : path_end;
 		if (row.self.value != 0)
-			put_row(result, stack.data, stack.len, row.self.value);
+			folded_put_row(result, stack.data, stack.len, row.self.value);
 	}
 	pfs_frame_tree_close(tree);
 }

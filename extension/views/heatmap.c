@@ -53,7 +53,7 @@ sum_cells(const PfsSelection *selection, const PfsFilters *filters, int64 step_u
 
 /* By time, then slice. Returns whether there was none. */
 static bool
-put_cells(const PfsResult *result, PfsSeriesSums *cells, int64 step_us, int32 slices)
+heatmap_put_cells(const PfsResult *result, PfsSeriesSums *cells, int64 step_us, int32 slices)
 {
 	static const bool nulls[COL_COUNT] = { false };
 	PfsSeriesKey cell;
@@ -97,7 +97,8 @@ profstore_heatmap(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("heat maps are of delta types"),
 				 errdetail("Values of %s do not add up over time.", selection->profile_type)));
-	if (put_cells(&result, sum_cells(selection, &filters, step_us, slices), step_us, slices))
+	if (heatmap_put_cells(&result, sum_cells(selection, &filters, step_us, slices), step_us,
+						  slices))
 		pfs_selection_tell_empty(selection);
 	return (Datum) 0;
 }

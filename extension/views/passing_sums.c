@@ -7,8 +7,8 @@
  * 2. Then workers may help (count_workers). They are told ranges, series and expressions, make
  *    filters of their own, take blocks of the same scan, and leave their cells in shared memory
  *    (profstore_sum_passing).
- * 3. The leader reads, too, waits for them, and adds their cells to the sums (take_cells). Sums of
- *    integers are the same in any order.
+ * 3. The leader reads, too, waits for them, and adds their cells to the sums
+ *    (passing_take_cells()). Sums of integers are the same in any order.
  * 4. What filters keep of chunks goes to workers with the rest, and what they add comes back.
  */
 #include "views/passing_sums.h"
@@ -68,8 +68,8 @@ PGDLLEXPORT void profstore_sum_passing(dsm_segment *segment, shm_toc *toc);
 
 /* Adds rows of one series to buckets, or where there are none to sums. */
 static void
-add_rows(const PfsPassing *passing, const PfsSampleBlock *block, uint32 first, uint32 end,
-		 int32 rank, PfsBucketSums *buckets)
+passing_add_rows(const PfsPassing *passing, const PfsSampleBlock *block, uint32 first, uint32 end,
+				 int32 rank, PfsBucketSums *buckets)
 {
 	if (buckets != NULL)
 	{
@@ -88,7 +88,7 @@ add_rows(const PfsPassing *passing, const PfsSampleBlock *block, uint32 first, u
 }
 
 static void
-add_block(const PfsPassing *passing, const PfsSampleBlock *block, PfsBucketSums *buckets)
+passing_add_block(const PfsPassing *passing, const PfsSampleBlock *block, PfsBucketSums *buckets)
 {
 	const PfsSeries *series = NULL;
 
@@ -98,7 +98,7 @@ add_block(const PfsPassing *passing, const PfsSampleBlock *block, PfsBucketSums 
 		while (end < block->row_count && block->series[end] == block->series[row])
 			end++;
 		series = pfs_selection_next_series(passing->selection, series, block->series[row]);
-		add_rows(passing, block, row, end, passing->ranks[series->index], buckets);
+		passing_add_rows(passing, block, row, end, passing->ranks[series->index], buckets);
 	}
 }
 
@@ -109,7 +109,7 @@ add_scan(const PfsPassing *passing, PfsSampleScan *scan, PfsBucketSums *buckets)
 	PfsSampleBlock block;
 
 	while (pfs_sample_scan_next(scan, &block))
-		add_block(passing, &block, buckets);
+		passing_add_block(passing, &block, buckets);
 }
 
 static void
@@ -248,8 +248,9 @@ area_of_worker(char *areas, const Request *request, int worker)
 }
 
 static void
-estimate_shared(ParallelContext *context, const PfsPassing *passing, const PfsSampleScan *scan,
-				const PfsStackFilter *filter, const PfsBucketSums *buckets)
+passing_estimate_shared(ParallelContext *context, const PfsPassing *passing,
+						const PfsSampleScan *scan, const PfsStackFilter *filter,
+						const PfsBucketSums *buckets)
 {
 	shm_toc_estimator *estimator = &context->estimator;
 
@@ -266,7 +267,7 @@ estimate_shared(ParallelContext *context, const PfsPassing *passing, const PfsSa
 }
 
 static void *
-place(ParallelContext *context, uint64 key, Size bytes)
+passing_allocate(ParallelContext *context, uint64 key, Size bytes)
 {
 	void *chunk = shm_toc_allocate(context->toc, bytes);
 
@@ -281,8 +282,9 @@ put_areas(ParallelContext *context, const PfsStackFilter *filter, const Request 
 	Size bytes = pfs_stack_filter_kept_bytes(filter);
 	char *areas;
 
-	pfs_stack_filter_share(filter, false, place(context, KEY_KEPT, bytes), bytes);
-	areas = place(context, KEY_NEWLY_KEPT, mul_size(request->newly_kept_bytes, context->nworkers));
+	pfs_stack_filter_share(filter, false, passing_allocate(context, KEY_KEPT, bytes), bytes);
+	areas = passing_allocate(context, KEY_NEWLY_KEPT,
+							 mul_size(request->newly_kept_bytes, context->nworkers));
 	for (int worker = 0; worker < context->nworkers; worker++)
 		*area_of_worker(areas, request, worker) = (PfsKeptArea){ .is_valid = false };
 }
@@ -293,7 +295,7 @@ fill_shared(ParallelContext *context, const PfsPassing *passing, PfsSampleScan *
 			const PfsStackFilter *filter, const PfsBucketSums *buckets)
 {
 	const PfsSelection *selection = passing->selection;
-	Request *request = place(context, KEY_REQUEST, sizeof(Request));
+	Request *request = passing_allocate(context, KEY_REQUEST, sizeof(Request));
 	Size bytes = cells_bytes(buckets, context->nworkers);
 	int128 *cells;
 
@@ -307,13 +309,15 @@ fill_shared(ParallelContext *context, const PfsPassing *passing, PfsSampleScan *
 						  .first_bucket = buckets->first,
 						  .bucket_count = buckets->bucket_count,
 						  .newly_kept_bytes = newly_kept_bytes(filter, context->nworkers) };
-	put_series(passing,
-			   place(context, KEY_SERIES, sizeof(PfsSeries) * (Size) selection->series_count));
+	put_series(passing, passing_allocate(context, KEY_SERIES,
+										 sizeof(PfsSeries) * (Size) selection->series_count));
 	put_expressions(passing->filters, request,
-					place(context, KEY_EXPRESSIONS, Max(expressions_bytes(passing->filters), 1)));
-	pfs_sample_scan_share(scan, place(context, KEY_SAMPLES, pfs_sample_scan_shared_bytes(scan)));
+					passing_allocate(context, KEY_EXPRESSIONS,
+									 Max(expressions_bytes(passing->filters), 1)));
+	pfs_sample_scan_share(scan, passing_allocate(context, KEY_SAMPLES,
+												 pfs_sample_scan_shared_bytes(scan)));
 	put_areas(context, filter, request);
-	cells = place(context, KEY_CELLS, bytes);
+	cells = passing_allocate(context, KEY_CELLS, bytes);
 	memset(cells, 0, bytes);
 	return cells;
 }
@@ -321,7 +325,7 @@ fill_shared(ParallelContext *context, const PfsPassing *passing, PfsSampleScan *
 /* --- workers --- */
 
 static void
-put_cells(PfsSeriesSums *sums, const Request *request, int128 *cells)
+passing_put_cells(PfsSeriesSums *sums, const Request *request, int128 *cells)
 {
 	PfsSeriesKey key;
 	int128 sum;
@@ -371,9 +375,9 @@ profstore_sum_passing(dsm_segment *segment, shm_toc *toc)
 	buckets = begin_buckets(&passing);
 	add_scan(&passing, scan, buckets);
 	end_scan(scan, buckets);
-	put_cells(passing.sums, request,
-			  cells +
-				  (Size) ParallelWorkerNumber * request->bucket_count * (Size) request->rank_count);
+	passing_put_cells(passing.sums, request,
+					  cells + (Size) ParallelWorkerNumber * request->bucket_count *
+								  (Size) request->rank_count);
 	pfs_stack_filter_share(filter, true,
 						   area_of_worker(shm_toc_lookup(toc, KEY_NEWLY_KEPT, false), request,
 										  ParallelWorkerNumber),
@@ -383,8 +387,8 @@ profstore_sum_passing(dsm_segment *segment, shm_toc *toc)
 /* --- the leader --- */
 
 static void
-take_cells(const PfsPassing *passing, const int128 *cells, int workers, TimestampTz first_bucket,
-		   Size bucket_count)
+passing_take_cells(const PfsPassing *passing, const int128 *cells, int workers,
+				   TimestampTz first_bucket, Size bucket_count)
 {
 	Size cell_count = bucket_count * (Size) passing->rank_count;
 
@@ -419,7 +423,7 @@ add_with_workers(const PfsPassing *passing, PfsSampleScan *scan, PfsStackFilter 
 
 	EnterParallelMode();
 	context = CreateParallelContext("$libdir/profstore", "profstore_sum_passing", workers);
-	estimate_shared(context, passing, scan, filter, buckets);
+	passing_estimate_shared(context, passing, scan, filter, buckets);
 	InitializeParallelDSM(context);
 	cells = fill_shared(context, passing, scan, filter, buckets);
 	LaunchParallelWorkers(context);
@@ -428,7 +432,7 @@ add_with_workers(const PfsPassing *passing, PfsSampleScan *scan, PfsStackFilter 
 	if (parallel_leader_participation || context->nworkers_launched == 0)
 		add_scan(passing, scan, buckets);
 	WaitForParallelWorkersToFinish(context);
-	take_cells(passing, cells, context->nworkers_launched, first_bucket, bucket_count);
+	passing_take_cells(passing, cells, context->nworkers_launched, first_bucket, bucket_count);
 	take_kept(context, filter);
 	pfs_sample_scan_take_counters(shm_toc_lookup(context->toc, KEY_SAMPLES, false));
 	DestroyParallelContext(context);

@@ -42,7 +42,7 @@ PG_FUNCTION_INFO_V1(profstore_source);
 
 /* By number, those without one last. */
 static int
-compare_lines(const void *a, const void *b)
+source_compare_lines(const void *a, const void *b)
 {
 	const SourceLine *left = a;
 	const SourceLine *right = b;
@@ -76,7 +76,7 @@ sum_lines(const PfsSelection *selection, const PfsFilters *filters, uint32 *coun
 		ereport(NOTICE,
 				(errmsg("no frame of the selection is in file \"%s\"", filters->source_file),
 				 errhint("The column file of profstore.top() has the files of functions.")));
-	qsort(lines, *count, sizeof(SourceLine), compare_lines);
+	qsort(lines, *count, sizeof(SourceLine), source_compare_lines);
 	return lines;
 }
 

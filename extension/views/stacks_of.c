@@ -15,7 +15,7 @@
 PG_FUNCTION_INFO_V1(profstore_stacks_of);
 
 static void
-put_row(const PfsResult *result, Datum *names, int count, int64 value)
+stacks_put_row(const PfsResult *result, Datum *names, int count, int64 value)
 {
 	ArrayType *stack = count == 0 ? construct_empty_array(TEXTOID)
 								  : construct_array(names, count, TEXTOID, -1, false, TYPALIGN_INT);
@@ -27,7 +27,7 @@ put_row(const PfsResult *result, Datum *names, int count, int64 value)
 }
 
 static void
-forget_names(Datum *names, int32 first, int32 end)
+stacks_forget_names(Datum *names, int32 first, int32 end)
 {
 	for (int32 i = first; i < end; i++)
 		pfree(DatumGetPointer(names[i]));
@@ -67,7 +67,7 @@ profstore_stacks_of(PG_FUNCTION_ARGS)
 			if (row.level <= cut)
 				cut = sizes[row.level - 1] > PFS_STACK_TEXT_MAX_BYTES ? row.level : PG_INT32_MAX;
 			count = row.level < cut ? row.level : cut + 1;
-			forget_names(names, Min(row.level, cut) - 1, depth);
+			stacks_forget_names(names, Min(row.level, cut) - 1, depth);
 			if (row.level >= cut)
 				names[cut - 1] = CStringGetTextDatum(PFS_FRAMES_CUT);
 			names[count - 1] = CStringGetTextDatum(name);
@@ -75,7 +75,7 @@ profstore_stacks_of(PG_FUNCTION_ARGS)
 			depth = count;
 		}
 		if (row.self.value != 0)
-			put_row(&result, names, count, row.self.value);
+			stacks_put_row(&result, names, count, row.self.value);
 	}
 	pfs_frame_tree_close(tree);
 	return (Datum) 0;

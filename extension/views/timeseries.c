@@ -122,7 +122,7 @@ choose_step(const PfsSelection *selection)
 }
 
 static int64
-get_step(FunctionCallInfo fcinfo, const PfsSelection *selection)
+timeseries_get_step(FunctionCallInfo fcinfo, const PfsSelection *selection)
 {
 	const Datum *step = pfs_argument(fcinfo, "step");
 
@@ -159,7 +159,7 @@ rank_series(SeriesGraph *graph)
 
 /* Most of an instant type is its scrapes. */
 static void
-begin_sums(SeriesGraph *graph)
+timeseries_begin_sums(SeriesGraph *graph)
 {
 	Size bytes = pfs_hash_memory_bytes();
 
@@ -508,11 +508,11 @@ profstore_timeseries(PG_FUNCTION_ARGS)
 	const Datum *labels = pfs_argument(fcinfo, "by");
 	ArrayType *by = labels == NULL ? construct_empty_array(TEXTOID) : DatumGetArrayTypeP(*labels);
 
-	graph.step_us = get_step(fcinfo, graph.selection);
+	graph.step_us = timeseries_get_step(fcinfo, graph.selection);
 	graph.groups = pfs_series_groups(graph.selection, by);
 	graph.filters = pfs_filters_any(&filters) ? &filters : NULL;
 	pfs_require_scrapes(graph.selection);
-	begin_sums(&graph);
+	timeseries_begin_sums(&graph);
 	sum_rows(&graph);
 	if (graph.filters != NULL)
 		sum_passing(&graph);

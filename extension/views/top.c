@@ -26,7 +26,7 @@ PG_FUNCTION_INFO_V1(profstore_top_of);
 
 /* By falling self, then total, then name. */
 static int
-compare_functions(const void *a, const void *b)
+top_compare_functions(const void *a, const void *b)
 {
 	const PfsFunctionTotal *left = a;
 	const PfsFunctionTotal *right = b;
@@ -39,7 +39,7 @@ compare_functions(const void *a, const void *b)
 }
 
 static void
-put_row(const PfsResult *result, const PfsFunctionTotal *function, int64 whole)
+top_put_row(const PfsResult *result, const PfsFunctionTotal *function, int64 whole)
 {
 	Datum values[COL_COUNT];
 	bool nulls[COL_COUNT] = { false };
@@ -58,12 +58,12 @@ put_row(const PfsResult *result, const PfsFunctionTotal *function, int64 whole)
 }
 
 static void
-put_functions(const PfsResult *result, PfsFunctionTotal *functions, uint32 count, int64 whole,
-			  int64 max_rows)
+top_put_functions(const PfsResult *result, PfsFunctionTotal *functions, uint32 count, int64 whole,
+				  int64 max_rows)
 {
-	count = pfs_function_totals_sort(functions, count, max_rows, compare_functions);
+	count = pfs_function_totals_sort(functions, count, max_rows, top_compare_functions);
 	for (uint32 i = 0; i < count; i++)
-		put_row(result, &functions[i], whole);
+		top_put_row(result, &functions[i], whole);
 }
 
 PGDLLEXPORT Datum
@@ -80,7 +80,7 @@ profstore_top(PG_FUNCTION_ARGS)
 
 	if (count == 0 && whole.value == 0)
 		pfs_selection_tell_empty(selection);
-	put_functions(&result, functions, count, whole.value, max_rows);
+	top_put_functions(&result, functions, count, whole.value, max_rows);
 	return (Datum) 0;
 }
 
@@ -95,6 +95,6 @@ profstore_top_of(PG_FUNCTION_ARGS)
 	uint32 count =
 		pfs_function_totals(pfs_merged_stream(fcinfo, "sums"), &filters, &functions, &whole);
 
-	put_functions(&result, functions, count, whole.value, max_rows);
+	top_put_functions(&result, functions, count, whole.value, max_rows);
 	return (Datum) 0;
 }
