@@ -45,7 +45,7 @@ make_list(void)
 
 /* Returns the number of a text, and appends it to the array if it is new. */
 static uint32
-number_of(NameList *list, const char *text, bool *is_new)
+list_number(NameList *list, const char *text, bool *is_new)
 {
 	bool found;
 	PfsTextNumber *entry = pfs_text_numbers_insert(list->hash, text, &found);
@@ -57,10 +57,10 @@ number_of(NameList *list, const char *text, bool *is_new)
 }
 
 static uint32
-string_number(NameList *strings, const char *text)
+list_string_number(NameList *strings, const char *text)
 {
 	bool is_new;
-	uint32 number = number_of(strings, text, &is_new);
+	uint32 number = list_number(strings, text, &is_new);
 
 	if (is_new)
 	{
@@ -72,7 +72,7 @@ string_number(NameList *strings, const char *text)
 }
 
 static const char *
-base_name(const char *path)
+path_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -83,14 +83,14 @@ static uint32
 library_number(NameList *libraries, const char *path)
 {
 	bool is_new;
-	uint32 number = number_of(libraries, path, &is_new);
+	uint32 number = list_number(libraries, path, &is_new);
 
 	if (is_new)
 	{
 		appendStringInfoString(&libraries->json, number > 0 ? ",{" : "{");
-		pfs_json_append_text(&libraries->json, "name", base_name(path), true);
+		pfs_json_append_text(&libraries->json, "name", path_base_name(path), true);
 		pfs_json_append_text(&libraries->json, "path", path, false);
-		pfs_json_append_text(&libraries->json, "debugName", base_name(path), false);
+		pfs_json_append_text(&libraries->json, "debugName", path_base_name(path), false);
 		pfs_json_append_text(&libraries->json, "debugPath", path, false);
 		appendStringInfoString(&libraries->json,
 							   ",\"breakpadId\":\"\",\"codeId\":null,\"arch\":null}");
@@ -100,7 +100,7 @@ library_number(NameList *libraries, const char *path)
 
 /* Appends a value of a column, with a comma before unless it is the first. */
 static void
-append_value(StringInfo column, bool first, int64 value)
+json_append_value(StringInfo column, bool first, int64 value)
 {
 	appendStringInfo(column, first ? INT64_FORMAT : "," INT64_FORMAT, value);
 }
@@ -140,20 +140,20 @@ append_functions(StringInfo json, const PfsTreeExport *export, NameList *strings
 		const PfsTreeFrame *frame = &export->frames[i];
 		const char *comma = i == 0 ? "" : ",";
 
-		append_value(&names, i == 0, string_number(strings, frame->name));
-		append_value(&resources, i == 0,
-					 frame->source.mapping == NULL
-						 ? -1
-						 : (int64) library_number(libraries, frame->source.mapping));
-		append_value(&numbers, i == 0, i);
+		json_append_value(&names, i == 0, list_string_number(strings, frame->name));
+		json_append_value(&resources, i == 0,
+						  frame->source.mapping == NULL
+							  ? -1
+							  : (int64) library_number(libraries, frame->source.mapping));
+		json_append_value(&numbers, i == 0, i);
 		if (frame->source.file == NULL)
 			appendStringInfo(&files, "%snull", comma);
 		else
-			append_value(&files, i == 0, string_number(strings, frame->source.file));
+			json_append_value(&files, i == 0, list_string_number(strings, frame->source.file));
 		if (frame->source.line == 0)
 			appendStringInfo(&lines, "%snull", comma);
 		else
-			append_value(&lines, i == 0, frame->source.line);
+			json_append_value(&lines, i == 0, frame->source.line);
 	}
 	appendStringInfo(json, "\"funcTable\":{\"length\":%u,\"name\":[%s],\"resource\":[%s]", count,
 					 names.data, resources.data);
@@ -187,10 +187,10 @@ append_resources(StringInfo json, const NameList *libraries, NameList *strings)
 		paths[entry->number] = entry->text;
 	appendStringInfo(json, "\"resourceTable\":{\"length\":%u,\"name\":[", count);
 	for (uint32 i = 0; i < count; i++)
-		append_value(json, i == 0, string_number(strings, base_name(paths[i])));
+		json_append_value(json, i == 0, list_string_number(strings, path_base_name(paths[i])));
 	appendStringInfoString(json, "],\"lib\":[");
 	for (uint32 i = 0; i < count; i++)
-		append_value(json, i == 0, i);
+		json_append_value(json, i == 0, i);
 	appendStringInfoChar(json, ']');
 	append_repeated(json, "host", "null", count);
 	append_repeated(json, "type", CppAsString2(RESOURCE_LIBRARY), count);
@@ -213,11 +213,11 @@ append_stacks(StringInfo json, const PfsTreeExport *export)
 	{
 		int32 level = export->rows[i].level;
 
-		append_value(json, i == 1, export->rows[i].frame);
+		json_append_value(json, i == 1, export->rows[i].frame);
 		if (level == 1)
 			appendStringInfoString(&prefixes, i == 1 ? "null" : ",null");
 		else
-			append_value(&prefixes, i == 1, path[level - 1]);
+			json_append_value(&prefixes, i == 1, path[level - 1]);
 		path[level] = i - 1;
 	}
 	appendStringInfo(json, "],\"prefix\":[%s]", prefixes.data);

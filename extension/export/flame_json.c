@@ -72,7 +72,7 @@ append_frame_text(StringInfo json, PfsFrameTexts *texts, const char *key, const 
 }
 
 static void
-append_node(StringInfo json, const PfsFlameRow *row, bool is_diff, PfsFrameTexts *texts)
+json_append_node(StringInfo json, const PfsFlameRow *row, bool is_diff, PfsFrameTexts *texts)
 {
 	PfsFrameSource source = { NULL, 0, NULL };
 
@@ -129,7 +129,7 @@ pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff, PfsFram
 			appendStringInfoString(json, ",\"children\":[");
 		else if (level >= 0)
 			close_nodes(json, level, row.level);
-		append_node(json, &row, is_diff, texts);
+		json_append_node(json, &row, is_diff, texts);
 		if (row.level == 0 && dropped != NULL)
 			append_whole(json, row.total, dropped, is_diff);
 		level = row.level;

@@ -84,7 +84,7 @@ find_seen(const PfsSelection *selection, TimestampTz *first, TimestampTz *last)
  * last seen.
  */
 static void
-set_range(PfsPprofHeader *header, const PfsSelection *selection)
+header_set_range(PfsPprofHeader *header, const PfsSelection *selection)
 {
 	int64 end_ns = 0;
 	bool has_begin = to_file_time(selection->from, &header->time_ns);
@@ -127,7 +127,7 @@ make_header(const PfsSelection *selection)
 			break;
 		}
 	}
-	set_range(&header, selection);
+	header_set_range(&header, selection);
 	return header;
 }
 
@@ -141,7 +141,7 @@ typedef struct Export
 } Export;
 
 static void
-add_sample(void *argument, const int32 *location_ids, uint32 count, int64 value)
+export_add_sample(void *argument, const int32 *location_ids, uint32 count, int64 value)
 {
 	Export *export = argument;
 
@@ -151,16 +151,16 @@ add_sample(void *argument, const int32 *location_ids, uint32 count, int64 value)
 }
 
 static void
-add_part(Export *export, const PfsSelection *selection, PfsSymbols *symbols)
+export_add_part(Export *export, const PfsSelection *selection, PfsSymbols *symbols)
 {
 	PfsStackStream *stream = pfs_stack_stream_begin(selection);
 
-	pfs_export_stacks(stream, symbols, add_sample, export);
+	pfs_export_stacks(stream, symbols, export_add_sample, export);
 	pfs_stack_stream_end(stream);
 }
 
 static void
-add_comment(PfsPprofHeader *header, const char *comment)
+header_add_comment(PfsPprofHeader *header, const char *comment)
 {
 	const char **comments = PFS_ARRAY(const char *, header->comment_count + 1);
 
@@ -188,7 +188,7 @@ profstore_pprof(PG_FUNCTION_ARGS)
 	symbols = pfs_symbols_create(&filters);
 	export.writer = pfs_pprof_begin(symbols);
 	if (!sample_labels)
-		add_part(&export, selection, symbols);
+		export_add_part(&export, selection, symbols);
 	for (int32 i = 0; sample_labels && i < selection->distinct_count; i++)
 	{
 		PfsSelection *part = pfs_selection_part(selection, i);
@@ -196,13 +196,14 @@ profstore_pprof(PG_FUNCTION_ARGS)
 
 		export.label_count = pfs_labels_of_series(part->series[0].labels, &labels);
 		export.labels = labels;
-		add_part(&export, part, symbols);
+		export_add_part(&export, part, symbols);
 	}
 	if (export.sample_count == 0)
 		pfs_selection_tell_empty(selection);
 	if (pfs_symbols_dropped(symbols) != NULL)
-		add_comment(&header, pfs_share_text(fcinfo, export.kept, pfs_symbols_dropped(symbols),
-											header.sample_unit));
+		header_add_comment(&header,
+						   pfs_share_text(fcinfo, export.kept, pfs_symbols_dropped(symbols),
+										  header.sample_unit));
 	profile = pfs_pprof_end(export.writer, &header);
 	if (pfs_gzip((uint8 *) profile->data, (size_t) profile->len,
 				 pfs_palloc_allocator(CurrentMemoryContext), pfs_server_pause,

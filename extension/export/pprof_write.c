@@ -62,7 +62,7 @@ struct PfsPprofWriter
 /* Bytes */
 
 static void
-append_varint(StringInfo out, uint64 value)
+bytes_append_varint(StringInfo out, uint64 value)
 {
 	for (; value >= 0x80; value >>= 7)
 		appendStringInfoCharMacro(out, (char) (value | 0x80));
@@ -77,7 +77,7 @@ varint_length(uint64 value)
 
 /* Writes a varint into existing room; returns the place behind it. */
 static inline char *
-put_varint(char *at, uint64 value)
+field_put_varint(char *at, uint64 value)
 {
 	for (; value >= 0x80; value >>= 7)
 		*at++ = (char) (value | 0x80);
@@ -88,7 +88,7 @@ put_varint(char *at, uint64 value)
 static inline char *
 put_tag(char *at, uint32 field, uint64 length)
 {
-	return put_varint(put_varint(at, (uint64) field << TAG_SHIFT | WIRE_BYTES), length);
+	return field_put_varint(field_put_varint(at, (uint64) field << TAG_SHIFT | WIRE_BYTES), length);
 }
 
 static void
@@ -96,8 +96,8 @@ append_number(StringInfo out, Pfs__Pprof__Field field, uint64 value)
 {
 	if (value == 0)
 		return;
-	append_varint(out, (uint64) field << TAG_SHIFT | WIRE_VARINT);
-	append_varint(out, value);
+	bytes_append_varint(out, (uint64) field << TAG_SHIFT | WIRE_VARINT);
+	bytes_append_varint(out, value);
 }
 
 static void
@@ -105,8 +105,8 @@ append_message(StringInfo out, uint32 field, const ProtobufCMessage *message)
 {
 	size_t length = protobuf_c_message_get_packed_size(message);
 
-	append_varint(out, (uint64) field << TAG_SHIFT | WIRE_BYTES);
-	append_varint(out, length);
+	bytes_append_varint(out, (uint64) field << TAG_SHIFT | WIRE_BYTES);
+	bytes_append_varint(out, length);
 	if (length > MaxAllocSize)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("profile is too large")));
 	enlargeStringInfo(out, (int) length);
@@ -115,7 +115,7 @@ append_message(StringInfo out, uint32 field, const ProtobufCMessage *message)
 }
 
 static uint32
-string_number(PfsPprofWriter *writer, const char *text)
+writer_string_number(PfsPprofWriter *writer, const char *text)
 {
 	bool found;
 	PfsTextNumber *entry = pfs_text_numbers_insert(writer->strings, text, &found);
@@ -128,9 +128,9 @@ string_number(PfsPprofWriter *writer, const char *text)
 	entry->text = pstrdup(text);
 	utf8 = pg_server_to_any(text, (int) strlen(text), PG_UTF8);
 	length = strlen(utf8);
-	append_varint(&writer->table,
-				  (uint64) PFS__PPROF__FIELD__STRING_TABLE << TAG_SHIFT | WIRE_BYTES);
-	append_varint(&writer->table, length);
+	bytes_append_varint(&writer->table,
+						(uint64) PFS__PPROF__FIELD__STRING_TABLE << TAG_SHIFT | WIRE_BYTES);
+	bytes_append_varint(&writer->table, length);
 	appendBinaryStringInfo(&writer->table, utf8, (int) length);
 	if (utf8 != text)
 		pfree(utf8);
@@ -140,7 +140,7 @@ string_number(PfsPprofWriter *writer, const char *text)
 /* Functions, mappings, locations */
 
 static uint32
-number_of(Numbers *numbers, int32 id, bool *found)
+writer_number(Numbers *numbers, int32 id, bool *found)
 {
 	uint32 *number = pfs_id_map_slot(&numbers->of_ids, id);
 
@@ -157,13 +157,13 @@ function_number(PfsPprofWriter *writer, int32 id)
 	bool found;
 	const PfsFunction *function;
 
-	message.id = number_of(&writer->functions, id, &found);
+	message.id = writer_number(&writer->functions, id, &found);
 	if (found)
 		return (uint32) message.id;
 	function = pfs_function_get(id);
-	message.name = string_number(writer, function->name);
-	message.system_name = string_number(writer, function->system_name);
-	message.filename = string_number(writer, function->filename);
+	message.name = writer_string_number(writer, function->name);
+	message.system_name = writer_string_number(writer, function->system_name);
+	message.filename = writer_string_number(writer, function->filename);
 	message.start_line = function->start_line;
 	append_message(&writer->messages, PFS__PPROF__FIELD__FUNCTION, &message.base);
 	return (uint32) message.id;
@@ -174,7 +174,7 @@ static Pfs__Pprof__Mapping *
 mapping_message(PfsPprofWriter *writer, int32 id)
 {
 	bool found;
-	uint32 number = number_of(&writer->mapping_numbers, id, &found);
+	uint32 number = writer_number(&writer->mapping_numbers, id, &found);
 	Pfs__Pprof__Mapping *message;
 
 	if (found)
@@ -184,8 +184,8 @@ mapping_message(PfsPprofWriter *writer, int32 id)
 	pfs__pprof__mapping__init(message);
 	message->id = number;
 	message->memory_limit = PG_UINT64_MAX;
-	message->filename = string_number(writer, pfs_mapping_get(id)->file);
-	message->build_id = string_number(writer, pfs_mapping_get(id)->build_id);
+	message->filename = writer_string_number(writer, pfs_mapping_get(id)->file);
+	message->build_id = writer_string_number(writer, pfs_mapping_get(id)->build_id);
 	message->has_functions = true;
 	message->has_filenames = true;
 	message->has_line_numbers = true;
@@ -275,7 +275,7 @@ pfs_pprof_begin(PfsSymbols *symbols)
 	writer->strings = pfs_text_numbers_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
 	writer->locations.of_ids.context = writer->functions.of_ids.context =
 		writer->mapping_numbers.of_ids.context = CurrentMemoryContext;
-	string_number(writer, "");
+	writer_string_number(writer, "");
 	return writer;
 }
 
@@ -313,14 +313,14 @@ set_labels(PfsPprofWriter *writer, const PfsSampleLabel *labels, uint32 count)
 	{
 		Pfs__Pprof__Label message = PFS__PPROF__LABEL__INIT;
 
-		message.key = string_number(writer, labels[i].key);
+		message.key = writer_string_number(writer, labels[i].key);
 		if (labels[i].numeric)
 		{
 			message.num = labels[i].number;
-			message.num_unit = string_number(writer, labels[i].text);
+			message.num_unit = writer_string_number(writer, labels[i].text);
 		}
 		else
-			message.str = string_number(writer, labels[i].text);
+			message.str = writer_string_number(writer, labels[i].text);
 		append_message(&writer->labels, SAMPLE_LABEL, &message.base);
 	}
 }
@@ -346,8 +346,8 @@ pfs_pprof_add(PfsPprofWriter *writer, const int32 *location_ids, uint32 count, i
 	if (left > 0)
 		at = put_tag(at, SAMPLE_LOCATION_ID, location_bytes);
 	for (uint32 i = 0; i < left; i++)
-		at = put_varint(at, writer->location_numbers[i]);
-	at = put_varint(put_tag(at, SAMPLE_VALUE, value_bytes), (uint64) value);
+		at = field_put_varint(at, writer->location_numbers[i]);
+	at = field_put_varint(put_tag(at, SAMPLE_VALUE, value_bytes), (uint64) value);
 	memcpy(at, writer->labels.data, (Size) writer->labels.len);
 	out->len = (int) (at - out->data) + writer->labels.len;
 }
@@ -358,8 +358,8 @@ append_value_type(PfsPprofWriter *writer, StringInfo out, Pfs__Pprof__Field fiel
 {
 	Pfs__Pprof__ValueType message = PFS__PPROF__VALUE_TYPE__INIT;
 
-	message.type = string_number(writer, type);
-	message.unit = string_number(writer, unit);
+	message.type = writer_string_number(writer, type);
+	message.unit = writer_string_number(writer, unit);
 	append_message(out, field, &message.base);
 }
 
@@ -368,18 +368,20 @@ append_notes(PfsPprofWriter *writer, StringInfo out, const PfsPprofHeader *heade
 {
 	StringInfoData comments;
 
-	append_number(out, PFS__PPROF__FIELD__DROP_FRAMES, string_number(writer, header->drop_frames));
-	append_number(out, PFS__PPROF__FIELD__KEEP_FRAMES, string_number(writer, header->keep_frames));
+	append_number(out, PFS__PPROF__FIELD__DROP_FRAMES,
+				  writer_string_number(writer, header->drop_frames));
+	append_number(out, PFS__PPROF__FIELD__KEEP_FRAMES,
+				  writer_string_number(writer, header->keep_frames));
 	append_number(out, PFS__PPROF__FIELD__DEFAULT_SAMPLE_TYPE,
-				  string_number(writer, header->default_type));
-	append_number(out, PFS__PPROF__FIELD__DOC_URL, string_number(writer, header->doc_url));
+				  writer_string_number(writer, header->default_type));
+	append_number(out, PFS__PPROF__FIELD__DOC_URL, writer_string_number(writer, header->doc_url));
 	if (header->comment_count == 0)
 		return;
 	initStringInfo(&comments);
 	for (uint32 i = 0; i < header->comment_count; i++)
-		append_varint(&comments, string_number(writer, header->comments[i]));
-	append_varint(out, (uint64) PFS__PPROF__FIELD__COMMENT << TAG_SHIFT | WIRE_BYTES);
-	append_varint(out, (uint64) comments.len);
+		bytes_append_varint(&comments, writer_string_number(writer, header->comments[i]));
+	bytes_append_varint(out, (uint64) PFS__PPROF__FIELD__COMMENT << TAG_SHIFT | WIRE_BYTES);
+	bytes_append_varint(out, (uint64) comments.len);
 	appendBinaryStringInfo(out, comments.data, comments.len);
 }
 

@@ -43,7 +43,7 @@ frame_number(PfsTreeExport *export, Numbering *numbering, const PfsFrameTree *tr
 }
 
 static void
-add_rows(PfsTreeExport *export, PfsFrameTree *tree)
+export_add_rows(PfsTreeExport *export, PfsFrameTree *tree)
 {
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, PFS_NO_ROW_LIMIT);
 	Numbering numbering = { 0 };
@@ -76,7 +76,7 @@ pfs_tree_export(FunctionCallInfo fcinfo)
 									pfs_symbols_dropped(tree->symbols), selection->unit));
 	if (pfs_frame_tree_is_empty(tree))
 		pfs_selection_tell_empty(selection);
-	add_rows(&export, tree);
+	export_add_rows(&export, tree);
 	pfs_frame_tree_close(tree);
 	return export;
 }
