@@ -20,7 +20,7 @@
 
 /* Describes the place of an error. Lines are those of text formats. */
 static const char *
-place_of(uint64_t line, size_t offset)
+fault_place(uint64_t line, size_t offset)
 {
 	return line == 0 ? psprintf("byte %zu", offset)
 					 : psprintf("line %llu, byte %zu", (unsigned long long) line, offset);
@@ -30,7 +30,7 @@ static void
 raise_invalid(const PfsReadError *error, int sqlstate)
 {
 	ereport(ERROR, (errcode(sqlstate), errmsg("invalid profile: %s", error->message),
-					errdetail("It was seen at %s.", place_of(error->line, error->offset)),
+					errdetail("It was seen at %s.", fault_place(error->line, error->offset)),
 					error->hint != NULL ? errhint("%s", error->hint) : 0));
 }
 
@@ -51,7 +51,7 @@ pfs_import_check(const PfsImportCall *call, PfsReadStatus status)
 			ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 							errmsg("could not import profile: %s", call->error.message),
 							errdetail("It was seen at %s. profstore.import_max_size is %d kB.",
-									  place_of(call->error.line, call->error.offset),
+									  fault_place(call->error.line, call->error.offset),
 									  pfs_import_max_size_kb)));
 			break;
 		case PFS_READ_NO_MEMORY:
@@ -61,7 +61,7 @@ pfs_import_check(const PfsImportCall *call, PfsReadStatus status)
 }
 
 static void
-unpack(PfsImportCall *call, PfsAllocator allocator)
+import_unpack(PfsImportCall *call, PfsAllocator allocator)
 {
 	Size max_bytes = (Size) pfs_import_max_size_kb * 1024;
 	PfsBytes packed = call->bytes;
@@ -89,7 +89,7 @@ pfs_import_begin(FunctionCallInfo fcinfo)
 	profile = PG_DETOAST_DATUM_PACKED(pfs_argument_require(fcinfo, "profile", NULL));
 	labels = pfs_argument_require(fcinfo, "labels", NULL);
 	call->bytes = (PfsBytes){ (uint8 *) VARDATA_ANY(profile), VARSIZE_ANY_EXHDR(profile) };
-	unpack(call, allocator);
+	import_unpack(call, allocator);
 
 	call->budget.allocator = allocator;
 	call->budget.pause = pfs_server_pause;
@@ -132,7 +132,7 @@ notice_gaps(const PfsImportCall *call)
 							   "%llu parts of the profile were not understood and are not stored",
 							   (unsigned long) skipped->count, (unsigned long long) skipped->count),
 				 errdetail("The first was seen at %s.",
-						   place_of(skipped->first_line, skipped->first_offset))));
+						   fault_place(skipped->first_line, skipped->first_offset))));
 	if (pfs_profile_lacks_frames(&call->profile))
 		ereport(NOTICE, (errmsg("no sample of the profile has a stack"),
 						 call->frames_hint == NULL ? 0 : errhint("%s", call->frames_hint)));

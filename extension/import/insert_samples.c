@@ -119,7 +119,7 @@ give_bytes(void *buffer, int min_bytes, int max_bytes)
 }
 
 static void
-copy_rows(Relation table)
+samples_copy_rows(Relation table)
 {
 	ParseState *parse = make_parsestate(NULL);
 	List *columns = list_make4(makeString(pstrdup("time")), makeString(pstrdup("series_id")),
@@ -149,7 +149,7 @@ pfs_samples_insert(const PfsSampleRow *rows, uint32 count)
 	PG_TRY();
 	{
 		feed = &here;
-		copy_rows(table);
+		samples_copy_rows(table);
 	}
 	PG_FINALLY();
 	{

@@ -61,7 +61,7 @@ static int64 known_epoch;
 static NameData known_role;
 
 static void
-forget(void)
+known_ids_forget(void)
 {
 	if (known_context != NULL)
 		MemoryContextDelete(known_context);
@@ -77,27 +77,27 @@ forget(void)
 }
 
 static void
-end_transaction(XactEvent event, void *arg)
+known_ids_end_transaction(XactEvent event, void *arg)
 {
 	if (event == XACT_EVENT_COMMIT)
 		some_are_own = false;
 	else if ((event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE) && some_are_own)
-		forget();
+		known_ids_forget();
 }
 
 static void
-end_subtransaction(SubXactEvent event, SubTransactionId subid, SubTransactionId parent_subid,
-				   void *arg)
+known_ids_end_subtransaction(SubXactEvent event, SubTransactionId subid,
+							 SubTransactionId parent_subid, void *arg)
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB && some_are_own)
-		forget();
+		known_ids_forget();
 }
 
 void
 pfs_known_ids_init(void)
 {
-	RegisterXactCallback(end_transaction, NULL);
-	RegisterSubXactCallback(end_subtransaction, NULL);
+	RegisterXactCallback(known_ids_end_transaction, NULL);
+	RegisterSubXactCallback(known_ids_end_subtransaction, NULL);
 }
 
 /* Drops ids that are not valid any more. */
@@ -112,7 +112,7 @@ check_validity(void)
 	if (table != known_of || epoch.ids != known_epoch || epoch.own || is_full ||
 		(is_unshared && !IsolationUsesXactSnapshot()) ||
 		strcmp(NameStr(role), NameStr(known_role)) != 0)
-		forget();
+		known_ids_forget();
 	known_of = table;
 	known_epoch = epoch.ids;
 	known_role = role;
@@ -166,7 +166,7 @@ offer_own(void)
 	if (count > 0 &&
 		(pfs_shared_ids_offer(NameStr(known_role), ids, count, shared_ids, MAX_BYTES) ||
 		 others_know_more(shared_count + count)))
-		forget();
+		known_ids_forget();
 	pfree(ids);
 }
 
@@ -209,7 +209,7 @@ make_content(const PfsKnownItems *items, const StringInfoData *content)
 }
 
 static int32
-find(const PfsKnownItems *items, const StringInfoData *content)
+known_ids_find(const PfsKnownItems *items, const StringInfoData *content)
 {
 	PfsIdContent key = make_content(items, content);
 	const KnownId *entry = known_lookup(known_table, key);
@@ -220,7 +220,7 @@ find(const PfsKnownItems *items, const StringInfoData *content)
 }
 
 static void
-remember(const PfsKnownItems *items, const StringInfoData *content, int32 id)
+known_ids_remember(const PfsKnownItems *items, const StringInfoData *content, int32 id)
 {
 	PfsIdContent key = make_content(items, content);
 	bool found;
@@ -234,7 +234,7 @@ remember(const PfsKnownItems *items, const StringInfoData *content, int32 id)
 }
 
 static void
-put_content(const PfsKnownItems *items, StringInfo content, uint32 item)
+known_ids_put_content(const PfsKnownItems *items, StringInfo content, uint32 item)
 {
 	resetStringInfo(content);
 	items->put_content(content, items->context, item);
@@ -252,8 +252,8 @@ pfs_known_ids(const PfsKnownItems *items)
 	initStringInfo(&content);
 	for (uint32 i = 0; i < items->count; i++)
 	{
-		put_content(items, &content, i);
-		ids[i] = find(items, &content);
+		known_ids_put_content(items, &content, i);
+		ids[i] = known_ids_find(items, &content);
 		if (ids[i] == 0)
 			missing[missing_count++] = i;
 	}
@@ -261,8 +261,8 @@ pfs_known_ids(const PfsKnownItems *items)
 		interned = items->intern(items->context, missing, missing_count);
 	for (uint32 i = 0; i < missing_count; i++)
 	{
-		put_content(items, &content, missing[i]);
-		remember(items, &content, interned[i]);
+		known_ids_put_content(items, &content, missing[i]);
+		known_ids_remember(items, &content, interned[i]);
 		ids[missing[i]] = interned[i];
 	}
 	pfree(content.data);

@@ -124,7 +124,7 @@ labels_of(const SeriesNames *names, uint32 series)
 }
 
 static void
-put_content(StringInfo content, const void *context, uint32 series)
+series_put_content(StringInfo content, const void *context, uint32 series)
 {
 	const SeriesNames *names = context;
 	const char *type = type_of(names, series);
@@ -136,7 +136,7 @@ put_content(StringInfo content, const void *context, uint32 series)
 }
 
 static const int32 *
-intern(const void *context, const uint32 *series, uint32 count)
+series_intern(const void *context, const uint32 *series, uint32 count)
 {
 	const SeriesNames *names = context;
 	Datum *types = PFS_ARRAY(Datum, count);
@@ -175,7 +175,7 @@ pfs_profile_series(const PfsImport *import)
 	series.ids = pfs_known_ids(&(PfsKnownItems){ .kind = PFS_KNOWN_SERIES,
 												 .count = series.count,
 												 .context = &names,
-												 .put_content = put_content,
-												 .intern = intern });
+												 .put_content = series_put_content,
+												 .intern = series_intern });
 	return series;
 }

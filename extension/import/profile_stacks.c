@@ -41,7 +41,7 @@ make_int4_array(Size count, int32 **elements)
 }
 
 static void
-put_text(StringInfo content, PfsText text)
+stacks_put_text(StringInfo content, PfsText text)
 {
 	appendBinaryStringInfo(content, (const char *) &text.length, sizeof(text.length));
 	appendBinaryStringInfo(content, text.data, (int) text.length);
@@ -60,8 +60,8 @@ put_mapping(StringInfo content, const void *context, uint32 item)
 {
 	const PfsProfileMapping *mapping = &((const Stacks *) context)->profile->mappings[item];
 
-	put_text(content, mapping->build_id);
-	put_text(content, mapping->file);
+	stacks_put_text(content, mapping->build_id);
+	stacks_put_text(content, mapping->file);
 }
 
 static const int32 *
@@ -93,9 +93,9 @@ put_function(StringInfo content, const void *context, uint32 item)
 	const PfsProfileFunction *function = &((const Stacks *) context)->profile->functions[item];
 
 	put_int(content, function->start_line);
-	put_text(content, function->name);
-	put_text(content, function->system_name);
-	put_text(content, function->filename);
+	stacks_put_text(content, function->name);
+	stacks_put_text(content, function->system_name);
+	stacks_put_text(content, function->filename);
 }
 
 static const int32 *

@@ -50,7 +50,7 @@ compile_whole(const PfsImport *import, PfsText expression, const char *field)
 }
 
 static bool
-matches(text *expression, const char *name, size_t length)
+prune_matches(text *expression, const char *name, size_t length)
 {
 	return RE_compile_and_execute(expression, unconstify(char *, name), (int) length, REG_ADVANCED,
 								  C_COLLATION_OID, 0, NULL);
@@ -96,8 +96,8 @@ match_functions(const PfsImport *import, const PfsProfile *profile)
 		const char *bare = name + (*name == '.');
 		size_t length = bare_length(bare);
 
-		matching[i] = *name != '\0' && matches(drop, bare, length) &&
-					  (keep == NULL || !matches(keep, bare, length));
+		matching[i] = *name != '\0' && prune_matches(drop, bare, length) &&
+					  (keep == NULL || !prune_matches(keep, bare, length));
 		pfree(name);
 	}
 	return matching;

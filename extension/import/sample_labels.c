@@ -33,7 +33,7 @@ push_pair(JsonbParseState **state, const char *key, const char *value)
 }
 
 static JsonbValue *
-find(Jsonb *object, const char *name)
+labels_find(Jsonb *object, const char *name)
 {
 	JsonbValue key = string_value(name);
 
@@ -44,7 +44,7 @@ find(Jsonb *object, const char *name)
 char *
 pfs_label_value(Jsonb *labels, const char *name)
 {
-	JsonbValue *value = find(labels, name);
+	JsonbValue *value = labels_find(labels, name);
 
 	return value == NULL || value->type != jbvString
 			   ? NULL
@@ -118,7 +118,7 @@ pfs_series_labels(const PfsImport *import, const PfsLabels *of_sample)
 static void
 restore_kind(Jsonb *kinds, const char *name, PfsSampleLabel *label)
 {
-	JsonbValue *kind = find(kinds, name);
+	JsonbValue *kind = labels_find(kinds, name);
 	JsonbValue *value;
 	JsonbValue key;
 

@@ -79,7 +79,7 @@ content_of(const PfsSharedIds *ids, const Slot *slot)
 
 /* Returns the slot of a content, or the free one where it belongs. There are always free slots. */
 static uint32
-find_slot(const PfsSharedIds *ids, const PfsIdContent *content)
+shared_ids_slot(const PfsSharedIds *ids, const PfsIdContent *content)
 {
 	uint32 at = (uint32) content->hash & ids->mask;
 
@@ -96,19 +96,19 @@ find_slot(const PfsSharedIds *ids, const PfsIdContent *content)
 int32
 pfs_shared_ids_find(const PfsSharedIds *ids, const PfsIdContent *content)
 {
-	return ids->slots[find_slot(ids, content)].id;
+	return ids->slots[shared_ids_slot(ids, content)].id;
 }
 
 static Size
-head_bytes(uint32 slot_count)
+shared_ids_head_bytes(uint32 slot_count)
 {
 	return offsetof(PfsSharedIds, slots) + sizeof(Slot) * slot_count;
 }
 
 static void
-put(PfsSharedIds *ids, const PfsIdContent *content, int32 id, uint32 *offset)
+shared_ids_put(PfsSharedIds *ids, const PfsIdContent *content, int32 id, uint32 *offset)
 {
-	Slot *slot = &ids->slots[find_slot(ids, content)];
+	Slot *slot = &ids->slots[shared_ids_slot(ids, content)];
 
 	*slot = (Slot){ .hash = content->hash,
 					.offset = *offset,
@@ -122,29 +122,29 @@ put(PfsSharedIds *ids, const PfsIdContent *content, int32 id, uint32 *offset)
 }
 
 static void
-fill(void *place, const void *argument)
+shared_ids_fill(void *place, const void *argument)
 {
 	const Offer *offer = argument;
 	PfsSharedIds *ids = place;
-	uint32 offset = (uint32) head_bytes(offer->slot_count);
+	uint32 offset = (uint32) shared_ids_head_bytes(offer->slot_count);
 
 	memset(place, 0, offset);
 	namestrcpy(&ids->role, offer->role);
 	ids->mask = offer->slot_count - 1;
 	for (uint32 i = 0; i < offer->count; i++)
-		put(ids, &offer->ids[i].content, offer->ids[i].id, &offset);
+		shared_ids_put(ids, &offer->ids[i].content, offer->ids[i].id, &offset);
 	for (uint32 i = 0; offer->borrowed != NULL && i <= offer->borrowed->mask; i++)
 	{
 		const Slot *slot = &offer->borrowed->slots[i];
 		PfsIdContent content = content_of(offer->borrowed, slot);
 
 		if (slot->id != 0)
-			put(ids, &content, slot->id, &offset);
+			shared_ids_put(ids, &content, slot->id, &offset);
 	}
 }
 
 static bool
-is_better(const PfsSharedFacts *offered, const PfsSharedFacts *present)
+shared_ids_is_better(const PfsSharedFacts *offered, const PfsSharedFacts *present)
 {
 	return offered->count > present->count;
 }
@@ -169,12 +169,12 @@ pfs_shared_ids_offer(const char *role, const PfsSharedId *ids, uint32 count,
 	Offer offer = { .role = role, .ids = ids, .count = count, .borrowed = borrowed };
 	PfsSharedOffer shared = { .number = PFS_SHARED_IDS,
 							  .facts = { .count = all },
-							  .is_better = is_better,
-							  .fill = fill,
+							  .is_better = shared_ids_is_better,
+							  .fill = shared_ids_fill,
 							  .argument = &offer };
 
 	offer.slot_count = pg_nextpower2_32(Max(2 * all, 2));
-	shared.bytes = head_bytes(offer.slot_count) + contents_bytes(&offer);
+	shared.bytes = shared_ids_head_bytes(offer.slot_count) + contents_bytes(&offer);
 	return shared.bytes <= most_bytes && pfs_shared_has_room(shared.bytes) &&
 		   pfs_shared_put(&shared);
 }

@@ -73,13 +73,13 @@ make_rows(Storing *storing, const int64 *stack_ids)
 
 /* Day of a time, counted like dates. */
 static int64
-day_of(TimestampTz time)
+sample_day(TimestampTz time)
 {
 	return time / USECS_PER_DAY - (time % USECS_PER_DAY < 0);
 }
 
 static int
-compare_times(const void *a, const void *b)
+days_compare(const void *a, const void *b)
 {
 	TimestampTz left = *(const TimestampTz *) a;
 	TimestampTz right = *(const TimestampTz *) b;
@@ -95,18 +95,18 @@ find_days(const Storing *storing, TimestampTz *times)
 	uint32 day_count = 0;
 
 	for (uint32 i = 0; i < storing->row_count; i++)
-		if (count == 0 || day_of(storing->rows[i].time) != day_of(times[count - 1]))
+		if (count == 0 || sample_day(storing->rows[i].time) != sample_day(times[count - 1]))
 			times[count++] = storing->rows[i].time;
-	qsort(times, count, sizeof(TimestampTz), compare_times);
+	qsort(times, count, sizeof(TimestampTz), days_compare);
 	for (uint32 i = 0; i < count; i++)
-		if (day_count == 0 || day_of(times[i]) != day_of(times[day_count - 1]))
+		if (day_count == 0 || sample_day(times[i]) != sample_day(times[day_count - 1]))
 			times[day_count++] = times[i];
 	return day_count;
 }
 
 /* Creates the partitions of the days with rows, and no others. */
 static void
-ensure_partitions(const Storing *storing)
+days_ensure_partitions(const Storing *storing)
 {
 	TimestampTz *times = PFS_ARRAY(TimestampTz, storing->row_count);
 	uint32 day_count = find_days(storing, times);
@@ -151,7 +151,7 @@ tell_seen(const Storing *storing)
 static void
 insert_rows(Storing *storing)
 {
-	ensure_partitions(storing);
+	days_ensure_partitions(storing);
 	tell_seen(storing);
 	for (uint32 i = 0; i < storing->row_count; i++)
 		storing->rows[i].series_id = storing->series.ids[storing->rows[i].series_id];
@@ -207,7 +207,7 @@ keep_traces(const Storing *storing)
 /* Step 6: notes */
 
 static void
-put_text(StringInfo content, PfsText text)
+profile_put_text(StringInfo content, PfsText text)
 {
 	appendBinaryStringInfo(content, (const char *) &text.length, sizeof(text.length));
 	appendBinaryStringInfo(content, text.data, (int) text.length);
@@ -234,9 +234,9 @@ put_notes(StringInfo content, const void *context, uint32 item)
 						   (int) (storing->series.count * sizeof(int32)));
 	appendBinaryStringInfo(content, (const char *) &profile->default_type, sizeof(uint32));
 	for (int i = 0; i < 3; i++)
-		put_text(content, texts[i]);
+		profile_put_text(content, texts[i]);
 	for (uint32 i = 0; i < profile->comment_count; i++)
-		put_text(content, profile->comments[i]);
+		profile_put_text(content, profile->comments[i]);
 }
 
 static const int32 *
