@@ -115,7 +115,7 @@ list_steps(uint64 *count)
 }
 
 static Outcome
-execute(const char *sql, const Step *step)
+step_execute(const char *sql, const Step *step)
 {
 	Oid types[] = { REGCLASSOID, TEXTOID, TIMESTAMPTZOID };
 	Datum values[] = { ObjectIdGetDatum(step->partition), CStringGetTextDatum(step->action),
@@ -154,7 +154,7 @@ drop_put_aside(const char *unused, const Step *no_step)
 
 /* What went may have been the last to refer to something in the dictionary. */
 static Outcome
-collect(const char *unused, const Step *no_step)
+dictionary_collect(const char *unused, const Step *no_step)
 {
 	int level = pfs_bounded_waits_begin();
 	bool is_due;
@@ -208,7 +208,7 @@ attempt_step(Outcome (*work)(const char *sql, const Step *step), const char *sql
 		ereport(WARNING,
 				(errcode(error->sqlerrcode),
 				 step != NULL ? errmsg("retention of %s failed: %s", step->name, error->message)
-				 : work == collect
+				 : work == dictionary_collect
 					 ? errmsg("the dictionary was not collected: %s", error->message)
 					 : errmsg("tables of former partitions were not dropped: %s", error->message)));
 		FreeErrorData(error);
@@ -227,7 +227,7 @@ trim_due_partition(const Step *step)
 	Step trim = *step;
 
 	trim.action = "trim";
-	(void) attempt_step(execute, RETAIN, &trim);
+	(void) attempt_step(step_execute, RETAIN, &trim);
 }
 
 void
@@ -253,19 +253,19 @@ pfs_apply_retention(void)
 		CHECK_FOR_INTERRUPTS();
 		if (!can_go)
 		{
-			Outcome outcome = attempt_step(execute, RETAIN, step);
+			Outcome outcome = attempt_step(step_execute, RETAIN, step);
 
 			can_go = strcmp(step->action, "trim") != 0 &&
 					 (outcome == OUTCOME_FALSE || outcome == OUTCOME_TRUE);
 		}
 		/* others wait for one attempt at most: after a lock timeout no further drop is tried */
 		if (can_go && !blocked)
-			blocked = attempt_step(execute, DROP, step) == OUTCOME_TRUE;
+			blocked = attempt_step(step_execute, DROP, step) == OUTCOME_TRUE;
 		if (goes_with_rows && blocked)
 			trim_due_partition(step);
 	}
 	(void) attempt_step(drop_put_aside, NULL, NULL);
-	(void) attempt_step(collect, NULL, NULL);
+	(void) attempt_step(dictionary_collect, NULL, NULL);
 	SPI_finish();
 }
 

@@ -46,7 +46,7 @@ StaticAssertDecl(sizeof(Request) <= BGW_EXTRALEN, "the request fits");
 /* --- steps --- */
 
 static bool
-is_there(Oid table_id)
+table_is_there(Oid table_id)
 {
 	return OidIsValid(table_id);
 }
@@ -59,7 +59,7 @@ is_there_and_awaits(Oid table_id)
 
 /* Those of its tables that are due. */
 static void
-vacuum_directory(bool (*is_due)(Oid table_id))
+request_vacuum(bool (*is_due)(Oid table_id))
 {
 	static const char *const names[] = { "segments", "rollups", "row_ledger" };
 	Oid tables[lengthof(names)];
@@ -104,7 +104,7 @@ compact_steps(Oid table_id, uint32 open_inputs, bool *stepped)
 	{
 		CHECK_FOR_INTERRUPTS();
 		*stepped = true;
-		vacuum_directory(is_there);
+		request_vacuum(table_is_there);
 	}
 	return state;
 }
@@ -116,7 +116,7 @@ compact_steps(Oid table_id, uint32 open_inputs, bool *stepped)
 void
 pfs_vacuum_directory(void)
 {
-	vacuum_directory(is_there_and_awaits);
+	request_vacuum(is_there_and_awaits);
 }
 
 /* A first VACUUM tells where segments can move, a second cuts off what they have left. */
@@ -168,7 +168,7 @@ profstore_steps_main(Datum unused)
 }
 
 static BackgroundWorkerHandle *
-start_worker(const Request *request)
+request_start_worker(const Request *request)
 {
 	BackgroundWorker worker = { 0 };
 	BackgroundWorkerHandle *handle;
@@ -191,7 +191,7 @@ start_worker(const Request *request)
 
 /* Waits for the worker's end; an error, such as a cancel, ends it. */
 static void
-await_worker(BackgroundWorkerHandle *handle)
+request_await_worker(BackgroundWorkerHandle *handle)
 {
 	PG_TRY();
 	{
@@ -226,7 +226,7 @@ profstore_compact_in_steps(PG_FUNCTION_ARGS)
 
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	SPI_commit();
-	await_worker(start_worker(&request));
+	request_await_worker(request_start_worker(&request));
 	EnsurePortalSnapshotExists();
 	pfs_check_compactable(request.relation_id);
 	(void) pfs_compact_all(request.relation_id, PG_INT64_MAX);

@@ -1,6 +1,6 @@
 /*
  * partitions.c
- *		ensure_partitions: a partition of samples for each UTC day; and those of tiers and traces.
+ *		partitions_ensure: a partition of samples for each UTC day; and those of tiers and traces.
  *
  * A day whose partition is there costs one look into the relation cache and takes no lock.
  * Otherwise the table is made aside and attached, which needs SHARE UPDATE EXCLUSIVE on samples:
@@ -141,7 +141,7 @@ find_partition(const PfsPartitioned *table, Oid parent, int64 day)
 }
 
 static void
-run(const char *sql)
+partitions_query(const char *sql)
 {
 	if (SPI_execute(sql, false, 0) < 0)
 		elog(ERROR, "could not run \"%s\"", sql);
@@ -154,9 +154,11 @@ run(const char *sql)
 static void
 make_indexes(const char *partition)
 {
-	run(psprintf("CREATE INDEX %s_trace ON profstore.%s (trace_id) WHERE trace_id IS NOT NULL",
+	partitions_query(
+		psprintf("CREATE INDEX %s_trace ON profstore.%s (trace_id) WHERE trace_id IS NOT NULL",
 				 partition, partition));
-	run(psprintf("CREATE INDEX %s_span ON profstore.%s (span_id) WHERE span_id IS NOT NULL",
+	partitions_query(
+		psprintf("CREATE INDEX %s_span ON profstore.%s (span_id) WHERE span_id IS NOT NULL",
 				 partition, partition));
 }
 
@@ -165,13 +167,15 @@ make_partition(const PfsPartitioned *table, int64 day)
 {
 	Period period = make_period(table, day);
 
-	run(psprintf("CREATE TABLE profstore.%s "
+	partitions_query(
+		psprintf("CREATE TABLE profstore.%s "
 				 "(LIKE profstore.%s INCLUDING DEFAULTS INCLUDING CONSTRAINTS) USING %s",
 				 period.name, table->name, table->of_traces ? "heap" : "profstore"));
-	run(psprintf("ALTER TABLE profstore.%s ATTACH PARTITION profstore.%s "
-				 "FOR VALUES FROM ('%s 00:00:00+00') TO ('%s 00:00:00+00')",
-				 table->name, period.name, period.begin, period.end));
-	run(psprintf("COMMENT ON TABLE profstore.%s IS %s", period.name,
+	partitions_query(psprintf("ALTER TABLE profstore.%s ATTACH PARTITION profstore.%s "
+							  "FOR VALUES FROM ('%s 00:00:00+00') TO ('%s 00:00:00+00')",
+							  table->name, period.name, period.begin, period.end));
+	partitions_query(
+		psprintf("COMMENT ON TABLE profstore.%s IS %s", period.name,
 				 quote_literal_cstr(psprintf("%s of %s UTC", table->comment, period.said))));
 	if (table->of_traces)
 		make_indexes(period.name);
@@ -182,7 +186,7 @@ make_partition(const PfsPartitioned *table, int64 day)
  * 9999.
  */
 static int64
-day_of(TimestampTz time)
+partition_day(TimestampTz time)
 {
 	int64 day;
 
@@ -200,7 +204,7 @@ Oid
 pfs_ensure_partition(const PfsPartitioned *table, TimestampTz time)
 {
 	Oid parent = pfs_relation_oid(table->name);
-	int64 day = day_of(time);
+	int64 day = partition_day(time);
 	Oid partition = find_partition(table, parent, day);
 
 	if (OidIsValid(partition))
@@ -235,11 +239,11 @@ check_is_not_ahead(TimestampTz time)
 
 /* Returns how many were made. */
 static int32
-ensure_partitions(const PfsPartitioned *table, TimestampTz from, TimestampTz to)
+partitions_ensure(const PfsPartitioned *table, TimestampTz from, TimestampTz to)
 {
 	Oid parent = pfs_relation_oid(table->name);
-	int64 first = day_of(from);
-	int64 last = Max(first, day_of(TIMESTAMP_NOT_FINITE(to) ? to : to - 1));
+	int64 first = partition_day(from);
+	int64 last = Max(first, partition_day(TIMESTAMP_NOT_FINITE(to) ? to : to - 1));
 	int32 made = 0;
 	int level;
 
@@ -272,11 +276,11 @@ ensure_partitions(const PfsPartitioned *table, TimestampTz from, TimestampTz to)
 	return made;
 }
 
-/* ensure_partitions(from_ts, to_ts) -> int4, how many were made */
+/* partitions_ensure(from_ts, to_ts) -> int4, how many were made */
 PGDLLEXPORT Datum
 profstore_ensure_partitions(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT32(ensure_partitions(&pfs_partitioned_samples, PG_GETARG_TIMESTAMPTZ(0),
+	PG_RETURN_INT32(partitions_ensure(&pfs_partitioned_samples, PG_GETARG_TIMESTAMPTZ(0),
 									  PG_GETARG_TIMESTAMPTZ(1)));
 }
 
@@ -285,5 +289,5 @@ PGDLLEXPORT Datum
 profstore_ensure_trace_partitions(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT32(
-		ensure_partitions(&partitioned_traces, PG_GETARG_TIMESTAMPTZ(0), PG_GETARG_TIMESTAMPTZ(1)));
+		partitions_ensure(&partitioned_traces, PG_GETARG_TIMESTAMPTZ(0), PG_GETARG_TIMESTAMPTZ(1)));
 }

@@ -51,7 +51,7 @@ put_time(int64 time, int column, Datum *values, bool *nulls)
 }
 
 static void
-put_entry(const PfsResult *result, const PgBackendStatus *entry)
+progress_put_entry(const PfsResult *result, const PgBackendStatus *entry)
 {
 	const int64 *params = entry->st_progress_param;
 	int64 phase = params[PFS_PROGRESS_PHASE];
@@ -88,7 +88,7 @@ profstore_progress(PG_FUNCTION_ARGS)
 		LocalPgBackendStatus *local = pfs_local_backend(i);
 
 		if (local != NULL && (int) local->backendStatus.st_progress_command == PFS_PROGRESS_COMMAND)
-			put_entry(&result, &local->backendStatus);
+			progress_put_entry(&result, &local->backendStatus);
 	}
 	return (Datum) 0;
 }

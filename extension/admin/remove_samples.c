@@ -45,7 +45,7 @@ PG_FUNCTION_INFO_V1(profstore_remove_samples);
 
 /* The query, which must be one SELECT: a condition that ends it and begins another is none. */
 static SPIPlanPtr
-prepare(const char *sql)
+removal_prepare(const char *sql)
 {
 	SPIPlanPtr plan = SPI_prepare(sql, 0, NULL);
 
@@ -66,8 +66,8 @@ name_of(Oid relation_id)
 static bool
 has_chosen_rows(Oid relation_id, const char *condition)
 {
-	SPIPlanPtr plan =
-		prepare(psprintf("SELECT FROM ONLY %s WHERE (\n%s\n)", name_of(relation_id), condition));
+	SPIPlanPtr plan = removal_prepare(
+		psprintf("SELECT FROM ONLY %s WHERE (\n%s\n)", name_of(relation_id), condition));
 
 	if (SPI_execute_plan(plan, NULL, NULL, false, 1) != SPI_OK_SELECT)
 		elog(ERROR, "could not look for rows to remove");
@@ -76,7 +76,7 @@ has_chosen_rows(Oid relation_id, const char *condition)
 
 /* Stores a row of the query, which has the live columns and then whether it is to go. */
 static void
-store_row(TupleTableSlot *slot, HeapTuple row, TupleDesc columns)
+removal_store_row(TupleTableSlot *slot, HeapTuple row, TupleDesc columns)
 {
 	TupleDesc desc = slot->tts_tupleDescriptor;
 	int number = 0;
@@ -104,7 +104,7 @@ keep_rows(Relation table, TupleTableSlot **slots, SPITupleTable *rows)
 		bool is_null;
 
 		if (!DatumGetBool(SPI_getbinval(rows->vals[i], rows->tupdesc, last, &is_null)))
-			store_row(slots[kept++], rows->vals[i], rows->tupdesc);
+			removal_store_row(slots[kept++], rows->vals[i], rows->tupdesc);
 	}
 	table_multi_insert(table, slots, kept, GetCurrentCommandId(true), TABLE_INSERT_SKIP_FSM, NULL);
 	return (int64) rows->numvals - kept;
@@ -112,10 +112,10 @@ keep_rows(Relation table, TupleTableSlot **slots, SPITupleTable *rows)
 
 /* Copies the rows that stay; returns how many do not. */
 static int64
-copy_rows(Oid old_id, Relation table, const char *condition)
+removal_copy_rows(Oid old_id, Relation table, const char *condition)
 {
-	SPIPlanPtr plan =
-		prepare(psprintf("SELECT *, (\n%s\n) IS TRUE FROM ONLY %s", condition, name_of(old_id)));
+	SPIPlanPtr plan = removal_prepare(
+		psprintf("SELECT *, (\n%s\n) IS TRUE FROM ONLY %s", condition, name_of(old_id)));
 	Portal portal = SPI_cursor_open(NULL, plan, NULL, NULL, false);
 	TupleTableSlot *slots[FETCH_ROWS];
 	int64 removed = 0;
@@ -174,7 +174,7 @@ check_unchanged(Relation relation, const Contents *before)
 }
 
 static int64
-rewrite(Oid relation_id, const char *condition)
+removal_rewrite(Oid relation_id, const char *condition)
 {
 	Relation relation = table_open(relation_id, NoLock);
 	char persistence = relation->rd_rel->relpersistence;
@@ -189,7 +189,7 @@ rewrite(Oid relation_id, const char *condition)
 	before = contents_of(relation);
 	new_id = pfs_make_new_heap(relation, persistence);
 	table = table_open(new_id, NoLock);
-	removed = copy_rows(relation_id, table, condition);
+	removed = removal_copy_rows(relation_id, table, condition);
 	check_unchanged(relation, &before);
 	table_close(table, NoLock);
 	table_close(relation, NoLock);
@@ -201,7 +201,7 @@ rewrite(Oid relation_id, const char *condition)
 
 /* By the catalog alone. A table that has gone is nobody's. */
 static void
-check_owner(Oid relation_id)
+table_check_owner(Oid relation_id)
 {
 	char *name = get_rel_name(relation_id);
 
@@ -221,12 +221,12 @@ remove_from(Oid relation_id, const char *condition, bool is_part, int64 *waited_
 	bool is_ours;
 	int64 removed;
 
-	check_owner(relation_id);
+	table_check_owner(relation_id);
 	LockRelationOid(relation_id, ShareUpdateExclusiveLock);
 	relation = try_relation_open(relation_id, NoLock);
 	if (relation == NULL)
 		return 0;
-	check_owner(relation_id);
+	table_check_owner(relation_id);
 	is_ours = pfs_is_profstore_table(relation);
 	if (!is_ours || relation->rd_rel->relkind != RELKIND_RELATION)
 		ereport(ERROR,
@@ -239,7 +239,7 @@ remove_from(Oid relation_id, const char *condition, bool is_part, int64 *waited_
 	if (!has_chosen_rows(relation_id, condition))
 		return 0;
 	pfs_lock_in_turns(relation_id, AccessExclusiveLock, waited_us);
-	removed = rewrite(relation_id, condition);
+	removed = removal_rewrite(relation_id, condition);
 	(void) pfs_forget_traces(relation_id);
 	return removed;
 }

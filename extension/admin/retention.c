@@ -120,7 +120,7 @@ tier_of(Relation relation)
 }
 
 static AttrNumber
-find_column(Relation relation, const char *name)
+table_find_column(Relation relation, const char *name)
 {
 	AttrNumber attnum = get_attnum(RelationGetRelid(relation), name);
 
@@ -160,10 +160,10 @@ static void
 insert_sums(Relation table, const PfsTierRows *sums)
 {
 	TupleTableSlot *slots[INSERT_ROWS];
-	AttrNumber time = find_column(table, "time");
-	AttrNumber series = find_column(table, "series_id");
-	AttrNumber stack = find_column(table, "stack_id");
-	AttrNumber value = find_column(table, "value");
+	AttrNumber time = table_find_column(table, "time");
+	AttrNumber series = table_find_column(table, "series_id");
+	AttrNumber stack = table_find_column(table, "stack_id");
+	AttrNumber value = table_find_column(table, "value");
 	int column_count = RelationGetNumberOfAttributes(table);
 	int slot_count = (int) Min(sums->count, INSERT_ROWS);
 
@@ -308,10 +308,10 @@ profstore_move_to_tier(PG_FUNCTION_ARGS)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("table \"%s\" is not finer than tier \"%s\"",
 							   RelationGetRelationName(source), tier->name)));
-	spec.time = find_column(source, "time");
-	spec.series = find_column(source, "series_id");
-	spec.stack = find_column(source, "stack_id");
-	spec.value = find_column(source, "value");
+	spec.time = table_find_column(source, "time");
+	spec.series = table_find_column(source, "series_id");
+	spec.stack = table_find_column(source, "stack_id");
+	spec.value = table_find_column(source, "value");
 	spec.width_us = tier->width_us;
 	spec.has_scrapes = finer != NULL;
 
@@ -355,7 +355,8 @@ profstore_remove_segments(PG_FUNCTION_ARGS)
 	relation = open_for_removal(PG_GETARG_OID(0));
 	if (relation == NULL)
 		PG_RETURN_NULL();
-	if (get_atttype(RelationGetRelid(relation), find_column(relation, "time")) != TIMESTAMPTZOID)
+	if (get_atttype(RelationGetRelid(relation), table_find_column(relation, "time")) !=
+		TIMESTAMPTZOID)
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 						errmsg("column \"time\" of table \"%s\" is not a timestamptz",
 							   RelationGetRelationName(relation))));

@@ -56,7 +56,7 @@ find_bounds(Oid partition, Datum *bounds)
 
 /* Runs a statement on the rows that are lost. */
 static int
-run(const char *verb, Oid partition, bool read_only)
+traces_run(const char *verb, Oid partition, bool read_only)
 {
 	Oid types[] = { TIMESTAMPTZOID, TIMESTAMPTZOID };
 	char *name = quote_qualified_identifier(get_namespace_name(get_rel_namespace(partition)),
@@ -76,7 +76,7 @@ pfs_forget_traces(Oid partition)
 {
 	if (!is_of_samples(partition))
 		return 0;
-	if (run("DELETE FROM ", partition, false) != SPI_OK_DELETE)
+	if (traces_run("DELETE FROM ", partition, false) != SPI_OK_DELETE)
 		elog(ERROR, "could not remove rows of traces");
 	return (int64) SPI_processed;
 }
@@ -96,7 +96,7 @@ pfs_lost_traces(Oid partition)
 		GetUserIdAndSecContext(&user, &context);
 		SetUserIdAndSecContext(traces->rd_rel->relowner, context | SECURITY_LOCAL_USERID_CHANGE);
 		SPI_connect();
-		if (run("SELECT pg_catalog.count(*) FROM ", partition, true) != SPI_OK_SELECT)
+		if (traces_run("SELECT pg_catalog.count(*) FROM ", partition, true) != SPI_OK_SELECT)
 			elog(ERROR, "could not count rows of traces");
 		count =
 			DatumGetInt64(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));

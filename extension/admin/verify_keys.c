@@ -58,7 +58,7 @@ begin_segment(void *arg)
 }
 
 static void
-meet(Keys *keys, int32 kind, int64 id)
+key_meet(Keys *keys, int32 kind, int64 id)
 {
 	bool found;
 
@@ -76,15 +76,15 @@ take_block(void *arg, const int64 *series, const int64 *stacks, uint32 count)
 
 	for (uint32 row = 0; row < count; row++)
 	{
-		meet(keys, SERIES, series[row]);
+		key_meet(keys, SERIES, series[row]);
 		if (stacks[row] >= 0 || !keys->is_tier)
-			meet(keys, STACK, stacks[row]);
+			key_meet(keys, STACK, stacks[row]);
 	}
 }
 
 /* The tree is that of the id before, or NULL. */
 static bool
-is_known(const Keys *keys, int32 kind, int64 id, const PfsTree **tree)
+key_is_known(const Keys *keys, int32 kind, int64 id, const PfsTree **tree)
 {
 	const PfsSeriesKey series = { id, 0 };
 
@@ -116,7 +116,7 @@ find_unknown(const Keys *keys, int32 kind)
 	for (uint32 i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (is_known(keys, kind, ids[i], &tree))
+		if (key_is_known(keys, kind, ids[i], &tree))
 			continue;
 		if (unknown.count++ == 0)
 			unknown.least = ids[i];
@@ -155,7 +155,7 @@ tell_unknown(void *arg)
  * not there.
  */
 static pfs_series_table_hash *
-read_series(void)
+keys_read_series(void)
 {
 	pfs_series_table_hash *ids =
 		pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
@@ -197,7 +197,7 @@ pfs_verify_keys(Relation relation)
 	keys = palloc0(sizeof(Keys));
 	keys->check = (PfsKeyCheck){ keys, begin_segment, take_block, tell_unknown };
 	keys->is_tier = is_tier;
-	keys->known_series = read_series();
+	keys->known_series = keys_read_series();
 	keys->context =
 		AllocSetContextCreate(CurrentMemoryContext, "profstore keys", ALLOCSET_DEFAULT_SIZES);
 	return &keys->check;

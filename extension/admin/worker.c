@@ -120,7 +120,7 @@ typedef struct RunningWorker
 
 /* Asks for a worker; NULL where there is no room for one. */
 static BackgroundWorkerHandle *
-start_worker(Oid database_id)
+database_start_worker(Oid database_id)
 {
 	BackgroundWorker worker = { 0 };
 	BackgroundWorkerHandle *handle = NULL;
@@ -142,7 +142,7 @@ start_worker(Oid database_id)
 
 /* Waits for a worker's end, for a while; whether it has come. */
 static bool
-await_worker(BackgroundWorkerHandle *handle)
+database_await_worker(BackgroundWorkerHandle *handle)
 {
 	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), PATIENCE_MS);
 	pid_t pid;
@@ -197,10 +197,10 @@ run_worker(List **running, Oid database_id)
 
 	if (is_running(running, database_id))
 		return;
-	handle = start_worker(database_id);
+	handle = database_start_worker(database_id);
 	if (handle == NULL)
 		return;
-	if (await_worker(handle))
+	if (database_await_worker(handle))
 	{
 		pfree(handle);
 		return;
@@ -273,7 +273,7 @@ compact_table(Oid table_id)
 }
 
 static void
-vacuum_directory(Oid unused)
+database_vacuum_directory(Oid unused)
 {
 	if (!directory_is_vacuumed)
 		pfs_vacuum_directory();
@@ -301,7 +301,7 @@ seal_names(Oid unused)
 
 /* What fails is reported, and left alone until the next round. */
 static void
-attempt(void (*work)(Oid), Oid table_id)
+worker_attempt(void (*work)(Oid), Oid table_id)
 {
 	MemoryContext outer = CurrentMemoryContext;
 
@@ -322,7 +322,7 @@ attempt(void (*work)(Oid), Oid table_id)
 }
 
 static void
-retain(Oid unused)
+worker_retain(Oid unused)
 {
 	bool is_here;
 
@@ -346,15 +346,15 @@ profstore_worker_main(Datum database_id)
 	{
 		pgstat_report_activity(STATE_RUNNING, "compacting profstore tables");
 		foreach(cell, list_catalog(RelationRelationId, is_table))
-			attempt(compact_table, lfirst_oid(cell));
-		attempt(vacuum_directory, InvalidOid);
-		attempt(compact_dictionary, InvalidOid);
-		attempt(seal_names, InvalidOid);
+			worker_attempt(compact_table, lfirst_oid(cell));
+		worker_attempt(database_vacuum_directory, InvalidOid);
+		worker_attempt(compact_dictionary, InvalidOid);
+		worker_attempt(seal_names, InvalidOid);
 	}
 	if (retention_enabled)
 	{
 		pgstat_report_activity(STATE_RUNNING, "applying the retention of profstore samples");
-		attempt(retain, InvalidOid);
+		worker_attempt(worker_retain, InvalidOid);
 	}
 	proc_exit(0);
 }
