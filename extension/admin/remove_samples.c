@@ -34,7 +34,7 @@
 #include "admin/traces.h"
 #include "base/distributed.h"
 #include "base/version.h"
-#include "store/compact/retention.h"
+#include "store/compact/segment_retention.h"
 #include "store/segment/storage.h"
 #include "store/write/write_buffer.h"
 #include "tableam/table_am.h"

@@ -22,7 +22,7 @@
 #include "base/attempt.h"
 #include "base/distributed.h"
 #include "base/version.h"
-#include "store/compact/retention.h"
+#include "store/compact/segment_retention.h"
 #include "store/segment/directory.h"
 #include "tableam/table_am.h"
 

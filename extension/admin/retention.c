@@ -35,7 +35,7 @@
 #include "base/progress.h"
 #include "base/relations.h"
 #include "select/tiers.h"
-#include "store/compact/retention.h"
+#include "store/compact/segment_retention.h"
 #include "store/compact/tier_sums.h"
 #include "store/segment/directory.h"
 #include "store/segment/storage.h"

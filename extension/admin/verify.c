@@ -21,7 +21,7 @@
 #include "base/relations.h"
 #include "base/srf.h"
 #include "dictionary/seal/verify_names.h"
-#include "store/compact/verify.h"
+#include "store/compact/verify_table.h"
 #include "store/segment/storage.h"
 #include "tableam/table_am.h"
 

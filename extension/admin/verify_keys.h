@@ -9,7 +9,7 @@
 
 #include "utils/relcache.h"
 
-#include "store/compact/verify.h"
+#include "store/compact/verify_table.h"
 
 /*
  * NULL for tables that do not hold samples. Begins the use of the dictionary; lives in

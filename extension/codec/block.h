@@ -2,14 +2,14 @@
  * block.h
  *		One block: from up to PFS_BLOCK_ROWS values to a shape and symbols, and back.
  *
- * format.h describes how symbols come from values, and how a shape is stored.
+ * segment_format.h describes how symbols come from values, and how a shape is stored.
  */
 #ifndef PFS_BLOCK_H
 #define PFS_BLOCK_H
 
 #include "codec/bytes.h"
-#include "codec/format.h"
 #include "codec/patched.h"
+#include "codec/segment_format.h"
 
 /* A block entry of a stream, with the fields that follow from it. */
 typedef struct PfsBlockShape

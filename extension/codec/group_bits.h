@@ -2,7 +2,7 @@
  * group_bits.h
  *		Blocks encoded with the help of groups: times that rise within a group (RISING), values
  *		that grow with the group's rows (BANDED), values that add up to the group's known sum
- *		(PARTED). format.h describes the layout of the bits.
+ *		(PARTED). segment_format.h describes the layout of the bits.
  */
 #ifndef PFS_GROUP_BITS_H
 #define PFS_GROUP_BITS_H

@@ -12,7 +12,7 @@
  * A segment is one *header* (row count, one entry per stream with encoding, lengths and CRC32C) and
  * one run of bytes per *stream*; a column has a value stream and, where it holds NULLs, a null
  * stream. A stream is cut in blocks of PFS_BLOCK_ROWS values, which decode alone and carry their
- * minimum and maximum. The bytes themselves are described in format.h alone.
+ * minimum and maximum. The bytes themselves are described in segment_format.h alone.
  *
  * This room knows no server header. Functions return a PfsStatus and fill in PfsError; they never
  * abort on stored bytes. Memory comes from the caller's allocator, so that the server can pass

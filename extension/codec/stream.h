@@ -1,6 +1,6 @@
 /*
  * stream.h
- *		A stream: all blocks of one array of values. format.h describes its bytes.
+ *		A stream: all blocks of one array of values. segment_format.h describes its bytes.
  */
 #ifndef PFS_STREAM_H
 #define PFS_STREAM_H

@@ -13,7 +13,7 @@
 #include "base/arguments.h"
 #include "base/arrays.h"
 #include "dictionary/cache/dictionary.h"
-#include "dictionary/intern/arrays.h"
+#include "dictionary/intern/intern_arrays.h"
 #include "export/export_samples.h"
 #include "export/file_notes.h"
 #include "export/pprof_write.h"

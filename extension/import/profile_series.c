@@ -10,7 +10,7 @@
 #include "utils/builtins.h"
 
 #include "base/arrays.h"
-#include "dictionary/intern/arrays.h"
+#include "dictionary/intern/intern_arrays.h"
 #include "import/known_ids.h"
 #include "import/profile_series.h"
 #include "import/profile_text.h"

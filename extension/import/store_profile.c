@@ -20,7 +20,7 @@
 #include "utils/uuid.h"
 
 #include "base/arrays.h"
-#include "dictionary/intern/arrays.h"
+#include "dictionary/intern/intern_arrays.h"
 #include "dictionary/intern/series_seen.h"
 #include "import/insert_samples.h"
 #include "import/known_ids.h"

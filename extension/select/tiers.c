@@ -15,7 +15,7 @@
 #include "utils/timestamp.h"
 
 #include "select/buckets.h"
-#include "store/compact/retention.h"
+#include "store/compact/segment_retention.h"
 #include "tableam/table_am.h"
 
 const PfsTier pfs_tiers[PFS_TIER_COUNT] = {

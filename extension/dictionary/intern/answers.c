@@ -17,7 +17,7 @@
 #include "base/relations.h"
 #include "dictionary/cache/rows.h"
 #include "dictionary/intern/answers.h"
-#include "dictionary/intern/arrays.h"
+#include "dictionary/intern/intern_arrays.h"
 #include "dictionary/intern/owner.h"
 #include "dictionary/seal/unseal.h"
 

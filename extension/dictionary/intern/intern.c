@@ -25,8 +25,8 @@
 #include "dictionary/cache/dictionary.h"
 #include "dictionary/cache/epoch.h"
 #include "dictionary/cache/rows.h"
-#include "dictionary/intern/arrays.h"
 #include "dictionary/intern/intern.h"
+#include "dictionary/intern/intern_arrays.h"
 #include "dictionary/tree/tree_cache.h"
 
 PG_FUNCTION_INFO_V1(profstore_intern_stacks);

@@ -19,8 +19,8 @@
 #include "dictionary/cache/name_hashes.h"
 #include "dictionary/cache/name_reading.h"
 #include "dictionary/cache/rows.h"
-#include "dictionary/intern/arrays.h"
 #include "dictionary/intern/content_rows.h"
+#include "dictionary/intern/intern_arrays.h"
 
 PG_FUNCTION_INFO_V1(profstore_intern_functions);
 

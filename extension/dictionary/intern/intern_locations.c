@@ -31,9 +31,9 @@
 #include "dictionary/cache/name_reading.h"
 #include "dictionary/cache/rows.h"
 #include "dictionary/intern/answers.h"
-#include "dictionary/intern/arrays.h"
 #include "dictionary/intern/calling_role.h"
 #include "dictionary/intern/content_rows.h"
+#include "dictionary/intern/intern_arrays.h"
 
 PG_FUNCTION_INFO_V1(profstore_intern_locations);
 

@@ -8,9 +8,9 @@
 #include "utils/builtins.h"
 
 #include "base/arrays.h"
-#include "dictionary/intern/arrays.h"
 #include "dictionary/intern/calling_role.h"
 #include "dictionary/intern/content_rows.h"
+#include "dictionary/intern/intern_arrays.h"
 
 PG_FUNCTION_INFO_V1(profstore_intern_mappings);
 

@@ -16,10 +16,10 @@
 #include "base/arrays.h"
 #include "dictionary/cache/dictionary.h"
 #include "dictionary/cache/rows.h"
-#include "dictionary/intern/arrays.h"
 #include "dictionary/intern/calling_role.h"
 #include "dictionary/intern/content_rows.h"
 #include "dictionary/intern/intern.h"
+#include "dictionary/intern/intern_arrays.h"
 #include "dictionary/intern/labels.h"
 #include "dictionary/intern/series_seen.h"
 

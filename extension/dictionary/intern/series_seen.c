@@ -20,7 +20,7 @@
 #include "base/arrays.h"
 #include "base/relations.h"
 #include "dictionary/cache/rows.h"
-#include "dictionary/intern/arrays.h"
+#include "dictionary/intern/intern_arrays.h"
 #include "dictionary/intern/owner.h"
 #include "dictionary/intern/series_seen.h"
 

@@ -16,7 +16,7 @@
 
 #include "profstore.h"
 
-#include "store/compact/merge.h"
+#include "store/compact/segment_merge.h"
 #include "store/segment/directory.h"
 #include "store/segment/row_order.h"
 

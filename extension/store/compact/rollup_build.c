@@ -23,9 +23,9 @@
 #include "utils/timestamp.h"
 
 #include "base/arrays.h"
-#include "store/compact/merge.h"
 #include "store/compact/rollup_pieces.h"
 #include "store/compact/rollup_sums.h"
+#include "store/compact/segment_merge.h"
 #include "store/scan/rollup.h"
 #include "store/scan/scan_units.h"
 #include "store/segment/directory.h"

@@ -13,7 +13,7 @@
 #include "miscadmin.h"
 
 #include "base/arrays.h"
-#include "store/compact/merge.h"
+#include "store/compact/segment_merge.h"
 #include "store/scan/block_scan.h"
 
 /* A time at which a series was scraped. */

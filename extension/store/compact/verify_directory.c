@@ -3,7 +3,7 @@
  *		Checks that the directory has all segments of a table, each once: against the ledger,
  *		and against the values in the table's TOAST relation.
  */
-#include "store/compact/verify.h"
+#include "store/compact/verify_table.h"
 
 #include "access/genam.h"
 #include "access/htup_details.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "codec/format.h"
+#include "codec/segment_format.h"
 #include "test/unit/values.h"
 
 #define STACKS_PER_SERVICE 5000

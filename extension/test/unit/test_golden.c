@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "codec/format.h"
+#include "codec/segment_format.h"
 #include "codec/stream.h"
 #include "test/unit/codec_harness.h"
 

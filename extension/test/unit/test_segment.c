@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "codec/crc32c.h"
-#include "codec/format.h"
+#include "codec/segment_format.h"
 #include "test/unit/codec_harness.h"
 #include "test/unit/values.h"
 

@@ -1,9 +1,9 @@
 /*
- * verify.h
+ * verify_table.h
  *		Reads every byte of a table's segments and reports damage.
  */
-#ifndef PFS_VERIFY_H
-#define PFS_VERIFY_H
+#ifndef PFS_VERIFY_TABLE_H
+#define PFS_VERIFY_TABLE_H
 
 #include "profstore.h"
 

@@ -1,5 +1,5 @@
 /*
- * functions.c
+ * seal_functions.c
  *		SQL functions that show sealed rows, chunk_functions and chunk_locations, and the
  *		trigger that checks restored chunks.
  */

@@ -1,13 +1,13 @@
 /*
- * merge.h
+ * segment_merge.h
  *		Merges segments of one table into fewer, in the order of row_order.h.
  *
  * Inputs are read block by block. In memory are their encoded streams, one decoded block of each,
  * and the rows of the segment that is being filled. A table without an order keeps the order of the
  * inputs.
  */
-#ifndef PFS_MERGE_H
-#define PFS_MERGE_H
+#ifndef PFS_SEGMENT_MERGE_H
+#define PFS_SEGMENT_MERGE_H
 
 #include "profstore.h"
 

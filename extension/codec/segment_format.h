@@ -1,5 +1,5 @@
 /*
- * format.h
+ * segment_format.h
  *		The format of a segment: the only description of its bytes, and the constants.
  *
  * A segment is a header and, per column, a value stream and, if the column has nulls, a null
@@ -159,8 +159,8 @@
  *	 varint	length of the frame											(code 2)
  * The data are the sections in that order. A stripe can be decoded alone.
  */
-#ifndef PFS_FORMAT_H
-#define PFS_FORMAT_H
+#ifndef PFS_SEGMENT_FORMAT_H
+#define PFS_SEGMENT_FORMAT_H
 
 #include "codec/segment.h"
 

@@ -1,5 +1,5 @@
 /*
- * progress.c
+ * compaction_progress.c
  *		progress(): what sessions report of their work on segments, for the view
  *		compaction_progress.
  */

@@ -1,8 +1,8 @@
 /*
- * retention.c
+ * segment_retention.c
  *		Lists and removes segments, and finds out that none is left.
  */
-#include "store/compact/retention.h"
+#include "store/compact/segment_retention.h"
 
 #include "access/xact.h"
 #include "miscadmin.h"

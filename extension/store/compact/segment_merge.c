@@ -1,5 +1,5 @@
 /*
- * merge.c
+ * segment_merge.c
  *		k-way merge of sorted segments: a heap of inputs, and a buffer of rows that becomes the
  *		output.
  *
@@ -14,7 +14,7 @@
  *    output. Outputs have about equal size.
  * 3. The rows are written as one segment, or as one for each bucket of time.
  */
-#include "store/compact/merge.h"
+#include "store/compact/segment_merge.h"
 
 #include "access/xact.h"
 #include "miscadmin.h"

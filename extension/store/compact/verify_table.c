@@ -1,5 +1,5 @@
 /*
- * verify.c
+ * verify_table.c
  *		Checks a segment, one column after the other, then the order of its rows.
  *
  * Code that reads segments raises errors for damage. So each segment is read in a subtransaction,
@@ -11,7 +11,7 @@
  *    caller checks them.
  * 3. Roll-ups, against the segments that they name (rollup_verify.c).
  */
-#include "store/compact/verify.h"
+#include "store/compact/verify_table.h"
 
 #include "access/xact.h"
 #include "miscadmin.h"

@@ -1,5 +1,5 @@
 /*
- * arrays.c
+ * intern_arrays.c
  *		Arrays that writers pass: checked once, here, before anything is stored.
  */
 #include "profstore.h"
@@ -16,7 +16,7 @@
 #include "utils/lsyscache.h"
 
 #include "dictionary/cache/epoch.h"
-#include "dictionary/intern/arrays.h"
+#include "dictionary/intern/intern_arrays.h"
 
 PG_FUNCTION_INFO_V1(profstore_begin_interning);
 

@@ -1,9 +1,9 @@
 /*
- * arrays.h
+ * intern_arrays.h
  *		Checks and builds arrays that writers pass; internal to the room.
  */
-#ifndef PFS_DICTIONARY_ARRAYS_H
-#define PFS_DICTIONARY_ARRAYS_H
+#ifndef PFS_INTERN_ARRAYS_H
+#define PFS_INTERN_ARRAYS_H
 
 #include "profstore.h"
 

@@ -1,5 +1,5 @@
 /*
- * functions.c
+ * chunk_nodes.c
  *		The SQL function that shows chunks: chunk_nodes.
  */
 #include "profstore.h"

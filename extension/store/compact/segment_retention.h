@@ -1,12 +1,12 @@
 /*
- * retention.h
+ * segment_retention.h
  *		Removes whole segments from a table.
  *
  * They are deleted as heap rows are: earlier snapshots still see them, and VACUUM frees their
  * space. Neither writers nor readers wait.
  */
-#ifndef PFS_RETENTION_H
-#define PFS_RETENTION_H
+#ifndef PFS_SEGMENT_RETENTION_H
+#define PFS_SEGMENT_RETENTION_H
 
 #include "profstore.h"
 
