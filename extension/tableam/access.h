@@ -12,7 +12,4 @@ void pfs_access_init(void);
 /* executor_guard.c */
 void pfs_executor_guard_init(void);
 
-/* custom_nodes.c */
-void pfs_custom_nodes_init(void);
-
 #endif

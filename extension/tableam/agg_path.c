@@ -16,6 +16,7 @@
 #include "optimizer/prep.h"
 #include "optimizer/tlist.h"
 
+#include "tableam/custom_agg.h"
 #include "tableam/custom_nodes.h"
 
 static Plan *plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list,

@@ -1,6 +1,6 @@
 /*
  * custom_agg.h
- *		State of ProfstoreAgg: custom_agg_begin.c sets it up, custom_agg_exec.c uses it.
+ *		ProfstoreAgg, and its state: custom_agg_begin.c sets it up, custom_agg_exec.c uses it.
  */
 #ifndef PFS_CUSTOM_AGG_H
 #define PFS_CUSTOM_AGG_H
@@ -79,7 +79,13 @@ typedef struct BlockAggState
 	PfsScanCounters counters;
 } BlockAggState;
 
-/* Implement BeginCustomScan and EndCustomScan. */
+/* custom_agg_path.c: registers the node and its planner hooks; called when the module is loaded. */
+void pfs_custom_agg_init(void);
+
+/* custom_agg_exec.c: makes a state for the executor. */
+Node *pfs_custom_agg_create_state(CustomScan *plan);
+
+/* custom_agg_begin.c: implement BeginCustomScan and EndCustomScan. */
 void pfs_custom_agg_begin(CustomScanState *node, EState *estate, int flags);
 void pfs_custom_agg_end(CustomScanState *node);
 

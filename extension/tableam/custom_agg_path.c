@@ -18,6 +18,7 @@
 
 #include "tableam/agg_below_join.h"
 #include "tableam/agg_path.h"
+#include "tableam/custom_agg.h"
 
 static create_upper_paths_hook_type previous_hook = NULL;
 

@@ -15,7 +15,6 @@
 #include "utils/rel.h"
 
 #include "store/segment/row_order.h"
-#include "tableam/access.h"
 #include "tableam/pushdown.h"
 #include "tableam/table_am.h"
 
@@ -138,6 +137,4 @@ pfs_custom_nodes_init(void)
 	DefineCustomBoolVariable("profstore.enable_agg",
 							 "Lets the planner aggregate profstore tables by blocks.", NULL,
 							 &pfs_enable_agg, true, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
-	pfs_custom_scan_init();
-	pfs_custom_agg_init();
 }

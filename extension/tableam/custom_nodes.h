@@ -19,13 +19,8 @@
 extern bool pfs_enable_scan;
 extern bool pfs_enable_agg;
 
-/* custom_scan_path.c, custom_agg_path.c: hooks and registration of the nodes */
-void pfs_custom_scan_init(void);
-void pfs_custom_agg_init(void);
-
-/* custom_scan_exec.c, custom_agg_exec.c: states for the executor */
-Node *pfs_custom_scan_create_state(CustomScan *plan);
-Node *pfs_custom_agg_create_state(CustomScan *plan);
+/* Defines the settings above. */
+void pfs_custom_nodes_init(void);
 
 /* Returns true if the relation is a profstore table that is read without inheritance. */
 bool pfs_is_plain_profstore_rel(const RelOptInfo *rel, const RangeTblEntry *entry);

@@ -13,6 +13,7 @@
 #include "utils/rel.h"
 
 #include "store/segment/value.h"
+#include "tableam/custom_scan.h"
 #include "tableam/pushdown.h"
 
 /* In shared memory: the counters, then the shared scan. */

@@ -11,6 +11,7 @@
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
 
+#include "tableam/custom_scan.h"
 #include "tableam/pushdown.h"
 
 /* Cost of passing a row from a block to the executor, without forming a tuple. */
