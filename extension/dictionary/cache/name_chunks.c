@@ -133,19 +133,14 @@ pfs_name_chunk_fill(const PfsNameTable *names, const PfsNameRow *rows, uint32 co
 }
 
 void
-pfs_name_chunks_begin(PfsNameChunkScan *scan, const PfsNameTable *names, Snapshot snapshot,
+pfs_name_chunks_begin(PfsNameScan *scan, const PfsNameTable *names, Snapshot snapshot,
 					  LOCKMODE lock)
 {
-	scan->names = names;
-	scan->table = pfs_table_open(names->chunks, lock);
-	scan->index = index_open(pfs_relation_oid(psprintf("%s_pkey", names->chunks)), lock);
-	scan->slot = table_slot_create(scan->table, NULL);
-	scan->context = CurrentMemoryContext;
-	scan->scan = pfs_index_beginscan(scan->table, scan->index, snapshot, 1);
+	pfs_name_scan_begin(scan, names, names->chunks, snapshot, lock);
 }
 
 bool
-pfs_name_chunks_find(PfsNameChunkScan *scan, int32 number, PfsNameChunk *chunk, ItemPointer tid)
+pfs_name_chunks_find(PfsNameScan *scan, int32 number, PfsNameChunk *chunk, ItemPointer tid)
 {
 	MemoryContext caller = MemoryContextSwitchTo(scan->context);
 	ScanKeyData key;
@@ -164,15 +159,6 @@ pfs_name_chunks_find(PfsNameChunkScan *scan, int32 number, PfsNameChunk *chunk, 
 	if (tid != NULL)
 		*tid = tuple->t_self;
 	return true;
-}
-
-void
-pfs_name_chunks_end(PfsNameChunkScan *scan)
-{
-	index_endscan(scan->scan);
-	ExecDropSingleTupleTableSlot(scan->slot);
-	index_close(scan->index, NoLock);
-	table_close(scan->table, NoLock);
 }
 
 void

@@ -80,28 +80,14 @@ void pfs_name_chunk_fill(const PfsNameTable *names, const PfsNameRow *rows, uint
 						 Datum *values);
 
 /* A scan for chunks by number, in any order. */
-typedef struct PfsNameChunkScan
-{
-	const PfsNameTable *names;
-	Relation table;
-	Relation index;
-	IndexScanDesc scan;
-	TupleTableSlot *slot;
-	MemoryContext context; /* for data that the scan keeps from one row to the next */
-} PfsNameChunkScan;
-
-void pfs_name_chunks_begin(PfsNameChunkScan *scan, const PfsNameTable *names, Snapshot snapshot,
+void pfs_name_chunks_begin(PfsNameScan *scan, const PfsNameTable *names, Snapshot snapshot,
 						   LOCKMODE lock);
 
 /*
  * Finds a chunk; returns false if there is none. The chunk, and *tid unless NULL, are valid until
  * the next call.
  */
-bool pfs_name_chunks_find(PfsNameChunkScan *scan, int32 number, PfsNameChunk *chunk,
-						  ItemPointer tid);
-
-/* Ends the scan; keeps the lock. */
-void pfs_name_chunks_end(PfsNameChunkScan *scan);
+bool pfs_name_chunks_find(PfsNameScan *scan, int32 number, PfsNameChunk *chunk, ItemPointer tid);
 
 /* Calls a function for each chunk that the active snapshot sees. */
 typedef void (*PfsNameChunkFn)(const PfsNameChunk *chunk, void *argument);

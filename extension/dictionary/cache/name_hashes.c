@@ -132,19 +132,14 @@ pfs_name_leaf_entry(const PfsNameTable *names, const PfsNameLeaf *leaf, uint32 e
 }
 
 void
-pfs_name_leaves_begin(PfsNameLeafScan *scan, const PfsNameTable *names, Snapshot snapshot,
+pfs_name_leaves_begin(PfsNameScan *scan, const PfsNameTable *names, Snapshot snapshot,
 					  LOCKMODE lock)
 {
-	scan->names = names;
-	scan->table = pfs_table_open(names->hashes, lock);
-	scan->index = index_open(pfs_relation_oid(psprintf("%s_pkey", names->hashes)), lock);
-	scan->slot = table_slot_create(scan->table, NULL);
-	scan->context = CurrentMemoryContext;
-	scan->scan = pfs_index_beginscan(scan->table, scan->index, snapshot, 1);
+	pfs_name_scan_begin(scan, names, names->hashes, snapshot, lock);
 }
 
 bool
-pfs_name_leaves_find(PfsNameLeafScan *scan, int64 key, PfsNameLeaf *leaf)
+pfs_name_leaves_find(PfsNameScan *scan, int64 key, PfsNameLeaf *leaf)
 {
 	MemoryContext caller = MemoryContextSwitchTo(scan->context);
 	ScanKeyData at_most;
@@ -161,15 +156,6 @@ pfs_name_leaves_find(PfsNameLeafScan *scan, int64 key, PfsNameLeaf *leaf)
 					   PG_DETOAST_DATUM_PACKED(scan->slot->tts_values[PFS_NAME_LEAF_ENTRIES - 1]),
 					   leaf);
 	return true;
-}
-
-void
-pfs_name_leaves_end(PfsNameLeafScan *scan)
-{
-	index_endscan(scan->scan);
-	ExecDropSingleTupleTableSlot(scan->slot);
-	index_close(scan->index, NoLock);
-	table_close(scan->table, NoLock);
 }
 
 /* Position of the first entry that is not less than the digest. */
@@ -207,7 +193,7 @@ pfs_name_hashes_find(const PfsNameTable *names, PfsNameDigest *digests, uint32 c
 {
 	uint32 entry_bytes = pfs_name_entry_bytes(names);
 	PfsNameLeaf leaf = { 0 };
-	PfsNameLeafScan scan;
+	PfsNameScan scan;
 
 	pfs_name_digests_sort(digests, count);
 	pfs_name_leaves_begin(&scan, names, GetActiveSnapshot(), AccessShareLock);
@@ -229,5 +215,5 @@ pfs_name_hashes_find(const PfsNameTable *names, PfsNameDigest *digests, uint32 c
 			function(digests[i].item, (int32) pfs_name_leaf_entry(names, &leaf, entry).item,
 					 argument);
 	}
-	pfs_name_leaves_end(&scan);
+	pfs_name_scan_end(&scan);
 }

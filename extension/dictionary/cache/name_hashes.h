@@ -88,27 +88,14 @@ void pfs_name_leaf_read(const PfsNameTable *names, int64 lowest, const struct va
 PfsNameDigest pfs_name_leaf_entry(const PfsNameTable *names, const PfsNameLeaf *leaf, uint32 entry);
 
 /* A scan for leaves by key. */
-typedef struct PfsNameLeafScan
-{
-	const PfsNameTable *names;
-	Relation table;
-	Relation index;
-	IndexScanDesc scan;
-	TupleTableSlot *slot;
-	MemoryContext context; /* for data that the scan keeps from one row to the next */
-} PfsNameLeafScan;
-
-void pfs_name_leaves_begin(PfsNameLeafScan *scan, const PfsNameTable *names, Snapshot snapshot,
+void pfs_name_leaves_begin(PfsNameScan *scan, const PfsNameTable *names, Snapshot snapshot,
 						   LOCKMODE lock);
 
 /*
  * Finds the leaf in which a key belongs; returns false if there is none. It is valid until the next
  * call.
  */
-bool pfs_name_leaves_find(PfsNameLeafScan *scan, int64 key, PfsNameLeaf *leaf);
-
-/* Ends the scan; keeps the lock. */
-void pfs_name_leaves_end(PfsNameLeafScan *scan);
+bool pfs_name_leaves_find(PfsNameScan *scan, int64 key, PfsNameLeaf *leaf);
 
 /* Calls a function for each item and each id that has its digest; sorts digests. */
 typedef void (*PfsNameFoundFn)(uint32 item, int32 id, void *argument);

@@ -84,7 +84,7 @@ read_sealed(const Reading *reading, const int32 *ids, uint32 count, int32 *missi
 	MemoryContext scratch =
 		AllocSetContextCreate(CurrentMemoryContext, "profstore name chunk", ALLOCSET_DEFAULT_SIZES);
 	uint32 missing_count = 0;
-	PfsNameChunkScan scan;
+	PfsNameScan scan;
 	uint32 end;
 
 	pfs_name_chunks_begin(&scan, reading->names, GetActiveSnapshot(), AccessShareLock);
@@ -106,7 +106,7 @@ read_sealed(const Reading *reading, const int32 *ids, uint32 count, int32 *missi
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(scratch);
 	}
-	pfs_name_chunks_end(&scan);
+	pfs_name_scan_end(&scan);
 	MemoryContextDelete(scratch);
 	return missing_count;
 }

@@ -4,6 +4,8 @@
  */
 #include "profstore.h"
 
+#include "access/table.h"
+#include "access/tableam.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
@@ -345,4 +347,25 @@ pfs_name_table(const char *name)
 		return &pfs_location_names;
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					errmsg("\"%s\" are not kept in chunks", name)));
+}
+
+void
+pfs_name_scan_begin(PfsNameScan *scan, const PfsNameTable *names, const char *table,
+					Snapshot snapshot, LOCKMODE lock)
+{
+	scan->names = names;
+	scan->table = pfs_table_open(table, lock);
+	scan->index = index_open(pfs_relation_oid(psprintf("%s_pkey", table)), lock);
+	scan->slot = table_slot_create(scan->table, NULL);
+	scan->context = CurrentMemoryContext;
+	scan->scan = pfs_index_beginscan(scan->table, scan->index, snapshot, 1);
+}
+
+void
+pfs_name_scan_end(PfsNameScan *scan)
+{
+	index_endscan(scan->scan);
+	ExecDropSingleTupleTableSlot(scan->slot);
+	index_close(scan->index, NoLock);
+	table_close(scan->table, NoLock);
 }

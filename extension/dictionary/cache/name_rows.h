@@ -15,7 +15,10 @@
 
 #include "profstore.h"
 
+#include "access/genam.h"
 #include "executor/tuptable.h"
+#include "utils/relcache.h"
+#include "utils/snapshot.h"
 
 #include "codec/name_chunk.h"
 #include "codec/siphash.h"
@@ -80,5 +83,23 @@ extern const PfsNameTable pfs_location_names;
 
 /* Finds a kind by name, functions or locations; raises INVALID_PARAMETER_VALUE for another name. */
 const PfsNameTable *pfs_name_table(const char *name);
+
+/*
+ * A scan of a table of packed names by its primary key. begin locks the table; end leaves the lock
+ * to the end of the transaction.
+ */
+typedef struct PfsNameScan
+{
+	const PfsNameTable *names;
+	Relation table;
+	Relation index;
+	IndexScanDesc scan;
+	TupleTableSlot *slot;
+	MemoryContext context; /* for data that the scan keeps from one row to the next */
+} PfsNameScan;
+
+void pfs_name_scan_begin(PfsNameScan *scan, const PfsNameTable *names, const char *table,
+						 Snapshot snapshot, LOCKMODE lock);
+void pfs_name_scan_end(PfsNameScan *scan);
 
 #endif

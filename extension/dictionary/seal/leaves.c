@@ -51,7 +51,7 @@ pfs_name_entries_add(PfsNameEntries *entries, const PfsNameTable *names, const u
 
 /* Finds where the leaf behind this one begins. */
 static void
-find_end(PfsNameLeafScan *scan, Leaf *leaf)
+find_end(PfsNameScan *scan, Leaf *leaf)
 {
 	Relation index = scan->index;
 	IndexScanDesc behind = pfs_index_beginscan(scan->table, index, scan->scan->xs_snapshot, 1);
@@ -72,7 +72,7 @@ find_end(PfsNameLeafScan *scan, Leaf *leaf)
 }
 
 static Leaf
-find_leaf(PfsNameLeafScan *scan, int64 key)
+find_leaf(PfsNameScan *scan, int64 key)
 {
 	Leaf leaf = { .leaf = { .lowest = PG_INT64_MIN } };
 
@@ -212,7 +212,7 @@ leaf_store(const PfsNameTable *names, Relation table, Leaf *leaf, const uint8 *e
 
 /* Changes the next leaf that is affected, and advances both lists behind it. */
 static void
-change_one(PfsNameLeafScan *scan, PfsNameEntries *added, PfsNameEntries *removed)
+change_one(PfsNameScan *scan, PfsNameEntries *added, PfsNameEntries *removed)
 {
 	const PfsNameTable *names = scan->names;
 	const uint8 *first = added->count == 0 ? removed->digests->bytes : added->digests->bytes;
@@ -248,7 +248,7 @@ pfs_name_leaves_change(const PfsNameTable *names, PfsNameEntries *added, PfsName
 	PfsNameEntries removed_left = removed == NULL ? (PfsNameEntries){ &none } : *removed;
 	MemoryContext scratch =
 		AllocSetContextCreate(CurrentMemoryContext, "profstore leaf", ALLOCSET_DEFAULT_SIZES);
-	PfsNameLeafScan scan;
+	PfsNameScan scan;
 	Snapshot snapshot;
 
 	CommandCounterIncrement();
@@ -265,7 +265,7 @@ pfs_name_leaves_change(const PfsNameTable *names, PfsNameEntries *added, PfsName
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(scratch);
 	}
-	pfs_name_leaves_end(&scan);
+	pfs_name_scan_end(&scan);
 	UnregisterSnapshot(snapshot);
 	MemoryContextDelete(scratch);
 	CommandCounterIncrement();

@@ -70,7 +70,7 @@ typedef struct Sealing
 	Relation table; /* of young rows */
 	TupleTableSlot *slot;
 	Snapshot snapshot;
-	PfsNameChunkScan scan;
+	PfsNameScan scan;
 	uint8 key[PFS_SIPHASH_KEY_BYTES];
 	PfsNameEntries entries;
 	MemoryContext memory; /* for entries */
@@ -244,7 +244,7 @@ seal_listed(Sealing *sealing)
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(scratch);
 	}
-	pfs_name_chunks_end(&sealing->scan);
+	pfs_name_scan_end(&sealing->scan);
 	pfs_name_leaves_change(sealing->names, &sealing->entries, NULL);
 	MemoryContextDelete(scratch);
 	return sealed;

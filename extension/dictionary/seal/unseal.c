@@ -30,7 +30,7 @@ PG_FUNCTION_INFO_V1(profstore_condemn_sealed);
 typedef struct Unsealing
 {
 	const PfsNameTable *names;
-	PfsNameChunkScan scan;
+	PfsNameScan scan;
 	PfsRowWriter *writer;
 	uint8 key[PFS_SIPHASH_KEY_BYTES];
 	PfsNameEntries entries;
@@ -131,7 +131,7 @@ unseal_all(Unsealing *unsealing, Snapshot snapshot, const int32 *ids, uint32 cou
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(batch);
 	}
-	pfs_name_chunks_end(&unsealing->scan);
+	pfs_name_scan_end(&unsealing->scan);
 }
 
 uint32

@@ -78,7 +78,7 @@ static void
 read_leaves(Verification *verification)
 {
 	const PfsNameTable *names = verification->names;
-	PfsNameLeafScan scan;
+	PfsNameScan scan;
 	ScanKeyData any;
 
 	pfs_name_leaves_begin(&scan, names, GetActiveSnapshot(), AccessShareLock);
@@ -100,7 +100,7 @@ read_leaves(Verification *verification)
 		else
 			finding_report(verification, names->hashes, lowest, "the row is damaged");
 	}
-	pfs_name_leaves_end(&scan);
+	pfs_name_scan_end(&scan);
 }
 
 /* Marks the entry of a row; returns false if it has none. */
