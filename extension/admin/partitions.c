@@ -38,7 +38,7 @@ PG_FUNCTION_INFO_V1(profstore_ensure_trace_partitions);
 #define MAX_DAYS		366
 #define MAX_FUTURE_DAYS 7
 
-const PfsPartitioned pfs_partitioned_samples = { .name = "samples", .comment = "samples" };
+static const PfsPartitioned partitioned_samples = { .name = "samples", .comment = "samples" };
 const PfsPartitioned pfs_partitioned_minute = { .name = "samples_minute",
 												.comment = "sums by the minute" };
 const PfsPartitioned pfs_partitioned_hour = { .name = "samples_hour",
@@ -280,7 +280,7 @@ partitions_ensure(const PfsPartitioned *table, TimestampTz from, TimestampTz to)
 PGDLLEXPORT Datum
 profstore_ensure_partitions(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT32(partitions_ensure(&pfs_partitioned_samples, PG_GETARG_TIMESTAMPTZ(0),
+	PG_RETURN_INT32(partitions_ensure(&partitioned_samples, PG_GETARG_TIMESTAMPTZ(0),
 									  PG_GETARG_TIMESTAMPTZ(1)));
 }
 

@@ -18,7 +18,6 @@ typedef struct PfsPartitioned
 	bool of_traces; /* a heap with indexes, where the others are columns */
 } PfsPartitioned;
 
-extern const PfsPartitioned pfs_partitioned_samples;
 extern const PfsPartitioned pfs_partitioned_minute;
 extern const PfsPartitioned pfs_partitioned_hour;
 

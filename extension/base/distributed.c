@@ -17,8 +17,9 @@
 
 PG_FUNCTION_INFO_V1(profstore_require_local);
 
-bool
-pfs_is_distributed(Oid relation_id)
+/* Returns true if Citus lists the table or partition in its catalog; false without Citus. */
+static bool
+is_distributed(Oid relation_id)
 {
 	Oid catalog_id = get_relname_relid("pg_dist_partition", PG_CATALOG_NAMESPACE);
 	Oid index_id;
@@ -43,7 +44,7 @@ pfs_is_distributed(Oid relation_id)
 void
 pfs_require_local(Oid relation_id, const char *what)
 {
-	if (pfs_is_distributed(relation_id))
+	if (is_distributed(relation_id))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot %s distributed table \"%s\"", what, get_rel_name(relation_id)),

@@ -11,9 +11,6 @@
 
 #include "profstore.h"
 
-/* Returns true if Citus lists the table or partition in its catalog; false without Citus. */
-bool pfs_is_distributed(Oid relation_id);
-
 /* Raises FEATURE_NOT_SUPPORTED, "cannot WHAT table", for a distributed table. */
 void pfs_require_local(Oid relation_id, const char *what);
 

@@ -131,8 +131,9 @@ pfs_merged_next(PfsMergedReader *reader, PfsStackSum *sum)
 	return true;
 }
 
-PfsStackSums
-pfs_merged_decode(const char *bytes, Size length, int error)
+/* Returns the stacks of a value's bytes; error is the code to raise for malformed ones. */
+static PfsStackSums
+merged_decode(const char *bytes, Size length, int error)
 {
 	PfsMergedReader reader = pfs_merged_read(bytes, length, error);
 	PfsStackSums sums = { 0, PFS_ARRAY(PfsStackSum, reader.count) };
@@ -152,7 +153,7 @@ pfs_merged_get(FunctionCallInfo fcinfo, const char *name)
 	if (argument == NULL)
 		return none;
 	bytes = PG_DETOAST_DATUM_PACKED(*argument);
-	return pfs_merged_decode(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), ERRCODE_DATA_CORRUPTED);
+	return merged_decode(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), ERRCODE_DATA_CORRUPTED);
 }
 
 PfsStackStream *
@@ -240,7 +241,7 @@ profstore_stack_sums_out(PG_FUNCTION_ARGS)
 {
 	struct varlena *bytes = PG_GETARG_VARLENA_PP(0);
 	PfsStackSums sums =
-		pfs_merged_decode(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), ERRCODE_DATA_CORRUPTED);
+		merged_decode(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), ERRCODE_DATA_CORRUPTED);
 	StringInfoData text;
 
 	initStringInfo(&text);
@@ -258,8 +259,7 @@ profstore_stack_sums_recv(PG_FUNCTION_ARGS)
 	StringInfo message = (StringInfo) PG_GETARG_POINTER(0);
 	int length = message->len - message->cursor;
 	const char *bytes = pq_getmsgbytes(message, length);
-	PfsStackSums sums =
-		pfs_merged_decode(bytes, (Size) length, ERRCODE_INVALID_BINARY_REPRESENTATION);
+	PfsStackSums sums = merged_decode(bytes, (Size) length, ERRCODE_INVALID_BINARY_REPRESENTATION);
 
 	PG_RETURN_DATUM(pfs_merged_encode(&sums));
 }

@@ -33,9 +33,6 @@ PfsStackSums pfs_merged_get(FunctionCallInfo fcinfo, const char *name);
 /* Like pfs_merged_get(), but returns a stream. */
 PfsStackStream *pfs_merged_stream(FunctionCallInfo fcinfo, const char *name);
 
-/* Returns the stacks of a value's bytes; error is the code to raise for malformed ones. */
-PfsStackSums pfs_merged_decode(const char *bytes, Size length, int error);
-
 /* Encodes sums in ascending order of stack ids as a datum. Sums of value 0 are left out. */
 Datum pfs_merged_encode(const PfsStackSums *sums);
 

@@ -28,8 +28,8 @@ static const char *const OVER_TIME_NAMES[] = { NULL, "avg_over_time", "last_over
 
 PG_FUNCTION_INFO_V1(profstore_parse_selector);
 
-const char *
-pfs_match_operator_name(PfsMatchOperator op)
+static const char *
+match_operator_name(PfsMatchOperator op)
 {
 	return OPERATOR_NAMES[op];
 }
@@ -265,7 +265,7 @@ profstore_parse_selector(PG_FUNCTION_ARGS)
 		const PfsMatcher *matcher = &selector->matchers[i];
 
 		labels[i] = CStringGetTextDatum(matcher->label);
-		operators[i] = CStringGetTextDatum(pfs_match_operator_name(matcher->op));
+		operators[i] = CStringGetTextDatum(match_operator_name(matcher->op));
 		texts[i] = CStringGetTextDatum(matcher->value);
 	}
 	nulls[0] = selector->profile_type == NULL;

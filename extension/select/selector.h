@@ -78,8 +78,6 @@ PfsSelector *pfs_frame_matchers_parse(const char *text, const char *argument);
 /* Returns the server's error for a regular expression; NULL if it is valid. */
 const char *pfs_regex_problem(const char *regex);
 
-const char *pfs_match_operator_name(PfsMatchOperator op);
-
 /* Name as in selectors. Not for PFS_OVER_TIME_UNSAID. */
 const char *pfs_over_time_name(PfsOverTime over_time);
 

@@ -239,12 +239,3 @@ pfs_group_table_next_pass(PfsGroupTable *table)
 	pfs_group_table_clear(table);
 	return true;
 }
-
-void
-pfs_group_table_restart(PfsGroupTable *table)
-{
-	list_free_deep(table->passes_left);
-	table->passes_left = NIL;
-	table->pass = (PfsGroupPass){ 0, 0 };
-	pfs_group_table_clear(table);
-}

@@ -71,7 +71,5 @@ void pfs_group_table_halve(PfsGroupTable *table);
 void pfs_group_table_clear(PfsGroupTable *table);
 /* Empties the table for the next pass; returns false if none is left. */
 bool pfs_group_table_next_pass(PfsGroupTable *table);
-/* Empties the table for the first pass. */
-void pfs_group_table_restart(PfsGroupTable *table);
 
 #endif

@@ -107,9 +107,10 @@ pfs_name_leaf_check(const PfsNameTable *names, int64 lowest, const struct varlen
 	return true;
 }
 
-void
-pfs_name_leaf_read(const PfsNameTable *names, int64 lowest, const struct varlena *entries,
-				   PfsNameLeaf *leaf)
+/* Like pfs_name_leaf_check(), but raises DATA_CORRUPTED. */
+static void
+name_leaf_read(const PfsNameTable *names, int64 lowest, const struct varlena *entries,
+			   PfsNameLeaf *leaf)
 {
 	if (!pfs_name_leaf_check(names, lowest, entries, leaf))
 		ereport(
@@ -152,9 +153,9 @@ pfs_name_leaves_find(PfsNameScan *scan, int64 key, PfsNameLeaf *leaf)
 	if (!is_there)
 		return false;
 	slot_getallattrs(scan->slot);
-	pfs_name_leaf_read(scan->names, DatumGetInt64(scan->slot->tts_values[PFS_NAME_LEAF_LOWEST - 1]),
-					   PG_DETOAST_DATUM_PACKED(scan->slot->tts_values[PFS_NAME_LEAF_ENTRIES - 1]),
-					   leaf);
+	name_leaf_read(scan->names, DatumGetInt64(scan->slot->tts_values[PFS_NAME_LEAF_LOWEST - 1]),
+				   PG_DETOAST_DATUM_PACKED(scan->slot->tts_values[PFS_NAME_LEAF_ENTRIES - 1]),
+				   leaf);
 	return true;
 }
 

@@ -80,10 +80,6 @@ pfs_name_entry_bytes(const PfsNameTable *names)
 bool pfs_name_leaf_check(const PfsNameTable *names, int64 lowest, const struct varlena *entries,
 						 PfsNameLeaf *leaf);
 
-/* Like pfs_name_leaf_check(), but raises DATA_CORRUPTED. */
-void pfs_name_leaf_read(const PfsNameTable *names, int64 lowest, const struct varlena *entries,
-						PfsNameLeaf *leaf);
-
 /* An entry of a leaf; its item is the id. */
 PfsNameDigest pfs_name_leaf_entry(const PfsNameTable *names, const PfsNameLeaf *leaf, uint32 entry);
 

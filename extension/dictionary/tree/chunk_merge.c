@@ -58,8 +58,13 @@ typedef struct MergedNode
 	int32 location;
 } MergedNode;
 
-bool
-pfs_dictionary_begin_upkeep(void)
+/*
+ * Takes SHARE UPDATE EXCLUSIVE on profstore.dictionary_partitions until the transaction ends: all
+ * code that moves or removes rows of the dictionary holds it. Returns false, without waiting, if
+ * another transaction has it.
+ */
+static bool
+dictionary_begin_upkeep(void)
 {
 	if (ConditionalLockRelationOid(pfs_relation_oid("dictionary_partitions"),
 								   ShareUpdateExclusiveLock))
@@ -247,7 +252,7 @@ pfs_chunks_merge(uint32 max_partitions)
 	Snapshot snapshot;
 	int64 merged;
 
-	if (!pfs_dictionary_begin_upkeep())
+	if (!dictionary_begin_upkeep())
 		return 0;
 	if (!pfs_lock_or_skip(pfs_relation_oid("stack_chunks"), RowExclusiveLock, "the dictionary"))
 		return 0;
@@ -265,5 +270,5 @@ pfs_chunks_merge(uint32 max_partitions)
 PGDLLEXPORT Datum
 profstore_begin_dictionary_upkeep(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(pfs_dictionary_begin_upkeep());
+	PG_RETURN_BOOL(dictionary_begin_upkeep());
 }

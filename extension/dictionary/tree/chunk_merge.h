@@ -12,13 +12,6 @@
 #include "profstore.h"
 
 /*
- * Takes SHARE UPDATE EXCLUSIVE on profstore.dictionary_partitions until the transaction ends: all
- * code that moves or removes rows of the dictionary holds it. Returns false, without waiting, if
- * another transaction has it.
- */
-bool pfs_dictionary_begin_upkeep(void);
-
-/*
  * Merges chunks of up to max_partitions partitions in the caller's transaction, which must be READ
  * COMMITTED. Returns how many chunks were merged: 0 if none are worth it, or another transaction
  * maintains the dictionary.

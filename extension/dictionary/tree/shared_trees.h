@@ -6,7 +6,7 @@
  * A shared tree has committed nodes only. It comes with its horizon, and with the shape of all its
  * nodes once a session has made that. A session that borrows it continues from its horizon, as if
  * it had read the chunks itself, and reads its arrays in place. Arrays that it adds to become its
- * own first (pfs_tree_own_nodes()).
+ * own first (tree_own_nodes()).
  */
 #ifndef PFS_SHARED_TREES_H
 #define PFS_SHARED_TREES_H

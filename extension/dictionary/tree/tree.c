@@ -67,8 +67,9 @@ own_copy(const PfsTreeCache *cache, const void *array, Size bytes)
 
 #define OWN(cache, array) own_copy(cache, array, (Size) (cache)->capacity * sizeof(*(array)))
 
-void
-pfs_tree_own_nodes(PfsTreeCache *cache)
+/* Copies shared nodes and places, so that they can be written. */
+static void
+tree_own_nodes(PfsTreeCache *cache)
 {
 	if (cache->shares_nodes)
 	{
@@ -91,7 +92,7 @@ pfs_tree_append(PfsTreeCache *cache, int64 id, uint32 parent, int32 location)
 	uint32 index;
 
 	if (unlikely(cache->shares_nodes || cache->shares_places))
-		pfs_tree_own_nodes(cache);
+		tree_own_nodes(cache);
 	if (cache->tree.node_count + 1 >= cache->capacity)
 		tree_reserve(cache);
 	index = ++cache->tree.node_count;

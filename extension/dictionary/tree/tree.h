@@ -84,9 +84,6 @@ typedef struct PfsTreeCache
 /* Sets up an empty tree whose memory comes from context. */
 void pfs_tree_init(PfsTreeCache *cache, int32 partition_id, MemoryContext context);
 
-/* Copies shared nodes and places, so that they can be written. */
-void pfs_tree_own_nodes(PfsTreeCache *cache);
-
 /*
  * Appends a node; raises PROGRAM_LIMIT_EXCEEDED beyond 2^32 - 2 nodes. Its index is valid until the
  * tree is settled.

@@ -14,9 +14,14 @@
 
 #define WORD_BITS 64
 
-void
-pfs_shape_make(PfsTreeShape *shape, MemoryContext context, uint32 count, const uint32 *parents,
-			   const int32 *locations, uint32 *places)
+/*
+ * Makes the shape of nodes 0 .. count - 1 (count is at least 1), whose parents have smaller numbers
+ * than they; 0 is the root. Children of a node keep their order. The arrays are one allocation in
+ * context, at shape->indexes. places gets the place of each node.
+ */
+static void
+shape_make(PfsTreeShape *shape, MemoryContext context, uint32 count, const uint32 *parents,
+		   const int32 *locations, uint32 *places)
 {
 	uint32 *indexes =
 		MemoryContextAllocHuge(context, mul_size(count, 3 * sizeof(uint32) + sizeof(int32)));
@@ -135,7 +140,7 @@ pfs_shape_make_of(PfsTreeShape *shape, MemoryContext context, const PfsTree *tre
 			locations[rank++] = node == 0 ? 0 : tree->locations[node];
 		}
 	}
-	pfs_shape_make(shape, context, member_count, parents, locations, places);
+	shape_make(shape, context, member_count, parents, locations, places);
 	for (uint32 i = 0; i < count; i++)
 		nodes[i] = places[rank_of(&set, nodes[i])];
 	indexes = unconstify(uint32 *, shape->indexes);
@@ -194,7 +199,7 @@ make_first(PfsTreeCache *cache)
 		memset(cache->shape_of, PFS_NO_SHAPE, cache->capacity);
 		cache->places = places;
 	}
-	pfs_shape_make(&shape, cache->context, count, cache->parents, cache->locations, cache->places);
+	shape_make(&shape, cache->context, count, cache->parents, cache->locations, cache->places);
 	memset(cache->shape_of, 0, count);
 	free_shapes(cache, 0);
 	cache->shapes[0] = shape;

@@ -19,14 +19,6 @@
 #include "dictionary/tree/tree.h"
 
 /*
- * Makes the shape of nodes 0 .. count - 1 (count is at least 1), whose parents have smaller numbers
- * than they; 0 is the root. Children of a node keep their order. The arrays are one allocation in
- * context, at shape->indexes. places gets the place of each node.
- */
-void pfs_shape_make(PfsTreeShape *shape, MemoryContext context, uint32 count, const uint32 *parents,
-					const int32 *locations, uint32 *places);
-
-/*
  * Makes the shape of some nodes of a tree and their ancestors. Replaces the nodes' indexes by their
  * places. Temporarily needs one bit per node of the tree.
  */

@@ -468,8 +468,9 @@ pfs_rollups_delete_bucket(int64 storage_id, int64 width, int64 bucket)
 	delete_rows(storage_id, KEY_BUCKET, &(PfsRollup){ .width = width, .bucket = bucket });
 }
 
-void
-pfs_rollup_delete(int64 storage_id, const PfsRollup *rollup)
+/* Deletes a roll-up and its pieces. Raises an error if another row stands at its address. */
+static void
+rollup_delete(int64 storage_id, const PfsRollup *rollup)
 {
 	Relation heap = pfs_table_open("rollups", RowExclusiveLock);
 	ItemPointerData address = rollup->address;
@@ -498,7 +499,7 @@ pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments)
 		for (uint32 i = 0; i < rollup->segments.count && !names_one; i++)
 			names_one = pfs_numbers_contain(segments, rollup->segments.numbers[i]);
 		if (names_one)
-			pfs_rollup_delete(storage_id, rollup);
+			rollup_delete(storage_id, rollup);
 	}
 	list_free(rollups);
 }

@@ -123,8 +123,6 @@ PfsRollup *pfs_rollup_get_piece(int64 storage_id, Snapshot snapshot, const PfsRo
 void pfs_rollups_lock(void);
 
 void pfs_rollup_insert(int64 storage_id, const PfsRollup *rollup);
-/* Deletes a roll-up and its pieces. Raises an error if another row stands at its address. */
-void pfs_rollup_delete(int64 storage_id, const PfsRollup *rollup);
 /* Deletes the roll-ups of a bucket of time, of all classes, and their pieces. */
 void pfs_rollups_delete_bucket(int64 storage_id, int64 width, int64 bucket);
 void pfs_rollup_delete_pieces(int64 storage_id, const PfsRollup *rollup);

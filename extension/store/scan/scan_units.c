@@ -21,8 +21,8 @@
 #include "store/write/observers.h"
 #include "store/write/write_buffer.h"
 
-uint32
-pfs_scan_unit_row_count(const PfsScanUnit *unit)
+static uint32
+scan_unit_row_count(const PfsScanUnit *unit)
 {
 	return unit->image != NULL ? unit->image->row_count : (uint32) unit->row.row_count;
 }
@@ -30,7 +30,7 @@ pfs_scan_unit_row_count(const PfsScanUnit *unit)
 uint32
 pfs_scan_unit_block_count(const PfsScanUnit *unit)
 {
-	return (pfs_scan_unit_row_count(unit) + PFS_BLOCK_ROWS - 1) / PFS_BLOCK_ROWS;
+	return (scan_unit_row_count(unit) + PFS_BLOCK_ROWS - 1) / PFS_BLOCK_ROWS;
 }
 
 uint64
@@ -192,7 +192,7 @@ scan_units_count_rows(PfsScanUnits *units)
 		units->units[i].first_block = units->block_count;
 		units->units[i].first_chunk = chunk_count;
 		chunk_count += pfs_scan_unit_chunk_count(&units->units[i]);
-		units->row_count += pfs_scan_unit_row_count(&units->units[i]);
+		units->row_count += scan_unit_row_count(&units->units[i]);
 		units->block_count += pfs_scan_unit_block_count(&units->units[i]);
 	}
 }

@@ -60,7 +60,6 @@ void pfs_scan_units_roll_up(const PfsScanRequest *request, PfsScanUnits *units);
 /* Numbers of all segments that the snapshot sees, in CurrentMemoryContext. */
 PfsNumbers pfs_visible_segments(Relation relation, Snapshot snapshot);
 
-uint32 pfs_scan_unit_row_count(const PfsScanUnit *unit);
 uint32 pfs_scan_unit_block_count(const PfsScanUnit *unit);
 uint64 pfs_scan_unit_chunk_count(const PfsScanUnit *unit);
 
