@@ -117,36 +117,40 @@ END;
 END;
 COMMENT ON FUNCTION profstore.frames_of IS 'a filter that matches the frames of a kind: kernel, libc, allocators, or runtimes (Go, Python, Node.js, Java, tokio); NULL for any other. For hide and ignore';
 
--- A frame's name holds what its granularity adds to the function.
-CREATE FUNCTION profstore.frame_filter(name text, granularity text DEFAULT 'function', file text DEFAULT NULL, mapping text DEFAULT NULL,
-								OUT "function" text, OUT filter text)
-	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+-- A frame's name holds what its granularity adds to the function. A row that is no more than one: such a function is a part of the query that calls it.
+CREATE FUNCTION profstore.frame_filter(name text, granularity text DEFAULT 'function', file text DEFAULT NULL, mapping text DEFAULT NULL)
+	RETURNS TABLE ("function" text, filter text)
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 1
 BEGIN ATOMIC
-SELECT found."function", CASE WHEN found.fields IS NULL THEN '^' || regexp_replace(found."function", '([^[:alnum:]_])', '\\\1', 'g') || '$' ELSE profstore.selector(NULL, found.fields) END
+SELECT name, '^' || regexp_replace(name, '([^[:alnum:]_])', '\\\1', 'g') || '$' WHERE coalesce(granularity, 'function') = 'function' OR name IS NULL
+UNION ALL
+SELECT found."function", '{' || found.matchers || '}'
 FROM (SELECT regexp_replace(coalesce(mapping, ''), '^.*/', ''), substring(name FROM '0x[0-9a-f]+$'), substring(name FROM ':(\d+)$')) AS part(mapping, address, line)
 CROSS JOIN LATERAL (SELECT ' ' || file || ':' || part.line, ltrim(part.mapping || ' ') || part.address, part.mapping || '!') AS added(line, place, mapping)
+CROSS JOIN LATERAL
+	(SELECT 'function=' || profstore_internal.matched(name), 'mapping=' || profstore_internal.matched(part.mapping), 'address=' || profstore_internal.matched(part.address)) AS whole("function", mapping, address)
 CROSS JOIN LATERAL (
-	SELECT v."function", v.fields
+	SELECT v."function", v.matchers
 	FROM (VALUES
-		(0, name IS NULL, NULL, NULL),
 		(1, granularity = 'line' AND right(name, length(added.line)) = added.line, left(name, -length(added.line)),
-			jsonb_build_object('function', left(name, -length(added.line)), 'file', file, 'line', part.line)),
-		(2, granularity = 'line', name, jsonb_build_object('function', name, 'file', '')),
+			format('function=%s, file=%s, line="%s"', profstore_internal.matched(left(name, -length(added.line))), profstore_internal.matched(file), part.line)),
+		(2, granularity = 'line', name, whole."function" || ', file=""'),
 		-- code without a function: by function it is one frame of its mapping
 		(3, granularity = 'address' AND name = added.place, CASE WHEN part.mapping = '' THEN name WHEN part.mapping LIKE '[%' THEN part.mapping ELSE '[' || part.mapping || ']' END,
-			jsonb_build_object('mapping', part.mapping, 'address', part.address)),
+			whole.mapping || ', ' || whole.address),
 		(4, granularity = 'address' AND right(name, length(added.place) + 1) = ' ' || added.place, left(name, -length(added.place) - 1),
-			jsonb_build_object('function', left(name, -length(added.place) - 1), 'mapping', part.mapping, 'address', part.address)),
-		(5, granularity = 'address', name, jsonb_build_object('function', name, 'address', '0')),
-		(6, granularity = 'mapping_function' AND part.mapping = '', name, jsonb_build_object('function', name, 'mapping', '')),
+			format('function=%s, %s, %s', profstore_internal.matched(left(name, -length(added.place) - 1)), whole.mapping, whole.address)),
+		(5, granularity = 'address', name, whole."function" || ', address="0"'),
+		(6, granularity = 'mapping_function' AND part.mapping = '', name, whole."function" || ', mapping=""'),
 		(7, granularity = 'mapping_function' AND starts_with(name, added.mapping), substr(name, length(added.mapping) + 1),
-			jsonb_build_object('function', substr(name, length(added.mapping) + 1), 'mapping', part.mapping)),
-		(8, granularity = 'file' AND name = file, NULL, jsonb_build_object('file', file)),
+			format('function=%s, %s', profstore_internal.matched(substr(name, length(added.mapping) + 1)), whole.mapping)),
+		(8, granularity = 'mapping_function', name, whole."function"),
+		(9, granularity = 'file' AND name = file, NULL, 'file=' || profstore_internal.matched(file)),
 		-- what has no file is called after its mapping
-		(9, granularity = 'file', NULL, jsonb_build_object('file', '', 'mapping', part.mapping)),
-		(10, granularity = 'mapping', NULL, jsonb_build_object('mapping', part.mapping)),
-		(11, true, name, NULL)) AS v(place, holds, "function", fields)
-	WHERE v.holds ORDER BY v.place LIMIT 1) AS found;
+		(10, granularity = 'file', NULL, 'file="", ' || whole.mapping),
+		(11, granularity = 'mapping', NULL, whole.mapping)) AS v(place, holds, "function", matchers)
+	WHERE v.holds ORDER BY v.place LIMIT 1) AS found
+WHERE granularity <> 'function' AND name IS NOT NULL;
 END;
 COMMENT ON FUNCTION profstore.frame_filter(text, text, text, text) IS 'the filter that matches the frames of a name alone, as top() has it with its file and mapping at that granularity, and the function that they are of: NULL by file and mapping. For focus';
 

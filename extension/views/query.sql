@@ -6,14 +6,19 @@ CREATE FUNCTION profstore.parse_selector(selector text, OUT profile_type text, O
 	AS 'MODULE_PATHNAME', 'profstore_parse_selector';
 COMMENT ON FUNCTION profstore.parse_selector IS 'the parts of a selector; the value of =~ and !~ is an anchored regular expression';
 
+-- One value as matchers have it.
+CREATE FUNCTION profstore_internal.matched(value text) RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+	RETURN '"' || replace(replace(replace(value, '\', '\\'), '"', '\"'), E'\n', '\n') || '"';
+COMMENT ON FUNCTION profstore_internal.matched(text) IS 'a value in the quotes of selectors and filters';
+
 -- Dashboards have the values of a variable in a list; this writes the selector, whatever characters are in them.
 CREATE FUNCTION profstore.selector(profile_type text, labels jsonb DEFAULT '{}', matchers text DEFAULT NULL)
 	RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
 SELECT coalesce(profile_type, '') || '{' || concat_ws(', ', string_agg(
-	quoted.label || CASE WHEN quoted.count = 1 THEN '=' ELSE '=~' END || '"' ||
-	replace(replace(replace(quoted.value, '\', '\\'), '"', '\"'), E'\n', '\n') || '"', ', ' ORDER BY quoted.label),
+	quoted.label || CASE WHEN quoted.count = 1 THEN '=' ELSE '=~' END || profstore_internal.matched(quoted.value), ', ' ORDER BY quoted.label),
 	-- as somebody typed them, with or without braces
 	(SELECT nullif(CASE WHEN t.typed LIKE '{%}' THEN substr(t.typed, 2, length(t.typed) - 2) ELSE t.typed END, '')
 	 FROM (SELECT btrim(matchers, E' \t\r\n')) t(typed))) || '}'

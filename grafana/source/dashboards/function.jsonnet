@@ -13,7 +13,7 @@ local top(more, filters) = |||
 ||| % [q.selector, q.range, more, filters];
 local hottest = '(SELECT t."function" FROM %s AS t ORDER BY t.self DESC LIMIT 1)' % std.stripChars(top('max_rows => 1', q.filters), '\n');
 local chosen = "coalesce(nullif('$function', ''), %s, '')" % hottest;
-local withFunction = q.filtersBut(['focus']) + ',\n  focus => (profstore.frame_filter(%s)).filter' % chosen;
+local withFunction = q.filtersBut(['focus']) + ',\n  focus => (SELECT f.filter FROM profstore.frame_filter(%s) AS f)' % chosen;
 
 // Callers begin at the function: what is their own in such a tree is the function's, and would lead the table.
 local side(title, description, frames) = p.flame(title, description, |||
