@@ -13,9 +13,9 @@
 
 #include "base/allowance.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "process/owner.h"
+#include "runtimes/code_cache.h"
 #include "runtimes/python_code.h"
 #include "runtimes/python_lines.h"
 #include "runtimes/thread_place.h"
@@ -23,29 +23,12 @@
 #define NS_PER_MS	   UINT64_C(1000000)
 #define SEEK_FIRST_NS  (50 * NS_PER_MS)
 #define SEEK_MOST_NS   (60000 * NS_PER_MS)
-#define CODES_MAX	   16384 /* of a process */
 #define CODE_COST_NS   (NS_PER_MS / 8)
 #define CODE_BURST_NS  (1000 * NS_PER_MS) /* 8,000 objects at once, and as many a second */
 #define OWNERS		   32
 #define UNKNOWN_LOGGED 16
 #define LASTI_NONE	   ((1U << PFS_PYTHON_INDEX_BITS) - 1)
 #define RUNTIME_NAME   "[python]"
-
-typedef struct CodeKey
-{
-	uint64_t address;
-	uint64_t check;
-} CodeKey;
-
-/* A code object that was read, or could not be: then it has no name. */
-typedef struct KnownCode
-{
-	uint64_t hash; /* of the key, under the table's seed */
-	CodeKey key;
-	PythonCode code;
-	size_t bytes;
-	UT_hash_handle hh;
-} KnownCode;
 
 typedef struct RuntimeProcess
 {
@@ -57,17 +40,14 @@ typedef struct RuntimeProcess
 	struct pfs_runtime entry; /* as the kernel has it */
 	uint64_t seek_ns;		  /* not before then */
 	uint64_t pause_ns;
-	uint64_t asked_ns;
 	Stall stall; /* its memory did not answer */
-	KnownCode *codes;
+	ProcessCodes *codes;
 	UT_hash_handle hh;
 } RuntimeProcess;
 
 struct Runtimes
 {
-	uint64_t seed;
-	size_t limit_bytes;
-	size_t used_bytes; /* of names */
+	CodeCache *code_cache;
 	KernelTables *tables;
 	Patience patience;
 	CodeNamer other;
@@ -91,37 +71,26 @@ runtimes_create(size_t limit_bytes, Runtimes **result)
 {
 	Runtimes *runtimes = calloc(1, sizeof(*runtimes));
 
-	if (runtimes == NULL || patience_init(&runtimes->patience) != 0)
+	if (runtimes == NULL || code_cache_create(limit_bytes, &runtimes->code_cache) != 0)
 	{
 		free(runtimes);
 		return -ENOMEM;
 	}
-	runtimes->limit_bytes = limit_bytes;
-	runtimes->seed = hash_seed();
+	if (patience_init(&runtimes->patience) != 0)
+	{
+		code_cache_free(runtimes->code_cache);
+		free(runtimes);
+		return -ENOMEM;
+	}
 	*result = runtimes;
 	return 0;
-}
-
-static void
-forget_codes(Runtimes *runtimes, RuntimeProcess *process)
-{
-	KnownCode *code;
-	KnownCode *next;
-
-	HASH_ITER(hh, process->codes, code, next)
-	{
-		HASH_DEL(process->codes, code);
-		runtimes->used_bytes -= code->bytes;
-		python_code_fini(&code->code);
-		free(code);
-	}
 }
 
 static void
 free_process(Runtimes *runtimes, RuntimeProcess *process)
 {
 	HASH_DEL(runtimes->processes, process);
-	forget_codes(runtimes, process);
+	code_cache_close(runtimes->code_cache, process->codes);
 	atomic_fetch_sub(&runtimes->count, 1);
 	free(process);
 }
@@ -136,6 +105,7 @@ runtimes_free(Runtimes *runtimes)
 		return;
 	HASH_ITER(hh, runtimes->processes, process, next)
 		free_process(runtimes, process);
+	code_cache_free(runtimes->code_cache);
 	patience_fini(&runtimes->patience);
 	free(runtimes);
 }
@@ -205,12 +175,18 @@ runtimes_attach(Runtimes *runtimes, const ExecImage *image, const PythonFile *fi
 	process = calloc(1, sizeof(*process));
 	if (process == NULL)
 		return;
+	process->owner = owner_of_process(image->pid);
+	process->codes = code_cache_open(runtimes->code_cache, process->owner);
+	if (process->codes == NULL)
+	{
+		free(process);
+		return;
+	}
 	process->pid = image->pid;
 	process->image = *image;
 	process->file = *file;
 	process->bias = bias;
-	process->owner = owner_of_process(image->pid);
-	process->asked_ns = now_ns;
+	code_cache_use(process->codes, now_ns);
 	process->pause_ns = SEEK_FIRST_NS;
 	process->entry = file->layout.walk;
 	process->entry.start_time_ns = image->start_time_ns;
@@ -300,71 +276,6 @@ key_of(const UserFrame *frame)
 	return (CodeKey){ frame->code, PFS_PYTHON_CHECK(PFS_FRAME_PAYLOAD(frame->more[0])) };
 }
 
-static uint64_t
-hash_key(const Runtimes *runtimes, const CodeKey *key)
-{
-	return hash_word(hash_word(runtimes->seed, key->address), key->check);
-}
-
-static KnownCode *
-find_code(const Runtimes *runtimes, const RuntimeProcess *process, const CodeKey *key)
-{
-	uint64_t hash = hash_key(runtimes, key);
-	KnownCode *code;
-
-	HASH_FIND(hh, process->codes, &hash, sizeof(hash), code);
-	return code != NULL && code->key.address == key->address && code->key.check == key->check
-			   ? code
-			   : NULL;
-}
-
-/*
- * The process whose names were not asked for longest loses them; not the one at hand, if another
- * has any.
- */
-static void
-make_room(Runtimes *runtimes, RuntimeProcess *asking)
-{
-	RuntimeProcess *eldest = asking;
-
-	for (RuntimeProcess *each = runtimes->processes; each != NULL; each = each->hh.next)
-	{
-		if (each->codes != NULL && (eldest == asking || each->asked_ns < eldest->asked_ns))
-			eldest = each;
-	}
-	forget_codes(runtimes, eldest);
-}
-
-/* Takes over what was read. */
-static void
-keep_code(Runtimes *runtimes, RuntimeProcess *process, PythonCodeWanted *wanted)
-{
-	KnownCode *code = calloc(1, sizeof(*code));
-	size_t bytes = sizeof(*code) + wanted->code.lines_bytes;
-
-	if (wanted->code.name == NULL)
-		atomic_fetch_add(&runtimes->stale, 1);
-	else
-		bytes += strlen(wanted->code.name) + strlen(wanted->code.file);
-	atomic_fetch_add(&runtimes->codes, 1);
-	if (runtimes->used_bytes + bytes > runtimes->limit_bytes)
-		make_room(runtimes, process);
-	if (HASH_COUNT(process->codes) >= CODES_MAX)
-		forget_codes(runtimes, process);
-	if (code == NULL || runtimes->used_bytes + bytes > runtimes->limit_bytes)
-	{
-		free(code);
-		python_code_fini(&wanted->code);
-		return;
-	}
-	code->key = (CodeKey){ wanted->address, wanted->check };
-	code->hash = hash_key(runtimes, &code->key);
-	code->code = wanted->code;
-	code->bytes = bytes;
-	runtimes->used_bytes += bytes;
-	HASH_ADD(hh, process->codes, hash, sizeof(code->hash), code);
-}
-
 /* Is it among those that are to be read? */
 static bool
 is_wanted(const PythonCodeWanted *wanted, size_t count, const CodeKey *key)
@@ -388,11 +299,18 @@ read_wanted(Runtimes *runtimes, RuntimeProcess *process, RemoteMemory *memory,
 	python_codes_read(memory, &process->file.layout, type, wanted, count);
 	for (size_t i = 0; i < count; i++)
 	{
+		CodeKey key = { wanted[i].address, wanted[i].check };
+
 		/* what could not be asked for is asked for again */
-		if (!memory->stuck)
-			keep_code(runtimes, process, &wanted[i]);
-		else
+		if (memory->stuck)
+		{
 			python_code_fini(&wanted[i].code);
+			continue;
+		}
+		atomic_fetch_add(&runtimes->codes, 1);
+		if (wanted[i].code.name == NULL)
+			atomic_fetch_add(&runtimes->stale, 1);
+		code_cache_add(runtimes->code_cache, process->codes, &key, &wanted[i].code);
 	}
 }
 
@@ -416,7 +334,8 @@ read_codes(Runtimes *runtimes, RuntimeProcess *process, const CodeWalk *walk, ui
 		if (frame.more_count != 1 || frame.interpreter != PFS_RUNTIME_PYTHON)
 			continue;
 		key = key_of(&frame);
-		if (key.check == PFS_PYTHON_NO_CHECK || find_code(runtimes, process, &key) != NULL ||
+		if (key.check == PFS_PYTHON_NO_CHECK ||
+			code_cache_find(runtimes->code_cache, process->codes, &key) != NULL ||
 			is_wanted(wanted, count, &key))
 			continue;
 		if (!allowance_take(allowance, now_ns, CODE_COST_NS, CODE_BURST_NS))
@@ -444,7 +363,7 @@ prepare(void *context, const ExecImage *image, const CodeWalk *walk)
 
 	if (process != NULL && walk->is_interpreted)
 	{
-		process->asked_ns = now_ns;
+		code_cache_use(process->codes, now_ns);
 		read_codes(runtimes, process, walk, now_ns);
 	}
 	if (walk->is_generated && runtimes->other.prepare != NULL)
@@ -469,16 +388,16 @@ name_python(Runtimes *runtimes, const RuntimeProcess *process, const UserFrame *
 {
 	const PythonLayout *layout = &process->file.layout;
 	CodeKey key = key_of(frame);
-	const KnownCode *known = find_code(runtimes, process, &key);
+	const PythonCode *known = code_cache_find(runtimes->code_cache, process->codes, &key);
 	CodeName name = { .runtime = RUNTIME_NAME };
 
-	if (known == NULL || known->code.name == NULL)
+	if (known == NULL || known->name == NULL)
 		return NULL;
-	name.name = known->code.name[0] != '\0' ? known->code.name : "?";
-	name.file = known->code.file;
-	name.start_line = known->code.first_line > 0 ? known->code.first_line : 0;
-	name.line = python_line(layout->minor, known->code.lines, known->code.lines_bytes,
-							known->code.first_line, instruction_of(layout, frame));
+	name.name = known->name[0] != '\0' ? known->name : "?";
+	name.file = known->file;
+	name.start_line = known->first_line > 0 ? known->first_line : 0;
+	name.line = python_line(layout->minor, known->lines, known->lines_bytes, known->first_line,
+							instruction_of(layout, frame));
 	return code_table_add(runtimes->other.table, &name);
 }
 

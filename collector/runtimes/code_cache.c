@@ -1,0 +1,208 @@
+/*
+ * code_cache.c
+ *		Objects hang on their process, processes on their owner, owners on the cache.
+ */
+#include "runtimes/code_cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+#include <utlist.h>
+
+#include "base/hash.h"
+
+/* An object that was read, or could not be: then it has no name. */
+typedef struct KnownCode
+{
+	uint64_t hash; /* of the key, under the cache's seed */
+	CodeKey key;
+	PythonCode code;
+	size_t bytes;
+	UT_hash_handle hh;
+} KnownCode;
+
+typedef struct CodeOwner CodeOwner;
+
+struct ProcessCodes
+{
+	CodeOwner *owner;
+	KnownCode *codes;
+	uint64_t used_ns;
+	ProcessCodes *prev;
+	ProcessCodes *next;
+};
+
+struct CodeOwner
+{
+	uint64_t key;
+	size_t bytes; /* of the objects of its processes */
+	ProcessCodes *processes;
+	UT_hash_handle hh;
+};
+
+struct CodeCache
+{
+	uint64_t seed;
+	size_t limit_bytes;
+	size_t used_bytes;
+	CodeOwner *owners;
+};
+
+int
+code_cache_create(size_t limit_bytes, CodeCache **result)
+{
+	CodeCache *cache = calloc(1, sizeof(*cache));
+
+	if (cache == NULL)
+		return -ENOMEM;
+	cache->seed = hash_seed();
+	cache->limit_bytes = limit_bytes;
+	*result = cache;
+	return 0;
+}
+
+void
+code_cache_free(CodeCache *cache)
+{
+	free(cache);
+}
+
+static CodeOwner *
+code_owner_get(CodeCache *cache, uint64_t key)
+{
+	CodeOwner *owner;
+
+	HASH_FIND(hh, cache->owners, &key, sizeof(key), owner);
+	if (owner != NULL)
+		return owner;
+	owner = calloc(1, sizeof(*owner));
+	if (owner == NULL)
+		return NULL;
+	owner->key = key;
+	HASH_ADD(hh, cache->owners, key, sizeof(owner->key), owner);
+	return owner;
+}
+
+ProcessCodes *
+code_cache_open(CodeCache *cache, uint64_t owner_key)
+{
+	CodeOwner *owner = code_owner_get(cache, owner_key);
+	ProcessCodes *codes = calloc(1, sizeof(*codes));
+
+	if (owner == NULL || codes == NULL)
+	{
+		free(codes);
+		return NULL; /* an owner without a process is found again by the next one */
+	}
+	codes->owner = owner;
+	DL_APPEND(owner->processes, codes);
+	return codes;
+}
+
+static void
+process_codes_clear(CodeCache *cache, ProcessCodes *codes)
+{
+	KnownCode *known;
+	KnownCode *next;
+
+	HASH_ITER(hh, codes->codes, known, next)
+	{
+		HASH_DEL(codes->codes, known);
+		cache->used_bytes -= known->bytes;
+		codes->owner->bytes -= known->bytes;
+		python_code_fini(&known->code);
+		free(known);
+	}
+}
+
+void
+code_cache_close(CodeCache *cache, ProcessCodes *codes)
+{
+	CodeOwner *owner = codes->owner;
+
+	process_codes_clear(cache, codes);
+	DL_DELETE(owner->processes, codes);
+	free(codes);
+	if (owner->processes != NULL)
+		return;
+	HASH_DEL(cache->owners, owner);
+	free(owner);
+}
+
+void
+code_cache_use(ProcessCodes *codes, uint64_t now_ns)
+{
+	codes->used_ns = now_ns;
+}
+
+static uint64_t
+code_key_hash(const CodeCache *cache, const CodeKey *key)
+{
+	return hash_word(hash_word(cache->seed, key->address), key->check);
+}
+
+const PythonCode *
+code_cache_find(const CodeCache *cache, const ProcessCodes *codes, const CodeKey *key)
+{
+	uint64_t hash = code_key_hash(cache, key);
+	KnownCode *known;
+
+	HASH_FIND(hh, codes->codes, &hash, sizeof(hash), known);
+	if (known == NULL || known->key.address != key->address || known->key.check != key->check)
+		return NULL;
+	return &known->code;
+}
+
+/* Clears the process without recent use of the owner that has most. False: nobody has anything. */
+static bool
+code_cache_make_room(CodeCache *cache)
+{
+	CodeOwner *largest = NULL;
+	ProcessCodes *eldest = NULL;
+	ProcessCodes *each;
+
+	for (CodeOwner *owner = cache->owners; owner != NULL; owner = owner->hh.next)
+	{
+		if (owner->bytes > 0 && (largest == NULL || owner->bytes > largest->bytes))
+			largest = owner;
+	}
+	if (largest == NULL)
+		return false;
+	DL_FOREACH(largest->processes, each)
+	{
+		if (each->codes != NULL && (eldest == NULL || each->used_ns < eldest->used_ns))
+			eldest = each;
+	}
+	process_codes_clear(cache, eldest);
+	return true;
+}
+
+void
+code_cache_add(CodeCache *cache, ProcessCodes *codes, const CodeKey *key, PythonCode *code)
+{
+	KnownCode *known = calloc(1, sizeof(*known));
+	size_t bytes = sizeof(*known) + code->lines_bytes;
+
+	if (code->name != NULL)
+		bytes += strlen(code->name) + strlen(code->file);
+	if (HASH_COUNT(codes->codes) >= CODES_MAX)
+		process_codes_clear(cache, codes);
+	while (bytes <= cache->limit_bytes && cache->used_bytes + bytes > cache->limit_bytes &&
+		   code_cache_make_room(cache))
+		;
+	if (known == NULL || cache->used_bytes + bytes > cache->limit_bytes)
+	{
+		free(known);
+		python_code_fini(code);
+		return;
+	}
+	known->key = *key;
+	known->hash = code_key_hash(cache, key);
+	known->code = *code;
+	known->bytes = bytes;
+	cache->used_bytes += bytes;
+	codes->owner->bytes += bytes;
+	HASH_ADD(hh, codes->codes, hash, sizeof(known->hash), known);
+}

@@ -1,0 +1,49 @@
+/*
+ * code_cache.h
+ *		Code objects that were read, by process, within one budget of memory.
+ *
+ * If the budget is used up, the owner of processes (process/owner.h) whose objects take most loses
+ * those of its process that was asked for longest ago. So whoever makes up many objects, in however
+ * many processes, displaces its own. One thread uses a cache.
+ */
+#ifndef COLLECTOR_CODE_CACHE_H
+#define COLLECTOR_CODE_CACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtimes/python_code.h"
+
+#define CODES_MAX 16384 /* of a process */
+
+typedef struct CodeCache CodeCache;
+typedef struct ProcessCodes ProcessCodes;
+
+typedef struct CodeKey
+{
+	uint64_t address;
+	uint64_t check; /* PFS_PYTHON_CHECK */
+} CodeKey;
+
+/* Objects take limit_bytes at most, with their strings and tables. 0 or -ENOMEM. */
+int code_cache_create(size_t limit_bytes, CodeCache **cache);
+void code_cache_free(CodeCache *cache); /* accepts NULL; every process is closed by then */
+
+/* The objects of one process of the owner, none so far. NULL if memory is out. */
+ProcessCodes *code_cache_open(CodeCache *cache, uint64_t owner);
+void code_cache_close(CodeCache *cache, ProcessCodes *codes);
+
+/* Notes that the process's objects are asked for. */
+void code_cache_use(ProcessCodes *codes, uint64_t now_ns);
+
+/* The object, until the next call of code_cache_add(). Without a name: it could not be read. */
+const PythonCode *code_cache_find(const CodeCache *cache, const ProcessCodes *codes,
+								  const CodeKey *key);
+
+/*
+ * Takes over an object that the process does not have. The object is freed at once if there is no
+ * memory or if it alone exceeds the budget.
+ */
+void code_cache_add(CodeCache *cache, ProcessCodes *codes, const CodeKey *key, PythonCode *code);
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * test_code_cache.c
+ *		Who loses code objects if the budget is used up.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtimes/code_cache.h"
+
+#define LIMIT_BYTES (64 * 1024)
+#define LINES_BYTES 1000
+
+static void
+add(CodeCache *cache, ProcessCodes *codes, uint64_t address)
+{
+	CodeKey key = { address, 1 };
+	PythonCode code = { .name = strdup("f"),
+						.file = strdup("f.py"),
+						.lines = calloc(1, LINES_BYTES),
+						.lines_bytes = LINES_BYTES };
+
+	code_cache_add(cache, codes, &key, &code);
+}
+
+static bool
+has(const CodeCache *cache, const ProcessCodes *codes, uint64_t address)
+{
+	CodeKey key = { address, 1 };
+
+	return code_cache_find(cache, codes, &key) != NULL;
+}
+
+/* However many processes it has, and however recently the other was asked for. */
+static void
+test_owner_displaces_its_own(void **state)
+{
+	CodeCache *cache;
+	ProcessCodes *bystander;
+	ProcessCodes *hostile[8];
+
+	(void) state;
+	assert_int_equal(code_cache_create(LIMIT_BYTES, &cache), 0);
+	bystander = code_cache_open(cache, 1);
+	code_cache_use(bystander, 1);
+	for (uint64_t i = 0; i < 5; i++)
+		add(cache, bystander, i);
+	for (int i = 0; i < 8; i++)
+	{
+		hostile[i] = code_cache_open(cache, 2);
+		code_cache_use(hostile[i], (uint64_t) (2 + i));
+	}
+	for (uint64_t i = 0; i < 1000; i++)
+		add(cache, hostile[i % 8], i);
+	for (uint64_t i = 0; i < 5; i++)
+		assert_true(has(cache, bystander, i));
+	/* the process that was asked for longest ago went first, each time */
+	assert_true(has(cache, hostile[999 % 8], 999));
+	for (int i = 0; i < 8; i++)
+		code_cache_close(cache, hostile[i]);
+	code_cache_close(cache, bystander);
+	code_cache_free(cache);
+}
+
+static void
+test_key_and_bounds(void **state)
+{
+	CodeKey other = { 7, 2 };
+	PythonCode large = { .name = strdup("f"), .file = strdup("f.py") };
+	CodeCache *cache;
+	ProcessCodes *codes;
+
+	(void) state;
+	assert_int_equal(code_cache_create(LIMIT_BYTES, &cache), 0);
+	codes = code_cache_open(cache, 1);
+	add(cache, codes, 7);
+	assert_true(has(cache, codes, 7));
+	assert_null(code_cache_find(cache, codes, &other));
+	large.lines_bytes = 2 * LIMIT_BYTES;
+	large.lines = calloc(1, large.lines_bytes);
+	code_cache_add(cache, codes, &other, &large);
+	assert_null(code_cache_find(cache, codes, &other));
+	code_cache_close(cache, codes);
+	code_cache_free(cache);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_owner_displaces_its_own),
+		cmocka_unit_test(test_key_and_bounds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
