@@ -4,6 +4,7 @@
  */
 #include "select/selection.h"
 
+#include "access/xact.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
