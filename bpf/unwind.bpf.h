@@ -111,10 +111,10 @@ pfs_find_mapping(struct pfs_walk *walk, __u64 address)
  * starts the page.
  */
 static __always_inline const struct pfs_unwind_line *
-pfs_find_line(const struct pfs_unwind_page *page, __u32 offset)
+pfs_find_line(struct pfs_unwind_page page, __u32 offset)
 {
-	__u32 low = page->first_line;
-	__u32 high = low + page->line_count;
+	__u32 low = page.first_line;
+	__u32 high = low + page.line_count;
 
 	/* 4,096 rows at most in a page: 256 lines */
 	for (int i = 0; i < 8 && high - low > 1; i++)
@@ -132,23 +132,23 @@ pfs_find_line(const struct pfs_unwind_page *page, __u32 offset)
 	return pfs_get_line(low);
 }
 
-/*
- * The page of an ELF address in the directory of the current mapping; NULL where no rule speaks of
- * it.
- */
-static __always_inline const struct pfs_unwind_page *
+/* The page of an ELF address in the directory of the current mapping. */
+static __always_inline struct pfs_unwind_page
 pfs_find_page(const struct pfs_walk *walk, __u64 elf_address)
 {
 	const union pfs_unwind_entry *entry = pfs_get_entry(walk->mapping.directory);
 	__u64 page = elf_address >> PFS_UNWIND_PAGE_BITS;
+	union pfs_unwind_entry found = { .word = 0 };
 
 	if (!entry || page < entry->head.low_page)
-		return 0;
+		return found.page;
 	page -= entry->head.low_page;
 	if (page >= entry->head.page_count)
-		return 0;
+		return found.page;
 	entry = pfs_get_entry(walk->mapping.directory + 1 + (__u32) page);
-	return entry && entry->page.line_count > 0 ? &entry->page : 0;
+	if (entry)
+		found.word = *(const volatile __u64 *) &entry->word;
+	return found.page;
 }
 
 /* Number of the rule in the table; 0: none. */
@@ -156,12 +156,14 @@ static __always_inline __u32
 pfs_look_up_rule(const struct pfs_walk *walk, __u64 elf_address)
 {
 	__u32 offset = (__u32) elf_address & ((1U << PFS_UNWIND_PAGE_BITS) - 1);
-	const struct pfs_unwind_page *page = pfs_find_page(walk, elf_address);
+	struct pfs_unwind_page page = pfs_find_page(walk, elf_address);
 	const struct pfs_unwind_line *line;
 	__u32 at = 0;
 
-	if (!page)
+	if (page.line_count == 0)
 		return 0;
+	if (page.line_count & PFS_UNWIND_NOT_LOADED)
+		return PFS_UNWIND_UNKNOWN_RULE;
 	line = pfs_find_line(page, offset);
 	if (!line || line->rows[0].offset > offset)
 		return 0;
@@ -173,6 +175,7 @@ pfs_look_up_rule(const struct pfs_walk *walk, __u64 elf_address)
 	return line->rows[at & (PFS_UNWIND_LINE_ROWS - 1)].rule;
 }
 
+/* NULL if the rows of the address are not loaded. */
 static __always_inline const struct pfs_unwind_rule *
 pfs_find_rule(const struct pfs_walk *walk, __u64 address)
 {
@@ -193,7 +196,7 @@ pfs_find_rule(const struct pfs_walk *walk, __u64 address)
 	if (rule == 0 || found >> PFS_RECENT_RULE_BITS != tag)
 	{
 		rule = pfs_look_up_rule(walk, elf_address);
-		if (recent && rule != 0)
+		if (recent && rule != 0 && rule != PFS_UNWIND_UNKNOWN_RULE)
 			*recent = tag << PFS_RECENT_RULE_BITS | rule;
 	}
 	return pfs_get_rule(rule);
@@ -536,7 +539,9 @@ pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 		return pfs_step_without_rule(walk, frame);
 
 	rule = pfs_find_rule(walk, address);
-	if (!rule || rule->kind == PFS_UNWIND_INVALID)
+	if (!rule)
+		return pfs_walk_end(walk, PFS_WALK_NO_TABLE);
+	if (rule->kind == PFS_UNWIND_INVALID)
 		return pfs_step_without_rule(walk, frame);
 	if (rule->kind == PFS_UNWIND_END_OF_STACK)
 		return pfs_walk_end(walk, PFS_WALK_END_OF_STACK);

@@ -133,6 +133,11 @@ struct pfs_unwind_page {
 	__u32 line_count; /* 1 .. 256; 0: no rule speaks of the page */
 };
 
+/* In .line_count: the page has as many lines, but they are not loaded, and walks end there. */
+#define PFS_UNWIND_NOT_LOADED (1U << 31)
+
+#define PFS_UNWIND_UNKNOWN_RULE PFS_UNWIND_RULES /* of such a page; no rule has this number */
+
 /* A directory's first entry: which pages the entries after it are about. */
 #define PFS_UNWIND_MOST_PAGE  ((1ULL << 40) - 1) /* what the fields hold */
 #define PFS_UNWIND_MOST_PAGES ((1ULL << 24) - 1)
@@ -145,6 +150,7 @@ struct pfs_unwind_directory {
 union pfs_unwind_entry {
 	struct pfs_unwind_directory head;
 	struct pfs_unwind_page page;
+	__u64 word; /* entries of pages are read and written as a whole: they change under walks */
 };
 
 enum pfs_mapping_kind {

@@ -101,6 +101,7 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "binaries_leaked=%zu\n", report->binaries_leaked);
 	fprintf(file, "tables=%" PRIu64 "\n", report->unwinder.loaded);
 	fprintf(file, "tables_cached=%" PRIu64 "\n", report->unwinder.cached);
+	fprintf(file, "table_parts=%" PRIu64 "\n", report->unwinder.parts);
 	fprintf(file, "tables_unloaded=%" PRIu64 "\n", report->unwinder.unloaded);
 	fprintf(file, "tables_put_off=%" PRIu64 "\n", report->unwinder.put_off);
 	write_code_files(file, "perf_map", "line", &report->names.maps);

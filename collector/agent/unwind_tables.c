@@ -4,7 +4,8 @@
  *
  * 1. A process is described: each of its mappings becomes a span, with the file's binary, which has
  *    no table yet, or with those of generated code.
- * 2. A walk that ends for want of a table asks for it: the entry counts how many do.
+ * 2. A walk that ends for want of a table, or of a part of one, asks for it: the entry counts how
+ *    many do.
  * 3. The table that is wanted most is loaded.
  * 4. If the kernel's tables are full, those that no process maps go, then those of the owner that
  *    has most, until half is free. Walks ask again for those that are in use.
@@ -19,6 +20,7 @@
 #include <sys/stat.h>
 
 #include <uthash.h>
+#include <utlist.h>
 
 #include "agent/file_look.h"
 #include "agent/table_account.h"
@@ -42,6 +44,8 @@
 /* Of --max-memory, for CFI that is read; compiling takes as much again at most. */
 #define CFI_SHARE 3
 
+#define PARTS_RETRY_NS (60 * EXTENT_GRACE_NS) /* parts of a table that cannot be had */
+
 #define STALLED_MANY 64 /* processes */
 
 /* A process whose memory did not answer. */
@@ -59,10 +63,13 @@ typedef struct Entry
 	bool looked;		  /* it has answered */
 	UnwindBinary *binary; /* held; NULL where the file cannot be read */
 	FileFacts facts;
-	uint64_t number; /* of its table, never used again */
-	bool loaded;	 /* or cannot be */
-	uint32_t wanted; /* walks that ended for want of the table, which is not loaded yet */
-	uint64_t owner;	 /* of the last process whose walk did, who pays */
+	uint64_t number;		   /* of its table, never used again */
+	bool loaded;			   /* or cannot be */
+	uint32_t wanted;		   /* walks that ended for want of the table, or of a part of it … */
+	PackedParts parts;		   /* … of these, if it is large */
+	struct Entry *next_wanted; /* in the list of those that are wanted */
+	struct Entry *prev_wanted;
+	uint64_t owner; /* of the last process whose walk did, who pays */
 	uint64_t loaded_ns;
 	struct Entry *younger; /* of the same owner, while tables are chosen that go */
 	uint64_t retry_ns;	   /* there was no room: not before then */
@@ -78,6 +85,7 @@ struct UnwindTables
 	Unwinder *unwinder;
 	Entry *entries;
 	Entry *by_binary;
+	Entry *wanted; /* entries that are */
 	uint64_t last_number;
 	Patience patience; /* with files, and with processes' memory */
 	TableAccount account;
@@ -116,6 +124,8 @@ static void
 drop_entry(UnwindTables *tables, Entry *entry, uint64_t now_ns)
 {
 	HASH_DEL(tables->entries, entry);
+	if (entry->wanted > 0)
+		DL_DELETE2(tables->wanted, entry, prev_wanted, next_wanted);
 	if (entry->binary != NULL)
 		HASH_DELETE(by_binary, tables->by_binary, entry);
 	unwinder_binary_release(tables->unwinder, entry->binary, now_ns);
@@ -383,9 +393,15 @@ unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
 					 frames, capacity, status);
 }
 
-/* Notes who wants the table. False if that owner has used up its time. */
 static bool
-note_wanted(UnwindTables *tables, Entry *entry, uint64_t owner, uint64_t now_ns)
+has_table(const Entry *entry)
+{
+	return entry->loaded && entry->binary != NULL && unwinder_binary_has_table(entry->binary);
+}
+
+/* Notes who wants the table, and for which code. False if that owner has used up its time. */
+static bool
+note_wanted(UnwindTables *tables, Entry *entry, uint64_t owner, uint64_t address, uint64_t now_ns)
 {
 	entry->owner = owner;
 	if (!table_account_may(&tables->account, entry->owner, now_ns))
@@ -393,7 +409,9 @@ note_wanted(UnwindTables *tables, Entry *entry, uint64_t owner, uint64_t now_ns)
 		tables->put_off++;
 		return false;
 	}
-	entry->wanted++;
+	if (entry->wanted++ == 0)
+		DL_APPEND2(tables->wanted, entry, prev_wanted, next_wanted);
+	packed_parts_add(&entry->parts, address);
 	return true;
 }
 
@@ -401,15 +419,16 @@ uint64_t
 unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t owner, uint64_t frame,
 				   uint64_t now_ns)
 {
-	uint64_t address = user_frame_code(frame);
-	const UnwindBinary *binary = unwinder_pending(tables->unwinder, process, address);
+	uint64_t address;
+	const UnwindBinary *binary =
+		unwinder_pending(tables->unwinder, process, user_frame_code(frame), &address);
 	Entry *entry;
 
 	if (binary == NULL)
 		return 0;
 	HASH_FIND(by_binary, tables->by_binary, &binary, sizeof(binary), entry);
-	if (entry == NULL || entry->loaded || entry->retry_ns > now_ns ||
-		entry->stall.until_ns > now_ns || !note_wanted(tables, entry, owner, now_ns))
+	if (entry == NULL || (entry->loaded && !has_table(entry)) || entry->retry_ns > now_ns ||
+		entry->stall.until_ns > now_ns || !note_wanted(tables, entry, owner, address, now_ns))
 		return 0;
 	return entry->number;
 }
@@ -440,12 +459,6 @@ drop_unused(UnwindTables *tables, uint64_t now_ns)
 		if (entry->binary != NULL && entry->loaded && !unwinder_binary_is_shared(entry->binary))
 			drop_entry(tables, entry, now_ns);
 	}
-}
-
-static bool
-has_table(const Entry *entry)
-{
-	return entry->loaded && entry->binary != NULL && unwinder_binary_has_table(entry->binary);
 }
 
 /* The tables that were made for an owner, while some are chosen that go. */
@@ -591,25 +604,58 @@ make_room(UnwindTables *tables, uint64_t now_ns)
 		unload_most(tables, now_ns);
 }
 
+/* Makes a table, or parts that it lacks, of the file. */
+static int
+load_from_file(UnwindTables *tables, Entry *entry, uint64_t now_ns, uint64_t *spent_ns)
+{
+	CfiSections sections;
+	int result =
+		file_look_at_cfi(&tables->patience, tables->files, entry->file, &sections, spent_ns);
+	bool read = result == 0;
+
+	if (result != -EAGAIN)
+		result = unwinder_binary_load_sections(tables->unwinder, entry->binary,
+											   read ? &sections : NULL, &entry->parts, now_ns);
+	if (read)
+		cfi_sections_fini(&sections);
+	return result;
+}
+
 /* -EAGAIN where the file does not answer in time, but may later. Its owner pays. */
 static int
 load_table(UnwindTables *tables, Entry *entry, uint64_t now_ns)
 {
 	int64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	CfiSections sections;
-	uint64_t spent_ns;
-	int result =
-		file_look_at_cfi(&tables->patience, tables->files, entry->file, &sections, &spent_ns);
-	bool read = result == 0;
+	uint64_t spent_ns = 0;
+	int result = unwinder_binary_load_parts(tables->unwinder, entry->binary, &entry->parts, now_ns);
 
-	if (result != -EAGAIN)
-		result = unwinder_binary_load_sections(tables->unwinder, entry->binary,
-											   read ? &sections : NULL, now_ns);
-	if (read)
-		cfi_sections_fini(&sections);
+	if (result == -ENOENT)
+		result = load_from_file(tables, entry, now_ns, &spent_ns);
 	spent_ns += (uint64_t) (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
 	table_account_charge(&tables->account, entry->owner, now_ns, spent_ns);
+	entry->parts.count = 0;
 	return result;
+}
+
+/* When an entry may be wanted again, after a load that gave this result. */
+static void
+note_result(UnwindTables *tables, Entry *entry, int result, uint64_t now_ns)
+{
+	bool had_table = has_table(entry);
+
+	/* what cannot be read now is not tried again */
+	entry->loaded = had_table || (result != -ENOSPC && result != -EAGAIN);
+	if (result == -EAGAIN)
+		stall_note(&entry->stall, now_ns);
+	else
+		entry->stall = (Stall){ 0 };
+	if (result == -ENOSPC)
+	{
+		entry->retry_ns = now_ns + ROOM_RETRY_NS;
+		make_room(tables, now_ns);
+	}
+	else if (result != 0 && had_table)
+		entry->retry_ns = now_ns + PARTS_RETRY_NS;
 }
 
 uint64_t
@@ -617,32 +663,20 @@ unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns)
 {
 	Entry *hottest = NULL;
 	Entry *entry;
-	Entry *next;
 	uint64_t number;
-	int result;
 
-	HASH_ITER(hh, tables->entries, entry, next)
+	DL_FOREACH2(tables->wanted, entry, next_wanted)
 	{
-		if (entry->wanted > 0 && (hottest == NULL || entry->wanted > hottest->wanted))
+		if (hottest == NULL || entry->wanted > hottest->wanted)
 			hottest = entry;
 	}
 	if (hottest == NULL)
 		return 0;
+	DL_DELETE2(tables->wanted, hottest, prev_wanted, next_wanted);
 	number = hottest->number;
 	hottest->wanted = 0;
 	hottest->loaded_ns = now_ns;
-	result = load_table(tables, hottest, now_ns);
-	/* what cannot be read now is not tried again */
-	hottest->loaded = result != -ENOSPC && result != -EAGAIN;
-	if (result == -EAGAIN)
-		stall_note(&hottest->stall, now_ns);
-	else
-		hottest->stall = (Stall){ 0 };
-	if (result == -ENOSPC)
-	{
-		hottest->retry_ns = now_ns + ROOM_RETRY_NS;
-		make_room(tables, now_ns);
-	}
+	note_result(tables, hottest, load_table(tables, hottest, now_ns), now_ns);
 	warn_of_cache(tables);
 	return number;
 }

@@ -2,7 +2,7 @@
  * unwind_tables.h
  *		Unwind tables of mapped files, and processes that are walked by them.
  *
- * A file's table is loaded once, when a walk first needs it.
+ * A file's table is loaded when a walk first needs it, a large one by parts if the cache has it.
  *
  * What tables take is on accounts of the owners of the processes that want them (table_account.h).
  * If the kernel's tables are full, those of the owner that has most of them go.
@@ -67,17 +67,17 @@ size_t unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
 
 /*
  * A walk of an owner's process ended with PFS_WALK_NO_TABLE at a frame, as recorded. If that is
- * because a table is not loaded yet, its number: the table is wanted once more, and the walk is
- * worth repeating when it was loaded. Otherwise 0; also if the owner has used up the time for its
- * tables.
+ * because a table, or the part of it there, is not loaded yet, the table's number: it is wanted
+ * once more, and the walk is worth repeating when it was loaded. Otherwise 0; also if the owner has
+ * used up the time for its tables.
  */
 uint64_t unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t owner,
 							uint64_t frame, uint64_t now_ns);
 
 /*
- * Loads the table that is wanted most and tells its number; 0 where none is wanted. May take a
- * quarter of a second. Where there is no room others go, and it can be wanted again in some
- * seconds.
+ * Loads the table that is wanted most, or those parts of it that are, and returns its number; 0 if
+ * none is wanted. May take a quarter of a second. If there is no room others go, and it can be
+ * wanted again in some seconds.
  */
 uint64_t unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns);
 

@@ -3,8 +3,10 @@
  *		Unwind tables on disk: what comes back is what was kept, or nothing.
  */
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,23 +95,31 @@ tear_down(void **state)
 static void
 keep(World *world, const char *build_id)
 {
+	TableFileIndex index;
+
 	assert_int_equal(table_cache_store(world->cache, build_id, &world->image.input, &world->rules,
-									   &world->packed, &world->stats),
+									   &world->packed, &world->stats, &index),
 					 0);
+	table_file_index_fini(&index);
 }
 
 static int
 load(World *world, const char *build_id)
 {
 	RuleSet rules;
+	TableFileIndex index;
 	PackedTable packed;
 	CfiStats stats;
 	int err;
 
 	assert_int_equal(rule_set_init(&rules), 0);
-	err = table_cache_load(world->cache, build_id, &world->image.input, &rules, &packed, &stats);
+	err = table_cache_load(world->cache, build_id, &world->image.input, NULL, &rules, &packed,
+						   &stats, &index);
 	if (err == 0)
+	{
 		packed_table_free(&packed);
+		table_file_index_fini(&index);
+	}
 	rule_set_fini(&rules);
 	return err;
 }
@@ -126,6 +137,7 @@ test_round_trip(void **state)
 	static const struct pfs_unwind_rule other = { .kind = PFS_UNWIND_CFI, .cfa_offset = 123456 };
 	World *world = *state;
 	RuleSet rules;
+	TableFileIndex index;
 	PackedTable packed;
 	CfiStats stats = { 0 };
 
@@ -138,8 +150,8 @@ test_round_trip(void **state)
 		rule.cfa_offset += i;
 		assert_int_not_equal(rule_set_add(&rules, &rule), 0);
 	}
-	assert_int_equal(table_cache_load(world->cache, BUILD_ID, &world->image.input, &rules, &packed,
-									  &stats),
+	assert_int_equal(table_cache_load(world->cache, BUILD_ID, &world->image.input, NULL, &rules,
+									  &packed, &stats, &index),
 					 0);
 	assert_int_equal(packed.page_count, world->packed.page_count);
 	assert_int_equal(packed.line_count, world->packed.line_count);
@@ -157,6 +169,7 @@ test_round_trip(void **state)
 	}
 	assert_int_equal(stats.rows_unsupported, world->stats.rows_unsupported);
 	packed_table_free(&packed);
+	table_file_index_fini(&index);
 	rule_set_fini(&rules);
 }
 
@@ -252,50 +265,246 @@ test_damaged_file(void **state)
 	free(bytes);
 }
 
-/* What a checksum made right again lets through stays in bounds all the same. */
+static uint64_t
+number_at(const uint8_t *bytes, size_t width)
+{
+	uint64_t number = 0;
+
+	memcpy(&number, bytes, width);
+	return number;
+}
+
+/* Makes the checksums of changed bytes right, of parts as the original has them. */
+static void
+make_right(uint8_t *bytes, const uint8_t *original)
+{
+	size_t pages = 64 + 16 * number_at(original + 32, 4);
+	size_t checks = pages + 16 * number_at(original + 36, 4);
+	size_t lines = checks + 4 * number_at(original + 44, 4);
+	size_t head = lines;
+	size_t check = checks;
+	uint32_t crc;
+
+	for (size_t page = pages; page < checks;)
+	{
+		uint64_t part = number_at(original + page, 8) >> PACKED_PART_PAGE_BITS;
+		size_t length = 0;
+
+		for (; page < checks && number_at(original + page, 8) >> PACKED_PART_PAGE_BITS == part;
+			 page += 16)
+			length += 64 * number_at(original + page + 12, 4);
+		crc = lzma_crc32(bytes + lines, length, 0);
+		memcpy(bytes + check, &crc, sizeof(crc));
+		lines += length;
+		check += 4;
+	}
+	crc = lzma_crc32(bytes + 12, head - 12, 0);
+	memcpy(bytes + 8, &crc, sizeof(crc));
+}
+
+/* What checksums made right again let through stays in bounds all the same. */
 static void
 test_hostile_image(void **state)
 {
 	World *world = *state;
+	int fd = memfd_create("table", MFD_CLOEXEC);
 	RuleSet rules;
 	size_t length;
+	uint8_t *original;
 	uint8_t *bytes;
 	uint32_t random = 1;
 	int accepted = 0;
 
 	keep(world, BUILD_ID);
-	bytes = read_file(world, &length);
+	original = read_file(world, &length);
+	bytes = malloc(length);
+	assert_non_null(bytes);
 	assert_int_equal(rule_set_init(&rules), 0);
 	for (int i = 0; i < 2000; i++)
 	{
 		size_t span = i % 2 == 0 ? 1024 : length;
+		TableFileIndex index;
 		PackedTable packed;
 		CfiStats stats;
-		uint32_t crc;
-		uint8_t old;
-		size_t at;
 
 		random = random * 1664525 + 1013904223;
-		at = 32 + random % (span - 32);
-		old = bytes[at];
-		bytes[at] = (uint8_t) (random >> 24);
-		crc = lzma_crc32(bytes + 12, length - 12, 0);
-		memcpy(bytes + 8, &crc, sizeof(crc));
-		if (table_file_decode(bytes, length, &world->image.input, &rules, &packed, &stats) == 0)
-		{
-			accepted++;
-			for (size_t page = 0; page < packed.page_count; page++)
-				assert_true(packed.pages[page].first_line + packed.pages[page].line_count <=
-							packed.line_count);
-			for (size_t row = 0; row < packed.line_count * PFS_UNWIND_LINE_ROWS; row++)
-				assert_true((&packed.lines[0].rows[0])[row].rule < rule_set_count(&rules));
-			packed_table_free(&packed);
-		}
-		bytes[at] = old;
+		memcpy(bytes, original, length);
+		bytes[32 + random % (span - 32)] = (uint8_t) (random >> 24);
+		make_right(bytes, original);
+		assert_int_equal(pwrite(fd, bytes, length, 0), length);
+		if (table_file_read(fd, &world->image.input, NULL, &rules, &packed, &stats, &index) != 0)
+			continue;
+		accepted++;
+		for (size_t page = 0; page < packed.page_count; page++)
+			assert_true(packed.pages[page].first_line + packed.pages[page].line_count <=
+						packed.line_count);
+		for (size_t row = 0; row < packed.line_count * PFS_UNWIND_LINE_ROWS; row++)
+			assert_true((&packed.lines[0].rows[0])[row].rule < rule_set_count(&rules));
+		packed_table_free(&packed);
+		table_file_index_fini(&index);
 	}
 	assert_true(accepted > 0 && accepted < 2000);
 	rule_set_fini(&rules);
+	free(original);
 	free(bytes);
+	close(fd);
+}
+
+/* The file of a library that is loaded here. */
+static int
+open_library(const char *name)
+{
+	void *library = dlopen(name, RTLD_NOW);
+	struct link_map *map;
+	int fd;
+
+	assert_non_null(library);
+	assert_int_equal(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
+	fd = open(map->l_name, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	dlclose(library);
+	return fd;
+}
+
+/* The pages of the part at a page of a whole table, as they are listed to be read. */
+static PackedTable
+list_part(const PackedTable *whole, size_t page)
+{
+	uint64_t part = packed_page_part(whole->pages[page].page);
+	PackedTable listed = { .pages = calloc(PACKED_PART_PAGES, sizeof(*listed.pages)) };
+
+	assert_non_null(listed.pages);
+	for (; page < whole->page_count && packed_page_part(whole->pages[page].page) == part; page++)
+	{
+		const PackedPage *each = &whole->pages[page];
+
+		listed.pages[listed.page_count++] =
+			(PackedPage){ each->page, (uint32_t) listed.line_count, each->line_count };
+		listed.line_count += each->line_count;
+	}
+	listed.lines = calloc(listed.line_count, sizeof(*listed.lines));
+	assert_non_null(listed.lines);
+	return listed;
+}
+
+/* A whole table of the image, and what is kept of its file. */
+static void
+keep_whole(World *world, const CfiSections *image, PackedTable *whole, TableFileIndex *index)
+{
+	CfiStats stats;
+
+	rule_set_next_file(&world->rules, RULE_SET_SHARE);
+	assert_int_equal(packed_table_compile(&image->input, &world->rules, whole, &stats), 0);
+	assert_true(whole->line_count >= PACKED_WHOLE_LINES);
+	assert_int_equal(table_cache_store(world->cache, BUILD_ID, &image->input, &world->rules, whole,
+									   &stats, index),
+					 0);
+}
+
+/* Each part, read alone, has the lines of the table as it was compiled. */
+static void
+assert_same_parts(World *world, const PackedTable *whole, const TableFileIndex *index)
+{
+	for (size_t page = 0; page < whole->page_count;)
+	{
+		PackedTable packed = list_part(whole, page);
+
+		assert_int_equal(table_cache_load_parts(world->cache, BUILD_ID, index, &packed), 0);
+		assert_memory_equal(packed.lines, &whole->lines[whole->pages[page].first_line],
+							packed.line_count * sizeof(*packed.lines));
+		page += packed.page_count;
+		packed_table_free(&packed);
+	}
+}
+
+/* By the index of the file that was written, and by that of the file as it is read. */
+static void
+check_parts(World *world, const char *library)
+{
+	int fd = open_library(library);
+	PackedParts parts = { { 0 }, 0 };
+	TableFileIndex index;
+	TableFileIndex other;
+	CfiSections image;
+	PackedTable whole;
+	PackedTable packed;
+	CfiStats stats;
+
+	assert_int_equal(cfi_sections_init(&image, fd), 0);
+	keep_whole(world, &image, &whole, &index);
+	assert_same_parts(world, &whole, &index);
+	assert_int_equal(table_cache_load(world->cache, BUILD_ID, &image.input, &parts, &world->rules,
+									  &packed, &stats, &other),
+					 0);
+	assert_int_equal(packed.line_count, 0);
+	assert_int_equal(packed.page_count, whole.page_count);
+	for (size_t page = 0; page < whole.page_count; page++)
+		assert_int_equal(packed_page_lines(&packed.pages[page]), whole.pages[page].line_count);
+	packed_table_free(&packed);
+	assert_same_parts(world, &whole, &other);
+
+	/* another file */
+	packed = list_part(&whole, 0);
+	other.seed++;
+	assert_int_equal(table_cache_load_parts(world->cache, BUILD_ID, &other, &packed), -EBADMSG);
+	/* other pages than the part has */
+	packed.pages[0].page += 1 << 20;
+	assert_int_equal(table_cache_load_parts(world->cache, BUILD_ID, &index, &packed), -EBADMSG);
+	packed_table_free(&packed);
+	packed_table_free(&whole);
+	table_file_index_fini(&index);
+	table_file_index_fini(&other);
+	cfi_sections_fini(&image);
+	close(fd);
+}
+
+static void
+test_parts(void **state)
+{
+	check_parts(*state, "libc.so.6");
+	check_parts(*state, "libcrypto.so.3");
+	check_parts(*state, "libstdc++.so.6");
+}
+
+/* Damage is found in a part that is read, and does no harm to others. */
+static void
+test_damaged_part(void **state)
+{
+	World *world = *state;
+	int library = open_library("libc.so.6");
+	uint8_t changed = 0xff;
+	TableFileIndex index;
+	CfiSections image;
+	PackedTable whole;
+	PackedTable first;
+	PackedTable last;
+	size_t last_page;
+	char path[512];
+	struct stat status;
+	int fd;
+
+	assert_int_equal(cfi_sections_init(&image, library), 0);
+	keep_whole(world, &image, &whole, &index);
+	first = list_part(&whole, 0);
+	last_page = whole.page_count - 1;
+	while (last_page > 0 && packed_page_part(whole.pages[last_page - 1].page) ==
+								packed_page_part(whole.pages[last_page].page))
+		last_page--;
+	last = list_part(&whole, last_page);
+	file_path(world, FILE_NAME, path);
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(table_cache_load_parts(world->cache, BUILD_ID, &index, &last), 0);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	assert_int_equal(pwrite(fd, &changed, 1, status.st_size - 64), 1);
+	close(fd);
+	assert_int_equal(table_cache_load_parts(world->cache, BUILD_ID, &index, &first), 0);
+	assert_int_equal(table_cache_load_parts(world->cache, BUILD_ID, &index, &last), -EBADMSG);
+	packed_table_free(&first);
+	packed_table_free(&last);
+	packed_table_free(&whole);
+	table_file_index_fini(&index);
+	cfi_sections_fini(&image);
+	close(library);
 }
 
 static void
@@ -405,6 +614,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_damaged_file, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_hostile_image, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_parts, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_damaged_part, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_eviction, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_use_is_noted_seldom, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_directory_rights, set_up, tear_down),

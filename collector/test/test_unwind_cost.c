@@ -327,7 +327,7 @@ end_at_zero_frame_pointer(const CfiSections *sections)
 
 	assert_int_equal(unwinder_create(tables, &unwinder), 0);
 	span.binary = unwinder_binary_create(unwinder);
-	assert_int_equal(unwinder_binary_load_sections(unwinder, span.binary, sections, 0), 0);
+	assert_int_equal(unwinder_binary_load_sections(unwinder, span.binary, sections, NULL, 0), 0);
 	assert_int_equal(unwinder_process_set(unwinder, &process, &span, 1, 0), 0);
 	assert_int_equal(late_walk(unwinder, &from, frames, 8, &status), 1);
 	unwinder_binary_release(unwinder, span.binary, 0);

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -566,6 +567,277 @@ test_sparse_program(void **state)
 	close(fd);
 }
 
+/* Tables of a library's code, which this process has mapped. */
+typedef struct Library
+{
+	MappedFileTable *files;
+	DescribedMapping code;
+	ExecImage process;
+	KernelTables *kernel;
+	UnwindTables *tables;
+	uint64_t now_ns;
+} Library;
+
+static int
+find_code(struct dl_phdr_info *info, size_t size, void *context)
+{
+	Library *library = context;
+	char name[256];
+	struct stat status;
+	ProcMapping map = { .name = name };
+
+	(void) size;
+	snprintf(name, sizeof(name), "%s", info->dlpi_name);
+	if (strstr(info->dlpi_name, "/libcrypto.so") == NULL)
+		return 0;
+	assert_int_equal(stat(info->dlpi_name, &status), 0);
+	for (int i = 0; i < info->dlpi_phnum; i++)
+	{
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+
+		if (header->p_type != PT_LOAD || (header->p_flags & PF_X) == 0)
+			continue;
+		map.inode = status.st_ino;
+		map.device = status.st_dev;
+		map.start = info->dlpi_addr + header->p_vaddr;
+		map.end = map.start + header->p_filesz;
+		map.file_offset = header->p_offset;
+		library->code = (DescribedMapping){ map.start, map.end, map.file_offset, NULL };
+	}
+	assert_int_equal(mapped_file_acquire_mapping(library->files, 0, (uint32_t) getpid(), &map,
+												 &library->code.file),
+					 0);
+	return 1;
+}
+
+static void
+set_up_library(Library *library, TableCache *cache)
+{
+	*library = (Library){ .process = { (uint32_t) getpid(), 1, 1 } };
+	library->kernel = memory_tables_create();
+	assert_int_equal(mapped_file_table_create(&library->files), 0);
+	assert_int_equal(dl_iterate_phdr(find_code, library), 1);
+	assert_int_equal(unwind_tables_create(library->files, library->kernel, cache, &library->tables),
+					 0);
+	assert_int_equal(unwind_tables_describe(library->tables, &library->process, &library->code, 1,
+											0),
+					 0);
+}
+
+/* All that a library's tables take is given back when nobody maps it. */
+static void
+tear_down_library(Library *library)
+{
+	UnwinderStats stats;
+
+	unwind_tables_forget(library->tables, &library->process, library->now_ns);
+	unwind_tables_sweep(library->tables, library->now_ns + 1, 0);
+	unwind_tables_stats(library->tables, &stats);
+	assert_int_equal(stats.lines, 0);
+	assert_int_equal(stats.entries, 0);
+	unwind_tables_free(library->tables);
+	mapped_file_release(library->files, library->code.file);
+	mapped_file_table_free(library->files);
+	memory_tables_free(library->kernel);
+}
+
+/* Walks from a place in the library, over a stack full of such, and loads what it needs. */
+static size_t
+walk_library(Library *library, uint64_t offset, uint64_t frames[MAX_FRAMES], int *status)
+{
+	uint64_t length = library->code.end - library->code.start;
+	struct pfs_late *late = calloc(1, sizeof(*late));
+	uint64_t random = offset;
+	size_t count = 0;
+
+	assert_non_null(late);
+	late->at = (struct pfs_walk_state){
+		.pc = library->code.start + offset, .sp = 0x7000, .fp = 0x7100, .innermost = 1
+	};
+	late->address = 0x7000;
+	late->chunks = 1;
+	late->length = PFS_LATE_CHUNK_BYTES;
+	for (size_t i = 0; i < PFS_LATE_CHUNK_BYTES / 8; i++)
+	{
+		uint64_t word;
+
+		random = random * 6364136223846793005 + 1442695040888963407;
+		word = library->code.start + (random >> 33) % length;
+		memcpy(late->bytes + 8 * i, &word, sizeof(word));
+	}
+	for (int tries = 0; tries < MAX_FRAMES; tries++)
+	{
+		count = unwind_tables_walk(library->tables, &library->process, late, false, frames, NULL,
+								   MAX_FRAMES, status);
+		if (*status != PFS_WALK_NO_TABLE)
+			break;
+		assert_int_not_equal(unwind_tables_want(library->tables, &library->process, OWNER,
+												frames[count - 1], library->now_ns),
+							 0);
+		assert_int_not_equal(unwind_tables_load_wanted(library->tables, library->now_ns), 0);
+	}
+	assert_int_not_equal(*status, PFS_WALK_NO_TABLE);
+	free(late);
+	return count;
+}
+
+/* Walks from places in all of the code. */
+static void
+assert_same_walks(Library *one, Library *other)
+{
+	for (uint64_t offset = 1; offset < one->code.end - one->code.start; offset += 3989)
+	{
+		uint64_t frames[MAX_FRAMES];
+		uint64_t other_frames[MAX_FRAMES];
+		int status;
+		int other_status;
+		size_t count = walk_library(one, offset, frames, &status);
+
+		assert_int_equal(walk_library(other, offset, other_frames, &other_status), count);
+		assert_int_equal(status, other_status);
+		assert_memory_equal(frames, other_frames, count * sizeof(*frames));
+	}
+}
+
+static TableCache *
+open_cache(char *directory)
+{
+	TableCache *cache;
+
+	assert_non_null(mkdtemp(directory));
+	assert_int_equal(table_cache_open(directory, 64 << 20, &cache), 0);
+	return cache;
+}
+
+static void
+remove_cache(const char *directory)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "rm -rf %s", directory);
+	assert_int_equal(system(command), 0);
+}
+
+/*
+ * Of a large table that the cache has the parts are loaded that walks lead through. These walks end
+ * where those by the whole table do.
+ */
+static void
+test_table_by_parts(void **state)
+{
+	char directory[] = "/tmp/unwind_parts_XXXXXX";
+	TableCache *cache = open_cache(directory);
+	uint64_t frames[MAX_FRAMES];
+	UnwinderStats whole;
+	UnwinderStats parts;
+	Library by_whole;
+	Library by_parts;
+	int status;
+
+	(void) state;
+	assert_non_null(dlopen("libcrypto.so.3", RTLD_NOW));
+	set_up_library(&by_whole, NULL);
+	set_up_library(&by_parts, cache);
+	(void) walk_library(&by_whole, 0x10000, frames, &status);
+	(void) walk_library(&by_parts, 0x10000, frames, &status);
+	unwind_tables_stats(by_whole.tables, &whole);
+	unwind_tables_stats(by_parts.tables, &parts);
+	assert_true(whole.lines >= PACKED_WHOLE_LINES);
+	assert_in_range(parts.lines, 1, whole.lines / 4);
+	assert_int_equal(parts.loaded, 1);
+	assert_int_equal(parts.entries, whole.entries);
+
+	assert_same_walks(&by_whole, &by_parts);
+	unwind_tables_stats(by_parts.tables, &parts);
+	assert_int_equal(parts.lines, whole.lines);
+	assert_int_equal(parts.rules, whole.rules);
+	assert_int_equal(parts.loaded, 1);
+	assert_true(parts.parts > 16);
+	tear_down_library(&by_whole);
+	tear_down_library(&by_parts);
+	table_cache_close(cache);
+	remove_cache(directory);
+}
+
+/* Parts whose file has gone, or was damaged, are made again, and the file with them. */
+static void
+test_lost_parts(void **state)
+{
+	static const char *const harms[] = { "rm", "truncate -s -1" };
+	char directory[] = "/tmp/unwind_parts_XXXXXX";
+	TableCache *cache = open_cache(directory);
+	uint64_t frames[MAX_FRAMES];
+	UnwinderStats stats;
+	Library whole;
+	int status;
+
+	(void) state;
+	assert_non_null(dlopen("libcrypto.so.3", RTLD_NOW));
+	set_up_library(&whole, NULL);
+	for (size_t i = 0; i < 2; i++)
+	{
+		Library library;
+		char command[128];
+
+		set_up_library(&library, cache);
+		(void) walk_library(&library, 0x10000, frames, &status);
+		snprintf(command, sizeof(command), "%s %s/*.unwind", harms[i], directory);
+		assert_int_equal(system(command), 0);
+		assert_same_walks(&whole, &library);
+		unwind_tables_stats(library.tables, &stats);
+		assert_int_equal(stats.loaded, 2);
+		assert_int_equal(stats.cached, i);
+		assert_int_equal(stats.load_failures, 0);
+		tear_down_library(&library);
+	}
+	tear_down_library(&whole);
+	table_cache_close(cache);
+	remove_cache(directory);
+}
+
+/* Without a file that has them no parts are left out. */
+static void
+test_no_parts_without_a_file(void **state)
+{
+	char directory[] = "/tmp/unwind_parts_XXXXXX";
+	TableCache *cache = open_cache(directory);
+	uint64_t frames[MAX_FRAMES];
+	UnwinderStats stats;
+	UnwinderStats all;
+	Library library;
+	Library whole;
+	int status;
+
+	(void) state;
+	assert_non_null(dlopen("libcrypto.so.3", RTLD_NOW));
+	set_up_library(&whole, NULL);
+	(void) walk_library(&whole, 0x10000, frames, &status);
+	unwind_tables_stats(whole.tables, &all);
+	set_up_library(&library, cache);
+	remove_cache(directory);
+	(void) walk_library(&library, 0x10000, frames, &status);
+	unwind_tables_stats(library.tables, &stats);
+	assert_int_equal(stats.lines, all.lines);
+	assert_true(stats.cache_failures > 0);
+	tear_down_library(&library);
+
+	/* it goes while some are left out */
+	table_cache_close(cache);
+	cache = open_cache(strcpy(directory, "/tmp/unwind_parts_XXXXXX"));
+	set_up_library(&library, cache);
+	(void) walk_library(&library, 0x10000, frames, &status);
+	unwind_tables_stats(library.tables, &stats);
+	assert_true(stats.lines < all.lines);
+	remove_cache(directory);
+	assert_same_walks(&whole, &library);
+	unwind_tables_stats(library.tables, &stats);
+	assert_int_equal(stats.lines, all.lines);
+	assert_int_equal(stats.loaded, 2);
+	tear_down_library(&library);
+	tear_down_library(&whole);
+	table_cache_close(cache);
+}
+
 int
 main(void)
 {
@@ -579,6 +851,9 @@ main(void)
 		cmocka_unit_test(test_generated_code_is_bounded),
 		cmocka_unit_test(test_full_rules),
 		cmocka_unit_test(test_sparse_program),
+		cmocka_unit_test(test_table_by_parts),
+		cmocka_unit_test(test_lost_parts),
+		cmocka_unit_test(test_no_parts_without_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

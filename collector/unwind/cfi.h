@@ -19,9 +19,9 @@
 
 /*
  * Tables outlive the program that compiled them (table_cache.h): one more whenever the same bytes
- * give other rows.
+ * give other rows, or table_file.h another file.
  */
-#define CFI_COMPILER_VERSION 6
+#define CFI_COMPILER_VERSION 7
 
 /* A rule holds from its place up to the next row's. */
 typedef struct UnwindRow

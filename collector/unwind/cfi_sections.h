@@ -17,15 +17,16 @@
 #define CFI_SECTIONS_MAX_BYTES (UINT64_C(96) << 20) /* of one file */
 #define CFI_RELOCATIONS_MAX	   (UINT64_C(1) << 21)	/* looked through for one word */
 
-#define CFI_SECTIONS 14
+#define CFI_SECTIONS	   14
+#define CFI_BUILD_ID_BYTES (2 * ELF_BUILD_ID_MAX_BYTES + 1)
 
 typedef struct CfiSections
 {
 	CfiInput input; /* points into the buffers */
 	uint8_t *buffers[CFI_SECTIONS];
-	uint64_t bytes;								   /* read, and uncompressed */
-	MemoryPool *pool;							   /* they are charged to it; NULL: to none */
-	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1]; /* hexadecimal; "" where there is none */
+	uint64_t bytes;					   /* read, and uncompressed */
+	MemoryPool *pool;				   /* they are charged to it; NULL: to none */
+	char build_id[CFI_BUILD_ID_BYTES]; /* hexadecimal; "" where there is none */
 } CfiSections;
 
 /*

@@ -183,3 +183,72 @@ packed_table_free(PackedTable *packed)
 	free(packed->pages);
 	memset(packed, 0, sizeof(*packed));
 }
+
+void
+packed_parts_add(PackedParts *parts, uint64_t address)
+{
+	uint64_t page = address >> PFS_UNWIND_PAGE_BITS;
+
+	if (parts->count < PACKED_PARTS_MANY && !packed_parts_hold(parts, page))
+		parts->numbers[parts->count++] = packed_page_part(page);
+}
+
+bool
+packed_parts_hold(const PackedParts *parts, uint64_t page)
+{
+	uint64_t part = packed_page_part(page);
+
+	for (uint32_t i = 0; i < parts->count; i++)
+	{
+		if (parts->numbers[i] == part)
+			return true;
+	}
+	return false;
+}
+
+bool
+packed_table_is_whole(const PackedTable *packed)
+{
+	for (size_t i = 0; i < packed->page_count; i++)
+	{
+		if ((packed->pages[i].line_count & PFS_UNWIND_NOT_LOADED) != 0)
+			return false;
+	}
+	return true;
+}
+
+void
+packed_table_filter(PackedTable *packed, PackedPageFilter stays, const void *context)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < packed->page_count; i++)
+	{
+		PackedPage *page = &packed->pages[i];
+		size_t first = page->first_line;
+
+		if ((page->line_count & PFS_UNWIND_NOT_LOADED) != 0 || !stays(context, page->page))
+		{
+			*page = packed_page_without_lines(page);
+			continue;
+		}
+		page->first_line = (uint32_t) count;
+		memmove(&packed->lines[count], &packed->lines[first],
+				page->line_count * sizeof(*packed->lines));
+		count += page->line_count;
+	}
+	packed->line_count = count;
+}
+
+static bool
+is_chosen(const void *context, uint64_t page)
+{
+	return packed_parts_hold(context, page);
+}
+
+void
+packed_table_choose(PackedTable *packed, const PackedParts *parts)
+{
+	if (packed->line_count >= PACKED_WHOLE_LINES)
+		packed_table_filter(packed, is_chosen, parts);
+}

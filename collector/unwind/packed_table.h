@@ -2,10 +2,13 @@
  * packed_table.h
  *		An unwind table as the kernel side reads it: rows of 4 bytes in cache lines, by pages of 4
  *		KiB.
+ *
+ * A large table is loaded by parts, each the rows of 64 KiB of code: walks need few of them.
  */
 #ifndef COLLECTOR_PACKED_TABLE_H
 #define COLLECTOR_PACKED_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +18,7 @@ typedef struct PackedPage
 {
 	uint64_t page;		 /* ELF virtual address >> PFS_UNWIND_PAGE_BITS */
 	uint32_t first_line; /* relative to the table's own lines */
-	uint32_t line_count;
+	uint32_t line_count; /* with PFS_UNWIND_NOT_LOADED if they were left out, as of other parts */
 } PackedPage;
 
 typedef struct PackedTable
@@ -27,6 +30,43 @@ typedef struct PackedTable
 	uint64_t rows_outside; /* rows at addresses that page numbers cannot express, left out */
 } PackedTable;
 
+#define PACKED_PART_PAGE_BITS 4 /* of a page's number, within its part */
+#define PACKED_PART_PAGES	  (1 << PACKED_PART_PAGE_BITS)
+#define PACKED_WHOLE_LINES	  1024 /* a table with fewer is loaded as a whole */
+
+#define PACKED_PARTS_MANY 16
+
+/* Parts that are wanted at a time. */
+typedef struct PackedParts
+{
+	uint64_t numbers[PACKED_PARTS_MANY]; /* of pages >> PACKED_PART_PAGE_BITS */
+	uint32_t count;
+} PackedParts;
+
+static inline uint64_t
+packed_page_part(uint64_t page)
+{
+	return page >> PACKED_PART_PAGE_BITS;
+}
+
+/* Lines of a page, whether they were left out or not. */
+static inline uint32_t
+packed_page_lines(const PackedPage *page)
+{
+	return page->line_count & ~PFS_UNWIND_NOT_LOADED;
+}
+
+static inline PackedPage
+packed_page_without_lines(const PackedPage *page)
+{
+	return (PackedPage){ .page = page->page,
+						 .line_count = page->line_count | PFS_UNWIND_NOT_LOADED };
+}
+
+/* Adds the part around an ELF address, if there is room. */
+void packed_parts_add(PackedParts *parts, uint64_t address);
+bool packed_parts_hold(const PackedParts *parts, uint64_t page);
+
 /*
  * A page's first row repeats the rule in force where the page begins inside of it, so that each
  * page is complete by itself. 0 or -ENOMEM.
@@ -37,5 +77,17 @@ int packed_table_build(const UnwindTable *table, PackedTable *packed);
 int packed_table_compile(const CfiInput *input, RuleSet *rules, PackedTable *packed,
 						 CfiStats *stats);
 void packed_table_free(PackedTable *packed);
+
+/* Returns true if no lines were left out. */
+bool packed_table_is_whole(const PackedTable *packed);
+
+/* Says whether the lines of a page stay. */
+typedef bool (*PackedPageFilter)(const void *context, uint64_t page);
+
+/* Leaves out the lines of all other pages. */
+void packed_table_filter(PackedTable *packed, PackedPageFilter stays, const void *context);
+
+/* Leaves out all but the parts, if the table is large. */
+void packed_table_choose(PackedTable *packed, const PackedParts *parts);
 
 #endif

@@ -8,14 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cache_directory.h"
 
-#define SUFFIX		   ".unwind"
-#define NAME_BYTES	   128
-#define MAX_FILE_BYTES ((size_t) 64 * 1024 * 1024) /* more than the kernel's tables hold */
+#define SUFFIX	   ".unwind"
+#define NAME_BYTES 128
 
 struct TableCache
 {
@@ -61,51 +59,41 @@ file_name(const char *build_id, char name[NAME_BYTES])
 	return 0;
 }
 
-/* All of a file, which may change its length meanwhile. */
+/* A descriptor or -errno. */
 static int
-read_all(int fd, uint8_t **bytes, size_t *length)
+open_file(TableCache *cache, const char *build_id)
 {
-	struct stat status;
-	ssize_t got;
+	char name[NAME_BYTES];
+	int err = file_name(build_id, name);
 
-	if (fstat(fd, &status) != 0)
-		return -errno;
-	if (status.st_size <= 0 || (uint64_t) status.st_size > MAX_FILE_BYTES)
-		return -EBADMSG;
-	*bytes = malloc((size_t) status.st_size);
-	if (*bytes == NULL)
-		return -ENOMEM;
-	got = pread(fd, *bytes, (size_t) status.st_size, 0);
-	if (got == status.st_size)
-	{
-		*length = (size_t) got;
-		return 0;
-	}
-	free(*bytes);
-	return -EBADMSG;
+	return err != 0 ? err : cache_directory_find(cache->directory, name);
 }
 
 int
-table_cache_load(TableCache *cache, const char *build_id, const CfiInput *input, RuleSet *rules,
-				 PackedTable *packed, CfiStats *stats)
+table_cache_load(TableCache *cache, const char *build_id, const CfiInput *input,
+				 const PackedParts *parts, RuleSet *rules, PackedTable *packed, CfiStats *stats,
+				 TableFileIndex *index)
 {
-	char name[NAME_BYTES];
-	uint8_t *bytes = NULL;
-	size_t length = 0;
-	int err = file_name(build_id, name);
-	int fd;
+	int fd = open_file(cache, build_id);
+	int err;
 
-	if (err != 0)
-		return err;
-	fd = cache_directory_find(cache->directory, name);
 	if (fd < 0)
 		return fd;
-	err = read_all(fd, &bytes, &length);
-	if (err == 0)
-	{
-		err = table_file_decode(bytes, length, input, rules, packed, stats);
-		free(bytes);
-	}
+	err = table_file_read(fd, input, parts, rules, packed, stats, index);
+	close(fd);
+	return err;
+}
+
+int
+table_cache_load_parts(TableCache *cache, const char *build_id, const TableFileIndex *index,
+					   PackedTable *packed)
+{
+	int fd = open_file(cache, build_id);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = table_file_read_parts(fd, index, packed);
 	close(fd);
 	return err;
 }
@@ -129,7 +117,8 @@ write_file(TableCache *cache, const char *name, const uint8_t *bytes, size_t len
 
 int
 table_cache_store(TableCache *cache, const char *build_id, const CfiInput *input,
-				  const RuleSet *rules, const PackedTable *packed, const CfiStats *stats)
+				  const RuleSet *rules, const PackedTable *packed, const CfiStats *stats,
+				  TableFileIndex *index)
 {
 	char name[NAME_BYTES];
 	uint8_t *bytes;
@@ -137,10 +126,12 @@ table_cache_store(TableCache *cache, const char *build_id, const CfiInput *input
 	int err = file_name(build_id, name);
 
 	if (err == 0)
-		err = table_file_encode(input, rules, packed, stats, &bytes, &length);
+		err = table_file_encode(input, rules, packed, stats, &bytes, &length, index);
 	if (err != 0)
 		return err;
-	err = length > MAX_FILE_BYTES ? -EFBIG : write_file(cache, name, bytes, length);
+	err = length > TABLE_FILE_MAX_BYTES ? -EFBIG : write_file(cache, name, bytes, length);
 	free(bytes);
+	if (err != 0)
+		table_file_index_fini(index);
 	return err;
 }

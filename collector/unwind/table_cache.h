@@ -25,14 +25,26 @@ int table_cache_open(const char *directory, size_t limit_bytes, TableCache **cac
 void table_cache_close(TableCache *cache); /* accepts NULL */
 
 /*
- * 0 with a table, to be freed; -ENOENT, -EBADMSG or another -errno where there is none for this
- * input.
+ * As table_file_read(): 0 with a table, to be freed; -ENOENT, -EBADMSG or another -errno if there
+ * is none for this input.
  */
-int table_cache_load(TableCache *cache, const char *build_id, const CfiInput *input, RuleSet *rules,
-					 PackedTable *packed, CfiStats *stats);
+int table_cache_load(TableCache *cache, const char *build_id, const CfiInput *input,
+					 const PackedParts *parts, RuleSet *rules, PackedTable *packed, CfiStats *stats,
+					 TableFileIndex *index);
 
-/* Keeps a table with at least one line. 0 or -errno; on failure the cache is as it was. */
+/*
+ * As table_file_read_parts(), of a table that was loaded or stored: -errno if its file is no longer
+ * there.
+ */
+int table_cache_load_parts(TableCache *cache, const char *build_id, const TableFileIndex *index,
+						   PackedTable *packed);
+
+/*
+ * Keeps a whole table with at least one line. 0, with an index to be freed, or -errno; on failure
+ * the cache is as it was.
+ */
 int table_cache_store(TableCache *cache, const char *build_id, const CfiInput *input,
-					  const RuleSet *rules, const PackedTable *packed, const CfiStats *stats);
+					  const RuleSet *rules, const PackedTable *packed, const CfiStats *stats,
+					  TableFileIndex *index);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * table_file.c
- *		Encoding and decoding of unwind tables.
+ *		Encoding and decoding of unwind tables, also of some of their parts.
  */
 #include "unwind/table_file.h"
 
@@ -8,13 +8,15 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <lzma.h>
 
 #include "base/hash.h"
 
 #define MAGIC		   "PFSUNWND"
-#define CRC_END		   12 /* the checksum covers what comes after it */
+#define CRC_END		   12 /* the checksum covers what comes after it, up to the lines */
 /* as many as rows can differ in their offset */
 #define MAX_PAGE_LINES ((1U << PFS_UNWIND_PAGE_BITS) / PFS_UNWIND_LINE_ROWS)
 
@@ -28,7 +30,7 @@ typedef struct FileHeader
 	uint32_t rule_count;
 	uint32_t page_count;
 	uint32_t line_count;
-	uint32_t unused;
+	uint32_t part_count;
 	uint64_t rows_unsupported;
 	uint64_t fdes_malformed;
 } FileHeader;
@@ -69,6 +71,36 @@ collect_rules(const RuleSet *rules, const PackedTable *packed, uint16_t *numbers
 	return count;
 }
 
+/* The page behind the part that this one begins. */
+static size_t
+part_end(const PackedTable *packed, size_t page)
+{
+	uint64_t part = packed_page_part(packed->pages[page].page);
+	size_t end = page + 1;
+
+	while (end < packed->page_count && packed_page_part(packed->pages[end].page) == part)
+		end++;
+	return end;
+}
+
+static uint32_t
+count_parts(const PackedTable *packed)
+{
+	uint32_t count = 0;
+
+	for (size_t page = 0; page < packed->page_count; page = part_end(packed, page))
+		count++;
+	return count;
+}
+
+/* Lines of the pages from one up to another. */
+static size_t
+count_lines(const PackedTable *packed, size_t page, size_t end)
+{
+	return packed->pages[end - 1].first_line + packed->pages[end - 1].line_count -
+		   packed->pages[page].first_line;
+}
+
 static void
 encode_pages(const PackedTable *packed, uint8_t *bytes)
 {
@@ -94,92 +126,258 @@ encode_lines(const PackedTable *packed, const uint16_t *numbers, uint8_t *bytes)
 	}
 }
 
+static void
+encode_checks(const TableFileIndex *index, uint8_t *bytes)
+{
+	for (uint32_t i = 0; i < index->part_count; i++)
+		memcpy(bytes + i * sizeof(uint32_t), &index->parts[i].check, sizeof(uint32_t));
+}
+
+/* Places in a file, and its length. */
+typedef struct Layout
+{
+	uint64_t pages;
+	uint64_t checks;
+	uint64_t lines;
+	uint64_t length;
+} Layout;
+
+static Layout
+layout_of(const FileHeader *header)
+{
+	Layout layout;
+
+	layout.pages = sizeof(*header) + (uint64_t) header->rule_count * sizeof(struct pfs_unwind_rule);
+	layout.checks = layout.pages + (uint64_t) header->page_count * sizeof(FilePage);
+	layout.lines = layout.checks + (uint64_t) header->part_count * sizeof(uint32_t);
+	layout.length = layout.lines + (uint64_t) header->line_count * sizeof(struct pfs_unwind_line);
+	return layout;
+}
+
+static uint32_t
+check_of_head(const uint8_t *bytes, const Layout *layout)
+{
+	return lzma_crc32(bytes + CRC_END, layout->lines - CRC_END, 0);
+}
+
+void
+table_file_index_fini(TableFileIndex *index)
+{
+	free(index->numbers);
+	free(index->parts);
+	*index = (TableFileIndex){ 0 };
+}
+
+/* Room in an index for the rules and parts of a file. */
+static int
+index_init(TableFileIndex *index, const FileHeader *header)
+{
+	*index = (TableFileIndex){ .seed = header->seed,
+							   .check = header->check,
+							   .lines = layout_of(header).lines,
+							   .rule_count = header->rule_count,
+							   .part_count = header->part_count };
+	index->numbers = calloc(header->rule_count, sizeof(*index->numbers));
+	index->parts = calloc(header->part_count, sizeof(*index->parts));
+	if (index->numbers != NULL && index->parts != NULL)
+		return 0;
+	table_file_index_fini(index);
+	return -ENOMEM;
+}
+
+/* The parts of a whole table, without their checksums. */
+static void
+index_parts(TableFileIndex *index, const PackedTable *packed)
+{
+	TableFilePart *part = index->parts;
+
+	for (size_t page = 0; page < packed->page_count; page = part_end(packed, page))
+		*part++ = (TableFilePart){ .number = packed_page_part(packed->pages[page].page),
+								   .first_line = packed->pages[page].first_line };
+}
+
+/* Lines of a part of a whole table. */
+static uint32_t
+index_part_lines(const TableFileIndex *index, uint32_t part, size_t line_count)
+{
+	size_t end = part + 1 < index->part_count ? index->parts[part + 1].first_line : line_count;
+
+	return (uint32_t) end - index->parts[part].first_line;
+}
+
+static uint32_t
+lines_check(const void *lines, size_t count)
+{
+	return lzma_crc32(lines, count * sizeof(struct pfs_unwind_line), 0);
+}
+
+/* The index of a file that is written, whose lines are encoded. */
+static int
+index_encoded(TableFileIndex *index, const FileHeader *header, const PackedTable *packed,
+			  const uint16_t *numbers, const uint8_t *lines)
+{
+	int err = index_init(index, header);
+
+	if (err != 0)
+		return err;
+	for (uint32_t rule = 0; rule < PFS_UNWIND_RULES; rule++)
+	{
+		if (numbers[rule] != 0)
+			index->numbers[numbers[rule] - 1] = (uint16_t) rule;
+	}
+	index_parts(index, packed);
+	for (uint32_t i = 0; i < index->part_count; i++)
+		index->parts[i].check =
+			lines_check(lines + index->parts[i].first_line * sizeof(*packed->lines),
+						index_part_lines(index, i, packed->line_count));
+	return 0;
+}
+
 int
 table_file_encode(const CfiInput *input, const RuleSet *rules, const PackedTable *packed,
-				  const CfiStats *stats, uint8_t **bytes, size_t *length)
+				  const CfiStats *stats, uint8_t **bytes, size_t *length, TableFileIndex *index)
 {
 	uint16_t *numbers = calloc(PFS_UNWIND_RULES, sizeof(*numbers));
 	struct pfs_unwind_rule *used = calloc(rule_set_count(rules), sizeof(*used));
 	FileHeader header = { .version = CFI_COMPILER_VERSION, .seed = hash_seed() };
 	uint8_t *file = NULL;
-	size_t pages_at;
-	size_t lines_at;
+	Layout layout;
 
 	if (numbers != NULL && used != NULL)
 	{
+		memcpy(header.magic, MAGIC, sizeof(header.magic));
+		header.check = cfi_input_hash(header.seed, input);
 		header.rule_count = collect_rules(rules, packed, numbers, used);
-		pages_at = sizeof(header) + header.rule_count * sizeof(*used);
-		lines_at = pages_at + packed->page_count * sizeof(FilePage);
-		*length = lines_at + packed->line_count * sizeof(*packed->lines);
-		file = malloc(*length);
+		header.page_count = (uint32_t) packed->page_count;
+		header.line_count = (uint32_t) packed->line_count;
+		header.part_count = count_parts(packed);
+		header.rows_unsupported = stats->rows_unsupported;
+		header.fdes_malformed = stats->fdes_malformed;
+		layout = layout_of(&header);
+		file = malloc(layout.length);
 	}
 	if (file != NULL)
 	{
-		memcpy(header.magic, MAGIC, sizeof(header.magic));
-		header.check = cfi_input_hash(header.seed, input);
-		header.page_count = (uint32_t) packed->page_count;
-		header.line_count = (uint32_t) packed->line_count;
-		header.rows_unsupported = stats->rows_unsupported;
-		header.fdes_malformed = stats->fdes_malformed;
+		encode_lines(packed, numbers, file + layout.lines);
+		if (index_encoded(index, &header, packed, numbers, file + layout.lines) != 0)
+		{
+			free(file);
+			file = NULL;
+		}
+	}
+	if (file != NULL)
+	{
 		memcpy(file, &header, sizeof(header));
 		memcpy(file + sizeof(header), used, header.rule_count * sizeof(*used));
-		encode_pages(packed, file + pages_at);
-		encode_lines(packed, numbers, file + lines_at);
-		header.crc = lzma_crc32(file + CRC_END, *length - CRC_END, 0);
+		encode_pages(packed, file + layout.pages);
+		encode_checks(index, file + layout.checks);
+		header.crc = check_of_head(file, &layout);
 		memcpy(file, &header, sizeof(header));
 		*bytes = file;
+		*length = layout.length;
 	}
 	free(numbers);
 	free(used);
 	return file != NULL ? 0 : -ENOMEM;
 }
 
-static bool
-header_is_valid(const FileHeader *header, const uint8_t *bytes, size_t length,
-				const CfiInput *input)
+/* A file that is read. */
+typedef struct Reader
 {
-	uint64_t expected = sizeof(*header) +
-						(uint64_t) header->rule_count * sizeof(struct pfs_unwind_rule) +
-						(uint64_t) header->page_count * sizeof(FilePage) +
-						(uint64_t) header->line_count * sizeof(struct pfs_unwind_line);
+	int fd;
+	FileHeader header;
+	Layout layout;
+	uint8_t *head; /* the file up to its lines */
+	TableFileIndex *index;
+	PackedTable *packed;
+} Reader;
+
+static int
+read_bytes(int fd, uint64_t offset, void *bytes, size_t length)
+{
+	size_t done = 0;
+
+	while (done < length)
+	{
+		ssize_t got = pread(fd, (uint8_t *) bytes + done, length - done, (off_t) (offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return -EBADMSG;
+		done += (size_t) got;
+	}
+	return 0;
+}
+
+static bool
+header_is_valid(const Reader *reader)
+{
+	const FileHeader *header = &reader->header;
+	struct stat status;
 
 	return memcmp(header->magic, MAGIC, sizeof(header->magic)) == 0 &&
 		   header->version == CFI_COMPILER_VERSION && header->rule_count > 0 &&
 		   header->rule_count <= PFS_UNWIND_RULES && header->page_count > 0 &&
-		   header->line_count > 0 && expected == length &&
-		   header->crc == lzma_crc32(bytes + CRC_END, length - CRC_END, 0) &&
-		   header->check == cfi_input_hash(header->seed, input);
+		   header->line_count > 0 && reader->layout.length <= TABLE_FILE_MAX_BYTES &&
+		   fstat(reader->fd, &status) == 0 && (uint64_t) status.st_size == reader->layout.length;
+}
+
+/* The file up to its lines. */
+static int
+read_head(Reader *reader)
+{
+	int err = read_bytes(reader->fd, 0, &reader->header, sizeof(reader->header));
+
+	if (err != 0)
+		return err;
+	reader->layout = layout_of(&reader->header);
+	if (!header_is_valid(reader))
+		return -EBADMSG;
+	reader->head = malloc(reader->layout.lines);
+	if (reader->head == NULL)
+		return -ENOMEM;
+	err = read_bytes(reader->fd, 0, reader->head, reader->layout.lines);
+	if (err == 0 && (memcmp(reader->head, &reader->header, sizeof(reader->header)) != 0 ||
+					 check_of_head(reader->head, &reader->layout) != reader->header.crc))
+		err = -EBADMSG;
+	return err;
 }
 
 /* The file's rules as the set numbers them. */
 static int
-decode_rules(const uint8_t *bytes, uint32_t count, RuleSet *rules, uint16_t *numbers)
+decode_rules(Reader *reader, RuleSet *rules)
 {
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < reader->header.rule_count; i++)
 	{
 		struct pfs_unwind_rule rule;
 
-		memcpy(&rule, bytes + i * sizeof(rule), sizeof(rule));
+		memcpy(&rule, reader->head + sizeof(reader->header) + i * sizeof(rule), sizeof(rule));
 		if (rule.kind > PFS_UNWIND_SIGNAL || rule.fp > PFS_FP_LOST ||
 			(rule.flags & ~(PFS_UNWIND_CFA_DEREF | PFS_UNWIND_RA_IN_REGISTER |
 							PFS_UNWIND_OTHER_STACK | PFS_UNWIND_INDEX_MASK)) != 0)
 			return -EBADMSG;
-		numbers[i] = rule_set_add(rules, &rule);
+		reader->index->numbers[i] = rule_set_add(rules, &rule);
 	}
 	return 0;
 }
 
 /* Pages ascend, and their lines follow one another without a gap. */
 static int
-decode_pages(const uint8_t *bytes, const FileHeader *header, PackedTable *packed)
+decode_pages(Reader *reader)
 {
+	const FileHeader *header = &reader->header;
+	PackedTable *packed = reader->packed;
 	uint32_t lines = 0;
 
+	packed->pages = calloc(header->page_count, sizeof(*packed->pages));
+	if (packed->pages == NULL)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < header->page_count; i++)
 	{
 		FilePage page;
 
-		memcpy(&page, bytes + i * sizeof(page), sizeof(page));
+		memcpy(&page, reader->head + reader->layout.pages + i * sizeof(page), sizeof(page));
 		if ((i > 0 && page.page <= packed->pages[i - 1].page) || page.first_line != lines ||
 			page.line_count == 0 || page.line_count > MAX_PAGE_LINES ||
 			page.line_count > header->line_count - lines)
@@ -188,70 +386,174 @@ decode_pages(const uint8_t *bytes, const FileHeader *header, PackedTable *packed
 		lines += page.line_count;
 	}
 	packed->page_count = header->page_count;
-	return lines == header->line_count ? 0 : -EBADMSG;
+	return lines == header->line_count && count_parts(packed) == header->part_count ? 0 : -EBADMSG;
 }
 
 /* Rows ascend within a page, but for those that repeat the last one. */
 static int
-decode_lines(const uint8_t *bytes, const FileHeader *header, const uint16_t *numbers,
-			 PackedTable *packed)
+decode_lines(const TableFileIndex *index, struct pfs_unwind_line *lines, uint32_t count)
 {
-	for (size_t page = 0; page < packed->page_count; page++)
+	uint16_t offset = 0;
+
+	for (uint32_t i = 0; i < count; i++)
 	{
-		size_t first = packed->pages[page].first_line;
-		uint16_t offset = 0;
-
-		for (size_t i = first; i < first + packed->pages[page].line_count; i++)
+		for (int row = 0; row < PFS_UNWIND_LINE_ROWS; row++)
 		{
-			struct pfs_unwind_line *line = &packed->lines[i];
+			struct pfs_unwind_row *each = &lines[i].rows[row];
 
-			memcpy(line, bytes + i * sizeof(*line), sizeof(*line));
-			for (int row = 0; row < PFS_UNWIND_LINE_ROWS; row++)
-			{
-				if (line->rows[row].offset < offset || line->rows[row].rule >= header->rule_count)
-					return -EBADMSG;
-				offset = line->rows[row].offset;
-				line->rows[row].rule = numbers[line->rows[row].rule];
-			}
+			if (each->offset < offset || each->rule >= index->rule_count)
+				return -EBADMSG;
+			offset = each->offset;
+			each->rule = index->numbers[each->rule];
 		}
 	}
-	packed->line_count = header->line_count;
 	return 0;
 }
 
-int
-table_file_decode(const uint8_t *bytes, size_t length, const CfiInput *input, RuleSet *rules,
-				  PackedTable *packed, CfiStats *stats)
+/* The lines of a part that has these pages. */
+static int
+read_part(int fd, const TableFileIndex *index, const TableFilePart *part, const PackedPage *pages,
+		  size_t page_count, struct pfs_unwind_line *lines)
 {
-	FileHeader header;
-	const uint8_t *pages;
-	uint16_t *numbers;
-	int err = -ENOMEM;
+	size_t count = 0;
+	int err;
+
+	for (size_t i = 0; i < page_count; i++)
+		count += packed_page_lines(&pages[i]);
+	err = read_bytes(fd, index->lines + (uint64_t) part->first_line * sizeof(*lines), lines,
+					 count * sizeof(*lines));
+	if (err == 0 && lines_check(lines, count) != part->check)
+		err = -EBADMSG;
+	for (size_t i = 0; err == 0 && i < page_count; i++)
+	{
+		uint32_t line_count = packed_page_lines(&pages[i]);
+
+		err = decode_lines(index, lines, line_count);
+		lines += line_count;
+	}
+	return err;
+}
+
+static bool
+is_wanted(const Reader *reader, const PackedParts *parts, size_t page)
+{
+	return parts == NULL || reader->header.line_count < PACKED_WHOLE_LINES ||
+		   packed_parts_hold(parts, reader->packed->pages[page].page);
+}
+
+/* The lines of wanted parts; of the other pages those in the file are left out. */
+static int
+read_lines(Reader *reader, const PackedParts *parts)
+{
+	PackedTable *packed = reader->packed;
+	const TableFilePart *part = reader->index->parts;
+	size_t count = 0;
+	int err = 0;
+
+	for (size_t page = 0, end; page < packed->page_count; page = end)
+	{
+		end = part_end(packed, page);
+		count += is_wanted(reader, parts, page) ? count_lines(packed, page, end) : 0;
+	}
+	packed->lines = calloc(count + 1, sizeof(*packed->lines));
+	if (packed->lines == NULL)
+		return -ENOMEM;
+	for (size_t page = 0, end; err == 0 && page < packed->page_count; page = end, part++)
+	{
+		end = part_end(packed, page);
+		if (is_wanted(reader, parts, page))
+			err = read_part(reader->fd, reader->index, part, &packed->pages[page], end - page,
+							&packed->lines[packed->line_count]);
+		for (; page < end; page++)
+		{
+			PackedPage *each = &packed->pages[page];
+
+			if (!is_wanted(reader, parts, page))
+			{
+				*each = packed_page_without_lines(each);
+				continue;
+			}
+			each->first_line = (uint32_t) packed->line_count;
+			packed->line_count += each->line_count;
+		}
+	}
+	return err;
+}
+
+/* What follows the header. */
+static int
+read_table(Reader *reader, const PackedParts *parts, RuleSet *rules)
+{
+	int err = decode_pages(reader);
+
+	if (err == 0)
+		err = index_init(reader->index, &reader->header);
+	if (err == 0)
+		err = decode_rules(reader, rules);
+	if (err == 0)
+	{
+		const uint8_t *check = reader->head + reader->layout.checks;
+
+		index_parts(reader->index, reader->packed);
+		for (uint32_t i = 0; i < reader->index->part_count; i++)
+			memcpy(&reader->index->parts[i].check, check + i * sizeof(uint32_t), sizeof(uint32_t));
+		err = read_lines(reader, parts);
+	}
+	return err;
+}
+
+int
+table_file_read(int fd, const CfiInput *input, const PackedParts *parts, RuleSet *rules,
+				PackedTable *packed, CfiStats *stats, TableFileIndex *index)
+{
+	Reader reader = { .fd = fd, .packed = packed, .index = index };
+	int err = read_head(&reader);
 
 	memset(packed, 0, sizeof(*packed));
-	if (length < sizeof(header))
-		return -EBADMSG;
-	memcpy(&header, bytes, sizeof(header));
-	if (!header_is_valid(&header, bytes, length, input))
-		return -EBADMSG;
-
-	pages = bytes + sizeof(header) + header.rule_count * sizeof(struct pfs_unwind_rule);
-	numbers = calloc(header.rule_count, sizeof(*numbers));
-	packed->pages = calloc(header.page_count, sizeof(*packed->pages));
-	packed->lines = calloc(header.line_count, sizeof(*packed->lines));
-	if (numbers != NULL && packed->pages != NULL && packed->lines != NULL)
-		err = decode_pages(pages, &header, packed);
+	*index = (TableFileIndex){ 0 };
+	if (err == 0 && reader.header.check != cfi_input_hash(reader.header.seed, input))
+		err = -EBADMSG;
 	if (err == 0)
-		err = decode_rules(bytes + sizeof(header), header.rule_count, rules, numbers);
-	if (err == 0)
-		err = decode_lines(pages + header.page_count * sizeof(FilePage), &header, numbers, packed);
-	free(numbers);
+		err = read_table(&reader, parts, rules);
+	free(reader.head);
 	if (err != 0)
 	{
 		packed_table_free(packed);
+		table_file_index_fini(index);
 		return err;
 	}
-	stats->rows_unsupported = header.rows_unsupported;
-	stats->fdes_malformed = header.fdes_malformed;
+	stats->rows_unsupported = reader.header.rows_unsupported;
+	stats->fdes_malformed = reader.header.fdes_malformed;
 	return 0;
+}
+
+static int
+compare_parts(const void *number, const void *part)
+{
+	uint64_t wanted = *(const uint64_t *) number;
+	uint64_t found = ((const TableFilePart *) part)->number;
+
+	return (wanted > found) - (wanted < found);
+}
+
+int
+table_file_read_parts(int fd, const TableFileIndex *index, PackedTable *packed)
+{
+	FileHeader header;
+	int err = read_bytes(fd, 0, &header, sizeof(header));
+
+	if (err == 0 && (header.seed != index->seed || header.check != index->check))
+		err = -EBADMSG;
+	for (size_t page = 0, end; err == 0 && page < packed->page_count; page = end)
+	{
+		uint64_t number = packed_page_part(packed->pages[page].page);
+		const TableFilePart *part =
+			bsearch(&number, index->parts, index->part_count, sizeof(*index->parts), compare_parts);
+
+		end = part_end(packed, page);
+		err = part == NULL ? -EBADMSG
+						   : read_part(fd, index, part, &packed->pages[page], end - page,
+									   &packed->lines[packed->pages[page].first_line]);
+	}
+	return err;
 }

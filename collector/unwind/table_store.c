@@ -1,10 +1,11 @@
 /*
  * table_store.c
- *		Writing of tables: rules, lines, then the directory.
+ *		Writing of tables, as a whole or by parts: rules, lines, then the directory.
  */
 #include "unwind/table_store.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 int
@@ -43,19 +44,72 @@ table_store_begin(TableStore *store, uint64_t now_ns)
 	return 0;
 }
 
+/* The entry of a page; NULL if the directory has none. */
+static union pfs_unwind_entry *
+find_entry(const TableStore *store, const TablePlace *place, uint64_t page)
+{
+	KernelTables *tables = store->tables;
+	const union pfs_unwind_entry *head =
+		place->directory.count > 0 ? tables->ops->entry(tables, place->directory.first) : NULL;
+
+	if (head == NULL || page < head->head.low_page ||
+		page - head->head.low_page >= head->head.page_count)
+		return NULL;
+	return tables->ops->entry(tables,
+							  place->directory.first + 1 + (uint32_t) (page - head->head.low_page));
+}
+
+static void
+set_entry(union pfs_unwind_entry *entry, uint32_t first_line, uint32_t line_count)
+{
+	union pfs_unwind_entry page = { .page = { first_line, line_count } };
+
+	__atomic_store_n(&entry->word, page.word, __ATOMIC_RELEASE);
+}
+
+static bool
+is_left_out(const union pfs_unwind_entry *entry)
+{
+	return (entry->page.line_count & PFS_UNWIND_NOT_LOADED) != 0;
+}
+
+/* Lines that were written at once lie one behind the other. */
+static void
+give_lines(TableStore *store, const TablePlace *place, uint64_t now_ns)
+{
+	KernelTables *tables = store->tables;
+	Extent run = { 0, 0 };
+
+	for (uint32_t i = 1; i < place->directory.count; i++)
+	{
+		const union pfs_unwind_entry *entry =
+			tables->ops->entry(tables, place->directory.first + i);
+
+		if (entry == NULL || entry->page.line_count == 0 || is_left_out(entry))
+			continue;
+		if (entry->page.first_line != run.first + run.count)
+		{
+			extent_pool_give(&store->lines, run.first, run.count, now_ns);
+			run = (Extent){ entry->page.first_line, 0 };
+		}
+		run.count += entry->page.line_count;
+	}
+	extent_pool_give(&store->lines, run.first, run.count, now_ns);
+}
+
 void
 table_store_give(TableStore *store, TablePlace *place, uint64_t now_ns)
 {
+	give_lines(store, place, now_ns);
 	extent_pool_give(&store->entries, place->directory.first, place->directory.count, now_ns);
-	extent_pool_give(&store->lines, place->lines.first, place->lines.count, now_ns);
 	if (place->generated)
 	{
-		store->generated_lines -= place->lines.count;
+		store->generated_lines -= place->line_count;
 		store->generated_entries -= place->directory.count;
 	}
 	place->number = 0;
+	place->line_count = 0;
 	place->directory = (Extent){ 0, 0 };
-	place->lines = (Extent){ 0, 0 };
 }
 
 static int
@@ -75,54 +129,48 @@ write_new_rules(TableStore *store)
 }
 
 static int
-write_directory(TableStore *store, const TablePlace *place, const PackedTable *packed)
+write_directory(TableStore *store, const Extent *directory, uint32_t first_line,
+				const PackedTable *packed)
 {
 	KernelTables *tables = store->tables;
 	uint64_t low_page = packed->pages[0].page;
-	uint32_t slot = place->directory.first;
 	size_t next = 0;
 
-	for (uint32_t i = 0; i < place->directory.count; i++)
+	for (uint32_t i = 0; i < directory->count; i++)
 	{
-		union pfs_unwind_entry *entry = tables->ops->entry(tables, slot + i);
+		union pfs_unwind_entry *entry = tables->ops->entry(tables, directory->first + i);
+		const PackedPage *page = &packed->pages[next];
 
 		if (entry == NULL)
 			return -ENOMEM;
 		if (i == 0)
 			entry->head = (struct pfs_unwind_directory){
 				low_page & PFS_UNWIND_MOST_PAGE,
-				(place->directory.count - 1) & PFS_UNWIND_MOST_PAGES,
+				(directory->count - 1) & PFS_UNWIND_MOST_PAGES,
 			};
-		else if (packed->pages[next].page == low_page + i - 1)
+		else if (page->page != low_page + i - 1)
+			set_entry(entry, 0, 0);
+		else
 		{
-			entry->page = (struct pfs_unwind_page){
-				place->lines.first + packed->pages[next].first_line,
-				packed->pages[next].line_count,
-			};
+			set_entry(entry, first_line + page->first_line, page->line_count);
 			next++;
 		}
-		else
-			entry->page = (struct pfs_unwind_page){ 0, 0 };
 	}
 	return 0;
 }
 
-/* What generated code takes is added to *generated; NULL: it is a file's. */
+/* Takes slots for a table, or for all generated code, that has some already. */
 static int
-take_extent(ExtentPool *pool, uint64_t count, uint64_t now_ns, uint64_t *generated, Extent *extent)
+take_extent(ExtentPool *pool, uint64_t count, uint64_t held, uint64_t now_ns, Extent *extent)
 {
-	uint32_t first;
 	int err;
 
-	if (count + (generated != NULL ? *generated : 0) > pool->limit / TABLE_STORE_SHARE)
+	if (count + held > pool->limit / TABLE_STORE_SHARE)
 		return -E2BIG;
-	err = extent_pool_take(pool, (uint32_t) count, now_ns, &first);
-	if (err != 0)
-		return err;
-	*extent = (Extent){ first, (uint32_t) count };
-	if (generated != NULL)
-		*generated += count;
-	return 0;
+	err = extent_pool_take(pool, (uint32_t) count, now_ns, &extent->first);
+	if (err == 0)
+		extent->count = (uint32_t) count;
+	return err;
 }
 
 /* What was taken goes back on failure. */
@@ -131,24 +179,156 @@ table_store_write(TableStore *store, TablePlace *place, const PackedTable *packe
 {
 	KernelTables *tables = store->tables;
 	uint64_t page_count = packed->pages[packed->page_count - 1].page - packed->pages[0].page + 1;
-	int err = take_extent(&store->lines, packed->line_count, now_ns,
-						  place->generated ? &store->generated_lines : NULL, &place->lines);
+	Extent lines = { 0, 0 };
+	Extent directory = { 0, 0 };
+	int err = take_extent(&store->lines, packed->line_count,
+						  place->generated ? store->generated_lines : 0, now_ns, &lines);
 
 	if (err == 0)
-		err = take_extent(&store->entries, page_count + 1, now_ns,
-						  place->generated ? &store->generated_entries : NULL, &place->directory);
+		err = take_extent(&store->entries, page_count + 1,
+						  place->generated ? store->generated_entries : 0, now_ns, &directory);
 	if (err == 0)
 		err = write_new_rules(store);
 	if (err == 0)
-		err =
-			tables->ops->write_lines(tables, place->lines.first, place->lines.count, packed->lines);
+		err = tables->ops->write_lines(tables, lines.first, lines.count, packed->lines);
 	if (err == 0)
-		err = write_directory(store, place, packed);
+		err = write_directory(store, &directory, lines.first, packed);
 	if (err != 0)
-		table_store_give(store, place, now_ns);
-	else if (!place->generated && store->last_number < PFS_MAPPING_MOST_TABLES)
+	{
+		extent_pool_give(&store->entries, directory.first, directory.count, now_ns);
+		extent_pool_give(&store->lines, lines.first, lines.count, now_ns);
+		return err;
+	}
+	place->directory = directory;
+	place->line_count = lines.count;
+	if (place->generated)
+	{
+		store->generated_lines += lines.count;
+		store->generated_entries += directory.count;
+	}
+	else if (store->last_number < PFS_MAPPING_MOST_TABLES)
 		place->number = ++store->last_number;
-	return err;
+	return 0;
+}
+
+/* A table that lines are added to. */
+typedef struct Growth
+{
+	const TableStore *store;
+	const TablePlace *place;
+} Growth;
+
+static bool
+is_page_left_out(const void *context, uint64_t page)
+{
+	const Growth *growth = context;
+	const union pfs_unwind_entry *entry = find_entry(growth->store, growth->place, page);
+
+	return entry != NULL && is_left_out(entry);
+}
+
+/* Says of pages that are still left out that no rule speaks of them. */
+static void
+end_pages(const TableStore *store, const TablePlace *place, uint64_t page, uint64_t count)
+{
+	for (uint64_t end = page + count; page < end; page++)
+	{
+		union pfs_unwind_entry *entry = find_entry(store, place, page);
+
+		if (entry != NULL && is_left_out(entry))
+			set_entry(entry, 0, 0);
+	}
+}
+
+static void
+end_parts(const TableStore *store, const TablePlace *place, const PackedParts *parts)
+{
+	KernelTables *tables = store->tables;
+	const union pfs_unwind_entry *head = tables->ops->entry(tables, place->directory.first);
+
+	if (parts == NULL && head != NULL)
+		end_pages(store, place, head->head.low_page, head->head.page_count);
+	for (uint32_t i = 0; parts != NULL && i < parts->count; i++)
+		end_pages(store, place, parts->numbers[i] << PACKED_PART_PAGE_BITS,
+				  UINT64_C(1) << PACKED_PART_PAGE_BITS);
+}
+
+int
+table_store_add(TableStore *store, TablePlace *place, PackedTable *packed, const PackedParts *parts,
+				uint64_t now_ns)
+{
+	KernelTables *tables = store->tables;
+	Growth growth = { store, place };
+	Extent lines = { 0, 0 };
+	int err;
+
+	packed_table_filter(packed, is_page_left_out, &growth);
+	err = take_extent(&store->lines, packed->line_count, place->line_count, now_ns, &lines);
+	if (err != 0)
+		return err;
+	err = write_new_rules(store);
+	if (err == 0)
+		err = tables->ops->write_lines(tables, lines.first, lines.count, packed->lines);
+	if (err != 0)
+	{
+		extent_pool_give(&store->lines, lines.first, lines.count, now_ns);
+		return err;
+	}
+	for (size_t i = 0; i < packed->page_count; i++)
+	{
+		const PackedPage *page = &packed->pages[i];
+
+		if ((page->line_count & PFS_UNWIND_NOT_LOADED) == 0)
+			set_entry(find_entry(store, place, page->page), lines.first + page->first_line,
+					  page->line_count);
+	}
+	place->line_count += lines.count;
+	end_parts(store, place, parts);
+	return 0;
+}
+
+/* The pages of a part that were left out go behind those that are listed. */
+static void
+list_part(const TableStore *store, const TablePlace *place, uint64_t part, PackedTable *packed)
+{
+	uint64_t page = part << PACKED_PART_PAGE_BITS;
+
+	for (uint64_t end = page + PACKED_PART_PAGES; page < end; page++)
+	{
+		const union pfs_unwind_entry *entry = find_entry(store, place, page);
+		PackedPage listed = { .page = page, .first_line = (uint32_t) packed->line_count };
+
+		if (entry == NULL || !is_left_out(entry))
+			continue;
+		listed.line_count = entry->page.line_count & ~PFS_UNWIND_NOT_LOADED;
+		packed->pages[packed->page_count++] = listed;
+		packed->line_count += listed.line_count;
+	}
+}
+
+int
+table_store_left_out(const TableStore *store, const TablePlace *place, const PackedParts *parts,
+					 PackedTable *packed)
+{
+	*packed = (PackedTable){ 0 };
+	packed->pages = calloc((size_t) parts->count * PACKED_PART_PAGES + 1, sizeof(*packed->pages));
+	if (packed->pages == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < parts->count; i++)
+		list_part(store, place, parts->numbers[i], packed);
+	packed->lines = calloc(packed->line_count + 1, sizeof(*packed->lines));
+	if (packed->lines != NULL)
+		return 0;
+	packed_table_free(packed);
+	return -ENOMEM;
+}
+
+bool
+table_store_lacks(const TableStore *store, const TablePlace *place, uint64_t address)
+{
+	const union pfs_unwind_entry *entry = find_entry(store, place, address >> PFS_UNWIND_PAGE_BITS);
+
+	return entry != NULL && is_left_out(entry);
 }
 
 void

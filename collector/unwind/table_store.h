@@ -43,7 +43,7 @@ typedef struct TablePlace
 	bool generated; /* what it takes is counted with all other generated code */
 	/* no other table ever has it; 0: it has none, as those of generated code, which come and go */
 	uint32_t number;
-	Extent lines;
+	uint32_t line_count; /* the directory says where they are */
 	Extent directory;
 } TablePlace;
 
@@ -55,11 +55,28 @@ void table_store_fini(TableStore *store);
 int table_store_begin(TableStore *store, uint64_t now_ns);
 
 /*
- * Writes a table with at least one line, whose rules are of store->rules. 0; -E2BIG, -ENOSPC,
- * -ENOMEM: what was taken is given back.
+ * Writes a table with at least one page, whose rules are of store->rules. Walks end at pages whose
+ * lines were left out. 0; -E2BIG, -ENOSPC, -ENOMEM: what was taken is given back.
  */
 int table_store_write(TableStore *store, TablePlace *place, const PackedTable *packed,
 					  uint64_t now_ns);
+
+/*
+ * Adds lines that were left out, of the same table; those that are there already are left out of
+ * *packed. Walks end no more in these parts (NULL: nowhere). As table_store_write().
+ */
+int table_store_add(TableStore *store, TablePlace *place, PackedTable *packed,
+					const PackedParts *parts, uint64_t now_ns);
+
+/*
+ * A table of those pages of the parts whose lines were left out, with room for the lines, to be
+ * freed. 0 or -ENOMEM.
+ */
+int table_store_left_out(const TableStore *store, const TablePlace *place, const PackedParts *parts,
+						 PackedTable *packed);
+
+/* Whether walks end at an ELF address because its lines were left out. */
+bool table_store_lacks(const TableStore *store, const TablePlace *place, uint64_t address);
 void table_store_give(TableStore *store, TablePlace *place, uint64_t now_ns);
 
 /* All rules go, once EXTENT_GRACE_NS have passed; tables that were made of them are withdrawn. */

@@ -2,7 +2,8 @@
  * unwinder.c
  *		Binaries with their tables, and the processes that map them.
  *
- * 1. A binary's table is compiled, or found in the cache, packed, and written (table_store.h).
+ * 1. A binary's table is compiled, or found in the cache, packed, and written (table_store.h). Of a
+ *    large one that the cache has the parts are written that walks want, each when one does.
  * 2. A process is described by its mappings, each with the kind and the place of its binary's
  *    table.
  * 3. When a table comes or goes the mappings of all processes that lead to it are told.
@@ -31,6 +32,9 @@ typedef struct SharedTable
 	uint64_t hash; /* of the CFI, under the unwinder's seed */
 	uint32_t users;
 	TablePlace place;
+	/* of its file in the cache, which has the parts that were left out; "" without such */
+	char build_id[CFI_BUILD_ID_BYTES];
+	TableFileIndex index;
 	UT_hash_handle hh;
 } SharedTable;
 
@@ -40,7 +44,7 @@ struct UnwindBinary
 	uint32_t references;
 	uint32_t spans;	  /* of described processes that hold it */
 	uint32_t kind;	  /* enum pfs_mapping_kind */
-	TablePlace place; /* of its table, shared or not */
+	TablePlace place; /* of its table, if it is not shared */
 };
 
 typedef struct Described
@@ -126,6 +130,13 @@ unwinder_binary_is_shared(const UnwindBinary *binary)
 	return binary->references > 1;
 }
 
+/* Where its table lies. */
+static const TablePlace *
+place_of(const UnwindBinary *binary)
+{
+	return binary->shared != NULL ? &binary->shared->place : &binary->place;
+}
+
 /* What leads to the binary's table is gone. */
 static void
 give_table(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
@@ -138,11 +149,11 @@ give_table(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 		return;
 	}
 	binary->shared = NULL;
-	binary->place = (TablePlace){ 0 };
 	if (--shared->users > 0)
 		return;
 	HASH_DEL(unwinder->shared, shared);
 	table_store_give(&unwinder->store, &shared->place, now_ns);
+	table_file_index_fini(&shared->index);
 	free(shared);
 }
 
@@ -157,23 +168,9 @@ use_shared(Unwinder *unwinder, UnwindBinary *binary, uint64_t hash)
 		return false;
 	shared->users++;
 	binary->shared = shared;
-	binary->place = shared->place;
 	binary->kind = PFS_MAPPING_TABLE;
 	unwinder->stats.shared++;
 	return true;
-}
-
-/* Lets others use the binary's table; without memory it remains its own. */
-static void
-share(Unwinder *unwinder, UnwindBinary *binary, uint64_t hash)
-{
-	SharedTable *shared = calloc(1, sizeof(*shared));
-
-	if (shared == NULL)
-		return;
-	*shared = (SharedTable){ .hash = hash, .users = 1, .place = binary->place };
-	HASH_ADD(hh, unwinder->shared, hash, sizeof(shared->hash), shared);
-	binary->shared = shared;
 }
 
 void
@@ -205,101 +202,186 @@ is_worth_caching(const CfiSections *sections)
 			   CACHED_MIN_BYTES;
 }
 
+/* The table of a file. */
+typedef struct MadeTable
+{
+	PackedTable packed; /* without a page if there is no CFI */
+	CfiStats stats;
+	bool is_kept;		  /* the cache has it … */
+	TableFileIndex index; /* … in a file with this index */
+} MadeTable;
+
+static void
+made_table_fini(MadeTable *made)
+{
+	packed_table_free(&made->packed);
+	if (made->is_kept)
+		table_file_index_fini(&made->index);
+}
+
+/* False if the cache cannot have it. */
+static bool
+keep_on_disk(Unwinder *unwinder, const CfiSections *sections, MadeTable *made)
+{
+	int err = table_cache_store(unwinder->cache, sections->build_id, &sections->input,
+								&unwinder->store.rules, &made->packed, &made->stats, &made->index);
+
+	if (err == 0)
+		return true;
+	unwinder->stats.cache_failures++;
+	unwinder->stats.cache_error = err;
+	return false;
+}
+
 /*
- * The table of a file, compiled, or as it was compiled before; it has no line where there is no
- * CFI.
+ * Compiles a table, or reads it as it was compiled before. Of a large table that the cache has only
+ * the parts are there; NULL: all of them.
  */
 static int
-make_table(Unwinder *unwinder, const CfiSections *sections, PackedTable *packed, CfiStats *stats)
+make_table(Unwinder *unwinder, const CfiSections *sections, const PackedParts *parts,
+		   MadeTable *made)
 {
 	bool cacheable = unwinder->cache != NULL && is_worth_caching(sections);
 	uint64_t refused = unwinder->store.rules.refused;
+	PackedTable *packed = &made->packed;
 	int err;
 
-	if (cacheable && table_cache_load(unwinder->cache, sections->build_id, &sections->input,
-									  &unwinder->store.rules, packed, stats) == 0)
+	made->is_kept = cacheable && table_cache_load(unwinder->cache, sections->build_id,
+												  &sections->input, parts, &unwinder->store.rules,
+												  packed, &made->stats, &made->index) == 0;
+	if (made->is_kept)
 	{
 		unwinder->stats.cached++;
 		return 0;
 	}
-	err = packed_table_compile(&sections->input, &unwinder->store.rules, packed, stats);
+	err = packed_table_compile(&sections->input, &unwinder->store.rules, packed, &made->stats);
 	if (err != 0)
 		return err;
-	/*
-	 * others' rules are the reason, or whatever else was there at the moment: not what to keep for
-	 * the next run
-	 */
-	cacheable = cacheable && unwinder->store.rules.refused == refused;
 	if (packed->line_count == 0 && packed->rows_outside > 0)
 	{
 		packed_table_free(packed);
 		return -ENOEXEC; /* CFI of addresses where no program can be */
 	}
-	if (cacheable && packed->line_count > 0)
-	{
-		err = table_cache_store(unwinder->cache, sections->build_id, &sections->input,
-								&unwinder->store.rules, packed, stats);
-		if (err != 0)
-		{
-			unwinder->stats.cache_failures++;
-			unwinder->stats.cache_error = err;
-		}
-		err = 0;
-	}
-	return err;
+	/*
+	 * rules may be refused because of others' rules, or whatever else was there at the moment: not
+	 * what to keep for the next run
+	 */
+	if (cacheable && packed->line_count > 0 && unwinder->store.rules.refused == refused)
+		made->is_kept = keep_on_disk(unwinder, sections, made);
+	if (made->is_kept && parts != NULL)
+		packed_table_choose(packed, parts);
+	return 0;
 }
 
-/* A table with lines becomes the binary's, and that of others with the same hash. */
+/* A table becomes the binary's, and that of others with the same hash. */
 static int
 keep_table(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed, uint64_t hash,
 		   uint64_t now_ns)
 {
-	int err = table_store_write(&unwinder->store, &binary->place, packed, now_ns);
+	SharedTable *shared = calloc(1, sizeof(*shared));
+	int err;
 
+	if (shared == NULL)
+		return -ENOMEM;
+	err = table_store_write(&unwinder->store, &shared->place, packed, now_ns);
 	if (err != 0)
+	{
+		free(shared);
 		return err;
+	}
+	shared->hash = hash;
+	shared->users = 1;
+	HASH_ADD(hh, unwinder->shared, hash, sizeof(shared->hash), shared);
+	binary->shared = shared;
 	binary->kind = PFS_MAPPING_TABLE;
-	share(unwinder, binary, hash);
 	return 0;
 }
 
+/* Notes where the parts that were left out are. */
+static void
+note_file(SharedTable *shared, const CfiSections *sections, MadeTable *made)
+{
+	table_file_index_fini(&shared->index);
+	shared->build_id[0] = '\0';
+	if (!made->is_kept || packed_table_is_whole(&made->packed))
+		return;
+	memcpy(shared->build_id, sections->build_id, sizeof(shared->build_id));
+	shared->index = made->index;
+	made->index = (TableFileIndex){ 0 };
+}
+
 static int
-load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections, uint64_t now_ns)
+load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections, uint64_t hash,
+		   const PackedParts *parts, uint64_t now_ns)
 {
 	uint64_t refused = unwinder->store.rules.refused;
-	uint64_t hash = cfi_input_hash(unwinder->seed, &sections->input);
-	PackedTable packed;
-	CfiStats stats;
-	int err;
+	MadeTable made;
+	int err = table_store_begin(&unwinder->store, now_ns);
 
-	if (use_shared(unwinder, binary, hash))
-		return 0;
-	err = table_store_begin(&unwinder->store, now_ns);
 	if (err == 0)
-		err = make_table(unwinder, sections, &packed, &stats);
+		err = make_table(unwinder, sections, parts, &made);
 	if (err != 0)
 		return err;
 	if (unwinder->store.rules.refused != refused && rule_set_is_full(&unwinder->store.rules))
 	{
 		unwinder->store.rules_refused = true;
-		packed_table_free(&packed);
+		made_table_fini(&made);
 		return -ENOSPC;
 	}
-	unwinder->stats.rows_unsupported += stats.rows_unsupported;
-	unwinder->stats.fdes_malformed += stats.fdes_malformed;
-	if (packed.line_count == 0) /* without any CFI */
+	unwinder->stats.rows_unsupported += made.stats.rows_unsupported;
+	unwinder->stats.fdes_malformed += made.stats.fdes_malformed;
+	if (made.packed.page_count == 0) /* without any CFI */
 		binary->kind = PFS_MAPPING_FRAME_POINTER;
 	else
-		err = keep_table(unwinder, binary, &packed, hash, now_ns);
-	packed_table_free(&packed);
+		err = keep_table(unwinder, binary, &made.packed, hash, now_ns);
+	if (err == 0 && binary->shared != NULL)
+		note_file(binary->shared, sections, &made);
+	made_table_fini(&made);
 	return err;
+}
+
+/*
+ * The cache no longer has the parts of a table: they are made again. The table's rules are in the
+ * set, so none is added.
+ */
+static int
+make_parts_again(Unwinder *unwinder, SharedTable *shared, const CfiSections *sections,
+				 uint64_t hash, const PackedParts *parts, uint64_t now_ns)
+{
+	MadeTable made;
+	int err;
+
+	if (hash != shared->hash)
+		return -ENOEXEC; /* the file is not what it was */
+	rule_set_next_file(&unwinder->store.rules, 0);
+	err = make_table(unwinder, sections, parts, &made);
+	if (err != 0)
+		return err;
+	note_file(shared, sections, &made);
+	err = table_store_add(&unwinder->store, &shared->place, &made.packed,
+						  made.is_kept ? parts : NULL, now_ns);
+	made_table_fini(&made);
+	return err;
+}
+
+static int
+load_sections(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections,
+			  const PackedParts *parts, uint64_t now_ns)
+{
+	uint64_t hash = cfi_input_hash(unwinder->seed, &sections->input);
+
+	if (binary->shared != NULL)
+		return make_parts_again(unwinder, binary->shared, sections, hash, parts, now_ns);
+	if (use_shared(unwinder, binary, hash))
+		return 0;
+	return load_table(unwinder, binary, sections, hash, parts, now_ns);
 }
 
 /* A mapping's .kind. */
 static uint32_t
 kind_and_table(const UnwindBinary *binary)
 {
-	return binary->kind | binary->place.number << PFS_MAPPING_KIND_BITS;
+	return binary->kind | place_of(binary)->number << PFS_MAPPING_KIND_BITS;
 }
 
 /* The process that was described last; those before it by hh.prev. */
@@ -333,7 +415,7 @@ publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 			slot = unwinder->tables->ops->mapping(unwinder->tables, process->entry.first + i);
 			if (slot != NULL)
 			{
-				slot->directory = binary->place.directory.first;
+				slot->directory = place_of(binary)->directory.first;
 				__atomic_store_n(&slot->kind, kind_and_table(binary), __ATOMIC_RELEASE);
 			}
 		}
@@ -374,7 +456,7 @@ unwinder_binary_has_table(const UnwindBinary *binary)
 uint32_t
 unwinder_binary_lines(const UnwindBinary *binary)
 {
-	return binary->place.lines.count;
+	return place_of(binary)->line_count;
 }
 
 /* The mappings that lead to it say so no more. */
@@ -415,9 +497,10 @@ unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns)
 
 int
 unwinder_binary_load_sections(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections,
-							  uint64_t now_ns)
+							  const PackedParts *parts, uint64_t now_ns)
 {
-	int err = sections != NULL ? load_table(unwinder, binary, sections, now_ns) : -ENOEXEC;
+	int err =
+		sections != NULL ? load_sections(unwinder, binary, sections, parts, now_ns) : -ENOEXEC;
 
 	if (err != 0)
 		unwinder->stats.load_failures++;
@@ -432,10 +515,38 @@ unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t 
 {
 	CfiSections sections;
 	bool read = cfi_sections_init(&sections, fd) == 0;
-	int err = unwinder_binary_load_sections(unwinder, binary, read ? &sections : NULL, now_ns);
+	int err =
+		unwinder_binary_load_sections(unwinder, binary, read ? &sections : NULL, NULL, now_ns);
 
 	if (read)
 		cfi_sections_fini(&sections);
+	return err;
+}
+
+int
+unwinder_binary_load_parts(Unwinder *unwinder, UnwindBinary *binary, const PackedParts *parts,
+						   uint64_t now_ns)
+{
+	SharedTable *shared = binary->shared;
+	PackedTable packed;
+	int err;
+
+	if (shared == NULL || shared->build_id[0] == '\0')
+		return -ENOENT;
+	err = table_store_left_out(&unwinder->store, &shared->place, parts, &packed);
+	if (err != 0)
+		return err;
+	if (table_cache_load_parts(unwinder->cache, shared->build_id, &shared->index, &packed) != 0)
+	{
+		packed_table_free(&packed);
+		return -ENOENT;
+	}
+	err = table_store_add(&unwinder->store, &shared->place, &packed, parts, now_ns);
+	packed_table_free(&packed);
+	if (err == 0)
+		unwinder->stats.parts += parts->count;
+	else
+		unwinder->stats.load_failures++;
 	return err;
 }
 
@@ -508,7 +619,7 @@ fill_slot(struct pfs_unwind_mapping *slot, const UnwindSpan *span)
 	slot->start = span->start;
 	slot->end = span->end;
 	slot->bias = span->bias;
-	slot->directory = span->binary != NULL ? span->binary->place.directory.first : 0;
+	slot->directory = span->binary != NULL ? place_of(span->binary)->directory.first : 0;
 	slot->kind = span->binary != NULL ? kind_and_table(span->binary) : PFS_MAPPING_FRAME_POINTER;
 }
 
@@ -670,8 +781,18 @@ unwinder_find_process(const Unwinder *unwinder, const ExecImage *process,
 	return true;
 }
 
+/* Whether walks end at an ELF address for want of the binary's table, or of a part of it. */
+static bool
+is_missing(const Unwinder *unwinder, const UnwindBinary *binary, uint32_t kind, uint64_t address)
+{
+	return kind == PFS_MAPPING_PENDING ||
+		   (kind == PFS_MAPPING_TABLE && binary->shared != NULL &&
+			table_store_lacks(&unwinder->store, &binary->shared->place, address));
+}
+
 const UnwindBinary *
-unwinder_pending(const Unwinder *unwinder, const ExecImage *process, uint64_t address)
+unwinder_pending(const Unwinder *unwinder, const ExecImage *process, uint64_t address,
+				 uint64_t *elf_address)
 {
 	const Described *described = find_described(unwinder, process->pid);
 	uint32_t low = 0;
@@ -693,8 +814,15 @@ unwinder_pending(const Unwinder *unwinder, const ExecImage *process, uint64_t ad
 		else if (address >= slot->end)
 			low = middle + 1;
 		else
-			return pfs_mapping_kind(slot) == PFS_MAPPING_PENDING ? described->binaries[middle]
-																 : NULL;
+		{
+			const UnwindBinary *binary = described->binaries[middle];
+
+			*elf_address = address - slot->bias;
+			return binary != NULL &&
+						   is_missing(unwinder, binary, pfs_mapping_kind(slot), *elf_address)
+					   ? binary
+					   : NULL;
+		}
 	}
 	return NULL;
 }

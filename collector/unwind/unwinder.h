@@ -35,6 +35,7 @@ typedef struct UnwinderStats
 	uint64_t loaded;		   /* binaries whose table was compiled, or read from the cache */
 	uint64_t cached;		   /* those of them that were read from the cache */
 	uint64_t shared;		   /* those of them whose table others with the same CFI had */
+	uint64_t parts;			   /* of large tables, that came after these */
 	uint64_t cache_failures;   /* tables that the cache could not keep */
 	int cache_error;		   /* -errno of the last of these */
 	uint64_t load_failures;	   /* binaries whose CFI could not be read, or had no room */
@@ -92,9 +93,22 @@ bool unwinder_binary_is_shared(const UnwindBinary *binary);
  */
 int unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t now_ns);
 
-/* The same of what was read of the file already, by whoever has a deadline; NULL: it is none. */
+/*
+ * The same of what was read of the file already, by whoever has a deadline; NULL: it is none. Of a
+ * large table that the cache has these parts are loaded (NULL: all): walks end elsewhere in it
+ * (PFS_WALK_NO_TABLE) until more are. If the binary has a table parts are added to it, and -ENOEXEC
+ * says that the file is no longer the same.
+ */
 int unwinder_binary_load_sections(Unwinder *unwinder, UnwindBinary *binary,
-								  const CfiSections *sections, uint64_t now_ns);
+								  const CfiSections *sections, const PackedParts *parts,
+								  uint64_t now_ns);
+
+/*
+ * Adds parts to a binary's table from the cache. -ENOENT if they are not there, and have to be made
+ * of the file's sections; else as unwinder_binary_load().
+ */
+int unwinder_binary_load_parts(Unwinder *unwinder, UnwindBinary *binary, const PackedParts *parts,
+							   uint64_t now_ns);
 
 /*
  * Takes the binary's table, if it has one, out of the kernel's tables. Walks end at the binary
@@ -138,9 +152,12 @@ int unwinder_process_set(Unwinder *unwinder, const ExecImage *process, const Unw
 /* Nothing happens where the process is not known, or its pid is another exec image's by now. */
 void unwinder_process_forget(Unwinder *unwinder, const ExecImage *process, uint64_t now_ns);
 
-/* The binary behind an address of a process, where its table is not loaded yet; else NULL. */
+/*
+ * The binary behind an address of a process, whose ELF address it gives, if its table is not loaded
+ * there yet; else NULL.
+ */
 const UnwindBinary *unwinder_pending(const Unwinder *unwinder, const ExecImage *process,
-									 uint64_t address);
+									 uint64_t address, uint64_t *elf_address);
 
 /* What the walker looks up, for walks in user space. False, or NULL, where there is nothing. */
 bool unwinder_find_process(const Unwinder *unwinder, const ExecImage *process,
