@@ -8,10 +8,11 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #define ELF_SEGMENTS_MAX	4096
-#define ELF_SECTIONS_MAX	8192 /* each costs two reads */
+#define ELF_SECTIONS_MAX	8192 /* each may cost two reads */
 #define ELF_NOTES_MAX_BYTES 65536
 #define ELF_NOTES_MAX		4096 /* of a file, in which many sections may be the same bytes */
 
@@ -45,6 +46,28 @@ elf_source_read(const ElfSource *source, uint64_t offset, void *buffer, size_t s
 		offset += (uint64_t) got;
 		size_bytes -= (size_t) got;
 	}
+	return true;
+}
+
+/* As elf_source_read(), by way of a window of the file that holds the piece or comes to. */
+static bool
+read_in_window(const ElfSource *source, ElfWindow *window, uint64_t offset, void *buffer,
+			   size_t size_bytes)
+{
+	if (offset > source->size_bytes || size_bytes > source->size_bytes - offset)
+		return false;
+	if (offset < window->offset || offset - window->offset > window->length ||
+		size_bytes > window->length - (offset - window->offset))
+	{
+		window->offset = offset;
+		window->length = (size_t) MIN(source->size_bytes - offset, ELF_WINDOW_BYTES);
+		if (!elf_source_read(source, offset, window->bytes, window->length))
+			window->length = 0;
+		/* the file may end sooner than it did */
+		if (window->length < size_bytes)
+			return elf_source_read(source, offset, buffer, size_bytes);
+	}
+	memcpy(buffer, window->bytes + (offset - window->offset), size_bytes);
 	return true;
 }
 
@@ -82,16 +105,16 @@ elf_source_string(const ElfSource *source, const ElfExtent *strings, uint64_t of
 }
 
 bool
-elf_headers_segment(const ElfHeaders *headers, uint32_t index, Elf64_Phdr *segment)
+elf_headers_segment(ElfHeaders *headers, uint32_t index, Elf64_Phdr *segment)
 {
 	Elf32_Phdr small;
 
 	if (headers->is_64_bit)
-		return elf_source_read(&headers->source,
-							   headers->segments_offset + index * sizeof(*segment), segment,
-							   sizeof(*segment));
-	if (!elf_source_read(&headers->source, headers->segments_offset + index * sizeof(small), &small,
-						 sizeof(small)))
+		return read_in_window(&headers->source, &headers->tables,
+							  headers->segments_offset + index * sizeof(*segment), segment,
+							  sizeof(*segment));
+	if (!read_in_window(&headers->source, &headers->tables,
+						headers->segments_offset + index * sizeof(small), &small, sizeof(small)))
 		return false;
 	*segment = (Elf64_Phdr){ .p_type = small.p_type,
 							 .p_flags = small.p_flags,
@@ -104,16 +127,16 @@ elf_headers_segment(const ElfHeaders *headers, uint32_t index, Elf64_Phdr *segme
 }
 
 bool
-elf_headers_section(const ElfHeaders *headers, uint32_t index, Elf64_Shdr *section)
+elf_headers_section(ElfHeaders *headers, uint32_t index, Elf64_Shdr *section)
 {
 	Elf32_Shdr small;
 
 	if (headers->is_64_bit)
-		return elf_source_read(&headers->source,
-							   headers->sections_offset + index * sizeof(*section), section,
-							   sizeof(*section));
-	if (!elf_source_read(&headers->source, headers->sections_offset + index * sizeof(small), &small,
-						 sizeof(small)))
+		return read_in_window(&headers->source, &headers->tables,
+							  headers->sections_offset + index * sizeof(*section), section,
+							  sizeof(*section));
+	if (!read_in_window(&headers->source, &headers->tables,
+						headers->sections_offset + index * sizeof(small), &small, sizeof(small)))
 		return false;
 	*section = (Elf64_Shdr){ .sh_name = small.sh_name,
 							 .sh_type = small.sh_type,
@@ -201,10 +224,17 @@ elf_headers_read(ElfHeaders *headers, const ElfSource *source)
 }
 
 bool
-elf_headers_name(const ElfHeaders *headers, const Elf64_Shdr *section, char name[ELF_NAME_BYTES])
+elf_headers_name(ElfHeaders *headers, const Elf64_Shdr *section, char name[ELF_NAME_BYTES])
 {
-	return elf_source_string(&headers->source, &headers->names, section->sh_name, name,
-							 ELF_NAME_BYTES);
+	const ElfExtent *names = &headers->names;
+	uint64_t left = section->sh_name < names->size_bytes ? names->size_bytes - section->sh_name : 0;
+	size_t length = (size_t) MIN(left, ELF_NAME_BYTES - 1);
+
+	if (length == 0 || !read_in_window(&headers->source, &headers->texts,
+									   names->offset + section->sh_name, name, length))
+		return false;
+	name[length] = '\0';
+	return length == ELF_NAME_BYTES - 1 || memchr(name, '\0', length) != NULL;
 }
 
 void

@@ -42,9 +42,21 @@ typedef struct ElfBuildId
 	uint32_t notes; /* that were looked at for it */
 } ElfBuildId;
 
+#define ELF_WINDOW_BYTES 2048
+
+/* Bytes of a file that were read together: of many small pieces, each would be a system call. */
+typedef struct ElfWindow
+{
+	uint64_t offset;
+	size_t length;
+	uint8_t bytes[ELF_WINDOW_BYTES];
+} ElfWindow;
+
 typedef struct ElfHeaders
 {
 	ElfSource source;
+	ElfWindow tables; /* headers that were read last */
+	ElfWindow texts;  /* names that were */
 	uint16_t machine;
 	bool is_64_bit;
 	uint64_t entry; /* address where a process begins; 0: none does */
@@ -73,12 +85,11 @@ bool elf_source_string(const ElfSource *source, const ElfExtent *strings, uint64
 int elf_headers_read(ElfHeaders *headers, const ElfSource *source);
 
 /* One header, as ELF64 has it; false where it cannot be read. */
-bool elf_headers_segment(const ElfHeaders *headers, uint32_t index, Elf64_Phdr *segment);
-bool elf_headers_section(const ElfHeaders *headers, uint32_t index, Elf64_Shdr *section);
+bool elf_headers_segment(ElfHeaders *headers, uint32_t index, Elf64_Phdr *segment);
+bool elf_headers_section(ElfHeaders *headers, uint32_t index, Elf64_Shdr *section);
 
 /* The section's name; false where it has none. */
-bool elf_headers_name(const ElfHeaders *headers, const Elf64_Shdr *section,
-					  char name[ELF_NAME_BYTES]);
+bool elf_headers_name(ElfHeaders *headers, const Elf64_Shdr *section, char name[ELF_NAME_BYTES]);
 
 /*
  * Looks for NT_GNU_BUILD_ID among notes, where none was found before. Of a file's notes, in all

@@ -30,7 +30,7 @@ typedef struct Reading
 
 /* Is there a section of CPython's state? */
 static bool
-has_state_section(const Reading *reading)
+has_state_section(Reading *reading)
 {
 	Elf64_Shdr section;
 
@@ -63,7 +63,7 @@ minor_of_name(const char *path)
 
 /* Reads what is at an address of the file when the program starts. */
 static bool
-read_at(const Reading *reading, uint64_t address, void *bytes, size_t size)
+read_at(Reading *reading, uint64_t address, void *bytes, size_t size)
 {
 	for (uint32_t i = 0; i < reading->headers.segment_count; i++)
 	{
@@ -87,7 +87,7 @@ find_symbol(const Reading *reading, const char *name, uint32_t types, ElfSymbol 
 
 /* N of the version 3.N; 0: another one, or none is said. */
 static uint32_t
-find_minor(const Reading *reading, const char *name)
+find_minor(Reading *reading, const char *name)
 {
 	ElfSymbol symbol;
 	uint32_t version;
@@ -99,7 +99,7 @@ find_minor(const Reading *reading, const char *name)
 }
 
 static bool
-find_layout(const Reading *reading, uint32_t minor, PythonLayout *layout)
+find_layout(Reading *reading, uint32_t minor, PythonLayout *layout)
 {
 	uint64_t words[PYTHON_OFFSETS_WORDS];
 	ElfSymbol state;
@@ -112,7 +112,7 @@ find_layout(const Reading *reading, uint32_t minor, PythonLayout *layout)
 }
 
 static void
-find_loops(const Reading *reading, PythonLoop loops[PYTHON_LOOPS])
+find_loops(Reading *reading, PythonLoop loops[PYTHON_LOOPS])
 {
 	static const char *const names[PYTHON_LOOPS] = { SYMBOL_LOOP, SYMBOL_COLD };
 
@@ -127,7 +127,7 @@ find_loops(const Reading *reading, PythonLoop loops[PYTHON_LOOPS])
 }
 
 static void
-read_python(const Reading *reading, const char *name)
+read_python(Reading *reading, const char *name)
 {
 	PythonFile *python = reading->python;
 	uint32_t minor = find_minor(reading, name);

@@ -18,7 +18,7 @@
 #define ELF_READ_SYMBOLS  256
 
 static int
-read_segments(ElfFile *file, const ElfHeaders *headers)
+read_segments(ElfFile *file, ElfHeaders *headers)
 {
 	uint32_t loaded = 0;
 
@@ -55,7 +55,7 @@ read_segments(ElfFile *file, const ElfHeaders *headers)
 
 /* A symbol table and its strings, where both lie inside of the file. */
 static void
-note_symbols(ElfFile *file, const ElfHeaders *headers, const Elf64_Shdr *section)
+note_symbols(ElfFile *file, ElfHeaders *headers, const Elf64_Shdr *section)
 {
 	ElfSymbols *symbols = &file->symbols[section->sh_type == SHT_SYMTAB ? ELF_SYMTAB : ELF_DYNSYM];
 	uint64_t entry_bytes = file->is_64_bit ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
@@ -134,7 +134,7 @@ compare_sections(const void *a, const void *b)
 }
 
 static int
-read_sections(ElfFile *file, const ElfHeaders *headers)
+read_sections(ElfFile *file, ElfHeaders *headers)
 {
 	ElfSection *shrunk;
 

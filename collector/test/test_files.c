@@ -341,6 +341,71 @@ test_compiler(void **state)
 	close(source.fd);
 }
 
+/* System calls of this thread that read; -1 if the kernel does not count them. */
+static long
+count_reads(void)
+{
+	FILE *file = fopen("/proc/thread-self/io", "re");
+	char line[128];
+	long reads = -1;
+
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		(void) sscanf(line, "syscr: %ld", &reads);
+	if (file != NULL)
+		fclose(file);
+	return reads;
+}
+
+/* Headers and names are read many at a time, and are those that the file has. */
+static void
+reads_headers_together(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	ElfSource source = { .fd = fd };
+	ElfSource loaded = { .fd = -1 };
+	ElfHeaders headers;
+	ElfHeaders in_memory;
+	struct stat status;
+	uint32_t differ = 0;
+	uint8_t *bytes;
+	long reads;
+	long no_reads;
+
+	assert_int_equal(fstat(fd, &status), 0);
+	source.size_bytes = loaded.size_bytes = (uint64_t) status.st_size;
+	bytes = malloc(source.size_bytes);
+	assert_non_null(bytes);
+	assert_true(elf_source_read(&source, 0, bytes, source.size_bytes));
+	loaded.memory = bytes;
+	assert_int_equal(elf_headers_read(&in_memory, &loaded), 0);
+	no_reads = count_reads();
+	no_reads = count_reads() - no_reads; /* what counting takes */
+	reads = count_reads();
+	assert_int_equal(elf_headers_read(&headers, &source), 0);
+	assert_true(headers.section_count > 20);
+	for (uint32_t i = 0; i < headers.section_count; i++)
+	{
+		char name[ELF_NAME_BYTES] = "";
+		char same_name[ELF_NAME_BYTES] = "";
+		Elf64_Shdr section;
+		Elf64_Shdr same;
+
+		assert_true(elf_headers_section(&headers, i, &section));
+		assert_true(elf_headers_section(&in_memory, i, &same));
+		assert_int_equal(elf_headers_name(&headers, &section, name),
+						 elf_headers_name(&in_memory, &same, same_name));
+		assert_string_equal(name, same_name);
+		assert_string_equal(name, (char *) bytes + in_memory.names.offset + same.sh_name);
+		differ += memcmp(&section, &same, sizeof(same)) != 0;
+	}
+	reads = count_reads() - reads - no_reads;
+	assert_int_equal(differ, 0);
+	if (no_reads > 0)
+		assert_in_range(reads, 1, 10);
+	free(bytes);
+	close(fd);
+}
+
 int
 main(void)
 {
@@ -352,6 +417,7 @@ main(void)
 		cmocka_unit_test(never_opens_what_is_no_file),
 		cmocka_unit_test(follows_links_in_the_root_of_a_process),
 		cmocka_unit_test(looks_at_few_notes),
+		cmocka_unit_test(reads_headers_together),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, remove_files);

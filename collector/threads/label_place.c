@@ -65,7 +65,7 @@ tls_offset(const Reading *reading, uint64_t value, int32_t *offset)
 
 /* The section of that name; false where there is none. */
 static bool
-find_section(const Reading *reading, const char *wanted, Elf64_Shdr *section)
+find_section(Reading *reading, const char *wanted, Elf64_Shdr *section)
 {
 	for (uint32_t i = 0; i < reading->headers.section_count; i++)
 	{
@@ -80,7 +80,7 @@ find_section(const Reading *reading, const char *wanted, Elf64_Shdr *section)
 
 /* N of "go1.N", as the linker has written it; -1: no Go, or one that is not known. */
 static int
-go_minor(const Reading *reading)
+go_minor(Reading *reading)
 {
 	char bytes[GO_INFO_BYTES + 1 + GO_VERSION_BYTES];
 	Elf64_Shdr section;
@@ -138,7 +138,7 @@ go_tls_offset(const Reading *reading, int32_t *offset)
 }
 
 static bool
-find_go(const Reading *reading)
+find_go(Reading *reading)
 {
 	int minor = go_minor(reading);
 	int32_t offset;
@@ -156,7 +156,7 @@ find_go(const Reading *reading)
 
 /* The number at an address of the file, as it is when the program starts. */
 static bool
-read_number(const Reading *reading, uint64_t address, uint32_t *number)
+read_number(Reading *reading, uint64_t address, uint32_t *number)
 {
 	for (uint32_t i = 0; i < reading->headers.segment_count; i++)
 	{
@@ -172,7 +172,7 @@ read_number(const Reading *reading, uint64_t address, uint32_t *number)
 }
 
 static void
-find_custom(const Reading *reading)
+find_custom(Reading *reading)
 {
 	ElfSymbol version;
 	ElfSymbol set;

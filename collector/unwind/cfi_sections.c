@@ -54,7 +54,7 @@ static const struct
 
 typedef struct Reader
 {
-	const ElfHeaders *headers;
+	ElfHeaders *headers;
 	CfiSections *sections;
 	CfiSection found[CFI_SECTIONS];
 	ElfBuildId build_id;
@@ -158,7 +158,7 @@ read_section(Reader *reader, SectionKind kind, const Elf64_Shdr *header)
 
 /* The addend for the word at an address in one section of relocations, 0 where it has none. */
 static uint64_t
-addend_in(const ElfHeaders *headers, const Elf64_Shdr *section, uint64_t address, uint64_t *left)
+addend_in(ElfHeaders *headers, const Elf64_Shdr *section, uint64_t address, uint64_t *left)
 {
 	Elf64_Rela block[512];
 	uint64_t count = section->sh_size / sizeof(block[0]);
@@ -184,7 +184,7 @@ addend_in(const ElfHeaders *headers, const Elf64_Shdr *section, uint64_t address
 
 /* What the loader adds to the word at an address; 0 where it adds nothing. */
 static uint64_t
-relocation_at(const ElfHeaders *headers, uint64_t address)
+relocation_at(ElfHeaders *headers, uint64_t address)
 {
 	uint64_t left = CFI_RELOCATIONS_MAX;
 	uint64_t addend = 0;
@@ -328,7 +328,7 @@ read_sections(Reader *reader)
  * to .eh_frame shows that there is CFI, also if the section's header is not read.
  */
 static void
-read_segments(const ElfHeaders *headers, CfiInput *input)
+read_segments(ElfHeaders *headers, CfiInput *input)
 {
 	input->code_start = UINT64_MAX;
 	for (uint32_t i = 0; i < headers->segment_count; i++)
