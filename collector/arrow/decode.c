@@ -33,7 +33,7 @@ begin(Decoding *decoding, Batch *batch, size_t bytes, MemoryShare *memory)
 								  .left = WORK_FREE + WORK_PER_BYTE * (int64_t) bytes };
 }
 
-static ArrowEnd
+static DecodeEnd
 end(Decoding *decoding, ArrowResult *result)
 {
 	stack_ids_fini(&decoding->ids);
@@ -84,7 +84,7 @@ read_rows(void *context, ArrowStream *stream, SampleColumns *columns)
 	return sample_rows_read(context, stream, columns);
 }
 
-ArrowEnd
+DecodeEnd
 arrow_decode(const ArrowRequest *request, Batch *batch, ArrowResult *result)
 {
 	Decoding decoding;
@@ -95,10 +95,11 @@ arrow_decode(const ArrowRequest *request, Batch *batch, ArrowResult *result)
 							.origin_us = INT64_MAX };
 
 	*result = (ArrowResult){ 0 };
-	begin(&decoding, batch, request->samples.length + request->stacks.length, request->memory);
-	decoding.work.limit = request->limit;
+	begin(&decoding, batch, request->samples.length + request->stacks.length,
+		  request->limits.memory);
+	decoding.work.limit = request->limits.limit;
 	if (each_batch(&decoding.work, request->samples, &no_labels, look_at_times, &reader) &&
-		(reader.origin_us >= request->first_us || work_fail(&decoding.work, TIME_TOO_FAR)))
+		(reader.origin_us >= request->limits.first_us || work_fail(&decoding.work, TIME_TOO_FAR)))
 	{
 		/* what was unpacked is not needed any more */
 		arena_fini(&decoding.arena);
@@ -130,7 +131,7 @@ collect_ids(void *context, ArrowStream *stream, SampleColumns *columns)
 	return true;
 }
 
-ArrowEnd
+DecodeEnd
 arrow_wanted_stacks(Span samples, MemoryShare *memory, uint8_t **stream, size_t *length,
 					ArrowResult *result)
 {
@@ -144,7 +145,7 @@ arrow_wanted_stacks(Span samples, MemoryShare *memory, uint8_t **stream, size_t 
 	{
 		*stream = stack_ids_stream(&decoding.ids, length);
 		if (*stream == NULL)
-			decoding.work.end = ARROW_NO_MEMORY;
+			decoding.work.end = DECODE_NO_MEMORY;
 	}
 	return end(&decoding, result);
 }

@@ -17,11 +17,8 @@ typedef struct ArrowRequest
 	const AttributeRule *rule; /* which labels are left out */
 	const BatchLabel *fixed;   /* as of OtlpRequest */
 	size_t fixed_count;
-	bool keep_times;  /* a row for each sample's own time */
-	int64_t first_us; /* times that are taken */
-	int64_t last_us;
-	MemoryShare *memory; /* as of OtlpRequest */
-	WorkLimit *limit;	 /* likewise */
+	bool keep_times;	 /* a row for each sample's own time */
+	DecodeLimits limits; /* every sample says its time: now_us is not looked at */
 } ArrowRequest;
 
 typedef struct ArrowResult

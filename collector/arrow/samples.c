@@ -311,7 +311,7 @@ row_time(RowReading *reading, uint32_t row, int64_t *time_us)
 
 	if (!time_of(reading->work, reading->columns, row, time_us))
 		return false;
-	if (*time_us > request->last_us) /* none is older than the oldest, which was looked at */
+	if (*time_us > request->limits.last_us) /* none is older than the oldest, which was looked at */
 		return work_fail(reading->work, TIME_TOO_FAR);
 	if (reading->last.is_delta && !request->keep_times)
 		*time_us -= (*time_us - reading->reader->origin_us) % ARROW_WINDOW_US;

@@ -13,9 +13,9 @@
 bool
 work_fail(ArrowWork *work, const char *message)
 {
-	if (work->end == ARROW_OK)
+	if (work->end == DECODE_OK)
 	{
-		work->end = ARROW_INVALID;
+		work->end = DECODE_INVALID;
 		work->message = message;
 	}
 	return false;
@@ -24,10 +24,10 @@ work_fail(ArrowWork *work, const char *message)
 bool
 work_too_large(ArrowWork *work)
 {
-	if (work->end == ARROW_OK)
+	if (work->end == DECODE_OK)
 	{
-		work->end = ARROW_TOO_LARGE;
-		work->message = "the request is larger than what is held in memory at once";
+		work->end = DECODE_NO_ROOM;
+		work->message = DECODE_TOO_LARGE;
 	}
 	return false;
 }

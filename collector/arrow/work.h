@@ -3,7 +3,7 @@
  *		What decoding may cost, and what it ended with: shared by all that turns columns into a
  *		batch.
  *
- * Functions return false once the work has ended with something else than ARROW_OK. Work is paid
+ * Functions return false once the work has ended with something else than DECODE_OK. Work is paid
  * for in steps that follow the bytes looked at, so that what refers to the same large item again
  * and again ends.
  */
@@ -11,16 +11,8 @@
 #define COLLECTOR_ARROW_WORK_H
 
 #include "arrow/array.h"
-#include "base/work_limit.h"
 #include "batch/batch.h"
-
-typedef enum ArrowEnd
-{
-	ARROW_OK,
-	ARROW_INVALID,	 /* message */
-	ARROW_TOO_LARGE, /* more than a batch or the memory holds: message */
-	ARROW_NO_MEMORY
-} ArrowEnd;
+#include "decode/limits.h"
 
 typedef struct ArrowWork
 {
@@ -28,7 +20,7 @@ typedef struct ArrowWork
 	Arena *arena;
 	int64_t left;	  /* steps */
 	WorkLimit *limit; /* not owned; NULL: none but the number of steps */
-	ArrowEnd end;
+	DecodeEnd end;
 	const char *message; /* static */
 } ArrowWork;
 

@@ -116,11 +116,12 @@ static DecodeEnd
 choose_time(const DecodeRequest *request, const PfsProfile *profile, int64_t *time_us,
 			DecodeResult *result)
 {
-	bool is_bounded = request->last_us > request->first_us;
+	const DecodeLimits *limits = &request->limits;
+	bool is_bounded = limits->last_us > limits->first_us;
 	int64_t first_us;
 	int64_t last_us;
 
-	*time_us = request->now_us;
+	*time_us = limits->now_us;
 	if (request->has_time)
 		*time_us = request->time_us;
 	else if (profile->time_ns != 0)
@@ -130,11 +131,11 @@ choose_time(const DecodeRequest *request, const PfsProfile *profile, int64_t *ti
 		__builtin_add_overflow(*time_us, first_us, &first_us) ||
 		__builtin_add_overflow(*time_us, last_us, &last_us))
 		return only_server(result, "times of samples are out of range");
-	if (is_bounded && first_us < request->first_us)
+	if (is_bounded && first_us < limits->first_us)
 		return wrong_time(result, "the profile is too old", first_us);
-	if (is_bounded && last_us > request->last_us)
+	if (is_bounded && last_us > limits->last_us)
 		return wrong_time(result, "the profile is from the future", last_us);
-	if (first_us < 0 || last_us >= request->now_us + DAYS_AHEAD * DAY_US)
+	if (first_us < 0 || last_us >= limits->now_us + DAYS_AHEAD * DAY_US)
 		return only_server(result, "times of samples are out of range");
 	return DECODE_OK;
 }
@@ -240,7 +241,7 @@ DecodeEnd
 decode_profile(const DecodeRequest *request, const void *bytes, size_t length, Batch *batch,
 			   DecodeResult *result)
 {
-	PfsAllocator allocator = { share_realloc, request->memory };
+	PfsAllocator allocator = { share_realloc, request->limits.memory };
 	PfsBytes content = { (uint8_t *) (uintptr_t) bytes, length };
 	PfsBytes unpacked = { NULL, 0 };
 	PfsBudget budget = { .allocator = allocator };
@@ -264,7 +265,7 @@ decode_profile(const DecodeRequest *request, const void *bytes, size_t length, B
 	budget.left = pfs_profile_budget_bytes(content.length);
 	if (end == DECODE_OK)
 		end = decode_bytes(request, content, &budget, batch, result);
-	share_realloc(request->memory, unpacked.data, 0);
+	share_realloc(request->limits.memory, unpacked.data, 0);
 	return end;
 }
 

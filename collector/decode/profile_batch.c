@@ -549,7 +549,7 @@ profile_to_batch(const ProfileBatch *to, const PfsProfile *profile)
 	Adding adding = { .to = to,
 					  .profile = profile,
 					  .batch = to->batch,
-					  .budget = { .allocator = { share_realloc, to->request->memory },
+					  .budget = { .allocator = { share_realloc, to->request->limits.memory },
 								  .left = SIZE_MAX } };
 	int err = 0;
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "batch/batch.h"
+#include "decode/limits.h"
 #include "formats/any/format.h"
 
 typedef enum ProfileFormat
@@ -33,26 +34,13 @@ typedef struct DecodeRequest
 	const BatchLabel *labels; /* of all series; __name__ names the profile type */
 	size_t label_count;
 	bool has_time;
-	int64_t time_us;  /* of the samples, since 1970; without: the profile's own */
-	int64_t now_us;	  /* for a profile that does not say */
-	int64_t first_us; /* times of samples that are taken; both 0: any */
-	int64_t last_us;
+	int64_t time_us; /* of the samples, since 1970; without: the profile's own */
+	DecodeLimits limits;
 	bool guards_names;			  /* labels of samples get "exported_" in front of "__" */
 	const DecodeType *kept_types; /* sample types that are stored; of count 0: all */
 	size_t kept_type_count;
-	size_t bytes_max;	 /* unpacked; 0, or more than DECODE_MAX_BYTES: that */
-	MemoryShare *memory; /* charged for what is held meanwhile; NULL: none */
+	size_t bytes_max; /* unpacked; 0, or more than DECODE_MAX_BYTES: that */
 } DecodeRequest;
-
-typedef enum DecodeEnd
-{
-	DECODE_OK,
-	DECODE_NO_ROOM, /* store the batch, and decode again into an empty one */
-	DECODE_INVALID, /* no such profile: message and offset */
-	DECODE_TIME,	/* samples are older than first_us or newer than last_us: message, time_us */
-	DECODE_SERVER,	/* only the server can tell what it is, or why it is refused: message */
-	DECODE_NO_MEMORY
-} DecodeEnd;
 
 typedef struct DecodeResult
 {

@@ -465,7 +465,7 @@ decode(ImportLane *lane, ProfileFormat format, DecodeResult *result)
 									.label_count = lane->labels.count,
 									.has_time = import->facts.has_time,
 									.time_us = import->facts.time_us,
-									.now_us = clock_ns(CLOCK_REALTIME) / 1000 };
+									.limits.now_us = clock_ns(CLOCK_REALTIME) / 1000 };
 
 	if (!import->facts.takes_texts)
 		return DECODE_SERVER;

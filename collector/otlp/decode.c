@@ -335,7 +335,7 @@ add_row(Decoding *decoding, int64_t time_us, const RowLabels *labels, uint32_t s
 {
 	const BatchSample row = { time_us, labels->series, stack, value };
 
-	if (time_us < decoding->request->first_us || time_us > decoding->request->last_us)
+	if (time_us < decoding->request->limits.first_us || time_us > decoding->request->limits.last_us)
 	{
 		decoding->error = "the time of a sample is too far from now";
 		return FAULT_PROFILE;
@@ -551,7 +551,7 @@ choose_time(Decoding *decoding, Span profile, ProfileParts *parts)
 	parts->time_us = (int64_t) (oldest_ns / NS_PER_US);
 	if (oldest_ns != INT64_MAX)
 		return;
-	parts->time_us = decoding->request->now_us;
+	parts->time_us = decoding->request->limits.now_us;
 	decoding->result->has_times = false;
 }
 
@@ -856,30 +856,30 @@ read_request(Decoding *decoding)
 	return fault;
 }
 
-static OtlpEnd
+static DecodeEnd
 end_of(Decoding *decoding, OtlpFault fault)
 {
 	OtlpResult *result = decoding->result;
 
 	if (fault == FAULT_NONE)
-		return OTLP_OK;
+		return DECODE_OK;
 	result->message = decoding->error;
 	if (fault == FAULT_ROOM)
-		result->message = "the request is larger than what is held in memory at once";
+		result->message = DECODE_TOO_LARGE;
 	else if (fault == FAULT_WORK && decoding->dictionary.is_late)
 		result->message = "the request takes too long to read";
 	else if (fault == FAULT_WORK && result->message == NULL)
 		result->message = "the request refers to large items too often";
-	return fault == FAULT_ROOM ? OTLP_TOO_LARGE : OTLP_INVALID;
+	return fault == FAULT_ROOM ? DECODE_NO_ROOM : DECODE_INVALID;
 }
 
-OtlpEnd
+DecodeEnd
 otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result)
 {
 	Decoding *decoding;
 	Dialect dialect;
 	const char *error;
-	OtlpEnd end;
+	DecodeEnd end;
 
 	*result = (OtlpResult){ .has_times = true, .has_ids = true };
 	if (request->is_json)
@@ -887,31 +887,32 @@ otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result)
 	else if (!dialect_of_request(request->body, &dialect, &error))
 	{
 		result->message = error;
-		return OTLP_INVALID;
+		return DECODE_INVALID;
 	}
 	decoding = calloc(1, sizeof(Decoding));
 	if (decoding == NULL)
-		return OTLP_NO_MEMORY;
+		return DECODE_NO_MEMORY;
 	decoding->request = request;
 	decoding->result = result;
 	decoding->batch = batch;
 	decoding->layout = dialect_layout(dialect);
 	decoding->seed = hash_seed();
-	decoding->budget = (Budget){ .limit_bytes = OTLP_MEMORY_BYTES, .share = request->memory };
+	decoding->budget =
+		(Budget){ .limit_bytes = OTLP_MEMORY_BYTES, .share = request->limits.memory };
 	arena_init(&decoding->arena, &decoding->budget);
 	decoding->dictionary =
 		(OtlpDictionary){ .batch = batch,
 						  .arena = &decoding->arena,
 						  .rule = request->rule,
-						  .limit = request->limit,
+						  .limit = request->limits.limit,
 						  .work_left = WORK_FREE + WORK_PER_BYTE * (int64_t) request->body.length };
 	result->version = decoding->layout->name;
 	end = end_of(decoding,
 				 fingerprint_init(&decoding->fingerprint, &decoding->dictionary, &decoding->budget)
 					 ? read_request(decoding)
 					 : FAULT_ROOM);
-	if (end == OTLP_OK && !fingerprint_of_request(&decoding->fingerprint, result->fingerprint))
-		end = OTLP_NO_MEMORY;
+	if (end == DECODE_OK && !fingerprint_of_request(&decoding->fingerprint, result->fingerprint))
+		end = DECODE_NO_MEMORY;
 	fingerprint_fini(&decoding->fingerprint);
 	arena_fini(&decoding->arena);
 	free(decoding->rows);

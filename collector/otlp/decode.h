@@ -9,8 +9,8 @@
 #ifndef COLLECTOR_OTLP_DECODE_H
 #define COLLECTOR_OTLP_DECODE_H
 
-#include "base/work_limit.h"
 #include "batch/batch.h"
+#include "decode/limits.h"
 #include "otlp/fingerprint.h"
 #include "otlp/labels.h"
 #include "otlp/message.h"
@@ -23,22 +23,10 @@ typedef struct OtlpRequest
 	const AttributeRule *rule; /* which attributes become labels */
 	const BatchLabel *fixed;   /* of all series, in place of what the client says; value "": none */
 	size_t fixed_count;
-	bool is_json;	  /* was: names have told what is what, in the layout of 1.10 */
-	bool keep_times;  /* a row for each time of a sample, else one for the profile's window */
-	int64_t now_us;	  /* for profiles without any time */
-	int64_t first_us; /* times of samples that are taken */
-	int64_t last_us;
-	MemoryShare *memory; /* charged for what is held meanwhile; NULL: none */
-	WorkLimit *limit;	 /* NULL: none but the number of steps */
+	bool is_json;	 /* was: names have told what is what, in the layout of 1.10 */
+	bool keep_times; /* a row for each time of a sample, else one for the profile's window */
+	DecodeLimits limits;
 } OtlpRequest;
-
-typedef enum OtlpEnd
-{
-	OTLP_OK,
-	OTLP_INVALID,	/* message */
-	OTLP_TOO_LARGE, /* more than a batch or the memory holds: message */
-	OTLP_NO_MEMORY
-} OtlpEnd;
 
 typedef struct OtlpResult
 {
@@ -54,6 +42,7 @@ typedef struct OtlpResult
 	const char *message; /* static: why the first was rejected, or the request refused */
 } OtlpResult;
 
-OtlpEnd otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result);
+/* Ends with DECODE_OK, DECODE_INVALID, DECODE_NO_ROOM or DECODE_NO_MEMORY. */
+DecodeEnd otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result);
 
 #endif

@@ -22,12 +22,12 @@ typedef struct Writing
 {
 	const WriteRawRequest *request;
 	WriteRawResult *result;
-	WriteRawEnd end; /* of what is refused */
+	DecodeEnd end; /* of what is refused */
 	Batch *batch;
 } Writing;
 
 static bool
-ends(Writing *writing, WriteRawEnd end)
+ends(Writing *writing, DecodeEnd end)
 {
 	writing->end = end;
 	return false;
@@ -37,7 +37,7 @@ static bool
 invalid(Writing *writing, const char *text)
 {
 	snprintf(writing->result->message, sizeof(writing->result->message), "%s", text);
-	return ends(writing, WRITE_RAW_INVALID);
+	return ends(writing, DECODE_INVALID);
 }
 
 /* --- labels --- */
@@ -150,16 +150,17 @@ read_labels(Writing *writing, RawLabels *labels, Span series)
 static bool
 read_profile(Writing *writing, const RawLabels *labels, Span bytes)
 {
+	const DecodeLimits *limits = &writing->request->limits;
 	const DecodeRequest request = { .format = PROFILE_PPROF,
 									.labels = labels->labels,
 									.label_count = labels->count,
-									.now_us = writing->request->now_us,
-									.guards_names = true,
-									.memory = writing->request->memory };
+									.limits = { .now_us = limits->now_us,
+												.memory = limits->memory },
+									.guards_names = true };
 	char *message = writing->result->message;
 	DecodeResult result;
 
-	if (writing->request->limit != NULL && work_limit_is_over(writing->request->limit))
+	if (limits->limit != NULL && work_limit_is_over(limits->limit))
 		return invalid(writing, "the request takes too long to read");
 	switch (decode_profile(&request, bytes.bytes, bytes.length, writing->batch, &result))
 	{
@@ -169,18 +170,19 @@ read_profile(Writing *writing, const RawLabels *labels, Span bytes)
 		case DECODE_INVALID:
 			snprintf(message, sizeof(writing->result->message),
 					 "invalid profile: %s, seen at byte %zu", result.message, result.offset);
-			return ends(writing, WRITE_RAW_INVALID);
+			return ends(writing, DECODE_INVALID);
 		case DECODE_TIME: /* not asked for: check_times() looks at all of them */
 		case DECODE_SERVER:
 			snprintf(message, sizeof(writing->result->message),
 					 "the profile cannot be received: %s", result.message);
-			return ends(writing, WRITE_RAW_INVALID);
+			return ends(writing, DECODE_INVALID);
 		case DECODE_NO_ROOM:
-			return ends(writing, WRITE_RAW_TOO_LARGE);
+			snprintf(message, sizeof(writing->result->message), "%s", DECODE_TOO_LARGE);
+			return ends(writing, DECODE_NO_ROOM);
 		case DECODE_NO_MEMORY:
 			break;
 	}
-	return ends(writing, WRITE_RAW_NO_MEMORY);
+	return ends(writing, DECODE_NO_MEMORY);
 }
 
 static bool
@@ -225,20 +227,20 @@ read_request(Writing *writing, RawLabels *labels)
 static bool
 check_times(Writing *writing)
 {
-	const WriteRawRequest *request = writing->request;
+	const DecodeLimits *limits = &writing->request->limits;
 	const BatchSample *samples;
 	size_t count = batch_samples(writing->batch, &samples);
 
 	for (size_t i = 0; i < count; i++)
 	{
-		if (samples[i].time_us < request->first_us || samples[i].time_us > request->last_us)
+		if (samples[i].time_us < limits->first_us || samples[i].time_us > limits->last_us)
 			return invalid(writing, "the time of a profile is too far from now");
-		writing->result->has_times &= samples[i].time_us != request->now_us;
+		writing->result->has_times &= samples[i].time_us != limits->now_us;
 	}
 	return true;
 }
 
-WriteRawEnd
+DecodeEnd
 write_raw_decode(const WriteRawRequest *request, Batch *batch, WriteRawResult *result)
 {
 	Writing writing = { .request = request, .result = result, .batch = batch };
@@ -250,7 +252,7 @@ write_raw_decode(const WriteRawRequest *request, Batch *batch, WriteRawResult *r
 	if (labels != NULL)
 		labels->texts = malloc(BATCH_MAX_LABELS * 2 * (WRITE_RAW_LABEL_MAX + sizeof("exported_")));
 	if (labels == NULL || labels->texts == NULL)
-		writing.end = WRITE_RAW_NO_MEMORY;
+		writing.end = DECODE_NO_MEMORY;
 	else if (read_request(&writing, labels))
 		check_times(&writing);
 	if (labels != NULL)

@@ -10,30 +10,18 @@
 #ifndef COLLECTOR_OTLP_WRITE_RAW_H
 #define COLLECTOR_OTLP_WRITE_RAW_H
 
-#include "base/work_limit.h"
 #include "batch/batch.h"
+#include "decode/limits.h"
 #include "otlp/message.h"
 
 #define WRITE_RAW_LABEL_MAX 1024 /* bytes of a name or a value */
 
 typedef struct WriteRawRequest
 {
-	Span body;			/* protobuf, unpacked */
-	const char *tenant; /* label of all series; what the client calls so is exported_tenant */
-	int64_t now_us;		/* of profiles that do not say */
-	int64_t first_us;	/* times that are taken */
-	int64_t last_us;
-	MemoryShare *memory; /* as of OtlpRequest */
-	WorkLimit *limit;	 /* looked at before each profile; NULL: none */
+	Span body;			 /* protobuf, unpacked */
+	const char *tenant;	 /* label of all series; what the client calls so is exported_tenant */
+	DecodeLimits limits; /* CPU time is looked at before each profile */
 } WriteRawRequest;
-
-typedef enum WriteRawEnd
-{
-	WRITE_RAW_OK,
-	WRITE_RAW_INVALID,	 /* message */
-	WRITE_RAW_TOO_LARGE, /* more than the batch holds */
-	WRITE_RAW_NO_MEMORY
-} WriteRawEnd;
 
 typedef struct WriteRawResult
 {
@@ -42,6 +30,7 @@ typedef struct WriteRawResult
 	char message[256]; /* why it was refused */
 } WriteRawResult;
 
-WriteRawEnd write_raw_decode(const WriteRawRequest *request, Batch *batch, WriteRawResult *result);
+/* Ends as otlp_decode() does. */
+DecodeEnd write_raw_decode(const WriteRawRequest *request, Batch *batch, WriteRawResult *result);
 
 #endif

@@ -13,22 +13,19 @@
  * A request is stored whole or not at all. Its samples say their times, so it is the same when it
  * is sent again.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "arrow/decode.h"
-#include "base/clock.h"
 #include "otlp/json.h"
 #include "receive/services.h"
 #include "receive/submit.h"
 
-#define RECORD	  1 /* field of the request */
-#define NS_PER_US INT64_C(1000)
-#define US_PER_MS INT64_C(1000)
-#define AHEAD_US  (INT64_C(3600) * 1000000)
+#define RECORD 1 /* field of the request */
 
-/* The record of a message. False with the answer. */
-static bool
-find_record(Receiver *receiver, Call *call, Span body, Span *record)
+/* The record of a message. DECODE_OK, or DECODE_INVALID with the reason. */
+static DecodeEnd
+find_record(Span body, Span *record, Decoded *decoded)
 {
 	Message message = message_of(body);
 
@@ -36,87 +33,53 @@ find_record(Receiver *receiver, Call *call, Span body, Span *record)
 	while (message_next(&message))
 		if (field_is_message(&message.field, RECORD))
 			*record = field_span(&message.field);
-	if (message.error != NULL)
-		submit_invalid(receiver, call, message.error);
-	return message.error == NULL;
+	if (message.error == NULL)
+		return DECODE_OK;
+	snprintf(decoded->message, sizeof(decoded->message), "%s", message.error);
+	return DECODE_INVALID;
 }
 
-/* False with the answer. */
-static bool
-judge(Receiver *receiver, Call *call, ArrowEnd end, const ArrowResult *result)
+static DecodeEnd
+ends_with(DecodeEnd end, const ArrowResult *result, Decoded *decoded)
 {
-	switch (end)
-	{
-		case ARROW_OK:
-			return true;
-		case ARROW_INVALID:
-			submit_invalid(receiver, call, "");
-			call_fail_with(call, GRPC_INVALID_ARGUMENT, "invalid record: %s", result->message);
-			return false;
-		case ARROW_TOO_LARGE:
-			submit_no_room(receiver, call, result->message);
-			return false;
-		case ARROW_NO_MEMORY:
-			break;
-	}
-	submit_no_memory(receiver, call);
-	return false;
+	if (end != DECODE_OK && result->message != NULL)
+		snprintf(decoded->message, sizeof(decoded->message), "invalid record: %s", result->message);
+	return end;
 }
 
-static bool
-decode(Receiver *receiver, Call *call, Span samples, Span stacks, Batch *batch)
+/* The body is the record, or in an exchange the record of its stacks. */
+static DecodeEnd
+decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch, Decoded *decoded)
 {
 	const BatchLabel tenant = { "tenant", call->tenant };
-	int64_t now_us = clock_ns(CLOCK_REALTIME) / NS_PER_US;
-	const ArrowRequest request = { .samples = samples,
-								   .stacks = stacks,
-								   .rule = &receiver->rule,
-								   .fixed = &tenant,
-								   .fixed_count = 1,
-								   .keep_times = receiver->options->keep_times,
-								   .first_us = now_us - receiver->options->max_age_ms * US_PER_MS,
-								   .last_us = now_us + AHEAD_US,
-								   .memory = call->memory,
-								   .limit = call->limit };
+	const Span body = { call->body, call->body_length };
+	const Span first = { call->first, call->first_length };
+	ArrowRequest request = { .rule = &receiver->rule,
+							 .fixed = &tenant,
+							 .fixed_count = 1,
+							 .keep_times = receiver->options->keep_times,
+							 .limits = *limits };
 	ArrowResult result;
+	DecodeEnd end;
 
-	if (!judge(receiver, call, arrow_decode(&request, batch, &result), &result))
-		return false;
+	end = find_record(call->first != NULL ? first : body, &request.samples, decoded);
+	if (end == DECODE_OK && call->first != NULL)
+		end = find_record(body, &request.stacks, decoded);
+	if (end != DECODE_OK)
+		return end;
+	end = arrow_decode(&request, batch, &result);
+	if (end != DECODE_OK)
+		return ends_with(end, &result, decoded);
 	metric_add(&receiver->metrics.samples_total, result.samples);
 	metric_add(&receiver->metrics.arrow_labels_skipped_total, result.skipped_labels);
-	return true;
-}
-
-/* Stores what the records say, or gives the call back with another answer. */
-static void
-store(Receiver *receiver, Call *call, Span samples, Span stacks)
-{
-	Batch *batch = submit_batch_for(receiver, call);
-
-	if (batch != NULL && decode(receiver, call, samples, stacks, batch))
-	{
-		submit_batch(receiver, call, batch, true);
-		return;
-	}
-	batch_free(batch);
-	receiver_give_back(receiver, call);
+	decoded->is_same = true;
+	return DECODE_OK;
 }
 
 void
 parca_write_arrow(Receiver *receiver, Call *call)
 {
-	Span samples;
-
-	if (submit_unpack(receiver, call) &&
-		(call->content != CONTENT_JSON || submit_read_json(receiver, call, &json_write_arrow)) &&
-		find_record(receiver, call, (Span){ call->body, call->body_length }, &samples))
-	{
-		if (call->content == CONTENT_JSON)
-			buffer_put_bytes(&call->answer.body, "{}", 2);
-		store(receiver, call, samples, (Span){ NULL, 0 });
-		return;
-	}
-	receiver_give_back(receiver, call);
+	submit_request(receiver, call, &json_write_arrow, decode);
 }
 
 /* --- Write --- */
@@ -135,22 +98,25 @@ put_record(Buffer *body, const uint8_t *record, size_t length)
 	buffer_put_bytes(body, (const char *) record, length);
 }
 
-/* Asks for the stacks of the first message. */
+/* Asks for the stacks of the first message; without any, what it says is stored. */
 static void
 ask(Receiver *receiver, Call *call)
 {
+	Decoded decoded = { "" };
 	ArrowResult result;
 	uint8_t *wanted = NULL;
 	size_t length;
 	Span samples;
+	DecodeEnd end = find_record((Span){ call->body, call->body_length }, &samples, &decoded);
 
-	if (find_record(receiver, call, (Span){ call->body, call->body_length }, &samples) &&
-		judge(receiver, call, arrow_wanted_stacks(samples, call->memory, &wanted, &length, &result),
-			  &result))
+	if (end == DECODE_OK)
+		end = ends_with(arrow_wanted_stacks(samples, call->memory, &wanted, &length, &result),
+						&result, &decoded);
+	if (submit_judge(receiver, call, end, decoded.message))
 	{
 		if (wanted == NULL)
 		{
-			store(receiver, call, samples, (Span){ NULL, 0 });
+			submit_decoded(receiver, call, decode);
 			return;
 		}
 		put_record(&call->answer.body, wanted, length);
@@ -165,16 +131,10 @@ ask(Receiver *receiver, Call *call)
 void
 parca_write(Receiver *receiver, Call *call)
 {
-	Span samples;
-	Span stacks;
-
 	if (!submit_unpack(receiver, call))
 		receiver_give_back(receiver, call);
 	else if (call->first == NULL)
 		ask(receiver, call);
-	else if (find_record(receiver, call, (Span){ call->first, call->first_length }, &samples) &&
-			 find_record(receiver, call, (Span){ call->body, call->body_length }, &stacks))
-		store(receiver, call, samples, stacks);
 	else
-		receiver_give_back(receiver, call);
+		submit_decoded(receiver, call, decode);
 }

@@ -6,15 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "otlp/decode.h"
 #include "otlp/fields.h"
 #include "receive/services.h"
 #include "receive/submit.h"
-
-#define NS_PER_US INT64_C(1000)
-#define US_PER_MS INT64_C(1000)
-#define AHEAD_US  (INT64_C(3600) * 1000000) /* clocks that are wrong by so much are believed */
 
 static void
 put_partial_success(Call *call, const OtlpResult *result)
@@ -28,11 +23,7 @@ put_partial_success(Call *call, const OtlpResult *result)
 	char json[1024];
 
 	if (rest == 0)
-	{
-		if (call->content == CONTENT_JSON)
-			buffer_put_bytes(body, "{}", 2);
 		return;
-	}
 	if (call->content == CONTENT_JSON)
 	{
 		/* texts are our own: nothing in them needs an escape */
@@ -71,67 +62,36 @@ count(Receiver *receiver, const OtlpResult *result)
 	metric_add(&metrics->samples_total, result->samples);
 }
 
-static OtlpEnd
-decode(Receiver *receiver, Call *call, Batch *batch, OtlpResult *result)
+static DecodeEnd
+decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch, Decoded *decoded)
 {
 	const BatchLabel tenant = { "tenant", call->tenant };
-	int64_t now_us = clock_ns(CLOCK_REALTIME) / NS_PER_US;
 	const OtlpRequest request = { .body = { call->body, call->body_length },
 								  .rule = &receiver->rule,
 								  .fixed = &tenant,
 								  .fixed_count = 1,
 								  .is_json = call->content == CONTENT_JSON,
 								  .keep_times = receiver->options->keep_times,
-								  .now_us = now_us,
-								  .first_us = now_us - receiver->options->max_age_ms * US_PER_MS,
-								  .last_us = now_us + AHEAD_US,
-								  .memory = call->memory,
-								  .limit = call->limit };
+								  .limits = *limits };
+	OtlpResult result;
+	DecodeEnd end = otlp_decode(&request, batch, &result);
 
-	return otlp_decode(&request, batch, result);
-}
-
-/* False with the answer. */
-static bool
-decode_call(Receiver *receiver, Call *call, Batch *batch, OtlpResult *result)
-{
-	switch (decode(receiver, call, batch, result))
+	if (end != DECODE_OK)
 	{
-		case OTLP_OK:
-			count(receiver, result);
-			put_partial_success(call, result);
-			return true;
-		case OTLP_INVALID:
-			submit_invalid(receiver, call, result->message);
-			return false;
-		case OTLP_TOO_LARGE:
-			submit_no_room(receiver, call, result->message);
-			return false;
-		case OTLP_NO_MEMORY:
-			break;
+		snprintf(decoded->message, sizeof(decoded->message), "%s",
+				 result.message != NULL ? result.message : "");
+		return end;
 	}
-	submit_no_memory(receiver, call);
-	return false;
+	count(receiver, &result);
+	put_partial_success(call, &result);
+	if (result.profiles > 0 && result.has_ids && result.has_times)
+		submit_identify(call, result.fingerprint, sizeof(result.fingerprint));
+	decoded->is_same = result.has_times;
+	return DECODE_OK;
 }
 
 void
 otlp_export(Receiver *receiver, Call *call)
 {
-	OtlpResult result;
-	Batch *batch = NULL;
-
-	if (submit_unpack(receiver, call) &&
-		(call->content != CONTENT_JSON || submit_read_json(receiver, call, &json_request)))
-	{
-		batch = submit_batch_for(receiver, call);
-		if (batch != NULL && decode_call(receiver, call, batch, &result))
-		{
-			if (result.profiles > 0 && result.has_ids && result.has_times)
-				submit_identify(call, result.fingerprint, sizeof(result.fingerprint));
-			submit_batch(receiver, call, batch, result.has_times);
-			return;
-		}
-	}
-	batch_free(batch);
-	receiver_give_back(receiver, call);
+	submit_request(receiver, call, &json_request, decode);
 }

@@ -14,6 +14,9 @@
 #include "receive/inflate.h"
 #include "receive/services.h"
 
+#define NS_PER_US	  INT64_C(1000)
+#define US_PER_MS	  INT64_C(1000)
+#define AHEAD_US	  (INT64_C(3600) * 1000000) /* clocks that are wrong by so much are believed */
 #define RETRY_S		  1
 #define BEYOND_MEMORY "the request needs more than --max-memory"
 
@@ -25,11 +28,11 @@ count_failed(Call *call, atomic_uint_fast64_t *metric)
 		metric_add(metric, 1);
 }
 
-void
-submit_invalid(Receiver *receiver, Call *call, const char *text)
+static void
+refuse_invalid(Receiver *receiver, Call *call, const char *text)
 {
 	count_failed(call, &receiver->metrics.requests_invalid_total);
-	call_fail(call, GRPC_INVALID_ARGUMENT, text);
+	call_fail_with(call, GRPC_INVALID_ARGUMENT, "%s", text);
 }
 
 /* Parca's agents retry RESOURCE_EXHAUSTED, which a request that is just too large must not be. */
@@ -78,8 +81,9 @@ submit_no_memory(Receiver *receiver, Call *call)
 		unavailable(receiver, call, "out of memory");
 }
 
-Batch *
-submit_batch_for(Receiver *receiver, Call *call)
+/* An empty batch, charged to the call's memory; NULL with the answer. */
+static Batch *
+batch_for(Receiver *receiver, Call *call)
 {
 	Batch *batch;
 
@@ -136,7 +140,7 @@ unpack(Receiver *receiver, Call *call)
 		case INFLATE_MALFORMED:
 			break;
 	}
-	submit_invalid(receiver, call, "the request cannot be unpacked");
+	refuse_invalid(receiver, call, "the request cannot be unpacked");
 	return false;
 }
 
@@ -156,8 +160,9 @@ submit_unpack(Receiver *receiver, Call *call)
 	return true;
 }
 
-bool
-submit_read_json(Receiver *receiver, Call *call, const JsonMessage *message)
+/* Replaces a body of JSON by its protobuf. False, with the answer, if it is none. */
+static bool
+read_json(Receiver *receiver, Call *call, const JsonMessage *message)
 {
 	const Span text = { call->body, call->body_length };
 	const char *error;
@@ -262,8 +267,12 @@ may_bring(Receiver *receiver, Call *call, const Batch *batch)
 	return false;
 }
 
-void
-submit_batch(Receiver *receiver, Call *call, Batch *batch, bool is_same)
+/*
+ * Gives the call to the writer with what it says, or back at once. The answer that is there is for
+ * the case that all goes well.
+ */
+static void
+give_batch(Receiver *receiver, Call *call, Batch *batch, bool is_same)
 {
 	const BatchSample *samples;
 	int err = 0;
@@ -284,4 +293,61 @@ submit_batch(Receiver *receiver, Call *call, Batch *batch, bool is_same)
 	}
 	batch_free(batch);
 	receiver_give_back(receiver, call);
+}
+
+bool
+submit_judge(Receiver *receiver, Call *call, DecodeEnd end, const char *message)
+{
+	switch (end)
+	{
+		case DECODE_OK:
+			return true;
+		case DECODE_INVALID:
+		case DECODE_TIME:
+		case DECODE_SERVER:
+			refuse_invalid(receiver, call, message);
+			return false;
+		case DECODE_NO_ROOM:
+			submit_no_room(receiver, call, DECODE_TOO_LARGE);
+			return false;
+		case DECODE_NO_MEMORY:
+			break;
+	}
+	submit_no_memory(receiver, call);
+	return false;
+}
+
+void
+submit_decoded(Receiver *receiver, Call *call, CallDecoder decode)
+{
+	int64_t now_us = clock_ns(CLOCK_REALTIME) / NS_PER_US;
+	const DecodeLimits limits = { .now_us = now_us,
+								  .first_us = now_us - receiver->options->max_age_ms * US_PER_MS,
+								  .last_us = now_us + AHEAD_US,
+								  .memory = call->memory,
+								  .limit = call->limit };
+	Batch *batch = batch_for(receiver, call);
+	Decoded decoded = { "" };
+
+	if (batch != NULL &&
+		submit_judge(receiver, call, decode(receiver, call, &limits, batch, &decoded),
+					 decoded.message))
+	{
+		if (call->content == CONTENT_JSON && call->answer.body.length == 0)
+			buffer_put_bytes(&call->answer.body, "{}", 2);
+		give_batch(receiver, call, batch, decoded.is_same);
+		return;
+	}
+	batch_free(batch);
+	receiver_give_back(receiver, call);
+}
+
+void
+submit_request(Receiver *receiver, Call *call, const JsonMessage *json, CallDecoder decode)
+{
+	if (submit_unpack(receiver, call) &&
+		(call->content != CONTENT_JSON || read_json(receiver, call, json)))
+		submit_decoded(receiver, call, decode);
+	else
+		receiver_give_back(receiver, call);
 }

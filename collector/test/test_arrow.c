@@ -56,7 +56,7 @@ free_record(Span record)
 	free((void *) (uintptr_t) record.bytes);
 }
 
-static ArrowEnd
+static DecodeEnd
 decode(Span samples, Span stacks, const AttributeRule *rule, bool keep_times, Batch **batch,
 	   ArrowResult *result)
 {
@@ -67,8 +67,8 @@ decode(Span samples, Span stacks, const AttributeRule *rule, bool keep_times, Ba
 								   .fixed = &tenant,
 								   .fixed_count = 1,
 								   .keep_times = keep_times,
-								   .first_us = BEGIN_US,
-								   .last_us = BEGIN_US + 3600 * SECOND_US };
+								   .limits.first_us = BEGIN_US,
+								   .limits.last_us = BEGIN_US + 3600 * SECOND_US };
 
 	assert_int_equal(batch_create((size_t) 64 * 1024 * 1024, batch), 0);
 	return arrow_decode(&request, *batch, result);
@@ -187,7 +187,7 @@ check_version(const char *samples_name, const char *stacks_name)
 
 	if (stacks_name != NULL)
 		stacks = read_record(stacks_name);
-	assert_int_equal(decode(samples, stacks, &leaves_out, false, &batch, &result), ARROW_OK);
+	assert_int_equal(decode(samples, stacks, &leaves_out, false, &batch, &result), DECODE_OK);
 	assert_all(batch, &result);
 	batch_free(batch);
 	free_record(samples);
@@ -219,7 +219,7 @@ test_labels_and_times(void **state)
 	size_t threads = 0;
 
 	assert_int_equal(decode(samples, (Span){ NULL, 0 }, &keeps_all, true, &batch, &result),
-					 ARROW_OK);
+					 DECODE_OK);
 	assert_int_equal(batch_samples(batch, &rows), 27); /* each has a time, or a label, of its own */
 	count = batch_series(batch, &series);
 	for (size_t i = 0; i < count; i++)
@@ -242,7 +242,7 @@ test_window(void **state)
 	size_t count;
 
 	assert_int_equal(decode(samples, (Span){ NULL, 0 }, &leaves_out, false, &batch, &result),
-					 ARROW_OK);
+					 DECODE_OK);
 	count = batch_samples(batch, &rows);
 	for (size_t i = 0; i < count; i++)
 		assert_true(rows[i].time_us == BEGIN_US || rows[i].value > 1000000);
@@ -264,7 +264,7 @@ test_wanted(void **state)
 	size_t length;
 	Arena arena;
 
-	assert_int_equal(arrow_wanted_stacks(samples, NULL, &bytes, &length, &result), ARROW_OK);
+	assert_int_equal(arrow_wanted_stacks(samples, NULL, &bytes, &length, &result), DECODE_OK);
 	arena_init(&arena, &budget);
 	arrow_stream_open(&stream, (Span){ bytes, length }, &arena);
 	assert_true(arrow_stream_next(&stream));
@@ -287,7 +287,7 @@ test_wanted(void **state)
 	free_record(samples);
 
 	samples = read_record("v2_lz4.samples");
-	assert_int_equal(arrow_wanted_stacks(samples, NULL, &bytes, &length, &result), ARROW_OK);
+	assert_int_equal(arrow_wanted_stacks(samples, NULL, &bytes, &length, &result), DECODE_OK);
 	assert_null(bytes);
 	free_record(samples);
 }
@@ -301,10 +301,10 @@ test_missing_stacks(void **state)
 	Batch *batch;
 
 	assert_int_equal(decode(samples, (Span){ NULL, 0 }, &leaves_out, false, &batch, &result),
-					 ARROW_INVALID);
+					 DECODE_INVALID);
 	assert_string_equal(result.message, "the stack of a sample did not come");
 	batch_free(batch);
-	assert_int_equal(decode(samples, other, &leaves_out, false, &batch, &result), ARROW_INVALID);
+	assert_int_equal(decode(samples, other, &leaves_out, false, &batch, &result), DECODE_INVALID);
 	assert_string_equal(result.message,
 						"stacks have no column stacktrace_id, or none of locations");
 	batch_free(batch);
@@ -321,7 +321,7 @@ assert_refused(Span samples, const char *message)
 	Batch *batch;
 
 	assert_int_equal(decode(samples, (Span){ NULL, 0 }, &leaves_out, false, &batch, &result),
-					 ARROW_INVALID);
+					 DECODE_INVALID);
 	if (message != NULL)
 		assert_string_equal(result.message, message);
 	batch_free(batch);
@@ -355,7 +355,7 @@ test_truncated(void **state)
 
 			memcpy((void *) (uintptr_t) part.bytes, whole.bytes, length);
 			part.bytes = realloc((void *) (uintptr_t) part.bytes, length > 0 ? length : 1);
-			if (decode(part, (Span){ NULL, 0 }, &leaves_out, false, &batch, &result) == ARROW_OK)
+			if (decode(part, (Span){ NULL, 0 }, &leaves_out, false, &batch, &result) == DECODE_OK)
 				assert_true(result.samples < 27);
 			batch_free(batch);
 			free_record(part);
@@ -410,7 +410,7 @@ test_bomb(void **state)
 
 	memcpy(find_bytes(samples, lz4, sizeof(lz4)) - sizeof(length), &length, sizeof(length));
 	assert_int_equal(decode(samples, (Span){ NULL, 0 }, &leaves_out, false, &batch, &result),
-					 ARROW_TOO_LARGE);
+					 DECODE_NO_ROOM);
 	batch_free(batch);
 	length = -2;
 	memcpy(find_bytes(samples, lz4, sizeof(lz4)) - sizeof(length), &length, sizeof(length));
@@ -467,22 +467,22 @@ test_out_of_range(void **state)
 	const ArrowRequest request = { .samples = samples,
 								   .stacks = stacks,
 								   .rule = &leaves_out,
-								   .first_us = BEGIN_US + SECOND_US,
-								   .last_us = INT64_MAX };
+								   .limits.first_us = BEGIN_US + SECOND_US,
+								   .limits.last_us = INT64_MAX };
 	ArrowResult result;
 	Batch *batch;
 
 	assert_int_equal(batch_create((size_t) 1024 * 1024, &batch), 0);
-	assert_int_equal(arrow_decode(&request, batch, &result), ARROW_INVALID);
+	assert_int_equal(arrow_decode(&request, batch, &result), DECODE_INVALID);
 	assert_string_equal(result.message, "the time of a sample is too far from now");
 	batch_free(batch);
 	assert_int_equal(batch_create((size_t) 4096, &batch), 0);
 	assert_int_equal(arrow_decode(&(ArrowRequest){ .samples = samples,
 												   .stacks = stacks,
 												   .rule = &leaves_out,
-												   .last_us = INT64_MAX },
+												   .limits.last_us = INT64_MAX },
 								  batch, &result),
-					 ARROW_TOO_LARGE);
+					 DECODE_NO_ROOM);
 	batch_free(batch);
 	free_record(samples);
 	free_record(stacks);

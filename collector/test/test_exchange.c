@@ -464,7 +464,8 @@ write_odd_profile(const char *path, int64_t time_s)
 static DecodeEnd
 decode_into(const Buffer *profile, size_t batch_bytes, Batch **batch)
 {
-	const DecodeRequest request = { .format = PROFILE_PPROF, .now_us = INT64_C(1700000000000000) };
+	const DecodeRequest request = { .format = PROFILE_PPROF,
+									.limits.now_us = INT64_C(1700000000000000) };
 	DecodeResult result;
 
 	assert_int_equal(batch_create(batch_bytes, batch), 0);

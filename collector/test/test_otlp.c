@@ -252,7 +252,7 @@ request_of(const Proto *profiles, size_t count)
 static MemoryShare *memory; /* NULL: nobody counts */
 static bool is_json;
 
-static OtlpEnd
+static DecodeEnd
 decode(Span body, bool keep_times, Batch **batch, OtlpResult *result)
 {
 	const BatchLabel tenant = { "tenant", "" };
@@ -261,11 +261,11 @@ decode(Span body, bool keep_times, Batch **batch, OtlpResult *result)
 								  .fixed = &tenant,
 								  .fixed_count = 1,
 								  .keep_times = keep_times,
-								  .now_us = NOW_US,
-								  .first_us = NOW_US - 3600 * SECOND_US,
-								  .last_us = NOW_US + 3600 * SECOND_US,
+								  .limits.now_us = NOW_US,
+								  .limits.first_us = NOW_US - 3600 * SECOND_US,
+								  .limits.last_us = NOW_US + 3600 * SECOND_US,
 								  .is_json = is_json,
-								  .memory = memory };
+								  .limits.memory = memory };
 
 	assert_int_equal(batch_create((size_t) 16 * 1024 * 1024, batch), 0);
 	return otlp_decode(&request, *batch, result);
@@ -355,7 +355,7 @@ assert_usual(Span body, const char *version)
 	OtlpResult result;
 	Batch *batch;
 
-	assert_int_equal(decode(body, false, &batch, &result), OTLP_OK);
+	assert_int_equal(decode(body, false, &batch, &result), DECODE_OK);
 	assert_string_equal(result.version, version);
 	assert_int_equal(result.profiles, 1);
 	assert_int_equal(result.rejected_profiles, 0);
@@ -388,7 +388,7 @@ fingerprint_of(Span body, uint8_t fingerprint[FINGERPRINT_BYTES])
 	OtlpResult result;
 	Batch *batch;
 
-	assert_int_equal(decode(body, false, &batch, &result), OTLP_OK);
+	assert_int_equal(decode(body, false, &batch, &result), DECODE_OK);
 	assert_true(result.has_ids && result.profiles > 0);
 	memcpy(fingerprint, result.fingerprint, FINGERPRINT_BYTES);
 	batch_free(batch);
@@ -484,7 +484,7 @@ assert_type(Span body, const char *version, const char *type)
 	OtlpResult result;
 	Batch *batch;
 
-	assert_int_equal(decode(body, false, &batch, &result), OTLP_OK);
+	assert_int_equal(decode(body, false, &batch, &result), DECODE_OK);
 	assert_string_equal(result.version, version);
 	assert_int_equal(batch_series(batch, &series), 1);
 	assert_string_equal(series[0].profile_type, type);
@@ -609,7 +609,7 @@ test_notes(void **state)
 			proto_list(&noted, layout->profile_attributes, 2, 5, 6);
 		proto_text(&noted, layout->profile_id, "sixteen bytes of");
 		body = request_of(&noted, 1);
-		assert_int_equal(decode(proto_span(&body), false, &batch, &result), OTLP_OK);
+		assert_int_equal(decode(proto_span(&body), false, &batch, &result), DECODE_OK);
 		assert_string_equal(result.version, layout->name);
 		assert_int_equal(result.profiles, 1);
 		if (dialect == DIALECT_1_8)
@@ -634,7 +634,7 @@ test_notes_that_are_wrong(void **state)
 	OtlpResult result;
 	Batch *batch;
 
-	assert_int_equal(decode(proto_span(&body), false, &batch, &result), OTLP_OK);
+	assert_int_equal(decode(proto_span(&body), false, &batch, &result), DECODE_OK);
 	assert_int_equal(result.skipped_attributes, 1);
 	assert_int_equal(batch_notes(batch, &notes), 0);
 	batch_free(batch);
@@ -642,7 +642,7 @@ test_notes_that_are_wrong(void **state)
 	proto_list(&profiles[1], dialect_layout(DIALECT_1_8)->profile_comments, 2, 5, 900);
 	proto_text(&profiles[1], dialect_layout(DIALECT_1_8)->profile_id, "sixteen bytes of");
 	body = request_of(&profiles[1], 1);
-	assert_int_equal(decode(proto_span(&body), false, &batch, &result), OTLP_OK);
+	assert_int_equal(decode(proto_span(&body), false, &batch, &result), DECODE_OK);
 	assert_string_equal(result.version, "1.8");
 	assert_int_equal(result.rejected_profiles, 1);
 	assert_string_equal(result.message, "an index is beyond the string table");
@@ -663,7 +663,7 @@ assert_skipped(uint64_t attribute_index, uint64_t skipped, const char *doc_url)
 
 	proto_list(&noted, dialect_layout(DIALECT_1_10)->profile_attributes, 1, attribute_index);
 	body = request_of(&noted, 1);
-	assert_int_equal(decode(proto_span(&body), false, &batch, &result), OTLP_OK);
+	assert_int_equal(decode(proto_span(&body), false, &batch, &result), DECODE_OK);
 	assert_int_equal(result.profiles, 1);
 	assert_int_equal(result.skipped_attributes, skipped);
 	assert_int_equal(batch_notes(batch, &notes), doc_url != NULL);
@@ -696,12 +696,12 @@ test_times(void **state)
 	OtlpResult result;
 	Batch *batch;
 
-	assert_int_equal(decode(proto_span(&request), false, &batch, &result), OTLP_OK);
+	assert_int_equal(decode(proto_span(&request), false, &batch, &result), DECODE_OK);
 	assert_int_equal(batch_samples(batch, &rows), 2);
 	assert_int_equal(rows[0].time_us, NOW_US - 10 * SECOND_US);
 	assert_int_equal(sum_of(batch, "worker", 2), 2);
 	batch_free(batch);
-	assert_int_equal(decode(proto_span(&request), true, &batch, &result), OTLP_OK);
+	assert_int_equal(decode(proto_span(&request), true, &batch, &result), DECODE_OK);
 	assert_int_equal(batch_samples(batch, &rows), 4);
 	assert_int_equal(rows[1].time_us, NOW_US - 10 * SECOND_US + 2000);
 	batch_free(batch);
@@ -739,7 +739,7 @@ test_json(void **state)
 	uint8_t *bytes = json_bytes(text, sizeof(text) - 1, &body);
 
 	assert_non_null(bytes);
-	assert_int_equal(decode(body, false, &batch, &result), OTLP_OK);
+	assert_int_equal(decode(body, false, &batch, &result), DECODE_OK);
 	assert_int_equal(sum_of(batch, "", 1), 10);
 	batch_free(batch);
 	free(bytes);
@@ -764,7 +764,7 @@ test_json_names(void **state)
 
 	assert_non_null(bytes);
 	is_json = true;
-	assert_int_equal(decode(body, false, &batch, &result), OTLP_OK);
+	assert_int_equal(decode(body, false, &batch, &result), DECODE_OK);
 	is_json = false;
 	assert_int_equal(result.rejected_profiles, 1);
 	assert_string_equal(result.message, "a sample has neither values nor times");
@@ -783,17 +783,17 @@ test_memory(void **state)
 	const Proto request = request_of(&one, 1);
 	MemoryPool pool = { .limit_bytes = 0 };
 	MemoryShare share = { .pool = &pool };
-	OtlpEnd end = OTLP_TOO_LARGE;
+	DecodeEnd end = DECODE_NO_ROOM;
 
 	memory = &share;
-	for (; end != OTLP_OK; pool.limit_bytes += 97)
+	for (; end != DECODE_OK; pool.limit_bytes += 97)
 	{
 		OtlpResult result;
 		Batch *batch;
 
 		share.is_beyond = false;
 		end = decode(proto_span(&request), true, &batch, &result);
-		assert_true(end == OTLP_OK || (end == OTLP_TOO_LARGE && share.is_beyond));
+		assert_true(end == DECODE_OK || (end == DECODE_NO_ROOM && share.is_beyond));
 		assert_int_equal(pool.used_bytes, 0); /* but for the batch, which is not charged here */
 		batch_free(batch);
 	}
@@ -844,7 +844,7 @@ assert_ids(const Proto *link, uint8_t trace, uint8_t span)
 	OtlpResult result;
 	Batch *batch;
 
-	assert_int_equal(decode(proto_span(&request), false, &batch, &result), OTLP_OK);
+	assert_int_equal(decode(proto_span(&request), false, &batch, &result), DECODE_OK);
 	assert_int_equal(batch_traces(batch, &traces), 1);
 	assert_int_equal(traces[0].sample.value, 7);
 	assert_int_equal(traces[0].trace[1], trace);
@@ -883,7 +883,7 @@ assert_rejected(const Proto *bad, const char *message)
 	OtlpResult result;
 	Batch *batch;
 
-	assert_int_equal(decode(proto_span(&request), false, &batch, &result), OTLP_OK);
+	assert_int_equal(decode(proto_span(&request), false, &batch, &result), DECODE_OK);
 	assert_int_equal(result.profiles, 2);
 	assert_int_equal(result.rejected_profiles, 1);
 	assert_int_equal(result.samples, 2);
@@ -919,7 +919,7 @@ assert_refused(Span body, const char *message)
 	OtlpResult result;
 	Batch *batch;
 
-	assert_int_equal(decode(body, false, &batch, &result), OTLP_INVALID);
+	assert_int_equal(decode(body, false, &batch, &result), DECODE_INVALID);
 	assert_non_null(result.message);
 	assert_non_null(strstr(result.message, message));
 	batch_free(batch);
@@ -1012,7 +1012,7 @@ test_changed(void **state)
 
 		assert_non_null(bytes);
 		memcpy(bytes, whole.bytes, whole.length);
-		if (decode((Span){ bytes, i }, false, &batch, &result) == OTLP_OK)
+		if (decode((Span){ bytes, i }, false, &batch, &result) == DECODE_OK)
 			assert_in_range(result.samples, 0, 4);
 		batch_free(batch);
 		for (unsigned change = 0; change < 3; change++)

@@ -100,14 +100,14 @@ usual_labels(void)
 	return labels;
 }
 
-static WriteRawEnd
+static DecodeEnd
 decode(Span body, const char *tenant, size_t batch_bytes, Batch **batch, WriteRawResult *result)
 {
 	const WriteRawRequest request = { .body = body,
 									  .tenant = tenant,
-									  .now_us = NOW_US,
-									  .first_us = NOW_US - 3600 * SECOND_US,
-									  .last_us = NOW_US + 3600 * SECOND_US };
+									  .limits.now_us = NOW_US,
+									  .limits.first_us = NOW_US - 3600 * SECOND_US,
+									  .limits.last_us = NOW_US + 3600 * SECOND_US };
 
 	assert_int_equal(batch_create(batch_bytes, batch), 0);
 	return write_raw_decode(&request, *batch, result);
@@ -139,7 +139,7 @@ test_values(void **state)
 	add_label(&labels, "tenant", "me");
 	add_label(&labels, "__own", "x");
 	add_series(&request, &labels, &second);
-	assert_int_equal(decode(proto_span(&request), "north", 1 << 20, &batch, &result), WRITE_RAW_OK);
+	assert_int_equal(decode(proto_span(&request), "north", 1 << 20, &batch, &result), DECODE_OK);
 	assert_int_equal(result.samples, 2);
 	assert_true(result.has_times);
 	assert_int_equal(batch_samples(batch, &samples), 2);
@@ -193,7 +193,7 @@ test_guarded_names_differ(void **state)
 
 		add_labelled_sample(&profile, names[i][0], names[i][1]);
 		request = request_of(&labels, &profile);
-		assert_int_equal(decode(proto_span(&request), "", 1 << 20, &batch, &result), WRITE_RAW_OK);
+		assert_int_equal(decode(proto_span(&request), "", 1 << 20, &batch, &result), DECODE_OK);
 		assert_int_equal(batch_series(batch, &series), 2);
 		series += *label(&series[0], "exported___a") == '\0';
 		assert_string_equal(label(series, "exported___a"), "exported___a");
@@ -212,7 +212,7 @@ test_without_time(void **state)
 	WriteRawResult result;
 	Batch *batch;
 
-	assert_int_equal(decode(proto_span(&request), "", 1 << 20, &batch, &result), WRITE_RAW_OK);
+	assert_int_equal(decode(proto_span(&request), "", 1 << 20, &batch, &result), DECODE_OK);
 	assert_false(result.has_times);
 	assert_int_equal(batch_samples(batch, &samples), 1);
 	batch_free(batch);
@@ -224,7 +224,7 @@ test_nothing(void **state)
 	WriteRawResult result;
 	Batch *batch;
 
-	assert_int_equal(decode((Span){ NULL, 0 }, "", 1 << 20, &batch, &result), WRITE_RAW_OK);
+	assert_int_equal(decode((Span){ NULL, 0 }, "", 1 << 20, &batch, &result), DECODE_OK);
 	assert_int_equal(result.samples, 0);
 	batch_free(batch);
 }
@@ -237,7 +237,7 @@ assert_refused(const Proto *request, const char *message)
 	WriteRawResult result;
 	Batch *batch;
 
-	assert_int_equal(decode(proto_span(request), "", 1 << 20, &batch, &result), WRITE_RAW_INVALID);
+	assert_int_equal(decode(proto_span(request), "", 1 << 20, &batch, &result), DECODE_INVALID);
 	assert_non_null(strstr(result.message, message));
 	batch_free(batch);
 }
@@ -291,7 +291,7 @@ test_profiles_refused(void **state)
 	WriteRawResult result;
 	Batch *batch;
 
-	assert_int_equal(decode(proto_span(&request), "", 2048, &batch, &result), WRITE_RAW_TOO_LARGE);
+	assert_int_equal(decode(proto_span(&request), "", 2048, &batch, &result), DECODE_NO_ROOM);
 	batch_free(batch);
 	profile = (Proto){ .length = 0 };
 	proto_text(&profile, 3, "\xFF\xFF\xFF");
@@ -324,8 +324,7 @@ test_changed(void **state)
 		memcpy(bytes, whole.bytes, whole.length);
 		bytes = realloc(bytes, i); /* no byte too many, for sanitizers to see */
 		assert_non_null(bytes);
-		assert_int_equal(decode((Span){ bytes, i }, "", 1 << 20, &batch, &result),
-						 WRITE_RAW_INVALID);
+		assert_int_equal(decode((Span){ bytes, i }, "", 1 << 20, &batch, &result), DECODE_INVALID);
 		batch_free(batch);
 		free(bytes);
 		for (unsigned change = 0; change < 3; change++)

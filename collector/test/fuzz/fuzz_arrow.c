@@ -39,18 +39,18 @@ try_records(Span samples, Span stacks, bool keep_times)
 								   .fixed = &tenant,
 								   .fixed_count = 1,
 								   .keep_times = keep_times,
-								   .first_us = 0,
-								   .last_us = INT64_MAX / 2 };
+								   .limits.first_us = 0,
+								   .limits.last_us = INT64_MAX / 2 };
 	const BatchSample *rows;
 	ArrowResult result;
 	Batch *batch;
-	ArrowEnd end;
+	DecodeEnd end;
 
 	if (batch_create((size_t) 16 * 1024 * 1024, &batch) != 0)
 		abort();
 	end = arrow_decode(&request, batch, &result);
-	if ((end == ARROW_OK) != (result.message == NULL) ||
-		(end == ARROW_OK && batch_samples(batch, &rows) > result.samples))
+	if ((end == DECODE_OK) != (result.message == NULL) ||
+		(end == DECODE_OK && batch_samples(batch, &rows) > result.samples))
 		abort();
 	batch_free(batch);
 }
@@ -76,7 +76,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	stacks = copy_of(bytes + length - of_stacks, of_stacks);
 	try_records(samples, stacks, false);
 	try_records(samples, stacks, true);
-	if (arrow_wanted_stacks(samples, NULL, &wanted, &wanted_length, &result) != ARROW_OK &&
+	if (arrow_wanted_stacks(samples, NULL, &wanted, &wanted_length, &result) != DECODE_OK &&
 		wanted != NULL)
 		abort();
 	free(wanted);

@@ -29,21 +29,21 @@ try_request(Span body, bool is_json, bool keep_times)
 								  .fixed_count = 1,
 								  .is_json = is_json,
 								  .keep_times = keep_times,
-								  .now_us = INT64_C(1767225600000000),
-								  .first_us = 0,
-								  .last_us = INT64_MAX };
+								  .limits.now_us = INT64_C(1767225600000000),
+								  .limits.first_us = 0,
+								  .limits.last_us = INT64_MAX };
 	const BatchSample *samples;
 	OtlpResult result;
 	Batch *batch;
-	OtlpEnd end;
+	DecodeEnd end;
 
 	if (batch_create((size_t) 16 * 1024 * 1024, &batch) != 0)
 		abort();
 	end = otlp_decode(&request, batch, &result);
 
 	/* a profile without samples leaves a row, too */
-	if ((end != OTLP_OK && end != OTLP_NO_MEMORY && result.message == NULL) ||
-		(end == OTLP_OK && batch_samples(batch, &samples) > result.samples + result.profiles))
+	if ((end != DECODE_OK && end != DECODE_NO_MEMORY && result.message == NULL) ||
+		(end == DECODE_OK && batch_samples(batch, &samples) > result.samples + result.profiles))
 		abort();
 	batch_free(batch);
 }

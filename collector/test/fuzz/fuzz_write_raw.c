@@ -22,16 +22,15 @@ try_request(Span body)
 {
 	const WriteRawRequest request = { .body = body,
 									  .tenant = "",
-									  .now_us = INT64_C(1767225600000000),
-									  .first_us = 0,
-									  .last_us = INT64_MAX };
+									  .limits.now_us = INT64_C(1767225600000000),
+									  .limits.first_us = 0,
+									  .limits.last_us = INT64_MAX };
 	WriteRawResult result;
 	Batch *batch;
 
 	if (batch_create((size_t) 16 * 1024 * 1024, &batch) != 0)
 		abort();
-	if (write_raw_decode(&request, batch, &result) == WRITE_RAW_INVALID &&
-		result.message[0] == '\0')
+	if (write_raw_decode(&request, batch, &result) == DECODE_INVALID && result.message[0] == '\0')
 		abort();
 	batch_free(batch);
 }
