@@ -77,9 +77,9 @@ decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch,
 }
 
 void
-parca_write_arrow(Receiver *receiver, Call *call)
+parca_write_arrow(Host *host, Call *call)
 {
-	submit_request(receiver, call, &json_write_arrow, decode);
+	submit_request(receiver_of(host), call, &json_write_arrow, decode);
 }
 
 /* --- Write --- */
@@ -125,14 +125,16 @@ ask(Receiver *receiver, Call *call)
 			call_retry(call, "out of memory", 1);
 	}
 	free(wanted);
-	receiver_give_back(receiver, call);
+	host_give_back(&receiver->host, call);
 }
 
 void
-parca_write(Receiver *receiver, Call *call)
+parca_write(Host *host, Call *call)
 {
+	Receiver *receiver = receiver_of(host);
+
 	if (!submit_unpack(receiver, call))
-		receiver_give_back(receiver, call);
+		host_give_back(&receiver->host, call);
 	else if (call->first == NULL)
 		ask(receiver, call);
 	else

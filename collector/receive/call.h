@@ -66,6 +66,7 @@ typedef struct Answer
 
 typedef struct Service Service;
 typedef struct Client Client;
+typedef struct Host Host;
 
 typedef struct Call Call;
 
@@ -114,7 +115,7 @@ struct Call
 
 	/* whoever has it */
 	struct Call *next; /* of a queue */
-	struct Receiver *receiver;
+	struct Host *host;
 	MemoryShare *memory; /* of the worker that has it */
 	WorkLimit *limit;	 /* likewise */
 	uint8_t *first;		 /* of an exchange: its first message, owned; NULL: it is this one */

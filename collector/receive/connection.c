@@ -42,14 +42,14 @@ connection_watch(Connection *connection, uint32_t events)
 bool
 connection_charge(Connection *connection, size_t bytes)
 {
-	Receiver *receiver = connection->loop->receiver;
-	const size_t limit = receiver->memory.limit_bytes;
+	Host *host = connection->loop->host;
+	const size_t limit = host->memory.limit_bytes;
 
-	if (atomic_load(&receiver->metrics.connection_bytes) + bytes > limit / 2 ||
+	if (atomic_load(&host->metrics.connection_bytes) + bytes > limit / 2 ||
 		!client_charge(connection->address, bytes, limit / 4))
 		return false;
-	atomic_fetch_add(&receiver->metrics.connection_bytes, bytes);
-	pool_add(&receiver->memory, bytes);
+	atomic_fetch_add(&host->metrics.connection_bytes, bytes);
+	pool_add(&host->memory, bytes);
 	connection->charged += bytes;
 	return true;
 }
@@ -57,10 +57,10 @@ connection_charge(Connection *connection, size_t bytes)
 void
 connection_discharge(Connection *connection, size_t bytes)
 {
-	Receiver *receiver = connection->loop->receiver;
+	Host *host = connection->loop->host;
 
-	atomic_fetch_sub(&receiver->metrics.connection_bytes, bytes);
-	pool_release(&receiver->memory, bytes);
+	atomic_fetch_sub(&host->metrics.connection_bytes, bytes);
+	pool_release(&host->memory, bytes);
 	client_discharge(connection->address, bytes);
 	connection->charged -= bytes;
 }
@@ -109,7 +109,7 @@ connection_create(Loop *loop, int fd, SSL_CTX *tls, const char *peer, Client *ad
 		connection->next->before = connection;
 	loop->connections = connection;
 	loop->connection_count++;
-	atomic_fetch_add(&loop->receiver->metrics.open_connections, 1);
+	atomic_fetch_add(&loop->host->metrics.open_connections, 1);
 	connection_set_deadline(connection, CONNECTION_GREETING_NS);
 	return connection;
 }
@@ -131,7 +131,7 @@ connection_free(Connection *connection)
 	if (connection->next != NULL)
 		connection->next->before = connection->before;
 	loop->connection_count--;
-	atomic_fetch_sub(&loop->receiver->metrics.open_connections, 1);
+	atomic_fetch_sub(&loop->host->metrics.open_connections, 1);
 	free(connection);
 }
 
@@ -236,7 +236,7 @@ connection_handshake(Connection *connection)
 			break;
 	}
 	tls_error_text(text, sizeof(text));
-	metric_add(&connection->loop->receiver->metrics.tls_failures_total, 1);
+	metric_add(&connection->loop->host->metrics.tls_failures_total, 1);
 	log_event(LOG_WARNING, "receive", "TLS handshake failed", log_text("peer", connection->peer),
 			  log_text("detail", text));
 	connection->is_dead = true;

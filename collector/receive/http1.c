@@ -165,7 +165,7 @@ refuse(Connection *connection, int status, const char *text)
 	call_fail(http1->call, GRPC_INVALID_ARGUMENT, text);
 	http1->call->answer.http_status = status;
 	http1->keeps_alive = false;
-	metric_add(&connection->loop->receiver->metrics.requests_invalid_total, 1);
+	metric_add(&connection->loop->host->metrics.requests_invalid_total, 1);
 	answer_call(connection, http1->call);
 }
 

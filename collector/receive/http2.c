@@ -339,7 +339,7 @@ is_control(const nghttp2_frame *frame)
 static void
 tell_of_flood(const Connection *connection)
 {
-	metric_add(&connection->loop->receiver->metrics.connections_flooded_total, 1);
+	metric_add(&connection->loop->host->metrics.connections_flooded_total, 1);
 	log_event(LOG_WARNING, "receive", "closed a connection that floods",
 			  log_text("peer", connection->peer));
 }

@@ -10,7 +10,7 @@
 #include <sys/param.h>
 
 #include "base/log.h"
-#include "receive/services.h"
+#include "receive/service.h"
 
 #define ARRIVAL_NS	 (INT64_C(60) * 1000000000) /* until a request must be whole */
 #define PREFIX_BYTES 5
@@ -27,7 +27,7 @@ discharge(Loop *loop, Call *call)
 {
 	if (call->charged == 0)
 		return;
-	pool_release(&loop->receiver->memory, call->charged);
+	pool_release(&loop->host->memory, call->charged);
 	client_discharge(call->client, call->charged);
 	call->charged = 0;
 }
@@ -70,7 +70,7 @@ identify(Loop *loop, Call *call)
 		snprintf(call->tenant, sizeof(call->tenant), "%s", tenant);
 		return true;
 	}
-	metric_add(&loop->receiver->metrics.requests_unauthenticated_total, 1);
+	metric_add(&loop->host->metrics.requests_unauthenticated_total, 1);
 	log_event(LOG_WARNING, "receive", "refused a request without a valid token",
 			  log_text("peer", connection->peer));
 	refuse(loop, call, GRPC_UNAUTHENTICATED, 401, "a valid token or certificate is needed");
@@ -82,7 +82,7 @@ find_service(Loop *loop, Call *call)
 {
 	bool is_grpc = call->content == CONTENT_GRPC;
 
-	call->service = service_find(loop->receiver->services, call->path, is_grpc);
+	call->service = service_find(loop->host->services, call->path, is_grpc);
 	if (call->service == NULL)
 		refuse(loop, call, GRPC_UNIMPLEMENTED, 404,
 			   strstr(call->path, ".v1experimental.") != NULL
@@ -98,14 +98,14 @@ find_service(Loop *loop, Call *call)
 		refuse(loop, call, GRPC_UNIMPLEMENTED, 415, "the encoding is not identity, gzip or zstd");
 	else
 		return true;
-	metric_add(&loop->receiver->metrics.requests_invalid_total, 1);
+	metric_add(&loop->host->metrics.requests_invalid_total, 1);
 	return false;
 }
 
 static bool
 throttled(Loop *loop, Call *call, const char *text)
 {
-	metric_add(&loop->receiver->metrics.requests_throttled_total, 1);
+	metric_add(&loop->host->metrics.requests_throttled_total, 1);
 	call_retry(call, text, RETRY_S);
 	call->answer.http_status = 429;
 	answer(loop, call);
@@ -133,7 +133,7 @@ too_large(Loop *loop, Call *call)
 {
 	bool is_parca = call->service != NULL && call->service->is_parca;
 
-	metric_add(&loop->receiver->metrics.requests_too_large_total, 1);
+	metric_add(&loop->host->metrics.requests_too_large_total, 1);
 	refuse(loop, call, is_parca ? GRPC_INVALID_ARGUMENT : GRPC_RESOURCE_EXHAUSTED, 413,
 		   "the request is larger than --max-message");
 	return false;
@@ -166,7 +166,7 @@ intake_headers(Loop *loop, Call *call)
 static bool
 charge(Loop *loop, Call *call, size_t bytes)
 {
-	MemoryPool *memory = &loop->receiver->memory;
+	MemoryPool *memory = &loop->host->memory;
 
 	if (!pool_charge(memory, bytes))
 		return throttled(loop, call, TOO_MUCH_UNDER_WAY);
@@ -228,7 +228,7 @@ take_prefix(Loop *loop, Call *call)
 	if (prefix[0] > 1 ||
 		(call->is_compressed && (!call->has_encoding || call->encoding == ENCODING_IDENTITY)))
 	{
-		metric_add(&loop->receiver->metrics.requests_invalid_total, 1);
+		metric_add(&loop->host->metrics.requests_invalid_total, 1);
 		refuse(loop, call, GRPC_INTERNAL, 400, "a message is compressed, but does not say how");
 		return false;
 	}
@@ -267,10 +267,10 @@ database_takes(Loop *loop, Call *call)
 {
 	WriterStats stats;
 
-	writer_stats(loop->receiver->writer, &stats);
+	writer_stats(loop->host->writer, &stats);
 	if (stats.state == RETRY_READY || stats.state == RETRY_STARTING)
 		return true;
-	metric_add(&loop->receiver->metrics.requests_unavailable_total, 1);
+	metric_add(&loop->host->metrics.requests_unavailable_total, 1);
 	call_retry(call, "the database is away", RETRY_S);
 	answer(loop, call);
 	return false;
@@ -279,12 +279,12 @@ database_takes(Loop *loop, Call *call)
 static void
 dispatch(Loop *loop, Call *call)
 {
-	call->receiver = loop->receiver;
+	call->host = loop->host;
 	if (call->first == NULL)
-		metric_add(&loop->receiver->metrics.requests_total, 1);
+		metric_add(&loop->host->metrics.requests_total, 1);
 	if (call->service->answer != NULL)
 	{
-		call->service->answer(loop->receiver, call);
+		call->service->answer(loop->host, call);
 		answer(loop, call);
 		return;
 	}
@@ -293,7 +293,7 @@ dispatch(Loop *loop, Call *call)
 	call->is_away = true;
 	call->since_ns = loop->now_ns;
 	loop->away_count++;
-	receiver_want(loop->receiver, call);
+	host_want(loop->host, call);
 }
 
 bool
@@ -303,7 +303,7 @@ intake_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 
 	if (call->is_refused)
 		return false;
-	metric_add(&loop->receiver->metrics.bytes_total, length);
+	metric_add(&loop->host->metrics.bytes_total, length);
 	if (call->is_away) /* a worker has the body: it is told when that comes back */
 	{
 		call->has_surplus |= length > 0;
@@ -327,8 +327,8 @@ intake_end_of_request(Loop *loop, Call *call)
 		dispatch(loop, call);
 		return;
 	}
-	metric_add(&loop->receiver->metrics.requests_total, 1);
-	metric_add(&loop->receiver->metrics.requests_invalid_total, 1);
+	metric_add(&loop->host->metrics.requests_total, 1);
+	metric_add(&loop->host->metrics.requests_invalid_total, 1);
 	refuse(loop, call, GRPC_INTERNAL, 400, "the request ends within its message");
 }
 
@@ -344,7 +344,7 @@ free_call(Loop *loop, Call *call)
 static void
 take_out(Loop *loop, Call *call)
 {
-	if (!receiver_withdraw(loop->receiver, call))
+	if (!host_withdraw(loop->host, call))
 		return;
 	call->is_away = false;
 	loop->away_count--;
@@ -356,7 +356,7 @@ forget(Loop *loop, Call *call)
 {
 	call->connection = NULL;
 	if (!call->is_refused)
-		metric_add(&loop->receiver->metrics.requests_cancelled_total, 1);
+		metric_add(&loop->host->metrics.requests_cancelled_total, 1);
 	if (call->is_away && !call->is_refused)
 	{
 		atomic_store(&call->is_unwanted, true);
@@ -371,7 +371,7 @@ intake_add(Connection *connection, Call *call)
 {
 	if (!connection_charge(connection, CALL_BYTES))
 	{
-		metric_add(&connection->loop->receiver->metrics.requests_throttled_total, 1);
+		metric_add(&connection->loop->host->metrics.requests_throttled_total, 1);
 		return false;
 	}
 	call->connection = connection;
@@ -433,7 +433,7 @@ stand_in(Loop *loop, Call *call)
 	other->part = call->part;
 	other->part_at = call->part_at;
 	call->part = (Buffer){ NULL };
-	metric_add(&loop->receiver->metrics.requests_unavailable_total, 1);
+	metric_add(&loop->host->metrics.requests_unavailable_total, 1);
 	call_retry(other, "the database has not stored the request yet", RETRY_S);
 	call->is_refused = true;
 	intake_drop(connection, call);
@@ -458,7 +458,7 @@ answer_late(Loop *loop, Call *call)
 		stand_in(loop, call);
 		return;
 	}
-	metric_add(&loop->receiver->metrics.requests_unavailable_total, 1);
+	metric_add(&loop->host->metrics.requests_unavailable_total, 1);
 	call_retry(call, "the request has waited too long to be read", RETRY_S);
 	answer(loop, call);
 }
@@ -506,7 +506,7 @@ go_on(Loop *loop, Call *call)
 	call->wants_second = false;
 	if (call->has_surplus || call->is_whole)
 	{
-		metric_add(&loop->receiver->metrics.requests_invalid_total, 1);
+		metric_add(&loop->host->metrics.requests_invalid_total, 1);
 		refuse(loop, call, GRPC_INVALID_ARGUMENT, 400,
 			   call->is_whole ? "the stream ends before the stacks that were asked for"
 							  : "a message came that nobody waits for");
@@ -528,8 +528,10 @@ go_on(Loop *loop, Call *call)
 static void
 end(Loop *loop, Call *call)
 {
-	if (call->answer.code == GRPC_OK && call->has_digest)
-		repeats_told(&loop->receiver->repeats, call->digest);
+	const ServiceTable *services = loop->host->services;
+
+	if (call->answer.code == GRPC_OK && services->told != NULL)
+		services->told(loop->host, call);
 	if (call->answer.code == GRPC_OK && call->has_surplus)
 		call_fail(call, GRPC_INTERNAL, "stored, but a message came that nobody waits for");
 	answer(loop, call);
@@ -544,9 +546,10 @@ intake_take_back(Loop *loop, Call *call)
 	loop->away_count--;
 	if (connection == NULL)
 	{
-		if (call->answer.code == GRPC_OK && call->has_digest)
-			repeats_expire(&loop->receiver->repeats, call->digest,
-						   loop->now_ns + (call->is_refused ? REPEATS_ASKED_NS : REPEATS_LEFT_NS));
+		const ServiceTable *services = loop->host->services;
+
+		if (call->answer.code == GRPC_OK && services->left != NULL)
+			services->left(loop->host, call, loop->now_ns);
 		free_call(loop, call);
 	}
 	else if (call->wants_second)

@@ -10,7 +10,7 @@
 #define COLLECTOR_RECEIVE_LOOP_H
 
 #include "receive/clients.h"
-#include "receive/receiver.h"
+#include "receive/host.h"
 
 #define LOOP_READ_BYTES (64 * 1024)
 
@@ -18,8 +18,8 @@ typedef struct Connection Connection;
 
 typedef struct Loop
 {
-	Receiver *receiver;
-	const ReceiveOptions *options;
+	Host *host;
+	const HostOptions *options;
 	int epoll_fd;
 	int64_t now_ns; /* CLOCK_MONOTONIC, of this turn */
 	Connection *connections;

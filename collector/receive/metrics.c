@@ -6,8 +6,6 @@
 
 #include <stdio.h>
 
-#define PART "receive"
-
 void
 metrics_put(Buffer *text, const char *part, const char *name, const char *help, const char *type,
 			uint64_t value)
@@ -38,22 +36,18 @@ metrics_put_writer(Buffer *text, const char *part, const WriterStats *writer)
 }
 
 void
-metrics_print(const ReceiveMetrics *metrics, size_t used_bytes, const WriterStats *writer,
-			  Buffer *text)
+metrics_put_host(Buffer *text, const char *part, const HostMetrics *metrics, size_t used_bytes)
 {
 	const size_t connection_bytes = atomic_load(&metrics->connection_bytes);
 
-#define X(name, help) metrics_put(text, PART, #name, help, "counter", atomic_load(&metrics->name));
-	RECEIVE_METRICS(X)
+#define X(name, help) metrics_put(text, part, #name, help, "counter", atomic_load(&metrics->name));
+	HOST_METRICS(X)
 #undef X
-	metrics_put(text, PART, "open_connections", "Connections that are open.", "gauge",
+	metrics_put(text, part, "open_connections", "Connections that are open.", "gauge",
 				(uint64_t) atomic_load(&metrics->open_connections));
-	metrics_put(text, PART, "bytes_under_way", "Bytes of requests that come or are decoded.",
+	metrics_put(text, part, "bytes_under_way", "Bytes of requests that come or are decoded.",
 				"gauge", used_bytes > connection_bytes ? used_bytes - connection_bytes : 0);
-	metrics_put(text, PART, "connection_bytes",
+	metrics_put(text, part, "connection_bytes",
 				"Bytes of connections, headers and what waits to be sent, part of --max-memory.",
 				"gauge", connection_bytes);
-	metrics_put_writer(text, PART, writer);
-	metrics_put(text, PART, "receipts_met_total", "Requests whose receipt the database had.",
-				"counter", writer->batches_repeated);
 }

@@ -15,28 +15,28 @@ size_t
 receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 {
 	const Flag own[] = {
-		{ "listen", FLAG_TEXT, &options->listen, "ADDRESS,...",
+		{ "listen", FLAG_TEXT, &options->host.listen, "ADDRESS,...",
 		  "HOST:PORT to listen on; default: 127.0.0.1:4317,127.0.0.1:4318" },
-		{ "tls-cert", FLAG_TEXT, &options->cert, "FILE",
+		{ "tls-cert", FLAG_TEXT, &options->host.cert, "FILE",
 		  "certificate chain, PEM; default: no TLS" },
-		{ "tls-key", FLAG_TEXT, &options->key, "FILE", "its key, PEM" },
-		{ "tls-client-ca", FLAG_TEXT, &options->client_ca, "FILE",
+		{ "tls-key", FLAG_TEXT, &options->host.key, "FILE", "its key, PEM" },
+		{ "tls-client-ca", FLAG_TEXT, &options->host.client_ca, "FILE",
 		  "clients need a certificate of these; its common name is the label tenant" },
-		{ "tokens", FLAG_TEXT, &options->tokens, "FILE",
+		{ "tokens", FLAG_TEXT, &options->host.tokens, "FILE",
 		  "lines TENANT TOKEN: clients need one of these tokens, or a certificate" },
 		{ "drop-attributes", FLAG_TEXT, &options->drop, "LIST",
 		  "attributes of OTLP, labels of Arrow records that are left out; default: of threads, calls" },
-		{ "max-message", FLAG_SIZE, &options->max_message, "SIZE",
+		{ "max-message", FLAG_SIZE, &options->host.max_message, "SIZE",
 		  "largest request, unpacked; default: 64MB", .minimum = 1024 },
-		{ "max-memory", FLAG_SIZE, &options->max_memory, "SIZE",
+		{ "max-memory", FLAG_SIZE, &options->host.max_memory, "SIZE",
 		  "requests that come or are decoded, together; default: 256MB", .minimum = 1024 * 1024 },
 		{ "queue-size", FLAG_SIZE, &options->queue_bytes, "SIZE",
 		  "decoded requests that wait for the database; default: 256MB", .minimum = 1024 * 1024 },
-		{ "max-connections", FLAG_NUMBER, &options->max_connections, "NUMBER",
+		{ "max-connections", FLAG_NUMBER, &options->host.max_connections, "NUMBER",
 		  "at a time; default: 4096", .minimum = 1, .maximum = 1000000 },
-		{ "client-connections", FLAG_NUMBER, &options->client_connections, "NUMBER",
+		{ "client-connections", FLAG_NUMBER, &options->host.client_connections, "NUMBER",
 		  "of one address at a time; default: 2048", .minimum = 1, .maximum = 1000000 },
-		{ "client-requests", FLAG_NUMBER, &options->client_requests, "NUMBER",
+		{ "client-requests", FLAG_NUMBER, &options->host.client_requests, "NUMBER",
 		  "of one tenant or address, a second; default: 1000", .minimum = 1, .maximum = 1000000 },
 		{ "client-series", FLAG_NUMBER, &options->client_series, "NUMBER",
 		  "different series of one tenant or address in an hour; default: 50000", .minimum = 1,
@@ -44,10 +44,10 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 		{ "workers", FLAG_NUMBER, &options->workers, "NUMBER",
 		  "threads that decode; default: as many as processors, 4 at most", .minimum = 1,
 		  .maximum = 64 },
-		{ "answer-timeout", FLAG_DURATION, &options->answer_ms, "DURATION",
+		{ "answer-timeout", FLAG_DURATION, &options->host.answer_ms, "DURATION",
 		  "who waits that long for a commit is asked to come again; default: 4s", .minimum = 100,
 		  .maximum = 3600000 },
-		{ "idle-timeout", FLAG_DURATION, &options->idle_ms, "DURATION",
+		{ "idle-timeout", FLAG_DURATION, &options->host.idle_ms, "DURATION",
 		  "until a connection without requests is closed; default: 5m", .minimum = 1000,
 		  .maximum = 86400000 },
 		{ "max-age", FLAG_DURATION, &options->max_age_ms, "DURATION",
@@ -59,18 +59,18 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 
 	memset(options, 0, sizeof(*options));
-	options->listen = "127.0.0.1:4317,127.0.0.1:4318";
+	options->host.listen = "127.0.0.1:4317,127.0.0.1:4318";
 	options->drop = LABELS_DROPPED_DEFAULT;
-	options->max_message = 64 * MB;
-	options->max_memory = 256 * MB;
+	options->host.max_message = 64 * MB;
+	options->host.max_memory = 256 * MB;
 	options->queue_bytes = 256 * MB;
-	options->max_connections = 4096;
-	options->client_connections = 2048;
-	options->client_requests = 1000;
+	options->host.max_connections = 4096;
+	options->host.client_connections = 2048;
+	options->host.client_requests = 1000;
 	options->client_series = 50000;
 	options->workers = processors < 1 ? 1 : processors > 4 ? 4 : processors;
-	options->answer_ms = 4000;
-	options->idle_ms = 300000;
+	options->host.answer_ms = 4000;
+	options->host.idle_ms = 300000;
 	options->max_age_ms = INT64_C(7) * 86400000;
 	flags[count++] = database_flag(&options->database);
 	count += log_flags(&options->log, &flags[count]);

@@ -91,7 +91,7 @@ decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch,
 }
 
 void
-otlp_export(Receiver *receiver, Call *call)
+otlp_export(Host *host, Call *call)
 {
-	submit_request(receiver, call, &json_request, decode);
+	submit_request(receiver_of(host), call, &json_request, decode);
 }

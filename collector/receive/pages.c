@@ -1,61 +1,29 @@
 /*
  * pages.c
- *		Health and numbers.
+ *		Numbers, and health as gRPC asks for it.
  */
 #include <string.h>
 
 #include "otlp/message.h"
+#include "receive/receiver.h"
 #include "receive/services.h"
-
-#define PLAIN "text/plain; charset=utf-8"
 
 /* Of grpc.health.v1.HealthCheckResponse. */
 #define SERVING		1
 #define NOT_SERVING 2
 
-static void
-say(Call *call, int status, const char *text)
+void
+page_metrics(Host *host, Call *call)
 {
-	call->answer.http_status = status;
-	call->answer.content = PLAIN;
-	buffer_put_bytes(&call->answer.body, text, strlen(text));
-}
-
-static bool
-is_ready(Receiver *receiver)
-{
+	Receiver *receiver = receiver_of(host);
 	WriterStats stats;
 
-	writer_stats(receiver->writer, &stats);
-	return stats.state == RETRY_READY;
-}
-
-void
-page_healthy(Receiver *receiver, Call *call)
-{
-	say(call, 200, "alive\n");
-}
-
-void
-page_ready(Receiver *receiver, Call *call)
-{
-	if (is_ready(receiver))
-		say(call, 200, "ready\n");
-	else
-		say(call, 503, "the database is away\n");
-}
-
-void
-page_metrics(Receiver *receiver, Call *call)
-{
-	WriterStats stats;
-
-	writer_stats(receiver->writer, &stats);
+	writer_stats(host->writer, &stats);
 	stats.queued_bytes = store_line_bytes(&receiver->line);
 	call->answer.http_status = 200;
 	call->answer.content = METRICS_CONTENT;
-	metrics_print(&receiver->metrics, atomic_load(&receiver->memory.used_bytes), &stats,
-				  &call->answer.body);
+	receive_metrics_print(&receiver->metrics, &host->metrics, atomic_load(&host->memory.used_bytes),
+						  &stats, &call->answer.body);
 }
 
 /* The whole server is "", and each service that there is by its name. */
@@ -74,7 +42,7 @@ is_service(Span name)
 }
 
 void
-health_check(Receiver *receiver, Call *call)
+health_check(Host *host, Call *call)
 {
 	Message message = message_of((Span){ call->body, call->body_length });
 	Span name = { (const uint8_t *) "", 0 };
@@ -88,7 +56,7 @@ health_check(Receiver *receiver, Call *call)
 		call_fail(call, GRPC_NOT_FOUND, "there is no such service");
 		return;
 	}
-	if (is_ready(receiver))
+	if (host_is_ready(host))
 		answer[1] = SERVING;
 	buffer_put_bytes(&call->answer.body, answer, sizeof(answer));
 }

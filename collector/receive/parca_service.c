@@ -30,14 +30,14 @@ decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch,
 }
 
 void
-parca_write_raw(Receiver *receiver, Call *call)
+parca_write_raw(Host *host, Call *call)
 {
-	submit_request(receiver, call, &json_write_raw, decode);
+	submit_request(receiver_of(host), call, &json_write_raw, decode);
 }
 
 /* should_initiate_upload is false by being absent; agents do not ask for this file again. */
 void
-parca_decline_upload(Receiver *receiver, Call *call)
+parca_decline_upload(Host *host, Call *call)
 {
 	static const char reason[] = NOT_WANTED;
 	char head[2] = { 2 << PFS_WIRE_TAG_SHIFT | PFS_WIRE_BYTES, sizeof(reason) - 1 };

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stop_signals.h"
+#include "receive/receiver.h"
 #include "receive/server.h"
 #include "receive/services.h"
 #include "receive/workers.h"
@@ -50,7 +51,7 @@ serve(Server *server, Failure *failure)
 		stop_signals_seen();
 		if (reload_asked())
 			reload(server);
-		code = writer_failure(server->loop.receiver->writer, failure);
+		code = writer_failure(server->loop.host->writer, failure);
 	}
 	return code;
 }
@@ -90,9 +91,10 @@ static ExitCode
 run(Server *server, Receiver *receiver, Failure *failure)
 {
 	Workers workers = { .threads = NULL };
-	ExitCode code = server_init(server, receiver, failure);
+	ExitCode code = server_init(server, &receiver->host, failure);
 
-	if (code == EXIT_OK && !workers_start(&workers, receiver, (size_t) receiver->options->workers))
+	if (code == EXIT_OK &&
+		!workers_start(&workers, &receiver->host, (size_t) receiver->options->workers))
 		code = failure_set(failure, EXIT_INTERNAL, "could not start a thread");
 	if (code == EXIT_OK)
 	{
@@ -101,7 +103,7 @@ run(Server *server, Receiver *receiver, Failure *failure)
 	}
 	if (code == EXIT_OK)
 		code = finish(server, failure);
-	writer_drain(receiver->writer, 0);
+	writer_drain(receiver->host.writer, 0);
 	workers_stop(&workers);
 	server_fini(server);
 	return code;

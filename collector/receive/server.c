@@ -142,7 +142,7 @@ listen_on_all(Server *server, Failure *failure)
 /* --- certificates and tokens --- */
 
 static ExitCode
-check_options(const ReceiveOptions *options, Failure *failure)
+check_options(const HostOptions *options, Failure *failure)
 {
 	if ((options->cert != NULL) == (options->key != NULL) &&
 		(options->client_ca == NULL || options->cert != NULL))
@@ -155,7 +155,7 @@ check_options(const ReceiveOptions *options, Failure *failure)
 ExitCode
 server_reload(Server *server, Failure *failure)
 {
-	const ReceiveOptions *options = server->loop.options;
+	const HostOptions *options = server->loop.options;
 	SSL_CTX *tls = NULL;
 	Identities *identities = NULL;
 	ExitCode code = check_options(options, failure);
@@ -191,19 +191,19 @@ limit_connections(Server *server)
 }
 
 ExitCode
-server_init(Server *server, Receiver *receiver, Failure *failure)
+server_init(Server *server, Host *host, Failure *failure)
 {
-	struct epoll_event event = { .events = EPOLLIN, .data.ptr = &receiver->wake_fd };
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = &host->wake_fd };
 	ExitCode code;
 
 	memset(server, 0, sizeof(*server));
-	server->loop.receiver = receiver;
-	server->loop.options = receiver->options;
+	server->loop.host = host;
+	server->loop.options = host->options;
 	server->loop.now_ns = clock_ns(CLOCK_MONOTONIC);
 	limit_connections(server);
 	server->loop.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (server->loop.epoll_fd < 0 ||
-		epoll_ctl(server->loop.epoll_fd, EPOLL_CTL_ADD, receiver->wake_fd, &event) != 0)
+		epoll_ctl(server->loop.epoll_fd, EPOLL_CTL_ADD, host->wake_fd, &event) != 0)
 		return failure_set(failure, EXIT_INTERNAL, "could not set up the receiver");
 	code = server_reload(server, failure);
 	return code == EXIT_OK ? listen_on_all(server, failure) : code;
@@ -227,7 +227,7 @@ server_fini(Server *server)
 static void
 take_back(Server *server)
 {
-	Call *call = receiver_collect(server->loop.receiver);
+	Call *call = host_collect(server->loop.host);
 
 	while (call != NULL)
 	{
@@ -249,14 +249,14 @@ accept_one(Server *server, int fd, const struct sockaddr *address, socklen_t len
 	char peer[64] = "";
 	Client *client;
 
-	metric_add(&server->loop.receiver->metrics.connections_total, 1);
+	metric_add(&server->loop.host->metrics.connections_total, 1);
 	getnameinfo(address, length, peer, sizeof(peer), NULL, 0, NI_NUMERICHOST);
 	client = clients_take(&server->addresses, peer);
 	if (client == NULL || server->loop.connection_count >= server->connections_max ||
 		client_references(client) > server->loop.options->client_connections ||
 		connection_create(&server->loop, fd, server->tls, peer, client) == NULL)
 	{
-		metric_add(&server->loop.receiver->metrics.connections_refused_total, 1);
+		metric_add(&server->loop.host->metrics.connections_refused_total, 1);
 		log_event(LOG_WARNING, "receive", "too many connections", log_text("peer", peer));
 		client_release(client);
 		close(fd);
@@ -320,7 +320,7 @@ server_turn(Server *server, int wait_ms)
 	{
 		void *pointer = events[i].data.ptr;
 
-		if (pointer == &server->loop.receiver->wake_fd)
+		if (pointer == &server->loop.host->wake_fd)
 			gives_back = true;
 		else if (is_listener(server, pointer))
 			accept_some(server, *(int *) pointer);

@@ -25,7 +25,7 @@ typedef struct Server
 } Server;
 
 /* Opens sockets, reads certificates and tokens. To be given back in either case. */
-ExitCode server_init(Server *server, Receiver *receiver, Failure *failure);
+ExitCode server_init(Server *server, Host *host, Failure *failure);
 void server_fini(Server *server);
 
 /* Certificates and tokens once more; with *failure all stays as it was. */

@@ -4,7 +4,7 @@
  */
 #include "receive/services.h"
 
-#include <string.h>
+#include "receive/receiver.h"
 
 #define OTLP		 "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/"
 #define PARCA_STORE	 "/parca.profilestore.v1alpha1.ProfileStoreService/"
@@ -30,13 +30,5 @@ static const Service services[] = {
 	{ "/metrics", "GET", .answer = page_metrics },
 };
 
-const ServiceTable receive_services = { services, sizeof(services) / sizeof(services[0]) };
-
-const Service *
-service_find(const ServiceTable *table, const char *path, bool is_grpc)
-{
-	for (size_t i = 0; i < table->count; i++)
-		if (table->items[i].is_grpc == is_grpc && strcmp(table->items[i].path, path) == 0)
-			return &table->items[i];
-	return NULL;
-}
+const ServiceTable receive_services = { services, sizeof(services) / sizeof(services[0]),
+										receiver_told, receiver_left };

@@ -31,7 +31,7 @@ count_failed(Call *call, atomic_uint_fast64_t *metric)
 static void
 refuse_invalid(Receiver *receiver, Call *call, const char *text)
 {
-	count_failed(call, &receiver->metrics.requests_invalid_total);
+	count_failed(call, &receiver->host.metrics.requests_invalid_total);
 	call_fail_with(call, GRPC_INVALID_ARGUMENT, "%s", text);
 }
 
@@ -48,14 +48,14 @@ refuse_too_large(Call *call, const char *text)
 void
 submit_too_large(Receiver *receiver, Call *call, const char *text)
 {
-	metric_add(&receiver->metrics.requests_too_large_total, 1);
+	metric_add(&receiver->host.metrics.requests_too_large_total, 1);
 	refuse_too_large(call, text);
 }
 
 static void
 unavailable(Receiver *receiver, Call *call, const char *text)
 {
-	count_failed(call, &receiver->metrics.requests_unavailable_total);
+	count_failed(call, &receiver->host.metrics.requests_unavailable_total);
 	call_retry(call, text, RETRY_S);
 }
 
@@ -67,7 +67,7 @@ submit_no_room(Receiver *receiver, Call *call, const char *text)
 		submit_too_large(receiver, call, call->memory->is_beyond ? BEYOND_MEMORY : text);
 		return;
 	}
-	metric_add(&receiver->metrics.requests_throttled_total, 1);
+	metric_add(&receiver->host.metrics.requests_throttled_total, 1);
 	call_retry(call, TOO_MUCH_UNDER_WAY, RETRY_S);
 	call->answer.http_status = 429;
 }
@@ -115,7 +115,7 @@ make_digest(Call *call, const void *bytes, size_t length)
 static bool
 unpack(Receiver *receiver, Call *call)
 {
-	const InflateLimits limits = { receiver->options->max_message, call->memory };
+	const InflateLimits limits = { receiver->options->host.max_message, call->memory };
 	uint8_t *unpacked;
 	size_t length;
 
@@ -177,7 +177,7 @@ read_json(Receiver *receiver, Call *call, const JsonMessage *message)
 	}
 	if (protobuf == NULL)
 	{
-		metric_add(&receiver->metrics.requests_invalid_total, 1);
+		metric_add(&receiver->host.metrics.requests_invalid_total, 1);
 		call_fail_with(call, GRPC_INVALID_ARGUMENT, "invalid JSON: %s, at byte %zu", error, offset);
 		return false;
 	}
@@ -190,7 +190,7 @@ read_json(Receiver *receiver, Call *call, const JsonMessage *message)
 static void
 on_batch_end(Call *call, const BatchResult *result)
 {
-	Receiver *receiver = call->receiver;
+	Receiver *receiver = receiver_of(call->host);
 
 	repeats_end(&receiver->repeats, call->digest, result->end == BATCH_STORED);
 	if (result->end == BATCH_STORED)
@@ -199,13 +199,13 @@ on_batch_end(Call *call, const BatchResult *result)
 	{
 		call_fail_with(call, GRPC_INVALID_ARGUMENT, "the database refused the request: %s",
 					   result->why != NULL ? result->why->detail : "no reason was given");
-		count_failed(call, &receiver->metrics.requests_invalid_total);
+		count_failed(call, &receiver->host.metrics.requests_invalid_total);
 	}
 	else
 		unavailable(receiver, call,
 					result->end == BATCH_PUSHED_OUT ? "too much waits for the database"
 													: "the receiver stops");
-	receiver_give_back(receiver, call);
+	host_give_back(&receiver->host, call);
 }
 
 /* The writer has it then, and the call. */
@@ -292,7 +292,7 @@ give_batch(Receiver *receiver, Call *call, Batch *batch, bool is_same)
 		not_submitted(receiver, call, err);
 	}
 	batch_free(batch);
-	receiver_give_back(receiver, call);
+	host_give_back(&receiver->host, call);
 }
 
 bool
@@ -339,7 +339,7 @@ submit_decoded(Receiver *receiver, Call *call, CallDecoder decode)
 		return;
 	}
 	batch_free(batch);
-	receiver_give_back(receiver, call);
+	host_give_back(&receiver->host, call);
 }
 
 void
@@ -349,5 +349,5 @@ submit_request(Receiver *receiver, Call *call, const JsonMessage *json, CallDeco
 		(call->content != CONTENT_JSON || read_json(receiver, call, json)))
 		submit_decoded(receiver, call, decode);
 	else
-		receiver_give_back(receiver, call);
+		host_give_back(&receiver->host, call);
 }

@@ -118,7 +118,7 @@ charge_buffers(Connection *connection)
 		connection_discharge(connection, before - now);
 	else if (!connection_charge(connection, now - before))
 	{
-		metric_add(&connection->loop->receiver->metrics.requests_throttled_total, 1);
+		metric_add(&connection->loop->host->metrics.requests_throttled_total, 1);
 		connection->is_dead = true;
 		return;
 	}
@@ -266,7 +266,7 @@ traffic_check(Connection *connection)
 	if (loop->now_ns > connection->deadline_ns)
 	{
 		if (connection->state != CONNECTION_LINGER)
-			metric_add(&loop->receiver->metrics.connections_timed_out_total, 1);
+			metric_add(&loop->host->metrics.connections_timed_out_total, 1);
 		if (connection->state == CONNECTION_HTTP2 && !connection_has_output(connection) &&
 			!connection->is_closing)
 		{

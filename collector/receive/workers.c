@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "receive/services.h"
+#include "receive/service.h"
 
 #define NS_PER_MS INT64_C(1000000)
 
@@ -23,45 +23,44 @@
  * bodies with the answer or before the writer's turn, whose queue counts batches itself.
  */
 static void
-work(Receiver *receiver, Call *call, int64_t begin_cpu_ns)
+work(Host *host, Call *call, int64_t begin_cpu_ns)
 {
 	const size_t came = call->charged;
-	const int64_t limit_ns = receiver->options->answer_ms * NS_PER_MS / ANSWER_PARTS;
+	const int64_t limit_ns = host->options->answer_ms * NS_PER_MS / ANSWER_PARTS;
 	WorkLimit limit = { .end_cpu_ns = begin_cpu_ns + limit_ns, .is_unwanted = &call->is_unwanted };
 	MemoryShare memory;
 
-	share_begin(&memory, &receiver->memory, came);
+	share_begin(&memory, &host->memory, came);
 	call->memory = &memory;
 	call->limit = &limit;
-	call->service->work(receiver, call);
+	call->service->work(host, call);
 	share_end(&memory, came);
 }
 
 static void *
 worker_main(void *argument)
 {
-	Receiver *receiver = argument;
+	Host *host = argument;
 	ClientWork *client;
 	Call *call;
 
-	while ((call = receiver_take(receiver, &client)) != NULL)
+	while ((call = host_take(host, &client)) != NULL)
 	{
 		const int64_t begin_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-		work(receiver, call, begin_cpu_ns);
-		receiver_done(receiver, client,
-					  (uint64_t) (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns));
+		work(host, call, begin_cpu_ns);
+		host_done(host, client, (uint64_t) (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns));
 	}
 	return NULL;
 }
 
 bool
-workers_start(Workers *workers, Receiver *receiver, size_t count)
+workers_start(Workers *workers, Host *host, size_t count)
 {
 	sigset_t all;
 	sigset_t before;
 
-	*workers = (Workers){ .receiver = receiver };
+	*workers = (Workers){ .host = host };
 	workers->threads = calloc(count, sizeof(pthread_t));
 	if (workers->threads == NULL)
 		return false;
@@ -70,7 +69,7 @@ workers_start(Workers *workers, Receiver *receiver, size_t count)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (workers->count < count &&
-		   pthread_create(&workers->threads[workers->count], NULL, worker_main, receiver) == 0)
+		   pthread_create(&workers->threads[workers->count], NULL, worker_main, host) == 0)
 		workers->count++;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return workers->count == count;
@@ -79,8 +78,8 @@ workers_start(Workers *workers, Receiver *receiver, size_t count)
 void
 workers_stop(Workers *workers)
 {
-	if (workers->receiver != NULL)
-		receiver_stop_workers(workers->receiver);
+	if (workers->host != NULL)
+		host_stop_workers(workers->host);
 	for (size_t i = 0; i < workers->count; i++)
 		pthread_join(workers->threads[i], NULL);
 	free(workers->threads);

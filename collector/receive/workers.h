@@ -5,17 +5,17 @@
 #ifndef COLLECTOR_RECEIVE_WORKERS_H
 #define COLLECTOR_RECEIVE_WORKERS_H
 
-#include "receive/receiver.h"
+#include "receive/host.h"
 
 typedef struct Workers
 {
 	pthread_t *threads;
 	size_t count;
-	Receiver *receiver;
+	Host *host;
 } Workers;
 
 /* False without threads or memory. */
-bool workers_start(Workers *workers, Receiver *receiver, size_t count);
+bool workers_start(Workers *workers, Host *host, size_t count);
 
 /* Ends them when all that was wanted is done. */
 void workers_stop(Workers *workers);

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/stop_signals.h"
 #include "receive/server.h"
-#include "receive/services.h"
+#include "receive/service.h"
 
 #define PART		"scrape"
 #define KB			((size_t) 1024)
@@ -22,8 +22,9 @@
 
 struct ScrapePages
 {
-	ReceiveOptions options;
-	Receiver receiver;
+	Host host; /* first, so that services find the rest */
+	HostOptions options;
+	Scraper *scraper;
 	Server server;
 	int wait_fd; /* epoll: signals, and the server's own */
 };
@@ -112,13 +113,13 @@ put_configuration(Buffer *text, const Scraper *scraper)
 }
 
 static void
-page_scrape_metrics(Receiver *receiver, Call *call)
+page_scrape_metrics(Host *host, Call *call)
 {
-	const Scraper *scraper = receiver->host;
+	const Scraper *scraper = ((const ScrapePages *) host)->scraper;
 	Buffer *text = &call->answer.body;
 	WriterStats writer;
 
-	writer_stats(receiver->writer, &writer);
+	writer_stats(host->writer, &writer);
 	call->answer.http_status = 200;
 	call->answer.content = METRICS_CONTENT;
 	put_targets(text, scraper);
@@ -138,7 +139,7 @@ static const Service services[] = {
 	{ "/metrics", "GET", .is_open = true, .answer = page_scrape_metrics },
 };
 
-static const ServiceTable table = { services, sizeof(services) / sizeof(services[0]) };
+static const ServiceTable table = { services, sizeof(services) / sizeof(services[0]), NULL, NULL };
 
 static bool
 watch(int epoll_fd, int fd)
@@ -154,10 +155,10 @@ open_pages(ScrapePages *pages, Scraper *scraper, Failure *failure)
 	ExitCode code;
 
 	pages->wait_fd = epoll_create1(EPOLL_CLOEXEC);
-	code = receiver_init(&pages->receiver, &pages->options, &table, scraper->writer, failure);
-	pages->receiver.host = scraper;
+	pages->scraper = scraper;
+	code = host_init(&pages->host, &pages->options, &table, scraper->writer, failure);
 	if (code == EXIT_OK)
-		code = server_init(&pages->server, &pages->receiver, failure);
+		code = server_init(&pages->server, &pages->host, failure);
 	if (code == EXIT_OK && (pages->wait_fd < 0 || !watch(pages->wait_fd, stop_signals_fd()) ||
 							!watch(pages->wait_fd, pages->server.loop.epoll_fd)))
 		code = failure_set(failure, EXIT_INTERNAL, "could not set up the pages");
@@ -175,15 +176,14 @@ scrape_pages_open(Scraper *scraper, ScrapePages **pages, Failure *failure)
 	*pages = calloc(1, sizeof(ScrapePages));
 	if (*pages == NULL)
 		return failure_set(failure, EXIT_INTERNAL, "out of memory");
-	(*pages)->options = (ReceiveOptions){ .listen = scraper->options->listen,
-										  .drop = "",
-										  .max_message = 64 * KB,
-										  .max_memory = 1024 * KB,
-										  .max_connections = CONNECTIONS,
-										  .client_connections = CONNECTIONS,
-										  .client_requests = REQUESTS_S,
-										  .answer_ms = 1000,
-										  .idle_ms = IDLE_MS };
+	(*pages)->options = (HostOptions){ .listen = scraper->options->listen,
+									   .max_message = 64 * KB,
+									   .max_memory = 1024 * KB,
+									   .max_connections = CONNECTIONS,
+									   .client_connections = CONNECTIONS,
+									   .client_requests = REQUESTS_S,
+									   .answer_ms = 1000,
+									   .idle_ms = IDLE_MS };
 	code = open_pages(*pages, scraper, failure);
 	if (code == EXIT_OK)
 		return EXIT_OK;
@@ -198,7 +198,7 @@ scrape_pages_close(ScrapePages *pages)
 	if (pages == NULL)
 		return;
 	server_fini(&pages->server);
-	receiver_fini(&pages->receiver);
+	host_fini(&pages->host);
 	if (pages->wait_fd >= 0)
 		close(pages->wait_fd);
 	free(pages);

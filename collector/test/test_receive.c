@@ -1,6 +1,6 @@
 /*
  * test_receive.c
- *		The queues between a receiver's threads.
+ *		The queues between a server's threads.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,15 +12,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "receive/receiver.h"
+#include "receive/host.h"
+#include "receive/repeats.h"
+#include "receive/series_limit.h"
 
-static const ReceiveOptions options = { .drop = "", .max_memory = 1 << 20 };
-static const ServiceTable services = { NULL, 0 };
+static const HostOptions options = { .max_memory = 1 << 20 };
+static const ServiceTable services = { .items = NULL };
 
 /* Calls as they wait for workers: which client's is decided by who has worked least. */
 typedef struct Waiting
 {
-	Receiver receiver;
+	Host host;
 	Clients clients;
 	Client *client[3];
 } Waiting;
@@ -31,8 +33,7 @@ waiting_init(Waiting *waiting)
 	static const char *const names[] = { "a", "b", "c" };
 	Failure failure;
 
-	assert_int_equal(receiver_init(&waiting->receiver, &options, &services, NULL, &failure),
-					 EXIT_OK);
+	assert_int_equal(host_init(&waiting->host, &options, &services, NULL, &failure), EXIT_OK);
 	waiting->clients = (Clients){ NULL };
 	for (size_t i = 0; i < 3; i++)
 		assert_non_null(waiting->client[i] = clients_take(&waiting->clients, names[i]));
@@ -41,7 +42,7 @@ waiting_init(Waiting *waiting)
 static void
 waiting_fini(Waiting *waiting)
 {
-	receiver_fini(&waiting->receiver);
+	host_fini(&waiting->host);
 	clients_free(&waiting->clients);
 }
 
@@ -52,7 +53,7 @@ want(Waiting *waiting, size_t client)
 
 	assert_non_null(call);
 	call->client = waiting->client[client];
-	receiver_want(&waiting->receiver, call);
+	host_want(&waiting->host, call);
 	return call;
 }
 
@@ -61,11 +62,11 @@ static void
 work_on(Waiting *waiting, const Call *expected, uint64_t cpu_ns)
 {
 	ClientWork *work;
-	Call *call = receiver_take(&waiting->receiver, &work);
+	Call *call = host_take(&waiting->host, &work);
 
 	assert_ptr_equal(call, expected);
-	receiver_give_back(&waiting->receiver, call);
-	receiver_done(&waiting->receiver, work, cpu_ns);
+	host_give_back(&waiting->host, call);
+	host_done(&waiting->host, work, cpu_ns);
 }
 
 static void
@@ -80,7 +81,7 @@ test_order(void **state)
 		calls[i] = want(&waiting, 0);
 	for (size_t i = 0; i < 3; i++)
 		work_on(&waiting, calls[i], 1);
-	back = receiver_collect(&waiting.receiver);
+	back = host_collect(&waiting.host);
 	for (size_t i = 0; i < 3; i++)
 	{
 		Call *next = back->next;
@@ -90,7 +91,7 @@ test_order(void **state)
 		back = next;
 	}
 	assert_null(back);
-	assert_null(receiver_collect(&waiting.receiver));
+	assert_null(host_collect(&waiting.host));
 	waiting_fini(&waiting);
 }
 
@@ -135,12 +136,12 @@ test_fewest_at_work(void **state)
 	first = want(&waiting, 0);
 	want(&waiting, 0);
 	other = want(&waiting, 1);
-	assert_ptr_equal(receiver_take(&waiting.receiver, &work[0]), first);
-	assert_ptr_equal(receiver_take(&waiting.receiver, &work[1]), other);
-	receiver_give_back(&waiting.receiver, first);
-	receiver_give_back(&waiting.receiver, other);
-	receiver_done(&waiting.receiver, work[0], 1);
-	receiver_done(&waiting.receiver, work[1], 1);
+	assert_ptr_equal(host_take(&waiting.host, &work[0]), first);
+	assert_ptr_equal(host_take(&waiting.host, &work[1]), other);
+	host_give_back(&waiting.host, first);
+	host_give_back(&waiting.host, other);
+	host_done(&waiting.host, work[0], 1);
+	host_done(&waiting.host, work[1], 1);
 	waiting_fini(&waiting);
 }
 
@@ -158,19 +159,19 @@ test_withdraw(void **state)
 	other = want(&waiting, 1);
 	for (size_t i = 0; i < 4; i += 3) /* the first, the last */
 	{
-		assert_true(receiver_withdraw(&waiting.receiver, calls[i]));
-		assert_false(receiver_withdraw(&waiting.receiver, calls[i]));
+		assert_true(host_withdraw(&waiting.host, calls[i]));
+		assert_false(host_withdraw(&waiting.host, calls[i]));
 		call_free(calls[i]);
 	}
-	assert_true(receiver_withdraw(&waiting.receiver, other));
+	assert_true(host_withdraw(&waiting.host, other));
 	call_free(other);
 	other = want(&waiting, 0);
-	assert_true(receiver_withdraw(&waiting.receiver, calls[1]));
+	assert_true(host_withdraw(&waiting.host, calls[1]));
 	call_free(calls[1]);
 	work_on(&waiting, calls[2], 1);
 	work_on(&waiting, other, 1);
 	other = want(&waiting, 0);
-	assert_true(receiver_withdraw(&waiting.receiver, other)); /* the only one */
+	assert_true(host_withdraw(&waiting.host, other)); /* the only one */
 	call_free(other);
 	work_on(&waiting, want(&waiting, 0), 1);
 	waiting_fini(&waiting);
@@ -189,12 +190,12 @@ test_stop(void **state)
 	first = want(&waiting, 0);
 	want(&waiting, 0);
 	want(&waiting, 1);
-	taken = receiver_take(&waiting.receiver, &work);
+	taken = host_take(&waiting.host, &work);
 	assert_ptr_equal(taken, first);
-	receiver_stop_workers(&waiting.receiver);
-	assert_null(receiver_take(&waiting.receiver, &work));
+	host_stop_workers(&waiting.host);
+	assert_null(host_take(&waiting.host, &work));
 	call_free(taken);
-	receiver_done(&waiting.receiver, work, 0);
+	host_done(&waiting.host, work, 0);
 	waiting_fini(&waiting); /* frees the others */
 }
 
