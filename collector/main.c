@@ -3,8 +3,8 @@
  *		profstore-collector: its commands, and where those are that need other libraries.
  */
 #include "agent/agent.h"
-#include "agent/health.h"
 #include "base/command.h"
+#include "base/health.h"
 #include "base/version.h"
 #include "exchange/exchange.h"
 #include "symbols/worker.h"

@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 #include "agent/flusher.h"
-#include "agent/health.h"
 #include "agent/minute.h"
 #include "agent/reader.h"
 #include "agent/reload.h"
@@ -32,6 +31,7 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/health.h"
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/service_manager.h"

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "discovery/discovery.h"
-#include "http/json_read.h"
+#include "http_client/json_read.h"
 
 #define NS_PER_MS	   INT64_C(1000000)
 #define WAIT_S		   120

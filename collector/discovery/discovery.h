@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "discovery/target_group.h"
-#include "http/http_client.h"
+#include "http_client/http_client.h"
 
 typedef struct DiscoverySink
 {

@@ -10,7 +10,7 @@
 
 #include "base/hash.h"
 #include "discovery/discovery.h"
-#include "http/json_read.h"
+#include "http_client/json_read.h"
 
 #define REFRESH_MS_DEFAULT 60000
 #define BODY_BYTES_MAX	   (16 * JSON_READ_MB)

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "http/http_settings.h"
+#include "http_client/http_settings.h"
 
 #define KUBE_ACCOUNT	  "/var/run/secrets/kubernetes.io/serviceaccount/"
 #define KUBE_SERVER_BYTES 600

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "http/json_read.h"
+#include "http_client/json_read.h"
 
 #define NS_PER_MS INT64_C(1000000)
 #define PAGE	  "500"

@@ -11,7 +11,7 @@
 #include <uthash.h>
 
 #include "base/clock.h"
-#include "http/json_read.h"
+#include "http_client/json_read.h"
 
 #define PATH	   "/pods"
 #define PERIOD_NS  (INT64_C(10) * 1000000000)

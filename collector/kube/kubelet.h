@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "http/http_client.h"
+#include "http_client/http_client.h"
 
 typedef struct Kubelet Kubelet;
 

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "http/json_read.h"
+#include "http_client/json_read.h"
 
 #define MODULE		  "pods"
 #define KNOWN_MAX	  4096 /* then all that wait for nobody are forgotten */

@@ -10,7 +10,7 @@
 #ifndef COLLECTOR_OWNERS_H
 #define COLLECTOR_OWNERS_H
 
-#include "http/http_client.h"
+#include "http_client/http_client.h"
 #include "kube/pod_text.h"
 
 typedef struct Owners Owners;

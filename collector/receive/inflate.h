@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "receive/call.h"
+#include "http_server/call.h"
 
 typedef enum InflateEnd
 {

@@ -6,7 +6,7 @@
 #define COLLECTOR_RECEIVE_OPTIONS_H
 
 #include "base/common_flags.h"
-#include "receive/host.h"
+#include "http_server/host.h"
 
 #define RECEIVE_FLAGS_MAX 32
 

@@ -13,10 +13,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stop_signals.h"
+#include "http_server/server.h"
+#include "http_server/workers.h"
 #include "receive/receiver.h"
-#include "receive/server.h"
 #include "receive/services.h"
-#include "receive/workers.h"
 
 #define STOP_MS		INT64_C(10000)
 #define NS_PER_MS	INT64_C(1000000)

@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_RECEIVE_RECEIVE_METRICS_H
 #define COLLECTOR_RECEIVE_RECEIVE_METRICS_H
 
-#include "receive/metrics.h"
+#include "http_server/metrics.h"
 
 /* name in /metrics after profstore_receive_, help */
 #define RECEIVE_METRICS(X)                                                                    \

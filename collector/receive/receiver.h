@@ -7,8 +7,8 @@
 #ifndef COLLECTOR_RECEIVE_RECEIVER_H
 #define COLLECTOR_RECEIVE_RECEIVER_H
 
+#include "http_server/host.h"
 #include "otlp/labels.h"
-#include "receive/host.h"
 #include "receive/options.h"
 #include "receive/receive_metrics.h"
 #include "receive/repeats.h"

@@ -9,7 +9,7 @@
 #include <uthash.h>
 
 #include "base/hash.h"
-#include "receive/clients.h"
+#include "http_server/clients.h"
 
 #define SLOTS_MIN 64
 

@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_RECEIVE_SERVICES_H
 #define COLLECTOR_RECEIVE_SERVICES_H
 
-#include "receive/service.h"
+#include "http_server/service.h"
 
 extern const ServiceTable receive_services;
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "receive/clients.h"
+#include "http_server/clients.h"
 
 #define STEP_BYTES ((size_t) 64 * 1024 * 1024)
 #define ITEM_BYTES 4096 /* more than the writer's queue adds to a batch */

@@ -12,8 +12,8 @@
 
 #include <pthread.h>
 
-#include "receive/call.h"
-#include "receive/work_queue.h"
+#include "http_server/call.h"
+#include "http_server/work_queue.h"
 #include "writer/writer.h"
 
 /* Frames of stacks, each about a microsecond of the database if it is new. */

@@ -7,7 +7,7 @@
 
 #include "discovery/discovery.h"
 #include "discovery/kube_access.h"
-#include "http/http_settings.h"
+#include "http_client/http_settings.h"
 #include "labels/relabel_read.h"
 
 typedef struct ProfileKind

@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/stop_signals.h"
-#include "receive/server.h"
-#include "receive/service.h"
+#include "http_server/server.h"
+#include "http_server/service.h"
 
 #define PART		"scrape"
 #define KB			((size_t) 1024)

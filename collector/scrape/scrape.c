@@ -12,9 +12,9 @@
 #include <sys/param.h>
 #include <unistd.h>
 
-#include "agent/health.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
+#include "base/health.h"
 #include "base/log.h"
 #include "base/stop_signals.h"
 #include "config/file_mark.h"

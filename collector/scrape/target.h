@@ -10,7 +10,7 @@
 
 #include <uthash.h>
 
-#include "http/http_client.h"
+#include "http_client/http_client.h"
 #include "labels/label_builder.h"
 #include "scrape/config.h"
 

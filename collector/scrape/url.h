@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_SCRAPE_URL_H
 #define COLLECTOR_SCRAPE_URL_H
 
-#include "http/http_client.h"
+#include "http_client/http_client.h"
 #include "labels/label_builder.h"
 #include "scrape/config.h"
 

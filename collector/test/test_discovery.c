@@ -25,7 +25,7 @@
 #include "base/log.h"
 #include "discovery/discovery.h"
 #include "discovery/kube_watch.h"
-#include "http/json_read.h"
+#include "http_client/json_read.h"
 
 #define HELD_MAX ((size_t) 64 * 1024 * 1024)
 #define MS		 INT64_C(1000000)

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "receive/host.h"
+#include "http_server/host.h"
 #include "receive/repeats.h"
 #include "receive/series_limit.h"
 

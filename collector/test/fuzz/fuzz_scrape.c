@@ -14,7 +14,7 @@
 
 #include "base/common_flags.h"
 #include "base/log.h"
-#include "http/http_token.h"
+#include "http_client/http_token.h"
 #include "scrape/operator_job.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -1,0 +1,339 @@
+/*
+ * call.c
+ *		Headers that matter, and answers as google.rpc.Status.
+ */
+#include "http_server/call.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/json.h"
+
+#define AUTHORIZATION_MAX 4096
+#define TIMEOUT_DIGITS	  8
+
+#define RETRY_INFO "type.googleapis.com/google.rpc.RetryInfo"
+
+Call *
+call_create(void)
+{
+	Call *call = calloc(1, sizeof(Call));
+
+	if (call != NULL)
+		call->length = UINT64_MAX;
+	return call;
+}
+
+void
+call_free(Call *call)
+{
+	if (call == NULL)
+		return;
+	call_drop_authorization(call);
+	call_drop_body(call);
+	buffer_fini(&call->part);
+	buffer_fini(&call->answer.body);
+	free(call);
+}
+
+void
+call_drop_authorization(Call *call)
+{
+	free(call->authorization);
+	call->authorization = NULL;
+}
+
+void
+call_drop_body(Call *call)
+{
+	free(call->body);
+	free(call->first);
+	call->body = call->first = NULL;
+	call->body_length = call->body_capacity = call->first_length = 0;
+}
+
+void
+call_fail(Call *call, GrpcCode code, const char *text)
+{
+	buffer_reset(&call->answer.body);
+	call->answer.code = code;
+	call->answer.http_status = 0;
+	call->answer.text = text;
+	call->answer.retry_s = 0;
+}
+
+void
+call_retry(Call *call, const char *text, int retry_s)
+{
+	call_fail(call, GRPC_UNAVAILABLE, text);
+	call->answer.retry_s = retry_s;
+}
+
+void
+call_fail_with(Call *call, GrpcCode code, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(call->answer.text_room, sizeof(call->answer.text_room), format, arguments);
+	va_end(arguments);
+	call_fail(call, code, call->answer.text_room);
+}
+
+int
+call_http_status(const Call *call)
+{
+	if (call->answer.http_status != 0)
+		return call->answer.http_status;
+	switch (call->answer.code)
+	{
+		case GRPC_OK:
+			return 200;
+		case GRPC_INVALID_ARGUMENT:
+			return 400;
+		case GRPC_UNAUTHENTICATED:
+			return 401;
+		case GRPC_NOT_FOUND:
+		case GRPC_UNIMPLEMENTED:
+			return 404;
+		case GRPC_RESOURCE_EXHAUSTED:
+			return 413;
+		case GRPC_DEADLINE_EXCEEDED:
+		case GRPC_UNAVAILABLE:
+			return 503;
+		case GRPC_INTERNAL:
+			break;
+	}
+	return 500;
+}
+
+/* --- headers --- */
+
+static bool
+is_token(const char *value, size_t length, const char *token)
+{
+	return strlen(token) == length && strncasecmp(value, token, length) == 0;
+}
+
+/* The type without its parameters. */
+static CallContent
+content_of(const char *value, size_t length)
+{
+	size_t end = 0;
+
+	while (end < length && value[end] != ';' && value[end] != ' ')
+		end++;
+	if (is_token(value, end, "application/grpc") || is_token(value, end, "application/grpc+proto"))
+		return CONTENT_GRPC;
+	if (is_token(value, end, "application/x-protobuf"))
+		return CONTENT_PROTOBUF;
+	return is_token(value, end, "application/json") ? CONTENT_JSON : CONTENT_OTHER;
+}
+
+static CallEncoding
+encoding_of(const char *value, size_t length)
+{
+	if (length == 0 || is_token(value, length, "identity"))
+		return ENCODING_IDENTITY;
+	if (is_token(value, length, "gzip"))
+		return ENCODING_GZIP;
+	return is_token(value, length, "zstd") ? ENCODING_ZSTD : ENCODING_UNKNOWN;
+}
+
+/* At most eight digits and a unit; 0 for what is none. */
+static int64_t
+timeout_of(const char *value, size_t length)
+{
+	static const struct
+	{
+		char unit;
+		int64_t ns;
+	} units[] = { { 'H', INT64_C(3600000000000) },
+				  { 'M', INT64_C(60000000000) },
+				  { 'S', 1000000000 },
+				  { 'm', 1000000 },
+				  { 'u', 1000 },
+				  { 'n', 1 } };
+	int64_t number = 0;
+
+	if (length < 2 || length > TIMEOUT_DIGITS + 1)
+		return 0;
+	for (size_t i = 0; i + 1 < length; i++)
+	{
+		if (value[i] < '0' || value[i] > '9')
+			return 0;
+		number = number * 10 + (value[i] - '0');
+	}
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (units[i].unit == value[length - 1])
+			return number > INT64_MAX / units[i].ns ? 0 : number * units[i].ns;
+	return 0;
+}
+
+static bool
+copy_text(char *to, size_t room, const char *value, size_t length)
+{
+	if (length >= room || memchr(value, '\0', length) != NULL)
+		return false;
+	memcpy(to, value, length);
+	to[length] = '\0';
+	return true;
+}
+
+static bool
+length_of(Call *call, const char *value, size_t length)
+{
+	uint64_t number = 0;
+
+	if (length == 0 || length > 18)
+		return false;
+	for (size_t i = 0; i < length; i++)
+	{
+		if (value[i] < '0' || value[i] > '9')
+			return false;
+		number = number * 10 + (uint64_t) (value[i] - '0');
+	}
+	if (call->length != UINT64_MAX && call->length != number)
+		return false;
+	call->length = number;
+	return true;
+}
+
+bool
+call_header(Call *call, const char *name, size_t name_length, const char *value, size_t length)
+{
+	if (is_token(name, name_length, ":method"))
+		return copy_text(call->method, sizeof(call->method), value, length);
+	if (is_token(name, name_length, ":path"))
+	{
+		size_t end = 0;
+
+		while (end < length && value[end] != '?')
+			end++;
+		call->has_path = true;
+		return copy_text(call->path, sizeof(call->path), value, end);
+	}
+	if (is_token(name, name_length, "content-type"))
+		call->content = content_of(value, length);
+	else if (is_token(name, name_length, "grpc-encoding") ||
+			 is_token(name, name_length, "content-encoding"))
+	{
+		call->encoding = encoding_of(value, length);
+		call->has_encoding = true;
+	}
+	else if (is_token(name, name_length, "grpc-timeout"))
+		call->timeout_ns = timeout_of(value, length);
+	else if (is_token(name, name_length, "content-length"))
+		return length_of(call, value, length);
+	else if (is_token(name, name_length, "authorization"))
+	{
+		if (call->authorization != NULL || length > AUTHORIZATION_MAX)
+			return false;
+		call->authorization = strndup(value, length);
+		return call->authorization != NULL;
+	}
+	return true;
+}
+
+/* --- answers --- */
+
+static void
+put_varint(Buffer *body, uint64_t value)
+{
+	while (value >= 0x80)
+	{
+		char byte = (char) (value | 0x80);
+
+		buffer_put_bytes(body, &byte, 1);
+		value >>= 7;
+	}
+	buffer_put_bytes(body, &(char){ (char) value }, 1);
+}
+
+static void
+put_bytes_field(Buffer *body, unsigned number, const void *bytes, size_t length)
+{
+	put_varint(body, number << 3 | 2);
+	put_varint(body, length);
+	buffer_put_bytes(body, bytes, length);
+}
+
+/* Any{1 type_url, 2 value: RetryInfo{1 retry_delay: Duration{1 seconds}}} */
+static void
+put_retry_info(Buffer *body, int retry_s)
+{
+	Buffer duration = { NULL };
+	Buffer info = { NULL };
+	Buffer any = { NULL };
+
+	put_varint(&duration, 1 << 3);
+	put_varint(&duration, (uint64_t) retry_s);
+	put_bytes_field(&info, 1, duration.bytes, duration.length);
+	put_bytes_field(&any, 1, RETRY_INFO, strlen(RETRY_INFO));
+	put_bytes_field(&any, 2, info.bytes, info.length);
+	put_bytes_field(body, 3, any.bytes, any.length);
+	body->failed |= duration.failed || info.failed || any.failed;
+	buffer_fini(&duration);
+	buffer_fini(&info);
+	buffer_fini(&any);
+}
+
+static void
+put_json_text(Buffer *body, const char *text)
+{
+	char escape[JSON_ESCAPE_BYTES];
+
+	for (; *text != '\0'; text++)
+	{
+		if (json_escape((unsigned char) *text, escape))
+			buffer_put_bytes(body, escape, strlen(escape));
+		else
+			buffer_put_bytes(body, text, 1);
+	}
+}
+
+static void
+put_text(Buffer *body, const char *text)
+{
+	buffer_put_bytes(body, text, strlen(text));
+}
+
+void
+call_status_body(const Call *call, bool json, Buffer *body)
+{
+	const Answer *answer = &call->answer;
+	const char *text = answer->text != NULL ? answer->text : "";
+	char number[64];
+
+	if (!json)
+	{
+		put_varint(body, 1 << 3);
+		put_varint(body, (uint64_t) answer->code);
+		put_bytes_field(body, 2, text, strlen(text));
+		if (answer->retry_s > 0)
+			put_retry_info(body, answer->retry_s);
+		return;
+	}
+	snprintf(number, sizeof(number), "{\"code\":%d,\"message\":\"", (int) answer->code);
+	put_text(body, number);
+	put_json_text(body, text);
+	put_text(body, "\"");
+	if (answer->retry_s > 0)
+	{
+		snprintf(number, sizeof(number), "\",\"retryDelay\":\"%ds\"}]", answer->retry_s);
+		put_text(body, ",\"details\":[{\"@type\":\"" RETRY_INFO);
+		put_text(body, number);
+	}
+	put_text(body, "}");
+}
+
+const char *
+call_answer_type(const Call *call)
+{
+	if (call->answer.content != NULL)
+		return call->answer.content;
+	return call->content == CONTENT_JSON ? "application/json" : "application/x-protobuf";
+}

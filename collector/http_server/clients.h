@@ -1,0 +1,50 @@
+/*
+ * clients.h
+ *		What each client has under way: a tenant, or an address where there are no tenants.
+ *
+ * The loop's thread alone.
+ */
+#ifndef COLLECTOR_HTTP_SERVER_CLIENTS_H
+#define COLLECTOR_HTTP_SERVER_CLIENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/allowance.h"
+#include "http_server/work_queue.h"
+
+#define CLIENT_NAME_MAX 160
+
+typedef struct Client Client;
+typedef struct Clients
+{
+	Client *table;
+} Clients;
+
+const char *client_name(const Client *client);
+
+/* Returns its calls that wait for a worker: the receiver's lock guards them. */
+ClientWork *client_work(Client *client);
+
+/* Returns its calls that wait for the writer: the lock of the StoreLine guards them. */
+ClientWork *client_storing(Client *client);
+
+/* Takes a reference; NULL without memory. */
+Client *clients_take(Clients *clients, const char *name);
+void client_release(Client *client); /* accepts NULL */
+
+/* Those of whom nothing has been heard for a second go. */
+void clients_sweep(Clients *clients, int64_t now_ns);
+void clients_free(Clients *clients);
+
+unsigned client_references(const Client *client);
+
+/* One request more; false beyond so many a second, of which a second's worth may come at once. */
+bool client_may_ask(Client *client, int64_t now_ns, int64_t per_second);
+
+/* Memory of its requests; false beyond the limit. */
+bool client_charge(Client *client, size_t bytes, size_t limit);
+void client_discharge(Client *client, size_t bytes);
+
+#endif

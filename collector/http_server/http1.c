@@ -1,0 +1,519 @@
+/*
+ * http1.c
+ *		A request is taken apart as it comes; a wrong one is answered and ends the connection.
+ */
+#include "http_server/http1.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "http_server/intake.h"
+
+#define HEAD_MAX 16384
+#define IN_MAX	 (128 * 1024) /* what came behind a request that is not answered yet */
+#define VERSION	 "HTTP/1.1 "  /* every answer begins so */
+
+typedef enum Http1State
+{
+	HTTP1_HEAD,
+	HTTP1_LENGTH,	  /* a body of so many bytes */
+	HTTP1_CHUNK_SIZE, /* a line */
+	HTTP1_CHUNK,
+	HTTP1_CHUNK_END,
+	HTTP1_TRAILERS,
+	HTTP1_WAIT /* for the answer */
+} Http1State;
+
+typedef struct Http1
+{
+	Http1State state;
+	Buffer in;
+	size_t at; /* read so far */
+	uint64_t left;
+	size_t head_bytes; /* of trailers and sizes of chunks */
+	Call *call;
+	bool keeps_alive;
+	bool is_probed; /* the answer's VERSION was sent */
+} Http1;
+
+/* --- answers --- */
+
+static void
+put_text(Buffer *out, const char *text)
+{
+	buffer_put_bytes(out, text, strlen(text));
+}
+
+static const char *
+status_text(int status)
+{
+	switch (status)
+	{
+		case 200:
+			return "OK";
+		case 400:
+			return "Bad Request";
+		case 401:
+			return "Unauthorized";
+		case 404:
+			return "Not Found";
+		case 405:
+			return "Method Not Allowed";
+		case 413:
+			return "Content Too Large";
+		case 415:
+			return "Unsupported Media Type";
+		case 429:
+			return "Too Many Requests";
+		case 431:
+			return "Request Header Fields Too Large";
+		case 503:
+			return "Service Unavailable";
+		default:
+			return "Internal Server Error";
+	}
+}
+
+static void
+put_head(Connection *connection, const Call *call, size_t length)
+{
+	char line[256];
+	int status = call_http_status(call);
+
+	snprintf(line, sizeof(line), "%s%d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n",
+			 connection->http1->is_probed ? "" : VERSION, status, status_text(status),
+			 call_answer_type(call), length);
+	connection->http1->is_probed = false;
+	put_text(&connection->out, line);
+	if (call->answer.retry_s > 0)
+	{
+		snprintf(line, sizeof(line), "Retry-After: %d\r\n", call->answer.retry_s);
+		put_text(&connection->out, line);
+	}
+	if (status == 401)
+		put_text(&connection->out, "WWW-Authenticate: Bearer\r\n");
+	if (!connection->http1->keeps_alive)
+		put_text(&connection->out, "Connection: close\r\n");
+	put_text(&connection->out, "\r\n");
+}
+
+static void
+answer_call(Connection *connection, Call *call)
+{
+	Http1 *http1 = connection->http1;
+	Buffer error = { NULL };
+	const Buffer *body = &call->answer.body;
+	bool is_whole = http1->state == HTTP1_WAIT;
+
+	if (call->answer.code != GRPC_OK)
+	{
+		call_status_body(call, call->content == CONTENT_JSON, &error);
+		body = &error;
+	}
+	if (!is_whole)
+		http1->keeps_alive = false; /* what is left of the request cannot be told from the next */
+	put_head(connection, call, body->length);
+	buffer_put_bytes(&connection->out, body->bytes != NULL ? body->bytes : "", body->length);
+	buffer_fini(&error);
+	http1->call = NULL;
+	intake_drop(connection, call);
+	http1->state = HTTP1_HEAD;
+	if (!http1->keeps_alive)
+		connection->is_closing = true;
+}
+
+static void
+bind_call(Connection *connection, int32_t stream, Call *call)
+{
+	connection->http1->call = call;
+}
+
+static void
+abandon_call(Connection *connection, Call *call)
+{
+	connection->is_dead = true;
+}
+
+const Protocol http1_protocol = { .answer = answer_call,
+								  .abandon = abandon_call,
+								  .bind = bind_call };
+
+/* Not a request: answered as one. */
+static void
+refuse(Connection *connection, int status, const char *text)
+{
+	Http1 *http1 = connection->http1;
+
+	if (http1->call == NULL)
+	{
+		http1->call = call_create();
+		if (http1->call == NULL)
+		{
+			connection->is_dead = true;
+			return;
+		}
+		if (!intake_add(connection, http1->call))
+		{
+			call_free(http1->call);
+			http1->call = NULL;
+			connection->is_dead = true;
+			return;
+		}
+	}
+	call_fail(http1->call, GRPC_INVALID_ARGUMENT, text);
+	http1->call->answer.http_status = status;
+	http1->keeps_alive = false;
+	metric_add(&connection->loop->host->metrics.requests_invalid_total, 1);
+	answer_call(connection, http1->call);
+}
+
+/* --- the head --- */
+
+typedef struct Head
+{
+	bool is_chunked;
+	bool has_length;
+	bool wants_continue;
+	bool keeps_alive;
+} Head;
+
+static bool
+is_word(const char *text, size_t length, const char *word)
+{
+	return strlen(word) == length && strncasecmp(text, word, length) == 0;
+}
+
+static bool
+request_line(Call *call, const char *line, size_t length, Head *head)
+{
+	const char *path = memchr(line, ' ', length);
+	const char *version =
+		path != NULL ? memchr(path + 1, ' ', length - (size_t) (path + 1 - line)) : NULL;
+	size_t rest;
+
+	if (version == NULL || path == line)
+		return false;
+	rest = length - (size_t) (version + 1 - line);
+	if (!is_word(version + 1, rest, "HTTP/1.1") && !is_word(version + 1, rest, "HTTP/1.0"))
+		return false;
+	head->keeps_alive = is_word(version + 1, rest, "HTTP/1.1");
+	return path[1] == '/' && call_header(call, ":method", 7, line, (size_t) (path - line)) &&
+		   call_header(call, ":path", 5, path + 1, (size_t) (version - path - 1));
+}
+
+static bool
+header_line(Call *call, const char *line, size_t length, Head *head)
+{
+	const char *colon = memchr(line, ':', length);
+	size_t name;
+	const char *value;
+	size_t value_length;
+
+	if (colon == NULL || colon == line || line[0] == ' ' || line[0] == '\t' || colon[-1] == ' ')
+		return false;
+	name = (size_t) (colon - line);
+	value = colon + 1;
+	value_length = length - name - 1;
+	for (; value_length > 0 && (*value == ' ' || *value == '\t'); value_length--)
+		value++;
+	while (value_length > 0 && (value[value_length - 1] == ' ' || value[value_length - 1] == '\t'))
+		value_length--;
+	if (is_word(line, name, "transfer-encoding"))
+	{
+		head->is_chunked = is_word(value, value_length, "chunked");
+		return head->is_chunked;
+	}
+	if (is_word(line, name, "connection"))
+		head->keeps_alive &= !is_word(value, value_length, "close");
+	head->wants_continue |=
+		is_word(line, name, "expect") && is_word(value, value_length, "100-continue");
+	head->has_length |= is_word(line, name, "content-length");
+	return call_header(call, line, name, value, value_length);
+}
+
+static bool
+read_head(Call *call, const char *text, size_t length, Head *head)
+{
+	bool is_first = true;
+
+	while (length > 0)
+	{
+		const char *end = memchr(text, '\n', length);
+		size_t line = end != NULL ? (size_t) (end - text) : length;
+		size_t step = line + (end != NULL);
+
+		if (line > 0 && text[line - 1] == '\r')
+			line--;
+		if (memchr(text, '\0', line) != NULL || memchr(text, '\r', line) != NULL)
+			return false;
+		if (line > 0 && !(is_first ? request_line(call, text, line, head)
+								   : header_line(call, text, line, head)))
+			return false;
+		is_first &= line == 0;
+		text += step;
+		length -= step;
+	}
+	/* both would let two servers disagree on where a request ends */
+	return !is_first && !(head->is_chunked && head->has_length);
+}
+
+/* Bytes up to and with the empty line; 0: it is not there yet. */
+static size_t
+head_length(const char *text, size_t length)
+{
+	const char *end = memmem(text, length, "\r\n\r\n", 4);
+
+	return end != NULL ? (size_t) (end - text) + 4 : 0;
+}
+
+static void
+end_request(Connection *connection)
+{
+	Http1 *http1 = connection->http1;
+
+	http1->state = HTTP1_WAIT;
+	intake_end_of_request(connection->loop, http1->call);
+}
+
+static void
+begin_request(Connection *connection, size_t length)
+{
+	Http1 *http1 = connection->http1;
+	Head head = { 0 };
+	Call *call = call_create();
+
+	if (call == NULL || !intake_add(connection, call))
+	{
+		call_free(call);
+		connection->is_dead = true;
+		return;
+	}
+	http1->call = call;
+	if (!read_head(call, http1->in.bytes + http1->at, length, &head))
+	{
+		refuse(connection, 400, "this is no HTTP/1.1 request that can be read");
+		return;
+	}
+	http1->at += length;
+	http1->keeps_alive = head.keeps_alive;
+	http1->left = head.has_length ? call->length : 0;
+	http1->head_bytes = 0;
+	http1->state = head.is_chunked ? HTTP1_CHUNK_SIZE : HTTP1_LENGTH;
+	if (call->content == CONTENT_GRPC)
+		refuse(connection, 400, "gRPC needs HTTP/2");
+	else if (intake_headers(connection->loop, call) && head.wants_continue)
+		put_text(&connection->out, "HTTP/1.1 100 Continue\r\n\r\n");
+}
+
+/* --- the body --- */
+
+static void
+take_body(Connection *connection, size_t length)
+{
+	Http1 *http1 = connection->http1;
+	const uint8_t *bytes = (const uint8_t *) http1->in.bytes + http1->at;
+
+	http1->at += length;
+	http1->left -= length;
+	intake_body(connection->loop, http1->call, bytes, length);
+}
+
+/* A line without its end; NULL: it is not there yet. */
+static const char *
+take_line(Connection *connection, size_t *length)
+{
+	Http1 *http1 = connection->http1;
+	const char *line = http1->in.bytes + http1->at;
+	const char *end = memchr(line, '\n', http1->in.length - http1->at);
+
+	if (end == NULL)
+		return NULL;
+	*length = (size_t) (end - line);
+	http1->at += *length + 1;
+	http1->head_bytes += *length + 1;
+	if (*length > 0 && line[*length - 1] == '\r')
+		--*length;
+	return line;
+}
+
+static bool
+chunk_size(const char *line, size_t length, uint64_t *size)
+{
+	size_t digits = 0;
+
+	*size = 0;
+	for (; digits < length && line[digits] != ';' && line[digits] != ' '; digits++)
+	{
+		char c = line[digits];
+		unsigned digit = c >= '0' && c <= '9'	? (unsigned) (c - '0')
+						 : c >= 'a' && c <= 'f' ? (unsigned) (c - 'a' + 10)
+						 : c >= 'A' && c <= 'F' ? (unsigned) (c - 'A' + 10)
+												: 16;
+
+		if (digit == 16)
+			return false;
+		*size = *size << 4 | digit;
+	}
+	return digits > 0 && digits <= 8;
+}
+
+/* Lines around chunks: false where one is not there yet. */
+static bool
+take_chunk_line(Connection *connection)
+{
+	Http1 *http1 = connection->http1;
+	size_t length;
+	const char *line = take_line(connection, &length);
+
+	if (line == NULL)
+		return false;
+	if (http1->state == HTTP1_CHUNK_SIZE && chunk_size(line, length, &http1->left))
+		http1->state = http1->left > 0 ? HTTP1_CHUNK : HTTP1_TRAILERS;
+	else if (http1->state == HTTP1_CHUNK_END && length == 0)
+		http1->state = HTTP1_CHUNK_SIZE;
+	else if (http1->state == HTTP1_TRAILERS)
+	{
+		if (length == 0)
+			end_request(connection);
+	}
+	else
+		refuse(connection, 400, "the body's chunks cannot be read");
+	return true;
+}
+
+/* One step with what is there; false where more is needed. */
+static bool
+step(Connection *connection)
+{
+	Http1 *http1 = connection->http1;
+	size_t there = http1->in.length - http1->at;
+	size_t length;
+
+	switch (http1->state)
+	{
+		case HTTP1_HEAD:
+			length = head_length(http1->in.bytes + http1->at, there);
+			if (length == 0 && there > HEAD_MAX)
+				refuse(connection, 431, "the headers are too large");
+			else if (length > 0)
+				begin_request(connection, length);
+			return length > 0;
+		case HTTP1_LENGTH:
+			if (http1->left == 0)
+				end_request(connection);
+			else if (there > 0)
+				take_body(connection, there < http1->left ? there : (size_t) http1->left);
+			return there > 0 || http1->state == HTTP1_HEAD;
+		case HTTP1_CHUNK:
+			if (there > 0)
+				take_body(connection, there < http1->left ? there : (size_t) http1->left);
+			if (http1->state == HTTP1_CHUNK && http1->left == 0)
+				http1->state = HTTP1_CHUNK_END;
+			return there > 0;
+		case HTTP1_CHUNK_SIZE:
+		case HTTP1_CHUNK_END:
+		case HTTP1_TRAILERS:
+			if (there > HEAD_MAX && memchr(http1->in.bytes + http1->at, '\n', there) == NULL)
+				refuse(connection, 400, "a line of the body is too long");
+			else
+				return take_chunk_line(connection);
+			return false;
+		case HTTP1_WAIT:
+			break;
+	}
+	return false;
+}
+
+void
+http1_go_on(Connection *connection)
+{
+	Http1 *http1 = connection->http1;
+
+	while (!connection->is_dead && !connection->is_closing && http1->state != HTTP1_WAIT &&
+		   step(connection))
+		;
+	if (http1->at == http1->in.length)
+	{
+		buffer_fini(&http1->in); /* a thousand idle connections keep none */
+		http1->in = (Buffer){ NULL };
+	}
+	else if (http1->at > 0)
+	{
+		memmove(http1->in.bytes, http1->in.bytes + http1->at, http1->in.length - http1->at);
+		http1->in.length -= http1->at;
+	}
+	http1->at = 0;
+}
+
+void
+http1_read(Connection *connection, const uint8_t *bytes, size_t length)
+{
+	Http1 *http1 = connection->http1;
+
+	if (http1->in.length == 0 && connection->call_count == 0)
+		connection_set_deadline(connection, CONNECTION_GREETING_NS);
+	buffer_put_bytes(&http1->in, bytes, length);
+	if (http1->in.failed || http1->in.length > IN_MAX)
+		connection->is_dead = true;
+	else
+		http1_go_on(connection);
+}
+
+/* --- of the connection --- */
+
+size_t
+http1_held(const Connection *connection)
+{
+	return connection->http1->in.capacity;
+}
+
+bool
+http1_is_in_head(const Connection *connection)
+{
+	return connection->http1->in.length > 0 && connection->call_count == 0;
+}
+
+bool
+http1_has_more(const Connection *connection)
+{
+	return connection->http1->state == HTTP1_WAIT && connection->http1->in.length > 0;
+}
+
+bool
+http1_is_waiting(const Connection *connection)
+{
+	return connection->http1->state == HTTP1_WAIT;
+}
+
+void
+http1_probe(Connection *connection)
+{
+	if (connection->http1->is_probed || connection->http1->state != HTTP1_WAIT)
+		return;
+	put_text(&connection->out, VERSION);
+	connection->http1->is_probed = true;
+}
+
+void
+http1_stop(Connection *connection)
+{
+	connection->http1->keeps_alive = false;
+}
+
+bool
+http1_start(Connection *connection)
+{
+	connection->http1 = calloc(1, sizeof(Http1));
+	connection->protocol = &http1_protocol;
+	return connection->http1 != NULL;
+}
+
+void
+http1_end(Connection *connection)
+{
+	if (connection->http1 != NULL)
+		buffer_fini(&connection->http1->in);
+	free(connection->http1);
+}

@@ -1,0 +1,123 @@
+/*
+ * identity.c
+ *		Tokens and their tenants.
+ */
+#include "http_server/identity.h"
+
+#include <errno.h>
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/grow.h"
+#include "base/utf8.h"
+
+#define BEARER "Bearer "
+
+typedef struct Identity
+{
+	char tenant[IDENTITY_TENANT_MAX];
+	unsigned char token[SHA256_DIGEST_LENGTH];
+} Identity;
+
+struct Identities
+{
+	Identity *items;
+	size_t count;
+	size_t capacity;
+};
+
+static void
+hash(const char *token, unsigned char result[SHA256_DIGEST_LENGTH])
+{
+	SHA256((const unsigned char *) token, strlen(token), result);
+}
+
+static ExitCode
+wrong_line(const char *path, int line, Failure *failure)
+{
+	failure_set(failure, EXIT_CONFIG, "could not read the file of tokens");
+	failure_detail(failure, "%s: line %d is not \"TENANT TOKEN\", or its tenant is too long.", path,
+				   line);
+	return failure->code;
+}
+
+static ExitCode
+read_line(Identities *identities, char *text, const char *path, int line, Failure *failure)
+{
+	char *rest = NULL;
+	const char *tenant = strtok_r(text, " \t\r\n", &rest);
+	const char *token = strtok_r(NULL, " \t\r\n", &rest);
+	Identity *item;
+
+	if (tenant == NULL || tenant[0] == '#')
+		return EXIT_OK;
+	if (token == NULL || strtok_r(NULL, " \t\r\n", &rest) != NULL ||
+		strlen(tenant) >= IDENTITY_TENANT_MAX || !utf8_valid(tenant))
+		return wrong_line(path, line, failure);
+	if (grow_array(&identities->items, &identities->capacity, identities->count,
+				   sizeof(Identity)) != 0)
+		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+	item = &identities->items[identities->count++];
+	strcpy(item->tenant, tenant);
+	hash(token, item->token);
+	return EXIT_OK;
+}
+
+ExitCode
+identities_read(const char *path, Identities **identities, Failure *failure)
+{
+	Identities *self = calloc(1, sizeof(Identities));
+	FILE *file = self != NULL ? fopen(path, "re") : NULL;
+	ExitCode code = EXIT_OK;
+	char *text = NULL;
+	size_t room = 0;
+
+	if (file == NULL)
+	{
+		free(self);
+		failure_set(failure, EXIT_IO, "could not read the file of tokens");
+		failure_detail(failure, "%s: %s.", path, strerror(errno));
+		return failure->code;
+	}
+	for (int line = 1; code == EXIT_OK && getline(&text, &room, file) >= 0; line++)
+		code = read_line(self, text, path, line, failure);
+	if (code == EXIT_OK && ferror(file))
+		code = failure_set(failure, EXIT_IO, "could not read the file of tokens");
+	if (text != NULL)
+		OPENSSL_cleanse(text, room);
+	free(text);
+	fclose(file);
+	if (code == EXIT_OK)
+		*identities = self;
+	else
+		identities_free(self);
+	return code;
+}
+
+void
+identities_free(Identities *identities)
+{
+	if (identities == NULL)
+		return;
+	free(identities->items);
+	free(identities);
+}
+
+const char *
+identities_find(const Identities *identities, const char *authorization)
+{
+	unsigned char token[SHA256_DIGEST_LENGTH];
+	const char *tenant = NULL;
+
+	if (authorization == NULL || strncasecmp(authorization, BEARER, strlen(BEARER)) != 0)
+		return NULL;
+	hash(authorization + strlen(BEARER), token);
+	for (size_t i = 0; i < identities->count; i++)
+		if (CRYPTO_memcmp(identities->items[i].token, token, sizeof(token)) == 0)
+			tenant = identities->items[i].tenant;
+	return tenant;
+}

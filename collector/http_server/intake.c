@@ -1,0 +1,560 @@
+/*
+ * intake.c
+ *		From headers to a worker, and back to the protocol.
+ */
+#include "http_server/intake.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "base/log.h"
+#include "http_server/service.h"
+
+#define ARRIVAL_NS	 (INT64_C(60) * 1000000000) /* until a request must be whole */
+#define PREFIX_BYTES 5
+#define FIRST_BYTES	 4096
+#define RETRY_S		 1
+
+/* A call without its body: headers, answer, and the stream that it is for nghttp2. */
+#define CALL_BYTES (sizeof(Call) + 1024)
+
+/* --- who may ask --- */
+
+static void
+discharge(Loop *loop, Call *call)
+{
+	if (call->charged == 0)
+		return;
+	pool_release(&loop->host->memory, call->charged);
+	client_discharge(call->client, call->charged);
+	call->charged = 0;
+}
+
+/* Its client may let the call wait for long yet: what it said goes before. */
+static void
+answer(Loop *loop, Call *call)
+{
+	discharge(loop, call);
+	call_drop_body(call);
+	call->is_refused = true;
+	call->since_ns = loop->now_ns;
+	if (call->connection != NULL)
+		call->connection->protocol->answer(call->connection, call);
+}
+
+static void
+refuse(Loop *loop, Call *call, GrpcCode code, int http_status, const char *text)
+{
+	call_fail(call, code, text);
+	call->answer.http_status = http_status;
+	answer(loop, call);
+}
+
+/* By token, else by certificate. False with the answer. */
+static bool
+identify(Loop *loop, Call *call)
+{
+	const Connection *connection = call->connection;
+	const char *tenant = NULL;
+
+	if (call->service->is_open || (loop->identities == NULL && loop->options->client_ca == NULL))
+		return true;
+	if (loop->identities != NULL && call->authorization != NULL)
+		tenant = identities_find(loop->identities, call->authorization);
+	else if (connection->has_tenant)
+		tenant = connection->tenant;
+	if (tenant != NULL)
+	{
+		snprintf(call->tenant, sizeof(call->tenant), "%s", tenant);
+		return true;
+	}
+	metric_add(&loop->host->metrics.requests_unauthenticated_total, 1);
+	log_event(LOG_WARNING, "receive", "refused a request without a valid token",
+			  log_text("peer", connection->peer));
+	refuse(loop, call, GRPC_UNAUTHENTICATED, 401, "a valid token or certificate is needed");
+	return false;
+}
+
+static bool
+find_service(Loop *loop, Call *call)
+{
+	bool is_grpc = call->content == CONTENT_GRPC;
+
+	call->service = service_find(loop->host->services, call->path, is_grpc);
+	if (call->service == NULL)
+		refuse(loop, call, GRPC_UNIMPLEMENTED, 404,
+			   strstr(call->path, ".v1experimental.") != NULL
+				   ? "the profiles signal is read as v1development, of OTLP 1.8 to 1.11"
+				   : "there is no such method");
+	else if (strcmp(call->service->method, call->method) != 0)
+		refuse(loop, call, GRPC_UNIMPLEMENTED, 405, "there is no such method at this path");
+	else if (!is_grpc && call->service->work != NULL && call->content != CONTENT_PROTOBUF &&
+			 call->content != CONTENT_JSON)
+		refuse(loop, call, GRPC_INVALID_ARGUMENT, 415,
+			   "the content type is neither application/x-protobuf nor application/json");
+	else if (call->encoding == ENCODING_UNKNOWN)
+		refuse(loop, call, GRPC_UNIMPLEMENTED, 415, "the encoding is not identity, gzip or zstd");
+	else
+		return true;
+	metric_add(&loop->host->metrics.requests_invalid_total, 1);
+	return false;
+}
+
+static bool
+throttled(Loop *loop, Call *call, const char *text)
+{
+	metric_add(&loop->host->metrics.requests_throttled_total, 1);
+	call_retry(call, text, RETRY_S);
+	call->answer.http_status = 429;
+	answer(loop, call);
+	return false;
+}
+
+static bool
+take_client(Loop *loop, Call *call)
+{
+	const char *name = call->tenant[0] != '\0' ? call->tenant : call->connection->peer;
+
+	call->client = clients_take(&loop->clients, name);
+	if (call->client == NULL)
+	{
+		call_retry(call, "out of memory", RETRY_S);
+		answer(loop, call);
+		return false;
+	}
+	return client_may_ask(call->client, loop->now_ns, loop->options->client_requests) ||
+		   throttled(loop, call, "too many requests");
+}
+
+static bool
+too_large(Loop *loop, Call *call)
+{
+	bool is_parca = call->service != NULL && call->service->is_parca;
+
+	metric_add(&loop->host->metrics.requests_too_large_total, 1);
+	refuse(loop, call, is_parca ? GRPC_INVALID_ARGUMENT : GRPC_RESOURCE_EXHAUSTED, 413,
+		   "the request is larger than --max-message");
+	return false;
+}
+
+bool
+intake_headers(Loop *loop, Call *call)
+{
+	const bool may_ask =
+		find_service(loop, call) && identify(loop, call) && take_client(loop, call);
+
+	/* the largest of the headers, and a secret, which nobody needs any more */
+	call_drop_authorization(call);
+	if (!may_ask)
+		return false;
+	if (call->content != CONTENT_GRPC && call->length != UINT64_MAX &&
+		call->length > loop->options->max_message)
+		return too_large(loop, call);
+	if (loop->is_stopping)
+	{
+		call_retry(call, "the receiver stops", RETRY_S);
+		answer(loop, call);
+	}
+	return !loop->is_stopping;
+}
+
+/* --- bodies --- */
+
+/* Pays for memory: all requests together, and half of it for what one client sends. */
+static bool
+charge(Loop *loop, Call *call, size_t bytes)
+{
+	MemoryPool *memory = &loop->host->memory;
+
+	if (!pool_charge(memory, bytes))
+		return throttled(loop, call, TOO_MUCH_UNDER_WAY);
+	if (!client_charge(call->client, bytes, memory->limit_bytes / 2))
+	{
+		pool_release(memory, bytes);
+		return throttled(loop, call, TOO_MUCH_UNDER_WAY);
+	}
+	call->charged += bytes;
+	return true;
+}
+
+static bool
+reserve_body(Loop *loop, Call *call, size_t length)
+{
+	size_t wanted = call->body_length + length;
+	size_t capacity = MAX(call->body_capacity, FIRST_BYTES);
+	uint8_t *body;
+
+	if (wanted <= call->body_capacity)
+		return true;
+	if (wanted > loop->options->max_message)
+		return too_large(loop, call);
+	while (capacity < wanted)
+		capacity *= 2;
+	if (call->length != UINT64_MAX && call->length >= wanted)
+		capacity = MIN(capacity, call->length);
+	if (!charge(loop, call, capacity - call->body_capacity))
+		return false;
+	body = realloc(call->body, capacity);
+	if (body == NULL)
+		return throttled(loop, call, "out of memory");
+	call->body = body;
+	call->body_capacity = capacity;
+	return true;
+}
+
+static bool
+keep_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
+{
+	if (length == 0)
+		return true;
+	if (!reserve_body(loop, call, length))
+		return false;
+	memcpy(call->body + call->body_length, bytes, length);
+	call->body_length += length;
+	return true;
+}
+
+/* One message: a flag, a length, that many bytes. */
+static bool
+take_prefix(Loop *loop, Call *call)
+{
+	const uint8_t *prefix = call->prefix;
+
+	call->length = (uint64_t) prefix[1] << 24 | (uint64_t) prefix[2] << 16 |
+				   (uint64_t) prefix[3] << 8 | prefix[4];
+	call->is_compressed = prefix[0] == 1;
+	if (prefix[0] > 1 ||
+		(call->is_compressed && (!call->has_encoding || call->encoding == ENCODING_IDENTITY)))
+	{
+		metric_add(&loop->host->metrics.requests_invalid_total, 1);
+		refuse(loop, call, GRPC_INTERNAL, 400, "a message is compressed, but does not say how");
+		return false;
+	}
+	return call->length <= loop->options->max_message || too_large(loop, call);
+}
+
+static bool
+grpc_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
+{
+	while (length > 0 && call->prefix_length < PREFIX_BYTES)
+	{
+		call->prefix[call->prefix_length++] = *bytes++;
+		length--;
+		if (call->prefix_length == PREFIX_BYTES && !take_prefix(loop, call))
+			return false;
+	}
+	if (length > 0 && length > call->length - call->body_length)
+	{
+		refuse(loop, call, GRPC_INTERNAL, 400, "a message came that nobody waits for");
+		return false;
+	}
+	return keep_body(loop, call, bytes, length);
+}
+
+static bool
+has_message(const Call *call)
+{
+	return call->prefix_length == PREFIX_BYTES && call->body_length == call->length;
+}
+
+/* --- whole calls --- */
+
+/* What waits behind a database that is away would only be thrown away when the queue is full. */
+static bool
+database_takes(Loop *loop, Call *call)
+{
+	WriterStats stats;
+
+	writer_stats(loop->host->writer, &stats);
+	if (stats.state == RETRY_READY || stats.state == RETRY_STARTING)
+		return true;
+	metric_add(&loop->host->metrics.requests_unavailable_total, 1);
+	call_retry(call, "the database is away", RETRY_S);
+	answer(loop, call);
+	return false;
+}
+
+static void
+dispatch(Loop *loop, Call *call)
+{
+	call->host = loop->host;
+	if (call->first == NULL)
+		metric_add(&loop->host->metrics.requests_total, 1);
+	if (call->service->answer != NULL)
+	{
+		call->service->answer(loop->host, call);
+		answer(loop, call);
+		return;
+	}
+	if (!call->service->is_exchange && !database_takes(loop, call))
+		return;
+	call->is_away = true;
+	call->since_ns = loop->now_ns;
+	loop->away_count++;
+	host_want(loop->host, call);
+}
+
+bool
+intake_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
+{
+	bool good;
+
+	if (call->is_refused)
+		return false;
+	metric_add(&loop->host->metrics.bytes_total, length);
+	if (call->is_away) /* a worker has the body: it is told when that comes back */
+	{
+		call->has_surplus |= length > 0;
+		return false;
+	}
+	good = call->content == CONTENT_GRPC ? grpc_body(loop, call, bytes, length)
+										 : keep_body(loop, call, bytes, length);
+	if (good && call->service->is_exchange && has_message(call))
+		dispatch(loop, call);
+	return good;
+}
+
+void
+intake_end_of_request(Loop *loop, Call *call)
+{
+	call->is_whole = true;
+	if (call->is_refused || call->is_away)
+		return;
+	if (call->content != CONTENT_GRPC || (has_message(call) && !call->service->is_exchange))
+	{
+		dispatch(loop, call);
+		return;
+	}
+	metric_add(&loop->host->metrics.requests_total, 1);
+	metric_add(&loop->host->metrics.requests_invalid_total, 1);
+	refuse(loop, call, GRPC_INTERNAL, 400, "the request ends within its message");
+}
+
+static void
+free_call(Loop *loop, Call *call)
+{
+	discharge(loop, call);
+	client_release(call->client);
+	call_free(call);
+}
+
+/* Takes back a call that no worker has begun with; then it is not away any more. */
+static void
+take_out(Loop *loop, Call *call)
+{
+	if (!host_withdraw(loop->host, call))
+		return;
+	call->is_away = false;
+	loop->away_count--;
+}
+
+/* Nobody waits for it any more. */
+static void
+forget(Loop *loop, Call *call)
+{
+	call->connection = NULL;
+	if (!call->is_refused)
+		metric_add(&loop->host->metrics.requests_cancelled_total, 1);
+	if (call->is_away && !call->is_refused)
+	{
+		atomic_store(&call->is_unwanted, true);
+		take_out(loop, call);
+	}
+	if (!call->is_away)
+		free_call(loop, call);
+}
+
+bool
+intake_add(Connection *connection, Call *call)
+{
+	if (!connection_charge(connection, CALL_BYTES))
+	{
+		metric_add(&connection->loop->host->metrics.requests_throttled_total, 1);
+		return false;
+	}
+	call->connection = connection;
+	call->since_ns = connection->loop->now_ns;
+	call->sibling = connection->calls;
+	connection->calls = call;
+	connection->call_count++;
+	return true;
+}
+
+void
+intake_drop(Connection *connection, Call *call)
+{
+	Call **at = &connection->calls;
+
+	while (*at != call)
+		at = &(*at)->sibling;
+	*at = call->sibling;
+	connection->call_count--;
+	connection_discharge(connection, CALL_BYTES);
+	connection->protocol->bind(connection, call->stream, NULL);
+	forget(connection->loop, call);
+}
+
+void
+intake_drop_all(Connection *connection)
+{
+	while (connection->calls != NULL)
+		intake_drop(connection, connection->calls);
+}
+
+/* --- what takes too long --- */
+
+/* When its client shall have an answer: somewhat before it gives up itself. */
+static int64_t
+answer_after_ns(const Loop *loop, const Call *call)
+{
+	int64_t limit = loop->options->answer_ms * 1000000;
+
+	return call->timeout_ns > 0 ? MIN(limit, call->timeout_ns - call->timeout_ns / 5) : limit;
+}
+
+/*
+ * A call that is away is not ours to answer from: another one stands in for it, and it is told to
+ * nobody when it comes back.
+ */
+static void
+stand_in(Loop *loop, Call *call)
+{
+	Connection *connection = call->connection;
+	Call *other = call_create();
+
+	if (other == NULL)
+		return;
+	other->stream = call->stream;
+	other->content = call->content;
+	other->is_whole = call->is_whole;
+	other->is_answering = call->is_answering;
+	other->part = call->part;
+	other->part_at = call->part_at;
+	call->part = (Buffer){ NULL };
+	metric_add(&loop->host->metrics.requests_unavailable_total, 1);
+	call_retry(other, "the database has not stored the request yet", RETRY_S);
+	call->is_refused = true;
+	intake_drop(connection, call);
+	if (!intake_add(connection, other)) /* it is charged as the dropped one was */
+	{
+		call_free(other);
+		connection->is_dead = true;
+		return;
+	}
+	connection->protocol->bind(connection, other->stream, other);
+	answer(loop, other);
+}
+
+/* The client of one that is still to be decoded sends it again; a stream is not sent again. */
+static void
+answer_late(Loop *loop, Call *call)
+{
+	if (!call->service->is_exchange)
+		take_out(loop, call);
+	if (call->is_away)
+	{
+		stand_in(loop, call);
+		return;
+	}
+	metric_add(&loop->host->metrics.requests_unavailable_total, 1);
+	call_retry(call, "the request has waited too long to be read", RETRY_S);
+	answer(loop, call);
+}
+
+static void
+check_call(Loop *loop, Call *call)
+{
+	int64_t waited_ns = loop->now_ns - call->since_ns;
+
+	if (call->is_refused)
+	{
+		if (waited_ns > ARRIVAL_NS)
+			call->connection->protocol->abandon(call->connection, call);
+		return;
+	}
+	if (call->is_away && waited_ns > answer_after_ns(loop, call))
+		answer_late(loop, call);
+	else if (!call->is_away && waited_ns > ARRIVAL_NS)
+	{
+		call_retry(call, "the request took too long to arrive", RETRY_S);
+		answer(loop, call);
+	}
+}
+
+void
+intake_check(Connection *connection)
+{
+	Call *next;
+
+	for (Call *call = connection->calls; call != NULL; call = next)
+	{
+		next = call->sibling;
+		check_call(connection->loop, call);
+	}
+}
+
+/* --- the way back --- */
+
+/* The answer of an exchange so far; its client's second message is waited for. */
+static void
+go_on(Loop *loop, Call *call)
+{
+	const size_t held = call->body_length + call->answer.body.length;
+
+	call->wants_second = false;
+	if (call->has_surplus || call->is_whole)
+	{
+		metric_add(&loop->host->metrics.requests_invalid_total, 1);
+		refuse(loop, call, GRPC_INVALID_ARGUMENT, 400,
+			   call->is_whole ? "the stream ends before the stacks that were asked for"
+							  : "a message came that nobody waits for");
+		return;
+	}
+
+	/* question and answer stay while their client takes its time: unpacked, more than what came */
+	if (held > call->charged && !charge(loop, call, held - call->charged))
+		return;
+	call->first = call->body;
+	call->first_length = call->body_length;
+	call->body = NULL;
+	call->body_length = call->body_capacity = 0;
+	call->prefix_length = 0;
+	call->since_ns = loop->now_ns;
+	call->connection->protocol->answer_part(call->connection, call);
+}
+
+static void
+end(Loop *loop, Call *call)
+{
+	const ServiceTable *services = loop->host->services;
+
+	if (call->answer.code == GRPC_OK && services->told != NULL)
+		services->told(loop->host, call);
+	if (call->answer.code == GRPC_OK && call->has_surplus)
+		call_fail(call, GRPC_INTERNAL, "stored, but a message came that nobody waits for");
+	answer(loop, call);
+}
+
+Connection *
+intake_take_back(Loop *loop, Call *call)
+{
+	Connection *connection = call->connection;
+
+	call->is_away = false;
+	loop->away_count--;
+	if (connection == NULL)
+	{
+		const ServiceTable *services = loop->host->services;
+
+		if (call->answer.code == GRPC_OK && services->left != NULL)
+			services->left(loop->host, call, loop->now_ns);
+		free_call(loop, call);
+	}
+	else if (call->wants_second)
+		go_on(loop, call);
+	else
+		end(loop, call);
+	return connection;
+}

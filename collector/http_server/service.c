@@ -1,0 +1,50 @@
+/*
+ * service.c
+ *		Looks a path up; the pages of health.
+ */
+#include "http_server/service.h"
+
+#include <string.h>
+
+#define PLAIN "text/plain; charset=utf-8"
+
+const Service *
+service_find(const ServiceTable *table, const char *path, bool is_grpc)
+{
+	for (size_t i = 0; i < table->count; i++)
+		if (table->items[i].is_grpc == is_grpc && strcmp(table->items[i].path, path) == 0)
+			return &table->items[i];
+	return NULL;
+}
+
+static void
+say(Call *call, int status, const char *text)
+{
+	call->answer.http_status = status;
+	call->answer.content = PLAIN;
+	buffer_put_bytes(&call->answer.body, text, strlen(text));
+}
+
+bool
+host_is_ready(Host *host)
+{
+	WriterStats stats;
+
+	writer_stats(host->writer, &stats);
+	return stats.state == RETRY_READY;
+}
+
+void
+page_healthy(Host *host, Call *call)
+{
+	say(call, 200, "alive\n");
+}
+
+void
+page_ready(Host *host, Call *call)
+{
+	if (host_is_ready(host))
+		say(call, 200, "ready\n");
+	else
+		say(call, 503, "the database is away\n");
+}

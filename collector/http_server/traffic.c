@@ -1,0 +1,282 @@
+/*
+ * traffic.c
+ *		Which protocol speaks, when it is fed, and what a connection waits for.
+ */
+#include "http_server/traffic.h"
+
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/log.h"
+#include "http_server/http1.h"
+#include "http_server/http2.h"
+#include "http_server/intake.h"
+
+#define LINGER_NS	 (INT64_C(2) * 1000000000)
+#define READS_A_TURN 4
+#define HTTP2_HELLO	 "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+#define HELLO_BYTES	 24
+
+void
+traffic_close(Connection *connection)
+{
+	intake_drop_all(connection);
+	http1_end(connection);
+	http2_end(connection);
+	connection_free(connection);
+}
+
+/* --- sending --- */
+
+/* All is said: whoever still sends shall not lose the answer to a reset. */
+static void
+linger(Connection *connection)
+{
+	connection_shut_down(connection);
+	connection->state = CONNECTION_LINGER;
+	connection_set_deadline(connection, LINGER_NS);
+	intake_drop_all(connection);
+	connection->is_dead |= connection->has_ended;
+}
+
+/*
+ * A client that has ended its side waits for the answers to requests of HTTP/1.1 that came whole,
+ * and for nothing else. HTTP/2 has no use for a connection that is half open.
+ */
+static void
+check_end(Connection *connection)
+{
+	if (!connection->has_ended)
+		return;
+	if (connection->state != CONNECTION_HTTP1)
+		connection->is_dead = true;
+	else if (!http1_is_waiting(connection))
+		connection->is_closing = true;
+}
+
+/* What the connection waits for by itself, where nothing is to be sent. */
+static void
+set_waiting_deadline(Connection *connection)
+{
+	const int64_t idle_ns = connection->loop->options->idle_ms * 1000000;
+
+	if (connection->state == CONNECTION_HTTP1 && http1_is_in_head(connection))
+		return; /* within headers: as long as since they began */
+	if (connection->state == CONNECTION_HTTP1 || connection->state == CONNECTION_HTTP2)
+		connection_set_deadline(connection, idle_ns);
+}
+
+/* Until there is none, or the socket takes no more: then an event of it is waited for. */
+static void
+send_all(Connection *connection)
+{
+	bool had_output;
+
+	do
+	{
+		if (connection->state == CONNECTION_HTTP2 && !connection->is_dead)
+			http2_write(connection);
+		had_output = connection_has_output(connection);
+		connection_send(connection);
+	} while (!connection->is_dead && connection->state == CONNECTION_HTTP2 && had_output &&
+			 !connection_has_output(connection));
+}
+
+/* What is behind a request that is not answered yet waits in the socket. */
+static bool
+may_read(const Connection *connection)
+{
+	return !connection->has_ended &&
+		   connection->out.length - connection->out_at < CONNECTION_OUT_MAX &&
+		   !(connection->state == CONNECTION_HTTP1 && http1_has_more(connection));
+}
+
+static void
+pump(Connection *connection)
+{
+	send_all(connection);
+	if (connection->is_closing && !connection_has_output(connection) && !connection->is_dead &&
+		connection->state != CONNECTION_LINGER)
+		linger(connection);
+	if (connection->is_dead)
+		return;
+	connection_watch(connection, (may_read(connection) ? (uint32_t) EPOLLIN : 0) |
+									 (connection_has_output(connection) || connection->wants_write
+										  ? (uint32_t) EPOLLOUT
+										  : 0));
+}
+
+/* Charges the buffers as they stand; a connection that may hold no more of them is closed. */
+static void
+charge_buffers(Connection *connection)
+{
+	const size_t now = connection->out.capacity +
+					   (connection->state == CONNECTION_HTTP1 ? http1_held(connection) : 0);
+	const size_t before = connection->charged_buffers;
+
+	if (now <= before)
+		connection_discharge(connection, before - now);
+	else if (!connection_charge(connection, now - before))
+	{
+		metric_add(&connection->loop->host->metrics.requests_throttled_total, 1);
+		connection->is_dead = true;
+		return;
+	}
+	connection->charged_buffers = now;
+}
+
+void
+traffic_go_on(Connection *connection)
+{
+	if (connection->state == CONNECTION_HTTP1)
+		http1_go_on(connection);
+	check_end(connection);
+	if (!connection->is_dead)
+		pump(connection);
+	if (!connection->is_dead)
+		charge_buffers(connection);
+	if (connection->is_dead)
+		traffic_close(connection);
+}
+
+void
+traffic_stop(Connection *connection)
+{
+	if (connection->state == CONNECTION_HTTP2)
+		http2_stop(connection);
+	if (connection->state == CONNECTION_HTTP1)
+		http1_stop(connection);
+	if (connection->call_count == 0)
+		connection->is_closing = true;
+	pump(connection);
+}
+
+/* --- receiving --- */
+
+static void feed(Connection *connection, const uint8_t *bytes, size_t length);
+
+/* HTTP/2 begins with words that no request of HTTP/1.1 does. */
+static void
+sniff(Connection *connection, const uint8_t *bytes, size_t length)
+{
+	size_t room = HELLO_BYTES - connection->sniffed_length;
+	size_t taken = length < room ? length : room;
+	bool is_http2;
+
+	memcpy(connection->sniffed + connection->sniffed_length, bytes, taken);
+	connection->sniffed_length += taken;
+	is_http2 = memcmp(connection->sniffed, HTTP2_HELLO, connection->sniffed_length) == 0;
+	if (is_http2 && connection->sniffed_length < HELLO_BYTES)
+		return;
+	connection->state = is_http2 ? CONNECTION_HTTP2 : CONNECTION_HTTP1;
+	if (!is_http2 && connection->sniffed[0] == 0x16)
+	{
+		log_event(LOG_WARNING, "receive", "a client speaks TLS where none is configured",
+				  log_text("peer", connection->peer));
+		connection->is_dead = true;
+		return;
+	}
+	if (is_http2 ? !http2_start(connection) : !http1_start(connection))
+	{
+		connection->is_dead = true;
+		return;
+	}
+	feed(connection, connection->sniffed, connection->sniffed_length);
+	if (taken < length)
+		feed(connection, bytes + taken, length - taken);
+}
+
+static void
+feed(Connection *connection, const uint8_t *bytes, size_t length)
+{
+	switch (connection->state)
+	{
+		case CONNECTION_HANDSHAKE:
+		case CONNECTION_LINGER:
+			break;
+		case CONNECTION_SNIFF:
+			sniff(connection, bytes, length);
+			break;
+		case CONNECTION_HTTP1:
+			http1_read(connection, bytes, length);
+			break;
+		case CONNECTION_HTTP2:
+			http2_read(connection, bytes, length);
+			break;
+	}
+}
+
+void
+traffic_handle(Connection *connection, uint32_t events)
+{
+	size_t length = 1;
+	bool was_busy = connection->call_count > 0;
+	bool has_gone = (events & (EPOLLHUP | EPOLLERR)) != 0; /* reported until it is read */
+
+	if (connection->state == CONNECTION_HANDSHAKE)
+		connection_handshake(connection);
+	if (connection->state != CONNECTION_HANDSHAKE && ((events & EPOLLIN) != 0 || has_gone))
+	{
+		for (int i = 0; i < READS_A_TURN && length > 0 && !connection->is_dead &&
+						(has_gone || may_read(connection));
+			 i++)
+		{
+			length = connection_receive(connection);
+			if (length > 0)
+				feed(connection, connection->loop->buffer, length);
+		}
+		/* Linux reports a reset after the client's FIN by an event alone: reads return 0 */
+		connection->is_dead |= has_gone && connection->has_ended;
+		check_end(connection);
+	}
+	connection->wants_write &= (events & EPOLLOUT) == 0;
+	if (!connection->is_dead)
+		pump(connection);
+	if (!connection->is_dead)
+		charge_buffers(connection);
+	if (!connection->is_dead && !connection_has_output(connection) &&
+		(was_busy || connection->call_count > 0 || connection->state == CONNECTION_HTTP2))
+		set_waiting_deadline(connection);
+	if (connection->is_dead)
+		traffic_close(connection);
+}
+
+/* --- time --- */
+
+/* A call is coming, or its answer made: those that are answered count no more. */
+static bool
+is_busy(const Connection *connection)
+{
+	for (const Call *call = connection->calls; call != NULL; call = call->sibling)
+		if (!call->is_refused)
+			return true;
+	return false;
+}
+
+void
+traffic_check(Connection *connection)
+{
+	Loop *loop = connection->loop;
+
+	intake_check(connection);
+	if (connection->has_ended && connection->state == CONNECTION_HTTP1)
+		http1_probe(connection);
+	if (is_busy(connection) && !connection_has_output(connection))
+		set_waiting_deadline(connection);
+	if (loop->now_ns > connection->deadline_ns)
+	{
+		if (connection->state != CONNECTION_LINGER)
+			metric_add(&loop->host->metrics.connections_timed_out_total, 1);
+		if (connection->state == CONNECTION_HTTP2 && !connection_has_output(connection) &&
+			!connection->is_closing)
+		{
+			/* politely: a client that is about to ask opens another connection */
+			http2_stop(connection);
+			connection->is_closing = true;
+			connection_set_deadline(connection, LINGER_NS);
+		}
+		else
+			connection->is_dead = true;
+	}
+	traffic_go_on(connection);
+}

@@ -1,0 +1,87 @@
+/*
+ * workers.c
+ *		Each takes the call that is next: work_queue.h.
+ */
+#include "http_server/workers.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "http_server/service.h"
+
+#define NS_PER_MS INT64_C(1000000)
+
+/*
+ * A call is decoded for one half of --answer-timeout at most: another client's call, which waits
+ * for it and is decoded as long, is answered in time.
+ */
+#define ANSWER_PARTS 2
+
+/*
+ * What came is charged already. What this worker needs beside it goes with its work: unpacked
+ * bodies with the answer or before the writer's turn, whose queue counts batches itself.
+ */
+static void
+work(Host *host, Call *call, int64_t begin_cpu_ns)
+{
+	const size_t came = call->charged;
+	const int64_t limit_ns = host->options->answer_ms * NS_PER_MS / ANSWER_PARTS;
+	WorkLimit limit = { .end_cpu_ns = begin_cpu_ns + limit_ns, .is_unwanted = &call->is_unwanted };
+	MemoryShare memory;
+
+	share_begin(&memory, &host->memory, came);
+	call->memory = &memory;
+	call->limit = &limit;
+	call->service->work(host, call);
+	share_end(&memory, came);
+}
+
+static void *
+worker_main(void *argument)
+{
+	Host *host = argument;
+	ClientWork *client;
+	Call *call;
+
+	while ((call = host_take(host, &client)) != NULL)
+	{
+		const int64_t begin_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+		work(host, call, begin_cpu_ns);
+		host_done(host, client, (uint64_t) (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns));
+	}
+	return NULL;
+}
+
+bool
+workers_start(Workers *workers, Host *host, size_t count)
+{
+	sigset_t all;
+	sigset_t before;
+
+	*workers = (Workers){ .host = host };
+	workers->threads = calloc(count, sizeof(pthread_t));
+	if (workers->threads == NULL)
+		return false;
+
+	/* signals are for the main thread */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (workers->count < count &&
+		   pthread_create(&workers->threads[workers->count], NULL, worker_main, host) == 0)
+		workers->count++;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return workers->count == count;
+}
+
+void
+workers_stop(Workers *workers)
+{
+	if (workers->host != NULL)
+		host_stop_workers(workers->host);
+	for (size_t i = 0; i < workers->count; i++)
+		pthread_join(workers->threads[i], NULL);
+	free(workers->threads);
+	*workers = (Workers){ .threads = NULL };
+}
