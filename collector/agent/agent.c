@@ -46,9 +46,6 @@
 #include "symbols/symbolizer.h"
 #include "writer/writer.h"
 
-#define NS_PER_S  INT64_C(1000000000)
-#define NS_PER_MS INT64_C(1000000)
-
 #define TICK_NS			(500 * NS_PER_MS)
 #define PROGRESS_NS		(100 * NS_PER_MS)
 #define BEGIN_NS		NS_PER_S

@@ -31,9 +31,6 @@
 #include "base/log.h"
 #include "batch/batch.h"
 
-#define NS_PER_MS INT64_C(1000000)
-#define NS_PER_S  INT64_C(1000000000)
-
 #define OPEN_BINARIES_NS NS_PER_S		   /* so that their symbols are there when a flush is due */
 #define OPEN_FIRST_NS	 (100 * NS_PER_MS) /* until something is stored: the first flush is near */
 #define SWEEP_NS		 (10 * NS_PER_S)   /* of files that nobody refers to any more */

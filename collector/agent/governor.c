@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define NS_PER_S INT64_C(1000000000)
+#include "base/clock.h"
 
 #define BURST_NS		   (60.0 * (double) NS_PER_S) /* of the ceiling: what the account holds */
 #define RECENT_WEIGHT	   0.25						  /* of the newest second */

@@ -12,7 +12,6 @@
 #include "base/log.h"
 #include "process/proc_file.h"
 
-#define NS_PER_S	INT64_C(1000000000)
 #define INTERVAL_NS NS_PER_S
 
 static int64_t

@@ -3,13 +3,12 @@
  *		From a record and its walked stack to a sample of the interval: series, frames, time.
  */
 #include "agent/reader_parts.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "symbols/worker_accounts.h"
-
-#define NS_PER_US 1000
 
 /*
  * Kernel workers are named for the queue they serve at the moment ("kworker/1:2"): that part is

@@ -4,7 +4,8 @@
  */
 #include "agent/table_account.h"
 
-#define NS_PER_S   UINT64_C(1000000000)
+#include "base/clock.h"
+
 #define PART	   4			   /* an owner's part of --max-cpu is one in so many */
 #define AT_ONCE_NS (30 * NS_PER_S) /* of --max-cpu */
 

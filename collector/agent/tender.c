@@ -15,8 +15,6 @@
 #include "agent/heartbeat.h"
 #include "base/clock.h"
 
-#define NS_PER_S	  INT64_C(1000000000)
-#define NS_PER_MS	  INT64_C(1000000)
 #define PACE_NS		  (500 * NS_PER_MS)
 #define TEND_EARLY_NS (20 * NS_PER_MS) /* close waits this long before their window ends */
 

@@ -20,7 +20,6 @@
 #include "base/clock.h"
 
 #define SWEEP_NS		UINT64_C(20000000000)
-#define NS_PER_S		UINT64_C(1000000000)
 /* handled before a table is made that walks wait for, where records come without a pause */
 #define RECORDS_A_TABLE 32
 

@@ -8,11 +8,11 @@
  */
 #include "arrow/samples.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/table.h"
 #include "formats/series_names.h"
 
-#define NS_PER_US		1000
 #define ROW_STEPS		8
 #define DELTA			"delta"
 #define NOTHING			UINT32_MAX

@@ -8,6 +8,11 @@
 #include <stdint.h>
 #include <time.h>
 
+#define NS_PER_S  INT64_C(1000000000)
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_US INT64_C(1000)
+#define US_PER_MS INT64_C(1000)
+
 /* Cannot fail for the clocks that Linux always has. */
 static inline int64_t
 clock_ns(clockid_t clock)

@@ -14,8 +14,6 @@
 
 #include "base/clock.h"
 
-#define NS_PER_MS INT64_C(1000000)
-
 #define SILENCE_MS_DEFAULT 180000
 #define TIME_MS_MAX		   INT64_C(86400000)
 #define STATUS_BYTES	   1024

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
-#define NS_PER_US  INT64_C(1000)
 #define SIGNS_EACH 3 /* in the time after which the manager gives up */
 
 /* The watchdog's time, unless it is another process's. */

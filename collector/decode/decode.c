@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "decode/profile_batch.h"
 #include "formats/any/profile_read.h"
 #include "formats/clean_text.h"
@@ -17,8 +18,7 @@
 #include "formats/lines.h"
 #include "formats/memory.h"
 
-#define DAY_US	  (INT64_C(24) * 60 * 60 * 1000000)
-#define NS_PER_US 1000
+#define DAY_US (INT64_C(24) * 60 * 60 * 1000000)
 
 /* Times that the server takes, and the days that one file may span. */
 #define DAYS_AHEAD 7

@@ -16,7 +16,6 @@
 #include "discovery/discovery.h"
 #include "http_client/json_read.h"
 
-#define NS_PER_MS	   INT64_C(1000000)
 #define WAIT_S		   120
 #define TIMEOUT_MS	   ((WAIT_S + 15) * 1000)
 #define RETRY_NS	   (15000 * NS_PER_MS)

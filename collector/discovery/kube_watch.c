@@ -17,9 +17,8 @@
 #include "base/hash.h"
 #include "http_client/json_read.h"
 
-#define NS_PER_MS INT64_C(1000000)
-#define PAGE	  "500"
-#define LIST_MS	  60000
+#define PAGE	"500"
+#define LIST_MS 60000
 
 /* JSON in memory: a pod's managedFields take 20 times their text. */
 #define LIST_BYTES_MAX		(64 * JSON_READ_MB)

@@ -28,7 +28,6 @@
 #include "http_client/http_auth.h"
 #include "http_client/http_token.h"
 
-#define NS_PER_MS		 INT64_C(1000000)
 #define CONNECT_MS_MAX	 10000
 #define REDIRECTS_MAX	 10
 #define CONNECTIONS_MAX	 512 /* open ones, beyond which the oldest idle one is closed */

@@ -19,7 +19,6 @@
 #include "http_client/http_secret.h"
 #include "http_client/json_read.h"
 
-#define NS_PER_S		 INT64_C(1000000000)
 #define ASK_MS			 10000
 #define ANSWER_BYTES_MAX 65536
 #define EARLY_S			 10	  /* a token is not used in its last seconds … */

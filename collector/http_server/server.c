@@ -25,7 +25,6 @@
 #include "http_server/traffic.h"
 
 #define TURN_MS		  250
-#define NS_PER_MS	  INT64_C(1000000)
 #define EVENTS_A_TURN 64
 #define BACKLOG		  1024
 #define ACCEPTS		  64

@@ -10,8 +10,6 @@
 #include "base/clock.h"
 #include "http_server/service.h"
 
-#define NS_PER_MS INT64_C(1000000)
-
 /*
  * A call is decoded for one half of --answer-timeout at most: another client's call, which waits
  * for it and is decoded as long, is answered in time.

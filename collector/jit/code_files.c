@@ -24,7 +24,6 @@
 #define STATUS_LIMIT_BYTES 16384
 #define DESCRIPTORS_MAX	   1024
 #define ANCESTORS_MAX	   16
-#define NS_PER_S		   INT64_C(1000000000)
 #define FILE_CLOCK_LATE_NS \
 	INT64_C(100000000) /* start times and times of files have coarse clocks */
 

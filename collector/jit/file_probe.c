@@ -12,8 +12,6 @@
 
 #include "base/clock.h"
 
-#define NS_PER_S INT64_C(1000000000)
-
 /*
  * Times of files are those of the kernel's last tick: of 1 to 10 ms, and up to 8 ms late with ticks
  * of 4 ms in a virtual machine.

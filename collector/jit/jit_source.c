@@ -11,9 +11,6 @@
 #include "base/clock.h"
 #include "jit/code_files.h"
 
-#define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S  UINT64_C(1000000000)
-
 #define ANSWER_NS	   (50 * NS_PER_MS) /* that a file system may take */
 #define LOOK_PAUSE_NS  (10 * NS_PER_MS) /* between two readings of one file */
 #define REUSE_NS	   (10 * NS_PER_S)	/* who has used memory again may do so for so long */

@@ -32,7 +32,6 @@
 #include "symbols/elf_file.h"
 
 #define UPROBES_FILE "/sys/bus/event_source/devices/uprobe/type"
-#define NS_PER_S	 UINT64_C(1000000000)
 
 #define ALLOCATION_PERIOD	  (UINT64_C(512) << 10)
 #define ALLOCATION_PERIOD_MAX (UINT64_C(2) << 30) /* the program counts with 32 bits */

@@ -14,6 +14,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "kernel/source.h"
 #include "kernel/wait_round.h"
@@ -28,7 +29,6 @@
 #define STAT_BYTES		(1 << 20)
 #define VISITS_A_SECOND UINT64_C(100000) /* of threads, to find those of batches */
 #define FEWEST_MAX		16				 /* or an interval might see none */
-#define NS_PER_S		UINT64_C(1000000000)
 
 typedef struct OffCpu
 {

@@ -21,7 +21,6 @@
 #include "process/cpu_list.h"
 #include "profiler.skel.h"
 
-#define NS_PER_S	   UINT64_C(1000000000)
 #define SPREAD_MOST_NS INT64_C(100000000)
 #define TICK_SLACK_NS  UINT64_C(10000000) /* a tick may be that late when its clock is looked at */
 

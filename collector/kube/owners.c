@@ -20,7 +20,6 @@
 #define KNOWN_MAX	  4096 /* then all that wait for nobody are forgotten */
 #define AT_ONCE		  8
 #define TIMEOUT_MS	  10000
-#define NS_PER_S	  INT64_C(1000000000)
 #define PAUSE_NS	  NS_PER_S /* before it is asked again, where the API fails; doubles to … */
 #define PAUSE_NS_MAX  (60 * NS_PER_S)
 #define BODY_MAX	  (4 * JSON_READ_MB)

@@ -27,11 +27,10 @@
 #include "kube/kubelet.h"
 #include "kube/owners.h"
 
-#define MODULE	  "pods"
-#define HELD_MAX  ((size_t) 128 * 1024 * 1024)
-#define DATA_MAX  ((rlim_t) 512 * 1024 * 1024) /* of all memory: a node has some MB of pods */
-#define NS_PER_MS INT64_C(1000000)
-#define STEP_MS	  1000
+#define MODULE	 "pods"
+#define HELD_MAX ((size_t) 128 * 1024 * 1024)
+#define DATA_MAX ((rlim_t) 512 * 1024 * 1024) /* of all memory: a node has some MB of pods */
+#define STEP_MS	 1000
 
 typedef struct KnownPod
 {

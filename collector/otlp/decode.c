@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/hash.h"
 #include "formats/series_names.h"
@@ -28,7 +29,6 @@
 #define WORK_PER_BYTE 24
 #define WORK_FREE	  (INT64_C(64) * 1024 * 1024)
 
-#define NS_PER_US		 1000
 #define PROFILE_ID_BYTES 16
 #define PARTITION_MAX	 255
 #define SERIES_MEMO		 1024 /* a power of two */

@@ -14,9 +14,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 
-#define NS_PER_S	 UINT64_C(1000000000)
 #define CLOSE_AGAIN	 16 /* descriptors that stayed open, each time */
 #define STALL_NS	 (10 * NS_PER_S)
 #define STALL_MAX_NS (64 * STALL_NS)

@@ -22,7 +22,6 @@
 #define BUSY_NS		NS_PER_S /* at most, for a processor */
 
 #define STAT_LIMIT_BYTES 4096
-#define NS_PER_S		 UINT64_C(1000000000)
 
 #define WAIT_LESS_NS  (NS_PER_S / 200)
 #define COST		  20 /* times what was waited */

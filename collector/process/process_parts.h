@@ -10,10 +10,10 @@
 
 #include <uthash.h>
 
+#include "base/clock.h"
 #include "process/probes.h"
 #include "process/process.h"
 
-#define NS_PER_S		   UINT64_C(1000000000)
 #define PROCESS_REREAD_NS  (NS_PER_S / 100) /* at least between two readings */
 #define PROCESS_REFRESH_NS (60 * NS_PER_S)	/* a mapping may be replaced unnoticed */
 #define PROCESS_TOLD_NS	   (2 * NS_PER_S)	/* for which the side-band's word is enough */

@@ -19,7 +19,6 @@
 #include "receive/services.h"
 
 #define STOP_MS		INT64_C(10000)
-#define NS_PER_MS	INT64_C(1000000)
 #define TURN_MS		250
 #define CACHE_BYTES ((size_t) 64 * 1024 * 1024)
 

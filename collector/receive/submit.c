@@ -14,8 +14,6 @@
 #include "receive/inflate.h"
 #include "receive/services.h"
 
-#define NS_PER_US	  INT64_C(1000)
-#define US_PER_MS	  INT64_C(1000)
 #define AHEAD_US	  (INT64_C(3600) * 1000000) /* clocks that are wrong by so much are believed */
 #define RETRY_S		  1
 #define BEYOND_MEMORY "the request needs more than --max-memory"

@@ -20,7 +20,6 @@
 #include "runtimes/python_lines.h"
 #include "runtimes/thread_place.h"
 
-#define NS_PER_MS	   UINT64_C(1000000)
 #define SEEK_FIRST_NS  (50 * NS_PER_MS)
 #define SEEK_MOST_NS   (60000 * NS_PER_MS)
 #define CODE_COST_NS   (NS_PER_MS / 8)

@@ -22,9 +22,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define NS_PER_MS INT64_C(1000000)
-#define NS_PER_US 1000
-
 /* How soon to look again where all requests are in use, or a target is still busy. */
 #define AGAIN_NS (50 * NS_PER_MS)
 

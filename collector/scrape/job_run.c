@@ -18,7 +18,6 @@
 #include "base/log.h"
 #include "scrape/found_group.h"
 
-#define NS_PER_S   INT64_C(1000000000)
 #define INHERIT_NS (30 * NS_PER_S)
 #define STEPS_MIN  16 /* of a job in a tick, however late it is */
 

@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "base/hash.h"
-
-#define NS_PER_MS INT64_C(1000000)
 
 void
 schedule_fini(Schedule *schedule)

@@ -20,7 +20,6 @@
 #include "config/file_mark.h"
 #include "scrape/pages.h"
 
-#define NS_PER_MS	 INT64_C(1000000)
 #define LOOK_NS		 (1000 * NS_PER_MS) /* at the configuration's file */
 #define WAIT_MS		 500				/* at most, between two rounds */
 #define DRAIN_MIN_MS 1000

@@ -36,7 +36,6 @@
 #include "symbols/worker_protocol.h"
 
 #define ANSWER_TIMEOUT_NS	  INT64_C(10000000000) /* the worker's own limit is one of CPU time */
-#define NS_PER_MS			  INT64_C(1000000)
 #define REAP_TRIES			  100 /* a killed worker may be stuck in the kernel for a while */
 #define REAP_PAUSE_NS		  (20 * NS_PER_MS)
 #define PAUSE_FIRST_NS		  INT64_C(1000000000)

@@ -12,9 +12,9 @@
 #include "agent/governor.h"
 #include "agent/options.h"
 #include "agent/table_account.h"
+#include "base/clock.h"
 
-#define NS_PER_S INT64_C(1000000000)
-#define MB		 ((size_t) 1 << 20)
+#define MB ((size_t) 1 << 20)
 
 static const GovernorLimits limits = {
 	.frequency_hz = 19,

@@ -23,8 +23,6 @@
 #include "base/clock.h"
 #include "symbols/worker.h"
 
-#define NS_PER_S INT64_C(1000000000)
-
 typedef struct Fixture
 {
 	MappedFileTable *files;

@@ -35,8 +35,7 @@
 #include "kernel/wait_round.h"
 #include "sampler_figures.h"
 
-#define NS_PER_MS UINT64_C(1000000)
-#define THREADS	  80
+#define THREADS 80
 
 /* What was told of a thread. */
 typedef struct Waits

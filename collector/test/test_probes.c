@@ -40,7 +40,6 @@
 #include "kernel/sampler.h"
 #include "sampler_figures.h"
 
-#define NS_PER_S	UINT64_C(1000000000)
 #define PAGES		2000
 #define KIB			((size_t) 1024)
 #define MIB			(1024 * KIB)

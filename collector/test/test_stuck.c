@@ -30,8 +30,6 @@
 #include "process/process_parts.h"
 #include "symbols/binary.h"
 
-#define NS_PER_S UINT64_C(1000000000)
-
 /* What waits for ever does so until the watchdog lets it go. */
 #define PATIENCE_S 20
 

@@ -16,11 +16,10 @@
 #include <unistd.h>
 
 #include "agent/record.h"
+#include "base/clock.h"
 #include "labels/labeller.h"
 #include "threads/custom_labels.h"
 #include "threads/label_pages.h"
-
-#define NS_PER_S UINT64_C(1000000000)
 
 static void
 test_keys(void **state)

@@ -32,7 +32,6 @@
 #include "kernel/stack_reader.h"
 #include "process/owner.h"
 
-#define NS_PER_S   INT64_C(1000000000)
 #define PATIENCE_S 20
 #define PAGE_BYTES 4096
 

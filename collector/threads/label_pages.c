@@ -6,8 +6,9 @@
 
 #include <stddef.h>
 
+#include "base/clock.h"
+
 #define PAGE_BITS	 12
-#define NS_PER_S	 UINT64_C(1000000000)
 #define AGAIN_NS	 (60 * NS_PER_S)
 #define PAGE_COST_NS NS_PER_S
 #define BURST_NS	 (LABEL_PAGES_AT_ONCE * PAGE_COST_NS)

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #define MODULE "writer"
@@ -29,8 +30,6 @@
  * must not hold up all others for ever.
  */
 #define TIMEOUTS_MAX 10
-
-#define NS_PER_MS INT64_C(1000000)
 
 void
 retry_init(Retry *retry, const char *target, int64_t denied_ms)
