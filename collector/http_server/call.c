@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/json.h"
+#include "http_server/protobuf.h"
 
 #define AUTHORIZATION_MAX 4096
 #define TIMEOUT_DIGITS	  8
@@ -240,27 +241,6 @@ call_header(Call *call, const char *name, size_t name_length, const char *value,
 
 /* --- answers --- */
 
-static void
-put_varint(Buffer *body, uint64_t value)
-{
-	while (value >= 0x80)
-	{
-		char byte = (char) (value | 0x80);
-
-		buffer_put_bytes(body, &byte, 1);
-		value >>= 7;
-	}
-	buffer_put_bytes(body, &(char){ (char) value }, 1);
-}
-
-static void
-put_bytes_field(Buffer *body, unsigned number, const void *bytes, size_t length)
-{
-	put_varint(body, number << 3 | 2);
-	put_varint(body, length);
-	buffer_put_bytes(body, bytes, length);
-}
-
 /* Any{1 type_url, 2 value: RetryInfo{1 retry_delay: Duration{1 seconds}}} */
 static void
 put_retry_info(Buffer *body, int retry_s)
@@ -269,12 +249,11 @@ put_retry_info(Buffer *body, int retry_s)
 	Buffer info = { NULL };
 	Buffer any = { NULL };
 
-	put_varint(&duration, 1 << 3);
-	put_varint(&duration, (uint64_t) retry_s);
-	put_bytes_field(&info, 1, duration.bytes, duration.length);
-	put_bytes_field(&any, 1, RETRY_INFO, strlen(RETRY_INFO));
-	put_bytes_field(&any, 2, info.bytes, info.length);
-	put_bytes_field(body, 3, any.bytes, any.length);
+	buffer_put_number(&duration, 1, (uint64_t) retry_s);
+	buffer_put_field(&info, 1, duration.bytes, duration.length);
+	buffer_put_field(&any, 1, RETRY_INFO, strlen(RETRY_INFO));
+	buffer_put_field(&any, 2, info.bytes, info.length);
+	buffer_put_field(body, 3, any.bytes, any.length);
 	body->failed |= duration.failed || info.failed || any.failed;
 	buffer_fini(&duration);
 	buffer_fini(&info);
@@ -310,9 +289,8 @@ call_status_body(const Call *call, bool json, Buffer *body)
 
 	if (!json)
 	{
-		put_varint(body, 1 << 3);
-		put_varint(body, (uint64_t) answer->code);
-		put_bytes_field(body, 2, text, strlen(text));
+		buffer_put_number(body, 1, (uint64_t) answer->code);
+		buffer_put_field(body, 2, text, strlen(text));
 		if (answer->retry_s > 0)
 			put_retry_info(body, answer->retry_s);
 		return;

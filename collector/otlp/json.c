@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "formats/wire_write.h"
 #include "otlp/fields.h"
 
 #define LENGTH_BYTES   5
@@ -79,13 +80,11 @@ put_byte(Json *json, unsigned byte)
 static bool
 put_varint(Json *json, uint64_t value)
 {
-	while (value >= 0x80)
-	{
-		if (!put_byte(json, (unsigned) (value & 0x7f) | 0x80))
-			return false;
-		value >>= 7;
-	}
-	return put_byte(json, (unsigned) value);
+	if (!reserve(json, pfs_wire_varint_bytes(value)))
+		return false;
+	json->length = (size_t) (pfs_wire_put_varint((char *) json->out + json->length, value) -
+							 (char *) json->out);
+	return true;
 }
 
 static bool

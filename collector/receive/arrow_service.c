@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "arrow/decode.h"
+#include "http_server/protobuf.h"
 #include "otlp/json.h"
 #include "receive/services.h"
 #include "receive/submit.h"
@@ -84,20 +85,6 @@ parca_write_arrow(Host *host, Call *call)
 
 /* --- Write --- */
 
-static void
-put_record(Buffer *body, const uint8_t *record, size_t length)
-{
-	char head[1 + 10] = { RECORD << PFS_WIRE_TAG_SHIFT | PFS_WIRE_BYTES };
-	size_t bytes = 1;
-	size_t rest = length;
-
-	for (; rest >= 0x80; rest >>= 7)
-		head[bytes++] = (char) (rest | 0x80);
-	head[bytes++] = (char) rest;
-	buffer_put_bytes(body, head, bytes);
-	buffer_put_bytes(body, (const char *) record, length);
-}
-
 /* Asks for the stacks of the first message; without any, what it says is stored. */
 static void
 ask(Receiver *receiver, Call *call)
@@ -119,7 +106,7 @@ ask(Receiver *receiver, Call *call)
 			submit_decoded(receiver, call, decode);
 			return;
 		}
-		put_record(&call->answer.body, wanted, length);
+		buffer_put_field(&call->answer.body, RECORD, wanted, length);
 		call->wants_second = !call->answer.body.failed;
 		if (call->answer.body.failed)
 			call_retry(call, "out of memory", 1);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "http_server/protobuf.h"
 #include "otlp/decode.h"
 #include "otlp/fields.h"
 #include "receive/services.h"
@@ -14,15 +15,12 @@
 static void
 put_partial_success(Call *call, const OtlpResult *result)
 {
-	uint8_t partial[1024];
-	uint8_t number[10];
-	size_t text = result->message != NULL ? strlen(result->message) : 0;
-	size_t digits = 0;
-	uint64_t rest = result->rejected_profiles;
+	const char *message = result->message != NULL ? result->message : "";
 	Buffer *body = &call->answer.body;
+	Buffer partial = { NULL };
 	char json[1024];
 
-	if (rest == 0)
+	if (result->rejected_profiles == 0)
 		return;
 	if (call->content == CONTENT_JSON)
 	{
@@ -30,24 +28,16 @@ put_partial_success(Call *call, const OtlpResult *result)
 		int length = snprintf(json, sizeof(json),
 							  "{\"partialSuccess\":{\"rejectedProfiles\":\"%llu\","
 							  "\"errorMessage\":\"%s\"}}",
-							  (unsigned long long) rest, text > 0 ? result->message : "");
+							  (unsigned long long) result->rejected_profiles, message);
 
 		buffer_put_bytes(body, json, (size_t) length);
 		return;
 	}
-	for (; rest >= 0x80; rest >>= 7)
-		number[digits++] = (uint8_t) (rest | 0x80);
-	number[digits++] = (uint8_t) rest;
-	partial[0] = PARTIAL_REJECTED << PFS_WIRE_TAG_SHIFT;
-	memcpy(partial + 1, number, digits);
-	partial[1 + digits] = PARTIAL_MESSAGE << PFS_WIRE_TAG_SHIFT | PFS_WIRE_BYTES;
-	partial[2 + digits] = (uint8_t) text; /* below 128, as all of them */
-	memcpy(partial + 3 + digits, result->message, text);
-	buffer_put_bytes(body,
-					 (char[]){ RESPONSE_PARTIAL_SUCCESS << PFS_WIRE_TAG_SHIFT | PFS_WIRE_BYTES },
-					 1);
-	buffer_put_bytes(body, (char[]){ (char) (3 + digits + text) }, 1);
-	buffer_put_bytes(body, partial, 3 + digits + text);
+	buffer_put_number(&partial, PARTIAL_REJECTED, result->rejected_profiles);
+	buffer_put_field(&partial, PARTIAL_MESSAGE, message, strlen(message));
+	buffer_put_field(body, RESPONSE_PARTIAL_SUCCESS, partial.bytes, partial.length);
+	body->failed |= partial.failed;
+	buffer_fini(&partial);
 }
 
 static void

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "http_server/protobuf.h"
 #include "otlp/message.h"
 #include "receive/receiver.h"
 #include "receive/services.h"
@@ -46,7 +47,6 @@ health_check(Host *host, Call *call)
 {
 	Message message = message_of((Span){ call->body, call->body_length });
 	Span name = { (const uint8_t *) "", 0 };
-	char answer[2] = { 1 << PFS_WIRE_TAG_SHIFT, NOT_SERVING };
 
 	while (message_next(&message))
 		if (field_is_message(&message.field, 1))
@@ -56,7 +56,5 @@ health_check(Host *host, Call *call)
 		call_fail(call, GRPC_NOT_FOUND, "there is no such service");
 		return;
 	}
-	if (host_is_ready(host))
-		answer[1] = SERVING;
-	buffer_put_bytes(&call->answer.body, answer, sizeof(answer));
+	buffer_put_number(&call->answer.body, 1, host_is_ready(host) ? SERVING : NOT_SERVING);
 }

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 
+#include "http_server/protobuf.h"
 #include "otlp/write_raw.h"
 #include "receive/services.h"
 #include "receive/submit.h"
@@ -40,8 +41,6 @@ void
 parca_decline_upload(Host *host, Call *call)
 {
 	static const char reason[] = NOT_WANTED;
-	char head[2] = { 2 << PFS_WIRE_TAG_SHIFT | PFS_WIRE_BYTES, sizeof(reason) - 1 };
 
-	buffer_put_bytes(&call->answer.body, head, sizeof(head));
-	buffer_put_bytes(&call->answer.body, reason, sizeof(reason) - 1);
+	buffer_put_field(&call->answer.body, 2, reason, sizeof(reason) - 1);
 }

@@ -3,34 +3,23 @@
  *		Appends each message when its object is first used; the string table and the mappings,
  *		which may still change, come last.
  *
- * 1. Varints, tags and lengths are written here; whole messages, of which there are few, by
- *    protobuf-c.
- * 2. Strings, functions, mappings and locations get numbers in the order of first use.
- * 3. A sample, of which there are many, is measured and then written in one piece.
- * 4. At the end: types, mappings, strings, and the fields of the header.
+ * 1. Strings, functions, mappings and locations get numbers in the order of first use.
+ * 2. A sample, of which there are many, is measured and then written in one piece.
+ * 3. At the end: types, mappings, strings, and the fields of the header.
  */
 #include "profstore.h"
 
 #include "mb/pg_wchar.h"
-#include "port/pg_bitutils.h"
 
 #include "base/arrays.h"
 #include "base/id_map.h"
 #include "dictionary/cache/dictionary.h"
 #include "export/pprof_write.h"
 #include "export/text_numbers.h"
-#include "formats/profile.pb-c.h"
-
-#define WIRE_VARINT 0
-#define WIRE_BYTES	2
-#define TAG_SHIFT	3
+#include "formats/pprof_fields.h"
+#include "formats/wire_write.h"
 
 #define INITIAL_ENTRIES 256
-
-/* Fields of a sample; their tags take one byte each. */
-#define SAMPLE_LOCATION_ID 1
-#define SAMPLE_VALUE	   2
-#define SAMPLE_LABEL	   3
 
 /* Numbers of the dictionary's objects in the file, from 1 on. */
 typedef struct Numbers
@@ -42,16 +31,29 @@ typedef struct Numbers
 /* Instead of the number of a location without frames after the filters. */
 #define NO_FRAMES PG_UINT32_MAX
 
+/* A mapping whose number is its place, from 1 on. Texts are numbers of strings. */
+typedef struct MappingEntry
+{
+	uint32 filename;
+	uint32 build_id;
+	bool has_functions;
+	bool has_filenames;
+	bool has_line_numbers;
+	bool has_inline_frames;
+} MappingEntry;
+
 struct PfsPprofWriter
 {
 	PfsSymbols *symbols;
 	StringInfoData messages; /* samples, locations, functions */
+	StringInfoData message;	 /* the one that is being put together … */
+	StringInfoData location; /* … and a location, whose functions come first */
 	StringInfoData table;	 /* the string table */
 	pfs_text_numbers_hash *strings;
 	Numbers locations;
 	Numbers functions;
 	Numbers mapping_numbers;
-	Pfs__Pprof__Mapping *mappings;
+	MappingEntry *mappings;
 	uint32 mapping_count;
 	uint32 mapping_capacity;
 	uint32 *location_numbers; /* of the sample being added … */
@@ -62,56 +64,22 @@ struct PfsPprofWriter
 /* Bytes */
 
 static void
-bytes_append_varint(StringInfo out, uint64 value)
+append_number(StringInfo out, uint32 field, uint64 value)
 {
-	for (; value >= 0x80; value >>= 7)
-		appendStringInfoCharMacro(out, (char) (value | 0x80));
-	appendStringInfoCharMacro(out, (char) value);
-}
+	char bytes[PFS_WIRE_FIELD_MAX];
 
-static inline uint32
-varint_length(uint64 value)
-{
-	return (uint32) pg_leftmost_one_pos64(value | 1) / 7 + 1;
-}
-
-/* Writes a varint into existing room; returns the place behind it. */
-static inline char *
-field_put_varint(char *at, uint64 value)
-{
-	for (; value >= 0x80; value >>= 7)
-		*at++ = (char) (value | 0x80);
-	*at++ = (char) value;
-	return at;
-}
-
-static inline char *
-put_tag(char *at, uint32 field, uint64 length)
-{
-	return field_put_varint(field_put_varint(at, (uint64) field << TAG_SHIFT | WIRE_BYTES), length);
+	if (value != 0)
+		appendBinaryStringInfo(out, bytes,
+							   (int) (pfs_wire_put_number(bytes, field, value) - bytes));
 }
 
 static void
-append_number(StringInfo out, Pfs__Pprof__Field field, uint64 value)
+append_bytes(StringInfo out, uint32 field, const char *data, Size length)
 {
-	if (value == 0)
-		return;
-	bytes_append_varint(out, (uint64) field << TAG_SHIFT | WIRE_VARINT);
-	bytes_append_varint(out, value);
-}
+	char head[PFS_WIRE_FIELD_MAX];
 
-static void
-append_message(StringInfo out, uint32 field, const ProtobufCMessage *message)
-{
-	size_t length = protobuf_c_message_get_packed_size(message);
-
-	bytes_append_varint(out, (uint64) field << TAG_SHIFT | WIRE_BYTES);
-	bytes_append_varint(out, length);
-	if (length > MaxAllocSize)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("profile is too large")));
-	enlargeStringInfo(out, (int) length);
-	protobuf_c_message_pack(message, (uint8_t *) out->data + out->len);
-	out->len += (int) length;
+	appendBinaryStringInfo(out, head, (int) (pfs_wire_put_head(head, field, length) - head));
+	appendBinaryStringInfo(out, data, (int) length);
 }
 
 static uint32
@@ -120,18 +88,13 @@ writer_string_number(PfsPprofWriter *writer, const char *text)
 	bool found;
 	PfsTextNumber *entry = pfs_text_numbers_insert(writer->strings, text, &found);
 	char *utf8;
-	size_t length;
 
 	if (found)
 		return entry->number;
 	entry->number = writer->strings->members - 1;
 	entry->text = pstrdup(text);
 	utf8 = pg_server_to_any(text, (int) strlen(text), PG_UTF8);
-	length = strlen(utf8);
-	bytes_append_varint(&writer->table,
-						(uint64) PFS__PPROF__FIELD__STRING_TABLE << TAG_SHIFT | WIRE_BYTES);
-	bytes_append_varint(&writer->table, length);
-	appendBinaryStringInfo(&writer->table, utf8, (int) length);
+	append_bytes(&writer->table, PFS_PPROF_STRING_TABLE, utf8, strlen(utf8));
 	if (utf8 != text)
 		pfree(utf8);
 	return entry->number;
@@ -153,48 +116,66 @@ writer_number(Numbers *numbers, int32 id, bool *found)
 static uint32
 function_number(PfsPprofWriter *writer, int32 id)
 {
-	Pfs__Pprof__Function message = PFS__PPROF__FUNCTION__INIT;
+	StringInfo message = &writer->message;
 	bool found;
+	uint32 number = writer_number(&writer->functions, id, &found);
 	const PfsFunction *function;
 
-	message.id = writer_number(&writer->functions, id, &found);
 	if (found)
-		return (uint32) message.id;
+		return number;
 	function = pfs_function_get(id);
-	message.name = writer_string_number(writer, function->name);
-	message.system_name = writer_string_number(writer, function->system_name);
-	message.filename = writer_string_number(writer, function->filename);
-	message.start_line = function->start_line;
-	append_message(&writer->messages, PFS__PPROF__FIELD__FUNCTION, &message.base);
-	return (uint32) message.id;
+	resetStringInfo(message);
+	append_number(message, FUNCTION_ID, number);
+	append_number(message, FUNCTION_NAME, writer_string_number(writer, function->name));
+	append_number(message, FUNCTION_SYSTEM_NAME,
+				  writer_string_number(writer, function->system_name));
+	append_number(message, FUNCTION_FILENAME, writer_string_number(writer, function->filename));
+	append_number(message, FUNCTION_START_LINE, (uint64) function->start_line);
+	append_bytes(&writer->messages, PFS_PPROF_FUNCTION, message->data, (Size) message->len);
+	return number;
 }
 
 /* Mappings are marked as symbolized until a location is not: then pprof searches symbols itself. */
-static Pfs__Pprof__Mapping *
-mapping_message(PfsPprofWriter *writer, int32 id)
+static uint32
+mapping_number(PfsPprofWriter *writer, int32 id)
 {
 	bool found;
 	uint32 number = writer_number(&writer->mapping_numbers, id, &found);
-	Pfs__Pprof__Mapping *message;
+	MappingEntry *mapping;
 
 	if (found)
-		return &writer->mappings[number - 1];
+		return number;
 	PFS_RESERVE(writer->mappings, writer->mapping_capacity, writer->mapping_count + 1);
-	message = &writer->mappings[writer->mapping_count++];
-	pfs__pprof__mapping__init(message);
-	message->id = number;
-	message->memory_limit = PG_UINT64_MAX;
-	message->filename = writer_string_number(writer, pfs_mapping_get(id)->file);
-	message->build_id = writer_string_number(writer, pfs_mapping_get(id)->build_id);
-	message->has_functions = true;
-	message->has_filenames = true;
-	message->has_line_numbers = true;
-	message->has_inline_frames = true;
-	return message;
+	mapping = &writer->mappings[writer->mapping_count++];
+	mapping->filename = writer_string_number(writer, pfs_mapping_get(id)->file);
+	mapping->build_id = writer_string_number(writer, pfs_mapping_get(id)->build_id);
+	mapping->has_functions = true;
+	mapping->has_filenames = true;
+	mapping->has_line_numbers = true;
+	mapping->has_inline_frames = true;
+	return number;
 }
 
 static void
-note_symbols(Pfs__Pprof__Mapping *mapping, const PfsLocation *location)
+append_mapping(PfsPprofWriter *writer, StringInfo out, uint32 number)
+{
+	const MappingEntry *mapping = &writer->mappings[number - 1];
+	StringInfo message = &writer->message;
+
+	resetStringInfo(message);
+	append_number(message, MAPPING_ID, number);
+	append_number(message, MAPPING_LIMIT, PG_UINT64_MAX);
+	append_number(message, MAPPING_FILENAME, mapping->filename);
+	append_number(message, MAPPING_BUILD_ID, mapping->build_id);
+	append_number(message, MAPPING_HAS_FUNCTIONS, mapping->has_functions);
+	append_number(message, MAPPING_HAS_FILENAMES, mapping->has_filenames);
+	append_number(message, MAPPING_HAS_LINE_NUMBERS, mapping->has_line_numbers);
+	append_number(message, MAPPING_HAS_INLINE_FRAMES, mapping->has_inline_frames);
+	append_bytes(out, PFS_PPROF_MAPPING, message->data, (Size) message->len);
+}
+
+static void
+note_symbols(MappingEntry *mapping, const PfsLocation *location)
 {
 	mapping->has_functions &= location->line_count > 0;
 	mapping->has_inline_frames &= location->line_count > 0;
@@ -211,43 +192,39 @@ note_symbols(Pfs__Pprof__Mapping *mapping, const PfsLocation *location)
 static pg_noinline uint32
 append_location(PfsPprofWriter *writer, int32 id)
 {
-	Pfs__Pprof__Location message = PFS__PPROF__LOCATION__INIT;
+	StringInfo message = &writer->location;
 	PfsFrames frames = pfs_symbols_frames(writer->symbols, id);
 	const PfsLocation *location;
-	Pfs__Pprof__Line *lines;
-	Pfs__Pprof__Line **line_pointers;
+	uint32 number;
 
 	if (frames.count == 0)
 		return NO_FRAMES;
-	message.id = ++writer->locations.count;
+	number = ++writer->locations.count;
 	location = pfs_location_get(id);
-	message.address = location->address;
+	resetStringInfo(message);
+	append_number(message, LOCATION_ID, number);
 	if (location->mapping_id != 0)
 	{
-		Pfs__Pprof__Mapping *mapping = mapping_message(writer, location->mapping_id);
+		uint32 mapping = mapping_number(writer, location->mapping_id);
 
-		note_symbols(mapping, location);
-		message.mapping_id = mapping->id;
+		note_symbols(&writer->mappings[mapping - 1], location);
+		append_number(message, LOCATION_MAPPING_ID, mapping);
 	}
-
-	lines = PFS_ARRAY(Pfs__Pprof__Line, frames.count);
-	line_pointers = PFS_ARRAY(Pfs__Pprof__Line *, frames.count);
+	append_number(message, LOCATION_ADDRESS, location->address);
 	/* frames are outermost first; a location without a function has a frame that represents it */
-	message.n_line = location->line_count == 0 ? 0 : frames.count;
-	for (uint32 i = 0; i < message.n_line; i++)
+	for (uint32 i = 0; i < frames.count && location->line_count > 0; i++)
 	{
 		const PfsLine *line = &location->lines[frames.frames[frames.count - 1 - i].line];
+		char bytes[2 * PFS_WIRE_FIELD_MAX];
+		char *at = pfs_wire_put_number(bytes, LINE_FUNCTION_ID,
+									   function_number(writer, line->function_id));
 
-		pfs__pprof__line__init(&lines[i]);
-		lines[i].function_id = function_number(writer, line->function_id);
-		lines[i].line = line->line;
-		line_pointers[i] = &lines[i];
+		if (line->line != 0)
+			at = pfs_wire_put_number(at, LINE_LINE, (uint64) line->line);
+		append_bytes(message, LOCATION_LINE, bytes, (Size) (at - bytes));
 	}
-	message.line = line_pointers;
-	append_message(&writer->messages, PFS__PPROF__FIELD__LOCATION, &message.base);
-	pfree(lines);
-	pfree(line_pointers);
-	return (uint32) message.id;
+	append_bytes(&writer->messages, PFS_PPROF_LOCATION, message->data, (Size) message->len);
+	return number;
 }
 
 /* Returns the number of a location; 0 if the filters leave none of its frames. */
@@ -270,6 +247,8 @@ pfs_pprof_begin(PfsSymbols *symbols)
 
 	writer->symbols = symbols;
 	initStringInfo(&writer->messages);
+	initStringInfo(&writer->message);
+	initStringInfo(&writer->location);
 	initStringInfo(&writer->table);
 	initStringInfo(&writer->labels);
 	writer->strings = pfs_text_numbers_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
@@ -299,7 +278,7 @@ number_locations(PfsPprofWriter *writer, const int32 *location_ids, uint32 count
 	{
 		if (numbers[i] == 0)
 			continue;
-		*bytes += varint_length(numbers[i]);
+		*bytes += (uint32) pfs_wire_varint_bytes(numbers[i]);
 		numbers[left++] = numbers[i];
 	}
 	return left;
@@ -311,17 +290,16 @@ set_labels(PfsPprofWriter *writer, const PfsSampleLabel *labels, uint32 count)
 	resetStringInfo(&writer->labels);
 	for (uint32 i = 0; i < count; i++)
 	{
-		Pfs__Pprof__Label message = PFS__PPROF__LABEL__INIT;
+		StringInfo message = &writer->message;
+		uint32 key = writer_string_number(writer, labels[i].key);
+		uint32 text = writer_string_number(writer, labels[i].text);
 
-		message.key = writer_string_number(writer, labels[i].key);
-		if (labels[i].numeric)
-		{
-			message.num = labels[i].number;
-			message.num_unit = writer_string_number(writer, labels[i].text);
-		}
-		else
-			message.str = writer_string_number(writer, labels[i].text);
-		append_message(&writer->labels, SAMPLE_LABEL, &message.base);
+		resetStringInfo(message);
+		append_number(message, LABEL_KEY, key);
+		append_number(message, LABEL_STR, labels[i].numeric ? 0 : text);
+		append_number(message, LABEL_NUM, labels[i].numeric ? (uint64) labels[i].number : 0);
+		append_number(message, LABEL_NUM_UNIT, labels[i].numeric ? text : 0);
+		append_bytes(&writer->labels, SAMPLE_LABEL, message->data, (Size) message->len);
 	}
 }
 
@@ -333,34 +311,35 @@ pfs_pprof_add(PfsPprofWriter *writer, const int32 *location_ids, uint32 count, i
 	StringInfo out = &writer->messages;
 	uint32 location_bytes;
 	uint32 left = number_locations(writer, location_ids, count, &location_bytes);
-	uint32 value_bytes = varint_length((uint64) value);
-	uint32 length = 1 + varint_length(value_bytes) + value_bytes;
+	uint32 value_bytes = (uint32) pfs_wire_varint_bytes((uint64) value);
+	uint32 length = 1 + (uint32) pfs_wire_varint_bytes(value_bytes) + value_bytes;
 	char *at;
 
 	set_labels(writer, labels, label_count);
 	length += (uint32) writer->labels.len;
 	if (left > 0)
-		length += 1 + varint_length(location_bytes) + location_bytes;
-	enlargeStringInfo(out, (int) (1 + varint_length(length) + length));
-	at = put_tag(out->data + out->len, PFS__PPROF__FIELD__SAMPLE, length);
+		length += 1 + (uint32) pfs_wire_varint_bytes(location_bytes) + location_bytes;
+	enlargeStringInfo(out, (int) (1 + (uint32) pfs_wire_varint_bytes(length) + length));
+	at = pfs_wire_put_head(out->data + out->len, PFS_PPROF_SAMPLE, length);
 	if (left > 0)
-		at = put_tag(at, SAMPLE_LOCATION_ID, location_bytes);
+		at = pfs_wire_put_head(at, SAMPLE_LOCATION_ID, location_bytes);
 	for (uint32 i = 0; i < left; i++)
-		at = field_put_varint(at, writer->location_numbers[i]);
-	at = field_put_varint(put_tag(at, SAMPLE_VALUE, value_bytes), (uint64) value);
+		at = pfs_wire_put_varint(at, writer->location_numbers[i]);
+	at = pfs_wire_put_varint(pfs_wire_put_head(at, SAMPLE_VALUE, value_bytes), (uint64) value);
 	memcpy(at, writer->labels.data, (Size) writer->labels.len);
 	out->len = (int) (at - out->data) + writer->labels.len;
 }
 
 static void
-append_value_type(PfsPprofWriter *writer, StringInfo out, Pfs__Pprof__Field field, const char *type,
+append_value_type(PfsPprofWriter *writer, StringInfo out, uint32 field, const char *type,
 				  const char *unit)
 {
-	Pfs__Pprof__ValueType message = PFS__PPROF__VALUE_TYPE__INIT;
+	StringInfo message = &writer->message;
 
-	message.type = writer_string_number(writer, type);
-	message.unit = writer_string_number(writer, unit);
-	append_message(out, field, &message.base);
+	resetStringInfo(message);
+	append_number(message, VALUE_TYPE_TYPE, writer_string_number(writer, type));
+	append_number(message, VALUE_TYPE_UNIT, writer_string_number(writer, unit));
+	append_bytes(out, field, message->data, (Size) message->len);
 }
 
 static void
@@ -368,21 +347,22 @@ append_notes(PfsPprofWriter *writer, StringInfo out, const PfsPprofHeader *heade
 {
 	StringInfoData comments;
 
-	append_number(out, PFS__PPROF__FIELD__DROP_FRAMES,
-				  writer_string_number(writer, header->drop_frames));
-	append_number(out, PFS__PPROF__FIELD__KEEP_FRAMES,
-				  writer_string_number(writer, header->keep_frames));
-	append_number(out, PFS__PPROF__FIELD__DEFAULT_SAMPLE_TYPE,
+	append_number(out, PFS_PPROF_DROP_FRAMES, writer_string_number(writer, header->drop_frames));
+	append_number(out, PFS_PPROF_KEEP_FRAMES, writer_string_number(writer, header->keep_frames));
+	append_number(out, PFS_PPROF_DEFAULT_SAMPLE_TYPE,
 				  writer_string_number(writer, header->default_type));
-	append_number(out, PFS__PPROF__FIELD__DOC_URL, writer_string_number(writer, header->doc_url));
+	append_number(out, PFS_PPROF_DOC_URL, writer_string_number(writer, header->doc_url));
 	if (header->comment_count == 0)
 		return;
 	initStringInfo(&comments);
 	for (uint32 i = 0; i < header->comment_count; i++)
-		bytes_append_varint(&comments, writer_string_number(writer, header->comments[i]));
-	bytes_append_varint(out, (uint64) PFS__PPROF__FIELD__COMMENT << TAG_SHIFT | WIRE_BYTES);
-	bytes_append_varint(out, (uint64) comments.len);
-	appendBinaryStringInfo(out, comments.data, comments.len);
+	{
+		char bytes[PFS_WIRE_FIELD_MAX];
+		char *end = pfs_wire_put_varint(bytes, writer_string_number(writer, header->comments[i]));
+
+		appendBinaryStringInfo(&comments, bytes, (int) (end - bytes));
+	}
+	append_bytes(out, PFS_PPROF_COMMENT, comments.data, (Size) comments.len);
 }
 
 StringInfo
@@ -390,17 +370,16 @@ pfs_pprof_end(PfsPprofWriter *writer, const PfsPprofHeader *header)
 {
 	StringInfo out = makeStringInfo();
 
-	append_value_type(writer, out, PFS__PPROF__FIELD__SAMPLE_TYPE, header->sample_type,
-					  header->sample_unit);
+	append_value_type(writer, out, PFS_PPROF_SAMPLE_TYPE, header->sample_type, header->sample_unit);
 	appendBinaryStringInfo(out, writer->messages.data, writer->messages.len);
-	for (uint32 i = 0; i < writer->mapping_count; i++)
-		append_message(out, PFS__PPROF__FIELD__MAPPING, &writer->mappings[i].base);
+	for (uint32 number = 1; number <= writer->mapping_count; number++)
+		append_mapping(writer, out, number);
 	if (*header->period_type != '\0' || *header->period_unit != '\0')
-		append_value_type(writer, out, PFS__PPROF__FIELD__PERIOD_TYPE, header->period_type,
+		append_value_type(writer, out, PFS_PPROF_PERIOD_TYPE, header->period_type,
 						  header->period_unit);
-	append_number(out, PFS__PPROF__FIELD__PERIOD, (uint64) header->period);
-	append_number(out, PFS__PPROF__FIELD__TIME_NANOS, (uint64) header->time_ns);
-	append_number(out, PFS__PPROF__FIELD__DURATION_NANOS, (uint64) header->duration_ns);
+	append_number(out, PFS_PPROF_PERIOD, (uint64) header->period);
+	append_number(out, PFS_PPROF_TIME_NANOS, (uint64) header->time_ns);
+	append_number(out, PFS_PPROF_DURATION_NANOS, (uint64) header->duration_ns);
 	append_notes(writer, out, header);
 	appendBinaryStringInfo(out, writer->table.data, writer->table.len);
 	return out;

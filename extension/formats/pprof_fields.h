@@ -1,7 +1,7 @@
 /*
  * pprof_fields.h
- *		Numbers of the fields of pprof's messages that are read; what they mean says profile.proto,
- *		by which they are written.
+ *		Numbers of the fields of pprof's messages that are read and written, as profile.proto of
+ *		https://github.com/google/pprof has them. Texts are indexes into the table of strings.
  */
 #ifndef PFS_PPROF_FIELDS_H
 #define PFS_PPROF_FIELDS_H
@@ -35,7 +35,7 @@ enum
 
 enum
 {
-	SAMPLE_LOCATION_ID = 1,
+	SAMPLE_LOCATION_ID = 1, /* leaf first */
 	SAMPLE_VALUE,
 	SAMPLE_LABEL
 };
@@ -57,7 +57,11 @@ enum
 	MAPPING_OFFSET,
 	MAPPING_FILENAME,
 	MAPPING_BUILD_ID,
-	MAPPING_END
+	MAPPING_END, /* of what is read */
+	MAPPING_HAS_FUNCTIONS = MAPPING_END,
+	MAPPING_HAS_FILENAMES,
+	MAPPING_HAS_LINE_NUMBERS,
+	MAPPING_HAS_INLINE_FRAMES
 };
 
 enum
@@ -65,7 +69,7 @@ enum
 	LOCATION_ID = 1,
 	LOCATION_MAPPING_ID,
 	LOCATION_ADDRESS,
-	LOCATION_LINE
+	LOCATION_LINE /* innermost first */
 };
 
 enum
