@@ -4,7 +4,7 @@
  */
 #include "base/command.h"
 #include "base/version.h"
-#include "kube/pods.h"
+#include "kubernetes/pods.h"
 #include "receive/receive.h"
 #include "scrape/scrape.h"
 

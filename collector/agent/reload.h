@@ -10,7 +10,7 @@
 
 #include "agent/agent_config.h"
 #include "agent/reader.h"
-#include "pods/pod_client.h"
+#include "kubernetes/pod_client.h"
 #include "writer/writer.h"
 
 /* As the agent was called. */

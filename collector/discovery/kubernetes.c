@@ -20,7 +20,7 @@
 #include "base/hash.h"
 #include "discovery/discovery.h"
 #include "discovery/kube_groups.h"
-#include "discovery/kube_watch.h"
+#include "kubernetes/kube_watch.h"
 
 #define SOON_NS	  INT64_C(1000000000)
 #define KINDS_MAX 3

@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_KUBERNETES_H
 #define COLLECTOR_KUBERNETES_H
 
-#include "discovery/kube_access.h"
+#include "kubernetes/kube_access.h"
 
 /*
  * Pods of a namespace, reached as access says, which has to outlive what is made of it; selector:

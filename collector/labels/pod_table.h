@@ -2,7 +2,8 @@
  * pod_table.h
  *		The pods of this node: from a process's control group to what its pod is called.
  *
- * A pod comes as one line (pods/README.md): fields apart by tabs, of which the table keeps a copy.
+ * A pod comes as one line (kubernetes/README.md): fields apart by tabs, of which the table keeps a
+ * copy.
  *
  *		UID  namespace=shop  pod_name=api-1  pod_label_app=api  container=ID NAME IMAGE 0
  *

@@ -6,8 +6,8 @@
 #define COLLECTOR_SCRAPE_CONFIG_H
 
 #include "discovery/discovery.h"
-#include "discovery/kube_access.h"
 #include "http_client/http_settings.h"
+#include "kubernetes/kube_access.h"
 #include "labels/relabel_read.h"
 
 typedef struct ProfileKind

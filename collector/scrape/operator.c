@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "discovery/kube_watch.h"
+#include "kubernetes/kube_watch.h"
 #include "scrape/operator_job.h"
 
 #define API		 "/apis/parca.ricoberger.de/v1alpha1"

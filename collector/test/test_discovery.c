@@ -24,8 +24,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "discovery/discovery.h"
-#include "discovery/kube_watch.h"
 #include "http_client/json_read.h"
+#include "kubernetes/kube_watch.h"
 
 #define HELD_MAX ((size_t) 64 * 1024 * 1024)
 #define MS		 INT64_C(1000000)

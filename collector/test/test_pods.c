@@ -22,9 +22,9 @@
 
 #include "base/child.h"
 #include "base/clock.h"
+#include "kubernetes/pod_client.h"
+#include "kubernetes/pod_lines.h"
 #include "labels/pod_table.h"
-#include "pods/pod_client.h"
-#include "pods/pod_lines.h"
 
 #define ID		 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define OTHER_ID "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pods/pod_lines.h"
+#include "kubernetes/pod_lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
  * pod_lines.c
  *		Lines of pods.
  */
-#include "pods/pod_lines.h"
+#include "kubernetes/pod_lines.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * kube_account.c
  *		The service account of a pod.
  */
-#include "discovery/kube_account.h"
+#include "kubernetes/kube_account.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_KUBE_ACCESS_H
 #define COLLECTOR_KUBE_ACCESS_H
 
-#include "discovery/kube_account.h"
+#include "kubernetes/kube_account.h"
 
 typedef struct KubeAccess
 {

@@ -5,7 +5,7 @@
  * Lists are read in pages of PAGE objects, so that an answer stays bounded; a watch's lines are
  * read as they come. Resource versions are texts that are sent back as they came.
  */
-#include "discovery/kube_watch.h"
+#include "kubernetes/kube_watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * owners.c
  *		Owners by their UIDs.
  */
-#include "kube/owners.h"
+#include "kubernetes/owners.h"
 
 #include <ctype.h>
 #include <stdio.h>

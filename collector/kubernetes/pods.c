@@ -6,7 +6,7 @@
  * API fails it is told by what names tell of the workload, and waits on to be told anew. Whoever
  * reads is waited for: the pipe is the agent's, which reads at once.
  */
-#include "kube/pods.h"
+#include "kubernetes/pods.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,10 +22,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stop_signals.h"
-#include "discovery/kube_account.h"
-#include "discovery/kube_watch.h"
-#include "kube/kubelet.h"
-#include "kube/owners.h"
+#include "kubernetes/kube_account.h"
+#include "kubernetes/kube_watch.h"
+#include "kubernetes/kubelet.h"
+#include "kubernetes/owners.h"
 
 #define MODULE	 "pods"
 #define HELD_MAX ((size_t) 128 * 1024 * 1024)

@@ -2,7 +2,7 @@
  * kubelet.c
  *		GET /pods, and what is different from the answer before.
  */
-#include "kube/kubelet.h"
+#include "kubernetes/kubelet.h"
 
 #include <stdio.h>
 #include <stdlib.h>

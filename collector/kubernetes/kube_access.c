@@ -2,7 +2,7 @@
  * kube_access.c
  *		Settings of a cluster, and what a pod knows of its own.
  */
-#include "discovery/kube_access.h"
+#include "kubernetes/kube_access.h"
 
 #include <stdio.h>
 #include <stdlib.h>

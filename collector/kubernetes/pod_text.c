@@ -2,7 +2,7 @@
  * pod_text.c
  *		Fields of a line, as long as they fit.
  */
-#include "kube/pod_text.h"
+#include "kubernetes/pod_text.h"
 
 #include <ctype.h>
 #include <stdio.h>

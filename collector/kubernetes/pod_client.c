@@ -2,7 +2,7 @@
  * pod_client.c
  *		Keeps the process running, and reads what it tells.
  */
-#include "pods/pod_client.h"
+#include "kubernetes/pod_client.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "pods/pod_lines.h"
+#include "kubernetes/pod_lines.h"
 
 #define MODULE		 "pods"
 #define PROGRAM		 "profstore-sources"

@@ -11,7 +11,7 @@
 #define COLLECTOR_OWNERS_H
 
 #include "http_client/http_client.h"
-#include "kube/pod_text.h"
+#include "kubernetes/pod_text.h"
 
 typedef struct Owners Owners;
 
