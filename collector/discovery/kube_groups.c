@@ -4,11 +4,11 @@
  */
 #include "discovery/kube_groups.h"
 
+#include "labels/kubernetes_names.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define META "__meta_kubernetes_"
 
 typedef struct Making
 {
@@ -34,7 +34,7 @@ text(const json_t *object, const char *name)
 static void
 set(Making *making, const char *name, const char *value)
 {
-	target_group_meta(making->group, making->labels, META, name, value);
+	target_group_meta(making->group, making->labels, KUBE_META, name, value);
 }
 
 static void
@@ -61,8 +61,8 @@ set_map(Making *making, const char *role, const char *kind, const json_t *map)
 	const char *key;
 	json_t *value;
 
-	snprintf(prefix, sizeof(prefix), META "%s_%s_", role, kind);
-	snprintf(present, sizeof(present), META "%s_%spresent_", role, kind);
+	snprintf(prefix, sizeof(prefix), KUBE_META "%s_%s_", role, kind);
+	snprintf(present, sizeof(present), KUBE_META "%s_%spresent_", role, kind);
 	json_object_foreach((json_t *) (uintptr_t) map, key, value)
 	{
 		target_group_meta(making->group, making->labels, prefix, key, json_string_value(value));
@@ -90,7 +90,7 @@ begin(const char *source, const json_t *object)
 	if (making.group == NULL)
 		return making;
 	making.labels = &making.group->labels;
-	set(&making, "namespace", text(get(object, "metadata"), "namespace"));
+	set(&making, KUBE_NAMESPACE, text(get(object, "metadata"), "namespace"));
 	return making;
 }
 
@@ -120,8 +120,8 @@ set_controller(Making *making, const json_t *meta)
 	{
 		if (!json_is_true(get(owner, "controller")))
 			continue;
-		set(making, "pod_controller_kind", text(owner, "kind"));
-		set(making, "pod_controller_name", text(owner, "name"));
+		set(making, KUBE_POD_CONTROLLER_KIND, text(owner, "kind"));
+		set(making, KUBE_POD_CONTROLLER_NAME, text(owner, "name"));
 		return;
 	}
 }
@@ -152,12 +152,12 @@ set_pod(Making *making, const json_t *pod)
 	const json_t *status = get(pod, "status");
 
 	set_metadata(making, "pod", pod);
-	set(making, "pod_uid", text(meta, "uid"));
-	set(making, "pod_ip", text(status, "podIP"));
+	set(making, KUBE_POD_UID, text(meta, "uid"));
+	set(making, KUBE_POD_IP, text(status, "podIP"));
 	set(making, "pod_host_ip", text(status, "hostIP"));
-	set(making, "pod_phase", text(status, "phase"));
+	set(making, KUBE_POD_PHASE, text(status, "phase"));
 	set(making, "pod_ready", ready_of(status));
-	set(making, "pod_node_name", text(get(pod, "spec"), "nodeName"));
+	set(making, KUBE_POD_NODE_NAME, text(get(pod, "spec"), "nodeName"));
 	set_controller(making, meta);
 }
 
@@ -182,11 +182,11 @@ set_container(Making *making, const json_t *pod, const json_t *container, bool i
 {
 	const char *name = text(container, "name");
 
-	set(making, "pod_container_name", name);
-	set(making, "pod_container_image", text(container, "image"));
-	set(making, "pod_container_id",
+	set(making, KUBE_CONTAINER_NAME, name);
+	set(making, KUBE_CONTAINER_IMAGE, text(container, "image"));
+	set(making, KUBE_CONTAINER_ID,
 		container_id(pod, init ? "initContainerStatuses" : "containerStatuses", name));
-	set_bool(making, "pod_container_init", init);
+	set_bool(making, KUBE_CONTAINER_INIT, init);
 }
 
 static void
@@ -194,8 +194,8 @@ set_container_port(Making *making, const json_t *port)
 {
 	const char *protocol = text(port, "protocol");
 
-	set(making, "pod_container_port_name", text(port, "name"));
-	set_number(making, "pod_container_port_number", get(port, "containerPort"));
+	set(making, KUBE_PORT_NAME, text(port, "name"));
+	set_number(making, KUBE_PORT_NUMBER, get(port, "containerPort"));
 	set(making, "pod_container_port_protocol", protocol != NULL ? protocol : "TCP");
 }
 
@@ -313,7 +313,7 @@ kube_node_group(const char *source, const json_t *node)
 	json_array_foreach(get(status, "addresses"), i, address)
 	{
 		if (text(address, "type") != NULL)
-			target_group_meta(making.group, making.labels, META "node_address_",
+			target_group_meta(making.group, making.labels, KUBE_META "node_address_",
 							  text(address, "type"), text(address, "address"));
 	}
 	return making.group;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "labels/kubernetes_names.h"
 #include "labels/pod_table.h"
 
 #define ID_SCHEME	"://"
@@ -193,9 +194,9 @@ put_metadata(Line *line, const json_t *meta, const char *annotations)
 	const char *key;
 	json_t *value;
 
-	put_field(line, "", "namespace", text(meta, "namespace"));
-	put_field(line, "", "pod_name", text(meta, "name"));
-	put_field(line, "", "pod_uid", text(meta, "uid"));
+	put_field(line, "", KUBE_NAMESPACE, text(meta, "namespace"));
+	put_field(line, "", KUBE_POD_NAME, text(meta, "name"));
+	put_field(line, "", KUBE_POD_UID, text(meta, "uid"));
 	put_field(line, "", "static_uid", text(get(meta, "annotations"), CONFIG_HASH));
 	json_object_foreach((json_t *) (uintptr_t) get(meta, "labels"), key, value)
 	{
@@ -231,12 +232,12 @@ pod_text(const json_t *pod, const Workload *workload, const char *annotations, s
 	put_containers(line, pod, "initContainerStatuses", true);
 	put_containers(line, pod, "ephemeralContainerStatuses", false);
 	(void) kube_controller(pod, &controller, &uid);
-	put_field(line, "", "pod_controller_kind", controller.kind);
-	put_field(line, "", "pod_controller_name", controller.name);
+	put_field(line, "", KUBE_POD_CONTROLLER_KIND, controller.kind);
+	put_field(line, "", KUBE_POD_CONTROLLER_NAME, controller.name);
 	put_field(line, "", "workload_kind", workload->kind);
 	put_field(line, "", "workload_name", workload->name);
-	put_field(line, "", "pod_ip", text(get(pod, "status"), "podIP"));
-	put_field(line, "", "pod_node_name", text(get(pod, "spec"), "nodeName"));
+	put_field(line, "", KUBE_POD_IP, text(get(pod, "status"), "podIP"));
+	put_field(line, "", KUBE_POD_NODE_NAME, text(get(pod, "spec"), "nodeName"));
 	put_metadata(line, meta, annotations);
 	line->bytes[line->length++] = '\n';
 	*left_out += line->left_out;

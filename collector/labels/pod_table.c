@@ -14,8 +14,8 @@
 #include <uthash.h>
 
 #include "base/utf8.h"
+#include "labels/kubernetes_names.h"
 
-#define META		  "__meta_kubernetes_"
 #define UID_BYTES	  64
 #define UID_SHORTEST  32 /* a hash, of static pods; a UUID has four '-' more */
 #define FIELDS_MAX	  512
@@ -462,12 +462,12 @@ set_copy(LabelBuilder *labels, const char *name, const char *value)
 static void
 set_meta(LabelBuilder *labels, const char *key, const char *value)
 {
-	size_t bytes = sizeof(META) + strlen(key);
+	size_t bytes = sizeof(KUBE_META) + strlen(key);
 	char *name = label_builder_alloc(labels, bytes);
 
 	if (name == NULL)
 		return;
-	snprintf(name, bytes, META "%s", key);
+	snprintf(name, bytes, KUBE_META "%s", key);
 	set_copy(labels, name, value);
 }
 
@@ -476,8 +476,8 @@ static const char *
 stored_name(const PodLabels *settings, const char *key)
 {
 	static const char *const names[][2] = {
-		{ "namespace", "namespace" },
-		{ "pod_name", "pod" },
+		{ KUBE_NAMESPACE, "namespace" },
+		{ KUBE_POD_NAME, "pod" },
 		{ "workload_kind", "workload_kind" },
 		{ "workload_name", "workload" },
 	};
@@ -496,10 +496,10 @@ static void
 add_container(const PodContainer *container, LabelBuilder *labels)
 {
 	set_copy(labels, "container", container->name);
-	set_meta(labels, "pod_container_name", container->name);
-	set_meta(labels, "pod_container_id", container->id);
-	set_meta(labels, "pod_container_image", container->image);
-	set_meta(labels, "pod_container_init", container->init ? "true" : "false");
+	set_meta(labels, KUBE_CONTAINER_NAME, container->name);
+	set_meta(labels, KUBE_CONTAINER_ID, container->id);
+	set_meta(labels, KUBE_CONTAINER_IMAGE, container->image);
+	set_meta(labels, KUBE_CONTAINER_INIT, container->init ? "true" : "false");
 }
 
 void

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "discovery/kubernetes.h"
+#include "labels/kubernetes_names.h"
 
-#define META	   "__meta_kubernetes_"
 #define LEVELS_MAX 8
 
 #define CANNOT_READ "could not read a ParcaScrapeConfig"
@@ -158,14 +158,14 @@ make_rules(const json_t *scrape, const char *key)
 	char text[24];
 
 	snprintf(text, sizeof(text), "%lld", (long long) number);
-	add_rule(rules, "drop", META "pod_phase", NULL, "Failed|Succeeded", NULL);
+	add_rule(rules, "drop", KUBE_META KUBE_POD_PHASE, NULL, "Failed|Succeeded", NULL);
 	if (port != NULL && port[0] != '\0')
-		add_port_rules(rules, META "pod_container_port_name", port);
+		add_port_rules(rules, KUBE_META KUBE_PORT_NAME, port);
 	else if (number != 0)
-		add_port_rules(rules, META "pod_container_port_number", text);
-	add_rule(rules, "replace", META "namespace", "namespace", NULL, NULL);
-	add_rule(rules, "replace", META "pod_container_name", "container", NULL, NULL);
-	add_rule(rules, "replace", META "pod_name", "pod", NULL, NULL);
+		add_port_rules(rules, KUBE_META KUBE_PORT_NUMBER, text);
+	add_rule(rules, "replace", KUBE_META KUBE_NAMESPACE, "namespace", NULL, NULL);
+	add_rule(rules, "replace", KUBE_META KUBE_CONTAINER_NAME, "container", NULL, NULL);
+	add_rule(rules, "replace", KUBE_META KUBE_POD_NAME, "pod", NULL, NULL);
 	add_label_rule(rules, "job", job != NULL && job[0] != '\0' ? job : key);
 	json_array_extend(rules, converted);
 	json_decref(converted);
