@@ -1,19 +1,16 @@
 /*
  * reader.c
- *		The reader's life: its two threads, the lock and the queue between them.
- *
- * The ring thread (ring.c) empties the ring and looks new processes up, the walker thread
- * (walker.c) walks stacks and sums (sample_builder.c).
+ *		What both threads of the reader have, and the lock that guards it.
  */
-#include "agent/reader_parts.h"
+#include "agent/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
+#include "agent/reader_parts.h"
 #include "base/clock.h"
-#include "base/log.h"
 
 #define PAST_PROCESSES	2048
 #define RING_NICE_LEVEL (-10)
@@ -89,6 +86,19 @@ reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *loss
 	return 0;
 }
 
+QueuedRecord *
+reader_take_queued(Reader *reader)
+{
+	QueuedRecord *record = reader->queue;
+
+	if (record == NULL)
+		return NULL;
+	reader->queue = record->next;
+	if (reader->queue == NULL)
+		reader->queue_end = &reader->queue;
+	return record;
+}
+
 void
 reader_free(Reader *reader)
 {
@@ -150,42 +160,6 @@ reader_use_tables(Reader *reader, KernelTables *tables)
 		runtimes_use_tables(reader->options.runtimes, tables);
 		unwind_tables_use_runtimes(reader->unwind, reader->options.runtimes);
 	}
-	return 0;
-}
-
-static void
-tell_verdict(void *sampler, const ExecImage *image, uint32_t verdict)
-{
-	sampler_set_verdict(sampler, image, verdict);
-}
-
-int
-reader_start(Reader *reader, Sampler *sampler)
-{
-	int result = reader_use_tables(reader, sampler_tables(sampler));
-
-	if (result != 0)
-		return result;
-	reader->sampler = sampler;
-	process_table_tell_verdicts(reader->processes, tell_verdict, sampler);
-	result = past_images_listen(reader->past, reader->options.sideband_bytes);
-	if (result != 0)
-		log_event(LOG_WARNING, "reader", "could not listen to executions and mappings",
-				  log_text("detail", strerror(-result)),
-				  log_text("hint", "Stacks of processes that end within moments will be missing."));
-	else
-		process_table_remember(reader->processes, reader->past);
-	result = pthread_create(&reader->ring_thread, NULL, reader_ring_run, reader);
-	if (result != 0)
-		return -result;
-	result = pthread_create(&reader->walker_thread, NULL, reader_walker_run, reader);
-	if (result != 0)
-	{
-		atomic_store(&reader->stopping, true);
-		pthread_join(reader->ring_thread, NULL);
-		return -result;
-	}
-	reader->started = true;
 	return 0;
 }
 
@@ -278,17 +252,6 @@ reader_take(Reader *reader)
 	reader->intervals++;
 	pthread_mutex_unlock(&reader->mutex);
 	return taken;
-}
-
-void
-reader_stop(Reader *reader)
-{
-	if (!reader->started)
-		return;
-	atomic_store(&reader->stopping, true);
-	pthread_join(reader->ring_thread, NULL);
-	pthread_join(reader->walker_thread, NULL);
-	reader->started = false;
 }
 
 void

@@ -1,6 +1,7 @@
 /*
  * reader_parts.h
- *		The inside of the reader, for its files alone: reader.c, ring.c, walker.c, sample_builder.c.
+ *		The inside of the reader, for its files alone: reader.c, reader_threads.c, ring, walker,
+ *		sample_builder.
  */
 #ifndef COLLECTOR_READER_PARTS_H
 #define COLLECTOR_READER_PARTS_H
@@ -12,9 +13,16 @@
 #include <stdint.h>
 
 #include "agent/heartbeat.h"
-#include "agent/reader.h"
+#include "agent/interval.h"
+#include "agent/reader_options.h"
 #include "agent/record.h"
+#include "agent/unwind_tables.h"
+#include "batch/losses.h"
 #include "code/user_frame.h"
+#include "kernel/sampler.h"
+#include "labels/labeller.h"
+#include "process/mapped_file.h"
+#include "process/process.h"
 
 /* one may stand for those that were cut out, or for a process that is gone */
 #define MAX_FRAMES (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 1)
@@ -91,7 +99,7 @@ typedef struct UserWalk
 } UserWalk;
 
 /*
- * reader.c: the lock, which also looks at the clocks. Functions of the process table give it back
+ * The lock, which also looks at the clocks. Functions of the process table give it back
  * while they wait for the kernel or a file system.
  */
 void reader_lock(Reader *reader);
@@ -103,29 +111,10 @@ void reader_unlock(Reader *reader);
  */
 void reader_go_first(void);
 
-/* ring.c: the threads' bodies; the argument is the reader. */
-void *reader_ring_run(void *reader);
-void *reader_walker_run(void *reader); /* walker.c */
-
 /*
- * ring.c, with the lock: the oldest record of the queue, or NULL; its bytes count until it is
+ * With the lock. Returns the oldest record of the queue, or NULL; its bytes count until it is
  * freed.
  */
 QueuedRecord *reader_take_queued(Reader *reader);
-
-/*
- * ring.c, with the lock, which may be given back meanwhile: reads a process again if its mappings
- * may have changed. Code of files that was mapped since the process was read is looked at as soon
- * as it is sampled. Generated code is not: that of compilers that write and execute in turn may not
- * be executable at this moment. Only if a walk could not go on, it may have been mapped since, or
- * have taken other code's place, and then the process is read again.
- */
-void reader_follow_mappings(Reader *reader, const Record *record, Process *process);
-
-/*
- * sample_builder.c, with the lock, which may be given back meanwhile: adds a sample to the
- * interval. Without a process (NULL: no memory) or room it is counted as lost.
- */
-void sample_build(Reader *reader, const Record *record, Process *process, const UserWalk *walk);
 
 #endif

@@ -4,12 +4,13 @@
  *
  * It waits for nobody: the lock is never held for long work.
  */
-#include "agent/reader_parts.h"
+#include "agent/ring.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "agent/reader.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -66,19 +67,6 @@ reader_follow_mappings(Reader *reader, const Record *record, Process *process)
 	mapped_ns = past_images_mapped_ns(reader->past, record->sample->pid, record->sample->time_ns);
 	if (mapped_ns != UINT64_MAX)
 		process_reread_before(reader->processes, process, mapped_ns, reader->now_ns);
-}
-
-QueuedRecord *
-reader_take_queued(Reader *reader)
-{
-	QueuedRecord *record = reader->queue;
-
-	if (record == NULL)
-		return NULL;
-	reader->queue = record->next;
-	if (reader->queue == NULL)
-		reader->queue_end = &reader->queue;
-	return record;
 }
 
 void

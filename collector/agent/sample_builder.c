@@ -2,12 +2,12 @@
  * sample_builder.c
  *		From a record and its walked stack to a sample of the interval: series, frames, time.
  */
-#include "agent/reader_parts.h"
-#include "base/clock.h"
+#include "agent/sample_builder.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "symbols/worker_accounts.h"
 
 /*

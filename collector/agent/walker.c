@@ -11,12 +11,15 @@
  *
  * The lock is never held while tables are made.
  */
-#include "agent/reader_parts.h"
+#include "agent/walker.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/reader.h"
+#include "agent/ring.h"
+#include "agent/sample_builder.h"
 #include "base/clock.h"
 
 #define SWEEP_NS		UINT64_C(20000000000)

@@ -22,6 +22,7 @@
 
 #include "agent/reader.h"
 #include "agent/resolve.h"
+#include "agent/unwind_tables.h"
 #include "base/clock.h"
 #include "memory_tables.h"
 #include "process/proc_file.h"
