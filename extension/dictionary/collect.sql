@@ -139,7 +139,7 @@ BEGIN
 		collected = now();
 END
 $$;
-COMMENT ON FUNCTION profstore.collect_dictionary(interval) IS 'removes rows of the dictionary that nothing has referred to since the run before, and condemns rows older than min_age that nothing refers to now; does nothing, with a NOTICE, if it would have to wait for a lock';
+COMMENT ON FUNCTION profstore.collect_dictionary(interval) IS 'removes rows of the dictionary not referred to since the run before, and condemns rows older than min_age that nothing refers to now; does nothing, with a NOTICE, if it would have to wait for a lock';
 REVOKE EXECUTE ON FUNCTION profstore.collect_dictionary(interval) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.is_collection_due() RETURNS bool

@@ -3,8 +3,10 @@
 {
   // What is selected, and the filters; whatever is malformed picks nothing, and the panel "Selection" tells why.
   typedSelector:: |||
-    profstore.selector(%s, pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), %s)
-  ||| % [$.type, $.matchers()],
+    profstore.selector(%s, %s, %s)
+  ||| % [$.type, $.labels, $.matchers()],
+  // There is no label to choose if no series is seen in the range.
+  labels:: "CASE WHEN '$label' = '' THEN '{}' ELSE pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]) END",
   // The matchers that were typed, and those that were chosen from the list, in one pair of braces.
   matchers(typed='matchers'):: "'{' || pg_catalog.concat_ws(', ', nullif(pg_catalog.left(pg_catalog.substr(profstore.selector(NULL, '{}', '$%s'), 2), -1), ''), nullif(pg_catalog.array_to_string(ARRAY[$only]::text[], ', '), '')) || '}'" % typed,
   // A type, or one that there is not where a variable has nothing to choose from.

@@ -269,6 +269,17 @@ for (const granularity of ["function", "line", "file", "mapping", "mapping_funct
 		return problems;
 	});
 }
+await test("Function says which function it is of if nobody chose one, and what no stack has", async () => {
+	const of = async (name) => (await answer_of("function", "Selection", ALL, { function: name }))[0].status;
+	const found = [await of(""), await of("parse"), await of("pars")];
+	const expected = ["7 series; the hottest function: std::vector<int>::push_back(int&&)", "7 series", "No stack has this function. Type its whole name, as tables show it."];
+	return JSON.stringify(found) === JSON.stringify(expected) ? [] : [JSON.stringify(found)];
+});
+await test("a page without a label to choose from says what there is in place of an error", async () => {
+	const empty = SITUATIONS.find(({ name }) => name === "empty range");
+	const [{ status }] = await answer_of("profiles", "Selection", empty, { label: "", value: [""] });
+	return status.startsWith("No samples in this range; the first") ? [] : [status];
+});
 await test("a graph of zeros does not say that there are no samples", async () => {
 	const names = (await answer_of("profiles", "Rate", ALL, { type: "zeros:n:count:n:count:delta" })).map(({ metric }) => metric);
 	return names.join() === "nothing to draw: see Selection" ? [] : names;

@@ -3,7 +3,7 @@ local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
-local selector(matchers) = "profstore.selector(%s, pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]), %s)" % [q.type, q.matchers(matchers)];
+local selector(matchers) = "profstore.selector(%s, %s, %s)" % [q.type, q.labels, q.matchers(matchers)];
 // If the text is no time, both sides select nothing, and the baseline's status says so.
 local typedTime = "profstore.valid_time('$begin', '${__timezone}')";
 local wrongTime = "'$begin' <> '' AND %s IS NULL" % typedTime;
@@ -32,7 +32,7 @@ local side(matchers, range, status='status') = |||
   SELECT %s
   FROM profstore.selection_status(%s, %s, %s, matchers => '$%s')
 ||| % [status, selector(matchers), range, std.join(', ', [filter[1] for filter in q.typedFilters]), matchers];
-local statusBase = "CASE WHEN %s THEN 'no time is \"' || '$begin' || '\"; type one such as 2026-11-01 12:00' ELSE status END AS status" % wrongTime;
+local statusBase = "CASE WHEN %s THEN 'no time is \"' || '$begin' || '\"; type one such as 2026-11-01 12:00' ELSE pg_catalog.regexp_replace(status, ' Widen (the range|it)\\.$', ' Choose another baseline.') END AS status" % wrongTime;
 
 // The graph of a side over its own range, its times moved to those of the comparison.
 local graph(name, matchers, from, shift) = |||

@@ -15,8 +15,16 @@ local hottest = '(SELECT t."function" FROM %s AS t ORDER BY t.self DESC LIMIT 1)
 local chosen = "coalesce(nullif('$function', ''), %s, '')" % hottest;
 local withFunction = q.filtersBut(['focus']) + ',\n  focus => (SELECT f.filter FROM profstore.frame_filter(%s) AS f)' % chosen;
 
+// The page says which function it is of if nobody chose it, and if no stack has what was typed.
+local status = |||
+  CASE WHEN is_empty THEN status
+    WHEN '$function' = '' THEN status || '; the hottest function: ' || profstore.short_name(%s, 100)
+    WHEN NOT EXISTS (SELECT FROM profstore.sandwich(%s, %s, "function" => '$function', max_nodes => 1, %s) WHERE value <> 0) THEN 'No stack has this function. Type its whole name, as tables show it.'
+    ELSE status END AS status
+||| % [hottest, q.selector, q.range, q.filters];
+
 // Callers begin at the function: what is their own in such a tree is the function's, and would lead the table.
-local side(title, description, frames) = p.flame(title, description, |||
+local side(title, description, frames, height) = p.flame(title, description, |||
   SELECT %s
   FROM profstore.sandwich(
     %s,
@@ -25,7 +33,7 @@ local side(title, description, frames) = p.flame(title, description, |||
     %s)
   WHERE side = '%s'
   ORDER BY ord
-||| % [frames, q.selector, q.range, chosen, q.filters, std.asciiLower(title)]);
+||| % [frames, q.selector, q.range, chosen, q.filters, std.asciiLower(title)]) + { gridPos+: { h: height } };
 
 p.page(
   'function',
@@ -33,10 +41,10 @@ p.page(
   'One function: who calls it, what it calls, when, and in which lines',
   [p.type, p.label, p.value, p.only, p.matchers, g.typed('function', 'Function', 'Its whole name; empty: the hottest. A click in a table of Profiles sets it')] + p.filters,
   [
-    [p.selection()],
+    [p.selection(status=status)],
     [p.graph('Stacks with the function', 'Rate per second, CPU time in cores, waits in threads: the function and all that it calls.', 24, 8, q.lines(q.selector, "'$label'", withFunction))],
-    [side('Callers', 'From the function to the outermost.', q.callerFrames)],
-    [side('Callees', 'From the function to the leaves.', q.frames())],
+    [side('Callers', 'From the function to the outermost.', q.callerFrames, 20)],
+    [side('Callees', 'From the function to the leaves.', q.frames(), 22)],
     [p.table(
       'Its lines',
       'Self: in the line alone; total: with all that is called from there. Source opens the line at the forge that the labels service_repository and service_git_ref name.',

@@ -39,17 +39,17 @@ p.page(
         [
           g.override('value', {
             links: [{ title: 'This value alone', url: p.to('labels', ['type', 'only'], { matchers: '${__data.fields.matchers:percentencode}' }) }],
-            'custom.minWidth': 120,
+            'custom.minWidth': 120, 'custom.inspect': true,
           }),
           g.sign('without', 'All but this value', p.to('labels', ['type', 'only'], { matchers: '${__data.fields.others:percentencode}' })),
           g.sign('profile', 'Its profile', p.to('profiles', ['type', 'only'], { matchers: '${__data.fields.matchers:percentencode}', value: '$__all' }), 65),
           g.hidden('matchers'),
           g.hidden('others'),
           g.share('share'),
-          g.width('share', 115),
+          g.width('share', 100),
           g.change('change'),
           g.width('change', 75),
-          g.width('mean', 130),
+          g.width('mean', 115),
         ],
         '/^$/'
       ) + {

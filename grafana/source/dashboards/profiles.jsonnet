@@ -152,7 +152,7 @@ local page = p.page(
             { title: 'Only stacks with it', url: p.to('profiles', selected, { focus: ofFrame }) },
             { title: 'Its callers and callees', url: p.to('function', std.filter(function(name) !std.member(['by', 'trace', 'focus'], name), filtered), functionOf) },
           ],
-          'custom.width': 420,
+          'custom.width': 380,
         }),
         g.hidden('focus'),
         g.hidden('named'),

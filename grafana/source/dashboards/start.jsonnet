@@ -17,7 +17,7 @@ p.page(
       'What to look at',
       'Each question with its answer for the range of time above; a click leads to the page that knows more.',
       24,
-      10,
+      9,
       |||
         WITH range AS
           (SELECT pg_catalog.floor(extract(epoch FROM $__timeFrom()::timestamptz) * 1000)::int8 AS from_ms, pg_catalog.floor(extract(epoch FROM $__timeTo()::timestamptz) * 1000)::int8 AS to_ms),
@@ -66,9 +66,9 @@ p.page(
           (VALUES
             (1, 'Which program costs what?', CASE WHEN programs.mean IS NULL THEN 'no CPU time in this range' ELSE pg_catalog.format('%%s="%%s" costs most: %%s of %%s cores', programs.label, programs.name, pg_catalog.trim_scale(pg_catalog.round(programs.mean::numeric, CASE WHEN programs.mean >= 1 THEN 1 ELSE 4 END)), pg_catalog.trim_scale(pg_catalog.round(programs.whole::numeric, CASE WHEN programs.whole >= 1 THEN 1 ELSE 4 END))) END, %(overview)s),
             (2, 'Where in its code?', CASE WHEN hottest.self_share IS NULL THEN 'no CPU time in this range' ELSE pg_catalog.format('%%s leads with %%s %%%% of all CPU time', profstore.short_name(hottest."function"), pg_catalog.round((100 * hottest.self_share)::numeric, 1)) END, %(profiles)s),
-            (3, 'What has changed?', CASE WHEN deploy.version IS NULL THEN 'any two times or versions can be compared; deploys can be recorded' ELSE pg_catalog.format('the last deploy, of version %%s, was %%s ago', deploy.version, CASE WHEN deploy."time" > pg_catalog.now() - interval '3 days' THEN pg_catalog.round(extract(epoch FROM pg_catalog.now() - deploy."time") / 3600, 1) || ' hours' ELSE pg_catalog.round(extract(epoch FROM pg_catalog.now() - deploy."time") / 86400) || ' days' END) END, %(compare)s),
+            (3, 'What has changed?', CASE WHEN deploy.version IS NULL THEN 'any two times or versions can be compared; deploys can be recorded' ELSE pg_catalog.format('the last deploy, of version %%s, was %%s ago', deploy.version, CASE WHEN deploy."time" > pg_catalog.now() - interval '2 hours' THEN pg_catalog.round(extract(epoch FROM pg_catalog.now() - deploy."time") / 60) || ' minutes' WHEN deploy."time" > pg_catalog.now() - interval '3 days' THEN pg_catalog.round(extract(epoch FROM pg_catalog.now() - deploy."time") / 3600, 1) || ' hours' ELSE pg_catalog.round(extract(epoch FROM pg_catalog.now() - deploy."time") / 86400) || ' days' END) END, %(compare)s),
             (4, 'What else is known of a program?', types.count || CASE types.count WHEN 1 THEN ' profile type is stored' ELSE ' profile types are stored' END || '; programs may offer memory, locks and waits', %(resources)s),
-            (5, 'Is that all there is?', pg_catalog.format('%%s of %%s agents and targets are up%%s', senders.up, senders.count, ', silent: ' || senders.silent), %(agents)s),
+            (5, 'Is that all there is?', CASE senders.count WHEN 0 THEN 'no agent or target is running' ELSE pg_catalog.format('%%s of %%s agents and targets are up%%s', senders.up, senders.count, ', silent: ' || senders.silent) END, %(agents)s),
             (6, 'What is missing?', coalesce(nullif(missing.words, ''), 'nothing'), %(agents)s)) AS s(place, question, answer, url)
         ORDER BY s.place
       ||| % {
