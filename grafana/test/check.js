@@ -280,6 +280,12 @@ await test("a page without a label to choose from says what there is in place of
 	const [{ status }] = await answer_of("profiles", "Selection", empty, { label: "", value: [""] });
 	return status.startsWith("No samples in this range; the first") ? [] : [status];
 });
+await test("Storage tells the bytes of all tables", async () => {
+	const sum = (await answer_of("agents", "Storage", ALL)).reduce((bytes, row) => bytes + row.bytes, 0);
+	const tables = "SELECT pg_catalog.sum(pg_catalog.pg_total_relation_size(pg_catalog.format('%I.%I', schemaname, tablename)))::int8 AS bytes FROM pg_catalog.pg_tables WHERE schemaname = 'profstore'";
+	const [[expected]] = (await run(database, role, tables, ALL)).rows;
+	return sum === expected ? [] : [`${sum} of ${expected} bytes`];
+});
 await test("a graph of zeros does not say that there are no samples", async () => {
 	const names = (await answer_of("profiles", "Rate", ALL, { type: "zeros:n:count:n:count:delta" })).map(({ metric }) => metric);
 	return names.join() === "nothing to draw: see Selection" ? [] : names;

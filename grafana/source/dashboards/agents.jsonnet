@@ -144,15 +144,21 @@ p.page(
     [
       p.table(
         'Storage',
-        'Partitions of samples, with what compaction and roll-ups keep beside them.',
+        'Days of samples. What is new lies in a table of all days until it is compacted.',
         12,
         10,
-        empty(|||
-          SELECT pg_catalog.regexp_replace(relation::text, '^.*\.', '') AS "table", pg_catalog.to_char(from_ts AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
-            pg_catalog.pg_total_relation_size(relation)::int8 AS bytes
-          FROM profstore.partitions()
-        |||, 3, 'day DESC NULLS LAST, 1', 'no partition yet'),
-        [g.override('bytes', { unit: 'bytes', 'custom.width': 95 }), g.override('table', { 'custom.minWidth': 195 }), g.width('day', 110)]
+        |||
+          SELECT t."table", t.day, pg_catalog.sum(t.bytes)::int8 AS bytes
+          FROM
+            (SELECT CASE WHEN p.relation IS NOT NULL THEN pg_catalog.regexp_replace(p.relation::text, '^.*\.', '') WHEN c.relname IN ('segments', 'rollups') THEN 'not compacted yet, and sums' ELSE 'names, stacks and all else' END AS "table",
+               pg_catalog.to_char(p.from_ts AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, pg_catalog.pg_total_relation_size(c.oid) AS bytes
+             FROM pg_catalog.pg_class AS c
+             LEFT JOIN profstore.partitions() AS p ON p.relation = c.oid
+             WHERE c.relnamespace = (SELECT n.oid FROM pg_catalog.pg_namespace AS n WHERE n.nspname = 'profstore') AND c.relkind = 'r') AS t
+          GROUP BY 1, 2
+          ORDER BY 2 DESC NULLS FIRST, 1 DESC
+        |||,
+        [g.override('bytes', { unit: 'bytes', 'custom.width': 95 }), g.override('table', { 'custom.minWidth': 220 }), g.width('day', 110)]
       ),
       p.table(
         'Retention',
