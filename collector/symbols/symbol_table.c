@@ -274,12 +274,6 @@ symbol_table_free(SymbolTable *table)
 	free(table);
 }
 
-size_t
-symbol_table_bytes(const SymbolTable *table)
-{
-	return sizeof(*table) + table->count * sizeof(table->entries[0]);
-}
-
 /* Index after the last entry that starts at or before an address. */
 static uint32_t
 search(const SymbolTable *table, uint32_t start)

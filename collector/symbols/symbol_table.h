@@ -27,7 +27,6 @@ typedef struct SymbolTable SymbolTable;
  */
 int symbol_table_create(const ElfFile *const *files, uint32_t file_count, SymbolTable **table);
 void symbol_table_free(SymbolTable *table); /* accepts NULL */
-size_t symbol_table_bytes(const SymbolTable *table);
 
 /*
  * Name of the function that covers an address: a symbol of known size up to its end, one of unknown
