@@ -1,6 +1,6 @@
 /*
  * callers.c
- *		callers() and callees(): who calls a function, and what it calls, as trees.
+ *		callers() and callees(): the callers of a function, and its callees, as trees.
  */
 #include "views/callers.h"
 
@@ -86,7 +86,9 @@ put_tree(FunctionCallInfo fcinfo, bool inverted)
 	pfs_stack_stream_end(query.stacks);
 	while (pfs_flame_scan_next(flame, &row))
 	{
-		/* names as they are, which top() has too, rather than the labels made for viewers */
+		/*
+		 *  plain names, as in top(), not the labels that flame graphs show
+		 */
 		const char *name = row.level == 0	  ? query.function
 						   : row.node == NULL ? row.label
 											  : pfs_symbol_name(tree->symbols, row.node->symbol);

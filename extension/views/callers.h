@@ -1,6 +1,6 @@
 /*
  * callers.h
- *		The query behind callers(), callees() and sandwich(): stacks that have a function.
+ *		The query of callers(), callees() and sandwich(): stacks that contain a function.
  */
 #ifndef PFS_CALLERS_H
 #define PFS_CALLERS_H
@@ -28,7 +28,9 @@ typedef struct PfsFunctionQuery
  */
 PfsFunctionQuery pfs_function_query(FunctionCallInfo fcinfo);
 
-/* A NOTICE if the tree, not yet expanded, has no stack with the function. */
+/*
+ * Raises a NOTICE if no stack of the tree contains the function. The tree must not be expanded yet.
+ */
 void pfs_function_tell_missing(const PfsFunctionQuery *query, const PfsFrameTree *tree);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * callgraph.c
- *		callgraph() and callgraph_of(): which function calls which, and what the calls cost.
+ *		callgraph() and callgraph_of(): the calls between functions, and their costs.
  *
- * A stack counts once in an edge, however often it makes the call. Between the functions that are
- * shown the graph stays connected: where those between two of them are cut, an indirect edge takes
- * their place.
+ * A stack counts once for a call, even if it contains the call several times. The graph stays
+ * connected: if max_nodes cuts all functions between two that are shown, an indirect edge joins the
+ * two.
  */
 #include "views/callgraph.h"
 
@@ -34,7 +34,7 @@ enum
 
 typedef struct EdgeEntry
 {
-	uint64 key; /* caller's symbol, callee's symbol */
+	uint64 key; /* | symbol of the caller in the upper half, of the callee in the lower half */
 	uint32 edge;
 	char status;
 } EdgeEntry;
@@ -50,25 +50,25 @@ typedef struct EdgeEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* A frame on the path from the root to the latest one. */
+/* A frame on the path from the root to the frame that was entered last. */
 typedef struct OpenFrame
 {
 	uint32 symbol;
-	uint32 above; /* level of the nearest one above that is shown, 0: none */
-	uint32 edge;  /* the edge that ends here, or NO_EDGE */
+	uint32 above; /* | level of the nearest caller that is shown, 0: none */
+	uint32 edge;  /* | the edge whose callee is this frame, or NO_EDGE */
 } OpenFrame;
 
 typedef struct EdgeSum
 {
 	int128 value;
-	uint32 open; /* how often the visit is inside the edge */
+	uint32 open; /* | number of frames on the path that end this edge */
 } EdgeSum;
 
 typedef struct Building
 {
 	PfsCallgraph *graph;
-	bool folding;	  /* a frame that follows one of the same name is no call */
-	uint32 *shown_at; /* by symbol: 1 + its place in graph->functions; 0 where it is cut */
+	bool folding; /* | consecutive frames of one name are one frame, so no call lies between them */
+	uint32 *shown_at; /* | by symbol: 1 + its index in graph->functions; 0 if max_nodes cuts it */
 	OpenFrame *path;  /* by level; the root at 0 */
 	uint32 depth;
 	uint32 path_capacity;
@@ -81,7 +81,7 @@ typedef struct Building
 PG_FUNCTION_INFO_V1(profstore_callgraph);
 PG_FUNCTION_INFO_V1(profstore_callgraph_of);
 
-/* By falling total, then self, then name. */
+/* Orders functions by total, then self, both descending, then name. */
 static int
 callgraph_compare_functions(const void *a, const void *b)
 {
@@ -141,7 +141,10 @@ callgraph_enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 	}
 }
 
-/* The total of a call counts only where no call above it is the same. */
+/*
+ * Leaves a frame. Its total is added to its edge only if no outer frame on the path ends the same
+ * edge, so recursion counts once.
+ */
 static void
 callgraph_leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
 {
@@ -157,7 +160,7 @@ callgraph_end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 {
 }
 
-/* By falling value, then the callers' and the callees' places. */
+/* Orders edges by descending value, then by the indexes of caller and callee. */
 static int
 compare_edges(const void *a, const void *b)
 {
@@ -171,7 +174,7 @@ compare_edges(const void *a, const void *b)
 	return (left->callee > right->callee) - (left->callee < right->callee);
 }
 
-/* The calls between the functions that are shown. */
+/* Visits all stacks and fills in the edges between the functions that are shown. */
 static void
 find_edges(PfsCallgraph *graph, PfsStackVisit *visit, PfsSymbols *symbols)
 {
@@ -180,7 +183,10 @@ find_edges(PfsCallgraph *graph, PfsStackVisit *visit, PfsSymbols *symbols)
 	Building building = { .graph = graph,
 						  .folding = pfs_filters_fold(pfs_symbols_filters(symbols)) };
 
-	/* here, since a visit has a context of its own */
+	/*
+	 * allocated before the visit, which has a memory context of its own; growth stays in the
+	 * context of the first allocation
+	 */
 	PFS_RESERVE(graph->edges, building.edge_capacity, INITIAL_EDGES);
 	PFS_RESERVE(building.sums, building.sum_capacity, INITIAL_EDGES);
 	PFS_RESERVE(building.path, building.path_capacity, INITIAL_EDGES);
@@ -200,8 +206,9 @@ find_edges(PfsCallgraph *graph, PfsStackVisit *visit, PfsSymbols *symbols)
 }
 
 /*
- * The graph of the max_nodes functions of the largest totals (or PFS_NO_ROW_LIMIT). Reads the
- * stream to its end, as often as it needs; what it takes beside it goes with functions and edges.
+ * Builds the graph of the max_nodes functions with the largest totals (PFS_NO_ROW_LIMIT: of all).
+ * Reads the stream twice: for the totals of the functions, then for the edges. The visit's other
+ * memory is freed; the functions' names live as long as CurrentMemoryContext.
  */
 static PfsCallgraph
 build_graph(PfsStackStream *stream, const PfsFilters *filters, uint32 max_nodes)

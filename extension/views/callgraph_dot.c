@@ -1,8 +1,6 @@
 /*
  * callgraph_dot.c
- *		callgraph_dot(): a call graph as text for Graphviz.
- *
- * Boxes grow with a function's own value, colours and arrows with totals.
+ *		The size of a box shows the function's self value; colours and arrows show totals.
  */
 #include "views/callgraph.h"
 
@@ -17,7 +15,10 @@ PG_FUNCTION_INFO_V1(profstore_callgraph_dot);
 
 typedef struct Scale
 {
-	const char *unit; /* of the profile type; the last one of a unit is for all that is less */
+	/*
+	 *  unit of the profile type; the last scale of each unit takes all smaller values
+	 */
+	const char *unit;
 	double least;
 	const char *suffix;
 } Scale;
@@ -30,7 +31,7 @@ static const Scale SCALES[] = {
 	{ "bytes", 1024, "kB" },		{ "bytes", 1, "B" },
 };
 
-/* A value for people: 1.23s, 4.50MB; of other units the number. */
+/* Appends a value for people: 1.23s, 4.50MB; a plain number for other units. */
 static void
 dot_append_value(StringInfo dot, int64 value, const char *unit)
 {
@@ -42,7 +43,9 @@ dot_append_value(StringInfo dot, int64 value, const char *unit)
 
 		if (strcmp(scale->unit, unit) != 0)
 			continue;
-		/* a scale begins where the finer one would print as much: 999.995 ms is 1 s */
+		/*
+		 *  a scale begins where the next finer one would round up to it: 999.995 ms is 1 s
+		 */
 		if (scale->least != 1 &&
 			size < scale->least - (scale[1].least > 1 ? scale[1].least / 200 : 0))
 			continue;
@@ -56,7 +59,8 @@ dot_append_value(StringInfo dot, int64 value, const char *unit)
 }
 
 /*
- * Text between quotes: what DOT would read otherwise is escaped, control characters become blanks.
+ * Appends text for a quoted string of DOT: escapes quotes and backslashes, and replaces control
+ * characters by blanks.
  */
 static void
 append_quoted(StringInfo dot, const char *text)
@@ -75,7 +79,10 @@ share_of(int64 value, int64 whole)
 	return whole == 0 ? 0 : Min(fabs((double) value / (double) whole), 1);
 }
 
-/* A blend from grey to red, light for the ground of a box, dark for lines. */
+/*
+ * Appends a colour between grey (share 0) and red (share 1): light for the background of a box,
+ * dark for lines.
+ */
 static void
 append_colour(StringInfo dot, double share, bool light)
 {

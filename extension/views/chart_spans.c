@@ -1,6 +1,6 @@
 /*
  * chart_spans.c
- *		What is open on each track, and what ends with the next sample.
+ *		Open spans of each track. A sample ends those that it does not share.
  */
 #include "views/chart_spans.h"
 
@@ -21,10 +21,10 @@ typedef struct Span
 
 typedef struct Track
 {
-	TimestampTz last; /* when its latest sample began */
+	TimestampTz last; /* | start of its latest sample */
 	uint32 depth;
 	uint32 capacity;
-	Span *open; /* by level */
+	Span *open; /* | the open spans, by level */
 } Track;
 
 struct PfsChartSpans
@@ -33,12 +33,12 @@ struct PfsChartSpans
 	int64 width_us;
 	PfsTracks *choice;
 	int32 track_count;
-	uint32 track_capacity; /* tracks that have memory for open spans, of this series or another */
+	uint32 track_capacity; /* | size of tracks; memory of open spans is kept for the next series */
 	Track *tracks;
-	PfsRowSorter *sorter; /* of all series so far */
+	PfsRowSorter *sorter; /* | closed spans of all series so far */
 };
 
-/* Closes the spans of a track from a level on. */
+/* Closes the open spans of a track at this level and all deeper levels. */
 static void
 track_close_spans(PfsChartSpans *spans, int32 number, uint32 level, TimestampTz end)
 {
@@ -62,7 +62,10 @@ track_close_spans(PfsChartSpans *spans, int32 number, uint32 level, TimestampTz 
 	track->depth = Min(track->depth, level);
 }
 
-/* The track of that number, which is one of the series' or the next one. */
+/*
+ * Returns the track of that number: a known one of the series, or the next one, which it
+ * initializes.
+ */
 static Track *
 get_track(PfsChartSpans *spans, int32 number, TimestampTz time)
 {
@@ -108,7 +111,7 @@ pfs_chart_spans_add(PfsChartSpans *spans, TimestampTz time, int64 value, const u
 	track->last = time;
 }
 
-/* What is open when the samples of a series end. */
+/* Closes all open spans at the end of a series. */
 static void
 end_series(PfsChartSpans *spans)
 {

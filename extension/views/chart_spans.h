@@ -1,6 +1,7 @@
 /*
  * chart_spans.h
- *		Spans of a flame chart from its samples: frames that neighbours on a track have in common.
+ *		Spans of a flame chart: a span is a frame that consecutive samples of a track have in
+ *		common.
  */
 #ifndef PFS_CHART_SPANS_H
 #define PFS_CHART_SPANS_H
@@ -11,7 +12,7 @@
 
 #include "base/row_sorter.h"
 
-/* Columns of spans, by which they are sorted up to PFS_SPAN_KEYS. */
+/* Columns of a span. Spans are sorted by the first PFS_SPAN_KEYS of them, in this order. */
 enum
 {
 	PFS_SPAN_SERIES,
@@ -28,17 +29,23 @@ enum
 
 typedef struct PfsChartSpans PfsChartSpans;
 
-/* No spans yet. Lives in CurrentMemoryContext; sorts on disk beyond half of work_mem. */
+/*
+ * Returns a builder without spans, in CurrentMemoryContext. It sorts on disk beyond half of
+ * work_mem.
+ */
 PfsChartSpans *pfs_chart_spans_begin(void);
 
-/* Samples of another series follow, which last so many microseconds. */
+/* Begins the next series: its samples follow, each of which lasts width_us microseconds. */
 void pfs_chart_spans_begin_series(PfsChartSpans *spans, int32 series, int64 width_us);
 
-/* A sample, by ascending time: the symbols of its frames, outermost first. */
+/*
+ * Adds a sample, which begins no earlier than the previous one. symbols are those of its frames,
+ * outermost first.
+ */
 void pfs_chart_spans_add(PfsChartSpans *spans, TimestampTz time, int64 value, const uint32 *symbols,
 						 uint32 depth);
 
-/* After the last sample: all spans, sorted. The caller ends them. */
+/* Closes the open spans and returns all spans, sorted. The caller ends the sorter. */
 PfsRowSorter *pfs_chart_spans_finish(PfsChartSpans *spans);
 
 #endif

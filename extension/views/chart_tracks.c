@@ -1,15 +1,16 @@
 /*
  * chart_tracks.c
- *		Tracks of a flame chart, found without a look at each.
+ *		Choice of a sample's track, in logarithmic time.
  *
- * Tracks stand in queues by the time at which their latest sample began, so queues ascend in time,
- * and a track that is continued moves from its queue to the last one. Where a sample is best
- * continued from, a width before it, moves forward with the samples; the nearest queues to both
- * sides that still hold tracks are found over links that skip empty ones, and grow longer as they
- * are used. Queues that are too old give their tracks to a heap.
+ * Tracks are in queues by the start of their latest sample, so queues ascend in time. A sample that
+ * continues a track moves it from its queue to the last queue. The target is the queue of one width
+ * before the current sample, and moves forward with the samples. The nearest nonempty queues before
+ * and after the target are found by links that skip empty queues; each search lengthens the links
+ * that it follows, as in a union-find structure. Tracks of queues more than one and a half widths
+ * old go to a heap of free tracks.
  *
- *	queues	    oldest           target              last
- *	   ... free | 1.5 widths ago | a width ago | ... | now
+ *  queues     oldest           target              last
+ *     ... free | 1.5 widths ago | a width ago | ... | now
  */
 #include "views/chart_tracks.h"
 
@@ -22,25 +23,25 @@
 typedef struct TrackQueue
 {
 	TimestampTz time;
-	Size first; /* of its tracks, in entries, by number once the queue is not the last one */
+	Size first; /* | range of its tracks in entries; sorted by number except in the last queue */
 	Size end;
-	int64 up;	/* of an empty one: no queue before that holds tracks */
-	int64 down; /* none after that */
+	int64 up;	/* | if the queue is empty: all queues from it up to this one are empty, too */
+	int64 down; /* | if the queue is empty: all queues from it down to this one are empty, too */
 } TrackQueue;
 
 struct PfsTracks
 {
 	int64 width_us;
 	int32 track_count;
-	binaryheap *free; /* tracks that no sample continues, the least first */
-	int64 oldest;	  /* queues before this one are free */
-	int64 target;	  /* first queue that began not more than a width ago */
+	binaryheap *free; /* | tracks that the next sample cannot continue, the lowest number first */
+	int64 oldest;	  /* | first queue whose tracks are not free */
+	int64 target;	  /* | first queue that is at most one width old */
 	int64 queue_count;
 	uint32 queue_capacity;
 	TrackQueue *queues;
 	Size entry_count;
 	uint32 entry_capacity;
-	int32 *entries; /* tracks of all queues */
+	int32 *entries; /* | numbers of the tracks of all queues */
 };
 
 static int
@@ -78,7 +79,7 @@ pfs_tracks_reset(PfsTracks *tracks, int64 width_us)
 	binaryheap_reset(tracks->free);
 }
 
-/* Makes the places of queues that are free those of the first ones to come. */
+/* Removes the queues before oldest, and their entries, from the front of both arrays. */
 static void
 drop_free_queues(PfsTracks *tracks)
 {
@@ -105,8 +106,8 @@ drop_free_queues(PfsTracks *tracks)
 }
 
 /*
- * Room for one more queue and one more entry. Half of the queues at least are in use afterwards, or
- * were added.
+ * Makes room for one more queue and one more entry. If the array of queues is full, it grows only
+ * while more than half of its queues are in use; otherwise the free queues are dropped.
  */
 static void
 tracks_reserve(PfsTracks *tracks)
@@ -118,7 +119,10 @@ tracks_reserve(PfsTracks *tracks)
 	PFS_RESERVE(tracks->entries, tracks->entry_capacity, tracks->entry_count + 1);
 }
 
-/* Makes the last queue one of this time, and moves the others on in time. */
+/*
+ * Moves the clock to this time: appends a queue for it unless the last queue has this time, frees
+ * the tracks of queues that have become too old, and moves the target.
+ */
 static void
 tracks_advance(PfsTracks *tracks, TimestampTz time)
 {
@@ -154,7 +158,10 @@ is_empty(const PfsTracks *tracks, int64 queue)
 	return tracks->queues[queue].first == tracks->queues[queue].end;
 }
 
-/* The first queue from one on, before the last, that holds tracks; NULL where none does. */
+/*
+ * Returns the first nonempty queue from this one on, except the last; NULL if there is none.
+ * Shortens the links on its way.
+ */
 static TrackQueue *
 tracks_look_up(PfsTracks *tracks, int64 queue)
 {
@@ -170,7 +177,10 @@ tracks_look_up(PfsTracks *tracks, int64 queue)
 	return found < tracks->queue_count - 1 ? &tracks->queues[found] : NULL;
 }
 
-/* The last queue up to one that holds tracks and is not free; NULL where none does. */
+/*
+ * Returns the last nonempty queue up to this one, down to oldest; NULL if there is none. Shortens
+ * the links on its way.
+ */
 static TrackQueue *
 look_down(PfsTracks *tracks, int64 queue)
 {
@@ -186,7 +196,9 @@ look_down(PfsTracks *tracks, int64 queue)
 	return found >= tracks->oldest ? &tracks->queues[found] : NULL;
 }
 
-/* The queue whose first track a sample continues best; NULL where it continues none. */
+/*
+ * Returns the queue whose first track the sample continues best; NULL if the sample continues none.
+ */
 static TrackQueue *
 find_best(PfsTracks *tracks, TimestampTz time)
 {

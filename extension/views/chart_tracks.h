@@ -1,6 +1,7 @@
 /*
  * chart_tracks.h
- *		Tracks of a flame chart: what ran one after the other, by the times of samples alone.
+ *		Tracks of a flame chart: samples of one track ran one after the other, judged only by
+ *		their times.
  */
 #ifndef PFS_CHART_TRACKS_H
 #define PFS_CHART_TRACKS_H
@@ -9,22 +10,24 @@
 
 #include "datatype/timestamp.h"
 
-/* Tracks of a series; as many samples may overlap. */
+/* Limit of tracks per series, that is, of samples of one series that overlap. */
 #define PFS_MAX_TRACKS 10000
 
 typedef struct PfsTracks PfsTracks;
 
-/* Lives in CurrentMemoryContext. */
+/* Returns an empty set of tracks, in CurrentMemoryContext. */
 PfsTracks *pfs_tracks_create(void);
 
-/* Forgets all tracks: the next sample is of another series, and samples of it last so long. */
+/* Forgets all tracks, because a new series follows, each of whose samples lasts width_us. */
 void pfs_tracks_reset(PfsTracks *tracks, int64 width_us);
 
 /*
- * The number of a sample's track; samples come by ascending time. It is the track whose latest
- * sample began closest to a width before, and between half and one and a half widths; else the
- * least that is free; else a new one. Of equally good tracks the least is taken. Costs the
- * logarithm of the number of tracks. Raises PROGRAM_LIMIT_EXCEEDED beyond PFS_MAX_TRACKS.
+ * Returns the number of a sample's track; samples come by ascending time. The best track is the one
+ * whose latest sample began closest to one width before this sample, among those whose latest
+ * sample began half a width to one and a half widths before. Without such a track the lowest track
+ * that is free is chosen, otherwise a new one. Among equally good tracks the lowest number is
+ * chosen. Takes time logarithmic in the number of tracks. Raises PROGRAM_LIMIT_EXCEEDED beyond
+ * PFS_MAX_TRACKS.
  */
 int32 pfs_tracks_choose(PfsTracks *tracks, TimestampTz time);
 

@@ -1,6 +1,6 @@
 /*
  * comparison.c
- *		Two selections, one stream: stacks have the same ids on both sides.
+ *		Two selections in one stream: a stack has the same id on both sides.
  */
 #include "views/comparison.h"
 

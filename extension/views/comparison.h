@@ -1,6 +1,6 @@
 /*
  * comparison.h
- *		The query behind every function that compares two selections.
+ *		The query of every function that compares two selections.
  */
 #ifndef PFS_COMPARISON_H
 #define PFS_COMPARISON_H
@@ -16,7 +16,7 @@ typedef struct PfsComparison
 {
 	const PfsSelection *selection;
 	const PfsSelection *base;
-	PfsStackStream *stacks; /* of both */
+	PfsStackStream *stacks; /* | stacks of both selections, each with a value per side */
 } PfsComparison;
 
 /*
@@ -26,7 +26,7 @@ typedef struct PfsComparison
  */
 PfsComparison pfs_comparison_query(FunctionCallInfo fcinfo);
 
-/* Makes a tree of the stacks, which go; see pfs_frame_tree_build. */
+/* Builds a tree of both selections by pfs_frame_tree_build(), which ends the stream of stacks. */
 PfsFrameTree *pfs_comparison_tree(PfsComparison *comparison, const PfsFilters *filters);
 
 bool pfs_comparison_is_absolute(FunctionCallInfo fcinfo);

@@ -1,6 +1,7 @@
 /*
  * filtered_share.c
- *		filtered_share(): what the filters keep, and which of them drops the rest.
+ *		filtered_share(): the share of a selection that the filters keep, and the shares that
+ *		each filter drops.
  */
 #include "profstore.h"
 
@@ -27,7 +28,7 @@ enum
 
 PG_FUNCTION_INFO_V1(profstore_filtered_share);
 
-/* Adds every stack to the sum of its verdict. */
+/* Adds the value of each stack to the sum of its verdict. */
 static void
 sum_verdicts(PfsStackStream *stacks, const PfsFilters *filters, int128 *by_verdict)
 {

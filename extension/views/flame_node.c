@@ -1,15 +1,15 @@
 /*
  * flame_node.c
- *		ProfstoreFlame in place of the function scan of flamegraph() and its relatives.
+ *		ProfstoreFlame, which replaces the function scan of flamegraph() and related functions.
  *
- * A function scan forms a tuple of each row, stores them, and reads them back. That costs as much
- * as the rows themselves. This node calls the same function with a taker (base/srf.h), which packs
- * rows (flame_table.h), and shows them to the executor column by column.
+ * A function scan forms a tuple of each row, stores the tuples and reads them back, which takes as
+ * long as computing the rows. This node calls the same function with a receiver of rows
+ * (base/srf.h) that packs them (flame_table.h), and passes them to the executor column by column.
  *
- * 1. The planner: a function in FROM, alone, without ordinality, whose arguments rest on no other
- *    relation, and whose rows nobody wants as a whole, is scanned by the node.
- * 2. The executor: arguments are evaluated and the function called when the first row is asked for,
- *    and again after a rescan for which a parameter has changed.
+ * 1. The planner uses the node for a function that is alone in FROM, without ordinality, whose
+ *    arguments refer to no other relation, and whose rows are not used as whole-row values.
+ * 2. The executor evaluates the arguments and calls the function at the first fetch of a row, and
+ *    again after a rescan with changed parameters.
  */
 #include "views/flame_node.h"
 
@@ -35,7 +35,7 @@
 #include "base/srf.h"
 #include "views/flame_table.h"
 
-/* Handing a row to the executor, without forming a tuple. */
+/* Estimated cost of passing a row to the executor without forming a tuple. */
 #define ROW_COST (cpu_tuple_cost * 0.5)
 
 extern PGDLLEXPORT Datum profstore_flamegraph(PG_FUNCTION_ARGS);
@@ -61,7 +61,10 @@ static const CustomScanMethods scan_methods = {
 
 /* The planner */
 
-/* The call of one of the functions, if that is all the relation is; else NULL. */
+/*
+ * Returns the function call if the relation is nothing but a call of one of the node's functions;
+ * NULL otherwise.
+ */
 static FuncExpr *
 flame_find_call(const PlannerInfo *root, const RelOptInfo *rel, const RangeTblEntry *entry)
 {
@@ -73,7 +76,10 @@ flame_find_call(const PlannerInfo *root, const RelOptInfo *rel, const RangeTblEn
 	FuncExpr *call;
 	const char *name;
 
-	/* rows that are read again, after those of another relation were locked, would be others */
+	/*
+	 * a query with row locks rechecks rows after it has waited for a lock, and a second call could
+	 * return other rows
+	 */
 	if (root->rowMarks != NIL ||
 		(root->parse->commandType != CMD_SELECT && root->parse->commandType != CMD_INSERT))
 		return NULL;
@@ -95,7 +101,7 @@ flame_find_call(const PlannerInfo *root, const RelOptInfo *rel, const RangeTblEn
 	return NULL;
 }
 
-/* The columns that are asked for, as pull_varattnos tells them. */
+/* Returns the columns that the query uses, as pull_varattnos() numbers them. */
 static Bitmapset *
 used_attributes(const RelOptInfo *rel)
 {
@@ -138,11 +144,13 @@ flame_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index index, RangeTbl
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_private = list_make1(call);
 	path->methods = &path_methods;
-	/* the same call, for less */
+	/*
+	 *  the node does all that the function scan does, at a lower cost
+	 */
 	rel->pathlist = list_make1(path);
 }
 
-/* All columns of the function's rows, as the plan names them. */
+/* Returns target entries of all columns of the function's rows, with the names of the plan. */
 static List *
 list_columns(Index index, FuncExpr *call)
 {
@@ -193,8 +201,8 @@ typedef struct FlameState
 	FmgrInfo function;
 	List *arguments; /* ExprState */
 	bool has_sources;
-	MemoryContext context; /* of the rows */
-	PfsFlameTable *table;  /* NULL until the first row is asked for */
+	MemoryContext context; /* | memory of the table */
+	PfsFlameTable *table;  /* | NULL before the first fetch */
 } FlameState;
 
 static void
@@ -215,7 +223,10 @@ flame_begin(CustomScanState *node, EState *estate, int flags)
 	memset(slot->tts_isnull, false, sizeof(bool) * (Size) slot->tts_tupleDescriptor->natts);
 }
 
-/* False where the function is strict and an argument null: it has no rows then. */
+/*
+ * Evaluates the arguments. Returns false if the function is strict and an argument is NULL: the
+ * result is empty then.
+ */
 static bool
 evaluate_arguments(FlameState *state, FunctionCallInfo fcinfo)
 {
@@ -232,7 +243,10 @@ evaluate_arguments(FlameState *state, FunctionCallInfo fcinfo)
 	return !any_null || !state->function.fn_strict;
 }
 
-/* Calls the function in a context of its own; the rows live in the node's. */
+/*
+ * Calls the function in a temporary memory context; the table of rows lives in the node's own
+ * context.
+ */
 static pg_noinline void
 fill_table(FlameState *state)
 {
@@ -308,7 +322,10 @@ flame_rescan(CustomScanState *node)
 		pfs_flame_table_rewind(state->table);
 }
 
-/* The function, and the call, as EXPLAIN has it of a function scan. */
+/*
+ * Shows in EXPLAIN the properties that a function scan shows: the function and, if verbose, the
+ * call.
+ */
 static void
 flame_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {

@@ -12,13 +12,13 @@
 #include "tree/frame_source.h"
 
 /*
- * One row. In a comparison value and self are the base's, and what it is compared with stands in
- * two columns more.
+ * Puts one row. In a comparison, value and self are those of the base, and two more columns have
+ * those of the selection that is compared with the base.
  */
 void pfs_flame_result_put(const PfsResult *result, PfsSourceTable *sources, int32 ord,
 						  const PfsFlameRow *row, bool is_diff);
 
-/* All rows that are left, the first of them with the ordinal ord; returns the next ordinal. */
+/* Puts all rows that are left, numbered from ord on. Returns the next ordinal. */
 int32 pfs_flame_result_put_all(const PfsResult *result, int32 ord, PfsFlameScan *flame,
 							   bool is_diff);
 

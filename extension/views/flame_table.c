@@ -1,6 +1,6 @@
 /*
  * flame_table.c
- *		Rows in an array that a file takes from time to time; texts by number.
+ *		Rows in an array, which is written to a file whenever it is full; texts by number.
  */
 #include "views/flame_table.h"
 
@@ -16,7 +16,7 @@
 
 #define FIRST_ROWS 256
 
-/* Where a row comes from; 0 is nowhere. */
+/* Source position of a row; 0: unknown. */
 typedef struct Source
 {
 	const text *file;
@@ -24,7 +24,7 @@ typedef struct Source
 	int32 line;
 } Source;
 
-/* Of a comparison a RightSide is behind each. */
+/* Columns of a row; in a comparison a RightSide follows each. */
 typedef struct PackedRow
 {
 	int64 value;
@@ -41,7 +41,7 @@ typedef struct RightSide
 	int64 self;
 } RightSide;
 
-/* The copy of a text. */
+/* A text of a cache, and its copy. */
 typedef struct TextCopy
 {
 	const text *original;
@@ -70,25 +70,25 @@ struct PfsFlameTable
 	const text **labels;
 	uint32 label_count;
 	uint32 label_capacity;
-	uint32 *symbol_labels; /* by symbol: 1 + number of its label */
+	uint32 *symbol_labels; /* | by symbol: 1 + the number of its label; 0: none yet */
 	uint32 symbol_count;
-	const text *last_text; /* that was no symbol's, and its number */
+	const text *last_text; /* | the latest label without a symbol, and its number */
 	uint32 last_label;
 	PfsIdMap location_sources; /* location → number of the source of its first line */
 	Source *sources;
 	uint32 source_count;
 	uint32 source_capacity;
-	text_copies_hash *copies; /* of what sources share */
+	text_copies_hash *copies; /* | copies of texts that several sources share */
 
 	char *rows;
 	Size used; /* bytes */
 	Size capacity;
-	BufFile *file; /* the rows before those; NULL: there are none */
+	BufFile *file; /* | earlier rows; NULL: all rows are in the array */
 	uint64 file_rows;
 	uint64 row_count;
 
-	uint64 next; /* row that is read */
-	Size at;	 /* its place, in bytes */
+	uint64 next; /* | ordinal of the row to be read next */
+	Size at;	 /* | its offset in the array, in bytes */
 };
 
 PfsFlameTable *
@@ -159,7 +159,10 @@ label_of(PfsFlameTable *table, const PfsFlameRow *row)
 	return table->symbol_labels[symbol] - 1;
 }
 
-/* Texts that sources have in common are copied once. */
+/*
+ * Returns the copy of a text that several sources may share; makes it at the first call for the
+ * text.
+ */
 static const text *
 share_text(PfsFlameTable *table, const text *original)
 {
@@ -214,7 +217,10 @@ flame_table_write_rows(PfsFlameTable *table)
 	table->used = 0;
 }
 
-/* Room for one more row: a larger array, or that of the rows before. */
+/*
+ * Makes room for one more row: doubles the array, or writes its rows to the file if that would
+ * exceed work_mem.
+ */
 static pg_noinline void
 flame_table_make_room(PfsFlameTable *table)
 {
@@ -264,7 +270,7 @@ pfs_flame_table_rewind(PfsFlameTable *table)
 	table->at = table->file != NULL ? table->used : 0;
 }
 
-/* Reads on in the file. */
+/* Reads the next rows from the file into the array. */
 static void
 read_rows(PfsFlameTable *table)
 {

@@ -1,9 +1,9 @@
 /*
  * flame_table.h
- *		The rows of a flame graph, packed: numbers side by side, each text once.
+ *		The rows of a flame graph, packed: numbers in an array, each text stored once.
  *
- * Rows take up to work_mem, then go to a temporary file; texts are those of the names that are met.
- * Nothing in it belongs to a cache, so it outlives other queries.
+ * Rows take up to work_mem and then go to a temporary file; texts stay in memory. The table copies
+ * all that it needs, so it stays valid if caches are emptied by other queries.
  */
 #ifndef PFS_FLAME_TABLE_H
 #define PFS_FLAME_TABLE_H
@@ -13,7 +13,7 @@
 #include "tree/flame_rows.h"
 #include "tree/frame_source.h"
 
-/* The columns of a row; a comparison has the last two. */
+/* Columns of a row. Only a comparison has the last two. */
 enum
 {
 	PFS_FLAME_ORD,
@@ -33,17 +33,29 @@ enum
 
 typedef struct PfsFlameTable PfsFlameTable;
 
-/* In CurrentMemoryContext, as all that it has; to be ended before the transaction. */
+/*
+ * Returns an empty table. All its memory is in CurrentMemoryContext. The caller must end it before
+ * the transaction ends, because of its temporary file.
+ */
 PfsFlameTable *pfs_flame_table_begin(bool is_diff, bool has_sources);
 void pfs_flame_table_end(PfsFlameTable *table);
 
-/* Adds a row. Its label and the sources, which are looked up where they are wanted, are copied. */
+/*
+ * Adds a row, and copies its label and, if the table has sources, the file and line that sources
+ * has for it.
+ */
 void pfs_flame_table_put(PfsFlameTable *table, PfsSourceTable *sources, const PfsFlameRow *row);
 
-/* Goes to the first row, after the last was added. */
+/*
+ * Makes the next call of pfs_flame_table_next() return the first row. No row may be added
+ * afterwards.
+ */
 void pfs_flame_table_rewind(PfsFlameTable *table);
 
-/* The columns of the next row, whose texts are the table's; false at the end. */
+/*
+ * Returns the columns of the next row; its texts belong to the table. Returns false after the last
+ * row.
+ */
 bool pfs_flame_table_next(PfsFlameTable *table, Datum *values, bool *nulls);
 
 #endif

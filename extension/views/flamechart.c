@@ -1,15 +1,16 @@
 /*
  * flamechart.c
- *		flamechart(): what ran when, for series whose samples keep their times.
+ *		flamechart(): the frames that ran at each time, for series whose samples keep their
+ *		times.
  *
- * 1. One scan gives the samples to a sort, and their stacks to a table (flamechart_read_samples).
- * 2. Part by part, the stacks' frames are resolved and put by stack id (resolve_stacks).
- * 3. By series and time, samples with their frames become spans (chart_spans), which are sorted
- *    again.
- * 4. Spans become rows.
+ * 1. flamechart_read_samples(): one scan gives the samples to a sort, and their stacks to a table.
+ * 2. resolve_stacks(): part by part, the frames of the stacks are resolved and stored by stack id.
+ * 3. make_spans(): by series and time, samples with their frames become spans (chart_spans), which
+ *    are sorted again.
+ * 4. put_spans(): spans become rows.
  *
- * Each sort has half of work_mem, and goes on disk beyond it. So do the stacks and their frames, in
- * shares of their own.
+ * Each sort has half of work_mem and goes to disk beyond it. The stacks and their frames have
+ * shares of work_mem of their own.
  */
 #include "profstore.h"
 
@@ -47,31 +48,33 @@ enum
 	COL_COUNT
 };
 
-/* Of samples whose period is no time. */
+/* Width of samples whose period is not a time. */
 #define DEFAULT_WIDTH_US (10 * 1000)
 
 #define INITIAL_DEPTH 64
 
-/* Columns of samples while they are sorted. */
+/* Columns of the sort of samples. */
 enum
 {
 	SAMPLE_SERIES, /* PfsSeries.index */
 	SAMPLE_TIME,
 	SAMPLE_STACK,
-	SAMPLE_VALUE, /* a key as well: tracks are the same however rows were sorted */
+	/*
+	 *  a sort key, so that tracks do not depend on the order of samples of equal time
+	 */
+	SAMPLE_VALUE,
 	SAMPLE_COLUMNS
 };
 
 /*
- * Shares of the memory: stacks that samples have, and their frames; parts of the stacks take half
- * of it (stack_sums.h).
+ * Shares of the memory for the table of stacks and for their frames. The part of the stacks that is
+ * being resolved takes half of STACKS_SHARE (stack_sums.h).
  */
 #define STACKS_SHARE(bytes) ((bytes) / 2)
 #define FRAMES_SHARE(bytes) ((bytes) / 4)
 
 /*
- * The frames of a stack while they are put together, outermost first; none where the filters drop
- * it.
+ * The frames of a stack while it is resolved, outermost first; empty if the filters drop the stack.
  */
 typedef struct FramePath
 {
@@ -83,8 +86,8 @@ typedef struct FramePath
 PG_FUNCTION_INFO_V1(profstore_flamechart);
 
 /*
- * Gives all samples to the sorter, and every stack to the table, each time as 1: sums of 0 are no
- * stacks to it.
+ * Puts all samples into the sorter, and each stack into the table with the value 1: the table omits
+ * stacks whose sum is 0.
  */
 static void
 flamechart_read_samples(const PfsSelection *selection, PfsRowSorter *samples, PfsStackTable *stacks)
@@ -116,7 +119,8 @@ flamechart_read_samples(const PfsSelection *selection, PfsRowSorter *samples, Pf
 }
 
 /*
- * The frames from the root to a node. With folding, neighbours of one name are one frame.
+ * Collects the frames from the root to a node. With folding, consecutive frames of one name become
+ * one frame.
  */
 static void
 resolve_stack(FramePath *path, const PfsStackSubset *subset, uint32 leaf, PfsSymbols *symbols,
@@ -145,7 +149,10 @@ resolve_stack(FramePath *path, const PfsStackSubset *subset, uint32 leaf, PfsSym
 	}
 }
 
-/* Puts the frames of some stacks; what it allocates goes with the context. */
+/*
+ * Stores the frames of the stacks of one part. Its temporary allocations are made in a context that
+ * it deletes.
+ */
 static void
 resolve_part(const PfsStackSums *part, PfsSymbols *symbols, FramePath *path, PfsStackFrames *frames)
 {
@@ -171,8 +178,8 @@ resolve_part(const PfsStackSums *part, PfsSymbols *symbols, FramePath *path, Pfs
 }
 
 /*
- * The frames of all stacks of the table, which go part by part, so that the sums of few are in
- * memory at a time.
+ * Returns the frames of all stacks of the table. It reads the table part by part, so that few sums
+ * are in memory at a time, and ends it.
  */
 static PfsStackFrames *
 resolve_stacks(PfsStackTable *stacks, PfsSymbols *symbols)
@@ -201,14 +208,17 @@ resolve_stacks(PfsStackTable *stacks, PfsSymbols *symbols)
 }
 
 /*
- * How long a sample of a series lasts, unless an argument says so: its period where that is a time.
+ * Returns the width of a series' samples if the argument width is NULL: the period if it is a time,
+ * otherwise DEFAULT_WIDTH_US.
  */
 static int64
 default_width(const PfsSelection *selection, int32 series)
 {
 	const char *unit = strrchr(selection->profile_type, ':');
 
-	/* the last part is the period's unit, but for ":delta" */
+	/*
+	 *  the last component of the profile type, apart from ":delta", is the unit of the period
+	 */
 	if (unit != NULL && strcmp(unit, ":delta") == 0)
 		while (unit > selection->profile_type && *--unit != ':')
 			;
@@ -222,7 +232,7 @@ default_width(const PfsSelection *selection, int32 series)
 	return DEFAULT_WIDTH_US;
 }
 
-/* The spans of all samples, sorted. */
+/* Converts all samples to spans and returns them, sorted. */
 static PfsRowSorter *
 make_spans(const PfsSelection *selection, int64 width_us, PfsRowSorter *samples,
 		   PfsStackFrames *frames)
@@ -250,7 +260,7 @@ make_spans(const PfsSelection *selection, int64 width_us, PfsRowSorter *samples,
 	return pfs_chart_spans_finish(spans);
 }
 
-/* The first of the series of an index; ids ascend. */
+/* Returns the series with the lowest id among those of an index; series are sorted by id. */
 static const PfsSeries *
 series_of(const PfsSelection *selection, int32 index)
 {
@@ -261,7 +271,7 @@ series_of(const PfsSelection *selection, int32 index)
 	return &selection->series[i];
 }
 
-/* Returns whether there was none. */
+/* Puts all spans as rows. Returns true if there were none. */
 static bool
 put_spans(const PfsResult *result, const PfsSelection *selection, PfsRowSorter *spans,
 		  const PfsSymbols *symbols)

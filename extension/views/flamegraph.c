@@ -18,7 +18,7 @@
 PG_FUNCTION_INFO_V1(profstore_flamegraph);
 PG_FUNCTION_INFO_V1(profstore_flamegraph_of);
 
-/* Those of the series whose groups have a name. */
+/* Returns the selection restricted to the series whose groups have this name. */
 static const PfsSelection *
 select_group(const PfsSelection *selection, const PfsSeriesGroups *groups, const char *name)
 {
@@ -46,9 +46,9 @@ select_group(const PfsSelection *selection, const PfsSeriesGroups *groups, const
 }
 
 /*
- * The tree of each group of series below a node of its own. A group is scanned by itself, which
- * reads what the whole would, since segments are sorted by series. Groups of one name are one: they
- * are neighbours.
+ * Builds one tree with a node per group of series below the root, and the group's tree below that
+ * node. Each group is scanned separately, which reads no more than one scan of all, since segments
+ * are sorted by series. Groups of one name, which are neighbours, share a node.
  */
 static PfsFrameTree *
 query_groups(const PfsSelection *selection, ArrayType *by, const PfsFilters *filters, bool inverted)

@@ -1,6 +1,6 @@
 /*
  * flamegraph.h
- *		The query behind every function that draws a flame graph.
+ *		The query of every function that draws a flame graph.
  */
 #ifndef PFS_FLAMEGRAPH_H
 #define PFS_FLAMEGRAPH_H
@@ -17,7 +17,7 @@ typedef struct PfsFlamegraph
 	const PfsSelection *selection;
 	bool inverted;
 	PfsFrameTree *tree;
-	PfsFlameScan *rows; /* at least the root's */
+	PfsFlameScan *rows; /* | at least the row of the root */
 } PfsFlamegraph;
 
 /*

@@ -14,13 +14,13 @@
 PG_FUNCTION_INFO_V1(profstore_flamegraph_diff);
 PG_FUNCTION_INFO_V1(profstore_flamegraph_diff_of);
 
-/* Stands beside what is compared, so that both sides have the same total. */
+/* Label of a node that is added to the smaller side to make both totals equal. */
 #define PADDING_LABEL "(padding)"
 
 /*
- * The panel colours by shares of the totals. With a padding that makes the totals equal, the shares
- * of equal values are equal, so the colours tell of the values themselves. The padding is one of
- * max_nodes rows.
+ * Puts the rows of the tree and a padding. Grafana's panel colours nodes by their shares of the
+ * totals. A padding makes the totals equal, so equal values have equal shares, and colours show
+ * differences of values. The padding is one of the max_nodes rows.
  */
 static void
 put_padded(const PfsResult *result, PfsFrameTree *tree, uint32 max_nodes)
@@ -48,7 +48,7 @@ put_padded(const PfsResult *result, PfsFrameTree *tree, uint32 max_nodes)
 	}
 }
 
-/* Values as they are, or with a padding that makes the totals equal. */
+/* Puts the rows of the tree, with a padding if the totals must be equal. */
 static void
 put_diff(const PfsResult *result, PfsFrameTree *tree, uint32 max_nodes, bool padded)
 {

@@ -1,6 +1,6 @@
 /*
  * folded.c
- *		folded(): one line per stack, as flamegraph.pl, inferno and speedscope read it.
+ *		folded(): one line per stack, in the format of flamegraph.pl, inferno and speedscope.
  */
 #include "tree/flame_rows.h"
 
@@ -15,7 +15,7 @@
 PG_FUNCTION_INFO_V1(profstore_folded);
 PG_FUNCTION_INFO_V1(profstore_folded_of);
 
-/* A name without what separates frames and lines. */
+/* Appends a name, with the separators of frames and lines replaced. */
 static void
 append_name(StringInfo stack, const char *name)
 {
@@ -42,9 +42,10 @@ folded_put_row(const PfsResult *result, const char *stack, int length, int64 val
 }
 
 /*
- * Rows come depth first, so the text of a stack is its parent's text and one name more: ends[level]
- * is the length up to a level. From level cut on, the text is that of the last level that fits, a
- * word that frames are missing, and the leaf's name. Closes the tree.
+ * Puts a row per stack and closes the tree. Rows come depth first, so the text of a stack is its
+ * parent's text and one more name: ends[level] is the length of the text up to a level. If the text
+ * would be too long from level cut on, it consists of the levels that fit, PFS_FRAMES_CUT, and the
+ * leaf's name.
  */
 static void
 put_stacks(const PfsResult *result, PfsFrameTree *tree)

@@ -1,6 +1,7 @@
 /*
  * heatmap.c
- *		heatmap(): when in each second the samples fall, for series whose samples keep their times.
+ *		heatmap(): sums by bucket and by slice within the bucket, for series whose samples keep
+ *		their times.
  */
 #include "profstore.h"
 
@@ -27,7 +28,7 @@ enum
 
 PG_FUNCTION_INFO_V1(profstore_heatmap);
 
-/* Sums by (slice, bucket). */
+/* Scans the selection and returns the sums by (slice, bucket). */
 static PfsSeriesSums *
 sum_cells(const PfsSelection *selection, const PfsFilters *filters, int64 step_us, int32 slices)
 {
@@ -51,7 +52,7 @@ sum_cells(const PfsSelection *selection, const PfsFilters *filters, int64 step_u
 	return cells;
 }
 
-/* By time, then slice. Returns whether there was none. */
+/* Puts the cells as rows, by time, then slice. Returns true if there were none. */
 static bool
 heatmap_put_cells(const PfsResult *result, PfsSeriesSums *cells, int64 step_us, int32 slices)
 {

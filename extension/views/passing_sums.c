@@ -2,14 +2,15 @@
  * passing_sums.c
  *		Samples of stacks that pass filters, added up by time, by one process or several.
  *
- * 1. A scan gives the rows of stacks that pass. Where sums are few they are cells of an array, by
- *    rank and bucket (add_scan).
- * 2. Then workers may help (count_workers). They are told ranges, series and expressions, make
+ * 1. add_scan(): a scan returns the rows of stacks that pass. If the possible sums are few, they
+ *    are cells of an array, by rank and bucket.
+ * 2. count_workers(): parallel workers may help. They get the ranges, series and expressions, make
  *    filters of their own, take blocks of the same scan, and leave their cells in shared memory
- *    (profstore_sum_passing).
- * 3. The leader reads, too, waits for them, and adds their cells to the sums
- *    (passing_take_cells()). Sums of integers are the same in any order.
- * 4. What filters keep of chunks goes to workers with the rest, and what they add comes back.
+ *    (profstore_sum_passing()).
+ * 3. passing_take_cells(): the leader reads as well, waits for the workers, and adds their cells to the
+ *    sums. Sums of integers do not depend on the order.
+ * 4. Chunks that the leader's filter keeps are passed to the workers, and those that workers add
+ *    are returned to it.
  */
 #include "views/passing_sums.h"
 
@@ -32,10 +33,13 @@
 
 #define COLUMNS (PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE)
 
-/* Cells of all workers, and so much for what they keep; containers often have little of it. */
+/*
+ * Limit of the cells of all workers, and a limit of the same size for their kept chunks. Containers
+ * often have little shared memory.
+ */
 #define MOST_SHARED_BYTES ((Size) 16 * 1024 * 1024)
 
-/* Places in the table of contents of what is shared with workers. */
+/* Keys of the table of contents of the shared memory. */
 enum
 {
 	KEY_REQUEST = 1,
@@ -58,7 +62,7 @@ typedef struct Request
 	int32 series_count;
 	TimestampTz first_bucket;
 	Size bucket_count;
-	Size newly_kept_bytes; /* of each worker */
+	Size newly_kept_bytes; /* | bytes per worker */
 	bool has_expression[PFS_FILTER_COUNT];
 } Request;
 
@@ -66,7 +70,7 @@ PGDLLEXPORT void profstore_sum_passing(dsm_segment *segment, shm_toc *toc);
 
 /* --- one process --- */
 
-/* Adds rows of one series to buckets, or where there are none to sums. */
+/* Adds the rows first to end, all of one series, to buckets; to sums if buckets is NULL. */
 static void
 passing_add_rows(const PfsPassing *passing, const PfsSampleBlock *block, uint32 first, uint32 end,
 				 int32 rank, PfsBucketSums *buckets)
@@ -102,7 +106,7 @@ passing_add_block(const PfsPassing *passing, const PfsSampleBlock *block, PfsBuc
 	}
 }
 
-/* Reads what the scan has for this process. */
+/* Adds all blocks that the scan assigns to this process. */
 static void
 add_scan(const PfsPassing *passing, PfsSampleScan *scan, PfsBucketSums *buckets)
 {
@@ -120,7 +124,7 @@ end_scan(PfsSampleScan *scan, PfsBucketSums *buckets)
 	pfs_sample_scan_end(scan);
 }
 
-/* NULL where there would be too many of them. */
+/* Returns an array of sums by rank and bucket; NULL if it would be too large. */
 static PfsBucketSums *
 begin_buckets(const PfsPassing *passing)
 {
@@ -133,7 +137,7 @@ begin_buckets(const PfsPassing *passing)
 
 /* --- how many --- */
 
-/* Of all series that are stored, what part the selection has; 1 where nobody has counted them. */
+/* Estimates the selection's share of all stored series; 1 if the table series has no statistics. */
 static double
 share_of_series(const PfsSelection *selection)
 {
@@ -149,10 +153,11 @@ share_of_series(const PfsSelection *selection)
 }
 
 /*
- * As many as PostgreSQL has for a table of a size: one from min_parallel_table_scan_size on, one
- * more for each threefold. A sample takes a byte, near enough; but a worker has to judge the stacks
- * anew, which 10 million samples or so must outweigh, so a sample counts for half of that; one that
- * need not be read again, for nothing.
+ * Returns a number of workers, by PostgreSQL's rule for tables: one from
+ * min_parallel_table_scan_size on, one more for each threefold size. A sample takes about one byte.
+ * It counts for half a byte here, because a worker has to judge the stacks anew, which pays off
+ * from some 10 million samples on. Samples in kept chunks count for nothing, since they are not
+ * read.
  */
 static int
 count_workers(const PfsPassing *passing, const PfsStackFilter *filter)
@@ -174,7 +179,9 @@ count_workers(const PfsPassing *passing, const PfsStackFilter *filter)
 	return count;
 }
 
-/* --- what is told --- */
+/*
+ *  --- the request to the workers ---
+ */
 
 static Size
 expressions_bytes(const PfsFilters *filters)
@@ -217,7 +224,7 @@ get_filters(const Request *request, const char *from)
 	return pfs_filters_make(expressions);
 }
 
-/* Series as workers have them: their index is their rank. */
+/* Writes the series for the workers; the index of a series becomes its rank. */
 static void
 put_series(const PfsPassing *passing, PfsSeries *to)
 {
@@ -275,7 +282,7 @@ passing_allocate(ParallelContext *context, uint64 key, Size bytes)
 	return chunk;
 }
 
-/* Areas of what workers will keep are empty as yet. */
+/* Writes the leader's kept chunks, and an empty area for the chunks that each worker will add. */
 static void
 put_areas(ParallelContext *context, const PfsStackFilter *filter, const Request *request)
 {
@@ -289,7 +296,7 @@ put_areas(ParallelContext *context, const PfsStackFilter *filter, const Request 
 		*area_of_worker(areas, request, worker) = (PfsKeptArea){ .is_valid = false };
 }
 
-/* Returns the cells of all workers, side by side. */
+/* Fills the shared memory. Returns the cells of all workers, one array after another. */
 static int128 *
 fill_shared(ParallelContext *context, const PfsPassing *passing, PfsSampleScan *scan,
 			const PfsStackFilter *filter, const PfsBucketSums *buckets)
@@ -411,7 +418,10 @@ take_kept(ParallelContext *context, PfsStackFilter *filter)
 		pfs_stack_filter_take(filter, area_of_worker(areas, request, worker));
 }
 
-/* Where there are no workers to be had, or no shared memory, this process reads all of it. */
+/*
+ * Adds all samples by this process and workers. If no worker can be started, or there is no shared
+ * memory for them, this process reads everything.
+ */
 static void
 add_with_workers(const PfsPassing *passing, PfsSampleScan *scan, PfsStackFilter *filter,
 				 PfsBucketSums *buckets, int workers)

@@ -1,6 +1,6 @@
 /*
  * passing_sums.h
- *		Samples of stacks that pass filters, added up by time: a series graph under a focus.
+ *		Samples of stacks that pass filters, summed by time: a series graph with filters.
  */
 #ifndef PFS_PASSING_SUMS_H
 #define PFS_PASSING_SUMS_H
@@ -15,15 +15,19 @@ typedef struct PfsPassing
 {
 	const PfsSelection *selection;
 	const PfsFilters *filters;
-	const int32 *ranks;	 /* of PfsSeries.index: by what its values are added up */
-	int32 rank_count;	 /* ranks are less */
-	int64 step_us;		 /* 0: by their very times */
-	PfsSeriesSums *sums; /* get them, by (rank, start of the bucket) */
+	/*
+	 *  by PfsSeries.index: the number under which the series' values are added up
+	 */
+	const int32 *ranks;
+	int32 rank_count;	 /* | number of ranks; each rank is below it */
+	int64 step_us;		 /* | width of a bucket; 0: one sum per time */
+	PfsSeriesSums *sums; /* | receives the sums, by (rank, start of the bucket) */
 } PfsPassing;
 
 /*
- * Where there is much to read, and PostgreSQL's settings for parallel queries allow it, workers
- * read with this process. The caller may be in no loop over another scan of samples.
+ * Adds the values of all rows whose stacks pass. If there is much to read and PostgreSQL's settings
+ * for parallel queries allow it, parallel workers read part of it. The caller must not be inside a
+ * loop over another scan of samples.
  */
 void pfs_sum_passing(const PfsPassing *passing);
 

@@ -1,6 +1,6 @@
 /*
  * sandwich.c
- *		sandwich(): a function's callers and callees, as two flame graphs.
+ *		sandwich(): the callers and the callees of a function, as two flame graphs.
  */
 #include "views/callers.h"
 
@@ -26,7 +26,7 @@ enum
 
 PG_FUNCTION_INFO_V1(profstore_sandwich);
 
-/* One side of the sandwich, a flame graph of its own. */
+/* Puts one side of the sandwich as a flame graph, numbered from *ord on. */
 static void
 put_side(const PfsResult *result, const PfsFunctionQuery *query, bool inverted, int32 *ord)
 {
@@ -38,7 +38,7 @@ put_side(const PfsResult *result, const PfsFunctionQuery *query, bool inverted, 
 	const char *root_label = pfs_flame_label(query->function);
 	PfsFlameRow row;
 
-	if (inverted) /* once for both sides */
+	if (inverted) /* | one NOTICE for both sides */
 		pfs_function_tell_missing(query, tree);
 	flame = pfs_flame_scan_begin(tree, query->max_nodes);
 	while (pfs_flame_scan_next(flame, &row))

@@ -1,18 +1,16 @@
 /*
  * short_name.c
- *		Names of functions for narrow screens; the rule, in the order of its steps.
+ *		Short names of functions, for narrow displays.
  *
- * A name that fits stays as it is. Of any other
+ * A name that fits is unchanged. Of any other name
  *
- * 1. a hash of Rust at the end goes (::h and 16 digits);
- * 2. what stands in brackets behind a name becomes "...": arguments of templates, generics and
- *    functions. Brackets that are a name of their own stay, with what is in them: the receiver of a
- *    method in Go, a namespace without a name, a type and its trait in Rust, the symbol of an
- *    operator;
- * 3. if that is not enough, characters in the middle become "...".
+ * 1. a hash of Rust at the end is removed (::h and 16 digits);
+ * 2. brackets behind a name, with their contents, become "...": arguments of templates, generics
+ *    and functions. Brackets that are themselves a name stay with their contents: the receiver of a
+ *    method in Go, an anonymous namespace, a type and its trait in Rust, the symbol of an operator;
+ * 3. if the name is still too long, characters in its middle become "...".
  *
- * Brackets are found byte by byte: in the encodings of a server no part of a longer character looks
- * like ASCII.
+ * Brackets are found byte by byte: in server encodings no byte of a multibyte character is ASCII.
  */
 #include "profstore.h"
 
@@ -62,7 +60,7 @@ is_name_char(char c)
 	return IS_HIGHBIT_SET(c) || isalnum((unsigned char) c) || c == '_' || c == '$';
 }
 
-/* The bracket that closes the one at begin, or NULL. The > of an arrow closes nothing. */
+/* Returns the bracket that closes the one at begin, or NULL. The > of -> closes nothing. */
 static const char *
 find_closing(const char *begin, const char *end)
 {
@@ -82,7 +80,10 @@ find_closing(const char *begin, const char *end)
 	return NULL;
 }
 
-/* Bytes of "operator" and its symbol at a place where a name may begin; 0 where there is none. */
+/*
+ * Returns the length of "operator" and its symbol if they are at this position, at which a name may
+ * begin; 0 otherwise.
+ */
 static size_t
 operator_length(const char *name, const char *at, const char *end)
 {
@@ -99,7 +100,9 @@ operator_length(const char *name, const char *at, const char *end)
 	return symbol == 0 ? 0 : Min(length + symbol, (size_t) (end - at));
 }
 
-/* Whether the bracket holds arguments of what stands before it, rather than being a name. */
+/*
+ * Returns whether the bracket has arguments of the preceding name, rather than being a name itself.
+ */
 static bool
 holds_arguments(const char *name, const char *at)
 {
@@ -110,8 +113,8 @@ holds_arguments(const char *name, const char *at)
 }
 
 /*
- * From a bracket that nothing closes the rest stays: looking on behind it would make the work
- * quadratic.
+ * Appends a name without its arguments. If a bracket is never closed, the rest is appended
+ * unchanged: a search behind it would take quadratic time.
  */
 static void
 append_without_arguments(StringInfo to, const char *name, const char *end)
@@ -125,7 +128,9 @@ append_without_arguments(StringInfo to, const char *name, const char *end)
 
 		appendBinaryStringInfo(to, at, (int) symbol);
 		at += symbol;
-		/* a bracket behind the symbol of an operator is not its name any more */
+		/*
+		 *  a bracket behind an operator's symbol is not part of the name
+		 */
 		if (at == end || !is_opening(*at) || (symbol == 0 && !holds_arguments(name, at)))
 		{
 			if (symbol == 0)

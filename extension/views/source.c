@@ -1,9 +1,9 @@
 /*
  * source.c
- *		source(): what each line of a file costs.
+ *		source(): the cost of each line of a file.
  *
- * Frames are named by their line, all frames of other files by one name; so lines are what
- * functions are elsewhere.
+ * Each frame of the file is named by its line, and frames of all other files get one common name.
+ * Thus lines are summed up as functions are in top().
  */
 #include "tree/function_totals.h"
 
@@ -26,21 +26,21 @@ enum
 
 typedef struct SourceLine
 {
-	int32 line; /* 0: not known */
+	int32 line; /* | line number; 0: unknown */
 	int64 self;
 	int64 total;
 } SourceLine;
 
-/* The text of a file that is read line by line. */
+/* The text of the file, read line by line. */
 typedef struct Contents
 {
-	const char *at; /* the next line; NULL where there is none */
+	const char *at; /* | the next line; NULL at the end */
 	int32 line;		/* its number */
 } Contents;
 
 PG_FUNCTION_INFO_V1(profstore_source);
 
-/* By number, those without one last. */
+/* Orders lines by number, unknown lines last. */
 static int
 source_compare_lines(const void *a, const void *b)
 {
@@ -97,7 +97,8 @@ put_line(const PfsResult *result, const SourceLine *line, const char *text, int 
 }
 
 /*
- * The lines of the file before a number: none of them costs anything, unless it is the one of cost.
+ * Puts the lines of the file up to the line of cost, whose values that row gets; all other rows
+ * have values of 0. If cost is NULL or has no line number, puts all lines that are left.
  */
 static void
 put_contents(const PfsResult *result, Contents *contents, const SourceLine *cost)

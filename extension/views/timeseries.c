@@ -2,16 +2,15 @@
  * timeseries.c
  *		timeseries(): rates over time, one line per group of series.
  *
- * 1. Series are numbered by their groups, so that sums read in order of bucket and number are in
- *    order of rows, and averages add up in an order that depends on nothing else (rank_series).
- * 2. A scan adds up values by number and bucket. With filters it only tells what buckets there are,
- *    and a second one adds what passes (sum_rows, passing_sums.c).
- * 3. What the sums are divided by:
- *    delta types: the seconds of the windows that begin in the bucket and the range, since a sample
- *    stands for its whole window (tell_windows, cover_bucket);
- *    instant types: the scrapes of the series in the bucket (count_scrapes), unless one of them
- *    stands for all (pick_scrapes).
- * 4. Sums of one bucket and group become a row (put_points).
+ * 1. rank_series(): series get numbers (ranks) by group, so that sums read by bucket and rank come
+ *    in the order of the result rows, and averages are added up in a fixed order.
+ * 2. sum_rows(): a scan adds up values by rank and bucket. With filters that scan only finds the
+ *    buckets that have rows, and a second one (passing_sums.c) adds the values that pass.
+ * 3. Each sum is divided. Of delta types by the seconds of the windows that begin in both bucket
+ *    and range, since a sample stands for its whole window (tell_windows(), cover_bucket()). Of
+ *    instant types by the number of scrapes of the series in the bucket (count_scrapes()), unless
+ *    pick_scrapes() chooses one of them.
+ * 4. put_points(): the sums of one bucket and group become a row.
  */
 #include "select/series_groups.h"
 
@@ -42,51 +41,58 @@ enum
 	COL_COUNT
 };
 
-/* A chosen step gives at most so many buckets. */
+/* Most buckets of a graph whose step the function chooses. */
 #define MAX_CHOSEN_BUCKETS 300
 
-/* Where a scrape's rows may lie: at its own time, or at the start of a tier's bucket. */
+/*
+ * Number of places of a scrape's rows. Place 0 is the scrape's own time, place 1 + i the start of
+ * the bucket of tier i.
+ */
 #define PLACES (1 + PFS_TIER_COUNT)
 
-/* Where a range has one time of each series, so much around it tells how long windows are. */
+/*
+ * If a range has only one time per series, samples this far before and after it show the length of
+ * its windows.
+ */
 #define LOOK_AROUND_US (5 * USECS_PER_MINUTE)
 
 typedef struct SeriesGraph
 {
 	const PfsSelection *selection;
 	PfsSeriesGroups groups;
-	int32 *ranks; /* of PfsSeries.index: its group, or for instant types its number by group */
-	int32 *group_of_rank; /* instant types alone */
+	/* by PfsSeries.index: its group (delta types), or its number by group (instant types) */
+	int32 *ranks;
+	int32 *group_of_rank; /* | by rank; only for instant types */
 	int64 step_us;
 	const PfsFilters *filters; /* NULL: none */
 	PfsSeriesSums *sums;	   /* by (rank, start of the bucket) */
 
 	/*
-	 * Instant types alone: by (rank, time) the sums of scrapes, to choose from; or by (rank *
-	 * PLACES + place, time) those that are counted, and then by (rank, start of the bucket) how
-	 * many. counts is NULL where scrapes are chosen.
+	 * Only for instant types. If scrapes are picked, scrapes has their sums by (rank, time) and
+	 * counts is NULL. Otherwise scrapes has the set of scrapes by (rank * PLACES + place, time),
+	 * from which counts gets their number by (rank, start of the bucket).
 	 */
 	PfsSeriesSums *scrapes;
 	PfsSeriesSums *counts;
 
-	PfsWindows *windows; /* delta types alone: of their samples */
+	PfsWindows *windows; /* | windows of the samples; only for delta types */
 } SeriesGraph;
 
-/* Rows that follow one another and have one key. */
+/* Consecutive rows with the same key, added up before they go to the sums. */
 typedef struct Run
 {
-	PfsSeriesSums *sums; /* where its sum goes */
-	PfsSeriesKey key;	 /* series is NO_SERIES before the first */
+	PfsSeriesSums *sums; /* | destination of the run's sum */
+	PfsSeriesKey key;	 /* | series is NO_SERIES before the first row */
 	int64 sum;
-	TimestampTz scrape; /* the last one of it, DT_NOBEGIN before the first */
-	TimestampTz bucket; /* of the last row */
+	TimestampTz scrape; /* | the latest scrape of the run, DT_NOBEGIN before the first */
+	TimestampTz bucket; /* | bucket of the latest row */
 } Run;
 
-/* One row of the result that is being added up. */
+/* A row of the result while it is added up. */
 typedef struct Point
 {
-	TimestampTz bucket; /* its start */
-	int32 group;		/* NO_GROUP: none yet */
+	TimestampTz bucket; /* | start of the bucket */
+	int32 group;		/* | NO_GROUP before the first row */
 	double value;
 } Point;
 
@@ -96,8 +102,8 @@ typedef struct Point
 PG_FUNCTION_INFO_V1(profstore_timeseries);
 
 /*
- * The least round step that cuts the range in at most MAX_CHOSEN_BUCKETS. From a minute on all are
- * whole minutes, from an hour on whole hours.
+ * Returns the smallest round step that makes at most MAX_CHOSEN_BUCKETS of the range. Steps from a
+ * minute on are whole minutes, from an hour on whole hours.
  */
 static int64
 choose_step(const PfsSelection *selection)
@@ -127,15 +133,14 @@ timeseries_get_step(FunctionCallInfo fcinfo, const PfsSelection *selection)
 	const Datum *step = pfs_argument(fcinfo, "step");
 
 	/*
-	 * a bucket of the graph that is narrower than one of the tier would stand for more than its
-	 * time
+	 *  a bucket narrower than the tier's would have the samples of a longer time
 	 */
 	if (step == NULL)
 		return Max(choose_step(selection), pfs_sample_resolution(selection));
 	return pfs_step_us(DatumGetIntervalP(*step), "step");
 }
 
-/* Numbers the series of an instant type by group, then by index. */
+/* Numbers the series of an instant type by group, then by index, with a counting sort. */
 static void
 rank_series(SeriesGraph *graph)
 {
@@ -157,7 +162,10 @@ rank_series(SeriesGraph *graph)
 	pfree(next);
 }
 
-/* Most of an instant type is its scrapes. */
+/*
+ * Allots the memory. For an instant type half of it goes to the scrapes, which outnumber the
+ * buckets.
+ */
 static void
 timeseries_begin_sums(SeriesGraph *graph)
 {
@@ -177,7 +185,7 @@ timeseries_begin_sums(SeriesGraph *graph)
 		graph->counts = pfs_series_sums_begin(bytes / 4);
 }
 
-/* The bucket that has the rows of a scrape which are at a place. */
+/* Returns the graph's bucket of those rows of a scrape that are at this place. */
 static TimestampTz
 bucket_of_place(const SeriesGraph *graph, TimestampTz scrape, int place)
 {
@@ -187,9 +195,10 @@ bucket_of_place(const SeriesGraph *graph, TimestampTz scrape, int place)
 }
 
 /*
- * The first place that is in the bucket of a row. Where a part of a scrape is in a tier, both
- * mostly lie in one bucket, which has to count it once; where they do not, as with a step that is
- * narrower than the tier's, each of their buckets counts it.
+ * Returns the first place of the scrape that lies in the bucket. If a part of a scrape is in a
+ * tier, both parts mostly lie in one bucket, and one place for both makes the bucket count the
+ * scrape once. If the step is narrower than the tier's bucket, they lie in two buckets, and each
+ * counts the scrape.
  */
 static int
 find_place(const SeriesGraph *graph, TimestampTz scrape, TimestampTz bucket)
@@ -208,7 +217,10 @@ end_run(Run *run)
 		pfs_series_sums_add(run->sums, run->key.series, run->key.id, run->sum);
 }
 
-/* A sum that would not fit goes where it is exact, and the run begins again. */
+/*
+ * Adds a value to the run. If int64 would overflow, the sum so far goes to the sums, which are
+ * wider, and the run begins again at the value.
+ */
 static inline void
 add_to_run(Run *run, int64 value)
 {
@@ -244,7 +256,9 @@ sum_block(const SeriesGraph *graph, const PfsSampleBlock *block, Run *run)
 		}
 		if (windows != NULL)
 			pfs_windows_add(windows, time);
-		/* modulo 2^64, as they may be further apart than int8 can tell */
+		/*
+		 *  modulo 2^64, since the difference may exceed int64
+		 */
 		if ((uint64) time - (uint64) run->bucket >= (uint64) graph->step_us)
 			run->bucket = pfs_bucket_start(time, graph->step_us);
 		key = (PfsSeriesKey){ picks ? time : run->bucket, graph->ranks[series->index] };
@@ -269,8 +283,8 @@ sum_block(const SeriesGraph *graph, const PfsSampleBlock *block, Run *run)
 }
 
 /*
- * Adds all sums per scrape, or with filters nothing to each: a row of a stack that does not pass
- * still makes its bucket exist.
+ * Scans all rows and adds their values. With filters it adds 0 for each row: a row whose stack does
+ * not pass still makes its bucket exist.
  */
 static void
 sum_rows(SeriesGraph *graph)
@@ -294,7 +308,7 @@ sum_rows(SeriesGraph *graph)
 	pfs_sample_scan_end(scan);
 }
 
-/* Adds the rows of stacks that pass. */
+/* Adds the values of the rows whose stacks pass the filters. */
 static void
 sum_passing(const SeriesGraph *graph)
 {
@@ -310,7 +324,7 @@ sum_passing(const SeriesGraph *graph)
 								   .sums = picks ? graph->scrapes : graph->sums });
 }
 
-/* Restricts a selection to its watched series. */
+/* Restricts a selection to the series for which windows still needs neighbouring times. */
 static void
 select_watched(PfsSelection *selection, const PfsWindows *windows)
 {
@@ -328,7 +342,7 @@ select_watched(PfsSelection *selection, const PfsWindows *windows)
 		}
 }
 
-/* Adds times before and after the range, which has one time of each series. */
+/* Adds times of samples before and after the range, for series that have only one time in it. */
 static void
 look_around(const SeriesGraph *graph)
 {
@@ -341,7 +355,9 @@ look_around(const SeriesGraph *graph)
 	select_watched(&around, windows);
 	around.from = windows->latest - LOOK_AROUND_US;
 	around.to = windows->latest + LOOK_AROUND_US;
-	/* tiers would not tell, but be told of */
+	/*
+	 *  times in a tier are starts of its buckets and say nothing about windows
+	 */
 	for (int i = 0; i < PFS_TIER_COUNT; i++)
 		around.from = Max(around.from, windows->tier_ends[i]);
 	scan =
@@ -384,8 +400,9 @@ count_scrapes(SeriesGraph *graph)
 }
 
 /*
- * One scrape of each series in each bucket becomes its sum: the last, or the one of the largest
- * value. In order of time, a series is done with a bucket when it comes to the next.
+ * Makes one scrape of each series and bucket the sum of the bucket: the last one, or the one with
+ * the largest value. Scrapes are read by time, so a bucket of a series is complete at the first
+ * scrape of a later bucket.
  */
 static void
 pick_scrapes(SeriesGraph *graph)
@@ -424,13 +441,15 @@ pick_scrapes(SeriesGraph *graph)
 	pfree(picked);
 }
 
-/* The seconds that the windows of a group cover in a bucket. */
+/* Returns the seconds that the windows of a group cover in a bucket. */
 static double
 cover_bucket(const SeriesGraph *graph, TimestampTz bucket, int32 group)
 {
 	TimestampTz end = graph->selection->to;
 
-	/* modulo 2^64, as before */
+	/*
+	 *  modulo 2^64, since the difference may exceed int64
+	 */
 	if ((uint64) end - (uint64) bucket > (uint64) graph->step_us)
 		end = bucket + graph->step_us;
 	return pfs_windows_cover(graph->windows, Max(bucket, graph->selection->from), end, group);
@@ -452,8 +471,8 @@ put_point(const PfsResult *result, const SeriesGraph *graph, const Point *point)
 }
 
 /*
- * What a sum is divided by. Where there is no scrape to count, it is of one that was chosen, or of
- * rows that tell of none.
+ * Returns the divisor of a sum. It is 1 if no scrapes are counted for it: one scrape was picked, or
+ * the rows have no scrape.
  */
 static double
 divisor_of(SeriesGraph *graph, const PfsSeriesKey *sum)
@@ -468,7 +487,10 @@ divisor_of(SeriesGraph *graph, const PfsSeriesKey *sum)
 	return 1;
 }
 
-/* By time and group: averages of one group follow one another. */
+/*
+ * Puts the rows by time and group. The averages of the series of one group come one after another
+ * and are added up.
+ */
 static void
 put_points(const PfsResult *result, SeriesGraph *graph)
 {

@@ -1,6 +1,6 @@
 /*
  * top.c
- *		top() and top_of(): functions by what they cost.
+ *		top() and top_of(): the costs of functions.
  */
 #include "tree/function_totals.h"
 
@@ -24,7 +24,7 @@ enum
 PG_FUNCTION_INFO_V1(profstore_top);
 PG_FUNCTION_INFO_V1(profstore_top_of);
 
-/* By falling self, then total, then name. */
+/* Orders functions by self, then total, both descending, then name. */
 static int
 top_compare_functions(const void *a, const void *b)
 {

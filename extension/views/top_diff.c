@@ -1,6 +1,6 @@
 /*
  * top_diff.c
- *		top_diff(): functions by what changed.
+ *		top_diff(): the changes of functions' costs between two selections.
  */
 #include "tree/function_totals.h"
 
@@ -33,7 +33,10 @@ change_of(PfsSides sides)
 	return change < 0 ? -change : change;
 }
 
-/* By falling change of self, then of total, growth before shrinkage; then name. */
+/*
+ * Orders functions by the size of the change of self, then of total, both descending; growth before
+ * shrinkage; then by name.
+ */
 static int
 compare_changes(const void *a, const void *b)
 {

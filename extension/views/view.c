@@ -1,6 +1,6 @@
 /*
  * view.c
- *		What views have in common.
+ *		Helpers that several views use.
  */
 #include "views/view.h"
 
