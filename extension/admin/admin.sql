@@ -1,4 +1,4 @@
--- Privileges. Both functions run as their caller, who must own the extension's objects or be a superuser.
+-- Privileges. The functions run with the caller's privileges, so the caller must own the extension's objects or be a superuser.
 
 CREATE FUNCTION profstore_internal.revoke_from(privilege text, rel regclass, role regrole) RETURNS void
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS

@@ -1,6 +1,6 @@
 /*
  * apply_retention.c
- *		apply_retention(): one partition after the other, each step a transaction of its own.
+ *		apply_retention(): works through the partitions; each step is a transaction of its own.
  */
 #include "admin/apply_retention.h"
 
@@ -32,16 +32,19 @@ typedef struct Step
 {
 	Oid partition;
 	char *name;
-	const char *action; /* minute, hour: to that tier; drop; trim: just segments that are due */
+	/*
+	 * minute, hour: move the rows to that tier; drop; trim: remove only the segments that are due
+	 */
+	const char *action;
 	TimestampTz before;
 } Step;
 
-/* What came of a step, read from the first column of its only row. */
+/* Result of a step, from the first column of its only row. */
 typedef enum Outcome
 {
 	OUTCOME_FAILED,
 	OUTCOME_NULL,
-	OUTCOME_FALSE, /* or 0 */
+	OUTCOME_FALSE, /* false or 0 */
 	OUTCOME_TRUE
 } Outcome;
 
@@ -61,8 +64,9 @@ typedef struct Caller
 } Caller;
 
 /*
- * The inner functions are in a schema that nobody else may use: its owner calls them. An error
- * undoes that, with its (sub)transaction.
+ * Makes the extension's owner the current user, since only the owner may use the schema of the
+ * inner functions. Returns the previous user. An error restores that user at the end of the
+ * (sub)transaction.
  */
 static Caller
 become_owner(void)
@@ -86,7 +90,10 @@ become_caller(Caller caller)
 	SetUserIdAndSecContext(caller.user, caller.context);
 }
 
-/* The result lives in the context of the SPI connection, which outlives transactions. */
+/*
+ * Returns the steps that are due, in the memory context of the SPI connection, which outlives
+ * transactions.
+ */
 static Step *
 list_steps(uint64 *count)
 {
@@ -125,7 +132,7 @@ step_execute(const char *sql, const Step *step)
 	Datum result;
 	bool is_null;
 
-	/* a worker has no portal from which SPI could take one */
+	/* in a worker SPI finds no portal whose snapshot it could use */
 	PushActiveSnapshot(GetTransactionSnapshot());
 	if (SPI_execute_with_args(sql, count, types, values, NULL, false, 0) != SPI_OK_SELECT ||
 		SPI_processed != 1)
@@ -138,7 +145,7 @@ step_execute(const char *sql, const Step *step)
 	return DatumGetBool(result) ? OUTCOME_TRUE : OUTCOME_FALSE;
 }
 
-/* Drops the tables that others depended on, of partitions that are gone. */
+/* Drops the tables of removed partitions that were kept because other objects depended on them. */
 static Outcome
 drop_put_aside(const char *unused, const Step *no_step)
 {
@@ -152,7 +159,10 @@ drop_put_aside(const char *unused, const Step *no_step)
 	return OUTCOME_TRUE;
 }
 
-/* What went may have been the last to refer to something in the dictionary. */
+/*
+ * Collects the dictionary: removed samples may have been the last references to some of its
+ * entries.
+ */
 static Outcome
 dictionary_collect(const char *unused, const Step *no_step)
 {
@@ -193,8 +203,8 @@ attempt_as_owner(void *arg)
 }
 
 /*
- * Does something in a subtransaction, as the owner; an error other than a cancel becomes a
- * WARNING. Then commits.
+ * Calls work in a subtransaction as the extension's owner, then commits. An error other than a
+ * cancel becomes a WARNING.
  */
 static Outcome
 attempt_step(Outcome (*work)(const char *sql, const Step *step), const char *sql, const Step *step)
@@ -218,8 +228,8 @@ attempt_step(Outcome (*work)(const char *sql, const Step *step), const char *sql
 }
 
 /*
- * Rows that are due go even if their partition must stay, because somebody holds a lock on it or on
- * its parent: segments are taken out without either lock.
+ * Removes the segments of a due partition that cannot be dropped because a lock on it or its parent
+ * is taken. The removal needs neither lock.
  */
 static void
 trim_due_partition(const Step *step)
@@ -241,7 +251,10 @@ pfs_apply_retention(void)
 
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	steps = list_steps(&count);
-	/* the shell of a distributed table would be dropped as emptied, and its shards with it */
+	/*
+	 * a distributed table is an empty shell here; a drop as an emptied partition would drop its
+	 * shards
+	 */
 	if (count > 0)
 		pfs_require_local_tables(sample_tables, lengthof(sample_tables), "apply retention to");
 	for (uint64 i = 0; i < count; i++)
@@ -258,7 +271,9 @@ pfs_apply_retention(void)
 			can_go = strcmp(step->action, "trim") != 0 &&
 					 (outcome == OUTCOME_FALSE || outcome == OUTCOME_TRUE);
 		}
-		/* others wait for one attempt at most: after a lock timeout no further drop is tried */
+		/*
+		 * each attempt makes other sessions wait, so after a lock timeout no further drop is tried
+		 */
 		if (can_go && !blocked)
 			blocked = attempt_step(step_execute, DROP, step) == OUTCOME_TRUE;
 		if (goes_with_rows && blocked)

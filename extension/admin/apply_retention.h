@@ -8,9 +8,10 @@
 #include "profstore.h"
 
 /*
- * Does what profstore.retention asks for, collects the dictionary where that is due, and commits
- * after each step; so it needs a transaction that may be ended, and another one is in progress at
- * the return. A step that fails is told in a WARNING and left for the next time.
+ * Applies the settings of table profstore.retention, collects the dictionary if that is due, and
+ * commits after each step. The caller must be in a transaction that may be committed; a new
+ * transaction is in progress at the return. A failed step gives a WARNING and is repeated by the
+ * next call.
  */
 void pfs_apply_retention(void);
 

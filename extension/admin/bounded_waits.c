@@ -17,7 +17,7 @@
 
 #define LONGEST_WAIT_MS 10000
 
-/* An attempt to lock, and the time between two of them. */
+/* Duration of an attempt to take a lock, and of the pause between two attempts. */
 #define ATTEMPT	 "200ms"
 #define PAUSE_MS 300
 
@@ -57,7 +57,10 @@ lock_request_wait(void *arg)
 	return true;
 }
 
-/* Returns false if the lock is not available within an attempt; the request is gone then. */
+/*
+ * Requests the lock for the time of one attempt. Returns false, with the request withdrawn, if it
+ * was not available.
+ */
 static bool
 try_for_a_moment(Oid relation_id, LOCKMODE mode)
 {

@@ -1,6 +1,6 @@
 /*
  * bounded_waits.h
- *		Upkeep that somebody's idle lock cannot hold up for long.
+ *		Bounded waits for locks, so that maintenance is not held up by an idle session.
  */
 #ifndef PFS_BOUNDED_WAITS_H
 #define PFS_BOUNDED_WAITS_H
@@ -9,21 +9,22 @@
 
 #include "storage/lockdefs.h"
 
-/* What upkeep waits for a lock, at most; the background worker too. */
+/* Longest wait of maintenance for a lock, also in the background worker. */
 #define PFS_LONGEST_WAIT "10s"
 
 /*
- * Until the end, waiting for a lock longer than PFS_LONGEST_WAIT is an error, LOCK_NOT_AVAILABLE,
- * unless the session has a shorter lock_timeout. Takes the level that begin returned; errors end it
- * by themselves.
+ * Between begin and end, a wait for a lock longer than PFS_LONGEST_WAIT raises LOCK_NOT_AVAILABLE;
+ * a shorter lock_timeout of the session stays in force. pfs_bounded_waits_end() takes the level
+ * that begin returned. An error ends the bound by itself.
  */
 int pfs_bounded_waits_begin(void);
 void pfs_bounded_waits_end(int level);
 
 /*
- * Takes a lock for which readers or writers would queue behind the request: each attempt lasts
- * 200 ms at most, and others have their turn before the next one. Adds the time to *waited_us,
- * and raises LOCK_NOT_AVAILABLE once that exceeds lock_timeout, or PFS_LONGEST_WAIT if it is 0.
+ * Takes a lock on which readers or writers would queue behind the request. Each attempt lasts at
+ * most 200 ms, with pauses in which waiting sessions get their locks. Adds the time spent waiting
+ * to *waited_us, and raises LOCK_NOT_AVAILABLE once it exceeds lock_timeout, or PFS_LONGEST_WAIT if
+ * lock_timeout is 0.
  */
 void pfs_lock_in_turns(Oid relation_id, LOCKMODE mode, int64 *waited_us);
 

@@ -35,7 +35,7 @@
 PG_FUNCTION_INFO_V1(profstore_compact);
 PG_FUNCTION_INFO_V1(profstore_compact_dictionary);
 
-/* Tells why a table was left alone; returns what is to do now. */
+/* Returns the work that is left after a step; raises a NOTICE if the step was not possible. */
 static PfsCompactionState
 state_after(PfsCompactionStep step, Relation relation)
 {
@@ -132,7 +132,10 @@ pfs_check_maintenance_transaction(const char *function)
 						errmsg("cannot execute %s during VACUUM", function)));
 }
 
-/* A call of pfs_names_seal() leaves some if there are very many. */
+/*
+ * Packs all names. One call of pfs_names_seal() packs a bounded number, so it is repeated until
+ * nothing is left.
+ */
 static void
 seal_all(void *unused)
 {
@@ -140,7 +143,10 @@ seal_all(void *unused)
 		CHECK_FOR_INTERRUPTS();
 }
 
-/* Beside other work, which a damaged name must not undo. */
+/*
+ * Packs all names in a subtransaction: a damaged name gives a WARNING and does not undo the
+ * caller's work.
+ */
 static void
 seal_all_or_warn(void)
 {
@@ -221,7 +227,10 @@ profstore_compact_dictionary(PG_FUNCTION_ARGS)
 	level = pfs_bounded_waits_begin();
 	merged = pfs_chunks_merge((uint32) max_partitions);
 	seal_all(NULL);
-	/* its locks keep everybody from new names until the end, which must not be far */
+	/*
+	 * its locks block new names until the transaction ends, which in a transaction block may take
+	 * long
+	 */
 	if (!IsTransactionBlock())
 		pfs_names_shrink();
 	pfs_bounded_waits_end(level);

@@ -1,6 +1,6 @@
 /*
  * compact.h
- *		Compaction of a table by its id, for the SQL function and the background worker.
+ *		Compaction of a table by its OID, for the SQL function and the background worker.
  */
 #ifndef PFS_COMPACT_H
 #define PFS_COMPACT_H
@@ -9,46 +9,48 @@
 
 #include "nodes/pg_list.h"
 
-/* What more there is to do to a table. */
+/* Work that is left for a table. */
 typedef enum PfsCompactionState
 {
-	PFS_TABLE_DONE,			 /* nothing, or it is locked */
-	PFS_TABLE_AWAITS_VACUUM, /* VACUUM, which would make its files shorter */
-	PFS_TABLE_PROGRESSED	 /* perhaps another step */
+	PFS_TABLE_DONE,			 /* none, or the table is locked */
+	PFS_TABLE_AWAITS_VACUUM, /* VACUUM, which could then shorten the table's files */
+	PFS_TABLE_PROGRESSED	 /* possibly another step */
 } PfsCompactionState;
 
 /*
- * Merges what can be merged of a table, in the current transaction, up to max_segments and in
- * max_steps merges. Takes ShareUpdateExclusiveLock until the transaction ends; where that is not to
- * be had at once it tells so in a NOTICE and does nothing, as where the table has gone or is none
- * of ours. Adds the number of segments merged to *merged.
+ * Compacts a table in the current transaction, by at most max_steps merges of at most max_segments
+ * segments in all. Takes ShareUpdateExclusiveLock until the transaction ends. If the lock is not
+ * available at once, the table no longer exists, or it is not a table of access method profstore,
+ * raises a NOTICE and does nothing. Adds the number of merged segments to *merged.
  */
 PfsCompactionState pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments,
 									 uint32 max_steps, int64 *merged);
 
-/* Whoever asks for compaction wants all done that can be. */
+/* Fewest segments of an open bucket that an explicit call of compact() merges. */
 #define PFS_LEAST_OPEN_INPUTS 2
 
 /*
- * Raises an error unless the caller owns the relation, and it is partitioned or a table of ours.
- * Looks in the catalog alone: opening the table could wait for a lock.
+ * Raises an error unless the caller owns the relation, and it is a partitioned table or a table of
+ * access method profstore. Reads only the catalog, since opening the table could wait for a lock.
  */
 void pfs_check_compactable(Oid relation_id);
 
-/* A table, or those partitions of one that hold rows, in CurrentMemoryContext. */
+/*
+ * Returns the OIDs of the table itself, or of those partitions of a partitioned table that hold
+ * rows. The list is in CurrentMemoryContext.
+ */
 List *pfs_compactable_tables(Oid relation_id);
 
 /*
- * The same for these, and for chunks of the stack tree where it is "samples"; returns how many
- * segments it merged. What is locked is skipped with a NOTICE.
+ * Compacts all tables of pfs_compactable_tables() and, if the relation is "samples", the chunks of
+ * the stack tree. Locked tables are skipped with a NOTICE. Returns the number of merged segments.
  */
 int64 pfs_compact_all(Oid relation_id, int64 max_segments);
 
 /*
- * Raises an error in a transaction in which segments cannot be replaced or taken out: one that may
- * not write; one with a snapshot for all its statements, which would miss rows committed since; and
- * a VACUUM's, of which other snapshots take no notice. The function's name, with (), is for the
- * message.
+ * Raises an error if segments cannot be replaced or removed in the current transaction: it is
+ * read-only; it has one snapshot for all its statements, which would miss rows committed since; or
+ * it is a VACUUM's, which other snapshots ignore. The function's name, with (), is for the message.
  */
 void pfs_check_maintenance_transaction(const char *function);
 

@@ -2,13 +2,15 @@
  * compact_in_steps.c
  *		Steps of compaction with VACUUM between them, and the procedure compact_in_steps().
  *
- * A transaction cannot free what it deletes, nor can it vacuum. So the procedure asks for a
- * background worker, which needs no preloading and may vacuum the directory, whoever owns that:
+ * A transaction can neither reuse the space of rows that it deletes nor vacuum. So the procedure
+ * starts a background worker, which needs no preloading and may vacuum the directory whoever owns
+ * it:
  *
- * 1. It checks its caller's rights and ends its transaction, whose snapshot would keep the room.
- * 2. The worker does one step after the other, and ends. What fails is in the log.
- * 3. In a transaction of the caller the rest is compacted: nothing, mostly; else the caller learns
- *    of what was locked, or failed.
+ * 1. The procedure checks its caller's privileges and ends its transaction, whose snapshot would
+ *    keep deleted rows from VACUUM.
+ * 2. The worker does one step after another, and ends. Failures are in the server's log.
+ * 3. A last transaction of the caller compacts the rest. Mostly there is none; otherwise the caller
+ *    gets the NOTICE about a locked table, or the error.
  */
 #include "admin/compact_in_steps.h"
 
@@ -33,12 +35,12 @@
 PG_FUNCTION_INFO_V1(profstore_compact_in_steps);
 PGDLLEXPORT void profstore_steps_main(Datum unused);
 
-/* What the worker is told. */
+/* The request to the worker. */
 typedef struct Request
 {
 	Oid database_id;
 	Oid relation_id;
-	int maintenance_work_mem_kb; /* the caller's */
+	int maintenance_work_mem_kb; /* maintenance_work_mem of the caller */
 } Request;
 
 StaticAssertDecl(sizeof(Request) <= BGW_EXTRALEN, "the request fits");
@@ -57,7 +59,7 @@ is_there_and_awaits(Oid table_id)
 	return OidIsValid(table_id) && pfs_awaits_vacuum(table_id);
 }
 
-/* Those of its tables that are due. */
+/* Vacuums those tables of the directory that are due. */
 static void
 request_vacuum(bool (*is_due)(Oid table_id))
 {
@@ -77,7 +79,7 @@ request_vacuum(bool (*is_due)(Oid table_id))
 			pfs_vacuum_table(tables[i]);
 }
 
-/* One step in a transaction of its own. */
+/* Does one step of compaction in a transaction of its own. */
 static PfsCompactionState
 compact_step(Oid table_id, uint32 open_inputs)
 {
@@ -93,7 +95,7 @@ compact_step(Oid table_id, uint32 open_inputs)
 	return state;
 }
 
-/* As many steps as there are; *stepped is set where there was one. */
+/* Does steps until none is left; sets *stepped if there was one. */
 static PfsCompactionState
 compact_steps(Oid table_id, uint32 open_inputs, bool *stepped)
 {
@@ -110,8 +112,8 @@ compact_steps(Oid table_id, uint32 open_inputs, bool *stepped)
 }
 
 /*
- * What an old snapshot, or a query at the wrong moment, has kept from the VACUUM after a step:
- * where there is no step any more, nobody else may ever come.
+ * Needed if an old snapshot, or a query at that moment, kept the VACUUM after the last step from
+ * removing rows: without a further step, nothing else would vacuum them.
  */
 void
 pfs_vacuum_directory(void)
@@ -119,7 +121,10 @@ pfs_vacuum_directory(void)
 	request_vacuum(is_there_and_awaits);
 }
 
-/* A first VACUUM tells where segments can move, a second cuts off what they have left. */
+/*
+ * The first VACUUM of the table finds free space to which segments can move; the second truncates
+ * the file behind them.
+ */
 bool
 pfs_compact_in_steps(Oid table_id, uint32 open_inputs)
 {
@@ -189,7 +194,7 @@ request_start_worker(const Request *request)
 	return handle;
 }
 
-/* Waits for the worker's end; an error, such as a cancel, ends it. */
+/* Waits for the worker's end. An error, such as a cancel, terminates the worker. */
 static void
 request_await_worker(BackgroundWorkerHandle *handle)
 {

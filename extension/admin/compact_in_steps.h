@@ -1,6 +1,6 @@
 /*
  * compact_in_steps.h
- *		Compaction of a table in many transactions, which gives room back on the way.
+ *		Compaction of a table in many transactions, with VACUUM between them.
  */
 #ifndef PFS_COMPACT_IN_STEPS_H
 #define PFS_COMPACT_IN_STEPS_H
@@ -8,15 +8,18 @@
 #include "profstore.h"
 
 /*
- * Merges what can be merged of a table, a step in a transaction. After each, what it has left in
- * the directory is vacuumed, so that the next one takes that room; the table is vacuumed where
- * streams can move to its front. Runs in a background worker outside of a transaction, whose
- * CurrentMemoryContext outlives one. Errors are raised, with a transaction open. False where there
- * was no step, so that nothing was vacuumed in the directory.
+ * Compacts a table, one step per transaction. After each step it vacuums the directory, so that the
+ * next step reuses the space; it vacuums the table if streams can move towards the beginning of its
+ * file. Runs in a background worker, outside a transaction, with a CurrentMemoryContext that
+ * outlives transactions. Errors are raised with a transaction open. Returns false if there was no
+ * step, so that the directory was not vacuumed.
  */
 bool pfs_compact_in_steps(Oid table_id, uint32 open_inputs);
 
-/* VACUUM of the directory, where there may be something for it; within the same circumstances. */
+/*
+ * Vacuums those tables of the directory that need it. Runs as pfs_compact_in_steps() does, outside
+ * a transaction of a background worker.
+ */
 void pfs_vacuum_directory(void);
 
 #endif

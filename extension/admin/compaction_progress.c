@@ -1,6 +1,6 @@
 /*
  * compaction_progress.c
- *		progress(): what sessions report of their work on segments, for the view
+ *		progress(): the progress that sessions report of their work on segments, for the view
  *		compaction_progress.
  */
 #include "profstore.h"
@@ -24,8 +24,8 @@ enum
 	COL_DATABASE,
 	COL_RELATION,
 	COL_PHASE,
-	COL_NUMBERS,					/* seven, in the order below */
-	COL_TIME_MIN = COL_NUMBERS + 7, /* what follows is of the merge in progress */
+	COL_NUMBERS,					/* seven columns, in the order of NUMBERS */
+	COL_TIME_MIN = COL_NUMBERS + 7, /* the columns from here on describe the current merge */
 	COL_TIME_MAX,
 	COL_COUNT
 };
@@ -60,7 +60,7 @@ progress_put_entry(const PfsResult *result, const PgBackendStatus *entry)
 
 	values[COL_PID] = Int32GetDatum(entry->st_procpid);
 	values[COL_DATABASE] = ObjectIdGetDatum(entry->st_databaseid);
-	/* a session of another role shows that it is there, as in the server's views */
+	/* only the existence of another role's session is visible, as in the server's own views */
 	if (!has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS) &&
 		!has_privs_of_role(GetUserId(), entry->st_userid))
 		memset(nulls + COL_RELATION, true, COL_COUNT - COL_RELATION);

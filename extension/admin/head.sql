@@ -1,6 +1,6 @@
 
--- Stands at the head of every script, of installs and updates. CREATE EXTENSION puts the schema first in the search path, and what others
--- have made there must not be found: it would run with the rights of the superuser who runs the script.
+-- First part of every script, of installs and updates. CREATE EXTENSION puts the schema first in the search path, so objects that others have
+-- made in it must not be found: they would run with the rights of the superuser who runs the script.
 SET LOCAL search_path = pg_catalog, pg_temp;
 
 DO $head$

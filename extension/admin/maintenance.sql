@@ -1,4 +1,4 @@
--- Care of the stored segments.
+-- Maintenance of the stored segments.
 
 CREATE FUNCTION profstore.compact(rel regclass DEFAULT 'profstore.samples', max_segments int4 DEFAULT NULL) RETURNS int8
 	LANGUAGE c VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
@@ -15,7 +15,7 @@ CREATE FUNCTION profstore.verify(rel regclass DEFAULT 'profstore.samples')
 	AS 'MODULE_PATHNAME', 'profstore_verify';
 COMMENT ON FUNCTION profstore.verify(regclass) IS 'tells what is damaged: reads all segments of a table, or of all partitions of one; no rows: nothing';
 
--- With row security off, a policy that would hide rows from the owner is an error: hidden rows would be lost.
+-- With row_security off, a policy that would hide rows from the owner is an error: hidden rows would be lost.
 CREATE FUNCTION profstore.remove_samples(part regclass, condition text) RETURNS int8
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET row_security = off
 	AS 'MODULE_PATHNAME', 'profstore_remove_samples';
@@ -31,13 +31,13 @@ CREATE FUNCTION profstore.storage_id(rel regclass) RETURNS int8
 	AS 'MODULE_PATHNAME', 'profstore_storage_id';
 COMMENT ON FUNCTION profstore.storage_id(regclass) IS 'the key of a table''s rows in profstore.segments; NULL for a table of another access method';
 
--- The same 64 bits; int8up returns what it is given. Arithmetic would fail at infinity.
+-- Reinterprets int8 as timestamptz without a conversion; int8up returns its argument. Arithmetic would fail at infinity.
 CREATE FUNCTION profstore_internal.stored_time(lane int8) RETURNS timestamptz
 	LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'int8up';
 COMMENT ON FUNCTION profstore_internal.stored_time(int8) IS 'a timestamptz as profstore.segments has it';
 
--- A table's owner sees its segments, and whoever may read all statistics sees all; no function in a query gets hold of a row before that is
--- known.
+-- A table's owner sees its segments, and a member of pg_read_all_stats sees all. security_barrier: no function of a query sees a row before the
+-- check.
 CREATE VIEW profstore.segment_details WITH (security_barrier) AS
 SELECT t.oid::regclass AS relation, s.segment_no AS segment, s.level, s.row_count AS rows, s.byte_count + length(s.header) AS bytes,
 	s.summary_byte_count + coalesce(length(s.summary), 0) AS summary_bytes,

@@ -20,9 +20,9 @@
 PG_MODULE_MAGIC;
 
 /*
- * Each room that has settings or hooks exports one pfs_<room>_init; they run in the order of the
- * rooms. But who registers first is called last as a transaction commits: the epoch and rows of
- * series are locked when samples have been written.
+ * Calls the pfs_<room>_init() of each room that has settings or hooks, in the order of the rooms.
+ * Callbacks of a commit run in reverse order of registration, so those of the dictionary, which
+ * lock the epoch and rows of series, run after the samples are written.
  */
 void
 _PG_init(void)

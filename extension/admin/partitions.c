@@ -1,11 +1,12 @@
 /*
  * partitions.c
- *		partitions_ensure: a partition of samples for each UTC day; and those of tiers and traces.
+ *		ensure_partitions(): creates missing partitions of samples, one per UTC day; also those
+ *		of tiers and traces.
  *
- * A day whose partition is there costs one look into the relation cache and takes no lock.
- * Otherwise the table is made aside and attached, which needs SHARE UPDATE EXCLUSIVE on samples:
- * neither COPY nor queries wait for that. The same lock, taken first, keeps concurrent callers
- * apart, and each looks again once it has it.
+ * If the partition exists, the call reads the relation cache and takes no lock. Otherwise it
+ * creates a separate table and attaches it, which needs SHARE UPDATE EXCLUSIVE on the parent:
+ * neither COPY nor queries wait for that lock. It is taken first and so excludes concurrent
+ * callers, each of which looks for the partition again once it has the lock.
  */
 #include "admin/partitions.h"
 
@@ -33,7 +34,8 @@ PG_FUNCTION_INFO_V1(profstore_ensure_partitions);
 PG_FUNCTION_INFO_V1(profstore_ensure_trace_partitions);
 
 /*
- * Most days in one call, and beyond the present: a mistaken year shall not make a million tables.
+ * Limits of the days per call, and of the days in the future: a mistaken year must not create a
+ * million tables.
  */
 #define MAX_DAYS		366
 #define MAX_FUTURE_DAYS 7
@@ -49,15 +51,15 @@ static const PfsPartitioned partitioned_traces = { .name = "trace_samples",
 												   .of_traces = true };
 
 /*
- * A UTC day or month as text: samples_YYYYMMDD or …_YYYYMM for its partition, YYYY-MM-DD for its
- * bounds.
+ * A UTC day or month as text: the name of the partition, samples_YYYYMMDD or …_YYYYMM, and its
+ * bounds, YYYY-MM-DD.
  */
 typedef struct Period
 {
 	char name[NAMEDATALEN];
 	char begin[16];
 	char end[16];
-	char said[16]; /* for people: a day, or YYYY-MM */
+	char said[16]; /* for messages: YYYY-MM-DD or YYYY-MM */
 } Period;
 
 static void
@@ -66,7 +68,7 @@ print_date(char *text, size_t size, int year, int month, int day)
 	snprintf(text, size, "%04d-%02d-%02d", year, month, day);
 }
 
-/* The period that holds a day, counted as dates are. */
+/* Returns the period of a day, numbered as in type date. */
 static Period
 make_period(const PfsPartitioned *table, int64 day)
 {
@@ -148,8 +150,8 @@ partitions_query(const char *sql)
 }
 
 /*
- * Of each partition, none of the parent: a dump makes partitions before indexes, and an index of
- * the parent would be there twice.
+ * Creates the indexes of a partition of traces. The parent has none: pg_dump restores partitions
+ * before indexes, and an index of the parent would create the partition's index a second time.
  */
 static void
 make_indexes(const char *partition)
@@ -182,8 +184,8 @@ make_partition(const PfsPartitioned *table, int64 day)
 }
 
 /*
- * Day number of a time, counted as dates are; raises DATETIME_VALUE_OUT_OF_RANGE outside 1970 ..
- * 9999.
+ * Returns the day of a time, numbered as in type date; raises DATETIME_VALUE_OUT_OF_RANGE outside
+ * the years 1970 to 9999.
  */
 static int64
 partition_day(TimestampTz time)
@@ -222,8 +224,8 @@ pfs_ensure_partition(const PfsPartitioned *table, TimestampTz time)
 }
 
 /*
- * A host whose clock is wrong, or a writer that means harm, makes no partition that retention comes
- * to in years.
+ * Raises an error if the time is more than MAX_FUTURE_DAYS ahead: a wrong clock or a malicious
+ * writer must not create partitions that retention reaches only years later.
  */
 static void
 check_is_not_ahead(TimestampTz time)
@@ -237,7 +239,7 @@ check_is_not_ahead(TimestampTz time)
 						errhint("Check the clocks of server and client.")));
 }
 
-/* Returns how many were made. */
+/* Creates the missing partitions of a range and returns their number. */
 static int32
 partitions_ensure(const PfsPartitioned *table, TimestampTz from, TimestampTz to)
 {
@@ -276,7 +278,7 @@ partitions_ensure(const PfsPartitioned *table, TimestampTz from, TimestampTz to)
 	return made;
 }
 
-/* partitions_ensure(from_ts, to_ts) -> int4, how many were made */
+/* ensure_partitions(from_ts, to_ts) -> int4, number of created partitions */
 PGDLLEXPORT Datum
 profstore_ensure_partitions(PG_FUNCTION_ARGS)
 {
@@ -284,7 +286,7 @@ profstore_ensure_partitions(PG_FUNCTION_ARGS)
 									  PG_GETARG_TIMESTAMPTZ(1)));
 }
 
-/* ensure_trace_partitions(from_ts, to_ts) -> int4, how many were made */
+/* ensure_trace_partitions(from_ts, to_ts) -> int4, number of created partitions */
 PGDLLEXPORT Datum
 profstore_ensure_trace_partitions(PG_FUNCTION_ARGS)
 {

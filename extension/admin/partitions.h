@@ -1,7 +1,7 @@
 /*
  * partitions.h
- *		The partitions of samples, of its tiers and of traces: by UTC day, those of the hour tier by
- *		month.
+ *		Partitions of samples, its tiers and trace_samples: one per UTC day, for the hour tier
+ *		one per month.
  */
 #ifndef PFS_PARTITIONS_H
 #define PFS_PARTITIONS_H
@@ -12,19 +12,19 @@
 
 typedef struct PfsPartitioned
 {
-	const char *name;	 /* of the table in schema profstore */
-	const char *comment; /* what a partition holds, for its comment */
+	const char *name;	 /* name of the partitioned table in schema profstore */
+	const char *comment; /* contents of a partition, for its COMMENT */
 	bool by_month;
-	bool of_traces; /* a heap with indexes, where the others are columns */
+	bool of_traces; /* a heap with indexes; otherwise a table of access method profstore */
 } PfsPartitioned;
 
 extern const PfsPartitioned pfs_partitioned_minute;
 extern const PfsPartitioned pfs_partitioned_hour;
 
 /*
- * The partition that holds a time, made where it is missing: then with ShareUpdateExclusiveLock on
- * the parent until the transaction ends. Raises DATETIME_VALUE_OUT_OF_RANGE outside the years 1970
- * to 9999, and DUPLICATE_TABLE where a table of its name is none of the parent's partitions.
+ * Returns the partition for a time. If it is missing, creates it under ShareUpdateExclusiveLock on
+ * the parent, held until the transaction ends. Raises DATETIME_VALUE_OUT_OF_RANGE outside the years
+ * 1970 to 9999, and DUPLICATE_TABLE if a table that is not a partition of the parent has the name.
  */
 Oid pfs_ensure_partition(const PfsPartitioned *table, TimestampTz time);
 

@@ -1,4 +1,4 @@
--- Samples, a partition for each UTC day.
+-- Table samples, with one partition per UTC day.
 
 CREATE TABLE profstore.samples
 (

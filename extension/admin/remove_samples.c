@@ -1,11 +1,11 @@
 /*
  * remove_samples.c
- *		remove_samples(): a table without chosen rows.
+ *		remove_samples(): removes chosen rows from a table.
  *
- * A table with such rows is written anew, into a file of its own that takes the place of the old
- * one, as by ALTER TABLE: the old one stays until the transaction commits, and comes back where it
- * does not. Sums and roll-ups are made of the new rows. Nothing but the condition looks at the
- * rows, so what they refer to may be broken.
+ * A table that has such rows is rewritten into a new file, as by ALTER TABLE: the old file is
+ * deleted at commit, and stays in place after a rollback. Sums and roll-ups are computed from the
+ * remaining rows. Only the condition reads the rows' values, so references of the rows may be
+ * broken.
  */
 #include "profstore.h"
 
@@ -43,7 +43,10 @@ PG_FUNCTION_INFO_V1(profstore_remove_samples);
 
 #define FETCH_ROWS 1000
 
-/* The query, which must be one SELECT: a condition that ends it and begins another is none. */
+/*
+ * Prepares the query, which must be exactly one SELECT. An error is raised for a condition that
+ * ends the SELECT and begins another statement.
+ */
 static SPIPlanPtr
 removal_prepare(const char *sql)
 {
@@ -62,7 +65,10 @@ name_of(Oid relation_id)
 									  get_rel_name(relation_id));
 }
 
-/* Parentheses on lines of their own, since the condition may end in a comment. */
+/*
+ * Returns whether the condition is true for any row. The parentheses around the condition are on
+ * lines of their own, since it may end in a comment.
+ */
 static bool
 has_chosen_rows(Oid relation_id, const char *condition)
 {
@@ -74,7 +80,10 @@ has_chosen_rows(Oid relation_id, const char *condition)
 	return SPI_processed > 0;
 }
 
-/* Stores a row of the query, which has the live columns and then whether it is to go. */
+/*
+ * Stores a row of the query in the slot. Its columns are the live columns of the table and a last
+ * one that says whether the row is to be removed.
+ */
 static void
 removal_store_row(TupleTableSlot *slot, HeapTuple row, TupleDesc columns)
 {
@@ -92,7 +101,7 @@ removal_store_row(TupleTableSlot *slot, HeapTuple row, TupleDesc columns)
 	ExecStoreVirtualTuple(slot);
 }
 
-/* Inserts the rows of a fetch that stay; returns how many do not. */
+/* Inserts those rows of one fetch that stay; returns the number of the others. */
 static int64
 keep_rows(Relation table, TupleTableSlot **slots, SPITupleTable *rows)
 {
@@ -110,7 +119,7 @@ keep_rows(Relation table, TupleTableSlot **slots, SPITupleTable *rows)
 	return (int64) rows->numvals - kept;
 }
 
-/* Copies the rows that stay; returns how many do not. */
+/* Copies the rows that stay to the new table; returns the number of the others. */
 static int64
 removal_copy_rows(Oid old_id, Relation table, const char *condition)
 {
@@ -140,7 +149,9 @@ removal_copy_rows(Oid old_id, Relation table, const char *condition)
 	return removed;
 }
 
-/* What a table has: rows in segments, and bytes of rows of outer subtransactions, which wait. */
+/*
+ * Size of a table: its rows in segments, and the bytes of buffered rows of outer subtransactions.
+ */
 typedef struct Contents
 {
 	uint64 row_count;
@@ -158,7 +169,10 @@ contents_of(Relation relation)
 	return contents;
 }
 
-/* What a function in the condition inserts would go with the old file. */
+/*
+ * Raises an error if a function in the condition has inserted rows into the table, since these
+ * would be lost with the old file.
+ */
 static void
 check_unchanged(Relation relation, const Contents *before)
 {
@@ -199,7 +213,10 @@ removal_rewrite(Oid relation_id, const char *condition)
 	return removed;
 }
 
-/* By the catalog alone. A table that has gone is nobody's. */
+/*
+ * Raises an error unless the caller owns the table, by the catalog; a table that no longer exists
+ * passes.
+ */
 static void
 table_check_owner(Oid relation_id)
 {
@@ -210,9 +227,11 @@ table_check_owner(Oid relation_id)
 }
 
 /*
- * Locks come first, then snapshots; but nobody waits for a lock, or has others wait for his, on a
- * table that is not his. The first keeps compaction out, and another of these; not until there is a
- * row to remove must readers and writers wait.
+ * Removes the chosen rows of one table and returns their number. Ownership is checked before any
+ * lock is requested, so that nobody can block other sessions on a table of another owner.
+ * ShareUpdateExclusiveLock keeps out compaction and another remove_samples(); readers and writers
+ * are blocked only once a row to remove is found. Each lock is taken before the snapshot that reads
+ * the table.
  */
 static int64
 remove_from(Oid relation_id, const char *condition, bool is_part, int64 *waited_us)
@@ -253,7 +272,8 @@ profstore_remove_samples(PG_FUNCTION_ARGS)
 	bool is_partitioned = get_rel_relkind(relation_id) == RELKIND_PARTITIONED_TABLE;
 	List *tables = is_partitioned ? find_all_inheritors(relation_id, NoLock, NULL)
 								  : list_make1_oid(relation_id);
-	int64 waited_us = 0; /* locks on tables before are held meanwhile */
+	/* waits for all tables together, since the locks on earlier tables are held meanwhile */
+	int64 waited_us = 0;
 	int64 removed = 0;
 	ListCell *cell;
 

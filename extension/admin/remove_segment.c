@@ -1,9 +1,9 @@
 /*
  * remove_segment.c
- *		remove_segment(): a table without one of its segments.
+ *		remove_segment(): removes one segment from a table.
  *
- * It is for a segment that is damaged, which makes every query fail that reads its rows. Only its
- * row in the directory is read.
+ * It is meant for a damaged segment, which makes every query that reads its rows fail. The removal
+ * reads only the segment's row in the directory.
  */
 #include "profstore.h"
 
@@ -28,7 +28,10 @@
 
 PG_FUNCTION_INFO_V1(profstore_remove_segment);
 
-/* Finding the samples that traces have lost reads the table, in which more may be damaged. */
+/*
+ * Deletes the rows of traces that have lost their samples. This reads the table, so it may fail if
+ * another segment is damaged, too.
+ */
 static void
 forget_traces(void *relation_id)
 {
@@ -38,8 +41,9 @@ forget_traces(void *relation_id)
 }
 
 /*
- * The first lock keeps compaction and retention out, that of the directory keeps VACUUM FULL from
- * moving the rows that are read to be deleted. Both come before the snapshot.
+ * Removes the segment and returns its totals. The lock on the table excludes compaction and
+ * retention; the lock on the directory keeps VACUUM FULL from moving the rows between their reading
+ * and deletion. Both are taken before the snapshot.
  */
 static PfsSegmentTotals
 remove_segment(Oid relation_id, int64 segment_no)

@@ -1,13 +1,13 @@
 /*
  * retention.c
- *		The steps of retention: a partition's rows become sums of a tier, segments go, tables are
- *		empty.
+ *		The steps of retention: summing a partition into a tier, removing segments, testing for
+ *		empty tables.
  *
- * 1. Rows of a partition are added up by bucket, series and stack (store/compact/tier_sums.c), a
- *    window at a time, and inserted into the partitions of the tier.
- * 2. Then the segments are taken out, in the same transaction. Rows must be as many as segments
- *    say.
- * 3. A partition that holds nothing any more, for whatever snapshot, may be dropped.
+ * 1. Rows of a partition are added up by bucket, series and stack (store/compact/tier_sums.c), one
+ *    window of time after another, and inserted into partitions of the tier.
+ * 2. The same transaction removes the segments that were read. The number of rows read must equal
+ *    the number that the directory has for these segments.
+ * 3. A partition that is empty for every snapshot may be dropped.
  */
 #include "profstore.h"
 
@@ -49,7 +49,7 @@ PG_FUNCTION_INFO_V1(profstore_is_vacated);
 
 #define INSERT_ROWS 1000
 
-/* The partitions of pfs_tiers. */
+/* The partitioned table of each of pfs_tiers. */
 static const PfsPartitioned *const TIER_TABLES[PFS_TIER_COUNT] = { &pfs_partitioned_minute,
 																   &pfs_partitioned_hour };
 
@@ -65,8 +65,9 @@ find_tier(const char *name)
 }
 
 /*
- * Opens a table of ours for segments to be taken out, without waiting; NULL, with a NOTICE where it
- * is somebody's turn, where it is not to be had. The lock stays until the transaction ends.
+ * Opens a table for the removal of segments, without waiting. Returns NULL, with a NOTICE, if its
+ * lock or that of the directory is taken or the table has another access method. Both locks are
+ * held until the transaction ends.
  */
 static Relation
 open_for_removal(Oid relation_id)
@@ -93,8 +94,8 @@ open_for_removal(Oid relation_id)
 	}
 
 	/*
-	 * what this transaction has inserted must be segments, or it would be read and then written
-	 * again
+	 * write this transaction's buffered rows as segments; otherwise the scan would read them, and
+	 * the commit would store them once more
 	 */
 	pfs_write_buffer_flush(relation);
 	if (pfs_write_buffer_image_bytes(pfs_storage_id(relation)) > 0)
@@ -105,7 +106,7 @@ open_for_removal(Oid relation_id)
 	return relation;
 }
 
-/* The tier whose sums the rows are, NULL for samples. */
+/* Returns the tier to which the table belongs; NULL for samples. */
 static const PfsTier *
 tier_of(Relation relation)
 {
@@ -132,7 +133,7 @@ table_find_column(Relation relation, const char *name)
 	return attnum;
 }
 
-/* The series whose values do not add up over time. */
+/* Reads the ids of all series of instant types, whose values do not add up over time. */
 static void
 read_instant_series(PfsTierSpec *spec)
 {
@@ -196,8 +197,8 @@ insert_sums(Relation table, const PfsTierRows *sums)
 }
 
 /*
- * As many buckets at once as memory is for, were rows even over time; never over the end of a day,
- * where the next partition of the tier may begin.
+ * Returns the width of a window of time: as many buckets as maintenance_work_mem has room for if
+ * the rows are evenly distributed over time, and at most a day.
  */
 static int64
 choose_window(const PfsSegmentTotals *totals, int64 width)
@@ -218,8 +219,8 @@ floor_to(int64 time, int64 width)
 }
 
 /*
- * Sums all rows of the table, which the active snapshot sees, into the tier; returns how many sums
- * it made.
+ * Sums all rows of the table that the active snapshot sees into the tier. Returns the number of
+ * sums.
  */
 static uint64
 fill_tier(Relation source, const PfsTier *tier, const PfsTierSpec *spec,
@@ -282,12 +283,11 @@ make_result(FunctionCallInfo fcinfo, const int64 *numbers, int count)
 }
 
 /*
- * move_to_tier(part regclass, tier text) -> segments, rows, sums; NULL where the table cannot be
- * had now
+ * move_to_tier(part regclass, tier text) -> segments, rows, sums; NULL if the table is locked
  *
- * The lock comes first, then the snapshot: what it sees is summed and taken out, what is committed
- * later stays for the next time. Both are one transaction, so each row counts once, whatever
- * happens.
+ * The locks are taken before the snapshot. Rows that the snapshot sees are summed and removed in
+ * one transaction, rows that are committed later stay for the next run. So each row counts once,
+ * even after a crash.
  */
 PGDLLEXPORT Datum
 profstore_move_to_tier(PG_FUNCTION_ARGS)
@@ -343,7 +343,9 @@ profstore_move_to_tier(PG_FUNCTION_ARGS)
 	return make_result(fcinfo, result, lengthof(result));
 }
 
-/* remove_segments(rel regclass, before timestamptz) -> segments, rows; NULL as move_to_tier */
+/*
+ * remove_segments(rel regclass, before timestamptz) -> segments, rows; NULL if the table is locked
+ */
 PGDLLEXPORT Datum
 profstore_remove_segments(PG_FUNCTION_ARGS)
 {
@@ -370,7 +372,10 @@ profstore_remove_segments(PG_FUNCTION_ARGS)
 	return make_result(fcinfo, result, lengthof(result));
 }
 
-/* is_vacated(rel regclass) -> bool; true where the table has gone */
+/*
+ * is_vacated(rel regclass) -> bool, whether the table is empty for every snapshot or no longer
+ * exists
+ */
 PGDLLEXPORT Datum
 profstore_is_vacated(PG_FUNCTION_ARGS)
 {

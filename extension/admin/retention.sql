@@ -1,4 +1,4 @@
--- Retention: samples grow old, become sums by the minute, then by the hour, then go.
+-- Retention: old samples become sums by the minute, then by the hour, and are then removed.
 
 CREATE TABLE profstore.samples_minute (LIKE profstore.samples) PARTITION BY RANGE (time);
 COMMENT ON TABLE profstore.samples_minute IS 'sums of old samples by the minute; partitioned by UTC day (samples_minute_YYYYMMDD)';
@@ -82,8 +82,8 @@ $$;
 COMMENT ON FUNCTION profstore.set_retention(interval, interval, interval) IS 'how long samples are kept as they are (NULL: for ever), and their sums by the minute and by the hour (NULL: none are made)';
 REVOKE EXECUTE ON FUNCTION profstore.set_retention(interval, interval, interval) FROM PUBLIC;
 
--- Bounds are read back from the text that the server makes of them, under settings that make it unambiguous. Without the table's OID, which the
--- expression has no need of, that waits for nobody's lock.
+-- Parses a partition's bounds from the text of pg_get_expr(), under settings that make it unambiguous. pg_get_expr() gets 0 for the table's OID,
+-- which the expression does not need, so it waits for no lock.
 CREATE FUNCTION profstore.partitions()
 	RETURNS TABLE (parent regclass, relation regclass, from_ts timestamptz, to_ts timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS
@@ -147,7 +147,7 @@ END;
 COMMENT ON FUNCTION profstore_internal.is_foreign(regclass) IS 'whether a partition is a foreign table, whose rows are elsewhere';
 REVOKE EXECUTE ON FUNCTION profstore_internal.is_foreign(regclass) FROM PUBLIC;
 
--- Counting reads all rows, so it comes before the lock on all days: nobody waits but writers of this one, until the transaction ends.
+-- Counting reads all rows, so it precedes the lock on the parent: until the transaction ends, only writers to this partition wait.
 CREATE FUNCTION profstore_internal.count_traces(part regclass, OUT rows int8)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS
@@ -166,9 +166,9 @@ $$;
 COMMENT ON FUNCTION profstore_internal.count_traces(regclass) IS 'rows of a heap partition, as those of traces are, which stay as many until the transaction ends; NULL: its lock is taken';
 REVOKE EXECUTE ON FUNCTION profstore_internal.count_traces(regclass) FROM PUBLIC;
 
--- Whoever may use the schema can make views, functions and columns that depend on a partition. They must keep neither its rows nor its place:
--- an empty table of another name stays for them, which is no partition and which drop_put_aside() drops later. Triggers of a partition that
--- another role has attached must not run as the owner of the extension.
+-- Any role with USAGE on the schema can make views, functions and columns that depend on a partition. These must keep neither its rows nor its
+-- name, so the emptied table is renamed and detached, and drop_put_aside() drops it later. Triggers of a partition that another role has attached
+-- must not run as the owner of the extension.
 CREATE FUNCTION profstore_internal.put_aside(part regclass, parent regclass) RETURNS regclass
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
@@ -221,9 +221,9 @@ $$;
 COMMENT ON FUNCTION profstore_internal.drop_put_aside() IS 'drops tables that put_aside has left, if nothing depends on them any more; returns how many';
 REVOKE EXECUTE ON FUNCTION profstore_internal.drop_put_aside() FROM PUBLIC;
 
--- A partition goes under a lock that everybody waits for, so waiting for that lock is kept short; the parent's comes first, as with
--- everybody else. An emptied one goes only when no old snapshot can miss what was in it. Who drops several heap partitions counts all of them
--- first (counted; -1: this is the only one).
+-- Drops a partition, under a lock for which every other session waits, so the wait for that lock is kept short; the lock on the parent comes
+-- first, as in all other functions. An emptied partition is dropped only when no old snapshot can miss its former rows. A caller that drops
+-- several heap partitions counts the rows of all of them first (counted; -1: this is the only one).
 CREATE FUNCTION profstore_internal.drop_partition(part regclass, emptied bool, counted int8 DEFAULT -1, OUT done bool, OUT blocked bool, OUT rows int8)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS
@@ -398,7 +398,7 @@ $$;
 COMMENT ON FUNCTION profstore.drop_before(timestamptz) IS 'drops partitions of samples, tiers and traces that lie wholly before a time, and segments, or rows of traces, that do in the others and in those whose lock is taken; returns what went: partition, whether as a whole, its rows';
 REVOKE EXECUTE ON FUNCTION profstore.drop_before(timestamptz) FROM PUBLIC;
 
--- Who refers to stacks, beside samples and tiers.
+-- Tables that refer to stacks, besides samples and tiers.
 
 CREATE TABLE profstore.tracked_stacks
 (

@@ -1,9 +1,9 @@
--- Row policies that users put on our tables. pg_dump leaves out those of an extension's members, but not the privileges, so
--- a restored database would show all rows to whom a policy showed some. Here they are rows: the condition of the configuration table
--- makes pg_dump read them from the catalog, as they are at that time. Restored rows become policies as they come in, or when privileges are
--- granted, which a restore does last. Where that fails, a policy that shows nothing stands in for them.
+-- Row policies that users add to the extension's tables. pg_dump saves the privileges of an extension's tables but not their policies, so a
+-- restored database would show all rows to roles that a policy had restricted. The function row_policies() returns policies as rows: the
+-- condition of the configuration table makes pg_dump read them from the catalog. Restored rows become policies when they are inserted, or when
+-- privileges are granted, which a restore does last. If that fails, a policy that shows no rows takes their place.
 --
--- Names that begin with profstore_ are for policies of our own, which come with the extension.
+-- Names that begin with profstore_ are reserved for the extension's own policies.
 
 CREATE FUNCTION profstore.row_policies()
 	RETURNS TABLE (relation text, policy text, command text)
@@ -129,7 +129,8 @@ CREATE TRIGGER apply AFTER INSERT ON profstore.restored_policies
 ALTER TABLE profstore.restored_policies ENABLE ALWAYS TRIGGER apply;
 COMMENT ON TRIGGER apply ON profstore.restored_policies IS 'makes policies of restored rows';
 
--- pg_restore --disable-triggers switches our triggers off, then on, though as ordinary ones: what they have missed is made up for.
+-- pg_restore --disable-triggers switches the extension's triggers off, and on again as ordinary triggers. This function makes the policies that
+-- they have missed.
 CREATE FUNCTION profstore_internal.after_restore() RETURNS event_trigger
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS
 $$

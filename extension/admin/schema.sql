@@ -1,7 +1,7 @@
 \echo Use "CREATE EXTENSION profstore" to load this file. \quit
 
--- What is called by nobody but the extension has a schema that nobody is granted. Views, policies and bodies in standard SQL find it there by OID, as they
--- were parsed at the install; functions in other languages that are called for others run as their owner.
+-- Functions that only the extension calls are in a schema on which no role has privileges. Views, policies and SQL-standard bodies refer to them
+-- by the OID found at the install; functions in other languages that are called for other roles run as their owner.
 DO
 $$
 BEGIN
@@ -18,14 +18,14 @@ COMMENT ON SCHEMA profstore_internal IS 'inner functions of profstore, which it 
 
 COMMENT ON SCHEMA profstore IS 'continuous profiling: samples, the stack-trace dictionary, and functions that make flame graphs of them';
 
--- Each writing role is a domain of its own: what it has stored is not another's to change.
+-- A writing role can change only the rows that it has stored.
 
 CREATE FUNCTION profstore.calling_role() RETURNS text
 	LANGUAGE c STABLE PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_calling_role';
 COMMENT ON FUNCTION profstore.calling_role() IS 'the role that calls, as SET ROLE or the login has it, also in functions that run as their owner';
 
--- What writers tell about themselves, beside the samples.
+-- Reports of writers about themselves, besides samples.
 
 CREATE TABLE profstore.writers
 (

@@ -1,5 +1,5 @@
--- What tells of hosts beside the samples: losses, targets, deploys, counts of unwinding. A writer sees and changes what its role has stored. A reader sees
--- all, or, where row policies on series hide some from it, the hosts of the series that it sees.
+-- Tables with rows about hosts, besides samples: losses, targets, deploys, counts of unwinding. A writer sees and changes the rows that its role
+-- has stored. A reader sees all rows or, if row policies on series hide some series from it, those of the hosts of the series that it sees.
 
 CREATE FUNCTION profstore_internal.sees_all_series() RETURNS bool
 	LANGUAGE sql STABLE PARALLEL SAFE
@@ -46,7 +46,8 @@ CREATE POLICY profstore_writers ON profstore.unwind_counts USING (role = current
 CREATE POLICY profstore_readers ON profstore.unwind_counts FOR SELECT
 	USING ((SELECT profstore_internal.sees_all_series()) OR node IN (SELECT profstore_internal.visible_nodes()));
 
--- A view reads as its owner, whom no policy holds back; no function in a query gets hold of a row before it is known who may see it.
+-- A view reads with the privileges of its owner, to whom no policy applies. security_barrier: no function of a query sees a row before the view
+-- has checked it.
 CREATE VIEW profstore.unwind_quality WITH (security_barrier) AS
 SELECT node, exe, sum(stacks)::int8 AS stacks, sum(complete)::int8 AS complete
 FROM profstore.unwind_counts

@@ -1,9 +1,9 @@
 /*
  * traces.c
- *		What of a trace stays when samples go, and whether each row has its sample.
+ *		Deletes or counts rows of traces that have lost their samples.
  *
- * A row of a trace and its sample have time, series and stack in common. They are stored in one
- * transaction, and go in one, so that each row has a sample.
+ * A row of trace_samples and its sample have equal time, series and stack. They are stored in one
+ * transaction, and removed in one, so that each row has a sample.
  */
 #include "admin/traces.h"
 
@@ -22,11 +22,11 @@
 
 PG_FUNCTION_INFO_V1(profstore_forget_traces);
 
-/* The times that a partition holds. */
+/* The range of times of a partition. */
 static const char BOUNDS[] = "SELECT p.from_ts, p.to_ts FROM profstore.partitions() AS p "
 							 "WHERE p.relation OPERATOR(pg_catalog.=) $1";
 
-/* Rows in its times without a sample in it. */
+/* Rows of traces in the partition's range without a sample in the partition. */
 static const char LOST[] = "profstore.trace_samples AS t WHERE t.time OPERATOR(pg_catalog.>=) $1 "
 						   "AND t.time OPERATOR(pg_catalog.<) $2 AND NOT EXISTS "
 						   "(SELECT FROM ONLY %s AS s WHERE s.time OPERATOR(pg_catalog.=) t.time "
@@ -54,7 +54,7 @@ find_bounds(Oid partition, Datum *bounds)
 		bounds[i] = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i + 1, &is_null);
 }
 
-/* Runs a statement on the rows that are lost. */
+/* Runs verb (DELETE or SELECT) on the rows without a sample; returns SPI's result code. */
 static int
 traces_run(const char *verb, Oid partition, bool read_only)
 {
@@ -81,7 +81,7 @@ pfs_forget_traces(Oid partition)
 	return (int64) SPI_processed;
 }
 
-/* Becomes the owner of the traces, who may read partitions, too, and all of their rows. */
+/* Runs as the owner of trace_samples, who may also read the partitions, and all of their rows. */
 int64
 pfs_lost_traces(Oid partition)
 {

@@ -1,6 +1,6 @@
 /*
  * traces.h
- *		Rows of profstore.trace_samples against the samples that they are parts of.
+ *		Rows of profstore.trace_samples that have lost their samples.
  */
 #ifndef PFS_TRACES_H
 #define PFS_TRACES_H
@@ -8,15 +8,15 @@
 #include "profstore.h"
 
 /*
- * Removes the rows whose samples a partition of profstore.samples has no more, and returns how
- * many; 0 for any other table. Runs as the current user, with SPI connected.
+ * Deletes the rows of traces whose samples are no longer in the partition of profstore.samples, and
+ * returns their number; 0 for any other table. Runs as the current user. SPI must be connected.
  */
 int64 pfs_forget_traces(Oid partition);
 
 /*
- * How many rows have no sample in the partition, which is one of profstore.samples (else 0), by the
- * active snapshot. The caller has looked whether the user may know: it counts whatever the user may
- * read.
+ * Returns the number of rows of traces without a sample in the partition of profstore.samples, by
+ * the active snapshot; 0 for any other table. Row policies do not reduce the count, so the caller
+ * must have checked that the user may read trace_samples.
  */
 int64 pfs_lost_traces(Oid partition);
 

@@ -1,5 +1,6 @@
--- Traces: which part of a sample's value a span of a trace brought about. Rows stand beside samples, which count whether or not a trace has them,
--- and share their ids; they go as samples go. A heap by UTC day, with indexes on trace and span, since a trace is a few rows of many.
+-- Traces. A row gives the part of a sample's value that belongs to one span of a trace. Samples are complete without these rows. A row has time,
+-- series and stack of its sample, and is removed with it. The table is a heap by UTC day with indexes on trace and span, since a trace has few of
+-- the rows.
 
 CREATE TABLE profstore.trace_samples
 (

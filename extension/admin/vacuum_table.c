@@ -26,7 +26,10 @@ pfs_vacuum_table(Oid table_id)
 	List *tables = list_make1(makeVacuumRelation(NULL, table_id, NIL));
 	BufferAccessStrategy buffers = GetAccessStrategy(BAS_VACUUM);
 
-	/* it must outlive the transactions; before PostgreSQL 16 vacuum() takes it from here */
+	/*
+	 * the context must outlive the transactions; before PostgreSQL 16 vacuum() expects it in
+	 * PortalContext
+	 */
 	PortalContext = context;
 	PG_TRY();
 	{
@@ -37,7 +40,10 @@ pfs_vacuum_table(Oid table_id)
 	}
 	PG_CATCH();
 	{
-		/* the caller aborts the transaction, which may need it, before it flushes the error */
+		/*
+		 * the caller aborts the transaction, which may need the context, before it flushes the
+		 * error
+		 */
 		PortalContext = NULL;
 		MemoryContextSetParent(context, ErrorContext);
 		PG_RE_THROW();

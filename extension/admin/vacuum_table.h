@@ -8,9 +8,9 @@
 #include "profstore.h"
 
 /*
- * Vacuums a table and its TOAST relation in transactions of its own; the caller is in none. Leaves
- * alone what is locked: by VACUUM, say. So that what compaction has left is free at once, whether
- * or not autovacuum is on.
+ * Vacuums a table and its TOAST relation in transactions of its own; the caller must be in no
+ * transaction. A locked table is skipped. Makes the space that compaction has freed reusable at
+ * once, whether or not autovacuum is on.
  */
 void pfs_vacuum_table(Oid table_id);
 

@@ -1,6 +1,6 @@
 /*
  * verify.c
- *		profstore.verify(), and what maps a table to its segments for views.
+ *		profstore.verify(), and the functions that find a table's segments for views.
  */
 #include "profstore.h"
 
@@ -59,7 +59,7 @@ put_problem(void *arg, int64 segment_no, int stream, const char *problem)
 	pfs_result_put(&problems->result, values, nulls);
 }
 
-/* Rows of traces stand beside samples: each has one. Who may not read them is not told of them. */
+/* Reports rows of trace_samples without a sample, if the caller may read trace_samples. */
 static void
 verify_traces(Problems *problems, Oid relation_id)
 {
@@ -74,7 +74,10 @@ verify_traces(Problems *problems, Oid relation_id)
 					psprintf(INT64_FORMAT " rows of trace_samples have no sample", count));
 }
 
-/* A foreign table, or one of another access method, among the partitions. */
+/*
+ * Raises a NOTICE for a partition that verify() cannot read: a foreign table, or one of another
+ * access method.
+ */
 static void
 skip_relation(Oid relation_id)
 {
@@ -86,7 +89,7 @@ skip_relation(Oid relation_id)
 								name)));
 }
 
-/* Verifies one table; one that has gone has no problem. */
+/* Verifies one table. A table that no longer exists has no problem. */
 static void
 verify_table(Problems *problems, Oid relation_id)
 {
@@ -130,7 +133,7 @@ check_relation(Oid relation_id)
 	relation_close(relation, AccessShareLock);
 }
 
-/* What is wrong with packed names; the row's number stands for a segment's. */
+/* Puts a problem of packed names; the number of the row is in the column of the segment. */
 static void
 put_name_problem(void *arg, const char *table, int64 row, const char *problem)
 {
@@ -168,7 +171,10 @@ profstore_verify(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* The key of a table's rows in the directory; NULL where the table has gone or is none of ours. */
+/*
+ * storage_id(rel) -> the key of a table's rows in the directory; NULL if the table no longer exists
+ * or does not have access method profstore
+ */
 PGDLLEXPORT Datum
 profstore_storage_id(PG_FUNCTION_ARGS)
 {

@@ -1,6 +1,7 @@
 /*
  * verify_keys.c
- *		Sets of the ids that a segment has, looked up when it ends.
+ *		Ids of a segment are collected in sets, and looked up in the dictionary when the segment
+ *		ends.
  */
 #include "admin/verify_keys.h"
 
@@ -34,12 +35,12 @@ typedef struct Keys
 	PfsKeyCheck check;
 	bool is_tier;
 	pfs_series_table_hash *known_series;
-	MemoryContext context; /* of one segment */
+	MemoryContext context; /* memory of one segment's sets */
 	pfs_series_table_hash *met;
-	int64 last[SETS]; /* what was met last, which most often comes again */
+	int64 last[SETS]; /* the latest id of each kind, which most often is the next one, too */
 } Keys;
 
-/* Ids of one kind that are not known: how many, and the least. */
+/* Ids of one kind that are missing from the dictionary: their number, and the lowest. */
 typedef struct Unknown
 {
 	uint64 count;
@@ -53,8 +54,8 @@ begin_segment(void *arg)
 
 	MemoryContextReset(keys->context);
 	keys->met = pfs_series_table_create(keys->context, PFS_SERIES_TABLE_INITIAL, NULL);
-	keys->last[SERIES] = PG_INT64_MIN; /* no series */
-	keys->last[STACK] = 0;			   /* the empty stack, which is known */
+	keys->last[SERIES] = PG_INT64_MIN; /* not the id of any series */
+	keys->last[STACK] = 0;			   /* the empty stack, which always exists */
 }
 
 static void
@@ -68,7 +69,10 @@ key_meet(Keys *keys, int32 kind, int64 id)
 	pfs_series_table_get(keys->met, kind, id, &found);
 }
 
-/* Sums of tiers have scrapes beside them, whose stacks are less than 0. */
+/*
+ * Adds the ids of a block to the sets. Negative stacks are scrapes of tiers, not stacks, and are
+ * skipped.
+ */
 static void
 take_block(void *arg, const int64 *series, const int64 *stacks, uint32 count)
 {
@@ -82,7 +86,10 @@ take_block(void *arg, const int64 *series, const int64 *stacks, uint32 count)
 	}
 }
 
-/* The tree is that of the id before, or NULL. */
+/*
+ * Returns whether the dictionary has the id. *tree caches the tree of the previous id's partition;
+ * NULL at first.
+ */
 static bool
 key_is_known(const Keys *keys, int32 kind, int64 id, const PfsTree **tree)
 {
@@ -97,7 +104,10 @@ key_is_known(const Keys *keys, int32 kind, int64 id, const PfsTree **tree)
 	return pfs_tree_find(*tree, id, 0) != 0;
 }
 
-/* In the order of ids, so that each partition of the dictionary is asked for once. */
+/*
+ * Returns the missing ids of one kind. Looks them up in ascending order, so that each partition of
+ * the dictionary is read only once.
+ */
 static Unknown
 find_unknown(const Keys *keys, int32 kind)
 {
@@ -151,8 +161,8 @@ tell_unknown(void *arg)
 }
 
 /*
- * All of them, whatever row policies leave of them to the caller: what is told is just which are
- * not there.
+ * Reads the ids of all series, including those that row policies hide from the caller: verify()
+ * reveals only which ids do not exist.
  */
 static pfs_series_table_hash *
 keys_read_series(void)

@@ -1,6 +1,7 @@
 /*
  * verify_keys.h
- *		For verify(): series and stacks of samples that are not in the dictionary.
+ *		The check of verify() for series and stacks of samples that are missing from the
+ *		dictionary.
  */
 #ifndef PFS_VERIFY_KEYS_H
 #define PFS_VERIFY_KEYS_H
@@ -12,8 +13,8 @@
 #include "store/compact/verify_table.h"
 
 /*
- * NULL for tables that do not hold samples. Begins the use of the dictionary; lives in
- * CurrentMemoryContext.
+ * Returns the check for a table; NULL if the table does not hold samples. Begins the use of the
+ * dictionary (pfs_dictionary_begin()). Lives in CurrentMemoryContext.
  */
 const PfsKeyCheck *pfs_verify_keys(Relation relation);
 

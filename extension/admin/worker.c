@@ -1,11 +1,12 @@
 /*
  * worker.c
- *		The launcher, which knows only shared catalogs, and the worker of a database.
+ *		The launcher, which reads only shared catalogs, and the worker of a database.
  *
- * 1. The launcher lists the databases that take connections and runs a worker in one after the
- *    other. One that is not done within PATIENCE_MS goes on beside the next. Then it sleeps.
- * 2. A worker compacts tables, a step in a transaction, then the dictionary, and does what
- *    retention asks for. What fails is told in the log and left alone until the next round.
+ * 1. The launcher lists the databases that accept connections and runs a worker in one after
+ *    another. If a worker is not done within PATIENCE_MS, the next one starts beside it. After the
+ *    last database the launcher sleeps.
+ * 2. A worker compacts tables, one step per transaction, then the dictionary, and then applies
+ *    retention. Failures are logged and left for the next round.
  */
 #include "admin/worker.h"
 
@@ -42,10 +43,10 @@
 #define NAPTIME_DEFAULT_S 60
 #define NAPTIME_MAX_S	  86400
 
-/* How long the launcher waits for a worker's end before it goes on to the next database. */
+/* Longest wait of the launcher for a worker's end before it goes on to the next database. */
 #define PATIENCE_MS 10000
 
-/* So many segments in a bucket that still grows are worth a merge. */
+/* Fewest segments of a bucket that still receives samples for which a merge pays off. */
 #define OPEN_INPUTS 32
 
 /* Dictionary partitions whose chunks are merged in one transaction. */
@@ -58,7 +59,10 @@ static bool compaction_enabled = true;
 static bool retention_enabled = true;
 static int naptime_s = NAPTIME_DEFAULT_S;
 
-/* Ids of a catalog's rows that pass, in the context that is current at the call. */
+/*
+ * Returns the OIDs of those rows of a catalog for which passes() is true, in the memory context of
+ * the caller.
+ */
 static List *
 list_catalog(Oid catalog, bool (*passes)(HeapTuple tuple, Oid access_method, Oid *id))
 {
@@ -111,14 +115,14 @@ is_table(HeapTuple tuple, Oid access_method, Oid *id)
 		   (class->relkind == RELKIND_RELATION || class->relkind == RELKIND_MATVIEW);
 }
 
-/* A worker that may still be at it. */
+/* A worker that may still be running. */
 typedef struct RunningWorker
 {
 	Oid database_id;
 	BackgroundWorkerHandle *handle;
 } RunningWorker;
 
-/* Asks for a worker; NULL where there is no room for one. */
+/* Starts a worker; returns NULL if no slot is free. */
 static BackgroundWorkerHandle *
 database_start_worker(Oid database_id)
 {
@@ -140,7 +144,7 @@ database_start_worker(Oid database_id)
 	return handle;
 }
 
-/* Waits for a worker's end, for a while; whether it has come. */
+/* Waits up to PATIENCE_MS for a worker's end; returns whether it has ended. */
 static bool
 database_await_worker(BackgroundWorkerHandle *handle)
 {
@@ -161,7 +165,10 @@ database_await_worker(BackgroundWorkerHandle *handle)
 	return true;
 }
 
-/* Whether a database's worker of an earlier round has not ended yet; forgets those that have. */
+/*
+ * Returns whether a database's worker of an earlier round is still running; removes ended workers
+ * from the list.
+ */
 static bool
 is_running(List **running, Oid database_id)
 {
@@ -186,8 +193,9 @@ is_running(List **running, Oid database_id)
 }
 
 /*
- * Runs the worker of a database to its end, if that comes soon: one that somebody holds up, or that
- * has much to do, goes on beside those of other databases. running lives in CurrentMemoryContext.
+ * Starts the worker of a database and waits for its end, up to PATIENCE_MS. A worker that waits for
+ * a lock or has much to do goes on beside those of other databases. *running lives in
+ * CurrentMemoryContext.
  */
 static void
 run_worker(List **running, Oid database_id)
@@ -245,7 +253,7 @@ profstore_launcher_main(Datum unused)
 	}
 }
 
-/* Chunks of the stack tree, a few partitions at a time. */
+/* Merges chunks of the stack tree, DICTIONARY_PARTITIONS per transaction. */
 static void
 compact_dictionary(Oid unused)
 {
@@ -263,7 +271,7 @@ compact_dictionary(Oid unused)
 	} while (merged > 0);
 }
 
-/* Each step vacuums the directory. */
+/* Set once a compaction step has vacuumed the directory. */
 static bool directory_is_vacuumed = false;
 
 static void
@@ -279,7 +287,7 @@ database_vacuum_directory(Oid unused)
 		pfs_vacuum_directory();
 }
 
-/* A transaction for each step, so that the epoch is not locked for long. */
+/* Packs names, one transaction per step, so that the epoch is not locked for long. */
 static void
 seal_names(Oid unused)
 {
@@ -299,7 +307,7 @@ seal_names(Oid unused)
 	} while (sealed > 0);
 }
 
-/* What fails is reported, and left alone until the next round. */
+/* Calls work; an error is logged, its transaction aborted, and the work left for the next round. */
 static void
 worker_attempt(void (*work)(Oid), Oid table_id)
 {

@@ -1,19 +1,19 @@
 /*
  * worker.h
- *		Background compaction and retention, where the module is in shared_preload_libraries.
+ *		Background compaction and retention, if the module is in shared_preload_libraries.
  *
- * A launcher wakes up every profstore.compaction_naptime and starts a worker for one database after
- * the other; it waits for its end, but not for long, so that one database cannot stop the others. A
- * worker goes over the database's tables and merges in transactions of one merge each, then applies
- * retention. It waits for no lock of a table of samples, for others a bounded time, and ends when
- * there is nothing left to do.
+ * Every profstore.compaction_naptime a launcher starts a worker for one database after another. It
+ * waits for each worker's end only for a bounded time, so that one database cannot stop the others.
+ * A worker merges segments of the database's tables, one merge per transaction, then applies
+ * retention, and ends when nothing is left to do. It skips locked tables of samples, and waits a
+ * bounded time for other locks.
  */
 #ifndef PFS_WORKER_H
 #define PFS_WORKER_H
 
 #include "profstore.h"
 
-/* Defines the settings; registers the launcher, if the server is just starting. */
+/* Defines the settings, and registers the launcher if the server is starting. */
 void pfs_worker_init(void);
 
 #endif

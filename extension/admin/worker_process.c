@@ -1,6 +1,6 @@
 /*
  * worker_process.c
- *		Signals, connection and settings of a worker.
+ *		Signals, connection and settings of a background worker.
  */
 #include "admin/worker_process.h"
 

@@ -1,21 +1,22 @@
 /*
  * worker_process.h
- *		How background workers of the extension begin.
+ *		Start of the extension's background workers.
  */
 #ifndef PFS_WORKER_PROCESS_H
 #define PFS_WORKER_PROCESS_H
 
 #include "profstore.h"
 
-/* Signals of a process that has no connection yet. */
+/* Installs the signal handlers of a process without a database connection. */
 void pfs_worker_setup(void);
 
-/* Makes the process wait for a lock as long as upkeep does, at most. */
+/* Limits the process's waits for locks to PFS_LONGEST_WAIT. */
 void pfs_worker_bound_waits(void);
 
 /*
- * Both, and connects to the database as its superuser, with settings that defaults of the database
- * or the role do not change. Leaves a memory context for the process's life current.
+ * Installs the signal handlers, limits waits for locks, and connects to the database as the
+ * bootstrap superuser, with settings that override the defaults of database and role. Makes a
+ * memory context current that lives as long as the process.
  */
 void pfs_worker_begin(Oid database_id);
 

@@ -86,9 +86,7 @@ put_tree(FunctionCallInfo fcinfo, bool inverted)
 	pfs_stack_stream_end(query.stacks);
 	while (pfs_flame_scan_next(flame, &row))
 	{
-		/*
-		 *  plain names, as in top(), not the labels that flame graphs show
-		 */
+		/* plain names, as in top(), not the labels that flame graphs show */
 		const char *name = row.level == 0	  ? query.function
 						   : row.node == NULL ? row.label
 											  : pfs_symbol_name(tree->symbols, row.node->symbol);

@@ -34,7 +34,7 @@ enum
 
 typedef struct EdgeEntry
 {
-	uint64 key; /* | symbol of the caller in the upper half, of the callee in the lower half */
+	uint64 key; /* symbol of the caller in the upper half, of the callee in the lower half */
 	uint32 edge;
 	char status;
 } EdgeEntry;
@@ -54,21 +54,21 @@ typedef struct EdgeEntry
 typedef struct OpenFrame
 {
 	uint32 symbol;
-	uint32 above; /* | level of the nearest caller that is shown, 0: none */
-	uint32 edge;  /* | the edge whose callee is this frame, or NO_EDGE */
+	uint32 above; /* level of the nearest caller that is shown, 0: none */
+	uint32 edge;  /* the edge whose callee is this frame, or NO_EDGE */
 } OpenFrame;
 
 typedef struct EdgeSum
 {
 	int128 value;
-	uint32 open; /* | number of frames on the path that end this edge */
+	uint32 open; /* number of frames on the path that end this edge */
 } EdgeSum;
 
 typedef struct Building
 {
 	PfsCallgraph *graph;
-	bool folding; /* | consecutive frames of one name are one frame, so no call lies between them */
-	uint32 *shown_at; /* | by symbol: 1 + its index in graph->functions; 0 if max_nodes cuts it */
+	bool folding; /* consecutive frames of one name are one frame, so no call lies between them */
+	uint32 *shown_at; /* by symbol: 1 + its index in graph->functions; 0 if max_nodes cuts it */
 	OpenFrame *path;  /* by level; the root at 0 */
 	uint32 depth;
 	uint32 path_capacity;

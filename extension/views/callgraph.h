@@ -14,19 +14,19 @@
 
 typedef struct PfsCallEdge
 {
-	uint32 caller; /* | indexes in functions */
+	uint32 caller; /* indexes in functions */
 	uint32 callee;
-	int64 value;   /* | sum over the stacks that make the call, each counted once */
-	bool indirect; /* | every such call passes through functions that max_nodes cuts */
+	int64 value;   /* sum over the stacks that make the call, each counted once */
+	bool indirect; /* every such call passes through functions that max_nodes cuts */
 } PfsCallEdge;
 
 typedef struct PfsCallgraph
 {
-	int64 whole; /* | sum over all stacks that pass the filters */
+	int64 whole; /* sum over all stacks that pass the filters */
 	uint32 function_count;
-	PfsFunctionTotal *functions; /* | sorted by total, then self, both descending, then name */
+	PfsFunctionTotal *functions; /* sorted by total, then self, both descending, then name */
 	uint32 edge_count;
-	PfsCallEdge *edges; /* | sorted by value, descending */
+	PfsCallEdge *edges; /* sorted by value, descending */
 } PfsCallgraph;
 
 /*

@@ -15,9 +15,7 @@ PG_FUNCTION_INFO_V1(profstore_callgraph_dot);
 
 typedef struct Scale
 {
-	/*
-	 *  unit of the profile type; the last scale of each unit takes all smaller values
-	 */
+	/* unit of the profile type; the last scale of each unit takes all smaller values */
 	const char *unit;
 	double least;
 	const char *suffix;
@@ -43,9 +41,7 @@ dot_append_value(StringInfo dot, int64 value, const char *unit)
 
 		if (strcmp(scale->unit, unit) != 0)
 			continue;
-		/*
-		 *  a scale begins where the next finer one would round up to it: 999.995 ms is 1 s
-		 */
+		/* a scale begins where the next finer one would round up to it: 999.995 ms is 1 s */
 		if (scale->least != 1 &&
 			size < scale->least - (scale[1].least > 1 ? scale[1].least / 200 : 0))
 			continue;

@@ -21,10 +21,10 @@ typedef struct Span
 
 typedef struct Track
 {
-	TimestampTz last; /* | start of its latest sample */
+	TimestampTz last; /* start of its latest sample */
 	uint32 depth;
 	uint32 capacity;
-	Span *open; /* | the open spans, by level */
+	Span *open; /* the open spans, by level */
 } Track;
 
 struct PfsChartSpans
@@ -33,9 +33,9 @@ struct PfsChartSpans
 	int64 width_us;
 	PfsTracks *choice;
 	int32 track_count;
-	uint32 track_capacity; /* | size of tracks; memory of open spans is kept for the next series */
+	uint32 track_capacity; /* size of tracks; memory of open spans is kept for the next series */
 	Track *tracks;
-	PfsRowSorter *sorter; /* | closed spans of all series so far */
+	PfsRowSorter *sorter; /* closed spans of all series so far */
 };
 
 /* Closes the open spans of a track at this level and all deeper levels. */

@@ -23,25 +23,25 @@
 typedef struct TrackQueue
 {
 	TimestampTz time;
-	Size first; /* | range of its tracks in entries; sorted by number except in the last queue */
+	Size first; /* range of its tracks in entries; sorted by number except in the last queue */
 	Size end;
-	int64 up;	/* | if the queue is empty: all queues from it up to this one are empty, too */
-	int64 down; /* | if the queue is empty: all queues from it down to this one are empty, too */
+	int64 up;	/* if the queue is empty: all queues from it up to this one are empty, too */
+	int64 down; /* if the queue is empty: all queues from it down to this one are empty, too */
 } TrackQueue;
 
 struct PfsTracks
 {
 	int64 width_us;
 	int32 track_count;
-	binaryheap *free; /* | tracks that the next sample cannot continue, the lowest number first */
-	int64 oldest;	  /* | first queue whose tracks are not free */
-	int64 target;	  /* | first queue that is at most one width old */
+	binaryheap *free; /* tracks that the next sample cannot continue, the lowest number first */
+	int64 oldest;	  /* first queue whose tracks are not free */
+	int64 target;	  /* first queue that is at most one width old */
 	int64 queue_count;
 	uint32 queue_capacity;
 	TrackQueue *queues;
 	Size entry_count;
 	uint32 entry_capacity;
-	int32 *entries; /* | numbers of the tracks of all queues */
+	int32 *entries; /* numbers of the tracks of all queues */
 };
 
 static int

@@ -16,7 +16,7 @@ typedef struct PfsComparison
 {
 	const PfsSelection *selection;
 	const PfsSelection *base;
-	PfsStackStream *stacks; /* | stacks of both selections, each with a value per side */
+	PfsStackStream *stacks; /* stacks of both selections, each with a value per side */
 } PfsComparison;
 
 /*

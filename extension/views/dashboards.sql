@@ -1,4 +1,5 @@
--- dashboards: what pages ask on which people type. A wrong expression is told once, in words, and leaves the rest of the page empty.
+-- dashboards: functions for pages on which people type expressions. A wrong expression is reported once, as text, and the rest of the page is
+-- empty.
 
 CREATE FUNCTION profstore.selection_error(selector text, @FILTERS@) RETURNS text
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET client_min_messages = warning AS
@@ -103,8 +104,8 @@ END
 $$;
 COMMENT ON FUNCTION profstore.selection_status IS 'a selection in words, for the head of a page: what is wrong with it, why it is empty, or how much the filters keep; matchers: those that were typed of the selector''s, so that an error names the place in them';
 
--- Names of what runs below or beside most programs. Kernel frames have a mapping of their own; the others are known by the names that they have
--- in all builds, because libraries may be linked statically.
+-- Names of functions that most programs have in common. Kernel frames have a mapping of their own. The others are recognized by names that are
+-- the same in all builds, because libraries may be linked statically.
 CREATE FUNCTION profstore.frames_of(kind text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -117,7 +118,7 @@ END;
 END;
 COMMENT ON FUNCTION profstore.frames_of IS 'a filter that matches the frames of a kind: kernel, libc, allocators, or runtimes (Go, Python, Node.js, Java, tokio); NULL for any other. For hide and ignore';
 
--- A frame's name holds what its granularity adds to the function. A row that is no more than one: such a function is a part of the query that calls it.
+-- A frame's name includes the parts that its granularity adds to the function. At most one row, as a set: so the planner inlines the function.
 CREATE FUNCTION profstore.frame_filter(name text, granularity text DEFAULT 'function', file text DEFAULT NULL, mapping text DEFAULT NULL)
 	RETURNS TABLE ("function" text, filter text)
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 1
@@ -154,7 +155,7 @@ WHERE granularity <> 'function' AND name IS NOT NULL;
 END;
 COMMENT ON FUNCTION profstore.frame_filter(text, text, text, text) IS 'the filter that matches the frames of a name alone, as top() has it with its file and mapping at that granularity, and the function that they are of: NULL by file and mapping. For focus';
 
--- Parts of paths in the repository are not known; what follows its name in the path of a build is taken for them.
+-- The path of a file within the repository is not stored. The part after the repository's name in the path of the build is taken as this path.
 CREATE FUNCTION profstore.forge_url(repository text, ref text, file text, line int8 DEFAULT NULL) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC

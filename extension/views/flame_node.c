@@ -144,9 +144,7 @@ flame_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index index, RangeTbl
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_private = list_make1(call);
 	path->methods = &path_methods;
-	/*
-	 *  the node does all that the function scan does, at a lower cost
-	 */
+	/* the node does all that the function scan does, at a lower cost */
 	rel->pathlist = list_make1(path);
 }
 
@@ -201,8 +199,8 @@ typedef struct FlameState
 	FmgrInfo function;
 	List *arguments; /* ExprState */
 	bool has_sources;
-	MemoryContext context; /* | memory of the table */
-	PfsFlameTable *table;  /* | NULL before the first fetch */
+	MemoryContext context; /* memory of the table */
+	PfsFlameTable *table;  /* NULL before the first fetch */
 } FlameState;
 
 static void

@@ -70,25 +70,25 @@ struct PfsFlameTable
 	const text **labels;
 	uint32 label_count;
 	uint32 label_capacity;
-	uint32 *symbol_labels; /* | by symbol: 1 + the number of its label; 0: none yet */
+	uint32 *symbol_labels; /* by symbol: 1 + the number of its label; 0: none yet */
 	uint32 symbol_count;
-	const text *last_text; /* | the latest label without a symbol, and its number */
+	const text *last_text; /* the latest label without a symbol, and its number */
 	uint32 last_label;
 	PfsIdMap location_sources; /* location → number of the source of its first line */
 	Source *sources;
 	uint32 source_count;
 	uint32 source_capacity;
-	text_copies_hash *copies; /* | copies of texts that several sources share */
+	text_copies_hash *copies; /* copies of texts that several sources share */
 
 	char *rows;
 	Size used; /* bytes */
 	Size capacity;
-	BufFile *file; /* | earlier rows; NULL: all rows are in the array */
+	BufFile *file; /* earlier rows; NULL: all rows are in the array */
 	uint64 file_rows;
 	uint64 row_count;
 
-	uint64 next; /* | ordinal of the row to be read next */
-	Size at;	 /* | its offset in the array, in bytes */
+	uint64 next; /* ordinal of the row to be read next */
+	Size at;	 /* its offset in the array, in bytes */
 };
 
 PfsFlameTable *

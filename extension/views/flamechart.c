@@ -59,9 +59,7 @@ enum
 	SAMPLE_SERIES, /* PfsSeries.index */
 	SAMPLE_TIME,
 	SAMPLE_STACK,
-	/*
-	 *  a sort key, so that tracks do not depend on the order of samples of equal time
-	 */
+	/* a sort key, so that tracks do not depend on the order of samples of equal time */
 	SAMPLE_VALUE,
 	SAMPLE_COLUMNS
 };
@@ -216,9 +214,7 @@ default_width(const PfsSelection *selection, int32 series)
 {
 	const char *unit = strrchr(selection->profile_type, ':');
 
-	/*
-	 *  the last component of the profile type, apart from ":delta", is the unit of the period
-	 */
+	/* the last component of the profile type, apart from ":delta", is the unit of the period */
 	if (unit != NULL && strcmp(unit, ":delta") == 0)
 		while (unit > selection->profile_type && *--unit != ':')
 			;

@@ -17,7 +17,7 @@ typedef struct PfsFlamegraph
 	const PfsSelection *selection;
 	bool inverted;
 	PfsFrameTree *tree;
-	PfsFlameScan *rows; /* | at least the row of the root */
+	PfsFlameScan *rows; /* at least the row of the root */
 } PfsFlamegraph;
 
 /*

@@ -1,12 +1,13 @@
--- query: a topic and an example for every function, and help(), which lists them. Comes last: both are joined to the comments of all rooms, so
--- that \df+ shows them. Results that go to people fit into 120 columns, whatever names are in them; those that go to other tools go to a
--- file, as psql writes it.
+-- help: a topic and an example for every function, and help(), which lists them. This script comes last, since it joins both to the comments of
+-- all rooms, which \df+ shows. Results meant for people fit into 120 columns whatever names they contain; results meant for other tools are
+-- written to a file with psql.
 
 CREATE FUNCTION profstore.help(name text)
 	RETURNS TABLE (topic text, "function" text, description text, example text)
 	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
--- 74 characters a line in the list, 27 and 54 with examples, make at most 120 columns with the longest topic and name
+-- a comment's first clause is cut to 74 characters in the list, and to 27 or 54 beside examples, so that a row has at most 120 columns with the
+-- longest topic and name
 SELECT c.parts[2], p.proname,
 	CASE WHEN help.name IS NULL THEN CASE WHEN length(d.clause) <= 74 THEN d.clause ELSE split_part(d.clause, ', ', 1) END
 		ELSE rtrim(regexp_replace(regexp_replace(d.whole, '(\S{27})', '\1 ', 'g'), '(.{1,27})(\s+|$)', E'\\1\n', 'g'), E'\n') END,

@@ -1,4 +1,4 @@
--- query: sums per stack as a type, an aggregate that makes it from any rows, and its views
+-- merged: sums per stack as a type, the aggregate that computes them from any rows, and its views
 
 CREATE TYPE profstore.stack_sums;
 CREATE FUNCTION profstore_internal.stack_sums_in(cstring) RETURNS profstore.stack_sums

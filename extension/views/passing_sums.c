@@ -7,8 +7,8 @@
  * 2. count_workers(): parallel workers may help. They get the ranges, series and expressions, make
  *    filters of their own, take blocks of the same scan, and leave their cells in shared memory
  *    (profstore_sum_passing()).
- * 3. passing_take_cells(): the leader reads as well, waits for the workers, and adds their cells to the
- *    sums. Sums of integers do not depend on the order.
+ * 3. passing_take_cells(): the leader reads as well, waits for the workers, and adds their cells to
+ *    the sums. Sums of integers do not depend on the order.
  * 4. Chunks that the leader's filter keeps are passed to the workers, and those that workers add
  *    are returned to it.
  */
@@ -62,7 +62,7 @@ typedef struct Request
 	int32 series_count;
 	TimestampTz first_bucket;
 	Size bucket_count;
-	Size newly_kept_bytes; /* | bytes per worker */
+	Size newly_kept_bytes; /* bytes per worker */
 	bool has_expression[PFS_FILTER_COUNT];
 } Request;
 
@@ -179,9 +179,7 @@ count_workers(const PfsPassing *passing, const PfsStackFilter *filter)
 	return count;
 }
 
-/*
- *  --- the request to the workers ---
- */
+/* --- the request to the workers --- */
 
 static Size
 expressions_bytes(const PfsFilters *filters)

@@ -15,13 +15,11 @@ typedef struct PfsPassing
 {
 	const PfsSelection *selection;
 	const PfsFilters *filters;
-	/*
-	 *  by PfsSeries.index: the number under which the series' values are added up
-	 */
+	/* by PfsSeries.index: the number under which the series' values are added up */
 	const int32 *ranks;
-	int32 rank_count;	 /* | number of ranks; each rank is below it */
-	int64 step_us;		 /* | width of a bucket; 0: one sum per time */
-	PfsSeriesSums *sums; /* | receives the sums, by (rank, start of the bucket) */
+	int32 rank_count;	 /* number of ranks; each rank is below it */
+	int64 step_us;		 /* width of a bucket; 0: one sum per time */
+	PfsSeriesSums *sums; /* receives the sums, by (rank, start of the bucket) */
 } PfsPassing;
 
 /*

@@ -6,13 +6,13 @@ CREATE FUNCTION profstore.parse_selector(selector text, OUT profile_type text, O
 	AS 'MODULE_PATHNAME', 'profstore_parse_selector';
 COMMENT ON FUNCTION profstore.parse_selector IS 'the parts of a selector; the value of =~ and !~ is an anchored regular expression';
 
--- One value as matchers have it.
+-- Quotes a value for a matcher.
 CREATE FUNCTION profstore_internal.matched(value text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN '"' || replace(replace(replace(value, '\', '\\'), '"', '\"'), E'\n', '\n') || '"';
 COMMENT ON FUNCTION profstore_internal.matched(text) IS 'a value in the quotes of selectors and filters';
 
--- Dashboards have the values of a variable in a list; this writes the selector, whatever characters are in them.
+-- Writes a selector from a dashboard's variable, whose values are an array; escapes all special characters in them.
 CREATE FUNCTION profstore.selector(profile_type text, labels jsonb DEFAULT '{}', matchers text DEFAULT NULL)
 	RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -34,14 +34,14 @@ FROM (SELECT l.label, count(*) AS count,
 END;
 COMMENT ON FUNCTION profstore.selector IS 'a selector from a profile type and an object of labels: a text is the value, of an array one of the values, null any value; quotes what needs it. More matchers are taken as they are: a="b", c!~"d"';
 
--- What stands in a selector may be the first parts of a profile type.
+-- The profile type in a selector may be abbreviated to its first components.
 CREATE FUNCTION profstore_internal.full_profile_type(name text)
 	RETURNS text
 	LANGUAGE c STABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_full_profile_type';
 COMMENT ON FUNCTION profstore_internal.full_profile_type IS 'the profile type that begins with these parts; the name itself where it has all five, or none does; an error where several do';
 
--- Labels that must have a value find series by the index; what a selector says beside them is asked of each.
+-- Equality matchers find series by the index on labels; all other matchers are tested for each of these series.
 CREATE FUNCTION profstore.matching_series(selector text)
 	RETURNS TABLE (series_id int4, profile_type text, unit text, delta bool, labels jsonb, period int8,
 			   first_seen timestamptz, last_seen timestamptz)
@@ -95,8 +95,8 @@ BEGIN ATOMIC
 SELECT min(m.series_id), m.profile_type, m.labels, min(m.first_seen), max(m.last_seen)
 FROM profstore.matching_series(selector) m
 GROUP BY m.profile_type, m.labels, m.period
--- last_seen is up to a minute old; what is stored twice was seen when one of the two was, not between them
--- (NULL: nobody has told yet, which may be any time)
+-- last_seen is up to a minute old. A series that two writers have stored has two rows, and qualifies if one of them does. (NULL: not reported
+-- yet, so any time is possible.)
 HAVING bool_or((m.last_seen + interval '1 minute' < from_ts OR m.first_seen >= to_ts) IS NOT TRUE)
 ORDER BY m.profile_type COLLATE "C", m.labels, min(m.series_id);
 END;
@@ -128,7 +128,8 @@ ORDER BY 1;
 END;
 COMMENT ON FUNCTION profstore.label_values IS 'values of a label among the series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
 
--- Functions that scan samples flush this transaction's own rows first, which only the leader can: PARALLEL RESTRICTED.
+-- Functions that scan samples first write the buffered rows of their transaction, which only the leader process has: so they are PARALLEL
+-- RESTRICTED.
 
 CREATE FUNCTION profstore_internal.scan_support(internal) RETURNS internal
 	LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_scan_support';
@@ -209,7 +210,7 @@ CREATE FUNCTION profstore.short_name(name text, width int4 DEFAULT 60)
 	AS 'MODULE_PATHNAME', 'profstore_short_name';
 COMMENT ON FUNCTION profstore.short_name IS 'a name of a function in at most width characters, for people: one that is longer loses the hash of Rust, then what stands in brackets behind names (arguments of templates, generics, functions), then its middle';
 
--- The scales of the HTML pages (format.js), in ASCII. Each begins where the finer one would print as much: 999.5 ms is 1 s.
+-- The units of the HTML pages (format.js), in ASCII. A unit begins at the value that the next smaller one would round up to it: 999.5 ms is 1 s.
 CREATE FUNCTION profstore.readable(value float8, unit text)
 	RETURNS text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -228,7 +229,7 @@ LIMIT 1;
 END;
 COMMENT ON FUNCTION profstore.readable IS 'a value with its unit, for people: nanoseconds as ns, us, ms, s, min or h, bytes as B, KiB, MiB, GiB or TiB, counts and others with k, M or G';
 
--- A level of the tree is a blank, up to half of what stands beside the numbers in 120 columns.
+-- Each level of the tree is indented by a blank, up to half of the width that the numbers leave of 120 columns.
 CREATE FUNCTION profstore.flamegraph_text(@SELECTION@, max_nodes int4 DEFAULT 100, inverted bool DEFAULT false,
 								@FRAME_FILTERS@, by text[] DEFAULT '{}', @TRACE@)
 	RETURNS TABLE (share text, total text, self text, frame text)

@@ -128,9 +128,7 @@ append_without_arguments(StringInfo to, const char *name, const char *end)
 
 		appendBinaryStringInfo(to, at, (int) symbol);
 		at += symbol;
-		/*
-		 *  a bracket behind an operator's symbol is not part of the name
-		 */
+		/* a bracket behind an operator's symbol is not part of the name */
 		if (at == end || !is_opening(*at) || (symbol == 0 && !holds_arguments(name, at)))
 		{
 			if (symbol == 0)

@@ -26,7 +26,7 @@ enum
 
 typedef struct SourceLine
 {
-	int32 line; /* | line number; 0: unknown */
+	int32 line; /* line number; 0: unknown */
 	int64 self;
 	int64 total;
 } SourceLine;
@@ -34,7 +34,7 @@ typedef struct SourceLine
 /* The text of the file, read line by line. */
 typedef struct Contents
 {
-	const char *at; /* | the next line; NULL at the end */
+	const char *at; /* the next line; NULL at the end */
 	int32 line;		/* its number */
 } Contents;
 

@@ -46,7 +46,7 @@ profstore_stacks_of(PG_FUNCTION_ARGS)
 	uint32 size_capacity = 0;
 	Datum *names = NULL;
 	Size *sizes = NULL;
-	int32 depth = 0; /* | number of names in memory */
+	int32 depth = 0; /* number of names in memory */
 	int32 cut = PG_INT32_MAX;
 
 	if (pfs_frame_tree_is_empty(tree))

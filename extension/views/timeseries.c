@@ -62,7 +62,7 @@ typedef struct SeriesGraph
 	PfsSeriesGroups groups;
 	/* by PfsSeries.index: its group (delta types), or its number by group (instant types) */
 	int32 *ranks;
-	int32 *group_of_rank; /* | by rank; only for instant types */
+	int32 *group_of_rank; /* by rank; only for instant types */
 	int64 step_us;
 	const PfsFilters *filters; /* NULL: none */
 	PfsSeriesSums *sums;	   /* by (rank, start of the bucket) */
@@ -75,24 +75,24 @@ typedef struct SeriesGraph
 	PfsSeriesSums *scrapes;
 	PfsSeriesSums *counts;
 
-	PfsWindows *windows; /* | windows of the samples; only for delta types */
+	PfsWindows *windows; /* windows of the samples; only for delta types */
 } SeriesGraph;
 
 /* Consecutive rows with the same key, added up before they go to the sums. */
 typedef struct Run
 {
-	PfsSeriesSums *sums; /* | destination of the run's sum */
-	PfsSeriesKey key;	 /* | series is NO_SERIES before the first row */
+	PfsSeriesSums *sums; /* destination of the run's sum */
+	PfsSeriesKey key;	 /* series is NO_SERIES before the first row */
 	int64 sum;
-	TimestampTz scrape; /* | the latest scrape of the run, DT_NOBEGIN before the first */
-	TimestampTz bucket; /* | bucket of the latest row */
+	TimestampTz scrape; /* the latest scrape of the run, DT_NOBEGIN before the first */
+	TimestampTz bucket; /* bucket of the latest row */
 } Run;
 
 /* A row of the result while it is added up. */
 typedef struct Point
 {
-	TimestampTz bucket; /* | start of the bucket */
-	int32 group;		/* | NO_GROUP before the first row */
+	TimestampTz bucket; /* start of the bucket */
+	int32 group;		/* NO_GROUP before the first row */
 	double value;
 } Point;
 
@@ -132,9 +132,7 @@ timeseries_get_step(FunctionCallInfo fcinfo, const PfsSelection *selection)
 {
 	const Datum *step = pfs_argument(fcinfo, "step");
 
-	/*
-	 *  a bucket narrower than the tier's would have the samples of a longer time
-	 */
+	/* a bucket narrower than the tier's would have the samples of a longer time */
 	if (step == NULL)
 		return Max(choose_step(selection), pfs_sample_resolution(selection));
 	return pfs_step_us(DatumGetIntervalP(*step), "step");
@@ -256,9 +254,7 @@ sum_block(const SeriesGraph *graph, const PfsSampleBlock *block, Run *run)
 		}
 		if (windows != NULL)
 			pfs_windows_add(windows, time);
-		/*
-		 *  modulo 2^64, since the difference may exceed int64
-		 */
+		/* modulo 2^64, since the difference may exceed int64 */
 		if ((uint64) time - (uint64) run->bucket >= (uint64) graph->step_us)
 			run->bucket = pfs_bucket_start(time, graph->step_us);
 		key = (PfsSeriesKey){ picks ? time : run->bucket, graph->ranks[series->index] };
@@ -355,9 +351,7 @@ look_around(const SeriesGraph *graph)
 	select_watched(&around, windows);
 	around.from = windows->latest - LOOK_AROUND_US;
 	around.to = windows->latest + LOOK_AROUND_US;
-	/*
-	 *  times in a tier are starts of its buckets and say nothing about windows
-	 */
+	/* times in a tier are starts of its buckets and say nothing about windows */
 	for (int i = 0; i < PFS_TIER_COUNT; i++)
 		around.from = Max(around.from, windows->tier_ends[i]);
 	scan =
@@ -447,9 +441,7 @@ cover_bucket(const SeriesGraph *graph, TimestampTz bucket, int32 group)
 {
 	TimestampTz end = graph->selection->to;
 
-	/*
-	 *  modulo 2^64, since the difference may exceed int64
-	 */
+	/* modulo 2^64, since the difference may exceed int64 */
 	if ((uint64) end - (uint64) bucket > (uint64) graph->step_us)
 		end = bucket + graph->step_us;
 	return pfs_windows_cover(graph->windows, Max(bucket, graph->selection->from), end, group);

@@ -1,4 +1,4 @@
--- query: more ways to look at a selection; the arguments are those of the views in query.sql
+-- views: more views of a selection; their arguments are those of the views in query.sql
 
 CREATE FUNCTION profstore.filtered_share(@SELECTION@, @FILTERS@, @TRACE@, OUT whole int8, OUT kept int8,
 								OUT kept_share float8, OUT not_focused int8, OUT ignored int8, OUT without_frames int8)
