@@ -16,7 +16,7 @@ BEGIN
 			RAISE object_not_in_prerequisite_state USING
 				MESSAGE = format('schema "%s" belongs to role "%s", which is not a superuser', schema, others),
 				DETAIL = 'Who owns the schema could put functions there that run with the rights of a superuser.',
-				HINT = format('Look at what is in it, then rename it, or run ALTER SCHEMA %I OWNER TO CURRENT_USER.', schema);
+				HINT = format('Inspect its contents, then rename it, or run ALTER SCHEMA %I OWNER TO CURRENT_USER.', schema);
 		END IF;
 
 		SELECT string_agg(DISTINCT coalesce(quote_ident(r.rolname), 'PUBLIC'), ', ') INTO others
@@ -44,7 +44,7 @@ BEGIN
 			RAISE object_not_in_prerequisite_state USING
 				MESSAGE = format('schema "%s" has objects of roles that are not superusers', schema),
 				DETAIL = format('There is %s.', others),
-				HINT = 'Look at them, then move them with ALTER ... SET SCHEMA.';
+				HINT = 'Inspect them, then move them with ALTER ... SET SCHEMA.';
 		END IF;
 	END LOOP;
 END

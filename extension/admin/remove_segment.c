@@ -70,7 +70,7 @@ remove_segment(Oid relation_id, int64 segment_no)
 						errmsg("table \"%s\" has no segment %lld",
 							   RelationGetRelationName(relation), (long long) segment_no),
 						errhint("The view profstore.segment_details lists segments. Compaction "
-								"gives others in place of those that it merges.")));
+								"replaces the segments that it merges by new ones.")));
 	table_close(relation, NoLock);
 	pfs_bounded_waits_end(level);
 	return removed;

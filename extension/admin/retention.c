@@ -264,7 +264,7 @@ fill_tier(Relation source, const PfsTier *tier, const PfsTierSpec *spec,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("table \"%s\" has " UINT64_FORMAT " rows, but " UINT64_FORMAT " were read",
 						RelationGetRelationName(source), totals->row_count, read_count),
-				 errhint("profstore.verify() tells more.")));
+				 errhint("Run profstore.verify() on the table.")));
 	return sum_count;
 }
 
@@ -321,7 +321,8 @@ profstore_move_to_tier(PG_FUNCTION_ARGS)
 	if (totals.segment_count > 0 &&
 		(TIMESTAMP_NOT_FINITE(totals.time_min) || TIMESTAMP_NOT_FINITE(totals.time_max)))
 		ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-						errmsg("table \"%s\" has rows at an infinite time, which no bucket holds",
+						errmsg("table \"%s\" has rows with an infinite time, which belong to no "
+							   "bucket",
 							   RelationGetRelationName(source)),
 						errhint("Detach the table.")));
 	if (totals.segment_count > 0)

@@ -68,8 +68,8 @@ BEGIN
 	END LOOP;
 	IF set_retention.raw IS NULL AND coalesce(set_retention.minute, set_retention.hour) IS NOT NULL THEN
 		RAISE invalid_parameter_value USING
-			MESSAGE = 'sums are made of samples that grow old, but raw is NULL',
-			HINT = 'Say how long samples are kept as they are.';
+			MESSAGE = 'minute and hour require a limit on the age of samples, but raw is NULL',
+			HINT = 'Pass raw, the time for which samples are kept unchanged.';
 	ELSIF set_retention.raw > set_retention.minute OR greatest(set_retention.raw, set_retention.minute) > set_retention.hour THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = 'a coarser tier must be kept at least as long as a finer one',
@@ -157,7 +157,7 @@ BEGIN
 		EXECUTE format('LOCK TABLE ONLY %s IN SHARE MODE', part);
 	EXCEPTION
 		WHEN lock_not_available THEN
-			RAISE NOTICE 'partition % stays for now: its lock is taken', part;
+			RAISE NOTICE 'partition % is not dropped yet: its lock is taken', part;
 			RETURN;
 	END;
 	EXECUTE format('SELECT count(*) FROM ONLY %s', part) INTO rows;
@@ -246,7 +246,7 @@ BEGIN
 	rows := 0;
 	BEGIN
 		IF emptied AND NOT profstore_internal.is_vacated(part) THEN
-			RAISE NOTICE 'partition % stays for now: rows came late, or an older transaction may still read it', name;
+			RAISE NOTICE 'partition % is not dropped yet: late rows were added, or an older transaction may still read it', name;
 			RETURN;
 		END IF;
 		IF NOT has_segments THEN
@@ -260,7 +260,7 @@ BEGIN
 		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', parent);
 		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', part);
 		IF emptied AND NOT profstore_internal.is_vacated(part) THEN
-			RAISE NOTICE 'partition % stays for now: rows came late', name;
+			RAISE NOTICE 'partition % is not dropped yet: late rows were added', name;
 			RETURN;
 		END IF;
 		IF has_segments THEN
@@ -284,7 +284,7 @@ BEGIN
 		WHEN lock_not_available THEN
 			blocked := true;
 			rows := 0;
-			RAISE NOTICE 'partition % stays for now: its lock is taken', name;
+			RAISE NOTICE 'partition % is not dropped yet: its lock is taken', name;
 	END;
 END
 $$;
@@ -369,7 +369,7 @@ BEGIN
 		IF profstore_internal.is_foreign(part.relation) THEN
 			RAISE WARNING USING
 				ERRCODE = 'feature_not_supported',
-				MESSAGE = format('partition %s stays: it is a foreign table', relation),
+				MESSAGE = format('partition %s is kept: it is a foreign table', relation),
 				HINT = 'Detach it with ALTER TABLE ... DETACH PARTITION.';
 			CONTINUE;
 		END IF;
@@ -469,7 +469,7 @@ BEGIN
 		IF NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = tracked.relation AND a.attname = tracked.column_name
 					   AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid = 'int8'::regtype) THEN
 			RAISE undefined_column USING
-				MESSAGE = format('tracked column "%s" of table "%s" is not there, or not a bigint', tracked.column_name, tracked.relation),
+				MESSAGE = format('tracked column "%s" of table "%s" does not exist, or is not of type bigint', tracked.column_name, tracked.relation),
 				HINT = 'Call profstore.untrack_stacks() and track_stacks() for the table.';
 		END IF;
 		relation := tracked.relation;

@@ -105,7 +105,7 @@ BEGIN
 			RAISE WARNING USING
 				MESSAGE = format('row policies of table "profstore.%s" could not be restored: %s', name, SQLERRM),
 				DETAIL = 'Until they are, only its owner and superusers see rows of it.',
-				HINT = 'Make what they need, for example roles, then run SELECT profstore.apply_policies().';
+				HINT = 'Create the missing objects, for example roles, then run SELECT profstore.apply_policies().';
 		END;
 	END LOOP;
 	RETURN made;

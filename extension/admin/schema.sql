@@ -7,9 +7,9 @@ $$
 BEGIN
 	IF to_regnamespace('profstore_internal') IS NOT NULL THEN
 		RAISE duplicate_schema USING
-			MESSAGE = 'schema "profstore_internal" exists already',
+			MESSAGE = 'schema "profstore_internal" already exists',
 			DETAIL = 'The extension makes it, for functions that nobody else calls.',
-			HINT = 'Look at what is in it, then rename it, or drop it.';
+			HINT = 'Inspect its contents, then rename or drop it.';
 	END IF;
 END
 $$;

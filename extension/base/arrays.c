@@ -20,7 +20,7 @@ pfs_grown_capacity(uint32 capacity, uint64 count)
 	if (count > PG_UINT32_MAX)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("cannot keep more than %u elements", PG_UINT32_MAX),
-						errhint("Ask for less at once, as a shorter time range.")));
+						errhint("Request less at once, for example a shorter time range.")));
 	return (uint32) Min(grown, PG_UINT32_MAX);
 }
 

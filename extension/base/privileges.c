@@ -23,7 +23,7 @@ pfs_require_privilege(Oid relid, AclMode mode)
 	role = quote_literal_cstr(quote_identifier(GetUserNameFromId(GetUserId(), false)));
 	ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 					errmsg("permission denied for table %s", get_rel_name(relid)),
-					errhint("Its owner gives what is missing: SELECT profstore.%s(%s).",
+					errhint("The owner of the extension can grant it: SELECT profstore.%s(%s).",
 							mode == ACL_SELECT ? "grant_read" : "grant_write", role)));
 }
 

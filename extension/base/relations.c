@@ -29,7 +29,7 @@ pfs_relation_oid(const char *name)
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 						errmsg("relation \"profstore.%s\" does not exist", name),
 						errhint("Run ALTER EXTENSION profstore UPDATE if the extension is of an "
-								"earlier version; else restore the relation from a backup.")));
+								"earlier version; otherwise restore the relation from a backup.")));
 	return relation_id;
 }
 

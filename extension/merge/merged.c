@@ -100,7 +100,7 @@ pfs_merged_read(const char *bytes, Size length, int error)
 							   FORMAT_VERSION)));
 	if (reader.cursor.failed || version == 0 ||
 		reader.count > (length - reader.cursor.offset) / MIN_STACK_BYTES)
-		ereport(ERROR, (errcode(error), errmsg("invalid bytes of stack sums")));
+		ereport(ERROR, (errcode(error), errmsg("invalid binary value of type stack_sums")));
 	return reader;
 }
 
@@ -114,15 +114,16 @@ pfs_merged_next(PfsMergedReader *reader, PfsStackSum *sum)
 	if (reader->next == reader->count)
 	{
 		if (cursor->offset != cursor->length)
-			ereport(ERROR, (errcode(reader->error), errmsg("invalid bytes of stack sums"),
-							errdetail("Bytes left over: %zu.", cursor->length - cursor->offset)));
+			ereport(ERROR,
+					(errcode(reader->error), errmsg("invalid binary value of type stack_sums"),
+					 errdetail("Bytes left over: %zu.", cursor->length - cursor->offset)));
 		return false;
 	}
 	step = pfs_cursor_varint(cursor);
 	value = pfs_unzigzag(pfs_cursor_varint(cursor));
 	if (cursor->failed || value == 0 || step > (uint64) (PG_INT64_MAX - reader->last) ||
 		(step == 0 && reader->next > 0))
-		ereport(ERROR, (errcode(reader->error), errmsg("invalid bytes of stack sums"),
+		ereport(ERROR, (errcode(reader->error), errmsg("invalid binary value of type stack_sums"),
 						errdetail("Stack " UINT64_FORMAT " of " UINT64_FORMAT " is damaged.",
 								  reader->next + 1, reader->count)));
 	reader->next++;
@@ -170,7 +171,7 @@ fail_text(const char *text, const char *at)
 	ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 					errmsg("invalid input syntax for type stack_sums: \"%s\"", text),
 					errdetail("Character %d is not expected.", (int) (at - text) + 1),
-					errhint("It looks like {stack:value, ...}, with ascending stack ids.")));
+					errhint("The format is {stack:value, ...}, with ascending stack ids.")));
 }
 
 static const char *

@@ -44,11 +44,12 @@ pfs_require_scrapes(const PfsSelection *selection)
 	if (pfs_picks_scrapes(selection) && pfs_sample_resolution(selection) > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("%s needs samples, of which a part of the range has just sums",
+				 errmsg("%s needs individual samples, but part of the range is kept only "
+						"as sums",
 						pfs_over_time_name(selection->over_time)),
-				 errdetail(
-					 "Tiers keep sums and how many scrapes are in them, which tell averages."),
-				 errhint("Begin the range where profstore.samples begins.")));
+				 errdetail("Tiers keep sums and numbers of scrapes, which suffice only for "
+						   "averages."),
+				 errhint("Begin the range at or after the oldest time in profstore.samples.")));
 }
 
 TimestampTz *

@@ -208,8 +208,9 @@ range_length(const PfsSelection *selection)
 {
 	if (TIMESTAMP_NOT_FINITE(selection->from) || TIMESTAMP_NOT_FINITE(selection->to))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("a rate needs time ranges with two ends"),
-						errhint("With absolute => true, sums are compared, whatever the ranges.")));
+						errmsg("rates require time ranges with a beginning and an end"),
+						errhint("Use absolute => true to compare sums, whatever the lengths of the "
+								"ranges.")));
 	return pfs_sample_covered_us(selection);
 }
 

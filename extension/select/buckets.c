@@ -14,8 +14,8 @@ pfs_step_us(const Interval *step, const char *name)
 	if (step->month != 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s must not contain months or years", name),
-						errdetail("They differ in length."),
-						errhint("Give days, hours, minutes or seconds.")));
+						errdetail("Months and years differ in length."),
+						errhint("Use days, hours, minutes or seconds.")));
 	if (llabs(step->day) > MAX_STEP_DAYS || llabs(step->time / USECS_PER_DAY) > MAX_STEP_DAYS)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s must not be longer than %d days", name, MAX_STEP_DAYS)));

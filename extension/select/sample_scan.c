@@ -328,7 +328,7 @@ open_partition(PfsSampleScan *scan, Oid relid)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("partition \"%s\" is not a table", RelationGetRelationName(scan->relation)),
-				 errhint("Detach it, or query it in SQL of your own.")));
+				 errhint("Detach it, or query it directly with SQL.")));
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		scan->attnums[i] = get_attnum(relid, COLUMN_NAMES[i]);
 	scan->is_tier = scan->next_partition > list_length(scan->partitions) - scan->tier_partitions;

@@ -135,7 +135,8 @@ pfs_selection_get_range(FunctionCallInfo fcinfo, const char *selector_name, cons
 	if (selection->over_time != PFS_OVER_TIME_UNSAID && selection->delta &&
 		selection->series_count > 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("%s is of instant types", pfs_over_time_name(selection->over_time)),
+						errmsg("%s requires an instant profile type",
+							   pfs_over_time_name(selection->over_time)),
 						errdetail("Values of %s add up over time.", selection->profile_type)));
 	index_distinct_series(selection);
 	return selection;
@@ -214,9 +215,10 @@ pfs_selection_tell_unknown(const PfsSelection *selection)
 		!pfs_selection_notes_first())
 		return;
 	similar = pfs_type_name_similar(selection->profile_type);
-	ereport(NOTICE, (errmsg("no series has profile type \"%s\"", selection->profile_type),
-					 similar != NULL ? errhint("Perhaps you mean \"%s\".", similar)
-									 : errhint("profstore.profile_types() lists what there is.")));
+	ereport(NOTICE,
+			(errmsg("no series has profile type \"%s\"", selection->profile_type),
+			 similar != NULL ? errhint("Perhaps you mean \"%s\".", similar)
+							 : errhint("profstore.profile_types() lists all profile types.")));
 }
 
 PfsSelection *

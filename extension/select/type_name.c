@@ -62,7 +62,7 @@ refuse_ambiguous(const char *name)
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					errmsg("several profile types begin with \"%s\"", name),
 					errdetail_internal("%s", list.data),
-					errhint("Give so many of the first parts that one type alone has them.")));
+					errhint("Add more components until the profile type is unambiguous.")));
 }
 
 const char *

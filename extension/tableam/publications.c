@@ -262,7 +262,7 @@ publication_refuse(const char *name, List *publications, const char *through,
 			 errmsg("logical replication is not supported on table \"%s\", which uses access "
 					"method \"profstore\"",
 					name),
-			 errdetail("Publication \"%s\" has it through %s \"%s\".",
+			 errdetail("Publication \"%s\" contains it through %s \"%s\".",
 					   get_publication_name(linitial_oid(publications), false), through,
 					   through_name),
 			 errhint(ELSEWHERE_HINT)));
@@ -302,7 +302,7 @@ pfs_publications_check_table(const char *name, Oid schema)
 						  errdetail("Publication \"%s\" is of all tables, but access method "
 									"\"profstore\" has no logical replication.",
 									get_publication_name(linitial_oid(all_tables), false)),
-						  errhint("Make the publication anew, with the names of its tables.")));
+						  errhint("Create the publication again, with a list of tables.")));
 }
 
 void

@@ -38,7 +38,7 @@ BEGIN
 			ERRCODE = 'feature_not_supported',
 			MESSAGE = 'a publication of all tables has none of the rows in tables that use access method "profstore"',
 			DETAIL = 'It has those of their directory, which would damage tables of the subscriber.',
-			HINT = 'Make the publication anew, with the names of its tables.';
+			HINT = 'Create the publication again, with a list of tables.';
 	END IF;
 END
 $$;

@@ -90,9 +90,10 @@ matcher_read_number(const PfsMatcher *matcher, const char *argument)
 	number = strtou64(matcher->value, &end, 0);
 	if (errno != 0 || *end != '\0' || !(*matcher->value >= '0' && *matcher->value <= '9'))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("invalid %s: \"%s\" is no number to compare field %s with", argument,
-							   matcher->value, matcher->label),
-						errhint("Other operators compare its text, as in %s=~\"0x12.*\".",
+						errmsg("invalid %s: \"%s\" is not a number, which field %s requires for "
+							   "this operator",
+							   argument, matcher->value, matcher->label),
+						errhint("Use another operator to compare its text, as in %s=~\"0x12.*\".",
 								matcher->label)));
 	return number;
 }

@@ -49,9 +49,9 @@ pfs_function_tell_missing(const PfsFunctionQuery *query, const PfsFrameTree *tre
 	if (query->selection->series_count == 0)
 		pfs_selection_tell_empty(query->selection);
 	else if (pfs_selection_notes_first())
-		ereport(NOTICE,
-				(errmsg("no stack of the selection has function \"%s\"", query->function),
-				 errhint("profstore.top() lists the functions that range and filters leave.")));
+		ereport(NOTICE, (errmsg("no stack of the selection has function \"%s\"", query->function),
+						 errhint("profstore.top() lists the functions in the range that pass the "
+								 "filters.")));
 }
 
 static void

@@ -227,8 +227,8 @@ new_track(PfsTracks *tracks)
 						errmsg("too many samples of one series overlap for a flame chart"),
 						errdetail("The limit is %d; a sample lasts " INT64_FORMAT " microseconds.",
 								  PFS_MAX_TRACKS, tracks->width_us),
-						errhint("Flame charts are for samples that keep their times (--keep-times)."
-								" Choose fewer series for a lane, or a smaller width.")));
+						errhint("Flame charts are for samples that keep their times "
+								"(--keep-times). Select fewer series, or pass a smaller width.")));
 	return tracks->track_count++;
 }
 

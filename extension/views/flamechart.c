@@ -315,13 +315,15 @@ profstore_flamechart(PG_FUNCTION_ARGS)
 
 	if (!selection->delta)
 		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("flame charts are of delta types"),
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("flame charts require a delta profile type"),
 				 errdetail("Values of %s do not add up over time.", selection->profile_type)));
 	if (pfs_sample_resolution(selection) > 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a flame chart needs samples, of which a part of the range has just sums"),
-				 errhint("Begin the range where profstore.samples begins.")));
+				 errmsg("a flame chart needs individual samples, but part of the range is "
+						"kept only as sums"),
+				 errhint("Begin the range at or after the oldest time in profstore.samples.")));
 	samples = pfs_row_sorter_begin(SAMPLE_COLUMNS, SAMPLE_COLUMNS, work_mem / 2);
 	stacks = pfs_stack_table_begin(0, STACKS_SHARE(pfs_hash_memory_bytes()));
 	flamechart_read_samples(selection, samples, stacks);

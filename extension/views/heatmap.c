@@ -96,7 +96,8 @@ profstore_heatmap(PG_FUNCTION_ARGS)
 						errmsg("slices must be between 1 and %d", MAX_SLICES)));
 	if (!selection->delta)
 		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("heat maps are of delta types"),
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("heat maps require a delta profile type"),
 				 errdetail("Values of %s do not add up over time.", selection->profile_type)));
 	if (heatmap_put_cells(&result, sum_cells(selection, &filters, step_us, slices), step_us,
 						  slices))

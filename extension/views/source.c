@@ -75,7 +75,7 @@ sum_lines(const PfsSelection *selection, const PfsFilters *filters, uint32 *coun
 	if (*count == 0 && function_count > 0 && pfs_selection_notes_first())
 		ereport(NOTICE,
 				(errmsg("no frame of the selection is in file \"%s\"", filters->source_file),
-				 errhint("The column file of profstore.top() has the files of functions.")));
+				 errhint("Column file of profstore.top() lists the files of functions.")));
 	qsort(lines, *count, sizeof(SourceLine), source_compare_lines);
 	return lines;
 }

@@ -17,9 +17,8 @@ pfs_max_nodes_get(FunctionCallInfo fcinfo)
 		return PFS_NO_ROW_LIMIT;
 	max_nodes = DatumGetInt32(*argument);
 	if (max_nodes < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("max_nodes must be at least 1"),
-				 errhint("NULL takes the limit away.")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("max_nodes must be at least 1"), errhint("NULL means no limit.")));
 	return (uint32) max_nodes;
 }
 
@@ -30,9 +29,8 @@ pfs_max_rows_get(FunctionCallInfo fcinfo)
 	int64 max_rows = argument == NULL ? PG_INT64_MAX : DatumGetInt32(*argument);
 
 	if (max_rows < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("max_rows must not be negative"),
-				 errhint("NULL takes the limit away.")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("max_rows must not be negative"), errhint("NULL means no limit.")));
 	return max_rows;
 }
 

@@ -48,21 +48,19 @@ doubts_warn(PfsDoubt doubt, uint64 count)
 	switch (doubt)
 	{
 		case PFS_DOUBT_STACKS:
-			ereport(WARNING,
-					(errcode(ERRCODE_DATA_CORRUPTED),
-					 errmsg_plural(UINT64_FORMAT " stack is not in the dictionary",
-								   UINT64_FORMAT " stacks are not in the dictionary",
-								   (unsigned long) count, count),
-					 errdetail("Their values are shown under \"%s\".", PFS_UNKNOWN_STACK),
-					 errhint("profstore.verify() tells which segments have such stacks.")));
+			ereport(WARNING, (errcode(ERRCODE_DATA_CORRUPTED),
+							  errmsg_plural(UINT64_FORMAT " stack is not in the dictionary",
+											UINT64_FORMAT " stacks are not in the dictionary",
+											(unsigned long) count, count),
+							  errdetail("Their values are shown under \"%s\".", PFS_UNKNOWN_STACK),
+							  errhint("Run profstore.verify() to list the affected segments.")));
 			break;
 		case PFS_DOUBT_PARENTS:
 			ereport(WARNING, (errcode(ERRCODE_DATA_CORRUPTED),
 							  errmsg_plural(UINT64_FORMAT " node of the dictionary has no parent",
 											UINT64_FORMAT " nodes of the dictionary have no parent",
 											(unsigned long) count, count),
-							  errdetail("The callers that stacks lack are shown as \"%s\".",
-										PFS_UNKNOWN_STACK),
+							  errdetail("Missing callers are shown as \"%s\".", PFS_UNKNOWN_STACK),
 							  errhint("Restore profstore.stack_chunks from a backup.")));
 			break;
 		case PFS_DOUBT_NAMES:
@@ -80,7 +78,7 @@ doubts_warn(PfsDoubt doubt, uint64 count)
 		case PFS_DOUBT_SUMS:
 			ereport(WARNING, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 							  errmsg("sums of sample values are out of range for bigint"),
-							  errdetail("The nearest bigint is shown in their place."),
+							  errdetail("The nearest bigint is shown instead."),
 							  errhint("Take a shorter time range or fewer series.")));
 			break;
 		case PFS_DOUBT_COUNT:

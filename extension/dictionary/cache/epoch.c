@@ -118,9 +118,9 @@ pfs_epoch_pin(void)
 		ereport(ERROR,
 				(errcode(IsolationUsesXactSnapshot() ? ERRCODE_T_R_SERIALIZATION_FAILURE
 													 : ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("a new epoch of the dictionary began meanwhile"),
-				 errdetail(
-					 "The snapshot is from before it, and cannot tell which ids are about to go."),
+				 errmsg("a new epoch of the dictionary has begun"),
+				 errdetail("The transaction's snapshot is older, so it cannot tell which ids "
+						   "will be removed."),
 				 errhint("Forget all ids and repeat the transaction.")));
 }
 
@@ -162,9 +162,10 @@ profstore_pin_epoch(PG_FUNCTION_ARGS)
 
 	if (with_timeline(ids) != epoch || !epoch_pin(ids))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("epoch " INT64_FORMAT " is over", epoch),
-						errdetail("The present epoch is " INT64_FORMAT
-								  ": ids that were interned earlier may have gone.",
+						errmsg("dictionary epoch " INT64_FORMAT " has expired", epoch),
+						errdetail("The current epoch is " INT64_FORMAT
+								  ". Ids that were interned earlier may have "
+								  "been removed.",
 								  with_timeline(latest_ids())),
 						errhint("Forget all ids, intern again, and repeat the batch.")));
 	PG_RETURN_VOID();

@@ -113,13 +113,11 @@ name_leaf_read(const PfsNameTable *names, int64 lowest, const struct varlena *en
 			   PfsNameLeaf *leaf)
 {
 	if (!pfs_name_leaf_check(names, lowest, entries, leaf))
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("the row of \"profstore.%s\" from " INT64_FORMAT " on is damaged",
-					names->hashes, lowest),
-			 errhint(
-				 "Restore the row from a backup. If there is none, delete it: names that it has are stored again, under other ids.")));
+		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+						errmsg("the row of \"profstore.%s\" from " INT64_FORMAT " on is damaged",
+							   names->hashes, lowest),
+						errhint("Restore the row from a backup. If there is none, delete it: its "
+								"names are then stored again, under new ids.")));
 }
 
 PfsNameDigest

@@ -346,7 +346,7 @@ pfs_name_table(const char *name)
 	if (strcmp(name, pfs_location_names.name) == 0)
 		return &pfs_location_names;
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					errmsg("\"%s\" are not kept in chunks", name)));
+					errmsg("\"%s\" is not a packed dictionary table", name)));
 }
 
 void

@@ -29,10 +29,11 @@ calling_role_id(void)
 	if ((context & SECURITY_RESTRICTED_OPERATION) == 0)
 		return GetOuterUserId();
 	if ((context & SECURITY_LOCAL_USERID_CHANGE) != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("cannot tell which role calls within a security-restricted operation"),
-				 errhint("Store profiles from outside of indexes and materialized views.")));
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("cannot determine the calling role within a security-restricted "
+							   "operation"),
+						errhint("Do not store profiles in expressions of indexes or materialized "
+								"views.")));
 	return user;
 }
 

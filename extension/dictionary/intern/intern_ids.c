@@ -246,7 +246,7 @@ mark_known(const PfsNameRow *row, void *argument)
 	if (row->is_condemned)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("location with id %d is about to be collected", id),
-						errdetail("It was interned under an epoch that is over."),
+						errdetail("It was interned under an epoch that has expired."),
 						errhint("Forget all ids and repeat the transaction.")));
 	PFS_RESERVE_IN(intern_ids_context(), known_pages, known_page_count, page + 1);
 	memset(known_pages + known, 0, (known_page_count - known) * sizeof(uint64 *));
@@ -275,6 +275,6 @@ pfs_locations_require(const int32 *ids, uint32 count)
 			ereport(ERROR,
 					(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
 					 errmsg("location with id %d does not exist", wanted[i]),
-					 errhint("Intern it first, in this database and under its present epoch.")));
+					 errhint("Intern it first, in this database and under its current epoch.")));
 	pfree(wanted);
 }

@@ -470,7 +470,7 @@ references_require(const char *kind,
 			ereport(ERROR,
 					(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
 					 errmsg("%s with id %d does not exist", kind, references->ids[i]),
-					 errhint("Intern it first, in this database and under its present epoch.")));
+					 errhint("Intern it first, in this database and under its current epoch.")));
 	pfree(distinct);
 	pfree(references->stored);
 }

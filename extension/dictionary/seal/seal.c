@@ -204,7 +204,7 @@ seal_in_chunk(Sealing *sealing, const Young *young, uint32 count)
 			rows[row_count++] = old[next++];
 		if (is_there && pfs_name_chunk_has(&chunk, young[i].id))
 			ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
-							errmsg("id %d of \"profstore.%s\" is there twice", young[i].id,
+							errmsg("id %d of \"profstore.%s\" exists twice", young[i].id,
 								   sealing->names->name),
 							errhint("Delete it from profstore.%s.", sealing->names->rows)));
 		if (take_young(sealing, &young[i], &rows[row_count]))

@@ -155,7 +155,7 @@ verify_chunk(const PfsNameChunk *chunk, void *argument)
 	}
 	if (lost > 0)
 		finding_report(verification, names->chunks, chunk->number,
-					   psprintf("%u names cannot be found by what they are", lost));
+					   psprintf("%u names cannot be found by their content", lost));
 }
 
 static void
@@ -182,7 +182,7 @@ names_verify(const PfsNameTable *names, PfsNameProblemFn function, void *argumen
 		left += !verification.entries[i].is_met;
 	if (left > 0)
 		finding_report(&verification, names->hashes, 0,
-					   psprintf("%u entries name what is not packed", left));
+					   psprintf("%u entries refer to names that are not packed", left));
 	if (verification.sealed_count > 0)
 		pfs_rows_read(names->rows, verification.sealed,
 					  pfs_ids_sort(verification.sealed, verification.sealed_count), tell_young,

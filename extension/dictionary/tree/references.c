@@ -202,10 +202,11 @@ scan_table(Oid relid, const char *stack_column, Snapshot snapshot, References *r
 	{
 		if (relation->rd_rel->relkind != RELKIND_RELATION &&
 			relation->rd_rel->relkind != RELKIND_MATVIEW)
-			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-							errmsg("\"%s\" is not a table", RelationGetRelationName(relation)),
-							errdetail("Its references to stacks cannot be found."),
-							errhint("Detach it from its parent, or track it no more.")));
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("\"%s\" is not a table", RelationGetRelationName(relation)),
+					 errdetail("Its references to stacks cannot be found."),
+					 errhint("Detach it from its parent, or call profstore.untrack_stacks().")));
 		columns = table_find_columns(relation, stack_column);
 		if (relation->rd_rel->relam == get_table_am_oid("profstore", true))
 			scan_blocks(relation, snapshot, &columns, references);

@@ -86,7 +86,8 @@ numbers_of(Datum datum)
 
 	if (ARR_ELEMTYPE(array) != INT8OID || ARR_HASNULL(array) || ARR_NDIM(array) > 1)
 		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("a roll-up is damaged"),
-						errhint("Delete the rows of profstore.rollups: they are made again.")));
+						errhint("Delete the rows of profstore.rollups. Compaction makes roll-ups "
+								"again.")));
 	numbers.count = (uint32) ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	numbers.numbers = (const int64 *) ARR_DATA_PTR(array);
 	return numbers;

@@ -48,7 +48,8 @@ rollup_error(Relation relation, PfsStatus status, const PfsError *error)
 					errmsg("cannot read a roll-up of table \"%s\": %s",
 						   RelationGetRelationName(relation), error->message),
 					errdetail("Stream %d, offset %zu.", error->stream, error->offset),
-					errhint("Delete the rows of profstore.rollups: they are made again.")));
+					errhint("Delete the rows of profstore.rollups. Compaction makes roll-ups "
+							"again.")));
 }
 
 void

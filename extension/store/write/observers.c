@@ -80,12 +80,12 @@ pfs_observers_check(Relation relation, int64 storage_id, Snapshot snapshot)
 			snapshot->curcid <= spans[i].max)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("cannot tell rows of table \"%s\" apart that this transaction has "
+					 errmsg("cannot distinguish rows of table \"%s\" that this transaction has "
 							"inserted",
 							RelationGetRelationName(relation)),
-					 errdetail("They were written together while the expression in progress, which "
-							   "sees only some of them, was evaluated."),
-					 errhint("Insert and read in statements of their own.")));
+					 errdetail("They were written together during the evaluation of an expression "
+							   "that sees only some of them."),
+					 errhint("Use separate statements to insert and to read.")));
 }
 
 bool

@@ -105,7 +105,7 @@ $standby->promote;
 isnt($reader->query_safe('SELECT profstore.epoch()'), $epoch, 'another epoch once the standby took over');
 ($status, $stdout, $stderr) = $standby->psql('postgres',
 	"SELECT profstore.begin_batch('00000000-0000-0000-0000-00000000000a', 1, $epoch)", on_error_stop => 0);
-like($stderr, qr/epoch $epoch is over/, 'a batch of the old epoch is refused');
+like($stderr, qr/dictionary epoch $epoch has expired/, 'a batch of the old epoch is refused');
 $standby->safe_psql('postgres', sample(2));
 is($reader->query_safe($folded), 'a a;a a;b a;renamed a;renamed;d b b;a d;a renamed;a source;inlined', 'the promoted standby stores and reads');
 $reader->quit;

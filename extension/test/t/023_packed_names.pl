@@ -173,7 +173,7 @@ $primary->safe_psql('sound', 'INSERT INTO profstore.samples SELECT now(), 0, 0, 
 $primary->safe_psql('sound', "INSERT INTO profstore.function_rows SELECT * FROM profstore.functions WHERE id = (SELECT max(id) FROM profstore.functions WHERE id NOT IN (SELECT id FROM profstore.function_rows)); SELECT profstore.intern_functions(array_agg('more' || i), array_agg('' || i), array_agg(''::text), array_agg(0)) FROM generate_series(1, 2000) AS i");
 ($status, $out, $err) = $primary->psql('sound', "SELECT profstore.compact('profstore.samples')");
 is($out, '2', 'samples are compacted');
-like($err, qr/WARNING:  functions and locations were not packed: id \d+ of "profstore.functions" is there twice\nHINT:  Delete it from profstore.function_rows\./s, 'what is wrong with a name is told');
+like($err, qr/WARNING:  functions and locations were not packed: id \d+ of "profstore.functions" exists twice\nHINT:  Delete it from profstore.function_rows\./s, 'what is wrong with a name is told');
 $standby->stop;
 $primary->stop;
 done_testing();

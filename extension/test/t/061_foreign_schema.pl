@@ -89,7 +89,7 @@ for my $kind (sort keys %kinds)
 
 # The inner schema is made by the script alone.
 database('taken', 'CREATE SCHEMA profstore_internal');
-refused('taken', 'CREATE EXTENSION profstore', qr/ERROR:  42P06: schema "profstore_internal" exists already\nDETAIL:.*\nHINT:  .*rename it, or drop it/, 'an inner schema that is there');
+refused('taken', 'CREATE EXTENSION profstore', qr/ERROR:  42P06: schema "profstore_internal" already exists\nDETAIL:.*\nHINT:  .*rename or drop it/, 'an inner schema that is there');
 $node->safe_psql('taken', 'ALTER SCHEMA profstore_internal OWNER TO mallory');
 refused('taken', 'CREATE EXTENSION profstore', qr/ERROR:  55000: schema "profstore_internal" belongs to role "mallory"/, 'an inner schema of somebody else');
 
