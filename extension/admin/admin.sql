@@ -28,7 +28,7 @@ BEGIN
 	EXECUTE format('GRANT SELECT (id, created, condemned) ON profstore.dictionary_partitions TO %s', role);
 END
 $$;
-COMMENT ON FUNCTION profstore.grant_read(regrole) IS 'gives a role what it needs to query: for dashboards and people';
+COMMENT ON FUNCTION profstore.grant_read(regrole) IS 'grants a role the privileges to query: for dashboards and people';
 REVOKE EXECUTE ON FUNCTION profstore.grant_read(regrole) FROM PUBLIC;
 
 CREATE FUNCTION profstore.grant_write(role regrole) RETURNS void
@@ -47,7 +47,7 @@ BEGIN
 		profstore.intern_stacks, profstore.intern_stacks_by_partition, profstore.keep_file_notes, profstore.epoch, profstore.pin_epoch, profstore.begin_batch, profstore.take_receipts, profstore.keep_traces, profstore.ensure_partitions TO %s', role);
 END
 $$;
-COMMENT ON FUNCTION profstore.grant_write(regrole) IS 'gives a role what it needs to store samples, and nothing to read them: for collectors';
+COMMENT ON FUNCTION profstore.grant_write(regrole) IS 'grants a role the privileges to store samples, not to read them: for collectors';
 REVOKE EXECUTE ON FUNCTION profstore.grant_write(regrole) FROM PUBLIC;
 
 CREATE FUNCTION profstore.grant_maintain(role regrole) RETURNS void
@@ -61,5 +61,5 @@ BEGIN
 	EXECUTE format('GRANT EXECUTE ON PROCEDURE profstore.apply_retention TO %s', role);
 END
 $$;
-COMMENT ON FUNCTION profstore.grant_maintain(regrole) IS 'gives a role what it needs to set and run retention, to drop old samples, to track stacks and to tend the dictionary: for cron jobs';
+COMMENT ON FUNCTION profstore.grant_maintain(regrole) IS 'grants a role the privileges to maintain data: to set and run retention, drop old samples, track stacks, compact and collect the dictionary; for cron jobs';
 REVOKE EXECUTE ON FUNCTION profstore.grant_maintain(regrole) FROM PUBLIC;

@@ -7,19 +7,19 @@ COMMENT ON FUNCTION profstore.compact(regclass, int4) IS 'merges the segments of
 
 CREATE PROCEDURE profstore.compact_in_steps(rel regclass DEFAULT 'profstore.samples')
 	LANGUAGE c AS 'MODULE_PATHNAME', 'profstore_compact_in_steps';
-COMMENT ON PROCEDURE profstore.compact_in_steps(regclass) IS 'compact() in short transactions with VACUUM between them, by a background worker that it waits for: after a large load this takes little more room than what is left in the end';
+COMMENT ON PROCEDURE profstore.compact_in_steps(regclass) IS 'compact() in short transactions with VACUUM between them, by a background worker; waits for its end. After a large load this needs little more disk space than the result takes';
 
 CREATE FUNCTION profstore.verify(rel regclass DEFAULT 'profstore.samples')
 	RETURNS TABLE (relation regclass, segment int8, stream int4, problem text)
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE ROWS 10
 	AS 'MODULE_PATHNAME', 'profstore_verify';
-COMMENT ON FUNCTION profstore.verify(regclass) IS 'tells what is damaged: reads all segments of a table, or of all partitions of one; no rows: nothing';
+COMMENT ON FUNCTION profstore.verify(regclass) IS 'lists damage: reads all segments of a table, or of all its partitions; no rows: no damage';
 
 -- With row_security off, a policy that would hide rows from the owner is an error: hidden rows would be lost.
 CREATE FUNCTION profstore.remove_samples(part regclass, condition text) RETURNS int8
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET row_security = off
 	AS 'MODULE_PATHNAME', 'profstore_remove_samples';
-COMMENT ON FUNCTION profstore.remove_samples(regclass, text) IS 'removes the rows for which an SQL condition on their columns is true: from a table, or from the partitions of one, which you own; writes anew what has such rows, and keeps others out meanwhile; returns how many went';
+COMMENT ON FUNCTION profstore.remove_samples(regclass, text) IS 'removes the rows for which an SQL condition on their columns is true: from a table that you own, or from its partitions; rewrites each table that has such rows under an exclusive lock; returns the number of removed rows';
 
 CREATE FUNCTION profstore.remove_segment(rel regclass, segment int8) RETURNS int8
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET row_security = off
@@ -59,7 +59,7 @@ COMMENT ON COLUMN profstore.segment_details.level IS '0: as written by COPY and 
 COMMENT ON COLUMN profstore.segment_details.rows IS 'rows in it';
 COMMENT ON COLUMN profstore.segment_details.bytes IS 'encoded bytes of the rows, header included';
 COMMENT ON COLUMN profstore.segment_details.summary_bytes IS 'encoded bytes of the sums beside them, headers included';
-COMMENT ON COLUMN profstore.segment_details.time_from IS 'least time, where the column is a timestamptz';
+COMMENT ON COLUMN profstore.segment_details.time_from IS 'least time, if the column is a timestamptz';
 COMMENT ON COLUMN profstore.segment_details.time_to IS 'greatest time';
 COMMENT ON COLUMN profstore.segment_details.series_from IS 'least series_id';
 COMMENT ON COLUMN profstore.segment_details.series_to IS 'greatest series_id';
@@ -78,7 +78,7 @@ COMMENT ON COLUMN profstore.segment_stats.segments IS 'number of segments';
 COMMENT ON COLUMN profstore.segment_stats.rows IS 'rows in them';
 COMMENT ON COLUMN profstore.segment_stats.bytes IS 'encoded bytes of the rows, headers included';
 COMMENT ON COLUMN profstore.segment_stats.summary_bytes IS 'encoded bytes of the sums beside them, headers included';
-COMMENT ON COLUMN profstore.segment_stats.time_from IS 'least time, where the column is a timestamptz';
+COMMENT ON COLUMN profstore.segment_stats.time_from IS 'least time, if the column is a timestamptz';
 COMMENT ON COLUMN profstore.segment_stats.time_to IS 'greatest time';
 COMMENT ON COLUMN profstore.segment_stats.series_from IS 'least series_id';
 COMMENT ON COLUMN profstore.segment_stats.series_to IS 'greatest series_id';
@@ -103,8 +103,8 @@ COMMENT ON COLUMN profstore.compaction_progress.pid IS 'process, as in pg_stat_a
 COMMENT ON COLUMN profstore.compaction_progress.datid IS 'OID of its database';
 COMMENT ON COLUMN profstore.compaction_progress.datname IS 'name of its database';
 COMMENT ON COLUMN profstore.compaction_progress.relid IS 'OID of the table';
-COMMENT ON COLUMN profstore.compaction_progress.relation IS 'the table, where it is one of this database';
-COMMENT ON COLUMN profstore.compaction_progress.phase IS 'planning: looks for something to merge; merging; summing: into a tier; removing: takes out what was merged or summed; moving: into free room before it';
+COMMENT ON COLUMN profstore.compaction_progress.relation IS 'the table, if it is in this database';
+COMMENT ON COLUMN profstore.compaction_progress.phase IS 'planning: searches for segments to merge; merging; summing: into a tier; removing: the segments that were merged or summed; moving: into free space at the front';
 COMMENT ON COLUMN profstore.compaction_progress.segments_total IS 'segments that the merge in progress reads';
 COMMENT ON COLUMN profstore.compaction_progress.segments_done IS 'those of them that are read to the end; when summing, those that are removed';
 COMMENT ON COLUMN profstore.compaction_progress.rows_total IS 'rows in them';

@@ -56,7 +56,7 @@ remove_segment(Oid relation_id, int64 segment_no)
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 						errmsg("\"%s\" is a partitioned table, which has no segments of its own",
 							   RelationGetRelationName(relation)),
-						errhint("Name the partition, as profstore.verify() does.")));
+						errhint("Pass the partition, which profstore.verify() names.")));
 	pfs_require_local(relation_id, "remove a segment from");
 	if (!pfs_directory_try_lock())
 		ereport(ERROR, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),

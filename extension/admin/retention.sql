@@ -42,7 +42,7 @@ CREATE TABLE profstore.retention_log
 	rows     int8 NOT NULL,
 	sums     int8
 );
-COMMENT ON TABLE profstore.retention_log IS 'what retention has done; entries of a year ago go';
+COMMENT ON TABLE profstore.retention_log IS 'actions of retention; entries are kept for a year';
 COMMENT ON COLUMN profstore.retention_log.time IS 'when';
 COMMENT ON COLUMN profstore.retention_log.relation IS 'partition that it was done to';
 COMMENT ON COLUMN profstore.retention_log.action IS 'minute, hour: rows became sums of that tier; drop: rows went for good; empty: the emptied partition went';
@@ -288,7 +288,7 @@ BEGIN
 	END;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.drop_partition(regclass, bool, int8) IS 'drops a partition, if its locks are available and, if it was emptied, nobody can miss its rows; if others depend on its table, an empty one stays for them in profstore_internal';
+COMMENT ON FUNCTION profstore_internal.drop_partition(regclass, bool, int8) IS 'drops a partition, if its locks are available and, if it was emptied, no snapshot can miss its rows; if other objects depend on its table, an empty table stays for them in profstore_internal';
 REVOKE EXECUTE ON FUNCTION profstore_internal.drop_partition(regclass, bool, int8) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.retention_steps()
@@ -311,7 +311,7 @@ BEGIN ATOMIC
 	WHERE c.to_ts <= c.before OR (c.from_ts < c.before AND c.parent = 'profstore.samples_hour'::regclass)
 	ORDER BY c.parent = 'profstore.samples'::regclass, c.to_ts;
 END;
-COMMENT ON FUNCTION profstore_internal.retention_steps() IS 'partitions that are due, and what becomes of their rows; trim: those of segments that are due go';
+COMMENT ON FUNCTION profstore_internal.retention_steps() IS 'partitions that are due, and the action for each; trim: removes only the segments that are due';
 REVOKE EXECUTE ON FUNCTION profstore_internal.retention_steps() FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.retain(part regclass, action text, before timestamptz, OUT rows int8)
@@ -344,7 +344,7 @@ REVOKE EXECUTE ON FUNCTION profstore_internal.retain(regclass, text, timestamptz
 
 CREATE PROCEDURE profstore.apply_retention()
 	LANGUAGE c AS 'MODULE_PATHNAME', 'profstore_apply_retention';
-COMMENT ON PROCEDURE profstore.apply_retention() IS 'does what set_retention asks for, in short transactions: old samples become sums of the tiers, old sums go, then what they alone referred to in the dictionary; the background worker calls it, else call it from cron';
+COMMENT ON PROCEDURE profstore.apply_retention() IS 'applies the settings of set_retention, in short transactions: sums old samples into the tiers, drops old sums, then collects the dictionary; called by the background worker, otherwise call it from cron';
 REVOKE EXECUTE ON PROCEDURE profstore.apply_retention() FROM PUBLIC;
 
 CREATE FUNCTION profstore.drop_before(before timestamptz)
@@ -395,7 +395,7 @@ BEGIN
 	PERFORM profstore_internal.drop_put_aside();
 END
 $$;
-COMMENT ON FUNCTION profstore.drop_before(timestamptz) IS 'drops partitions of samples, tiers and traces that lie wholly before a time, and segments, or rows of traces, that do in the others and in those whose lock is taken; returns what went: partition, whether as a whole, its rows';
+COMMENT ON FUNCTION profstore.drop_before(timestamptz) IS 'drops partitions of samples, tiers and traces that lie before a time; from other and locked partitions removes the segments, or rows of traces, that lie before it; returns each partition, whether it was dropped, and the removed rows';
 REVOKE EXECUTE ON FUNCTION profstore.drop_before(timestamptz) FROM PUBLIC;
 
 -- Tables that refer to stacks, besides samples and tiers.
@@ -444,7 +444,7 @@ BEGIN
 	INSERT INTO profstore.tracked_stacks VALUES (rel, track_stacks.column_name) ON CONFLICT DO NOTHING;
 END
 $$;
-COMMENT ON FUNCTION profstore.track_stacks(regclass, name) IS 'tells that a column refers to stacks, which are then kept in the dictionary as long as it does; dropping the table ends it';
+COMMENT ON FUNCTION profstore.track_stacks(regclass, name) IS 'declares that a column refers to stacks, which keeps them in the dictionary as long as the column has them, until the table is dropped';
 REVOKE EXECUTE ON FUNCTION profstore.track_stacks(regclass, name) FROM PUBLIC;
 
 CREATE FUNCTION profstore.untrack_stacks(rel regclass) RETURNS bool
@@ -453,7 +453,7 @@ BEGIN ATOMIC
 	WITH gone AS (DELETE FROM profstore.tracked_stacks AS t WHERE t.relation = rel RETURNING 1)
 	SELECT EXISTS (SELECT FROM gone);
 END;
-COMMENT ON FUNCTION profstore.untrack_stacks(regclass) IS 'ends what track_stacks has begun; false: it was not tracked';
+COMMENT ON FUNCTION profstore.untrack_stacks(regclass) IS 'ends the tracking that track_stacks has begun; false: the table was not tracked';
 REVOKE EXECUTE ON FUNCTION profstore.untrack_stacks(regclass) FROM PUBLIC;
 
 CREATE FUNCTION profstore.stack_references()
@@ -478,5 +478,5 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION profstore.stack_references() IS 'every column whose ids keep stacks in the dictionary: samples, tiers, traces, tracked tables; negative ids are none. An error where one of them cannot be found';
+COMMENT ON FUNCTION profstore.stack_references() IS 'every column whose ids keep stacks in the dictionary: samples, tiers, traces, tracked tables; negative ids are not stacks. An error if a tracked column does not exist';
 REVOKE EXECUTE ON FUNCTION profstore.stack_references() FROM PUBLIC;

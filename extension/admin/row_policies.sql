@@ -33,7 +33,7 @@ BEGIN ATOMIC
 	FROM members AS m JOIN pg_policy AS p ON p.polrelid = m.oid
 	WHERE NOT starts_with(p.polname::text, 'profstore_');
 END;
-COMMENT ON FUNCTION profstore.row_policies() IS 'row policies that users have put on tables of the extension, and whether these have row security, as commands that make them; what pg_dump saves of them';
+COMMENT ON FUNCTION profstore.row_policies() IS 'row policies of users on tables of the extension, and the tables'' row security, as commands that make them; pg_dump saves these rows';
 
 CREATE TABLE profstore.restored_policies
 (
@@ -45,7 +45,7 @@ REVOKE ALL ON profstore.restored_policies FROM PUBLIC;
 COMMENT ON TABLE profstore.restored_policies IS 'row policies that came with a dump and are not policies yet, see apply_policies; a dump has those of row_policies() in it';
 COMMENT ON COLUMN profstore.restored_policies.relation IS 'table of the extension';
 COMMENT ON COLUMN profstore.restored_policies.policy IS 'name; empty: whether the table has row security';
-COMMENT ON COLUMN profstore.restored_policies.command IS 'what makes it';
+COMMENT ON COLUMN profstore.restored_policies.command IS 'command that makes it';
 SELECT pg_extension_config_dump('profstore.restored_policies',
 	'UNION ALL SELECT p.relation, p.policy, p.command FROM profstore.row_policies() AS p WHERE NOT EXISTS (SELECT FROM profstore.restored_policies AS r WHERE (r.relation, r.policy) = (p.relation, p.policy))');
 
@@ -67,7 +67,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.deny_reading(text) IS 'lets nobody read rows of a table but its owner and superusers';
+COMMENT ON FUNCTION profstore_internal.deny_reading(text) IS 'denies reading of a table to all but its owner and superusers';
 REVOKE EXECUTE ON FUNCTION profstore_internal.deny_reading(text) FROM PUBLIC;
 
 CREATE FUNCTION profstore.apply_policies() RETURNS int4
@@ -111,7 +111,7 @@ BEGIN
 	RETURN made;
 END
 $$;
-COMMENT ON FUNCTION profstore.apply_policies() IS 'makes the row policies that came with a dump; a restore does so itself, but where roles or functions were missing then, reading is denied until this was called; returns how many it made';
+COMMENT ON FUNCTION profstore.apply_policies() IS 'makes the row policies of a restored dump; the restore calls it, too, but if roles or functions were missing, reading is denied until the next call; returns the number of policies';
 REVOKE EXECUTE ON FUNCTION profstore.apply_policies() FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.apply_restored() RETURNS trigger
@@ -164,7 +164,7 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.after_restore() IS 'event trigger: makes restored policies before somebody is given the right to read; makes up for what a restore without triggers has left out';
+COMMENT ON FUNCTION profstore_internal.after_restore() IS 'event trigger: makes restored policies before a role is granted the right to read, also after a restore without triggers';
 REVOKE EXECUTE ON FUNCTION profstore_internal.after_restore() FROM PUBLIC;
 CREATE EVENT TRIGGER profstore_after_restore ON ddl_command_end
 	WHEN TAG IN ('GRANT', 'ALTER TABLE')

@@ -40,7 +40,7 @@ COMMENT ON COLUMN profstore.writers.writer IS 'chosen by the writer, one per pro
 COMMENT ON COLUMN profstore.writers.last_batch IS 'number of the last committed batch; numbers ascend';
 COMMENT ON COLUMN profstore.writers.first_seen IS 'time of the first batch';
 COMMENT ON COLUMN profstore.writers.last_seen IS 'time of the last batch';
-COMMENT ON COLUMN profstore.writers.role IS 'role that it stores as, nobody else may';
+COMMENT ON COLUMN profstore.writers.role IS 'role that may use it to store';
 
 CREATE TABLE profstore.receipts
 (
@@ -50,10 +50,10 @@ CREATE TABLE profstore.receipts
 	PRIMARY KEY (role, receipt)
 );
 CREATE INDEX receipts_stored_at ON profstore.receipts (stored_at);
-COMMENT ON TABLE profstore.receipts IS 'what writers stored in the last hour for clients that may send it again: see take_receipts()';
+COMMENT ON TABLE profstore.receipts IS 'requests that writers stored in the last hour, for clients that may send them again: see take_receipts()';
 COMMENT ON COLUMN profstore.receipts.role IS 'role that stored it';
-COMMENT ON COLUMN profstore.receipts.receipt IS 'what was stored, in few bytes';
-COMMENT ON COLUMN profstore.receipts.stored_at IS 'when; an hour later it goes as others come';
+COMMENT ON COLUMN profstore.receipts.receipt IS 'identifier of the stored request';
+COMMENT ON COLUMN profstore.receipts.stored_at IS 'time of storing; deleted after an hour, when other receipts are stored';
 
 CREATE TABLE profstore.losses
 (
@@ -86,14 +86,14 @@ CREATE TABLE profstore.targets
 	skipped    int8,
 	PRIMARY KEY (name, role)
 ) WITH (fillfactor = 70);
-COMMENT ON TABLE profstore.targets IS 'what is being profiled or scraped';
+COMMENT ON TABLE profstore.targets IS 'profiled hosts and scraped targets';
 COMMENT ON COLUMN profstore.targets.name IS 'host of an agent, or job and URL of a scrape target';
 COMMENT ON COLUMN profstore.targets.labels IS 'labels of all its series';
 COMMENT ON COLUMN profstore.targets.health IS 'up or down as of last_seen, stopped when its agent or scraper ended in order, unknown from the start of that on until the first sample or attempt; a writer that has gone silent stays up here: see profstore.target_states()';
 COMMENT ON COLUMN profstore.targets.last_error IS 'why it is down';
 COMMENT ON COLUMN profstore.targets.last_seen IS 'time of its newest stored sample; of a scrape target, when it last answered';
 COMMENT ON COLUMN profstore.targets.role IS 'role that stored it';
-COMMENT ON COLUMN profstore.targets.last_scrape IS 'when the last scrape began; null where none did, and for agents';
+COMMENT ON COLUMN profstore.targets.last_scrape IS 'start of the last scrape; null before the first, and for agents';
 COMMENT ON COLUMN profstore.targets.duration IS 'how long its answer took';
 COMMENT ON COLUMN profstore.targets.samples IS 'rows of samples in it';
 COMMENT ON COLUMN profstore.targets.scraper IS 'scraper that stored the row last, which sets its rows to unknown when it starts, and to stopped when it stops; null for agents';
@@ -107,9 +107,9 @@ CREATE TABLE profstore.deploys
 	role    text COLLATE "C" NOT NULL DEFAULT current_user
 );
 CREATE INDEX deploys_time ON profstore.deploys (time);
-COMMENT ON TABLE profstore.deploys IS 'what was brought out when, as CI tells: shown over graphs, and compared before and after';
+COMMENT ON TABLE profstore.deploys IS 'deployments reported by CI: shown over graphs, and compared before and after';
 COMMENT ON COLUMN profstore.deploys.time IS 'when the new version began to run';
-COMMENT ON COLUMN profstore.deploys.version IS 'what people call it';
+COMMENT ON COLUMN profstore.deploys.version IS 'version, as people write it';
 COMMENT ON COLUMN profstore.deploys.labels IS 'labels of the series that it is about; empty: of all';
 COMMENT ON COLUMN profstore.deploys.role IS 'role that stored it';
 
@@ -126,7 +126,7 @@ CREATE TABLE profstore.unwind_counts
 COMMENT ON TABLE profstore.unwind_counts IS 'how many user stacks the agents sampled, and how many of them reached a proven root, by UTC day';
 COMMENT ON COLUMN profstore.unwind_counts.day IS 'UTC day of the samples';
 COMMENT ON COLUMN profstore.unwind_counts.node IS 'host of the agent';
-COMMENT ON COLUMN profstore.unwind_counts.exe IS 'path of the executable; empty where it was not known, or where an agent met too many';
+COMMENT ON COLUMN profstore.unwind_counts.exe IS 'path of the executable; empty if unknown, or if an agent had too many';
 COMMENT ON COLUMN profstore.unwind_counts.stacks IS 'samples with a user stack';
 COMMENT ON COLUMN profstore.unwind_counts.complete IS 'those of them whose stack is whole';
 COMMENT ON COLUMN profstore.unwind_counts.role IS 'role that stored it';

@@ -56,7 +56,7 @@ WHERE day >= (now() AT TIME ZONE 'UTC')::date - 7
 GROUP BY node, exe;
 COMMENT ON VIEW profstore.unwind_quality IS 'user stacks of the last seven days by host and executable, and those of them that are whole; of the hosts whose series the caller sees';
 COMMENT ON COLUMN profstore.unwind_quality.node IS 'host of the agent';
-COMMENT ON COLUMN profstore.unwind_quality.exe IS 'path of the executable; empty where it was not known, or where an agent met too many';
+COMMENT ON COLUMN profstore.unwind_quality.exe IS 'path of the executable; empty if unknown, or if an agent had too many';
 COMMENT ON COLUMN profstore.unwind_quality.stacks IS 'samples with a user stack';
 COMMENT ON COLUMN profstore.unwind_quality.complete IS 'those of them whose stack reaches a proven root';
 

@@ -12,13 +12,13 @@ CREATE TABLE profstore.trace_samples
 	span_id   bytea CHECK (octet_length(span_id) = 8),
 	CHECK (num_nonnulls(trace_id, span_id) > 0)
 ) PARTITION BY RANGE (time);
-COMMENT ON TABLE profstore.trace_samples IS 'what of samples belongs to a trace or span, see keep_traces; partitioned by UTC day (trace_samples_YYYYMMDD)';
+COMMENT ON TABLE profstore.trace_samples IS 'parts of samples that belong to a trace or span, see keep_traces; partitioned by UTC day (trace_samples_YYYYMMDD)';
 COMMENT ON COLUMN profstore.trace_samples.time IS 'time of the sample in samples';
 COMMENT ON COLUMN profstore.trace_samples.stack_id IS 'its stack';
 COMMENT ON COLUMN profstore.trace_samples.value IS 'how much of its value the span brought about';
 COMMENT ON COLUMN profstore.trace_samples.series_id IS 'its series';
-COMMENT ON COLUMN profstore.trace_samples.trace_id IS 'id of the trace, 16 bytes; NULL where only a span was told';
-COMMENT ON COLUMN profstore.trace_samples.span_id IS 'id of the span, 8 bytes; NULL where only a trace was told';
+COMMENT ON COLUMN profstore.trace_samples.trace_id IS 'id of the trace, 16 bytes; NULL if only the span is known';
+COMMENT ON COLUMN profstore.trace_samples.span_id IS 'id of the span, 8 bytes; NULL if only the trace is known';
 
 CREATE FUNCTION profstore_internal.ensure_trace_partitions(from_ts timestamptz, to_ts timestamptz) RETURNS int4
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -49,7 +49,7 @@ BEGIN
 	FROM unnest(times, series_ids, stack_ids, amounts, trace_ids, span_ids) AS u(time, series_id, stack_id, value, trace_id, span_id);
 END
 $$;
-COMMENT ON FUNCTION profstore.keep_traces(timestamptz[], int4[], int8[], int8[], uuid[], bytea[]) IS 'in the transaction that stores samples: tells which of them, and how much of their values, traces and spans brought about; ids that are null or 0 are not known; makes partitions of trace_samples';
+COMMENT ON FUNCTION profstore.keep_traces(timestamptz[], int4[], int8[], int8[], uuid[], bytea[]) IS 'in the transaction that stores samples: stores the parts of their values that belong to traces and spans; an id that is null or 0 is unknown; makes partitions of trace_samples';
 REVOKE EXECUTE ON FUNCTION profstore.keep_traces(timestamptz[], int4[], int8[], int8[], uuid[], bytea[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.forget_traces(part regclass) RETURNS int8

@@ -16,7 +16,7 @@
 
 typedef struct PfsIdMap
 {
-	MemoryContext context; /* of the pages */
+	MemoryContext context; /* context of the pages */
 	uint32 **pages;
 	uint32 page_count;
 } PfsIdMap;

@@ -128,8 +128,9 @@ typedef struct PfsCursor
 {
 	const uint8_t *data;
 	size_t length;
-	size_t offset; /* of the next byte; after a failure, of the byte that could not be read */
-	bool failed;   /* a read went past the end, or met a varint that no encoder writes */
+	size_t
+		offset;	 /* offset of the next byte; after a failure, of the byte that could not be read */
+	bool failed; /* a read went past the end, or met a varint that no encoder writes */
 } PfsCursor;
 
 static inline PfsCursor

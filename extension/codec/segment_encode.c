@@ -196,7 +196,7 @@ typedef struct ColumnDraft
 	bool has_nulls;
 	int64_t least;
 	int64_t greatest;
-	uint64_t unit; /* of kinds PARTED, MEASURED and ABOVE; otherwise 0 */
+	uint64_t unit; /* unit of kinds PARTED, MEASURED and ABOVE; otherwise 0 */
 } ColumnDraft;
 
 /* Determines range, kind and unit of a column. */

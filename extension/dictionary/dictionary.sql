@@ -39,7 +39,7 @@ COMMENT ON COLUMN profstore.profile_types.id IS 'number in series.profile_type';
 COMMENT ON COLUMN profstore.profile_types.name IS 'for example process_cpu';
 COMMENT ON COLUMN profstore.profile_types.sample_type IS 'for example cpu';
 COMMENT ON COLUMN profstore.profile_types.sample_unit IS 'unit of the values, for example nanoseconds';
-COMMENT ON COLUMN profstore.profile_types.period_type IS 'what elapses between samples, for example cpu';
+COMMENT ON COLUMN profstore.profile_types.period_type IS 'quantity that elapses between samples, for example cpu';
 COMMENT ON COLUMN profstore.profile_types.period_unit IS 'unit of series.period';
 COMMENT ON COLUMN profstore.profile_types.delta IS 'true: values add up over time; false: each scrape is a state';
 
@@ -308,7 +308,7 @@ BEGIN
 	RETURN CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.change_function() IS 'trigger: changes a function where it is stored';
+COMMENT ON FUNCTION profstore_internal.change_function() IS 'trigger: changes a function in its row or packed chunk';
 REVOKE EXECUTE ON FUNCTION profstore_internal.change_function() FROM PUBLIC;
 CREATE TRIGGER change_function INSTEAD OF INSERT OR UPDATE OR DELETE ON profstore.functions
 	FOR EACH ROW EXECUTE FUNCTION profstore_internal.change_function();
@@ -345,7 +345,7 @@ BEGIN
 	RETURN CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
 END
 $$;
-COMMENT ON FUNCTION profstore_internal.change_location() IS 'trigger: changes a location where it is stored';
+COMMENT ON FUNCTION profstore_internal.change_location() IS 'trigger: changes a location in its row or packed chunk';
 REVOKE EXECUTE ON FUNCTION profstore_internal.change_location() FROM PUBLIC;
 CREATE TRIGGER change_location INSTEAD OF INSERT OR UPDATE OR DELETE ON profstore.locations
 	FOR EACH ROW EXECUTE FUNCTION profstore_internal.change_location();

@@ -81,7 +81,7 @@ REVOKE EXECUTE ON FUNCTION profstore_internal.check_series(int4[]) FROM PUBLIC;
 CREATE FUNCTION profstore.touch_series(series_ids int4[], first_time timestamptz, last_time timestamptz) RETURNS void
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_touch_series';
-COMMENT ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) IS 'records that series of the caller have samples between these times; applied when the transaction commits, and waits for nobody until then';
+COMMENT ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) IS 'records that series of the caller have samples between these times; applied at commit, and takes no lock until then';
 REVOKE EXECUTE ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION profstore.touch_each_series(series_ids int4[], first_times timestamptz[], last_times timestamptz[]) RETURNS void

@@ -134,7 +134,7 @@ make_header(const PfsSelection *selection)
 typedef struct Export
 {
 	PfsPprofWriter *writer;
-	const PfsSampleLabel *labels; /* of the samples being added */
+	const PfsSampleLabel *labels; /* labels of the samples being added */
 	uint32 label_count;
 	uint64 sample_count;
 	double kept; /* sum of all samples */

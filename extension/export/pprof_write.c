@@ -56,7 +56,7 @@ struct PfsPprofWriter
 	MappingEntry *mappings;
 	uint32 mapping_count;
 	uint32 mapping_capacity;
-	uint32 *location_numbers; /* of the sample being added … */
+	uint32 *location_numbers; /* location numbers of the sample being added … */
 	uint32 location_capacity;
 	StringInfoData labels; /* … and its labels, as messages */
 };

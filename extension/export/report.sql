@@ -37,7 +37,7 @@ BEGIN ATOMIC
 SELECT CASE WHEN value IS NULL OR coalesce(whole, 0) = 0 THEN ''
 	ELSE round((100 * value / whole)::numeric, CASE WHEN abs(100 * value / whole) < 1 THEN 2 ELSE 1 END)::text || ' %' END;
 END;
-COMMENT ON FUNCTION profstore_internal.report_share IS 'a part of a whole in per cent; nothing where there is no whole';
+COMMENT ON FUNCTION profstore_internal.report_share IS 'a part of a whole in per cent; empty if the whole is 0 or NULL';
 
 -- Table cell of a change: sign, word and colour.
 CREATE FUNCTION profstore_internal.report_change(base float8, value float8, size text) RETURNS text
@@ -60,7 +60,7 @@ SELECT format('<td class="number" data-value="%s" style="--part:%s%%">%s <span c
 	CASE WHEN whole <> 0 THEN round(greatest(0, least(100, 100 * value / whole))::numeric, 2) ELSE 0 END, profstore_internal.html(readable),
 	profstore_internal.report_share(value, whole));
 END;
-COMMENT ON FUNCTION profstore_internal.report_part IS 'a cell with a value and what part of the whole it is';
+COMMENT ON FUNCTION profstore_internal.report_part IS 'a cell with a value and its share of the whole';
 
 -- Line graph of both ranges, drawn by the time since the beginning of each. Ticks are round in the session's time zone.
 CREATE FUNCTION profstore_internal.report_series(selector text, from_ts timestamptz, to_ts timestamptz, base_from timestamptz,
@@ -124,7 +124,7 @@ SELECT format('<figure><figcaption><b>Over time</b> <span class="key now">this r
 	(SELECT svg FROM y_ticks), (SELECT svg FROM x_ticks), lines.area, lines.base, lines.now)
 FROM lines;
 END;
-COMMENT ON FUNCTION profstore_internal.report_series IS 'series graph of a report as SVG: a selection and, dashed, what it is compared with';
+COMMENT ON FUNCTION profstore_internal.report_series IS 'series graph of a report as SVG: a selection and, dashed, the one that it is compared with';
 
 CREATE FUNCTION profstore_internal.report_functions(selector text, from_ts timestamptz, to_ts timestamptz, base_from timestamptz,
 								base_to timestamptz, base_selector text, max_rows int4, unit text, whole float8, @FRAME_FILTERS@) RETURNS text
@@ -222,7 +222,7 @@ SELECT coalesce((SELECT string_agg(CASE WHEN l.place <= 5 THEN l.count || ' ' ||
 			AND o.node IN (SELECT s.labels ->> 'node' FROM profstore.matching_series(selector) AS s)
 		GROUP BY o.reason) AS l), 'nothing was reported');
 END;
-COMMENT ON FUNCTION profstore_internal.report_losses IS 'what the hosts of a selection lost in a range, in words';
+COMMENT ON FUNCTION profstore_internal.report_losses IS 'losses of the hosts of a selection in a range, in words';
 
 CREATE FUNCTION profstore_internal.report_fact(name text, value text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -244,7 +244,7 @@ BEGIN ATOMIC
 SELECT to_char(from_ts, 'YYYY-MM-DD HH24:MI:SS') || ' &ndash; ' ||
 	to_char(to_ts, CASE WHEN date_trunc('day', from_ts) = date_trunc('day', to_ts) THEN 'HH24:MI:SS TZ' ELSE 'YYYY-MM-DD HH24:MI:SS TZ' END);
 END;
-COMMENT ON FUNCTION profstore_internal.report_range IS 'a range of time as HTML; the day of its end only where it is another one';
+COMMENT ON FUNCTION profstore_internal.report_range IS 'a range of time as HTML; the end has a day only if it differs';
 
 CREATE FUNCTION profstore.report_html(@SELECTION@, base_from timestamptz DEFAULT NULL, base_to timestamptz DEFAULT NULL,
 								base_selector text DEFAULT NULL, max_nodes int4 DEFAULT 8192, max_rows int4 DEFAULT 25,

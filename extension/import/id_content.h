@@ -10,7 +10,7 @@
 
 typedef struct PfsIdContent
 {
-	uint64 hash; /* of bytes and kind */
+	uint64 hash; /* hash of bytes and kind */
 	uint8 kind;	 /* PfsKnownKind */
 	uint8 encoding;
 	uint32 length;

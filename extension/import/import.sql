@@ -11,13 +11,13 @@ CREATE TABLE profstore.file_notes
 );
 -- the content is part of the key: the comments of two files may differ
 CREATE INDEX file_notes_series ON profstore.file_notes (series_id, hash_array_extended(comments, 0));
-COMMENT ON TABLE profstore.file_notes IS 'what imported files said beside their samples, each content once for a series; texts are empty where a file said nothing. They go with the series';
+COMMENT ON TABLE profstore.file_notes IS 'notes of imported files besides samples, each content once for a series; a text that a file lacks is empty. Notes are deleted with the series';
 COMMENT ON COLUMN profstore.file_notes.series_id IS 'id in series';
 COMMENT ON COLUMN profstore.file_notes.default_type IS 'sample type that viewers show first';
 COMMENT ON COLUMN profstore.file_notes.comments IS 'free texts of the tool that wrote the file';
-COMMENT ON COLUMN profstore.file_notes.doc_url IS 'where the kind of profile is described';
+COMMENT ON COLUMN profstore.file_notes.doc_url IS 'URL of a description of the kind of profile';
 COMMENT ON COLUMN profstore.file_notes.drop_frames IS 'regular expression on functions that stacks end before';
-COMMENT ON COLUMN profstore.file_notes.keep_frames IS 'regular expression on functions that drop_frames does not mean';
+COMMENT ON COLUMN profstore.file_notes.keep_frames IS 'regular expression on functions that are kept although drop_frames matches them';
 SELECT pg_extension_config_dump('profstore.file_notes', '');
 
 CREATE FUNCTION profstore.keep_file_notes(series_ids int4[], comments text[], default_type text, doc_url text, drop_frames text, keep_frames text)
@@ -35,7 +35,7 @@ BEGIN ATOMIC
 			 AND (k.default_type, k.comments, k.doc_url, k.drop_frames, k.keep_frames)
 				 = (keep_file_notes.default_type, keep_file_notes.comments, keep_file_notes.doc_url, keep_file_notes.drop_frames, keep_file_notes.keep_frames));
 END;
-COMMENT ON FUNCTION profstore.keep_file_notes(int4[], text[], text, text, text, text) IS 'keeps what a file said beside its samples: for series that the caller has interned, unless they have it';
+COMMENT ON FUNCTION profstore.keep_file_notes(int4[], text[], text, text, text, text) IS 'stores the notes of a file for series that the caller has interned, unless they exist';
 REVOKE EXECUTE ON FUNCTION profstore.keep_file_notes(int4[], text[], text, text, text, text) FROM PUBLIC;
 
 CREATE FUNCTION profstore.import_pprof(profile bytea, labels jsonb DEFAULT '{}', at timestamptz DEFAULT NULL,
@@ -57,4 +57,4 @@ CREATE FUNCTION profstore.import_perf_script(profile text, labels jsonb DEFAULT 
 	RETURNS int8
 	LANGUAGE c VOLATILE PARALLEL UNSAFE COST 20000
 	AS 'MODULE_PATHNAME', 'profstore_import_perf_script';
-COMMENT ON FUNCTION profstore.import_perf_script(text, jsonb, timestamptz, text[]) IS 'stores what "perf script" prints, a profile type for each event, all or nothing; returns the number of samples. at: time of the first sample; sample_labels: which of comm, pid, tid, cpu become labels of series';
+COMMENT ON FUNCTION profstore.import_perf_script(text, jsonb, timestamptz, text[]) IS 'stores the output of "perf script", a profile type for each event, all or nothing; returns the number of samples. at: time of the first sample; sample_labels: those of comm, pid, tid, cpu that become labels of series';

@@ -18,10 +18,10 @@ typedef struct PfsImport
 	const PfsProfile *profile;
 	PfsBytes bytes;	   /* texts point into these bytes, and offsets in errors refer to them */
 	PfsMaking *making; /* memory for data derived from the profile */
-	int encoding;	   /* of its texts */
-	const char *default_name; /* of the profile type, if the labels do not have one */
-	Jsonb *labels;			  /* of all series; __name__ is the name of the profile type */
-	TimestampTz time;		  /* of the profile */
+	int encoding;	   /* encoding of its texts */
+	const char *default_name; /* default name of the profile type, if the labels do not have one */
+	Jsonb *labels;			  /* labels of all series; __name__ is the name of the profile type */
+	TimestampTz time;		  /* time of the profile */
 	bool delta;				  /* values are summed over time */
 	ArrayType *sample_labels; /* text[]: keys that become labels of series; NULL: all */
 } PfsImport;

@@ -38,7 +38,7 @@ void pfs_known_ids_begin(void);
 typedef struct PfsKnownItems
 {
 	PfsKnownKind kind;
-	int encoding; /* of their texts */
+	int encoding; /* encoding of their texts */
 	uint32 count;
 	const void *context;
 	/* Appends the content of an item: equal for equal items only. */

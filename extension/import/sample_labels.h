@@ -16,7 +16,7 @@
 typedef struct PfsSampleLabel
 {
 	const char *key;
-	const char *text; /* of a number: its unit, "" if it has none */
+	const char *text; /* text of a number: its unit, "" if it has none */
 	int64 number;
 	bool numeric;
 } PfsSampleLabel;

@@ -13,7 +13,7 @@
 typedef struct Slot
 {
 	uint64 hash;
-	uint32 offset; /* of the bytes, from the table's start */
+	uint32 offset; /* offset of the bytes, from the table's start */
 	uint32 length;
 	int32 id; /* 0: the slot is free */
 	uint8 kind;

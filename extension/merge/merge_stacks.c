@@ -34,9 +34,9 @@ typedef struct State
 {
 	MemoryContext context;
 	pfs_series_table_hash *table; /* by (0, stack id) */
-	uint64 max_members;			  /* of the table */
+	uint64 max_members;			  /* limit of the table's members */
 	struct varlena *packed;		  /* sums to which those of the table are added; NULL: none */
-	PfsCarries carries;			  /* of all sums, by (0, stack id) */
+	PfsCarries carries;			  /* carries of all sums, by (0, stack id) */
 } State;
 
 /* A state is sent as this, the carries, and the bytes of a stack_sums. */

@@ -25,10 +25,10 @@ enum
 typedef struct PfsSeriesSums
 {
 	pfs_series_table_hash *table; /* NULL: all sums are in the list */
-	uint64 max_members;			  /* of the table */
+	uint64 max_members;			  /* limit of the table's members */
 	int sorter_kb;
 	PfsRowSorter *sorter; /* NULL: all sums are in the table or the list */
-	PfsCarries carries;	  /* of all sums */
+	PfsCarries carries;	  /* carries of all sums */
 	PfsSeriesEntry *list; /* sorted by id, then series; NULL: not sorted */
 	uint32 list_count;
 	uint32 next;

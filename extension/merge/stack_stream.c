@@ -34,7 +34,7 @@ struct PfsStackStream
 	MemoryContext context;
 	uint32 room;			/* stacks of a part */
 	PfsStackSum *sums;		/* all, or those read last */
-	Size count;				/* of sums, … */
+	Size count;				/* count of sums, … */
 	Size next;				/* … of which this many have been returned */
 	PfsStackReader *reader; /* NULL: read to its end */
 	BufFile *file;			/* gets a copy of what is read; NULL: not wanted, or not needed */

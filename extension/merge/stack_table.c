@@ -53,7 +53,7 @@ typedef struct StackPage
 	int64 number;	  /* stack id >> PAGE_BITS */
 	uint64 added;	  /* bits of the stacks that have a value, which may be 0 */
 	int64 *values;	  /* in the order of the stacks */
-	int64 *fractions; /* of the stacks, between -1 and 1; NULL: all are 0 */
+	int64 *fractions; /* fractions of the stacks, between -1 and 1; NULL: all are 0 */
 	uint8 capacity;
 	char status;
 } StackPage;
@@ -98,13 +98,13 @@ struct PfsStackTable
 	bool is_full;		  /* pages have reached pages_bytes */
 	StackPage *last;	  /* the page used last; NULL: none yet */
 	PfsRowSorter *sorter; /* NULL: all sums are in pages */
-	PfsCarries carries;	  /* of all sums, by (0, stack id) */
+	PfsCarries carries;	  /* carries of all sums, by (0, stack id) */
 
 	/* state of reading: from the sort, or from pages */
 	PageOrder *order;
 	uint32 next_page;
 	uint64 bits;	/* stacks of the page before next_page that have not been read yet */
-	int place;		/* of the next one among that page's sums */
+	int place;		/* place of the next one among that page's sums */
 	Sum ahead;		/* the next row of the sort, … */
 	bool has_ahead; /* … if there is one */
 };

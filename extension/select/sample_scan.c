@@ -58,7 +58,7 @@ struct PfsSampleScan
 	PfsSegmentPart sums;
 	Snapshot snapshot;
 	List *partitions;	 /* OIDs of the leaves to read, those of tiers last */
-	int tier_partitions; /* number of those of tiers */
+	int tier_partitions; /* number of partitions of tiers among them */
 	int next_partition;
 	TimestampTz tier_ends[PFS_TIER_COUNT];
 	int asked;					 /* number of columns that the caller wants, among those read */
@@ -322,7 +322,7 @@ open_partition(PfsSampleScan *scan, Oid relid)
 {
 	bool is_columnar;
 
-	/* pfs_partitions_collect(), or the joining of the scan, has locked it */
+	/* already locked, by pfs_partitions_collect() or pfs_sample_scan_join() */
 	scan->relation = table_open(relid, NoLock);
 	if (scan->relation->rd_rel->relkind != RELKIND_RELATION)
 		ereport(ERROR,

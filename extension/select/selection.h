@@ -36,9 +36,9 @@ typedef struct PfsTrace
 typedef struct PfsSelection
 {
 	const char *profile_type; /* in full; as the caller wrote it if no series has it */
-	const char *unit;		  /* of the values; "" if there are no series */
+	const char *unit;		  /* unit of the values; "" if there are no series */
 	bool delta;				  /* values are summed over time */
-	PfsOverTime over_time;	  /* of an instant type; UNSAID means AVERAGE */
+	PfsOverTime over_time;	  /* function over time of an instant type; UNSAID means AVERAGE */
 	TimestampTz from;		  /* inclusive, in the server's microseconds */
 	TimestampTz to;			  /* exclusive */
 	PfsTrace trace;			  /* only its samples count */

@@ -11,7 +11,7 @@
 #define CONTEXT_AFTER_CHARS	 20
 
 /*
- * The position for people: line, column, and the line itself with a caret below.
+ * Describes a position for an error's detail: line and column, then the line with a caret below.
  */
 static char *
 describe_position(const PfsSelectorText *text, const char *position)

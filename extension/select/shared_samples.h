@@ -28,7 +28,7 @@ typedef struct PfsSharedPartition
 
 typedef struct PfsSharedSamples
 {
-	PfsSharedCounters counters; /* of workers */
+	PfsSharedCounters counters; /* counters of workers */
 	TimestampTz tier_ends[PFS_TIER_COUNT];
 	int tier_partitions; /* number of partitions of tiers, which are the last ones */
 	int partition_count;

@@ -18,7 +18,7 @@ typedef struct PfsTier
 {
 	const char *name;  /* "minute", for users and in arguments */
 	const char *table; /* in schema profstore */
-	int64 width_us;	   /* of its buckets */
+	int64 width_us;	   /* width of its buckets */
 } PfsTier;
 
 #define PFS_TIER_COUNT 2

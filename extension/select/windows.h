@@ -47,7 +47,7 @@ typedef struct PfsWindows
 	 * latest time of each series, from which its windows are counted; DT_NOBEGIN: it has no sample
 	 */
 	TimestampTz *times;
-	TimestampTz latest; /* of all samples; set by pfs_windows_tell() */
+	TimestampTz latest; /* time of the latest sample; set by pfs_windows_tell() */
 	/* before these times windows are the tiers'; or DT_NOBEGIN */
 	TimestampTz tier_ends[PFS_TIER_COUNT];
 
@@ -64,15 +64,15 @@ typedef struct PfsWindows
 
 	/* set by pfs_windows_tell(): */
 	int64 width_us;	 /* 1: any moment begins a window */
-	bool is_aligned; /* to the epoch: all series have the same windows */
+	bool is_aligned; /* windows begin at multiples of width_us since the epoch, for all series */
 
 	/*
 	 * of unaligned windows: phases of the series that have samples, by group, then phase; otherwise
 	 * NULL
 	 */
 	PfsSeriesKey *phases;
-	int32 *group_begins; /* of each group, and one end */
-	double *phase_sums;	 /* of each group */
+	int32 *group_begins; /* start of each group, and one end */
+	double *phase_sums;	 /* phase sums of each group */
 } PfsWindows;
 
 /* Begins without samples, in CurrentMemoryContext. */

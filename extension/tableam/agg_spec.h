@@ -20,7 +20,7 @@ typedef struct PfsAggSpec
 {
 	PfsAggKind kind;
 	AttrNumber attnum; /* of the argument; 0 for COUNT_ROWS */
-	Oid type;		   /* of the argument, base type */
+	Oid type;		   /* type of the argument, base type */
 	List *filter;	   /* PfsPushedQual of the FILTER clause */
 } PfsAggSpec;
 

@@ -20,7 +20,7 @@ typedef struct PfsComputedKey
 {
 	ExprState *state;
 	ExprContext *context;
-	PfsValueKind kind; /* of the result */
+	PfsValueKind kind; /* kind of the result */
 	struct PfsRememberedKey *remembered;
 	bool nulls[PFS_BLOCK_ROWS];
 	int64 values[PFS_BLOCK_ROWS];

@@ -31,8 +31,8 @@ bool pfs_is_plain_profstore_rel(const RelOptInfo *rel, const RangeTblEntry *entr
 Bitmapset *pfs_used_columns(Index index, int column_count, List *expressions);
 
 /*
- * Cost of reading that many columns. Rows outside the key columns' ranges are not read; clauses (of
- * RestrictInfo) on these columns give the share of rows that is.
+ * Estimated cost of reading some columns. The scan skips rows outside the ranges of key columns;
+ * the planner's clauses (RestrictInfo) on these columns give the share of rows that it reads.
  */
 typedef struct PfsReadCost
 {

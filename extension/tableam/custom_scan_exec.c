@@ -34,7 +34,7 @@ typedef struct BlockScanState
 	PfsBlockScan *blocks;  /* NULL until the first row */
 	PfsBlock block;
 	int64 row;				  /* in the block; -1 before its first row, row_count behind the last */
-	PfsScanCounters counters; /* of block scans that have ended */
+	PfsScanCounters counters; /* counters of block scans that have ended */
 } BlockScanState;
 
 /* Finds the columns that the scan must return. The plan's target list is final only now. */

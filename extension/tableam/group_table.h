@@ -45,7 +45,7 @@ typedef struct PfsGroupTable
 	uint32 bucket_mask;
 	PfsGroupBucket *buckets;
 	PfsGroupPass pass;
-	List *passes_left; /* of PfsGroupPass */
+	List *passes_left; /* the passes that are left, as PfsGroupPass */
 } PfsGroupTable;
 
 /* Creates a table in CurrentMemoryContext. */

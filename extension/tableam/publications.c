@@ -139,7 +139,7 @@ refuse_relation(Oid relation_id)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("logical replication is not supported on table \"%s\", which uses access "
-						"method \"profstore\"",
+						"with access method \"profstore\"",
 						get_rel_name(relation_id)),
 				 errhint(ELSEWHERE_HINT)));
 	if (OidIsValid(columnar))
@@ -172,8 +172,8 @@ refuse_all_tables(void)
 	if (OidIsValid(get_table_am_oid("profstore", true)))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("logical replication of all tables is not supported where access method "
-						"\"profstore\" is"),
+				 errmsg("logical replication of all tables is not supported in a database "
+						"with access method \"profstore\""),
 				 errdetail("Rows of its tables are not replicated, but those of its directory are, "
 						   "which would damage tables of the subscriber."),
 				 errhint(BY_NAME_HINT)));

@@ -62,7 +62,7 @@ typedef struct PfsFilters
 /* The properties of a frame that filters test. */
 typedef struct PfsFrameFacts
 {
-	const char *name;			 /* of the function, or its replacement */
+	const char *name;			 /* the function's name, or its replacement */
 	const PfsLocation *location; /* its mapping is loaded */
 	const PfsLine *line;		 /* NULL if the location has none */
 	const PfsFunction *function; /* the line's, or NULL */

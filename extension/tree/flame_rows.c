@@ -27,7 +27,7 @@ typedef struct Child
  */
 typedef struct Level
 {
-	PfsFrameMark mark; /* of the tree before the node was expanded */
+	PfsFrameMark mark; /* mark of the tree before the node was expanded */
 	uint32 first;
 	uint32 next;
 } Level;
@@ -89,7 +89,7 @@ enter_node(PfsFlameScan *scan, uint32 index)
 	PfsFrameTree *tree = scan->tree;
 	Level level = { pfs_frame_tree_mark(tree), scan->child_count, scan->child_count };
 	const PfsFrameNode *node;
-	PfsWideSides rest; /* of the total, minus the rows returned */
+	PfsWideSides rest; /* rest of the total, minus the rows returned */
 
 	pfs_frame_tree_expand(tree, index);
 	node = &tree->nodes[index];

@@ -16,7 +16,7 @@ typedef struct OpenNode
 {
 	PfsFileNode node;
 	PfsWideSides self;
-	PfsWideSides total; /* of the nodes below */
+	PfsWideSides total; /* total of the nodes below */
 } OpenNode;
 
 struct PfsFrameFile

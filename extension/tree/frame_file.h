@@ -31,7 +31,7 @@ typedef struct PfsFrameOrigin
 	uint64 age;
 	int32 location;
 	uint32 line;
-	uint32 depth;  /* of the node; 0 for the root's children */
+	uint32 depth;  /* depth of the node; 0 for the root's children */
 	uint32 unused; /* 0 */
 } PfsFrameOrigin;
 

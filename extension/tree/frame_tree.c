@@ -222,7 +222,7 @@ take_file(PfsFrameTree *tree, PfsFramePaths *paths, PfsFrameNode *root)
 /* The stacks of groups in memory as long as they fit; afterwards the paths of all of them. */
 typedef struct GroupStacks
 {
-	PfsStackSums *sums; /* of each group that was read */
+	PfsStackSums *sums; /* sums of each group that was read */
 	uint32 *symbols;
 	uint64 room;		  /* for more stacks */
 	PfsFramePaths *paths; /* NULL: all fit */

@@ -14,7 +14,7 @@ typedef struct Function
 {
 	PfsSides self; /* modulo 2^64; also total */
 	PfsSides total;
-	uint64 age; /* of the location; NO_AGE: the name has not been met */
+	uint64 age; /* age of the location; NO_AGE: the name has not been met */
 	int32 location;
 	uint32 line;
 	uint32 open; /* frames of that name from the root to the current one */

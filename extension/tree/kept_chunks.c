@@ -46,7 +46,7 @@ struct PfsKeptChunks
 {
 	MemoryContext context;
 	chunk_places_hash *places;
-	Size bytes; /* of all chunks */
+	Size bytes; /* bytes of all chunks */
 	uint64 query;
 };
 

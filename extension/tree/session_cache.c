@@ -19,7 +19,7 @@
 typedef struct Slot
 {
 	MemoryContext context; /* NULL: the slot is free */
-	uint64 generation;	   /* of the names: if they were dropped, so was the memory */
+	uint64 generation;	   /* generation of the names: if they were dropped, so was the memory */
 	uint64 query;		   /* that used it last */
 	const char *key;	   /* NULL: forgotten */
 	void *thing;

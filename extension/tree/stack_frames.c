@@ -34,7 +34,7 @@ struct PfsStackFrames
 {
 	MemoryContext context;
 	Size bytes;
-	uint64 length; /* of all records */
+	uint64 length; /* length of all records */
 	char *data;	   /* the records, or with a file the last one put or read */
 	Size capacity;
 	Mark *marks; /* by stack id */

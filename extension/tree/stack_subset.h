@@ -21,8 +21,9 @@
 
 typedef struct PfsStackSubset
 {
-	PfsTreeShape shape; /* of all these nodes, and perhaps others; indexes are those of the tree */
-	const PfsStackSum *stacks; /* of the partition, or some of them */
+	PfsTreeShape
+		shape; /* shape of all these nodes, and perhaps others; indexes are those of the tree */
+	const PfsStackSum *stacks; /* stacks of the partition, or some of them */
 	uint32 stack_count;
 	uint32 *leaves;			/* place of each stack's leaf */
 	uint32 *order;			/* the stacks' numbers, sorted by the places of their leaves */
@@ -38,7 +39,7 @@ typedef struct PfsStackSubsets
 	const PfsStackSums *stacks;
 	bool in_order;
 	uint32 next;								/* first stack of the next partition */
-	PfsStackSubset parts[PFS_MAX_SUBSET_PARTS]; /* of the current partition */
+	PfsStackSubset parts[PFS_MAX_SUBSET_PARTS]; /* parts of the current partition */
 	uint32 part_count;
 	uint32 next_part;
 } PfsStackSubsets;

@@ -8,10 +8,10 @@
 
 struct PfsStackVisit
 {
-	MemoryContext context; /* of the walk */
+	MemoryContext context; /* context of the walk */
 	PfsStackStream *stream;
 	PfsSymbols *symbols;
-	PfsStackWalk *whole; /* of all stacks; NULL: not made yet, or they are too many */
+	PfsStackWalk *whole; /* walk of all stacks; NULL: not made yet, or there are too many */
 	PfsWideSides total;
 	bool is_done; /* at least one visit is done */
 };

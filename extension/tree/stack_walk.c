@@ -50,8 +50,8 @@ struct PfsStackWalk
 	PfsStackPart *parts;
 	uint32 part_count;
 	uint32 part_capacity;
-	int32 partition; /* of the last part */
-	uint64 age;		 /* of the last part */
+	int32 partition; /* partition of the last part */
+	uint64 age;		 /* age of the last part */
 	bool continues;	 /* a part's stacks were removed, but its partition may go on */
 	bool is_wide;	 /* some part is wide */
 	bool has_names;	 /* names that were not cached have been loaded */
@@ -397,7 +397,7 @@ pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsWideSide
 typedef struct OpenNode
 {
 	uint32 first;  /* first of its stacks */
-	uint32 symbol; /* of the last frame on the path to the node, or in it; PFS_NO_SYMBOL: none */
+	uint32 symbol; /* last symbol on the path to the node, or in it; PFS_NO_SYMBOL: none */
 } OpenNode;
 
 /*

@@ -73,7 +73,7 @@ const PfsIdMap *pfs_symbols_verdicts(const PfsSymbols *symbols);
 typedef struct PfsDropped
 {
 	double value;
-	double base; /* of a comparison */
+	double base; /* base of a comparison */
 } PfsDropped;
 
 void pfs_symbols_drop(PfsSymbols *symbols, int64 value, int64 base);

@@ -74,7 +74,7 @@ typedef struct Building
 	uint32 path_capacity;
 	EdgeSum *sums; /* by edge */
 	uint32 sum_capacity;
-	uint32 edge_capacity; /* of graph->edges */
+	uint32 edge_capacity; /* capacity of graph->edges */
 	edge_table_hash *table;
 } Building;
 

@@ -17,17 +17,17 @@ EXCEPTION WHEN data_exception OR syntax_error THEN
 	RETURN concat_ws(': ', message, nullif(rtrim(split_part(detail, E'\n', 1), ':'), ''));
 END
 $$;
-COMMENT ON FUNCTION profstore.selection_error IS 'what is wrong with a selector or with the first wrong one of the filters; NULL where nothing is';
+COMMENT ON FUNCTION profstore.selection_error IS 'the error in a selector, or in the first malformed filter; NULL if there is none';
 
 CREATE FUNCTION profstore.valid_filter(filter text) RETURNS text
 	LANGUAGE sql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 	RETURN CASE WHEN profstore.selection_error(NULL, filter) IS NULL THEN filter END;
-COMMENT ON FUNCTION profstore.valid_filter IS 'the filter, or NULL where it is malformed: beside valid_selector, for pages that are to stay empty then';
+COMMENT ON FUNCTION profstore.valid_filter IS 'the filter, or NULL if it is malformed: with valid_selector, for pages that should then be empty';
 
 CREATE FUNCTION profstore.valid_selector(selector text, @FILTERS@) RETURNS text
 	LANGUAGE sql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 	RETURN CASE WHEN profstore.selection_error(selector, @PASSED_FILTERS@) IS NULL THEN selector ELSE 'none:none:none:none:none' END;
-COMMENT ON FUNCTION profstore.valid_selector IS 'the selector, or one that picks nothing where it or one of the filters is malformed: for pages that are to stay empty then';
+COMMENT ON FUNCTION profstore.valid_selector IS 'the selector, or one that selects nothing if a text is malformed: with valid_filter, for pages that should then be empty';
 
 CREATE FUNCTION profstore.valid_time(value text, zone text DEFAULT NULL) RETURNS timestamptz
 	LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
@@ -102,7 +102,7 @@ BEGIN
 		ELSE format('%s series', series) END;
 END
 $$;
-COMMENT ON FUNCTION profstore.selection_status IS 'a selection in words, for the head of a page: what is wrong with it, why it is empty, or how much the filters keep; matchers: those that were typed of the selector''s, so that an error names the place in them';
+COMMENT ON FUNCTION profstore.selection_status IS 'the state of a selection in words, for the head of a page: its error, the reason why it is empty, or the share that the filters keep; matchers: the part of the selector that was typed, in which an error gives the position';
 
 -- Names of functions that most programs have in common. Kernel frames have a mapping of their own. The others are recognized by names that are
 -- the same in all builds, because libraries may be linked statically.

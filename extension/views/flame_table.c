@@ -81,7 +81,7 @@ struct PfsFlameTable
 	text_copies_hash *copies; /* copies of texts that several sources share */
 
 	char *rows;
-	Size used; /* bytes */
+	Size used; /* bytes of rows in the array */
 	Size capacity;
 	BufFile *file; /* earlier rows; NULL: all rows are in the array */
 	uint64 file_rows;

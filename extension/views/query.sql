@@ -39,7 +39,7 @@ CREATE FUNCTION profstore_internal.full_profile_type(name text)
 	RETURNS text
 	LANGUAGE c STABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_full_profile_type';
-COMMENT ON FUNCTION profstore_internal.full_profile_type IS 'the profile type that begins with these parts; the name itself where it has all five, or none does; an error where several do';
+COMMENT ON FUNCTION profstore_internal.full_profile_type IS 'the profile type that begins with these components; the name itself if it has all five, or no type matches; an error if several match';
 
 -- Equality matchers find series by the index on labels; all other matchers are tested for each of these series.
 CREATE FUNCTION profstore.matching_series(selector text)
@@ -133,7 +133,7 @@ COMMENT ON FUNCTION profstore.label_values IS 'values of a label among the serie
 
 CREATE FUNCTION profstore_internal.scan_support(internal) RETURNS internal
 	LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_scan_support';
-COMMENT ON FUNCTION profstore_internal.scan_support IS 'tells the planner rows and costs of functions that read samples';
+COMMENT ON FUNCTION profstore_internal.scan_support IS 'planner support: rows and costs of functions that read samples';
 
 CREATE FUNCTION profstore.timeseries(@SELECTION@, step interval DEFAULT NULL, by text[] DEFAULT '{}', @FILTERS@,
 								@TRACE@)
@@ -202,7 +202,7 @@ CREATE FUNCTION profstore.last_scan(OUT segments int8, OUT skipped int8, OUT sum
 						  OUT blocks_read int8, OUT blocks_skipped int8, OUT bytes_read int8)
 	LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'profstore_last_scan';
-COMMENT ON FUNCTION profstore.last_scan IS 'what this session''s last statement with a query function read of samples: segments in all, those that ranges ruled out, those whose sums stood for their rows, those whose rows were read; blocks and encoded bytes';
+COMMENT ON FUNCTION profstore.last_scan IS 'segments that this session''s last query statement had, skipped by ranges, read as sums, and read as rows; blocks and encoded bytes';
 
 CREATE FUNCTION profstore.short_name(name text, width int4 DEFAULT 60)
 	RETURNS text

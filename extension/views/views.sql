@@ -4,21 +4,21 @@ CREATE FUNCTION profstore.filtered_share(@SELECTION@, @FILTERS@, @TRACE@, OUT wh
 								OUT kept_share float8, OUT not_focused int8, OUT ignored int8, OUT without_frames int8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_filtered_share';
-COMMENT ON FUNCTION profstore.filtered_share IS 'how much of a selection the filters keep, and what dropped the rest: focus, ignore, or show and hide that left no frame';
+COMMENT ON FUNCTION profstore.filtered_share IS 'the share of a selection that the filters keep, and the shares dropped by focus, by ignore, and by show and hide that left no frame';
 
 CREATE FUNCTION profstore.sandwich(@SELECTION@, "function" text DEFAULT NULL, max_nodes int4 DEFAULT 8192,
 								@FRAME_FILTERS@, @TRACE@)
 	RETURNS TABLE (side text, ord int4, level int4, value int8, self int8, label text, truncated bool, share float8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 2000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_sandwich';
-COMMENT ON FUNCTION profstore.sandwich IS 'who calls a function and what it calls (ORDER BY ord): the rows of each side, callers or callees, are a flame graph that begins at the function; share is the part of the function''s total';
+COMMENT ON FUNCTION profstore.sandwich IS 'callers and callees of a function (ORDER BY ord): the rows of each side are a flame graph that begins at the function; share is the part of the function''s total';
 
 CREATE FUNCTION profstore.source(@SELECTION@, filename text DEFAULT NULL, @FILTERS@, contents text DEFAULT NULL,
 								@TRACE@)
 	RETURNS TABLE (line int4, self int8, total int8, "text" text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 100 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_source';
-COMMENT ON FUNCTION profstore.source IS 'what the lines of a source file cost, a line that recurs in a stack counted once; filename is a path or its last parts. With the file''s contents, every line has a row, with its text';
+COMMENT ON FUNCTION profstore.source IS 'costs of the lines of a source file, a line that recurs in a stack counted once; filename is a path or its last parts. With the file''s contents, every line has a row, with its text';
 
 CREATE FUNCTION profstore.callgraph(@SELECTION@, max_nodes int4 DEFAULT NULL, @FRAME_FILTERS@, @TRACE@)
 	RETURNS TABLE (caller text, callee text, value int8, share float8, indirect bool)
@@ -44,4 +44,4 @@ CREATE FUNCTION profstore.flamechart(@SELECTION@, width interval DEFAULT NULL, @
 			   samples int8, value int8, labels jsonb)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 10000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamechart';
-COMMENT ON FUNCTION profstore.flamechart IS 'what ran when: spans of time of frames (level 0 is the outermost) by series and lane, equal neighbours as one; for samples that keep their times. A sample lasts width (NULL: its period), or until the next of its lane';
+COMMENT ON FUNCTION profstore.flamechart IS 'frames as spans of time (level 0 is the outermost) by series and lane, equal neighbours as one; for samples that keep their times. A sample lasts width (NULL: its period), or until the next of its lane';

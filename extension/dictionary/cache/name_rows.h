@@ -41,7 +41,7 @@ typedef void (*PfsNameRowFn)(const PfsNameRow *row, void *argument);
 /* One of the two kinds. Its functions allocate in CurrentMemoryContext. */
 typedef struct PfsNameTable
 {
-	const char *name; /* of the view; the kind's name in SQL functions, too */
+	const char *name; /* name of the view; the kind's name in SQL functions, too */
 	const char *rows;
 	const char *chunks;
 	const char *hashes;

@@ -26,7 +26,7 @@
 typedef struct PfsSharedFacts
 {
 	int64 names_epoch; /* 0 if it holds no names */
-	uint64 horizon;	   /* of a tree, see PfsTreeCache */
+	uint64 horizon;	   /* horizon of a tree, see PfsTreeCache */
 	uint32 count;	   /* nodes of a tree, or names */
 	bool has_shape;
 } PfsSharedFacts;

@@ -19,7 +19,7 @@
 /* Key and result of an item; must be its first member. */
 typedef struct PfsContentItem
 {
-	uint64 hash; /* of the whole content */
+	uint64 hash; /* hash of the whole content */
 	int32 id;	 /* 0: not stored */
 } PfsContentItem;
 

@@ -67,7 +67,7 @@ typedef struct Young
 typedef struct Sealing
 {
 	const PfsNameTable *names;
-	Relation table; /* of young rows */
+	Relation table; /* table of young rows */
 	TupleTableSlot *slot;
 	Snapshot snapshot;
 	PfsNameScan scan;

@@ -59,7 +59,7 @@ typedef struct PfsTreeCache
 
 	/* The nodes depth first, for queries, see tree_shape.h; made when it pays. */
 	PfsTreeShape shapes[PFS_MAX_SHAPES];
-	uint32 own_counts[PFS_MAX_SHAPES]; /* number of nodes in each */
+	uint32 own_counts[PFS_MAX_SHAPES]; /* number of nodes in each shape */
 	uint32 shape_count;
 	uint8 *shape_of; /* by index: number of the shape that holds the node, or PFS_NO_SHAPE */
 	uint32 *places;	 /* by index; NULL until there is a shape; capacity elements, as in shape_of */

@@ -49,8 +49,8 @@ typedef struct Loading
 {
 	PfsTreeCache *cache;
 	uint32 known;		 /* number of nodes before the refresh */
-	uint64 horizon;		 /* of the snapshot */
-	PfsChunkNodes nodes; /* of one chunk */
+	uint64 horizon;		 /* horizon of the snapshot */
+	PfsChunkNodes nodes; /* nodes of one chunk */
 	uint32 *indexes;	 /* their positions in the tree */
 	uint32 index_capacity;
 	External *externals;

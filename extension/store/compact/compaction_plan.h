@@ -36,7 +36,7 @@ typedef struct PfsPlanLimits
 {
 	/* segments that must wait in an open bucket before they are merged; at least 2 */
 	uint32 open_inputs;
-	uint32 max_inputs;	/* of one merge */
+	uint32 max_inputs;	/* most inputs of one merge */
 	Size input_bytes;	/* memory for all inputs of a merge */
 	uint32 output_rows; /* rows of a new segment */
 } PfsPlanLimits;
@@ -45,7 +45,7 @@ typedef struct PfsPlan
 {
 	uint32 count;
 	int64 *segment_nos; /* ascending */
-	int16 level;		/* of the new segments */
+	int16 level;		/* level of the new segments */
 	int64 split_width;	/* > 0: width of the buckets into which the rows of wide inputs are split */
 } PfsPlan;
 

@@ -21,7 +21,7 @@
 #define PIECE_SUMS		65536
 #define MOST_PIECE_SUMS (2 * PIECE_SUMS)
 
-/* Series of the first piece. A table with as few has one piece. */
+/* Series of the first piece. A table with at most as many series has one piece. */
 #define FIRST_SERIES 64
 
 /* Sums by series are worth their bytes if they stand for this many samples on average. */

@@ -46,7 +46,7 @@ typedef struct Summing
 {
 	const PfsTierSpec *spec;
 	PfsTierRows *result;
-	uint32 capacity; /* of result->rows */
+	uint32 capacity; /* capacity of result->rows */
 	scrape_table_hash *scrapes;
 	int64 last_series; /* cached answer for the series of the last row */
 	bool last_is_instant;

@@ -39,7 +39,7 @@ typedef struct PfsTierSpec
 	AttrNumber series;
 	AttrNumber stack;
 	AttrNumber value;
-	int64 width_us;				 /* of the buckets */
+	int64 width_us;				 /* width of the buckets */
 	bool has_scrapes;			 /* the table is a tier itself */
 	const int64 *instant_series; /* ascending */
 	uint32 instant_count;

@@ -33,7 +33,7 @@ struct PfsHiddenPages
 	Relation toast;
 	BlockNumber first;
 	BlockNumber end;
-	uint16 *free_bytes; /* of each page, as the map had them */
+	uint16 *free_bytes; /* free bytes of each page, as the map had them */
 };
 
 PfsToastValues *

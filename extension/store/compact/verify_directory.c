@@ -32,7 +32,7 @@ typedef struct NamedValues
 	uint32 count;
 	uint32 capacity;
 	NamedValue *values;
-	int64 row_count; /* of all segments */
+	int64 row_count; /* row count of all segments */
 } NamedValues;
 
 static int

@@ -46,13 +46,13 @@
 
 typedef struct PfsRollup
 {
-	ItemPointerData address; /* of the row, as it was read */
-	int64 width;			 /* of its bucket of time, in units of column time */
+	ItemPointerData address; /* address of the row, as it was read */
+	int64 width;			 /* width of its bucket of time, in units of column time */
 	int64 bucket;
 	int32 class_id;
 	int32 piece;	/* 0: the roll-up itself; otherwise the number of a piece of it */
 	PfsRowKey key;	/* the columns by which it sums */
-	int64 time_min; /* of the segments' rows */
+	int64 time_min; /* least time of the segments' rows */
 	int64 time_max;
 	int64 sample_count; /* rows of the segments, of all series */
 	int32 stack_count;	/* 0: there are no sums, because they would not pay */
@@ -67,7 +67,8 @@ typedef struct PfsRollup
 	PfsNumbers stack_series;
 	/* first series of each piece; a piece has the series up to the next one's first */
 	PfsNumbers pieces;
-	bytea *header; /* of columns stack, row count, sums, and for pieces series, as in summary.h */
+	/* with the columns stack, row count, sums and, for pieces, series; see summary.h */
+	bytea *header;
 	struct varlena *payload;
 } PfsRollup;
 

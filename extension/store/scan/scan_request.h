@@ -62,7 +62,7 @@ typedef struct PfsScanRequest
 /* Rows that passed all filters. The arrays belong to the scan and are valid until the next call. */
 typedef struct PfsBlock
 {
-	uint64 number;		  /* of the block, counted from 0 over all blocks of the scan */
+	uint64 number;		  /* number of the block, counted from 0 over all blocks of the scan */
 	uint32 row_count;	  /* 1 .. PFS_BLOCK_ROWS */
 	const int64 **values; /* values[i]: values of the i-th attribute asked for */
 	const bool **nulls;	  /* nulls[i]: its null flags, or NULL if the block has no null in it */

@@ -27,7 +27,7 @@ typedef struct PfsScanColumn
 	int position;	  /* in the part of the current unit that is read; -1: the part lacks it */
 	bool may_be_null; /* in the current unit */
 	bool is_decoded;  /* for the current block */
-	const int64 *block_values; /* of the current block */
+	const int64 *block_values; /* values of the current block */
 	const bool *block_nulls;   /* NULL: no nulls */
 	int64 values[PFS_BLOCK_ROWS];
 	bool nulls[PFS_BLOCK_ROWS];
@@ -124,7 +124,7 @@ struct PfsBlockScan
 	PfsSharedScan *shared;
 	int64 unit;
 	int64 block;
-	int64 block_end; /* of the unit, or in a shared scan of this process's chunk */
+	int64 block_end; /* end of the unit's blocks, or in a shared scan of this process's chunk */
 	bool unit_is_open;
 	bool unit_is_skipped;	/* no row of the open unit passes the filters */
 	PfsSegmentInput *input; /* NULL: the unit is an image */

@@ -26,7 +26,7 @@ typedef struct PfsRange
 
 typedef struct PfsSegmentRow
 {
-	ItemPointerData address; /* of the directory row, as it was read */
+	ItemPointerData address; /* address of the directory row, as it was read */
 	int64 segment_no;
 	int64 byte_count;		  /* bytes of the rows' streams */
 	int64 summary_byte_count; /* bytes of the sums' streams */
@@ -35,7 +35,7 @@ typedef struct PfsSegmentRow
 	int32 row_count;
 	int16 level;
 	bytea *header; /* in a copy: detoasted, with a 4-byte length word */
-	/* headers of the sums (see segment_input.c), or NULL; in a copy: detoasted like header */
+	/* headers of the segment's tables of sums (segment_input.c), or NULL; detoasted in a copy */
 	bytea *summary;
 	uint32 stream_count; /* length of stream_ids */
 	/* value ids in the table's TOAST relation; NULL: the streams are in payload */

@@ -79,7 +79,7 @@ void pfs_row_buffer_reparent(PfsRowBuffer *buffer, SubTransactionId child, SubTr
  */
 typedef struct PfsRowImage
 {
-	Size bytes; /* of the whole image, a multiple of MAXALIGN */
+	Size bytes; /* bytes of the whole image, a multiple of MAXALIGN */
 	uint32 row_count;
 	uint32 column_count;
 	uint32 run_count;
