@@ -121,6 +121,7 @@ list_steps(uint64 *count)
 	return steps;
 }
 
+/* Runs the SQL function of a step, with waits for locks bounded. */
 static Outcome
 step_execute(const char *sql, const Step *step)
 {

@@ -172,6 +172,7 @@ profstore_steps_main(Datum unused)
 	proc_exit(0);
 }
 
+/* Starts the background worker for a request. Raises an error if no slot is free. */
 static BackgroundWorkerHandle *
 request_start_worker(const Request *request)
 {

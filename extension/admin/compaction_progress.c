@@ -50,6 +50,7 @@ put_time(int64 time, int column, Datum *values, bool *nulls)
 	nulls[column] = time == PG_INT64_MIN;
 }
 
+/* Puts the progress of one session as a row. */
 static void
 progress_put_entry(const PfsResult *result, const PgBackendStatus *entry)
 {

@@ -187,6 +187,10 @@ check_unchanged(Relation relation, const Contents *before)
 							   RelationGetRelationName(relation))));
 }
 
+/*
+ * Rewrites the table without the chosen rows and swaps the files. Returns the number of removed
+ * rows.
+ */
 static int64
 removal_rewrite(Oid relation_id, const char *condition)
 {

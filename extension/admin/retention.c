@@ -158,6 +158,7 @@ read_instant_series(PfsTierSpec *spec)
 	SPI_finish();
 }
 
+/* Inserts the sums into a partition of the tier, many rows at a time. */
 static void
 insert_sums(Relation table, const PfsTierRows *sums)
 {

@@ -109,6 +109,10 @@ verify_table(Problems *problems, Oid relation_id)
 	relation_close(relation, AccessShareLock);
 }
 
+/*
+ * Raises an error unless the relation exists, the caller may SELECT from it, and it is partitioned
+ * or has access method profstore.
+ */
 static void
 check_relation(Oid relation_id)
 {

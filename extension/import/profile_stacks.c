@@ -64,6 +64,7 @@ put_mapping(StringInfo content, const void *context, uint32 item)
 	stacks_put_text(content, mapping->file);
 }
 
+/* Interns some mappings of the profile. Returns their ids, in the order of items. */
 static const int32 *
 intern_mappings(const void *context, const uint32 *items, uint32 count)
 {
@@ -98,6 +99,10 @@ put_function(StringInfo content, const void *context, uint32 item)
 	stacks_put_text(content, function->filename);
 }
 
+/*
+ * Interns some functions of the profile by profstore.intern_functions(). Returns their ids, in the
+ * order of items.
+ */
 static const int32 *
 intern_functions(const void *context, const uint32 *items, uint32 count)
 {
@@ -159,6 +164,10 @@ count_lines(const PfsProfile *profile, const uint32 *items, uint32 count)
 	return line_count;
 }
 
+/*
+ * Interns some locations of the profile by profstore.intern_locations(). Returns their ids, in the
+ * order of items.
+ */
 static const int32 *
 intern_locations(const void *context, const uint32 *items, uint32 count)
 {
@@ -213,6 +222,10 @@ choose_partition(const PfsImport *import)
 	return pnstrdup(partition.data, partition.length);
 }
 
+/*
+ * Interns the stacks of all samples by profstore.intern_stacks(). Returns their ids, one per
+ * sample; NULL if there are no samples.
+ */
 static const int64 *
 intern_stacks(const Stacks *stacks)
 {

@@ -80,6 +80,10 @@ bare_length(const char *name)
 	return at;
 }
 
+/*
+ * Returns for each function whether it is dropped: drop_frames matches its whole name, and
+ * keep_frames does not.
+ */
 static bool *
 match_functions(const PfsImport *import, const PfsProfile *profile)
 {
@@ -103,6 +107,10 @@ match_functions(const PfsImport *import, const PfsProfile *profile)
 	return matching;
 }
 
+/*
+ * Removes the outermost dropped function of each location, and the functions inlined into it.
+ * Returns how far each location was cut; a location that is dropped whole keeps its lines.
+ */
 static Cut *
 cut_locations(PfsProfile *profile, const bool *matching)
 {

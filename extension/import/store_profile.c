@@ -47,6 +47,7 @@ typedef struct Storing
 
 /* Step 3: rows */
 
+/* Makes the rows of samples, in which indexes stand for ids of series until they are stored. */
 static void
 make_rows(Storing *storing, const int64 *stack_ids)
 {
@@ -125,6 +126,7 @@ days_ensure_partitions(const Storing *storing)
 	pfree(times);
 }
 
+/* Records the first and last time of each series' rows. */
 static void
 tell_seen(const Storing *storing)
 {
@@ -170,6 +172,7 @@ span_datum(const PfsTraceIds *ids)
 	return PointerGetDatum(span);
 }
 
+/* Stores the parts of the samples that belong to traces, by profstore.keep_traces(). */
 static void
 keep_traces(const Storing *storing)
 {

@@ -161,6 +161,10 @@ choose_columns(PfsSampleScan *scan)
 		scan->positions[i] = (columns & (1 << i)) ? scan->column_count++ : NOT_READ;
 }
 
+/*
+ * Begins a scan: checks privileges, then lists the partitions and tiers in the range, or for a
+ * trace reads its rows instead.
+ */
 static PfsSampleScan *
 sample_scan_begin(const PfsSelection *selection, int columns, PfsSegmentPart sums,
 				  PfsVerdicts verdicts)
@@ -269,6 +273,10 @@ shared_scan_of(PfsSampleScan *scan, int partition)
 	return scan->shared == NULL ? NULL : pfs_shared_samples_scan(scan->shared, partition);
 }
 
+/*
+ * Begins the block scan of the open partition, with filters on the range and the series of the
+ * selection.
+ */
 static void
 open_block_scan(PfsSampleScan *scan)
 {

@@ -25,6 +25,9 @@
 #include "store/scan/block_filter.h"
 #include "tableam/agg_result.h"
 
+/*
+ * Begins the block scan of one table, with the pushed filters translated to its attribute numbers.
+ */
 static void
 agg_begin_blocks(BlockAggState *state, AggTable *table)
 {
@@ -87,6 +90,7 @@ next_block(BlockAggState *state, PfsBlock *block)
 	}
 }
 
+/* Finds the runs of rows with equal group keys in a block; computed keys are evaluated first. */
 static void
 find_runs(BlockAggState *state, const PfsBlock *block)
 {
@@ -139,6 +143,10 @@ exclude_filtered(BlockAggState *state, AggAggregate *aggregate, const PfsBlock *
 		aggregate->excluded[selection[i]] = false;
 }
 
+/*
+ * Updates the states of one aggregate by a block's runs, without the rows that are null or that its
+ * FILTER excludes.
+ */
 static void
 update_aggregate(BlockAggState *state, AggAggregate *aggregate, const PfsBlock *block)
 {
@@ -255,6 +263,7 @@ step_group(BlockAggState *state)
 	}
 }
 
+/* Returns the next group as a row: its keys, then the aggregates' results or transition states. */
 static void
 store_group(BlockAggState *state, TupleTableSlot *slot)
 {

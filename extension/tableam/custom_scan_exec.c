@@ -128,6 +128,10 @@ scan_step_row(BlockScanState *state, bool forward)
 	return true;
 }
 
+/*
+ * Returns the next row, or the previous one in a backward scan, as a virtual tuple; an empty slot
+ * at the end.
+ */
 static TupleTableSlot *
 scan_next_row(ScanState *node)
 {

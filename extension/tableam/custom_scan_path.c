@@ -51,6 +51,11 @@ split_clauses(const RelOptInfo *rel, List *clauses, List **pushed, List **rest)
 	}
 }
 
+/*
+ * Makes a path of ProfstoreScan with its costs: reading of the columns, then the clauses that
+ * cannot be pushed down, for the rows that the others keep. workers is 0 for a path that is not
+ * parallel.
+ */
 static CustomPath *
 make_path(PlannerInfo *root, RelOptInfo *rel, ParamPathInfo *param_info, int workers)
 {

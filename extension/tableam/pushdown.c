@@ -318,6 +318,9 @@ pushdown_set_range(PfsBlockFilter *filter, PfsPushedTest test, int64 key)
 		filter->high = key - 1;
 }
 
+/*
+ * Sets the keys of a filter to the elements of an array, sorted and without duplicates and NULLs.
+ */
 static void
 set_keys(PfsBlockFilter *filter, const PfsPushedQual *qual, ArrayType *array)
 {
@@ -347,6 +350,7 @@ set_keys(PfsBlockFilter *filter, const PfsPushedQual *qual, ArrayType *array)
 	filter->keys = keys;
 }
 
+/* Evaluates the operand of a pushed clause and makes the block filter of it. */
 static void
 pushdown_make_filter(const PfsPushedQual *qual, ExprState *state, ExprContext *context,
 					 PfsBlockFilter *filter)

@@ -41,6 +41,11 @@ grow_latest(PfsFrameTree *tree)
 	memset(tree->latest + known, 0, (Size) (tree->latest_count - known) * sizeof(uint32));
 }
 
+/*
+ * Adds a step of the walk to the parent's child of the same name, which it makes if there is none
+ * yet. The child's source is that of the oldest step. tree->latest finds the child without a
+ * search: all children of a parent are made one after another.
+ */
 static void
 add_step(PfsFrameTree *tree, uint32 parent, uint32 first_child, const PfsStep *step)
 {

@@ -70,6 +70,7 @@ callers_put_row(const PfsResult *result, const char *name, const PfsFlameRow *ro
 	pfree(DatumGetPointer(values[COL_FUNCTION]));
 }
 
+/* Puts the tree of callers (inverted) or callees as rows. */
 static void
 put_tree(FunctionCallInfo fcinfo, bool inverted)
 {

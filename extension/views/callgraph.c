@@ -120,6 +120,10 @@ is_shown(const Building *building, uint32 level)
 	return level > 0 && building->shown_at[building->path[level].symbol] != 0;
 }
 
+/*
+ * Enters a frame. If it is shown, it ends an edge from the nearest shown caller; with folding, a
+ * frame with its caller's name makes no call.
+ */
 static void
 callgraph_enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 {
@@ -250,6 +254,7 @@ pfs_callgraph_query(FunctionCallInfo fcinfo, const PfsSelection **selection)
 	return graph;
 }
 
+/* Puts the edges of the graph as rows. */
 static void
 put_edges(const PfsResult *result, const PfsCallgraph *graph)
 {

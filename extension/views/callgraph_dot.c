@@ -89,6 +89,7 @@ append_colour(StringInfo dot, double share, bool light)
 					 (int) (other * 255));
 }
 
+/* Appends the box of a function. */
 static void
 append_function(StringInfo dot, uint32 place, const PfsCallgraph *graph, const char *unit)
 {

@@ -119,6 +119,10 @@ attributes_use(Bitmapset *used, int attnum)
 	return bms_is_member(attnum - FirstLowInvalidHeapAttributeNumber, used);
 }
 
+/*
+ * Hook of the planner: replaces the function scan of a relation by the node if find_call() allows
+ * it and no column is used as a whole row.
+ */
 static void
 flame_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index index, RangeTblEntry *entry)
 {

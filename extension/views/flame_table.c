@@ -134,6 +134,10 @@ flame_table_add_label(PfsFlameTable *table, const text *label)
 	return table->label_count++;
 }
 
+/*
+ * Returns the number of a row's label, and adds the label if it is new. Labels of symbols are found
+ * by symbol.
+ */
 static uint32
 label_of(PfsFlameTable *table, const PfsFlameRow *row)
 {

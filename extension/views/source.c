@@ -52,6 +52,10 @@ source_compare_lines(const void *a, const void *b)
 	return (left->line > right->line) - (left->line < right->line);
 }
 
+/*
+ * Sums the selection by line and returns the lines sorted by number. Raises a NOTICE if no frame is
+ * in the file.
+ */
 static SourceLine *
 sum_lines(const PfsSelection *selection, const PfsFilters *filters, uint32 *count)
 {

@@ -232,6 +232,10 @@ add_to_run(Run *run, int64 value)
 	run->sum = sum;
 }
 
+/*
+ * Adds up the rows of a block in runs of one key, and notes their windows (delta types) or scrapes
+ * (instant types). The run continues in the next block.
+ */
 static void
 sum_block(const SeriesGraph *graph, const PfsSampleBlock *block, Run *run)
 {

@@ -42,6 +42,7 @@ pfs_clip_doubtful(int128 sum)
 	return sum < 0 ? PG_INT64_MIN : PG_INT64_MAX;
 }
 
+/* Raises the WARNING for one kind of problem and its count. */
 static void
 doubts_warn(PfsDoubt doubt, uint64 count)
 {

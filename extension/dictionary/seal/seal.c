@@ -250,6 +250,10 @@ seal_listed(Sealing *sealing)
 	return sealed;
 }
 
+/*
+ * Packs the young rows of one table if they are numerous enough compared with the packed ones.
+ * Returns the number of packed rows.
+ */
 static int64
 names_seal(const PfsNameTable *names)
 {

@@ -51,6 +51,7 @@ finding_report(const Verification *verification, const char *table, int64 row, c
 	verification->function(verification->argument, table, row, problem);
 }
 
+/* Adds the entries of a leaf, and checks their order. */
 static void
 add_entries(Verification *verification, const PfsNameLeaf *leaf)
 {
@@ -74,6 +75,7 @@ add_entries(Verification *verification, const PfsNameLeaf *leaf)
 		finding_report(verification, names->hashes, leaf->lowest, problem);
 }
 
+/* Reads all leaves in the order of their keys and collects their entries. */
 static void
 read_leaves(Verification *verification)
 {
@@ -132,6 +134,7 @@ digest_meet(Verification *verification, const PfsNameRow *utf8)
 	return false;
 }
 
+/* Checks that each row of a chunk has an entry, and remembers its id. */
 static void
 verify_chunk(const PfsNameChunk *chunk, void *argument)
 {

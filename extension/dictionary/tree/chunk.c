@@ -226,6 +226,9 @@ pfs_chunk_encode(const PfsChunkNodes *nodes)
 	return payload;
 }
 
+/*
+ * Decodes the numbers of the nodes, which are stored as runs: the gap before a run, and its length.
+ */
 static void
 bytes_get_numbers(Cursor *cursor, PfsChunkNodes *nodes)
 {
@@ -252,6 +255,10 @@ bytes_get_numbers(Cursor *cursor, PfsChunkNodes *nodes)
 		chunk_raise_corrupt(row, "The node numbers are not those of the row.");
 }
 
+/*
+ * Decodes the parents. A parent in the chunk is stored as its distance before the child, a parent
+ * outside as distance 0 and the difference from the previous such parent.
+ */
 static void
 get_parents(Cursor *distances, Cursor *externals, PfsChunkNodes *nodes)
 {

@@ -186,6 +186,10 @@ store_merged(Relation table, int32 partition_id, uint64 xid, const MergedNode *n
 	pfs_stored_chunk_insert(table, partition_id, xid, &chunk);
 }
 
+/*
+ * Replaces chunks of one partition by new ones with all their nodes, which get the latest xid of
+ * the chunks.
+ */
 static void
 merge_chunks(Relation table, Snapshot snapshot, const Candidate *chunks, uint32 count)
 {
@@ -207,6 +211,10 @@ merge_chunks(Relation table, Snapshot snapshot, const Candidate *chunks, uint32 
 	store_merged(table, chunks[0].partition_id, xid, nodes, node_count);
 }
 
+/*
+ * Merges chunks of up to max_partitions partitions that have some to merge. Candidates are sorted
+ * by partition. Returns the number of merged chunks.
+ */
 static int64
 merge_partitions(Relation table, Snapshot snapshot, uint32 max_partitions)
 {

@@ -127,6 +127,7 @@ remove_inputs(Relation relation, PfsDirectoryWriter *writer, const PfsPlan *plan
 	return true;
 }
 
+/* Reports the size and the range of times of a merge that begins. */
 static void
 report_merge(Relation relation, const PfsSegmentRow *rows, uint32 count)
 {

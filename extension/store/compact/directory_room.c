@@ -125,6 +125,10 @@ move_rows(Relation relation, Relation toast, const FarRows *far, BlockNumber mar
 	return done;
 }
 
+/*
+ * Moves TOAST values of directory rows from the end of the relation to free space in front, if that
+ * can shorten the file considerably.
+ */
 static PfsRelocation
 room_relocate(Relation relation, Relation toast, Snapshot snapshot)
 {

@@ -222,6 +222,10 @@ move_streams(const Relocation *relocation, const FarStream *streams, uint32 coun
 	return done;
 }
 
+/*
+ * Moves the chosen streams, those of one segment together. Returns false if another transaction has
+ * changed a segment.
+ */
 static bool
 move_chosen(const Relocation *relocation)
 {
@@ -258,6 +262,11 @@ has_dead_pages(const Relocation *relocation)
 	return all_visible < relocation->page_count;
 }
 
+/*
+ * Moves streams that lie behind the mark to free space before it, if the relation has enough spare
+ * pages to shorten its file. Pages behind the mark are hidden from the free space map meanwhile, so
+ * that new chunks go to the front.
+ */
 static PfsRelocation
 segment_relocate(Relocation *relocation)
 {

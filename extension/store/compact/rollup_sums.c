@@ -89,6 +89,10 @@ add_attribute(Sums *sums, Relation relation, AttrNumber attnum, bool is_summed)
 						TupleDescAttr(RelationGetDescr(relation), attnum - 1)->atttypid));
 }
 
+/*
+ * Returns an empty table of sums by stack, or by series and stack, of the row count and of all
+ * integer columns outside the key. It holds up to limit sums.
+ */
 static Sums *
 rollup_begin_sums(Relation relation, bool by_series, uint32 limit)
 {
@@ -238,6 +242,10 @@ finish_sums(const Sums *sums, PfsRows *rows)
 	}
 }
 
+/*
+ * Adds the rows of the roll-up's segments, series and times. Returns false if the sums exceed their
+ * limit.
+ */
 static bool
 add_segments(Relation relation, Snapshot snapshot, const PfsRollup *rollup, Sums *sums)
 {

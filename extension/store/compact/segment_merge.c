@@ -134,6 +134,10 @@ merge_init_columns(Merge *merge)
 	}
 }
 
+/*
+ * Decodes a column of the input's current block. A column that was added after the segment was
+ * written gets its missing value.
+ */
 static void
 merge_decode_column(const Merge *merge, MergeInput *input, uint32 number)
 {
@@ -183,6 +187,7 @@ merge_decode_block(const Merge *merge, MergeInput *input)
 	set_key(merge, input);
 }
 
+/* Opens a segment as input of the merge, loads its columns and decodes the first block. */
 static void
 open_input(const Merge *merge, MergeInput *input)
 {
@@ -367,6 +372,10 @@ write_bucket(Merge *merge, const PfsBufferColumn *time, int64 bucket)
 	pfs_row_buffer_fini(&part);
 }
 
+/*
+ * Writes the buffered rows as segments: one for each bucket of time if the merge divides rows by
+ * buckets.
+ */
 static void
 merge_flush(Merge *merge)
 {

@@ -99,6 +99,10 @@ remove_streams(Relation relation, const PfsSegmentRow *row, const Removal *remov
 						   "values of the segment stay in the TOAST relation");
 }
 
+/*
+ * Removes the segments that match removal: rows of the directory, streams, roll-ups that name them,
+ * and their rows in the ledger. Raises an error if another transaction has changed one of them.
+ */
 static PfsSegmentTotals
 remove_segments(Relation relation, Snapshot snapshot, const Removal *removal)
 {

@@ -382,6 +382,10 @@ check_keys(Verification *verification, PfsSegmentReader *reader)
 		verification_report(verification, problem);
 }
 
+/*
+ * Checks one segment: its size, each column, the ranges in the directory, the order of rows, the
+ * tables of sums, and the ids.
+ */
 static void
 check_segment(Verification *verification)
 {

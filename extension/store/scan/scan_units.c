@@ -119,6 +119,10 @@ note_visible(PfsScanUnits *units, int64 segment_no, uint32 *capacity)
 	numbers[units->visible.count++] = segment_no;
 }
 
+/*
+ * Lists the segments that the snapshot sees and that may have matching rows. A shared scan also
+ * lists the others, marked as skipped, so that units have the same numbers in all processes.
+ */
 static void
 scan_units_list_segments(const PfsScanRequest *request, PfsScanUnits *units)
 {
