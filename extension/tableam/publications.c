@@ -139,7 +139,7 @@ refuse_relation(Oid relation_id)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("logical replication is not supported on table \"%s\", which uses access "
-						"with access method \"profstore\"",
+						"method \"profstore\"",
 						get_rel_name(relation_id)),
 				 errhint(ELSEWHERE_HINT)));
 	if (OidIsValid(columnar))
