@@ -358,7 +358,7 @@ DECLARE
 BEGIN
 	PERFORM profstore_internal.require_local(t.oid, 'drop partitions of')
 	FROM unnest('{profstore.samples,profstore.samples_minute,profstore.samples_hour,profstore.trace_samples}'::regclass[]) AS t(oid);
-	-- traces first, and all their rows are read before anything is dropped: from then on everybody waits
+	-- partitions of traces are counted first, before the first drop: a drop holds a lock for which all other sessions wait
 	SELECT array_agg(p.relation), array_agg(c.rows) INTO days, counts
 	FROM profstore.partitions() AS p, profstore_internal.count_traces(p.relation) AS c
 	WHERE profstore.storage_id(p.relation) IS NULL AND NOT profstore_internal.is_foreign(p.relation) AND p.to_ts <= drop_before.before;

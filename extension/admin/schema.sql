@@ -8,7 +8,7 @@ BEGIN
 	IF to_regnamespace('profstore_internal') IS NOT NULL THEN
 		RAISE duplicate_schema USING
 			MESSAGE = 'schema "profstore_internal" already exists',
-			DETAIL = 'The extension makes it, for functions that nobody else calls.',
+			DETAIL = 'The extension creates this schema for its inner functions.',
 			HINT = 'Inspect its contents, then rename or drop it.';
 	END IF;
 END

@@ -31,9 +31,8 @@ typedef struct AggAggregate
 	PfsAggSpec spec;
 	int column; /* -1: none */
 	uint32 state_word;
-	PfsPushdown *filter; /* NULL: none */
-	PfsBlockFilter
-		*filters; /* filters of the FILTER clause; their attnum is a column's number + 1 */
+	PfsPushdown *filter;	 /* NULL: none */
+	PfsBlockFilter *filters; /* of the FILTER clause; their attnum is a column's number + 1 */
 	bool excluded[PFS_BLOCK_ROWS];
 } AggAggregate;
 

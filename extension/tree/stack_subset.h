@@ -21,13 +21,13 @@
 
 typedef struct PfsStackSubset
 {
-	PfsTreeShape
-		shape; /* shape of all these nodes, and perhaps others; indexes are those of the tree */
+	/* shape with all these nodes, and perhaps others; its indexes are those of the tree */
+	PfsTreeShape shape;
 	const PfsStackSum *stacks; /* stacks of the partition, or some of them */
 	uint32 stack_count;
 	uint32 *leaves;			/* place of each stack's leaf */
 	uint32 *order;			/* the stacks' numbers, sorted by the places of their leaves */
-	uint32 *ordered_leaves; /* those places, ascending */
+	uint32 *ordered_leaves; /* the places in leaves, ascending */
 } PfsStackSubset;
 
 /*

@@ -34,7 +34,7 @@
 typedef struct Walker
 {
 	uint64 age;
-	uint32 next; /* in its list, or PFS_NO_WALKER */
+	uint32 next; /* next walker of the list, or PFS_NO_WALKER */
 	uint32 part;
 	uint32 place;
 	uint32 first; /* first and end: its stacks */

@@ -49,7 +49,7 @@ typedef struct NameEntry
 typedef struct FrameTable
 {
 	MemoryContext context; /* NULL: the table is new */
-	bool changing;		   /* still set if an error came in between */
+	bool changing;		   /* set during a change; stays set if an error ends it */
 	PfsIdMap location_map; /* location id → 1 + index in locations */
 	PfsIdMap name_map;	   /* id of the function or mapping that determines a name → 1 + symbol */
 	name_table_hash *names;
