@@ -1,9 +1,9 @@
 /*
  * allowance.h
- *		So many at once, so many a second in the long run: one number for each that is limited.
+ *		A rate limit with bursts: one number for each thing that is limited.
  *
- * Each thing costs some time, and is paid for ahead of the clock by burst_ns at most. Zeroed:
- * nothing was paid for yet.
+ * Each use has a cost in nanoseconds. Uses may be paid for up to burst_ns ahead of the clock, so
+ * the long-run rate is one second of cost per second. A zeroed Allowance owes nothing.
  */
 #ifndef COLLECTOR_ALLOWANCE_H
 #define COLLECTOR_ALLOWANCE_H
@@ -14,10 +14,13 @@
 
 typedef struct Allowance
 {
-	uint64_t paid_ns; /* up to this moment */
+	uint64_t paid_ns; /* everything up to this moment is paid for */
 } Allowance;
 
-/* Pays, unless a burst has been paid for already. The one that fills it up may cost more. */
+/*
+ * Pays cost_ns; returns false, and pays nothing, if burst_ns is already paid ahead of the clock.
+ * The last payment of a burst may exceed burst_ns by less than its own cost.
+ */
 static inline bool
 allowance_take(Allowance *allowance, uint64_t now_ns, uint64_t cost_ns, uint64_t burst_ns)
 {
@@ -29,14 +32,16 @@ allowance_take(Allowance *allowance, uint64_t now_ns, uint64_t cost_ns, uint64_t
 	return true;
 }
 
-/* The allowance of one of several, in an array of as many as are remembered. Zeroed: none is. */
+/*
+ * The allowance of one key, an entry of an array of the keys remembered. Zeroed entries are free.
+ */
 typedef struct KeyedAllowance
 {
 	uint64_t key;
 	Allowance allowance;
 } KeyedAllowance;
 
-/* NULL if the key is not remembered, and owes nothing. */
+/* Returns NULL if the key is not remembered; such a key owes nothing. */
 static inline const Allowance *
 allowance_find(const KeyedAllowance *all, size_t count, uint64_t key)
 {
@@ -48,7 +53,7 @@ allowance_find(const KeyedAllowance *all, size_t count, uint64_t key)
 	return NULL;
 }
 
-/* Like allowance_find(), but remembers the key, in the place of the one that owes least. */
+/* Like allowance_find(), but adds a missing key, replacing the entry that owes least. */
 static inline Allowance *
 allowance_of(KeyedAllowance *all, size_t count, uint64_t key)
 {

@@ -1,6 +1,6 @@
 /*
  * arena.c
- *		Arena of chunks that double from CHUNK_MIN_BYTES to CHUNK_MAX_BYTES.
+ *		Arena of chunks whose size doubles from CHUNK_MIN_BYTES to CHUNK_MAX_BYTES.
  */
 #include "base/arena.h"
 
@@ -37,6 +37,7 @@ arena_fini(Arena *arena)
 	arena->free_bytes = 0;
 }
 
+/* Adds a chunk as the newest one. What was free in the chunk before is not used any further. */
 static bool
 arena_add_chunk(Arena *arena, size_t size_bytes)
 {
@@ -65,7 +66,7 @@ arena_alloc(Arena *arena, size_t bytes)
 	if (bytes > SIZE_MAX / 2)
 		return NULL;
 	if (bytes == 0)
-		bytes = 1; /* an address of its own all the same */
+		bytes = 1; /* every allocation has an address of its own */
 	bytes = (bytes + sizeof(int64_t) - 1) / sizeof(int64_t) * sizeof(int64_t);
 	if (bytes > arena->free_bytes)
 	{
@@ -76,7 +77,7 @@ arena_alloc(Arena *arena, size_t bytes)
 		if (wanted < bytes)
 			wanted = bytes;
 
-		/* near the end of the budget a chunk of just this size may still fit */
+		/* near the end of the budget a chunk of exactly this size may still fit */
 		if (!arena_add_chunk(arena, wanted) && (wanted == bytes || !arena_add_chunk(arena, bytes)))
 			return NULL;
 	}

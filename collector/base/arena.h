@@ -2,8 +2,8 @@
  * arena.h
  *		Memory under a budget: a counter that containers charge, and an arena of small allocations.
  *
- * An arena hands out memory that goes all at once, with the arena. It takes it from the system in
- * chunks, which it charges to its budget as it takes them.
+ * An arena frees all its memory at once, in arena_fini(). It takes memory from malloc() in chunks
+ * and charges each chunk to its budget when it takes it.
  */
 #ifndef COLLECTOR_ARENA_H
 #define COLLECTOR_ARENA_H
@@ -17,10 +17,10 @@ typedef struct Budget
 {
 	size_t used_bytes;
 	size_t limit_bytes;
-	MemoryShare *share; /* charged, too; NULL: none */
+	MemoryShare *share; /* charged as well; NULL if there is none */
 } Budget;
 
-/* False, and nothing charged, where the budget is out. */
+/* Returns false, and charges nothing, if the budget or the share has no room for bytes. */
 static inline bool
 budget_charge(Budget *budget, size_t bytes)
 {
@@ -44,13 +44,14 @@ typedef struct Arena
 {
 	Budget *budget;
 	ArenaChunk *chunks; /* newest first */
-	size_t free_bytes;	/* at the end of the newest */
+	size_t free_bytes;	/* unused bytes at the end of the newest chunk */
 } Arena;
 
 void arena_init(Arena *arena, Budget *budget);
-void arena_fini(Arena *arena); /* gives the memory, and its charge, back; the arena is then empty */
+/* frees the memory and releases its charge; the arena is then empty */
+void arena_fini(Arena *arena);
 
-/* Aligned for pointers and int64_t. NULL where memory or budget is out. */
+/* Returns memory aligned for pointers and int64_t; NULL if memory or budget is exhausted. */
 void *arena_alloc(Arena *arena, size_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * cache_directory.c
- *		Files of a cache, and which of them go.
+ *		Files of a cache directory and their eviction.
  */
 #include "base/cache_directory.h"
 
@@ -25,16 +25,16 @@ struct CacheDirectory
 	int fd;
 	const char *suffix;
 	size_t limit_bytes;
-	uint64_t bytes; /* of our files, as far as is known: others may write here too */
+	uint64_t bytes; /* size of our files; an estimate, because other processes may write here too */
 	uint32_t serial;
-	char made[64]; /* name of the new file */
+	char made[64]; /* temporary name of the new file */
 };
 
-/* One of the cache's files. */
+/* A file of the cache. */
 typedef struct Cached
 {
 	char name[NAME_BYTES];
-	size_t owner_length; /* of its name */
+	size_t owner_length; /* length of the owner's part of the name */
 	uint64_t bytes;
 	struct timespec used;
 } Cached;
@@ -46,10 +46,10 @@ typedef struct CachedList
 	size_t capacity;
 } CachedList;
 
-/* Files of one owner, which stand side by side in the list, the oldest first. */
+/* The files of one owner. They are adjacent in the sorted list, least recently used first. */
 typedef struct OwnerFiles
 {
-	size_t next; /* the oldest one that is left */
+	size_t next; /* index of the oldest file that is left */
 	uint64_t bytes;
 } OwnerFiles;
 
@@ -63,8 +63,12 @@ cache_owns(const CacheDirectory *cache, const char *name)
 		   strcmp(name + length - suffix, cache->suffix) == 0;
 }
 
+/*
+ * Lists the regular files that have the cache's suffix. A file that cannot be examined is skipped:
+ * another process may have removed it since readdir().
+ */
 static int
-list_files(const CacheDirectory *cache, CachedList *list)
+cache_list_files(const CacheDirectory *cache, CachedList *list)
 {
 	int fd = openat(cache->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
@@ -103,20 +107,20 @@ list_files(const CacheDirectory *cache, CachedList *list)
 }
 
 static int
-compare_owners(const Cached *a, const Cached *b)
+cached_compare_owners(const Cached *a, const Cached *b)
 {
 	if (a->owner_length != b->owner_length)
 		return a->owner_length < b->owner_length ? -1 : 1;
 	return memcmp(a->name, b->name, a->owner_length);
 }
 
-/* By owner, then by time of use. */
+/* Orders by owner, then by time of last use. */
 static int
-compare_files(const void *left, const void *right)
+cached_compare(const void *left, const void *right)
 {
 	const Cached *a = left;
 	const Cached *b = right;
-	int owners = compare_owners(a, b);
+	int owners = cached_compare_owners(a, b);
 
 	if (owners != 0)
 		return owners;
@@ -125,15 +129,16 @@ compare_files(const void *left, const void *right)
 	return (a->used.tv_nsec > b->used.tv_nsec) - (a->used.tv_nsec < b->used.tv_nsec);
 }
 
-/* Removes files, the oldest one of the owner that has most each time, until the target is met. */
+/* Removes files, each time the oldest one of the owner with the most bytes, until target is met. */
 static void
-remove_files(CacheDirectory *cache, const CachedList *list, OwnerFiles *owners, uint64_t target)
+cache_remove_files(CacheDirectory *cache, const CachedList *list, OwnerFiles *owners,
+				   uint64_t target)
 {
 	size_t owner_count = 0;
 
 	for (size_t i = 0; i < list->count; i++)
 	{
-		if (i == 0 || compare_owners(&list->items[i - 1], &list->items[i]) != 0)
+		if (i == 0 || cached_compare_owners(&list->items[i - 1], &list->items[i]) != 0)
 			owners[owner_count++] = (OwnerFiles){ .next = i };
 		owners[owner_count - 1].bytes += list->items[i].bytes;
 	}
@@ -151,23 +156,26 @@ remove_files(CacheDirectory *cache, const CachedList *list, OwnerFiles *owners, 
 	}
 }
 
-/* Counts what is there; if that is too much, makes room for the next files as well. */
+/*
+ * Counts the bytes of all files. Above the limit, removes files down to three quarters of it, so
+ * that not every new file causes another pass.
+ */
 static int
-evict(CacheDirectory *cache)
+cache_evict(CacheDirectory *cache)
 {
 	CachedList list = { 0 };
 	OwnerFiles *owners = NULL;
-	int err = list_files(cache, &list);
+	int err = cache_list_files(cache, &list);
 
 	cache->bytes = 0;
 	for (size_t i = 0; i < list.count; i++)
 		cache->bytes += list.items[i].bytes;
 	if (cache->bytes > cache->limit_bytes)
 	{
-		qsort(list.items, list.count, sizeof(Cached), compare_files);
+		qsort(list.items, list.count, sizeof(Cached), cached_compare);
 		owners = calloc(list.count, sizeof(*owners));
 		if (owners != NULL)
-			remove_files(cache, &list, owners, cache->limit_bytes / 4 * 3);
+			cache_remove_files(cache, &list, owners, cache->limit_bytes / 4 * 3);
 		else
 			err = -ENOMEM;
 	}
@@ -199,7 +207,7 @@ cache_directory_open(const char *path, const char *suffix, size_t limit_bytes,
 		else if (status.st_uid != geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
 			err = -EPERM;
 		else
-			err = evict(cache);
+			err = cache_evict(cache);
 	}
 	if (err != 0)
 	{
@@ -291,7 +299,7 @@ cache_directory_keep(CacheDirectory *cache, const char *name, size_t size_bytes)
 		return err;
 	}
 	cache->bytes += size_bytes;
-	return cache->bytes > cache->limit_bytes ? evict(cache) : 0;
+	return cache->bytes > cache->limit_bytes ? cache_evict(cache) : 0;
 }
 
 void

@@ -1,11 +1,11 @@
 /*
  * cache_directory.h
- *		A directory of files that can be made again, under a limit of bytes.
+ *		A directory of files that can be made again, limited to a number of bytes.
  *
- * A new file is written under another name and renamed, so it is there wholly or not at all. Over
- * the limit, files of the owner that has most go, those not used for longest first. The owner of a
- * file is the part of its name before the first '-'; names without one have a common owner. Files
- * without the cache's suffix are left alone. Not thread-safe.
+ * A new file is written under a temporary name and renamed, so it exists completely or not at all.
+ * Above the limit we remove files of the owner with the most bytes, least recently used first. The
+ * owner of a file is the part of its name before the first '-'; names without '-' share one owner.
+ * Files without the cache's suffix are never touched. Not thread-safe.
  */
 #ifndef COLLECTOR_CACHE_DIRECTORY_H
 #define COLLECTOR_CACHE_DIRECTORY_H
@@ -16,29 +16,36 @@
 typedef struct CacheDirectory CacheDirectory;
 
 /*
- * Makes the directory if only it is missing. suffix must outlive the cache. 0; -EPERM if others
- * than this user may write into the directory; another -errno.
+ * Opens the directory at path; makes it if only its last component is missing. suffix must outlive
+ * the cache. Returns 0; -EPERM if another user owns the directory or may write into it; otherwise
+ * -errno.
  */
 int cache_directory_open(const char *path, const char *suffix, size_t limit_bytes,
 						 CacheDirectory **cache);
 void cache_directory_close(CacheDirectory *cache); /* accepts NULL */
 
 /*
- * Opens a regular file for reading, and notes that it is used, to the hour. A descriptor or -errno.
+ * Opens a regular file for reading and sets its time of use, with a resolution of one hour. Returns a
+ * descriptor or -errno.
  */
 int cache_directory_find(CacheDirectory *cache, const char *name);
 
 /*
- * Makes a new file, which has no name that cache_directory_find() knows, and opens it for writing.
- * A descriptor or -errno. Ended by cache_directory_keep() or cache_directory_drop(), before the
- * next one is made.
+ * Creates a file under a temporary name, which cache_directory_find() does not return, and opens it
+ * for writing. Returns a descriptor, owned by the caller, or -errno. Must be followed by
+ * cache_directory_keep() or cache_directory_drop() before the next call.
  */
 int cache_directory_make(CacheDirectory *cache);
 
-/* Writes to such a file, whoever has its descriptor. 0 or -errno. */
+/*
+ * Writes all bytes to a descriptor of cache_directory_make(); any process may call it. 0 or -errno.
+ */
 int cache_file_write(int fd, const void *bytes, size_t length);
 
-/* Names the new file, which has size_bytes. 0 or -errno; on failure the cache is as it was. */
+/*
+ * Renames the new file, of size_bytes, to name. Returns 0 or -errno; if the rename fails, the cache
+ * is unchanged and the new file is removed.
+ */
 int cache_directory_keep(CacheDirectory *cache, const char *name, size_t size_bytes);
 void cache_directory_drop(CacheDirectory *cache);
 

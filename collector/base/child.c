@@ -1,12 +1,12 @@
 /*
  * child.c
- *		Start and end of a program beside ours.
+ *		Starts and ends other programs of this package.
  *
- * A child that has copies of our descriptors closes them as it executes its program. A file system
- * that is a program may let that wait for as long as it likes, and the child would never start. So
- * a child shares our table of descriptors, until it has one of its own with the low numbers alone.
- * Those are reserved before files of others are opened: all but the last are counters that nobody
- * uses, which need no file system, and in the place of the last stands what the child is given.
+ * A child that inherits copies of our descriptors would close them at its execve(). A FUSE file
+ * system can delay a close for as long as it likes, and the child would never start. So a child
+ * first shares our table of descriptors and then unshares it with the low numbers alone. These are
+ * reserved before any file of another user is opened: all but the last are eventfds, which belong
+ * to no file system, and the last number is replaced by the descriptor that the child is given.
  */
 #include "base/child.h"
 
@@ -30,20 +30,23 @@
 #define REAP_TRIES	  100
 #define REAP_PAUSE_NS 20000000
 
-/* Kernels before 6.12 may copy the descriptors up to this one, whatever they are asked for. */
+/*
+ * Before Linux 6.12 close_range(CLOSE_RANGE_UNSHARE) may copy descriptors up to this one even if
+ * they are to be closed.
+ */
 #define CHILD_LOW 63
 
 #define CHILD_STACK_BYTES 65536
 
-/* A child up to its exec; it writes why that failed. */
+/* A child up to its execve(). The child shares our memory and stores the error there. */
 typedef struct Start
 {
 	const ChildProgram *program;
-	int number; /* that the descriptor it is given gets */
-	int error;	/* errno; 0: none */
+	int number; /* standard descriptor that the child is given */
+	int error;	/* errno of a failure; 0 if none */
 } Start;
 
-/* Guards the low descriptor while a child is given it, and the stack of that child. */
+/* Guards the low descriptor while a child is being given it, and the stack of that child. */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 static int low_descriptor = -1;
 
@@ -64,8 +67,8 @@ child_path(const char *program, char *path, size_t size)
 }
 
 /*
- * Takes all free numbers up to CHILD_LOW, so that no other file ever is one of them. Returns the
- * last one, a higher one if none was free; -errno if descriptors are used up.
+ * Takes all free descriptor numbers up to CHILD_LOW, so that no other file gets one of them.
+ * Returns the last one, or a higher number if none was free; -errno if no descriptor is left.
  */
 static int
 reserve_low(void)
@@ -100,8 +103,8 @@ child_reserve(void)
 }
 
 /*
- * The body of a child until its exec. It has the memory of its parent, whose calling thread waits,
- * and at first its descriptors, too.
+ * Runs in the child until execve(). The child uses the memory of its parent, whose calling thread
+ * is suspended, and at first the parent's descriptors, too.
  */
 static int
 become_program(void *argument)
@@ -125,7 +128,7 @@ become_program(void *argument)
 	_exit(EXIT_FAILURE);
 }
 
-/* Starts a program that has what is in the place of the low descriptor. Called with the lock. */
+/* Starts a program that inherits the low descriptor. The caller must hold the lock. */
 static int
 start_program(Start *start, pid_t *pid)
 {
@@ -135,7 +138,7 @@ start_program(Start *start, pid_t *pid)
 	pid_t child;
 	int err;
 
-	/* a handler would run in the child, on our memory */
+	/* a signal handler would run in the child, on our memory */
 	sigfillset(&all);
 	(void) pthread_sigmask(SIG_SETMASK, &all, &before);
 	child = clone(become_program, stack + sizeof(stack),
@@ -165,6 +168,7 @@ child_start_with(const ChildProgram *program, int given, int number, pid_t *pid)
 	else
 	{
 		result = start_program(&start, pid);
+		/* puts the placeholder back, so that the number stays taken */
 		(void) dup3(nothing, low_descriptor, O_CLOEXEC);
 	}
 	if (nothing >= 0)
@@ -181,7 +185,8 @@ child_start(const ChildProgram *program, pid_t *pid, int *output)
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return -errno;
-	(void) fcntl(ends[0], F_SETFL, O_NONBLOCK); /* ours alone: the other end has its own */
+	/* affects our end alone: each end of a pipe has its own flags */
+	(void) fcntl(ends[0], F_SETFL, O_NONBLOCK);
 	result = child_start_with(program, ends[1], STDOUT_FILENO, pid);
 	close(ends[1]);
 	if (result == 0)

@@ -1,6 +1,6 @@
 /*
  * child.h
- *		A program of ours that is started beside the one that runs.
+ *		Starts and ends other programs of this package as child processes.
  */
 #ifndef COLLECTOR_CHILD_H
 #define COLLECTOR_CHILD_H
@@ -9,10 +9,13 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* The path of a program in our own directory; false where it is not known, or too long. */
+/*
+ * Writes the path of a program that lies in this executable's directory; returns false if that
+ * directory is unknown or the path is longer than size.
+ */
 bool child_path(const char *program, char *path, size_t size);
 
-/* Each list ends with NULL. */
+/* A program to start. The lists end with NULL. */
 typedef struct ChildProgram
 {
 	const char *path;
@@ -21,39 +24,46 @@ typedef struct ChildProgram
 } ChildProgram;
 
 /*
- * Reserves the low descriptors. Called before files of others are opened; otherwise the first start
- * of a child does it, which then has copies of low descriptors that were open already. 0 or -errno.
+ * Reserves the low descriptor numbers. Call it before any file of another user is opened: otherwise
+ * the first start of a child reserves them, and that child inherits the low descriptors that are
+ * already open. Returns 0 or -errno.
  */
 int child_reserve(void);
 
 /*
- * Starts a program that has a descriptor of ours under the number of a standard one, the other
- * standard ones of ours, and never another one. Signals are as at the beginning. 0 or -errno.
+ * Starts a program whose standard descriptor number is a copy of our descriptor given. It inherits
+ * our other standard descriptors and no descriptor besides; all its signals are at their defaults.
+ * Returns 0 or -errno.
  */
 int child_start_with(const ChildProgram *program, int given, int number, pid_t *pid);
 
 /*
- * Like child_start_with(), but gives it a pipe as standard output, of which *output is the other
- * end, not to be waited for.
+ * Like child_start_with(), but makes a pipe the child's standard output and stores its read end,
+ * non-blocking and owned by the caller, in *output.
  */
 int child_start(const ChildProgram *program, pid_t *pid, int *output);
 
-/* Kills it, and waits for its end a moment. False: the kernel holds it still. */
+/*
+ * Kills the child and waits for its end for up to REAP_TRIES * REAP_PAUSE_NS. Returns false if the
+ * kernel still holds it then.
+ */
 bool child_end(pid_t pid, int *status);
 
 /*
- * Frees the memory of a child that was killed, but is held by the kernel still. Without effect on
- * kernels before 5.15.
+ * Frees the memory of a killed child that the kernel still holds. Does nothing before Linux 5.15.
  */
 void child_release_memory(pid_t pid);
 
 /*
- * Root becomes nobody; but in a user namespace that does not map nobody, where root is none outside
- * of it. 0 or -errno.
+ * Changes root to nobody. In a user namespace that does not map nobody, keeps root, which has no
+ * rights outside of it. Returns 0 or -errno.
  */
 int child_change_user(void);
 
-/* No more than nobody's rights from now on, and an end with the thread that started us. */
+/*
+ * Drops all capabilities and, if root, changes to nobody; the process is killed when the thread
+ * that started it ends. Returns 0 or -errno.
+ */
 int child_become_nobody(void);
 
 #endif

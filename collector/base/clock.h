@@ -13,7 +13,7 @@
 #define NS_PER_US INT64_C(1000)
 #define US_PER_MS INT64_C(1000)
 
-/* Cannot fail for the clocks that Linux always has. */
+/* Cannot fail for the clocks that Linux always provides. */
 static inline int64_t
 clock_ns(clockid_t clock)
 {

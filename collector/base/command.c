@@ -1,6 +1,6 @@
 /*
  * command.c
- *		From arguments to the command that they name.
+ *		Finds and runs the sub-command that the arguments name.
  */
 #include "base/command.h"
 
@@ -14,6 +14,10 @@
 
 #define NAMES_MAX 32
 
+/*
+ * Prints the commands of the table with their flags. Another program's flags are not known here, so
+ * its commands are only listed.
+ */
 static void
 print_help(const CommandTable *table)
 {
@@ -35,6 +39,10 @@ print_help(const CommandTable *table)
 		   "Keep passwords in ~/.pgpass or a service file, not in --db.\n");
 }
 
+/*
+ * Runs a command of this program: prints its help if --help is among the arguments, otherwise
+ * parses its flags and calls it.
+ */
 static ExitCode
 run_here(const CommandTable *table, const Command *command, int count, char **arguments,
 		 Failure *failure)
@@ -66,7 +74,7 @@ run_here(const CommandTable *table, const Command *command, int count, char **ar
 	return command->run(&call);
 }
 
-/* Becomes the program that has the command; returns where that cannot be. */
+/* Executes the program that contains the command. Returns only if that fails. */
 static ExitCode
 run_elsewhere(const Command *command, char **argv, Failure *failure)
 {
@@ -74,19 +82,21 @@ run_elsewhere(const Command *command, char **argv, Failure *failure)
 
 	failure_set(failure, EXIT_IO, "could not start the program of this command");
 	if (!child_path(command->program, path, sizeof(path)))
-		failure_detail(failure, "The place of this program is not known.");
+		failure_detail(failure, "Could not determine the path of this executable.");
 	else
 	{
 		execv(path, argv);
 		failure_detail(failure, "\"%s\": %s.", path, strerror(errno));
-		failure_hint(failure, "\"%s\" is installed beside this program.", command->program);
+		failure_hint(failure, "Install \"%s\" in the directory of this executable.",
+					 command->program);
 	}
 	failure_log(failure, "main");
 	return failure->code;
 }
 
+/* Logs a missing or unrecognized command. The hint names the most similar command. */
 static ExitCode
-no_such_command(const CommandTable *table, const char *given, Failure *failure)
+unrecognized_command(const CommandTable *table, const char *given, Failure *failure)
 {
 	const char *names[NAMES_MAX + 1] = { NULL };
 	const char *nearest = NULL;
@@ -131,5 +141,5 @@ command_main(const CommandTable *table, int argc, char **argv)
 		return command->program == NULL ? run_here(table, command, argc - 2, argv + 2, &failure)
 										: run_elsewhere(command, argv, &failure);
 	}
-	return no_such_command(table, argc >= 2 ? argv[1] : NULL, &failure);
+	return unrecognized_command(table, argc >= 2 ? argv[1] : NULL, &failure);
 }

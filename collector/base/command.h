@@ -1,10 +1,9 @@
 /*
  * command.h
- *		A program's sub-commands: a table says what there is, how its flags are read and who runs
- *		it.
+ *		Sub-commands of a program: a table of their names, flags and functions.
  *
- * Several programs share one command name: each has the commands that need its libraries, and
- * names the program beside it that has the others.
+ * Several programs share one command name. Each contains the commands that need its libraries, and
+ * names the program beside it that contains the others.
  */
 #ifndef COLLECTOR_COMMAND_H
 #define COLLECTOR_COMMAND_H
@@ -16,37 +15,41 @@
 /* Room for the flags of any command. */
 #define COMMAND_FLAGS_MAX 64
 
-/* What a command was called with. */
+/* The arguments that a command was called with. */
 typedef struct CommandCall
 {
 	void *options;
-	char **operands; /* of a command that takes some; else all arguments */
+	char **operands; /* of a command that takes operands; otherwise all arguments */
 	size_t operand_count;
-	int count; /* of all arguments */
+	int count; /* number of all arguments */
 } CommandCall;
 
 typedef struct Command
 {
 	const char *name;
-	const char *operands; /* what may follow the flags, "" for nothing */
+	/* shown after the flags in the help; "" if the command takes no operands */
+	const char *operands;
 	const char *help;
 	size_t (*flags)(void *options, Flag *flags);
 	ExitCode (*run)(const CommandCall *call);
-	const char *program; /* that has the command, in our directory; NULL: this one, else … */
-						 /* … flags and run are NULL */
+	/*
+	 * program in our directory that contains the command; NULL for this one. If it is set, flags
+	 * and run are NULL.
+	 */
+	const char *program;
 } Command;
 
 typedef struct CommandTable
 {
-	const char *name; /* that people type */
+	const char *name; /* the name that users type */
 	const char *purpose;
 	const char *version;
 	const Command *commands;
 	size_t count;
-	void *options; /* room for those of any command */
+	void *options; /* large enough for the options of any command */
 } CommandTable;
 
-/* A whole main: the process's exit code. */
+/* The whole of main(): runs the command and returns the process's exit code. */
 ExitCode command_main(const CommandTable *table, int argc, char **argv);
 
 #endif

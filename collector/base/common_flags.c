@@ -1,6 +1,6 @@
 /*
  * common_flags.c
- *		Flags that several commands have.
+ *		Flags that several commands share.
  */
 #include "base/common_flags.h"
 
@@ -34,5 +34,5 @@ database_flag(const char **database)
 {
 	*database = "";
 	return (Flag){ "db", FLAG_TEXT, database, "CONNINFO",
-				   "database, as libpq takes it; default: the PG* environment" };
+				   "libpq connection string; default: the PG* environment variables" };
 }

@@ -1,6 +1,6 @@
 /*
  * common_flags.h
- *		Flags that several commands have.
+ *		Flags that several commands share.
  */
 #ifndef COLLECTOR_COMMON_FLAGS_H
 #define COLLECTOR_COMMON_FLAGS_H
@@ -15,13 +15,13 @@ typedef struct LogOptions
 	int format; /* 0 logfmt, 1 JSON */
 } LogOptions;
 
-/* Sets the defaults and appends the flags of the log at flags; their number. */
+/* Sets the defaults, stores the log's flags at flags and returns their number. */
 size_t log_flags(LogOptions *options, Flag *flags);
 
-/* Configures the log as the flags say; see log_configure. */
+/* Passes the values of the flags to log_configure(). */
 void log_apply(const LogOptions *options);
 
-/* Sets the default and describes the flag --db, a libpq connection string. */
+/* Sets the default of the flag --db, a libpq connection string, and returns its description. */
 Flag database_flag(const char **database);
 
 #endif

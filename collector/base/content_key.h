@@ -1,17 +1,15 @@
 /*
  * content_key.h
- *		What is known by its content: 122 bits of it under a secret, in place of the content.
+ *		122-bit keys of contents under a secret, which are compared instead of the contents.
  *
- * A key is the value of a polynomial whose coefficients are the content, at a secret point, modulo
- * 2^61 - 1; and once more at another. Two contents of n words are two polynomials that differ, and
- * agree at n of 2^59 points at most (Carter and Wegman 1981): for whoever does not know the points
- * their keys are equal with a probability of (n / 2^59)^2, which is 2^-108 for thirty frames and
- * 2^-83 for a megabyte. That holds for contents made to collide, too, as long as no key leaves the
- * process. So keys are compared, and what they stand for is not.
+ * A key is the value of a polynomial whose coefficients are the content, at two secret points,
+ * modulo 2^61 - 1. Two different contents of n words are two polynomials that agree at no more than
+ * n of 2^59 points (Carter and Wegman 1981). So an attacker who does not know the points finds
+ * equal keys with a probability of (n / 2^59)^2: 2^-108 for thirty frames, 2^-83 for a megabyte.
+ * That holds as long as no key leaves the process.
  *
- * Begin with CONTENT_BEGIN, end with content_key, and add words so that no content's are the end
- * of another's behind zeros: the number of what follows goes before it, and where it is 0 there is
- * no other number of words.
+ * Begin with CONTENT_BEGIN and end with content_key(). Add words so that no content is a suffix of
+ * another one behind zeros: add the number of words before the words, unless it is fixed.
  */
 #ifndef COLLECTOR_CONTENT_KEY_H
 #define COLLECTOR_CONTENT_KEY_H
@@ -22,7 +20,7 @@
 
 #define CONTENT_PRIME ((UINT64_C(1) << 61) - 1)
 
-/* On its way not yet reduced: below 2^62. */
+/* Before content_key() the words are not reduced: they lie below 2^62. */
 typedef struct ContentKey
 {
 	uint64_t words[2];
@@ -30,7 +28,7 @@ typedef struct ContentKey
 
 #define CONTENT_BEGIN ((ContentKey){ { 0, 0 } })
 
-/* The points, below 2^59: so what is reduced by one step stays small. */
+/* The points lie below 2^59, so that the product fits after one step of reduction. */
 typedef struct ContentSecret
 {
 	uint64_t points[2];
@@ -39,7 +37,7 @@ typedef struct ContentSecret
 static inline ContentSecret
 content_secret(void)
 {
-	/* where there is no entropy yet the two are not the same */
+	/* without entropy hash_seed() is a constant, but the two points still differ */
 	return (ContentSecret){ { hash_seed() >> 5, hash_word(hash_seed(), 1) >> 5 } };
 }
 
@@ -57,14 +55,14 @@ content_step(uint64_t value, uint64_t word, uint64_t point)
 	return ((uint64_t) product & CONTENT_PRIME) + (uint64_t) (product >> 61);
 }
 
-/* The key of what was added. */
+/* Reduces the key; call it after the last word has been added. */
 static inline ContentKey
 content_key(ContentKey key)
 {
 	return (ContentKey){ { key.words[0] % CONTENT_PRIME, key.words[1] % CONTENT_PRIME } };
 }
 
-/* Adds a word below the prime. */
+/* Adds a word that is less than CONTENT_PRIME. */
 static inline ContentKey
 content_add(const ContentSecret *secret, ContentKey key, uint64_t word)
 {
@@ -72,14 +70,14 @@ content_add(const ContentSecret *secret, ContentKey key, uint64_t word)
 						   content_step(key.words[1], word, secret->points[1]) } };
 }
 
-/* Adds any number of 64 bits. */
+/* Adds a number of up to 64 bits. */
 static inline ContentKey
 content_add_number(const ContentSecret *secret, ContentKey key, uint64_t number)
 {
 	return content_add(secret, content_add(secret, key, number >> 32), (uint32_t) number);
 }
 
-/* Adds bytes: their number, then seven to a word. */
+/* Adds bytes as their number, followed by words of seven bytes. */
 static inline ContentKey
 content_add_bytes(const ContentSecret *secret, ContentKey key, const void *bytes, size_t length)
 {
@@ -93,7 +91,7 @@ content_add_bytes(const ContentSecret *secret, ContentKey key, const void *bytes
 		key = content_add(secret, key, word & ((UINT64_C(1) << 56) - 1));
 	}
 	word = 0;
-	if (length > 0) /* cursor may be null where there are no bytes */
+	if (length > 0) /* cursor may be NULL if there are no bytes */
 		memcpy(&word, cursor, length);
 	return content_add(secret, key, word);
 }

@@ -1,6 +1,6 @@
 /*
  * descriptors.c
- *		The soft limit becomes the hard one.
+ *		Raises RLIMIT_NOFILE to its hard limit.
  */
 #include "base/descriptors.h"
 

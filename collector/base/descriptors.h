@@ -1,13 +1,13 @@
 /*
  * descriptors.h
- *		How many files and sockets this process may have open at once.
+ *		The limit of open files and sockets of this process.
  */
 #ifndef COLLECTOR_BASE_DESCRIPTORS_H
 #define COLLECTOR_BASE_DESCRIPTORS_H
 
 #include <stdint.h>
 
-/* As many as the system lets it have without asking anybody. Returns that; INT64_MAX: unbounded. */
+/* Raises the soft limit to the hard limit. Returns the limit; INT64_MAX if there is none. */
 int64_t descriptors_raise_limit(void);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * exit_code.h
- *		Exit codes of profstore-collector: fixed, in the table of collector/README.md, and tested.
+ *		Exit codes of profstore-collector. They are part of its interface: collector/README.md
+ *		documents them and test/e2e/exit_codes.sh tests them.
  */
 #ifndef COLLECTOR_EXIT_CODE_H
 #define COLLECTOR_EXIT_CODE_H
@@ -10,11 +11,12 @@ typedef enum ExitCode
 	EXIT_OK = 0,
 	EXIT_USAGE = 2,		/* unrecognized flag or sub-command, missing argument */
 	EXIT_CONFIG = 3,	/* a value that cannot be used */
-	EXIT_PRIVILEGE = 4, /* the kernel lacks a feature, or the process a capability */
+	EXIT_PRIVILEGE = 4, /* a value that is not accepted */
 	EXIT_BPF = 5,		/* a BPF program could not be loaded or attached */
-	EXIT_DATABASE = 6,	/* permanent: no such one, wrong password, extension missing or unfit */
-	EXIT_IO = 7,		/* files; samples not stored before the end */
-	EXIT_INTERNAL = 8	/* out of memory, broken invariant */
+	EXIT_DATABASE = 6,	/* the kernel refused a BPF program, or no CPU can be sampled */
+	/* permanent errors: no such database, wrong password, extension missing or unfit */
+	EXIT_IO = 7,
+	EXIT_INTERNAL = 8 /* file errors; samples not stored at the end */
 } ExitCode;
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * failure.c
- *		Formatting and logging of failures.
+ *		Formats and logs failures.
  */
 #include "base/failure.h"
 

@@ -1,8 +1,8 @@
 /*
  * failure.h
- *		Why something that the user asked for cannot be done: exit code, message, detail, hint.
+ *		Describes why a request of the user failed: exit code, message, detail, hint.
  *
- * Filled in where the reason is known, logged once by whoever decides to give up.
+ * The function that knows the reason fills it in; the function that gives up logs it, once.
  */
 #ifndef COLLECTOR_FAILURE_H
 #define COLLECTOR_FAILURE_H
@@ -12,18 +12,18 @@
 typedef struct Failure
 {
 	ExitCode code;
-	const char *message; /* a literal in PostgreSQL's message style: lower case, no full stop */
-	char detail[512];	 /* full sentences, "" for none */
+	const char *message; /* a literal in PostgreSQL's message style: lower case, no period */
+	char detail[512];	 /* full sentences, or "" */
 	char hint[512];
 } Failure;
 
-/* Sets code and message, clears detail and hint; returns code. */
+/* Sets code and message and clears detail and hint. Returns code. */
 ExitCode failure_set(Failure *failure, ExitCode code, const char *message);
 void failure_detail(Failure *failure, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void failure_hint(Failure *failure, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Logs at level error; module is a literal. */
+/* Logs the failure at level error. module must be a string literal. */
 void failure_log(const Failure *failure, const char *module);
 
 #endif

@@ -16,7 +16,8 @@
 #define NEAREST_LENGTH	 64
 #define NEAREST_DISTANCE 3
 #define FLAGS_MAX		 64
-#define FIRST_FLAG		 256 /* what getopt_long returns for the first one: no character */
+/* value that getopt_long() returns for the first flag; no character has it */
+#define FIRST_FLAG		 256
 
 static size_t
 smallest(size_t a, size_t b, size_t c)
@@ -26,10 +27,7 @@ smallest(size_t a, size_t b, size_t c)
 	return least < c ? least : c;
 }
 
-/*
- * Edits (Levenshtein) that make one text of the other; NEAREST_LENGTH where one of them is too
- * long.
- */
+/* Returns the Levenshtein distance of two texts; NEAREST_LENGTH if either is longer than that. */
 static size_t
 edit_distance(const char *a, const char *b)
 {
@@ -61,7 +59,7 @@ const char *
 flags_nearest(const char *text, const char *const *names)
 {
 	const char *nearest = NULL;
-	/* something of it must be left */
+	/* a name that shares no character with text is not similar */
 	size_t least = smallest(NEAREST_DISTANCE + 1, strlen(text), NEAREST_LENGTH);
 
 	for (; *names != NULL; names++)
@@ -77,9 +75,9 @@ flags_nearest(const char *text, const char *const *names)
 	return nearest;
 }
 
-/* argument: as it was typed, dashes and value included. */
+/* Reports an unrecognized flag. argument is as typed, with dashes and value. */
 static ExitCode
-unrecognized(const Flag *flags, size_t flag_count, const char *argument, Failure *failure)
+report_unrecognized(const Flag *flags, size_t flag_count, const char *argument, Failure *failure)
 {
 	const char *names[FLAGS_MAX + 1] = { NULL };
 	char name[NEAREST_LENGTH];
@@ -99,20 +97,20 @@ unrecognized(const Flag *flags, size_t flag_count, const char *argument, Failure
 }
 
 static ExitCode
-unusable(const Flag *flag, const char *text, Failure *failure)
+report_unusable(const Flag *flag, const char *text, Failure *failure)
 {
-	failure_set(failure, EXIT_CONFIG, "a flag's value cannot be used");
-	failure_detail(failure, "--%s does not take \"%s\".", flag->name, text);
+	failure_set(failure, EXIT_CONFIG, "invalid value of a flag");
+	failure_detail(failure, "--%s does not accept \"%s\".", flag->name, text);
 	return failure->code;
 }
 
 static ExitCode
-out_of_range(const Flag *flag, const char *text, Failure *failure)
+report_out_of_range(const Flag *flag, const char *text, Failure *failure)
 {
 	char minimum[QUANTITY_TEXT_MAX];
 	char maximum[QUANTITY_TEXT_MAX];
 
-	unusable(flag, text, failure);
+	report_unusable(flag, text, failure);
 	if (flag->kind == FLAG_DURATION)
 	{
 		format_duration_ms(flag->minimum, minimum);
@@ -125,19 +123,22 @@ out_of_range(const Flag *flag, const char *text, Failure *failure)
 	return failure->code;
 }
 
-/* Takes a number that was read, if it was one (hint says what is) and lies in the flag's range. */
+/*
+ * Stores a number if it was parsed and lies in the flag's range; otherwise reports it, with hint if
+ * it was not parsed.
+ */
 static ExitCode
 take_number(const Flag *flag, const char *text, bool was_read, int64_t number, const char *hint,
 			Failure *failure)
 {
 	if (!was_read)
 	{
-		unusable(flag, text, failure);
+		report_unusable(flag, text, failure);
 		failure_hint(failure, "%s", hint);
 		return failure->code;
 	}
 	if (number < flag->minimum || number > flag->maximum)
-		return out_of_range(flag, text, failure);
+		return report_out_of_range(flag, text, failure);
 	*(int64_t *) flag->value = number;
 	return EXIT_OK;
 }
@@ -164,6 +165,7 @@ read_duration(const Flag *flag, const char *text, Failure *failure)
 					   "It takes a duration such as 500ms, 10s or 1m30s.", failure);
 }
 
+/* Parses a size such as 64MB, with the flag's minimum in the message's own unit. */
 static ExitCode
 read_size(const Flag *flag, const char *text, Failure *failure)
 {
@@ -172,13 +174,13 @@ read_size(const Flag *flag, const char *text, Failure *failure)
 
 	if (parse_size_bytes(text, &size_bytes) != 0)
 	{
-		unusable(flag, text, failure);
+		report_unusable(flag, text, failure);
 		failure_hint(failure, "It takes a size such as 64MB.");
 		return failure->code;
 	}
 	if (size_bytes < (size_t) flag->minimum)
 	{
-		unusable(flag, text, failure);
+		report_unusable(flag, text, failure);
 		format_size_bytes((size_t) flag->minimum, minimum);
 		failure_hint(failure, "It takes at least %s.", minimum);
 		return failure->code;
@@ -187,6 +189,7 @@ read_size(const Flag *flag, const char *text, Failure *failure)
 	return EXIT_OK;
 }
 
+/* Stores the index of text among the choices; otherwise lists them in the hint. */
 static ExitCode
 read_choice(const Flag *flag, const char *text, Failure *failure)
 {
@@ -203,7 +206,7 @@ read_choice(const Flag *flag, const char *text, Failure *failure)
 		}
 		snprintf(all + used, sizeof(all) - used, "%s%s", i > 0 ? ", " : "", flag->choices[i]);
 	}
-	unusable(flag, text, failure);
+	report_unusable(flag, text, failure);
 	failure_hint(failure, "It takes one of: %s.", all);
 	return failure->code;
 }
@@ -231,24 +234,30 @@ flag_take(const Flag *flag, const char *text, Failure *failure)
 	return EXIT_OK;
 }
 
-/* What getopt_long did not take: of a flag that it knows its value, or else the name. */
+/*
+ * Reports an argument that getopt_long() refused: an unknown flag, or a known one with a
+ * superfluous or missing value.
+ */
 static ExitCode
-mistake(const Flag *flags, size_t flag_count, const char *argument, Failure *failure)
+report_mistake(const Flag *flags, size_t flag_count, const char *argument, Failure *failure)
 {
 	const char *value = strchr(argument, '=');
 	const Flag *flag;
 
 	if (optopt < FIRST_FLAG)
-		return unrecognized(flags, flag_count, argument, failure);
+		return report_unrecognized(flags, flag_count, argument, failure);
 	flag = &flags[optopt - FIRST_FLAG];
 	if (flag->kind == FLAG_SWITCH)
-		return unusable(flag, value != NULL ? value + 1 : "", failure);
+		return report_unusable(flag, value != NULL ? value + 1 : "", failure);
 	failure_set(failure, EXIT_USAGE, "a flag's value is missing");
 	failure_detail(failure, "--%s takes %s.", flag->name, flag->argument);
 	return failure->code;
 }
 
-/* vector[0] stands for the program. What is no flag is sorted behind the flags, from optind on. */
+/*
+ * Parses the flags in vector, of which vector[0] is ignored. Moves all operands behind the flags;
+ * they begin at optind.
+ */
 static ExitCode
 parse_vector(const Flag *flags, size_t flag_count, int count, char **vector, Failure *failure)
 {
@@ -261,11 +270,11 @@ parse_vector(const Flag *flags, size_t flag_count, int count, char **vector, Fai
 			(struct option){ flags[i].name,
 							 flags[i].kind == FLAG_SWITCH ? no_argument : required_argument, NULL,
 							 FIRST_FLAG + (int) i };
-	optind = 0; /* from the beginning */
+	optind = 0; /* restarts getopt_long() */
 	opterr = 0;
 	while (code == EXIT_OK && (found = getopt_long(count, vector, ":", options, NULL)) != -1)
 		code = found >= FIRST_FLAG ? flag_take(&flags[found - FIRST_FLAG], optarg, failure)
-								   : mistake(flags, flag_count, vector[optind - 1], failure);
+								   : report_mistake(flags, flag_count, vector[optind - 1], failure);
 	return code;
 }
 
@@ -300,7 +309,7 @@ flags_parse(const Flag *flags, size_t flag_count, int count, char **arguments, F
 	if (code != EXIT_OK || operand_count == 0)
 		return code;
 	failure_set(failure, EXIT_USAGE, "unexpected argument");
-	failure_detail(failure, "\"%s\" is no flag.", arguments[0]);
+	failure_detail(failure, "\"%s\" is not a flag.", arguments[0]);
 	failure_hint(failure, "--help lists all flags.");
 	return failure->code;
 }

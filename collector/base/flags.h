@@ -1,10 +1,10 @@
 /*
  * flags.h
- *		Command-line flags: one table says what there is, how it is read and what the help prints.
+ *		Command-line flags: one table holds their names, types, ranges and help texts.
  *
- * Read by getopt_long: "--name value" and "--name=value" are the same, a name may be cut where no
- * other begins like that, "--" ends the flags. A switch takes no value; there are no short flags. A
- * flag that is given twice counts as given last.
+ * getopt_long() reads them: "--name value" and "--name=value" are equivalent, a name may be
+ * shortened if it stays unique, and "--" ends the flags. A switch takes no value; there are no
+ * short flags. If a flag is given twice, its last value counts.
  */
 #ifndef COLLECTOR_FLAGS_H
 #define COLLECTOR_FLAGS_H
@@ -30,8 +30,8 @@ typedef struct Flag
 {
 	const char *name; /* without the dashes */
 	FlagKind kind;
-	void *value;		  /* holds the default until the flag is met */
-	const char *argument; /* what the help calls the value; NULL for a switch */
+	void *value;		  /* holds the default until the flag is read */
+	const char *argument; /* name of the value in the help; NULL for a switch */
 	const char *help;
 	int64_t minimum;
 	int64_t maximum;
@@ -39,31 +39,34 @@ typedef struct Flag
 } Flag;
 
 /*
- * Reads arguments[0 … count - 1]. EXIT_USAGE for an unrecognized flag (the hint names the nearest
- * one), a stray argument or a missing value; EXIT_CONFIG for a value that cannot be used.
+ * Reads arguments[0 … count - 1]. Returns EXIT_USAGE for an unrecognized flag (the hint names the
+ * most similar one), a stray argument or a missing value, and EXIT_CONFIG for a value that is not
+ * accepted.
  */
 ExitCode flags_parse(const Flag *flags, size_t flag_count, int count, char **arguments,
 					 Failure *failure);
 
-/* Takes one flag's value as if it had been typed; a switch is set. */
+/* Sets one flag from text, as if it had been typed; a switch becomes true. */
 ExitCode flag_take(const Flag *flag, const char *text, Failure *failure);
 
 /*
- * The same where other arguments may stand between the flags: they move to the beginning of
- * arguments, in their order, and *operand_count tells how many there are. "-" is one of them.
+ * Like flags_parse(), but allows operands between the flags. They are moved to the beginning of
+ * arguments, in their order, and *operand_count is their number. "-" is an operand.
  */
 ExitCode flags_parse_operands(const Flag *flags, size_t flag_count, int count, char **arguments,
 							  size_t *operand_count, Failure *failure);
 
-/* Copies a table behind the first count flags; returns how many there are then. */
+/* Copies a table behind the first count flags. Returns the new number of flags. */
 size_t flags_append(Flag *flags, size_t count, const Flag *table, size_t table_count);
 
-/* Of the same flag in two tables. */
+/* Compares the values of one flag in two tables. */
 bool flag_values_equal(const Flag *a, const Flag *b);
 
 void flags_help(const Flag *flags, size_t flag_count, FILE *output);
 
-/* The name among names that looks most like text, NULL where none does. names ends with NULL. */
+/*
+ * Returns the name that is most similar to text, or NULL if none is similar. names ends with NULL.
+ */
 const char *flags_nearest(const char *text, const char *const *names);
 
 #endif

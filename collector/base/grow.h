@@ -12,8 +12,8 @@
 #include "base/arena.h"
 
 /*
- * Makes *items, an array of *capacity items of which count are used, hold at least one more; it
- * doubles. *items is the address of a pointer of any type. 0, or -ENOMEM and nothing changed.
+ * Makes room for one more item in *items, an array of *capacity items of which count are used, by
+ * doubling it. items points to a pointer of any type. Returns 0, or -ENOMEM and changes nothing.
  */
 static inline int
 grow_array(void *items, size_t *capacity, size_t count, size_t item_bytes)
@@ -32,7 +32,10 @@ grow_array(void *items, size_t *capacity, size_t count, size_t item_bytes)
 	return 0;
 }
 
-/* The same, charged to a budget. Whoever frees the array releases capacity * item_bytes. */
+/*
+ * Like grow_array(), but charges the memory to a budget. The owner of the array must release
+ * capacity * item_bytes.
+ */
 static inline int
 grow_array_within(Budget *budget, void *items, size_t *capacity, size_t count, size_t item_bytes)
 {

@@ -1,10 +1,10 @@
 /*
  * hash.h
- *		A 64-bit hash for tables in memory: fast, seeded. Where it is stored its seed is beside it,
- *		and neither leaves the machine.
+ *		A fast, seeded 64-bit hash for tables in memory. If a hash is stored, its seed is stored
+ *		with it, and both stay on the machine.
  *
- * Each step multiplies to 128 bits and folds the halves, so every input bit reaches every output
- * bit. What is hashed comes from processes that we profile and may be hostile: each table draws its
+ * Each step multiplies to 128 bits and folds the halves, so that every input bit affects every
+ * output bit. The input comes from profiled processes, which may be hostile: each table draws its
  * own seed, so that nobody can prepare names that collide.
  */
 #ifndef COLLECTOR_HASH_H
@@ -24,13 +24,13 @@ hash_seed(void)
 {
 	uint64_t seed = 0;
 
-	/* early in boot there may be no entropy yet; the table then works, with a seed that is known */
+	/* early in boot there may be no entropy; the table then works with a seed that is public */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t) sizeof(seed))
 		seed = HASH_OFFSET;
 	return seed;
 }
 
-/* Adds one word to a hash that began as a seed. */
+/* Adds a word to a hash. The first hash is the seed. */
 static inline uint64_t
 hash_word(uint64_t hash, uint64_t word)
 {
@@ -39,7 +39,7 @@ hash_word(uint64_t hash, uint64_t word)
 	return (uint64_t) (product >> 64) ^ (uint64_t) product ^ (hash << 32 | hash >> 32);
 }
 
-/* Adds bytes, and their number, so that "ab", "c" and "a", "bc" differ. */
+/* Adds bytes and their number, so that "ab", "c" and "a", "bc" differ. */
 static inline uint64_t
 hash_bytes(uint64_t hash, const void *bytes, size_t length)
 {
@@ -55,7 +55,7 @@ hash_bytes(uint64_t hash, const void *bytes, size_t length)
 		left -= sizeof(word);
 	}
 	word = 0;
-	if (left > 0) /* cursor may be null where there are no bytes */
+	if (left > 0) /* cursor may be NULL if there are no bytes */
 		memcpy(&word, cursor, left);
 	return hash_word(hash_word(hash, word), length);
 }

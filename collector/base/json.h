@@ -1,6 +1,6 @@
 /*
  * json.h
- *		How a byte stands inside a JSON string.
+ *		Escapes of bytes within JSON strings.
  */
 #ifndef COLLECTOR_JSON_H
 #define COLLECTOR_JSON_H
@@ -9,7 +9,10 @@
 
 #define JSON_ESCAPE_BYTES 7 /* backslash, u, four digits, NUL */
 
-/* True, and the escape, where a byte must not stand for itself: quote, backslash, control. */
+/*
+ * Writes the escape of a quote, a backslash or a control character and returns true. Returns false
+ * for other bytes, which need no escape.
+ */
 static inline bool
 json_escape(unsigned char byte, char escape[JSON_ESCAPE_BYTES])
 {

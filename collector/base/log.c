@@ -1,11 +1,11 @@
 /*
  * log.c
- *		Log lines: rendering, and the limit on repeated warnings.
+ *		Formats log lines and limits repeated warnings.
  *
  * One lock guards the table of repeats and the writing of a line. The kernel alone does not keep
- * lines apart: neither a long write to a pipe nor two to a file without O_APPEND. The table is
- * small and fixed: a message that finds no place takes the one of the message that has been silent
- * longest, whose count is written out first.
+ * lines apart: neither long writes to a pipe nor writes to a file without O_APPEND are atomic. The
+ * table is small and fixed: a new message replaces the one that has been silent longest, whose
+ * count is written first.
  */
 #include "base/log.h"
 
@@ -22,7 +22,7 @@
 
 #define REPEAT_SLOTS 64
 
-/* Room kept at the end of a line for truncated=true and the closing brace. */
+/* Reserved at the end of a line for truncated=true and the closing brace. */
 #define LINE_RESERVE 32
 
 typedef struct Line
@@ -35,11 +35,11 @@ typedef struct Line
 
 typedef struct Repeat
 {
-	const char *module; /* NULL: slot is free */
+	const char *module; /* NULL if the slot is free */
 	const char *message;
 	int64_t window_start_s; /* monotonic */
-	uint32_t written;		/* lines in this window */
-	uint64_t suppressed;	/* lines held back since the last one written */
+	uint32_t written;		/* number of lines in this window */
+	uint64_t suppressed;	/* number of lines suppressed since the last one written */
 } Repeat;
 
 static const char *const level_names[] = { "debug", "info", "warning", "error" };
@@ -67,7 +67,7 @@ line_append_string(Line *line, const char *text)
 	line_append(line, text, strlen(text));
 }
 
-/* The inside of a quoted string; the same escapes serve logfmt and JSON. */
+/* Appends the inside of a quoted string. logfmt and JSON use the same escapes. */
 static void
 line_append_escaped(Line *line, const char *text)
 {
@@ -123,7 +123,7 @@ line_append_text(Line *line, const char *key, const char *value)
 	if (quoted)
 		line_append_string(line, "\"");
 
-	/* a field that does not fit goes as a whole: half of one would not parse */
+	/* drop the whole field if it does not fit: half of one would not parse */
 	if (line->truncated)
 		line->length = start;
 }
@@ -139,6 +139,7 @@ line_append_plain(Line *line, const char *key, const char *value)
 		line->length = start;
 }
 
+/* Appends a field in the format of its kind, unless it has no key or no text. */
 static void
 line_append_field(Line *line, const LogField *field)
 {
@@ -156,7 +157,7 @@ line_append_field(Line *line, const LogField *field)
 			snprintf(number, sizeof(number), "%" PRId64, field->number);
 			break;
 		case LOG_KIND_REAL:
-			/* JSON knows neither infinity nor NaN */
+			/* JSON has neither infinity nor NaN */
 			if (__builtin_isfinite(field->real))
 				snprintf(number, sizeof(number), "%.6g", field->real);
 			else
@@ -184,6 +185,7 @@ line_append_time(Line *line)
 	line_append_text(line, "ts", text);
 }
 
+/* Ends the line and writes it with one write(), so that it is not interleaved. */
 static void
 line_write(Line *line)
 {
@@ -192,7 +194,7 @@ line_write(Line *line)
 	if (line->truncated)
 	{
 		line->truncated = false;
-		/* LINE_RESERVE was kept for this */
+		/* LINE_RESERVE keeps room for this */
 		line->length += (size_t) snprintf(line->bytes + line->length, LINE_RESERVE,
 										  line->json ? ",\"truncated\":true" : " truncated=true");
 	}
@@ -200,14 +202,15 @@ line_write(Line *line)
 		line->bytes[line->length++] = '}';
 	line->bytes[line->length++] = '\n';
 
-	/* nowhere is left to tell that the log itself cannot be written */
+	/* if the log itself cannot be written, there is no place left to report it */
 	written = write(STDERR_FILENO, line->bytes, line->length);
 	(void) written;
 }
 
+/* Formats and writes one line. The caller must hold log_lock. */
 static void
-render(LogLevel level, const char *module, const char *message, const LogField *fields,
-	   size_t field_count, uint64_t suppressed)
+log_line(LogLevel level, const char *module, const char *message, const LogField *fields,
+		 size_t field_count, uint64_t suppressed)
 {
 	Line line;
 
@@ -231,7 +234,10 @@ render(LogLevel level, const char *module, const char *message, const LogField *
 	line_write(&line);
 }
 
-/* The slot of this warning, or one for it to take: a free one, else the one silent longest. */
+/*
+ * Returns the slot of this warning or a free one. If none is free, takes the one that has been
+ * silent longest.
+ */
 static Repeat *
 repeat_slot(const char *module, const char *message)
 {
@@ -249,12 +255,15 @@ repeat_slot(const char *module, const char *message)
 			victim = slot;
 	}
 	if (victim->suppressed > 0)
-		render(LOG_WARNING, victim->module, victim->message, NULL, 0, victim->suppressed);
+		log_line(LOG_WARNING, victim->module, victim->message, NULL, 0, victim->suppressed);
 	victim->module = NULL;
 	return victim;
 }
 
-/* True where a warning may be written now; *suppressed is how many like it were held back. */
+/*
+ * Returns whether a warning may be written. *suppressed is the number of equal ones held back
+ * before.
+ */
 static bool
 repeat_allowed(const char *module, const char *message, uint64_t *suppressed)
 {
@@ -300,7 +309,7 @@ log_write(LogLevel level, const char *module, const char *message, const LogFiel
 		return;
 	pthread_mutex_lock(&log_lock);
 	if (level != LOG_WARNING || repeat_allowed(module, message, &suppressed))
-		render(level, module, message, fields, field_count, suppressed);
+		log_line(level, module, message, fields, field_count, suppressed);
 	pthread_mutex_unlock(&log_lock);
 }
 
@@ -311,8 +320,8 @@ log_flush(void)
 	for (int i = 0; i < REPEAT_SLOTS; i++)
 	{
 		if (repeats[i].module != NULL && repeats[i].suppressed > 0)
-			render(LOG_WARNING, repeats[i].module, repeats[i].message, NULL, 0,
-				   repeats[i].suppressed);
+			log_line(LOG_WARNING, repeats[i].module, repeats[i].message, NULL, 0,
+					 repeats[i].suppressed);
 		repeats[i].suppressed = 0;
 	}
 	pthread_mutex_unlock(&log_lock);

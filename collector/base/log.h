@@ -2,20 +2,20 @@
  * log.h
  *		The collector's log: one line per event on standard error, logfmt or JSON.
  *
- *		ts=2026-11-21T01:02:03.456Z level=warning mod=writer msg="could not connect" attempt=3
+ *   ts=2026-11-21T01:02:03.456Z level=warning mod=writer msg="could not connect" attempt=3
  *
- * Message text follows PostgreSQL's message style: lower case, no full stop; detail and hint are
- * sentences. Library code logs nothing above debug: it returns -errno or an ExitCode, and the loop
- * that called it logs once. What varies belongs into fields, never into the message, because
- * repeats are known by (module, message): of each warning at most LOG_BURST lines are written in
- * LOG_WINDOW_S seconds, and the next one says suppressed=N. Other levels are never held back.
+ * Messages follow PostgreSQL's style: lower case, no period; detail and hint are sentences. Library
+ * functions log nothing above debug: they return -errno or an ExitCode, and the loop that called
+ * them logs once. Variable parts belong into fields, never into the message, because (module,
+ * message) identifies repeats: of each warning we write up to LOG_BURST lines in LOG_WINDOW_S
+ * seconds, and the next line carries suppressed=N. Other levels are never suppressed.
  *
- *		log_event(LOG_WARNING, "writer", "could not connect to database",
- *				  log_text("detail", error.detail), log_number("attempt", attempt));
+ *   log_event(LOG_WARNING, "writer", "could not connect to database",
+ *             log_text("detail", error.detail), log_number("attempt", attempt));
  *
- * Module and message are string literals: they are kept by pointer.
- * All functions may be called from any thread; lines are never mixed. Bytes that are
- * not UTF-8 become U+FFFD; a line longer than LOG_LINE_BYTES is cut and says truncated=true.
+ * Module and message must be string literals: the log keeps the pointers. All functions may be
+ * called from any thread; lines are never interleaved. Bytes that are not UTF-8 become U+FFFD; a
+ * line longer than LOG_LINE_BYTES is cut and ends with truncated=true.
  */
 #ifndef COLLECTOR_LOG_H
 #define COLLECTOR_LOG_H
@@ -46,9 +46,9 @@ typedef enum LogKind
 
 typedef struct LogField
 {
-	const char *key; /* NULL: not a field */
+	const char *key; /* NULL if this is not a field */
 	LogKind kind;
-	const char *text; /* NULL or "": the field is left out */
+	const char *text; /* NULL or "" omits the field */
 	int64_t number;
 	double real;
 } LogField;
@@ -77,19 +77,21 @@ log_flag(const char *key, bool value)
 	return (LogField){ .key = key, .kind = LOG_KIND_FLAG, .number = value };
 }
 
-/* At any time. Before the first: info and above, logfmt. */
+/* May be called at any time. Before the first call the log has level info and format logfmt. */
 void log_configure(LogLevel threshold, bool json);
 
-/* Any number of fields, in the order in which they shall stand. */
+/* Writes a line. Takes any number of fields, which appear in this order. */
 #define log_event(level, module, message, ...)                                       \
 	log_write(level, module, message, (const LogField[]){ { NULL }, ##__VA_ARGS__ }, \
 			  sizeof((const LogField[]){ { NULL }, ##__VA_ARGS__ }) / sizeof(LogField))
 
-/* What log_event calls; fields without a key are passed over. */
+/* Writes a line for log_event(). Skips fields without a key. */
 void log_write(LogLevel level, const char *module, const char *message, const LogField *fields,
 			   size_t field_count);
 
-/* Writes the counts of warnings still held back; call once, before the program ends. */
+/*
+ * Writes the counts of warnings that are still suppressed. Call it once, before the program ends.
+ */
 void log_flush(void);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * memory_share.c
- *		Charging, and memory that is charged by what the system has set aside for it.
+ *		Charging of shares and pools. share_realloc() charges the size that malloc() really
+ *		reserved.
  */
 #include "base/memory_share.h"
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Less than what clients wait for an answer. */
+/* Must be shorter than the time clients wait for an answer. */
 #define TURN_S 5
 
 void
@@ -31,9 +32,9 @@ turns_fini(MemoryTurns *turns)
 	pthread_cond_destroy(&turns->released);
 }
 
-/* After what was given back has been counted: who waits looks again. */
+/* Wakes the task that waits for memory. Call it after the release has been counted. */
 static void
-tell_released(MemoryTurns *turns)
+turns_signal(MemoryTurns *turns)
 {
 	if (turns == NULL || !atomic_load(&turns->is_awaited))
 		return;
@@ -42,7 +43,10 @@ tell_released(MemoryTurns *turns)
 	pthread_mutex_unlock(&turns->lock);
 }
 
-/* False where what is in the way is not the others' who are at work, or stays there. */
+/*
+ * Waits until bytes can be charged. Returns false after TURN_S, or if no other task is at work that
+ * could release memory.
+ */
 static bool
 wait_for_others(MemoryPool *pool, size_t bytes)
 {
@@ -93,7 +97,7 @@ void
 pool_release(MemoryPool *pool, size_t bytes)
 {
 	atomic_fetch_sub(&pool->used_bytes, bytes);
-	tell_released(pool->turns);
+	turns_signal(pool->turns);
 }
 
 void
@@ -115,18 +119,22 @@ share_end(MemoryShare *share, size_t used_bytes)
 	if (share->has_turn)
 		atomic_store(&turns->is_taken, false);
 	atomic_fetch_sub(&turns->at_work, 1);
-	tell_released(turns);
+	turns_signal(turns);
 }
 
+/* Takes the turn, if it is free, and waits for the memory of other tasks. */
 static bool
 share_charge_crowded(MemoryShare *share, size_t bytes)
 {
 	return share->pool->turns != NULL && take_turn(share) && wait_for_others(share->pool, bytes);
 }
 
-/* Whoever has the turn and waits is before all others. */
+/*
+ * Returns whether the share may charge now. While the owner of the turn waits, nobody else may, so
+ * that it gets what the others release.
+ */
 static bool
-is_free(const MemoryShare *share)
+share_may_charge(const MemoryShare *share)
 {
 	const MemoryTurns *turns = share->pool->turns;
 
@@ -146,7 +154,8 @@ share_charge(MemoryShare *share, size_t bytes)
 		share->is_beyond = true;
 		return false;
 	}
-	if (!(is_free(share) && pool_charge(share->pool, bytes)) && !share_charge_crowded(share, bytes))
+	if (!(share_may_charge(share) && pool_charge(share->pool, bytes)) &&
+		!share_charge_crowded(share, bytes))
 	{
 		share->is_crowded = true;
 		return false;
@@ -188,7 +197,9 @@ share_realloc(void *context, void *memory, size_t bytes)
 		return NULL;
 	}
 
-	/* what is given back is what is there by then: a few bytes more than were asked for */
+	/*
+	 * release what was charged but not reserved; malloc() may also have reserved a few bytes more
+	 */
 	after = malloc_usable_size(grown);
 	if (share != NULL && after > before + added)
 	{

@@ -1,14 +1,15 @@
 /*
  * memory_share.h
- *		What several threads hold together, within a limit: a pool, and what one task has of it.
+ *		A memory limit that several threads share: a pool, and the share that one task has of it.
  *
- * A share belongs to one thread at a time, its pool to all. Where a charge is refused the share
- * says why: others hold what there is, so that it may fit later, or it never does.
+ * A share belongs to one thread at a time; all threads use the pool. If a charge is refused, the
+ * share records whether other tasks hold the memory (is_crowded), so that a retry may succeed, or
+ * the request exceeds the pool's limit (is_beyond).
  *
- * Tasks that grow side by side may each hold too much for any to end: refused at once, all would
- * fail, again and again. A pool with turns lets the first that is crowded wait, holding what it
- * has, while the others are refused and so give theirs back. It has the turn until it ends, so that
- * one of them comes to its end whatever they need.
+ * Tasks that grow side by side may each hold too much for any of them to finish: if all were
+ * refused at once, all would fail again and again. In a pool with turns, the first crowded task
+ * takes the turn and waits with the memory that it holds, while the others are refused and so
+ * release theirs. It keeps the turn until it ends, so at least one task always finishes.
  */
 #ifndef COLLECTOR_MEMORY_SHARE_H
 #define COLLECTOR_MEMORY_SHARE_H
@@ -20,56 +21,57 @@
 
 typedef struct MemoryTurns
 {
-	pthread_mutex_t lock; /* for the condition alone */
+	pthread_mutex_t lock; /* guards the condition only */
 	pthread_cond_t released;
-	atomic_size_t at_work; /* shares between share_begin and share_end */
+	atomic_size_t at_work; /* number of shares between share_begin() and share_end() */
 	atomic_bool is_taken;
-	atomic_bool is_awaited; /* who has the turn waits for what the others hold */
+	atomic_bool is_awaited; /* the owner of the turn is waiting for memory of the other tasks */
 } MemoryTurns;
 
 typedef struct MemoryPool
 {
 	atomic_size_t used_bytes;
 	size_t limit_bytes;
-	MemoryTurns *turns; /* not owned; NULL: who is crowded is refused at once */
+	MemoryTurns *turns; /* not owned; NULL if crowded tasks are refused at once */
 } MemoryPool;
 
 typedef struct MemoryShare
 {
 	MemoryPool *pool;
 	size_t used_bytes;
-	bool is_crowded; /* others hold what was asked for */
-	bool is_beyond;	 /* the pool has not so much */
+	bool is_crowded; /* other tasks hold the memory that was requested */
+	bool is_beyond;	 /* the request exceeds the pool's limit */
 	bool has_turn;
 } MemoryShare;
 
 void turns_init(MemoryTurns *turns);
 void turns_fini(MemoryTurns *turns);
 
-/* False, and nothing charged, where the pool has not so much left. */
+/* Returns false, and charges nothing, if the pool has fewer bytes left. */
 bool pool_charge(MemoryPool *pool, size_t bytes);
 void pool_release(MemoryPool *pool, size_t bytes);
 
-/* Like pool_charge(), but beyond the limit too: for memory that its owner bounds otherwise. */
+/* Like pool_charge(), but may exceed the limit: for memory that its owner bounds by other means. */
 void pool_add(MemoryPool *pool, size_t bytes);
 
 /*
- * A task begins, for which used_bytes are charged already, and ends: what it has beyond them goes
- * back. Only in between may a share have the turn, or be waited for.
+ * Begin and end a task. share_begin() gives it used_bytes, which the pool must already be charged
+ * for; share_end() releases everything beyond used_bytes. A share may take the turn only between
+ * the two calls.
  */
 void share_begin(MemoryShare *share, MemoryPool *pool, size_t used_bytes);
 void share_end(MemoryShare *share, size_t used_bytes);
 
 /*
- * As of the pool; without a share (NULL) nothing is counted, and nothing refused. Where the pool
- * has turns it may wait some seconds.
+ * Charge and release bytes of the share and its pool. A NULL share is unlimited and not counted.
+ * share_charge() may wait for up to 5 s if the pool has turns.
  */
 bool share_charge(MemoryShare *share, size_t bytes);
 void share_release(MemoryShare *share, size_t bytes);
 
 /*
- * As realloc; 0 bytes: free. What it returns may be given to free, too, and stays charged then. The
- * first argument is a share, or NULL: so it is the function of a PfsAllocator.
+ * Like realloc(), but charged to a share (or NULL); 0 bytes free the memory. Has the signature of a
+ * PfsAllocator. A result may be passed to free(), but then stays charged.
  */
 void *share_realloc(void *share, void *memory, size_t bytes);
 

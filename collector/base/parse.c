@@ -1,6 +1,6 @@
 /*
  * parse.c
- *		Numbers with units.
+ *		Parses and formats numbers with units.
  */
 #include "base/parse.h"
 
@@ -15,7 +15,7 @@ typedef struct Unit
 	uint64_t factor;
 } Unit;
 
-/* Falling, so that "1h30m" is checked by never going back. */
+/* In falling order: parse_term() searches only behind the last unit, which refuses "30m1h". */
 static const Unit duration_units[] = {
 	{ "d", UINT64_C(24) * 60 * 60 * 1000 },
 	{ "h", UINT64_C(60) * 60 * 1000 },
@@ -35,8 +35,8 @@ static const Unit size_units[] = {
 };
 
 /*
- * Reads digits and a unit of the list from *cursor and moves it behind them. *units moves behind
- * the unit that was found.
+ * Parses digits and a unit of *units at *cursor. Moves *cursor behind the unit's name and *units
+ * behind the unit.
  */
 static int
 parse_term(const char **cursor, const Unit **units, uint64_t *value)
@@ -100,7 +100,7 @@ parse_size_bytes(const char *text, size_t *bytes)
 	return 0;
 }
 
-/* units ends with a unit of 1. */
+/* Writes value in the largest unit that divides it. units must end with a factor of 1. */
 static void
 format_quantity(uint64_t value, const Unit *units, char text[QUANTITY_TEXT_MAX])
 {

@@ -1,6 +1,6 @@
 /*
  * progress.c
- *		The bar fills a part of a line, which is drawn over.
+ *		Draws a progress bar by overwriting its line.
  */
 #include "base/progress.h"
 

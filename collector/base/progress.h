@@ -1,16 +1,16 @@
 /*
  * progress.h
- *		A progress bar on standard error, where that is a terminal; else nothing.
+ *		A progress bar on standard error. Does nothing if standard error is not a terminal.
  */
 #ifndef COLLECTOR_PROGRESS_H
 #define COLLECTOR_PROGRESS_H
 
 #include <stdint.h>
 
-/* Draws it anew: done of total, which is not 0, and a text behind it. */
+/* Redraws the bar at done / total, followed by text. total must not be 0. */
 void progress_draw(int64_t done, int64_t total, const char *text);
 
-/* Goes on to the next line. */
+/* Ends the bar's line. */
 void progress_end(void);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * regular_file.c
- *		Checks the file that was opened, not the path: that may name another one by then.
+ *		Examines the open file rather than the path, because another file may have replaced it by
+ *		then.
  */
 #include "base/regular_file.h"
 

@@ -1,6 +1,6 @@
 /*
  * regular_file.h
- *		Opens files that others choose, without waiting for anybody.
+ *		Opens files named by users without blocking.
  */
 #ifndef COLLECTOR_REGULAR_FILE_H
 #define COLLECTOR_REGULAR_FILE_H
@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 /*
- * Opens a regular file for reading. Returns NULL, with the reason in *problem, for any other kind
- * of file: opening a FIFO would block until somebody writes to it.
+ * Opens a regular file for reading. Returns NULL, with the reason in *problem, if that fails or it
+ * is another kind of file: opening a FIFO would block until another process writes to it.
  */
 FILE *regular_file_open(const char *path, const char **problem);
 

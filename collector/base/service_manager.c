@@ -1,6 +1,6 @@
 /*
  * service_manager.c
- *		The protocol of sd_notify(3), which needs no library.
+ *		Implements sd_notify(3) without libsystemd.
  */
 #include "base/service_manager.h"
 
@@ -13,9 +13,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define SIGNS_EACH 3 /* in the time after which the manager gives up */
+#define SIGNS_EACH 3 /* notifications per watchdog interval */
 
-/* The watchdog's time, unless it is another process's. */
+/* Returns the watchdog interval; 0 if there is none, or if it is meant for another process. */
 static int64_t
 read_watchdog_ns(void)
 {
@@ -41,7 +41,7 @@ service_manager_open(ServiceManager *manager)
 		return;
 	memcpy(manager->address.sun_path, path, length);
 	if (path[0] == '@')
-		manager->address.sun_path[0] = '\0'; /* of the abstract namespace */
+		manager->address.sun_path[0] = '\0'; /* a name in the abstract namespace */
 	manager->address_bytes = (socklen_t) (offsetof(struct sockaddr_un, sun_path) + length);
 	manager->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	manager->watchdog_ns = manager->fd < 0 ? 0 : read_watchdog_ns();
@@ -56,7 +56,7 @@ service_manager_close(ServiceManager *manager)
 }
 
 static void
-notify(const ServiceManager *manager, const char *state)
+service_manager_notify(const ServiceManager *manager, const char *state)
 {
 	if (manager->fd >= 0 &&
 		sendto(manager->fd, state, strlen(state), MSG_NOSIGNAL,
@@ -68,13 +68,13 @@ notify(const ServiceManager *manager, const char *state)
 void
 service_manager_ready(const ServiceManager *manager)
 {
-	notify(manager, "READY=1");
+	service_manager_notify(manager, "READY=1");
 }
 
 void
 service_manager_stopping(const ServiceManager *manager)
 {
-	notify(manager, "STOPPING=1");
+	service_manager_notify(manager, "STOPPING=1");
 }
 
 bool
@@ -86,6 +86,6 @@ service_manager_waits(const ServiceManager *manager, int64_t now_ns)
 void
 service_manager_lives(ServiceManager *manager, int64_t now_ns)
 {
-	notify(manager, "WATCHDOG=1");
+	service_manager_notify(manager, "WATCHDOG=1");
 	manager->next_ns = now_ns + manager->watchdog_ns / SIGNS_EACH;
 }

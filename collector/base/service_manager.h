@@ -1,7 +1,7 @@
 /*
  * service_manager.h
- *		What a service manager is told, by the protocol of systemd's sd_notify(3): datagrams to the
- *		socket that NOTIFY_SOCKET names.
+ *		Notifies the service manager by systemd's protocol, sd_notify(3): datagrams to the socket
+ *		that NOTIFY_SOCKET names.
  */
 #ifndef COLLECTOR_SERVICE_MANAGER_H
 #define COLLECTOR_SERVICE_MANAGER_H
@@ -11,17 +11,17 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* Belongs to one thread. */
+/* Must be used by one thread at a time. */
 typedef struct ServiceManager
 {
-	int fd; /* -1: there is none */
+	int fd; /* -1 if there is no service manager */
 	struct sockaddr_un address;
 	socklen_t address_bytes;
-	int64_t watchdog_ns; /* a sign of life is due that often; 0: none is */
+	int64_t watchdog_ns; /* watchdog interval; 0 if there is no watchdog */
 	int64_t next_ns;
 } ServiceManager;
 
-/* By the environment. Without a service manager all calls do nothing. */
+/* Connects as the environment says. Without a service manager all functions do nothing. */
 void service_manager_open(ServiceManager *manager);
 void service_manager_close(ServiceManager *manager);
 
@@ -29,8 +29,8 @@ void service_manager_ready(const ServiceManager *manager);
 void service_manager_stopping(const ServiceManager *manager);
 
 /*
- * Is it time for a sign of life? now_ns is CLOCK_MONOTONIC. If so, send one with
- * service_manager_lives(), unless a thread is stuck: the manager then starts the service again.
+ * Returns true if a watchdog notification is due. now_ns is CLOCK_MONOTONIC. The caller then calls
+ * service_manager_lives(), unless a thread is stuck: the manager then restarts the service.
  */
 bool service_manager_waits(const ServiceManager *manager, int64_t now_ns);
 void service_manager_lives(ServiceManager *manager, int64_t now_ns);

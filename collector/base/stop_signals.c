@@ -1,6 +1,6 @@
 /*
  * stop_signals.c
- *		The handler, and what it leaves for the main loop.
+ *		Signal handlers and the state that they leave for the main loop.
  */
 #include "base/stop_signals.h"
 
@@ -13,7 +13,7 @@
 
 #include "base/exit_code.h"
 
-/* SIGTERM, SIGINT: two threads may handle one each, at once. */
+/* Number of SIGTERM and SIGINT. Atomic, because two threads may handle one each at once. */
 static atomic_int stops;
 static volatile sig_atomic_t hung_up;
 static volatile sig_atomic_t reload;
@@ -34,7 +34,8 @@ on_signal(int signal_number)
 	else if (atomic_fetch_add(&stops, 1) > 0)
 		_exit(EXIT_IO);
 	written = write(wake_fd, &one, sizeof(one));
-	(void) written; /* without it whoever waits does so for as long as ever */
+	/* if the write fails, the main loop only notices the signal at its next timeout */
+	(void) written;
 	errno = error;
 }
 
@@ -49,7 +50,7 @@ stop_signals_catch(bool sighup_reloads)
 	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
-	/* a terminal that is closed; nohup lets us go on */
+	/* SIGHUP stops us when the terminal closes, unless nohup made us ignore it */
 	if (reloads || (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN))
 		sigaction(SIGHUP, &action, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
@@ -78,7 +79,7 @@ stop_asked(void)
 bool
 reload_asked(void)
 {
-	/* one that comes between the two lines is not taken back */
+	/* clearing after the test keeps a request that arrives in between */
 	if (!reload)
 		return false;
 	reload = 0;

@@ -1,32 +1,32 @@
 /*
  * stop_signals.h
- *		Signals that ask a running command to stop, or to read its configuration again.
+ *		Signals that ask a running command to stop or to reload its configuration.
  *
- * The first SIGTERM or SIGINT asks to stop, the second one ends the process at once with EXIT_IO,
- * whatever is not stored yet. SIGHUP reloads where the command says so; else it stops, but insists
- * on nothing: the shell and the kernel send one each where a terminal is closed, and service
- * managers send it along with SIGTERM. One set for the process.
+ * The first SIGTERM or SIGINT asks to stop. The second one ends the process at once with EXIT_IO,
+ * even if samples are not stored yet. SIGHUP reloads if the command supports that; otherwise it
+ * asks to stop, any number of times: when a terminal closes, both the shell and the kernel send
+ * one, and service managers send it together with SIGTERM. The state is global to the process.
  */
 #ifndef COLLECTOR_STOP_SIGNALS_H
 #define COLLECTOR_STOP_SIGNALS_H
 
 #include <stdbool.h>
 
-/* Catches them, and ignores SIGPIPE. */
+/* Installs the handlers and ignores SIGPIPE. */
 void stop_signals_catch(bool sighup_reloads);
 
 /*
- * A descriptor that is readable once a signal has come, -1 for none. What the signal asks for is
- * set before that.
+ * Returns a descriptor that becomes readable after a signal, or -1 if there is none. stop_asked()
+ * and reload_asked() already reflect the signal by then.
  */
 int stop_signals_fd(void);
 
-/* Empties the descriptor. */
+/* Resets the descriptor of stop_signals_fd() to not readable. */
 void stop_signals_seen(void);
 
 bool stop_asked(void);
 
-/* True once for each time that a reload was asked for. */
+/* Returns true once for each reload that was asked for. */
 bool reload_asked(void);
 
 #endif

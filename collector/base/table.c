@@ -1,6 +1,6 @@
 /*
  * table.c
- *		Array plus hash index: open addressing, linear probing, at most two thirds full.
+ *		An array and a hash index with open addressing and linear probing, at most two thirds full.
  */
 #include "base/table.h"
 
@@ -25,7 +25,7 @@ table_init_keyed(Table *table, Budget *budget, size_t item_bytes)
 	table->is_keyed = true;
 }
 
-/* Bytes of an item and its key. */
+/* Size of an item and, in a keyed table, its key. */
 static size_t
 entry_bytes(const Table *table)
 {
@@ -47,7 +47,7 @@ table_fini(Table *table)
 }
 
 static uint32_t
-fold(uint64_t hash)
+hash_fold(uint64_t hash)
 {
 	return (uint32_t) (hash ^ hash >> 32);
 }
@@ -55,7 +55,7 @@ fold(uint64_t hash)
 bool
 table_find(const Table *table, uint64_t hash, TableEqual equal, const void *key, uint32_t *position)
 {
-	uint32_t folded = fold(hash);
+	uint32_t folded = hash_fold(hash);
 	uint32_t mask = table->slot_count - 1;
 
 	if (table->slot_count == 0)
@@ -76,7 +76,7 @@ table_find(const Table *table, uint64_t hash, TableEqual equal, const void *key,
 bool
 table_find_key(const Table *table, ContentKey key, uint32_t *position)
 {
-	uint32_t folded = fold(key.words[0]);
+	uint32_t folded = hash_fold(key.words[0]);
 	uint32_t mask = table->slot_count - 1;
 
 	if (table->slot_count == 0)
@@ -105,7 +105,10 @@ slots_insert(TableSlot *slots, uint32_t slot_count, TableSlot slot)
 	slots[i] = slot;
 }
 
-/* Makes both arrays longer; where only one of them can be it may be longer than its capacity. */
+/*
+ * Enlarges both arrays. If only the first succeeds it stays larger than table->capacity, which is
+ * harmless.
+ */
 static bool
 grow_arrays(Table *table, size_t capacity)
 {
@@ -141,6 +144,9 @@ grow_items(Table *table)
 	return 0;
 }
 
+/*
+ * Doubles the index and inserts all slots again. The hashes are in the slots, so no item is read.
+ */
 static int
 grow_slots(Table *table)
 {
@@ -194,7 +200,7 @@ table_reserve_many(Table *table, size_t count)
 void *
 table_append(Table *table, uint64_t hash)
 {
-	TableSlot slot = { .hash = fold(hash), .position = ++table->count };
+	TableSlot slot = { .hash = hash_fold(hash), .position = ++table->count };
 
 	slots_insert(table->slots, table->slot_count, slot);
 	return table_item(table, table->count - 1);

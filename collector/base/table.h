@@ -1,12 +1,12 @@
 /*
  * table.h
- *		An array whose items are found again by content: items lie side by side in the order in
- *		which they came, a hash index over them finds equal ones. Items are never removed singly.
+ *		An array whose items can be found by content. Items lie side by side in the order of
+ *		insertion; a hash index over them finds equal ones. Items are never removed singly.
  *
- * The index holds 8 bytes a slot (a hash, a position) and no pointer, so the array may move when it
- * grows. In a keyed table items are found by the keys of their contents, which lie side by side,
- * too: what is known costs two places in memory, and its content none. A library's table of linked
- * entries (uthash) costs 56 bytes an item, and its items cannot lie in an array that grows.
+ * The index takes 8 bytes a slot (a hash and a position) and no pointer, so the array may move when
+ * it grows. A keyed table finds items by the keys of their contents, which lie in an array beside
+ * the items: a lookup touches two cache lines and not the content. A linked table such as uthash
+ * would take 56 bytes an item and could not hold items in a growing array.
  */
 #ifndef COLLECTOR_TABLE_H
 #define COLLECTOR_TABLE_H
@@ -20,17 +20,17 @@
 
 typedef struct TableSlot
 {
-	uint32_t hash;	   /* folded to 32 bits; its low bits are the place where probing starts */
-	uint32_t position; /* of the item, plus one; 0: slot is free */
+	uint32_t hash;	   /* folded to 32 bits; the low bits are the slot where probing starts */
+	uint32_t position; /* position of the item plus one; 0 if the slot is free */
 } TableSlot;
 
 typedef struct Table
 {
 	Budget *budget;
 	size_t item_bytes;
-	uint64_t seed; /* begin every hash of this table with it */
+	uint64_t seed; /* every hash of this table must begin with it */
 	char *items;
-	ContentKey *keys; /* of items that are known by theirs; else NULL */
+	ContentKey *keys; /* of a keyed table, one for each item; otherwise NULL */
 	bool is_keyed;
 	uint32_t count;
 	uint32_t capacity;
@@ -38,27 +38,34 @@ typedef struct Table
 	uint32_t slot_count; /* 0 or a power of two */
 } Table;
 
-/* True where the item equals the key that was passed to table_find. */
+/* Returns true if the item equals the key that was passed to table_find(). */
 typedef bool (*TableEqual)(const void *item, const void *key);
 
 void table_init(Table *table, Budget *budget, size_t item_bytes);
 void table_init_keyed(Table *table, Budget *budget, size_t item_bytes);
-void table_fini(Table *table); /* gives the memory, and its charge, back; the table is then empty */
+/* frees the memory and releases its charge; the table is then empty */
+void table_fini(Table *table);
 
-/* The position of the item that equals key, if there is one. */
+/* Finds the item that equals key. Returns false, and leaves *position alone, if there is none. */
 bool table_find(const Table *table, uint64_t hash, TableEqual equal, const void *key,
 				uint32_t *position);
 
-/* The same in a keyed table. */
+/* Like table_find(), but for a keyed table: finds the item whose content has this key. */
 bool table_find_key(const Table *table, ContentKey key, uint32_t *position);
 
-/* Makes room for one more item. -ENOMEM, and nothing changed, where memory or budget is out. */
+/*
+ * Makes room for one more item. Returns 0, or -ENOMEM and changes nothing, if memory or budget is
+ * exhausted.
+ */
 int table_reserve(Table *table);
 
-/* The same for count items. */
+/* Like table_reserve(), but for count more items; after -ENOMEM the table may have grown. */
 int table_reserve_many(Table *table, size_t count);
 
-/* A new item at position count - 1, to be filled in by the caller. Room must have been reserved. */
+/*
+ * Adds an item at position count - 1 and returns it for the caller to fill in. Room must have been
+ * reserved. table_append_key() is for keyed tables.
+ */
 void *table_append(Table *table, uint64_t hash);
 void *table_append_key(Table *table, ContentKey key);
 

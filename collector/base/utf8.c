@@ -1,13 +1,13 @@
 /*
  * utf8.c
- *		Validity by the table of well-formed byte sequences (Unicode, table 3-7).
+ *		Validates UTF-8 by the table of well-formed byte sequences (Unicode, table 3-7).
  */
 #include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the longest character. */
+/* Length of the longest character. */
 #define UTF8_BYTES_MAX 4
 
 size_t
@@ -53,7 +53,10 @@ utf8_valid(const char *text)
 	return true;
 }
 
-/* A character is looked at whole, so the last bytes are checked in a copy that ends. */
+/*
+ * Checks whole characters only, so it needs four readable bytes each time: the last bytes are
+ * copied into a NUL-terminated buffer.
+ */
 bool
 utf8_valid_bytes(const char *bytes, size_t length)
 {

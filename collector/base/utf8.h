@@ -1,7 +1,7 @@
 /*
  * utf8.h
- *		UTF-8 as RFC 3629 allows it. Names of processes and symbols are bytes; PostgreSQL and JSON
- *		take only text.
+ *		UTF-8 as RFC 3629 defines it. Names of processes and symbols are arbitrary bytes, but
+ *		PostgreSQL and JSON accept only valid text.
  */
 #ifndef COLLECTOR_UTF8_H
 #define COLLECTOR_UTF8_H
@@ -9,20 +9,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What stands in the place of a byte that belongs to no character: U+FFFD. */
+/* Replaces a byte that belongs to no valid character: U+FFFD. */
 #define UTF8_REPLACEMENT "\xEF\xBF\xBD"
 
 /*
- * Bytes of the character at text, which ends with a NUL somewhere; 0 where there is no valid one.
+ * Returns the length in bytes of the character at text, a NUL-terminated string; 0 if it is not
+ * valid.
  */
 size_t utf8_length(const char *text);
 
-/* True where the whole string is valid; or all of some bytes, which need not end with a NUL. */
+/* Return true if the whole text is valid. bytes need not be NUL-terminated. */
 bool utf8_valid(const char *text);
 bool utf8_valid_bytes(const char *bytes, size_t length);
 
 /*
- * A copy, to be freed by the caller, with U+FFFD for each byte of no character; NULL without
+ * Returns a copy, owned by the caller, in which U+FFFD replaces each invalid byte; NULL on out of
  * memory.
  */
 char *utf8_replace_invalid(const char *text);

@@ -1,14 +1,14 @@
 /*
  * version.h
- *		What is running here.
+ *		Version and commit of the running program.
  */
 #ifndef COLLECTOR_VERSION_H
 #define COLLECTOR_VERSION_H
 
-/* As the file VERSION says it: "1.0". */
+/* Returns the content of the file VERSION, for example "1.0". */
 const char *collector_version(void);
 
-/* With the commit that the program was built from, if it is known: "1.0 (commit 0123456789ab)". */
+/* Returns the version and, if known, the commit of the build: "1.0 (commit 0123456789ab)". */
 const char *collector_build(void);
 
 #endif

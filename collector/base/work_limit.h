@@ -1,9 +1,9 @@
 /*
  * work_limit.h
- *		When a piece of work that an outsider asked for must end: after some processor time of its
- *		thread, or because nobody wants its result any more.
+ *		Bounds a piece of work that an outsider asked for: by processor time of its thread, and by a
+ *		flag that cancels it.
  *
- * The work asks at steps of its own choice, each below some milliseconds.
+ * The worker calls work_limit_allows() in steps of its own choice, each below a few milliseconds.
  */
 #ifndef COLLECTOR_WORK_LIMIT_H
 #define COLLECTOR_WORK_LIMIT_H
@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 
-/* Steps of work, about a nanosecond each, between two looks at the clock. */
+/* Number of steps, of about a nanosecond each, between two reads of the clock. */
 #define WORK_LIMIT_STEPS ((uint64_t) 1 << 20)
 
 typedef struct WorkLimit
@@ -31,7 +31,7 @@ work_limit_is_over(const WorkLimit *limit)
 		   clock_ns(CLOCK_THREAD_CPUTIME_ID) > limit->end_cpu_ns;
 }
 
-/* Counts steps. Returns false once the work must end; true without a limit (NULL). */
+/* Counts steps. Returns false once the work must end; always true if limit is NULL. */
 static inline bool
 work_limit_allows(WorkLimit *limit, uint64_t steps)
 {

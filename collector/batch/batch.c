@@ -2,10 +2,10 @@
  * batch.c
  *		A batch: one table for each kind of item, one arena for strings and arrays.
  *
- * Functions, locations and stacks, the many, are known by the keys of their contents: what is there
- * already is found without its strings and arrays. Of the others strings are interned first, so
- * that items are hashed and compared by pointer. An add that fails later leaves its strings behind;
- * they serve the next add and go with the batch.
+ * Functions, locations and stacks, the most frequent items, are found by the keys of their
+ * contents, without a look at their strings and arrays. For all other kinds strings are interned
+ * first, so that items are hashed and compared by pointer. If an add fails after interning, its
+ * strings stay in the batch; they may serve the next add.
  */
 #include "batch/batch.h"
 
@@ -26,16 +26,16 @@ struct Batch
 	ContentSecret secret;
 	Table strings; /* const char * */
 	Table mappings;
-	Table functions; /* so the next two: known by the keys of their contents */
-	Table locations;
-	Table stacks;
+	Table functions; /* these three tables are keyed by content */
+	Table locations; /* keyed */
+	Table stacks;	 /* keyed */
 	Table series;
 	Table samples;
-	Table traces; /* found by nobody */
+	Table traces; /* never looked up */
 	Table losses;
 	Table unwound;
 	Table notes;
-	Table receipts; /* found by nobody */
+	Table receipts; /* never looked up */
 };
 
 int
@@ -102,8 +102,8 @@ batch_free(Batch *batch)
 }
 
 /*
- * Finds an item equal to *item or appends a copy of it; *index is its position. For items whose
- * pointers all lead into the batch already.
+ * Finds an item equal to *item or appends a copy of it; *index is its position. All pointers in
+ * *item must point into the batch.
  */
 static int
 find_or_append(Table *table, uint64_t hash, TableEqual equal, const void *item, uint32_t *index)
@@ -120,7 +120,7 @@ find_or_append(Table *table, uint64_t hash, TableEqual equal, const void *item, 
 	return 0;
 }
 
-/* Bytes that are looked up; they need not end with a zero. */
+/* Bytes to look up; they need not be NUL-terminated. */
 typedef struct StringKey
 {
 	const char *bytes;
@@ -136,7 +136,7 @@ string_equal(const void *item, const void *key)
 	return strncmp(own, wanted->bytes, wanted->length) == 0 && own[wanted->length] == '\0';
 }
 
-/* Text that is no UTF-8, with U+FFFD in the place of what is none. */
+/* Copies a text with U+FFFD in place of invalid bytes. */
 static const char *
 replaced_text(Batch *batch, const char *bytes, size_t length)
 {
@@ -149,7 +149,7 @@ replaced_text(Batch *batch, const char *bytes, size_t length)
 	return own;
 }
 
-/* Only text that is UTF-8 is ever in the table, so what is found there needs no check. */
+/* The table holds valid UTF-8 only, so a text that is found needs no validation. */
 const char *
 batch_text(Batch *batch, const char *bytes, size_t length)
 {
@@ -227,7 +227,7 @@ add_text(const Batch *batch, ContentKey key, BatchText text)
 	return content_add_bytes(&batch->secret, key, text.bytes, text.length);
 }
 
-/* The two names are often the same. */
+/* Hashes one name only if both are equal, which is the common case. */
 static ContentKey
 key_of_function(const Batch *batch, const BatchFunctionTexts *texts)
 {
@@ -241,7 +241,10 @@ key_of_function(const Batch *batch, const BatchFunctionTexts *texts)
 	return content_key(content_add(&batch->secret, key, (uint32_t) texts->start_line));
 }
 
-/* A function that is not there, unless it is the same as another once its texts are UTF-8. */
+/*
+ * Appends a function whose key is not in the batch. Invalid UTF-8 changes its texts and so its key:
+ * then the replaced texts are looked up again.
+ */
 static int
 append_function(Batch *batch, const BatchFunctionTexts *texts, ContentKey key, uint32_t *index)
 {
@@ -288,7 +291,7 @@ batch_add_function(Batch *batch, const BatchFunction *function, uint32_t *index)
 	return batch_add_function_texts(batch, &texts, index);
 }
 
-/* Mapping and functions are there once, so their indexes stand for them. */
+/* Mappings and functions are unique within the batch, so their indexes represent them. */
 static ContentKey
 key_of_location(const Batch *batch, const BatchLocation *location)
 {
@@ -367,7 +370,8 @@ batch_add_stack(Batch *batch, const BatchStack *stack, uint32_t *index)
 	if (own.partition == NULL)
 		return -ENOMEM;
 	if (strcmp(own.partition, stack->partition) != 0)
-		return batch_add_stack(batch, &own, index); /* it was no text */
+		/* the partition was not valid UTF-8: look up the replaced text */
+		return batch_add_stack(batch, &own, index);
 	err = table_reserve(&batch->stacks);
 	if (err != 0)
 		return err;
@@ -393,7 +397,10 @@ series_equal(const void *item, const void *key)
 		   memcmp(a->labels, b->labels, a->label_count * sizeof(BatchLabel)) == 0;
 }
 
-/* Copies labels to own, sorted by name, with strings of the batch. */
+/*
+ * Copies labels to own, sorted by name, with strings of the batch. Returns -EINVAL for a repeated
+ * name.
+ */
 static int
 intern_labels(Batch *batch, const BatchSeries *series, BatchLabel *own)
 {
@@ -495,7 +502,10 @@ batch_add_sample(Batch *batch, const BatchSample *sample)
 	return 0;
 }
 
-/* Whether there is room for one more sample, and its sum with an equal one that is there. */
+/*
+ * Returns whether a sample may be added: its indexes exist, and its sum with an equal sample does
+ * not overflow.
+ */
 static int
 check_sample(const Batch *batch, const BatchSample *sample)
 {
@@ -528,7 +538,7 @@ batch_reserve_traces(Batch *batch, size_t count)
 }
 
 static bool
-is_known(const uint8_t *id, size_t count)
+is_nonzero(const uint8_t *id, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (id[i] != 0)
@@ -544,7 +554,7 @@ batch_add_trace(Batch *batch, const BatchTrace *trace)
 
 	if (sample->series >= batch->series.count || sample->stack >= batch->stacks.count)
 		return -EINVAL;
-	if (!is_known(trace->trace, BATCH_TRACE_BYTES) && !is_known(trace->span, BATCH_SPAN_BYTES))
+	if (!is_nonzero(trace->trace, BATCH_TRACE_BYTES) && !is_nonzero(trace->span, BATCH_SPAN_BYTES))
 		return -EINVAL;
 	err = table_reserve(&batch->traces);
 	if (err == 0)
@@ -633,7 +643,7 @@ own_text(Batch *batch, const char *text)
 	return intern_string(batch, text != NULL ? text : "");
 }
 
-/* The batch's own copies of comments, or NULL. */
+/* Copies the comments into the batch. NULL on out of memory. */
 static const char *const *
 own_comments(Batch *batch, const BatchNote *note)
 {

@@ -1,19 +1,19 @@
 /*
  * batch.h
- *		What one interval sampled, ready to be written: a small profile with indexes instead of
+ *		The samples of one interval, ready to be written: a small profile with indexes instead of
  *		database ids.
  *
- * The agent adds, the writer reads. Each add returns the index of an equal item that is there
- * already, so a batch holds everything once; sums land on (time, series, stack). A batch owns all
- * its memory: each distinct string is copied once, with U+FFFD for bytes that are not UTF-8, since
- * the database takes only text. Strings are never NULL.
- * Not thread-safe: one owner at a time (agent until it is queued, then writer).
+ * Sources of samples add, the writer reads. Each add returns the index of an equal item if there is
+ * one, so a batch holds every item once; values of equal (time, series, stack) are summed. A batch
+ * owns all its memory: each distinct string is copied once, with U+FFFD for bytes that are not
+ * UTF-8, because the database accepts only text. Strings are never NULL. Not thread-safe: one owner
+ * at a time (the source until the batch is queued, then the writer).
  *
  * Functions that add return
- *		-ENOMEM		memory or the batch's byte budget is out
- *		-EINVAL		an unknown index, a label twice, or more than BATCH_MAX_LABELS
- *		-EOVERFLOW	the sum of a sample, loss or count leaves its type
- * and the batch then holds the same items as before.
+ *   -ENOMEM     memory or the batch's byte budget is exhausted
+ *   -EINVAL     an unknown index, a repeated label, or more than BATCH_MAX_LABELS
+ *   -EOVERFLOW  the sum of a sample, loss or count overflows
+ * and leave the items of the batch unchanged.
  */
 #ifndef COLLECTOR_BATCH_H
 #define COLLECTOR_BATCH_H
@@ -33,7 +33,7 @@ typedef struct BatchLabel
 
 typedef struct BatchMapping
 {
-	const char *build_id; /* hexadecimal, "" where not known */
+	const char *build_id; /* hexadecimal; "" if not known */
 	const char *file;
 } BatchMapping;
 
@@ -45,10 +45,10 @@ typedef struct BatchFunction
 	int32_t start_line;
 } BatchFunction;
 
-/* Bytes that need not end with a zero; none may be in them. */
+/* Bytes without a NUL in them; they need not be NUL-terminated. */
 typedef struct BatchText
 {
-	const char *bytes; /* may be NULL where there are none */
+	const char *bytes; /* may be NULL if length is 0 */
 	size_t length;
 } BatchText;
 
@@ -69,7 +69,7 @@ typedef struct BatchLine
 typedef struct BatchLocation
 {
 	uint32_t mapping; /* index, or BATCH_NO_MAPPING */
-	uint64_t address; /* ELF virtual address; 0 for a frame known by name only */
+	uint64_t address; /* ELF virtual address; 0 if only the frame's name is known */
 	uint32_t line_count;
 	const BatchLine *lines; /* innermost first */
 } BatchLocation;
@@ -77,7 +77,7 @@ typedef struct BatchLocation
 typedef struct BatchStack
 {
 	const char *partition;	   /* dictionary partition: build ID of the process's executable */
-	uint32_t depth;			   /* 0: the empty stack */
+	uint32_t depth;			   /* 0 for the empty stack */
 	const uint32_t *locations; /* indexes, leaf first */
 } BatchStack;
 
@@ -97,14 +97,15 @@ typedef struct BatchSample
 	int64_t value;
 } BatchSample;
 
-/* What of a sample's value a trace or a span brought about. */
+/* The part of a sample's value that is attributed to a trace or a span. */
 #define BATCH_TRACE_BYTES 16
 #define BATCH_SPAN_BYTES  8
 
 typedef struct BatchTrace
 {
-	BatchSample sample;				  /* value: the part */
-	uint8_t trace[BATCH_TRACE_BYTES]; /* all 0: not known; so the span, but not both */
+	BatchSample sample; /* its value is the part */
+	/* all zero if not known. Either trace or span may be unknown, but not both. */
+	uint8_t trace[BATCH_TRACE_BYTES];
 	uint8_t span[BATCH_SPAN_BYTES];
 } BatchTrace;
 
@@ -114,17 +115,17 @@ typedef struct BatchLoss
 	uint64_t count;
 } BatchLoss;
 
-/* How many sampled user stacks an executable had, and how many of them reached a root. */
+/* How many sampled user stacks an executable had, and how many of them were unwound to a root. */
 typedef struct BatchUnwound
 {
-	const char *exe; /* path, "" where not known */
+	const char *exe; /* path; "" if not known */
 	uint64_t stacks;
 	uint64_t complete;
 } BatchUnwound;
 
 /*
- * What a profile says beside its samples, for one of its series. NULL or "" for nothing, in a batch
- * "".
+ * Attributes of a profile besides its samples, for one of its series. NULL and "" mean absent; a
+ * batch stores "".
  */
 typedef struct BatchNote
 {
@@ -138,8 +139,8 @@ typedef struct BatchNote
 } BatchNote;
 
 /*
- * What a batch says, in few bytes: of several batches with the same receipt one is stored, whoever
- * stores them.
+ * A digest of a batch's content. Of several batches with the same receipt only one is stored, even
+ * if different collectors send them.
  */
 #define BATCH_RECEIPT_BYTES 16
 
@@ -154,15 +155,15 @@ typedef struct BatchReceipt
 int batch_create(size_t budget_bytes, Batch **batch);
 
 /*
- * Charges what the batch holds and what it comes to hold to a share, too; NULL: no more. -ENOMEM,
- * and all as it was, where that has not so much.
+ * Charges the present and future memory of the batch to share as well; NULL ends that. Returns
+ * -ENOMEM, and changes nothing, if the share has too little memory.
  */
 int batch_charge_to(Batch *batch, MemoryShare *share);
 void batch_free(Batch *batch); /* accepts NULL */
 
 /*
- * The batch's own copy of a text without zero bytes; NULL where out of memory. What is UTF-8 stays
- * as it is. Equal texts give the same pointer, which holds as long as the batch.
+ * Returns the batch's own copy of a text without NUL bytes; NULL on out of memory. Invalid UTF-8 is
+ * replaced. Equal texts return the same pointer, valid until the batch is freed.
  */
 const char *batch_text(Batch *batch, const char *bytes, size_t length);
 
@@ -175,45 +176,46 @@ int batch_add_stack(Batch *batch, const BatchStack *stack, uint32_t *index);
 int batch_add_series(Batch *batch, const BatchSeries *series, uint32_t *index);
 int batch_add_loss(Batch *batch, const char *reason, uint64_t count);
 
-/* Each adds to what is equal: in time, series and stack; in exe. 0 or -errno. */
+/* Add to the values of an equal item: equal in time, series and stack, or in exe. 0 or -errno. */
 int batch_add_sample(Batch *batch, const BatchSample *sample);
 int batch_add_unwound(Batch *batch, const BatchUnwound *unwound);
 
 /*
- * Makes room for samples, of which no two are equal in time, series and stack. Where it is 0, all
- * of them can be added next, and notes before them; else -errno.
+ * Makes room for samples that differ from each other in time, series or stack. If it returns 0,
+ * adding all of them cannot fail, even if notes are added before; otherwise -errno.
  */
 int batch_reserve_samples(Batch *batch, const BatchSample *samples, size_t count);
 
-/* The same for traces, each of a sample that is there or about to be. */
+/*
+ * Makes room for count traces of samples in the batch. If it returns 0, adding them cannot fail for
+ * lack of memory.
+ */
 int batch_reserve_traces(Batch *batch, size_t count);
 
-/* One more, equal to another or not. -EINVAL too where neither id is known. */
+/* Appends a trace even if an equal one exists. -EINVAL also if neither id is known. */
 int batch_add_trace(Batch *batch, const BatchTrace *trace);
 
 int batch_add_note(Batch *batch, const BatchNote *note);
 
-/* One more, equal to another or not: a batch that has one twice is not stored as it is. */
+/* Appends a receipt even if an equal one exists: the writer then stores the batch in parts. */
 int batch_add_receipt(Batch *batch, const uint8_t bytes[BATCH_RECEIPT_BYTES]);
 
-/* The same note for these series in place of its own: for all of them or none. */
+/* Replaces note->series by each of the count series and adds these notes: all of them or none. */
 int batch_add_notes(Batch *batch, const BatchNote *note, const uint32_t *series, size_t count);
 
-/*
- * Adds all of another batch, equal items once. 0 or -errno as above; part of it may be there then.
- */
+/* Adds all items of another batch. Returns 0 or -errno; on failure a part may have been added. */
 int batch_add_batch(Batch *batch, const Batch *other);
 
 /*
- * Like batch_add_batch(), but only the series from first to last - 1, with their samples, traces
- * and notes, and what those refer to. Losses and counts of unwinding are left out.
+ * Like batch_add_batch(), but only the series from first to last - 1 with their samples, traces and
+ * notes, and the items that these refer to. Losses and unwinding counts are left out.
  */
 int batch_add_series_of(Batch *batch, const Batch *other, uint32_t first, uint32_t last);
 
-/* Adds the losses and counts of unwinding of another batch. */
+/* Adds the losses and unwinding counts of another batch. */
 int batch_add_counts_of(Batch *batch, const Batch *other);
 
-/* Arrays as they stand; pointers hold until the next add. */
+/* Return the number of items and the array, which is valid until the next add. */
 size_t batch_mappings(const Batch *batch, const BatchMapping **items);
 size_t batch_functions(const Batch *batch, const BatchFunction **items);
 size_t batch_locations(const Batch *batch, const BatchLocation **items);
@@ -225,6 +227,6 @@ size_t batch_losses(const Batch *batch, const BatchLoss **items);
 size_t batch_unwound(const Batch *batch, const BatchUnwound **items);
 size_t batch_notes(const Batch *batch, const BatchNote **items);
 size_t batch_receipts(const Batch *batch, const BatchReceipt **items);
-size_t batch_bytes(const Batch *batch); /* memory held, what growth has set aside included */
+size_t batch_bytes(const Batch *batch); /* memory held, unused capacity of arrays included */
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * batch_merge.c
- *		All of one batch into another, or what belongs to some of its series.
+ *		Adds one batch to another: all of it, or the items that some of its series need.
  *
- * Kinds come in the order in which they refer to each other; from the other batch's indexes to the
- * own ones leads a map for each kind. Of a part, the items that it needs are marked first, in the
- * opposite order.
+ * The kinds are added in an order in which each refers only to earlier ones; a map for each kind
+ * translates the other batch's indexes. If only some series are added, the items that they need are
+ * marked first, in the opposite order.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -21,9 +21,9 @@ typedef struct Merge
 	uint32_t *locations;
 	uint32_t *stacks;
 	uint32_t *series;
-	uint32_t first_series; /* that are added, and what they need */
+	uint32_t first_series; /* series that are added */
 	uint32_t last_series;
-	bool is_part; /* false: all of it is added, and the marks are not there */
+	bool is_part; /* otherwise everything is added, and the marks are NULL */
 	bool *mapping_marks;
 	bool *function_marks;
 	bool *location_marks;
@@ -80,6 +80,7 @@ add_functions(Merge *merge)
 	return err;
 }
 
+/* Adds a location with the indexes of the target batch. */
 static int
 add_location(Merge *merge, const BatchLocation *location, uint32_t *index)
 {
@@ -165,6 +166,7 @@ add_series(Merge *merge)
 	return err;
 }
 
+/* Adds the samples of the chosen series with the indexes of the target batch. */
 static int
 add_samples(Merge *merge)
 {
@@ -185,6 +187,7 @@ add_samples(Merge *merge)
 	return err;
 }
 
+/* Adds the traces of the chosen series with the indexes of the target batch. */
 static int
 add_traces(Merge *merge)
 {
@@ -266,6 +269,7 @@ mark_stacks(Merge *merge)
 		merge->stack_marks[traces[i].sample.stack] |= has_series(merge, traces[i].sample.series);
 }
 
+/* Marks the locations of the marked stacks, and their mappings and functions. */
 static void
 mark_locations(Merge *merge)
 {
@@ -290,6 +294,7 @@ mark_locations(Merge *merge)
 	}
 }
 
+/* Marks all items that the chosen series need. */
 static int
 mark_all(Merge *merge)
 {

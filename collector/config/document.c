@@ -1,9 +1,10 @@
 /*
  * document.c
- *		libyaml's events into a tree.
+ *		Builds a tree from libyaml's events.
  *
- * An alias is the very node that it names, so a document is a graph without circles: an anchor
- * counts from the end of its node on. What a walk would meet is counted as nodes are made.
+ * An alias becomes a pointer to the anchored node, so a document is a graph. It has no cycles,
+ * because an anchor is known only after the end of its node. The number of nodes that a walk would
+ * visit is counted while nodes are made.
  */
 #include "config/document.h"
 
@@ -17,7 +18,7 @@
 #include "base/regular_file.h"
 
 #define ARENA_BYTES_MAX ((size_t) 192 * 1024 * 1024)
-#define ANCHORS_MAX		256 /* each alias is looked for among them */
+#define ANCHORS_MAX		256 /* each alias searches them linearly */
 
 typedef struct Anchor
 {
@@ -42,6 +43,7 @@ typedef struct Items
 	size_t capacity;
 } Items;
 
+/* Reports reason at a position; returns false. */
 static bool
 fail_at(Builder *builder, size_t line, size_t column, const char *reason)
 {
@@ -52,16 +54,16 @@ fail_at(Builder *builder, size_t line, size_t column, const char *reason)
 }
 
 static bool
-fail(Builder *builder, yaml_mark_t mark, const char *reason)
+fail_at_mark(Builder *builder, yaml_mark_t mark, const char *reason)
 {
 	return fail_at(builder, mark.line + 1, mark.column + 1, reason);
 }
 
 static bool
-out_of_memory(Builder *builder)
+fail_out_of_memory(Builder *builder)
 {
 	failure_set(builder->failure, EXIT_CONFIG, "could not read the configuration");
-	failure_detail(builder->failure, "\"%s\": It takes too much memory.", builder->document->path);
+	failure_detail(builder->failure, "\"%s\": It needs too much memory.", builder->document->path);
 	return false;
 }
 
@@ -74,15 +76,15 @@ next_event(Builder *builder, yaml_event_t *event)
 	if (yaml_parser_parse(&builder->parser, event))
 		return true;
 	if (parser->error == YAML_MEMORY_ERROR)
-		return out_of_memory(builder);
+		return fail_out_of_memory(builder);
 	snprintf(reason, sizeof(reason), "%s%s%s", parser->context != NULL ? parser->context : "",
 			 parser->context != NULL ? ", " : "",
-			 parser->problem != NULL ? parser->problem : "no YAML");
-	return fail(builder, parser->problem_mark, reason);
+			 parser->problem != NULL ? parser->problem : "not YAML");
+	return fail_at_mark(builder, parser->problem_mark, reason);
 }
 
 static void *
-copy(Builder *builder, const void *bytes, size_t length)
+arena_copy(Builder *builder, const void *bytes, size_t length)
 {
 	char *copied = arena_alloc(&builder->document->arena, length + 1);
 
@@ -101,7 +103,7 @@ make_node(Builder *builder, NodeKind kind, yaml_mark_t mark)
 
 	if (node == NULL)
 	{
-		out_of_memory(builder);
+		fail_out_of_memory(builder);
 		return NULL;
 	}
 	*node = (Node){ .kind = kind,
@@ -112,19 +114,23 @@ make_node(Builder *builder, NodeKind kind, yaml_mark_t mark)
 	return node;
 }
 
+/*
+ * Adds the weight of a child. Counting repeated nodes each time bounds documents in which aliases
+ * multiply ("billion laughs").
+ */
 static bool
 add_weight(Builder *builder, Node *to, const Node *of)
 {
 	to->weight += of->weight;
 	return to->weight <= DOCUMENT_NODES_MAX ||
-		   fail_at(builder, to->line, to->column, "There is too much in it");
+		   fail_at(builder, to->line, to->column, "It contains too many nodes");
 }
 
 static bool
 add_item(Builder *builder, Items *items, Node *node)
 {
 	if (grow_array(&items->items, &items->capacity, items->count, sizeof(Node *)) != 0)
-		return out_of_memory(builder);
+		return fail_out_of_memory(builder);
 	items->items[items->count++] = node;
 	return true;
 }
@@ -138,15 +144,15 @@ remember_anchor(Builder *builder, const yaml_char_t *name, Node *node)
 		return true;
 	if (builder->anchor_count == ANCHORS_MAX)
 		return fail_at(builder, node->line, node->column, "There are too many anchors");
-	anchor.name = copy(builder, name, strlen((const char *) name));
+	anchor.name = arena_copy(builder, name, strlen((const char *) name));
 	if (anchor.name == NULL || grow_array(&builder->anchors, &builder->anchor_capacity,
 										  builder->anchor_count, sizeof(Anchor)) != 0)
-		return out_of_memory(builder);
+		return fail_out_of_memory(builder);
 	builder->anchors[builder->anchor_count++] = anchor;
 	return true;
 }
 
-/* The latest of that name, as YAML has it. */
+/* Returns the latest anchor of that name, as YAML demands. */
 static Node *
 find_anchor(Builder *builder, const yaml_event_t *event)
 {
@@ -155,10 +161,11 @@ find_anchor(Builder *builder, const yaml_event_t *event)
 	for (size_t i = builder->anchor_count; i > 0; i--)
 		if (strcmp(builder->anchors[i - 1].name, name) == 0)
 			return builder->anchors[i - 1].node;
-	fail(builder, event->start_mark, "There is no anchor of that name before it");
+	fail_at_mark(builder, event->start_mark, "The alias refers to no anchor");
 	return NULL;
 }
 
+/* Makes a scalar node. Texts with NUL bytes are refused, because nodes hold C strings. */
 static Node *
 make_scalar(Builder *builder, const yaml_event_t *event)
 {
@@ -169,21 +176,22 @@ make_scalar(Builder *builder, const yaml_event_t *event)
 		return NULL;
 	if (memchr(event->data.scalar.value, '\0', length) != NULL)
 	{
-		fail(builder, event->start_mark, "A text has a zero byte");
+		fail_at_mark(builder, event->start_mark, "A text contains a NUL byte");
 		return NULL;
 	}
 	node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-	node->text = copy(builder, event->data.scalar.value, length);
+	node->text = arena_copy(builder, event->data.scalar.value, length);
 	if (node->text == NULL)
 	{
-		out_of_memory(builder);
+		fail_out_of_memory(builder);
 		return NULL;
 	}
 	return node;
 }
 
-static Node *build(Builder *builder, yaml_event_t *event, int depth);
+static Node *build_node(Builder *builder, yaml_event_t *event, int depth);
 
+/* Reads nodes into items up to the event end. */
 static bool
 build_items(Builder *builder, yaml_event_type_t end, Node *of, Items *items, int depth)
 {
@@ -197,7 +205,7 @@ build_items(Builder *builder, yaml_event_type_t end, Node *of, Items *items, int
 			return false;
 		ends = event.type == end;
 		if (!ends)
-			node = build(builder, &event, depth);
+			node = build_node(builder, &event, depth);
 		yaml_event_delete(&event);
 		if (ends)
 			return true;
@@ -231,8 +239,8 @@ is_merge(const Node *key)
 }
 
 /*
- * Of equal keys the first one stays. Those of the mapping itself come first and must differ; what
- * is merged comes after them.
+ * Removes repeated keys; the first of equal keys stays. The first own items are the mapping's own
+ * keys, which must differ; merged keys follow them and are overridden.
  */
 static bool
 drop_repeated(Builder *builder, Items *items, size_t own)
@@ -240,7 +248,7 @@ drop_repeated(Builder *builder, Items *items, size_t own)
 	size_t pairs = items->count / 2;
 	Key *keys = reallocarray(NULL, pairs + 1, sizeof(Key));
 	size_t left = 0;
-	bool result = keys != NULL || out_of_memory(builder);
+	bool result = keys != NULL || fail_out_of_memory(builder);
 
 	for (size_t i = 0; result && i < pairs; i++)
 		keys[i] = (Key){ items->items[2 * i], i };
@@ -251,8 +259,8 @@ drop_repeated(Builder *builder, Items *items, size_t own)
 		if (strcmp(keys[i - 1].node->text, keys[i].node->text) != 0)
 			continue;
 		if (keys[i].place * 2 < own)
-			result = fail_at(builder, keys[i].node->line, keys[i].node->column,
-							 "The key is there already");
+			result =
+				fail_at(builder, keys[i].node->line, keys[i].node->column, "The key is repeated");
 		items->items[keys[i].place * 2] = NULL;
 	}
 	for (size_t i = 0; result && i < pairs; i++)
@@ -278,8 +286,9 @@ merge_mapping(Builder *builder, const Node *from, Items *to, Node *of)
 	return true;
 }
 
+/* Adds the pairs of a "<<" value: a mapping or a sequence of mappings. */
 static bool
-merge(Builder *builder, const Node *from, Items *to, Node *of)
+merge_value(Builder *builder, const Node *from, Items *to, Node *of)
 {
 	if (from->kind != NODE_SEQUENCE)
 		return merge_mapping(builder, from, to, of);
@@ -289,7 +298,7 @@ merge(Builder *builder, const Node *from, Items *to, Node *of)
 	return true;
 }
 
-/* Keys are scalars; "<<" gives way to what it merges. */
+/* Checks that keys are scalars and replaces "<<" keys by the pairs that they merge. */
 static bool
 finish_mapping(Builder *builder, Node *node, const Items *raw, Items *items)
 {
@@ -307,11 +316,12 @@ finish_mapping(Builder *builder, Node *node, const Items *raw, Items *items)
 	}
 	own = items->count;
 	for (size_t i = 0; i < raw->count; i += 2)
-		if (is_merge(raw->items[i]) && !merge(builder, raw->items[i + 1], items, node))
+		if (is_merge(raw->items[i]) && !merge_value(builder, raw->items[i + 1], items, node))
 			return false;
 	return drop_repeated(builder, items, own);
 }
 
+/* Makes a sequence or mapping node and everything within it. */
 static Node *
 make_collection(Builder *builder, const yaml_event_t *event, int depth)
 {
@@ -332,23 +342,24 @@ make_collection(Builder *builder, const yaml_event_t *event, int depth)
 		const Items *from = maps ? &items : &raw;
 
 		node->count = maps ? from->count / 2 : from->count;
-		node->items = copy(builder, from->items, from->count * sizeof(Node *));
-		made = node->items != NULL || out_of_memory(builder);
+		node->items = arena_copy(builder, from->items, from->count * sizeof(Node *));
+		made = node->items != NULL || fail_out_of_memory(builder);
 	}
 	free(raw.items);
 	free(items.items);
 	return made ? node : NULL;
 }
 
+/* Makes the node that begins with event, and its descendants. */
 static Node *
-build(Builder *builder, yaml_event_t *event, int depth)
+build_node(Builder *builder, yaml_event_t *event, int depth)
 {
 	const yaml_char_t *anchor = NULL;
 	Node *node = NULL;
 
 	if (depth > DOCUMENT_DEPTH_MAX)
 	{
-		fail(builder, event->start_mark, "It is nested too deeply");
+		fail_at_mark(builder, event->start_mark, "It is nested too deeply");
 		return NULL;
 	}
 	switch ((int) event->type)
@@ -368,13 +379,13 @@ build(Builder *builder, yaml_event_t *event, int depth)
 			node = make_collection(builder, event, depth);
 			break;
 		default:
-			fail(builder, event->start_mark, "The document is not whole");
+			fail_at_mark(builder, event->start_mark, "The document is incomplete");
 			return NULL;
 	}
 	return node != NULL && remember_anchor(builder, anchor, node) ? node : NULL;
 }
 
-/* One document, or none. */
+/* Builds the only document of the stream, or none if the stream is empty. */
 static bool
 build_document(Builder *builder)
 {
@@ -394,13 +405,13 @@ build_document(Builder *builder)
 				break;
 			case YAML_DOCUMENT_START_EVENT:
 				if (builder->document->root != NULL)
-					good = fail(builder, event.start_mark, "There is a second document");
+					good = fail_at_mark(builder, event.start_mark, "There is a second document");
 				break;
 			case YAML_STREAM_END_EVENT:
 				in_stream = false;
 				break;
 			default:
-				builder->document->root = build(builder, &event, 0);
+				builder->document->root = build_node(builder, &event, 0);
 				good = builder->document->root != NULL;
 		}
 		yaml_event_delete(&event);
@@ -425,7 +436,7 @@ document_parse(Document *document, const char *path, const char *bytes, size_t l
 	}
 	if (!yaml_parser_initialize(&builder.parser))
 	{
-		out_of_memory(&builder);
+		fail_out_of_memory(&builder);
 		return failure->code;
 	}
 	yaml_parser_set_input_string(&builder.parser, (const unsigned char *) bytes, length);
@@ -436,7 +447,7 @@ document_parse(Document *document, const char *path, const char *bytes, size_t l
 }
 
 static ExitCode
-unreadable(const char *path, const char *reason, Failure *failure)
+fail_unreadable(const char *path, const char *reason, Failure *failure)
 {
 	failure_set(failure, EXIT_IO, "could not read the configuration");
 	failure_detail(failure, "\"%s\": %s.", path, reason);
@@ -452,7 +463,7 @@ read_open_file(Document *document, const char *path, FILE *file, Failure *failur
 	ExitCode code;
 
 	if (bytes == NULL || ferror(file))
-		code = unreadable(path, strerror(errno), failure);
+		code = fail_unreadable(path, strerror(errno), failure);
 	else
 		code = document_parse(document, path, bytes, length, failure);
 	free(bytes);
@@ -466,7 +477,7 @@ document_read(Document *document, const char *path, Failure *failure)
 	FILE *file = fopen(path, "re");
 
 	*document = (Document){ .path = path };
-	return file == NULL ? unreadable(path, strerror(errno), failure)
+	return file == NULL ? fail_unreadable(path, strerror(errno), failure)
 						: read_open_file(document, path, file, failure);
 }
 
@@ -477,7 +488,7 @@ document_read_regular(Document *document, const char *path, Failure *failure)
 	FILE *file = regular_file_open(path, &problem);
 
 	*document = (Document){ .path = path };
-	return file == NULL ? unreadable(path, problem, failure)
+	return file == NULL ? fail_unreadable(path, problem, failure)
 						: read_open_file(document, path, file, failure);
 }
 

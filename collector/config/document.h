@@ -1,10 +1,10 @@
 /*
  * document.h
- *		A YAML document in memory: scalars, sequences, mappings, each with its place.
+ *		A YAML document in memory: scalars, sequences and mappings, each with its line and column.
  *
- * Read by libyaml. One document; no tags, no directives of meaning here; aliases stand for what
- * they name, and "<<" merges mappings. What it may cost is bounded, with aliases followed: bytes,
- * nodes, depth. JSON is YAML.
+ * libyaml parses one document, without tags; aliases are followed and "<<" merges mappings. Size,
+ * number of nodes (counting those that aliases repeat) and depth are bounded. JSON is YAML, so this
+ * reads JSON, too.
  */
 #ifndef COLLECTOR_DOCUMENT_H
 #define COLLECTOR_DOCUMENT_H
@@ -30,16 +30,16 @@ typedef enum NodeKind
 typedef struct Node
 {
 	NodeKind kind;
-	bool plain;	   /* of a scalar: without quotes */
-	uint32_t line; /* from 1; so the column */
+	bool plain;	   /* scalar without quotes */
+	uint32_t line; /* from 1, like column */
 	uint32_t column;
-	uint32_t weight;	 /* nodes in it, itself and what aliases repeat included */
+	uint32_t weight;	 /* number of nodes in it: itself, and those that aliases repeat */
 	const char *text;	 /* of a scalar */
-	size_t count;		 /* items; pairs of a mapping */
-	struct Node **items; /* of a mapping: key, value, key, value … */
+	size_t count;		 /* items of a sequence; pairs of a mapping */
+	struct Node **items; /* of a mapping: key, value, key, value, … */
 } Node;
 
-/* What has to be given back with a document, beside its memory. */
+/* An object that is freed with the document. */
 typedef struct DocumentEnd
 {
 	struct DocumentEnd *next;
@@ -50,30 +50,30 @@ typedef struct DocumentEnd
 typedef struct Document
 {
 	Budget budget;
-	Arena arena; /* of all that it holds; whoever reads it may take from it, too */
+	Arena arena; /* memory of all nodes; readers of the document may allocate from it, too */
 	const char *path;
-	Node *root; /* NULL: nothing but comments */
+	Node *root; /* NULL if the document is empty */
 	DocumentEnd *ends;
 } Document;
 
 /*
- * EXIT_OK, or EXIT_CONFIG with the place in *failure. To be given back in either case. path is what
- * messages call it, and must outlive the document.
+ * Parses a document. Returns EXIT_OK, or EXIT_CONFIG with the position in *failure. The caller must
+ * call document_free() in either case. path is used in messages and must outlive the document.
  */
 ExitCode document_parse(Document *document, const char *path, const char *bytes, size_t length,
 						Failure *failure);
 
-/* The same of a file; EXIT_IO where it cannot be read. */
+/* Like document_parse(), but reads the file at path; EXIT_IO if it cannot be read. */
 ExitCode document_read(Document *document, const char *path, Failure *failure);
 
-/* Like document_read(), but EXIT_IO for a FIFO or device too, which may block the reader. */
+/* Like document_read(), but returns EXIT_IO for a FIFO or device, which might block. */
 ExitCode document_read_regular(Document *document, const char *path, Failure *failure);
-void document_free(Document *document); /* a zeroed one, too */
+void document_free(Document *document); /* accepts a zeroed document */
 
-/* Has an object freed with the document, or at once, and false, where memory is out. */
+/* Frees object together with the document. On out of memory frees it at once and returns false. */
 bool document_own(Document *document, void (*free)(void *object), void *object);
 
-/* True for "~", "null" and nothing at all. */
+/* Returns true for "~", "null" and an empty plain scalar. */
 bool node_is_null(const Node *node);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * file_mark.h
- *		Has a file changed? What tells one version of it from another, links followed: also where a
- *		directory is exchanged as a whole, as Kubernetes does with what it mounts.
+ *		Detects whether a file has changed. Links are followed, so this also notices a directory
+ *		that is replaced as a whole, as Kubernetes does with mounted ConfigMaps.
  */
 #ifndef COLLECTOR_FILE_MARK_H
 #define COLLECTOR_FILE_MARK_H
@@ -16,7 +16,7 @@ typedef struct FileMark
 	off_t size;
 } FileMark;
 
-/* Zeroed where there is no such file. */
+/* Returns a zeroed mark if the file does not exist. */
 static inline FileMark
 file_mark(const char *path)
 {

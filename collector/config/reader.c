@@ -1,6 +1,6 @@
 /*
  * reader.c
- *		Typed reading of a document.
+ *		Reads typed values of a document.
  */
 #include "config/reader.h"
 
@@ -34,7 +34,7 @@ bool
 config_no_memory(ConfigReader *reader)
 {
 	failure_set(reader->failure, EXIT_CONFIG, "could not read the configuration");
-	failure_detail(reader->failure, "\"%s\": It takes too much memory.", reader->document->path);
+	failure_detail(reader->failure, "\"%s\": It needs too much memory.", reader->document->path);
 	return false;
 }
 
@@ -59,6 +59,7 @@ config_find(const Node *mapping, const char *key)
 	return NULL;
 }
 
+/* Reports an unknown key; the hint names the most similar one. */
 static bool
 no_such_key(ConfigReader *reader, const Node *key, const ConfigField *fields, size_t count)
 {
@@ -80,7 +81,7 @@ read_field(ConfigReader *reader, const Node *key, const Node *value, const Confi
 {
 	if (field->read == NULL)
 	{
-		log_event(LOG_INFO, "config", "a setting has no meaning here and is passed over",
+		log_event(LOG_INFO, "config", "ignoring a setting that has no effect here",
 				  log_text("file", reader->document->path), log_number("line", key->line),
 				  log_text("setting", key->text));
 		return true;
@@ -226,7 +227,7 @@ config_parse_duration(const char *text, int64_t *ms)
 				  { "w", INT64_C(604800000) },
 				  { "d", INT64_C(86400000) },
 				  { "h", 3600000 },
-				  { "ms", 1 }, /* before "m", which it begins with */
+				  { "ms", 1 }, /* before "m", which is a prefix of it */
 				  { "m", 60000 },
 				  { "s", 1000 } };
 	int64_t last_ms = INT64_MAX;

@@ -1,10 +1,10 @@
 /*
  * reader.h
- *		A document into structures: tables say which keys there are and how each is read. A key
- *		that no table has is an error, with its place.
+ *		Reads a document into structures, driven by tables of keys. An unknown key is an error that
+ *		names its line and column.
  *
- * All functions that read return false where the document is wrong; the failure then tells what
- * and where. What they make lies in the document's arena. A value of null leaves what was there.
+ * Functions that read return false if the document is wrong; *failure then contains reason and
+ * position. Memory is allocated from the document's arena. A null value leaves the field unchanged.
  */
 #ifndef COLLECTOR_CONFIG_READER_H
 #define COLLECTOR_CONFIG_READER_H
@@ -15,7 +15,7 @@ typedef struct ConfigReader
 {
 	Document *document;
 	Failure *failure;
-	const char *directory; /* that paths in the file are relative to, "" for none */
+	const char *directory; /* base of relative paths in the file; "" if there is none */
 } ConfigReader;
 
 typedef bool (*ConfigRead)(ConfigReader *reader, const Node *node, void *field);
@@ -23,8 +23,9 @@ typedef bool (*ConfigRead)(ConfigReader *reader, const Node *node, void *field);
 typedef struct ConfigField
 {
 	const char *name;
-	ConfigRead read; /* NULL: known elsewhere, and without a meaning here, which is logged */
-	size_t offset;	 /* of the field in its structure */
+	/* NULL if the key is valid elsewhere but has no effect here, which is logged */
+	ConfigRead read;
+	size_t offset; /* offset of the field in its structure */
 } ConfigField;
 
 typedef struct ConfigList
@@ -41,19 +42,19 @@ typedef struct ConfigPair
 
 #define CONFIG_FIELDS(table) (table), sizeof(table) / sizeof((table)[0])
 
-/* Sets the failure; false. reason is a sentence without its full stop. */
+/* Sets the failure and returns false. format is a sentence without a period. */
 bool config_fail(ConfigReader *reader, const Node *node, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 bool config_no_memory(ConfigReader *reader);
 
-/* Zeroed memory of the document's; NULL, and the failure set, where there is none. */
+/* Returns zeroed memory of the document; NULL, with the failure set, on out of memory. */
 void *config_alloc(ConfigReader *reader, size_t bytes);
 
-/* A mapping into a structure, by a table of its keys. */
+/* Reads a mapping into a structure. */
 bool config_read_fields(ConfigReader *reader, const Node *node, const ConfigField *fields,
 						size_t count, void *object);
 
-/* A sequence, each item by a function that is given zeroed room of item_bytes. */
+/* Reads a sequence. read_item gets zeroed memory of item_bytes for each item. */
 bool config_read_items(ConfigReader *reader, const Node *node, size_t item_bytes,
 					   ConfigRead read_item, ConfigList *list);
 
@@ -62,19 +63,24 @@ bool config_read_path(ConfigReader *reader, const Node *node, void *field);		/* 
 bool config_read_bool(ConfigReader *reader, const Node *node, void *field);		/* bool */
 bool config_read_number(ConfigReader *reader, const Node *node, void *field);	/* int64_t, ≥ 0 */
 bool config_read_duration(ConfigReader *reader, const Node *node, void *field); /* int64_t, ms */
-bool config_read_texts(ConfigReader *reader, const Node *node, void *field); /* of const char * */
-bool config_read_pairs(ConfigReader *reader, const Node *node, void *field); /* of ConfigPair */
+/* list of const char * */
+bool config_read_texts(ConfigReader *reader, const Node *node, void *field);
+/* list of ConfigPair */
+bool config_read_pairs(ConfigReader *reader, const Node *node, void *field);
 
-/* For what is read in a second step: takes anything, and does nothing. */
+/* Accepts any value and does nothing, for keys that are read in a second step. */
 bool config_read_any(ConfigReader *reader, const Node *node, void *field);
 
-/* For what others know of, and that cannot be done without here. */
+/* Refuses a key that other programs support and that must not be ignored. */
 bool config_refuse(ConfigReader *reader, const Node *node, void *field);
 
-/* The value of a key, NULL where the mapping has none. */
+/* Returns the value of a key; NULL if the mapping lacks it. */
 const Node *config_find(const Node *mapping, const char *key);
 
-/* "1h30m", as Prometheus writes durations; 0 needs no unit. False where it is none. */
+/*
+ * Parses a duration in Prometheus' syntax, such as "1h30m" or "0". Returns false if it is
+ * malformed.
+ */
 bool config_parse_duration(const char *text, int64_t *ms);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * compiler.c
- *		Sections that tell of compilers.
+ *		Sections in which compilers leave their version.
  */
 #include "files/compiler.h"
 
@@ -11,11 +11,14 @@
 #define COMMENT_BYTES  4096
 #define SECTIONS_MAX   256
 #define GO_HEAD_BYTES  32
-#define GO_INLINE_FLAG 2 /* the version stands behind the head, its length before it */
+#define GO_INLINE_FLAG 2 /* the version follows the head, preceded by its length */
 
 static const char go_magic[] = "\xff Go buildinf:";
 
-/* What a line of .comment has before the version; a program of Rust has a line of GCC's, too. */
+/*
+ * Text before the version in a line of .comment. A Rust program has a line of GCC, too, so the
+ * highest rank wins.
+ */
 static const struct
 {
 	const char *words;
@@ -27,7 +30,10 @@ static const struct
 	{ "GCC: ", "gcc", 1 },
 };
 
-/* The version: the last word that begins with a digit and is behind no "(", or the first one. */
+/*
+ * Writes name and the word at rest. If rest begins with a parenthesis, as in "(Debian 12.2.0-14)
+ * 12.2.0", the word follows it.
+ */
 static void
 set_version(char compiler[COMPILER_BYTES], const char *name, const char *rest)
 {
@@ -42,8 +48,9 @@ set_version(char compiler[COMPILER_BYTES], const char *name, const char *rest)
 	snprintf(compiler, COMPILER_BYTES, "%s%s%.*s", name, length > 0 ? " " : "", length, rest);
 }
 
+/* Replaces the compiler if the line names one of a higher rank than *best. */
 static void
-take_line(const char *line, int *best, char compiler[COMPILER_BYTES])
+compiler_take_line(const char *line, int *best, char compiler[COMPILER_BYTES])
 {
 	for (size_t i = 0; i < sizeof(compilers) / sizeof(compilers[0]); i++)
 	{
@@ -68,16 +75,16 @@ compiler_parse_comment(const char *bytes, size_t length, char compiler[COMPILER_
 		size_t end = strnlen(bytes, length);
 
 		snprintf(line, sizeof(line), "%.*s", (int) end, bytes);
-		take_line(line, &best, compiler);
-		end += end < length; /* its NUL */
+		compiler_take_line(line, &best, compiler);
+		end += end < length; /* skip its NUL */
 		bytes += end;
 		length -= end;
 	}
 }
 
-/* "go1.21.5", its length before it. */
+/* Reads "go1.21.5" and its length in front. */
 static void
-read_go(const ElfSource *source, const Elf64_Shdr *section, char compiler[COMPILER_BYTES])
+compiler_read_go(const ElfSource *source, const Elf64_Shdr *section, char compiler[COMPILER_BYTES])
 {
 	unsigned char bytes[GO_HEAD_BYTES + 1 + COMPILER_BYTES];
 	size_t length;
@@ -91,7 +98,7 @@ read_go(const ElfSource *source, const Elf64_Shdr *section, char compiler[COMPIL
 		!elf_source_read(source, section->sh_offset + GO_HEAD_BYTES, bytes, 1))
 		return;
 	length = bytes[0];
-	/* longer ones, of Go that is not released, have a length of two bytes */
+	/* longer versions, of unreleased Go, have a length of two bytes */
 	if (length < 3 || length >= COMPILER_BYTES - 2 ||
 		!elf_source_read(source, section->sh_offset + GO_HEAD_BYTES + 1, bytes, length) ||
 		memcmp(bytes, "go", 2) != 0)
@@ -101,7 +108,8 @@ read_go(const ElfSource *source, const Elf64_Shdr *section, char compiler[COMPIL
 }
 
 static void
-read_comment(const ElfSource *source, const Elf64_Shdr *section, char compiler[COMPILER_BYTES])
+compiler_read_comment(const ElfSource *source, const Elf64_Shdr *section,
+					  char compiler[COMPILER_BYTES])
 {
 	char bytes[COMMENT_BYTES];
 	size_t length = section->sh_size < sizeof(bytes) ? section->sh_size : sizeof(bytes);
@@ -131,12 +139,12 @@ compiler_read(const ElfSource *source, char compiler[COMPILER_BYTES])
 			continue;
 		if (strcmp(name, ".go.buildinfo") == 0)
 		{
-			/* parts in C have comments, too */
-			read_go(source, &section, compiler);
+			/* Go programs with parts in C have a .comment, too */
+			compiler_read_go(source, &section, compiler);
 			if (compiler[0] != '\0')
 				return;
 		}
 		else if (strcmp(name, ".comment") == 0)
-			read_comment(source, &section, compiler);
+			compiler_read_comment(source, &section, compiler);
 	}
 }

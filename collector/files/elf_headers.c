@@ -1,8 +1,9 @@
 /*
  * elf_headers.c
- *		Reads ELF headers in pieces, checking every offset and count.
+ *		Reads ELF headers in pieces and checks every offset and count.
  *
- * Every read goes through elf_source_read, which knows the file's size or the bytes in memory.
+ * Every read goes through elf_source_read(), which checks it against the size of the file or
+ * memory.
  */
 #include "files/elf_headers.h"
 
@@ -14,7 +15,8 @@
 #define ELF_SEGMENTS_MAX	4096
 #define ELF_SECTIONS_MAX	8192 /* each may cost two reads */
 #define ELF_NOTES_MAX_BYTES 65536
-#define ELF_NOTES_MAX		4096 /* of a file, in which many sections may be the same bytes */
+/* per file, because many section headers may name the same bytes */
+#define ELF_NOTES_MAX		4096
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define ELF_NATIVE_DATA ELFDATA2LSB
@@ -151,7 +153,9 @@ elf_headers_section(ElfHeaders *headers, uint32_t index, Elf64_Shdr *section)
 	return true;
 }
 
-/* Counts that do not fit into the ELF header stand in section 0 (System V gABI, "ELF Header"). */
+/*
+ * Counts that do not fit into the ELF header are stored in section 0 (System V gABI, "ELF Header").
+ */
 int
 elf_headers_read(ElfHeaders *headers, const ElfSource *source)
 {

@@ -1,11 +1,11 @@
 /*
  * elf_headers.h
- *		Headers of an ELF file, read without trusting it.
+ *		Reads headers of an untrusted ELF file.
  *
- * Everything is read with pread (or from memory) and checked against the file's size first: a
- * mapped file that someone truncates would end the process with SIGBUS, and mapped pages would
- * count as its memory. No library reads for us: what it allocates is for the file to say. ELF of
- * both classes, in this machine's byte order, executables and shared objects.
+ * Every read is a pread() (or a copy from memory) after a check against the file's size. We do not
+ * map files: if one is truncated, an access to the mapping raises SIGBUS, and mapped pages count as
+ * our memory. We do not use libelf here, because the file decides how much memory libelf allocates.
+ * Supports both ELF classes in this machine's byte order, executables and shared objects.
  */
 #ifndef COLLECTOR_ELF_HEADERS_H
 #define COLLECTOR_ELF_HEADERS_H
@@ -19,8 +19,7 @@
 #define ELF_NAME_BYTES		   32 /* holds every section name that matters here */
 
 /*
- * The bytes of a file: behind a descriptor, or in memory where fd is -1. Borrowed, never closed or
- * freed.
+ * The bytes of a file: a descriptor, or memory if fd is -1. Borrowed; never closed or freed here.
  */
 typedef struct ElfSource
 {
@@ -32,14 +31,14 @@ typedef struct ElfSource
 typedef struct ElfExtent
 {
 	uint64_t offset;
-	uint64_t size_bytes; /* 0: absent */
+	uint64_t size_bytes; /* 0 if absent */
 } ElfExtent;
 
 typedef struct ElfBuildId
 {
-	uint32_t size_bytes; /* 0: absent */
+	uint32_t size_bytes; /* 0 if absent */
 	uint8_t bytes[ELF_BUILD_ID_MAX_BYTES];
-	uint32_t notes; /* that were looked at for it */
+	uint32_t notes; /* number of notes examined so far */
 } ElfBuildId;
 
 #define ELF_WINDOW_BYTES 2048
@@ -59,41 +58,41 @@ typedef struct ElfHeaders
 	ElfWindow texts;  /* names that were */
 	uint16_t machine;
 	bool is_64_bit;
-	uint64_t entry; /* address where a process begins; 0: none does */
+	uint64_t entry; /* entry point; 0 if there is none */
 	uint64_t segments_offset;
 	uint64_t sections_offset;
-	uint32_t segment_count; /* 0 where the table lies outside of the file, or is beyond limits */
+	uint32_t segment_count; /* 0 if the table is outside of the file or above our limits */
 	uint32_t section_count;
-	ElfExtent names; /* of sections */
+	ElfExtent names; /* string table of the section names */
 } ElfHeaders;
 
-/* Fills buffer wholly, or returns false: past the end, or not readable. */
+/* Fills the whole buffer. Returns false if that goes beyond the end, or on a read error. */
 bool elf_source_read(const ElfSource *source, uint64_t offset, void *buffer, size_t size_bytes);
 
-/* Whether count entries lie inside of the file. */
+/* Returns whether count entries at offset lie within the file. */
 bool elf_source_holds(const ElfSource *source, uint64_t offset, uint64_t count,
 					  uint64_t entry_bytes);
 
 /*
- * The string at an offset of a string table, cut to size_bytes - 1. False where it has no bytes in
- * the table or does not end there.
+ * Copies the string at an offset of a string table, cut to size_bytes - 1. Returns false if it is
+ * not in the table or has no NUL there.
  */
 bool elf_source_string(const ElfSource *source, const ElfExtent *strings, uint64_t offset,
 					   char *text, size_t size_bytes);
 
-/* 0, or -ENOEXEC where it is not an ELF file that can be used. */
+/* Returns 0, or -ENOEXEC if this is not a usable ELF file. */
 int elf_headers_read(ElfHeaders *headers, const ElfSource *source);
 
-/* One header, as ELF64 has it; false where it cannot be read. */
+/* Read one header, converted to the form of ELF64. Return false if it cannot be read. */
 bool elf_headers_segment(ElfHeaders *headers, uint32_t index, Elf64_Phdr *segment);
 bool elf_headers_section(ElfHeaders *headers, uint32_t index, Elf64_Shdr *section);
 
-/* The section's name; false where it has none. */
+/* Reads the section's name. Returns false if it has none. */
 bool elf_headers_name(ElfHeaders *headers, const Elf64_Shdr *section, char name[ELF_NAME_BYTES]);
 
 /*
- * Looks for NT_GNU_BUILD_ID among notes, where none was found before. Of a file's notes, in all
- * calls with its id together, some thousand are looked at.
+ * Searches notes for NT_GNU_BUILD_ID, unless id already has one. All calls with the same id
+ * together examine at most 4,096 notes.
  */
 void elf_build_id_read(ElfBuildId *id, const ElfSource *source, const ElfExtent *notes,
 					   uint64_t alignment);

@@ -1,15 +1,16 @@
 /*
  * open_file.c
- *		Paths inside of a root directory.
+ *		Opens paths within a root directory.
  *
- * 1. The path leads to a descriptor that allows nothing (O_PATH): no driver's open has run.
- * 2. It must be a regular file.
- * 3. It is opened for reading through /proc/self/fd: the same file, whatever the path is by now.
+ * 1. Resolve the path to an O_PATH descriptor, which does not call a driver's open().
+ * 2. Refuse anything but a regular file.
+ * 3. Open it for reading through /proc/self/fd, which is the same file even if the path has been
+ * replaced.
  *
- * Kernels from 5.6 on do the first step by openat2. For older ones, and where a filter forbids that
- * call, it is done component by component: each is looked at without following it, a link's text is
- * put before the rest of the path, and ".." goes back to the descriptor that we came from, so that
- * a directory that is moved meanwhile leads nowhere else.
+ * openat2() does the first step from Linux 5.6 on. On older kernels, or if a seccomp filter forbids
+ * the call, we resolve component by component: each is opened without following it, a link's text
+ * is put in front of the rest of the path, and ".." returns to the descriptor that we came from, so
+ * that a directory moved in the meantime cannot lead elsewhere.
  */
 #include "files/open_file.h"
 
@@ -25,7 +26,7 @@
 #include <unistd.h>
 
 #define DEPTH_MAX 64 /* directories below the root */
-#define LINKS_MAX 40 /* as the kernel follows */
+#define LINKS_MAX 40 /* the kernel's own limit */
 
 static bool without_openat2;
 
@@ -47,25 +48,27 @@ open_root(uint32_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The directories from the root down to where a path has led so far. */
+/* The directories from the root to the one that the path has reached. */
 typedef struct Trail
 {
 	int fds[DEPTH_MAX + 1]; /* the first is the root, which is borrowed */
 	int depth;
 	int links;
-	char rest[PATH_MAX]; /* of the path */
+	char rest[PATH_MAX]; /* rest of the path */
 } Trail;
 
 static void
-climb_to(Trail *trail, int depth)
+trail_climb(Trail *trail, int depth)
 {
 	while (trail->depth > depth)
 		close(trail->fds[trail->depth--]);
 }
 
-/* Cuts the next component off the rest; false where nothing is left. */
+/*
+ * Cuts the next component off the rest. Returns false if there is none, or with an error in *err.
+ */
 static bool
-next_component(Trail *trail, char name[NAME_MAX + 1], int *err)
+trail_next(Trail *trail, char name[NAME_MAX + 1], int *err)
 {
 	size_t skipped = strspn(trail->rest, "/");
 	size_t length = strcspn(trail->rest + skipped, "/");
@@ -82,9 +85,9 @@ next_component(Trail *trail, char name[NAME_MAX + 1], int *err)
 	return true;
 }
 
-/* Puts a link's text before the rest. */
+/* Puts a link's text in front of the rest. */
 static int
-follow_link(Trail *trail, int fd)
+trail_follow_link(Trail *trail, int fd)
 {
 	char text[PATH_MAX];
 	ssize_t length = readlinkat(fd, "", text, sizeof(text));
@@ -100,13 +103,13 @@ follow_link(Trail *trail, int fd)
 	memcpy(trail->rest, text, (size_t) length);
 	trail->rest[length] = '/';
 	if (text[0] == '/')
-		climb_to(trail, 0);
+		trail_climb(trail, 0);
 	return 0;
 }
 
-/* Goes on by one component. */
+/* Resolves one component. */
 static int
-descend(Trail *trail, const char *name)
+trail_descend(Trail *trail, const char *name)
 {
 	struct stat status;
 	int err;
@@ -116,7 +119,7 @@ descend(Trail *trail, const char *name)
 		return 0;
 	if (strcmp(name, "..") == 0)
 	{
-		climb_to(trail, trail->depth > 0 ? trail->depth - 1 : 0);
+		trail_climb(trail, trail->depth > 0 ? trail->depth - 1 : 0);
 		return 0;
 	}
 	fd = openat(trail->fds[trail->depth], name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -125,7 +128,7 @@ descend(Trail *trail, const char *name)
 	err = fstat(fd, &status) != 0 ? -errno : 0;
 	if (err == 0 && S_ISLNK(status.st_mode))
 	{
-		err = follow_link(trail, fd);
+		err = trail_follow_link(trail, fd);
 		close(fd);
 		return err;
 	}
@@ -140,7 +143,7 @@ descend(Trail *trail, const char *name)
 	return 0;
 }
 
-/* openat2 by hand: a descriptor that allows nothing, or -errno. */
+/* Emulates openat2() with RESOLVE_IN_ROOT. Returns an O_PATH descriptor or -errno. */
 static int
 walk_inside(int root_fd, const char *path)
 {
@@ -152,12 +155,12 @@ walk_inside(int root_fd, const char *path)
 	if (strlen(path) >= sizeof(trail.rest))
 		return -ENAMETOOLONG;
 	strcpy(trail.rest, path);
-	while (err == 0 && next_component(&trail, name, &err))
-		err = descend(&trail, name);
-	fd = err != 0 ? err : -ENOEXEC; /* the root itself */
+	while (err == 0 && trail_next(&trail, name, &err))
+		err = trail_descend(&trail, name);
+	fd = err != 0 ? err : -ENOEXEC; /* the path names the root itself */
 	if (err == 0 && trail.depth > 0)
 		fd = trail.fds[trail.depth--];
-	climb_to(&trail, 0);
+	trail_climb(&trail, 0);
 	return fd;
 }
 
@@ -171,15 +174,18 @@ path_inside(int root_fd, const char *path)
 	if (without_openat2)
 		return walk_inside(root_fd, path);
 	fd = (int) syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-	/* no such call, a filter that forbids it, a directory that was moved meanwhile */
+	/* no openat2(), a filter that forbids it, or a directory moved during the lookup */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EAGAIN))
 		return walk_inside(root_fd, path);
 	return fd < 0 ? -errno : fd;
 }
 
-/* Takes a descriptor that allows nothing, or an error. */
+/*
+ * Opens the regular file of an O_PATH descriptor, which it closes. path_fd may be a negative errno,
+ * which it returns.
+ */
 static int
-reopen(int path_fd, struct stat *status)
+open_path_fd(int path_fd, struct stat *status)
 {
 	char path[32];
 	int fd = path_fd;
@@ -204,7 +210,7 @@ reopen(int path_fd, struct stat *status)
 int
 open_file_inside(int root_fd, const char *path, struct stat *status)
 {
-	return reopen(path_inside(root_fd, path), status);
+	return open_path_fd(path_inside(root_fd, path), status);
 }
 
 int
@@ -212,7 +218,7 @@ open_file_trusted(const char *path, struct stat *status)
 {
 	int fd = open(path, O_PATH | O_CLOEXEC);
 
-	return reopen(fd < 0 ? -errno : fd, status);
+	return open_path_fd(fd < 0 ? -errno : fd, status);
 }
 
 int

@@ -1,11 +1,11 @@
 /*
  * open_file.h
- *		Opens files that others named or left: regular ones, for reading, and nothing else.
+ *		Opens regular files whose paths come from other users, for reading.
  *
- * What stands in a container's file system belongs to whoever runs there: a link may lead out of
- * it, a name may be that of a device, whose mere opening does something, or of a pipe that nobody
- * writes to. So a path is resolved inside of a root directory, the file is looked at before it is
- * opened, and it is opened as the very file that was looked at.
+ * The file system of a container belongs to the processes in it: a link may lead outside, and a
+ * name may be a device, whose open() has side effects, or a FIFO without a writer, whose open()
+ * blocks. So a path is resolved within a root directory, the file is examined before it is opened,
+ * and exactly the examined file is opened.
  */
 #ifndef COLLECTOR_OPEN_FILE_H
 #define COLLECTOR_OPEN_FILE_H
@@ -15,37 +15,37 @@
 #include <sys/stat.h>
 
 /*
- * The root directory of a process; of our own where pid is 0. A descriptor or -errno. It needs the
- * right to look at the process.
+ * Opens the root directory of a process, or our own if pid is 0. Needs the right to inspect the
+ * process. Returns a descriptor or -errno.
  */
 int open_root(uint32_t pid);
 
 /*
- * A regular file by its path inside of a root directory: absolute links begin there, and ".." does
- * not lead out of it. A descriptor, whose status is told, or -errno; -ENOEXEC where it is no
+ * Opens a regular file by a path within a root directory: absolute links start at that root and
+ * ".." does not leave it. Fills *status. Returns a descriptor or -errno; -ENOEXEC if it is not a
  * regular file.
  */
 int open_file_inside(int root_fd, const char *path, struct stat *status);
 
 /*
- * The same by a path that the kernel or who configured us has made: links are followed, such as
- * those of /proc/PID/map_files.
+ * Like open_file_inside(), but follows links anywhere. Only for paths made by the kernel, such as
+ * /proc/PID/map_files, or by the administrator.
  */
 int open_file_trusted(const char *path, struct stat *status);
 
 /*
- * By a path as process tables have it: what follows /proc/PID/root is resolved inside of that
- * root, any other path is trusted.
+ * Opens a path from a process's tables: the part behind /proc/PID/root is resolved within that
+ * root; other paths are trusted.
  */
 int open_file_of_process(const char *path, struct stat *status);
 
 /*
- * Returns true if the kernel itself serves the file, and false if a program does (FUSE), which may
- * report any times, and may not answer. Asks that program.
+ * Returns true if the kernel serves the file, false if a FUSE process does, which may report
+ * arbitrary times and may never answer. The call itself asks that process.
  */
 bool open_file_is_of_kernel(int fd);
 
-/* For tests: true as on kernels before 5.6, which cannot resolve inside of a root by themselves. */
+/* For tests: true emulates kernels before 5.6, which lack openat2(). */
 void open_file_without_openat2(bool without);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * pod_client.c
- *		Keeps the process running, and reads what it tells.
+ *		Keeps the process that watches pods running and reads its output.
  */
 #include "kubernetes/pod_client.h"
 
@@ -25,11 +25,12 @@
 #define PROGRAM		 "profstore-sources"
 #define ARGUMENTS	 16
 #define READ_BYTES	 16384
-#define READS_MAX	 64 /* before it is looked whether to stop: who tells may never pause */
+#define READS_MAX	 64 /* then check whether to stop: the process may write without a pause */
 #define SWEEP_MS	 20000
 #define PAUSE_MS	 1000
 #define PAUSE_MS_MAX 60000
-#define GOOD_NS		 (60 * INT64_C(1000000000)) /* after that an end is the first one again */
+/* after this time a failure does not count as repeated */
+#define GOOD_NS		 (60 * INT64_C(1000000000))
 
 struct PodClient
 {
@@ -43,7 +44,7 @@ struct PodClient
 	char *arguments[ARGUMENTS + 1];
 	size_t argument_count;
 	char *environment[4];
-	uint64_t refused_told;
+	uint64_t refused_reported;
 };
 
 static void
@@ -61,7 +62,7 @@ client_free(PodClient *client)
 
 /* --- how it is called --- */
 
-/* --name=value; nothing where value is NULL. */
+/* Adds --name=value, or nothing if value is NULL. */
 static bool
 add_flag(PodClient *client, const char *name, const char *value)
 {
@@ -84,7 +85,7 @@ add_word(PodClient *client, const char *word)
 }
 
 static char *
-join(const ConfigList *list)
+texts_join(const ConfigList *list)
 {
 	const char *const *texts = list->items;
 	char *joined = NULL;
@@ -101,7 +102,7 @@ join(const ConfigList *list)
 	return joined;
 }
 
-/* Nothing else of our environment is its business: neither passwords nor proxies. */
+/* Passes on these variables only: the process must not see our passwords and proxies. */
 static bool
 add_environment(PodClient *client)
 {
@@ -127,7 +128,7 @@ add_environment(PodClient *client)
 static bool
 add_call(PodClient *client, const PodClientOptions *options)
 {
-	char *annotations = join(&options->annotations);
+	char *annotations = texts_join(&options->annotations);
 	bool good = annotations != NULL && add_word(client, PROGRAM) && add_word(client, "pods") &&
 				add_flag(client, "node", options->node) &&
 				add_flag(client, "api-server", options->server) &&
@@ -140,9 +141,9 @@ add_call(PodClient *client, const PodClientOptions *options)
 	return good;
 }
 
-/* --- its life --- */
+/* --- life cycle --- */
 
-/* True when it was woken to stop. */
+/* Waits for output or until ms have passed. Returns true if the thread must stop. */
 static bool
 wait_for(const PodClient *client, int output, int64_t ms)
 {
@@ -154,18 +155,18 @@ wait_for(const PodClient *client, int output, int64_t ms)
 }
 
 static void
-tell_news(PodClient *client)
+client_report(PodClient *client)
 {
 	if (client->lines.news)
 		client->learned(client->context);
 	client->lines.news = false;
-	if (client->lines.refused > client->refused_told)
-		log_event(LOG_WARNING, MODULE, "there are more pods than fit",
+	if (client->lines.refused > client->refused_reported)
+		log_event(LOG_WARNING, MODULE, "the table of pods is full",
 				  log_number("refused", (int64_t) client->lines.refused));
-	client->refused_told = client->lines.refused;
+	client->refused_reported = client->lines.refused;
 }
 
-/* Takes what there is. False: it ended, or what it tells makes no sense. */
+/* Reads the available output. Returns false if the process ended or its output is malformed. */
 static bool
 read_some(PodClient *client, int output)
 {
@@ -180,11 +181,11 @@ read_some(PodClient *client, int output)
 		if (pod_lines_take(&client->lines, bytes, (size_t) got,
 						   (uint64_t) clock_ns(CLOCK_MONOTONIC)) != 0)
 		{
-			log_event(LOG_ERROR, MODULE, "what tells of pods speaks another language",
-					  log_text("hint", "\"" PROGRAM "\" must be of the same version."));
+			log_event(LOG_ERROR, MODULE, "malformed output of the watch for pods",
+					  log_text("hint", "Install \"" PROGRAM "\" of the same version."));
 			return false;
 		}
-		tell_news(client);
+		client_report(client);
 	}
 	return true;
 }
@@ -193,14 +194,14 @@ static void
 log_end(int status)
 {
 	if (WIFSIGNALED(status))
-		log_event(LOG_WARNING, MODULE, "the watch of pods ended and is started again",
+		log_event(LOG_WARNING, MODULE, "the watch for pods ended; restarting it",
 				  log_number("signal", WTERMSIG(status)));
 	else
-		log_event(LOG_WARNING, MODULE, "the watch of pods ended and is started again",
+		log_event(LOG_WARNING, MODULE, "the watch for pods ended; restarting it",
 				  log_number("exit_code", WEXITSTATUS(status)));
 }
 
-/* One process, from start to end. */
+/* Runs one process, from its start to its end. */
 static void
 run_one(PodClient *client)
 {
@@ -212,7 +213,7 @@ run_one(PodClient *client)
 
 	if (result != 0)
 	{
-		log_event(LOG_WARNING, MODULE, "could not start the watch of pods",
+		log_event(LOG_WARNING, MODULE, "could not start the watch for pods",
 				  log_text("detail", strerror(-result)));
 		return;
 	}
@@ -221,13 +222,13 @@ run_one(PodClient *client)
 		pod_table_sweep(client->lines.table, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	close(output);
 	if (!child_end(pid, &status))
-		log_event(LOG_WARNING, MODULE, "the watch of pods does not end", log_number("pid", pid));
+		log_event(LOG_WARNING, MODULE, "the watch for pods does not end", log_number("pid", pid));
 	else if (!atomic_load(&client->stopping))
 		log_end(status);
 }
 
 static void *
-run(void *argument)
+client_run(void *argument)
 {
 	PodClient *client = argument;
 	int64_t pause_ms = PAUSE_MS;
@@ -265,13 +266,13 @@ pod_client_start(const PodClientOptions *options, Failure *failure)
 	if (!child_path(PROGRAM, client->path, sizeof(client->path)) || access(client->path, X_OK) != 0)
 	{
 		failure_set(failure, EXIT_IO, "could not find the program that watches pods");
-		failure_hint(failure, "\"" PROGRAM "\" is installed beside this program.");
+		failure_hint(failure, "Install \"" PROGRAM "\" in the directory of this executable.");
 		client_free(client);
 		return NULL;
 	}
-	if (pthread_create(&client->thread, NULL, run, client) != 0)
+	if (pthread_create(&client->thread, NULL, client_run, client) != 0)
 	{
-		failure_set(failure, EXIT_INTERNAL, "could not start the thread that reads of pods");
+		failure_set(failure, EXIT_INTERNAL, "could not start the thread that watches pods");
 		client_free(client);
 		return NULL;
 	}

@@ -1,10 +1,10 @@
 /*
  * pod_client.h
- *		The agent's side of the watch of pods: a thread that keeps a process of profstore-sources
- *		running, which alone speaks with Kubernetes' API.
+ *		The agent's side of the watch for pods: a thread that keeps a process of profstore-sources
+ *		running. Only that process talks to the Kubernetes API.
  *
- * The process has no more rights than nobody. When it ends it is started again, after 1 s to 60 s;
- * meanwhile pods keep the names that they had.
+ * The process runs with nobody's rights. If it ends, it is restarted after 1 s to 60 s; pods keep
+ * their names in the meantime.
  */
 #ifndef COLLECTOR_POD_CLIENT_H
 #define COLLECTOR_POD_CLIENT_H
@@ -16,19 +16,20 @@ typedef struct PodClient PodClient;
 
 typedef struct PodClientOptions
 {
-	const char *node;		 /* as the API calls it; these are copied */
-	const char *server;		 /* NULL: as pods are told; so the others */
-	const char *kubelet;	 /* NULL: the API is asked */
-	const char *token_file;	 /* NULL … */
-	const char *ca_file;	 /* … */
-	ConfigList annotations;	 /* of const char *: those that are told */
-	PodTable *table;		 /* outlives the client; so context */
-	void (*learned)(void *); /* something is known now that was not; the client's thread */
+	const char *node;		 /* name of the node in the API; the strings are copied */
+	const char *server;		 /* URL of the API; NULL for the pod's default */
+	const char *kubelet;	 /* URL of the kubelet; NULL to ask the API */
+	const char *token_file;	 /* NULL for the pod's default */
+	const char *ca_file;	 /* NULL for the pod's default */
+	ConfigList annotations;	 /* list of const char *: annotations to fetch */
+	PodTable *table;		 /* must outlive the client, like context */
+	void (*learned)(void *); /* called from the client's thread when the table has changed */
 	void *context;
 } PodClientOptions;
 
-/* NULL with *failure set. */
+/* Starts the thread. NULL with *failure set. */
 PodClient *pod_client_start(const PodClientOptions *options, Failure *failure);
-void pod_client_stop(PodClient *client); /* accepts NULL; within some seconds in any case */
+/* accepts NULL; returns within a few seconds in any case */
+void pod_client_stop(PodClient *client);
 
 #endif

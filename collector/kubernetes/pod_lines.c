@@ -1,6 +1,6 @@
 /*
  * pod_lines.c
- *		Lines of pods.
+ *		Parses lines of the pod watch.
  */
 #include "kubernetes/pod_lines.h"
 
@@ -31,27 +31,28 @@ pod_lines_begin(PodLines *lines)
 }
 
 static const char *
-after(const char *line, const char *word)
+after_word(const char *line, const char *word)
 {
 	size_t length = strlen(word);
 
 	return strncmp(line, word, length) == 0 ? line + length : NULL;
 }
 
+/* Applies one line: "pod …", "gone …" or "synced". */
 static int
 take_line(PodLines *lines, const char *line, uint64_t now_ns)
 {
 	const char *rest;
 	int result;
 
-	if ((rest = after(line, "pod ")) != NULL)
+	if ((rest = after_word(line, "pod ")) != NULL)
 	{
 		result = pod_table_set(lines->table, rest);
 		lines->news |= result == 1;
 		lines->refused += result == -ENOSPC || result == -ENOMEM;
 		return result == -EINVAL ? result : 0;
 	}
-	if ((rest = after(line, "gone ")) != NULL)
+	if ((rest = after_word(line, "gone ")) != NULL)
 		pod_table_remove(lines->table, rest, now_ns);
 	else if (strcmp(line, "synced") == 0)
 	{

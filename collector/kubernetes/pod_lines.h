@@ -1,6 +1,6 @@
 /*
  * pod_lines.h
- *		What the process that watches pods tells: bytes of a pipe into the table of pods.
+ *		Parses the output of the process that watches pods into the table of pods.
  */
 #ifndef COLLECTOR_POD_LINES_H
 #define COLLECTOR_POD_LINES_H
@@ -10,20 +10,24 @@
 typedef struct PodLines
 {
 	PodTable *table;
-	char *line; /* of POD_LINE_BYTES: what has come of one */
+	char *line; /* the incomplete line, of up to POD_LINE_BYTES */
 	size_t length;
-	bool news;		  /* something changed since the owner cleared it */
-	bool synced;	  /* all pods that there are were told */
-	uint64_t refused; /* pods that there was no room for */
+	bool news;		  /* something has changed since the owner cleared it */
+	bool synced;	  /* the first full listing is complete */
+	uint64_t refused; /* number of pods for which there was no room */
 } PodLines;
 
 int pod_lines_init(PodLines *lines, PodTable *table); /* 0 or -ENOMEM */
 void pod_lines_fini(PodLines *lines);
 
-/* Another process tells from now on: the pods that it does not tell of are gone once it has. */
+/*
+ * Begins the output of a new process: after its full listing, pods that it has not listed are gone.
+ */
 void pod_lines_begin(PodLines *lines);
 
-/* 0, or -EINVAL: that is none of our lines, and nothing more can be made of what follows. */
+/*
+ * Parses bytes. Returns 0, or -EINVAL for a malformed line; the rest of the output is then useless.
+ */
 int pod_lines_take(PodLines *lines, const char *bytes, size_t length, uint64_t now_ns);
 
 #endif

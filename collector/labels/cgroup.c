@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define CONTAINER_ID_DIGITS	  64
-#define CONTAINER_ID_SHORTEST 32 /* ECS and some garden versions */
+#define CONTAINER_ID_SHORTEST 32 /* IDs of ECS and some versions of garden */
 
 static void
 copy_part(char *to, size_t size, const char *from, size_t length)
@@ -47,7 +47,7 @@ ends_with(const char *text, size_t length, const char *suffix)
 		   memcmp(text + length - suffix_length, suffix, suffix_length) == 0;
 }
 
-/* "HASH-NUMBER": a hash and digits; 0, or how long all of it is. */
+/* Returns the length of "HASH-NUMBER", or 0 if the component has another form. */
 static size_t
 numbered_id(const char *part, size_t length)
 {
@@ -90,7 +90,10 @@ cgroup_find_id(const char *part, size_t length, const char **id, size_t *id_leng
 	return true;
 }
 
-/* The name that LXC and systemd-nspawn give instead of an ID; previous is the component before. */
+/*
+ * Finds the name that LXC and systemd-nspawn use instead of an ID. previous is the component
+ * before.
+ */
 static bool
 find_named_id(const char *previous, size_t previous_length, const char *part, size_t length,
 			  const char **id, size_t *id_length)
@@ -120,33 +123,33 @@ find_named_id(const char *previous, size_t previous_length, const char *part, si
 	return false;
 }
 
-/* Of the namespace of this process; set once, before there are other threads. */
+/* Roots of this process's cgroup namespace. Set once, before other threads start. */
 static struct
 {
-	bool is_contained; /* it is not the host's */
+	bool is_contained; /* this process is not in the host's namespace */
 	size_t count;
 	CgroupRoot roots[CGROUP_ROOTS_MAX];
-} own;
+} cgroup_own;
 
 void
 cgroup_use_roots(const CgroupRoot *roots, size_t count)
 {
-	own.is_contained = roots != NULL;
-	own.count = roots == NULL ? 0 : count < CGROUP_ROOTS_MAX ? count : CGROUP_ROOTS_MAX;
-	for (size_t i = 0; i < own.count; i++)
-		own.roots[i] = roots[i];
+	cgroup_own.is_contained = roots != NULL;
+	cgroup_own.count = roots == NULL ? 0 : count < CGROUP_ROOTS_MAX ? count : CGROUP_ROOTS_MAX;
+	for (size_t i = 0; i < cgroup_own.count; i++)
+		cgroup_own.roots[i] = roots[i];
 }
 
-/* NULL if it is not known. */
+/* Returns the namespace's root in a hierarchy, or NULL if it is not known. */
 static const char *
-find_root(uint32_t hierarchy)
+cgroup_root(uint32_t hierarchy)
 {
-	for (size_t i = 0; i < own.count; i++)
+	for (size_t i = 0; i < cgroup_own.count; i++)
 	{
-		if (own.roots[i].hierarchy == hierarchy)
-			return own.roots[i].path;
+		if (cgroup_own.roots[i].hierarchy == hierarchy)
+			return cgroup_own.roots[i].path;
 	}
-	return own.is_contained ? NULL : "";
+	return cgroup_own.is_contained ? NULL : "";
 }
 
 static bool
@@ -156,17 +159,17 @@ leads_up(const char *path, size_t length)
 }
 
 /*
- * The kernel writes paths as the reader's cgroup namespace sees them: a collector in a container
- * meets "/../../x" for what lies outside of its own group, and "/" for that one. And a group that
- * was removed under its last process is " (deleted)". Writes the path from the root of the
- * hierarchy. Returns false if the place of the namespace is not known; the path is then the
- * kernel's, because two groups would share one name without its "..".
+ * Converts a path to one from the root of the hierarchy. The kernel writes paths relative to the
+ * reader's cgroup namespace: a collector in a container reads "/../../x" for a group outside of its
+ * own, and "/" for its own. It appends " (deleted)" if the group was removed while its last process
+ * still runs. Returns false, with the kernel's path unchanged, if the root is not known: without
+ * the ".." two groups could share one name.
  */
 static bool
 make_absolute(uint32_t hierarchy, const char *path, size_t length, char absolute[CGROUP_PATH_BYTES])
 {
 	static const char deleted[] = " (deleted)";
-	const char *root = find_root(hierarchy);
+	const char *root = cgroup_root(hierarchy);
 	size_t root_length = root != NULL ? strlen(root) : 0;
 	const char *rest = path;
 	size_t rest_length;
@@ -197,7 +200,7 @@ cgroup_is_users(const char *part, size_t length)
 		   ends_with(part, length, ".service");
 }
 
-/* "ecs/TASK/ID": the hash of a task is no container's. */
+/* Returns whether part is a task in "ecs/TASK/ID"; its hash is not a container's ID. */
 static bool
 is_task(const char *previous, size_t previous_length, const char *slash)
 {
@@ -205,8 +208,8 @@ is_task(const char *previous, size_t previous_length, const char *slash)
 }
 
 /*
- * Reads a path from the root inwards, to the outermost container or user's manager: whoever runs
- * there may make groups below, of any name. Likewise the outermost service or scope is the unit.
+ * Reads a path from the root to the outermost container or user's manager; below these, users make
+ * groups of any name. The unit is the outermost service or scope.
  */
 static void
 parse_path(CgroupLabels *labels)
@@ -244,7 +247,7 @@ parse_path(CgroupLabels *labels)
 	}
 }
 
-/* How much a hierarchy's line is worth; higher counts. */
+/* Rates a hierarchy's line; the highest rank is used. */
 static int
 rank_line(const char *controllers, size_t length, const CgroupLabels *labels)
 {

@@ -1,6 +1,6 @@
 /*
  * cgroup_table.c
- *		A hash table of control groups, the least recently used first.
+ *		A hash table of control groups in the order of their use.
  */
 #include "labels/cgroup_table.h"
 
@@ -21,7 +21,7 @@ typedef struct Group
 struct CgroupTable
 {
 	size_t limit;
-	Group *groups; /* the table's order is that of the last use: oldest first */
+	Group *groups; /* least recently used first */
 };
 
 int
@@ -56,7 +56,7 @@ cgroup_table_free(CgroupTable *table)
 	free(table);
 }
 
-/* The group, as the one that was used last; NULL: not known. */
+/* Finds a group and makes it the most recently used one. NULL if it is not in the table. */
 static Group *
 use_group(CgroupTable *table, const CgroupKey *key)
 {
@@ -104,7 +104,10 @@ cgroup_key_equal(const CgroupKey *a, const CgroupKey *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* Container runtimes make groups in all of them; the first that is there is taken. */
+/*
+ * Container runtimes make groups in the hierarchies of all these controllers; the first one that is
+ * mounted is used.
+ */
 enum pfs_controller
 cgroup_controller_parse(const char *text, uint32_t *hierarchy)
 {

@@ -1,13 +1,13 @@
 /*
  * cgroup_table.h
- *		What control groups are called, by their ids: for processes that are gone before anybody
- *		can ask.
+ *		Names of control groups by their ids, for processes that have exited before we could read
+ *		/proc.
  *
- * Ids are the directories' inode numbers, and count in each hierarchy for themselves: a group is
- * known by its id in the unified hierarchy and, where old ones are mounted, by that in one of
- * those, where containers are then found. A process may be moved between its sample and the look
- * into /proc, so a name counts only once the process was sampled in the same group before and
- * after the look. Owned by one thread at a time.
+ * An id is the inode number of the group's directory and unique within a hierarchy only. A group is
+ * identified by its id in the unified hierarchy and, if old hierarchies are mounted, by its id in
+ * the one that containers use. A process may be moved between its sample and our read of /proc, so
+ * a name is stored only if the process was sampled in the same group before and after the read.
+ * Owned by one thread at a time.
  */
 #ifndef COLLECTOR_CGROUP_TABLE_H
 #define COLLECTOR_CGROUP_TABLE_H
@@ -19,29 +19,29 @@
 #include "events.h"
 #include "labels/cgroup.h"
 
-/* Where a process was when it was sampled. */
+/* The control group of a process at the time of a sample. */
 typedef struct CgroupKey
 {
 	uint64_t unified_id;
-	uint64_t controller_id; /* in the hierarchy of the controller; 0: there is none */
-	uint64_t hierarchy;		/* its number; 0 likewise */
+	uint64_t controller_id; /* id in the controller's old hierarchy; 0 if there is none */
+	uint64_t hierarchy;		/* number of that hierarchy; 0 if there is none */
 } CgroupKey;
 
 typedef struct CgroupTable CgroupTable;
 
-/* Of more groups than limit those go that were not asked for in the longest time. */
+/* Makes a table of up to limit groups. A full table drops the least recently used group. */
 int cgroup_table_create(size_t limit, CgroupTable **table);
 void cgroup_table_free(CgroupTable *table); /* accepts NULL */
 
-/* False where the group is not known. */
+/* Copies the labels of a group. Returns false if the group is not in the table. */
 bool cgroup_table_find(CgroupTable *table, const CgroupKey *key, CgroupLabels *labels);
 void cgroup_table_learn(CgroupTable *table, const CgroupKey *key, const CgroupLabels *labels);
 
 bool cgroup_key_equal(const CgroupKey *a, const CgroupKey *b);
 
 /*
- * The controller whose old hierarchy tells of containers, and the number of that hierarchy: from
- * the text of /proc/cgroups. PFS_CONTROLLER_NONE where all is in the unified one.
+ * Parses /proc/cgroups and returns the controller whose old hierarchy is used for containers, with
+ * that hierarchy's number; PFS_CONTROLLER_NONE if there is only the unified hierarchy.
  */
 enum pfs_controller cgroup_controller_parse(const char *text, uint32_t *hierarchy);
 

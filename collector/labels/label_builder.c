@@ -1,6 +1,6 @@
 /*
  * label_builder.c
- *		A small array: sets have some dozens of labels.
+ *		An array with linear search: sets have a few dozen labels.
  */
 #include "labels/label_builder.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/grow.h"
 
-/* Of texts that rules make for one target. */
+/* Limit of the texts that rules make for one target. */
 #define BYTES_MAX ((size_t) 16 * 1024 * 1024)
 
 void
@@ -38,7 +38,7 @@ label_builder_fini(LabelBuilder *builder)
 }
 
 static size_t
-find(const LabelBuilder *builder, const char *name)
+label_builder_find(const LabelBuilder *builder, const char *name)
 {
 	size_t at = 0;
 
@@ -50,13 +50,13 @@ find(const LabelBuilder *builder, const char *name)
 const char *
 label_builder_get(const LabelBuilder *builder, const char *name)
 {
-	size_t at = find(builder, name);
+	size_t at = label_builder_find(builder, name);
 
 	return at < builder->count ? builder->labels[at].value : "";
 }
 
 static void
-remove_at(LabelBuilder *builder, size_t at)
+label_builder_remove_at(LabelBuilder *builder, size_t at)
 {
 	builder->count--;
 	builder->sorted_count -= at < builder->sorted_count;
@@ -67,20 +67,20 @@ remove_at(LabelBuilder *builder, size_t at)
 void
 label_builder_remove(LabelBuilder *builder, const char *name)
 {
-	size_t at = find(builder, name);
+	size_t at = label_builder_find(builder, name);
 
 	if (at < builder->count)
-		remove_at(builder, at);
+		label_builder_remove_at(builder, at);
 }
 
 void
 label_builder_set(LabelBuilder *builder, const char *name, const char *value)
 {
-	size_t at = find(builder, name);
+	size_t at = label_builder_find(builder, name);
 
 	if (at < builder->count && (at < builder->sorted_count || value[0] == '\0'))
 	{
-		remove_at(builder, at);
+		label_builder_remove_at(builder, at);
 		at = builder->count;
 	}
 	if (value[0] == '\0')
@@ -116,7 +116,7 @@ label_builder_copy(LabelBuilder *builder, const char *text)
 }
 
 static int
-compare(const void *a, const void *b)
+labels_compare(const void *a, const void *b)
 {
 	return strcmp(((const BatchLabel *) a)->name, ((const BatchLabel *) b)->name);
 }
@@ -125,7 +125,7 @@ void
 label_builder_sort(LabelBuilder *builder)
 {
 	if (builder->count > 1)
-		qsort(builder->labels, builder->count, sizeof(BatchLabel), compare);
+		qsort(builder->labels, builder->count, sizeof(BatchLabel), labels_compare);
 	builder->sorted_count = builder->count;
 }
 

@@ -1,8 +1,9 @@
 /*
  * label_builder.h
- *		A set of labels that rules change. Names are unique; an empty value is no label.
+ *		A set of labels that relabelling rules change. Names are unique; setting an empty value
+ *		removes the label.
  *
- * Texts that are set are the builder's own, or borrowed from whoever outlives the work.
+ * Texts are the builder's own copies, or borrowed from an owner that outlives the builder's use.
  */
 #ifndef COLLECTOR_LABEL_BUILDER_H
 #define COLLECTOR_LABEL_BUILDER_H
@@ -16,32 +17,32 @@ typedef struct LabelBuilder
 {
 	BatchLabel *labels;
 	size_t count;
-	size_t sorted_count; /* the first ones, as they were when they were sorted */
+	size_t sorted_count; /* number of labels, at the beginning, that are sorted and unchanged */
 	size_t capacity;
 	Budget budget;
 	Arena arena;
-	bool failed; /* memory is out: what is in it is not whole */
+	bool failed; /* an allocation failed, so the set is incomplete */
 } LabelBuilder;
 
 void label_builder_init(LabelBuilder *builder);
-void label_builder_reset(LabelBuilder *builder); /* empty again, not failed */
+void label_builder_reset(LabelBuilder *builder); /* makes it empty and clears failed */
 void label_builder_fini(LabelBuilder *builder);
 
-/* "" where there is no such label. */
+/* Returns a label's value; "" if there is no such label. */
 const char *label_builder_get(const LabelBuilder *builder, const char *name);
 
-/* Sets a label to texts that are borrowed; "" removes it. */
+/* Sets a label to borrowed texts; "" removes it. */
 void label_builder_set(LabelBuilder *builder, const char *name, const char *value);
 void label_builder_remove(LabelBuilder *builder, const char *name);
 
-/* Memory that goes with the next reset; NULL, and the builder failed, where there is none. */
+/* Return memory that the next reset frees; NULL, and failed is set, on out of memory. */
 char *label_builder_alloc(LabelBuilder *builder, size_t bytes);
 char *label_builder_copy(LabelBuilder *builder, const char *text);
 
-/* What a series cannot have in a name becomes "_". */
+/* Replaces the characters that are not allowed in names of a series' labels by "_". */
 void label_name_make_plain(char *name);
 
-/* By name, bytes as they are. Those that are set from then on stand behind them in that order. */
+/* Sorts by name, bytewise. Labels set later are appended in the order of their insertion. */
 void label_builder_sort(LabelBuilder *builder);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * label_set.c
- *		A hash table of sets by their content.
+ *		A hash table of label sets.
  */
 #include "labels/label_set.h"
 
@@ -14,16 +14,17 @@
 
 #include "base/hash.h"
 
-#define SWEEP_FULL_NS (10 * UINT64_C(1000000000)) /* at least between two looks for room */
+/* minimum time between two sweeps of a full table */
+#define SWEEP_FULL_NS (10 * UINT64_C(1000000000))
 
 struct LabelSet
 {
 	uint64_t hash;
 	_Atomic uint32_t references;
 	uint32_t count;
-	uint64_t used_ns; /* when it was last asked for, or seen in use */
+	uint64_t used_ns; /* time of the last lookup or sweep that found a reference */
 	UT_hash_handle hh;
-	BatchLabel labels[]; /* their strings follow */
+	BatchLabel labels[]; /* the strings follow the array */
 };
 
 struct LabelSetTable
@@ -69,7 +70,7 @@ label_set_table_free(LabelSetTable *table)
 	free(table);
 }
 
-/* The seed is the table's own: that two sets have the same hash is chance, and then rare. */
+/* Equal hashes of different sets are rare chance, because the seed is secret. */
 static uint64_t
 hash_labels(const LabelSetTable *table, const BatchLabel *labels, uint32_t count)
 {

@@ -1,6 +1,6 @@
 /*
  * labeller.c
- *		From what is known of a process to its set of labels.
+ *		Makes the label set of a process.
  */
 #include "labels/labeller.h"
 
@@ -10,13 +10,13 @@
 #include <string.h>
 
 #define MINUTE_NS (60 * UINT64_C(1000000000))
-#define SETS_MAX  18432 /* of ten minutes, with those of the reserve */
+#define SETS_MAX  18432 /* sets of ten minutes, those of the reserve included */
 
 struct Labeller
 {
 	LabellerOptions options;
 	LabelSetTable *sets;
-	LabelSet *other; /* labels that are always allowed */
+	LabelSet *other; /* the set that is used beyond all limits */
 	Allowance series;
 	Allowance reserve; /* for owners of few series */
 	uint64_t generation;
@@ -104,9 +104,9 @@ list_labels(const Labeller *labeller, const LabelFacts *facts, const char *pid, 
 	return options->rule == NULL ? LABELS_KEPT : options->rule(options->rule_context, facts, list);
 }
 
-/* May the process have one more series? */
+/* Charges one new series to the process. Returns false if that exceeds its limit. */
 static bool
-pay_own(const Labeller *labeller, IssuedLabels *issued, uint64_t now_ns)
+labeller_pay_process(const Labeller *labeller, IssuedLabels *issued, uint64_t now_ns)
 {
 	bool has_many = labeller->options.thread || labeller->options.custom;
 	uint64_t factor = has_many ? LABELLER_THREADS_IN_EXCESS : 1;
@@ -117,38 +117,40 @@ pay_own(const Labeller *labeller, IssuedLabels *issued, uint64_t now_ns)
 }
 
 static bool
-pay(Allowance *allowance, uint64_t now_ns, uint64_t burst, uint64_t a_minute)
+labeller_pay(Allowance *allowance, uint64_t now_ns, uint64_t burst, uint64_t a_minute)
 {
 	uint64_t cost_ns = MINUTE_NS / a_minute;
 
 	return allowance_take(allowance, now_ns, cost_ns, burst * cost_ns);
 }
 
-/* Has the owner had few new series of late? */
+/* Returns whether the owner has made few new series recently. */
 static bool
-has_few(const Allowance *owner, uint64_t now_ns)
+owner_has_few(const Allowance *owner, uint64_t now_ns)
 {
 	return owner->paid_ns <= now_ns + LABELLER_OWNER_FEW * (MINUTE_NS / LABELLER_OWNER_A_MINUTE);
 }
 
 /*
- * May there be one more of the owner, and in all? Owners that spend what is common cannot keep
- * others from a few.
+ * Charges one new series to the owner and to the total. The reserve keeps owners that exhaust the
+ * total from shutting out the others.
  */
 static bool
-pay_common(Labeller *labeller, Allowance *owner, uint64_t now_ns)
+labeller_pay_total(Labeller *labeller, Allowance *owner, uint64_t now_ns)
 {
-	if (owner != NULL && !pay(owner, now_ns, LABELLER_OWNER_BURST, LABELLER_OWNER_A_MINUTE))
+	if (owner != NULL &&
+		!labeller_pay(owner, now_ns, LABELLER_OWNER_BURST, LABELLER_OWNER_A_MINUTE))
 		return false;
-	if (pay(&labeller->series, now_ns, LABELLER_BURST, LABELLER_A_MINUTE))
+	if (labeller_pay(&labeller->series, now_ns, LABELLER_BURST, LABELLER_A_MINUTE))
 		return true;
-	return owner != NULL && has_few(owner, now_ns) &&
-		   pay(&labeller->reserve, now_ns, LABELLER_RESERVE_BURST, LABELLER_RESERVE_A_MINUTE);
+	return owner != NULL && owner_has_few(owner, now_ns) &&
+		   labeller_pay(&labeller->reserve, now_ns, LABELLER_RESERVE_BURST,
+						LABELLER_RESERVE_A_MINUTE);
 }
 
 /*
- * A set of these labels, if it is there or may be new; else one without the names that the process
- * gives itself; else that of all others.
+ * Returns the set of these labels if it exists or may be new; otherwise the set without the names
+ * that the process chose itself; otherwise the set of all others.
  */
 static LabelSet *
 find_or_add(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts, const char *pid,
@@ -159,7 +161,8 @@ find_or_add(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts, c
 
 	if (set != NULL)
 		return set;
-	if (pay_own(labeller, issued, now_ns) && pay_common(labeller, issued->owner, now_ns))
+	if (labeller_pay_process(labeller, issued, now_ns) &&
+		labeller_pay_total(labeller, issued->owner, now_ns))
 	{
 		set = label_set_add(labeller->sets, list->labels, list->count, now_ns);
 		if (set != NULL)
@@ -171,15 +174,18 @@ find_or_add(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts, c
 	if (list_labels(labeller, &without_names, pid, list) != LABELS_KEPT)
 		return label_set_retain(labeller->other);
 	set = label_set_find(labeller->sets, list->labels, list->count, now_ns);
-	if (set == NULL && pay_common(labeller, issued->owner, now_ns))
+	if (set == NULL && labeller_pay_total(labeller, issued->owner, now_ns))
 		set = label_set_add(labeller->sets, list->labels, list->count, now_ns);
 	return set != NULL ? set : label_set_retain(labeller->other);
 }
 
-/* Are they what they would be if they were made now? Those that were capped may be more by now. */
+/*
+ * Returns whether the labels are still valid. Capped labels never are, because the limits may allow
+ * more later.
+ */
 static bool
-still_hold(const Labeller *labeller, const IssuedLabels *issued, const LabelFacts *facts,
-		   uint64_t generation)
+issued_labels_hold(const Labeller *labeller, const IssuedLabels *issued, const LabelFacts *facts,
+				   uint64_t generation)
 {
 	return (issued->set != NULL || issued->dropped) && !issued->stale && !issued->capped &&
 		   issued->generation == generation && strcmp(issued->comm, facts->comm) == 0 &&
@@ -194,7 +200,7 @@ labeller_issue(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts
 	LabelList list;
 	char pid[16];
 
-	if (still_hold(labeller, issued, facts, generation))
+	if (issued_labels_hold(labeller, issued, facts, generation))
 		return issued->set;
 	issued->owner = facts->owner;
 	snprintf(pid, sizeof(pid), "%u", facts->pid);
@@ -228,8 +234,8 @@ labeller_issue_with(Labeller *labeller, IssuedLabels *issued, const BatchLabel *
 	for (uint32_t i = 0; i < count; i++)
 		*capped |= !label_list_set(&list, labels[i].name, labels[i].value);
 	set = label_set_find(labeller->sets, list.labels, list.count, now_ns);
-	if (set == NULL && !*capped && pay_own(labeller, issued, now_ns) &&
-		pay_common(labeller, issued->owner, now_ns))
+	if (set == NULL && !*capped && labeller_pay_process(labeller, issued, now_ns) &&
+		labeller_pay_total(labeller, issued->owner, now_ns))
 		set = label_set_add(labeller->sets, list.labels, list.count, now_ns);
 	*capped |= set == NULL;
 	return set != NULL ? set : label_set_retain(issued->set);

@@ -1,12 +1,12 @@
 /*
  * labeller.h
- *		The labels of a process: made once, relabelled once, issued anew where something changed.
+ *		The labels of a process: made and relabelled once, and again after a change.
  *
- * What a process is called, and what mapped it where, comes from the process, which may be hostile:
- * each new set of labels is a new series in the database. So many new ones a minute are issued, to
- * each process and in all; the rest goes under "[other]".
+ * Names of processes come from the processes, which may be hostile, and each new set of labels is a
+ * new series in the database. So the number of new sets a minute is limited, for each process, for
+ * each owner and in total; sets beyond that become "[other]".
  *
- * Not thread-safe, as the processes are not: one owner, with a lock.
+ * Not thread-safe: the caller's lock guards it, like the processes.
  */
 #ifndef COLLECTOR_LABELLER_H
 #define COLLECTOR_LABELLER_H
@@ -19,18 +19,18 @@
 #include "labels/label_set.h"
 
 #define LABELLER_OTHER	   "[other]"
-#define LABELLER_NAME_SIZE 17 /* a name of 16 bytes, which may have no end of its own */
-/* As a batch takes, but for one: the label of its kind comes later. */
+#define LABELLER_NAME_SIZE 17 /* a name of up to 16 bytes, and its NUL */
+/* One less than in a batch: the label of the sample's kind is added later. */
 #define LABELS_MAX		   (BATCH_MAX_LABELS - 1)
 
-/* New series: so many at once, and so many a minute in the long run. */
+/* Limits of new series: a burst, and a rate for each minute. */
 #define LABELLER_BURST			  4096
 #define LABELLER_A_MINUTE		  1024
 #define LABELLER_OWNER_BURST	  1024
 #define LABELLER_OWNER_A_MINUTE	  256
-#define LABELLER_OWNER_FEW		  64 /* of an owner with as few there is a reserve … */
+#define LABELLER_OWNER_FEW		  64 /* owners of fewer series than this … */
 #define LABELLER_RESERVE_BURST	  1024
-#define LABELLER_RESERVE_A_MINUTE 256 /* … of so many, once the common ones are spent */
+#define LABELLER_RESERVE_A_MINUTE 256 /* … may use a reserve of this size once the total is spent */
 #define LABELLER_PROCESS_BURST	  32
 #define LABELLER_PROCESS_A_MINUTE 16
 #define LABELLER_THREADS_IN_EXCESS \
@@ -38,41 +38,44 @@
 
 typedef struct Labeller Labeller;
 
-/* Labels under way. Names and values are borrowed until the set is made. */
+/* Labels that are being made. Names and values are borrowed until the set is made. */
 typedef struct LabelList
 {
 	BatchLabel labels[LABELS_MAX];
 	uint32_t count;
 } LabelList;
 
-/* Adds a label, changes it, or takes it away (value ""). False: there are LABELS_MAX already. */
+/*
+ * Adds or changes a label; an empty value removes it. Returns false if there are LABELS_MAX labels.
+ */
 bool label_list_set(LabelList *list, const char *name, const char *value);
 
-/* Is the label there? */
+/* Returns whether the list has a label of this name. */
 bool label_list_has(const LabelList *list, const char *name);
 
-/* What is known of a process. */
+/* Facts about a process that labels are made of. */
 typedef struct LabelFacts
 {
 	char comm[LABELLER_NAME_SIZE];
 	char thread_name[LABELLER_NAME_SIZE];
-	Allowance *owner; /* of the processes that are allowed series together; NULL: none */
-	const char *exe;  /* "" where not known, as all below */
+	Allowance *owner; /* shared by processes whose new series are limited together; NULL if none */
+	const char *exe;  /* "" if not known */
 	const CgroupLabels *cgroup;
-	const char *environment; /* "NAME=value" each with its NUL, then another; NULL: not known */
-	const char *compiler;	 /* of the executable; NULL or "": not known */
-	const char *runtime;	 /* of a language; likewise */
+	/* "NAME=value" strings, each with its NUL, and an empty one at the end; NULL if not known */
+	const char *environment;
+	const char *compiler; /* compiler of the executable; NULL or "" if not known */
+	const char *runtime;  /* language runtime; NULL or "" if not known */
 	uint32_t pid;
 } LabelFacts;
 
 typedef enum LabelVerdict
 {
 	LABELS_KEPT,
-	LABELS_DROPPED, /* the process is not to be sampled */
-	LABELS_FAILED	/* no labels could be made: it goes under LABELLER_OTHER */
+	LABELS_DROPPED, /* the process must not be sampled */
+	LABELS_FAILED	/* the rule failed: the process goes under LABELLER_OTHER */
 } LabelVerdict;
 
-/* Changes labels. What it sets must live until it is called again. */
+/* Changes the list of labels. Texts that it sets must stay valid until its next call. */
 typedef LabelVerdict (*LabelRule)(void *context, const LabelFacts *facts, LabelList *list);
 
 typedef struct LabellerOptions
@@ -80,52 +83,53 @@ typedef struct LabellerOptions
 	const char *node;
 	bool pid;		/* adds the label pid */
 	bool thread;	/* adds the label thread_name */
-	bool custom;	/* samples of a process differ in labels of their own */
-	LabelRule rule; /* NULL: none */
+	bool custom;	/* samples of one process may have further labels */
+	LabelRule rule; /* NULL if there is none */
 	void *rule_context;
 } LabellerOptions;
 
-/* The labels that a process has. Zeroed: none yet. */
+/* The labels of a process. Zeroed: none have been made yet. */
 typedef struct IssuedLabels
 {
-	LabelSet *set; /* held; NULL: none yet, or dropped */
+	LabelSet *set; /* a reference; NULL if none have been made, or dropped */
 	bool dropped;  /* by the rule */
-	bool capped;   /* there were too many new series: a part of it is under LABELLER_OTHER */
-	bool failed;   /* the rule made no labels: all of it is */
-	bool stale;	   /* what they were made of has changed */
+	bool capped;   /* the limit of new series was reached: some labels are LABELLER_OTHER */
+	bool failed;   /* the rule failed: all labels are LABELLER_OTHER */
+	bool stale;	   /* set by the owner if the facts have changed */
 	uint64_t generation;
 	Allowance series;
-	Allowance *owner; /* as of the facts */
+	Allowance *owner; /* copied from the facts */
 	char comm[LABELLER_NAME_SIZE];
 	char thread_name[LABELLER_NAME_SIZE];
 } IssuedLabels;
 
-/* The options' strings outlive the labeller. 0 or -ENOMEM. */
+/* The strings in options must outlive the labeller. 0 or -ENOMEM. */
 int labeller_create(const LabellerOptions *options, Labeller **labeller);
 void labeller_free(Labeller *labeller); /* accepts NULL */
 
 /*
- * The labels of a process for a sample of it: those that it has, where its names, the stale mark
- * and what the rule knows are as they were. Held by issued. NULL: it is not to be sampled.
+ * Returns the labels of a process for a sample; makes them again if its names, the stale mark or
+ * the rule's knowledge have changed. The reference belongs to issued. NULL if the process must not
+ * be sampled.
  */
 LabelSet *labeller_issue(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts,
 						 uint64_t now_ns);
 
 /*
- * The set that the process has, with labels of the sample's own beside: it is held for the caller.
- * Each is a new series, and where there are too many (*capped) it is the set without them.
+ * Returns a reference to the set of issued with further labels of the sample. Each such set is a
+ * new series: beyond the limits, sets *capped and returns the set without them.
  */
 LabelSet *labeller_issue_with(Labeller *labeller, IssuedLabels *issued, const BatchLabel *labels,
 							  uint32_t count, bool *capped, uint64_t now_ns);
 void issued_labels_fini(IssuedLabels *issued);
 
-/* Another rule from now on, NULL for none; labels are issued anew as processes are sampled. */
+/* Replaces the rule (NULL for none); labels are made again at each process's next sample. */
 void labeller_use_rule(Labeller *labeller, LabelRule rule, void *context);
 
-/* The rule knows more now: labels are issued anew as their processes are sampled. */
+/* Call when the rule has new knowledge: labels are made again at each process's next sample. */
 void labeller_learned(Labeller *labeller);
 
-/* Call a few times a minute. */
+/* Frees unused sets. Call it a few times a minute. */
 void labeller_sweep(Labeller *labeller, uint64_t now_ns);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * own_labels.c
- *		The lists of names.
+ *		Lists of reserved label names.
  */
 #include "labels/own_labels.h"
 

@@ -1,21 +1,21 @@
 /*
  * own_labels.h
- *		Names of the labels that the agent gives by itself.
+ *		Names of the labels that the agent sets.
  *
- * A label that a program chooses must not take the place of one of these: it would put its samples
- * under another pod or tenant, or mix up what they count.
+ * A label that a program chooses must not replace one of these: it would attribute its samples to
+ * another pod or tenant, or mix different kinds of samples.
  */
 #ifndef COLLECTOR_OWN_LABELS_H
 #define COLLECTOR_OWN_LABELS_H
 
 #include <stdbool.h>
 
-/* Is it a label of every process, or one of a kind of sample (PFS_KINDS)? */
+/* Returns whether it is a label of every process or of a kind of sample (PFS_KINDS). */
 bool own_label_of_samples(const char *name);
 
 /*
- * Is it one that no program may choose? Those above, those of pods, "tenant", and names that begin
- * with "__", which are the database's.
+ * Returns whether programs must not choose this name: the names of own_label_of_samples(), those of
+ * pods, "tenant", and the database's names, which begin with "__".
  */
 bool own_label_is_reserved(const char *name);
 

@@ -17,12 +17,12 @@
 #include "labels/kubernetes_names.h"
 
 #define UID_BYTES	  64
-#define UID_SHORTEST  32 /* a hash, of static pods; a UUID has four '-' more */
+#define UID_SHORTEST  32 /* length of the hash of static pods; a UUID has four '-' more */
 #define FIELDS_MAX	  512
 #define CONTAINER_KEY "container"
 #define STATIC_KEY	  "static_uid"
 
-/* "key=value", both in the pod's text. */
+/* "key=value", both within the pod's text. */
 typedef struct PodField
 {
 	const char *key;
@@ -42,16 +42,16 @@ typedef struct PodContainer
 typedef struct Pod
 {
 	UT_hash_handle hh;
-	char *line; /* as it came */
-	char *text; /* the same in parts */
+	char *line; /* the line as it was received */
+	char *text; /* a copy that is split into fields */
 	const char *uid;
-	const char *static_uid; /* that its groups bear instead; "" for none */
+	const char *static_uid; /* UID in the cgroups of a static pod; "" if none */
 	PodField *fields;
 	size_t field_count;
 	PodContainer *containers;
 	size_t container_count;
-	uint64_t gone_ns; /* 0: it is there */
-	bool told;		  /* since pod_table_begin */
+	uint64_t gone_ns; /* 0 if the pod exists */
+	bool is_listed;	  /* set since pod_table_begin() */
 } Pod;
 
 struct PodTable
@@ -86,13 +86,13 @@ free_pod(Pod *pod)
 }
 
 static void
-forget(PodTable *table, Pod *pod)
+pod_table_forget(PodTable *table, Pod *pod)
 {
 	for (size_t i = 0; i < pod->container_count; i++)
 	{
 		PodContainer *found;
 
-		/* a later pod may say that the container is its own */
+		/* a later pod may have taken over the container */
 		HASH_FIND_STR(table->containers, pod->containers[i].id, found);
 		if (found == &pod->containers[i])
 			HASH_DEL(table->containers, found);
@@ -109,9 +109,9 @@ hex_digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* In place; false where it is not as it was written. */
+/* Decodes %XX in place. Returns false if an escape is malformed or encodes a NUL. */
 static bool
-unescape(char *text)
+field_unescape(char *text)
 {
 	char *to = text;
 
@@ -134,7 +134,7 @@ unescape(char *text)
 	return true;
 }
 
-/* "ID NAME IMAGE 0|1" */
+/* Parses "ID NAME IMAGE 0|1". */
 static bool
 parse_container(Pod *pod, char *text)
 {
@@ -162,6 +162,7 @@ is_key(const char *key)
 	return *key == '\0';
 }
 
+/* Parses one "key=value" field: a container, the UID of a static pod, or any other field. */
 static bool
 parse_field(Pod *pod, char *field)
 {
@@ -174,7 +175,7 @@ parse_field(Pod *pod, char *field)
 		return false;
 	if (strcmp(field, CONTAINER_KEY) == 0)
 		return parse_container(pod, value);
-	if (!unescape(value) || !utf8_valid(value))
+	if (!field_unescape(value) || !utf8_valid(value))
 		return false;
 	if (strcmp(field, STATIC_KEY) == 0)
 		pod->static_uid = value;
@@ -184,7 +185,7 @@ parse_field(Pod *pod, char *field)
 }
 
 static bool
-parse(Pod *pod)
+pod_parse(Pod *pod)
 {
 	char *rest = pod->text;
 	char *uid = strsep(&rest, "\t");
@@ -201,9 +202,9 @@ parse(Pod *pod)
 	return true;
 }
 
-/* Gives back what is not used of an array; where that fails it stays as it is. */
+/* Shrinks an array to the size used; if realloc() fails, it stays as it is. */
 static void
-trim(void **array, size_t bytes)
+array_trim(void **array, size_t bytes)
 {
 	void *less = realloc(*array, bytes > 0 ? bytes : 1);
 
@@ -211,7 +212,7 @@ trim(void **array, size_t bytes)
 		*array = less;
 }
 
-/* NULL where memory is out; else *good tells whether it is one. */
+/* Makes a pod from a line; *good is false if the line is malformed. NULL on out of memory. */
 static Pod *
 make_pod(const char *line, bool *good)
 {
@@ -228,9 +229,9 @@ make_pod(const char *line, bool *good)
 		free_pod(pod);
 		return NULL;
 	}
-	*good = strlen(line) < POD_LINE_BYTES && parse(pod);
-	trim((void **) &pod->fields, pod->field_count * sizeof(PodField));
-	trim((void **) &pod->containers, pod->container_count * sizeof(PodContainer));
+	*good = strlen(line) < POD_LINE_BYTES && pod_parse(pod);
+	array_trim((void **) &pod->fields, pod->field_count * sizeof(PodField));
+	array_trim((void **) &pod->containers, pod->container_count * sizeof(PodContainer));
 	return pod;
 }
 
@@ -246,16 +247,16 @@ pod_table_free(PodTable *table)
 		return;
 	HASH_ITER(hh, table->pods, pod, next)
 	{
-		forget(table, pod);
+		pod_table_forget(table, pod);
 	}
 	pthread_mutex_destroy(&table->mutex);
 	free(table);
 }
 
 static void
-add(PodTable *table, Pod *pod)
+pod_table_add(PodTable *table, Pod *pod)
 {
-	pod->told = true;
+	pod->is_listed = true;
 	HASH_ADD_KEYPTR(hh, table->pods, pod->uid, strlen(pod->uid), pod);
 	for (size_t i = 0; i < pod->container_count; i++)
 	{
@@ -269,24 +270,27 @@ add(PodTable *table, Pod *pod)
 	}
 }
 
-/* With the lock. Takes the pod where it is news. */
+/*
+ * Adds or replaces a pod and returns 1; returns 0 if an equal one is there. The caller holds the
+ * lock and frees the pod unless the result is 1.
+ */
 static int
-set(PodTable *table, Pod *pod)
+pod_table_replace(PodTable *table, Pod *pod)
 {
 	Pod *old;
 
 	HASH_FIND_STR(table->pods, pod->uid, old);
 	if (old != NULL && strcmp(old->line, pod->line) == 0)
 	{
-		old->told = true;
+		old->is_listed = true;
 		old->gone_ns = 0;
 		return 0;
 	}
 	if (old == NULL && HASH_COUNT(table->pods) >= PODS_MAX)
 		return -ENOSPC;
 	if (old != NULL)
-		forget(table, old);
-	add(table, pod);
+		pod_table_forget(table, old);
+	pod_table_add(table, pod);
 	return 1;
 }
 
@@ -302,7 +306,7 @@ pod_table_set(PodTable *table, const char *line)
 	if (good)
 	{
 		pthread_mutex_lock(&table->mutex);
-		result = set(table, pod);
+		result = pod_table_replace(table, pod);
 		pthread_mutex_unlock(&table->mutex);
 	}
 	if (result != 1)
@@ -327,7 +331,7 @@ pod_table_begin(PodTable *table)
 {
 	pthread_mutex_lock(&table->mutex);
 	for (Pod *pod = table->pods; pod != NULL; pod = pod->hh.next)
-		pod->told = false;
+		pod->is_listed = false;
 	pthread_mutex_unlock(&table->mutex);
 }
 
@@ -336,7 +340,7 @@ pod_table_end(PodTable *table, uint64_t now_ns)
 {
 	pthread_mutex_lock(&table->mutex);
 	for (Pod *pod = table->pods; pod != NULL; pod = pod->hh.next)
-		if (!pod->told && pod->gone_ns == 0)
+		if (!pod->is_listed && pod->gone_ns == 0)
 			pod->gone_ns = now_ns;
 	pthread_mutex_unlock(&table->mutex);
 }
@@ -351,7 +355,7 @@ pod_table_sweep(PodTable *table, uint64_t now_ns)
 	HASH_ITER(hh, table->pods, pod, next)
 	{
 		if (pod->gone_ns != 0 && now_ns > pod->gone_ns + POD_KEEP_NS)
-			forget(table, pod);
+			pod_table_forget(table, pod);
 	}
 	pthread_mutex_unlock(&table->mutex);
 }
@@ -369,7 +373,10 @@ pod_table_count(PodTable *table)
 
 /* --- from a control group to a pod --- */
 
-/* The UID in "pod1-2" or "kubepods-burstable-pod1_2.slice:…", with '-'. False: there is none. */
+/*
+ * Finds the UID in "pod1-2" or "kubepods-burstable-pod1_2.slice:…" and writes it with '-'. Returns
+ * false if there is none.
+ */
 static bool
 find_uid(const char *part, size_t length, char uid[UID_BYTES])
 {
@@ -397,14 +404,14 @@ find_pod(const PodTable *table, const char *uid)
 	Pod *pod;
 
 	HASH_FIND_STR(table->pods, uid, pod);
-	/* static pods are few, and known by another UID */
+	/* static pods are few, so they are searched linearly by their other UID */
 	for (Pod *each = table->pods; pod == NULL && each != NULL; each = each->hh.next)
 		if (strcmp(each->static_uid, uid) == 0)
 			pod = each;
 	return pod;
 }
 
-/* The container of a part of the path, if it is one of this pod. */
+/* Returns the container that a component of the path names, if it belongs to this pod. */
 static const PodContainer *
 find_container(const PodTable *table, const Pod *pod, const char *part, size_t length)
 {
@@ -418,8 +425,8 @@ find_container(const PodTable *table, const Pod *pod, const char *part, size_t l
 }
 
 /*
- * The pod of the outermost UID, NULL where that is not known. *container: NULL where it is of none
- * that is known, such as the sandbox.
+ * Returns the pod of the outermost UID in the path; NULL if it is not known. *container is NULL for
+ * processes outside of known containers, such as the sandbox.
  */
 static const Pod *
 find_by_path(const PodTable *table, const char *path, const PodContainer **container)
@@ -449,7 +456,7 @@ find_by_path(const PodTable *table, const char *path, const PodContainer **conta
 
 /* --- labels --- */
 
-/* Texts are the table's, which another thread may change. */
+/* Copies the value, because another thread may free the table's text. */
 static void
 set_copy(LabelBuilder *labels, const char *name, const char *value)
 {
@@ -471,7 +478,7 @@ set_meta(LabelBuilder *labels, const char *key, const char *value)
 	set_copy(labels, name, value);
 }
 
-/* The name under which a field is stored; NULL: it is not. */
+/* Returns the label under which a field is stored; NULL if it is not stored. */
 static const char *
 stored_name(const PodLabels *settings, const char *key)
 {

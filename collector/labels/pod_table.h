@@ -1,13 +1,14 @@
 /*
  * pod_table.h
- *		The pods of this node: from a process's control group to what its pod is called.
+ *		The pods of this node: finds a process's pod by its control group.
  *
- * A pod comes as one line (kubernetes/README.md): fields apart by tabs, of which the table keeps a
- * copy.
+ * A pod is described by one line (kubernetes/README.md) of tab-separated fields, which the table
+ * copies:
  *
- *		UID  namespace=shop  pod_name=api-1  pod_label_app=api  container=ID NAME IMAGE 0
+ *   UID  namespace=shop  pod_name=api-1  pod_label_app=api  container=ID NAME IMAGE 0
  *
- * Of values bytes below blank, DEL and '%' are written as "%41". Any thread.
+ * In values, bytes below space, DEL and '%' are written as "%41". All functions may be called from
+ * any thread.
  */
 #ifndef COLLECTOR_POD_TABLE_H
 #define COLLECTOR_POD_TABLE_H
@@ -28,36 +29,37 @@ int pod_table_create(PodTable **table); /* 0 or -ENOMEM */
 void pod_table_free(PodTable *table);	/* accepts NULL */
 
 /*
- * A pod as it is now. 1 where that is news, 0 where it was known; -EINVAL: it is no such line;
- * -ENOSPC: there are too many; -ENOMEM.
+ * Adds or updates a pod. Returns 1 if that changed something, 0 if not; -EINVAL for a malformed
+ * line; -ENOSPC if the table is full; -ENOMEM.
  */
 int pod_table_set(PodTable *table, const char *line);
 
-/* The pod is gone; what is sampled of it a moment before comes with its name still. */
+/* Marks a pod as gone. It keeps its name for POD_KEEP_NS, for samples that arrive late. */
 void pod_table_remove(PodTable *table, const char *uid, uint64_t now_ns);
 
-/* Between these two all pods are told that there are; others are gone. */
+/* Enclose a full listing: pods that are not set between the two calls are gone. */
 void pod_table_begin(PodTable *table);
 void pod_table_end(PodTable *table, uint64_t now_ns);
 
-/* Forgets those that have been gone for POD_KEEP_NS. */
+/* Frees pods that have been gone for POD_KEEP_NS. */
 void pod_table_sweep(PodTable *table, uint64_t now_ns);
 size_t pod_table_count(PodTable *table);
 
-/* Which of a pod's labels and annotations are stored. */
+/* Settings of pod_labels_add(): the pod labels and annotations that are stored. */
 typedef struct PodLabels
 {
 	PodTable *table;
-	ConfigList chosen; /* of const char *: keys of fields */
+	ConfigList chosen; /* list of const char *: keys of fields */
 } PodLabels;
 
 /*
- * A LabelSource's function, of PodLabels: namespace, pod, container, workload_kind, workload and
- * the chosen ones; all else under "__meta_kubernetes_".
+ * The function of a LabelSource, whose context is a PodLabels. Adds namespace, pod, container,
+ * workload_kind, workload and the chosen fields; and everything under "__meta_kubernetes_" for
+ * rules.
  *
- * A process may make groups below its own, and call them what it likes. So of containers in its
- * path the outermost that is known counts, and only inside of the outermost group that bears a
- * UID, which is its pod's; and nothing below a user's own manager (user@1000.service).
+ * A process may make groups below its own and name them freely. So the outermost known container in
+ * its path counts, and only within the outermost group that carries a pod's UID; groups below a
+ * user's manager (user@1000.service) never count.
  */
 void pod_labels_add(void *pod_labels, const LabelFacts *facts, LabelBuilder *labels);
 

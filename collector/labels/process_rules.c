@@ -1,6 +1,6 @@
 /*
  * process_rules.c
- *		A process's labels through the rules.
+ *		Applies a configuration's rules to the labels of a process.
  */
 #include "labels/process_rules.h"
 
@@ -20,7 +20,7 @@ struct ProcessRules
 {
 	const ProcessRulesSettings *settings;
 	LabelSource source;
-	LabelBuilder builder; /* of the process at hand */
+	LabelBuilder builder; /* labels of the process being processed */
 };
 
 /* --- settings --- */
@@ -49,9 +49,10 @@ process_rules_read_labels(ConfigReader *reader, const Node *node, void *list)
 		const Node *key = node->items[2 * i];
 
 		if (!is_label_name(pairs[i].name) || strncmp(pairs[i].name, "__", 2) == 0)
-			return config_fail(reader, key, "\"%.100s\" is no name of a label", pairs[i].name);
+			return config_fail(reader, key, "\"%.100s\" is not a valid label name", pairs[i].name);
 		if (own_label_of_samples(pairs[i].name))
-			return config_fail(reader, key, "The label \"%s\" is the agent's own", pairs[i].name);
+			return config_fail(reader, key, "The label \"%s\" is reserved for the agent",
+							   pairs[i].name);
 	}
 	return true;
 }
@@ -68,7 +69,8 @@ process_rules_read_names(ConfigReader *reader, const Node *node, void *list)
 		const char *name = ((const char *const *) names->items)[i];
 
 		if (name[0] == '\0' || strchr(name, '=') != NULL)
-			return config_fail(reader, node->items[i], "\"%.100s\" is no name of a variable", name);
+			return config_fail(reader, node->items[i], "\"%.100s\" is not a valid variable name",
+							   name);
 	}
 	return true;
 }
@@ -97,9 +99,9 @@ process_rules_free(ProcessRules *rules)
 	free(rules);
 }
 
-/* --- what goes in --- */
+/* --- input --- */
 
-/* A label whose value a process chose: bytes of no character are replaced. */
+/* Sets a label to a value that a process chose: invalid UTF-8 is replaced. */
 static void
 set_text(LabelBuilder *builder, const char *name, const char *value)
 {
@@ -122,9 +124,9 @@ set_text(LabelBuilder *builder, const char *name, const char *value)
 	free(valid);
 }
 
-/* The value of one of the variables that the process had when it began; NULL: it has none. */
+/* Returns the value of a variable in the process's initial environment; NULL if not set. */
 static const char *
-variable(const char *environment, const char *name)
+environment_value(const char *environment, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -134,6 +136,7 @@ variable(const char *environment, const char *name)
 	return NULL;
 }
 
+/* Sets the labels of the configured environment variables. */
 static void
 set_environment(ProcessRules *rules, const LabelFacts *facts)
 {
@@ -143,7 +146,7 @@ set_environment(ProcessRules *rules, const LabelFacts *facts)
 	for (size_t i = 0; i < names->count; i++)
 	{
 		const char *name = ((const char *const *) names->items)[i];
-		const char *value = variable(facts->environment, name);
+		const char *value = environment_value(facts->environment, name);
 		size_t bytes = sizeof(prefix) + strlen(name);
 		char *label = value == NULL ? NULL : label_builder_alloc(&rules->builder, bytes);
 
@@ -155,8 +158,9 @@ set_environment(ProcessRules *rules, const LabelFacts *facts)
 	}
 }
 
+/* Sets everything that is known about a process under names that begin with "__meta_". */
 static void
-set_meta(ProcessRules *rules, const LabelFacts *facts)
+set_process_meta(ProcessRules *rules, const LabelFacts *facts)
 {
 	LabelBuilder *builder = &rules->builder;
 	const char *slash = strrchr(facts->exe, '/');
@@ -181,10 +185,10 @@ set_meta(ProcessRules *rules, const LabelFacts *facts)
 	set_environment(rules, facts);
 }
 
-/* --- what comes out --- */
+/* --- output --- */
 
 static LabelVerdict
-relabel(ProcessRules *rules)
+process_rules_relabel(ProcessRules *rules)
 {
 	RelabelRule *const *list = rules->settings->rules.items;
 
@@ -199,7 +203,10 @@ relabel(ProcessRules *rules)
 	return LABELS_KEPT;
 }
 
-/* Of two names that are one in a series' alphabet the first one's value stays. */
+/*
+ * Moves the result to list. If two names become equal in the alphabet of series, the first one's
+ * value is used.
+ */
 static LabelVerdict
 take_labels(LabelBuilder *builder, LabelList *list)
 {
@@ -237,9 +244,9 @@ process_rules_apply(void *context, const LabelFacts *facts, LabelList *list)
 		rules->source.add(rules->source.context, facts, builder);
 	for (uint32_t i = 0; i < list->count; i++)
 		set_text(builder, list->labels[i].name, list->labels[i].value);
-	set_meta(rules, facts);
+	set_process_meta(rules, facts);
 	if (builder->failed)
 		return LABELS_FAILED;
-	verdict = relabel(rules);
+	verdict = process_rules_relabel(rules);
 	return verdict == LABELS_KEPT ? take_labels(builder, list) : verdict;
 }

@@ -1,10 +1,10 @@
 /*
  * process_rules.h
- *		What a configuration says of the labels of processes: own ones, relabel_configs, variables
- *		of the environment.
+ *		The labels of processes that a configuration defines: fixed labels, relabel_configs and
+ *		environment variables.
  *
- * A process's labels and, under names that begin with "__meta_", all else that is known of it, go
- * through the rules; what begins with "__" after that goes.
+ * The labels of a process, and everything else that is known about it under names that begin with
+ * "__meta_", pass through the rules; after that, names that begin with "__" are removed.
  */
 #ifndef COLLECTOR_PROCESS_RULES_H
 #define COLLECTOR_PROCESS_RULES_H
@@ -13,33 +13,35 @@
 #include "labels/label_builder.h"
 #include "labels/labeller.h"
 
-/* Who knows more about a process, such as the pod that it is of. */
+/* A source of further labels of a process, such as its pod. */
 typedef struct LabelSource
 {
-	/* Adds labels, whose texts last until the builder is reset or are copied into it. */
+	/* Adds labels. Their texts must stay valid until the builder is reset, or be copied into it. */
 	void (*add)(void *context, const LabelFacts *facts, LabelBuilder *labels);
 	void *context;
 } LabelSource;
 
 typedef struct ProcessRulesSettings
 {
-	ConfigList labels;		/* of ConfigPair: for all processes */
-	ConfigList rules;		/* of RelabelRule * */
-	ConfigList environment; /* of const char *: variables whose values are wanted */
+	ConfigList labels;		/* list of ConfigPair, set on all processes */
+	ConfigList rules;		/* list of RelabelRule * */
+	ConfigList environment; /* list of const char *: names of environment variables */
 } ProcessRulesSettings;
 
 typedef struct ProcessRules ProcessRules;
 
-/* ConfigReads of these settings, each with its own checks. */
+/* ConfigRead functions that check the settings. */
 bool process_rules_read_labels(ConfigReader *reader, const Node *node, void *list);
 bool process_rules_read_names(ConfigReader *reader, const Node *node, void *list);
 
-/* The settings outlive the rules; so does the source's context (add may be NULL). 0 or -ENOMEM. */
+/*
+ * settings and the source's context must outlive the rules; source->add may be NULL. 0 or -ENOMEM.
+ */
 int process_rules_create(const ProcessRulesSettings *settings, const LabelSource *source,
 						 ProcessRules **rules);
 void process_rules_free(ProcessRules *rules); /* accepts NULL */
 
-/* A LabelRule whose context are the rules. */
+/* A LabelRule; its context is a ProcessRules. */
 LabelVerdict process_rules_apply(void *rules, const LabelFacts *facts, LabelList *list);
 
 #endif

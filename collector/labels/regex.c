@@ -1,6 +1,6 @@
 /*
  * regex.c
- *		PCRE2 behind what RE2 would take.
+ *		Regular expressions by PCRE2, after a translation that refuses what RE2 refuses.
  */
 #include "labels/regex.h"
 
@@ -17,12 +17,13 @@ struct Regex
 	pcre2_code *code;
 	pcre2_match_data *groups;
 	pcre2_match_context *limits;
-	const char *text; /* of the last match; NULL: there was none */
+	const char *text; /* text of the last match; NULL if there was none */
 	uint32_t group_count;
 };
 
+/* Compiles a translated pattern, anchored at both ends. */
 static pcre2_code *
-compile(const char *translated, char error[REGEX_ERROR_BYTES])
+regex_compile_translated(const char *translated, char error[REGEX_ERROR_BYTES])
 {
 	const uint32_t options =
 		PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_ALT_CIRCUMFLEX | PCRE2_NEVER_BACKSLASH_C;
@@ -56,7 +57,7 @@ regex_compile(const char *pattern, char error[REGEX_ERROR_BYTES])
 	if (translated != NULL && regex == NULL)
 		snprintf(error, REGEX_ERROR_BYTES, "Out of memory");
 	if (translated != NULL && regex != NULL)
-		regex->code = compile(translated, error);
+		regex->code = regex_compile_translated(translated, error);
 	free(translated);
 	if (regex == NULL || regex->code == NULL)
 	{

@@ -1,8 +1,9 @@
 /*
  * regex.h
- *		Anchored regular expressions of Go's syntax (regex_syntax.h), by PCRE2 within bounds.
+ *		Anchored regular expressions in Go's syntax (regex_syntax.h), matched by PCRE2 within
+ *		limits.
  *
- * A match takes at most REGEX_STEPS_MAX steps, so that no expression holds its caller for long.
+ * A match takes up to REGEX_STEPS_MAX steps, so no expression can block its caller.
  */
 #ifndef COLLECTOR_REGEX_H
 #define COLLECTOR_REGEX_H
@@ -15,10 +16,10 @@
 
 typedef struct Regex Regex;
 
-/* Texts of groups point into the text that was matched. */
+/* A group's text; it points into the text that was matched. */
 typedef struct RegexSpan
 {
-	const char *text; /* NULL: the group did not take part */
+	const char *text; /* NULL if the group did not participate */
 	size_t length;
 } RegexSpan;
 
@@ -26,20 +27,26 @@ typedef enum RegexEnd
 {
 	REGEX_MATCH,
 	REGEX_NO_MATCH,
-	REGEX_TOO_MUCH /* steps or memory ran out, or the text is no UTF-8: nothing is known */
+	REGEX_TOO_MUCH /* a limit was exceeded, or the text is not UTF-8: the result is not known */
 } RegexEnd;
 
-/* NULL where it is none, as error says without a full stop. Matches the whole of a text only. */
+/*
+ * Compiles a pattern that must match a whole text. NULL if it is malformed, with the reason in
+ * error (without a period).
+ */
 Regex *regex_compile(const char *pattern, char error[REGEX_ERROR_BYTES]);
 void regex_free(Regex *regex); /* accepts NULL */
 
-/* Not by two threads at once: the groups of the last match are kept in it. */
+/* Not thread-safe: a Regex holds the groups of its last match. */
 RegexEnd regex_match(Regex *regex, const char *text);
 
-/* The group of that number, 0 for the whole; one that there is not did not take part. */
+/*
+ * Returns the group of that number, 0 for the whole match. A group that does not exist does not
+ * participate.
+ */
 RegexSpan regex_group(const Regex *regex, size_t number);
 
-/* The same by name. */
+/* Like regex_group(), but by name. */
 RegexSpan regex_named_group(const Regex *regex, const char *name, size_t length);
 
 #endif

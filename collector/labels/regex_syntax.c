@@ -1,6 +1,6 @@
 /*
  * regex_syntax.c
- *		One pass over the expression, which writes each of its parts so that PCRE2 can take it in
+ *		Translates an expression in one pass. Each part is written in a form that PCRE2 can read in
  *		one way only: characters as themselves or as numbers, classes by their members.
  */
 #include "labels/regex_syntax.h"
@@ -19,7 +19,7 @@
 #define CODE_POINT_MAX 0x10FFFF
 #define NAME_BYTES_MAX 32
 
-/* What stands before the place at hand, as far as a repetition cares. */
+/* The kind of the item before the current position; it decides whether a repetition may follow. */
 typedef enum Before
 {
 	BEFORE_NOTHING,
@@ -34,13 +34,13 @@ typedef struct Translator
 	FILE *out;
 	char *error;
 	Before before;
-	int32_t atom_repeats;				  /* how often the atom's innermost part is repeated */
-	int32_t repeats[REGEX_DEPTH_MAX + 1]; /* the most of any atom, by depth */
+	int32_t atom_repeats;				  /* nested repetitions within the last atom, multiplied */
+	int32_t repeats[REGEX_DEPTH_MAX + 1]; /* maximum over the atoms of each open group */
 	int depth;
 } Translator;
 
 static bool
-fail(Translator *translator, const char *reason)
+translator_fail(Translator *translator, const char *reason)
 {
 	snprintf(translator->error, REGEX_ERROR_BYTES, "%s", reason);
 	return false;
@@ -63,7 +63,7 @@ put_character(Translator *translator, uint32_t character)
 		fprintf(translator->out, "\\x{%x}", character);
 }
 
-/* The character at hand, which is valid UTF-8. */
+/* Returns the next character of a valid UTF-8 text and moves behind it. */
 static uint32_t
 next_character(Translator *translator)
 {
@@ -81,6 +81,7 @@ next_character(Translator *translator)
 
 /* --- escapes --- */
 
+/* Reads the number after "\x": two digits, or digits in braces. */
 static bool
 read_hexadecimal(Translator *translator, uint32_t *character)
 {
@@ -96,10 +97,10 @@ read_hexadecimal(Translator *translator, uint32_t *character)
 		*character = *character * 16 + (uint32_t) strtoul(digit, NULL, 16);
 		digits++;
 		if (*character > CODE_POINT_MAX)
-			return fail(translator, "A character's number is too large");
+			return translator_fail(translator, "A code point is too large");
 	}
 	if (braces ? digits == 0 || *translator->at != '}' : digits != 2)
-		return fail(translator, "\\x needs two digits, or some in braces");
+		return translator_fail(translator, "\\x needs two digits, or some in braces");
 	translator->at += braces;
 	return true;
 }
@@ -110,14 +111,14 @@ read_octal(Translator *translator, char first, uint32_t *character)
 	bool goes_on = *translator->at >= '0' && *translator->at <= '7';
 
 	if (first != '0' && !goes_on)
-		return fail(translator, "Backreferences are not supported");
+		return translator_fail(translator, "Backreferences are not supported");
 	*character = (uint32_t) (first - '0');
 	for (int i = 0; i < 2 && *translator->at >= '0' && *translator->at <= '7'; i++)
 		*character = *character * 8 + (uint32_t) (*translator->at++ - '0');
 	return true;
 }
 
-/* One character, after a backslash. */
+/* Reads the character after a backslash. */
 static bool
 read_escaped(Translator *translator, uint32_t *character)
 {
@@ -127,7 +128,7 @@ read_escaped(Translator *translator, uint32_t *character)
 	const char *letter;
 
 	if (c == '\0')
-		return fail(translator, "A backslash stands at the end");
+		return translator_fail(translator, "A backslash at the end escapes nothing");
 	translator->at++;
 	if (c >= '0' && c <= '7')
 		return read_octal(translator, c, character);
@@ -139,7 +140,7 @@ read_escaped(Translator *translator, uint32_t *character)
 	else if ((unsigned char) c < 128 && !isalnum((unsigned char) c))
 		*character = (uint32_t) c;
 	else
-		return fail(translator, "There is no such escape");
+		return translator_fail(translator, "Unknown escape sequence");
 	return true;
 }
 
@@ -161,7 +162,7 @@ is_known_property(const char *name)
 	return false;
 }
 
-/* \pN, \p{Greek}, \P{^Lu}: after the p. */
+/* Translates \pN, \p{Greek} or \P{^Lu}; the position is behind the p. */
 static bool
 translate_property(Translator *translator, bool negated)
 {
@@ -178,10 +179,10 @@ translate_property(Translator *translator, bool negated)
 	if (braces)
 		length = strcspn(translator->at, "}");
 	if (length >= sizeof(name) || strlen(translator->at) < length + braces)
-		return fail(translator, "A Unicode class has no such name");
+		return translator_fail(translator, "Unknown Unicode class");
 	snprintf(name, sizeof(name), "%.*s", (int) length, translator->at);
 	if (!is_known_property(name))
-		return fail(translator, "The Unicode class is not supported");
+		return translator_fail(translator, "The Unicode class is not supported");
 	translator->at += length + braces;
 	fprintf(translator->out, "\\%c{%s}", negated ? 'P' : 'p', name);
 	return true;
@@ -189,6 +190,10 @@ translate_property(Translator *translator, bool negated)
 
 /* --- classes --- */
 
+/*
+ * Returns the members of \d, \s, \w and their negations, to stand within a class; NULL for other
+ * letters.
+ */
 static const char *
 perl_class(char letter)
 {
@@ -224,7 +229,7 @@ is_posix_class(const char *name, size_t length)
 	return false;
 }
 
-/* "[:alpha:]", where there is one: *found. */
+/* Copies a class such as "[:alpha:]" if there is one at the position: *found. */
 static bool
 translate_posix(Translator *translator, bool *found)
 {
@@ -237,7 +242,7 @@ translate_posix(Translator *translator, bool *found)
 		return true;
 	name += *name == '^';
 	if (!is_posix_class(name, (size_t) (end - name)))
-		return fail(translator, "There is no class of that name");
+		return translator_fail(translator, "Unknown character class");
 	fprintf(translator->out, "%.*s", (int) (end + 2 - translator->at), translator->at);
 	translator->at = end + 2;
 	return true;
@@ -247,7 +252,7 @@ static bool
 read_member(Translator *translator, uint32_t *character)
 {
 	if (*translator->at == '\0')
-		return fail(translator, "A class is not closed");
+		return translator_fail(translator, "A class is not closed");
 	if (*translator->at == '\\')
 	{
 		translator->at++;
@@ -257,6 +262,7 @@ read_member(Translator *translator, uint32_t *character)
 	return true;
 }
 
+/* Translates one character or a range of a class. */
 static bool
 translate_range(Translator *translator)
 {
@@ -272,11 +278,12 @@ translate_range(Translator *translator)
 	if (!read_member(translator, &high))
 		return false;
 	if (high < low)
-		return fail(translator, "A range of characters is upside down");
+		return translator_fail(translator, "The range of characters is reversed");
 	fprintf(translator->out, "-\\x{%x}", high);
 	return true;
 }
 
+/* Translates one member of a class: a named class, an escape, a character or a range. */
 static bool
 translate_member(Translator *translator)
 {
@@ -301,7 +308,7 @@ translate_member(Translator *translator)
 	return translate_range(translator);
 }
 
-/* After the bracket that opens. */
+/* Translates a class; the position is behind the opening bracket. */
 static bool
 translate_class(Translator *translator)
 {
@@ -313,7 +320,7 @@ translate_class(Translator *translator)
 	for (; *translator->at != ']' || first; first = false)
 	{
 		if (*translator->at == '\0')
-			return fail(translator, "A class is not closed");
+			return translator_fail(translator, "A class is not closed");
 		if (!translate_member(translator))
 			return false;
 	}
@@ -337,6 +344,7 @@ translate_quoted(Translator *translator)
 		translator->at += 2;
 }
 
+/* Translates an escape outside of classes; the position is behind the backslash. */
 static bool
 translate_escape(Translator *translator)
 {
@@ -357,7 +365,7 @@ translate_escape(Translator *translator)
 		translate_quoted(translator);
 		return true;
 	}
-	if (letter == 'W') /* by what it is not, so that case is folded as it is for \w */
+	if (letter == 'W') /* as a negated class, so that (?i) folds case as in \w */
 		perl = "^0-9A-Za-z_";
 	if (perl != NULL)
 	{
@@ -382,7 +390,7 @@ static bool
 open_group(Translator *translator)
 {
 	if (translator->depth == REGEX_DEPTH_MAX)
-		return fail(translator, "Groups are nested too deeply");
+		return translator_fail(translator, "Groups are nested too deeply");
 	translator->repeats[++translator->depth] = 1;
 	translator->before = BEFORE_NOTHING;
 	return true;
@@ -396,16 +404,18 @@ translate_named_group(Translator *translator)
 
 	for (size_t i = 0; i < length; i++)
 		if (!isalnum((unsigned char) name[i]) && name[i] != '_')
-			return fail(translator, "A group's name has other characters than letters and digits");
+			return translator_fail(translator,
+								   "A group name may only contain letters, digits and underscores");
 	if (length == 0 || length > NAME_BYTES_MAX || name[length] != '>' ||
 		isdigit((unsigned char) name[0]))
-		return fail(translator, "A group's name cannot be used");
+		return translator_fail(translator,
+							   "A group name is empty, too long, or begins with a digit");
 	fprintf(translator->out, "(?<%.*s>", (int) length, name);
 	translator->at += length + 1;
 	return open_group(translator);
 }
 
-/* "(?i)" and "(?i:", after the question mark. */
+/* Translates "(?i)" or "(?i:"; the position is behind the question mark. */
 static bool
 translate_flags(Translator *translator)
 {
@@ -417,7 +427,7 @@ translate_flags(Translator *translator)
 	if ((end != ')' && end != ':') ||
 		(minus != NULL && (memchr(minus + 1, '-', (size_t) (begin + length - minus - 1)) != NULL ||
 						   minus == begin + length - 1)))
-		return fail(translator, "There is no such kind of group");
+		return translator_fail(translator, "Unknown kind of group");
 	translator->at += length + 1;
 	translator->before = BEFORE_NOTHING;
 	if (end == ':' || length > 0)
@@ -425,14 +435,14 @@ translate_flags(Translator *translator)
 	return end == ')' || open_group(translator);
 }
 
-/* After the parenthesis. */
+/* Translates the start of a group; the position is behind the parenthesis. */
 static bool
 translate_group(Translator *translator)
 {
 	if (*translator->at != '?')
 	{
 		if (*translator->at == '*')
-			return fail(translator, "A repetition has nothing to repeat");
+			return translator_fail(translator, "A repetition has nothing to repeat");
 		fputc('(', translator->out);
 		return open_group(translator);
 	}
@@ -456,14 +466,14 @@ close_group(Translator *translator)
 	int32_t repeats = translator->repeats[translator->depth];
 
 	if (translator->depth == 0)
-		return fail(translator, "A parenthesis closes what was not opened");
+		return translator_fail(translator, "A closing parenthesis has no opening one");
 	translator->depth--;
 	fputc(')', translator->out);
 	put_atom_end(translator, repeats);
 	return true;
 }
 
-/* Whether what stands before can be repeated. */
+/* Checks that the item before can be repeated. */
 static bool
 begin_repetition(Translator *translator)
 {
@@ -473,13 +483,13 @@ begin_repetition(Translator *translator)
 			translator->before = BEFORE_REPETITION;
 			return true;
 		case BEFORE_ASSERTION:
-			return fail(translator, "Repeated assertions are not supported");
+			return translator_fail(translator, "Repeated assertions are not supported");
 		case BEFORE_REPETITION:
-			return fail(translator, "A repetition is repeated");
+			return translator_fail(translator, "A repetition must not be repeated");
 		case BEFORE_NOTHING:
 			break;
 	}
-	return fail(translator, "A repetition has nothing to repeat");
+	return translator_fail(translator, "A repetition has nothing to repeat");
 }
 
 static void
@@ -489,7 +499,10 @@ put_lazy(Translator *translator)
 		fputc(*translator->at++, translator->out);
 }
 
-/* A number without leading zeros; false where there is none. Beyond the limit it is just that. */
+/*
+ * Reads a number without leading zeros; false if there is none. Numbers above the limit become
+ * limit + 1.
+ */
 static bool
 read_count(const char **at, int32_t *count)
 {
@@ -501,7 +514,10 @@ read_count(const char **at, int32_t *count)
 	return *at > begin && (*begin != '0' || *at == begin + 1);
 }
 
-/* "{2}", "{2,}", "{2,5}", after the brace; *found is false where it is just a brace. */
+/*
+ * Translates "{2}", "{2,}" or "{2,5}"; the position is behind the brace. *found is false if it is a
+ * literal brace.
+ */
 static bool
 translate_counts(Translator *translator, bool *found)
 {
@@ -527,7 +543,7 @@ translate_counts(Translator *translator, bool *found)
 		return false;
 	if (least > REPEAT_MAX || most > REPEAT_MAX || most < least ||
 		MAX(most, 1) * translator->atom_repeats > REPEAT_MAX)
-		return fail(translator, "Something is repeated more than 1000 times");
+		return translator_fail(translator, "Something is repeated more than 1000 times");
 	translator->at = at + 1;
 	fprintf(translator->out, open ? "{%d,}" : "{%d,%d}", least, most);
 	put_lazy(translator);
@@ -551,6 +567,7 @@ translate_brace(Translator *translator)
 	return true;
 }
 
+/* Translates the item at the current position. */
 static bool
 translate_one(Translator *translator)
 {
@@ -613,21 +630,21 @@ regex_translate(const char *pattern, char error[REGEX_ERROR_BYTES])
 	error[0] = '\0';
 	if (strlen(pattern) > REGEX_BYTES_MAX || !utf8_valid(pattern))
 	{
-		fail(&translator, "It is longer than 16 kB, or no UTF-8");
+		translator_fail(&translator, "It is longer than 16 kB or not UTF-8");
 		return NULL;
 	}
 	translator.out = open_memstream(&text, &length);
 	if (translator.out == NULL)
 	{
-		fail(&translator, "Out of memory");
+		translator_fail(&translator, "Out of memory");
 		return NULL;
 	}
 	while (good && *translator.at != '\0')
 		good = translate_one(&translator);
 	if (good && translator.depth > 0)
-		good = fail(&translator, "A parenthesis is not closed");
+		good = translator_fail(&translator, "A parenthesis is not closed");
 	if (fclose(translator.out) != 0)
-		good = fail(&translator, "Out of memory");
+		good = translator_fail(&translator, "Out of memory");
 	if (good)
 		return text;
 	free(text);

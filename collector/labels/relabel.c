@@ -1,6 +1,6 @@
 /*
  * relabel.c
- *		A function for each action.
+ *		One function for each relabelling action.
  */
 #include "labels/relabel.h"
 
@@ -40,7 +40,7 @@ static const char *const action_names[RELABEL_ACTION_COUNT] = {
 /* --- rules --- */
 
 static bool
-fail(char error[RELABEL_ERROR_BYTES], const char *reason)
+relabel_fail(char error[RELABEL_ERROR_BYTES], const char *reason)
 {
 	snprintf(error, RELABEL_ERROR_BYTES, "%s", reason);
 	return false;
@@ -54,7 +54,7 @@ needs_target(RelabelAction action)
 		   action == RELABEL_DROPEQUAL;
 }
 
-/* What an action has no use for must be as it is by default. */
+/* Checks that settings which the action does not use have their default values. */
 static bool
 check_unused(RelabelAction action, const RelabelSettings *settings, char error[RELABEL_ERROR_BYTES])
 {
@@ -66,11 +66,11 @@ check_unused(RelabelAction action, const RelabelSettings *settings, char error[R
 
 	if ((action == RELABEL_LABELDROP || action == RELABEL_LABELKEEP) &&
 		(others || settings->source_count > 0 || settings->target[0] != '\0'))
-		return fail(error, "The action takes a regex and nothing else");
+		return relabel_fail(error, "The action takes a regex and nothing else");
 	if ((action == RELABEL_KEEPEQUAL || action == RELABEL_DROPEQUAL) && (others || regex))
-		return fail(error, "The action takes source_labels and target_label, nothing else");
+		return relabel_fail(error, "The action takes source_labels and target_label, nothing else");
 	if ((action == RELABEL_LOWERCASE || action == RELABEL_UPPERCASE) && replacement)
-		return fail(error, "The action takes no replacement");
+		return relabel_fail(error, "The action takes no replacement");
 	return true;
 }
 
@@ -79,12 +79,12 @@ check_settings(RelabelAction action, const RelabelSettings *settings,
 			   char error[RELABEL_ERROR_BYTES])
 {
 	if (needs_target(action) && settings->target[0] == '\0')
-		return fail(error, "The action needs a target_label");
+		return relabel_fail(error, "The action needs a target_label");
 	if (action == RELABEL_HASHMOD && settings->modulus == 0)
-		return fail(error, "The action needs a modulus above 0");
+		return relabel_fail(error, "The action needs a modulus above 0");
 	if (action == RELABEL_LABELMAP && settings->replacement != NULL &&
 		settings->replacement[0] == '\0')
-		return fail(error, "The replacement is no name of a label");
+		return relabel_fail(error, "The replacement is not a valid label name");
 	return check_unused(action, settings, error);
 }
 
@@ -113,8 +113,9 @@ copy_sources(RelabelRule *rule, const RelabelSettings *settings)
 	return rule->sources != NULL;
 }
 
+/* Compiles the regex and copies the settings. */
 static bool
-fill(RelabelRule *rule, const RelabelSettings *settings, char error[RELABEL_ERROR_BYTES])
+rule_fill(RelabelRule *rule, const RelabelSettings *settings, char error[RELABEL_ERROR_BYTES])
 {
 	char regex_error[REGEX_ERROR_BYTES];
 
@@ -130,7 +131,7 @@ fill(RelabelRule *rule, const RelabelSettings *settings, char error[RELABEL_ERRO
 	rule->replacement = strdup(settings->replacement != NULL ? settings->replacement : "$1");
 	if (rule->separator == NULL || rule->target == NULL || rule->replacement == NULL ||
 		!copy_sources(rule, settings))
-		return fail(error, "Out of memory");
+		return relabel_fail(error, "Out of memory");
 	return true;
 }
 
@@ -139,13 +140,13 @@ relabel_rule_create(const RelabelSettings *given, char error[RELABEL_ERROR_BYTES
 {
 	RelabelSettings settings = *given;
 	RelabelRule *rule = calloc(1, sizeof(RelabelRule));
-	bool good = rule != NULL || fail(error, "Out of memory");
+	bool good = rule != NULL || relabel_fail(error, "Out of memory");
 
 	if (settings.target == NULL)
 		settings.target = "";
 	if (good && !find_action(settings.action, &rule->action))
-		good = fail(error, "There is no such action");
-	if (good && check_settings(rule->action, &settings, error) && fill(rule, &settings, error))
+		good = relabel_fail(error, "There is no such action");
+	if (good && check_settings(rule->action, &settings, error) && rule_fill(rule, &settings, error))
 		return rule;
 	relabel_rule_free(rule);
 	return NULL;
@@ -168,7 +169,7 @@ relabel_rule_free(RelabelRule *rule)
 
 /* --- values --- */
 
-/* Values of the source labels, joined; NULL where memory is out. */
+/* Joins the values of the source labels; NULL on out of memory. */
 static const char *
 join_sources(const RelabelRule *rule, LabelBuilder *labels)
 {
@@ -190,7 +191,7 @@ join_sources(const RelabelRule *rule, LabelBuilder *labels)
 	return joined;
 }
 
-/* A reference behind a "$": its name, and where it ends. False: the "$" is just that. */
+/* Parses the reference behind a "$": its name and its end. Returns false if the "$" is literal. */
 static bool
 read_reference(const char *text, const char **name, size_t *length, const char **end)
 {
@@ -206,7 +207,10 @@ read_reference(const char *text, const char **name, size_t *length, const char *
 	return true;
 }
 
-/* By number where it is one, as Go has it: without leading zeros, below 10^8. */
+/*
+ * Returns a group by number, if the name is a number in Go's sense (no leading zeros, below 10^8);
+ * otherwise by name.
+ */
 static RegexSpan
 find_group(const RelabelRule *rule, const char *name, size_t length)
 {
@@ -220,9 +224,9 @@ find_group(const RelabelRule *rule, const char *name, size_t length)
 	return regex_named_group(rule->regex, name, length);
 }
 
-/* The replacement with its references replaced by groups; NULL where memory is out. */
+/* Expands the group references of a template; NULL on out of memory. */
 static char *
-expand(const RelabelRule *rule, LabelBuilder *labels, const char *template)
+rule_expand(const RelabelRule *rule, LabelBuilder *labels, const char *template)
 {
 	char *text = NULL;
 	size_t length;
@@ -265,7 +269,7 @@ expand(const RelabelRule *rule, LabelBuilder *labels, const char *template)
 /* --- actions --- */
 
 static RelabelEnd
-replace(RelabelRule *rule, LabelBuilder *labels, const char *value)
+apply_replace(RelabelRule *rule, LabelBuilder *labels, const char *value)
 {
 	RegexEnd matched = regex_match(rule->regex, value);
 	char *target;
@@ -273,8 +277,8 @@ replace(RelabelRule *rule, LabelBuilder *labels, const char *value)
 
 	if (matched != REGEX_MATCH)
 		return matched == REGEX_NO_MATCH ? RELABEL_KEPT : RELABEL_FAILED;
-	target = expand(rule, labels, rule->target);
-	replacement = expand(rule, labels, rule->replacement);
+	target = rule_expand(rule, labels, rule->target);
+	replacement = rule_expand(rule, labels, rule->replacement);
 	if (target == NULL || replacement == NULL)
 		return RELABEL_FAILED;
 	if (target[0] != '\0')
@@ -301,6 +305,10 @@ keep_or_drop_equal(const RelabelRule *rule, const LabelBuilder *labels, const ch
 	return equal == (rule->action == RELABEL_KEEPEQUAL) ? RELABEL_KEPT : RELABEL_DROPPED;
 }
 
+/*
+ * Sets the target to the source values' hash modulo the modulus: the last 8 bytes of MD5,
+ * big-endian, as Prometheus computes it.
+ */
 static RelabelEnd
 set_hash(const RelabelRule *rule, LabelBuilder *labels, const char *value)
 {
@@ -322,8 +330,8 @@ set_hash(const RelabelRule *rule, LabelBuilder *labels, const char *value)
 }
 
 /*
- * Goes over the labels that were there at the beginning, as it adds others. Where two become one,
- * their order decides: it is that of Prometheus' builder of labels.
+ * Renames labels by the regex. Visits only labels that existed at the start, because it adds
+ * others. If two labels get one name, the later in the order of Prometheus' label builder wins.
  */
 static RelabelEnd
 map_names(RelabelRule *rule, LabelBuilder *labels)
@@ -344,7 +352,7 @@ map_names(RelabelRule *rule, LabelBuilder *labels)
 			return RELABEL_FAILED;
 		if (matched == REGEX_NO_MATCH)
 			continue;
-		name = expand(rule, labels, rule->replacement);
+		name = rule_expand(rule, labels, rule->replacement);
 		if (name == NULL)
 			return RELABEL_FAILED;
 		label_builder_set(labels, name, before[i].value);
@@ -367,7 +375,7 @@ filter_names(RelabelRule *rule, LabelBuilder *labels)
 	return RELABEL_KEPT;
 }
 
-/* Letter by letter, as Unicode's simple mapping has it. */
+/* Converts character by character, by Unicode's simple case mapping. */
 static RelabelEnd
 change_case(const RelabelRule *rule, LabelBuilder *labels, const char *value)
 {
@@ -418,7 +426,7 @@ relabel_apply(RelabelRule *rule, LabelBuilder *labels)
 	switch (rule->action)
 	{
 		case RELABEL_REPLACE:
-			end = replace(rule, labels, value);
+			end = apply_replace(rule, labels, value);
 			break;
 		case RELABEL_KEEP:
 		case RELABEL_DROP:

@@ -1,9 +1,9 @@
 /*
  * relabel.h
- *		Rules that change, keep and drop sets of labels: Prometheus' relabel_configs.
+ *		Rules that change, keep and drop label sets: Prometheus' relabel_configs.
  *
- * What each action does is Prometheus' (model/relabel of its version 3, names of labels in UTF-8);
- * regular expressions are those of regex_syntax.h.
+ * The actions behave as in Prometheus 3 (model/relabel, with UTF-8 label names); regular
+ * expressions are those of regex_syntax.h.
  */
 #ifndef COLLECTOR_RELABEL_H
 #define COLLECTOR_RELABEL_H
@@ -31,7 +31,7 @@ typedef enum RelabelAction
 	RELABEL_ACTION_COUNT
 } RelabelAction;
 
-/* As it stands in a configuration; NULL where it is not given. */
+/* A rule as it is configured; NULL for settings that are not given. */
 typedef struct RelabelSettings
 {
 	const char *action;
@@ -50,14 +50,20 @@ typedef enum RelabelEnd
 {
 	RELABEL_KEPT,
 	RELABEL_DROPPED,
-	RELABEL_FAILED /* a regular expression took too much, or memory is out */
+	RELABEL_FAILED /* a regular expression exceeded its limit, or out of memory */
 } RelabelEnd;
 
-/* NULL where the settings are wrong, as error says without a full stop. They are copied. */
+/*
+ * Makes a rule from settings, which it copies. NULL if they are wrong, with the reason in error
+ * (without a period).
+ */
 RelabelRule *relabel_rule_create(const RelabelSettings *settings, char error[RELABEL_ERROR_BYTES]);
 void relabel_rule_free(RelabelRule *rule); /* accepts NULL */
 
-/* One rule over a set, which is to be sorted before the first one; not by two threads at once. */
+/*
+ * Applies a rule to a set of labels. The set must be sorted before the first rule. A rule must not
+ * be used by two threads at once.
+ */
 RelabelEnd relabel_apply(RelabelRule *rule, LabelBuilder *labels);
 
 #endif

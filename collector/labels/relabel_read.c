@@ -1,6 +1,6 @@
 /*
  * relabel_read.c
- *		From a list of mappings to rules.
+ *		Reads a list of rules from a configuration.
  */
 #include "labels/relabel_read.h"
 
@@ -21,6 +21,7 @@ free_rule(void *rule)
 	relabel_rule_free(rule);
 }
 
+/* Reads one rule; the document owns it. */
 static bool
 read_rule(ConfigReader *reader, const Node *node, void *field)
 {

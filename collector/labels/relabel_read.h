@@ -1,6 +1,6 @@
 /*
  * relabel_read.h
- *		relabel_configs of a configuration.
+ *		Reads relabel_configs from a configuration.
  */
 #ifndef COLLECTOR_RELABEL_READ_H
 #define COLLECTOR_RELABEL_READ_H

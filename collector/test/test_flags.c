@@ -111,7 +111,7 @@ test_value_errors(void **state)
 	assert_int_equal(PARSE("--frequency", "99999999999999999999"), EXIT_CONFIG);
 	assert_int_equal(PARSE("--frequency="), EXIT_CONFIG);
 	assert_int_equal(PARSE("--interval", "10"), EXIT_CONFIG);
-	assert_non_null(strstr(failure.detail, "--interval does not take \"10\""));
+	assert_non_null(strstr(failure.detail, "--interval does not accept \"10\""));
 	assert_int_equal(PARSE("--interval", "500ms"), EXIT_CONFIG);
 	assert_non_null(strstr(failure.hint, "from 1s to 1h."));
 	assert_int_equal(PARSE("--duration", "-1s"), EXIT_CONFIG);
@@ -242,16 +242,17 @@ test_configuration_that_is_wrong(void **state)
 						"line 2, column 1: There is no setting \"intervall\" here.");
 	assert_string_equal(failure.hint, "Perhaps you meant \"interval\".");
 	assert_config_fails("\n\ninterval: 10", EXIT_CONFIG,
-						"line 3, column 11: --interval does not take \"10\".");
+						"line 3, column 11: --interval does not accept \"10\".");
 	assert_config_fails("interval: [10s]", EXIT_CONFIG, "line 1, column 11: A text");
 	assert_config_fails("exclude-self: maybe", EXIT_CONFIG, "line 1, column 15: true or false");
 	assert_config_fails("config: /etc/passwd", EXIT_CONFIG, "no setting \"config\"");
 	assert_config_fails("interval: 10s\ninterval: 20s", EXIT_CONFIG, "line 2");
 	assert_config_fails("frequency = 97", EXIT_CONFIG, "line 1");
-	assert_config_fails("labels: {comm: x}", EXIT_CONFIG, "\"comm\" is the agent's own");
-	assert_config_fails("labels: {__x: x}", EXIT_CONFIG, "\"__x\" is no name of a label");
-	assert_config_fails("labels: {a-b: x}", EXIT_CONFIG, "\"a-b\" is no name of a label");
-	assert_config_fails("environment: ['A=B']", EXIT_CONFIG, "\"A=B\" is no name of a variable");
+	assert_config_fails("labels: {comm: x}", EXIT_CONFIG, "\"comm\" is reserved for the agent");
+	assert_config_fails("labels: {__x: x}", EXIT_CONFIG, "\"__x\" is not a valid label name");
+	assert_config_fails("labels: {a-b: x}", EXIT_CONFIG, "\"a-b\" is not a valid label name");
+	assert_config_fails("environment: ['A=B']", EXIT_CONFIG,
+						"\"A=B\" is not a valid variable name");
 	assert_config_fails("relabel_configs:\n- {action: keep}\n- {action: no}", EXIT_CONFIG,
 						"line 3");
 	assert_null(agent_config_read(&options, 1, arguments, NULL, &failure));

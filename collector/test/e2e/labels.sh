@@ -134,7 +134,7 @@ else
 	is "$(sed -n 's/^Uid:\t\([0-9]*\).*/\1/p; s/^CapPrm:\t//p; s/^NoNewPrivs:\t//p' "/proc/$watcher/status" | paste -sd' ')" "65534 0000000000000000 1" \
 		"who speaks with the API has no rights"
 	kill -KILL "$watcher"
-	until_true 60 grep -q 'watch of pods ended' "$work/labels.log"
+	until_true 60 grep -q 'watch for pods ended' "$work/labels.log"
 	ok $? "and is started again" "$(cat "$work/labels.log")"
 	kill -TERM "$labels_pid"
 	wait "$labels_pid"

@@ -55,7 +55,7 @@ scrape_configs:
 var wrongConfigs = []struct{ name, config, words string }{
 	{"an unknown key", "scrape_configs:\n  - job_name: a\n    scrape_intervall: 3s\n", `line 3, column 5: There is no setting \"scrape_intervall\"`},
 	{"its nearest", "scrape_configs:\n  - job_name: a\n    scrape_intervall: 3s\n", `Perhaps you meant \"scrape_interval\"`},
-	{"a key twice", "scrape_configs: []\nscrape_configs: []\n", "line 2, column 1: The key is there already"},
+	{"a key twice", "scrape_configs: []\nscrape_configs: []\n", "line 2, column 1: The key is repeated"},
 	{"no YAML", "scrape_configs: [\n", "line 2"},
 	{"a job without a name", "scrape_configs:\n  - scrape_interval: 3s\n", "job_name is missing"},
 	{"two jobs of a name", "scrape_configs: [{job_name: a}, {job_name: a}]", "There is a job named"},
@@ -75,7 +75,7 @@ var wrongConfigs = []struct{ name, config, words string }{
 	{"a secret twice", "scrape_configs: [{job_name: a, oauth2: {client_id: x, client_secret: y, client_secret_file: z, token_url: 'http://a'}}]", "The client's secret is given twice"},
 	{"OAuth and a token", "scrape_configs: [{job_name: a, bearer_token: t, oauth2: {client_id: x, client_secret: y, token_url: 'http://a'}}]", "At most one of"},
 	{"an alias bomb", "a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n" +
-		"e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", "There is too much in it"},
+		"e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", "It contains too many nodes"},
 	{"depth", strings.Repeat("[", 1000), "It is nested too deeply"},
 }
 
