@@ -1,6 +1,6 @@
 /*
  * cpu_event.c
- *		Opening, and a look at the event's own clock.
+ *		Opens per-CPU events and checks that they are alive by the event's own clock.
  */
 #include "process/cpu_event.h"
 
@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 
+/* The lag of the event's clock that is tolerated. */
 #define SLACK_NS UINT64_C(2000000)
 
 /* PERF_FORMAT_TOTAL_TIME_ENABLED */
@@ -30,8 +31,9 @@ cpu_event_open(struct perf_event_attr *attributes, uint32_t cpu)
 }
 
 /*
- * The event's clock counts while it is enabled on a CPU that is online; it may lag behind ours by
- * what the two differ, and never by what the look takes.
+ * The event's clock advances while the event is attached to an online CPU. Compared with
+ * CLOCK_MONOTONIC it may lag by SLACK_NS and by 1/64 of the time since the last check, because the
+ * two clocks run at slightly different rates.
  */
 bool
 cpu_event_lives(int fd, CpuEventClock *clock)

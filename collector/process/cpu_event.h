@@ -1,10 +1,10 @@
 /*
  * cpu_event.h
- *		A perf event of one CPU, and whether it still is one.
+ *		A perf event of one CPU, and whether it is still alive.
  *
- * A CPU that goes offline takes its events with it, and gives none back when it returns: so it is
- * after a suspend, too. Their descriptors stay open, and tell of nothing ever after. That a CPU was
- * away for a moment is seen by this alone.
+ * When a CPU goes offline, the kernel detaches its events and does not attach them again when the
+ * CPU returns; so it is after a suspend. Their descriptors stay open but deliver nothing. This
+ * check is the only way to notice a CPU that was offline for a moment.
  */
 #ifndef COLLECTOR_CPU_EVENT_H
 #define COLLECTOR_CPU_EVENT_H
@@ -14,10 +14,13 @@
 
 #include <linux/perf_event.h>
 
-/* An event on all that this CPU runs: its descriptor, or -errno. read_format is ours. */
+/*
+ * Opens an event for everything that runs on a CPU. Sets attributes->read_format. Returns a
+ * descriptor or -errno.
+ */
 int cpu_event_open(struct perf_event_attr *attributes, uint32_t cpu);
 
-/* Where it was when it was looked at last; zeroed: it never was. */
+/* The event's clock at the last check. Zeroed: it has not been checked yet. */
 typedef struct CpuEventClock
 {
 	uint64_t enabled_ns;
@@ -25,8 +28,8 @@ typedef struct CpuEventClock
 } CpuEventClock;
 
 /*
- * Has the event been there all the time since the last look? The CPU is interrupted for it, so look
- * about once a second.
+ * Returns whether the event has been attached since the last check. Interrupts the event's CPU, so
+ * call it about once a second.
  */
 bool cpu_event_lives(int fd, CpuEventClock *clock);
 

@@ -1,6 +1,6 @@
 /*
  * cpu_list.h
- *		CPU sets as the kernel writes them: "0-3,8,10-11".
+ *		Sets of CPUs in the kernel's notation: "0-3,8,10-11".
  */
 #ifndef COLLECTOR_CPU_LIST_H
 #define COLLECTOR_CPU_LIST_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CPU_LIST_MAX 4096 /* CPUs; more than any kernel is configured for on x86-64 and arm64 */
+#define CPU_LIST_MAX 4096 /* number of CPUs; more than any kernel supports on x86-64 and arm64 */
 
 typedef struct CpuList
 {
@@ -16,12 +16,12 @@ typedef struct CpuList
 } CpuList;
 
 /*
- * 0, or -EINVAL where text is no CPU list; *list is then untouched. A newline at the end is
- * allowed.
+ * Parses a CPU list, with or without a newline at its end. Returns 0, or -EINVAL with *list
+ * unchanged.
  */
 int cpu_list_parse(const char *text, CpuList *list);
 
-/* Reads a file such as /sys/devices/system/cpu/online. */
+/* Reads a file such as /sys/devices/system/cpu/online. Returns 0 or -errno. */
 int cpu_list_read(const char *path, CpuList *list);
 
 bool cpu_list_has(const CpuList *list, uint32_t cpu);

@@ -1,8 +1,8 @@
 /*
  * exec_image.h
- *		An exec image: what a process executes from one exec to the next.
+ *		An exec image: the program that a process executes from one exec to the next.
  *
- * Neither a pid that is used again nor an exec makes two of them look alike.
+ * The three members together are unique: they differ after a pid is reused and after an exec.
  */
 #ifndef COLLECTOR_EXEC_IMAGE_H
 #define COLLECTOR_EXEC_IMAGE_H
@@ -13,8 +13,8 @@
 typedef struct ExecImage
 {
 	uint32_t pid;
-	uint64_t start_time_ns; /* of the process, since boot */
-	uint64_t exec_id;		/* counts what it executed */
+	uint64_t start_time_ns; /* start of the process since boot */
+	uint64_t exec_id;		/* number of execs in the process so far */
 } ExecImage;
 
 static inline bool

@@ -1,6 +1,6 @@
 /*
  * layout.c
- *		What an exec image mapped, oldest first.
+ *		Executable mappings of one exec image, oldest first.
  */
 #include "process/layout.h"
 
@@ -15,7 +15,7 @@ name_bytes(const ProcMapping *mapping)
 	return heap_bytes(strlen(mapping->name) + 1);
 }
 
-/* Names of ours are const only to others. */
+/* Frees a name; names are const to all other code. */
 static void
 free_name(Layout *layout, const ProcMapping *mapping)
 {
@@ -51,7 +51,7 @@ layout_create(size_t *total, bool whole, uint64_t known_since_ns)
 	return layout;
 }
 
-/* Forgets the older half. */
+/* Drops the older half. */
 static void
 layout_make_room(Layout *layout)
 {
@@ -111,7 +111,7 @@ layout_unshare(Layout *shared)
 }
 
 static bool
-overlap(const ProcMapping *a, const ProcMapping *b)
+mappings_overlap(const ProcMapping *a, const ProcMapping *b)
 {
 	return a->start < b->end && b->start < a->end;
 }
@@ -123,7 +123,7 @@ layout_has(const Layout *layout, const ProcMapping *mapping)
 	{
 		const ProcMapping *known = &layout->mappings[i].map;
 
-		if (overlap(known, mapping))
+		if (mappings_overlap(known, mapping))
 			return known->start <= mapping->start && known->end >= mapping->end &&
 				   known->device == mapping->device && known->inode == mapping->inode &&
 				   (known->inode == 0 ||
@@ -134,11 +134,11 @@ layout_has(const Layout *layout, const ProcMapping *mapping)
 }
 
 /*
- * Lays a mapping over disjoint ones, by ascending start, and returns their number. It adds two at
- * most: itself, and the second half of one that it splits.
+ * Lays a mapping over disjoint ones, which are sorted by start, and returns their number. It adds
+ * up to two: itself, and the second half of a mapping that it splits.
  */
 static size_t
-paint(ProcMapping *mappings, size_t count, const ProcMapping *added)
+paint_mapping(ProcMapping *mappings, size_t count, const ProcMapping *added)
 {
 	size_t first = 0;
 	size_t end;
@@ -180,6 +180,6 @@ layout_paint(const Layout *layout, ProcMapping *painted)
 	size_t count = 0;
 
 	for (size_t i = 0; i < layout->count; i++)
-		count = paint(painted, count, &layout->mappings[i].map);
+		count = paint_mapping(painted, count, &layout->mappings[i].map);
 	return count;
 }

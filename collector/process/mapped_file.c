@@ -1,13 +1,14 @@
 /*
  * mapped_file.c
- *		Table of mapped files, by what fstat says about them.
+ *		A table of mapped files, keyed by the result of fstat().
  *
- * 1. A file is looked for among those that are open, by the mapping's device and inode.
- * 2. Else it is opened, through /proc/PID/map_files or by name, and compared with the mapping.
- * 3. It is interned by its version (device, inode, size, mtime): another version is another file.
- * 4. The flusher thread asks an opener for the content of those that were sampled.
- * 5. The sweep takes files that nobody refers to out of the table, and closes them. Each is charged
- *    to its owner until it is closed, which its file system may put off.
+ * 1. Look up the mapping's device and inode among the open files.
+ * 2. Otherwise open the file through /proc/PID/map_files or by name, and compare it with the
+ * mapping.
+ * 3. Intern it by its version (device, inode, size, mtime): another version is another file.
+ * 4. The flusher thread asks an opener for the contents of files with sampled code.
+ * 5. The sweep removes files without references from the table and closes them. A file stays
+ * charged to its owner until it is closed, which its file system may delay.
  */
 #include "process/mapped_file.h"
 
@@ -33,8 +34,8 @@
 
 #define MAPPED_PATH_BYTES (4096 + 64)
 #define OWNER_NONE		  0
-#define FEW_FILES		  64 /* that an owner may always open, until there is no room at all */
-#define CLOSING_NS		  UINT64_C(250000000) /* for which one sweep closes files */
+#define FEW_FILES		  64 /* an owner may always open this many, until the table is full */
+#define CLOSING_NS		  UINT64_C(250000000) /* maximum time that one sweep spends closing files */
 
 typedef struct FileId
 {
@@ -51,65 +52,67 @@ typedef struct FileVersion
 } FileVersion;
 
 /*
- * One file may have several names, by links and mounts. Each is an entry of its own, charged to
- * whoever mapped it by that name: otherwise the first to map a library would name it for all.
+ * A file may have several names, by links and mounts. Each name is an entry of its own, charged to
+ * the owner that mapped it by that name. Otherwise the first process that maps a library would name
+ * it for all others.
  */
 typedef struct FileKey
 {
 	FileVersion version;
-	uint64_t name; /* its hash */
+	uint64_t name; /* hash of the name */
 } FileKey;
 
-/* Whoever opened files, while there are any. */
+/* The files of one owner. Exists as long as it has files. */
 typedef struct FileAccount
 {
 	uint64_t owner;
 	size_t files;
 	size_t name_bytes;
-	uint64_t paused_until_ns; /* flusher thread: a file that it pays for did not answer */
+	uint64_t paused_until_ns; /* flusher thread: one of its files did not answer */
 	UT_hash_handle hh;
 } FileAccount;
 
 struct MappedFile
 {
 	FileKey key;
-	FileAccount *account; /* that it is charged to; NULL: to nobody */
+	FileAccount *account; /* account that the file is charged to; NULL if none */
 	char *name;
-	char *compiler;		 /* of the owner of the processes; NULL: not known */
-	char *path;			 /* by which the file may be opened while the process lives */
-	int fd;				 /* open as long as this is known */
-	uint32_t references; /* under the table's mutex, as all that follows but the content */
-	bool sampled;		 /* some frame lies in it */
-	bool opened;		 /* its content was asked for; changed by the flusher thread */
-	Stall stall;		 /* flusher thread: it did not answer */
-	void *content;		 /* flusher thread; NULL where unreadable */
+	char *compiler; /* guarded by the owner of the process table; NULL if not known */
+	char *path;		/* path by which the file may be opened while the process lives */
+	int fd;			/* open for the lifetime of this entry */
+	/* guarded by the table's mutex, like everything below except the content */
+	uint32_t references;
+	bool sampled;  /* some frame lies in the file */
+	bool opened;   /* its content was requested; changed by the flusher thread only */
+	Stall stall;   /* flusher thread: backoff after the file did not answer */
+	void *content; /* flusher thread; NULL if unreadable */
 	void (*close_content)(void *content);
 	struct MappedFile *next_closing;
 	UT_hash_handle hh;
-	UT_hash_handle by_file; /* of the versions and names of one file the one that was met last … */
-	struct MappedFile *older; /* … from which these lead to the others */
+	UT_hash_handle by_file;	  /* of the entries for one inode, the newest is in this table … */
+	struct MappedFile *older; /* … and these link it to the others */
 	struct MappedFile *newer;
 };
 
 struct MappedFileTable
 {
-	pthread_mutex_t mutex; /* guards all but what the files contain */
+	pthread_mutex_t mutex; /* guards everything except the contents of files */
 	uint64_t name_seed;
 	MappedFile *files;
 	MappedFile *by_file;
 	MappedFile *vdso;
 	FileAccount *accounts;
 	FileAccount total;
-	FileAccount limit; /* 0: none */
+	FileAccount limit; /* 0: unlimited */
 	uint32_t holders;
-	Patience patience;	 /* the flusher thread's, who closes … */
-	MappedFile *closing; /* … these, which nobody finds any more; in the order they came */
+	Patience patience; /* of the flusher thread, which closes … */
+	MappedFile *closing;
 	MappedFile **closing_end;
-	bool pending; /* the content of some file that was sampled was not asked for */
+	bool pending; /* some sampled file's content has not been requested yet */
 	MappedFileStats stats;
 };
 
-/* What is left of it once its descriptor is closed. */
+/* Frees a file whose descriptor is closed. */
 static void
 mapped_file_free(MappedFile *file)
 {
@@ -135,7 +138,7 @@ version_of(const struct stat *status)
 	return key;
 }
 
-/* Mutex held. */
+/* Returns the newest entry for an inode. The caller must hold the mutex. */
 static MappedFile *
 find_by_file(const MappedFileTable *table, const FileId *id)
 {
@@ -151,7 +154,9 @@ name_bytes(const MappedFile *file)
 	return sizeof(*file) + strlen(file->name) + strlen(file->path) + 2;
 }
 
-/* Mutex held. Without memory for an account the total alone is charged. */
+/*
+ * Charges a file to its owner; on out of memory only to the total. The caller must hold the mutex.
+ */
 static void
 charge_file(MappedFileTable *table, MappedFile *file, uint64_t owner)
 {
@@ -174,7 +179,9 @@ charge_file(MappedFileTable *table, MappedFile *file, uint64_t owner)
 	}
 }
 
-/* Mutex held, or nobody else left. */
+/*
+ * Releases the charge of a file. The caller must hold the mutex, or be the last user of the table.
+ */
 static void
 discharge_file(MappedFileTable *table, MappedFile *file)
 {
@@ -192,7 +199,7 @@ discharge_file(MappedFileTable *table, MappedFile *file)
 	free(account);
 }
 
-/* Has the total, or a part of it, reached so many eighths of the limit? */
+/* Returns whether an account has reached the given number of eighths of the limit. */
 static bool
 is_beyond(const FileAccount *used, const FileAccount *limit, size_t eighths)
 {
@@ -200,7 +207,10 @@ is_beyond(const FileAccount *used, const FileAccount *limit, size_t eighths)
 		   (limit->name_bytes > 0 && used->name_bytes >= limit->name_bytes * eighths / 8);
 }
 
-/* May the owner open one more? Counts a refusal. Mutex held. */
+/*
+ * Returns whether the owner may open one more file; counts a refusal. The caller must hold the
+ * mutex.
+ */
 static bool
 take_room(MappedFileTable *table, uint64_t owner)
 {
@@ -217,7 +227,7 @@ take_room(MappedFileTable *table, uint64_t owner)
 	return has;
 }
 
-/* The same, before the file is opened. */
+/* Like take_room(), but takes the mutex. */
 static bool
 has_room(MappedFileTable *table, uint64_t owner)
 {
@@ -229,7 +239,7 @@ has_room(MappedFileTable *table, uint64_t owner)
 	return has;
 }
 
-/* Mutex held. */
+/* Adds a file to both hash tables. The caller must hold the mutex. */
 static void
 add_file(MappedFileTable *table, MappedFile *file)
 {
@@ -246,7 +256,10 @@ add_file(MappedFileTable *table, MappedFile *file)
 	table->stats.count++;
 }
 
-/* The file is still charged, as it is still open. Mutex held, or nobody else left. */
+/*
+ * Moves a file from the hash tables to the files to be closed; it stays charged while it is open.
+ * The caller must hold the mutex, or be the last user of the table.
+ */
 static void
 remove_file(MappedFileTable *table, MappedFile *file)
 {
@@ -275,7 +288,7 @@ key_of(const MappedFileTable *table, const FileVersion *version, const char *nam
 	return (FileKey){ *version, hash_bytes(table->name_seed, name, strlen(name)) };
 }
 
-/* Mutex held. NULL without memory. */
+/* Makes an entry that takes over fd; NULL on out of memory. */
 static MappedFile *
 make_file(const FileKey *key, int fd, const char *name, const char *path)
 {
@@ -294,8 +307,9 @@ make_file(const FileKey *key, int fd, const char *name, const char *path)
 }
 
 /*
- * Takes the descriptor of a regular file over, also on failure. A file that is open already needs
- * no room. Mutex not held.
+ * Returns the entry for the open file in *result with a reference, making one if needed. Takes over
+ * the descriptor, even on failure. An existing entry needs no room. The caller must not hold the
+ * mutex.
  */
 static int
 mapped_file_intern(MappedFileTable *table, uint64_t owner, int fd, const char *name,
@@ -334,12 +348,12 @@ mapped_file_intern(MappedFileTable *table, uint64_t owner, int fd, const char *n
 		file->references++;
 	pthread_mutex_unlock(&table->mutex);
 	if (file == NULL || file->fd != fd)
-		close(fd); /* which a file system may make wait */
+		close(fd); /* a FUSE file system may block this, so it happens without the mutex */
 	*result = file;
 	return error;
 }
 
-/* A copy of our vDSO as a file in memory; -1 where there is none. */
+/* Copies our vDSO into a memfd. Returns -1 if there is none. */
 static int
 vdso_copy(void)
 {
@@ -351,7 +365,7 @@ vdso_copy(void)
 	if (start == NULL || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
 		header->e_ident[EI_CLASS] != ELFCLASS64)
 		return -1;
-	/* the section headers come last in what the kernel maps */
+	/* the section headers are the last part of the kernel's image */
 	size = header->e_shoff + (size_t) header->e_shentsize * header->e_shnum;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd >= 0 && write(fd, start, size) != (ssize_t) size)
@@ -446,9 +460,9 @@ mapped_file_table_free(MappedFileTable *table)
 }
 
 /*
- * Is the open file what was mapped? Something else may be mapped there by now, or the pid be
- * another process's. Some file systems show other inode numbers in mappings than fstat does: there
- * the name decides.
+ * Returns whether the open file is the mapped one: another file may be mapped there by now, or the
+ * pid may have been reused. Some file systems show other inode numbers in mappings than fstat()
+ * does; then the name decides.
  */
 static bool
 is_file_of(int fd, const ProcMapping *mapping)
@@ -470,7 +484,7 @@ is_file_of(int fd, const ProcMapping *mapping)
 	return proc_cut_deleted(name) == mapping->deleted && strcmp(name, mapping->name) == 0;
 }
 
-/* The version of an open file, as far as this machine knows: its server may not answer. */
+/* Reads the version of an open file from the kernel's cache, because its server may not answer. */
 static int
 known_version(int fd, FileVersion *version)
 {
@@ -488,8 +502,9 @@ known_version(int fd, FileVersion *version)
 }
 
 /*
- * The file behind a mapping, with a reference, where it is open already; else NULL. While it is
- * open device and inode are not used again; one that was written to since counts as another.
+ * Returns a reference to the file behind a mapping if it is already open; otherwise NULL. While it
+ * is open, device and inode cannot be reused; a file that was written to since counts as another
+ * one.
  */
 static MappedFile *
 find_open(MappedFileTable *table, const ProcMapping *mapping)
@@ -519,7 +534,10 @@ mapped_file_find_mapping(MappedFileTable *table, const ProcMapping *mapping)
 	MappedFile *named;
 	FileKey key;
 
-	/* two file systems of one device number may bear one inode number, so the name has to agree */
+	/*
+	 * two file systems with one device number may contain the same inode number, so compare the
+	 * name
+	 */
 	if (file == NULL || strcmp(file->name, mapping->name) == 0)
 		return file;
 	key = key_of(table, &file->key.version, mapping->name);
@@ -550,7 +568,7 @@ mapped_file_open(uint32_t pid, const ProcMapping *mapping, struct stat *status)
 		close(fd);
 	if (mapping->deleted || mapping->name[0] != '/')
 		return -error;
-	/* without CAP_CHECKPOINT_RESTORE, or with the mapping changed since: by name */
+	/* by name: we lack CAP_CHECKPOINT_RESTORE, or the mapping has changed since */
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, mapping->name);
 	fd = open_file_of_process(path, status);
 	if (fd < 0 || status->st_ino == mapping->inode)
@@ -587,7 +605,7 @@ mapped_file_acquire_executable(MappedFileTable *table, uint64_t owner, uint32_t 
 	struct stat status;
 	int fd;
 
-	/* which file that is shows only once it is open, and most programs are open already */
+	/* the inode is known only after the open, and most executables are in the table already */
 	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
 	fd = open_file_trusted(path, &status);
 	if (fd < 0)
@@ -596,7 +614,7 @@ mapped_file_acquire_executable(MappedFileTable *table, uint64_t owner, uint32_t 
 	return mapped_file_intern(table, owner, fd, name, path, file);
 }
 
-/* Opens the file by its name in the root of a process, if it is still the one that was mapped. */
+/* Opens the file by its name within the root of a process, if it is still the mapped one. */
 static int
 open_past(MappedFileTable *table, uint64_t owner, uint32_t root_pid, const ProcMapping *mapping,
 		  MappedFile **file)
@@ -641,7 +659,7 @@ mapped_file_acquire_past(MappedFileTable *table, uint64_t owner, uint32_t root_p
 	error = open_past(table, owner, root_pid, mapping, file);
 	if (error == 0)
 		return 0;
-	/* the side-band may have named it by its layer of an overlay, where it cannot be opened */
+	/* on overlayfs the side-band may report the path of a layer, which cannot be opened */
 	*file = find_open(table, mapping);
 	return *file != NULL ? 0 : error;
 }
@@ -672,7 +690,8 @@ mapped_file_device(const MappedFile *file)
 }
 
 /*
- * The account whose owner may answer for the file's file system: one without a disk. May be NULL.
+ * Returns the account that pays for waits on the file's file system: that of a file that is not on
+ * a disk. May be NULL.
  */
 static FileAccount *
 payer_of(const MappedFile *file)
@@ -733,7 +752,10 @@ is_left_alone(const MappedFile *file, uint64_t now_ns)
 	return now_ns < file->stall.until_ns || (payer != NULL && now_ns < payer->paused_until_ns);
 }
 
-/* The file did not answer: it is left alone, and for a moment the other files of its payer, too. */
+/*
+ * Starts the backoff of a file that did not answer, and a short pause for the other files of its
+ * payer.
+ */
 static void
 note_silence(MappedFile *file)
 {
@@ -746,9 +768,9 @@ note_silence(MappedFile *file)
 }
 
 /*
- * Opens the content through the descriptor, which is sure to be the file that was mapped. The name
- * under the process's root is better where it is the same file: separate debug files are then
- * looked for in its container. The mutex is not held: reading an ELF file may take a while.
+ * Opens the content. The descriptor always leads to the mapped file; the path below the process's
+ * root is preferred if it is the same file, because separate debug files are then looked up in its
+ * container. The caller must not hold the mutex, because reading an ELF file may take long.
  */
 static void
 open_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *opener)
@@ -780,7 +802,10 @@ open_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *o
 	pthread_mutex_unlock(&table->mutex);
 }
 
-/* The next file to open, with a reference. */
+/*
+ * Returns the next sampled file whose content is to be opened, with a reference; NULL if there is
+ * none.
+ */
 static MappedFile *
 next_pending(MappedFileTable *table)
 {
@@ -826,7 +851,7 @@ mapped_file_table_open_pending(MappedFileTable *table, const MappedFileOpener *o
 	}
 }
 
-/* Takes the file at *link out of those that are to be closed. */
+/* Frees the closed file at *link and releases its charge. */
 static void
 forget_closed(MappedFileTable *table, MappedFile **link)
 {
@@ -843,9 +868,8 @@ forget_closed(MappedFileTable *table, MappedFile **link)
 }
 
 /*
- * Closes files, until the time is over: each may take a while, if its file system wants to know of
- * it. Files that stay open, because of others of their device that do not answer, are tried again
- * by the next sweep.
+ * Closes files for up to CLOSING_NS, because a file system may block each close. If no thread is
+ * available, skips the other files of that device; the next sweep tries again.
  */
 static void
 close_files(MappedFileTable *table)
@@ -898,7 +922,7 @@ mapped_file_table_referenced(MappedFileTable *table)
 	pthread_mutex_lock(&table->mutex);
 	HASH_ITER(hh, table->files, file, next)
 	{
-		/* the table itself refers to the vDSO */
+		/* the table itself holds a reference to the vDSO */
 		count += file->references > (file == table->vdso ? 1 : 0);
 	}
 	pthread_mutex_unlock(&table->mutex);

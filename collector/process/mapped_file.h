@@ -1,16 +1,15 @@
 /*
  * mapped_file.h
- *		Mapped files: each file that a sampled address fell into, once, whichever processes map it.
+ *		Mapped files: each file that contains a sampled address, opened once for all processes that
+ *		map it.
  *
- * The walker and ring threads meet files first and must catch them while the process lives: they
- * open them. The descriptor stays open as long as a process that maps the file is known. Of each
- * file that was sampled the flusher thread opens the content soon after: what that is, an opener
- * of another room decides.
+ * The ring and walker threads meet files first and must open them while the process lives. The
+ * descriptor stays open as long as a process that maps the file is known. The flusher thread opens
+ * the contents of files that contain sampled code; another room's opener decides what a content is.
  *
- * A file is known by what fstat says (device, inode, size, mtime) and by its name in the process,
- * so an inode that is used again for another file makes another entry, and no process names the
- * files of others. The table has a mutex of its own; a file's content belongs to the flusher
- * thread alone.
+ * A file is identified by device, inode, size and mtime, and by its name in the process. So a
+ * reused inode makes another entry, and no process can name the files of another one. The table has
+ * its own mutex; a file's content belongs to the flusher thread.
  */
 #ifndef COLLECTOR_MAPPED_FILE_H
 #define COLLECTOR_MAPPED_FILE_H
@@ -28,61 +27,64 @@ typedef struct MappedFile MappedFile;
 typedef struct MappedFileStats
 {
 	uint64_t opened;
-	uint64_t unreadable; /* could not be opened, or no ELF file */
-	uint64_t timeouts;	 /* times that one did not answer when it was closed */
-	uint64_t refused;	 /* not opened: too many are open */
-	size_t count;		 /* open now, with those that are to be closed */
+	uint64_t unreadable; /* could not be opened, or not an ELF file */
+	uint64_t timeouts;	 /* closes that did not return in time */
+	uint64_t refused;	 /* not opened because too many files are open */
+	size_t count;		 /* open now, including files that wait to be closed */
 } MappedFileStats;
 
-/* Where a file can be opened here and now. */
+/* The ways to open a file at this moment. */
 typedef struct MappedFilePlace
 {
-	const char *path; /* below the process's root, if it is still that file; "": nowhere */
+	/* path below the process's root, if it still leads to this file; otherwise "" */
+	const char *path;
 	dev_t device;
 	ino_t inode;
-	const char *descriptor; /* the path of ours, which is sure to be that file */
+	const char *descriptor; /* path of our own descriptor, which always leads to this file */
 	uint64_t payer;			/* mapped_file_payer() */
 } MappedFilePlace;
 
-/* Makes the content of a file. All of a table's openers close alike. */
+/* Makes the content of a file. All openers of a table must use the same close function. */
 typedef struct MappedFileOpener
 {
 	void *context;
-	/* name is what people know it by. 0 or -errno; -EAGAIN: the file does not answer. */
+	/* name is shown to users. Returns 0 or -errno; -EAGAIN if the file does not answer. */
 	int (*open)(void *context, const MappedFilePlace *place, const char *name, void **content);
 	void (*close)(void *content);
 } MappedFileOpener;
 
-/* vDSO code is found in a copy of our own vDSO, which is the same for every 64-bit process. */
+/*
+ * Makes a table. vDSO code is looked up in a copy of our own vDSO, which is identical for all
+ * 64-bit processes. 0 or -ENOMEM.
+ */
 int mapped_file_table_create(MappedFileTable **table);
 void mapped_file_table_free(MappedFileTable *table); /* accepts NULL; closes all contents */
 
 /*
- * Limits how many files the table keeps open, and how many bytes their names take; without a call
- * nothing is limited. Each file is charged to the owner (process/owner.h) that opened it first. An
- * owner has half of both at most, and the last eighth is for
- * owners of few files.
+ * Limits the number of open files and the bytes of their names; initially neither is limited. Each
+ * file is charged to the owner (process/owner.h) that opened it first. An owner may use half of
+ * both, and the last eighth is reserved for owners of few files.
  */
 void mapped_file_table_limit(MappedFileTable *table, size_t files, size_t name_bytes);
 
 /*
- * Any thread. While somebody holds the table who may never let it go, ending it does nothing: that
- * is left to the end of this process.
+ * Any thread. While a thread holds the table, mapped_file_table_free() does nothing, because that
+ * thread may be blocked forever; the memory is then freed when the process exits.
  */
 MappedFileTable *mapped_file_table_hold(MappedFileTable *table);
 void mapped_file_table_let_go(MappedFileTable *table);
 
 /*
- * Opens the file behind a mapping of a process, for a caller who keeps it himself: through
- * /proc/PID/map_files, which also has deleted ones, else by name with its inode compared. A
- * descriptor, whose status is told, or -errno.
+ * Opens the file behind a mapping for a caller that keeps the descriptor: through
+ * /proc/PID/map_files, which includes deleted files; otherwise by name, with the inode compared.
+ * Fills *status. Returns a descriptor or -errno.
  */
 int mapped_file_open(uint32_t pid, const ProcMapping *mapping, struct stat *status);
 
 /*
- * The file behind a mapping of a process, or behind its executable, with a reference for the
- * caller. -errno if it cannot be opened any more; -EMFILE if the owner, or all together, have too
- * many.
+ * Get a reference to the file behind a mapping or executable of a process. Return -errno if it
+ * cannot be opened any more; -EMFILE if the owner, or all owners together, have too many files
+ * open.
  */
 int mapped_file_acquire_mapping(MappedFileTable *table, uint64_t owner, uint32_t pid,
 								const ProcMapping *mapping, MappedFile **file);
@@ -90,55 +92,55 @@ int mapped_file_acquire_executable(MappedFileTable *table, uint64_t owner, uint3
 								   const char *name, MappedFile **file);
 
 /*
- * The file behind a mapping, with a reference, if it is open already; otherwise NULL. No file
- * system is asked.
+ * Returns a reference to the file behind a mapping if it is already open; otherwise NULL. Does not
+ * access its file system.
  */
 MappedFile *mapped_file_find_mapping(MappedFileTable *table, const ProcMapping *mapping);
 
 /*
- * Like mapped_file_acquire_mapping(), but for a process that is gone: the file that is open by that
- * name; otherwise what stands under the name in the root of another process that still lives, or in
- * our own (root_pid 0); otherwise the file that is open by another name, known by device and inode,
- * which are not used again meanwhile.
+ * Like mapped_file_acquire_mapping(), but for a process that has exited. Tries in this order: the
+ * file that is open under that name; the name within the root of process root_pid, or within our
+ * own root if that is 0; a file that is open under another name with the same device and inode,
+ * which cannot have been reused while it is open.
  */
 int mapped_file_acquire_past(MappedFileTable *table, uint64_t owner, uint32_t root_pid,
 							 const ProcMapping *mapping, MappedFile **file);
 
-/* The vDSO, with a reference; NULL where this machine has none. */
+/* Returns a reference to the vDSO; NULL if this machine has none. */
 MappedFile *mapped_file_acquire_vdso(MappedFileTable *table);
 
-/* Any thread that holds a reference. The descriptor stays the table's. */
+/* Any thread that holds a reference. The descriptor belongs to the table. */
 int mapped_file_descriptor(const MappedFile *file);
 uint64_t mapped_file_device(const MappedFile *file); /* st_dev */
 
 /*
- * The owner who pays for waits on the file: the one that it is charged to, if its file system may
- * be the owner's own (FUSE, NFS). 0 if the file is on a disk, which all share.
+ * Returns the owner that pays for waits on the file: the one charged for it, if its file system may
+ * be the owner's own (FUSE, NFS). Returns 0 for files on disks, which all owners share.
  */
 uint64_t mapped_file_payer(const MappedFile *file);
 
 /*
- * What the file was compiled by, for who asks: NULL, nobody has looked. The owner of the processes
- * alone; compiler is copied.
+ * The compiler of the file; NULL if it has not been determined. Only for the thread that owns the
+ * process table; compiler is copied.
  */
 const char *mapped_file_compiler(const MappedFile *file);
 void mapped_file_set_compiler(MappedFile *file, const char *compiler);
 
 /*
- * Any thread. One more reference, and one less; the last one leaves the file to the sweep. With
- * _sampled code of it was sampled, so the flusher opens its content soon.
+ * Any thread. Add and drop a reference; files without references are closed by the sweep. _sampled
+ * marks that code of the file was sampled, so that the flusher opens its content soon.
  */
 void mapped_file_retain(MappedFileTable *table, MappedFile *file);
 void mapped_file_retain_sampled(MappedFileTable *table, MappedFile *file);
 void mapped_file_release(MappedFileTable *table, MappedFile *file); /* accepts NULL */
 
 /*
- * Flusher thread. The first opens what was sampled, until a moment of CLOCK_MONOTONIC; the next
- * call goes on. The other frees what nobody refers to. It closes files for a quarter of a second
- * at most, and the next sweep goes on. A file stays charged to its owner until it is closed.
+ * Flusher thread. _open_pending() opens the contents of sampled files until deadline_ns
+ * (CLOCK_MONOTONIC); the next call continues. _sweep() closes files without references for up to
+ * 250 ms; the next sweep continues. A file stays charged to its owner until it is closed.
  *
- * If a file does not answer, the payer's other files are not opened for MAPPED_FILE_PAUSE_NS: their
- * file systems may do likewise, and opening waits for each.
+ * If a file does not answer, the payer's other files are not opened for MAPPED_FILE_PAUSE_NS,
+ * because their file systems may block, too, and each open would wait.
  */
 #define MAPPED_FILE_PAUSE_NS UINT64_C(1000000000)
 void mapped_file_table_open_pending(MappedFileTable *table, const MappedFileOpener *opener,
@@ -146,16 +148,17 @@ void mapped_file_table_open_pending(MappedFileTable *table, const MappedFileOpen
 void mapped_file_table_sweep(MappedFileTable *table);
 void mapped_file_table_stats(MappedFileTable *table, MappedFileStats *stats);
 
-/* Files that somebody refers to: none once all who did have ended. */
+/* Number of files with references; 0 once all holders have released theirs. */
 size_t mapped_file_table_referenced(MappedFileTable *table);
 
 /*
- * Flusher thread. NULL if the file is unreadable or does not answer, or if another file of its
- * payer did not answer a moment ago. Opens the file if that is still pending.
+ * Flusher thread. Returns the file's content, which it opens if that is still pending. NULL if the
+ * file is unreadable or does not answer, or if another file of its payer did not answer within
+ * MAPPED_FILE_PAUSE_NS.
  */
 void *mapped_file_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *opener);
 
-/* As people know it: the path in the process's mount namespace. */
+/* The path in the process's mount namespace, which users know. */
 const char *mapped_file_name(const MappedFile *file);
 
 #endif

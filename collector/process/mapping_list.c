@@ -1,6 +1,6 @@
 /*
  * mapping_list.c
- *		Mappings of one moment.
+ *		Reads and builds lists of executable mappings.
  */
 #include "process/mapping_list.h"
 
@@ -16,20 +16,20 @@
 #include "base/grow.h"
 #include "base/hash.h"
 
-#define NAME_BYTES_A_MAPPING 64	 /* that a list may have, on average; few names are longer */
+#define NAME_BYTES_A_MAPPING 64	 /* average bytes of names in a list; few names are longer */
 #define RECENT_NAMES		 256 /* a power of two */
 
-/* A reading ends there, whatever it has found: the process may have as much text as it likes. */
+/* Limits of one read, which ends with a cut list: the process decides how long the text is. */
 #define TEXT_LIMIT_BYTES ((size_t) 32 * 1024 * 1024)
-#define TEXT_STEP_BYTES	 ((size_t) 64 * 1024) /* more than a line has */
-#define READ_LIMIT_NS	 INT64_C(100000000)	  /* of processor time */
-#define LOOKS_A_CLOCK	 64					  /* mappings between two looks at the clock */
+#define TEXT_STEP_BYTES	 ((size_t) 64 * 1024) /* longer than any line */
+#define READ_LIMIT_NS	 INT64_C(100000000)	  /* CPU time */
+#define LOOKS_A_CLOCK	 64					  /* mappings between two reads of the clock */
 
 /*
- * Memory that the kernel has a file for, and nobody else: what is shared with children (PHP's
- * compiler; System V's, Java's with -XX:+UseSHM), lies in huge pages (Java's with
- * -XX:+UseLargePages), or is mapped twice to be written at another address (.NET's, Julia's).
- * Other memfds may well hold a library or a program.
+ * Returns whether the file is shared memory that only the kernel names: memory shared with children
+ * (PHP's compiler; Java with -XX:+UseSHM by System V), huge pages (Java with -XX:+UseLargePages),
+ * or memory mapped twice to be written at another address (.NET, Julia). Other memfds may hold a
+ * library or a program.
  */
 static bool
 is_shared_memory(const ProcMapping *map)
@@ -42,7 +42,7 @@ is_shared_memory(const ProcMapping *map)
 		if (strcmp(map->name, names[i]) == 0)
 			return true;
 	}
-	/* its key follows */
+	/* followed by the key of the segment */
 	return map->deleted && strncmp(map->name, "/SYSV", 5) == 0;
 }
 
@@ -53,9 +53,7 @@ mapping_kind(const ProcMapping *map)
 		return MAPPING_VDSO;
 	if (map->inode != 0)
 		return is_shared_memory(map) ? MAPPING_ANONYMOUS : MAPPING_FILE;
-	/*
-	 * "[anon:…]" is memory that was named with prctl; "[heap]" and "[stack]" may be executable too
-	 */
+	/* "[anon:…]" is memory named by prctl(); "[heap]" and "[stack]" may be executable, too */
 	if (map->name[0] == '\0' || strncmp(map->name, "[anon", 5) == 0 ||
 		strcmp(map->name, "[heap]") == 0 || strncmp(map->name, "[stack", 6) == 0)
 		return MAPPING_ANONYMOUS;
@@ -97,14 +95,14 @@ mapping_list_inherit(MappedFileTable *files, const MappingList *older, MappingLi
 	return matched == older->count;
 }
 
-/* A list that grows. Names come into one block, and equal ones of late once. */
+/* A growing list. Names are stored in one block; recently used names are stored once. */
 typedef struct Builder
 {
 	MappingList *list;
 	size_t capacity;
 	size_t limit;
 	size_t name_capacity;
-	uint32_t recent[RECENT_NAMES]; /* by hash: number of a mapping that has the name, plus 1 */
+	uint32_t recent[RECENT_NAMES]; /* by hash: index + 1 of a mapping that has the name */
 } Builder;
 
 static Builder
@@ -114,7 +112,7 @@ builder_begin(MappingList *list, size_t limit)
 	return (Builder){ .list = list, .limit = limit };
 }
 
-/* Makes room for a name; what points into the block moves with it. */
+/* Makes room for a name and adjusts the pointers into the block, which may move. */
 static int
 reserve_name(Builder *builder, size_t bytes)
 {
@@ -137,7 +135,9 @@ reserve_name(Builder *builder, size_t bytes)
 	return 0;
 }
 
-/* Sets *kept to the name in the list's block. -ENOSPC: names take too much. */
+/*
+ * Stores a name in the list's block; *kept points to it. -ENOSPC if the names exceed their limit.
+ */
 static int
 keep_name(Builder *builder, const char *name, const char **kept)
 {
@@ -161,7 +161,7 @@ keep_name(Builder *builder, const char *name, const char **kept)
 	return 0;
 }
 
-/* Appends a copy of the mapping. -ENOSPC: there is no room, and the list is cut. */
+/* Appends a copy of the mapping. -ENOSPC if the list is full, which marks it as cut. */
 static int
 builder_add(Builder *builder, const ProcMapping *map)
 {
@@ -181,7 +181,7 @@ builder_add(Builder *builder, const ProcMapping *map)
 	return result;
 }
 
-/* Gives the room back that was not needed. */
+/* Shrinks the array to its used size. */
 static void
 builder_end(Builder *builder)
 {
@@ -194,7 +194,7 @@ builder_end(Builder *builder)
 		list->mappings = shrunk;
 }
 
-/* Cuts a list whose reading takes too long. */
+/* Returns -ENOSPC and marks the list as cut if the read has taken too long. */
 static int
 builder_check_time(Builder *builder, int64_t until_ns)
 {
@@ -204,7 +204,7 @@ builder_check_time(Builder *builder, int64_t until_ns)
 	return -ENOSPC;
 }
 
-/* Appends the mapping of a line, without its newline, if it is executable. */
+/* Parses a line without its newline and appends the mapping if it is executable. */
 static int
 builder_add_line(Builder *builder, char *line)
 {
@@ -236,8 +236,8 @@ mapping_list_parse(char *text, MappingList *list)
 }
 
 /*
- * Mappings that grow together between two questions are told of twice: what lies before the address
- * is in the list.
+ * Cuts off the part before the address, which the list already has: two mappings may have merged
+ * between two queries.
  */
 static void
 cut_known(ProcMapping *map, uint64_t address)
@@ -250,8 +250,8 @@ cut_known(ProcMapping *map, uint64_t address)
 }
 
 /*
- * One question for each executable mapping: that costs a fraction of the text, which has all others
- * too and is written and parsed letter by letter.
+ * Reads the list by one query for each executable mapping. That costs a fraction of the text, in
+ * which the kernel formats all other mappings, too.
  */
 static int
 read_by_queries(int fd, Builder *builder, int64_t until_ns)
@@ -273,11 +273,11 @@ read_by_queries(int fd, Builder *builder, int64_t until_ns)
 		if (result == 0 && builder->list->count % LOOKS_A_CLOCK == 0)
 			result = builder_check_time(builder, until_ns);
 	}
-	/* who has given up his memory has an empty list, as the text is then */
+	/* a process that has given up its memory has an empty text, so its list is empty as well */
 	return result == -ENOENT || (result == -ESRCH && builder->list->count == 0) ? 0 : result;
 }
 
-/* Takes the whole lines at the beginning of a text, and returns what they take of it. */
+/* Parses the complete lines at the beginning of a text; *taken is their length. */
 static int
 take_lines(Builder *builder, char *text, size_t *taken)
 {
@@ -295,7 +295,10 @@ take_lines(Builder *builder, char *text, size_t *taken)
 	return result;
 }
 
-/* A line longer than the buffer ends the list: no kernel writes one. */
+/*
+ * Reads the list from the text. A line longer than the buffer ends the list; the kernel does not
+ * write such lines.
+ */
 static int
 read_text(int fd, Builder *builder, int64_t until_ns)
 {
@@ -344,7 +347,7 @@ mapping_list_read(uint32_t pid, size_t limit, MappingList *list)
 	result = read_by_queries(fd, &builder, until_ns);
 	if (result == -ENOTTY || result == -ENAMETOOLONG)
 	{
-		mapping_list_release(NULL, list); /* no file is opened yet */
+		mapping_list_release(NULL, list); /* no file has been opened yet */
 		builder = builder_begin(list, limit);
 		result = read_text(fd, &builder, until_ns);
 	}

@@ -1,7 +1,6 @@
 /*
  * mapping_list.h
- *		The executable mappings of a process as they were seen at one moment, with the files behind
- *		them.
+ *		The executable mappings of a process at one moment, and their files.
  */
 #ifndef COLLECTOR_MAPPING_LIST_H
 #define COLLECTOR_MAPPING_LIST_H
@@ -17,7 +16,7 @@ typedef enum MappingKind
 {
 	MAPPING_FILE,
 	MAPPING_VDSO,
-	MAPPING_ANONYMOUS, /* executable memory without a file: a JIT compiler's */
+	MAPPING_ANONYMOUS, /* executable memory without a file, usually made by a JIT compiler */
 	MAPPING_OTHER,	   /* [vsyscall], [uprobes] */
 } MappingKind;
 
@@ -26,23 +25,23 @@ typedef struct Mapping
 	ProcMapping map; /* its name belongs to the list */
 	MappingKind kind;
 	bool file_tried;
-	MappedFile *file; /* held; NULL: not opened, or not to be had */
+	MappedFile *file; /* a reference; NULL if not opened or not available */
 } Mapping;
 
 /*
- * The most mappings that a list has. The memory and time that a reading takes are in proportion to
- * its limit: a process may have 65,530 mappings, whose names have 4 kB each.
+ * The maximum length of a list. A process may have 65,530 mappings with names of 4 kB each; memory
+ * and time of a read are proportional to this limit.
  */
 #define MAPPINGS_MAX 8192
 
-/* Zeroed: empty. Looked at not before begin_ns and not after end_ns, CLOCK_MONOTONIC. */
+/* Zeroed: an empty list. The mappings were read between begin_ns and end_ns (CLOCK_MONOTONIC). */
 typedef struct MappingList
 {
-	Mapping *mappings; /* by ascending start, disjoint */
+	Mapping *mappings; /* disjoint, by ascending start */
 	size_t count;
-	char *names; /* each once, as a rule */
+	char *names; /* equal names are usually stored once */
 	size_t name_bytes;
-	bool is_cut; /* mappings behind the last one are missing */
+	bool is_cut; /* mappings after the last one are missing */
 	uint64_t begin_ns;
 	uint64_t end_ns;
 } MappingList;
@@ -50,35 +49,38 @@ typedef struct MappingList
 MappingKind mapping_kind(const ProcMapping *map);
 
 /*
- * Reads the list of a process, or of a thread's, with its times; to be released also on failure.
- * Beyond limit mappings (MAPPINGS_MAX at most), and beyond what names and time are allowed for so
- * many, it is cut. 0 or -errno.
+ * Reads the list of a process or thread. The list is cut beyond limit mappings (up to MAPPINGS_MAX)
+ * and beyond the bytes of names and the time that limit allows. Must be released even after a
+ * failure. Returns 0 or -errno.
  */
 int mapping_list_read(uint32_t pid, size_t limit, MappingList *list);
 
 /*
- * Each makes a list of its own in *list, which is to be released also on failure: from the text of
- * a maps file, which is changed; from ascending mappings; of another list, whose files are held
- * once more. 0 or -ENOMEM.
+ * Each makes a list in *list, which must be released even after a failure: from the text of a maps
+ * file, which is modified; from ascending mappings; from another list, adding references to its
+ * files. 0 or -ENOMEM.
  */
 int mapping_list_parse(char *text, MappingList *list);
 int mapping_list_make(const ProcMapping *maps, size_t count, MappingList *list);
 int mapping_list_copy(MappedFileTable *files, const MappingList *from, MappingList *list);
 void mapping_list_release(MappedFileTable *files, MappingList *list);
 
-/* Bytes of the heap that the list holds, files not included. */
+/* Returns the heap memory of the list without its files. */
 size_t mapping_list_bytes(const MappingList *list);
 
-/* The mapping that covers the address, or NULL. */
+/* Returns the mapping that contains the address; NULL if there is none. */
 Mapping *mapping_list_find(const MappingList *list, uint64_t address);
 
 /*
- * Files that were opened already need not be opened again: those behind mappings that both lists
- * have. True where all of the older one's mappings are in the list.
+ * Copies file references from an older list to mappings that both lists have, so that these files
+ * are not opened again. Returns true if all mappings of the older list are in the new one.
  */
 bool mapping_list_inherit(MappedFileTable *files, const MappingList *older, MappingList *list);
 
-/* The file behind a mapping, which the list holds; NULL: it was not opened, or there is none. */
+/*
+ * Returns the file of a mapping, whose reference belongs to the list; NULL if it was not opened or
+ * there is none.
+ */
 MappedFile *mapping_file(MappedFileTable *files, Mapping *mapping);
 
 #endif

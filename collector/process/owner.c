@@ -1,6 +1,6 @@
 /*
  * owner.c
- *		Hashes of users and control groups.
+ *		Hashes users and control groups into owners.
  */
 #include "process/owner.h"
 
@@ -16,7 +16,7 @@
 #define CGROUP_LIMIT_BYTES ((size_t) 64 * 1024)
 #define USER_RANGE		   65536U
 
-/* Of hashes, because names of control groups may be for the process to choose. */
+/* The seed is secret, because processes may choose names of control groups. */
 static uint64_t seed;
 static pthread_once_t seeded = PTHREAD_ONCE_INIT;
 

@@ -1,13 +1,15 @@
 /*
  * owner.h
- *		The owner of a process: who pays for what it makes the agent do.
+ *		The owner of a process, which pays for the work that the process causes.
  *
- * An owner is a user in a control group, as far down as the group's path is not for the user to
- * choose: whoever has a delegated subtree makes groups below it. Ranges of 65,536 users count as
- * one user, because user namespaces give such a range to whoever asks. Each account of the agent
- * (probes, mappings, mapped files, unwind tables, series, symbols) is kept by this number.
+ * An owner is a user in a control group. Of the group's path only the part counts that the user
+ * cannot choose, because a user with a delegated subtree may make groups below it. A range of
+ * 65,536 users counts as one user, because user namespaces hand out such ranges. All accounts of
+ * the agent (probes, mappings, mapped files, unwind tables, series, symbols) are kept by this
+ * number.
  *
- * The kernel answers these questions at once, as none of them takes a lock of the process's memory.
+ * The kernel answers these questions without blocking: none of them takes a lock of the process's
+ * memory.
  */
 #ifndef COLLECTOR_OWNER_H
 #define COLLECTOR_OWNER_H
@@ -17,21 +19,22 @@
 #include "labels/cgroup.h"
 
 #define USER_UNKNOWN UINT32_MAX
-#define OWNER_ENDED	 UINT64_MAX /* processes that ended before their control group was known */
+/* owner of processes that exited before their control group was known */
+#define OWNER_ENDED	 UINT64_MAX
 
-/* The owner of a user's processes in the control group with this path. Never 0 or OWNER_ENDED. */
+/* Returns the owner for a user and the path of a control group; never 0 or OWNER_ENDED. */
 uint64_t owner_of(uint32_t user, const char *group);
 
-/* Like owner_of(), but for a process by /proc; OWNER_ENDED if it has ended. */
+/* Like owner_of(), but reads user and group from /proc; OWNER_ENDED if the process has exited. */
 uint64_t owner_of_process(uint32_t pid);
 
 /*
- * The effective user; USER_UNKNOWN if the process has ended. The directory of a process shows the
- * user of one that must not be dumped, too; the files in it show root.
+ * Returns the effective user; USER_UNKNOWN if the process has exited. Reads the owner of /proc/PID,
+ * which is right for undumpable processes as well; the files within belong to root then.
  */
 uint32_t process_read_user(uint32_t pid);
 
-/* CLOCK_MONOTONIC when the control group had been read; 0 if it cannot be read. */
+/* Reads the control group. Returns CLOCK_MONOTONIC after the read; 0 if it cannot be read. */
 uint64_t process_read_cgroup(uint32_t pid, CgroupLabels *cgroup);
 
 #endif

@@ -1,14 +1,14 @@
 /*
  * past_images.c
- *		A memory of the side-band: exec images by process, newest first.
+ *		A history of exec images by process, newest first, from side-band events.
  *
- * 1. Each event (fork, thread, exec, mapping) is noted with the process that it is about.
- * 2. What an image mapped is a layout (layout.h). A forked child shares its parent's until one of
- *    them maps more.
- * 3. Asked for a moment, the image is found that the process executed then, and its mappings are
- *    painted over each other in their order: what lies on top was there.
- * 4. Where there is no room, processes that have ended go first, then those that were silent for
- *    longest. From when on all is known is remembered with each layout and for all that went.
+ * 1. Each event (fork, thread, exec, mapping) updates the process that it is about.
+ * 2. The mappings of an image form a layout (layout.h). A forked child shares its parent's layout
+ * until one of them maps more.
+ * 3. To answer for a moment, find the image that the process executed then, and paint its mappings
+ * over each other in their order: the topmost one was visible.
+ * 4. If there is no room, drop exited processes first, then those without events for longest. Each
+ * layout, and the table for all dropped processes, remembers from which moment on it is complete.
  */
 #include "process/past_images.h"
 
@@ -22,48 +22,49 @@
 #include "base/clock.h"
 #include "process/layout.h"
 
-#define MAX_IMAGES 4 /* of a pid */
+#define MAX_IMAGES 4 /* for each pid */
 
-#define MAX_PASSED_OVER 8 /* that still run, until one of them goes all the same */
+#define MAX_PASSED_OVER 8 /* running processes to skip before one of them is dropped anyway */
 
-#define THREADS_UNKNOWN UINT32_MAX /* those of a process whose beginning was not seen */
+#define THREADS_UNKNOWN UINT32_MAX /* number of threads of a process whose start was not observed */
 
 typedef struct PastImage
 {
 	uint64_t since_ns;
-	Layout *layout; /* NULL: not known */
+	Layout *layout; /* NULL if not known */
 } PastImage;
 
 typedef struct PastProcess
 {
 	uint32_t pid;
 	uint32_t count;
-	uint32_t threads;			  /* that run; 0: it has ended */
-	uint64_t mapped_ns;			  /* the last time */
-	uint64_t file_mapped_ns;	  /* … that code of a file took another's place */
+	uint32_t threads;			  /* running threads; 0 if the process has exited */
+	uint64_t mapped_ns;			  /* last mapping of any kind … */
+	uint64_t file_mapped_ns;	  /* … and last mapping of a file's code over other memory */
 	PastImage images[MAX_IMAGES]; /* newest first */
-	UT_hash_handle hh;			  /* the table's order is that of the last event: oldest first */
+	UT_hash_handle hh;			  /* the table is ordered by the last event, oldest first */
 } PastProcess;
 
 struct PastImages
 {
-	Sideband *sideband; /* NULL: nothing is told */
+	Sideband *sideband; /* NULL if we do not listen */
 	size_t limit;
 	size_t limit_bytes;
-	size_t bytes;		 /* that processes and layouts take */
-	uint64_t pushed_out; /* processes, for want of bytes */
-	/* what processes that are not known here mapped, they mapped before: those that run, … */
+	size_t bytes;		 /* memory of processes and layouts */
+	uint64_t pushed_out; /* processes dropped because of limit_bytes */
+	/* A process that is not in the table made its mappings before this moment if it runs, … */
 	uint64_t forgotten_ns;
-	uint64_t forgotten_ended_ns; /* … those that have ended, which may have samples under way */
-	uint64_t updated_ns;		 /* what was told up to here is taken in */
+	/* … and before this one if it has exited, but may still have samples on their way */
+	uint64_t forgotten_ended_ns;
+	uint64_t updated_ns; /* all events up to here have been processed */
 	uint64_t lost;
 	uint64_t gaps;
 	uint64_t kernel_changes;
 	PastProcess *processes;
-	bool found_valid; /* the last process that was looked for: often the next one as well */
+	bool found_valid; /* the last lookup, because the next one is often for the same pid */
 	uint32_t found_pid;
 	PastProcess *found;
-	ProcMapping painted[2 * LAYOUT_MAX_MAPPINGS]; /* what past_images_find returned */
+	ProcMapping painted[2 * LAYOUT_MAX_MAPPINGS]; /* result of past_images_find() */
 };
 
 static PastProcess *
@@ -105,8 +106,8 @@ remove_all(PastImages *images)
 }
 
 /*
- * Forgets the one that was silent for longest of those that have ended: whoever runs would have to
- * be asked anew, again and again where programs come and go by the hundred.
+ * Drops the process without events for longest, preferring exited ones: a running one would have to
+ * be read from /proc again, over and over on hosts that start hundreds of programs.
  */
 static void
 forget_one(PastImages *images)
@@ -134,7 +135,10 @@ add_image(PastProcess *process, uint64_t since_ns, Layout *layout)
 	process->count++;
 }
 
-/* The process, as the one of the latest event; NULL without memory. */
+/*
+ * Returns the process, creating it if needed, and moves it to the end of the table's order; NULL on
+ * out of memory.
+ */
 static PastProcess *
 touch_process(PastImages *images, uint32_t pid)
 {
@@ -158,7 +162,7 @@ touch_process(PastImages *images, uint32_t pid)
 	return process;
 }
 
-/* What is known of the pid from before is about another process. */
+/* Begins a new process. Earlier images of the pid belong to another one. */
 static void
 note_fork(PastImages *images, const SidebandEvent *event)
 {
@@ -169,7 +173,7 @@ note_fork(PastImages *images, const SidebandEvent *event)
 	if (layout == NULL && find_process(images, event->pid) == NULL)
 		return;
 	if (layout != NULL)
-		layout->references++; /* before the parent can be pushed out */
+		layout->references++; /* the parent may be dropped by touch_process() */
 	process = touch_process(images, event->pid);
 	if (process == NULL)
 		layout_release(layout);
@@ -199,10 +203,14 @@ note_exec(PastImages *images, const SidebandEvent *event)
 
 	if (process == NULL)
 		return;
-	process->threads = 1; /* the others had to end */
+	process->threads = 1; /* exec ends all other threads */
 	add_image(process, event->time_ns, layout_create(&images->bytes, true, 0));
 }
 
+/*
+ * Adds a mapping to the current image, unless it changes nothing (layout_has()). If an allocation
+ * fails, the layout is dropped, and the image is unknown from here on.
+ */
 static void
 note_map(PastImages *images, const SidebandEvent *event)
 {
@@ -233,11 +241,11 @@ note_map(PastImages *images, const SidebandEvent *event)
 }
 
 /*
- * Those that were silent for longest go; the one that was just told of as well, where it alone is
- * too much.
+ * Drops the processes without events for longest while the limit is exceeded; finally even the one
+ * just updated, if it alone is too large.
  */
 static void
-push_out(PastImages *images)
+enforce_byte_limit(PastImages *images)
 {
 	while (images->bytes > images->limit_bytes && images->processes != NULL)
 	{
@@ -274,11 +282,11 @@ past_images_note(void *context, const SidebandEvent *event)
 			remove_all(images);
 			images->forgotten_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 			images->lost += event->lost;
-			/* that nothing is known of what was before we began to listen is no gap */
+			/* at the start, lacking earlier events is not a gap */
 			images->gaps += event->lost == 0 && images->sideband != NULL;
 			break;
 	}
-	push_out(images);
+	enforce_byte_limit(images);
 }
 
 int
@@ -346,7 +354,7 @@ past_images_follow_cpus(PastImages *images)
 		sideband_follow_cpus(images->sideband);
 }
 
-/* The image that the process executed then; NULL: not known. */
+/* Returns the image that the process executed at time_ns; NULL if not known. */
 static const PastImage *
 find_image(PastImages *images, uint32_t pid, uint64_t time_ns)
 {
@@ -368,7 +376,7 @@ past_images_since_ns(PastImages *images, uint32_t pid, uint64_t time_ns)
 	return image != NULL ? image->since_ns : 0;
 }
 
-/* Its mappings, all of them; NULL: not known. */
+/* Returns the image's layout if it is complete; otherwise NULL. */
 static const Layout *
 find_whole_layout(PastImages *images, uint32_t pid, uint64_t time_ns)
 {
@@ -456,7 +464,7 @@ past_images_mapped_ns(PastImages *images, uint32_t pid, uint64_t time_ns)
 		return UINT64_MAX;
 	if (process != NULL)
 		return process->mapped_ns;
-	/* who has ended since may be one that is forgotten */
+	/* a process that has exited since may be one of the dropped ones */
 	if (time_ns < images->forgotten_ended_ns && images->forgotten_ns < images->forgotten_ended_ns)
 		return images->forgotten_ended_ns;
 	return images->forgotten_ns;

@@ -1,6 +1,6 @@
 /*
  * patience.c
- *		Timeouts of one thread's probes, and closing.
+ *		Timeouts of one thread's probes, and closes that may block.
  */
 #include "process/patience.h"
 
@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/grow.h"
 
-#define CLOSE_AGAIN	 16 /* descriptors that stayed open, each time */
+#define CLOSE_AGAIN	 16 /* number of retries of pending closes in one call */
 #define STALL_NS	 (10 * NS_PER_S)
 #define STALL_MAX_NS (64 * STALL_NS)
 
@@ -56,7 +56,7 @@ patience_run(Patience *patience, Probe *probe, uint64_t wait_ns)
 typedef struct CloseProbe
 {
 	Probe probe;
-	bool *kept; /* the caller's, not to be used once it has run */
+	bool *kept; /* the caller's flag; must not be used after run */
 	int fd;
 	bool ran;
 } CloseProbe;
@@ -70,7 +70,7 @@ run_close(Probe *probe)
 	close(closing->fd);
 }
 
-/* False without memory. */
+/* Puts a descriptor aside to be closed later. Returns false on out of memory. */
 static bool
 keep_open(Patience *patience, int fd)
 {
@@ -81,7 +81,7 @@ keep_open(Patience *patience, int fd)
 	return true;
 }
 
-/* In the caller's thread where it has not run. */
+/* Runs in the caller's thread if run_close() has not started. */
 static void
 discard_close(Probe *probe)
 {
@@ -92,7 +92,9 @@ discard_close(Probe *probe)
 	free(closing);
 }
 
-/* The device of a file as far as this machine knows, without a question to its server; else 0. */
+/*
+ * Returns the device of a file from the kernel's cache, without asking its server; 0 if not known.
+ */
 static uint64_t
 device_of(int fd)
 {
@@ -103,7 +105,10 @@ device_of(int fd)
 	return makedev(status.stx_dev_major, status.stx_dev_minor);
 }
 
-/* As prober_run(). *kept: the descriptor is still open, and no thread is at it. */
+/*
+ * Closes a descriptor like prober_run(). Sets *kept if the descriptor is still open and no thread
+ * is closing it.
+ */
 static int
 close_one(Patience *patience, int fd, uint64_t wait_ns, bool *kept)
 {
@@ -126,7 +131,7 @@ close_one(Patience *patience, int fd, uint64_t wait_ns, bool *kept)
 	return result;
 }
 
-/* The same, with one that is still open put aside. */
+/* Like close_one(), but puts a descriptor aside that is still open. */
 static int
 close_or_keep(Patience *patience, int fd)
 {
@@ -147,14 +152,14 @@ patience_try_close(Patience *patience, int fd, uint64_t wait_ns)
 	return !kept;
 }
 
-/* Closes some of those that stayed open, until one makes us wait. */
+/* Closes some of the descriptors that were put aside, until one times out. */
 static void
 close_again(Patience *patience)
 {
 	size_t left = MIN(patience->open_count, CLOSE_AGAIN);
 	int result = 0;
 
-	/* the one that stayed open first; one whose device is still avoided goes to the end again */
+	/* oldest first; one whose device is still avoided goes to the end again */
 	for (; result != -ETIMEDOUT && left > 0; left--)
 	{
 		int oldest = patience->open[0];

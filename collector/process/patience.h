@@ -1,6 +1,6 @@
 /*
  * patience.h
- *		A prober of one thread, and descriptors that are closed by it.
+ *		A prober of one thread, and descriptors that it still has to close.
  */
 #ifndef COLLECTOR_PATIENCE_H
 #define COLLECTOR_PATIENCE_H
@@ -25,8 +25,9 @@ typedef struct Patience
 } Patience;
 
 /*
- * What did not answer is left alone, for 10 s and then each time four times as long, 11 minutes at
- * most: asking leaves a thread behind. Zeroed: it was never asked.
+ * Backoff for a file or process that did not answer, because each attempt may leave a blocked
+ * thread behind: 10 s, then four times as long after each failure, up to 11 minutes. Zeroed: it has
+ * always answered.
  */
 typedef struct Stall
 {
@@ -43,32 +44,32 @@ void patience_fini(Patience *patience);
 int patience_run(Patience *patience, Probe *probe, uint64_t wait_ns);
 
 /*
- * Closes a descriptor of a file, whose file system may want to know of it and let us wait. If no
- * thread may be had for that, it stays open and is tried again after a later one.
+ * Closes a descriptor whose file system may block the close. If no thread is available, the
+ * descriptor stays open, and a later call tries again.
  */
 void patience_close(Patience *patience, int fd);
 
-/* Files that may be opened while others wait to be closed. */
+/* The files that may be opened while others wait to be closed. */
 typedef enum PatienceRoom
 {
 	PATIENCE_ROOM_NONE,
-	PATIENCE_ROOM_KERNEL, /* those of file systems that the kernel itself serves */
+	PATIENCE_ROOM_KERNEL, /* files of file systems that the kernel serves */
 	PATIENCE_ROOM_ALL,
 } PatienceRoom;
 
 /*
- * Returns the files of a device (0: of an unknown one) that may be opened. A device of which
- * PATIENCE_DEVICE_OPEN_MAX descriptors wait to be closed gets no more of them, and once
- * PATIENCE_OPEN_MAX wait in all, no program's file system does: descriptors are this process's, and
- * are not to be used up by file systems that do not answer. Tries to close some first.
+ * Returns which files of a device (0 if not known) may be opened. A device with
+ * PATIENCE_DEVICE_OPEN_MAX descriptors to close gets no more; once PATIENCE_OPEN_MAX wait in total,
+ * no FUSE file system does. Otherwise file systems that do not answer could use up the descriptors
+ * of this process. Tries to close some first.
  */
 PatienceRoom patience_room(Patience *patience, uint64_t device);
 
 /*
- * Like patience_close(), but waits no longer than wait_ns. False if no thread may be had for that:
- * the descriptor is still open, and the caller's.
+ * Like patience_close(), but waits for up to wait_ns. Returns false if no thread was available: the
+ * descriptor is still open and belongs to the caller.
  */
 bool patience_try_close(Patience *patience, int fd, uint64_t wait_ns);
-#define PATIENCE_CLOSE_NS UINT64_C(50000000) /* for a file */
+#define PATIENCE_CLOSE_NS UINT64_C(50000000) /* suitable for a regular file */
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * prober.c
- *		Threads that serve, those that never came back, and the accounts of those who kept them.
+ *		Worker threads, abandoned threads, and the accounts of the owners that caused them.
  */
 #include "process/prober.h"
 
@@ -19,15 +19,15 @@
 #include "process/proc_file.h"
 
 #define STACK_BYTES ((size_t) 256 * 1024)
-#define BUSY_NS		NS_PER_S /* at most, for a processor */
+#define BUSY_NS		NS_PER_S /* longest extra wait for a CPU */
 
 #define STAT_LIMIT_BYTES 4096
 
 #define WAIT_LESS_NS  (NS_PER_S / 200)
-#define COST		  20 /* times what was waited */
+#define COST		  20 /* factor for timeouts */
 #define COST_ANSWERED 10
 #define BURST_NS	  (10 * NS_PER_S)
-#define ALL_BURST_NS  (3 * BURST_NS) /* of all debtors together */
+#define ALL_BURST_NS  (3 * BURST_NS) /* all debtors together */
 #define DEBTORS		  32
 
 enum
@@ -38,27 +38,27 @@ enum
 	PROBE_ABANDONED,
 };
 
-/* One thread. It serves one caller at a time, and frees this as it ends. */
+/* A worker thread. It serves one caller at a time, and frees this structure when it ends. */
 typedef struct Server
 {
 	struct Prober *prober;
 	pthread_cond_t asked;
 	pthread_cond_t done;
-	Probe *probe; /* that it is to run next */
-	pid_t id;	  /* 0: it has not begun */
+	Probe *probe; /* the next probe to run */
+	pid_t id;	  /* 0 until the thread has started */
 	struct Server *next_idle;
 } Server;
 
 struct Prober
 {
-	pthread_mutex_t mutex; /* guards all that follows, and the states of probes */
+	pthread_mutex_t mutex; /* guards everything below, and the states of probes */
 	Server *idle;
-	uint32_t threads; /* of all kinds */
-	Probe *stuck;	  /* that were abandoned, and run still */
+	uint32_t threads; /* idle, busy and abandoned */
+	Probe *stuck;	  /* abandoned probes that still run */
 	uint32_t stuck_count;
 	bool ending;
 	Allowance all_waits;
-	KeyedAllowance debtors[DEBTORS]; /* owners, or devices, that did not answer in time */
+	KeyedAllowance debtors[DEBTORS]; /* owners or devices that did not answer in time */
 	uint64_t timeouts;
 };
 
@@ -82,7 +82,7 @@ prober_destroy(Prober *prober)
 	free(prober);
 }
 
-/* Mutex held. */
+/* Removes a probe from the abandoned ones. The caller must hold the mutex. */
 static void
 forget_stuck(Prober *prober, Probe *probe)
 {
@@ -94,7 +94,10 @@ forget_stuck(Prober *prober, Probe *probe)
 	prober->stuck_count--;
 }
 
-/* Runs the server's probe; false if it was abandoned meanwhile. Mutex held, but while it runs. */
+/*
+ * Runs the worker's probe. Returns false if it was abandoned in the meantime. The caller must hold
+ * the mutex, which is released during the run.
+ */
 static bool
 run_probe(Server *server)
 {
@@ -127,8 +130,9 @@ server_free(Server *server)
 	free(server);
 }
 
+/* Body of a worker thread: runs probes until the prober is freed, or one of them was abandoned. */
 static void *
-serve(void *argument)
+server_main(void *argument)
 {
 	Server *server = argument;
 	Prober *prober = server->prober;
@@ -185,7 +189,10 @@ server_create(Prober *prober)
 	return server;
 }
 
-/* An idle server, or a new one; NULL if too many threads are left behind. Mutex held. */
+/*
+ * Returns an idle worker or a new one; NULL if too many threads are abandoned. The caller must hold
+ * the mutex.
+ */
 static Server *
 take_server(Prober *prober)
 {
@@ -205,7 +212,7 @@ take_server(Prober *prober)
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	result = pthread_create(&thread, &attributes, serve, server);
+	result = pthread_create(&thread, &attributes, server_main, server);
 	pthread_attr_destroy(&attributes);
 	if (result != 0)
 	{
@@ -216,7 +223,7 @@ take_server(Prober *prober)
 	return server;
 }
 
-/* Mutex held. */
+/* Makes a worker idle again. The caller must hold the mutex. */
 static void
 give_server(Prober *prober, Server *server)
 {
@@ -224,7 +231,10 @@ give_server(Prober *prober, Server *server)
 	prober->idle = server;
 }
 
-/* Has the device, or the owner, as many threads left behind as it may? 0: not known. Mutex held. */
+/*
+ * Returns whether the device or the owner has reached its limit of abandoned threads; 0 means not
+ * known. The caller must hold the mutex.
+ */
 static bool
 has_too_many(const Prober *prober, uint64_t device, uint64_t owner)
 {
@@ -262,14 +272,20 @@ prober_avoids_owner(Prober *prober, uint64_t owner)
 	return avoids;
 }
 
-/* The account that a probe's waits are on: its owner's, else its device's, else the common one. */
+/*
+ * Returns the account for a probe's waits: its owner's, otherwise its device's, otherwise the
+ * common one (0).
+ */
 static uint64_t
 debtor_key(const Probe *probe)
 {
 	return probe->owner != 0 ? probe->owner : probe->subject.device;
 }
 
-/* How long the probe is waited for. Mutex held. */
+/*
+ * Returns how long to wait for the probe: shorter if its account is overdrawn. The caller must hold
+ * the mutex.
+ */
 static uint64_t
 wait_of(Prober *prober, const Probe *probe, uint64_t now_ns, uint64_t wait_ns)
 {
@@ -281,7 +297,10 @@ wait_of(Prober *prober, const Probe *probe, uint64_t now_ns, uint64_t wait_ns)
 	return wait_ns;
 }
 
-/* Mutex held. */
+/*
+ * Charges the time since begin_ns times cost to the probe's account. The caller must hold the
+ * mutex.
+ */
 static void
 charge_wait(Prober *prober, const Probe *probe, uint64_t begin_ns, uint64_t cost)
 {
@@ -294,8 +313,8 @@ charge_wait(Prober *prober, const Probe *probe, uint64_t begin_ns, uint64_t cost
 }
 
 /*
- * Does the thread wait for a processor, not for an answer? On a busy machine that takes its time
- * too, and says nothing against the process.
+ * Returns whether the thread is runnable, that is, it waits for a CPU and not for an answer. On a
+ * busy machine that takes time as well and is not the process's fault.
  */
 static bool
 waits_for_processor(pid_t id)
@@ -316,7 +335,10 @@ waits_for_processor(pid_t id)
 	return runs;
 }
 
-/* Until the probe is done or the time has come: 0 or ETIMEDOUT. Mutex held. */
+/*
+ * Waits until the probe is done or until_ns has passed: 0 or ETIMEDOUT. The caller must hold the
+ * mutex.
+ */
 static int
 wait_until_done(Server *server, const Probe *probe, uint64_t until_ns)
 {
@@ -328,7 +350,10 @@ wait_until_done(Server *server, const Probe *probe, uint64_t until_ns)
 	return probe->state == PROBE_DONE ? 0 : result;
 }
 
-/* Does the server that has the probe wait for a processor? Mutex held, but while that is read. */
+/*
+ * Returns whether the worker of the probe waits for a CPU. The caller must hold the mutex, which is
+ * released during the check.
+ */
 static bool
 server_is_busy(const Server *server, const Probe *probe)
 {
@@ -342,8 +367,9 @@ server_is_busy(const Server *server, const Probe *probe)
 }
 
 /*
- * The same, with more time while the thread waits for a processor. *is_slow: the answer did not
- * come at once, and not for want of a processor. Mutex held, but now and then.
+ * Like wait_until_done(), but extends the wait while the thread waits for a CPU. *is_slow: the
+ * answer took longer than WAIT_LESS_NS, and not for lack of a CPU. The caller must hold the mutex,
+ * which is released at times.
  */
 static int
 wait_patiently(Server *server, const Probe *probe, uint64_t begin_ns, uint64_t wait_ns,
@@ -367,8 +393,9 @@ wait_patiently(Server *server, const Probe *probe, uint64_t begin_ns, uint64_t w
 }
 
 /*
- * The probe is the thread's, which is left behind with it. One that has not begun is nobody's, and
- * its thread serves again. Mutex held, and given back.
+ * Gives the probe up. If it runs, its thread is abandoned with it; if it has not started, the
+ * worker is idle again and the probe is discarded here. The caller must hold the mutex, which is
+ * released.
  */
 static void
 abandon_probe(Prober *prober, Server *server, Probe *probe)
@@ -393,7 +420,10 @@ abandon_probe(Prober *prober, Server *server, Probe *probe)
 	probe->discard(probe);
 }
 
-/* Is some owner, or device, to be asked less? Otherwise nobody's owner need be known. */
+/*
+ * Returns whether any account is overdrawn or any thread abandoned. Otherwise no owner needs to be
+ * determined.
+ */
 static bool
 has_debtors(Prober *prober, uint64_t now_ns)
 {
@@ -405,7 +435,10 @@ has_debtors(Prober *prober, uint64_t now_ns)
 	return has;
 }
 
-/* Notes the owner of a probe that did not return. True if it has returned meanwhile. Mutex held. */
+/*
+ * Determines the owner of a probe that did not return. Returns true if it has returned in the
+ * meantime. The caller must hold the mutex, which is released during the lookup.
+ */
 static bool
 note_owner(Prober *prober, Probe *probe)
 {

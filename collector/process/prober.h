@@ -1,18 +1,18 @@
 /*
  * prober.h
- *		Calls that may never return, made by threads that can be left behind.
+ *		Makes calls that may never return, on threads that can be left behind.
  *
- * /proc of a process whose memory is locked, a file of a network or user-space file system: the
- * kernel answers when the process or the server does, and no signal but SIGKILL ends the wait. A
- * call that takes too long is left to its thread; another thread makes the next one.
+ * /proc of a process whose memory is locked, or a file of NFS or FUSE, answers only when the
+ * process or server does, and only SIGKILL ends the wait. A call that takes too long is abandoned
+ * together with its thread; another thread makes the next call.
  *
- * Threads that are left behind are counted for each device and for each owner of processes, so that
- * neither uses up the threads of all others: a device with PROBER_DEVICE_STUCK of them is not asked
- * before one has returned, nor is an owner with PROBER_OWNER_STUCK. Waiting is an account of each
- * owner: a call that does not return in time costs twenty times the wait, and one about a process
- * that returns, but sleeps for 5 ms, ten times. An owner that owes more than ten seconds is waited
- * for 5 ms at most. So an owner takes a tenth of its caller's time in the long run. Late answers of
- * a device alone cost nothing, because local disks are slow too, and all share them.
+ * Abandoned threads are counted for each device and for each owner of processes, so that neither
+ * can use up the threads of the others: a device with PROBER_DEVICE_STUCK of them, or an owner with
+ * PROBER_OWNER_STUCK, is not asked until one returns. Each owner has an account of waiting time: a
+ * call that times out costs twenty times the wait; a call about a process that answers after
+ * sleeping for 5 ms costs ten times. For an owner that owes more than ten seconds, waits are
+ * limited to 5 ms. So in the long run an owner can take a tenth of its caller's time. Late answers
+ * of a device cost nothing, because local disks can be slow and all owners share them.
  */
 #ifndef COLLECTOR_PROBER_H
 #define COLLECTOR_PROBER_H
@@ -26,60 +26,60 @@
 
 typedef struct Prober Prober;
 
-/* Who answers the call; zeroes where that is not known. */
+/* The object that must answer the call; zero if not known. */
 typedef struct ProbeSubject
 {
 	uint64_t device; /* st_dev of the file system that is asked */
-	uint64_t owner;	 /* who pays for it (process/owner.h) … */
-	uint32_t pid;	 /* … otherwise the owner of this process, which is asked for if need be */
+	uint64_t owner;	 /* owner that pays (process/owner.h) … */
+	uint32_t pid; /* … or, if that is 0, a process whose owner is determined when it is needed */
 } ProbeSubject;
 
-/* First member of a larger structure, which has what the call needs and gets. */
+/* The first member of a larger structure with the arguments and results of the call. */
 typedef struct Probe
 {
 	void (*run)(struct Probe *probe);
 	/*
-	 * In the caller's thread, as it gives up: takes out of the probe what is there already, and
-	 * sets the device or the owner that does not answer, if run asks several. Run goes on
-	 * meanwhile. May be NULL.
+	 * Called in the caller's thread when it gives up, while run may still be running. Copies
+	 * finished results out of the probe. If run asks several devices or owners, sets the one that
+	 * does not answer. May be NULL.
 	 */
 	void (*salvage)(struct Probe *probe);
-	/* after a run that came too late: gives back what it got, and frees the probe */
+	/* called after an abandoned run has returned: releases the results and frees the probe */
 	void (*discard)(struct Probe *probe);
 	ProbeSubject subject;
-	uint64_t owner; /* for whom a thread is left behind: set by the prober, or by salvage */
-	/* the prober's */
+	uint64_t owner; /* owner of the abandoned thread; set by the prober or by salvage */
+	/* private to the prober */
 	int state;
 	struct Probe *next_stuck;
 } Probe;
 
-/* Threads are started as they are needed. 0 or -ENOMEM. */
+/* Makes a prober; threads are started when needed. 0 or -ENOMEM. */
 int prober_create(Prober **prober);
 
-/* Accepts NULL. Threads that are left behind end when their calls do, and nobody waits for them. */
+/* Accepts NULL. Abandoned threads end when their calls return; nobody waits for them. */
 void prober_free(Prober *prober);
 
 /*
- * Runs the probe, and waits for it no longer than wait_ns; up to a second longer while its thread
- * waits for a processor. 0: it has run, and stays the caller's. -ETIMEDOUT: it is the prober's, and
- * will be discarded. -EBUSY: likewise, because too many threads are left behind. Any thread; no
- * lock that another thread needs may be held.
+ * Runs the probe and waits for up to wait_ns, or a second longer while its thread waits for a CPU.
+ * Returns 0 if it has run; the probe belongs to the caller. After -ETIMEDOUT, or -EBUSY if too many
+ * threads are abandoned, it belongs to the prober, which will discard it. Any thread; the caller
+ * must not hold a lock that other threads need.
  */
 int prober_run(Prober *prober, Probe *probe, uint64_t wait_ns);
 
 /*
- * Has the device as many threads left behind as it may? Asked by a probe that runs, before each of
- * several devices; true is counted.
+ * Returns whether the device has reached its limit of abandoned threads; a refusal is counted. For
+ * probes that ask several devices, before each of them.
  */
 bool prober_avoids(Prober *prober, uint64_t device);
 
-/* Like prober_avoids(), but for an owner (process/owner.h). Not counted. */
+/* Like prober_avoids(), but for an owner (process/owner.h), and not counted. */
 bool prober_avoids_owner(Prober *prober, uint64_t owner);
 
-/* Threads that were left behind, and wait still. */
+/* Number of abandoned threads that have not returned yet. */
 uint32_t prober_stuck(Prober *prober);
 
-/* Times that a call did not return in time, or was not made because of others that had not. */
+/* Number of calls that timed out or were refused because of abandoned threads. */
 uint64_t prober_timeouts(Prober *prober);
 
 #endif

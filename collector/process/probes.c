@@ -1,6 +1,6 @@
 /*
  * probes.c
- *		Probes that read /proc, and that open files.
+ *		Probes that read /proc and open files.
  */
 #include "process/probes.h"
 
@@ -13,6 +13,10 @@
 
 #include "process/owner.h"
 
+/*
+ * Reads everything about a process. /proc/PID/stat comes last, because the caller verifies the rest
+ * by it.
+ */
 static void
 run_look(Probe *probe)
 {
@@ -22,13 +26,13 @@ run_look(Probe *probe)
 	look->error = mapping_list_read(look->pid, look->mapping_limit, &look->mappings);
 	if (look->error == 0 && look->mappings.count == 0 && look->tid != look->pid)
 	{
-		/* the first thread has ended: /proc shows the process by any other one, too */
+		/* the first thread has exited: any other thread shows the process, too */
 		look->proc_id = look->tid;
-		mapping_list_release(NULL, &look->mappings); /* no file is opened yet */
+		mapping_list_release(NULL, &look->mappings); /* no file has been opened yet */
 		look->error = mapping_list_read(look->tid, look->mapping_limit, &look->mappings);
 	}
 	if (look->error == 0 && look->mappings.count == 0)
-		look->error = -ESRCH; /* it has given up its memory and waits for its parent */
+		look->error = -ESRCH; /* a zombie: it has given up its memory */
 	if (look->error != 0)
 		return;
 	look->cgroup_ns = process_read_cgroup(look->proc_id, &look->cgroup);
@@ -114,20 +118,24 @@ process_look_stat(Prober *prober, uint32_t pid, uint64_t wait_ns, ProcStat *stat
 	return error;
 }
 
-/* Names are copies: who asked may be gone before the answer. */
+/* Names are copies, because the caller may be gone before the answer. */
 typedef struct FilesProbe
 {
 	Probe probe;
 	Prober *prober;
-	MappedFileTable *files; /* held */
+	MappedFileTable *files; /* held by a reference */
 	FileOwner owner;
-	WantedFile *answer; /* the caller's, until salvage; as is … */
-	size_t *answered;	/* … how many of them were tried */
+	WantedFile *answer; /* the caller's array, valid until salvage … */
+	size_t *answered;	/* … and its count of attempts */
 	size_t count;
 	_Atomic size_t tried;
 	WantedFile wanted[];
 } FilesProbe;
 
+/*
+ * Opens the files in order. tried is updated after each, so that salvage_files() can take the
+ * finished ones.
+ */
 static void
 run_files(Probe *probe)
 {
@@ -156,7 +164,10 @@ run_files(Probe *probe)
 	}
 }
 
-/* The caller gets what is there; the one that is waited for, and those after it, are given back. */
+/*
+ * Copies the finished files to the caller. The one that blocks, and those after it, are released by
+ * free_files().
+ */
 static void
 salvage_files(Probe *probe)
 {
@@ -187,9 +198,10 @@ free_files(Probe *probe)
 	free(files);
 }
 
+/* Makes a probe with copies of the names; NULL on out of memory. */
 static FilesProbe *
-make_files(Prober *prober, MappedFileTable *files, const FileOwner *owner, WantedFile *wanted,
-		   size_t count, size_t *answered)
+files_probe_create(Prober *prober, MappedFileTable *files, const FileOwner *owner,
+				   WantedFile *wanted, size_t count, size_t *answered)
 {
 	FilesProbe *probe = calloc(1, sizeof(*probe) + count * sizeof(*wanted));
 
@@ -223,7 +235,7 @@ void
 probe_files(Prober *prober, MappedFileTable *files, const FileOwner *owner, WantedFile *wanted,
 			size_t count, uint64_t wait_ns, size_t *tried)
 {
-	FilesProbe *probe = make_files(prober, files, owner, wanted, count, tried);
+	FilesProbe *probe = files_probe_create(prober, files, owner, wanted, count, tried);
 
 	*tried = 0;
 	for (size_t i = 0; i < count; i++)
@@ -231,7 +243,7 @@ probe_files(Prober *prober, MappedFileTable *files, const FileOwner *owner, Want
 	if (probe == NULL)
 		return;
 	if (prober_run(prober, &probe->probe, wait_ns) != 0)
-		return; /* what it had found by then is in the answer */
+		return; /* salvage_files() has stored the files opened so far */
 	salvage_files(&probe->probe);
 	free_files(&probe->probe);
 }
@@ -239,7 +251,7 @@ probe_files(Prober *prober, MappedFileTable *files, const FileOwner *owner, Want
 typedef struct CompilerProbe
 {
 	Probe probe;
-	MappedFileTable *files; /* held, as is … */
+	MappedFileTable *files; /* held by a reference, like … */
 	MappedFile *file;
 	char compiler[COMPILER_BYTES];
 } CompilerProbe;

@@ -1,7 +1,6 @@
 /*
  * probes.h
- *		What is asked of the kernel about a process, with a deadline: what /proc tells, and the
- *		files that it maps.
+ *		Reads of /proc and opens of mapped files, with a deadline.
  */
 #ifndef COLLECTOR_PROBES_H
 #define COLLECTOR_PROBES_H
@@ -19,57 +18,63 @@
 
 #define EXE_PATH_BYTES 4096
 
-/* What /proc tells about a process. */
+/* Facts about a process from /proc. */
 typedef struct ProcessLook
 {
 	Probe probe;
 	uint32_t pid;
-	uint32_t tid;	  /* of a thread of it */
-	int error;		  /* why it tells nothing about the mappings; 0 */
-	uint32_t proc_id; /* that /proc was asked by: the first thread may have ended */
+	uint32_t tid;	  /* a thread of the process */
+	int error;		  /* 0, or why the mappings could not be read */
+	uint32_t proc_id; /* pid or tid under which /proc was read: the first thread may have exited */
 	MappingList mappings;
-	char exe[EXE_PATH_BYTES]; /* "" where not known */
+	char exe[EXE_PATH_BYTES]; /* "" if not known */
 	bool exe_deleted;
 	CgroupLabels cgroup;
-	uint64_t cgroup_ns; /* when /proc told it; 0: it did not */
+	uint64_t cgroup_ns; /* when it was read; 0 if that failed */
 	size_t mapping_limit;
 	bool wants_environment;
-	char *environment; /* a string each, then an empty one; NULL: not known, or not wanted */
-	uint32_t user;	   /* USER_UNKNOWN: not known */
+	/* "NAME=value" strings and an empty one at the end; NULL if not known or not wanted */
+	char *environment;
+	uint32_t user; /* USER_UNKNOWN if not known */
 	int stat_error;
-	ProcStat stat; /* read last of all */
+	ProcStat stat; /* read last, to verify the rest */
 } ProcessLook;
 
-/* What is looked at. */
+/* Arguments of process_look(). */
 typedef struct LookAt
 {
 	uint32_t pid;
-	uint32_t tid; /* of a thread of it */
+	uint32_t tid; /* a thread of the process */
 	bool environment;
-	size_t mappings; /* that are read at most */
+	size_t mappings; /* maximum number of mappings */
 } LookAt;
 
 /*
- * 0: the look is to be ended by process_look_free. -ETIMEDOUT, -EBUSY, -ENOMEM: there is none.
+ * Reads the facts. Returns 0 and *look, for process_look_free(); otherwise -ETIMEDOUT, -EBUSY or
+ * -ENOMEM.
  */
 int process_look(Prober *prober, const LookAt *at, uint64_t wait_ns, ProcessLook **look);
 void process_look_free(ProcessLook *look);
 
-/* /proc/PID/stat alone, which waits for the end of an exec, too. As proc_stat_read, or as above. */
+/*
+ * Reads /proc/PID/stat alone, which blocks during an exec, too. Returns like proc_stat_read() or
+ * process_look().
+ */
 int process_look_stat(Prober *prober, uint32_t pid, uint64_t wait_ns, ProcStat *stat);
 
-/* What a file was compiled by. 0 or as process_look. */
+/* Determines the compiler of a file. Returns like process_look(). */
 int probe_compiler(Prober *prober, MappedFileTable *files, MappedFile *file, uint64_t wait_ns,
 				   char compiler[COMPILER_BYTES]);
 
 typedef enum WantedKind
 {
-	WANTED_MAPPING,	   /* of a process that lives */
-	WANTED_EXECUTABLE, /* its own, which is known by map.name */
-	WANTED_PAST,	   /* of one that is gone: by name in the root of pid, or in ours (0) */
+	WANTED_MAPPING,	   /* of a living process */
+	WANTED_EXECUTABLE, /* the executable of a living process; only map.name is used */
+	/* of a process that has exited: by name within the root of pid, or ours (0) */
+	WANTED_PAST,
 } WantedKind;
 
-/* By which process files are opened, and who answers for their number (mapped_file.h). */
+/* The process through which files are opened, and the owner that is charged (mapped_file.h). */
 typedef struct FileOwner
 {
 	uint32_t pid;
@@ -81,12 +86,12 @@ typedef struct WantedFile
 {
 	WantedKind kind;
 	ProcMapping map;
-	MappedFile *file; /* held; NULL: it cannot be had */
+	MappedFile *file; /* a reference; NULL if not available */
 } WantedFile;
 
 /*
- * Opens them in order, for an owner. *tried are done with; if that is not all, the next one did not
- * answer in time, or memory or threads are out.
+ * Opens the files in order. *tried is the number of finished attempts; if that is less than count,
+ * the next file did not answer in time, or memory or threads ran out.
  */
 void probe_files(Prober *prober, MappedFileTable *files, const FileOwner *owner, WantedFile *wanted,
 				 size_t count, uint64_t wait_ns, size_t *tried);

@@ -1,6 +1,6 @@
 /*
  * proc_file.c
- *		Readers of /proc/PID/stat, statm, maps and exe.
+ *		Reads /proc/PID/stat, statm, maps, exe and environ.
  */
 #include "process/proc_file.h"
 
@@ -19,17 +19,17 @@
 #define STAT_LIMIT_BYTES 4096
 #define PERMISSION_COUNT 4 /* "r-xp" */
 
-/* Fields of /proc/PID/stat counted from 1, as proc(5) does; those after the name start with 3. */
+/* Field numbers of /proc/PID/stat as in proc(5); the fields after the name start with 3. */
 #define STAT_FIELD_START_TIME 22
 #define STAT_FIELD_ARG_START  48
 
-/* What the kernel answers about one mapping from Linux 6.11 on; older headers do not have it. */
+/* The kernel's struct procmap_query (Linux 6.11), which older headers lack. */
 typedef struct MapQuery
 {
-	uint64_t size; /* of this */
+	uint64_t size; /* size of this structure */
 	uint64_t flags;
 	uint64_t address;
-	uint64_t start; /* from here on: its answer */
+	uint64_t start; /* the kernel's answer begins here */
 	uint64_t end;
 	uint64_t vma_flags;
 	uint64_t page_bytes;
@@ -37,7 +37,8 @@ typedef struct MapQuery
 	uint64_t inode;
 	uint32_t major;
 	uint32_t minor;
-	uint32_t name_bytes; /* room for the name; its length with the end, 0 for none */
+	/* size of the name's buffer; in the answer the length with NUL, 0 if none */
+	uint32_t name_bytes;
 	uint32_t build_id_bytes;
 	uint64_t name;
 	uint64_t build_id;
@@ -111,7 +112,7 @@ proc_file_read(const char *path, size_t limit_bytes, char **text, size_t *length
 int
 proc_stat_parse(const char *text, ProcStat *stat)
 {
-	/* the name in parentheses may hold spaces and parentheses itself: the last ')' ends it */
+	/* the name in parentheses may contain spaces and parentheses itself: the last ')' ends it */
 	const char *cursor = strrchr(text, ')');
 	ProcStat parsed = { 0 };
 
@@ -161,9 +162,9 @@ proc_stat_read(uint32_t pid, ProcStat *stat)
 	return result;
 }
 
-/* Undoes the kernel's octal escape of newline and backslash ("\012", "\134"), in place. */
+/* Decodes the kernel's octal escapes of newline and backslash ("\012", "\134") in place. */
 static void
-unescape(char *name)
+maps_unescape(char *name)
 {
 	char *to = name;
 
@@ -193,7 +194,7 @@ proc_cut_deleted(char *name)
 	return true;
 }
 
-/* Reads a number that the character end follows, and moves behind it. */
+/* Parses a number that is followed by the character end, and moves behind that. */
 static bool
 take_number(char **cursor, int base, char end, unsigned long long *number)
 {
@@ -209,7 +210,7 @@ take_number(char **cursor, int base, char end, unsigned long long *number)
 	return true;
 }
 
-/* "start-end perms offset major:minor inode", then spaces and the name where there is one. */
+/* Parses "start-end perms offset major:minor inode" and, if there is one, spaces and the name. */
 int
 proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable)
 {
@@ -233,7 +234,7 @@ proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable)
 		return -EINVAL;
 	if (!take_number(&cursor, 10, ' ', &inode))
 	{
-		/* without a name the line may end here */
+		/* a line without a name may end here */
 		if (!take_number(&cursor, 10, '\0', &inode))
 			return -EINVAL;
 		cursor--;
@@ -246,7 +247,7 @@ proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable)
 	mapping->device = makedev((unsigned int) major_number, (unsigned int) minor_number);
 	mapping->inode = (ino_t) inode;
 	mapping->deleted = proc_cut_deleted(cursor);
-	unescape(cursor);
+	maps_unescape(cursor);
 	mapping->name = cursor;
 	*executable = permissions[2] == 'x';
 	return 0;
@@ -309,7 +310,10 @@ proc_private_bytes(uint32_t pid)
 	return (size_t) pages * (size_t) sysconf(_SC_PAGESIZE);
 }
 
-/* Strings without the empty ones among them, which end the list; there is room for one more. */
+/*
+ * Removes empty strings, because an empty string ends the list. text must have room for one more
+ * byte.
+ */
 static void
 drop_empty(char *text, size_t length)
 {
@@ -348,14 +352,14 @@ proc_environment_read(uint32_t pid)
 		return NULL;
 	}
 	while (length > 0 && text[length - 1] != '\0')
-		length--; /* what is not whole */
+		length--; /* drop an incomplete string */
 	drop_empty(text, length);
 	return text;
 }
 
-/* Is the variable one of these names'? */
+/* Returns whether the variable has one of these names. */
 static bool
-is_wanted(const char *variable, const char *names)
+has_wanted_name(const char *variable, const char *names)
 {
 	for (; *names != '\0'; names += strlen(names) + 1)
 		if (strncmp(variable, names, strlen(names)) == 0 && variable[strlen(names)] == '=')
@@ -373,7 +377,7 @@ proc_environment_filter(const char *variables, const char *names)
 	if (out == NULL)
 		return NULL;
 	for (const char *at = variables; *at != '\0'; at += strlen(at) + 1)
-		if (is_wanted(at, names))
+		if (has_wanted_name(at, names))
 		{
 			size_t name = (size_t) (strchr(at, '=') + 1 - at);
 

@@ -1,9 +1,9 @@
 /*
  * proc_file.h
- *		What the kernel says about one process under /proc, read and parsed.
+ *		Reads and parses files of one process under /proc.
  *
- * Text comes from the kernel, but names in it come from processes: everything is bounds-checked.
- * All functions return 0 or -errno; a process that has ended gives -ENOENT or -ESRCH.
+ * The kernel writes the text, but processes choose names in it, so every access is bounds-checked.
+ * All functions return 0 or -errno; -ENOENT or -ESRCH if the process has exited.
  */
 #ifndef COLLECTOR_PROC_FILE_H
 #define COLLECTOR_PROC_FILE_H
@@ -14,12 +14,12 @@
 #include <sys/types.h>
 
 /*
- * The whole file as a string of its own, which the caller frees. -EFBIG beyond limit_bytes.
+ * Reads a whole file into a NUL-terminated string that the caller frees. -EFBIG beyond limit_bytes.
  * length may be NULL.
  */
 int proc_file_read(const char *path, size_t limit_bytes, char **text, size_t *length);
 
-/* The same from a descriptor, which stays open. */
+/* Like proc_file_read(), but from a descriptor, which stays open. */
 int proc_file_read_from(int fd, size_t limit_bytes, char **text, size_t *length);
 
 typedef struct ProcStat
@@ -38,51 +38,50 @@ typedef struct ProcMapping
 	uint64_t end;
 	uint64_t file_offset;
 	dev_t device;
-	ino_t inode; /* 0: no file behind it */
-	/* as the process's mount namespace names it, without " (deleted)"; "" for none */
+	ino_t inode; /* 0 if there is no file */
+	/* path in the process's mount namespace without " (deleted)"; "" if none */
 	const char *name;
 	bool deleted;
 } ProcMapping;
 
 /*
- * Parses one line without its newline, in place: mapping->name points into line. *executable tells
- * its x bit.
+ * Parses a line without its newline in place: mapping->name points into line. *executable is its x
+ * bit.
  */
 int proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable);
 
 /*
- * Asks an open maps file for the first executable mapping that ends behind the address.
- * mapping->name points into name, which has PATH_MAX bytes. -ENOENT: there is none; -ESRCH: the
- * memory is gone. Kernels before 6.11 have no such question: -ENOTTY.
+ * Queries an open maps file for the first executable mapping that ends after the address.
+ * mapping->name points to name, which must have PATH_MAX bytes. -ENOENT if there is none; -ESRCH if
+ * the process has given up its memory; -ENOTTY before Linux 6.11.
  */
 int proc_maps_query(int fd, uint64_t address, char *name, size_t name_bytes, ProcMapping *mapping);
 
-/* Cuts the kernel's " (deleted)" off a path; true where it was there. */
+/* Removes the kernel's suffix " (deleted)" from a path. Returns whether it was there. */
 bool proc_cut_deleted(char *name);
 
-/* Target of /proc/PID/exe without " (deleted)"; *deleted tells whether that was there. */
+/* Reads the target of /proc/PID/exe without " (deleted)"; *deleted is whether that was there. */
 int proc_exe_read(uint32_t pid, char *path, size_t size, bool *deleted);
 
 #define PROC_ENVIRONMENT_BYTES ((size_t) 128 * 1024)
 
 /*
- * The variables that a process began with, and has where they were: a string each, then an empty
- * one; of more than PROC_ENVIRONMENT_BYTES those that are whole within. The caller frees it. NULL:
- * it cannot be read.
+ * Reads the initial environment, as far as it is still in place: strings, and an empty one at the
+ * end; only the complete strings within PROC_ENVIRONMENT_BYTES. The caller frees it. NULL if it
+ * cannot be read.
  */
 char *proc_environment_read(uint32_t pid);
 
 /*
- * Those of these names (a string each, then an empty one) that are among variables, in the same
- * form, as "NAME=value"; of a value the first PROC_VALUE_BYTES. The caller frees it. NULL without
- * memory.
+ * Selects the variables with the given names (strings, and an empty one at the end) in the same
+ * form, each value cut to PROC_VALUE_BYTES. The caller frees the result. NULL on out of memory.
  */
 #define PROC_VALUE_BYTES 1024
 char *proc_environment_filter(const char *variables, const char *names);
 
 /*
- * What a process has in memory for itself: neither files nor what it shares. 0 where that cannot be
- * read.
+ * Returns the private memory of a process: resident without files and shared memory. 0 if it cannot
+ * be read.
  */
 size_t proc_private_bytes(uint32_t pid);
 

@@ -1,6 +1,6 @@
 /*
  * process.c
- *		The table of sampled processes: which are kept, which go.
+ *		The table of sampled processes: lookup, eviction, verdicts and the sweep.
  */
 #include "process/process_parts.h"
 
@@ -15,9 +15,9 @@
 
 #define FORGET_UNSEEN_NS (300 * NS_PER_S)
 #define JUDGED_NS		 (60 * NS_PER_S)
-#define CGROUP_LIMIT	 1024 /* groups whose names are remembered, of 1.6 kB */
+#define CGROUP_LIMIT	 1024 /* groups whose names are kept, 1.6 kB each */
 
-/* Everything but the process itself. */
+/* Releases everything except the structure itself. */
 static void
 release_process(ProcessTable *table, Process *process)
 {
@@ -226,7 +226,10 @@ process_table_judge_again(ProcessTable *table, uint64_t before_ns)
 	}
 }
 
-/* A sample that came in spite of the verdict: the kernel has forgotten it, or had it not yet. */
+/*
+ * Returns whether a sample arrived despite the verdict: the kernel has dropped it or did not have
+ * it yet.
+ */
 static bool
 is_in_spite(const struct pfs_sample *sample, uint32_t verdict)
 {
@@ -234,18 +237,22 @@ is_in_spite(const struct pfs_sample *sample, uint32_t verdict)
 		   ((verdict & PFS_VERDICT_NO_COPY) && (sample->flags & PFS_SAMPLE_LATE));
 }
 
-/* From since boot to CLOCK_MONOTONIC, which stands still while the host sleeps. */
+/*
+ * Converts the start time from CLOCK_BOOTTIME to CLOCK_MONOTONIC, which stops while the host
+ * sleeps.
+ */
 static uint64_t
 born_ns(const struct pfs_sample *sample)
 {
-	int64_t monotonic_ns = clock_ns(CLOCK_MONOTONIC); /* first: rather too early than too late */
+	/* read first, so that the result is rather too early than too late */
+	int64_t monotonic_ns = clock_ns(CLOCK_MONOTONIC);
 	int64_t asleep_ns = clock_ns(CLOCK_BOOTTIME) - monotonic_ns;
 	int64_t born_ns = (int64_t) sample->start_time_ns - asleep_ns;
 
 	return born_ns > 0 ? (uint64_t) born_ns : 0;
 }
 
-/* Is a process that is known to be read again, without any other reason? */
+/* Returns whether a known process should be read again because of its age. */
 static bool
 is_due(const Process *process, uint64_t now_ns)
 {
@@ -254,8 +261,8 @@ is_due(const Process *process, uint64_t now_ns)
 }
 
 /*
- * A process may move its arguments (PR_SET_MM_MAP: systemd, LXC and CRIU do): the latest sample
- * shows where they are. Samples of different CPUs may come out of order.
+ * Updates the address of the process's arguments. A process may move them (PR_SET_MM_MAP: systemd,
+ * LXC and CRIU do), so the newest sample counts; samples of different CPUs may arrive out of order.
  */
 static void
 follow_arguments(Process *process, const struct pfs_sample *sample)
@@ -275,7 +282,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 	HASH_FIND(hh, table->processes, &key, sizeof(key), process);
 	if (process != NULL)
 	{
-		/* to the end of the table's order */
+		/* move it to the end of the table's order */
 		HASH_DEL(table->processes, process);
 		HASH_ADD(hh, table->processes, key, sizeof(key), process);
 		process->seen_ns = now_ns;
@@ -291,7 +298,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 			process_reread(table, process, now_ns);
 		else if (process->state == PROCESS_GONE && sample->time_ns > process->read_ns)
 		{
-			/* it ran after that: we had looked in the midst of its exec, say */
+			/* it ran after we had read it: for example, we had read it during its exec */
 			process_reread(table, process, now_ns);
 		}
 		return process;
@@ -310,7 +317,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 	process->reread_delay_ns = PROCESS_REREAD_NS;
 	process->cgroup_key = process_cgroup_key(table, sample);
 	process_join_owner(table, process);
-	process->state = PROCESS_STUCK; /* as another thread finds it until it has been read */
+	process->state = PROCESS_STUCK; /* other threads see this state until it has been read */
 	while (table->stats.count >= table->limit && process_evict_oldest(table, NULL))
 		;
 	HASH_ADD(hh, table->processes, key, sizeof(key), process);
@@ -324,7 +331,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 		if (process->state == PROCESS_GONE)
 			process_inherit(table, process);
 	}
-	/* whose mappings nobody knows, and will not, nobody walks */
+	/* without mappings the kernel must not spend time on copying the stack */
 	process_set_verdict(table, process, PFS_VERDICT_NO_COPY,
 						process->state != PROCESS_LIVE && process->state != PROCESS_KERNEL);
 	return process;
@@ -339,7 +346,7 @@ process_table_sweep(ProcessTable *table, uint64_t now_ns)
 	process_table_judge_again(table, now_ns > JUDGED_NS ? now_ns - JUDGED_NS : 0);
 	for (process = table->processes; process != NULL; process = next)
 	{
-		/* it may have been seen after the caller looked at the clock */
+		/* it may have been sampled after the caller read the clock */
 		uint64_t unseen_ns = now_ns > process->seen_ns ? now_ns - process->seen_ns : 0;
 		bool removed = unseen_ns > FORGET_UNSEEN_NS;
 
@@ -347,10 +354,10 @@ process_table_sweep(ProcessTable *table, uint64_t now_ns)
 			now_ns - process->checked_ns > PROCESS_REFRESH_NS)
 		{
 			process->checked_ns = now_ns;
-			/* whether the pid is in use tells nothing: another process may have it by now */
+			/* checking that the pid exists is not enough: another process may have it by now */
 			removed = !process_executes_still(table, process);
 		}
-		/* after a wait, in which others may have gone */
+		/* only after the wait, during which other processes may have been dropped */
 		next = process->hh.next;
 		if (removed && process->waits == 0)
 			process_remove(table, process);

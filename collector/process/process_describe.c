@@ -1,6 +1,7 @@
 /*
  * process_describe.c
- *		What the unwinder is told of a process, and whether it held when a sample was taken.
+ *		Descriptions of processes for the unwinder, and whether they were valid at the time of a
+ *		sample.
  */
 #include "process/process_parts.h"
 
@@ -9,7 +10,7 @@
 
 #include "base/clock.h"
 
-#define ROOM_RETRY_NS (2 * NS_PER_S) /* what is given back rests for half of that */
+#define ROOM_RETRY_NS (2 * NS_PER_S) /* freed room is reusable after half of this */
 
 bool
 process_take_description(ProcessTable *table, Process *process, ProcessDescription *description)
@@ -54,7 +55,7 @@ process_described(ProcessTable *table, Process *process, size_t held, uint64_t n
 	process->descriptions[0].installed_ns = now_ns;
 }
 
-/* The one of which the unwinder knows most mappings. */
+/* Returns the process with the most mappings in the unwinder. */
 static Process *
 largest_described(ProcessTable *table)
 {
@@ -82,7 +83,9 @@ process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns)
 	if (now_ns < table->room_ns)
 		return;
 	table->room_ns = now_ns + ROOM_RETRY_NS;
-	/* some that are sampled all the time may hold all of it, and would stay */
+	/*
+	 * processes that are sampled all the time may hold all the room and would never be the oldest
+	 */
 	largest = largest_described(table);
 	if (largest != NULL && largest->held > process->mappings.count)
 		process_evict(table, largest);
@@ -113,7 +116,7 @@ process_walk_held(ProcessTable *table, const Process *process, uint64_t address,
 	uint64_t from_ns = time_ns;
 	uint64_t to_ns = time_ns;
 
-	/* all descriptions that the kernel may have followed then */
+	/* consider all descriptions that the kernel may have used at that time */
 	for (int i = 0; i < DESCRIPTIONS; i++)
 	{
 		const Described *described = &process->descriptions[i];

@@ -1,10 +1,10 @@
 /*
  * process_owner.c
- *		Users in control groups, who answer for what their processes make us hold and do.
+ *		Accounts of owners for memory and reads that their processes cause.
  *
- * A process that maps tens of thousands of files makes readings of /proc long, and lists large.
- * Both are charged to its owner, so that they are at the expense of the owner's processes: their
- * lists become short, and they are the first to be evicted.
+ * A process with tens of thousands of mappings makes reads of /proc long and lists large. Both are
+ * charged to its owner, whose other processes pay for it: their lists are cut, and they are evicted
+ * first.
  */
 #include "process/process_parts.h"
 
@@ -12,10 +12,11 @@
 
 #include "process/owner.h"
 
-#define OWNER_SHARE 4 /* an owner with more than this part of the memory has short lists */
+#define OWNER_SHARE 4 /* an owner with more than 1/OWNER_SHARE of the memory gets short lists */
 
 /*
- * Most processes are in a group whose path is known by its ids, so that /proc is not asked for it.
+ * Determines the owner. For most processes the path is known by the group's ids, so /proc is not
+ * read.
  */
 static uint64_t
 find_owner(ProcessTable *table, const Process *process)
@@ -80,7 +81,10 @@ largest_owner(const ProcessTable *table)
 	return largest;
 }
 
-/* Evicts the least recently sampled process of an owner, but for one. False if there is none. */
+/*
+ * Evicts the least recently sampled process of an owner, except but. Returns false if there is
+ * none.
+ */
 static bool
 evict_of(ProcessTable *table, const ProcessOwner *owner, const Process *but)
 {

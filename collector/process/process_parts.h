@@ -1,6 +1,6 @@
 /*
  * process_parts.h
- *		The inside of the table of processes, for the files process*.c alone.
+ *		Internals of the process table, shared by the files process*.c only.
  */
 #ifndef COLLECTOR_PROCESS_PARTS_H
 #define COLLECTOR_PROCESS_PARTS_H
@@ -14,18 +14,20 @@
 #include "process/probes.h"
 #include "process/process.h"
 
-#define PROCESS_REREAD_NS  (NS_PER_S / 100) /* at least between two readings */
-#define PROCESS_REFRESH_NS (60 * NS_PER_S)	/* a mapping may be replaced unnoticed */
-#define PROCESS_TOLD_NS	   (2 * NS_PER_S)	/* for which the side-band's word is enough */
+#define PROCESS_REREAD_NS  (NS_PER_S / 100) /* minimum time between two reads */
+/* maximum age of mappings, because a mapping may have been replaced unnoticed */
+#define PROCESS_REFRESH_NS (60 * NS_PER_S)
+/* time for which mappings from the side-band alone suffice */
+#define PROCESS_TOLD_NS	   (2 * NS_PER_S)
 
-/* What a reading again costs of the time that a process has, and what it may spend at once. */
+/* The cost of one repeated read in the process's allowance, and the allowance's burst. */
 #define REREAD_COST_NS	   (NS_PER_S / 20)
 #define REREAD_BURST_NS	   (64 * REREAD_COST_NS)
-#define REREAD_AT_ONE_COST 256 /* mappings; more cost more */
+#define REREAD_AT_ONE_COST 256 /* number of mappings; longer lists cost more */
 
 /*
- * Files of mappings that are opened when a process is read, and of those that samples lie in later;
- * few programs have as many.
+ * Number of files opened when a process is read, and in total with those opened later because of a
+ * sample. Few programs have as many.
  */
 #define PROCESS_FILES_EAGER 512
 #define PROCESS_FILES_MAX	1024
@@ -40,204 +42,216 @@ typedef struct ProcessKey
 	uint64_t pid;
 } ProcessKey;
 
-/* A description of the process that the unwinder has, or had. */
+/* A description that the unwinder has or had. */
 typedef struct Described
 {
-	uint64_t taken_ns; /* the kernel may use it from here on … */
-	/* … does from here on (UINT64_MAX: not yet), till the next one is there */
+	uint64_t taken_ns; /* when it was made: the kernel may use it from here on … */
 	uint64_t installed_ns;
-	uint64_t begin_ns; /* when its mappings were read */
+	uint64_t begin_ns; /* when the read of its mappings began */
 	uint64_t end_ns;
 } Described;
 
 /*
- * An owner (process/owner.h) whose processes were sampled: it answers for what they make us hold
- * and do. A process stays with the owner that it had when it was sampled first.
+ * Account of an owner (process/owner.h) whose processes were sampled. A process stays with the
+ * owner that it had at its first sample.
  */
 typedef struct ProcessOwner
 {
 	uint64_t key;
 	size_t processes;
-	size_t bytes;	  /* of their mappings */
-	Allowance reads;  /* of long lists */
-	Allowance series; /* the labeller's */
+	size_t bytes;	  /* memory of their mappings */
+	Allowance reads;  /* reads of long lists */
+	Allowance series; /* new series, used by the labeller */
 	UT_hash_handle hh;
 } ProcessOwner;
 
 struct Process
 {
 	ProcessKey key;
-	ProcessOwner *owner; /* NULL: memory was out */
+	ProcessOwner *owner; /* NULL on out of memory */
 	size_t charged_bytes;
-	size_t files; /* of mappings, that were opened */
+	size_t files; /* number of files of its mappings that were opened */
 	ProcessState state;
-	bool described;		  /* to the unwinder, with the mappings as they are */
-	uint64_t describe_ns; /* there was no room: not before then */
-	bool in_unwinder;	  /* was ever described */
-	size_t held;		  /* mappings that the unwinder has of it */
+	bool described;		  /* the unwinder has the current mappings */
+	uint64_t describe_ns; /* there was no room; do not try before then */
+	bool in_unwinder;	  /* was described at least once */
+	size_t held;		  /* number of its mappings that the unwinder has */
 	struct Process *next_forgotten;
 	uint64_t arg_start;
-	uint64_t arg_start_ns; /* of the sample that showed it */
-	uint64_t born_ns;	   /* CLOCK_MONOTONIC, not later than it was */
-	uint64_t sampled_ns;   /* when it was first sampled */
-	uint32_t parent_pid;   /* then */
-	uint32_t tid;		   /* the thread that was sampled last */
-	uint32_t files_pid; /* by which mapped files are opened: itself, a thread of it, its parent */
+	uint64_t arg_start_ns; /* time of the sample that showed it */
+	/* start of the process on CLOCK_MONOTONIC, rather too early than too late */
+	uint64_t born_ns;
+	uint64_t sampled_ns; /* time of its first sample */
+	uint32_t parent_pid; /* parent at that time */
+	uint32_t tid;		 /* thread that was sampled last */
+	/* process through which files are opened: itself, a thread of it, or its parent */
+	uint32_t files_pid;
 	uint64_t seen_ns;
-	uint64_t checked_ns; /* when the sweep last looked whether it lives */
+	uint64_t checked_ns; /* when the sweep last checked that it lives */
 	uint64_t read_ns;
 	uint64_t reread_delay_ns;
-	uint64_t stuck_until_ns; /* it did not answer: not to be asked before then */
-	uint64_t stuck_ns;		 /* for how long it was left alone the last time */
-	uint32_t waits; /* somebody waits for what he asked about it: it stays, and is not read again */
-	bool reading;	/* by a thread that may wait */
-	uint64_t told_ns; /* when it became known by the side-band alone; 0: by what was read of it */
+	uint64_t stuck_until_ns; /* it did not answer; do not ask before then */
+	uint64_t stuck_ns;		 /* length of the last pause */
+	/*
+	 * number of waits about it, during which it must stay in the table and must not be read again
+	 */
+	uint32_t waits;
+	bool reading; /* a thread reads it, and may wait */
+	/* when it became known from the side-band alone; 0 if it was read from /proc */
+	uint64_t told_ns;
 	Allowance rereads;
 	uint32_t verdict;
-	uint64_t judged_ns; /* when it was last dropped */
+	uint64_t judged_ns; /* time of the last drop verdict */
 	MappingList mappings;
-	MappingList older; /* as they were read before, and not the same */
+	MappingList older; /* the last list that differed */
 	/*
-	 * By the side-band, and never seen; names are ours. Only the walker, who alone resolves
-	 * addresses, uses them: pointers to them hold while it opens a file without the lock.
+	 * Mappings known from the side-band only; their names belong to us. Only the walker, the only
+	 * thread that resolves addresses, uses them, so pointers to them stay valid while it opens a
+	 * file without the lock.
 	 */
 	Mapping told[TOLD_MAPPINGS];
-	uint32_t told_next;					  /* the one that goes next */
-	Described descriptions[DESCRIPTIONS]; /* latest first; unused ones are zeroed */
+	uint32_t told_next;					  /* the next slot to be reused */
+	Described descriptions[DESCRIPTIONS]; /* newest first; unused ones are zeroed */
 	char *exe;
 	MappedFile *executable;
-	uint32_t uid; /* USER_UNKNOWN: not known */
+	uint32_t uid; /* USER_UNKNOWN if not known */
 	CgroupLabels cgroup;
-	CgroupKey cgroup_key;	 /* where it was when that was read … */
-	uint64_t cgroup_read_ns; /* … CLOCK_MONOTONIC; 0: it never was */
-	bool cgroup_learned;	 /* by the table of groups */
-	char *environment;		 /* the variables that are wanted; NULL: not known … */
-	uint32_t environment_of; /* … by the names of that number */
-	const char *runtime;	 /* a literal; NULL: nobody has looked */
+	CgroupKey cgroup_key;	 /* its control group ids at the time of the read … */
+	uint64_t cgroup_read_ns; /* … on CLOCK_MONOTONIC; 0 if it has not been read */
+	bool cgroup_learned;	 /* the table of control groups has this name */
+	char *environment;		 /* the wanted variables; NULL if not known … */
+	uint32_t environment_of; /* … and the number of the list of names by which they were selected */
+	const char *runtime;	 /* a literal; NULL if not determined */
 	IssuedLabels labels;
-	UT_hash_handle hh; /* the table's order is that of the last sample: oldest first */
+	UT_hash_handle hh; /* the table is ordered by the last sample, oldest first */
 };
 
 struct ProcessTable
 {
 	MappedFileTable *files;
-	ProcessLock lock;	 /* the owner's; zeroes: there is none */
-	Prober *prober;		 /* asks /proc … */
-	Prober *file_prober; /* … and files, which cannot use up the threads of the former */
-	PastImages *past;	 /* NULL: none */
+	ProcessLock lock;	 /* the owner's; zeroed if there is none */
+	Prober *prober;		 /* for /proc … */
+	Prober *file_prober; /* … and for files, which cannot use up the threads for /proc */
+	PastImages *past;	 /* NULL if there is none */
 	CgroupTable *cgroups;
-	uint32_t hierarchy; /* of controller_cgroup_id; 0: none */
-	VerdictTeller tell; /* NULL: nobody to tell */
+	uint32_t hierarchy; /* of controller_cgroup_id; 0 if none */
+	VerdictTeller tell; /* NULL if verdicts are not passed on */
 	void *tell_context;
-	char *environment;		 /* names of wanted variables, a string each, then an empty one; NULL */
-	uint32_t environment_of; /* number of these names */
-	bool wants_code;		 /* what processes are compiled by, and run in */
-	Process *forgotten;		 /* removed, but for what the unwinder knows; most recent first */
+	/* names of wanted variables: strings and an empty one at the end; NULL if none */
+	char *environment;
+	uint32_t environment_of; /* number of this list of names */
+	bool wants_code;		 /* determine compilers and runtimes */
+	Process *forgotten;		 /* dropped processes that the unwinder still knows, newest first */
 	size_t limit;
 	ProcessOwner *owners;
 	size_t mapping_bytes;
-	size_t mapping_bytes_limit; /* 0: none */
+	size_t mapping_bytes_limit; /* 0 if unlimited */
 	uint64_t ticks_per_s;
-	uint64_t room_ns; /* when processes may be made to go again */
+	uint64_t room_ns; /* processes must not be evicted for the unwinder before then */
 	Process *processes;
 	ProcessTableStats stats;
 };
 
 /*
- * How long a process or a file is waited for, and how long a process that did not answer is left
- * alone the first time; four times as long each time.
+ * Wait for an answer of a process or file, and first pause after a timeout; each further pause is
+ * four times as long.
  */
 #define PROBE_WAIT_NS (NS_PER_S / 20)
 #define STUCK_NS	  (10 * NS_PER_S)
 
 /*
- * process_read.c: opens files of a process, by the root of pid; not all may be had. The lock is
- * given back meanwhile.
+ * process_read.c: opens files of a process through pid; some may stay NULL. Releases the lock
+ * during the wait.
  */
 void process_open(ProcessTable *table, Process *process, uint32_t pid, WantedFile *wanted,
 				  size_t count);
 
 /*
- * process_read.c: opens the file of a mapping of the process, if it was not tried: beyond
- * PROCESS_FILES_EAGER files are opened as samples lie in them. The
- * lock is given back meanwhile.
+ * process_read.c: opens the file of a mapping in which a sample lies, if that was not tried: beyond
+ * PROCESS_FILES_EAGER files are opened only then. Releases the lock during the wait.
  */
 void process_open_late(ProcessTable *table, Process *process, Mapping *mapping);
 
-/*
- * process_owner.c: a new process gets its owner; one that goes gives back what it was charged.
- */
+/* process_owner.c: assign a new process to its owner, and release the charges of a dropped one. */
 void process_join_owner(ProcessTable *table, Process *process);
 void process_leave_owner(ProcessTable *table, Process *process);
 
 /*
- * Charges what the lists of a process take to its owner. If all together take too much, other
- * processes of the owner that has most are evicted, those that were sampled least recently first.
+ * Charges the memory of the process's lists to its owner. If the total is too large, evicts other
+ * processes of the owner with the most memory, least recently sampled first.
  */
 void process_charge_mappings(ProcessTable *table, Process *process);
 
 /*
- * How many mappings of the process may be read: MAPPINGS_MAX, or REREAD_AT_ONE_COST if its owner
- * has spent what long lists may take.
+ * Returns how many mappings of the process may be read: MAPPINGS_MAX, or REREAD_AT_ONE_COST if its
+ * owner has used up its allowance for long lists.
  */
 size_t process_mapping_limit(const ProcessTable *table, const Process *process, uint64_t now_ns);
 
-/* A list of so many mappings was read. */
+/* Charges the read of a list of count mappings to the owner. */
 void process_pay_reading(const Process *process, size_t count, uint64_t now_ns);
 
-/* Forgets owners without processes; call now and then. */
+/* Frees owners without processes. Call it from time to time. */
 void process_sweep_owners(ProcessTable *table, uint64_t now_ns);
 
 /*
- * process_read.c: reads all about a process; what is known stays where it has ended since. The lock
- * is given back meanwhile. Does nothing while another thread waits for it.
+ * process_read.c: reads everything about a process; if it has exited, keeps what is known. Releases
+ * the lock during the wait. Does nothing while another thread waits for the process.
  */
 void process_read(ProcessTable *table, Process *process, uint64_t now_ns);
 
-/* The same, if it was not done too often. */
+/* Like process_read(), but within the rate limit of repeated reads. */
 void process_reread(ProcessTable *table, Process *process, uint64_t now_ns);
 
-/* Where a process was when it was sampled; follows it into another control group. */
+/* The control group ids of a sample, and following a process into another control group. */
 CgroupKey process_cgroup_key(const ProcessTable *table, const struct pfs_sample *sample);
 void process_follow_cgroup(ProcessTable *table, Process *process, const struct pfs_sample *sample,
 						   uint64_t now_ns);
 
 /*
- * A process that ended too early has its parent's control group, as a rule; and where it was
- * forked and executed nothing, which the random place of its arguments tells, its parent's image
- * as well.
+ * Gives a process that exited too early its parent's control group; and if it was forked and has
+ * not executed anything, which the randomized address of its arguments proves, its parent's image,
+ * too.
  */
 void process_inherit(ProcessTable *table, Process *process);
 
 /*
- * Is /proc/PID still about the exec image that was sampled? Images never come back. True also where
- * the kernel does not answer. The lock is given back meanwhile.
+ * Returns whether /proc/PID is still about the sampled image; images never come back. True also if
+ * /proc does not answer. Releases the lock during the wait.
  */
 bool process_executes_still(ProcessTable *table, Process *process);
 
 /*
- * Is what the side-band told of the pid at time_ns about this process? Not where the image began
- * before the process did: then it is that of one that had the pid before, and this one's beginning
- * was not told (a CPU that came, sideband_follow_cpus).
+ * Returns whether the history of the pid at time_ns is about this process. It is not if the image
+ * began before the process: then it belongs to the former owner of the pid, and the start of this
+ * process was not observed (on a CPU that had just come online, see sideband_follow_cpus()).
  */
 bool process_owns_past(const ProcessTable *table, const Process *process, uint64_t time_ns);
 
-/* By whose root files may be looked up by name: the process's own, its parent's, or ours (0). */
+/*
+ * Returns the process within whose root files are looked up by name: the process itself, its
+ * parent, or 0 for our root.
+ */
 uint32_t process_root_pid(const Process *process);
 
-/* process.c: what the unwinder knows outlives the process until process_table_take_forgotten. */
+/*
+ * process.c: drops a process. The unwinder's knowledge stays until process_table_take_forgotten().
+ */
 void process_remove(ProcessTable *table, Process *process);
 
-/* The same of one that may run on: nobody else would take its verdict back. */
+/*
+ * Like process_remove(), but for a process that may still run: revokes its verdict, which nobody
+ * else would do.
+ */
 void process_evict(ProcessTable *table, Process *process);
 
-/* process.c: evicts the one that was sampled least recently, other than kept (may be NULL). */
+/* process.c: evicts the least recently sampled process except kept, which may be NULL. */
 bool process_evict_oldest(ProcessTable *table, const Process *kept);
 
-/* process_resolve.c: gives back a mapping that the side-band told of. */
+/* process_resolve.c: releases a mapping that came from the side-band. */
 void process_release_told(ProcessTable *table, Mapping *told);
 
-/* Was other code mapped at the address between the two moments, in whichever order? */
+/* Returns whether other code was mapped at the address between two moments, given in any order. */
 PastChange process_code_changed(const ProcessTable *table, const Process *process, uint64_t address,
 								uint64_t a_ns, uint64_t b_ns);
 

@@ -1,12 +1,13 @@
 /*
  * process_read.c
- *		Reads what /proc, the side-band or a parent tells about a process.
+ *		Reads the facts about a process from /proc, the side-band or its parent.
  *
- * 1. /proc/PID: mappings, control group, executable; believed where it is about the same exec
- *    image after reading as before.
- * 2. Where that is gone: the mappings of which the side-band told.
- * 3. Where there were none: the parent's, if the process was forked and executed nothing.
- * 4. Its control group: what /proc tells, what is known of the group's id, its parent's.
+ * 1. /proc/PID: mappings, control group, executable; accepted if it is about the same exec image
+ * after the read as before.
+ * 2. If it has exited: the mappings that the side-band reported.
+ * 3. If there are none: the parent's mappings, if the process was forked and has not executed
+ * anything.
+ * 4. The control group: from /proc, by the group's ids, or the parent's.
  */
 #include "process/process_parts.h"
 
@@ -21,25 +22,25 @@
 #include "process/owner.h"
 #include "process/runtime.h"
 
-#define STALLS_OF_ONE  2  /* files that one process may make us wait for */
-#define SAME_FILE_BACK 16 /* mappings that are searched for one of the same file */
+#define STALLS_OF_ONE  2  /* files of one process that may time out in one call */
+#define SAME_FILE_BACK 16 /* number of earlier mappings searched for the same file */
 
-/* What is known of a process, until it is known to be about the image that was sampled. */
+/* Facts about a process that are not yet known to be about the sampled image. */
 typedef struct Snapshot
 {
 	MappingList mappings;
-	char exe[EXE_PATH_BYTES]; /* "" where not known */
-	uint32_t uid;			  /* USER_UNKNOWN: not known */
+	char exe[EXE_PATH_BYTES]; /* "" if not known */
+	uint32_t uid;			  /* USER_UNKNOWN if not known */
 	bool exe_deleted;
 	MappedFile *executable;
 	CgroupLabels cgroup;
-	uint64_t cgroup_ns; /* when /proc told it; 0: it did not */
-	char *environment;	/* what is wanted of it; NULL: not known */
-	uint32_t files_pid; /* by whom files are opened … */
+	uint64_t cgroup_ns; /* when it was read; 0 if that failed */
+	char *environment;	/* the wanted variables; NULL if not known */
+	uint32_t files_pid; /* process through which files are opened … */
 	WantedKind kind;	/* … and how */
 } Snapshot;
 
-/* Gives the lock back for a wait. The process stays in the table, and is not read again. */
+/* Releases the lock for a wait. The process stays in the table and is not read again. */
 static void
 begin_wait(const ProcessTable *table, Process *process)
 {
@@ -56,7 +57,7 @@ end_wait(const ProcessTable *table, Process *process)
 	process->waits--;
 }
 
-/* Those behind one that does not answer are tried without it, but no more than twice. */
+/* Files behind one that does not answer are tried without it, at most twice. */
 void
 process_open(ProcessTable *table, Process *process, uint32_t pid, WantedFile *wanted, size_t count)
 {
@@ -77,7 +78,10 @@ process_open(ProcessTable *table, Process *process, uint32_t pid, WantedFile *wa
 	end_wait(table, process);
 }
 
-/* The group of a process that is gone: what others said of it, else its parent's. */
+/*
+ * Determines the group of a process that has exited: by the ids of the group, otherwise its
+ * parent's.
+ */
 static void
 guess_cgroup(ProcessTable *table, const Process *process, CgroupLabels *cgroup)
 {
@@ -92,7 +96,7 @@ process_cgroup_key(const ProcessTable *table, const struct pfs_sample *sample)
 						sample->controller_cgroup_id != 0 ? table->hierarchy : 0 };
 }
 
-/* May it be read again, where it was read before? */
+/* Returns whether the process may be read again, and charges its allowance; counts a refusal. */
 static bool
 may_reread(ProcessTable *table, Process *process, uint64_t now_ns)
 {
@@ -113,7 +117,7 @@ process_follow_cgroup(ProcessTable *table, Process *process, const struct pfs_sa
 		return;
 	if (cgroup_key_equal(&key, &process->cgroup_key))
 	{
-		/* it was in that group before we looked, and is now */
+		/* it was in that group before and after the read, so the name belongs to these ids */
 		if (!process->cgroup_learned && process->cgroup_read_ns != 0 &&
 			sample->time_ns > process->cgroup_read_ns)
 		{
@@ -144,7 +148,7 @@ is_of_image(const ProcessTable *table, const Process *process, const ProcStat *s
 	return stat->arg_start == 0 || process->arg_start == 0 || stat->arg_start == process->arg_start;
 }
 
-/* Of the process itself, or of its parent. */
+/* Reads /proc/PID/stat of the process or its parent. */
 static int
 read_stat(ProcessTable *table, Process *process, uint32_t pid, ProcStat *stat)
 {
@@ -168,8 +172,8 @@ process_executes_still(ProcessTable *table, Process *process)
 }
 
 /*
- * 0, or why /proc tells nothing about the image. The snapshot is to be discarded or installed
- * either way.
+ * Reads the facts from /proc. Returns 0, or -errno if it is not about the image. The caller must
+ * install or discard the snapshot in either case.
  */
 static int
 take_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
@@ -216,8 +220,8 @@ discard_snapshot(ProcessTable *table, Snapshot *snapshot)
 }
 
 /*
- * The mapping among the last ones before it that has the same file; NULL: none. A program that maps
- * one file over and over would else make us look for it as often.
+ * Returns one of the SAME_FILE_BACK mappings before i that has the same file; NULL if none. The
+ * bound keeps a program that maps one file over and over from making this quadratic.
  */
 static Mapping *
 same_file_before(const MappingList *list, size_t i)
@@ -228,7 +232,7 @@ same_file_before(const MappingList *list, size_t i)
 	{
 		Mapping *before = &list->mappings[i - back];
 
-		/* a name stands in the list once, as a rule */
+		/* equal names are usually stored once in a list, so compare the pointer */
 		if (before->kind == MAPPING_FILE && before->map.name == map->name &&
 			before->map.inode == map->inode && before->map.device == map->device)
 			return before;
@@ -236,7 +240,7 @@ same_file_before(const MappingList *list, size_t i)
 	return NULL;
 }
 
-/* The mappings that share a file with one before them have it as well. */
+/* Copies the file of an earlier mapping to those that have the same one. */
 static void
 share_files(ProcessTable *table, MappingList *list)
 {
@@ -265,7 +269,10 @@ count_open_files(const MappingList *list)
 	return count;
 }
 
-/* We may have no right to signal it (CAP_KILL), which is told of those that are there alone. */
+/*
+ * Returns whether the process exists. Without CAP_KILL the kernel answers EPERM, which also means
+ * that it exists.
+ */
 static bool
 is_there(uint32_t pid)
 {
@@ -280,7 +287,7 @@ process_root_pid(const Process *process)
 	return is_there(process->parent_pid) ? process->parent_pid : 0;
 }
 
-/* A process that has ended, and waits for its parent or is gone, has no executable any more. */
+/* Returns whether the process has exited: even a zombie has no executable any more. */
 static bool
 has_ended(uint32_t pid)
 {
@@ -291,7 +298,9 @@ has_ended(uint32_t pid)
 	return readlink(link, &path, sizeof(path)) < 0 && errno == ENOENT;
 }
 
-/* The files of a process that has ended meanwhile still have their names in its parent's root. */
+/*
+ * Opens files of a process that has exited in the meantime by their names within its parent's root.
+ */
 static void
 open_of_ended(ProcessTable *table, Process *process, WantedFile *wanted, size_t count)
 {
@@ -309,8 +318,8 @@ open_of_ended(ProcessTable *table, Process *process, WantedFile *wanted, size_t 
 }
 
 /*
- * Files are opened while the process lives; their unwind tables may come later. Of a process that
- * maps very many, those of later mappings are opened when a sample lies in them.
+ * Opens files while the process lives; their unwind tables may come later. Of a process with many
+ * files, the rest is opened when samples lie in them.
  */
 static void
 open_files(ProcessTable *table, Process *process, const Snapshot *snapshot)
@@ -328,7 +337,7 @@ open_files(ProcessTable *table, Process *process, const Snapshot *snapshot)
 		if (mapping->kind != MAPPING_FILE || mapping->file_tried ||
 			same_file_before(list, i) != NULL)
 			continue;
-		/* most files of a new process are known, and need no wait */
+		/* most files of a new process are open already, and finding them does not wait */
 		if (snapshot->kind == WANTED_MAPPING)
 			mapping->file = mapped_file_find_mapping(table->files, &mapping->map);
 		if (mapping->file != NULL)
@@ -368,10 +377,10 @@ process_open_late(ProcessTable *table, Process *process, Mapping *mapping)
 	process->files++;
 	process_open(table, process, process->files_pid, &wanted, 1);
 	mapping->file = wanted.file;
-	process->described &= wanted.file == NULL; /* the unwinder is to know of it */
+	process->described &= wanted.file == NULL; /* a new file must be described to the unwinder */
 }
 
-/* The executable's file is one of those that are mapped, as a rule. */
+/* Opens the executable's file, which is usually one of the mapped files. */
 static void
 open_executable(ProcessTable *table, Process *process, const Snapshot *snapshot)
 {
@@ -387,7 +396,7 @@ open_executable(ProcessTable *table, Process *process, const Snapshot *snapshot)
 		if (mapping->kind != MAPPING_FILE || mapping->map.deleted ||
 			strcmp(mapping->map.name, snapshot->exe) != 0)
 			continue;
-		/* what could not be had a moment ago cannot be had now */
+		/* even if it is NULL: opening it failed just now and would fail again */
 		if (mapping->file != NULL)
 			mapped_file_retain(table->files, mapping->file);
 		process->executable = mapping->file;
@@ -399,7 +408,10 @@ open_executable(ProcessTable *table, Process *process, const Snapshot *snapshot)
 	process->executable = wanted.file;
 }
 
-/* Once for a file; one that does not answer is left alone. */
+/*
+ * Determines runtime and compiler, once for each file. A file that does not answer is asked again
+ * later.
+ */
 static void
 look_at_code(ProcessTable *table, Process *process)
 {
@@ -413,11 +425,15 @@ look_at_code(ProcessTable *table, Process *process)
 	error = probe_compiler(table->file_prober, table->files, process->executable, PROBE_WAIT_NS,
 						   compiler);
 	end_wait(table, process);
-	/* otherwise the file is asked again when the process is read the next time */
+	/* otherwise the file is asked again at the next read of the process */
 	if (error == 0)
 		mapped_file_set_compiler(process->executable, compiler);
 }
 
+/*
+ * Replaces the facts of a process by a snapshot and opens its files. Keeps the former list as
+ * `older` if the new one lacks some of its mappings.
+ */
 static void
 install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 {
@@ -451,13 +467,16 @@ install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 	if (table->wants_code)
 		look_at_code(table, process);
 	process_charge_mappings(table, process);
-	/* last: another thread may have described it without the files that were being opened */
+	/*
+	 * last, because another thread may have described the process without the files that were being
+	 * opened
+	 */
 	process->described = false;
 }
 
 /*
- * What the side-band told of a process that /proc no longer knows. Its files may be open already,
- * or be opened by name.
+ * Takes the facts about an exited process from the side-band. Its files may be open, or can be
+ * opened by name.
  */
 static int
 take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
@@ -481,7 +500,7 @@ take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapsh
 	count = past_images_find(table->past, pid, process->sampled_ns, &maps, &last_ns);
 	if (count == 0 || executable == NULL)
 		return -ESRCH;
-	/* no more than was read while it lived, or less where an exec was not told */
+	/* if it was read while it lived, only newer mappings are of use */
 	if (process->state == PROCESS_LIVE && last_ns <= process->mappings.begin_ns)
 		return -ESRCH;
 	result = mapping_list_make(maps, count, list);
@@ -495,7 +514,10 @@ take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapsh
 	return 0;
 }
 
-/* Is the side-band's word enough? Of a process that lives on /proc is read after all. */
+/*
+ * Returns whether mappings from the side-band suffice for now. /proc is read later if the process
+ * lives on.
+ */
 static bool
 may_believe_told(const ProcessTable *table, const Process *process, uint64_t now_ns)
 {
@@ -506,10 +528,10 @@ may_believe_told(const ProcessTable *table, const Process *process, uint64_t now
 }
 
 /*
- * A process that lives and has begun since we listen: its mappings as the side-band told of them.
- * Many programs end within moments, and reading their mappings would cost more than all else about
- * them. What is read here the kernel answers at once. -ESRCH: /proc is to be read, because the
- * side-band does not know all, or names files by another root.
+ * Takes the facts about a living process, which began while we were listening, from the side-band:
+ * many programs exit soon, and reading their mappings would cost more than all other work for them.
+ * The values read here do not block. -ESRCH if /proc must be read, because the side-band is
+ * incomplete or names files within another root.
  */
 static int
 take_told_snapshot(ProcessTable *table, const Process *process, uint64_t now_ns, Snapshot *snapshot)
@@ -532,7 +554,10 @@ take_told_snapshot(ProcessTable *table, const Process *process, uint64_t now_ns,
 	return 0;
 }
 
-/* Whoever did not answer is left alone for a while, and a thread is left to wait. */
+/*
+ * Starts the next pause of a process that did not answer; asking again may leave another thread
+ * behind.
+ */
 static void
 leave_alone(Process *process, uint64_t now_ns)
 {
@@ -540,7 +565,7 @@ leave_alone(Process *process, uint64_t now_ns)
 	process->stuck_until_ns = now_ns + process->stuck_ns;
 }
 
-/* What the process is where nothing was read of it. */
+/* Returns the state of a process of which nothing could be read. */
 static ProcessState
 state_without(int error)
 {
@@ -549,6 +574,10 @@ state_without(int error)
 	return error == -ETIMEDOUT || error == -EBUSY ? PROCESS_STUCK : PROCESS_GONE;
 }
 
+/*
+ * Reads a process: from the side-band if it is new, otherwise from /proc, otherwise from the
+ * history. process->reading is set, so that no other thread reads it in the meantime.
+ */
 static void
 read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 {
@@ -557,7 +586,7 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 
 	if (process->mappings.count > process_mapping_limit(table, process, now_ns))
 	{
-		/* a shorter list would take the place of this one */
+		/* the new list would be shorter than the present one */
 		table->stats.put_off++;
 		process->read_ns = now_ns;
 		return;
@@ -575,7 +604,7 @@ read_unsettled(ProcessTable *table, Process *process, uint64_t now_ns)
 	}
 	process->told_ns = 0;
 	result = take_snapshot(table, process, &snapshot);
-	/* what was mapped while we read is known before what we read is used */
+	/* events during the read must be processed before its results are used */
 	if (table->past != NULL)
 		past_images_update(table->past);
 	process->read_ns = now_ns;
@@ -632,7 +661,8 @@ process_reread(ProcessTable *table, Process *process, uint64_t now_ns)
 }
 
 /*
- * The parent was never sampled itself: /proc tells whether it executes the image that was forked.
+ * Like process_inherit(), but from a parent that was not sampled itself: /proc shows whether it
+ * executes the image that was forked.
  */
 static void
 inherit_unsampled(ProcessTable *table, Process *process)
@@ -658,7 +688,7 @@ inherit_unsampled(ProcessTable *table, Process *process)
 		return;
 	}
 	snapshot.cgroup = process->cgroup;
-	snapshot.cgroup_ns = 0; /* its parent's may be another one */
+	snapshot.cgroup_ns = 0; /* the parent's group may be another one */
 	install_snapshot(table, process, &snapshot);
 }
 

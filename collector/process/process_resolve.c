@@ -1,24 +1,24 @@
 /*
  * process_resolve.c
- *		What lay at an address when it was sampled.
+ *		Determines which object was at an address when it was sampled.
  *
- * A mapping's file is opened when the first sample falls into it: most mappings of most processes
- * never have one.
+ * The file of a mapping is opened when the first sample falls into it, because most mappings never
+ * have one.
  */
 #include "process/process_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define REREAD_LAST_NS \
-	(10 * NS_PER_S) /* the delay after an address that nothing covers doubles up to here */
-#define REREAD_UNTOLD_NS NS_PER_S /* where the side-band may have lost something */
+/* The pause after an address that no mapping contains doubles up to this. */
+#define REREAD_LAST_NS	 (10 * NS_PER_S)
+#define REREAD_UNTOLD_NS NS_PER_S /* pause if the side-band may be incomplete */
 
 void
 process_release_told(ProcessTable *table, Mapping *told)
 {
 	mapped_file_release(table->files, told->file);
-	free((void *) (uintptr_t) told->map.name); /* const only to others */
+	free((void *) (uintptr_t) told->map.name); /* names are const to all other code */
 	memset(told, 0, sizeof(*told));
 }
 
@@ -42,17 +42,22 @@ process_code_changed(const ProcessTable *table, const Process *process, uint64_t
 	return past_images_changed(table->past, (uint32_t) process->key.pid, address, from_ns, to_ns);
 }
 
-/* Is what a list shows at the address what was there at time_ns? */
+/*
+ * Returns whether the object that the list shows at the address may differ from the one at time_ns.
+ */
 static PastChange
-list_changed(const ProcessTable *table, const Process *process, const MappingList *list,
-			 uint64_t address, uint64_t time_ns)
+mapping_list_changed(const ProcessTable *table, const Process *process, const MappingList *list,
+					 uint64_t address, uint64_t time_ns)
 {
 	return process_code_changed(table, process, address,
 								time_ns < list->begin_ns ? time_ns : list->begin_ns,
 								time_ns > list->end_ns ? time_ns : list->end_ns);
 }
 
-/* A mapping that the side-band told of, with its file where that can be had. */
+/*
+ * Returns a mapping that the side-band reported, with its file if that is available; NULL on out of
+ * memory.
+ */
 static Mapping *
 get_told(ProcessTable *table, Process *process, const ProcMapping *map)
 {
@@ -78,7 +83,7 @@ get_told(ProcessTable *table, Process *process, const ProcMapping *map)
 	{
 		WantedFile wanted = { .kind = WANTED_PAST, .map = told->map };
 
-		/* the lock is given back, but the slot stays ours: only the walker resolves */
+		/* releases the lock, but the slot stays ours because only the walker resolves addresses */
 		process_open(table, process, process_root_pid(process), &wanted, 1);
 		told->file = wanted.file;
 	}
@@ -86,21 +91,22 @@ get_told(ProcessTable *table, Process *process, const ProcMapping *map)
 }
 
 /*
- * The mapping of an address at time_ns: as it was seen, where that holds for the time; else as it
- * was told. Where not all was told, what was seen is taken, unless it was seen otherwise before.
+ * Returns the mapping of an address at time_ns: from the lists, if nothing has changed since;
+ * otherwise from the side-band. If that is incomplete, takes the current list unless an earlier
+ * list shows another file.
  */
 static Mapping *
 mapping_at(ProcessTable *table, Process *process, uint64_t address, uint64_t time_ns)
 {
 	Mapping *mapping = mapping_list_find(&process->mappings, address);
 	Mapping *older = mapping_list_find(&process->older, address);
-	PastChange change = list_changed(table, process, &process->mappings, address, time_ns);
+	PastChange change = mapping_list_changed(table, process, &process->mappings, address, time_ns);
 	const ProcMapping *told;
 
 	if (mapping != NULL && change == PAST_UNCHANGED)
 		return mapping;
 	if (older != NULL &&
-		list_changed(table, process, &process->older, address, time_ns) == PAST_UNCHANGED)
+		mapping_list_changed(table, process, &process->older, address, time_ns) == PAST_UNCHANGED)
 		return older;
 	if (table->past == NULL)
 		return mapping;
@@ -148,7 +154,7 @@ process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_
 {
 	Mapping *mapping;
 
-	/* while another thread reads it, its mappings are not ours to open files for */
+	/* while another thread reads the process, we must not open files of its mappings */
 	process_settle(table, process);
 	if (process->state != PROCESS_LIVE)
 		return false;

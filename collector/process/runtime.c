@@ -1,12 +1,12 @@
 /*
  * runtime.c
- *		Names of interpreters, and of libraries that are virtual machines.
+ *		Names of interpreters and of libraries that contain a virtual machine.
  */
 #include "process/runtime.h"
 
 #include <string.h>
 
-/* What a file's name begins with; behind it nothing, or a version. */
+/* Prefixes of file names; a version may follow. */
 static const char *const runtimes[][2] = {
 	{ "libjvm", "java" },	   { "libj9vm", "java" },	{ "libcoreclr", "dotnet" },
 	{ "libmonosgen", "mono" }, { "mono-sgen", "mono" }, { "mono", "mono" },
@@ -18,6 +18,7 @@ static const char *const runtimes[][2] = {
 	{ "libluajit", "luajit" }, { "luajit", "luajit" },
 };
 
+/* Returns the runtime that a file name belongs to; "" if none. */
 static const char *
 runtime_of(const char *path)
 {

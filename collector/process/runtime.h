@@ -1,6 +1,6 @@
 /*
  * runtime.h
- *		Which language's runtime a process has, by the names of what it maps.
+ *		Recognizes the language runtime of a process by the names of its mapped files.
  */
 #ifndef COLLECTOR_RUNTIME_H
 #define COLLECTOR_RUNTIME_H
@@ -8,8 +8,8 @@
 #include "process/mapping_list.h"
 
 /*
- * "java", "python", "nodejs", …: that of the executable's name, else of the first library; "" for
- * none. A literal.
+ * Returns "java", "python", "nodejs", …: by the executable's name, otherwise by the first library
+ * that is a runtime; "" if none. The result is a literal.
  */
 const char *runtime_find(const char *exe, const MappingList *mappings);
 

@@ -1,13 +1,12 @@
 /*
  * sideband.c
- *		perf events that count nothing and tell of forks, executions and mappings.
+ *		perf events that count nothing and report forks, execs and mappings.
  *
- * 1. Each CPU that is online has an event and a buffer, of 128 KiB as a rule, which the kernel
- *    writes.
- * 2. sideband_read takes, of all buffers' next records, the oldest, until none is left. What came
- *    while it looked is left for the next time, since it may have missed another CPU's.
- * 3. Each record becomes a SidebandEvent. One that says that records were lost becomes
- *    SIDEBAND_LOST.
+ * 1. Each online CPU has an event and a buffer, usually of 128 KiB, which the kernel fills.
+ * 2. sideband_read() repeatedly takes the oldest record of all buffers until none is left. Records
+ * written after it began stay for the next call, because it may have missed earlier ones of another
+ * CPU.
+ * 3. Each record becomes a SidebandEvent; a record about lost records becomes SIDEBAND_LOST.
  */
 #include "process/sideband.h"
 
@@ -29,23 +28,23 @@
 
 #define ONLINE_CPUS_FILE "/sys/devices/system/cpu/online"
 
-/* Some hundred programs executed on each CPU between two looks. A power of two. */
+/* Enough for a few hundred execs on each CPU between two reads. A power of two. */
 #define BUFFER_BYTES	   ((size_t) 128 * 1024)
 #define BUFFER_BYTES_LEAST ((size_t) 16 * 1024)
 
-/* The type's size field has 16 bits. */
+/* The record's size field has 16 bits. */
 #define MAX_RECORD_BYTES 65536
 
 typedef struct Buffer
 {
 	uint32_t cpu;
 	int fd;
-	bool is_live; /* as was looked at last */
+	bool is_live; /* at the last check */
 	CpuEventClock clock;
-	struct perf_event_mmap_page *control; /* the data follow one page later */
-	uint64_t head;						  /* as it was when reading began */
+	struct perf_event_mmap_page *control; /* the data begins one page later */
+	uint64_t head;						  /* at the start of the read */
 	uint64_t tail;
-	uint64_t time_ns; /* of the record at the tail; UINT64_MAX: there is none */
+	uint64_t time_ns; /* time of the record at the tail; UINT64_MAX if there is none */
 } Buffer;
 
 struct Sideband
@@ -53,17 +52,14 @@ struct Sideband
 	SidebandHandler handler;
 	void *context;
 	size_t page_bytes;
-	size_t buffer_bytes; /* data of each */
-	int wakeup;			 /* epoll of all buffers */
+	size_t buffer_bytes; /* of the data of each buffer */
+	int wakeup;			 /* epoll descriptor of all buffers */
 	Buffer *buffers;
 	uint32_t count;
-	uint8_t *record; /* MAX_RECORD_BYTES: the one at hand, in one piece */
+	uint8_t *record; /* MAX_RECORD_BYTES: a contiguous copy of the current record */
 };
 
-/*
- * The parts of perf's records that precede what sample_id_all appends: pid and tid, and then the
- * time.
- */
+/* The parts of perf's records that come before the sample_id_all trailer: pid, tid and time. */
 typedef struct TaskRecord
 {
 	struct perf_event_header header;
@@ -111,6 +107,7 @@ typedef struct Trailer
 	uint64_t time_ns;
 } Trailer;
 
+/* Opens the event and buffer of a CPU. Returns 0 or -errno. */
 static int
 open_buffer(const Sideband *sideband, uint32_t cpu, Buffer *buffer)
 {
@@ -125,14 +122,14 @@ open_buffer(const Sideband *sideband, uint32_t cpu, Buffer *buffer)
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
-		.ksymbol = 1, /* from 5.1 */
+		.ksymbol = 1, /* since Linux 5.1 */
 		.watermark = 1,
-		/* told between two wakeups: the other half is for the way there */
+		/* wake up when half full: the other half absorbs events until we read */
 		.wakeup_watermark = (uint32_t) (sideband->buffer_bytes / 2),
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
-	/* edges only: the event of a CPU that went offline would else be ready for ever */
+	/* edge-triggered, because the event of an offline CPU would stay ready forever */
 	struct epoll_event interest = { .events = EPOLLIN | EPOLLET };
 	void *memory;
 
@@ -164,7 +161,7 @@ close_buffer(const Sideband *sideband, const Buffer *buffer)
 }
 
 static void
-tell_lost(const Sideband *sideband, uint64_t lost)
+report_lost(const Sideband *sideband, uint64_t lost)
 {
 	const SidebandEvent event = { .kind = SIDEBAND_LOST, .lost = lost };
 
@@ -182,7 +179,7 @@ listens_to(const Sideband *sideband, uint32_t cpu)
 	return false;
 }
 
-/* The last error, or 0. */
+/* Opens buffers for all online CPUs that lack one. Returns the last error, or 0. */
 static int
 add_cpus(Sideband *sideband, const CpuList *online)
 {
@@ -203,7 +200,7 @@ add_cpus(Sideband *sideband, const CpuList *online)
 		if (error == 0)
 		{
 			sideband->count++;
-			tell_lost(sideband, 0);
+			report_lost(sideband, 0);
 		}
 		else
 			result = error;
@@ -250,7 +247,7 @@ sideband_create(size_t limit_bytes, SidebandHandler handler, void *context, Side
 		error = cpu_list_read(ONLINE_CPUS_FILE, &online);
 	if (error == 0)
 		error = add_cpus(sideband, &online);
-	/* what happens on a CPU that is not listened to would be missing without a word */
+	/* fail rather than silently miss the events of one CPU */
 	if (error != 0)
 	{
 		sideband_free(sideband);
@@ -274,9 +271,9 @@ sideband_free(Sideband *sideband)
 	free(sideband);
 }
 
-/* Is anything told on the buffer's CPU? */
+/* Returns whether the event of the buffer's CPU is alive. */
 static bool
-is_live(Buffer *buffer, const CpuList *online)
+buffer_is_live(Buffer *buffer, const CpuList *online)
 {
 	return cpu_list_has(online, buffer->cpu) && cpu_event_lives(buffer->fd, &buffer->clock);
 }
@@ -291,9 +288,9 @@ sideband_follow_cpus(Sideband *sideband)
 	if (cpu_list_read(ONLINE_CPUS_FILE, &online) != 0)
 		return;
 	for (uint32_t i = 0; i < sideband->count; i++)
-		live += sideband->buffers[i].is_live = is_live(&sideband->buffers[i], &online);
+		live += sideband->buffers[i].is_live = buffer_is_live(&sideband->buffers[i], &online);
 	if (live < sideband->count)
-		sideband_read(sideband); /* what the others told before they went */
+		sideband_read(sideband); /* read what the others reported before they are closed */
 	for (uint32_t i = 0; i < sideband->count; i++)
 	{
 		Buffer *buffer = &sideband->buffers[i];
@@ -305,7 +302,7 @@ sideband_follow_cpus(Sideband *sideband)
 	}
 	sideband->count = kept;
 	if (add_cpus(sideband, &online) != 0)
-		tell_lost(sideband, 0);
+		report_lost(sideband, 0);
 }
 
 void
@@ -317,12 +314,15 @@ sideband_wait(const Sideband *sideband, int other, int timeout_ms)
 	};
 	struct epoll_event events[16];
 
-	/* edges stay until they are taken; more than these are taken the next time, which is at once */
+	/*
+	 * an edge stays until it is taken; further ones are taken by the next call, which returns at
+	 * once
+	 */
 	if (poll(waits, 2, timeout_ms) > 0 && waits[1].revents != 0)
 		(void) epoll_wait(sideband->wakeup, events, 16, 0);
 }
 
-/* Copies bytes out of the ring; it may be in two pieces. */
+/* Copies bytes out of the ring buffer, which may wrap around. */
 static void
 copy_out(const Sideband *sideband, const Buffer *buffer, uint64_t from, void *to, size_t length)
 {
@@ -335,9 +335,9 @@ copy_out(const Sideband *sideband, const Buffer *buffer, uint64_t from, void *to
 	memcpy((uint8_t *) to + first, data, length - first);
 }
 
-/* Looks at the record at the tail. Lost records carry a time as well, since they have a trailer. */
+/* Reads the time of the record at the tail. Lost records have a trailer with the time, too. */
 static void
-peek(const Sideband *sideband, Buffer *buffer)
+peek_record(const Sideband *sideband, Buffer *buffer)
 {
 	struct perf_event_header header;
 
@@ -347,15 +347,16 @@ peek(const Sideband *sideband, Buffer *buffer)
 	copy_out(sideband, buffer, buffer->tail, &header, sizeof(header));
 	if (header.size < sizeof(header) + sizeof(Trailer) || header.size > buffer->head - buffer->tail)
 	{
-		/* the kernel writes no such record; nothing behind it can be trusted */
+		/* the kernel writes no such record; nothing after it can be trusted */
 		buffer->tail = buffer->head;
-		tell_lost(sideband, 0);
+		report_lost(sideband, 0);
 		return;
 	}
 	copy_out(sideband, buffer, buffer->tail + header.size - sizeof(uint64_t), &buffer->time_ns,
 			 sizeof(uint64_t));
 }
 
+/* Passes a mapping on, unless its name or range is malformed. */
 static void
 handle_map(const Sideband *sideband, const MapRecord *record, uint64_t time_ns)
 {
@@ -372,12 +373,14 @@ handle_map(const Sideband *sideband, const MapRecord *record, uint64_t time_ns)
 	event.map.device = makedev(record->major, record->minor);
 	event.map.inode = record->inode;
 	event.map.deleted = proc_cut_deleted(name);
-	event.map.name = strncmp(name, "//", 2) == 0 ? "" : name; /* "//anon", and names that failed */
+	/* "//anon" and names that the kernel could not determine */
+	event.map.name = strncmp(name, "//", 2) == 0 ? "" : name;
 	sideband->handler(sideband->context, &event);
 }
 
+/* Passes the record in sideband->record on as an event; size is its length. */
 static void
-handle(const Sideband *sideband, size_t size, uint64_t time_ns)
+handle_record(const Sideband *sideband, size_t size, uint64_t time_ns)
 {
 	const struct perf_event_header *header = (const void *) sideband->record;
 	const TaskRecord *task = (const void *) sideband->record;
@@ -410,11 +413,11 @@ handle(const Sideband *sideband, size_t size, uint64_t time_ns)
 		sideband->handler(sideband->context, &event);
 	}
 	else if (header->type == PERF_RECORD_LOST && size >= sizeof(*lost))
-		tell_lost(sideband, lost->lost);
+		report_lost(sideband, lost->lost);
 }
 
 static Buffer *
-oldest(Sideband *sideband)
+oldest_buffer(Sideband *sideband)
 {
 	Buffer *found = NULL;
 
@@ -429,9 +432,9 @@ oldest(Sideband *sideband)
 }
 
 /*
- * A process writes its records one after the other, wherever it runs. What is younger than the
- * moment at which reading began is left for the next time: an older record of the same process may
- * have missed the look at another CPU.
+ * A process writes its records one after the other, on whatever CPU it runs. Records newer than the
+ * start of the read are left for the next call: an older record of the same process may have been
+ * written to another buffer after we examined it.
  */
 void
 sideband_read(Sideband *sideband)
@@ -443,9 +446,9 @@ sideband_read(Sideband *sideband)
 	{
 		buffer = &sideband->buffers[i];
 		buffer->head = __atomic_load_n(&buffer->control->data_head, __ATOMIC_ACQUIRE);
-		peek(sideband, buffer);
+		peek_record(sideband, buffer);
 	}
-	while ((buffer = oldest(sideband)) != NULL && buffer->time_ns <= now_ns)
+	while ((buffer = oldest_buffer(sideband)) != NULL && buffer->time_ns <= now_ns)
 	{
 		struct perf_event_header header;
 		uint64_t time_ns = buffer->time_ns;
@@ -453,8 +456,8 @@ sideband_read(Sideband *sideband)
 		copy_out(sideband, buffer, buffer->tail, &header, sizeof(header));
 		copy_out(sideband, buffer, buffer->tail, sideband->record, header.size);
 		buffer->tail += header.size;
-		peek(sideband, buffer);
-		handle(sideband, header.size, time_ns);
+		peek_record(sideband, buffer);
+		handle_record(sideband, header.size, time_ns);
 	}
 	for (uint32_t i = 0; i < sideband->count; i++)
 	{

@@ -1,10 +1,10 @@
 /*
  * sideband.h
- *		What processes execute and map, as the kernel tells it while it happens: perf's records
- *		beside samples.
+ *		Forks, execs and mappings of all processes, reported by the kernel as they happen in perf
+ *		records.
  *
- * One buffer per CPU, read in order of time. It is the only witness of processes that are gone
- * before anybody looks into /proc. Not thread-safe: its owner has a lock.
+ * There is one buffer for each CPU; they are merged by time. This is the only source about
+ * processes that exit before we read /proc. Not thread-safe: the owner has a lock.
  */
 #ifndef COLLECTOR_SIDEBAND_H
 #define COLLECTOR_SIDEBAND_H
@@ -18,13 +18,13 @@ typedef struct Sideband Sideband;
 
 typedef enum SidebandKind
 {
-	SIDEBAND_FORK, /* of a process; threads are none */
+	SIDEBAND_FORK, /* of a process, not of a thread */
 	SIDEBAND_THREAD,
-	SIDEBAND_EXIT,		  /* of a thread, the first one or another */
+	SIDEBAND_EXIT,		  /* of any thread, including the first */
 	SIDEBAND_EXEC,		  /* a new image begins, without mappings */
-	SIDEBAND_MAP,		  /* executable memory; that it is unmapped is not told */
-	SIDEBAND_KERNEL_CODE, /* a BPF program or a trampoline came or went */
-	SIDEBAND_LOST, /* a buffer was full, or a CPU was not listened to: anything may have happened */
+	SIDEBAND_MAP,		  /* executable memory; the kernel does not report munmap() */
+	SIDEBAND_KERNEL_CODE, /* the kernel loaded or unloaded a BPF program or a trampoline */
+	SIDEBAND_LOST,		  /* a buffer was full or a CPU was not observed: events are missing */
 } SidebandKind;
 
 typedef struct SidebandEvent
@@ -32,39 +32,38 @@ typedef struct SidebandEvent
 	SidebandKind kind;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint32_t pid;
-	uint32_t parent_pid; /* SIDEBAND_FORK */
-	uint64_t lost;		 /* SIDEBAND_LOST: records, 0 where nobody can tell */
-	ProcMapping map;	 /* SIDEBAND_MAP; its name lives as long as the call */
+	uint32_t parent_pid; /* of SIDEBAND_FORK */
+	uint64_t lost;		 /* of SIDEBAND_LOST: number of records, 0 if not known */
+	ProcMapping map;	 /* of SIDEBAND_MAP; its name is valid during the call */
 } SidebandEvent;
 
 typedef void (*SidebandHandler)(void *context, const SidebandEvent *event);
 
 /*
- * Each CPU's buffer is 128 KiB, less where those of all possible CPUs would take more than
- * limit_bytes, 16 KiB at least. -errno where not even one CPU can be listened to.
+ * Opens a buffer for each CPU: of 128 KiB, or less if the buffers of all possible CPUs would exceed
+ * limit_bytes, at least 16 KiB. Returns 0, or -errno if a CPU cannot be observed.
  */
 int sideband_create(size_t limit_bytes, SidebandHandler handler, void *context,
 					Sideband **sideband);
 size_t sideband_buffer_bytes(size_t limit_bytes, uint32_t cpus);
 
-/* Of the kernel's memory, for buffers. */
+/* Returns the kernel memory of the buffers. */
 size_t sideband_bytes(const Sideband *sideband);
 void sideband_free(Sideband *sideband); /* accepts NULL */
 
 /*
- * Listens to the CPUs that are online now, also to those that were away for a moment. Call about
- * once a second: what happens on a CPU meanwhile is SIDEBAND_LOST.
+ * Follows CPUs that have come online, even if they were away for a moment only. Call it about once
+ * a second: for events missed in the meantime SIDEBAND_LOST is reported.
  */
 void sideband_follow_cpus(Sideband *sideband);
 
 /*
- * Waits until half a buffer was told since the last time, the other descriptor is readable, or the
- * time is over. Without a side-band (NULL) it waits for the latter two. One thread at a time,
- * without the owner's lock.
+ * Waits until half a buffer has filled since the last call, the other descriptor is readable, or
+ * the timeout has passed. sideband may be NULL. One thread at a time, without the owner's lock.
  */
 void sideband_wait(const Sideband *sideband, int other, int timeout_ms);
 
-/* Hands over all that was told up to now, oldest first. */
+/* Passes all events up to now to the handler, oldest first. */
 void sideband_read(Sideband *sideband);
 
 #endif
