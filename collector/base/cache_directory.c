@@ -228,9 +228,9 @@ cache_directory_close(CacheDirectory *cache)
 	free(cache);
 }
 
-/* Notes that a file is used, as exactly as need be: each time is a write to the disk. */
+/* Sets the time of use, unless it is recent enough: each change is a write to the disk. */
 static void
-note_used(int fd, const struct stat *status)
+cached_note_used(int fd, const struct stat *status)
 {
 	int64_t used_s = time(NULL) - status->st_mtim.tv_sec;
 
@@ -251,7 +251,7 @@ cache_directory_find(CacheDirectory *cache, const char *name)
 		close(fd);
 		return -EBADMSG;
 	}
-	note_used(fd, &status);
+	cached_note_used(fd, &status);
 	return fd;
 }
 

@@ -1,6 +1,6 @@
 /*
  * code_namer.h
- *		Who knows the names of code that no file names.
+ *		Interface of a source of names for code without a file.
  */
 #ifndef COLLECTOR_CODE_NAMER_H
 #define COLLECTOR_CODE_NAMER_H
@@ -23,30 +23,32 @@ typedef struct CodeWalk
 } CodeWalk;
 
 /*
- * What a frame of the image executed at time_ns (CLOCK_MONOTONIC), held for the caller; NULL where
- * that is not known. A frame of machine code lies in memory without a file. Called by the walker
- * thread with the reader's lock, so it waits for nobody.
+ * Returns a reference to the code that a frame of the image executed at time_ns (CLOCK_MONOTONIC);
+ * NULL if not known. A frame of machine code lies in memory without a file. Called by the walker
+ * thread with the reader's lock, so it must not block.
  */
 typedef CodeObject *(*CodeNamerName)(void *context, const ExecImage *image, const UserFrame *frame,
 									 uint64_t time_ns);
 
 /*
- * Frames of the image are about to be named. Called by the walker thread without the lock, so files
- * and memory may be read; now or never.
+ * Announces that the frames of a walk in the image are going to be named. Called by the walker
+ * thread without the lock, so it may read files and memory; later calls must not.
  */
 typedef void (*CodeNamerPrepare)(void *context, const ExecImage *image, const CodeWalk *walk);
 
-/* Forgets images that were not asked about for long: a few times a minute, as prepare is called. */
+/*
+ * Drops images that were not used for long. Called a few times a minute, in the thread of prepare.
+ */
 typedef void (*CodeNamerSweep)(void *context, uint64_t now_ns);
 
-/* Zeroed: nobody. */
+/* Zeroed: no namer. */
 typedef struct CodeNamer
 {
 	CodeNamerName name;
-	CodeNamerPrepare prepare; /* NULL: it needs none */
-	CodeNamerSweep sweep;	  /* likewise */
+	CodeNamerPrepare prepare; /* NULL if not needed */
+	CodeNamerSweep sweep;	  /* NULL if not needed */
 	void *context;
-	CodeTable *table; /* that its objects come from; outlives all intervals */
+	CodeTable *table; /* table of its code objects; must outlive all intervals */
 } CodeNamer;
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * code_object.c
- *		A hash table of code objects by their content, under one mutex.
+ *		A hash table of code objects by content, guarded by one mutex.
  */
 #include "code/code_object.h"
 
@@ -18,16 +18,16 @@ struct CodeObject
 {
 	CodeTable *table;
 	uint64_t hash;
-	uint32_t references; /* under the table's mutex */
+	uint32_t references; /* guarded by the table's mutex */
 	size_t bytes;
 	CodeName name;
 	UT_hash_handle hh;
-	char texts[]; /* of the name */
+	char texts[]; /* strings of the name */
 };
 
 struct CodeTable
 {
-	pthread_mutex_t mutex; /* guards all that follows */
+	pthread_mutex_t mutex; /* guards everything below */
 	uint64_t seed;
 	size_t limit_bytes;
 	CodeObject *objects;
@@ -48,7 +48,7 @@ code_table_create(size_t limit_bytes, CodeTable **result)
 	return 0;
 }
 
-/* Mutex held, or nobody else left. */
+/* Frees an object. The caller must hold the mutex, or be the last user of the table. */
 static void
 remove_object(CodeTable *table, CodeObject *object)
 {
@@ -72,7 +72,7 @@ code_table_free(CodeTable *table)
 	free(table);
 }
 
-/* Bytes of a text that are kept: none of a character that would be cut in two. */
+/* Returns the number of bytes of a text to keep, without cutting a character. */
 static size_t
 kept_bytes(const char *text)
 {
@@ -124,7 +124,7 @@ copy_text(char **room, const char *text)
 	return copy;
 }
 
-/* Mutex held. NULL: no room. */
+/* Makes an object without references; NULL if there is no room. The caller must hold the mutex. */
 static CodeObject *
 make_object(CodeTable *table, const CodeName *name, uint64_t hash)
 {

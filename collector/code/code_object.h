@@ -1,12 +1,12 @@
 /*
  * code_object.h
- *		Functions of code that no file names, generated and interpreted: each once in the agent.
+ *		Functions of generated and interpreted code, which no file names: each exists once in the
+ *		agent.
  *
- * Whoever reads such names adds them while the process lives and its code is what was sampled. From
- * then on the object stands for the frame, and its address for name, file and line: processes come
- * and go, and so does their code. An object is counted by those who hold it (who reads names, and
- * intervals whose frames it is), and goes with the last of them. Any thread may call these
- * functions.
+ * A reader of such names adds them while the process lives and its code is the sampled one. From
+ * then on the object identifies the frame, because processes and their code may go. Objects are
+ * reference counted, by readers and by the intervals that contain their frames. Any thread may call
+ * these functions.
  */
 #ifndef COLLECTOR_CODE_OBJECT_H
 #define COLLECTOR_CODE_OBJECT_H
@@ -14,41 +14,44 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Strings are cut to so many bytes, between two characters: they come from any process. */
+/* Strings are cut to this length at a character boundary, because processes choose them. */
 #define CODE_TEXT_BYTES 512
 
 typedef struct CodeTable CodeTable;
 typedef struct CodeObject CodeObject;
 
-/* Strings are never NULL, and runtime and name not empty. */
+/* Strings are never NULL; runtime and name are not empty. */
 typedef struct CodeName
 {
-	const char *runtime; /* whose code, in brackets; stands for the mapping */
+	const char *runtime; /* runtime in brackets; used as the mapping */
 	const char *name;
-	const char *file;	/* "" where not known */
-	int32_t start_line; /* of the function; 0 where not known */
-	int32_t line;		/* of the frame; 0 likewise */
+	const char *file;	/* "" if not known */
+	int32_t start_line; /* first line of the function; 0 if not known */
+	int32_t line;		/* line of the frame; 0 if not known */
 } CodeName;
 
 typedef struct CodeTableStats
 {
 	size_t count;
 	size_t bytes;
-	uint64_t refused; /* times that there was no room */
+	uint64_t refused; /* additions for which there was no room */
 } CodeTableStats;
 
-/* Objects take limit_bytes together at most. 0 or -ENOMEM. */
+/* Makes a table whose objects take up to limit_bytes. 0 or -ENOMEM. */
 int code_table_create(size_t limit_bytes, CodeTable **table);
-void code_table_free(CodeTable *table); /* accepts NULL; no object may be held any more */
+void code_table_free(CodeTable *table); /* accepts NULL; no object may be in use any more */
 
-/* The object of that name, held for the caller. NULL, and counted, without room or memory. */
+/*
+ * Returns a reference to the object with that name, making it if needed. NULL, and counted, if
+ * there is no room or memory.
+ */
 CodeObject *code_table_add(CodeTable *table, const CodeName *name);
 void code_table_stats(CodeTable *table, CodeTableStats *stats);
 
 CodeObject *code_object_retain(CodeObject *object);
 void code_object_release(CodeObject *object); /* accepts NULL */
 
-/* Valid as long as the object is held. */
+/* Valid as long as the object is referenced. */
 const CodeName *code_object_name(const CodeObject *object);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * user_frame.h
- *		User frames, out of the words of a record.
+ *		Parses user frames from the words of a record.
  */
 #ifndef COLLECTOR_USER_FRAME_H
 #define COLLECTOR_USER_FRAME_H
@@ -12,16 +12,16 @@
 
 typedef struct UserFrame
 {
-	uint32_t place; /* of its first word */
-	/* what executes; of interpreted code what its interpreter knows it by */
+	uint32_t place; /* index of its first word */
+	/* executed address; for interpreted code the interpreter's identifier of the function */
 	uint64_t code;
 	bool by_frame_pointer;
-	uint8_t interpreter;  /* whose it is, if more_count is not 0 */
-	uint32_t more_count;  /* 0: machine code */
-	const uint64_t *more; /* what else the interpreter's walk recorded: PFS_FRAME_PAYLOAD */
+	uint8_t interpreter;  /* interpreter of the frame, if more_count is not 0 */
+	uint32_t more_count;  /* 0 for machine code */
+	const uint64_t *more; /* further words recorded by the interpreter's walk: PFS_FRAME_PAYLOAD */
 } UserFrame;
 
-/* The machine code that a frame executes: inside the call, where it is a return address. */
+/* Returns the address of the executed instruction. For a return address that is within the call. */
 static inline uint64_t
 user_frame_code(uint64_t word)
 {
@@ -29,8 +29,8 @@ user_frame_code(uint64_t word)
 }
 
 /*
- * The first frame that is whole from words[*at] on, and *at behind it; false at the end. Where
- * frames were cut out words are left of those at the edges, which are passed over.
+ * Parses the first complete frame from words[*at] on and moves *at behind it; returns false at the
+ * end. Skips the partial frames at the edges of a gap in a shortened stack.
  */
 static inline bool
 user_frame_next(const uint64_t *words, uint32_t count, uint32_t *at, UserFrame *frame)

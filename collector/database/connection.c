@@ -2,13 +2,14 @@
  * connection.c
  *		Non-blocking libpq with deadlines.
  *
- * 1. connection_open starts libpq and polls it until it is connected or 10 s have passed.
- * 2. connection_run sends all statements as one pipeline, then reads one result for each, and the
- *    end. The first failure is kept; those behind it only say that they were skipped.
- * 3. COPY goes in three steps: begin, data as it comes, end.
- * 4. A failure that left the connection open is rolled back; one that did not closes it.
+ * 1. connection_open() starts the connection and polls it until it succeeds or 10 s have passed.
+ * 2. connection_run() sends all statements as one pipeline, then reads a result for each and the
+ * pipeline's end. It keeps the first failure; later statements only report that they were skipped.
+ * 3. COPY has three steps: begin, data, end.
+ * 4. After a failure the transaction is rolled back if the connection is open; otherwise the
+ * connection is closed.
  *
- * All of them wait in connection_wait, for the socket, the deadline or the order to stop.
+ * All of them wait in connection_wait(), for the socket, the deadline or the request to stop.
  */
 #include "database/connection.h"
 
@@ -23,7 +24,8 @@
 #define CONNECT_TIMEOUT_MS 10000
 
 /*
- * Longer than the server's own statement timeout: it ends waits on a server that answers no more.
+ * Longer than the server's statement timeout, so that it expires only if the server does not answer
+ * at all.
  */
 #define ANSWER_TIMEOUT_MS 120000
 
@@ -50,7 +52,7 @@ conninfo_check(const char *conninfo, DbError *error)
 	if (words != NULL)
 		words[strcspn(words, "\n")] = '\0';
 
-	/* libpq quotes the piece that it cannot read, which may be part of a password */
+	/* libpq quotes the part that it cannot parse, which may be part of a password */
 	db_error_set(error, NULL, "invalid connection string", secret ? NULL : words,
 				 "Use \"host=... dbname=... user=...\" or a postgresql:// URI.");
 	PQfreemem(words);
@@ -81,7 +83,7 @@ connection_lost(Connection *connection, const char *message, DbError *error)
 	return outcome;
 }
 
-/* Waits until the socket is ready for one of events, which are poll's. */
+/* Waits until the socket is ready for one of poll()'s events. */
 static DbOutcome
 connection_wait(Connection *connection, short events, int64_t deadline_ms, DbError *error)
 {
@@ -110,7 +112,7 @@ connection_wait(Connection *connection, short events, int64_t deadline_ms, DbErr
 	}
 }
 
-/* Notices are for people; connection_log_notices is for commands that people run. */
+/* Ignores notices, which are for humans; commands that humans run use connection_log_notices(). */
 static void
 ignore_notice(void *arg, const PGresult *result)
 {
@@ -136,8 +138,8 @@ connection_log_notices(Connection *connection, const char *module)
 }
 
 /*
- * Functions and operators of others, which the role's or the database's search path may lead
- * to, are none that our statements mean.
+ * Sets search_path, because the role's or database's setting may lead to functions and operators of
+ * other users.
  */
 static DbOutcome
 pin_search_path(Connection *connection, DbError *error)
@@ -154,7 +156,7 @@ pin_search_path(Connection *connection, DbError *error)
 DbOutcome
 connection_open(Connection *connection, const char *conninfo, DbError *error)
 {
-	/* what stands before dbname is a default that the connection string may change */
+	/* settings before dbname are defaults that the connection string may override */
 	static const char *const keywords[] = { "keepalives_idle",	"keepalives_interval",
 											"keepalives_count", "tcp_user_timeout",
 											"dbname",			"fallback_application_name",
@@ -191,8 +193,8 @@ connection_open(Connection *connection, const char *conninfo, DbError *error)
 }
 
 /*
- * Sends all that libpq holds back, and reads meanwhile: a server that answers may not take more
- * before.
+ * Sends all pending data and reads in the meantime, because the server may stop reading until we
+ * read its answers.
  */
 static DbOutcome
 connection_flush(Connection *connection, const char *failure, DbError *error)
@@ -215,7 +217,7 @@ connection_flush(Connection *connection, const char *failure, DbError *error)
 	}
 }
 
-/* The next result, or NULL at the end of a statement's results. */
+/* Returns the next result; NULL after the last result of a statement. */
 static DbOutcome
 connection_result(Connection *connection, const char *failure, PGresult **result, DbError *error)
 {
@@ -243,11 +245,11 @@ result_is_good(const PGresult *result)
 }
 
 /*
- * Reads results up to the end of a simple query, keeping the first failure. DB_OK where all were
- * good. The text of the last command tag goes to *tag, where asked for.
+ * Reads results up to the end of a simple query and keeps the first failure. *tag, unless NULL,
+ * becomes the last command tag. DB_OK if all succeeded.
  */
 static DbOutcome
-read_to_end(Connection *connection, const char *failure, char tag[64], DbError *error)
+connection_read_to_end(Connection *connection, const char *failure, char tag[64], DbError *error)
 {
 	DbOutcome first = DB_OK;
 
@@ -274,7 +276,7 @@ read_to_end(Connection *connection, const char *failure, char tag[64], DbError *
 	return first;
 }
 
-/* Leaves a failed transaction, so that the connection can be used again. */
+/* Rolls back a failed transaction, so that the connection is usable again. */
 static DbOutcome
 connection_rollback(Connection *connection, DbError *error)
 {
@@ -286,12 +288,10 @@ connection_rollback(Connection *connection, DbError *error)
 	if (!PQsendQuery(connection->pg, "ROLLBACK"))
 		return connection_lost(connection, failure, error);
 	outcome = connection_flush(connection, failure, error);
-	return outcome != DB_OK ? outcome : read_to_end(connection, failure, NULL, error);
+	return outcome != DB_OK ? outcome : connection_read_to_end(connection, failure, NULL, error);
 }
 
-/*
- * After a failure that left the connection open: rolls back, and closes it where even that fails.
- */
+/* Cleans up after a failure: rolls back, or closes the connection if that fails. */
 static DbOutcome
 connection_recover(Connection *connection, DbOutcome failure)
 {
@@ -310,7 +310,7 @@ connection_abandon(Connection *connection)
 	(void) connection_recover(connection, DB_OK);
 }
 
-/* Which of the kept statements it is; CONNECTION_KEPT_MAX: none. */
+/* Returns the index of a prepared statement; CONNECTION_KEPT_MAX if it is not prepared. */
 static uint32_t
 find_kept(const Connection *connection, const Statement *statement)
 {
@@ -321,8 +321,8 @@ find_kept(const Connection *connection, const Statement *statement)
 }
 
 /*
- * Statements of one pipeline that are prepared in it: each has an answer of its own before that of
- * its first execution. Where the pipeline fails nobody knows which of them the server has.
+ * Statements that are prepared within one pipeline; each has an additional result before that of
+ * its first execution. If the pipeline fails, we do not know which ones the server has prepared.
  */
 typedef struct Preparing
 {
@@ -348,6 +348,7 @@ prepare_statement(Connection *connection, const Statement *statement, size_t at,
 	return PQsendPrepare(connection->pg, name, statement->sql, statement->param_count, types);
 }
 
+/* Sends a statement, by name if it is prepared, with binary parameters. */
 static bool
 send_statement(Connection *connection, const Statement *statement)
 {
@@ -361,7 +362,7 @@ send_statement(Connection *connection, const Statement *statement)
 	for (int i = 0; i < statement->param_count; i++)
 	{
 		types[i] = statement->params[i].type;
-		/* a null pointer would be a null */
+		/* a NULL pointer would be an SQL null */
 		values[i] = statement->params[i].value->length ? statement->params[i].value->bytes : "";
 		lengths[i] = (int) statement->params[i].value->length;
 		formats[i] = 1;
@@ -375,12 +376,13 @@ send_statement(Connection *connection, const Statement *statement)
 }
 
 /*
- * Reads one result and the end behind it, into *result, which is the caller's in any case. The
- * first failure of the pipeline goes to *first; what follows it only says that it was skipped.
+ * Reads the result of one statement and the NULL after it. *result belongs to the caller in any
+ * case. The first failure of the pipeline goes to *first; later ones only report that they were
+ * skipped.
  */
 static DbOutcome
-read_one(Connection *connection, const char *failure, PGresult **result, DbOutcome *first,
-		 DbError *error)
+connection_read_one(Connection *connection, const char *failure, PGresult **result,
+					DbOutcome *first, DbError *error)
 {
 	PGresult *end = NULL;
 	DbOutcome outcome = connection_result(connection, failure, result, error);
@@ -392,7 +394,7 @@ read_one(Connection *connection, const char *failure, PGresult **result, DbOutco
 	if (*first == DB_OK && !result_is_good(*result))
 		*first = db_error_from_result(error, failure, *result);
 
-	/* a connection that broke has no end to be read */
+	/* a broken connection has no end to read */
 	if (PQstatus(connection->pg) == CONNECTION_BAD)
 		return *first != DB_OK ? *first : connection_lost(connection, failure, error);
 	outcome = connection_result(connection, failure, &end, error);
@@ -402,8 +404,8 @@ read_one(Connection *connection, const char *failure, PGresult **result, DbOutco
 
 /* Reads one result for each statement, then the end of the pipeline. Keeps the first failure. */
 static DbOutcome
-read_pipeline(Connection *connection, const Statement *statements, size_t count,
-			  const Preparing *preparing, PGresult **results, DbError *error)
+connection_read_pipeline(Connection *connection, const Statement *statements, size_t count,
+						 const Preparing *preparing, PGresult **results, DbError *error)
 {
 	DbOutcome first = DB_OK;
 	PGresult *result = NULL;
@@ -417,13 +419,13 @@ read_pipeline(Connection *connection, const Statement *statements, size_t count,
 		if (prepared < preparing->count && preparing->at[prepared] == i)
 		{
 			prepared++;
-			outcome = read_one(connection, failure, &result, &first, error);
+			outcome = connection_read_one(connection, failure, &result, &first, error);
 			PQclear(result);
 			result = NULL;
 			if (outcome != DB_OK)
 				return outcome;
 		}
-		outcome = read_one(connection, failure, &results[i], &first, error);
+		outcome = connection_read_one(connection, failure, &results[i], &first, error);
 		if (outcome != DB_OK)
 			return outcome;
 	}
@@ -466,7 +468,8 @@ connection_run(Connection *connection, const Statement *statements, size_t count
 		return connection_lost(connection, failure, error);
 	outcome = connection_flush(connection, failure, error);
 	if (outcome == DB_OK)
-		outcome = read_pipeline(connection, statements, count, &preparing, results, error);
+		outcome =
+			connection_read_pipeline(connection, statements, count, &preparing, results, error);
 	if (outcome == DB_OK)
 		return DB_OK;
 	for (size_t i = 0; i < count; i++)
@@ -517,7 +520,7 @@ connection_copy_begin(Connection *connection, const char *sql, DbError *error)
 	{
 		DbError ignored;
 
-		read_to_end(connection, copy_failure, NULL, &ignored);
+		connection_read_to_end(connection, copy_failure, NULL, &ignored);
 	}
 	return connection_recover(connection, outcome);
 }
@@ -527,12 +530,14 @@ connection_copy_data(Connection *connection, Buffer *data, DbError *error)
 {
 	if (data->failed)
 	{
-		/* the rest is missing: the server must not store what it has got */
+		/* data is missing: the server must not store what it has received */
 		db_error_set(error, NULL, copy_failure, "Out of memory.", NULL);
 		connection_close(connection);
 		return DB_REFUSED;
 	}
-	/* libpq takes all where it has the memory; what the socket did not take is flushed at once */
+	/*
+	 * libpq accepts all of it unless out of memory; what the socket did not accept is flushed here
+	 */
 	if (PQputCopyData(connection->pg, data->bytes, (int) data->length) != 1)
 		return connection_lost(connection, copy_failure, error);
 	buffer_reset(data);
@@ -549,7 +554,7 @@ connection_copy_end(Connection *connection, DbError *error)
 		return connection_lost(connection, copy_failure, error);
 	outcome = connection_flush(connection, copy_failure, error);
 	if (outcome == DB_OK)
-		outcome = read_to_end(connection, copy_failure, tag, error);
+		outcome = connection_read_to_end(connection, copy_failure, tag, error);
 	if (outcome == DB_OK && strcmp(tag, "COMMIT") != 0)
 	{
 		db_error_set(error, NULL, copy_failure, "The server did not commit.", NULL);

@@ -1,10 +1,10 @@
 /*
  * connection.h
- *		One libpq connection that never blocks beyond a deadline and can be told to stop.
+ *		A libpq connection whose calls never block beyond a deadline and can be interrupted.
  *
- * Everything runs non-blocking and waits in one place, for the socket, the deadline and the wake
- * descriptor: once that is readable every call returns DB_STOPPED. After DB_AWAY and DB_STOPPED the
- * connection is closed; after other failures it is usable, rolled back.
+ * All calls are non-blocking and wait in one place, for the socket, the deadline and the wake
+ * descriptor. Once that is readable, every call returns DB_STOPPED. After DB_AWAY and DB_STOPPED
+ * the connection is closed; after other failures it is rolled back and usable.
  */
 #ifndef COLLECTOR_CONNECTION_H
 #define COLLECTOR_CONNECTION_H
@@ -21,13 +21,13 @@
 
 typedef struct Connection
 {
-	PGconn *pg;							   /* NULL: closed */
-	int wake_fd;						   /* an eventfd, not owned; readable: stop */
-	const char *kept[CONNECTION_KEPT_MAX]; /* statements that the server has prepared */
+	PGconn *pg;							   /* NULL if closed */
+	int wake_fd;						   /* eventfd, not owned; readable means stop */
+	const char *kept[CONNECTION_KEPT_MAX]; /* statements that are prepared on the server */
 	uint32_t kept_count;
 } Connection;
 
-/* A parameter in binary; its buffer is the caller's. */
+/* A binary parameter; the buffer belongs to the caller. */
 typedef struct StatementParam
 {
 	Oid type;
@@ -37,48 +37,49 @@ typedef struct StatementParam
 typedef struct Statement
 {
 	const char *sql;
-	const char *failure; /* message where it fails: "could not intern stacks" */
-	bool keep;			 /* sql is a literal that comes again: prepared once a connection */
+	const char *failure; /* message if it fails, such as "could not intern stacks" */
+	/* sql is a literal that is used repeatedly: prepare it once for each connection */
+	bool keep;
 	int param_count;
 	StatementParam params[STATEMENT_MAX_PARAMS];
 } Statement;
 
-/* False, with *error, where a connection string cannot be parsed. It never repeats a password. */
+/*
+ * Returns false, with *error, if the connection string cannot be parsed. The error never contains a
+ * password.
+ */
 bool conninfo_check(const char *conninfo, DbError *error);
 
 /*
- * Opens the connection, with keepalives, UTF-8 and a search path of pg_catalog alone. DB_OK,
+ * Opens the connection with keepalives, encoding UTF8 and search_path pg_catalog. Returns DB_OK,
  * DB_AWAY, DB_DENIED or DB_STOPPED.
  */
 DbOutcome connection_open(Connection *connection, const char *conninfo, DbError *error);
-void connection_close(Connection *connection); /* a closed one is fine */
+void connection_close(Connection *connection); /* may be closed already */
 
-/* Is it open, and as far as can be told without asking the server not lost? */
+/* Returns whether the connection is open and not known to be lost. Does not ask the server. */
 bool connection_stands(Connection *connection);
 
-/*
- * From now on what the server tells beside results goes into the log, under a module's name that
- * stays.
- */
+/* Logs the server's notices from here on, under module, a string literal. */
 void connection_log_notices(Connection *connection, const char *module);
 
 /*
- * Runs statements in one round trip, as one transaction unless they say BEGIN or COMMIT. On DB_OK
- * results[i] is the result of statements[i], in binary, for the caller to free; otherwise there
- * are no results.
+ * Runs statements in one round trip, as one transaction unless they contain BEGIN or COMMIT. After
+ * DB_OK results[i] is the binary result of statements[i], to be freed by the caller; otherwise
+ * there are no results.
  */
 DbOutcome connection_run(Connection *connection, const Statement *statements, size_t count,
 						 Result **results, DbError *error);
 
-/* Like connection_run(), for one statement whose result nobody needs. */
+/* Like connection_run(), but for one statement and without its result. */
 DbOutcome connection_execute(Connection *connection, const Statement *statement, DbError *error);
 
-/* Leaves a transaction that may be open, for whoever cannot go on with it; else does nothing. */
+/* Rolls back if a transaction is open. */
 void connection_abandon(Connection *connection);
 
 /*
- * COPY FROM STDIN: begin, data in pieces, end. What follows the COPY in sql (such as "; COMMIT")
- * has been done where copy_end returns DB_OK. data empties the buffer.
+ * COPY FROM STDIN. Statements after the COPY in sql (such as "; COMMIT") have been executed once
+ * connection_copy_end() returns DB_OK. connection_copy_data() clears the buffer.
  */
 DbOutcome connection_copy_begin(Connection *connection, const char *sql, DbError *error);
 DbOutcome connection_copy_data(Connection *connection, Buffer *data, DbError *error);

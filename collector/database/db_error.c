@@ -1,6 +1,6 @@
 /*
  * db_error.c
- *		SQLSTATEs sorted by what to do about them, and messages for people.
+ *		Classifies SQLSTATEs by what to do about them, and formats messages for humans.
  */
 #include "database/db_error.h"
 
@@ -10,46 +10,46 @@
 
 typedef struct StateRule
 {
-	const char *prefix; /* of the SQLSTATE */
+	const char *prefix; /* beginning of the SQLSTATE */
 	DbOutcome outcome;
 	const char *hint;
 } StateRule;
 
 static const char password_hint[] =
 	"Check the user, the server's pg_hba.conf, and the password in a password file (PGPASSFILE) or "
-	"connection service; other users can read one that stands on the command line.";
+	"connection service; do not put it on the command line, which other users can read.";
 
 static const char address_hint[] =
-	"Check that the server runs, and the host and port in the connection string or the environment.";
+	"Check that the server is running, and the host and port in the connection string or environment.";
 
 /*
- * The first rule that fits counts. What no rule names is refused: classes 22 and 23 and all that is
+ * The first matching rule counts. States without a rule are refused: classes 22, 23 and others
  * about data.
  */
 static const StateRule rules[] = {
 	{ "28", DB_DENIED, password_hint },
-	{ "3D000", DB_DENIED, "Create the database, or name another one." },
+	{ "3D000", DB_DENIED, "Create the database or connect to another one." },
 	{ "3F000", DB_DENIED, "Run \"CREATE EXTENSION profstore\" in this database." },
 	{ "42501", DB_DENIED,
 	  "Let the owner of the extension run \"SELECT profstore.grant_write('ROLE')\" for a role that "
 	  "stores, or \"SELECT profstore.grant_read('ROLE')\" for one that reads." },
-	{ "42601", DB_DENIED, NULL }, /* what somebody typed; the server says how it is written */
-	{ "42", DB_DENIED, "Check that extension and collector are of versions that fit together." },
+	{ "42601", DB_DENIED, NULL }, /* a typing error of the user; the server's message explains it */
+	{ "42", DB_DENIED, "Check that the versions of extension and collector fit together." },
 	{ "55000", DB_EPOCH, NULL },
 	{ "08", DB_AWAY, NULL },
-	{ "25006", DB_AWAY, "The server is a standby, or read-only: name its primary." },
+	{ "25006", DB_AWAY, "The server is a standby or read-only. Connect to the primary." },
 	{ "25P03", DB_AWAY, NULL },	   /* idle in transaction for too long */
 	{ "25P04", DB_AWAY, NULL },	   /* transaction timeout */
 	{ "40", DB_AWAY, NULL },	   /* deadlock, serialization failure */
 	{ "53", DB_AWAY, NULL },	   /* disk full, out of memory, too many connections */
 	{ "55006", DB_AWAY, NULL },	   /* object or database in use */
 	{ "55P03", DB_AWAY, NULL },	   /* lock timeout */
-	{ "57014", DB_TIMEOUT, NULL }, /* of a statement; or somebody cancelled it */
+	{ "57014", DB_TIMEOUT, NULL }, /* statement timeout or cancelled by a user */
 	{ "57P", DB_AWAY, NULL },	   /* shut down, starting up, terminated */
 	{ "58P01", DB_DENIED,
 	  "Check that the extension's library is where the server looks for it: \"make install\" puts "
 	  "it there." },
-	{ "58", DB_AWAY, NULL }, /* input or output failed */
+	{ "58", DB_AWAY, NULL }, /* I/O error */
 };
 
 static const StateRule *
@@ -80,8 +80,8 @@ db_outcome_of(const char *sqlstate)
 }
 
 /*
- * Appends text as one line, which is what a log has: a break, and the blanks behind it, become one
- * blank. A line that only points at a place in the line above goes, since it points nowhere then.
+ * Appends text as one line for the log: a line break and the spaces after it become one space.
+ * Omits lines with only a "^" marker, which would point nowhere.
  */
 static void
 append_joined(char *to, size_t size, const char *text)
@@ -115,7 +115,7 @@ db_error_from_result(DbError *error, const char *message, const PGresult *result
 
 	if (sqlstate == NULL)
 	{
-		/* libpq's own words: the connection broke, or the protocol */
+		/* a message of libpq: the connection broke, or a protocol error */
 		append_joined(words, sizeof(words), PQresultErrorMessage(result));
 		db_error_set(error, NULL, message, words, NULL);
 		return DB_AWAY;
@@ -126,15 +126,16 @@ db_error_from_result(DbError *error, const char *message, const PGresult *result
 	append_joined(words, sizeof(words), detail ? detail : "");
 	rule = rule_of(sqlstate);
 	if (rule != NULL && rule->hint != NULL && !(hint != NULL && strcmp(sqlstate, "42501") == 0))
-		hint = rule->hint; /* but what right is missing, and for whom, the server knows better */
+		/* except for a missing privilege, which the server's hint describes better */
+		hint = rule->hint;
 	db_error_set(error, sqlstate, message, words, hint);
 	return rule ? rule->outcome : DB_REFUSED;
 }
 
 /*
- * The SQLSTATE in a verbose message such as "FATAL:  28P01: password authentication failed".
- * Returns what follows it, NULL where there is none. The word before it depends on the server's
- * language.
+ * Finds the SQLSTATE in a verbose message such as "FATAL: 28P01: password authentication failed".
+ * Returns the text after it; NULL if there is none. Does not rely on the severity, which depends on
+ * the server's language.
  */
 static const char *
 find_sqlstate(const char *text, char sqlstate[6])
@@ -166,8 +167,8 @@ append_line(char *to, size_t size, const char *text)
 }
 
 /*
- * libpq tries each host and address of a connection string, and its message has a line for each:
- * denied only where every one of them denies.
+ * Sets the error from libpq's message, which has a line for each host and address that was tried.
+ * The outcome is DB_DENIED only if all of them denied.
  */
 DbOutcome
 db_error_from_connection(DbError *error, const char *message, PGconn *connection)
@@ -189,7 +190,8 @@ db_error_from_connection(DbError *error, const char *message, PGconn *connection
 		line += strcspn(line, "\n");
 		reason = find_sqlstate(words, state);
 		if (strncmp(words, attempt, strlen(attempt)) != 0 && reason == NULL && detail[0] != '\0')
-			continue; /* where in the server's source it was, or more words on the line before */
+			/* the location in the server's source, or a continuation of the line before */
+			continue;
 		if (detail[0] != '\0')
 			append_line(detail, sizeof(detail), "; ");
 		append_line(detail, sizeof(detail), reason ? "The server says: " : "");

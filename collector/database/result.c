@@ -1,6 +1,6 @@
 /*
  * result.c
- *		Values of libpq's results.
+ *		Reads values of libpq's results.
  */
 #include "database/result.h"
 

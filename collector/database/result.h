@@ -1,9 +1,9 @@
 /*
  * result.h
- *		What a statement answered, in binary; connection_run makes it, the caller frees it.
+ *		A binary result of connection_run(), freed by the caller.
  *
- * Each function asks for the first row. A value that is not there has length 0 and is no number
- * and no boolean.
+ * Each function reads the first row. A missing value has length 0 and is neither a number nor a
+ * boolean.
  */
 #ifndef COLLECTOR_RESULT_H
 #define COLLECTOR_RESULT_H
@@ -17,18 +17,18 @@ typedef PGresult Result;
 
 void result_free(Result *result); /* accepts NULL */
 
-/* Is it one row of so many columns? */
+/* Returns whether the result is one row with this number of columns. */
 bool result_is_row(const Result *result, int columns);
 
 bool result_is_null(const Result *result, int column);
 
-/* Bytes with a zero behind them; they live as long as the result. length may be NULL. */
+/* Returns the value's bytes, NUL-terminated and valid as long as the result. length may be NULL. */
 const char *result_bytes(const Result *result, int column, size_t *length);
 
-/* 0 where it is no int8. */
+/* Returns 0 if the value is not an int8. */
 int64_t result_int8(const Result *result, int column);
 
-/* Is it this boolean? */
+/* Returns whether the value is a boolean equal to value. */
 bool result_is(const Result *result, int column, bool value);
 
 #endif

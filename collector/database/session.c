@@ -1,6 +1,6 @@
 /*
  * session.c
- *		Settings of the session, and what the database must have.
+ *		Session settings and checks of the database.
  */
 #include "database/session.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/version.h"
 
-/* The timeouts bound what a forgotten lock or a lost collector can hold up. */
+/* The timeouts limit how long a forgotten lock or a lost collector can block others. */
 static const Statement settings[] = {
 	{ .sql = "SET statement_timeout = '60s'" },
 	{ .sql = "SET lock_timeout = '30s'" },
@@ -36,12 +36,12 @@ static const Statement identity_query = {
 };
 
 static const char *const older_hint =
-	"Run \"ALTER EXTENSION profstore UPDATE\", where need be after a newer package has been "
-	"installed, or use an older collector.";
+	"Run \"ALTER EXTENSION profstore UPDATE\", after installing a newer package if "
+	"necessary, or use an older collector.";
 
 /*
- * What the extension serves and we speak have nothing in common; served says what it does, in
- * words.
+ * Reports that the two ranges of writer protocols do not overlap. served describes the extension's
+ * range.
  */
 static DbOutcome
 protocol_mismatch(const char *database, const char *version, const char *served, const char *hint,
@@ -56,7 +56,10 @@ protocol_mismatch(const char *database, const char *version, const char *served,
 	return DB_DENIED;
 }
 
-/* From version, recovery state, database name and whether it names protocols to what is wrong. */
+/*
+ * Checks the last result of the settings: extension version, recovery state, database name, and
+ * whether writer_protocols() exists.
+ */
 static DbOutcome
 check_extension(const Result *result, DbError *error)
 {
@@ -83,6 +86,7 @@ check_extension(const Result *result, DbError *error)
 	return DB_OK;
 }
 
+/* Checks that the extension serves the writer protocol of this collector. */
 static DbOutcome
 check_protocol(const Result *result, DbError *error)
 {
@@ -107,7 +111,7 @@ hint_at_grant(DbError *error, const char *role)
 				 role);
 }
 
-/* May the role store? */
+/* Checks that the role may store samples. */
 static DbOutcome
 check_privilege(const Result *result, DbError *error)
 {
@@ -137,7 +141,7 @@ session_refresh(Session *session, DbError *error)
 	}
 	if (!result_is_row(result, 9))
 	{
-		db_error_set(error, NULL, identity_query.failure, "It has gone.", NULL);
+		db_error_set(error, NULL, identity_query.failure, "The extension was dropped.", NULL);
 		outcome = DB_DENIED;
 	}
 	if (outcome == DB_OK)
@@ -154,7 +158,7 @@ session_refresh(Session *session, DbError *error)
 	return outcome;
 }
 
-/* Settings and extension of a connection that was just made. */
+/* Applies the settings to a new connection and checks the extension. */
 static DbOutcome
 prepare_session(Session *session, DbError *error)
 {
@@ -188,7 +192,7 @@ session_open(Session *session, const char *conninfo, DbError *error)
 		return DB_OK;
 	connection_close(&session->connection);
 
-	/* nobody has asked for anything yet that could be at fault */
+	/* no request has been made yet, so no batch can be at fault */
 	return outcome == DB_DENIED || outcome == DB_STOPPED ? outcome : DB_AWAY;
 }
 

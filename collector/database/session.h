@@ -1,7 +1,7 @@
 /*
  * session.h
- *		A connection that was checked: the right extension, the right to write, and whose ids are
- *		valid.
+ *		A checked connection: with the right extension, the right to write, and known identity of
+ *		ids.
  */
 #ifndef COLLECTOR_SESSION_H
 #define COLLECTOR_SESSION_H
@@ -9,14 +9,14 @@
 #include "database/connection.h"
 
 /*
- * The writer protocol of this collector: which of the extension's functions it calls, with which
- * arguments and in which order. The extension names the range of protocols that it serves.
+ * The writer protocol of this collector: which functions of the extension it calls, with which
+ * arguments and in which order. The extension reports the range of protocols that it serves.
  */
 #define WRITER_PROTOCOL 4
 
 /*
- * Under which ids are valid. Another database, or the extension created anew, differs in an OID or
- * in the epoch, which begins at the time of creation.
+ * The scope in which ids are valid. It differs for another database or a recreated extension, in an
+ * OID or in the epoch, which starts at the extension's creation.
  */
 typedef struct Identity
 {
@@ -28,16 +28,19 @@ typedef struct Identity
 typedef struct Session
 {
 	Connection connection;
-	Identity identity; /* as of the last open or refresh */
+	Identity identity; /* read by the last open or refresh */
 } Session;
 
 /*
- * Opens the connection where it is closed: settings, extension and its protocols, privileges,
- * identity. DB_OK, DB_AWAY, DB_DENIED or DB_STOPPED.
+ * Opens the connection if it is closed and checks settings, extension, protocols, privileges and
+ * identity. Returns DB_OK, DB_AWAY, DB_DENIED or DB_STOPPED.
  */
 DbOutcome session_open(Session *session, const char *conninfo, DbError *error);
 
-/* Can samples be stored there now? EXIT_OK, EXIT_CONFIG or EXIT_DATABASE with *failure set. */
+/*
+ * Checks whether samples can be stored in this database. EXIT_OK; otherwise EXIT_CONFIG or
+ * EXIT_DATABASE with *failure set.
+ */
 ExitCode session_check(const char *conninfo, Failure *failure);
 
 /* Reads the identity again. */

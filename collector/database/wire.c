@@ -1,6 +1,6 @@
 /*
  * wire.c
- *		Encoding and decoding of PostgreSQL's binary formats.
+ *		Encodes and decodes PostgreSQL's binary formats.
  */
 #include "database/wire.h"
 
@@ -206,7 +206,8 @@ wire_end(Buffer *buffer, size_t begun)
 }
 
 /*
- * The elements of an array of that type, count and width; NULL where the bytes are anything else.
+ * Returns the elements of an array of that type, count and width; NULL if the bytes are anything
+ * else.
  */
 static const char *
 array_elements(const char *bytes, size_t length, int32_t element_type, size_t count, size_t width)
@@ -276,7 +277,7 @@ wire_copy_header(Buffer *buffer)
 
 	buffer_put_bytes(buffer, signature, sizeof(signature));
 	buffer_put_int4(buffer, 0); /* flags */
-	buffer_put_int4(buffer, 0); /* length of an extension of the header */
+	buffer_put_int4(buffer, 0); /* length of the header extension */
 }
 
 void

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* OIDs of built-in types: fixed for ever by PostgreSQL's catalog. */
+/* OIDs of built-in types, which never change. */
 #define WIRE_BYTEA			   17
 #define WIRE_BYTEA_ARRAY	   1001
 #define WIRE_INT8			   20
@@ -41,8 +41,8 @@
 #define WIRE_COPY_HEADER_BYTES 19
 
 /*
- * Bytes that grow. Where memory is out the buffer says so in "failed" and swallows what comes
- * after, so that a message is checked once, when it is complete.
+ * A growing byte buffer. After an allocation fails, "failed" is set and further bytes are ignored,
+ * so that it suffices to check a message once, when it is complete.
  */
 typedef struct Buffer
 {
@@ -52,46 +52,47 @@ typedef struct Buffer
 	bool failed;
 } Buffer;
 
-void buffer_fini(Buffer *buffer);  /* a zeroed Buffer is empty */
+void buffer_fini(Buffer *buffer);  /* a zeroed Buffer is valid and empty */
 void buffer_reset(Buffer *buffer); /* keeps the memory */
 
-/* Room for this many more bytes, to be filled in by the caller; NULL where memory is out. */
+/* Appends length bytes for the caller to fill in and returns them; NULL on out of memory. */
 char *buffer_extend(Buffer *buffer, size_t length);
 
 void buffer_put_bytes(Buffer *buffer, const void *bytes, size_t length);
 void buffer_put_int4(Buffer *buffer, int32_t value);
 void buffer_put_int8(Buffer *buffer, int64_t value);
 
-/* Starts an array; exactly count elements must follow. Each of the others adds one element. */
+/*
+ * Starts an array, which exactly count elements must follow. Each of the other functions adds one
+ * element.
+ */
 void wire_array(Buffer *buffer, int32_t element_type, size_t count);
 void wire_int4_element(Buffer *buffer, int32_t value);
 void wire_int8_element(Buffer *buffer, int64_t value);
 void wire_text_element(Buffer *buffer, const char *text);
 void wire_bytes_element(Buffer *buffer, const void *bytes, size_t length);
 
-/* A string of JSON, in its quotes: a part of an element. */
+/* Appends a quoted JSON string, as a part of an element. */
 void wire_json_string(Buffer *buffer, const char *text);
 
-/*
- * An element of an array whose length is known only afterwards: wire_end gets what wire_begin gave.
- */
+/* Enclose an element of unknown length. wire_end() takes the result of wire_begin(). */
 size_t wire_begin(Buffer *buffer);
 void wire_end(Buffer *buffer, size_t begun);
 
 /*
- * Elements of an array of exactly count int4 or int8, as element_type says, without nulls; false
- * for anything else.
+ * Reads an array of exactly count int4 or int8 (element_type) without nulls. Returns false for
+ * anything else.
  */
 bool wire_ints(const char *bytes, size_t length, int32_t element_type, size_t count,
 			   int64_t *values);
 
-/* Microseconds since 1970 as PostgreSQL's, since 2000; false where that overflows. */
+/* Converts microseconds since 1970 to PostgreSQL's, since 2000. Returns false on overflow. */
 bool wire_timestamp(int64_t unix_us, int64_t *timestamp_us);
 
-/* The same as a parameter; infinity, which the server refuses, where it overflows. */
+/* Appends a timestamp as a parameter; on overflow infinity, which the server refuses. */
 void wire_timestamp_param(Buffer *buffer, int64_t unix_us);
 
-/* And as an element of an array. */
+/* Appends a timestamp as an array element; on overflow infinity. */
 void wire_timestamp_element(Buffer *buffer, int64_t unix_us);
 
 void wire_copy_header(Buffer *buffer);

@@ -1,6 +1,6 @@
 /*
  * code_files.c
- *		Finds a process's perf map and its jitdump.
+ *		Finds the perf map and the jitdump of a process.
  */
 #include "jit/code_files.h"
 
@@ -29,13 +29,13 @@
 
 typedef struct ProcStatus
 {
-	uint32_t own_pid; /* in the process's own pid namespace … */
-	uint32_t depth;	  /* … which is so many below ours, plus 1 */
+	uint32_t own_pid; /* pid in the process's own pid namespace … */
+	uint32_t depth;	  /* … whose depth below ours is depth - 1 */
 	uint32_t parent_pid;
 	uint32_t user;
 } ProcStatus;
 
-/* The first and the last number of a line of /proc/PID/status; how many there are. */
+/* Parses the first and last number of a line of /proc/PID/status. Returns how many there are. */
 static uint32_t
 status_numbers(const char *text, const char *key, uint32_t *first, uint32_t *last)
 {
@@ -60,6 +60,7 @@ status_numbers(const char *text, const char *key, uint32_t *first, uint32_t *las
 	return count;
 }
 
+/* Reads /proc/PID/status. Returns 0 or -errno. */
 static int
 read_status(uint32_t pid, ProcStatus *status)
 {
@@ -80,7 +81,10 @@ read_status(uint32_t pid, ProcStatus *status)
 	return result;
 }
 
-/* Was the file last written while the process lived? Clocks may have been set meanwhile. */
+/*
+ * Returns whether the file was last written during the process's life. Compares ages rather than
+ * times, because the clock may have been set since.
+ */
 static bool
 is_of_lifetime(uint32_t pid, const struct stat *status)
 {
@@ -96,7 +100,9 @@ is_of_lifetime(uint32_t pid, const struct stat *status)
 	return ago_ns <= age_ns + FILE_CLOCK_LATE_NS;
 }
 
-/* The root of the process that made a process's pid namespace, or of ours if that has ended. */
+/*
+ * Opens the root of the process that made a process's pid namespace; if that has exited, our own.
+ */
 static int
 open_outer_root(const ProcStatus *inner)
 {
@@ -116,8 +122,8 @@ open_outer_root(const ProcStatus *inner)
 }
 
 /*
- * Is a process's file there for processes of the outer pid namespace, too? Then that one is not the
- * only one whose file has that name.
+ * Returns whether processes of the outer pid namespace see the file, too. Then its name is not
+ * unique to this process.
  */
 static bool
 is_shared(const ProcStatus *process, const char *path, const struct stat *status)
@@ -140,8 +146,8 @@ is_shared(const ProcStatus *process, const char *path, const struct stat *status
 }
 
 /*
- * Has the process the file open to write it, by a path that ends so? Of its descriptors the first
- * are asked.
+ * Returns whether the process has the file open for writing, by a path that ends with the given
+ * one. Checks the first DESCRIPTORS_MAX descriptors.
  */
 static bool
 holds_open(uint32_t pid, const char *path, const struct stat *status)
@@ -162,7 +168,7 @@ holds_open(uint32_t pid, const char *path, const struct stat *status)
 		size_t wanted = strlen(path);
 		struct stat held;
 
-		/* no other file is asked: its file system might not answer */
+		/* skip other files without a stat(), because their file systems might not answer */
 		if (length < (ssize_t) wanted || memcmp(name + length - wanted, path, wanted) != 0 ||
 			fstatat(dirfd(directory), entry->d_name, &held, AT_SYMLINK_NOFOLLOW) != 0 ||
 			!(held.st_mode & S_IWUSR))
@@ -201,7 +207,7 @@ code_files_open_map(uint32_t pid, struct stat *status)
 	return -EPERM;
 }
 
-/* The mapping of a file of that name, or NULL. */
+/* Returns the mapping of a file with that name; NULL if there is none. */
 static const ProcMapping *
 find_named(const MappingList *list, const char *name)
 {

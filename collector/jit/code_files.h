@@ -1,8 +1,8 @@
 /*
  * code_files.h
- *		Where a process keeps the files by which it tells of its code.
+ *		Finds the files in which a process describes its generated code.
  *
- * Both are named after its number in its own pid namespace, and regular files.
+ * Both are regular files named after the process's pid in its own pid namespace.
  */
 #ifndef COLLECTOR_CODE_FILES_H
 #define COLLECTOR_CODE_FILES_H
@@ -10,18 +10,23 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* A descriptor, whose status is told, or -errno; -EPERM: there is a file, and it does not count. */
+/*
+ * Opens a file and fills *status. Returns a descriptor or -errno; -EPERM if the file exists but is
+ * not trusted.
+ */
 typedef int (*CodeFileOpen)(uint32_t pid, struct stat *status);
 
 /*
- * Opens /tmp/perf-PID.map in the process's own root. Anybody may have made a file of that name. It
- * counts if its owner is the process's user or root, and either the process has it open to
- * write it, or it was written while the process lived, and processes of the outer pid namespace do
- * not see it.
+ * Opens /tmp/perf-PID.map within the process's root. Any user may have created a file of that name,
+ * so it is trusted only if it belongs to the process's user or root, and either the process has it
+ * open for writing, or it was written during the process's life and is not visible to processes of
+ * the outer pid namespace.
  */
 int code_files_open_map(uint32_t pid, struct stat *status);
 
-/* jit-PID.dump, wherever it lies: the process has mapped it executable, so that it is found. */
+/*
+ * Opens jit-PID.dump, in any directory: it is found because the process has mapped it executable.
+ */
 int code_files_open_dump(uint32_t pid, struct stat *status);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * code_map.c
- *		Regions of generated code: two sorted arrays, and those that are gone.
+ *		Regions of generated code in two sorted arrays, and the replaced ones.
  */
 #include "jit/code_map.h"
 
@@ -21,7 +21,7 @@ static void
 release_all(CodeRegion *regions, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		code_object_release(regions[i].code); /* NULL where it was taken out */
+		code_object_release(regions[i].code); /* NULL if it was taken out */
 }
 
 void
@@ -39,9 +39,9 @@ code_map_fini(CodeMap *map)
 	*map = (CodeMap){ .budget = map->budget };
 }
 
-/* Makes room for wanted items in an array of the map. */
+/* Makes room for wanted items in one of the map's arrays. 0 or -ENOMEM. */
 static int
-reserve(CodeMap *map, void *array, size_t *capacity, size_t wanted, size_t item_bytes)
+array_reserve(CodeMap *map, void *array, size_t *capacity, size_t wanted, size_t item_bytes)
 {
 	void **items = array;
 	size_t grown = *capacity;
@@ -64,7 +64,7 @@ reserve(CodeMap *map, void *array, size_t *capacity, size_t wanted, size_t item_
 	return 0;
 }
 
-/* The first region that ends behind the address. */
+/* Returns the index of the first region that ends after the address. */
 static size_t
 first_behind(const CodeRegion *regions, size_t count, uint64_t address)
 {
@@ -82,7 +82,7 @@ first_behind(const CodeRegion *regions, size_t count, uint64_t address)
 	return low;
 }
 
-/* The eldest that are gone: samples from before have no more answers. */
+/* Drops the count oldest replaced regions; lookups before them fail from then on. */
 static void
 forget_gone(CodeMap *map, size_t count)
 {
@@ -93,11 +93,13 @@ forget_gone(CodeMap *map, size_t count)
 	memmove(map->gone, map->gone + count, map->gone_count * sizeof(GoneRegion));
 }
 
-/* Remembers it for late samples, in place of elder ones where there are many. */
+/*
+ * Moves a region to the replaced ones, for late samples. If these are full, drops the older half.
+ */
 static void
-bury(CodeMap *map, const CodeRegion *region)
+region_bury(CodeMap *map, const CodeRegion *region)
 {
-	/* of no time at all: it came and went at a moment that is known */
+	/* it appeared and vanished at one moment, so no sample can have been in it */
 	if (region->unseen_ns >= map->told_ns)
 	{
 		code_object_release(region->code);
@@ -105,7 +107,8 @@ bury(CodeMap *map, const CodeRegion *region)
 	}
 	if (map->gone_count == CODE_MAP_GONE_MAX)
 		forget_gone(map, CODE_MAP_GONE_MAX / 2);
-	if (reserve(map, &map->gone, &map->gone_capacity, map->gone_count + 1, sizeof(GoneRegion)) != 0)
+	if (array_reserve(map, &map->gone, &map->gone_capacity, map->gone_count + 1,
+					  sizeof(GoneRegion)) != 0)
 	{
 		map->forgot_ns = map->told_ns;
 		code_object_release(region->code);
@@ -114,7 +117,7 @@ bury(CodeMap *map, const CodeRegion *region)
 	map->gone[map->gone_count++] = (GoneRegion){ *region, map->told_ns };
 }
 
-/* Takes all young regions out that overlap [start, end). False: there are none. */
+/* Replaces all young regions that overlap [start, end). Returns false if there are none. */
 static bool
 bury_young(CodeMap *map, uint64_t start, uint64_t end)
 {
@@ -122,7 +125,7 @@ bury_young(CodeMap *map, uint64_t start, uint64_t end)
 	size_t behind = first;
 
 	while (behind < map->young_count && map->young[behind].start < end)
-		bury(map, &map->young[behind++]);
+		region_bury(map, &map->young[behind++]);
 	if (behind == first)
 		return false;
 	memmove(&map->young[first], &map->young[behind],
@@ -131,14 +134,14 @@ bury_young(CodeMap *map, uint64_t start, uint64_t end)
 	return true;
 }
 
-/* An old region that was taken out leaves its place: code is NULL, and seen_ns … */
+/* A replaced old region leaves an empty slot: code is NULL, and seen_ns … */
 static bool
 is_empty(const CodeRegion *region)
 {
 	return region->code == NULL;
 }
 
-/* … how many places from here on are so, as far as it is known. */
+/* … is the number of empty slots from here on, as far as known. */
 static void
 set_empty(CodeRegion *region, size_t places)
 {
@@ -147,9 +150,9 @@ set_empty(CodeRegion *region, size_t places)
 }
 
 /*
- * Takes all old regions out that overlap [start, end); false: there are none. Places that are empty
- * are gone over once: from then on each knows the end of their row, so that no order of lines costs
- * more than others.
+ * Replaces all old regions that overlap [start, end); returns false if there are none. Each run of
+ * empty slots is walked once and then skipped by its length, so that no order of lines makes this
+ * quadratic.
  */
 static bool
 bury_old(CodeMap *map, uint64_t start, uint64_t end)
@@ -162,7 +165,7 @@ bury_old(CodeMap *map, uint64_t start, uint64_t end)
 	{
 		if (!is_empty(&map->old[behind]))
 		{
-			bury(map, &map->old[behind]);
+			region_bury(map, &map->old[behind]);
 			set_empty(&map->old[behind], 1);
 			found = true;
 		}
@@ -179,8 +182,8 @@ bury_old(CodeMap *map, uint64_t start, uint64_t end)
 }
 
 /*
- * The young ones take their places among the old, which close their ranks. From the end, so that
- * nothing is in the way.
+ * Merges the young regions into the old ones and removes empty slots. Merges from the end, so that
+ * no slot is overwritten before it is moved.
  */
 static int
 merge_young(CodeMap *map)
@@ -196,7 +199,7 @@ merge_young(CodeMap *map)
 	}
 	map->old_count = old;
 	to = old + young;
-	if (reserve(map, &map->old, &map->old_capacity, to, sizeof(CodeRegion)) != 0)
+	if (array_reserve(map, &map->old, &map->old_capacity, to, sizeof(CodeRegion)) != 0)
 		return -ENOMEM;
 	map->old_count = to;
 	map->young_count = 0;
@@ -210,7 +213,10 @@ merge_young(CodeMap *map)
 	return 0;
 }
 
-/* So few that adding costs about as much as merging them does for each. */
+/*
+ * Returns whether to merge: the young array is kept so small that an insertion costs about as much
+ * as its share of a merge.
+ */
 static bool
 young_are_many(const CodeMap *map)
 {
@@ -243,7 +249,7 @@ code_map_told_by(CodeMap *map, uint64_t time_ns)
 {
 	if (time_ns <= map->looked_before_ns || time_ns > map->looked_ns)
 		return;
-	/* the gone are in order */
+	/* the replaced regions are ordered by time */
 	if (map->gone_count > 0 && time_ns < map->gone[map->gone_count - 1].gone_ns)
 		time_ns = map->gone[map->gone_count - 1].gone_ns;
 	map->told_ns = time_ns;
@@ -268,8 +274,8 @@ code_map_add(CodeMap *map, uint64_t start, uint64_t end, CodeObject *code)
 		map->reused_ns = map->looked_ns;
 	if (map->old_count + map->young_count >= CODE_MAP_REGIONS_MAX ||
 		(young_are_many(map) && merge_young(map) != 0) ||
-		reserve(map, &map->young, &map->young_capacity, map->young_count + 1, sizeof(CodeRegion)) !=
-			0)
+		array_reserve(map, &map->young, &map->young_capacity, map->young_count + 1,
+					  sizeof(CodeRegion)) != 0)
 	{
 		code_object_release(code);
 		return -ENOMEM;
@@ -289,7 +295,7 @@ find_in(const CodeRegion *regions, size_t count, uint64_t address)
 	return at < count && regions[at].start <= address ? &regions[at] : NULL;
 }
 
-/* What lies there as far as it is known, or NULL. */
+/* Returns the current region at the address; NULL if not known. */
 static const CodeRegion *
 find_now(const CodeMap *map, uint64_t address)
 {
@@ -319,7 +325,7 @@ code_map_void(CodeMap *map)
 {
 	(void) bury_old(map, 0, UINT64_MAX);
 	for (size_t i = 0; i < map->young_count; i++)
-		bury(map, &map->young[i]);
+		region_bury(map, &map->young[i]);
 	map->old_count = 0;
 	map->young_count = 0;
 }
@@ -332,10 +338,13 @@ code_map_find(const CodeMap *map, uint64_t address, uint64_t time_ns)
 
 	if (time_ns < map->forgot_ns)
 		return NULL;
-	/* it came after a look that did not see it, which was before the sample */
+	/* the current code counts if the last read without it was before the sample */
 	if (now != NULL && now->unseen_ns < time_ns)
 		found = now->code;
-	/* those that may have been there then: gone since, and not seen for the first time later */
+	/*
+	 * also count replaced code that may have been there: replaced after the sample, and not first
+	 * seen after it
+	 */
 	for (size_t i = map->gone_count; i > 0 && map->gone[i - 1].gone_ns > time_ns; i--)
 	{
 		const GoneRegion *gone = &map->gone[i - 1];

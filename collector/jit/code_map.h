@@ -1,13 +1,12 @@
 /*
  * code_map.h
- *		What generated code lay where and when, as a runtime has told it.
+ *		The generated code of a process over time, as its runtime reports it.
  *
- * A runtime tells what it made, not what it gave up: memory is used again, and then the later line
- * is right. Lines have no time, but are seen at moments. So of each piece of code two moments are
- * known, between which it came, and a third by which it had gone: what is of one look may have come
- * and gone at any time since the look before. A question about a moment gets an answer where all
- * that may have been there then has one name, else none. Where the runtime tells times all three
- * are exact.
+ * A runtime reports code that it makes, not code that it frees; it reuses memory, and then the
+ * later line is right. Lines carry no time, but are read at known moments. So for each piece of
+ * code we know two moments between which it appeared, and one by which it had gone. A lookup for a
+ * moment returns a name only if all code that may have been there at that moment has one name. If
+ * the runtime reports times (jitdump), all three moments are exact.
  *
  * Belongs to one thread.
  */
@@ -20,13 +19,15 @@
 #include "base/arena.h"
 #include "code/code_object.h"
 
-/* Of one process: what says more is not believed. 40 bytes each. */
+/* Limit for one process, of 40 bytes each; further regions are refused. */
 #define CODE_MAP_REGIONS_MAX 262144
 
-/* That are gone: each answer about a moment before the last look goes over those since. */
+/*
+ * Limit of replaced regions. A lookup for a moment before the last read scans those replaced since.
+ */
 #define CODE_MAP_GONE_MAX 16384
 
-/* Code that has gone is remembered for as long as samples may come late. */
+/* Replaced code is kept as long as samples may arrive late. */
 #define CODE_MAP_KEEP_NS UINT64_C(60000000000)
 
 typedef struct CodeRegion
@@ -34,19 +35,20 @@ typedef struct CodeRegion
 	uint64_t start;
 	uint64_t end;
 	CodeObject *code;
-	uint64_t unseen_ns; /* it was not there yet, or not looked for; 0: never looked before … */
-	uint64_t seen_ns;	/* … and here it was */
+	/* last moment at which it was known or assumed to be absent; 0: never read before … */
+	uint64_t unseen_ns;
+	uint64_t seen_ns; /* … and first moment at which it was there */
 } CodeRegion;
 
 typedef struct GoneRegion
 {
 	CodeRegion region;
-	uint64_t gone_ns; /* when that was seen */
+	uint64_t gone_ns; /* moment of the read that found it replaced */
 } GoneRegion;
 
 /*
- * Regions do not overlap. The young ones are few, so that one more costs little; they become part
- * of the others by and by.
+ * Regions do not overlap. The young array is small, so that inserting into it is cheap; it is
+ * merged into the old one from time to time.
  */
 typedef struct CodeMap
 {
@@ -57,48 +59,55 @@ typedef struct CodeMap
 	CodeRegion *young;
 	size_t young_count;
 	size_t young_capacity;
-	GoneRegion *gone; /* in the order of gone_ns */
+	GoneRegion *gone; /* ordered by gone_ns */
 	size_t gone_count;
 	size_t gone_capacity;
-	uint64_t looked_ns; /* the last two looks */
+	uint64_t looked_ns; /* moments of the last two reads */
 	uint64_t looked_before_ns;
-	uint64_t told_ns;	/* what the last look saw was there by then */
-	uint64_t reused_ns; /* the last look that found memory used again; 0: none did */
-	uint64_t forgot_ns; /* what was gone by then is not all remembered: no answers for before */
+	uint64_t told_ns;	/* everything that the last read found existed by this moment */
+	uint64_t reused_ns; /* moment of the last read that found memory reused; 0 if none did */
+	/* replaced code from before this moment is not complete, so lookups before it fail */
+	uint64_t forgot_ns;
 } CodeMap;
 
-/* Memory is charged to the budget, which outlives the map. */
+/* Memory is charged to the budget, which must outlive the map. */
 void code_map_init(CodeMap *map, Budget *budget);
 void code_map_fini(CodeMap *map);
 
-/* A look begins: what is added belongs to it. now_ns is CLOCK_MONOTONIC, and never goes back. */
+/*
+ * Begins a read; code added from here on belongs to it. now_ns is CLOCK_MONOTONIC and must not go
+ * back.
+ */
 void code_map_look(CodeMap *map, uint64_t now_ns);
 
 /*
- * What this look goes on to add had been told by that moment already. One that is not between the
- * last look and this one, such as 0, says nothing.
+ * States that the code which this read adds existed at time_ns already. Ignored unless time_ns lies
+ * between the last read and this one.
  */
 void code_map_told_by(CodeMap *map, uint64_t time_ns);
 
 /*
- * What is added from now on came at that very moment, as the runtime has told. Moments do not go
- * back: an earlier one counts as the last.
+ * States that code added from here on appeared exactly at time_ns, as the runtime reports. A moment
+ * before the last one counts as the last one.
  */
 void code_map_at(CodeMap *map, uint64_t time_ns);
 
 /*
- * Code lies in [start, end); what it overlaps is gone. Takes code over. -ENOMEM, and code is given
- * back, where there is no room.
+ * Adds code in [start, end), replacing the code that it overlaps. Takes over the reference to code.
+ * -ENOMEM, with the reference released, if there is no room.
  */
 int code_map_add(CodeMap *map, uint64_t start, uint64_t end, CodeObject *code);
 
-/* What lies at an address now has been moved there; as code_map_add, and -ENOENT. */
+/*
+ * Moves the code at an address to [start, end). Returns like code_map_add(); -ENOENT if there is
+ * none.
+ */
 int code_map_move(CodeMap *map, uint64_t address, uint64_t start, uint64_t end);
 
-/* All that was told is void: what is still there will be told again. */
+/* Drops all regions, because the runtime is going to report again those that still exist. */
 void code_map_void(CodeMap *map);
 
-/* What lay at an address at a moment, held for the caller; NULL: not known. */
+/* Returns a reference to the code at an address at a moment; NULL if not known. */
 CodeObject *code_map_find(const CodeMap *map, uint64_t address, uint64_t time_ns);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * code_sink.h
- *		Where readers of maps and dumps put what they find.
+ *		Destination of the code that readers of maps and dumps find.
  */
 #ifndef COLLECTOR_CODE_SINK_H
 #define COLLECTOR_CODE_SINK_H
@@ -10,18 +10,17 @@
 
 #include "jit/code_map.h"
 
-/* Of all files of a kind. Written by the walker thread, read by any. */
+/* Counters over all files of a kind. Written by the walker thread, read by any thread. */
 typedef struct CodeTally
 {
-	_Atomic uint64_t files;	 /* that were found */
+	_Atomic uint64_t files;	 /* files that were found */
 	_Atomic uint64_t pieces; /* lines or records that were read … */
-	_Atomic uint64_t bad;	 /* … those that tell of no code, and those without room */
-	_Atomic uint64_t
-		refused; /* files that do not count: not the process's own, or not understood */
+	_Atomic uint64_t bad;
+	_Atomic uint64_t refused;  /* files not trusted, or of another format */
 	_Atomic uint64_t timeouts; /* times that a file system did not answer */
 } CodeTally;
 
-/* All of it belongs to others. */
+/* References; nothing is owned. */
 typedef struct CodeSink
 {
 	CodeTable *table;

@@ -1,6 +1,6 @@
 /*
  * dump_reader.c
- *		From a jitdump's records to what lay where and when.
+ *		Turns a jitdump's records into regions of code.
  */
 #include "jit/dump_reader.h"
 
@@ -9,7 +9,7 @@
 
 #include "jit/perf_map.h"
 
-/* A runtime that has no place in the name tells of it beforehand. */
+/* Sets file and line from the DEBUG record before, unless the name contains them. */
 static void
 add_place(const DumpReader *reader, const JitdumpRecord *load, CodeName *name)
 {
@@ -26,7 +26,7 @@ take_load(const DumpReader *reader, const CodeSink *sink, JitdumpRecord *load)
 	CodeName name = perf_map_name(load->text);
 	CodeObject *code;
 
-	/* nothing is there to be sampled, or to be called so */
+	/* there is nothing to sample, or no name for it */
 	if (load->start == load->end || load->text[0] == '\0')
 		return -ENOENT;
 	add_place(reader, load, &name);
@@ -34,6 +34,7 @@ take_load(const DumpReader *reader, const CodeSink *sink, JitdumpRecord *load)
 	return code != NULL ? code_map_add(sink->map, load->start, load->end, code) : -ENOMEM;
 }
 
+/* Applies one record at its own time. */
 static void
 take_record(DumpReader *reader, const CodeSink *sink, JitdumpRecord *record, uint64_t now_ns)
 {
@@ -48,7 +49,7 @@ take_record(DumpReader *reader, const CodeSink *sink, JitdumpRecord *record, uin
 	}
 	if (record->kind == JITDUMP_OTHER)
 		return;
-	/* some runtimes' clocks run ahead of ours: it was written by now */
+	/* the clocks of some runtimes run ahead of ours; the record has been written by now */
 	reader->told_ns = record->time_ns < now_ns ? record->time_ns : now_ns;
 	code_map_at(sink->map, reader->told_ns);
 	if (record->kind == JITDUMP_LOAD)
@@ -60,7 +61,7 @@ take_record(DumpReader *reader, const CodeSink *sink, JitdumpRecord *record, uin
 		code_tally_one(&sink->tally->bad);
 }
 
-/* The beginning of the file: -EAGAIN, or what is wrong with it. */
+/* Parses the header. Returns -EAGAIN if it is incomplete, or what is wrong with it. */
 static int
 take_header(DumpReader *reader, const CodeSink *sink, const uint8_t *bytes, size_t length)
 {

@@ -1,6 +1,6 @@
 /*
  * dump_reader.h
- *		What a jitdump says, record by record, with its own times.
+ *		Reads a jitdump record by record. Its records carry times.
  */
 #ifndef COLLECTOR_DUMP_READER_H
 #define COLLECTOR_DUMP_READER_H
@@ -12,20 +12,20 @@
 #include "jit/code_sink.h"
 #include "jit/jitdump.h"
 
-/* Zeroed: at the beginning. */
+/* Zeroed: at the beginning of the file. */
 typedef struct DumpReader
 {
-	uint64_t at;	  /* where in the file what is taken next begins */
-	uint64_t told_ns; /* the time of the last record */
-	bool is_broken;	  /* what follows is no record: nothing is read any more */
+	uint64_t at;	  /* offset in the file at which the next call continues */
+	uint64_t told_ns; /* time of the last record */
+	bool is_broken;	  /* a malformed record was found, so nothing more is read */
 	bool has_debug;
-	JitdumpRecord debug; /* about code that is told of next, where has_debug */
+	JitdumpRecord debug; /* describes the code of the next LOAD record; valid if has_debug */
 } DumpReader;
 
 /*
- * Takes the records that the bytes hold, which are those of the file from reader->at on, and sets
- * that to where the next ones are to be read from; now_ns is later than they were written. A record
- * whose end has not come is taken later.
+ * Processes the complete records in bytes, which start at offset reader->at of the file, and
+ * advances that. now_ns must be later than the time they were written. An incomplete record is left
+ * for the next call.
  */
 void dump_reader_take(DumpReader *reader, const CodeSink *sink, const uint8_t *bytes, size_t length,
 					  uint64_t now_ns);

@@ -1,6 +1,6 @@
 /*
  * file_probe.c
- *		Opens a file of a process, and reads what has come since.
+ *		Opens a file of a process and reads what was added since the last read.
  */
 #include "jit/file_probe.h"
 
@@ -13,12 +13,12 @@
 #include "base/clock.h"
 
 /*
- * Times of files are those of the kernel's last tick: of 1 to 10 ms, and up to 8 ms late with ticks
- * of 4 ms in a virtual machine.
+ * File times are those of the kernel's last tick: 1 to 10 ms apart, and up to 8 ms late with 4 ms
+ * ticks in a virtual machine.
  */
 #define CLOCK_LATE_NS INT64_C(25000000)
 
-/* From its beginning on. */
+/* Restarts at the beginning of the file. */
 static void
 begin_file(FileProbe *probe)
 {
@@ -28,14 +28,17 @@ begin_file(FileProbe *probe)
 	probe->tail_length = 0;
 }
 
-/* There may be another file by now: a process that was started anew, or a snapshot. */
+/*
+ * Opens the file at the path if it is another one: the process may have restarted or written a new
+ * snapshot.
+ */
 static int
 follow_file(FileProbe *probe)
 {
 	struct stat status;
 	int fd = probe->open(probe->pid, &status);
 
-	/* the process has ended, or removed it: what is open still counts */
+	/* the process has exited or removed the file: the open one still counts */
 	if (fd < 0)
 		return probe->fd >= 0 ? 0 : fd;
 	if (probe->fd >= 0 && status.st_dev == probe->device && status.st_ino == probe->inode)
@@ -52,7 +55,7 @@ follow_file(FileProbe *probe)
 	return 0;
 }
 
-/* Does what was read stand there still? */
+/* Returns whether the end of the part read before is unchanged. */
 static bool
 is_as_before(const FileProbe *probe)
 {
@@ -67,7 +70,10 @@ is_as_before(const FileProbe *probe)
 		   memcmp(tail, probe->tail, probe->tail_length) == 0;
 }
 
-/* By when a file was written as it is, of CLOCK_MONOTONIC; 0 where its own time says nothing. */
+/*
+ * Returns the moment (CLOCK_MONOTONIC) by which the file had its present content; 0 if its time is
+ * not usable.
+ */
 static uint64_t
 written_by(const struct stat *status)
 {
@@ -81,6 +87,10 @@ written_by(const struct stat *status)
 	return ago_ns <= 0 || ago_ns >= now_ns ? 0 : (uint64_t) (now_ns - ago_ns);
 }
 
+/*
+ * Reads the next part. A file that shrank, or whose part before the offset changed, was rewritten
+ * and is read from its beginning.
+ */
 static void
 read_file(FileProbe *probe)
 {
@@ -102,13 +112,13 @@ read_file(FileProbe *probe)
 		probe->error = -errno;
 		return;
 	}
-	/* who writes it anew empties it first: until there is something, the old one holds */
+	/* a writer truncates a file before it rewrites it: keep the old content until then */
 	if (status.st_size == 0)
 		return;
 	if ((uint64_t) status.st_size < probe->size || !is_as_before(probe))
 		begin_file(probe);
 	probe->size = (uint64_t) status.st_size;
-	/* no more than what the file's time is of */
+	/* do not read beyond the size at the time of fstat(), which the file's time belongs to */
 	bytes = probe->size > probe->offset ? probe->size - probe->offset : 0;
 	length = pread(probe->fd, probe->bytes, bytes < FILE_PROBE_BYTES ? bytes : FILE_PROBE_BYTES,
 				   (off_t) probe->offset);

@@ -1,7 +1,7 @@
 /*
  * file_probe.h
- *		Reads on in a file by which a process tells of its code, with a deadline: the file is the
- *		process's, and may be on a file system of its own making.
+ *		Reads on in a process's file with a deadline, because the file may be on a file system that
+ *		the process serves.
  */
 #ifndef COLLECTOR_FILE_PROBE_H
 #define COLLECTOR_FILE_PROBE_H
@@ -14,9 +14,9 @@
 #include "jit/code_files.h"
 #include "process/prober.h"
 
-#define FILE_PROBE_BYTES (256 * 1024) /* that are read at once */
+#define FILE_PROBE_BYTES (256 * 1024) /* maximum length of one read */
 
-/* The end of what was read before: whether it stands there still tells a map that was rewritten. */
+/* End of the part that was read before; it shows whether a map was rewritten. */
 #define FILE_PROBE_TAIL 64
 
 typedef struct FileProbe
@@ -24,34 +24,35 @@ typedef struct FileProbe
 	Probe probe;
 	CodeFileOpen open;
 	uint32_t pid;
-	int fd; /* of the file as far as it is known; -1: to be opened. The probe's while it runs */
+	int fd; /* -1: to be opened. Belongs to the probe while it runs */
 	dev_t device;
 	ino_t inode;
-	uint64_t offset; /* up to which it was read, or where reading is to begin */
-	uint64_t size;	 /* that it had; one that has become shorter is written anew */
+	uint64_t offset; /* end of the part that was read, and start of the next read */
+	uint64_t size;	 /* size at the last read; a file that has become shorter was rewritten */
 	char tail[FILE_PROBE_TAIL];
 	size_t tail_length;
-	bool look_for_another; /* is there another file by now? */
-	/* what comes out */
-	int error;			 /* -errno: there is no file, or none that counts */
-	bool rewritten;		 /* all that was read is void; what follows begins the file */
-	bool more;			 /* there is more to read at once */
-	uint64_t written_ns; /* CLOCK_MONOTONIC by when what was read stood there; 0: nobody knows */
-	uint64_t spent_ns;	 /* CPU time that it took: to find the file may be more than to read it */
+	bool look_for_another; /* check whether the path leads to another file */
+	/* results */
+	int error;		/* 0 or -errno; -ENOENT or -EPERM if there is no trusted file */
+	bool rewritten; /* everything read before is void; the bytes are from the beginning */
+	bool more;		/* there is more to read */
+	/* the bytes existed in the file at this moment (CLOCK_MONOTONIC); 0 if not known */
+	uint64_t written_ns;
+	uint64_t spent_ns; /* CPU time used; finding the file may take more than reading it */
 	size_t length;
-	char
-		*bytes; /* room for FILE_PROBE_BYTES, lent for a reading; the probe's where it comes late */
+	char *bytes; /* buffer of FILE_PROBE_BYTES, lent for a read; the probe's after a timeout */
 } FileProbe;
 
-/* A probe of the process's file, which was never read. NULL without memory. */
+/* Makes a probe for a file of the process, to be read from its beginning. NULL on out of memory. */
 FileProbe *file_probe_create(CodeFileOpen open, uint32_t pid);
 void file_probe_free(FileProbe *probe); /* accepts NULL */
 
-/* The next reading is to begin there; what lies between need not be as it was. */
+/* Sets the offset of the next read, without comparing the tail. */
 void file_probe_go_to(FileProbe *probe, uint64_t offset);
 
 /*
- * Reads on into bytes. As prober_run: but for 0 neither probe nor bytes are the caller's any more.
+ * Reads on into bytes. Returns like prober_run(): unless it is 0, probe and bytes do not belong to
+ * the caller any more.
  */
 int file_probe_read(Prober *prober, FileProbe *probe, char *bytes, uint64_t wait_ns);
 

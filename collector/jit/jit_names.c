@@ -1,6 +1,6 @@
 /*
  * jit_names.c
- *		The processes whose files are read, and who is asked for a name.
+ *		The processes whose files are read, and lookup of names.
  */
 #include "jit/jit_names.h"
 
@@ -98,7 +98,7 @@ forget_eldest(JitNames *names)
 	forget_at(names, eldest);
 }
 
-/* NULL without memory. */
+/* Adds a process, dropping the least recently used one if needed. NULL on out of memory. */
 static JitProcess *
 add_process(JitNames *names, const ExecImage *image)
 {
@@ -116,9 +116,9 @@ add_process(JitNames *names, const ExecImage *image)
 	return process;
 }
 
-/* Reads what was told since the sample. */
+/* CodeNamerPrepare: reads what was added since the sample. */
 static void
-prepare(void *context, const ExecImage *image, const CodeWalk *walk)
+jit_prepare(void *context, const ExecImage *image, const CodeWalk *walk)
 {
 	JitNames *names = context;
 	JitProcess *process = find_process(names, image);
@@ -133,7 +133,7 @@ prepare(void *context, const ExecImage *image, const CodeWalk *walk)
 		jit_source_read(&process->sources[i], &names->reading, walk->time_ns, now_ns);
 }
 
-/* A dump knows times, so it is asked first. */
+/* CodeNamerName. A dump has exact times, so it is asked first. */
 static CodeObject *
 name_frame(void *context, const ExecImage *image, const UserFrame *frame, uint64_t time_ns)
 {
@@ -151,9 +151,9 @@ name_frame(void *context, const ExecImage *image, const UserFrame *frame, uint64
 	return code;
 }
 
-/* Forgets who was not asked about for long. */
+/* CodeNamerSweep: drops processes that were not used for UNUSED_NS. */
 static void
-sweep(void *context, uint64_t now_ns)
+jit_sweep(void *context, uint64_t now_ns)
 {
 	JitNames *names = context;
 
@@ -168,8 +168,8 @@ CodeNamer
 jit_names_namer(JitNames *names)
 {
 	return (CodeNamer){ .name = name_frame,
-						.prepare = prepare,
-						.sweep = sweep,
+						.prepare = jit_prepare,
+						.sweep = jit_sweep,
 						.context = names,
 						.table = names->reading.table };
 }

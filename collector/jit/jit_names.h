@@ -1,11 +1,10 @@
 /*
  * jit_names.h
- *		Names of generated code, out of the perf maps and jitdumps of the processes that run it.
+ *		Names of generated code from the perf maps and jitdumps of running processes.
  *
- * A CodeNamer. Files are read as samples ask for them, by the walker thread, between the sample and
- * its naming: what a map says then is held against what it said before (code_map.h), what a dump
- * says against its own times. All is the
- * walker thread's, but for the statistics.
+ * A CodeNamer. The walker thread reads files when samples need them, after the sample and before it
+ * is named. Content of a map is compared with earlier content (code_map.h); a dump has its own
+ * times. Everything belongs to the walker thread except the statistics.
  */
 #ifndef COLLECTOR_JIT_NAMES_H
 #define COLLECTOR_JIT_NAMES_H
@@ -15,18 +14,18 @@
 
 #include "code/code_namer.h"
 
-/* Processes whose files are known; the one that was not asked about for longest goes. */
+/* Maximum number of processes whose files are known; the least recently used is dropped. */
 #define JIT_PROCESSES_MAX 256
 
 typedef struct JitNames JitNames;
 
-/* Of perf maps, or of jitdumps. */
+/* Counters for perf maps or jitdumps. */
 typedef struct JitFileStats
 {
-	uint64_t files;	   /* that were found */
-	uint64_t pieces;   /* lines, or records, that were read … */
-	uint64_t bad;	   /* … those that tell of no code, and those without room */
-	uint64_t refused;  /* files that do not count: not the process's own, or not understood */
+	uint64_t files;	   /* files that were found */
+	uint64_t pieces;   /* lines or records that were read … */
+	uint64_t bad;	   /* … those that describe no code, and those for which there was no room */
+	uint64_t refused;  /* files not trusted, or of another format */
 	uint64_t timeouts; /* times that a file system did not answer */
 } JitFileStats;
 
@@ -34,14 +33,14 @@ typedef struct JitNamesStats
 {
 	JitFileStats maps;
 	JitFileStats dumps;
-	uint64_t unnamed; /* frames of generated code that no file tells of */
+	uint64_t unnamed; /* frames of generated code that no file describes */
 } JitNamesStats;
 
-/* Names and regions take limit_bytes each at most. 0 or -ENOMEM. */
+/* Makes a namer. Names and regions are limited to limit_bytes each. 0 or -ENOMEM. */
 int jit_names_create(size_t limit_bytes, JitNames **names);
-void jit_names_free(JitNames *names); /* accepts NULL; no object may be held any more */
+void jit_names_free(JitNames *names); /* accepts NULL; no code object may be in use any more */
 
-/* Valid as long as the names are. */
+/* Returns the interface for the walker, valid until jit_names_free(). */
 CodeNamer jit_names_namer(JitNames *names);
 
 /* Any thread. */

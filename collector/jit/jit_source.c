@@ -1,6 +1,6 @@
 /*
  * jit_source.c
- *		When a file is looked at, and for how long.
+ *		Decides when to read a file, and for how long.
  */
 #include "jit/jit_source.h"
 
@@ -11,16 +11,17 @@
 #include "base/clock.h"
 #include "jit/code_files.h"
 
-#define ANSWER_NS	   (50 * NS_PER_MS) /* that a file system may take */
-#define LOOK_PAUSE_NS  (10 * NS_PER_MS) /* between two readings of one file */
-#define REUSE_NS	   (10 * NS_PER_S)	/* who has used memory again may do so for so long */
-#define ANOTHER_NS	   NS_PER_S			/* between two looks whether it is another file */
+#define ANSWER_NS	   (50 * NS_PER_MS) /* timeout of one read */
+#define LOOK_PAUSE_NS  (10 * NS_PER_MS) /* between two reads of one file */
+/* a process that reused memory is expected to do so for this long */
+#define REUSE_NS	   (10 * NS_PER_S)
+#define ANOTHER_NS	   NS_PER_S /* between two checks for another file */
 #define ABSENT_MIN_NS  (250 * NS_PER_MS)
-#define ABSENT_MAX_NS  (30 * NS_PER_S) /* where there is no file */
+#define ABSENT_MAX_NS  (30 * NS_PER_S) /* if there is no file */
 #define LOOKS_A_SECOND 200
 #define LOOKS_AT_ONCE  64
-#define TIME_SHARE	   4		 /* of a CPU's time one part in so many, at most */
-#define LOOK_BYTES_MAX (4 << 20) /* read at once; the rest at the next look */
+#define TIME_SHARE	   4		 /* use at most 1/TIME_SHARE of one CPU */
+#define LOOK_BYTES_MAX (4 << 20) /* in one call; the rest is read by the next one */
 
 static const CodeFileOpen open_kind[JIT_SOURCE_KINDS] = {
 	[JIT_SOURCE_DUMP] = code_files_open_dump,
@@ -43,7 +44,7 @@ jit_source_fini(JitSource *source)
 	code_map_fini(&source->map);
 }
 
-/* What follows begins the file. */
+/* Starts over for a file that begins anew. */
 static void
 begin_anew(JitSource *source, uint64_t now_ns)
 {
@@ -57,9 +58,9 @@ begin_anew(JitSource *source, uint64_t now_ns)
 	code_map_void(&source->map);
 }
 
-/* The bytes of a reading, where there is something for the time being. */
+/* Passes the bytes of a read to the reader of this kind. */
 static void
-take(JitSource *source, JitReading *reading, const char *bytes)
+source_take(JitSource *source, JitReading *reading, const char *bytes)
 {
 	const CodeSink sink = { reading->table, &source->map, &reading->tallies[source->kind] };
 	FileProbe *probe = source->probe;
@@ -79,7 +80,7 @@ take(JitSource *source, JitReading *reading, const char *bytes)
 	source->is_behind = !dump->is_broken && dump->at > begin && dump->at < probe->size;
 }
 
-/* A reading of the file: false where it tells nothing more now. */
+/* Reads one part of the file. Returns false if there is no more for now. */
 static bool
 read_on(JitSource *source, JitReading *reading)
 {
@@ -92,9 +93,9 @@ read_on(JitSource *source, JitReading *reading)
 	if (file_probe_read(reading->prober, source->probe, bytes, ANSWER_NS) != 0)
 	{
 		source->probe = NULL;
-		/* whatever it took, the walker waited */
+		/* charge the whole wait to the process, because the walker was blocked */
 		source->spent_ns += (uint64_t) (clock_ns(CLOCK_MONOTONIC) - begun_ns);
-		/* as the next probe does */
+		/* the next probe starts at the beginning of the file */
 		begin_anew(source, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 		code_tally_one(&reading->tallies[source->kind].timeouts);
 		return false;
@@ -107,11 +108,11 @@ read_on(JitSource *source, JitReading *reading)
 	if (source->probe->rewritten)
 		begin_anew(source, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	if (source->probe->error == 0)
-		take(source, reading, bytes);
+		source_take(source, reading, bytes);
 	return source->is_behind;
 }
 
-/* Without a file it is looked for less and less often. */
+/* Doubles the pause before the next search for a missing file. */
 static void
 note_absence(JitSource *source, JitReading *reading, uint64_t now_ns)
 {
@@ -123,8 +124,12 @@ note_absence(JitSource *source, JitReading *reading, uint64_t now_ns)
 		source->absent_ns = ABSENT_MAX_NS;
 }
 
+/*
+ * Reads the file up to its end, LOOK_BYTES_MAX or a timeout, and sets the pause before the next
+ * read.
+ */
 static void
-look(JitSource *source, JitReading *reading, uint64_t now_ns)
+source_look(JitSource *source, JitReading *reading, uint64_t now_ns)
 {
 	bool known;
 	size_t bytes = 0;
@@ -159,7 +164,7 @@ look(JitSource *source, JitReading *reading, uint64_t now_ns)
 		code_tally_one(&reading->tallies[source->kind].files);
 }
 
-/* Has memory been used again of late? Then what was not read yet may tell of more. */
+/* Returns whether memory was reused recently. Then the unread part may replace known code. */
 static bool
 reuses_memory(const JitSource *source)
 {
@@ -176,8 +181,8 @@ sleep_until(uint64_t time_ns)
 }
 
 /*
- * What waits for its names meanwhile is read to by the same look, so that a wait delays all, but
- * does not hold them up.
+ * Other samples that wait for names are served by the same read, so one wait delays them once
+ * rather than one after the other.
  */
 void
 jit_source_read(JitSource *source, JitReading *reading, uint64_t time_ns, uint64_t now_ns)
@@ -193,10 +198,10 @@ jit_source_read(JitSource *source, JitReading *reading, uint64_t time_ns, uint64
 		sleep_until(source->again_ns);
 		now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	}
-	look(source, reading, now_ns);
+	source_look(source, reading, now_ns);
 }
 
-/* Is all known that was told of that moment? */
+/* Returns whether everything that was reported for that moment has been read. */
 static bool
 is_read_to(const JitSource *source, uint64_t time_ns)
 {

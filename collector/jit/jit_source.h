@@ -1,8 +1,8 @@
 /*
  * jit_source.h
- *		A file by which a process tells of its code, and what it has said: which is read when.
+ *		A file in which a process describes its code, its content so far, and when to read it.
  *
- * All is the walker thread's, but for tallies.
+ * Everything belongs to the walker thread except the tallies.
  */
 #ifndef COLLECTOR_JIT_SOURCE_H
 #define COLLECTOR_JIT_SOURCE_H
@@ -27,14 +27,14 @@ typedef enum JitSourceKind
 	JIT_SOURCE_KINDS
 } JitSourceKind;
 
-/* What all sources share. */
+/* Shared by all sources. */
 typedef struct JitReading
 {
 	CodeTable *table;
-	Budget budget; /* of where code lies */
+	Budget budget; /* for regions of all sources */
 	Prober *prober;
 	Allowance looks;
-	char *bytes; /* NULL: the last ones did not come back */
+	char *bytes; /* read buffer; NULL if a timed-out probe has kept it */
 	CodeTally tallies[JIT_SOURCE_KINDS];
 } JitReading;
 
@@ -42,14 +42,14 @@ typedef struct JitSource
 {
 	JitSourceKind kind;
 	uint32_t pid;
-	FileProbe *probe; /* NULL: the last one did not come back */
+	FileProbe *probe; /* NULL if the last one timed out */
 	CodeMap map;
-	uint64_t looked_ns;	 /* when the last look began; 0: never */
-	uint64_t another_ns; /* when another file was last looked for */
-	uint64_t again_ns;	 /* not looked at before */
-	uint64_t absent_ns;	 /* how long is waited where there is no file */
-	uint64_t spent_ns;	 /* for a look, by the walker and by the probe */
-	bool is_behind;		 /* there is more in the file, which may say otherwise */
+	uint64_t looked_ns;	 /* start of the last read; 0 if there was none */
+	uint64_t another_ns; /* last check for another file at the path */
+	uint64_t again_ns;	 /* do not read before this moment */
+	uint64_t absent_ns;	 /* next pause if there is no file */
+	uint64_t spent_ns;	 /* CPU time of one read, of walker and probe */
+	bool is_behind;		 /* there is more to read, which may replace known code */
 	union
 	{
 		MapReader map;
@@ -57,18 +57,20 @@ typedef struct JitSource
 	} reader;
 } JitSource;
 
-/* A zeroed source. The reading outlives it. */
+/* Initializes a zeroed source. reading must outlive it. */
 void jit_source_init(JitSource *source, JitSourceKind kind, JitReading *reading, uint32_t pid);
 void jit_source_fini(JitSource *source);
 
 /*
- * Reads on where that was not done since time_ns. Where it was done a moment ago, or so many others
- * are read, what is known has to do; but for a process that uses memory again, for which a moment
- * is waited.
+ * Reads on unless that was done since time_ns. Skips the read shortly after the last one, or if the
+ * total rate is exceeded; then the known content must do. If the process reuses memory, waits a
+ * moment instead of skipping.
  */
 void jit_source_read(JitSource *source, JitReading *reading, uint64_t time_ns, uint64_t now_ns);
 
-/* What lay at an address at a moment, held for the caller; NULL: it does not say. */
+/*
+ * Returns a reference to the code at an address at a moment; NULL if the file does not describe it.
+ */
 CodeObject *jit_source_find(const JitSource *source, uint64_t address, uint64_t time_ns);
 
 #endif

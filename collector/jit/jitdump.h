@@ -1,18 +1,18 @@
 /*
  * jitdump.h
- *		Records of jitdump files, by which runtimes tell what they generate, and when.
+ *		Parser of jitdump files, in which runtimes report the code that they generate, with times.
  *
- * Specified by tools/perf/Documentation/jitdump-specification.txt of Linux. All numbers have the
- * writer's byte order; bytes from the start of each:
+ * Format: tools/perf/Documentation/jitdump-specification.txt of Linux. All numbers have the
+ * writer's byte order; offsets in bytes from the start of each item:
  *
- *		header   0 magic "JiTD", 4 version, 8 its length, 12 ELF machine, 20 pid, 24 time, 32 flags
- *		prefix   0 kind, 4 length of the record, 8 time, and then what its kind has:
- *		LOAD     16 pid, 20 tid, 24 address, 32 code's address, 40 size, 48 number, 56 name, code
- *		MOVE     16 pid, 20 tid, 24 address, 32 old, 40 new address, 48 size, 56 number
- *		DEBUG    16 code's address, 24 entries; each 0 address, 8 line, 12 discriminator, 16 file
+ *   header   0 magic "JiTD", 4 version, 8 its length, 12 ELF machine, 20 pid, 24 time, 32 flags
+ *   prefix   0 kind, 4 length of the record, 8 time; then by kind:
+ *   LOAD     16 pid, 20 tid, 24 address, 32 code's address, 40 size, 48 number, 56 name, code
+ *   MOVE     16 pid, 20 tid, 24 address, 32 old, 40 new address, 48 size, 56 number
+ *   DEBUG    16 code's address, 24 entries; each 0 address, 8 line, 12 discriminator, 16 file
  *
- * Times are CLOCK_MONOTONIC. A debug record stands before its LOAD. Other records are passed over,
- * as code is: most of a dump's bytes are not read. A dump is foreign.
+ * Times are CLOCK_MONOTONIC. A DEBUG record comes before its LOAD. Other records are skipped, and
+ * so is the code, which makes up most of a dump. The content is untrusted.
  */
 #ifndef COLLECTOR_JITDUMP_H
 #define COLLECTOR_JITDUMP_H
@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define JITDUMP_HEADER_BYTES 40
-#define JITDUMP_TEXT_BYTES	 1024 /* of a name, of a file's; what is longer is cut */
+#define JITDUMP_TEXT_BYTES	 1024 /* maximum length of names and file names; longer ones are cut */
 
 typedef enum JitdumpKind
 {
@@ -35,19 +35,21 @@ typedef struct JitdumpRecord
 {
 	JitdumpKind kind;
 	uint64_t time_ns;
-	uint64_t length; /* to the next record; that may be beyond the end of what was written */
-	uint64_t start;	 /* code; not above end */
+	uint64_t length; /* offset of the next record, which may be beyond the end of the file */
+	uint64_t start;	 /* of the code; not greater than end */
 	uint64_t end;
-	uint64_t from;				   /* MOVE: where it lay */
-	int32_t line;				   /* DEBUG: where the code begins; 0: not known */
-	char text[JITDUMP_TEXT_BYTES]; /* LOAD: name; DEBUG: file; "" where there is none */
+	uint64_t from; /* of MOVE: the old address */
+	/* of DEBUG: line of the code's first instruction; 0 if not known */
+	int32_t line;
+	char text[JITDUMP_TEXT_BYTES]; /* of LOAD the name, of DEBUG the file; "" if there is none */
 } JitdumpRecord;
 
 /*
- * Each looks at the bytes from the beginning of a header or record. 0; -EAGAIN where not enough of
- * it has come; -EBADMSG where it is none.
+ * Parse the header or record at the beginning of bytes. Return 0; -EAGAIN if it is incomplete;
+ * -EBADMSG if it is malformed.
  *
- * The header's length is told. -ENOTSUP: a dump of another machine, version, byte order or clock.
+ * jitdump_parse_header() stores the header's length; -ENOTSUP for a dump of another machine,
+ * version, byte order or clock.
  */
 int jitdump_parse_header(const uint8_t *bytes, size_t length, uint64_t *header_length);
 int jitdump_parse_record(const uint8_t *bytes, size_t length, JitdumpRecord *record);

@@ -1,6 +1,6 @@
 /*
  * map_reader.c
- *		From a perf map's lines to what lies where.
+ *		Turns lines of a perf map into regions of code.
  */
 #include "jit/map_reader.h"
 
@@ -8,7 +8,7 @@
 
 #include "jit/perf_map.h"
 
-/* A line is whole. */
+/* Processes the complete line. */
 static void
 take_line(MapReader *reader, const CodeSink *sink)
 {

@@ -1,6 +1,6 @@
 /*
  * map_reader.h
- *		What the text of a perf map says, line by line.
+ *		Reads the text of a perf map line by line.
  */
 #ifndef COLLECTOR_MAP_READER_H
 #define COLLECTOR_MAP_READER_H
@@ -10,17 +10,17 @@
 
 #include "jit/code_sink.h"
 
-#define MAP_LINE_BYTES 8192 /* a longer one is none */
+#define MAP_LINE_BYTES 8192 /* longer lines are malformed */
 
-/* Zeroed: at the beginning. */
+/* Zeroed: at the beginning of the file. */
 typedef struct MapReader
 {
-	size_t length; /* of a line whose end has not come */
+	size_t length; /* of an incomplete line */
 	bool is_long;
 	char line[MAP_LINE_BYTES];
 } MapReader;
 
-/* An unfinished line at the end waits for its newline. */
+/* Processes the lines in bytes. An incomplete line at the end is kept until its newline arrives. */
 void map_reader_take(MapReader *reader, const CodeSink *sink, const char *bytes, size_t length);
 void map_reader_begin(MapReader *reader);
 

@@ -1,6 +1,6 @@
 /*
  * perf_map.c
- *		Parser of a perf map's lines, and of the names in them.
+ *		Parses lines of perf maps and the names in them.
  */
 #include "jit/perf_map.h"
 
@@ -10,7 +10,7 @@
 #define ADDRESS_MAX (UINT64_C(1) << 56)
 #define DIGITS_MAX	16
 
-/* Takes a hexadecimal number and the blanks behind it off the line. */
+/* Parses a hexadecimal number and the spaces after it. */
 static bool
 take_number(char **line, uint64_t *number)
 {
@@ -60,7 +60,7 @@ perf_map_parse_line(char *line, PerfMapLine *parsed)
 	return true;
 }
 
-/* Cuts ":number" off the end. */
+/* Removes ":number" from the end. Returns false if there is none. */
 static bool
 cut_number(char *text, int32_t *number)
 {
@@ -78,7 +78,7 @@ cut_number(char *text, int32_t *number)
 	return true;
 }
 
-/* "name file:line:column", without the mark of the tier. */
+/* Parses "name file:line:column" and removes the tier's mark. */
 static void
 name_javascript(char *text, CodeName *name)
 {
@@ -92,7 +92,7 @@ name_javascript(char *text, CodeName *name)
 	if (file != NULL)
 	{
 		*file++ = '\0';
-		/* where there is one number, it is the line */
+		/* a single number is the line */
 		if (cut_number(file, &column) && !cut_number(file, &name->start_line))
 			name->start_line = column;
 		name->line = name->start_line;
@@ -101,7 +101,7 @@ name_javascript(char *text, CodeName *name)
 	name->name = text[0] != '\0' ? text : "(anonymous)";
 }
 
-/* "name:file" */
+/* Parses "name:file". */
 static void
 name_python(char *text, CodeName *name)
 {
@@ -116,7 +116,7 @@ name_python(char *text, CodeName *name)
 	name->name = text[0] != '\0' ? text : "(anonymous)";
 }
 
-/* "$module:function/arity" */
+/* Parses "$module:function/arity". */
 static bool
 name_erlang(char *text, CodeName *name)
 {
@@ -128,8 +128,8 @@ name_erlang(char *text, CodeName *name)
 }
 
 /*
- * "TRACE-number$name$line" of a part, "JIT$name" of a whole function. A script's own code has the
- * script's path as its name; stubs, "JIT$$name", are nobody's.
+ * Parses "TRACE-number$name$line" of a trace or "JIT$name" of a function. A script's top-level code
+ * has the script's path as its name; stubs ("JIT$$name") belong to no function.
  */
 static bool
 name_php(char *text, CodeName *name)
@@ -160,7 +160,7 @@ name_php(char *text, CodeName *name)
 	return true;
 }
 
-/* .NET's compiler appends how hard it tried. */
+/* Removes the optimization tier that .NET's compiler appends. */
 static void
 cut_tier(char *text)
 {

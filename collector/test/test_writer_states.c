@@ -305,9 +305,9 @@ test_states_are_told_once(void **state)
 	dup2(before, STDERR_FILENO);
 	close(before);
 	close(log);
-	assert_int_equal(count_lines(path, "msg=\"database is away, batches wait in the queue\""), 1);
+	assert_int_equal(count_lines(path, "msg=\"database is away; batches stay queued\""), 1);
 	assert_int_equal(count_lines(path, "sqlstate=53100"), 1);
-	assert_int_equal(count_lines(path, "msg=\"database is there again\""), 1);
+	assert_int_equal(count_lines(path, "msg=\"database is available again\""), 1);
 	assert_int_equal(count_lines(path, "msg=connected host="), 1);
 	assert_int_equal(count_lines(path, " database=told role="), 1);
 	unlink(path);

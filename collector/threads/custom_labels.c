@@ -1,6 +1,6 @@
 /*
  * custom_labels.c
- *		Keys that are wanted, and their values out of a record.
+ *		Parses the wanted keys, and picks their values from a record.
  */
 #include "threads/custom_labels.h"
 
@@ -10,7 +10,7 @@
 #include "labels/label_builder.h"
 #include "labels/own_labels.h"
 
-/* Adds a key of so many bytes; NULL, or why it cannot be. */
+/* Adds a key. Returns NULL, or the reason why it is refused. */
 static const char *
 add_key(CustomLabels *wanted, const char *key, size_t length)
 {
@@ -54,7 +54,7 @@ custom_labels_parse(const char *text, CustomLabels *wanted, const char **problem
 	}
 }
 
-/* The bytes as text; what is no character becomes U+FFFD, and a NUL likewise. */
+/* Copies a value as text: U+FFFD replaces each invalid byte and each NUL. */
 static void
 copy_text(const char *bytes, size_t length, char text[CUSTOM_LABEL_TEXT_BYTES])
 {

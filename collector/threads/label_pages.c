@@ -1,6 +1,6 @@
 /*
  * label_pages.c
- *		Pages that were read, and owners' allowances.
+ *		Recently read pages, and the owners' allowances.
  */
 #include "threads/label_pages.h"
 
@@ -13,7 +13,7 @@
 #define PAGE_COST_NS NS_PER_S
 #define BURST_NS	 (LABEL_PAGES_AT_ONCE * PAGE_COST_NS)
 
-/* NULL if the page was not read yet, or is forgotten. */
+/* Returns the entry of a page; NULL if it was not read recently. */
 static KnownPage *
 find_page(LabelPages *pages, const ExecImage *image, uint64_t page)
 {

@@ -11,25 +11,25 @@
 
 #include "symbols/elf_file.h"
 
-#define GO_INFO_BYTES	 32 /* before the version: what it is, and how it is written */
+#define GO_INFO_BYTES	 32 /* before the version: magic and format */
 #define GO_INFO_MAGIC	 "\xff Go buildinf:"
 #define GO_INFO_FLAGS	 15
-#define GO_INFO_INLINE	 2 /* flag: the version follows, its length first */
+#define GO_INFO_INLINE	 2 /* flag: the version follows, preceded by its length */
 #define GO_VERSION_BYTES 64
 
 #define GO_FIELD_M			  48
 #define GO_LABELS_MINOR_FIRST 18
 #define GO_LABELS_MINOR_LAST  27
 
-#define GO_TLS_BYTES 8 /* of a program whose only thread-local variable is g */
+#define GO_TLS_BYTES 8 /* size of the thread-local block if g is the only variable */
 
 #define CUSTOM_VERSION		  "custom_labels_abi_version"
 #define CUSTOM_SET			  "custom_labels_current_set"
 #define CUSTOM_VERSION_KNOWN  1
 #define VARIABLES			  (1U << STT_TLS | 1U << STT_OBJECT)
-#define THREAD_POINTER_HEADER 16 /* of arm64: before the first variable */
+#define THREAD_POINTER_HEADER 16 /* arm64: distance from the thread pointer to the first variable */
 
-/* What is read of one file. */
+/* One file being examined. */
 typedef struct Reading
 {
 	ElfSource source;
@@ -46,7 +46,10 @@ align_up(uint64_t value, uint64_t alignment)
 	return alignment > 1 ? (value + alignment - 1) / alignment * alignment : value;
 }
 
-/* A variable's place, from the thread pointer; the executable's are next to it. */
+/*
+ * Converts the offset of a variable in the TLS segment to one from the thread pointer. The
+ * executable's segment is adjacent to it.
+ */
 static bool
 tls_offset(const Reading *reading, uint64_t value, int32_t *offset)
 {
@@ -63,7 +66,7 @@ tls_offset(const Reading *reading, uint64_t value, int32_t *offset)
 	return true;
 }
 
-/* The section of that name; false where there is none. */
+/* Finds a section by name; returns false if there is none. */
 static bool
 find_section(Reading *reading, const char *wanted, Elf64_Shdr *section)
 {
@@ -78,7 +81,7 @@ find_section(Reading *reading, const char *wanted, Elf64_Shdr *section)
 	return false;
 }
 
-/* N of "go1.N", as the linker has written it; -1: no Go, or one that is not known. */
+/* Returns N of "go1.N" as the linker recorded it; -1 if this is not Go or not a known version. */
 static int
 go_minor(Reading *reading)
 {
@@ -117,13 +120,13 @@ go_labels_field(int minor)
 }
 
 /*
- * Where g is: the only variable of programs that the linker of Go has made; else where the symbol
- * says.
+ * Finds g: the only thread-local variable of programs linked by Go's own linker; otherwise the
+ * symbol runtime.tlsg.
  */
 static bool
 go_tls_offset(const Reading *reading, int32_t *offset)
 {
-#ifndef __aarch64__ /* where a register has it */
+#ifndef __aarch64__ /* on arm64 a register holds g */
 	ElfSymbol symbol;
 
 	if (reading->has_tls && reading->tls.p_memsz != GO_TLS_BYTES)
@@ -154,7 +157,7 @@ find_go(Reading *reading)
 	return true;
 }
 
-/* The number at an address of the file, as it is when the program starts. */
+/* Reads a number at an address, as it is when the program starts. */
 static bool
 read_number(Reading *reading, uint64_t address, uint32_t *number)
 {
@@ -189,7 +192,7 @@ find_custom(Reading *reading)
 	*reading->place = (struct pfs_label_place){ .tls_offset = offset, .kind = PFS_LABELS_CUSTOM };
 }
 
-/* Is it a program, and where are its thread-local variables? */
+/* Finds the TLS segment. Returns whether this is an executable program. */
 static bool
 read_segments(Reading *reading)
 {

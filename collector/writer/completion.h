@@ -1,6 +1,6 @@
 /*
  * completion.h
- *		What becomes of a batch, told to whoever submitted it.
+ *		The outcome of a batch, reported to its submitter.
  */
 #ifndef COLLECTOR_COMPLETION_H
 #define COLLECTOR_COMPLETION_H
@@ -13,29 +13,30 @@
 typedef enum BatchEnd
 {
 	BATCH_STORED,	  /* committed */
-	BATCH_REFUSED,	  /* the database did not take it, several times over */
-	BATCH_PUSHED_OUT, /* the queue was full and a newer one came */
-	BATCH_LEFT		  /* the writer ended before; stored all the same if its COMMIT was under way */
+	BATCH_REFUSED,	  /* refused by the database, after several attempts */
+	BATCH_PUSHED_OUT, /* dropped because the queue was full and a newer batch came */
+	/* the writer ended first; stored nevertheless if its COMMIT was in progress */
+	BATCH_LEFT
 } BatchEnd;
 
 typedef struct BatchResult
 {
-	uint64_t number; /* as writer_submit told it */
+	uint64_t number; /* the number that writer_submit() returned */
 	BatchEnd end;
-	const Batch *batch;	  /* the writer's still, holds during the call */
-	const char *reason;	  /* a literal, as in the table "losses"; NULL where stored */
-	const Failure *why;	  /* the database's words; NULL where it said none */
-	const char *sqlstate; /* "" where there is none */
+	const Batch *batch;	  /* belongs to the writer; valid during the call */
+	const char *reason;	  /* a literal, as in the table "losses"; NULL if stored */
+	const Failure *why;	  /* error of the database; NULL if there was none */
+	const char *sqlstate; /* "" if there is none */
 } BatchResult;
 
 /*
- * Called once for each batch that was taken, in order of numbers where they are stored, by the
- * writer's thread or whoever pushes out or ends; without any lock, so it may call the writer. It
- * must not take long: the writer waits.
+ * Called once for each accepted batch, for stored ones in order of their numbers. Called by the
+ * writer's thread, or by the thread that drops the batch or ends the writer; without a lock held,
+ * so it may call the writer. It must return quickly, because the writer waits for it.
  */
 typedef struct BatchCallback
 {
-	void (*function)(void *context, const BatchResult *result); /* NULL: none */
+	void (*function)(void *context, const BatchResult *result); /* NULL if there is none */
 	void *context;
 } BatchCallback;
 

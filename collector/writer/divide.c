@@ -1,15 +1,17 @@
 /*
  * divide.c
- *		Which of a batch's parts go into which piece.
+ *		Divides the series of a batch into two pieces.
  *
- * Series stand in the order in which they were added, so those of one sender are neighbours.
+ * Series are in the order in which they were added, so those of one sender are adjacent.
  */
 #include "writer/divide.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* A piece takes less than its batch, but its tables have grown to other sizes. */
+/*
+ * Margin of a piece's budget: it holds less than its batch, but its tables may grow to other sizes.
+ */
 #define PIECE_BYTES_MORE ((size_t) 1024 * 1024)
 
 static bool
@@ -21,7 +23,7 @@ has_counts(const Batch *batch)
 	return batch_losses(batch, &losses) > 0 || batch_unwound(batch, &unwound) > 0;
 }
 
-/* Marks the series that have samples; their number. */
+/* Marks the series that have samples and returns their number. */
 static uint32_t
 mark_series(const Batch *batch, bool *marks)
 {
@@ -37,7 +39,7 @@ mark_series(const Batch *batch, bool *marks)
 	return marked;
 }
 
-/* The series from which on the second half of those with samples stands; 0 if there is only one. */
+/* Finds the index of the first series of the second half; 0 if only one series has samples. */
 static int
 find_middle(const Batch *batch, uint32_t *middle)
 {

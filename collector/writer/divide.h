@@ -1,9 +1,9 @@
 /*
  * divide.h
- *		A batch that the server refused, in two pieces.
+ *		Divides a batch that the server refused.
  *
- * A batch may hold what several senders sent. What the server refuses is found by dividing: pieces
- * that it takes are stored, and one series is left out in the end.
+ * A batch may contain samples of several senders. The part that the server refuses is found by
+ * dividing: accepted pieces are stored, until only one series is left out.
  */
 #ifndef COLLECTOR_DIVIDE_H
 #define COLLECTOR_DIVIDE_H
@@ -12,12 +12,15 @@
 
 #include "batch/batch.h"
 
-/* True if there is more than one series with samples, or one and losses or counts of unwinding. */
+/*
+ * Returns whether the batch has samples of more than one series, or samples and also losses or
+ * unwinding counts.
+ */
 bool batch_is_divisible(const Batch *batch);
 
 /*
- * Divides a batch by its series; losses and counts go by themselves. The batch stays as it is. 0 or
- * -errno, and no piece is made then.
+ * Divides a batch by its series; losses and counts form a piece of their own. The batch is
+ * unchanged. Returns 0; otherwise -errno, and makes no piece.
  */
 int batch_divide(const Batch *batch, Batch **first, Batch **second);
 

@@ -1,12 +1,13 @@
 /*
  * flight.c
- *		Merging of batches that are stored together.
+ *		Merges batches that are stored together.
  */
 #include "writer/flight.h"
 
 /*
- * Large enough that a transaction's own cost does not count, small enough to be stored within
- * seconds. Losses take the time of their transaction's first sample: hence the minute.
+ * Limits of a flight: large enough to make a transaction's own cost negligible, small enough to be
+ * stored within seconds. Losses are stored with the time of the transaction's first sample, hence
+ * the minute.
  */
 #define FLIGHT_BYTES ((size_t) 16 * 1024 * 1024)
 #define FLIGHT_NS	 (INT64_C(60) * 1000000000)
@@ -33,14 +34,15 @@ flight_count(const Queue *queue, uint32_t count_max, uint64_t last)
 }
 
 static bool
-merge(Flight *flight, const QueuedBatch *head, uint32_t count, const Batch *report)
+flight_merge(Flight *flight, const QueuedBatch *head, uint32_t count, const Batch *report)
 {
 	if (batch_create(2 * FLIGHT_BYTES + batch_bytes(head->batch), &flight->merged) != 0)
 		return false;
 	for (uint32_t i = 0; i < count; i++)
 	{
 		if (i > 0)
-			head = head->next; /* never the last one's, which the queue may set meanwhile */
+			/* do not read the last one's next, which the queue may set concurrently */
+			head = head->next;
 		if (batch_add_batch(flight->merged, head->batch) != 0)
 			return false;
 	}
@@ -53,7 +55,7 @@ flight_load(Flight *flight, const QueuedBatch *head, uint32_t count, Batch *repo
 	*flight = (Flight){ .batch = head->batch, .item = head, .number = head->number };
 	if (count == 1 && report == NULL)
 		return true;
-	if (!merge(flight, head, count, report))
+	if (!flight_merge(flight, head, count, report))
 	{
 		flight_fini(flight);
 		return false;

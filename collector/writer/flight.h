@@ -1,10 +1,10 @@
 /*
  * flight.h
- *		What goes into one transaction: the batches at the head of the queue that came within a
- *		minute, and losses of those that were given up.
+ *		The content of one transaction: batches at the head of the queue that were queued within a
+ *		minute, and a report of losses of dropped batches.
  *
- * They are stored under the number of the last: numbers ascend, so whoever asks for an earlier one
- * later is told that it is stored.
+ * A flight is stored under the number of its last batch. Numbers ascend, so begin_batch() also
+ * reports earlier numbers as stored.
  */
 #ifndef COLLECTOR_FLIGHT_H
 #define COLLECTOR_FLIGHT_H
@@ -13,29 +13,29 @@
 
 typedef struct Flight
 {
-	const Batch *batch;		 /* all of it */
-	const QueuedBatch *item; /* the queue's head */
+	const Batch *batch;		 /* everything to be stored */
+	const QueuedBatch *item; /* head of the queue */
 	uint64_t number;
-	Batch *merged; /* owned; NULL: batch is the queue's head alone */
-	Batch *report; /* owned, within merged; NULL: none */
+	Batch *merged; /* owned; NULL if batch is the head of the queue alone */
+	Batch *report; /* owned, contained in merged; NULL if there is none */
 } Flight;
 
 #define FLIGHT_COUNT_MAX 1000
 
 /*
- * How many of the queue's first batches go together: at most count_max, and none beyond number
- * last. Pieces of a batch that was refused go alone. The queue must not be empty.
+ * Returns how many of the queue's first batches to store together: at most count_max, and none with
+ * a number greater than last. A piece of a refused batch goes alone. The queue must not be empty.
  */
 uint32_t flight_count(const Queue *queue, uint32_t count_max, uint64_t last);
 
 /*
- * Puts the queue's batches in flight together, and the report, which is the flight's from then on.
- * False where they do not fit into one batch: nothing has changed then. The queue's lock need not
- * be held: what is in flight stays where it is.
+ * Merges the queue's batches in flight and the report, which then belongs to the flight. Returns
+ * false, and changes nothing, if they do not fit into one batch. Needs no lock, because batches in
+ * flight stay in place.
  */
 bool flight_load(Flight *flight, const QueuedBatch *head, uint32_t count, Batch *report);
 
-/* Gives back what was merged; the report, unless it was taken out. */
+/* Frees the merged batch, and the report unless it was taken out. */
 void flight_fini(Flight *flight);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * gate.c
- *		A token in an eventfd, so that whoever waits for it can be woken by another one.
+ *		A token in an eventfd, so that the wait for it can be combined with the wake descriptor.
  */
 #include "writer/gate.h"
 
@@ -34,7 +34,7 @@ gate_enter(const Gate *gate, int wake_fd)
 
 	while (read(gate->fd, &token, sizeof(token)) != (ssize_t) sizeof(token))
 	{
-		/* another one took it first */
+		/* another writer was faster */
 		if (errno != EAGAIN && errno != EINTR)
 			return false;
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
@@ -48,6 +48,6 @@ gate_enter(const Gate *gate, int wake_fd)
 void
 gate_leave(const Gate *gate)
 {
-	/* its number was 0 since enter, so there is room */
+	/* its value has been 0 since gate_enter(), so the write cannot block */
 	(void) eventfd_write(gate->fd, 1);
 }

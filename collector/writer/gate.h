@@ -1,11 +1,11 @@
 /*
  * gate.h
- *		One at a time of several writers: whoever stores what the others may not know yet.
+ *		A token that lets one of several writers at a time store new content.
  *
- * A transaction does not see what another has interned and not committed. Two that intern the same
- * at once store it twice: no answer changes, it costs space. So writers that are given the same
- * gate go through it one after the other, from before BEGIN to after COMMIT, where they lack ids.
- * Where they have all of them they pass by.
+ * A transaction does not see content that another has interned but not committed. Two transactions
+ * that intern equal content at the same time store it twice: answers stay right, but space is lost.
+ * So writers that share a gate hold it from before BEGIN to after COMMIT if they need new ids. A
+ * writer that knows all ids does not need it.
  */
 #ifndef COLLECTOR_GATE_H
 #define COLLECTOR_GATE_H
@@ -14,13 +14,13 @@
 
 typedef struct Gate
 {
-	int fd; /* eventfd: readable when nobody is inside */
+	int fd; /* eventfd, readable if no writer holds the gate */
 } Gate;
 
 int gate_open(Gate *gate); /* 0 or -errno */
 void gate_close(Gate *gate);
 
-/* Waits until nobody is inside; false once wake_fd is readable, or where the gate is broken. */
+/* Waits for the gate. Returns false if wake_fd becomes readable, or on an error. */
 bool gate_enter(const Gate *gate, int wake_fd);
 void gate_leave(const Gate *gate);
 

@@ -1,6 +1,6 @@
 /*
  * id_cache.c
- *		Two generations of content → id.
+ *		Two generations of entries.
  */
 #include "writer/id_cache.h"
 
@@ -81,7 +81,7 @@ generation_put(IdGeneration *generation, const IdEntry *entry)
 	return true;
 }
 
-/* For a key that the young generation does not hold. */
+/* Adds an entry that is not in the young generation; starts a new generation if it is full. */
 static void
 put_young(IdCache *cache, const IdEntry *entry)
 {

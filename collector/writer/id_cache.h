@@ -1,11 +1,11 @@
 /*
  * id_cache.h
- *		From content to the database's id: what this writer interned, within a budget of memory.
+ *		A cache from content to the database's id, with a memory budget.
  *
- * Keys are compared whole, so an answer is as exact as the key. Two generations: when the young one
- * has filled its half of the budget it becomes the old one, and what was not asked for since goes
- * with the old one before it. An entry found in the old generation moves to the young one.
- * Only ids whose transaction is committed may be put in.
+ * Keys are compared completely. There are two generations: when the young one has filled its half
+ * of the budget it becomes the old one, and the former old one is dropped. A lookup that finds an
+ * entry in the old generation copies it to the young one. Only ids whose transaction is committed
+ * may be added.
  */
 #ifndef COLLECTOR_ID_CACHE_H
 #define COLLECTOR_ID_CACHE_H
@@ -27,15 +27,16 @@ typedef struct IdGeneration
 typedef struct IdCache
 {
 	IdGeneration generations[2];
-	int young; /* index of the young one */
+	int young; /* index of the young generation */
 } IdCache;
 
-void id_cache_init(IdCache *cache, size_t budget_bytes); /* must not move afterwards */
-void id_cache_clear(IdCache *cache);					 /* forgets all, gives the memory back */
+void id_cache_init(IdCache *cache, size_t budget_bytes); /* must not be moved afterwards */
+/* drops all entries and frees the memory */
+void id_cache_clear(IdCache *cache);
 
 bool id_cache_find(IdCache *cache, const void *key, size_t key_bytes, int64_t *id);
 
-/* Without memory for it the entry is not kept: it is then interned again. */
+/* Adds an entry. On out of memory it is not kept, and will be interned again. */
 void id_cache_put(IdCache *cache, const void *key, size_t key_bytes, int64_t id);
 
 #endif

@@ -1,13 +1,13 @@
 /*
  * intern.c
- *		Interning in three rounds, since each needs ids of the one before:
+ *		Interns in three rounds, each of which needs ids of the one before:
  *
- *		1. series, mappings, functions
- *		2. locations, which name mappings and functions
- *		3. stacks, which name locations
+ *   1. series, mappings, functions
+ *   2. locations, which refer to mappings and functions
+ *   3. stacks, which refer to locations
  *
- * A round looks its items up in the cache and asks the database for the rest. Where the caches know
- * everything nothing is sent at all.
+ * A round looks its items up in the caches and asks the database for the missing ones. If the
+ * caches contain everything, nothing is sent.
  */
 #include "writer/intern.h"
 
@@ -17,7 +17,7 @@
 #include "writer/intern_keys.h"
 #include "writer/intern_params.h"
 
-/* How the caches share their bytes, in fortieths. */
+/* Shares of the caches, in fortieths of their memory. */
 #define CACHE_SHARES	40
 #define SERIES_SHARES	2
 #define MAPPING_SHARES	1
@@ -103,9 +103,12 @@ intern_end(InternWork *work)
 	}
 }
 
-/* Ids from the cache, once; lists what it does not know. */
+/*
+ * Looks up a kind's ids in the cache, once, and lists the missing ones. Returns false on out of
+ * memory.
+ */
 static bool
-look_up(InternWork *work, InternKind *kind)
+kind_look_up(InternWork *work, InternKind *kind)
 {
 	Buffer *key = work->key;
 
@@ -117,7 +120,7 @@ look_up(InternWork *work, InternKind *kind)
 		return false;
 	for (uint32_t i = 0; i < kind->count; i++)
 	{
-		/* the empty stack is 0 everywhere */
+		/* the empty stack has id 0 in every database */
 		if (kind == &work->kinds[KIND_STACK] && work->stacks[i].depth == 0)
 			continue;
 		buffer_reset(key);
@@ -130,8 +133,9 @@ look_up(InternWork *work, InternKind *kind)
 	return true;
 }
 
+/* Adds the ids of the missing items to the cache. */
 static void
-remember(InternWork *work, const InternKind *kind)
+kind_remember(InternWork *work, const InternKind *kind)
 {
 	Buffer *key = work->key;
 
@@ -144,7 +148,7 @@ remember(InternWork *work, const InternKind *kind)
 	}
 }
 
-/* Puts stacks of one partition side by side: a batch holds one pointer for equal strings. */
+/* Sorts stacks of one partition together. Equal strings of a batch have equal pointers. */
 static int
 compare_partitions(const void *a, const void *b, void *stacks)
 {
@@ -155,10 +159,10 @@ compare_partitions(const void *a, const void *b, void *stacks)
 }
 
 static bool
-look_up_all(InternWork *work, int first_kind, int last_kind)
+kinds_look_up(InternWork *work, int first_kind, int last_kind)
 {
 	for (int i = first_kind; i <= last_kind; i++)
-		if (!look_up(work, &work->kinds[i]))
+		if (!kind_look_up(work, &work->kinds[i]))
 			return false;
 	return true;
 }
@@ -169,7 +173,7 @@ intern_look_up(InternWork *work, bool *all)
 	*all = true;
 	for (int i = 0; *all && i < KIND_COUNT; i++)
 	{
-		if (!look_up(work, &work->kinds[i]))
+		if (!kind_look_up(work, &work->kinds[i]))
 			return false;
 		*all = work->kinds[i].missing_count == 0;
 	}
@@ -181,7 +185,7 @@ intern_names(InternWork *work, Trip *trip, Connection *connection, DbError *erro
 {
 	bool is_missing = false;
 
-	if (!look_up_all(work, KIND_SERIES, KIND_FUNCTION))
+	if (!kinds_look_up(work, KIND_SERIES, KIND_FUNCTION))
 		return out_of_memory(error);
 	for (int i = KIND_SERIES; i <= KIND_FUNCTION; i++)
 	{
@@ -198,14 +202,14 @@ intern_stacks(InternWork *work, Trip *trip, Connection *connection, DbError *err
 	InternKind *stacks = &work->kinds[KIND_STACK];
 	DbOutcome outcome = DB_OK;
 
-	if (!look_up(work, locations))
+	if (!kind_look_up(work, locations))
 		return out_of_memory(error);
 	trip_add_kind(trip, work, locations);
 	if (locations->missing_count > 0)
 		outcome = trip_run(trip, connection, error);
 	if (outcome != DB_OK)
 		return outcome;
-	if (!look_up(work, stacks))
+	if (!kind_look_up(work, stacks))
 		return out_of_memory(error);
 	qsort_r(stacks->missing, stacks->missing_count, sizeof(uint32_t), compare_partitions,
 			(void *) (uintptr_t) work->stacks);
@@ -217,7 +221,7 @@ void
 intern_remember(InternWork *work)
 {
 	for (int i = 0; i < KIND_COUNT; i++)
-		remember(work, &work->kinds[i]);
+		kind_remember(work, &work->kinds[i]);
 }
 
 void

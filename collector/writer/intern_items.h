@@ -1,9 +1,9 @@
 /*
  * intern_items.h
- *		A batch's items on their way from index to id.
+ *		The items of a batch while their ids are determined.
  *
- * A kind's ids are filled in from the cache, then from the database's answers; a later kind's keys
- * and parameters use the ids of those before it.
+ * Ids of a kind come from the cache and then from the database's answers; keys and parameters of
+ * later kinds contain ids of earlier ones.
  */
 #ifndef COLLECTOR_INTERN_ITEMS_H
 #define COLLECTOR_INTERN_ITEMS_H
@@ -14,19 +14,19 @@
 
 typedef struct InternWork InternWork;
 
-/* What is the same for all items of a kind. */
+/* Properties of a kind of items. */
 typedef struct InternRule
 {
 	const char *sql;
 	const char *failure;
-	int32_t result_type; /* of the array's elements: int4 or int8 */
+	int32_t result_type; /* type of the array's elements: int4 or int8 */
 	int param_count;
 	Oid param_types[STATEMENT_MAX_PARAMS];
 
-	/* The bytes by which the cache knows an item. */
+	/* Appends the bytes that identify an item in the cache. */
 	void (*make_key)(const InternWork *work, uint32_t index, Buffer *key);
 
-	/* Parameters of sql for some items; each has a buffer of its own. */
+	/* Encodes items as parameters of sql, each in a buffer of its own. */
 	void (*encode)(const InternWork *work, const uint32_t *indexes, uint32_t count,
 				   Buffer *buffers);
 } InternRule;
@@ -37,7 +37,7 @@ typedef struct InternKind
 	IdCache *cache;
 	size_t count;
 	int64_t *ids;
-	uint32_t *missing; /* indexes that the cache did not know */
+	uint32_t *missing; /* indexes of items that are not in the cache */
 	uint32_t missing_count;
 } InternKind;
 
@@ -54,8 +54,8 @@ enum
 struct InternWork
 {
 	InternKind kinds[KIND_COUNT];
-	const uint64_t *stack_seeds; /* two */
-	Buffer *key;				 /* scratch */
+	const uint64_t *stack_seeds; /* an array of two */
+	Buffer *key;				 /* scratch buffer */
 
 	const BatchSeries *series;
 	const BatchMapping *mappings;

@@ -1,8 +1,8 @@
 /*
  * intern_keys.h
- *		The bytes by which the caches know items: their whole contents, of a stack 128 bits of hash.
+ *		Cache keys of items: their complete content; for stacks, hashes of 128 bits.
  *
- * Each appends to an empty key. Where memory is out the key says so.
+ * Each function appends to an empty key. On out of memory key->failed is set.
  */
 #ifndef COLLECTOR_INTERN_KEYS_H
 #define COLLECTOR_INTERN_KEYS_H

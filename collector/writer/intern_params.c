@@ -1,12 +1,12 @@
 /*
  * intern_params.c
- *		Items as arrays in PostgreSQL's binary format.
+ *		Encodes items as arrays in PostgreSQL's binary format.
  */
 #include "writer/intern_params.h"
 
 #include <string.h>
 
-/* jsonb is sent as its version, 1, and text. */
+/* jsonb is sent as version 1 followed by text. */
 static void
 put_labels(Buffer *buffer, const BatchSeries *series)
 {

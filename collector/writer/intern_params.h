@@ -1,8 +1,9 @@
 /*
  * intern_params.h
- *		Items as parameters of the functions that intern them.
+ *		Encodes items as parameters of the interning functions.
  *
- * Each fills a buffer for each parameter of its statement. Where memory is out a buffer says so.
+ * Each function fills one buffer for each parameter of its statement. On out of memory a buffer's
+ * failed is set.
  */
 #ifndef COLLECTOR_INTERN_PARAMS_H
 #define COLLECTOR_INTERN_PARAMS_H
@@ -18,7 +19,7 @@ void intern_encode_functions(const InternWork *work, const uint32_t *indexes, ui
 void intern_encode_locations(const InternWork *work, const uint32_t *indexes, uint32_t count,
 							 Buffer *buffers);
 
-/* In order of dictionary partition; and all of one. */
+/* For stacks sorted by dictionary partition, and for stacks of one partition. */
 void intern_encode_stacks(const InternWork *work, const uint32_t *indexes, uint32_t count,
 						  Buffer *buffers);
 

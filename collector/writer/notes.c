@@ -1,6 +1,7 @@
 /*
  * notes.c
- *		A statement for each run of series of one content: the series of a file follow each other.
+ *		One statement for each run of series with equal notes, because the series of a file are
+ *		adjacent.
  */
 #include "writer/notes.h"
 
@@ -8,7 +9,7 @@
 #include <string.h>
 
 static void
-put_content(Buffer *key, const BatchNote *note)
+put_note_content(Buffer *key, const BatchNote *note)
 {
 	const char *texts[] = { note->default_type, note->doc_url, note->drop_frames,
 							note->keep_frames };
@@ -20,16 +21,16 @@ put_content(Buffer *key, const BatchNote *note)
 }
 
 static void
-make_key(const NotesWork *work, uint32_t index)
+make_note_key(const NotesWork *work, uint32_t index)
 {
 	const BatchNote *note = &work->notes[index];
 
 	buffer_reset(work->key);
 	buffer_put_int4(work->key, (int32_t) work->series->ids[note->series]);
-	put_content(work->key, note);
+	put_note_content(work->key, note);
 }
 
-/* Strings of a batch are equal where their pointers are. */
+/* Compares pointers, because equal strings of a batch have equal pointers. */
 static bool
 content_equal(const BatchNote *a, const BatchNote *b)
 {
@@ -41,7 +42,7 @@ content_equal(const BatchNote *a, const BatchNote *b)
 }
 
 static void
-encode(const NotesWork *work, const uint32_t *indexes, uint32_t count, Buffer *params)
+encode_notes(const NotesWork *work, const uint32_t *indexes, uint32_t count, Buffer *params)
 {
 	const BatchNote *note = &work->notes[indexes[0]];
 	const char *texts[] = { note->default_type, note->doc_url, note->drop_frames,
@@ -72,7 +73,7 @@ add_statement(NotesWork *work, const uint32_t *indexes, uint32_t count, Trip *tr
 											  { WIRE_TEXT, &params[4] },
 											  { WIRE_TEXT, &params[5] } } };
 
-	encode(work, indexes, count, params);
+	encode_notes(work, indexes, count, params);
 	trip_add(trip, &statement, NULL);
 }
 
@@ -113,7 +114,7 @@ notes_begin(NotesWork *work, Interner *interner, const InternWork *ids, const Ba
 	{
 		int64_t stored;
 
-		make_key(work, i);
+		make_note_key(work, i);
 		if (work->key->failed)
 			return false;
 		if (!id_cache_find(work->cache, work->key->bytes, work->key->length, &stored))
@@ -128,7 +129,7 @@ notes_remember(const NotesWork *work)
 {
 	for (uint32_t i = 0; i < work->missing_count; i++)
 	{
-		make_key(work, work->missing[i]);
+		make_note_key(work, work->missing[i]);
 		if (!work->key->failed)
 			id_cache_put(work->cache, work->key->bytes, work->key->length, 1);
 	}

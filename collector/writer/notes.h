@@ -1,7 +1,7 @@
 /*
  * notes.h
- *		What imported files say beside their samples, into the table file_notes: once for each
- *		series and content, as far as this writer remembers.
+ *		Stores the notes of imported files in the table file_notes: once for each series and
+ *		content, as far as this writer's cache knows.
  */
 #ifndef COLLECTOR_NOTES_H
 #define COLLECTOR_NOTES_H
@@ -11,7 +11,7 @@
 
 #define NOTE_PARAMS 6
 
-/* The notes of a batch on their way; those that are not known to be stored are missing. */
+/* Notes of a batch that are being stored. `missing` are those not known to be stored. */
 typedef struct NotesWork
 {
 	const BatchNote *notes;
@@ -21,17 +21,17 @@ typedef struct NotesWork
 	uint32_t missing_count;
 	Buffer (*params)[NOTE_PARAMS]; /* of each statement */
 	uint32_t statement_count;
-	Buffer *key; /* scratch */
+	Buffer *key; /* scratch buffer */
 } NotesWork;
 
 /*
- * Adds to a trip what is to be stored; ids of series must be known. False where memory is out. To
- * be ended in any case, once the trip was made.
+ * Adds statements for the missing notes to a trip; the ids of series must be known. Returns false
+ * on out of memory. notes_end() must be called in any case, after the trip.
  */
 bool notes_begin(NotesWork *work, Interner *interner, const InternWork *ids, const Batch *batch,
 				 Trip *trip);
 
-/* Puts into the cache what was stored. Only what is committed may be. */
+/* Adds the stored notes to the cache. Call it only after COMMIT. */
 void notes_remember(const NotesWork *work);
 void notes_end(NotesWork *work);
 

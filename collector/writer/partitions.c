@@ -1,6 +1,6 @@
 /*
  * partitions.c
- *		A set of days, and ensure_partitions for those that are not in it.
+ *		A set of known days, and ensure_partitions() for others.
  */
 #include "writer/partitions.h"
 
@@ -47,7 +47,7 @@ day_is_known(const Partitions *partitions, int64_t day)
 static void
 day_remember(Partitions *partitions, int64_t day)
 {
-	/* full of days: begin anew, what is asked for twice is cheap */
+	/* the set is full: start over, because asking again is cheap */
 	if (table_reserve(&partitions->days) != 0)
 	{
 		table_fini(&partitions->days);
@@ -58,6 +58,7 @@ day_remember(Partitions *partitions, int64_t day)
 		day;
 }
 
+/* Creates the partition of a day unless it is known to exist. */
 static DbOutcome
 ensure_day(Partitions *partitions, Connection *connection, int64_t day, DbError *error)
 {
@@ -104,7 +105,7 @@ partitions_ensure(Partitions *partitions, Connection *connection, const Batch *b
 		last_day = day;
 		outcome = ensure_day(partitions, connection, day, error);
 
-		/* made ahead, so that midnight waits for nobody */
+		/* create tomorrow's ahead of time, so that no batch waits at midnight */
 		if (outcome == DB_OK && day == today)
 			outcome = ensure_day(partitions, connection, day + 1, error);
 		if (outcome != DB_OK)

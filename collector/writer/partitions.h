@@ -1,6 +1,6 @@
 /*
  * partitions.h
- *		The days of samples whose partitions are known to be there.
+ *		The days of samples whose partitions are known to exist.
  */
 #ifndef COLLECTOR_PARTITIONS_H
 #define COLLECTOR_PARTITIONS_H
@@ -12,15 +12,18 @@
 typedef struct Partitions
 {
 	Budget budget;
-	Table days; /* int64_t, since 1970 */
+	Table days; /* int64_t, days since 1970 */
 } Partitions;
 
-void partitions_init(Partitions *partitions); /* must not move afterwards */
+void partitions_init(Partitions *partitions); /* must not be moved afterwards */
 
-/* All days: another database, or partitions were dropped. Gives the memory back. */
+/*
+ * Forgets all days, because the database is another one or partitions were dropped. Frees the
+ * memory.
+ */
 void partitions_forget(Partitions *partitions);
 
-/* Makes the partitions that a batch needs, and tomorrow's. */
+/* Creates the partitions that a batch needs, and tomorrow's. */
 DbOutcome partitions_ensure(Partitions *partitions, Connection *connection, const Batch *batch,
 							DbError *error);
 

@@ -1,6 +1,6 @@
 /*
  * queue.c
- *		A list of batches and what they weigh.
+ *		A list of batches and their total size.
  */
 #include "writer/queue.h"
 
@@ -50,7 +50,7 @@ queue_push(Queue *queue, QueuedBatch *item)
 	queue->bytes += item->bytes;
 }
 
-/* Takes out the item behind previous, or the head where previous is NULL. */
+/* Removes the item behind previous, or the head if previous is NULL. */
 static QueuedBatch *
 remove_behind(Queue *queue, QueuedBatch *previous)
 {

@@ -1,6 +1,6 @@
 /*
  * retry.c
- *		States of the database as the writer sees it.
+ *		The states of the database as seen by the writer.
  */
 #include "writer/retry.h"
 
@@ -19,15 +19,12 @@
 #define STARTING_UP		  "57P03"
 #define DELAY_STARTING_MS 1000
 
-/*
- * A batch that the server refuses is tried anew with fresh ids and partitions before it is given
- * up.
- */
+/* A refused batch is retried with fresh ids and partitions before it is given up. */
 #define REFUSALS_MAX 3
 
 /*
- * A server that is slow is away; a batch that alone runs into the statement timeout (60 s) so often
- * must not hold up all others for ever.
+ * A slow server counts as away. But a batch that alone runs into the statement timeout (60 s) this
+ * many times must not block all others forever.
  */
 #define TIMEOUTS_MAX 10
 
@@ -65,9 +62,12 @@ retry_was_refused(const Retry *retry)
 	return retry->refusals >= refusals_max(retry);
 }
 
-/* Between half and all of delay_ms, so that many writers do not come at once. */
+/*
+ * Returns a random wait between half of delay_ms and delay_ms, so that many writers do not retry at
+ * the same moment.
+ */
 static int
-jitter(int delay_ms)
+jitter_delay(int delay_ms)
 {
 	uint32_t random = 0;
 
@@ -77,9 +77,9 @@ jitter(int delay_ms)
 }
 
 static RetryVerdict
-again(Retry *retry, bool at_once)
+verdict_again(Retry *retry, bool at_once)
 {
-	retry->wait_ms = at_once ? 0 : jitter(retry->delay_ms);
+	retry->wait_ms = at_once ? 0 : jitter_delay(retry->delay_ms);
 	if (!at_once)
 		retry->delay_ms = retry->delay_ms * 2 < DELAY_MAX_MS ? retry->delay_ms * 2 : DELAY_MAX_MS;
 	return VERDICT_AGAIN;
@@ -93,7 +93,7 @@ is_new_reason(const Retry *retry, const DbError *error)
 }
 
 static void
-enter(Retry *retry, RetryState state, int64_t now_ns)
+retry_enter(Retry *retry, RetryState state, int64_t now_ns)
 {
 	if (state != retry->state)
 		retry->since_ns = now_ns;
@@ -109,25 +109,26 @@ log_reason(const Retry *retry, const char *message, const DbError *error)
 			  log_number("attempt", retry->attempts));
 }
 
-/* Enters a state of failure; tells it where it, or the reason for it, is new. */
+/* Enters a failure state; logs it if the state or its reason is new. */
 static void
-fail(Retry *retry, RetryState state, const char *message, const DbError *error, int64_t now_ns)
+retry_fail(Retry *retry, RetryState state, const char *message, const DbError *error,
+		   int64_t now_ns)
 {
 	if (state != retry->state || is_new_reason(retry, error))
 		log_reason(retry, message, error);
-	enter(retry, state, now_ns);
+	retry_enter(retry, state, now_ns);
 	retry->message = error->failure.message;
 	memcpy(retry->sqlstate, error->sqlstate, sizeof(retry->sqlstate));
 }
 
 static void
-succeed(Retry *retry, int64_t now_ns)
+retry_succeed(Retry *retry, int64_t now_ns)
 {
 	if (retry->state == RETRY_AWAY || retry->state == RETRY_DENIED)
-		log_event(LOG_INFO, MODULE, "database is there again", log_text("target", retry->target),
-				  log_number("attempts", retry->attempts),
+		log_event(LOG_INFO, MODULE, "database is available again",
+				  log_text("target", retry->target), log_number("attempts", retry->attempts),
 				  log_number("after_ms", (now_ns - retry->since_ns) / NS_PER_MS));
-	enter(retry, RETRY_READY, now_ns);
+	retry_enter(retry, RETRY_READY, now_ns);
 	retry->attempts = 0;
 	retry->message = NULL;
 	retry->sqlstate[0] = '\0';
@@ -136,15 +137,18 @@ succeed(Retry *retry, int64_t now_ns)
 static RetryVerdict
 judge_away(Retry *retry, const DbError *error, int64_t now_ns)
 {
-	/* the server is about to be there */
+	/* the server will be available soon */
 	if (strcmp(error->sqlstate, STARTING_UP) == 0 && retry->delay_ms > DELAY_STARTING_MS)
 		retry->delay_ms = DELAY_STARTING_MS;
 	retry->away_count += retry->state != RETRY_AWAY;
-	fail(retry, RETRY_AWAY, "database is away, batches wait in the queue", error, now_ns);
-	return again(retry, false);
+	retry_fail(retry, RETRY_AWAY, "database is away; batches stay queued", error, now_ns);
+	return verdict_again(retry, false);
 }
 
-/* Who has just typed it wants to know at once; later somebody is about to put it right. */
+/*
+ * A denial at the first attempt ends the writer, because the user who just started it wants to know
+ * at once. Later, somebody may be about to correct it.
+ */
 static RetryVerdict
 judge_denied(Retry *retry, const DbError *error, int64_t now_ns)
 {
@@ -152,27 +156,27 @@ judge_denied(Retry *retry, const DbError *error, int64_t now_ns)
 
 	retry->denied_count += retry->state != RETRY_DENIED;
 	if (!is_first)
-		fail(retry, RETRY_DENIED, "database denies access, batches wait in the queue", error,
-			 now_ns);
+		retry_fail(retry, RETRY_DENIED, "database denies access; batches stay queued", error,
+				   now_ns);
 	if (is_first || now_ns - retry->since_ns >= retry->denied_ms * NS_PER_MS)
 	{
-		enter(retry, RETRY_ENDED, now_ns);
+		retry_enter(retry, RETRY_ENDED, now_ns);
 		return VERDICT_END;
 	}
-	return again(retry, false);
+	return verdict_again(retry, false);
 }
 
-/* The database is there: it is the batch that it does not take, or what we remember. */
+/* The database is available: the batch is at fault, or our cached ids are. */
 static RetryVerdict
 judge_refused(Retry *retry, const DbError *error, bool at_once, int64_t now_ns)
 {
-	succeed(retry, now_ns);
+	retry_succeed(retry, now_ns);
 	retry->attempts++;
 	if (retry->refusals == 0 && !retry->is_piece)
-		log_reason(retry, "could not store a batch and will try again", error);
+		log_reason(retry, "could not store a batch; will retry", error);
 	if (!at_once && ++retry->refusals == refusals_max(retry))
 		return VERDICT_GIVE_UP;
-	return again(retry, at_once || retry->is_divisible || retry->is_piece);
+	return verdict_again(retry, at_once || retry->is_divisible || retry->is_piece);
 }
 
 RetryVerdict
@@ -180,7 +184,7 @@ retry_judge(Retry *retry, DbOutcome outcome, const DbError *error, bool at_once,
 {
 	if (outcome == DB_OK)
 	{
-		succeed(retry, now_ns);
+		retry_succeed(retry, now_ns);
 		return VERDICT_DONE;
 	}
 	if (outcome == DB_STOPPED)

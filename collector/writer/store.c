@@ -1,16 +1,16 @@
 /*
  * store.c
- *		One transaction: begin_batch, what is not a sample, interning, COPY.
+ *		The transaction of a batch: begin_batch, everything that is not a sample, interning, COPY.
  *
- * 1. BEGIN, begin_batch, losses, unwind counts and the target's state are gathered first.
- * 2. What the caches lack is interned, each round with what was gathered before it.
- * 3. The series' times go with the first round that is sent after their ids are known.
- * 4. Traces, whose samples have their ids by then.
- * 5. COPY; samples and COMMIT. Then the ids are remembered.
+ * 1. BEGIN, begin_batch, losses, unwinding counts and the target's state are gathered.
+ * 2. Missing content is interned; each round also sends the statements gathered before.
+ * 3. The series' times go with the first round after their ids are known.
+ * 4. Traces follow, because their samples need ids.
+ * 5. COPY, samples and COMMIT. Then the ids are added to the caches.
  *
- * Where all ids are known these are three round trips. begin_batch's answer comes with the first:
- * where it says that the batch is stored already all is rolled back, since the statements after it
- * ran all the same.
+ * If all ids are known, this takes three round trips. The answer of begin_batch arrives with the
+ * first: if the batch was stored before, everything is rolled back, because later statements of
+ * that trip have run already.
  */
 #include "writer/store.h"
 
@@ -24,7 +24,8 @@
 #include "writer/notes.h"
 
 /*
- * What goes to libpq at once: large enough for few calls, small enough for the processor's cache.
+ * Length of the pieces passed to libpq: large enough for few calls, small enough for the CPU's
+ * cache.
  */
 #define COPY_PIECE_BYTES (64 * 1024)
 
@@ -34,7 +35,7 @@ draw_uuid(char uuid[WRITER_UUID_BYTES])
 	if (getrandom(uuid, WRITER_UUID_BYTES, 0) != WRITER_UUID_BYTES)
 		return -errno;
 
-	/* version 4, variant 1: what RFC 9562 wants of a random UUID */
+	/* version 4, variant 1: a random UUID by RFC 9562 */
 	uuid[6] = (char) ((uuid[6] & 0x0F) | 0x40);
 	uuid[8] = (char) ((uuid[8] & 0x3F) | 0x80);
 	return 0;
@@ -72,14 +73,14 @@ typedef struct TimeRange
 
 #define NO_TIMES ((TimeRange){ INT64_MAX, INT64_MIN })
 
-/* Parameters of the statements that are not about interning. */
+/* Parameters of the statements before interning. */
 typedef struct Opening
 {
 	Buffer writer;
 	Buffer number;
 	Buffer epoch;
 	Buffer series_ids;
-	Buffer first_times; /* by series */
+	Buffer first_times; /* for each series */
 	Buffer last_times;
 	Buffer first_time;
 	Buffer last_time;
@@ -92,7 +93,7 @@ typedef struct Opening
 	Buffer stacks;
 	Buffer complete;
 	Buffer receipts;
-	Buffer trace_times; /* of each trace row; so the next five */
+	Buffer trace_times; /* for each trace, like the next five */
 	Buffer trace_series;
 	Buffer trace_stacks;
 	Buffer trace_values;
@@ -100,6 +101,7 @@ typedef struct Opening
 	Buffer span_ids;
 } Opening;
 
+/* Frees all buffers. */
 static void
 opening_fini(Opening *opening)
 {
@@ -159,6 +161,10 @@ put_receipts(Opening *opening, const Batch *batch)
 	}
 }
 
+/*
+ * Encodes the parameters that need no ids: the batch's time range, losses, unwinding counts and
+ * receipts.
+ */
 static void
 opening_init(Opening *opening, const Store *store, const Session *session, const Batch *batch,
 			 uint64_t number)
@@ -197,7 +203,7 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 	put_receipts(opening, batch);
 }
 
-/* BEGIN, and what is stored without ids. *is_new is told when the trip was made. */
+/* Adds BEGIN and everything that is stored without ids. *is_new is set when the trip is run. */
 static void
 add_opening(Trip *trip, Opening *opening, const Batch *batch, bool *is_new)
 {
@@ -256,12 +262,17 @@ add_opening(Trip *trip, Opening *opening, const Batch *batch, bool *is_new)
 		trip_add(trip, &losses, NULL);
 	if (batch_unwound(batch, &unwound_items) > 0)
 		trip_add(trip, &unwound, NULL);
-	/* a target is judged by its newest sample: losses and names are no sign that it samples */
+	/*
+	 * a target's health depends on its newest sample; losses and names do not show that it samples
+	 */
 	if (opening->node.length > 0 && opening->has_samples)
 		trip_add(trip, &target, NULL);
 }
 
-/* Whoever sent it may have sent it before. *is_first is told when the trip was made. */
+/*
+ * Adds take_receipts(), because the sender may have sent the batch before. *is_first is set when
+ * the trip is run.
+ */
 static void
 add_receipts(Trip *trip, Opening *opening, bool *is_first)
 {
@@ -274,7 +285,7 @@ add_receipts(Trip *trip, Opening *opening, bool *is_first)
 	trip_add(trip, &take, is_first);
 }
 
-/* When each series has samples; those without any are left out. */
+/* Encodes the time range of each series that has samples. Returns false on out of memory. */
 static bool
 put_times(Opening *opening, const InternKind *series, const Batch *batch)
 {
@@ -325,7 +336,7 @@ add_touch(Trip *trip, Opening *opening, const InternKind *series, const Batch *b
 	return put_times(opening, series, batch);
 }
 
-/* What of the samples belongs to traces, once all of their ids are known. */
+/* Encodes the traces; all ids of their samples must be known. */
 static void
 put_traces(Opening *opening, const InternWork *ids, const Batch *batch)
 {
@@ -378,7 +389,7 @@ end_transaction(Connection *connection, const char *sql, DbError *error)
 	return connection_execute(connection, &statement, error);
 }
 
-/* Samples and COMMIT. */
+/* Sends the samples and COMMIT. */
 static DbOutcome
 copy_samples(Store *store, Connection *connection, const Batch *batch, const InternWork *ids,
 			 DbError *error)
@@ -406,7 +417,7 @@ copy_samples(Store *store, Connection *connection, const Batch *batch, const Int
 		if (row == NULL)
 			break;
 
-		/* where it overflows ensure_partitions has refused the batch before */
+		/* on overflow ensure_partitions() has refused the batch before */
 		if (!wire_timestamp(sample->time_us, &timestamp_us))
 			timestamp_us = INT64_MIN;
 		wire_copy_sample(row, timestamp_us, (int32_t) series[sample->series], stacks[sample->stack],
@@ -430,18 +441,18 @@ out_of_memory(DbError *error)
 	return DB_REFUSED;
 }
 
-/* What one batch becomes on its way. */
+/* State of one batch being stored. */
 typedef struct Storing
 {
 	const Batch *batch;
 	Opening opening;
 	InternWork ids;
 	NotesWork notes;
-	bool is_new;   /* false: the batch is stored already */
-	bool is_first; /* false: what is in it is, or part of it, under a receipt */
+	bool is_new;   /* false if the batch was stored before */
+	bool is_first; /* false if one of its receipts was stored before */
 } Storing;
 
-/* All but COPY and COMMIT. */
+/* Runs everything except COPY and COMMIT. */
 static DbOutcome
 prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbError *error)
 {
@@ -476,7 +487,7 @@ prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbErr
 	return outcome;
 }
 
-/* Through the gate, where something will be asked for. */
+/* Enters the gate if the database must be asked for ids. */
 static DbOutcome
 enter_gate(const Store *store, InternWork *ids, int wake_fd, bool *is_inside, DbError *error)
 {

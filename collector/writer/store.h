@@ -1,10 +1,9 @@
 /*
  * store.h
- *		One batch into the database, exactly once: the transaction that holds its samples and
- *		losses.
+ *		Stores one batch exactly once: the transaction that contains its samples and losses.
  *
- * begin_batch locks the writer's row and tells whether the batch was stored before, so that a batch
- * whose commit got lost on the way may be sent again.
+ * begin_batch() locks the writer's row and reports whether the batch was stored before, so that a
+ * batch may be sent again if the answer to its COMMIT was lost.
  */
 #ifndef COLLECTOR_STORE_H
 #define COLLECTOR_STORE_H
@@ -18,24 +17,28 @@
 
 typedef struct Store
 {
-	char writer[WRITER_UUID_BYTES]; /* who writes */
+	char writer[WRITER_UUID_BYTES]; /* identifies the writer */
 	char node[256];					/* stored with losses */
-	const Gate *gate;				/* of writers that may store the same; NULL: none */
-	Buffer rows;					/* scratch */
+	/* of writers that may store equal content; NULL if there is none */
+	const Gate *gate;
+	Buffer rows; /* scratch buffer */
 } Store;
 
-/* uuid NULL: drawn at random; -errno where no random number can be had. gate: may be NULL. */
+/* If uuid is NULL, draws one; returns -errno if no random number is available. gate may be NULL. */
 int store_init(Store *store, const char *node, const char *uuid, const Gate *gate);
 void store_fini(Store *store);
 
 /*
- * Stores the batch under that number, which ascends, and interns what it needs. DB_OK also where it
- * was there already; DB_REPEATED where one of its receipts was, and nothing of it is stored now.
+ * Stores the batch under number, which must ascend, and interns the content it needs. Returns DB_OK
+ * also if it was stored before; DB_REPEATED if one of its receipts was, and then stores nothing.
  */
 DbOutcome store_batch(Store *store, Interner *interner, Session *session, const Batch *batch,
 					  uint64_t number, DbError *error);
 
-/* Changes the health of this writer's target from one to another; nothing if it has no target. */
+/*
+ * Changes the health of this writer's target if it equals from. Does nothing if the writer has no
+ * target.
+ */
 DbOutcome store_health(const Store *store, Session *session, const char *from, const char *to,
 					   DbError *error);
 

@@ -1,6 +1,6 @@
 /*
  * target.c
- *		One attempt: session, partitions, interning, storing.
+ *		One attempt to store a batch: session, partitions, interning, storing.
  */
 #include "writer/target.h"
 
@@ -76,7 +76,10 @@ target_write(Target *target, const Batch *batch, uint64_t number, DbError *error
 	return outcome;
 }
 
-/* Without it the first samples say so, and a target that has ended is silent, which is as true. */
+/*
+ * Errors are ignored: without "unknown" the first samples mark the target as up, and without
+ * "stopped" it counts as silent.
+ */
 static void
 change_health(Target *target, const char *from, const char *to)
 {
@@ -107,7 +110,7 @@ target_prepare_retry(Target *target, DbOutcome outcome)
 	if (outcome == DB_AWAY || outcome == DB_TIMEOUT || outcome == DB_STOPPED)
 		return false;
 	forget_ids(target);
-	if (outcome == DB_DENIED) /* rights, role and extension are looked at anew */
+	if (outcome == DB_DENIED) /* check privileges, role and extension again */
 		connection_close(&target->session.connection);
 	if (outcome != DB_EPOCH || target->session.connection.pg == NULL)
 		return false;

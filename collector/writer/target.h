@@ -1,6 +1,7 @@
 /*
  * target.h
- *		The database that a writer stores in: connection, ids that it gave out, and one attempt.
+ *		The database that a writer stores in: connection, known ids, and one attempt to store a
+ *		batch.
  *
  * Belongs to the writer's thread.
  */
@@ -25,41 +26,40 @@ typedef struct TargetOptions
 {
 	const char *conninfo;
 	const char *node;
-	const char *uuid;	/* NULL: one drawn at random */
-	size_t cache_bytes; /* of known ids */
-	const Gate *gate;	/* NULL: none */
-	int wake_fd;		/* readable: stop */
+	const char *uuid;	/* NULL to draw one at random */
+	size_t cache_bytes; /* for known ids */
+	const Gate *gate;	/* NULL if there is none */
+	int wake_fd;		/* readable means stop */
 } TargetOptions;
 
-/* 0 or -errno; to be given back in either case. Must not move. */
+/* 0 or -errno; target_fini() must be called in either case. Must not be moved. */
 int target_init(Target *target, const TargetOptions *options);
 void target_fini(Target *target);
 
-/* Connects where there is no connection. */
+/* Connects if there is no connection. */
 DbOutcome target_open(Target *target, DbError *error);
 
-/* Stores a batch, exactly once under that number. */
+/* Stores a batch exactly once under number. */
 DbOutcome target_write(Target *target, const Batch *batch, uint64_t number, DbError *error);
 
 /*
- * Stores that a target which had been stopped is expected again: one that then stores nothing is
- * silent. After target_open().
+ * Marks a stopped target as expected again, so that it counts as silent if it stores nothing. Call
+ * it after target_open().
  */
 void target_begin(Target *target);
 
-/* Stores that the target has been stopped, if the connection stands. */
+/* Marks the target as stopped, if the connection is usable. */
 void target_end(Target *target);
 
 /*
- * After an attempt that failed, makes ready for another one: what the database refused may have
- * been wrong in our memory. True where the very next one may go well, since the epoch is another
- * one now.
+ * Prepares another attempt after a failure by dropping cached ids, which may have caused it.
+ * Returns true if the epoch has changed, so that the next attempt may succeed at once.
  */
 bool target_prepare_retry(Target *target, DbOutcome outcome);
 
 /*
- * Takes another connection string, which is the target's from then on. False, with *error, where it
- * cannot be opened now and the old connection stands: all stays as it was then.
+ * Takes over another connection string. Returns false, with *error set and nothing changed, if the
+ * present connection is usable and the new one cannot be opened.
  */
 bool target_adopt(Target *target, char *conninfo, DbError *error);
 

@@ -1,6 +1,6 @@
 /*
  * trip.c
- *		Gathering statements, and taking their answers apart.
+ *		Gathers statements and distributes their answers.
  */
 #include "writer/trip.h"
 
@@ -9,7 +9,8 @@
 #include <sys/param.h>
 
 /*
- * Items that one call interns: keeps statements short, and parameters far below PostgreSQL's 1 GB.
+ * Items that one call interns: keeps statements short and parameters far below PostgreSQL's limit
+ * of 1 GB.
  */
 #define REQUEST_MAX_ITEMS 20000
 
@@ -64,6 +65,7 @@ trip_add(Trip *trip, const Statement *statement, bool *is_true)
 	trip->statements[trip->count++] = *statement;
 }
 
+/* Adds a request to intern count of a kind's missing items. */
 static void
 add_request(Trip *trip, const InternWork *work, InternKind *kind, uint32_t first, uint32_t count)
 {
@@ -96,7 +98,10 @@ trip_add_kind(Trip *trip, const InternWork *work, InternKind *kind)
 		add_request(trip, work, kind, first, MIN(kind->missing_count - first, REQUEST_MAX_ITEMS));
 }
 
-/* False where the answer is not an array with an id for each item of the request. */
+/*
+ * Stores the ids of an answer. Returns false if it is not an array with one id for each item of the
+ * request.
+ */
 static bool
 ids_from_result(const TripRequest *request, const Result *result)
 {
@@ -119,6 +124,7 @@ ids_from_result(const TripRequest *request, const Result *result)
 	return good;
 }
 
+/* Stores all answers. A malformed one closes the connection, because a transaction may be open. */
 static DbOutcome
 take_answers(const Trip *trip, Result *const *results, Connection *connection, DbError *error)
 {

@@ -1,22 +1,23 @@
 /*
  * trip.h
- *		Statements that go to the database in one round trip, and what their answers are for.
+ *		Statements that are sent to the database in one round trip, and the destinations of their
+ *		answers.
  *
- * They are gathered until somebody needs an answer.
+ * Statements are gathered until an answer is needed.
  */
 #ifndef COLLECTOR_TRIP_H
 #define COLLECTOR_TRIP_H
 
 #include "writer/intern_items.h"
 
-/* Whose answer a statement's is, and its parameters where the trip owns them. */
+/* The destination of a statement's answer, and its parameters if the trip owns them. */
 typedef struct TripRequest
 {
-	InternKind *kind; /* ids of some of its missing items; NULL: none */
+	InternKind *kind; /* the answer contains ids of some of its missing items; NULL if not */
 	uint32_t first;
 	uint32_t count;
-	Buffer *buffers; /* NULL, or STATEMENT_MAX_PARAMS of them */
-	bool *is_true;	 /* the answer itself; NULL: not asked for */
+	Buffer *buffers; /* NULL, or STATEMENT_MAX_PARAMS buffers */
+	bool *is_true;	 /* receives the boolean answer; NULL if not needed */
 } TripRequest;
 
 typedef struct Trip
@@ -25,18 +26,21 @@ typedef struct Trip
 	size_t capacity;
 	TripRequest *requests;
 	Statement *statements;
-	bool failed; /* memory is out */
+	bool failed; /* an allocation failed */
 } Trip;
 
-void trip_fini(Trip *trip); /* a zeroed Trip is empty */
+void trip_fini(Trip *trip); /* a zeroed Trip is valid and empty */
 
-/* The values must stay until the trip is over. is_true, where given, is the answer then. */
+/*
+ * Adds a statement. Its parameter values must stay valid until trip_run(). is_true, unless NULL,
+ * receives the answer.
+ */
 void trip_add(Trip *trip, const Statement *statement, bool *is_true);
 
-/* Requests for all that a kind misses; its missing stacks stand in order of partition. */
+/* Adds requests for all missing items of a kind; missing stacks must be sorted by partition. */
 void trip_add_kind(Trip *trip, const InternWork *work, InternKind *kind);
 
-/* Sends what was gathered, if anything, and empties the trip; ids and answers are there then. */
+/* Sends the gathered statements, if any, stores ids and answers, and empties the trip. */
 DbOutcome trip_run(Trip *trip, Connection *connection, DbError *error);
 
 #endif

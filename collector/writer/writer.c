@@ -1,19 +1,19 @@
 /*
  * writer.c
- *		The writer's thread, its lock, and who is told what.
+ *		The writer's thread, its lock, and the notification of submitters.
  *
- * 1. writer_submit queues a batch under the next number, or refuses.
- * 2. The thread connects, then takes what waits at the head of the queue in flight together, and
- *    tries until retry_judge says what became of it.
- * 3. A flight of several batches that is refused is tried again by halves, so that one batch at
- *    fault goes alone. Those that cannot be merged go one by one.
- * 4. A batch that is refused, and whose submitter does not ask for it, is divided, until only the
- *    series at fault is left out: others' samples may be in it.
- * 5. Batches that have come to an end leave the queue under the lock, and are told and freed
- *    without it.
+ * 1. writer_submit() queues a batch under the next number, or refuses it.
+ * 2. The thread connects, puts the batches at the head of the queue in flight together, and tries
+ * until retry_judge() decides their outcome.
+ * 3. A refused flight of several batches is retried in halves, so that a batch at fault goes alone
+ * in the end. Batches that cannot be merged go one by one.
+ * 4. A refused batch whose submitter has no callback is divided until only the series at fault is
+ * left out, because it may contain samples of other senders.
+ * 5. Batches with an outcome leave the queue under the lock; their submitters are notified and they
+ * are freed without it.
  *
- * The lock guards queue, statistics, failure, orders and the losses to be reported; it is never
- * held while the database is asked. Target and retry belong to the thread once it runs.
+ * The lock guards queue, statistics, failure, requests and unreported losses; it is never held
+ * while the database is asked. Target and retry belong to the thread once it runs.
  */
 #include "writer/writer.h"
 
@@ -37,55 +37,55 @@
 
 #define MODULE "writer"
 
-/* Known ids: about 65,000 stacks, 50,000 locations, 8,000 functions twice. */
+/* Enough for about 65,000 stacks, 50,000 locations and 8,000 functions in each generation. */
 #define CACHE_BYTES ((size_t) 20 * 1024 * 1024)
 
 /*
- * How often one batch and its pieces are divided. A batch with more series at fault than that would
- * hold up all that come after it; what is refused then goes whole. Larger pieces come first: all of
- * the batch is in small pieces before many series at fault side by side have used that up.
+ * Maximum number of divisions of a batch and its pieces. A batch with more series at fault would
+ * block all later ones; a piece that is refused after that is dropped as a whole. Larger pieces are
+ * divided first, so that the whole batch is in small pieces before many faulty series use this up.
  */
 #define DIVISIONS_MAX 256
 
-#define SERIES_TEXT_BYTES 500 /* of a batch that was refused, in the log */
+#define SERIES_TEXT_BYTES 500 /* of a refused batch's first series, in the log */
 
-/* Losses of dropped batches, by reason. */
+/* Limit of the losses of dropped batches, by reason. */
 #define UNREPORTED_BYTES ((size_t) 64 * 1024)
 
 struct Writer
 {
-	/* the thread's, once it runs */
+	/* belong to the thread once it runs */
 	Target target;
 	Retry retry;
-	const char *name; /* of the target, or NULL */
-	bool repeated;	  /* the flight, or part of it, was stored before under a receipt */
+	const char *name; /* name of the target, or NULL */
+	bool repeated;	  /* the flight, or a part of it, was stored before with a receipt */
 	int divisions;	  /* of the batch whose pieces are at the queue's head */
 
 	pthread_t thread;
 	bool started;
-	int wake_fd; /* eventfd: readable when the thread shall stop at once */
+	int wake_fd; /* eventfd: readable if the thread must stop at once */
 
-	pthread_mutex_t lock;	/* guards what follows */
-	pthread_cond_t changed; /* any of it; waits by the monotonic clock */
+	pthread_mutex_t lock;	/* guards everything below */
+	pthread_cond_t changed; /* any of it changed; uses the monotonic clock */
 	Queue queue;
 	uint64_t careful_until; /* batches up to this number were refused together: … */
-	uint32_t careful_count; /* … so many of them go together now */
-	char *new_conninfo;		/* from now on, or NULL */
-	bool hurry;				/* the next attempt need not wait */
-	bool stopping;			/* stop when the queue is empty */
+	uint32_t careful_count; /* … at most this many go together now */
+	char *new_conninfo;		/* to be used from now on; NULL if none */
+	bool hurry;				/* the next attempt must not wait */
+	bool stopping;			/* stop once the queue is empty */
 	bool stop_now;
 	bool finished;	   /* the thread has ended */
-	Batch *unreported; /* losses that no queued batch carries yet, or NULL */
+	Batch *unreported; /* losses that no queued batch carries yet; NULL if none */
 	WriterStats stats;
-	Failure failure; /* of code EXIT_OK while there is none */
+	Failure failure; /* its code is EXIT_OK if there is none */
 };
 
-/* Batches that came to their end together. */
+/* Batches with a common outcome. */
 typedef struct Ended
 {
 	QueuedBatch *head;
 	BatchEnd end;
-	const DbError *error; /* NULL: not the database's doing */
+	const DbError *error; /* NULL if the database is not the cause */
 } Ended;
 
 static uint64_t
@@ -96,9 +96,9 @@ sample_count(const Batch *batch)
 	return batch_samples(batch, &samples);
 }
 
-/* Keeps the time of the newest sample that is stored. */
+/* Updates the time of the newest stored sample. */
 static void
-note_newest(Writer *writer, const Batch *batch)
+writer_note_newest(Writer *writer, const Batch *batch)
 {
 	const BatchSample *samples;
 	size_t count = batch_samples(batch, &samples);
@@ -112,7 +112,7 @@ note_newest(Writer *writer, const Batch *batch)
 
 /* --- losses, with the lock held --- */
 
-/* The reason of a batch that was not stored; NULL of one that was. */
+/* Reason to report for a batch that was not stored; NULL if it was stored. */
 static const char *
 loss_reason(BatchEnd end)
 {
@@ -126,11 +126,11 @@ loss_reason(BatchEnd end)
 }
 
 /*
- * Notes that a batch will not be stored, and why, for the next report. What does not fit there (64
- * kB of reasons, or memory is out) is in the statistics alone.
+ * Adds a dropped batch to the next report of losses. What does not fit (64 kB of reasons, or out of
+ * memory) appears in the statistics only.
  */
 static void
-note_loss(Writer *writer, const Batch *batch, const char *reason)
+writer_note_loss(Writer *writer, const Batch *batch, const char *reason)
 {
 	const BatchLoss *losses;
 	const BatchUnwound *unwound;
@@ -148,8 +148,9 @@ note_loss(Writer *writer, const Batch *batch, const char *reason)
 }
 
 /*
- * Counts a batch that left the queue and adds it to a list. Whoever has a callback tells its losses
- * itself; and a server that refuses losses is not told of them for ever.
+ * Counts a batch that left the queue and appends it to a list. Losses are not reported for batches
+ * with a callback, whose submitter reports them, nor for a refused report, which would be repeated
+ * forever.
  */
 static void
 end_batch(Writer *writer, QueuedBatch *item, BatchEnd end, QueuedBatch ***tail)
@@ -170,15 +171,16 @@ end_batch(Writer *writer, QueuedBatch *item, BatchEnd end, QueuedBatch ***tail)
 	}
 	if (end != BATCH_STORED && item->callback.function == NULL &&
 		!(item->is_report && end == BATCH_REFUSED))
-		note_loss(writer, item->batch, loss_reason(end));
+		writer_note_loss(writer, item->batch, loss_reason(end));
 	**tail = item;
 	*tail = &item->next;
 }
 
 /* --- without the lock --- */
 
+/* Calls the callbacks of a list of batches and frees them. */
 static void
-tell_and_free(const Ended *ended)
+ended_notify_and_free(const Ended *ended)
 {
 	for (QueuedBatch *item = ended->head, *next; item != NULL; item = next)
 	{
@@ -216,14 +218,17 @@ deadline_after_ms(int ms)
 
 /* --- one flight, on the thread --- */
 
-/* Nothing is left to try for: told to stop at once, or at the end of a queue that is empty. */
+/*
+ * Returns whether the thread may end: it was told to stop at once, or the queue is empty and it was
+ * told to stop.
+ */
 static bool
 may_end(const Writer *writer)
 {
 	return writer->stop_now || (writer->stopping && writer->queue.head == NULL);
 }
 
-/* Counts a retry and waits; false where the writer shall stop. */
+/* Counts a retry and waits. Returns false if the writer must stop. */
 static bool
 wait_for_retry(Writer *writer)
 {
@@ -253,7 +258,7 @@ publish_state(Writer *writer)
 	pthread_mutex_unlock(&writer->lock);
 }
 
-/* Takes a connection string that writer_reload left. */
+/* Takes over the connection string of writer_reload(). */
 static void
 adopt_conninfo(Writer *writer)
 {
@@ -270,16 +275,20 @@ adopt_conninfo(Writer *writer)
 		return;
 	}
 	if (target_adopt(&writer->target, conninfo, &error))
-		log_event(LOG_INFO, MODULE, "uses the new connection string",
+		log_event(LOG_INFO, MODULE, "now using the new connection string",
 				  log_text("target", writer->name));
 	else
-		log_event(LOG_WARNING, MODULE, "keeps the connection and does without the new string",
+		log_event(LOG_WARNING, MODULE,
+				  "could not connect with the new connection string; keeping the old connection",
 				  log_text("target", writer->name), log_text("reason", error.failure.message),
 				  log_text("detail", error.failure.detail), log_text("hint", error.failure.hint),
 				  log_text("sqlstate", error.sqlstate));
 }
 
-/* True if the flight is one batch that may be divided. Its submitter is not asked. */
+/*
+ * Returns whether the flight is one batch that may be divided. It must not have a callback, because
+ * its submitter expects one outcome.
+ */
 static bool
 is_divisible(Writer *writer, const Flight *flight)
 {
@@ -298,8 +307,8 @@ is_divisible(Writer *writer, const Flight *flight)
 }
 
 /*
- * Tries until the flight is stored, given up, or the writer must end. Without a flight: until the
- * database is connected to.
+ * Tries until the flight is stored, given up, or the writer must end. Without a flight: until
+ * connected.
  */
 static RetryVerdict
 try_until_done(Writer *writer, const Flight *flight, DbError *error)
@@ -323,7 +332,8 @@ try_until_done(Writer *writer, const Flight *flight, DbError *error)
 		verdict = retry_judge(&writer->retry, outcome, error, at_once, clock_ns(CLOCK_MONOTONIC));
 		publish_state(writer);
 		if (writer->repeated && flight->merged != NULL)
-			return VERDICT_GIVE_UP; /* of all together: which one it is, is seen one by one */
+			/* of the merged batches: store them one by one to find which ones were repeated */
+			return VERDICT_GIVE_UP;
 		if (verdict != VERDICT_AGAIN)
 			return verdict;
 		if (!wait_for_retry(writer))
@@ -333,7 +343,7 @@ try_until_done(Writer *writer, const Flight *flight, DbError *error)
 
 /* --- the thread --- */
 
-/* The losses of dropped batches become a batch of their own. */
+/* Queues the losses of dropped batches as a batch of their own. */
 static void
 queue_report(Writer *writer, Batch *report)
 {
@@ -348,7 +358,10 @@ queue_report(Writer *writer, Batch *report)
 	queue_push(&writer->queue, item);
 }
 
-/* Waits until there is a batch to be stored; false where the thread shall end. Lock held. */
+/*
+ * Waits until there is a batch to store. Returns false if the thread must end. The caller must hold
+ * the lock.
+ */
 static bool
 wait_for_batch(Writer *writer)
 {
@@ -375,7 +388,10 @@ wait_for_batch(Writer *writer)
 	return false;
 }
 
-/* Puts what waits in flight, losses to be reported along with it. False as wait_for_batch. */
+/*
+ * Puts waiting batches in flight, together with unreported losses. Returns false if the thread must
+ * end.
+ */
 static bool
 take_flight(Writer *writer, Flight *flight)
 {
@@ -404,7 +420,7 @@ take_flight(Writer *writer, Flight *flight)
 	if (flight_load(flight, head, count, report))
 		return true;
 
-	/* they do not fit together: one by one */
+	/* they do not fit into one batch: store them one by one */
 	pthread_mutex_lock(&writer->lock);
 	writer->careful_until = head->number + count - 1;
 	writer->careful_count = 1;
@@ -415,7 +431,7 @@ take_flight(Writer *writer, Flight *flight)
 	return flight_load(flight, head, 1, NULL);
 }
 
-/* All that are in flight have come to that end. Lock held. */
+/* Ends all batches in flight with one outcome. The caller must hold the lock. */
 static void
 end_flight(Writer *writer, BatchEnd end, QueuedBatch **list)
 {
@@ -423,7 +439,10 @@ end_flight(Writer *writer, BatchEnd end, QueuedBatch **list)
 		end_batch(writer, queue_pop(&writer->queue), end, &list);
 }
 
-/* Replaces the refused batch at the queue's head by two pieces; false without memory. */
+/*
+ * Replaces the refused batch at the queue's head by two pieces. Returns false on out of memory, or
+ * if numbers may not change.
+ */
 static bool
 divide_flight(Writer *writer, const Flight *flight)
 {
@@ -460,8 +479,8 @@ divide_flight(Writer *writer, const Flight *flight)
 }
 
 /*
- * What follows from a verdict. A flight of several that was refused is split; its report becomes a
- * batch of its own. Lock held.
+ * Applies a verdict to the queue. A refused flight of several batches is split, and its report
+ * becomes a batch of its own. The caller must hold the lock.
  */
 static void
 apply_verdict(Writer *writer, RetryVerdict verdict, Flight *flight, Ended *ended)
@@ -476,7 +495,7 @@ apply_verdict(Writer *writer, RetryVerdict verdict, Flight *flight, Ended *ended
 		{
 			writer->stats.transactions++;
 			writer->stats.samples_written += sample_count(flight->batch);
-			note_newest(writer, flight->batch);
+			writer_note_newest(writer, flight->batch);
 		}
 		ended->end = BATCH_STORED;
 		writer->careful_count = MIN(writer->careful_count * 2, FLIGHT_COUNT_MAX);
@@ -500,7 +519,7 @@ apply_verdict(Writer *writer, RetryVerdict verdict, Flight *flight, Ended *ended
 		queue_report(writer, report);
 }
 
-/* The profile type and labels of the first series with samples, cut at the end of the room. */
+/* Writes the profile type and labels of the first series with samples, cut to the room. */
 static void
 describe_series(const Batch *batch, char *text, size_t room)
 {
@@ -521,7 +540,7 @@ describe_series(const Batch *batch, char *text, size_t room)
 		(void) snprintf(text + length, room - length, "}");
 }
 
-/* Logs the head of the batches that the database does not take; it is the flight's only one. */
+/* Logs the refused batch, which is the flight's only one. */
 static void
 log_refused(const Writer *writer, const QueuedBatch *item, const DbError *error)
 {
@@ -536,7 +555,10 @@ log_refused(const Writer *writer, const QueuedBatch *item, const DbError *error)
 			  log_text("first_series", series));
 }
 
-/* Takes out of the queue what is done with, counts it, tells of it. */
+/*
+ * Removes finished batches from the queue, counts them and notifies their submitters; or divides a
+ * refused one.
+ */
 static void
 finish_flight(Writer *writer, Flight *flight, RetryVerdict verdict, const DbError *error)
 {
@@ -555,11 +577,14 @@ finish_flight(Writer *writer, Flight *flight, RetryVerdict verdict, const DbErro
 
 	if (ended.head != NULL && ended.end == BATCH_REFUSED)
 		log_refused(writer, ended.head, error);
-	tell_and_free(&ended);
+	ended_notify_and_free(&ended);
 	flight_fini(flight);
 }
 
-/* A writer that is no target may be a command's, whose terminal shows the files that it stores. */
+/*
+ * Logs at debug if the writer is not a target: it may belong to a command whose terminal lists the
+ * files that it stores.
+ */
 static void
 log_connected(const Writer *writer)
 {
@@ -571,7 +596,7 @@ log_connected(const Writer *writer)
 			  log_text("database", PQdb(pg)), log_text("role", PQuser(pg)));
 }
 
-/* True if the writer, which has stored samples, was asked to end and has nothing left to store. */
+/* Returns true if the writer was asked to end, has stored samples and has nothing left to store. */
 static bool
 ends_in_order(Writer *writer)
 {
@@ -584,6 +609,7 @@ ends_in_order(Writer *writer)
 	return in_order;
 }
 
+/* Body of the thread. */
 static void *
 writer_main(void *arg)
 {
@@ -615,6 +641,7 @@ writer_main(void *arg)
 
 /* --- the interface --- */
 
+/* Initializes locks, queue, retry and target. Returns 0 or -errno. */
 static int
 writer_init(Writer *writer, const WriterOptions *options)
 {
@@ -678,7 +705,7 @@ writer_start(Writer *writer)
 	sigset_t before;
 	int err;
 
-	/* signals are for the thread that called us */
+	/* signals must be handled by the thread that called us */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&writer->thread, NULL, writer_main, writer);
@@ -716,7 +743,10 @@ writer_submit(Writer *writer, Batch *batch, const BatchCallback *callback, uint6
 	return err;
 }
 
-/* Drops the oldest batches that are not in flight until the queue keeps its budget. Lock held. */
+/*
+ * Drops the oldest batches that are not in flight until the queue is within its limit. The caller
+ * must hold the lock.
+ */
 static uint64_t
 trim_queue(Writer *writer, QueuedBatch **list)
 {
@@ -747,16 +777,16 @@ writer_submit_newest(Writer *writer, Batch *batch)
 		dropped = sample_count(batch);
 		writer->stats.batches_dropped++;
 		writer->stats.samples_dropped += dropped;
-		note_loss(writer, batch, loss_reason(BATCH_PUSHED_OUT));
+		writer_note_loss(writer, batch, loss_reason(BATCH_PUSHED_OUT));
 		batch_free(batch);
 	}
 	pthread_cond_broadcast(&writer->changed);
 	pthread_mutex_unlock(&writer->lock);
 
 	if (dropped > 0)
-		log_event(LOG_WARNING, MODULE, "queue is full and dropped its oldest batches",
+		log_event(LOG_WARNING, MODULE, "queue is full; dropped its oldest batches",
 				  log_text("target", writer->name), log_number("samples", (int64_t) dropped));
-	tell_and_free(&ended);
+	ended_notify_and_free(&ended);
 }
 
 ExitCode
@@ -783,7 +813,7 @@ writer_reload(Writer *writer, const char *conninfo, size_t queue_bytes, Failure 
 	return EXIT_OK;
 }
 
-/* Asks the thread to end, and waits until it has: without delay once deadline_ms have passed. */
+/* Asks the thread to end and waits for it; stops it at once after deadline_ms. */
 static void
 stop_thread(Writer *writer, int deadline_ms)
 {
@@ -800,7 +830,7 @@ stop_thread(Writer *writer, int deadline_ms)
 	pthread_cond_broadcast(&writer->changed);
 	pthread_mutex_unlock(&writer->lock);
 
-	/* an eventfd takes a 1 unless it has been told 2^64 times */
+	/* the write of an eventfd fails only if its value would exceed 2^64 - 2 */
 	if (write(writer->wake_fd, &one, sizeof(one)) == (ssize_t) sizeof(one))
 		pthread_join(writer->thread, NULL);
 	writer->started = false;
@@ -822,7 +852,7 @@ writer_drain(Writer *writer, int deadline_ms)
 	while ((item = queue_pop(&writer->queue)) != NULL)
 		end_batch(writer, item, BATCH_LEFT, &tail);
 	pthread_mutex_unlock(&writer->lock);
-	tell_and_free(&ended);
+	ended_notify_and_free(&ended);
 	return all_stored;
 }
 

@@ -1,16 +1,15 @@
 /*
  * writer.h
- *		Batches into a database.
+ *		Stores batches in a database.
  *
- * A writer has one thread, one connection, one target and a bounded queue; nothing is shared
- * between writers. For each batch it interns what the database does not know yet (a short
- * transaction of its own), then stores all in one transaction: begin_batch, losses, samples by
- * binary COPY. begin_batch makes a repeated batch harmless, so a lost connection is answered by
- * trying again. Batches that wait together are stored together. What the server refuses is found by
- * dividing: flights into batches, and batches of several senders into their series.
+ * A writer has one thread, one connection, one target and a bounded queue; writers share nothing.
+ * Each batch is one transaction: begin_batch(), losses, interning of new content, samples by binary
+ * COPY. begin_batch() makes a repeated batch harmless, so after a lost connection the batch is sent
+ * again. Batches that wait together are stored together. A batch that the server refuses is found
+ * by dividing: flights into batches, and batches of several senders into their series.
  *
- * The database need not be there: what is queued waits for it. When it is missing for too long the
- * queue is full, and either whoever submits is told so, or the oldest batch makes room.
+ * The database may be away: queued batches wait for it. Once the queue is full, either submissions
+ * are refused or the oldest batch is dropped.
  */
 #ifndef COLLECTOR_WRITER_H
 #define COLLECTOR_WRITER_H
@@ -25,24 +24,25 @@
 #include "writer/gate.h"
 #include "writer/retry.h"
 
-/* How long the writer goes on where a password, role, database or extension is wrong. */
+/* How long the writer keeps trying if password, role, database or extension are wrong. */
 #define WRITER_DENIED_MS (15 * 60 * 1000)
 
 typedef struct Writer Writer;
 
 typedef struct WriterOptions
 {
-	const char *target;	  /* tells writers apart in the log; NULL where there is but one */
-	const char *conninfo; /* libpq connection string; "" for PG* environment alone */
-	const char *node;	  /* name of this host, stored with losses; "": it is no target */
-	size_t queue_bytes;	  /* budget of the queue */
-	size_t cache_bytes;	  /* budget of known ids; 0: 20 MB */
+	const char *target;	  /* identifies the writer in the log; NULL if there is only one */
+	const char *conninfo; /* libpq connection string; "" for the PG* environment variables alone */
+	const char *node;	  /* name of this host, stored with losses; "" if it is not a target */
+	size_t queue_bytes;	  /* byte limit of the queue */
+	size_t cache_bytes;	  /* memory for known ids; 0 for 20 MB */
 	int64_t denied_ms;	  /* 0: WRITER_DENIED_MS */
-	const Gate *gate;	  /* of writers that may store the same; not owned; NULL: none */
+	/* of writers that may store equal content; not owned; NULL if there is none */
+	const Gate *gate;
 
 	/*
-	 * Who writes, and the number of its first batch: what was stored before under the same two is
-	 * not stored again. NULL and 0: a new writer, drawn at random.
+	 * Identifies the writer and the number of its first batch: a batch that was stored before under
+	 * both is not stored again. NULL and 0 for a new writer with a random id.
 	 */
 	const char *uuid; /* 16 bytes */
 	uint64_t first_number;
@@ -50,70 +50,73 @@ typedef struct WriterOptions
 
 typedef struct WriterStats
 {
-	uint64_t batches_written; /* or pieces of those that were refused */
+	uint64_t batches_written; /* batches, or pieces of refused ones */
 	uint64_t samples_written; /* rows */
-	uint64_t transactions;	  /* that stored batches */
-	uint64_t batches_dropped; /* queue over its budget, or left over at the end */
+	uint64_t transactions;	  /* transactions that stored batches */
+	uint64_t batches_dropped; /* because of the queue's limit, or left at the end */
 	uint64_t samples_dropped;
-	/* the server did not take them: a fault in the batch or the database */
+	/* refused by the server: the batch or the database is at fault */
 	uint64_t batches_refused;
 	uint64_t samples_refused;
-	uint64_t batches_repeated; /* of those written: stored before, under their receipt */
+	uint64_t batches_repeated; /* of batches_written: stored before with the same receipt */
 	uint64_t retries;
 	RetryState state;
-	uint64_t away_count; /* how often the database went away, or denied access */
+	uint64_t away_count; /* number of times that the database went away or denied access */
 	uint64_t denied_count;
 	size_t queued_bytes;
-	int64_t newest_sample_us; /* of those written, microseconds since 1970 UTC; 0: none yet */
-	int64_t waiting_since_ns; /* the oldest batch in the queue, CLOCK_MONOTONIC; 0: none waits */
+	int64_t newest_sample_us; /* newest stored sample, microseconds since 1970 UTC; 0 if none */
+	/* time of the oldest queued batch, CLOCK_MONOTONIC; 0 if none waits */
+	int64_t waiting_since_ns;
 } WriterStats;
 
-/* Asks the database for nothing. EXIT_OK, or EXIT_CONFIG or EXIT_INTERNAL with *failure set. */
+/*
+ * Makes a writer without asking the database. Returns EXIT_OK; otherwise EXIT_CONFIG or
+ * EXIT_INTERNAL with *failure set.
+ */
 ExitCode writer_create(const WriterOptions *options, Writer **writer, Failure *failure);
 
-/* Starts the thread, once; it connects at once. Logs through log_event. 0 or -errno. */
+/* Starts the thread, once; it connects immediately. Returns 0 or -errno. */
 int writer_start(Writer *writer);
 
 /*
- * Queues a batch, which is the writer's from then on. It gets a number that is greater than all
- * before; number and callback may be NULL. Never blocks. On failure the batch is the caller's:
- *		-EAGAIN		the queue is full now
- *		-EMSGSIZE	it is larger than the queue will ever be
- *		-EPIPE		the writer was drained, or has ended: see writer_failure
- *		-ENOMEM
+ * Queues a batch, which then belongs to the writer, under a number greater than all before. number
+ * and callback may be NULL. Never blocks. If it fails, the batch still belongs to the caller:
+ *   -EAGAIN    the queue is full at the moment
+ *   -EMSGSIZE  the batch is larger than the queue's limit
+ *   -EPIPE     the writer was drained or has ended: see writer_failure()
+ *   -ENOMEM
  */
 int writer_submit(Writer *writer, Batch *batch, const BatchCallback *callback, uint64_t *number);
 
 /*
- * The same for whoever would rather lose old samples than new ones: never fails, the oldest that
- * are not in flight go until the queue keeps its budget. What goes is counted, here and in the
- * database: the next batch that is stored carries the losses of those that were not, and how many
- * sample rows they had (reasons writer_queue_full and database_refused).
+ * Like writer_submit(), but never fails: drops the oldest batches that are not in flight until the
+ * queue is within its limit. Drops are counted in the statistics and in the database: the next
+ * stored batch carries the losses of dropped ones and the number of their samples (reasons
+ * writer_queue_full and database_refused).
  */
 void writer_submit_newest(Writer *writer, Batch *batch);
 
 /*
- * Another connection string and queue from now on. EXIT_CONFIG, with *failure set, where it cannot
- * be parsed: nothing has changed then. While the connection stands it is given up only for one that
- * can be opened with the new string; the log tells. Ends a wait for the next attempt.
+ * Sets another connection string and queue limit. Returns EXIT_CONFIG, with *failure set and
+ * nothing changed, if the string cannot be parsed. A usable connection is replaced only if one with
+ * the new string can be opened; the log reports the outcome. Ends a wait for the next attempt.
  */
 ExitCode writer_reload(Writer *writer, const char *conninfo, size_t queue_bytes, Failure *failure);
 
 /*
- * Waits until the queue is empty or deadline_ms has passed, stops the thread. Returns true where
- * everything was stored; what was not is counted in stats as dropped. Nothing may be submitted
- * afterwards.
+ * Waits until the queue is empty or deadline_ms have passed, and stops the thread. Returns true if
+ * everything was stored; the rest counts as dropped. Nothing may be submitted afterwards.
  */
 bool writer_drain(Writer *writer, int deadline_ms);
 void writer_stats(Writer *writer, WriterStats *stats);
 
 /*
- * Why the thread ended by itself: the database denied access, to the first attempt of all or for
- * denied_ms. EXIT_OK while it has not. The queue goes on to hold and to drop.
+ * Returns why the thread ended by itself: the database denied access at the first attempt, or for
+ * denied_ms. EXIT_OK if it has not. The queue continues to accept and drop batches.
  */
 ExitCode writer_failure(Writer *writer, Failure *failure);
 
-/* Stops a thread that still runs, as writer_drain with no time left. Accepts NULL. */
+/* Stops the thread if it runs, like writer_drain() with a deadline of 0. Accepts NULL. */
 void writer_free(Writer *writer);
 
 #endif
