@@ -1,6 +1,6 @@
 /*
  * export.c
- *		"export": the answer of an exporting function into a file.
+ *		The command "export": writes the result of an exporting function to a file.
  */
 #include "exchange/exchange.h"
 
@@ -18,8 +18,8 @@
 #define PARAM_COUNT 9
 
 /*
- * Parameters of all statements; those that are not given come as empty texts: the last hour, no
- * filters.
+ * Parameters of all statements. Those not given are empty texts, which mean the last hour and no
+ * filter.
  */
 #define RANGE                                                                \
 	"$1, coalesce(nullif($2, '')::timestamptz, now() - interval '1 hour'), " \
@@ -30,7 +30,7 @@
 
 #define FORMAT_PPROF 0
 
-/* By the index of the format; each result is one bytea. */
+/* Indexed by format; each returns one bytea. */
 static const char *const statements[] = {
 	"SELECT profstore.pprof(" RANGE ", " FILTERS ")",
 	"SELECT coalesce(string_agg(convert_to(stack || ' ' || value || E'\\n', 'UTF8'), ''), '') "
@@ -51,7 +51,7 @@ write_to(FILE *output, const char *bytes, size_t length)
 	return err;
 }
 
-/* Into a new file, or one that is there. A new one that is not whole goes again. */
+/* Writes to a new or existing file. If that fails, removes a new file. */
 static int
 write_file(const char *file, const char *bytes, size_t length)
 {
@@ -84,13 +84,14 @@ write_result(const char *file, const Result *result, Failure *failure)
 	return failure->code;
 }
 
-/* Returns whether compressed bytes would go to a terminal, which nobody asked for. */
+/* Returns whether compressed bytes would go to a terminal without an explicit request. */
 static bool
 spoils_terminal(const ExchangeOptions *options)
 {
 	return options->output == NULL && options->format == FORMAT_PPROF && isatty(STDOUT_FILENO);
 }
 
+/* Runs the statement of the format and writes its result. */
 static ExitCode
 run_export(Connection *connection, const ExchangeOptions *options, Failure *failure)
 {
@@ -120,12 +121,12 @@ run_export(Connection *connection, const ExchangeOptions *options, Failure *fail
 	else
 	{
 		*failure = error.failure;
-		/* a selector, time or expression that is none */
+		/* malformed selector, time or expression */
 		if (strncmp(error.sqlstate, "22", 2) == 0 || strcmp(error.sqlstate, "42601") == 0)
 			failure->code = EXIT_CONFIG;
 		if (strcmp(error.sqlstate, "22007") == 0)
 			failure_hint(failure,
-						 "--from and --to take times as PostgreSQL does, such as yesterday "
+						 "--from and --to accept PostgreSQL's time formats, such as yesterday "
 						 "or '2026-01-31 12:00'.");
 		code = failure->code;
 	}
@@ -145,13 +146,13 @@ export_run(const ExchangeOptions *options)
 	if (options->selector == NULL)
 	{
 		code = failure_set(&failure, EXIT_USAGE, "no selector given");
-		failure_hint(&failure, "--selector takes one of SELECT profile_type FROM "
-							   "profstore.profile_types(), and labels in braces behind it.");
+		failure_hint(&failure, "Set --selector to a profile type (SELECT profile_type FROM "
+							   "profstore.profile_types()), with labels in braces after it.");
 	}
 	else if (spoils_terminal(options))
 	{
 		code = failure_set(&failure, EXIT_USAGE, "standard output is a terminal");
-		failure_hint(&failure, "Give --output FILE, or --output - to write it here.");
+		failure_hint(&failure, "Use --output FILE, or --output - to write it to the terminal.");
 	}
 	else if (connection_open(&connection, options->database, &error) != DB_OK)
 	{

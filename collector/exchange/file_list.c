@@ -1,6 +1,6 @@
 /*
  * file_list.c
- *		Directories are walked by fts.
+ *		Lists files below directories with fts(3).
  */
 #include "exchange/file_list.h"
 
@@ -16,6 +16,7 @@
 
 #define CAPACITY_MIN 64
 
+/* Appends a copy of a path. */
 static ExitCode
 add_path(FileList *list, const char *path, Failure *failure)
 {
@@ -38,7 +39,7 @@ add_path(FileList *list, const char *path, Failure *failure)
 }
 
 static ExitCode
-unreadable(const char *message, const char *path, int error, Failure *failure)
+fail_unreadable(const char *message, const char *path, int error, Failure *failure)
 {
 	failure_set(failure, EXIT_IO, message);
 	failure_detail(failure, "%s: %s.", path, strerror(error));
@@ -48,15 +49,16 @@ unreadable(const char *message, const char *path, int error, Failure *failure)
 static ExitCode
 unreadable_directory(const char *path, int error, Failure *failure)
 {
-	return unreadable("could not read directory", path, error, failure);
+	return fail_unreadable("could not read directory", path, error, failure);
 }
 
 static ExitCode
 unreadable_file(const char *path, int error, Failure *failure)
 {
-	return unreadable("could not read file", path, error, failure);
+	return fail_unreadable("could not read file", path, error, failure);
 }
 
+/* Handles one entry of the walk: skips hidden files and directories, adds matching files. */
 static ExitCode
 take_entry(FileList *list, FTS *walk, FTSENT *entry, const char *pattern, Failure *failure)
 {
@@ -102,7 +104,7 @@ add_directory(FileList *list, const char *path, const char *pattern, Failure *fa
 		return unreadable_directory(path, errno, failure);
 	while (code == EXIT_OK && (entry = fts_read(walk)) != NULL)
 		code = take_entry(list, walk, entry, pattern, failure);
-	if (code == EXIT_OK && errno != 0) /* fts_read clears it at the end */
+	if (code == EXIT_OK && errno != 0) /* fts_read() sets errno to 0 at the end of the walk */
 		code = unreadable_directory(path, errno, failure);
 	fts_close(walk);
 	return code;
@@ -124,7 +126,7 @@ compare_paths(const void *a, const void *b)
 	return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* Fills a list with the paths of lines that an import wrote into a file. */
+/* Reads the paths from an import's standard output. */
 static ExitCode
 read_stored(FileList *stored, const char *file, FILE *input, Failure *failure)
 {
@@ -136,7 +138,7 @@ read_stored(FileList *stored, const char *file, FILE *input, Failure *failure)
 	{
 		char *end = NULL;
 
-		/* a path may have a colon, too: what follows has none */
+		/* the last ": " ends the path, which may contain one itself; the rest of the line cannot */
 		for (char *at = line; (at = strstr(at, ": ")) != NULL; at++)
 			end = at;
 		if (end == NULL)
@@ -150,9 +152,9 @@ read_stored(FileList *stored, const char *file, FILE *input, Failure *failure)
 	return code;
 }
 
-/* Keeps the paths that are not among the sorted ones of the other list. */
+/* Removes the paths that are in the other, sorted list. */
 static void
-take_out(FileList *list, const FileList *stored)
+remove_stored(FileList *list, const FileList *stored)
 {
 	size_t kept = 0;
 
@@ -181,7 +183,7 @@ file_list_skip(FileList *list, const char *file, size_t *skipped, Failure *failu
 	if (code == EXIT_OK && stored.count > 0)
 	{
 		qsort(stored.paths, stored.count, sizeof(char *), compare_paths);
-		take_out(list, &stored);
+		remove_stored(list, &stored);
 	}
 	*skipped = before - list->count;
 	file_list_free(&stored);

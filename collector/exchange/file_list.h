@@ -1,6 +1,6 @@
 /*
  * file_list.h
- *		The files that an import was asked for: operands, and what lies in directories among them.
+ *		The files to import: operands, and the files below directories among them.
  */
 #ifndef COLLECTOR_FILE_LIST_H
 #define COLLECTOR_FILE_LIST_H
@@ -10,25 +10,26 @@
 
 #include "base/failure.h"
 
-/* Zeroed: empty. */
+/* Zeroed: an empty list. */
 typedef struct FileList
 {
-	char **paths; /* the list's own */
+	char **paths; /* owned by the list */
 	size_t count;
 	size_t capacity;
-	size_t left_out; /* files in directories that the pattern does not fit */
+	size_t left_out; /* number of files below directories that do not match the pattern */
 } FileList;
 
 /*
- * Adds an operand: a file as it is, of a directory all files below it in the order of their names,
- * but those whose names begin with a dot and those that do not fit the pattern (NULL: all fit).
- * EXIT_OK, or EXIT_IO or EXIT_INTERNAL with *failure.
+ * Adds an operand: a file; or all files below a directory, sorted by name, except those whose names
+ * begin with a dot and those that do not match the pattern (NULL matches all). Returns EXIT_OK;
+ * otherwise EXIT_IO or EXIT_INTERNAL with *failure set.
  */
 ExitCode file_list_add(FileList *list, const char *operand, const char *pattern, Failure *failure);
 
 /*
- * Takes those out that an import has told as stored: file has its standard output, "PATH: …" a
- * line. *skipped tells how many. EXIT_OK, or EXIT_IO or EXIT_INTERNAL with *failure.
+ * Removes the files that an earlier import has stored: file contains its standard output, lines of
+ * "PATH: …". *skipped is their number. Returns EXIT_OK; otherwise EXIT_IO or EXIT_INTERNAL with
+ * *failure set.
  */
 ExitCode file_list_skip(FileList *list, const char *file, size_t *skipped, Failure *failure);
 

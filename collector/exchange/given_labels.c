@@ -1,6 +1,6 @@
 /*
  * given_labels.c
- *		An array: imports give few labels.
+ *		An array with linear search, because imports have few labels.
  */
 #include "exchange/given_labels.h"
 
@@ -30,7 +30,10 @@ given_labels_free(GivenLabels *list)
 	*list = (GivenLabels){ NULL };
 }
 
-/* The label of that name, a new one without name and value where there is none; NULL: no memory. */
+/*
+ * Returns the label of that name, or a new one whose name and value are NULL; NULL on out of
+ * memory.
+ */
 static BatchLabel *
 find_or_add(GivenLabels *list, const char *name, size_t length)
 {
@@ -111,10 +114,10 @@ given_labels_parse(GivenLabels *list, const char *text, Failure *failure)
 
 		if (equals == NULL || !label_name_is_valid(at, (size_t) (equals - at)))
 		{
-			failure_set(failure, EXIT_CONFIG, "a flag's value cannot be used");
-			failure_detail(failure, "--labels does not take \"%.*s\".", (int) length, at);
-			failure_hint(failure, "It takes a list such as service=api,version=1.2; a label's "
-								  "name has letters, digits and underscores.");
+			failure_set(failure, EXIT_CONFIG, "invalid value of a flag");
+			failure_detail(failure, "--labels does not accept \"%.*s\".", (int) length, at);
+			failure_hint(failure, "Use a list such as service=api,version=1.2. A label's "
+								  "name consists of letters, digits and underscores.");
 			return failure->code;
 		}
 		if (!given_labels_set(list, at, (size_t) (equals - at), equals + 1,

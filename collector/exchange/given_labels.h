@@ -1,6 +1,6 @@
 /*
  * given_labels.h
- *		Labels that an import gives to files: those of a flag, and those of a path.
+ *		Labels that an import gives to files, from a flag and from paths.
  */
 #ifndef COLLECTOR_GIVEN_LABELS_H
 #define COLLECTOR_GIVEN_LABELS_H
@@ -12,29 +12,32 @@
 #include "batch/batch.h"
 #include "database/wire.h"
 
-/* Zeroed: empty. Each name is there once. */
+/* Zeroed: an empty list. Names are unique. */
 typedef struct GivenLabels
 {
-	BatchLabel *labels; /* strings are the list's own */
+	BatchLabel *labels; /* strings are owned by the list */
 	size_t count;
 	size_t capacity;
 } GivenLabels;
 
-void given_labels_free(GivenLabels *list);	/* it is empty then */
-void given_labels_reset(GivenLabels *list); /* the same, and keeps the array */
+void given_labels_free(GivenLabels *list);	/* frees everything; the list is then empty */
+void given_labels_reset(GivenLabels *list); /* makes the list empty and keeps the array */
 
-/* Adds a label, or gives it another value. False where memory is out. */
+/* Adds a label or changes its value. Returns false on out of memory. */
 bool given_labels_set(GivenLabels *list, const char *name, size_t name_length, const char *value,
 					  size_t value_length);
 bool given_labels_set_all(GivenLabels *list, const GivenLabels *from);
 
-/* Adds those of "name=value,name=value". EXIT_OK, or EXIT_CONFIG or EXIT_INTERNAL with *failure. */
+/*
+ * Adds the labels of "name=value,name=value". Returns EXIT_OK; otherwise EXIT_CONFIG or
+ * EXIT_INTERNAL with *failure set.
+ */
 ExitCode given_labels_parse(GivenLabels *list, const char *text, Failure *failure);
 
-/* As a JSON object; where memory is out the buffer says so. */
+/* Appends the labels as a JSON object; on out of memory json->failed is set. */
 void given_labels_json(const GivenLabels *list, Buffer *json);
 
-/* [a-zA-Z_][a-zA-Z0-9_]*, as the database takes names of labels */
+/* Returns whether the name matches [a-zA-Z_][a-zA-Z0-9_]*, as the database requires. */
 bool label_name_is_valid(const char *name, size_t length);
 
 #endif

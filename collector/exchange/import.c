@@ -1,8 +1,8 @@
 /*
  * import.c
- *		"import FILE…": from the command's flags to lanes, and what they report.
+ *		The command "import FILE…": runs the lanes and reports their result.
  *
- * The main thread draws the progress and takes signals; all others have them blocked.
+ * The main thread draws the progress and receives signals; all other threads block them.
  */
 #include "exchange/import_state.h"
 
@@ -25,7 +25,7 @@
 #define WAIT_NS (INT64_C(200) * 1000000)
 
 static void
-draw(Import *import)
+draw_progress(Import *import)
 {
 	char text[96];
 
@@ -34,9 +34,9 @@ draw(Import *import)
 	progress_draw((int64_t) import->stored, (int64_t) import->files.count, text);
 }
 
-/* Waits until all lanes have ended; true where a signal told them to. */
+/* Waits until all lanes have ended. Returns true if a signal ended them. */
 static bool
-watch(Import *import, const sigset_t *signals)
+watch_lanes(Import *import, const sigset_t *signals)
 {
 	const struct timespec wait = { .tv_nsec = WAIT_NS };
 	bool interrupted = false;
@@ -44,7 +44,7 @@ watch(Import *import, const sigset_t *signals)
 
 	while (!is_done)
 	{
-		/* a second one ends the process */
+		/* unblocked below, so that a second signal ends the process */
 		if (sigtimedwait(signals, NULL, &wait) > 0)
 		{
 			interrupted = true;
@@ -52,13 +52,14 @@ watch(Import *import, const sigset_t *signals)
 			pthread_sigmask(SIG_UNBLOCK, signals, NULL);
 		}
 		pthread_mutex_lock(&import->lock);
-		draw(import);
+		draw_progress(import);
 		is_done = import->lanes == 0;
 		pthread_mutex_unlock(&import->lock);
 	}
 	return interrupted;
 }
 
+/* Runs the lanes with SIGINT and SIGTERM blocked. */
 static ExitCode
 run_lanes(Import *import, bool *interrupted, Failure *failure)
 {
@@ -82,11 +83,11 @@ run_lanes(Import *import, bool *interrupted, Failure *failure)
 		}
 		count++;
 	}
-	*interrupted = watch(import, &signals);
+	*interrupted = watch_lanes(import, &signals);
 	for (int64_t i = 0; i < count; i++)
 		import_lane_join(lanes[i]);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	draw(import);
+	draw_progress(import);
 	progress_end();
 	*failure = import->failure;
 	return failure->code;
@@ -104,12 +105,12 @@ sum_up(const Import *import, bool interrupted, Failure *failure)
 	failure_detail(failure, "%zu of %zu files are stored, %zu failed, %zu are left.",
 				   import->stored, import->files.count, import->failed, left);
 	if (left > 0)
-		failure_hint(failure, "Standard output has the files that are stored; --skip leaves them "
-							  "out the next time.");
+		failure_hint(failure, "Stored files were listed on standard output; pass that list to "
+							  "--skip to resume.");
 	return failure->code;
 }
 
-/* Whether the database takes samples, and what it says of the flags. */
+/* Checks that the database accepts samples, and reads facts that depend on flags. */
 static ExitCode
 ask_database(Import *import, Failure *failure)
 {
@@ -128,11 +129,11 @@ ask_database(Import *import, Failure *failure)
 		return EXIT_OK;
 	*failure = error.failure;
 	if (outcome == DB_REFUSED)
-		failure->code = EXIT_CONFIG; /* no time */
+		failure->code = EXIT_CONFIG; /* --at is malformed */
 	return failure->code;
 }
 
-/* All files but those that were stored before; none may be left. */
+/* Lists the files to import, without those that were stored before. */
 static ExitCode
 list_files(Import *import, char **operands, size_t count, Failure *failure)
 {
@@ -143,18 +144,18 @@ list_files(Import *import, char **operands, size_t count, Failure *failure)
 	for (size_t i = 0; code == EXIT_OK && i < count; i++)
 		code = file_list_add(&import->files, operands[i], options->path_labels, failure);
 	if (import->files.left_out > 0)
-		log_event(LOG_WARNING, MODULE, "left out files that do not fit the pattern",
+		log_event(LOG_WARNING, MODULE, "skipped files that do not match --path-labels",
 				  log_number("files", (int64_t) import->files.left_out));
 	if (code == EXIT_OK && import->files.count == 0)
 	{
 		code = failure_set(failure, EXIT_IO, "found no file");
-		failure_hint(failure, "Files whose names begin with a dot are left out, and those that do "
-							  "not fit --path-labels.");
+		failure_hint(failure, "Files whose names begin with a dot, and files that do not match "
+							  "--path-labels, are skipped.");
 	}
 	if (code == EXIT_OK && options->skip != NULL)
 		code = file_list_skip(&import->files, options->skip, &skipped, failure);
 	if (skipped > 0)
-		log_event(LOG_INFO, MODULE, "left out files that are stored",
+		log_event(LOG_INFO, MODULE, "skipped files that are stored",
 				  log_number("files", (int64_t) skipped));
 	return code;
 }

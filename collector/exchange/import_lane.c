@@ -2,12 +2,12 @@
  * import_lane.c
  *		A thread of an import.
  *
- * 1. A file is read, decoded and added to the batch at hand.
- * 2. A batch that is large enough goes to the writer; at most two of a lane are under way, so that
- *    one is decoded while the other is stored, and none are merged.
- * 3. The writer's callback tells which files are stored. Files of a batch that is refused are
- *    imported again one by one, by the server, which says of each what is wrong with it.
- * 4. So are files that only the server can decode.
+ * 1. A file is read, decoded and added to the current batch.
+ * 2. A batch that is large enough goes to the writer. A lane has up to two batches in progress, so
+ * that one is decoded while the other is stored; the writer does not merge them.
+ * 3. The writer's callback reports stored files. Files of a refused batch are imported again one by
+ * one by the server, so that each gets an error of its own.
+ * 4. Files that only the server can decode go to the server as well.
  */
 #include "exchange/import_lane.h"
 
@@ -26,7 +26,7 @@
 
 #define MODULE "import"
 
-/* When a batch is large enough: its transaction's own cost does not count. */
+/* Limits of a batch: large enough to make the transaction's own cost negligible. */
 #define BATCH_BYTES		((size_t) 8 * 1024 * 1024)
 #define BATCH_SAMPLES	100000
 #define BATCH_BYTES_MAX ((size_t) 256 * 1024 * 1024)
@@ -36,10 +36,10 @@
 #define FILES_MIN		64
 #define READ_BYTES		((size_t) 256 * 1024)
 
-/* How often the server is asked for a file while other sessions are in its way. */
+/* How often the server is asked to import a file that conflicts with other sessions. */
 #define CONFLICT_ATTEMPTS 5
 
-/* A parameter of a statement has room for 1 GB. */
+/* A statement's parameter has room for 1 GB. */
 #define FILE_BYTES_MAX	   ((size_t) 1000 * 1000 * 1000)
 #define UNPACKED_BYTES_MAX ((size_t) 256 * 1024 * 1024)
 
@@ -50,12 +50,12 @@ typedef struct LaneFile
 	size_t samples;
 } LaneFile;
 
-/* A batch and the files in it. */
+/* A batch and the files that it contains. */
 typedef struct LaneBatch
 {
-	struct LaneBatch *next; /* of those that were refused */
+	struct LaneBatch *next; /* next refused batch */
 	ImportLane *lane;
-	Batch *batch; /* until it is submitted */
+	Batch *batch; /* NULL once it is submitted */
 	LaneFile *files;
 	size_t count;
 	size_t capacity;
@@ -67,13 +67,13 @@ struct ImportLane
 	size_t number;
 	pthread_t thread;
 	Writer *writer;
-	Connection connection; /* for what the server decodes; opened when it is needed */
-	LaneBatch *filling;	   /* or NULL */
+	Connection connection; /* for files that the server decodes; opened when needed */
+	LaneBatch *filling;	   /* NULL if there is none */
 	Buffer content;
 	Buffer json;
-	GivenLabels labels; /* of the file at hand */
+	GivenLabels labels; /* of the current file */
 
-	/* under the import's lock */
+	/* guarded by the import's lock */
 	unsigned under_way;
 	LaneBatch *refused;
 };
@@ -131,7 +131,7 @@ out_of_memory(ImportLane *lane)
 	import_end(lane->import, &failure);
 }
 
-/* The writer's thread tells what became of a batch. */
+/* The writer's callback: reports stored files and keeps a refused batch for import_refused(). */
 static void
 on_batch_end(void *context, const BatchResult *result)
 {
@@ -155,7 +155,7 @@ on_batch_end(void *context, const BatchResult *result)
 	lane_batch_free(batch);
 }
 
-/* The writer has ended by itself: so does the import. */
+/* Ends the import if the writer has ended by itself. */
 static bool
 writer_has_ended(ImportLane *lane)
 {
@@ -167,7 +167,10 @@ writer_has_ended(ImportLane *lane)
 	return true;
 }
 
-/* Waits until at most so many batches are under way; false where nothing is stored any more. */
+/*
+ * Waits until at most `most` batches are in progress. Returns false if nothing can be stored any
+ * more.
+ */
 static bool
 wait_for_writer(ImportLane *lane, unsigned most)
 {
@@ -189,9 +192,9 @@ wait_for_writer(ImportLane *lane, unsigned most)
 	return is_done;
 }
 
-/* The import ends with a cause, whatever it is. */
+/* Ends the import because the writer did not accept a batch. */
 static void
-not_submitted(ImportLane *lane, int err)
+report_not_submitted(ImportLane *lane, int err)
 {
 	Failure failure;
 
@@ -205,9 +208,9 @@ not_submitted(ImportLane *lane, int err)
 	}
 }
 
-/* Gives the batch at hand to the writer; false where nothing is stored any more. */
+/* Submits the current batch. Returns false if nothing can be stored any more. */
 static bool
-submit(ImportLane *lane)
+lane_submit(ImportLane *lane)
 {
 	LaneBatch *batch = lane->filling;
 	const BatchCallback callback = { on_batch_end, batch };
@@ -229,7 +232,7 @@ submit(ImportLane *lane)
 	lane->under_way++;
 	pthread_mutex_unlock(&lane->import->lock);
 	content = batch->batch;
-	batch->batch = NULL; /* the writer's, with its callback */
+	batch->batch = NULL; /* belongs to the writer from here on */
 	err = writer_submit(lane->writer, content, &callback, NULL);
 	if (err == 0)
 		return true;
@@ -238,7 +241,7 @@ submit(ImportLane *lane)
 	lane->under_way--;
 	pthread_mutex_unlock(&lane->import->lock);
 	lane_batch_free(batch);
-	not_submitted(lane, err);
+	report_not_submitted(lane, err);
 	return false;
 }
 
@@ -252,6 +255,7 @@ read_failed(const char *file, const char *reason, Failure *failure)
 	return failure->code;
 }
 
+/* Reads a whole file, or standard input for "-". */
 static ExitCode
 read_file(const char *file, Buffer *content, Failure *failure)
 {
@@ -279,7 +283,7 @@ read_file(const char *file, Buffer *content, Failure *failure)
 	return code;
 }
 
-/* A file that is packed as LZ4 becomes what is in it; gzip is the readers' own. */
+/* Replaces LZ4 frames by their content. The readers decompress gzip themselves. */
 static ExitCode
 unpack_file(const char *file, Buffer *content, Failure *failure)
 {
@@ -304,7 +308,7 @@ unpack_file(const char *file, Buffer *content, Failure *failure)
 					   failure);
 }
 
-/* Labels of its path, then those that were given for all. */
+/* Sets the labels of the file's path, and then those of --labels, which take precedence. */
 static bool
 find_labels(ImportLane *lane, const char *path)
 {
@@ -316,6 +320,10 @@ find_labels(ImportLane *lane, const char *path)
 	return given_labels_set_all(&lane->labels, &lane->import->labels);
 }
 
+/*
+ * Reads a file and determines its labels and format. Returns false, after reporting the failure, if
+ * it cannot be imported.
+ */
 static bool
 load_file(ImportLane *lane, size_t file, ProfileFormat *format)
 {
@@ -347,10 +355,11 @@ load_file(ImportLane *lane, size_t file, ProfileFormat *format)
 }
 
 static void
-tell_format(const ImportLane *lane, ProfileFormat format, Failure *failure)
+hint_at_format(const ImportLane *lane, ProfileFormat format, Failure *failure)
 {
 	if (lane->import->options->format == IMPORT_AUTO && failure->hint[0] == '\0')
-		failure_hint(failure, "By its content it was taken for %s: --format says what it is.",
+		failure_hint(failure,
+					 "The format %s was detected by content. Use --format to set another one.",
 					 import_format_name(format));
 }
 
@@ -365,7 +374,7 @@ open_connection(ImportLane *lane, DbError *error)
 	return true;
 }
 
-/* Another session was in the way, and nothing is stored: it may go well the next time. */
+/* Returns whether another session was in the way; a retry may succeed. */
 static bool
 is_conflict(const DbError *error)
 {
@@ -380,7 +389,7 @@ pause_lane(Import *import)
 	pthread_mutex_unlock(&import->lock);
 }
 
-/* Asks again where another session was in the way. */
+/* Asks the server to import a file; retries after conflicts with other sessions. */
 static DbOutcome
 ask_server(ImportLane *lane, const ServerImport *request, int64_t *samples, DbError *error)
 {
@@ -399,7 +408,10 @@ ask_server(ImportLane *lane, const ServerImport *request, int64_t *samples, DbEr
 	return outcome;
 }
 
-/* The file that was loaded, by the server. */
+/*
+ * Imports the current file by the server. Loss of the connection ends the import, because the file
+ * may or may not be stored.
+ */
 static void
 import_on_server(ImportLane *lane, size_t file, ProfileFormat format)
 {
@@ -424,21 +436,22 @@ import_on_server(ImportLane *lane, size_t file, ProfileFormat format)
 	failure_detail(&failure, "%s: %s", import->files.paths[file], error.failure.detail);
 	if (outcome == DB_REFUSED && format != PROFILE_PPROF &&
 		pfs_is_gzip((const uint8_t *) lane->content.bytes, lane->content.length))
-		failure_hint(&failure,
-					 "The server takes text as it is: unpack it first, with \"gzip -dc\".");
+		failure_hint(
+			&failure,
+			"The server does not decompress text. Decompress it first, with \"gzip -dc\".");
 	else if (outcome == DB_REFUSED)
-		tell_format(lane, format, &failure);
+		hint_at_format(lane, format, &failure);
 	else if (outcome != DB_TIMEOUT && !is_conflict(&error))
 	{
 		import_end(import, &failure);
 		return;
 	}
-	failure.code = EXIT_IO; /* the file is at fault, not the database */
+	failure.code = EXIT_IO; /* an error of the file, not of the database */
 	import_failed(import, file, &failure);
 }
 
 static void
-tell_invalid(ImportLane *lane, size_t file, ProfileFormat format, const DecodeResult *result)
+report_invalid(ImportLane *lane, size_t file, ProfileFormat format, const DecodeResult *result)
 {
 	const char *path = lane->import->files.paths[file];
 	Failure failure;
@@ -452,12 +465,13 @@ tell_invalid(ImportLane *lane, size_t file, ProfileFormat format, const DecodeRe
 					   result->message, result->offset);
 	if (result->hint != NULL)
 		failure_hint(&failure, "%s", result->hint);
-	tell_format(lane, format, &failure);
+	hint_at_format(lane, format, &failure);
 	import_failed(lane->import, file, &failure);
 }
 
+/* Decodes the current file into the current batch. */
 static DecodeEnd
-decode(ImportLane *lane, ProfileFormat format, DecodeResult *result)
+lane_decode(ImportLane *lane, ProfileFormat format, DecodeResult *result)
 {
 	const Import *import = lane->import;
 	const DecodeRequest request = { .format = format,
@@ -477,14 +491,14 @@ decode(ImportLane *lane, ProfileFormat format, DecodeResult *result)
 								lane->filling->batch, result);
 }
 
-/* What a file that is stored lacks. */
+/* Logs the gaps of a stored file. */
 static void
 log_gaps(const ImportLane *lane, size_t file, ProfileFormat format, const DecodeResult *result)
 {
 	const char *path = lane->import->files.paths[file];
 
 	if (result->skipped.count > 0)
-		log_event(LOG_WARNING, MODULE, "parts of a profile were not understood and are not stored",
+		log_event(LOG_WARNING, MODULE, "unrecognized parts of a profile were not stored",
 				  log_text("file", path), log_number("parts", (int64_t) result->skipped.count),
 				  log_number("first_line", (int64_t) result->skipped.first_line),
 				  log_number("first_byte", (int64_t) result->skipped.first_offset));
@@ -492,8 +506,8 @@ log_gaps(const ImportLane *lane, size_t file, ProfileFormat format, const Decode
 		log_event(LOG_WARNING, MODULE, "no sample of a profile has a stack", log_text("file", path),
 				  log_text("hint", format != PROFILE_PERF_SCRIPT
 									   ? NULL
-									   : "perf record takes stacks with -g; perf script prints "
-										 "them with the fields ip and sym."));
+									   : "Record with perf record -g; make perf script print "
+										 "the fields ip and sym."));
 }
 
 static bool
@@ -505,7 +519,7 @@ is_large(const LaneBatch *batch)
 		   batch_samples(batch->batch, &samples) >= BATCH_SAMPLES;
 }
 
-/* False where nothing is stored any more. */
+/* Imports a file. Returns false if nothing can be stored any more. */
 static bool
 import_file(ImportLane *lane, size_t file)
 {
@@ -517,16 +531,16 @@ import_file(ImportLane *lane, size_t file)
 		return true;
 	if (strcmp(lane->import->files.paths[file], "-") == 0)
 	{
-		/* a batch that is refused is read once more, which standard input cannot be */
+		/* a refused batch is read again, which is impossible with standard input */
 		import_on_server(lane, file, decoded.format);
 		return true;
 	}
-	end = decode(lane, decoded.format, &result);
+	end = lane_decode(lane, decoded.format, &result);
 	if (end == DECODE_NO_ROOM && lane->filling->count > 0)
 	{
-		if (!submit(lane))
+		if (!lane_submit(lane))
 			return false;
-		end = decode(lane, decoded.format, &result);
+		end = lane_decode(lane, decoded.format, &result);
 	}
 	decoded.samples = result.sample_count;
 	switch (end)
@@ -535,16 +549,16 @@ import_file(ImportLane *lane, size_t file)
 			log_gaps(lane, file, decoded.format, &result);
 			if (!add_file(lane->filling, &decoded))
 				out_of_memory(lane);
-			return !is_large(lane->filling) || submit(lane);
+			return !is_large(lane->filling) || lane_submit(lane);
 		case DECODE_INVALID:
-			tell_invalid(lane, file, decoded.format, &result);
+			report_invalid(lane, file, decoded.format, &result);
 			break;
-		case DECODE_NO_ROOM: /* not even in a batch of its own */
+		case DECODE_NO_ROOM: /* too large even for a batch of its own */
 			lane_batch_free(lane->filling);
 			lane->filling = NULL;
 			import_on_server(lane, file, decoded.format);
 			break;
-		case DECODE_TIME: /* not asked for */
+		case DECODE_TIME: /* cannot happen: no time was requested */
 		case DECODE_SERVER:
 			import_on_server(lane, file, decoded.format);
 			break;
@@ -557,7 +571,7 @@ import_file(ImportLane *lane, size_t file)
 
 /* --- the thread --- */
 
-/* Until the import ends or is told to. */
+/* Imports the files of a batch by the server, until the import ends. */
 static void
 import_files_of(ImportLane *lane, LaneBatch *batch)
 {
@@ -566,7 +580,7 @@ import_files_of(ImportLane *lane, LaneBatch *batch)
 			import_on_server(lane, batch->files[i].index, batch->files[i].format);
 }
 
-/* Files of batches that were refused, one by one. */
+/* Imports the files of refused batches one by one. */
 static void
 import_refused(ImportLane *lane)
 {
@@ -587,6 +601,7 @@ import_refused(ImportLane *lane)
 	}
 }
 
+/* Body of the thread. */
 static void *
 lane_main(void *argument)
 {
@@ -600,7 +615,7 @@ lane_main(void *argument)
 		goes_on = import_file(lane, file);
 		import_refused(lane);
 	}
-	if (goes_on && submit(lane) && wait_for_writer(lane, 0))
+	if (goes_on && lane_submit(lane) && wait_for_writer(lane, 0))
 		import_refused(lane);
 	pthread_mutex_lock(&import->lock);
 	import->lanes--;
@@ -613,7 +628,7 @@ static void
 lane_free(ImportLane *lane)
 {
 	lane_batch_free(lane->filling);
-	writer_free(lane->writer); /* tells of what is left: before the rest goes */
+	writer_free(lane->writer); /* first, because its callback uses the lane */
 	while (lane->refused != NULL)
 	{
 		LaneBatch *next = lane->refused->next;
@@ -629,7 +644,7 @@ lane_free(ImportLane *lane)
 }
 
 static ExitCode
-start(ImportLane *lane, Failure *failure)
+lane_start(ImportLane *lane, Failure *failure)
 {
 	const WriterOptions options = { .conninfo = lane->import->options->database,
 									.node = "",
@@ -662,7 +677,7 @@ import_lane_start(Import *import, size_t number, Failure *failure)
 	pthread_mutex_lock(&import->lock);
 	import->lanes++;
 	pthread_mutex_unlock(&import->lock);
-	if (start(lane, failure) == EXIT_OK)
+	if (lane_start(lane, failure) == EXIT_OK)
 		return lane;
 	pthread_mutex_lock(&import->lock);
 	import->lanes--;

@@ -1,7 +1,6 @@
 /*
  * import_lane.h
- *		One of the threads that import: from files to batches, and through a writer into the
- *		database.
+ *		A thread of an import: decodes files into batches and stores them through a writer.
  */
 #ifndef COLLECTOR_IMPORT_LANE_H
 #define COLLECTOR_IMPORT_LANE_H
@@ -10,10 +9,10 @@
 
 typedef struct ImportLane ImportLane;
 
-/* Starts a lane, which ends by itself. NULL, with *failure, where it cannot be. */
+/* Starts a lane, which ends by itself. Returns NULL with *failure set if that fails. */
 ImportLane *import_lane_start(Import *import, size_t number, Failure *failure);
 
-/* Waits for its end. */
+/* Waits for the lane's end and frees it. */
 void import_lane_join(ImportLane *lane);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * import_server.h
- *		What an import asks the server for beside storing batches.
+ *		Requests of an import to the server besides storing batches.
  */
 #ifndef COLLECTOR_IMPORT_SERVER_H
 #define COLLECTOR_IMPORT_SERVER_H
@@ -11,14 +11,14 @@
 typedef struct ImportFacts
 {
 	bool has_time;
-	int64_t time_us;  /* what was given as a time, since 1970 */
-	bool takes_texts; /* in UTF-8 as they are: that is its encoding */
+	int64_t time_us;  /* the given time, microseconds since 1970 */
+	bool takes_texts; /* texts may be sent as they are, because the database's encoding is UTF8 */
 } ImportFacts;
 
-/* at: a time as PostgreSQL reads it; NULL: none. */
+/* Reads the facts from the server. at is a time in PostgreSQL's syntax, or NULL. */
 DbOutcome import_ask(Connection *connection, const char *at, ImportFacts *facts, DbError *error);
 
-/* One file for the server to decode: a statement, stored whole or not at all. */
+/* A file for the server to decode, in one statement that stores it as a whole or not at all. */
 typedef struct ServerImport
 {
 	ProfileFormat format;

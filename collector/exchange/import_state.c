@@ -1,6 +1,6 @@
 /*
  * import_state.c
- *		Which file is next, and what became of all.
+ *		Distribution of the files, and their outcome.
  */
 #include "exchange/import_state.h"
 
@@ -14,7 +14,7 @@
 
 #define MODULE "import"
 
-/* How long a lane that was told to stop waits for what is under way. */
+/* How long a lane that must stop waits for its batches in progress. */
 #define STOP_NS (INT64_C(5) * 1000000000)
 
 #define WAIT_NS (INT64_C(200) * 1000000)
@@ -53,9 +53,9 @@ import_format_name(ProfileFormat format)
 	return names[format];
 }
 
-/* Gives a lane the second half of the longest range. Lock held. */
+/* Gives a lane the second half of the longest range. The caller must hold the lock. */
 static void
-share(Import *import, FileRange *own)
+share_files(Import *import, FileRange *own)
 {
 	FileRange *longest = own;
 	size_t half;
@@ -91,7 +91,7 @@ import_take(Import *import, size_t lane, size_t *file)
 
 	pthread_mutex_lock(&import->lock);
 	if (own->next == own->end)
-		share(import, own);
+		share_files(import, own);
 	taken = !import->stop && own->next < own->end;
 	if (taken)
 		*file = own->next++;
@@ -109,9 +109,9 @@ import_divide(Import *import)
 			(FileRange){ import->files.count * i / lanes, import->files.count * (i + 1) / lanes };
 }
 
-/* No file is taken any more; what is under way has a while. Lock held. */
+/* Ends the import. The caller must hold the lock. */
 static void
-stop(Import *import)
+import_stop_locked(Import *import)
 {
 	import->stop = true;
 	if (import->give_up_ns == 0)
@@ -123,7 +123,7 @@ void
 import_stop(Import *import)
 {
 	pthread_mutex_lock(&import->lock);
-	stop(import);
+	import_stop_locked(import);
 	pthread_mutex_unlock(&import->lock);
 }
 
@@ -134,7 +134,7 @@ import_failed(Import *import, size_t file, const Failure *why)
 	pthread_mutex_lock(&import->lock);
 	import->failed++;
 	if (import->options->stop_on_error)
-		stop(import);
+		import_stop_locked(import);
 	pthread_mutex_unlock(&import->lock);
 }
 
@@ -144,21 +144,21 @@ import_end(Import *import, const Failure *why)
 	pthread_mutex_lock(&import->lock);
 	if (import->failure.code == EXIT_OK)
 		import->failure = *why;
-	stop(import);
+	import_stop_locked(import);
 	pthread_mutex_unlock(&import->lock);
 }
 
-/* At once, also for whoever is killed next. */
+/* Prints and flushes the line at once, in case the process is killed. */
 static ExitCode
-tell_stored(const char *path, ProfileFormat format, int64_t samples, Failure *failure)
+print_stored(const char *path, ProfileFormat format, int64_t samples, Failure *failure)
 {
 	if (printf("%s: %s, %" PRId64 " samples\n", path, import_format_name(format), samples) >= 0 &&
 		fflush(stdout) == 0)
 		return EXIT_OK;
 	failure_set(failure, EXIT_IO, "could not write file");
 	failure_detail(failure, "standard output: %s. %s is stored.", strerror(errno), path);
-	failure_hint(failure, "Files of the same moment may be stored without their line, too: --skip "
-						  "does not leave them out.");
+	failure_hint(failure, "Other files may be stored without a line as well; --skip does "
+						  "not skip them.");
 	return failure->code;
 }
 
@@ -171,7 +171,7 @@ import_stored(Import *import, size_t file, ProfileFormat format, int64_t samples
 	pthread_mutex_lock(&import->lock);
 	import->stored++;
 	import->samples += samples;
-	code = tell_stored(import->files.paths[file], format, samples, &failure);
+	code = print_stored(import->files.paths[file], format, samples, &failure);
 	pthread_mutex_unlock(&import->lock);
 	if (code != EXIT_OK)
 		import_end(import, &failure);

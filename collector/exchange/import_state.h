@@ -1,8 +1,8 @@
 /*
  * import_state.h
- *		What the lanes of an import share: which file is next, and what became of all.
+ *		The state that the lanes of an import share: the next file, and the outcome of all.
  *
- * A lane takes files, decodes them and has a writer of its own store them, many in a transaction.
+ * A lane takes files, decodes them and stores many in a transaction through its own writer.
  */
 #ifndef COLLECTOR_IMPORT_STATE_H
 #define COLLECTOR_IMPORT_STATE_H
@@ -15,7 +15,7 @@
 #include "exchange/import_server.h"
 #include "writer/gate.h"
 
-/* Files from next up to end. */
+/* Files from next up to, but not including, end. */
 typedef struct FileRange
 {
 	size_t next;
@@ -24,57 +24,60 @@ typedef struct FileRange
 
 typedef struct Import
 {
-	/* nobody changes these while lanes run */
+	/* not changed while lanes run */
 	const ExchangeOptions *options;
-	GivenLabels labels; /* of all series */
+	GivenLabels labels; /* labels for all series */
 	FileList files;
 	ImportFacts facts;
 	Gate gate; /* of the lanes' writers */
 
-	pthread_mutex_t lock;			 /* guards what follows */
-	pthread_cond_t changed;			 /* any of it; waits by the monotonic clock */
-	FileRange left[IMPORT_JOBS_MAX]; /* files that nobody has taken yet, by lane */
-	size_t stored;					 /* files; so the next */
+	pthread_mutex_t lock;			 /* guards everything below */
+	pthread_cond_t changed;			 /* any of it changed; uses the monotonic clock */
+	FileRange left[IMPORT_JOBS_MAX]; /* files not taken yet, for each lane */
+	size_t stored;					 /* number of files, like the next */
 	size_t failed;
 	int64_t samples;
-	unsigned lanes;		/* that run */
-	bool stop;			/* no file is taken any more */
-	int64_t give_up_ns; /* CLOCK_MONOTONIC: what is not stored by then is left; 0: no end */
-	Failure failure;	/* why all of it ends; EXIT_OK: it does not */
+	unsigned lanes;		/* number of running lanes */
+	bool stop;			/* no further file may be taken */
+	int64_t give_up_ns; /* CLOCK_MONOTONIC: give up what is not stored by then; 0 for no limit */
+	Failure failure;	/* reason why the import ends; EXIT_OK if there is none */
 } Import;
 
 const char *import_format_name(ProfileFormat format);
 
 /*
- * The next file of a lane; false: no more. Each begins with a part of its own, since neighbours
- * have much in common, and what is in a batch already costs least. Then it takes half of what
- * another has left.
+ * Takes the next file for a lane; false if there is none. Each lane starts with a part of its own,
+ * because adjacent files have much in common, which makes their batches small. A lane that has
+ * finished takes half of what another one has left.
  */
 bool import_take(Import *import, size_t lane, size_t *file);
 
-/* False once no file is taken any more, nor one imported again. */
+/* Returns false once no further file may be taken or imported again. */
 bool import_goes_on(Import *import);
 
-/* A file is stored: says so at once. Where that cannot be written no file is taken any more. */
+/* Reports a stored file on standard output at once. If that fails, no further file is taken. */
 void import_stored(Import *import, size_t file, ProfileFormat format, int64_t samples);
 
-/* A file is not stored: says why, and goes on to the others unless it was asked not to. */
+/* Reports a file that is not stored, and ends the import if stop_on_error is set. */
 void import_failed(Import *import, size_t file, const Failure *why);
 
-/* No file can be stored any more. */
+/* Ends the import, because no file can be stored any more. */
 void import_end(Import *import, const Failure *why);
 
-/* Files of all lanes; EXIT_OK or EXIT_INTERNAL; give it back in any case. */
+/*
+ * Initializes the state. Returns EXIT_OK or EXIT_INTERNAL; import_fini() must be called in either
+ * case.
+ */
 ExitCode import_init(Import *import, const ExchangeOptions *options, Failure *failure);
 void import_fini(Import *import);
 
-/* To each lane its part of the files. */
+/* Assigns each lane its part of the files. */
 void import_divide(Import *import);
 
-/* No file is taken any more; what is under way has a while. */
+/* Ends the import: no further file is taken; batches in progress have STOP_NS to be stored. */
 void import_stop(Import *import);
 
-/* Waits for a change, a fifth of a second at most. Lock held. */
+/* Waits for a change, for up to 200 ms. The caller must hold the lock. */
 void import_wait(Import *import);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * lz4_file.c
- *		LZ4's own reader of frames, piece by piece.
+ *		Decompresses LZ4 frames in pieces.
  */
 #include "exchange/lz4_file.h"
 
@@ -23,7 +23,7 @@ lz4_unpack(const char *bytes, size_t length, size_t bytes_max, Buffer *unpacked)
 {
 	LZ4F_dctx *context = NULL;
 	size_t at = 0;
-	size_t wanted = 1; /* 0: a frame has ended */
+	size_t wanted = 1; /* 0 at the end of a frame */
 	int err = 0;
 
 	if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)))
@@ -44,7 +44,7 @@ lz4_unpack(const char *bytes, size_t length, size_t bytes_max, Buffer *unpacked)
 			written = 0;
 		unpacked->length -= PIECE_BYTES - written;
 		at += read;
-		/* a call that neither reads nor writes would go on for ever */
+		/* a call that neither reads nor writes would be repeated forever */
 		if (LZ4F_isError(wanted) || (read == 0 && written == 0))
 			err = -EBADMSG;
 		else if (unpacked->length > bytes_max)

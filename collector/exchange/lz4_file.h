@@ -1,6 +1,7 @@
 /*
  * lz4_file.h
- *		Files packed as frames of LZ4, as profilers of Java leave their recordings (.jfr.lz4).
+ *		Files compressed as LZ4 frames, in which some Java profilers write their recordings
+ *		(.jfr.lz4).
  */
 #ifndef COLLECTOR_LZ4_FILE_H
 #define COLLECTOR_LZ4_FILE_H
@@ -10,12 +11,12 @@
 
 #include "database/wire.h"
 
-/* Whether the bytes begin as such a frame does. */
+/* Returns whether the bytes begin with an LZ4 frame's magic number. */
 bool lz4_is_frame(const char *bytes, size_t length);
 
 /*
- * Unpacks all frames, one behind the other, into the buffer. 0; or -EBADMSG for what is damaged or
- * cut, -EFBIG for more than bytes_max, -ENOMEM.
+ * Decompresses all consecutive frames into the buffer. Returns 0; -EBADMSG for damaged or truncated
+ * data, -EFBIG for more than bytes_max, -ENOMEM.
  */
 int lz4_unpack(const char *bytes, size_t length, size_t bytes_max, Buffer *unpacked);
 

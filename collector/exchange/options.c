@@ -1,6 +1,6 @@
 /*
  * options.c
- *		Tables of flags.
+ *		Tables of flags of import and export.
  */
 #include "exchange/exchange.h"
 
@@ -25,20 +25,20 @@ import_flags(ExchangeOptions *options, Flag flags[EXCHANGE_FLAGS_MAX])
 {
 	const Flag own[] = {
 		{ "format", FLAG_CHOICE, &options->format, "FORMAT",
-		  "pprof, folded, perf-script; default: by content", .choices = import_formats },
+		  "pprof, folded or perf-script; default: detected by content", .choices = import_formats },
 		{ "labels", FLAG_TEXT, &options->labels, "LIST",
-		  "name=value,...: labels of all series; __name__ names the profile" },
+		  "name=value,...: labels of all series; __name__ sets the profile type" },
 		{ "path-labels", FLAG_TEXT, &options->path_labels, "PATTERN",
 		  "labels from paths, such as {service}/{instance}/*.pb.gz" },
 		{ "skip", FLAG_TEXT, &options->skip, "FILE",
-		  "leave out files that are in FILE: the output of an import before" },
+		  "skip files that are listed in FILE, the output of an earlier import" },
 		{ "at", FLAG_TEXT, &options->at, "TIME",
-		  "time of the samples; default: the file's own, else now" },
+		  "time of the samples; default: the file's time, or now if it has none" },
 		{ "jobs", FLAG_NUMBER, &options->jobs, "NUMBER",
 		  "connections that import at the same time; default: 1", .minimum = 1,
 		  .maximum = IMPORT_JOBS_MAX },
 		{ "stop-on-error", FLAG_SWITCH, &options->stop_on_error, NULL,
-		  "end at the first file that fails" },
+		  "stop at the first file that fails" },
 	};
 	size_t count = common_flags(options, flags);
 
@@ -54,18 +54,18 @@ export_flags(ExchangeOptions *options, Flag flags[EXCHANGE_FLAGS_MAX])
 		{ "format", FLAG_CHOICE, &options->format, "FORMAT",
 		  "pprof (default), folded, speedscope, json, firefox, html", .choices = export_formats },
 		{ "selector", FLAG_TEXT, &options->selector, "SELECTOR",
-		  "profile type, or its first parts, and labels: type{name=\"value\"}" },
+		  "profile type or its first components, and labels: type{name=\"value\"}" },
 		{ "from", FLAG_TEXT, &options->from, "TIME",
-		  "begin of the range, as PostgreSQL reads it; default: an hour ago" },
+		  "start of the range, in PostgreSQL's syntax; default: an hour ago" },
 		{ "to", FLAG_TEXT, &options->to, "TIME", "end of the range; default: now" },
 		{ "focus", FLAG_TEXT, &options->focus, "REGEX", "only stacks with such a function" },
 		{ "ignore", FLAG_TEXT, &options->ignore, "REGEX", "no stacks with such a function" },
 		{ "show", FLAG_TEXT, &options->show, "REGEX", "only frames of such functions" },
 		{ "hide", FLAG_TEXT, &options->hide, "REGEX", "no frames of such functions" },
-		{ "trace", FLAG_TEXT, &options->trace, "ID", "only what this trace brought about" },
-		{ "span", FLAG_TEXT, &options->span, "ID", "only what this span brought about" },
+		{ "trace", FLAG_TEXT, &options->trace, "ID", "only samples attributed to this trace" },
+		{ "span", FLAG_TEXT, &options->span, "ID", "only samples attributed to this span" },
 		{ "output", FLAG_TEXT, &options->output, "FILE",
-		  "file to write, - for standard output; default: that, unless it is a terminal" },
+		  "file to write, - for standard output (the default unless it is a terminal)" },
 	};
 	size_t count = common_flags(options, flags);
 

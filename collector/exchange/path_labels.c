@@ -1,21 +1,21 @@
 /*
  * path_labels.c
- *		A matcher that tries what is left of a path behind each length of a wildcard.
+ *		A backtracking matcher of path patterns.
  */
 #include "exchange/path_labels.h"
 
 #include <string.h>
 
 static ExitCode
-refuse(Failure *failure, const char *pattern, const char *why)
+refuse_pattern(Failure *failure, const char *pattern, const char *why)
 {
-	failure_set(failure, EXIT_CONFIG, "a flag's value cannot be used");
-	failure_detail(failure, "--path-labels does not take \"%s\": %s.", pattern, why);
-	failure_hint(failure, "It takes a pattern such as {service}/{instance}/*.pb.gz.");
+	failure_set(failure, EXIT_CONFIG, "invalid value of a flag");
+	failure_detail(failure, "--path-labels does not accept \"%s\": %s.", pattern, why);
+	failure_hint(failure, "Use a pattern such as {service}/{instance}/*.pb.gz.");
 	return failure->code;
 }
 
-/* Whether the name comes once more in what is left of a pattern. */
+/* Returns whether the rest of the pattern contains the name again. */
 static bool
 comes_again(const char *rest, const char *name, size_t length)
 {
@@ -37,23 +37,23 @@ path_pattern_check(const char *pattern, Failure *failure)
 		if (*at != '{')
 			continue;
 		if (at[1 + length] != '}')
-			return refuse(failure, pattern, "a brace is not closed");
+			return refuse_pattern(failure, pattern, "a brace is not closed");
 		if (!label_name_is_valid(at + 1, length))
-			return refuse(failure, pattern, "what is in braces is no name of a label");
+			return refuse_pattern(failure, pattern, "the name in braces is not a valid label name");
 		if (comes_again(at + 1, at + 1, length))
-			return refuse(failure, pattern, "a label comes twice");
+			return refuse_pattern(failure, pattern, "a label is repeated");
 		has_label = true;
 		at += length + 1;
 	}
-	return has_label ? EXIT_OK : refuse(failure, pattern, "it has no label in braces");
+	return has_label ? EXIT_OK : refuse_pattern(failure, pattern, "it contains no label in braces");
 }
 
 /*
- * Holds a pattern against a text; labels, where not NULL, get what braces stand for once all of it
- * fits. *enough_memory turns false where they cannot.
+ * Matches a pattern with a text. If all of it matches, adds the values of braces to labels, unless
+ * that is NULL. Sets *enough_memory to false if that fails.
  */
 static bool
-match(const char *pattern, const char *text, GivenLabels *labels, bool *enough_memory)
+match_pattern(const char *pattern, const char *text, GivenLabels *labels, bool *enough_memory)
 {
 	bool is_label = *pattern == '{';
 	size_t name_length = is_label ? strcspn(pattern, "}") - 1 : 0;
@@ -62,10 +62,10 @@ match(const char *pattern, const char *text, GivenLabels *labels, bool *enough_m
 	if (*pattern == '\0')
 		return *text == '\0';
 	if (!is_label && *pattern != '*')
-		return *pattern == *text && match(rest, text + 1, labels, enough_memory);
+		return *pattern == *text && match_pattern(rest, text + 1, labels, enough_memory);
 	for (size_t length = is_label; length <= strcspn(text, "/"); length++)
 	{
-		if (!match(rest, text + length, labels, enough_memory))
+		if (!match_pattern(rest, text + length, labels, enough_memory))
 			continue;
 		if (is_label && labels != NULL &&
 			!given_labels_set(labels, pattern + 1, name_length, text, length))
@@ -85,7 +85,10 @@ count_slashes(const char *text)
 	return count;
 }
 
-/* The last components of a path, as many as the pattern has; the whole path where it has fewer. */
+/*
+ * Returns the last components of a path, as many as the pattern has; the whole path if it has
+ * fewer.
+ */
 static const char *
 tail_of(const char *pattern, const char *path)
 {
@@ -102,7 +105,7 @@ path_pattern_matches(const char *pattern, const char *path)
 {
 	bool enough_memory = true;
 
-	return match(pattern, tail_of(pattern, path), NULL, &enough_memory);
+	return match_pattern(pattern, tail_of(pattern, path), NULL, &enough_memory);
 }
 
 bool
@@ -110,6 +113,6 @@ path_labels(const char *pattern, const char *path, GivenLabels *labels)
 {
 	bool enough_memory = true;
 
-	match(pattern, tail_of(pattern, path), labels, &enough_memory);
+	match_pattern(pattern, tail_of(pattern, path), labels, &enough_memory);
 	return enough_memory;
 }
