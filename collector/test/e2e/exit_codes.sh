@@ -73,7 +73,7 @@ exits 7 'no status of an agent' "health by a file that is something else" "$coll
 exits 7 'could not write the status' "status not writable" "$collector" agent --duration 1s --status /nonexistent/status
 exits 2 'no file given' "import without a file" "$collector" import
 exits 2 'no selector given' "export without a selector" "$collector" export
-exits 3 'does not take ."service' "labels that are none" "$collector" import --labels service /dev/null
+exits 3 'does not accept ."service' "labels that are none" "$collector" import --labels service /dev/null
 exits 3 'invalid selector.*hint="?A selector looks like' "export by a selector that is none" "$collector" export --selector 'x{'
 exits 0 'no series has profile type.*profile_types' "export of a type that is not stored" "$collector" export --format folded --selector 'nosuch{}'
 exits 2 'standard output is a terminal.*hint="?Give --output FILE' "export of pprof to a terminal" script -qec "$collector export --selector exported" /dev/null
