@@ -235,7 +235,7 @@ cached_note_used(int fd, const struct stat *status)
 	int64_t used_s = time(NULL) - status->st_mtim.tv_sec;
 
 	if (used_s < 0 || used_s >= USED_S)
-		(void) futimens(fd, NULL); /* if it cannot be noted the file goes earlier */
+		(void) futimens(fd, NULL); /* on failure the file is only evicted earlier */
 }
 
 int

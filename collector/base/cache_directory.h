@@ -25,8 +25,8 @@ int cache_directory_open(const char *path, const char *suffix, size_t limit_byte
 void cache_directory_close(CacheDirectory *cache); /* accepts NULL */
 
 /*
- * Opens a regular file for reading and sets its time of use, with a resolution of one hour. Returns a
- * descriptor or -errno.
+ * Opens a regular file for reading and sets its time of use, with a resolution of an hour. Returns
+ * a descriptor or -errno.
  */
 int cache_directory_find(CacheDirectory *cache, const char *name);
 
