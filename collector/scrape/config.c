@@ -1,6 +1,6 @@
 /*
  * config.c
- *		The file as a whole.
+ *		Reads the configuration file.
  */
 #include "scrape/config.h"
 
@@ -41,7 +41,7 @@ check_names(ConfigReader *reader, const Node *root, const ScrapeConfig *config)
 	for (size_t i = 0; i < config->jobs.count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(jobs[i].name, jobs[j].name) == 0)
-				return config_fail(reader, list->items[i], "There is a job named \"%s\" before it",
+				return config_fail(reader, list->items[i], "The job name \"%s\" is repeated",
 								   jobs[i].name);
 	return true;
 }
@@ -49,7 +49,7 @@ check_names(ConfigReader *reader, const Node *root, const ScrapeConfig *config)
 static bool
 read_config(ScrapeConfig *config, Failure *failure)
 {
-	/* Parca's own storage, and where its scraper sends to: here that is --db */
+	/* settings of Parca's own storage are ignored; ours is --db */
 	static const ConfigField fields[] = {
 		{ "object_storage", NULL },
 		{ "scrape_configs", read_jobs, offsetof(ScrapeConfig, jobs) },
@@ -63,7 +63,7 @@ read_config(ScrapeConfig *config, Failure *failure)
 			check_names(&reader, root, config));
 }
 
-/* One with a reference, called path, and nothing in it; NULL with *failure set. */
+/* Makes an empty configuration with one reference; NULL with *failure set. */
 static ScrapeConfig *
 new_config(const char *path, Failure *failure)
 {

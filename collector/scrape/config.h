@@ -1,6 +1,6 @@
 /*
  * config.h
- *		What is to be scraped: Parca's configuration, as one that is counted by those who use it.
+ *		The scrape configuration, in Parca's format; reference counted.
  */
 #ifndef COLLECTOR_SCRAPE_CONFIG_H
 #define COLLECTOR_SCRAPE_CONFIG_H
@@ -14,13 +14,13 @@ typedef struct ProfileKind
 {
 	const char *name;
 	const char *path;
-	ConfigList keep_types; /* of DecodeType; empty: all */
-	int64_t seconds;	   /* of a delta; 0: the interval's */
+	ConfigList keep_types; /* list of DecodeType; empty means all types */
+	int64_t seconds;	   /* duration of a delta; 0 for the scrape interval */
 	bool enabled;
 	bool delta;
 } ProfileKind;
 
-/* What stands in a list of some kind of discovery. */
+/* One entry of a list of some kind of discovery. */
 typedef struct DiscoverySettings
 {
 	const DiscoveryKind *kind;
@@ -30,7 +30,7 @@ typedef struct DiscoverySettings
 typedef struct ScrapeParam
 {
 	const char *name;
-	ConfigList values; /* of const char * */
+	ConfigList values; /* list of const char * */
 } ScrapeParam;
 
 typedef struct ScrapeJob
@@ -40,14 +40,14 @@ typedef struct ScrapeJob
 	int64_t timeout_ms;
 	const char *scheme;
 	const char *path_prefix;
-	ConfigList params;		/* of ScrapeParam */
-	ConfigList profiles;	/* of ProfileKind, enabled ones */
-	ConfigList discoveries; /* of DiscoverySettings */
-	ConfigList rules;		/* of RelabelRule * */
+	ConfigList params;		/* list of ScrapeParam */
+	ConfigList profiles;	/* list of ProfileKind, enabled ones only */
+	ConfigList discoveries; /* list of DiscoverySettings */
+	ConfigList rules;		/* list of RelabelRule * */
 	HttpSettings http;
 } ScrapeJob;
 
-/* A cluster whose ParcaScrapeConfig resources are jobs, too. */
+/* A cluster whose ParcaScrapeConfig resources define jobs. */
 typedef struct ScrapeCluster
 {
 	KubeAccess access;
@@ -55,31 +55,31 @@ typedef struct ScrapeCluster
 
 typedef struct ScrapeConfig
 {
-	Document document; /* all memory */
+	Document document; /* owns all memory */
 	char *path;
 	char *directory;
 	size_t references;			 /* of one thread */
-	ConfigList jobs;			 /* of ScrapeJob */
-	ConfigList clusters;		 /* of ScrapeCluster */
-	struct ScrapeConfig *parent; /* that it refers to; NULL: none */
+	ConfigList jobs;			 /* list of ScrapeJob */
+	ConfigList clusters;		 /* list of ScrapeCluster */
+	struct ScrapeConfig *parent; /* configuration that it refers to; NULL if none */
 } ScrapeConfig;
 
-/* A configuration with one reference, or NULL with *failure set. */
+/* Returns a configuration with one reference, or NULL with *failure set. */
 ScrapeConfig *scrape_config_read(const char *path, Failure *failure);
 
 /*
- * One of a text, whose document is parsed, but not read; it refers to parent, and is called path in
- * messages.
+ * Parses a text into the document of a new configuration, without reading jobs from it. The
+ * configuration refers to parent and appears as path in messages.
  */
 ScrapeConfig *scrape_config_parse(ScrapeConfig *parent, const char *path, const char *text,
 								  Failure *failure);
 ScrapeConfig *scrape_config_retain(ScrapeConfig *config);
 void scrape_config_release(ScrapeConfig *config); /* accepts NULL */
 
-/* A job's part of it: checked, and completed by defaults. */
+/* Reads a job, checks it and fills in defaults. */
 bool scrape_job_read(ConfigReader *reader, const Node *node, void *job);
 
-/* profiling_config of a job, and what a job has without it. */
+/* Reads a job's profiling_config, or sets the defaults if there is none. */
 bool scrape_profiles_read(ConfigReader *reader, const Node *node, ScrapeJob *job);
 
 #endif

@@ -1,14 +1,15 @@
 /*
  * fetcher.c
- *		One scrape: request, answer, decoded.
+ *		Life of a scrape: request, answer, decoding.
  *
- * A target has one scrape at a time, from the request to the end of decoding. One that is due
- * meanwhile begins when it ends, as long as that is within the interval.
+ * A target has one scrape at a time, from its request to the end of decoding. A scrape that becomes
+ * due in the meantime starts when that ends; a second one is skipped.
  *
- * A slot of --max-concurrent is for a connection that transfers. A delta is silent for as long as
- * it samples: it takes its slot when its answer begins, and is paused until there is one. A request
- * gives its slot back after some patience, and goes on without: its target is slow, and its next
- * requests begin within bounds of their own, so that targets that hang keep nobody else waiting.
+ * Each slot of --max-concurrent stands for a connection that transfers data. A delta is silent
+ * while it samples: it needs a slot only when its answer begins, and is paused until it gets one. A
+ * request loses its slot after PATIENCE_NS and continues without one; its target then counts as
+ * slow, and its next requests have limits of their own, so that targets that hang delay only each
+ * other.
  */
 #include "scrape/fetcher.h"
 
@@ -22,21 +23,21 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* How soon to look again where all requests are in use, or a target is still busy. */
+/* When to try again if all requests are in use or a target is busy. */
 #define AGAIN_NS (50 * NS_PER_MS)
 
-/* For how long a request may hold a slot. */
+/* How long a request may hold a slot. */
 #define PATIENCE_NS (2000 * NS_PER_MS)
 
-/* Requests without a slot: each takes some kB, and a descriptor. */
+/* Maximum number of requests without a slot; each takes a few kB and a descriptor. */
 #define SLOTLESS_MAX 20000
 
 typedef enum ScrapeStage
 {
 	SCRAPE_SAMPLES, /* a delta whose answer has not begun */
-	SCRAPE_PAUSED,	/* … has begun, and waits for a slot */
+	SCRAPE_PAUSED,	/* … has begun, but it has no slot yet */
 	SCRAPE_IN_SLOT,
-	SCRAPE_SLOW, /* has given its slot back, or began as one of a slow target */
+	SCRAPE_SLOW, /* has lost its slot, or started as a request of a slow target */
 } ScrapeStage;
 
 typedef struct Scrape
@@ -45,23 +46,26 @@ typedef struct Scrape
 	ScrapeTarget *target;
 	HttpTransfer *transfer;
 	ScrapeStage stage;
-	int64_t slot_ns;	 /* since when it has its slot, or has begun as a slow one */
-	struct Scrape *prev; /* of those that are paused, or have slots */
+	int64_t slot_ns;	 /* since when it has its slot, or has been slow */
+	struct Scrape *prev; /* list of paused requests, or of those with slots */
 	struct Scrape *next;
 } Scrape;
 
-static void begin_or_tell(Fetcher *fetcher, ScrapeTarget *target);
+static void scrape_begin_or_log(Fetcher *fetcher, ScrapeTarget *target);
 
 /* --- slots --- */
 
-/* A slot that is free while deltas are paused is theirs. */
+/* Returns whether a slot is free. Paused deltas get free slots first. */
 static bool
 has_slot(const Fetcher *fetcher)
 {
 	return fetcher->running < fetcher->concurrency && fetcher->paused == NULL;
 }
 
-/* Slow targets may use slots that are free, and a quarter more. */
+/*
+ * Returns whether a request of a kind may start. Slow targets may use free slots, and a quarter of
+ * --max-concurrent besides.
+ */
 static bool
 may_begin(const Fetcher *fetcher, DueKind kind)
 {
@@ -89,8 +93,9 @@ take_slot(Fetcher *fetcher, Scrape *scrape)
 	DL_APPEND(fetcher->in_slots, scrape);
 }
 
+/* Accounts for a request that starts. */
 static void
-enter(Fetcher *fetcher, Scrape *scrape, DueKind kind)
+scrape_enter(Fetcher *fetcher, Scrape *scrape, DueKind kind)
 {
 	switch (kind)
 	{
@@ -109,7 +114,7 @@ enter(Fetcher *fetcher, Scrape *scrape, DueKind kind)
 	}
 }
 
-/* A delta's answer has begun. */
+/* Called when an answer begins. A delta needs a slot then; returns false to pause it. */
 static bool
 may_read(void *context)
 {
@@ -129,7 +134,7 @@ may_read(void *context)
 	return scrape->stage != SCRAPE_PAUSED;
 }
 
-/* Takes back the slots of those that have had theirs for too long; the oldest is the first. */
+/* Takes slots from requests that have held theirs for PATIENCE_NS; the list is ordered by time. */
 static void
 take_back_slots(Fetcher *fetcher)
 {
@@ -146,7 +151,7 @@ take_back_slots(Fetcher *fetcher)
 	}
 }
 
-/* Gives slots that are free to those that wait with an answer, before new requests get one. */
+/* Gives free slots to paused requests, before new requests get one. */
 static void
 resume_paused(Fetcher *fetcher)
 {
@@ -161,8 +166,9 @@ resume_paused(Fetcher *fetcher)
 	}
 }
 
+/* Accounts for a request that has ended. */
 static void
-leave(Fetcher *fetcher, Scrape *scrape)
+scrape_leave(Fetcher *fetcher, Scrape *scrape)
 {
 	switch (scrape->stage)
 	{
@@ -183,7 +189,7 @@ leave(Fetcher *fetcher, Scrape *scrape)
 	}
 }
 
-/* Notes in the schedule whether the target is slow, by how long its request held a slot. */
+/* Marks the target as slow if its request took longer than PATIENCE_NS. */
 static void
 judge_pace(Fetcher *fetcher, const Scrape *scrape)
 {
@@ -194,7 +200,7 @@ judge_pace(Fetcher *fetcher, const Scrape *scrape)
 
 /* --- one scrape --- */
 
-/* Notes what became of a scrape, and logs a target that goes down or comes back. */
+/* Stores the outcome of a scrape, and logs a target that goes down or comes back. */
 static void
 set_state(Fetcher *fetcher, ScrapeTarget *target, const ScrapedProfile *profile)
 {
@@ -216,9 +222,9 @@ set_state(Fetcher *fetcher, ScrapeTarget *target, const ScrapedProfile *profile)
 	target_queue_add(fetcher->changed, target);
 }
 
-/* Counts scrapes that are left out, here and in the target's row. */
+/* Counts skipped scrapes, in the statistics and in the target's row. */
 static void
-skip(Fetcher *fetcher, ScrapeTarget *target, uint64_t count)
+skip_scrapes(Fetcher *fetcher, ScrapeTarget *target, uint64_t count)
 {
 	if (count == 0)
 		return;
@@ -231,7 +237,7 @@ skip(Fetcher *fetcher, ScrapeTarget *target, uint64_t count)
 			  log_number("max_concurrent", (int64_t) fetcher->concurrency));
 }
 
-/* Begins what was due meanwhile, unless the target is none any more. */
+/* Starts a scrape that became due while the target was busy, unless the target has been removed. */
 static void
 begin_late(Fetcher *fetcher, ScrapeTarget *target)
 {
@@ -239,13 +245,13 @@ begin_late(Fetcher *fetcher, ScrapeTarget *target)
 
 	target->late = false;
 	if (late && target->heap_at != SIZE_MAX && may_begin(fetcher, due_kind(target)))
-		begin_or_tell(fetcher, target);
+		scrape_begin_or_log(fetcher, target);
 	else if (late && target->heap_at != SIZE_MAX)
-		skip(fetcher, target, 1);
+		skip_scrapes(fetcher, target, 1);
 }
 
 static void
-finish(Fetcher *fetcher, ScrapedProfile *profile)
+scrape_finish(Fetcher *fetcher, ScrapedProfile *profile)
 {
 	ScrapeTarget *target = profile->target;
 
@@ -271,6 +277,7 @@ judge_answer(ScrapedProfile *profile, const HttpAnswer *answer)
 		snprintf(profile->error, sizeof(profile->error), "The answer is empty");
 }
 
+/* Called with the answer: passes its body to the storer, or ends the scrape with an error. */
 static void
 on_answer(void *context, HttpAnswer *answer)
 {
@@ -279,7 +286,7 @@ on_answer(void *context, HttpAnswer *answer)
 	ScrapedProfile *profile = calloc(1, sizeof(ScrapedProfile));
 	ScrapeTarget *target = scrape->target;
 
-	leave(fetcher, scrape);
+	scrape_leave(fetcher, scrape);
 	judge_pace(fetcher, scrape);
 	free(scrape);
 	if (profile == NULL)
@@ -296,7 +303,7 @@ on_answer(void *context, HttpAnswer *answer)
 	judge_answer(profile, answer);
 	if (profile->error[0] != '\0')
 	{
-		finish(fetcher, profile);
+		scrape_finish(fetcher, profile);
 		return;
 	}
 	profile->body = answer->body;
@@ -304,8 +311,9 @@ on_answer(void *context, HttpAnswer *answer)
 	storer_put(fetcher->storer, profile);
 }
 
+/* Starts the request of a scrape. Returns false on out of memory. */
 static bool
-begin(Fetcher *fetcher, ScrapeTarget *target)
+scrape_begin(Fetcher *fetcher, ScrapeTarget *target)
 {
 	Scrape *scrape = calloc(1, sizeof(Scrape));
 	const HttpRequest request = { .url = target->url,
@@ -323,7 +331,7 @@ begin(Fetcher *fetcher, ScrapeTarget *target)
 	}
 	scrape->fetcher = fetcher;
 	scrape->target = target;
-	enter(fetcher, scrape, due_kind(target));
+	scrape_enter(fetcher, scrape, due_kind(target));
 	target->references++;
 	target->busy = true;
 	target->started_us = clock_ns(CLOCK_REALTIME) / NS_PER_US;
@@ -331,9 +339,9 @@ begin(Fetcher *fetcher, ScrapeTarget *target)
 }
 
 static void
-begin_or_tell(Fetcher *fetcher, ScrapeTarget *target)
+scrape_begin_or_log(Fetcher *fetcher, ScrapeTarget *target)
 {
-	if (begin(fetcher, target))
+	if (scrape_begin(fetcher, target))
 		return;
 	fetcher->stats.failed++;
 	log_event(LOG_ERROR, "scrape", "could not begin a scrape", log_text("target", target->name),
@@ -345,21 +353,22 @@ move_due(Fetcher *fetcher, ScrapeTarget *target, int64_t due_ns)
 {
 	schedule_remove(fetcher->schedule, target);
 	target->due_ns = due_ns;
-	(void) schedule_add(fetcher->schedule, target); /* there is room: it was in it */
+	/* cannot fail: it was in the schedule, so there is room */
+	(void) schedule_add(fetcher->schedule, target);
 }
 
-/* The next moment of the target's rhythm; what was missed is counted. */
+/* Sets the next due time in the target's rhythm and counts missed ones as skipped. */
 static void
 move_on(Fetcher *fetcher, ScrapeTarget *target, int64_t now_ns)
 {
 	int64_t interval_ns = target->job->interval_ms * NS_PER_MS;
 	int64_t missed = (now_ns - target->due_ns) / interval_ns;
 
-	skip(fetcher, target, (uint64_t) missed);
+	skip_scrapes(fetcher, target, (uint64_t) missed);
 	move_due(fetcher, target, target->due_ns + (missed + 1) * interval_ns);
 }
 
-/* Begins those of a kind that are due; when to call again. */
+/* Starts the due scrapes of a kind. Returns the time of the next call. */
 static int64_t
 begin_due(Fetcher *fetcher, DueKind kind, int64_t now_ns)
 {
@@ -373,10 +382,10 @@ begin_due(Fetcher *fetcher, DueKind kind, int64_t now_ns)
 			return now_ns + AGAIN_NS;
 		}
 		if (!target->busy)
-			begin_or_tell(fetcher, target);
+			scrape_begin_or_log(fetcher, target);
 		else
 		{
-			skip(fetcher, target, target->late);
+			skip_scrapes(fetcher, target, target->late);
 			target->late = true;
 		}
 		move_on(fetcher, target, now_ns);
@@ -406,7 +415,7 @@ fetcher_collect(Fetcher *fetcher)
 	{
 		ScrapedProfile *next = profile->next;
 
-		finish(fetcher, profile);
+		scrape_finish(fetcher, profile);
 		profile = next;
 	}
 }

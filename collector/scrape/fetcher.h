@@ -1,6 +1,6 @@
 /*
  * fetcher.h
- *		Scrapes that are due: requests at their time, answers to the storer, what became of each.
+ *		Runs due scrapes: requests, answers to the storer, and the outcome of each.
  *
  * Belongs to the scraper's thread.
  */
@@ -12,10 +12,10 @@
 
 typedef struct FetcherStats
 {
-	uint64_t scrapes; /* that ended */
+	uint64_t scrapes; /* scrapes that ended */
 	uint64_t failed;
-	uint64_t skipped; /* were due while the one before still ran */
-	uint64_t waited;  /* were due while all requests were in use */
+	uint64_t skipped; /* due while the scrape before still ran */
+	uint64_t waited;  /* times that a due scrape found all requests in use */
 	uint64_t samples;
 } FetcherStats;
 
@@ -26,20 +26,20 @@ typedef struct Fetcher
 	Schedule *schedule;
 	TargetQueue *changed;
 	size_t concurrency;
-	int64_t now_ns;			 /* of the last tick */
+	int64_t now_ns;			 /* time of the last tick */
 	size_t running;			 /* requests that hold a slot */
-	size_t silent;			 /* those of deltas, until their answers begin */
-	size_t slow;			 /* those that have given their slots back, or had none */
-	struct Scrape *in_slots; /* that hold slots, by when they got them */
-	struct Scrape *paused;	 /* whose answers have begun, and which wait for a slot */
+	size_t silent;			 /* requests of deltas whose answers have not begun */
+	size_t slow;			 /* requests that have lost their slot, or had none */
+	struct Scrape *in_slots; /* requests with slots, oldest first */
+	struct Scrape *paused;	 /* requests whose answers have begun, but which have no slot yet */
 	size_t body_max;
 	FetcherStats stats;
 } Fetcher;
 
-/* Begins what is due. When to call again, at the latest. */
+/* Starts due scrapes. Returns the latest time of the next call. */
 int64_t fetcher_tick(Fetcher *fetcher, int64_t now_ns);
 
-/* Takes the storer's results. */
+/* Takes the results of the storer. */
 void fetcher_collect(Fetcher *fetcher);
 
 #endif

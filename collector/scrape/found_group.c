@@ -1,6 +1,6 @@
 /*
  * found_group.c
- *		Versions of a group, compared by keys of their labels.
+ *		Versions of a group, compared by the keys of their label sets.
  */
 #include "scrape/found_group.h"
 
@@ -95,8 +95,8 @@ compare_members(const void *a, const void *b)
 }
 
 /*
- * Hands over the targets of members with equal keys, which both versions have in order. Those that
- * are short are made anew.
+ * Hands over the targets of members with equal keys; both versions are sorted by key. Targets of
+ * short members are made again.
  */
 static void
 keep_targets(FoundVersion *from, FoundVersion *to, size_t profiles)

@@ -1,83 +1,83 @@
 /*
  * found_group.h
- *		A group that a discovery found, and the targets that were made of it.
+ *		A group found by a discovery, and the targets made from it.
  *
- * A group replaces the one of its source step by step, since it may have 100,000 targets and the
- * thread has more to do. A set of labels that was in the old group, too, keeps its targets: only
- * their keys are compared. The labels go once the targets are made. If there is no room for some,
- * they stay, for the targets to be made later.
+ * A new version of a group replaces the old one step by step, because it may have 100,000 targets
+ * and the thread has other work. Label sets that are in both versions keep their targets; only
+ * their keys are compared. Labels are freed once their targets are made, or kept if there was no
+ * room for some targets, to make them later.
  *
- *		waiting ──► next ──► current		the newest, that in the making, that whose targets run
+ *   waiting ──► next ──► current      newest version, the one in progress, the running one
  */
 #ifndef COLLECTOR_SCRAPE_FOUND_GROUP_H
 #define COLLECTOR_SCRAPE_FOUND_GROUP_H
 
 #include "scrape/target.h"
 
-/* A set of labels; its targets, one of each profile of the job, are in the version's slots. */
+/* A label set. Its targets, one for each profile of the job, are in the version's slots. */
 typedef struct FoundMember
 {
-	uint64_t key;	/* hash of the labels, with the group's */
-	uint32_t index; /* of the labels in the group */
+	uint64_t key;	/* hash of its labels and the group's */
+	uint32_t index; /* index of the labels in the group */
 	uint32_t dropped;
 	uint32_t invalid;
-	bool is_settled; /* in next: the targets are made; in current: they were handed over */
-	bool is_short;	 /* there was no room, or no memory, for a target */
+	bool is_settled; /* in next: its targets are made; in current: they were handed over */
+	bool is_short;	 /* a target is missing for lack of room or memory */
 } FoundMember;
 
 typedef struct FoundVersion
 {
-	TargetGroup *group;	  /* NULL once all targets are made; may be NULL if it is short */
+	TargetGroup *group;	  /* NULL once all targets are made; may be NULL if is_short */
 	uint64_t hash;		  /* of all labels */
-	FoundMember *members; /* by key */
-	ScrapeTarget **slots; /* by member and profile; each holds a reference; NULL: none */
+	FoundMember *members; /* sorted by key */
+	ScrapeTarget **slots; /* by member and profile, each with a reference; NULL for no target */
 	size_t count;
-	size_t done;   /* members before it need no work */
-	bool is_short; /* one of its members is */
+	size_t done;   /* members before this one need no work */
+	bool is_short; /* a member is short */
 } FoundVersion;
 
 typedef struct FoundGroup
 {
 	UT_hash_handle hh; /* by source, in its discovery */
 	char *source;
-	struct Found *found;		  /* whose it is */
-	struct FoundGroup *work_next; /* of groups with work */
+	struct Found *found;		  /* its discovery's results */
+	struct FoundGroup *work_next; /* list of groups with work */
 	bool has_work;
 	bool has_next;
 	FoundVersion current;
 	FoundVersion next;
-	TargetGroup *waiting; /* NULL: none */
+	TargetGroup *waiting; /* NULL if there is none */
 	uint64_t waiting_hash;
 } FoundGroup;
 
-/* Hash of a group's labels and those of its targets, in their order. */
+/* Hashes the labels of a group and of its targets, in their order. */
 uint64_t found_group_hash(uint64_t seed, const TargetGroup *group);
 
-/* NULL on out of memory. */
+/* Returns NULL on out of memory. */
 FoundGroup *found_group_create(const char *source, struct Found *found);
 
-/* What the slots hold is the caller's to give back before. */
+/* Frees a group. The caller must release the targets in the slots before. */
 void found_group_free(FoundGroup *found);
 
-/* The hash of the newest version. */
+/* Returns the hash of the newest version. */
 uint64_t found_group_newest(const FoundGroup *found);
 
-/* Bytes of labels that are not targets yet. */
+/* Returns the memory of labels whose targets are not made yet. */
 size_t found_group_bytes(const FoundGroup *found);
 
 /*
- * Makes the waiting group the next version, and hands over the targets of the labels that are in
- * both. False on out of memory; the group waits on then.
+ * Makes the waiting group the next version and hands over the targets of label sets that are in
+ * both versions. Returns false on out of memory; the group then stays waiting.
  */
 bool found_group_begin(FoundGroup *found, uint64_t seed, size_t profiles);
 
-/* Makes the next version, whose work is done, the current one, whose slots are empty. */
+/* Makes the finished next version the current one. The slots of the former one must be empty. */
 void found_group_finish(FoundGroup *found);
 
-/* Drops the labels of a current version that is short. */
+/* Frees the labels of a current version that is short. */
 void found_group_drop_labels(FoundGroup *found);
 
-/* Lets a group that is short wait again. True if a group waits. */
+/* Makes a short current version wait again. Returns whether a version is waiting. */
 bool found_group_redo(FoundGroup *found);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * job.c
- *		One entry of scrape_configs.
+ *		Reads one entry of scrape_configs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "scrape/config.h"
 
 #define INTERVAL_MS_DEFAULT 10000
-#define TIMEOUT_MS_MORE		3000 /* than the interval */
+#define TIMEOUT_MS_MORE		3000 /* default timeout beyond the interval */
 #define CPU_TIMEOUT_MS_MIN	2000
 #define FIELDS_MAX			64
 
@@ -51,7 +51,7 @@ static const ConfigField job_fields[] = {
 	HTTP_SETTING_FIELDS(ScrapeJob, http),
 };
 
-/* The job's own keys, and one for each kind of discovery. */
+/* Collects the job's own keys and one key for each kind of discovery. */
 static size_t
 all_fields(ConfigField fields[FIELDS_MAX])
 {
@@ -79,6 +79,7 @@ read_discoveries_of(ConfigReader *reader, const Node *list, const DiscoveryKind 
 	return true;
 }
 
+/* Reads the lists of all kinds of discovery. */
 static bool
 read_discoveries(ConfigReader *reader, const Node *node, ScrapeJob *job)
 {
@@ -101,7 +102,10 @@ read_discoveries(ConfigReader *reader, const Node *node, ScrapeJob *job)
 	return settings != NULL;
 }
 
-/* What a delta is sampled for has to pass before the answer comes. */
+/*
+ * Checks interval and timeout. A delta samples for its duration before it answers, so the timeout
+ * must be longer.
+ */
 static bool
 check_times(ConfigReader *reader, const Node *node, ScrapeJob *job)
 {

@@ -1,10 +1,10 @@
 /*
  * job_run.c
- *		From groups to targets.
+ *		Makes targets from groups.
  *
- * A group that did not change costs the hash of its labels. Of one that did, only the labels that
- * are new become targets, a few at a time: what is as it was stays as it is, with its place in the
- * schedule. A target may be found in several groups, and goes with the last of them.
+ * An unchanged group costs only the hash of its labels. In a changed group only new label sets
+ * become targets, a few at a time; the others keep their targets and their places in the schedule.
+ * A target may be in several groups and is removed with the last of them.
  */
 #include "scrape/job_run.h"
 
@@ -19,12 +19,12 @@
 #include "scrape/found_group.h"
 
 #define INHERIT_NS (30 * NS_PER_S)
-#define STEPS_MIN  16 /* of a job in a tick, however late it is */
+#define STEPS_MIN  16 /* minimum steps of a job in a tick, however late it is */
 
-/* Labels of one discovery that are not targets yet. */
+/* Limit of one discovery's labels whose targets are not made yet. */
 #define WAITING_BYTES_MAX ((size_t) 256 * 1024 * 1024)
 
-/* So many of them may be those of groups that are short, whose targets are tried again so often. */
+/* Part of that limit for groups that are short, whose targets are retried every REDO_NS. */
 #define SHORT_BYTES_MAX (WAITING_BYTES_MAX / 2)
 #define REDO_NS			(30 * NS_PER_S)
 
@@ -41,16 +41,17 @@ struct JobRun
 	ScrapeConfig *config;
 	const ScrapeJob *job;
 	JobHost host;
-	Found *found; /* one of each of the job's discoveries */
+	Found *found; /* one for each discovery of the job */
 	size_t found_count;
 	ScrapeTarget *targets; /* by name */
 	LabelBuilder scratch;
 	uint64_t seed;
-	FoundGroup *work; /* groups with something to do; the first is being worked at */
+	FoundGroup *work; /* groups with work; the first one is in progress */
 	FoundGroup **work_last;
-	bool is_short; /* a group is, or waits for memory: to be redone at … */
+	bool is_short; /* a group is short, or waits for memory: retry at … */
 	int64_t redo_ns;
-	int64_t keep_until_ns; /* before, targets that were not found stay; 0: none were inherited */
+	/* until then, inherited targets stay even if they are not found; 0 if none were inherited */
+	int64_t keep_until_ns;
 	JobCounts counts;
 };
 
@@ -73,7 +74,10 @@ out_of_memory(const JobRun *run)
 			  log_text("detail", "Out of memory."));
 }
 
-/* The name of a second target of that URL, by its labels; to be freed, NULL on out of memory. */
+/*
+ * Returns the name of a second target with the same URL, by a hash of its labels; the caller frees
+ * it. NULL on out of memory.
+ */
 static char *
 name_apart(const ScrapeTarget *target)
 {
@@ -98,7 +102,10 @@ find_target(JobRun *run, const char *name)
 	return target;
 }
 
-/* Takes a new target with its reference; false if it is given back. */
+/*
+ * Adds a target and takes over its reference. Returns false, with the target released, on out of
+ * memory.
+ */
 static bool
 add_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
 {
@@ -115,7 +122,7 @@ add_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
 	return true;
 }
 
-/* The new one goes on where the old one was. */
+/* Replaces a target; the new one continues its state and rhythm. */
 static bool
 replace_target(JobRun *run, ScrapeTarget *old, ScrapeTarget *target, int64_t now_ns)
 {
@@ -132,8 +139,8 @@ replace_target(JobRun *run, ScrapeTarget *old, ScrapeTarget *target, int64_t now
 }
 
 /*
- * Finds the target in whose place a new one comes, under the name that it gets: an equal one, one
- * that nobody finds any more, or none. False on out of memory.
+ * Finds the target that a new one replaces, and sets its name: an equal target, one that no group
+ * contains any more, or none (NULL). Returns false on out of memory.
  */
 static bool
 find_place(JobRun *run, ScrapeTarget *target, ScrapeTarget **known)
@@ -166,8 +173,8 @@ has_room(const JobRun *run)
 }
 
 /*
- * Takes a target that was made, and returns the one that stands for it from now on: it may be there
- * already. NULL on out of memory, or if there are too many.
+ * Takes over a new target and returns the one to use, which may be an existing equal one. NULL on
+ * out of memory, or if there are too many.
  */
 static ScrapeTarget *
 take_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
@@ -189,13 +196,13 @@ take_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
 		return replace_target(run, known, target, now_ns) ? target : NULL;
 	if (has_room(run))
 		return add_target(run, target, now_ns) ? target : NULL;
-	log_event(LOG_WARNING, "scrape", "there are more targets than --max-targets allows",
+	log_event(LOG_WARNING, "scrape", "number of targets exceeds --max-targets",
 			  log_text("job", run->job->name), log_text("target", target->name));
 	scrape_target_release(target);
 	return NULL;
 }
 
-/* NULL if the labels are no target, which is counted. */
+/* Makes a target for a member; NULL, which is counted, if the labels make none. */
 static ScrapeTarget *
 make_target(JobRun *run, const TargetGroup *group, FoundMember *member, const ProfileKind *profile,
 			int64_t now_ns)
@@ -216,7 +223,7 @@ make_target(JobRun *run, const TargetGroup *group, FoundMember *member, const Pr
 			break;
 		case TARGET_INVALID:
 			member->invalid++;
-			log_event(LOG_WARNING, "scrape", "a discovered target cannot be scraped",
+			log_event(LOG_WARNING, "scrape", "could not make a target of a discovered label set",
 					  log_text("job", run->job->name), log_text("source", group->source),
 					  log_text("detail", error));
 			break;
@@ -236,7 +243,10 @@ slots_of(const JobRun *run, const FoundVersion *version, size_t member)
 	return &version->slots[member * run->job->profiles.count];
 }
 
-/* Targets of members that the next version lacks may be replaced by it. */
+/*
+ * Gives up the targets of members that the next version lacks, so that new targets may replace
+ * them.
+ */
 static void
 leave_members(JobRun *run, const FoundVersion *version)
 {
@@ -254,6 +264,7 @@ leave_members(JobRun *run, const FoundVersion *version)
 	}
 }
 
+/* Makes the targets of one member, one for each profile. */
 static void
 make_member(JobRun *run, FoundVersion *version, size_t i, int64_t now_ns)
 {
@@ -276,7 +287,7 @@ make_member(JobRun *run, FoundVersion *version, size_t i, int64_t now_ns)
 	run->counts.invalid += member->invalid;
 }
 
-/* Removes the targets of a member that nobody has found again. */
+/* Removes the targets of a member that no group contains any more. */
 static void
 drop_member(JobRun *run, const FoundVersion *version, size_t i)
 {
@@ -307,7 +318,7 @@ begin_work(JobRun *run, FoundGroup *group)
 	}
 }
 
-/* One set of labels of the group; false once nothing is left to do. */
+/* Handles one member of the group. Returns false if nothing is left to do. */
 static bool
 work_at(JobRun *run, FoundGroup *group, int64_t now_ns)
 {
@@ -339,7 +350,7 @@ work_at(JobRun *run, FoundGroup *group, int64_t now_ns)
 	return group->has_next || group->waiting != NULL;
 }
 
-/* Gives back what the slots of a version hold. */
+/* Releases the targets in a version's slots. */
 static void
 release_slots(JobRun *run, const FoundVersion *version, bool are_finders)
 {
@@ -374,7 +385,7 @@ add_work(JobRun *run, FoundGroup *group)
 	run->work_last = &group->work_next;
 }
 
-/* Takes the first group out of those with work; one that is empty goes. */
+/* Removes the first group from those with work; frees it if it is empty. */
 static void
 end_work(JobRun *run)
 {
@@ -388,7 +399,7 @@ end_work(JobRun *run)
 		forget_group(run, group);
 }
 
-/* Tries again to make targets for which there was no room or no memory, if there is room. */
+/* Retries targets for which there was no room or memory, if there is room now. */
 static void
 redo_short(JobRun *run, int64_t now_ns)
 {
@@ -406,9 +417,9 @@ redo_short(JobRun *run, int64_t now_ns)
 	}
 }
 
-/* Goes on until the time is over, but at least for some steps. */
+/* Works until until_ns, but at least STEPS_MIN steps. */
 static void
-work(JobRun *run, int64_t now_ns, int64_t until_ns)
+job_run_work(JobRun *run, int64_t now_ns, int64_t until_ns)
 {
 	for (int steps = 1; run->work != NULL; steps++)
 	{
@@ -425,7 +436,7 @@ work(JobRun *run, int64_t now_ns, int64_t until_ns)
 	run->counts.targets = HASH_COUNT(run->targets);
 }
 
-/* Those that a run of an older configuration had, and nobody has found again. */
+/* Removes inherited targets that no group contains. */
 static void
 remove_unfound(JobRun *run)
 {
@@ -442,7 +453,10 @@ remove_unfound(JobRun *run)
 
 /* --- what discoveries find --- */
 
-/* Nothing is to be done for a group that is as it was, unless it is short and lost its labels. */
+/*
+ * Returns whether a group is unchanged, so that nothing needs to be done. A short group without
+ * labels is not, once there is room.
+ */
 static bool
 is_as_before(const JobRun *run, const FoundGroup *known, uint64_t hash)
 {
@@ -452,6 +466,7 @@ is_as_before(const JobRun *run, const FoundGroup *known, uint64_t hash)
 	return found_group_newest(known) == hash && !(is_lost && has_room(run));
 }
 
+/* Called by a discovery with a group. Returns false if the group must be sent again. */
 static bool
 on_group(void *context, TargetGroup *group)
 {
@@ -506,7 +521,7 @@ job_run_tick(JobRun *run, int64_t now_ns, int64_t until_ns)
 		due_ns = MIN(due_ns, discovery->due_ns);
 	}
 	redo_short(run, now_ns);
-	work(run, now_ns, until_ns);
+	job_run_work(run, now_ns, until_ns);
 	if (run->work != NULL)
 		return now_ns;
 	if (run->is_short)
@@ -521,6 +536,7 @@ job_run_tick(JobRun *run, int64_t now_ns, int64_t until_ns)
 
 /* --- begin and end --- */
 
+/* Starts the job's discoveries. Returns false on out of memory. */
 static bool
 start_discoveries(JobRun *run)
 {

@@ -1,6 +1,6 @@
 /*
  * job_run.h
- *		A job at work: its discoveries, what they found, and the targets that this makes.
+ *		A running job: its discoveries, their groups, and the targets made from them.
  *
  * Belongs to the scraper's thread.
  */
@@ -11,43 +11,43 @@
 
 typedef struct JobRun JobRun;
 
-/* Where a job's targets go to. */
+/* Destination of a job's targets. */
 typedef struct JobHost
 {
 	HttpClient *client;
 	Schedule *schedule;
 	TargetQueue *changed;
-	/* Told of a target that is no more, before it is released. */
+	/* called with a removed target before it is released */
 	void (*gone)(void *context, ScrapeTarget *target);
 	void *context;
-	size_t targets_max; /* of all jobs, by profile */
+	size_t targets_max; /* over all jobs; each profile counts */
 } JobHost;
 
 typedef struct JobCounts
 {
 	size_t targets;
-	uint64_t dropped; /* discovered, and dropped by a rule */
-	uint64_t invalid; /* those that make no URL, or are too many */
+	uint64_t dropped; /* label sets that a rule drops */
+	uint64_t invalid; /* label sets that make no URL, or for which there is no room */
 } JobCounts;
 
-/* NULL where memory is out. */
+/* Returns NULL on out of memory. */
 JobRun *job_run_start(ScrapeConfig *config, const ScrapeJob *job, const JobHost *host);
 
 /*
- * Takes over the targets of a run of an older configuration: they go on until this one's
- * discoveries have had their time to find them again.
+ * Takes over the targets of an older run. They stay until this run's discoveries have had time to
+ * find them again.
  */
 void job_run_inherit(JobRun *run, JobRun *older, int64_t now_ns);
-void job_run_free(JobRun *run); /* with its targets; accepts NULL */
+void job_run_free(JobRun *run); /* frees its targets, too; accepts NULL */
 
 /*
- * Calls discoveries that are due, and makes targets of what they found, until until_ns has come:
- * the rest follows in the next call. Returns when that is due.
+ * Runs due discoveries and makes targets from their results until until_ns; the rest is done in the
+ * next call. Returns when that is due.
  */
 int64_t job_run_tick(JobRun *run, int64_t now_ns, int64_t until_ns);
 
 const char *job_run_name(const JobRun *run);
 JobCounts job_run_counts(const JobRun *run);
-ScrapeTarget *job_run_targets(JobRun *run); /* the first; hh.next leads on */
+ScrapeTarget *job_run_targets(JobRun *run); /* the first one; hh.next leads to the others */
 
 #endif

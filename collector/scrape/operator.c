@@ -1,9 +1,9 @@
 /*
  * operator.c
- *		A watch of resources for each cluster and namespace; a job for each resource.
+ *		A watch for each cluster and namespace, and a job for each resource.
  *
- * What a watch tells comes amid its request, where none may begin or end: it is kept as news until
- * the next tick.
+ * Watches call back in the middle of their request, when no other request may start or end; so
+ * changes are queued until the next tick.
  */
 #include "scrape/operator.h"
 
@@ -24,9 +24,10 @@ typedef struct OperatorJob
 {
 	UT_hash_handle hh; /* by key */
 	char *key;		   /* "namespace/name" */
-	char *spec;		   /* of the resource: what it was made of */
+	char *spec;		   /* spec of the resource that it was made from */
 	JobRun *run;
-	const struct Cluster *cluster; /* whose resource it is; NULL: of an older configuration */
+	/* cluster of its resource; NULL if it is from an older configuration */
+	const struct Cluster *cluster;
 } OperatorJob;
 
 typedef struct Cluster
@@ -34,11 +35,11 @@ typedef struct Cluster
 	OperatorJobs *jobs;
 	const KubeAccess *access;
 	KubeReach reach;
-	KubeWatch **watches; /* one of each namespace */
+	KubeWatch **watches; /* one for each namespace */
 	size_t count;
 } Cluster;
 
-/* A resource that came, or (NULL) went. */
+/* A resource that was added or changed, or (NULL) removed. */
 typedef struct News
 {
 	struct News *next;
@@ -55,8 +56,8 @@ struct OperatorJobs
 	size_t cluster_count;
 	OperatorJob *table;
 	News *first_news; /* oldest first */
-	News **last_news; /* where the next one goes */
-	bool has_older;	  /* some are of an older configuration */
+	News **last_news; /* where to append */
+	bool has_older;	  /* some jobs are from an older configuration */
 	uint64_t refused;
 };
 
@@ -82,15 +83,18 @@ forget_job(OperatorJobs *jobs, OperatorJob *job)
 }
 
 static void
-refuse(OperatorJobs *jobs, const char *key, const Failure *failure)
+refuse_resource(OperatorJobs *jobs, const char *key, const Failure *failure)
 {
 	jobs->refused++;
-	log_event(LOG_WARNING, "scrape", "could not take a ParcaScrapeConfig",
-			  log_text("resource", key), log_text("reason", failure->message),
-			  log_text("detail", failure->detail), log_text("hint", failure->hint));
+	log_event(LOG_WARNING, "scrape", "could not use a ParcaScrapeConfig", log_text("resource", key),
+			  log_text("reason", failure->message), log_text("detail", failure->detail),
+			  log_text("hint", failure->hint));
 }
 
-/* A name is one job's: rows of targets are known by it. */
+/*
+ * Returns whether the name belongs to another job. Names must be unique, because rows of targets
+ * contain them.
+ */
 static bool
 is_taken(const Cluster *cluster, const OperatorJob *known, const char *key)
 {
@@ -119,7 +123,7 @@ start_run(const Cluster *cluster, const char *key, const json_t *resource, Failu
 	return run;
 }
 
-/* In the place of the one before, whose targets go on. */
+/* Stores the job, replacing the former one of that name, whose targets continue. */
 static bool
 put_job(const Cluster *cluster, const char *key, char *spec, JobRun *run)
 {
@@ -148,6 +152,7 @@ put_job(const Cluster *cluster, const char *key, char *spec, JobRun *run)
 	return true;
 }
 
+/* Starts a job for a resource, unless its spec is unchanged. */
 static void
 take_resource(Cluster *cluster, const char *key, const json_t *resource)
 {
@@ -157,7 +162,7 @@ take_resource(Cluster *cluster, const char *key, const json_t *resource)
 	Failure failure = { .code = EXIT_OK };
 	JobRun *run = NULL;
 
-	/* its status changes, too, and may do so often */
+	/* a change of its status alone is frequent and needs no new job */
 	if (known != NULL && known->cluster == cluster && spec != NULL &&
 		strcmp(known->spec, spec) == 0)
 	{
@@ -172,14 +177,14 @@ take_resource(Cluster *cluster, const char *key, const json_t *resource)
 		run = start_run(cluster, key, resource, &failure);
 	if (run != NULL && put_job(cluster, key, spec, run))
 	{
-		log_event(LOG_INFO, "scrape", "took a ParcaScrapeConfig", log_text("resource", key));
+		log_event(LOG_INFO, "scrape", "using a ParcaScrapeConfig", log_text("resource", key));
 		return;
 	}
 	if (run != NULL)
 		failure_set(&failure, EXIT_INTERNAL, "out of memory");
 	job_run_free(run);
 	free(spec);
-	refuse(jobs, key, &failure);
+	refuse_resource(jobs, key, &failure);
 }
 
 static void
@@ -189,7 +194,7 @@ drop_resource(Cluster *cluster, const char *key)
 
 	if (job == NULL || (job->cluster != cluster && job->cluster != NULL))
 		return;
-	log_event(LOG_INFO, "scrape", "a ParcaScrapeConfig is gone", log_text("resource", key));
+	log_event(LOG_INFO, "scrape", "a ParcaScrapeConfig was removed", log_text("resource", key));
 	forget_job(cluster->jobs, job);
 }
 
@@ -219,6 +224,7 @@ take_news(OperatorJobs *jobs)
 	}
 }
 
+/* Called by a watch with an added, changed or removed (NULL) resource. */
 static void
 on_object(void *context, const char *key, json_t *resource)
 {
@@ -230,7 +236,7 @@ on_object(void *context, const char *key, json_t *resource)
 	{
 		free(news);
 		failure_set(&failure, EXIT_INTERNAL, "out of memory");
-		refuse(cluster->jobs, key, &failure);
+		refuse_resource(cluster->jobs, key, &failure);
 		return;
 	}
 	news->cluster = cluster;
@@ -248,6 +254,7 @@ on_failure(void *context, const char *path, const char *detail)
 
 /* --- begin and end --- */
 
+/* Starts a watch for one namespace, or for all if space is NULL. */
 static bool
 start_watch(Cluster *cluster, const char *space)
 {
@@ -374,7 +381,7 @@ is_synced(const OperatorJobs *jobs)
 	return true;
 }
 
-/* All that there are were told: those that nobody told of are gone. */
+/* Removes the jobs of an older configuration once all watches have listed their resources. */
 static void
 forget_older(OperatorJobs *jobs)
 {

@@ -1,11 +1,11 @@
 /*
  * operator_job.c
- *		The resource is made what stands in a file, as JSON, and read as such: so it means, and is
- *		refused for, the same.
+ *		Converts the resource to the JSON form of a configuration file and reads that, so that it
+ *		means the same and is refused for the same reasons.
  *
- * Keys become those of the file: "targetLabel" is "target_label". Empty texts are those that were
- * not given, as for the operator. The operator takes the selector's values for regular expressions;
- * here, as everywhere else in Kubernetes, they are values.
+ * Keys become those of the file: "targetLabel" becomes "target_label". Empty strings count as not
+ * given, as for the operator. Values of the selector are plain values, as everywhere in Kubernetes;
+ * the operator takes them for regular expressions.
  */
 #include "scrape/operator_job.h"
 
@@ -23,7 +23,7 @@
 
 /* --- keys and values --- */
 
-/* "keepSampleType" is "keep_sample_type". */
+/* Converts "keepSampleType" to "keep_sample_type". */
 static char *
 file_key(const char *name)
 {
@@ -48,7 +48,7 @@ is_given(const json_t *value)
 		   !(json_is_string(value) && json_string_length(value) == 0);
 }
 
-/* names: its keys are names that somebody chose. */
+/* names: the object's keys are names chosen by the user and not converted. */
 static json_t *file_value(const json_t *value, bool names, int levels);
 
 static json_t *
@@ -109,9 +109,9 @@ add_rule(json_t *rules, const char *action, const char *source, const char *targ
 	json_array_append_new(rules, rule);
 }
 
-/* Every byte of before gets mark before it. */
+/* Puts mark in front of every character of text that is in before. */
 static char *
-escape(const char *text, const char *before, char mark)
+escape_characters(const char *text, const char *before, char mark)
 {
 	char *escaped = malloc(2 * strlen(text) + 1);
 	char *to = escaped;
@@ -130,7 +130,7 @@ escape(const char *text, const char *before, char mark)
 static void
 add_label_rule(json_t *rules, const char *target, const char *value)
 {
-	char *replacement = escape(value, "$", '$');
+	char *replacement = escape_characters(value, "$", '$');
 
 	add_rule(rules, "replace", NULL, target, NULL, replacement);
 	free(replacement);
@@ -139,13 +139,17 @@ add_label_rule(json_t *rules, const char *target, const char *value)
 static void
 add_port_rules(json_t *rules, const char *source, const char *port)
 {
-	char *regex = escape(port, "\\.+*?()|[]{}^$", '\\');
+	char *regex = escape_characters(port, "\\.+*?()|[]{}^$", '\\');
 
 	add_rule(rules, "keep", source, NULL, regex, NULL);
 	add_label_rule(rules, "endpoint", port);
 	free(regex);
 }
 
+/*
+ * Makes the relabelling rules of a job: drop ended pods, select the port, set labels, then the
+ * resource's own rules.
+ */
 static json_t *
 make_rules(const json_t *scrape, const char *key)
 {
@@ -185,7 +189,7 @@ rename_key(json_t *object, const char *from, const char *to)
 	json_object_del(object, from);
 }
 
-/* As it would stand in a list of scrape_configs; to be freed by the caller. */
+/* Returns the job as text, as it would be in scrape_configs; the caller frees it. */
 static char *
 make_text(const char *key, const json_t *scrape)
 {
@@ -199,7 +203,7 @@ make_text(const char *key, const json_t *scrape)
 	rename_key(job, "interval", "scrape_interval");
 	rename_key(job, "timeout", "scrape_timeout");
 	if (is_given(params))
-		json_object_set(job, "params", params); /* whose names are the target's */
+		json_object_set(job, "params", params); /* its keys are names of the target's parameters */
 	json_object_set_new(job, "job_name", json_string(key));
 	json_object_set_new(job, "relabel_configs", make_rules(scrape, key));
 	text = json_dumps(job, JSON_INDENT(1));
@@ -208,8 +212,8 @@ make_text(const char *key, const json_t *scrape)
 }
 
 /*
- * Whoever may write a resource is no one who may write the configuration: files and secrets of the
- * scraper's, which other settings send to targets, are not theirs.
+ * Refuses settings that would use files and secrets of the scraper, such as credentials sent to
+ * targets: users who may write resources need not be those who may write the configuration.
  */
 static bool
 check_settings(const json_t *scrape, const char *key, Failure *failure)
@@ -239,14 +243,17 @@ check_settings(const json_t *scrape, const char *key, Failure *failure)
 /* --- the selector --- */
 
 static bool
-fail(Failure *failure, const char *key, const char *reason)
+fail_resource(Failure *failure, const char *key, const char *reason)
 {
 	failure_set(failure, EXIT_CONFIG, CANNOT_READ);
 	failure_detail(failure, "\"%s\": %s.", key, reason);
 	return false;
 }
 
-/* As names and values of labels are: nothing in it means anything in a selector. */
+/*
+ * Returns whether the text consists of characters of label names and values, none of which has a
+ * meaning in a selector.
+ */
 static bool
 is_plain(const char *text)
 {
@@ -273,7 +280,7 @@ put_values(FILE *out, const json_t *values)
 	return json_array_size(values) > 0;
 }
 
-/* "name in (a,b)", "name notin (a,b)", "name", "!name". */
+/* Writes "name in (a,b)", "name notin (a,b)", "name" or "!name". */
 static bool
 put_expression(FILE *out, const json_t *expression)
 {
@@ -296,6 +303,7 @@ put_expression(FILE *out, const json_t *expression)
 	return good;
 }
 
+/* Writes a label selector in the API's text form. Returns false if it is malformed. */
 static bool
 put_selector(FILE *out, const json_t *selector)
 {
@@ -320,7 +328,7 @@ put_selector(FILE *out, const json_t *selector)
 	return true;
 }
 
-/* In the document; "" where it has none: all pods. */
+/* Returns the selector in the document's memory; "", for all pods, if there is none. */
 static const char *
 make_selector(ConfigReader *reader, const char *key, const json_t *selector)
 {
@@ -333,7 +341,7 @@ make_selector(ConfigReader *reader, const char *key, const json_t *selector)
 	if (out != NULL && fclose(out) != 0)
 		good = false;
 	if (!good)
-		fail(reader->failure, key, "The selector is none of labels");
+		fail_resource(reader->failure, key, "The selector is not a valid label selector");
 	else if ((copy = config_alloc(reader, length + 1)) != NULL)
 		memcpy(copy, text, length + 1);
 	free(text);
@@ -342,6 +350,7 @@ make_selector(ConfigReader *reader, const char *key, const json_t *selector)
 
 /* --- all of it --- */
 
+/* Reads the job and adds the discovery of its pods. */
 static bool
 read_job(ScrapeConfig *config, const KubeAccess *access, const char *key, const json_t *spec,
 		 Failure *failure)
@@ -375,7 +384,7 @@ operator_job_make(ScrapeConfig *parent, const KubeAccess *access, const char *ke
 
 	if (!json_is_object(spec))
 	{
-		fail(failure, key, "It has no spec");
+		fail_resource(failure, key, "It has no spec");
 		return NULL;
 	}
 	if (!check_settings(scrape, key, failure))
@@ -383,7 +392,7 @@ operator_job_make(ScrapeConfig *parent, const KubeAccess *access, const char *ke
 	text = make_text(key, scrape);
 	config = text == NULL ? NULL : scrape_config_parse(parent, key, text, failure);
 	if (text == NULL)
-		fail(failure, key, "It cannot be read");
+		fail_resource(failure, key, "It cannot be read");
 	free(text);
 	if (config != NULL && read_job(config, access, key, spec, failure))
 		return config;

@@ -1,6 +1,6 @@
 /*
  * options.c
- *		Table of flags.
+ *		Table of the flags of scrape.
  */
 #include "scrape/options.h"
 
@@ -15,28 +15,27 @@ scrape_flags(ScrapeOptions *options, Flag *flags)
 {
 	const Flag own[] = {
 		{ "config", FLAG_TEXT, &options->config_file, "FILE",
-		  "what to scrape, as Parca's configuration says it; read again when it changes" },
-		{ "node", FLAG_TEXT, &options->node, "NAME",
-		  "name of this scraper; default: scrape@ and the host's" },
+		  "configuration in Parca's format; reloaded when it changes" },
+		{ "node", FLAG_TEXT, &options->node, "NAME", "name of this scraper; default: scrape@HOST" },
 		{ "max-concurrent", FLAG_NUMBER, &options->concurrency, "NUMBER",
-		  "requests to targets at once, without deltas that sample; default 512", 1,
+		  "concurrent requests to targets, not counting deltas that sample; default 512", 1,
 		  SCRAPE_CONCURRENCY_MAX },
 		{ "max-targets", FLAG_NUMBER, &options->targets_max, "NUMBER",
-		  "targets, by profile; default 500000", 1, SCRAPE_TARGETS_MAX },
+		  "targets times profiles; default 500000", 1, SCRAPE_TARGETS_MAX },
 		{ "max-body", FLAG_SIZE, &options->body_max, "SIZE",
-		  "of a profile as it is sent; default 16MB", 1024 },
+		  "limit of a profile as sent; default 16MB", 1024 },
 		{ "max-profile", FLAG_SIZE, &options->profile_max, "SIZE",
-		  "of a profile unpacked; default 32MB", 1024 },
+		  "limit of a profile after decompression; default 32MB", 1024 },
 		{ "max-held", FLAG_SIZE, &options->held_max, "SIZE",
-		  "of profiles that wait to be decoded; default 128MB", 1024 },
+		  "limit of all profiles that wait to be decoded; default 128MB", 1024 },
 		{ "max-age", FLAG_DURATION, &options->max_age_ms, "DURATION",
-		  "older profiles are refused; default: 7d", 1000, 31622400000 },
+		  "refuse older profiles; default: 7d", 1000, 31622400000 },
 		{ "queue-size", FLAG_SIZE, &options->queue_bytes, "SIZE",
-		  "kept while the database is away; default 64MB" },
+		  "memory for batches while the database is away; default 64MB" },
 		{ "stop-timeout", FLAG_DURATION, &options->stop_timeout_ms, "TIME",
-		  "for what is not stored yet, after a signal; default 25s", 1, 3600000 },
+		  "time to store remaining batches after a signal; default 25s", 1, 3600000 },
 		{ "status", FLAG_TEXT, &options->status_file, "FILE",
-		  "write every 5 s what the command health judges" },
+		  "file for the command health, written every 5 s" },
 		{ "listen", FLAG_TEXT, &options->listen, "ADDRESS,...",
 		  "HOST:PORT of /metrics, /-/healthy, /-/ready; default: none" },
 	};

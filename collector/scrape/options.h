@@ -1,6 +1,6 @@
 /*
  * options.h
- *		The flags of "scrape".
+ *		The flags of the command "scrape".
  */
 #ifndef COLLECTOR_SCRAPE_OPTIONS_H
 #define COLLECTOR_SCRAPE_OPTIONS_H
@@ -15,23 +15,23 @@
 typedef struct ScrapeOptions
 {
 	const char *database;	 /* libpq connection string */
-	const char *config_file; /* NULL: not given */
-	const char *node;		 /* of losses */
-	int64_t concurrency;	 /* requests to targets at once */
-	int64_t targets_max;	 /* by profile */
-	size_t body_max;		 /* bytes of one profile as it is sent */
-	size_t profile_max;		 /* the same unpacked */
-	int64_t max_age_ms;		 /* of samples */
-	size_t held_max;		 /* bytes of all that wait to be read */
+	const char *config_file; /* NULL if not given */
+	const char *node;		 /* name of this scraper, stored with losses */
+	int64_t concurrency;	 /* maximum number of concurrent requests to targets */
+	int64_t targets_max;	 /* each profile of a target counts */
+	size_t body_max;		 /* limit of a profile as sent */
+	size_t profile_max;		 /* limit of a profile after decompression */
+	int64_t max_age_ms;		 /* limit of the age of samples */
+	size_t held_max;		 /* limit of all profiles that wait to be decoded */
 	size_t queue_bytes;
 	int64_t stop_timeout_ms;
-	const char *status_file; /* NULL: none */
-	const char *listen;		 /* HOST:PORT, several separated by commas, of pages; NULL: none */
+	const char *status_file; /* NULL if none */
+	const char *listen;		 /* HOST:PORT of the pages, several separated by commas; NULL if none */
 	LogOptions log;
 	char node_room[300]; /* default of node */
 } ScrapeOptions;
 
-/* Sets the defaults and describes the flags, which point into options; their number. */
+/* Sets the defaults and describes the flags, which point into options. Returns their number. */
 size_t scrape_flags(ScrapeOptions *options, Flag *flags);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * pages.c
- *		A server for the few who ask how it goes.
+ *		An HTTP server for metrics and health checks.
  */
 #include "scrape/pages.h"
 
@@ -26,7 +26,7 @@ struct ScrapePages
 	HostOptions options;
 	Scraper *scraper;
 	Server server;
-	int wait_fd; /* epoll: signals, and the server's own */
+	int wait_fd; /* epoll descriptor of signals and the server */
 };
 
 /* --- numbers --- */
@@ -53,19 +53,20 @@ count_run(void *context, JobRun *run)
 		counts->by_health[target->state.health]++;
 }
 
+/* Writes the numbers of jobs and targets. */
 static void
 put_targets(Buffer *text, const Scraper *scraper)
 {
 	TargetCounts counts = { 0 };
 
 	scraper_each_run(scraper, count_run, &counts);
-	metrics_put(text, PART, "jobs", "Jobs, with those of ParcaScrapeConfigs.", "gauge",
+	metrics_put(text, PART, "jobs", "Jobs, including those of ParcaScrapeConfigs.", "gauge",
 				counts.jobs);
-	metrics_put(text, PART, "targets_up", "Targets, by profile, whose last scrape was good.",
+	metrics_put(text, PART, "targets_up", "Targets times profiles whose last scrape succeeded.",
 				"gauge", counts.by_health[TARGET_UP]);
-	metrics_put(text, PART, "targets_down", "Targets, by profile, whose last scrape failed.",
+	metrics_put(text, PART, "targets_down", "Targets times profiles whose last scrape failed.",
 				"gauge", counts.by_health[TARGET_DOWN]);
-	metrics_put(text, PART, "targets_unknown", "Targets, by profile, not scraped yet.", "gauge",
+	metrics_put(text, PART, "targets_unknown", "Targets times profiles not scraped yet.", "gauge",
 				counts.by_health[TARGET_UNKNOWN]);
 	metrics_put(text, PART, "targets_dropped", "Discovered targets that rules drop.", "gauge",
 				counts.dropped);
@@ -73,6 +74,7 @@ put_targets(Buffer *text, const Scraper *scraper)
 				counts.invalid);
 }
 
+/* Writes the counters of scrapes. */
 static void
 put_scrapes(Buffer *text, const Scraper *scraper)
 {
@@ -82,34 +84,33 @@ put_scrapes(Buffer *text, const Scraper *scraper)
 	metrics_put(text, PART, "scrapes_failed_total", "Scrapes that failed.", "counter",
 				stats->failed);
 	metrics_put(text, PART, "scrapes_skipped_total",
-				"Scrapes left out, since the one before still ran.", "counter", stats->skipped);
-	metrics_put(text, PART, "waits_total", "Looks at scrapes due while all requests were in use.",
+				"Scrapes skipped because the one before still ran.", "counter", stats->skipped);
+	metrics_put(text, PART, "waits_total", "Times that a due scrape found all requests in use.",
 				"counter", stats->waited);
-	metrics_put(text, PART, "samples_total", "Samples in profiles that were read.", "counter",
+	metrics_put(text, PART, "samples_total", "Samples in decoded profiles.", "counter",
 				stats->samples);
 	metrics_put(text, PART, "requests", "Requests that hold one of --max-concurrent slots.",
 				"gauge", scraper->fetcher.running);
-	metrics_put(text, PART, "requests_sampling", "Requests of deltas that wait for their answers.",
+	metrics_put(text, PART, "requests_sampling", "Requests of deltas whose answers have not begun.",
 				"gauge", scraper->fetcher.silent);
-	metrics_put(text, PART, "requests_slow", "Requests that take longer than one may hold a slot.",
+	metrics_put(text, PART, "requests_slow", "Requests that have exceeded the time of a slot.",
 				"gauge", scraper->fetcher.slow);
-	metrics_put(text, PART, "held_bytes", "Bytes of answers that wait to be read.", "gauge",
+	metrics_put(text, PART, "held_bytes", "Bytes of answers that wait to be decoded.", "gauge",
 				http_client_held(scraper->client));
 }
 
 static void
 put_configuration(Buffer *text, const Scraper *scraper)
 {
-	metrics_put(text, PART, "reloads_total", "Times that the configuration was read again.",
-				"counter", scraper->reloads);
+	metrics_put(text, PART, "reloads_total", "Successful reloads of the configuration.", "counter",
+				scraper->reloads);
 	metrics_put(text, PART, "reloads_failed_total",
-				"Times that it was wrong, and the old one stayed.", "counter",
+				"Reloads that failed and kept the old configuration.", "counter",
 				scraper->reloads_failed);
-	metrics_put(text, PART, "config_good", "1 where the last one that was read is in use.", "gauge",
-				scraper->config_good);
-	metrics_put(text, PART, "resources_refused_total",
-				"ParcaScrapeConfigs that could not be read when they came.", "counter",
-				operator_jobs_refused(scraper->operator_jobs));
+	metrics_put(text, PART, "config_good", "1 if the configuration that was read last is in use.",
+				"gauge", scraper->config_good);
+	metrics_put(text, PART, "resources_refused_total", "ParcaScrapeConfigs that could not be read.",
+				"counter", operator_jobs_refused(scraper->operator_jobs));
 }
 
 static void
@@ -127,7 +128,7 @@ page_scrape_metrics(Host *host, Call *call)
 	put_configuration(text, scraper);
 	metrics_put_writer(text, PART, &writer);
 	metrics_put(text, PART, "rows_dropped_total",
-				"Rows that were dropped, since the database was away for too long.", "counter",
+				"Rows dropped because the database was away for too long.", "counter",
 				writer.samples_dropped);
 }
 
@@ -142,7 +143,7 @@ static const Service services[] = {
 static const ServiceTable table = { services, sizeof(services) / sizeof(services[0]), NULL, NULL };
 
 static bool
-watch(int epoll_fd, int fd)
+watch_fd(int epoll_fd, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
@@ -159,8 +160,8 @@ open_pages(ScrapePages *pages, Scraper *scraper, Failure *failure)
 	code = host_init(&pages->host, &pages->options, &table, scraper->writer, failure);
 	if (code == EXIT_OK)
 		code = server_init(&pages->server, &pages->host, failure);
-	if (code == EXIT_OK && (pages->wait_fd < 0 || !watch(pages->wait_fd, stop_signals_fd()) ||
-							!watch(pages->wait_fd, pages->server.loop.epoll_fd)))
+	if (code == EXIT_OK && (pages->wait_fd < 0 || !watch_fd(pages->wait_fd, stop_signals_fd()) ||
+							!watch_fd(pages->wait_fd, pages->server.loop.epoll_fd)))
 		code = failure_set(failure, EXIT_INTERNAL, "could not set up the pages");
 	return code;
 }

@@ -1,9 +1,8 @@
 /*
  * pages.h
- *		/metrics, /-/healthy and /-/ready of a scraper, by the receiver's server.
+ *		/metrics, /-/healthy and /-/ready of a scraper, served by the receiver's HTTP server.
  *
- * They are answered in the scraper's own loop: whoever asks whether it is alive is told by what is
- * to be alive, or by nobody.
+ * The scraper's own loop answers them, so a scraper that hangs does not answer health checks.
  */
 #ifndef COLLECTOR_SCRAPE_PAGES_H
 #define COLLECTOR_SCRAPE_PAGES_H
@@ -12,11 +11,13 @@
 
 typedef struct ScrapePages ScrapePages;
 
-/* EXIT_OK, with *pages NULL where nobody asked for them, or with *failure. */
+/* Returns EXIT_OK, with *pages NULL if no pages are configured; otherwise *failure is set. */
 ExitCode scrape_pages_open(Scraper *scraper, ScrapePages **pages, Failure *failure);
 void scrape_pages_close(ScrapePages *pages); /* accepts NULL */
 
-/* Readable where there is something to do: a signal, or a turn of the pages. They may be NULL. */
+/*
+ * Returns a descriptor that is readable if there is work: a signal or a request. pages may be NULL.
+ */
 int scrape_pages_fd(const ScrapePages *pages);
 void scrape_pages_turn(ScrapePages *pages);
 

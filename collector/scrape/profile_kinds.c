@@ -1,10 +1,10 @@
 /*
  * profile_kinds.c
- *		profiling_config: which profiles are fetched, and from where.
+ *		Reads profiling_config: the profiles to fetch and their paths.
  *
- * As in Parca an entry that is given takes from the default of its name only what it leaves out of
- * "enabled" and "path"; but delta stays on for process_cpu, whose request would else take longer
- * than its timeout.
+ * As in Parca, an entry inherits only "enabled" and "path" from the default of its name. Unlike
+ * Parca, process_cpu stays a delta, because its request would otherwise take longer than its
+ * timeout.
  */
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +50,7 @@ read_types(ConfigReader *reader, const Node *node, void *field)
 	return config_read_items(reader, node, sizeof(DecodeType), read_type, field);
 }
 
+/* Reads one profile, starting from the default of its name. */
 static bool
 read_kind(ConfigReader *reader, const Node *name, const Node *node, ProfileKind *kind)
 {
@@ -81,6 +82,7 @@ add_enabled(ConfigList *list, const ProfileKind *kind)
 		((ProfileKind *) list->items)[list->count++] = *kind;
 }
 
+/* Collects the enabled profiles: defaults that are not mentioned, then those given. */
 static bool
 read_kinds(ConfigReader *reader, const Node *node, ScrapeJob *job)
 {

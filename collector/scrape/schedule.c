@@ -1,6 +1,6 @@
 /*
  * schedule.c
- *		Binary heaps whose items know their places.
+ *		Binary heaps whose items know their positions.
  */
 #include "scrape/schedule.h"
 
@@ -34,25 +34,25 @@ heap_of(Schedule *schedule, const ScrapeTarget *target)
 }
 
 static void
-place(DueHeap *heap, size_t at, ScrapeTarget *target)
+heap_place(DueHeap *heap, size_t at, ScrapeTarget *target)
 {
 	heap->items[at] = target;
 	target->heap_at = at;
 }
 
 static void
-move_up(DueHeap *heap, size_t at, ScrapeTarget *target)
+heap_move_up(DueHeap *heap, size_t at, ScrapeTarget *target)
 {
 	while (at > 0 && heap->items[(at - 1) / 2]->due_ns > target->due_ns)
 	{
-		place(heap, at, heap->items[(at - 1) / 2]);
+		heap_place(heap, at, heap->items[(at - 1) / 2]);
 		at = (at - 1) / 2;
 	}
-	place(heap, at, target);
+	heap_place(heap, at, target);
 }
 
 static void
-move_down(DueHeap *heap, size_t at, ScrapeTarget *target)
+heap_move_down(DueHeap *heap, size_t at, ScrapeTarget *target)
 {
 	for (;;)
 	{
@@ -62,10 +62,10 @@ move_down(DueHeap *heap, size_t at, ScrapeTarget *target)
 			child++;
 		if (child >= heap->count || heap->items[child]->due_ns >= target->due_ns)
 			break;
-		place(heap, at, heap->items[child]);
+		heap_place(heap, at, heap->items[child]);
 		at = child;
 	}
-	place(heap, at, target);
+	heap_place(heap, at, target);
 }
 
 int
@@ -77,7 +77,7 @@ schedule_add(Schedule *schedule, ScrapeTarget *target)
 	if (err != 0)
 		return err;
 	schedule->count++;
-	move_up(heap, heap->count++, target);
+	heap_move_up(heap, heap->count++, target);
 	return 0;
 }
 
@@ -95,8 +95,8 @@ schedule_remove(Schedule *schedule, ScrapeTarget *target)
 	last = heap->items[--heap->count];
 	if (last == target)
 		return;
-	move_down(heap, at, last);
-	move_up(heap, last->heap_at, last);
+	heap_move_down(heap, at, last);
+	heap_move_up(heap, last->heap_at, last);
 }
 
 void
@@ -111,7 +111,8 @@ schedule_set_slow(Schedule *schedule, ScrapeTarget *target, bool is_slow)
 	if (!is_scheduled || schedule_add(schedule, target) == 0)
 		return;
 	target->is_slow = !is_slow;
-	(void) schedule_add(schedule, target); /* there is room: it was in it */
+	/* cannot fail: it was in the schedule, so there is room */
+	(void) schedule_add(schedule, target);
 }
 
 ScrapeTarget *

@@ -1,9 +1,9 @@
 /*
  * scrape.c
- *		Life of the command: start the parts, go round, stop in the order of the flow.
+ *		Life of the command: start the parts, run the loop, stop in the order of the data flow.
  *
- * One thread does all that waits for others: requests, discovery, schedule. Decoding, samples and
- * rows of targets have a thread each.
+ * One thread does all network work: requests, discovery, schedule. Decoding, storing samples and
+ * storing rows of targets have a thread each.
  */
 #include "scrape/scrape.h"
 
@@ -20,20 +20,20 @@
 #include "config/file_mark.h"
 #include "scrape/pages.h"
 
-#define LOOK_NS		 (1000 * NS_PER_MS) /* at the configuration's file */
-#define WAIT_MS		 500				/* at most, between two rounds */
+#define LOOK_NS		 (1000 * NS_PER_MS) /* between two checks of the configuration file */
+#define WAIT_MS		 500				/* maximum wait between two rounds */
 #define DRAIN_MIN_MS 1000
 
 static void
-tell_config(const ScrapeConfig *config, const char *message)
+log_config(const ScrapeConfig *config, const char *message)
 {
 	log_event(LOG_INFO, "scrape", message, log_text("file", config->path),
 			  log_number("jobs", (int64_t) config->jobs.count));
 }
 
-/* A file that is wrong changes nothing. */
+/* Reads the configuration again. A malformed file changes nothing. */
 static void
-reload(Scraper *scraper)
+reload_config(Scraper *scraper)
 {
 	Failure failure;
 	ScrapeConfig *config = scrape_config_read(scraper->options->config_file, &failure);
@@ -43,19 +43,22 @@ reload(Scraper *scraper)
 	if (scraper->config_good)
 	{
 		scraper->reloads++;
-		tell_config(config, "reloaded the configuration");
+		log_config(config, "reloaded the configuration");
 		return;
 	}
 	scraper->reloads_failed++;
 	if (config != NULL)
 		failure_set(&failure, EXIT_INTERNAL, "out of memory");
 	scrape_config_release(config);
-	log_event(LOG_ERROR, "scrape", "could not reload the configuration and keeps the old one",
+	log_event(LOG_ERROR, "scrape", "could not reload the configuration; keeping the old one",
 			  log_text("reason", failure.message), log_text("detail", failure.detail),
 			  log_text("hint", failure.hint));
 }
 
-/* What the command "health" judges: the storer does what an agent's flusher does. 0 or -errno. */
+/*
+ * Writes the status for the command health; the storer takes the role of an agent's flusher. 0 or
+ * -errno.
+ */
 static int
 write_status(Scraper *scraper, int64_t now_ns)
 {
@@ -88,6 +91,7 @@ no_thread(Failure *failure)
 	return failure_set(failure, EXIT_INTERNAL, "could not start a thread");
 }
 
+/* Creates the client, the writer and all threads. */
 static ExitCode
 start_parts(Scraper *scraper, Failure *failure)
 {
@@ -117,7 +121,10 @@ start_parts(Scraper *scraper, Failure *failure)
 	return EXIT_OK;
 }
 
-/* The first status tells that all parts run; where it cannot be written a probe would wait on. */
+/*
+ * Writes the first status, which shows that all parts run. Fails if that is impossible, because a
+ * health check would wait forever.
+ */
 static ExitCode
 open_status(Scraper *scraper, Failure *failure)
 {
@@ -130,8 +137,9 @@ open_status(Scraper *scraper, Failure *failure)
 	return failure->code;
 }
 
+/* Reads the configuration and starts all parts. */
 static ExitCode
-start(Scraper *scraper, Failure *failure)
+scrape_start(Scraper *scraper, Failure *failure)
 {
 	ScrapeConfig *config;
 	ExitCode code;
@@ -139,7 +147,7 @@ start(Scraper *scraper, Failure *failure)
 	if (scraper->options->config_file == NULL)
 	{
 		code = failure_set(failure, EXIT_USAGE, "no configuration given");
-		failure_hint(failure, "Give --config FILE.");
+		failure_hint(failure, "Use --config FILE.");
 		return code;
 	}
 	config = scrape_config_read(scraper->options->config_file, failure);
@@ -157,15 +165,15 @@ start(Scraper *scraper, Failure *failure)
 	code = scrape_pages_open(scraper, &scraper->pages, failure);
 	if (code != EXIT_OK)
 		return code;
-	tell_config(config, "scraping");
+	log_config(config, "scraping");
 	return open_status(scraper, failure);
 }
 
 /* --- the loop --- */
 
-/* What is due now; when the next is. */
+/* Handles everything that is due. Returns the time of the next call. */
 static int64_t
-tick(Scraper *scraper, int64_t now_ns)
+scrape_tick(Scraper *scraper, int64_t now_ns)
 {
 	int64_t due_ns = scraper_tick(scraper, now_ns);
 
@@ -178,8 +186,12 @@ tick(Scraper *scraper, int64_t now_ns)
 	return due_ns;
 }
 
+/*
+ * The loop: reload, tick, wait for network events, until a signal or a permanent error of the
+ * writer.
+ */
 static ExitCode
-run(Scraper *scraper)
+scrape_loop(Scraper *scraper)
 {
 	FileMark mark = file_mark(scraper->options->config_file);
 	int64_t look_ns = 0;
@@ -206,8 +218,8 @@ run(Scraper *scraper)
 			look_ns = now_ns + LOOK_NS;
 		}
 		if (changed)
-			reload(scraper);
-		due_ns = tick(scraper, now_ns);
+			reload_config(scraper);
+		due_ns = scrape_tick(scraper, now_ns);
 		http_client_step(scraper->client,
 						 MIN((due_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS, WAIT_MS),
 						 scrape_pages_fd(scraper->pages));
@@ -220,7 +232,7 @@ run(Scraper *scraper)
 /* --- stop --- */
 
 static ExitCode
-drain(Scraper *scraper, int64_t stopped_ns)
+drain_writer(Scraper *scraper, int64_t stopped_ns)
 {
 	int64_t spent_ms = (clock_ns(CLOCK_MONOTONIC) - stopped_ns) / NS_PER_MS;
 	int64_t left_ms = MAX(scraper->options->stop_timeout_ms - spent_ms, DRAIN_MIN_MS);
@@ -233,9 +245,9 @@ drain(Scraper *scraper, int64_t stopped_ns)
 	return EXIT_IO;
 }
 
-/* What was fetched is stored; requests that still run are given up. */
+/* Stores the fetched profiles; requests that still run are abandoned. */
 static ExitCode
-stop(Scraper *scraper, ExitCode code)
+scrape_stop(Scraper *scraper, ExitCode code)
 {
 	int64_t stopped_ns = clock_ns(CLOCK_MONOTONIC);
 	const FetcherStats *stats = &scraper->fetcher.stats;
@@ -243,13 +255,14 @@ stop(Scraper *scraper, ExitCode code)
 
 	storer_stop(scraper->storer);
 	fetcher_collect(&scraper->fetcher);
-	drained = drain(scraper, stopped_ns);
+	drained = drain_writer(scraper, stopped_ns);
 	scraper->rows_ns = 0;
 	scraper_store_rows(scraper, stopped_ns);
 	target_store_free(scraper->store, DRAIN_MIN_MS);
 	scraper->store = NULL;
 	if (scraper->options->status_file != NULL)
-		(void) unlink(scraper->options->status_file); /* where it stays it grows old */
+		/* a file that cannot be removed becomes too old for health */
+		(void) unlink(scraper->options->status_file);
 	log_event(LOG_INFO, "scrape", "stopped", log_number("scrapes", (int64_t) stats->scrapes),
 			  log_number("failed", (int64_t) stats->failed),
 			  log_number("skipped", (int64_t) stats->skipped),
@@ -279,12 +292,12 @@ scrape_run(const ScrapeOptions *options)
 	scraper->options = options;
 	stop_signals_catch(true);
 	descriptors_raise_limit();
-	code = start(scraper, &failure);
+	code = scrape_start(scraper, &failure);
 	if (code == EXIT_OK)
-		code = stop(scraper, run(scraper));
+		code = scrape_stop(scraper, scrape_loop(scraper));
 	else
 		failure_log(&failure, "scrape");
-	scraper->fetcher.concurrency = 0; /* what ends from here on begins nothing */
+	scraper->fetcher.concurrency = 0; /* requests that end from here on must not start others */
 	scraper_fini(scraper);
 	free_parts(scraper);
 	free(scraper);

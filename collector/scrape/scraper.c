@@ -1,6 +1,6 @@
 /*
  * scraper.c
- *		Jobs come and go; rows of targets.
+ *		Replacement of jobs, and rows of targets.
  */
 #include "scrape/scraper.h"
 
@@ -13,7 +13,7 @@
 
 #define ROWS_EVERY_NS INT64_C(2000000000)
 #define GONE_MAX	  100000
-#define MAKING_NS	  INT64_C(10000000) /* of a turn of the loop, for targets to be made */
+#define MAKING_NS	  INT64_C(10000000) /* time in a round of the loop for making targets */
 
 /* --- jobs --- */
 
@@ -120,8 +120,9 @@ scraper_tick(Scraper *scraper, int64_t now_ns)
 /* --- rows --- */
 
 /*
- * Rows that were not stored go first again: one of a target that is gone would otherwise overwrite
- * that of a newer target of its name.
+ * Releases the targets whose rows were being stored. If that failed, they go to the front of the
+ * queue: otherwise the row of a removed target could later overwrite that of a newer target with
+ * its name.
  */
 static void
 release_storing(Scraper *scraper, bool failed)

@@ -1,6 +1,6 @@
 /*
  * scraper.h
- *		All jobs of a configuration, and what they share.
+ *		All jobs of a configuration and the parts that they share.
  */
 #ifndef COLLECTOR_SCRAPER_H
 #define COLLECTOR_SCRAPER_H
@@ -21,37 +21,37 @@ typedef struct Scraper
 	Schedule schedule;
 	Fetcher fetcher;
 	ScrapeConfig *config;
-	JobRun **runs; /* one of each job */
+	JobRun **runs; /* one for each job */
 	size_t run_count;
 	OperatorJobs *operator_jobs; /* NULL before the first configuration */
-	struct ScrapePages *pages;	 /* pages.h; NULL: none */
-	TargetQueue changed;		 /* whose rows are to be stored */
-	ScrapeTarget **storing;		 /* whose rows are being stored */
+	struct ScrapePages *pages;	 /* pages.h; NULL if none */
+	TargetQueue changed;		 /* targets whose rows are to be stored */
+	ScrapeTarget **storing;		 /* targets whose rows are being stored */
 	size_t storing_count;
-	int64_t rows_ns;   /* when rows were stored last, CLOCK_MONOTONIC */
-	int64_t status_ns; /* so the status */
-	uint64_t reloads;  /* of the configuration, that were good */
+	int64_t rows_ns;   /* when rows were last stored, CLOCK_MONOTONIC */
+	int64_t status_ns; /* when the status was last written */
+	uint64_t reloads;  /* successful reloads of the configuration */
 	uint64_t reloads_failed;
-	bool config_good; /* the last one that was read is that which runs */
+	bool config_good; /* the configuration that was read last is in use */
 } Scraper;
 
-/* Each job that runs. */
+/* Calls see for each running job. */
 void scraper_each_run(const Scraper *scraper, void (*see)(void *context, JobRun *run),
 					  void *context);
 
-/* Whatever is due of the jobs; when to call again. */
+/* Handles everything that is due for the jobs. Returns the time of the next call. */
 int64_t scraper_tick(Scraper *scraper, int64_t now_ns);
 
 /*
- * Puts another configuration, whose reference it takes, in the place of the one that runs. False
- * where memory is out: the old one goes on.
+ * Replaces the configuration and takes over the reference to the new one. Returns false on out of
+ * memory; the old one then stays.
  */
 bool scraper_adopt(Scraper *scraper, ScrapeConfig *config, int64_t now_ns);
 
-/* Gives all jobs back, and targets but for those whose requests still run. */
+/* Frees all jobs and their targets, except targets whose requests still run. */
 void scraper_fini(Scraper *scraper);
 
-/* Hands states that have changed to the thread that stores them, when it has time for it. */
+/* Passes changed states to the thread that stores them, if it is idle. */
 void scraper_store_rows(Scraper *scraper, int64_t now_ns);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * storer.c
- *		Bodies in, batches out.
+ *		Decodes bodies into batches.
  *
- * A batch goes to the writer when it is large, or after a second.
+ * A batch is submitted when it is large, or after a second.
  */
 #include "scrape/storer.h"
 
@@ -20,7 +20,7 @@
 #define BATCH_LARGE_BYTES  ((size_t) 8 * 1024 * 1024)
 #define BATCH_AGE_NS	   INT64_C(1000000000)
 
-/* How far a target's clock may be ahead of ours. */
+/* Limit by which a target's clock may be ahead of ours. */
 #define AHEAD_US (INT64_C(3600) * 1000000)
 
 #define RESERVED_COUNT	  4
@@ -37,18 +37,18 @@ struct Storer
 	StorerOptions options;
 	pthread_t thread;
 	bool started;
-	pthread_mutex_t lock; /* guards all but filling */
+	pthread_mutex_t lock; /* guards everything except filling */
 	pthread_cond_t changed;
 	ProfileList waiting;
 	ProfileList done;
 	bool stops;
-	int64_t busy_since_ns; /* 0: it waits */
-	Batch *filling;		   /* of the thread; NULL: none */
+	int64_t busy_since_ns; /* 0 if the thread is idle */
+	Batch *filling;		   /* of the thread; NULL if there is none */
 	int64_t filling_since_ns;
 };
 
 static void
-append(ProfileList *list, ScrapedProfile *profile)
+profile_list_append(ProfileList *list, ScrapedProfile *profile)
 {
 	profile->next = NULL;
 	*list->last = profile;
@@ -56,7 +56,7 @@ append(ProfileList *list, ScrapedProfile *profile)
 }
 
 static ScrapedProfile *
-take_all(ProfileList *list)
+profile_list_take(ProfileList *list)
 {
 	ScrapedProfile *first = list->first;
 
@@ -66,7 +66,7 @@ take_all(ProfileList *list)
 }
 
 static void
-submit(Storer *storer)
+storer_submit(Storer *storer)
 {
 	if (storer->filling == NULL)
 		return;
@@ -75,8 +75,8 @@ submit(Storer *storer)
 }
 
 /*
- * The target's labels, and names that are not a program's to give: "" keeps them off the series,
- * and a sample's label of that name becomes exported_NAME.
+ * Lists the target's labels, and reserved names that programs must not choose: the value "" keeps
+ * such a label off the series, and a sample's label of that name becomes exported_NAME.
  */
 static size_t
 series_labels(const ScrapeTarget *target, BatchLabel labels[SERIES_LABELS_MAX])
@@ -97,6 +97,7 @@ series_labels(const ScrapeTarget *target, BatchLabel labels[SERIES_LABELS_MAX])
 	return count;
 }
 
+/* Decodes a profile into the current batch, which is created if needed. */
 static DecodeEnd
 decode_into_batch(Storer *storer, ScrapedProfile *profile, DecodeResult *result)
 {
@@ -125,9 +126,9 @@ decode_into_batch(Storer *storer, ScrapedProfile *profile, DecodeResult *result)
 						  result);
 }
 
-/* A target whose clock is wrong. */
+/* Reports samples at times that cannot be right, because the target's clock is wrong. */
 static void
-tell_time(ScrapedProfile *profile, const DecodeResult *result)
+store_time_error(ScrapedProfile *profile, const DecodeResult *result)
 {
 	time_t seconds = (time_t) (result->time_us / 1000000 - (result->time_us % 1000000 < 0));
 	char text[40] = "a time beyond all calendars";
@@ -135,12 +136,13 @@ tell_time(ScrapedProfile *profile, const DecodeResult *result)
 
 	if (gmtime_r(&seconds, &fields) != NULL)
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &fields);
-	snprintf(profile->error, sizeof(profile->error), "Invalid profile: %s, with samples of %s",
+	snprintf(profile->error, sizeof(profile->error), "Invalid profile: %s; it has samples of %s",
 			 result->message, text);
 }
 
+/* Stores the outcome of decoding in the profile. */
 static void
-tell(ScrapedProfile *profile, DecodeEnd end, const DecodeResult *result)
+store_outcome(ScrapedProfile *profile, DecodeEnd end, const DecodeResult *result)
 {
 	switch (end)
 	{
@@ -152,16 +154,15 @@ tell(ScrapedProfile *profile, DecodeEnd end, const DecodeResult *result)
 					 "Invalid profile: %s, seen at byte %zu", result->message, result->offset);
 			return;
 		case DECODE_TIME:
-			tell_time(profile, result);
+			store_time_error(profile, result);
 			return;
 		case DECODE_SERVER:
-			snprintf(profile->error, sizeof(profile->error),
-					 "The profile cannot be stored as it is: %s",
-					 result->message != NULL ? result->message : "beyond a limit");
+			snprintf(profile->error, sizeof(profile->error), "The profile cannot be stored: %s",
+					 result->message != NULL ? result->message : "it exceeds a limit");
 			return;
 		case DECODE_NO_ROOM:
 			snprintf(profile->error, sizeof(profile->error),
-					 "The profile is larger than a batch can be");
+					 "The profile exceeds the size of a batch");
 			return;
 		case DECODE_NO_MEMORY:
 			break;
@@ -170,25 +171,25 @@ tell(ScrapedProfile *profile, DecodeEnd end, const DecodeResult *result)
 }
 
 static void
-decode(Storer *storer, ScrapedProfile *profile)
+storer_decode(Storer *storer, ScrapedProfile *profile)
 {
 	DecodeResult result = { 0 };
 	DecodeEnd end = decode_into_batch(storer, profile, &result);
 
 	if (end == DECODE_NO_ROOM)
 	{
-		submit(storer);
+		storer_submit(storer);
 		end = decode_into_batch(storer, profile, &result);
 	}
-	tell(profile, end, &result);
+	store_outcome(profile, end, &result);
 	http_body_free(&profile->body);
 	if (storer->filling != NULL && batch_bytes(storer->filling) >= BATCH_LARGE_BYTES)
-		submit(storer);
+		storer_submit(storer);
 }
 
-/* A batch may hold nothing but what profiles left that were not taken. */
+/* Submits the batch after its time; frees it if it contains only leftovers of refused profiles. */
 static void
-submit_old(Storer *storer)
+storer_submit_old(Storer *storer)
 {
 	const BatchSample *samples;
 
@@ -197,14 +198,14 @@ submit_old(Storer *storer)
 		return;
 	if (batch_samples(storer->filling, &samples) > 0)
 	{
-		submit(storer);
+		storer_submit(storer);
 		return;
 	}
 	batch_free(storer->filling);
 	storer->filling = NULL;
 }
 
-/* Waits for a profile, an order to stop, or the batch's time. Called and returns locked. */
+/* Waits for a profile, the request to stop, or the batch's time. The caller must hold the lock. */
 static void
 wait_for_work(Storer *storer)
 {
@@ -233,13 +234,14 @@ store_next(Storer *storer)
 		storer->waiting.last = &storer->waiting.first;
 	storer->busy_since_ns = clock_ns(CLOCK_MONOTONIC);
 	pthread_mutex_unlock(&storer->lock);
-	decode(storer, profile);
+	storer_decode(storer, profile);
 	pthread_mutex_lock(&storer->lock);
 	storer->busy_since_ns = 0;
-	append(&storer->done, profile);
+	profile_list_append(&storer->done, profile);
 	storer->options.wake(storer->options.context);
 }
 
+/* Body of the thread. */
 static void *
 storer_main(void *argument)
 {
@@ -252,11 +254,11 @@ storer_main(void *argument)
 		if (storer->waiting.first != NULL)
 			store_next(storer);
 		pthread_mutex_unlock(&storer->lock);
-		submit_old(storer);
+		storer_submit_old(storer);
 		pthread_mutex_lock(&storer->lock);
 	}
 	pthread_mutex_unlock(&storer->lock);
-	submit(storer);
+	storer_submit(storer);
 	return NULL;
 }
 
@@ -297,7 +299,7 @@ void
 storer_put(Storer *storer, ScrapedProfile *profile)
 {
 	pthread_mutex_lock(&storer->lock);
-	append(&storer->waiting, profile);
+	profile_list_append(&storer->waiting, profile);
 	pthread_cond_signal(&storer->changed);
 	pthread_mutex_unlock(&storer->lock);
 }
@@ -308,7 +310,7 @@ storer_take(Storer *storer)
 	ScrapedProfile *profiles;
 
 	pthread_mutex_lock(&storer->lock);
-	profiles = take_all(&storer->done);
+	profiles = profile_list_take(&storer->done);
 	pthread_mutex_unlock(&storer->lock);
 	return profiles;
 }

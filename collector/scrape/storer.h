@@ -1,9 +1,8 @@
 /*
  * storer.h
- *		A thread that decodes profiles and hands them to the writer.
+ *		A thread that decodes profiles and passes them to the writer.
  *
- * Profiles wait as they came; how many bytes of them may is up to whoever holds the bodies. What
- * became of each is told back.
+ * The owner of the bodies limits how many bytes wait. Results are returned to the scraper.
  */
 #ifndef COLLECTOR_SCRAPE_STORER_H
 #define COLLECTOR_SCRAPE_STORER_H
@@ -13,40 +12,40 @@
 
 typedef struct Storer Storer;
 
-/* A profile on its way; made by who scrapes, and given back to it. */
+/* A profile in progress, owned by the storer between storer_put() and storer_take(). */
 typedef struct ScrapedProfile
 {
 	struct ScrapedProfile *next;
-	ScrapeTarget *target; /* not touched but for what does not change */
+	ScrapeTarget *target; /* only its constant members may be read */
 	HttpBody body;
-	int64_t time_us; /* when the request began */
+	int64_t time_us; /* start of the request */
 	int64_t duration_us;
-	int64_t samples;			  /* result: rows */
-	char error[HTTP_ERROR_BYTES]; /* result: "" where it was taken */
+	int64_t samples;			  /* result: number of rows */
+	char error[HTTP_ERROR_BYTES]; /* result: "" if it was accepted */
 } ScrapedProfile;
 
 typedef struct StorerOptions
 {
 	Writer *writer;
-	size_t profile_max;			 /* bytes, unpacked */
-	int64_t max_age_us;			 /* of samples */
-	void (*wake)(void *context); /* called when there are results, from the storer's thread */
+	size_t profile_max;			 /* limit after decompression */
+	int64_t max_age_us;			 /* limit of the age of samples */
+	void (*wake)(void *context); /* called from the storer's thread when there are results */
 	void *context;
 } StorerOptions;
 
-/* 0 or -errno; starts the thread. */
+/* Starts the thread. Returns 0 or -errno; the storer must be freed in either case. */
 int storer_create(const StorerOptions *options, Storer **storer);
 
-/* Takes a profile, which is the storer's until it comes back. */
+/* Takes over a profile until storer_take() returns it. */
 void storer_put(Storer *storer, ScrapedProfile *profile);
 
-/* All results since the last call, as a list in their order. */
+/* Returns all results since the last call, as a list in their order. */
 ScrapedProfile *storer_take(Storer *storer);
 
-/* How long the thread has been at the profile at hand; 0: at none. */
+/* Returns how long the thread has been decoding the current profile; 0 if it is idle. */
 int64_t storer_busy_ms(Storer *storer);
 
-/* Decodes what waits, gives all to the writer, ends the thread. */
+/* Decodes the waiting profiles, submits the last batch and ends the thread. */
 void storer_stop(Storer *storer);
 void storer_free(Storer *storer); /* accepts NULL */
 

@@ -1,12 +1,12 @@
 /*
  * target.c
- *		From discovered labels to a URL and the labels of series.
+ *		Makes a URL and the labels of series from a discovered label set.
  *
- * 1. Labels: the target's, its group's, the job's; what describes the request stands in labels that
- *    begin with "__", so that rules may change it.
- * 2. Rules.
- * 3. The URL from what they left; labels that begin with "__" go, but for the profile's name, and
- *    one that a rule left without a name.
+ * 1. Combine the labels of the target, its group and the job; the properties of the request are
+ * labels that begin with "__", so that rules may change them.
+ * 2. Apply the rules.
+ * 3. Build the URL from the result. Remove labels that begin with "__", except the profile's name,
+ * and labels whose names a rule made empty.
  */
 #include "scrape/target.h"
 
@@ -19,6 +19,7 @@
 #define META_PREFIX	 "__"
 #define PARAM_PREFIX "__param_"
 
+/* Sets a __param_ label for each parameter, with its first value. */
 static void
 set_params(LabelBuilder *builder, const ScrapeJob *job)
 {
@@ -59,6 +60,7 @@ set_labels(LabelBuilder *builder, const ScrapeJob *job, const ProfileKind *profi
 		label_builder_set(builder, labels->labels[i].name, labels->labels[i].value);
 }
 
+/* Applies the job's rules. */
 static TargetMade
 apply_rules(const ScrapeJob *job, LabelBuilder *builder, char error[HTTP_ERROR_BYTES])
 {
@@ -74,7 +76,7 @@ apply_rules(const ScrapeJob *job, LabelBuilder *builder, char error[HTTP_ERROR_B
 			case RELABEL_DROPPED:
 				return TARGET_DROPPED;
 			case RELABEL_FAILED:
-				snprintf(error, HTTP_ERROR_BYTES, "Rule %zu of relabel_configs takes too much",
+				snprintf(error, HTTP_ERROR_BYTES, "Rule %zu of relabel_configs exceeds its limits",
 						 i + 1);
 				return TARGET_INVALID;
 		}
@@ -88,7 +90,10 @@ is_meta(const char *name)
 	return strncmp(name, META_PREFIX, strlen(META_PREFIX)) == 0 && strcmp(name, "__name__") != 0;
 }
 
-/* Labels of series: names that become one in the end are an error, since no label shall go. */
+/*
+ * Copies the labels of series. Two names that become equal in the alphabet of series are an error,
+ * because neither label may be lost.
+ */
 static bool
 take_labels(ScrapeTarget *target, const LabelBuilder *builder, char error[HTTP_ERROR_BYTES])
 {
@@ -110,7 +115,8 @@ take_labels(ScrapeTarget *target, const LabelBuilder *builder, char error[HTTP_E
 		for (BatchLabel *other = target->labels; other < to; other++)
 			if (strcmp(other->name, to->name) == 0)
 			{
-				snprintf(error, HTTP_ERROR_BYTES, "Two labels become one: \"%.200s\"", to->name);
+				snprintf(error, HTTP_ERROR_BYTES, "Two labels have the same name: \"%.200s\"",
+						 to->name);
 				return false;
 			}
 	}
@@ -123,7 +129,7 @@ take_labels(ScrapeTarget *target, const LabelBuilder *builder, char error[HTTP_E
 }
 
 static bool
-set_name(ScrapeTarget *target)
+target_set_name(ScrapeTarget *target)
 {
 	char *url = http_url_public(target->url);
 	int length = url == NULL ? -1 : asprintf(&target->name, "%s %s", target->job->name, url);
@@ -135,7 +141,7 @@ set_name(ScrapeTarget *target)
 }
 
 static TargetMade
-make(ScrapeTarget *target, LabelBuilder *builder, char error[HTTP_ERROR_BYTES])
+target_complete(ScrapeTarget *target, LabelBuilder *builder, char error[HTTP_ERROR_BYTES])
 {
 	error[0] = '\0';
 	target->url = scrape_make_url(builder, target->job, target->profile, error);
@@ -146,7 +152,7 @@ make(ScrapeTarget *target, LabelBuilder *builder, char error[HTTP_ERROR_BYTES])
 	label_builder_sort(builder);
 	if (!take_labels(target, builder, error))
 		return error[0] != '\0' ? TARGET_INVALID : TARGET_NO_MEMORY;
-	return set_name(target) && !builder->failed ? TARGET_MADE : TARGET_NO_MEMORY;
+	return target_set_name(target) && !builder->failed ? TARGET_MADE : TARGET_NO_MEMORY;
 }
 
 TargetMade
@@ -167,7 +173,7 @@ scrape_target_make(ScrapeConfig *config, const ScrapeJob *job, const ProfileKind
 	set_labels(scratch, job, profile, group, labels);
 	made = apply_rules(job, scratch, error);
 	if (made == TARGET_MADE)
-		made = make(target, scratch, error);
+		made = target_complete(target, scratch, error);
 	if (made == TARGET_MADE)
 		*result = target;
 	else

@@ -1,9 +1,9 @@
 /*
  * target.h
- *		One URL that is fetched again and again: a target and one of its profiles.
+ *		A URL that is fetched repeatedly: one profile of a target.
  *
- * Belongs to the scraper's thread; counted, since a request or a profile that is being decoded may
- * outlast the target's time.
+ * Belongs to the scraper's thread. Reference counted, because a request or a profile being decoded
+ * may outlive it.
  */
 #ifndef COLLECTOR_SCRAPE_TARGET_H
 #define COLLECTOR_SCRAPE_TARGET_H
@@ -16,7 +16,7 @@
 
 typedef enum TargetHealth
 {
-	TARGET_UNKNOWN, /* not scraped yet, or not any more */
+	TARGET_UNKNOWN, /* not scraped yet, or removed */
 	TARGET_UP,
 	TARGET_DOWN
 } TargetHealth;
@@ -24,39 +24,39 @@ typedef enum TargetHealth
 typedef struct TargetState
 {
 	TargetHealth health;
-	char error[HTTP_ERROR_BYTES]; /* "" where there is none */
-	int64_t time_us;			  /* of the last scrape; 0: none yet */
+	char error[HTTP_ERROR_BYTES]; /* "" if there is none */
+	int64_t time_us;			  /* of the last scrape; 0 if there was none */
 	int64_t duration_us;
-	int64_t samples; /* rows of it */
+	int64_t samples; /* number of rows of the last scrape */
 } TargetState;
 
 typedef struct ScrapeTarget
 {
 	UT_hash_handle hh; /* by name, in its job */
-	char *name;		   /* "JOB URL", as in the table targets; without a password */
+	char *name;		   /* "JOB URL" without a password, as in the table targets */
 	char *url;
-	BatchLabel *labels; /* of its series, __name__ among them, by name */
+	BatchLabel *labels; /* labels of its series including __name__, sorted by name */
 	size_t label_count;
-	ScrapeConfig *config; /* that holds … */
+	ScrapeConfig *config; /* a reference; owns … */
 	const ScrapeJob *job;
 	const ProfileKind *profile;
 	TargetState state;
 	uint32_t references;
-	uint32_t finders; /* sets of labels in groups that it stands for */
+	uint32_t finders; /* number of label sets in groups that lead to it */
 	int64_t due_ns;	  /* next scrape, CLOCK_MONOTONIC */
-	size_t heap_at;	  /* place in the schedule; SIZE_MAX: not in it */
-	bool busy;		  /* a request, or a profile that is being decoded */
-	bool late;		  /* it was due while busy: begins when that ends */
-	bool is_slow;	  /* its last request took long: see the fetcher */
-	bool changed;	  /* state is to be stored: it is in a TargetQueue */
+	size_t heap_at;	  /* position in the schedule; SIZE_MAX if not scheduled */
+	bool busy;		  /* a request runs, or a profile is being decoded */
+	bool late;		  /* became due while busy; starts when that ends */
+	bool is_slow;	  /* its last request took long: see fetcher.c */
+	bool changed;	  /* it is in a TargetQueue, because its state is to be stored */
 	struct ScrapeTarget *changed_next;
-	uint64_t skipped;	/* scrapes that were due and left out */
-	bool gone;			/* it is no target any more: its state is the last one */
-	bool is_replaced;	/* another one has its name: its state is not stored any more */
-	int64_t started_us; /* of the request, CLOCK_REALTIME */
+	uint64_t skipped;	/* number of scrapes that were skipped */
+	bool gone;			/* it is not a target any more; its state is final */
+	bool is_replaced;	/* another target has taken its name; its state is not stored any more */
+	int64_t started_us; /* start of the request, CLOCK_REALTIME */
 } ScrapeTarget;
 
-/* Targets whose states are to be stored, in the order in which they changed; each is there once. */
+/* Targets whose states are to be stored, in the order of their changes; each is in it once. */
 typedef struct TargetQueue
 {
 	ScrapeTarget *first;
@@ -64,26 +64,26 @@ typedef struct TargetQueue
 	size_t count;
 } TargetQueue;
 
-/* Has a target's state stored. One that is there already keeps its place. */
+/* Adds a target, unless it is in the queue; then it keeps its place. */
 void target_queue_add(TargetQueue *queue, ScrapeTarget *target);
 
-/* Makes one that was taken, and whose state was not stored, the first again. */
+/* Puts a target back at the front, because its state could not be stored. */
 void target_queue_put_back(TargetQueue *queue, ScrapeTarget *target);
 
-/* Takes out the first one with its reference; NULL if there is none. */
+/* Removes the first target and returns it with its reference; NULL if the queue is empty. */
 ScrapeTarget *target_queue_take(TargetQueue *queue);
 
 typedef enum TargetMade
 {
 	TARGET_MADE,
-	TARGET_DROPPED, /* by a rule */
-	TARGET_INVALID, /* the labels are no target: why is in error */
+	TARGET_DROPPED, /* a rule dropped it */
+	TARGET_INVALID, /* the labels make no target; error contains the reason */
 	TARGET_NO_MEMORY
 } TargetMade;
 
 /*
- * A target of one discovered set of labels and a profile of the job, with one reference. scratch is
- * used and reset.
+ * Makes a target, with one reference, from a discovered label set and a profile of the job. Resets
+ * and uses scratch.
  */
 TargetMade scrape_target_make(ScrapeConfig *config, const ScrapeJob *job,
 							  const ProfileKind *profile, const TargetGroup *group,
@@ -91,7 +91,7 @@ TargetMade scrape_target_make(ScrapeConfig *config, const ScrapeJob *job,
 							  ScrapeTarget **target, char error[HTTP_ERROR_BYTES]);
 void scrape_target_release(ScrapeTarget *target); /* accepts NULL */
 
-/* True where both would be fetched and stored alike. */
+/* Returns whether both would be fetched and stored in the same way. */
 bool scrape_target_equals(const ScrapeTarget *a, const ScrapeTarget *b);
 
 #endif

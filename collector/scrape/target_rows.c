@@ -1,6 +1,6 @@
 /*
  * target_rows.c
- *		Rows of targets into the database.
+ *		Stores rows of targets in the database.
  */
 #include "scrape/target_rows.h"
 
@@ -19,17 +19,17 @@ struct TargetStore
 {
 	char *conninfo;
 	char *scraper;
-	Session session; /* of the thread; so is_marked */
-	bool is_marked;	 /* rows of an earlier run are unknown */
+	Session session; /* of the thread, like is_marked */
+	bool is_marked;	 /* rows of an earlier run have been set to unknown */
 	int stop_fd;
 	pthread_t thread;
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t lock; /* guards everything below */
 	pthread_cond_t changed;
 	TargetRows rows;
 	bool has_rows;
 	bool failed;
 	bool stops;
-	bool has_ended; /* the thread has nothing more to store */
+	bool has_ended; /* the thread has stored everything */
 };
 
 /* --- rows --- */
@@ -103,8 +103,8 @@ target_rows_fini(TargetRows *rows)
 /* --- the thread --- */
 
 /*
- * Gives all rows of this scraper that health: as it starts, those that it still has follow. A row
- * that another scraper has stored since is that one's.
+ * Sets the health of all rows of this scraper. At the start, rows of present targets are stored
+ * afterwards. Rows that another scraper has stored since belong to that one.
  */
 static DbOutcome
 mark_rows(TargetStore *store, const char *health, const char *reason, DbError *error)
@@ -136,8 +136,9 @@ mark_rows(TargetStore *store, const char *health, const char *reason, DbError *e
 }
 
 /*
- * Times of 1970 stand for targets that were not scraped yet. Of two rows of one name the later one
- * counts. Whoever has not scraped a target leaves the row of another scraper that has.
+ * Stores rows. The time 1970-01-01 means that a target was not scraped yet. Of two rows with one
+ * name the later one counts. A row of a target that was not scraped here does not overwrite the row
+ * of another scraper that has scraped it.
  */
 static DbOutcome
 store_rows(TargetStore *store, const TargetRows *rows, DbError *error)
@@ -198,7 +199,7 @@ log_failure(DbOutcome outcome, const DbError *error)
 				  log_text("detail", error->failure.detail));
 }
 
-/* Rows of an earlier run first, if that is still to be done, then the given ones (NULL: none). */
+/* Marks the rows of an earlier run, unless that is done, and then stores rows (NULL for none). */
 static bool
 store_all(TargetStore *store, const TargetRows *rows)
 {
@@ -206,7 +207,7 @@ store_all(TargetStore *store, const TargetRows *rows)
 	DbOutcome outcome = DB_OK;
 
 	if (!store->is_marked)
-		outcome = mark_rows(store, "unknown", "The scraper has been started again", &error);
+		outcome = mark_rows(store, "unknown", "The scraper was restarted", &error);
 	store->is_marked |= outcome == DB_OK;
 	if (outcome == DB_OK && rows != NULL)
 		outcome = store_rows(store, rows, &error);
@@ -214,6 +215,7 @@ store_all(TargetStore *store, const TargetRows *rows)
 	return outcome == DB_OK;
 }
 
+/* Body of the thread. */
 static void *
 store_main(void *argument)
 {
@@ -249,7 +251,7 @@ store_main(void *argument)
 }
 
 static int
-start(TargetStore *store)
+store_start(TargetStore *store)
 {
 	store->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	store->session.connection.wake_fd = store->stop_fd;
@@ -259,7 +261,7 @@ start(TargetStore *store)
 }
 
 static void
-destroy(TargetStore *store)
+store_destroy(TargetStore *store)
 {
 	connection_close(&store->session.connection);
 	target_rows_fini(&store->rows);
@@ -288,9 +290,9 @@ target_store_create(const char *conninfo, const char *scraper, TargetStore **res
 	pthread_condattr_destroy(&attributes);
 	store->conninfo = strdup(conninfo);
 	store->scraper = strdup(scraper);
-	err = start(store);
+	err = store_start(store);
 	if (err != 0)
-		destroy(store);
+		store_destroy(store);
 	else
 		*result = store;
 	return err;
@@ -337,5 +339,5 @@ target_store_free(TargetStore *store, int64_t deadline_ms)
 	pthread_mutex_unlock(&store->lock);
 	(void) eventfd_write(store->stop_fd, 1); /* ends a statement that still runs */
 	pthread_join(store->thread, NULL);
-	destroy(store);
+	store_destroy(store);
 }

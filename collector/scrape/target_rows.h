@@ -1,9 +1,9 @@
 /*
  * target_rows.h
- *		The table profstore.targets: a thread that stores what became of targets.
+ *		The table profstore.targets: a thread that stores the states of targets.
  *
- * It has a connection of its own, so that neither samples nor scrapes wait for it. While the
- * database is away rows wait with the targets, whose last state is all that is kept.
+ * It has its own connection, so that neither samples nor scrapes wait for it. While the database is
+ * away, states stay with their targets; only the last state of each is kept.
  */
 #ifndef COLLECTOR_SCRAPE_TARGET_ROWS_H
 #define COLLECTOR_SCRAPE_TARGET_ROWS_H
@@ -11,9 +11,12 @@
 #include "database/wire.h"
 #include "scrape/target.h"
 
-#define TARGET_ROWS_MAX 10000 /* of one statement */
+#define TARGET_ROWS_MAX 10000 /* rows in one statement */
 
-/* Rows by columns. Build: count, begin, add that often. */
+/*
+ * Rows in columns. Call target_rows_begin() with the count, and then target_rows_add() exactly that
+ * often.
+ */
 typedef struct TargetRows
 {
 	size_t count;
@@ -34,20 +37,20 @@ void target_rows_fini(TargetRows *rows);
 typedef struct TargetStore TargetStore;
 
 /*
- * 0 or -errno; starts the thread, which sets all rows of this scraper to unknown first. Both texts
- * are copied.
+ * Starts the thread, which first sets all rows of this scraper to unknown. Both strings are copied.
+ * 0 or -errno.
  */
 int target_store_create(const char *conninfo, const char *scraper, TargetStore **store);
 
-/* True where it waits for rows; *failed where the last ones were not stored. */
+/* Returns whether the store is idle; *failed means that the last rows were not stored. */
 bool target_store_is_idle(TargetStore *store, bool *failed);
 
-/* Stores rows, which are the store's then. It must be idle. */
+/* Stores rows, which it takes over. The store must be idle. */
 void target_store_put(TargetStore *store, TargetRows *rows);
 
 /*
- * Ends the thread, as soon as it has stored what it has and set all rows of this scraper to
- * unknown, or after deadline_ms. Accepts NULL.
+ * Ends the thread after it has stored its rows and set the rows of this scraper to stopped, or
+ * after deadline_ms. Accepts NULL.
  */
 void target_store_free(TargetStore *store, int64_t deadline_ms);
 

@@ -1,6 +1,6 @@
 /*
  * url.c
- *		Scheme, address, path and parameters put together.
+ *		Builds a URL from scheme, address, path and parameters.
  */
 #include "scrape/url.h"
 
@@ -40,7 +40,7 @@ has_port(const char *address)
 	return address[0] == '[' || strchr(address, ':') == end;
 }
 
-/* The address as it is fetched; an IPv6 address without brackets gets them. */
+/* Returns the address with a port; an IPv6 address gets brackets. */
 static const char *
 complete_address(LabelBuilder *builder, const char *address, const char *scheme)
 {
@@ -69,7 +69,10 @@ put_encoded(FILE *out, const char *text)
 	}
 }
 
-/* A path keeps what paths may have; a query that stands in it too. */
+/*
+ * Writes a path with all characters that paths, and a query within it, may contain; encodes the
+ * others.
+ */
 static void
 put_path(FILE *out, const char *path)
 {
@@ -85,7 +88,7 @@ put_path(FILE *out, const char *path)
 typedef struct Query
 {
 	FILE *out;
-	bool begun; /* a "?" is there */
+	bool begun; /* the "?" has been written */
 } Query;
 
 static void
@@ -109,7 +112,10 @@ find_param(const ScrapeJob *job, const char *name)
 	return NULL;
 }
 
-/* Labels have the first value of each; what a rule removed is not sent, what it added is. */
+/*
+ * Writes the parameters. Labels hold the first value of each: removed labels are not sent, labels
+ * added by rules are.
+ */
 static void
 put_params(Query *query, const LabelBuilder *builder, const ScrapeJob *job)
 {
@@ -127,7 +133,7 @@ put_params(Query *query, const LabelBuilder *builder, const ScrapeJob *job)
 	}
 }
 
-/* A delta is sampled for as long as the interval is, unless the configuration says otherwise. */
+/* Writes the duration of a delta: that of the configuration, or the interval. */
 static void
 put_seconds(Query *query, const ScrapeJob *job, const ProfileKind *profile)
 {
@@ -154,9 +160,9 @@ scrape_make_url(LabelBuilder *builder, const ScrapeJob *job, const ProfileKind *
 	if (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0)
 		snprintf(error, HTTP_ERROR_BYTES, "Scheme \"%.100s\" is neither http nor https", scheme);
 	else if (address[0] == '\0')
-		snprintf(error, HTTP_ERROR_BYTES, "It has no address");
+		snprintf(error, HTTP_ERROR_BYTES, "The label __address__ is empty");
 	else if (strpbrk(address, "/?#@ \t\r\n") != NULL)
-		snprintf(error, HTTP_ERROR_BYTES, "Address \"%.200s\" is no host and port", address);
+		snprintf(error, HTTP_ERROR_BYTES, "Address \"%.200s\" is not a host and port", address);
 	if (error[0] != '\0')
 		return NULL;
 	address = complete_address(builder, address, scheme);

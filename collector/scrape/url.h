@@ -1,6 +1,6 @@
 /*
  * url.h
- *		The URL of a target, from labels.
+ *		Builds a target's URL from labels.
  */
 #ifndef COLLECTOR_SCRAPE_URL_H
 #define COLLECTOR_SCRAPE_URL_H
@@ -9,13 +9,16 @@
 #include "labels/label_builder.h"
 #include "scrape/config.h"
 
-/* "/prefix/path" with one slash between, in the builder's memory; NULL where there is none. */
+/*
+ * Returns "/prefix/path" with one slash in between, in the builder's memory; NULL on out of memory.
+ */
 char *scrape_join_path(LabelBuilder *builder, const char *prefix, const char *path);
 
 /*
- * From __scheme__, __address__, __profile_path__, __param_NAME and the job's parameters, to be
- * freed by the caller. Completes __address__ by a port, and instance. NULL with error set where
- * these make no URL, or without where memory is out.
+ * Builds the URL from __scheme__, __address__, __profile_path__, __param_NAME and the job's
+ * parameters; the caller frees it. Adds a port to __address__ and sets instance if they are
+ * missing. Returns NULL with error set if the labels make no URL; NULL with error "" on out of
+ * memory.
  */
 char *scrape_make_url(LabelBuilder *builder, const ScrapeJob *job, const ProfileKind *profile,
 					  char error[HTTP_ERROR_BYTES]);

@@ -58,7 +58,7 @@ var wrongConfigs = []struct{ name, config, words string }{
 	{"a key twice", "scrape_configs: []\nscrape_configs: []\n", "line 2, column 1: The key is repeated"},
 	{"no YAML", "scrape_configs: [\n", "line 2"},
 	{"a job without a name", "scrape_configs:\n  - scrape_interval: 3s\n", "job_name is missing"},
-	{"two jobs of a name", "scrape_configs: [{job_name: a}, {job_name: a}]", "There is a job named"},
+	{"two jobs of a name", "scrape_configs: [{job_name: a}, {job_name: a}]", `The job name \"a\" is repeated`},
 	{"an empty item", "scrape_configs: [{job_name: a, static_configs: [~]}]", "An item of a list is empty"},
 	{"a timeout below the interval", "scrape_configs: [{job_name: a, scrape_interval: 10s, scrape_timeout: 9s}]", "The timeout must be longer"},
 	{"a duration", "scrape_configs: [{job_name: a, scrape_interval: 10}]", "A duration is expected"},
@@ -178,7 +178,7 @@ scrape_configs:
 	ok(eventually(10, func() bool { return strings.Contains(targets("found", "unknown"), "127.0.0.3") }), "discovery: their rows stay as unknown", targets("found", "unknown"))
 
 	_ = os.WriteFile(s.config, []byte("scrape_configs: [{job_name: found, what: 1}]"), 0o600)
-	ok(eventually(10, func() bool { return strings.Contains(s.log.String(), "keeps the old one") }), "reload: a wrong file is told of", s.log)
+	ok(eventually(10, func() bool { return strings.Contains(s.log.String(), "keeping the old one") }), "reload: a wrong file is told of", s.log)
 	const last = "SELECT max(last_scrape) FROM profstore.targets WHERE labels->>'job' = 'found'"
 	before := value(last)
 	ok(eventually(10, func() bool { return value(last) > before }), "reload: and the old one goes on")

@@ -105,9 +105,9 @@ scrape_configs:
 		return value("SELECT health || ' ' || last_error FROM profstore.targets WHERE labels->>'instance' = '127.0.9.%s:%s'", host, port)
 	}
 	ok(eventually(10, func() bool {
-		return reason("2") == "down Invalid profile: the profile is too old, with samples of 1970-01-01T00:00:10Z"
+		return reason("2") == "down Invalid profile: the profile is too old; it has samples of 1970-01-01T00:00:10Z"
 	}), "faults: a profile of 1970 is refused", reason("2"))
-	ok(strings.HasPrefix(reason("3"), "down Invalid profile: the profile is from the future, with samples of "), "faults: so is one of the future", reason("3"))
+	ok(strings.HasPrefix(reason("3"), "down Invalid profile: the profile is from the future; it has samples of "), "faults: so is one of the future", reason("3"))
 	days := value("SELECT count(*) <= 10 FROM pg_inherits WHERE inhparent = 'profstore.samples'::regclass")
 	ok(days == "t", "faults: a target makes no partitions but those of the last days", value("SELECT count(*) FROM pg_inherits WHERE inhparent = 'profstore.samples'::regclass"))
 	forged := fmt.Sprintf("SELECT string_agg(key || '=' || value, ' ' ORDER BY key) FROM (SELECT DISTINCT key, value FROM profstore.series(), jsonb_each_text(labels) WHERE labels->>'instance' = '127.0.9.5:%s') AS l WHERE key NOT IN ('instance', '__pprof__')", port)
@@ -135,7 +135,7 @@ func testGone() {
 	note(s, false)
 	s = start("gone", "gone_new", "gone@a")
 	ok(is("gone_new", "up gone@a"), "gone: of the renamed job", state("gone_new"), s.log)
-	ok(is("gone_old", "unknown The scraper has been started again gone@a"), "gone: a job that was renamed while its scraper was dead", state("gone_old"))
+	ok(is("gone_old", "unknown The scraper was restarted gone@a"), "gone: a job that was renamed while its scraper was dead", state("gone_old"))
 	other := start("gone_other", "gone_new", "gone@b")
 	ok(is("gone_new", "up gone@b") || is("gone_new", "up gone@a"), "gone: two scrapers of one target", state("gone_new"))
 	ok(s.stop() == 0, "gone: it ends with exit code 0", s.log)

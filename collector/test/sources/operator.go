@@ -110,8 +110,8 @@ func testOperator() {
 	lock.Lock()
 	ok(seen["/x/g?camelCase=1"], "operator (fake API): path, prefix and parameters", seen)
 	lock.Unlock()
-	for name, words := range map[string]string{"shop/taken": "there is a job of that name", "shop/slow": "The timeout must be longer", "shop/thief": "bearerTokenFile", "shop/odd": "The selector is none of labels"} {
-		ok(logged("could not take a ParcaScrapeConfig", "resource="+name, words) == 1, "operator (fake API): what cannot be taken is told: "+name, s.log)
+	for name, words := range map[string]string{"shop/taken": "there is a job of that name", "shop/slow": "The timeout must be longer", "shop/thief": "bearerTokenFile", "shop/odd": "The selector is not a valid label selector"} {
+		ok(logged("could not use a ParcaScrapeConfig", "resource="+name, words) == 1, "operator (fake API): what cannot be taken is told: "+name, s.log)
 	}
 
 	addPod("shop", "p2", "2", "front", "Running")
@@ -125,12 +125,12 @@ func testOperator() {
 	changed["spec"].(object)["scrapeConfig"].(object)["job"] = "renamed"
 	api.set(resources, "shop/api", changed, false)
 	ok(eventually(20, up("renamed", "2")) && targets("costs $1", "up") == "", "operator (fake API): a resource that changes", targets("renamed", "up"), targets("costs $1", "up"), s.log)
-	ok(logged("took a ParcaScrapeConfig", "resource=shop/api") == 2, "operator (fake API): one whose status alone changes is as it was", s.log)
+	ok(logged("using a ParcaScrapeConfig", "resource=shop/api") == 2, "operator (fake API): one whose status alone changes is as it was", s.log)
 	wrong := front()
 	wrong["spec"].(object)["scrapeConfig"].(object)["interval"] = "soon"
 	api.set(resources, "shop/api", wrong, false)
 	ok(eventually(20, func() bool {
-		return logged("could not take a ParcaScrapeConfig", "resource=shop/api", "A duration is expected") == 1
+		return logged("could not use a ParcaScrapeConfig", "resource=shop/api", "A duration is expected") == 1
 	}), "operator (fake API): one that becomes wrong is told of", s.log)
 	before := value("SELECT max(last_scrape) FROM profstore.targets WHERE labels->>'job' = 'renamed'")
 	ok(eventually(10, func() bool {
