@@ -372,7 +372,7 @@ pods_run(const PodsOptions *options)
 	if (result != 0)
 		log_event(LOG_WARNING, MODULE, "the watch of pods remains root",
 				  log_text("detail", strerror(-result)),
-				  log_text("hint", "Give the agent CAP_SETUID, CAP_SETGID and CAP_KILL."));
+				  log_text("hint", "Grant the agent CAP_SETUID, CAP_SETGID and CAP_KILL."));
 	stop_signals_catch(false);
 	code = start(&pods, &failure);
 	if (code == EXIT_OK)

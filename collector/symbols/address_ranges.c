@@ -1,6 +1,6 @@
 /*
  * address_ranges.c
- *		A sorted array, searched by halves and then backwards.
+ *		Keeps ranges in a sorted array; finds one by binary search, then backwards.
  */
 #include "symbols/address_ranges.h"
 
@@ -27,7 +27,10 @@ address_ranges_add(AddressRanges *ranges, uint64_t low, uint64_t high, uint64_t 
 	return 0;
 }
 
-/* By begin; of one begin the longest first, so that going backwards meets the innermost first. */
+/*
+ * Sorts by begin, and ranges of one begin by length, longest first: a search backwards meets the
+ * innermost range first.
+ */
 static int
 compare_ranges(const void *a, const void *b)
 {

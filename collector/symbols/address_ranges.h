@@ -1,6 +1,6 @@
 /*
  * address_ranges.h
- *		Address ranges that may nest or overlap, each with a value; finds the innermost.
+ *		Finds the innermost of address ranges that may nest or overlap; each range has a value.
  */
 #ifndef COLLECTOR_ADDRESS_RANGES_H
 #define COLLECTOR_ADDRESS_RANGES_H
@@ -17,7 +17,7 @@ typedef struct AddressRange
 	uint64_t value;
 } AddressRange;
 
-/* Zeroed at first. */
+/* A zeroed AddressRanges is empty. */
 typedef struct AddressRanges
 {
 	AddressRange *items;
@@ -25,12 +25,15 @@ typedef struct AddressRanges
 	size_t room;
 } AddressRanges;
 
-/* 0 or -ENOMEM. Empty ranges are left out. */
+/* Adds low up to and excluding high. Ignores an empty range. Returns 0 or -ENOMEM. */
 int address_ranges_add(AddressRanges *ranges, uint64_t low, uint64_t high, uint64_t value);
 void address_ranges_sort(AddressRanges *ranges); /* once all are added, before the first search */
 void address_ranges_fini(AddressRanges *ranges);
 
-/* The covering range that begins last and, among those, is shortest. */
+/*
+ * Finds the value of the range that covers an address: of several, the one that begins last, and of
+ * those the shortest. Returns false if no range covers it.
+ */
 bool address_ranges_find(const AddressRanges *ranges, uint64_t address, uint64_t *value);
 
 #endif

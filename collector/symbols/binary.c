@@ -26,7 +26,7 @@ hash_header(const ElfSource *source)
 	return elf_source_read(source, 0, page, size_bytes) ? hash_bytes(0, page, size_bytes) : 0;
 }
 
-/* In hexadecimal; a file's own, or what stands for it. */
+/* Sets the build ID in hexadecimal: the file's own or, if it has none, the hash of file_id.h. */
 static void
 set_build_id(Binary *binary)
 {
@@ -58,9 +58,9 @@ binary_free(Binary *binary)
 	free(binary);
 }
 
-/* Describes the file behind a descriptor, which it takes, also on failure. */
+/* Describes the file of a descriptor. Takes the descriptor, also on failure. */
 static int
-describe(int fd, const FileIdentity *identity, const char *name, Binary **binary)
+binary_describe(int fd, const FileIdentity *identity, const char *name, Binary **binary)
 {
 	ElfSource source = { .fd = fd, .size_bytes = (uint64_t) identity->size_bytes };
 	Binary *made = calloc(1, sizeof(*made));
@@ -93,18 +93,18 @@ describe(int fd, const FileIdentity *identity, const char *name, Binary **binary
 	return 0;
 }
 
-/* Where the file is, and what was found there. */
+/* A probe that opens a binary: where the file is, and the result. */
 typedef struct BinaryProbe
 {
 	Probe probe;
 	char *path;
-	char *otherwise; /* NULL: path is it */
+	char *otherwise; /* NULL: only path */
 	dev_t device;
 	ino_t inode;
 	char *name;
-	bool of_kernel_only; /* files that a program serves are not wanted */
+	bool of_kernel_only; /* do not open files of user-space file systems */
 	int error;
-	Binary *binary; /* NULL: none yet */
+	Binary *binary; /* NULL: not opened */
 } BinaryProbe;
 
 static int
@@ -123,6 +123,10 @@ open_place(const BinaryProbe *probe, struct stat *status, const char **path)
 	return open_file_of_process(probe->otherwise, status);
 }
 
+/*
+ * Opens the file on the probe's thread. If path leads to another file than the expected one, opens
+ * the alternative path.
+ */
 static void
 run_binary(Probe *base)
 {
@@ -143,8 +147,11 @@ run_binary(Probe *base)
 		return;
 	}
 	identity = file_identity_of(&status);
-	probe->error = describe(fd, &identity, probe->name, &probe->binary);
-	/* separate debug files are looked for below the root of the process that the path names */
+	probe->error = binary_describe(fd, &identity, probe->name, &probe->binary);
+	/*
+	 * separate debug files are searched below the root directory of the process whose /proc path
+	 * this is
+	 */
 	if (probe->error != 0)
 		return;
 	probe->binary->root_pid = sscanf(path, "/proc/%u/", &pid) == 1 ? pid : 0;

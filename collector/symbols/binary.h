@@ -1,6 +1,6 @@
 /*
  * binary.h
- *		What is kept of one ELF file that code was sampled in.
+ *		State of one ELF file whose code was sampled.
  */
 #ifndef COLLECTOR_BINARY_H
 #define COLLECTOR_BINARY_H
@@ -18,8 +18,8 @@
 #include "symbols/file_identity.h"
 
 /*
- * Files that may have the same names: containers hold many copies of one library, and what may be
- * is compared before it is believed. Compared by bytes.
+ * Key of files that may be copies of one another: containers hold many copies of one library. Files
+ * of one key are compared byte by byte before they share names. Keys are compared as bytes.
  */
 typedef struct TwinKey
 {
@@ -27,7 +27,10 @@ typedef struct TwinKey
 	uint64_t build_id_bytes;
 	uint64_t size_bytes;
 	uint64_t header_hash; /* of the first page: a stripped copy has other sections */
-	/* debug file and supplement, zeroed for none: names are those of the very same ones alone */
+	/*
+	 * debug file and supplement, zeroed if there is none: copies share names only if these files
+	 * are identical
+	 */
 	FileIdentity debug;
 	FileIdentity alternative;
 } TwinKey;
@@ -35,39 +38,45 @@ typedef struct TwinKey
 typedef struct Binary
 {
 	struct Symbolizer *symbolizer;
-	uint64_t number; /* never used again; twins have that of their leader */
+	/* unique for the life of the process; copies have the number of their leader */
+	uint64_t number;
 	uint32_t references;
 	FileIdentity file_identity;
 	uid_t owner;
 	TwinKey twin_key;
 	UT_hash_handle by_file;
 	UT_hash_handle by_twin_key;
-	uint32_t first_round; /* that it was asked about in (symbol_ask.h); 0: none yet */
-	bool twin_known;	  /* it was looked for since the file was opened */
-	bool is_leader;		  /* others are compared with it */
+	uint32_t first_round; /* of the first question (symbol_ask.h); 0: no question yet */
+	bool twin_known;	  /* a copy was searched since the file was opened */
+	bool is_leader;		  /* copies are compared with this one */
 	char *name;
-	uint32_t root_pid; /* of the process that it was opened from, 0 where not known */
+	uint32_t root_pid; /* of the process that it was opened from; 0: unknown */
 	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1];
 	ElfFile file; /* its descriptor is open while references > 0 */
 	DebugLinks links;
 	DebugFiles debug_files;
-	bool debug_files_known; /* looked for since the file was opened */
-	Stall stall;			/* nobody answered about those */
-	uint8_t table_tries;	/* to keep its symbol table on disk */
-	int64_t plain_until_ns; /* CLOCK_MONOTONIC: the worker failed with its DWARF, or with a name */
-	int64_t pause_until_ns; /* it failed even without */
-	struct Binary *prev;	/* among the idle ones, least recently released first */
+	bool debug_files_known; /* searched since the file was opened */
+	Stall stall;			/* the file system of the debug files did not answer */
+	uint8_t table_tries;	/* attempts to store its symbol table on disk */
+	/* CLOCK_MONOTONIC; until then no DWARF and raw names: the worker failed with them */
+	int64_t plain_until_ns;
+	int64_t pause_until_ns; /* until then no questions: the worker failed without DWARF, too */
+	struct Binary *prev;	/* in the list of idle binaries, least recently released first */
 	struct Binary *next;
 } Binary;
 
 /*
- * Opens and describes a regular file. It has one reference and no number yet. 0; -ENOEXEC where it
- * is none, or no ELF file; -EAGAIN where it does not answer; -errno.
+ * Opens and describes a regular file. The result has one reference and no number yet. Returns 0;
+ * -ENOEXEC if it is no regular file or no ELF file; -EAGAIN if its file system does not answer;
+ * another -errno.
  */
 int binary_create(Patience *patience, const BinaryPlace *place, const char *name, Binary **binary);
-void binary_free(Binary *binary); /* and closes its file, here */
+void binary_free(Binary *binary); /* also closes its file, on this thread */
 
-/* Closes what is open of it; an open descriptor would keep a deleted file's space on disk. */
+/*
+ * Closes the files of a binary that stays known: an open descriptor keeps the space of a deleted
+ * file allocated.
+ */
 void binary_close(Binary *binary, Patience *patience);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * binary_place.h
- *		Where the file of a binary is.
+ *		Location of a binary's file.
  */
 #ifndef COLLECTOR_BINARY_PLACE_H
 #define COLLECTOR_BINARY_PLACE_H
@@ -10,11 +10,12 @@
 
 typedef struct BinaryPlace
 {
-	const char *path;	   /* that this process can open, such as /proc/PID/root/…; "": none */
-	const char *otherwise; /* NULL; else the path to take where that leads to another file than … */
-	dev_t device;		   /* … this one */
+	const char *path; /* path that this process can open, such as /proc/PID/root/…; "": none */
+	/* path to open if the first one leads to another file than device and inode; or NULL */
+	const char *otherwise;
+	dev_t device; /* of the expected file */
 	ino_t inode;
-	uint64_t owner; /* who pays if it does not answer (process/owner.h); 0: not known */
+	uint64_t owner; /* charged if its file system does not answer (process/owner.h); 0: unknown */
 } BinaryPlace;
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * debug_files.c
- *		Finds separate debug files.
+ *		Searches separate debug files.
  *
- * A container's file system belongs to whoever runs in it: paths are resolved inside of its root,
- * so that a link cannot lead to the host's files, and only regular files are read. It may not
- * answer either, so all of this is done by a thread that can be left behind. What needs the worker,
- * a checksum, is left to the caller's thread.
+ * The file system of a container belongs to the processes in it. Therefore paths are resolved below
+ * its root, so that a link cannot lead to a file of the host, and only regular files are opened.
+ * The file system may not answer, so the search runs on a thread that can be abandoned. The
+ * caller's thread asks the symbol worker for checksums.
  */
 #include "symbols/debug_files.h"
 
@@ -19,19 +19,19 @@
 #include "files/open_file.h"
 
 #define WAIT_NS	   UINT64_C(1000000000)
-#define ROOTS	   2 /* the process's, the host's */
+#define ROOTS	   2 /* the process's root and the host's */
 #define FOUND_MANY (ROOTS * 3)
 
-/* A file that may be the right one. */
+/* A candidate for the debug file. */
 typedef struct Found
 {
 	ElfFile file;
 	FileIdentity identity;
 	DebugLinks links;
-	bool proven; /* else its checksum tells */
+	bool proven; /* by its build ID; otherwise its checksum must match */
 } Found;
 
-/* One search; all that it needs is its own, since who asked may have gone on. */
+/* One search. It owns all its data, because the caller may have given up waiting. */
 typedef struct Search
 {
 	Probe probe;
@@ -41,16 +41,16 @@ typedef struct Search
 	uid_t owner;
 	char *name;
 	char *directory;
-	ElfBuildId build_id; /* of what is looked for */
-	char *link;			 /* NULL: by build ID alone */
+	ElfBuildId build_id; /* wanted build ID */
+	char *link;			 /* NULL: search by build ID only */
 	int root_fds[ROOTS];
 	int root_count;
-	int foreign_fd; /* of the process's root among them; -1: none */
+	int foreign_fd; /* the descriptor in root_fds of the process's root; -1: none */
 	Found found[FOUND_MANY];
 	uint32_t count;
 } Search;
 
-/* .gnu_debuglink: name, NUL, padding to 4 bytes, checksum. The name is no path. */
+/* Reads .gnu_debuglink: name, NUL, padding to 4 bytes, checksum. A name with a slash is refused. */
 static void
 read_link(DebugLinks *links, const ElfFile *file)
 {
@@ -70,7 +70,8 @@ read_link(DebugLinks *links, const ElfFile *file)
 }
 
 /*
- * .gnu_debugaltlink: path, NUL, build ID of the supplement that dwz made for several debug files.
+ * Reads .gnu_debugaltlink: the path of the supplement that dwz made for several debug files, NUL,
+ * its build ID.
  */
 static void
 read_alternative(DebugLinks *links, const ElfFile *file)
@@ -107,7 +108,10 @@ debug_links_fini(DebugLinks *links)
 	*links = (DebugLinks){ 0 };
 }
 
-/* Has it another build ID than the wanted one, or none and nothing else that tells? */
+/*
+ * Returns true if a file has another build ID than the wanted one, or has none and there is no
+ * checksum to compare.
+ */
 static bool
 is_another(const Search *search, const ElfFile *file, bool *proven)
 {
@@ -121,8 +125,9 @@ is_another(const Search *search, const ElfFile *file, bool *proven)
 }
 
 /*
- * A process may have mounted what it likes over its directories, while others map the same binary.
- * Only who could write the binary itself says what is in it.
+ * Checks whether a file below a process's root may be trusted. A process can mount other files over
+ * its directories while other processes map the same binary, so a file counts only if a user who
+ * can write the binary can write it.
  */
 static bool
 counts_there(const Search *search, int root_fd, const struct stat *status)
@@ -132,7 +137,10 @@ counts_there(const Search *search, int root_fd, const struct stat *status)
 			(status->st_uid == search->owner || status->st_uid == 0));
 }
 
-/* Notes the file at a path where it may be the right one; true where it is. */
+/*
+ * Adds the file of a path to the candidates if it may be the wanted one. Returns true if its build
+ * ID proves it.
+ */
 static bool
 try_path(Search *search, int root_fd, const char *path)
 {
@@ -158,7 +166,7 @@ try_path(Search *search, int root_fd, const char *path)
 	return false;
 }
 
-/* DIR/.build-id/xx/yyyy.debug */
+/* Tries DIR/.build-id/xx/yyyy.debug. */
 static bool
 try_build_id(Search *search, int root_fd)
 {
@@ -175,6 +183,7 @@ try_build_id(Search *search, int root_fd)
 	return try_path(search, root_fd, path);
 }
 
+/* Tries the three places of a file that .gnu_debuglink names. */
 static bool
 try_link(Search *search, int root_fd)
 {
@@ -197,12 +206,13 @@ try_link(Search *search, int root_fd)
 	return try_path(search, root_fd, path);
 }
 
+/* Searches the debug file: by build ID below each root, then by name. */
 static void
 find_debug_file(Search *search)
 {
 	char *link = search->link;
 
-	/* what stands there has to bear the build ID */
+	/* at these paths only a file with the build ID counts */
 	search->link = NULL;
 	for (int i = 0; i < search->root_count; i++)
 	{
@@ -246,7 +256,10 @@ run_search(Probe *probe)
 		close(search->root_fds[i]);
 }
 
-/* patience: as what is open may wait; NULL: here it may. */
+/*
+ * Closes a candidate. patience: closes on another thread if closing may block; NULL: closes on this
+ * one.
+ */
 static void
 end_search(Search *search, Patience *patience)
 {
@@ -267,13 +280,14 @@ end_search(Search *search, Patience *patience)
 	free(search);
 }
 
+/* Frees a search, with the files that nobody took. */
 static void
 discard_search(Probe *probe)
 {
 	end_search((Search *) probe, NULL);
 }
 
-/* What a search is for. */
+/* Parameters of a search. */
 typedef struct Quest
 {
 	void (*find)(Search *search);
@@ -282,9 +296,9 @@ typedef struct Quest
 	const char *link; /* NULL: none */
 } Quest;
 
-/* 0 with a search that has ended, -EAGAIN, -ENOMEM. */
+/* Runs a search. Returns 0 with the finished search, -EAGAIN or -ENOMEM. */
 static int
-search(const Quest *quest, const DebugPlaces *places, Search **result)
+start_search(const Quest *quest, const DebugPlaces *places, Search **result)
 {
 	Search *made = calloc(1, sizeof(*made));
 
@@ -314,12 +328,12 @@ search(const Quest *quest, const DebugPlaces *places, Search **result)
 }
 
 /*
- * Takes the first one that is proven, or has the checksum; its file is the caller's then. 0 also if
- * there is none; -EINPROGRESS if a checksum is not known yet.
+ * Takes the first candidate that is proven or has the checksum; its file belongs to the caller.
+ * Returns 0, also if there is none; -EINPROGRESS or -EAGAIN if a checksum is not known yet.
  */
 static int
-choose(Search *searched, const DebugPlaces *places, uint32_t checksum, ElfFile *file,
-	   FileIdentity *identity, DebugLinks *links)
+choose_found(Search *searched, const DebugPlaces *places, uint32_t checksum, ElfFile *file,
+			 FileIdentity *identity, DebugLinks *links)
 {
 	for (uint32_t i = 0; i < searched->count; i++)
 	{
@@ -349,15 +363,20 @@ open_debug_file(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces 
 {
 	const Quest quest = { find_debug_file, wanted->build_id, places->name, wanted->links->link };
 	Search *searched;
-	int err = search(&quest, places, &searched);
+	int err = start_search(&quest, places, &searched);
 
 	if (err != 0)
 		return err;
-	err = choose(searched, places, wanted->links->checksum, &files->debug, &files->identity, links);
+	err = choose_found(searched, places, wanted->links->checksum, &files->debug, &files->identity,
+					   links);
 	end_search(searched, places->patience);
 	return err;
 }
 
+/*
+ * Opens the supplement of the file that has DWARF, by the build ID or absolute path that the file
+ * names.
+ */
 static int
 open_supplement(DebugFiles *files, const DebugLinks *links, const DebugPlaces *places)
 {
@@ -369,10 +388,10 @@ open_supplement(DebugFiles *files, const DebugLinks *links, const DebugPlaces *p
 
 	if (links->alternative == NULL)
 		return 0;
-	err = search(&quest, places, &searched);
+	err = start_search(&quest, places, &searched);
 	if (err != 0)
 		return err;
-	err = choose(searched, places, 0, &file, &files->alt_identity, &none);
+	err = choose_found(searched, places, 0, &file, &files->alt_identity, &none);
 	if (file.source.fd >= 0)
 	{
 		files->alt_fd = file.source.fd;

@@ -1,7 +1,6 @@
 /*
  * debug_files.h
- *		What belongs to a binary but lies elsewhere: its separate debug file, that one's supplement
- *		(dwz).
+ *		Finds a binary's separate debug file and the supplement of its DWARF (dwz).
  */
 #ifndef COLLECTOR_DEBUG_FILES_H
 #define COLLECTOR_DEBUG_FILES_H
@@ -12,7 +11,7 @@
 #include "symbols/elf_file.h"
 #include "symbols/file_identity.h"
 
-/* What a file says of where the rest is. */
+/* References of a binary to its debug files. */
 typedef struct DebugLinks
 {
 	char *link; /* name in .gnu_debuglink; NULL: none */
@@ -21,11 +20,11 @@ typedef struct DebugLinks
 	ElfBuildId alternative_id;
 } DebugLinks;
 
-/* Ended by debug_links_fini, which also accepts a zeroed one. */
+/* Reads the references. debug_links_fini() frees them; it also accepts zeroed links. */
 void debug_links_read(DebugLinks *links, const ElfFile *file);
 void debug_links_fini(DebugLinks *links);
 
-/* What belongs to it is looked for. */
+/* Describes the binary whose debug files are wanted. */
 typedef struct DebugWanted
 {
 	const ElfBuildId *build_id;
@@ -33,18 +32,18 @@ typedef struct DebugWanted
 	bool has_dwarf;
 } DebugWanted;
 
-/* Where to look. */
+/* Describes where to search. */
 typedef struct DebugPlaces
 {
 	Patience *patience;	   /* with the file systems there */
-	uint32_t root_pid;	   /* a process whose root directory is looked into first; 0: none */
-	const char *name;	   /* the binary's path in there */
-	dev_t device;		   /* where the binary is, and … */
-	uid_t owner;		   /* … whose it is */
-	const char *directory; /* such as /usr/lib/debug, in there and on the host */
+	uint32_t root_pid;	   /* process whose root directory is searched first; 0: none */
+	const char *name;	   /* path of the binary below that root */
+	dev_t device;		   /* of the binary */
+	uid_t owner;		   /* of the binary */
+	const char *directory; /* such as /usr/lib/debug; below that root and on the host */
 	/*
-	 * 0 if a file has this CRC-32, which may be a large one; -EINPROGRESS, -EAGAIN if that is not
-	 * known yet
+	 * Returns 0 if the file has this CRC-32; -EBADMSG if not; -EINPROGRESS or -EAGAIN if that is
+	 * not known yet. The file may be large.
 	 */
 	int (*compare_checksum)(void *context, int fd, const FileIdentity *identity, uint32_t checksum);
 	void *context;
@@ -52,20 +51,22 @@ typedef struct DebugPlaces
 
 typedef struct DebugFiles
 {
-	ElfFile debug;		   /* source.fd -1 where there is none */
+	ElfFile debug;		   /* source.fd is -1 if there is none */
 	int alt_fd;			   /* supplement of the file with DWARF, or -1 */
 	FileIdentity identity; /* of debug, zeroed if there is none */
 	FileIdentity alt_identity;
 } DebugFiles;
 
 /*
- * Looks for a binary's files, in the order of GDB: by build ID, then by the name in .gnu_debuglink
- * beside the binary, in .debug beside it, and under directory. A file by name must have the same
- * build ID or, without one, the checksum of the link. Below a process's root a file counts only if
- * whoever could write the binary could write it, too: it is on the same device, and of the same
- * owner or root. Nothing found is no error. 0; -EAGAIN if a file system does not answer;
- * -EINPROGRESS if a checksum is to be asked for again; -ENOMEM. Ended by debug_files_close, which
- * also accepts what DEBUG_FILES_NONE made.
+ * Searches in GDB's order: by build ID, then by the name of .gnu_debuglink beside the binary, in
+ * .debug beside it, and under the directory. A file found by name must have the same build ID or,
+ * if it has none, the checksum of the link. A file below a process's root must be on the binary's
+ * device and belong to the binary's owner or root, because a process can mount other files over its
+ * directories.
+ *
+ * A search without result succeeds. Returns 0; -EAGAIN if a file system does not answer;
+ * -EINPROGRESS if the search must be repeated for a checksum; -ENOMEM. debug_files_close() closes
+ * the files; it also accepts DEBUG_FILES_NONE.
  */
 int debug_files_open(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces *places);
 void debug_files_close(DebugFiles *files, Patience *patience);

@@ -1,10 +1,10 @@
 /*
  * dwarf_lines.c
- *		Reads the line tables of units by libdw and keeps what is asked for.
+ *		Reads line tables of units with libdw.
  *
- * A row is kept where file or line change. An address between two rows has those of the first, and
- * of rows of one address the last counts, as libdw's own search has it. Behind the end of a
- * sequence nothing is known until the next one begins.
+ * A row is kept where file or line changes. An address between two rows has the file and line of
+ * the first; of several rows at one address the last counts, as in libdw's search. After the end of
+ * a sequence nothing is known until the next one begins.
  */
 #include "symbols/dwarf_lines.h"
 
@@ -17,17 +17,17 @@
 
 #define ADDRESS_BITS 48
 #define FILE_MAX	 UINT16_MAX
-#define NO_FILE		 (FILE_MAX - 1) /* a number that does not fit or means no file */
-#define END			 FILE_MAX		/* behind the end of a sequence */
+#define NO_FILE		 (FILE_MAX - 1) /* stands for numbers that do not fit and rows without a file */
+#define END			 FILE_MAX		/* file number of the row at the end of a sequence */
 
 typedef struct Unit
 {
 	Dwarf_Off offset;	/* of its DIE */
 	uint64_t *places;	/* address << 16 | number of the file, in order */
-	int32_t *line_nums; /* beside them */
+	int32_t *line_nums; /* of the row of the same index */
 	size_t row_count;
 	bool rows_read;
-	const char **paths; /* by number */
+	const char **paths; /* by file number */
 	size_t path_count;
 } Unit;
 
@@ -37,7 +37,7 @@ struct DwarfLines
 	Budget budget; /* counts only */
 	Arena arena;   /* of paths */
 	Table paths;   /* of const char *, each once */
-	Table units;   /* of Unit */
+	Table units;   /* by offset */
 };
 
 int
@@ -81,9 +81,9 @@ path_equal(const void *item, const void *key)
 	return strcmp(*(const char *const *) item, key) == 0;
 }
 
-/* The one copy of a path; NULL when memory is out. */
+/* Returns the only copy of a path; NULL if out of memory. */
 static const char *
-intern(DwarfLines *lines, const char *path)
+intern_path(DwarfLines *lines, const char *path)
 {
 	size_t size_bytes = strlen(path) + 1;
 	uint64_t hash = hash_bytes(lines->paths.seed, path, size_bytes);
@@ -110,12 +110,12 @@ keep_paths(DwarfLines *lines, Unit *unit, Dwarf_Files *files, size_t count)
 	{
 		const char *path = dwarf_filesrc(files, i, NULL, NULL);
 
-		unit->paths[i] = path != NULL ? intern(lines, path) : NULL;
+		unit->paths[i] = path != NULL ? intern_path(lines, path) : NULL;
 	}
 	unit->path_count = unit->paths != NULL ? count : 0;
 }
 
-/* What a row of libdw says: file and line from its address on. False where it cannot be kept. */
+/* Converts a row of libdw to our form. Returns false if the row cannot be kept. */
 static bool
 read_row(Dwarf_Line *row, uint64_t *place, int32_t *line_num)
 {
@@ -148,6 +148,7 @@ shrink_rows(Unit *unit)
 		unit->line_nums = line_nums;
 }
 
+/* Keeps the rows of a unit at which file or line changes. */
 static void
 keep_rows(Unit *unit, Dwarf_Lines *rows, size_t count)
 {
@@ -176,7 +177,7 @@ keep_rows(Unit *unit, Dwarf_Lines *rows, size_t count)
 	shrink_rows(unit);
 }
 
-/* Reads a unit's table: its files, and its rows where they are wanted. */
+/* Reads the files of a unit's table, and its rows if they are wanted. */
 static void
 read_unit(DwarfLines *lines, Unit *unit, bool with_rows)
 {
@@ -203,7 +204,7 @@ unit_equal(const void *item, const void *key)
 	return ((const Unit *) item)->offset == *(const Dwarf_Off *) key;
 }
 
-/* The unit, read as far as it is wanted; NULL when memory is out. */
+/* Returns the unit, and reads as much of it as is wanted; NULL if out of memory. */
 static Unit *
 find_unit(DwarfLines *lines, Dwarf_Off offset, bool with_rows)
 {
@@ -226,9 +227,9 @@ find_unit(DwarfLines *lines, Dwarf_Off offset, bool with_rows)
 	return unit;
 }
 
-/* The last row at or before an address; false where there is none. */
+/* Finds the last row at or before an address. Returns false if there is none. */
 static bool
-search(const Unit *unit, Dwarf_Addr address, size_t *row)
+unit_search(const Unit *unit, Dwarf_Addr address, size_t *row)
 {
 	size_t low = 0;
 	size_t high = unit->row_count;
@@ -254,7 +255,7 @@ dwarf_lines_find(DwarfLines *lines, Dwarf_Off offset, Dwarf_Addr address, const 
 	uint16_t number;
 	size_t row;
 
-	if (unit == NULL || !search(unit, address, &row))
+	if (unit == NULL || !unit_search(unit, address, &row))
 		return false;
 	number = (uint16_t) unit->places[row];
 	if (number == END)

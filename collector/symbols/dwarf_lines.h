@@ -1,12 +1,12 @@
 /*
  * dwarf_lines.h
- *		Line tables of one file's DWARF in little memory: from an address to file and line.
+ *		Compact line tables of a file's DWARF: from an address to file and line.
  *
- * libdw keeps 100 bytes a row for as long as a file is open. Here a unit's table is read by a libdw
- * session of its own, which is closed at once; what stays is 12 bytes for each change of file or
- * line, and each file's name once.
+ * libdw keeps 100 bytes per row while a file is open. Here a separate libdw session reads the table
+ * of one unit and is closed again. What stays are 12 bytes for each change of file or line, and
+ * each path once.
  *
- * Only the worker uses it, as dwarf_session.h.
+ * Only the worker process uses it.
  */
 #ifndef COLLECTOR_DWARF_LINES_H
 #define COLLECTOR_DWARF_LINES_H
@@ -17,18 +17,19 @@
 
 typedef struct DwarfLines DwarfLines;
 
-/* Of one ELF file, which must stay open. 0 or -ENOMEM. */
+/* Creates empty tables of an ELF file, which must stay open. Returns 0 or -ENOMEM. */
 int dwarf_lines_create(Elf *elf, DwarfLines **lines);
 void dwarf_lines_free(DwarfLines *lines); /* accepts NULL */
 
 /*
- * Path and line of an address by the table of the unit whose DIE has this offset; false where it
- * has none. The path is as the table has it, "" where unknown, and holds until all is freed.
+ * Finds path and line of an address in the table of a unit, given by the offset of its DIE. Returns
+ * false if the table has none. The path is as the table has it, "" if unknown, and valid until
+ * dwarf_lines_free().
  */
 bool dwarf_lines_find(DwarfLines *lines, Dwarf_Off unit, Dwarf_Addr address, const char **path,
 					  int *line);
 
-/* Path of a file by its number in the unit's table; NULL where the table has no such number. */
+/* Returns the path of a file by its number in the unit's table; NULL if there is no such number. */
 const char *dwarf_lines_path(DwarfLines *lines, Dwarf_Off unit, Dwarf_Word number);
 
 #endif

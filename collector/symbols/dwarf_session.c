@@ -1,11 +1,11 @@
 /*
  * dwarf_session.c
- *		Address to frames by libdw.
+ *		Finds frames of an address with libdw.
  *
- * libdw can find scopes by itself, but walks a whole unit for each address and trusts
- * .debug_aranges, which objects of some compilers lack. So two indexes of ranges are made here:
- * units of a file when it is opened, functions of a unit when it is first asked for. Only the
- * inlined calls of one function are then walked. Line tables are read by dwarf_lines.
+ * libdw can find scopes itself, but it walks a whole unit for each address and relies on
+ * .debug_aranges, which some compilers do not write. Therefore two indexes of ranges are built
+ * here: units of a file when it is opened, functions of a unit at its first lookup. Only the
+ * inlined calls of one function are then walked. dwarf_lines reads the line tables.
  */
 #include "symbols/dwarf_session.h"
 
@@ -22,15 +22,15 @@
 #include "symbols/address_ranges.h"
 #include "symbols/dwarf_lines.h"
 
-#define DIE_DEPTH_MAX	 128 /* nested scopes; deeper ones are left out */
+#define DIE_DEPTH_MAX	 128 /* nested scopes; deeper ones are ignored */
 #define INLINE_DEPTH_MAX 256
 
 static const DwarfFrame no_frame = { .name = "", .directory = "", .filename = "" };
 
 typedef struct Unit
 {
-	Dwarf_Die die;	   /* with the line table */
-	Dwarf_Die content; /* with the functions: in another file where DWARF is split */
+	Dwarf_Die die;	   /* has the line table */
+	Dwarf_Die content; /* has the functions; in another file for split DWARF */
 	bool indexed;
 	AddressRanges functions; /* values: offsets of DIEs */
 } Unit;
@@ -53,8 +53,8 @@ struct DwarfSession
 };
 
 /*
- * Linkers leave DWARF of discarded functions at addresses near 0, which must not hide what really
- * is there.
+ * Checks whether a range lies in executable code. Linkers leave the DWARF of discarded functions at
+ * addresses near 0, where it must not hide the real functions.
  */
 static bool
 is_code(const DwarfSession *session, uint64_t address)
@@ -101,7 +101,7 @@ add_die_ranges(DwarfSession *session, Dwarf_Die *die, AddressRanges *ranges, uin
 	return err;
 }
 
-/* Whether scopes with code can lie inside of a DIE. */
+/* Returns true if scopes with code can lie inside of a DIE. */
 static bool
 holds_functions(int tag)
 {
@@ -122,6 +122,7 @@ holds_functions(int tag)
 	}
 }
 
+/* Adds the functions below a DIE to the unit's index. */
 static int
 index_functions(DwarfSession *session, Unit *unit, Dwarf_Die *parent, int depth)
 {
@@ -156,6 +157,7 @@ index_unit(DwarfSession *session, Unit *unit)
 	return err;
 }
 
+/* Adds a unit with its ranges to the session's index. */
 static int
 add_unit(DwarfSession *session, const Dwarf_Die *die, const Dwarf_Die *content)
 {
@@ -179,7 +181,7 @@ add_unit(DwarfSession *session, const Dwarf_Die *die, const Dwarf_Die *content)
 	if (err != 0 || any)
 		return err;
 
-	/* a unit that does not tell its ranges: those of its functions */
+	/* a unit without ranges of its own has the ranges of its functions */
 	err = index_unit(session, unit);
 	for (size_t i = 0; i < unit->functions.count && err == 0; i++)
 		err = address_ranges_add(&session->ranges, unit->functions.items[i].low,
@@ -187,6 +189,7 @@ add_unit(DwarfSession *session, const Dwarf_Die *die, const Dwarf_Die *content)
 	return err;
 }
 
+/* Indexes all units of the file. */
 static int
 index_units(DwarfSession *session)
 {
@@ -207,7 +210,7 @@ index_units(DwarfSession *session)
 	return err;
 }
 
-/* Bytes that a debug section unpacks to by its own header; 0 if it is not compressed. */
+/* Returns the size of an unpacked debug section from its header; 0 if it is not compressed. */
 static uint64_t
 unpacked_size(Elf_Scn *section, const GElf_Shdr *header, const char *name)
 {
@@ -228,8 +231,8 @@ unpacked_size(Elf_Scn *section, const GElf_Shdr *header, const char *name)
 }
 
 /*
- * Takes from the room what libdw will unpack of a file as it opens it: all compressed sections that
- * hold debug information. False if that does not fit.
+ * Subtracts from the room what libdw unpacks when it opens a file: all compressed sections with
+ * debug information. Returns false if they do not fit.
  */
 static bool
 fits_unpacked(Elf *elf, uint64_t *room_bytes)
@@ -256,7 +259,7 @@ fits_unpacked(Elf *elf, uint64_t *room_bytes)
 	return true;
 }
 
-/* Opens what there is of both files. 0, -EFBIG or -ENODATA. */
+/* Opens libdw sessions of the file and its supplement. Returns 0, -EFBIG or -ENODATA. */
 static int
 open_files(DwarfSession *session, uint64_t unpacked_max)
 {
@@ -344,7 +347,7 @@ give_back_file(Elf *elf)
 	size_t length = 0;
 	char *bytes = elf != NULL ? elf_rawfile(elf, &length) : NULL;
 
-	/* a mapped file begins a page; one that libelf had to read instead is memory that must stay */
+	/* a mapping begins at a page; other pointers are memory that libelf allocated and must stay */
 	if (bytes != NULL && (uintptr_t) bytes % page_bytes == 0)
 		(void) madvise(bytes, length, MADV_DONTNEED);
 }
@@ -357,7 +360,8 @@ dwarf_session_give_back(DwarfSession *session)
 }
 
 /*
- * Sets a frame's path, which is relative where the unit's line table has it so; unit is its DIE.
+ * Sets a frame's path. unit is the DIE of the unit, whose directory applies if the path is
+ * relative.
  */
 static void
 set_path(DwarfFrame *frame, Dwarf_Die *unit, const char *path)
@@ -376,9 +380,9 @@ set_path(DwarfFrame *frame, Dwarf_Die *unit, const char *path)
 }
 
 /*
- * Sets a frame's path to the file whose number an attribute holds. The table of files is that of
- * the attribute's unit, which is another one where a function comes from elsewhere (link-time
- * optimization). dwarf_decl_file does as much, but aborts on split units.
+ * Sets a frame's path to the file whose number an attribute holds. The file table is that of the
+ * attribute's unit, which can differ from the function's after link-time optimization.
+ * dwarf_decl_file() does this too, but aborts on split units.
  */
 static void
 set_path_by_number(const DwarfSession *session, DwarfFrame *frame, Dwarf_Attribute *attribute)
@@ -409,8 +413,8 @@ attribute_string(Dwarf_Die *die, unsigned int name)
 }
 
 /*
- * Whether the linker's names differ from those in the source, so that a function without the former
- * is not fully named.
+ * Returns true for languages whose linkage names differ from the names in the source: a function
+ * without a linkage name is then not fully named.
  */
 static bool
 is_mangling_language(Dwarf_Die *die)
@@ -436,7 +440,7 @@ is_mangling_language(Dwarf_Die *die)
 }
 
 /*
- * Fills in what a function or an inlined copy of it says about itself; filename and line are there
+ * Sets names and start line of a function or an inlined copy of it; filename and line are set
  * already.
  */
 static void
@@ -455,8 +459,8 @@ describe_function(const DwarfSession *session, Dwarf_Die *die, DwarfFrame *frame
 		name == NULL || (frame->linkage_name == NULL && is_mangling_language(die));
 
 	/*
-	 * a start line is about the frame's file, which is another one where code was included into the
-	 * function
+	 * the start line counts only if the function's file is the frame's: the line may be from an
+	 * included file
 	 */
 	if (dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) != NULL)
 		set_path_by_number(session, &declared, &attribute);
@@ -466,7 +470,7 @@ describe_function(const DwarfSession *session, Dwarf_Die *die, DwarfFrame *frame
 		frame->start_line = line;
 }
 
-/* Looks for inlined calls around an address, outermost first. */
+/* A search of inlined calls around an address, outermost first. */
 typedef struct InlineWalk
 {
 	Dwarf_Addr address;
@@ -475,8 +479,8 @@ typedef struct InlineWalk
 } InlineWalk;
 
 /*
- * The child that covers the address and may hold inlined calls. Blocks that say nothing about their
- * addresses are entered where nothing better is found.
+ * Finds the child DIE that covers the address and may hold inlined calls. Blocks without addresses
+ * are searched if no other child covers it.
  */
 static bool
 covering_child(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *found)
@@ -552,8 +556,8 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 	}
 
 	/*
-	 * from the innermost out: each call tells where the next frame stands; too many: the middle
-	 * ones go
+	 * from the innermost frame outwards: each call site gives the line of the next frame; if there
+	 * are too many, the middle ones are dropped
 	 */
 	walk_inlined(&walk, &function);
 	for (int i = walk.count - 1; i >= 0; i--)

@@ -1,9 +1,9 @@
 /*
  * dwarf_session.h
- *		One file's DWARF, open in the worker process: functions, inlined calls and lines at an
+ *		DWARF of one file, open in the worker process: functions, inlined calls and lines of an
  *		address.
  *
- * Only the worker uses it: libdw trusts files more than a collector may.
+ * Only the worker uses it, because libdw does not check files as strictly as the collector needs.
  */
 #ifndef COLLECTOR_DWARF_SESSION_H
 #define COLLECTOR_DWARF_SESSION_H
@@ -16,29 +16,30 @@ typedef struct DwarfSession DwarfSession;
 
 typedef struct DwarfFrame
 {
-	const char *name;		  /* "" where DWARF knows lines but no function, as for assembly */
-	const char *linkage_name; /* mangled; NULL where the name is not */
-	const char *directory;	  /* of the compilation, where filename is relative to it; else "" */
+	const char *name;		  /* "" if DWARF has lines but no function, as for assembly */
+	const char *linkage_name; /* mangled; NULL if the name is not mangled */
+	const char *directory;	  /* of the compilation, if filename is relative to it; otherwise "" */
 	const char *filename;
 	int32_t start_line;
 	int32_t line;
-	bool needs_symbol; /* the symbol table may name it better */
+	bool needs_symbol; /* the symbol table may have a better name */
 } DwarfFrame;
 
 /*
- * Takes both descriptors, also on failure; alt_fd is that of the supplementary file
- * (.gnu_debugaltlink) or -1. 0; -ENODATA if the file has no DWARF that can be read; -EFBIG if what
- * is compressed of it would unpack to more than unpacked_max bytes; -ENOMEM.
+ * Opens a file. Takes both descriptors, also on failure; alt_fd is the supplementary file
+ * (.gnu_debugaltlink) or -1. Returns 0; -ENODATA if the file has no readable DWARF; -EFBIG if its
+ * compressed sections would take more than unpacked_max bytes; -ENOMEM.
  */
 int dwarf_session_open(int fd, int alt_fd, size_t unpacked_max, DwarfSession **session);
 void dwarf_session_close(DwarfSession *session); /* accepts NULL */
 
-/* Gives back the pages of the files; they are read again as needed. */
+/* Releases the pages of the mapped files; later lookups read them again. */
 void dwarf_session_give_back(DwarfSession *session);
 
 /*
- * Frames at an ELF virtual address, innermost first, at most max; strings hold until the session is
- * closed. Returns their number, 0 where DWARF does not cover the address, -ENOMEM.
+ * Finds the frames of an ELF virtual address, innermost first, at most max. Strings are valid until
+ * the session is closed. Returns the number of frames, 0 if DWARF does not cover the address, or
+ * -ENOMEM.
  */
 int dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames, int max);
 

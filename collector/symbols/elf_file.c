@@ -1,11 +1,12 @@
 /*
  * elf_file.c
- *		Notes and tables of an ELF file.
+ *		Reads headers, notes and tables of an ELF file.
  *
- * 1. elf_headers_read: our byte order, counts within limits.
- * 2. read_segments: executable ones, and the build ID among the notes.
- * 3. read_sections: symbol tables, and by name what stubs, debug links and debug data need.
- * 4. Later, what is asked for: symbols and strings in pieces, at the places noted above.
+ *   1. elf_headers_read() checks byte order and limits of counts.
+ *   2. read_segments() reads executable segments, and the build ID from the notes.
+ *   3. read_sections() reads symbol tables, and by their names the sections for stubs, debug links
+ *      and debug data.
+ *   4. Symbols and strings are read in pieces when needed.
  */
 #include "symbols/elf_file.h"
 
@@ -17,6 +18,7 @@
 #define ELF_CODE_KEPT_MAX 1024 /* executable segments, and executable sections */
 #define ELF_READ_SYMBOLS  256
 
+/* Reads the executable segments, and the build ID from notes. */
 static int
 read_segments(ElfFile *file, ElfHeaders *headers)
 {
@@ -53,7 +55,7 @@ read_segments(ElfFile *file, ElfHeaders *headers)
 	return 0;
 }
 
-/* A symbol table and its strings, where both lie inside of the file. */
+/* Sets a symbol table and its strings if both lie inside of the file. */
 static void
 note_symbols(ElfFile *file, ElfHeaders *headers, const Elf64_Shdr *section)
 {
@@ -105,7 +107,7 @@ note_code(ElfFile *file, const char *name, const Elf64_Shdr *section)
 	};
 }
 
-/* Sections that are found by their names. */
+/* Sets what belongs to sections that are known by their names. */
 static void
 note_named(ElfFile *file, const char *name, const Elf64_Shdr *section)
 {
@@ -133,6 +135,7 @@ compare_sections(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
+/* Reads the section headers: symbol tables, relocations and executable sections. */
 static int
 read_sections(ElfFile *file, ElfHeaders *headers)
 {
@@ -206,8 +209,8 @@ elf_file_address(const ElfFile *file, uint64_t offset, uint64_t *address)
 	const uint64_t page_mask = 4095;
 
 	/*
-	 * the kernel maps whole pages: code may run in what surrounds a segment, but what a segment
-	 * holds wins
+	 * the kernel maps whole pages, so code may run beside a segment on its first or last page; a
+	 * segment that holds the offset itself wins
 	 */
 	for (int whole_pages = 0; whole_pages < 2; whole_pages++)
 	{

@@ -1,12 +1,12 @@
 /*
  * elf_file.h
- *		What the collector needs to know of one ELF file, read without trusting it.
+ *		Description of one ELF file, read without trusting the file.
  *
- * Everything is read with pread (or from memory) and checked against the file's size first: a
- * mapped file that someone truncates would end the process with SIGBUS, and mapped pages would
- * count as its memory. Only little descriptions are kept; symbols and strings stay in the file and
- * are read when asked for. ELF of both classes, in this machine's byte order, executables and
- * shared objects.
+ * Everything is read by pread() or from memory, after a check against the file's size. Files are
+ * not mapped, because a truncated mapping would end the process with SIGBUS and mapped pages would
+ * count as its memory. Only small descriptions are kept; symbols and strings are read from the file
+ * when needed. Supported are both ELF classes in this machine's byte order, executables and shared
+ * objects.
  */
 #ifndef COLLECTOR_ELF_FILE_H
 #define COLLECTOR_ELF_FILE_H
@@ -17,7 +17,7 @@
 
 #include "files/elf_headers.h"
 
-/* A part of the file and the ELF virtual address at which it is loaded. */
+/* A part of the file and its ELF virtual address. */
 typedef struct ElfRange
 {
 	uint64_t address;
@@ -52,7 +52,7 @@ typedef struct ElfSymbols
 	ElfExtent strings;
 } ElfSymbols;
 
-/* Relocations of the dynamic linker, whose symbols are .dynsym. */
+/* Relocations of the dynamic linker; their symbols are in .dynsym. */
 typedef struct ElfRelocations
 {
 	uint64_t offset;
@@ -62,7 +62,7 @@ typedef struct ElfRelocations
 
 #define ELF_RELOCATION_TABLES 2 /* .rel[a].plt and .rel[a].dyn */
 
-/* Of a table; more than any linker writes, and what is beyond is left out. */
+/* Limits per table, above what linkers write; further entries are ignored. */
 #define ELF_SYMBOLS_MAX		(4U << 20)
 #define ELF_RELOCATIONS_MAX (1U << 20)
 
@@ -75,7 +75,7 @@ typedef struct ElfFile
 	uint32_t segment_count;
 	uint32_t section_count;
 	ElfRange *segments;	  /* executable PT_LOADs */
-	ElfSection *sections; /* executable sections, by address; those of a debug file have no bytes */
+	ElfSection *sections; /* executable ones by address; those of a debug file have no bytes */
 	ElfSymbols symbols[ELF_SYMBOLS_KINDS];
 	ElfRelocations relocations[ELF_RELOCATION_TABLES];
 	ElfExtent debug_link;	  /* .gnu_debuglink */
@@ -84,7 +84,7 @@ typedef struct ElfFile
 	ElfBuildId build_id;
 } ElfFile;
 
-/* One symbol, as both classes tell it. */
+/* A symbol of either ELF class. */
 typedef struct ElfSymbol
 {
 	uint64_t address;
@@ -96,33 +96,36 @@ typedef struct ElfSymbol
 } ElfSymbol;
 
 /*
- * Describes the file. 0; -ENOEXEC where it is not an ELF file that can be used; -ENOMEM. Tables
- * that lie outside of the file count as absent. Ended by elf_file_fini, which also accepts a zeroed
+ * Describes the file. Tables outside of the file count as absent. Returns 0; -ENOEXEC if it is no
+ * usable ELF file; -ENOMEM. elf_file_fini() frees the description; it also accepts a zeroed
  * ElfFile.
  */
 int elf_file_init(ElfFile *file, const ElfSource *source);
 void elf_file_fini(ElfFile *file);
 
-/* ELF virtual address of a file offset; false where no executable PT_LOAD covers it. */
+/*
+ * Converts a file offset to an ELF virtual address. Returns false if no executable PT_LOAD covers
+ * the offset.
+ */
 bool elf_file_address(const ElfFile *file, uint64_t offset, uint64_t *address);
 
-/* The executable section that covers an address, or NULL. */
+/* Returns the executable section that covers an address, or NULL. */
 const ElfSection *elf_file_section(const ElfFile *file, uint64_t address);
 
-/* Reads up to count symbols from index on; returns how many. */
+/* Reads up to count symbols from an index on. Returns the number read. */
 uint32_t elf_file_read_symbols(const ElfFile *file, ElfSymbolsKind kind, uint32_t index,
 							   ElfSymbol *symbols, uint32_t count);
 
 /*
- * The first symbol of a table that is defined, has the name, and one of the types (1 << STT_…, all
- * in one); false where there is none.
+ * Finds the first defined symbol of a name and one of the types (a set of 1 << STT_…). Returns
+ * false if there is none.
  */
 bool elf_file_find_symbol(const ElfFile *file, ElfSymbolsKind kind, const char *name,
 						  uint32_t types, ElfSymbol *found);
 
 /*
- * Name of the dynamic symbol that a relocation of the given slot is about; false where there is
- * none.
+ * Gets the name of the dynamic symbol of the relocation for a slot of the global offset table.
+ * Returns false if there is none.
  */
 bool elf_file_slot_symbol(const ElfFile *file, uint64_t slot, char *name, size_t size_bytes);
 

@@ -1,8 +1,9 @@
 /*
  * file_id.c
- *		SHA-256 (FIPS 180-4) over head, tail and length of a file.
+ *		Computes SHA-256 (FIPS 180-4) over head, tail and length of a file.
  *
- * Written out here because nothing else in the collector needs a cryptographic library.
+ * It is implemented here because no other part of the collector's agent needs a cryptographic
+ * library.
  */
 #include "symbols/file_id.h"
 
@@ -31,7 +32,7 @@ rotate_right(uint32_t word, int bits)
 	return word >> bits | word << (32 - bits);
 }
 
-/* One block of 64 bytes into the state (FIPS 180-4, 6.2.2). */
+/* Adds one block of 64 bytes to the state (FIPS 180-4, 6.2.2). */
 static void
 digest_block(uint32_t state[8], const uint8_t block[BLOCK_BYTES])
 {
@@ -90,7 +91,7 @@ file_id_compute(const ElfSource *source, uint8_t id[FILE_ID_BYTES])
 	memcpy(input + used, &length, sizeof(length));
 	used += sizeof(length);
 
-	/* a one, zeros, and the number of bits at the end of the last block */
+	/* padding: a one bit, zeros, and the number of bits at the end of the last block */
 	input[used] = 0x80;
 	padded = (used + TAIL_BYTES + BLOCK_BYTES - 1) / BLOCK_BYTES * BLOCK_BYTES;
 	bits = htobe64((uint64_t) used * 8);

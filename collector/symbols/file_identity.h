@@ -1,6 +1,6 @@
 /*
  * file_identity.h
- *		Which file it is.
+ *		Identity of a file and its content.
  */
 #ifndef COLLECTOR_FILE_IDENTITY_H
 #define COLLECTOR_FILE_IDENTITY_H
@@ -11,8 +11,8 @@
 #include <time.h>
 
 /*
- * The same file for as long as these are equal: a change of the content changes ctime. Compared by
- * bytes.
+ * Two equal identities mean one file with unchanged content, because a change of the content
+ * changes ctime. Identities are compared as bytes.
  */
 typedef struct FileIdentity
 {

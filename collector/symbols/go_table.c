@@ -1,11 +1,12 @@
 /*
  * go_table.c
- *		Looking up in Go's function table: starts of functions in memory, the rest in the file.
+ *		Looks up functions in Go's function table: starts of functions are in memory, the rest is
+ *		read from the file.
  *
- *		header ─► starts: { offset of the code, of the entry }, one more for the end
- *		entry ─► name, start line, and offsets of tables of values by address:
- *		         file (a number of the compilation unit's), line, number of an inlined call
- *		table of values ─► varints { zigzag change of the value, instructions that it holds for }
+ *   header ─► starts: { offset of the code, of the entry }, one more for the end
+ *   entry ─► name, start line, and offsets of tables of values by address:
+ *            file (a number of the compilation unit's), line, number of an inlined call
+ *   table of values ─► varints { zigzag change of the value, instructions that it holds for }
  */
 #include "symbols/go_table.h"
 
@@ -16,7 +17,7 @@
 #include "symbols/symbol_table.h"
 #include "unwind/cfi_sections.h"
 
-/* Of the header: offsets of parts. */
+/* Offsets in the header of the offsets of parts. */
 #define HEADER_NAMES  32
 #define HEADER_UNITS  40 /* numbers of files, by compilation unit */
 #define HEADER_FILES  48
@@ -25,18 +26,18 @@
 #define START_BYTES 8
 #define NO_FILE		UINT32_MAX
 
-/* Of an entry. */
+/* Offsets in an entry. */
 #define ENTRY_NAME		 4
 #define ENTRY_FILES		 20
 #define ENTRY_LINES		 24
 #define ENTRY_DATA_COUNT 28
 #define ENTRY_UNIT		 32
-#define ENTRY_START_LINE 36 /* from Go 1.20 on: before it the flags are there */
+#define ENTRY_START_LINE 36 /* since Go 1.20; older tables have the flags here */
 #define ENTRY_BYTES_1_18 40
 #define ENTRY_BYTES_1_20 44
 #define FLAGS_1_20		 41 /* where pclntab.h has them */
 
-/* Of the tables of values that follow the entry, that of inlined calls. */
+/* Index of the table of inlined calls among the tables that follow an entry. */
 #define DATA_INLINED 2
 
 #define VALUES_CHUNK	 512		 /* bytes read at once */
@@ -47,9 +48,9 @@ struct GoTable
 {
 	ElfSource source;
 	ElfExtent section;
-	Pclntab layout; /* its bytes are gone */
+	Pclntab layout; /* its bytes are freed */
 	uint64_t parts[4];
-	uint32_t *starts; /* pairs; layout.count, and the end */
+	uint32_t *starts; /* pairs; layout.count of them, and one for the end */
 	char name[SYMBOL_NAME_MAX_BYTES];
 	char file[FILE_BYTES];
 };
@@ -62,12 +63,12 @@ read_bytes(const GoTable *table, uint64_t offset, void *bytes, size_t length)
 }
 
 static uint64_t
-part(const GoTable *table, uint32_t header_offset)
+table_part(const GoTable *table, uint32_t header_offset)
 {
 	return table->parts[(header_offset - HEADER_NAMES) / sizeof(uint64_t)];
 }
 
-/* The section of the table; false: there is none. */
+/* Finds the section of the table. Returns false if there is none. */
 static bool
 find_section(const ElfSource *source, Elf64_Shdr *section)
 {
@@ -144,11 +145,11 @@ go_table_close(GoTable *table)
 	free(table);
 }
 
-/* A table of values as it is gone through. */
+/* Iterates over a table of values. */
 typedef struct Values
 {
 	const GoTable *table;
-	uint64_t offset; /* of what is read next */
+	uint64_t offset; /* of the next byte to read */
 	uint64_t end;
 	uint8_t chunk[VALUES_CHUNK];
 	size_t at;
@@ -190,15 +191,18 @@ next_varint(Values *values, uint32_t *value)
 	return false;
 }
 
-/* The value of a table at so many bytes from the function's start; -1: it has none there. */
+/*
+ * Returns the value of a table at an offset in bytes from the function's start; -1 if it has none
+ * there.
+ */
 static int32_t
 value_at(const GoTable *table, uint32_t offset, uint64_t distance)
 {
-	Values values = { .table = table, .offset = part(table, HEADER_VALUES) + offset };
-	uint32_t value = UINT32_MAX; /* as values begin */
+	Values values = { .table = table, .offset = table_part(table, HEADER_VALUES) + offset };
+	uint32_t value = UINT32_MAX; /* initial value of every table */
 	uint64_t covered = 0;
 
-	if (offset == 0 || part(table, HEADER_VALUES) > table->section.size_bytes ||
+	if (offset == 0 || table_part(table, HEADER_VALUES) > table->section.size_bytes ||
 		values.offset > table->section.size_bytes)
 		return -1;
 	values.end = table->section.size_bytes - values.offset > VALUES_BYTES_MAX
@@ -218,7 +222,7 @@ value_at(const GoTable *table, uint32_t offset, uint64_t distance)
 	return (int32_t) value;
 }
 
-/* The string at an offset of a part of the section. */
+/* Reads the string at an offset of a part of the section. */
 static bool
 read_string(const GoTable *table, uint64_t offset, uint64_t at, char *text, size_t size_bytes)
 {
@@ -238,21 +242,28 @@ u32_at(const uint8_t *bytes, size_t offset)
 	return value;
 }
 
-/* Numbers of files count from the unit's place; what stands there is the name's. */
+/*
+ * Returns the path of a file by its number. Numbers count from the compilation unit's first entry,
+ * which holds the offset of the path.
+ */
 static const char *
 file_name(GoTable *table, const uint8_t *entry, int32_t file)
 {
-	uint64_t place = part(table, HEADER_UNITS) +
+	uint64_t place = table_part(table, HEADER_UNITS) +
 					 sizeof(uint32_t) * ((uint64_t) u32_at(entry, ENTRY_UNIT) + (uint32_t) file);
 	uint32_t name;
 
 	if (file < 0 || !read_bytes(table, place, &name, sizeof(name)) || name == NO_FILE ||
-		!read_string(table, part(table, HEADER_FILES), name, table->file, sizeof(table->file)))
+		!read_string(table, table_part(table, HEADER_FILES), name, table->file,
+					 sizeof(table->file)))
 		return "";
 	return table->file;
 }
 
-/* Is the code an inlined call's? Then its lines are another function's. */
+/*
+ * Returns true if the code belongs to an inlined call: its lines are then those of another
+ * function.
+ */
 static bool
 is_inlined(const GoTable *table, uint64_t entry_offset, const uint8_t *entry, uint64_t distance)
 {
@@ -265,7 +276,7 @@ is_inlined(const GoTable *table, uint64_t entry_offset, const uint8_t *entry, ui
 		   value_at(table, offset, distance) >= 0;
 }
 
-/* The function whose code an offset lies in; false where it is none of them. */
+/* Finds the function whose code contains an offset. Returns false if there is none. */
 static bool
 find_start(const GoTable *table, uint64_t offset, uint32_t *number)
 {
@@ -300,7 +311,7 @@ go_table_find(GoTable *table, uint64_t address, GoFunction *function)
 	distance = address - table->layout.text - table->starts[2 * number];
 	entry_offset = table->layout.functions + table->starts[2 * number + 1];
 	if (!read_bytes(table, entry_offset, entry, sizeof(entry)) ||
-		!read_string(table, part(table, HEADER_NAMES), u32_at(entry, ENTRY_NAME), table->name,
+		!read_string(table, table_part(table, HEADER_NAMES), u32_at(entry, ENTRY_NAME), table->name,
 					 sizeof(table->name)) ||
 		table->name[0] == '\0')
 		return false;

@@ -1,10 +1,11 @@
 /*
  * go_table.h
- *		Functions and lines of a Go program by its own function table, which no linker flag strips.
+ *		Functions and lines of a Go program from its own function table, which no linker flag
+ *		removes.
  *
- * Layout: runtime/symtab.go and runtime/runtime2.go of Go 1.18 and later; which tables are
- * understood, and where code starts, unwind/pclntab.h knows. Read from the file as it is asked for,
- * every offset checked.
+ * The layout is that of runtime/symtab.go and runtime/runtime2.go since Go 1.18. unwind/pclntab.h
+ * decides which tables are understood and where code starts. Entries are read from the file when
+ * needed; every offset is checked.
  */
 #ifndef COLLECTOR_GO_TABLE_H
 #define COLLECTOR_GO_TABLE_H
@@ -17,24 +18,30 @@
 
 typedef struct GoTable GoTable;
 
-/* Strings hold until the next question. */
+/* A function at an address. Strings are valid until the next lookup. */
 typedef struct GoFunction
 {
 	const char *name;
-	const char *file;	/* "" where not known */
-	int32_t start_line; /* 0 likewise (before Go 1.20) */
-	int32_t line;		/* 0 likewise: code of inlined calls */
+	const char *file;	/* "" if unknown */
+	int32_t start_line; /* 0 if unknown (before Go 1.20) */
+	int32_t line;		/* 0 if unknown (code of inlined calls) */
 } GoFunction;
 
-/* Keeps the source. 0; -ENOENT where the file has no table that is understood; -ENOMEM. */
+/*
+ * Finds and opens the table of a file. The source must stay open. Returns 0; -ENOENT if the file
+ * has no table that is understood; -ENOMEM.
+ */
 int go_table_open(const ElfSource *source, GoTable **table);
 
-/* The same of a section that was found, whose layout is known. */
+/*
+ * Opens a table whose section and layout are known. The source must stay open. Returns 0; -ENOENT;
+ * -ENOMEM.
+ */
 int go_table_make(const ElfSource *source, const ElfExtent *section, const Pclntab *layout,
 				  GoTable **table);
 void go_table_close(GoTable *table); /* accepts NULL */
 
-/* The function that covers an ELF virtual address; false where none does. */
+/* Finds the function that covers an ELF virtual address. Returns false if there is none. */
 bool go_table_find(GoTable *table, uint64_t address, GoFunction *function);
 
 #endif

@@ -2,8 +2,8 @@
  * kallsyms.c
  *		Parses, sorts and searches kernel symbols.
  *
- * Text symbols are kept; of the others only that something else begins, so that the last function
- * before data does not seem to go on for ever. Addresses are kept as 32 bits beside a table of the
+ * Text symbols are kept. Other symbols only mark where a text symbol ends, so that the last
+ * function before data does not extend over it. Addresses are kept as 32 bits, with a table of the
  * few 4 GiB regions in use.
  */
 #include "symbols/kallsyms.h"
@@ -17,17 +17,18 @@
 #include "base/hash.h"
 #include "symbols/symbol_name.h"
 
-#define KALLSYMS_MODULE_BYTES 64		   /* MODULE_NAME_LEN of the kernel is less */
-#define KALLSYMS_SYMBOLS_MAX  (8U << 20)   /* what no kernel has */
+#define KALLSYMS_MODULE_BYTES 64		   /* above MODULE_NAME_LEN of the kernel */
+#define KALLSYMS_SYMBOLS_MAX  (8U << 20)   /* above the count of any kernel */
 #define KALLSYMS_NAMES_MAX	  (512U << 20) /* bytes of names */
-#define KALLSYMS_SPAN_MAX	  (1U << 20) /* bytes that a symbol covers at most: modules lie apart */
+/* longest size of a symbol without an end: modules lie farther apart */
+#define KALLSYMS_SPAN_MAX	  (1U << 20)
 
 #define NO_NAME UINT32_MAX
 
 typedef struct Symbol
 {
 	uint32_t low;  /* of the address */
-	uint32_t name; /* offset in names, or NO_NAME: here something begins that is not text */
+	uint32_t name; /* offset in names; NO_NAME: not text */
 	uint16_t module;
 } Symbol;
 
@@ -41,13 +42,13 @@ struct Kallsyms
 {
 	char *path;
 	char *modules_path;
-	uint64_t modules_hash; /* of the modules that were there as symbols were read */
-	bool modules_changed;  /* since then */
+	uint64_t modules_hash; /* of the modules when the symbols were read */
+	bool modules_changed;  /* since the symbols were read */
 	bool loaded;
 	bool outdated;
 	int64_t loaded_ns; /* CLOCK_MONOTONIC */
 	int64_t reload_min_ns;
-	int64_t reload_ns; /* after which it may be read again */
+	int64_t reload_ns; /* pause before the next reading */
 	uint32_t count;
 	uint32_t region_count;
 	uint32_t module_count;
@@ -58,7 +59,7 @@ struct Kallsyms
 	char (*modules)[KALLSYMS_MODULE_BYTES]; /* [0] is "" */
 };
 
-/* A line of the file, while loading. */
+/* A parsed line, during loading. */
 typedef struct Parsed
 {
 	uint64_t address;
@@ -79,9 +80,9 @@ typedef struct Loader
 	uint32_t module_count;
 } Loader;
 
-/* Makes room for one more item of an array that doubles. */
+/* Makes room for one more item in an array whose capacity doubles. */
 static int
-grow(void **items, size_t needed, size_t *room, size_t item_bytes)
+array_grow(void **items, size_t needed, size_t *room, size_t item_bytes)
 {
 	size_t wanted = *room == 0 ? 4096 : *room;
 	void *grown;
@@ -98,7 +99,10 @@ grow(void **items, size_t needed, size_t *room, size_t item_bytes)
 	return 0;
 }
 
-/* Modules come one after the other in the file, so the last one is nearly always the right one. */
+/*
+ * Returns the number of a module. The symbols of a module follow each other in the file, so the
+ * last module nearly always matches.
+ */
 static int
 intern_module(Loader *loader, const char *name, uint16_t *module)
 {
@@ -132,7 +136,7 @@ is_text(char type)
 	return strchr("tTwW", type) != NULL;
 }
 
-/* Splits "ffffffff81000000 T name\t[module]"; false where the line has another form. */
+/* Splits "ffffffff81000000 T name\t[module]". Returns false if the line has another form. */
 static bool
 split_line(char *line, uint64_t *address, char *type, char **name, char **module)
 {
@@ -145,7 +149,7 @@ split_line(char *line, uint64_t *address, char *type, char **name, char **module
 	*type = end[1];
 	*name = end + 3;
 	end = *name + strcspn(*name, "\t\n");
-	*module = end; /* empty, once the name ends there */
+	*module = end; /* empty, if the name ends the line */
 	if (*end == '\t' && end[1] == '[')
 	{
 		*module = end + 2;
@@ -155,6 +159,7 @@ split_line(char *line, uint64_t *address, char *type, char **name, char **module
 	return (*name)[0] != '\0';
 }
 
+/* Adds the symbol of one line. */
 static int
 load_line(Loader *loader, char *line)
 {
@@ -171,15 +176,16 @@ load_line(Loader *loader, char *line)
 		return 0;
 	parsed.address = address;
 	length = strlen(name) + 1;
-	err = grow((void **) &loader->items, loader->count + 1, &loader->room, sizeof(*loader->items));
+	err = array_grow((void **) &loader->items, loader->count + 1, &loader->room,
+					 sizeof(*loader->items));
 	if (err == 0 && is_text(parsed.type))
 	{
 		if (loader->names_bytes + length > KALLSYMS_NAMES_MAX)
 			return 0;
 		err = intern_module(loader, module, &parsed.module);
 		if (err == 0)
-			err = grow((void **) &loader->names, loader->names_bytes + length, &loader->names_room,
-					   1);
+			err = array_grow((void **) &loader->names, loader->names_bytes + length,
+							 &loader->names_room, 1);
 		if (err == 0)
 		{
 			parsed.name = (uint32_t) loader->names_bytes;
@@ -193,8 +199,8 @@ load_line(Loader *loader, char *line)
 }
 
 /*
- * By address; of one address the text symbols first, and of these the best name: exported, weak,
- * local.
+ * Sorts by address; at one address text symbols come first, and of these the best name: exported,
+ * weak, local.
  */
 static int
 compare_parsed(const void *a, const void *b, void *names)
@@ -214,11 +220,11 @@ compare_parsed(const void *a, const void *b, void *names)
 }
 
 /*
- * Copies the names that are still referred to into a pool of just their size, and makes the final
- * arrays.
+ * Builds the final arrays, and copies the names that are still used into a pool of exactly their
+ * size.
  */
 static int
-finish(Kallsyms *kallsyms, Loader *loader)
+loader_finish(Kallsyms *kallsyms, Loader *loader)
 {
 	uint32_t regions = 0;
 	uint32_t kept = 0;
@@ -270,8 +276,9 @@ finish(Kallsyms *kallsyms, Loader *loader)
 	return 0;
 }
 
+/* Frees all symbols. */
 static void
-discard(Kallsyms *kallsyms)
+kallsyms_discard(Kallsyms *kallsyms)
 {
 	free(kallsyms->symbols);
 	free(kallsyms->regions);
@@ -288,8 +295,8 @@ discard(Kallsyms *kallsyms)
 }
 
 /*
- * A hash of names, sizes and addresses in "NAME SIZE REFERENCES USERS STATE ADDRESS": not of the
- * number of references, which changes all the time. A kernel without modules has no such file.
+ * Hashes names, sizes and addresses of "NAME SIZE REFERENCES USERS STATE ADDRESS". The number of
+ * references changes often and is left out. A kernel without modules has no such file.
  */
 static uint64_t
 hash_modules(const char *path)
@@ -320,9 +327,9 @@ hash_modules(const char *path)
 	return hash;
 }
 
-/* On failure no symbols are there; the next reload may do better. */
+/* Reads all symbols. On failure there are none until the next reading. */
 static void
-load(Kallsyms *kallsyms)
+kallsyms_load(Kallsyms *kallsyms)
 {
 	Loader loader = { 0 };
 	FILE *file = fopen(kallsyms->path, "re");
@@ -331,11 +338,11 @@ load(Kallsyms *kallsyms)
 	uint16_t proper;
 	int err = 0;
 
-	discard(kallsyms);
+	kallsyms_discard(kallsyms);
 	kallsyms->loaded = true;
 	kallsyms->outdated = false;
 	kallsyms->modules_changed = false;
-	/* before the symbols: what changes in between is seen at the next look */
+	/* read modules before symbols: a change between both is noticed at the next check */
 	kallsyms->modules_hash = hash_modules(kallsyms->modules_path);
 	kallsyms->loaded_ns = clock_ns(CLOCK_MONOTONIC);
 	if (file == NULL)
@@ -346,10 +353,10 @@ load(Kallsyms *kallsyms)
 	if (err == 0 && loader.count > 0)
 	{
 		qsort_r(loader.items, loader.count, sizeof(*loader.items), compare_parsed, loader.names);
-		err = finish(kallsyms, &loader);
+		err = loader_finish(kallsyms, &loader);
 	}
 	if (err != 0)
-		discard(kallsyms);
+		kallsyms_discard(kallsyms);
 	free(line);
 	free(loader.items);
 	free(loader.names);
@@ -382,18 +389,17 @@ kallsyms_free(Kallsyms *kallsyms)
 {
 	if (kallsyms == NULL)
 		return;
-	discard(kallsyms);
+	kallsyms_discard(kallsyms);
 	free(kallsyms->path);
 	free(kallsyms->modules_path);
 	free(kallsyms);
 }
 
 /*
- * The last symbol that starts at or before an address, as an index; false where there is none in
- * its region.
+ * Finds the index of the last symbol at or before an address. Returns false if its region has none.
  */
 static bool
-search(const Kallsyms *kallsyms, uint64_t address, uint32_t *index)
+kallsyms_search(const Kallsyms *kallsyms, uint64_t address, uint32_t *index)
 {
 	uint32_t high_half = (uint32_t) (address >> 32);
 
@@ -427,7 +433,7 @@ find_loaded(const Kallsyms *kallsyms, uint64_t address, KernelSymbol *symbol)
 	const Symbol *found;
 	uint32_t index;
 
-	if (!search(kallsyms, address, &index))
+	if (!kallsyms_search(kallsyms, address, &index))
 		return false;
 	found = &kallsyms->symbols[index];
 	if (found->name == NO_NAME || (uint32_t) address - found->low >= KALLSYMS_SPAN_MAX)
@@ -451,7 +457,7 @@ kallsyms_follow_modules(Kallsyms *kallsyms)
 		kallsyms->modules_changed = hash_modules(kallsyms->modules_path) != kallsyms->modules_hash;
 }
 
-/* May the address be another one's by now? */
+/* Returns true if the address may have been reused by other code. */
 static bool
 is_doubtful(const Kallsyms *kallsyms, const KernelSymbol *symbol)
 {
@@ -467,7 +473,7 @@ kallsyms_find(Kallsyms *kallsyms, uint64_t address, KernelSymbol *symbol)
 	bool found;
 
 	if (!kallsyms->loaded)
-		load(kallsyms);
+		kallsyms_load(kallsyms);
 	found = find_loaded(kallsyms, address, symbol);
 	if (found && !is_doubtful(kallsyms, symbol))
 		return true;
@@ -475,7 +481,7 @@ kallsyms_find(Kallsyms *kallsyms, uint64_t address, KernelSymbol *symbol)
 	if (age_ns < (kallsyms->outdated || kallsyms->modules_changed ? kallsyms->reload_min_ns
 																  : kallsyms->reload_ns))
 		return false;
-	load(kallsyms);
+	kallsyms_load(kallsyms);
 	found = find_loaded(kallsyms, address, symbol);
 	kallsyms->reload_ns = found ? kallsyms->reload_min_ns : kallsyms->reload_ns * 2;
 	if (kallsyms->reload_ns > KALLSYMS_RELOAD_MAX_NS)
@@ -487,7 +493,7 @@ bool
 kallsyms_has_addresses(Kallsyms *kallsyms)
 {
 	if (!kallsyms->loaded)
-		load(kallsyms);
+		kallsyms_load(kallsyms);
 	return kallsyms->count > 0;
 }
 

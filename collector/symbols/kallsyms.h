@@ -2,10 +2,10 @@
  * kallsyms.h
  *		Kernel symbols, from /proc/kallsyms or a file of its format.
  *
- * Loaded at the first question; read again when an address lies in no symbol, since modules and BPF
- * programs come and go: 30 s after the last time at the earliest, and as long as that does not help
- * after twice the time, up to 10 min, since it takes a tenth of a second. About 37 bytes per text
- * symbol.
+ * The symbols are loaded at the first lookup. They are read again when an address has no symbol,
+ * because modules and BPF programs come and go: at the earliest after 30 s. While reading again
+ * does not help, the pause doubles up to 10 min, because a reading takes 0.1 s. A text symbol takes
+ * about 37 bytes.
  */
 #ifndef COLLECTOR_KALLSYMS_H
 #define COLLECTOR_KALLSYMS_H
@@ -22,38 +22,40 @@ typedef struct Kallsyms Kallsyms;
 typedef struct KernelSymbol
 {
 	const char *name;
-	const char *module; /* "" for the kernel proper; without brackets */
+	const char *module; /* "" for the kernel itself; without brackets */
 	uint64_t start;
 } KernelSymbol;
 
 /*
- * Keeps copies of the paths; modules is /proc/modules. reload_ns: KALLSYMS_RELOAD_MIN_NS, but for
- * tests. 0 or -ENOMEM.
+ * Copies the paths; modules is /proc/modules. reload_ns is KALLSYMS_RELOAD_MIN_NS except in tests.
+ * Returns 0 or -ENOMEM.
  */
 int kallsyms_create(const char *path, const char *modules, int64_t reload_ns, Kallsyms **kallsyms);
 void kallsyms_free(Kallsyms *kallsyms); /* accepts NULL */
 
 /*
- * The symbol's strings hold until the next call. False where nothing covers the address or
- * addresses are hidden.
+ * Finds the symbol that covers an address. Its strings are valid until the next call. Returns false
+ * if there is none or addresses are hidden.
  */
 bool kallsyms_find(Kallsyms *kallsyms, uint64_t address, KernelSymbol *symbol);
 
 /*
- * False where the file cannot be read or every address in it is zero (kptr_restrict, no
+ * Returns false if the file cannot be read or every address in it is zero (kptr_restrict, no
  * CAP_SYSLOG).
  */
 bool kallsyms_has_addresses(Kallsyms *kallsyms);
 
 /*
- * Code of the kernel came or went since. Symbols of BPF programs, whose addresses are used again,
- * are then not believed until all are read again, which their next question does.
+ * Notes that code of BPF programs was loaded or unloaded. Their addresses are reused, so their
+ * symbols do not count until all symbols are read again, which happens at the next lookup of such
+ * an address.
  */
 void kallsyms_outdate(Kallsyms *kallsyms);
 
 /*
- * Looks whether modules came or went since the symbols were read: the kernel reports neither. If
- * so, symbols of modules are not believed until all are read again, which their next question does.
+ * Checks whether modules were loaded or unloaded since the symbols were read; the kernel does not
+ * report it. If so, symbols of modules do not count until all symbols are read again, which happens
+ * at the next lookup of such an address.
  */
 void kallsyms_follow_modules(Kallsyms *kallsyms);
 

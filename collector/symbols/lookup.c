@@ -1,13 +1,14 @@
 /*
  * lookup.c
- *		What is asked of the worker, and what is kept of its answers.
+ *		Asks the worker and caches its answers.
  *
- * A binary that makes the worker fail is asked about without DWARF and without demangling, and
- * where that fails as well not at all, for ten minutes each. What is known of an address then is
- * good enough to show, and not to keep.
+ * A binary that makes the worker fail is asked about without DWARF and without demangling for ten
+ * minutes. If that fails too, it is not asked about for ten minutes. Answers of that time are used,
+ * but not cached.
  *
- * Addresses are asked about many at a time, which saves two switches of processes for each. Where
- * such a question fails nobody knows by which of them: each is asked about alone then.
+ * Many addresses are asked about in one question, which saves two switches of processes per
+ * address. If such a question fails, the address at fault is unknown, so each address is then asked
+ * about alone.
  */
 #include "symbols/lookup.h"
 
@@ -26,7 +27,8 @@
 #define TABLE_SUFFIX	  ".symbols"
 #define TABLE_NAME_BYTES  96
 #define TABLES_MAX_BYTES  ((size_t) 32 << 20) /* of all files on disk */
-#define TABLE_SYMBOLS_MIN 2048				  /* fewer are sorted as soon as a file is read */
+/* smaller tables are sorted whenever a binary is opened */
+#define TABLE_SYMBOLS_MIN 2048
 #define TABLE_TRIES_MAX	  3
 
 int
@@ -39,7 +41,7 @@ lookup_init(Lookup *lookup, const SymbolizerOptions *options)
 		err = worker_client_create(options->worker_bytes, &lookup->worker);
 	if (err != 0)
 		return err;
-	/* without the directory more work is done */
+	/* without the directory the collector works, at a higher cost */
 	if (options->table_directory != NULL && options->table_directory[0] != '\0')
 		(void) cache_directory_open(options->table_directory, TABLE_SUFFIX, TABLES_MAX_BYTES,
 									&lookup->tables);
@@ -57,7 +59,7 @@ lookup_fini(Lookup *lookup)
 	free(lookup->debug_directory);
 }
 
-/* A checksum that is wanted of the worker. */
+/* A checksum to ask the worker for. */
 typedef struct ChecksumAsk
 {
 	WorkerClient *worker;
@@ -65,7 +67,10 @@ typedef struct ChecksumAsk
 	const SymbolAsk *terms;
 } ChecksumAsk;
 
-/* A file may be large, and one of a container: it is read where time is limited. */
+/*
+ * Asks the worker for a checksum: a container may provide a large file, and the worker's time is
+ * limited.
+ */
 static int
 compare_checksum(void *context, int fd, const FileIdentity *identity, uint32_t checksum)
 {
@@ -75,8 +80,9 @@ compare_checksum(void *context, int fd, const FileIdentity *identity, uint32_t c
 }
 
 /*
- * Looks for a binary's debug files, once. If their file system does not answer the binary goes
- * without for a while. -EINPROGRESS if the worker has not answered by the deadline; otherwise 0.
+ * Searches a binary's debug files, once. If their file system does not answer, the binary does
+ * without them for a while. Returns -EINPROGRESS if the worker has not answered by the deadline,
+ * otherwise 0.
  */
 static int
 look_for_debug_files(Lookup *lookup, Binary *binary, const SymbolAsk *terms)
@@ -128,7 +134,7 @@ worker_files(const Lookup *lookup, const Binary *binary)
 	};
 }
 
-/* Whether a binary's symbol table is large enough to be kept on disk. */
+/* Returns true if a binary's symbol table is large enough for the disk. */
 static bool
 has_kept_table(const Lookup *lookup, const Binary *binary)
 {
@@ -141,9 +147,9 @@ has_kept_table(const Lookup *lookup, const Binary *binary)
 }
 
 /*
- * The name of a binary's symbol table on disk. It begins with the owner whose part of the directory
- * it takes: the file's user on the file's device, which is one of its own in each container. The
- * inode is in it as well, so that nobody's files take the names of those of others.
+ * Makes the file name of a binary's symbol table on disk. It begins with the owner whose share of
+ * the directory it takes: the file's user on the file's device, and each container has a device of
+ * its own. It includes the inode, so that files of different owners never have one name.
  */
 static void
 set_table_name(const Binary *binary, char name[TABLE_NAME_BYTES])
@@ -154,7 +160,7 @@ set_table_name(const Binary *binary, char name[TABLE_NAME_BYTES])
 			 (unsigned long long) file->device, (unsigned long long) file->inode);
 }
 
-/* Opens a binary's symbol table on disk; -1 if there is none. */
+/* Opens a binary's symbol table on disk; returns -1 if there is none. */
 static int
 open_table(const Lookup *lookup, const Binary *binary)
 {
@@ -175,7 +181,9 @@ close_table(int fd)
 		close(fd);
 }
 
-/* Has the worker write the symbol table that it made of a binary, which is open under a number. */
+/*
+ * Makes the worker write its symbol table of a binary, which it has open under a number, to disk.
+ */
 static void
 keep_table(Lookup *lookup, Binary *binary, uint64_t number, const SymbolAsk *terms)
 {
@@ -205,10 +213,10 @@ keep_table(Lookup *lookup, Binary *binary, uint64_t number, const SymbolAsk *ter
 }
 
 /*
- * Copies of one file, as a hundred containers of one image have them, share their answers. Build
- * ID, size and first page say which may be copies, and anybody may write those: the worker compares
- * all bytes. Their debug files must be the very same. -EINPROGRESS or -EAGAIN if that is not known
- * yet; otherwise 0.
+ * Lets copies of one file share their answers; a hundred containers of one image have a hundred
+ * copies. Build ID, size and first page select possible copies, but anybody can forge those, so the
+ * worker compares all bytes. The debug files must be identical files. Returns -EINPROGRESS or
+ * -EAGAIN if the result is not known yet, otherwise 0.
  */
 static int
 join_twins(Lookup *lookup, Binary *binary, const SymbolAsk *terms)
@@ -240,8 +248,8 @@ join_twins(Lookup *lookup, Binary *binary, const SymbolAsk *terms)
 }
 
 /*
- * Whether the answer is to be as good as there is. Of a binary that nobody asked about in an
- * earlier round DWARF, which costs most, is not read. Notes the round.
+ * Decides whether DWARF may be read for this question, and notes its round. DWARF costs most, so it
+ * is read only for a binary that was asked about in an earlier round, too.
  */
 static bool
 wants_all(Binary *binary, const SymbolAsk *terms)
@@ -253,21 +261,26 @@ wants_all(Binary *binary, const SymbolAsk *terms)
 			binary->debug_files.debug.source.fd < 0);
 }
 
-/* Answers with DWARF and without are kept beside each other. */
+/*
+ * Returns the cache key of a binary's answers; answers with and without DWARF have different keys.
+ */
 static uint64_t
 result_number(const Binary *binary, bool all)
 {
 	return binary->number * 2 + !all;
 }
 
-/* The worker keeps a binary open under several numbers: with DWARF, without, and with raw names. */
+/*
+ * Returns the number under which the worker has a binary open: it differs with DWARF, without, and
+ * with raw names.
+ */
 static uint64_t
 worker_number(const Binary *binary, const WorkerFiles *files)
 {
 	return binary->number * 4 + (files->raw_names ? 2 : files->no_dwarf ? 1 : 0);
 }
 
-/* The best answer that is cached and good enough. */
+/* Finds the best cached answer that is good enough for the question. */
 static bool
 find_result(Lookup *lookup, const Binary *binary, uint64_t address, bool all, SymbolLines *lines)
 {
@@ -276,7 +289,10 @@ find_result(Lookup *lookup, const Binary *binary, uint64_t address, bool all, Sy
 			result_cache_find(lookup->results, result_number(binary, false), address, lines));
 }
 
-/* *whole: as much was asked as can be known, or as is wanted. */
+/*
+ * Asks the worker about one binary. Sets *whole if the answer is the best possible one or as good
+ * as wanted.
+ */
 static int
 ask_worker(Lookup *lookup, Binary *binary, uint64_t address, bool all, const SymbolAsk *terms,
 		   SymbolLines *lines, bool *whole)
@@ -344,7 +360,7 @@ lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, const SymbolA
 		return -EAGAIN;
 	count_answer(lookup, &found);
 	*lines = found;
-	/* a file that has changed since it was opened says nothing of its twins */
+	/* a file that changed after it was opened proves nothing about its copies */
 	if (!whole || err == -EIO || err == -ENOEXEC)
 		return 0;
 	err = result_cache_add(lookup->results, result_number(binary, all), address, &found, lines);
@@ -358,8 +374,8 @@ lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, const SymbolA
 }
 
 /*
- * Asks about addresses and keeps the answers; returns how many were answered, 0 if the worker
- * failed, or did not answer in time.
+ * Asks about addresses and caches the answers. Returns how many were answered; 0 if the worker
+ * failed or did not answer in time.
  */
 static uint32_t
 prepare_some(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t count, bool all,
@@ -381,7 +397,9 @@ prepare_some(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t
 		SymbolLines found;
 		SymbolLines stored;
 
-		/* what could not be answered or kept is asked for again */
+		/*
+		 * an address without an answer, or whose answer was not cached, is asked about again later
+		 */
 		if (worker_client_take(lookup->worker, &found) != 0)
 			continue;
 		count_answer(lookup, &found);
@@ -418,7 +436,7 @@ lookup_prepare(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32
 			return;
 		if (look_for_debug_files(lookup, binary, terms) != 0 || !binary->debug_files_known ||
 			join_twins(lookup, binary, terms) != 0)
-			return; /* what is known without is not to be kept */
+			return; /* answers without DWARF are not cached */
 		answered =
 			prepare_some(lookup, binary, asked, asked_count, wants_all(binary, terms), terms);
 		if (answered == 0)

@@ -1,6 +1,6 @@
 /*
  * lookup.h
- *		From a binary's address to its lines: the cache, then the worker.
+ *		From a binary's address to its lines: from the cache, otherwise from the worker.
  */
 #ifndef COLLECTOR_LOOKUP_H
 #define COLLECTOR_LOOKUP_H
@@ -17,8 +17,8 @@ typedef struct Lookup
 {
 	ResultCache *results;
 	WorkerClient *worker;
-	CacheDirectory *tables; /* symbol tables on disk; NULL: none are kept */
-	Binary *leaders;		/* by twin_key: open ones that copies are compared with */
+	CacheDirectory *tables; /* symbol tables on disk; NULL: not used */
+	Binary *leaders;		/* by twin_key: open binaries that copies are compared with */
 	Patience *patience;		/* with the file systems of debug files */
 	char *debug_directory;
 	bool inlined_lines;
@@ -26,22 +26,22 @@ typedef struct Lookup
 	uint64_t unknown;
 } Lookup;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int lookup_init(Lookup *lookup, const SymbolizerOptions *options);
 void lookup_fini(Lookup *lookup);
 
-/* As binary_symbolize_within. */
+/* Finds the lines of an address. Parameters and results are those of binary_symbolize_within(). */
 int lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, const SymbolAsk *terms,
 					 SymbolLines *lines);
 
-/* As binary_prepare. */
+/* Asks about many addresses. Parameters are those of binary_prepare(). */
 void lookup_prepare(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t count,
 					const SymbolAsk *terms);
 
-/* The binary's file is closed: nothing is compared with it any more. */
+/* Removes a binary whose file is closed from those that copies are compared with. */
 void lookup_forget_leader(Lookup *lookup, Binary *binary);
 
-/* Gives back what is not in use. */
+/* Frees what is not in use: the older half of the results, the worker. */
 void lookup_shrink(Lookup *lookup);
 
 #endif

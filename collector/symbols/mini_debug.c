@@ -1,6 +1,6 @@
 /*
  * mini_debug.c
- *		Unpacking of xz.
+ *		Unpacks xz streams.
  */
 #include "symbols/mini_debug.h"
 
@@ -10,10 +10,11 @@
 
 #define MINI_PACKED_MAX_BYTES (8U << 20)
 #define MINI_MAX_BYTES		  (16U << 20)
-#define MINI_DECODER_BYTES	  (10U << 20) /* what xz needs of memory by default, at least */
-#define MINI_ROOM_SHARE		  4			  /* of the room, one part for each of decoder and bytes */
+#define MINI_DECODER_BYTES	  (10U << 20) /* default memory limit of xz, at least */
+/* decoder and result may each take this part of the room */
+#define MINI_ROOM_SHARE		  4
 
-/* Bytes that an xz stream says it unpacks to, by its index; 0 if it has none that can be read. */
+/* Returns the unpacked size by the index of an xz stream; 0 if it has no readable index. */
 static uint64_t
 unpacked_size(const uint8_t *packed, size_t packed_bytes)
 {
@@ -37,10 +38,10 @@ unpacked_size(const uint8_t *packed, size_t packed_bytes)
 	return size_bytes;
 }
 
-/* Unpacks an xz stream of just so many bytes. False if it is no sound one. */
+/* Unpacks an xz stream of exactly the given size. Returns false if the stream is damaged. */
 static bool
-unpack(const uint8_t *packed, size_t packed_bytes, uint64_t decoder_bytes, uint8_t *bytes,
-	   size_t size_bytes)
+xz_unpack(const uint8_t *packed, size_t packed_bytes, uint64_t decoder_bytes, uint8_t *bytes,
+		  size_t size_bytes)
 {
 	lzma_stream stream = LZMA_STREAM_INIT;
 	bool whole;
@@ -78,7 +79,8 @@ mini_debug_open(const ElfFile *binary, size_t room_bytes, MiniDebug *mini)
 	if (mini->bytes != NULL)
 	{
 		source.memory = mini->bytes;
-		if (!unpack(packed, section->size_bytes, decoder_bytes, mini->bytes, source.size_bytes) ||
+		if (!xz_unpack(packed, section->size_bytes, decoder_bytes, mini->bytes,
+					   source.size_bytes) ||
 			elf_file_init(&mini->file, &source) != 0)
 			mini_debug_close(mini);
 	}

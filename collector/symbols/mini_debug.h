@@ -1,6 +1,6 @@
 /*
  * mini_debug.h
- *		Symbols that a binary carries compressed (.gnu_debugdata): those that .dynsym lacks.
+ *		Compressed symbols that a binary carries in .gnu_debugdata: those that .dynsym lacks.
  */
 #ifndef COLLECTOR_MINI_DEBUG_H
 #define COLLECTOR_MINI_DEBUG_H
@@ -13,14 +13,14 @@
 typedef struct MiniDebug
 {
 	ElfFile file;	/* of the bytes */
-	uint8_t *bytes; /* NULL where there are none */
+	uint8_t *bytes; /* NULL if there are none */
 } MiniDebug;
 
 /*
- * Unpacks them if their index says that they are no more than 16 MB and a fourth of the room. False
- * if there are none that can be used: *mini is then empty.
+ * Unpacks the symbols if the index of the xz stream says that they take at most 16 MB and a quarter
+ * of the room. Returns false, with an empty *mini, if there are none that can be used.
  */
 bool mini_debug_open(const ElfFile *binary, size_t room_bytes, MiniDebug *mini);
-void mini_debug_close(MiniDebug *mini); /* also an empty one */
+void mini_debug_close(MiniDebug *mini); /* accepts an empty one */
 
 #endif

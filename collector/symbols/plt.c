@@ -1,10 +1,9 @@
 /*
  * plt.c
- *		Reads the machine code of a stub, finds its slot of the global offset table, and by its
- *		relocation the function.
+ *		Decodes a stub, finds its slot of the global offset table, and from the slot's relocation
+ *		the function.
  *
- * Counting stubs would be simpler, but linkers order .plt, .plt.got and .plt.sec each in its own
- * way.
+ * Counting stubs would be simpler, but linkers order .plt, .plt.got and .plt.sec in different ways.
  */
 #include "symbols/plt.h"
 
@@ -13,13 +12,13 @@
 
 #define X86_64_STUB_BYTES 16
 
-/* of the longest stub of AArch64: bti, four instructions to load and jump, nop */
+/* the longest stub of AArch64: bti, four instructions to load and jump, nop */
 #define AARCH64_STUB_WORDS 6
 
 /* bti c */
 #define AARCH64_BTI_C 0xd503245fU
 
-/* jmp *displacement(%rip), ff 25, perhaps after endbr64 and bnd. */
+/* Decodes jmp *displacement(%rip), ff 25, with optional endbr64 and bnd prefixes. */
 static bool
 slot_of_x86_64(const uint8_t *code, uint32_t size_bytes, uint64_t address, uint64_t *slot)
 {
@@ -38,7 +37,7 @@ slot_of_x86_64(const uint8_t *code, uint32_t size_bytes, uint64_t address, uint6
 	return true;
 }
 
-/* adrp x16, page; ldr x17, [x16, offset], the first of them at an address. */
+/* Decodes adrp x16, page; ldr x17, [x16, offset], the first of them at an address. */
 static bool
 slot_of_aarch64(uint32_t adrp, uint32_t ldr, uint64_t address, uint64_t *slot)
 {
@@ -53,7 +52,7 @@ slot_of_aarch64(uint32_t adrp, uint32_t ldr, uint64_t address, uint64_t *slot)
 	return true;
 }
 
-/* Stubs of x86-64 lie in a grid. */
+/* Finds a stub of x86-64, where stubs have equal sizes. */
 static bool
 find_x86_64(const ElfFile *file, const ElfSection *section, uint64_t inside, uint64_t *stub,
 			uint64_t *slot)
@@ -67,7 +66,7 @@ find_x86_64(const ElfFile *file, const ElfSection *section, uint64_t inside, uin
 		   slot_of_x86_64(code, section->entry_bytes, *stub, slot);
 }
 
-/* The instruction at an offset in a section; 0 if it cannot be read. */
+/* Reads the instruction at an offset of a section; returns 0 if it cannot be read. */
 static uint32_t
 aarch64_word(const ElfFile *file, const ElfSection *section, uint64_t inside)
 {
@@ -79,8 +78,8 @@ aarch64_word(const ElfFile *file, const ElfSection *section, uint64_t inside)
 }
 
 /*
- * Stubs of AArch64 have 16 or 24 bytes, behind a first one of 32, so that they lie in no grid. The
- * address belongs to the last stub that begins at or before its instruction.
+ * Finds a stub of AArch64. Stubs have 16 or 24 bytes and follow a first one of 32, so they lie in
+ * no grid. The address belongs to the last stub that begins at or before it.
  */
 static bool
 find_aarch64(const ElfFile *file, const ElfSection *section, uint64_t inside, uint64_t *stub,

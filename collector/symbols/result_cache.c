@@ -1,9 +1,9 @@
 /*
  * result_cache.c
- *		The two generations of symbolized addresses.
+ *		Keeps two generations of symbolized addresses.
  *
- * In a generation strings, arrays of lines, and (binary, address) are each held once, so addresses
- * of one function that differ in nothing share all but the last.
+ * Within a generation each string, each array of lines and each (binary, address) exists once, so
+ * addresses with equal lines share the lines.
  */
 #include "symbols/result_cache.h"
 
@@ -16,7 +16,7 @@
 
 #define BUDGET_MIN_BYTES (256 * 1024)
 
-/* Bytes that are held once: a string with its end, or an array of SymbolLine. */
+/* Bytes that exist once: a string with its NUL, or an array of SymbolLine. */
 typedef struct Blob
 {
 	const void *bytes;
@@ -29,7 +29,7 @@ typedef struct Entry
 	uint64_t address;
 	const SymbolLine *lines;
 	uint32_t count;
-	bool moved; /* to the young generation: no loss when this one goes */
+	bool moved; /* copied to the young generation: not an eviction when this one is freed */
 } Entry;
 
 typedef struct Generation
@@ -42,7 +42,7 @@ typedef struct Generation
 
 struct ResultCache
 {
-	size_t generation_bytes; /* budget of each */
+	size_t generation_bytes; /* budget of each generation */
 	uint64_t evictions;
 	Generation generations[2];
 	Generation *young;
@@ -52,7 +52,7 @@ struct ResultCache
 static void
 generation_init(Generation *generation)
 {
-	/* the budget counts only: what is over is found out between two results */
+	/* the budget only counts; the limit is checked between two results */
 	generation->budget = (Budget){ 0, SIZE_MAX };
 	arena_init(&generation->arena, &generation->budget);
 	table_init(&generation->blobs, &generation->budget, sizeof(Blob));
@@ -86,9 +86,9 @@ entry_equal(const void *item, const void *key)
 	return left->binary == right->binary && left->address == right->address;
 }
 
-/* The generation's copy of some bytes, or NULL when memory is out. */
+/* Returns the generation's copy of some bytes; NULL if out of memory. */
 static const void *
-intern(Generation *generation, const void *bytes, size_t size_bytes)
+generation_intern(Generation *generation, const void *bytes, size_t size_bytes)
 {
 	const Blob key = { bytes, size_bytes };
 	uint64_t hash = hash_bytes(generation->blobs.seed, bytes, size_bytes);
@@ -110,10 +110,10 @@ intern(Generation *generation, const void *bytes, size_t size_bytes)
 static const char *
 intern_string(Generation *generation, const char *string)
 {
-	return intern(generation, string, strlen(string) + 1);
+	return generation_intern(generation, string, strlen(string) + 1);
 }
 
-/* Copies lines and their strings into a generation; NULL when memory is out. */
+/* Copies lines and their strings into a generation; returns NULL if out of memory. */
 static const SymbolLine *
 intern_lines(Generation *generation, const SymbolLines *lines)
 {
@@ -130,7 +130,7 @@ intern_lines(Generation *generation, const SymbolLines *lines)
 		whole = copy[i].name != NULL && copy[i].system_name != NULL && copy[i].filename != NULL;
 	}
 	if (whole)
-		stored = intern(generation, copy, lines->count * sizeof(*copy));
+		stored = generation_intern(generation, copy, lines->count * sizeof(*copy));
 	free(copy);
 	return stored;
 }
@@ -198,7 +198,7 @@ result_cache_find(ResultCache *cache, uint64_t binary, uint64_t address, SymbolL
 		entry = find_entry(cache->old, binary, address, &hash);
 		if (entry == NULL)
 			return false;
-		/* only while it fits: making room would free what is being copied */
+		/* copy only if it fits: making room would free the generation that is copied from */
 		if (!entry->moved && cache->young->budget.used_bytes < cache->generation_bytes)
 		{
 			SymbolLines kept = { entry->count, entry->lines };

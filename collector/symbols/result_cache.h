@@ -1,11 +1,11 @@
 /*
  * result_cache.h
- *		Symbolized addresses under a budget of bytes.
+ *		Cache of symbolized addresses within a budget of bytes.
  *
- * Two generations: results enter the young one; when it holds half of the budget, the old one goes
- * as a whole and the young one becomes old. A result found in the old one moves to the young one.
- * So what is asked for stays, strings are shared within a generation, and nothing is freed piece by
- * piece.
+ * It has two generations. Results enter the young one. When the young one holds half of the budget,
+ * the old one is freed and the young one becomes old. A result that is found in the old generation
+ * moves to the young one. So results in use stay, strings are shared within a generation, and no
+ * entry is freed alone.
  */
 #ifndef COLLECTOR_RESULT_CACHE_H
 #define COLLECTOR_RESULT_CACHE_H
@@ -18,23 +18,26 @@
 
 typedef struct ResultCache ResultCache;
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int result_cache_create(size_t budget_bytes, ResultCache **cache);
 void result_cache_free(ResultCache *cache); /* accepts NULL */
 
 /*
- * Lines hold until the next call of either function. Binaries are told apart by a number that is
- * never used again.
+ * Finds a result. Its lines are valid until the next call of result_cache_find() or
+ * result_cache_add(). A binary is given by a number that is never reused.
  */
 bool result_cache_find(ResultCache *cache, uint64_t binary, uint64_t address, SymbolLines *lines);
 
-/* Copies lines (which may not point into the cache) and gives back the copy. 0 or -ENOMEM. */
+/*
+ * Copies lines, which must not point into the cache, and returns the copy in *stored. Returns 0 or
+ * -ENOMEM.
+ */
 int result_cache_add(ResultCache *cache, uint64_t binary, uint64_t address,
 					 const SymbolLines *lines, SymbolLines *stored);
 
 /*
- * The old generation goes, with it what was not asked for since the last time, and the young one
- * takes its place.
+ * Frees the old generation, which holds the results that were not used recently; the young one
+ * becomes old.
  */
 void result_cache_shrink(ResultCache *cache);
 

@@ -1,6 +1,6 @@
 /*
  * symbol_line.h
- *		What is known of an address: the function and the line, of inlined calls as well.
+ *		Function and line of an address, including inlined calls.
  */
 #ifndef COLLECTOR_SYMBOL_LINE_H
 #define COLLECTOR_SYMBOL_LINE_H
@@ -9,17 +9,17 @@
 
 typedef struct SymbolLine
 {
-	const char *name; /* demangled; bytes of a file, not always UTF-8 */
+	const char *name; /* demangled; not always valid UTF-8 */
 	const char *system_name;
-	const char *filename; /* "" where not known */
+	const char *filename; /* "" if unknown */
 	int32_t start_line;
-	int32_t line; /* 0: not known */
+	int32_t line; /* 0: unknown */
 } SymbolLine;
 
 typedef struct SymbolLines
 {
 	uint32_t count;			 /* 0: no symbol covers the address */
-	const SymbolLine *lines; /* innermost first; hold until the symbolizer's next call */
+	const SymbolLine *lines; /* innermost first; valid until the next call of the symbolizer */
 } SymbolLines;
 
 #endif

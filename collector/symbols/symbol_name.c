@@ -1,6 +1,6 @@
 /*
  * symbol_name.c
- *		Choice among the names of one address.
+ *		Orders the names of one address.
  */
 #include "symbols/symbol_name.h"
 

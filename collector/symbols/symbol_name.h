@@ -1,6 +1,6 @@
 /*
  * symbol_name.h
- *		Which of several names of one address to show, shared by ELF and kernel symbols.
+ *		Chooses among several names of one address, for ELF and kernel symbols.
  */
 #ifndef COLLECTOR_SYMBOL_NAME_H
 #define COLLECTOR_SYMBOL_NAME_H
@@ -15,17 +15,17 @@ typedef enum SymbolRank
 } SymbolRank;
 
 /*
- * Marks that the ARM and RISC-V ABIs put between code and data ($a, $d, $t, $x, also with a
- * suffix), and local labels.
+ * Returns true for the marks of the ARM and RISC-V ABIs between code and data ($a, $d, $t, $x, also
+ * with a suffix), and for local labels.
  */
 bool symbol_name_is_mark(const char *name);
 
-/* Cuts a symbol version: memcpy@@GLIBC_2.14. */
+/* Removes a symbol version: memcpy@@GLIBC_2.14. */
 void symbol_name_cut_version(char *name);
 
 /*
- * Orders names of equal rank, best first like strcmp: fewer leading underscores, then shorter, then
- * by bytes, so that the choice is the same on every host.
+ * Orders names of equal rank like strcmp(), best first: fewer leading underscores, then shorter,
+ * then by bytes. So every host chooses the same name.
  */
 int symbol_name_compare(const char *a, const char *b);
 

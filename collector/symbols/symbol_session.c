@@ -1,6 +1,7 @@
 /*
  * symbol_session.c
- *		DWARF first, the symbol table where that knows less, and Go's own where there is no DWARF.
+ *		Looks up an address in DWARF, in the symbol table if that has more, and without DWARF in
+ *		Go's function table.
  */
 #include "symbols/symbol_session.h"
 
@@ -26,16 +27,16 @@ struct SymbolSession
 	bool left_out;		 /* it would take too much memory */
 	const ElfFile *symbol_files[SYMBOL_TABLE_FILES_MAX];
 	uint32_t symbol_file_count;
-	SymbolTable *table; /* made when first needed */
-	bool table_failed;	/* and not tried again */
+	SymbolTable *table; /* made at the first lookup that needs it */
+	bool table_failed;	/* not tried again */
 	bool table_loaded;	/* from disk */
-	GoTable *go;		/* opened when first needed; NULL: there is none */
+	GoTable *go;		/* opened when first needed; NULL: none */
 	bool go_tried;
 	char name[SYMBOL_NAME_MAX_BYTES];
 };
 
 static int
-describe(int fd, ElfFile *file)
+describe_file(int fd, ElfFile *file)
 {
 	ElfSource source = { .fd = fd };
 	struct stat status;
@@ -53,7 +54,7 @@ close_fd(int fd)
 		close(fd);
 }
 
-/* DWARF has descriptors of its own, which it closes. */
+/* Opens DWARF with duplicates of the descriptors, which the DWARF session closes. */
 static void
 open_dwarf(SymbolSession *session, size_t room_bytes)
 {
@@ -86,14 +87,14 @@ symbol_session_open(const SessionFiles *files, bool with_dwarf, size_t room_byte
 		return err;
 	}
 	made->files = *files;
-	err = describe(files->binary, &made->binary);
+	err = describe_file(files->binary, &made->binary);
 	if (err != 0)
 	{
 		symbol_session_close(made);
 		return err;
 	}
 	made->symbol_files[made->symbol_file_count++] = &made->binary;
-	if (files->debug >= 0 && describe(files->debug, &made->debug) == 0)
+	if (files->debug >= 0 && describe_file(files->debug, &made->debug) == 0)
 		made->symbol_files[made->symbol_file_count++] = &made->debug;
 	else if (made->binary.symbols[ELF_SYMTAB].count == 0 &&
 			 mini_debug_open(&made->binary, room_bytes, &made->mini))
@@ -164,7 +165,7 @@ symbol_session_give_back(SymbolSession *session)
 		dwarf_session_give_back(session->dwarf);
 }
 
-/* The name of the symbol that covers an address; NULL where none does. */
+/* Returns the name of the symbol that covers an address; NULL if there is none. */
 static const char *
 find_symbol(SymbolSession *session, uint64_t address)
 {
@@ -181,9 +182,9 @@ find_symbol(SymbolSession *session, uint64_t address)
 }
 
 /*
- * The frame of a Go function that covers an address. Go's table names functions as DWARF does; a
- * symbol's name may differ: the linker appends a calling convention (runtime.goexit.abi0). The
- * symbol is better where the table leaves out types: main.spin[...].
+ * Makes the frame of a Go function that covers an address. Go's table names functions as DWARF
+ * does. A symbol's name may differ: the linker appends a calling convention (runtime.goexit.abi0).
+ * The symbol is better if the table leaves out type arguments: main.spin[...].
  */
 static bool
 find_go_function(SymbolSession *session, uint64_t address, const char *symbol, DwarfFrame *frame)

@@ -2,9 +2,9 @@
  * symbol_table.c
  *		Builds and searches the sorted symbol array of a binary.
  *
- * Building: 1. candidates of all tables with what decides between them, 2. sorted by address, best
- * first, 3. one survivor per address; untyped labels inside of a sized function are its own
- * business and go.
+ *   1. Candidates of all tables are collected with the properties that decide between them.
+ *   2. They are sorted by address, best first.
+ *   3. One per address stays. Untyped labels inside of a sized function are dropped.
  */
 #include "symbols/symbol_table.h"
 
@@ -18,7 +18,7 @@
 #include "symbols/symbol_table_parts.h"
 
 #define SYMBOL_BLOCK	   256
-#define SYMBOL_NESTING_MAX 16 /* enclosing functions looked at before giving up */
+#define SYMBOL_NESTING_MAX 16 /* enclosing functions that a search considers */
 #define SYMBOL_ALIASES_MAX 64 /* names of one address that are compared */
 
 typedef struct Candidate
@@ -62,8 +62,8 @@ read_name(const ElfFile *const *files, uint32_t place, const ElfSymbol *symbol, 
 }
 
 /*
- * Whether a symbol names code; untyped ones do where they lie in an executable section and are no
- * marks.
+ * Returns true if a symbol names code. An untyped symbol does if it lies in an executable section
+ * and is no mark.
  */
 static bool
 symbol_is_code(const ElfFile *file, ElfSymbolsKind kind, const ElfSymbol *symbol, SymbolRank *rank)
@@ -102,8 +102,9 @@ candidates_add(Candidates *candidates, const Candidate *candidate)
 	return 0;
 }
 
+/* Adds the code symbols of one table of a file to the candidates. */
 static int
-collect(Candidates *candidates, uint32_t file_index, ElfSymbolsKind kind)
+candidates_collect(Candidates *candidates, uint32_t file_index, ElfSymbolsKind kind)
 {
 	const ElfFile *file = candidates->files[file_index];
 	uint32_t count = file->symbols[kind].count;
@@ -153,11 +154,11 @@ compare_candidates(const void *a, const void *b)
 }
 
 /*
- * The best of candidates first … end - 1, which share one address: by name among the equals of the
- * first.
+ * Returns the best of the candidates first … end - 1, which share one address: those equal to the
+ * first are compared by name.
  */
 static const Candidate *
-choose(const ElfFile *const *files, const Candidate *first, const Candidate *end)
+candidates_choose(const ElfFile *const *files, const Candidate *first, const Candidate *end)
 {
 	const Candidate *best = first;
 	char best_name[256] = "";
@@ -186,16 +187,16 @@ choose(const ElfFile *const *files, const Candidate *first, const Candidate *end
 }
 
 /*
- * Moves the survivors to the front, marked where symbols before them reach beyond their starts;
- * returns how many. Without the mark whoever seeks an address that has no symbol would read all the
- * places before it, in stripped files again and again.
+ * Moves the remaining candidates to the front and returns their number. An entry is marked if a
+ * symbol before it extends beyond its start: without the mark, each search of an address without a
+ * symbol would read all entries before it.
  */
 static size_t
-reduce(Candidates *candidates)
+candidates_reduce(Candidates *candidates)
 {
 	Candidate *items = candidates->items;
 	uint64_t covered_until = 0; /* end of the sized functions so far */
-	uint64_t reach = 0;			/* of the survivors */
+	uint64_t reach = 0;			/* greatest end of the entries kept so far */
 	size_t kept = 0;
 	size_t end;
 
@@ -205,7 +206,7 @@ reduce(Candidates *candidates)
 
 		for (end = at + 1; end < candidates->count && items[end].start == items[at].start; end++)
 			;
-		best = *choose(candidates->files, &items[at], &items[end]);
+		best = *candidates_choose(candidates->files, &items[at], &items[end]);
 		if (best.rank == SYMBOL_RANK_LABEL && best.start < covered_until)
 			continue;
 		if (best.rank != SYMBOL_RANK_LABEL && best.start + best.size_bytes > covered_until)
@@ -222,7 +223,7 @@ reduce(Candidates *candidates)
 bool
 symbol_table_needs_dynsym(const ElfFile *const *files, uint32_t file_count)
 {
-	/* mini debug information, which has no descriptor, holds just what .dynsym does not */
+	/* mini debug information, which has no descriptor, holds only what .dynsym lacks */
 	for (uint32_t i = 0; i < file_count; i++)
 	{
 		if (files[i]->symbols[ELF_SYMTAB].count > 0 && files[i]->source.fd >= 0)
@@ -240,15 +241,15 @@ symbol_table_create(const ElfFile *const *files, uint32_t file_count, SymbolTabl
 	int err = 0;
 
 	for (uint32_t i = 0; i < file_count && err == 0; i++)
-		err = collect(&candidates, i, ELF_SYMTAB);
+		err = candidates_collect(&candidates, i, ELF_SYMTAB);
 	if (err == 0 && symbol_table_needs_dynsym(files, file_count))
-		err = collect(&candidates, 0, ELF_DYNSYM);
+		err = candidates_collect(&candidates, 0, ELF_DYNSYM);
 	if (err != 0)
 		goto cleanup;
 
 	if (candidates.count > 0)
 		qsort(candidates.items, candidates.count, sizeof(*candidates.items), compare_candidates);
-	kept = reduce(&candidates);
+	kept = candidates_reduce(&candidates);
 	made = malloc(sizeof(*made) + kept * sizeof(made->entries[0]));
 	if (made == NULL)
 	{
@@ -274,9 +275,9 @@ symbol_table_free(SymbolTable *table)
 	free(table);
 }
 
-/* Index after the last entry that starts at or before an address. */
+/* Returns the index after the last entry that starts at or before an address. */
 static uint32_t
-search(const SymbolTable *table, uint32_t start)
+symbol_table_search(const SymbolTable *table, uint32_t start)
 {
 	uint32_t low = 0;
 	uint32_t high = table->count;
@@ -305,7 +306,7 @@ symbol_table_find(const SymbolTable *table, const ElfFile *const *files, uint64_
 		return true;
 	if (address < table->base || address - table->base > UINT32_MAX)
 		return false;
-	after = search(table, (uint32_t) (address - table->base));
+	after = symbol_table_search(table, (uint32_t) (address - table->base));
 	for (uint32_t i = after; i > 0 && after - i < SYMBOL_NESTING_MAX; i--)
 	{
 		const SymbolEntry *entry = &table->entries[i - 1];

@@ -36,13 +36,14 @@ typedef struct FileHeader
 _Static_assert(sizeof(FileHeader) == 48, "the header has no hidden padding");
 _Static_assert(sizeof(SymbolEntry) == 8, "entries have no hidden padding");
 
-/* The hash under way, and the number of bytes that it may still read. */
+/* A hash in progress, and the number of bytes that it may still read. */
 typedef struct SourceHash
 {
 	uint64_t hash;
 	uint64_t left;
 } SourceHash;
 
+/* Hashes a part of a file. Returns false if it cannot be read or exceeds the remaining bytes. */
 static bool
 hash_extent(SourceHash *sources, const ElfSource *source, uint64_t offset, uint64_t size_bytes)
 {
@@ -81,7 +82,7 @@ hash_symbols(SourceHash *sources, const ElfFile *file, ElfSymbolsKind kind)
 					   symbols->strings.size_bytes);
 }
 
-/* Hashes all that a table is made of. Returns false if it cannot be read, or is too much. */
+/* Hashes everything that a table is made of. Returns false if it cannot be read or is too large. */
 static bool
 hash_sources(uint64_t seed, const ElfFile *const *files, uint32_t file_count, uint64_t *hash)
 {
@@ -108,7 +109,7 @@ hash_sources(uint64_t seed, const ElfFile *const *files, uint32_t file_count, ui
 }
 
 static uint32_t
-checksum(const FileHeader *header, const SymbolEntry *entries)
+table_checksum(const FileHeader *header, const SymbolEntry *entries)
 {
 	uint32_t crc = lzma_crc32((const uint8_t *) header + CRC_END, sizeof(*header) - CRC_END, 0);
 
@@ -131,13 +132,13 @@ symbol_table_write(const SymbolTable *table, const ElfFile *const *files, uint32
 		!hash_sources(header.seed, files, file_count, &header.check))
 		return -EFBIG;
 	memcpy(header.magic, MAGIC, sizeof(header.magic));
-	header.crc = checksum(&header, table->entries);
+	header.crc = table_checksum(&header, table->entries);
 	err = cache_file_write(fd, &header, sizeof(header));
 	return err != 0 ? err
 					: cache_file_write(fd, table->entries, table->count * sizeof(SymbolEntry));
 }
 
-/* Entries ascend, and each stands for a symbol that is there. */
+/* Checks that entries ascend and that each one refers to an existing symbol. */
 static bool
 entries_are_valid(const SymbolTable *table, const ElfFile *const *files, uint32_t file_count)
 {
@@ -178,7 +179,7 @@ symbol_table_read(const ElfFile *const *files, uint32_t file_count, int fd, Symb
 	made->base = header.base;
 	made->count = header.count;
 	if (pread(fd, made->entries, entries_bytes, sizeof(header)) != (ssize_t) entries_bytes ||
-		checksum(&header, made->entries) != header.crc)
+		table_checksum(&header, made->entries) != header.crc)
 	{
 		free(made);
 		return -EBADMSG;

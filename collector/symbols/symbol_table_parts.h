@@ -1,6 +1,6 @@
 /*
  * symbol_table_parts.h
- *		The inside of a symbol table, for the files that implement it.
+ *		Internals of a symbol table, for symbol_table.c and symbol_table_file.c.
  */
 #ifndef COLLECTOR_SYMBOL_TABLE_PARTS_H
 #define COLLECTOR_SYMBOL_TABLE_PARTS_H
@@ -11,12 +11,13 @@
 #include "symbols/elf_file.h"
 
 /*
- * The place of a symbol in the files: 2 bits for the file, 1 for .dynsym, 28 for the index. The bit
- * above says that a symbol before it in the sorted table reaches beyond its start.
+ * Place of a symbol in the files: 2 bits for the file, 1 for .dynsym, 28 for the index. The bit
+ * above is set if an earlier symbol of the sorted table extends beyond this symbol's start.
  */
 #define PLACE_INDEX_BITS 28
 #define PLACE_INDEX_MAX	 ((1U << PLACE_INDEX_BITS) - 1)
-#define PLACE_NESTED	 (1U << (PLACE_INDEX_BITS + 3)) /* some reach beyond where it starts */
+/* an earlier symbol extends beyond its start */
+#define PLACE_NESTED	 (1U << (PLACE_INDEX_BITS + 3))
 
 typedef struct SymbolEntry
 {
@@ -43,7 +44,10 @@ place_kind(uint32_t place)
 	return (place >> PLACE_INDEX_BITS & 1) != 0 ? ELF_DYNSYM : ELF_SYMTAB;
 }
 
-/* True if no .symtab holds all symbols, so that the first file's .dynsym belongs to the table. */
+/*
+ * Returns true if no .symtab holds all symbols, so that the first file's .dynsym belongs to the
+ * table.
+ */
 bool symbol_table_needs_dynsym(const ElfFile *const *files, uint32_t file_count);
 
 #endif

@@ -1,13 +1,15 @@
 /*
  * symbolizer.c
- *		Life of the symbolizer and of its binaries.
+ *		Manages the symbolizer and its binaries.
  *
- * 1. binary_open describes the file, and looks for it among the binaries, by (device, inode, size,
- *    ctime). Copies of one content are found later (lookup.c), as that is to be proven.
- * 2. binary_release keeps the last ones that nobody holds for whoever maps them next.
- * 3. Budgets are kept by dropping results and symbol tables; both are made again when asked for.
+ *   1. binary_open() describes the file and searches it among the binaries, by (device, inode,
+ *      size, ctime). lookup.c finds copies later, because a comparison of their bytes must prove
+ *      them.
+ *   2. binary_release() keeps the last binaries without references for the next process that maps
+ *      them.
+ *   3. Results are dropped to keep budgets; they are made again when needed.
  *
- * The path from an address to its lines is in lookup.c.
+ * lookup.c finds the lines of an address.
  */
 #include "symbols/symbolizer.h"
 
@@ -23,7 +25,8 @@
 
 #define KALLSYMS_PATH	  "/proc/kallsyms"
 #define MODULES_PATH	  "/proc/modules"
-#define IDLE_BINARIES_MAX 256 /* released binaries that are kept for whoever maps them next */
+/* binaries without references that are kept for the next process that maps them */
+#define IDLE_BINARIES_MAX 256
 
 struct Symbolizer
 {
@@ -60,7 +63,7 @@ symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer)
 }
 
 static void
-forget(Binary *binary)
+binary_forget(Binary *binary)
 {
 	Symbolizer *symbolizer = binary->symbolizer;
 
@@ -75,7 +78,7 @@ symbolizer_free(Symbolizer *symbolizer)
 	if (symbolizer == NULL)
 		return;
 	while (symbolizer->by_file != NULL)
-		forget(symbolizer->by_file);
+		binary_forget(symbolizer->by_file);
 	lookup_fini(&symbolizer->lookup);
 	kallsyms_free(symbolizer->kallsyms);
 	patience_fini(&symbolizer->patience);
@@ -123,11 +126,11 @@ symbolizer_worker_pid(const Symbolizer *symbolizer)
 }
 
 /*
- * Takes one more reference; an idle binary comes back to life with the descriptor of the one that
- * was made, which goes.
+ * Adds a reference to a binary. An idle binary takes over the descriptor of the one just made,
+ * which is freed.
  */
 static void
-reuse(Binary *binary, Binary *made)
+binary_reuse(Binary *binary, Binary *made)
 {
 	Symbolizer *symbolizer = binary->symbolizer;
 
@@ -176,7 +179,7 @@ binary_open_at(Symbolizer *symbolizer, const BinaryPlace *place, const char *nam
 	}
 	known = find_known(symbolizer, made);
 	if (known != NULL)
-		reuse(known, made);
+		binary_reuse(known, made);
 	else
 		add_binary(symbolizer, made);
 	*binary = known != NULL ? known : made;
@@ -208,7 +211,7 @@ binary_release(Binary *binary)
 
 		DL_DELETE(symbolizer->idle, oldest);
 		symbolizer->idle_count--;
-		forget(oldest);
+		binary_forget(oldest);
 	}
 }
 

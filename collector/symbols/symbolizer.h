@@ -2,12 +2,12 @@
  * symbolizer.h
  *		From (binary, address) to functions and lines, and from a kernel address to its symbol.
  *
- * A Binary is one ELF file, shared by all processes that map it, found again by device, inode, size
- * and ctime; it holds one descriptor while it is referenced, two more with separate debug files.
- * Copies that are equal byte by byte, and have the same debug files, share their answers. All
- * functions are called from one thread. DWARF and symbol tables are read in a worker process with
- * limits on time and memory, so that a huge or hostile file cannot take the collector down; a
- * missing symbol leaves binary + address.
+ * A Binary is one ELF file, shared by all processes that map it and found by device, inode, size
+ * and ctime. While it is referenced it holds one descriptor, and up to two more for separate debug
+ * files. Copies that are equal byte by byte and have the same debug files share their answers. All
+ * functions are called from one thread, unless stated otherwise. A worker process with limits on
+ * time and memory reads DWARF and symbol tables, so that a huge or hostile file cannot take the
+ * collector down. An address without a symbol stays binary + address.
  */
 #ifndef COLLECTOR_SYMBOLIZER_H
 #define COLLECTOR_SYMBOLIZER_H
@@ -28,37 +28,37 @@ typedef struct Binary Binary;
 typedef struct SymbolizerStats
 {
 	uint64_t binaries_opened;
-	uint64_t binaries_unreadable; /* could not be opened or is not ELF */
-	uint64_t addresses_resolved;  /* looked up and found, not counting what the cache knew */
-	uint64_t addresses_unknown;	  /* looked up, no symbol covers them */
-	uint64_t worker_failures;	  /* DWARF worker killed by a limit, or ended */
-	uint64_t timeouts;			  /* times that a file system did not answer */
+	uint64_t binaries_unreadable; /* could not be opened, or is not ELF */
+	uint64_t addresses_resolved;  /* found by the worker, not in the cache */
+	uint64_t addresses_unknown;	  /* looked up, but no symbol covers them */
+	uint64_t worker_failures;	  /* the worker was killed by a limit, or crashed */
+	uint64_t timeouts;			  /* a file system did not answer in time */
 	uint64_t worker_refused;	  /* addresses whose owners had used up their allowance */
-	uint64_t worker_unavailable;  /* addresses for which no worker could be had */
-	uint64_t tables_loaded;		  /* symbol tables that were taken from disk */
-	uint64_t tables_damaged;	  /* files of symbol tables that were no such */
+	uint64_t worker_unavailable;  /* addresses for which no worker could be started */
+	uint64_t tables_loaded;		  /* symbol tables read from disk */
+	uint64_t tables_damaged;	  /* damaged files of symbol tables */
 	uint64_t debug_info_left_out; /* binaries whose debug information would take too much memory */
-	uint64_t results_evicted;	  /* dropped from the cache to keep the budget */
-	size_t cache_bytes;			  /* in use: results, kernel symbols */
+	uint64_t results_evicted;	  /* results dropped from the cache to keep the budget */
+	size_t cache_bytes;			  /* in use by results and kernel symbols */
 } SymbolizerStats;
 
 int symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer);
 void symbolizer_free(Symbolizer *symbolizer);
 void symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats);
 
-/* Gives back what is not in use: the older half of the results, the worker. */
+/* Frees what is not in use: the older half of the results, the worker. */
 void symbolizer_shrink(Symbolizer *symbolizer);
 
-/* Starts a worker ahead of the first question, which would wait for it. */
+/* Starts a worker before the first question, which would otherwise wait for its start. */
 void symbolizer_start_worker(Symbolizer *symbolizer);
 
-/* The worker process, 0 where there is none. Any thread may ask. */
+/* Returns the process ID of the worker, 0 if there is none. Any thread may call it. */
 pid_t symbolizer_worker_pid(const Symbolizer *symbolizer);
 
 /*
- * The binary there; name is what people know it by. -errno where it cannot be read; -ENOEXEC where
- * it is not a usable ELF file; -EAGAIN where it does not answer in time. Counted. Each success is
- * paired with binary_release.
+ * Opens the binary of a place; name is the path to show. Returns 0; -ENOEXEC if it is no usable ELF
+ * file; -EAGAIN if its file system does not answer in time; another -errno if it cannot be read.
+ * Each success needs one binary_release().
  */
 int binary_open_at(Symbolizer *symbolizer, const BinaryPlace *place, const char *name,
 				   Binary **binary);
@@ -66,46 +66,52 @@ int binary_open(Symbolizer *symbolizer, const char *path, const char *name, Bina
 void binary_release(Binary *binary);
 
 /*
- * Hexadecimal: the GNU build ID, or where the file has none (Go, say), OpenTelemetry's hash of its
- * head, tail and length. "" only for a file that could not be read any more.
+ * Returns the GNU build ID in hexadecimal or, if the file has none (Go, for instance),
+ * OpenTelemetry's hash of head, tail and length. It is "" only if the file could not be read.
  */
 const char *binary_build_id(const Binary *binary);
 
-/* ELF virtual address of a file offset that an executable PT_LOAD covers; false where none does. */
+/*
+ * Converts a file offset to an ELF virtual address. Returns false if no executable PT_LOAD covers
+ * it.
+ */
 bool binary_address(const Binary *binary, uint64_t file_offset, uint64_t *address);
 
 /*
- * Functions and lines at an ELF virtual address, inlined calls included. For a return address pass
- * address - 1. Returns 0 also if nothing covers it (count 0), or if it cannot be known for a while;
- * -errno on failure.
+ * Finds functions and lines at an ELF virtual address, including inlined calls. For a return
+ * address pass address - 1. Returns 0, with count 0 if nothing covers the address or it cannot be
+ * looked up for a while; otherwise -errno.
  */
 int binary_symbolize(Binary *binary, uint64_t address, SymbolLines *lines);
 
 /*
- * Like binary_symbolize(), but waits no longer than the terms say: -EAGAIN if the answer is to be
- * asked for again later. A deadline that has passed asks the cache alone.
+ * Does what binary_symbolize() does within the terms. Returns -EAGAIN if the question must be
+ * repeated later. If the deadline has passed, only the cache is searched.
  */
 int binary_symbolize_within(Binary *binary, uint64_t address, const SymbolAsk *terms,
 							SymbolLines *lines);
 
-/* Asks about many addresses at once, as far as the terms allow: their answers are then cached. */
+/* Asks about many addresses at once within the terms, and caches the answers. */
 void binary_prepare(Binary *binary, const uint64_t *addresses, uint32_t count,
 					const SymbolAsk *terms);
 
-/* How much of their allowance the owners of a file have used: who used less is asked for first. */
+/*
+ * Returns the part of their allowance that a file's owners have used, in ns. Files of owners that
+ * used less are asked about first.
+ */
 int64_t symbolizer_used(const Symbolizer *symbolizer, uint64_t owners);
 
 /*
- * Kernel symbols of /proc/kallsyms. module is "" for the kernel proper, without brackets otherwise;
- * start is the symbol's own address. False where unknown, or where the kernel hides addresses
- * (kallsyms_readable).
+ * Finds the symbol of /proc/kallsyms that covers a kernel address. module is "" for the kernel
+ * itself, without brackets otherwise; start is the address of the symbol. Returns false if there is
+ * none, or if the kernel hides addresses (kallsyms_readable()).
  */
 bool kernel_symbolize(Symbolizer *symbolizer, uint64_t address, const char **name,
 					  const char **module, uint64_t *start);
-/* Code of the kernel came or went: kallsyms.h. */
+/* Notes that code of BPF programs was loaded or unloaded (kallsyms_outdate()). */
 void kernel_symbols_outdate(Symbolizer *symbolizer);
 
-/* Looks whether modules of the kernel came or went, whose addresses are used again. */
+/* Checks whether kernel modules were loaded or unloaded, because their addresses are reused. */
 void kernel_symbols_follow_modules(Symbolizer *symbolizer);
 bool kallsyms_readable(Symbolizer *symbolizer);
 

@@ -1,12 +1,12 @@
 /*
  * worker.c
- *		The worker process: reads symbols and DWARF and demangles, where a hostile file can do no
- *		harm.
+ *		The worker process: reads symbols and DWARF and demangles names, so that a hostile file can
+ *		harm this process only.
  *
- * It starts with nothing but a socket as standard input, gives up every right (worker_sandbox.h),
- * and limits itself: a request that takes too much CPU time ends it by a signal, memory beyond the
- * limit by failed allocations. It ends by itself when the other end closes the socket or asks
- * nothing for a while, so an idle collector has no worker.
+ * It starts with a socket as standard input and gives up its rights (worker_sandbox.h). It limits
+ * itself: SIGPROF ends it if a request takes too much CPU time, and allocations beyond the memory
+ * limit fail. It ends when the collector closes the socket or asks nothing for a while, so an idle
+ * collector has no worker.
  */
 #include "symbols/worker.h"
 
@@ -37,33 +37,36 @@
 #include "symbols/worker_sandbox.h"
 
 #define WORKER_SOCKET		   STDIN_FILENO
-#define WORKER_SESSIONS		   64 /* binaries open at a time */
+#define WORKER_SESSIONS		   64 /* open binaries */
 #define DESCRIPTORS_MAX		   (5 * WORKER_SESSIONS + 16)
 #define WORKER_IDLE_TRIM_MS	   1000
 #define WORKER_IDLE_EXIT_MS	   120000
-#define WORKER_CPU_MS		   2000 /* CPU time of one file or address */
+#define WORKER_CPU_MS		   2000 /* CPU time for one file or address */
 #define WORKER_CPU_DEMANGLE_MS 250
-#define WORKER_ANSWER_NS	   INT64_C(20000000) /* of one message */
-#define WORKER_DATA_MIN		   (32UL << 20)		 /* less would not serve */
+/* time to answer as many addresses as possible in one message */
+#define WORKER_ANSWER_NS	   INT64_C(20000000)
+#define WORKER_DATA_MIN		   (32UL << 20) /* the worker cannot work with less */
 #define WORKER_DATA_DEFAULT	   (128UL << 20)
-/* of the limit, in eighths: from here on binaries are closed to open others … */
+/* eighths of the memory limit: above it binaries are closed before another is opened */
 #define WORKER_BUSY_SHARE	   4
-#define WORKER_GROWTH_SHARE	   2 /* … caches grown since the last one was opened are closed … */
-#define WORKER_KEPT_SHARE	   2 /* … and what an idle worker may hold */
-#define WORKER_NICE			   2 /* gives way, but a busy machine must not starve it */
-#define WORKER_CHECKSUM_MAX	   (1ULL << 30) /* bytes of a file that is read through … */
-#define WORKER_COMPARE_MAX	   (1ULL << 28) /* … and of each of two */
+/* growth since the last binary was opened, above which all are closed */
+#define WORKER_GROWTH_SHARE	   2
+#define WORKER_KEPT_SHARE	   2 /* private memory that an idle worker may hold */
+/* gives way to other programs, but gets its share on a busy machine */
+#define WORKER_NICE			   2
+#define WORKER_CHECKSUM_MAX	   (1ULL << 30) /* size of a file whose checksum is computed */
+#define WORKER_COMPARE_MAX	   (1ULL << 28) /* size of each of two files that are compared */
 
 typedef struct Session
 {
 	uint64_t binary;
-	uint64_t used; /* clock of the last use; 0: slot is free */
+	uint64_t used; /* value of Worker.clock at the last use; 0: slot is free */
 	bool raw_names;
-	uint64_t with_files; /* the flags of its request that say which files there are */
-	int fd;				 /* of the binary; the session's */
-	struct stat status;	 /* of it, as it was opened */
-	uint64_t owners;	 /* that it was opened for */
-	bool may_hang;		 /* when its files are closed: their file system is a program */
+	uint64_t with_files; /* the flags of its request that say which files exist */
+	int fd;				 /* of the binary; owned by symbols */
+	struct stat status;	 /* of the binary when it was opened */
+	uint64_t owners;	 /* accounts for which it was opened */
+	bool may_hang;		 /* on closing, because a file is of a user-space file system */
 	SymbolSession *symbols;
 } Session;
 
@@ -71,22 +74,26 @@ typedef struct Worker
 {
 	Session sessions[WORKER_SESSIONS];
 	uint64_t clock;
-	/* bytes; over it all binaries are closed, and open again when asked for */
+	/*
+	 * bytes of private memory above which all binaries are closed; they are opened again when
+	 * needed
+	 */
 	size_t private_limit;
 	char paths[WORKER_FRAMES_MAX][WORKER_STRING_MAX];
-	char message[2 * WORKER_MESSAGE_BYTES]; /* answers that fit, and one that may not */
+	char message[2 * WORKER_MESSAGE_BYTES]; /* a message, and one more answer that may not fit */
 } Worker;
 
 typedef struct MemoryUse
 {
-	size_t private; /* bytes resident that are not pages of files: those belong to the page cache */
+	size_t private; /* resident bytes without pages of files, which belong to the page cache */
 	size_t data;	/* bytes of address space for private writable memory */
 } MemoryUse;
 
-static int statm_fd = -1; /* /proc/self/statm, opened while files can be */
+static int statm_fd = -1; /* of /proc/self/statm, opened before the sandbox forbids it */
 static size_t data_limit; /* bytes that may be allocated */
-static bool can_serve;	  /* the program passed through symbolizer_worker_main */
+static bool can_serve;	  /* the program called symbolizer_worker_main() */
 
+/* Reads the memory use of this process; zeroes if that fails. */
 static MemoryUse
 memory_use(void)
 {
@@ -116,8 +123,9 @@ set_limit(int resource, rlim_t value)
 }
 
 /*
- * Kernels before 6.11 may take numbers for used that were so in the collector, 64 of them at a
- * time, in a table that close_range() made: closing one corrects that.
+ * Works around a defect of kernels before 6.11: in a descriptor table made by close_range() they
+ * may regard descriptors as used that were used in the collector, 64 at a time. Closing one of each
+ * 64 corrects that.
  */
 static void
 free_numbers(void)
@@ -132,7 +140,10 @@ free_numbers(void)
 static void
 set_limits(void)
 {
-	/* a collector that starts is in a hurry, so are we for its first questions */
+	/*
+	 * relative to the collector, which has a higher priority while it starts: its first questions
+	 * are urgent
+	 */
 	(void) setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + WORKER_NICE);
 	set_limit(RLIMIT_CORE, 0);
 	set_limit(RLIMIT_FSIZE, SYMBOL_TABLE_FILE_MAX);
@@ -141,19 +152,19 @@ set_limits(void)
 		(size_t) strtoull(getenv(WORKER_MARK) != NULL ? getenv(WORKER_MARK) : "", NULL, 10);
 	if (data_limit < WORKER_DATA_MIN)
 		data_limit = data_limit == 0 ? WORKER_DATA_DEFAULT : WORKER_DATA_MIN;
-	/* a sanitizer's shadow is larger from the start */
+	/* the address space of a sanitizer exceeds the limit from the start */
 	if (memory_use().data < data_limit)
 		set_limit(RLIMIT_DATA, data_limit);
 }
 
-/* A part of the memory limit. */
+/* Returns eighths of the memory limit, in bytes. */
 static size_t
-eighths(int share)
+limit_eighths(int share)
 {
 	return data_limit / 8 * (size_t) share;
 }
 
-/* The process ends by SIGPROF once it has used so much CPU time from now on. */
+/* Lets SIGPROF end the process once it has used this much more CPU time. */
 static void
 limit_cpu_time(int ms)
 {
@@ -190,8 +201,8 @@ send_notice(const Session *session, bool closes)
 }
 
 /*
- * A program that serves the files can make their closing wait for as long as it likes, whatever is
- * asked meanwhile. The notices let the collector blame the owners of these files alone.
+ * Closes a binary. The server of a user-space file system can delay closing without limit, during
+ * any request. The notices let the collector blame the owners of these files only.
  */
 static void
 close_session(Session *session)
@@ -223,7 +234,7 @@ compare_use(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Closes binaries, those not used for longest first, until the others fit. */
+/* Closes binaries, least recently used first, until private memory is within the limit. */
 static void
 close_down_to(Worker *worker, size_t limit_bytes)
 {
@@ -249,7 +260,7 @@ close_fds(const int fds[WORKER_FILES_MAX])
 	}
 }
 
-/* Whether a file is still the one that it was when the collector opened it. */
+/* Returns true if a file has the size and ctime that it had when the collector opened it. */
 static bool
 is_wanted_file(const WorkerRequest *request, const struct stat *status)
 {
@@ -260,8 +271,8 @@ is_wanted_file(const WorkerRequest *request, const struct stat *status)
 }
 
 /*
- * Whether a binary is as it was opened. Its answers may be those of copies that are equal, which
- * somebody else owns.
+ * Returns true if a binary was not modified since it was opened. Copies share its answers, and the
+ * owner of one copy must not be able to change those of others.
  */
 static bool
 is_unchanged(const Session *session)
@@ -273,18 +284,18 @@ is_unchanged(const Session *session)
 		   now.st_ctim.tv_nsec == session->status.st_ctim.tv_nsec;
 }
 
-/* The worker's memory may grow by a part from here on before all binaries are closed. */
+/* Sets how far private memory may grow before all binaries are closed. */
 static void
 set_private_limit(Worker *worker)
 {
-	worker->private_limit = memory_use().private + eighths(WORKER_GROWTH_SHARE);
-	if (worker->private_limit < eighths(WORKER_BUSY_SHARE))
-		worker->private_limit = eighths(WORKER_BUSY_SHARE);
+	worker->private_limit = memory_use().private + limit_eighths(WORKER_GROWTH_SHARE);
+	if (worker->private_limit < limit_eighths(WORKER_BUSY_SHARE))
+		worker->private_limit = limit_eighths(WORKER_BUSY_SHARE);
 }
 
 /*
- * Makes a binary that is open without DWARF one with it: its symbol table is made once. False if
- * there is none with the same files.
+ * Adds DWARF to a binary that is open without it, so that its symbol table is not made again.
+ * Returns false if no such binary with these files is open.
  */
 static bool
 add_dwarf(Worker *worker, const WorkerRequest *request)
@@ -301,8 +312,8 @@ add_dwarf(Worker *worker, const WorkerRequest *request)
 }
 
 /*
- * Opens a binary in the slot that was used least recently; more of them are closed to make room.
- * Takes the descriptors.
+ * Opens a binary in the least recently used slot, and closes more binaries if memory is short.
+ * Takes the descriptors. Returns 0, -EINVAL, -ENOEXEC or -ENOMEM.
  */
 static int
 open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_FILES_MAX])
@@ -328,7 +339,7 @@ open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_
 		return 0;
 	}
 	qsort(worker->sessions, WORKER_SESSIONS, sizeof(worker->sessions[0]), compare_use);
-	close_down_to(worker, eighths(WORKER_BUSY_SHARE));
+	close_down_to(worker, limit_eighths(WORKER_BUSY_SHARE));
 	close_session(session);
 	if (fstat(files.binary, &session->status) != 0 || !is_wanted_file(request, &session->status))
 	{
@@ -352,7 +363,10 @@ open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_
 	return 0;
 }
 
-/* The reply to an open binary, as a line without a name whose number says what was left out. */
+/*
+ * Opens a binary. The reply is a line without a name whose number is a set of WORKER_LEFT_OUT_DWARF
+ * and WORKER_MAY_HANG.
+ */
 static size_t
 answer_open(Worker *worker, const WorkerRequest *request, const int fds[WORKER_FILES_MAX])
 {
@@ -368,7 +382,7 @@ answer_open(Worker *worker, const WorkerRequest *request, const int fds[WORKER_F
 	return worker_reply_encode(worker->message, 0, &opened, 1);
 }
 
-/* Caches of libdw only grow. */
+/* Closes all binaries if private memory exceeds the limit, because caches of libdw only grow. */
 static void
 limit_private(Worker *worker)
 {
@@ -377,25 +391,28 @@ limit_private(Worker *worker)
 }
 
 /*
- * Binaries stay open for the next interval's questions: what was decompressed and indexed costs
- * more to make again than to keep. Pages of files are given back, which the page cache keeps
- * anyhow.
+ * Reduces memory when the worker becomes idle. Binaries stay open for the questions of the next
+ * interval, because making decompressed and indexed data again costs more than keeping it. Pages of
+ * files are released; the page cache keeps them.
  */
 static void
 give_back(Worker *worker)
 {
-	close_down_to(worker, eighths(WORKER_KEPT_SHARE));
+	close_down_to(worker, limit_eighths(WORKER_KEPT_SHARE));
 	for (int i = 0; i < WORKER_SESSIONS; i++)
 	{
 		if (worker->sessions[i].used != 0)
 			symbol_session_give_back(worker->sessions[i].symbols);
 	}
-	malloc_trim(0); /* what reading took lies between what is kept */
+	malloc_trim(0); /* return the free memory between allocations that stay */
 }
 
-/* Allocated, or NULL where the name is not a mangled one. A stub keeps its mark: f(int)@plt. */
+/*
+ * Demangles a name, and keeps the suffix of a stub: f(int)@plt. The caller frees the result.
+ * Returns NULL if the name is not mangled.
+ */
 static char *
-demangle(const char *name)
+demangle_name(const char *name)
 {
 	const char *mark = strchr(name, '@');
 	char *plain;
@@ -413,12 +430,12 @@ demangle(const char *name)
 	return marked;
 }
 
-/* One frame as a line; the demangled name, which is to be freed, or NULL. */
+/* Makes a line of a frame. Returns the demangled name, which the caller frees, or NULL. */
 static char *
 make_line(Worker *worker, int index, const DwarfFrame *frame, bool raw_name, SymbolLine *line)
 {
 	char *demangled =
-		frame->linkage_name != NULL && !raw_name ? demangle(frame->linkage_name) : NULL;
+		frame->linkage_name != NULL && !raw_name ? demangle_name(frame->linkage_name) : NULL;
 
 	line->name = demangled != NULL ? demangled : frame->name;
 	line->system_name = frame->linkage_name != NULL ? frame->linkage_name : frame->name;
@@ -434,7 +451,7 @@ make_line(Worker *worker, int index, const DwarfFrame *frame, bool raw_name, Sym
 	return demangled;
 }
 
-/* Answers about one address; returns the size of what it wrote. */
+/* Answers about one address. Returns the size of the answer. */
 static size_t
 answer_address(Worker *worker, Session *session, uint64_t address, char *reply)
 {
@@ -457,7 +474,7 @@ answer_address(Worker *worker, Session *session, uint64_t address, char *reply)
 	return size_bytes;
 }
 
-/* Answers about addresses, one at least and as many as fit and come soon. */
+/* Answers about addresses: at least one, and as many as fit into the message and the time. */
 static size_t
 answer_lookup(Worker *worker, const WorkerRequest *request)
 {
@@ -490,7 +507,7 @@ answer_lookup(Worker *worker, const WorkerRequest *request)
 	return worker_reply_encode(worker->message, -ESTALE, NULL, 0);
 }
 
-/* Takes the descriptor. */
+/* Compares a file's CRC-32. Takes the descriptor. Returns 0 or -EBADMSG. */
 static int
 compare_checksum(int fd, uint32_t expected)
 {
@@ -516,7 +533,7 @@ compare_checksum(int fd, uint32_t expected)
 	return read && checksum == expected ? 0 : -EBADMSG;
 }
 
-/* Compares two files byte by byte. Takes the descriptors. */
+/* Compares two files byte by byte. Takes the descriptors. Returns 0 or -EBADMSG. */
 static int
 compare_files(const int fds[WORKER_FILES_MAX])
 {
@@ -545,7 +562,7 @@ compare_files(const int fds[WORKER_FILES_MAX])
 	return equal ? 0 : -EBADMSG;
 }
 
-/* Loads or keeps the symbol table of an open binary. Takes the descriptor. */
+/* Reads or writes the symbol table of an open binary. Takes the descriptor. */
 static int
 exchange_table(Worker *worker, const WorkerRequest *request, const int fds[WORKER_FILES_MAX])
 {
@@ -559,9 +576,12 @@ exchange_table(Worker *worker, const WorkerRequest *request, const int fds[WORKE
 	return err;
 }
 
-/* Answers the request in worker->message into the same place; returns the reply's size. */
+/*
+ * Answers the request in worker->message, and overwrites it with the reply. Returns the size of the
+ * reply.
+ */
 static size_t
-answer(Worker *worker, size_t size_bytes, const int fds[WORKER_FILES_MAX])
+answer_request(Worker *worker, size_t size_bytes, const int fds[WORKER_FILES_MAX])
 {
 	WorkerRequest request;
 	int err = -EINVAL;
@@ -586,7 +606,7 @@ answer(Worker *worker, size_t size_bytes, const int fds[WORKER_FILES_MAX])
 	return worker_reply_encode(worker->message, err, NULL, 0);
 }
 
-/* How long receive waits. */
+/* Sets how long receive_request() waits. */
 static void
 set_patience(int ms)
 {
@@ -596,11 +616,11 @@ set_patience(int ms)
 }
 
 /*
- * Receives a request and its descriptors, -1 where there are none. Its size; 0 at the end of all;
- * -1 after waiting in vain.
+ * Receives a request and its descriptors; missing ones are -1. Returns its size; 0 if the socket is
+ * closed; -1 if none came in time.
  */
 static ssize_t
-receive(Worker *worker, int fds[WORKER_FILES_MAX])
+receive_request(Worker *worker, int fds[WORKER_FILES_MAX])
 {
 	union
 	{
@@ -615,7 +635,7 @@ receive(Worker *worker, int fds[WORKER_FILES_MAX])
 	struct cmsghdr *header;
 	ssize_t got;
 
-	/* being stopped and continued is no reason to end */
+	/* a stopped and continued worker waits again */
 	do
 		got = recvmsg(WORKER_SOCKET, &message, MSG_CMSG_CLOEXEC);
 	while (got < 0 && errno == EINTR);
@@ -632,26 +652,30 @@ receive(Worker *worker, int fds[WORKER_FILES_MAX])
 }
 
 /*
- * Waits for a request: briefly with everything open, then with little memory held; 0 when it is
- * time to end.
+ * Waits for a request: for a short time with all binaries open, then for a longer time with reduced
+ * memory. Returns its size; 0 if the worker is to end.
  */
 static ssize_t
 wait_for_request(Worker *worker, int fds[WORKER_FILES_MAX])
 {
-	ssize_t size_bytes = receive(worker, fds);
+	ssize_t size_bytes = receive_request(worker, fds);
 
 	if (size_bytes >= 0)
 		return size_bytes;
 	(void) setpriority(PRIO_PROCESS, 0, WORKER_NICE);
 	give_back(worker);
 	set_patience(WORKER_IDLE_EXIT_MS);
-	size_bytes = receive(worker, fds);
+	size_bytes = receive_request(worker, fds);
 	set_patience(WORKER_IDLE_TRIM_MS);
 	return size_bytes > 0 ? size_bytes : 0;
 }
 
+/*
+ * Greets, then answers requests until the socket is closed or no request comes. Returns the exit
+ * status.
+ */
 static int
-serve(void)
+worker_serve(void)
 {
 	Worker *worker = calloc(1, sizeof(*worker));
 	ssize_t size_bytes;
@@ -662,12 +686,12 @@ serve(void)
 	set_patience(WORKER_IDLE_TRIM_MS);
 	size_bytes = (ssize_t) worker_reply_encode(worker->message, 0, NULL, 0);
 	if (send(WORKER_SOCKET, worker->message, (size_t) size_bytes, MSG_NOSIGNAL) < 0)
-		_exit(EXIT_SUCCESS); /* the collector has ended meanwhile */
+		_exit(EXIT_SUCCESS); /* the collector has ended */
 	while ((size_bytes = wait_for_request(worker, fds)) > 0)
 	{
 		size_t reply_bytes;
 
-		reply_bytes = answer(worker, (size_t) size_bytes, fds);
+		reply_bytes = answer_request(worker, (size_t) size_bytes, fds);
 		if (send(WORKER_SOCKET, worker->message, reply_bytes, MSG_NOSIGNAL) < 0)
 			break;
 		limit_private(worker);
@@ -689,10 +713,11 @@ symbolizer_worker_main(int argc, char **argv)
 	can_serve = true;
 	if (argc != 2 || strcmp(argv[1], WORKER_ARGUMENT) != 0)
 		return;
-	(void) prctl(PR_SET_NAME, WORKER_NAME, 0, 0, 0); /* it was executed as /proc/self/exe */
+	/* its comm would otherwise be that of /proc/self/exe */
+	(void) prctl(PR_SET_NAME, WORKER_NAME, 0, 0, 0);
 	/*
-	 * what asks all of a terminal or a unit to stop is for the collector, which closes the socket
-	 * when it ends
+	 * signals that stop all processes of a terminal or a unit are for the collector: it closes the
+	 * socket when it ends
 	 */
 	(void) signal(SIGHUP, SIG_IGN);
 	(void) signal(SIGINT, SIG_IGN);
@@ -701,5 +726,5 @@ symbolizer_worker_main(int argc, char **argv)
 	statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 	free_numbers();
 	set_limits();
-	_exit(worker_sandbox_enter() ? serve() : EXIT_FAILURE);
+	_exit(worker_sandbox_enter() ? worker_serve() : EXIT_FAILURE);
 }

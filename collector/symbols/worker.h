@@ -1,6 +1,6 @@
 /*
  * worker.h
- *		The worker process, which reads what a hostile file may spoil.
+ *		Entry of the worker process, which reads files that may be hostile.
  */
 #ifndef COLLECTOR_WORKER_H
 #define COLLECTOR_WORKER_H
@@ -8,14 +8,15 @@
 #include <stdbool.h>
 
 /*
- * Call it first in main(): where this process was started as a worker it serves and never returns.
+ * Must be the first call of main(). In a process that was started as a worker it serves and does
+ * not return; otherwise it returns at once.
  */
 void symbolizer_worker_main(int argc, char **argv);
 
 /*
- * A worker is this program, started again. False where that would not serve, but do all over what
- * this program does, and start itself again: main() did not call the above, or this process was
- * started as a worker.
+ * Returns true if this program can be started again as a worker. Returns false if main() did not
+ * call symbolizer_worker_main(), or if this process is a worker itself: the started program would
+ * then do this program's work, and start itself without end.
  */
 bool symbolizer_worker_can_start(void);
 

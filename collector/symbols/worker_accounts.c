@@ -1,6 +1,6 @@
 /*
  * worker_accounts.c
- *		Allowances of the symbol worker's time.
+ *		Keeps allowances of the symbol worker's time.
  */
 #include "symbols/worker_accounts.h"
 
@@ -8,14 +8,14 @@
 
 #define BURST_NS ((uint64_t) WORKER_ACCOUNT_BURST_NS * WORKER_ACCOUNT_SHARE)
 
-/* How far ahead of the clock an account has been paid for. */
+/* Returns how far ahead of the clock an account is charged, in ns. */
 static uint64_t
 account_ahead_ns(const Allowance *account, uint64_t now_ns)
 {
 	return account->paid_ns > now_ns ? account->paid_ns - now_ns : 0;
 }
 
-/* The account that owes least; NULL if there are no owners. */
+/* Returns the account that owes least; NULL for an empty set. */
 static const Allowance *
 cheapest_account(const WorkerAccounts *accounts, uint64_t owners)
 {
@@ -54,7 +54,7 @@ worker_accounts_charge(WorkerAccounts *accounts, uint64_t owners, int64_t now_ns
 {
 	const Allowance *account = cheapest_account(accounts, owners);
 
-	/* what is asked is refused once the burst is used up: here that may be exceeded */
+	/* a question starts only while the burst lasts, but its cost may exceed the burst */
 	if (account != NULL)
 		(void) allowance_take(&accounts->accounts[account - accounts->accounts], (uint64_t) now_ns,
 							  (uint64_t) cost_ns * WORKER_ACCOUNT_SHARE, UINT64_MAX);

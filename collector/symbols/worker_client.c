@@ -2,13 +2,13 @@
  * worker_client.c
  *		Starts, asks and ends the worker process.
  *
- * 1. One process, started when it is first asked, from this very program, with one end of a socket
- *    pair as standard input. If it does not come to greet it is not started again for a while.
- * 2. A request goes with the descriptors of its files. Its owners pay for the time that it takes.
- * 3. An answer that is not there by the asker's deadline is left to the next question, which waits
- *    for it first. It is thrown away, because what cost the time (an open file, its index) is there
- *    when the question is repeated; of checksums and failures the answer is kept.
- * 4. Whatever goes wrong ends the process: the next request has a new one.
+ *   1. The first question starts this program again, with one end of a socket pair as standard
+ *      input. If it sends no greeting, the next start waits for a pause.
+ *   2. A request carries the descriptors of its files. Their owners pay for its time.
+ *   3. If an answer misses the deadline, the next question waits for it first, then drops it: the
+ *      costly part (an open file, its index) is there when the question is repeated. Answers about
+ *      checksums and failures are kept.
+ *   4. Any failure ends the process; the next request starts another one.
  */
 #include "symbols/worker_client.h"
 
@@ -35,42 +35,45 @@
 #include "symbols/worker_accounts.h"
 #include "symbols/worker_protocol.h"
 
-#define ANSWER_TIMEOUT_NS	  INT64_C(10000000000) /* the worker's own limit is one of CPU time */
-#define REAP_TRIES			  100 /* a killed worker may be stuck in the kernel for a while */
+/* of wall-clock time; the worker itself limits CPU time */
+#define ANSWER_TIMEOUT_NS	  INT64_C(10000000000)
+#define REAP_TRIES			  100 /* a killed worker may be blocked in the kernel for a while */
 #define REAP_PAUSE_NS		  (20 * NS_PER_MS)
 #define PAUSE_FIRST_NS		  INT64_C(1000000000)
 #define PAUSE_MAX_NS		  INT64_C(300000000000)
 #define FAILURES_BEFORE_PAUSE 3
-#define FAILURE_COST_NS		  (20 * NS_PER_MS) /* of another process, charged beside its time */
+/* of starting another process, charged in addition to the time */
+#define FAILURE_COST_NS		  (20 * NS_PER_MS)
 #define SETTLED_MAX			  16
 #define STUCK_MAX			  8
-#define NOTICES_MAX			  256 /* taken together; an honest worker sends two for each binary */
+/* received in a row; an honest worker sends two for each binary */
+#define NOTICES_MAX			  256
 
-/* The files that a worker may hang in. */
+/* Files in which a worker may hang, by owners and devices. */
 typedef struct Blame
 {
 	uint64_t owners;
 	uint64_t devices[WORKER_FILES_MAX]; /* 0: none */
 } Blame;
 
-/* The question that the worker is at. */
+/* The question that the worker is working on. */
 typedef struct Outstanding
 {
 	WorkerRequest head; /* kind 0: none */
-	uint32_t limit;		/* answers that there may be */
-	Blame blame;		/* its files; their owners pay */
+	uint32_t limit;		/* greatest number of answers */
+	Blame blame;		/* the files of the question; their owners pay */
 	int64_t asked_ns;
-	int64_t cpu_ns; /* that the worker had used by then */
+	int64_t cpu_ns; /* CPU time that the worker had used before */
 } Outstanding;
 
-/* A killed worker that waits for a file system. */
+/* A killed worker that has not ended, because it waits for a file system. */
 typedef struct Stuck
 {
 	pid_t pid; /* 0: slot is free */
 	Blame blame;
 } Stuck;
 
-/* What became of a question after its asker had gone: the answer to its repetition. */
+/* Result of a question after its caller stopped waiting: the answer if it is repeated. */
 typedef struct Settled
 {
 	WorkerRequest head; /* kind 0: free */
@@ -81,10 +84,10 @@ struct WorkerClient
 {
 	int socket; /* -1: no worker */
 	_Atomic pid_t pid;
-	Stuck stuck[STUCK_MAX];				/* killed, but not ended yet */
-	uint64_t devices[WORKER_FILES_MAX]; /* of the question to come */
-	WorkerNotice notice;				/* the last one */
-	Blame suspects; /* files in the worker whose closing may hang, which ends with it */
+	Stuck stuck[STUCK_MAX];				/* killed, but not ended */
+	uint64_t devices[WORKER_FILES_MAX]; /* of the files of the next question */
+	WorkerNotice notice;				/* last one received */
+	Blame suspects;						/* files whose closing may hang when the worker ends */
 	size_t memory_bytes;
 	uint64_t failures;
 	uint64_t refused;
@@ -97,15 +100,15 @@ struct WorkerClient
 	WorkerAccounts accounts;
 	Outstanding outstanding;
 	Settled settled[SETTLED_MAX];
-	uint32_t next_settled; /* the one that goes next */
+	uint32_t next_settled; /* slot to overwrite next */
 	SymbolLine lines[WORKER_FRAMES_MAX];
-	uint32_t answers;	 /* in the message */
-	size_t answer_bytes; /* of it that were not taken yet … */
-	size_t taken_bytes;	 /* … and that were */
+	uint32_t answers;	 /* number in the message */
+	size_t answer_bytes; /* bytes of answers not taken yet */
+	size_t taken_bytes;	 /* bytes of answers taken */
 	char message[WORKER_MESSAGE_BYTES];
 };
 
-/* What is sent: addresses follow the head of a lookup. */
+/* A request as it is sent: the addresses of a lookup follow its head. */
 typedef struct Question
 {
 	WorkerRequest head;
@@ -125,9 +128,9 @@ worker_client_create(size_t memory_bytes, WorkerClient **client)
 	return 0;
 }
 
-/* True once a process that was killed has ended; a file system that hangs may hold it. */
+/* Returns true if a killed process has ended; a hanging file system may delay that. */
 static bool
-reap(Stuck *stuck, int *status)
+stuck_reap(Stuck *stuck, int *status)
 {
 	if (stuck->pid != 0 && waitpid(stuck->pid, status, WNOHANG) == 0)
 		return false;
@@ -135,7 +138,7 @@ reap(Stuck *stuck, int *status)
 	return true;
 }
 
-/* A free slot for the worker that is killed next; NULL if all are taken. */
+/* Returns a free slot for the next worker that is killed; NULL if all are in use. */
 static Stuck *
 free_slot(WorkerClient *client)
 {
@@ -144,15 +147,15 @@ free_slot(WorkerClient *client)
 
 	for (int i = 0; i < STUCK_MAX; i++)
 	{
-		if (reap(&client->stuck[i], &status))
+		if (stuck_reap(&client->stuck[i], &status))
 			found = &client->stuck[i];
 	}
 	return found;
 }
 
 /*
- * Whether a worker hangs in a file system that the question is about, or hangs by files of each of
- * its owners: another worker would hang as well.
+ * Returns true if another worker would hang, too: a stuck worker hangs on a device of the
+ * question's files, or stuck workers are blamed on every owner of the question.
  */
 static bool
 would_hang(const WorkerClient *client, uint64_t owners)
@@ -177,7 +180,7 @@ would_hang(const WorkerClient *client, uint64_t owners)
 	return owners != 0 && (owners & ~blamed) == 0;
 }
 
-/* Notes the devices of a question's files, as far as they are known without asking them. */
+/* Notes the devices of a question's files; does not ask a file system for them. */
 static void
 note_devices(WorkerClient *client, const int fds[WORKER_FILES_MAX])
 {
@@ -192,7 +195,7 @@ note_devices(WorkerClient *client, const int fds[WORKER_FILES_MAX])
 	}
 }
 
-/* CPU time of the worker so far; 0 if it cannot be read. */
+/* Returns the CPU time that the worker has used; 0 if it cannot be read. */
 static int64_t
 worker_cpu_ns(const WorkerClient *client)
 {
@@ -201,9 +204,11 @@ worker_cpu_ns(const WorkerClient *client)
 	return clock_getcpuclockid(client->pid, &clock) == 0 ? clock_ns(clock) : 0;
 }
 
-/* Charges the owners of the question under way for it; extra_ns comes on top. */
+/*
+ * Charges the worker's CPU time for the current question, and extra_ns, to the question's owners.
+ */
 static void
-charge(WorkerClient *client, int64_t extra_ns)
+charge_question(WorkerClient *client, int64_t extra_ns)
 {
 	const Outstanding *question = &client->outstanding;
 	int64_t cost_ns = worker_cpu_ns(client) - question->cpu_ns;
@@ -213,15 +218,15 @@ charge(WorkerClient *client, int64_t extra_ns)
 }
 
 /*
- * Ends the worker, if there is one. Files are closed as it ends, so a hang is blamed on those that
- * can make it hang there, unless the caller knows better. Returns its status, as waitpid reports
- * it.
+ * Ends the worker, if there is one. Its files are closed as it ends, so a hang is blamed on the
+ * files that may hang on closing, unless the caller passes others. Returns its status as of
+ * waitpid().
  */
 static int
 end_worker(WorkerClient *client, const Blame *known)
 {
 	const struct timespec pause = { 0, REAP_PAUSE_NS };
-	Stuck *stuck = free_slot(client); /* there was one when it was started */
+	Stuck *stuck = free_slot(client); /* start_worker() made sure that there is one */
 	int status = SIGKILL;
 
 	if (client->socket < 0)
@@ -235,7 +240,7 @@ end_worker(WorkerClient *client, const Blame *known)
 	client->notice = (WorkerNotice){ 0 };
 	client->outstanding.head.kind = 0;
 	client->pid = 0;
-	for (int i = 0; i < REAP_TRIES && !reap(stuck, &status); i++)
+	for (int i = 0; i < REAP_TRIES && !stuck_reap(stuck, &status); i++)
 		(void) nanosleep(&pause, NULL);
 	if (stuck->pid != 0)
 		child_release_memory(stuck->pid);
@@ -263,8 +268,9 @@ worker_client_free(WorkerClient *client)
 	free(client);
 }
 
+/* Starts a worker process on the socket. */
 static int
-spawn(WorkerClient *client, int socket)
+spawn_worker(WorkerClient *client, int socket)
 {
 	char name[] = "profstore-collector";
 	char argument[] = WORKER_ARGUMENT;
@@ -282,7 +288,10 @@ spawn(WorkerClient *client, int socket)
 	return err;
 }
 
-/* A worker that does not even start would be started for each question. */
+/*
+ * Counts a failed start. After three in a row, starts pause: otherwise each question would start a
+ * worker.
+ */
 static void
 count_failed_start(WorkerClient *client)
 {
@@ -297,7 +306,10 @@ count_failed_start(WorkerClient *client)
 	client->pause_until_ns = clock_ns(CLOCK_MONOTONIC) + pause_ns;
 }
 
-/* An error of the program, not of the machine it runs on: told once. */
+/*
+ * Returns false if this program cannot run as a worker. That is a defect of the program, so it is
+ * logged once.
+ */
 static bool
 may_start(void)
 {
@@ -307,11 +319,11 @@ may_start(void)
 		return true;
 	if (!atomic_flag_test_and_set(&told))
 		log_event(LOG_ERROR, "symbols", "could not start the symbol worker",
-				  log_text("detail", "The program would not serve as one."));
+				  log_text("detail", "This program cannot run as its own symbol worker."));
 	return false;
 }
 
-/* The question that the worker is at from now on. */
+/* Sets the current question. */
 static void
 note_question(WorkerClient *client, const WorkerRequest *head, uint64_t owners)
 {
@@ -326,7 +338,10 @@ note_question(WorkerClient *client, const WorkerRequest *head, uint64_t owners)
 		memcpy(client->outstanding.blame.devices, client->devices, sizeof(client->devices));
 }
 
-/* Starts a worker, which greets, if there is none; -EAGAIN if none can be had now. */
+/*
+ * Starts a worker if there is none; it will send a greeting. Returns 0, or -EAGAIN if none can be
+ * started now.
+ */
 static int
 start_worker(WorkerClient *client)
 {
@@ -342,7 +357,7 @@ start_worker(WorkerClient *client)
 		return -EAGAIN;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
 		return -EAGAIN;
-	err = spawn(client, sockets[1]);
+	err = spawn_worker(client, sockets[1]);
 	close(sockets[1]);
 	if (err != 0)
 	{
@@ -361,6 +376,7 @@ worker_client_start(WorkerClient *client)
 	(void) start_worker(client);
 }
 
+/* Sends a question with its descriptors. Returns 0 or -EPIPE. */
 static int
 send_question(WorkerClient *client, const Question *question, const int *fds, size_t fd_count)
 {
@@ -388,8 +404,8 @@ send_question(WorkerClient *client, const Question *question, const int *fds, si
 }
 
 /*
- * Waits for something to receive, until the deadline or the worker's own limit; signals do not
- * prolong the wait. 0, -EINPROGRESS, -ETIMEDOUT.
+ * Waits for a message until the deadline or the worker's own limit; signals do not extend the wait.
+ * Returns 0, -EINPROGRESS at the deadline, -ETIMEDOUT at the limit.
  */
 static int
 wait_for_answer(const WorkerClient *client, int64_t deadline_ns)
@@ -438,7 +454,7 @@ rewind_answers(WorkerClient *client)
 	client->taken_bytes = 0;
 }
 
-/* Takes the message if it is a notice. */
+/* Stores the message and returns true if it is a notice. */
 static bool
 take_notice(WorkerClient *client, const void *message, size_t size_bytes)
 {
@@ -454,8 +470,8 @@ take_notice(WorkerClient *client, const void *message, size_t size_bytes)
 }
 
 /*
- * Waits for the message that answers the question under way, and takes notices before it. 0;
- * -EINPROGRESS if the deadline comes first; -EPIPE, -ETIMEDOUT, -EPROTO as receive_answers().
+ * Waits for the answer to the current question, and takes notices before it. Returns 0;
+ * -EINPROGRESS at the deadline; -EPIPE, -ETIMEDOUT or -EPROTO as receive_answers() does.
  */
 static int
 receive_message(WorkerClient *client, int64_t deadline_ns)
@@ -486,9 +502,9 @@ receive_message(WorkerClient *client, int64_t deadline_ns)
 }
 
 /*
- * Waits for the answers to the question under way and checks them. The first one's status;
- * -EINPROGRESS if the deadline comes first; -EPIPE if the worker has gone, -ETIMEDOUT if it did not
- * answer, -EPROTO if it answered nonsense.
+ * Waits for the answers to the current question and checks them. Returns the status of the first
+ * answer; -EINPROGRESS at the deadline; -EPIPE if the worker has ended; -ETIMEDOUT if it did not
+ * answer; -EPROTO if its answer is invalid.
  */
 static int
 receive_answers(WorkerClient *client, int64_t deadline_ns)
@@ -513,7 +529,10 @@ receive_answers(WorkerClient *client, int64_t deadline_ns)
 	return first;
 }
 
-/* Adds the files of the question under way to those whose closing may hang, as far as they fit. */
+/*
+ * Adds the files of the current question to those that may hang on closing, as far as there is
+ * room.
+ */
 static void
 suspect_files(WorkerClient *client)
 {
@@ -534,7 +553,7 @@ suspect_files(WorkerClient *client)
 	}
 }
 
-/* Notes what the worker said of a binary as it opened it. */
+/* Evaluates the flags of the reply to WORKER_OPEN. */
 static void
 note_opened(WorkerClient *client)
 {
@@ -549,7 +568,7 @@ note_opened(WorkerClient *client)
 	rewind_answers(client);
 }
 
-/* The files that a worker hangs in if it does not answer the question under way. */
+/* Returns the files in which the worker hangs if it does not answer the current question. */
 static Blame
 hanging_files(const WorkerClient *client)
 {
@@ -560,7 +579,10 @@ hanging_files(const WorkerClient *client)
 	return (Blame){ notice->owners, { notice->device } };
 }
 
-/* A worker that ended because it was idle, or was killed from outside, did not fail. */
+/*
+ * Returns true if a worker ended because it was idle or was killed from outside, which is no
+ * failure.
+ */
 static bool
 ended_quietly(int status)
 {
@@ -568,16 +590,17 @@ ended_quietly(int status)
 }
 
 /*
- * Waits for the end of the question under way. What was answered; -EINPROGRESS if it goes on;
- * -ECONNRESET if the worker ended by no fault of the question; -EIO if it failed with it.
+ * Waits until the current question ends. Returns its status; -EINPROGRESS if it continues;
+ * -ECONNRESET if the worker ended, but not because of the question; -EIO if the worker failed with
+ * the question.
  */
 static int
-settle(WorkerClient *client, int64_t deadline_ns)
+settle_question(WorkerClient *client, int64_t deadline_ns)
 {
 	bool starting = client->outstanding.head.kind == WORKER_HELLO;
 	int err = receive_answers(client, deadline_ns);
 	Blame hanging = hanging_files(client);
-	/* a file of others keeps the worker from the question */
+	/* the worker hangs on closing a file that is not of the question */
 	bool elsewhere = err == -ETIMEDOUT && client->notice.closes != 0 &&
 					 client->outstanding.head.kind != WORKER_CLOSING;
 	int status;
@@ -586,16 +609,16 @@ settle(WorkerClient *client, int64_t deadline_ns)
 		return err;
 	if (err != -EPIPE && err != -ETIMEDOUT && err != -EPROTO)
 	{
-		charge(client, 0);
+		charge_question(client, 0);
 		if (client->outstanding.head.kind == WORKER_OPEN && err == 0)
 			note_opened(client);
 		client->outstanding.head.kind = 0;
 		client->failures_in_row = 0;
 		return err;
 	}
-	/* a worker that waits for a file system uses no CPU time, and keeps others from theirs */
+	/* a worker that waits for a file system uses no CPU time, but keeps other owners from asking */
 	client->outstanding.blame = hanging;
-	charge(client, err == -ETIMEDOUT ? ANSWER_TIMEOUT_NS : FAILURE_COST_NS);
+	charge_question(client, err == -ETIMEDOUT ? ANSWER_TIMEOUT_NS : FAILURE_COST_NS);
 	status = end_worker(client, err == -ETIMEDOUT ? &hanging : NULL);
 	if (starting)
 	{
@@ -608,7 +631,10 @@ settle(WorkerClient *client, int64_t deadline_ns)
 	return elsewhere ? -ECONNRESET : -EIO;
 }
 
-/* Keeps the answer to a question whose asker has gone, if it cannot be had again at once. */
+/*
+ * Keeps the result of a question whose caller has stopped waiting, unless it can be had again at
+ * once.
+ */
 static void
 keep_outcome(WorkerClient *client, const WorkerRequest *head, int status)
 {
@@ -619,9 +645,9 @@ keep_outcome(WorkerClient *client, const WorkerRequest *head, int status)
 }
 
 /*
- * Whether it is the same question again. A checksum or a comparison must be about the very same
- * files, because its answer is believed; a binary that the worker failed with is left alone,
- * whatever is asked about it.
+ * Returns true if a question repeats an earlier one. A checksum or comparison must be about the
+ * same files, because its result is trusted. A binary with which the worker failed counts as the
+ * same, whatever is asked about it.
  */
 static bool
 is_repeated(const WorkerRequest *head, const WorkerRequest *earlier)
@@ -631,7 +657,7 @@ is_repeated(const WorkerRequest *head, const WorkerRequest *earlier)
 	return head->kind == earlier->kind && head->binary == earlier->binary;
 }
 
-/* Takes the kept answer to a repeated question. */
+/* Takes the kept result of a repeated question. Returns false if there is none. */
 static bool
 take_outcome(WorkerClient *client, const WorkerRequest *head, int *status)
 {
@@ -649,8 +675,8 @@ take_outcome(WorkerClient *client, const WorkerRequest *head, int *status)
 }
 
 /*
- * Takes the notices that an idle worker has sent. If it is closing a file it is busy: that counts
- * as a question of the file's owners.
+ * Takes the notices of an idle worker. If it is closing a file, it is busy: closing then becomes
+ * the current question, charged to the file's owners.
  */
 static void
 follow_notices(WorkerClient *client)
@@ -671,7 +697,10 @@ follow_notices(WorkerClient *client)
 	client->outstanding.blame = hanging_files(client);
 }
 
-/* Waits until the worker is there and free. 0, -EINPROGRESS, -EAGAIN, -EIO: it does not start. */
+/*
+ * Waits until a worker is running and idle. Returns 0, -EINPROGRESS, -EAGAIN, or -EIO if it does
+ * not start.
+ */
 static int
 make_free(WorkerClient *client, int64_t deadline_ns)
 {
@@ -685,7 +714,7 @@ make_free(WorkerClient *client, int64_t deadline_ns)
 		head = client->outstanding.head;
 		if (err != 0 || head.kind == 0)
 			return err;
-		err = settle(client, deadline_ns);
+		err = settle_question(client, deadline_ns);
 		if (err == -EINPROGRESS || (head.kind == WORKER_HELLO && err != 0))
 			return err;
 		keep_outcome(client, &head, err);
@@ -693,13 +722,13 @@ make_free(WorkerClient *client, int64_t deadline_ns)
 }
 
 /*
- * Asks one question and waits for its answer. If that does not come by the deadline the answer is
- * -EINPROGRESS and the worker goes on. A worker that had just ended because it was idle (or was
- * caught by our signal while it ended) is replaced once, without counting.
+ * Asks a question and waits for its answer. Returns -EINPROGRESS at the deadline; the worker then
+ * continues. A worker that had just ended because it was idle, or was killed from outside, is
+ * replaced once without counting a failure.
  */
 static int
-ask(WorkerClient *client, const Question *question, const int *fds, size_t fd_count,
-	const SymbolAsk *terms)
+ask_worker(WorkerClient *client, const Question *question, const int *fds, size_t fd_count,
+		   const SymbolAsk *terms)
 {
 	int status;
 
@@ -717,7 +746,7 @@ ask(WorkerClient *client, const Question *question, const int *fds, size_t fd_co
 		if (err == 0)
 		{
 			note_question(client, &question->head, terms->owners);
-			err = settle(client, terms->deadline_ns);
+			err = settle_question(client, terms->deadline_ns);
 		}
 		else
 			err = ended_quietly(end_worker(client, NULL)) ? -ECONNRESET : -EIO;
@@ -760,34 +789,37 @@ open_binary(WorkerClient *client, uint64_t binary, const WorkerFiles *files, con
 		open.head.argument |= WORKER_WITH_ALTERNATIVE;
 		fds[count++] = files->alternative;
 	}
-	return ask(client, &open, fds, count, terms);
+	return ask_worker(client, &open, fds, count, terms);
 }
 
-/* Lets an open binary take its symbol table from disk. A table that is of no use is no failure. */
+/*
+ * Lets the worker read an open binary's symbol table from disk. Returns 0 also if the table is
+ * unusable.
+ */
 static int
 load_table(WorkerClient *client, uint64_t binary, int fd, const SymbolAsk *terms)
 {
 	const Question load = { .head = { .kind = WORKER_LOAD, .binary = binary } };
-	int err = ask(client, &load, &fd, 1, terms);
+	int err = ask_worker(client, &load, &fd, 1, terms);
 
 	client->tables_loaded += err == 0;
 	client->tables_damaged += err == -EBADMSG;
 	return err == -EAGAIN || err == -EINPROGRESS || err == -EIO ? err : 0;
 }
 
-/* An error of the worker itself; one of an address is its answer. */
+/* Returns true for an error of the worker itself; other errors are answers about an address. */
 static bool
 is_no_answer(int err)
 {
 	return err == -EAGAIN || err == -EINPROGRESS || err == -EIO || err == -ESTALE;
 }
 
-/* Refuses what nobody can pay for, or would hang. */
+/* Returns false if no owner can pay for the question, or if it would hang. */
 static bool
 may_ask(WorkerClient *client, const int fds[WORKER_FILES_MAX], uint64_t owners)
 {
 	note_devices(client, fds);
-	(void) free_slot(client); /* who has ended meanwhile is not blamed any more */
+	(void) free_slot(client); /* workers that have ended are not blamed any more */
 	return worker_accounts_may_ask(&client->accounts, owners, clock_ns(CLOCK_MONOTONIC)) &&
 		   !would_hang(client, owners);
 }
@@ -807,7 +839,7 @@ worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *file
 		return -EAGAIN;
 	}
 	memcpy(lookup.addresses, addresses, count * sizeof(*addresses));
-	err = ask(client, &lookup, NULL, 0, terms);
+	err = ask_worker(client, &lookup, NULL, 0, terms);
 	if (err == -ESTALE)
 	{
 		err = open_binary(client, binary, files, terms);
@@ -815,7 +847,7 @@ worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *file
 			err = load_table(client, binary, files->table, terms);
 		if (err != 0)
 			return err;
-		err = ask(client, &lookup, NULL, 0, terms);
+		err = ask_worker(client, &lookup, NULL, 0, terms);
 	}
 	if (err == -EAGAIN)
 		client->unavailable += count;
@@ -851,7 +883,7 @@ worker_client_checksum(WorkerClient *client, uint64_t binary, int fd, const File
 
 	if (!may_ask(client, fds, terms->owners))
 		return -EAGAIN;
-	return ask(client, &question, fds, 1, terms);
+	return ask_worker(client, &question, fds, 1, terms);
 }
 
 int
@@ -863,7 +895,7 @@ worker_client_compare(WorkerClient *client, uint64_t binary, int fd, uint64_t ot
 
 	if (!may_ask(client, fds, terms->owners))
 		return -EAGAIN;
-	return ask(client, &question, fds, 2, terms);
+	return ask_worker(client, &question, fds, 2, terms);
 }
 
 int
@@ -871,7 +903,7 @@ worker_client_keep(WorkerClient *client, uint64_t binary, int fd, const SymbolAs
 {
 	const Question keep = { .head = { .kind = WORKER_KEEP, .binary = binary } };
 
-	return ask(client, &keep, &fd, 1, terms);
+	return ask_worker(client, &keep, &fd, 1, terms);
 }
 
 uint64_t

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Appends a string, cut to limit_bytes; returns its offset. */
+/* Appends a string, cut to limit_bytes, and returns its offset. */
 static uint32_t
 put_string(char *text, uint32_t *text_bytes, const char *string, size_t limit_bytes)
 {

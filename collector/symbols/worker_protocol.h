@@ -3,31 +3,30 @@
  *		Messages between the symbolizer and its worker process, over a socket that keeps message
  *		boundaries.
  *
- * The worker greets as it begins to serve, with a reply to no request; then one request, one reply.
- * Both ends run the same program on the same machine, so numbers are in its
- * byte order; but the worker reads hostile files, so the symbolizer believes no length in a reply.
+ * A worker that is ready to serve sends a greeting, a reply without request. Afterwards each
+ * request has one reply. Both ends run the same program on one machine, so numbers have its byte
+ * order. The worker reads hostile files, so the symbolizer checks every length of a reply.
  *
- *		request					reply
- *		open: files, fds		0 and a line, whose number is a set of flags; or why not
- *		lookup: addresses		of each its frames, innermost first; -ESTALE: the binary is not open
- *								(any more)
- *		checksum: CRC-32, fd	0, or -EBADMSG where the file has another
- *		compare: fds			0, or -EBADMSG if their bytes differ
- *		load: fd				0 if the binary took its symbol table from the file; or why not
- *								(symbol_table_file.h)
- *		keep: fd				0 if its symbol table is in the file; -EALREADY, -ENOENT
+ *   request                 reply
+ *   open: files, fds        0 and a line whose number is a set of flags; or -errno
+ *   lookup: addresses       the frames of each, innermost first; -ESTALE: the binary is not open
+ *   checksum: CRC-32, fd    0, or -EBADMSG if the file has another checksum
+ *   compare: fds            0, or -EBADMSG if their bytes differ
+ *   load: fd                0 if the binary took its symbol table from the file; or -errno of
+ *                           symbol_table_read()
+ *   keep: fd                0 if the symbol table is in the file; -EALREADY, -ENOENT
  *
  * Between two replies the worker sends a WorkerNotice before it closes a file of a user-space file
  * system, which may wait for the server of that file system, and another notice after it.
  *
- * A lookup is followed by its addresses, 8 bytes each. Its answers follow each other in one
- * message, in the order of the addresses: at least one, and fewer than were asked for where they do
- * not fit or take long.
+ * The addresses of a lookup follow the request, 8 bytes each. The answers follow each other in one
+ * message, in the order of the addresses: at least one, and fewer than addresses if the message is
+ * full or time is up.
  *
- *		answer	OFFSET				SIZE		DESCRIPTION
- *				0					12			WorkerReply
- *				12					20 * n		WorkerFrames
- *				12 + 20 * n			text_bytes	strings, each ended by NUL, where frames tell
+ *   answer  OFFSET          SIZE        DESCRIPTION
+ *           0               12          WorkerReply
+ *           12              20 * n      WorkerFrames
+ *           12 + 20 * n     text_bytes  strings, each ended by NUL, at the offsets in the frames
  */
 #ifndef COLLECTOR_WORKER_PROTOCOL_H
 #define COLLECTOR_WORKER_PROTOCOL_H
@@ -39,52 +38,54 @@
 #include "symbols/symbol_line.h"
 
 #define WORKER_ARGUMENT		 "symbol-worker" /* argv[1] of a worker */
-#define WORKER_NAME			 "profstore-sym" /* its comm, and so a label of its own samples */
-/* in the environment of a worker; its value is the number of bytes that it may allocate */
+#define WORKER_NAME			 "profstore-sym" /* its comm, and so the label of its own samples */
+/* environment variable of a worker; its value is the number of bytes that it may allocate */
 #define WORKER_MARK			 "PROFSTORE_SYMBOL_WORKER"
-#define WORKER_FRAMES_MAX	 64 /* of one address; the outermost and the innermost stay */
+#define WORKER_FRAMES_MAX	 64 /* of one address; middle frames of longer chains are dropped */
 #define WORKER_FILES_MAX	 3	/* descriptors of a request */
-#define WORKER_ADDRESSES_MAX 64 /* of a lookup */
-/* bytes of a string in a reply, NUL included; longer ones are cut */
+#define WORKER_ADDRESSES_MAX 64 /* in a lookup */
+/* bytes of a string in a reply, with NUL; longer strings are cut */
 #define WORKER_STRING_MAX	 2048
-#define WORKER_MESSAGE_BYTES 98304 /* of a whole message; fits into a socket's default buffer */
+#define WORKER_MESSAGE_BYTES 98304 /* of a message; fits into the default buffer of a socket */
 
 typedef enum WorkerRequestKind
 {
-	WORKER_OPEN = 1, /* carries the binary's descriptor, and those that argument tells */
+	WORKER_OPEN = 1, /* has the binary's descriptor, and those that argument names */
 	WORKER_LOOKUP,
 	WORKER_CHECKSUM, /* carries the file's descriptor */
 	WORKER_COMPARE,	 /* carries the descriptors of two files */
 	WORKER_LOAD,	 /* carries the descriptor of a symbol table on disk */
 	WORKER_KEEP,	 /* carries the descriptor of an empty file */
-	WORKER_HELLO,	 /* never sent: stands for the greeting that is waited for */
-	WORKER_CLOSING,	 /* never sent: stands for the notice that a file is closed */
+	WORKER_HELLO,	 /* never sent: the symbolizer waits for the greeting */
+	WORKER_CLOSING,	 /* never sent: the symbolizer waits for the notice of a closed file */
 } WorkerRequestKind;
 
-/* Argument of WORKER_OPEN. */
+/* Flags in the argument of WORKER_OPEN. */
 #define WORKER_WITH_DEBUG		1 /* the separate debug file's descriptor is the next one */
 #define WORKER_WITH_ALTERNATIVE 2 /* the supplement's is the last one */
 #define WORKER_WITH_FILES		(WORKER_WITH_DEBUG | WORKER_WITH_ALTERNATIVE)
 #define WORKER_NO_DWARF			4
 #define WORKER_RAW_NAMES		8  /* not demangled */
-#define WORKER_WITH_IDENTITY	16 /* the binary must have size and ctime as they are told */
+#define WORKER_WITH_IDENTITY	16 /* refuse a binary of another size or ctime */
 
-/* In the line of an open's reply. */
+/* Flags in the line of a reply to WORKER_OPEN. */
 #define WORKER_LEFT_OUT_DWARF 1 /* its debug information would take too much memory */
-#define WORKER_MAY_HANG		  2 /* closing its files may wait for a program */
+/* closing its files may wait for a server of a user-space file system */
+#define WORKER_MAY_HANG		  2
 
 typedef struct WorkerRequest
 {
 	uint64_t kind;
-	/* number by which open and lookup agree: 4n, one more without DWARF, two more with raw names */
+	/* number of the binary: 4n, plus 1 without DWARF, plus 2 with raw names */
 	uint64_t binary;
-	uint64_t argument;	 /* addresses that follow, CRC-32, number of the other file's binary */
-	uint64_t size_bytes; /* with WORKER_WITH_IDENTITY, as the next two; of a checksum's file */
+	uint64_t argument; /* number of addresses, CRC-32, or number of the other binary */
+	/* of the file of a checksum, or with WORKER_WITH_IDENTITY, like the next two */
+	uint64_t size_bytes;
 	int64_t changed_s;
 	int64_t changed_ns;
-	uint64_t device; /* of a checksum's file, as the next one; the worker does not read them */
+	uint64_t device; /* of the file of a checksum, like inode; not read by the worker */
 	uint64_t inode;
-	uint64_t owners; /* of an open: for the notice before the file is closed */
+	uint64_t owners; /* of an open: sent in the notice before the file is closed */
 } WorkerRequest;
 
 typedef struct WorkerReply
@@ -94,9 +95,9 @@ typedef struct WorkerReply
 	uint32_t text_bytes;
 } WorkerReply;
 
-#define WORKER_NOTICE 1 /* the status that no reply has */
+#define WORKER_NOTICE 1 /* status of a notice; no reply has it */
 
-/* The file that the worker closes next, and the owners that it was opened for. */
+/* Notice about a file that the worker closes next, with the owners that it was opened for. */
 typedef struct WorkerNotice
 {
 	int32_t status;	 /* WORKER_NOTICE */
@@ -107,7 +108,7 @@ typedef struct WorkerNotice
 
 typedef struct WorkerFrame
 {
-	uint32_t name; /* offsets in the text */
+	uint32_t name; /* name, system_name and filename are offsets in the text */
 	uint32_t system_name;
 	uint32_t filename;
 	int32_t start_line;
@@ -120,14 +121,15 @@ static_assert(sizeof(WorkerReply) == 12, "replies have no padding");
 static_assert(sizeof(WorkerFrame) == 20, "frames have no padding");
 
 /*
- * Writes a reply of at most WORKER_FRAMES_MAX lines into WORKER_MESSAGE_BYTES; returns its size.
- * Strings that are too long are cut.
+ * Writes a reply of at most WORKER_FRAMES_MAX lines into WORKER_MESSAGE_BYTES; cuts long strings.
+ * Returns the size of the reply.
  */
 size_t worker_reply_encode(void *message, int32_t status, const SymbolLine *lines, uint32_t count);
 
 /*
- * Checks the reply at the beginning of some bytes, points lines (WORKER_FRAMES_MAX) into it and
- * tells its size. The reply's status, -EPROTO where the bytes do not begin with a reply.
+ * Checks the reply at the beginning of a message, points lines (WORKER_FRAMES_MAX) into it and
+ * returns its size in *reply_bytes. Returns the status of the reply; -EPROTO if the bytes do not
+ * begin with a reply.
  */
 int worker_reply_decode(void *message, size_t size_bytes, SymbolLine *lines, uint32_t *count,
 						size_t *reply_bytes);

@@ -1,6 +1,6 @@
 /*
  * worker_sandbox.c
- *		Giving up rights, in the order in which they are needed for giving up the others.
+ *		Gives up rights, each before the rights that it needs are gone.
  */
 #include "symbols/worker_sandbox.h"
 
@@ -32,8 +32,8 @@
 #endif
 
 /*
- * Calls on its own memory, its time, and descriptors that it has. newfstatat is fstat of newer C
- * libraries: it tells of a name, but opens nothing.
+ * Calls that concern the worker's memory, its time and its descriptors. newfstatat is fstat() of
+ * newer C libraries: it may query a path, but opens nothing.
  */
 /* clang-format off */
 static const uint16_t allowed_calls[] = {
@@ -51,8 +51,8 @@ static const uint16_t allowed_calls[] = {
 #define ALLOWED_CALLS (sizeof(allowed_calls) / sizeof(allowed_calls[0]))
 
 /*
- * Some of these calls can do harm to others, too, who are nobody as well: they are allowed with one
- * value of an argument alone.
+ * Calls that could harm other processes of user nobody: each is allowed only with one value of one
+ * argument.
  */
 typedef struct Narrowed
 {
@@ -62,9 +62,12 @@ typedef struct Narrowed
 } Narrowed;
 
 #define NARROWED_CALLS	  4
-#define NARROWED_COMMANDS 5 /* of the filter, each */
+#define NARROWED_COMMANDS 5 /* of the filter, for each call */
 
-/* Best effort: no call that reaches a network is allowed anyhow. */
+/*
+ * Enters an empty network namespace. Failure is ignored, because the filter allows no call for
+ * networks.
+ */
 static void
 leave_network(void)
 {
@@ -72,7 +75,10 @@ leave_network(void)
 		(void) unshare(CLONE_NEWUSER | CLONE_NEWNET);
 }
 
-/* Best effort likewise: all access to files by name is handled, and none allowed. */
+/*
+ * Denies all access to files by name with Landlock. Failure is ignored, because the filter allows
+ * no call that opens files.
+ */
 static void
 forbid_files(void)
 {
@@ -96,13 +102,16 @@ drop_capabilities(void)
 	return syscall(SYS_capset, &header, none) == 0;
 }
 
-/* The call fails with EPERM unless its argument has the value. How many commands that takes. */
+/*
+ * Appends a check: the call fails with EPERM unless its argument has the value. Returns the number
+ * of commands.
+ */
 static unsigned short
-narrow(struct sock_filter program[NARROWED_COMMANDS], const Narrowed *narrowed)
+narrow_call(struct sock_filter program[NARROWED_COMMANDS], const Narrowed *narrowed)
 {
 	const struct sock_filter commands[NARROWED_COMMANDS] = {
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, narrowed->call, 0, 4),
-		/* its low half, which is all that the kernel takes of an int */
+		/* the low half of the argument, which is all that the kernel uses of an int */
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 				 offsetof(struct seccomp_data, args) + 8U * narrowed->argument),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, narrowed->value, 1, 0),
@@ -114,7 +123,10 @@ narrow(struct sock_filter program[NARROWED_COMMANDS], const Narrowed *narrowed)
 	return NARROWED_COMMANDS;
 }
 
-/* Any other call fails with EPERM. False where the kernel has filters, but takes not this one. */
+/*
+ * Lets all calls that are not allowed fail with EPERM. Returns false if the kernel has filters but
+ * refuses this one.
+ */
 static bool
 filter_calls(void)
 {
@@ -122,7 +134,7 @@ filter_calls(void)
 		{ SYS_tgkill, 0, (uint32_t) getpid() },
 		{ SYS_setpriority, 0, PRIO_PROCESS },
 		{ SYS_setpriority, 1, 0 },
-		{ SYS_fcntl, 1, F_GETFD }, /* libelf; F_SETOWN and F_SETSIG would send signals */
+		{ SYS_fcntl, 1, F_GETFD }, /* for libelf; F_SETOWN and F_SETSIG could send signals */
 	};
 	struct sock_filter program[5 + NARROWED_CALLS * NARROWED_COMMANDS + 2 * ALLOWED_CALLS];
 	struct sock_fprog filter = { .filter = program };
@@ -136,7 +148,7 @@ filter_calls(void)
 	program[at++] =
 		(struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
 	for (size_t i = 0; i < NARROWED_CALLS; i++)
-		at += narrow(&program[at], &narrowed[i]);
+		at += narrow_call(&program[at], &narrowed[i]);
 	for (size_t i = 0; i < ALLOWED_CALLS; i++)
 	{
 		program[at++] =
@@ -157,7 +169,7 @@ worker_sandbox_enter(void)
 	if (err != 0)
 		log_event(LOG_WARNING, "symbols", "symbol worker remains root, without capabilities",
 				  log_text("detail", strerror(-err)),
-				  log_text("hint", "Give the agent CAP_SETUID, CAP_SETGID and CAP_KILL."));
+				  log_text("hint", "Grant the agent CAP_SETUID, CAP_SETGID and CAP_KILL."));
 	leave_network();
 	(void) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)

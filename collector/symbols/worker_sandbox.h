@@ -1,14 +1,14 @@
 /*
  * worker_sandbox.h
- *		What the worker process may do from the moment on in which it reads foreign bytes.
+ *		Gives up the rights of the worker process before it reads files that may be hostile.
  *
- * 1. It is nobody, where root started it.
- * 2. It has a network of its own, which is empty, where the kernel lets it.
- * 3. It may name no file, where the kernel has Landlock.
- * 4. It has no capability.
- * 5. It may make a few dozen system calls: those on descriptors that it was sent, and on its own
- *    memory. It can open nothing, so libdw follows no path that a file names: neither
- *    .gnu_debugaltlink nor .dwo nor .dwp.
+ *   1. It changes to user and group nobody if root started it.
+ *   2. It enters an empty network namespace if the kernel allows that.
+ *   3. It may open no file by name if the kernel has Landlock.
+ *   4. It has no capability.
+ *   5. It may make a few dozen system calls: on descriptors that it was sent and on its own memory.
+ *      It can open nothing, so libdw follows no path that a file names: neither .gnu_debugaltlink
+ *      nor .dwo nor .dwp.
  */
 #ifndef COLLECTOR_WORKER_SANDBOX_H
 #define COLLECTOR_WORKER_SANDBOX_H
@@ -16,8 +16,8 @@
 #include <stdbool.h>
 
 /*
- * False where it may not go on. What it could not give up of root is logged: without capabilities
- * and without system calls that name files little is left of it.
+ * Returns false if the worker must not continue. Logs if it could not stop being root: without
+ * capabilities and without system calls that open files, little of root's power is left.
  */
 bool worker_sandbox_enter(void);
 

@@ -1,6 +1,6 @@
 /*
  * test_worker_start.c
- *		A program that would not serve as a worker starts none, and so never itself again.
+ *		A program that cannot run as its own symbol worker starts no worker, and so never itself.
  *
  * This is such a program: it calls symbolizer_worker_main late, and not where it was started again.
  */
