@@ -1,26 +1,26 @@
 /*
  * array.c
- *		Loading arrays, and finding items in them.
+ *		Loads arrays and finds items in them.
  *
- * Buffers of a type, in their order (Arrow's columnar format):
- *		integers, times, fixed binary, indexes	validity, items
- *		truth values							validity, bits
- *		texts, binary							validity, offsets (one more than items), bytes
- *		views of texts, binary					validity, views of 16 bytes, buffers
- *		lists									validity, offsets (one more than items)
- *		list views								validity, offsets, sizes
- *		structs									validity
- *		run ends								none; children: ends of runs, values
+ * A type's buffers, in order (Arrow's columnar format):
+ *   integers, times, fixed binary, indexes  validity, items
+ *   booleans                                validity, bits
+ *   texts, binary                           validity, offsets (one more than items), bytes
+ *   views of texts, binary                  validity, views of 16 bytes, buffers
+ *   lists                                   validity, offsets (one more than items)
+ *   list views                              validity, offsets, sizes
+ *   structs                                 validity
+ *   run ends                                none; children: ends of runs, values
  */
 #include "arrow/array.h"
 
 #define NODE_BYTES	16
 #define VIEW_BYTES	16
-#define VIEW_INLINE 12 /* bytes of a text that stands in its view */
+#define VIEW_INLINE 12 /* bytes of a text that its view contains */
 #define VIEWS_MAX	4096
 
 static bool
-fail(ArrowBatch *batch, const char *error)
+batch_fail(ArrowBatch *batch, const char *error)
 {
 	batch->error = error;
 	return false;
@@ -51,25 +51,25 @@ next_node(ArrowBatch *batch, uint32_t *length)
 	uint64_t items;
 
 	if (batch->node >= batch->nodes.count)
-		return fail(batch, "a record batch has fewer arrays than its columns need");
+		return batch_fail(batch, "a record batch has fewer arrays than its columns need");
 	items = little_endian(batch->nodes.bytes.bytes + batch->nodes.at +
 							  (size_t) NODE_BYTES * batch->node,
 						  8);
 	batch->node++;
 	if (items > ARROW_LENGTH_MAX)
-		return fail(batch, "an array is too long");
+		return batch_fail(batch, "an array is too long");
 	*length = (uint32_t) items;
 	return true;
 }
 
-/* A buffer of at least so many items, of so many bytes each. */
+/* Loads a buffer of at least count items of width bytes. */
 static bool
 load_items(ArrowBatch *batch, uint32_t count, uint32_t width, Span *buffer)
 {
 	if (!arrow_buffer_next(batch, buffer))
 		return false;
 	return buffer->length / width >= count ||
-		   fail(batch, "a buffer is shorter than its array needs");
+		   batch_fail(batch, "a buffer is shorter than its array needs");
 }
 
 static bool
@@ -84,10 +84,10 @@ load_validity(ArrowBatch *batch, ArrowArray *array)
 	if (!arrow_buffer_next(batch, &array->validity))
 		return false;
 	return array->validity.length == 0 || array->validity.length >= (array->length + 7) / 8 ||
-		   fail(batch, "the validity of an array is shorter than it");
+		   batch_fail(batch, "the validity of an array is shorter than it");
 }
 
-/* Without any item there may be no offset either. */
+/* Loads offsets. An array without items may have no offsets. */
 static bool
 load_offsets(ArrowBatch *batch, ArrowArray *array)
 {
@@ -95,6 +95,7 @@ load_offsets(ArrowBatch *batch, ArrowArray *array)
 					  &array->offsets);
 }
 
+/* Loads the buffers that the views of a column refer to. */
 static bool
 load_views(ArrowBatch *batch, ArrowArray *array)
 {
@@ -107,10 +108,10 @@ load_views(ArrowBatch *batch, ArrowArray *array)
 			little_endian(variadic->bytes.bytes + variadic->at + sizeof(int64_t) * batch->views++,
 						  8);
 	if (count > VIEWS_MAX)
-		return fail(batch, "a column has too many buffers");
+		return batch_fail(batch, "a column has too many buffers");
 	views = arena_alloc(batch->arena, ((size_t) count + 1) * sizeof(Span));
 	if (views == NULL)
-		return fail(batch, NULL);
+		return batch_fail(batch, NULL);
 	array->views = views;
 	array->view_count = (uint32_t) count;
 	for (uint64_t i = 0; i < count; i++)
@@ -119,7 +120,7 @@ load_views(ArrowBatch *batch, ArrowArray *array)
 	return true;
 }
 
-/* Ends of runs ascend, and the last one is the array's. */
+/* Checks that the ends of runs ascend, and that the last one covers the array. */
 static bool
 check_runs(ArrowBatch *batch, const ArrowArray *array)
 {
@@ -127,16 +128,16 @@ check_runs(ArrowBatch *batch, const ArrowArray *array)
 	int64_t before = 0;
 
 	if (ends->length > array->children[1].length)
-		return fail(batch, "a column has more runs than values");
+		return batch_fail(batch, "a column has more runs than values");
 	for (uint32_t i = 0; i < ends->length; i++)
 	{
 		int64_t end = run_end(ends, i);
 
 		if (end <= before || end > ARROW_LENGTH_MAX)
-			return fail(batch, "the ends of a column's runs do not ascend");
+			return batch_fail(batch, "the ends of a column's runs do not ascend");
 		before = end;
 	}
-	return before >= array->length || fail(batch, "the runs of a column end before it");
+	return before >= array->length || batch_fail(batch, "the runs of a column end before it");
 }
 
 static bool
@@ -146,17 +147,18 @@ load_children(ArrowBatch *batch, ArrowArray *array)
 
 	array->children = arena_alloc(batch->arena, (field->child_count + 1) * sizeof(ArrowArray));
 	if (array->children == NULL)
-		return fail(batch, NULL);
+		return batch_fail(batch, NULL);
 	for (uint32_t i = 0; i < field->child_count; i++)
 	{
 		if (!arrow_array_load(batch, &field->children[i], false, &array->children[i]))
 			return false;
 		if (field->type == ARROW_STRUCT && array->children[i].length < array->length)
-			return fail(batch, "a field of a struct is shorter than the struct");
+			return batch_fail(batch, "a field of a struct is shorter than the struct");
 	}
 	return field->type != ARROW_RUN_END || check_runs(batch, array);
 }
 
+/* Loads the buffers and children that the type of an array has. */
 static bool
 load_values(ArrowBatch *batch, ArrowArray *array)
 {
@@ -188,7 +190,7 @@ load_values(ArrowBatch *batch, ArrowArray *array)
 	return load_children(batch, array);
 }
 
-/* Recursion ends: fields are ARROW_DEPTH_MAX deep. */
+/* The recursion is at most ARROW_DEPTH_MAX deep, because fields are. */
 bool
 arrow_array_load(ArrowBatch *batch, const ArrowField *field, bool is_values, ArrowArray *array)
 {
@@ -210,7 +212,10 @@ is_valid(const ArrowArray *array, uint32_t item)
 	return array->validity.length == 0 || (array->validity.bytes[item / 8] >> item % 8 & 1) != 0;
 }
 
-/* The first run that ends after the item. Items are mostly asked for in their order. */
+/*
+ * Finds the first run that ends after an item. Tries the last run found and the next one first,
+ * because items are mostly read in order.
+ */
 static uint32_t
 find_run(ArrowArray *array, uint32_t item)
 {
@@ -294,7 +299,7 @@ part_of(Span bytes, int64_t at, int64_t length, Span *part)
 	return true;
 }
 
-/* Short texts stand in their view, long ones where it says: buffer and offset. */
+/* Reads a view: it contains a short text, and refers to a long one by buffer and offset. */
 static bool
 view_text(const ArrowPlace *place, Span *text)
 {

@@ -1,9 +1,10 @@
 /*
  * array.h
- *		Values of a column, where they lie in the bytes of a record batch.
+ *		Access to the values of a column in the bytes of a record batch.
  *
- * arrow_array_load checks buffers against lengths once. What items refer to (indexes, offsets,
- * run ends, views) is checked when an item is asked for, so time follows what is asked for.
+ * arrow_array_load() checks once that buffers are long enough. References of items (indexes,
+ * offsets, run ends, views) are checked when an item is read, so that the cost depends on the items
+ * read.
  */
 #ifndef COLLECTOR_ARROW_ARRAY_H
 #define COLLECTOR_ARROW_ARRAY_H
@@ -15,55 +16,61 @@
 typedef struct ArrowArray
 {
 	const ArrowField *field;
-	bool is_indexes; /* into a dictionary; else values */
+	bool is_indexes; /* indexes into a dictionary; false: values */
 	uint32_t length;
-	Span validity; /* a bit for each item; empty: all are there */
-	Span data;	   /* items of fixed width, bits of truth values, bytes of texts, views */
+	Span validity; /* a bit for each item; empty: no item is null */
+	Span data;	   /* items of fixed width, bits of booleans, bytes of texts, or views */
 	Span offsets;  /* 32 bits each */
-	Span sizes;	   /* the same */
+	Span sizes;	   /* 32 bits each */
 	const Span *views;
 	uint32_t view_count;
-	uint32_t run; /* the one found last */
+	uint32_t run; /* last run found */
 	struct ArrowArray *children;
 	const ArrowDictionary *dictionary;
-	uint32_t *memo; /* what the reader of the records made of each item; NULL: nothing yet */
+	uint32_t *memo; /* the reader's result for each item; NULL: none yet */
 } ArrowArray;
 
 /*
- * The next array of the batch, of that type. False with batch->error. is_values: of a dictionary,
- * not indexes into it.
+ * Loads the batch's next array, of the type of a field. is_values is true for the values of a
+ * dictionary, false for indexes into it. Returns false and sets batch->error on failure.
  */
 bool arrow_array_load(ArrowBatch *batch, const ArrowField *field, bool is_values,
 					  ArrowArray *array);
 
-/* Where a value really is, behind runs and dictionaries. */
+/* Location of a value after following runs and dictionaries. */
 typedef struct ArrowPlace
 {
-	ArrowArray *array; /* neither runs nor indexes */
+	ArrowArray *array; /* has values, not runs or indexes */
 	uint32_t item;
 	bool is_null;
 } ArrowPlace;
 
-/* False where an item is beyond its array, a dictionary is missing, or an index is beyond it. */
+/*
+ * Finds the location of an item. Returns false if the item or its index is out of range, or the
+ * dictionary is missing.
+ */
 bool arrow_place(ArrowArray *array, uint32_t item, ArrowPlace *place);
 
-/* Of integers, times, truth values; 0 for null and of other types. */
+/* Reads an integer, time or boolean; returns 0 for null and for other types. */
 int64_t arrow_integer(const ArrowPlace *place);
 
-/* Of texts and binary. False where it lies outside of its buffers; no bytes for null. */
+/* Reads a text or binary; a null is empty. Returns false if it lies outside of its buffers. */
 bool arrow_text(const ArrowPlace *place, Span *text);
 
-/* Items of a list: which of its child. False as above; none for null. */
+/*
+ * Finds the range of a list's items in its child array; a null is empty. Returns false if the range
+ * lies outside of the child.
+ */
 bool arrow_list(const ArrowPlace *place, uint32_t *first, uint32_t *count);
 
-/* A field of a struct; NULL where there is none of that name. */
+/* Returns the field of a struct; NULL if it has no field of that name. */
 ArrowArray *arrow_child(const ArrowArray *array, const char *name);
 
 bool arrow_is_text(const ArrowArray *array);
 bool arrow_is_integer(const ArrowArray *array);
 bool arrow_is_list(const ArrowArray *array);
 
-/* What a value is behind runs and dictionaries; the type of the column's values. */
+/* Returns the type of a column's values, after following runs and dictionaries. */
 const ArrowField *arrow_value_field(const ArrowArray *array);
 
 #endif

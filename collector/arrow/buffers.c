@@ -1,10 +1,10 @@
 /*
  * buffers.c
- *		A buffer's place is checked against the body; a compressed one says its length in front.
+ *		Finds and unpacks buffers. A compressed buffer begins with its unpacked length.
  *
- *		OFFSET	SIZE
- *		0		8	bytes when unpacked; -1: not compressed
- *		8		…	a frame of LZ4, or of zstd
+ *   OFFSET  SIZE
+ *   0       8     unpacked bytes; -1: not compressed
+ *   8       …     a frame of LZ4 or zstd
  */
 #include "arrow/buffers.h"
 
@@ -15,12 +15,13 @@
 #define NOT_COMPRESSED (-1)
 
 static bool
-fail(ArrowBatch *batch, const char *error)
+buffer_fail(ArrowBatch *batch, const char *error)
 {
 	batch->error = error;
 	return false;
 }
 
+/* Unpacks an LZ4 frame of exactly length bytes. */
 static bool
 unpack_lz4(Span packed, uint8_t *to, size_t length)
 {
@@ -32,7 +33,7 @@ unpack_lz4(Span packed, uint8_t *to, size_t length)
 	if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION)))
 		return false;
 
-	/* a call that neither reads nor writes would go on for ever */
+	/* stop if a call neither reads nor writes: the frame is incomplete or too long */
 	while (hint != 0)
 	{
 		size_t read = packed.length - in;
@@ -48,15 +49,16 @@ unpack_lz4(Span packed, uint8_t *to, size_t length)
 	return hint == 0 && in == packed.length && out == length;
 }
 
+/* Unpacks a buffer of the body into the arena. */
 static bool
-unpack(ArrowBatch *batch, Span packed, Span *buffer)
+buffer_unpack(ArrowBatch *batch, Span packed, Span *buffer)
 {
 	int64_t length;
 	uint8_t *to;
 	bool good;
 
 	if (packed.length < sizeof(int64_t))
-		return fail(batch, "a compressed buffer does not say its length");
+		return buffer_fail(batch, "a compressed buffer does not say its length");
 	length = (int64_t) little_endian(packed.bytes, sizeof(int64_t));
 	packed.bytes += sizeof(int64_t);
 	packed.length -= sizeof(int64_t);
@@ -64,15 +66,15 @@ unpack(ArrowBatch *batch, Span packed, Span *buffer)
 	if (length == NOT_COMPRESSED)
 		return true;
 	if (length < 0 || length > INT32_MAX)
-		return fail(batch, "a compressed buffer has an impossible length");
+		return buffer_fail(batch, "a compressed buffer has an impossible length");
 	to = arena_alloc(batch->arena, (size_t) length + 1);
 	if (to == NULL)
-		return fail(batch, NULL);
+		return buffer_fail(batch, NULL);
 	good = batch->codec == ARROW_LZ4_FRAME ? unpack_lz4(packed, to, (size_t) length)
 										   : ZSTD_decompress(to, (size_t) length, packed.bytes,
 															 packed.length) == (size_t) length;
 	*buffer = (Span){ to, (size_t) length };
-	return good || fail(batch, "a buffer cannot be unpacked");
+	return good || buffer_fail(batch, "a buffer cannot be unpacked");
 }
 
 bool
@@ -83,18 +85,21 @@ arrow_buffer_next(ArrowBatch *batch, Span *buffer)
 	uint64_t length;
 
 	if (batch->buffer >= batch->buffers.count)
-		return fail(batch, "a record batch has fewer buffers than its columns need");
+		return buffer_fail(batch, "a record batch has fewer buffers than its columns need");
 	place = batch->buffers.bytes.bytes + batch->buffers.at + (size_t) BUFFER_BYTES * batch->buffer;
 	batch->buffer++;
 	at = little_endian(place, 8);
 	length = little_endian(place + 8, 8);
 	if (at > batch->body.length || length > batch->body.length - at)
-		return fail(batch, "a buffer lies outside of its record batch");
+		return buffer_fail(batch, "a buffer lies outside of its record batch");
 
-	/* bytes are unpacked, and looked at, once: writers lay buffers out one behind the other */
+	/*
+	 * each byte of the body belongs to one buffer, as writers do it: so it is unpacked and read
+	 * only once
+	 */
 	if (length > batch->body.length - batch->taken)
-		return fail(batch, "buffers of a record batch lie in each other");
+		return buffer_fail(batch, "buffers of a record batch overlap");
 	batch->taken += length;
 	*buffer = (Span){ batch->body.bytes + at, length };
-	return length == 0 || batch->codec == ARROW_PLAIN || unpack(batch, *buffer, buffer);
+	return length == 0 || batch->codec == ARROW_PLAIN || buffer_unpack(batch, *buffer, buffer);
 }

@@ -1,37 +1,37 @@
 /*
  * buffers.h
- *		Buffers of a record batch's body, unpacked.
+ *		Buffers in the body of a record batch, unpacked if they are compressed.
  */
 #ifndef COLLECTOR_ARROW_BUFFERS_H
 #define COLLECTOR_ARROW_BUFFERS_H
 
 #include "arrow/schema.h"
 
-/* A record batch, or a dictionary, on its way: where its next parts are. */
+/* A record batch or dictionary during loading, with the positions of its next parts. */
 typedef struct ArrowBatch
 {
 	const ArrowSchema *schema;
 	Arena *arena;
 	Span body;
 	FlatVector nodes;	 /* lengths of arrays */
-	FlatVector buffers;	 /* places in the body */
-	FlatVector variadic; /* how many buffers views have */
+	FlatVector buffers;	 /* positions in the body */
+	FlatVector variadic; /* number of buffers of each column of views */
 	uint32_t node;
 	uint32_t buffer;
 	uint32_t views;
-	size_t taken; /* bytes of the body that buffers had so far */
-	int codec;	  /* ARROW_PLAIN, or how buffers are compressed */
+	size_t taken; /* bytes of the body in buffers so far */
+	int codec;	  /* ARROW_PLAIN or a codec */
 	const char *error;
 } ArrowBatch;
 
-/* Codecs as they are numbered in the union's table, and none. */
+/* Codecs, with their numbers in Arrow's format; ARROW_PLAIN is ours. */
 #define ARROW_PLAIN		(-1)
 #define ARROW_LZ4_FRAME 0
 #define ARROW_ZSTD		1
 
 /*
- * The next buffer: in the body, or unpacked in the arena, at most so much as its budget has. False
- * with batch->error.
+ * Returns the next buffer: a part of the body, or unpacked in the arena within its budget. Returns
+ * false and sets batch->error on failure; the error is NULL if out of memory.
  */
 bool arrow_buffer_next(ArrowBatch *batch, Span *buffer);
 

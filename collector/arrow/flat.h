@@ -1,17 +1,17 @@
 /*
  * flat.h
- *		FlatBuffers, read through a checked cursor: tables, vectors, texts of somebody else's bytes.
+ *		Reads FlatBuffers (tables, vectors, texts) from bytes that are not trusted.
  *
- *		table	OFFSET	SIZE
- *				0		4	how far before the table its vtable is (signed)
- *				…			fields, where the vtable says
- *		vtable	0		2	its bytes
- *				2		2	the table's bytes
- *				4 + 2n	2	place of field n in the table; 0, or beyond the vtable: not there
+ *   table   OFFSET  SIZE
+ *           0       4     signed distance from the vtable to the table
+ *           …             fields, at the offsets in the vtable
+ *   vtable  0       2     its size
+ *           2       2     size of the table
+ *           4 + 2n  2     offset of field n in the table; 0, or beyond the vtable: absent
  *
- * What is beside the table (tables, vectors, texts) is named by an unsigned offset from where the
- * offset stands. Nothing is read before it is known to lie within the bytes. What is not there is
- * no error; what lies outside is told as not there.
+ * Tables, vectors and texts in a table are referred to by an unsigned offset, relative to the
+ * position of that offset. Nothing is read before a check that it lies within the bytes. A value
+ * outside of the bytes counts as absent.
  */
 #ifndef COLLECTOR_ARROW_FLAT_H
 #define COLLECTOR_ARROW_FLAT_H
@@ -25,21 +25,21 @@
 
 typedef struct FlatTable
 {
-	Span bytes; /* of the whole */
+	Span bytes; /* all of the FlatBuffer */
 	size_t at;
 	size_t length;	/* of the table */
-	size_t vtable;	/* where it is */
-	size_t entries; /* in it */
+	size_t vtable;	/* position of the vtable */
+	size_t entries; /* number of fields in the vtable */
 } FlatTable;
 
 typedef struct FlatVector
 {
 	Span bytes;
-	size_t at; /* of the first item */
+	size_t at; /* position of the first item */
 	uint32_t count;
 } FlatVector;
 
-/* A number of 1, 2, 4 or 8 bytes; zeros in front of the smaller ones. */
+/* Reads a little-endian number of 1, 2, 4 or 8 bytes. */
 static inline uint64_t
 little_endian(const uint8_t *bytes, unsigned width)
 {
@@ -55,6 +55,7 @@ flat_holds(Span bytes, size_t at, size_t length)
 	return at <= bytes.length && length <= bytes.length - at;
 }
 
+/* Opens the table at a position. Returns false if it or its vtable lies outside of the bytes. */
 static inline bool
 flat_table_at(Span bytes, size_t at, FlatTable *table)
 {
@@ -76,7 +77,7 @@ flat_table_at(Span bytes, size_t at, FlatTable *table)
 	return true;
 }
 
-/* Follows an offset. False where it leads out. */
+/* Follows an offset. Returns false if it leads outside of the bytes. */
 static inline bool
 flat_follow(Span bytes, size_t at, size_t *to)
 {
@@ -94,7 +95,7 @@ flat_root(Span bytes, FlatTable *table)
 	return flat_follow(bytes, 0, &at) && flat_table_at(bytes, at, table);
 }
 
-/* Where a field of so many bytes is; false where it is not. */
+/* Finds the position of a field of a given width. Returns false if it is absent. */
 static inline bool
 flat_field(const FlatTable *table, unsigned number, unsigned width, size_t *at)
 {
@@ -127,7 +128,7 @@ flat_table(const FlatTable *table, unsigned number, FlatTable *child)
 		   flat_table_at(table->bytes, at, child);
 }
 
-/* A vector of items of so many bytes; false, and no items, where it is not there. */
+/* Opens a vector of items of a given size. Returns false, and an empty vector, if it is absent. */
 static inline bool
 flat_vector(const FlatTable *table, unsigned number, unsigned item_bytes, FlatVector *vector)
 {
@@ -145,7 +146,7 @@ flat_vector(const FlatTable *table, unsigned number, unsigned item_bytes, FlatVe
 	return false;
 }
 
-/* Item of a vector of tables. */
+/* Opens an item of a vector of tables. */
 static inline bool
 flat_vector_table(const FlatVector *vector, uint32_t item, FlatTable *table)
 {

@@ -1,14 +1,16 @@
 /*
  * sample_columns.c
- *		Which column is what. Labels are columns "labels.NAME" in the first version, fields of the
- *		struct "labels" in the second.
+ *		Finds the columns of samples by name. Labels are columns "labels.NAME" in the first version,
+ *		fields of the struct "labels" in the second.
  */
 #include "arrow/samples.h"
 
 #define LABELS		  "labels"
 #define LABELS_PREFIX "labels."
 
-/* NULL where the rule leaves it out. False: the work has ended. */
+/*
+ * Adds a label column, unless the rule drops it. Returns false if the work has ended with an error.
+ */
 static bool
 add_label(SampleColumns *columns, ArrowWork *work, const AttributeRule *rule, Span name,
 		  ArrowArray *array)
@@ -27,6 +29,7 @@ add_label(SampleColumns *columns, ArrowWork *work, const AttributeRule *rule, Sp
 	return work_check_type(work, array, arrow_is_text);
 }
 
+/* Finds the columns of labels, of both versions. */
 static bool
 find_labels(SampleColumns *columns, ArrowWork *work, const ArrowStream *stream,
 			const AttributeRule *rule)
@@ -54,7 +57,10 @@ find_labels(SampleColumns *columns, ArrowWork *work, const ArrowStream *stream,
 	return true;
 }
 
-/* Values are a number for each row: so there are not more rows than bytes. */
+/*
+ * Checks the types of the columns. Values must be plain integers, one in each row, so that there
+ * are not more rows than bytes.
+ */
 static bool
 check_columns(const SampleColumns *columns, ArrowWork *work)
 {

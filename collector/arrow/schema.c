@@ -1,6 +1,6 @@
 /*
  * schema.c
- *		Fields and their types.
+ *		Reads fields and their types.
  */
 #include "arrow/schema.h"
 
@@ -53,7 +53,10 @@ read_timestamp(const FlatTable *type, ArrowField *field)
 	return true;
 }
 
-/* Run ends are integers, and neither they nor lists have anything but their children. */
+/*
+ * Checks the number and types of a field's children. Run ends are signed integers of at least 16
+ * bits.
+ */
 static bool
 has_children_of_type(const ArrowField *field)
 {
@@ -74,6 +77,7 @@ has_children_of_type(const ArrowField *field)
 	}
 }
 
+/* Reads the type of a field. Returns NULL or an error message. */
 static const char *
 read_type(const FlatTable *table, ArrowField *field)
 {
@@ -122,7 +126,10 @@ arrow_schema_dictionary(const ArrowSchema *schema, int64_t id)
 	return NULL;
 }
 
-/* Fields that share a dictionary share its type: it is read once, as the first says. */
+/*
+ * Reads a field's dictionary encoding. Fields that share a dictionary must have one type; the
+ * dictionary has the type of the first of them.
+ */
 static const char *
 read_encoding(SchemaReading *reading, const FlatTable *table, ArrowField *field)
 {
@@ -158,6 +165,7 @@ read_encoding(SchemaReading *reading, const FlatTable *table, ArrowField *field)
 static const char *read_fields(SchemaReading *reading, const FlatVector *vector, unsigned depth,
 							   ArrowField **fields);
 
+/* Reads a field with its children. Returns NULL or an error message. */
 static const char *
 read_field(SchemaReading *reading, const FlatTable *table, unsigned depth, ArrowField *field)
 {
@@ -178,7 +186,10 @@ read_field(SchemaReading *reading, const FlatTable *table, unsigned depth, Arrow
 	return error;
 }
 
-/* Offsets may lead to the same fields again and again: their number ends that. */
+/*
+ * Reads a vector of fields. Offsets may lead to one field many times; the limit on the number of
+ * fields stops that.
+ */
 static const char *
 read_fields(SchemaReading *reading, const FlatVector *vector, unsigned depth, ArrowField **fields)
 {

@@ -1,8 +1,8 @@
 /*
  * schema.h
- *		What columns a stream has: names and types, as a tree of fields.
+ *		Columns of a stream: names and types, as a tree of fields.
  *
- * Field numbers are those of Arrow's Schema.fbs. Types that no agent sends are refused by name.
+ * Field numbers are those of Arrow's Schema.fbs. Types that no agent sends are refused.
  */
 #ifndef COLLECTOR_ARROW_SCHEMA_H
 #define COLLECTOR_ARROW_SCHEMA_H
@@ -10,10 +10,10 @@
 #include "arrow/flat.h"
 #include "base/arena.h"
 
-#define ARROW_FIELDS_MAX 1024 /* of a schema, those within others too */
+#define ARROW_FIELDS_MAX 1024 /* in a schema, including nested ones */
 #define ARROW_DEPTH_MAX	 16
 
-/* As they are numbered in the union Type. */
+/* Numbers of the types in Arrow's union Type. */
 typedef enum ArrowType
 {
 	ARROW_INT = 2,
@@ -32,24 +32,24 @@ typedef enum ArrowType
 
 typedef struct ArrowField
 {
-	Span name; /* in the schema's bytes */
+	Span name; /* in the bytes of the schema */
 	ArrowType type;
-	uint32_t width; /* bytes of an item: of integers, times, fixed binary */
+	uint32_t width; /* bytes of an integer, time or fixed binary */
 	bool is_signed;
 	int64_t unit_ns; /* of times */
-	bool is_encoded; /* by a dictionary, of which the type is that of the values */
+	bool is_encoded; /* items are indexes into a dictionary; type is that of its values */
 	uint32_t index_width;
 	bool index_signed;
-	uint32_t dictionary; /* which of the schema's */
+	uint32_t dictionary; /* number of the dictionary in the schema */
 	uint32_t child_count;
 	struct ArrowField *children;
 } ArrowField;
 
-/* A dictionary, as whom it serves. */
+/* A dictionary, by its id. */
 typedef struct ArrowDictionary
 {
 	int64_t id;
-	const ArrowField *field; /* the type of its values */
+	const ArrowField *field; /* type of its values */
 	struct ArrowArray *values;
 } ArrowDictionary;
 
@@ -62,10 +62,10 @@ typedef struct ArrowSchema
 	ArrowDictionary *dictionaries;
 } ArrowSchema;
 
-/* NULL, or what is wrong with it: a static text. All of it is in the arena. */
+/* Reads a schema into the arena. Returns NULL, or a static text that says what is wrong. */
 const char *arrow_schema_read(const FlatTable *table, Arena *arena, ArrowSchema *schema);
 
-/* NULL where there is none of that id. */
+/* Returns the dictionary of an id; NULL if there is none. */
 ArrowDictionary *arrow_schema_dictionary(const ArrowSchema *schema, int64_t id);
 
 bool arrow_field_is(const ArrowField *field, const char *name);

@@ -1,6 +1,7 @@
 /*
  * stack_ids.c
- *		A table of ids. The stream that asks is laid out by hand: it has one column.
+ *		Keeps stacks by id in a table. The stream that asks for stacks has one column and is written
+ *		byte by byte.
  */
 #include "arrow/stack_ids.h"
 
@@ -74,6 +75,7 @@ stack_ids_add(StackIds *ids, ArrowWork *work, Span id, uint32_t stack)
 
 /* --- stacks that came --- */
 
+/* Adds the stacks of a record batch of the columns stacktrace_id and locations. */
 static bool
 read_batch(StackIds *ids, ArrowWork *work, ArrowStream *stream)
 {
@@ -118,7 +120,7 @@ stack_ids_read(StackIds *ids, ArrowWork *work, Span bytes)
 /* --- the stream that asks --- */
 
 #define PREFIX_BYTES	 8
-#define MESSAGE_BYTES	 36 /* Message up to its header: root, vtable, table */
+#define MESSAGE_BYTES	 36 /* a Message up to its header: root, vtable, table */
 #define SCHEMA_BYTES	 192
 #define RECORDS_BYTES	 152
 #define HEADER_SCHEMA	 1
@@ -126,66 +128,69 @@ stack_ids_read(StackIds *ids, ArrowWork *work, Span bytes)
 #define METADATA_VERSION 4 /* V5 */
 #define TYPE_BINARY		 4
 
-/* FlatBuffers are written by what stands where. */
+/* Writes values of a FlatBuffer at given positions. */
 typedef struct FlatWriter
 {
 	uint8_t *bytes;
 } FlatWriter;
 
 static void
-put(FlatWriter writer, size_t at, unsigned width, uint64_t value)
+flat_put(FlatWriter writer, size_t at, unsigned width, uint64_t value)
 {
 	uint64_t little = htole64(value);
 
 	memcpy(writer.bytes + at, &little, width);
 }
 
-/* The offset of what stands at "to". */
+/* Writes the offset of the value at position "to". */
 static void
 put_offset(FlatWriter writer, size_t at, size_t to)
 {
-	put(writer, at, 4, to - at);
+	flat_put(writer, at, 4, to - at);
 }
 
-/* A vtable, and the table behind it, which refers back. */
+/* Writes a vtable, and the reference from the table after it. */
 static void
 put_vtable(FlatWriter writer, size_t at, size_t table, uint16_t table_bytes, const uint16_t *fields,
 		   uint16_t count)
 {
-	put(writer, at, 2, 4 + 2 * (uint64_t) count);
-	put(writer, at + 2, 2, table_bytes);
+	flat_put(writer, at, 2, 4 + 2 * (uint64_t) count);
+	flat_put(writer, at + 2, 2, table_bytes);
 	for (uint16_t i = 0; i < count; i++)
-		put(writer, at + 4 + 2 * (size_t) i, 2, fields[i]);
-	put(writer, table, 4, table - at);
+		flat_put(writer, at + 4 + 2 * (size_t) i, 2, fields[i]);
+	flat_put(writer, table, 4, table - at);
 }
 
 static void
 put_text(FlatWriter writer, size_t at, const char *text)
 {
-	put(writer, at, 4, strlen(text));
+	flat_put(writer, at, 4, strlen(text));
 	memcpy(writer.bytes + at + 4, text, strlen(text) + 1);
 }
 
-/* In front of the metadata: 0xFFFFFFFF and how many bytes. Then root and Message's own table. */
+/*
+ * Writes the prefix of a message (0xFFFFFFFF and the number of bytes), the root, and the table
+ * Message.
+ */
 static FlatWriter
 begin_message(uint8_t *at, uint32_t bytes, unsigned type, size_t header, uint64_t body)
 {
-	static const uint16_t fields[] = { 16, 18, 4, 8 }; /* version, type, header, body's bytes */
+	static const uint16_t fields[] = { 16, 18, 4, 8 }; /* version, type, header, size of the body */
 	FlatWriter prefix = { at };
 	FlatWriter writer = { at + PREFIX_BYTES };
 
-	put(prefix, 0, 4, UINT32_MAX);
-	put(prefix, 4, 4, bytes);
+	flat_put(prefix, 0, 4, UINT32_MAX);
+	flat_put(prefix, 4, 4, bytes);
 	put_offset(writer, 0, 16);
 	put_vtable(writer, 4, 16, 20, fields, 4);
 	put_offset(writer, 20, header);
-	put(writer, 24, 8, body);
-	put(writer, 32, 2, METADATA_VERSION);
-	put(writer, 34, 1, type);
+	flat_put(writer, 24, 8, body);
+	flat_put(writer, 32, 2, METADATA_VERSION);
+	flat_put(writer, 34, 1, type);
 	return writer;
 }
 
-/* Schema: fields, metadata; one Field: name, type Binary; one KeyValue. */
+/* Writes Schema: fields and metadata; one Field: name and type Binary; one KeyValue. */
 static void
 put_schema(uint8_t *at)
 {
@@ -197,14 +202,14 @@ put_schema(uint8_t *at)
 	put_vtable(writer, 36, 48, 12, schema, 3);
 	put_offset(writer, 52, 60);
 	put_offset(writer, 56, 68);
-	put(writer, 60, 4, 1); /* one field */
+	flat_put(writer, 60, 4, 1); /* one field */
 	put_offset(writer, 64, 88);
-	put(writer, 68, 4, 1); /* one pair */
+	flat_put(writer, 68, 4, 1); /* one pair */
 	put_offset(writer, 72, 140);
 	put_vtable(writer, 76, 88, 16, field, 4);
 	put_offset(writer, 92, 112);
 	put_offset(writer, 96, 108);
-	put(writer, 100, 1, TYPE_BINARY);
+	flat_put(writer, 100, 1, TYPE_BINARY);
 	put_vtable(writer, 104, 108, 4, NULL, 0);
 	put_text(writer, 112, "stacktrace_id");
 	put_vtable(writer, 132, 140, 12, pair, 2);
@@ -220,7 +225,10 @@ padded(size_t bytes)
 	return (bytes + 7) / 8 * 8;
 }
 
-/* RecordBatch: length; one node: length, nulls; three buffers: validity (none), offsets, bytes. */
+/*
+ * Writes RecordBatch: length; one node: length, nulls; three buffers: validity (none), offsets,
+ * bytes.
+ */
 static void
 put_records(uint8_t *at, uint32_t count, size_t text_bytes)
 {
@@ -230,15 +238,15 @@ put_records(uint8_t *at, uint32_t count, size_t text_bytes)
 									  padded(offset_bytes) + padded(text_bytes));
 
 	put_vtable(writer, 36, 52, 20, records, 3);
-	put(writer, 56, 8, count);
+	flat_put(writer, 56, 8, count);
 	put_offset(writer, 64, 76);
 	put_offset(writer, 68, 100);
-	put(writer, 76, 4, 1);
-	put(writer, 80, 8, count);
-	put(writer, 100, 4, 3);
-	put(writer, 128, 8, offset_bytes);
-	put(writer, 136, 8, padded(offset_bytes));
-	put(writer, 144, 8, text_bytes);
+	flat_put(writer, 76, 4, 1);
+	flat_put(writer, 80, 8, count);
+	flat_put(writer, 100, 4, 3);
+	flat_put(writer, 128, 8, offset_bytes);
+	flat_put(writer, 136, 8, padded(offset_bytes));
+	flat_put(writer, 144, 8, text_bytes);
 }
 
 uint8_t *
@@ -267,8 +275,8 @@ stack_ids_stream(const StackIds *ids, size_t *length)
 
 		memcpy(offsets.bytes + offset_bytes + text_at, item->id.bytes, item->id.length);
 		text_at += (uint32_t) item->id.length;
-		put(offsets, ((size_t) i + 1) * sizeof(uint32_t), sizeof(uint32_t), text_at);
+		flat_put(offsets, ((size_t) i + 1) * sizeof(uint32_t), sizeof(uint32_t), text_at);
 	}
-	put(offsets, offset_bytes + padded(text_bytes), 4, UINT32_MAX); /* the end of the stream */
+	flat_put(offsets, offset_bytes + padded(text_bytes), 4, UINT32_MAX); /* the end of the stream */
 	return bytes;
 }

@@ -1,7 +1,7 @@
 /*
  * stack_ids.h
- *		Stacks by the ids that samples of the first version have, and the stream that asks for
- *		them.
+ *		Stacks by the ids that samples of the first version have, and the stream that asks the agent
+ *		for stacks.
  */
 #ifndef COLLECTOR_ARROW_STACK_IDS_H
 #define COLLECTOR_ARROW_STACK_IDS_H
@@ -19,16 +19,19 @@ typedef struct StackIds
 void stack_ids_init(StackIds *ids, Budget *budget);
 void stack_ids_fini(StackIds *ids);
 
-/* The batch's index of an id's stack; false where it is not known. */
+/* Finds the batch's index of the stack of an id. Returns false if the id is unknown. */
 bool stack_ids_find(const StackIds *ids, Span id, uint32_t *stack);
 
-/* The first answer counts. The bytes of the id outlive the table. */
+/*
+ * Adds a stack; if the id is known already, the first stack stays. The bytes of the id must outlive
+ * the table.
+ */
 bool stack_ids_add(StackIds *ids, ArrowWork *work, Span id, uint32_t stack);
 
-/* All of a stream's stacks into the batch. */
+/* Adds all stacks of a stream to the batch. */
 bool stack_ids_read(StackIds *ids, ArrowWork *work, Span bytes);
 
-/* The stream that asks for all of them; NULL without memory. */
+/* Makes the stream that asks for all ids; the caller frees it. Returns NULL if out of memory. */
 uint8_t *stack_ids_stream(const StackIds *ids, size_t *length);
 
 #endif

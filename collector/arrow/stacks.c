@@ -1,9 +1,10 @@
 /*
  * stacks.c
- *		Locations become the batch's once each; a stack is then a list of numbers.
+ *		Adds each location to the batch once, and each stack as a list of their indexes.
  *
- * Native frames have a build ID and an address in the file, and are symbolized here. Others came
- * with a line: their address is a line number, or of one boot of one kernel, and is not kept.
+ * Native frames have a build ID and an address in the file, and are symbolized in the collector.
+ * Other frames come with a line. Their address is a line number, or an address of one boot of one
+ * kernel, so it is not kept.
  */
 #include "arrow/stacks.h"
 
@@ -32,7 +33,7 @@ is_struct(const ArrowArray *array)
 	return arrow_value_field(array)->type == ARROW_STRUCT;
 }
 
-/* The struct behind a column of them, which may be a dictionary's. */
+/* Finds the struct array of a column of structs, which may be the values of a dictionary. */
 static bool
 find_struct(ArrowWork *work, ArrowArray *array, ArrowArray **items)
 {
@@ -57,6 +58,7 @@ open_functions(ArrowWork *work, const ArrowArray *items, const char *const names
 		   work_check_type(work, columns->start_line, arrow_is_integer);
 }
 
+/* Finds the columns of lines and functions, of both versions. */
 static bool
 open_lines(ArrowWork *work, LocationColumns *columns)
 {
@@ -85,6 +87,7 @@ open_lines(ArrowWork *work, LocationColumns *columns)
 		   open_functions(work, functions->items, of_function, functions);
 }
 
+/* Finds the columns of locations and checks their types. */
 static bool
 open_locations(ArrowWork *work, LocationColumns *columns)
 {
@@ -133,7 +136,9 @@ stack_reader_close(StackReader *reader)
 
 /* --- functions --- */
 
-/* What was made of an item, counted from 1. */
+/*
+ * Returns the place for the result of an item: the batch's index plus 1, or 0 if there is none yet.
+ */
 static uint32_t *
 memo_of(ArrowWork *work, ArrowArray *items, uint32_t item)
 {
@@ -143,7 +148,7 @@ memo_of(ArrowWork *work, ArrowArray *items, uint32_t item)
 }
 
 static int32_t
-clamp(int64_t number)
+clamp_line(int64_t number)
 {
 	return (int32_t) (number < 0 ? 0 : MIN(number, INT32_MAX));
 }
@@ -154,7 +159,7 @@ batch_text_of(Span text)
 	return (BatchText){ (const char *) text.bytes, text.length };
 }
 
-/* The second version has system names alone. */
+/* Adds a function to the batch. Functions of the second version have system names only. */
 static bool
 make_function(StackReader *reader, uint32_t item, uint32_t *index)
 {
@@ -174,11 +179,14 @@ make_function(StackReader *reader, uint32_t item, uint32_t *index)
 	texts.name = batch_text_of(name.length > 0 ? name : system_name);
 	texts.system_name = batch_text_of(system_name.length > 0 ? system_name : name);
 	texts.filename = batch_text_of(filename);
-	texts.start_line = clamp(start_line);
+	texts.start_line = clamp_line(start_line);
 	return work_outcome(work, batch_add_function_texts(work->batch, &texts, index));
 }
 
-/* Functions that stand by themselves are made once each. */
+/*
+ * Adds the function of a line. Functions of the second version are items of their own, and are
+ * added once.
+ */
 static bool
 add_function(StackReader *reader, uint32_t line, uint32_t *index)
 {
@@ -200,6 +208,7 @@ add_function(StackReader *reader, uint32_t line, uint32_t *index)
 	return true;
 }
 
+/* Reads the lines of a location into reader->lines. */
 static bool
 read_lines(StackReader *reader, uint32_t location, uint32_t *count)
 {
@@ -222,7 +231,7 @@ read_lines(StackReader *reader, uint32_t location, uint32_t *count)
 		if (!work_pay(work, 16) || !work_integer(work, columns->line, first + i, &line) ||
 			!add_function(reader, first + i, &reader->lines[i].function))
 			return false;
-		reader->lines[i].line = clamp(line);
+		reader->lines[i].line = clamp_line(line);
 	}
 	return true;
 }
@@ -249,7 +258,10 @@ own_text(ArrowWork *work, Span text, const char **own)
 	return *own != NULL || work_too_large(work);
 }
 
-/* What belongs to no file stands in a mapping that is called after its type, as [python]. */
+/*
+ * Adds the mapping of a location. A frame without a file gets a mapping named after its type, such
+ * as [python].
+ */
 static bool
 add_mapping(ArrowWork *work, const LocationTexts *texts, BatchMapping *mapping, uint32_t *index)
 {
@@ -274,6 +286,10 @@ add_mapping(ArrowWork *work, const LocationTexts *texts, BatchMapping *mapping, 
 		   work_outcome(work, batch_add_mapping(work->batch, mapping, index));
 }
 
+/*
+ * Returns the address of a location in its file. Agents of the first version send the address in
+ * the process and the mapping.
+ */
 static bool
 file_address(StackReader *reader, uint32_t item, uint64_t *address)
 {
@@ -295,7 +311,10 @@ file_address(StackReader *reader, uint32_t item, uint64_t *address)
 	return true;
 }
 
-/* A library begins nobody's stack but its own threads'. */
+/*
+ * Decides what a location says about the partition of its stacks. A library is never the executable
+ * of a process, but may be the outermost file of a thread's stack.
+ */
 static void
 judge_origin(const LocationTexts *texts, const BatchMapping *mapping, FrameOrigin *origin)
 {
@@ -345,7 +364,7 @@ make_location(StackReader *reader, uint32_t item, uint32_t *index)
 	return true;
 }
 
-/* The batch's number of a location, made where it was not yet. */
+/* Returns the batch's index of a location, which is added if it is new. */
 static bool
 find_location(StackReader *reader, uint32_t item, uint32_t *index)
 {
@@ -372,8 +391,9 @@ stack_reader_range(StackReader *reader, uint32_t row, uint32_t *first, uint32_t 
 }
 
 /*
- * Stacks begin at the executable, of which only the frames tell: it is the outermost program, and
- * not a library. Those of the kernel's own threads stand apart.
+ * Chooses the partition from the frames, because records do not name the executable: it is the
+ * build ID of the outermost native frame that is in no library. Stacks of kernel threads have the
+ * partition "kernel".
  */
 bool
 stack_reader_add(StackReader *reader, uint32_t first, uint32_t count, uint32_t *index)

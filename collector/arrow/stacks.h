@@ -1,11 +1,12 @@
 /*
  * stacks.h
- *		Lists of locations as stacks of a batch.
+ *		Converts lists of locations to stacks of a batch.
  *
- * A location is a struct: address, frame_type, mapping_file, mapping_build_id, lines and in the
- * first version mapping_start, mapping_limit, mapping_offset. A line is a struct: line, and either
- * function, a struct of system_name, filename, start_line, or those by themselves (function_name,
- * function_system_name, function_filename, function_start_line). What is not there is nothing.
+ * A location is a struct of address, frame_type, mapping_file, mapping_build_id and lines; in the
+ * first version also mapping_start, mapping_limit and mapping_offset. A line is a struct of line
+ * and function, a struct of system_name, filename and start_line; in the first version it has the
+ * fields function_name, function_system_name, function_filename and function_start_line instead. An
+ * absent field counts as 0 or "".
  */
 #ifndef COLLECTOR_ARROW_STACKS_H
 #define COLLECTOR_ARROW_STACKS_H
@@ -36,15 +37,15 @@ typedef struct LocationColumns
 	ArrowArray *offset;
 	ArrowArray *lines;
 	ArrowArray *line;
-	ArrowArray *function; /* where functions stand by themselves */
+	ArrowArray *function; /* NULL if a line has the fields of its function */
 	FunctionColumns functions;
 } LocationColumns;
 
-/* What a location tells of the partition of its stacks. */
+/* Properties of a location that decide the partition of its stacks. */
 typedef struct FrameOrigin
 {
-	bool is_user;
-	const char *program; /* build id of what may be the executable; NULL: it is not */
+	bool is_user;		 /* not a frame of the kernel */
+	const char *program; /* build ID of a file that may be the executable; NULL: it is none */
 } FrameOrigin;
 
 typedef struct StackReader
@@ -52,20 +53,20 @@ typedef struct StackReader
 	ArrowWork *work;
 	ArrowArray *stacks;
 	LocationColumns columns;
-	FrameOrigin *origins; /* by the batch's number of the location */
+	FrameOrigin *origins; /* by the batch's index of the location */
 	size_t origin_capacity;
-	uint32_t *frames; /* scratch: a stack's locations */
+	uint32_t *frames; /* scratch space: locations of a stack */
 	BatchLine *lines; /* scratch */
 } StackReader;
 
-/* For a column of lists of locations. To be closed in either case. */
+/* Opens a column of lists of locations. The caller closes the reader, also on failure. */
 bool stack_reader_open(StackReader *reader, ArrowWork *work, ArrowArray *stacks);
 void stack_reader_close(StackReader *reader);
 
-/* Which locations the stack of a row has. */
+/* Finds the range of locations of a row's stack. */
 bool stack_reader_range(StackReader *reader, uint32_t row, uint32_t *first, uint32_t *count);
 
-/* The batch's index of the stack of these locations. */
+/* Adds the stack of a range of locations to the batch, and returns the batch's index of it. */
 bool stack_reader_add(StackReader *reader, uint32_t first, uint32_t count, uint32_t *index);
 
 #endif

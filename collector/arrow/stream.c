@@ -1,6 +1,6 @@
 /*
  * stream.c
- *		Messages, one after the other.
+ *		Reads the messages of a stream.
  */
 #include "arrow/stream.h"
 
@@ -22,7 +22,7 @@
 #define RECORDS_VARIADIC	4
 #define COMPRESSION_CODEC	0
 #define COMPRESSION_METHOD	1
-#define PAIR_BYTES			16 /* of a node, a buffer: two numbers */
+#define PAIR_BYTES			16 /* of a node or a buffer: two 64-bit numbers */
 
 typedef struct IpcMessage
 {
@@ -32,7 +32,7 @@ typedef struct IpcMessage
 } IpcMessage;
 
 static bool
-fail(ArrowStream *stream, const char *error)
+stream_fail(ArrowStream *stream, const char *error)
 {
 	stream->error = error;
 	return false;
@@ -51,7 +51,7 @@ arrow_stream_open(ArrowStream *stream, Span bytes, Arena *arena)
 	*stream = (ArrowStream){ .bytes = bytes, .arena = arena };
 }
 
-/* False at the end of the stream, and with its error. */
+/* Reads the next message. Returns false at the end of the stream and on errors. */
 static bool
 next_message(ArrowStream *stream, IpcMessage *message)
 {
@@ -63,19 +63,19 @@ next_message(ArrowStream *stream, IpcMessage *message)
 	if (rest.length == 0)
 		return false;
 	if (rest.length < PREFIX_BYTES || little_endian(rest.bytes, 4) != CONTINUATION)
-		return fail(stream, "the bytes are no stream of Arrow's");
+		return stream_fail(stream, "the bytes are no stream of Arrow's");
 	metadata = (Span){ rest.bytes + PREFIX_BYTES, little_endian(rest.bytes + 4, 4) };
 	if (metadata.length == 0)
 		return false;
 	if (metadata.length > rest.length - PREFIX_BYTES)
-		return fail(stream, "the stream ends within a message");
+		return stream_fail(stream, "the stream ends within a message");
 	rest.bytes += PREFIX_BYTES + metadata.length;
 	rest.length -= PREFIX_BYTES + metadata.length;
 	if (!flat_root(metadata, &root) || !flat_table(&root, MESSAGE_HEADER, &message->header))
-		return fail(stream, "a message has no header that can be read");
+		return stream_fail(stream, "a message has no header that can be read");
 	body = flat_number(&root, MESSAGE_BODY_LENGTH, 8);
 	if (body > rest.length)
-		return fail(stream, "the stream ends within the body of a message");
+		return stream_fail(stream, "the stream ends within the body of a message");
 	message->type = (unsigned) flat_number(&root, MESSAGE_HEADER_TYPE, 1);
 	message->body = (Span){ rest.bytes, body };
 	stream->at = (size_t) (rest.bytes - stream->bytes.bytes) + body;
@@ -99,19 +99,20 @@ open_batch(ArrowStream *stream, const FlatTable *table, Span body, ArrowBatch *b
 		return true;
 	batch->codec = (int) flat_number(&compression, COMPRESSION_CODEC, 1);
 	if (batch->codec > ARROW_ZSTD || flat_number(&compression, COMPRESSION_METHOD, 1) != 0)
-		return fail(stream, "buffers are compressed in a way that is not read");
+		return stream_fail(stream, "buffers are compressed in a way that is not read");
 	return true;
 }
 
 static bool
-load(ArrowStream *stream, ArrowBatch *batch, const ArrowField *field, bool is_values,
-	 ArrowArray *array)
+load_array(ArrowStream *stream, ArrowBatch *batch, const ArrowField *field, bool is_values,
+		   ArrowArray *array)
 {
 	if (arrow_array_load(batch, field, is_values, array))
 		return true;
-	return batch->error != NULL ? fail(stream, batch->error) : out_of_memory(stream);
+	return batch->error != NULL ? stream_fail(stream, batch->error) : out_of_memory(stream);
 }
 
+/* Reads the values of a dictionary. */
 static bool
 read_dictionary(ArrowStream *stream, const IpcMessage *message)
 {
@@ -122,20 +123,22 @@ read_dictionary(ArrowStream *stream, const IpcMessage *message)
 	ArrowArray *values;
 
 	if (dictionary == NULL || !flat_table(&message->header, DICTIONARY_DATA, &data))
-		return fail(stream, "a dictionary is not in the schema, or has no values");
+		return stream_fail(stream, "a dictionary is not in the schema, or has no values");
 	if (flat_number(&message->header, DICTIONARY_IS_DELTA, 1) != 0)
-		return fail(stream, "dictionaries that grow in pieces are not read");
+		return stream_fail(stream, "dictionaries that grow in pieces are not read");
 	values = arena_alloc(stream->arena, sizeof(ArrowArray));
 	if (values == NULL)
 		return out_of_memory(stream);
 	if (!open_batch(stream, &data, message->body, &batch) ||
-		!load(stream, &batch, dictionary->field, true, values))
+		!load_array(stream, &batch, dictionary->field, true, values))
 		return false;
 	dictionary->values = values;
 	return true;
 }
 
-/* What an item has become belongs to whoever reads this record batch, with these dictionaries. */
+/*
+ * Forgets the reader's results for items: they are valid for one record batch and its dictionaries.
+ */
 static void
 forget_memos(ArrowArray *array)
 {
@@ -152,6 +155,7 @@ forget_old_memos(const ArrowSchema *schema)
 			forget_memos(schema->dictionaries[i].values);
 }
 
+/* Loads the columns of a record batch. */
 static bool
 read_records(ArrowStream *stream, const IpcMessage *message)
 {
@@ -160,7 +164,7 @@ read_records(ArrowStream *stream, const IpcMessage *message)
 	ArrowBatch batch;
 
 	if (rows > ARROW_LENGTH_MAX)
-		return fail(stream, "a record batch has too many rows");
+		return stream_fail(stream, "a record batch has too many rows");
 	forget_old_memos(schema);
 	stream->rows = (uint32_t) rows;
 	stream->columns = arena_alloc(stream->arena, (schema->column_count + 1) * sizeof(ArrowArray));
@@ -170,10 +174,10 @@ read_records(ArrowStream *stream, const IpcMessage *message)
 		return false;
 	for (uint32_t i = 0; i < schema->column_count; i++)
 	{
-		if (!load(stream, &batch, &schema->columns[i], false, &stream->columns[i]))
+		if (!load_array(stream, &batch, &schema->columns[i], false, &stream->columns[i]))
 			return false;
 		if (stream->columns[i].length != rows)
-			return fail(stream, "a column has more or fewer items than rows");
+			return stream_fail(stream, "a column has more or fewer items than rows");
 	}
 	return true;
 }
@@ -184,10 +188,10 @@ read_schema(ArrowStream *stream, const IpcMessage *message)
 	const char *error;
 
 	if (stream->has_schema)
-		return fail(stream, "the stream has a second schema");
+		return stream_fail(stream, "the stream has a second schema");
 	error = arrow_schema_read(&message->header, stream->arena, &stream->schema);
 	stream->has_schema = true;
-	return error == NULL || fail(stream, error);
+	return error == NULL || stream_fail(stream, error);
 }
 
 bool
@@ -200,13 +204,13 @@ arrow_stream_next(ArrowStream *stream)
 		if (message.type == HEADER_SCHEMA)
 			read_schema(stream, &message);
 		else if (!stream->has_schema)
-			fail(stream, "the stream does not begin with a schema");
+			stream_fail(stream, "the stream does not begin with a schema");
 		else if (message.type == HEADER_DICTIONARY)
 			read_dictionary(stream, &message);
 		else if (message.type == HEADER_RECORDS)
 			return read_records(stream, &message);
 		else
-			fail(stream, "a message is neither schema nor dictionary nor records");
+			stream_fail(stream, "a message is neither schema nor dictionary nor records");
 	}
 	return false;
 }

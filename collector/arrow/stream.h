@@ -2,14 +2,14 @@
  * stream.h
  *		A stream of Arrow's IPC format: a schema, dictionaries, record batches.
  *
- *		OFFSET	SIZE	of a message
- *		0		4		0xFFFFFFFF
- *		4		4		bytes of metadata, padding included; 0: the end
- *		8		…		metadata: a FlatBuffer, Message of Message.fbs
- *		…		…		body, as long as the metadata say
+ *   OFFSET  SIZE  of a message
+ *   0       4     0xFFFFFFFF
+ *   4       4     bytes of metadata, with padding; 0: end of the stream
+ *   8       …     metadata: a FlatBuffer with Message of Message.fbs
+ *   …       …     body; the metadata has its size
  *
- * A later dictionary replaces the one of the same id; deltas are refused. All that was unpacked
- * stays until the arena goes.
+ * A later dictionary replaces the one of its id; deltas are refused. Unpacked data stays until the
+ * arena is freed.
  */
 #ifndef COLLECTOR_ARROW_STREAM_H
 #define COLLECTOR_ARROW_STREAM_H
@@ -31,10 +31,13 @@ typedef struct ArrowStream
 
 void arrow_stream_open(ArrowStream *stream, Span bytes, Arena *arena);
 
-/* The next record batch. False at the end, and where error or is_out_of_memory say so. */
+/*
+ * Reads the next record batch. Returns false at the end of the stream, and if error or
+ * is_out_of_memory is set.
+ */
 bool arrow_stream_next(ArrowStream *stream);
 
-/* A column of the record batch; NULL where there is none of that name. */
+/* Returns a column of the record batch; NULL if there is none of that name. */
 ArrowArray *arrow_column(const ArrowStream *stream, const char *name);
 
 #endif

@@ -444,7 +444,7 @@ test_same_bytes(void **state)
 		assert_true(arrow_buffer_next(&batch, &buffer));
 		assert_int_equal(buffer.length, codec == ARROW_ZSTD ? sizeof(text) : length);
 		assert_false(arrow_buffer_next(&batch, &buffer));
-		assert_string_equal(batch.error, "buffers of a record batch lie in each other");
+		assert_string_equal(batch.error, "buffers of a record batch overlap");
 	}
 	arena_fini(&arena);
 }
