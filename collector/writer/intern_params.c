@@ -102,7 +102,7 @@ intern_encode_locations(const InternWork *work, const uint32_t *indexes, uint32_
 	}
 }
 
-/* How many items from first on are stacks of one dictionary partition. */
+/* Returns the number of items from first on that are stacks of one dictionary partition. */
 static uint32_t
 partition_length(const InternWork *work, const uint32_t *indexes, uint32_t first, uint32_t count)
 {
