@@ -109,9 +109,10 @@ format: ## Format every C file, and the dashboards' source
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format -i
 	$(QUIET)find grafana/source -name '*sonnet' | xargs jsonnetfmt -i
 
-format-check: ## Tell which C files are not formatted, and which comments are too wide
+format-check: ## Name C files that are not formatted, and comments that are too wide or refer to another comment
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format --dry-run -Werror
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r .dev/comment-width
+	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r .dev/comment-words
 
 clean: ## Stop and remove the private clusters, remove build/
 	$(QUIET)for link in $(CURDIR)/build/cluster-*; do \

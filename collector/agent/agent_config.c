@@ -12,7 +12,7 @@
 
 #define CONFIG_FLAG "config" /* which a configuration has not */
 
-/* What the keys of the file are about. */
+/* Settings that the keys of the configuration file set. */
 typedef struct ConfigTarget
 {
 	Flag flags[AGENT_FLAGS_MAX];

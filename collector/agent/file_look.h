@@ -40,8 +40,9 @@ int file_look(Patience *patience, MappedFileTable *files, MappedFile *file, bool
 void file_facts_fini(FileFacts *facts);
 
 /*
- * The same for its CFI, or -ENOEXEC; cfi_sections_fini is the caller's. *spent_ns is the CPU time
- * that it took another thread, 0 if the file does not answer.
+ * Reads the CFI of a file; results as of file_look(), or -ENOEXEC. The caller calls
+ * cfi_sections_fini(). *spent_ns is the CPU time that another thread used, 0 if the file does not
+ * answer.
  */
 int file_look_at_cfi(Patience *patience, MappedFileTable *files, MappedFile *file,
 					 CfiSections *sections, uint64_t *spent_ns);

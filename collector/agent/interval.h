@@ -102,7 +102,7 @@ int interval_add_file(Interval *interval, MappedFile *file, uint64_t owners, uin
 /* Adds to an equal one; 0, or -ENOMEM or -EOVERFLOW. */
 int interval_add_sample(Interval *interval, const IntervalSample *sample, uint32_t *index);
 
-/* The same, of a sample that was added, with its value; 0 or -ENOMEM. */
+/* Adds a value to the trace of a sample that was added. Returns 0 or -ENOMEM. */
 int interval_add_trace(Interval *interval, const IntervalTrace *trace);
 
 uint32_t interval_series(const Interval *interval, const IntervalSeries **items);

@@ -200,7 +200,7 @@ count_refused_names(Reader *reader)
 	reader->names_refused = stats.refused;
 }
 
-/* What interpreters' frames have lost since the last time. */
+/* Adds the losses of interpreters' frames since the last call. */
 static void
 count_interpreted(Reader *reader)
 {

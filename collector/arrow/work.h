@@ -41,7 +41,7 @@ bool work_clean(ArrowWork *work, Span *text);
 /* The value of a column, where it has one: 0 and "" stand for what is null or has no column. */
 bool work_text(ArrowWork *work, ArrowArray *array, uint32_t item, Span *text);
 
-/* The same as they are: of ids, which are no text. */
+/* Gets the bytes of a value unchanged, for ids, which are not text; "" for null or no column. */
 bool work_bytes(ArrowWork *work, ArrowArray *array, uint32_t item, Span *bytes);
 bool work_integer(ArrowWork *work, ArrowArray *array, uint32_t item, int64_t *value);
 

@@ -39,7 +39,7 @@ typedef struct Health
 /* key=value lines; the file is replaced as a whole. 0 or -errno. */
 int health_write(const char *path, const Health *health);
 
-/* The same read back; -EINVAL where it is not whole. */
+/* Reads a status file. Returns 0 or -errno; -EINVAL if it is incomplete. */
 int health_read(const char *path, Health *health);
 
 typedef struct HealthOptions

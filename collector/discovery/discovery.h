@@ -86,7 +86,7 @@ typedef struct GroupSettings
 
 bool discovery_read_group(ConfigReader *reader, const Node *node, void *group_settings);
 
-/* The same as a group, with a meta label if there is one; NULL where memory is out. */
+/* Makes a group of the settings, with a meta label unless it is NULL; NULL if out of memory. */
 TargetGroup *discovery_make_group(const GroupSettings *settings, const char *source,
 								  const BatchLabel *meta);
 

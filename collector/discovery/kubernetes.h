@@ -1,6 +1,6 @@
 /*
  * kubernetes.h
- *		Settings of kubernetes_discovery that no file has.
+ *		Settings of kubernetes_discovery that configuration files cannot set.
  */
 #ifndef COLLECTOR_KUBERNETES_H
 #define COLLECTOR_KUBERNETES_H

@@ -48,8 +48,8 @@ TargetLabels *target_group_add(TargetGroup *group);
 void target_group_label(TargetGroup *group, TargetLabels *labels, const char *name,
 						const char *value);
 
-/* The same with a name of two parts, of which the second's bytes that are no letters or digits
-   become "_". */
+/* Like target_group_label(), for a name of two parts; bytes of the second part that are no letters
+   or digits become "_". */
 void target_group_meta(TargetGroup *group, TargetLabels *labels, const char *prefix,
 					   const char *name, const char *value);
 

@@ -110,7 +110,7 @@ bool http_read_oauth2(ConfigReader *reader, const Node *node, void *field); /* h
 /* What must not stand together; node is where they stand. */
 bool http_settings_check(ConfigReader *reader, const Node *node, const HttpSettings *settings);
 
-/* The same of the way to a server, and of a secret, which what names. */
+/* Report settings of a proxy or secret that exclude each other; what is the secret's name. */
 bool http_check_proxy(ConfigReader *reader, const Node *node, const HttpSettings *settings);
 bool http_check_secret(ConfigReader *reader, const Node *node, const HttpSecret *secret,
 					   const char *what);

@@ -147,10 +147,10 @@ void call_drop_body(Call *call);
 /* Sets an answer that is an error. The text is static. */
 void call_fail(Call *call, GrpcCode code, const char *text);
 
-/* The same, to be asked again after so many seconds. */
+/* Sets an error that asks the client to try again after retry_s seconds. The text is static. */
 void call_retry(Call *call, const char *text, int retry_s);
 
-/* The same with a text that is made up. */
+/* Sets an answer that is an error, with a formatted text. */
 void call_fail_with(Call *call, GrpcCode code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -25,7 +25,7 @@ bool intake_headers(Loop *loop, Call *call);
 /* More of the body, of HTTP; of gRPC the frame around it goes. False as above. */
 bool intake_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length);
 
-/* Nothing more comes. */
+/* Ends the input: no more bytes follow. */
 void intake_end_of_request(Loop *loop, Call *call);
 
 /* --- for what is above them --- */

@@ -33,7 +33,7 @@ typedef struct KubeWatchOptions
 	void *context;
 } KubeWatchOptions;
 
-/* NULL where memory is out. */
+/* Returns NULL if out of memory. */
 KubeWatch *kube_watch_create(const KubeWatchOptions *options);
 void kube_watch_free(KubeWatch *watch); /* accepts NULL */
 

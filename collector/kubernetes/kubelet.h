@@ -33,7 +33,7 @@ void kubelet_free(Kubelet *kubelet); /* accepts NULL */
 /* Begins what is due; when to call again, CLOCK_MONOTONIC. */
 int64_t kubelet_tick(Kubelet *kubelet, int64_t now_ns);
 
-/* True once an answer was taken. */
+/* Returns true once an answer has been processed. */
 bool kubelet_is_synced(const Kubelet *kubelet);
 
 #endif

@@ -42,7 +42,7 @@ typedef struct RowLabels
 	PfsTraceIds ids; /* or its link */
 } RowLabels;
 
-/* The same of samples with these attributes, of the profile at hand. */
+/* The labels of samples with these attributes, kept for the current profile. */
 typedef struct SeriesMemo
 {
 	Span attributes;
@@ -288,7 +288,7 @@ series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *att
 	return add_series(decoding, parts, &labels, &row->series);
 }
 
-/* The same, remembered by the bytes of the list. */
+/* Finds the series of a list of attributes among those known by the list's bytes, or adds it. */
 static OtlpFault
 known_series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *attributes,
 				RowLabels *row)

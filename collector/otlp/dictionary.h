@@ -115,7 +115,7 @@ OtlpFault dictionary_own(OtlpDictionary *dictionary, PfsText text, const char **
 OtlpFault dictionary_attribute(OtlpDictionary *dictionary, uint64_t index,
 							   const OtlpAttribute **attribute, const char **error);
 
-/* The same for one of a resource or a scope, which is not in the table. */
+/* Reads an attribute of a resource or scope, which is not in the dictionary's table. */
 OtlpFault dictionary_key_value(OtlpDictionary *dictionary, Span span, OtlpAttribute *attribute,
 							   const char **error);
 

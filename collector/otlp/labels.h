@@ -57,7 +57,7 @@ const char *label_name(Arena *arena, PfsText key);
 bool attribute_labels_put(AttributeLabels *set, Arena *arena, PfsText key, const char *name,
 						  const char *value);
 
-/* The same of a name that nobody else may use, before all others. */
+/* Adds a label whose name attributes must not use; call it before attribute_labels_put(). */
 void attribute_labels_fix(AttributeLabels *set, const BatchLabel *label);
 
 /*

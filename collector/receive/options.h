@@ -1,6 +1,6 @@
 /*
  * options.h
- *		What "receive" can be told by flags.
+ *		Options of the command "receive".
  */
 #ifndef COLLECTOR_RECEIVE_OPTIONS_H
 #define COLLECTOR_RECEIVE_OPTIONS_H

@@ -58,7 +58,7 @@ void submit_too_large(Receiver *receiver, Call *call, const char *text);
  */
 void submit_no_room(Receiver *receiver, Call *call, const char *text);
 
-/* The same where it may be the system's memory. */
+/* Answers that memory is short: that of the call's budget, otherwise that of the system. */
 void submit_no_memory(Receiver *receiver, Call *call);
 
 #endif

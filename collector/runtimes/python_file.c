@@ -45,7 +45,7 @@ has_state_section(Reading *reading)
 	return false;
 }
 
-/* N of a name "python3.N…" or "libpython3.N…"; 0: it is none. */
+/* Returns N of a file name "python3.N…" or "libpython3.N…"; 0 for other names. */
 static uint32_t
 minor_of_name(const char *path)
 {

@@ -158,7 +158,7 @@ sql_on(PGconn *connection, const char *sql)
 	return text;
 }
 
-/* The same over a connection of its own. */
+/* Runs SQL in a database over a new connection. */
 static inline const char *
 sql_in(const char *database, const char *sql)
 {

@@ -89,7 +89,7 @@ proto_list(Proto *proto, unsigned field, int count, ...)
 	proto_message(proto, field, &list);
 }
 
-/* The same of numbers of 64 bits each. */
+/* Appends a packed list of numbers of 64 bits each. */
 static inline void
 proto_fixed_list(Proto *proto, unsigned field, const uint64_t *numbers, size_t count)
 {

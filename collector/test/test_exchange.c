@@ -895,7 +895,7 @@ test_refused(void **state)
 
 /* --- both roads, the same --- */
 
-/* The same files by import_pprof and its relatives, and by the command. */
+/* Equal files by import_pprof and its relatives, and by the command. */
 static void
 test_roads(void **state)
 {

@@ -969,7 +969,7 @@ test_expensive_attribute(void **state)
 	assert_refused(proto_span(&request), "the request refers to large items too often");
 }
 
-/* The same for a comment of 10,000 bytes that a profile has 10,000 times. */
+/* Refuses a comment of 10,000 bytes that a profile has 10,000 times. */
 static void
 test_expensive_comments(void **state)
 {

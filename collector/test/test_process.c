@@ -150,7 +150,7 @@ test_own_process(void **state)
 	assert_ptr_equal(process_table_get(fixture->processes, &sample, 2), process);
 }
 
-/* The same pid with another start time, stack or exec count is another image. */
+/* A known pid with another start time, stack or exec count is another image. */
 static void
 test_pid_used_again(void **state)
 {

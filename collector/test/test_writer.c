@@ -215,7 +215,7 @@ test_kinds_and_code(void **state)
 						"render /app/view.py [python], serve /app/view.py [python]");
 }
 
-/* The same content again costs no new row anywhere; another writer finds the same ids. */
+/* Content that is stored twice adds no row anywhere; another writer finds the same ids. */
 static void
 test_interns_once(void **state)
 {

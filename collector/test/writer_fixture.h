@@ -71,7 +71,7 @@ open_writer(const char *conninfo, size_t queue_bytes)
 	return start_writer(&options);
 }
 
-/* The same, with a patience of its own where the database denies access. */
+/* Opens a writer that waits denied_ms if the database denies access. */
 static inline Writer *
 open_patient_writer(const char *conninfo, int64_t denied_ms)
 {

@@ -14,7 +14,7 @@
 /* Receives each row of the FDE in ascending order; returns 0 or -errno, which ends the run. */
 typedef int (*CfiRowSink)(void *context, uint64_t address, const struct pfs_unwind_rule *rule);
 
-/* Likewise, but receives a row's rule by its number in a set. */
+/* Receives each row like a CfiRowSink, with the number of its rule in a set. */
 typedef int (*CfiNumberSink)(void *context, uint64_t address, uint16_t rule);
 
 typedef struct CfiMachine CfiMachine;

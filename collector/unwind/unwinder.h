@@ -94,7 +94,7 @@ bool unwinder_binary_is_shared(const UnwindBinary *binary);
 int unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t now_ns);
 
 /*
- * The same of what was read of the file already, by whoever has a deadline; NULL: it is none. Of a
+ * Loads a table from CFI that the caller has read already; NULL: the file has none. Of a
  * large table that the cache has these parts are loaded (NULL: all): walks end elsewhere in it
  * (PFS_WALK_NO_TABLE) until more are. If the binary has a table parts are added to it, and -ENOEXEC
  * says that the file is no longer the same.

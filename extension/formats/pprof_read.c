@@ -124,7 +124,7 @@ list_message(Reader *reader, MessageList *list, const PfsWireField *field)
 	return PFS_READ_OK;
 }
 
-/* The same for a field of any kind, which is looked at once more. */
+/* Adds a field of any wire type to the list of fields to be read later. */
 static PfsReadStatus
 list_other(Reader *reader)
 {

@@ -186,7 +186,7 @@ read_fields(PfsJfrChunk *chunk, uint32_t class_index, Wanted *wanted, int count)
 	return status;
 }
 
-/* The same of a constant; nothing where it is not there. */
+/* Reads wanted fields of a constant; reads none if the constant does not exist. */
 static PfsReadStatus
 read_constant(PfsJfrChunk *chunk, uint32_t class_index, uint64_t key, Wanted *wanted, int count)
 {

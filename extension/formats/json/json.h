@@ -49,7 +49,7 @@ PfsReadStatus pfs_json_word(PfsJson *json, PfsText *text);
  */
 PfsReadStatus pfs_json_number(PfsJson *json, int64_t scale, int64_t *number, bool *is_whole);
 
-/* The same without an error's message: a bad number may be skipped, and messages take time. */
+/* Like pfs_json_number(), without an error message: a bad number may be skipped. */
 PfsReadStatus pfs_json_try_number(PfsJson *json, int64_t scale, int64_t *number, bool *is_whole);
 
 /* A whole number from 0 on, below a limit. */

@@ -767,7 +767,7 @@ test_every_allocation_of_read_may_fail(void **state)
 	check_every_allocation_of_read_may_fail(true);
 }
 
-/* The same for encode, which may go on where only the cutting of a buffer to its length failed. */
+/* Each allocation of encode fails once; encode may continue if it cannot shrink a buffer. */
 static void
 fail_encode(const Table *table)
 {

@@ -282,7 +282,7 @@ call_generated(const char *name, Generated *code)
 	return space[0];
 }
 
-/* The same code where a JIT compiler would put it. */
+/* This code where a JIT compiler would put it. */
 static Generated *
 copy_generated(void)
 {
