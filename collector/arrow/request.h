@@ -1,6 +1,6 @@
 /*
  * request.h
- *		What is to be decoded, and what came of it.
+ *		Input and result of decoding.
  */
 #ifndef COLLECTOR_ARROW_REQUEST_H
 #define COLLECTOR_ARROW_REQUEST_H
@@ -8,24 +8,24 @@
 #include "arrow/work.h"
 #include "otlp/labels.h"
 
-#define ARROW_WINDOW_US 10000000 /* what adds up within it has one time */
+#define ARROW_WINDOW_US 10000000 /* deltas within it are added up at one time */
 
 typedef struct ArrowRequest
 {
-	Span samples;			   /* a stream of Arrow's */
-	Span stacks;			   /* another one, of the first version; no bytes: none came */
-	const AttributeRule *rule; /* which labels are left out */
+	Span samples;			   /* a stream of Arrow's IPC format */
+	Span stacks;			   /* a stream with the stacks of the first version; empty: none */
+	const AttributeRule *rule; /* selects the labels to drop */
 	const BatchLabel *fixed;   /* as of OtlpRequest */
 	size_t fixed_count;
-	bool keep_times;	 /* a row for each sample's own time */
-	DecodeLimits limits; /* every sample says its time: now_us is not looked at */
+	bool keep_times;	 /* store each sample at its own time */
+	DecodeLimits limits; /* now_us is not used, because every sample has a time */
 } ArrowRequest;
 
 typedef struct ArrowResult
 {
-	uint64_t samples;		 /* rows that were added up */
-	uint64_t skipped_labels; /* too many, or longer than a label may be */
-	const char *message;	 /* static: why it was refused */
+	uint64_t samples;		 /* rows added to the batch */
+	uint64_t skipped_labels; /* too many labels, or too long ones */
+	const char *message;	 /* static: why the request was refused */
 } ArrowResult;
 
 #endif

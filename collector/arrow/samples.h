@@ -1,6 +1,6 @@
 /*
  * samples.h
- *		Rows of a record batch of samples into a batch.
+ *		Adds the rows of a record batch of samples to a batch.
  */
 #ifndef COLLECTOR_ARROW_SAMPLES_H
 #define COLLECTOR_ARROW_SAMPLES_H
@@ -10,7 +10,7 @@
 #include "arrow/stacks.h"
 #include "arrow/stream.h"
 
-#define ARROW_TYPE_PARTS 5 /* of a profile type's name */
+#define ARROW_TYPE_PARTS 5 /* components of a profile type's name */
 #define TIME_TOO_FAR	 "the time of a sample is too far from now"
 
 /* A column of labels. */
@@ -18,10 +18,10 @@ typedef struct LabelColumn
 {
 	ArrowArray *array;
 	PfsText key;
-	const char *name; /* that the key becomes */
+	const char *name; /* name of the label made from the key */
 } LabelColumn;
 
-/* Columns of the record batch; NULL: it has none of that name. */
+/* Columns of the record batch; NULL: it has no column of that name. */
 typedef struct SampleColumns
 {
 	ArrowArray *stacks;
@@ -37,25 +37,25 @@ typedef struct SampleColumns
 	uint32_t label_count;
 } SampleColumns;
 
-/* Finds and checks the columns; labels that the rule leaves out are none. */
+/* Finds the columns and checks their types; label columns that the rule drops are left out. */
 bool sample_columns_open(SampleColumns *columns, ArrowWork *work, const ArrowStream *stream,
 						 const AttributeRule *rule);
 
-/* What all record batches of a request share. */
+/* State that all record batches of a request share. */
 typedef struct SampleReader
 {
 	const ArrowRequest *request;
 	ArrowResult *result;
 	ArrowWork *work;
 	const StackIds *ids; /* stacks of the first version */
-	int64_t origin_us;	 /* of the windows: the oldest time, which is taken */
+	int64_t origin_us;	 /* start of the first window: the oldest time of the request */
 } SampleReader;
 
-/* The oldest time of a record batch, where it is older than that. */
+/* Lowers *oldest_us to the oldest time of a record batch. */
 bool sample_times_look(ArrowWork *work, const SampleColumns *columns, uint32_t rows,
 					   int64_t *oldest_us);
 
-/* All rows of a record batch. */
+/* Adds all rows of a record batch. */
 bool sample_rows_read(SampleReader *reader, const ArrowStream *stream, SampleColumns *columns);
 
 #endif

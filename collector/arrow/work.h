@@ -1,11 +1,10 @@
 /*
  * work.h
- *		What decoding may cost, and what it ended with: shared by all that turns columns into a
- *		batch.
+ *		Limit on the cost of decoding, and its result, for all code that turns columns into a batch.
  *
- * Functions return false once the work has ended with something else than DECODE_OK. Work is paid
- * for in steps that follow the bytes looked at, so that what refers to the same large item again
- * and again ends.
+ * Functions return false once the result is another than DECODE_OK. Work is counted in steps
+ * proportional to the bytes read, so that a request that refers to one large item many times is
+ * stopped.
  */
 #ifndef COLLECTOR_ARROW_WORK_H
 #define COLLECTOR_ARROW_WORK_H
@@ -18,8 +17,8 @@ typedef struct ArrowWork
 {
 	Batch *batch;
 	Arena *arena;
-	int64_t left;	  /* steps */
-	WorkLimit *limit; /* not owned; NULL: none but the number of steps */
+	int64_t left;	  /* remaining steps */
+	WorkLimit *limit; /* not owned; NULL: only the number of steps is limited */
 	DecodeEnd end;
 	const char *message; /* static */
 } ArrowWork;
@@ -29,23 +28,23 @@ bool work_too_large(ArrowWork *work);
 
 bool work_pay(ArrowWork *work, size_t steps);
 
-/* What a function of the batch returned. */
+/* Sets the result from the return value of a function of the batch. */
 bool work_outcome(ArrowWork *work, int err);
 
-/* Zeroed memory of the arena; NULL where the work has ended. */
+/* Allocates zeroed memory in the arena; returns NULL if the work has ended. */
 void *work_alloc(ArrowWork *work, size_t count, size_t item_bytes);
 
-/* A text for a batch, without zero bytes. */
+/* Replaces NUL bytes of a text, which a batch does not accept. */
 bool work_clean(ArrowWork *work, Span *text);
 
-/* The value of a column, where it has one: 0 and "" stand for what is null or has no column. */
+/* Gets the value of a column; a null value, or a column that is NULL, counts as 0 or "". */
 bool work_text(ArrowWork *work, ArrowArray *array, uint32_t item, Span *text);
 
 /* Gets the bytes of a value unchanged, for ids, which are not text; "" for null or no column. */
 bool work_bytes(ArrowWork *work, ArrowArray *array, uint32_t item, Span *bytes);
 bool work_integer(ArrowWork *work, ArrowArray *array, uint32_t item, int64_t *value);
 
-/* Columns by name: NULL where there is none, which ends the work where it is needed. */
+/* Checks the type of a column; a column that is NULL passes. */
 typedef bool (*ArrowTypeTest)(const ArrowArray *array);
 bool work_check_type(ArrowWork *work, const ArrowArray *array, ArrowTypeTest test);
 
