@@ -5,6 +5,13 @@
 #ifndef COLLECTOR_TEST_SAMPLER_FIGURES_H
 #define COLLECTOR_TEST_SAMPLER_FIGURES_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include <string.h>
 
 #include "kernel/sampler.h"
