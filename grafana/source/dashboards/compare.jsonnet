@@ -3,7 +3,7 @@ local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
-local selector(matchers) = "profstore.selector(%s, %s, %s)" % [q.type, q.labels, q.matchers(matchers)];
+local selector(matchers) = 'profstore.selector(%s, %s, %s)' % [q.type, q.labels, q.matchers(matchers)];
 // If the text is no time, both sides select nothing, and the baseline's status says so.
 local typedTime = "profstore.valid_time('$begin', '${__timezone}')";
 local wrongTime = "'$begin' <> '' AND %s IS NULL" % typedTime;

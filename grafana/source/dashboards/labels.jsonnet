@@ -39,7 +39,8 @@ p.page(
         [
           g.override('value', {
             links: [{ title: 'This value alone', url: p.to('labels', ['type', 'only'], { matchers: '${__data.fields.matchers:percentencode}' }) }],
-            'custom.minWidth': 120, 'custom.inspect': true,
+            'custom.minWidth': 120,
+            'custom.inspect': true,
           }),
           g.sign('without', 'All but this value', p.to('labels', ['type', 'only'], { matchers: '${__data.fields.others:percentencode}' })),
           g.sign('profile', 'Its profile', p.to('profiles', ['type', 'only'], { matchers: '${__data.fields.matchers:percentencode}', value: '$__all' }), 65),

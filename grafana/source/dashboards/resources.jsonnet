@@ -4,7 +4,7 @@ local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
 local one = std.stripChars(q.repeated('types'), '\n');
-local each = "profstore.valid_selector(profstore.selector(%s, %s, %s))" % [q.typeOr(one), q.labels, q.matchers()];
+local each = 'profstore.valid_selector(profstore.selector(%s, %s, %s))' % [q.typeOr(one), q.labels, q.matchers()];
 local unit = std.strReplace(q.rateUnit, "'$type'", one);
 
 // Without any other type there is nothing to choose.
