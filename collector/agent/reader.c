@@ -18,8 +18,13 @@
 static void
 look_at_clocks(Reader *reader)
 {
-	reader->now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-	reader->realtime_offset_ns = clock_ns(CLOCK_REALTIME) - (int64_t) reader->now_ns;
+	int64_t before_ns = clock_ns(CLOCK_MONOTONIC);
+	int64_t real_ns = clock_ns(CLOCK_REALTIME);
+	int64_t after_ns = clock_ns(CLOCK_MONOTONIC);
+
+	reader->now_ns = (uint64_t) after_ns;
+	reader->realtime_offset_ns =
+		clock_offset_ns(reader->realtime_offset_ns, before_ns, real_ns, after_ns);
 }
 
 static void

@@ -23,4 +23,20 @@ clock_ns(clockid_t clock)
 	return (int64_t) time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
+/*
+ * CLOCK_REALTIME - CLOCK_MONOTONIC, by readings of the latter, the former and the latter again, in
+ * this order. known_ns stays if it agrees with the readings. So it moves only if the clock was set,
+ * and not if the thread lost its processor between two readings.
+ */
+static inline int64_t
+clock_offset_ns(int64_t known_ns, int64_t before_ns, int64_t real_ns, int64_t after_ns)
+{
+	int64_t least_ns = real_ns - after_ns;
+	int64_t most_ns = real_ns - before_ns;
+
+	if (known_ns >= least_ns && known_ns <= most_ns)
+		return known_ns;
+	return least_ns + (most_ns - least_ns) / 2;
+}
+
 #endif

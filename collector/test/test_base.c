@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/parse.h"
@@ -531,18 +532,33 @@ test_log_threads(void **state)
 	free(text);
 }
 
+/* The offset follows a clock that is set, and nothing else. */
+static void
+test_clock_offset(void **state)
+{
+	(void) state;
+	assert_int_equal(clock_offset_ns(0, 1000, 501020, 1040), 500000);
+	assert_int_equal(clock_offset_ns(500000, 2000, 502010, 2030), 500000);
+	/* the thread was away before the middle reading, and after it */
+	assert_int_equal(clock_offset_ns(500000, 3000, 700000, 200010), 500000);
+	assert_int_equal(clock_offset_ns(500000, 3000, 503010, 200010), 500000);
+	/* a first offset that was off is corrected by closer readings */
+	assert_int_equal(clock_offset_ns(510000, 3000, 503020, 3040), 500000);
+	assert_int_equal(clock_offset_ns(500000, 3000, -3599996990, 3020), -3600000000);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_durations),		  cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_format_quantities), cmocka_unit_test(test_table),
-		cmocka_unit_test(test_table_budget),	  cmocka_unit_test(test_hash_spreads),
-		cmocka_unit_test(test_content_keys),	  cmocka_unit_test(test_memory_share),
-		cmocka_unit_test(test_memory_turns),	  cmocka_unit_test(test_arena),
-		cmocka_unit_test(test_log_logfmt),		  cmocka_unit_test(test_log_json),
-		cmocka_unit_test(test_log_repeats),		  cmocka_unit_test(test_log_truncates),
-		cmocka_unit_test(test_log_threads),
+		cmocka_unit_test(test_clock_offset),  cmocka_unit_test(test_durations),
+		cmocka_unit_test(test_sizes),		  cmocka_unit_test(test_format_quantities),
+		cmocka_unit_test(test_table),		  cmocka_unit_test(test_table_budget),
+		cmocka_unit_test(test_hash_spreads),  cmocka_unit_test(test_content_keys),
+		cmocka_unit_test(test_memory_share),  cmocka_unit_test(test_memory_turns),
+		cmocka_unit_test(test_arena),		  cmocka_unit_test(test_log_logfmt),
+		cmocka_unit_test(test_log_json),	  cmocka_unit_test(test_log_repeats),
+		cmocka_unit_test(test_log_truncates), cmocka_unit_test(test_log_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -802,7 +802,7 @@ static void
 test_no_server(void **state)
 {
 	assert_check_fails("host=/nonexistent", EXIT_DATABASE, connect_failure,
-					   "No such file or directory", "Check that the server runs");
+					   "No such file or directory", "Check that the server is running");
 	assert_check_fails("host=/nonexistent,/neither dbname=x", EXIT_DATABASE, connect_failure,
 					   "/neither", "");
 }

@@ -76,8 +76,8 @@ exits 2 'no selector given' "export without a selector" "$collector" export
 exits 3 'does not accept ."service' "labels that are none" "$collector" import --labels service /dev/null
 exits 3 'invalid selector.*hint="?A selector looks like' "export by a selector that is none" "$collector" export --selector 'x{'
 exits 0 'no series has profile type.*profile_types' "export of a type that is not stored" "$collector" export --format folded --selector 'nosuch{}'
-exits 2 'standard output is a terminal.*hint="?Give --output FILE' "export of pprof to a terminal" script -qec "$collector export --selector exported" /dev/null
-exits 3 'yesterdya.*hint="--from and --to take times' "export from a time that is none" "$collector" export --selector 'x{}' --from yesterdya
+exits 2 'standard output is a terminal.*hint="?Use --output FILE' "export of pprof to a terminal" script -qec "$collector export --selector exported" /dev/null
+exits 3 'yesterdya.*hint="--from and --to accept' "export from a time that is none" "$collector" export --selector 'x{}' --from yesterdya
 for minutes in 120 20; do
 	echo "main;$minutes 1" | "$collector" import --labels __name__=exported --at "$(date -u -d "$minutes minutes ago" '+%F %TZ')" -
 done
