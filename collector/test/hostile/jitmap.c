@@ -93,13 +93,16 @@ static int
 write_map(Code code, const char *function)
 {
 	char path[64];
-	FILE *file = fopen("/tmp/new", "w");
+	char unfinished[64];
+	FILE *file;
 
+	snprintf(unfinished, sizeof(unfinished), "/tmp/new-%d", getpid());
+	file = fopen(unfinished, "w");
 	if (file == NULL)
 		fail("map");
 	fprintf(file, "%lx %x %s\n", (unsigned long) code, PAGE_BYTES, function);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-	if (fflush(file) != 0 || rename("/tmp/new", path) != 0)
+	if (fflush(file) != 0 || rename(unfinished, path) != 0)
 		fail("map");
 	return fileno(file);
 }
