@@ -241,6 +241,36 @@ elf_headers_name(ElfHeaders *headers, const Elf64_Shdr *section, char name[ELF_N
 	return length == ELF_NAME_BYTES - 1 || memchr(name, '\0', length) != NULL;
 }
 
+bool
+elf_headers_find_section(ElfHeaders *headers, const char *name, Elf64_Shdr *section)
+{
+	for (uint32_t i = 0; i < headers->section_count; i++)
+	{
+		char found[ELF_NAME_BYTES];
+
+		if (elf_headers_section(headers, i, section) && elf_headers_name(headers, section, found) &&
+			strcmp(found, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+elf_headers_read_at(ElfHeaders *headers, uint64_t address, void *buffer, size_t size_bytes)
+{
+	for (uint32_t i = 0; i < headers->segment_count; i++)
+	{
+		Elf64_Phdr segment;
+
+		if (elf_headers_segment(headers, i, &segment) && segment.p_type == PT_LOAD &&
+			address >= segment.p_vaddr && segment.p_filesz >= size_bytes &&
+			address - segment.p_vaddr <= segment.p_filesz - size_bytes)
+			return elf_source_read(&headers->source, segment.p_offset + address - segment.p_vaddr,
+								   buffer, size_bytes);
+	}
+	return false;
+}
+
 void
 elf_build_id_read(ElfBuildId *id, const ElfSource *source, const ElfExtent *notes,
 				  uint64_t alignment)

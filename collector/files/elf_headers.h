@@ -90,6 +90,15 @@ bool elf_headers_section(ElfHeaders *headers, uint32_t index, Elf64_Shdr *sectio
 /* Reads the section's name. Returns false if it has none. */
 bool elf_headers_name(ElfHeaders *headers, const Elf64_Shdr *section, char name[ELF_NAME_BYTES]);
 
+/* Finds the first section of a name. Returns false if there is none. */
+bool elf_headers_find_section(ElfHeaders *headers, const char *name, Elf64_Shdr *section);
+
+/*
+ * Reads bytes at an ELF virtual address, as they are when the program starts. Returns false if no
+ * PT_LOAD has all of them in the file.
+ */
+bool elf_headers_read_at(ElfHeaders *headers, uint64_t address, void *buffer, size_t size_bytes);
+
 /*
  * Searches notes for NT_GNU_BUILD_ID, unless id already has one. All calls with the same id
  * together examine at most 4,096 notes.

@@ -194,8 +194,7 @@ find_functions(const ElfFile *elf, ProbedFile *file)
 		ElfSymbol symbol;
 		uint64_t offset;
 
-		if ((elf_file_find_symbol(elf, ELF_DYNSYM, functions[i].name, 1U << STT_FUNC, &symbol) ||
-			 elf_file_find_symbol(elf, ELF_SYMTAB, functions[i].name, 1U << STT_FUNC, &symbol)) &&
+		if (elf_file_find_any_symbol(elf, functions[i].name, 1U << STT_FUNC, &symbol) &&
 			offset_of(elf, symbol.address, &offset))
 			add_function(file, offset, functions[i].call);
 	}

@@ -22,28 +22,10 @@
 
 typedef struct Reading
 {
-	ElfSource source;
 	ElfHeaders headers;
 	ElfFile file;
 	PythonFile *python;
 } Reading;
-
-/* Is there a section of CPython's state? */
-static bool
-has_state_section(Reading *reading)
-{
-	Elf64_Shdr section;
-
-	for (uint32_t i = 0; i < reading->headers.section_count; i++)
-	{
-		char name[ELF_NAME_BYTES];
-
-		if (elf_headers_section(&reading->headers, i, &section) &&
-			elf_headers_name(&reading->headers, &section, name) && strcmp(name, STATE_SECTION) == 0)
-			return true;
-	}
-	return false;
-}
 
 /* Returns N of a file name "python3.N…" or "libpython3.N…"; 0 for other names. */
 static uint32_t
@@ -61,30 +43,6 @@ minor_of_name(const char *path)
 	return minor < 100 ? (uint32_t) minor : 0;
 }
 
-/* Reads what is at an address of the file when the program starts. */
-static bool
-read_at(Reading *reading, uint64_t address, void *bytes, size_t size)
-{
-	for (uint32_t i = 0; i < reading->headers.segment_count; i++)
-	{
-		Elf64_Phdr segment;
-
-		if (elf_headers_segment(&reading->headers, i, &segment) && segment.p_type == PT_LOAD &&
-			address >= segment.p_vaddr && segment.p_filesz >= size &&
-			address - segment.p_vaddr <= segment.p_filesz - size)
-			return elf_source_read(&reading->source, segment.p_offset + address - segment.p_vaddr,
-								   bytes, size);
-	}
-	return false;
-}
-
-static bool
-find_symbol(const Reading *reading, const char *name, uint32_t types, ElfSymbol *symbol)
-{
-	return elf_file_find_symbol(&reading->file, ELF_DYNSYM, name, types, symbol) ||
-		   elf_file_find_symbol(&reading->file, ELF_SYMTAB, name, types, symbol);
-}
-
 /* N of the version 3.N; 0: another one, or none is said. */
 static uint32_t
 find_minor(Reading *reading, const char *name)
@@ -92,8 +50,8 @@ find_minor(Reading *reading, const char *name)
 	ElfSymbol symbol;
 	uint32_t version;
 
-	if (find_symbol(reading, SYMBOL_VERSION, OBJECTS, &symbol) &&
-		read_at(reading, symbol.address, &version, sizeof(version)))
+	if (elf_file_find_any_symbol(&reading->file, SYMBOL_VERSION, OBJECTS, &symbol) &&
+		elf_headers_read_at(&reading->headers, symbol.address, &version, sizeof(version)))
 		return version >> 24 == 3 ? version >> 16 & 0xff : 0;
 	return minor_of_name(name);
 }
@@ -106,8 +64,8 @@ find_layout(Reading *reading, uint32_t minor, PythonLayout *layout)
 
 	if (minor < PYTHON_MINOR_OFFSETS)
 		return python_layout_of_version(minor, layout);
-	return find_symbol(reading, SYMBOL_STATE, OBJECTS, &state) &&
-		   read_at(reading, state.address, words, sizeof(words)) &&
+	return elf_file_find_any_symbol(&reading->file, SYMBOL_STATE, OBJECTS, &state) &&
+		   elf_headers_read_at(&reading->headers, state.address, words, sizeof(words)) &&
 		   python_layout_of_offsets(minor, words, layout);
 }
 
@@ -120,7 +78,7 @@ find_loops(Reading *reading, PythonLoop loops[PYTHON_LOOPS])
 	{
 		ElfSymbol symbol;
 
-		if (find_symbol(reading, names[i], FUNCTIONS, &symbol) &&
+		if (elf_file_find_any_symbol(&reading->file, names[i], FUNCTIONS, &symbol) &&
 			symbol.size_bytes <= UINT64_MAX - symbol.address)
 			loops[i] = (PythonLoop){ symbol.address, symbol.address + symbol.size_bytes };
 	}
@@ -139,10 +97,11 @@ read_python(Reading *reading, const char *name)
 		python->layout = (PythonLayout){ 0 };
 		return;
 	}
-	if (find_symbol(reading, SYMBOL_TYPE, OBJECTS, &symbol))
+	if (elf_file_find_any_symbol(&reading->file, SYMBOL_TYPE, OBJECTS, &symbol))
 		python->code_type = symbol.address;
-	if (find_symbol(reading, SYMBOL_THREAD, FUNCTIONS, &symbol) &&
-		read_at(reading, symbol.address, python->state_bytes, sizeof(python->state_bytes)))
+	if (elf_file_find_any_symbol(&reading->file, SYMBOL_THREAD, FUNCTIONS, &symbol) &&
+		elf_headers_read_at(&reading->headers, symbol.address, python->state_bytes,
+							sizeof(python->state_bytes)))
 		python->state_code = symbol.address;
 	if (minor <= 10)
 		find_loops(reading, python->loops);
@@ -151,19 +110,19 @@ read_python(Reading *reading, const char *name)
 void
 python_file_read(const ElfSource *source, const char *name, PythonFile *python)
 {
-	Reading reading = { .source = *source, .python = python };
+	Reading reading = { .python = python };
 	ElfSymbol loop;
-	bool has_state;
+	Elf64_Shdr state;
 
 	memset(python, 0, sizeof(*python));
 	if (elf_headers_read(&reading.headers, source) != 0 || !reading.headers.is_64_bit)
 		return;
-	has_state = has_state_section(&reading);
-	if (!has_state && minor_of_name(name) == 0)
+	if (!elf_headers_find_section(&reading.headers, STATE_SECTION, &state) &&
+		minor_of_name(name) == 0)
 		return;
 	/* a program that only loads CPython's library has no loop of its own */
 	if (elf_file_init(&reading.file, source) == 0 &&
-		find_symbol(&reading, SYMBOL_LOOP, FUNCTIONS, &loop))
+		elf_file_find_any_symbol(&reading.file, SYMBOL_LOOP, FUNCTIONS, &loop))
 		read_python(&reading, name);
 	elf_file_fini(&reading.file);
 }

@@ -337,6 +337,13 @@ elf_file_find_symbol(const ElfFile *file, ElfSymbolsKind kind, const char *name,
 }
 
 bool
+elf_file_find_any_symbol(const ElfFile *file, const char *name, uint32_t types, ElfSymbol *found)
+{
+	return elf_file_find_symbol(file, ELF_DYNSYM, name, types, found) ||
+		   elf_file_find_symbol(file, ELF_SYMTAB, name, types, found);
+}
+
+bool
 elf_file_slot_symbol(const ElfFile *file, uint64_t slot, char *name, size_t size_bytes)
 {
 	for (int i = 0; i < ELF_RELOCATION_TABLES; i++)

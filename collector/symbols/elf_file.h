@@ -123,6 +123,10 @@ uint32_t elf_file_read_symbols(const ElfFile *file, ElfSymbolsKind kind, uint32_
 bool elf_file_find_symbol(const ElfFile *file, ElfSymbolsKind kind, const char *name,
 						  uint32_t types, ElfSymbol *found);
 
+/* Like elf_file_find_symbol(), in .dynsym and, if it is not there, in .symtab. */
+bool elf_file_find_any_symbol(const ElfFile *file, const char *name, uint32_t types,
+							  ElfSymbol *found);
+
 /*
  * Gets the name of the dynamic symbol of the relocation for a slot of the global offset table.
  * Returns false if there is none.

@@ -32,7 +32,6 @@
 /* One file being examined. */
 typedef struct Reading
 {
-	ElfSource source;
 	ElfHeaders headers;
 	ElfFile file;
 	bool has_tls;
@@ -66,21 +65,6 @@ tls_offset(const Reading *reading, uint64_t value, int32_t *offset)
 	return true;
 }
 
-/* Finds a section by name; returns false if there is none. */
-static bool
-find_section(Reading *reading, const char *wanted, Elf64_Shdr *section)
-{
-	for (uint32_t i = 0; i < reading->headers.section_count; i++)
-	{
-		char name[ELF_NAME_BYTES];
-
-		if (elf_headers_section(&reading->headers, i, section) &&
-			elf_headers_name(&reading->headers, section, name) && strcmp(name, wanted) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Returns N of "go1.N" as the linker recorded it; -1 if this is not Go or not a known version. */
 static int
 go_minor(Reading *reading)
@@ -91,11 +75,11 @@ go_minor(Reading *reading)
 	char *end;
 	long minor;
 
-	if (!find_section(reading, ".go.buildinfo", &section) || section.sh_type != SHT_PROGBITS ||
-		section.sh_size < GO_INFO_BYTES + 1)
+	if (!elf_headers_find_section(&reading->headers, ".go.buildinfo", &section) ||
+		section.sh_type != SHT_PROGBITS || section.sh_size < GO_INFO_BYTES + 1)
 		return -1;
 	length = section.sh_size < sizeof(bytes) - 1 ? (size_t) section.sh_size : sizeof(bytes) - 1;
-	if (!elf_source_read(&reading->source, section.sh_offset, bytes, length) ||
+	if (!elf_source_read(&reading->headers.source, section.sh_offset, bytes, length) ||
 		memcmp(bytes, GO_INFO_MAGIC, strlen(GO_INFO_MAGIC)) != 0 ||
 		!(bytes[GO_INFO_FLAGS] & GO_INFO_INLINE))
 		return -1;
@@ -157,23 +141,6 @@ find_go(Reading *reading)
 	return true;
 }
 
-/* Reads a number at an address, as it is when the program starts. */
-static bool
-read_number(Reading *reading, uint64_t address, uint32_t *number)
-{
-	for (uint32_t i = 0; i < reading->headers.segment_count; i++)
-	{
-		Elf64_Phdr segment;
-
-		if (elf_headers_segment(&reading->headers, i, &segment) && segment.p_type == PT_LOAD &&
-			address >= segment.p_vaddr && segment.p_filesz >= sizeof(*number) &&
-			address - segment.p_vaddr <= segment.p_filesz - sizeof(*number))
-			return elf_source_read(&reading->source, segment.p_offset + address - segment.p_vaddr,
-								   number, sizeof(*number));
-	}
-	return false;
-}
-
 static void
 find_custom(Reading *reading)
 {
@@ -186,8 +153,8 @@ find_custom(Reading *reading)
 	if (!reading->has_tls ||
 		!elf_file_find_symbol(file, ELF_DYNSYM, CUSTOM_VERSION, VARIABLES, &version) ||
 		!elf_file_find_symbol(file, ELF_DYNSYM, CUSTOM_SET, 1U << STT_TLS, &set) ||
-		!read_number(reading, version.address, &number) || number != CUSTOM_VERSION_KNOWN ||
-		!tls_offset(reading, set.address, &offset))
+		!elf_headers_read_at(&reading->headers, version.address, &number, sizeof(number)) ||
+		number != CUSTOM_VERSION_KNOWN || !tls_offset(reading, set.address, &offset))
 		return;
 	*reading->place = (struct pfs_label_place){ .tls_offset = offset, .kind = PFS_LABELS_CUSTOM };
 }
@@ -199,7 +166,8 @@ read_segments(Reading *reading)
 	bool is_program = false;
 	uint16_t type;
 
-	if (elf_source_read(&reading->source, offsetof(Elf64_Ehdr, e_type), &type, sizeof(type)))
+	if (elf_source_read(&reading->headers.source, offsetof(Elf64_Ehdr, e_type), &type,
+						sizeof(type)))
 		is_program = type == ET_EXEC;
 	for (uint32_t i = 0; i < reading->headers.segment_count; i++)
 	{
@@ -220,7 +188,7 @@ read_segments(Reading *reading)
 void
 label_place_read(const ElfSource *source, struct pfs_label_place *place)
 {
-	Reading reading = { .source = *source, .place = place };
+	Reading reading = { .place = place };
 
 	memset(place, 0, sizeof(*place));
 	if (elf_headers_read(&reading.headers, source) != 0 || !reading.headers.is_64_bit ||
