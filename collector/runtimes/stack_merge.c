@@ -57,25 +57,9 @@ put_words(MergedStack *out, const uint64_t *words, uint32_t count)
 	out->count += count;
 }
 
-/* The machine's frames [from, to). */
+/* Notes the places that lie before the machine's frame i, whether it is put or left out. */
 static void
-put_machine(Merging *merging, uint32_t from, uint32_t to)
-{
-	const MachineStack *machine = merging->machine;
-
-	for (uint32_t i = from; i < to; i++)
-	{
-		if (machine->cut > 0 && i == machine->cut_at)
-			note_cut(merging, machine->cut);
-		if (i == machine->late_from)
-			merging->out->late_from = merging->out->count;
-		put_words(merging->out, &machine->frames[i], 1);
-	}
-}
-
-/* A frame of the machine goes, and what is noted of its place stays. */
-static void
-skip_machine(Merging *merging, uint32_t i)
+pass_machine(Merging *merging, uint32_t i)
 {
 	const MachineStack *machine = merging->machine;
 
@@ -83,6 +67,17 @@ skip_machine(Merging *merging, uint32_t i)
 		note_cut(merging, machine->cut);
 	if (i == machine->late_from)
 		merging->out->late_from = merging->out->count;
+}
+
+/* Puts the machine's frames [from, to). */
+static void
+put_machine(Merging *merging, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = from; i < to; i++)
+	{
+		pass_machine(merging, i);
+		put_words(merging->out, &merging->machine->frames[i], 1);
+	}
 }
 
 /* Is the frame a trampoline, which calls the loop before it? */
@@ -193,11 +188,11 @@ merge_by_marks(Merging *merging)
 		if (found < machine->count)
 		{
 			put_machine(merging, place, found);
-			skip_machine(merging, found);
+			pass_machine(merging, found);
 			put_run(merging, &run);
 			place = found + 1;
 			if (is_trampoline(machine, place))
-				skip_machine(merging, place++);
+				pass_machine(merging, place++);
 		}
 		else if (!machine->whole && !marks_lost)
 		{
@@ -256,7 +251,7 @@ merge_by_count(Merging *merging, const LoopCode *loops, size_t loop_count)
 			put_machine(merging, i, i + 1);
 			continue;
 		}
-		skip_machine(merging, i);
+		pass_machine(merging, i);
 		put_words(merging->out, chain->words + frame.place, 1 + frame.more_count);
 		merging->out->merged++;
 	}
