@@ -254,8 +254,8 @@ segment_bias(const Entry *entry, const DescribedMapping *mapping, uint64_t *bias
 
 /* False where nothing can be said about the mapping's code; *later: as its file did not answer. */
 static bool
-make_span(UnwindTables *tables, const ExecImage *process, const DescribedMapping *mapping,
-		  uint64_t now_ns, UnwindSpan *span, bool *later)
+make_span(UnwindTables *tables, const ExecImage *process, uint64_t owner,
+		  const DescribedMapping *mapping, uint64_t now_ns, UnwindSpan *span, bool *later)
 {
 	const Entry *entry;
 
@@ -270,7 +270,7 @@ make_span(UnwindTables *tables, const ExecImage *process, const DescribedMapping
 		return false;
 	span->binary = entry->binary;
 	if (entry->facts.python.is_python && tables->runtimes != NULL)
-		runtimes_attach(tables->runtimes, process, &entry->facts.python, span->bias, now_ns);
+		runtimes_attach(tables->runtimes, process, owner, &entry->facts.python, span->bias, now_ns);
 	if (entry->facts.labels.kind != PFS_LABELS_NONE)
 		span->labels = &entry->facts.labels;
 	return true;
@@ -315,7 +315,7 @@ note_stalled(UnwindTables *tables, const ExecImage *process, uint64_t now_ns)
 }
 
 int
-unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
+unwind_tables_describe(UnwindTables *tables, const ExecImage *process, uint64_t owner,
 					   const DescribedMapping *mappings, size_t count, uint64_t now_ns)
 {
 	UnwindSpan *spans;
@@ -338,7 +338,7 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
 										   mappings[i].end, now_ns, &spans[span_count]);
 		else
 			span_count +=
-				make_span(tables, process, &mappings[i], now_ns, &spans[span_count], &later);
+				make_span(tables, process, owner, &mappings[i], now_ns, &spans[span_count], &later);
 	}
 	if (memory != NULL && jit_memory_is_stuck(memory))
 		note_stalled(tables, process, now_ns);

@@ -48,11 +48,12 @@ void unwind_tables_read_labels(UnwindTables *tables, const ExecImage *process, u
 							   uint64_t address, uint64_t now_ns);
 
 /*
- * Mappings ascending and disjoint; their tables come when they are needed. 0 or -errno, which is
+ * Describes a process of an owner, who pays for reading the code of its interpreter. Mappings are
+ * ascending and disjoint; their tables come when they are needed. Returns 0 or -errno, which is
  * counted: walks of the process then end early. -ENOSPC: there is no room now. -EAGAIN: described
  * without a file that did not answer.
  */
-int unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
+int unwind_tables_describe(UnwindTables *tables, const ExecImage *process, uint64_t owner,
 						   const DescribedMapping *mappings, size_t count, uint64_t now_ns);
 void unwind_tables_forget(UnwindTables *tables, const ExecImage *process, uint64_t now_ns);
 

@@ -165,6 +165,7 @@ describe_process(Reader *reader, const Record *record)
 	Process *process = process_table_get(reader->processes, record->sample, reader->now_ns);
 	const struct pfs_late *late = record->late;
 	ProcessDescription description;
+	uint64_t owner;
 	size_t described;
 	int result;
 
@@ -180,9 +181,11 @@ describe_process(Reader *reader, const Record *record)
 		process_seek(reader->processes, process, late->at.pc - late->at.is_return, reader->now_ns);
 	if (!process_take_description(reader->processes, process, &description))
 		return;
+	owner = process_owner(process);
 	reader_unlock(reader);
-	result = unwind_tables_describe(reader->unwind, &description.identity, description.mappings,
-									description.count, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	result =
+		unwind_tables_describe(reader->unwind, &description.identity, owner, description.mappings,
+							   description.count, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	described = description.count;
 	process_description_fini(reader->files, &description);
 	reader_lock(reader);

@@ -14,7 +14,6 @@
 #include "base/allowance.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "process/owner.h"
 #include "runtimes/code_cache.h"
 #include "runtimes/python_code.h"
 #include "runtimes/python_lines.h"
@@ -163,8 +162,8 @@ note_unknown(Runtimes *runtimes, const ExecImage *image)
 }
 
 void
-runtimes_attach(Runtimes *runtimes, const ExecImage *image, const PythonFile *file, uint64_t bias,
-				uint64_t now_ns)
+runtimes_attach(Runtimes *runtimes, const ExecImage *image, uint64_t owner, const PythonFile *file,
+				uint64_t bias, uint64_t now_ns)
 {
 	RuntimeProcess *process = find_process(runtimes, image);
 
@@ -174,7 +173,7 @@ runtimes_attach(Runtimes *runtimes, const ExecImage *image, const PythonFile *fi
 	process = calloc(1, sizeof(*process));
 	if (process == NULL)
 		return;
-	process->owner = owner_of_process(image->pid);
+	process->owner = owner;
 	process->codes = code_cache_open(runtimes->code_cache, process->owner);
 	if (process->codes == NULL)
 	{
@@ -392,7 +391,7 @@ name_python(Runtimes *runtimes, const RuntimeProcess *process, const UserFrame *
 
 	if (known == NULL || known->name == NULL)
 		return NULL;
-	name.name = known->name[0] != '\0' ? known->name : "?";
+	name.name = known->name;
 	name.file = known->file;
 	name.start_line = known->first_line > 0 ? known->first_line : 0;
 	name.line = python_line(layout->minor, known->lines, known->lines_bytes, known->first_line,

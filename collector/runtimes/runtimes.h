@@ -54,9 +54,9 @@ void runtimes_use_tables(Runtimes *runtimes, KernelTables *tables);
  */
 CodeNamer runtimes_namer(Runtimes *runtimes, const CodeNamer *other);
 
-/* The process maps the file, with this bias (process address - ELF virtual address). */
-void runtimes_attach(Runtimes *runtimes, const ExecImage *image, const PythonFile *file,
-					 uint64_t bias, uint64_t now_ns);
+/* An owner's process maps the file, with this bias (process address - ELF virtual address). */
+void runtimes_attach(Runtimes *runtimes, const ExecImage *image, uint64_t owner,
+					 const PythonFile *file, uint64_t bias, uint64_t now_ns);
 void runtimes_forget(Runtimes *runtimes, const ExecImage *image);
 
 /* Is the process's place still to be found, and not tried too often? */

@@ -635,16 +635,16 @@ test_unwind_table(void **state)
 	fuse_file_hold(&fuse, FUSE_READ);
 	/* it is left alone, whoever maps it, or the threads that wait would be ever more */
 	for (uint64_t i = 0; i < 5; i++)
-		assert_int_equal(unwind_tables_describe(tables, &image, &mapping, 1, i), -EAGAIN);
+		assert_int_equal(unwind_tables_describe(tables, &image, 0, &mapping, 1, i), -EAGAIN);
 	unwind_tables_sweep(tables, 5, 0);
-	assert_int_equal(unwind_tables_describe(tables, &image, &mapping, 1, 6), -EAGAIN);
+	assert_int_equal(unwind_tables_describe(tables, &image, 0, &mapping, 1, 6), -EAGAIN);
 	unwind_tables_stats(tables, &stats);
 	assert_int_equal(stats.timeouts, 1);
 	assert_true((uint64_t) clock_ns(CLOCK_MONOTONIC) - begin_ns < 10 * NS_PER_S);
 	fuse_file_let_go(&fuse);
 	/* on a busy machine an answer may be late for other reasons, too */
 	now_ns = LEFT_ALONE_NS;
-	while (unwind_tables_describe(tables, &image, &mapping, 1, now_ns) != 0)
+	while (unwind_tables_describe(tables, &image, 0, &mapping, 1, now_ns) != 0)
 		now_ns += 100 * LEFT_ALONE_NS;
 	/* whether it was deleted is for those to say who do not answer */
 	fuse_file_hold(&fuse, FUSE_GETATTR);
@@ -686,10 +686,10 @@ test_memory(void **state)
 	assert_int_equal(unwind_tables_create(fixture->files, kernel, NULL, &tables), 0);
 	fuse_file_hold(&fuse, FUSE_READ);
 	for (uint64_t i = 0; i < 5; i++)
-		assert_int_equal(unwind_tables_describe(tables, &image, &mapping, 1, i), 0);
+		assert_int_equal(unwind_tables_describe(tables, &image, 0, &mapping, 1, i), 0);
 	unwind_tables_stats(tables, &stats);
 	assert_int_equal(stats.timeouts, 1);
-	assert_int_equal(unwind_tables_describe(tables, &image, &mapping, 1, LEFT_ALONE_NS), 0);
+	assert_int_equal(unwind_tables_describe(tables, &image, 0, &mapping, 1, LEFT_ALONE_NS), 0);
 	unwind_tables_stats(tables, &stats);
 	assert_int_equal(stats.timeouts, 2);
 	assert_true((uint64_t) clock_ns(CLOCK_MONOTONIC) - begin_ns < 10 * NS_PER_S);

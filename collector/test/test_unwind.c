@@ -1011,7 +1011,7 @@ test_shared_memory(void **state)
 	mapping.start = map.start;
 	mapping.end = map.end;
 	assert_int_equal(unwind_tables_create(files, kernel, NULL, &tables), 0);
-	assert_int_equal(unwind_tables_describe(tables, &process, &mapping, 1, 0), 0);
+	assert_int_equal(unwind_tables_describe(tables, &process, 0, &mapping, 1, 0), 0);
 	late.at.pc = map.start + 16;
 	assert_int_equal(unwind_tables_walk(tables, &process, &late, false, frames, NULL, MAX_FRAMES,
 										&status),
@@ -1070,7 +1070,7 @@ test_generated_code(void **state)
 	mapping.end = code + 4096;
 	assert_int_equal(mapped_file_table_create(&files), 0);
 	assert_int_equal(unwind_tables_create(files, kernel, NULL, &tables), 0);
-	assert_int_equal(unwind_tables_describe(tables, &process, &mapping, 1, 0), 0);
+	assert_int_equal(unwind_tables_describe(tables, &process, 0, &mapping, 1, 0), 0);
 
 	stack[3] = code + 200;
 	stack[7] = code + 0x900; /* code that the CFI does not speak of */
@@ -1168,7 +1168,7 @@ test_many_sections(void **state)
 	assert_int_equal(mapped_file_table_create(&files), 0);
 	assert_int_equal(unwind_tables_create(files, kernel, NULL, &tables), 0);
 	begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	assert_int_equal(unwind_tables_describe(tables, &process, &mapping, 1, 0), 0);
+	assert_int_equal(unwind_tables_describe(tables, &process, 0, &mapping, 1, 0), 0);
 	assert_in_range(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns, 0, INT64_C(5000000000));
 	unwind_tables_free(tables);
 	mapped_file_table_free(files);

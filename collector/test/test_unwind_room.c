@@ -131,7 +131,8 @@ set_up(World *world, uint32_t room, bool same)
 		map_copy(world, i, &code);
 
 	/* how much one takes */
-	assert_int_equal(unwind_tables_describe(world->tables, &world->process, world->mappings, 1, 0),
+	assert_int_equal(unwind_tables_describe(world->tables, &world->process, 0, world->mappings, 1,
+											0),
 					 0);
 	assert_int_not_equal(unwind_tables_want(world->tables, &world->process, OWNER,
 											world->mappings[0].start + 64, 0),
@@ -142,7 +143,7 @@ set_up(World *world, uint32_t room, bool same)
 	unwind_tables_free(world->tables);
 	world->kernel->line_limit = (uint32_t) one.lines * room;
 	assert_int_equal(unwind_tables_create(world->files, world->kernel, NULL, &world->tables), 0);
-	assert_int_equal(unwind_tables_describe(world->tables, &world->process, world->mappings,
+	assert_int_equal(unwind_tables_describe(world->tables, &world->process, 0, world->mappings,
 											BINARIES, 0),
 					 0);
 }
@@ -262,7 +263,7 @@ test_owner_with_most(void **state)
 
 	(void) state;
 	set_up(&world, 5, false);
-	assert_int_equal(unwind_tables_describe(world.tables, &bystander, world.mappings, 1, 0), 0);
+	assert_int_equal(unwind_tables_describe(world.tables, &bystander, 0, world.mappings, 1, 0), 0);
 	assert_false(is_walked_of(&world, &bystander, OWNER + 1, 0, now_ns));
 	assert_true(is_walked_of(&world, &bystander, OWNER + 1, 0, now_ns));
 	for (int turn = 0; turn < 10 * BINARIES; turn++)
@@ -304,7 +305,8 @@ test_shared_tables(void **state)
 	assert_int_equal(lines, world.kernel->line_limit / 4);
 
 	/* all but one are mapped no more */
-	assert_int_equal(unwind_tables_describe(world.tables, &world.process, world.mappings, 1, 0), 0);
+	assert_int_equal(unwind_tables_describe(world.tables, &world.process, 0, world.mappings, 1, 0),
+					 0);
 	unwind_tables_sweep(world.tables, 2 * UNWIND_TABLES_KEEP_NS, UNWIND_TABLES_KEEP_NS);
 	unwind_tables_stats(world.tables, &stats);
 	assert_int_equal(stats.binaries, 1);
@@ -619,8 +621,8 @@ set_up_library(Library *library, TableCache *cache)
 	assert_int_equal(dl_iterate_phdr(find_code, library), 1);
 	assert_int_equal(unwind_tables_create(library->files, library->kernel, cache, &library->tables),
 					 0);
-	assert_int_equal(unwind_tables_describe(library->tables, &library->process, &library->code, 1,
-											0),
+	assert_int_equal(unwind_tables_describe(library->tables, &library->process, 0, &library->code,
+											1, 0),
 					 0);
 }
 
