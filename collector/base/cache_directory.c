@@ -288,6 +288,24 @@ cache_file_write(int fd, const void *bytes, size_t length)
 }
 
 int
+cache_file_read(int fd, uint64_t offset, void *bytes, size_t length)
+{
+	size_t done = 0;
+
+	while (done < length)
+	{
+		ssize_t got = pread(fd, (uint8_t *) bytes + done, length - done, (off_t) (offset + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return -EBADMSG;
+		done += (size_t) got;
+	}
+	return 0;
+}
+
+int
 cache_directory_keep(CacheDirectory *cache, const char *name, size_t size_bytes)
 {
 	int err;

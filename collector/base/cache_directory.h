@@ -42,6 +42,9 @@ int cache_directory_make(CacheDirectory *cache);
  */
 int cache_file_write(int fd, const void *bytes, size_t length);
 
+/* Reads all of length bytes at an offset of a file of the cache. Returns 0 or -EBADMSG. */
+int cache_file_read(int fd, uint64_t offset, void *bytes, size_t length);
+
 /*
  * Renames the new file, of size_bytes, to name. Returns 0 or -errno; if the rename fails, the cache
  * is unchanged and the new file is removed.

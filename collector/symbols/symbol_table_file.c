@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <lzma.h>
 
@@ -165,7 +164,7 @@ symbol_table_read(const ElfFile *const *files, uint32_t file_count, int fd, Symb
 	size_t entries_bytes;
 
 	if (fstat(fd, &status) != 0 || status.st_size > (off_t) SYMBOL_TABLE_FILE_MAX ||
-		pread(fd, &header, sizeof(header), 0) != (ssize_t) sizeof(header) ||
+		cache_file_read(fd, 0, &header, sizeof(header)) != 0 ||
 		memcmp(header.magic, MAGIC, sizeof(header.magic)) != 0)
 		return -EBADMSG;
 	if (header.version != SYMBOL_TABLE_VERSION)
@@ -178,7 +177,7 @@ symbol_table_read(const ElfFile *const *files, uint32_t file_count, int fd, Symb
 		return -ENOMEM;
 	made->base = header.base;
 	made->count = header.count;
-	if (pread(fd, made->entries, entries_bytes, sizeof(header)) != (ssize_t) entries_bytes ||
+	if (cache_file_read(fd, sizeof(header), made->entries, entries_bytes) != 0 ||
 		table_checksum(&header, made->entries) != header.crc)
 	{
 		free(made);

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <lzma.h>
 
+#include "base/cache_directory.h"
 #include "base/hash.h"
 
 #define MAGIC		   "PFSUNWND"
@@ -292,24 +292,6 @@ typedef struct Reader
 	PackedTable *packed;
 } Reader;
 
-static int
-read_bytes(int fd, uint64_t offset, void *bytes, size_t length)
-{
-	size_t done = 0;
-
-	while (done < length)
-	{
-		ssize_t got = pread(fd, (uint8_t *) bytes + done, length - done, (off_t) (offset + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return -EBADMSG;
-		done += (size_t) got;
-	}
-	return 0;
-}
-
 static bool
 header_is_valid(const Reader *reader)
 {
@@ -327,7 +309,7 @@ header_is_valid(const Reader *reader)
 static int
 read_head(Reader *reader)
 {
-	int err = read_bytes(reader->fd, 0, &reader->header, sizeof(reader->header));
+	int err = cache_file_read(reader->fd, 0, &reader->header, sizeof(reader->header));
 
 	if (err != 0)
 		return err;
@@ -337,7 +319,7 @@ read_head(Reader *reader)
 	reader->head = malloc(reader->layout.lines);
 	if (reader->head == NULL)
 		return -ENOMEM;
-	err = read_bytes(reader->fd, 0, reader->head, reader->layout.lines);
+	err = cache_file_read(reader->fd, 0, reader->head, reader->layout.lines);
 	if (err == 0 && (memcmp(reader->head, &reader->header, sizeof(reader->header)) != 0 ||
 					 check_of_head(reader->head, &reader->layout) != reader->header.crc))
 		err = -EBADMSG;
@@ -420,8 +402,8 @@ read_part(int fd, const TableFileIndex *index, const TableFilePart *part, const 
 
 	for (size_t i = 0; i < page_count; i++)
 		count += packed_page_lines(&pages[i]);
-	err = read_bytes(fd, index->lines + (uint64_t) part->first_line * sizeof(*lines), lines,
-					 count * sizeof(*lines));
+	err = cache_file_read(fd, index->lines + (uint64_t) part->first_line * sizeof(*lines), lines,
+						  count * sizeof(*lines));
 	if (err == 0 && lines_check(lines, count) != part->check)
 		err = -EBADMSG;
 	for (size_t i = 0; err == 0 && i < page_count; i++)
@@ -540,7 +522,7 @@ int
 table_file_read_parts(int fd, const TableFileIndex *index, PackedTable *packed)
 {
 	FileHeader header;
-	int err = read_bytes(fd, 0, &header, sizeof(header));
+	int err = cache_file_read(fd, 0, &header, sizeof(header));
 
 	if (err == 0 && (header.seed != index->seed || header.check != index->check))
 		err = -EBADMSG;
