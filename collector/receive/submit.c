@@ -95,15 +95,15 @@ batch_for(Receiver *receiver, Call *call)
 	return NULL;
 }
 
-/* What it says, to whom: a client's bytes are its tenant's alone. */
-static void
-make_digest(Call *call, const void *bytes, size_t length)
+/* The digest covers the tenant, too: a client's bytes are its tenant's alone. */
+void
+submit_identify(Call *call, const void *identity, size_t length)
 {
 	unsigned char body[SHA256_DIGEST_LENGTH];
 	unsigned char both[SHA256_DIGEST_LENGTH + IDENTITY_TENANT_MAX];
 	size_t tenant = strlen(call->tenant);
 
-	SHA256(bytes, length, body);
+	SHA256(identity, length, body);
 	memcpy(both, body, sizeof(body));
 	memcpy(both + sizeof(body), call->tenant, tenant);
 	SHA256(both, sizeof(body) + tenant, call->digest);
@@ -142,19 +142,13 @@ unpack(Receiver *receiver, Call *call)
 	return false;
 }
 
-void
-submit_identify(Call *call, const void *identity, size_t length)
-{
-	make_digest(call, identity, length);
-}
-
 bool
 submit_unpack(Receiver *receiver, Call *call)
 {
 	if (!unpack(receiver, call))
 		return false;
 	if (!call->has_digest)
-		make_digest(call, call->body, call->body_length);
+		submit_identify(call, call->body, call->body_length);
 	return true;
 }
 
