@@ -48,9 +48,8 @@
 
 #define TICK_NS			(500 * NS_PER_MS)
 #define PROGRESS_NS		(100 * NS_PER_MS)
-#define BEGIN_NS		NS_PER_S
 #define BEGIN_FLUSH_NS	(20 * NS_PER_MS)  /* until samples are stored, to see that all works … */
-#define FIRST_FLUSH_NS	(100 * NS_PER_MS) /* … and after BEGIN_NS */
+#define FIRST_FLUSH_NS	(100 * NS_PER_MS) /* … and after READER_BEGIN_NS */
 #define FLUSH_GRACE_NS	(200 * NS_PER_MS) /* after a window's end, for what is in the ring still */
 #define FOLLOW_CPUS_NS	NS_PER_S
 #define TENDER_STUCK_MS 30000
@@ -553,7 +552,7 @@ next_flush(const Agent *agent)
 static int64_t
 first_flush_ns(int64_t running_ns)
 {
-	return running_ns < BEGIN_NS ? BEGIN_FLUSH_NS : FIRST_FLUSH_NS;
+	return running_ns < (int64_t) READER_BEGIN_NS ? BEGIN_FLUSH_NS : FIRST_FLUSH_NS;
 }
 
 /* What is due at this moment. */

@@ -20,6 +20,9 @@
 #include "process/process.h"
 #include "unwind/unwinder.h"
 
+/* After the start the ring is polled, and samples are flushed, more often for this long at most. */
+#define READER_BEGIN_NS UINT64_C(1000000000)
+
 /* Pointers must outlive the reader. */
 int reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *losses,
 				  Reader **reader);

@@ -17,7 +17,6 @@
 #define POLL_BEGIN_MS		10	/* until there is a record: to see that all works */
 #define POLL_FIRST_MS		100 /* while most is new, and records carry copies of stacks */
 #define POLL_MS				250 /* two threads wake each time; what cannot wait wakes them itself */
-#define BEGIN_NS			UINT64_C(1000000000)
 #define FIRST_NS			UINT64_C(30000000000)
 #define QUEUE_BYTES			((size_t) 64 * 1024 * 1024)
 #define REREAD_GENERATED_NS UINT64_C(10000000)
@@ -137,7 +136,7 @@ patience_ms(uint64_t running_ns, bool sampled)
 {
 	if (running_ns >= FIRST_NS)
 		return POLL_MS;
-	return sampled || running_ns >= BEGIN_NS ? POLL_FIRST_MS : POLL_BEGIN_MS;
+	return sampled || running_ns >= READER_BEGIN_NS ? POLL_FIRST_MS : POLL_BEGIN_MS;
 }
 
 void *

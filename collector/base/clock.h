@@ -20,7 +20,7 @@ clock_ns(clockid_t clock)
 	struct timespec time;
 
 	clock_gettime(clock, &time);
-	return (int64_t) time.tv_sec * 1000000000 + time.tv_nsec;
+	return (int64_t) time.tv_sec * NS_PER_S + time.tv_nsec;
 }
 
 /*

@@ -27,9 +27,9 @@ pace_is_due(Pace *pace, uint64_t counter, int64_t now_ns, uint64_t *a_second, ui
 	bool first = pace->then_ns == 0;
 
 	*passed_ns = (uint64_t) (now_ns - pace->then_ns);
-	if (*passed_ns < UINT64_C(1000000000))
+	if (*passed_ns < (uint64_t) NS_PER_S)
 		return false;
-	*a_second = (counter - pace->counter) * UINT64_C(1000000000) / *passed_ns;
+	*a_second = (counter - pace->counter) * (uint64_t) NS_PER_S / *passed_ns;
 	*pace = (Pace){ counter, now_ns };
 	return !first;
 }
