@@ -27,7 +27,7 @@ typedef struct pt_regs pfs_registers;
 #define PFS_CHAIN_WORDS \
 	(sizeof(struct pfs_chain) / 8 + PFS_MAX_USER_FRAMES / 2 + PFS_CHAIN_KEPT_WORDS)
 
-/* What a record has at most behind its head, before the hand-over. */
+/* The most words that a record has behind its head, apart from a copy of the stack. */
 #define PFS_RECORD_WORDS (PFS_FRAME_WORDS + PFS_LABEL_WORDS + PFS_CHAIN_WORDS)
 
 /* The walk of an interpreter's chain. */

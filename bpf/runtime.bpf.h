@@ -3,8 +3,9 @@
  * runtime.bpf.h
  *		Follows the frames that an interpreter has linked for the current thread.
  *
- * All that is read is the process's to make up: addresses are checked, a chain ends after so many
- * frames and so much time, and what cannot be read ends it. The frames found so far are kept.
+ * The process controls every byte that is read here. So addresses are checked, and a chain ends
+ * after PFS_CHAIN_MAX_FRAMES frames, after PFS_MAX_SAMPLE_NS, or at memory that cannot be read. The
+ * frames that were found until then are kept.
  */
 #ifndef PFS_RUNTIME_BPF_H
 #define PFS_RUNTIME_BPF_H
@@ -31,7 +32,7 @@ struct {
 	__type(value, struct pfs_runtime);
 } pfs_runtimes SEC(".maps");
 
-/* Notes the interpreter of the sample's process; its kind is PFS_RUNTIME_NONE if there is none. */
+/* Finds the interpreter of the sample's process. Its kind is PFS_RUNTIME_NONE if it has none. */
 static __always_inline void
 pfs_find_runtime(struct pfs_scratch *scratch)
 {
@@ -58,7 +59,7 @@ pfs_chain_end(struct pfs_chain_walk *chain, enum pfs_chain_status status)
 	return 1;
 }
 
-/* Appends a word; first is the place of the chain's first one. */
+/* Appends a word. first is the place of the chain's first word. */
 static __always_inline void
 pfs_chain_put(struct pfs_scratch *scratch, __u32 first, __u64 word)
 {
@@ -77,7 +78,7 @@ pfs_chain_put_mark(struct pfs_scratch *scratch, __u32 first, __u64 address)
 	pfs_chain_put(scratch, first, PFS_FRAME_ADDRESS(address));
 }
 
-/* What tells the code object apart from others that have been, or will be, in its place. */
+/* Returns the check of a code object, by which another object at its address is recognized. */
 static __always_inline __u64
 pfs_check_of_code(struct pfs_chain_walk *chain, __u64 code)
 {
@@ -100,7 +101,7 @@ pfs_check_of_code(struct pfs_chain_walk *chain, __u64 code)
 	return pfs_python_check(hash);
 }
 
-/* Appends the frame in the block. */
+/* Appends the frame that the block holds. */
 static __always_inline void
 pfs_put_python_frame(struct pfs_scratch *scratch, __u32 first, __u64 code)
 {
@@ -129,8 +130,9 @@ pfs_read_python_frame(struct pfs_chain_walk *chain)
 }
 
 /*
- * The record that leads to the loop's frames lies on the stack, inside of the loop's frame: it is
- * the mark. Not 0 where the next one cannot be read.
+ * Marks the end of one loop's frames, and goes on to the record of the loop's caller. A record lies
+ * on the stack, inside the frame of its loop, so its address is the mark. Returns non-zero if the
+ * next record cannot be read.
  */
 static __always_inline int
 pfs_leave_python_record(struct pfs_scratch *scratch, __u32 first)
@@ -142,8 +144,8 @@ pfs_leave_python_record(struct pfs_scratch *scratch, __u32 first)
 }
 
 /*
- * One frame. Not 0 where the chain has ended, and its status says how. A global function: the
- * kernel verifies it once.
+ * Follows the chain by one frame. Returns non-zero if the chain has ended, for the reason in its
+ * status. This is a global function, so that the kernel verifies it once.
  */
 __attribute__((noinline)) int
 pfs_python_step(__u32 slot, __u32 first)
@@ -193,7 +195,7 @@ pfs_python_steps(__u32 slot, __u32 first)
 	return 0;
 }
 
-/* Finds the thread's innermost frame. Not 0 where there is none, and the status says why. */
+/* Finds the thread's innermost frame. Returns non-zero if it has none, for the reason in status. */
 static __always_inline int
 pfs_begin_python_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 {
@@ -241,8 +243,9 @@ pfs_walk_python(struct pfs_scratch *scratch, __u64 thread_pointer, __u32 first)
 }
 
 /*
- * The chain's section behind so many words. Returns how many words it takes. A global function: the
- * kernel verifies it once, however many ways lead to it.
+ * Appends the chain's section to a record that has words words behind its head. Returns how many
+ * words the section takes. This is a global function, so that the kernel verifies it once, however
+ * many paths lead to it.
  */
 __attribute__((noinline)) __u32
 pfs_add_chain(__u32 slot, __u32 words)

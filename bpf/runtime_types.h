@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * runtime_types.h
- *		Stacks that interpreters keep for themselves, as records carry them: the part of events.h
- *		that is about them.
+ *		Stacks that interpreters keep for themselves, in the form in which records carry them:
+ *		a part of events.h.
  *
  * An interpreter links its frames in the process's memory. The programs follow that chain at the
  * moment of the sample, beside the machine's stack, and append it to the record:
@@ -10,71 +10,71 @@
  *		| pfs_chain, 32 bytes | end_count × u32, to 8 bytes | words × u64 |
  *
  * The words are frames with PFS_FRAME_MORE, innermost first, and marks. A mark is a word without
- * more: an address on the machine's stack, inside the frame of the interpreter's loop that executes
- * the frames before the mark. The ends tell where the machine's frames lie: the collector puts the
- * two stacks together (collector/runtimes).
+ * PFS_FRAME_MORE: an address on the machine's stack, inside the frame of the interpreter's loop
+ * that executes the frames before the mark. The ends are the places of the machine's frames on its
+ * stack, by which the collector merges the two stacks (collector/runtimes).
  */
 #ifndef PFS_RUNTIME_TYPES_H
 #define PFS_RUNTIME_TYPES_H
 
 #include <linux/types.h>
 
-/* Whose chain it is; a frame's PFS_FRAME_INTERPRETER, too. */
+/* The interpreter that linked a chain; also a frame's PFS_FRAME_INTERPRETER. */
 enum pfs_runtime_kind {
 	PFS_RUNTIME_NONE = 0,
 	PFS_RUNTIME_PYTHON
 };
 
-/* How many frames of the interpreter one frame of its loop executes, and how that is told. */
+/* How many of the interpreter's frames one frame of its loop executes. */
 enum pfs_runtime_marks {
-	PFS_MARKS_NONE = 0, /* one: there are no marks (CPython up to 3.10) */
-	PFS_MARKS_ENTRY,	/* up to one that says it was entered from C code (3.11) */
-	PFS_MARKS_SHIM		/* up to one that is none, and lies on the machine's stack (3.12 on) */
+	PFS_MARKS_NONE = 0, /* one; there are no marks (CPython up to 3.10) */
+	PFS_MARKS_ENTRY,	/* all up to a frame with the flag "entered from C code" (3.11) */
+	PFS_MARKS_SHIM		/* all up to a shim, which lies on the machine's stack (3.12 on) */
 };
 
 #define PFS_RUNTIME_PROCESSES 8192
 
-#define PFS_FRAME_BLOCK_WORDS	   11 /* of a frame that lies on a stack, which may end behind it */
+#define PFS_FRAME_BLOCK_WORDS	   11 /* read of a frame; the memory may end behind it */
 #define PFS_FRAME_BLOCK_MOST_WORDS 16
 #define PFS_CODE_BLOCK_WORDS	   12
 
 /*
- * A process's interpreter: where a thread's state is, and where frames have what. Offsets of words
- * that are read in blocks count words.
+ * A process's interpreter: the place of a thread's state, and offsets of the fields of frames and
+ * code objects. Offsets into blocks that are read at once count words, all others bytes.
  */
 struct pfs_runtime {
 	__u64 start_time_ns; /* of the image, as in struct pfs_sample */
 	__u64 exec_id;
 	__s32 state_offset; /* of the word that leads to the thread's state, from the thread pointer */
 	__u16 state_frame;	/* in the state: the innermost frame, or a record that leads to it */
-	__u16 record_frame; /* in such a record, with has_record */
-	__u16 record_previous;
-	__u16 code_first; /* of the code object: of PFS_CODE_BLOCK_WORDS from here on … */
-	__u16 code_mask;  /* … those of these bits tell objects apart */
+	__u16 record_frame; /* in that record, if has_record: the innermost frame */
+	__u16 record_previous; /* in that record: the one of the loop's caller */
+	__u16 code_first; /* in a code object: the first of the PFS_CODE_BLOCK_WORDS that are read */
+	__u16 code_mask;  /* bit i: word i of them enters the object's check */
 	__u16 name_hash;  /* in a string: its hash */
 	__u8 kind;		  /* enum pfs_runtime_kind */
 	__u8 is_placed;	  /* state_offset is known */
 	__u8 has_record;
 	__u8 marks;		  /* enum pfs_runtime_marks */
-	__u8 wide_frames; /* PFS_FRAME_BLOCK_MOST_WORDS are read of a frame */
+	__u8 wide_frames; /* a frame's block has PFS_FRAME_BLOCK_MOST_WORDS */
 	__u8 frame_code;
 	__u8 frame_previous;
 	__u8 frame_instruction;
-	__u8 frame_owner; /* a byte … */
-	__u8 boundary;	  /* … of this value in a frame that ends what one loop executes */
-	__u8 code_name;	  /* the word that leads to the name, whose hash counts, too; 0: it does not */
+	__u8 frame_owner; /* in bytes */
+	__u8 boundary;	  /* its value in a frame that ends what one loop executes */
+	__u8 code_name;	  /* word that leads to the name, whose hash enters the check; 0: it does not */
 	__u8 is_index;	  /* frame_instruction is an index, not an address */
 	__u8 unused[4];
 };
 
-/* How the walk of a chain ended. */
+/* The reason why the walk of a chain ended. */
 enum pfs_chain_status {
 	PFS_CHAIN_RUNNING = 0,
 	PFS_CHAIN_WHOLE,
-	PFS_CHAIN_NO_PLACE, /* the collector does not know yet where threads have their state */
-	PFS_CHAIN_NO_STATE, /* the thread has none: it never ran the interpreter */
+	PFS_CHAIN_NO_PLACE, /* the collector has not found the place of threads' states yet */
+	PFS_CHAIN_NO_STATE, /* the thread has no state: it never ran the interpreter */
 	PFS_CHAIN_UNREADABLE,
-	PFS_CHAIN_BAD, /* an address that cannot be */
+	PFS_CHAIN_BAD, /* an address is misaligned or out of range */
 	PFS_CHAIN_TOO_DEEP,
 	PFS_CHAIN_OUT_OF_TIME
 };
@@ -84,30 +84,30 @@ struct pfs_chain {
 	__u64 first_sp; /* of the machine's innermost frame */
 	__u32 found;	/* words; pfs_chain_kept() of them are in the record */
 	__u16 mark_count;
-	__u16 end_count; /* of the machine's frames that the record has; 0: not known */
+	__u16 end_count; /* of the machine's frames in the record; 0: their ends are not known */
 	__u8 kind;		 /* enum pfs_runtime_kind */
 	__u8 status;	 /* enum pfs_chain_status */
 	__u8 marks;		 /* enum pfs_runtime_marks */
 	__u8 unused[5];
 };
 
-/* An end: 8-byte units from first_sp to the stack pointer of the caller; this: it is not known. */
+/* An end counts 8-byte units from first_sp to the caller's stack pointer. This one is unknown. */
 #define PFS_END_UNKNOWN 0xffffffffU
 
 #define PFS_CHAIN_LEAF_WORDS 768
 #define PFS_CHAIN_ROOT_WORDS 256
 #define PFS_CHAIN_KEPT_WORDS (PFS_CHAIN_LEAF_WORDS + PFS_CHAIN_ROOT_WORDS)
-#define PFS_CHAIN_MAX_FRAMES 2048 /* followed */
+#define PFS_CHAIN_MAX_FRAMES 2048 /* that the walk follows */
 #define PFS_CHAIN_MAX_WORDS	 (3 * PFS_CHAIN_MAX_FRAMES)
 
-/* How many words are kept of so many. */
+/* Returns how many words are kept of count words. */
 static inline __u32
 pfs_chain_kept(__u32 count)
 {
 	return count < PFS_CHAIN_KEPT_WORDS ? count : PFS_CHAIN_KEPT_WORDS;
 }
 
-/* Where the word of this number is kept, until another one takes its place. */
+/* Returns the place of a word by its number. A later word may take that place. */
 static inline __u32
 pfs_chain_place(__u32 number)
 {
@@ -117,8 +117,8 @@ pfs_chain_place(__u32 number)
 }
 
 /*
- * The second word of Python's frames: where in its code, and a hash of the code object. Memory of
- * an object that is gone may soon be another one's, which has other content.
+ * The second word of Python's frames: the instruction in the code, and a check, which is a hash
+ * over the code object. Memory of a freed object may soon hold another one: its check is another.
  */
 #define PFS_PYTHON_CHECK_BITS	  36
 #define PFS_PYTHON_INDEX_BITS	  24
@@ -140,7 +140,7 @@ pfs_hash_step(__u64 hash, __u64 word)
 #define pfs_hash_masked(hash, words, mask, i) \
 	pfs_hash_step(hash, (words)[i] & (0 - (__u64) ((mask) >> (i) &1)))
 
-/* A hash as a check, which is never PFS_PYTHON_NO_CHECK. */
+/* Returns the hash as a check, which is never PFS_PYTHON_NO_CHECK. */
 static inline __u64
 pfs_python_check(__u64 hash)
 {

@@ -93,7 +93,7 @@ is_object(uint64_t address)
 	return address >= LOWEST_ADDRESS && address < HIGHEST_ADDRESS && (address & 7) == 0;
 }
 
-/* Reads the objects into bytes, one behind the other; had tells of each whether that could be. */
+/* Reads the objects into bytes, one behind the other. Sets had of those that could be read. */
 static void
 read_objects(const Batch *batch, uint8_t *bytes, bool *had)
 {

@@ -43,7 +43,7 @@ minor_of_name(const char *path)
 	return minor < 100 ? (uint32_t) minor : 0;
 }
 
-/* N of the version 3.N; 0: another one, or none is said. */
+/* Returns N of the version 3.N; 0 if it is another version or not known. */
 static uint32_t
 find_minor(Reading *reading, const char *name)
 {

@@ -1,10 +1,10 @@
 /*
  * python_file.h
- *		Is CPython in a file, which version, and where has it what?
+ *		Whether a file holds CPython, which version, and the places of what the agent reads.
  *
- * The file's name is a hint alone: programs that embed CPython have names of their own. From 3.10
- * on its global state is a section, whatever program it is linked into. Up to 3.9 the file must be
- * called "python3.N", or "libpython3.N", because its version is said nowhere else.
+ * Programs that embed CPython have names of their own. From 3.10 on CPython's global state is a
+ * section of its own in whatever program it is linked into. Up to 3.9 the file must be called
+ * "python3.N" or "libpython3.N", because nothing else in it names the version.
  */
 #ifndef COLLECTOR_PYTHON_FILE_H
 #define COLLECTOR_PYTHON_FILE_H
@@ -21,15 +21,15 @@ typedef struct PythonLoop
 	uint64_t end;
 } PythonLoop;
 
-#define PYTHON_LOOPS 2 /* compilers move what is rarely executed elsewhere */
+#define PYTHON_LOOPS 2 /* compilers move code that is rarely executed elsewhere */
 
-/* What a file says. */
+/* What was read of a file. */
 typedef struct PythonFile
 {
 	bool is_python;			 /* CPython's code and state are in it */
-	PythonLayout layout;	 /* minor 0: of no version that is known */
+	PythonLayout layout;	 /* minor 0: the version is not known */
 	uint64_t code_type;		 /* ELF virtual address of the type of code objects; 0: not known */
-	uint64_t state_code;	 /* of the function that reads the thread's state; likewise */
+	uint64_t state_code;	 /* of the function that reads the thread's state; 0: not known */
 	uint8_t state_bytes[24]; /* its first instructions */
 	PythonLoop loops[PYTHON_LOOPS]; /* only up to 3.10 */
 } PythonFile;

@@ -43,7 +43,7 @@ static const VersionOffsets versions[] = {
 #define OWNER_SHIM	3
 #define OWNER_ENTRY 1 /* is_entry of 3.11 */
 
-/* Places of words in a build's table, which grew from version to version. */
+/* Places of words in a build's table, whose groups grew from version to version. */
 typedef struct OffsetPlaces
 {
 	uint16_t minor;
@@ -67,7 +67,7 @@ static const OffsetPlaces places[] = {
 #define SIZE_MOST	  (1 << 20)
 #define RELEASE_FINAL 0xf
 
-/* What follows of the offsets, and the two kinds of frames. */
+/* Derives the layout from the offsets. Returns false if they do not fit what is read at once. */
 static bool
 finish(PythonLayout *layout, const VersionOffsets *at)
 {
@@ -132,7 +132,7 @@ python_layout_of_version(uint32_t minor, PythonLayout *layout)
 	return false;
 }
 
-/* A group of the table: its size, then offsets that lie inside of it. */
+/* Checks a group of the table: its size, then count offsets, which must lie inside of it. */
 static bool
 group_holds(const uint64_t *group, uint32_t count)
 {
@@ -182,7 +182,7 @@ python_layout_of_offsets(uint32_t minor, const uint64_t words[PYTHON_OFFSETS_WOR
 		words[at->thread_id] >= MOST_OFFSET || words[at->code_adaptive] >= code[0] ||
 		string[3] > string[0] || string[3] >= MOST_OFFSET)
 		return false;
-	/* what is taken for given elsewhere */
+	/* other code has these offsets as constants */
 	if (bytes[1] != OBJECT_LENGTH || bytes[2] != BYTES_DATA || string[1] != STRING_STATE ||
 		string[2] != OBJECT_LENGTH || frame[0] > 8 * PFS_FRAME_BLOCK_WORDS || frame[1] % 8 != 0 ||
 		frame[2] % 8 != 0 || frame[3] % 8 != 0 || frame[5] >= 8 * PFS_FRAME_BLOCK_WORDS)

@@ -1,10 +1,9 @@
 /*
  * python_layout.h
- *		Where CPython's structures have what, by version: 3.6 to 3.15 on 64-bit machines.
+ *		Offsets in CPython's structures, by version: 3.6 to 3.15 on 64-bit machines.
  *
- * From 3.13 on a build says so itself, in a table of offsets at the begin of _PyRuntime. What a
- * version's table has in which order is known; it grew with each version. Before 3.13 offsets are
- * those of the version's headers.
+ * From 3.13 on _PyRuntime begins with the build's own table of offsets, whose order each version
+ * extends. Before 3.13 the offsets are those of the version's headers.
  */
 #ifndef COLLECTOR_PYTHON_LAYOUT_H
 #define COLLECTOR_PYTHON_LAYOUT_H
@@ -18,21 +17,21 @@
 #define PYTHON_MINOR_FIRST 6
 #define PYTHON_MINOR_LAST  15
 
-/* Before that, a build has no table of offsets. */
+/* The first version whose builds have a table of offsets. */
 #define PYTHON_MINOR_OFFSETS 13
 
-/* The table that is read of a build: words, the first of which is a magic number. */
+/* A build's table of offsets, as far as it is read, in words. The first word is a magic number. */
 #define PYTHON_OFFSETS_WORDS 94
 #define PYTHON_OFFSETS_MAGIC "xdebugpy"
 
-/* What is read of a code object, at most. */
+/* The most bytes that are read of a code object. */
 #define PYTHON_CODE_BYTES 160
 
 typedef struct PythonLayout
 {
 	uint8_t minor; /* of 3.N; 0: none is known */
 	uint16_t state_thread_id;
-	/* of a code object; 0 where it has none */
+	/* offsets in a code object; 0 if the version has no such field */
 	uint16_t code_file;
 	uint16_t code_name;
 	uint16_t code_qualified;

@@ -1,11 +1,11 @@
 /*
  * runtimes.h
- *		Interpreters of sampled processes: where their stacks are, and what their code is called.
+ *		Interpreters of sampled processes: the places of their stacks, and the names of their code.
  *
- * 1. A process is described, and one of its files is an interpreter: the kernel's walk is to look
- *    for a thread's state, but does not know where that is.
- * 2. A sample tells a thread's pointer. Words that lead to a state of just that thread are looked
- *    for beside it: their distance is the same in all threads of the process.
+ * 1. A process is described, and one of its files is an interpreter. The kernel's walk gets its
+ *    layout, but not yet the place of threads' states.
+ * 2. A sample brings a thread's pointer. The memory beside it is searched for the word that leads
+ *    to a state of just that thread. The word has the same distance in all threads of the process.
  * 3. From then on samples bring the interpreter's frames. They are merged with the machine's, and
  *    code that is not known yet is read.
  *
@@ -30,14 +30,14 @@ typedef struct Runtimes Runtimes;
 typedef struct RuntimesStats
 {
 	uint64_t processes; /* with an interpreter, now */
-	uint64_t attached;	/* in all … */
-	uint64_t placed;	/* … of which so many have been seen to keep their threads' state */
-	uint64_t unknown;	/* those of a version that is not known */
+	uint64_t attached;	/* with an interpreter, since the start */
+	uint64_t placed;	/* those of attached for which the place of threads' states was found */
+	uint64_t unknown;	/* those of attached whose version is not known */
 	uint64_t merged;	/* samples whose stacks were put together */
 	uint64_t unmatched; /* frames of interpreters that had no place in the machine's stack */
 	uint64_t codes;		/* code objects that were read */
-	uint64_t stale;		/* those that were no longer what was sampled */
-	uint64_t put_off;	/* those that were not read, as the owner had used up its part */
+	uint64_t stale;		/* those of codes that were no longer the object that was sampled */
+	uint64_t put_off;	/* code objects not read because their owner had used up its allowance */
 	uint64_t timeouts;	/* times that a process's memory did not answer */
 } RuntimesStats;
 
@@ -45,7 +45,7 @@ typedef struct RuntimesStats
 int runtimes_create(size_t limit_bytes, Runtimes **runtimes);
 void runtimes_free(Runtimes *runtimes); /* accepts NULL */
 
-/* Where the kernel's walk is told of processes; outlives all samples. Before the first sample. */
+/* Sets the tables of the kernel's walk, which outlive all samples. Before the first sample. */
 void runtimes_use_tables(Runtimes *runtimes, KernelTables *tables);
 
 /*
@@ -63,13 +63,13 @@ void runtimes_forget(Runtimes *runtimes, const ExecImage *image);
 bool runtimes_seeks(const Runtimes *runtimes, const ExecImage *image, uint64_t now_ns);
 
 /*
- * A thread of the process was sampled. Looks for where threads keep their state.
- * is_first: it is the process's first thread.
+ * Searches for the place of threads' states, beside the thread pointer of a sampled thread.
+ * is_first: the thread is the process's first one.
  */
 void runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointer,
 				   bool is_first, uint64_t now_ns);
 
-/* Merges a sample's stacks. False: the machine's is what there is. */
+/* Merges a sample's stacks. Returns false if the machine's stack stays as it is. */
 bool runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *machine,
 					const ChainStack *chain, MergedStack *merged);
 

@@ -1,12 +1,13 @@
 /*
  * stack_merge.c
- *		Two stacks, one list of words.
+ *		Merges two stacks into one list of words.
  *
- * 1. The chain is taken apart: runs of frames, each of which one frame of the loop executes.
- * 2. Each run is held against the machine's frames, from the innermost on.
- * 3. A run without a place is left out if the machine's stack is whole. If that broke off, the runs
- *    behind stand at its end: they called what was found.
- * 4. What is too deep loses its middle.
+ * 1. The chain is divided into runs. The frames of a run are those that one frame of the loop
+ *    executes.
+ * 2. The machine's frame of each run is searched for, from the innermost frame on.
+ * 3. A run without such a frame is left out if the machine's stack is whole. If that stack broke
+ *    off, the remaining runs follow its end, because they called the frames that were found.
+ * 4. A stack that is too deep loses its middle.
  */
 #include "runtimes/stack_merge.h"
 
@@ -30,7 +31,7 @@ typedef struct Merging
 	bool is_cut; /* out has a place where frames are missing */
 } Merging;
 
-/* Frames are missing here: with those that were missing before, one gap. */
+/* Notes that frames are missing here. If some were missing before, both gaps become one. */
 static void
 note_cut(Merging *merging, uint32_t missing)
 {
@@ -80,7 +81,7 @@ put_machine(Merging *merging, uint32_t from, uint32_t to)
 	}
 }
 
-/* Is the frame a trampoline, which calls the loop before it? */
+/* Returns whether the frame is a trampoline, which calls the loop before it. */
 static bool
 is_trampoline(const MachineStack *machine, uint32_t i)
 {
@@ -116,7 +117,7 @@ put_run(Merging *merging, const Run *run)
 	merging->out->merged += frames_in(chain, run->first, run->end);
 }
 
-/* The next run from words[*at] on; false at the end. */
+/* Takes the next run from words[*at] on. Returns false at the end. */
 static bool
 next_run(const ChainStack *chain, uint32_t *at, Run *run)
 {
@@ -135,7 +136,7 @@ next_run(const ChainStack *chain, uint32_t *at, Run *run)
 	return run->end > run->first;
 }
 
-/* Marks that were cut out: a run that reaches over the gap may be the ends of two. */
+/* Returns whether marks were cut out: a run across the gap may then be the ends of two runs. */
 static bool
 lost_marks(const ChainStack *chain)
 {
@@ -146,7 +147,7 @@ lost_marks(const ChainStack *chain)
 	return marks != chain->mark_count;
 }
 
-/* The machine's frame that the mark lies in, from one on; the number of frames: in none. */
+/* Returns the first frame of the machine at or after from that holds the mark, or their number. */
 static uint32_t
 find_mark(const MachineStack *machine, uint32_t from, uint64_t mark)
 {
@@ -155,14 +156,14 @@ find_mark(const MachineStack *machine, uint32_t from, uint64_t mark)
 		uint64_t low = i == 0 ? machine->first_sp : machine->ends[i - 1];
 
 		if (machine->cut > 0 && i == machine->cut_at)
-			continue; /* where it begins is not known */
+			continue; /* the frame's begin is not known */
 		if (low != 0 && machine->ends[i] != 0 && mark >= low && mark < machine->ends[i])
 			return i;
 	}
 	return machine->count;
 }
 
-/* Is the run one whose frames may be those of two loops? */
+/* Returns whether the run may hold frames of two loops. */
 static bool
 is_torn(const ChainStack *chain, const Run *run, bool marks_lost)
 {
@@ -257,7 +258,7 @@ merge_by_count(Merging *merging, const LoopCode *loops, size_t loop_count)
 	}
 }
 
-/* Words that are removed between the two places; what lies behind moves. */
+/* Removes the words [from, to). */
 static void
 remove_words(MergedStack *out, uint32_t from, uint32_t to)
 {
@@ -269,7 +270,7 @@ remove_words(MergedStack *out, uint32_t from, uint32_t to)
 		out->late_from = out->late_from > to ? out->late_from - removed : from;
 }
 
-/* Of a stack that is too deep the innermost frames stay, and the outermost. */
+/* Leaves out the middle of a stack that is too deep. */
 static void
 limit_depth(Merging *merging)
 {

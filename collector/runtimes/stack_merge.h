@@ -2,11 +2,12 @@
  * stack_merge.h
  *		Puts an interpreter's stack and the machine's together.
  *
- * A frame of the interpreter's loop executes some of the interpreter's frames. They take its place,
- * and all other frames stay: what a sort calls back stands below the sort. Which frame of the
- * machine it is, the marks say, which lie inside of it. CPython's trampolines (-X perf) stand for
- * the same function as the loop that they call, and go with it. Without marks (CPython up to 3.10)
- * the loop executes one frame each time it is called, and frames of both are counted.
+ * A frame of the interpreter's loop executes some of the interpreter's frames. These replace it,
+ * and all other frames stay, so a function that sort() calls back stands below sort(). A mark is an
+ * address inside the loop's frame, by which that frame is found. A trampoline of CPython (-X perf)
+ * stands for the function that its loop executes, and is replaced together with the loop. Without
+ * marks (CPython up to 3.10) each call of the loop executes one frame, so the frames of both stacks
+ * are counted.
  */
 #ifndef COLLECTOR_STACK_MERGE_H
 #define COLLECTOR_STACK_MERGE_H
@@ -18,23 +19,23 @@
 #include "runtime_types.h"
 #include "unwind_types.h"
 
-/* Of the machine: frames innermost first. */
+/* The machine's stack, innermost frame first. */
 typedef struct MachineStack
 {
-	const uint64_t *frames; /* as records have them */
-	const uint64_t *ends;	/* stack pointers of their callers; 0: not known */
+	const uint64_t *frames; /* words as in records */
+	const uint64_t *ends;	/* of each frame, its caller's stack pointer; 0: not known */
 	uint32_t count;
 	uint32_t cut_at; /* the frame before which some are missing, and … */
 	uint32_t cut;	 /* … how many */
 	uint32_t late_from;
 	uint64_t first_sp; /* of the innermost frame */
 	bool whole;		   /* it ends at a root */
-	/* Is there code without a file at an address? NULL: nobody knows. */
+	/* Returns whether an address lies in code without a file. NULL: not known. */
 	bool (*is_generated)(const void *context, uint64_t address);
 	const void *context;
 } MachineStack;
 
-/* Of the interpreter: frames and marks, innermost first. */
+/* The interpreter's stack: frames and marks, innermost first. */
 typedef struct ChainStack
 {
 	const uint64_t *words;
@@ -56,7 +57,7 @@ typedef struct LoopCode
 #define MERGED_FRAMES_MAX PFS_MAX_USER_FRAMES
 #define MERGED_WORDS_MAX  (PFS_MAX_USER_FRAMES + PFS_MAX_WALK_FRAMES)
 
-/* Both; of more than MERGED_FRAMES_MAX frames the innermost and the outermost. */
+/* The merged stack. If it is deeper than MERGED_FRAMES_MAX, the middle is left out. */
 typedef struct MergedStack
 {
 	uint64_t words[MERGED_WORDS_MAX];
@@ -69,8 +70,8 @@ typedef struct MergedStack
 } MergedStack;
 
 /*
- * False if nothing could be merged: the machine's stack is what there is. loops: only needed
- * without marks.
+ * Merges two stacks. Returns false if nothing could be merged; the machine's stack stays as it is.
+ * loops are only used if the chain has no marks.
  */
 bool stack_merge(const MachineStack *machine, const ChainStack *chain, const LoopCode *loops,
 				 size_t loop_count, MergedStack *merged);

@@ -1,6 +1,6 @@
 /*
  * thread_place.c
- *		Candidates, and which of them prove themselves.
+ *		Searches memory beside the thread pointer for the word that leads to the thread's state.
  *
  * Up to 3.14 the state is a value of a thread's key, which stays while the thread waits without the
  * interpreter's lock. From 3.13 on there is a variable, too, which is empty then: keys go first.
@@ -30,7 +30,7 @@
 #define LOWEST_ADDRESS	(UINT64_C(1) << 16)
 #define HIGHEST_ADDRESS (UINT64_C(1) << 48)
 
-/* Words of a piece that may lead to a state, and where they are. */
+/* Words of a piece of memory that may be addresses of states, and their places. */
 typedef struct Candidates
 {
 	RemoteRange states[CANDIDATES_MAX]; /* of the thread's number in each */
@@ -71,7 +71,10 @@ offset_of_code(const PythonFile *file, int32_t *offset)
 	return true;
 }
 
-/* Looks through so many bytes; the lowest word that proves itself, or the wanted one. */
+/*
+ * Searches bytes from a distance on. Finds the lowest word that leads to a state of just this
+ * thread or, if wanted is not NULL, the word at that distance if it does.
+ */
 static bool
 search(RemoteMemory *memory, const PythonFile *file, uint64_t thread_pointer, int32_t from,
 	   size_t bytes, const int32_t *wanted, int32_t *offset)

@@ -1,6 +1,6 @@
 /*
  * thread_place.h
- *		Where a thread of CPython keeps its state: so many bytes from the thread pointer.
+ *		The place of a thread's state in CPython, as a distance from the thread pointer.
  *
  * No libc's or build's layout is taken for given: words around the thread pointer are read, and
  * that one counts which leads to a state whose thread has just this pointer.
