@@ -11,25 +11,33 @@
  *
  * The words are frames with PFS_FRAME_MORE, innermost first, and marks. A mark is a word without
  * PFS_FRAME_MORE: an address on the machine's stack, inside the frame of the interpreter's loop
- * that executes the frames before the mark. The ends are the places of the machine's frames on its
- * stack, by which the collector merges the two stacks (collector/runtimes).
+ * that executes the frames before the mark, or 0 if loops are counted. The ends are the places of
+ * the machine's frames on its stack, by which the collector merges the two stacks
+ * (collector/runtimes).
  */
 #ifndef PFS_RUNTIME_TYPES_H
 #define PFS_RUNTIME_TYPES_H
 
 #include <linux/types.h>
 
-/* The interpreter that linked a chain; also a frame's PFS_FRAME_INTERPRETER. */
+/* The interpreter that linked a chain; also a frame's PFS_FRAME_INTERPRETER: 15 at most. */
 enum pfs_runtime_kind {
 	PFS_RUNTIME_NONE = 0,
-	PFS_RUNTIME_PYTHON
+	PFS_RUNTIME_PYTHON,
+	PFS_RUNTIME_PHP,
+	PFS_RUNTIME_PERL,
+	PFS_RUNTIME_RUBY,
+	PFS_RUNTIME_LUAJIT,
+	PFS_RUNTIME_V8,
+	PFS_RUNTIME_HOTSPOT
 };
 
 /* How many of the interpreter's frames one frame of its loop executes. */
 enum pfs_runtime_marks {
 	PFS_MARKS_NONE = 0, /* one; there are no marks (CPython up to 3.10) */
-	PFS_MARKS_ENTRY,	/* all up to a frame with the flag "entered from C code" (3.11) */
-	PFS_MARKS_SHIM		/* all up to a shim, which lies on the machine's stack (3.12 on) */
+	PFS_MARKS_ENTRY,	/* all up to a frame with the flag "entered from C code" (CPython 3.11) */
+	PFS_MARKS_SHIM,		/* all up to a shim, which lies on the machine's stack (3.12 on) */
+	PFS_MARKS_COUNTED	/* all up to a mark, which is 0: the n-th loop has the frames before it */
 };
 
 #define PFS_RUNTIME_PROCESSES 8192
@@ -39,23 +47,17 @@ enum pfs_runtime_marks {
 #define PFS_CODE_BLOCK_WORDS	   12
 
 /*
- * A process's interpreter: the place of a thread's state, and offsets of the fields of frames and
- * code objects. Offsets into blocks that are read at once count words, all others bytes.
+ * Offsets of the fields of CPython's frames and code objects. Offsets into blocks that are read at
+ * once count words, all others bytes.
  */
-struct pfs_runtime {
-	__u64 start_time_ns; /* of the image, as in struct pfs_sample */
-	__u64 exec_id;
-	__s32 state_offset; /* of the word that leads to the thread's state, from the thread pointer */
-	__u16 state_frame;	/* in the state: the innermost frame, or a record that leads to it */
-	__u16 record_frame; /* in that record, if has_record: the innermost frame */
+struct pfs_python_layout {
+	__u16 state_frame;	   /* in the state: the innermost frame, or a record that leads to it */
+	__u16 record_frame;	   /* in that record, if has_record: the innermost frame */
 	__u16 record_previous; /* in that record: the one of the loop's caller */
 	__u16 code_first; /* in a code object: the first of the PFS_CODE_BLOCK_WORDS that are read */
 	__u16 code_mask;  /* bit i: word i of them enters the object's check */
 	__u16 name_hash;  /* in a string: its hash */
-	__u8 kind;		  /* enum pfs_runtime_kind */
-	__u8 is_placed;	  /* state_offset is known */
 	__u8 has_record;
-	__u8 marks;		  /* enum pfs_runtime_marks */
 	__u8 wide_frames; /* a frame's block has PFS_FRAME_BLOCK_MOST_WORDS */
 	__u8 frame_code;
 	__u8 frame_previous;
@@ -64,7 +66,24 @@ struct pfs_runtime {
 	__u8 boundary;	  /* its value in a frame that ends what one loop executes */
 	__u8 code_name;	  /* word that leads to the name, whose hash enters the check; 0: it does not */
 	__u8 is_index;	  /* frame_instruction is an index, not an address */
-	__u8 unused[4];
+	__u8 unused[3];
+};
+
+#define PFS_RUNTIME_WORDS 12 /* for the layout of any interpreter */
+
+/* A process's interpreter: the place of a thread's state, and the layout of its structures. */
+struct pfs_runtime {
+	__u64 start_time_ns; /* of the image, as in struct pfs_sample */
+	__u64 exec_id;
+	__s32 state_offset; /* of the word that leads to the thread's state, from the thread pointer */
+	__u8 kind;			/* enum pfs_runtime_kind */
+	__u8 is_placed;		/* the place of threads' states is known */
+	__u8 marks;			/* enum pfs_runtime_marks */
+	__u8 unused;
+	union {
+		struct pfs_python_layout python;
+		__u64 words[PFS_RUNTIME_WORDS];
+	};
 };
 
 /* The reason why the walk of a chain ended. */
@@ -148,7 +167,8 @@ pfs_python_check(__u64 hash)
 }
 
 #ifndef __bpf__
-_Static_assert(sizeof(struct pfs_runtime) == 48, "no hidden padding");
+_Static_assert(sizeof(struct pfs_runtime) == 24 + 8 * PFS_RUNTIME_WORDS, "no hidden padding");
+_Static_assert(sizeof(struct pfs_python_layout) == 24, "no hidden padding");
 _Static_assert(sizeof(struct pfs_chain) == 32, "no hidden padding");
 #endif
 

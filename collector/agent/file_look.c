@@ -63,7 +63,7 @@ run_facts(Probe *base)
 	elf_file_fini(&file);
 	if (probe->find_labels)
 		label_place_read(&source, &facts->labels);
-	python_file_read(&source, mapped_file_name(probe->file), &facts->python);
+	facts->runtime = runtime_file_read(&source, mapped_file_name(probe->file));
 }
 
 static void
@@ -133,6 +133,7 @@ void
 file_facts_fini(FileFacts *facts)
 {
 	free(facts->segments);
+	free(facts->runtime);
 	*facts = (FileFacts){ 0 };
 }
 

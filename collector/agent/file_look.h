@@ -14,7 +14,7 @@
 
 #include "process/mapped_file.h"
 #include "process/patience.h"
-#include "runtimes/python_file.h"
+#include "runtimes/runtime_kind.h"
 #include "symbols/elf_file.h"
 #include "thread_labels.h"
 #include "unwind/cfi_sections.h"
@@ -25,7 +25,7 @@ typedef struct FileFacts
 	ElfRange *segments; /* executable ones; owned */
 	uint32_t segment_count;
 	struct pfs_label_place labels; /* where they were asked for */
-	PythonFile python;
+	RuntimeFile *runtime;		   /* owned; NULL: the file holds no interpreter */
 } FileFacts;
 
 /*

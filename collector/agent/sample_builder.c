@@ -74,22 +74,43 @@ labels_of_record(Reader *reader, const Record *record, Process *process, PfsTrac
 	return labels;
 }
 
+/* Frames of the sample that one user frame becomes: several if functions were inlined into it. */
+typedef struct FrameList
+{
+	Frame *frames;
+	uint32_t room; /* 1 at least */
+	uint16_t count;
+} FrameList;
+
 /* Code that no file names becomes what it was called then, if somebody knows. */
 static int
-name_code(Reader *reader, Process *process, const UserFrame *user, uint64_t time_ns, Frame *frame)
+name_code(Reader *reader, Process *process, const UserFrame *user, uint64_t time_ns,
+		  FrameList *list)
 {
 	const CodeNamer *namer = &reader->options.namer;
 	ExecImage image = process_identity(process);
-	CodeObject *code =
-		namer->name != NULL ? namer->name(namer->context, &image, user, time_ns) : NULL;
-	int result;
+	CodeObject *objects[CODE_INLINED_MAX];
+	size_t named =
+		namer->name != NULL ? namer->name(namer->context, &image, user, time_ns, objects) : 0;
+	uint16_t put = 0;
+	int result = 0;
 
-	if (code == NULL)
-		return 0;
-	result = interval_add_code(reader->interval, code, &frame->item);
-	code_object_release(code);
-	if (result == 0)
-		frame->kind = FRAME_CODE;
+	for (size_t i = 0; i < named; i++)
+	{
+		if (result == 0 && put < list->room)
+		{
+			Frame *frame = &list->frames[put];
+
+			*frame = (Frame){ 0, INTERVAL_NO_ITEM, FRAME_CODE };
+			result = interval_add_code(reader->interval, objects[i], &frame->item);
+			put = (uint16_t) (put + (result == 0));
+		}
+		else if (result == 0)
+			losses_add(reader->losses, LOSS_FRAMES_CUT, 1);
+		code_object_release(objects[i]);
+	}
+	if (put > 0)
+		list->count = put;
 	return result;
 }
 
@@ -99,17 +120,19 @@ name_code(Reader *reader, Process *process, const UserFrame *user, uint64_t time
  */
 static int
 resolve_user_frame(Reader *reader, Process *process, const UserFrame *user, uint64_t time_ns,
-				   bool is_leaf, Frame *frame)
+				   bool is_leaf, FrameList *list)
 {
+	Frame *frame = &list->frames[0];
 	uint64_t intervals = reader->intervals;
 	ProcessAddress where;
 	bool found;
 
 	*frame = (Frame){ 0, INTERVAL_NO_ITEM, FRAME_UNKNOWN };
+	list->count = 1;
 	if (user->more_count > 0)
 	{
 		frame->kind = FRAME_INTERPRETED;
-		return name_code(reader, process, user, time_ns, frame);
+		return name_code(reader, process, user, time_ns, list);
 	}
 	found = process_resolve(reader->processes, process, user->code, time_ns, is_leaf,
 							reader->now_ns, &where);
@@ -120,7 +143,7 @@ resolve_user_frame(Reader *reader, Process *process, const UserFrame *user, uint
 	if (where.kind == MAPPING_ANONYMOUS)
 	{
 		frame->kind = FRAME_JIT;
-		return name_code(reader, process, user, time_ns, frame);
+		return name_code(reader, process, user, time_ns, list);
 	}
 	if (where.file == NULL)
 		return 0;
@@ -186,11 +209,33 @@ next_user_frame(Reader *reader, const UserWalk *walk, uint32_t *cut, uint32_t *n
 	return user_frame_next(reader->user_frames, walk->count, next, user);
 }
 
+static uint32_t
+frames_of_walk(const Reader *reader, const UserWalk *walk)
+{
+	uint32_t frames = 0;
+	uint32_t next = 0;
+	UserFrame user;
+
+	while (user_frame_next(reader->user_frames, walk->count, &next, &user))
+		frames++;
+	return frames;
+}
+
+/* Returns how many places one frame may take if wanted places are kept for those after it. */
+static uint32_t
+free_places(const IntervalStack *stack, uint32_t wanted)
+{
+	uint32_t taken = stack->depth + wanted;
+
+	return taken < MAX_FRAMES ? MAX_FRAMES - taken : 1;
+}
+
 /* Appends the user side to the frames. */
 static int
 resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *process,
 				   const UserWalk *walk, IntervalStack *stack)
 {
+	uint32_t left = frames_of_walk(reader, walk); /* places for these must stay free */
 	uint32_t cut = walk->cut;
 	uint32_t next = 0;
 	UserFrame user;
@@ -213,9 +258,12 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 	while (result == 0 && next_user_frame(reader, walk, &cut, &next, &user, stack))
 	{
 		Frame *frame = &reader->frames[stack->depth];
+		FrameList list = { .frames = frame };
 
+		left -= left > 0;
+		list.room = free_places(stack, left + (cut > 0));
 		result =
-			resolve_user_frame(reader, process, &user, sample->time_ns, user.place == 0, frame);
+			resolve_user_frame(reader, process, &user, sample->time_ns, user.place == 0, &list);
 		if (result == 0 && frame->kind == FRAME_UNKNOWN)
 		{
 			/*
@@ -229,7 +277,7 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 			}
 			losses_add(reader->losses, LOSS_ADDRESS_UNKNOWN, 1);
 		}
-		stack->depth++;
+		stack->depth = (uint16_t) (stack->depth + list.count);
 		/* the caller was found by rules of other code: whatever it is, it did not call */
 		if (walked_by_rules(stack->walk) &&
 			went_by_its_rules(reader, &user, frame->kind, next,

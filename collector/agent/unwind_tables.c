@@ -269,8 +269,8 @@ make_span(UnwindTables *tables, const ExecImage *process, uint64_t owner,
 	if (entry == NULL || entry->binary == NULL || !segment_bias(entry, mapping, &span->bias))
 		return false;
 	span->binary = entry->binary;
-	if (entry->facts.python.is_python && tables->runtimes != NULL)
-		runtimes_attach(tables->runtimes, process, owner, &entry->facts.python, span->bias, now_ns);
+	if (entry->facts.runtime != NULL && tables->runtimes != NULL)
+		runtimes_attach(tables->runtimes, process, owner, entry->facts.runtime, span->bias, now_ns);
 	if (entry->facts.labels.kind != PFS_LABELS_NONE)
 		span->labels = &entry->facts.labels;
 	return true;

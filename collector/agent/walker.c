@@ -217,7 +217,7 @@ kernel_chain(Reader *reader, const Record *record)
 						 .cut = chain->found - kept,
 						 .mark_count = chain->mark_count,
 						 .whole = chain->status == PFS_CHAIN_WHOLE,
-						 .has_marks = chain->marks != PFS_MARKS_NONE };
+						 .marks = (enum pfs_runtime_marks) chain->marks };
 }
 
 static bool

@@ -6,6 +6,7 @@
 #define COLLECTOR_CODE_NAMER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "code/code_object.h"
@@ -22,13 +23,16 @@ typedef struct CodeWalk
 	bool is_interpreted; /* … and interpreters' frames are */
 } CodeWalk;
 
+#define CODE_INLINED_MAX 32 /* functions that one frame may stand for */
+
 /*
- * Returns a reference to the code that a frame of the image executed at time_ns (CLOCK_MONOTONIC);
- * NULL if not known. A frame of machine code lies in memory without a file. Called by the walker
- * thread with the reader's lock, so it must not block.
+ * Fills objects with references to the code that a frame of the image executed at time_ns
+ * (CLOCK_MONOTONIC), and returns their number: the function, or several that were inlined into each
+ * other, innermost first. 0: not known. A frame of machine code lies in memory without a file.
+ * Called by the walker thread with the reader's lock, so it must not block.
  */
-typedef CodeObject *(*CodeNamerName)(void *context, const ExecImage *image, const UserFrame *frame,
-									 uint64_t time_ns);
+typedef size_t (*CodeNamerName)(void *context, const ExecImage *image, const UserFrame *frame,
+								uint64_t time_ns, CodeObject *objects[CODE_INLINED_MAX]);
 
 /*
  * Announces that the frames of a walk in the image are going to be named. Called by the walker

@@ -134,8 +134,9 @@ jit_prepare(void *context, const ExecImage *image, const CodeWalk *walk)
 }
 
 /* CodeNamerName. A dump has exact times, so it is asked first. */
-static CodeObject *
-name_frame(void *context, const ExecImage *image, const UserFrame *frame, uint64_t time_ns)
+static size_t
+name_frame(void *context, const ExecImage *image, const UserFrame *frame, uint64_t time_ns,
+		   CodeObject *objects[CODE_INLINED_MAX])
 {
 	JitNames *names = context;
 	const JitProcess *process = find_process(names, image);
@@ -147,8 +148,12 @@ name_frame(void *context, const ExecImage *image, const UserFrame *frame, uint64
 			code = jit_source_find(&process->sources[i], frame->code, time_ns);
 	}
 	if (code == NULL)
+	{
 		code_tally_one(&names->unnamed);
-	return code;
+		return 0;
+	}
+	objects[0] = code;
+	return 1;
 }
 
 /* CodeNamerSweep: drops processes that were not used for UNUSED_NS. */

@@ -5,6 +5,7 @@
 #include "runtimes/code_cache.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ typedef struct KnownCode
 {
 	uint64_t hash; /* of the key, under the cache's seed */
 	CodeKey key;
-	PythonCode code;
+	RuntimeCode code;
 	size_t bytes;
 	UT_hash_handle hh;
 } KnownCode;
@@ -112,7 +113,7 @@ process_codes_clear(CodeCache *cache, ProcessCodes *codes)
 		HASH_DEL(codes->codes, known);
 		cache->used_bytes -= known->bytes;
 		codes->owner->bytes -= known->bytes;
-		python_code_fini(&known->code);
+		runtime_code_fini(&known->code);
 		free(known);
 	}
 }
@@ -143,7 +144,7 @@ code_key_hash(const CodeCache *cache, const CodeKey *key)
 	return hash_word(hash_word(cache->seed, key->address), key->check);
 }
 
-const PythonCode *
+const RuntimeCode *
 code_cache_find(const CodeCache *cache, const ProcessCodes *codes, const CodeKey *key)
 {
 	uint64_t hash = code_key_hash(cache, key);
@@ -180,13 +181,11 @@ code_cache_make_room(CodeCache *cache)
 }
 
 void
-code_cache_add(CodeCache *cache, ProcessCodes *codes, const CodeKey *key, PythonCode *code)
+code_cache_add(CodeCache *cache, ProcessCodes *codes, const CodeKey *key, RuntimeCode *code)
 {
 	KnownCode *known = calloc(1, sizeof(*known));
-	size_t bytes = sizeof(*known) + code->lines_bytes;
+	size_t bytes = sizeof(*known) + runtime_code_bytes(code);
 
-	if (code->name != NULL)
-		bytes += strlen(code->name) + strlen(code->file);
 	if (HASH_COUNT(codes->codes) >= CODES_MAX)
 		process_codes_clear(cache, codes);
 	while (bytes <= cache->limit_bytes && cache->used_bytes + bytes > cache->limit_bytes &&
@@ -195,7 +194,7 @@ code_cache_add(CodeCache *cache, ProcessCodes *codes, const CodeKey *key, Python
 	if (known == NULL || cache->used_bytes + bytes > cache->limit_bytes)
 	{
 		free(known);
-		python_code_fini(code);
+		runtime_code_fini(code);
 		return;
 	}
 	known->key = *key;

@@ -12,18 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtimes/python_code.h"
+#include "runtimes/runtime_code.h"
 
 #define CODES_MAX 16384 /* of a process */
 
 typedef struct CodeCache CodeCache;
 typedef struct ProcessCodes ProcessCodes;
-
-typedef struct CodeKey
-{
-	uint64_t address;
-	uint64_t check; /* PFS_PYTHON_CHECK */
-} CodeKey;
 
 /* Objects take limit_bytes at most, with their strings and tables. 0 or -ENOMEM. */
 int code_cache_create(size_t limit_bytes, CodeCache **cache);
@@ -37,13 +31,13 @@ void code_cache_close(CodeCache *cache, ProcessCodes *codes);
 void code_cache_use(ProcessCodes *codes, uint64_t now_ns);
 
 /* The object, until the next call of code_cache_add(). Without a name: it could not be read. */
-const PythonCode *code_cache_find(const CodeCache *cache, const ProcessCodes *codes,
-								  const CodeKey *key);
+const RuntimeCode *code_cache_find(const CodeCache *cache, const ProcessCodes *codes,
+								   const CodeKey *key);
 
 /*
  * Takes over an object that the process does not have. The object is freed at once if there is no
  * memory or if it alone exceeds the budget.
  */
-void code_cache_add(CodeCache *cache, ProcessCodes *codes, const CodeKey *key, PythonCode *code);
+void code_cache_add(CodeCache *cache, ProcessCodes *codes, const CodeKey *key, RuntimeCode *code);
 
 #endif

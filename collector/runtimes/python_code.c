@@ -56,18 +56,9 @@ typedef struct Batch
 	const PythonLayout *layout;
 	uint64_t type;
 	size_t count;
-	PythonCodeWanted *wanted;
-	Object objects[PYTHON_CODES_MAX];
+	CodeWanted *wanted;
+	Object objects[RUNTIME_CODES_MAX];
 } Batch;
-
-void
-python_code_fini(PythonCode *code)
-{
-	free(code->name);
-	free(code->file);
-	free(code->lines);
-	*code = (PythonCode){ 0 };
-}
 
 static uint64_t
 word_at(const uint8_t *bytes, size_t offset)
@@ -97,10 +88,10 @@ is_object(uint64_t address)
 static void
 read_objects(const Batch *batch, uint8_t *bytes, bool *had)
 {
-	RemoteRange ranges[PYTHON_CODES_MAX];
+	RemoteRange ranges[RUNTIME_CODES_MAX];
 
 	for (size_t i = 0; i < batch->count; i++)
-		ranges[i] = (RemoteRange){ batch->wanted[i].address, batch->layout->code_bytes, false };
+		ranges[i] = (RemoteRange){ batch->wanted[i].key.address, batch->layout->code_bytes, false };
 	remote_memory_gather(batch->memory, ranges, batch->count, bytes);
 	for (size_t i = 0; i < batch->count; i++)
 		had[i] = ranges[i].had;
@@ -108,11 +99,11 @@ read_objects(const Batch *batch, uint8_t *bytes, bool *had)
 
 /* The hash of each name counts for versions whose objects bear no number of their own. */
 static void
-read_name_hashes(Batch *batch, uint64_t hashes[PYTHON_CODES_MAX])
+read_name_hashes(Batch *batch, uint64_t hashes[RUNTIME_CODES_MAX])
 {
-	RemoteRange ranges[PYTHON_CODES_MAX];
+	RemoteRange ranges[RUNTIME_CODES_MAX];
 
-	memset(hashes, 0, PYTHON_CODES_MAX * sizeof(*hashes));
+	memset(hashes, 0, RUNTIME_CODES_MAX * sizeof(*hashes));
 	if (batch->layout->walk.code_name == 0)
 		return;
 	for (size_t i = 0; i < batch->count; i++)
@@ -129,7 +120,7 @@ is_as_sampled(const Batch *batch, size_t i)
 
 	return (batch->type == 0 || word_at(object->bytes, OBJECT_TYPE) == batch->type) &&
 		   python_layout_check(batch->layout, object->bytes, object->name_hash) ==
-			   batch->wanted[i].check;
+			   batch->wanted[i].key.check;
 }
 
 static void
@@ -137,8 +128,8 @@ read_codes(Batch *batch)
 {
 	const PythonLayout *layout = batch->layout;
 	uint8_t *bytes = calloc(batch->count, batch->layout->code_bytes);
-	uint64_t hashes[PYTHON_CODES_MAX];
-	bool had[PYTHON_CODES_MAX];
+	uint64_t hashes[RUNTIME_CODES_MAX];
+	bool had[RUNTIME_CODES_MAX];
 
 	if (bytes == NULL)
 		return;
@@ -191,7 +182,7 @@ find_bytes(const uint8_t *head, uint64_t address, Content *content)
 static void
 read_heads(Batch *batch)
 {
-	RemoteRange ranges[PYTHON_CODES_MAX * PARTS];
+	RemoteRange ranges[RUNTIME_CODES_MAX * PARTS];
 	uint8_t *heads = malloc(sizeof(ranges) / sizeof(ranges[0]) * HEAD_BYTES);
 	size_t count = 0;
 
@@ -275,7 +266,7 @@ text_of(const uint8_t *bytes, const Content *content)
 }
 
 static void
-take_part(PythonCode *code, Part part, const uint8_t *bytes, const Content *content)
+take_part(RuntimeCode *code, Part part, const uint8_t *bytes, const Content *content)
 {
 	if (part == PART_NAME)
 		code->name = text_of(bytes, content);
@@ -291,7 +282,7 @@ take_part(PythonCode *code, Part part, const uint8_t *bytes, const Content *cont
 static void
 read_contents(Batch *batch)
 {
-	RemoteRange ranges[PYTHON_CODES_MAX * PARTS];
+	RemoteRange ranges[RUNTIME_CODES_MAX * PARTS];
 	size_t total = 0;
 	size_t count = 0;
 	uint8_t *bytes;
@@ -329,8 +320,8 @@ static void
 drop_changed(Batch *batch)
 {
 	uint8_t *bytes = calloc(batch->count, batch->layout->code_bytes);
-	uint64_t hashes[PYTHON_CODES_MAX];
-	bool had[PYTHON_CODES_MAX] = { false };
+	uint64_t hashes[RUNTIME_CODES_MAX];
+	bool had[RUNTIME_CODES_MAX] = { false };
 
 	if (bytes != NULL)
 	{
@@ -340,7 +331,7 @@ drop_changed(Batch *batch)
 	for (size_t i = 0; i < batch->count; i++)
 	{
 		Object *object = &batch->objects[i];
-		PythonCode *code = &batch->wanted[i].code;
+		RuntimeCode *code = &batch->wanted[i].code;
 
 		if (object->valid && had[i] && object->name_hash == hashes[i])
 		{
@@ -350,7 +341,7 @@ drop_changed(Batch *batch)
 		else
 			object->valid = false;
 		if (!object->valid || code->name == NULL || code->file == NULL)
-			python_code_fini(code);
+			runtime_code_fini(code);
 		else
 			code->first_line = number_at(object->bytes, batch->layout->code_first_line);
 	}
@@ -359,13 +350,13 @@ drop_changed(Batch *batch)
 
 void
 python_codes_read(RemoteMemory *memory, const PythonLayout *layout, uint64_t type,
-				  PythonCodeWanted *wanted, size_t count)
+				  CodeWanted *wanted, size_t count)
 {
 	Batch *batch = calloc(1, sizeof(*batch));
 
 	for (size_t i = 0; i < count; i++)
-		wanted[i].code = (PythonCode){ 0 };
-	if (batch == NULL || count > PYTHON_CODES_MAX)
+		wanted[i].code = (RuntimeCode){ 0 };
+	if (batch == NULL || count > RUNTIME_CODES_MAX)
 	{
 		free(batch);
 		return;

@@ -70,7 +70,7 @@ find_layout(Reading *reading, uint32_t minor, PythonLayout *layout)
 }
 
 static void
-find_loops(Reading *reading, PythonLoop loops[PYTHON_LOOPS])
+find_loops(Reading *reading, LoopCode loops[PYTHON_LOOPS])
 {
 	static const char *const names[PYTHON_LOOPS] = { SYMBOL_LOOP, SYMBOL_COLD };
 
@@ -80,7 +80,7 @@ find_loops(Reading *reading, PythonLoop loops[PYTHON_LOOPS])
 
 		if (elf_file_find_any_symbol(&reading->file, names[i], FUNCTIONS, &symbol) &&
 			symbol.size_bytes <= UINT64_MAX - symbol.address)
-			loops[i] = (PythonLoop){ symbol.address, symbol.address + symbol.size_bytes };
+			loops[i] = (LoopCode){ symbol.address, symbol.address + symbol.size_bytes };
 	}
 }
 

@@ -12,16 +12,10 @@
 #include <stdbool.h>
 
 #include "files/elf_headers.h"
+#include "runtimes/loop_code.h"
 #include "runtimes/python_layout.h"
 
-/* Code of the interpreter's loop, by ELF virtual address, half-open. */
-typedef struct PythonLoop
-{
-	uint64_t start;
-	uint64_t end;
-} PythonLoop;
-
-#define PYTHON_LOOPS 2 /* compilers move code that is rarely executed elsewhere */
+#define PYTHON_LOOPS 2 /* the loop, and its code that is rarely executed */
 
 /* What was read of a file. */
 typedef struct PythonFile
@@ -31,7 +25,7 @@ typedef struct PythonFile
 	uint64_t code_type;		 /* ELF virtual address of the type of code objects; 0: not known */
 	uint64_t state_code;	 /* of the function that reads the thread's state; 0: not known */
 	uint8_t state_bytes[24]; /* its first instructions */
-	PythonLoop loops[PYTHON_LOOPS]; /* only up to 3.10 */
+	LoopCode loops[PYTHON_LOOPS]; /* only up to 3.10 */
 } PythonFile;
 
 /* name: of the file, with or without its directory. */

@@ -72,7 +72,7 @@ static bool
 finish(PythonLayout *layout, const VersionOffsets *at)
 {
 	uint16_t first = at->first_line & (uint16_t) ~7;
-	struct pfs_runtime *walk = &layout->walk;
+	struct pfs_python_layout *walk = &layout->walk;
 	uint16_t words = (uint16_t) ((at->lines + 8 - first) / 8);
 
 	if (words > PFS_CODE_BLOCK_WORDS || at->lines + 8 > PYTHON_CODE_BYTES || at->name < first ||
@@ -92,11 +92,10 @@ finish(PythonLayout *layout, const VersionOffsets *at)
 	layout->string_state = STRING_STATE;
 	layout->string_ascii = at->ascii;
 	layout->string_compact = at->compact;
-	*walk = (struct pfs_runtime){
+	*walk = (struct pfs_python_layout){
 		.state_frame = at->state_frame,
 		.code_first = first,
 		.name_hash = STRING_HASH,
-		.kind = PFS_RUNTIME_PYTHON,
 		.frame_code = (uint8_t) (at->frame_code / 8),
 		.frame_previous = (uint8_t) (at->frame_previous / 8),
 		.frame_instruction = (uint8_t) (at->frame_instruction / 8),
@@ -110,7 +109,7 @@ finish(PythonLayout *layout, const VersionOffsets *at)
 	walk->is_index = at->minor < 11;
 	walk->boundary = at->minor == 11 ? OWNER_ENTRY : OWNER_SHIM;
 	if (at->minor >= 11)
-		walk->marks = at->minor == 11 ? PFS_MARKS_ENTRY : PFS_MARKS_SHIM;
+		layout->marks = at->minor == 11 ? PFS_MARKS_ENTRY : PFS_MARKS_SHIM;
 	if (at->minor == 11 || at->minor == 12)
 	{
 		walk->has_record = 1;

@@ -41,9 +41,10 @@ typedef struct PythonLayout
 	uint16_t code_bytes;		/* up to the end of lines, which are the last of these */
 	/* of a string */
 	uint16_t string_state;
-	uint16_t string_ascii;	 /* characters, if all are ASCII … */
-	uint16_t string_compact; /* … and if not */
-	struct pfs_runtime walk; /* what the kernel's walk has to know; the process is not filled in */
+	uint16_t string_ascii;		   /* characters, if all are ASCII … */
+	uint16_t string_compact;	   /* … and if not */
+	uint8_t marks;				   /* enum pfs_runtime_marks */
+	struct pfs_python_layout walk; /* what the kernel's walk has to know */
 } PythonLayout;
 
 /* The layout of a version without such a table. False if there is none. */

@@ -15,9 +15,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "runtimes/code_cache.h"
-#include "runtimes/python_code.h"
-#include "runtimes/python_lines.h"
-#include "runtimes/thread_place.h"
 
 #define SEEK_FIRST_NS  (50 * NS_PER_MS)
 #define SEEK_MOST_NS   (60000 * NS_PER_MS)
@@ -25,18 +22,14 @@
 #define CODE_BURST_NS  (1000 * NS_PER_MS) /* 8,000 objects at once, and as many a second */
 #define OWNERS		   32
 #define UNKNOWN_LOGGED 16
-#define LASTI_NONE	   ((1U << PFS_PYTHON_INDEX_BITS) - 1)
-#define RUNTIME_NAME   "[python]"
 
 typedef struct RuntimeProcess
 {
 	uint32_t pid; /* the key */
 	ExecImage image;
-	PythonFile file;
-	uint64_t bias;
+	RuntimeTarget target;
 	uint64_t owner;
-	struct pfs_runtime entry; /* as the kernel has it */
-	uint64_t seek_ns;		  /* not before then */
+	uint64_t seek_ns; /* not before then */
 	uint64_t pause_ns;
 	Stall stall; /* its memory did not answer */
 	ProcessCodes *codes;
@@ -89,6 +82,8 @@ free_process(Runtimes *runtimes, RuntimeProcess *process)
 {
 	HASH_DEL(runtimes->processes, process);
 	code_cache_close(runtimes->code_cache, process->codes);
+	if (process->target.file.kind->release != NULL)
+		process->target.file.kind->release(&process->target);
 	atomic_fetch_sub(&runtimes->count, 1);
 	free(process);
 }
@@ -129,7 +124,8 @@ static void
 publish(Runtimes *runtimes, const RuntimeProcess *process)
 {
 	if (runtimes->tables != NULL)
-		(void) runtimes->tables->ops->set_runtime(runtimes->tables, process->pid, &process->entry);
+		(void) runtimes->tables->ops->set_runtime(runtimes->tables, process->pid,
+												  &process->target.entry);
 }
 
 static void
@@ -153,16 +149,17 @@ runtimes_forget(Runtimes *runtimes, const ExecImage *image)
 }
 
 static void
-note_unknown(Runtimes *runtimes, const ExecImage *image)
+note_unknown(Runtimes *runtimes, const ExecImage *image, const RuntimeKind *kind)
 {
 	atomic_fetch_add(&runtimes->unknown, 1);
 	if (runtimes->unknown_logged++ < UNKNOWN_LOGGED)
-		log_event(LOG_INFO, "runtimes", "a Python of unknown version has no Python frames",
-				  log_number("pid", (int64_t) image->pid));
+		log_event(LOG_INFO, "runtimes",
+				  "an interpreter of unknown version has no frames of its own",
+				  log_text("interpreter", kind->title), log_number("pid", (int64_t) image->pid));
 }
 
 void
-runtimes_attach(Runtimes *runtimes, const ExecImage *image, uint64_t owner, const PythonFile *file,
+runtimes_attach(Runtimes *runtimes, const ExecImage *image, uint64_t owner, const RuntimeFile *file,
 				uint64_t bias, uint64_t now_ns)
 {
 	RuntimeProcess *process = find_process(runtimes, image);
@@ -182,20 +179,23 @@ runtimes_attach(Runtimes *runtimes, const ExecImage *image, uint64_t owner, cons
 	}
 	process->pid = image->pid;
 	process->image = *image;
-	process->file = *file;
-	process->bias = bias;
+	process->target.file = *file;
+	process->target.bias = bias;
 	code_cache_use(process->codes, now_ns);
 	process->pause_ns = SEEK_FIRST_NS;
-	process->entry = file->layout.walk;
-	process->entry.start_time_ns = image->start_time_ns;
-	process->entry.exec_id = image->exec_id;
+	process->target.entry.kind = (uint8_t) file->kind->kind;
+	process->target.entry.start_time_ns = image->start_time_ns;
+	process->target.entry.exec_id = image->exec_id;
 	HASH_ADD(hh, runtimes->processes, pid, sizeof(process->pid), process);
 	atomic_fetch_add(&runtimes->count, 1);
 	atomic_fetch_add(&runtimes->attached, 1);
-	if (file->layout.minor == 0)
-		note_unknown(runtimes, image);
-	else
-		publish(runtimes, process);
+	if (!file->is_known)
+	{
+		note_unknown(runtimes, image, file->kind);
+		return;
+	}
+	file->kind->describe(&process->target);
+	publish(runtimes, process);
 }
 
 /* Memory of the process, if it is not left alone for now. */
@@ -221,7 +221,7 @@ runtimes_seeks(const Runtimes *runtimes, const ExecImage *image, uint64_t now_ns
 {
 	const RuntimeProcess *process = find_process(runtimes, image);
 
-	return process != NULL && process->file.layout.minor != 0 && !process->entry.is_placed &&
+	return process != NULL && process->target.file.is_known && !process->target.entry.is_placed &&
 		   now_ns >= process->seek_ns;
 }
 
@@ -231,17 +231,14 @@ runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointe
 {
 	RuntimeProcess *process = find_process(runtimes, image);
 	RemoteMemory memory;
-	int32_t offset;
 
 	if (process == NULL || !runtimes_seeks(runtimes, image, now_ns) ||
 		!open_memory(runtimes, process, now_ns, &memory))
 		return;
 	process->seek_ns = now_ns + process->pause_ns;
 	process->pause_ns = 2 * process->pause_ns < SEEK_MOST_NS ? 2 * process->pause_ns : SEEK_MOST_NS;
-	if (thread_place_find(&memory, &process->file, thread_pointer, is_first, &offset))
+	if (process->target.file.kind->place(&memory, &process->target, thread_pointer, is_first))
 	{
-		process->entry.state_offset = offset;
-		process->entry.is_placed = 1;
 		atomic_fetch_add(&runtimes->placed, 1);
 		publish(runtimes, process);
 	}
@@ -253,62 +250,62 @@ runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *m
 			   const ChainStack *chain, MergedStack *merged)
 {
 	const RuntimeProcess *process = find_process(runtimes, image);
-	LoopCode loops[PYTHON_LOOPS];
+	const RuntimeTarget *target = process != NULL ? &process->target : NULL;
+	LoopCode loops[RUNTIME_LOOPS];
 	bool done;
 
-	if (process == NULL || chain->count == 0)
+	if (target == NULL || chain->count == 0)
 		return false;
-	for (int i = 0; i < PYTHON_LOOPS; i++)
-		loops[i] = (LoopCode){ process->file.loops[i].start + process->bias,
-							   process->file.loops[i].end + process->bias };
-	done = stack_merge(machine, chain, loops, PYTHON_LOOPS, merged);
+	for (int i = 0; i < RUNTIME_LOOPS; i++)
+		loops[i] = (LoopCode){ target->file.loops[i].start + target->bias,
+							   target->file.loops[i].end + target->bias };
+	done = stack_merge(machine, chain, loops, RUNTIME_LOOPS, merged);
 	if (done)
 		atomic_fetch_add(&runtimes->merged, 1);
 	atomic_fetch_add(&runtimes->unmatched, merged->unmatched);
 	return done;
 }
 
-static CodeKey
-key_of(const UserFrame *frame)
+/* Returns whether the frame is one of the process's interpreter, and its object could be read. */
+static bool
+find_key(const RuntimeProcess *process, const UserFrame *frame, CodeKey *key)
 {
-	return (CodeKey){ frame->code, PFS_PYTHON_CHECK(PFS_FRAME_PAYLOAD(frame->more[0])) };
+	const RuntimeKind *kind = process->target.file.kind;
+
+	return frame->more_count > 0 && frame->interpreter == kind->kind && kind->key_of(frame, key);
 }
 
 /* Is it among those that are to be read? */
 static bool
-is_wanted(const PythonCodeWanted *wanted, size_t count, const CodeKey *key)
+is_wanted(const CodeWanted *wanted, size_t count, const CodeKey *key)
 {
 	for (size_t i = 0; i < count; i++)
 	{
-		if (wanted[i].address == key->address && wanted[i].check == key->check)
+		if (wanted[i].key.address == key->address && wanted[i].key.check == key->check)
 			return true;
 	}
 	return false;
 }
 
 static void
-read_wanted(Runtimes *runtimes, RuntimeProcess *process, RemoteMemory *memory,
-			PythonCodeWanted *wanted, size_t count)
+read_wanted(Runtimes *runtimes, RuntimeProcess *process, RemoteMemory *memory, CodeWanted *wanted,
+			size_t count)
 {
-	uint64_t type = process->file.code_type != 0 ? process->file.code_type + process->bias : 0;
-
 	if (count == 0)
 		return;
-	python_codes_read(memory, &process->file.layout, type, wanted, count);
+	process->target.file.kind->read_codes(memory, &process->target, wanted, count);
 	for (size_t i = 0; i < count; i++)
 	{
-		CodeKey key = { wanted[i].address, wanted[i].check };
-
 		/* what could not be asked for is asked for again */
 		if (memory->stuck)
 		{
-			python_code_fini(&wanted[i].code);
+			runtime_code_fini(&wanted[i].code);
 			continue;
 		}
 		atomic_fetch_add(&runtimes->codes, 1);
 		if (wanted[i].code.name == NULL)
 			atomic_fetch_add(&runtimes->stale, 1);
-		code_cache_add(runtimes->code_cache, process->codes, &key, &wanted[i].code);
+		code_cache_add(runtimes->code_cache, process->codes, &wanted[i].key, &wanted[i].code);
 	}
 }
 
@@ -316,7 +313,7 @@ read_wanted(Runtimes *runtimes, RuntimeProcess *process, RemoteMemory *memory,
 static void
 read_codes(Runtimes *runtimes, RuntimeProcess *process, const CodeWalk *walk, uint64_t now_ns)
 {
-	PythonCodeWanted wanted[PYTHON_CODES_MAX];
+	CodeWanted wanted[RUNTIME_CODES_MAX];
 	Allowance *allowance = allowance_of(runtimes->owners, OWNERS, process->owner);
 	RemoteMemory memory;
 	size_t count = 0;
@@ -329,10 +326,7 @@ read_codes(Runtimes *runtimes, RuntimeProcess *process, const CodeWalk *walk, ui
 	{
 		CodeKey key;
 
-		if (frame.more_count != 1 || frame.interpreter != PFS_RUNTIME_PYTHON)
-			continue;
-		key = key_of(&frame);
-		if (key.check == PFS_PYTHON_NO_CHECK ||
+		if (!find_key(process, &frame, &key) ||
 			code_cache_find(runtimes->code_cache, process->codes, &key) != NULL ||
 			is_wanted(wanted, count, &key))
 			continue;
@@ -341,8 +335,9 @@ read_codes(Runtimes *runtimes, RuntimeProcess *process, const CodeWalk *walk, ui
 			atomic_fetch_add(&runtimes->put_off, 1);
 			continue;
 		}
-		wanted[count++] = (PythonCodeWanted){ .address = key.address, .check = key.check };
-		if (count == PYTHON_CODES_MAX)
+		wanted[count++] =
+			(CodeWanted){ .key = key, .more = frame.more, .more_count = frame.more_count };
+		if (count == RUNTIME_CODES_MAX)
 		{
 			read_wanted(runtimes, process, &memory, wanted, count);
 			count = 0;
@@ -368,49 +363,44 @@ prepare(void *context, const ExecImage *image, const CodeWalk *walk)
 		runtimes->other.prepare(runtimes->other.context, image, walk);
 }
 
-/* The instruction of a frame, as python_line() counts it. */
-static int32_t
-instruction_of(const PythonLayout *layout, const UserFrame *frame)
+/* Names the functions that a frame of the process's interpreter stands for. */
+static size_t
+name_functions(Runtimes *runtimes, const RuntimeProcess *process, const UserFrame *frame,
+			   CodeObject *objects[CODE_INLINED_MAX])
 {
-	uint32_t index = PFS_PYTHON_INDEX(PFS_FRAME_PAYLOAD(frame->more[0]));
+	const RuntimeKind *kind = process->target.file.kind;
+	const RuntimeCode *known = NULL;
+	size_t count = 0;
+	CodeKey key;
 
-	if (layout->minor >= 11)
-		return (int32_t) index - layout->code_instructions / 2;
-	if (index == LASTI_NONE)
-		return -1;
-	return layout->minor == 10 ? (int32_t) index : (int32_t) (index / 2);
+	if (find_key(process, frame, &key))
+		known = code_cache_find(runtimes->code_cache, process->codes, &key);
+	for (; known != NULL && known->name != NULL && count < CODE_INLINED_MAX; known = known->caller)
+	{
+		CodeName name = { .runtime = kind->label, .name = known->name, .file = known->file };
+
+		name.start_line = known->first_line > 0 ? known->first_line : 0;
+		name.line =
+			kind->line_of != NULL ? kind->line_of(&process->target, known, frame) : known->line;
+		objects[count] = code_table_add(runtimes->other.table, &name);
+		if (objects[count] == NULL)
+			break;
+		count++;
+	}
+	return count;
 }
 
-static CodeObject *
-name_python(Runtimes *runtimes, const RuntimeProcess *process, const UserFrame *frame)
-{
-	const PythonLayout *layout = &process->file.layout;
-	CodeKey key = key_of(frame);
-	const PythonCode *known = code_cache_find(runtimes->code_cache, process->codes, &key);
-	CodeName name = { .runtime = RUNTIME_NAME };
-
-	if (known == NULL || known->name == NULL)
-		return NULL;
-	name.name = known->name;
-	name.file = known->file;
-	name.start_line = known->first_line > 0 ? known->first_line : 0;
-	name.line = python_line(layout->minor, known->lines, known->lines_bytes, known->first_line,
-							instruction_of(layout, frame));
-	return code_table_add(runtimes->other.table, &name);
-}
-
-static CodeObject *
-name_frame(void *context, const ExecImage *image, const UserFrame *frame, uint64_t time_ns)
+static size_t
+name_frame(void *context, const ExecImage *image, const UserFrame *frame, uint64_t time_ns,
+		   CodeObject *objects[CODE_INLINED_MAX])
 {
 	Runtimes *runtimes = context;
 	const RuntimeProcess *process;
 
 	if (frame->more_count == 0)
-		return runtimes->other.name(runtimes->other.context, image, frame, time_ns);
+		return runtimes->other.name(runtimes->other.context, image, frame, time_ns, objects);
 	process = find_process(runtimes, image);
-	if (process == NULL || frame->more_count != 1 || frame->interpreter != PFS_RUNTIME_PYTHON)
-		return NULL;
-	return name_python(runtimes, process, frame);
+	return process != NULL ? name_functions(runtimes, process, frame, objects) : 0;
 }
 
 static void

@@ -21,7 +21,7 @@
 #include "code/code_namer.h"
 #include "events.h"
 #include "process/exec_image.h"
-#include "runtimes/python_file.h"
+#include "runtimes/runtime_kind.h"
 #include "runtimes/stack_merge.h"
 #include "unwind/kernel_tables.h"
 
@@ -56,7 +56,7 @@ CodeNamer runtimes_namer(Runtimes *runtimes, const CodeNamer *other);
 
 /* An owner's process maps the file, with this bias (process address - ELF virtual address). */
 void runtimes_attach(Runtimes *runtimes, const ExecImage *image, uint64_t owner,
-					 const PythonFile *file, uint64_t bias, uint64_t now_ns);
+					 const RuntimeFile *file, uint64_t bias, uint64_t now_ns);
 void runtimes_forget(Runtimes *runtimes, const ExecImage *image);
 
 /* Is the process's place still to be found, and not tried too often? */

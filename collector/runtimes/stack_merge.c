@@ -220,41 +220,89 @@ is_loop(uint64_t frame, const LoopCode *loops, size_t loop_count)
 	return false;
 }
 
+/* Takes the next run of a chain whose loops are counted. Returns false at the end. */
+static bool
+next_counted_run(const ChainStack *chain, uint32_t *at, Run *run)
+{
+	UserFrame frame;
+
+	if (chain->marks == PFS_MARKS_COUNTED)
+	{
+		if (*at >= chain->count)
+			return false;
+		(void) next_run(chain, at, run); /* of a mark alone: the loop executes no function */
+		return true;
+	}
+	if (!user_frame_next(chain->words, chain->count, at, &frame))
+		return false;
+	*run = (Run){ frame.place, *at, 0 };
+	return true;
+}
+
+static uint32_t
+count_runs(const ChainStack *chain)
+{
+	uint32_t runs = 0;
+	uint32_t at = 0;
+	Run run;
+
+	while (next_counted_run(chain, &at, &run))
+		runs++;
+	return runs;
+}
+
+/* The machine's stack broke off before the loop, so the interpreter's frames follow its end. */
+static void
+append_chain(Merging *merging)
+{
+	const ChainStack *chain = merging->chain;
+	uint32_t at = 0;
+	Run run;
+
+	put_machine(merging, 0, merging->machine->count);
+	while (next_counted_run(chain, &at, &run))
+		put_run(merging, &run);
+}
+
 /*
- * Each frame of the loop is one of the interpreter's. One that was just called, or is about to
- * return, may have none: that is the innermost. Other differences mean that loops were missed.
+ * Each frame of the loop executes one run. A loop that was just called, or is about to return, may
+ * have none: that is the innermost. Other differences mean that loops were missed.
  */
 static void
 merge_by_count(Merging *merging, const LoopCode *loops, size_t loop_count)
 {
 	const MachineStack *machine = merging->machine;
 	const ChainStack *chain = merging->chain;
-	uint32_t frames = frames_in(chain, 0, chain->count);
+	uint32_t runs = count_runs(chain);
 	uint32_t found = 0;
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < machine->count; i++)
 		found += is_loop(machine->frames[i], loops, loop_count);
-	if (!machine->whole || !chain->whole || machine->cut > 0 || chain->cut > 0 || found < frames ||
-		found > frames + 1)
+	if (!machine->whole && found == 0)
 	{
-		merging->out->unmatched = frames;
+		append_chain(merging);
+		return;
+	}
+	if (!machine->whole || !chain->whole || machine->cut > 0 || chain->cut > 0 || found < runs ||
+		found > runs + 1)
+	{
+		merging->out->unmatched = frames_in(chain, 0, chain->count);
 		put_machine(merging, 0, machine->count);
 		return;
 	}
 	for (uint32_t i = 0; i < machine->count; i++)
 	{
-		UserFrame frame;
+		Run run;
 
-		if (!is_loop(machine->frames[i], loops, loop_count) || found-- > frames ||
-			!user_frame_next(chain->words, chain->count, &at, &frame))
+		if (!is_loop(machine->frames[i], loops, loop_count) || found-- > runs ||
+			!next_counted_run(chain, &at, &run) || run.first == run.end)
 		{
 			put_machine(merging, i, i + 1);
 			continue;
 		}
 		pass_machine(merging, i);
-		put_words(merging->out, chain->words + frame.place, 1 + frame.more_count);
-		merging->out->merged++;
+		put_run(merging, &run);
 	}
 }
 
@@ -310,7 +358,7 @@ stack_merge(const MachineStack *machine, const ChainStack *chain, const LoopCode
 	merged->late_from = UINT32_MAX;
 	merged->merged = 0;
 	merged->unmatched = 0;
-	if (chain->has_marks)
+	if (chain->marks == PFS_MARKS_ENTRY || chain->marks == PFS_MARKS_SHIM)
 		merge_by_marks(&merging);
 	else
 		merge_by_count(&merging, loops, loop_count);

@@ -7,7 +7,7 @@
  * address inside the loop's frame, by which that frame is found. A trampoline of CPython (-X perf)
  * stands for the function that its loop executes, and is replaced together with the loop. Without
  * marks (CPython up to 3.10) each call of the loop executes one frame, so the frames of both stacks
- * are counted.
+ * are counted; with marks that are no addresses, the loop's frames and the marks are.
  */
 #ifndef COLLECTOR_STACK_MERGE_H
 #define COLLECTOR_STACK_MERGE_H
@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "runtime_types.h"
+#include "runtimes/loop_code.h"
 #include "unwind_types.h"
 
 /* The machine's stack, innermost frame first. */
@@ -44,15 +45,8 @@ typedef struct ChainStack
 	uint32_t cut;		 /* … how many */
 	uint32_t mark_count; /* that were found, the missing ones included */
 	bool whole;
-	bool has_marks;
+	enum pfs_runtime_marks marks;
 } ChainStack;
-
-/* Code of the interpreter's loop in the process, half-open. */
-typedef struct LoopCode
-{
-	uint64_t start;
-	uint64_t end;
-} LoopCode;
 
 #define MERGED_FRAMES_MAX PFS_MAX_USER_FRAMES
 #define MERGED_WORDS_MAX  (PFS_MAX_USER_FRAMES + PFS_MAX_WALK_FRAMES)
@@ -71,7 +65,7 @@ typedef struct MergedStack
 
 /*
  * Merges two stacks. Returns false if nothing could be merged; the machine's stack stays as it is.
- * loops are only used if the chain has no marks.
+ * loops are only used if the chain has no marks that are addresses.
  */
 bool stack_merge(const MachineStack *machine, const ChainStack *chain, const LoopCode *loops,
 				 size_t loop_count, MergedStack *merged);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,10 +22,10 @@ static void
 add(CodeCache *cache, ProcessCodes *codes, uint64_t address)
 {
 	CodeKey key = { address, 1 };
-	PythonCode code = { .name = strdup("f"),
-						.file = strdup("f.py"),
-						.lines = calloc(1, LINES_BYTES),
-						.lines_bytes = LINES_BYTES };
+	RuntimeCode code = { .name = strdup("f"),
+						 .file = strdup("f.py"),
+						 .lines = calloc(1, LINES_BYTES),
+						 .lines_bytes = LINES_BYTES };
 
 	code_cache_add(cache, codes, &key, &code);
 }
@@ -72,7 +73,7 @@ static void
 test_key_and_bounds(void **state)
 {
 	CodeKey other = { 7, 2 };
-	PythonCode large = { .name = strdup("f"), .file = strdup("f.py") };
+	RuntimeCode large = { .name = strdup("f"), .file = strdup("f.py") };
 	CodeCache *cache;
 	ProcessCodes *codes;
 

@@ -355,10 +355,12 @@ name_at(World *world, uint64_t address, uint64_t time_ns)
 {
 	static char name[64];
 	const UserFrame frame = { .code = address };
-	CodeObject *code;
+	CodeObject *objects[CODE_INLINED_MAX];
+	CodeObject *code = NULL;
 
 	world->namer.prepare(world->namer.context, &world->image, &(CodeWalk){ .time_ns = time_ns });
-	code = world->namer.name(world->namer.context, &world->image, &frame, time_ns);
+	if (world->namer.name(world->namer.context, &world->image, &frame, time_ns, objects) > 0)
+		code = objects[0];
 	snprintf(name, sizeof(name), "%s", code != NULL ? code_object_name(code)->name : "");
 	code_object_release(code);
 	return name;

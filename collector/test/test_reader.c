@@ -833,8 +833,9 @@ typedef struct Names
 	int asked;
 } Names;
 
-static CodeObject *
-name_code(void *context, const ExecImage *image, const UserFrame *frame, uint64_t time_ns)
+static size_t
+name_code(void *context, const ExecImage *image, const UserFrame *frame, uint64_t time_ns,
+		  CodeObject *objects[CODE_INLINED_MAX])
 {
 	Names *names = context;
 	CodeName name = { .runtime = "[jit]", .file = "" };
@@ -847,7 +848,7 @@ name_code(void *context, const ExecImage *image, const UserFrame *frame, uint64_
 			name.name = names->codes[i].name;
 	}
 	if (name.name == NULL)
-		return NULL;
+		return 0;
 	if (frame->more_count > 0)
 	{
 		assert_int_equal(frame->interpreter, 2);
@@ -856,7 +857,8 @@ name_code(void *context, const ExecImage *image, const UserFrame *frame, uint64_
 		name.start_line = 10;
 		name.line = (int32_t) PFS_FRAME_PAYLOAD(frame->more[0]);
 	}
-	return code_table_add(names->table, &name);
+	objects[0] = code_table_add(names->table, &name);
+	return objects[0] != NULL;
 }
 
 static void

@@ -363,7 +363,9 @@ walk_chain(const Python *python)
 	world.read_ns = read_ns;
 	world.lie = lie;
 	world.task.thread.fsbase = python->thread_pointer;
-	scratch->chain.runtime = python->file.layout.walk;
+	scratch->chain.runtime.kind = PFS_RUNTIME_PYTHON;
+	scratch->chain.runtime.marks = python->file.layout.marks;
+	scratch->chain.runtime.python = python->file.layout.walk;
 	scratch->chain.runtime.state_offset = python->offset;
 	scratch->chain.runtime.is_placed = 1;
 	assert_true(pfs_add_chain(0, 0) > 0);
@@ -377,7 +379,7 @@ chain_words(const struct pfs_chain *chain)
 }
 
 static int32_t
-line_of(const Python *python, const UserFrame *frame, const PythonCode *code)
+line_of(const Python *python, const UserFrame *frame, const RuntimeCode *code)
 {
 	const PythonLayout *layout = &python->file.layout;
 	int32_t index = (int32_t) PFS_PYTHON_INDEX(PFS_FRAME_PAYLOAD(frame->more[0]));
@@ -392,8 +394,8 @@ line_of(const Python *python, const UserFrame *frame, const PythonCode *code)
 static void
 assert_frame(Python *python, const UserFrame *frame, const Expected *expected)
 {
-	PythonCodeWanted wanted = { .address = frame->code,
-								.check = PFS_PYTHON_CHECK(PFS_FRAME_PAYLOAD(frame->more[0])) };
+	CodeWanted wanted = { .key = { frame->code,
+								   PFS_PYTHON_CHECK(PFS_FRAME_PAYLOAD(frame->more[0])) } };
 	uint64_t type = python->file.code_type != 0 ? python->file.code_type + python->bias : 0;
 	int32_t line;
 
@@ -406,7 +408,7 @@ assert_frame(Python *python, const UserFrame *frame, const Expected *expected)
 	assert_string_equal(wanted.code.file, "<string>");
 	line = line_of(python, frame, &wanted.code);
 	assert_true(line == expected->lines[0] || line == expected->lines[1]);
-	python_code_fini(&wanted.code);
+	runtime_code_fini(&wanted.code);
 }
 
 /* All frames of the program, to the line, while it waits without the lock. */
@@ -583,7 +585,7 @@ static void
 check_stale(const char *path)
 {
 	const struct pfs_chain *chain;
-	PythonCodeWanted wanted[3] = { { 0 } };
+	CodeWanted wanted[3] = { 0 };
 	uint64_t type;
 	uint32_t next = 0;
 	UserFrame frame = { 0 };
@@ -595,20 +597,19 @@ check_stale(const char *path)
 	chain = walk_chain(&python);
 	assert_true(user_frame_next(chain_words(chain), pfs_chain_kept(chain->found), &next, &frame));
 	for (int i = 0; i < 3; i++)
-		wanted[i] =
-			(PythonCodeWanted){ .address = frame.code,
-								.check = PFS_PYTHON_CHECK(PFS_FRAME_PAYLOAD(frame.more[0])) };
-	wanted[0].check ^= 2;
-	wanted[1].address = 4096; /* which cannot be read */
+		wanted[i] = (CodeWanted){ .key = { frame.code,
+										   PFS_PYTHON_CHECK(PFS_FRAME_PAYLOAD(frame.more[0])) } };
+	wanted[0].key.check ^= 2;
+	wanted[1].key.address = 4096; /* which cannot be read */
 	python_codes_read(&python.memory, &python.file.layout, type, wanted, 3);
 	assert_null(wanted[0].code.name);
 	assert_null(wanted[1].code.name);
 	assert_non_null(wanted[2].code.name);
-	python_code_fini(&wanted[2].code);
+	runtime_code_fini(&wanted[2].code);
 	/* an object of another type is no code */
 	python_codes_read(&python.memory, &python.file.layout, type + 8, wanted + 2, 1);
 	assert_true(wanted[2].code.name == NULL || type == 0);
-	python_code_fini(&wanted[2].code);
+	runtime_code_fini(&wanted[2].code);
 	end_program(&python);
 }
 
@@ -741,7 +742,7 @@ make_machine(Stacks *stacks, uint32_t count)
 									  .late_from = count,
 									  .first_sp = 0x1000,
 									  .whole = true };
-	stacks->chain = (ChainStack){ .words = stacks->words, .whole = true, .has_marks = true };
+	stacks->chain = (ChainStack){ .words = stacks->words, .whole = true, .marks = PFS_MARKS_SHIM };
 }
 
 /* A frame of the interpreter, known by a number; and a mark inside of a frame of the machine. */
@@ -852,7 +853,7 @@ test_merge_by_count(void **state)
 	Stacks stacks;
 
 	make_machine(&stacks, 6);
-	stacks.chain.has_marks = false;
+	stacks.chain.marks = PFS_MARKS_NONE;
 	add_frame(&stacks, 1);
 	add_frame(&stacks, 2);
 	add_frame(&stacks, 3);
@@ -868,6 +869,37 @@ test_merge_by_count(void **state)
 	stacks.chain.count += 2;
 	assert_false(stack_merge(&stacks.machine, &stacks.chain, loops, 1, &merged));
 	assert_int_equal(merged.unmatched, 3);
+}
+
+/* Marks without addresses: each loop has the frames up to its mark. */
+static void
+test_merge_by_counted_marks(void **state)
+{
+	const LoopCode loops[] = { { 0x200, 0x201 }, { 0x400, 0x501 } };
+	MergedStack merged;
+	Stacks stacks;
+
+	make_machine(&stacks, 6);
+	stacks.chain.marks = PFS_MARKS_COUNTED;
+	add_frame(&stacks, 1);
+	add_frame(&stacks, 2);
+	stacks.words[stacks.chain.count++] = 0;
+	stacks.words[stacks.chain.count++] = 0;
+	add_frame(&stacks, 3);
+	stacks.words[stacks.chain.count++] = 0;
+	stacks.chain.mark_count = 3;
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 2, &merged));
+	assert_merged(&merged, "m0 p1 p2 m2 m3 p3 m5");
+	assert_int_equal(merged.merged, 3);
+
+	/* fewer loops than marks: nobody knows which loop was missed */
+	assert_false(stack_merge(&stacks.machine, &stacks.chain, loops, 1, &merged));
+	assert_int_equal(merged.unmatched, 3);
+
+	/* a machine's stack that broke off before the first loop */
+	stacks.machine.whole = false;
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 0, &merged));
+	assert_merged(&merged, "m0 m1 m2 m3 m4 m5 p1 p2 p3");
 }
 
 /* Of a chain that was cut one gap is left, where it was. */
@@ -908,7 +940,7 @@ test_merge_deep(void **state)
 							 .late_from = 400,
 							 .first_sp = 0x1000,
 							 .whole = true };
-	ChainStack chain = { .words = words, .whole = true, .has_marks = true };
+	ChainStack chain = { .words = words, .whole = true, .marks = PFS_MARKS_SHIM };
 	uint32_t next = 0;
 	uint32_t count = 0;
 	MergedStack merged;
@@ -1009,6 +1041,7 @@ main(void)
 		cmocka_unit_test(test_merge_unmatched),
 		cmocka_unit_test(test_merge_descending),
 		cmocka_unit_test(test_merge_by_count),
+		cmocka_unit_test(test_merge_by_counted_marks),
 		cmocka_unit_test(test_merge_cut),
 		cmocka_unit_test(test_merge_deep),
 		cmocka_unit_test(test_layout_lies),

@@ -110,8 +110,9 @@ run_generated(void (*code)(void))
 }
 
 /* One place, two functions in turn: what stood there when it was sampled counts. */
-static CodeObject *
-name_generated(void *context, const ExecImage *image, const UserFrame *frame, uint64_t time_ns)
+static size_t
+name_generated(void *context, const ExecImage *image, const UserFrame *frame, uint64_t time_ns,
+			   CodeObject *objects[CODE_INLINED_MAX])
 {
 	World *world = context;
 	uint64_t second_ns = atomic_load(&world->second_ns);
@@ -119,9 +120,10 @@ name_generated(void *context, const ExecImage *image, const UserFrame *frame, ui
 
 	assert_int_equal(image->pid, getpid());
 	if (frame->code < world->code || frame->code >= world->code + 4096)
-		return NULL;
+		return 0;
 	name.name = second_ns != 0 && time_ns >= second_ns ? "second" : "first";
-	return code_table_add(world->codes, &name);
+	objects[0] = code_table_add(world->codes, &name);
+	return objects[0] != NULL;
 }
 
 static int

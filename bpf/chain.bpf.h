@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * chain.bpf.h
+ *		What the walks of all interpreters' chains share: the table of processes, and the words of
+ *		the record.
+ *
+ * The process controls every byte that such a walk reads. So addresses are checked before use, and
+ * each walk is bounded.
+ */
+#ifndef PFS_CHAIN_BPF_H
+#define PFS_CHAIN_BPF_H
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "events.h"
+#include "maps.bpf.h"
+#include "runtime_types.h"
+#include "user_stack.bpf.h"
+
+#define PFS_CHAIN_STEPS 64 /* between two looks at the clock */
+
+#define PFS_LOWEST_ADDRESS	(1ULL << 16)
+#define PFS_HIGHEST_ADDRESS (1ULL << 48)
+
+/* Preallocated, as pfs_processes is. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PFS_RUNTIME_PROCESSES);
+	__type(key, __u32);
+	__type(value, struct pfs_runtime);
+} pfs_runtimes SEC(".maps");
+
+static __always_inline int
+pfs_is_object(__u64 address)
+{
+	return address >= PFS_LOWEST_ADDRESS && address < PFS_HIGHEST_ADDRESS && !(address & 7);
+}
+
+static __always_inline int
+pfs_chain_end(struct pfs_chain_walk *chain, enum pfs_chain_status status)
+{
+	chain->status = (__u8) status;
+	return 1;
+}
+
+/* Appends a word. first is the place of the chain's first word. */
+static __always_inline void
+pfs_chain_put(struct pfs_scratch *scratch, __u32 first, __u64 word)
+{
+	__u32 at = first + pfs_chain_place(scratch->chain.found);
+
+	scratch->chain.found++;
+	barrier_var(at);
+	if (at < PFS_RECORD_WORDS)
+		scratch->words[at] = word;
+}
+
+/* Appends the first word of a frame that more words follow. */
+static __always_inline void
+pfs_chain_put_frame(struct pfs_scratch *scratch, __u32 first, __u64 address, __u32 more)
+{
+	pfs_chain_put(scratch, first,
+				  PFS_FRAME_ADDRESS(address) | (__u64) more << 60 |
+					  (__u64) scratch->chain.runtime.kind << 56);
+}
+
+/* Appends a further word of a frame. */
+static __always_inline void
+pfs_chain_put_more(struct pfs_scratch *scratch, __u32 first, __u64 payload)
+{
+	pfs_chain_put(scratch, first, 15ULL << 60 | PFS_FRAME_PAYLOAD(payload));
+}
+
+/* Appends a mark: an address inside the loop's frame, or 0 if loops are counted. */
+static __always_inline void
+pfs_chain_put_mark(struct pfs_scratch *scratch, __u32 first, __u64 address)
+{
+	scratch->chain.mark_count++;
+	pfs_chain_put(scratch, first, PFS_FRAME_ADDRESS(address));
+}
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * python.bpf.h
+ *		Follows CPython's frames.
+ */
+#ifndef PFS_PYTHON_BPF_H
+#define PFS_PYTHON_BPF_H
+
+#include "chain.bpf.h"
+
+/* Returns the check of a code object, by which another object at its address is recognized. */
+static __always_inline __u64
+pfs_check_of_code(struct pfs_chain_walk *chain, __u64 code)
+{
+	const struct pfs_python_layout *layout = &chain->runtime.python;
+	__u64 hash = 0;
+	__u64 name_hash;
+
+	if (bpf_probe_read_user(chain->code, PFS_CODE_BLOCK_WORDS * sizeof(__u64),
+							(void *) (code + layout->code_first)))
+		return PFS_PYTHON_NO_CHECK;
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < PFS_CODE_BLOCK_WORDS; i++)
+		hash = pfs_hash_masked(hash, chain->code, layout->code_mask, i);
+	if (layout->code_name)
+	{
+		if (pfs_read_user(chain->code[layout->code_name & 15] + layout->name_hash, &name_hash))
+			return PFS_PYTHON_NO_CHECK;
+		hash = pfs_hash_step(hash, name_hash);
+	}
+	return pfs_python_check(hash);
+}
+
+/* Appends the frame that the block holds. */
+static __always_inline void
+pfs_put_python_frame(struct pfs_scratch *scratch, __u32 first, __u64 code)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+	__u64 index = chain->block[chain->runtime.python.frame_instruction & 15];
+	__u64 payload;
+
+	if (!chain->runtime.python.is_index)
+		index = (index - code) >> 1;
+	payload = (index & ((1ULL << PFS_PYTHON_INDEX_BITS) - 1)) << PFS_PYTHON_CHECK_BITS |
+			  pfs_check_of_code(chain, code);
+	pfs_chain_put_frame(scratch, first, code, 1);
+	pfs_chain_put_more(scratch, first, payload);
+}
+
+/* Reads the frame into the block. */
+static __always_inline int
+pfs_read_python_frame(struct pfs_chain_walk *chain)
+{
+	if (chain->runtime.python.wide_frames)
+		return (int) bpf_probe_read_user(chain->block, PFS_FRAME_BLOCK_MOST_WORDS * sizeof(__u64),
+										 (void *) chain->frame);
+	return (int) bpf_probe_read_user(chain->block, PFS_FRAME_BLOCK_WORDS * sizeof(__u64),
+									 (void *) chain->frame);
+}
+
+/*
+ * Marks the end of one loop's frames, and goes on to the record of the loop's caller. A record lies
+ * on the stack, inside the frame of its loop, so its address is the mark. Returns non-zero if the
+ * next record cannot be read.
+ */
+static __always_inline int
+pfs_leave_python_record(struct pfs_scratch *scratch, __u32 first)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+
+	pfs_chain_put_mark(scratch, first, chain->record);
+	return pfs_read_user(chain->record + chain->runtime.python.record_previous, &chain->record);
+}
+
+/*
+ * Follows the chain by one frame. Returns non-zero if the chain has ended, for the reason in its
+ * status. This is a global function, so that the kernel verifies it once.
+ */
+__attribute__((noinline)) int
+pfs_python_step(__u32 slot, __u32 first)
+{
+	struct pfs_scratch *scratch = pfs_get_scratch(slot);
+	const struct pfs_python_layout *layout;
+	struct pfs_chain_walk *chain;
+	__u64 frame;
+	__u64 code;
+	__u8 owner;
+
+	if (!scratch)
+		return 1;
+	chain = &scratch->chain;
+	layout = &chain->runtime.python;
+	frame = chain->frame;
+	if (!frame)
+		return pfs_chain_end(chain, PFS_CHAIN_WHOLE);
+	if (!pfs_is_object(frame))
+		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	if (pfs_read_python_frame(chain))
+		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	chain->frame = chain->block[layout->frame_previous & 15];
+	code = chain->block[layout->frame_code & 15] & ~3ULL;
+	owner = ((__u8 *) chain->block)[layout->frame_owner & 127];
+	if (chain->runtime.marks == PFS_MARKS_SHIM && owner >= layout->boundary)
+	{
+		if (owner == layout->boundary)
+			pfs_chain_put_mark(scratch, first, frame);
+		return 0;
+	}
+	if (!pfs_is_object(code))
+		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	pfs_put_python_frame(scratch, first, code);
+	if (chain->runtime.marks == PFS_MARKS_ENTRY && owner == layout->boundary &&
+		pfs_leave_python_record(scratch, first))
+		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	return 0;
+}
+
+__attribute__((noinline)) int
+pfs_python_steps(__u32 slot, __u32 first)
+{
+	for (int i = 0; i < PFS_CHAIN_STEPS; i++)
+	{
+		if (pfs_python_step(slot, first))
+			return 1;
+	}
+	return 0;
+}
+
+/* Finds the thread's innermost frame. Returns non-zero if it has none, for the reason in status. */
+static __always_inline int
+pfs_begin_python_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
+{
+	const struct pfs_runtime *runtime = &chain->runtime;
+	__u64 state;
+
+	if (pfs_read_user(thread_pointer + (__u64) (__s64) runtime->state_offset, &state))
+		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	if (!state)
+		return pfs_chain_end(chain, PFS_CHAIN_NO_STATE);
+	if (!pfs_is_object(state))
+		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	if (pfs_read_user(state + runtime->python.state_frame, &chain->frame))
+		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	chain->record = chain->frame;
+	if (!runtime->python.has_record)
+		return 0;
+	if (!pfs_is_object(chain->record))
+		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	if (pfs_read_user(chain->record + runtime->python.record_frame, &chain->frame))
+		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * runtime_kind.h
+ *		An interpreter or virtual machine, as runtimes.c uses it: one table of functions for each.
+ *
+ * A new one needs its number in bpf/runtime_types.h, the walk of its frames in bpf/, a RuntimeKind,
+ * and its line in the list of runtime_kind.c.
+ */
+#ifndef COLLECTOR_RUNTIME_KIND_H
+#define COLLECTOR_RUNTIME_KIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "code/user_frame.h"
+#include "files/elf_headers.h"
+#include "runtime_types.h"
+#include "runtimes/loop_code.h"
+#include "runtimes/python_file.h"
+#include "runtimes/runtime_code.h"
+#include "unwind/remote_memory.h"
+
+typedef struct RuntimeKind RuntimeKind;
+
+#define RUNTIME_LOOPS 4 /* compilers move code that is rarely executed elsewhere */
+
+/* What was read of a file that holds an interpreter. */
+typedef struct RuntimeFile
+{
+	const RuntimeKind *kind;
+	bool is_known;				   /* its version is: its processes can be read */
+	LoopCode loops[RUNTIME_LOOPS]; /* only for stacks without marks that are addresses */
+	union
+	{
+		PythonFile python;
+	};
+} RuntimeFile;
+
+/* A process that runs the interpreter of a file. */
+typedef struct RuntimeTarget
+{
+	RuntimeFile file;
+	uint64_t bias;			  /* process address - ELF virtual address */
+	struct pfs_runtime entry; /* as the kernel's walk has it */
+	void *own;				  /* the kind's, if it keeps something for each process; else NULL */
+} RuntimeTarget;
+
+struct RuntimeKind
+{
+	enum pfs_runtime_kind kind;
+	const char *title; /* for messages */
+	const char *label; /* in brackets; used as the mapping of its functions */
+
+	/*
+	 * Fills what is known of a zeroed file. Returns false if the file does not hold this
+	 * interpreter. name: of the file, with or without its directory.
+	 */
+	bool (*read_file)(const ElfSource *source, const char *name, RuntimeFile *file);
+
+	/* Fills the entry of a process whose file is known, but for the image and its kind. */
+	void (*describe)(RuntimeTarget *target);
+
+	/*
+	 * Searches for the place of threads' states, beside the thread pointer of a sampled thread.
+	 * Returns whether the entry has it now. is_first: the thread is the process's first one.
+	 */
+	bool (*place)(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_pointer,
+				  bool is_first);
+
+	/* Returns false if the frame's object could not be read when it was sampled. */
+	bool (*key_of)(const UserFrame *frame, CodeKey *key);
+
+	/* Reads objects, RUNTIME_CODES_MAX at most. Memory that does not answer leaves them zeroed. */
+	void (*read_codes)(RemoteMemory *memory, RuntimeTarget *target, CodeWanted *wanted,
+					   size_t count);
+
+	/* Returns the line of a frame, 0 if not known. NULL: it is the object's. */
+	int32_t (*line_of)(const RuntimeTarget *target, const RuntimeCode *code,
+					   const UserFrame *frame);
+
+	/* Frees target->own. NULL: there is none. */
+	void (*release)(RuntimeTarget *target);
+};
+
+extern const RuntimeKind python_kind;
+
+/* What the file holds; NULL if no interpreter, or without memory. The caller frees it. */
+RuntimeFile *runtime_file_read(const ElfSource *source, const char *name);
+
+#endif
