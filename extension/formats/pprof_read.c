@@ -199,8 +199,8 @@ read_others(Reader *reader, FieldFn function)
 		size_t at = reader->offset = reader->others[i];
 		PfsWireField field;
 
-		/* it was one when it was listed */
-		pfs_wire_field(reader->bytes, reader->length, &at, &field);
+		if (pfs_wire_field(reader->bytes, reader->length, &at, &field) != NULL)
+			return malformed(reader, "message cannot be decoded");
 		status = function(reader, &field);
 	}
 	return status;

@@ -338,7 +338,7 @@ list_sums(const PfsScanRequest *request, const PfsRollup *rollup)
 {
 	PfsScanUnit unit = { 0 };
 	List *added = NIL;
-	PfsNumbers pieces;
+	PfsNumbers pieces = { 0 };
 	bool suit;
 
 	if (pfs_rollup_suits(rollup, request->relation, request->filter_count, request->filters,
