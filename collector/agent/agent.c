@@ -1,13 +1,15 @@
 /*
  * agent.c
- *		Life of the agent: start the parts, flush every interval, stop in the order of the flow.
+ *		Life of the agent: starts the parts, flushes every interval, stops in the order of the
+ *		flow.
  *
- * 1. Writer and flusher start first: the database is connected to, and the kernel's symbols are
- *    read, while the BPF program is loaded. Then sampler and reader start.
- * 2. The main loop only keeps time, so that it is never late: CPUs, self-restraint, status file,
- *    progress, and a request to the flusher when a window is over. What may have to wait for some
- *    process is another thread's (tender.c).
- * 3. At the end each part is stopped after the one that feeds it: sampler, reader, flusher, writer.
+ * 1. Writer and flusher start first, so that the connection to the database is made and the
+ *    kernel's symbols are read while the BPF program is loaded. Then sampler and reader start.
+ * 2. The main loop only keeps time and must never be late: it follows CPUs, applies self-restraint,
+ *    writes the status file, draws progress and asks the flusher to flush after each window. Work
+ *    that may have to wait for some process runs on another thread (tender.c).
+ * 3. At the end each part is stopped after the part that feeds it: sampler, reader, flusher,
+ *    writer.
  */
 #include "agent/agent.h"
 
@@ -48,23 +50,30 @@
 
 #define TICK_NS			(500 * NS_PER_MS)
 #define PROGRESS_NS		(100 * NS_PER_MS)
-#define BEGIN_FLUSH_NS	(20 * NS_PER_MS)  /* until samples are stored, to see that all works … */
-#define FIRST_FLUSH_NS	(100 * NS_PER_MS) /* … and after READER_BEGIN_NS */
-#define FLUSH_GRACE_NS	(200 * NS_PER_MS) /* after a window's end, for what is in the ring still */
+/* between flushes in the first second, so that users see soon that samples are stored */
+#define BEGIN_FLUSH_NS	(20 * NS_PER_MS)
+/* between flushes from READER_BEGIN_NS until the first batch */
+#define FIRST_FLUSH_NS	(100 * NS_PER_MS)
+/* wait after a window's end for records still in the ring */
+#define FLUSH_GRACE_NS	(200 * NS_PER_MS)
 #define FOLLOW_CPUS_NS	NS_PER_S
 #define TENDER_STUCK_MS 30000
 #define DRAIN_MIN_MS	1000
 
-/* On a busy machine the first samples would else take their turn behind everybody else's work. */
+/*
+ * Priority of all threads for the first START_NS: on a busy machine the first samples would
+ * otherwise wait for the CPU behind all other work.
+ */
 #define START_NICE (-8)
 #define START_NS   (10 * NS_PER_S)
 
-/* Of --max-memory: for what is remembered of processes that are gone, for what tells of them. */
+/* Parts of --max-memory, as divisors. PAST_SHARE is for past images of processes. */
 #define PAST_SHARE	   16
-#define MAPPINGS_SHARE 8  /* for mappings of processes */
-#define FILES_SHARE	   16 /* for names of mapped files */
-#define NAMES_SHARE	   16 /* for names of generated code, and as much for where it lay */
-#define WORKER_SHARE   3  /* … the symbol worker may allocate */
+#define MAPPINGS_SHARE 8  /* mappings of processes */
+#define FILES_SHARE	   16 /* names of mapped files */
+/* names of generated code; a second part of this size is for its addresses */
+#define NAMES_SHARE	   16
+#define WORKER_SHARE   3 /* allocations of the symbol worker */
 #define SIDEBAND_SHARE 8
 
 #define INTERVAL_BYTES	   ((size_t) 32 * 1024 * 1024)
@@ -79,17 +88,17 @@ typedef struct Agent
 	AgentOptions own;
 	const AgentOptions *options; /* own */
 	AgentCall call;
-	AgentConfig *config; /* what own points into; whose rules are in use, until they are reloaded */
-	AgentConfig *rules;	 /* whose rules are in use since then; NULL: config's */
-	char *probes;		 /* what the sampler's options point into */
+	AgentConfig *config; /* own points into it; its rules apply until the first reload */
+	AgentConfig *rules;	 /* whose rules apply since the last reload; NULL: those of config */
+	char *probes;		 /* the sampler's options point into it */
 	PodTable *pods;
-	PodClient *pod_client; /* NULL: nobody watches pods */
+	PodClient *pod_client; /* NULL: pods are not watched */
 	Losses losses;
 	Report report;
-	FILE *summary; /* NULL: none asked for, or written */
+	FILE *summary; /* NULL: not requested, or written already */
 	Symbolizer *symbolizer;
 	MappedFileTable *files;
-	int64_t descriptors;	 /* that may be open at once */
+	int64_t descriptors;	 /* limit of open descriptors */
 	TableCache *table_cache; /* NULL: none */
 	JitNames *jit_names;
 	Runtimes *runtimes;
@@ -97,23 +106,23 @@ typedef struct Agent
 	Sampler *sampler;
 	Reader *reader;
 	Flusher *flusher;
-	Tender *tender; /* NULL: there is nothing to tend */
+	Tender *tender; /* NULL: the sampler has no slow work */
 	bool tender_stuck;
 	ServiceManager service;
 	Restraint restraint;
-	int64_t attached_ns; /* CLOCK_MONOTONIC, as all below */
+	int64_t attached_ns; /* CLOCK_MONOTONIC, like all times below */
 	int64_t started_ns;
 	int64_t flush_ns;
 	int64_t follow_cpus_ns;
 	int64_t health_ns;
-	bool hurried; /* threads have START_NICE still, instead of … */
-	int own_nice; /* … what we were started with */
+	bool hurried; /* threads still have START_NICE instead of own_nice */
+	int own_nice;
 } Agent;
 
 /*
- * Compiling a large library's unwind table takes tens of megabytes for a moment. Big blocks go back
- * to the kernel when they are freed, which the C library else gives up after the first one; and
- * threads share their heaps.
+ * Compiling the unwind table of a large library takes tens of megabytes for a moment. A fixed
+ * threshold makes the C library return large blocks to the kernel on every free, not only on the
+ * first one, and a limit of arenas makes threads share their heaps.
  */
 static void
 keep_memory_small(void)
@@ -122,7 +131,10 @@ keep_memory_small(void)
 	mallopt(M_ARENA_MAX, 2);
 }
 
-/* All threads that begin from now on go first, where we may say so, and do not already. */
+/*
+ * Raises the priority of this thread, and so of all threads that it will start, if that is
+ * permitted and they do not have it already.
+ */
 static void
 hurry(Agent *agent)
 {
@@ -131,8 +143,8 @@ hurry(Agent *agent)
 }
 
 /*
- * What goes on for long has no right to go first. Threads that took a priority of their own keep
- * it.
+ * Returns all threads to the priority that the agent was started with, except threads that chose a
+ * priority themselves.
  */
 static void
 end_hurry(Agent *agent)
@@ -203,7 +215,10 @@ start_tender(Agent *agent, Failure *failure)
 	return EXIT_OK;
 }
 
-/* A summary that cannot be written is better known before the run than after it. */
+/*
+ * Opens the summary file before the run, so that an error is reported at once and not after the
+ * run.
+ */
 static ExitCode
 open_summary(Agent *agent, Failure *failure)
 {
@@ -219,7 +234,7 @@ open_summary(Agent *agent, Failure *failure)
 	return failure->code;
 }
 
-/* What a probe judges, and the watchdog. */
+/* Collects the values that `profstore health` and the watchdog judge. */
 static Health
 take_health(const Agent *agent)
 {
@@ -276,7 +291,7 @@ show_life(Agent *agent, int64_t now_ns)
 		failure_log(&failure, "agent");
 }
 
-/* Nobody waits for the tender, but what it does is missing meanwhile. */
+/* No thread waits for the tender, but a stuck tender means missing samples, so it is logged. */
 static void
 watch_tender(Agent *agent)
 {
@@ -291,8 +306,8 @@ watch_tender(Agent *agent)
 }
 
 /*
- * The first status tells that all parts run; where it cannot be written a probe would wait for
- * ever.
+ * Writes the first status, which shows that all parts run. It must succeed, because a readiness
+ * probe of Kubernetes would wait for the file forever.
  */
 static ExitCode
 open_health(Agent *agent, Failure *failure)
@@ -306,7 +321,9 @@ open_health(Agent *agent, Failure *failure)
 	return failure->code;
 }
 
-/* The agent works without it, only start-up takes longer. */
+/*
+ * Opens the cache of unwind tables. The agent works without the cache, but takes longer to start.
+ */
 static void
 open_table_cache(Agent *agent)
 {
@@ -342,7 +359,9 @@ start_restraint(Agent *agent)
 	restraint_init(&agent->restraint, &limits, &parts);
 }
 
-/* Where containers are found beside the unified hierarchy of control groups. */
+/*
+ * Finds the hierarchy that names containers if it is not the unified hierarchy of control groups.
+ */
 static enum pfs_controller
 choose_controller(uint32_t *hierarchy)
 {
@@ -357,7 +376,7 @@ choose_controller(uint32_t *hierarchy)
 	return controller;
 }
 
-/* The kernel's way off a CPU is no part of a wait. */
+/* Finds the kernel functions on the way off a CPU, which are no part of a wait. */
 static void
 read_scheduler_code(const AgentOptions *options, SchedulerCode *code)
 {
@@ -395,8 +414,9 @@ read_probes(Agent *agent, ProbeList *probes, Failure *failure)
 }
 
 /*
- * Every mapped file of sampled processes has a descriptor; a quarter is kept for all else: the
- * database, logs, CPUs that come, files that are looked at.
+ * Limits the descriptors of mapped files, one for each mapped file of sampled processes, to three
+ * quarters of the process's limit. The rest is for the database, logs, new CPUs and files that are
+ * looked at.
  */
 static void
 limit_files(Agent *agent)
@@ -406,8 +426,9 @@ limit_files(Agent *agent)
 }
 
 /*
- * The symbolizer comes first since it may fork. What takes long goes on beside the loading of the
- * BPF program; the writer connects to the database then, or whenever it comes.
+ * Starts the parts. The symbolizer comes first because it may fork. Slow work proceeds on its own
+ * threads while the BPF program is loaded; the writer connects to the database meanwhile, or as
+ * soon as the database is available.
  */
 static ExitCode
 start_parts(Agent *agent, Failure *failure)
@@ -474,7 +495,7 @@ start_parts(Agent *agent, Failure *failure)
 		return out_of_memory(failure);
 	limit_files(agent);
 	code = open_summary(agent, failure);
-	/* from here on nothing is opened for writing but what is ours; threads are started below */
+	/* from here on only files of our own are opened for writing; threads are started below */
 	if (code == EXIT_OK && capabilities_drop() != 0)
 		code = failure_set(failure, EXIT_PRIVILEGE, "could not drop capabilities");
 	if (code == EXIT_OK)
@@ -501,7 +522,7 @@ start_parts(Agent *agent, Failure *failure)
 	return code;
 }
 
-/* What stands between sampler and writer, and the symbol workers with it. */
+/* Frees the parts between sampler and writer, including the symbol workers. */
 static void
 free_middle(Agent *agent)
 {
@@ -538,7 +559,7 @@ free_parts(Agent *agent)
 	writer_free(agent->writer);
 }
 
-/* The next flush comes a little after the end of the window that is running now. */
+/* Returns the time of the next flush, a little after the end of the current window. */
 static int64_t
 next_flush(const Agent *agent)
 {
@@ -548,14 +569,17 @@ next_flush(const Agent *agent)
 	return clock_ns(CLOCK_MONOTONIC) + interval_ns - into_ns;
 }
 
-/* How long until a flush while nothing is stored, that long after the start. */
+/*
+ * Returns the time between flushes while nothing is stored yet; running_ns is the time since the
+ * start.
+ */
 static int64_t
 first_flush_ns(int64_t running_ns)
 {
 	return running_ns < (int64_t) READER_BEGIN_NS ? BEGIN_FLUSH_NS : FIRST_FLUSH_NS;
 }
 
-/* What is due at this moment. */
+/* Does the periodic work that is due. */
 static void
 tick(Agent *agent, int64_t now_ns)
 {
@@ -597,7 +621,7 @@ tick(Agent *agent, int64_t now_ns)
 	}
 }
 
-/* Until something is due or a signal comes. */
+/* Waits until periodic work is due or a signal comes. */
 static void
 wait_for_tick(const Agent *agent, int64_t end_ns)
 {
@@ -615,7 +639,10 @@ wait_for_tick(const Agent *agent, int64_t end_ns)
 		stop_signals_seen();
 }
 
-/* What SIGHUP asked for. One that comes meanwhile asks for another reload. */
+/*
+ * Reloads the configuration after SIGHUP. A further SIGHUP that arrives meanwhile causes another
+ * reload.
+ */
 static void
 reload(Agent *agent)
 {
@@ -633,7 +660,7 @@ reload(Agent *agent)
 	tender_set_interval(agent->tender, agent->options->interval_ms * NS_PER_MS);
 }
 
-/* Samples until a signal, the end of the duration, or an error that will not go away. */
+/* Samples until a signal, the end of the duration, or a permanent error of the writer. */
 static ExitCode
 run(Agent *agent)
 {
@@ -666,9 +693,9 @@ run(Agent *agent)
 }
 
 /*
- * Whoever sends a signal may lose patience (Kubernetes after 30 s, systemd after 90 s): of the time
- * that is given, symbols may take six tenths. A run that ends by itself takes the time that it
- * needs.
+ * Returns the time at which symbolization must end. The sender of a signal may kill us (Kubernetes
+ * after 30 s, systemd after 90 s), so symbols may take six tenths of --stop-timeout. A run that
+ * ends by itself has no limit.
  */
 static int64_t
 symbols_deadline(const Agent *agent, int64_t stopped_ns)
@@ -678,7 +705,7 @@ symbols_deadline(const Agent *agent, int64_t stopped_ns)
 	return stopped_ns + agent->options->stop_timeout_ms * NS_PER_MS / 10 * 6;
 }
 
-/* What is left of that time for the queue. */
+/* Returns the rest of --stop-timeout for storing the queue. */
 static int
 drain_ms(const Agent *agent, int64_t stopped_ns)
 {
@@ -690,14 +717,14 @@ drain_ms(const Agent *agent, int64_t stopped_ns)
 	return (int) (left_ms > DRAIN_MIN_MS ? left_ms : DRAIN_MIN_MS);
 }
 
-/* What the kernel keeps for us: counted towards --max-memory, as our own is. */
+/* Returns the kernel memory that the agent causes, which counts towards --max-memory. */
 static size_t
 kernel_bytes(const Agent *agent)
 {
 	return sampler_kernel_bytes(agent->sampler) + reader_kernel_bytes(agent->reader);
 }
 
-/* Why the queue was not empty at the end. */
+/* Logs why the queue was not empty at the end. */
 static ExitCode
 tell_unstored(Agent *agent)
 {
@@ -713,7 +740,10 @@ tell_unstored(Agent *agent)
 	return code;
 }
 
-/* Stops in the order in which samples flow, so that none is left on the road. */
+/*
+ * Stops the parts in the order in which samples flow, so that no sample remains between two of
+ * them.
+ */
 static ExitCode
 stop(Agent *agent, ExitCode code)
 {
@@ -775,18 +805,18 @@ stop(Agent *agent, ExitCode code)
 	return code;
 }
 
-/* Flags that mean nothing without another one. */
+/* Refuses flags that have no effect without another flag. */
 static bool
 fits_together(const AgentOptions *options, Failure *failure)
 {
 	if (!options->progress || options->duration_ms > 0)
 		return true;
-	(void) failure_set(failure, EXIT_USAGE, "--progress has no duration to draw");
-	failure_hint(failure, "Give --duration as well, or leave --progress out.");
+	(void) failure_set(failure, EXIT_USAGE, "--progress requires --duration");
+	failure_hint(failure, "Add --duration, or omit --progress.");
 	return false;
 }
 
-/* The options as they are with the configuration, where there is one. */
+/* Reads the options: the configuration file, if there is one, and then the command line. */
 static ExitCode
 read_options(Agent *agent, Failure *failure)
 {
@@ -835,7 +865,7 @@ agent_run(char **arguments, int count)
 		return code;
 	}
 	agent->descriptors = descriptors_raise_limit();
-	(void) child_reserve(); /* or the first child does it */
+	(void) child_reserve(); /* the first child will try again on failure */
 	stop_signals_catch(agent->options->config_file != NULL);
 	service_manager_open(&agent->service);
 	keep_memory_small();

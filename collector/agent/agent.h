@@ -9,14 +9,14 @@
 #include "base/exit_code.h"
 
 /*
- * Runs to the end, by the options that these arguments and the configuration give, and logs why it
- * ended; the process's exit code.
+ * Runs the agent with these arguments and its configuration, logs why it ended, and returns the
+ * process's exit code.
  */
 ExitCode agent_run(char **arguments, int count);
 
 /*
- * The sub-command "check": a line for each feature, privilege and database object on standard
- * output. The arguments may name the agent's configuration, which is read as the agent does.
+ * The sub-command "check": prints a line for each feature, privilege and database object on
+ * standard output. The arguments may name a configuration, which is read as the agent reads it.
  */
 ExitCode check_run(char **arguments, int count);
 

@@ -1,6 +1,6 @@
 /*
  * agent_config.c
- *		From a YAML file to flags and rules.
+ *		Reads a YAML file into flags and rules.
  */
 #include "agent/agent_config.h"
 
@@ -10,7 +10,7 @@
 
 #include "labels/relabel_read.h"
 
-#define CONFIG_FLAG "config" /* which a configuration has not */
+#define CONFIG_FLAG "config" /* not allowed inside the configuration itself */
 
 /* Settings that the keys of the configuration file set. */
 typedef struct ConfigTarget
@@ -20,7 +20,7 @@ typedef struct ConfigTarget
 	KubernetesSettings kubernetes;
 } ConfigTarget;
 
-/* Says where the value stands that a flag did not take. */
+/* Reports the position of the value that a flag refused. */
 static bool
 fail_flag(ConfigReader *reader, const Node *node)
 {
@@ -61,7 +61,10 @@ read_kubernetes(ConfigReader *reader, const Node *node, void *field)
 	return config_read_fields(reader, node, CONFIG_FIELDS(fields), settings);
 }
 
-/* What pods' fields are called that are stored: "pod_label_app", "pod_annotation_team". */
+/*
+ * Sets which pod fields are stored and the names of their labels: "pod_label_app",
+ * "pod_annotation_team".
+ */
 static bool
 choose_fields(ConfigReader *reader, const char *prefix, const ConfigList *names, ConfigList *chosen)
 {

@@ -1,15 +1,15 @@
 /*
  * agent_config.h
- *		The agent's configuration: a YAML file of the agent's flags by their names, and of what
- *		labels processes have.
+ *		The agent's configuration: a YAML file of the agent's flags by their names, and of the
+ *		labels of processes.
  *
- *		interval: 30s
- *		exclude-self: true
- *		labels: {datacenter: eu-1}
- *		environment: [SERVICE_NAME]
- *		kubernetes: {pod_labels: [app]}
- *		relabel_configs:
- *		  - {source_labels: [comm], regex: "cron|sshd", action: drop}
+ *   interval: 30s
+ *   exclude-self: true
+ *   labels: {datacenter: eu-1}
+ *   environment: [SERVICE_NAME]
+ *   kubernetes: {pod_labels: [app]}
+ *   relabel_configs:
+ *     - {source_labels: [comm], regex: "cron|sshd", action: drop}
  */
 #ifndef COLLECTOR_AGENT_CONFIG_H
 #define COLLECTOR_AGENT_CONFIG_H
@@ -21,27 +21,27 @@
 typedef struct KubernetesSettings
 {
 	bool wanted;
-	const char *server;	 /* NULL: the cluster that we run in; so the others */
-	const char *kubelet; /* asked in place of the API */
+	const char *server;	 /* NULL: the cluster that the agent runs in; also for the other fields */
+	const char *kubelet; /* address of the kubelet to ask instead of the API server, or NULL */
 	const char *token_file;
 	const char *ca_file;
-	ConfigList pod_labels;		/* of const char *, as all lists: those that are stored */
-	ConfigList pod_annotations; /* likewise */
+	ConfigList pod_labels;		/* names of labels to store; all lists are of const char * */
+	ConfigList pod_annotations; /* names of annotations to store */
 } KubernetesSettings;
 
 typedef struct AgentConfig
 {
-	Document document; /* all memory, that of flags' texts, too */
+	Document document; /* owns all memory, including the texts of flags */
 	ProcessRulesSettings rules;
 	KubernetesSettings kubernetes;
 	PodLabels pods;
-	ProcessRules *process_rules; /* NULL: all processes keep the labels that they have */
+	ProcessRules *process_rules; /* NULL: labels of processes are not changed */
 } AgentConfig;
 
 /*
- * Defaults, then the file that --config names, then the command line, which has the last word.
- * NULL with *failure set. Texts of options last as long as the configuration, whose rules find pods
- * in that table.
+ * Reads the defaults, then the file that --config names, then the command line, each overriding the
+ * one before. Returns NULL with *failure set. Texts of options live as long as the configuration,
+ * whose rules find pods in the given table.
  */
 AgentConfig *agent_config_read(AgentOptions *options, int count, char **arguments, PodTable *pods,
 							   Failure *failure);

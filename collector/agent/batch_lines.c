@@ -1,6 +1,6 @@
 /*
  * batch_lines.c
- *		Functions and lines of the symbolizer into a batch.
+ *		Copies functions and lines of the symbolizer into a batch.
  */
 #include "agent/batch_lines.h"
 

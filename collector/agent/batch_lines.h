@@ -10,9 +10,12 @@
 #include "batch/batch.h"
 #include "symbols/symbol_line.h"
 
-#define BATCH_LINES_MAX 64 /* inlined calls at one address */
+#define BATCH_LINES_MAX 64 /* limit of inlined calls at one address */
 
-/* Adds the functions and fills in the lines, of BATCH_LINES_MAX at most. 0, or as batch_add. */
+/*
+ * Adds the functions to the batch and fills in at most BATCH_LINES_MAX lines. Returns 0, or an
+ * error of batch_add_function().
+ */
 int batch_lines_add(Batch *batch, const SymbolLines *symbols, BatchLine lines[BATCH_LINES_MAX],
 					uint32_t *line_count);
 

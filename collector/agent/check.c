@@ -2,8 +2,8 @@
  * check.c
  *		The sub-command "check": can this host be profiled, and can the profiles be stored?
  *
- * Prints "group name state detail", one line for each thing; what is missing is followed by what
- * that means.
+ * Prints "group name state detail", one line for each check. The line of a missing feature is
+ * followed by its consequence.
  */
 #include <stdio.h>
 
@@ -20,7 +20,7 @@ print_line(const char *group, const char *name, const char *state, const char *d
 	printf("%-10s %-24s %-9s%s%s\n", group, name, state, detail[0] != '\0' ? " " : "", detail);
 }
 
-/* More about the line before, if there is more. */
+/* Prints further explanation below the previous line, if there is any. */
 static void
 print_more(const char *text)
 {
@@ -84,7 +84,10 @@ check_program(const AgentOptions *agent)
 	return code;
 }
 
-/* The kernel shows which of these it can do only to those who may load BPF programs. */
+/*
+ * Prints the state of an optional feature. The kernel shows some of these only to processes that
+ * may load BPF programs, so a required feature must not be missing.
+ */
 static void
 check_optional(const char *name, const char *missing, const char *how, bool has_rights)
 {
@@ -94,7 +97,7 @@ check_optional(const char *name, const char *missing, const char *how, bool has_
 		print_line("kernel", name, "ok", how);
 	else
 		print_line("kernel", name, "unknown",
-				   "Cannot be seen while what is required above is missing.");
+				   "Unknown until the required features above are available.");
 }
 
 static void
@@ -124,7 +127,7 @@ check_kallsyms(void)
 		print_line("kernel", "kallsyms", "ok", "");
 	else
 		print_line("kernel", "kallsyms", "wanted",
-				   "Kernel addresses are hidden: kernel frames stay without names.");
+				   "Kernel addresses are hidden, so kernel frames have no names.");
 	symbolizer_free(symbolizer);
 }
 

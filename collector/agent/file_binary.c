@@ -1,6 +1,6 @@
 /*
  * file_binary.c
- *		The opener of mapped files that makes binaries of them.
+ *		Opens mapped files as binaries of the symbolizer.
  */
 #include "agent/file_binary.h"
 

@@ -8,10 +8,12 @@
 #include "process/mapped_file.h"
 #include "symbols/symbolizer.h"
 
-/* Opens the binary of each file that was sampled and has none yet, until the deadline. */
+/* Opens the binary of each sampled file that has none yet, until the deadline (CLOCK_MONOTONIC). */
 void file_binary_open_pending(MappedFileTable *files, Symbolizer *symbolizer, int64_t deadline_ns);
 
-/* The file's binary, which goes with the file; NULL where it is unreadable. */
+/*
+ * Returns the file's binary, which is freed together with the file; NULL if the file is unreadable.
+ */
 Binary *file_binary(MappedFileTable *files, MappedFile *file, Symbolizer *symbolizer);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * file_look.c
- *		Probes that read files. They hold the file, and what they have read until it is taken.
+ *		Reads files under a deadline. A look holds the file and its results until the caller
+ *		takes them.
  */
 #include "agent/file_look.h"
 
@@ -15,15 +16,15 @@
 #define WAIT_NS UINT64_C(1000000000)
 
 /*
- * All readings of CFI hold at most this much, including those of files that stopped answering
- * halfway. It is static because their threads may outlive everything else.
+ * Limits the memory of all readings of CFI, including readings of files that stopped answering
+ * halfway. It is static because the threads of those readings may outlive all other objects.
  */
 static MemoryPool cfi_pool = { .limit_bytes = 2 * CFI_SECTIONS_MAX_BYTES };
 
 typedef struct LookProbe
 {
 	Probe probe;
-	MappedFileTable *files; /* held, as is … */
+	MappedFileTable *files; /* held, like file */
 	MappedFile *file;
 	bool find_labels;
 	FileFacts facts;
@@ -89,7 +90,7 @@ free_probe(Probe *base)
 	free(probe);
 }
 
-/* The probe when it has run; NULL with *error set. */
+/* Runs a look. Returns it when it has finished; NULL with *error set. */
 static LookProbe *
 run(Patience *patience, MappedFileTable *files, MappedFile *file, void (*reads)(Probe *probe),
 	bool find_labels, int *error)

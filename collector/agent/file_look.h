@@ -1,9 +1,10 @@
 /*
  * file_look.h
- *		What unwinding needs of a file, read with a deadline: it may be one of a network or
- *		user-space file system.
+ *		Reads the parts of a file that unwinding needs, with a deadline, because the file may be
+ *		on a network or user-space file system.
  *
- * A disk is given its time; what it has read by then is there sooner the next time.
+ * A slow disk that exceeds the deadline is read on in the background, so the next attempt finds the
+ * pages in the page cache.
  */
 #ifndef COLLECTOR_FILE_LOOK_H
 #define COLLECTOR_FILE_LOOK_H
@@ -19,29 +20,29 @@
 #include "thread_labels.h"
 #include "unwind/cfi_sections.h"
 
-/* What a file says of itself. All 0 where it is no program. */
+/* Facts from a file's headers. All 0 if it is no program. */
 typedef struct FileFacts
 {
-	ElfRange *segments; /* executable ones; owned */
+	ElfRange *segments; /* executable segments; owned */
 	uint32_t segment_count;
-	struct pfs_label_place labels; /* where they were asked for */
+	struct pfs_label_place labels; /* set if find_labels was requested */
 	RuntimeFile *runtime;		   /* owned; NULL: the file holds no interpreter */
 } FileFacts;
 
 /*
- * Sets the limit of what all readings of CFI hold at a time, including those that no longer answer.
- * A file that needs more than this has none of the sections beyond it. Call before the first look.
+ * Sets the limit of the memory of all CFI readings together, including readings that no longer
+ * answer. Sections of a file beyond the limit are left out. Call before the first look.
  */
 void file_look_limit(size_t cfi_bytes);
 
-/* 0; -EAGAIN: the file does not answer; -ENOMEM. */
+/* Returns 0, -EAGAIN if the file does not answer, or -ENOMEM. */
 int file_look(Patience *patience, MappedFileTable *files, MappedFile *file, bool find_labels,
 			  FileFacts *facts);
 void file_facts_fini(FileFacts *facts);
 
 /*
- * Reads the CFI of a file; results as of file_look(), or -ENOEXEC. The caller calls
- * cfi_sections_fini(). *spent_ns is the CPU time that another thread used, 0 if the file does not
+ * Reads the CFI of a file. Returns what file_look() returns, or -ENOEXEC. The caller calls
+ * cfi_sections_fini(). *spent_ns is the CPU time of the reading thread, 0 if the file does not
  * answer.
  */
 int file_look_at_cfi(Patience *patience, MappedFileTable *files, MappedFile *file,

@@ -2,17 +2,18 @@
  * flusher.c
  *		Flushes on request, in slices; opens binaries in between.
  *
- * The thread's turns:
+ * A turn of the thread:
  *
- * 1. Wait for a request, or until binaries are to be opened.
- * 2. If nothing is due, open the binaries of files that were sampled, and ask for names that are
- *    owed (late_names), for a slice of time; self-restraint makes pauses in between.
- * 3. Take the reader's interval when a flush was asked for, and resolve it into a batch for a slice
- *    of time. What is left of it is the next turn's. Names are waited for until HOLD_NS have
- *    passed; what has none by then goes out by binary and address.
- * 4. Give caches back when asked to; sweep files and trim the heap from time to time.
+ * 1. Wait for a request, or until binaries can be opened.
+ * 2. If no flush is due, open the binaries of sampled files and ask for owed names (late_names),
+ *    for one slice of time. Self-restraint makes pauses in between.
+ * 3. If a flush was requested, take the reader's interval and resolve it into a batch for one slice
+ *    of time; the next turn continues with the rest. Names are waited for until HOLD_NS have
+ *    passed; then frames without a name are stored by binary and address.
+ * 4. Shrink caches when asked to; sweep files and trim the heap from time to time.
  *
- * When it is told to stop it finishes this interval and the next, without symbols once time is out.
+ * When the thread is stopped it finishes the current interval and the next one, without symbols
+ * after the deadline.
  */
 #include "agent/flusher.h"
 
@@ -31,43 +32,50 @@
 #include "base/log.h"
 #include "batch/batch.h"
 
-#define OPEN_BINARIES_NS NS_PER_S		   /* so that their symbols are there when a flush is due */
-#define OPEN_FIRST_NS	 (100 * NS_PER_MS) /* until something is stored: the first flush is near */
-#define SWEEP_NS		 (10 * NS_PER_S)   /* of files that nobody refers to any more */
+/* pause before binaries are opened, so that their symbols are ready for the next flush */
+#define OPEN_BINARIES_NS NS_PER_S
+/* like OPEN_BINARIES_NS until the first batch, because the first flush is near */
+#define OPEN_FIRST_NS	 (100 * NS_PER_MS)
+#define SWEEP_NS		 (10 * NS_PER_S) /* interval of sweeps for unreferenced files */
 #define TRIM_NS			 (60 * NS_PER_S)
 #define UNWIND_COUNTS_NS (60 * NS_PER_S)
-#define SLICE_NS		 (500 * NS_PER_MS) /* of symbolizing before what is done is stored */
-#define FIRST_SLICE_NS	 (100 * NS_PER_MS) /* until something is stored: to see that all works */
-#define HOLD_NS			 (4 * NS_PER_S)	   /* that an interval waits for names at most */
-#define REST_NS			 (5 * NS_PER_S)	   /* between slices, if the collector is to take less */
-#define LATE_PAUSE_NS	 NS_PER_S		   /* before late names are asked for again in vain */
+/* symbolization time after which finished stacks are stored */
+#define SLICE_NS		 (500 * NS_PER_MS)
+/* like SLICE_NS until the first batch, so that users see soon that samples are stored */
+#define FIRST_SLICE_NS	 (100 * NS_PER_MS)
+#define HOLD_NS			 (4 * NS_PER_S) /* longest time that an interval waits for names */
+/* pause between slices while the agent must use less CPU time */
+#define REST_NS			 (5 * NS_PER_S)
+#define LATE_PAUSE_NS	 NS_PER_S /* pause after a slice of late names without an answer */
 #define BATCH_BYTES		 ((size_t) 64 * 1024 * 1024)
 
 struct Flusher
 {
 	FlusherParts parts;
-	ResolveStats stats;	 /* this and what follows: of the thread */
-	Interval *interval;	 /* in work, or NULL */
-	uint32_t next_stack; /* of it */
-	/* then it goes out, with the names that are there; 0: there is none. Other threads read it. */
+	ResolveStats stats;	 /* this field and those up to the mutex belong to the flusher thread */
+	Interval *interval;	 /* being resolved, or NULL */
+	uint32_t next_stack; /* first stack of interval that is not in a batch yet */
+	/*
+	 * when interval is stored with the names that are known; 0: no interval. Other threads read it.
+	 */
 	_Atomic int64_t hold_until_ns;
-	uint32_t round; /* number of the interval, from 1 on */
-	bool finishing; /* nothing comes after it: all that can be known is asked for */
+	uint32_t round; /* number of the interval, from 1 */
+	bool finishing; /* the last flush: all names that can be found are asked for */
 	LateNames *late;
-	SymbolizerStats reported; /* what of the symbolizer's counts is among the losses */
-	uint64_t late_dropped;	  /* likewise */
-	uint64_t kernel_changes;  /* that the symbolizer was told of */
+	SymbolizerStats reported; /* counts of the symbolizer that are among the losses already */
+	uint64_t late_dropped;	  /* count of late names that is among the losses already */
+	uint64_t kernel_changes;  /* last count that the symbolizer was notified of */
 	UnwindCounts unwind_counts;
 	Minute minute;
-	int64_t sweep_ns; /* when it is due, as all that follows */
+	int64_t sweep_ns; /* next time of a sweep; the fields below are times, too */
 	int64_t trim_ns;
 	int64_t unwind_counts_ns;
-	int64_t late_ns;	   /* the next slice of late names */
-	atomic_bool submitted; /* some batch */
+	int64_t late_ns;	   /* next slice of late names */
+	atomic_bool submitted; /* a batch was submitted */
 	pthread_t thread;
 	bool started;
 	Heartbeat heartbeat;
-	pthread_mutex_t mutex; /* guards what follows */
+	pthread_mutex_t mutex; /* guards the fields below */
 	pthread_cond_t wakeup;
 	bool requested;
 	bool stopping;
@@ -113,7 +121,10 @@ flusher_free(Flusher *flusher)
 	free(flusher);
 }
 
-/* Counts what the symbolizer and the list of late names gave up since they were last asked. */
+/*
+ * Adds names that the symbolizer and the list of late names gave up since the last call to the
+ * losses.
+ */
 static void
 note_symbol_losses(Flusher *flusher)
 {
@@ -136,8 +147,8 @@ note_symbol_losses(Flusher *flusher)
 }
 
 /*
- * Puts what was lost since the last flush into the batch; marks what is stored all the same. Lost
- * samples are in the log at once, and the others once a minute.
+ * Moves the losses since the last flush into the batch, and marks samples that are stored in part.
+ * Lost samples are logged at once, other losses once a minute.
  */
 static void
 report_losses(Flusher *flusher, Batch *batch)
@@ -182,7 +193,7 @@ end_interval(Flusher *flusher)
 	flusher->hold_until_ns = 0;
 }
 
-/* Without memory the rest of the interval is lost. */
+/* Drops the rest of the interval, after an allocation failed, and counts it as lost. */
 static void
 give_up_interval(Flusher *flusher)
 {
@@ -191,7 +202,10 @@ give_up_interval(Flusher *flusher)
 	end_interval(flusher);
 }
 
-/* Modules, BPF programs and trampolines come and go, and their addresses are used again. */
+/*
+ * Notifies the symbolizer of changes of kernel code: addresses of modules, BPF programs and
+ * trampolines are reused.
+ */
 static void
 follow_kernel_code(Flusher *flusher)
 {
@@ -203,10 +217,7 @@ follow_kernel_code(Flusher *flusher)
 	kernel_symbols_follow_modules(flusher->parts.symbolizer);
 }
 
-/*
- * Adds to the batch what can be symbolized until the deadline; everything that does not fit is
- * counted.
- */
+/* Resolves stacks into the batch until the deadline, and counts those that do not fit. */
 static void
 fill_batch(Flusher *flusher, Batch *batch, int64_t deadline_ns, bool addresses_only)
 {
@@ -239,7 +250,10 @@ fill_batch(Flusher *flusher, Batch *batch, int64_t deadline_ns, bool addresses_o
 	flusher->stats.complete += stats.complete;
 }
 
-/* Once a minute: each executable is a row that the database has to find and change. */
+/*
+ * Reports the counts of complete stacks once a minute, because each executable is a row that the
+ * database must update.
+ */
 static void
 report_unwind_counts(Flusher *flusher, Batch *batch)
 {
@@ -267,7 +281,7 @@ report_stored(Flusher *flusher)
 	flusher->minute.due_ns = now_ns + MINUTE_NS;
 }
 
-/* Gives a batch to the writer, if there is anything in it. */
+/* Gives a batch to the writer unless it is empty. */
 static void
 submit(Flusher *flusher, Batch *batch)
 {
@@ -287,8 +301,8 @@ submit(Flusher *flusher, Batch *batch)
 }
 
 /*
- * Works at the interval for a while; what is done goes to the writer, so that no sample waits for
- * all others' symbols.
+ * Resolves the interval for one slice of time and submits the finished part, so that samples do not
+ * wait for the symbols of all others.
  */
 static void
 work(Flusher *flusher, int64_t deadline_ns, bool addresses_only)
@@ -315,7 +329,7 @@ work(Flusher *flusher, int64_t deadline_ns, bool addresses_only)
 		end_interval(flusher);
 }
 
-/* Asks for names that are owed until the deadline. Returns false if there was no answer to any. */
+/* Asks for owed names until the deadline. Returns false if no name was answered. */
 static bool
 work_at_late_names(Flusher *flusher, int64_t deadline_ns)
 {
@@ -330,7 +344,7 @@ work_at_late_names(Flusher *flusher, int64_t deadline_ns)
 	return settled > 0;
 }
 
-/* What was counted since the last report. */
+/* Submits all counts since the last report. */
 static void
 report_last_counts(Flusher *flusher)
 {
@@ -345,8 +359,8 @@ report_last_counts(Flusher *flusher)
 }
 
 /*
- * Finishes what is under way and what was sampled since, then what is owed of names; addresses
- * alone are stored when time is out.
+ * Finishes the current interval, then the samples since, then owed names. After the deadline only
+ * addresses are stored.
  */
 static void
 finish(Flusher *flusher)
@@ -371,18 +385,21 @@ typedef struct Turn
 {
 	bool stop;
 	bool shrink;
-	bool flush; /* an interval is in work, or was asked for */
-	bool rest;	/* nobody is asked for names but in slices of their own */
+	bool flush; /* an interval is being resolved, or a flush was requested */
+	bool rest;	/* the agent uses too much CPU time: names are asked for in separate slices only */
 } Turn;
 
-/* When names that are owed are asked for, if nothing else is due; -1: none are. */
+/* Returns the time of the next slice of late names if no flush is due; -1 if no names are owed. */
 static int64_t
 late_names_due_ns(const Flusher *flusher)
 {
 	return late_names_count(flusher->late) > 0 ? flusher->late_ns : -1;
 }
 
-/* Waits for a request, until binaries are to be opened or names asked for; not at all for work. */
+/*
+ * Waits for a request or until binaries can be opened or names asked for. Returns at once if an
+ * interval is being resolved.
+ */
 static Turn
 wait_for_turn(Flusher *flusher)
 {
@@ -404,14 +421,14 @@ wait_for_turn(Flusher *flusher)
 	turn = (Turn){ flusher->stopping, flusher->shrinking,
 				   flusher->interval != NULL || flusher->requested, flusher->resting };
 	flusher->shrinking = false;
-	/* a request that comes while an interval is in work is for the one after it */
+	/* a request that comes while an interval is being resolved is for the interval after it */
 	if (turn.flush && flusher->interval == NULL)
 		flusher->requested = false;
 	pthread_mutex_unlock(&flusher->mutex);
 	return turn;
 }
 
-/* What is due beside flushes: opens binaries, asks for names that are owed. */
+/* Opens binaries and asks for owed names while no flush is due. */
 static void
 use_idle_time(Flusher *flusher, bool rest)
 {
@@ -427,7 +444,7 @@ use_idle_time(Flusher *flusher, bool rest)
 	flusher->late_ns = now_ns + (rest ? REST_NS : answered ? 0 : LATE_PAUSE_NS);
 }
 
-/* Gives back what can be had again. */
+/* Frees memory of caches that can be filled again. */
 static void
 shrink_caches(Flusher *flusher)
 {
@@ -442,7 +459,7 @@ flusher_run(void *argument)
 	Flusher *flusher = argument;
 	Turn turn;
 
-	/* while the BPF program is loaded, so that the first flush need not wait for either */
+	/* done while the BPF program is loaded, so that the first flush waits for neither */
 	symbolizer_start_worker(flusher->parts.symbolizer);
 	(void) kallsyms_readable(flusher->parts.symbolizer);
 	while (turn = wait_for_turn(flusher), !turn.stop)
@@ -450,7 +467,7 @@ flusher_run(void *argument)
 		int64_t now_ns;
 
 		heartbeat_work(&flusher->heartbeat);
-		/* if a flush is due it opens what it needs */
+		/* a flush opens the binaries that it needs itself */
 		if (!turn.flush)
 			use_idle_time(flusher, turn.rest);
 		if (turn.shrink)
@@ -468,7 +485,7 @@ flusher_run(void *argument)
 		}
 		if (now_ns >= flusher->trim_ns)
 		{
-			malloc_trim(0); /* what a burst of samples took goes back */
+			malloc_trim(0); /* return the memory of a burst of samples */
 			flusher->trim_ns = now_ns + TRIM_NS;
 		}
 		heartbeat_wait(&flusher->heartbeat);

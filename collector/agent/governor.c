@@ -8,11 +8,12 @@
 
 #include "base/clock.h"
 
-#define BURST_NS		   (60.0 * (double) NS_PER_S) /* of the ceiling: what the account holds */
-#define RECENT_WEIGHT	   0.25						  /* of the newest second */
-#define LOWER_INTERVAL_NS  (5 * NS_PER_S)			  /* for the last change to take effect */
+/* size of the account, as time of the ceiling */
+#define BURST_NS		   (60.0 * (double) NS_PER_S)
+#define RECENT_WEIGHT	   0.25			  /* weight of the newest second */
+#define LOWER_INTERVAL_NS  (5 * NS_PER_S) /* time for the last change to take effect */
 #define RAISE_INTERVAL_NS  (30 * NS_PER_S)
-#define RAISE_SHARE		   0.8 /* of the ceiling: room that twice the use has to fit in */
+#define RAISE_SHARE		   0.8 /* part of the ceiling that twice the present use must fit into */
 #define SHRINK_INTERVAL_NS (5 * NS_PER_S)
 
 static double
@@ -57,7 +58,10 @@ change_frequency(Governor *governor, int halvings)
 	governor->changed_ns = governor->last.now_ns;
 }
 
-/* Draws what was used since the last reading, pays in what the ceiling allows for that time. */
+/*
+ * Subtracts the CPU time used since the last reading from the account and adds the ceiling's
+ * allowance for that time.
+ */
 static void
 book(Governor *governor, const GovernorReading *reading)
 {
@@ -75,7 +79,7 @@ book(Governor *governor, const GovernorReading *reading)
 	if (governor->credit_ns > limit_ns)
 		governor->credit_ns = limit_ns;
 	if (governor->credit_ns < -limit_ns)
-		governor->credit_ns = -limit_ns; /* what is long past is forgiven */
+		governor->credit_ns = -limit_ns; /* limits the debt */
 	governor->recent_share += RECENT_WEIGHT * (used_ns / elapsed_ns - governor->recent_share);
 }
 

@@ -1,6 +1,7 @@
 /*
  * heartbeat.h
- *		How long a thread has been at its piece of work: told by the thread, asked by any other.
+ *		How long a thread has worked on its current task: set by the thread, read by any other
+ *		thread.
  */
 #ifndef COLLECTOR_HEARTBEAT_H
 #define COLLECTOR_HEARTBEAT_H
@@ -16,7 +17,7 @@ typedef struct Heartbeat
 	_Atomic int64_t busy_since_ns; /* CLOCK_MONOTONIC; 0: it waits for work */
 } Heartbeat;
 
-/* A piece of work begins: the one before is done. */
+/* A task begins, which ends the task before it. */
 static inline void
 heartbeat_work(Heartbeat *heartbeat)
 {

@@ -104,7 +104,10 @@ pointer_equal(const void *item, const void *key)
 	return *(const void *const *) item == key;
 }
 
-/* Adds an item that begins with a pointer; *is_new if it was not there. 0 or -ENOMEM. */
+/*
+ * Adds an item that begins with a pointer; sets *is_new if the pointer was not in the table.
+ * Returns 0 or -ENOMEM.
+ */
 static int
 add_pointer(Table *table, void *pointer, uint32_t *index, bool *is_new)
 {
@@ -237,7 +240,7 @@ interval_add_trace(Interval *interval, const IntervalTrace *trace)
 	hash = hash_bytes(hash, &trace->ids, sizeof(trace->ids));
 	if (table_find(table, hash, trace_equal, trace, &position))
 	{
-		/* no more than the sample's sum, which fits */
+		/* cannot overflow: at most the sample's sum, which fits */
 		((IntervalTrace *) table_item(table, position))->value += trace->value;
 		return 0;
 	}

@@ -2,9 +2,9 @@
  * late_names.c
  *		The list of addresses whose names are owed.
  *
- * A pass sorts the list by what the owners have used, then by file, so that each file's addresses
- * are asked for together; what is settled leaves, and the table for finding equal ones is made
- * anew.
+ * A pass sorts the list by the time that the owners have used, then by file, so that all addresses
+ * of a file are asked for together. Settled addresses leave the list, and the hash table of the
+ * list is rebuilt.
  */
 #include "agent/late_names.h"
 
@@ -29,8 +29,8 @@ typedef struct LateName
 	uint64_t offset;
 	uint64_t owners;
 	int64_t since_ns;
-	int64_t used_ns;  /* of the owners' allowance, as the pass began */
-	uint32_t account; /* whose part of the list it takes */
+	int64_t used_ns;  /* time that the owners had used when the pass began */
+	uint32_t account; /* account that the entry counts for */
 	bool settled;
 } LateName;
 
@@ -83,7 +83,7 @@ name_hash(const Table *table, const LateName *name)
 	return hash_word(hash_word(table->seed, (uintptr_t) name->file), name->offset);
 }
 
-/* The account of those that has fewest addresses in the list. */
+/* Returns the account among owners that has the fewest addresses in the list. */
 static uint32_t
 choose_account(const LateNames *late, uint64_t owners)
 {
@@ -139,7 +139,10 @@ compare_names(const void *a, const void *b)
 	return (left->offset > right->offset) - (left->offset < right->offset);
 }
 
-/* Adds what is known of an address to the batch. Returns false if it is to be asked for again. */
+/*
+ * Adds the names of an address to the batch if the symbolizer has an answer. Returns false if it
+ * must be asked again.
+ */
 static bool
 settle_name(LateName *name, Binary *binary, const SymbolAsk *terms, Batch *batch)
 {
@@ -159,7 +162,7 @@ settle_name(LateName *name, Binary *binary, const SymbolAsk *terms, Batch *batch
 	return true;
 }
 
-/* Asks for the addresses of one file. Returns the number of those that are settled. */
+/* Asks for the addresses of one file. Returns the number of settled addresses. */
 static size_t
 resolve_file(LateNames *late, LateName *names, size_t count, Symbolizer *symbolizer, uint32_t round,
 			 int64_t deadline_ns, Batch *batch)
@@ -185,7 +188,7 @@ resolve_file(LateNames *late, LateName *names, size_t count, Symbolizer *symboli
 	return settled;
 }
 
-/* Takes out what is settled, and what has been owed for too long. */
+/* Removes settled addresses, and addresses that have been owed for too long. */
 static void
 names_compact(LateNames *late)
 {
@@ -222,7 +225,7 @@ late_names_resolve(LateNames *late, Symbolizer *symbolizer, uint32_t round, int6
 
 	for (uint32_t i = 0; i < count; i++)
 		names[i].used_ns = symbolizer_used(symbolizer, names[i].owners);
-	/* the table's slots are wrong from here until it is made anew */
+	/* the hash table has wrong positions from here until it is rebuilt */
 	if (count > 0)
 		qsort(names, count, sizeof(*names), compare_names);
 	for (uint32_t i = 0, next; i < count && clock_ns(CLOCK_MONOTONIC) < deadline_ns; i = next)

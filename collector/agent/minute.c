@@ -1,6 +1,6 @@
 /*
  * minute.c
- *		The minute's lines.
+ *		Logs the lines of minute.h.
  */
 #include "agent/minute.h"
 

@@ -1,6 +1,7 @@
 /*
  * minute.h
- *		Lines of the log, once a minute: what was stored, and what is missing in it.
+ *		Lines of the log, once a minute: the numbers of stored samples, and which flaws they
+ *		have.
  */
 #ifndef COLLECTOR_MINUTE_H
 #define COLLECTOR_MINUTE_H
@@ -11,32 +12,36 @@
 
 #define MINUTE_NS INT64_C(60000000000)
 
-/* Since the agent began. */
+/* Totals since the start of the agent. */
 typedef struct MinuteTotals
 {
 	uint64_t samples;
-	uint64_t user_samples; /* with a user side … */
-	uint64_t complete;	   /* … that reaches a root */
-	uint64_t rows;		   /* that the database has */
+	uint64_t user_samples; /* samples with a user side */
+	uint64_t complete;	   /* of user_samples: those whose stack reaches a root */
+	uint64_t rows;		   /* rows in the database */
 } MinuteTotals;
 
 typedef struct Minute
 {
-	int64_t due_ns;				 /* CLOCK_MONOTONIC */
-	uint64_t losses[LOSS_COUNT]; /* that are stored in part, or notes, since the last report */
-	MinuteTotals reported;		 /* when the last lines were logged */
+	int64_t due_ns; /* CLOCK_MONOTONIC */
+	/* losses that are no lost samples (incomplete samples and notes), since the last report */
+	uint64_t losses[LOSS_COUNT];
+	MinuteTotals reported; /* totals when the last lines were logged */
 } Minute;
 
-/* Logs what was stored since the last report and, as minute_log_flaws(), what is missing in it. */
+/*
+ * Logs the numbers of samples stored since the last report and, with minute_log_flaws(), their
+ * flaws.
+ */
 void minute_report(Minute *minute, const MinuteTotals *totals);
 
 /*
- * Logs each reason that counted since the last report: at level info if it counted one for a
- * hundred samples, otherwise at debug.
+ * Logs each reason with a count since the last report, at level info if the count is at least one
+ * in a hundred samples, otherwise at debug.
  */
 void minute_log_flaws(Minute *minute, uint64_t samples);
 
-/* A share in percent, to a tenth; 100 of nothing. */
+/* Returns part of whole in percent, rounded to a tenth; 100 if whole is 0. */
 double share_percent(uint64_t part, uint64_t whole);
 
 #endif

@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Looking at as many switches a second takes a percent of a CPU: up to these all are looked at. */
+/* All context switches are examined up to this rate, which takes about one percent of a CPU. */
 #define SWITCHES_PER_CPU 50000
 
 /*
- * As systemd passes it, which may name several; the directory of the host's caches where nobody
- * says.
+ * Returns the cache directory that systemd passes, which may be the first of several, or a default
+ * below /var/cache.
  */
 static const char *
 default_cache_directory(void)
@@ -49,13 +49,14 @@ common_flags(AgentOptions *options, Flag *flags)
 	size_t count = 0;
 
 	flags[count++] = database_flag(&options->database);
-	flags[count++] =
-		(Flag){ "node", FLAG_TEXT, &options->node, "NAME", "name of this host; default: its own" };
+	flags[count++] = (Flag){ "node", FLAG_TEXT, &options->node, "NAME",
+							 "name of this host; default: its host name" };
 	flags[count++] = (Flag){ "allow-unsafe-kernel", FLAG_SWITCH, &options->allow_unsafe_kernel,
-							 NULL, "sample on a kernel that can lock up, too" };
-	flags[count++] = (Flag){ "config", FLAG_TEXT, &options->config_file, "FILE",
-							 "flags by their names, and rules for labels, in YAML; the agent reads "
-							 "it again on SIGHUP" };
+							 NULL, "sample even on a kernel with a known lockup" };
+	flags[count++] =
+		(Flag){ "config", FLAG_TEXT, &options->config_file, "FILE",
+				"YAML file of flags by their names and of rules for labels; the agent reads "
+				"it again on SIGHUP" };
 	return count + log_flags(&options->log, &flags[count]);
 }
 
@@ -71,61 +72,62 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 {
 	const Flag own[] = {
 		{ "frequency", FLAG_NUMBER, &options->frequency_hz, "HZ",
-		  "samples a second on each CPU; default 19", 1, AGENT_FREQUENCY_HZ_MAX },
+		  "samples per second on each CPU; default 19", 1, AGENT_FREQUENCY_HZ_MAX },
 		{ "duration", FLAG_DURATION, &options->duration_ms, "TIME",
 		  "stop after this time; default: on SIGTERM", 1, INT64_C(36500) * 86400000 },
 		{ "interval", FLAG_DURATION, &options->interval_ms, "TIME",
-		  "window that samples are summed over and stored after; default 10s",
+		  "length of the window over which samples are summed before they are stored; default 10s",
 		  AGENT_INTERVAL_MS_MIN, AGENT_INTERVAL_MS_MAX },
 		{ "stop-timeout", FLAG_DURATION, &options->stop_timeout_ms, "TIME",
-		  "for what is not stored yet, after a signal; default 25s", 1, AGENT_STOP_MS_MAX },
+		  "time for storing the remaining samples after a signal; default 25s", 1,
+		  AGENT_STOP_MS_MAX },
 		{ "label-pid", FLAG_SWITCH, &options->label_pid, NULL,
-		  "add the label pid: a series for each process" },
+		  "add the label pid, which makes a series for each process" },
 		{ "label-thread", FLAG_SWITCH, &options->label_thread, NULL, "add the label thread_name" },
 		{ "custom-labels", FLAG_TEXT, &options->custom_labels, "KEY,...",
 		  "add these labels of goroutines and threads, as programs set them" },
 		{ "keep-times", FLAG_SWITCH, &options->keep_times, NULL,
 		  "store each sample with its own time, not sums per interval" },
 		{ "off-cpu", FLAG_DURATION, &options->off_cpu_ms, "TIME",
-		  "sample waits too: those of this length or more all, shorter ones in proportion", 1,
+		  "also sample waits: all of this length or more, shorter ones in proportion", 1,
 		  AGENT_OFF_CPU_MS_MAX },
 		{ "off-cpu-rate", FLAG_NUMBER, &options->sources.off_cpu_rate, "NUMBER",
-		  "of samples of waits a second, above which fewer are kept; default 1000", 1,
+		  "limit of wait samples per second, above which fewer are kept; default 1000", 1,
 		  AGENT_OFF_CPU_RATE_MAX },
 		{ "probe", FLAG_TEXT, &options->probe, "WHAT,...",
-		  "sample page-faults, and by allocations=FILE what functions of that library ask for" },
+		  "sample page-faults, or with allocations=FILE the allocations of that library" },
 		{ "probe-rate", FLAG_NUMBER, &options->sources.probe_rate, "NUMBER",
-		  "of samples of each of them a second, above which fewer are kept; default 1000", 1,
+		  "limit of samples of each probe per second, above which fewer are kept; default 1000", 1,
 		  AGENT_PROBE_RATE_MAX },
 		{ "max-cpu", FLAG_NUMBER, &options->max_cpu_percent, "PERCENT",
-		  "of one CPU, for the collector itself; default 2 for each, more above 19 Hz", 1,
-		  AGENT_CPU_PERCENT_MAX },
+		  "limit of the collector's own CPU time in percent of one CPU; default 2 per CPU, more above 19 Hz",
+		  1, AGENT_CPU_PERCENT_MAX },
 		{ "max-memory", FLAG_SIZE, &options->max_memory_bytes, "SIZE",
-		  "for the collector itself, and the kernel in its name; default 384MB",
+		  "limit of the collector's own memory, including the kernel's for it; default 384MB",
 		  (int64_t) AGENT_MEMORY_BYTES_MIN },
 		{ "max-mappings", FLAG_NUMBER, &options->max_mappings, "NUMBER",
-		  "of code, of all processes whose stacks are walked; default: by --max-memory", 65536,
-		  AGENT_MAPPINGS_MAX },
+		  "limit of code mappings of processes whose stacks are walked; default: from --max-memory",
+		  65536, AGENT_MAPPINGS_MAX },
 		{ "max-code", FLAG_SIZE, &options->max_code_bytes, "SIZE",
-		  "of binaries whose stacks are walked; default: by --max-memory",
+		  "limit of code size of binaries whose stacks are walked; default: from --max-memory",
 		  (int64_t) AGENT_CODE_BYTES_MIN },
 		{ "exclude-self", FLAG_SWITCH, &options->exclude_self, NULL,
-		  "no samples of the collector itself" },
+		  "do not sample the collector itself" },
 		{ "queue-size", FLAG_SIZE, &options->queue_bytes, "SIZE",
-		  "kept while the database is away; default 64MB" },
+		  "limit of samples queued while the database is unavailable; default 64MB" },
 		{ "debug-directory", FLAG_TEXT, &options->debug_directory, "DIR",
-		  "separate debug files; default /usr/lib/debug" },
+		  "directory of separate debug files; default /usr/lib/debug" },
 		{ "cache-directory", FLAG_TEXT, &options->cache_directory, "DIR",
-		  "of tables of binaries; default $CACHE_DIRECTORY, else " AGENT_CACHE_DIRECTORY_DEFAULT
+		  "directory that caches tables of binaries; default $CACHE_DIRECTORY, or " AGENT_CACHE_DIRECTORY_DEFAULT
 		  "; '' for none" },
 		{ "no-inlined", FLAG_SWITCH, &options->no_inlined, NULL,
-		  "symbol tables alone: no inlined functions, no line numbers" },
+		  "use only symbol tables: no inlined functions, no line numbers" },
 		{ "progress", FLAG_SWITCH, &options->progress, NULL,
 		  "draw a progress bar on a terminal; needs --duration" },
 		{ "summary", FLAG_TEXT, &options->summary_file, "FILE",
 		  "write totals as key=value lines at the end" },
 		{ "status", FLAG_TEXT, &options->status_file, "FILE",
-		  "write every 5 s what the command health judges" },
+		  "write the status that the command health reads, every 5 s" },
 	};
 	size_t count;
 

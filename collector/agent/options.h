@@ -12,7 +12,8 @@
 #include "base/common_flags.h"
 #include "kernel/source.h"
 
-#define AGENT_FREQUENCY_HZ_DEFAULT 19 /* prime: falls into step with nothing that ticks */
+/* a prime number, so that sampling stays out of step with periodic work */
+#define AGENT_FREQUENCY_HZ_DEFAULT 19
 #define AGENT_FREQUENCY_HZ_MAX	   1000
 #define AGENT_INTERVAL_MS_DEFAULT  10000
 #define AGENT_INTERVAL_MS_MIN	   1000
@@ -35,8 +36,8 @@
 #define AGENT_CACHE_DIRECTORY_DEFAULT "/var/cache/profstore"
 
 /*
- * Of each CPU, by default: two percent at the default frequency, in proportion at others, at most
- * 25.
+ * Default of --max-cpu for each CPU: two percent at the default frequency, in proportion at higher
+ * frequencies, at most 25.
  */
 #define AGENT_CPU_PERCENT_PER_CPU	  2
 #define AGENT_CPU_PERCENT_PER_CPU_MAX 25
@@ -45,44 +46,47 @@ typedef struct AgentOptions
 {
 	const char *database; /* libpq connection string */
 	int64_t frequency_hz;
-	int64_t duration_ms; /* 0: until a signal comes */
+	int64_t duration_ms; /* 0: until a signal */
 	int64_t interval_ms;
 	int64_t stop_timeout_ms;
 	const char *node;
 	bool label_pid;
 	bool label_thread;
-	const char *custom_labels; /* keys, with commas; NULL: none */
+	const char *custom_labels; /* names of labels, separated by commas; NULL: none */
 	bool keep_times;
-	int64_t off_cpu_ms;		 /* becomes sources.off_cpu_period_ns */
-	const char *probe;		 /* becomes sources.probes; NULL: none */
-	SourceSettings sources;	 /* the others of their flags point in here */
-	int64_t max_cpu_percent; /* of one CPU; 0: by frequency and number of CPUs */
+	int64_t off_cpu_ms;		 /* copied to sources.off_cpu_period_ns */
+	const char *probe;		 /* copied to sources.probes; NULL: none */
+	SourceSettings sources;	 /* other fields are set by their flags */
+	int64_t max_cpu_percent; /* percent of one CPU; 0: from frequency and number of CPUs */
 	size_t max_memory_bytes;
-	int64_t max_mappings;  /* of processes; 0: by max_memory_bytes */
-	size_t max_code_bytes; /* of binaries; 0: likewise */
+	int64_t max_mappings;  /* limit of code mappings of processes; 0: from max_memory_bytes */
+	size_t max_code_bytes; /* limit of code size of binaries; 0: from max_memory_bytes */
 	bool exclude_self;
 	bool allow_unsafe_kernel;
 	size_t queue_bytes;
 	const char *debug_directory;
-	const char *cache_directory; /* of unwind tables and symbol tables; "": none */
+	const char *cache_directory; /* for unwind tables and symbol tables; "": no cache */
 	bool no_inlined;
 	bool progress;
-	const char *summary_file; /* NULL: none */
-	const char *status_file;  /* NULL: none */
-	const char *config_file;  /* NULL: none */
+	const char *summary_file; /* NULL: no summary */
+	const char *status_file;  /* NULL: no status */
+	const char *config_file;  /* NULL: no configuration */
 	LogOptions log;
 	char host_name[256]; /* default of node */
 } AgentOptions;
 
-/* The percentage of one CPU that the agent may take on so many CPUs: as given, else by default. */
+/*
+ * Returns the percentage of one CPU that the agent may use on a machine of that many CPUs: the
+ * given one, or the default.
+ */
 int64_t agent_max_cpu_percent(const AgentOptions *options, int64_t cpus);
 
 #define AGENT_FLAGS_MAX 32
 
-/* Sets the defaults and describes the flags, which point into options; their number. */
+/* Sets the defaults and fills in the flags, which point into options. Returns their number. */
 size_t agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX]);
 
-/* Those of "check": how to reach the database, the configuration, and the log. */
+/* Fills in the flags of "check": database, configuration and log. Returns their number. */
 size_t check_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX]);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * reader.c
- *		What both threads of the reader have, and the lock that guards it.
+ *		State shared by both threads of the reader, and the lock that guards it.
  */
 #include "agent/reader.h"
 
@@ -192,7 +192,7 @@ reader_kernel_changes(Reader *reader)
 	return atomic_load(&reader->kernel_changes);
 }
 
-/* Names that the table of code objects had no room for, since the last time. */
+/* Adds the names that the table of code objects refused since the last call to the losses. */
 static void
 count_refused_names(Reader *reader)
 {
@@ -221,7 +221,7 @@ count_interpreted(Reader *reader)
 	reader->runtimes = stats;
 }
 
-/* Adds to the losses what the tables have refused since the last call. Lock held. */
+/* Adds the refusals of the tables since the last call to the losses. Lock held. */
 static void
 count_refusals(Reader *reader)
 {

@@ -2,9 +2,9 @@
  * reader.h
  *		The reader: ring buffer records become samples of the current interval.
  *
- * Its ring thread takes records out of the ring, and waits for nobody. Its walker thread finishes
- * the stacks that the kernel could not walk, resolves addresses to files, and sums equal stacks;
- * symbols and database are others' business.
+ * Its ring thread takes records out of the ring and never waits. Its walker thread finishes the
+ * stacks that the kernel could not walk, resolves addresses to files, and sums equal stacks.
+ * Symbols and the database belong to the flusher and the writer.
  */
 #ifndef COLLECTOR_READER_H
 #define COLLECTOR_READER_H
@@ -20,89 +20,100 @@
 #include "process/process.h"
 #include "unwind/unwinder.h"
 
-/* After the start the ring is polled, and samples are flushed, more often for this long at most. */
+/* For at most this long after the start the ring is polled, and samples are flushed, more often. */
 #define READER_BEGIN_NS UINT64_C(1000000000)
 
 /* Pointers must outlive the reader. */
 int reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *losses,
 				  Reader **reader);
-void reader_free(Reader *reader); /* accepts NULL; the thread must have been stopped */
+void reader_free(Reader *reader); /* accepts NULL; the threads must have been stopped */
 
 /*
- * A RecordHandler whose context is the reader: looks the record's process up under /proc at
- * once, while it lives, and queues the record. Ring thread.
+ * A RecordHandler whose context is the reader: reads the record's process under /proc at once,
+ * while it exists, and queues the record. Ring thread.
  */
 void reader_queue_record(void *reader, const void *record, size_t length_bytes);
 
 /*
- * Like reader_queue_record(), for waits that go on, which come many at a time: first waits until
- * some of the queue has been handled, for a second at most. Any thread but the reader's own.
+ * Like reader_queue_record(), but for waits that go on, which come in large numbers: waits up to a
+ * second while the queue is full of them. Any thread but the reader's own.
  */
 void reader_queue_wait(void *reader, const void *record, size_t length_bytes);
 
 /*
- * Adds one record to the interval. May take long, where unwind tables are made for it. Walker
+ * Adds one record to the interval. May take long if unwind tables must be made for it. Walker
  * thread.
  */
 void reader_handle_record(Reader *reader, const void *record, size_t length_bytes);
 
-/* Main thread. While refuse is true records are dropped, and counted, instead of queued. */
+/* Main thread. While refuse is true records are dropped and counted instead of queued. */
 void reader_refuse(Reader *reader, bool refuse);
 
-/* Main thread. Asks the walker thread to drop what it can do without: unwind tables not in use. */
+/* Main thread. Asks the walker thread to drop unwind tables that are not in use. */
 void reader_shrink(Reader *reader);
 
-/* Main thread. While rest is true the agent takes more CPU time than it may. */
+/* Main thread. rest: the agent uses more CPU time than --max-cpu allows. */
 void reader_rest(Reader *reader, bool rest);
 
-/* Starts the threads, which poll the sampler. */
+/* Starts the threads, which poll the sampler. Returns 0 or -errno. */
 int reader_start(Reader *reader, Sampler *sampler);
 
 /*
- * The parts of it that need no sampler: walks by these tables, which outlive the reader. 0 or
- * -ENOMEM.
+ * Starts the parts that need no sampler: walks use these tables, which must outlive the reader.
+ * Returns 0 or -ENOMEM.
  */
 int reader_use_tables(Reader *reader, KernelTables *tables);
 
 /*
- * Walker thread. Forgets processes that ended, and unwind tables that no process has used for
- * keep_ns; the reader's threads do so every 20 s. now_ns is CLOCK_MONOTONIC.
+ * Walker thread. Forgets processes that ended and unwind tables that no process has used for
+ * keep_ns; the reader's threads call it every 20 s. now_ns is CLOCK_MONOTONIC.
  */
 void reader_sweep(Reader *reader, uint64_t now_ns, uint64_t keep_ns);
 
 /*
- * Flusher thread. What was sampled since the last call; NULL without memory. The caller frees it.
+ * Flusher thread. Returns the samples since the last call, which the caller frees; NULL if out of
+ * memory.
  */
 Interval *reader_take(Reader *reader);
 
-/* Main thread. Call after sampler_stop: empties ring and queue, then ends the threads. */
+/* Main thread. Empties ring and queue, then ends the threads. Call after sampler_stop(). */
 void reader_stop(Reader *reader);
 
-/* Samples are summed per window of this length from now on. Any thread. */
+/* Sets the length of the windows over which samples are summed. Any thread. */
 void reader_set_window(Reader *reader, int64_t window_us);
 
-/* Main thread. How long each thread has been at its piece of work, 0: it waits. */
+/* Main thread. Returns how long each thread has worked on its current task; 0 if it waits. */
 void reader_busy_ms(const Reader *reader, int64_t *ring_ms, int64_t *walker_ms);
 
-/* Any thread. Of the kernel's memory, for the side-band's buffers. */
+/* Any thread. Returns the kernel memory of the side-band's buffers. */
 size_t reader_kernel_bytes(Reader *reader);
 
 /*
- * Any thread. Labels are to be issued anew: their rule knows more, or there is another one (NULL:
- * none). Processes that were dropped are looked at again. The old rule is not called any more.
+ * Any thread. reader_learned_labels(): computes labels of processes again because the data of their
+ * rule changed. reader_use_rule(): replaces the rule (NULL: none); the old rule is not called after
+ * the return. Both look at dropped processes again.
  */
 void reader_learned_labels(Reader *reader);
 void reader_use_rule(Reader *reader, LabelRule rule, void *context);
 
-/* Any thread. Variables of processes that their labels' rule is told of. 0 or -ENOMEM. */
+/*
+ * Any thread. Sets the environment variables of processes that are passed to the rule of labels.
+ * Returns 0 or -ENOMEM.
+ */
 int reader_want_environment(Reader *reader, const char *const *names, size_t count);
 
-/* Main thread. After reader_stop. dropped: records of processes that are not to be sampled. */
+/*
+ * Main thread, after reader_stop(). reader_dropped(): number of records of processes that must not
+ * be sampled.
+ */
 uint64_t reader_dropped(const Reader *reader);
 void reader_process_stats(const Reader *reader, ProcessTableStats *stats);
 void reader_unwind_stats(const Reader *reader, UnwinderStats *stats);
 
-/* Any thread. Counts when code of the kernel came or went, so that its names may be others. */
+/*
+ * Any thread. Returns a count that increases when kernel code is loaded or unloaded, after which
+ * its names may differ.
+ */
 uint64_t reader_kernel_changes(Reader *reader);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * reader_options.h
- *		What a reader is made with.
+ *		Parameters of reader_create().
  */
 #ifndef COLLECTOR_READER_OPTIONS_H
 #define COLLECTOR_READER_OPTIONS_H
@@ -21,22 +21,24 @@ typedef struct Reader Reader;
 typedef struct ReaderOptions
 {
 	LabellerOptions labels;
-	uint32_t cgroup_hierarchy; /* of the samples' controller_cgroup_id; 0: none */
-	bool keep_times;		   /* each sample keeps its own time; else … */
-	int64_t window_us;	   /* samples are summed per window; windows are aligned to the epoch … */
-	int64_t start_us;	   /* … but the first begins here, when sampling does */
-	size_t interval_bytes; /* budget of the samples between two flushes */
-	size_t memory_bytes;   /* --max-memory, of which making unwind tables gets a part */
-	uint64_t cpu_percent;  /* --max-cpu, of one CPU, of which unwind tables get a part */
+	uint32_t cgroup_hierarchy; /* hierarchy of the samples' controller_cgroup_id; 0: none */
+	/* each sample keeps its own time; otherwise samples are summed per window */
+	bool keep_times;
+	int64_t window_us;	   /* length of a window; windows are aligned to the epoch */
+	int64_t start_us;	   /* start of sampling, which begins the first window */
+	size_t interval_bytes; /* limit of the samples between two flushes */
+	size_t memory_bytes;   /* --max-memory; a part of it is the limit of making unwind tables */
+	/* --max-cpu, percent of one CPU; a part of it is the limit of making unwind tables */
+	uint64_t cpu_percent;
 	size_t process_limit;
-	size_t mapping_bytes;	 /* that mappings of processes may take */
-	size_t past_bytes;		 /* that what the side-band told may take */
-	size_t sideband_bytes;	 /* that its buffers in the kernel may take */
-	TableCache *table_cache; /* NULL: none; outlives the reader */
-	CodeNamer namer;		 /* of generated and interpreted code */
-	Runtimes *runtimes;		 /* interpreters' stacks; NULL: they are not looked for */
+	size_t mapping_bytes;	 /* limit of mappings of processes */
+	size_t past_bytes;		 /* limit of the past images from the side-band */
+	size_t sideband_bytes;	 /* limit of the side-band's buffers in the kernel */
+	TableCache *table_cache; /* NULL: no cache; must outlive the reader */
+	CodeNamer namer;		 /* names generated and interpreted code */
+	Runtimes *runtimes;		 /* stacks of interpreters; NULL: interpreters are ignored */
 	CustomLabels custom;	 /* labels of threads that samples get */
-	SchedulerCode scheduler; /* left out of the stacks of threads that waited */
+	SchedulerCode scheduler; /* functions to leave out of the stacks of threads that waited */
 } ReaderOptions;
 
 #endif

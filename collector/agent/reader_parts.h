@@ -1,7 +1,7 @@
 /*
  * reader_parts.h
- *		The inside of the reader, for its files alone: reader.c, reader_threads.c, ring, walker,
- *		sample_builder.
+ *		The inside of the reader, for its own files only: reader.c, reader_threads.c, ring,
+ *		walker, sample_builder.
  */
 #ifndef COLLECTOR_READER_PARTS_H
 #define COLLECTOR_READER_PARTS_H
@@ -24,16 +24,16 @@
 #include "process/mapped_file.h"
 #include "process/process.h"
 
-/* one may stand for those that were cut out, or for a process that is gone */
+/* one more frame stands for frames that were cut out, or for a process that ended */
 #define MAX_FRAMES (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 1)
 
 /* A record that was read out of the ring and waits to be handled. */
 typedef struct QueuedRecord
 {
 	struct QueuedRecord *next;
-	uint64_t table; /* that its walk waits for */
+	uint64_t table; /* number of the unwind table that the walk waits for */
 	size_t length_bytes;
-	uint64_t bytes[]; /* of any size; aligned */
+	uint64_t bytes[]; /* the record, aligned; any length */
 } QueuedRecord;
 
 struct Reader
@@ -42,47 +42,49 @@ struct Reader
 	MappedFileTable *files;
 	Losses *losses;
 	Sampler *sampler;
-	UnwindTables *unwind; /* of the walker thread; NULL: stacks are taken as they come */
+	/* used by the walker thread; NULL: stacks are taken as the kernel walked them */
+	UnwindTables *unwind;
 	pthread_t ring_thread;
 	pthread_t walker_thread;
 	bool started;
 	atomic_bool stopping;
 	atomic_bool refusing;
 	atomic_bool shrinking;
-	atomic_bool resting; /* the agent takes more CPU time than it may */
+	atomic_bool resting; /* the agent uses more CPU time than --max-cpu allows */
 	_Atomic uint64_t kernel_changes;
 	Heartbeat ring_heartbeat;
 	Heartbeat walker_heartbeat;
-	/* of the walker thread: records that wait for unwind tables, in any order */
+	/* walker thread: records that wait for unwind tables, in no order */
 	QueuedRecord *parked;
-	bool tables_wanted; /* likewise: some walk waits, or was cut short, for want of a table */
+	bool tables_wanted; /* walker thread: a walk waits for a missing table or was cut short by it */
 
-	bool waits_overtook;	/* of whoever queues waits: the queue was full of them for a second */
-	uint64_t names_refused; /* of the flusher thread: as far as they were told as losses */
-	RuntimesStats runtimes; /* likewise */
-	uint64_t mappings_cut;	/* likewise, with the lock */
+	bool waits_overtook; /* thread that queues waits: the queue was full of waits for a second */
+	/* flusher thread: count of refused names that is among the losses already */
+	uint64_t names_refused;
+	RuntimesStats runtimes; /* flusher thread: counts that are among the losses already */
+	uint64_t mappings_cut;	/* with the lock: count that is among the losses already */
 	uint64_t groups_relative;
 	uint64_t files_refused;
 
-	pthread_mutex_t mutex; /* guards all that follows */
+	pthread_mutex_t mutex; /* guards all fields below */
 	pthread_cond_t queued;
-	pthread_cond_t read; /* a thread has read a process */
+	pthread_cond_t read; /* signalled when a thread has read a process */
 	QueuedRecord *queue; /* oldest first */
 	QueuedRecord **queue_end;
-	size_t queue_bytes;	 /* and of those parked */
-	bool queue_complete; /* the ring is empty, and stays so */
-	Interval *interval;	 /* NULL without memory */
-	uint64_t intervals;	 /* that were taken before it */
+	size_t queue_bytes;	 /* bytes of queued and parked records */
+	bool queue_complete; /* the ring is empty and stays empty */
+	Interval *interval;	 /* NULL if out of memory */
+	uint64_t intervals;	 /* number of intervals taken before this one */
 	PastImages *past;
 	ProcessTable *processes;
 	Labeller *labeller;
-	uint64_t owners;			/* who pays for the symbols of the sample at hand */
-	uint64_t dropped;			/* records of processes that are not to be sampled */
-	uint64_t now_ns;			/* CLOCK_MONOTONIC, when the lock was taken */
+	uint64_t owners;			/* accounts that pay for the symbols of the current sample */
+	uint64_t dropped;			/* records of processes that must not be sampled */
+	uint64_t now_ns;			/* CLOCK_MONOTONIC when the lock was taken */
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-	/* words of frames: kept ones, and a late walk's */
+	/* words of frames: those of the kernel, then those of a late walk */
 	uint64_t user_frames[PFS_MAX_USER_FRAMES + PFS_MAX_WALK_FRAMES];
-	uint64_t frame_ends[PFS_MAX_USER_FRAMES + PFS_MAX_WALK_FRAMES]; /* 0: not known */
+	uint64_t frame_ends[PFS_MAX_USER_FRAMES + PFS_MAX_WALK_FRAMES]; /* by frame; 0: unknown */
 	uint64_t chain_words[PFS_CHAIN_KEPT_WORDS];
 	MergedStack merged;
 	Frame frames[MAX_FRAMES];
@@ -92,28 +94,28 @@ struct Reader
 typedef struct UserWalk
 {
 	uint32_t count;		/* words */
-	uint32_t cut;		/* frames that are missing … */
-	uint32_t cut_at;	/* … before the word of this number */
-	uint32_t late_from; /* those from here on went by our rules */
+	uint32_t cut;		/* number of frames that were cut out */
+	uint32_t cut_at;	/* word before which the cut frames are missing */
+	uint32_t late_from; /* frames from this one on were walked by us with unwind rules */
 	uint8_t status;		/* enum pfs_walk_status */
 } UserWalk;
 
 /*
- * The lock, which also looks at the clocks. Functions of the process table give it back
- * while they wait for the kernel or a file system.
+ * Takes the lock and reads the clocks. Functions of the process table release the lock while they
+ * wait for the kernel or a file system.
  */
 void reader_lock(Reader *reader);
 void reader_unlock(Reader *reader);
 
 /*
- * The calling thread goes first. Under full load a short-lived process would else be gone before
- * we look. Who was started with more keeps it.
+ * Raises the priority of the calling thread, unless it has a higher one. Under full load a
+ * short-lived process would otherwise end before it is read.
  */
 void reader_go_first(void);
 
 /*
- * With the lock. Returns the oldest record of the queue, or NULL; its bytes count until it is
- * freed.
+ * With the lock. Returns the oldest record of the queue, or NULL. Its bytes count as queued until
+ * it is freed.
  */
 QueuedRecord *reader_take_queued(Reader *reader);
 

@@ -1,9 +1,9 @@
 /*
  * reader_threads.c
- *		Begin and end of the reader's two threads.
+ *		Starts and stops the reader's two threads.
  *
- * The ring thread (ring.c) empties the ring and looks new processes up, the walker thread
- * (walker.c) walks stacks and sums (sample_builder.c).
+ * The ring thread (ring.c) empties the ring and looks up new processes; the walker thread
+ * (walker.c) walks stacks and sums samples (sample_builder.c).
  */
 #include <string.h>
 

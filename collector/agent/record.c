@@ -1,10 +1,10 @@
 /*
  * record.c
- *		Takes a record of the ring buffer apart.
+ *		Splits a record of the ring buffer into its parts.
  */
 #include "agent/record.h"
 
-/* The labels that begin there; their bytes, 0 where they are none. */
+/* Finds the thread's labels at the begin of bytes. Returns their length, or 0 if there are none. */
 static size_t
 take_labels(const uint8_t *bytes, size_t length, const struct pfs_labels **labels)
 {
@@ -25,8 +25,8 @@ take_labels(const uint8_t *bytes, size_t length, const struct pfs_labels **label
 }
 
 /*
- * The interpreter's chain that begins there, behind user_count frames; its bytes, 0 where it is
- * none.
+ * Finds the interpreter's chain at the begin of bytes, after user_count frames. Returns its length,
+ * or 0 if there is none.
  */
 static size_t
 take_chain(const uint8_t *bytes, size_t length, uint32_t user_count, Record *record)

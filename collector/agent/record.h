@@ -1,6 +1,6 @@
 /*
  * record.h
- *		A record of the ring buffer, by its parts.
+ *		The parts of a record of the ring buffer.
  */
 #ifndef COLLECTOR_RECORD_H
 #define COLLECTOR_RECORD_H
@@ -11,23 +11,27 @@
 
 #include "events.h"
 
-/* Points into the record's bytes. */
+/* All pointers point into the record's bytes. */
 typedef struct Record
 {
 	const struct pfs_sample *sample;
 	const uint64_t *kernel_frames;
 	const uint64_t *user_frames;	 /* words; see user_frame.h */
-	const struct pfs_labels *labels; /* of the thread; NULL: none */
-	const struct pfs_chain *chain;	 /* of the thread's interpreter; NULL: none */
-	const uint32_t *ends;			 /* of user frames, chain->end_count; see runtime_types.h */
-	const uint64_t *chain_words;	 /* pfs_chain_kept(chain->found) */
-	const struct pfs_late *late;	 /* NULL: none */
+	const struct pfs_labels *labels; /* of the thread; NULL: no labels */
+	const struct pfs_chain *chain;	 /* of the thread's interpreter; NULL: no chain */
+	/* ends of user frames, chain->end_count words; see runtime_types.h */
+	const uint32_t *ends;
+	const uint64_t *chain_words; /* pfs_chain_kept(chain->found) words */
+	const struct pfs_late *late; /* NULL: the kernel handed over no walk */
 } Record;
 
-/* False where the size does not fit what the record says, or where that cannot be. */
+/* Returns false if the length does not match the record's counts, or if a count is invalid. */
 bool record_parse(const void *bytes, size_t length_bytes, Record *record);
 
-/* Kernel threads, threads that work for the kernel, and processes inside exec or exit have none. */
+/*
+ * Returns false for kernel threads, threads that work for the kernel, and processes inside exec or
+ * exit.
+ */
 bool record_has_user_side(const struct pfs_sample *sample);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * reload.c
- *		Reading options once more.
+ *		Reads the options again while the agent runs.
  */
 #include "agent/reload.h"
 
@@ -11,7 +11,7 @@
 
 #define MODULE "agent"
 
-/* Flags whose new values are taken while the agent runs. */
+/* Flags whose new values apply without a restart. */
 static const char *const reloadable[] = { "db",			"interval",	 "stop-timeout",
 										  "queue-size", "log-level", "log-format" };
 
@@ -24,7 +24,7 @@ is_reloadable(const char *name)
 	return false;
 }
 
-/* Tells of flags with new values that have to wait for a restart. */
+/* Logs each flag whose new value needs a restart. */
 static void
 log_unchanged(const AgentOptions *before, const AgentOptions *after)
 {
@@ -41,7 +41,10 @@ log_unchanged(const AgentOptions *before, const AgentOptions *after)
 					  log_text("flag", flags[0][i].name));
 }
 
-/* Texts of the fresh options go with their document: what is kept of them is numbers. */
+/*
+ * Takes the reloadable options. Only numbers are copied, because texts of the fresh options are
+ * freed together with their document.
+ */
 static void
 take_options(AgentOptions *options, const AgentOptions *fresh)
 {
@@ -95,7 +98,7 @@ agent_watch_pods(const AgentConfig *config, const char *node, Reader *reader, Po
 	return *client != NULL ? EXIT_OK : failure->code;
 }
 
-/* The names that pods have stay meanwhile. */
+/* Watches pods by the new options. The known names of pods are kept meanwhile. */
 static void
 watch_again(const ReloadParts *parts)
 {
@@ -107,13 +110,13 @@ watch_again(const ReloadParts *parts)
 		failure_log(&failure, MODULE);
 }
 
-/* The old rules go once the reader has others. */
+/* Gives the new rules to the reader, then frees the old ones. */
 static void
 take_rules(const ReloadParts *parts, AgentConfig *fresh)
 {
 	if (agent_use_rules(parts->reader, fresh) != 0)
 	{
-		log_event(LOG_ERROR, MODULE, "no memory for new rules of labels: the old ones stay");
+		log_event(LOG_ERROR, MODULE, "out of memory for new label rules; keeping the old ones");
 		agent_config_free(fresh);
 		return;
 	}
@@ -140,7 +143,7 @@ agent_reload(const AgentCall *call, const ReloadParts *parts)
 				  log_text("file", parts->options->config_file));
 		return;
 	}
-	log_event(LOG_ERROR, MODULE, "could not reload the configuration and keeps the old one",
+	log_event(LOG_ERROR, MODULE, "could not reload the configuration; keeping the old one",
 			  log_text("reason", failure.message), log_text("detail", failure.detail),
 			  log_text("hint", failure.hint));
 	agent_config_free(fresh);

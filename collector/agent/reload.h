@@ -1,9 +1,9 @@
 /*
  * reload.h
- *		What of the agent's options can change while it runs.
+ *		Changes of the agent's options while it runs.
  *
- * On SIGHUP configuration and command line are read again: all of the new values are taken, or,
- * where one cannot be used, none.
+ * On SIGHUP the configuration and the command line are read again. Either all new values are taken
+ * or, if one is invalid, none.
  */
 #ifndef COLLECTOR_RELOAD_H
 #define COLLECTOR_RELOAD_H
@@ -13,32 +13,35 @@
 #include "kubernetes/pod_client.h"
 #include "writer/writer.h"
 
-/* As the agent was called. */
+/* The command line of the agent. */
 typedef struct AgentCall
 {
 	int count;
 	char **arguments;
 } AgentCall;
 
-/* Who is told. */
+/* The parts that new options are given to. */
 typedef struct ReloadParts
 {
 	AgentOptions *options;
-	AgentConfig **rules; /* that are in use */
+	AgentConfig **rules; /* rules in use */
 	PodTable *pods;
 	PodClient **pod_client; /* NULL: pods are not watched */
 	Writer *writer;
 	Reader *reader;
 } ReloadParts;
 
-/* Has labels made by a configuration's rules from now on. 0 or -ENOMEM. */
+/* Makes the reader use the rules of a configuration for labels. Returns 0 or -ENOMEM. */
 int agent_use_rules(Reader *reader, const AgentConfig *config);
 
-/* Has pods watched as the configuration says, or nobody; *client is NULL then. */
+/* Watches pods as the configuration demands. *client is NULL if it demands no watch. */
 ExitCode agent_watch_pods(const AgentConfig *config, const char *node, Reader *reader,
 						  PodClient **client, Failure *failure);
 
-/* Reads them again and tells the parts; the log says what was taken, or why nothing was. */
+/*
+ * Reads the options again and passes them to the parts. Logs which values were taken, or why none
+ * was.
+ */
 void agent_reload(const AgentCall *call, const ReloadParts *parts);
 
 #endif

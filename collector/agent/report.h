@@ -1,6 +1,6 @@
 /*
  * report.h
- *		What a run tells people: the progress bar, and the summary at the end.
+ *		Output for users: the progress bar, and the summary at the end.
  */
 #ifndef COLLECTOR_REPORT_H
 #define COLLECTOR_REPORT_H
@@ -32,25 +32,28 @@ typedef struct Report
 	ResolveStats resolved;
 	ProcessTableStats processes;
 	UnwinderStats unwinder;
-	uint64_t dropped; /* ticks of processes that are not to be sampled */
+	uint64_t dropped; /* ticks in processes that must not be sampled */
 	MappedFileStats files;
-	uint64_t symbol_timeouts; /* times that a file did not answer when it was opened for symbols */
-	size_t binaries_leaked;	  /* files that are referred to though all who did have ended */
+	uint64_t symbol_timeouts; /* times that a file did not answer while it was opened for symbols */
+	/* files that are still referenced though all their users have ended */
+	size_t binaries_leaked;
 	WriterStats writer;
 	RestraintStats restraint;
 	SamplerCost bpf;
-	int64_t cpu_us; /* CPU time that the collector took itself, its symbol workers included */
+	int64_t cpu_us; /* CPU time of the collector, including its symbol workers */
 	int64_t max_resident_kb;
-	size_t kernel_bytes; /* of the kernel's memory, for rings, scratch and tables */
+	size_t kernel_bytes; /* kernel memory of rings, scratch space and tables */
 } Report;
 
-/* Redraws the bar on standard error; nothing where that is no terminal. */
+/* Redraws the bar on standard error. Does nothing if standard error is no terminal. */
 void report_progress(int64_t elapsed_ms, int64_t duration_ms, uint64_t samples);
 
-/* key=value lines; agent/README.md lists the keys. Closes the file. 0 or -errno. */
+/*
+ * Writes key=value lines (agent/README.md lists the keys) and closes the file. Returns 0 or -errno.
+ */
 int report_write(FILE *file, const Report *report, Losses *losses);
 
-/* Fills in cpu_us and max_resident_kb; workers count once they have ended. */
+/* Fills in cpu_us and max_resident_kb. Workers are included once they have ended. */
 void report_own_cost(Report *report);
 
 #endif

@@ -2,11 +2,11 @@
  * resolve.c
  *		Symbolization of an interval.
  *
- * Each distinct frame is looked up once. Frames without a file have address 0 and are told apart
- * by name: kernel functions (so that neither a reboot nor another kernel build makes new
- * locations of them), generated and interpreted code, and the placeholders in brackets. A stack
- * that does not reach a root hangs under the frame "[incomplete]", never under a function that did
- * not call it.
+ * Each distinct frame is looked up once. Frames without a file have address 0 and are distinguished
+ * by name: kernel functions (so that neither a reboot nor another kernel build makes new locations
+ * of them), generated and interpreted code, and the placeholders in brackets. A stack that does not
+ * reach a root gets the outermost frame "[incomplete]", so that it is not shown below a function
+ * that did not call it.
  */
 #include "agent/resolve.h"
 
@@ -39,25 +39,25 @@
 
 #define MAX_FRAMES	 (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 2)
 #define TABLES_BYTES (64 * 1024 * 1024)
-#define WANTED_MAX	 (8 * MAX_FRAMES) /* addresses that are asked for together */
+#define WANTED_MAX	 (8 * MAX_FRAMES) /* limit of addresses that are asked for together */
 
-/* Functions of the kernel that tell how user mode was interrupted. */
+/* Kernel functions that show how user mode was interrupted. */
 typedef enum KernelPlace
 {
 	KERNEL_ANYWHERE,
-	KERNEL_INTERRUPT, /* entry of an interrupt, which is no exception and no system call */
+	KERNEL_INTERRUPT, /* entry of an interrupt other than an exception or a system call */
 	KERNEL_EXIT,	  /* on the way back to user mode */
 } KernelPlace;
 
-/* A frame that was looked up. */
+/* A frame after its look-up. */
 typedef struct Resolved
 {
 	Frame frame;
-	uint32_t location; /* in the batch */
-	bool named;		   /* it has a function; of the outermost one: */
-	RootKind root;	   /* whether it is one */
+	uint32_t location; /* index in the batch */
+	bool named;		   /* it has a function; the fields below are those of its outermost function */
+	RootKind root;	   /* whether that function is a root, and of which kind */
 	bool is_main;
-	KernelPlace place; /* of a kernel frame */
+	KernelPlace place; /* kernel frames only */
 } Resolved;
 
 typedef struct Resolution
@@ -67,12 +67,12 @@ typedef struct Resolution
 	Batch *batch;
 	Budget budget;
 	Table frames;		 /* of Resolved */
-	uint64_t looked_up;	 /* addresses given to the symbolizer */
-	bool stacks;		 /* some stack was resolved */
-	uint64_t not_looked; /* addresses that nobody has answered about yet */
+	uint64_t looked_up;	 /* number of addresses given to the symbolizer */
+	bool stacks;		 /* a stack was resolved */
+	uint64_t not_looked; /* number of addresses that the symbolizer has not answered */
 } Resolution;
 
-/* A location with one function and no address. mapping is an index or BATCH_NO_MAPPING. */
+/* Adds a location with one function and no address. mapping is an index or BATCH_NO_MAPPING. */
 static int
 add_named_location(Batch *batch, uint32_t mapping, const char *name, uint32_t *location)
 {
@@ -126,7 +126,10 @@ add_kernel_location(const Resolution *resolution, uint64_t address, Resolved *re
 	return add_named_location(resolution->batch, mapping_index, name, &resolved->location);
 }
 
-/* Code that has no address in any file: its runtime is the mapping, its line the place. */
+/*
+ * Adds the location of code without an address in a file: its runtime is the mapping, its line the
+ * line.
+ */
 static int
 add_code_location(const Resolution *resolution, const Frame *frame, Resolved *resolved)
 {
@@ -148,7 +151,10 @@ add_code_location(const Resolution *resolution, const Frame *frame, Resolved *re
 	return result;
 }
 
-/* Notes what the function at the end of an answer says of the frame. */
+/*
+ * Notes whether the outermost function of an answer is main or a root, or where in the kernel it
+ * is.
+ */
 static void
 note_outermost(const SymbolLines *symbols, Resolved *resolved)
 {
@@ -162,7 +168,9 @@ note_outermost(const SymbolLines *symbols, Resolved *resolved)
 	resolved->is_main = strcmp(outermost, "main") == 0;
 }
 
-/* The terms of a question about a file's addresses. */
+/*
+ * Returns the conditions under which a file's addresses are asked for: owners, deadline and round.
+ */
 static SymbolAsk
 ask_terms(const Resolution *resolution, uint32_t item)
 {
@@ -204,7 +212,10 @@ add_file_location(Resolution *resolution, const Frame *frame, Resolved *resolved
 	if (binary == NULL || !binary_address(binary, frame->address, &location.address))
 		return add_named_location(resolution->batch, location.mapping, FRAME_NAME_UNKNOWN,
 								  &resolved->location);
-	/* a failure leaves binary and address, as a missing symbol does; the symbolizer counts it */
+	/*
+	 * on failure the location keeps binary and address, like a missing symbol; the symbolizer
+	 * counts it
+	 */
 	result = binary_symbolize_within(binary, location.address, &terms, &symbols);
 	if (result != 0)
 		symbols.count = 0;
@@ -222,12 +233,12 @@ add_file_location(Resolution *resolution, const Frame *frame, Resolved *resolved
 	return batch_add_location(resolution->batch, &location, &resolved->location);
 }
 
-/* A frame whose address is to be asked for. */
+/* A frame whose address will be asked for. */
 typedef struct WantedAddress
 {
-	int64_t used_ns; /* of the allowance of the file's owners */
+	int64_t used_ns; /* time that the owners of the file have used */
 	uint64_t address;
-	uint32_t item; /* file of the interval */
+	uint32_t item; /* index of the file in the interval */
 } WantedAddress;
 
 static bool
@@ -273,7 +284,10 @@ resolve_frame(Resolution *resolution, const Frame *frame, Resolved *result)
 	return 0;
 }
 
-/* Build ID of the executable; where it has none its path; "kernel" for kernel threads. */
+/*
+ * Returns the build ID of the executable, its path if it has no build ID, or "kernel" for kernel
+ * threads.
+ */
 static const char *
 stack_partition(const Resolution *resolution, const IntervalStack *stack)
 {
@@ -291,10 +305,10 @@ stack_partition(const Resolution *resolution, const IntervalStack *stack)
 }
 
 /*
- * Kernel frames that tell nothing. A tick that falls due while an interrupt is handled waits until
- * interrupts are enabled again. That is the user's next instruction; but where the task is to make
- * room for another one it is the kernel's last loop before. Both stand for the code that was
- * interrupted.
+ * Counts the innermost kernel frames that say nothing about the sampled code. A tick that falls due
+ * while interrupts are disabled is delivered when they are enabled again: on the return to user
+ * mode, or, if the task is being rescheduled, in the last loop of the kernel's exit code. Both
+ * samples belong to the interrupted user code.
  */
 static int
 surplus_frames(Resolution *resolution, const IntervalStack *stack, uint16_t *count)
@@ -319,14 +333,18 @@ surplus_frames(Resolution *resolution, const IntervalStack *stack, uint16_t *cou
 }
 
 /*
- * Adds one stack, -EAGAIN where time is over; *complete where its user side reaches a root, or
- * where it has none: the walk has proven it, or the frame is a function at which stacks begin. What
- * lies beyond such a function is cut off: start code keeps no frame pointers, and a register that
- * is none led there. A C library without CFI and without names (musl as Debian and Alpine ship it)
- * calls main from such a function as well, and nobody else calls main from code of that kind. Where
- * rules have proven the end a program's own "clone" has callers, and only start code at the very
- * end is cut down to its innermost function, where the stacks that frame pointers led to end as
- * well.
+ * Adds one stack to the batch. Returns -EAGAIN if the deadline has passed. Sets *complete if the
+ * stack has no user side or its user side reaches a root: the walk has proven the end, or the frame
+ * is a function at which stacks begin.
+ *
+ * Frames beyond such a function are cut off: start code has no frame pointers, so its callers come
+ * from a register that holds no frame pointer. A C library without CFI and without symbols (musl of
+ * Debian and Alpine) calls main from a nameless function; no other code without a rule calls main,
+ * so this function is a root, too.
+ *
+ * If unwind rules have proven the end, a function named like a root (a program's own "clone") may
+ * have callers, so only start code at the very end is reduced to its innermost function. Stacks
+ * walked by frame pointers end there as well.
  */
 static int
 resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *index, bool *complete)
@@ -338,8 +356,8 @@ resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *inde
 	};
 	bool below_main = false;
 	bool by_rules = stack->side == STACK_USER_SIDE && stack->walk == PFS_WALK_END_OF_STACK;
-	uint32_t start_code = 0; /* frames at the end */
-	uint16_t at;			 /* of the stack's frames */
+	uint32_t start_code = 0; /* number of frames at the end that are start code */
+	uint16_t at;			 /* next frame of the stack */
 	int result = surplus_frames(resolution, stack, &at);
 
 	if (result != 0)
@@ -393,8 +411,8 @@ compare_wanted(const void *a, const void *b)
 }
 
 /*
- * Collects the frames of files in the stacks from first on that were not looked up yet, until there
- * is no room for all of another stack's. Returns the stack after the last one.
+ * Collects the frames of files that were not looked up yet, from stack first on, until the next
+ * stack's frames may not fit. Returns the stack after the last collected one.
  */
 static uint32_t
 collect_wanted(const Resolution *resolution, uint32_t first, WantedAddress wanted[WANTED_MAX],
@@ -423,7 +441,7 @@ collect_wanted(const Resolution *resolution, uint32_t first, WantedAddress wante
 	return stack;
 }
 
-/* Asks for the addresses of one file's frames, each once; they are sorted. */
+/* Asks for the addresses of one file's frames, each once; wanted is sorted. */
 static void
 prepare_file(const Resolution *resolution, const WantedAddress *wanted, size_t count)
 {
@@ -449,9 +467,10 @@ prepare_file(const Resolution *resolution, const WantedAddress *wanted, size_t c
 }
 
 /*
- * Has the addresses of the next stacks looked up together, file by file, those of owners who used
- * least first: the answers wait in the symbolizer's cache. Returns the stack after the last one;
- * what was not done in time or for want of memory is looked up one by one.
+ * Looks up the addresses of the next stacks together, file by file, those of the owners who used
+ * the least time first. The answers wait in the symbolizer's cache. Returns the stack after the
+ * last one. Addresses that were not looked up, because the deadline passed or memory was short, are
+ * looked up one by one later.
  */
 static uint32_t
 prepare_stacks(const Resolution *resolution, uint32_t first)
@@ -479,7 +498,10 @@ prepare_stacks(const Resolution *resolution, uint32_t first)
 	return end;
 }
 
-/* With a label of its kind among the labels, which leave room for it, in place of a rule's word. */
+/*
+ * Sets a label of the kind of samples, and replaces a label of that name from relabeling rules.
+ * room is the copy of the labels.
+ */
 static void
 add_label(BatchSeries *series, const BatchLabel *label, BatchLabel room[BATCH_MAX_LABELS])
 {
@@ -493,14 +515,14 @@ add_label(BatchSeries *series, const BatchLabel *label, BatchLabel room[BATCH_MA
 	series->labels = room;
 }
 
-/* Indexes of an interval's series in the batch, all of them. */
+/* Adds all series of the interval to the batch and stores their indexes. */
 static int
 resolve_series(Resolution *resolution, uint32_t *indexes)
 {
 	static const struct
 	{
 		const char *profile_type;
-		BatchLabel label; /* "": none */
+		BatchLabel label; /* name "": the kind has no label */
 	} kinds[PFS_KIND_COUNT] = {
 #define KIND(identifier, profile_type, label, value) { profile_type, { label, value } },
 		PFS_KINDS(KIND)
@@ -526,7 +548,7 @@ resolve_series(Resolution *resolution, uint32_t *indexes)
 	return 0;
 }
 
-/* A stack of the interval as the batch knows it. */
+/* Result of resolving one stack of the interval. */
 typedef struct StackResult
 {
 	int error;
@@ -543,7 +565,7 @@ batch_sample_of(const IntervalSample *sample, const uint32_t *series, const Stac
 						  .value = (int64_t) sample->value };
 }
 
-/* Adds the samples of the stacks from first to before end; marks those that are kept. */
+/* Adds the samples of the stacks from first to before end, and marks those that are kept. */
 static void
 resolve_samples(Resolution *resolution, const uint32_t *series, const StackResult *results,
 				uint32_t first, uint32_t end, bool *kept, ResolveStats *stats)
@@ -582,7 +604,7 @@ resolve_samples(Resolution *resolution, const uint32_t *series, const StackResul
 	}
 }
 
-/* What traces and spans have of the samples that are kept. */
+/* Adds the parts of traces and spans in the samples that are kept. */
 static void
 resolve_traces(Resolution *resolution, const uint32_t *series, const StackResult *results,
 			   const bool *kept, ResolveStats *stats)
@@ -633,7 +655,7 @@ resolve_interval(const ResolveContext *context, const Interval *interval, uint32
 	if (error == 0)
 	{
 		uint32_t first = *next_stack;
-		/* the very first batch is to be there soon: it asks for no more than it stores */
+		/* the first batch must be stored soon, so it asks only for the addresses that it stores */
 		bool prepares = !context->addresses_only && !context->one_at_least;
 		uint32_t prepared = prepares ? first : stack_count;
 

@@ -1,6 +1,7 @@
 /*
  * restraint.c
- *		CPU time of this process, its symbol workers and the BPF program; resident memory.
+ *		Measures the CPU time of this process, its symbol workers and the BPF program, and the
+ *		resident memory.
  */
 #include "agent/restraint.h"
 
@@ -20,7 +21,7 @@ timeval_ns(struct timeval time)
 	return (int64_t) time.tv_sec * NS_PER_S + (int64_t) time.tv_usec * 1000;
 }
 
-/* Time that a process took so far, 0 where there is none. */
+/* Returns the CPU time of a process so far; 0 if it does not exist. */
 static int64_t
 process_time_ns(pid_t pid)
 {
@@ -33,8 +34,8 @@ process_time_ns(pid_t pid)
 }
 
 /*
- * Workers that have ended are asked for before the one that runs: where that ends in between it is
- * missing from this reading, and not in it twice.
+ * Read RUSAGE_CHILDREN before the live worker: if the worker exits in between, this reading misses
+ * its time, but never counts it twice.
  */
 static void
 take_reading(const Restraint *restraint, int64_t now_ns, GovernorReading *reading)
@@ -52,7 +53,9 @@ take_reading(const Restraint *restraint, int64_t now_ns, GovernorReading *readin
 	reading->cpu_ns = timeval_ns(own.ru_utime) + timeval_ns(own.ru_stime) +
 					  timeval_ns(ended.ru_utime) + timeval_ns(ended.ru_stime) +
 					  process_time_ns(worker) + (int64_t) sampler_foreign_ns(counters);
-	/* what is mapped of the kernel's counts as the kernel's, once */
+	/*
+	 * private pages only, because the kernel's count includes the ring buffers that are mapped here
+	 */
 	reading->resident_bytes = proc_private_bytes((uint32_t) getpid()) +
 							  sampler_kernel_bytes(restraint->parts.sampler) +
 							  reader_kernel_bytes(restraint->parts.reader);

@@ -1,7 +1,7 @@
 /*
  * restraint.h
- *		Self-restraint: measures what the collector takes, once a second, and makes its parts obey
- *		the governor. Main thread.
+ *		Self-restraint: measures the collector's CPU time and memory once a second, and makes its
+ *		parts obey the governor. Main thread.
  */
 #ifndef COLLECTOR_RESTRAINT_H
 #define COLLECTOR_RESTRAINT_H
@@ -18,7 +18,7 @@ typedef struct RestraintStats
 {
 	int64_t frequency_lowest_hz;
 	uint64_t frequency_changes;
-	uint64_t shrinks; /* of caches */
+	uint64_t shrinks; /* times that caches were shrunk */
 } RestraintStats;
 
 typedef struct RestraintParts
@@ -40,7 +40,7 @@ typedef struct Restraint
 void restraint_init(Restraint *restraint, const GovernorLimits *limits,
 					const RestraintParts *parts);
 
-/* Measures and acts where a second has passed. */
+/* Measures and acts if a second has passed since the last time. */
 void restraint_tick(Restraint *restraint, int64_t now_ns);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * ring.c
- *		The ring thread: records out of the ring into the queue, their processes looked up.
+ *		The ring thread: moves records from the ring into the queue and looks up their processes.
  *
- * It waits for nobody: the lock is never held for long work.
+ * The thread never waits for another one for long: the lock is never held during long work.
  */
 #include "agent/ring.h"
 
@@ -14,21 +14,23 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define POLL_BEGIN_MS		10	/* until there is a record: to see that all works */
-#define POLL_FIRST_MS		100 /* while most is new, and records carry copies of stacks */
-#define POLL_MS				250 /* two threads wake each time; what cannot wait wakes them itself */
+/* until the first record, so that users see soon that sampling works */
+#define POLL_BEGIN_MS		10
+#define POLL_FIRST_MS		100 /* while most code is new and many records carry copies of stacks */
+/* each wake-up runs two threads; urgent records wake them themselves */
+#define POLL_MS				250
 #define FIRST_NS			UINT64_C(30000000000)
 #define QUEUE_BYTES			((size_t) 64 * 1024 * 1024)
 #define REREAD_GENERATED_NS UINT64_C(10000000)
 #define FOLLOW_CPUS_NS		UINT64_C(1000000000)
-/* waits hold back while the queue has more */
+/* waits that go on are held back while the queue has more bytes */
 #define WAITS_BYTES			((size_t) 4 * 1024 * 1024)
 #define HOLD_BACK_NS		5000000
 #define HOLD_BACK_TIMES		200
 
 /*
- * Did the kernel's walk fail in generated code? It is walked by frame pointer until rules for it
- * are found beside it.
+ * Returns true if the kernel's walk failed in generated code. Such code is walked by frame pointer
+ * until a walker thread finds rules for it next to it.
  */
 static bool
 failed_in_generated_code(const Record *record, const Process *process)
@@ -99,7 +101,10 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 	reader_unlock(reader);
 }
 
-/* Wakes the walker if the queue is full of waits, which its timer need not see. */
+/*
+ * Returns true if waits that go on may be queued. Otherwise wakes the walker, whose timer does not
+ * notice a full queue.
+ */
 static bool
 has_room_for_waits(Reader *reader)
 {
@@ -120,7 +125,7 @@ reader_queue_wait(void *context, const void *record, size_t length_bytes)
 	Reader *reader = context;
 	bool has_room = has_room_for_waits(reader);
 
-	/* a walker that is busy for longer is not waited for again before it has caught up */
+	/* if the walker stays busy, later waits are queued at once until it has caught up */
 	for (int i = 0; !has_room && i < HOLD_BACK_TIMES && !reader->waits_overtook; i++)
 	{
 		(void) nanosleep(&pause, NULL);
@@ -130,7 +135,7 @@ reader_queue_wait(void *context, const void *record, size_t length_bytes)
 	reader_queue_record(reader, record, length_bytes);
 }
 
-/* How long records may lie in the ring, that long after the start. */
+/* Returns how long records may stay in the ring; running_ns is the time since the start. */
 static int
 patience_ms(uint64_t running_ns, bool sampled)
 {
@@ -157,8 +162,8 @@ reader_ring_run(void *argument)
 		heartbeat_work(&reader->ring_heartbeat);
 		stopping = atomic_load(&reader->stopping);
 		/*
-		 * many threads that come and go fill the side-band's buffers sooner than they are read by
-		 * the clock
+		 * many starting and ending threads fill the side-band's buffers faster than the timer
+		 * empties them
 		 */
 		if (!stopping)
 			past_images_wait(reader->past, sampler_descriptor(reader->sampler),
@@ -183,8 +188,8 @@ reader_ring_run(void *argument)
 		sampled |= queued;
 		reader_unlock(reader);
 		/*
-		 * once for all that came, and when the lock is free: woken for each it would wait for us
-		 * each time
+		 * one wake-up for all records, after the lock is released: a wake-up for each record would
+		 * make the walker wait for the lock each time
 		 */
 		if (queued)
 			pthread_cond_signal(&reader->queued);

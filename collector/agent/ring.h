@@ -11,11 +11,11 @@
 void *reader_ring_run(void *reader);
 
 /*
- * With the lock, which may be given back meanwhile. Reads a process again if its mappings may have
- * changed. Code of files that was mapped since the process was read is looked at as soon as it is
- * sampled. Generated code is not: that of compilers that write and execute in turn may not be
- * executable at this moment. Only if a walk could not go on, it may have been mapped since, or have
- * taken other code's place, and then the process is read again.
+ * Reads a process again if its mappings may have changed. With the lock, which may be released
+ * meanwhile. Code of files that was mapped since the process was read causes a new reading as soon
+ * as it is sampled. Generated code does not, because compilers that write and execute in turn may
+ * have made it non-executable at this moment. It causes a new reading only if a walk could not
+ * continue, since it may have been mapped, or have replaced other code, meanwhile.
  */
 void reader_follow_mappings(Reader *reader, const Record *record, Process *process);
 

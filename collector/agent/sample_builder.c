@@ -1,6 +1,6 @@
 /*
  * sample_builder.c
- *		From a record and its walked stack to a sample of the interval: series, frames, time.
+ *		Turns a record and its walked stack into a sample of the interval: series, frames, time.
  */
 #include "agent/sample_builder.h"
 
@@ -11,8 +11,8 @@
 #include "symbols/worker_accounts.h"
 
 /*
- * Kernel workers are named for the queue they serve at the moment ("kworker/1:2"): that part is
- * cut off.
+ * Copies the name of a thread. Kernel workers append the queue that they serve at the moment
+ * ("kworker/1:2"), which is cut off.
  */
 static void
 copy_comm(char to[LABELLER_NAME_SIZE], const char from[PFS_COMM_BYTES], bool kernel_thread)
@@ -23,7 +23,7 @@ copy_comm(char to[LABELLER_NAME_SIZE], const char from[PFS_COMM_BYTES], bool ker
 		to[strcspn(to, "/")] = '\0';
 }
 
-/* NULL: the process is not to be sampled. */
+/* Returns the labels of the sample's process, or NULL if the process must not be sampled. */
 static LabelSet *
 sample_labels(Reader *reader, const struct pfs_sample *sample, Process *process)
 {
@@ -50,8 +50,8 @@ sample_labels(Reader *reader, const struct pfs_sample *sample, Process *process)
 }
 
 /*
- * The process's labels, and those that are wanted of what the thread did; held for the caller. The
- * trace and span that these tell go to *ids.
+ * Returns the process's labels, together with the thread's labels that were requested; the caller
+ * releases them. Sets *ids to the trace and span in the thread's labels.
  */
 static LabelSet *
 labels_of_record(Reader *reader, const Record *record, Process *process, PfsTraceIds *ids)
@@ -78,11 +78,11 @@ labels_of_record(Reader *reader, const Record *record, Process *process, PfsTrac
 typedef struct FrameList
 {
 	Frame *frames;
-	uint32_t room; /* 1 at least */
+	uint32_t room; /* at least 1 */
 	uint16_t count;
 } FrameList;
 
-/* Code that no file names becomes what it was called then, if somebody knows. */
+/* Replaces code of no file by its names at that time, if the namer knows them. */
 static int
 name_code(Reader *reader, Process *process, const UserFrame *user, uint64_t time_ns,
 		  FrameList *list)
@@ -115,8 +115,8 @@ name_code(Reader *reader, Process *process, const UserFrame *user, uint64_t time
 }
 
 /*
- * One user frame, as it was when it was sampled. -ENOMEM if the interval is full; -EAGAIN if it was
- * taken while the process was read, so that items that were added to it are gone.
+ * Resolves one user frame as it was when it was sampled. Returns -ENOMEM if the interval is full;
+ * -EAGAIN if the interval was taken while the process was read, so that items added to it are gone.
  */
 static int
 resolve_user_frame(Reader *reader, Process *process, const UserFrame *user, uint64_t time_ns,
@@ -152,7 +152,7 @@ resolve_user_frame(Reader *reader, Process *process, const UserFrame *user, uint
 	return interval_add_file(reader->interval, where.file, reader->owners, &frame->item);
 }
 
-/* Did more than the registers go into the walk? */
+/* Returns true if the walk used unwind rules, not registers alone. */
 static bool
 walked_by_rules(uint8_t status)
 {
@@ -160,9 +160,9 @@ walked_by_rules(uint8_t status)
 }
 
 /*
- * Is it code whose rules have to be those of the time? Not interpreted code, which has none; nor
- * generated code whose caller frame pointers led to, since no rule had a part in that. next is the
- * place of the frame behind it.
+ * Returns true if the frame's caller was found by rules of code that may have changed since. False
+ * for interpreted code, which has no rules, and for generated code whose caller was found by frame
+ * pointer, because no rule was used. next is the place of the following frame.
  */
 static bool
 went_by_its_rules(const Reader *reader, const UserFrame *user, FrameKind kind, uint32_t next,
@@ -185,7 +185,10 @@ loss_of_user_side(ProcessState state)
 	return state == PROCESS_STUCK ? LOSS_PROCESS_STUCK : LOSS_PROCESS_GONE;
 }
 
-/* Stands where frames are missing, so that nobody seems to have called who did not. */
+/*
+ * Adds a frame in place of missing frames, so that the frame below does not seem to have been
+ * called by the one above.
+ */
 static void
 mark_cut(Reader *reader, uint32_t cut, IntervalStack *stack)
 {
@@ -194,7 +197,10 @@ mark_cut(Reader *reader, uint32_t cut, IntervalStack *stack)
 	losses_add(reader->losses, LOSS_FRAMES_CUT, cut);
 }
 
-/* The next frame of a walk; *cut is what is still to be marked of a deep one. */
+/*
+ * Returns the next frame of a walk, or the mark of cut frames; *cut is the number of cut frames
+ * that have no mark yet.
+ */
 static bool
 next_user_frame(Reader *reader, const UserWalk *walk, uint32_t *cut, uint32_t *next,
 				UserFrame *user, IntervalStack *stack)
@@ -230,7 +236,7 @@ free_places(const IntervalStack *stack, uint32_t wanted)
 	return taken < MAX_FRAMES ? MAX_FRAMES - taken : 1;
 }
 
-/* Appends the user side to the frames. */
+/* Appends the user side to the stack's frames. */
 static int
 resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *process,
 				   const UserWalk *walk, IntervalStack *stack)
@@ -266,10 +272,7 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 			resolve_user_frame(reader, process, &user, sample->time_ns, user.place == 0, &list);
 		if (result == 0 && frame->kind == FRAME_UNKNOWN)
 		{
-			/*
-			 * no caller there: a frame pointer that was none led astray, and all beyond is as
-			 * wrong
-			 */
+			/* no code there: the frame pointer was invalid, so all frames beyond are wrong, too */
 			if (user.place > 0)
 			{
 				stack->walk = PFS_WALK_NO_MAPPING;
@@ -278,7 +281,7 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 			losses_add(reader->losses, LOSS_ADDRESS_UNKNOWN, 1);
 		}
 		stack->depth = (uint16_t) (stack->depth + list.count);
-		/* the caller was found by rules of other code: whatever it is, it did not call */
+		/* the caller was found by rules of other code, so it is not the caller */
 		if (walked_by_rules(stack->walk) &&
 			went_by_its_rules(reader, &user, frame->kind, next,
 							  cut > 0 ? walk->cut_at : walk->count) &&
@@ -323,7 +326,10 @@ add_stack(Reader *reader, const Record *record, Process *process, const UserWalk
 	return result;
 }
 
-/* Where a moment of CLOCK_MONOTONIC is stored: at the start of its window, or as it is. */
+/*
+ * Returns the stored time of a moment of CLOCK_MONOTONIC: the start of its window, or the moment
+ * itself.
+ */
 static int64_t
 stored_time(const Reader *reader, uint64_t time_ns)
 {
@@ -332,14 +338,17 @@ stored_time(const Reader *reader, uint64_t time_ns)
 
 	if (reader->options.keep_times)
 		return time_us;
-	/* of the first window alone: where the clock is set back sampling did not begin later */
+	/*
+	 * the start of sampling applies to the first window only: if the clock is set back, earlier
+	 * times are real
+	 */
 	if (aligned_us < reader->options.start_us &&
 		reader->options.start_us - aligned_us < reader->options.window_us)
 		return reader->options.start_us;
 	return aligned_us;
 }
 
-/* The sample's part of the trace and span that are known. */
+/* Adds the sample to its trace and span, if it has any. */
 static void
 add_trace(Reader *reader, uint64_t value, IntervalTrace *trace)
 {
@@ -349,7 +358,10 @@ add_trace(Reader *reader, uint64_t value, IntervalTrace *trace)
 		losses_add(reader->losses, LOSS_TRACES_NOT_KEPT, 1);
 }
 
-/* Series and stack. -ENOMEM if the interval is full; -EAGAIN if it was taken meanwhile. */
+/*
+ * Adds the sample's series and stack. Returns -ENOMEM if the interval is full; -EAGAIN if the
+ * interval was taken meanwhile.
+ */
 static int
 add_series_and_stack(Reader *reader, const Record *record, Process *process, const UserWalk *walk,
 					 IntervalSeries series, IntervalSample *added)
@@ -374,12 +386,12 @@ sample_build(Reader *reader, const Record *record, Process *process, const UserW
 		series.labels = labels_of_record(reader, record, process, &trace.ids);
 	if (process != NULL && series.labels == NULL)
 	{
-		reader->dropped++; /* the kernel knows by now */
+		reader->dropped++; /* the kernel knows by now, so no further record of it comes */
 		return;
 	}
 	if (process != NULL)
 	{
-		/* a process is not read again at once, so that this comes to an end */
+		/* ends, because a process is not read again at once */
 		do
 			result = add_series_and_stack(reader, record, process, walk, series, &added);
 		while (result == -EAGAIN);

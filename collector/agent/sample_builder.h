@@ -1,6 +1,6 @@
 /*
  * sample_builder.h
- *		From a record and its walked stack to a sample of the interval.
+ *		Turns a record and its walked stack into a sample of the interval.
  */
 #ifndef COLLECTOR_SAMPLE_BUILDER_H
 #define COLLECTOR_SAMPLE_BUILDER_H
@@ -8,8 +8,8 @@
 #include "agent/reader_parts.h"
 
 /*
- * With the lock, which may be given back meanwhile. Adds a sample to the interval. Without a
- * process (NULL: no memory) or room it is counted as lost.
+ * Adds a sample to the interval. With the lock, which may be released meanwhile. The sample is
+ * counted as lost if process is NULL (out of memory) or the interval is full.
  */
 void sample_build(Reader *reader, const Record *record, Process *process, const UserWalk *walk);
 

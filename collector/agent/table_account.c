@@ -1,15 +1,15 @@
 /*
  * table_account.c
- *		Arithmetic of owners' CPU time for unwind tables.
+ *		Arithmetic of the owners' CPU time for unwind tables.
  */
 #include "agent/table_account.h"
 
 #include "base/clock.h"
 
-#define PART	   4			   /* an owner's part of --max-cpu is one in so many */
-#define AT_ONCE_NS (30 * NS_PER_S) /* of --max-cpu */
+#define PART	   4			   /* an owner may use 1/PART of --max-cpu */
+#define AT_ONCE_NS (30 * NS_PER_S) /* of --max-cpu, that an owner may use at once */
 
-/* The time in which an owner's part of --max-cpu adds up to what may be taken at once. */
+/* Time in which an owner's part of --max-cpu adds up to AT_ONCE_NS. */
 #define BURST_NS (AT_ONCE_NS * PART)
 
 bool
@@ -25,7 +25,7 @@ table_account_may(const TableAccount *account, uint64_t owner, uint64_t now_ns)
 void
 table_account_charge(TableAccount *account, uint64_t owner, uint64_t now_ns, uint64_t cpu_ns)
 {
-	/* what the owner's part of --max-cpu takes to pay for it */
+	/* time after which the owner's part of --max-cpu has paid for it */
 	uint64_t cost_ns = account->cpu_percent > 0 ? cpu_ns * 100 * PART / account->cpu_percent : 0;
 
 	(void) allowance_take(allowance_of(account->owners, TABLE_ACCOUNT_OWNERS, owner), now_ns,

@@ -1,6 +1,6 @@
 /*
  * tender.c
- *		Keeps time for the sampler's slow work.
+ *		Runs the sampler's slow work at the end of each window.
  */
 #include "agent/tender.h"
 
@@ -29,7 +29,7 @@ struct Tender
 	Heartbeat heartbeat;
 };
 
-/* A moment before the end of the window that is running now. */
+/* Returns a time shortly before the end of the current window. */
 static int64_t
 next_tending(const Tender *tender)
 {
@@ -39,7 +39,7 @@ next_tending(const Tender *tender)
 	return clock_ns(CLOCK_MONOTONIC) + interval_ns - into_ns;
 }
 
-/* False if it is to stop before that moment of CLOCK_MONOTONIC. */
+/* Waits until that time of CLOCK_MONOTONIC. Returns false if the thread must stop. */
 static bool
 wait_until(Tender *tender, int64_t until_ns)
 {

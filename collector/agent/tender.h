@@ -1,9 +1,9 @@
 /*
  * tender.h
- *		A thread for the work that may wait for whoever controls a process: stacks of threads that
- *		wait, probes in libraries that processes map.
+ *		A thread for work that a sampled process can delay: reading the stacks of waiting
+ *		threads, and attaching probes to libraries that processes map.
  *
- * Nobody waits for it while the agent runs. If it is held up, waits that go on are told of later,
+ * No thread waits for it while the agent runs. If it is held up, ongoing waits are reported later,
  * and belong to a later window.
  */
 #ifndef COLLECTOR_TENDER_H
@@ -15,16 +15,19 @@
 
 typedef struct Tender Tender;
 
-/* Waits are tended at the end of each interval. 0 or -errno. */
+/* Starts the thread, which tends the sampler at the end of each interval. Returns 0 or -errno. */
 int tender_start(Sampler *sampler, int64_t interval_ns, Tender **tender);
 
-/* Accepts NULL. Waits for the work at hand. */
+/* Accepts NULL. Waits until the current work is finished. */
 void tender_stop(Tender *tender);
 
-/* From now on. Any thread. */
+/* Changes the interval. Any thread. */
 void tender_set_interval(Tender *tender, int64_t interval_ns);
 
-/* How long it has been at its piece of work; 0: it waits, or there is none. Any thread. */
+/*
+ * Returns how long the thread has worked on its current task; 0 if it waits or does not exist. Any
+ * thread.
+ */
 int64_t tender_busy_ms(const Tender *tender);
 
 #endif

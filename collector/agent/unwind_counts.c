@@ -1,6 +1,6 @@
 /*
  * unwind_counts.c
- *		Sums by executable, found by path.
+ *		Sums by path of the executable.
  */
 #include "agent/unwind_counts.h"
 
@@ -31,7 +31,7 @@ exe_equal(const void *item, const void *key)
 	return strcmp(((const BatchUnwound *) item)->exe, key) == 0;
 }
 
-/* The item of an executable; that of the others where memory is out. */
+/* Finds or adds the item of an executable; returns the item "" if out of memory. */
 static BatchUnwound *
 find_item(UnwindCounts *counts, const char *exe)
 {

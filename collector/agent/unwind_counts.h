@@ -2,8 +2,8 @@
  * unwind_counts.h
  *		How many user stacks of each executable reached a root. Flusher thread.
  *
- * Counts gather here between two reports, which go with a batch into profstore.unwind_counts.
- * Bounded: executables that no longer fit are counted together, under "".
+ * The counts since the last report go with a batch into profstore.unwind_counts. They are bounded:
+ * executables that no longer fit are counted together, under "".
  */
 #ifndef COLLECTOR_UNWIND_COUNTS_H
 #define COLLECTOR_UNWIND_COUNTS_H
@@ -26,10 +26,10 @@ typedef struct UnwindCounts
 void unwind_counts_init(UnwindCounts *counts);
 void unwind_counts_fini(UnwindCounts *counts);
 
-/* count samples with a user side; the path is copied. */
+/* Adds count samples with a user side to the executable; the path is copied. */
 void unwind_counts_add(UnwindCounts *counts, const char *exe, uint64_t count, bool complete);
 
-/* Moves all counts to the batch; what does not fit into it stays for the next one. */
+/* Moves all counts to the batch; counts that do not fit stay for the next report. */
 void unwind_counts_report(UnwindCounts *counts, Batch *batch);
 
 #endif

@@ -1,14 +1,15 @@
 /*
  * unwind_tables.c
- *		From mapped files to unwind tables.
+ *		Loads unwind tables for mapped files.
  *
- * 1. A process is described: each of its mappings becomes a span, with the file's binary, which has
- *    no table yet, or with those of generated code.
- * 2. A walk that ends for want of a table, or of a part of one, asks for it: the entry counts how
- *    many do.
- * 3. The table that is wanted most is loaded.
- * 4. If the kernel's tables are full, those that no process maps go, then those of the owner that
- *    has most, until half is free. Walks ask again for those that are in use.
+ * 1. A process is described: each of its mappings becomes a span, either of a file, which may have
+ *    no table yet, or of generated code.
+ * 2. A walk that ends because a table, or a part of one, is missing asks for it; the entry counts
+ *    these walks.
+ * 3. The table that most walks ask for is loaded.
+ * 4. If the kernel's tables are full, tables that no process maps are unloaded, then those of the
+ *    owner with the most, until half of the room is free. Walks ask again for tables that are in
+ *    use.
  * 5. The sweep drops entries that no process has mapped for a while, and deleted files.
  */
 #include "agent/unwind_tables.h"
@@ -34,19 +35,19 @@
 #include "unwind/remote_memory.h"
 
 /*
- * After tables had to go. Room that they give back rests for a while, and what else found none is
- * to have a chance.
+ * Pause after tables were unloaded for want of room: extents become free only after
+ * EXTENT_GRACE_NS, and tables that found no room must have a chance to get it.
  */
 #define ROOM_RETRY_NS	 (2 * EXTENT_GRACE_NS)
 #define ROOM_INTERVAL_NS (10 * EXTENT_GRACE_NS)
-#define ROOM_AGAIN_NS	 (60 * EXTENT_GRACE_NS) /* without want of room: there is room again */
+#define ROOM_AGAIN_NS	 (60 * EXTENT_GRACE_NS) /* pause after which room is assumed */
 
-/* Of --max-memory, for CFI that is read; compiling takes as much again at most. */
+/* Divisor of --max-memory: limit of CFI that is read. Compiling takes at most as much again. */
 #define CFI_SHARE 3
 
-#define PARTS_RETRY_NS (60 * EXTENT_GRACE_NS) /* parts of a table that cannot be had */
+#define PARTS_RETRY_NS (60 * EXTENT_GRACE_NS) /* pause after parts of a table could not be loaded */
 
-#define STALLED_MANY 64 /* processes */
+#define STALLED_MANY 64 /* limit of remembered processes */
 
 /* A process whose memory did not answer. */
 typedef struct StalledProcess
@@ -56,27 +57,28 @@ typedef struct StalledProcess
 	Stall stall;
 } StalledProcess;
 
-/* What is known of one file. */
+/* State of one file. */
 typedef struct Entry
 {
 	MappedFile *file;	  /* held */
-	bool looked;		  /* it has answered */
-	UnwindBinary *binary; /* held; NULL where the file cannot be read */
+	bool looked;		  /* the file has answered */
+	UnwindBinary *binary; /* held; NULL if the file is unreadable */
 	FileFacts facts;
-	uint64_t number;		   /* of its table, never used again */
-	bool loaded;			   /* or cannot be */
-	uint32_t wanted;		   /* walks that ended for want of the table, or of a part of it … */
-	PackedParts parts;		   /* … of these, if it is large */
-	struct Entry *next_wanted; /* in the list of those that are wanted */
+	uint64_t number; /* number of its table, never reused */
+	bool loaded;	 /* or cannot be loaded */
+	/* walks that ended because the table, or a part of it, was missing */
+	uint32_t wanted;
+	PackedParts parts;		   /* parts that these walks need, if the table is large */
+	struct Entry *next_wanted; /* in the list of wanted entries */
 	struct Entry *prev_wanted;
-	uint64_t owner; /* of the last process whose walk did, who pays */
+	uint64_t owner; /* owner of the last process that wanted it, who pays for it */
 	uint64_t loaded_ns;
-	struct Entry *younger; /* of the same owner, while tables are chosen that go */
-	uint64_t retry_ns;	   /* there was no room: not before then */
+	struct Entry *younger; /* next of the same owner; used while tables to unload are chosen */
+	uint64_t retry_ns;	   /* not loaded before this time, because there was no room */
 	Stall stall;
 	uint64_t used_ns;
 	UT_hash_handle hh;
-	UT_hash_handle by_binary; /* if it has one */
+	UT_hash_handle by_binary; /* linked only if binary is set */
 } Entry;
 
 struct UnwindTables
@@ -85,19 +87,19 @@ struct UnwindTables
 	Unwinder *unwinder;
 	Entry *entries;
 	Entry *by_binary;
-	Entry *wanted; /* entries that are */
+	Entry *wanted; /* list of wanted entries */
 	uint64_t last_number;
-	Patience patience; /* with files, and with processes' memory */
+	Patience patience; /* deadlines of reading files and memory of processes */
 	TableAccount account;
 	uint64_t put_off;
 	StalledProcess stalled[STALLED_MANY];
 	LabelPages label_pages;
-	Runtimes *runtimes; /* NULL: nobody asks for interpreters */
+	Runtimes *runtimes; /* NULL: interpreters are not searched */
 	bool find_labels;
 	bool cache_warned;
-	uint64_t room_ns; /* when tables may be made to go again */
-	bool full;		  /* as was logged */
-	uint64_t full_ns; /* when there was no room the last time */
+	uint64_t room_ns; /* earliest time of the next unloading */
+	bool full;		  /* state that was last logged */
+	uint64_t full_ns; /* last time that there was no room */
 };
 
 int
@@ -212,7 +214,10 @@ look_at_file(UnwindTables *tables, Entry *entry, uint64_t now_ns)
 		HASH_ADD(by_binary, tables->by_binary, binary, sizeof(entry->binary), entry);
 }
 
-/* NULL where the file does not answer, which it may later. */
+/*
+ * Finds or makes the entry of a file. Returns NULL if the file does not answer, which may change
+ * later.
+ */
 static Entry *
 get_entry(UnwindTables *tables, MappedFile *file, uint64_t now_ns)
 {
@@ -230,8 +235,8 @@ get_entry(UnwindTables *tables, MappedFile *file, uint64_t now_ns)
 }
 
 /*
- * The segment that a mapping shows; the kernel maps whole pages, so a mapping may begin before its
- * segment.
+ * Computes the bias of the segment that a mapping shows. The kernel maps whole pages, so a mapping
+ * may begin before its segment.
  */
 static bool
 segment_bias(const Entry *entry, const DescribedMapping *mapping, uint64_t *bias)
@@ -252,7 +257,10 @@ segment_bias(const Entry *entry, const DescribedMapping *mapping, uint64_t *bias
 	return false;
 }
 
-/* False where nothing can be said about the mapping's code; *later: as its file did not answer. */
+/*
+ * Fills in the span of a mapping. Returns false if nothing is known about its code; then *later is
+ * set if the reason is a file that did not answer.
+ */
 static bool
 make_span(UnwindTables *tables, const ExecImage *process, uint64_t owner,
 		  const DescribedMapping *mapping, uint64_t now_ns, UnwindSpan *span, bool *later)
@@ -265,7 +273,7 @@ make_span(UnwindTables *tables, const ExecImage *process, uint64_t owner,
 	entry = get_entry(tables, mapping->file, now_ns);
 	*later |= entry == NULL;
 	if (entry != NULL && entry->facts.segment_count == 0)
-		return true; /* no program: code that a JIT compiler keeps in shared memory */
+		return true; /* no program: a JIT compiler keeps its code in shared memory */
 	if (entry == NULL || entry->binary == NULL || !segment_bias(entry, mapping, &span->bias))
 		return false;
 	span->binary = entry->binary;
@@ -276,7 +284,10 @@ make_span(UnwindTables *tables, const ExecImage *process, uint64_t owner,
 	return true;
 }
 
-/* Where its memory did not answer; else the place for it, of the one that may be asked first. */
+/*
+ * Returns the slot of the process if its memory did not answer; otherwise the slot that may be
+ * reused first.
+ */
 static StalledProcess *
 find_stalled(UnwindTables *tables, const ExecImage *process)
 {
@@ -294,7 +305,7 @@ find_stalled(UnwindTables *tables, const ExecImage *process)
 	return first;
 }
 
-/* Returns true if the process's memory did not answer, and is left alone for now. */
+/* Returns true if the process's memory did not answer and must not be read yet. */
 static bool
 is_stalled(UnwindTables *tables, const ExecImage *process, uint64_t now_ns)
 {
@@ -344,7 +355,7 @@ unwind_tables_describe(UnwindTables *tables, const ExecImage *process, uint64_t 
 		note_stalled(tables, process, now_ns);
 	jit_memory_free(memory);
 	result = unwinder_process_set(tables->unwinder, process, spans, span_count, now_ns);
-	/* tables of files are ours to keep, those of generated code the process's */
+	/* tables of files belong to unwind_tables, those of generated code to the process */
 	for (uint32_t i = 0; i < span_count; i++)
 	{
 		if (spans[i].generated)
@@ -399,7 +410,10 @@ has_table(const Entry *entry)
 	return entry->loaded && entry->binary != NULL && unwinder_binary_has_table(entry->binary);
 }
 
-/* Notes who wants the table, and for which code. False if that owner has used up its time. */
+/*
+ * Counts a walk of owner that needs the table at an address. Returns false if the owner has used up
+ * its CPU time.
+ */
 static bool
 note_wanted(UnwindTables *tables, Entry *entry, uint64_t owner, uint64_t address, uint64_t now_ns)
 {
@@ -433,7 +447,7 @@ unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t owne
 	return entry->number;
 }
 
-/* A cache that cannot be written is no reason to stop, and worth one word. */
+/* Logs once that the cache cannot be written. */
 static void
 warn_of_cache(UnwindTables *tables)
 {
@@ -461,13 +475,13 @@ drop_unused(UnwindTables *tables, uint64_t now_ns)
 	}
 }
 
-/* The tables that were made for an owner, while some are chosen that go. */
+/* Tables that were made for an owner, while tables to unload are chosen. */
 typedef struct OwnerTables
 {
 	uint64_t owner;
 	uint64_t lines;
 	Entry *oldest;
-	Entry **end; /* of the list that oldest begins */
+	Entry **end; /* end of the list that begins at oldest */
 	UT_hash_handle hh;
 } OwnerTables;
 
@@ -477,7 +491,7 @@ compare_loaded(const Entry *a, const Entry *b)
 	return (a->loaded_ns > b->loaded_ns) - (a->loaded_ns < b->loaded_ns);
 }
 
-/* NULL without memory, or tables. */
+/* Sorts the loaded tables by owner. Returns NULL if there are none or memory is short. */
 static OwnerTables *
 list_owners(UnwindTables *tables)
 {
@@ -508,7 +522,10 @@ list_owners(UnwindTables *tables)
 	return owners;
 }
 
-/* Takes the oldest table of the owner that has most lines; NULL: none has any left. */
+/*
+ * Returns the oldest table of the owner with the most lines, and removes it from its list; NULL if
+ * no table is left.
+ */
 static Entry *
 next_to_go(OwnerTables *owners)
 {
@@ -541,7 +558,7 @@ free_owners(OwnerTables *owners)
 	}
 }
 
-/* All that are left are mapped by processes. */
+/* Unloads all tables. */
 static void
 unload_all(UnwindTables *tables, uint64_t now_ns)
 {
@@ -557,8 +574,8 @@ unload_all(UnwindTables *tables, uint64_t now_ns)
 }
 
 /*
- * Half of what the kernel holds, of the owners that have most of it. Which tables are in use nobody
- * knows: those that are will be wanted at once.
+ * Unloads tables of the owners with the most lines until half of the kernel's room is free. Which
+ * tables are in use is unknown; walks ask again at once for those.
  */
 static void
 unload_most(UnwindTables *tables, uint64_t now_ns)
@@ -581,10 +598,7 @@ unload_most(UnwindTables *tables, uint64_t now_ns)
 	free_owners(owners);
 }
 
-/*
- * The kernel's tables are full: those that no process maps go, and older ones, which walks get back
- * when they want them.
- */
+/* Makes room in the kernel's full tables: unloads those that no process maps, then older ones. */
 static void
 make_room(UnwindTables *tables, uint64_t now_ns)
 {
@@ -593,9 +607,9 @@ make_room(UnwindTables *tables, uint64_t now_ns)
 		return;
 	tables->room_ns = now_ns + ROOM_INTERVAL_NS;
 	if (!tables->full)
-		log_event(LOG_WARNING, "agent", "unwind tables are full, and older ones go",
+		log_event(LOG_WARNING, "agent", "unwind tables are full; unloading older ones",
 				  log_text("hint",
-						   "A few stacks are incomplete until tables that are in use are back."));
+						   "Some stacks are incomplete until tables in use are loaded again."));
 	tables->full = true;
 	drop_unused(tables, now_ns);
 	if (unwinder_rules_are_full(tables->unwinder))
@@ -604,7 +618,7 @@ make_room(UnwindTables *tables, uint64_t now_ns)
 		unload_most(tables, now_ns);
 }
 
-/* Makes a table, or parts that it lacks, of the file. */
+/* Makes a file's table, or the missing parts of it. */
 static int
 load_from_file(UnwindTables *tables, Entry *entry, uint64_t now_ns, uint64_t *spent_ns)
 {
@@ -621,7 +635,10 @@ load_from_file(UnwindTables *tables, Entry *entry, uint64_t now_ns, uint64_t *sp
 	return result;
 }
 
-/* -EAGAIN where the file does not answer in time, but may later. Its owner pays. */
+/*
+ * Loads a table and charges its owner. Returns -EAGAIN if the file does not answer in time but may
+ * later.
+ */
 static int
 load_table(UnwindTables *tables, Entry *entry, uint64_t now_ns)
 {
@@ -637,13 +654,13 @@ load_table(UnwindTables *tables, Entry *entry, uint64_t now_ns)
 	return result;
 }
 
-/* When an entry may be wanted again, after a load that gave this result. */
+/* Sets when an entry may be wanted again, after a load with this result. */
 static void
 note_result(UnwindTables *tables, Entry *entry, int result, uint64_t now_ns)
 {
 	bool had_table = has_table(entry);
 
-	/* what cannot be read now is not tried again */
+	/* a file that is unreadable now is not read again */
 	entry->loaded = had_table || (result != -ENOSPC && result != -EAGAIN);
 	if (result == -EAGAIN)
 		stall_note(&entry->stall, now_ns);
@@ -682,8 +699,8 @@ unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns)
 }
 
 /*
- * No process that starts from now on can map it. As far as this machine knows: whoever serves the
- * file may not answer.
+ * Returns true if the file is deleted, so that no new process can map it. The answer is this
+ * machine's knowledge alone, because the server of a network file system may not answer.
  */
 static bool
 is_deleted(const MappedFile *file)
@@ -708,11 +725,11 @@ unwind_tables_sweep(UnwindTables *tables, uint64_t now_ns, uint64_t keep_ns)
 	}
 	HASH_ITER(hh, tables->entries, entry, next)
 	{
-		/* what a process holds would be there twice after the next process that maps it */
+		/* its table would be made a second time for the next process that maps the file */
 		if (entry->binary != NULL && unwinder_binary_is_shared(entry->binary))
 			entry->used_ns = now_ns;
 		else if (now_ns < entry->stall.until_ns && !is_deleted(entry->file))
-			continue; /* or it would be asked again too soon */
+			continue; /* otherwise its header would be read again too soon */
 		else if (now_ns - entry->used_ns > keep_ns || is_deleted(entry->file))
 			drop_entry(tables, entry, now_ns);
 	}
