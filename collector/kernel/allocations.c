@@ -1,11 +1,11 @@
 /*
  * allocations.c
- *		Probes at functions that allocate memory, and how many of their calls are kept.
+ *		Probes of functions that allocate memory, and which part of their calls is kept.
  *
- * Functions are probed by a link for many of them at once (BPF_TRACE_UPROBE_MULTI, Linux 6.6),
- * which needs no right beyond those that sampling needs anyway; a perf event of a uprobe would need
- * CAP_SYS_ADMIN. A file is opened once and probed by its descriptor: if another one takes its name,
- * the places of functions that were found in this one are not looked for in that.
+ * Functions are probed by one link for many of them (BPF_TRACE_UPROBE_MULTI, Linux 6.6), which
+ * needs no capability that sampling does not need anyway; a perf event of a uprobe would need
+ * CAP_SYS_ADMIN. A file is opened once and probed by its descriptor, so that the offsets of
+ * functions found in it are never applied to another file that takes its name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,20 +34,20 @@
 #define UPROBES_FILE "/sys/bus/event_source/devices/uprobe/type"
 
 #define ALLOCATION_PERIOD	  (UINT64_C(512) << 10)
-#define ALLOCATION_PERIOD_MAX (UINT64_C(2) << 30) /* the program counts with 32 bits */
+#define ALLOCATION_PERIOD_MAX (UINT64_C(2) << 30) /* limit of the BPF program's 32-bit counters */
 
-/* So many calls take about as long as one walk of a stack. */
+/* Number of calls that take as long as one walk of a stack. */
 #define CALLS_PER_SAMPLE 50
 #define CALLS_ONE_IN_MAX 64
 
 /*
- * To attach and detach probes the kernel takes a lock of each process that maps the file, and waits
- * as long as one of these likes. A thread is left behind after this time. Allocations are then not
- * seen until it has returned and allocations_pace() has tried once more.
+ * Deadline of attaching and detaching. The kernel takes a lock of each process that maps the file,
+ * so a process can delay this for as long as it likes. The thread is then left behind, and
+ * allocations are not seen until the thread has returned and allocations_pace() has tried again.
  */
 #define ATTACH_NS UINT64_C(10000000000)
 
-#define CALL_NS 400 /* that a probed call costs the program, kept or not: mostly the trap */
+#define CALL_NS 400 /* CPU time of a probed call, kept or not; mostly the trap */
 
 typedef struct ProbedFunction
 {
@@ -55,7 +55,7 @@ typedef struct ProbedFunction
 	enum pfs_call call;
 } ProbedFunction;
 
-/* Some of them may be one and the same. */
+/* Several names may belong to one function. */
 static const ProbedFunction functions[] = {
 	{ "malloc", PFS_CALL_FIRST },	 { "calloc", PFS_CALL_PRODUCT },
 	{ "realloc", PFS_CALL_RESIZE },	 { "aligned_alloc", PFS_CALL_SECOND },
@@ -64,12 +64,12 @@ static const ProbedFunction functions[] = {
 
 #define FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
-/* A library, or a program, and where its functions are. */
+/* A library or program, and the offsets of its functions. */
 typedef struct ProbedFile
 {
 	const char *name;
 	int fd;
-	int link; /* -1: none */
+	int link; /* -1: no link */
 	uint32_t count;
 	uint64_t offsets[FUNCTIONS];
 	uint64_t cookies[FUNCTIONS]; /* enum pfs_call */
@@ -80,20 +80,20 @@ typedef struct Allocations
 	Source source;
 	ProbedFile files[PROBE_FILES_MAX];
 	size_t file_count;
-	Patience patience; /* of whoever attaches and detaches, one thread at a time */
-	Stall stall;	   /* until then no probe is attached */
+	Patience patience; /* of the thread that attaches and detaches; one thread at a time */
+	Stall stall;	   /* no probe is attached until it ends */
 	uint64_t longest_period;
-	uint32_t fewest_calls;			 /* one in so many was looked at */
-	_Atomic uint64_t calls_a_second; /* beyond, they are looked at for a part of the time */
-	Pace pace;						 /* of calls */
-	uint64_t kept;					 /* allocations, when calls were paced */
+	uint32_t fewest_calls;			 /* largest number of calls of which one was looked at */
+	_Atomic uint64_t calls_a_second; /* above this rate, calls are looked at for part of the time */
+	Pace pace;						 /* pace of calls */
+	uint64_t kept;					 /* allocations at the last pacing of calls */
 	bool watching;					 /* calls are looked at */
-	uint32_t seconds;				 /* since they are not */
+	uint32_t seconds;				 /* since watching last became false */
 } Allocations;
 
 /*
- * The kernel's attributes of a link of many probes, which headers before 6.6 do not have: those of
- * BPF_LINK_CREATE.
+ * The kernel's attributes of BPF_LINK_CREATE for a link of many probes, which kernel headers before
+ * 6.6 lack.
  */
 struct uprobe_link
 {
@@ -107,11 +107,11 @@ struct uprobe_link
 	uint64_t cookies;
 	uint32_t count;
 	uint32_t probe_flags;
-	uint32_t pid; /* 0: all */
+	uint32_t pid; /* 0: all processes */
 	uint32_t padding;
 };
 
-/* The kernel's own number of this kind of link; -1 where it has none. */
+/* Returns the kernel's number of this kind of link; -1 if the kernel has none. */
 static int
 multi_probe_type(void)
 {
@@ -142,7 +142,7 @@ allocations_missing(const char **how)
 	if (access(UPROBES_FILE, R_OK) != 0)
 		return "The kernel has no uprobes (CONFIG_UPROBE_EVENTS).";
 	if (multi_probe_type() < 0)
-		return "Allocations are sampled on kernels from 6.6 on.";
+		return "Sampling of allocations requires Linux 6.6.";
 	return NULL;
 }
 
@@ -151,12 +151,15 @@ refuse_file(Failure *failure, const ProbedFile *file, const char *detail)
 {
 	failure_set(failure, EXIT_CONFIG, "value for --probe cannot be used");
 	failure_detail(failure, "\"%s\": %s.", file->name, detail);
-	failure_hint(failure, "Name the C library that the programs use, or a program that was linked "
-						  "statically, as this process finds it.");
+	failure_hint(failure, "Name the C library that the programs use, or a statically linked "
+						  "program, by a path that this process can open.");
 	return failure->code;
 }
 
-/* Where an address of code is in the file; false where it is not. */
+/*
+ * Converts an address of code to an offset in the file. Returns false if the address is in no
+ * segment.
+ */
 static bool
 offset_of(const ElfFile *elf, uint64_t address, uint64_t *offset)
 {
@@ -173,7 +176,7 @@ offset_of(const ElfFile *elf, uint64_t address, uint64_t *offset)
 	return false;
 }
 
-/* Each place once, whatever its names. */
+/* Adds the offset of a function unless it was added under another name. */
 static void
 add_function(ProbedFile *file, uint64_t offset, enum pfs_call call)
 {
@@ -209,10 +212,13 @@ open_file(ProbedFile *file, const char *name, Failure *failure)
 	int result;
 
 	file->name = name;
-	/* that of a container is named by its root, and links in there are the container's */
+	/*
+	 * a container's file is named through its root directory, so its links are resolved inside the
+	 * container
+	 */
 	file->fd = open_file_of_process(name, &status);
 	if (file->fd == -ENOEXEC)
-		return refuse_file(failure, file, "It is no regular file");
+		return refuse_file(failure, file, "not a regular file");
 	if (file->fd < 0)
 		return refuse_file(failure, file, strerror(-file->fd));
 	source.fd = file->fd;
@@ -221,15 +227,18 @@ open_file(ProbedFile *file, const char *name, Failure *failure)
 	if (result == -ENOMEM)
 		return failure_set(failure, EXIT_INTERNAL, "out of memory");
 	if (result != 0)
-		return refuse_file(failure, file, "It is no ELF file");
+		return refuse_file(failure, file, "not an ELF file");
 	find_functions(&elf, file);
 	elf_file_fini(&elf);
 	return file->count > 0
 			   ? EXIT_OK
-			   : refuse_file(failure, file, "It has no function \"malloc\" or the like");
+			   : refuse_file(failure, file, "no allocation function such as \"malloc\" found");
 }
 
-/* No call is seen from here on, but for links that no thread can be had to close. */
+/*
+ * Stops watching calls. Links that could not be closed, because no thread was available, still see
+ * calls.
+ */
 static void
 look_away(Allocations *allocations)
 {
@@ -271,7 +280,10 @@ allocations_wanted(const SourceSettings *settings)
 	return settings->probes.file_count > 0;
 }
 
-/* A call may be preempted, so its scratch is none of a level of the CPU. */
+/*
+ * Returns the number of scratches of this source. A call may be preempted, so it does not use the
+ * scratch of a nesting level of the CPU.
+ */
 static uint32_t
 allocations_slots(int possible_cpus)
 {
@@ -300,7 +312,7 @@ open_files(Allocations *allocations, const ProbeList *probes, Failure *failure)
 	return EXIT_OK;
 }
 
-/* From now on calls are looked at for part of the time if they are more than part of whole. */
+/* Looks at calls for part of the time if the rate exceeds part of whole of the settings. */
 static void
 allocations_restrain(Source *source, uint32_t part, uint32_t whole)
 {
@@ -324,7 +336,7 @@ allocations_prepare(const SourceHost *host, uint32_t slot, Source **source, Fail
 	{
 		failure_set(failure, EXIT_PRIVILEGE, "cannot sample allocations on this host");
 		failure_detail(failure, "%s", missing);
-		failure_hint(failure, "Leave allocations out of --probe.");
+		failure_hint(failure, "Remove allocations from --probe.");
 		return failure->code;
 	}
 	allocations = calloc(1, sizeof(*allocations));
@@ -353,11 +365,13 @@ allocations_prepare(const SourceHost *host, uint32_t slot, Source **source, Fail
 	return EXIT_OK;
 }
 
-/* Has all that the call needs, which may outlive the file. */
+/*
+ * A call that links a file's functions. It owns all that it needs, because it may outlive the file.
+ */
 typedef struct LinkProbe
 {
 	Probe probe;
-	ProbedFile file; /* a copy, with a descriptor of its own */
+	ProbedFile file; /* a copy with its own descriptor */
 	char path[64];
 	struct uprobe_link link;
 	int error;
@@ -406,7 +420,7 @@ make_link_probe(const Allocations *allocations, const ProbedFile *file)
 	return probe;
 }
 
-/* 0; -EAGAIN if the kernel does not answer in time; or another -errno. */
+/* Returns 0; -EAGAIN if the kernel does not answer in time; or another -errno. */
 static int
 link_file(Allocations *allocations, ProbedFile *file)
 {
@@ -424,20 +438,23 @@ link_file(Allocations *allocations, ProbedFile *file)
 	return result;
 }
 
-/* Gives up attaching for a while: a process that maps the file holds the lock of its memory. */
+/* Gives up attaching for a while, because a process that maps the file holds its memory lock. */
 static void
 put_off(Allocations *allocations, const ProbedFile *file)
 {
 	look_away(allocations);
 	stall_note(&allocations->stall, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	losses_add(allocations->source.host->losses, LOSS_PROBES_HELD_UP, 1);
-	log_event(LOG_WARNING, "sampler", "could not probe functions that allocate in time",
+	log_event(LOG_WARNING, "sampler", "could not attach probes of allocations in time",
 			  log_text("file", file->name),
-			  log_text("detail", "A process that maps the file holds the lock of its memory. "
+			  log_text("detail", "A process that maps the file holds its memory lock. "
 								 "Allocations are not sampled until it releases the lock."));
 }
 
-/* May a probe be attached? While a thread is left behind the next one would wait for it. */
+/*
+ * Returns true if a probe may be attached. While a thread is left behind, the next attempt would
+ * wait for the same lock.
+ */
 static bool
 may_attach(const Allocations *allocations)
 {
@@ -445,7 +462,7 @@ may_attach(const Allocations *allocations)
 		   prober_stuck(allocations->patience.prober) == 0;
 }
 
-/* Begins new accounts of waits: with the old ones the next attempt would be given up at once. */
+/* Resets the accounts of waits; otherwise the next attempt would be given up at once. */
 static void
 forget_waits(Allocations *allocations)
 {
@@ -497,18 +514,18 @@ pace_kept(Allocations *allocations, uint64_t a_second)
 										 (uint64_t) allocations->source.host->settings.probe_rate,
 										 ALLOCATION_PERIOD, ALLOCATION_PERIOD_MAX);
 
-	/* the first one is even */
+	/* periods are odd, except the first one */
 	if (period == before || period == (before | 1))
 		return;
 	shared->pfs_allocation_period = period;
 	if (period > allocations->longest_period)
 		allocations->longest_period = period;
-	log_event(LOG_INFO, "sampler", "allocations are sampled at another period",
+	log_event(LOG_INFO, "sampler", "changed the sampling period of allocations",
 			  log_number("period_bytes", (int64_t) period),
 			  log_number("samples_a_second", (int64_t) a_second));
 }
 
-/* A second of looking at calls for some of not, where looking at all would cost too much. */
+/* Watches calls for one second in several if watching all would cost too much CPU time. */
 static void
 pace_calls(Allocations *allocations, uint64_t a_second)
 {
@@ -523,7 +540,7 @@ pace_calls(Allocations *allocations, uint64_t a_second)
 	if (wanted == 1 && one_in == 1)
 		return;
 	if (wanted != one_in)
-		log_event(LOG_INFO, "sampler", "allocations are looked at for one second in so many",
+		log_event(LOG_INFO, "sampler", "watching allocations for one second in several",
 				  log_number("one_in", (int64_t) wanted),
 				  log_number("calls_a_second", (int64_t) a_second));
 	allocations->source.host->skeleton->bss->pfs_calls_one_in = (uint32_t) wanted;
@@ -533,7 +550,7 @@ pace_calls(Allocations *allocations, uint64_t a_second)
 		look_away(allocations);
 }
 
-/* Is it time to look at calls again? */
+/* Watches calls again when the pause is over. */
 static void
 look_again(Allocations *allocations)
 {

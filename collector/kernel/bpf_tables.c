@@ -1,9 +1,9 @@
 /*
  * bpf_tables.c
- *		KernelTables over memory-mapped BPF arrays, which grow as their slots are asked for.
+ *		KernelTables in memory-mapped BPF arrays that grow on demand.
  *
- * Runs of slots are handed out from the low end (extent_pool.h), so that the arrays are as long as
- * was needed at most.
+ * Runs of slots are allocated from the low end (extent_pool.h), so that arrays are no longer than
+ * the largest use so far.
  */
 #include "kernel/bpf_tables.h"
 
@@ -20,40 +20,41 @@
 
 #define RETIRED_NS UINT64_C(1000000000)
 
-#define BPF_TABLE_MOST		  (1u << 26) /* entries or mappings */
-#define GROWTHS				  16		 /* doublings from the first size to that, and more */
+#define BPF_TABLE_MOST		  (1u << 26) /* limit of entries or mappings */
+/* enough doublings from the first size to BPF_TABLE_MOST */
+#define GROWTHS				  16
 #define BPF_TABLE_MOST_CHUNKS 4096
-#define CODE_A_LINE_BYTE	  128 /* of code, as ordinary programs have it */
+#define CODE_A_LINE_BYTE	  128 /* bytes of code per line in ordinary programs */
 
 #define CHUNK_BYTES ((size_t) PFS_UNWIND_CHUNK_LINES * sizeof(struct pfs_unwind_line))
 
-/* An array of the walker's, in whose place a larger one is put when a slot beyond it is needed. */
+/* An array of the BPF program, which is replaced by a larger one if a slot beyond it is needed. */
 typedef struct GrowingArray
 {
 	const char *name;
-	int outer; /* the map that leads to it */
-	int fd;	   /* -1: not made yet */
+	int outer; /* the map that contains the array */
+	int fd;	   /* -1: not created yet */
 	size_t item_bytes;
 	uint32_t count;
 	uint32_t limit;
 	char *memory;
-	int retired[GROWTHS]; /* those before, while a walk may still read them */
+	int retired[GROWTHS]; /* previous arrays that a walk may still read */
 	uint32_t retired_count;
 	size_t retired_bytes;
-	uint64_t retired_ns; /* the last one */
+	uint64_t retired_ns; /* when the last array was retired */
 } GrowingArray;
 
 typedef struct BpfTables
 {
-	KernelTables tables; /* first: the operations get its address */
+	KernelTables tables; /* must be first: the operations get its address */
 	BpfTableMaps maps;
-	struct pfs_unwind_line **chunks; /* NULL: not made yet */
+	struct pfs_unwind_line **chunks; /* NULL: not created yet */
 	uint32_t chunk_limit;
 	GrowingArray entries;
 	GrowingArray mappings;
 	struct pfs_unwind_rule *rules;
 	__u64 *recent;
-	_Atomic size_t bytes; /* of what was made here; any thread asks */
+	_Atomic size_t bytes; /* bytes of all maps that were created here; read by any thread */
 } BpfTables;
 
 static size_t
@@ -83,7 +84,7 @@ unmap(void *memory, size_t count, size_t item_bytes)
 		munmap(memory, map_bytes(count, item_bytes));
 }
 
-/* A new array for lines, put where the walker finds it. */
+/* Creates an array of lines and stores it in the outer map. */
 static int
 make_chunk(BpfTables *bpf, uint32_t number)
 {
@@ -101,7 +102,7 @@ make_chunk(BpfTables *bpf, uint32_t number)
 		err = -errno;
 		munmap(lines, CHUNK_BYTES);
 	}
-	close(fd); /* the outer map and our mapping hold it */
+	close(fd); /* the outer map and our mapping keep the array alive */
 	if (err == 0)
 	{
 		bpf->chunks[number] = lines;
@@ -119,7 +120,10 @@ close_retired(BpfTables *bpf, GrowingArray *array)
 	array->retired_bytes = 0;
 }
 
-/* Walks take microseconds; kernels before 6.7 do not wait for them with what they free. */
+/*
+ * Closes retired arrays after a grace period. Walks take microseconds, and kernels before 6.7 do
+ * not wait for them before they free an inner map.
+ */
 static void
 close_retired_in_time(BpfTables *bpf, GrowingArray *array)
 {
@@ -128,7 +132,7 @@ close_retired_in_time(BpfTables *bpf, GrowingArray *array)
 		close_retired(bpf, array);
 }
 
-/* The array that another one has taken the place of. */
+/* Retires an array that was replaced. */
 static void
 retire(GrowingArray *array)
 {
@@ -140,7 +144,7 @@ retire(GrowingArray *array)
 	array->retired_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Puts one of so many slots into its place, with what was in it. */
+/* Replaces an array by one of count slots with the same contents. */
 static int
 replace_array(BpfTables *bpf, GrowingArray *array, uint32_t count)
 {
@@ -172,7 +176,7 @@ replace_array(BpfTables *bpf, GrowingArray *array, uint32_t count)
 	return 0;
 }
 
-/* The slot's memory, for as long as no other is asked for; NULL where there is none. */
+/* Returns the memory of a slot, valid until the next call; NULL if the array cannot grow. */
 static void *
 growing_slot(BpfTables *bpf, GrowingArray *array, uint32_t slot)
 {
@@ -295,7 +299,7 @@ static const KernelTablesOps operations = {
 	.remove_runtime = remove_runtime,
 };
 
-/* A power of two, so that arrays which double end there. */
+/* Returns a power of two, so that an array that doubles ends there exactly. */
 static uint32_t
 power_of_two(uint64_t count, uint32_t least)
 {

@@ -10,7 +10,7 @@
 
 #include "unwind/kernel_tables.h"
 
-/* Descriptors of maps in bpf/unwind_maps.bpf.h, bpf/runtime.bpf.h; they stay the caller's. */
+/* Descriptors of maps in bpf/unwind_maps.bpf.h and bpf/runtime.bpf.h; the caller owns them. */
 typedef struct BpfTableMaps
 {
 	int lines;
@@ -22,25 +22,26 @@ typedef struct BpfTableMaps
 	int runtimes;
 } BpfTableMaps;
 
-/* How far tables may grow. */
+/* Limits of the tables' sizes. */
 typedef struct BpfTableLimits
 {
-	uint32_t chunks; /* of PFS_UNWIND_CHUNK_LINES lines */
+	uint32_t chunks; /* chunks of PFS_UNWIND_CHUNK_LINES lines */
 	uint32_t entries;
 	uint32_t mappings;
 } BpfTableLimits;
 
 /*
- * So that all together take about so many bytes; or for so many mappings of processes, so much code
- * of binaries (0: by the bytes). Never less than a small host needs.
+ * Computes limits such that all tables together take about that many bytes, or hold that many
+ * mappings of processes and that much code of binaries (0: from the bytes). The limits are never
+ * below the needs of a small host.
  */
 void bpf_table_limits(size_t bytes, uint64_t mappings, uint64_t code_bytes, BpfTableLimits *limits);
 
-/* 0 or -errno. Ended by bpf_tables_free, which accepts NULL. */
+/* Returns 0 or -errno. Free with bpf_tables_free(), which accepts NULL. */
 int bpf_tables_create(const BpfTableMaps *maps, const BpfTableLimits *limits,
 					  KernelTables **tables);
 
-/* What they take now, but for the maps themselves. Any thread. */
+/* Returns the present size of the tables without the outer maps. Any thread. */
 size_t bpf_tables_bytes(const KernelTables *tables);
 void bpf_tables_free(KernelTables *tables);
 

@@ -1,6 +1,6 @@
 /*
  * capabilities.c
- *		Dropping of capabilities: the bounding set first, for which one of them is needed.
+ *		Drops capabilities, first from the bounding set, because that needs CAP_SETPCAP.
  */
 #include "kernel/capabilities.h"
 
@@ -29,7 +29,10 @@ static const int needed[] = {
 	CAP_KILL,
 };
 
-/* Kernels of some distributions have a level above 2, at which CAP_PERFMON is not enough. */
+/*
+ * Returns the capabilities for perf events. Kernels of some distributions have a
+ * perf_event_paranoid level above 2, at which CAP_PERFMON is not enough.
+ */
 static uint64_t
 needed_for_perf(void)
 {
@@ -65,10 +68,15 @@ capabilities_drop(void)
 	if (syscall(SYS_capget, &header, data) != 0)
 		return -errno;
 	permitted = (uint64_t) data[1].permitted << 32 | data[0].permitted;
-	/* it stands for those that were split off from it later, where these were not given */
+	/*
+	 * CAP_SYS_ADMIN is kept in place of the capabilities that were split off from it, if these were
+	 * not granted
+	 */
 	if ((~permitted & (UINT64_C(1) << CAP_BPF | UINT64_C(1) << CAP_PERFMON)) != 0)
 		kept |= UINT64_C(1) << CAP_SYS_ADMIN;
-	/* without CAP_SETPCAP it stays, and only programs that root starts would have use of it */
+	/*
+	 * without CAP_SETPCAP the bounding set stays, which matters only to programs that root starts
+	 */
 	for (int capability = 0; capability < 64; capability++)
 	{
 		if ((kept >> capability & 1) == 0)

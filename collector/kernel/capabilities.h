@@ -1,6 +1,6 @@
 /*
  * capabilities.h
- *		The rights that the agent keeps; whatever else it was started with goes.
+ *		The capabilities that the agent keeps; it drops all others.
  */
 #ifndef COLLECTOR_CAPABILITIES_H
 #define COLLECTOR_CAPABILITIES_H
@@ -14,8 +14,8 @@
 uint64_t capabilities_needed(void);
 
 /*
- * Drops all others, those that programs it starts could get included. Call it before any thread is
- * started. 0 or -errno.
+ * Drops all capabilities that the agent does not need, including those that started programs could
+ * get. Call it before any thread is started. Returns 0 or -errno.
  */
 int capabilities_drop(void);
 

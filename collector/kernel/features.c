@@ -1,6 +1,6 @@
 /*
  * features.c
- *		Probes of the kernel and of the process's capabilities.
+ *		Checks the kernel and the process's capabilities.
  */
 #include "kernel/features.h"
 
@@ -55,7 +55,7 @@ has_capability(uint64_t capabilities, int capability)
 	return (capabilities >> capability & 1) != 0;
 }
 
-/* CAP_SYS_ADMIN stands for those that were split off from it later. */
+/* Returns true if the process has the capability, or CAP_SYS_ADMIN, from which it was split off. */
 static bool
 has_capability_or_admin(uint64_t capabilities, int capability)
 {
@@ -110,14 +110,14 @@ probe_version(bool allow_unsafe_kernel, Feature *features, size_t *count)
 {
 	char text[128];
 	bool locks_up = kernel_locks_up(text, sizeof(text));
-	Feature *feature =
-		add(features, count, "kernel", "user_copy_in_interrupt",
-			allow_unsafe_kernel ? FEATURE_WANTED : FEATURE_REQUIRED, !locks_up,
-			"This kernel can lock up when user stacks are read in interrupts, as 5.19, 6.0, 6.1 "
-			"before 6.1.36, 6.2, and 6.3 before 6.3.10 do.");
+	Feature *feature = add(
+		features, count, "kernel", "user_copy_in_interrupt",
+		allow_unsafe_kernel ? FEATURE_WANTED : FEATURE_REQUIRED, !locks_up,
+		"This kernel can lock up when user stacks are read in interrupts. Affected are 5.19, 6.0, "
+		"6.1 before 6.1.36, 6.2, and 6.3 before 6.3.10.");
 
-	feature->hint = "Update the kernel. Where the distribution has mended it (\"mm: Fix "
-					"copy_from_user_nofault()\"), give --allow-unsafe-kernel.";
+	feature->hint = "Update the kernel. If the distribution has backported the fix (\"mm: Fix "
+					"copy_from_user_nofault()\"), add --allow-unsafe-kernel.";
 	if (!locks_up)
 		memcpy(feature->detail, text, sizeof(text));
 }
@@ -133,13 +133,13 @@ probe_kernel(Feature *features, size_t *count)
 	snprintf(feature->detail, sizeof(feature->detail), BTF_FILE);
 	add(features, count, "kernel", "bpf_perf_event", FEATURE_REQUIRED,
 		libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, NULL) > 0,
-		"BPF programs on perf events need CONFIG_BPF_EVENTS and the right to load BPF.");
+		"BPF programs on perf events require CONFIG_BPF_EVENTS and permission to load BPF.");
 	add(features, count, "kernel", "bpf_ring_buffer", FEATURE_REQUIRED,
 		libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) > 0,
-		"BPF ring buffers need kernel 5.8 and the right to load BPF.");
+		"BPF ring buffers require Linux 5.8 and permission to load BPF.");
 	feature =
 		add(features, count, "kernel", "perf_event", FEATURE_REQUIRED, probe_perf_event(&error),
-			"Perf events on all processes need CAP_PERFMON; see kernel.perf_event_paranoid.");
+			"Perf events on all processes require CAP_PERFMON; see kernel.perf_event_paranoid.");
 	if (error != 0)
 		snprintf(feature->detail, sizeof(feature->detail), "%s", strerror(error));
 	add(features, count, "kernel", "host_pid_namespace", FEATURE_REQUIRED,
@@ -160,29 +160,29 @@ probe_privileges(Feature *features, size_t *count)
 		"Perf events cannot be opened, kernel memory cannot be read by BPF.");
 	add(features, count, "privilege", "CAP_SYS_PTRACE", FEATURE_WANTED,
 		has_capability(capabilities, CAP_SYS_PTRACE),
-		"Mappings of other users' processes cannot be read: their frames stay unknown.");
+		"Mappings of other users' processes cannot be read, so their frames are unknown.");
 	add(features, count, "privilege", "CAP_DAC_READ_SEARCH", FEATURE_WANTED,
 		has_capability(capabilities, CAP_DAC_READ_SEARCH) ||
 			has_capability(capabilities, CAP_DAC_OVERRIDE),
-		"Executables that others may not read stay without symbols.");
+		"Executables that are not world-readable have no symbols.");
 	add(features, count, "privilege", "CAP_CHECKPOINT_RESTORE", FEATURE_WANTED,
 		has_capability_or_admin(capabilities, CAP_CHECKPOINT_RESTORE),
-		"Mapped files that were deleted stay without symbols.");
+		"Mapped files that were deleted have no symbols.");
 	add(features, count, "privilege", "CAP_SYS_NICE", FEATURE_WANTED,
 		has_capability(capabilities, CAP_SYS_NICE),
-		"On a busy machine samples come late, and processes end before they are looked at.");
-	/* needed of root alone, which the worker is else */
+		"On a busy machine samples are handled late, and processes may end before they are read.");
+	/* only an agent that runs as root needs these, to start the worker as another user */
 	if (geteuid() == 0)
 		add(features, count, "privilege", "CAP_SETUID,SETGID,KILL", FEATURE_WANTED,
 			has_capability(capabilities, CAP_SETUID) && has_capability(capabilities, CAP_SETGID) &&
 				has_capability(capabilities, CAP_KILL),
-			"The symbol worker, which reads foreign files, remains root, or cannot be ended.");
+			"The symbol worker, which reads untrusted files, runs as root or cannot be stopped.");
 	add(features, count, "privilege", "CAP_SYSLOG", FEATURE_WANTED,
 		has_capability(capabilities, CAP_SYSLOG),
-		"Kernel addresses are hidden: kernel frames stay without names.");
+		"Kernel addresses are hidden, so kernel frames have no names.");
 }
 
-/* The first line of a file; "" if it cannot be read. */
+/* Reads the first line of a file; "" if it cannot be read. */
 static void
 read_line(const char *path, char line[128])
 {
@@ -205,7 +205,7 @@ can_open(const char *path)
 	return fd >= 0;
 }
 
-/* Why a process's memory cannot be read: 0, or errno. */
+/* Tests whether the memory of a process can be read. Returns 0 or errno. */
 static int
 read_memory_of(pid_t pid)
 {
@@ -234,9 +234,10 @@ features_probe_processes(Feature features[FEATURES_MAX], size_t count)
 		return count;
 	error = read_memory_of(child);
 	read_line("/proc/sys/kernel/yama/ptrace_scope", scope);
-	feature = add(features, &count, "privilege", "process_memory", FEATURE_WANTED, error == 0,
-				  "Memory of other processes cannot be read: waits that go on, generated code and "
-				  "trampolines have incomplete stacks.");
+	feature = add(
+		features, &count, "privilege", "process_memory", FEATURE_WANTED, error == 0,
+		"Memory of other processes cannot be read, so stacks of ongoing waits, generated code and "
+		"trampolines are incomplete.");
 	if (error != 0)
 		snprintf(feature->detail, sizeof(feature->detail), "%s%s.",
 				 strcmp(scope, "3") == 0 ? "kernel.yama.ptrace_scope is 3 until the next boot: "
@@ -244,13 +245,13 @@ features_probe_processes(Feature features[FEATURES_MAX], size_t count)
 				 strerror(error));
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int) child);
 	(void) add(features, &count, "privilege", "process_mappings", FEATURE_WANTED, can_open(path),
-			   "Mappings of other processes cannot be read: their frames stay unknown.");
+			   "Mappings of other processes cannot be read, so their frames are unknown.");
 	(void) kill(child, SIGKILL);
 	(void) waitpid(child, NULL, 0);
 	return count;
 }
 
-/* In this mode of lockdown no BPF program may read the kernel's memory. */
+/* Checks lockdown: in mode "confidentiality" no BPF program may read the kernel's memory. */
 static void
 probe_lockdown(Feature *features, size_t *count)
 {
@@ -265,8 +266,8 @@ probe_lockdown(Feature *features, size_t *count)
 }
 
 /*
- * libbpf's own words are for developers: they go to the log at level debug, and what matters is
- * told by us.
+ * Logs messages of libbpf at level debug, because they are written for developers; our own messages
+ * name the consequences.
  */
 static int __attribute__((format(printf, 2, 0)))
 on_libbpf_message(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -313,7 +314,10 @@ features_check(bool allow_unsafe_kernel, Failure *failure)
 			continue;
 		snprintf(missing + used, sizeof(missing) - used, "%s%s", used > 0 ? ", " : "",
 				 features[i].name);
-		/* without the right nothing else can be found out: then it is the right that is missing */
+		/*
+		 * without a capability the other checks fail, too, so the missing capability is the reason
+		 * to report
+		 */
 		if (consequence == NULL || strncmp(features[i].name, "CAP_", 4) == 0)
 		{
 			consequence = features[i].consequence;
@@ -328,6 +332,6 @@ features_check(bool allow_unsafe_kernel, Failure *failure)
 				 hint != NULL
 					 ? hint
 					 : "Run as root, or with CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_SYSLOG and "
-					   "CAP_CHECKPOINT_RESTORE; \"profstore-collector check\" tells more.");
+					   "CAP_CHECKPOINT_RESTORE; for details run \"profstore-collector check\".");
 	return failure->code;
 }

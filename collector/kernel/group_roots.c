@@ -1,9 +1,9 @@
 /*
  * group_roots.c
- *		Asks a BPF program for one name after the other.
+ *		Asks a BPF program for the names of a control group's path, one at a time.
  *
- * The program answers for one hierarchy and one level at a time, so that it needs neither long
- * loops nor room for paths. That makes some fifty runs of a few microseconds, once.
+ * The program answers for one level of one hierarchy at a time, so that it needs neither long loops
+ * nor room for paths. This makes some fifty runs of a few microseconds, once at the start.
  */
 #include "kernel/group_roots.h"
 
@@ -23,9 +23,9 @@
 
 #define OWN_NAMESPACE "/proc/self/ns/cgroup"
 #define FIRST_NAMESPACE \
-	0xEFFFFFFBU /* the host's: PROC_CGROUP_INIT_INO of the kernel, on each host */
+	0xEFFFFFFBU /* inode of the host's namespace: PROC_CGROUP_INIT_INO of every kernel */
 
-/* 0: the program's answer is in its variables; or -errno. */
+/* Runs the program. Returns 0, with the answer in the program's variables, or -errno. */
 static int
 ask(const struct profiler *skeleton, uint64_t position, uint64_t level)
 {
@@ -35,7 +35,7 @@ ask(const struct profiler *skeleton, uint64_t position, uint64_t level)
 	return bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.pfs_read_group_root), &options);
 }
 
-/* Puts "/" and a name before the path. False if there is no room. */
+/* Prepends "/" and a name to the path. Returns false if there is no room. */
 static bool
 put_before(char path[CGROUP_PATH_BYTES], const char *name)
 {
@@ -50,7 +50,10 @@ put_before(char path[CGROUP_PATH_BYTES], const char *name)
 	return true;
 }
 
-/* Finds the root in one hierarchy. 0; -ENOENT if there is no such hierarchy; or another -errno. */
+/*
+ * Finds the root in one hierarchy. Returns 0; -ENOENT if there is no such hierarchy; or another
+ * -errno.
+ */
 static int
 find_root(const struct profiler *skeleton, uint64_t position, CgroupRoot *root)
 {

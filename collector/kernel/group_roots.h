@@ -1,9 +1,10 @@
 /*
  * group_roots.h
- *		Finds the control group namespace of this process in the hierarchies of the host.
+ *		Finds the root of this process's control group namespace in the hierarchies of the host.
  *
  * A collector in a container reads paths of control groups relative to its own group
- * (labels/cgroup.h). They become those of the host if the place of its group is known.
+ * (labels/cgroup.h). They can be converted to paths of the host if the path of its own group is
+ * known.
  */
 #ifndef COLLECTOR_GROUP_ROOTS_H
 #define COLLECTOR_GROUP_ROOTS_H
@@ -13,13 +14,14 @@
 struct profiler;
 
 /*
- * Is the namespace of this process another one than the host's? Otherwise nothing is to be found.
+ * Returns true if this process's control group namespace is not the host's. Otherwise there is no
+ * root to find.
  */
 bool group_roots_wanted(void);
 
 /*
- * Has cgroup_parse() use the roots of the namespace. Call after pfs_read_group_root is loaded, and
- * before another thread parses.
+ * Makes cgroup_parse() use the roots of the namespace. Call after pfs_read_group_root is loaded,
+ * and before another thread parses.
  */
 void group_roots_find(const struct profiler *skeleton);
 

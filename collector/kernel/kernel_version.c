@@ -1,6 +1,6 @@
 /*
  * kernel_version.c
- *		What uname and the distribution say.
+ *		Parses the kernel's version from uname and from the distribution's files.
  */
 #include "kernel/kernel_version.h"
 
@@ -14,7 +14,7 @@
 
 #define SIGNATURE_LIMIT_BYTES 4096
 
-/* "6.1.55" and whatever follows, or "6.1"; false where there is no such number. */
+/* Parses "6.1" or "6.1.55", with any text after it. Returns false if there is no such number. */
 static bool
 parse_number(const char *text, KernelVersion *version)
 {
@@ -28,8 +28,8 @@ parse_number(const char *text, KernelVersion *version)
 }
 
 /*
- * A word of the text that begins with the same version has the patch level. An epoch ("1:6.1.54")
- * may precede it.
+ * Finds a word in the text that begins with the same major and minor version, and takes its patch
+ * level. An epoch ("1:6.1.54") may precede the version.
  */
 static void
 find_patch(const char *text, KernelVersion *version)
@@ -55,7 +55,10 @@ kernel_version_parse(const char *release, const char *build, const char *signatu
 {
 	if (!parse_number(release, version))
 		return false;
-	/* a patch level of its own is the kernel's; a frozen one is 0 */
+	/*
+	 * a patch level in the release is the kernel's own; distributions that freeze the release write
+	 * 0
+	 */
 	if (version->patch == 0)
 	{
 		find_patch(build, version);
@@ -75,7 +78,10 @@ kernel_version_locks_up(const KernelVersion *version)
 		   version->minor == 2 || (version->minor == 3 && version->patch < 10);
 }
 
-/* The check of hardened user copies is a function of its own; without it the lock is not taken. */
+/*
+ * Returns true if the kernel checks user copies (CONFIG_HARDENED_USERCOPY), which it does in a
+ * separate function; without the check the lock is not taken.
+ */
 static bool
 hardens_user_copies(void)
 {

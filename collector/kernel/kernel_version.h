@@ -2,7 +2,7 @@
  * kernel_version.h
  *		Kernels that can lock up when a BPF program reads user memory in an interrupt.
  *
- * The one place where a version counts: the fault is no feature that could be tried.
+ * The only place that uses a version number, because this fault cannot be tried.
  */
 #ifndef COLLECTOR_KERNEL_VERSION_H
 #define COLLECTOR_KERNEL_VERSION_H
@@ -18,23 +18,23 @@ typedef struct KernelVersion
 } KernelVersion;
 
 /*
- * The version of Linux that a kernel is. Distributions freeze the release ("6.1.0-13-amd64",
- * "6.2.0-39-generic") and tell elsewhere which patch level it was built from: Debian in uname's
- * version, Ubuntu in /proc/version_signature ("" where there is none). False where the release has
- * no version.
+ * Parses the version of Linux that a kernel is built from. Distributions freeze the release
+ * ("6.1.0-13-amd64", "6.2.0-39-generic") and show the patch level elsewhere: Debian in uname's
+ * version (build), Ubuntu in /proc/version_signature (signature, "" if there is none). Returns
+ * false if the release has no version.
  */
 bool kernel_version_parse(const char *release, const char *build, const char *signature,
 						  KernelVersion *version);
 
 /*
- * From 5.19 on copying from user space with hardened user copies takes a lock that the interrupted
- * code may hold. Mended in 6.4, and in 6.1.36 and 6.3.10; the others were given up unmended.
+ * Returns true for versions with the fault: from 5.19 on, hardened user copies take a lock that the
+ * interrupted code may hold. Fixed in 6.4, 6.1.36 and 6.3.10; other branches ended without a fix.
  */
 bool kernel_version_locks_up(const KernelVersion *version);
 
 /*
- * Is this kernel one of them, and was it built with hardened user copies? text is what it calls
- * itself.
+ * Returns true if this kernel has the fault and is built with hardened user copies. text receives
+ * its version for messages.
  */
 bool kernel_locks_up(char *text, size_t size);
 

@@ -1,6 +1,6 @@
 /*
  * off_cpu.c
- *		Which programs see waits, and how many of these are kept.
+ *		Chooses the BPF programs that see waits, and the part of the waits that is kept.
  */
 #include "kernel/off_cpu.h"
 
@@ -27,26 +27,27 @@
 #define PACE_NS			INT64_C(1000000000)
 #define STAT_FILE		"/proc/stat"
 #define STAT_BYTES		(1 << 20)
-#define VISITS_A_SECOND UINT64_C(100000) /* of threads, to find those of batches */
-#define FEWEST_MAX		16				 /* or an interval might see none */
+#define VISITS_A_SECOND UINT64_C(100000) /* limit of threads visited to find the waits of batches */
+/* larger values could leave an interval without a sample */
+#define FEWEST_MAX		16
 
 typedef struct OffCpu
 {
 	Source source;
-	char probed[NAME_BYTES]; /* "": the tracepoint */
+	char probed[NAME_BYTES]; /* "": the tracepoint is used */
 	struct bpf_link *switch_link;
 	struct bpf_link *birth_link;
 	WaitRounds rounds;
-	_Atomic uint64_t switches_a_second; /* of the settings, or less; 0: any */
-	uint64_t waits;						/* when it was last looked … */
+	_Atomic uint64_t switches_a_second; /* from the settings, or less; 0: no limit */
+	uint64_t waits;						/* counter at the last pacing */
 	uint64_t switches;
-	int64_t paced_ns; /* … which was then */
+	int64_t paced_ns; /* time of the last pacing */
 	uint64_t longest_ns;
-	uint32_t seconds; /* since switches began to be looked at, or not to */
-	uint32_t fewest;  /* one in so many switches was looked at, at most */
+	uint32_t seconds; /* since watching switches began or stopped */
+	uint32_t fewest;  /* largest number of switches of which one was looked at */
 } OffCpu;
 
-/* finish_task_switch as this kernel's compiler has called it. */
+/* Finds the name that this kernel's compiler gave to finish_task_switch. */
 static bool
 find_switch_function(char name[NAME_BYTES])
 {
@@ -60,17 +61,20 @@ find_switch_function(char name[NAME_BYTES])
 	{
 		char type;
 
-		/* compilers make clones, as .isra.0; those that are named .cold are not called */
+		/* compilers append .isra.0 and similar to clones; parts named .cold are never called */
 		found = sscanf(line, "%*s %c %127s", &type, name) == 2 && (type == 't' || type == 'T') &&
 				strncmp(name, SWITCH_NAME, strlen(SWITCH_NAME)) == 0 &&
-				strchr("." /* and the end */, name[strlen(SWITCH_NAME)]) != NULL &&
+				strchr("." /* and the end of the name */, name[strlen(SWITCH_NAME)]) != NULL &&
 				strstr(name, ".cold") == NULL;
 	}
 	fclose(file);
 	return found;
 }
 
-/* Does the kernel have all helpers that the programs call? By name, as their numbers are ours. */
+/*
+ * Returns true if the kernel has all helpers that the programs call. They are compared by name,
+ * because their numbers here may be our own.
+ */
 static bool
 has_helpers(void)
 {
@@ -107,7 +111,7 @@ find_missing(char probed[NAME_BYTES])
 {
 	probed[0] = '\0';
 	if (!has_helpers())
-		return "Waits are sampled on kernels from 5.17 on.";
+		return "Sampling of waits requires Linux 5.17.";
 	if (has_tracepoint() || (access(KPROBES_FILE, R_OK) == 0 && find_switch_function(probed)))
 		return NULL;
 	return "The kernel has neither the tracepoint sched_exit_tp (6.15) nor kprobes.";
@@ -151,7 +155,7 @@ off_cpu_free(Source *source)
 	free(off_cpu);
 }
 
-/* What waits are tended in. */
+/* Returns the number of scratches that the iterators of ongoing waits use. */
 static uint32_t
 off_cpu_slots(int possible_cpus)
 {
@@ -169,7 +173,7 @@ off_cpu_choose(struct profiler *skeleton, bool wanted)
 	(void) bpf_program__set_autoload(skeleton->progs.pfs_confirm_waits, wanted);
 }
 
-/* From now on switches are looked at for part of the time if they are more than part of whole. */
+/* Watches switches for part of the time if their rate exceeds part of whole of the settings. */
 static void
 off_cpu_restrain(Source *source, uint32_t part, uint32_t whole)
 {
@@ -209,7 +213,7 @@ off_cpu_prepare(const SourceHost *host, uint32_t slot, Source **source, Failure 
 	skeleton->bss->pfs_wait_period = period_ns;
 	skeleton->bss->pfs_tend_one_in = 1;
 	skeleton->bss->pfs_watch_one_in = 1;
-	/* the one of the two that this kernel does not have */
+	/* do not load the program for the hook that this kernel lacks */
 	(void) bpf_program__set_autoload(off_cpu->probed[0] != '\0' ? skeleton->progs.pfs_switch_end
 																: skeleton->progs.pfs_switch_probe,
 									 false);
@@ -222,12 +226,12 @@ refused(Failure *failure, const char *what)
 {
 	int error = errno;
 
-	failure_set(failure, EXIT_BPF, "could not attach the BPF programs that see waits");
+	failure_set(failure, EXIT_BPF, "could not attach the BPF programs for waits");
 	failure_detail(failure, "%s: %s.", what, strerror(error));
 	return failure->code;
 }
 
-/* Waits count from now on. */
+/* Starts watching waits. */
 static ExitCode
 watch(OffCpu *off_cpu, Failure *failure)
 {
@@ -256,8 +260,8 @@ off_cpu_allowed_waits(uint64_t samples_a_second, uint64_t round_ns, uint64_t thr
 }
 
 /*
- * Chooses which fraction of the waits that go on is stored until the next round, so that they stay
- * within what is allowed if there are as many as in this round.
+ * Chooses the fraction of ongoing waits that is stored in the next round, so that their number
+ * stays within the limit if there are as many as in this round.
  */
 static void
 pace_tending(OffCpu *off_cpu)
@@ -276,13 +280,13 @@ pace_tending(OffCpu *off_cpu)
 	if (one_in < 1)
 		one_in = 1;
 	if (one_in != shared->pfs_tend_one_in)
-		log_event(LOG_INFO, "sampler", "of waits that go on, one in so many is stored",
+		log_event(LOG_INFO, "sampler", "storing one in several ongoing waits",
 				  log_number("one_in", one_in),
 				  log_number("waits", (int64_t) shared->pfs_waits_tended));
 	shared->pfs_tend_one_in = one_in;
 }
 
-/* Waits that go on count until now. */
+/* Stores the ongoing waits with their length so far. */
 static void
 close_waits(OffCpu *off_cpu)
 {
@@ -294,7 +298,7 @@ close_waits(OffCpu *off_cpu)
 		pace_tending(off_cpu);
 }
 
-/* The last that is seen of waits for a while. */
+/* Stops watching waits for a while. */
 static void
 look_away(OffCpu *off_cpu)
 {
@@ -313,7 +317,10 @@ off_cpu_attach(Source *source, Failure *failure)
 	OffCpu *off_cpu = (OffCpu *) source;
 	struct profiler *skeleton = source->host->skeleton;
 
-	/* births first, then those that are there: a thread between the two is seen twice, not never */
+	/*
+	 * attach to births first, then visit the existing threads, so that a thread born meanwhile is
+	 * seen twice and not missed
+	 */
 	off_cpu->birth_link = bpf_program__attach(skeleton->progs.pfs_thread_born);
 	if (off_cpu->birth_link == NULL)
 		return refused(failure, "task_newtask");
@@ -323,7 +330,7 @@ off_cpu_attach(Source *source, Failure *failure)
 	return watch(off_cpu, failure);
 }
 
-/* Waits that go on belong to this moment's window, as far as they went. */
+/* Stores the ongoing waits, with their length so far, in the current window. */
 static void
 off_cpu_tend(Source *source, bool last)
 {
@@ -337,7 +344,7 @@ off_cpu_tend(Source *source, bool last)
 		close_waits(off_cpu);
 }
 
-/* A second more or less of looking at switches, where looking at all would cost too much. */
+/* Watches switches for one second in several if watching all would cost too much CPU time. */
 static void
 pace_switches(OffCpu *off_cpu, uint64_t a_second)
 {
@@ -360,11 +367,11 @@ pace_switches(OffCpu *off_cpu, uint64_t a_second)
 	wanted = wanted < 1 ? 1 : wanted > FEWEST_MAX ? FEWEST_MAX : wanted;
 	if (wanted == 1 && one_in == 1)
 		return;
-	/* what was seen counts as often as it was to when we began to look */
+	/* samples are weighted by the counts at the time when watching began */
 	look_away(off_cpu);
 	off_cpu->seconds = 0;
 	if (wanted != one_in)
-		log_event(LOG_INFO, "sampler", "switches are looked at for one second in so many",
+		log_event(LOG_INFO, "sampler", "watching context switches for one second in several",
 				  log_number("one_in", (int64_t) wanted),
 				  log_number("switches_a_second", (int64_t) a_second));
 	shared->pfs_watch_one_in = (uint32_t) wanted;
@@ -374,7 +381,7 @@ pace_switches(OffCpu *off_cpu, uint64_t a_second)
 		failure_log(&failure, "sampler");
 }
 
-/* How densely waits are sampled while switches are looked at. */
+/* Adapts the period of waits to their rate while switches are watched. */
 static void
 pace_waits(OffCpu *off_cpu, uint64_t a_second)
 {
@@ -393,12 +400,12 @@ pace_waits(OffCpu *off_cpu, uint64_t a_second)
 	shared->pfs_wait_period = wanted_ns;
 	if (wanted_ns > off_cpu->longest_ns)
 		off_cpu->longest_ns = wanted_ns;
-	log_event(LOG_INFO, "sampler", "waits are sampled at another period",
+	log_event(LOG_INFO, "sampler", "changed the sampling period of waits",
 			  log_number("period_us", (int64_t) (wanted_ns / 1000)),
 			  log_number("samples_a_second", (int64_t) a_second));
 }
 
-/* Switches of all CPUs since the machine started; 0 where the kernel does not say. */
+/* Returns the context switches of all CPUs since boot; 0 if the kernel does not report them. */
 static uint64_t
 count_switches(void)
 {

@@ -1,8 +1,8 @@
 /*
  * on_cpu.c
- *		The clock of each CPU: who runs, so many times a second.
+ *		The sampling clock of each CPU.
  *
- * The clock is the software CPU clock: it exists in every virtual machine, and its period is exact.
+ * It is the software CPU clock, which exists in every virtual machine and has an exact period.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,19 +22,19 @@
 #include "profiler.skel.h"
 
 #define SPREAD_MOST_NS INT64_C(100000000)
-#define TICK_SLACK_NS  UINT64_C(10000000) /* a tick may be that late when its clock is looked at */
+#define TICK_SLACK_NS  UINT64_C(10000000) /* a tick may be this late when its clock is read */
 
 typedef struct OnCpu
 {
 	Source source;
 	uint32_t frequency_hz;
 	struct bpf_link *links[CPU_LIST_MAX];
-	int fds[CPU_LIST_MAX]; /* the links' perf events */
+	int fds[CPU_LIST_MAX]; /* perf events of the links */
 	CpuEventClock clocks[CPU_LIST_MAX];
 	uint64_t periods_ns[CPU_LIST_MAX];
-	uint64_t ended_ticks; /* that were due by clocks that are no more */
+	uint64_t ended_ticks; /* ticks that were due from clocks that are closed */
 	uint64_t missed_ticks;
-	uint64_t missing_ticks; /* at the last look */
+	uint64_t missing_ticks; /* at the last reading */
 } OnCpu;
 
 static ExitCode
@@ -57,8 +57,9 @@ on_cpu_free(Source *source)
 }
 
 /*
- * CPUs that tick at the same moment would all want the same cache lines, and fill the ring, at
- * once: their clocks begin one after the other, spread over a period or what may be waited for.
+ * Waits before the clock of a CPU is opened. CPUs that tick at the same moment would need the same
+ * cache lines and fill the ring together, so their clocks are opened one after the other, spread
+ * over a period or the longest acceptable wait.
  */
 static void
 wait_for_turn(const CpuTurn *turn, uint32_t frequency_hz)
@@ -75,7 +76,7 @@ wait_for_turn(const CpuTurn *turn, uint32_t frequency_hz)
 		;
 }
 
-/* Ticks that a CPU's clock owed us when it was looked at last. */
+/* Returns the number of ticks that a CPU's clock should have made at its last reading. */
 static uint64_t
 ticks_due(const OnCpu *on_cpu, uint32_t cpu)
 {
@@ -88,9 +89,9 @@ ticks_due(const OnCpu *on_cpu, uint32_t cpu)
 }
 
 /*
- * Counts missed ticks. The kernel does not run our program while another BPF program, or a call
- * that changes a map, is under way on the CPU, and says nothing of it. Nor do ticks come while
- * interrupts are off for longer than a period.
+ * Counts missed ticks. The kernel does not run our program, and does not report that, while another
+ * BPF program or a system call that changes a map runs on the CPU. Ticks are also missed while
+ * interrupts are disabled for longer than a period.
  */
 static void
 on_cpu_followed(Source *source, const uint64_t counters[PFS_COUNTER_COUNT])
@@ -102,7 +103,10 @@ on_cpu_followed(Source *source, const uint64_t counters[PFS_COUNTER_COUNT])
 
 	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
 		due += ticks_due(on_cpu, cpu);
-	/* counters are read one after the other: what two looks agree on has been missed */
+	/*
+	 * counters are not read at one moment, so only ticks that are missing in two readings have been
+	 * missed
+	 */
 	missed = due > ticks ? due - ticks : 0;
 	if (missed > on_cpu->missed_ticks && on_cpu->missing_ticks > on_cpu->missed_ticks)
 	{
@@ -114,7 +118,7 @@ on_cpu_followed(Source *source, const uint64_t counters[PFS_COUNTER_COUNT])
 	on_cpu->missing_ticks = missed;
 }
 
-/* Closes the CPU's clock: what it owed counts on. */
+/* Closes the CPU's clock and remembers the ticks that it should have made. */
 static void
 on_cpu_detach_cpu(Source *source, uint32_t cpu)
 {
@@ -128,7 +132,7 @@ on_cpu_detach_cpu(Source *source, uint32_t cpu)
 	on_cpu->links[cpu] = NULL;
 }
 
-/* Opens the clock of one CPU and attaches the program, in the place of the clock that it had. */
+/* Opens the clock of one CPU and attaches the program; closes the previous clock of the CPU. */
 static int
 on_cpu_attach_cpu(Source *source, uint32_t cpu, const CpuTurn *turn)
 {
@@ -156,7 +160,7 @@ on_cpu_attach_cpu(Source *source, uint32_t cpu, const CpuTurn *turn)
 		return result;
 	}
 	on_cpu_detach_cpu(source, cpu);
-	on_cpu->links[cpu] = link; /* owns the descriptor */
+	on_cpu->links[cpu] = link; /* the link owns the descriptor */
 	on_cpu->periods_ns[cpu] = attributes.sample_period;
 	on_cpu->fds[cpu] = fd;
 	on_cpu->clocks[cpu] = (CpuEventClock){ 0 };
@@ -171,7 +175,7 @@ on_cpu_cpu_lives(Source *source, uint32_t cpu)
 	return cpu_event_lives(on_cpu->fds[cpu], &on_cpu->clocks[cpu]);
 }
 
-/* Exchanges the period of the clocks that are open. */
+/* Changes the period of the open clocks. */
 static void
 on_cpu_restrain(Source *source, uint32_t part, uint32_t whole)
 {

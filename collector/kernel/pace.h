@@ -1,6 +1,6 @@
 /*
  * pace.h
- *		How often a counter rises, and the period that makes about as many samples as are wanted.
+ *		The rate of a counter, and the period that gives about the requested number of samples.
  */
 #ifndef COLLECTOR_PACE_H
 #define COLLECTOR_PACE_H
@@ -10,16 +10,16 @@
 
 #include "base/clock.h"
 
-/* The counter of an event when its pace was last looked at, and when that was. */
+/* A counter's value and time when its pace was last checked. */
 typedef struct Pace
 {
 	uint64_t counter;
-	int64_t then_ns; /* 0: never */
+	int64_t then_ns; /* 0: not checked yet */
 } Pace;
 
 /*
- * Returns true once a second has passed since the counter was last looked at. *a_second is by how
- * much it rose in a second, *passed_ns the time that has passed.
+ * Returns true if a second has passed since the last check. *a_second is the counter's increase per
+ * second, *passed_ns the time since the last check.
  */
 static inline bool
 pace_is_due(Pace *pace, uint64_t counter, int64_t now_ns, uint64_t *a_second, uint64_t *passed_ns)
@@ -35,8 +35,8 @@ pace_is_due(Pace *pace, uint64_t counter, int64_t now_ns, uint64_t *a_second, ui
 }
 
 /*
- * Returns a period between least and most that makes about as many samples a second as are wanted;
- * the same one if that is wrong by little.
+ * Returns a period between least and most that gives about the requested samples per second, or the
+ * present period if that is nearly right.
  */
 static inline uint64_t
 pace_better_period(uint64_t period, uint64_t a_second, uint64_t wanted, uint64_t least,

@@ -1,6 +1,6 @@
 /*
  * page_faults.c
- *		Perf events of page faults on each CPU, and how many are kept.
+ *		Perf events of page faults on each CPU, and the part of them that is kept.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #include "process/cpu_list.h"
 #include "profiler.skel.h"
 
-/* Odd, so that it falls into step with few things that programs do. */
+/* Odd, so that it seldom falls into step with the accesses of programs. */
 #define FAULT_PERIOD	 97
 #define FAULT_PERIOD_MAX (UINT64_C(1) << 30)
 
@@ -157,7 +157,7 @@ page_faults_pace(Source *source, const uint64_t counters[PFS_COUNTER_COUNT], int
 	if (period == faults->period)
 		return;
 	set_fault_period(faults, period);
-	log_event(LOG_INFO, "sampler", "page faults are sampled at another period",
+	log_event(LOG_INFO, "sampler", "changed the sampling period of page faults",
 			  log_number("period", (int64_t) period),
 			  log_number("samples_a_second", (int64_t) a_second));
 }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Debian's place of the C library. */
+/* Path of the C library on Debian, for the message's example. */
 #ifdef __aarch64__
 #define LIBC_EXAMPLE "/lib/aarch64-linux-gnu/libc.so.6"
 #else
@@ -36,9 +36,9 @@ probe_list_parse(char *text, ProbeList *list, Failure *failure)
 			list->page_faults = true;
 		else if (strncmp(item, allocations, strlen(allocations)) != 0 ||
 				 item[strlen(allocations)] == '\0')
-			return refuse_list(failure, "There is no such probe", item);
+			return refuse_list(failure, "Unknown probe", item);
 		else if (list->file_count == PROBE_FILES_MAX)
-			return refuse_list(failure, "There are too many files", item);
+			return refuse_list(failure, "Too many files, beginning with", item);
 		else
 			list->files[list->file_count++] = item + strlen(allocations);
 	}

@@ -1,6 +1,6 @@
 /*
  * probe_list.h
- *		The list of --probe: what is sampled if it is asked for by name.
+ *		The list of --probe: events that are sampled on request, by name.
  */
 #ifndef COLLECTOR_PROBE_LIST_H
 #define COLLECTOR_PROBE_LIST_H
@@ -15,13 +15,13 @@
 typedef struct ProbeList
 {
 	bool page_faults;
-	const char *files[PROBE_FILES_MAX]; /* whose functions allocate */
+	const char *files[PROBE_FILES_MAX]; /* files whose allocation functions are probed */
 	size_t file_count;
 } ProbeList;
 
 /*
- * Reads a list such as "page-faults,allocations=FILE"; the files' names are the list's. Failures:
- * EXIT_CONFIG; text was written into even so.
+ * Parses a list such as "page-faults,allocations=FILE". The names of files point into text, which
+ * is modified even on failure. Failures: EXIT_CONFIG.
  */
 ExitCode probe_list_parse(char *text, ProbeList *list, Failure *failure);
 

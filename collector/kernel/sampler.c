@@ -1,13 +1,14 @@
 /*
  * sampler.c
- *		Loader of the BPF programs, their sources, the ring buffer.
+ *		Loads the BPF programs with their sources and the ring buffer.
  *
- * 1. sampler_create sizes the ring by frequency and CPUs, has the sources prepare their programs,
- *    loads them, maps the tables.
- * 2. sampler_attach attaches the sources to each CPU that is online, then as a whole.
- * 3. sampler_follow_cpus closes and opens events as CPUs go and come.
- * 4. sampler_set_frequency restrains the sources, the clock among them.
- * 5. sampler_stop detaches them, after which the ring is emptied.
+ * 1. sampler_create() sizes the ring by frequency and CPUs, lets the sources prepare their
+ *    programs, loads them and maps the tables.
+ * 2. sampler_attach() attaches the sources to each online CPU, then those that watch the whole
+ *    machine.
+ * 3. sampler_follow_cpus() closes and opens events as CPUs go offline and online.
+ * 4. sampler_set_frequency() restrains all sources, including the clock.
+ * 5. sampler_stop() detaches them, after which the ring is emptied.
  */
 #include "kernel/sampler.h"
 
@@ -33,35 +34,37 @@
 #define FDINFO_LIMIT_BYTES 4096
 #define ONLINE_CPUS_FILE   "/sys/devices/system/cpu/online"
 
-/* The ring holds one second of samples of this size each, more than the mean of real stacks. */
+/*
+ * The ring holds one second of samples of this size, which is above the mean size of real stacks.
+ */
 #define RING_SAMPLE_BYTES 2048
-#define RING_MIN_BYTES	  (1u << 21) /* room for the copies of stacks when all is new */
+#define RING_MIN_BYTES	  (1u << 21) /* room for copies of stacks while all code is new */
 #define RING_MAX_BYTES	  (1u << 28)
 
 typedef enum CpuState
 {
 	CPU_OFF,
 	CPU_SAMPLED,
-	CPU_FAILED, /* online without a perf event; tried again */
+	CPU_FAILED, /* online without a perf event; retried */
 } CpuState;
 
 struct Sampler
 {
 	SourceHost host;
-	Source *sources[SOURCE_COUNT]; /* NULL: not wanted */
+	Source *sources[SOURCE_COUNT]; /* NULL: not requested */
 	RecordHandler handler;
 	void *context;
 	struct profiler *skeleton;
 	struct ring_buffer *ring;
 	KernelTables *tables;
 	BpfTableLimits table_limits;
-	size_t maps_bytes;					 /* of the maps that stay as they are */
+	size_t maps_bytes;					 /* bytes of the maps of constant size */
 	uint8_t states[CPU_LIST_MAX];		 /* CpuState */
-	uint32_t failed_cpus;				 /* at the last look */
-	uint64_t counted[PFS_COUNTER_COUNT]; /* counters whose losses have been added */
+	uint32_t failed_cpus;				 /* at the last check */
+	uint64_t counted[PFS_COUNTER_COUNT]; /* counters whose losses were added */
 };
 
-/* Runs the block that follows with each source number i that is wanted and has that function. */
+/* Runs the following block for each requested source number i that has that function. */
 #define foreach_source(i, sampler, function)  \
 	for (size_t i = 0; i < SOURCE_COUNT; i++) \
 		if ((sampler)->sources[i] != NULL && sample_sources[i]->function != NULL)
@@ -76,8 +79,8 @@ on_record(void *context, void *record, size_t length_bytes)
 }
 
 /*
- * Kernels before 5.11 charge BPF memory against this limit; later ones ignore it, so failure is no
- * matter.
+ * Raises the limit of locked memory. Kernels before 5.11 charge BPF memory against it; later ones
+ * ignore it, so that failure is harmless.
  */
 static void
 raise_memlock(void)
@@ -100,7 +103,7 @@ sampler_ring_bytes(uint32_t frequency_hz, uint32_t cpus, size_t memory_bytes)
 	return (uint32_t) bytes;
 }
 
-/* The kernel's own account of a map. */
+/* Returns the memory of a map as the kernel accounts it. */
 static size_t
 map_memory(int fd)
 {
@@ -144,8 +147,8 @@ source_wanted(const Sampler *sampler, size_t number)
 }
 
 /*
- * Has all sources that are wanted prepare their programs, and sets how many scratches there are:
- * those of each CPU, one for each level of nesting, then those that sources have of their own.
+ * Lets all requested sources prepare their programs, and computes the number of scratches: those of
+ * each CPU, one for each level of nesting, then the sources' own.
  */
 static ExitCode
 prepare_sources(Sampler *sampler, Failure *failure)
@@ -216,8 +219,8 @@ load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 		return failure->code;
 	failure_set(failure, EXIT_BPF, "could not load the BPF program");
 	failure_detail(failure, "%s.", strerror(-result));
-	failure_hint(failure, "Run \"profstore-collector check\", or again with --log-level debug to "
-						  "see what the kernel's verifier says.");
+	failure_hint(failure, "Run \"profstore-collector check\", or use --log-level debug to "
+						  "see the messages of the kernel's verifier.");
 	return failure->code;
 }
 
@@ -306,7 +309,7 @@ sampler_free(Sampler *sampler)
 	free(sampler);
 }
 
-/* Attaches the sources that sample each CPU. 0 or -errno. */
+/* Attaches the sources that sample each CPU. Returns 0 or -errno. */
 static int
 attach_cpu(Sampler *sampler, uint32_t cpu, const CpuTurn *turn)
 {
@@ -348,7 +351,7 @@ sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz)
 void
 sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_t verdict)
 {
-	/* who is judged is no longer young */
+	/* a process with a verdict is not treated as new any more */
 	struct pfs_image record = { image->start_time_ns, image->exec_id, UINT32_MAX / 2, verdict };
 	uint32_t pid = image->pid;
 
@@ -356,7 +359,7 @@ sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_t ver
 		sampler->skeleton->bss->pfs_drops = 1;
 	if (bpf_map_update_elem(bpf_map__fd(sampler->skeleton->maps.pfs_images), &pid, &record,
 							BPF_ANY) != 0)
-		log_event(LOG_DEBUG, "sampler", "could not tell a verdict on a process",
+		log_event(LOG_DEBUG, "sampler", "could not store a verdict on a process in the kernel",
 				  log_number("pid", pid), log_text("detail", strerror(errno)));
 }
 
@@ -368,7 +371,7 @@ sampler_attach(Sampler *sampler, Failure *failure)
 	if (sampler_cpu_count(sampler) == 0)
 	{
 		failure_set(failure, EXIT_BPF, "could not open a perf event on any CPU");
-		failure_detail(failure, "%u online CPUs were tried.", failed);
+		failure_detail(failure, "Tried %u online CPUs.", failed);
 		failure_hint(failure, "Run \"profstore-collector check\" to see what is missing.");
 		return failure->code;
 	}
@@ -383,8 +386,8 @@ sampler_attach(Sampler *sampler, Failure *failure)
 }
 
 /*
- * Samples a CPU that is online and is not sampled, or no longer is: it was away for a moment. One
- * that cannot be sampled is logged once.
+ * Samples an online CPU that is not sampled, also if it was offline for a moment. A CPU that cannot
+ * be sampled is logged once.
  */
 static void
 follow_cpu(Sampler *sampler, uint32_t cpu, const CpuTurn *turn)
@@ -397,7 +400,7 @@ follow_cpu(Sampler *sampler, uint32_t cpu, const CpuTurn *turn)
 		if (cpu_lives(sampler, cpu))
 			return;
 		losses_add(sampler->host.losses, LOSS_CPU_REOPENED, 1);
-		log_event(LOG_INFO, "sampler", "a CPU was away, and is sampled again",
+		log_event(LOG_INFO, "sampler", "sampling a CPU again after it was offline",
 				  log_number("cpu", cpu));
 	}
 	result = attach_cpu(sampler, cpu, before == CPU_OFF ? turn : NULL);
@@ -494,7 +497,9 @@ sampler_end_tending(Sampler *sampler)
 		sample_sources[i]->tend(sampler->sources[i], true);
 }
 
-/* The counters are read once if any source wants them. */
+/*
+ * Calls the sources' pace functions. The counters are read once, and only if a source needs them.
+ */
 static void
 pace_sources(Sampler *sampler, bool tended, int64_t now_ns)
 {
@@ -571,7 +576,7 @@ sampler_poll(Sampler *sampler, int timeout_ms)
 {
 	int result = timeout_ms != 0 ? ring_buffer__poll(sampler->ring, timeout_ms) : 0;
 
-	/* the program seldom wakes us: on a timeout there may be records all the same */
+	/* the program seldom wakes us, so there may be records even after a timeout */
 	if (result == 0)
 		result = ring_buffer__consume(sampler->ring);
 	return result == -EINTR ? 0 : result;

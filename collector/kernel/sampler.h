@@ -1,10 +1,10 @@
 /*
  * sampler.h
- *		The BPF program: load it, give it a perf event on each online CPU, read its ring buffer.
+ *		Loads the BPF programs, opens a perf event on each online CPU, reads the ring buffer.
  *
- * sampler_poll belongs to the reader thread. Functions that are marked so belong to a thread of
- * their own, the tender: they may wait for whoever controls a process. All else belongs to the main
- * thread. The functions that are called while the reader polls touch perf events and counters only,
+ * sampler_poll() belongs to the reader thread. Functions marked "Tender" belong to a separate
+ * thread, the tender, because a sampled process can delay them. All other functions belong to the
+ * main thread. Functions that are called while the reader polls use perf events and counters only,
  * never the ring.
  */
 #ifndef COLLECTOR_SAMPLER_H
@@ -25,112 +25,123 @@ typedef struct Sampler Sampler;
 typedef struct SamplerOptions
 {
 	uint32_t frequency_hz;
-	bool exclude_self;		  /* no samples of this process and its children, the symbol workers */
+	bool exclude_self;		  /* do not sample this process and its children, the symbol workers */
 	bool allow_unsafe_kernel; /* see kernel_version.h */
-	size_t memory_bytes;	  /* the ring may take an eighth of this, tables a quarter */
-	uint64_t max_mappings;	  /* of processes, that can be walked; 0: by memory_bytes */
-	uint64_t max_code_bytes;  /* of binaries; 0: likewise */
-	enum pfs_controller controller; /* of pfs_sample.controller_cgroup_id */
-	uint64_t interval_ns;			/* between two calls of sampler_tend */
-	RecordHandler on_tended;		/* called in the tender; NULL: the handler is */
-	SourceSettings sources;			/* whose texts live as long as the sampler */
-	Losses *losses;					/* what the kernel's side loses is added to these */
+	/* limit of the agent's memory: the ring may use an eighth of it, tables a quarter */
+	size_t memory_bytes;
+	uint64_t max_mappings;	 /* limit of walkable mappings of processes; 0: from memory_bytes */
+	uint64_t max_code_bytes; /* limit of code of binaries; 0: from memory_bytes */
+	enum pfs_controller controller; /* controller of pfs_sample.controller_cgroup_id */
+	uint64_t interval_ns;			/* time between two calls of sampler_tend() */
+	RecordHandler on_tended;		/* called in the tender; NULL: handler is called */
+	SourceSettings sources;			/* its texts must live as long as the sampler */
+	Losses *losses;					/* losses of the BPF programs are added to these */
 } SamplerOptions;
 
 /*
- * Loads the program. Failures: EXIT_PRIVILEGE where the kernel lacks something or the process a
- * right, EXIT_BPF where the kernel refuses the program.
+ * Loads the program. Failures: EXIT_PRIVILEGE if the kernel lacks a feature or the process a
+ * capability, EXIT_BPF if the kernel refuses the program.
  */
 ExitCode sampler_create(const SamplerOptions *options, RecordHandler handler, void *context,
 						Sampler **sampler, Failure *failure);
 void sampler_free(Sampler *sampler); /* accepts NULL */
 
 /*
- * Opens a perf event on each CPU that is online and has none. EXIT_BPF where none could be opened
- * at all.
+ * Opens a perf event on each online CPU that has none. Returns EXIT_BPF if no event could be
+ * opened.
  */
 ExitCode sampler_attach(Sampler *sampler, Failure *failure);
 
 /*
- * Follows CPUs that came or went since, or were away for a moment; to be called about once a
- * second. Returns the number of online CPUs that cannot be sampled, each of which was logged once.
+ * Follows CPUs that went online or offline since the last call, also for a moment; call it about
+ * once a second. Returns the number of online CPUs that cannot be sampled, each of which was logged
+ * once.
  */
 uint32_t sampler_follow_cpus(Sampler *sampler);
 
-uint32_t sampler_cpu_count(const Sampler *sampler); /* with a perf event */
+uint32_t sampler_cpu_count(const Sampler *sampler); /* CPUs with a perf event */
 
 /*
- * From now on as many samples a second on each CPU. Each sample carries the period that it was
- * taken with; of the period that is running a part is lost. A CPU whose clock cannot be exchanged
- * keeps its own.
+ * Sets the samples per second of each CPU. Each sample carries its own period; a part of the
+ * current period is lost. A CPU whose clock cannot be exchanged keeps its frequency.
  */
 void sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz);
 
 /*
- * What becomes of the image's samples from now on: PFS_VERDICT_*. Any thread. Of thousands of
- * images the kernel forgets some, and samples come as if there were no verdict: then it is to be
- * told again.
+ * Sets the fate of a process image's future samples: PFS_VERDICT_*. Any thread. The kernel forgets
+ * verdicts beyond some thousands; samples then come as if there were no verdict, which must be set
+ * again.
  */
 void sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_t verdict);
 
-/* Does anything have to be tended? */
+/* Returns true if a source needs sampler_tend(). */
 bool sampler_has_tending(const Sampler *sampler);
 
-/* Closes what goes on at the end of an interval, such as waits. Tender. */
+/* Ends the current interval of sources that need it: stores ongoing waits. Tender. */
 void sampler_tend(Sampler *sampler);
 
-/* Like sampler_tend(), for the last time. Tender, or main thread once that has ended. */
+/* Like sampler_tend(), for the last time. Tender, or main thread after the tender has ended. */
 void sampler_end_tending(Sampler *sampler);
 
-/* Samples more thinly what comes too often; about twice a second. */
+/* Adapts the sampling periods of frequent events. Call it about twice a second. */
 void sampler_pace(Sampler *sampler, int64_t now_ns);
 
 /* Like sampler_pace(), for sources whose pacing may take long. Tender. */
 void sampler_pace_tended(Sampler *sampler, int64_t now_ns);
 
-/* Adds what the BPF programs lost since the last call, and the CPUs that are not sampled. */
+/* Adds the losses of the BPF programs since the last call, and the CPUs that are not sampled. */
 void sampler_count_losses(Sampler *sampler);
 
-/* Closes all perf events, and sees no more waits: no sample is taken from here on. */
+/* Closes all perf events and stops watching waits; no sample is taken afterwards. */
 void sampler_stop(Sampler *sampler);
 
-/* Readable when sampler_poll would not wait. Valid as long as the sampler. */
+/*
+ * Returns a descriptor that is readable if sampler_poll() would not wait. Valid as long as the
+ * sampler.
+ */
 int sampler_descriptor(const Sampler *sampler);
 
-/* Waits for at most timeout_ms, hands over what is there. Number of records, or -errno. */
+/*
+ * Waits for at most timeout_ms and gives the records to the handler. Returns their number, or
+ * -errno.
+ */
 int sampler_poll(Sampler *sampler, int timeout_ms);
 
-/* The walker's tables; the sampler's own. Reader thread. */
+/* Returns the tables of the BPF program; the sampler owns them. Reader thread. */
 KernelTables *sampler_tables(Sampler *sampler);
 
 /*
- * What the kernel has for it now: the ring, a scratch of 80 KiB for each possible CPU, tables. Any
- * thread.
+ * Returns the present kernel memory: the ring, a scratch of 80 KiB for each possible CPU, tables.
+ * Any thread.
  */
 size_t sampler_kernel_bytes(const Sampler *sampler);
 
-/* Bytes of the ring: a second of samples, a power of two, an eighth of memory_bytes at most. */
+/*
+ * Returns the size of the ring: one second of samples, a power of two, at most an eighth of
+ * memory_bytes.
+ */
 uint32_t sampler_ring_bytes(uint32_t frequency_hz, uint32_t cpus, size_t memory_bytes);
 
-/* Sums over CPUs since the start. 0 or -ENOMEM. */
+/* Sums the counters of all CPUs since the start. Returns 0 or -ENOMEM. */
 int sampler_counters(const Sampler *sampler, uint64_t counters[PFS_COUNTER_COUNT]);
 
-/* What all sources have for the summary: the number of lines. */
+/* Fills in the summary lines of all sources and returns their number. */
 #define SAMPLER_FIGURES_MAX (SOURCE_COUNT * SOURCE_FIGURES_MAX)
 size_t sampler_figures(const Sampler *sampler, const uint64_t counters[PFS_COUNTER_COUNT],
 					   SourceFigure figures[SAMPLER_FIGURES_MAX]);
 
-/* What the kernel says of the BPF program; 0 where it does not. */
+/* Cost of the BPF program as the kernel reports it; 0 if it does not. */
 typedef struct SamplerCost
 {
-	uint64_t runs; /* where kernel.bpf_stats_enabled is on, and their time */
+	uint64_t runs; /* counted if kernel.bpf_stats_enabled is on */
 	uint64_t time_ns;
 	uint32_t instructions;
-	uint32_t instructions_verified; /* from 5.16; what counts against the verifier's million */
+	/* since 5.16; the number that the verifier limits to a million */
+	uint32_t instructions_verified;
 } SamplerCost;
 
 /*
- * CPU time that the BPF programs have taken in other processes' name, by these counters: for
+ * Returns the CPU time that BPF programs took while other processes ran, by these counters: for
  * samples, and for looking at switches and calls, kept or not.
  */
 uint64_t sampler_foreign_ns(const uint64_t counters[PFS_COUNTER_COUNT]);

@@ -1,6 +1,7 @@
 /*
  * scheduler_code.c
- *		The section of functions that wait, by the two symbols around it; schedule_tail.
+ *		Finds the section of functions that only wait by the two symbols around it, and
+ *		schedule_tail.
  */
 #include "kernel/scheduler_code.h"
 
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Frames of the programs themselves, their trampoline and the tracepoint stand before these. */
+/* Frames of our programs, their trampoline and the tracepoint are innermost, at most this many. */
 #define INNERMOST_LOOKED_AT 24
 
 int

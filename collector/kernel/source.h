@@ -1,16 +1,16 @@
 /*
  * source.h
- *		Sources of samples: what the BPF programs are called by, as a table.
+ *		Sources of samples: the table of the BPF programs' callers.
  *
- * The sampler knows no source by name. It walks the table to prepare the programs before they are
- * loaded, to attach them, to follow CPUs, to thin out what comes too often, and to report. To add a
- * source:
+ * The sampler knows no source by name. It uses the table to prepare the programs before they are
+ * loaded, to attach them, to follow CPUs, to reduce the rate of frequent events, and to report. To
+ * add a source:
  *
  * 1. Add its kinds and counters to bpf/events.h, and its programs to bpf/, in a header that
  *    profiler.bpf.c includes.
  * 2. Add its settings to SourceSettings and its row to SAMPLE_SOURCES, below, and the flags of its
  *    settings to agent/options.c.
- * 3. Define its SampleSource in a file of its own here.
+ * 3. Define its SampleSource in a file of its own in this directory.
  */
 #ifndef COLLECTOR_SOURCE_H
 #define COLLECTOR_SOURCE_H
@@ -37,39 +37,42 @@ enum
 	SOURCE_COUNT
 };
 
-/* What the sources are asked for; zeroed: the clock alone. Numbers have the types of flags. */
+/* Settings of the sources. If zeroed, only the clock is used. Numbers have the types of flags. */
 typedef struct SourceSettings
 {
-	uint64_t off_cpu_period_ns; /* a wait of this length is kept for certain; 0: none is */
-	int64_t off_cpu_rate;		/* samples of waits a second; more lengthen the period */
-	uint64_t off_cpu_switches;	/* a second; beyond, a part of them is looked at; 0: all are */
-	ProbeList probes;			/* its texts must live as long as the sampler */
-	int64_t probe_rate;			/* samples a second of each of these; more lengthen its period */
+	/* each wait of this length or more is kept; 0: waits are not sampled */
+	uint64_t off_cpu_period_ns;
+	int64_t off_cpu_rate; /* limit of wait samples per second; the period is adapted to it */
+	/* switches per second above which only a part of them is watched; 0: no limit */
+	uint64_t off_cpu_switches;
+	ProbeList probes; /* its texts must live as long as the sampler */
+	/* limit of samples per second of each probe; the period is adapted to it */
+	int64_t probe_rate;
 } SourceSettings;
 
 /* Called with a record as the ring buffer has it. */
 typedef void (*RecordHandler)(void *context, const void *record, size_t length_bytes);
 
-/* What all sources share. Lives as long as they do. */
+/* State that all sources share. It outlives them. */
 typedef struct SourceHost
 {
 	struct profiler *skeleton;
 	SourceSettings settings;
 	uint32_t frequency_hz;
-	uint64_t interval_ns; /* between two calls of SampleSource.tend */
+	uint64_t interval_ns; /* time between two calls of SampleSource.tend */
 	int possible_cpus;
 	Losses *losses;
-	RecordHandler on_tended; /* called by tend with samples that do not come by the ring buffer */
-	void *context;			 /* of on_tended */
+	RecordHandler on_tended; /* called by tend with samples that bypass the ring buffer */
+	void *context;			 /* context of on_tended */
 } SourceHost;
 
-/* A source that is wanted. Each one begins its own structure with this. */
+/* A requested source. The structure of each source begins with this one. */
 typedef struct Source
 {
 	const SourceHost *host;
 } Source;
 
-/* The place of a CPU among those that begin together: they begin one after the other. */
+/* Position of a CPU among those that are attached together, which start one after the other. */
 typedef struct CpuTurn
 {
 	int64_t begin_ns; /* CLOCK_MONOTONIC */
@@ -77,7 +80,7 @@ typedef struct CpuTurn
 	uint32_t count;
 } CpuTurn;
 
-/* A line of the summary: a counter, or how thinly a source sampled at most. */
+/* A line of the summary: a counter, or the lowest fraction that a source sampled. */
 typedef struct SourceFigure
 {
 	const char *name;
@@ -87,57 +90,71 @@ typedef struct SourceFigure
 #define SOURCE_FIGURES_MAX 4
 
 /*
- * A row of the table. A function that is NULL has nothing to do. The main thread calls them, but
- * for pace and tend if is_tended: these may wait for whoever controls a process, so a thread calls
- * them for which no other waits.
+ * A row of the table. A NULL function has nothing to do. The main thread calls the functions,
+ * except pace and tend if is_tended is set: a sampled process can delay these, so the tender calls
+ * them, which no other thread waits for.
  */
 typedef struct SampleSource
 {
-	const char *name;		 /* of its line in "check", if it has one */
-	enum pfs_counter events; /* counts its part of EVENTS; EVENTS: what the others do not count */
-	uint32_t levels;		 /* by which its programs nest in those of others, on each CPU */
+	const char *name; /* name of its line in "check", if it has one */
+	/* counter of its part of EVENTS; EVENTS: the events that other sources do not count */
+	enum pfs_counter events;
+	/* levels by which its programs can interrupt those of other sources on a CPU */
+	uint32_t levels;
 	bool is_tended;
 
-	bool (*wanted)(const SourceSettings *settings); /* NULL: always */
-	uint32_t (*slots)(int possible_cpus);			/* scratches of its own beside the levels' */
-	void (*choose)(struct profiler *skeleton, bool wanted); /* which programs are loaded */
+	bool (*wanted)(const SourceSettings *settings); /* NULL: always requested */
+	/* number of scratches in addition to those of the levels */
+	uint32_t (*slots)(int possible_cpus);
+	void (*choose)(struct profiler *skeleton, bool wanted); /* selects the programs to load */
 
 	/*
-	 * Sets the knobs of the programs before they are loaded. slot is its first scratch.
-	 * Failures: EXIT_PRIVILEGE if the kernel lacks something, EXIT_CONFIG for a setting.
+	 * Sets constants of the programs before they are loaded. slot is the source's first scratch.
+	 * Failures: EXIT_PRIVILEGE if the kernel lacks a feature, EXIT_CONFIG for a setting.
 	 */
 	ExitCode (*prepare)(const SourceHost *host, uint32_t slot, Source **source, Failure *failure);
 	void (*free)(Source *source); /* called after detach */
 
 	ExitCode (*attach)(Source *source, Failure *failure); /* EXIT_BPF if the kernel refuses */
-	void (*detach)(Source *source);						  /* no sample is taken from here on */
+	void (*detach)(Source *source);						  /* no sample is taken afterwards */
 
 	/*
-	 * Samples a CPU from now on, in its turn or, if that is NULL, at once; anew if the source did
-	 * already. Returns 0 or -errno.
+	 * Starts to sample a CPU, at its turn or, if turn is NULL, at once; restarts if the source
+	 * samples it already. Returns 0 or -errno.
 	 */
 	int (*attach_cpu)(Source *source, uint32_t cpu, const CpuTurn *turn);
 	void (*detach_cpu)(Source *source, uint32_t cpu);
-	bool (*cpu_lives)(Source *source, uint32_t cpu); /* has it been online since the last call? */
-	void (*followed)(Source *source, const uint64_t counters[PFS_COUNTER_COUNT]); /* all CPUs */
+	/* returns true if the CPU was online without a break since the last call */
+	bool (*cpu_lives)(Source *source, uint32_t cpu);
+	/* called after all CPUs were followed */
+	void (*followed)(Source *source, const uint64_t counters[PFS_COUNTER_COUNT]);
 
-	/* Closes what goes on at the end of a window; last: nothing is seen from here on. */
+	/* Ends a window; last: nothing is watched afterwards. */
 	void (*tend)(Source *source, bool last);
 
-	/* Samples more thinly if the counters since the start show too much; about twice a second. */
+	/*
+	 * Adapts the period if the counters since the start show too many events; called about twice a
+	 * second.
+	 */
 	void (*pace)(Source *source, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns);
 
-	/* Does with part of whole of what its settings allow, from now on. */
+	/* Restrains the source to part of whole of its settings. */
 	void (*restrain)(Source *source, uint32_t part, uint32_t whole);
 
-	/* CPU time that it took in other processes' name, beside that for samples. */
+	/* CPU time used while other processes ran, in addition to that for samples. */
 	uint64_t (*looking_ns)(const uint64_t counters[PFS_COUNTER_COUNT]);
 
-	/* Lines of the summary; their number. source is NULL if it is not wanted. */
+	/*
+	 * Fills in lines of the summary and returns their number. source is NULL if it was not
+	 * requested.
+	 */
 	size_t (*figures)(const Source *source, const uint64_t counters[PFS_COUNTER_COUNT],
 					  SourceFigure figures[SOURCE_FIGURES_MAX]);
 
-	/* What this kernel lacks, or NULL: for "check". *how says which of several ways it has. */
+	/*
+	 * Returns the missing feature of this kernel, or NULL: for "check". *how names the way that is
+	 * used if there are several.
+	 */
 	const char *(*missing)(const char **how);
 } SampleSource;
 
@@ -147,7 +164,10 @@ SAMPLE_SOURCES(DECLARE_SOURCE)
 
 extern const SampleSource *const sample_sources[SOURCE_COUNT];
 
-/* Timer ticks that reached the BPF program, those of idle CPUs included, by these counters. */
+/*
+ * Returns the timer ticks that reached the BPF program, including those of idle CPUs, by these
+ * counters.
+ */
 uint64_t source_ticks(const uint64_t counters[PFS_COUNTER_COUNT]);
 
 #endif

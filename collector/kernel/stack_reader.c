@@ -1,11 +1,10 @@
 /*
  * stack_reader.c
- *		Probes that read several stacks one after the other.
+ *		Reads several stacks in one deadline call.
  *
- * One probe for each stack would cost two switches between threads for each. So a probe gets up to
- * SLICE_READS of them. If it does not come back, those that it has read are taken out of it, and
- * those that it has not begun go to the next probe: what is left behind is one thread with the
- * bytes of one stack.
+ * A call for each stack would cost two switches between threads for each. So a call gets up to
+ * SLICE_READS of them. If it does not return, the finished reads are taken out of it and those that
+ * it has not begun go to the next call. What remains is one thread with the buffer of one stack.
  */
 #include "kernel/stack_reader.h"
 
@@ -20,7 +19,8 @@
 #include "process/owner.h"
 
 #define SLICE_READS 32
-#define WAIT_NS		UINT64_C(20000000) /* for a slice, which takes a fraction of a millisecond */
+/* deadline of a slice, which normally takes a fraction of a millisecond */
+#define WAIT_NS		UINT64_C(20000000)
 
 enum
 {
@@ -34,7 +34,7 @@ typedef struct SliceRead
 {
 	_Atomic int state;
 	StackRead read;
-	StackRead *answer; /* of the caller, while the probe is not abandoned */
+	StackRead *answer; /* the caller's, unless the call was abandoned */
 } SliceRead;
 
 typedef struct SliceProbe
@@ -66,9 +66,9 @@ run_slice(Probe *probe)
 }
 
 /*
- * The thread that is left behind is the owner's whose process does not answer. The owner is asked
- * for here if no thread was left behind before: the process lives as a rule, because it was read a
- * moment ago.
+ * Charges the abandoned thread to the owner of the process that does not answer. The owner is
+ * looked up here if no thread was abandoned before; the process normally exists, because it was
+ * read a moment ago.
  */
 static void
 note_stuck(SliceProbe *slice, const SliceRead *read)
@@ -81,7 +81,7 @@ note_stuck(SliceProbe *slice, const SliceRead *read)
 	slice->probe.owner = answer->owner;
 }
 
-/* Gives the caller what was read. Nothing else is begun from here on. */
+/* Copies the finished reads to the caller, and prevents that further reads begin. */
 static void
 answer_slice(Probe *probe)
 {
@@ -153,8 +153,8 @@ note_stalled(StackReader *reader, uint64_t owner, uint64_t now_ns)
 }
 
 /*
- * Must the owner of each process be known before it is read? Afterwards it may have been killed,
- * and its owner be unknown.
+ * Returns true if the owner of each process must be known before it is read, because afterwards the
+ * process may have been killed and its owner be unknown.
  */
 static bool
 needs_owners(const StackReader *reader, uint64_t now_ns)
@@ -178,14 +178,15 @@ is_left_alone(StackReader *reader, uint64_t owner, uint64_t now_ns)
 		   prober_avoids_owner(reader->prober, owner);
 }
 
-/* Takes reads from *next on that are to be made. NULL without memory. */
+/* Takes the next reads from *next on that must be made. Returns NULL if out of memory. */
 static SliceProbe *
 make_slice(StackReader *reader, StackRead *reads, size_t count, size_t *next)
 {
 	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	bool asks = needs_owners(reader, now_ns);
 	SliceProbe *slice = calloc(1, sizeof(*slice));
-	uint32_t pid = 0; /* that was asked for last: threads of a process come one after the other */
+	/* last process whose owner was looked up; threads of a process follow each other */
+	uint32_t pid = 0;
 	uint64_t owner = 0;
 	bool left_alone = false;
 
@@ -213,8 +214,8 @@ make_slice(StackReader *reader, StackRead *reads, size_t count, size_t *next)
 }
 
 /*
- * Makes the reads of one slice, from first on. Returns the number of the read to go on with; count
- * if no thread could be had.
+ * Makes the reads of one slice, from first on. Returns the number of the next read; count if no
+ * thread was available.
  */
 static size_t
 read_slice(StackReader *reader, StackRead *reads, size_t count, size_t first)

@@ -2,12 +2,12 @@
  * stack_reader.h
  *		Reads the stacks of other processes' threads, each with a deadline.
  *
- * A page of a stack may be one that is filled when somebody likes to: a file's of a user-space file
- * system, or one that another process answers for (userfaultfd). The kernel then keeps the thread
- * that reads it, for good if need be. So the reading is a probe's (process/prober.h), whose thread
- * is left behind if it does not come back. Processes of the owner (process/owner.h) of the one that
- * held it up are not read again for a while, nor while PROBER_OWNER_STUCK threads are left behind
- * for the owner: others do not pay for it.
+ * A page of a stack may be filled whenever another process likes: a file's page of a user-space
+ * file system, or a page that another process provides (userfaultfd). The kernel then blocks the
+ * thread that reads it, forever if need be. So a separate thread reads (process/prober.h), which is
+ * left behind if it does not return. Processes of the same owner (process/owner.h) are then not
+ * read for a while, nor while PROBER_OWNER_STUCK threads are left behind for the owner, so that
+ * other owners do not pay for it.
  *
  * Belongs to one thread.
  */
@@ -20,12 +20,13 @@
 
 #include "process/patience.h"
 
-#define STACK_READER_OWNERS 64 /* that are left alone at a time; of more the oldest is forgotten */
+/* limit of owners that are not read; the oldest is forgotten if there are more */
+#define STACK_READER_OWNERS 64
 
-/* The owner of a process of which a reading did not come back. */
+/* The owner of a process that did not answer a read. */
 typedef struct StalledOwner
 {
-	uint64_t owner; /* 0: none */
+	uint64_t owner; /* 0: unused */
 	Stall stall;
 } StalledOwner;
 
@@ -33,27 +34,28 @@ typedef struct StackReader
 {
 	Prober *prober;
 	StalledOwner stalled[STACK_READER_OWNERS];
-	size_t next; /* that makes room for another one */
+	size_t next; /* slot that is reused next */
 	uint64_t timeouts;
 } StackReader;
 
 /* One piece of a thread's stack. */
 typedef struct StackRead
 {
-	uint32_t pid; /* of the process */
+	uint32_t pid; /* the process of the thread */
 	uint32_t tid;
-	uint64_t owner; /* of the process, if some reading did not come back; otherwise 0 */
+	/* owner of the process; 0 if it is not needed because every read returned so far */
+	uint64_t owner;
 	uint64_t address;
 	size_t wanted_bytes;
-	uint8_t *bytes;	   /* which the caller frees; NULL: none */
-	size_t done_bytes; /* up to the first that could not be read */
-	bool stuck;		   /* the reading did not come back */
+	uint8_t *bytes;	   /* owned by the caller; NULL: not read */
+	size_t done_bytes; /* up to the first byte that could not be read */
+	bool stuck;		   /* the read did not return */
 } StackRead;
 
-int stack_reader_init(StackReader *reader); /* 0 or -ENOMEM */
+int stack_reader_init(StackReader *reader); /* returns 0 or -ENOMEM */
 void stack_reader_fini(StackReader *reader);
 
-/* Fills in bytes, done_bytes and stuck of all of them. */
+/* Fills in bytes, done_bytes and stuck of all reads. */
 void stack_reader_read(StackReader *reader, StackRead *reads, size_t count);
 
 #endif

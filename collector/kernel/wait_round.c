@@ -1,6 +1,6 @@
 /*
  * wait_round.c
- *		From the iterator's output to records with stacks.
+ *		Turns the iterator's output into records with stacks.
  */
 #include "kernel/wait_round.h"
 
@@ -17,15 +17,16 @@
 #include "events.h"
 #include "profiler.skel.h"
 
-/* The iterator's output of a batch: some 300 waits, and up to 16 KiB of stack for each. */
+/* Output of the iterator for a batch: some 300 waits, with up to 16 KiB of stack each. */
 #define BATCH_BYTES ((size_t) 128 * 1024)
-#define WAIT_BYTES	(sizeof(struct pfs_tended) + sizeof(struct pfs_sample)) /* at least */
+/* minimum size of a wait */
+#define WAIT_BYTES	(sizeof(struct pfs_tended) + sizeof(struct pfs_sample))
 #define BATCH_WAITS (BATCH_BYTES / WAIT_BYTES)
 
 #define TEND_BYTES ((size_t) PFS_TEND_PAGES * PFS_LATE_CHUNK_BYTES)
 #define LATE_BYTES offsetof(struct pfs_late, bytes)
 
-/* A sample with all of its frames, and the hand-over of its stack. */
+/* Size of a sample with the maximal number of frames, and the hand-over of its stack. */
 #define RECORD_BYTES \
 	(sizeof(struct pfs_sample) + (PFS_MAX_FRAMES + 1) * sizeof(uint64_t) + LATE_BYTES + TEND_BYTES)
 
@@ -73,7 +74,7 @@ wait_rounds_detach(WaitRounds *rounds)
 	rounds->confirm_link = NULL;
 }
 
-/* Reads what the iterator's program writes. 0 at the end, or -errno. */
+/* Reads the output of the iterator's program. Returns the bytes; 0 at the end, or -errno. */
 static ssize_t
 read_iterator(int fd, void *bytes, size_t size)
 {
@@ -88,7 +89,7 @@ read_iterator(int fd, void *bytes, size_t size)
 static bool
 log_refusal(int error)
 {
-	log_event(LOG_WARNING, "sampler", "could not go through the threads that wait",
+	log_event(LOG_WARNING, "sampler", "could not iterate over the waiting threads",
 			  log_text("detail", strerror(-error)));
 	return false;
 }
@@ -102,7 +103,8 @@ wait_rounds_forget(WaitRounds *rounds)
 
 	rounds->host->skeleton->bss->pfs_tend_forgets = 1;
 	while (length > 0)
-		length = read_iterator(fd, bytes, sizeof(bytes)); /* the program writes nothing */
+		/* the program writes no output in this step */
+		length = read_iterator(fd, bytes, sizeof(bytes));
 	rounds->host->skeleton->bss->pfs_tend_forgets = 0;
 	if (length < 0)
 		(void) log_refusal((int) length);
@@ -110,7 +112,7 @@ wait_rounds_forget(WaitRounds *rounds)
 		close(fd);
 }
 
-/* The hand-over at the end of a wait's sample; NULL: it has none. */
+/* Returns the hand-over at the end of a wait's sample; NULL if it has none. */
 static const struct pfs_late *
 late_of(const struct pfs_tended *wait)
 {
@@ -121,7 +123,7 @@ late_of(const struct pfs_tended *wait)
 	return (const void *) ((const uint8_t *) sample + wait->length - LATE_BYTES);
 }
 
-/* What is to be read of the thread's stack: all pages are next to each other. */
+/* Describes the part of the thread's stack to read; its pages are contiguous. */
 static StackRead
 read_of(const struct pfs_tended *wait)
 {
@@ -137,7 +139,7 @@ read_of(const struct pfs_tended *wait)
 	return read;
 }
 
-/* Finds the waits whose records are whole. Returns their bytes. */
+/* Finds the waits with complete records. Returns the bytes of these records. */
 static size_t
 split_batch(Batch *batch)
 {
@@ -159,7 +161,7 @@ split_batch(Batch *batch)
 	return at;
 }
 
-/* Notes which threads of the batch have not run since. 0 or -errno. */
+/* Marks the threads of the batch that have not run since. Returns 0 or -errno. */
 static int
 confirm_batch(WaitRounds *rounds, Batch *batch)
 {
@@ -169,12 +171,15 @@ confirm_batch(WaitRounds *rounds, Batch *batch)
 	int fd;
 
 	rounds->host->skeleton->bss->pfs_confirm_after = first - 1;
-	/* one more is marked if a read ended within its record: its turn is the next batch */
+	/*
+	 * a read may have ended within the next wait's record, whose thread is marked, too: it belongs
+	 * to the next batch
+	 */
 	rounds->host->skeleton->bss->pfs_confirm_until = first + batch->count - 1;
 	fd = bpf_iter_create(bpf_link__fd(rounds->confirm_link));
 	if (fd < 0)
 		return -errno;
-	/* the kernel hands out what fits: marks are never cut, as both sizes are multiples of theirs */
+	/* marks are never split, because both sizes are multiples of a mark's */
 	while ((length = read_iterator(fd, marks, sizeof(marks))) > 0)
 	{
 		for (size_t i = 0; i < (size_t) length / sizeof(marks[0]); i++)
@@ -187,7 +192,7 @@ confirm_batch(WaitRounds *rounds, Batch *batch)
 	return (int) length;
 }
 
-/* Hands over one wait, with as much of the stack as could be read. */
+/* Passes one wait on, with the bytes of its stack that could be read. */
 static void
 hand_over(WaitRounds *rounds, Batch *batch, size_t number)
 {
@@ -214,7 +219,7 @@ hand_over(WaitRounds *rounds, Batch *batch, size_t number)
 	rounds->host->on_tended(rounds->host->context, record, length);
 }
 
-/* Handles the waits that are whole, and keeps the bytes behind them. 0 or -errno. */
+/* Handles the complete waits and keeps the bytes after them. Returns 0 or -errno. */
 static int
 finish_batch(WaitRounds *rounds, Batch *batch)
 {

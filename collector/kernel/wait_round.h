@@ -1,9 +1,9 @@
 /*
  * wait_round.h
- *		Closes the waits that go on: one round through all threads.
+ *		Stores the ongoing waits: one round through all threads.
  *
  * See bpf/off_cpu.bpf.h for the three steps. The threads of a round are handled in batches, so that
- * memory stays bounded however many threads wait.
+ * memory stays bounded regardless of the number of waiting threads.
  */
 #ifndef COLLECTOR_WAIT_ROUND_H
 #define COLLECTOR_WAIT_ROUND_H
@@ -15,7 +15,7 @@
 #include "kernel/source.h"
 #include "kernel/stack_reader.h"
 
-/* About as many waits fit a batch. For each batch the kernel goes through all threads once more. */
+/* Limit of waits in a batch. For each batch the kernel visits all threads once more. */
 #define WAIT_ROUND_BATCH_WAITS 256
 
 struct bpf_link;
@@ -29,18 +29,18 @@ typedef struct WaitRounds
 	struct bpf_link *confirm_link;
 } WaitRounds;
 
-int wait_rounds_init(WaitRounds *rounds, const SourceHost *host); /* 0 or -ENOMEM */
+int wait_rounds_init(WaitRounds *rounds, const SourceHost *host); /* returns 0 or -ENOMEM */
 void wait_rounds_fini(WaitRounds *rounds);
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 int wait_rounds_attach(WaitRounds *rounds);
 void wait_rounds_detach(WaitRounds *rounds);
 
-/* All waits begin from now on. */
+/* Restarts all waits at this moment. */
 void wait_rounds_forget(WaitRounds *rounds);
 
 /*
- * Hands over the waits that go on, and counts those whose stack could not be read. False if the
+ * Passes the ongoing waits on, and counts those whose stack could not be read. Returns false if the
  * kernel refused, which is logged.
  */
 bool wait_rounds_run(WaitRounds *rounds);

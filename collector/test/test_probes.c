@@ -554,8 +554,9 @@ test_refused(void **state)
 	char in_root[64];
 	const char *const files[] = { "/nonexistent",	"/etc/passwd", "/tmp",
 								  "/proc/self/exe", fifo,		   in_root };
-	const char *const details[] = { "No such file", "no ELF file",	   "no regular file",
-									"no function",	"no regular file", "No such file" };
+	const char *const details[] = { "No such file",		  "not an ELF file",
+									"not a regular file", "no allocation function",
+									"not a regular file", "No such file" };
 	pid_t child;
 
 	if (geteuid() != 0)
