@@ -1,8 +1,8 @@
 /*
  * decode.c
- *		Bytes to a profile in memory, and what is checked before it goes into a batch.
+ *		Reads a profile from bytes and checks it before it goes into a batch.
  *
- * What is not plain goes to the server, which has a message for each case: expressions that cut
+ * Special cases are left to the server, which has an error message for each: expressions that cut
  * stacks, times that no sample can have, texts in other encodings.
  */
 #include "decode/decode.h"
@@ -20,7 +20,7 @@
 
 #define DAY_US (INT64_C(24) * 60 * 60 * 1000000)
 
-/* Times that the server takes, and the days that one file may span. */
+/* Limits of the server: of times in the future, and of the days that one file may span. */
 #define DAYS_AHEAD 7
 #define MAX_DAYS   366
 
@@ -38,7 +38,7 @@ end_of(PfsReadStatus status, const PfsReadError *error, DecodeResult *result)
 		case PFS_READ_MALFORMED:
 		case PFS_READ_OUT_OF_RANGE:
 			return DECODE_INVALID;
-		case PFS_READ_TOO_LARGE: /* by our limits: the server may have others */
+		case PFS_READ_TOO_LARGE: /* by our limits; the server's may be larger */
 			return DECODE_SERVER;
 		case PFS_READ_NO_MEMORY:
 			break;
@@ -89,7 +89,9 @@ read_profile(ProfileFormat format, PfsBytes bytes, PfsProfile *profile, PfsReadE
 	return status;
 }
 
-/* Where the times of a profile's samples lie, from its own on, in microseconds. */
+/*
+ * Finds the first and last time of the profile's samples, in microseconds relative to its own time.
+ */
 static void
 get_offsets(const PfsProfile *profile, int64_t *first_us, int64_t *last_us)
 {
@@ -111,7 +113,10 @@ wrong_time(DecodeResult *result, const char *message, int64_t time_us)
 	return DECODE_TIME;
 }
 
-/* Sets the profile's time, unless samples have times that the request or the server refuses. */
+/*
+ * Sets the profile's time. Fails if a sample then has a time that the request or the server
+ * refuses.
+ */
 static DecodeEnd
 choose_time(const DecodeRequest *request, const PfsProfile *profile, int64_t *time_us,
 			DecodeResult *result)
@@ -150,7 +155,7 @@ is_kept(const DecodeRequest *request, const PfsValueType *type)
 	return request->kept_type_count == 0;
 }
 
-/* Leaves the sample types that are wanted, and their values. */
+/* Removes the sample types that are not requested, and their values. */
 static void
 keep_types(const DecodeRequest *request, PfsProfile *profile)
 {
@@ -179,11 +184,11 @@ keep_types(const DecodeRequest *request, PfsProfile *profile)
 static DecodeEnd
 no_type_left(DecodeResult *result)
 {
-	result->message = "it has none of the sample types that are kept";
+	result->message = "the profile has none of the sample types to keep";
 	return DECODE_INVALID;
 }
 
-/* Reads a profile; one for another reader, or of a format that is not read, is named. */
+/* Reads a profile. If its format belongs to another reader, or to none, the failure names it. */
 static DecodeEnd
 read_bytes(const DecodeRequest *request, PfsBytes bytes, PfsProfile *profile, DecodeResult *result)
 {
@@ -200,7 +205,10 @@ read_bytes(const DecodeRequest *request, PfsBytes bytes, PfsProfile *profile, De
 	return end_of(status, &error, result);
 }
 
-/* Bytes that are no text in UTF-8: of another format, or for the server to say which they are. */
+/*
+ * Fails for bytes that are not UTF-8: they are of another format, or the server must decide which
+ * encoding they have.
+ */
 static DecodeEnd
 fail_encoding(const DecodeRequest *request, PfsBytes bytes, DecodeResult *result)
 {
@@ -208,7 +216,7 @@ fail_encoding(const DecodeRequest *request, PfsBytes bytes, DecodeResult *result
 
 	pfs_format_explain(bytes.data, bytes.length, (PfsFormat) request->format, &error);
 	return error.message != NULL ? end_of(PFS_READ_MALFORMED, &error, result)
-								 : only_server(result, "the text is not in UTF-8");
+								 : only_server(result, "the text is not valid UTF-8");
 }
 
 static DecodeEnd
@@ -228,7 +236,7 @@ decode_bytes(const DecodeRequest *request, PfsBytes bytes, PfsBudget *budget, Ba
 	if (end == DECODE_OK && profile.type_count == 0)
 		end = no_type_left(result);
 	if (end == DECODE_OK && profile.drop_frames.length > 0)
-		end = only_server(result, "the profile says which frames to drop");
+		end = only_server(result, "the profile contains expressions that drop frames");
 	if (end == DECODE_OK)
 		end = choose_time(request, &profile, &to.time_us, result);
 	if (end == DECODE_OK)

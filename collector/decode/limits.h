@@ -1,9 +1,10 @@
 /*
  * limits.h
- *		The contract of all decoders of profiles: how decoding ends, and what bounds it.
+ *		The contract of all decoders of profiles: results of decoding, and its limits.
  *
  * A decoder turns the bytes of a request or a file into samples of a batch. It knows no network and
- * no database, and whatever the bytes are, it is bounded in time by their length and in memory.
+ * no database. For any input its time is bounded by the input's length, and its memory by the
+ * limits.
  */
 #ifndef COLLECTOR_DECODE_LIMITS_H
 #define COLLECTOR_DECODE_LIMITS_H
@@ -16,20 +17,20 @@
 typedef enum DecodeEnd
 {
 	DECODE_OK,
-	DECODE_NO_ROOM, /* more than the rest of the batch, or the memory, holds */
-	DECODE_INVALID, /* message */
-	DECODE_TIME,	/* samples are older than first_us or newer than last_us: message */
-	DECODE_SERVER,	/* only the server can tell what it is, or why it is refused: message */
+	DECODE_NO_ROOM, /* the rest of the batch or of the memory is too small for it */
+	DECODE_INVALID, /* malformed; message says why */
+	DECODE_TIME,	/* samples are older than first_us or newer than last_us; message */
+	DECODE_SERVER,	/* only the server can identify it or say why it is refused; message */
 	DECODE_NO_MEMORY
 } DecodeEnd;
 
 typedef struct DecodeLimits
 {
-	int64_t now_us;	  /* for profiles that do not say their time */
-	int64_t first_us; /* times of samples that are taken; both 0: any */
+	int64_t now_us;	  /* the time of profiles that contain none */
+	int64_t first_us; /* accepted times of samples; both 0: any */
 	int64_t last_us;
-	MemoryShare *memory; /* charged for what is held meanwhile; NULL: none */
-	WorkLimit *limit;	 /* of a request's CPU time; NULL: none */
+	MemoryShare *memory; /* charged for temporary memory; NULL: not limited */
+	WorkLimit *limit;	 /* of a request's CPU time; NULL: not limited */
 } DecodeLimits;
 
 #define DECODE_TOO_LARGE "the request is larger than what is held in memory at once"

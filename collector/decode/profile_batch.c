@@ -1,14 +1,14 @@
 /*
  * profile_batch.c
- *		From a profile's own indexes to a batch's.
+ *		Converts a profile's own indexes to a batch's.
  *
- * 1. Mappings, functions, locations and stacks, each by those before it.
- * 2. Rows, added up as the server does, of label sets of samples and sample types.
- * 3. A series for each set and type.
- * 4. Room for the rows, what the file says beside them, and the rows: all of it or nothing.
+ * 1. Mappings, functions, locations and stacks, each with the indexes of the previous kind.
+ * 2. Rows for label sets and sample types, with values summed up as in the server.
+ * 3. A series for each label set and sample type.
+ * 4. Room for the rows, the notes of the file, and the rows: all of them or none.
  *
- * What the batch cannot hold as it is (too many labels, sums beyond 64 bits) the server can, or has
- * a message for.
+ * If the batch cannot hold a part of the profile (too many labels, sums beyond 64 bits), the server
+ * can, or has an error message for it.
  */
 #include "decode/profile_batch.h"
 
@@ -25,10 +25,12 @@
 /* Longest key of a dictionary partition. */
 #define PARTITION_BYTES_MAX 255
 
-/* In front of names that are not a profile's to give. */
+/* Prefix of names that a profile must not use. */
 #define EXPORTED "exported_"
 
-/* What the values of a profile may take while they become rows and samples, beside the batch. */
+/*
+ * Limit of the memory that values use while they become rows and samples, in addition to the batch.
+ */
 #define ROWS_BYTES_MAX ((size_t) 256 * 1024 * 1024)
 
 typedef struct Adding
@@ -37,18 +39,18 @@ typedef struct Adding
 	const PfsProfile *profile;
 	Batch *batch;
 	PfsBudget budget;
-	PfsMaking making; /* all that follows */
-	PfsLabels own;	  /* labels of all series, those without a value too */
-	PfsText name;	  /* of the profile type; "" where the labels do not say */
+	PfsMaking making; /* allocator of the fields below */
+	PfsLabels own;	  /* labels of all series, including labels with an empty value */
+	PfsText name;	  /* of the profile type; "" if the labels do not contain it */
 	const char *partition;
-	uint32_t *mappings; /* from the profile's indexes to the batch's; so the others */
+	uint32_t *mappings; /* from the profile's indexes to the batch's; the same for the next three */
 	uint32_t *functions;
 	uint32_t *locations;
 	int64_t *stacks; /* of samples: index plus one, 0 for the empty stack */
 	PfsProfileSets sets;
 	uint32_t *series;
 	PfsSampleRows rows;
-	BatchSample *samples; /* as many */
+	BatchSample *samples; /* as many as rows */
 } Adding;
 
 static void *
@@ -159,7 +161,10 @@ add_locations(Adding *adding)
 	return err;
 }
 
-/* Build ID of the program, else the service, else what names the profile; -E2BIG: too long. */
+/*
+ * Chooses the partition: the program's build ID, otherwise the service, otherwise the name of the
+ * profile. Returns -E2BIG if it is too long.
+ */
 static int
 choose_partition(Adding *adding)
 {
@@ -258,7 +263,7 @@ make_sets(Adding *adding)
 			   : -ENOMEM;
 }
 
-/* Sums that leave 64 bits stay several rows, which one batch cannot hold. */
+/* Returns true if sums exceed 64 bits and so remain several rows, which one batch cannot hold. */
 static bool
 rows_differ(const PfsSampleRows *rows)
 {
@@ -316,7 +321,7 @@ profile_name(const Adding *adding)
 	return known != NULL ? text_of(known) : adding->profile->types[0].type;
 }
 
-/* A name is in use if a label that was appended has it, or any of those that are being appended. */
+/* Returns true if a label that was appended, or one that is still to be appended, has the name. */
 static bool
 is_in_use(const BatchLabel *labels, uint32_t count, const PfsLabels *from, PfsText name)
 {
@@ -331,8 +336,8 @@ is_in_use(const BatchLabel *labels, uint32_t count, const PfsLabels *from, PfsTe
 }
 
 /*
- * The name of a sample's label, which must not be one of the names that the database gives meaning
- * to: "__name__" would pass for the profile type's. NULL on out of memory.
+ * Returns the name of a sample's label, changed if the database gives the name a meaning:
+ * "__name__" would be taken for the profile type. NULL if out of memory.
  */
 static const char *
 guarded_name(Adding *adding, PfsText name, const PfsLabels *from, const BatchLabel *labels,
@@ -404,7 +409,7 @@ add_set(Adding *adding, uint32_t set)
 	return err;
 }
 
-/* Two sample types of one name would be one series. */
+/* Returns false if two sample types have one name, because they would become one series. */
 static bool
 types_differ(const Adding *adding)
 {
@@ -469,7 +474,10 @@ reserve_samples(Adding *adding)
 					: err;
 }
 
-/* Each is of one of the rows, so the empty stack is in the batch where one has it. */
+/*
+ * Adds a trace. It belongs to one of the rows, so if its stack is the empty one, the batch has
+ * that.
+ */
 static int
 add_trace(Adding *adding, const PfsTraceRow *from)
 {
@@ -531,10 +539,10 @@ end_of(int err, DecodeResult *result)
 		case 0:
 			return DECODE_OK;
 		case -ENOMEM:
-		case -EOVERFLOW: /* a sum with what is there already */
+		case -EOVERFLOW: /* the sum with an existing sample is too large */
 			return DECODE_NO_ROOM;
 		default:
-			result->message = "the profile does not fit into a batch";
+			result->message = "the profile exceeds the limits of a batch";
 			return DECODE_SERVER;
 	}
 }

@@ -1,6 +1,6 @@
 /*
  * profile_batch.h
- *		A profile in memory into a batch.
+ *		Adds a profile in memory to a batch.
  */
 #ifndef COLLECTOR_PROFILE_BATCH_H
 #define COLLECTOR_PROFILE_BATCH_H
@@ -13,10 +13,12 @@ typedef struct ProfileBatch
 	const DecodeRequest *request;
 	Batch *batch;
 	DecodeResult *result;
-	int64_t time_us; /* of the profile */
+	int64_t time_us; /* time of the profile */
 } ProfileBatch;
 
-/* As decode_profile: DECODE_OK, DECODE_NO_ROOM, DECODE_SERVER or DECODE_NO_MEMORY. */
+/*
+ * Ends as decode_profile() does, with DECODE_OK, DECODE_NO_ROOM, DECODE_SERVER or DECODE_NO_MEMORY.
+ */
 DecodeEnd profile_to_batch(const ProfileBatch *to, const PfsProfile *profile);
 
 #endif

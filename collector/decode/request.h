@@ -1,6 +1,6 @@
 /*
  * request.h
- *		What is to be decoded, and how that ends.
+ *		Input and result of decoding a file.
  */
 #ifndef COLLECTOR_DECODE_REQUEST_H
 #define COLLECTOR_DECODE_REQUEST_H
@@ -15,7 +15,7 @@
 
 typedef enum ProfileFormat
 {
-	PROFILE_PPROF = PFS_FORMAT_PROFILE, /* whatever import_pprof takes, gzip or not */
+	PROFILE_PPROF = PFS_FORMAT_PROFILE, /* any format that import_pprof() reads, gzip or not */
 	PROFILE_FOLDED = PFS_FORMAT_FOLDED,
 	PROFILE_PERF_SCRIPT = PFS_FORMAT_PERF_SCRIPT
 } ProfileFormat;
@@ -27,31 +27,32 @@ typedef struct DecodeType
 	const char *unit;
 } DecodeType;
 
-/* What is known of a profile beside its bytes. */
+/* Facts about a profile that are not in its bytes. */
 typedef struct DecodeRequest
 {
 	ProfileFormat format;
-	const BatchLabel *labels; /* of all series; __name__ names the profile type */
+	const BatchLabel *labels; /* of all series; __name__ is the profile type's name */
 	size_t label_count;
 	bool has_time;
-	int64_t time_us; /* of the samples, since 1970; without: the profile's own */
+	int64_t time_us; /* time of the samples, since 1970; unset: the profile's own */
 	DecodeLimits limits;
-	bool guards_names;			  /* labels of samples get "exported_" in front of "__" */
-	const DecodeType *kept_types; /* sample types that are stored; of count 0: all */
+	bool guards_names;			  /* prefixes sample labels that begin with "__" with "exported_" */
+	const DecodeType *kept_types; /* sample types to store; count 0: all */
 	size_t kept_type_count;
-	size_t bytes_max; /* unpacked; 0, or more than DECODE_MAX_BYTES: that */
+	/* limit of the unpacked size; 0 or above DECODE_MAX_BYTES: DECODE_MAX_BYTES */
+	size_t bytes_max;
 } DecodeRequest;
 
 typedef struct DecodeResult
 {
-	size_t sample_count; /* rows */
+	size_t sample_count; /* number of rows */
 	const char *message; /* static text */
-	const char *hint;	 /* the same, a sentence; NULL: none */
-	size_t offset;		 /* of the byte, unpacked, at which it was seen */
-	int64_t time_us;	 /* of DECODE_TIME: a sample's */
-	uint64_t line;		 /* of text, from 1 on; 0: it is none */
-	PfsSkipped skipped;	 /* of a profile that was decoded: what was not understood */
-	bool lacks_frames;	 /* no sample of it has a stack */
+	const char *hint;	 /* static text, a full sentence; NULL: none */
+	size_t offset;		 /* offset of the byte, unpacked, at which the fault was seen */
+	int64_t time_us;	 /* of DECODE_TIME: the time of a sample */
+	uint64_t line;		 /* line of a text, from 1; 0: no text */
+	PfsSkipped skipped;	 /* of a decoded profile: parts that were not understood */
+	bool lacks_frames;	 /* none of its samples has a stack */
 } DecodeResult;
 
 #endif

@@ -154,7 +154,7 @@ intake_headers(Loop *loop, Call *call)
 		return too_large(loop, call);
 	if (loop->is_stopping)
 	{
-		call_retry(call, "the receiver stops", RETRY_S);
+		call_retry(call, "the receiver is stopping", RETRY_S);
 		answer(loop, call);
 	}
 	return !loop->is_stopping;

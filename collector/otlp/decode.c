@@ -2,14 +2,15 @@
  * decode.c
  *		Resources, scopes, profiles, samples.
  *
- * 1. The layout is told from the whole request, see dialect.h.
- * 2. Tables are placed, not read: an item is read when a sample refers to it.
- * 3. A profile is looked through twice: for what all of its samples share, then sample by sample
- *    into rows, and for those of traces and spans into rows beside them. They go into the batch
- *    when none of it was at fault.
+ * 1. The layout is determined from the whole request, see dialect.h.
+ * 2. Only the positions of table items are noted; an item is read when a sample refers to it.
+ * 3. A profile is read twice: first the parts that all of its samples share, then sample by sample
+ *    into rows, with separate rows for the values of traces and spans. The rows go into the batch
+ *    if the whole profile is valid.
  *
- * Work is paid for in steps that follow the bytes looked at, so that what refers to the same large
- * item again and again ends: WORK_PER_BYTE and WORK_FREE are some seconds for the largest request.
+ * Every step is charged in proportion to the bytes that it looks at, so that a request that refers
+ * to one large item again and again is refused. WORK_PER_BYTE and WORK_FREE allow some seconds for
+ * the largest request.
  */
 #include "otlp/decode.h"
 
@@ -35,18 +36,18 @@
 #define SERVICE_LABEL	 "service_name"
 #define EXECUTABLE_NAME	 "process_executable_name"
 
-/* What the attributes of a sample tell of its rows. */
+/* Labels and ids from the attributes of a sample. */
 typedef struct RowLabels
 {
 	uint32_t series;
-	PfsTraceIds ids; /* or its link */
+	PfsTraceIds ids; /* from the attributes, or from the sample's link */
 } RowLabels;
 
-/* The labels of samples with these attributes, kept for the current profile. */
+/* The series of samples with these attributes, cached for the current profile. */
 typedef struct SeriesMemo
 {
 	Span attributes;
-	uint32_t profile; /* counted from 1; else the entry is free */
+	uint32_t profile; /* number of the profile, from 1; an entry of another profile is free */
 	RowLabels labels;
 } SeriesMemo;
 
@@ -59,10 +60,10 @@ typedef struct Decoding
 	Budget budget;
 	Arena arena;
 	OtlpDictionary dictionary;
-	const char *error; /* what the profile, or the request, is refused for */
+	const char *error; /* reason for refusing the profile or the request */
 
 	AttributeLabels of_resource;
-	const char *partition; /* of the resource's stacks, a text of the batch */
+	const char *partition; /* of the current resource's stacks; a text of the batch */
 	AttributeLabels of_scope;
 	AttributeLabels of_profile;
 	AttributeLabels of_sample;
@@ -70,18 +71,18 @@ typedef struct Decoding
 	uint64_t seed;
 	uint32_t profile_number;
 	Fingerprint fingerprint;
-	bool is_identified; /* the profile at hand has an id, as all before it */
+	bool is_identified; /* the current profile and all before it have an id */
 	SeriesMemo memo[SERIES_MEMO];
 
-	BatchSample *rows; /* of the profile at hand */
+	BatchSample *rows; /* of the current profile */
 	size_t row_count;
 	size_t row_capacity;
-	BatchTrace *traces; /* of these rows */
+	BatchTrace *traces; /* values of traces in these rows */
 	size_t trace_count;
 	size_t trace_capacity;
 } Decoding;
 
-/* What all samples of a profile share. */
+/* Data that all samples of a profile share. */
 typedef struct ProfileParts
 {
 	Span sample_type;
@@ -90,7 +91,7 @@ typedef struct ProfileParts
 	int64_t period;
 	bool has_payload;
 	Span id;
-	int64_t time_us; /* of rows that have none of their own */
+	int64_t time_us; /* time of rows without a time of their own */
 	char type[PFS_PROFILE_TYPE_MAX];
 } ProfileParts;
 
@@ -101,7 +102,7 @@ typedef struct SampleParts
 	PfsWireField attributes;
 	size_t value_count;
 	size_t time_count;
-	uint64_t sum; /* of values, as two's complement */
+	uint64_t sum; /* sum of values, as two's complement */
 	bool overflows;
 } SampleParts;
 
@@ -118,7 +119,7 @@ put_label(Decoding *decoding, AttributeLabels *set, const OtlpAttribute *attribu
 {
 	const bool is_note = attribute->note != NOTE_NONE;
 
-	/* a sample has no notes of its own */
+	/* notes belong to profiles, so a sample's are skipped */
 	decoding->result->skipped_attributes +=
 		attribute->is_unfit || (is_note && set == &decoding->of_sample);
 	if (is_note)
@@ -129,7 +130,7 @@ put_label(Decoding *decoding, AttributeLabels *set, const OtlpAttribute *attribu
 	return dictionary_work(&decoding->dictionary, set->bytes / 4);
 }
 
-/* Attributes of a resource or a scope, beside those that the set has. */
+/* Adds attributes of a resource or a scope to those in the set. */
 static OtlpFault
 put_attributes(Decoding *decoding, Span span, unsigned number, AttributeLabels *set)
 {
@@ -160,7 +161,7 @@ put_indexed(Decoding *decoding, uint64_t index, AttributeLabels *set)
 	return fault == FAULT_NONE ? put_label(decoding, set, attribute) : fault;
 }
 
-/* Attributes of the table, named by a list of indexes. */
+/* Adds attributes of the table, named by a list of indexes. */
 static OtlpFault
 put_all_indexed(Decoding *decoding, const PfsWireField *indexes, AttributeLabels *set)
 {
@@ -195,7 +196,10 @@ value_type_part(Decoding *decoding, Span value_type, unsigned number, PfsText *t
 	return fault;
 }
 
-/* Of what there is at a time, in Go's words; all else adds up, as the protocol says. */
+/*
+ * Returns true for sample types that describe a moment, by Go's names for them. All other types add
+ * up, as the protocol demands.
+ */
 static bool
 is_instant(PfsText sample_type)
 {
@@ -203,7 +207,7 @@ is_instant(PfsText sample_type)
 		   (sample_type.length >= 6 && memcmp(sample_type.data, "inuse_", 6) == 0);
 }
 
-/* Whether the request says that values count from the start of the process (OTLP 1.8). */
+/* Returns true if the request marks values as counted since the start of the process (OTLP 1.8). */
 static bool
 is_cumulative(Span value_type)
 {
@@ -216,7 +220,10 @@ is_cumulative(Span value_type)
 	return temporality == TEMPORALITY_CUMULATIVE;
 }
 
-/* The name is by what was measured, as that of pprof files, else the sample type's. */
+/*
+ * Names the profile type after the period type, like pprof files; without one, after the sample
+ * type.
+ */
 static OtlpFault
 name_type(Decoding *decoding, ProfileParts *parts)
 {
@@ -262,7 +269,7 @@ add_series(Decoding *decoding, const ProfileParts *parts, const AttributeLabels 
 	return err == -ENOMEM ? FAULT_ROOM : FAULT_PROFILE;
 }
 
-/* Labels that the receiver gives; an empty value takes a name that nobody else may use. */
+/* Sets the labels that the receiver defines; one with an empty value only reserves its name. */
 static void
 fix_labels(Decoding *decoding, AttributeLabels *set)
 {
@@ -288,7 +295,7 @@ series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *att
 	return add_series(decoding, parts, &labels, &row->series);
 }
 
-/* Finds the series of a list of attributes among those known by the list's bytes, or adds it. */
+/* Finds the series of a list of attributes in the cache, by the bytes of the list, or adds it. */
 static OtlpFault
 known_series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *attributes,
 				RowLabels *row)
@@ -312,7 +319,7 @@ known_series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireFiel
 
 /* --- samples --- */
 
-/* A value that is not 0 is of the trace and span that are known. */
+/* Adds a value to the known trace and span; a value of 0 is skipped. */
 static OtlpFault
 add_trace(Decoding *decoding, const BatchSample *row, const PfsTraceIds *ids)
 {
@@ -397,7 +404,7 @@ take_sample_field(Decoding *decoding, const PfsWireField *field, SampleParts *pa
 	return FAULT_PROFILE;
 }
 
-/* Values and times of a sample side by side: a list each, in one piece. */
+/* Adds a row for each value and its time; both must be one packed list. */
 static OtlpFault
 add_timed_rows(Decoding *decoding, Span span, const SampleParts *parts, const RowLabels *labels,
 			   uint32_t stack)
@@ -453,7 +460,7 @@ check_sample(Decoding *decoding, const SampleParts *parts)
 	return FAULT_PROFILE;
 }
 
-/* The ids that a link knows, in place of those of attributes. */
+/* Takes the ids of a link, in place of ids from attributes. */
 static OtlpFault
 take_link(Decoding *decoding, uint64_t index, PfsTraceIds *ids)
 {
@@ -518,7 +525,7 @@ add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 
 /* --- profiles --- */
 
-/* The oldest time of the samples, for a profile that has none itself; INT64_MAX: none either. */
+/* Finds the oldest time of a sample, for a profile without a time; INT64_MAX if there is none. */
 static void
 oldest_time(Span sample, uint64_t *oldest_ns)
 {
@@ -594,7 +601,7 @@ read_profile_parts(Decoding *decoding, Span profile, ProfileParts *parts)
 	return FAULT_PROFILE;
 }
 
-/* A time of the series all the same: an empty scrape. */
+/* Adds a row of value 0, so that an empty scrape has a time in the series, too. */
 static OtlpFault
 add_empty_row(Decoding *decoding, const ProfileParts *parts)
 {
@@ -621,8 +628,8 @@ has_id(Span id)
 }
 
 /*
- * By its id alone a profile is not recognized: a client may have one id for all of its profiles, or
- * for the parts of one that was divided on its way.
+ * Begins the profile's digest. The profile's id alone does not identify it: a client may use one id
+ * for all of its profiles, or for the parts of a divided one.
  */
 static OtlpFault
 begin_fingerprint(Decoding *decoding, const ProfileParts *parts)
@@ -676,7 +683,7 @@ compare_numbers(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* The series of the rows, each once, in the arena; NULL without memory. */
+/* Lists the distinct series of the rows, in the arena; NULL if out of memory. */
 static uint32_t *
 list_series(Decoding *decoding, size_t *count)
 {
@@ -702,7 +709,7 @@ text_bytes(const char *text)
 	return text != NULL ? strlen(text) : 0;
 }
 
-/* What it takes to look at the texts of a note once more. */
+/* Returns the bytes of a note's texts, which are read once more per series. */
 static size_t
 note_bytes(const BatchNote *note)
 {
@@ -714,7 +721,7 @@ note_bytes(const BatchNote *note)
 	return bytes;
 }
 
-/* That of the profile, for each of its series. */
+/* Adds the profile's note to each of its series. */
 static OtlpFault
 store_note(Decoding *decoding)
 {
@@ -735,7 +742,10 @@ store_note(Decoding *decoding)
 	return batch_add_notes(decoding->batch, note, series, count) == 0 ? FAULT_NONE : FAULT_ROOM;
 }
 
-/* A sum beyond 64 bits leaves rows behind, so it is the whole request's fault. */
+/*
+ * Adds the rows to the batch. A sum beyond 64 bits fails after some rows were added, so it refuses
+ * the whole request.
+ */
 static OtlpFault
 store_rows(Decoding *decoding)
 {
@@ -753,7 +763,7 @@ store_rows(Decoding *decoding)
 	return err == 0 ? FAULT_NONE : FAULT_ROOM;
 }
 
-/* A profile at fault is counted, and the others go on. */
+/* Decodes a profile. An invalid profile is counted, and the other profiles are decoded. */
 static OtlpFault
 add_profile(Decoding *decoding, Span profile)
 {
@@ -797,7 +807,10 @@ read_scope(Decoding *decoding, Span span)
 	return fault;
 }
 
-/* Build ID of the program, else the service, else the program's name. */
+/*
+ * Chooses the partition: the program's build ID, otherwise the service, otherwise the program's
+ * name.
+ */
 static OtlpFault
 choose_partition(Decoding *decoding)
 {
@@ -808,7 +821,8 @@ choose_partition(Decoding *decoding)
 	OtlpFault fault =
 		dictionary_build_id(&decoding->dictionary, program, &partition, &decoding->error);
 
-	if (fault == FAULT_PROFILE) /* each profile that needs the mapping says so */
+	/* ignored here: each profile that uses the mapping reports the fault */
+	if (fault == FAULT_PROFILE)
 		partition.length = 0;
 	else if (fault != FAULT_NONE)
 		return fault;

@@ -1,10 +1,10 @@
 /*
  * decode.h
- *		A request of OTLP's profiles into a batch.
+ *		Decodes a request of OTLP's profiles into a batch.
  *
- * Bounded in time by the request's size, in memory by OTLP_MEMORY_BYTES beside the batch, whatever
- * the bytes are. A profile at fault is rejected alone and counted; a request of which nothing can
- * be read is refused whole. Knows no network.
+ * For any input, time is bounded by the request's size, and memory beside the batch by
+ * OTLP_MEMORY_BYTES. An invalid profile is rejected alone and counted; a request that cannot be
+ * read at all is refused. Knows no network.
  */
 #ifndef COLLECTOR_OTLP_DECODE_H
 #define COLLECTOR_OTLP_DECODE_H
@@ -21,28 +21,33 @@ typedef struct OtlpRequest
 {
 	Span body;				   /* protobuf, unpacked */
 	const AttributeRule *rule; /* which attributes become labels */
-	const BatchLabel *fixed;   /* of all series, in place of what the client says; value "": none */
+	/* labels of all series, which replace the client's; an empty value only removes the client's */
+	const BatchLabel *fixed;
 	size_t fixed_count;
-	bool is_json;	 /* was: names have told what is what, in the layout of 1.10 */
-	bool keep_times; /* a row for each time of a sample, else one for the profile's window */
+	/* was JSON, whose names determine all fields, converted to the layout of 1.10 */
+	bool is_json;
+	/* a row for each time of a sample; otherwise one row for the profile's window */
+	bool keep_times;
 	DecodeLimits limits;
 } OtlpRequest;
 
 typedef struct OtlpResult
 {
-	const char *version;		 /* of the layout, "1.10" */
-	uint64_t profiles;			 /* that are in the batch */
-	uint64_t rejected_profiles;	 /* that are not */
-	uint64_t samples;			 /* values that were added up */
-	uint64_t skipped_attributes; /* of which not all is kept, as otlp/README.md says */
-	uint64_t original_payloads;	 /* beside samples: not kept */
-	bool has_times;				 /* every profile says its time: sent again, it is the same */
-	bool has_ids;				 /* and its id */
+	const char *version;		 /* version of the layout: "1.10" */
+	uint64_t profiles;			 /* number of profiles in the batch */
+	uint64_t rejected_profiles;	 /* number of invalid profiles */
+	uint64_t samples;			 /* number of values that were added */
+	uint64_t skipped_attributes; /* attributes dropped or cut, as otlp/README.md describes */
+	uint64_t original_payloads;	 /* original payloads, which are not kept */
+	/* every profile contains its time, so a repeated request has the same content */
+	bool has_times;
+	bool has_ids;							/* every profile contains its id, too */
 	uint8_t fingerprint[FINGERPRINT_BYTES]; /* of all profiles, if has_ids and profiles > 0 */
-	const char *message; /* static: why the first was rejected, or the request refused */
+	/* static: the first reason for rejecting a profile, or that for refusing the request */
+	const char *message;
 } OtlpResult;
 
-/* Ends with DECODE_OK, DECODE_INVALID, DECODE_NO_ROOM or DECODE_NO_MEMORY. */
+/* Returns DECODE_OK, DECODE_INVALID, DECODE_NO_ROOM or DECODE_NO_MEMORY. */
 DecodeEnd otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result);
 
 #endif

@@ -1,17 +1,19 @@
 /*
  * dialect.c
- *		Evidence for layouts, and the verdict. First hit wins:
+ *		Collects evidence for layouts and decides. The first rule that applies wins:
  *
  * 1. A profile whose field 3 or 6 is a message, or samples without a dictionary: too old.
  * 2. Texts by index: 1.10 or later.
- * 3. A sample with bytes in field 3 or a number in field 4: 1.9 or before (attributes, link); with
- *    a number in field 3 or bytes in field 4: 1.10 or later (link, values). Both: refused.
- * 4. Samples of fields 1, 2 and 5 alone: field 2 has values before 1.10 and attributes since. A
+ * 3. A sample with bytes in field 3 or a number in field 4: 1.9 or before (attributes, link). A
+ *    sample with a number in field 3 or bytes in field 4: 1.10 or later (link, values). Both in one
+ *    request: refused.
+ * 4. Samples with fields 1, 2 and 5 only: field 2 has values before 1.10 and attributes since. A
  *    sample without times must have values, and a type with a temporality is of 1.8. Otherwise the
- *    reading counts that holds for all: as many values as times; attributes that are there, no key
- *    twice. If both hold: 1.10, because its exporters send samples of times alone.
- * 5. Of the older ones, 1.8 has temporalities, and comments before the profile's id, which moves
- *    four fields.
+ *    reading is taken that fits all samples: values must be as many as times; attributes must
+ *    exist, without a key twice. If both fit: 1.10, because its exporters send samples with times
+ *    only.
+ * 5. Among the older layouts, 1.8 has temporalities, and has comments before the profile's id,
+ *    which shifts four fields.
  */
 #include "otlp/dialect.h"
 
@@ -22,7 +24,7 @@
 #define TWO_LAYOUTS \
 	"the request has samples of OTLP 1.9 and of 1.10 at once; each request is of one version"
 
-/* Attributes of one sample that are compared for keys that come twice. */
+/* Limit of a sample's attributes that are compared for duplicate keys. */
 #define COMPARED_MAX 64
 
 static const Layout layouts[] = {
@@ -39,12 +41,12 @@ typedef struct Evidence
 	bool text_indexes;		/* rule 2 */
 	bool old_sample;		/* rule 3 */
 	bool new_sample;		/* rule 3 */
-	bool values_only;		/* rule 4: a sample without times, but with field 2 */
-	bool values_hold;		/* rule 4: field 2 may be values everywhere */
-	bool attributes_hold;	/* rule 4: … attributes everywhere */
+	bool values_only;		/* rule 4: there is a sample without times, but with field 2 */
+	bool values_hold;		/* rule 4: in all samples field 2 may be values */
+	bool attributes_hold;	/* rule 4: in all samples field 2 may be attributes */
 	bool temporality;		/* rules 4 and 5 */
 	bool comments;			/* rule 5 */
-	size_t attribute_count; /* in the dictionary */
+	size_t attribute_count; /* attributes in the dictionary */
 	const char *error;
 } Evidence;
 
@@ -54,7 +56,7 @@ dialect_layout(Dialect dialect)
 	return &layouts[dialect];
 }
 
-/* Looks for the texts by index that 1.10 brought, in one attribute or value. */
+/* Returns true if an attribute or value contains texts by index, which 1.10 introduced. */
 static bool
 has_field(Span span, unsigned number)
 {
@@ -79,7 +81,7 @@ attribute_has_index(Span key_value)
 	return false;
 }
 
-/* Attributes of a resource or a scope. */
+/* Examines attributes of a resource or a scope. */
 static void
 look_at_attributes(Evidence *evidence, Span span, unsigned number)
 {
@@ -112,7 +114,9 @@ look_at_dictionary(Evidence *evidence, Span span)
 	}
 }
 
-/* Field 2 of a sample, read as attributes: each in the dictionary, none twice. */
+/*
+ * Returns true if field 2 of a sample may be attributes: all exist in the dictionary, none twice.
+ */
 static bool
 may_be_attributes(const Evidence *evidence, const PfsWireField *field)
 {
@@ -231,7 +235,7 @@ look_at_resource(Evidence *evidence, Span span)
 		evidence->error = message.error;
 }
 
-/* Either the dictionary, which may stand behind the profiles, or those. */
+/* Examines the request's dictionary or its profiles; the dictionary may follow the profiles. */
 static void
 look_at_request(Evidence *evidence, Span request, unsigned number)
 {

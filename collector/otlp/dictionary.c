@@ -1,6 +1,6 @@
 /*
  * dictionary.c
- *		Tables of spans at first; an item is read when something refers to it.
+ *		The tables are lists of spans at first; an item is read when another item refers to it.
  */
 #include "otlp/dictionary.h"
 
@@ -17,7 +17,7 @@
 #define BUILD_ID_GO_KEY	  "process.executable.build_id.go"
 #define BUILD_ID_HASH_KEY "process.executable.build_id.htlhash"
 #define NUMBER_TEXT_MAX	  32
-#define VALUE_DEPTH_MAX	  2 /* lists within lists become no labels */
+#define VALUE_DEPTH_MAX	  2 /* values nested deeper become no labels */
 
 /* --- opening --- */
 
@@ -83,7 +83,7 @@ add_item(OtlpDictionary *dictionary, const PfsWireField *field, TableCounts *at,
 	}
 }
 
-/* All items of all dictionaries: a protobuf message may come in pieces. */
+/* Visits all items of all dictionaries, because a protobuf message may be split into several. */
 static const char *
 walk_items(OtlpDictionary *dictionary, Span request, TableCounts *counts, bool is_counting)
 {
@@ -189,7 +189,7 @@ dictionary_string(const OtlpDictionary *dictionary, uint64_t index, PfsText *tex
 	return FAULT_NONE;
 }
 
-/* Zero bytes become U+FFFD, as all that is no text. */
+/* Copies a text with U+FFFD in place of zero bytes, which replaces all bytes that are no text. */
 static OtlpFault
 own_with_zeros(OtlpDictionary *dictionary, PfsText text, const char **own)
 {
@@ -210,7 +210,7 @@ dictionary_own(OtlpDictionary *dictionary, PfsText text, const char **own)
 	return *own != NULL ? FAULT_NONE : FAULT_ROOM;
 }
 
-/* The batch's copy of the text of an index, made once. */
+/* Returns the batch's copy of an indexed text, which is made on first use. */
 static OtlpFault
 own_string(OtlpDictionary *dictionary, uint64_t index, const char **own, const char **error)
 {
@@ -225,7 +225,7 @@ own_string(OtlpDictionary *dictionary, uint64_t index, const char **own, const c
 
 /* --- attributes --- */
 
-/* A value as text; "" for none, and for what is no scalar. */
+/* A value as text; "" if it is absent or no scalar. */
 typedef struct ValueText
 {
 	PfsText text;
@@ -345,7 +345,10 @@ put_value(OtlpDictionary *dictionary, Span any, int depth, LabelText *to, const 
 	return FAULT_PROFILE;
 }
 
-/* The text of a value that is no list, where it has one; else there is one that is unfit. */
+/*
+ * Adds the text of a value that is no list to a note; marks the attribute as unfit if the value has
+ * no text.
+ */
 static OtlpFault
 put_note_text(OtlpDictionary *dictionary, Span any, OtlpAttribute *attribute, const char **texts,
 			  const char **error)
@@ -382,7 +385,7 @@ count_fields(Span span, unsigned number)
 	return count;
 }
 
-/* A text, or a list of them. */
+/* Reads a note's value: a text, or a list of texts. */
 static OtlpFault
 read_note(OtlpDictionary *dictionary, Span value, OtlpAttribute *attribute, const char **error)
 {
@@ -440,7 +443,7 @@ dictionary_add_comments(OtlpDictionary *dictionary, const PfsWireField *indexes,
 	return FAULT_PROFILE;
 }
 
-/* Key and value become a label where the rule says so. */
+/* Turns key and value into a label if the rule keeps the key. */
 static OtlpFault
 read_label(OtlpDictionary *dictionary, Span value, OtlpAttribute *attribute, const char **error)
 {
@@ -472,7 +475,7 @@ read_label(OtlpDictionary *dictionary, Span value, OtlpAttribute *attribute, con
 						  &attribute->value);
 }
 
-/* An id of that many bytes, or of none; false for any other. */
+/* Copies an id of that many bytes, or an absent one. Returns false for any other length. */
 static bool
 take_id(const PfsWireField *field, uint8_t *id, size_t count)
 {
@@ -575,7 +578,10 @@ dictionary_key_value(OtlpDictionary *dictionary, Span span, OtlpAttribute *attri
 	return fault == FAULT_NONE ? read_label(dictionary, value, attribute, error) : fault;
 }
 
-/* The text value of the table's attribute, where it has that key; is_there tells. */
+/*
+ * Finds the text value of one attribute of the table; *is_there is set if the attribute has that
+ * key.
+ */
 static OtlpFault
 text_of_key(OtlpDictionary *dictionary, uint64_t index, const char *key, PfsText *text,
 			bool *is_there, const char **error)
@@ -614,7 +620,7 @@ text_of_key(OtlpDictionary *dictionary, uint64_t index, const char *key, PfsText
 	return fault;
 }
 
-/* Looks through the attributes that a list of indexes names. */
+/* Searches the attributes that a list of indexes names for a key. */
 static OtlpFault
 find_text(OtlpDictionary *dictionary, const PfsWireField *indexes, const char *key, PfsText *text,
 		  const char **error)
@@ -712,8 +718,8 @@ add_mapping(OtlpDictionary *dictionary, OtlpMapping *mapping, const char **error
 }
 
 /*
- * Frames of no file stand in a mapping that is called after their type, as [jvm]; those of the
- * kernel in the one that the agent has for them.
+ * Adds a mapping that is named after the frame type, such as [jvm], for frames of no file. Kernel
+ * frames get the mapping that the agent uses for them.
  */
 static OtlpFault
 add_type_mapping(OtlpDictionary *dictionary, PfsText type, uint32_t *added, const char **error)
@@ -835,7 +841,7 @@ read_location(OtlpDictionary *dictionary, Span span, LocationParts *parts, const
 	return fault;
 }
 
-/* Interpreters' frames have a line number where others have an address. */
+/* Returns false for interpreters' frames, which have a line number in place of an address. */
 static bool
 has_machine_address(PfsText type)
 {

@@ -1,9 +1,9 @@
 /*
  * dictionary.h
- *		The tables of a request, taken apart once, and what they have become in the batch.
+ *		The tables of a request, indexed once, and the items of the batch that they became.
  *
- * Indexes into them come from outside: each is checked where it is used, by the functions below,
- * which return a static text that says what is wrong, or NULL.
+ * Indexes into the tables are untrusted. The functions below check each index that they use, and
+ * return a static text that describes the error, or NULL.
  */
 #ifndef COLLECTOR_OTLP_DICTIONARY_H
 #define COLLECTOR_OTLP_DICTIONARY_H
@@ -15,11 +15,11 @@
 #include "otlp/labels.h"
 #include "otlp/message.h"
 
-/* Locations of a stack, and lines of a location, that are taken. */
+/* Limits of the locations of a stack and the lines of a location. */
 #define OTLP_DEPTH_MAX 8192
 #define OTLP_LINES_MAX 1024
 
-/* An item that is not in the batch yet. */
+/* Marks an item that is not in the batch yet. */
 #define NOT_ADDED (UINT32_MAX - 1)
 
 typedef struct OtlpItem
@@ -31,7 +31,7 @@ typedef struct OtlpItem
 typedef struct OtlpMapping
 {
 	Span span;
-	uint64_t start; /* where the process had it */
+	uint64_t start; /* start address of the mapping in the process */
 	uint64_t limit;
 	uint64_t offset;
 	PfsText file;
@@ -43,7 +43,8 @@ typedef struct OtlpMapping
 typedef struct OtlpStack
 {
 	Span span;
-	const char *partition; /* where it was added last, a text of the batch; NULL: nowhere */
+	/* partition of the last addition, a text of the batch; NULL: not added */
+	const char *partition;
 	uint32_t added;
 } OtlpStack;
 
@@ -51,12 +52,12 @@ typedef struct OtlpAttribute
 {
 	Span span;
 	bool is_read;
-	bool is_kept;  /* it becomes a label */
-	bool is_unfit; /* its value is not kept, or not all of it */
+	bool is_kept;  /* becomes a label */
+	bool is_unfit; /* its value was dropped or cut */
 	PfsText key;
-	const char *name; /* of the label */
+	const char *name; /* name of the label */
 	const char *value;
-	NoteKind note; /* it is no label, but this */
+	NoteKind note; /* which note it is, in place of a label */
 	uint32_t text_count;
 	const char *const *texts;
 } OtlpAttribute;
@@ -66,13 +67,13 @@ typedef struct OtlpDictionary
 	Batch *batch;
 	Arena *arena;
 	const AttributeRule *rule;
-	int64_t work_left; /* steps, roughly bytes looked at, that the request may still cost */
+	int64_t work_left; /* remaining work of the request; one step is roughly one byte */
 	WorkLimit *limit;  /* not owned; NULL: none */
-	bool is_late;	   /* the limit has ended the work */
+	bool is_late;	   /* the limit stopped the request */
 
 	uint32_t string_count;
 	PfsText *strings;
-	const char **texts; /* the batch's copies, NULL: not made yet */
+	const char **texts; /* copies in the batch; NULL: not made yet */
 	uint32_t function_count;
 	OtlpItem *functions;
 	uint32_t location_count;
@@ -85,33 +86,33 @@ typedef struct OtlpDictionary
 	OtlpAttribute *attributes;
 	uint32_t link_count;
 	Span *links;
-	uint32_t *frames; /* scratch: a stack's locations */
-	BatchLine *lines; /* scratch */
+	uint32_t *frames; /* scratch space for the locations of a stack */
+	BatchLine *lines; /* scratch space */
 } OtlpDictionary;
 
-/* What an operation ended with: 0, or why not. */
+/* Result of an operation: 0, or the kind of fault. */
 typedef enum OtlpFault
 {
 	FAULT_NONE,
-	FAULT_PROFILE, /* what was asked for is at fault: dictionary's error says how */
+	FAULT_PROFILE, /* the item is invalid; the dictionary's error describes it */
 	FAULT_ROOM,	   /* the batch or the memory is full */
-	FAULT_WORK	   /* it would take too long */
+	FAULT_WORK	   /* the request exceeds its work */
 } OtlpFault;
 
-/* Counts and places the items of all dictionaries of a request. */
+/* Notes the number and positions of the items of all dictionaries of a request. */
 OtlpFault dictionary_open(OtlpDictionary *dictionary, Span request, const char **error);
 
-/* Pays for work. */
+/* Charges steps of work. */
 OtlpFault dictionary_work(OtlpDictionary *dictionary, size_t steps);
 
-/* The text of an index; 0 is the empty one. */
+/* Returns the text with that index; index 0 is the empty text. */
 OtlpFault dictionary_string(const OtlpDictionary *dictionary, uint64_t index, PfsText *text,
 							const char **error);
 
-/* The batch's copy of a text, without zero bytes. */
+/* Returns the batch's copy of a text, without zero bytes. */
 OtlpFault dictionary_own(OtlpDictionary *dictionary, PfsText text, const char **own);
 
-/* What an attribute of the table becomes. */
+/* Determines which label or note an attribute of the table becomes. */
 OtlpFault dictionary_attribute(OtlpDictionary *dictionary, uint64_t index,
 							   const OtlpAttribute **attribute, const char **error);
 
@@ -119,19 +120,19 @@ OtlpFault dictionary_attribute(OtlpDictionary *dictionary, uint64_t index,
 OtlpFault dictionary_key_value(OtlpDictionary *dictionary, Span span, OtlpAttribute *attribute,
 							   const char **error);
 
-/* Comments by their indexes, one or many in a field, behind those that are there. */
+/* Appends comments by their indexes, of which a field contains one or many. */
 OtlpFault dictionary_add_comments(OtlpDictionary *dictionary, const PfsWireField *indexes,
 								  BatchNote *note, const char **error);
 
-/* The ids of a link; 0 is none. */
+/* Returns the ids of a link; index 0 is no link. */
 OtlpFault dictionary_link(OtlpDictionary *dictionary, uint64_t index, PfsTraceIds *ids,
 						  const char **error);
 
-/* The batch's index of a stack in that partition. 0 is the empty one. */
+/* Returns the batch's index of a stack in that partition; index 0 is the empty stack. */
 OtlpFault dictionary_stack(OtlpDictionary *dictionary, uint64_t index, const char *partition,
 						   uint32_t *added, const char **error);
 
-/* The build ID of the mapping whose file has that name, "" where none has. */
+/* Returns the build ID of the mapping whose file has that name; "" if there is none. */
 OtlpFault dictionary_build_id(OtlpDictionary *dictionary, const char *file, PfsText *build_id,
 							  const char **error);
 

@@ -2,8 +2,8 @@
  * fields.h
  *		Field numbers of OTLP's profiles, v1development: opentelemetry-proto 1.8 to 1.11.
  *
- * 1.10 moved fields of Sample, 1.9 those of Profile; all else has stayed, or only grown. Tables
- * begin with an empty element, so index 0 means that there is none. See dialect.h.
+ * 1.9 moved fields of Profile, 1.10 those of Sample; all other messages only got new fields. Tables
+ * begin with an empty element, so index 0 means none. See dialect.h.
  */
 #ifndef COLLECTOR_OTLP_FIELDS_H
 #define COLLECTOR_OTLP_FIELDS_H
@@ -57,7 +57,7 @@ enum
 	MAPPING_FILENAME = 4,
 	MAPPING_ATTRIBUTES = 5,
 
-	ATTRIBUTE_KEY = 1, /* KeyValueAndUnit: an index */
+	ATTRIBUTE_KEY = 1, /* of KeyValueAndUnit: an index */
 	ATTRIBUTE_VALUE = 2,
 
 	KEY_VALUE_KEY = 1,
@@ -72,7 +72,7 @@ enum
 	ANY_STRING_INDEX = 8, /* since 1.10 */
 	ARRAY_VALUES = 1,
 
-	/* the same in all layouts */
+	/* equal in all layouts */
 	PROFILE_SAMPLE_TYPE = 1,
 	PROFILE_SAMPLES = 2,
 	PROFILE_TIME = 3,

@@ -1,10 +1,10 @@
 /*
  * fingerprint.c
- *		SHA-256 of profiles, over digests of the items that the batch has of them.
+ *		SHA-256 of profiles, over digests of the batch's items that they use.
  *
  * Each item of the batch is digested once, when a sample refers to it: a function and a mapping by
  * their texts, a location by these digests, a stack by those of its locations. A profile's digest
- * is over its samples in their order, a request's is over the sorted digests of its profiles.
+ * covers its samples in their order; a request's digest covers the sorted digests of its profiles.
  */
 #include "otlp/fingerprint.h"
 
@@ -15,7 +15,7 @@
 
 #define ITEM_DIGEST_BYTES 16
 
-/* A step of work is that many bytes of SHA-256. */
+/* One step of work is this many bytes of SHA-256. */
 #define BYTES_PER_STEP 4
 
 typedef struct ItemDigest
@@ -36,7 +36,7 @@ fingerprint_init(Fingerprint *fingerprint, OtlpDictionary *dictionary, Budget *b
 								  .of_item = EVP_MD_CTX_new(),
 								  .of_profile = EVP_MD_CTX_new() };
 
-	/* later initializations keep the implementation that these have fetched */
+	/* fetch the implementation once; later initializations reuse it */
 	return fingerprint->of_item != NULL && fingerprint->of_profile != NULL &&
 		   EVP_DigestInit_ex(fingerprint->of_item, EVP_sha256(), NULL) == 1 &&
 		   EVP_DigestInit_ex(fingerprint->of_profile, EVP_sha256(), NULL) == 1;
@@ -75,7 +75,7 @@ add_number(Fingerprint *fingerprint, EVP_MD_CTX *to, uint64_t number)
 	add_bytes(fingerprint, to, &number, sizeof(number));
 }
 
-/* The zero byte at the end keeps "ab", "c" and "a", "bc" apart. */
+/* Digests a text with its zero byte, which distinguishes "ab", "c" from "a", "bc". */
 static size_t
 add_text(Fingerprint *fingerprint, EVP_MD_CTX *to, const char *text)
 {
@@ -91,7 +91,7 @@ restart(Fingerprint *fingerprint, EVP_MD_CTX *context)
 	fingerprint->has_failed |= EVP_DigestInit_ex(context, NULL, NULL) != 1;
 }
 
-/* Ends the current item, which becomes the next one of its kind. bytes: the work it was. */
+/* Ends the current item, which becomes the next one of its kind. bytes: the work to charge. */
 static OtlpFault
 append_item(Fingerprint *fingerprint, ItemDigests *kind, size_t bytes)
 {
@@ -115,7 +115,7 @@ add_item(Fingerprint *fingerprint, const ItemDigests *kind, uint32_t index)
 	add_bytes(fingerprint, fingerprint->of_item, kind->items[index].bytes, ITEM_DIGEST_BYTES);
 }
 
-/* Digests the functions that the batch has got since the last call. */
+/* Digests the functions that were added to the batch since the last call. */
 static OtlpFault
 digest_functions(Fingerprint *fingerprint)
 {
@@ -173,7 +173,7 @@ digest_location(Fingerprint *fingerprint, const BatchLocation *location)
 		add_number(fingerprint, fingerprint->of_item, (uint64_t) location->lines[i].line);
 	}
 
-	/* its length modulo 24 shows whether it begins with a mapping */
+	/* unambiguous, because the length modulo 24 shows whether a mapping comes first */
 	return append_item(fingerprint, &fingerprint->locations,
 					   location->line_count * (ITEM_DIGEST_BYTES + sizeof(uint64_t)));
 }
@@ -214,7 +214,7 @@ digest_stacks(Fingerprint *fingerprint)
 	return fault;
 }
 
-/* Type and period are the profile's. */
+/* Digests the labels of new series; type and period are part of the profile's digest. */
 static OtlpFault
 digest_series(Fingerprint *fingerprint)
 {
@@ -288,7 +288,10 @@ fingerprint_sample(Fingerprint *fingerprint, const FingerprintSample *sample)
 	if (fault != FAULT_NONE)
 		return fault;
 
-	/* a record of fixed length, which ends with the number of the times before it: unambiguous */
+	/*
+	 * unambiguous, because the record has a fixed length and ends with the number of the times
+	 * before it
+	 */
 	add_bytes(fingerprint, to, fingerprint->series.items[sample->series].bytes, ITEM_DIGEST_BYTES);
 	add_bytes(fingerprint, to, fingerprint->stacks.items[sample->stack].bytes, ITEM_DIGEST_BYTES);
 	add_bytes(fingerprint, to, sample->ids->trace, sizeof(sample->ids->trace));

@@ -1,11 +1,11 @@
 /*
  * fingerprint.h
- *		Digest of all profiles of a request, by which a request that is sent again is recognized:
- *		equal for equal profiles in any layout, whatever the order of tables and of profiles.
+ *		Digest of all profiles of a request, by which a repeated request is recognized. It is
+ *		equal for equal profiles in any layout, with any order of tables and of profiles.
  *
  * A request is not stored if another one has its digest. Therefore the digest covers everything
- * that is stored, with the names and lines of all frames, and is SHA-256 throughout: nobody can
- * construct another content for the digest of a known one.
+ * that is stored, including the names and lines of all frames, and is SHA-256 throughout: nobody
+ * can construct another content for the digest of a known request.
  */
 #ifndef COLLECTOR_OTLP_FINGERPRINT_H
 #define COLLECTOR_OTLP_FINGERPRINT_H
@@ -26,11 +26,11 @@ typedef struct ItemDigests
 
 typedef struct Fingerprint
 {
-	OtlpDictionary *dictionary; /* not owned; pays for the work */
+	OtlpDictionary *dictionary; /* not owned; charged for the work */
 	Budget *budget;				/* not owned */
-	EVP_MD_CTX *of_item;		/* scratch */
-	EVP_MD_CTX *of_profile;		/* the current profile's, so far */
-	bool has_failed;			/* OpenSSL: out of memory */
+	EVP_MD_CTX *of_item;		/* scratch space */
+	EVP_MD_CTX *of_profile;		/* digest of the current profile so far */
+	bool has_failed;			/* OpenSSL returned out of memory */
 	ItemDigests functions;
 	ItemDigests mappings;
 	ItemDigests locations;
@@ -41,7 +41,7 @@ typedef struct Fingerprint
 	size_t profile_capacity;
 } Fingerprint;
 
-/* One sample; its times have been given to fingerprint_times() before. */
+/* One sample, whose times were passed to fingerprint_times() before. */
 typedef struct FingerprintSample
 {
 	uint32_t series; /* index in the batch */
@@ -52,27 +52,27 @@ typedef struct FingerprintSample
 	const PfsTraceIds *ids;
 } FingerprintSample;
 
-/* Returns false on out of memory. Call fingerprint_fini() in either case. */
+/* Returns false if out of memory. Call fingerprint_fini() in either case. */
 bool fingerprint_init(Fingerprint *fingerprint, OtlpDictionary *dictionary, Budget *budget);
 void fingerprint_fini(Fingerprint *fingerprint);
 
-/* What a profile's samples share. */
+/* Data that the samples of a profile share. */
 typedef struct FingerprintProfile
 {
 	Span id;
 	const char *type;
 	int64_t time_us;
 	int64_t period;
-	const BatchNote *note; /* its series is not looked at */
+	const BatchNote *note; /* its series is ignored */
 } FingerprintProfile;
 
-/* Begins a profile. One that has begun and not ended is left out. */
+/* Begins a profile. A profile that is not ended is left out. */
 OtlpFault fingerprint_begin(Fingerprint *fingerprint, const FingerprintProfile *profile);
 void fingerprint_times(Fingerprint *fingerprint, const void *times, size_t bytes);
 OtlpFault fingerprint_sample(Fingerprint *fingerprint, const FingerprintSample *sample);
 OtlpFault fingerprint_end(Fingerprint *fingerprint);
 
-/* Computes the digest of all profiles that have ended. Returns false on out of memory. */
+/* Computes the digest of all profiles that were ended. Returns false if out of memory. */
 bool fingerprint_of_request(Fingerprint *fingerprint, uint8_t result[FINGERPRINT_BYTES]);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * json.c
- *		One pass over the text, which writes protobuf as it goes. A message's length stands in front
- *		of it: five bytes are kept for it, which protobuf allows for any length.
+ *		Reads the text once and writes protobuf on the way. A message is preceded by its length,
+ *		for which five bytes are reserved; protobuf allows this for any length.
  */
 #include "otlp/json.h"
 
@@ -12,7 +12,7 @@
 #include "otlp/fields.h"
 
 #define LENGTH_BYTES   5
-#define NUMBER_BYTES   64 /* of a number's text */
+#define NUMBER_BYTES   64 /* limit of a number's text */
 #define HEX_TRACE	   32
 #define HEX_SPAN	   16
 #define FIRST_CAPACITY 4096
@@ -104,7 +104,7 @@ put_tag(Json *json, const JsonField *field, unsigned wire_type)
 	return put_varint(json, (uint64_t) field->number << PFS_WIRE_TAG_SHIFT | wire_type);
 }
 
-/* What is between them has a length in front. */
+/* Begins a field of bytes: reserves room for the length before them. */
 static bool
 begin_bytes(Json *json, const JsonField *field, size_t *begun)
 {
@@ -154,7 +154,7 @@ take_word(Json *json, const char *word)
 	size_t length = strlen(word);
 
 	if ((size_t) (json->end - json->at) < length || memcmp(json->at, word, length) != 0)
-		return fail(json, "a value is expected");
+		return fail(json, "expected a value");
 	json->at += length;
 	return true;
 }
@@ -173,13 +173,13 @@ take_hex4(Json *json, uint32_t *unit)
 {
 	*unit = 0;
 	if (json->end - json->at < 4)
-		return fail(json, "a string does not end");
+		return fail(json, "unterminated string");
 	for (int i = 0; i < 4; i++)
 	{
 		int digit = hex_digit(*json->at++);
 
 		if (digit < 0)
-			return fail(json, "four hexadecimal digits are expected");
+			return fail(json, "expected four hexadecimal digits");
 		*unit = *unit << 4 | (uint32_t) digit;
 	}
 	return true;
@@ -199,7 +199,7 @@ put_character(Json *json, uint32_t c)
 		   put_byte(json, 0x80 | (c >> 6 & 0x3F)) && put_byte(json, 0x80 | (c & 0x3F));
 }
 
-/* Behind "\u"; half a pair alone is no character. */
+/* Reads the code after "\u". Half a surrogate pair alone is no character. */
 static bool
 take_unicode(Json *json, bool is_kept)
 {
@@ -235,21 +235,21 @@ take_escape(Json *json, bool is_kept)
 	int c;
 
 	if (json->at >= json->end)
-		return fail(json, "a string does not end");
+		return fail(json, "unterminated string");
 	c = *json->at++;
 	if (c == 'u')
 		return take_unicode(json, is_kept);
 	letter = c != 0 ? strchr(letters, c) : NULL;
 	if (letter == NULL)
-		return fail(json, "there is no such escape");
+		return fail(json, "invalid escape sequence");
 	return !is_kept || put_byte(json, (uint8_t) meant[letter - letters]);
 }
 
-/* A string, whose bytes go to the output where they are kept. */
+/* Reads a string; writes its bytes to the output if is_kept. */
 static bool
 take_string(Json *json, bool is_kept)
 {
-	if (!take(json, '"', "a string is expected"))
+	if (!take(json, '"', "expected a string"))
 		return false;
 	while (json->at < json->end)
 	{
@@ -269,16 +269,16 @@ take_string(Json *json, bool is_kept)
 		if (json->at == json->end)
 			break;
 		if (*json->at < 0x20)
-			return fail(json, "a control character stands in a string");
+			return fail(json, "control character in a string");
 		if (*json->at++ == '"')
 			return true;
 		if (!take_escape(json, is_kept))
 			return false;
 	}
-	return fail(json, "a string does not end");
+	return fail(json, "unterminated string");
 }
 
-/* The characters of a number, in quotes or not. */
+/* Reads the characters of a number, with or without quotes. */
 static bool
 take_number_text(Json *json, char text[NUMBER_BYTES])
 {
@@ -291,11 +291,14 @@ take_number_text(Json *json, char text[NUMBER_BYTES])
 		text[length++] = (char) *json->at++;
 	text[length] = '\0';
 	if (length == 0)
-		return fail(json, "a number is expected");
-	return !is_quoted || take(json, '"', "a number ends with something else");
+		return fail(json, "expected a number");
+	return !is_quoted || take(json, '"', "unexpected characters after a number");
 }
 
-/* Integers as they are; those with a point or an exponent by way of a double, which must be one. */
+/*
+ * Reads an integer. A number with a point or an exponent is converted from a double, which must be
+ * integral.
+ */
 static bool
 take_integer(Json *json, uint64_t *value)
 {
@@ -311,10 +314,10 @@ take_integer(Json *json, uint64_t *value)
 		return true;
 	real = strtod(text, &end);
 	if (*end != '\0' || !(real > -9.2e18 && real < 1.8e19))
-		return fail(json, "a number is not a 64-bit integer");
+		return fail(json, "number is not a 64-bit integer");
 	*value = real < 0 ? (uint64_t) (int64_t) real : (uint64_t) real;
-	return real < 0 ? (double) (int64_t) *value == real || fail(json, "a number is no integer")
-					: (double) *value == real || fail(json, "a number is no integer");
+	return real < 0 ? (double) (int64_t) *value == real || fail(json, "number is not an integer")
+					: (double) *value == real || fail(json, "number is not an integer");
 }
 
 static bool skip_value(Json *json);
@@ -326,7 +329,10 @@ enter(Json *json)
 	return ++json->depth <= JSON_DEPTH_MAX || fail(json, "values are nested too deeply");
 }
 
-/* Behind an element: true where another one follows, else the end was taken. */
+/*
+ * Called after an element: sets *goes_on if another one follows; otherwise reads the closing
+ * character.
+ */
 static bool
 more(Json *json, int closing, bool *goes_on)
 {
@@ -334,7 +340,7 @@ more(Json *json, int closing, bool *goes_on)
 
 	*goes_on = c == ',';
 	if (c != ',' && c != closing)
-		return fail(json, "a comma or the end of a list is expected");
+		return fail(json, "expected a comma or the end of a list");
 	json->at++;
 	json->depth -= !*goes_on;
 	return true;
@@ -355,8 +361,7 @@ skip_members(Json *json, int closing)
 	}
 	while (goes_on)
 	{
-		if (closing == '}' &&
-			(!take_string(json, false) || !take(json, ':', "a colon is expected")))
+		if (closing == '}' && (!take_string(json, false) || !take(json, ':', "expected a colon")))
 			return false;
 		if (!skip_value(json) || !more(json, closing, &goes_on))
 			return false;
@@ -404,7 +409,7 @@ base64_digit(int c)
 	return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
 }
 
-/* The output from begun on, in place: both codes make it shorter. */
+/* Decodes the output from begun on in place; the result is shorter. */
 static bool
 decode_base64(Json *json, size_t begun)
 {
@@ -419,7 +424,7 @@ decode_base64(Json *json, size_t begun)
 		if (json->out[i] == '=')
 			continue;
 		if (digit < 0)
-			return fail(json, "bytes are not in base64");
+			return fail(json, "bytes are not valid base64");
 		bits = bits << 6 | (uint32_t) digit;
 		count += 6;
 		if (count >= 8)
@@ -489,12 +494,12 @@ take_double(Json *json, const JsonField *field)
 	uint64_t bits;
 
 	if (peek(json) == '"' && json->end - json->at >= 2 && strchr("NI-", json->at[1]) != NULL)
-		return skip_value(json); /* "NaN", "Infinity" are no labels */
+		return skip_value(json); /* "NaN" and "Infinity" become no labels */
 	if (!take_number_text(json, text))
 		return false;
 	value = strtod(text, &end);
 	if (*end != '\0')
-		return fail(json, "a number is expected");
+		return fail(json, "expected a number");
 	memcpy(&bits, &value, sizeof(bits));
 	return put_tag(json, field, PFS_WIRE_64_BITS) && put_fixed64(json, bits);
 }
@@ -512,7 +517,7 @@ take_number(Json *json, const JsonField *field)
 	return (field->repeated || put_tag(json, field, PFS_WIRE_VARINT)) && put_varint(json, value);
 }
 
-/* Names that are not known, of whatever version, are as good as none. */
+/* Reads a temporality. Unknown names, from whatever version, are ignored. */
 static bool
 take_temporality(Json *json, const JsonField *field)
 {
@@ -576,7 +581,7 @@ take_list(Json *json, const JsonField *field)
 	size_t begun = 0;
 
 	if (peek(json) != '[')
-		return fail(json, "a list is expected");
+		return fail(json, "expected a list");
 	if (!enter(json) || (is_packed && !begin_bytes(json, field, &begun)))
 		return false;
 	if (peek(json) == ']')
@@ -593,7 +598,7 @@ take_list(Json *json, const JsonField *field)
 	return true;
 }
 
-/* lowerCamelCase, or the same with "_" and a small letter for each capital one. */
+/* Compares a key with a name in lowerCamelCase, or in snake_case. */
 static bool
 is_name(const uint8_t *key, size_t length, const char *name)
 {
@@ -621,7 +626,7 @@ take_member(Json *json, const JsonMessage *message)
 	if (!take_string(json, false))
 		return false;
 	length = (size_t) (json->at - key) - 1;
-	if (!take(json, ':', "a colon is expected"))
+	if (!take(json, ':', "expected a colon"))
 		return false;
 	while (field->name != NULL && !is_name(key, length, field->name))
 		field++;
@@ -638,7 +643,7 @@ take_message(Json *json, const JsonMessage *message)
 	bool goes_on = true;
 
 	if (peek(json) != '{')
-		return fail(json, "an object is expected");
+		return fail(json, "expected an object");
 	if (!enter(json))
 		return false;
 	if (peek(json) == '}')
@@ -664,7 +669,7 @@ json_to_protobuf(Span text, const JsonMessage *message, MemoryShare *memory, siz
 	bool good = reserve(&json, 1) && take_message(&json, message);
 
 	if (good && peek(&json) >= 0)
-		good = fail(&json, "something follows the end");
+		good = fail(&json, "unexpected characters after the end");
 	*error = json.no_memory ? NULL : json.error;
 	*offset = (size_t) (json.at - text.bytes);
 	*length = json.length;

@@ -1,7 +1,7 @@
 /*
  * json_schema.c
- *		Fields of the messages of a request, in the layout of 1.10. Names of 1.8 that later changed
- *		(sample, line) stand beside the new ones.
+ *		Fields of the messages of a request, in the layout of 1.10. Names of 1.8 that were
+ *		changed later (sample, line) are listed beside the new ones.
  */
 #include "otlp/json_schema.h"
 

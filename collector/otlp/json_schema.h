@@ -11,15 +11,15 @@
 typedef enum JsonKind
 {
 	JSON_STRING,
-	JSON_NUMBER,  /* a varint, signed or not */
-	JSON_FIXED64, /* time */
+	JSON_NUMBER,  /* varint, signed or not */
+	JSON_FIXED64, /* a time */
 	JSON_BOOL,
 	JSON_DOUBLE,
-	JSON_TEMPORALITY, /* a number, or a name of OTLP 1.8's AggregationTemporality */
+	JSON_TEMPORALITY, /* number, or name of OTLP 1.8's AggregationTemporality */
 	JSON_BASE64,
-	JSON_ID, /* hexadecimal of so many digits as an id has, else base64 */
+	JSON_ID, /* hexadecimal with the digits of an id, otherwise base64 */
 	JSON_MESSAGE,
-	JSON_TOO_OLD /* a name that only refused versions have */
+	JSON_TOO_OLD /* name that exists only in versions that are refused */
 } JsonKind;
 
 typedef struct JsonMessage JsonMessage;
@@ -29,7 +29,7 @@ typedef struct JsonField
 	const char *name; /* lowerCamelCase; NULL ends a list */
 	uint8_t number;
 	JsonKind kind;
-	bool repeated; /* numbers are packed then */
+	bool repeated; /* repeated numbers are packed */
 	const JsonMessage *message;
 } JsonField;
 
@@ -40,6 +40,6 @@ struct JsonMessage
 
 extern const JsonMessage json_request;	   /* OTLP's ExportProfilesServiceRequest */
 extern const JsonMessage json_write_raw;   /* Parca's WriteRawRequest */
-extern const JsonMessage json_write_arrow; /* its WriteArrowRequest */
+extern const JsonMessage json_write_arrow; /* Parca's WriteArrowRequest */
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * labels.c
- *		Names, and sets of labels small enough to be searched one by one.
+ *		Names of labels, and sets of labels, which are small enough for linear search.
  */
 #include "otlp/labels.h"
 
@@ -9,7 +9,7 @@
 
 #define EXPORTED "exported_"
 
-/* Room for "_" and a number. */
+/* Room for the suffix "_" and a number. */
 #define SUFFIX_BYTES 12
 
 static bool
@@ -146,7 +146,10 @@ attribute_labels_put(AttributeLabels *set, Arena *arena, PfsText key, const char
 	return name != NULL;
 }
 
-/* Of two labels of one name, which is to have it: the one whose key it is, else by keys. */
+/*
+ * Returns true if label a has precedence over b of the same name: a label whose key equals the name
+ * first, then in order of keys.
+ */
 static bool
 goes_before(const AttributeLabels *set, uint32_t a, uint32_t b)
 {
@@ -162,7 +165,7 @@ goes_before(const AttributeLabels *set, uint32_t a, uint32_t b)
 	return order != 0 ? order < 0 : left.length < right.length;
 }
 
-/* How many labels of a set have a label's name and go before it. */
+/* Counts the labels of a set with the same name and precedence over a label. */
 static uint32_t
 rank_of(const AttributeLabels *set, uint32_t at)
 {
@@ -183,7 +186,10 @@ has_name(const AttributeLabels *set, const char *name)
 	return false;
 }
 
-/* "name_2" for the first behind the owner; a number that is taken is passed over. */
+/*
+ * Returns "name_2" for the first label after the owner of the name, and so on; numbers that are in
+ * use are skipped.
+ */
 static const char *
 numbered(const AttributeLabels *set, Arena *arena, const char *name, uint32_t rank)
 {
@@ -200,8 +206,8 @@ numbered(const AttributeLabels *set, Arena *arena, const char *name, uint32_t ra
 }
 
 /*
- * Gives labels that share a name one each. Names are those of before, so that the result is the
- * same in any order.
+ * Makes the names of labels unique. All decisions use the original names, so that the result does
+ * not depend on the order.
  */
 static uint32_t
 part_names(AttributeLabels *set, Arena *arena)

@@ -1,7 +1,7 @@
 /*
  * message.h
- *		A protobuf message, field by field, and repeated numbers within it: over the reader that
- *		pprof has.
+ *		Iterates over the fields of a protobuf message, and over repeated numbers in a field,
+ *		with the wire reader of formats/.
  */
 #ifndef COLLECTOR_OTLP_MESSAGE_H
 #define COLLECTOR_OTLP_MESSAGE_H
@@ -12,7 +12,7 @@
 
 #include "formats/pprof_wire.h"
 
-/* Bytes of somebody else's; they outlive what points to them. */
+/* Bytes that another object owns, which must outlive all pointers to them. */
 typedef struct Span
 {
 	const uint8_t *bytes;
@@ -25,7 +25,7 @@ typedef struct Message
 	Span span;
 	size_t at;
 	PfsWireField field;
-	const char *error; /* what is wrong with the bytes; NULL: nothing */
+	const char *error; /* error in the bytes; NULL: none */
 } Message;
 
 static inline Message
@@ -72,8 +72,8 @@ little_endian_64(const uint8_t *bytes)
 }
 
 /*
- * Numbers of one field, packed or each by itself; a walk as above. fixed: of 64 bits each, else
- * varints. False at the end, or where *error says what is wrong.
+ * Iterates over the numbers of one field, packed or not: while (packed_next(...)) use the number.
+ * fixed: 64 bits each, otherwise varints. Returns false at the end, or with *error set.
  */
 static inline bool
 packed_next(const PfsWireField *field, bool fixed, size_t *at, uint64_t *value, const char **error)
@@ -92,7 +92,7 @@ packed_next(const PfsWireField *field, bool fixed, size_t *at, uint64_t *value, 
 	return false;
 }
 
-/* How many numbers a packed field has, as far as its bytes tell without being read. */
+/* Counts the numbers of a packed field without reading them: each varint has one last byte. */
 static inline size_t
 packed_count(const PfsWireField *field, bool fixed)
 {

@@ -1,6 +1,6 @@
 /*
  * notes.c
- *		Which attributes are notes, and the set of them that a profile has.
+ *		Identifies attributes that are notes, and collects those of a profile.
  */
 #include "otlp/notes.h"
 

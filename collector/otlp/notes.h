@@ -1,7 +1,7 @@
 /*
  * notes.h
- *		What a profile says beside its samples: the fields of a pprof file that have no place in
- *		OTLP's messages, as attributes of OpenTelemetry's own names (semantic conventions, pprof.*).
+ *		Notes: attributes of a profile in place of fields of a pprof file that OTLP's messages
+ *		lack, with the names of OpenTelemetry's semantic conventions (pprof.*).
  */
 #ifndef COLLECTOR_OTLP_NOTES_H
 #define COLLECTOR_OTLP_NOTES_H
@@ -14,23 +14,26 @@
 
 typedef enum NoteKind
 {
-	NOTE_NONE, /* the attribute is none of these: a label */
+	NOTE_NONE, /* not a note but a label */
 	NOTE_COMMENTS,
 	NOTE_DEFAULT_TYPE,
 	NOTE_DOC_URL,
 	NOTE_DROP_FRAMES,
 	NOTE_KEEP_FRAMES,
-	NOTE_TYPE_ORDER /* of sample types in a file; each is a profile of its own here: not kept */
+	/* order of sample types in a file; dropped, because each type is a profile of its own here */
+	NOTE_TYPE_ORDER
 } NoteKind;
 
 NoteKind note_kind(PfsText key);
 
-/* How many texts of that kind are kept, the first ones; what is beyond them is to be counted. */
+/*
+ * Returns how many texts of that kind are kept, from the first on. The caller counts those beyond.
+ */
 uint32_t note_texts_max(NoteKind kind);
 
 /*
- * A later note replaces an earlier one of its kind. The texts and their list stay the caller's, and
- * the note refers to them.
+ * Sets a note, which replaces an earlier one of its kind. The note refers to the texts and their
+ * list, which the caller keeps.
  */
 void note_put(BatchNote *note, NoteKind kind, const char *const *texts, uint32_t count);
 

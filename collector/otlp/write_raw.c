@@ -1,6 +1,6 @@
 /*
  * write_raw.c
- *		Labels of a series, then its profiles by the reader of pprof files.
+ *		Reads the labels of a series, then its profiles with the reader of pprof files.
  */
 #include "otlp/write_raw.h"
 
@@ -9,12 +9,12 @@
 
 #include "decode/decode.h"
 
-/* The labels of a series, as text of their own. */
+/* The labels of a series, with copies of their texts. */
 typedef struct RawLabels
 {
 	BatchLabel labels[BATCH_MAX_LABELS];
 	size_t count;
-	char *texts; /* owned: all of them */
+	char *texts; /* owned; contains all texts */
 	size_t used;
 } RawLabels;
 
@@ -22,7 +22,7 @@ typedef struct Writing
 {
 	const WriteRawRequest *request;
 	WriteRawResult *result;
-	DecodeEnd end; /* of what is refused */
+	DecodeEnd end; /* reason of a refusal */
 	Batch *batch;
 } Writing;
 
@@ -75,7 +75,10 @@ span_equals(Span span, const char *text)
 	return span.length == strlen(text) && memcmp(span.bytes, text, span.length) == 0;
 }
 
-/* The tenant is nobody's to say; names with "__" in front are the database's, but for __name__. */
+/*
+ * Adds a label. The label tenant is set by the receiver alone; names that begin with "__" are
+ * reserved, except __name__.
+ */
 static bool
 add_label(Writing *writing, RawLabels *labels, Span name, Span value)
 {
@@ -171,7 +174,8 @@ read_profile(Writing *writing, const RawLabels *labels, Span bytes)
 			snprintf(message, sizeof(writing->result->message),
 					 "invalid profile: %s, seen at byte %zu", result.message, result.offset);
 			return ends(writing, DECODE_INVALID);
-		case DECODE_TIME: /* not asked for: check_times() looks at all of them */
+		/* cannot occur, because no limits of times were given; check_times() checks all profiles */
+		case DECODE_TIME:
 		case DECODE_SERVER:
 			snprintf(message, sizeof(writing->result->message),
 					 "the profile cannot be received: %s", result.message);
@@ -223,7 +227,7 @@ read_request(Writing *writing, RawLabels *labels)
 	return message.error == NULL || invalid(writing, message.error);
 }
 
-/* The time of this moment stands where a profile has none. */
+/* Checks the times of all profiles; a profile without a time gets the current one. */
 static bool
 check_times(Writing *writing)
 {
@@ -248,7 +252,7 @@ write_raw_decode(const WriteRawRequest *request, Batch *batch, WriteRawResult *r
 
 	*result = (WriteRawResult){ .has_times = true };
 
-	/* names and values are parts of the body, each at most once, but for what is put in front */
+	/* names and values are parts of the body, each used at most once, apart from prefixes */
 	if (labels != NULL)
 		labels->texts = malloc(BATCH_MAX_LABELS * 2 * (WRITE_RAW_LABEL_MAX + sizeof("exported_")));
 	if (labels == NULL || labels->texts == NULL)

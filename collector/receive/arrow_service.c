@@ -1,17 +1,16 @@
 /*
  * arrow_service.c
- *		Parca's ProfileStoreService, WriteArrow and Write: records of Arrow's.
+ *		Parca's ProfileStoreService, WriteArrow and Write: record batches of Arrow.
  *
- *		WriteArrowRequest				1 ipc_buffer
- *		WriteRequest, WriteResponse		1 record
+ * WriteArrowRequest: field 1 ipc_buffer. WriteRequest, WriteResponse: field 1 record.
  *
- * Write is a stream: samples with ids of stacks come, the answer asks for stacks, those come, and
- * the receiver ends the stream when all is stored. No stack is remembered from one stream to the
- * next: ids are the clients' own word for what they stand for. Samples stay packed while their
- * stacks are waited for.
+ * Write is a stream: the client sends samples with ids of stacks, the answer asks for stacks, the
+ * client sends those, and the receiver ends the stream when all is stored. No stack is remembered
+ * from one stream to the next, because each client chooses its own ids. Samples stay packed while
+ * their stacks are awaited.
  *
- * A request is stored whole or not at all. Its samples say their times, so it is the same when it
- * is sent again.
+ * A request is stored whole or not at all. Its samples contain their times, so a repeated request
+ * has the same content.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,9 +21,11 @@
 #include "receive/services.h"
 #include "receive/submit.h"
 
-#define RECORD 1 /* field of the request */
+#define RECORD 1 /* number of the request's field */
 
-/* The record of a message. DECODE_OK, or DECODE_INVALID with the reason. */
+/*
+ * Finds the record of a message. Returns DECODE_OK, or DECODE_INVALID with the reason in decoded.
+ */
 static DecodeEnd
 find_record(Span body, Span *record, Decoded *decoded)
 {
@@ -48,7 +49,7 @@ ends_with(DecodeEnd end, const ArrowResult *result, Decoded *decoded)
 	return end;
 }
 
-/* The body is the record, or in an exchange the record of its stacks. */
+/* Decodes the body, which is the record, or in an exchange the record of the stacks. */
 static DecodeEnd
 decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch, Decoded *decoded)
 {
@@ -85,7 +86,7 @@ parca_write_arrow(Host *host, Call *call)
 
 /* --- Write --- */
 
-/* Asks for the stacks of the first message; without any, what it says is stored. */
+/* Asks for the stacks of the first message; if it needs none, stores its samples. */
 static void
 ask(Receiver *receiver, Call *call)
 {

@@ -1,6 +1,6 @@
 /*
  * inflate.c
- *		gzip by the reader of pprof files; zstd in a stream, with its window bounded.
+ *		Unpacks gzip with the reader of pprof files; zstd as a stream with a bounded window.
  */
 #include "receive/inflate.h"
 

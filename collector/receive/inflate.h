@@ -1,6 +1,6 @@
 /*
  * inflate.h
- *		Bodies of requests unpacked: gzip and zstd, within bounds.
+ *		Unpacks the bodies of requests, gzip and zstd, within limits.
  */
 #ifndef COLLECTOR_RECEIVE_INFLATE_H
 #define COLLECTOR_RECEIVE_INFLATE_H
@@ -21,10 +21,10 @@ typedef enum InflateEnd
 typedef struct InflateLimits
 {
 	size_t max_bytes;
-	MemoryShare *memory; /* charged for the result, too */
+	MemoryShare *memory; /* also charged for the result */
 } InflateLimits;
 
-/* The result is to be freed by the caller. encoding: gzip or zstd. */
+/* Unpacks a body in gzip or zstd. The caller frees the result. */
 InflateEnd inflate_body(CallEncoding encoding, const uint8_t *bytes, size_t length,
 						const InflateLimits *limits, uint8_t **result, size_t *result_length);
 

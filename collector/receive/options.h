@@ -14,16 +14,16 @@ typedef struct ReceiveOptions
 {
 	const char *database; /* libpq connection string */
 	HostOptions host;
-	const char *drop;	   /* attributes that become no labels, see otlp/labels.h */
-	size_t queue_bytes;	   /* of batches that wait for the database */
-	int64_t client_series; /* in an hour, of one tenant or address */
+	const char *drop;	   /* attributes that do not become labels; see otlp/labels.h */
+	size_t queue_bytes;	   /* limit of batches that wait for the database */
+	int64_t client_series; /* limit of series of one tenant or address in an hour */
 	int64_t workers;
-	int64_t max_age_ms; /* of samples */
+	int64_t max_age_ms; /* limit of the samples' age */
 	bool keep_times;
 	LogOptions log;
 } ReceiveOptions;
 
-/* Sets the defaults and describes the flags, which point into options; their number. */
+/* Sets the defaults and fills in the flags, which point into options. Returns their number. */
 size_t receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX]);
 
 #endif

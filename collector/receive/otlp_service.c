@@ -24,7 +24,7 @@ put_partial_success(Call *call, const OtlpResult *result)
 		return;
 	if (call->content == CONTENT_JSON)
 	{
-		/* texts are our own: nothing in them needs an escape */
+		/* all texts are constants of ours, so none needs escaping */
 		int length = snprintf(json, sizeof(json),
 							  "{\"partialSuccess\":{\"rejectedProfiles\":\"%llu\","
 							  "\"errorMessage\":\"%s\"}}",

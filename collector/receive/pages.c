@@ -1,6 +1,6 @@
 /*
  * pages.c
- *		Numbers, and health as gRPC asks for it.
+ *		/metrics, and gRPC's health service.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "receive/receiver.h"
 #include "receive/services.h"
 
-/* Of grpc.health.v1.HealthCheckResponse. */
+/* Values of grpc.health.v1.HealthCheckResponse. */
 #define SERVING		1
 #define NOT_SERVING 2
 
@@ -27,7 +27,7 @@ page_metrics(Host *host, Call *call)
 						  &stats, &call->answer.body);
 }
 
-/* The whole server is "", and each service that there is by its name. */
+/* Returns true for "", the name of the whole server, and for the name of each service. */
 static bool
 is_service(Span name)
 {

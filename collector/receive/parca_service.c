@@ -1,6 +1,6 @@
 /*
  * parca_service.c
- *		Parca's ProfileStoreService, WriteRaw; and debug information, which is declined.
+ *		Parca's ProfileStoreService, WriteRaw; and its debug information service, which declines.
  *
  * A request is stored whole or not at all.
  */
@@ -11,7 +11,7 @@
 #include "receive/services.h"
 #include "receive/submit.h"
 
-#define NOT_WANTED "debug information is not collected here"
+#define NOT_WANTED "debug information is not accepted"
 
 static DecodeEnd
 decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch, Decoded *decoded)
@@ -36,7 +36,7 @@ parca_write_raw(Host *host, Call *call)
 	submit_request(receiver_of(host), call, &json_write_raw, decode);
 }
 
-/* should_initiate_upload is false by being absent; agents do not ask for this file again. */
+/* An absent should_initiate_upload is false, so agents do not ask for this file again. */
 void
 parca_decline_upload(Host *host, Call *call)
 {

@@ -2,8 +2,8 @@
  * receive.c
  *		Life of a receiver: start, turns, stop.
  *
- * On the first signal nothing new is taken, and what is under way is stored and answered for
- * STOP_MS; on the second one the process ends at once.
+ * On the first signal no new request is taken, and current requests are stored and answered for at
+ * most STOP_MS. On the second signal the process exits at once.
  */
 #include "receive/receive.h"
 
@@ -22,7 +22,10 @@
 #define TURN_MS		250
 #define CACHE_BYTES ((size_t) 64 * 1024 * 1024)
 
-/* What malloc hands back to the system at once, and what it may keep at the end of each heap. */
+/*
+ * Size from which malloc returns memory to the system on free, and bytes that it may keep at the
+ * end of each heap.
+ */
 #define LARGE_BYTES (12 * 1024 * 1024)
 #define KEPT_BYTES	(24 * 1024 * 1024)
 #define HEAPS		2
@@ -38,7 +41,7 @@ reload(Server *server)
 		failure_log(&failure, "receive");
 }
 
-/* Until a signal, or the database denies for good. */
+/* Runs until a signal, or until the database refuses permanently. */
 static ExitCode
 serve(Server *server, Failure *failure)
 {
@@ -55,7 +58,7 @@ serve(Server *server, Failure *failure)
 	return code;
 }
 
-/* Answers what is under way. */
+/* Stores and answers the current requests. */
 static ExitCode
 finish(Server *server, Failure *failure)
 {
@@ -67,8 +70,7 @@ finish(Server *server, Failure *failure)
 	if (server->loop.away_count == 0)
 		return EXIT_OK;
 	failure_set(failure, EXIT_IO, "stopped before all requests were stored");
-	failure_detail(failure, "Requests: %zu. Their clients were not told that they are.",
-				   server->loop.away_count);
+	failure_detail(failure, "Unanswered requests: %zu.", server->loop.away_count);
 	return failure->code;
 }
 
@@ -120,7 +122,7 @@ start_and_run(Server *server, const ReceiveOptions *options, Failure *failure)
 		code = receiver_init(&receiver, options, &receive_services, writer, failure);
 		if (code == EXIT_OK)
 			code = run(server, &receiver, failure);
-		writer_free(writer); /* gives back what it has */
+		writer_free(writer); /* releases the batches in its queue */
 		receiver_fini(&receiver);
 		return code;
 	}
@@ -135,7 +137,9 @@ receive_run(const ReceiveOptions *options)
 	Failure failure = { .code = EXIT_OK };
 	ExitCode code;
 
-	/* else it keeps large requests' memory, for each thread, beyond --max-memory */
+	/*
+	 * otherwise every thread's heap keeps the memory of large requests, in addition to --max-memory
+	 */
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 	mallopt(M_ARENA_MAX, HEAPS);

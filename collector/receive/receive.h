@@ -1,16 +1,16 @@
 /*
  * receive.h
- *		The sub-command "receive": profiles that others push, into the database.
+ *		The sub-command "receive": stores profiles that clients push.
  *
- * One port takes OTLP's profiles and Parca's writes, over gRPC and HTTP. A request is answered as
- * stored when the transaction that holds all of it has committed, and not before.
+ * One port accepts OTLP's profiles and Parca's writes, over gRPC and HTTP. A request is answered as
+ * stored only after the transaction that contains all of it has committed.
  */
 #ifndef COLLECTOR_RECEIVE_H
 #define COLLECTOR_RECEIVE_H
 
 #include "receive/options.h"
 
-/* Until SIGTERM or SIGINT; SIGHUP reads certificates and tokens again. */
+/* Runs until SIGTERM or SIGINT; SIGHUP reads certificates and tokens again. */
 ExitCode receive_run(const ReceiveOptions *options);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * receive_metrics.c
- *		The numbers of /metrics.
+ *		Prints the numbers of /metrics.
  */
 #include "receive/receive_metrics.h"
 
@@ -15,6 +15,7 @@ receive_metrics_print(const ReceiveMetrics *metrics, const HostMetrics *host, si
 	RECEIVE_METRICS(X)
 #undef X
 	metrics_put_writer(text, PART, writer);
-	metrics_put(text, PART, "receipts_met_total", "Requests whose receipt the database had.",
-				"counter", writer->batches_repeated);
+	metrics_put(text, PART, "receipts_met_total",
+				"Requests that were stored already, by the database's receipts.", "counter",
+				writer->batches_repeated);
 }

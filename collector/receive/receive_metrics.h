@@ -1,22 +1,22 @@
 /*
  * receive_metrics.h
- *		What the services of "receive" count beside their server. Any thread adds.
+ *		Counters of the services of "receive", beside those of the server. Any thread adds.
  */
 #ifndef COLLECTOR_RECEIVE_RECEIVE_METRICS_H
 #define COLLECTOR_RECEIVE_RECEIVE_METRICS_H
 
 #include "http_server/metrics.h"
 
-/* name in /metrics after profstore_receive_, help */
+/* X(name, help): /metrics shows the name with the prefix profstore_receive_. */
 #define RECEIVE_METRICS(X)                                                                    \
 	X(requests_stored_total, "Requests that were stored.")                                    \
-	X(requests_repeated_total, "Requests that were stored before.")                           \
+	X(requests_repeated_total, "Requests that had been stored before.")                       \
 	X(requests_beyond_series_total, "Requests of clients with more series than are allowed.") \
 	X(otlp_profiles_total, "OTLP profiles that were read.")                                   \
 	X(otlp_profiles_rejected_total, "OTLP profiles that were rejected.")                      \
-	X(otlp_attributes_skipped_total, "OTLP attributes of which not all is kept.")             \
-	X(arrow_labels_skipped_total, "Labels of Arrow records that were too many or cut.")       \
-	X(otlp_payloads_skipped_total, "Original payloads beside OTLP profiles.")                 \
+	X(otlp_attributes_skipped_total, "OTLP attributes that were dropped or cut.")             \
+	X(arrow_labels_skipped_total, "Labels of Arrow records that were dropped or cut.")        \
+	X(otlp_payloads_skipped_total, "Original payloads of OTLP profiles, which are not kept.") \
 	X(samples_total, "Samples in requests that were read.")
 
 typedef struct ReceiveMetrics
@@ -26,7 +26,7 @@ typedef struct ReceiveMetrics
 #undef X
 } ReceiveMetrics;
 
-/* Prints all of it. used_bytes: of --max-memory, those of connections included. */
+/* Prints all numbers. used_bytes is the used part of --max-memory, including connections. */
 void receive_metrics_print(const ReceiveMetrics *metrics, const HostMetrics *host,
 						   size_t used_bytes, const WriterStats *writer, Buffer *text);
 

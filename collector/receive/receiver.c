@@ -1,6 +1,6 @@
 /*
  * receiver.c
- *		Begin and end of what services share.
+ *		Starts and ends the state that services share.
  */
 #include "receive/receiver.h"
 
@@ -31,7 +31,10 @@ receiver_told(Host *host, Call *call)
 		repeats_told(&receiver_of(host)->repeats, call->digest);
 }
 
-/* One that was asked to come again does so; one that hung up may send the same bytes as another. */
+/*
+ * A client that was asked to retry will do so. A client that hung up may send another profile in
+ * the same bytes later, so its request is forgotten soon.
+ */
 void
 receiver_left(Host *host, Call *call, int64_t now_ns)
 {

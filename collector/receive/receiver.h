@@ -1,8 +1,8 @@
 /*
  * receiver.h
- *		What the services of "receive" share beside the server.
+ *		State that the services of "receive" share, beside the server's.
  *
- * A worker unpacks and decodes a call, the writer's thread stores its batch.
+ * A worker unpacks and decodes a call; the writer's thread stores its batch.
  */
 #ifndef COLLECTOR_RECEIVE_RECEIVER_H
 #define COLLECTOR_RECEIVE_RECEIVER_H
@@ -32,12 +32,12 @@ receiver_of(Host *host)
 	return (Receiver *) host;
 }
 
-/* EXIT_OK, or with *failure. To be given back in either case. */
+/* Returns EXIT_OK, or another code with *failure set. Call receiver_fini() in either case. */
 ExitCode receiver_init(Receiver *receiver, const ReceiveOptions *options,
 					   const ServiceTable *services, Writer *writer, Failure *failure);
-void receiver_fini(Receiver *receiver); /* after the writer has given back what it has */
+void receiver_fini(Receiver *receiver); /* call after the writer has released its batches */
 
-/* For ServiceTable: what was stored is remembered until its client knows. */
+/* For ServiceTable: remembers a stored request until its client has got the answer. */
 void receiver_told(Host *host, Call *call);
 void receiver_left(Host *host, Call *call, int64_t now_ns);
 

@@ -1,6 +1,6 @@
 /*
  * repeats.c
- *		A table by digest, in the order in which they came.
+ *		A table by digest, in order of arrival.
  */
 #include "receive/repeats.h"
 
@@ -13,7 +13,7 @@ struct Repeat
 	UT_hash_handle hh;
 	uint8_t digest[REPEATS_DIGEST_BYTES];
 	bool is_stored;
-	int64_t until_ns; /* then: when it is forgotten */
+	int64_t until_ns; /* when it is forgotten, unless it is pending */
 };
 
 void
@@ -73,7 +73,7 @@ repeats_begin(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES], int6
 	return state;
 }
 
-/* The table keeps the order: the first that was stored is the oldest. */
+/* Drops the request that was stored first. The table keeps the order of insertion. */
 static void
 drop_oldest(Repeats *repeats)
 {
@@ -102,7 +102,7 @@ repeats_end(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES], bool i
 	else if (repeat != NULL)
 	{
 		repeat->is_stored = true;
-		repeat->until_ns = INT64_MAX; /* until the loop knows what its client was answered */
+		repeat->until_ns = INT64_MAX; /* until the loop knows which answer its client got */
 		if (++repeats->untold > REPEATS_MAX)
 			drop_oldest(repeats);
 	}

@@ -1,6 +1,6 @@
 /*
  * series_limit.c
- *		For each client an open-addressed set of hashes.
+ *		An open-addressed set of hashes for each client.
  */
 #include "receive/series_limit.h"
 
@@ -17,7 +17,7 @@ typedef struct ClientSeries
 {
 	UT_hash_handle hh;
 	char name[CLIENT_NAME_MAX];
-	int64_t begin_ns; /* of its hour */
+	int64_t begin_ns; /* begin of the client's current hour */
 	size_t count;
 	size_t slot_count; /* a power of two, more than 4/3 of count */
 	uint64_t *slots;   /* 0: free */
@@ -47,13 +47,13 @@ series_limit_fini(SeriesLimit *limit)
 	pthread_mutex_destroy(&limit->lock);
 }
 
-/* Returns the client with an hour that has not passed; NULL without memory. */
+/* Returns the client, which is new if its hour has passed; NULL if out of memory. */
 static ClientSeries *
 client_of(SeriesLimit *limit, const char *name, int64_t now_ns)
 {
 	ClientSeries *client;
 
-	/* also those that send nothing any more */
+	/* removes clients whose hour has passed, including those that stopped sending */
 	while (limit->clients != NULL && now_ns - limit->clients->begin_ns > SERIES_LIMIT_HOUR_NS)
 		client_forget(limit, limit->clients);
 	HASH_FIND_STR(limit->clients, name, client);
@@ -68,7 +68,7 @@ client_of(SeriesLimit *limit, const char *name, int64_t now_ns)
 	return client;
 }
 
-/* Returns the slot that has the hash, or the one where it belongs. */
+/* Returns the slot with the hash, or the free slot where it belongs. */
 static uint64_t *
 slot_of(uint64_t *slots, size_t slot_count, uint64_t hash)
 {
@@ -79,7 +79,7 @@ slot_of(uint64_t *slots, size_t slot_count, uint64_t hash)
 	return &slots[at];
 }
 
-/* Makes room for so many more; false without memory. */
+/* Makes room for that many more hashes. Returns false if out of memory. */
 static bool
 client_reserve(SeriesLimit *limit, ClientSeries *client, size_t more)
 {

@@ -1,11 +1,11 @@
 /*
  * series_limit.h
- *		How many series each client brings in an hour: each series stays in the database, and costs
- *		everybody, for as long as there are samples of it.
+ *		Limits the number of series of each client in an hour, because each series stays in the
+ *		database, at a cost for all clients, as long as it has samples.
  *
- * The series of a client are known by hashes under a seed of this process. All of them take
- * SERIES_LIMIT_SLOTS_MAX times 8 bytes at most; beyond that the client whose hour began first
- * begins anew.
+ * The series of a client are recognized by hashes with a seed of this process. The hashes of all
+ * clients use at most SERIES_LIMIT_SLOTS_MAX times 8 bytes; beyond that the client whose hour began
+ * first starts anew.
  */
 #ifndef COLLECTOR_RECEIVE_SERIES_LIMIT_H
 #define COLLECTOR_RECEIVE_SERIES_LIMIT_H
@@ -25,15 +25,15 @@ typedef struct SeriesLimit
 	pthread_mutex_t lock;
 	uint64_t seed;
 	struct ClientSeries *clients; /* in the order in which their hours began */
-	size_t slot_count;			  /* of all of them */
+	size_t slot_count;			  /* slots of all clients */
 } SeriesLimit;
 
 void series_limit_init(SeriesLimit *limit);
 void series_limit_fini(SeriesLimit *limit);
 
 /*
- * Notes the series of a batch as the client's. Returns false, and notes none of them, if the client
- * would have more than max of them in its hour; true without memory.
+ * Adds the series of a batch to the client's. Returns false, and adds none of them, if the client
+ * would have more than max in its hour. Returns true if out of memory.
  */
 bool series_limit_take(SeriesLimit *limit, const char *client, const Batch *batch, size_t max,
 					   int64_t now_ns);

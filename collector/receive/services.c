@@ -1,6 +1,6 @@
 /*
  * services.c
- *		The table of paths.
+ *		The table of paths and their services.
  */
 #include "receive/services.h"
 

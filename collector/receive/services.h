@@ -1,6 +1,6 @@
 /*
  * services.h
- *		Who answers which path of "receive".
+ *		Declares the handler of each path of "receive".
  */
 #ifndef COLLECTOR_RECEIVE_SERVICES_H
 #define COLLECTOR_RECEIVE_SERVICES_H
@@ -9,7 +9,10 @@
 
 extern const ServiceTable receive_services;
 
-/* otlp_service.c, parca_service.c, arrow_service.c, pages.c. Their host is a Receiver's. */
+/*
+ * Defined in otlp_service.c, parca_service.c, arrow_service.c and pages.c. The host must be that of
+ * a Receiver.
+ */
 void otlp_export(Host *host, Call *call);
 void parca_write_raw(Host *host, Call *call);
 void parca_write_arrow(Host *host, Call *call);

@@ -1,6 +1,6 @@
 /*
  * store_line.c
- *		Steps of calls, which the writer's callback drives.
+ *		Splits calls into steps, which the writer's callback advances.
  */
 #include "receive/store_line.h"
 
@@ -11,9 +11,12 @@
 #include "http_server/clients.h"
 
 #define STEP_BYTES ((size_t) 64 * 1024 * 1024)
-#define ITEM_BYTES 4096 /* more than the writer's queue adds to a batch */
+#define ITEM_BYTES 4096 /* more bytes than the writer's queue adds to a batch */
 
-/* A new series costs about as much as that many frames, a frame as much as that many samples. */
+/*
+ * Costs: a new series costs about as much as this many frames, a frame as much as FRAME_SAMPLES
+ * samples.
+ */
 #define FRAMES_OF_SERIES 10
 #define SAMPLES_OF_FRAME 4
 
@@ -43,7 +46,9 @@ store_line_bytes(StoreLine *line)
 
 /* --- steps --- */
 
-/* Returns the stack behind those of a step that begins at first, and the frames of the step. */
+/*
+ * Returns the stack after the last one of a step that begins with stack first, and the step's cost.
+ */
 static uint32_t
 step_end(const Batch *batch, uint32_t first, size_t *cost)
 {
@@ -57,7 +62,7 @@ step_end(const Batch *batch, uint32_t first, size_t *cost)
 	return at;
 }
 
-/* What of a batch has a place in another one already, by index; UINT32_MAX: nothing. */
+/* Indexes in another batch of items that were copied there; UINT32_MAX: not copied. */
 typedef struct StepMaps
 {
 	uint32_t *mappings;
@@ -142,7 +147,7 @@ copy_stack(Batch *to, const Batch *from, const StepMaps *maps, uint32_t index)
 	return err;
 }
 
-/* Makes a batch of some stacks, and of nothing else; NULL without memory. */
+/* Makes a batch of some stacks without samples; NULL if out of memory. */
 static Batch *
 make_step(const Batch *batch, uint32_t first, uint32_t end)
 {
@@ -169,7 +174,7 @@ make_step(const Batch *batch, uint32_t first, uint32_t end)
 	return NULL;
 }
 
-/* Sets what the next step of a call is: some of its stacks, or all of the batch. */
+/* Chooses the next step of a call: some of its stacks, or the whole batch. */
 static void
 plan_step(Call *call)
 {
@@ -196,7 +201,7 @@ finish(StoreLine *line, Call *call, size_t bytes)
 	call->storing->bytes -= bytes;
 }
 
-/* The writer's end of a step, or of the batch. */
+/* Called by the writer at the end of a step, or of the batch. */
 static void
 on_end(void *context, const BatchResult *result)
 {
@@ -228,7 +233,7 @@ on_end(void *context, const BatchResult *result)
 	pump(line);
 }
 
-/* Returns what writer_submit() does. */
+/* Gives the next step to the writer. Returns what writer_submit() returns. */
 static int
 send_step(StoreLine *line, Call *call)
 {
@@ -242,7 +247,7 @@ send_step(StoreLine *line, Call *call)
 	return err;
 }
 
-/* Gives the writer calls, each in its client's turn, as long as it has little. */
+/* Gives calls to the writer, in turns of their clients, while it has less than STORE_LINE_COST. */
 static void
 pump(StoreLine *line)
 {
@@ -263,7 +268,7 @@ pump(StoreLine *line)
 		if (call == NULL)
 			return;
 
-		/* once the writer has it the call may be gone */
+		/* read before the call is given to the writer, after which it may be freed */
 		cost = call->step_cost;
 		err = send_step(line, call);
 		if (err == 0)

@@ -1,6 +1,6 @@
 /*
  * submit.c
- *		From a body to the writer, and back.
+ *		The way of a request from its body to the writer, and of the answer back.
  */
 #include "receive/submit.h"
 
@@ -14,11 +14,12 @@
 #include "receive/inflate.h"
 #include "receive/services.h"
 
-#define AHEAD_US	  (INT64_C(3600) * 1000000) /* clocks that are wrong by so much are believed */
+/* clocks that are ahead by at most this are accepted */
+#define AHEAD_US	  (INT64_C(3600) * 1000000)
 #define RETRY_S		  1
 #define BEYOND_MEMORY "the request needs more than --max-memory"
 
-/* Counts a call that failed, unless its client has left: it is counted as cancelled then. */
+/* Counts a failed call, unless its client has disconnected, which is counted as cancelled. */
 static void
 count_failed(Call *call, atomic_uint_fast64_t *metric)
 {
@@ -33,7 +34,10 @@ refuse_invalid(Receiver *receiver, Call *call, const char *text)
 	call_fail_with(call, GRPC_INVALID_ARGUMENT, "%s", text);
 }
 
-/* Parca's agents retry RESOURCE_EXHAUSTED, which a request that is just too large must not be. */
+/*
+ * Refuses a request as invalid, because Parca's agents retry RESOURCE_EXHAUSTED, which would never
+ * help a request that is too large.
+ */
 static void
 refuse_too_large(Call *call, const char *text)
 {
@@ -79,7 +83,7 @@ submit_no_memory(Receiver *receiver, Call *call)
 		unavailable(receiver, call, "out of memory");
 }
 
-/* An empty batch, charged to the call's memory; NULL with the answer. */
+/* Returns an empty batch, charged to the call's memory; NULL after answering the call. */
 static Batch *
 batch_for(Receiver *receiver, Call *call)
 {
@@ -95,7 +99,7 @@ batch_for(Receiver *receiver, Call *call)
 	return NULL;
 }
 
-/* The digest covers the tenant, too: a client's bytes are its tenant's alone. */
+/* The digest includes the tenant, so that a client cannot claim another tenant's bytes. */
 void
 submit_identify(Call *call, const void *identity, size_t length)
 {
@@ -117,7 +121,7 @@ unpack(Receiver *receiver, Call *call)
 	uint8_t *unpacked;
 	size_t length;
 
-	/* an empty body has nothing to unpack: clients set the header whatever they send */
+	/* an empty body is not unpacked, though some clients set the header for it */
 	if (call->encoding == ENCODING_IDENTITY || call->body_length == 0 ||
 		(call->content == CONTENT_GRPC && !call->is_compressed))
 		return true;
@@ -152,7 +156,7 @@ submit_unpack(Receiver *receiver, Call *call)
 	return true;
 }
 
-/* Replaces a body of JSON by its protobuf. False, with the answer, if it is none. */
+/* Replaces a JSON body by its protobuf. Returns false, after answering, if it is invalid. */
 static bool
 read_json(Receiver *receiver, Call *call, const JsonMessage *message)
 {
@@ -190,21 +194,21 @@ on_batch_end(Call *call, const BatchResult *result)
 	else if (result->end == BATCH_REFUSED)
 	{
 		call_fail_with(call, GRPC_INVALID_ARGUMENT, "the database refused the request: %s",
-					   result->why != NULL ? result->why->detail : "no reason was given");
+					   result->why != NULL ? result->why->detail : "no reason given");
 		count_failed(call, &receiver->host.metrics.requests_invalid_total);
 	}
 	else
 		unavailable(receiver, call,
-					result->end == BATCH_PUSHED_OUT ? "too much waits for the database"
-													: "the receiver stops");
+					result->end == BATCH_PUSHED_OUT ? "too many requests wait for the database"
+													: "the receiver is stopping");
 	host_give_back(&receiver->host, call);
 }
 
-/* The writer has it then, and the call. */
+/* Gives batch and call to the writer. Returns what store_line_put() returns. */
 static int
 to_writer(Receiver *receiver, Call *call, Batch *batch)
 {
-	/* packed once; what waits for the commit is the batch */
+	/* from here on only the batch is needed */
 	call_drop_body(call);
 	batch_charge_to(batch, NULL);
 	return store_line_put(&receiver->line, call, batch, on_batch_end);
@@ -217,9 +221,9 @@ not_submitted(Receiver *receiver, Call *call, int err)
 	if (err == -EMSGSIZE)
 		submit_too_large(receiver, call, "the request is larger than --queue-size");
 	else if (err == -EAGAIN)
-		unavailable(receiver, call, "too much waits for the database");
+		unavailable(receiver, call, "too many requests wait for the database");
 	else
-		unavailable(receiver, call, err == -EPIPE ? "the receiver stops" : "out of memory");
+		unavailable(receiver, call, err == -EPIPE ? "the receiver is stopping" : "out of memory");
 }
 
 static bool
@@ -242,7 +246,7 @@ is_first(Receiver *receiver, Call *call)
 	return false;
 }
 
-/* False with the answer: its client would have too many series. */
+/* Returns false, after answering, if the request would give its client too many series. */
 static bool
 may_bring(Receiver *receiver, Call *call, const Batch *batch)
 {
@@ -260,8 +264,8 @@ may_bring(Receiver *receiver, Call *call, const Batch *batch)
 }
 
 /*
- * Gives the call to the writer with what it says, or back at once. The answer that is there is for
- * the case that all goes well.
+ * Gives the call and its batch to the writer, or answers it at once. The answer prepared in the
+ * call is used if the batch is stored.
  */
 static void
 give_batch(Receiver *receiver, Call *call, Batch *batch, bool is_same)
@@ -270,7 +274,7 @@ give_batch(Receiver *receiver, Call *call, Batch *batch, bool is_same)
 	int err = 0;
 
 	if (!may_bring(receiver, call, batch))
-		; /* with the answer */
+		; /* the answer is set */
 	else if (batch_samples(batch, &samples) == 0)
 		metric_add(&receiver->metrics.requests_stored_total, 1);
 	else if (is_first(receiver, call))

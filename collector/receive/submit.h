@@ -1,7 +1,7 @@
 /*
  * submit.h
- *		A worker's steps around decoding: unpacking the body before, and the way of the batch to the
- *		writer and of its end to the client after.
+ *		Steps of a worker around decoding: unpacks the body before, and afterwards passes the
+ *		batch to the writer and its result to the client.
  */
 #ifndef COLLECTOR_RECEIVE_SUBMIT_H
 #define COLLECTOR_RECEIVE_SUBMIT_H
@@ -11,54 +11,55 @@
 #include "otlp/json.h"
 #include "receive/receiver.h"
 
-/* What a batch may hold. */
+/* Limit of a batch's memory. */
 #define SUBMIT_BATCH_BYTES ((size_t) 64 * 1024 * 1024)
 
-/* What a decoder found out about a request. */
+/* Results of a decoder beside the batch. */
 typedef struct Decoded
 {
-	char message[256]; /* why it was refused */
-	bool is_same;	   /* sent once more it says the same, so that the database can know it */
+	char message[256]; /* reason of a refusal */
+	/* a repeated request has the same content, so the database can recognize it */
+	bool is_same;
 } Decoded;
 
 /*
- * Fills a batch with what the call's body says, and the answer for the case that all is stored: {}
- * if it is JSON and the decoder puts nothing into it.
+ * Fills a batch from the call's body, and prepares the answer for success: {} if the call is JSON
+ * and the decoder prepares none.
  */
 typedef DecodeEnd (*CallDecoder)(Receiver *receiver, Call *call, const DecodeLimits *limits,
 								 Batch *batch, Decoded *decoded);
 
 /*
- * The whole work of a service: unpacks the body, turns JSON into protobuf, decodes it, and gives
- * the call to the writer with what it says, or back with another answer.
+ * Handles a request: unpacks the body, converts JSON to protobuf, decodes it, and gives batch and
+ * call to the writer, or answers with an error.
  */
 void submit_request(Receiver *receiver, Call *call, const JsonMessage *json, CallDecoder decode);
 
-/* Like submit_request() with a body that is unpacked already. */
+/* Like submit_request(), for a body that is unpacked already. */
 void submit_decoded(Receiver *receiver, Call *call, CallDecoder decode);
 
 /*
- * Replaces the body by what it says. False, with the answer, where it cannot be unpacked. What the
- * call says is known by its first message.
+ * Unpacks the body in place. Returns false, after answering, if that is impossible. The call is
+ * identified by its first message.
  */
 bool submit_unpack(Receiver *receiver, Call *call);
 
-/* Sets the answer to an end of decoding; false if it is not DECODE_OK. */
+/* Prepares the answer for a result of decoding; returns false if the result is not DECODE_OK. */
 bool submit_judge(Receiver *receiver, Call *call, DecodeEnd end, const char *message);
 
-/* The call says what its identity says, in whatever bytes it was said. */
+/* Sets the identity of the call, by which a repeated request is recognized in any encoding. */
 void submit_identify(Call *call, const void *identity, size_t length);
 
-/* Too large for us: in the words of the protocol. */
+/* Answers that the request is too large for this receiver, in the status code of the protocol. */
 void submit_too_large(Receiver *receiver, Call *call, const char *text);
 
 /*
- * Memory is out: the client comes again where others have it, else the request is too large, in
- * these words where --max-memory would do.
+ * Answers a call that found no memory: asks the client to retry if other calls hold the memory;
+ * otherwise refuses the request as too large, with this text if a larger --max-memory would help.
  */
 void submit_no_room(Receiver *receiver, Call *call, const char *text);
 
-/* Answers that memory is short: that of the call's budget, otherwise that of the system. */
+/* Answers that memory is short: the call's budget, or else the system's. */
 void submit_no_memory(Receiver *receiver, Call *call);
 
 #endif
