@@ -1,9 +1,10 @@
 /*
  * consul.c
- *		consul_sd_configs: instances of services that Consul knows of.
+ *		consul_sd_configs: instances of services in Consul.
  *
- * Blocking queries: each waits at the server until something has changed, and says from which index
- * on the next one is to wait. One is for the list of services, one for the instances of each.
+ * Blocking queries: the server answers each when its result has changed, with an index from which
+ * the next query continues. There is one query for the list of services, and one for the instances
+ * of each service.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -19,9 +20,10 @@
 #define WAIT_S		   120
 #define TIMEOUT_MS	   ((WAIT_S + 15) * 1000)
 #define RETRY_NS	   (15000 * NS_PER_MS)
-#define SOON_NS		   (1000 * NS_PER_MS) /* between two answers of one query */
+#define SOON_NS		   (1000 * NS_PER_MS) /* least time between two answers of one query */
 #define BODY_BYTES_MAX (32 * JSON_READ_MB)
-#define JSON_BYTES_MAX (128 * JSON_READ_MB) /* of an answer, while its groups are made */
+/* limit of an answer's memory while its groups are made */
+#define JSON_BYTES_MAX (128 * JSON_READ_MB)
 #define META		   "__meta_consul_"
 
 typedef struct ConsulSettings
@@ -36,7 +38,7 @@ typedef struct ConsulSettings
 	const char *health_filter;
 	const char *separator;
 	ConfigList services;  /* of const char *; empty: all */
-	ConfigList tags;	  /* the same: all must be there */
+	ConfigList tags;	  /* of const char *; instances must have all of them */
 	ConfigList node_meta; /* of ConfigPair */
 	int64_t refresh_ms;
 	bool not_stale;
@@ -45,14 +47,14 @@ typedef struct ConsulSettings
 
 struct ConsulDiscovery;
 
-/* A query that is asked again and again. */
+/* A query that is repeated as long as its service is listed. */
 typedef struct ConsulQuery
 {
-	UT_hash_handle hh; /* by name, in the discovery */
+	UT_hash_handle hh; /* by name, in the discovery's table */
 	struct ConsulDiscovery *discovery;
-	char *name; /* of the service; "" for their list */
+	char *name; /* of the service; "" for the list of services */
 	HttpTransfer *transfer;
-	char index[32]; /* "": not known */
+	char index[32]; /* "": unknown */
 	int64_t due_ns;
 	bool listed; /* in the latest list of services */
 } ConsulQuery;
@@ -91,9 +93,9 @@ read_settings(ConfigReader *reader, const Node *node, void *field)
 	if (!config_read_fields(reader, node, CONFIG_FIELDS(fields), settings))
 		return false;
 	if (strcmp(settings->scheme, "http") != 0 && strcmp(settings->scheme, "https") != 0)
-		return config_fail(reader, node, "The scheme is neither http nor https");
+		return config_fail(reader, node, "The scheme must be http or https");
 	if (strpbrk(settings->server, "/?#@ ") != NULL)
-		return config_fail(reader, node, "The server is no host and port");
+		return config_fail(reader, node, "The server must be a host and a port");
 	return http_settings_check(reader, node, &settings->http);
 }
 
@@ -205,14 +207,14 @@ set_map(TargetGroup *group, TargetLabels *target, const char *prefix, const json
 
 	json_object_foreach((json_t *) (uintptr_t) map, key, value)
 	{
-		/* an address has a place of its own */
+		/* addresses are labels of their own */
 		target_group_meta(group, target, prefix, key,
 						  json_is_object(value) ? text(value, "Address")
 												: json_string_value(value));
 	}
 }
 
-/* With the separator at both ends, so that one is found by ",tag,". */
+/* Joins the tags, with the separator at both ends, so that ",tag," finds a tag. */
 static char *
 join_tags(const json_t *tags, const char *separator)
 {
@@ -303,7 +305,7 @@ take_instances(ConsulDiscovery *discovery, const ConsulQuery *query, const json_
 	size_t i;
 
 	if (!json_is_array(instances))
-		return "The answer is no list of instances.";
+		return "The answer is not a list of instances.";
 	group = target_group_create(query->name);
 	if (group != NULL)
 		json_array_foreach(instances, i, instance)
@@ -378,7 +380,7 @@ take_services(ConsulDiscovery *discovery, const json_t *services)
 	json_t *tags;
 
 	if (!json_is_object(services))
-		return "The answer is no list of services.";
+		return "The answer is not a list of services.";
 	for (query = discovery->services; query != NULL; query = query->hh.next)
 		query->listed = false;
 	json_object_foreach((json_t *) (uintptr_t) services, name, tags)
@@ -412,7 +414,9 @@ take_answer(ConsulQuery *query, const HttpAnswer *answer)
 	return wrong;
 }
 
-/* An index that goes back means that the server began anew; 0 is none. */
+/*
+ * Takes the index of an answer. A smaller index means that the server was restarted; 0 is no index.
+ */
 static void
 take_index(ConsulQuery *query, const char *index)
 {
@@ -430,7 +434,7 @@ on_answer(void *context, HttpAnswer *answer)
 	const char *wrong = NULL;
 
 	query->transfer = NULL;
-	snprintf(status, sizeof(status), "The server answered %ld.", answer->status);
+	snprintf(status, sizeof(status), "The server answered with HTTP status %ld.", answer->status);
 	if (answer->error[0] != '\0')
 		wrong = answer->error;
 	else if (answer->status != 200)

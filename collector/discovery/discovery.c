@@ -1,6 +1,6 @@
 /*
  * discovery.c
- *		What all kinds share.
+ *		Functions that all kinds of discovery share.
  */
 #include "discovery/discovery.h"
 
@@ -24,7 +24,7 @@ discovery_update(Discovery *discovery, TargetGroup *group)
 	if (group != NULL && !group->failed)
 		return discovery->parts.sink.update(discovery->parts.sink.context, group);
 	discovery_warn(discovery, group == NULL ? "" : group->source,
-				   "It takes more memory than a group of targets may have.");
+				   "It exceeds the memory of a group of targets.");
 	target_group_free(group);
 	return true;
 }

@@ -1,9 +1,9 @@
 /*
  * discovery.h
- *		Who finds targets: one interface of all kinds.
+ *		Service discovery: the interface of all kinds.
  *
- * A discovery works in the thread of its client: it is called when it is due and by ends of its
- * requests, waits for nothing itself, and tells what it found by groups.
+ * A discovery runs in the thread of its client: its functions are called when it is due and at the
+ * ends of its requests. It never waits, and reports the targets that it found as groups.
  */
 #ifndef COLLECTOR_DISCOVERY_H
 #define COLLECTOR_DISCOVERY_H
@@ -16,8 +16,8 @@
 typedef struct DiscoverySink
 {
 	/*
-	 * The group is the sink's from then on. False: it had no room for it, and may have later; for
-	 * one without targets there is always room.
+	 * Takes over the group. Returns false if the sink has no room for the group at present; a group
+	 * without targets always has room.
 	 */
 	bool (*update)(void *context, TargetGroup *group);
 	void *context;
@@ -26,33 +26,33 @@ typedef struct DiscoverySink
 typedef struct DiscoveryParts
 {
 	HttpClient *client;
-	const char *job; /* for the log */
+	const char *job; /* name of the job, for the log */
 	DiscoverySink sink;
 } DiscoveryParts;
 
 typedef struct Discovery Discovery;
 
-/* How a kind stands in the configuration, and what it does. */
+/* A kind of discovery: its settings in the configuration, and its functions. */
 typedef struct DiscoveryKind
 {
-	const char *key; /* of the list of its settings */
+	const char *key; /* key of the list of its settings */
 
-	/* One item of that list into zeroed room of settings_bytes. */
+	/* Reads one item of that list into zeroed memory of settings_bytes. */
 	ConfigRead read;
 	size_t settings_bytes;
 
-	/* NULL where memory is out. settings outlive it. */
+	/* Returns NULL if out of memory. settings outlive the discovery. */
 	Discovery *(*start)(const void *settings, const DiscoveryParts *parts);
 	void (*tick)(Discovery *discovery, int64_t now_ns);
 	void (*stop)(Discovery *discovery);
 } DiscoveryKind;
 
-/* Begins each kind's own structure. */
+/* Begin of each kind's own structure. */
 struct Discovery
 {
 	const DiscoveryKind *kind;
 	DiscoveryParts parts;
-	int64_t due_ns; /* CLOCK_MONOTONIC, when tick is to be called; INT64_MAX: not by itself */
+	int64_t due_ns; /* CLOCK_MONOTONIC, when tick must be called; INT64_MAX: never */
 };
 
 extern const DiscoveryKind static_discovery;
@@ -62,22 +62,22 @@ extern const DiscoveryKind dns_discovery;
 extern const DiscoveryKind kubernetes_discovery;
 extern const DiscoveryKind consul_discovery;
 
-/* All kinds, ends with NULL. */
+/* All kinds; NULL ends the array. */
 extern const DiscoveryKind *const discovery_kinds[];
 
 /*
- * Hands a group to the sink; one that is not whole is logged instead, and the old one stays. False
- * if the sink has refused it, which has it logged: whoever can discovers it again.
+ * Passes a group to the sink. An incomplete group is logged instead, and the old one stays. Returns
+ * false if the sink refused it, which the sink logs; the caller may discover it again.
  */
 bool discovery_update(Discovery *discovery, TargetGroup *group);
 
-/* Why something was not found, in the log. */
+/* Logs why targets could not be discovered. */
 void discovery_warn(const Discovery *discovery, const char *where, const char *detail);
 
-/* A group without targets, which removes the one of that source. */
+/* Passes a group without targets, which removes the group of that source. */
 void discovery_remove(Discovery *discovery, const char *source);
 
-/* What static and file discovery have in common: targets and their labels, as they stand. */
+/* Targets and their labels as written in a configuration, used by static and file discovery. */
 typedef struct GroupSettings
 {
 	ConfigList targets; /* of const char *: addresses */
@@ -86,7 +86,10 @@ typedef struct GroupSettings
 
 bool discovery_read_group(ConfigReader *reader, const Node *node, void *group_settings);
 
-/* Makes a group of the settings, with a meta label unless it is NULL; NULL if out of memory. */
+/*
+ * Makes a group from the settings, with the meta label name and value unless name is NULL. Returns
+ * NULL if out of memory.
+ */
 TargetGroup *discovery_make_group(const GroupSettings *settings, const char *source,
 								  const BatchLabel *meta);
 

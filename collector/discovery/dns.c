@@ -1,10 +1,10 @@
 /*
  * dns.c
- *		dns_sd_configs: addresses from records of names, a group for each.
+ *		dns_sd_configs: addresses from DNS records of names, a group for each name.
  *
- * The resolver waits, so it does that in a thread of its own, which nobody waits for: whoever ends
- * first leaves what they share to the other. A name that does not exist has no targets; where a
- * server does not answer the old ones stay.
+ * The resolver blocks, so it runs in a thread that no other thread waits for: of the thread and the
+ * discovery, the one that ends last frees their shared data. A name that does not exist has no
+ * targets; if no server answers, the old targets stay.
  */
 #include <arpa/inet.h>
 #include <arpa/nameser.h>
@@ -19,7 +19,7 @@
 #include "discovery/discovery.h"
 
 #define REFRESH_MS_DEFAULT 30000
-#define LOOK_NS			   INT64_C(100000000) /* at the thread, while it works */
+#define LOOK_NS			   INT64_C(100000000) /* interval of checks of the thread while it works */
 #define ANSWER_BYTES	   65535
 #define RETRY_S			   3
 #define TRIES			   2
@@ -28,21 +28,21 @@ typedef struct DnsSettings
 {
 	ConfigList names; /* of const char * */
 	const char *type;
-	int64_t port; /* 0: not given */
+	int64_t port; /* 0: not set */
 	int64_t refresh_ms;
 } DnsSettings;
 
-/* What the thread has, and leaves. It never looks at settings, which may go. */
+/* Input and results of the thread, which never uses settings, because these may be freed before. */
 typedef struct Lookup
 {
 	pthread_mutex_t lock;
-	int holders; /* guarded by lock, as the next two */
+	int holders; /* references; lock guards this and the next two fields */
 	bool done;
 	char **names;
-	TargetGroup **groups; /* by name; NULL: it failed */
+	TargetGroup **groups; /* by name; NULL: the query failed */
 	char **errors;
 	size_t count;
-	int type; /* ns_t_… */
+	int type; /* type of records, ns_t_* */
 	int port;
 } Lookup;
 
@@ -50,7 +50,7 @@ typedef struct DnsDiscovery
 {
 	Discovery base;
 	const DnsSettings *settings;
-	Lookup *lookup; /* NULL: none runs */
+	Lookup *lookup; /* NULL: no thread is running */
 	int64_t next_ns;
 } DnsDiscovery;
 
@@ -88,11 +88,11 @@ read_settings(ConfigReader *reader, const Node *node, void *field)
 	if (!config_read_fields(reader, node, CONFIG_FIELDS(fields), settings))
 		return false;
 	if (settings->names.count == 0)
-		return config_fail(reader, node, "There are no names");
+		return config_fail(reader, node, "names must not be empty");
 	if (record_type(settings->type) < 0)
-		return config_fail(reader, node, "The type is none of SRV, A, AAAA, MX, NS");
+		return config_fail(reader, node, "The type must be one of SRV, A, AAAA, MX and NS");
 	if (settings->port > 65535 || (settings->port == 0 && record_type(settings->type) != ns_t_srv))
-		return config_fail(reader, node, "A port is needed for all types but SRV");
+		return config_fail(reader, node, "All types except SRV require a port");
 	return settings->refresh_ms > 0 ||
 		   config_fail(reader, node, "The interval must be longer than 0");
 }
@@ -150,7 +150,7 @@ add_target(TargetGroup *group, const char *name, const char *host, int port, con
 		target_group_label(group, target, "__meta_dns_srv_record_port", number);
 }
 
-/* A name inside an answer, after some bytes of a record's data. */
+/* Reads a name in the answer, which follows some bytes of a record's data. */
 static bool
 read_name(const ns_msg *message, const ns_rr *record, size_t skip, char host[NS_MAXDNAME])
 {
@@ -192,7 +192,7 @@ take_record(const Lookup *lookup, const char *name, const ns_msg *message, const
 	}
 }
 
-/* All of it, or false. */
+/* Takes all records of an answer. Returns false if one is invalid. */
 static bool
 take_answer(const Lookup *lookup, const char *name, const unsigned char *bytes, int length,
 			TargetGroup *group)
@@ -218,7 +218,7 @@ is_none(const struct __res_state *resolver)
 	return resolver->res_h_errno == HOST_NOT_FOUND || resolver->res_h_errno == NO_DATA;
 }
 
-/* NULL where the group was filled, else why it was not. */
+/* Fills the group of a name. Returns NULL, or the reason of the failure. */
 static const char *
 ask(const Lookup *lookup, struct __res_state *resolver, const char *name, TargetGroup *group)
 {
@@ -235,7 +235,7 @@ ask(const Lookup *lookup, struct __res_state *resolver, const char *name, Target
 	if (length < 0 && !is_none(resolver))
 		error = "No server answers.";
 	else if (length >= 0 && !take_answer(lookup, name, bytes, length, group))
-		error = "The server's answer cannot be read.";
+		error = "The server's answer is invalid.";
 	free(bytes);
 	return error;
 }
@@ -323,7 +323,7 @@ begin(DnsDiscovery *discovery)
 	lookup->holders++;
 	if (pthread_create(&thread, NULL, lookup_main, lookup) != 0)
 	{
-		discovery_warn(&discovery->base, "", "No thread could be started.");
+		discovery_warn(&discovery->base, "", "Could not start a thread.");
 		release(lookup);
 		release(lookup);
 		return;

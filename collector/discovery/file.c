@@ -1,9 +1,9 @@
 /*
  * file.c
- *		file_sd_configs: groups of targets in files, in JSON or YAML.
+ *		file_sd_configs: groups of targets in files, JSON or YAML.
  *
- * Files are looked at every few seconds, and read again when they have changed, or could not be
- * read. One that is wrong keeps its old groups; one that is gone loses them.
+ * Files are checked every few seconds, and read again if they have changed or could not be read. An
+ * invalid file keeps its old groups; a file that was removed loses them.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -19,16 +19,15 @@
 typedef struct FileSettings
 {
 	ConfigList patterns; /* of const char * */
-	int64_t
-		refresh_ms; /* what Prometheus would wait without a notice; files are looked at sooner */
+	int64_t refresh_ms;	 /* Prometheus' interval of readings; files are checked more often here */
 } FileSettings;
 
 typedef struct WatchedFile
 {
 	UT_hash_handle hh; /* by path */
 	char *path;
-	FileMark mark;		/* of the version that was read */
-	size_t group_count; /* sources are PATH:0, PATH:1 … */
+	FileMark mark;		/* version of the file that was read */
+	size_t group_count; /* number of groups; their sources are PATH:0, PATH:1 ... */
 	bool seen;
 	bool is_unreadable; /* which was logged */
 } WatchedFile;
@@ -49,9 +48,9 @@ read_pattern(ConfigReader *reader, const Node *node, void *field)
 
 	if (dot == NULL ||
 		(strcmp(dot, ".json") != 0 && strcmp(dot, ".yml") != 0 && strcmp(dot, ".yaml") != 0))
-		return config_fail(reader, node, "A file that ends in .json, .yml or .yaml is expected");
+		return config_fail(reader, node, "Names of files must end in .json, .yml or .yaml");
 	if (star != NULL && slash != NULL && star < slash)
-		return config_fail(reader, node, "Only the last part of a path may be a pattern");
+		return config_fail(reader, node, "Only the last component of a path may be a pattern");
 	return config_read_path(reader, node, field);
 }
 
@@ -71,7 +70,7 @@ read_settings(ConfigReader *reader, const Node *node, void *field)
 	FileSettings *settings = field;
 
 	return config_read_fields(reader, node, CONFIG_FIELDS(fields), settings) &&
-		   (settings->patterns.count > 0 || config_fail(reader, node, "There are no files"));
+		   (settings->patterns.count > 0 || config_fail(reader, node, "files must not be empty"));
 }
 
 static Discovery *
@@ -117,7 +116,7 @@ read_groups(ConfigReader *reader, const Node *root, ConfigList *groups)
 		   config_read_items(reader, root, sizeof(GroupSettings), discovery_read_group, groups);
 }
 
-/* False if the sink had no room for one. */
+/* Passes a file's groups to the sink. Returns false if the sink had no room for one. */
 static bool
 tell_groups(FileDiscovery *discovery, WatchedFile *file, const ConfigList *groups)
 {
@@ -140,8 +139,8 @@ tell_groups(FileDiscovery *discovery, WatchedFile *file, const ConfigList *group
 }
 
 /*
- * Takes all groups of a file, or none. Returns false if it is to be read again: it could not be
- * read at all, or there was no room for a group. A file whose content is wrong was read.
+ * Takes all groups of a file, or none. Returns false if the file must be read again, because it was
+ * unreadable or the sink had no room for a group. An invalid file was read.
  */
 static bool
 read_file(FileDiscovery *discovery, WatchedFile *file)
@@ -195,7 +194,7 @@ look_at(FileDiscovery *discovery, const char *path)
 	if (file_marks_equal(&mark, &file->mark))
 		return;
 
-	/* the mark is older than what is read: a change in between is found the next time */
+	/* the mark was taken before the reading, so a change in between is found next time */
 	if (read_file(discovery, file))
 		file->mark = mark;
 }

@@ -1,6 +1,7 @@
 /*
  * http_sd.c
- *		http_sd_configs: groups of targets in JSON from a URL. A failure keeps the old ones.
+ *		http_sd_configs: groups of targets in JSON from a URL. If a request fails the old groups
+ *		stay.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -14,7 +15,8 @@
 
 #define REFRESH_MS_DEFAULT 60000
 #define BODY_BYTES_MAX	   (16 * JSON_READ_MB)
-#define JSON_BYTES_MAX	   (128 * JSON_READ_MB) /* of an answer, while its groups are made */
+/* limit of an answer's memory while its groups are made */
+#define JSON_BYTES_MAX	   (128 * JSON_READ_MB)
 
 typedef struct HttpSdSettings
 {
@@ -27,11 +29,11 @@ typedef struct HttpSd
 {
 	Discovery base;
 	const HttpSdSettings *settings;
-	HttpTransfer *transfer; /* that runs; NULL: none */
+	HttpTransfer *transfer; /* current request; NULL: none */
 	char *public_url;
 	size_t group_count;
 	uint64_t seed;
-	uint64_t body_hash; /* of the answer that the groups are of; 0: none */
+	uint64_t body_hash; /* hash of the answer that the groups were made from; 0: none */
 } HttpSd;
 
 static bool
@@ -48,7 +50,7 @@ read_settings(ConfigReader *reader, const Node *node, void *field)
 	if (!config_read_fields(reader, node, CONFIG_FIELDS(fields), settings))
 		return false;
 	if (!http_is_url(settings->url))
-		return config_fail(reader, node, "A url of http or https is expected");
+		return config_fail(reader, node, "The url must begin with http:// or https://");
 	if (settings->refresh_ms <= 0)
 		return config_fail(reader, node, "The interval must be longer than 0");
 	return http_settings_check(reader, node, &settings->http);
@@ -124,7 +126,10 @@ tell_group(HttpSd *discovery, const json_t *from, size_t number)
 	return discovery_update(&discovery->base, group);
 }
 
-/* All groups or none; *all_taken: the sink had room for all of them. */
+/*
+ * Takes all groups of an answer, or none. Returns NULL or the reason of a failure; *all_taken: the
+ * sink had room for all.
+ */
 static const char *
 take_groups(HttpSd *discovery, const json_t *groups, bool *all_taken)
 {
@@ -133,11 +138,11 @@ take_groups(HttpSd *discovery, const json_t *groups, bool *all_taken)
 	size_t count = json_array_size(groups);
 
 	if (!json_is_array(groups))
-		return "The answer is no list of groups in JSON.";
+		return "The answer is not a list of groups in JSON.";
 	json_array_foreach(groups, i, group)
 	{
 		if (!is_group(group))
-			return "A group of the answer has other things than targets and labels of text.";
+			return "A group of the answer contains other members than targets and labels, or values that are not text.";
 	}
 	*all_taken = true;
 	json_array_foreach(groups, i, group)
@@ -155,7 +160,7 @@ take_groups(HttpSd *discovery, const json_t *groups, bool *all_taken)
 	return NULL;
 }
 
-/* An answer like the one before is not read again. */
+/* Takes an answer; an answer equal to the last one is not read again. */
 static const char *
 take_body(HttpSd *discovery, const HttpBody *body)
 {
@@ -183,7 +188,7 @@ on_answer(void *context, HttpAnswer *answer)
 	const char *wrong = NULL;
 
 	discovery->transfer = NULL;
-	snprintf(status, sizeof(status), "The server answered %ld.", answer->status);
+	snprintf(status, sizeof(status), "The server answered with HTTP status %ld.", answer->status);
 	if (answer->error[0] != '\0')
 		wrong = answer->error;
 	else if (answer->status != 200)

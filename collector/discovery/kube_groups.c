@@ -1,6 +1,6 @@
 /*
  * kube_groups.c
- *		Labels of targets by role.
+ *		Makes the labels of targets for each role.
  */
 #include "discovery/kube_groups.h"
 
@@ -13,7 +13,7 @@
 typedef struct Making
 {
 	TargetGroup *group;
-	TargetLabels *labels; /* that are being set: the group's, or a target's */
+	TargetLabels *labels; /* labels that are being made: the group's, or a target's */
 } Making;
 
 static const json_t *
@@ -22,7 +22,7 @@ get(const json_t *object, const char *name)
 	return json_object_get(object, name);
 }
 
-/* NULL where it is none, or empty. */
+/* Returns the text member of an object; NULL if it is absent, empty or no text. */
 static const char *
 text(const json_t *object, const char *name)
 {
@@ -52,7 +52,10 @@ set_number(Making *making, const char *name, const json_t *value)
 	set(making, name, json_is_integer(value) ? number : NULL);
 }
 
-/* "<role>_label_<k>" and "<role>_labelpresent_<k>"; so annotations. */
+/*
+ * Adds "<role>_label_<k>" and "<role>_labelpresent_<k>" for a map of labels, and the same for a map
+ * of annotations.
+ */
 static void
 set_map(Making *making, const char *role, const char *kind, const json_t *map)
 {
@@ -97,7 +100,7 @@ begin(const char *source, const json_t *object)
 static void
 begin_target(Making *making, const char *host, const json_t *port)
 {
-	bool bare = strchr(host, ':') != NULL; /* an IPv6 address, which needs brackets */
+	bool bare = strchr(host, ':') != NULL; /* a bare IPv6 address must be put into brackets */
 	char address[300];
 	char number[24] = "";
 
@@ -321,7 +324,7 @@ kube_node_group(const char *source, const json_t *node)
 
 /* --- ingresses --- */
 
-/* "*" stands for the host's first part, whatever it is. */
+/* Compares hosts; in a pattern "*" matches any first component of the host. */
 static bool
 matches_host(const char *pattern, const char *host)
 {
@@ -380,7 +383,7 @@ kube_ingress_group(const char *source, const json_t *ingress)
 		const json_t *http = get(rule, "http");
 
 		if (host == NULL)
-			host = ""; /* of all hosts: a rule may know an address */
+			host = ""; /* empty for rules of all hosts */
 		if (!json_is_object(http))
 			add_ingress_path(&making, scheme, host, NULL);
 		json_array_foreach(get(http, "paths"), j, path)
@@ -407,7 +410,7 @@ find_pod(const json_t *target, const json_t *object, const KubeKnown *known)
 	return known->pod(known->context, key);
 }
 
-/* The container that has the port. */
+/* Sets labels of the pod and its container that has the port. */
 static void
 set_pod_of_port(Making *making, const json_t *pod, const json_t *number)
 {

@@ -1,6 +1,6 @@
 /*
  * kube_groups.h
- *		From Kubernetes' objects to groups of targets, with the labels that Prometheus gives them.
+ *		Converts Kubernetes' objects to groups of targets with Prometheus' labels.
  */
 #ifndef COLLECTOR_KUBE_GROUPS_H
 #define COLLECTOR_KUBE_GROUPS_H
@@ -9,7 +9,7 @@
 
 #include "discovery/target_group.h"
 
-/* What else is known, by "namespace/name"; NULL where it is not. */
+/* Other known objects by "namespace/name"; NULL if unknown. */
 typedef struct KubeKnown
 {
 	json_t *(*pod)(void *context, const char *key);
@@ -17,7 +17,7 @@ typedef struct KubeKnown
 	void *context;
 } KubeKnown;
 
-/* Each: the object's group, of that source; NULL where memory is out. */
+/* Each returns the object's group with that source; NULL if out of memory. */
 TargetGroup *kube_pod_group(const char *source, const json_t *pod);
 TargetGroup *kube_service_group(const char *source, const json_t *service);
 TargetGroup *kube_node_group(const char *source, const json_t *node);

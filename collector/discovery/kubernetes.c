@@ -1,11 +1,11 @@
 /*
  * kubernetes.c
- *		kubernetes_sd_configs: targets that the API of Kubernetes knows of.
+ *		kubernetes_sd_configs: targets in the API of Kubernetes.
  *
- * A watch for each resource that the role needs, in each namespace. Pods, services, nodes and
- * ingresses are groups by themselves; endpoints and slices of them need pods and services, which
- * may come later: the groups that need one are made again, at most once a second, after it has
- * changed.
+ * There is a watch for each resource that the role needs, in each namespace. Pods, services, nodes
+ * and ingresses are groups by themselves. Endpoints and endpoint slices refer to pods and services,
+ * which may arrive later: at most once a second the groups that refer to changed objects are made
+ * again.
  */
 #include "discovery/kubernetes.h"
 
@@ -25,7 +25,10 @@
 #define SOON_NS	  INT64_C(1000000000)
 #define KINDS_MAX 3
 
-/* Changes of a second that are told apart; of more, all groups are made again. */
+/*
+ * Limit of changes that are distinguished in a second; if there are more, all groups are made
+ * again.
+ */
 #define CHANGED_MAX 100000
 
 typedef enum KubeKind
@@ -73,14 +76,14 @@ typedef struct KubeObject
 	char *key;
 	json_t *object;
 	bool has_changed;	  /* since its group was made */
-	uint64_t *references; /* hashes of the pods and services that its group was made of */
+	uint64_t *references; /* hashes of the pods and services that its group refers to */
 	size_t reference_count;
 	size_t reference_capacity;
 } KubeObject;
 
 struct KubeDiscovery;
 
-/* One resource in one namespace, or in all. */
+/* A watch of one resource, in one namespace or in all. */
 typedef struct KubePart
 {
 	struct KubeDiscovery *discovery;
@@ -96,14 +99,16 @@ typedef struct KubeDiscovery
 	KubeReach reach;
 	KubePart *parts;
 	size_t part_count;
-	KubeObject *objects[KUBE_KIND_COUNT]; /* of endpoints' and slices' roles */
+	/* objects by kind, for roles endpoints and endpointslice */
+	KubeObject *objects[KUBE_KIND_COUNT];
 	uint64_t seed;
-	KubeObject *making; /* whose group is being made; NULL: no references are kept */
-	uint64_t *changed;	/* hashes of pods and services, since groups were made */
+	/* the object whose group is being made; NULL: references are not recorded */
+	KubeObject *making;
+	uint64_t *changed; /* hashes of pods and services changed since groups were last made */
 	size_t changed_count;
 	size_t changed_capacity;
-	bool dirty;		/* some group may have to be made again */
-	bool all_dirty; /* out of memory for knowing which */
+	bool dirty;		/* some groups may be outdated */
+	bool all_dirty; /* all groups may be outdated, because changes could not be recorded */
 	int64_t remade_ns;
 } KubeDiscovery;
 
@@ -155,7 +160,7 @@ read_settings(ConfigReader *reader, const Node *node, void *field)
 		return false;
 	if (find_role(settings->role) == KUBE_KIND_COUNT)
 		return config_fail(reader, node,
-						   "The role is none of pod, service, endpoints, endpointslice, node, "
+						   "The role must be one of pod, service, endpoints, endpointslice, node, "
 						   "ingress");
 	return kube_access_check(reader, node, &settings->access);
 }
@@ -188,7 +193,7 @@ hash_key(const KubeDiscovery *discovery, KubeKind kind, const char *key)
 	return hash_bytes(hash_word(discovery->seed, kind), key, strlen(key));
 }
 
-/* Notes that a group depends on an object, also one that is not there yet. */
+/* Records that the current group refers to an object, which may not exist yet. */
 static void
 add_reference(KubeDiscovery *discovery, KubeKind kind, const char *key)
 {
@@ -252,7 +257,7 @@ keep_object(KubeDiscovery *discovery, KubeKind kind, const char *key, json_t *ob
 		discovery_warn(&discovery->base, key, "Out of memory.");
 		return;
 	}
-	/* most of an object, which no label is made of */
+	/* the largest part of many objects, which no label uses */
 	json_object_del(json_object_get(object, "metadata"), "managedFields");
 	kept->object = json_incref(object);
 	kept->has_changed = true;
@@ -284,7 +289,7 @@ make_group(KubeDiscovery *discovery, KubeKind kind, const char *key, const json_
 	return NULL;
 }
 
-/* Notes that groups made of a pod or service are to be made again. */
+/* Records that groups that refer to a pod or service are outdated. */
 static void
 note_change(KubeDiscovery *discovery, KubeKind kind, const char *key)
 {
@@ -334,7 +339,7 @@ compare_hashes(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-/* True if the group of an object is not what it would be now. The changes are sorted. */
+/* Returns true if the group of an object is outdated; changes must be sorted. */
 static bool
 is_outdated(const KubeDiscovery *discovery, const KubeObject *kept)
 {
@@ -480,7 +485,7 @@ tick(Discovery *base, int64_t now_ns)
 {
 	KubeDiscovery *discovery = (KubeDiscovery *) base;
 
-	/* events come by themselves: what they change is looked at once a second */
+	/* events arrive on their own; groups that they outdate are remade once a second */
 	base->due_ns = now_ns + SOON_NS;
 	for (size_t i = 0; i < discovery->part_count; i++)
 		base->due_ns = MIN(base->due_ns, kube_watch_tick(discovery->parts[i].watch, now_ns));

@@ -1,6 +1,6 @@
 /*
  * kubernetes.h
- *		Settings of kubernetes_discovery that configuration files cannot set.
+ *		Settings of kubernetes_discovery for callers other than configuration files.
  */
 #ifndef COLLECTOR_KUBERNETES_H
 #define COLLECTOR_KUBERNETES_H
@@ -8,9 +8,9 @@
 #include "kubernetes/kube_access.h"
 
 /*
- * Pods of a namespace, reached as access says, which has to outlive what is made of it; selector:
- * of labels, in the API's words, NULL for none. In the reader's document, but for texts, which are
- * the caller's; NULL, and the failure set, where there is no memory.
+ * Returns settings for the pods of a namespace, reached with access, which must outlive them.
+ * selector is a label selector of the API; NULL: all pods. The settings are in the reader's
+ * document, but refer to the caller's texts. Returns NULL with the failure set if out of memory.
  */
 const void *kubernetes_pods_of(ConfigReader *reader, const KubeAccess *access, const char *space,
 							   const char *selector);

@@ -1,6 +1,6 @@
 /*
  * static.c
- *		static_configs: targets that stand in the configuration.
+ *		static_configs: targets listed in the configuration.
  */
 #include <stdlib.h>
 

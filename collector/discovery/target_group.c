@@ -1,6 +1,6 @@
 /*
  * target_group.c
- *		Labels of targets in an arena.
+ *		Labels of targets, stored in an arena.
  */
 #include "discovery/target_group.h"
 
@@ -38,7 +38,7 @@ target_group_free(TargetGroup *group)
 	free(group);
 }
 
-/* Room for one more in an array of the arena, whose old places stay unused. */
+/* Makes room for one more item of an array in the arena; the old array's memory stays unused. */
 static void *
 grow(TargetGroup *group, void *items, size_t *capacity, size_t count, size_t item_bytes)
 {

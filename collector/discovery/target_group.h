@@ -1,8 +1,8 @@
 /*
  * target_group.h
- *		What a discovery found: targets that come from one source and have labels in common.
+ *		Result of a discovery: targets from one source, with common labels.
  *
- * A group replaces the one of the same source; one without targets removes it.
+ * A group replaces the previous one of its source; one without targets removes it.
  */
 #ifndef COLLECTOR_TARGET_GROUP_H
 #define COLLECTOR_TARGET_GROUP_H
@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "batch/batch.h"
 
-/* Memory of one group: 100,000 targets of a few labels. */
+/* Limit of one group's memory: 100,000 targets with a few labels each. */
 #define TARGET_GROUP_BYTES_MAX ((size_t) 64 * 1024 * 1024)
 
 typedef struct TargetLabels
@@ -26,30 +26,38 @@ typedef struct TargetLabels
 
 typedef struct TargetGroup
 {
-	UT_hash_handle hh;	 /* by source, for whoever holds it */
+	UT_hash_handle hh;	 /* by source, for the group's holder */
 	const char *source;	 /* unique in its discovery */
-	TargetLabels labels; /* of all targets, unless they have their own */
+	TargetLabels labels; /* of all targets, which may override them */
 	TargetLabels *targets;
 	size_t count;
 	size_t capacity;
 	Budget budget;
 	Arena arena;
-	bool failed; /* memory or budget ran out: what was added is not whole */
+	bool failed; /* memory or budget was exhausted, so the group is incomplete */
 } TargetGroup;
 
-/* NULL where memory is out. */
+/* Returns NULL if out of memory. */
 TargetGroup *target_group_create(const char *source);
 void target_group_free(TargetGroup *group); /* accepts NULL */
 
-/* A new target, NULL (and the group failed) where memory is out. It holds until the next one. */
+/*
+ * Adds a target, which is valid until the next call. Returns NULL, and marks the group as failed,
+ * if out of memory.
+ */
 TargetLabels *target_group_add(TargetGroup *group);
 
-/* Copies a label, unless value is NULL. labels are the group's or a target's of it; may be NULL. */
+/*
+ * Copies a label to the group's or a target's labels, which may be NULL; does nothing if value is
+ * NULL.
+ */
 void target_group_label(TargetGroup *group, TargetLabels *labels, const char *name,
 						const char *value);
 
-/* Like target_group_label(), for a name of two parts; bytes of the second part that are no letters
-   or digits become "_". */
+/*
+ * Like target_group_label(), but for a name of two parts. Bytes of the second part other than
+ * letters and digits become "_".
+ */
 void target_group_meta(TargetGroup *group, TargetLabels *labels, const char *prefix,
 					   const char *name, const char *value);
 

@@ -1,6 +1,6 @@
 /*
  * http_auth.c
- *		From settings to libcurl's options.
+ *		Converts settings to libcurl's options.
  */
 #include "http_client/http_auth.h"
 
@@ -16,7 +16,7 @@ typedef struct Applying
 	HttpAuth *auth;
 	CURL *easy;
 	const HttpRequest *request;
-	char *error; /* HTTP_ERROR_BYTES */
+	char *error; /* of HTTP_ERROR_BYTES */
 } Applying;
 
 static bool
@@ -160,8 +160,8 @@ tls_version(const char *name, const long versions[4])
 }
 
 /*
- * Another name than the URL's is asked for and checked: the request goes to it, but by way of the
- * URL's host, whose name stays in the header Host.
+ * Requests and verifies another server name than the URL's. The request goes to the URL's host,
+ * which remains in the header Host.
  */
 static bool
 apply_server_name(Applying *applying, const char *name)
@@ -196,7 +196,7 @@ apply_server_name(Applying *applying, const char *name)
 	free(header);
 	curl_url_cleanup(parts);
 	if (!good && applying->error[0] == '\0')
-		snprintf(applying->error, HTTP_ERROR_BYTES, "The server's name cannot be asked for");
+		snprintf(applying->error, HTTP_ERROR_BYTES, "Could not set the server's name");
 	return good;
 }
 
@@ -225,7 +225,10 @@ apply_tls(Applying *applying)
 		   (tls->server_name == NULL || apply_server_name(applying, tls->server_name));
 }
 
-/* libcurl takes a tunnel for another one of the same proxy, whatever was said to have it opened. */
+/*
+ * Returns true if the proxy gets credentials or headers. libcurl reuses a CONNECT tunnel to the
+ * same proxy even if it was opened with other credentials.
+ */
 static bool
 proxy_is_told_who(const HttpSettings *settings)
 {
@@ -276,7 +279,10 @@ http_auth_apply(HttpAuth *auth, CURL *easy, const HttpRequest *request,
 	return true;
 }
 
-/* Scheme, host and port: what libcurl asks for before it takes credentials along. */
+/*
+ * Returns scheme, host and port of a URL, by which libcurl decides whether to send credentials
+ * after a redirect.
+ */
 static char *
 origin_of(const char *url)
 {

@@ -1,6 +1,6 @@
 /*
  * http_auth.h
- *		Who we are and whom we trust: TLS, credentials, headers, proxy of one request.
+ *		Authentication of one request and of its server: TLS, credentials, headers, proxy.
  */
 #ifndef COLLECTOR_HTTP_AUTH_H
 #define COLLECTOR_HTTP_AUTH_H
@@ -9,28 +9,28 @@
 
 #include "http_client/http_request.h"
 
-/* What libcurl keeps pointers to. */
+/* Memory that libcurl's handle points to. */
 typedef struct HttpAuth
 {
 	struct curl_slist *headers;
 	struct curl_slist *proxy_headers;
 	struct curl_slist *connect_to;
-	bool has_secrets; /* in headers that libcurl would take along to another host */
-	char *origin;	  /* then: of the first URL, once it is asked */
+	bool has_secrets; /* in headers, which libcurl would send to another host, too */
+	char *origin;	  /* if has_secrets: origin of the first URL, set when it is requested */
 } HttpAuth;
 
 /*
- * Sets all of it, with secrets read from their files now. False, and why in error, where one cannot
- * be read. To be given back in either case, after the handle.
+ * Sets all options, and reads secrets from their files. Returns false with error set if one cannot
+ * be read. In either case call http_auth_fini() after the handle was freed.
  */
 bool http_auth_apply(HttpAuth *auth, CURL *easy, const HttpRequest *request,
 					 char error[HTTP_ERROR_BYTES]);
 void http_auth_fini(HttpAuth *auth);
 
-/* Whether a request may go to this URL, which is the first one, or that of a redirect. */
+/* Returns true if a request may go to this URL, which is the first one or that of a redirect. */
 bool http_auth_may_go(HttpAuth *auth, const char *url);
 
-/* A token that came later, as the value of the header "Authorization". */
+/* Adds the value of the header "Authorization" when the token has arrived. */
 bool http_auth_add_token(HttpAuth *auth, CURL *easy, const char *value,
 						 char error[HTTP_ERROR_BYTES]);
 

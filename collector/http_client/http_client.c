@@ -1,12 +1,12 @@
 /*
  * http_client.c
- *		libcurl's multi interface.
+ *		Runs requests with libcurl's multi interface.
  *
- * Sockets are watched by epoll: a step costs by requests that have something to do, however many
- * others wait for their answers.
+ * Sockets are watched by epoll, so the cost of a step depends on the requests with events, not on
+ * the number of those that wait.
  *
- * Compressed bodies are not asked for: profiles are compressed already, and what a few bytes become
- * is nobody's to choose. The connection cache is libcurl's own.
+ * Compressed bodies are not requested: profiles are compressed already, and no server can make us
+ * expand a small body into a large one. The connection cache is libcurl's own.
  */
 #include "http_client/http_client.h"
 
@@ -30,58 +30,62 @@
 
 #define CONNECT_MS_MAX	 10000
 #define REDIRECTS_MAX	 10
-#define CONNECTIONS_MAX	 512 /* open ones, beyond which the oldest idle one is closed */
-#define REUSING_MAX		 256 /* requests at once, beyond which no connection stays open */
-#define NAMES_S			 60	 /* that addresses of a name are kept */
-#define FORGET_NS		 (1000 * NS_PER_MS) /* between two looks for names that are older */
-#define KEEPALIVE_IDLE_S 30					/* of silence before the first probe */
-#define KEEPALIVE_S		 10					/* between two probes */
-#define KEEPALIVE_PROBES 3					/* without an answer: the connection is dead */
+/* limit of open connections, beyond which the oldest idle one is closed */
+#define CONNECTIONS_MAX	 512
+/* limit of concurrent requests, beyond which connections are not reused */
+#define REUSING_MAX		 256
+#define NAMES_S			 60					/* time that the addresses of a name are cached */
+#define FORGET_NS		 (1000 * NS_PER_MS) /* interval of removing expired names */
+#define KEEPALIVE_IDLE_S 30					/* silence before the first probe */
+#define KEEPALIVE_S		 10					/* pause between probes */
+/* unanswered probes until the connection counts as dead */
+#define KEEPALIVE_PROBES 3
 #define CA_CACHE_S		 60
 #define FIRST_BODY_BYTES 4096
-#define WAITERS_MS		 100 /* between two looks at who waits for a token for too long */
+/* interval of checks for transfers that have waited too long for a token */
+#define WAITERS_MS		 100
 #define WAIT_MS_MAX		 60000
-#define EVENTS_MAX		 256 /* of a step */
+#define EVENTS_MAX		 256 /* events handled in a step */
 
 struct HttpTransfer
 {
 	HttpClient *client;
-	HttpTransfer *next; /* of the client's */
+	HttpTransfer *next; /* in the client's list */
 	HttpTransfer **link;
 	CURL *easy;
 	HttpAuth auth;
-	HttpRequest request; /* url, headers and form are not kept */
+	HttpRequest request; /* url, headers and form are not copied */
 	HttpAnswer answer;
 	char message[CURL_ERROR_SIZE];
 	int64_t started_ns;
-	HttpToken *token; /* that it carries, or waits for; NULL: none */
+	HttpToken *token; /* token that it carries or waits for; NULL: none */
 	uint64_t token_number;
 	bool waits;
-	bool failed; /* before it began: told in the next step */
+	bool failed; /* before it began; reported in the next step */
 	bool in_multi;
-	bool reads;	  /* may_read has agreed */
-	bool stopped; /* by on_data or a bound, which has set the error */
+	bool reads;	  /* may_read has returned true */
+	bool stopped; /* stopped by on_data or by a limit, with the error set */
 };
 
 struct HttpClient
 {
 	CURLM *multi;
-	int epoll_fd; /* of libcurl's sockets and wake_fd */
+	int epoll_fd; /* watches libcurl's sockets and wake_fd */
 	int wake_fd;
-	int64_t timer_ns; /* when libcurl is to be called without an event */
+	int64_t timer_ns; /* when libcurl must be called without an event */
 	HttpTransfer *transfers;
-	size_t count;	   /* of them */
-	int64_t forget_ns; /* when names are to be looked at again */
+	size_t count;	   /* number of transfers */
+	int64_t forget_ns; /* next removal of expired names */
 	HttpTokens tokens;
-	size_t waiting; /* transfers, for tokens */
-	size_t failed;	/* transfers, whose ends are to be reported */
+	size_t waiting; /* number of transfers that wait for tokens */
+	size_t failed;	/* number of failed transfers whose end is not reported yet */
 	size_t held_max;
 	atomic_size_t held;
 };
 
 /* --- the client --- */
 
-/* libcurl wants to hear of a socket, or of it no more; known is NULL before the first time. */
+/* Called by libcurl to watch a socket or to stop that; known is NULL before the first call. */
 static int
 on_watch(CURL *easy, curl_socket_t fd, int events, void *context, void *known)
 {
@@ -96,7 +100,7 @@ on_watch(CURL *easy, curl_socket_t fd, int events, void *context, void *known)
 	event.events = (events & CURL_POLL_IN ? EPOLLIN : 0) | (events & CURL_POLL_OUT ? EPOLLOUT : 0);
 	if (epoll_ctl(client->epoll_fd, known != NULL ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) == 0)
 		curl_multi_assign(client->multi, fd, client);
-	return 0; /* a request whose socket is not watched ends by its deadline */
+	return 0; /* a request whose socket cannot be watched ends at its deadline */
 }
 
 static int
@@ -165,7 +169,7 @@ http_body_free(HttpBody *body)
 	*body = (HttpBody){ NULL };
 }
 
-/* It waits no more, or is given up. */
+/* Ends the wait of a transfer for its token. */
 static void
 end_wait(HttpTransfer *transfer)
 {
@@ -173,7 +177,7 @@ end_wait(HttpTransfer *transfer)
 	transfer->waits = false;
 }
 
-/* Counts a transfer that failed before curl had it: the next step ends it. */
+/* Marks a transfer that failed before libcurl had it; the next step reports its end. */
 static void
 set_failed(HttpTransfer *transfer, bool failed)
 {
@@ -218,7 +222,7 @@ stop(HttpTransfer *transfer, const char *reason)
 	return false;
 }
 
-/* Room for more bytes, within both bounds. */
+/* Makes room for more bytes, within the limits of the body and of all bodies. */
 static bool
 reserve_body(HttpTransfer *transfer, size_t length)
 {
@@ -234,7 +238,7 @@ reserve_body(HttpTransfer *transfer, size_t length)
 	if (atomic_fetch_add(body->held, more) + more > transfer->client->held_max)
 	{
 		atomic_fetch_sub(body->held, more);
-		return stop(transfer, "Too many bytes of answers wait to be read");
+		return stop(transfer, "Too many bytes of answers are held");
 	}
 	grown = realloc(body->bytes, wanted);
 	if (grown == NULL)
@@ -265,7 +269,7 @@ on_bytes(char *bytes, size_t size, size_t count, void *context)
 	{
 		if (transfer->request.on_data(transfer->request.context, bytes, length))
 			return length;
-		stop(transfer, "What the server sent was not understood");
+		stop(transfer, "A part of the answer could not be parsed");
 		return CURL_WRITEFUNC_ERROR;
 	}
 	if (length > transfer->request.body_max - body->length)
@@ -280,7 +284,7 @@ on_bytes(char *bytes, size_t size, size_t count, void *context)
 	return length;
 }
 
-/* Before each request, those that follow a redirect too. */
+/* Called by libcurl before each request, including those that follow a redirect. */
 static int
 on_request(void *context, char *there, char *here, int port, int own_port)
 {
@@ -290,15 +294,15 @@ on_request(void *context, char *there, char *here, int port, int own_port)
 	if (curl_easy_getinfo(transfer->easy, CURLINFO_EFFECTIVE_URL, &url) == CURLE_OK &&
 		url != NULL && http_auth_may_go(&transfer->auth, url))
 		return CURL_PREREQFUNC_OK;
-	stop(transfer, "A redirect leads to another host, where secret headers do not go");
+	stop(transfer, "A redirect leads to another host, which must not get secret headers");
 	return CURL_PREREQFUNC_ABORT;
 }
 
 /* --- what is asked for --- */
 
 /*
- * Lets the kernel probe each connection. libcurl calls this only when it connects, and a stream may
- * get a connection that another request opened: so no request may do without.
+ * Enables keep-alive probes on a socket. libcurl calls this only when it connects, and another
+ * request may use the connection later, so every request must set this function.
  */
 static int
 on_socket(void *context, curl_socket_t fd, curlsocktype purpose)
@@ -342,8 +346,8 @@ set_limits(HttpTransfer *transfer, const HttpRequest *request)
 }
 
 /*
- * libcurl goes over all connections for one that is to stay open beyond CONNECTIONS_MAX, and over
- * all names that it knows, addresses among them, for a request that does not keep them for ever.
+ * Bounds libcurl's caches. libcurl scans all connections to keep one open beyond CONNECTIONS_MAX,
+ * and all cached names and addresses for a request without a time limit for names.
  */
 static void
 set_caches(HttpTransfer *transfer)
@@ -390,7 +394,7 @@ send_request(HttpTransfer *transfer)
 
 /* --- tokens --- */
 
-/* With what is left of its time. */
+/* Sends a request with its token, within the rest of its time. */
 static void
 send_with_token(HttpTransfer *transfer)
 {
@@ -412,7 +416,7 @@ fail_wait(HttpTransfer *transfer, const char *reason)
 	set_failed(transfer, !stop(transfer, reason));
 }
 
-/* All that wait for it go on, or fail where there is a reason. */
+/* Starts all transfers that wait for the token, or fails them if a reason is given. */
 static void
 end_waits(HttpClient *client, const HttpToken *token, const char *reason)
 {
@@ -473,7 +477,10 @@ find_waiter(const HttpClient *client, const HttpToken *token)
 	return transfer;
 }
 
-/* Settings are those of whoever waits: without anybody there is nothing to be told or asked. */
+/*
+ * Takes the answer to a request for a token. The settings are those of a waiting transfer, so
+ * without one the answer is dropped.
+ */
 static void
 on_token(void *context, HttpAnswer *answer)
 {
@@ -500,7 +507,7 @@ on_token(void *context, HttpAnswer *answer)
 	}
 }
 
-/* At once with the token that there is, else when it comes. */
+/* Begins a request, at once if its token is known, otherwise when the token arrives. */
 static void
 begin_with_token(HttpTransfer *transfer, const HttpOauth2 *oauth2)
 {
@@ -537,7 +544,7 @@ fail_overdue(HttpClient *client)
 
 		if (!transfer->waits || now_ns - transfer->started_ns < timeout_ms * NS_PER_MS)
 			continue;
-		snprintf(reason, sizeof(reason), "No token came within %lld ms", (long long) timeout_ms);
+		snprintf(reason, sizeof(reason), "No token arrived within %lld ms", (long long) timeout_ms);
 		fail_wait(transfer, reason);
 	}
 }
@@ -588,7 +595,7 @@ get_header(CURL *easy, const char *name)
 																				   : "";
 }
 
-/* Sets the error, unless there is one; libcurl's words may name the host, but no secret. */
+/* Sets the error unless one is set. libcurl's texts may contain the host, but no secret. */
 static void
 tell_failure(HttpTransfer *transfer, CURLcode code)
 {
@@ -597,7 +604,7 @@ tell_failure(HttpTransfer *transfer, CURLcode code)
 	if (code == CURLE_OK || transfer->stopped)
 		return;
 	if (code == CURLE_OPERATION_TIMEDOUT && answer->started)
-		snprintf(answer->error, sizeof(answer->error), "No whole answer came within %lld ms",
+		snprintf(answer->error, sizeof(answer->error), "No complete answer arrived within %lld ms",
 				 (long long) transfer->request.timeout_ms);
 	else
 		snprintf(answer->error, sizeof(answer->error), "%s",
@@ -634,7 +641,7 @@ http_client_free(HttpClient *client)
 		return;
 	while (client->transfers != NULL)
 	{
-		stop(client->transfers, "It was given up at the end");
+		stop(client->transfers, "Cancelled because the client ended");
 		end(client->transfers, CURLE_ABORTED_BY_CALLBACK);
 	}
 	http_tokens_free(&client->tokens);
@@ -660,7 +667,10 @@ end_finished(HttpClient *client)
 	}
 }
 
-/* Callbacks may start and cancel others: the search begins anew after each. */
+/*
+ * Reports the end of failed transfers. Callbacks may start and cancel others, so the search
+ * restarts after each.
+ */
 static bool
 end_failed(HttpClient *client)
 {
@@ -674,7 +684,7 @@ end_failed(HttpClient *client)
 	return false;
 }
 
-/* Waits for an event of libcurl's sockets, a wake-up or fd, or until libcurl's time has come. */
+/* Waits for an event of libcurl's sockets, a wake-up, fd, or libcurl's timer. */
 static void
 wait_for_events(const HttpClient *client, int64_t wait_ms, int fd)
 {
@@ -691,7 +701,7 @@ wait_for_events(const HttpClient *client, int64_t wait_ms, int fd)
 	(void) poll(polled, 2, (int) MAX(MIN(wait_ms, most_ms), 0));
 }
 
-/* Has libcurl do what its sockets are ready for, or what its time has come for. */
+/* Calls libcurl for its ready sockets and its timer. */
 static void
 handle_events(HttpClient *client)
 {

@@ -1,6 +1,6 @@
 /*
  * http_oauth2.c
- *		Reading and checking the settings of OAuth 2.0.
+ *		Reads and checks the settings of OAuth 2.0.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 #include "http_client/http_settings.h"
 
-/* Of the grant that there is; another one comes with other settings. */
+/* Accepts the supported grant; others would need other settings. */
 static bool
 read_grant_type(ConfigReader *reader, const Node *node, void *field)
 {
@@ -32,7 +32,10 @@ put_node(FILE *out, const Node *node)
 	fputc(']', out);
 }
 
-/* Depth and size are the document's. */
+/*
+ * Makes the key by which equal settings share a token. Its recursion is bounded by the document's
+ * depth.
+ */
 static bool
 set_key(ConfigReader *reader, const Node *node, HttpOauth2 *oauth2)
 {
@@ -53,7 +56,9 @@ set_key(ConfigReader *reader, const Node *node, HttpOauth2 *oauth2)
 	return copy != NULL || config_no_memory(reader);
 }
 
-/* What the request has by itself nobody else can set, but for the grant. */
+/*
+ * Checks endpoint_params. Only grant_type may replace a parameter that the request has by itself.
+ */
 static bool
 check_params(ConfigReader *reader, const Node *node, const HttpOauth2 *oauth2)
 {
@@ -64,10 +69,11 @@ check_params(ConfigReader *reader, const Node *node, const HttpOauth2 *oauth2)
 	{
 		for (size_t j = 0; j < sizeof(own) / sizeof(own[0]); j++)
 			if (strcmp(params[i].name, own[j]) == 0)
-				return config_fail(reader, node, "%s is a setting, and none of endpoint_params",
+				return config_fail(reader, node,
+								   "Use the setting %s in place of an item of endpoint_params",
 								   own[j]);
 		if (strcmp(params[i].name, "scope") == 0 && oauth2->scopes.count > 0)
-			return config_fail(reader, node, "The scope is given twice");
+			return config_fail(reader, node, "The scope is set twice");
 	}
 	return true;
 }
@@ -102,7 +108,7 @@ http_read_oauth2(ConfigReader *reader, const Node *node, void *field)
 		return config_fail(reader, node, "client_secret is missing");
 	if (!http_is_url(oauth2->token_url))
 		return config_fail(reader, node, "A token_url of http or https is expected");
-	oauth2->http.no_redirects = true; /* what is sent is a secret */
+	oauth2->http.no_redirects = true; /* the request contains a secret */
 	return http_check_secret(reader, node, &oauth2->client_secret, "The client's secret") &&
 		   http_check_proxy(reader, node, &oauth2->http) && check_params(reader, node, oauth2) &&
 		   set_key(reader, node, oauth2);

@@ -1,6 +1,6 @@
 /*
  * http_request.h
- *		A request, and what comes of it.
+ *		A request, and its answer.
  */
 #ifndef COLLECTOR_HTTP_REQUEST_H
 #define COLLECTOR_HTTP_REQUEST_H
@@ -16,7 +16,7 @@
 
 typedef struct HttpBody
 {
-	atomic_size_t *held; /* where it counts */
+	atomic_size_t *held; /* counter of the bytes of all bodies */
 	char *bytes;
 	size_t length;
 	size_t capacity;
@@ -24,39 +24,42 @@ typedef struct HttpBody
 
 typedef struct HttpAnswer
 {
-	long status;				  /* 0: none came */
-	char error[HTTP_ERROR_BYTES]; /* a sentence without its full stop; "": a whole answer came */
-	const char *content_type;	  /* "" where it does not say; so index */
+	long status;				  /* 0: no status was received */
+	char error[HTTP_ERROR_BYTES]; /* a sentence without its full stop; "": the answer is complete */
+	const char *content_type;	  /* "" if missing; also index */
 	const char *index;			  /* header X-Consul-Index */
-	HttpBody body;				  /* the callback may keep it, and leaves a zeroed one then */
+	/* the callback may keep the body, if it leaves a zeroed one in its place */
+	HttpBody body;
 	int64_t duration_ns;
-	bool started; /* false: something on our side was missing, such as a certificate */
+	/* false: the request could not be made, for example because a certificate was missing */
+	bool started;
 } HttpAnswer;
 
 typedef struct HttpRequest
 {
 	const char *url;
-	const HttpSettings *settings; /* read as it starts; those with oauth2 must outlive it */
-	const ConfigPair *headers;	  /* beside those of the settings */
+	/* read at the start, but those with oauth2 must outlive the request */
+	const HttpSettings *settings;
+	const ConfigPair *headers; /* in addition to those of the settings */
 	size_t header_count;
-	bool headers_are_secret; /* and go to the URL's own host alone */
-	const char *form;		 /* POST it, application/x-www-form-urlencoded; NULL: GET */
+	bool headers_are_secret; /* headers must not be sent to other hosts after a redirect */
+	const char *form;		 /* body of a POST, application/x-www-form-urlencoded; NULL: GET */
 	int64_t timeout_ms;
 	size_t body_max;
 
 	/*
-	 * Takes pieces of the body as they come, instead of the answer; only of status 200, any other
-	 * one's is gathered. False ends the request.
+	 * Receives pieces of the body instead of the answer, only if the status is 200; the body of
+	 * another status is collected. Returns false to end the request.
 	 */
 	bool (*on_data)(void *context, const char *bytes, size_t length);
 
 	/*
-	 * Called before the first bytes of the body are taken; false pauses the transfer until
-	 * http_transfer_resume(). NULL: none is paused.
+	 * Called before the first bytes of the body; returning false pauses the transfer until
+	 * http_transfer_resume(). NULL: never paused.
 	 */
 	bool (*may_read)(void *context);
 
-	/* Called once, unless the transfer is cancelled; the answer holds during the call. */
+	/* Called once, unless the transfer is cancelled; the answer is valid during the call. */
 	void (*on_end)(void *context, HttpAnswer *answer);
 	void *context;
 } HttpRequest;

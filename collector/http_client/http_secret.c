@@ -1,6 +1,6 @@
 /*
  * http_secret.c
- *		Files of secrets: small texts.
+ *		Reads secrets, which are small texts, from files.
  */
 #include "http_client/http_secret.h"
 
@@ -50,7 +50,7 @@ http_secret_read_file(const char *path, char error[HTTP_ERROR_BYTES])
 	if (!whole || memchr(text, '\0', length) != NULL)
 	{
 		free(text);
-		return fail(error, path, "it is no text of a size that can be used");
+		return fail(error, path, "it is too large or contains a zero byte");
 	}
 	while (length > 0 && strchr(BLANKS, text[length - 1]) != NULL)
 		length--;

@@ -1,6 +1,6 @@
 /*
  * http_secret.h
- *		Secrets: as they stand in the configuration, or read from their files, now.
+ *		Secrets: texts of the configuration, or contents of files, which are read when needed.
  */
 #ifndef COLLECTOR_HTTP_SECRET_H
 #define COLLECTOR_HTTP_SECRET_H
@@ -9,10 +9,13 @@
 
 bool http_secret_is_given(const HttpSecret *secret);
 
-/* To be freed by the caller, "" where none is given. NULL, and why in error: it cannot be had. */
+/*
+ * Returns the secret, "" if none is set; the caller frees it. Returns NULL with error set if it
+ * cannot be read.
+ */
 char *http_secret_read(const HttpSecret *secret, char error[HTTP_ERROR_BYTES]);
 
-/* Reads a secret from a file, without white space at its ends; results as of http_secret_read(). */
+/* Like http_secret_read(), but reads the file at path and removes white space at both ends. */
 char *http_secret_read_file(const char *path, char error[HTTP_ERROR_BYTES]);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * http_settings.c
- *		Reading and checking the settings of HTTP clients.
+ *		Reads and checks the settings of HTTP clients.
  */
 #include "http_client/http_settings.h"
 
@@ -14,7 +14,7 @@ http_check_secret(ConfigReader *reader, const Node *node, const HttpSecret *secr
 				  const char *what)
 {
 	return secret->text == NULL || secret->file == NULL ||
-		   config_fail(reader, node, "%s is given twice, as it is and as a file", what);
+		   config_fail(reader, node, "%s is set twice, as a text and as a file", what);
 }
 
 bool
@@ -63,7 +63,7 @@ read_tls_version(ConfigReader *reader, const Node *node, void *field)
 	for (size_t i = 0; i < sizeof(tls_versions) / sizeof(tls_versions[0]); i++)
 		if (strcmp(tls_versions[i], node->text) == 0)
 			return true;
-	return config_fail(reader, node, "TLS10, TLS11, TLS12 or TLS13 is expected");
+	return config_fail(reader, node, "The value must be TLS10, TLS11, TLS12 or TLS13");
 }
 
 bool
@@ -90,7 +90,7 @@ http_read_tls(ConfigReader *reader, const Node *node, void *field)
 	has_cert = tls->cert.text != NULL || tls->cert.file != NULL;
 	has_key = tls->key.text != NULL || tls->key.file != NULL;
 	if (has_cert != has_key)
-		return config_fail(reader, node, "A certificate needs its key, and a key its certificate");
+		return config_fail(reader, node, "cert_file and key_file must be set together");
 	if (tls->min_version != NULL && tls->max_version != NULL &&
 		strcmp(tls->min_version, tls->max_version) > 0)
 		return config_fail(reader, node, "max_version is below min_version");
@@ -117,7 +117,7 @@ read_header_map(ConfigReader *reader, const Node *node, bool only_values, Config
 	HttpHeader *headers;
 
 	if (node->kind != NODE_MAPPING)
-		return config_fail(reader, node, "Keys and values are expected");
+		return config_fail(reader, node, "Expected keys and values");
 	headers = config_alloc(reader, (node->count + 1) * sizeof(HttpHeader));
 	for (size_t i = 0; headers != NULL && i < node->count; i++)
 	{
@@ -126,7 +126,7 @@ read_header_map(ConfigReader *reader, const Node *node, bool only_values, Config
 
 		headers[i].name = name->text;
 		if (strpbrk(name->text, ": \r\n") != NULL || name->text[0] == '\0')
-			return config_fail(reader, name, "It is no name of a header");
+			return config_fail(reader, name, "Invalid name of a header");
 		if (only_values ? !config_read_texts(reader, value, &headers[i].values)
 						: !read_header(reader, value, &headers[i]))
 			return false;
@@ -167,12 +167,12 @@ bool
 http_check_proxy(ConfigReader *reader, const Node *node, const HttpSettings *settings)
 {
 	if (settings->no_proxy != NULL && settings->proxy_url == NULL)
-		return config_fail(reader, node, "no_proxy needs proxy_url");
+		return config_fail(reader, node, "no_proxy requires proxy_url");
 	if (settings->proxy_from_environment && settings->proxy_url != NULL)
 		return config_fail(reader, node, "proxy_from_environment excludes proxy_url");
 	if (settings->proxy_headers.count > 0 && settings->proxy_url == NULL &&
 		!settings->proxy_from_environment)
-		return config_fail(reader, node, "proxy_connect_header needs a proxy");
+		return config_fail(reader, node, "proxy_connect_header requires a proxy");
 	return true;
 }
 
@@ -186,7 +186,7 @@ http_settings_check(ConfigReader *reader, const Node *node, const HttpSettings *
 		1)
 		return config_fail(
 			reader, node,
-			"At most one of basic_auth, authorization, oauth2 and bearer_token can be given");
+			"At most one of basic_auth, authorization, oauth2 and bearer_token can be set");
 	return http_check_proxy(reader, node, settings) &&
 		   http_check_secret(reader, node, &settings->bearer, "The bearer token");
 }

@@ -1,18 +1,18 @@
 /*
  * http_settings.h
- *		How a server is talked to: what Prometheus' configuration says of HTTP clients.
+ *		Settings of HTTP clients, with the names of Prometheus' configuration.
  *
- * Secrets and certificates in files are read anew for each request, since they rotate.
+ * Secrets and certificates in files are read again for each request, because they rotate.
  */
 #ifndef COLLECTOR_HTTP_SETTINGS_H
 #define COLLECTOR_HTTP_SETTINGS_H
 
 #include "config/reader.h"
 
-/* A secret as it stands in the configuration, or the file that has it. */
+/* A secret: its text, or the file that contains it. */
 typedef struct HttpSecret
 {
-	const char *text; /* NULL: not given; so file */
+	const char *text; /* NULL: not set; also file */
 	const char *file;
 } HttpSecret;
 
@@ -30,11 +30,11 @@ typedef struct HttpAuthorization
 
 typedef struct HttpTls
 {
-	HttpSecret ca; /* PEM */
+	HttpSecret ca; /* in PEM */
 	HttpSecret cert;
 	HttpSecret key;
-	const char *server_name; /* in place of the URL's; NULL: that one */
-	const char *min_version; /* "TLS12"; NULL: the library's */
+	const char *server_name; /* replaces the URL's name; NULL: not replaced */
+	const char *min_version; /* for example "TLS12"; NULL: the library's default */
 	const char *max_version;
 	bool insecure_skip_verify;
 } HttpTls;
@@ -54,7 +54,7 @@ typedef struct HttpSettings
 	HttpBasicAuth *basic_auth; /* NULL: none */
 	HttpAuthorization *authorization;
 	HttpOauth2 *oauth2;
-	HttpSecret bearer; /* older names of it */
+	HttpSecret bearer; /* older names of authorization */
 	HttpTls tls;
 	const char *proxy_url; /* NULL: none */
 	const char *no_proxy;
@@ -65,16 +65,17 @@ typedef struct HttpSettings
 	bool no_http2;
 } HttpSettings;
 
-/* Client credentials of OAuth 2.0 (RFC 6749, 4.4): what requests carry is a token of token_url. */
+/* Client credentials of OAuth 2.0 (RFC 6749, 4.4): requests carry a token from token_url. */
 struct HttpOauth2
 {
 	const char *client_id;
 	HttpSecret client_secret;
 	const char *token_url;
-	ConfigList scopes;			/* of const char * */
-	ConfigList endpoint_params; /* of ConfigPair: of the token's request, beside its own */
-	HttpSettings http;			/* of the token's request: TLS and proxy alone */
-	const char *key; /* all that was read, as a text: those with equal ones share a token */
+	ConfigList scopes; /* of const char * */
+	/* of ConfigPair; parameters of the token's request in addition to its own */
+	ConfigList endpoint_params;
+	HttpSettings http; /* for the token's request; only TLS and proxy are used */
+	const char *key;   /* all settings as one text: equal keys share a token */
 };
 
 bool http_read_basic_auth(ConfigReader *reader, const Node *node, void *field);
@@ -82,10 +83,12 @@ bool http_read_authorization(ConfigReader *reader, const Node *node, void *field
 bool http_read_tls(ConfigReader *reader, const Node *node, void *field);
 bool http_read_headers(ConfigReader *reader, const Node *node, void *field);
 bool http_read_proxy_headers(ConfigReader *reader, const Node *node, void *field);
-bool http_read_not(ConfigReader *reader, const Node *node, void *field);	/* bool, negated */
-bool http_read_oauth2(ConfigReader *reader, const Node *node, void *field); /* http_oauth2.c */
+/* reads a bool and stores its negation */
+bool http_read_not(ConfigReader *reader, const Node *node, void *field);
+/* defined in http_oauth2.c */
+bool http_read_oauth2(ConfigReader *reader, const Node *node, void *field);
 
-/* The keys, among those of whatever has HttpSettings as a member. */
+/* Keys of HttpSettings for the fields of a structure that has them as a member. */
 #define HTTP_SETTING(type, member, key, read, field) \
 	{                                                \
 		key, read, offsetof(type, member.field)      \
@@ -107,15 +110,17 @@ bool http_read_oauth2(ConfigReader *reader, const Node *node, void *field); /* h
 		HTTP_SETTING(type, member, "follow_redirects", http_read_not, no_redirects),         \
 		HTTP_SETTING(type, member, "enable_http2", http_read_not, no_http2)
 
-/* What must not stand together; node is where they stand. */
+/* Checks that no settings exclude each other; node is their position. */
 bool http_settings_check(ConfigReader *reader, const Node *node, const HttpSettings *settings);
 
-/* Report settings of a proxy or secret that exclude each other; what is the secret's name. */
+/*
+ * These fail if settings of a proxy or of a secret exclude each other; what is the secret's name.
+ */
 bool http_check_proxy(ConfigReader *reader, const Node *node, const HttpSettings *settings);
 bool http_check_secret(ConfigReader *reader, const Node *node, const HttpSecret *secret,
 					   const char *what);
 
-/* A whole one, of http or https; NULL is none. */
+/* Returns true for a complete URL of http or https; false for NULL. */
 bool http_is_url(const char *text);
 
 #endif

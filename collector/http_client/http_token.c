@@ -1,10 +1,10 @@
 /*
  * http_token.c
- *		Client credentials into a token: RFC 6749, 4.4 and 5.
+ *		Gets a token for client credentials: RFC 6749, 4.4 and 5.
  *
- * Servers differ in where they want the client's name and secret: in the header, which is what the
- * RFC asks of them all, or in the body. A server that does not take the one is asked by the other,
- * and what it took is what it is asked by from then on.
+ * Servers differ in where they expect the client's name and secret: in the header, as the RFC
+ * demands of all servers, or in the body. If a server refuses one form the other is tried, and the
+ * accepted one is used from then on.
  */
 #include "http_client/http_token.h"
 
@@ -21,11 +21,11 @@
 
 #define ASK_MS			 10000
 #define ANSWER_BYTES_MAX 65536
-#define EARLY_S			 10	  /* a token is not used in its last seconds … */
-#define EARLY_PART		 4	  /* … or in the last quarter of a short life */
-#define EXPIRES_S		 3600 /* where the server does not say */
+#define EARLY_S			 10	  /* a token is not used in its last EARLY_S seconds ... */
+#define EARLY_PART		 4	  /* ... or in the last 1/EARLY_PART of a short life */
+#define EXPIRES_S		 3600 /* lifetime if the server does not send one */
 #define EXPIRES_S_MAX	 31536000
-#define UNUSED_NS		 (3600 * NS_PER_S) /* until it is forgotten */
+#define UNUSED_NS		 (3600 * NS_PER_S) /* time until an unused token is forgotten */
 
 /* --- those that there are --- */
 
@@ -162,7 +162,7 @@ make_form(const HttpToken *token, const HttpOauth2 *oauth2, const char *secret)
 	return NULL;
 }
 
-/* In the header both are escaped as in a form: RFC 6749, 2.3.1. */
+/* Sets the header. Both values are escaped like a form's: RFC 6749, 2.3.1. */
 static bool
 set_header(HttpTokenRequest *ask, const HttpOauth2 *oauth2, const char *secret)
 {
@@ -207,7 +207,7 @@ http_token_ask_fini(HttpTokenRequest *ask)
 
 /* --- the answer --- */
 
-/* Text that may stand in a header, and in a message. */
+/* Returns a member that may be used in a header and in a message; otherwise NULL. */
 static const char *
 plain_text(const json_t *object, const char *name)
 {
@@ -227,7 +227,7 @@ seconds_of(const json_t *value)
 	double seconds =
 		json_is_string(value) ? strtod(json_string_value(value), NULL) : json_number_value(value);
 
-	/* not a number is none that is greater */
+	/* the comparison is false for not-a-number */
 	return seconds > 0 ? (int64_t) MIN(seconds, (double) EXPIRES_S_MAX) : EXPIRES_S;
 }
 
@@ -261,8 +261,8 @@ tell_refusal(const HttpAnswer *answer, const json_t *object, char error[HTTP_ERR
 	if (answer->error[0] != '\0')
 		snprintf(error, HTTP_ERROR_BYTES, "%s", answer->error);
 	else if (answer->status != 200)
-		snprintf(error, HTTP_ERROR_BYTES, "The server answered %ld%s%.64s", answer->status,
-				 reason != NULL ? ", " : "", reason != NULL ? reason : "");
+		snprintf(error, HTTP_ERROR_BYTES, "The server answered with HTTP status %ld%s%.64s",
+				 answer->status, reason != NULL ? ", " : "", reason != NULL ? reason : "");
 	else
 		snprintf(error, HTTP_ERROR_BYTES, "The server's answer has no access_token");
 }

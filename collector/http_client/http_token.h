@@ -1,9 +1,9 @@
 /*
  * http_token.h
- *		Tokens of OAuth 2.0: those that a client has, how one is asked for, what an answer gives.
+ *		The OAuth 2.0 tokens of a client: how to request one, and how to read the answer.
  *
- * Belongs to a client and its thread, which sends the requests, and knows who waits for them.
- * Settings that are alike share a token, also those of a configuration that was read again.
+ * Belongs to a client and its thread, which sends the requests and knows which transfers wait.
+ * Equal settings share a token, also those of a reloaded configuration.
  */
 #ifndef COLLECTOR_HTTP_TOKEN_H
 #define COLLECTOR_HTTP_TOKEN_H
@@ -16,15 +16,15 @@ typedef struct HttpToken
 {
 	UT_hash_handle hh; /* by key */
 	char *key;
-	struct HttpClient *client;	   /* whose it is */
-	struct HttpTransfer *transfer; /* that asks for it; NULL: nobody does */
-	unsigned users;				   /* transfers that refer to it */
-	char *header;				   /* value of "Authorization"; NULL: there is none */
-	uint64_t number;			   /* of the token, as they came */
-	int64_t expires_ns;			   /* CLOCK_MONOTONIC, somewhat early; so used_ns */
+	struct HttpClient *client;	   /* the owner of the token */
+	struct HttpTransfer *transfer; /* the current request for it; NULL: none */
+	unsigned users;				   /* number of transfers that refer to it */
+	char *header;				   /* value of "Authorization"; NULL: no token yet */
+	uint64_t number;			   /* incremented with each new token */
+	int64_t expires_ns;			   /* CLOCK_MONOTONIC, somewhat before the real end; also used_ns */
 	int64_t used_ns;
-	bool in_body;	 /* the client's name and secret stand in the body, not in the header */
-	bool knows_form; /* that this, or the other way, is what the server takes */
+	bool in_body;	 /* send the client's name and secret in the body, not in the header */
+	bool knows_form; /* the server has accepted this form */
 } HttpToken;
 
 typedef struct HttpTokens
@@ -32,18 +32,21 @@ typedef struct HttpTokens
 	HttpToken *table;
 } HttpTokens;
 
-/* That of these settings, which may be a new one without a header; NULL where memory is out. */
+/* Finds the token of these settings, or makes one without a header; NULL if out of memory. */
 HttpToken *http_token_find(HttpTokens *tokens, const HttpOauth2 *oauth2, struct HttpClient *client,
 						   int64_t now_ns);
 void http_tokens_free(HttpTokens *tokens);
 
-/* What it is at this time; NULL: to be asked for. */
+/* Returns the header's value at this time; NULL: it must be requested. */
 const char *http_token_header(const HttpToken *token, int64_t now_ns);
 
-/* The server took it no more, if it is still that one. */
+/* Invalidates the token after the server rejected it, unless its number has changed since. */
 void http_token_forget(HttpToken *token, uint64_t number);
 
-/* A request for it, but for who is told, with all that it refers to; to be given back. */
+/*
+ * The request for a token, except for its callbacks, and the memory that it refers to; freed by
+ * http_token_ask_fini().
+ */
 typedef struct HttpTokenRequest
 {
 	HttpRequest request;
@@ -54,7 +57,7 @@ typedef struct HttpTokenRequest
 	char *form;
 } HttpTokenRequest;
 
-/* False, and why in error, where there is no secret. */
+/* Prepares a request for the token. Returns false with error set if the secret cannot be read. */
 bool http_token_ask(const HttpToken *token, const HttpOauth2 *oauth2, HttpTokenRequest *ask,
 					char error[HTTP_ERROR_BYTES]);
 void http_token_ask_fini(HttpTokenRequest *ask);
@@ -62,8 +65,8 @@ void http_token_ask_fini(HttpTokenRequest *ask);
 typedef enum HttpTokenAnswer
 {
 	HTTP_TOKEN_TAKEN,
-	HTTP_TOKEN_ASK_AGAIN, /* in the other form */
-	HTTP_TOKEN_REFUSED	  /* why is in error */
+	HTTP_TOKEN_ASK_AGAIN, /* ask again with the other form */
+	HTTP_TOKEN_REFUSED	  /* the reason is in error */
 } HttpTokenAnswer;
 
 HttpTokenAnswer http_token_take(HttpToken *token, const HttpAnswer *answer,

@@ -1,9 +1,9 @@
 /*
  * json_read.c
- *		jansson with an allocator that counts while a text is read.
+ *		Runs jansson with an allocator that counts while a text is read.
  *
- * jansson has one allocator for the whole process, without a context. The count is the thread's
- * own, so other threads may use jansson at any time.
+ * jansson has one allocator for the whole process, without a context. The count is thread-local, so
+ * other threads may use jansson at any time.
  */
 #include "http_client/json_read.h"
 
@@ -19,7 +19,7 @@ typedef struct Reading
 	bool is_too_large;
 } Reading;
 
-static __thread Reading *reading; /* NULL: the thread reads nothing */
+static __thread Reading *reading; /* NULL: the thread is not reading */
 
 static void *
 allocate(size_t bytes)
@@ -68,8 +68,8 @@ json_read(const char *bytes, size_t length, size_t flags, size_t bytes_max, cons
 	reading = &counted;
 	value = json_loadb(bytes != NULL ? bytes : "", length, flags, NULL);
 	reading = NULL;
-	*problem =
-		counted.is_too_large ? "The answer takes too much memory." : "The answer is no JSON.";
+	*problem = counted.is_too_large ? "The answer needs too much memory."
+									: "The answer is not valid JSON.";
 	return value;
 }
 

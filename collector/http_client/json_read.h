@@ -1,9 +1,9 @@
 /*
  * json_read.h
- *		JSON that others send, read within a bound of memory.
+ *		Reads untrusted JSON within a limit of memory.
  *
- * Each object of jansson takes some 200 bytes, so three bytes of JSON may become a hundred times as
- * much: a bound of the text does not bound the memory.
+ * Each object of jansson takes some 200 bytes, so that three bytes of JSON may need a hundred times
+ * as much memory; a limit of the text's length would not be enough.
  */
 #ifndef COLLECTOR_JSON_READ_H
 #define COLLECTOR_JSON_READ_H
@@ -15,14 +15,14 @@
 #define JSON_READ_MB ((size_t) 1024 * 1024)
 
 /*
- * Returns the value that the text is, read by json_loadb() with these flags, or NULL if it is no
- * JSON or takes more than bytes_max in memory; *problem is a sentence about that then. bytes may be
- * NULL if length is 0.
+ * Returns the value of the text, read by json_loadb() with these flags. Returns NULL with *problem,
+ * a sentence, if it is not JSON or needs more than bytes_max of memory. bytes may be NULL if length
+ * is 0.
  */
 json_t *json_read(const char *bytes, size_t length, size_t flags, size_t bytes_max,
 				  const char **problem);
 
-/* Like json_read(), but of an answer's body. */
+/* Like json_read(), for the body of an answer. */
 json_t *json_read_body(const HttpBody *body, size_t flags, size_t bytes_max, const char **problem);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * kube_access.c
- *		Settings of a cluster, and what a pod knows of its own.
+ *		Reads the settings of a cluster, or those that a pod has by itself.
  */
 #include "kubernetes/kube_access.h"
 
@@ -27,7 +27,7 @@ kube_access_check(ConfigReader *reader, const Node *node, const KubeAccess *acce
 	static const HttpSettings none;
 
 	if (access->server == NULL && memcmp(&access->http, &none, sizeof(none)) != 0)
-		return config_fail(reader, node, "Settings of the client need api_server");
+		return config_fail(reader, node, "Settings of the HTTP client require api_server");
 	if (access->own_namespace && access->server != NULL)
 		return config_fail(reader, node, "own_namespace excludes api_server");
 	return http_settings_check(reader, node, &access->http);
@@ -55,7 +55,7 @@ set_server(KubeReach *reach, const KubeAccess *access)
 	if (access->server != NULL)
 		snprintf(reach->server, sizeof(reach->server), "%s", access->server);
 	else if (!kube_account_server(reach->server))
-		reach->problem = "There is no api_server, and this is no pod of a cluster.";
+		reach->problem = "Not running inside a pod: set api_server.";
 	reach->http = access->server != NULL ? access->http : kube_account_settings();
 	length = strlen(reach->server);
 	if (length > 0 && reach->server[length - 1] == '/')
@@ -77,7 +77,7 @@ kube_reach_init(KubeReach *reach, const KubeAccess *access)
 	for (size_t i = 0; i < access->namespaces.count; i++)
 		reach->spaces[reach->space_count++] = ((const char *const *) access->namespaces.items)[i];
 	if (!access->own_namespace && access->namespaces.count == 0)
-		reach->space_count = 1; /* of NULL */
+		reach->space_count = 1; /* one entry, which is NULL */
 	return true;
 }
 

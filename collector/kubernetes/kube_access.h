@@ -1,6 +1,6 @@
 /*
  * kube_access.h
- *		How the API of a cluster is reached, and which of its namespaces are meant.
+ *		Settings for reaching the API of a cluster, and the namespaces to use.
  */
 #ifndef COLLECTOR_KUBE_ACCESS_H
 #define COLLECTOR_KUBE_ACCESS_H
@@ -9,7 +9,7 @@
 
 typedef struct KubeAccess
 {
-	const char *server;	   /* NULL: the cluster that we run in */
+	const char *server;	   /* NULL: the cluster that this process runs in */
 	ConfigList namespaces; /* of const char * */
 	bool own_namespace;
 	HttpSettings http;
@@ -17,27 +17,28 @@ typedef struct KubeAccess
 
 bool kube_read_namespaces(ConfigReader *reader, const Node *node, void *access);
 
-/* The keys, among those of whatever has KubeAccess as a member. */
+/* Keys of KubeAccess for the fields of a structure that has it as a member. */
 #define KUBE_ACCESS_FIELDS(type, member)                                \
 	HTTP_SETTING(type, member, "api_server", config_read_text, server), \
 		{ "namespaces", kube_read_namespaces, offsetof(type, member) }, \
 		{ "kubeconfig_file", config_refuse, 0 }, HTTP_SETTING_FIELDS(type, member.http)
 
-/* What must not stand together; node is where they stand. */
+/* Checks that no settings exclude each other; node is their position. */
 bool kube_access_check(ConfigReader *reader, const Node *node, const KubeAccess *access);
 
-/* What it comes to here and now. */
+/* The resolved settings. */
 typedef struct KubeReach
 {
-	char server[KUBE_SERVER_BYTES]; /* without a slash at its end */
-	HttpSettings http;				/* with the account's token and CA in a cluster */
-	const char **spaces;			/* each is watched by itself; NULL: all of them */
+	char server[KUBE_SERVER_BYTES]; /* without a trailing slash */
+	/* inside a cluster with the token and the CA of the service account */
+	HttpSettings http;
+	const char **spaces; /* each is watched separately; NULL: all namespaces */
 	size_t space_count;
 	char own_space[256];
-	const char *problem; /* a sentence; NULL: none */
+	const char *problem; /* a sentence that names what is missing; NULL: nothing */
 } KubeReach;
 
-/* False where memory is out. To be given back in either case. */
+/* Returns false if out of memory. Call kube_reach_fini() in either case. */
 bool kube_reach_init(KubeReach *reach, const KubeAccess *access);
 void kube_reach_fini(KubeReach *reach);
 

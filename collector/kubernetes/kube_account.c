@@ -1,6 +1,6 @@
 /*
  * kube_account.c
- *		The service account of a pod.
+ *		Reads the service account of a pod.
  */
 #include "kubernetes/kube_account.h"
 

@@ -1,6 +1,6 @@
 /*
  * kube_account.h
- *		What a pod is given to reach the API of its cluster with.
+ *		The service account with which a pod reaches the API of its cluster.
  */
 #ifndef COLLECTOR_KUBE_ACCOUNT_H
 #define COLLECTOR_KUBE_ACCOUNT_H
@@ -12,10 +12,13 @@
 #define KUBE_ACCOUNT	  "/var/run/secrets/kubernetes.io/serviceaccount/"
 #define KUBE_SERVER_BYTES 600
 
-/* False: this is no pod, and server is a name that pods know. */
+/*
+ * Sets the address of the API. Returns false if this process is not in a pod; server is then the
+ * name that works in pods.
+ */
 bool kube_account_server(char server[KUBE_SERVER_BYTES]);
 
-/* Token, which is read for each request, and CA. */
+/* Returns settings with the token, which is read for each request, and the CA. */
 HttpSettings kube_account_settings(void);
 
 #endif

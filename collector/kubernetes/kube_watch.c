@@ -1,9 +1,9 @@
 /*
  * kube_watch.c
- *		One request at a time: a page of a list, or a watch.
+ *		Makes one request at a time: a page of a list, or a watch.
  *
- * Lists are read in pages of PAGE objects, so that an answer stays bounded; a watch's lines are
- * read as they come. Resource versions are texts that are sent back as they came.
+ * Lists are read in pages of PAGE objects, so that answers stay small; a watch's lines are read as
+ * they arrive. Resource versions are opaque texts.
  */
 #include "kubernetes/kube_watch.h"
 
@@ -20,20 +20,24 @@
 #define PAGE	"500"
 #define LIST_MS 60000
 
-/* JSON in memory: a pod's managedFields take 20 times their text. */
+/* Limit of JSON in memory: a pod's managedFields take 20 times their text. */
 #define LIST_BYTES_MAX		(64 * JSON_READ_MB)
 #define LIST_JSON_BYTES_MAX (256 * JSON_READ_MB)
 #define LINE_BYTES_MAX		(8 * JSON_READ_MB)
 #define LINE_JSON_BYTES_MAX (64 * JSON_READ_MB)
 
-/* Up to twice this, at random, so that the watches of many do not end together. */
+/*
+ * Duration of a watch: a random time between this and twice this, so that many watches do not end
+ * together.
+ */
 #define WATCH_S_MIN	  300
 #define WATCH_MS_MORE 30000
 
 #define BACK_OFF_MS		800
 #define BACK_OFF_MS_MAX 30000
-#define SOON_MS			1000   /* between two watches, whatever the server does */
-#define CALM_MS			120000 /* without a reason to list again: the next list comes soon */
+#define SOON_MS			1000 /* pause between two watches, even if the server ends them at once */
+/* after this time without a new list, the next list comes soon again */
+#define CALM_MS			120000
 
 #define GONE 410
 
@@ -41,7 +45,7 @@ typedef struct KnownKey
 {
 	UT_hash_handle hh;
 	char *key;
-	uint64_t list; /* number of the list that it was in, or came after */
+	uint64_t list; /* number of the last list or watch that contained it */
 } KnownKey;
 
 struct KubeWatch
@@ -54,17 +58,17 @@ struct KubeWatch
 	HttpTransfer *transfer;
 	KnownKey *known;
 	uint64_t lists;
-	bool listing; /* or watching */
+	bool listing; /* otherwise watching */
 	bool synced;
-	bool ended_by_error; /* an event said so: list again */
-	int64_t relist_ms;	 /* the last wait before a list that became necessary */
-	int64_t relisted_ns; /* when that was decided */
-	char *version;		 /* of the resource; NULL: not known */
-	char *next_page;	 /* token of the list's next page; NULL: the first one is next */
-	char *line;			 /* that has not ended yet */
+	bool ended_by_error; /* by an ERROR event; a new list is needed */
+	int64_t relist_ms;	 /* last pause before a list */
+	int64_t relisted_ns; /* when relist_ms was last chosen */
+	char *version;		 /* resource version; NULL: unknown */
+	char *next_page;	 /* token of the list's next page; NULL: the list begins */
+	char *line;			 /* an incomplete line */
 	size_t line_length;
 	size_t line_capacity;
-	int64_t back_off_ms; /* 0: the last request was good */
+	int64_t back_off_ms; /* 0: the last request succeeded */
 	int64_t due_ns;
 };
 
@@ -227,8 +231,8 @@ take_page(KubeWatch *watch, const json_t *page)
 }
 
 /*
- * Takes an ERROR event, which ends the watch. 410 belongs to normal operation: the server has
- * forgotten the version that we watch from.
+ * Handles an ERROR event, which ends the watch. Status 410 is normal: the server has dropped the
+ * history since our version.
  */
 static void
 take_error(KubeWatch *watch, const json_t *status)
@@ -238,7 +242,8 @@ take_error(KubeWatch *watch, const json_t *status)
 	watch->ended_by_error = true;
 	if (json_integer_value(json_object_get(status, "code")) != GONE)
 		watch->options.on_failure(watch->options.context, watch->path,
-								  message[0] != '\0' ? message : "The watch ended by an error.");
+								  message[0] != '\0' ? message
+													 : "The server ended the watch with an error.");
 }
 
 static bool
@@ -327,8 +332,8 @@ fail(KubeWatch *watch, const char *detail)
 }
 
 /*
- * Begins a new list, at first soon. A server that lets us list again and again is asked less and
- * less often: a list is the most expensive request that there is.
+ * Starts a new list, at first soon. If the server causes one list after another the pauses grow,
+ * because a list is the most expensive request.
  */
 static void
 list_again(KubeWatch *watch)
@@ -353,7 +358,7 @@ on_list(KubeWatch *watch, const HttpAnswer *answer)
 		fail(watch, problem);
 	else if (!json_is_array(json_object_get(page, "items")) &&
 			 !json_is_null(json_object_get(page, "items")))
-		fail(watch, "The answer is no list of objects.");
+		fail(watch, "The answer is not a list of objects.");
 	else
 	{
 		watch->back_off_ms = 0;
@@ -363,7 +368,7 @@ on_list(KubeWatch *watch, const HttpAnswer *answer)
 	json_decref(page);
 }
 
-/* A watch ends by itself after its time; what it told is taken already. */
+/* A watch ends after its time; all its events were handled before. */
 static void
 on_watch_end(KubeWatch *watch, const HttpAnswer *answer)
 {
@@ -385,7 +390,7 @@ on_end(void *context, HttpAnswer *answer)
 	char status[64];
 
 	watch->transfer = NULL;
-	snprintf(status, sizeof(status), "The server answered %ld.", answer->status);
+	snprintf(status, sizeof(status), "The server answered with HTTP status %ld.", answer->status);
 	if (answer->status == GONE)
 		list_again(watch);
 	else if (answer->status != 200)
@@ -413,7 +418,7 @@ put_query(FILE *out, const char *name, const char *value)
 	}
 }
 
-/* A watch is asked to last so long. */
+/* Returns the URL of a list, or of a watch of that duration. */
 static char *
 make_url(const KubeWatch *watch, uint32_t watch_s)
 {

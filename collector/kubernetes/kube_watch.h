@@ -1,12 +1,12 @@
 /*
  * kube_watch.h
- *		All objects of one resource of Kubernetes' API, as they come, change and go: list, then
- *		watch.
+ *		Follows all objects of one resource of Kubernetes' API: lists them, then watches for
+ *		changes.
  *
- * Works in its client's thread. Objects are told once they are known; after a list, those that were
- * not in it are told as gone. A watch that ends goes on where it was. One whose history is gone
- * (410), or that an ERROR event ends, lists again: after 1 s, and after up to 30 s if that repeats.
- * Failures are told, and tried again after 0.8 s to 30 s.
+ * Runs in its client's thread. Objects are reported when they are known or changed; after a list,
+ * missing objects are reported as gone. A watch that ends is continued from its version. If the
+ * history is gone (410), or an ERROR event ends the watch, a new list follows after 1 s, repeatedly
+ * after up to 30 s. Failures are reported, and requests repeated after 0.8 s to 30 s.
  */
 #ifndef COLLECTOR_KUBE_WATCH_H
 #define COLLECTOR_KUBE_WATCH_H
@@ -20,14 +20,17 @@ typedef struct KubeWatch KubeWatch;
 typedef struct KubeWatchOptions
 {
 	HttpClient *client;
-	const HttpSettings *settings; /* must outlive the watch; so context */
-	const char *server;			  /* "https://host:port"; these four are copied */
-	const char *path;			  /* of the resource */
-	const char *labels;			  /* selectors, NULL for none */
+	const HttpSettings *settings; /* must outlive the watch; also context */
+	const char *server;			  /* "https://host:port"; this and the next three are copied */
+	const char *path;			  /* path of the resource */
+	const char *labels;			  /* selectors, NULL: none */
 	const char *fields;
-	bool from_cache; /* the first list may be an older one, which the server has at hand */
+	bool from_cache; /* the first list may be an older one from the server's cache */
 
-	/* An object by "namespace/name"; NULL: it is gone. Not kept by the watch. */
+	/*
+	 * Called with an object by "namespace/name"; object is NULL if it is gone. The watch does not
+	 * keep it.
+	 */
 	void (*on_object)(void *context, const char *key, json_t *object);
 	void (*on_failure)(void *context, const char *path, const char *detail);
 	void *context;
@@ -37,10 +40,10 @@ typedef struct KubeWatchOptions
 KubeWatch *kube_watch_create(const KubeWatchOptions *options);
 void kube_watch_free(KubeWatch *watch); /* accepts NULL */
 
-/* Begins what is due; when to call again, CLOCK_MONOTONIC. */
+/* Starts requests that are due. Returns when to call it again, CLOCK_MONOTONIC. */
 int64_t kube_watch_tick(KubeWatch *watch, int64_t now_ns);
 
-/* True once the first list was taken whole. */
+/* Returns true once the first list is complete. */
 bool kube_watch_is_synced(const KubeWatch *watch);
 
 #endif

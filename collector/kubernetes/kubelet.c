@@ -1,6 +1,6 @@
 /*
  * kubelet.c
- *		GET /pods, and what is different from the answer before.
+ *		Polls GET /pods and compares each answer with the previous one.
  */
 #include "kubernetes/kubelet.h"
 
@@ -24,13 +24,13 @@ typedef struct ToldPod
 	UT_hash_handle hh; /* by key */
 	char *key;
 	json_t *pod;
-	bool seen; /* in the answer that is being taken */
+	bool seen; /* in the current answer */
 } ToldPod;
 
 struct Kubelet
 {
 	KubeletOptions options;
-	HttpTransfer *transfer; /* NULL: none runs */
+	HttpTransfer *transfer; /* NULL: no request is running */
 	ToldPod *told;
 	int64_t due_ns;
 	bool synced;
@@ -78,7 +78,7 @@ fail(const Kubelet *kubelet, const char *detail)
 	kubelet->options.on_failure(kubelet->options.context, PATH, detail);
 }
 
-/* "namespace/name", to be freed; NULL: the pod has none, or memory is out. */
+/* Returns "namespace/name", which the caller frees; NULL if the pod has none or out of memory. */
 static char *
 key_of(const json_t *pod)
 {
@@ -92,7 +92,7 @@ key_of(const json_t *pod)
 	return key;
 }
 
-/* Takes the key. What is told is a copy: whoever hears of it may change it. */
+/* Handles a pod; owns the key afterwards. The callback gets a copy, because it may modify it. */
 static void
 take_pod(Kubelet *kubelet, char *key, json_t *pod)
 {
@@ -167,13 +167,13 @@ on_end(void *context, HttpAnswer *answer)
 		fail(kubelet, answer->error);
 		return;
 	}
-	snprintf(detail, sizeof(detail), "The answer's status is %ld.", answer->status);
+	snprintf(detail, sizeof(detail), "The kubelet answered with HTTP status %ld.", answer->status);
 	if (answer->status == 200)
 	{
 		list = json_read_body(&answer->body, 0, JSON_MAX, &problem);
-		snprintf(detail, sizeof(detail), "The answer is no list of pods.");
+		snprintf(detail, sizeof(detail), "The answer is not a list of pods.");
 	}
-	/* a node without pods has no list of them */
+	/* the answer of a node without pods has null in place of the list */
 	if (json_is_object(list) && (json_is_array(json_object_get(list, "items")) ||
 								 json_is_null(json_object_get(list, "items"))))
 		take_pods(kubelet, json_object_get(list, "items"));

@@ -1,9 +1,9 @@
 /*
  * kubelet.h
- *		The pods of a node as its kubelet tells them: asked for again and again, as it has no watch.
+ *		The pods of a node, by polling its kubelet, which has no watch.
  *
- * Works in its client's thread. Pods are told when they are new or have changed; those that an
- * answer has no more are told as gone. Failures are told, and tried again at the next turn.
+ * Runs in its client's thread. Pods are reported when they are new or have changed, and as gone
+ * when an answer lacks them. Failures are reported, and the request is repeated at the next turn.
  */
 #ifndef COLLECTOR_KUBELET_H
 #define COLLECTOR_KUBELET_H
@@ -17,20 +17,23 @@ typedef struct Kubelet Kubelet;
 typedef struct KubeletOptions
 {
 	HttpClient *client;
-	const HttpSettings *settings; /* must outlive the kubelet; so server and context */
+	const HttpSettings *settings; /* must outlive the kubelet; also server and context */
 	const char *server;			  /* "https://host:port" */
 
-	/* A pod by "namespace/name"; NULL: it is gone. What it changes of the pod is not seen. */
+	/*
+	 * Called with each pod by "namespace/name"; object is NULL if the pod is gone. The callback may
+	 * modify object; changes are discarded.
+	 */
 	void (*on_object)(void *context, const char *key, json_t *object);
 	void (*on_failure)(void *context, const char *path, const char *detail);
 	void *context;
 } KubeletOptions;
 
-/* NULL where memory is out. */
+/* Returns NULL if out of memory. */
 Kubelet *kubelet_create(const KubeletOptions *options);
 void kubelet_free(Kubelet *kubelet); /* accepts NULL */
 
-/* Begins what is due; when to call again, CLOCK_MONOTONIC. */
+/* Starts a request that is due. Returns when to call it again, CLOCK_MONOTONIC. */
 int64_t kubelet_tick(Kubelet *kubelet, int64_t now_ns);
 
 /* Returns true once an answer has been processed. */

@@ -1,6 +1,6 @@
 /*
  * owners.c
- *		Owners by their UIDs.
+ *		Caches owners by their UIDs.
  */
 #include "kubernetes/owners.h"
 
@@ -17,14 +17,15 @@
 #include "http_client/json_read.h"
 
 #define MODULE		  "pods"
-#define KNOWN_MAX	  4096 /* then all that wait for nobody are forgotten */
+/* number of owners beyond which all that no pod waits for are forgotten */
+#define KNOWN_MAX	  4096
 #define AT_ONCE		  8
 #define TIMEOUT_MS	  10000
-#define PAUSE_NS	  NS_PER_S /* before it is asked again, where the API fails; doubles to … */
+#define PAUSE_NS	  NS_PER_S /* pause after the API failed; doubles up to the limit below */
 #define PAUSE_NS_MAX  (60 * NS_PER_S)
 #define BODY_MAX	  (4 * JSON_READ_MB)
 #define JSON_MAX	  (64 * JSON_READ_MB)
-#define JOB_DIGITS	  8 /* of a CronJob's job: minutes since 1970 */
+#define JOB_DIGITS	  8 /* digits in the name of a CronJob's job: minutes since 1970 */
 #define TEMPLATE_HASH "pod-template-hash"
 
 typedef enum OwnerState
@@ -39,15 +40,15 @@ typedef struct Owner
 	UT_hash_handle hh;
 	struct Owners *owners;
 	OwnerState state;
-	HttpTransfer *transfer; /* of OWNER_ASKED */
-	bool failed;			/* the API, when it was asked last: names tell meanwhile */
-	int64_t due_ns;			/* of OWNER_WAITS: not before then */
+	HttpTransfer *transfer; /* if state is OWNER_ASKED */
+	bool failed;			/* the last request failed; the guess is used meanwhile */
+	int64_t due_ns;			/* if state is OWNER_WAITS: earliest time of the next request */
 	int64_t pause_ns;
 	char *uid;
 	char *path;
 	Workload self;
-	Workload guess;	   /* its owner, by names */
-	Workload workload; /* its owner, or itself; of OWNER_KNOWN */
+	Workload guess;	   /* its owner, guessed from names */
+	Workload workload; /* if state is OWNER_KNOWN: its owner, or itself */
 } Owner;
 
 struct Owners
@@ -95,7 +96,10 @@ owners_free(Owners *owners)
 
 /* --- by names --- */
 
-/* A Deployment's ReplicaSet is its name and the hash that the pod bears, too. */
+/*
+ * The name of a Deployment's ReplicaSet is the Deployment's name and the hash that its pods have as
+ * a label.
+ */
 static Workload
 guess_deployment(const json_t *pod, const Workload *set)
 {
@@ -131,7 +135,10 @@ guess_cron_job(const Workload *job)
 
 /* --- requests --- */
 
-/* Would the same question have another answer later? Not where the API refuses, or has none. */
+/*
+ * Returns true if a repeated request may have another answer: not if the API refuses, or has no
+ * such object.
+ */
 static bool
 is_failure(const HttpAnswer *answer)
 {
@@ -148,7 +155,9 @@ ask_again(Owner *owner)
 	owner->pause_ns = MIN(2 * owner->pause_ns, PAUSE_NS_MAX);
 }
 
-/* False where it tells nothing, and names do. */
+/*
+ * Takes the owner from the API's answer. Returns false if there is none, so that the guess is used.
+ */
 static bool
 take_answer(Owner *owner, const HttpAnswer *answer)
 {
@@ -161,7 +170,7 @@ take_answer(Owner *owner, const HttpAnswer *answer)
 	owner->state = OWNER_KNOWN;
 	if (answer->status == 200)
 		object = json_read_body(&answer->body, 0, JSON_MAX, &problem);
-	/* another one may have the name by now */
+	/* another object may have the same name by now */
 	found = json_string_value(json_object_get(json_object_get(object, "metadata"), "uid"));
 	known = found != NULL && strcmp(found, owner->uid) == 0;
 	if (!known)
@@ -186,7 +195,7 @@ on_end(void *context, HttpAnswer *answer)
 	else
 		known = take_answer(owner, answer);
 	if (!known)
-		log_event(LOG_INFO, MODULE, "could not read what owns a pod: names tell",
+		log_event(LOG_INFO, MODULE, "could not read the owner of a pod; deriving it from names",
 				  log_text("path", owner->path), log_number("status", answer->status),
 				  log_text("detail", answer->error));
 	owners->options.on_known(owners->options.context);
@@ -243,7 +252,7 @@ make_room(Owners *owners)
 
 /* --- */
 
-/* Names come from the API, and become part of a path. */
+/* Checks a name, which comes from the API and becomes part of a path. */
 static bool
 is_name(const char *name)
 {
@@ -304,7 +313,7 @@ owners_find(Owners *owners, const json_t *pod, Workload *workload)
 	if (owner == NULL)
 		owner = add(owners, pod, workload, uid);
 	if (owner == NULL)
-		return OWNERS_KNOWN; /* no memory: the controller itself */
+		return OWNERS_KNOWN; /* out of memory: the controller itself */
 	if (owner->state != OWNER_KNOWN && !owner->failed)
 		return OWNERS_LATER;
 	*workload = owner->state == OWNER_KNOWN ? owner->workload : owner->guess;

@@ -1,11 +1,11 @@
 /*
  * owners.h
- *		Who owns what owns a pod: a ReplicaSet's Deployment, a Job's CronJob.
+ *		Owners of a pod's controller: a ReplicaSet's Deployment, a Job's CronJob.
  *
- * Each ReplicaSet and Job is asked for once, by its UID. Where the API refuses (RBAC) or has no
- * such object any more, the names that Kubernetes gives tell. They may be wrong (not all that has
- * ReplicaSets is a Deployment): where the API fails they tell until it does not, and it is asked
- * again. Works in its client's thread.
+ * Each ReplicaSet and Job is requested once, by its UID. If the API refuses (RBAC) or has no such
+ * object, the owner is derived from the names that Kubernetes forms. That may be wrong, because not
+ * only Deployments have ReplicaSets, so if the API fails the derived owner is used only until a
+ * repeated request succeeds. Runs in its client's thread.
  */
 #ifndef COLLECTOR_OWNERS_H
 #define COLLECTOR_OWNERS_H
@@ -18,27 +18,27 @@ typedef struct Owners Owners;
 typedef struct OwnersOptions
 {
 	HttpClient *client;
-	const HttpSettings *settings;	 /* must outlive the owners; so server and context */
-	const char *server;				 /* NULL: names tell */
-	void (*on_known)(void *context); /* something may be asked again */
+	const HttpSettings *settings;	 /* must outlive the owners; also server and context */
+	const char *server;				 /* NULL: owners are derived from names */
+	void (*on_known)(void *context); /* called when owners_find() may have a better answer */
 	void *context;
 } OwnersOptions;
 
-/* NULL where memory is out. */
+/* Returns NULL if out of memory. */
 Owners *owners_create(const OwnersOptions *options);
 void owners_free(Owners *owners); /* accepts NULL */
 
 typedef enum OwnersAnswer
 {
 	OWNERS_KNOWN,
-	OWNERS_GUESS, /* by names: on_known will tell when there is more to say, as it will … */
-	OWNERS_LATER  /* … where nothing is known yet */
+	OWNERS_GUESS, /* derived from names; on_known will be called when the owner is known */
+	OWNERS_LATER  /* unknown so far; on_known will be called */
 } OwnersAnswer;
 
-/* What the pod belongs to. */
+/* Finds the workload that the pod belongs to. */
 OwnersAnswer owners_find(Owners *owners, const json_t *pod, Workload *workload);
 
-/* Begins what there is room for and time; call it each second or so. */
+/* Starts requests that are due, within their limit. Call it about once a second. */
 void owners_tick(Owners *owners);
 
 #endif

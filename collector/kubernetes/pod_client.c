@@ -25,11 +25,12 @@
 #define PROGRAM		 "profstore-sources"
 #define ARGUMENTS	 16
 #define READ_BYTES	 16384
-#define READS_MAX	 64 /* then check whether to stop: the process may write without a pause */
+/* reads without a check whether to stop, because the process may write without a pause */
+#define READS_MAX	 64
 #define SWEEP_MS	 20000
 #define PAUSE_MS	 1000
 #define PAUSE_MS_MAX 60000
-/* after this time a failure does not count as repeated */
+/* a process that ran for this long resets the pause before restarts */
 #define GOOD_NS		 (60 * INT64_C(1000000000))
 
 struct PodClient

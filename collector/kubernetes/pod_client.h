@@ -1,10 +1,10 @@
 /*
  * pod_client.h
- *		The agent's side of the watch for pods: a thread that keeps a process of profstore-sources
- *		running. Only that process talks to the Kubernetes API.
+ *		The agent's side of the watch for pods: a thread that keeps a process of
+ *		profstore-sources running. Only that process talks to the Kubernetes API.
  *
- * The process runs with nobody's rights. If it ends, it is restarted after 1 s to 60 s; pods keep
- * their names in the meantime.
+ * The process runs as an unprivileged user. If it ends, it is restarted after 1 s to 60 s; pods
+ * keep their names in the meantime.
  */
 #ifndef COLLECTOR_POD_CLIENT_H
 #define COLLECTOR_POD_CLIENT_H
@@ -23,7 +23,7 @@ typedef struct PodClientOptions
 	const char *ca_file;	 /* NULL for the pod's default */
 	ConfigList annotations;	 /* list of const char *: annotations to fetch */
 	PodTable *table;		 /* must outlive the client, like context */
-	void (*learned)(void *); /* called from the client's thread when the table has changed */
+	void (*learned)(void *); /* called in the client's thread when the table has changed */
 	void *context;
 } PodClientOptions;
 

@@ -17,16 +17,18 @@ typedef struct PodLines
 	uint64_t refused; /* number of pods for which there was no room */
 } PodLines;
 
-int pod_lines_init(PodLines *lines, PodTable *table); /* 0 or -ENOMEM */
+int pod_lines_init(PodLines *lines, PodTable *table); /* returns 0 or -ENOMEM */
 void pod_lines_fini(PodLines *lines);
 
 /*
- * Begins the output of a new process: after its full listing, pods that it has not listed are gone.
+ * Begins the output of a new process. When its first listing is complete, pods that are not in it
+ * are removed.
  */
 void pod_lines_begin(PodLines *lines);
 
 /*
- * Parses bytes. Returns 0, or -EINVAL for a malformed line; the rest of the output is then useless.
+ * Parses bytes. Returns 0, or -EINVAL for a malformed line, after which no more output can be
+ * parsed.
  */
 int pod_lines_take(PodLines *lines, const char *bytes, size_t length, uint64_t now_ns);
 

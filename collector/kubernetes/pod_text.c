@@ -1,6 +1,6 @@
 /*
  * pod_text.c
- *		Fields of a line, as long as they fit.
+ *		Formats the line of a pod, with the fields that fit.
  */
 #include "kubernetes/pod_text.h"
 
@@ -14,7 +14,7 @@
 
 #define ID_SCHEME	"://"
 #define CONFIG_HASH "kubernetes.io/config.hash"
-#define FIELDS_MAX	400 /* of a pod's; the agent takes some more */
+#define FIELDS_MAX	400 /* limit of a pod's fields; the agent accepts some more */
 
 typedef struct Line
 {
@@ -43,7 +43,7 @@ text(const json_t *object, const char *name)
 static bool
 put_bytes(Line *line, const char *bytes, size_t length)
 {
-	/* room for the line's end */
+	/* leave room for the line's end */
 	if (line->length + length + 2 > sizeof(line->bytes))
 		return false;
 	memcpy(line->bytes + line->length, bytes, length);
@@ -76,7 +76,7 @@ put_plain(Line *line, const char *name)
 	return true;
 }
 
-/* "prefixKEY=value"; nothing where the value is empty. */
+/* Appends "prefixKEY=value", or nothing if the value is empty. */
 static void
 put_field(Line *line, const char *prefix, const char *key, const char *value)
 {
@@ -134,7 +134,10 @@ put_container(Line *line, const json_t *status, const char *id, bool init)
 	line->left_out++;
 }
 
-/* What ran before a restart has samples still that come later. */
+/*
+ * Appends the containers of a list, with the ids from before a restart, because samples of these
+ * may still arrive.
+ */
 static void
 put_containers(Line *line, const json_t *pod, const char *list, bool init)
 {

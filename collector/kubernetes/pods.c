@@ -1,10 +1,10 @@
 /*
  * pods.c
- *		One watch of the pods of a node, or what its kubelet tells.
+ *		Follows the pods of a node, through a watch or its kubelet.
  *
- * A pod is told once its workload is known: until then it waits, the newest form of it. Where the
- * API fails it is told by what names tell of the workload, and waits on to be told anew. Whoever
- * reads is waited for: the pipe is the agent's, which reads at once.
+ * A pod is printed once its workload is known; until then its newest version waits. If the API
+ * fails the pod is printed with the workload derived from names, and waits to be printed again.
+ * Writes to the pipe block; the agent reads at once.
  */
 #include "kubernetes/pods.h"
 
@@ -29,16 +29,17 @@
 
 #define MODULE	 "pods"
 #define HELD_MAX ((size_t) 128 * 1024 * 1024)
-#define DATA_MAX ((rlim_t) 512 * 1024 * 1024) /* of all memory: a node has some MB of pods */
+/* limit of all memory; the pods of a node take some MB */
+#define DATA_MAX ((rlim_t) 512 * 1024 * 1024)
 #define STEP_MS	 1000
 
 typedef struct KnownPod
 {
 	UT_hash_handle hh; /* by key */
 	char *key;
-	char *uid;		 /* under which it was told; NULL: not yet */
-	json_t *waiting; /* for its workload; NULL: it was told as it is … */
-	bool guessed;	 /* … or rather as names tell */
+	char *uid;		 /* UID under which it was last printed; NULL: not printed yet */
+	json_t *waiting; /* version that waits for its workload; NULL: printed as it is */
+	bool guessed;	 /* printed with the workload derived from names */
 } KnownPod;
 
 typedef struct Pods
@@ -47,27 +48,30 @@ typedef struct Pods
 	HttpSettings http;
 	char server[KUBE_SERVER_BYTES];
 	HttpClient *client;
-	KubeWatch *watch; /* NULL: the kubelet is asked */
+	KubeWatch *watch; /* NULL: the kubelet is polled */
 	Kubelet *kubelet;
 	Owners *owners;
 	KnownPod *pods;
-	size_t waiting; /* that were not told at all */
+	size_t waiting; /* pods that were not printed yet */
 	bool told_synced;
-	bool broken; /* nobody reads, or memory is out */
+	bool broken; /* the reader is gone, or out of memory */
 } Pods;
 
 size_t
 pods_flags(PodsOptions *options, Flag *flags)
 {
 	const Flag own[] = {
-		{ "node", FLAG_TEXT, &options->node, "NAME", "whose pods, as the API calls it" },
-		{ "api-server", FLAG_TEXT, &options->server, "URL", "default: that of our own cluster" },
-		{ "kubelet", FLAG_TEXT, &options->kubelet, "URL", "that is asked in place of the API" },
+		{ "node", FLAG_TEXT, &options->node, "NAME", "name of the node in the API" },
+		{ "api-server", FLAG_TEXT, &options->server, "URL",
+		  "URL of the API server; default: that of the cluster that this pod runs in" },
+		{ "kubelet", FLAG_TEXT, &options->kubelet, "URL",
+		  "URL of the kubelet to poll instead of the API server" },
 		{ "token-file", FLAG_TEXT, &options->token_file, "FILE",
-		  "read for each request; default: our pod's" },
-		{ "ca-file", FLAG_TEXT, &options->ca_file, "FILE", "default: our pod's" },
+		  "file of the token, read for each request; default: that of this pod" },
+		{ "ca-file", FLAG_TEXT, &options->ca_file, "FILE",
+		  "file of the CA; default: that of this pod" },
 		{ "annotations", FLAG_TEXT, &options->annotations, "NAMES",
-		  "that are told, between commas; default: none" },
+		  "names of annotations to print, separated by commas; default: none" },
 	};
 
 	*options = (PodsOptions){ .annotations = "" };
@@ -103,7 +107,7 @@ uid_of(const json_t *pod)
 	return uid != NULL ? uid : "";
 }
 
-/* Under one name another pod may come. */
+/* Prints a pod. If another pod had the same name before, prints first that it is gone. */
 static void
 say_pod(Pods *pods, KnownPod *known, const json_t *pod, const Workload *workload)
 {
@@ -115,7 +119,7 @@ say_pod(Pods *pods, KnownPod *known, const json_t *pod, const Workload *workload
 	if (line == NULL)
 		return;
 	if (left_out > 0)
-		log_event(LOG_WARNING, MODULE, "a pod has more labels than are taken",
+		log_event(LOG_WARNING, MODULE, "left out labels of a pod that has too many",
 				  log_text("pod", known->key), log_number("left_out", (int64_t) left_out));
 	say(pods, line);
 	free(line);
@@ -133,7 +137,10 @@ wait_no_longer(Pods *pods, KnownPod *known)
 	known->guessed = false;
 }
 
-/* guessed: it was told like this, but for the workload. */
+/*
+ * Prints a pod, or keeps it until its workload is known. guessed: it was printed in this version
+ * with a derived workload.
+ */
 static void
 tell(Pods *pods, KnownPod *known, json_t *pod, bool guessed)
 {
@@ -144,7 +151,7 @@ tell(Pods *pods, KnownPod *known, json_t *pod, bool guessed)
 		say_pod(pods, known, pod, &workload);
 	if (answer == OWNERS_KNOWN)
 		return;
-	/* most of an object, which nothing is made of */
+	/* the largest part of many objects, which is not used */
 	json_object_del(json_object_get(pod, "metadata"), "managedFields");
 	known->waiting = json_incref(pod);
 	known->guessed = guessed || answer == OWNERS_GUESS;
@@ -238,7 +245,7 @@ choose_server(Pods *pods, Failure *failure)
 	bool in_cluster = kube_account_server(pods->server);
 	size_t length;
 
-	/* a kubelet takes our pod's token, too */
+	/* a kubelet accepts this pod's token, too */
 	if (in_cluster && (given == NULL || options->kubelet != NULL))
 		pods->http = kube_account_settings();
 	if (given != NULL)
@@ -246,7 +253,7 @@ choose_server(Pods *pods, Failure *failure)
 	else if (!in_cluster)
 	{
 		failure_set(failure, EXIT_CONFIG, "could not find the API of Kubernetes");
-		failure_hint(failure, "This is no pod of a cluster: say where it is (api_server).");
+		failure_hint(failure, "Not running inside a pod: set api_server.");
 		return failure->code;
 	}
 	length = strlen(pods->server);
@@ -293,7 +300,7 @@ start(Pods *pods, Failure *failure)
 	if (pods->options->kubelet != NULL)
 	{
 		kubelet.client = pods->client;
-		owners.server = NULL; /* the API is not to be had */
+		owners.server = NULL; /* the API is not available */
 		pods->kubelet = kubelet_create(&kubelet);
 	}
 	else
@@ -319,7 +326,7 @@ stop(Pods *pods)
 	}
 }
 
-/* When to call again. */
+/* Returns when to call it again. */
 static int64_t
 tick(Pods *pods, int64_t now_ns)
 {

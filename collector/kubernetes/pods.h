@@ -1,7 +1,7 @@
 /*
  * pods.h
- *		The sub-command "pods" of profstore-sources, which the agent starts: tells on standard
- *		output which pods there are on a node, a line each, and again when they change.
+ *		The sub-command "pods" of profstore-sources, which the agent starts: prints the pods of a
+ *		node on standard output, a line for each, and again when they change.
  */
 #ifndef COLLECTOR_PODS_H
 #define COLLECTOR_PODS_H
@@ -11,18 +11,18 @@
 
 typedef struct PodsOptions
 {
-	const char *node;		 /* NULL: not given, as the others */
-	const char *server;		 /* NULL: the cluster that we run in */
-	const char *kubelet;	 /* asked in the API's place */
-	const char *token_file;	 /* NULL: that of our pod, as ca_file; none where a server is given */
-	const char *ca_file;	 /* … */
-	const char *annotations; /* names between commas */
+	const char *node;		 /* NULL: not set; also for the other fields */
+	const char *server;		 /* NULL: the cluster that this process runs in */
+	const char *kubelet;	 /* polled instead of the API server */
+	const char *token_file;	 /* NULL: this pod's, like ca_file; none if a server is set */
+	const char *ca_file;	 /* file of the CA */
+	const char *annotations; /* names separated by commas */
 	LogOptions log;
 } PodsOptions;
 
 size_t pods_flags(PodsOptions *options, Flag *flags);
 
-/* Runs until it is killed, or nobody reads; the process's exit code. */
+/* Runs until it is killed, or its output is closed; returns the process's exit code. */
 ExitCode pods_run(const PodsOptions *options);
 
 #endif

@@ -451,12 +451,12 @@ test_json_is_bounded(void **state)
 	*at++ = ']';
 	value = json_read(text, (size_t) (at - text), 0, 64 * JSON_READ_MB, &problem);
 	assert_null(value);
-	assert_string_equal(problem, "The answer takes too much memory.");
+	assert_string_equal(problem, "The answer needs too much memory.");
 	value = json_read(text, (size_t) (at - text), 0, 1024 * JSON_READ_MB, &problem);
 	assert_int_equal(json_array_size(value), count);
 	json_decref(value);
 	assert_null(json_read("[", 1, 0, JSON_READ_MB, &problem));
-	assert_string_equal(problem, "The answer is no JSON.");
+	assert_string_equal(problem, "The answer is not valid JSON.");
 	assert_null(json_read(NULL, 0, 0, JSON_READ_MB, &problem));
 	free(text);
 }

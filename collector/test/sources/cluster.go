@@ -317,7 +317,7 @@ func testKubernetes() {
 	api.lock.Unlock()
 	ok(s.stop() == 0, "kubernetes (fake API): it ends with exit code 0", s.log)
 	code, log := refused("wrong", "scrape_configs: [{job_name: a, kubernetes_sd_configs: [{role: pods}]}]")
-	ok(code == 3 && strings.Contains(log, "The role is none of"), "kubernetes: an unknown role is refused", log)
+	ok(code == 3 && strings.Contains(log, "The role must be one of"), "kubernetes: an unknown role is refused", log)
 }
 
 // As a pod of the cluster: by its own account, in its own namespace, of the pods that a selector names.

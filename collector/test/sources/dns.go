@@ -125,7 +125,7 @@ func testDNS() {
 			}
 		}
 	}()
-	ok(eventually(20, func() bool { return strings.Contains(s.log.String(), "The server's answer cannot be read.") }), "dns: an answer that cannot be read is told of", s.log)
+	ok(eventually(20, func() bool { return strings.Contains(s.log.String(), "The server's answer is invalid.") }), "dns: an answer that cannot be read is told of", s.log)
 	ok(labels("a") != "", "dns: and leaves targets as they were")
 	broken.Close()
 	names = startNames(append(hosts, "--srv-host=_pprof._tcp.shop.test,b.shop.test,"+port)...)

@@ -122,7 +122,7 @@ scrape_configs:
 		first, count int
 		words        string
 	}{
-		{1, hanging, "No whole answer came within 6000 ms"},
+		{1, hanging, "No complete answer arrived within 6000 ms"},
 		{hanging + 1, garbage, "Invalid profile"},
 		{hanging + garbage + leaving + 1, bombs, "profile is too large"},
 	} {

@@ -94,7 +94,7 @@ func testLimits() {
 	ok(s.stop() == 0, "limits: it ends with exit code 0", s.log)
 
 	s = startScraper("limits", "scrape_configs:\n"+job("drip", "x: {enabled: true, path: /drip}", 111, 20), "--max-held", "300kB")
-	ok(failed("drip", "Too many bytes of answers wait to be read"), "limits: what all answers together may hold")
+	ok(failed("drip", "Too many bytes of answers are held"), "limits: what all answers together may hold")
 	ok(s.stop() == 0, "limits: it ends with exit code 0, with requests under way", s.log)
 }
 

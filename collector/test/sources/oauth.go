@@ -184,7 +184,7 @@ func testOauth() {
 	good, bad := "body consul_sd header http_sd kubernetes_sd plain revoked secure", "garbage hanging no_file refused"
 	ok(eventually(20, func() bool { return of("up") == good && of("down") == bad }), "oauth: who gets a token, and who does not", of("up"), of("down"),
 		query("SELECT name, last_error FROM profstore.targets WHERE labels->>'instance' = '%s'", address), s.log)
-	for job, words := range map[string]string{"refused": header + `/": The server answered 401, invalid_client`, "hanging": "No token came within 4000 ms",
+	for job, words := range map[string]string{"refused": header + `/": The server answered with HTTP status 401, invalid_client`, "hanging": "No token arrived within 4000 ms",
 		"garbage": "The server's answer has no access_token", "no_file": "nosuch"} {
 		problem := value("SELECT last_error FROM profstore.targets WHERE labels->>'job' = '%s' AND labels->>'instance' = '%s'", job, address)
 		ok(strings.Contains(problem, words), "oauth: why not: "+job, problem)
