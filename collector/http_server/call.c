@@ -1,6 +1,6 @@
 /*
  * call.c
- *		Headers that matter, and answers as google.rpc.Status.
+ *		The headers that matter, and answers as google.rpc.Status.
  */
 #include "http_server/call.h"
 
@@ -119,7 +119,7 @@ is_token(const char *value, size_t length, const char *token)
 	return strlen(token) == length && strncasecmp(value, token, length) == 0;
 }
 
-/* The type without its parameters. */
+/* Returns the content type, ignoring its parameters. */
 static CallContent
 content_of(const char *value, size_t length)
 {
@@ -144,7 +144,7 @@ encoding_of(const char *value, size_t length)
 	return is_token(value, length, "zstd") ? ENCODING_ZSTD : ENCODING_UNKNOWN;
 }
 
-/* At most eight digits and a unit; 0 for what is none. */
+/* Parses a timeout of at most eight digits and a unit; 0 if it is malformed. */
 static int64_t
 timeout_of(const char *value, size_t length)
 {
@@ -241,7 +241,7 @@ call_header(Call *call, const char *name, size_t name_length, const char *value,
 
 /* --- answers --- */
 
-/* Any{1 type_url, 2 value: RetryInfo{1 retry_delay: Duration{1 seconds}}} */
+/* Appends Any{1 type_url, 2 value: RetryInfo{1 retry_delay: Duration{1 seconds}}}. */
 static void
 put_retry_info(Buffer *body, int retry_s)
 {

@@ -1,10 +1,10 @@
 /*
  * call.h
- *		One request and its answer, whatever protocol it came by.
+ *		One request and its answer, for all protocols.
  *
- * The loop's thread makes and frees calls. In between a call belongs to one at a time: the loop
- * while it comes in, a worker that decodes it, the writer that stores it, the loop again that
- * answers. What is the loop's alone says so.
+ * The loop's thread creates and frees calls. In between a call has one owner at a time: the loop
+ * while it arrives, a worker that decodes it, the writer that stores it, then the loop again, which
+ * answers. Fields that only the loop may use are marked.
  */
 #ifndef COLLECTOR_HTTP_SERVER_CALL_H
 #define COLLECTOR_HTTP_SERVER_CALL_H
@@ -22,7 +22,7 @@
 #define CALL_METHOD_MAX 16
 #define CALL_PATH_MAX	256
 
-/* Codes of gRPC that are used here. */
+/* The codes of gRPC that are used here. */
 typedef enum GrpcCode
 {
 	GRPC_OK = 0,
@@ -56,12 +56,12 @@ typedef enum CallContent
 typedef struct Answer
 {
 	GrpcCode code;
-	int http_status;  /* 0: what the code means in HTTP */
-	const char *text; /* static or in text_room; NULL: none */
+	int http_status;  /* 0: from the code */
+	const char *text; /* static or in text_room; NULL: no text */
 	char text_room[512];
-	int retry_s;		 /* come again after so long; 0: not said */
-	Buffer body;		 /* of a good answer */
-	const char *content; /* its type, where the request's is not the answer's */
+	int retry_s;		 /* the client should retry after this time; 0: not stated */
+	Buffer body;		 /* body of a good answer */
+	const char *content; /* content type of the answer, if it differs from the request's */
 } Answer;
 
 typedef struct Service Service;
@@ -70,103 +70,105 @@ typedef struct Host Host;
 
 typedef struct Call Call;
 
-/* Called with the end of a call's batch. */
+/* Called when the call's batch is stored or has failed. */
 typedef void (*CallStored)(Call *call, const BatchResult *result);
 
 struct Call
 {
-	/* the loop's alone */
-	struct Connection *connection; /* NULL: it went away */
-	struct Call *sibling;		   /* of the connection's */
-	int32_t stream;				   /* of HTTP/2 */
-	size_t charged;				   /* to memory */
-	bool is_whole;				   /* all of it came */
-	bool is_refused;			   /* answered already; what still comes is not kept */
-	bool is_away;				   /* with a worker or the writer */
-	int64_t since_ns;			   /* when it came, CLOCK_MONOTONIC; away: when it was dispatched */
-	size_t answer_at;			   /* bytes of the body that were sent */
-	uint8_t prefix[5];			   /* of a gRPC message */
+	/* the fields up to has_surplus belong to the loop */
+	struct Connection *connection; /* NULL: closed */
+	struct Call *sibling;		   /* next call of the connection */
+	int32_t stream;				   /* stream of HTTP/2 */
+	size_t charged;				   /* bytes charged to memory */
+	bool is_whole;				   /* the request is complete */
+	bool is_refused;			   /* answered early; the rest of the request is discarded */
+	bool is_away;				   /* a worker or the writer owns the call */
+	/* time of arrival, CLOCK_MONOTONIC; if is_away, of the dispatch */
+	int64_t since_ns;
+	size_t answer_at;  /* bytes of the body sent so far */
+	uint8_t prefix[5]; /* prefix of a gRPC message */
 	size_t prefix_length;
-	Buffer part;	   /* of an exchange: the message that was answered first, framed */
-	size_t part_at;	   /* bytes of it that were sent */
-	bool is_answering; /* headers of the answer were sent */
-	bool has_surplus;  /* bytes came that nobody had asked for */
+	Buffer part;	   /* of an exchange: the first answer, with its prefix */
+	size_t part_at;	   /* bytes of part sent so far */
+	bool is_answering; /* the answer's headers were sent */
+	bool has_surplus;  /* bytes arrived after the expected message */
 
-	/* as it came */
+	/* from the request */
 	char method[CALL_METHOD_MAX];
 	char path[CALL_PATH_MAX];
 	CallContent content;
 	CallEncoding encoding;
 	bool has_encoding;
-	bool is_compressed; /* the message says so */
+	bool is_compressed; /* from the message's prefix */
 	bool has_path;
-	uint64_t length;	 /* as announced, UINT64_MAX: not */
-	int64_t timeout_ns;	 /* grpc-timeout; 0: none */
-	char *authorization; /* owned; NULL: none */
+	uint64_t length;	 /* content length; UINT64_MAX: not announced */
+	int64_t timeout_ns;	 /* grpc-timeout; 0: no timeout */
+	char *authorization; /* owned; NULL: absent */
 	const Service *service;
 	Client *client;
-	char tenant[IDENTITY_TENANT_MAX]; /* "" where there are none */
+	char tenant[IDENTITY_TENANT_MAX]; /* "": no tenant */
 	uint8_t *body;					  /* owned */
 	size_t body_length;
 	size_t body_capacity;
 
-	/* set by the loop while a worker has the call: its client is gone */
+	/* set by the loop if the client leaves while another thread owns the call */
 	atomic_bool is_unwanted;
 
-	/* whoever has it */
-	struct Call *next; /* of a queue */
+	/* the fields below belong to the call's owner */
+	struct Call *next; /* next in a queue */
 	struct Host *host;
-	MemoryShare *memory; /* of the worker that has it */
-	WorkLimit *limit;	 /* likewise */
-	uint8_t *first;		 /* of an exchange: its first message, owned; NULL: it is this one */
+	MemoryShare *memory; /* budget of the worker that has it */
+	WorkLimit *limit;	 /* CPU time of the worker that has it */
+	/* of an exchange: its first message, owned; NULL: this is the first message */
+	uint8_t *first;
 	size_t first_length;
-	struct StoreLine *line; /* while it is to be stored; so the next eight */
+	struct StoreLine *line; /* while it is being stored; also the next eight fields */
 	CallStored stored;
-	struct ClientWork *storing; /* of its client */
-	struct Batch *batch;		/* owned, until the writer has it */
+	struct ClientWork *storing; /* queue of its client */
+	struct Batch *batch;		/* owned until the writer has it */
 	size_t batch_bytes;
-	uint32_t step_first; /* the step that is next: stacks from here to step_end, or the batch */
+	uint32_t step_first; /* next step: stacks from here to step_end, or the whole batch */
 	uint32_t step_end;
 	size_t step_cost;
 	bool is_step;
-	bool wants_second;	/* the answer is a message, after which the client's second comes */
-	uint8_t digest[32]; /* of what it says */
+	bool wants_second;	/* the answer is a message, to which the client replies with a second one */
+	uint8_t digest[32]; /* identity of the request's content */
 	bool has_digest;
 	Answer answer;
 };
 
-Call *call_create(void); /* NULL without memory */
+Call *call_create(void); /* Returns NULL if out of memory. */
 void call_free(Call *call);
 
 /* Frees the token of the request. */
 void call_drop_authorization(Call *call);
 
-/* What the client said goes. */
+/* Frees the body. */
 void call_drop_body(Call *call);
 
-/* Sets an answer that is an error. The text is static. */
+/* Sets an error as the answer. The text is static. */
 void call_fail(Call *call, GrpcCode code, const char *text);
 
-/* Sets an error that asks the client to try again after retry_s seconds. The text is static. */
+/* Sets an error that asks the client to retry after retry_s seconds. The text is static. */
 void call_retry(Call *call, const char *text, int retry_s);
 
-/* Sets an answer that is an error, with a formatted text. */
+/* Sets an error with a formatted text as the answer. */
 void call_fail_with(Call *call, GrpcCode code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 int call_http_status(const Call *call);
 
 /*
- * A header of the request, in small letters. False where its value cannot be used, which is
- * answered then.
+ * Takes a header of the request, with its name in lower case. Returns false, after setting the
+ * answer, if the value is invalid.
  */
 bool call_header(Call *call, const char *name, size_t name_length, const char *value,
 				 size_t length);
 
-/* google.rpc.Status in protobuf or JSON, RetryInfo included. */
+/* Formats google.rpc.Status with RetryInfo, in protobuf or JSON. */
 void call_status_body(const Call *call, bool json, Buffer *body);
 
-/* Content type of the answer's body, over HTTP. */
+/* Returns the content type of the answer's body, for HTTP. */
 const char *call_answer_type(const Call *call);
 
 #endif

@@ -17,7 +17,7 @@ struct Client
 	unsigned references;
 	size_t bytes;
 	Allowance requests;
-	ClientWork *work; /* references */
+	ClientWork *work; /* referenced */
 	ClientWork *storing;
 };
 

@@ -1,6 +1,6 @@
 /*
  * clients.h
- *		What each client has under way: a tenant, or an address where there are no tenants.
+ *		State of each client: a tenant, or an address if there are no tenants.
  *
  * The loop's thread alone.
  */
@@ -30,20 +30,23 @@ ClientWork *client_work(Client *client);
 /* Returns its calls that wait for the writer: the lock of the StoreLine guards them. */
 ClientWork *client_storing(Client *client);
 
-/* Takes a reference; NULL without memory. */
+/* Returns the client with a reference; NULL if out of memory. */
 Client *clients_take(Clients *clients, const char *name);
 void client_release(Client *client); /* accepts NULL */
 
-/* Those of whom nothing has been heard for a second go. */
+/* Forgets clients without activity for a second. */
 void clients_sweep(Clients *clients, int64_t now_ns);
 void clients_free(Clients *clients);
 
 unsigned client_references(const Client *client);
 
-/* One request more; false beyond so many a second, of which a second's worth may come at once. */
+/*
+ * Counts a request. Returns false if the client exceeds per_second; a burst of one second's
+ * requests is allowed.
+ */
 bool client_may_ask(Client *client, int64_t now_ns, int64_t per_second);
 
-/* Memory of its requests; false beyond the limit. */
+/* Charges memory of a request. Returns false beyond the limit. */
 bool client_charge(Client *client, size_t bytes, size_t limit);
 void client_discharge(Client *client, size_t bytes);
 

@@ -1,6 +1,6 @@
 /*
  * connection.c
- *		Bytes in, bytes out, over TLS or not.
+ *		Receives and sends bytes, with or without TLS.
  */
 #include "http_server/connection.h"
 
@@ -15,9 +15,9 @@
 #include "base/log.h"
 #include "http_server/tls.h"
 
-#define SENDING_NS (INT64_C(30) * 1000000000) /* a client that reads nothing */
+#define SENDING_NS (INT64_C(30) * 1000000000) /* for a client that does not read */
 
-/* An idle connection takes about so much: most of it is nghttp2's tables, or buffers of OpenSSL. */
+/* Approximate memory of an idle connection, mostly nghttp2's tables or OpenSSL's buffers. */
 #define CONNECTION_BYTES ((size_t) 16 * 1024)
 #define TLS_BYTES		 ((size_t) 16 * 1024)
 
@@ -137,7 +137,7 @@ connection_free(Connection *connection)
 
 /* --- sending --- */
 
-/* As write(), over TLS too. */
+/* Like write(), also over TLS. */
 static ssize_t
 send_bytes(Connection *connection, const char *bytes, size_t length)
 {
@@ -187,7 +187,7 @@ connection_send(Connection *connection)
 	}
 	if (connection->out_at == out->length)
 	{
-		buffer_fini(out); /* a thousand idle connections keep none */
+		buffer_fini(out); /* so that a thousand idle connections hold no buffers */
 		*out = (Buffer){ NULL };
 		connection->out_at = 0;
 	}

@@ -1,9 +1,9 @@
 /*
  * connection.h
- *		One socket: TLS or clear text, what is to be sent, and which protocol is spoken on it.
+ *		One socket: TLS or plain text, its output, and its protocol.
  *
- * What a client does not read is not made: a connection with more than CONNECTION_OUT_MAX bytes to
- * send is not read from either. Whatever a connection waits for has a deadline.
+ * Output is produced only as fast as the client reads it: a connection with more than
+ * CONNECTION_OUT_MAX bytes to send is not read from. A connection never waits without a deadline.
  */
 #ifndef COLLECTOR_HTTP_SERVER_CONNECTION_H
 #define COLLECTOR_HTTP_SERVER_CONNECTION_H
@@ -14,30 +14,31 @@
 #include "http_server/loop.h"
 
 #define CONNECTION_OUT_MAX	   (64 * 1024)
-#define CONNECTION_GREETING_NS (INT64_C(10) * 1000000000) /* handshake, first line, headers */
+/* for handshake, first line and headers */
+#define CONNECTION_GREETING_NS (INT64_C(10) * 1000000000)
 
 typedef enum ConnectionState
 {
-	CONNECTION_HANDSHAKE, /* TLS */
-	CONNECTION_SNIFF,	  /* which protocol? */
+	CONNECTION_HANDSHAKE, /* of TLS */
+	CONNECTION_SNIFF,	  /* the protocol is not known yet */
 	CONNECTION_HTTP1,
 	CONNECTION_HTTP2,
-	CONNECTION_LINGER /* all is said; what still comes is thrown away */
+	CONNECTION_LINGER /* all is sent; further input is discarded */
 } ConnectionState;
 
-/* How a protocol tells a client what became of its call: http1.c, http2.c. */
+/* How a protocol reports a call's result to the client: http1.c, http2.c. */
 typedef struct Protocol
 {
-	/* The call has its answer. */
+	/* Sends the answer of a call. */
 	void (*answer)(Connection *connection, Call *call);
 
-	/* The client does not take the answer, or never ends its request: no more is sent or read. */
+	/* Resets a call whose client does not take the answer or does not end its request. */
 	void (*abandon)(Connection *connection, Call *call);
 
-	/* It has a message, which is sent; its answer follows. HTTP/2's alone: NULL. */
+	/* Sends a message before the answer. HTTP/2 only; otherwise NULL. */
 	void (*answer_part)(Connection *connection, Call *call);
 
-	/* Whose the stream is from now on; NULL: nobody's. */
+	/* Sets the call of a stream; NULL: the stream has no call any more. */
 	void (*bind)(Connection *connection, int32_t stream, Call *call);
 } Protocol;
 
@@ -47,70 +48,76 @@ struct Connection
 	Connection *before;
 	Loop *loop;
 	Client *address;
-	size_t charged; /* bytes of the connection and of the headers of its calls */
+	size_t charged; /* bytes of the connection and of its calls' headers */
 	char peer[64];
-	char tenant[IDENTITY_TENANT_MAX]; /* of the certificate; "": none */
+	char tenant[IDENTITY_TENANT_MAX]; /* tenant of the certificate; "": none */
 	bool has_tenant;
 	int fd;
 	SSL *ssl;
 	ConnectionState state;
-	bool wants_write; /* TLS: before anything else */
+	bool wants_write; /* TLS must write before it can proceed */
 	bool is_dead;
-	bool is_closing; /* once all is sent */
-	bool has_ended;	 /* the client sends nothing any more; it may still read */
-	uint32_t events; /* that epoll watches */
+	bool is_closing; /* close when all is sent */
+	bool has_ended;	 /* the client has shut down its sending side; it may still read */
+	uint32_t events; /* events that epoll watches */
 	int64_t deadline_ns;
 
-	Call *calls; /* of this connection */
+	Call *calls; /* calls of this connection */
 	unsigned call_count;
 
 	uint8_t sniffed[24];
 	size_t sniffed_length;
 	const Protocol *protocol;	   /* NULL: not known yet */
-	struct Http1 *http1;		   /* http1.c's */
-	struct nghttp2_session *http2; /* http2.c's, and … */
-	Allowance control;			   /* … its frames that carry nothing */
+	struct Http1 *http1;		   /* state of http1.c */
+	struct nghttp2_session *http2; /* state of http2.c */
+	Allowance control;			   /* allowance of HTTP/2 frames without content */
 
 	Buffer out;
-	size_t out_at; /* sent so far */
+	size_t out_at; /* bytes sent so far */
 
-	size_t charged_buffers; /* of charged: what waits to be sent, or to be read by HTTP/1.1 */
+	size_t charged_buffers; /* part of charged: buffers for output and for HTTP/1.1's input */
 };
 
-/* Takes a reference of address, and the socket; with NULL neither. tls NULL: clear text. */
+/*
+ * Creates a connection, which takes over the reference of address and the socket; if it returns
+ * NULL it takes neither. tls NULL: plain text.
+ */
 Connection *connection_create(Loop *loop, int fd, SSL_CTX *tls, const char *peer, Client *address);
 
 /*
- * Charges memory that is not a body's: connections, headers, what waits to be read or sent. All of
- * it together is within half of --max-memory, that of one address within a quarter; false, and
- * nothing charged, beyond that. Requests of other clients are not in its way.
+ * Charges memory other than bodies: connections, headers, input and output buffers. The total is
+ * limited to half of --max-memory, that of one address to a quarter. Returns false, without
+ * charging, beyond that. Bodies of requests do not count here.
  */
 bool connection_charge(Connection *connection, size_t bytes);
 void connection_discharge(Connection *connection, size_t bytes);
 
-/* Its calls and what its protocol has are gone already: traffic_close. */
+/* Call after traffic_close() has freed its calls and its protocol's state. */
 void connection_free(Connection *connection);
 
 void connection_set_deadline(Connection *connection, int64_t after_ns);
 
-/* Goes on with TLS's; after it the protocol can be sniffed, or the connection is dead. */
+/*
+ * Continues the TLS handshake. Afterwards the protocol can be determined, or the connection is
+ * dead.
+ */
 void connection_handshake(Connection *connection);
 
 /*
- * Returns the number of bytes that were read into the loop's buffer; 0: nothing now, or the client
- * has ended its side (has_ended), or the connection is dead.
+ * Returns the number of bytes read into the loop's buffer. 0: no input now, or the client has shut
+ * down its side (has_ended), or the connection is dead.
  */
 size_t connection_receive(Connection *connection);
 
 bool connection_has_output(const Connection *connection);
 
-/* As much as the socket takes. */
+/* Sends as much as the socket accepts. */
 void connection_send(Connection *connection);
 
-/* No more is sent. */
+/* Shuts down the sending side. */
 void connection_shut_down(Connection *connection);
 
-/* What epoll tells of from now on. */
+/* Sets the events that epoll reports. */
 void connection_watch(Connection *connection, uint32_t events);
 
 #endif

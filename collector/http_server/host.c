@@ -1,6 +1,6 @@
 /*
  * host.c
- *		The two queues between threads.
+ *		The two queues between the threads.
  */
 #include "http_server/host.h"
 
@@ -100,7 +100,7 @@ host_give_back(Host *host, Call *call)
 	host->given_back = call;
 	pthread_mutex_unlock(&host->lock);
 
-	/* fails only where it is readable already */
+	/* a write fails only if the eventfd is readable already */
 	if (is_first && write(host->wake_fd, &one, sizeof(one)) < 0)
 		return;
 }
@@ -112,7 +112,7 @@ host_collect(Host *host)
 	Call *oldest = NULL;
 	uint64_t count;
 
-	/* nothing to read: nothing was given back since */
+	/* a read fails only if no call was given back */
 	if (read(host->wake_fd, &count, sizeof(count)) < 0)
 		count = 0;
 	pthread_mutex_lock(&host->lock);

@@ -1,10 +1,10 @@
 /*
  * host.h
- *		What all parts of a running HTTP server share.
+ *		State that all parts of a running HTTP server share.
  *
  * Threads: the loop (sockets, protocols, answers: loop.h), and workers (workers.c) for calls whose
- * service takes long. A call goes from the loop to a worker, to whoever else the service hands it
- * to, and back to the loop by host_give_back, which any thread may call.
+ * service takes long. A call goes from the loop to a worker, from there to other threads if the
+ * service does so, and back to the loop with host_give_back(), which any thread may call.
  */
 #ifndef COLLECTOR_HTTP_SERVER_HOST_H
 #define COLLECTOR_HTTP_SERVER_HOST_H
@@ -19,74 +19,78 @@
 
 typedef struct HostOptions
 {
-	const char *listen; /* HOST:PORT, several separated by commas */
+	const char *listen; /* addresses HOST:PORT, separated by commas */
 	const char *cert;	/* PEM files; NULL: no TLS */
 	const char *key;
-	const char *client_ca; /* whoever connects must have a certificate of it; NULL: nobody */
-	const char *tokens;	   /* file of bearer tokens and tenants; NULL: none */
-	size_t max_message;	   /* bytes of a request, unpacked */
-	size_t max_memory;	   /* of requests that are under way */
+	/* clients must have a certificate signed by it; NULL: no client certificates */
+	const char *client_ca;
+	const char *tokens; /* file of bearer tokens and tenants; NULL: no tokens */
+	size_t max_message; /* limit of the bytes of an unpacked request */
+	size_t max_memory;	/* limit of the bytes of all current requests */
 	int64_t max_connections;
-	int64_t client_connections; /* of one address */
-	int64_t client_requests;	/* a second, of one tenant or address */
-	int64_t answer_ms;			/* until whoever waits is asked to come again */
-	int64_t idle_ms;			/* until a connection without requests is closed */
+	int64_t client_connections; /* limit of connections from one address */
+	int64_t client_requests;	/* limit of requests per second of one tenant or address */
+	int64_t answer_ms;			/* time after which a waiting client is asked to retry */
+	int64_t idle_ms;			/* time after which a connection without requests is closed */
 } HostOptions;
 
-/* Who answers which path: service.h. */
+/* The services of a server by path: service.h. */
 typedef struct ServiceTable
 {
 	const Service *items;
 	size_t count;
 
-	/* The client has a good answer to this call, or has gone before it. NULL: nothing to do. */
+	/*
+	 * Called when the client has got a good answer to this call, or has left before. NULL: not
+	 * needed.
+	 */
 	void (*told)(Host *host, Call *call);
 	void (*left)(Host *host, Call *call, int64_t now_ns);
 } ServiceTable;
 
-#define TOO_MUCH_UNDER_WAY "too much is under way"
+#define TOO_MUCH_UNDER_WAY "too many requests are in progress"
 
-/* Whoever has more to share with its services begins its own structure with this. */
+/* A server with more shared state begins its own structure with this one. */
 struct Host
 {
 	const HostOptions *options;
 	const ServiceTable *services;
-	Writer *writer; /* not owned: work is refused while its database is away */
+	Writer *writer; /* not owned; requests are refused while its database is unavailable */
 	HostMetrics metrics;
-	MemoryPool memory; /* of requests, from their bytes to their batches */
-	MemoryTurns turns; /* of workers */
+	MemoryPool memory; /* of requests, until they are batches */
+	MemoryTurns turns; /* order in which workers get memory */
 
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t lock; /* guards the fields below */
 	pthread_cond_t wanted;
-	WorkQueue work; /* for workers */
+	WorkQueue work; /* calls for the workers */
 	bool is_stopping;
-	Call *given_back; /* for the loop, newest first */
+	Call *given_back; /* calls for the loop, newest first */
 
-	int wake_fd; /* eventfd: the loop has something given back */
+	int wake_fd; /* eventfd: a call was given back to the loop */
 };
 
-/* EXIT_OK, or with *failure. To be given back in either case. */
+/* Returns EXIT_OK, or another code with *failure set. Call host_fini() in either case. */
 ExitCode host_init(Host *host, const HostOptions *options, const ServiceTable *services,
 				   Writer *writer, Failure *failure);
-void host_fini(Host *host); /* after the calls that workers took have been given back */
+void host_fini(Host *host); /* call after all calls that workers took were given back */
 
-/* Hands a call, which has a client, to the workers. */
+/* Queues a call, which has a client, for the workers. */
 void host_want(Host *host, Call *call);
 
-/* Takes back a call that no worker has begun with; false if one has. */
+/* Removes a call from the queue for the workers; returns false if a worker has it already. */
 bool host_withdraw(Host *host, Call *call);
 
 /*
- * Returns the next call for a worker, who waits for it; NULL: stop, whatever waits. host_done()
- * ends its work, with the processor time that it took: the call may be gone by then.
+ * Blocks until a call is queued and returns the next one; NULL means the worker must exit. The
+ * worker ends with host_done() and the CPU time that it used; the call may be freed by then.
  */
 Call *host_take(Host *host, ClientWork **work);
 void host_done(Host *host, ClientWork *work, uint64_t cpu_ns);
 
-/* The call has its answer. */
+/* Returns a call with its answer to the loop. */
 void host_give_back(Host *host, Call *call);
 
-/* All that were given back, oldest first; for the loop. */
+/* Returns all calls that were given back, oldest first; for the loop. */
 Call *host_collect(Host *host);
 
 void host_stop_workers(Host *host);

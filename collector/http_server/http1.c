@@ -1,6 +1,7 @@
 /*
  * http1.c
- *		A request is taken apart as it comes; a wrong one is answered and ends the connection.
+ *		Parses requests incrementally. A malformed request is answered, and the connection
+ *		closed.
  */
 #include "http_server/http1.h"
 
@@ -12,14 +13,14 @@
 #include "http_server/intake.h"
 
 #define HEAD_MAX 16384
-#define IN_MAX	 (128 * 1024) /* what came behind a request that is not answered yet */
-#define VERSION	 "HTTP/1.1 "  /* every answer begins so */
+#define IN_MAX	 (128 * 1024) /* limit of input after a request that is not answered yet */
+#define VERSION	 "HTTP/1.1 "  /* begin of every answer */
 
 typedef enum Http1State
 {
 	HTTP1_HEAD,
-	HTTP1_LENGTH,	  /* a body of so many bytes */
-	HTTP1_CHUNK_SIZE, /* a line */
+	HTTP1_LENGTH,	  /* a body with a content length */
+	HTTP1_CHUNK_SIZE, /* the line with a chunk's size */
 	HTTP1_CHUNK,
 	HTTP1_CHUNK_END,
 	HTTP1_TRAILERS,
@@ -30,12 +31,12 @@ typedef struct Http1
 {
 	Http1State state;
 	Buffer in;
-	size_t at; /* read so far */
+	size_t at; /* bytes parsed so far */
 	uint64_t left;
-	size_t head_bytes; /* of trailers and sizes of chunks */
+	size_t head_bytes; /* bytes of trailers and of chunk sizes */
 	Call *call;
 	bool keeps_alive;
-	bool is_probed; /* the answer's VERSION was sent */
+	bool is_probed; /* VERSION was sent before the rest of the answer */
 } Http1;
 
 /* --- answers --- */
@@ -113,7 +114,7 @@ answer_call(Connection *connection, Call *call)
 		body = &error;
 	}
 	if (!is_whole)
-		http1->keeps_alive = false; /* what is left of the request cannot be told from the next */
+		http1->keeps_alive = false; /* the end of the request is unknown */
 	put_head(connection, call, body->length);
 	buffer_put_bytes(&connection->out, body->bytes != NULL ? body->bytes : "", body->length);
 	buffer_fini(&error);
@@ -140,7 +141,7 @@ const Protocol http1_protocol = { .answer = answer_call,
 								  .abandon = abandon_call,
 								  .bind = bind_call };
 
-/* Not a request: answered as one. */
+/* Answers input that is not a request, and closes the connection. */
 static void
 refuse(Connection *connection, int status, const char *text)
 {
@@ -255,11 +256,11 @@ read_head(Call *call, const char *text, size_t length, Head *head)
 		text += step;
 		length -= step;
 	}
-	/* both would let two servers disagree on where a request ends */
+	/* with both, two servers could disagree on where the request ends */
 	return !is_first && !(head->is_chunked && head->has_length);
 }
 
-/* Bytes up to and with the empty line; 0: it is not there yet. */
+/* Returns the bytes up to and including the empty line; 0: not received yet. */
 static size_t
 head_length(const char *text, size_t length)
 {
@@ -293,7 +294,7 @@ begin_request(Connection *connection, size_t length)
 	http1->call = call;
 	if (!read_head(call, http1->in.bytes + http1->at, length, &head))
 	{
-		refuse(connection, 400, "this is no HTTP/1.1 request that can be read");
+		refuse(connection, 400, "malformed HTTP/1.1 request");
 		return;
 	}
 	http1->at += length;
@@ -302,7 +303,7 @@ begin_request(Connection *connection, size_t length)
 	http1->head_bytes = 0;
 	http1->state = head.is_chunked ? HTTP1_CHUNK_SIZE : HTTP1_LENGTH;
 	if (call->content == CONTENT_GRPC)
-		refuse(connection, 400, "gRPC needs HTTP/2");
+		refuse(connection, 400, "gRPC requires HTTP/2");
 	else if (intake_headers(connection->loop, call) && head.wants_continue)
 		put_text(&connection->out, "HTTP/1.1 100 Continue\r\n\r\n");
 }
@@ -320,7 +321,7 @@ take_body(Connection *connection, size_t length)
 	intake_body(connection->loop, http1->call, bytes, length);
 }
 
-/* A line without its end; NULL: it is not there yet. */
+/* Returns a line without its end; NULL: not received yet. */
 static const char *
 take_line(Connection *connection, size_t *length)
 {
@@ -359,7 +360,7 @@ chunk_size(const char *line, size_t length, uint64_t *size)
 	return digits > 0 && digits <= 8;
 }
 
-/* Lines around chunks: false where one is not there yet. */
+/* Parses the lines around chunks. Returns false if one is incomplete. */
 static bool
 take_chunk_line(Connection *connection)
 {
@@ -379,11 +380,11 @@ take_chunk_line(Connection *connection)
 			end_request(connection);
 	}
 	else
-		refuse(connection, 400, "the body's chunks cannot be read");
+		refuse(connection, 400, "malformed chunks in the body");
 	return true;
 }
 
-/* One step with what is there; false where more is needed. */
+/* Parses the next part of the input. Returns false if more input is needed. */
 static bool
 step(Connection *connection)
 {
@@ -436,7 +437,7 @@ http1_go_on(Connection *connection)
 		;
 	if (http1->at == http1->in.length)
 	{
-		buffer_fini(&http1->in); /* a thousand idle connections keep none */
+		buffer_fini(&http1->in); /* so that a thousand idle connections hold no buffers */
 		http1->in = (Buffer){ NULL };
 	}
 	else if (http1->at > 0)

@@ -1,7 +1,7 @@
 /*
  * http1.h
- *		HTTP/1.1, as far as it is needed: one request at a time, the next is looked at when the
- *		answer is sent.
+ *		HTTP/1.1 with one request at a time: a pipelined request is parsed after the answer to
+ *		the previous one was sent.
  */
 #ifndef COLLECTOR_HTTP_SERVER_HTTP1_H
 #define COLLECTOR_HTTP_SERVER_HTTP1_H
@@ -10,35 +10,35 @@
 
 extern const Protocol http1_protocol;
 
-/* False without memory. */
+/* Returns false if out of memory. */
 bool http1_start(Connection *connection);
-void http1_end(Connection *connection); /* accepts one that was not started */
+void http1_end(Connection *connection); /* accepts a connection without it */
 
-/* Bytes that came. */
+/* Processes received bytes. */
 void http1_read(Connection *connection, const uint8_t *bytes, size_t length);
 
-/* What came behind a request, now that it is answered. */
+/* Processes pipelined bytes after the answer was sent. */
 void http1_go_on(Connection *connection);
 
-/* Returns the bytes of the buffer for input that is not read yet. */
+/* Returns the size of the buffer of unparsed input. */
 size_t http1_held(const Connection *connection);
 
-/* Within headers of a request, of which there is no call yet. */
+/* Returns true while the headers of a request are incomplete, so that it has no call yet. */
 bool http1_is_in_head(const Connection *connection);
 
-/* Something came behind a request that is not answered yet. */
+/* Returns true if input follows a request that is not answered yet. */
 bool http1_has_more(const Connection *connection);
 
-/* A request came whole and has no answer yet. */
+/* Returns true if a complete request has no answer yet. */
 bool http1_is_waiting(const Connection *connection);
 
 /*
- * Sends the first bytes of the answer, which are the same for all of them: a client that is gone
- * resets the connection, one that reads goes on to wait.
+ * Sends the first bytes of the answer, which all answers share. If the client is gone its host
+ * resets the connection; otherwise the client continues to wait.
  */
 void http1_probe(Connection *connection);
 
-/* No request after this one. */
+/* Takes no request after the current one. */
 void http1_stop(Connection *connection);
 
 #endif

@@ -1,10 +1,11 @@
 /*
  * http2.c
- *		Streams are calls. nghttp2 checks frames; what a client may do too often is counted here.
+ *		Streams are calls. nghttp2 checks frames; frames that a client may send too often are
+ *		counted here.
  *
- * A body is taken at once and charged to memory, or its call is answered early and the rest thrown
- * away: so windows are given back as bytes come. Frames that carry nothing (PING, SETTINGS,
- * RST_STREAM, PRIORITY, WINDOW_UPDATE, empty DATA) have an allowance, which calls add to.
+ * A body is read at once and charged to memory, or its call is answered early and the rest
+ * discarded; so windows are extended as bytes arrive. Frames without content (PING, SETTINGS,
+ * RST_STREAM, PRIORITY, WINDOW_UPDATE, empty DATA) have an allowance, to which calls add.
  */
 #include "http_server/http2.h"
 
@@ -21,8 +22,8 @@
 #define CONNECTION_WINDOW	   (4 * 1024 * 1024)
 #define FRAME_BYTES			   (64 * 1024)
 #define CONTROL_BURST_NS	   INT64_C(1000000000)
-#define CONTROL_FRAME_NS	   INT64_C(1000000) /* a thousand a second, and … */
-#define CONTROL_FRAMES_OF_CALL 8 /* … so many for each call: windows, pings, their answers */
+#define CONTROL_FRAME_NS	   INT64_C(1000000) /* a thousand per second, and additionally */
+#define CONTROL_FRAMES_OF_CALL 8 /* this many for each call: windows, pings, their answers */
 #define RESET_BURST			   200
 #define RESETS_PER_SECOND	   20
 #define CONTINUATIONS_MAX	   8
@@ -39,7 +40,7 @@
 
 /* --- answers --- */
 
-/* Percent-encoded, as gRPC wants it. */
+/* Encodes a message with percent signs, as gRPC demands. */
 static void
 encode_message(const char *text, char result[GRPC_MESSAGE_MAX])
 {
@@ -62,7 +63,7 @@ encode_message(const char *text, char result[GRPC_MESSAGE_MAX])
 	result[length] = '\0';
 }
 
-/* base64 without padding; false where there is no room. */
+/* Encodes base64 without padding; returns false if there is no room. */
 static bool
 encode_base64(const Buffer *bytes, char *result, size_t room)
 {
@@ -85,7 +86,7 @@ encode_base64(const Buffer *bytes, char *result, size_t room)
 	return true;
 }
 
-/* grpc-status and what goes with it, behind what is there. */
+/* Appends grpc-status and its companions to the headers. Returns their number. */
 static size_t
 status_headers(const Call *call, nghttp2_nv *headers, char code[16], char message[GRPC_MESSAGE_MAX],
 			   char status[GRPC_STATUS_MAX])
@@ -118,7 +119,7 @@ call_of(nghttp2_session *session, int32_t stream)
 	return nghttp2_session_get_stream_user_data(session, stream);
 }
 
-/* So much of a buffer as there is room for. */
+/* Copies as much of a buffer as there is room for. */
 static size_t
 take(const Buffer *from, size_t *at, uint8_t *to, size_t room)
 {
@@ -146,7 +147,10 @@ end_answer(nghttp2_session *session, const Call *call, uint32_t *flags)
 								  status_headers(call, trailers, code, message, status));
 }
 
-/* The call may have changed since its answer began: another one stands in for it. */
+/*
+ * Called by nghttp2 for bytes of the body. The stream's call may have changed since the answer
+ * began, if another one was bound to it.
+ */
 static ssize_t
 read_answer(nghttp2_session *session, int32_t stream, uint8_t *buffer, size_t room, uint32_t *flags,
 			nghttp2_data_source *source, void *context)
@@ -158,7 +162,7 @@ read_answer(nghttp2_session *session, int32_t stream, uint8_t *buffer, size_t ro
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	if (call->part_at < call->part.length)
 		return (ssize_t) take(&call->part, &call->part_at, buffer, room);
-	if (!call->is_refused) /* nor answered */
+	if (!call->is_refused) /* and not answered either */
 		return NGHTTP2_ERR_DEFERRED;
 	length = take(&call->answer.body, &call->answer_at, buffer, room);
 	if (call->answer_at == call->answer.body.length && end_answer(session, call, flags) != 0)
@@ -166,7 +170,7 @@ read_answer(nghttp2_session *session, int32_t stream, uint8_t *buffer, size_t ro
 	return (ssize_t) length;
 }
 
-/* The five bytes in front of a gRPC message. */
+/* Sets the five bytes before a gRPC message. */
 static void
 frame_answer(Call *call)
 {
@@ -238,7 +242,7 @@ answer_call(Connection *connection, Call *call)
 	int err = call->content == CONTENT_GRPC ? answer_grpc(connection, call)
 											: answer_http(connection, call);
 
-	/* the call goes when its stream is closed */
+	/* the call is freed when its stream is closed */
 	if (err != 0)
 		connection->is_dead = true;
 	call->is_refused = true;
@@ -291,7 +295,7 @@ on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *con
 	call->stream = frame->hd.stream_id;
 	if (!intake_add(connection, call))
 	{
-		/* the client may send it again: nothing of it was looked at */
+		/* refused streams were not processed, so the client may repeat the request */
 		call_free(call);
 		return nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id,
 										 NGHTTP2_REFUSED_STREAM) == 0
@@ -311,7 +315,8 @@ on_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *n
 
 	if (call == NULL || frame->headers.cat != NGHTTP2_HCAT_REQUEST)
 		return 0;
-	call->prefix_length += name_length + length + 32; /* header bytes, until the body begins */
+	/* counts the bytes of headers until the body begins */
+	call->prefix_length += name_length + length + 32;
 	if (call->prefix_length > HEADER_BYTES_MAX ||
 		!call_header(call, (const char *) name, name_length, (const char *) value, length))
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
@@ -388,8 +393,8 @@ on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *
 }
 
 /*
- * An answer that was sent whole before the request was ends the stream (RFC 9113, 8.1): the client
- * may never end it, and each open stream is memory and one of STREAMS_MAX.
+ * Ends a stream whose answer was completely sent before its request (RFC 9113, 8.1): the client may
+ * never end it, and each open stream costs memory and one of STREAMS_MAX.
  */
 static int
 on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *context)
@@ -404,7 +409,7 @@ on_sent(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 	return 0;
 }
 
-/* A call that was answered brings some with it, however fast calls follow each other. */
+/* Adds to the allowance for each answered call, so that any rate of calls is possible. */
 static void
 earn_control_frames(Connection *connection)
 {
@@ -492,11 +497,11 @@ http2_read(Connection *connection, const uint8_t *bytes, size_t length)
 {
 	ssize_t result = nghttp2_session_mem_recv(connection->http2, bytes, length);
 
-	/* by what nghttp2 counts itself: acknowledgements that are not read */
+	/* detected by nghttp2 itself: the client does not read acknowledgements */
 	if (result == NGHTTP2_ERR_FLOODED && !connection->is_closing)
 		tell_of_flood(connection);
 	if (result < 0)
-		connection->is_closing = true; /* what it has to say about that is sent first */
+		connection->is_closing = true; /* after nghttp2's last frames are sent */
 }
 
 void

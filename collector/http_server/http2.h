@@ -1,6 +1,6 @@
 /*
  * http2.h
- *		HTTP/2 and gRPC over it, by nghttp2.
+ *		HTTP/2 and gRPC, with nghttp2.
  */
 #ifndef COLLECTOR_HTTP_SERVER_HTTP2_H
 #define COLLECTOR_HTTP_SERVER_HTTP2_H
@@ -9,17 +9,17 @@
 
 extern const Protocol http2_protocol;
 
-/* False without memory. */
+/* Returns false if out of memory. */
 bool http2_start(Connection *connection);
-void http2_end(Connection *connection); /* accepts one that was not started */
+void http2_end(Connection *connection); /* accepts a connection without it */
 
-/* Bytes that came. */
+/* Processes received bytes. */
 void http2_read(Connection *connection, const uint8_t *bytes, size_t length);
 
-/* Moves frames into the connection's output, as far as there is room. */
+/* Moves frames into the connection's output while there is room. */
 void http2_write(Connection *connection);
 
-/* GOAWAY: no new streams. */
+/* Sends GOAWAY: no new streams. */
 void http2_stop(Connection *connection);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * identity.h
- *		Who a client is: the tenant of a bearer token, or of a certificate.
+ *		Identifies clients: the tenant of a bearer token, or of a certificate.
  *
- * A file of tokens has a line "TENANT TOKEN" each; "#" begins a comment. Tokens are kept as
- * hashes, and compared in a time that says nothing about them.
+ * Each line of a file of tokens is "TENANT TOKEN"; "#" begins a comment. Tokens are stored as
+ * hashes, and compared in constant time.
  */
 #ifndef COLLECTOR_HTTP_SERVER_IDENTITY_H
 #define COLLECTOR_HTTP_SERVER_IDENTITY_H
@@ -16,11 +16,11 @@
 
 typedef struct Identities Identities;
 
-/* EXIT_IO or EXIT_CONFIG, with the line, where the file cannot be used. */
+/* Returns EXIT_IO or EXIT_CONFIG, with a failure that names the line, if the file is invalid. */
 ExitCode identities_read(const char *path, Identities **identities, Failure *failure);
 void identities_free(Identities *identities); /* accepts NULL */
 
-/* The tenant of a value of the header "authorization"; NULL: nobody's. */
+/* Returns the tenant for a value of the header "authorization"; NULL if the token is unknown. */
 const char *identities_find(const Identities *identities, const char *authorization);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * intake.c
- *		From headers to a worker, and back to the protocol.
+ *		The way of a call from its headers to a worker, and back to the protocol.
  */
 #include "http_server/intake.h"
 
@@ -12,12 +12,12 @@
 #include "base/log.h"
 #include "http_server/service.h"
 
-#define ARRIVAL_NS	 (INT64_C(60) * 1000000000) /* until a request must be whole */
+#define ARRIVAL_NS	 (INT64_C(60) * 1000000000) /* time until a request must be complete */
 #define PREFIX_BYTES 5
 #define FIRST_BYTES	 4096
 #define RETRY_S		 1
 
-/* A call without its body: headers, answer, and the stream that it is for nghttp2. */
+/* Approximate memory of a call without its body: headers, answer, and nghttp2's stream. */
 #define CALL_BYTES (sizeof(Call) + 1024)
 
 /* --- who may ask --- */
@@ -32,7 +32,7 @@ discharge(Loop *loop, Call *call)
 	call->charged = 0;
 }
 
-/* Its client may let the call wait for long yet: what it said goes before. */
+/* Sends the answer, and frees the body first, because the client may delay the end of the call. */
 static void
 answer(Loop *loop, Call *call)
 {
@@ -52,7 +52,9 @@ refuse(Loop *loop, Call *call, GrpcCode code, int http_status, const char *text)
 	answer(loop, call);
 }
 
-/* By token, else by certificate. False with the answer. */
+/*
+ * Identifies the client by token, otherwise by certificate. Returns false after setting the answer.
+ */
 static bool
 identify(Loop *loop, Call *call)
 {
@@ -73,7 +75,7 @@ identify(Loop *loop, Call *call)
 	metric_add(&loop->host->metrics.requests_unauthenticated_total, 1);
 	log_event(LOG_WARNING, "receive", "refused a request without a valid token",
 			  log_text("peer", connection->peer));
-	refuse(loop, call, GRPC_UNAUTHENTICATED, 401, "a valid token or certificate is needed");
+	refuse(loop, call, GRPC_UNAUTHENTICATED, 401, "a valid token or certificate is required");
 	return false;
 }
 
@@ -93,9 +95,9 @@ find_service(Loop *loop, Call *call)
 	else if (!is_grpc && call->service->work != NULL && call->content != CONTENT_PROTOBUF &&
 			 call->content != CONTENT_JSON)
 		refuse(loop, call, GRPC_INVALID_ARGUMENT, 415,
-			   "the content type is neither application/x-protobuf nor application/json");
+			   "the content type must be application/x-protobuf or application/json");
 	else if (call->encoding == ENCODING_UNKNOWN)
-		refuse(loop, call, GRPC_UNIMPLEMENTED, 415, "the encoding is not identity, gzip or zstd");
+		refuse(loop, call, GRPC_UNIMPLEMENTED, 415, "the encoding must be identity, gzip or zstd");
 	else
 		return true;
 	metric_add(&loop->host->metrics.requests_invalid_total, 1);
@@ -145,7 +147,7 @@ intake_headers(Loop *loop, Call *call)
 	const bool may_ask =
 		find_service(loop, call) && identify(loop, call) && take_client(loop, call);
 
-	/* the largest of the headers, and a secret, which nobody needs any more */
+	/* the largest header, and a secret, which is not needed any more */
 	call_drop_authorization(call);
 	if (!may_ask)
 		return false;
@@ -162,7 +164,9 @@ intake_headers(Loop *loop, Call *call)
 
 /* --- bodies --- */
 
-/* Pays for memory: all requests together, and half of it for what one client sends. */
+/*
+ * Charges the bytes of a body: to all requests, and to its client, which may use half of the total.
+ */
 static bool
 charge(Loop *loop, Call *call, size_t bytes)
 {
@@ -216,7 +220,7 @@ keep_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 	return true;
 }
 
-/* One message: a flag, a length, that many bytes. */
+/* Reads the prefix of a gRPC message: a flag and the length. */
 static bool
 take_prefix(Loop *loop, Call *call)
 {
@@ -229,7 +233,8 @@ take_prefix(Loop *loop, Call *call)
 		(call->is_compressed && (!call->has_encoding || call->encoding == ENCODING_IDENTITY)))
 	{
 		metric_add(&loop->host->metrics.requests_invalid_total, 1);
-		refuse(loop, call, GRPC_INTERNAL, 400, "a message is compressed, but does not say how");
+		refuse(loop, call, GRPC_INTERNAL, 400,
+			   "a message is compressed, but the request has no grpc-encoding");
 		return false;
 	}
 	return call->length <= loop->options->max_message || too_large(loop, call);
@@ -247,7 +252,7 @@ grpc_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 	}
 	if (length > 0 && length > call->length - call->body_length)
 	{
-		refuse(loop, call, GRPC_INTERNAL, 400, "a message came that nobody waits for");
+		refuse(loop, call, GRPC_INTERNAL, 400, "unexpected message");
 		return false;
 	}
 	return keep_body(loop, call, bytes, length);
@@ -261,7 +266,10 @@ has_message(const Call *call)
 
 /* --- whole calls --- */
 
-/* What waits behind a database that is away would only be thrown away when the queue is full. */
+/*
+ * Refuses requests while the database is unavailable, because they would only be dropped when the
+ * queue is full.
+ */
 static bool
 database_takes(Loop *loop, Call *call)
 {
@@ -304,7 +312,7 @@ intake_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 	if (call->is_refused)
 		return false;
 	metric_add(&loop->host->metrics.bytes_total, length);
-	if (call->is_away) /* a worker has the body: it is told when that comes back */
+	if (call->is_away) /* a worker has the body; the call is dropped when it comes back */
 	{
 		call->has_surplus |= length > 0;
 		return false;
@@ -340,7 +348,7 @@ free_call(Loop *loop, Call *call)
 	call_free(call);
 }
 
-/* Takes back a call that no worker has begun with; then it is not away any more. */
+/* Takes back a call that no worker has begun; is_away is false afterwards. */
 static void
 take_out(Loop *loop, Call *call)
 {
@@ -350,7 +358,7 @@ take_out(Loop *loop, Call *call)
 	loop->away_count--;
 }
 
-/* Nobody waits for it any more. */
+/* Drops a call whose client has left. */
 static void
 forget(Loop *loop, Call *call)
 {
@@ -405,7 +413,7 @@ intake_drop_all(Connection *connection)
 
 /* --- what takes too long --- */
 
-/* When its client shall have an answer: somewhat before it gives up itself. */
+/* Returns when its client must get an answer, somewhat before the client's own timeout. */
 static int64_t
 answer_after_ns(const Loop *loop, const Call *call)
 {
@@ -415,8 +423,8 @@ answer_after_ns(const Loop *loop, const Call *call)
 }
 
 /*
- * A call that is away is not ours to answer from: another one stands in for it, and it is told to
- * nobody when it comes back.
+ * Answers a call that another thread owns: a new call takes its stream, and the old one is dropped
+ * when it comes back.
  */
 static void
 stand_in(Loop *loop, Call *call)
@@ -434,10 +442,10 @@ stand_in(Loop *loop, Call *call)
 	other->part_at = call->part_at;
 	call->part = (Buffer){ NULL };
 	metric_add(&loop->host->metrics.requests_unavailable_total, 1);
-	call_retry(other, "the database has not stored the request yet", RETRY_S);
+	call_retry(other, "the request is not stored yet", RETRY_S);
 	call->is_refused = true;
 	intake_drop(connection, call);
-	if (!intake_add(connection, other)) /* it is charged as the dropped one was */
+	if (!intake_add(connection, other)) /* charged like the dropped call */
 	{
 		call_free(other);
 		connection->is_dead = true;
@@ -447,7 +455,7 @@ stand_in(Loop *loop, Call *call)
 	answer(loop, other);
 }
 
-/* The client of one that is still to be decoded sends it again; a stream is not sent again. */
+/* Answers a call that waits for a worker, so that its client retries; a stream is not retried. */
 static void
 answer_late(Loop *loop, Call *call)
 {
@@ -459,7 +467,7 @@ answer_late(Loop *loop, Call *call)
 		return;
 	}
 	metric_add(&loop->host->metrics.requests_unavailable_total, 1);
-	call_retry(call, "the request has waited too long to be read", RETRY_S);
+	call_retry(call, "the request has waited too long to be decoded", RETRY_S);
 	answer(loop, call);
 }
 
@@ -497,7 +505,7 @@ intake_check(Connection *connection)
 
 /* --- the way back --- */
 
-/* The answer of an exchange so far; its client's second message is waited for. */
+/* Sends the first answer of an exchange, and waits for the client's second message. */
 static void
 go_on(Loop *loop, Call *call)
 {
@@ -508,12 +516,15 @@ go_on(Loop *loop, Call *call)
 	{
 		metric_add(&loop->host->metrics.requests_invalid_total, 1);
 		refuse(loop, call, GRPC_INVALID_ARGUMENT, 400,
-			   call->is_whole ? "the stream ends before the stacks that were asked for"
-							  : "a message came that nobody waits for");
+			   call->is_whole ? "the stream ended before the requested stacks"
+							  : "unexpected message");
 		return;
 	}
 
-	/* question and answer stay while their client takes its time: unpacked, more than what came */
+	/*
+	 * charge the question and the answer while the client prepares the second message: unpacked
+	 * they are larger than what arrived
+	 */
 	if (held > call->charged && !charge(loop, call, held - call->charged))
 		return;
 	call->first = call->body;
@@ -533,7 +544,7 @@ end(Loop *loop, Call *call)
 	if (call->answer.code == GRPC_OK && services->told != NULL)
 		services->told(loop->host, call);
 	if (call->answer.code == GRPC_OK && call->has_surplus)
-		call_fail(call, GRPC_INTERNAL, "stored, but a message came that nobody waits for");
+		call_fail(call, GRPC_INTERNAL, "stored, but followed by an unexpected message");
 	answer(loop, call);
 }
 

@@ -1,10 +1,9 @@
 /*
  * intake.h
- *		Calls as they come in: who may ask, how much of a body is held, where it goes then, and the
- *		way back.
+ *		Incoming calls: authentication, limits of bodies, dispatch, and the way of the answer
+ *		back.
  *
- * The loop's thread alone. What goes wrong with a call is answered here, by its connection's
- * protocol.
+ * The loop's thread alone. Errors of a call are answered here, through its connection's protocol.
  */
 #ifndef COLLECTOR_HTTP_SERVER_INTAKE_H
 #define COLLECTOR_HTTP_SERVER_INTAKE_H
@@ -13,29 +12,41 @@
 
 /* --- for protocols (http1.c, http2.c) --- */
 
-/* Returns false, and the call stays the caller's, if the connection may hold no more. */
+/* Adds a call. Returns false, and the caller keeps the call, if the connection may hold no more. */
 bool intake_add(Connection *connection, Call *call);
 
-/* The stream is gone, or its answer sent: the call is freed, now or when it comes back. */
+/*
+ * The stream was closed or its answer sent: frees the call now, or when it comes back from another
+ * thread.
+ */
 void intake_drop(Connection *connection, Call *call);
 
-/* All headers are there: false where the call is answered already, and its body is not wanted. */
+/*
+ * Called when all headers were read. Returns false if the call is answered already and its body not
+ * needed.
+ */
 bool intake_headers(Loop *loop, Call *call);
 
-/* More of the body, of HTTP; of gRPC the frame around it goes. False as above. */
+/*
+ * Takes a part of the body; for gRPC, without its prefixes. Returns false if the call is answered
+ * already and the rest of its body not needed.
+ */
 bool intake_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length);
 
-/* Ends the input: no more bytes follow. */
+/* Called at the end of the request. */
 void intake_end_of_request(Loop *loop, Call *call);
 
 /* --- for what is above them --- */
 
 void intake_drop_all(Connection *connection);
 
-/* Answers those that are away, or come, for too long. */
+/* Answers calls that have been waiting or arriving for too long. */
 void intake_check(Connection *connection);
 
-/* A call that was dispatched: its answer goes the way that it came. NULL: nobody waits for it. */
+/*
+ * Takes back a dispatched call and sends its answer. Returns its connection; NULL if the client has
+ * left.
+ */
 Connection *intake_take_back(Loop *loop, Call *call);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * loop.h
- *		What the loop's thread has, which serves all connections; nobody else's to touch.
+ *		State of the loop's thread, which serves all connections; no other thread may use it.
  *
- * Layers, each of which knows those before it: connection (bytes of a socket), intake (calls: who
- * may ask, and what is held of it), http1 and http2 (bytes into calls, answers into bytes), traffic
- * (what an event of a connection means), server (sockets that listen, turns).
+ * Layers, each of which uses only those before it: connection (bytes of a socket), intake
+ * (authentication and memory of calls), http1 and http2 (bytes to calls, answers to bytes), traffic
+ * (events of a connection), server (listening sockets, turns).
  */
 #ifndef COLLECTOR_HTTP_SERVER_LOOP_H
 #define COLLECTOR_HTTP_SERVER_LOOP_H
@@ -21,14 +21,14 @@ typedef struct Loop
 	Host *host;
 	const HostOptions *options;
 	int epoll_fd;
-	int64_t now_ns; /* CLOCK_MONOTONIC, of this turn */
+	int64_t now_ns; /* CLOCK_MONOTONIC at the begin of the turn */
 	Connection *connections;
 	int64_t connection_count;
 	Identities *identities; /* NULL: no tokens */
-	Clients clients;		/* requests of each */
-	size_t away_count;		/* calls that were dispatched */
+	Clients clients;		/* by client, for requests */
+	size_t away_count;		/* number of dispatched calls */
 	bool is_stopping;
-	uint8_t buffer[LOOP_READ_BYTES]; /* what was read just now */
+	uint8_t buffer[LOOP_READ_BYTES]; /* input of the current connection */
 } Loop;
 
 #endif

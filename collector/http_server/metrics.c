@@ -1,6 +1,6 @@
 /*
  * metrics.c
- *		Prometheus' text format.
+ *		Prints numbers in Prometheus' text format.
  */
 #include "http_server/metrics.h"
 
@@ -23,10 +23,10 @@ metrics_put(Buffer *text, const char *part, const char *name, const char *help, 
 void
 metrics_put_writer(Buffer *text, const char *part, const WriterStats *writer)
 {
-	metrics_put(text, part, "queued_bytes", "Bytes that wait for the database.", "gauge",
+	metrics_put(text, part, "queued_bytes", "Bytes of batches that wait for the database.", "gauge",
 				writer->queued_bytes);
-	metrics_put(text, part, "database_ready", "1 where the database takes samples.", "gauge",
-				writer->state == RETRY_READY);
+	metrics_put(text, part, "database_ready", "1 if the database accepts samples, otherwise 0.",
+				"gauge", writer->state == RETRY_READY);
 	metrics_put(text, part, "rows_stored_total", "Rows that were stored.", "counter",
 				writer->samples_written);
 	metrics_put(text, part, "transactions_total", "Transactions that stored rows.", "counter",
@@ -45,9 +45,10 @@ metrics_put_host(Buffer *text, const char *part, const HostMetrics *metrics, siz
 #undef X
 	metrics_put(text, part, "open_connections", "Connections that are open.", "gauge",
 				(uint64_t) atomic_load(&metrics->open_connections));
-	metrics_put(text, part, "bytes_under_way", "Bytes of requests that come or are decoded.",
-				"gauge", used_bytes > connection_bytes ? used_bytes - connection_bytes : 0);
+	metrics_put(text, part, "bytes_under_way",
+				"Bytes of requests that arrive or are being decoded.", "gauge",
+				used_bytes > connection_bytes ? used_bytes - connection_bytes : 0);
 	metrics_put(text, part, "connection_bytes",
-				"Bytes of connections, headers and what waits to be sent, part of --max-memory.",
-				"gauge", connection_bytes);
+				"Bytes of connections, headers and output buffers, part of --max-memory.", "gauge",
+				connection_bytes);
 }

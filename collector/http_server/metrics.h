@@ -1,6 +1,6 @@
 /*
  * metrics.h
- *		What an HTTP server counts, and Prometheus' text format. Any thread adds.
+ *		Counters of an HTTP server, and Prometheus' text format. Any thread adds.
  */
 #ifndef COLLECTOR_HTTP_SERVER_METRICS_H
 #define COLLECTOR_HTTP_SERVER_METRICS_H
@@ -13,21 +13,21 @@
 
 #define METRICS_CONTENT "text/plain; version=0.0.4; charset=utf-8"
 
-/* name in /metrics after profstore_PART_, help */
+/* X(name, help): /metrics shows the name with the prefix profstore_PART_. */
 #define HOST_METRICS(X)                                                                       \
 	X(connections_total, "Connections that were accepted.")                                   \
 	X(connections_refused_total, "Connections beyond the limits, closed at once.")            \
 	X(connections_timed_out_total, "Connections that were closed as idle or too slow.")       \
 	X(connections_flooded_total, "Connections that were closed for too many control frames.") \
 	X(tls_failures_total, "TLS handshakes that failed.")                                      \
-	X(requests_total, "Requests that came whole.")                                            \
-	X(requests_invalid_total, "Requests that cannot be read.")                                \
+	X(requests_total, "Requests that arrived completely.")                                    \
+	X(requests_invalid_total, "Requests that were malformed.")                                \
 	X(requests_too_large_total, "Requests beyond the limits of size.")                        \
 	X(requests_unauthenticated_total, "Requests without a valid token or certificate.")       \
 	X(requests_throttled_total, "Requests beyond a client's rate or memory.")                 \
-	X(requests_unavailable_total, "Requests that were told to come again.")                   \
-	X(requests_cancelled_total, "Requests whose client went away.")                           \
-	X(bytes_total, "Bytes of requests, as they came.")
+	X(requests_unavailable_total, "Requests whose client was asked to retry.")                \
+	X(requests_cancelled_total, "Requests whose client disconnected.")                        \
+	X(bytes_total, "Bytes of requests as received.")
 
 typedef struct HostMetrics
 {
@@ -35,7 +35,7 @@ typedef struct HostMetrics
 	HOST_METRICS(X)
 #undef X
 	atomic_int_fast64_t open_connections;
-	atomic_size_t connection_bytes; /* of what connection_charge() counts */
+	atomic_size_t connection_bytes; /* bytes that connection_charge() has charged */
 } HostMetrics;
 
 static inline void
@@ -45,17 +45,16 @@ metric_add(atomic_uint_fast64_t *metric, uint64_t count)
 }
 
 /*
- * One number in Prometheus' text format, named profstore_PART_NAME; type: "counter" or "gauge".
+ * Prints one number in Prometheus' text format, named profstore_PART_NAME; type: "counter" or
+ * "gauge".
  */
 void metrics_put(Buffer *text, const char *part, const char *name, const char *help,
 				 const char *type, uint64_t value);
 
-/* What a writer has stored and holds. */
+/* Prints the numbers of a writer. */
 void metrics_put_writer(Buffer *text, const char *part, const WriterStats *writer);
 
-/*
- * Prints what the server counts. used_bytes: of its memory, those of connections included.
- */
+/* Prints the server's numbers. used_bytes: its used memory, including connections. */
 void metrics_put_host(Buffer *text, const char *part, const HostMetrics *metrics,
 					  size_t used_bytes);
 

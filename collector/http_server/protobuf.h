@@ -1,6 +1,6 @@
 /*
  * protobuf.h
- *		Fields of protobuf messages at the end of a buffer.
+ *		Appends fields of protobuf messages to a buffer.
  */
 #ifndef COLLECTOR_HTTP_SERVER_PROTOBUF_H
 #define COLLECTOR_HTTP_SERVER_PROTOBUF_H
@@ -16,7 +16,7 @@ buffer_put_number(Buffer *buffer, unsigned field, uint64_t value)
 	buffer_put_bytes(buffer, bytes, (size_t) (pfs_wire_put_number(bytes, field, value) - bytes));
 }
 
-/* A text or a message. */
+/* Appends a text or a message. */
 static inline void
 buffer_put_field(Buffer *buffer, unsigned field, const void *bytes, size_t length)
 {

@@ -1,6 +1,6 @@
 /*
  * server.c
- *		Sockets that listen, connections that come, turns.
+ *		Listening sockets, new connections, turns of the loop.
  */
 #include "http_server/server.h"
 
@@ -29,7 +29,7 @@
 #define BACKLOG		  1024
 #define ACCEPTS		  64
 
-/* Never a client's: for files, the database when it comes again, whoever is refused. */
+/* Descriptors reserved for files, new connections to the database, and clients that are refused. */
 #define DESCRIPTORS_KEPT 64
 
 /* --- listening --- */
@@ -40,7 +40,7 @@ cannot_listen(const char *address, const char *reason, Failure *failure)
 	failure_set(failure, EXIT_CONFIG, "could not listen");
 	failure_detail(failure, "%s: %s.", address, reason);
 	failure_hint(failure,
-				 "Give --listen an address of this machine, and a port that is free: HOST:PORT.");
+				 "Set --listen to HOST:PORT with an address of this machine and a free port.");
 	return failure->code;
 }
 
@@ -63,7 +63,7 @@ open_listener(const struct addrinfo *address)
 	return fd;
 }
 
-/* Where it really listens: the port may have been 0. */
+/* Logs the real address, because the port may have been 0. */
 static void
 log_listener(int fd)
 {
@@ -94,9 +94,9 @@ listen_on(Server *server, const char *address, Failure *failure)
 	int fd;
 
 	if (colon == NULL)
-		return cannot_listen(address, "It has no port", failure);
+		return cannot_listen(address, "no port given", failure);
 	if (colon - address >= NI_MAXHOST)
-		return cannot_listen(address, "The name is too long", failure);
+		return cannot_listen(address, "the name is too long", failure);
 	bracketed = address[0] == '[' && colon > address && colon[-1] == ']';
 	snprintf(host, sizeof(host), "%.*s", (int) (colon - address) - 2 * bracketed,
 			 address + bracketed);
@@ -134,7 +134,7 @@ listen_on_all(Server *server, Failure *failure)
 		code = listen_on(server, address, failure);
 	free(list);
 	if (code == EXIT_OK && server->listener_count == 0)
-		code = cannot_listen(server->loop.options->listen, "There is no address in it", failure);
+		code = cannot_listen(server->loop.options->listen, "it contains no address", failure);
 	return code;
 }
 
@@ -147,7 +147,8 @@ check_options(const HostOptions *options, Failure *failure)
 		(options->client_ca == NULL || options->cert != NULL))
 		return EXIT_OK;
 	failure_set(failure, EXIT_CONFIG, "flags for TLS are incomplete");
-	failure_detail(failure, "--tls-cert and --tls-key go together, --tls-client-ca needs both.");
+	failure_detail(
+		failure, "--tls-cert and --tls-key require each other, and --tls-client-ca requires both.");
 	return failure->code;
 }
 
@@ -168,14 +169,17 @@ server_reload(Server *server, Failure *failure)
 		SSL_CTX_free(tls);
 		return code;
 	}
-	SSL_CTX_free(server->tls); /* connections that are open keep theirs */
+	SSL_CTX_free(server->tls); /* open connections keep their references */
 	identities_free(server->loop.identities);
 	server->tls = tls;
 	server->loop.identities = identities;
 	return EXIT_OK;
 }
 
-/* As many as wanted, where there are descriptors: an accept without one would be tried for ever. */
+/*
+ * Limits connections to the available descriptors: accept() without one would be repeated in a busy
+ * loop.
+ */
 static void
 limit_connections(Server *server)
 {
@@ -327,7 +331,7 @@ server_turn(Server *server, int wait_ms)
 			traffic_handle(pointer, events[i].events);
 	}
 
-	/* last: it closes connections, of which events may have told */
+	/* done last, because it closes connections that earlier events may refer to */
 	if (gives_back)
 		take_back(server);
 	if (server->loop.now_ns / (TURN_MS * NS_PER_MS) != before_ns / (TURN_MS * NS_PER_MS))

@@ -1,9 +1,9 @@
 /*
  * server.h
- *		The loop: listening sockets, connections, and the calls that came by them.
+ *		The loop: listening sockets, connections and their calls.
  *
- * One thread. Nothing in it waits: sockets do not block, decoding is the workers', the database the
- * writer's.
+ * One thread, which never blocks: sockets are non-blocking, workers decode, and the writer talks to
+ * the database.
  */
 #ifndef COLLECTOR_HTTP_SERVER_SERVER_H
 #define COLLECTOR_HTTP_SERVER_SERVER_H
@@ -19,25 +19,25 @@ typedef struct Server
 	Loop loop;
 	int listeners[SERVER_LISTENERS_MAX];
 	size_t listener_count;
-	SSL_CTX *tls;	   /* NULL: clear text */
-	Clients addresses; /* connections of each */
+	SSL_CTX *tls;	   /* NULL: plain text */
+	Clients addresses; /* by address, for connections */
 	int64_t connections_max;
 } Server;
 
-/* Opens sockets, reads certificates and tokens. To be given back in either case. */
+/* Opens sockets, reads certificates and tokens. Call server_fini() in either case. */
 ExitCode server_init(Server *server, Host *host, Failure *failure);
 void server_fini(Server *server);
 
-/* Certificates and tokens once more; with *failure all stays as it was. */
+/* Reads certificates and tokens again; on failure, with *failure set, the old ones remain. */
 ExitCode server_reload(Server *server, Failure *failure);
 
 /*
- * One turn: waits for events, that long and a quarter of a second at most; a signal ends the wait.
- * To be called that often, too.
+ * Runs one turn: waits for events, for at most wait_ms and a quarter of a second; a signal ends the
+ * wait. Call it without longer pauses than that.
  */
 void server_turn(Server *server, int wait_ms);
 
-/* No new connections and requests; those that are there are answered. */
+/* Takes no new connections and requests, and answers the current ones. */
 void server_stop(Server *server);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * service.c
- *		Looks a path up; the pages of health.
+ *		Finds the service of a path; the pages for health.
  */
 #include "http_server/service.h"
 

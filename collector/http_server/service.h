@@ -1,6 +1,6 @@
 /*
  * service.h
- *		Who answers a path.
+ *		The services of a server.
  */
 #ifndef COLLECTOR_HTTP_SERVER_SERVICE_H
 #define COLLECTOR_HTTP_SERVER_SERVICE_H
@@ -10,32 +10,32 @@
 struct Service
 {
 	const char *path;
-	const char *method; /* of HTTP */
+	const char *method; /* method of HTTP */
 	bool is_grpc;
-	bool is_open;  /* for whoever connects, without a token */
-	bool is_parca; /* its clients send again what exhausts resources */
+	bool is_open;  /* needs no token */
+	bool is_parca; /* its clients retry RESOURCE_EXHAUSTED */
 
 	/*
-	 * A stream: a message, one back, another one, the end. Its clients do not send again what was
-	 * refused, so it waits for a database that is away.
+	 * A stream: the client's message, ours, the client's second message, the end. Its clients do
+	 * not retry, so a call waits while the database is unavailable.
 	 */
 	bool is_exchange;
 
-	/* One of both. At once, in the loop's thread: sets the answer. */
+	/* Either answer or work is set. answer sets the answer at once, in the loop's thread. */
 	void (*answer)(Host *host, Call *call);
 
-	/* By a worker, which calls host_give_back sooner or later. */
+	/* Runs in a worker, and calls host_give_back() sooner or later. */
 	void (*work)(Host *host, Call *call);
 };
 
-/* NULL: nobody does. */
+/* Returns NULL if no service has the path. */
 const Service *service_find(const ServiceTable *table, const char *path, bool is_grpc);
 
-/* Pages that any server may have: it is alive; its writer's database is there. */
+/* Pages for any server: whether it is alive, and whether the database is available. */
 void page_healthy(Host *host, Call *call);
 void page_ready(Host *host, Call *call);
 
-/* Is its writer's database there? */
+/* Returns true if the writer's database is available. */
 bool host_is_ready(Host *host);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * tls.c
- *		OpenSSL.
+ *		TLS with OpenSSL.
  */
 #include "http_server/tls.h"
 
@@ -20,7 +20,7 @@ tls_error_text(char *text, size_t room)
 	ERR_clear_error();
 }
 
-/* The first of ours that the client has too. */
+/* Chooses our first protocol that the client supports, too. */
 static int
 choose_protocol(SSL *ssl, const unsigned char **chosen, unsigned char *length,
 				const unsigned char *offered, unsigned offered_length, void *context)
@@ -35,7 +35,7 @@ choose_protocol(SSL *ssl, const unsigned char **chosen, unsigned char *length,
 	return SSL_TLSEXT_ERR_OK;
 }
 
-/* What could not be read is told first, and then what follows from it. */
+/* Reports the first error of OpenSSL's queue, which is the reason for the others. */
 static ExitCode
 refused(const char *message, const char *file, SSL_CTX *context, Failure *failure)
 {
@@ -97,6 +97,6 @@ tls_client_name(SSL *ssl, char *name, size_t room)
 										   (int) room);
 	X509_free(certificate);
 
-	/* a name with a zero byte in it, or one that was cut, is not the name that it seems */
+	/* a name with a zero byte, or a truncated one, would be mistaken for another name */
 	return length > 0 && (size_t) length == strlen(name) && (size_t) length < room - 1;
 }

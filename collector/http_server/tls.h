@@ -1,6 +1,6 @@
 /*
  * tls.h
- *		TLS of the listening side: certificates, and those that clients must have.
+ *		TLS of a server: its certificate, and the authority of clients' certificates.
  */
 #ifndef COLLECTOR_HTTP_SERVER_TLS_H
 #define COLLECTOR_HTTP_SERVER_TLS_H
@@ -11,16 +11,16 @@
 #include "base/failure.h"
 
 /*
- * TLS 1.2 and later, ALPN "h2" before "http/1.1". client_ca NULL: clients need no certificate.
- * EXIT_CONFIG where a file cannot be used.
+ * Allows TLS 1.2 and later, with ALPN "h2" before "http/1.1". client_ca NULL: clients need no
+ * certificate. Returns EXIT_CONFIG if a file is invalid.
  */
 ExitCode tls_create(const char *cert, const char *key, const char *client_ca, SSL_CTX **context,
 					Failure *failure);
 
-/* The common name of the client's verified certificate; false where there is none. */
+/* Copies the common name of the client's verified certificate; returns false if there is none. */
 bool tls_client_name(SSL *ssl, char *name, size_t room);
 
-/* What OpenSSL last said, of this thread. */
+/* Describes OpenSSL's last error in this thread. */
 void tls_error_text(char *text, size_t room);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * traffic.c
- *		Which protocol speaks, when it is fed, and what a connection waits for.
+ *		Decides which protocol a connection has, when it is read and which deadline it has.
  */
 #include "http_server/traffic.h"
 
@@ -28,7 +28,10 @@ traffic_close(Connection *connection)
 
 /* --- sending --- */
 
-/* All is said: whoever still sends shall not lose the answer to a reset. */
+/*
+ * Shuts down the sending side and waits: a reset, caused by input that is not read, would destroy
+ * the answer.
+ */
 static void
 linger(Connection *connection)
 {
@@ -40,8 +43,8 @@ linger(Connection *connection)
 }
 
 /*
- * A client that has ended its side waits for the answers to requests of HTTP/1.1 that came whole,
- * and for nothing else. HTTP/2 has no use for a connection that is half open.
+ * Closes a connection whose client has shut down its side. Complete requests of HTTP/1.1 are
+ * answered first; HTTP/2 does not allow half-open connections.
  */
 static void
 check_end(Connection *connection)
@@ -54,19 +57,19 @@ check_end(Connection *connection)
 		connection->is_closing = true;
 }
 
-/* What the connection waits for by itself, where nothing is to be sent. */
+/* Sets the deadline of a connection with no output. */
 static void
 set_waiting_deadline(Connection *connection)
 {
 	const int64_t idle_ns = connection->loop->options->idle_ms * 1000000;
 
 	if (connection->state == CONNECTION_HTTP1 && http1_is_in_head(connection))
-		return; /* within headers: as long as since they began */
+		return; /* the deadline stays the one of the headers' begin */
 	if (connection->state == CONNECTION_HTTP1 || connection->state == CONNECTION_HTTP2)
 		connection_set_deadline(connection, idle_ns);
 }
 
-/* Until there is none, or the socket takes no more: then an event of it is waited for. */
+/* Sends until the output is empty or the socket accepts no more, and then watches for its event. */
 static void
 send_all(Connection *connection)
 {
@@ -82,7 +85,10 @@ send_all(Connection *connection)
 			 !connection_has_output(connection));
 }
 
-/* What is behind a request that is not answered yet waits in the socket. */
+/*
+ * Returns false while a request of HTTP/1.1 is not answered, so that pipelined input waits in the
+ * socket.
+ */
 static bool
 may_read(const Connection *connection)
 {
@@ -106,7 +112,7 @@ pump(Connection *connection)
 										  : 0));
 }
 
-/* Charges the buffers as they stand; a connection that may hold no more of them is closed. */
+/* Charges the present buffers; a connection beyond its limit is closed. */
 static void
 charge_buffers(Connection *connection)
 {
@@ -155,7 +161,7 @@ traffic_stop(Connection *connection)
 
 static void feed(Connection *connection, const uint8_t *bytes, size_t length);
 
-/* HTTP/2 begins with words that no request of HTTP/1.1 does. */
+/* Determines the protocol: HTTP/2 begins with text that no request of HTTP/1.1 begins with. */
 static void
 sniff(Connection *connection, const uint8_t *bytes, size_t length)
 {
@@ -211,7 +217,8 @@ traffic_handle(Connection *connection, uint32_t events)
 {
 	size_t length = 1;
 	bool was_busy = connection->call_count > 0;
-	bool has_gone = (events & (EPOLLHUP | EPOLLERR)) != 0; /* reported until it is read */
+	/* epoll reports it until the socket is closed */
+	bool has_gone = (events & (EPOLLHUP | EPOLLERR)) != 0;
 
 	if (connection->state == CONNECTION_HANDSHAKE)
 		connection_handshake(connection);
@@ -225,7 +232,7 @@ traffic_handle(Connection *connection, uint32_t events)
 			if (length > 0)
 				feed(connection, connection->loop->buffer, length);
 		}
-		/* Linux reports a reset after the client's FIN by an event alone: reads return 0 */
+		/* after the client's FIN, Linux reports a reset only by an event: reads return 0 */
 		connection->is_dead |= has_gone && connection->has_ended;
 		check_end(connection);
 	}
@@ -243,7 +250,7 @@ traffic_handle(Connection *connection, uint32_t events)
 
 /* --- time --- */
 
-/* A call is coming, or its answer made: those that are answered count no more. */
+/* Returns true if a call is arriving or being processed; answered calls do not count. */
 static bool
 is_busy(const Connection *connection)
 {
@@ -270,7 +277,7 @@ traffic_check(Connection *connection)
 		if (connection->state == CONNECTION_HTTP2 && !connection_has_output(connection) &&
 			!connection->is_closing)
 		{
-			/* politely: a client that is about to ask opens another connection */
+			/* gracefully, so that a client about to send a request opens another connection */
 			http2_stop(connection);
 			connection->is_closing = true;
 			connection_set_deadline(connection, LINGER_NS);

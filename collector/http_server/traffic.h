@@ -1,25 +1,29 @@
 /*
  * traffic.h
- *		What events and time do to a connection: TLS, which protocol, bytes to it and from it.
+ *		Handles events and deadlines of a connection: TLS, choice of the protocol, input and
+ *		output.
  */
 #ifndef COLLECTOR_HTTP_SERVER_TRAFFIC_H
 #define COLLECTOR_HTTP_SERVER_TRAFFIC_H
 
 #include "http_server/connection.h"
 
-/* After an event; the connection may be closed then. */
+/* Handles an event; the connection may be closed afterwards. */
 void traffic_handle(Connection *connection, uint32_t events);
 
-/* After an answer that came by itself: it is sent; what waited behind it is looked at. As above. */
+/*
+ * Continues after an answer without an event: sends it, and processes pipelined input. The
+ * connection may be closed afterwards.
+ */
 void traffic_go_on(Connection *connection);
 
-/* Is its time up, or that of its calls? As above. */
+/* Checks the deadlines of a connection and its calls; the connection may be closed afterwards. */
 void traffic_check(Connection *connection);
 
-/* Tells the client that no more requests are taken. */
+/* Announces to the client that no more requests are taken. */
 void traffic_stop(Connection *connection);
 
-/* At once, whatever is under way. */
+/* Closes the connection at once, also during calls. */
 void traffic_close(Connection *connection);
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * work_queue.h
- *		Calls that wait for a worker: a queue for each client, and which client is next.
+ *		Calls that wait for a worker: a queue for each client, and the order of clients.
  *
- * The next one is the client with the fewest calls at work, and among these the one whose calls
- * have taken the least processor time, or that came first. One that comes anew, or again after a
- * pause, begins with the time of the client that was served last: nobody saves up time by waiting.
+ * The next client is the one with the fewest calls at work; among these the one whose calls have
+ * used the least CPU time, then the one that came first. A client that is new, or comes after a
+ * pause, starts with the time of the client that was served last, so that waiting saves up no time.
  *
- * Not thread-safe: the receiver's lock guards all of it, but for the count of references.
+ * Not thread-safe: the host's lock guards everything but the reference count.
  */
 #ifndef COLLECTOR_HTTP_SERVER_WORK_QUEUE_H
 #define COLLECTOR_HTTP_SERVER_WORK_QUEUE_H
@@ -21,35 +21,35 @@ struct Call;
 typedef struct ClientWork
 {
 	atomic_uint references;	 /* of the client and of each worker with a call of it */
-	struct ClientWork *next; /* of those with calls that wait */
+	struct ClientWork *next; /* next client with waiting calls */
 	struct ClientWork *previous;
-	struct Call *first; /* oldest first */
+	struct Call *first; /* oldest call */
 	struct Call *last;
-	uint64_t worked_ns; /* processor time of its calls, on the clock that begins as said above */
+	uint64_t worked_ns; /* CPU time of its calls, with the start described above */
 	unsigned at_work;
-	size_t bytes; /* that the queue's owner counts */
+	size_t bytes; /* maintained by the queue's owner */
 } ClientWork;
 
 typedef struct WorkQueue
 {
-	ClientWork *first; /* of those with calls that wait, in the order in which they came */
+	ClientWork *first; /* clients with waiting calls, in order of arrival */
 	ClientWork *last;
-	uint64_t served_ns; /* worked_ns of the client that was served last */
+	uint64_t served_ns; /* worked_ns of the client served last */
 } WorkQueue;
 
-/* Returns one with a reference of the caller's; NULL without memory. */
+/* Returns an object with one reference; NULL if out of memory. */
 ClientWork *client_work_create(void);
 void client_work_release(ClientWork *work); /* accepts NULL */
 
 void work_queue_put(WorkQueue *queue, ClientWork *work, struct Call *call);
 
-/* Returns the next call, or NULL. *work gets a reference, until work_queue_done(). */
+/* Returns the next call, or NULL. *work gets a reference, which work_queue_done() releases. */
 struct Call *work_queue_take(WorkQueue *queue, ClientWork **work);
 
-/* A call that was taken has been worked on for that long. */
+/* Ends the work on a call, which took this time. */
 void work_queue_done(ClientWork *work, uint64_t cpu_ns);
 
-/* Takes out a call; false if it does not wait any more. */
+/* Removes a call; returns false if it does not wait any more. */
 bool work_queue_withdraw(WorkQueue *queue, ClientWork *work, struct Call *call);
 
 #endif

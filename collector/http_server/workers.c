@@ -1,6 +1,6 @@
 /*
  * workers.c
- *		Each takes the call that is next: work_queue.h.
+ *		Threads that take the next call of work_queue.h.
  */
 #include "http_server/workers.h"
 
@@ -11,14 +11,15 @@
 #include "http_server/service.h"
 
 /*
- * A call is decoded for one half of --answer-timeout at most: another client's call, which waits
- * for it and is decoded as long, is answered in time.
+ * A call is decoded for at most half of --answer-timeout, so that another client's call that waits
+ * for it and is decoded as long is answered in time.
  */
 #define ANSWER_PARTS 2
 
 /*
- * What came is charged already. What this worker needs beside it goes with its work: unpacked
- * bodies with the answer or before the writer's turn, whose queue counts batches itself.
+ * Works on a call. Its body is charged already; further memory of this worker is charged to the
+ * call and released with it: unpacked bodies with the answer or before the writer's turn, because
+ * the writer's queue counts batches itself.
  */
 static void
 work(Host *host, Call *call, int64_t begin_cpu_ns)
@@ -63,7 +64,7 @@ workers_start(Workers *workers, Host *host, size_t count)
 	if (workers->threads == NULL)
 		return false;
 
-	/* signals are for the main thread */
+	/* signals are handled by the main thread */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (workers->count < count &&

@@ -14,10 +14,10 @@ typedef struct Workers
 	Host *host;
 } Workers;
 
-/* False without threads or memory. */
+/* Returns false if threads or memory are not available. */
 bool workers_start(Workers *workers, Host *host, size_t count);
 
-/* Ends them when all that was wanted is done. */
+/* Ends the threads when all queued calls are done. */
 void workers_stop(Workers *workers);
 
 #endif

@@ -427,7 +427,7 @@ def test_parca_held_memory():
     request = request_of("held", [sample(i % len(STACKS), 1, after=0.0001 * i, path="x" * 900 + str(i)) for i in range(200)])
     holding = [hold(receiver, request, GRPC="gzip") for _ in range(4)]
     same([said == "asked\n" for _, said in holding], [True, True, False, False], "half of it is one client's", holding)
-    ok("too much is under way" in holding[3][1], "the others are told so", holding[3][1])
+    ok("too many requests are in progress" in holding[3][1], "the others are told so", holding[3][1])
     for held, said in holding[1:]:
         held.kill()
         held.wait()
@@ -514,7 +514,7 @@ def test_parca_database_away():
     try:
         for time_ in ("first", "second"):
             same(client(receiver, request, Method="Write")["Message"],
-                 "the database has not stored the request yet" if time_ == "first" else "the same request is being stored",
+                 "the request is not stored yet" if time_ == "first" else "the same request is being stored",
                  f"Write, the {time_} time, without a database: it waits")
         ok(eventually(lambda: receiver.get("/-/ready")[0] == 503), "that the database is away is known")
         same(client(receiver, request, Method="WriteArrow")["Message"], "the database is away", "WriteArrow is told so")
