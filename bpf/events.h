@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * events.h
- *		What the BPF programs hand to the collector: the only header that both sides share.
+ *		The records that the BPF programs pass to the collector. Its parts thread_labels.h,
+ *		runtime_types.h and unwind_types.h are shared as well.
  *
  * One ring buffer record is a struct pfs_sample followed by its stack, leaf first:
  *
- *		| pfs_sample, 120 bytes | kernel_count × u64 | user words × u64 | pfs_labels | pfs_chain …
- *		| pfs_late |
+ *   | pfs_sample, 120 bytes | kernel_count × u64 | user words × u64 | pfs_labels | pfs_chain |
+ *   | pfs_late |
  *
- * Addresses are absolute, in the kernel's and the process's address space; those of user frames
- * carry PFS_FRAME_* bits, and a frame of interpreted code is several words. Of a user stack of more
- * than PFS_MAX_USER_FRAMES words the record holds as many (pfs_walk_place): the innermost, and the
- * outermost, which go round in the places behind them. A stack that could not be walked to its end
- * leaves the frames found so far and the reason; the sample is sent all the same. With
- * PFS_SAMPLE_LATE the walk ended because the kernel's tables lacked something: pfs_late has what
- * the collector needs to go on with it.
+ * Addresses are absolute, in the kernel's and the process's address space. Those of user frames
+ * carry PFS_FRAME_* bits, and a frame of interpreted code consists of several words. If a user
+ * stack has more than PFS_MAX_USER_FRAMES words, the record contains that many (pfs_walk_place):
+ * the innermost words, and the outermost ones, which reuse the places after them in turn. A stack
+ * that could not be walked to its end contains the frames found so far and the reason, and the
+ * sample is sent anyway. PFS_SAMPLE_LATE means that the walk ended because the kernel's tables
+ * lacked an entry: pfs_late contains what the collector needs to continue it.
  */
 #ifndef PFS_EVENTS_H
 #define PFS_EVENTS_H
@@ -24,12 +25,15 @@
 #include "runtime_types.h"
 #include "unwind_types.h"
 
-/* Per half of the stack: kernel.perf_event_max_stack's default, and so bpf_get_stack's limit. */
+/*
+ * Limit of each half of the stack: the default of kernel.perf_event_max_stack, and so the limit of
+ * bpf_get_stack().
+ */
 #define PFS_MAX_FRAMES 127
 #define PFS_COMM_BYTES 16
 
 /*
- * Copies of user stacks, a page at a time: the first that are resident of so many from the stack
+ * Copies of user stacks, by pages: the first resident pages among PFS_LATE_SPAN from the stack
  * pointer on.
  */
 #define PFS_LATE_CHUNK_BYTES  4096
@@ -38,8 +42,8 @@
 #define PFS_LATE_OTHER_CHUNKS 2
 
 /*
- * Beside the unified hierarchy of control groups old ones may be mounted, each with controllers of
- * its own: containers are found in that of one of these.
+ * Beside the unified hierarchy of control groups, version 1 hierarchies may be mounted, each with
+ * its own controllers. Containers are found in the hierarchy of the chosen controller.
  */
 enum pfs_controller {
 	PFS_CONTROLLER_NONE,
@@ -48,7 +52,7 @@ enum pfs_controller {
 	PFS_CONTROLLER_CPU
 };
 
-/* Control groups' names, and of hierarchies and levels as many as are looked for. */
+/* Limits of the names of control groups, and of the hierarchies and levels that are searched. */
 #define PFS_GROUP_NAME_BYTES  256
 #define PFS_GROUP_HIERARCHIES 32
 #define PFS_GROUP_LEVELS	  64
@@ -57,9 +61,9 @@ enum pfs_controller {
 #define PFS_FAULTS "page_faults:faults:count:faults:count:delta"
 
 /*
- * What a sample's value counts; the sums of each kind are series of their own, of a profile type
- * and, where that has several kinds, with a label that tells which: X(identifier, profile type,
- * label, its value)
+ * Meaning of a sample's value. The sums of each kind are a separate series with its own profile
+ * type and, if several kinds share the type, with a label that names the kind: X(identifier,
+ * profile type, label, its value)
  */
 #define PFS_KINDS(X)                                                       \
 	X(ON_CPU, "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", "", "") \
@@ -78,41 +82,43 @@ enum pfs_kind {
 	PFS_KIND_COUNT
 };
 
-/* How a function is told of the bytes that it allocates: the cookie of a probe. */
+/* How a probed function receives the number of bytes to allocate; the cookie of a probe. */
 enum pfs_call {
 	PFS_CALL_FIRST,	  /* malloc(bytes) */
 	PFS_CALL_PRODUCT, /* calloc(number, bytes) */
-	PFS_CALL_RESIZE,  /* realloc(old, bytes), which without an old one calls malloc */
+	PFS_CALL_RESIZE,  /* realloc(old, bytes), which calls malloc if old is NULL */
 	PFS_CALL_SECOND,  /* aligned_alloc(alignment, bytes) */
 	PFS_CALL_THIRD	  /* posix_memalign(result, alignment, bytes) */
 };
 
-/* struct pfs_sample.flags */
-#define PFS_SAMPLE_KERNEL_THREAD 0x01 /* no user side by nature */
-#define PFS_SAMPLE_NO_IMAGE \
-	0x02					   /* exiting, or inside exec: old user side gone, new one not begun */
-#define PFS_SAMPLE_LATE	  0x04 /* struct pfs_late follows the frames */
-/* a thread of a process that never runs in user mode (io_uring, vhost): no user side */
-#define PFS_SAMPLE_WORKER 0x08
-#define PFS_SAMPLE_LABELS 0x10 /* struct pfs_labels follows the frames, before … */
-#define PFS_SAMPLE_CHAIN  0x20 /* … struct pfs_chain, before struct pfs_late */
+/* Values of struct pfs_sample.flags. */
+#define PFS_SAMPLE_KERNEL_THREAD 0x01 /* never has a user side */
+/* exiting, or inside exec: the old user side is gone, the new one has not begun */
+#define PFS_SAMPLE_NO_IMAGE		 0x02
+#define PFS_SAMPLE_LATE			 0x04 /* struct pfs_late is the last part */
+/* thread of a process that never runs in user mode (io_uring, vhost): no user side */
+#define PFS_SAMPLE_WORKER		 0x08
+#define PFS_SAMPLE_LABELS		 0x10 /* struct pfs_labels follows the frames */
+#define PFS_SAMPLE_CHAIN		 0x20 /* struct pfs_chain follows the labels */
 
 struct pfs_sample {
-	__u64 time_ns;				/* CLOCK_MONOTONIC */
-	__u64 value;				/* that the sample stands for, in the unit of its kind */
-	__u64 period;				/* of sampling, in the same unit */
-	__u64 cgroup_id;			/* in the unified hierarchy */
-	__u64 controller_cgroup_id; /* in that of the chosen controller; 0: none was chosen */
-	__u64 start_time_ns;		/* of the process, since boot */
-	__u64 exec_id;				/* tells the images apart that one process executes in turn */
-	__u64 arg_start;			/* mm->arg_start, which /proc/PID/stat shows too; 0 if none yet */
-	__u32 pid;					/* of the process (tgid), as the initial pid namespace sees it */
+	__u64 time_ns;	 /* CLOCK_MONOTONIC */
+	__u64 value;	 /* amount that the sample stands for, in the unit of its kind */
+	__u64 period;	 /* sampling period, in the same unit */
+	__u64 cgroup_id; /* id in the unified hierarchy */
+	/* id in the hierarchy of the chosen controller; 0: none was chosen */
+	__u64 controller_cgroup_id;
+	__u64 start_time_ns; /* start of the process, since boot */
+	__u64 exec_id;		 /* distinguishes the images that one process executes in turn */
+	__u64 arg_start;	 /* mm->arg_start, also in /proc/PID/stat; 0: not set yet */
+	__u32 pid;			 /* process (tgid) in the initial pid namespace */
 	__u32 tid;
 	__u32 parent_pid;
 	__u32 cpu;
-	__u16 kernel_count;				   /* frames */
-	__u16 user_count;				   /* words found; pfs_walk_kept() of them are in the record */
-	__u8 kernel_error;				   /* errno of the walk, 0 where it went well */
+	__u16 kernel_count; /* number of frames */
+	/* number of words found; pfs_walk_kept() of them are in the record */
+	__u16 user_count;
+	__u8 kernel_error;				   /* errno of the walk, 0 on success */
 	__u8 user_status;				   /* enum pfs_walk_status */
 	__u8 flags;						   /* PFS_SAMPLE_* */
 	__u8 kind;						   /* enum pfs_kind */
@@ -121,14 +127,13 @@ struct pfs_sample {
 };
 
 /*
- * What the collector has decided of an exec image: PFS_VERDICT_*. A record that is about another
- * start time or exec count than the sample does not count, and one that was pushed out is told
- * again.
+ * PFS_VERDICT_*: the collector's decision on an exec image. A verdict for another start time or
+ * exec count than the sample's is ignored, and a verdict that was evicted is set again.
  */
-#define PFS_VERDICT_DROP	0x01 /* its ticks are counted and no more */
-#define PFS_VERDICT_NO_COPY 0x02 /* nobody could walk a copy of its stack */
+#define PFS_VERDICT_DROP	0x01 /* only count its ticks */
+#define PFS_VERDICT_NO_COPY 0x02 /* do not copy its stacks, because they could not be walked */
 
-/* An exec image that was sampled, or that there is a verdict on; by pid. */
+/* An exec image that was sampled or has a verdict; by pid. */
 struct pfs_image {
 	__u64 start_time_ns;
 	__u64 exec_id;
@@ -137,26 +142,26 @@ struct pfs_image {
 };
 
 /*
- * Before each sample of a wait that goes on, as pfs_tend_waits writes it. The pfs_late of such a
- * sample has no bytes: chunks are the pages that the collector is to read.
+ * Precedes each sample of an ongoing wait that pfs_tend_waits writes. The pfs_late of such a sample
+ * has no bytes: chunks are the pages that the collector must read.
  */
-#define PFS_TEND_PAGES 4 /* idle threads are many, and not deep */
+#define PFS_TEND_PAGES 4 /* few, because idle threads are many and their stacks are shallow */
 
 struct pfs_tended {
-	__u64 mark;	  /* which pfs_confirm_waits writes if the thread has not run since */
-	__u64 length; /* bytes of the sample and what follows it */
+	__u64 mark;	  /* pfs_confirm_waits writes it if the thread has not run since */
+	__u64 length; /* bytes of the sample and all that follows it */
 };
 
-/* Where the walk stopped, and the stack from there on as it was then. */
+/* The place where the walk stopped, and the stack from there on as it was at that moment. */
 struct pfs_late {
 	struct pfs_walk_state at;
-	__u64 address; /* start of the page of at.sp */
-	__u64 chunks;  /* bit i: the page i behind it was copied */
-	/* the same of the stack that frame pointers lead to, if that is another one */
+	__u64 address; /* start of the page that contains at.sp */
+	__u64 chunks;  /* bit i: page i from address on was copied */
+	/* as address, for the stack that frame pointers lead to, if that is another stack */
 	__u64 other_address;
 	__u64 other_chunks;
-	__u64 thread_pointer; /* register that leads to the thread's own variables */
-	__u64 length;		  /* of bytes: the pages that were copied, and no room for others */
+	__u64 thread_pointer; /* register that leads to thread-local variables */
+	__u64 length;		  /* of bytes, which contain only the copied pages */
 	__u8 bytes[(PFS_LATE_CHUNKS + PFS_LATE_OTHER_CHUNKS) * PFS_LATE_CHUNK_BYTES];
 };
 
@@ -164,37 +169,40 @@ struct pfs_late {
 _Static_assert(sizeof(struct pfs_sample) == 120, "the ring buffer record has no hidden padding");
 #endif
 
-/* Counters of what is lost: the collector has a loss of each identifier (batch/losses.h). */
+/* Counters of losses: the collector has a loss of each identifier (batch/losses.h). */
 #define PFS_LOSS_COUNTERS(X)                                                                  \
 	X(RING_FULL, "ring_full", "samples lost because the ring buffer was full")                \
-	X(NO_SCRATCH, "no_scratch", "samples lost because the CPU had no scratch left")           \
+	X(NO_SCRATCH, "no_scratch", "samples lost because the CPU had no free scratch")           \
 	X(KERNEL_STACK_FAILED, "kernel_stack_failed", "samples without their kernel stack")       \
-	X(WAIT_NO_ROOM, "wait_no_room", "times that there was no memory for a thread")            \
+	X(WAIT_NO_ROOM, "wait_no_room", "times that no memory was available for a thread")        \
 	X(THREAD_LABELS_FAILED, "thread_labels_failed", "threads whose labels could not be read") \
-	X(THREAD_LABELS_CUT, "thread_labels_cut", "sets of labels that are not whole")
+	X(THREAD_LABELS_CUT, "thread_labels_cut", "incomplete sets of labels")
 
 /*
- * Counters of the programs, one per-CPU array slot each. Every early return bumps one:
- * X(identifier, name, what)
+ * Counters of the programs, each a slot of a per-CPU array. Every early return increments one:
+ * X(identifier, name, description)
  */
-#define PFS_COUNTERS(X)                                                                       \
-	X(EVENTS, "events", "timer ticks, waits, page faults and allocations that are kept")      \
-	X(WAITS, "waits", "waits that were kept, as samples or lost ones")                        \
-	X(FAULTS, "faults", "page faults that were kept, likewise")                               \
-	X(CALLS, "calls", "calls of functions that are probed")                                   \
-	X(ALLOCATIONS, "allocations", "of them that were kept, likewise")                         \
-	X(IDLE, "idle", "ticks that found the CPU idle")                                          \
-	X(SELF, "self", "ticks that found the collector, which is left out")                      \
-	X(DROPPED, "dropped", "ticks of processes that are not to be sampled")                    \
-	X(SAMPLES, "samples", "samples put into the ring buffer")                                 \
-	X(LATE, "late", "stacks handed over to be walked in user space")                          \
-	X(LATE_SKIPPED, "late_skipped", "stacks that were not, as the ring was filling up")       \
-	X(LATE_USELESS, "late_useless", "stacks that were not, as nobody could walk them")        \
-	X(CHAINS, "chains", "samples of processes with an interpreter that is known")             \
-	X(WAKEUPS, "wakeups", "times the collector was woken ahead of its timer")                 \
-	X(TIME_NS, "time_ns", "nanoseconds spent in the program, for samples")                    \
-	X(LATE_NS, "late_ns", "of them for samples whose stacks were handed over")                \
-	X(LOOK_NS, "look_ns", "nanoseconds spent on switches and births, kept or not; estimated") \
+#define PFS_COUNTERS(X)                                                                        \
+	X(EVENTS, "events", "timer ticks, waits, page faults and allocations that are kept")       \
+	X(WAITS, "waits", "waits that were kept, as samples or lost ones")                         \
+	X(FAULTS, "faults", "page faults that were kept, as samples or lost ones")                 \
+	X(CALLS, "calls", "calls of probed functions")                                             \
+	X(ALLOCATIONS, "allocations",                                                              \
+	  "calls of probed functions that were kept, as samples or lost ones")                     \
+	X(IDLE, "idle", "ticks that found the CPU idle")                                           \
+	X(SELF, "self", "ticks in the collector itself, which is excluded")                        \
+	X(DROPPED, "dropped", "ticks in processes that must not be sampled")                       \
+	X(SAMPLES, "samples", "samples put into the ring buffer")                                  \
+	X(LATE, "late", "stacks handed over to be walked in user space")                           \
+	X(LATE_SKIPPED, "late_skipped", "stacks not handed over because the ring was filling up")  \
+	X(LATE_USELESS, "late_useless", "stacks not handed over because they could not be walked") \
+	X(CHAINS, "chains", "samples of processes with a known interpreter")                       \
+	X(WAKEUPS, "wakeups", "times that the collector was woken before its timer")               \
+	X(TIME_NS, "time_ns", "nanoseconds spent in the program for samples")                      \
+	X(LATE_NS, "late_ns",                                                                      \
+	  "nanoseconds spent in the program for samples whose stacks were handed over")            \
+	X(LOOK_NS, "look_ns",                                                                      \
+	  "nanoseconds spent on switches and thread births, kept or not; estimated")               \
 	PFS_LOSS_COUNTERS(X)
 
 enum pfs_counter {

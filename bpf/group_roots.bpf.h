@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * group_roots.bpf.h
- *		Where the control group namespace of the collector begins, in each hierarchy.
+ *		Finds the root of the collector's control group namespace in each hierarchy.
  *
- * The kernel writes paths in /proc/PID/cgroup relative to the namespace of the reader. The paths of
- * the roots of that namespace are in no file; only the kernel's structures have them.
+ * The kernel writes the paths in /proc/PID/cgroup relative to the reader's namespace. The paths of
+ * the namespace's roots are in no file, only in the kernel's structures.
  */
 #ifndef PFS_GROUP_ROOTS_BPF_H
 #define PFS_GROUP_ROOTS_BPF_H
@@ -18,12 +18,15 @@
 #include "events.h"
 #include "kernel_types.h"
 
-/* The answers of pfs_read_group_root. */
-volatile __u32 pfs_group_found = 0;				/* there is such a hierarchy */
+/* Results of pfs_read_group_root. */
+volatile __u32 pfs_group_found = 0;				/* the hierarchy exists */
 volatile __u32 pfs_group_hierarchy = 0;			/* its number in /proc/PID/cgroup */
-char pfs_group_name[PFS_GROUP_NAME_BYTES] = ""; /* "" at the root of the hierarchy */
+char pfs_group_name[PFS_GROUP_NAME_BYTES] = ""; /* "" for the root of the hierarchy */
 
-/* The root of the namespace in the hierarchy at a position of the kernel's list; NULL: none. */
+/*
+ * Returns the root of the namespace in the hierarchy at a position of the kernel's list; NULL if
+ * there is none.
+ */
 static __always_inline struct cgroup *
 pfs_group_root(struct task_struct *task, __u64 position)
 {
@@ -45,8 +48,8 @@ pfs_group_root(struct task_struct *task, __u64 position)
 }
 
 /*
- * Run by hand (BPF_PROG_TEST_RUN) in the collector's thread. Arguments: a position in the list of
- * hierarchies, and how many levels above the namespace's root. Answers with the name of the group
+ * Run explicitly (BPF_PROG_TEST_RUN) in the collector's thread. Arguments: a position in the list
+ * of hierarchies, and a number of levels above the namespace's root. Sets the name of the group
  * there.
  */
 SEC("raw_tp")

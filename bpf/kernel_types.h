@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * kernel_types.h
- *		The kernel's structures, cut down to the fields that the programs read.
+ *		The kernel's structures, reduced to the fields that the programs read.
  *
  * preserve_access_index makes the loader look up each field's offset in the running kernel's BTF
- * (CO-RE), so neither the order nor the size here matters, and the build needs no BTF of its own.
+ * (CO-RE), so that neither order nor size matters here, and the build needs no BTF of its own.
  * Names and types are the kernel's.
  */
 #ifndef PFS_KERNEL_TYPES_H
@@ -19,7 +19,7 @@ struct list_head {
 };
 
 struct kernfs_node {
-	__u64 id; /* of the directory: its inode number */
+	__u64 id; /* inode number of the directory */
 	const char *name;
 };
 
@@ -40,16 +40,16 @@ struct cgroup {
 	struct cgroup_root *root;
 };
 
-/* A control group of a set, which has one in each hierarchy. */
+/* Links a set to one of its control groups, of which it has one in each hierarchy. */
 struct cgrp_cset_link {
 	struct cgroup *cgrp;
 	struct list_head cgrp_link;
 };
 
 struct css_set {
-	struct cgroup_subsys_state *subsys[1]; /* by controller; more of them in truth */
+	struct cgroup_subsys_state *subsys[1]; /* by controller; in fact more than one */
 	struct cgroup *dfl_cgrp;			   /* in the unified hierarchy */
-	struct list_head cgrp_links;		   /* of cgrp_cset_link */
+	struct list_head cgrp_links;		   /* list of cgrp_cset_link */
 };
 
 struct cgroup_namespace {
@@ -60,19 +60,19 @@ struct nsproxy {
 	struct cgroup_namespace *cgroup_ns;
 };
 
-/* Numbers differ from kernel to kernel: only names count. */
+/* Values differ between kernels; CO-RE uses the names only. */
 enum cgroup_subsys_id {
 	cpu_cgrp_id,
 	memory_cgrp_id,
 	pids_cgrp_id,
 };
 
-/* From 6.4 on threads that work for a process are asked for here, and bear PF_USER_WORKER. */
+/* Since 6.4, such arguments create threads that work for a process, which have PF_USER_WORKER. */
 struct kernel_clone_args {
 	__u32 user_worker : 1;
 };
 
-/* The page that probed code runs through: it begins with the trampoline of traced returns. */
+/* The page in which probed code runs; it begins with the trampoline of traced returns. */
 struct xol_area {
 	unsigned long vaddr;
 };
@@ -85,10 +85,10 @@ struct mm_struct {
 	struct uprobes_state uprobes_state;
 	unsigned long start_code;  /* 0 until an image is in place that can be run */
 	unsigned long start_stack; /* where the first thread's stack began */
-	unsigned long arg_start;   /* of the image's arguments, near the random top of its stack */
+	unsigned long arg_start;   /* of the image's arguments, near the randomized top of its stack */
 };
 
-/* Where a thread's own variables are found from. */
+/* Contains the address of thread-local variables. */
 struct thread_struct {
 #if defined(__TARGET_ARCH_arm64)
 	struct {
@@ -99,22 +99,23 @@ struct thread_struct {
 #endif
 };
 
-/* A call whose return somebody traces: the trampoline stands in the place of the return address. */
+/* A call whose return is traced: the trampoline's address replaces the return address. */
 struct return_instance {
-	unsigned long stack; /* the stack pointer when the function was entered */
+	unsigned long stack; /* stack pointer at the function's entry */
 	unsigned long orig_ret_vaddr;
-	struct return_instance *next; /* the caller's */
+	struct return_instance *next; /* of the next traced call outwards */
 };
 
-/* A task in code that probes were put into. */
+/* A task in probed code. */
 struct uprobe_task {
 	struct return_instance *return_instances; /* innermost first */
-	unsigned long vaddr;					  /* where the probed instruction is … */
-	unsigned long xol_vaddr; /* … and its copy, which runs in its stead: 0 before the first one */
+	unsigned long vaddr;					  /* address of the probed instruction */
+	/* address of its copy, which is executed instead; 0 before the first one */
+	unsigned long xol_vaddr;
 };
 
 struct sched_entity {
-	__u64 sum_exec_runtime; /* ns on a CPU, up to the last switch or tick */
+	__u64 sum_exec_runtime; /* ns on a CPU, until the last switch or tick */
 };
 
 struct task_struct {
@@ -125,25 +126,25 @@ struct task_struct {
 	struct mm_struct *mm; /* NULL for kernel threads and in the last part of exit */
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
-	__u64 start_boottime; /* ns since boot, suspend included; what /proc/PID/stat shows in ticks */
-	__u64 self_exec_id;	  /* + 1 for each exec, copied by fork */
+	__u64 start_boottime; /* ns since boot including suspend; /proc/PID/stat shows it in ticks */
+	__u64 self_exec_id;	  /* incremented by each exec, copied by fork */
 	struct nsproxy *nsproxy;
 	struct css_set *cgroups;
 	char comm[16];
 	struct thread_struct thread;
 	struct sched_entity se;
-	struct uprobe_task *utask; /* NULL before it has come upon a probe */
-	unsigned int __state;	   /* 0: it would run; from 5.14 on by this name */
+	struct uprobe_task *utask; /* NULL before its first probe */
+	unsigned int __state;	   /* 0: runnable; the field has this name since 5.14 */
 	int on_cpu;
-	unsigned long nvcsw; /* switches by its own will, and others */
+	unsigned long nvcsw; /* voluntary and involuntary switches */
 	unsigned long nivcsw;
 	unsigned int sched_contributes_to_load : 1; /* its last sleep was uninterruptible */
 	unsigned int in_iowait : 1;
 };
 
 /*
- * What the kernel saves when user mode is left. On arm64 that is more than the user_pt_regs which
- * it begins with.
+ * The registers that the kernel saves on entry from user mode. On arm64 they begin with
+ * user_pt_regs and have more fields.
  */
 struct pt_regs___saved {
 	__u64 sp;
@@ -164,7 +165,7 @@ struct file {
 struct userfaultfd_ctx;
 
 struct vm_userfaultfd_ctx {
-	struct userfaultfd_ctx *ctx; /* NULL: the kernel fills the pages by itself */
+	struct userfaultfd_ctx *ctx; /* NULL: the kernel itself fills the pages */
 };
 
 struct vm_area_struct {
@@ -177,10 +178,10 @@ struct vm_area_struct {
 struct seq_file;
 
 struct bpf_iter_meta {
-	struct seq_file *seq; /* what the program writes, its reader reads */
+	struct seq_file *seq; /* the program's output, for the reader of the iterator */
 };
 
-/* What a program is called with that goes through all tasks. */
+/* Context of a program that iterates over all tasks. */
 struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task; /* NULL at the end */
@@ -188,12 +189,12 @@ struct bpf_iter__task {
 
 #pragma clang attribute pop
 
-/* TASK_NEW: between birth and the first time that it may run */
+/* TASK_NEW: between birth and the first wake-up */
 #define PFS_TASK_NEW 0x00000800
 
 /* PF_KTHREAD, PF_IO_WORKER, PF_USER_WORKER of include/linux/sched.h */
 #define PFS_PF_KTHREAD	   0x00200000
 #define PFS_PF_IO_WORKER   0x00000010
-#define PFS_PF_USER_WORKER 0x00004000 /* before 6.4 the bit means something else */
+#define PFS_PF_USER_WORKER 0x00004000 /* before 6.4 the bit has another meaning */
 
 #endif

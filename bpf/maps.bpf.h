@@ -13,61 +13,61 @@
 
 #include "events.h"
 
-/* Of user mode. */
+/* Registers of user mode. */
 #ifdef PFS_ARM64
 typedef struct user_pt_regs pfs_registers;
 #else
 typedef struct pt_regs pfs_registers;
 #endif
 
-/* Space for one sample while it is put together: the BPF stack has 512 bytes only. */
+/* Space for a sample under construction, because the BPF stack has only 512 bytes. */
 #define PFS_FRAME_WORDS (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
 #define PFS_LABEL_WORDS (sizeof(struct pfs_labels) / 8)
 #define PFS_LATE_WORDS	((sizeof(struct pfs_late) + 7) / 8)
 #define PFS_CHAIN_WORDS \
 	(sizeof(struct pfs_chain) / 8 + PFS_MAX_USER_FRAMES / 2 + PFS_CHAIN_KEPT_WORDS)
 
-/* The most words that a record has behind its head, apart from a copy of the stack. */
+/* Limit of the words that follow a record's head, except for a copy of the stack. */
 #define PFS_RECORD_WORDS (PFS_FRAME_WORDS + PFS_LABEL_WORDS + PFS_CHAIN_WORDS)
 
 /* The walk of an interpreter's chain. */
 struct pfs_chain_walk {
-	struct pfs_runtime runtime; /* of the sample's process */
+	struct pfs_runtime runtime; /* interpreter of the sample's process */
 	__u64 first_sp;
-	__u64 frame;  /* the next one; 0: the chain ends there */
-	__u64 record; /* that led to it, if there are such */
+	__u64 frame;  /* address of the next frame; 0: end of the chain */
+	__u64 record; /* address of the record that led to frame, if the interpreter has records */
 	__u64 block[PFS_FRAME_BLOCK_MOST_WORDS];
 	__u64 code[16];
-	__u32 found; /* words */
+	__u32 found; /* number of words */
 	__u16 mark_count;
 	__u8 status;					 /* enum pfs_chain_status */
-	__u32 ends[PFS_MAX_USER_FRAMES]; /* of the machine's frames, at their places */
+	__u32 ends[PFS_MAX_USER_FRAMES]; /* ends of the machine's frames, at their places */
 };
 
 struct pfs_scratch {
-	struct pfs_walk walk; /* beside what else each sample writes */
-	pfs_registers saved;  /* as user mode was left: too large for the stacks of arm64's programs */
+	struct pfs_walk walk; /* first, because a walk's address is converted to its scratch's */
+	pfs_registers saved;  /* registers of user mode: too large for the stack of programs on arm64 */
 	__u32 verdict;		  /* on the image: PFS_VERDICT_* */
 	__u32 young;		  /* one of the image's first samples */
-	__u32 slot;			  /* its own number */
-	__u32 taken;		  /* by an event that is not at its end yet */
-	__u64 missing;		  /* where labels could not be read */
+	__u32 slot;			  /* number of this scratch */
+	__u32 taken;		  /* in use by an event */
+	__u64 missing;		  /* address at which labels could not be read */
 	struct pfs_chain_walk chain;
 	struct pfs_sample sample;
-	/* frames, and labels, a chain and the hand-over behind them */
+	/* frames, followed by labels, a chain and the hand-over */
 	__u64 words[PFS_RECORD_WORDS + PFS_LATE_WORDS];
 };
 
 /*
- * How many programs one CPU may be inside of at once: an event that comes in an interrupt meets
- * those of tasks half done. Set before loading.
+ * Limit of nested programs on one CPU: an event in an interrupt may interrupt a program of a task.
+ * Set before loading.
  */
 #define PFS_MAX_LEVELS 4
 const volatile __u32 pfs_levels = 1;
 
 /*
- * So many for each CPU, one after the other. The collector sets how many CPUs there are before
- * loading: a per-CPU map's values end at 32 KiB.
+ * Scratches, pfs_levels for each CPU. The collector sets the number of CPUs before loading; a
+ * per-CPU map cannot be used because its values are limited to 32 KiB.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -76,7 +76,7 @@ struct {
 	__type(value, struct pfs_scratch);
 } pfs_scratches SEC(".maps");
 
-/* Samples on their way to the collector, which sets the size before loading. */
+/* The ring buffer; the collector sets its size before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
@@ -90,9 +90,8 @@ struct {
 } pfs_counters SEC(".maps");
 
 /*
- * Processes sampled before, by pid: the first samples of an image wake the collector at once, so
- * that a short-lived process is still there when its mappings are read. And what the collector has
- * decided of them.
+ * Sampled processes by pid, with the collector's verdicts. The first samples of an image wake the
+ * collector at once, so that it reads the mappings of a short-lived process in time.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -108,9 +107,9 @@ pfs_get_scratch(__u32 slot)
 }
 
 /*
- * One of this CPU's that no event has, to be given back; NULL: more events came into each other
- * than there are levels. Programs do not migrate, and who interrupts us ends before we go on: so
- * nobody comes between the look and the taking.
+ * Takes a free scratch of this CPU, which pfs_give_scratch() returns; NULL if more events are
+ * nested than there are levels. Programs do not migrate, and an interrupting program ends before
+ * this one continues, so checking and taking a scratch needs no atomic operation.
  */
 static __always_inline struct pfs_scratch *
 pfs_take_scratch(void)
@@ -145,7 +144,7 @@ pfs_add(enum pfs_counter counter, __u64 added)
 	__u32 key = counter;
 	__u64 *value = bpf_map_lookup_elem(&pfs_counters, &key);
 
-	/* some programs may be preempted by others of this CPU */
+	/* atomic, because other programs of this CPU may preempt some programs */
 	if (value)
 		__sync_fetch_and_add(value, added);
 }

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * off_cpu.bpf.h
- *		Time that threads spend off the CPU: entry points at the end of a switch and at the birth of
- *		a thread, and one that goes through all threads.
+ *		Time that threads spend off the CPU: programs at the end of a switch, at the birth of a
+ *		thread, and one that iterates over all threads.
  *
- * How long a thread was away is not stamped as it leaves: it is what the time since then has more
- * than the thread has run, and the kernel keeps that sum itself. So one program is enough, which
- * runs in the thread that has just been switched to, where its own stack can be walked: it is as it
- * was when the thread left.
+ * No time stamp is taken when a thread leaves the CPU: its time off the CPU is the elapsed time
+ * minus its run time, which the kernel accounts. So one program is enough. It runs in the thread
+ * that was just switched to, whose stack is still the one with which it left.
  *
- * A wait of d is kept with the probability min(1, d / period), and then stands for max(d, period):
- * the expected sum is what was waited, and the number of samples is bounded by it. Waits that go on
- * are closed from time to time, so that each interval has its part, in three steps:
+ * A wait of length d is kept with probability min(1, d / period), and then stands for max(d,
+ * period), so that the expected sum is the time waited, and the number of samples is bounded by it.
+ * Ongoing waits are closed from time to time, so that each interval contains its part of them, in
+ * three steps:
  *
- *	1. pfs_tend_waits goes through all threads and writes the samples of those that wait, with their
- *	   registers, to its reader. It marks these threads.
- *	2. The collector reads their stacks, by threads that may be left behind: a page of another
- *	   process's memory may be filled by whoever controls that process, or never. A BPF program must
- *	   not wait for one.
- *	3. pfs_confirm_waits goes through the threads again. It closes the waits of those that have not
- *	   run since they were marked, whose stacks are thus as they were.
+ * 1. pfs_tend_waits iterates over all threads, writes the samples of those that wait, with their
+ *    registers, to its reader, and marks these threads.
+ * 2. The collector reads their stacks in threads that it may abandon, because a page of another
+ *    process's memory may be filled late or never by whoever controls that process. A BPF program
+ *    must not wait for that.
+ * 3. pfs_confirm_waits iterates again and closes the waits of the threads that have not run since
+ *    they were marked, so that their stacks have not changed.
  *
- * sched_exit_tp (6.15) is called with no lock held. Before there was one, finish_task_switch is
- * probed, whose end releases the run queue: nothing may be allocated there, so storage is made
- * where threads are born, and by pfs_tend_waits for those that are there already.
+ * sched_exit_tp (6.15) is called without a lock. On older kernels finish_task_switch is probed,
+ * whose end releases the run queue's lock: nothing may be allocated there, so storage is created at
+ * the birth of threads, and by pfs_tend_waits for existing threads.
  */
 #ifndef PFS_OFF_CPU_BPF_H
 #define PFS_OFF_CPU_BPF_H
@@ -39,37 +39,37 @@
 
 _Static_assert((PFS_MAX_FRAMES & (PFS_MAX_FRAMES + 1)) == 0, "the number of frames is a mask");
 
-/* ns; what the collector makes longer where there are more waits than it wants */
+/* In ns; the collector lengthens it if there are more waits than its limit. */
 volatile __u64 pfs_wait_period = 0;
 
-/* Of the waits that go on, one in so many is told of, and stands for as many. */
+/* Of ongoing waits, one in this number is written, and stands for that many. */
 volatile __u32 pfs_tend_one_in = 0;
 
-/* Of the round: with a thread's number, what is drawn for the thread. */
+/* Seed of the current round, combined with the thread's number for each draw. */
 volatile __u64 pfs_tend_seed = 0;
 
-/* Switches are looked at for one second in so many, and what is seen then stands for all. */
+/* Switches are watched for one second in this number, and stand for all of them. */
 volatile __u32 pfs_watch_one_in = 0;
 
-/* Is what threads have waited until now forgotten, as nobody looked? */
+/* Set to restart all waits, because switches were not watched until now. */
 volatile __u32 pfs_tend_forgets = 0;
 
-/* Will nobody see the end of the waits that go on? Then short ones count, too. */
+/* Set if no later program will see the end of ongoing waits. Then short waits count, too. */
 volatile __u32 pfs_tend_ends = 0;
 
-/* Waits that pfs_tend_waits found, and the last mark that it gave. */
+/* Number of waits found by pfs_tend_waits, which is also its last mark. */
 volatile __u64 pfs_waits_tended = 0;
 volatile __u64 pfs_threads_visited = 0; /* by pfs_tend_waits */
 volatile __u64 pfs_last_mark = 0;
 
 /*
- * pfs_confirm_waits closes the waits whose mark is above the first and not above the second: later
- * marks are of records that the collector does not have as a whole yet.
+ * pfs_confirm_waits closes the waits with marks above the first and up to the second variable:
+ * later marks are of records that the collector has not completely read yet.
  */
 volatile __u64 pfs_confirm_after = 0;
 volatile __u64 pfs_confirm_until = 0;
 
-/* The scratch of pfs_tend_waits, which may be preempted by other programs; set before loading. */
+/* Scratch of pfs_tend_waits, separate because other programs may preempt it; set before loading. */
 const volatile __u32 pfs_tend_slot = 0;
 
 #define PFS_TMPFS_MAGIC 0x01021994
@@ -77,12 +77,12 @@ const volatile __u32 pfs_tend_slot = 0;
 #define PFS_LOOKS_A_MEASURE 64
 
 struct pfs_wait {
-	__u64 away_ns;	   /* off the CPU, of a time without a beginning: only differences count */
-	__u64 involuntary; /* switches of the kind, when the thread was last switched to */
-	__u64 known;	   /* the above hold */
-	__u64 mark;		   /* by pfs_tend_waits; 0: none */
-	__u64 switches;	   /* of both kinds, when it was marked */
-	__u64 before_ns;   /* away_ns when it was marked, and what it is to become */
+	__u64 away_ns;	   /* time off the CPU, from an arbitrary origin: only differences are used */
+	__u64 involuntary; /* nivcsw when the thread was last switched to */
+	__u64 known;	   /* the fields above are valid */
+	__u64 mark;		   /* from pfs_tend_waits; 0: not marked */
+	__u64 switches;	   /* nvcsw + nivcsw when the thread was marked */
+	__u64 before_ns;   /* away_ns when it was marked, and its new value when it is confirmed */
 	__u64 until_ns;
 };
 
@@ -99,21 +99,21 @@ pfs_away_ns(const struct task_struct *task)
 	return bpf_ktime_get_ns() - task->se.sum_exec_runtime;
 }
 
-/* A thread whose waits are nobody's: the kernel's own wait for work. */
+/* Returns true for threads whose waits are ignored: kernel threads waiting for work. */
 static __always_inline int
 pfs_waits_unseen(const struct task_struct *task)
 {
 	return !task->pid || (task->flags & PFS_PF_KTHREAD);
 }
 
-/* 1 for a thread that is not on a CPU, and waits for one alone. */
+/* Returns 1 for a thread that is off the CPU only because it waits for a CPU. */
 static __always_inline __u64
 pfs_would_run(const struct task_struct *task)
 {
 	return !task->on_cpu && (task->__state == 0 || (task->__state & PFS_TASK_NEW));
 }
 
-/* From now on. */
+/* Starts the accounting of a thread's waits. */
 static __always_inline void
 pfs_begin_waits(struct task_struct *task)
 {
@@ -126,13 +126,13 @@ pfs_begin_waits(struct task_struct *task)
 		return;
 	}
 	wait->away_ns = pfs_away_ns(task);
-	/* who would run, but was born just now or had to make room, waits for a CPU and nothing else */
+	/* a runnable thread that was just born or preempted waits for a CPU only */
 	wait->involuntary = task->nivcsw - pfs_would_run(task);
 	barrier();
 	wait->known = 1;
 }
 
-/* Why a thread is not on the CPU, or was not until just now. */
+/* Returns the reason why a thread is, or was until just now, off the CPU. */
 static __always_inline __u8
 pfs_kind_of_wait(const struct task_struct *task, int preempted)
 {
@@ -140,13 +140,13 @@ pfs_kind_of_wait(const struct task_struct *task, int preempted)
 		return PFS_KIND_WAIT_PREEMPTED;
 	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 		return PFS_KIND_WAIT_IO;
-	/* of its last sleep; what the load average counts */
+	/* describes the last sleep; the load average uses it */
 	if (BPF_CORE_READ_BITFIELD(task, sched_contributes_to_load))
 		return PFS_KIND_WAIT_UNINTERRUPTIBLE;
 	return PFS_KIND_WAIT_SLEEP;
 }
 
-/* How long the current thread was away, if that wait is to be kept; else 0. */
+/* Returns the length of the current thread's wait if it is kept; otherwise 0. */
 static __always_inline __u64
 pfs_end_wait(struct task_struct *task, __u64 period, int *preempted)
 {
@@ -162,7 +162,7 @@ pfs_end_wait(struct task_struct *task, __u64 period, int *preempted)
 	involuntary = task->nivcsw;
 	*preempted = involuntary != wait->involuntary;
 	wait->involuntary = involuntary;
-	/* clocks are read one after the other: what is left over counts the next time */
+	/* clocks are not read at one moment; the difference counts the next time */
 	if ((__s64) (away - before) <= 0)
 		return 0;
 	if (__sync_val_compare_and_swap(&wait->away_ns, before, away) != before)
@@ -170,7 +170,7 @@ pfs_end_wait(struct task_struct *task, __u64 period, int *preempted)
 	return pfs_keeps(away - before, period) ? away - before : 0;
 }
 
-/* The current thread has just been switched to. */
+/* Handles a switch to the current thread. */
 static __always_inline int
 pfs_switched_to(void *context, struct task_struct *task)
 {
@@ -182,7 +182,7 @@ pfs_switched_to(void *context, struct task_struct *task)
 
 	if (pfs_waits_unseen(task))
 		return 0;
-	/* what looking costs is measured at some switches of each thread: clocks cost, too */
+	/* measure the cost only at some switches of each thread, because clocks cost time, too */
 	if (!((task->nvcsw + task->nivcsw) % PFS_LOOKS_A_MEASURE))
 		begin_ns = bpf_ktime_get_ns();
 	waited = pfs_end_wait(task, period, &preempted);
@@ -211,7 +211,7 @@ BPF_PROG(pfs_switch_end, _Bool is_switch)
 	return is_switch ? pfs_switched_to(ctx, bpf_get_current_task_btf()) : 0;
 }
 
-/* Attached to finish_task_switch by the name that it has in the kernel. */
+/* Attached to finish_task_switch under the name that it has in this kernel. */
 SEC("kprobe")
 int
 pfs_switch_probe(struct pt_regs *ctx)
@@ -232,7 +232,7 @@ BPF_PROG(pfs_thread_born, struct task_struct *task)
 	return 0;
 }
 
-/* Fills in who waits, seen from another thread. */
+/* Describes a waiting thread, called in another thread. */
 static __always_inline void
 pfs_describe_waiting(struct pfs_sample *sample, struct task_struct *task)
 {
@@ -243,15 +243,15 @@ pfs_describe_waiting(struct pfs_sample *sample, struct task_struct *task)
 	BPF_CORE_READ_INTO(&sample->comm, task, comm);
 }
 
-/* Address range of a thread's stack that may be read; both 0 if none may. */
+/* Address range of a thread's stack that may be read; both 0: none. */
 struct pfs_stack_area {
 	__u64 start;
 	__u64 end;
 };
 
 /*
- * Accepts memory that the kernel fills by itself: no file's, but for shared memory, and none that
- * another thread answers for (userfaultfd).
+ * Accepts memory that the kernel itself fills: shared memory, but no other file, and no memory of
+ * userfaultfd, which another thread fills.
  */
 static long
 pfs_judge_area(struct task_struct *task, struct vm_area_struct *vma, void *context)
@@ -270,9 +270,9 @@ pfs_judge_area(struct task_struct *task, struct vm_area_struct *vma, void *conte
 }
 
 /*
- * Bits of the pages that the collector is to read from the address on. None if the process is
- * changing its mappings, as the lock is only tried. What is mapped may be another thing by the time
- * that it is read: this keeps most readings that would hang from being begun, not all.
+ * Returns a bit for each page that the collector must read from address on; 0 if the lock cannot be
+ * taken at once because the process changes its mappings. Mappings may change before the pages are
+ * read, so this avoids most readings that would hang, but not all.
  */
 static __always_inline __u64
 pfs_readable_pages(struct task_struct *task, __u64 address)
@@ -288,8 +288,8 @@ pfs_readable_pages(struct task_struct *task, __u64 address)
 }
 
 /*
- * Does what pfs_goes_on_behind_call() does for another task, whose memory cannot be read: the
- * instruction leaves the address behind it in a register, which what begins elsewhere does not.
+ * Like pfs_goes_on_behind_call(), but for another task, whose memory cannot be read: a system call
+ * instruction leaves the address after it in a register, unlike other entries.
  */
 static __always_inline int
 pfs_waits_in_system_call(const pfs_registers *registers)
@@ -303,9 +303,8 @@ pfs_waits_in_system_call(const pfs_registers *registers)
 }
 
 /*
- * The user side of a thread that waits: its innermost frame and, for the walk in user space, the
- * registers and which pages of its stack are to be read. Returns the words behind the kernel's
- * frames.
+ * Adds the user side of a waiting thread: its innermost frame and, for the walk in user space, the
+ * registers and the bits of its stack's pages. Returns the words after the kernel's frames.
  */
 static __always_inline __u64
 pfs_take_waiting_stack(struct pfs_scratch *scratch, struct task_struct *task)
@@ -315,7 +314,7 @@ pfs_take_waiting_stack(struct pfs_scratch *scratch, struct task_struct *task)
 	__u64 words = sample->kernel_count;
 	struct pfs_late *late;
 
-	/* a bound that the verifier keeps in mind, whatever register the number is in */
+	/* clamp through a barrier, so that the verifier keeps the bound after spills */
 	barrier_var(words);
 	words &= PFS_MAX_FRAMES;
 	if (sample->flags)
@@ -348,7 +347,7 @@ pfs_take_waiting_stack(struct pfs_scratch *scratch, struct task_struct *task)
 	return 1 + (sizeof(*late) - sizeof(late->bytes)) / sizeof(__u64);
 }
 
-/* Writes the sample of a thread that waits to the iterator's reader, and marks the thread. */
+/* Writes the sample of a waiting thread to the iterator's reader, and marks the thread. */
 static __always_inline void
 pfs_write_wait(struct bpf_iter__task *context, struct task_struct *task,
 			   struct pfs_scratch *scratch, struct pfs_wait *wait)
@@ -367,10 +366,10 @@ pfs_write_wait(struct bpf_iter__task *context, struct task_struct *task,
 	bytes = sizeof(*sample) +
 			(sample->kernel_count + pfs_take_waiting_stack(scratch, task)) * sizeof(__u64);
 	tended.length = bytes;
-	/* without room in the buffer the kernel lets it be read, and calls us for the task once more */
+	/* if the buffer is full, the kernel has it read and calls this program for the task again */
 	if (bpf_seq_write(context->meta->seq, &tended, sizeof(tended)))
 		return;
-	/* looked at here, where it is used: some kernels forget bounds of what is put aside */
+	/* checked here, where it is used, because some kernels forget the bounds of spilled values */
 	barrier_var(bytes);
 	if (bytes > sizeof(*sample) + sizeof(scratch->words) ||
 		bpf_seq_write(context->meta->seq, sample, (__u32) bytes))
@@ -386,21 +385,22 @@ pfs_write_wait(struct bpf_iter__task *context, struct task_struct *task,
 }
 
 /*
- * Draws for a thread in this round. The kernel calls pfs_tend_waits again for a thread whose record
- * found no room: a second draw would lose some of those that were kept.
+ * Draws the thread's number of this round, without state: the kernel calls pfs_tend_waits again for
+ * a thread whose record found no room, and a second draw would drop some threads that the first has
+ * kept.
  */
 static __always_inline __u64
 pfs_draw_of_round(const struct task_struct *task)
 {
 	__u64 draw = pfs_tend_seed ^ (__u32) task->pid;
 
-	/* MurmurHash3's end: each bit of the result depends on all bits */
+	/* MurmurHash3's finalizer: each bit of the result depends on all bits of the input */
 	draw = (draw ^ draw >> 33) * 0xFF51AFD7ED558CCDULL;
 	draw = (draw ^ draw >> 33) * 0xC4CEB9FE1A85EC53ULL;
 	return draw ^ draw >> 33;
 }
 
-/* Begins to close the wait of a thread up to now. */
+/* Begins to close the wait of a thread at this moment. */
 static __always_inline void
 pfs_tend_wait(struct bpf_iter__task *context, struct task_struct *task, struct pfs_scratch *scratch,
 			  struct pfs_wait *wait)
@@ -413,13 +413,13 @@ pfs_tend_wait(struct bpf_iter__task *context, struct task_struct *task, struct p
 	__u32 one_in = pfs_tend_one_in;
 	__u64 draw = pfs_draw_of_round(task);
 
-	/* the time of one that runs is on its way into the sum; short ones end by themselves */
+	/* the time of a running thread is not in the sum yet; the switch ends its wait */
 	if ((__s64) (away - before) <= 0 || task->on_cpu)
 		return;
 	if (away - before < period &&
 		(!pfs_tend_ends || !pfs_keeps_drawn((__u32) draw, away - before, period)))
 		return;
-	/* the other half, as the two draws are to be independent */
+	/* uses the other half of the number, so that both draws are independent */
 	if (one_in > 1 && (__u32) (draw >> 32) % one_in)
 	{
 		pfs_waits_tended++;
@@ -448,11 +448,11 @@ pfs_tend_wait(struct bpf_iter__task *context, struct task_struct *task, struct p
 	sample->period = period;
 	wait->before_ns = before;
 	wait->until_ns = away;
-	/* TIME_NS does not count it: the kernel charges this time to the thread that reads */
+	/* not measured by TIME_NS, because the kernel charges this time to the reading thread */
 	pfs_write_wait(context, task, scratch, wait);
 }
 
-/* Run by reading its iterator, by one thread at a time: it has one scratch. */
+/* Runs when its iterator is read, by one thread at a time, because it has one scratch. */
 SEC("iter/task")
 int
 pfs_tend_waits(struct bpf_iter__task *ctx)
@@ -473,8 +473,8 @@ pfs_tend_waits(struct bpf_iter__task *ctx)
 }
 
 /*
- * Writes the marks of the threads whose waits it closes. The others have run meanwhile: the program
- * at the switch has seen to their waits.
+ * Writes the marks of the threads whose waits it closes. The other threads have run meanwhile, so
+ * the program at the switch has handled their waits.
  */
 SEC("iter/task")
 int

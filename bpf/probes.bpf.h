@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * probes.bpf.h
- *		Entry points that are asked for by name: page faults, and memory that programs allocate.
+ *		Entry points that users request by name: page faults, and allocations of memory.
  *
- * Page faults are perf events of the kernel's own two counters, which call the program once in a
- * period. Allocations are calls of functions of a library, each of which traps into the kernel: of
- * d bytes it is kept with the probability min(1, d / period), and then stands for max(d, period).
+ * Page faults are perf events of the kernel's two counters, which call the program once per period.
+ * Allocations are calls of a library's functions, each of which traps into the kernel. A call for d
+ * bytes is kept with probability min(1, d / period), and then stands for max(d, period).
  */
 #ifndef PFS_PROBES_BPF_H
 #define PFS_PROBES_BPF_H
@@ -20,20 +20,20 @@
 
 #include "sample.bpf.h"
 
-/* Bytes; what the collector makes longer where there are more samples than it wants. */
+/* In bytes; the collector lengthens it if there are more samples than its limit. */
 volatile __u64 pfs_allocation_period = 0;
 
-/* Calls are looked at for one second in so many, and what is seen then stands for all. */
+/* Calls are watched for one second in this number, and stand for all of them. */
 volatile __u32 pfs_calls_one_in = 0;
 
-/* Scratches of calls: the first one, how many. Set before loading. */
+/* First scratch of calls, and their number. Set before loading. */
 const volatile __u32 pfs_call_slot = 0;
 const volatile __u32 pfs_call_slots = 0;
 
-/* Tried one after the other. */
+/* Scratches to try, one after the other. */
 #define PFS_CALL_TRIES 4
 
-/* More is never given: who asks for it shall not make sums overflow. */
+/* Larger requests never succeed, so they must not make sums overflow. */
 #define PFS_ALLOCATION_MAX (1ULL << 47)
 
 SEC("perf_event")
@@ -55,8 +55,9 @@ pfs_major_fault(struct bpf_perf_event_data *context)
 }
 
 /*
- * Programs at calls may be preempted, and others of them come on the same CPU meanwhile. So they
- * have scratches of their own, which are taken in one step; all CPUs' are one pool.
+ * Takes a scratch for a call. Programs at calls may be preempted by others of the same CPU, so they
+ * do not use the CPU's scratches but a common pool, from which a scratch is taken by one atomic
+ * operation.
  */
 static __always_inline struct pfs_scratch *
 pfs_take_call_scratch(void)
@@ -77,7 +78,10 @@ pfs_take_call_scratch(void)
 	return 0;
 }
 
-/* What a call asks for; 0 where that is nothing, more than there is, or another call's to tell. */
+/*
+ * Returns the bytes that a call requests; 0 if it requests none or an impossible number, or if
+ * another probed call reports them.
+ */
 static __always_inline __u64
 pfs_asked_bytes(struct pt_regs *context)
 {
@@ -88,7 +92,9 @@ pfs_asked_bytes(struct pt_regs *context)
 	__u64 number = 1;
 	__u64 bytes;
 
-	/* each read by itself: the verifier lets no pointer into the context be moved */
+	/*
+	 * each read separately, because the verifier does not allow a changed pointer into the context
+	 */
 	barrier_var(first);
 	barrier_var(second);
 	barrier_var(third);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * profiler.bpf.c
- *		On-CPU sampling: one perf event per CPU runs pfs_on_cpu at every tick of its clock. Waits
- *		are off_cpu.bpf.h's, page faults and allocations probes.bpf.h's.
+ *		On-CPU sampling: one perf event per CPU runs pfs_on_cpu at each tick of its clock. Waits
+ *		are in off_cpu.bpf.h, page faults and allocations in probes.bpf.h.
  *
  * Each event becomes one ring buffer record with the raw stack: nothing is hashed, deduplicated or
- * resolved here. It ends in exactly one of the counters IDLE, SELF, DROPPED, SAMPLES, RING_FULL and
- * NO_SCRATCH, so these add up to EVENTS.
+ * resolved here. Each event increments exactly one of the counters IDLE, SELF, DROPPED, SAMPLES,
+ * RING_FULL and NO_SCRATCH, so their sum is EVENTS.
  *
- * Runs on kernels from 5.10: bpf_get_current_task instead of its BTF twin, no bpf_task_pt_regs, no
- * kprobes.
+ * Runs on kernels from 5.10: therefore bpf_get_current_task() and not its BTF twin, no
+ * bpf_task_pt_regs(), no kprobes.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>

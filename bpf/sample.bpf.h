@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * sample.bpf.h
- *		What all entry points share: a sample from its begin to the ring buffer.
+ *		Parts that all entry points share: a sample from its begin to the ring buffer.
  *
- * An entry point takes a scratch and begins the sample (pfs_begin_sample), says what it counts,
- * adds the kernel side, begins the walk of the user side, and lets the sample go
- * (pfs_finish_sample). What it was called with is its own affair.
+ * An entry point takes a scratch and begins the sample (pfs_begin_sample), sets its kind and value,
+ * adds the kernel side, begins the walk of the user side, and finishes the sample
+ * (pfs_finish_sample). Only the entry point knows its context's type.
  */
 #ifndef PFS_SAMPLE_BPF_H
 #define PFS_SAMPLE_BPF_H
@@ -27,24 +27,25 @@
 /* Bytes in the ring above which the collector is woken; set before loading. */
 const volatile __u64 pfs_wakeup_bytes = 1 << 18;
 
-/* Bytes in the ring above which no more stacks are copied into it; set before loading. */
+/* Bytes in the ring above which no more stacks are copied; set before loading. */
 const volatile __u64 pfs_late_limit_bytes = 1 << 19;
 
 /*
- * The collector, whose ticks are left out, and its children's; 0: nobody's are. Set before loading.
+ * The collector, whose ticks and whose children's are excluded; 0: no process is. Set before
+ * loading.
  */
 const volatile __u32 pfs_excluded_pid = 0;
 
-/* Is there an image whose ticks are to be dropped? The collector sets it when it says so. */
+/* Set by the collector if any image has PFS_VERDICT_DROP. */
 volatile __u32 pfs_drops = 0;
 
 /*
- * The controller whose hierarchy of control groups is told beside the unified one; set before
- * loading.
+ * Controller whose hierarchy of control groups is reported in addition to the unified one; set
+ * before loading.
  */
 const volatile __u32 pfs_controller = PFS_CONTROLLER_NONE;
 
-/* True for the collector and for its symbol worker, which is its child. */
+/* Returns true for the collector and its children, the symbol workers. */
 static __always_inline int
 pfs_is_excluded(const struct pfs_sample *sample)
 {
@@ -52,7 +53,7 @@ pfs_is_excluded(const struct pfs_sample *sample)
 		   (sample->pid == pfs_excluded_pid || sample->parent_pid == pfs_excluded_pid);
 }
 
-/* A thread of a user process that was made by the kernel, for the kernel. */
+/* Returns true for threads of a user process that the kernel created for its own work. */
 static __always_inline int
 pfs_is_worker(unsigned int task_flags)
 {
@@ -62,7 +63,7 @@ pfs_is_worker(unsigned int task_flags)
 		   (task_flags & PFS_PF_USER_WORKER);
 }
 
-/* The task's control group in the hierarchy of one controller. */
+/* Returns the id of the task's control group in the hierarchy of a controller. */
 static __always_inline __u64
 pfs_group_of(struct task_struct *task, __u64 subsystem)
 {
@@ -90,7 +91,7 @@ pfs_controller_cgroup_id(struct task_struct *task)
 	return 0;
 }
 
-/* What kind of task it is, and its image's arguments. */
+/* Sets the flags for the kind of task, and the address of its image's arguments. */
 static __always_inline void
 pfs_describe_image(struct pfs_sample *sample, struct task_struct *task)
 {
@@ -111,7 +112,7 @@ pfs_describe_image(struct pfs_sample *sample, struct task_struct *task)
 	}
 }
 
-/* Fills in what is known of any task, whoever looks. */
+/* Fills in the fields that are known for any task, from any context. */
 static __always_inline void
 pfs_describe_any(struct pfs_sample *sample, struct task_struct *task)
 {
@@ -131,7 +132,7 @@ pfs_describe_any(struct pfs_sample *sample, struct task_struct *task)
 	BPF_CORE_READ_INTO(&sample->process_comm, leader, comm);
 }
 
-/* Fills in who is running. */
+/* Fills in the fields of the current task. */
 static __always_inline void
 pfs_describe_task(struct pfs_sample *sample, struct task_struct *task)
 {
@@ -145,8 +146,8 @@ pfs_describe_task(struct pfs_sample *sample, struct task_struct *task)
 }
 
 /*
- * Walks the kernel side of the stack into the scratch: not where there is none, as the helper would
- * clear all the room it is given. The context is that of the program, of whatever type.
+ * Walks the kernel stack into the scratch. Tasks in user mode are skipped, because the helper would
+ * clear all the room that it is given. The context is the program's, of any type.
  */
 static __always_inline void
 pfs_walk_kernel(void *context, struct pfs_scratch *scratch)
@@ -165,9 +166,9 @@ pfs_walk_kernel(void *context, struct pfs_scratch *scratch)
 }
 
 /*
- * The verdict on the image, and whether it is young: true for its first sample, and for the 2nd,
- * 4th and 8th, until it is described. It maps its libraries after it has begun to run, and may be
- * gone before the collector's timer next fires.
+ * Looks up the image's verdict, and whether the image is young: true for its first sample, and for
+ * the 2nd, 4th and 8th until it is described. Images map their libraries after they begin to run,
+ * and may end before the collector's timer fires.
  */
 static __always_inline void
 pfs_know_image(struct pfs_scratch *scratch)
@@ -180,7 +181,7 @@ pfs_know_image(struct pfs_scratch *scratch)
 
 	scratch->verdict = 0;
 	scratch->young = 0;
-	/* what is described is waited for no more, and what its walk lacks it asks for */
+	/* a described image is not waited for; a walk that lacks a table asks for it */
 	if (!pfs_drops && pfs_described(sample))
 		return;
 	known = bpf_map_lookup_elem(&pfs_images, &pid);
@@ -189,7 +190,7 @@ pfs_know_image(struct pfs_scratch *scratch)
 		scratch->verdict = known->verdict;
 		if (sample->flags)
 			return;
-		/* threads of one process may miss each other's count: no matter */
+		/* threads of a process may overwrite each other's count, which is harmless */
 		samples = ++known->samples;
 		scratch->young = samples <= 8 && !(samples & (samples - 1));
 	}
@@ -201,8 +202,8 @@ pfs_know_image(struct pfs_scratch *scratch)
 }
 
 /*
- * Sends the sample with a copy of its stack. False where the ring is filling up: samples matter
- * more than copies, which leave half of it to them.
+ * Sends the sample with a copy of its stack. Returns false if the ring is filling up: copies may
+ * use half of the ring, the rest is for samples.
  */
 static __always_inline int
 pfs_emit_with_stack(struct pfs_scratch *scratch, struct task_struct *task, __u64 frame_bytes,
@@ -223,7 +224,7 @@ pfs_emit_with_stack(struct pfs_scratch *scratch, struct task_struct *task, __u64
 	return 0;
 }
 
-/* A bound that the verifier keeps in mind, whatever register the number was in. */
+/* Clamps through a barrier, so that the verifier keeps the bound after spills. */
 static __always_inline __u64
 pfs_at_most(__u64 number, __u64 most)
 {
@@ -231,7 +232,7 @@ pfs_at_most(__u64 number, __u64 most)
 	return number > most ? most : number;
 }
 
-/* Words of the labels of what the thread is doing, if its process is known to have any. */
+/* Appends the thread's labels if its process is known to have some; returns their words. */
 static __always_inline __u32
 pfs_labels_of(struct pfs_scratch *scratch, struct task_struct *task, __u32 words)
 {
@@ -248,7 +249,7 @@ pfs_labels_of(struct pfs_scratch *scratch, struct task_struct *task, __u32 words
 	return added;
 }
 
-/* Words of the interpreter's chain, if the process is known to have one. */
+/* Appends the interpreter's chain if the process is known to have one; returns its words. */
 static __always_inline __u32
 pfs_chain_of(struct pfs_scratch *scratch, __u32 words)
 {
@@ -265,7 +266,7 @@ pfs_chain_of(struct pfs_scratch *scratch, __u32 words)
 }
 
 /*
- * Sends the sample; the collector is woken only where waiting for its timer would lose something.
+ * Sends the sample. Wakes the collector only if information would be lost before its timer fires.
  */
 static __always_inline void
 pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
@@ -283,7 +284,7 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 	words += pfs_chain_of(scratch, (__u32) words);
 	words = pfs_at_most(words, PFS_RECORD_WORDS);
 	frame_bytes = sizeof(*sample) + words * sizeof(__u64);
-	/* code that the collector does not know may be generated, and gone when its timer fires */
+	/* unknown code may be generated code that is gone when the timer fires */
 	if (scratch->young || sample->user_status == PFS_WALK_NO_MAPPING ||
 		waiting_bytes > pfs_wakeup_bytes)
 	{
@@ -310,8 +311,8 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 }
 
 /*
- * Is an amount one of those that are kept? One of d is with the probability min(1, d / period), and
- * then stands for max(d, period). The period is below 2^32.
+ * Decides whether an amount is kept. An amount of d is kept with probability min(1, d / period),
+ * and then stands for max(d, period). The period is below 2^32.
  */
 static __always_inline int
 pfs_keeps_drawn(__u32 draw, __u64 amount, __u64 period)
@@ -326,8 +327,8 @@ pfs_keeps(__u64 amount, __u64 period)
 }
 
 /*
- * Begins a sample of the current task in the scratch that was taken for it. NULL where there was
- * none, or the sample is not wanted: the counters say why.
+ * Begins a sample of the current task in a scratch. Returns NULL if there is no scratch or the
+ * sample is not wanted, which a counter records.
  */
 static __always_inline struct pfs_scratch *
 pfs_begin_sample_in(struct pfs_scratch *scratch, struct task_struct *task)
@@ -351,7 +352,10 @@ pfs_begin_sample_in(struct pfs_scratch *scratch, struct task_struct *task)
 	return 0;
 }
 
-/* Begins a sample of the current task in one of the CPU's scratches; NULL likewise. */
+/*
+ * Begins a sample of the current task in one of the CPU's scratches. Returns NULL if there is none
+ * or the sample is not wanted, which a counter records.
+ */
 static __always_inline struct pfs_scratch *
 pfs_begin_sample(struct task_struct *task)
 {
@@ -364,7 +368,9 @@ pfs_begin_sample(struct task_struct *task)
 	return pfs_begin_sample_in(pfs_take_scratch(), task);
 }
 
-/* Walks the user side, which has begun where there is one, sends all, gives the scratch back. */
+/*
+ * Completes the walk of the user side, if it was begun, sends the sample and returns the scratch.
+ */
 static __always_inline void
 pfs_finish_sample(struct pfs_scratch *scratch, struct task_struct *task)
 {
@@ -381,7 +387,7 @@ pfs_finish_sample(struct pfs_scratch *scratch, struct task_struct *task)
 	pfs_give_scratch(scratch);
 }
 
-/* A sample of what a perf event counts, which stands for its period. */
+/* Takes a sample of a perf event, which stands for the event's period. */
 static __always_inline void
 pfs_sample_event(struct bpf_perf_event_data *context, __u8 kind)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * thread_labels.bpf.h
- *		Reads the labels of what the current thread is doing, out of its memory.
+ *		Reads the labels of the current thread from the process's memory.
  *
- * Memory that is not resident, or not what it should be, leaves a sample without them, which is
- * counted. The record says where that is, so that the collector can make it resident.
+ * If the memory is not resident or malformed the sample has no labels, which is counted. The record
+ * contains the address, so that the collector can make the page resident.
  */
 #ifndef PFS_THREAD_LABELS_BPF_H
 #define PFS_THREAD_LABELS_BPF_H
@@ -18,8 +18,11 @@
 #include "thread_labels.h"
 #include "user_stack.bpf.h"
 
-/* Of a map of Go's up to 1.23: number of pairs 0, buckets 16; of a bucket: keys 8, values 136. */
-#define PFS_REGISTER_GO	   28 /* of arm64: the goroutine, in Go's own code */
+/*
+ * Layout of Go's maps up to 1.23: offsets of the number of pairs (0) and of buckets (16); in a
+ * bucket, of keys (8) and values (136).
+ */
+#define PFS_REGISTER_GO	   28 /* of arm64: holds the goroutine in Go's own code */
 #define PFS_GO_MAP_BUCKETS 16
 #define PFS_GO_MAP_KEYS	   8
 #define PFS_GO_MAP_VALUES  136
@@ -36,7 +39,7 @@ pfs_read_noted(struct pfs_scratch *scratch, __u64 at, __u64 *value)
 	return 1;
 }
 
-/* A string's address and length, in either order. */
+/* Reads a string's address and length, which are stored in either order. */
 static __always_inline int
 pfs_read_string(struct pfs_scratch *scratch, __u64 at, int length_first, __u64 *address,
 				__u64 *length)
@@ -46,8 +49,8 @@ pfs_read_string(struct pfs_scratch *scratch, __u64 at, int length_first, __u64 *
 }
 
 /*
- * Adds the label whose strings stand there; what has no key is none. Returns 1 where it could not
- * be read. A global function, which the kernel verifies once.
+ * Adds the label whose strings are at that address; a label without a key is skipped. Returns 1 if
+ * it cannot be read. A global function, which the kernel verifies once.
  */
 __attribute__((noinline)) int
 pfs_read_label(__u32 slot, __u32 words, __u64 key_at, __u64 value_at, int length_first)
@@ -67,7 +70,10 @@ pfs_read_label(__u32 slot, __u32 words, __u64 key_at, __u64 value_at, int length
 		return 1;
 	if (!key_address || !key_length)
 		return 0;
-	/* looked at here, where it is used: kernels before 5.13 forget bounds of what is put aside */
+	/*
+	 * checked here, where it is used, because kernels before 5.13 forget the bounds of spilled
+	 * values
+	 */
 	barrier_var(words);
 	if (words > PFS_FRAME_WORDS)
 		return 1;
@@ -77,7 +83,7 @@ pfs_read_label(__u32 slot, __u32 words, __u64 key_at, __u64 value_at, int length
 		key_length = PFS_LABEL_KEY_BYTES;
 	if (value_length > PFS_LABEL_VALUE_BYTES)
 		value_length = PFS_LABEL_VALUE_BYTES;
-	/* bounds that the verifier keeps in mind, whatever registers the lengths are in */
+	/* barriers, so that the verifier keeps the bounds of the lengths after spills */
 	barrier_var(key_length);
 	barrier_var(value_length);
 	key_length &= 31;
@@ -89,7 +95,10 @@ pfs_read_label(__u32 slot, __u32 words, __u64 key_at, __u64 value_at, int length
 	if (bpf_probe_read_user(label->key, (__u32) key_length, (void *) key_address))
 		return 1;
 	scratch->missing = value_address;
-	/* again, as kernels before 5.13 forget the bound while the length is put aside for the call */
+	/*
+	 * clamped again, because kernels before 5.13 forget the bound when the length is spilled for
+	 * the call
+	 */
 	barrier_var(value_length);
 	value_length &= 127;
 	if (value_length &&
@@ -100,7 +109,10 @@ pfs_read_label(__u32 slot, __u32 words, __u64 key_at, __u64 value_at, int length
 	return 0;
 }
 
-/* Go's goroutine that a thread runs; 0: none. Not 0 is returned where it cannot be read. */
+/*
+ * Finds Go's goroutine that a thread runs; 0 if there is none. Returns non-zero if it cannot be
+ * read.
+ */
 static __always_inline int
 pfs_read_goroutine(struct pfs_scratch *scratch, __u64 g, __u64 *goroutine)
 {
@@ -117,11 +129,11 @@ pfs_read_goroutine(struct pfs_scratch *scratch, __u64 g, __u64 *goroutine)
 		return 0;
 	if (pfs_read_noted(scratch, m + place->curg, goroutine))
 		return 1;
-	/* what leads here may not be a g: C code of arm64 has other things in its register */
+	/* the pointer may not be a g, because C code on arm64 uses the register for other values */
 	return *goroutine && (pfs_read_noted(scratch, *goroutine + place->m, &back) || back != m);
 }
 
-/* Where the set is that the thread has now; 0: none. */
+/* Finds the address of the thread's current set of labels; 0 if there is none. */
 static __always_inline int
 pfs_read_label_set(struct pfs_scratch *scratch, struct task_struct *task, __u64 *set)
 {
@@ -144,9 +156,7 @@ pfs_read_label_set(struct pfs_scratch *scratch, struct task_struct *task, __u64 
 	return *set && pfs_read_noted(scratch, *set + place->labels, set);
 }
 
-/*
- * Reads the labels behind so many words. Returns how many words they take, 0 where there are none.
- */
+/* Appends the labels after that many words. Returns their number of words, 0 if there are none. */
 static __always_inline __u32
 pfs_add_labels(struct pfs_scratch *scratch, struct task_struct *task, __u32 words)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * thread_labels.h
- *		Labels that a program gives what a thread is doing, as records carry them: the part of
- *		events.h that is about them.
+ *		Labels that a program attaches to its threads' work, as records carry them: a part of
+ *		events.h.
  *
- * Two kinds of programs keep such labels where the kernel's side can read them:
+ * Two kinds of programs store such labels where the BPF programs can read them:
  *
- *		Go       runtime/pprof.Do: thread-local g ─► g.m ─► m.curg ─► curg.labels ─► the set
- *		others   custom labels, version 1 (polarsignals/custom-labels, custom-labels-v1.md):
- *		         thread-local custom_labels_current_set ─► the set
+ *   Go       runtime/pprof.Do: thread-local g ─► g.m ─► m.curg ─► curg.labels ─► the set
+ *   others   custom labels, version 1 (polarsignals/custom-labels, custom-labels-v1.md):
+ *            thread-local custom_labels_current_set ─► the set
  *
- * A set is { address of pairs, number of pairs }, and a pair two strings: in Go 1.24 and later {
- * address, length } each, in custom labels { length, address }. Up to Go 1.23 it is a map, of which
- * the first bucket is read: eight pairs.
+ * A set is { address of pairs, number of pairs }, and a pair is two strings: in Go 1.24 and later {
+ * address, length } each, in custom labels { length, address }. Up to Go 1.23 a set is a map, of
+ * which the first bucket is read: eight pairs.
  */
 #ifndef PFS_THREAD_LABELS_H
 #define PFS_THREAD_LABELS_H
@@ -26,9 +26,9 @@ enum pfs_label_kind {
 	PFS_LABELS_CUSTOM
 };
 
-/* Where a program's labels are: found in its file (collector/threads). */
+/* Location of a program's labels, from its file (collector/threads). */
 struct pfs_label_place {
-	__s32 tls_offset; /* of the word that leads there, from the thread pointer */
+	__s32 tls_offset; /* offset of the word that leads to them, from the thread pointer */
 	__u16 m;		  /* offsets of fields of Go's structures */
 	__u16 curg;
 	__u16 labels;
@@ -40,7 +40,7 @@ struct pfs_label_place {
 #define PFS_LABEL_VALUE_BYTES 96
 #define PFS_MAX_LABELS		  8
 
-/* Strings have no end of their own, and are cut to what fits. */
+/* Strings have no terminator, and are cut to the size of their fields. */
 struct pfs_label {
 	__u16 key_length;
 	__u16 value_length;
@@ -48,11 +48,11 @@ struct pfs_label {
 	char value[PFS_LABEL_VALUE_BYTES];
 };
 
-/* Behind a record's user frames, with PFS_SAMPLE_LABELS: so many labels, and no room for others. */
+/* Follows a record's user frames, with PFS_SAMPLE_LABELS; contains only the labels that exist. */
 struct pfs_labels {
 	__u32 count;
-	__u32 cut;	   /* labels that are not there, and strings that are not whole */
-	__u64 missing; /* address of what could not be read, a string or less of it; 0: nothing */
+	__u32 cut;	   /* number of missing labels and of cut strings */
+	__u64 missing; /* address near which a read failed; 0: no failure */
 	struct pfs_label labels[PFS_MAX_LABELS];
 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * unwind_maps.bpf.h
- *		The maps behind the walker: what unwind.bpf.h looks up.
+ *		The maps that unwind.bpf.h looks up.
  *
- * Arrays that user space maps and writes by plain stores: no system call for each entry. Lines come
- * in chunks of 256 KiB, made when they are needed; entries and mappings are one array each, in
- * whose place a larger one is put. So a small system pays for what it has.
+ * Arrays that user space maps and writes with plain stores, so that entries need no system calls.
+ * Lines come in chunks of 256 KiB, which are created on demand; entries and mappings are one array
+ * each, which is replaced by a larger one. So memory is used in proportion to the code of the
+ * system.
  */
 #ifndef PFS_UNWIND_MAPS_BPF_H
 #define PFS_UNWIND_MAPS_BPF_H
@@ -32,7 +33,7 @@ struct {
 	__array(values, struct pfs_line_chunk);
 } pfs_lines SEC(".maps");
 
-/* Inner maps of different sizes are allowed with BPF_F_INNER_MAP, from 5.10 on. */
+/* Inner maps of different sizes need BPF_F_INNER_MAP, available since 5.10. */
 struct pfs_entry_array {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, PFS_UNWIND_ENTRIES_FIRST);
@@ -79,7 +80,7 @@ struct {
 	__type(value, __u64);
 } pfs_recent SEC(".maps");
 
-/* Preallocated: before 6.1 the kernel wants that of maps that a perf event program uses. */
+/* Preallocated, because before 6.1 the kernel demands that of maps used by perf event programs. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PFS_UNWIND_PROCESSES);
@@ -134,9 +135,10 @@ pfs_trusts_jit(void)
 }
 
 /*
- * A word of the stack into walk.word. What a step reads lies close together, and the next step's
- * behind it: a piece is read at once, from the registers below a return address on, where all of
- * that is there. A global function: the kernel verifies it once, whoever calls it.
+ * Reads a word of the stack into walk.word. The words of a step are close together, and the next
+ * step's follow them, so a window of words is read at once, beginning with the registers saved
+ * below a return address, if all of it is readable. A global function, which the kernel verifies
+ * once for all callers.
  */
 __attribute__((noinline)) int
 pfs_find_word(__u32 slot, __u64 address)
@@ -160,7 +162,10 @@ pfs_find_word(__u32 slot, __u64 address)
 											 (void *) address);
 		}
 	}
-	/* the compiler knows the bounds, and would not tell the kernel */
+	/*
+	 * hides the bounds from the compiler, which would otherwise remove the check that the verifier
+	 * needs
+	 */
 	__asm__ volatile("" : "+r"(offset));
 	scratch->walk.word = window->words[(offset / 8) & (PFS_WINDOW_WORDS - 1)];
 	return 0;
@@ -169,7 +174,7 @@ pfs_find_word(__u32 slot, __u64 address)
 static __always_inline int
 pfs_read_stack(struct pfs_walk *walk, __u64 address, __u64 *value)
 {
-	/* a walk is the first part of its scratch */
+	/* the walk is the first member of its scratch */
 	int failed = pfs_find_word(((struct pfs_scratch *) walk)->slot, address);
 
 	if (!failed)

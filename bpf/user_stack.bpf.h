@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * user_stack.bpf.h
- *		The user side of a sample: registers, the walk, and what is handed over where the walk
- *		cannot go on.
+ *		The user side of a sample: registers, the walk, and the hand-over to user space if the
+ *		walk cannot continue.
  *
- * The walk knows neither the event nor the kind of program: an entry point takes a scratch, begins
- * the walk with registers, its own or those that the task left user mode with, and the rest works
- * on the scratch alone.
+ * The walk knows neither the event nor the type of program: an entry point takes a scratch and
+ * begins the walk with registers, its context's or those saved on entry to the kernel; the rest
+ * uses the scratch only.
  */
 #ifndef PFS_USER_STACK_BPF_H
 #define PFS_USER_STACK_BPF_H
@@ -24,15 +24,18 @@
 #include "unwind.bpf.h"
 
 /*
- * Kernel stacks end in the registers that user mode left; kernels before 5.15 have no helper to
- * find them.
+ * Kernel stacks end with the saved registers of user mode; kernels before 5.15 have no helper that
+ * finds them.
  */
 #define PFS_KERNEL_STACK_BYTES 16384
 
-/* None is longer, on any architecture; before it the copy has not run, behind it it has. */
+/*
+ * Limit of an instruction's length on all architectures. The copy of an instruction executes
+ * between its address and this many bytes after it.
+ */
 #define PFS_INSTRUCTION_BYTES 16
 
-#define PFS_OTHER_STACK_FRAMES 16 /* followed to find another stack */
+#define PFS_OTHER_STACK_FRAMES 16 /* limit of frames that are followed to find another stack */
 
 #ifdef PFS_ARM64
 
@@ -42,7 +45,7 @@ pfs_in_user_mode(const pfs_registers *registers)
 	return (registers->pstate & 0xf) == 0; /* PSR_MODE_EL0t */
 }
 
-/* 64-bit code; PSR_MODE32_BIT marks the other. */
+/* Returns true for 64-bit code; PSR_MODE32_BIT marks other code. */
 static __always_inline int
 pfs_is_64_bit(const pfs_registers *registers)
 {
@@ -52,7 +55,9 @@ pfs_is_64_bit(const pfs_registers *registers)
 static __always_inline void
 pfs_number_registers(struct pfs_walk_state *at, const pfs_registers *registers)
 {
-	/* each at a constant offset: the verifier lets no pointer into the context be moved */
+	/*
+	 * at constant offsets, because the verifier does not allow a changed pointer into the context
+	 */
 #pragma clang loop unroll(full)
 	for (int i = 0; i < 31; i++)
 		at->registers[i] = registers->regs[i];
@@ -99,8 +104,8 @@ pfs_number_registers(struct pfs_walk_state *at, const pfs_registers *registers)
 #endif
 
 /*
- * Registers that the task left user mode with, from the end of its kernel stack; the structure's
- * size is the running kernel's.
+ * Reads the registers saved on entry from user mode at the end of the task's kernel stack; their
+ * structure has the running kernel's size.
  */
 static __always_inline int
 pfs_saved_registers(struct task_struct *task, pfs_registers *registers)
@@ -116,15 +121,15 @@ pfs_saved_registers(struct task_struct *task, pfs_registers *registers)
 }
 
 /*
- * Does the current task go on behind a system call's instruction? Then that address counts as a
- * return address, since the instruction may be its function's last one. What the kernel was entered
- * by does not say so: a signal's handler, or a program that was just executed, begin elsewhere.
+ * Returns true if the current task continues after a system call instruction. That address counts
+ * as a return address, because the instruction may be its function's last one. The kind of entry
+ * does not show this: a signal's handler, or a program after exec, begins elsewhere.
  */
 static __always_inline int
 pfs_goes_on_behind_call(const pfs_registers *registers)
 {
 #ifdef PFS_ARM64
-	(void) registers; /* "svc" never ends a function */
+	(void) registers; /* "svc" is never a function's last instruction */
 	return 0;
 #else
 	__u16 instruction = 0;
@@ -137,8 +142,8 @@ pfs_goes_on_behind_call(const pfs_registers *registers)
 }
 
 /*
- * An instruction that a probe took the place of runs as a copy, in a page of the kernel's that no
- * rule covers. The code that is running is the one that was probed.
+ * A probed instruction executes as a copy in a page of the kernel's that no rule covers: moves the
+ * address back to the probed code.
  */
 static __always_inline void
 pfs_leave_probe_copy(struct pfs_walk_state *at, struct task_struct *task)
@@ -159,8 +164,8 @@ pfs_leave_probe_copy(struct pfs_walk_state *at, struct task_struct *task)
 }
 
 /*
- * Notes the calls whose returns somebody traces: on the stack the address of a trampoline stands in
- * the place of theirs.
+ * Notes the calls whose returns are traced: their return addresses on the stack are those of a
+ * trampoline.
  */
 static __always_inline void
 pfs_note_traced_returns(struct pfs_walk_state *at, struct task_struct *task)
@@ -185,7 +190,10 @@ pfs_note_traced_returns(struct pfs_walk_state *at, struct task_struct *task)
 	}
 }
 
-/* A task in the trampoline has left the traced function: it goes on at the function's caller. */
+/*
+ * Moves a task in the trampoline to the traced function's caller, because the function has
+ * returned.
+ */
 static __always_inline void
 pfs_leave_trampoline(struct pfs_walk_state *at)
 {
@@ -201,7 +209,7 @@ pfs_leave_trampoline(struct pfs_walk_state *at)
 	at->is_return = 1;
 }
 
-/* Begins the walk of a task's user side at the registers of user mode. */
+/* Begins the walk of a task's user side with registers of user mode. */
 static __always_inline void
 pfs_begin_walk(struct pfs_walk *walk, const pfs_registers *registers, struct task_struct *task)
 {
@@ -220,7 +228,7 @@ pfs_begin_walk(struct pfs_walk *walk, const pfs_registers *registers, struct tas
 	walk->status = PFS_WALK_RUNNING;
 }
 
-/* Begins it where the task, which is in the kernel, left user mode. */
+/* Begins the walk with the registers saved when the task entered the kernel. */
 static __always_inline void
 pfs_begin_walk_of_task(struct pfs_scratch *scratch, struct task_struct *task)
 {
@@ -238,9 +246,9 @@ pfs_begin_walk_of_task(struct pfs_scratch *scratch, struct task_struct *task)
 }
 
 /*
- * Notes where the frame that was found last ends, which its caller's stack pointer tells. Called
- * before the caller's step, not behind the frame's own: the kernel would verify it on each of that
- * one's many ways out.
+ * Notes the end of the last frame, which is its caller's stack pointer. Called before the caller's
+ * step instead of after its own, because the kernel would verify it on each of the step's many
+ * exits.
  */
 static __always_inline void
 pfs_note_end(struct pfs_scratch *scratch)
@@ -254,8 +262,8 @@ pfs_note_end(struct pfs_scratch *scratch)
 }
 
 /*
- * One step of the walk in a scratch. A global function: the kernel verifies it once, whatever loop
- * calls it. first is the number of stack words in front of the user frames.
+ * One step of the walk in a scratch. A global function, which the kernel verifies once for all
+ * loops. first is the number of stack words before the user frames.
  */
 __attribute__((noinline)) int
 pfs_user_step(__u32 slot, __u32 first)
@@ -273,7 +281,7 @@ pfs_user_step(__u32 slot, __u32 first)
 	return pfs_walk_step(&scratch->walk, &scratch->words[at]);
 }
 
-/* Where thread-local variables are found from: what interpreters know of the thread. */
+/* Returns the thread pointer, from which interpreters find their state of the thread. */
 static __always_inline __u64
 pfs_thread_pointer(struct task_struct *task)
 {
@@ -285,8 +293,8 @@ pfs_thread_pointer(struct task_struct *task)
 }
 
 /*
- * Some steps of it; not 0 where the walk has ended. The kernel verifies loops turn by turn, which
- * starts take: two short ones, one in the other, are verified in a fraction of that of a long one.
+ * Walks some steps. Returns non-zero if the walk has ended. The kernel verifies loops by iterating
+ * them: two short nested loops are verified in a fraction of the time of a long one.
  */
 #define PFS_STEPS 64
 
@@ -302,8 +310,8 @@ pfs_user_steps(__u32 slot, __u32 first)
 }
 
 /*
- * Where the copy of a stack ends: at the end of the first thread's stack if it is that; else it is
- * a full one.
+ * Returns the end of the copy of a stack: the end of the first thread's stack, or the limit of
+ * copies for other stacks.
  */
 static __always_inline __u64
 pfs_stack_end(struct task_struct *task, __u64 sp)
@@ -314,9 +322,9 @@ pfs_stack_end(struct task_struct *task, __u64 sp)
 }
 
 /*
- * Go's programs leave a goroutine's stack for another one and come back, and keep frame pointers
- * all the while: the first frame record outside of what is copied anyway is where the rest lies. 0
- * where frame pointers lead nowhere else, or are none.
+ * Finds the rest of a stack elsewhere. Go's programs switch from a goroutine's stack to another one
+ * and back, with valid frame pointers: the first frame record outside of the copied range is on the
+ * other stack. Returns 0 if frame pointers are invalid or stay inside.
  */
 static __always_inline __u64
 pfs_other_stack(__u64 fp, __u64 low, __u64 high)
@@ -335,9 +343,9 @@ pfs_other_stack(__u64 fp, __u64 low, __u64 high)
 }
 
 /*
- * Appends one page to the copies, if it is resident: page i of the stack, from PFS_LATE_SPAN on of
- * the other one. words is the number of those before the hand-over. Verified once, as pfs_user_step
- * is; the loops that call it would else be walked through for every number of copies.
+ * Appends one page to the copies if it is resident: page i of the stack, or from PFS_LATE_SPAN on
+ * of the other stack. words is the number before the hand-over. A global function, like
+ * pfs_user_step(); otherwise the loops that call it would be verified for every number of copies.
  */
 __attribute__((noinline)) int
 pfs_copy_page(__u32 slot, __u32 words, __u32 page)
@@ -368,9 +376,9 @@ pfs_copy_page(__u32 slot, __u32 words, __u32 page)
 }
 
 /*
- * Copies the stack from the walk's place on behind the frames, for a walk in user space. Pages that
- * are not resident are left out: the one that is just being faulted in may be the first. Returns
- * the bytes of the hand-over.
+ * Copies the stack from the walk's position on behind the frames, for a walk in user space. Pages
+ * that are not resident are skipped; the first one may be missing if it is being faulted in.
+ * Returns the bytes of the hand-over.
  */
 static __always_inline __u64
 pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words)
@@ -407,7 +415,7 @@ pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words
 	return sizeof(*late) - sizeof(late->bytes) + late->length;
 }
 
-/* What the collector has told of the sample's image; NULL: nothing yet. */
+/* Returns the collector's description of the sample's image; NULL if there is none yet. */
 static __always_inline const struct pfs_unwind_process *
 pfs_described(const struct pfs_sample *sample)
 {
@@ -420,7 +428,7 @@ pfs_described(const struct pfs_sample *sample)
 			   : 0;
 }
 
-/* Walks the user stack into the scratch, behind the kernel's frames. The walk has begun. */
+/* Walks the user stack into the scratch, after the kernel's frames. The walk has begun. */
 static __always_inline void
 pfs_walk_user(struct pfs_scratch *scratch)
 {
@@ -439,7 +447,7 @@ pfs_walk_user(struct pfs_scratch *scratch)
 	process = pfs_described(sample);
 	if (!process)
 	{
-		/* whoever cannot go on has the innermost frame at least */
+		/* a walk that cannot start still has the innermost frame */
 		if (sample->kernel_count < PFS_FRAME_WORDS)
 			scratch->words[sample->kernel_count] = pfs_walk_frame(&walk->at);
 		walk->count = 1;
@@ -465,7 +473,7 @@ pfs_walk_user(struct pfs_scratch *scratch)
 	sample->user_count = walk->count;
 }
 
-/* The collector can do better if the kernel knew too little, or had no time. */
+/* Returns true if the collector can continue the walk: the kernel lacked a table, or time. */
 static __always_inline int
 pfs_walk_is_late(const struct pfs_sample *sample)
 {

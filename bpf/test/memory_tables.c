@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * memory_tables.c
- *		Arrays; rules and processes are the unwinder's own to look up.
+ *		Tables in arrays. The unwinder itself looks up rules and processes.
  */
 #include "memory_tables.h"
 
@@ -13,7 +13,7 @@
 #define MAPPING_LIMIT (1 << 17)
 
 typedef struct MemoryTables {
-	KernelTables tables; /* first: the operations get its address */
+	KernelTables tables; /* must be first: the operations get its address */
 	struct pfs_unwind_line *lines;
 	union pfs_unwind_entry *entries;
 	struct pfs_unwind_mapping *mappings;

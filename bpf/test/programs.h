@@ -3,8 +3,8 @@
  * programs.h
  *		The BPF programs in plain memory, for tests: include this, then profiler.bpf.c.
  *
- * It stands in the place of libbpf's headers. Fields of the kernel's structures are read where this
- * program has them, and helpers are functions that the includer defines.
+ * It replaces libbpf's headers. Fields of the kernel's structures are read from this process's
+ * memory, and helpers are functions that the includer defines.
  */
 #ifndef PFS_TEST_PROGRAMS_H
 #define PFS_TEST_PROGRAMS_H
@@ -19,8 +19,8 @@
 #define __BPF_HELPERS__
 #define __BPF_CORE_READ_H__
 #define __BPF_TRACING_H__
-#define PFS_GROUP_ROOTS_BPF_H /* needs a kernel's control groups: test_group_roots does */
-#define PFS_PROBES_BPF_H	  /* needs a kernel's memory: test_probes does */
+#define PFS_GROUP_ROOTS_BPF_H /* needs a kernel's control groups; test_group_roots covers it */
+#define PFS_PROBES_BPF_H	  /* needs a kernel's memory; test_probes covers it */
 
 #define SEC(name)
 #define __uint(name, value)	 int(*name)[value]

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * second_entry.bpf.c
- *		A second entry point beside the clock's, for tests: at sched_switch, where the kernel has
- *		neither an event nor registers at hand.
+ *		A second entry point beside the clock's, for tests: at sched_switch, where the kernel
+ *		passes neither an event nor registers.
  *
- * It samples one thread each time that it leaves the CPU, and lets the sample count the time that
- * the thread was away before that.
+ * It samples one thread each time that it leaves the CPU; the sample's value is the time that the
+ * thread was off the CPU before.
  */
 #include "profiler.bpf.c"
 
