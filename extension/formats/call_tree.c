@@ -1,15 +1,16 @@
 /*
  * call_tree.c
- *		Nodes come after their callers, so going backwards meets each stack before its parts.
+ *		Builds the tree and its samples. Nodes have larger numbers than their callers, so a
+ *		backward pass visits each stack before its prefixes.
  */
 #include "formats/call_tree.h"
 
 #include <string.h>
 
-/* Of all samples together, which share them in the profile. */
+/* Limit of the frames of all samples; samples share them in the profile. */
 #define FRAMES_MAX (UINT64_C(1) << 26)
 
-/* Marks a root as the first of a pair: nodes have smaller numbers. */
+/* Marks a root as the first number of a pair, because roots and nodes are numbered separately. */
 #define ROOT_BIT (UINT32_C(1) << 31)
 
 void
@@ -39,7 +40,7 @@ pfs_calls_fini(PfsCallTree *tree)
 	pfs_pairs_fini(&tree->index);
 }
 
-/* Room for the values of one more node or root, all 0. */
+/* Makes room for the values of one more node or root, all 0. */
 static bool
 add_values(const PfsCallTree *tree, int64_t **values, uint32_t count)
 {
@@ -144,7 +145,7 @@ refused(const PfsCallTree *tree, PfsReadError *error)
 	return pfs_budget_status(tree->profile->budget, error);
 }
 
-/* Writes a node's stack, and says of all nodes on it where theirs begins. */
+/* Writes a node's stack, and records for all nodes on it where theirs begin. */
 static bool
 add_stack(PfsCallTree *tree, size_t *begins, uint32_t node)
 {
@@ -173,7 +174,7 @@ add_labels(PfsProfile *profile, const PfsCallRoot *root)
 	return true;
 }
 
-/* A sample below a root; false where memory is out. */
+/* Adds a sample below a root. Returns false if out of memory. */
 static bool
 add_sample(PfsCallTree *tree, const PfsCallNode *node, size_t first_location, const int64_t *values)
 {

@@ -1,7 +1,7 @@
 /*
  * call_tree.h
- *		Stacks of formats that write them as a tree, or as calls: frames by name, file and line,
- *		nodes by caller and frame, and the samples that the nodes become. Knows no server header.
+ *		Builds stacks for formats that contain trees or calls: frames by name, file and line,
+ *		nodes by caller and frame, and the samples of the nodes. Knows no server header.
  */
 #ifndef PFS_CALL_TREE_H
 #define PFS_CALL_TREE_H
@@ -9,7 +9,7 @@
 #include "formats/pair_index.h"
 #include "formats/text_index.h"
 
-/* Labels of all samples below a root. */
+/* Limit of the labels that all samples below a root share. */
 #define PFS_ROOT_LABELS 2
 
 typedef struct PfsCallRoot
@@ -20,7 +20,7 @@ typedef struct PfsCallRoot
 
 typedef struct PfsCallNode
 {
-	uint32_t parent; /* PFS_NONE: of a root */
+	uint32_t parent; /* PFS_NONE: the node is below a root */
 	uint32_t root;
 	uint32_t location;
 	uint32_t depth;
@@ -31,27 +31,27 @@ typedef struct PfsCallTree
 	PfsProfile *profile;
 	PfsTextIndex names;
 	PfsTextIndex files;
-	PfsPairIndex functions; /* name, file: profile->functions */
-	PfsPairIndex places;	/* function, line: profile->locations */
-	PfsPairIndex index;		/* parent or root, location: nodes */
+	PfsPairIndex functions; /* (name, file) to index in profile->functions */
+	PfsPairIndex places;	/* (function, line) to index in profile->locations */
+	PfsPairIndex index;		/* (parent or root, location) to index in nodes */
 	PfsCallNode *nodes;
 	PfsCallRoot *roots;
 	uint32_t root_count;
-	int64_t *values;	   /* type_count for each node */
-	int64_t *empty_values; /* type_count for each root: without any frame */
+	int64_t *values;	   /* type_count values for each node */
+	int64_t *empty_values; /* type_count values for each root: those without a frame */
 } PfsCallTree;
 
-/* The profile's types are set before the first node. */
+/* Initializes the tree. The profile's types must be set before the first node. */
 void pfs_calls_init(PfsCallTree *tree, PfsProfile *profile);
 void pfs_calls_fini(PfsCallTree *tree);
 
-/* A new root without labels; PFS_NONE if memory runs out, as the functions below. */
+/* Adds a root without labels. This and the functions below return PFS_NONE if out of memory. */
 uint32_t pfs_calls_root(PfsCallTree *tree);
 
-/* The location of a frame; texts are clean. A line of 0 is none. */
+/* Returns the location of a frame; texts must be clean. Line 0 means no line. */
 uint32_t pfs_calls_frame(PfsCallTree *tree, PfsText name, PfsText file, int32_t line);
 
-/* The node of a frame that is called by another node, or by a root's thread itself. */
+/* Returns the node of a frame that is called by another node, or directly below a root. */
 uint32_t pfs_calls_child(PfsCallTree *tree, uint32_t parent, uint32_t location);
 uint32_t pfs_calls_top(PfsCallTree *tree, uint32_t root, uint32_t location);
 
@@ -68,8 +68,8 @@ pfs_calls_empty_values(const PfsCallTree *tree, uint32_t root)
 }
 
 /*
- * Adds a sample for each node, and for each root, that has a value. Stacks share their frames, from
- * the leaf of the longest on. PFS_READ_OK, PFS_READ_TOO_LARGE or PFS_READ_NO_MEMORY.
+ * Adds a sample for each node and root that has a value. Stacks share their frames, from the leaf
+ * of the longest one on. Returns PFS_READ_OK, PFS_READ_TOO_LARGE or PFS_READ_NO_MEMORY.
  */
 PfsReadStatus pfs_calls_samples(PfsCallTree *tree, PfsReadError *error);
 

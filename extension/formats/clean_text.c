@@ -1,6 +1,6 @@
 /*
  * clean_text.c
- *		Validity by the table of well-formed byte sequences (Unicode, table 3-7).
+ *		Validates with the table of well-formed byte sequences (Unicode, table 3-7).
  */
 #include <string.h>
 
@@ -42,7 +42,7 @@ pfs_character_bytes(PfsText text)
 	return length;
 }
 
-/* Eight bytes of which each is ASCII and none is zero: the high bits stay where they are. */
+/* Returns true if eight bytes are all ASCII and none is zero, tested by their high bits. */
 static bool
 is_plain(const char *bytes)
 {
@@ -53,7 +53,7 @@ is_plain(const char *bytes)
 	return ((word | (word - UINT64_C(0x0101010101010101))) & high_bits) == 0;
 }
 
-/* How much of a text is clean from its beginning on. */
+/* Returns the length of the clean prefix of a text. */
 static uint32_t
 clean_length(PfsText text)
 {
@@ -86,7 +86,9 @@ pfs_text_clean(PfsProfile *profile, PfsText *text)
 
 	if (at == text->length)
 		return true;
-	/* lengths have 32 bits: what grew beyond has no room in any database either */
+	/*
+	 * lengths have 32 bits, so a longer result cannot be stored; no database could store it either
+	 */
 	if (text->length > UINT32_MAX / replacement_bytes)
 		return false;
 	copy = pfs_scratch_alloc(&profile->texts, profile->budget,

@@ -1,6 +1,7 @@
 /*
  * clean_text.h
- *		Texts as a database takes them: UTF-8 without zero bytes. Knows no server header.
+ *		Converts texts to what a database accepts: UTF-8 without zero bytes. Knows no server
+ *		header.
  */
 #ifndef PFS_CLEAN_TEXT_H
 #define PFS_CLEAN_TEXT_H
@@ -10,18 +11,20 @@
 #include "formats/profile.h"
 
 /*
- * Replaces each byte that belongs to no character, and each zero, by the profile's replacement:
- * files come with names that were cut, and with buffers and what lay behind them. A text without
- * any stays where it is. False where memory or budget are out.
+ * Replaces each invalid byte and each zero byte by the profile's replacement, because files contain
+ * truncated names, and buffers with the bytes after a name. A clean text stays in place. Returns
+ * false if out of memory or budget.
  */
 bool pfs_text_clean(PfsProfile *profile, PfsText *text);
 
-/* Bytes of the character that a text, which has some, begins with: 0 for none, or for zero. */
+/*
+ * Returns the length of the first UTF-8 character of a non-empty text; 0 if it is invalid or NUL.
+ */
 uint32_t pfs_character_bytes(PfsText text);
 
 /*
- * Copies bytes that are UTF-8 but for zeroes, each of which becomes U+FFFD. The copy has room for
- * length times PFS_REPLACEMENT_BYTES. Returns its length.
+ * Copies UTF-8 text with U+FFFD in place of zero bytes. The copy must have room for length times
+ * PFS_REPLACEMENT_BYTES. Returns its length.
  */
 static inline size_t
 pfs_zeros_replace(char *copy, const char *bytes, size_t length)

@@ -2,19 +2,19 @@
  * folded_read.c
  *		Folded stacks: "main;work;memcpy 42".
  *
- * As flamegraph.pl has it: what follows the last blank of a line is the value, the names before it
- * may hold blanks. The marks that its helpers put behind names go: _[k] (kernel), _[i] (inlined),
- * _[j] (compiled at run time), _[w] (waker). Lines without anything but blanks are left out, and
- * so are those that begin with "#" and end in no number, or are Austin's metadata: "# mode: wall".
+ * The format is flamegraph.pl's: the value follows the last blank of a line, and names may contain
+ * blanks. Marks that its helper scripts append to names are removed: _[k] (kernel), _[i] (inlined),
+ * _[j] (compiled at run time), _[w] (waker). Blank lines are skipped, as are lines that begin with
+ * "#" and do not end in a number, or are Austin's metadata: "# mode: wall".
  *
- * Values that are not whole, lists of values (austin --full), and two of them on every line
- * (difffolded.pl) are refused by what they are.
+ * Fractions, lists of values (austin --full), and two values on every line (difffolded.pl) are
+ * refused with a specific message.
  */
 #include <string.h>
 
 #include "formats/lines.h"
 
-/* What folded() calls a stack without frames. */
+/* folded() writes this for a stack without frames. */
 #define EMPTY_STACK "[empty stack]"
 
 #define MARK_LENGTH 4
@@ -24,11 +24,11 @@ typedef struct Reader
 	PfsProfile *profile;
 	PfsFrameTable frames;
 	PfsLineReader lines;
-	PfsTextIndex compared; /* stacks of lines that end in two numbers */
-	bool may_compare;	   /* all lines do */
+	PfsTextIndex compared; /* distinct stacks of lines that end in two numbers */
+	bool may_compare;	   /* all lines so far end in two numbers */
 } Reader;
 
-/* The letter of a name's mark, which is cut off; '\0' where it has none. */
+/* Removes a name's mark and returns its letter; '\0' if the name has none. */
 static char
 cut_mark(PfsText *name)
 {
@@ -70,7 +70,7 @@ add_name(Reader *reader, PfsText name)
 	return pfs_add_frame(profile, location) ? PFS_READ_OK : pfs_line_refused(&reader->lines);
 }
 
-/* Frames from the leaf, which is the last, to the root. */
+/* Reads frames from the leaf, which is last, to the root. */
 static PfsReadStatus
 read_stack(Reader *reader, PfsText stack)
 {
@@ -98,7 +98,10 @@ read_stack(Reader *reader, PfsText stack)
 	}
 }
 
-/* "# mode: wall", as Austin writes it, is no stack whatever it ends in. */
+/*
+ * Returns true for "# mode: wall", which Austin writes; such a line is no stack, even if it ends in
+ * a number.
+ */
 static bool
 is_metadata(PfsText line)
 {
@@ -113,7 +116,7 @@ is_metadata(PfsText line)
 		   pfs_is_blank(line.data[at + 1]);
 }
 
-/* Says why the last word of a line is no value. */
+/* Reports why the last word of a line is no value. */
 static PfsReadStatus
 fail_value(const Reader *reader, PfsText word)
 {
@@ -147,9 +150,9 @@ fail_value(const Reader *reader, PfsText word)
 }
 
 /*
- * Whether lines are those of a comparison is not known as long as each ends in two numbers, and
- * the stack before these is another for each. Otherwise a name ends in the first number. False
- * where memory is out.
+ * Notes a line that ends in two numbers. The file counts as a comparison only if each line does so,
+ * with different stacks before the numbers; otherwise the first number is the end of a name.
+ * Returns false if out of memory.
  */
 static bool
 note_second_value(Reader *reader, PfsText stack)
@@ -199,14 +202,14 @@ read_line(Reader *reader, PfsText line)
 	return read_stack(reader, stack);
 }
 
-/* What can be said of the lines when all are read. */
+/* Checks the conditions that depend on all lines. */
 static PfsReadStatus
 check_lines(Reader *reader)
 {
 	uint32_t count = reader->profile->sample_count;
 
 	if (count == 0)
-		return pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, "there is no stack");
+		return pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, "file contains no stack");
 	if (count == 1 || !reader->may_compare)
 		return PFS_READ_OK;
 	pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, "all lines end in two values");

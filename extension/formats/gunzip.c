@@ -1,34 +1,37 @@
 /*
  * gunzip.c
- *		Inflating: small files at once, others in pieces.
+ *		Inflates small files at once, others in pieces.
  *
- * A file of one member ends with the size of what it holds. Where that is small, libdeflate unpacks
- * it in one call, in a third of zlib's time. Whatever that does not take goes to zlib: large files,
- * which must pause, several members, and what is damaged, for the error and its place.
+ * A gzip member ends with the size of its content. If that is small, libdeflate unpacks the file in
+ * one call, in a third of zlib's time. zlib handles the rest: large files, which need pauses,
+ * several members, and damaged files, for which it finds the error and its position.
  */
 #include <libdeflate.h>
-/* zlib does not write to what it reads. */
+/* Declares zlib's input as const. */
 #define ZLIB_CONST
 #include <zlib.h>
 
 #include "formats/gunzip.h"
 
-/* Window of 32 KiB, and gzip's header and trailer around the stream. */
+/* Window of 32 KiB, plus 16 for gzip's header and trailer. */
 #define GZIP_WINDOW (15 + 16)
 
 #define FIRST_BYTES (64 * 1024)
 
-/* The fastest, by which Go's runtime packs its profiles, too. */
+/* The fastest level, which Go's runtime uses for its profiles, too. */
 #define GZIP_LEVEL 1
 
-/* What is unpacked without a pause: a few milliseconds. */
+/* Limit of unpacking without a pause: a few milliseconds. */
 #define AT_ONCE_BYTES ((size_t) 2 * 1024 * 1024)
 
-/* Header and trailer of a member; no byte of deflate becomes more than so many. */
+/* Bytes of a member's header and trailer, and deflate's largest ratio. */
 #define MEMBER_BYTES 18
 #define DEFLATE_MOST 1032
 
-/* zlib's own state comes from the allocator too, so that an error raised by it leaks nothing. */
+/*
+ * zlib's state comes from the allocator, too, so that an error raised by the allocator leaks
+ * nothing.
+ */
 static void *
 zlib_alloc(void *context, uInt items, uInt size)
 {
@@ -52,8 +55,8 @@ pfs_is_gzip(const uint8_t *bytes, size_t length)
 }
 
 /*
- * Doubles the buffer; one byte beyond the limit tells a file that ends there from one that does
- * not.
+ * Doubles the buffer, up to one byte beyond the limit, which distinguishes a file of exactly that
+ * size from a larger one.
  */
 static PfsReadStatus
 make_room(PfsAllocator allocator, size_t max_bytes, PfsBytes *buffer, size_t *capacity)
@@ -73,7 +76,7 @@ make_room(PfsAllocator allocator, size_t max_bytes, PfsBytes *buffer, size_t *ca
 	return PFS_READ_OK;
 }
 
-/* What zlib is given, or gives, at once. */
+/* Limits the bytes that zlib gets or returns in one call. */
 static uInt
 piece_of(size_t bytes)
 {
@@ -155,7 +158,7 @@ inflate_all(Inflation *inflation, PfsBytes *result)
 	return PFS_READ_TOO_LARGE;
 }
 
-/* The size that the end of a file tells, of its last member; SIZE_MAX where it cannot be true. */
+/* Returns the size of the last member, from the end of the file; SIZE_MAX if it is impossible. */
 static size_t
 told_bytes(const uint8_t *bytes, size_t length)
 {
@@ -170,8 +173,8 @@ told_bytes(const uint8_t *bytes, size_t length)
 }
 
 /*
- * Unpacks a small file of one member. Its state is the C library's: nothing between its coming and
- * going may leave.
+ * Unpacks a small file of one member. libdeflate's state is allocated by malloc(), so nothing that
+ * may raise an error is called before it is freed.
  */
 static bool
 unpack_at_once(const uint8_t *bytes, size_t length, size_t max_bytes, PfsAllocator allocator,

@@ -1,6 +1,6 @@
 /*
  * id_index.c
- *		Entries are sorted by id unless ids are 1, 2, 3 …
+ *		Entries are sorted by id, unless ids are 1, 2, 3 ...
  */
 #include <stdlib.h>
 

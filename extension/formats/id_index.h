@@ -1,6 +1,6 @@
 /*
  * id_index.h
- *		Ids of one kind of message, and the order in which they came. Knows no server header.
+ *		Ids of one kind of message, and their order in the file. Knows no server header.
  */
 #ifndef PFS_ID_INDEX_H
 #define PFS_ID_INDEX_H
@@ -13,7 +13,7 @@ typedef struct PfsIdEntry
 	uint32_t index;
 } PfsIdEntry;
 
-/* Zeroed: empty. The entries are the caller's to free through the budget's allocator. */
+/* Zeroed: empty. The caller frees the entries with the budget's allocator. */
 typedef struct PfsIdIndex
 {
 	PfsIdEntry *entries;
@@ -21,13 +21,13 @@ typedef struct PfsIdIndex
 	bool dense; /* ids are 1, 2, 3 … */
 } PfsIdIndex;
 
-/* Adds the next id; false where memory or budget are out. */
+/* Adds the next id. Returns false if out of memory or budget. */
 bool pfs_id_add(PfsIdIndex *index, PfsBudget *budget, uint64_t id);
 
-/* Sorts the ids when all are in; false where one is there twice. */
+/* Sorts the ids after the last was added. Returns false if an id exists twice. */
 bool pfs_ids_finish(PfsIdIndex *index);
 
-/* The index of an id, PFS_NONE where it is not there. */
+/* Returns the index of an id, PFS_NONE if it does not exist. */
 uint32_t pfs_id_find(const PfsIdIndex *index, uint64_t id);
 
 #endif

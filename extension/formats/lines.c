@@ -1,6 +1,6 @@
 /*
  * lines.c
- *		Lines and numbers, and tables of frames.
+ *		Reads lines and numbers, and maintains tables of frames.
  */
 #include <string.h>
 
@@ -108,7 +108,7 @@ pfs_parse_int64(PfsText text, int64_t *number)
 			__builtin_sub_overflow(*number, digit, number))
 			return PFS_READ_OUT_OF_RANGE;
 	}
-	/* summed up below 0, where there is room for one more */
+	/* the sum is negative, because negative numbers have the larger range */
 	if (!negative && *number == INT64_MIN)
 		return PFS_READ_OUT_OF_RANGE;
 	*number = negative ? *number : -*number;

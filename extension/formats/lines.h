@@ -1,6 +1,6 @@
 /*
  * lines.h
- *		What the readers of text formats share: lines, numbers, frames that are known by name.
+ *		Functions that readers of text formats share: lines, numbers, frames identified by name.
  *		Knows no server header.
  */
 #ifndef PFS_LINES_H
@@ -16,29 +16,31 @@ typedef struct PfsLineReader
 	size_t length;
 	const PfsBudget *budget;
 	PfsReadError *error;
-	size_t at;	  /* of the next line */
-	size_t begin; /* of the line that was read last */
+	size_t at;	  /* offset of the next line */
+	size_t begin; /* offset of the last line read */
 } PfsLineReader;
 
-/* Set the error, at the line that was read last, and return the status. */
+/* These set the error, with the position of the last line read, and return the status. */
 PfsReadStatus pfs_line_fail(const PfsLineReader *reader, PfsReadStatus status, const char *message);
-PfsReadStatus pfs_line_refused(const PfsLineReader *reader); /* of memory */
+PfsReadStatus pfs_line_refused(const PfsLineReader *reader); /* status of the budget */
 
-/* The number, from 1 on, of the line in which a byte is. */
+/* Returns the number, from 1, of the line that contains a byte. */
 uint64_t pfs_line_number(const char *bytes, size_t offset);
 
-/* Counts the line that was read last as one that is not understood. */
+/* Counts the last line read as one that was not understood. */
 void pfs_line_skip(const PfsLineReader *reader, PfsSkipped *skipped);
 
-/* Length of the three bytes that some tools begin a text in UTF-8 with; 0 without. */
+/*
+ * Returns the length of the byte order mark that some tools write before UTF-8; 0 if there is none.
+ */
 size_t pfs_byte_order_mark(const char *bytes, size_t length);
 
-/* Goes over them. */
+/* Skips the byte order mark. */
 void pfs_skip_byte_order_mark(PfsLineReader *reader);
 
 /*
- * The next line without its end (LF or CR LF); false behind the last. A line of 4 GB or more is
- * cut.
+ * Returns the next line without its end (LF or CR LF); false after the last one. A line of 4 GB or
+ * more is cut.
  */
 bool pfs_next_line(PfsLineReader *reader, PfsText *line);
 
@@ -54,10 +56,10 @@ pfs_is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Without blanks at both ends. */
+/* Removes blanks at both ends. */
 PfsText pfs_trim(PfsText text);
 
-/* The part from begin up to end, which are offsets in it. */
+/* Returns the part from begin to end, which are offsets in the text. */
 static inline PfsText
 pfs_part(PfsText text, uint32_t begin, uint32_t end)
 {
@@ -65,48 +67,47 @@ pfs_part(PfsText text, uint32_t begin, uint32_t end)
 }
 
 /*
- * A whole decimal number that may have a sign: PFS_READ_MALFORMED where the text is none,
- * PFS_READ_OUT_OF_RANGE beyond 64 bits.
+ * Parses a complete decimal number with an optional sign. Returns PFS_READ_MALFORMED if the text is
+ * no number, PFS_READ_OUT_OF_RANGE beyond 64 bits.
  */
 PfsReadStatus pfs_parse_int64(PfsText text, int64_t *number);
 
-/*
- * Frames that are known by name and file alone become functions and locations as they are met.
- */
+/* Frames that are identified by name and file become functions and locations on first use. */
 typedef struct PfsFrameTable
 {
 	PfsProfile *profile;
-	PfsTextIndex names; /* of functions */
-	PfsTextIndex files; /* of mappings */
-	PfsTextIndex keys;	/* of locations: what their makers tell them apart by */
+	PfsTextIndex names; /* indexes of functions */
+	PfsTextIndex files; /* indexes of mappings */
+	PfsTextIndex keys;	/* indexes of locations, by keys that their makers choose */
 } PfsFrameTable;
 
 void pfs_frames_init(PfsFrameTable *frames, PfsProfile *profile);
 void pfs_frames_fini(PfsFrameTable *frames);
 
-/* Number of a function, or of a mapping; PFS_NONE where memory is out. */
+/* These return the number of a function or a mapping; PFS_NONE if out of memory. */
 uint32_t pfs_frames_function(PfsFrameTable *frames, PfsText name);
 uint32_t pfs_frames_mapping(PfsFrameTable *frames, PfsText file);
 
 /*
- * Number of the location of a key; a new one is the last of profile->locations with all fields 0
- * and no mapping, for the caller to fill in, and sets *is_new. PFS_NONE where memory is out.
+ * Returns the number of the location with a key. A new one, for which *is_new is set, is the last
+ * of profile->locations; its fields are 0, without a mapping, for the caller to fill in. Returns
+ * PFS_NONE if out of memory.
  */
 uint32_t pfs_frames_location(PfsFrameTable *frames, PfsText key, bool *is_new);
 
-/* Adds a line, a sample, a frame of the last sample; false where memory is out. */
+/* These add a line, a sample, a frame of the last sample. Return false if out of memory. */
 bool pfs_add_line(PfsProfile *profile, uint32_t function);
 PfsProfileSample *pfs_add_sample(PfsProfile *profile);
 bool pfs_add_frame(PfsProfile *profile, uint32_t location);
 
 /*
- * One stack a line, root first, frames joined by ";", then a blank and a number: as folded() and
- * flamegraph.pl have it.
+ * Reads one stack per line, root first, frames joined by ";", then a blank and a number, as
+ * folded() and flamegraph.pl do.
  */
 PfsReadStatus pfs_folded_read(const char *bytes, size_t length, PfsProfile *profile,
 							  PfsReadError *error);
 
-/* The text that "perf script" prints. */
+/* Reads the output of "perf script". */
 PfsReadStatus pfs_perf_script_read(const char *bytes, size_t length, PfsProfile *profile,
 								   PfsReadError *error);
 

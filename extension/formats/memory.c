@@ -1,6 +1,6 @@
 /*
  * memory.c
- *		Arrays double; a scratch is a list of chunks, of which the newest is filled up.
+ *		Arrays double; a scratch is a list of chunks, of which the newest is being filled.
  */
 #include "formats/memory.h"
 
@@ -28,7 +28,7 @@ pfs_grow(PfsBudget *budget, void *array, size_t count, size_t element_bytes)
 struct PfsScratchChunk
 {
 	PfsScratchChunk *next;
-	size_t bytes; /* with this header */
+	size_t bytes; /* including this header */
 	int64_t memory[];
 };
 
@@ -56,7 +56,7 @@ add_chunk(PfsScratch *scratch, PfsBudget *budget, size_t wanted)
 void *
 pfs_scratch_alloc(PfsScratch *scratch, PfsBudget *budget, size_t bytes)
 {
-	/* nothing has an address of its own, too */
+	/* rounds 0 up as well, because an empty piece needs an address of its own */
 	size_t aligned = (bytes + ALIGNMENT) & ~(ALIGNMENT - 1);
 	char *end;
 

@@ -1,7 +1,7 @@
 /*
  * memory.h
- *		Memory of readers: an allocator under a budget, arrays that grow, and small pieces that go
- *		all at once. Knows no server header.
+ *		Memory of readers: an allocator with a budget, growing arrays, and small pieces that are
+ *		freed together. Knows no server header.
  */
 #ifndef PFS_MEMORY_H
 #define PFS_MEMORY_H
@@ -9,22 +9,18 @@
 #include "codec/segment.h"
 
 /*
- * Called again and again by what may take long: between pieces of compressed data, fields and
- * lines. It may leave by longjmp, since there is no memory but the allocator's. NULL: nobody wants
- * to be called.
+ * Called regularly by long work: between pieces of compressed data, fields and lines. It may leave
+ * by longjmp, because all memory comes from the allocator. NULL: not called.
  */
 typedef void (*PfsPauseFn)(void);
 
-/*
- * Memory of a reader: an allocator, and how much may still be asked for; and whom it calls in
- * between.
- */
+/* Memory of a reader: an allocator, the rest of the budget, and the function to call for pauses. */
 typedef struct PfsBudget
 {
 	PfsAllocator allocator;
 	PfsPauseFn pause;
 	size_t left;
-	bool exhausted; /* memory was refused because of the budget */
+	bool exhausted; /* an allocation was refused because of the budget */
 } PfsBudget;
 
 static inline void
@@ -35,8 +31,8 @@ pfs_pause(PfsPauseFn pause)
 }
 
 /*
- * Makes room for one more element of an array, which doubles; false where memory or budget are out,
- * with the array as it was. Arrays of a profile are grown by this alone.
+ * Makes room for one more element of an array, which doubles. Returns false if out of memory or
+ * budget, with the array unchanged. All arrays of a profile must grow by this macro.
  */
 #define PFS_GROW(budget, array, count)                                                       \
 	({                                                                                       \
@@ -49,7 +45,9 @@ pfs_pause(PfsPauseFn pause)
 	})
 void *pfs_grow(PfsBudget *budget, void *array, size_t count, size_t element_bytes);
 
-/* Capacities are powers of two from this on, so an array is full where its count is one. */
+/*
+ * Capacities are powers of two from this one, so an array is full if its count is a power of two.
+ */
 #define PFS_FIRST_CAPACITY 8
 
 static inline bool
@@ -58,19 +56,19 @@ pfs_is_full(size_t count)
 	return count == 0 || (count >= PFS_FIRST_CAPACITY && (count & (count - 1)) == 0);
 }
 
-/* Small pieces of memory that go all at once. Zeroed: empty. */
+/* Small pieces of memory that are freed together. Zeroed: empty. */
 typedef struct PfsScratchChunk PfsScratchChunk;
 
 typedef struct PfsScratch
 {
 	PfsScratchChunk *chunks; /* newest first */
-	size_t free_bytes;		 /* at the end of the newest */
+	size_t free_bytes;		 /* at the end of the newest chunk */
 } PfsScratch;
 
-/* Aligned for 8 bytes; NULL where memory or budget are out. */
+/* Returns memory aligned to 8 bytes; NULL if out of memory or budget. */
 void *pfs_scratch_alloc(PfsScratch *scratch, PfsBudget *budget, size_t bytes);
 
-/* Gives all of it back, and its charge; the scratch is then empty. */
+/* Frees all pieces and returns their charge; the scratch is empty afterwards. */
 void pfs_scratch_free(PfsScratch *scratch, PfsBudget *budget);
 
 #endif

@@ -30,7 +30,7 @@ pfs_pairs_fini(PfsPairIndex *index)
 	pfs_pairs_init(index, index->budget);
 }
 
-/* The slot of a pair, or the free one where it would be. */
+/* Returns the slot of a pair, or the free slot where it belongs. */
 static uint32_t *
 find_slot(const PfsPairIndex *index, uint64_t pair)
 {

@@ -1,25 +1,25 @@
 /*
  * perf_event.c
- *		The name of a thread may be empty, or hold blanks and numbers: so the first place of a line
- *		is looked for at which ids, time and event follow each other.
+ *		Parses an event's line. The name of a thread may be empty, or contain blanks and numbers,
+ *		so the first position is searched at which ids, time and event follow each other.
  */
 #include <string.h>
 
 #include "formats/perf_event.h"
 
-/* Processor clocks count nanoseconds. */
+/* CPU clocks, which count nanoseconds. */
 static const char *const clocks[] = { "cpu-clock", "task-clock" };
 
-/* Letters that may follow the name of an event after a colon. */
+/* Letters of the modifiers after an event's name and a colon. */
 #define EVENT_MODIFIERS "ukhGHpPSDWeIb"
 
 /* Groups of events whose own names may be a single letter. */
 static const char *const probe_groups[] = { "probe", "sdt_" };
 
-/* Addresses are wider, words that look like one are not. */
+/* Addresses have at least this many digits; shorter words may just look like one. */
 #define ADDRESS_DIGITS_MIN 5
 
-/* The kernel's names of threads are shorter: words beyond are not tried as the first field. */
+/* Limit of words that are tried as the first field; the kernel's names of threads are shorter. */
 #define COMM_WORDS_MAX 64
 #define COMM_BYTES_MAX 4096
 
@@ -27,10 +27,10 @@ static const char *const probe_groups[] = { "probe", "sdt_" };
 
 #define NS_PER_SECOND INT64_C(1000000000)
 
-/* Seconds that are days and years away from each other still have room in nanoseconds. */
+/* Limit of seconds, such that differences of times fit into nanoseconds. */
 #define SECONDS_MAX (INT64_MAX / NS_PER_SECOND / 4)
 
-/* Cuts the first word off; empty at the end. */
+/* Removes and returns the first word; empty at the end. */
 static PfsText
 cut_word(PfsText *text)
 {
@@ -57,7 +57,7 @@ ends_with(PfsText text, char c)
 	return text.length > 0 && text.data[text.length - 1] == c;
 }
 
-/* "1794.123456:" */
+/* Parses "1794.123456:". */
 static bool
 parse_time(PfsText word, int64_t *time_ns)
 {
@@ -85,7 +85,7 @@ parse_time(PfsText word, int64_t *time_ns)
 	return true;
 }
 
-/* "[003]" */
+/* Parses "[003]". */
 static bool
 parse_cpu(PfsText word, int64_t *cpu)
 {
@@ -94,7 +94,7 @@ parse_cpu(PfsText word, int64_t *cpu)
 		   pfs_parse_int64(pfs_part(word, 1, word.length - 1), cpu) == PFS_READ_OK;
 }
 
-/* "24636/24640" or "24636" */
+/* Parses "24636/24640" or "24636". */
 static bool
 parse_ids(PfsText word, PfsEventLine *event)
 {
@@ -121,8 +121,8 @@ is_probe(PfsText group)
 }
 
 /*
- * The event's name: what stands before the colon of modifiers, as in "cycles:u", but
- * "sched:sched_switch" and "probe_srv:u" are whole.
+ * Returns the event's name without modifiers: "cycles" of "cycles:u"; but "sched:sched_switch" and
+ * "probe_srv:u" are complete names.
  */
 static PfsText
 event_name(PfsText word)
@@ -134,7 +134,7 @@ event_name(PfsText word)
 		colon--;
 	for (uint32_t i = colon; i < word.length; i++)
 		modifiers = modifiers && strchr(EVENT_MODIFIERS, word.data[i]) != NULL;
-	/* a probe's own name stands behind the first colon, modifiers behind the second */
+	/* a probe's own name follows the first colon, modifiers the second one */
 	if (colon <= 1 || !modifiers ||
 		(is_probe(word) && !pfs_event_is_traced(pfs_part(word, 0, colon - 1))))
 		return word;
@@ -152,7 +152,7 @@ begins_with_address(PfsText text)
 	return word.length >= ADDRESS_DIGITS_MIN;
 }
 
-/* Which of the fields before the event must be there. */
+/* The field before the event that a line must have. */
 typedef enum Anchor
 {
 	ANCHOR_TIME,
@@ -160,7 +160,7 @@ typedef enum Anchor
 	ANCHOR_NONE
 } Anchor;
 
-/* Reads the fields from the ids on, up to the event and what is behind it. */
+/* Reads the fields from the ids to the event, and the rest of the line. */
 static bool
 parse_fields(PfsText text, Anchor anchor, PfsEventLine *event)
 {
@@ -185,13 +185,16 @@ parse_fields(PfsText text, Anchor anchor, PfsEventLine *event)
 		return false;
 	event->event = event_name(pfs_part(word, 0, word.length - 1));
 	event->rest = pfs_trim(text);
-	/* without a time, any sentence with a number and a colon would be one */
+	/* without a time, any sentence with a number and a colon would be an event */
 	return anchor == ANCHOR_TIME || event->rest.length == 0 ||
 		   (anchor == ANCHOR_PID &&
 			(pfs_event_is_traced(event->event) || begins_with_address(event->rest)));
 }
 
-/* The time that it takes is proportional to the line's length, so it needs no pause. */
+/*
+ * Searches the line for the fields. The time is proportional to the line's length, so no pause is
+ * needed.
+ */
 static bool
 parse_from(PfsText line, Anchor anchor, PfsEventLine *event)
 {
@@ -217,7 +220,7 @@ pfs_event_parse(PfsText line, PfsEventLine *event)
 {
 	if (parse_from(line, ANCHOR_TIME, event))
 		return true;
-	/* without a time it may be a comment */
+	/* without a time the line may be a comment */
 	return line.length > 0 && line.data[0] != '#' &&
 		   (parse_from(line, ANCHOR_PID, event) || parse_from(line, ANCHOR_NONE, event));
 }

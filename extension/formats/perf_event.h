@@ -1,11 +1,11 @@
 /*
  * perf_event.h
- *		The line that "perf script" prints for an event, taken apart. Knows no server header.
+ *		Parses the line that "perf script" prints for an event. Knows no server header.
  *
- *		java 24636/24640 [003]  1794.123456:   10101010 cpu-clock:u: 7f2a3c012a40 f+0x14 (/bin/x)
+ *   java 24636/24640 [003]  1794.123456:   10101010 cpu-clock:u: 7f2a3c012a40 f+0x14 (/bin/x)
  *
- * Only the event's name must be there. Behind it stand the arguments of a tracepoint or probe, or
- * the place where a recording without stacks was.
+ * Only the event's name is mandatory. It is followed by the arguments of a tracepoint or probe, or
+ * by the location if the recording has no stacks.
  */
 #ifndef PFS_PERF_EVENT_H
 #define PFS_PERF_EVENT_H
@@ -16,7 +16,7 @@ typedef struct PfsEventLine
 {
 	PfsText comm;  /* may be empty */
 	PfsText event; /* without modifiers */
-	PfsText rest;  /* behind the event's name */
+	PfsText rest;  /* text after the event's name */
 	int64_t pid;
 	int64_t tid;
 	int64_t cpu;
@@ -26,16 +26,16 @@ typedef struct PfsEventLine
 	bool has_cpu;
 	bool has_time;
 	bool has_period;
-	bool is_record; /* of what the kernel did, PERF_RECORD_...: no sample */
+	bool is_record; /* a record of the kernel's actions, PERF_RECORD_*, which is no sample */
 } PfsEventLine;
 
-/* False where the line tells of no event. */
+/* Returns false if the line describes no event. */
 bool pfs_event_parse(PfsText line, PfsEventLine *event);
 
-/* Whether the event is one of a group, a tracepoint or probe. */
+/* Returns true for events of a group: tracepoints and probes. */
 bool pfs_event_is_traced(PfsText event);
 
-/* Whether the event counts nanoseconds of a processor. */
+/* Returns true for events that count nanoseconds of a CPU. */
 bool pfs_event_is_clock(PfsText event);
 
 #endif

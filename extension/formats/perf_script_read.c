@@ -1,24 +1,23 @@
 /*
  * perf_script_read.c
- *		The output of "perf script": for each event a line that describes it (perf_event.h), and
- *		a line for each frame, leaf first.
+ *		Reads the output of "perf script": a line for each event (perf_event.h), and a line for
+ *		each of its frames, leaf first.
  *
- *		java 24636/24640 [003]  1794.123456:   10101010 cpu-clock:u:
- *			    7f2a3c012a40 inner (inlined)
- *			    7f2a3c012a40 outer(int, char*)+0x20 (/usr/lib/libx.so)
- *			ffffffff81a00c6a do_syscall_64+0x5a ([kernel.kallsyms])
+ *   java 24636/24640 [003]  1794.123456:   10101010 cpu-clock:u:
+ *           7f2a3c012a40 inner (inlined)
+ *           7f2a3c012a40 outer(int, char*)+0x20 (/usr/lib/libx.so)
+ *       ffffffff81a00c6a do_syscall_64+0x5a ([kernel.kallsyms])
  *
- * 1. A first pass finds out whether events have a time or a process: then a line without both is
- *    none, such as a warning that ends in a word and a colon. Another one makes a sample type
- *    of each event.
- * 2. A last one reads events and frames. A value is the event's period where it has one, else
- *    1.
- * 3. A symbol stands for itself, wherever it was loaded; a frame without one is known by its
- *    address.
+ * 1. The first pass finds out whether events have a time or a process. If they do, a line without
+ *    both is no event but, for example, a warning that ends in a word and a colon. The second pass
+ *    makes a sample type of each event.
+ * 2. The last pass reads events and frames. The value is the event's period, or 1 without one.
+ * 3. A symbol identifies a frame, regardless of its load address; a frame without a symbol is
+ *    identified by its address.
  *
- * A recording without stacks has its one frame on the event's own line. Comments, source lines of
- * frames, and records of what the kernel did are left out. So is any line that is not understood,
- * but it is counted.
+ * If a recording has no stacks, the event's line contains its only frame. Comments, source lines of
+ * frames, and records of the kernel's actions are skipped. Other lines that are not understood are
+ * skipped and counted.
  */
 #include <string.h>
 
@@ -33,14 +32,14 @@ typedef struct Reader
 	PfsLineReader lines;
 	int64_t first_time_ns;
 	bool has_first_time;
-	bool has_times;		/* some event has one */
-	bool has_processes; /* some event has one */
+	bool has_times;		/* an event has a time */
+	bool has_processes; /* an event has a process */
 	bool in_event;
-	bool in_record;	 /* of the kernel: whatever lines follow are its own */
-	PfsText inlined; /* lines of functions that are inlined at the next frame, leaf first */
+	bool in_record;	 /* following lines belong to a record of the kernel's actions */
+	PfsText inlined; /* lines of functions inlined into the next frame, leaf first */
 } Reader;
 
-/* Frames begin with a tab; the name that an event begins with may have blanks before it. */
+/* Parses an event. Frames begin with a tab; an event's name may have blanks before it. */
 static bool
 parse_event(const Reader *reader, PfsText line, PfsEventLine *event)
 {
@@ -49,7 +48,7 @@ parse_event(const Reader *reader, PfsText line, PfsEventLine *event)
 			(!reader->has_times && !reader->has_processes));
 }
 
-/* First pass: which fields events have. One with a time decides it. */
+/* First pass: finds the fields of events, until one with a time. */
 static void
 find_fields(Reader *reader)
 {
@@ -68,7 +67,7 @@ find_fields(Reader *reader)
 	reader->lines.at = 0;
 }
 
-/* Second pass: events become sample types. */
+/* Second pass: makes sample types of events. */
 static PfsReadStatus
 find_events(Reader *reader)
 {
@@ -100,10 +99,10 @@ find_events(Reader *reader)
 	}
 	return profile->type_count > 0
 			   ? PFS_READ_OK
-			   : pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, "there is no event");
+			   : pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, "file contains no event");
 }
 
-/* Last pass */
+/* The last pass. */
 
 static bool
 add_label(PfsProfile *profile, const char *key, PfsText text, int64_t number, bool numeric)
@@ -144,8 +143,8 @@ begin_sample(Reader *reader, const PfsEventLine *event)
 }
 
 /*
- * The file in parentheses at the end, which is cut off; they may be nested, as in "(/tmp/x
- * (deleted))". A blank is before it: without one they are the arguments of a function.
+ * Removes the file in parentheses from the end; they may be nested, as in "(/tmp/x (deleted))". It
+ * must follow a blank, otherwise the parentheses contain a function's arguments.
  */
 static bool
 cut_file(PfsText *frame, PfsText *file)
@@ -170,7 +169,7 @@ cut_file(PfsText *frame, PfsText *file)
 	return false;
 }
 
-/* The address at the beginning, which is cut off. */
+/* Removes the address from the beginning. */
 static bool
 cut_address(PfsText *frame, uint64_t *address)
 {
@@ -194,7 +193,7 @@ cut_address(PfsText *frame, uint64_t *address)
 	return true;
 }
 
-/* The symbol without the offset in it, "+0x20"; empty where it is not known. */
+/* Returns the symbol without its offset, such as "+0x20"; empty if the symbol is unknown. */
 static PfsText
 symbol_name(PfsText symbol)
 {
@@ -210,7 +209,7 @@ symbol_name(PfsText symbol)
 	return symbol;
 }
 
-/* Takes a frame's line apart: address, symbol, and file, which is empty where it is not printed. */
+/* Splits a frame's line into address, symbol, and file, which is empty if it is not printed. */
 static bool
 parse_frame(PfsText line, PfsText *symbol, PfsText *file, uint64_t *address)
 {
@@ -222,7 +221,7 @@ parse_frame(PfsText line, PfsText *symbol, PfsText *file, uint64_t *address)
 	return true;
 }
 
-/* Names of the lines that were inlined at the frame, leaf first, become lines of its location. */
+/* Adds the names of inlined functions, leaf first, as lines of the next frame's location. */
 static bool
 add_inlined(Reader *reader)
 {
@@ -248,9 +247,9 @@ add_inlined(Reader *reader)
 }
 
 /*
- * A location is told apart by the text of its line, and of the inlined ones before it: they are
- * one run of bytes. So a symbol has a location for each place in it, of which interning makes one
- * where nothing but the place differs.
+ * Adds the location of a frame. Its key is the text of its line together with the lines of inlined
+ * functions before it, which are contiguous. So each address within a symbol has a location;
+ * interning merges those that differ only in the address.
  */
 static PfsReadStatus
 add_location(Reader *reader, PfsText key, uint64_t address, PfsText symbol, PfsText file)
@@ -287,7 +286,7 @@ add_location(Reader *reader, PfsText key, uint64_t address, PfsText symbol, PfsT
 	return pfs_add_frame(profile, location) ? PFS_READ_OK : pfs_line_refused(&reader->lines);
 }
 
-/* "  server.c:12", which is printed below a frame. */
+/* Returns true for a source position such as "  server.c:12", which is printed below a frame. */
 static bool
 is_source_line(PfsText line)
 {
@@ -343,7 +342,7 @@ read_event(Reader *reader, const PfsEventLine *event)
 	if (event->is_record)
 		return PFS_READ_OK;
 	status = begin_sample(reader, event);
-	/* behind a tracepoint's name stand its arguments */
+	/* a tracepoint's name is followed by its arguments, not by a location */
 	if (status != PFS_READ_OK || pfs_event_is_traced(event->event) ||
 		!parse_frame(event->rest, &symbol, &file, &address))
 		return status;
@@ -385,7 +384,7 @@ pfs_perf_script_read(const char *bytes, size_t length, PfsProfile *profile, PfsR
 
 	pfs_text_index_init(&reader.events, profile->budget);
 	pfs_frames_init(&reader.frames, profile);
-	/* keys may span lines */
+	/* keys may span lines, and lengths have 32 bits */
 	status = length > UINT32_MAX
 				 ? pfs_line_fail(&reader.lines, PFS_READ_TOO_LARGE, "profile is too large")
 				 : find_events(&reader);

@@ -1,12 +1,12 @@
 /*
  * pprof_fields.h
- *		Numbers of the fields of pprof's messages that are read and written, as profile.proto of
- *		https://github.com/google/pprof has them. Texts are indexes into the table of strings.
+ *		Numbers of the fields of pprof's messages that are read and written, from profile.proto
+ *		of https://github.com/google/pprof. Texts are indexes into the table of strings.
  */
 #ifndef PFS_PPROF_FIELDS_H
 #define PFS_PPROF_FIELDS_H
 
-/* Profile */
+/* Message Profile. */
 enum
 {
 	PFS_PPROF_SAMPLE_TYPE = 1,
@@ -57,7 +57,7 @@ enum
 	MAPPING_OFFSET,
 	MAPPING_FILENAME,
 	MAPPING_BUILD_ID,
-	MAPPING_END, /* of what is read */
+	MAPPING_END, /* end of the fields that are read */
 	MAPPING_HAS_FUNCTIONS = MAPPING_END,
 	MAPPING_HAS_FILENAMES,
 	MAPPING_HAS_LINE_NUMBERS,

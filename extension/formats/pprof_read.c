@@ -1,16 +1,16 @@
 /*
  * pprof_read.c
- *		Bytes of the pprof format to a profile.
+ *		Converts the bytes of the pprof format to a profile.
  *
- * The profile's fields may come in any order, and refer to each other by index and id. So they are
- * listed once, and read in this order:
+ * The profile's fields may have any order, and refer to each other by index and id. So they are
+ * listed once, and then read in this order:
  *
  * 1. Strings, while all fields are listed.
- * 2. Sample types, mappings, functions and what stands beside samples refer to strings alone.
+ * 2. Sample types, mappings, functions and notes refer only to strings.
  * 3. Locations refer to mappings and functions.
  * 4. Samples refer to locations.
  *
- * Messages are read field by field, straight into the profile's arrays.
+ * Messages are read field by field, directly into the profile's arrays.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@
 #include "formats/pprof_wire.h"
 #include "formats/profile.h"
 
-/* What a mapping needs beside its texts while locations are read. */
+/* Fields of a mapping, beside its texts, that are needed to read locations. */
 typedef struct MemoryRange
 {
 	uint64_t start;
@@ -28,12 +28,12 @@ typedef struct MemoryRange
 	uint64_t offset;
 } MemoryRange;
 
-/* Where messages of a kind are. */
+/* Positions of the messages of a kind. */
 typedef struct Message
 {
 	uint32_t begin;
 	uint32_t length;
-	uint32_t offset; /* of its tag */
+	uint32_t offset; /* position of its tag */
 } Message;
 
 typedef struct MessageList
@@ -54,18 +54,18 @@ typedef struct Reader
 	MessageList function_list;
 	MessageList location_list;
 	MessageList sample_list;
-	uint32_t *others; /* tags of all other fields */
+	uint32_t *others; /* positions of the tags of all other fields */
 	uint32_t other_count;
 	MemoryRange *ranges;
 	PfsIdIndex mappings;
 	PfsIdIndex functions;
 	PfsIdIndex locations;
-	size_t offset; /* of the tag of the field that is being read */
+	size_t offset; /* position of the tag of the current field */
 	uint64_t default_type;
 
-	/* of the location or sample that is being read */
-	uint64_t numbers[LOCATION_LINE]; /* a location's, by field */
-	uint32_t lines_read;			 /* so the other two: more than are kept */
+	/* numbers of the current location or sample */
+	uint64_t numbers[LOCATION_LINE]; /* of a location, by field */
+	uint32_t lines_read;			 /* beyond the limit they are only counted; also the next two */
 	uint32_t values_read;
 	uint32_t labels_read;
 } Reader;
@@ -92,7 +92,7 @@ refused(Reader *reader)
 
 typedef PfsReadStatus (*FieldFn)(Reader *reader, const PfsWireField *field);
 
-/* First: strings, and where fields are */
+/* Step 1: strings, and positions of all other fields. */
 
 static PfsReadStatus
 read_string(Reader *reader, const PfsWireField *field)
@@ -110,7 +110,7 @@ read_string(Reader *reader, const PfsWireField *field)
 			   : refused(reader);
 }
 
-/* Adds a message to a list, to be read later. */
+/* Adds a message to a list for a later step. */
 static PfsReadStatus
 list_message(Reader *reader, MessageList *list, const PfsWireField *field)
 {
@@ -124,7 +124,7 @@ list_message(Reader *reader, MessageList *list, const PfsWireField *field)
 	return PFS_READ_OK;
 }
 
-/* Adds a field of any wire type to the list of fields to be read later. */
+/* Adds a field of any wire type to the list for step 2. */
 static PfsReadStatus
 list_other(Reader *reader)
 {
@@ -206,7 +206,7 @@ read_others(Reader *reader, FieldFn function)
 	return status;
 }
 
-/* The numbers of a message that has nothing else, by the numbers of their fields. */
+/* Reads a message of numbers into an array by their field numbers. */
 static PfsReadStatus
 read_numbers(Reader *reader, const PfsWireField *field, uint64_t *numbers, uint32_t count)
 {
@@ -216,7 +216,7 @@ read_numbers(Reader *reader, const PfsWireField *field, uint64_t *numbers, uint3
 												   : malformed(reader, "message cannot be decoded");
 }
 
-/* Reads the fields of a message one by one. */
+/* Calls the function for each field of a message. */
 static PfsReadStatus
 read_message(Reader *reader, const PfsWireField *message, FieldFn function)
 {
@@ -235,7 +235,7 @@ read_message(Reader *reader, const PfsWireField *message, FieldFn function)
 	return status;
 }
 
-/* A list of numbers comes as one run of bytes, or as a field for each. */
+/* Reads a list of numbers, which is packed or has one field for each number. */
 static PfsReadStatus
 read_list(Reader *reader, const PfsWireField *field,
 		  PfsReadStatus (*add)(Reader *reader, uint64_t number))
@@ -272,8 +272,8 @@ add_id(Reader *reader, PfsIdIndex *index, uint64_t id)
 }
 
 /*
- * The string of an index; an index that is none fails the reader. Index 0 is "", with or without a
- * table.
+ * Returns the string of an index; an invalid index fails the reader. Index 0 is "", with or without
+ * a table.
  */
 static PfsReadStatus
 get_string(Reader *reader, uint64_t index, PfsText *text)
@@ -287,7 +287,7 @@ get_string(Reader *reader, uint64_t index, PfsText *text)
 	return PFS_READ_OK;
 }
 
-/* Second: what refers to strings alone */
+/* Step 2: messages that refer only to strings. */
 
 static PfsReadStatus
 read_value_type(Reader *reader, const PfsWireField *field, PfsValueType *type)
@@ -338,7 +338,7 @@ read_mapping(Reader *reader, const PfsWireField *field)
 	return status;
 }
 
-/* Line numbers have room for 31 bits. */
+/* Converts a line number, which is stored in 31 bits. */
 static PfsReadStatus
 get_line(Reader *reader, uint64_t line, int32_t *result)
 {
@@ -400,9 +400,7 @@ read_number(Reader *reader, const PfsWireField *field)
 		case PFS_PPROF_KEEP_FRAMES:
 			return get_string(reader, field->value, &profile->keep_frames);
 		case PFS_PPROF_TIME_NANOS:
-			/*
-			 * Profiles that follow each other in one file would be read as one with wrong strings.
-			 */
+			/* two concatenated profiles would be read as one with wrong strings */
 			if (profile->time_ns != 0)
 				return malformed(reader, "second profile in one file");
 			profile->time_ns = (int64_t) field->value;
@@ -448,9 +446,9 @@ read_plain(Reader *reader, const PfsWireField *field)
 	}
 }
 
-/* Third: locations */
+/* Step 3: locations. */
 
-/* A line without a function says nothing and is left out. */
+/* Adds a line to the location; a line without a function contains no information and is skipped. */
 static PfsReadStatus
 read_line(Reader *reader, const PfsWireField *field)
 {
@@ -490,7 +488,7 @@ read_location_field(Reader *reader, const PfsWireField *field)
 	return PFS_READ_OK;
 }
 
-/* Finds the mapping of a location, and its address in the mapping's file. */
+/* Finds the mapping of a location, and converts the address to one in the mapping's file. */
 static PfsReadStatus
 place_location(Reader *reader, PfsProfileLocation *location)
 {
@@ -529,7 +527,7 @@ read_location(Reader *reader, const PfsWireField *field)
 	return status == PFS_READ_OK ? place_location(reader, location) : status;
 }
 
-/* Fourth: samples. Fields go to the last one. */
+/* Step 4: samples. Fields belong to the last one. */
 
 static PfsReadStatus
 add_frame(Reader *reader, uint64_t id)
@@ -628,7 +626,7 @@ read_sample(Reader *reader, const PfsWireField *field)
 	return status;
 }
 
-/* All of it */
+/* The whole profile. */
 
 static PfsReadStatus
 find_default_type(Reader *reader)
@@ -692,7 +690,7 @@ pfs_pprof_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsRead
 	PfsReadStatus status;
 
 	*error = (PfsReadError){ .message = NULL };
-	/* Texts have lengths of 32 bits, the rest follows. */
+	/* lengths of texts have 32 bits */
 	if (length > UINT32_MAX)
 		status = fail(&reader, PFS_READ_TOO_LARGE, "profile is too large");
 	else

@@ -1,6 +1,6 @@
 /*
  * pprof_wire.c
- *		Fields of a protobuf message.
+ *		Reads fields of a protobuf message.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@ pfs_wire_long_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *
 	return false;
 }
 
-/* Passes over a field that is no number, and is none of those that are wanted. */
+/* Skips a field that is not a number below count. */
 static bool
 pass_over(const PfsWireField *message, size_t *at, uint32_t count)
 {

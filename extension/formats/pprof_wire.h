@@ -1,8 +1,8 @@
 /*
  * pprof_wire.h
- *		Fields of a protobuf message, one after the other. Knows no server header.
+ *		Reads the fields of a protobuf message in order. Knows no server header.
  *
- * Every length is checked before what it spans is looked at. Errors are static texts.
+ * Every length is checked before the bytes that it spans are read. Errors are static texts.
  */
 #ifndef PFS_PPROF_WIRE_H
 #define PFS_PPROF_WIRE_H
@@ -14,7 +14,7 @@
 #define PFS_WIRE_BYTES	 2
 #define PFS_WIRE_32_BITS 5
 
-/* One field: its number, and a number or bytes. */
+/* A field: its number in the message, and its value, a number or bytes. */
 typedef struct PfsWireField
 {
 	uint64_t number;
@@ -24,13 +24,13 @@ typedef struct PfsWireField
 	size_t length;
 } PfsWireField;
 
-/* The number of a field is shifted by this in its tag. */
+/* A tag is the field's number shifted by this, plus the wire type. */
 #define PFS_WIRE_TAG_SHIFT 3
 
-/* The varint at *at, however many bytes it has; see pfs_wire_varint. */
+/* Reads a varint of any length at *at; called by pfs_wire_varint(). */
 bool pfs_wire_long_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *value);
 
-/* Reads a varint at *at; false at the end of the bytes, or beyond 64 bits. */
+/* Reads a varint at *at. Returns false at the end of the bytes, or beyond 64 bits. */
 static inline bool
 pfs_wire_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *value)
 {
@@ -51,9 +51,7 @@ pfs_wire_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *value
 	return pfs_wire_long_varint(bytes, length, at, value);
 }
 
-/*
- * Reads the field at *at, which moves behind it; returns what is wrong with it, NULL for nothing.
- */
+/* Reads the field at *at and advances *at. Returns a description of the error; NULL on success. */
 static inline const char *
 pfs_wire_field(const uint8_t *bytes, size_t length, size_t *at, PfsWireField *field)
 {
@@ -89,8 +87,8 @@ pfs_wire_field(const uint8_t *bytes, size_t length, size_t *at, PfsWireField *fi
 }
 
 /*
- * Reads a message whose fields are numbers: those numbered below count, 0 where one is not there.
- * False for what is no such message.
+ * Reads a message whose fields are numbers, for fields below count; 0 for absent fields. Returns
+ * false if the message is malformed.
  */
 bool pfs_wire_numbers(const PfsWireField *message, uint64_t *numbers, uint32_t count);
 

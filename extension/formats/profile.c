@@ -6,7 +6,10 @@
 
 #include "formats/profile.h"
 
-/* The loader puts nothing below, programs with fixed addresses lie there; the kernel lies above. */
+/*
+ * Lowest address that the loader chooses: below are programs with fixed addresses, and the kernel
+ * is in the upper half.
+ */
 #define LOADER_FIRST (UINT64_C(1) << 32)
 #define LOADER_LAST	 (UINT64_C(1) << 63)
 

@@ -1,13 +1,13 @@
 /*
  * profile.h
- *		A profile in memory, on its way from a file to the tables: what the readers of all formats
- *		fill in.
+ *		A profile in memory, between a file and the tables: filled in by the readers of all
+ *		formats.
  *
- * The room (profile, gunzip, *_read) knows no server header, so that it is tested and fuzzed
- * alone. Memory comes from the caller's allocator and is counted against a budget: a small file
- * cannot ask for much. Texts are not terminated; they point into the bytes that were read, which
- * must outlive the profile, or into copies of its own. Those of pprof are clean (clean_text.h),
- * those of text formats are what they are.
+ * Its files (profile, gunzip, *_read) know no server header, so they are tested and fuzzed alone.
+ * Memory comes from the caller's allocator and is charged to a budget, so that a small file cannot
+ * demand a large amount. Texts are not terminated; they point into the bytes of the file, which
+ * must outlive the profile, or into the profile's own copies. Texts of pprof are clean
+ * (clean_text.h); those of text formats are unchanged.
  */
 #ifndef PFS_PROFILE_H
 #define PFS_PROFILE_H
@@ -16,32 +16,32 @@
 
 #define PFS_NONE UINT32_MAX
 
-/* Limits of one profile, beside those that its memory sets. */
-#define PFS_PROFILE_MAX_DEPTH		 65536 /* locations of a stack */
-#define PFS_PROFILE_MAX_LINES		 4096  /* functions that are inlined at one location */
+/* Limits of one profile, in addition to those of its memory. */
+#define PFS_PROFILE_MAX_DEPTH		 65536 /* locations in a stack */
+#define PFS_PROFILE_MAX_LINES		 4096  /* functions inlined at one location */
 #define PFS_PROFILE_MAX_SAMPLE_TYPES 64
-#define PFS_PROFILE_MAX_LABELS		 256 /* of a sample */
+#define PFS_PROFILE_MAX_LABELS		 256 /* labels of a sample */
 
 typedef enum PfsReadStatus
 {
 	PFS_READ_OK = 0,
 	PFS_READ_MALFORMED,	   /* bytes that the format does not allow */
-	PFS_READ_OUT_OF_RANGE, /* a number that has no room in the tables */
-	PFS_READ_TOO_LARGE,	   /* beyond a limit */
+	PFS_READ_OUT_OF_RANGE, /* a number that does not fit into the tables */
+	PFS_READ_TOO_LARGE,	   /* a limit was exceeded */
 	PFS_READ_NO_MEMORY
 } PfsReadStatus;
 
 typedef struct PfsReadError
 {
-	const char *message; /* static text, PostgreSQL message style */
-	size_t offset;		 /* of the byte at which it was seen */
-	uint64_t line;		 /* the same in lines of text, from 1 on; 0: not text */
+	const char *message; /* static text in PostgreSQL's message style */
+	size_t offset;		 /* offset of the byte at which the error was seen */
+	uint64_t line;		 /* line of text that contains it, from 1; 0: not text */
 	const char *hint;	 /* static text, a sentence; or NULL */
 } PfsReadError;
 
 /*
- * Memory that the objects of a profile of so many bytes may take: of dense real ones they take 2 to
- * 8 times its bytes.
+ * Returns the budget for a profile of that many bytes: real dense profiles need 2 to 8 times their
+ * size.
  */
 static inline size_t
 pfs_profile_budget_bytes(size_t length)
@@ -77,10 +77,10 @@ typedef struct PfsProfileLine
 
 typedef struct PfsProfileLocation
 {
-	uint32_t mapping; /* or PFS_NONE */
+	uint32_t mapping; /* index, or PFS_NONE */
 	uint32_t first_line;
 	uint32_t line_count; /* innermost first */
-	uint64_t address; /* in the mapping's file as far as that can be told; see pfs_file_address */
+	uint64_t address;	 /* in the mapping's file if that is known; see pfs_file_address() */
 } PfsProfileLocation;
 
 typedef struct PfsProfileLabel
@@ -93,11 +93,15 @@ typedef struct PfsProfileLabel
 
 typedef struct PfsProfileSample
 {
-	size_t first_location; /* in location_indexes, leaf first; without drop_frames shared, maybe */
+	/*
+	 * index in location_indexes, leaf first; shared with other samples, unless there are
+	 * drop_frames
+	 */
+	size_t first_location;
 	uint32_t location_count;
 	uint32_t first_label;
 	uint32_t label_count;
-	int64_t time_offset_ns; /* from the profile's time */
+	int64_t time_offset_ns; /* relative to the profile's time */
 } PfsProfileSample;
 
 static inline PfsReadError
@@ -106,11 +110,11 @@ pfs_error_at(const char *message, size_t offset)
 	return (PfsReadError){ .message = message, .offset = offset };
 }
 
-/* Lines or events of a file that were left out, since they were not understood. */
+/* Lines or events of a file that were left out because they were not understood. */
 typedef struct PfsSkipped
 {
 	uint64_t count;
-	uint64_t first_line; /* 0: not text */
+	uint64_t first_line; /* line number; 0: not text */
 	size_t first_offset;
 } PfsSkipped;
 
@@ -120,30 +124,31 @@ typedef struct PfsValueType
 	PfsText unit;
 } PfsValueType;
 
-/* U+FFFD: stands for what is no text. */
+/* U+FFFD, in place of bytes that are no text. */
 #define PFS_REPLACEMENT		  "\xEF\xBF\xBD"
 #define PFS_REPLACEMENT_BYTES (sizeof(PFS_REPLACEMENT) - 1)
 
-/* Counts beside the arrays; capacities are the readers' own. */
+/* Counts are beside the arrays; capacities are computed by PFS_GROW(). */
 typedef struct PfsProfile
 {
 	PfsBudget *budget;
-	const char *replacement; /* for bytes that are no text: PFS_REPLACEMENT, or the caller's */
-	PfsScratch texts;		 /* those that were replaced */
-	int64_t time_ns;		 /* since 1970; 0: not known */
-	int64_t duration_ns;	 /* 0: not known */
+	/* for bytes that are no text: PFS_REPLACEMENT, or the caller's choice */
+	const char *replacement;
+	PfsScratch texts;	 /* texts that contain replacements */
+	int64_t time_ns;	 /* since 1970; 0: unknown */
+	int64_t duration_ns; /* 0: unknown */
 	int64_t period;
 	PfsValueType period_type;
-	PfsText drop_frames; /* regular expressions on function names, "" for none */
+	PfsText drop_frames; /* regular expression on function names, "" for none; also keep_frames */
 	PfsText keep_frames;
 	PfsText doc_url;
 
-	const char *name; /* of the profile type where the format has one; static, or NULL */
+	const char *name; /* name of the profile type, if the format has one; static, or NULL */
 	PfsSkipped skipped;
 
 	uint32_t type_count;
 	PfsValueType *types;
-	uint32_t default_type; /* index; PFS_NONE where the file names none */
+	uint32_t default_type; /* index; PFS_NONE if the file names none */
 	uint32_t comment_count;
 	PfsText *comments;
 	uint32_t mapping_count;
@@ -160,10 +165,10 @@ typedef struct PfsProfile
 	uint32_t *location_indexes;
 	uint32_t sample_count;
 	PfsProfileSample *samples;
-	int64_t *values; /* type_count for each sample */
+	int64_t *values; /* type_count values for each sample */
 } PfsProfile;
 
-/* What a refusal means: PFS_READ_TOO_LARGE or PFS_READ_NO_MEMORY. */
+/* Returns the reason of a refused allocation: PFS_READ_TOO_LARGE or PFS_READ_NO_MEMORY. */
 PfsReadStatus pfs_budget_status(const PfsBudget *budget, PfsReadError *error);
 
 void pfs_profile_init(PfsProfile *profile, PfsBudget *budget);
@@ -171,20 +176,21 @@ void pfs_profile_fini(PfsProfile *profile);
 
 bool pfs_text_equals(PfsText text, const char *other);
 
-/* Whether there are samples, and none has a frame: what a file is read for is not in it. */
+/*
+ * Returns true if there are samples but none has a frame, so the file lacks its essential content.
+ */
 bool pfs_profile_lacks_frames(const PfsProfile *profile);
 
 /*
- * Address in a file of an address in a process: by the mapping's place where the loader chose it
- * (between 4 GiB and the upper half), as it is for programs with fixed addresses and for the
- * kernel. It is the ELF address where segments lie at their offsets in the file.
+ * Converts an address in a process to one in a file: by the mapping's position if the loader chose
+ * that (between 4 GiB and the upper half); unchanged for programs with fixed addresses and for the
+ * kernel. The result is the ELF address if segments are at their offsets in the file.
  */
 uint64_t pfs_file_address(uint64_t address, uint64_t start, uint64_t limit, uint64_t offset);
 
 /*
- * Reads the format of pprof, not compressed. On PFS_READ_OK the profile is whole: every index in
- * it is one of its arrays'. Otherwise error says why; in both cases pfs_profile_fini gives the
- * memory back.
+ * Reads the uncompressed pprof format. After PFS_READ_OK every index in the profile is valid;
+ * otherwise error describes the failure. In both cases the caller calls pfs_profile_fini().
  */
 PfsReadStatus pfs_pprof_read(const uint8_t *bytes, size_t length, PfsProfile *profile,
 							 PfsReadError *error);

@@ -1,7 +1,7 @@
 /*
  * profile_rows.c
- *		Samples to rows: sorted by series, stack and time, and added up; and so what of them
- *		belongs to traces.
+ *		Converts samples to rows, which are sorted by series, stack and time and summed up;
+ *		likewise the values of traces.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,10 @@ compare_rows(const void *a, const void *b)
 	return (left->time > right->time) - (left->time < right->time);
 }
 
-/* Adds up neighbours that are of one series, time and stack, as far as sums fit; sums of 0 go. */
+/*
+ * Sums up adjacent rows of equal series, time and stack while the sums fit; removes rows with the
+ * sum 0.
+ */
 static void
 merge(PfsSampleRows *result)
 {
@@ -45,7 +48,7 @@ merge(PfsSampleRows *result)
 	result->count = merged;
 }
 
-/* A row for each value that is not 0; false where a time leaves int8. */
+/* Adds a row for each value that is not 0. Returns false if a time does not fit into int8. */
 static bool
 add_values(const PfsProfile *profile, const PfsProfileSets *sets, const int64_t *stack_ids,
 		   int64_t time, PfsSampleRows *result)
@@ -68,7 +71,7 @@ add_values(const PfsProfile *profile, const PfsProfileSets *sets, const int64_t 
 	return true;
 }
 
-/* Of the rows, and among those of one by ids. */
+/* Compares by row, then by ids. */
 static int
 compare_traces(const void *a, const void *b)
 {
@@ -79,7 +82,7 @@ compare_traces(const void *a, const void *b)
 	return order != 0 ? order : memcmp(&left->ids, &right->ids, sizeof(PfsTraceIds));
 }
 
-/* As merge; what is of a row that went goes, too. */
+/* Like merge(), but for values of traces; those of removed rows are removed, too. */
 static void
 merge_traces(PfsSampleRows *result)
 {
@@ -112,7 +115,7 @@ count_traced(const PfsProfile *profile)
 	return count;
 }
 
-/* Those of rows as add_values has made them; false without memory. */
+/* Adds the values of traces in the rows made by add_values(). Returns false if out of memory. */
 static bool
 add_traces(PfsMaking *making, const PfsProfile *profile, PfsSampleRows *result)
 {

@@ -1,7 +1,7 @@
 /*
  * seeded_hash.h
- *		A hash of texts for tables in memory, under a seed that nobody can know: files may be made
- *		so that their texts would collide. Knows no server header.
+ *		A hash of texts for tables in memory, with a secret seed, because files may be
+ *		constructed so that their texts collide. Knows no server header.
  */
 #ifndef PFS_SEEDED_HASH_H
 #define PFS_SEEDED_HASH_H
@@ -15,7 +15,7 @@
 /* Odd, with about as many ones as zeros. */
 #define PFS_HASH_MULTIPLIER UINT64_C(0x9E3779B97F4A7C15)
 
-/* For each table anew. Without entropy, early in boot, it is known. */
+/* Returns a seed; each table uses its own. Without entropy, early in boot, it is predictable. */
 static inline uint64_t
 pfs_hash_seed(void)
 {
@@ -26,7 +26,7 @@ pfs_hash_seed(void)
 			   : PFS_HASH_MULTIPLIER;
 }
 
-/* Multiplies to 128 bits and folds the halves. */
+/* Multiplies to 128 bits and combines both halves. */
 static inline uint64_t
 pfs_hash_number(uint64_t hash, uint64_t number)
 {

@@ -1,6 +1,6 @@
 /*
  * series_labels.c
- *		Names are made legal and unique; what that changed is told beside them.
+ *		Makes names legal and unique; the label PFS_LABEL_KINDS records the changes.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,11 +11,11 @@
 
 #define TAKEN_PREFIX "exported_"
 
-/* Room for "_" and a number, and for the digits of a value with its sign. */
+/* Room for the suffix "_" and a number, and for the digits of a value with its sign. */
 #define SUFFIX_BYTES 12
 #define DIGITS_BYTES 24
 
-/* A byte of text as JSON takes up to so many. */
+/* Limit of the bytes of JSON for one byte of text. */
 #define JSON_BYTES 6
 
 void *
@@ -69,7 +69,10 @@ is_legal_name(PfsText key)
 	return key.length > 0 && (key.data[0] < '0' || key.data[0] > '9');
 }
 
-/* The key with "_" for every character that a label's name may not have, at name; its length. */
+/*
+ * Writes the key to name, with "_" for every character that a label's name must not contain.
+ * Returns its length.
+ */
 static uint32_t
 put_legal(char *name, PfsText key)
 {
@@ -83,7 +86,7 @@ put_legal(char *name, PfsText key)
 	return length;
 }
 
-/* How much of a name is its key's, and the first number that is free behind it. */
+/* The length of a name without its suffix, and the next free number for it. */
 typedef struct Numbered
 {
 	uint32_t length;
@@ -91,8 +94,8 @@ typedef struct Numbered
 } Numbered;
 
 /*
- * The first label whose name was made of the same, or the one at hand. Many keys may become one
- * name, and each of them is not to try the numbers of all before it.
+ * Finds the first label whose name was made of the same text, or the current one. Many keys may
+ * give one name, and each must not try the numbers of all before it.
  */
 static Numbered *
 find_numbered(const PfsLabels *labels, Numbered *numbered, uint32_t at)
@@ -107,8 +110,8 @@ find_numbered(const PfsLabels *labels, Numbered *numbered, uint32_t at)
 }
 
 /*
- * Keys that are legal names keep them, of equal ones the first; the others have none yet. So a name
- * means what it says, whatever else becomes it.
+ * Keys that are legal names keep them, the first of equal ones; the others get no name yet. So a
+ * legal key keeps its meaning even if other keys would become the same name.
  */
 static void
 keep_legal_names(const PfsLabels *own, const PfsProfileLabel *from, const PfsLabels *labels,
@@ -129,7 +132,7 @@ keep_legal_names(const PfsLabels *own, const PfsProfileLabel *from, const PfsLab
 	}
 }
 
-/* A name that neither the importer's labels nor the others have. */
+/* Chooses a name that neither the importer's labels nor the others have. */
 static bool
 choose_name(PfsMaking *making, const PfsLabels *own, const PfsLabels *labels, Numbered *numbered,
 			PfsText key, uint32_t at)
@@ -152,7 +155,7 @@ choose_name(PfsMaking *making, const PfsLabels *own, const PfsLabels *labels, Nu
 	labels->labels[at].name = name;
 	numbered[at].length = length;
 	same = find_numbered(labels, numbered, at);
-	labels->labels[at].name.length = 0; /* it is not among the others */
+	labels->labels[at].name.length = 0; /* excludes the label itself from the comparison */
 	while (has_name(labels, name) || has_name(own, name) || pfs_text_equals(name, PFS_LABEL_KINDS))
 		name.length =
 			length + (uint32_t) snprintf(text + length, SUFFIX_BYTES, "_%u", same->next++);
@@ -177,7 +180,7 @@ put(char *at, const char *text)
 	return (char *) memcpy(at, text, strlen(text)) + strlen(text);
 }
 
-/* A text as PostgreSQL writes it in JSON. */
+/* Writes a text in JSON as PostgreSQL does. */
 static char *
 put_json(char *at, PfsText text)
 {
@@ -204,7 +207,7 @@ put_json(char *at, PfsText text)
 	return at;
 }
 
-/* What PFS_LABEL_KINDS says of one label; nothing where its name and text say all. */
+/* Writes the entry of one label in PFS_LABEL_KINDS; nothing if its name and text are unchanged. */
 static char *
 put_kind(char *at, bool is_first, PfsText name, const PfsProfileLabel *label)
 {
@@ -222,7 +225,7 @@ put_kind(char *at, bool is_first, PfsText name, const PfsProfileLabel *label)
 	return at;
 }
 
-/* Adds PFS_LABEL_KINDS where there is something to tell. */
+/* Adds PFS_LABEL_KINDS if any label was changed. */
 static bool
 add_kinds(PfsMaking *making, const PfsProfileLabel *labels, uint32_t count, PfsLabels *result)
 {

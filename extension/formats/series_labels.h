@@ -1,14 +1,14 @@
 /*
  * series_labels.h
- *		Labels of samples in files become labels of series. Knows no server header.
+ *		Turns labels of samples in files into labels of series. Knows no server header.
  *
- * A series has texts under names of [A-Za-z_][A-Za-z0-9_]*. In files a key is any text, may come
- * twice, and values may be numbers with units. So a key that is such a name keeps it; of others,
- * what may not be in a name becomes "_"; a key whose name is another's goes to name_2, as does the
- * second value of a key; one that the importer's own labels have goes to exported_key; and a number
- * becomes its digits. The label PFS_LABEL_KINDS tells what of this was done, as JSON:
- * {"name": {"key": "what it was", "unit": "bytes"}}, where unit says that it was a number. It is
- * there only where something was done. import/sample_labels.h leads back.
+ * A series has texts under names of [A-Za-z_][A-Za-z0-9_]*. In files a key is any text and may
+ * occur twice, and values may be numbers with units. A key that is a legal name keeps it. In other
+ * keys each illegal character becomes "_". A key whose name is in use becomes name_2, as does the
+ * second value of a key. A key that the importer's own labels have becomes exported_key. A number
+ * becomes its digits. The label PFS_LABEL_KINDS records these changes as JSON: {"name": {"key":
+ * "original key", "unit": "bytes"}}; unit marks a number. It exists only if something was changed.
+ * import/sample_labels.h reverts the changes.
  */
 #ifndef PFS_SERIES_LABELS_H
 #define PFS_SERIES_LABELS_H
@@ -30,25 +30,25 @@ typedef struct PfsLabels
 	uint32_t count;
 } PfsLabels;
 
-/* Memory for what a profile becomes; goes with the scratch. */
+/* Memory for the results; freed with the scratch. */
 typedef struct PfsMaking
 {
 	PfsBudget *budget;
 	PfsScratch scratch;
 } PfsMaking;
 
-/* NULL where memory or budget are out. */
+/* Returns NULL if out of memory or budget. */
 void *pfs_making_alloc(PfsMaking *making, size_t bytes);
 
 /*
- * The labels that a series has of its samples, beside those of the importer, whose names are not
- * taken. Labels come in the order of their keys; keys and texts are clean. False where memory or
- * budget are out.
+ * Makes the labels that a series has from its samples, in addition to the importer's, whose names
+ * stay reserved. The labels are sorted by key; keys and texts are clean. Returns false if out of
+ * memory or budget.
  */
 bool pfs_labels_of_sample(PfsMaking *making, const PfsLabels *own, const PfsProfileLabel *labels,
 						  uint32_t count, PfsLabels *result);
 
-/* Value of the importer's label of that name, NULL where there is none. */
+/* Returns the value of the importer's label of that name, NULL if there is none. */
 const PfsText *pfs_label_find(const PfsLabels *labels, const char *name);
 
 #endif

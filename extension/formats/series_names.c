@@ -1,9 +1,8 @@
 /*
  * series_names.c
- *		Samples are grouped by their labels; names of profile types.
+ *		Groups samples by their labels; names profile types.
  *
- * A sample's labels that are kept are put in a fixed order, and looked up by content among the sets
- * that were met.
+ * The kept labels of a sample are sorted, and looked up by content among the known sets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +13,12 @@
 
 #define FIRST_SLOTS 64
 
-/* A set as its samples have it. */
+/* A set of labels as its samples have it. */
 typedef struct SampleSet
 {
 	uint64_t hash;
 	uint32_t count;
-	const PfsProfileLabel *labels; /* in order */
+	const PfsProfileLabel *labels; /* sorted */
 } SampleSet;
 
 typedef struct Grouping
@@ -31,7 +30,7 @@ typedef struct Grouping
 	uint64_t seed;
 	SampleSet *sets;
 	uint32_t capacity;
-	uint32_t *slots; /* numbers of sets, plus one; 0: free */
+	uint32_t *slots; /* numbers of sets plus one; 0: free */
 	uint32_t slot_count;
 } Grouping;
 
@@ -68,7 +67,7 @@ is_kept(const PfsSeriesRules *rules, PfsText key)
 	return kept;
 }
 
-/* Labels of a sample in order, those that are kept; returns their number. */
+/* Collects the kept labels of a sample, sorted. Returns their number. */
 static uint32_t
 get_labels(const Grouping *grouping, const PfsProfileSample *sample, PfsProfileLabel *labels)
 {
@@ -79,7 +78,7 @@ get_labels(const Grouping *grouping, const PfsProfileSample *sample, PfsProfileL
 	{
 		const PfsProfileLabel *label = &grouping->profile->labels[sample->first_label + i];
 
-		/* a series has no empty labels, and there would be one for each trace */
+		/* a series has no empty labels, and labels with ids would make a series of each trace */
 		if ((label->numeric || label->text.length > 0) && is_kept(grouping->rules, label->key) &&
 			!pfs_trace_label(label, &ids))
 			labels[count++] = *label;
@@ -114,7 +113,7 @@ is_set(const SampleSet *set, uint64_t hash, const PfsProfileLabel *labels, uint3
 	return true;
 }
 
-/* Where the set is, or where it may be put. */
+/* Returns the slot of the set, or the free slot where it belongs. */
 static uint32_t *
 find_slot(const Grouping *grouping, uint64_t hash, const PfsProfileLabel *labels, uint32_t count)
 {
@@ -127,7 +126,7 @@ find_slot(const Grouping *grouping, uint64_t hash, const PfsProfileLabel *labels
 	return &grouping->slots[at];
 }
 
-/* Room for twice as many sets; what was there is left behind in the scratch. */
+/* Doubles the room for sets; the old memory stays unused in the scratch. */
 static bool
 widen(Grouping *grouping)
 {
@@ -171,7 +170,7 @@ add_set(Grouping *grouping, uint64_t hash, const PfsProfileLabel *labels, uint32
 	return true;
 }
 
-/* The set of a sample's labels, a new one where they were not met yet; PFS_NONE without memory. */
+/* Returns the set of a sample's labels, which may be new; PFS_NONE if out of memory. */
 static uint32_t
 find_set(Grouping *grouping, const PfsProfileSample *sample)
 {
@@ -192,7 +191,10 @@ find_set(Grouping *grouping, const PfsProfileSample *sample)
 	return *slot - 1;
 }
 
-/* Neighbours often have no labels, or the very same ones. */
+/*
+ * Assigns all samples to sets. Neighbours often have no labels, or equal ones, which is tested
+ * first.
+ */
 static bool
 group(Grouping *grouping)
 {
@@ -214,7 +216,7 @@ group(Grouping *grouping)
 			without = set;
 		grouping->result->set_of_sample[i] = set;
 	}
-	/* an empty scrape is one, too */
+	/* an empty scrape needs a set, too */
 	return grouping->result->count > 0 || find_set(grouping, &no_labels) != PFS_NONE;
 }
 
@@ -256,7 +258,7 @@ pfs_pprof_is_delta(const PfsProfile *profile)
 	return profile->duration_ns > 0 || pfs_text_equals(profile->period_type.type, "cpu");
 }
 
-/* Length of a text that is cut, but within no character of UTF-8. */
+/* Returns the length of a text after cutting it between characters of UTF-8. */
 static uint32_t
 cut_length(PfsText text)
 {

@@ -29,7 +29,7 @@ pfs_text_index_fini(PfsTextIndex *index)
 	pfs_text_index_init(index, index->budget);
 }
 
-/* The slot of a text, or the free one where it would be. */
+/* Returns the slot of a text, or the free slot where it belongs. */
 static uint32_t *
 find_slot(const PfsTextIndex *index, PfsText text)
 {

@@ -1,6 +1,6 @@
 /*
  * text_index.h
- *		Distinct texts and their numbers 0, 1, 2 …; knows no server header.
+ *		Distinct texts, numbered 0, 1, 2 ...; knows no server header.
  */
 #ifndef PFS_TEXT_INDEX_H
 #define PFS_TEXT_INDEX_H
@@ -10,17 +10,20 @@
 typedef struct PfsTextIndex
 {
 	PfsBudget *budget;
-	PfsText *texts; /* texts[number]; the bytes are not copied */
+	PfsText *texts; /* by number; the bytes are not copied */
 	uint64_t seed;
 	uint32_t count;
-	uint32_t *slots; /* a hash table of numbers + 1; 0 is free */
+	uint32_t *slots; /* hash table of numbers + 1; 0: free */
 	uint32_t slot_count;
 } PfsTextIndex;
 
 void pfs_text_index_init(PfsTextIndex *index, PfsBudget *budget);
 void pfs_text_index_fini(PfsTextIndex *index);
 
-/* The number of a text, the next one where it is new; PFS_NONE where memory or budget are out. */
+/*
+ * Returns the number of a text, which gets the next one if it is new; PFS_NONE if out of memory or
+ * budget.
+ */
 uint32_t pfs_text_number(PfsTextIndex *index, PfsText text);
 
 #endif

@@ -1,12 +1,12 @@
 /*
  * trace_ids.c
- *		Keys in their usual spellings, and hexadecimal digits.
+ *		Recognizes keys in their usual spellings, and hexadecimal ids.
  */
 #include <string.h>
 
 #include "formats/trace_ids.h"
 
-/* Longest key and text that can be of an id. */
+/* Longest key and text of an id. */
 #define KEY_MAX		20
 #define UUID_LENGTH 36
 
@@ -31,7 +31,7 @@ pfs_span_is_known(const PfsTraceIds *ids)
 	return is_set(ids->span, PFS_SPAN_BYTES);
 }
 
-/* Letters alone, in small ones; "" for what is too long. */
+/* Copies the letters of a key in lower case; "" if it is too long. */
 static void
 squeeze(PfsText key, char squeezed[KEY_MAX + 1])
 {
@@ -57,14 +57,14 @@ digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* A UUID's dash stands behind so many bytes of it. */
+/* Returns true if a UUID has a dash after that byte. */
 static bool
 has_dash_after(size_t byte)
 {
 	return byte == 4 || byte == 6 || byte == 8 || byte == 10;
 }
 
-/* Digits for exactly so many bytes; dashed: with those of a UUID. */
+/* Reads digits for exactly count bytes; dashed: with the dashes of a UUID. */
 static bool
 read_bytes(PfsText text, bool dashed, uint8_t *bytes, size_t count)
 {
@@ -98,7 +98,7 @@ read_trace(PfsText text, uint8_t trace[PFS_TRACE_BYTES])
 	}
 }
 
-/* An id in the place of none, or the same again. */
+/* Sets an id unless a different one is set already. */
 static bool
 put_id(uint8_t *id, const uint8_t *read, size_t count)
 {

@@ -2,8 +2,8 @@
  * wire_write.h
  *		Writes fields of protobuf messages, which pprof_wire.h reads. Knows no server header.
  *
- * The caller knows that there is room: PFS_WIRE_FIELD_MAX bytes for a number, or for the head of
- * bytes. Fields that are zero need not be written.
+ * The caller guarantees the room: PFS_WIRE_FIELD_MAX bytes for a number, or for the head of bytes.
+ * Fields that are zero need not be written.
  */
 #ifndef PFS_WIRE_WRITE_H
 #define PFS_WIRE_WRITE_H
@@ -12,14 +12,14 @@
 
 #define PFS_WIRE_FIELD_MAX 20 /* two varints of 64 bits */
 
-/* Bytes of a varint. */
+/* Returns the length of a varint. */
 static inline size_t
 pfs_wire_varint_bytes(uint64_t value)
 {
 	return (size_t) (63 - __builtin_clzll(value | 1)) / 7 + 1;
 }
 
-/* Writes a varint; returns the place behind. */
+/* Writes a varint; returns the position after it. */
 static inline char *
 pfs_wire_put_varint(char *at, uint64_t value)
 {
@@ -29,7 +29,7 @@ pfs_wire_put_varint(char *at, uint64_t value)
 	return at;
 }
 
-/* Writes a field that is a number; returns the place behind. */
+/* Writes a field that is a number; returns the position after it. */
 static inline char *
 pfs_wire_put_number(char *at, uint32_t field, uint64_t value)
 {
@@ -37,7 +37,10 @@ pfs_wire_put_number(char *at, uint32_t field, uint64_t value)
 	return pfs_wire_put_varint(at, value);
 }
 
-/* Writes what stands in front of the bytes of a field: a text, a message, or packed numbers. */
+/*
+ * Writes the tag and length that precede the bytes of a field: a text, a message, or packed
+ * numbers.
+ */
 static inline char *
 pfs_wire_put_head(char *at, uint32_t field, uint64_t length)
 {

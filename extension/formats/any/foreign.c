@@ -1,6 +1,7 @@
 /*
  * foreign.c
- *		Most are known by their first bytes, XML and reports by a word near the beginning.
+ *		Recognizes most formats by their first bytes, XML and reports by a word near the
+ *		beginning.
  */
 #include "formats/any/foreign.h"
 
@@ -8,13 +9,13 @@
 
 #include "formats/legacy/cursor.h"
 
-/* How far from the beginning a word is looked for. */
+/* Range in which such a word is searched. */
 #define PROBE_BYTES 2048
 
 typedef struct Signature
 {
-	const char *begins;	  /* the file, behind blanks if it is text */
-	size_t length;		  /* of that */
+	const char *begins;	  /* begin of the file; for text, after leading blanks */
+	size_t length;		  /* of begins */
 	const char *contains; /* a word that must follow; NULL: none */
 	PfsForeign what;
 } Signature;

@@ -1,6 +1,6 @@
 /*
  * format.c
- *		Files are known by what they begin with, text by its first lines.
+ *		Recognizes files by their first bytes, text by its first lines.
  */
 #include "formats/any/format.h"
 
@@ -10,11 +10,14 @@
 #include "formats/any/readers.h"
 #include "formats/perf_event.h"
 
-/* How much of a file is looked at. */
+/* Bytes of a file that are examined. */
 #define PROBE_BYTES 4096
 #define PROBE_LINES 64
 
-/* Text has none of the control characters that gzip and protobuf begin with. */
+/*
+ * Returns true if the bytes contain none of the control characters that gzip and protobuf begin
+ * with.
+ */
 static bool
 is_text(const uint8_t *bytes, size_t length)
 {
@@ -26,7 +29,10 @@ is_text(const uint8_t *bytes, size_t length)
 	return true;
 }
 
-/* A blank and a number end the line: a whole one, or one that the reader has a message for. */
+/*
+ * Returns true if the line ends in a blank and a number, which may be one that the reader refuses
+ * with a specific message.
+ */
 static bool
 looks_folded(PfsText line)
 {
@@ -42,8 +48,8 @@ looks_folded(PfsText line)
 }
 
 /*
- * Text by its lines: one of an event with its time makes it perf's, else one that ends in a value
- * folded stacks. *is_empty: it has no line but comments.
+ * Determines the format of text: perf's if a line is an event with its time, otherwise folded
+ * stacks if a line ends in a value. *is_empty: all lines are comments.
  */
 static PfsFormat
 format_of_text(const uint8_t *bytes, size_t length, bool *is_empty)
@@ -85,7 +91,7 @@ pfs_format_of(const uint8_t *bytes, size_t length)
 		!is_text(bytes, length))
 		return PFS_FORMAT_PROFILE;
 	format = format_of_text(bytes, length, &is_empty);
-	/* which says that there is no stack */
+	/* its reader reports that there is no stack */
 	return is_empty ? PFS_FORMAT_FOLDED : format;
 }
 
@@ -115,7 +121,7 @@ pfs_format_explain(const uint8_t *bytes, size_t length, PfsFormat reader, PfsRea
 	if (what == NULL && format != reader &&
 		(is_line_text ? format != PFS_FORMAT_PROFILE : is_known))
 		what = &formats[format];
-	/* other readers say themselves what they miss */
+	/* other readers report themselves what is missing */
 	if (is_line_text && format == PFS_FORMAT_PROFILE && reader == PFS_FORMAT_PROFILE)
 		what = &unknown;
 	if (what != NULL)

@@ -1,13 +1,13 @@
 /*
  * format.h
- *		What a file is, by its content. Knows no server header.
+ *		Determines the format of a file from its content. Knows no server header.
  */
 #ifndef PFS_FORMAT_H
 #define PFS_FORMAT_H
 
 #include "formats/profile.h"
 
-/* By the reader: the two formats of lines have their own, pfs_profile_read has all others. */
+/* Formats by their reader: pfs_profile_read() reads all but the two line formats. */
 typedef enum PfsFormat
 {
 	PFS_FORMAT_PROFILE,
@@ -16,13 +16,14 @@ typedef enum PfsFormat
 } PfsFormat;
 
 /*
- * The reader that a file is for. What nothing is known of is for pfs_profile_read, which says so.
+ * Returns the format that a file must be read with. An unknown file is given to pfs_profile_read(),
+ * which reports it.
  */
 PfsFormat pfs_format_of(const uint8_t *bytes, size_t length);
 
 /*
- * Where a file that a reader has refused is of a format that is known and not read, or of one that
- * has another reader, sets what it is as the error. Leaves the error of others as it is.
+ * Replaces the error for a file that a reader refused, if its format is known but not supported or
+ * belongs to another reader. Leaves other errors unchanged.
  */
 void pfs_format_explain(const uint8_t *bytes, size_t length, PfsFormat reader, PfsReadError *error);
 

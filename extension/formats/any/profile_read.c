@@ -1,6 +1,6 @@
 /*
  * profile_read.c
- *		The reader of a file is chosen by how the file begins.
+ *		Chooses the reader of a file by the file's first bytes.
  */
 #include "formats/any/profile_read.h"
 

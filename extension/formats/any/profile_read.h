@@ -1,7 +1,7 @@
 /*
  * profile_read.h
- *		A file of whatever format "go tool pprof" opens, a flight recording, or one that viewers of
- *		profiles open. Knows no server header.
+ *		Reads a file in any format that "go tool pprof" opens, a flight recording, or a format of
+ *		profile viewers. Knows no server header.
  */
 #ifndef PFS_PROFILE_READ_H
 #define PFS_PROFILE_READ_H
@@ -9,8 +9,8 @@
 #include "formats/profile.h"
 
 /*
- * As pfs_pprof_read, of any of these formats, not compressed. What is of none of them, and no text,
- * is taken for protobuf. The error says what a file is that is known and not read.
+ * Like pfs_pprof_read(), but for any of these formats, uncompressed. Bytes of another format that
+ * are no text are taken for protobuf. For a known format that is not supported the error names it.
  */
 PfsReadStatus pfs_profile_read(const uint8_t *bytes, size_t length, PfsProfile *profile,
 							   PfsReadError *error);

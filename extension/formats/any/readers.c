@@ -1,6 +1,6 @@
 /*
  * readers.c
- *		None of these formats begins as protobuf can.
+ *		The readers by format. Protobuf cannot begin like any of these formats.
  */
 #include "formats/any/readers.h"
 

@@ -1,6 +1,7 @@
 /*
  * readers.h
- *		The reader of a file whose format is known by its beginning. Knows no server header.
+ *		Finds the reader of a format that is recognizable by its first bytes. Knows no server
+ *		header.
  */
 #ifndef PFS_READERS_H
 #define PFS_READERS_H
@@ -8,8 +9,8 @@
 #include "formats/legacy/legacy.h"
 
 /*
- * NULL for what is of none of these formats: pprof's own has no beginning of its own, and the two
- * of lines have readers that are asked for by name.
+ * Returns NULL for other formats: pprof's has no characteristic first bytes, and the two line
+ * formats have readers that users request by name.
  */
 PfsReadFn pfs_reader_of(const uint8_t *bytes, size_t length);
 

@@ -1,20 +1,21 @@
 /*
  * call_graph.c
- *		From the functions that nobody calls downwards, then what is left.
+ *		Builds stacks downwards from the functions that are never called, then places the
+ *		remaining costs.
  */
 #include "formats/callgrind/call_graph.h"
 
 #include <math.h>
 
-/* Calls below one part in PARTS of all costs are not followed. */
+/* Calls below 1/PARTS of all costs are not followed. */
 #define PARTS 10000
 
-/* Stacks that are made, and their frames: costs of calls may say anything. */
+/* Limits of the stacks with their frames, because a file may claim any costs of calls. */
 #define VISITS_MAX (1 << 17)
-#define EDGES_MAX  (1 << 22) /* calls that are looked at for it */
+#define EDGES_MAX  (1 << 22) /* calls that are examined */
 #define DEPTH_MAX  256
 
-/* Nodes for each function, beyond the stacks: what is left of more is placed without callers. */
+/* Limit of nodes per function beyond the stacks; further costs are placed without callers. */
 #define NODES_PER_FUNCTION 8
 
 void
@@ -36,7 +37,7 @@ pfs_graph_fini(PfsCallGraph *graph)
 	pfs_pairs_fini(&graph->pairs);
 }
 
-/* Locations are made one by one, so a new function is the next one. */
+/* Adds the functions up to this location; locations are created one by one. */
 static bool
 add_functions(PfsCallGraph *graph, uint32_t function)
 {
@@ -78,7 +79,7 @@ pfs_graph_add_call(PfsCallGraph *graph, uint32_t caller, uint32_t callee, int64_
 
 	if (!add_functions(graph, caller > callee ? caller : callee))
 		return false;
-	/* what a function calls itself is its own cost already */
+	/* a recursive call's cost is part of the function's own already */
 	if (caller == callee)
 		return true;
 	call = pfs_pair_number(&graph->pairs, caller, callee);
@@ -110,7 +111,7 @@ find_callers(PfsCallGraph *graph)
 	}
 }
 
-/* Leaves each function the calls that may be followed: no part of another reaches the floor. */
+/* Removes calls that are too cheap to be followed for every caller. */
 static void
 drop_cheap_calls(PfsCallGraph *graph)
 {
@@ -127,7 +128,7 @@ drop_cheap_calls(PfsCallGraph *graph)
 	}
 }
 
-/* Puts a part of a function's own costs at a node, or what is left of them. */
+/* Adds a part of a function's own costs to a node, at most the rest of them. */
 static void
 place(PfsCallGraph *graph, uint32_t function, uint32_t node, double part)
 {
@@ -147,13 +148,13 @@ place(PfsCallGraph *graph, uint32_t function, uint32_t node, double part)
 	}
 }
 
-/* A function on the stack at hand. */
+/* A function on the current stack. */
 typedef struct Visit
 {
 	uint32_t function;
 	uint32_t node;
-	uint32_t call; /* that is followed next */
-	double part;   /* of all costs of the function: those on this stack */
+	uint32_t call; /* next call to follow */
+	double part;   /* part of the function's costs that belongs to this stack */
 } Visit;
 
 typedef struct Stack
@@ -162,7 +163,7 @@ typedef struct Stack
 	int depth;
 } Stack;
 
-/* Calls a function from the innermost one, or as the outermost. False: memory is out. */
+/* Pushes a function, called by the innermost one or by the root. Returns false if out of memory. */
 static bool
 open_function(PfsCallGraph *graph, Stack *stack, uint32_t root, uint32_t function, double part)
 {
@@ -179,7 +180,7 @@ open_function(PfsCallGraph *graph, Stack *stack, uint32_t root, uint32_t functio
 	return true;
 }
 
-/* Whether a call of that cost is followed. */
+/* Returns true if a call of that cost must be followed. */
 static bool
 is_worth(PfsCallGraph *graph, const Stack *stack, uint32_t callee, double cost)
 {
@@ -187,7 +188,7 @@ is_worth(PfsCallGraph *graph, const Stack *stack, uint32_t callee, double cost)
 		   stack->depth < DEPTH_MAX && graph->visits_left > 0;
 }
 
-/* Follows the calls of a function that nobody calls, down to all that they bring about. */
+/* Follows the calls of a function that is never called, recursively. */
 static bool
 place_below(PfsCallGraph *graph, Stack *stack, uint32_t root, uint32_t function)
 {
@@ -235,8 +236,8 @@ is_placed(const PfsCallGraph *graph, uint32_t function)
 }
 
 /*
- * What is left of a function, below its most expensive caller, and so on up to the first twice;
- * below no caller if the tree has too many nodes already.
+ * Places the rest of a function's costs below its most expensive caller, and so on up to the first
+ * repetition; below no caller if the tree has too many nodes already.
  */
 static bool
 place_rest(PfsCallGraph *graph, uint32_t root, uint32_t function)

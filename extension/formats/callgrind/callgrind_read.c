@@ -1,17 +1,18 @@
 /*
  * callgrind_read.c
- *		Line by line: names of files and functions, then costs of the function at hand by place.
+ *		Reads lines: names of files and functions, followed by costs of the current function by
+ *		position.
  *
- *		events: Ir Dr
- *		fl=(1) srv.c
- *		fn=(1) main
- *		16 400 30
- *		cfn=(2) work
- *		calls=3 20
- *		17 900 80
+ *   events: Ir Dr
+ *   fl=(1) srv.c
+ *   fn=(1) main
+ *   16 400 30
+ *   cfn=(2) work
+ *   calls=3 20
+ *   17 900 80
  *
- * Behind "calls" stands what the calls cost with all that they brought about. "(1)" stands for the
- * name that it was given first. Places are gone over: costs are of functions.
+ * The line after "calls" has the inclusive costs of the calls. "(1)" refers to the name that was
+ * defined with this number. Positions are skipped, because costs are summed by function.
  */
 #include "formats/callgrind/callgrind_read.h"
 
@@ -23,7 +24,7 @@
 
 #define PROBE_LINES 64
 
-/* Names are numbered by kind. */
+/* Kinds of names, each with its own numbers. */
 typedef enum NameKind
 {
 	NAME_FUNCTION,
@@ -37,19 +38,19 @@ typedef struct Reader
 	PfsLineReader lines;
 	PfsCallTree tree;
 	PfsCallGraph graph;
-	PfsPairIndex ids; /* kind, number of a name */
+	PfsPairIndex ids; /* (kind, number) to index in names */
 	PfsText *names;	  /* by id */
 	int64_t scales[PFS_PROFILE_MAX_SAMPLE_TYPES];
-	int64_t position_count; /* numbers before the costs of a line */
+	int64_t position_count; /* number of positions before the costs of a line */
 	PfsText file;
 	PfsText callee_file;
-	uint32_t function; /* PFS_NONE: none yet */
-	uint32_t callee;   /* of the call whose cost is next, or PFS_NONE */
-	bool is_call;	   /* the next costs are of a call */
-	PfsText events;	   /* the line that names them */
+	uint32_t function; /* PFS_NONE: no function yet */
+	uint32_t callee;   /* callee of the call whose cost is next, or PFS_NONE */
+	bool is_call;	   /* the next costs are those of a call */
+	PfsText events;	   /* text of the line "events" */
 } Reader;
 
-/* Units that Xdebug has in the names of events. */
+/* Units that Xdebug writes in the names of events. */
 static const struct
 {
 	const char *event;
@@ -99,7 +100,7 @@ cut_prefix(PfsText *text, const char *prefix)
 	return true;
 }
 
-/* "key: value", with a key of letters. */
+/* Returns true for "key: value" with a key of letters. */
 static bool
 is_header(PfsText line)
 {
@@ -161,7 +162,7 @@ read_events(Reader *reader, PfsText names)
 	PfsReadStatus status = PFS_READ_OK;
 
 	names = pfs_trim(names);
-	/* files that were joined repeat them */
+	/* concatenated files repeat the line */
 	if (reader->profile->type_count > 0)
 		return names.length == reader->events.length &&
 					   memcmp(names.data, reader->events.data, names.length) == 0
@@ -188,7 +189,9 @@ read_header(Reader *reader, PfsText line)
 
 /* --- names --- */
 
-/* "(7) name" gives a name a number, "(7)" stands for it; any other text is a name itself. */
+/*
+ * Reads a name: "(7) name" defines number 7, "(7)" refers to it, any other text is the name itself.
+ */
 static PfsReadStatus
 read_name(Reader *reader, NameKind kind, PfsText text, PfsText *name)
 {
@@ -231,7 +234,7 @@ read_function(Reader *reader, PfsText text, PfsText file, uint32_t *function)
 			   : PFS_READ_OK;
 }
 
-/* "fn=(1) main" and its kind. */
+/* Reads an assignment such as "fn=(1) main". */
 static PfsReadStatus
 read_assignment(Reader *reader, PfsText line)
 {
@@ -269,7 +272,7 @@ read_assignment(Reader *reader, PfsText line)
 
 /* --- costs --- */
 
-/* Adds a line's costs to a function's own, or that of the first event to a call. */
+/* Adds a line's costs to a function's own, or the cost of the first event to a call. */
 static PfsReadStatus
 read_costs(Reader *reader, PfsText line)
 {
@@ -352,7 +355,7 @@ pfs_callgrind_read(const uint8_t *bytes, size_t length, PfsProfile *profile, Pfs
 	PfsReadStatus status;
 
 	profile->name = "callgrind";
-	profile->duration_ns = 1; /* costs add up */
+	profile->duration_ns = 1; /* marks the values as adding up */
 	pfs_calls_init(&reader.tree, profile);
 	pfs_graph_init(&reader.graph, &reader.tree);
 	pfs_pairs_init(&reader.ids, profile->budget);

@@ -1,6 +1,6 @@
 /*
  * jfr_bytes.c
- *		Reads at a place, within bounds.
+ *		Reads numbers and texts within bounds.
  */
 #include "formats/jfr/jfr_bytes.h"
 
@@ -10,12 +10,12 @@
 
 #define NUMBER_BYTES_MAX 9
 
-/* Bytes of a text that are gone over as quickly as a number is read. */
+/* A text of this many bytes is skipped as quickly as a number is read. */
 #define TEXT_BYTES_OF_STEP 8
 
 #define PAUSE_STEPS 1024
 
-/* How a text is written. */
+/* Encodings of a text. */
 enum
 {
 	TEXT_NULL,
@@ -93,7 +93,7 @@ pfs_jfr_skip(PfsJfrBytes *in, uint64_t count)
 	return PFS_READ_OK;
 }
 
-/* Puts a character as UTF-8; halves of pairs become "?". */
+/* Writes a character as UTF-8; halves of surrogate pairs become "?". */
 static char *
 put_character(char *out, uint64_t c)
 {
@@ -113,7 +113,7 @@ put_character(char *out, uint64_t c)
 	return out;
 }
 
-/* Characters, each a number or a byte, to UTF-8. */
+/* Converts characters, each a number or a byte, to UTF-8. */
 static PfsReadStatus
 read_characters(PfsJfrBytes *in, uint64_t count, bool are_bytes, PfsText *text)
 {
@@ -147,8 +147,8 @@ read_utf8(PfsJfrBytes *in, uint64_t count, PfsText *text)
 }
 
 /*
- * The kind of a text, and the number behind it: of a constant, or of characters, which are within
- * bounds; 0 where there is neither.
+ * Reads the encoding of a text and the number after it: a constant's key, or the number of
+ * characters, which is within bounds; 0 for other encodings.
  */
 static PfsReadStatus
 begin_text(PfsJfrBytes *in, uint8_t *kind, uint64_t *number)

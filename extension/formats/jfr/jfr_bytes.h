@@ -1,10 +1,10 @@
 /*
  * jfr_bytes.h
- *		Numbers and texts of Java's flight recordings. Knows no server header.
+ *		Reads numbers and texts of Java's flight recordings. Knows no server header.
  *
  * Integers are little-endian base 128, of at most nine bytes, of which the ninth has eight bits.
- * Every step is counted: records may refer to each other in circles, lie over each other, or say
- * much in no byte.
+ * Every step is counted, because records may refer to each other in circles, overlap, or expand to
+ * much more than their bytes.
  */
 #ifndef PFS_JFR_BYTES_H
 #define PFS_JFR_BYTES_H
@@ -21,18 +21,18 @@ typedef struct PfsJfrBytes
 	PfsReadError *error;
 } PfsJfrBytes;
 
-/* Sets the error at the place that was reached. */
+/* Sets the error at the current position. */
 PfsReadStatus pfs_jfr_fail(const PfsJfrBytes *in, const char *message);
-PfsReadStatus pfs_jfr_refused(const PfsJfrBytes *in); /* of memory */
+PfsReadStatus pfs_jfr_refused(const PfsJfrBytes *in); /* status of the budget */
 
-/* Counts a step; PFS_READ_TOO_LARGE where a file takes too many. */
+/* Counts a step. Returns PFS_READ_TOO_LARGE if a file needs too many. */
 PfsReadStatus pfs_jfr_step(PfsJfrBytes *in);
 
-/* Numbers and texts are steps; long texts are several. */
+/* Numbers and texts count as steps; long texts as several. */
 PfsReadStatus pfs_jfr_number(PfsJfrBytes *in, uint64_t *number);
 PfsReadStatus pfs_jfr_skip(PfsJfrBytes *in, uint64_t count);
 
-/* A text that is written in place, or *reference to one of a pool; both absent for null. */
+/* A text, or *reference to a text in a pool; both absent for null. */
 typedef struct PfsJfrText
 {
 	PfsText text;
@@ -40,7 +40,7 @@ typedef struct PfsJfrText
 	uint64_t reference;
 } PfsJfrText;
 
-/* The text is clean. */
+/* Reads a text, which becomes clean. */
 PfsReadStatus pfs_jfr_text(PfsJfrBytes *in, PfsJfrText *text);
 PfsReadStatus pfs_jfr_skip_text(PfsJfrBytes *in);
 

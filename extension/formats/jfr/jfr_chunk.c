@@ -1,6 +1,6 @@
 /*
  * jfr_chunk.c
- *		Constants are read where they are asked for, by the fields that their classes have.
+ *		Reads constants on demand, with the fields of their classes.
  */
 #include "formats/jfr/jfr_chunk.h"
 
@@ -12,7 +12,7 @@
 #define NS_PER_SECOND 1000000000
 #define COMPRESSED	  1
 
-/* Where the numbers of a header are; they are big-endian. */
+/* Offsets of the numbers of a header, which are big-endian. */
 enum
 {
 	HEADER_SIZE = 8,
@@ -61,7 +61,7 @@ read_header(PfsJfrChunk *chunk)
 	return PFS_READ_OK;
 }
 
-/* Goes to where a number of the header says. */
+/* Moves to the position in a number of the header. */
 static PfsReadStatus
 go_to(PfsJfrBytes *in, size_t field)
 {
@@ -115,12 +115,12 @@ pfs_jfr_nanoseconds(const PfsJfrChunk *chunk, int64_t ticks)
 	return ns > INT64_MAX ? INT64_MAX : ns < INT64_MIN ? INT64_MIN : (int64_t) ns;
 }
 
-/* Reading a constant's fields by name */
+/* Reading a constant's fields by name. */
 
 typedef struct Wanted
 {
 	const char *name;
-	uint64_t number; /* a number, or the key of a constant */
+	uint64_t number; /* a number, or a constant's key */
 	PfsText text;
 } Wanted;
 
@@ -161,7 +161,7 @@ pfs_jfr_read_text(PfsJfrChunk *chunk, const PfsJfrField *field, PfsText *text)
 	return status;
 }
 
-/* Reads a value of a class; of its fields, those that are wanted. */
+/* Reads a value of a class, and stores its wanted fields. */
 static PfsReadStatus
 read_fields(PfsJfrChunk *chunk, uint32_t class_index, Wanted *wanted, int count)
 {
@@ -186,7 +186,7 @@ read_fields(PfsJfrChunk *chunk, uint32_t class_index, Wanted *wanted, int count)
 	return status;
 }
 
-/* Reads wanted fields of a constant; reads none if the constant does not exist. */
+/* Reads wanted fields of a constant; none if the constant does not exist. */
 static PfsReadStatus
 read_constant(PfsJfrChunk *chunk, uint32_t class_index, uint64_t key, Wanted *wanted, int count)
 {
@@ -213,7 +213,7 @@ pfs_jfr_constant_name(PfsJfrChunk *chunk, uint32_t class_index, uint64_t key, Pf
 	return status;
 }
 
-/* Frames */
+/* Frames. */
 
 static PfsReadStatus
 read_symbol(PfsJfrChunk *chunk, uint64_t key, PfsText *text)
@@ -225,7 +225,10 @@ read_symbol(PfsJfrChunk *chunk, uint64_t key, PfsText *text)
 	return status;
 }
 
-/* "java/lang/String" and "length" are "java.lang.String.length"; code of no class has its name. */
+/*
+ * Joins "java/lang/String" and "length" to "java.lang.String.length"; without a class the method's
+ * name remains.
+ */
 static bool
 join_names(PfsProfile *profile, PfsText class, PfsText method, PfsText *name)
 {
@@ -270,7 +273,7 @@ add_function(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsText class, PfsText me
 	return PFS_READ_OK;
 }
 
-/* The function of a method, once for each of a chunk. */
+/* Returns the function of a method, which is resolved once per chunk. */
 static PfsReadStatus
 find_function(PfsJfrChunk *chunk, PfsJfrFrames *frames, uint64_t key, size_t *function)
 {
@@ -320,7 +323,7 @@ add_frame(PfsJfrChunk *chunk, PfsJfrFrames *frames)
 	if (status != PFS_READ_OK)
 		return status;
 	if (fields[1].number > INT32_MAX)
-		fields[1].number = 0; /* -1: not known */
+		fields[1].number = 0; /* -1: unknown */
 	location = pfs_address_location(&frames->lines, (uint64_t) function << 32 | fields[1].number);
 	if (location == PFS_NONE ||
 		!PFS_GROW(profile->budget, profile->location_indexes, profile->location_index_count))
@@ -329,7 +332,7 @@ add_frame(PfsJfrChunk *chunk, PfsJfrFrames *frames)
 	return PFS_READ_OK;
 }
 
-/* The field "frames", an array. */
+/* Reads the array in the field "frames". */
 static PfsReadStatus
 add_frames(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsJfrConstant *stack)
 {

@@ -1,7 +1,7 @@
 /*
  * jfr_chunk.h
- *		A chunk of a flight recording: its header, types and pools; and stacks of its pools as those
- *		of the profile. Knows no server header.
+ *		Reads a chunk of a flight recording: header, types and pools; converts stacks of its
+ *		pools to the profile's. Knows no server header.
  */
 #ifndef PFS_JFR_CHUNK_H
 #define PFS_JFR_CHUNK_H
@@ -12,7 +12,7 @@
 
 #define PFS_JFR_HEADER_BYTES 68
 
-/* Classes that stacks are made of. */
+/* Classes that describe stacks. */
 typedef struct PfsJfrStackTypes
 {
 	uint32_t stack;
@@ -24,7 +24,7 @@ typedef struct PfsJfrStackTypes
 
 typedef struct PfsJfrChunk
 {
-	PfsJfrBytes in; /* of the chunk alone */
+	PfsJfrBytes in; /* limited to the chunk */
 	int64_t start_ns;
 	int64_t duration_ns;
 	int64_t start_ticks;
@@ -34,32 +34,34 @@ typedef struct PfsJfrChunk
 	PfsJfrStackTypes stack_types;
 } PfsJfrChunk;
 
-/* What all chunks of a file share: functions by name, and a location for each line of them. */
+/*
+ * Data that all chunks of a file share: functions by name, and a location for each of their lines.
+ */
 typedef struct PfsJfrFrames
 {
 	PfsTextIndex functions;
-	PfsAddressTable lines; /* (function << 32 | line): an address for now */
+	PfsAddressTable lines; /* (function << 32 | line), which replaces an address while reading */
 } PfsJfrFrames;
 
-/* Reads header, types and pools; "in" begins at the chunk, and is cut to it. */
+/* Reads header, types and pools; "in" begins with the chunk, and is limited to it. */
 PfsReadStatus pfs_jfr_chunk_open(PfsJfrChunk *chunk, const PfsJfrBytes *in);
 void pfs_jfr_chunk_close(PfsJfrChunk *chunk);
 
-/* Nanoseconds of ticks. */
+/* Converts ticks to nanoseconds. */
 int64_t pfs_jfr_nanoseconds(const PfsJfrChunk *chunk, int64_t ticks);
 
 /*
- * Sets the frames of a sample: those of the stack with that key, 0 for none. Samples of one stack
+ * Sets the frames of a sample to those of the stack with that key, 0 for none. Samples of one stack
  * share them.
  */
 PfsReadStatus pfs_jfr_set_stack(PfsJfrChunk *chunk, PfsJfrFrames *frames, uint64_t key,
 								PfsProfileSample *sample);
 
-/* The field "name" of a constant; "" where there is none. */
+/* Reads the field "name" of a constant; "" if it has none. */
 PfsReadStatus pfs_jfr_constant_name(PfsJfrChunk *chunk, uint32_t class_index, uint64_t key,
 									PfsText *name);
 
-/* The text of a field that is read next, which may be in a pool. */
+/* Reads the text of the next field, which may be in a pool. */
 PfsReadStatus pfs_jfr_read_text(PfsJfrChunk *chunk, const PfsJfrField *field, PfsText *text);
 
 #endif

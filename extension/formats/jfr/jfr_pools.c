@@ -1,7 +1,7 @@
 /*
  * jfr_pools.c
- *		Pools are a chain, from the last to the first; each place in it lies before the one that
- *		leads there, so there is an end.
+ *		Reads pools, which form a chain from the last to the first. Each position must be before
+ *		the previous one, so the chain ends.
  */
 #include "formats/jfr/jfr_pools.h"
 
@@ -36,11 +36,11 @@ read_pool(PfsJfrBytes *in, const PfsJfrTypes *types, PfsJfrPools *pools)
 	return status;
 }
 
-/* One event of pools; *back is how far before it the one before it is. */
+/* Reads one event of pools; *back is the distance to the previous one. */
 static PfsReadStatus
 read_event(PfsJfrBytes *in, const PfsJfrTypes *types, PfsJfrPools *pools, uint64_t *back)
 {
-	uint64_t head[7]; /* size, type, start, duration, distance to the one before, mask, count */
+	uint64_t head[7]; /* size, type, start, duration, distance to the previous one, mask, count */
 	PfsReadStatus status = PFS_READ_OK;
 
 	for (int i = 0; status == PFS_READ_OK && i < 7; i++)

@@ -1,6 +1,6 @@
 /*
  * jfr_pools.h
- *		Constant pools of a chunk: where the value of a key is. Knows no server header.
+ *		Constant pools of a chunk: positions of values by key. Knows no server header.
  */
 #ifndef PFS_JFR_POOLS_H
 #define PFS_JFR_POOLS_H
@@ -12,9 +12,9 @@ typedef struct PfsJfrConstant
 	uint64_t key;
 	size_t offset; /* of its value, in the chunk */
 	uint32_t class_index;
-	uint32_t count;	  /* of a stack that was read: its frames */
-	size_t first;	  /* of a stack or method that was read: first frame, function */
-	bool is_resolved; /* the two are set */
+	uint32_t count;	  /* of a resolved stack: number of frames */
+	size_t first;	  /* of a resolved stack or method: first frame, or function */
+	bool is_resolved; /* count and first are set */
 } PfsJfrConstant;
 
 typedef struct PfsJfrPools
@@ -23,11 +23,11 @@ typedef struct PfsJfrPools
 	uint32_t count;
 } PfsJfrPools;
 
-/* Lists the constants of all pools, of which the last is at a place of the chunk. */
+/* Lists the constants of all pools, from the position of the last pool on. */
 PfsReadStatus pfs_jfr_pools_read(PfsJfrBytes *in, const PfsJfrTypes *types, PfsJfrPools *pools);
 void pfs_jfr_pools_free(PfsJfrPools *pools, PfsBudget *budget);
 
-/* NULL where the pool does not have it. */
+/* Returns NULL if the pool does not contain the key. */
 PfsJfrConstant *pfs_jfr_constant(const PfsJfrPools *pools, uint32_t class_index, uint64_t key);
 
 #endif

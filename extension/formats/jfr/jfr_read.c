@@ -1,12 +1,12 @@
 /*
  * jfr_read.c
- *		Chunks to events, events to samples.
+ *		Converts chunks to events, events to samples.
  *
- * 1. Of each chunk types and pools are read, then its events in turn; those that are known add a
- *    sample with two numbers: how often, and how much.
- * 2. At the end of a chunk its samples of execution get their amounts, by its settings: these may
- *    stand behind them.
- * 3. Types of the profile are those whose events came.
+ * 1. For each chunk, its types and pools are read, then its events in order; known events add a
+ *    sample with two numbers: count and amount.
+ * 2. At the end of a chunk its execution samples get their amounts from its settings, which may
+ *    follow the samples.
+ * 3. The profile gets the types of the events that occurred.
  * 4. Locations get their lines.
  */
 #include "formats/jfr/jfr_read.h"
@@ -17,17 +17,20 @@
 #include "formats/jfr/jfr_settings.h"
 #include "formats/lines.h"
 
-/* Values and fields that an event may make one look at; a file of real events needs two a byte. */
+/* Limit of values and fields that are read per byte of the file; real events need two. */
 #define STEPS_PER_BYTE 16
 #define STEPS_MIN	   (1 << 20)
 
-/* Of all samples together. */
+/* Limit of the frames of all samples. */
 #define FRAMES_MAX (UINT64_C(1) << 26)
 
-/* Events of one file that async-profiler counted in place of time: one for each recording in it. */
+/*
+ * Limit of the events of a file that async-profiler counted instead of time; each recording in it
+ * has one.
+ */
 #define COUNTERS_MAX 8
 
-/* The state of a thread at a sample that async-profiler took for its processor time. */
+/* The thread state in async-profiler's samples of CPU time. */
 #define NO_STATE "STATE_DEFAULT"
 
 typedef enum Kind
@@ -37,7 +40,7 @@ typedef enum Kind
 	KIND_ALLOCATION,
 	KIND_MONITOR,
 	KIND_PARK,
-	KIND_COUNT, /* from here on counters */
+	KIND_COUNT, /* kinds from here on are counters */
 	KIND_MAX = KIND_COUNT + COUNTERS_MAX
 } Kind;
 
@@ -54,7 +57,7 @@ static const struct
 	[KIND_PARK] = { "parks", "park_time", "nanoseconds" },
 };
 
-/* The field of an event that is its amount; NULL: what the settings say of it. */
+/* The field of an event that contains its amount; NULL: the settings determine it. */
 static const struct
 {
 	const char *event;
@@ -72,13 +75,13 @@ static const struct
 
 #define EVENT_COUNT (sizeof(events) / sizeof(events[0]))
 
-/* A sample beside the profile's: which kind it is, and its numbers. */
+/* Data of a sample beside the profile's: its kind, and its numbers. */
 typedef struct Numbers
 {
-	int kind; /* a Kind */
+	int kind; /* enum Kind */
 	int64_t count;
 	int64_t amount;
-	bool has_state; /* a sample of execution says what its thread did */
+	bool has_state; /* an execution sample that contains its thread's state */
 } Numbers;
 
 typedef struct Reader
@@ -88,18 +91,18 @@ typedef struct Reader
 	PfsJfrFrames frames;
 	Numbers *numbers; /* by sample */
 	int64_t end_ns;
-	uint64_t frame_count; /* of all samples, which share them in the profile */
+	uint64_t frame_count; /* of all samples; samples share frames in the profile */
 	bool has_kind[KIND_MAX];
 	PfsText counters[COUNTERS_MAX];
 	int counter_count;
-	PfsJfrSettings settings; /* of the chunk, else of the one before it */
+	PfsJfrSettings settings; /* of this chunk, otherwise of the previous one */
 	PfsJfrChunk chunk;
 	PfsJfrSettings chunk_settings;
-	uint32_t classes[EVENT_COUNT]; /* of the chunk, or PFS_NONE */
+	uint32_t classes[EVENT_COUNT]; /* indexes in the chunk, or PFS_NONE */
 	uint32_t setting;
 	uint32_t recording;
 	uint32_t thread_state;
-	uint64_t no_state; /* the key of that state in the chunk */
+	uint64_t no_state; /* key of NO_STATE in the chunk */
 	bool knows_no_state;
 } Reader;
 
@@ -109,7 +112,7 @@ pfs_is_jfr(const uint8_t *bytes, size_t length)
 	return length >= 4 && memcmp(bytes, "FLR", 4) == 0;
 }
 
-/* Settings */
+/* Settings. */
 
 static PfsJfrOwner
 owner_of(const Reader *reader, uint64_t event_id)
@@ -152,9 +155,9 @@ read_setting(Reader *reader)
 	return status;
 }
 
-/* Events */
+/* Events. */
 
-/* The numbers of an event by the names of their fields. */
+/* The numbers of an event, from fields with these names. */
 typedef struct EventFields
 {
 	uint64_t start;
@@ -163,7 +166,7 @@ typedef struct EventFields
 	uint64_t amount;
 } EventFields;
 
-/* Where a field goes, by its name and by how it is written. */
+/* Returns the target of a field, determined by its name and encoding. */
 static uint64_t *
 field_target(const Reader *reader, EventFields *fields, const PfsJfrField *field,
 			 const char *amount)
@@ -204,7 +207,7 @@ read_event_fields(Reader *reader, size_t event, EventFields *fields)
 	return status;
 }
 
-/* Whether the key of a state stands for one. */
+/* Returns whether a key is that of a real thread state. */
 static PfsReadStatus
 read_state(Reader *reader, uint64_t key, bool *has_state)
 {
@@ -224,7 +227,7 @@ read_state(Reader *reader, uint64_t key, bool *has_state)
 	return status;
 }
 
-/* Nanoseconds since the profile's time. */
+/* Computes nanoseconds since the profile's time. */
 static PfsReadStatus
 time_offset(const Reader *reader, uint64_t ticks, int64_t *offset)
 {
@@ -277,7 +280,7 @@ read_event(Reader *reader, size_t event)
 	return PFS_READ_OK;
 }
 
-/* Reads an event whose fields come next, if it is one that is known. */
+/* Reads an event whose fields are next, if its class is known. */
 static PfsReadStatus
 read_known(Reader *reader, uint64_t class_id)
 {
@@ -335,9 +338,9 @@ find_classes(Reader *reader)
 	reader->knows_no_state = false;
 }
 
-/* Step 2 */
+/* Step 2. */
 
-/* The kind of an event that is counted; KIND_MAX where there are too many. */
+/* Returns the kind for a counted event; KIND_MAX if there are too many. */
 static int
 counter_kind(Reader *reader, PfsText event)
 {
@@ -352,7 +355,7 @@ counter_kind(Reader *reader, PfsText event)
 	return KIND_COUNT + at;
 }
 
-/* What a sample stands for, of which it has the count. */
+/* Sets the amount of a sample that has its count. */
 static PfsReadStatus
 set_amount(Reader *reader, Numbers *numbers)
 {
@@ -379,13 +382,13 @@ set_amount(Reader *reader, Numbers *numbers)
 	return PFS_READ_OK;
 }
 
-/* Of the samples from one on, those of a chunk. */
+/* Sets the amounts of the samples from first on, which are those of a chunk. */
 static PfsReadStatus
 set_amounts(Reader *reader, uint32_t first)
 {
 	PfsReadStatus status = PFS_READ_OK;
 
-	/* async-profiler writes settings in the first chunk alone */
+	/* async-profiler writes settings only in the first chunk */
 	if (reader->chunk_settings.is_set)
 		reader->settings = reader->chunk_settings;
 	for (uint32_t i = first; status == PFS_READ_OK && i < reader->profile->sample_count; i++)
@@ -397,7 +400,7 @@ set_amounts(Reader *reader, uint32_t first)
 	return status;
 }
 
-/* A chunk, at a place of the file; *next is the one behind it. */
+/* Reads the chunk at a position of the file; *next is the position after it. */
 static PfsReadStatus
 read_chunk(Reader *reader, PfsJfrBytes *file, size_t begin, size_t *next)
 {
@@ -430,7 +433,7 @@ read_chunk(Reader *reader, PfsJfrBytes *file, size_t begin, size_t *next)
 	return status;
 }
 
-/* Step 3 */
+/* Step 3. */
 
 static PfsReadStatus
 refused(const Reader *reader)
@@ -455,7 +458,7 @@ static_text(const char *text)
 	return (PfsText){ text, (uint32_t) strlen(text) };
 }
 
-/* A counter has its amount alone, of the event's name. */
+/* Adds the types of a kind. A counter has only an amount, with the event's name. */
 static bool
 add_types(Reader *reader, int kind)
 {
@@ -467,7 +470,7 @@ add_types(Reader *reader, int kind)
 		   add_type(profile, static_text(kinds[kind].amount), kinds[kind].unit);
 }
 
-/* A recording without any event that is known is an empty one of execution. */
+/* Sets the types. A recording without any known event gets those of execution. */
 static PfsReadStatus
 set_types(Reader *reader, uint32_t first_types[KIND_MAX])
 {
@@ -513,7 +516,7 @@ set_values(Reader *reader)
 	return PFS_READ_OK;
 }
 
-/* Step 4 */
+/* Step 4. */
 static PfsReadStatus
 set_lines(Reader *reader)
 {
@@ -547,7 +550,7 @@ read_all(Reader *reader, PfsJfrBytes *file)
 		status = set_values(reader);
 	if (status == PFS_READ_OK)
 		status = set_lines(reader);
-	/* what is recorded adds up, over however short a time */
+	/* recorded values add up, so the duration must not be 0 */
 	if (__builtin_sub_overflow(reader->end_ns, profile->time_ns, &profile->duration_ns) ||
 		profile->duration_ns <= 0)
 		profile->duration_ns = 1;

@@ -1,7 +1,8 @@
 /*
  * jfr_settings.c
- *		Defaults are those of the tools: the JDK takes a sample each 20 ms, async-profiler each 10
- *		ms of processor time and each 50 ms of wall time, or after as many events as stand here.
+ *		Interprets settings. Defaults are those of the tools: the JDK takes a sample every 20 ms,
+ *		async-profiler every 10 ms of CPU time and every 50 ms of wall time, or after the numbers
+ *		of events below.
  */
 #include "formats/jfr/jfr_settings.h"
 
@@ -10,9 +11,9 @@
 #define JDK_PERIOD_NS	 INT64_C(20000000)
 #define CPU_INTERVAL_NS	 INT64_C(10000000)
 #define WALL_INTERVAL_NS INT64_C(50000000)
-#define TRACED_INTERVAL	 1 /* calls of a method, breakpoints, tracepoints */
+#define TRACED_INTERVAL	 1 /* of calls of a method, breakpoints, tracepoints */
 
-/* Events of async-profiler that are nanoseconds of a processor. */
+/* Events of async-profiler that are nanoseconds of CPU time. */
 static const char *const clocks[] = { "cpu", "ctimer", "itimer" };
 
 static const struct
@@ -28,7 +29,9 @@ static const struct
 	{ "dTLB-load-misses", 1000 },
 };
 
-/* "20 ms", or a number of nanoseconds; false for what is neither, as "everyChunk". */
+/*
+ * Parses "20 ms", or a number of nanoseconds. Returns false for other texts, such as "everyChunk".
+ */
 static bool
 parse_time(PfsText text, int64_t *ns)
 {

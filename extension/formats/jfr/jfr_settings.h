@@ -1,16 +1,16 @@
 /*
  * jfr_settings.h
- *		What the samples of execution in a recording measure, by its settings. Knows no server
- *		header.
+ *		Determines from a recording's settings what its execution samples measure. Knows no
+ *		server header.
  *
- * A setting belongs to a type of event: the same name means another thing for each.
+ * A setting belongs to a type of event, because equal names differ in meaning between types:
  *
- *		jdk.ExecutionSample   period           JDK: the time between samples of a thread, "20 ms"
- *		                      interval         async-profiler: nanoseconds, or events counted,
- *		                                       between samples; 0: the default of the event
- *		                      wall             async-profiler: the same of samples of wall time,
- *		                                       taken beside the others
- *		jdk.ActiveRecording   event            async-profiler: cpu, wall, page-faults, ...
+ *   jdk.ExecutionSample   period     JDK: time between samples of a thread, "20 ms"
+ *                         interval   async-profiler: nanoseconds or counted events
+ *                                    between samples; 0: the event's default
+ *                         wall       async-profiler: nanoseconds between samples of wall
+ *                                    time, which are taken in addition
+ *   jdk.ActiveRecording   event      async-profiler: cpu, wall, page-faults, ...
  */
 #ifndef PFS_JFR_SETTINGS_H
 #define PFS_JFR_SETTINGS_H
@@ -24,13 +24,13 @@ typedef enum PfsJfrOwner
 	PFS_JFR_OWNER_OTHER
 } PfsJfrOwner;
 
-/* Zeroed: none was read. */
+/* Zeroed: no setting was read. */
 typedef struct PfsJfrSettings
 {
-	bool is_set; /* one of the others is */
+	bool is_set; /* any of the others is set */
 	bool has_interval;
 	bool has_wall;
-	int64_t period_ns; /* 0: not set, also below */
+	int64_t period_ns; /* 0: not set; also below */
 	int64_t interval;
 	int64_t wall_ns;
 	PfsText event;
@@ -48,16 +48,16 @@ typedef enum PfsJfrUnit
 typedef struct PfsJfrMeasure
 {
 	PfsJfrUnit unit;
-	int64_t amount; /* that a sample stands for: nanoseconds, or events */
+	int64_t amount; /* amount of one sample: nanoseconds, or events */
 } PfsJfrMeasure;
 
 /*
- * What a sample of execution measures. In a recording of processor time and wall time, the samples
+ * Returns what an execution sample measures. In a recording of CPU time and wall time, the samples
  * of wall time are those with a thread state.
  */
 PfsJfrMeasure pfs_jfr_execution_measure(const PfsJfrSettings *settings, bool has_state);
 
-/* Nanoseconds that a sample of wall time stands for. */
+/* Returns the nanoseconds of a sample of wall time. */
 int64_t pfs_jfr_wall_period(const PfsJfrSettings *settings);
 
 #endif

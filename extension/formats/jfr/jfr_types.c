@@ -1,6 +1,7 @@
 /*
  * jfr_types.c
- *		A tree of elements: metadata, in it classes, in them fields; everything else is gone over.
+ *		Reads a tree of elements: metadata contains classes, which contain fields; other elements
+ *		are skipped.
  */
 #include "formats/jfr/jfr_types.h"
 
@@ -8,10 +9,10 @@
 
 #include "formats/lines.h"
 
-/* Elements in elements, values in values. */
+/* Limit of nested elements, and of nested values. */
 #define DEPTH_MAX 16
 
-/* What is kept of the attributes of an element. */
+/* The attributes of an element that are used. */
 typedef struct Attributes
 {
 	PfsText name;

@@ -1,7 +1,6 @@
 /*
  * jfr_types.h
- *		What the metadata of a chunk says of its records: classes and their fields. Knows no server
- *		header.
+ *		Reads a chunk's metadata: classes of records and their fields. Knows no server header.
  */
 #ifndef PFS_JFR_TYPES_H
 #define PFS_JFR_TYPES_H
@@ -9,10 +8,10 @@
 #include "formats/id_index.h"
 #include "formats/jfr/jfr_bytes.h"
 
-/* How a value of a class is written. */
+/* Encoding of a value of a class. */
 typedef enum PfsJfrForm
 {
-	PFS_JFR_FIELDS, /* one field after the other */
+	PFS_JFR_FIELDS, /* the fields in order */
 	PFS_JFR_NUMBER,
 	PFS_JFR_BYTE,
 	PFS_JFR_4_BYTES,
@@ -25,7 +24,7 @@ typedef struct PfsJfrField
 	PfsText name;
 	uint64_t class_id;
 	uint32_t class_index; /* or PFS_NONE */
-	bool in_pool;		  /* a key of its class's pool stands for it */
+	bool in_pool;		  /* the value is in the class's pool, and the field contains its key */
 	bool is_array;
 } PfsJfrField;
 
@@ -43,23 +42,23 @@ typedef struct PfsJfrTypes
 	uint32_t class_count;
 	PfsJfrField *fields;
 	uint32_t field_count;
-	PfsIdIndex ids; /* of classes */
+	PfsIdIndex ids; /* indexes of classes */
 	PfsText *strings;
 	uint32_t string_count;
 } PfsJfrTypes;
 
-/* Reads the metadata at a place of the chunk. */
+/* Reads the metadata at the current position of the chunk. */
 PfsReadStatus pfs_jfr_types_read(PfsJfrBytes *in, PfsJfrTypes *types);
 void pfs_jfr_types_free(PfsJfrTypes *types, PfsBudget *budget);
 
-/* The class of a name, PFS_NONE where there is none. */
+/* Returns the class of that name, PFS_NONE if there is none. */
 uint32_t pfs_jfr_class_named(const PfsJfrTypes *types, const char *name);
 
-/* Goes over a value of a field. */
+/* Skips a value of a field. */
 PfsReadStatus pfs_jfr_skip_field(PfsJfrBytes *in, const PfsJfrTypes *types,
 								 const PfsJfrField *field);
 
-/* Goes over a value of a class. */
+/* Skips a value of a class. */
 PfsReadStatus pfs_jfr_skip_value(PfsJfrBytes *in, const PfsJfrTypes *types, uint32_t class_index);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * cpu_profile_read.c
- *		Nodes, the node of each sample, and the times between them. Times count from when the
- *		machine started: that of the profile is not known.
+ *		Reads nodes, the node of each sample, and the time between samples. Times count from the
+ *		start of the machine, so the profile's own time is unknown.
  */
 #include "formats/json/cpu_profile_read.h"
 
@@ -19,7 +19,7 @@ enum
 	FIELD_COUNT
 };
 
-/* A time of the profile, 0 where it is not there. */
+/* Reads a time of the profile; 0 if it is absent. */
 static PfsReadStatus
 read_time(PfsJson *json, const PfsJsonField *field, int64_t *ns)
 {
@@ -59,7 +59,7 @@ read_profile(PfsJson *json, PfsV8Nodes *nodes)
 		status = pfs_v8_read_nodes(nodes, json, 0);
 	if (status == PFS_READ_OK)
 		status = pfs_v8_read_samples(nodes, json, 0, fields[SAMPLES].at, fields[DELTAS].at, &clock);
-	/* without deltas the last sample would have all of it */
+	/* without deltas the last sample would get the whole time */
 	if (status == PFS_READ_OK && fields[DELTAS].at != SIZE_MAX && fields[END_TIME].at != SIZE_MAX)
 		status = pfs_v8_advance(nodes, json, &clock, end_ns);
 	return status;
@@ -73,7 +73,7 @@ pfs_cpu_profile_read(PfsJson *json)
 	PfsReadStatus status;
 
 	json->profile->name = "cpuprofile";
-	json->profile->duration_ns = 1; /* values add up */
+	json->profile->duration_ns = 1; /* marks the values as adding up */
 	if (!pfs_v8_add_types(json->profile))
 		return pfs_json_refused(json);
 	pfs_calls_init(&tree, json->profile);

@@ -1,7 +1,6 @@
 /*
  * json.c
- *		Values that are not asked for are gone over without a look at their structure but for
- *		brackets and quotes: in constant memory, whatever their depth.
+ *		Skips values by tracking only brackets and quotes: in constant memory at any depth.
  */
 #include "formats/json/json.h"
 
@@ -10,7 +9,7 @@
 #include "formats/clean_text.h"
 #include "formats/lines.h"
 
-/* Bytes of a value that are gone over between two pauses. */
+/* Bytes of a skipped value between two pauses. */
 #define PAUSE_BYTES 65536
 
 PfsReadStatus
@@ -78,7 +77,7 @@ pfs_json_next(PfsJson *json, char open, bool *more)
 	json->at += c != '\0';
 	if (c == ',')
 	{
-		/* a comma behind the last one */
+		/* a comma after the last element */
 		c = pfs_json_peek(json);
 		*more = c != closing(open) && (c != '\0' || !json->may_be_cut);
 		json->at += c == closing(open);
@@ -91,7 +90,7 @@ pfs_json_next(PfsJson *json, char open, bool *more)
 						 c == '\0' ? "text ends early" : "comma or end was expected");
 }
 
-/* Goes over a text; *escaped: it has a backslash. */
+/* Finds the end of a text; *escaped is set if it contains a backslash. */
 static PfsReadStatus
 scan_text(PfsJson *json, PfsText *text, bool *escaped)
 {
@@ -118,7 +117,7 @@ scan_text(PfsJson *json, PfsText *text, bool *escaped)
 	return PFS_READ_OK;
 }
 
-/* Four hexadecimal digits; 0 if there are fewer. */
+/* Parses four hexadecimal digits; 0 if there are fewer. */
 static uint32_t
 parse_unit(PfsText text, uint32_t at)
 {
@@ -154,8 +153,8 @@ put_character(char *out, uint32_t c)
 }
 
 /*
- * The character of "\u1234" behind the backslash, with the half that may follow it; *at goes
- * behind. Halves alone, and zero, are the replacement.
+ * Writes the character of a "\u1234" sequence, combined with a following second half; advances *at.
+ * Single halves, and zero, become the replacement.
  */
 static char *
 put_escaped_unit(const PfsJson *json, char *out, PfsText text, uint32_t *at)
@@ -180,8 +179,8 @@ put_escaped_unit(const PfsJson *json, char *out, PfsText text, uint32_t *at)
 }
 
 /*
- * An escape is never shorter than what it stands for, but for "\u" at the end of the text: the
- * replacement has one byte more.
+ * Replaces escape sequences in place. A sequence is never shorter than its character, except "\u"
+ * at the end of the text, whose replacement is one byte longer.
  */
 static PfsReadStatus
 unescape(PfsJson *json, PfsText *text)
@@ -266,7 +265,7 @@ pfs_json_word(PfsJson *json, PfsText *text)
 	return PFS_READ_OK;
 }
 
-/* Digits of a number without sign, dot and exponent, and the power of ten that they lack. */
+/* The digits of a number without sign, dot and exponent, and the power of ten to multiply with. */
 typedef struct Decimal
 {
 	bool negative;
@@ -375,7 +374,7 @@ pfs_json_index(PfsJson *json, uint32_t limit, uint32_t *index)
 	return status;
 }
 
-/* One step of a value that is gone over: a text, or one byte. */
+/* Skips one text or byte of a value. */
 static PfsReadStatus
 skip_step(PfsJson *json, size_t *depth)
 {

@@ -1,6 +1,6 @@
 /*
  * json_read.c
- *		Finds a file's format by the fields of its object.
+ *		Recognizes a file's format by the fields of its object.
  */
 #include "formats/json/json_read.h"
 
@@ -50,7 +50,7 @@ static const PfsJsonField all_fields[FIELD_COUNT] = {
 	[FRAMES] = { "frames", 0 },
 };
 
-/* Formats that are known and not read: two fields that they have. */
+/* Known formats that are not supported, each by two fields. */
 static const struct
 {
 	int first;

@@ -1,7 +1,7 @@
 /*
  * json_read.h
- *		Profiles in JSON: speedscope's, .cpuprofile of V8, Chrome's trace events. Knows no server
- *		header.
+ *		Reads profiles in JSON: speedscope's, V8's .cpuprofile, Chrome's trace events. Knows no
+ *		server header.
  */
 #ifndef PFS_JSON_READ_H
 #define PFS_JSON_READ_H
@@ -9,8 +9,8 @@
 #include "formats/profile.h"
 
 /*
- * As pfs_pprof_read, of a file for which pfs_is_json is true. The error names formats that are
- * known and not read. Samples of one stack share their frames.
+ * Like pfs_pprof_read(), for a file for which pfs_is_json() is true. For a known format that is not
+ * supported the error names it. Samples of one stack share their frames.
  */
 PfsReadStatus pfs_json_read(const uint8_t *bytes, size_t length, PfsProfile *profile,
 							PfsReadError *error);

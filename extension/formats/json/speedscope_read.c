@@ -1,12 +1,14 @@
 /*
  * speedscope_read.c
- *		Frames that all profiles share, and profiles: sampled, each stack with a weight, or evented,
- *		frames that open and close at times.
+ *		Reads frames, which all profiles share, and profiles: "sampled" ones have stacks with
+ *		weights, "evented" ones have frames that open and close at times.
  *
- * 1. Types of the profile are the units of its profiles: times become nanoseconds.
- * 2. Frames become locations, profiles roots of the tree, which have a label if there are several.
+ * 1. The units of the file's profiles become the types of the profile; times are converted to
+ *    nanoseconds.
+ * 2. Frames become locations; profiles become roots of the tree, with a label if there are several.
  *
- * What profstore exports as "values below 0", since speedscope shows none, is that again.
+ * profstore exports negative values as a profile "values below 0", because speedscope does not show
+ * negative ones; here they become negative again.
  */
 #include "formats/json/speedscope_read.h"
 
@@ -34,7 +36,7 @@ static const Unit units[] = {
 	{ "seconds", "time", "nanoseconds", 1000000000 },
 };
 
-/* Fields of a profile; those of the file are in its reader. */
+/* Fields of a profile; the file's fields are in its reader. */
 enum
 {
 	TYPE,
@@ -52,15 +54,15 @@ typedef struct Reader
 {
 	PfsJson *json;
 	PfsCallTree tree;
-	uint32_t *frames; /* locations */
+	uint32_t *frames; /* indexes of locations */
 	uint32_t frame_count;
-	uint32_t *stack; /* nodes of an evented profile that are open, outermost first */
+	uint32_t *stack; /* open nodes of an evented profile, outermost first */
 	uint32_t stack_room;
 	bool is_ours;
-	uint32_t profile_count; /* but for that of values below 0 */
+	uint32_t profile_count; /* without that of values below 0 */
 } Reader;
 
-/* The profile at hand. */
+/* The current profile. */
 typedef struct Part
 {
 	PfsJsonField fields[FIELD_COUNT];
@@ -71,7 +73,7 @@ typedef struct Part
 	bool is_negative;
 } Part;
 
-/* A field's value is next; false where there is no such field. */
+/* Moves to a field's value; returns false if the field does not exist. */
 static bool
 go_to(Reader *reader, const PfsJsonField *field)
 {
@@ -114,7 +116,7 @@ read_frame(Reader *reader)
 	return reader->frames[reader->frame_count++] == PFS_NONE ? pfs_json_refused(json) : PFS_READ_OK;
 }
 
-/* The field "frames" of the object that is next. */
+/* Reads the field "frames" of the next object. */
 static PfsReadStatus
 read_frames(Reader *reader)
 {
@@ -136,7 +138,7 @@ read_frames(Reader *reader)
 	return status;
 }
 
-/* The unit of a profile, and which of the profile's types it is. */
+/* Reads the unit of a profile, and finds its type. */
 static PfsReadStatus
 read_unit(Reader *reader, Part *part)
 {
@@ -188,7 +190,7 @@ find_part(Reader *reader, Part *part)
 	return status;
 }
 
-/* Adds to the value of a node, or of none. */
+/* Adds to the value of a node, or of the root. */
 static PfsReadStatus
 add_value(Reader *reader, const Part *part, uint32_t node, int64_t value)
 {
@@ -202,7 +204,7 @@ add_value(Reader *reader, const Part *part, uint32_t node, int64_t value)
 	return PFS_READ_OK;
 }
 
-/* Nanoseconds may be rounded, other values are whole. */
+/* Reads a value. Times may be rounded to nanoseconds; other values must be integers. */
 static PfsReadStatus
 read_value(Reader *reader, const Part *part, int64_t *value)
 {
@@ -218,7 +220,7 @@ read_value(Reader *reader, const Part *part, int64_t *value)
 	return PFS_READ_MALFORMED;
 }
 
-/* A stack, outermost frame first: *node is its leaf, PFS_NONE for an empty one. */
+/* Reads a stack, outermost frame first; *node is its leaf, PFS_NONE for an empty stack. */
 static PfsReadStatus
 read_stack(Reader *reader, const Part *part, uint32_t *node)
 {
@@ -244,7 +246,9 @@ read_stack(Reader *reader, const Part *part, uint32_t *node)
 	return status;
 }
 
-/* Stacks and weights, of which there are as many: two places of the file are read in turn. */
+/*
+ * Reads stacks and weights, which must be equally many, alternately at two positions of the file.
+ */
 static PfsReadStatus
 read_sampled(Reader *reader, const Part *part)
 {
@@ -288,14 +292,14 @@ read_sampled(Reader *reader, const Part *part)
 	return status;
 }
 
-/* Frames that are open, and since when the innermost has been. */
+/* The number of open frames, and the time since which the innermost one has run. */
 typedef struct Open
 {
 	uint32_t depth;
 	int64_t since;
 } Open;
 
-/* The innermost frame had the time up to now. */
+/* Adds the time until now to the innermost frame. */
 static PfsReadStatus
 pass_time(Reader *reader, const Part *part, Open *open, int64_t now)
 {
@@ -439,7 +443,7 @@ read_part(Reader *reader)
 	return status;
 }
 
-/* First pass: types, which the tree needs, and how many profiles there are. */
+/* First pass: finds the types, which the tree needs, and the number of profiles. */
 static PfsReadStatus
 count_part(Reader *reader)
 {
@@ -497,7 +501,7 @@ pfs_speedscope_read(PfsJson *json)
 	PfsReadStatus status;
 
 	json->profile->name = "speedscope";
-	json->profile->duration_ns = 1; /* values add up, over a time that is not known */
+	json->profile->duration_ns = 1; /* values add up, over an unknown time */
 	pfs_calls_init(&reader.tree, json->profile);
 	status = read_file(&reader);
 	pfs_calls_fini(&reader.tree);

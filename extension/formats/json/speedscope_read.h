@@ -1,13 +1,13 @@
 /*
  * speedscope_read.h
- *		Files of speedscope. Knows no server header.
+ *		Reads files of speedscope. Knows no server header.
  */
 #ifndef PFS_SPEEDSCOPE_READ_H
 #define PFS_SPEEDSCOPE_READ_H
 
 #include "formats/json/json.h"
 
-/* Reads the object that is next. */
+/* Reads the next object. */
 PfsReadStatus pfs_speedscope_read(PfsJson *json);
 
 #endif

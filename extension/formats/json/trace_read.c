@@ -1,14 +1,14 @@
 /*
  * trace_read.c
- *		Events of threads: spans with a begin and an end, and V8's samples.
+ *		Reads events of threads: spans with begin and end, and V8's samples.
  *
  * 1. Spans are listed: complete ones (X), and begins and ends (B, E), which are paired later.
- * 2. Where there are samples of V8, they are the profile: spans beside them are what the browser
- *    did, not which code ran.
- * 3. Otherwise, in the order of times by thread, a span is called by the one that it lies in, and
- *    has its own time without those in it.
+ * 2. If there are samples of V8, only these become the profile: the spans are the browser's
+ *    actions, not running code.
+ * 3. Otherwise, per thread in order of time, a span is called by the span that contains it, and its
+ *    own time excludes the spans inside.
  *
- * Other events, of moments, counters and what is not bound to a thread, are left out.
+ * Other events (moments, counters, events of no thread) are left out.
  */
 #include "formats/json/trace_read.h"
 
@@ -23,15 +23,15 @@
 typedef struct Span
 {
 	uint32_t thread;
-	uint32_t order;		/* in the file, from 1 on */
-	uint32_t end_order; /* of its end, if that is another event; 0: it is not */
-	uint32_t name;		/* location; PFS_NONE: an end, of which there is nothing else */
-	bool is_begin;		/* its end is another one */
+	uint32_t order;		/* position in the file, from 1 */
+	uint32_t end_order; /* position of its end event; 0: the event has a duration */
+	uint32_t name;		/* location; PFS_NONE: an end event */
+	bool is_begin;		/* its end is another event */
 	int64_t begin_ns;
 	int64_t end_ns;
 } Span;
 
-/* A span that is open. */
+/* An open span. */
 typedef struct Open
 {
 	uint32_t node;
@@ -39,7 +39,7 @@ typedef struct Open
 	int64_t end_ns;
 } Open;
 
-/* A profile of V8 by its process and id. */
+/* A profile of V8, identified by process and id. */
 typedef struct Sampled
 {
 	PfsV8Clock clock;
@@ -51,19 +51,19 @@ typedef struct Reader
 	PfsJson *json;
 	PfsCallTree tree;
 	PfsV8Nodes nodes;
-	PfsTextIndex words;		/* ids of threads and profiles */
-	PfsTextIndex processes; /* their ids */
-	PfsText *process_names; /* else the ids */
-	PfsPairIndex threads;	/* process, thread's id */
+	PfsTextIndex words;		/* texts of ids */
+	PfsTextIndex processes; /* texts of processes' ids */
+	PfsText *process_names; /* names, or ids without a name */
+	PfsPairIndex threads;	/* (process, thread's id) */
 	PfsText *thread_names;
-	PfsPairIndex profiles; /* process, profile's id */
-	bool has_samples;	   /* of V8 */
+	PfsPairIndex profiles; /* (process, profile's id) */
+	bool has_samples;	   /* samples of V8 */
 	Sampled *sampled;
 	Span *spans;
 	uint32_t span_count;
-	uint32_t *stack; /* spans whose ends are looked for */
+	uint32_t *stack; /* spans whose ends are awaited */
 	uint32_t stack_room;
-	Open *open; /* spans that a time lies in, outermost first */
+	Open *open; /* open spans, outermost first */
 	uint32_t open_room;
 } Reader;
 
@@ -113,7 +113,7 @@ read_time(Reader *reader, const PfsJsonField *field, int64_t *ns)
 	return pfs_json_number(reader->json, US_SCALE, ns, &is_whole);
 }
 
-/* Sets the numbers of process and thread; new ones are known by their ids. */
+/* Sets the numbers of process and thread; new ones are named by their ids. */
 static PfsReadStatus
 find_thread(Reader *reader, Event *event, PfsText process, PfsText thread)
 {
@@ -137,7 +137,7 @@ find_thread(Reader *reader, Event *event, PfsText process, PfsText thread)
 	return PFS_READ_OK;
 }
 
-/* Reads what all events have; goes behind the event. */
+/* Reads the fields that all events have; moves past the event. */
 static PfsReadStatus
 begin_event(Reader *reader, Event *event)
 {
@@ -171,7 +171,7 @@ begin_event(Reader *reader, Event *event)
 	return PFS_READ_OK;
 }
 
-/* A time in an event that is left out without it. */
+/* Reads a time; an event without it is left out. */
 static bool
 try_time(Reader *reader, const PfsJsonField *field, int64_t *ns)
 {
@@ -195,7 +195,7 @@ count_skipped(Reader *reader, size_t at)
 	skipped->first_line = pfs_line_number(reader->json->bytes, at);
 }
 
-/* An event without times that are understood is counted as skipped. */
+/* Adds a span. An event without valid times is counted as skipped. */
 static PfsReadStatus
 add_span(Reader *reader, const Event *event)
 {
@@ -223,7 +223,7 @@ add_span(Reader *reader, const Event *event)
 	return PFS_READ_OK;
 }
 
-/* "thread_name" and "process_name" have the name in their args. */
+/* Takes the name of a thread or process from the args of "thread_name" or "process_name". */
 static PfsReadStatus
 take_name(Reader *reader, const Event *event)
 {
@@ -250,7 +250,7 @@ take_name(Reader *reader, const Event *event)
 
 /* --- V8's samples --- */
 
-/* The profile of an event; a new one is of the event's thread. */
+/* Returns the profile of an event; a new one belongs to the event's thread. */
 static PfsReadStatus
 find_profile(Reader *reader, const Event *event, uint32_t *profile)
 {
@@ -276,7 +276,7 @@ find_profile(Reader *reader, const Event *event, uint32_t *profile)
 														  : PFS_READ_OK;
 }
 
-/* "Profile" says when it began, each "ProfileChunk" has nodes and samples. */
+/* Reads an event of V8: "Profile" has the start time, each "ProfileChunk" nodes and samples. */
 static PfsReadStatus
 read_chunk(Reader *reader, const Event *event)
 {
@@ -339,7 +339,7 @@ compare_spans(const void *a, const void *b)
 		return left->thread < right->thread ? -1 : 1;
 	if (left->begin_ns != right->begin_ns)
 		return left->begin_ns < right->begin_ns ? -1 : 1;
-	/* what lasts longer is outside; begins and ends of one moment are as they stand */
+	/* longer spans are outside; begins and ends at the same time keep their order in the file */
 	if (left->end_ns != right->end_ns)
 		return left->end_ns > right->end_ns ? -1 : 1;
 	return left->order < right->order ? -1 : 1;
@@ -373,8 +373,8 @@ end_span(Span *span, int64_t end_ns, uint32_t end_order)
 }
 
 /*
- * Begins get their ends: of the innermost that is open, else of the thread's last event. Ends
- * without a begin are counted as not understood.
+ * Sets the ends of begins: that of the innermost open one, otherwise the thread's last event. Ends
+ * without a begin are counted as skipped.
  */
 static PfsReadStatus
 pair_spans(Reader *reader)
@@ -399,7 +399,7 @@ pair_spans(Reader *reader)
 	return PFS_READ_OK;
 }
 
-/* Leaves the spans that are named. */
+/* Removes the end events from the list of spans. */
 static void
 drop_ends(Reader *reader)
 {
@@ -412,8 +412,9 @@ drop_ends(Reader *reader)
 }
 
 /*
- * The innermost spans get what they have had since a time, until another; those that end, go. Of
- * those that end at the other time, such go as end before an event of that place in the file.
+ * Adds the time from since_ns to the given end to the innermost open spans, and closes those that
+ * end in it. Spans that end exactly then are closed if their end event precedes the current event
+ * in the file.
  */
 static PfsReadStatus
 close_spans(Reader *reader, uint32_t *depth, int64_t since_ns, int64_t until_ns, uint32_t order)
@@ -454,7 +455,7 @@ open_span(Reader *reader, uint32_t *depth, uint32_t root, const Span *span)
 								 : pfs_calls_child(&reader->tree, caller->node, span->name);
 	if (opened.node == PFS_NONE)
 		return pfs_json_refused(reader->json);
-	/* one that lasts longer than its caller is cut */
+	/* a span that is longer than its caller is cut */
 	if (caller != NULL && opened.end_ns > caller->end_ns)
 	{
 		opened.end_ns = caller->end_ns;
@@ -482,7 +483,7 @@ name_root(Reader *reader, uint32_t root, uint32_t thread)
 						 { .key = { "thread", 6 }, .text = reader->thread_names[thread] } } };
 }
 
-/* The spans of a thread, from one on; *end: behind them. */
+/* Reads the spans of a thread from first on; *end: the span after its last. */
 static PfsReadStatus
 read_thread(Reader *reader, uint32_t first, uint32_t *end)
 {
@@ -531,7 +532,7 @@ read_spans(Reader *reader)
 
 /* --- the file --- */
 
-/* A program that was killed may have written a part of its last event. */
+/* Returns true if a killed program left its last event incomplete. */
 static bool
 is_cut(PfsJson *json, size_t begin)
 {
@@ -625,7 +626,7 @@ pfs_trace_read(PfsJson *json)
 	PfsReadStatus status;
 
 	json->profile->name = "trace";
-	json->profile->duration_ns = 1; /* values add up */
+	json->profile->duration_ns = 1; /* marks the values as adding up */
 	if (!pfs_v8_add_types(json->profile))
 		return pfs_json_refused(json);
 	pfs_calls_init(&reader.tree, json->profile);

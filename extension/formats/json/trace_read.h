@@ -1,13 +1,13 @@
 /*
  * trace_read.h
- *		Trace events, as Chrome and many tracers write them. Knows no server header.
+ *		Reads trace events of Chrome and many tracers. Knows no server header.
  */
 #ifndef PFS_TRACE_READ_H
 #define PFS_TRACE_READ_H
 
 #include "formats/json/json.h"
 
-/* Reads the array that is next. */
+/* Reads the next array. */
 PfsReadStatus pfs_trace_read(PfsJson *json);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * v8_nodes.c
- *		A node's place in the tree is looked for when its first sample is met: by then all nodes
- *		above it are known.
+ *		Finds a node's position in the tree at its first sample, when all nodes above it are
+ *		known.
  */
 #include "formats/json/v8_nodes.h"
 
@@ -42,7 +42,7 @@ pfs_v8_add_types(PfsProfile *profile)
 	return true;
 }
 
-/* The number of an id that is next; a new node is not read yet. */
+/* Returns the number of the next id; a new number's node is not read yet. */
 static PfsReadStatus
 read_id(PfsV8Nodes *nodes, PfsJson *json, uint32_t profile, uint32_t *number)
 {
@@ -61,7 +61,7 @@ read_id(PfsV8Nodes *nodes, PfsJson *json, uint32_t profile, uint32_t *number)
 	return PFS_READ_OK;
 }
 
-/* The field "callFrame" of a node. */
+/* Reads the field "callFrame" of a node. */
 static PfsReadStatus
 read_call_frame(PfsV8Nodes *nodes, PfsJson *json, PfsV8Node *node)
 {
@@ -88,7 +88,7 @@ read_call_frame(PfsV8Nodes *nodes, PfsJson *json, PfsV8Node *node)
 	if (texts[0].length == 0)
 		texts[0] = (PfsText){ "(anonymous)", 11 };
 	node->is_root = pfs_text_equals(texts[0], ROOT_NAME);
-	/* lines are counted from 0 on; -1: none */
+	/* lines count from 0; -1: none */
 	node->location = pfs_calls_frame(nodes->tree, texts[0], texts[1],
 									 line >= 0 && line < INT32_MAX ? (int32_t) line + 1 : 0);
 	node->is_read = true;
@@ -163,14 +163,14 @@ pfs_v8_read_nodes(PfsV8Nodes *nodes, PfsJson *json, uint32_t profile)
 	return status;
 }
 
-/* Whether a node is a frame of its own. */
+/* Returns true if a node is a frame of its own. */
 static bool
 is_frame(const PfsV8Node *node)
 {
 	return !node->is_root || node->parent != PFS_NONE;
 }
 
-/* The node of the tree for a number, which stays PFS_NONE for the root alone. */
+/* Returns the tree's node for a number; PFS_NONE only for the root. */
 static PfsReadStatus
 find_call(PfsV8Nodes *nodes, PfsJson *json, uint32_t root, uint32_t number)
 {

@@ -25,7 +25,7 @@ pfs_addresses_fini(PfsAddressTable *table)
 	*table = (PfsAddressTable){ .profile = table->profile };
 }
 
-/* The slot of an address, or the free one where it would be. */
+/* Returns the slot of an address, or the free slot where it belongs. */
 static uint32_t *
 find_slot(const PfsAddressTable *table, uint64_t address)
 {

@@ -1,6 +1,6 @@
 /*
  * address_table.h
- *		Addresses of stacks, each a location of the profile. Knows no server header.
+ *		Addresses of stacks; each is a location of the profile. Knows no server header.
  */
 #ifndef PFS_ADDRESS_TABLE_H
 #define PFS_ADDRESS_TABLE_H
@@ -12,17 +12,17 @@ typedef struct PfsAddressTable
 {
 	PfsProfile *profile;
 	uint64_t seed;
-	uint32_t *slots; /* a hash table of locations + 1; 0 is free */
+	uint32_t *slots; /* hash table of locations + 1; 0: free */
 	uint32_t slot_count;
 } PfsAddressTable;
 
 void pfs_addresses_init(PfsAddressTable *table, PfsProfile *profile);
 void pfs_addresses_fini(PfsAddressTable *table);
 
-/* The location of an address, a new one where it was not met; PFS_NONE without memory. */
+/* Returns the location of an address, which may be new; PFS_NONE if out of memory. */
 uint32_t pfs_address_location(PfsAddressTable *table, uint64_t address);
 
-/* The location of an address that was met, else PFS_NONE. */
+/* Returns the location of a known address, otherwise PFS_NONE. */
 uint32_t pfs_address_find(const PfsAddressTable *table, uint64_t address);
 
 #endif

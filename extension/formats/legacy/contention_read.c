@@ -2,8 +2,8 @@
  * contention_read.c
  *		Waits for locks as text: "--- contentionz 1 ---", "--- mutex:" or "--- contention:".
  *
- * Then come "name = value" lines, then rows "cycles count @ 0x4005d0 …". Both numbers are scaled by
- * the period of sampling, cycles become nanoseconds where their frequency is told.
+ * Next are lines "name = value", then rows "cycles count @ 0x4005d0 ...". Both numbers are scaled
+ * by the sampling period; cycles are converted to nanoseconds if their frequency is given.
  */
 #include "formats/legacy/cursor.h"
 #include "formats/legacy/legacy.h"
@@ -78,7 +78,7 @@ read_row(Contention *contention, PfsText line)
 	return pfs_legacy_add_stack(text, line, PFS_RETURNS_ALL);
 }
 
-/* An attribute while there are no rows yet, else a row. */
+/* Reads an attribute if there are no rows yet, otherwise a row. */
 static PfsReadStatus
 read_line(Contention *contention, PfsText line)
 {

@@ -1,14 +1,14 @@
 /*
  * cpu_read.c
- *		Processor time as gperftools writes it.
+ *		CPU time as gperftools writes it.
  *
- * Words of 4 or 8 bytes, of either order: 0, 3, 0 (1: of Java), the period in microseconds, 0; then
- * samples: how often, how many addresses, these. 0, 1, 0 is the end; what follows is text: the
- * memory map, or the names of Java's.
+ * Words of 4 or 8 bytes in either byte order: 0, 3, 0 (1 for Java), the period in microseconds, 0;
+ * then samples: count, number of addresses, the addresses. 0, 1, 0 is the end, followed by text:
+ * the memory map, or Java's names.
  *
- * 1. Samples are read. Addresses behind the leaf's are those that calls return to.
- * 2. A second frame that nearly all samples have is the profiler's own, and goes; so does a leaf
- *    that is there twice.
+ * 1. Samples are read. Addresses after the leaf's are return addresses.
+ * 2. A second frame that nearly all samples share belongs to the profiler and is removed, as is a
+ *    leaf that occurs twice.
  */
 #include <string.h>
 
@@ -20,10 +20,10 @@
 
 #define NS_PER_US INT64_C(1000)
 
-/* Frames of a profiler's own. */
+/* Limit of the profiler's own frames. */
 #define OWN_FRAMES_MAX 2
 
-/* One sample of so many may lack the profiler's own frame. */
+/* One in this many samples may lack the profiler's own frame. */
 #define SIMILAR_SAMPLES 32
 
 typedef struct Cpu
@@ -39,7 +39,7 @@ fail(const Cpu *cpu, PfsReadStatus status, const char *message)
 	return status;
 }
 
-/* Step 1 */
+/* Step 1. */
 
 static PfsReadStatus
 add_sample(Cpu *cpu, uint64_t count, uint64_t depth, uint64_t leaf)
@@ -58,7 +58,7 @@ add_sample(Cpu *cpu, uint64_t count, uint64_t depth, uint64_t leaf)
 	{
 		uint64_t address = leaf;
 
-		/* there are as many, the reader has looked */
+		/* exists, because the caller has checked the number */
 		if (i > 0)
 			pfs_cpu_word(&cpu->words, &address);
 		status = pfs_legacy_add_frame(&cpu->text, address - (i > 0 && !cpu->words.is_java));
@@ -95,7 +95,7 @@ read_samples(Cpu *cpu)
 	return status;
 }
 
-/* Step 2 */
+/* Step 2. */
 
 static bool
 is_own(const PfsProfile *profile, const uint32_t *locations, const void *context)
@@ -103,7 +103,10 @@ is_own(const PfsProfile *profile, const uint32_t *locations, const void *context
 	return locations[1] == *(const uint32_t *) context;
 }
 
-/* The second frame that nearly all samples have, else PFS_NONE; counts are of locations, and 0. */
+/*
+ * Returns the second frame that nearly all samples share, otherwise PFS_NONE; counts has a 0 for
+ * each location.
+ */
 static uint32_t
 find_own(const PfsProfile *profile, uint32_t *counts)
 {

@@ -1,10 +1,10 @@
 /*
  * cpu_words.c
- *		Four ways to write a number.
+ *		Reads words in four formats.
  */
 #include "formats/legacy/cpu_words.h"
 
-/* What the second word of a header is: how many come behind it. */
+/* The second word of a header: the number of words after it. */
 #define HEADER_WORDS_LEFT 3
 
 bool

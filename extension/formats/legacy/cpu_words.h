@@ -1,6 +1,6 @@
 /*
  * cpu_words.h
- *		Words of gperftools' profiles of processor time, as wide and in the order of the machine
+ *		Words of gperftools' profiles of CPU time, with the width and byte order of the machine
  *		that wrote them. Knows no server header.
  */
 #ifndef PFS_CPU_WORDS_H
@@ -21,10 +21,10 @@ typedef struct PfsCpuWords
 	uint64_t period_us;
 } PfsCpuWords;
 
-/* Reads the header by whichever words make it one; false where none do. */
+/* Reads the header with the format that fits; false if none does. */
 bool pfs_cpu_words_begin(PfsCpuWords *words, const uint8_t *bytes, size_t length);
 
-/* The next word; false where there is no whole one. */
+/* Returns the next word; false if it is incomplete. */
 bool pfs_cpu_word(PfsCpuWords *words, uint64_t *word);
 
 static inline uint64_t

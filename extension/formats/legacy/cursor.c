@@ -1,6 +1,6 @@
 /*
  * cursor.c
- *		Numbers and words of a line, from its beginning on.
+ *		Reads numbers and words at the beginning of a line.
  */
 #include <string.h>
 

@@ -2,9 +2,9 @@
  * heap_read.c
  *		Heaps as text: "heap profile: 3: 300 [9: 900] @ heapprofile".
  *
- * Rows are "objects: bytes [objects: bytes] @ 0x4005d0 …": in use, then allocated since the start.
- * What was allocated is there where the totals say so. Sampled heaps (heap_v2 and heap of Go, at
- * half the rate that it tells) are scaled up to what was before sampling.
+ * Rows are "objects: bytes [objects: bytes] @ 0x4005d0 ...": in use, then allocated since the
+ * start; the latter exist if the totals have them. Sampled heaps (heap_v2, and Go's heap with half
+ * of the given rate) are scaled up to the values before sampling.
  */
 #include "formats/legacy/cursor.h"
 #include "formats/legacy/legacy.h"
@@ -26,7 +26,7 @@ typedef struct Heap
 	bool has_made;
 } Heap;
 
-/* "3: 300 [9: 900] @" */
+/* Reads "3: 300 [9: 900] @". */
 static PfsReadStatus
 take_numbers(PfsCursor *cursor, Numbers *numbers)
 {
@@ -46,7 +46,7 @@ take_numbers(PfsCursor *cursor, Numbers *numbers)
 	return pfs_take_words(cursor, "@") ? PFS_READ_OK : PFS_READ_MALFORMED;
 }
 
-/* The kind behind the totals, and how many bytes there are to a sample. */
+/* Reads the kind after the totals, and the sampling rate in bytes. */
 static PfsReadStatus
 read_kind(Heap *heap, PfsCursor cursor)
 {
@@ -107,7 +107,7 @@ read_header(Heap *heap)
 	return added ? PFS_READ_OK : pfs_line_refused(&heap->text.lines);
 }
 
-/* Two values of the last sample; the size of a block is what the last pair of objects says. */
+/* Sets two values of the last sample; the last pair of objects determines the block's size. */
 static PfsReadStatus
 put_values(const Heap *heap, uint32_t first, int64_t count, int64_t bytes, int64_t *block)
 {
@@ -120,7 +120,7 @@ put_values(const Heap *heap, uint32_t first, int64_t count, int64_t bytes, int64
 		return pfs_line_fail(&heap->text.lines, PFS_READ_MALFORMED, "bytes are of no object");
 	if (count != 0)
 	{
-		/* the one quotient that int64 has not */
+		/* the only quotient that int64 cannot hold */
 		if (count == -1 && bytes == INT64_MIN)
 			return pfs_line_fail(&heap->text.lines, PFS_READ_OUT_OF_RANGE, "value is out of range");
 		*block = bytes / count;
@@ -132,7 +132,7 @@ put_values(const Heap *heap, uint32_t first, int64_t count, int64_t bytes, int64
 	return status;
 }
 
-/* Addresses, up to what is none of them. */
+/* Returns the prefix that is a list of addresses. */
 static PfsText
 address_list(PfsText text)
 {

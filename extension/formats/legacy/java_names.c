@@ -1,11 +1,11 @@
 /*
  * java_names.c
- *		One line for each address; lines that are none are left out.
+ *		Reads one line for each address; other lines are skipped.
  */
 #include "formats/legacy/java_names.h"
 #include "formats/legacy/cursor.h"
 
-/* The last "(…)" of a text, which is cut off with the blanks before it. */
+/* Removes the last "(...)" from a text, with the blanks before it. */
 static bool
 cut_parentheses(PfsText *text, PfsText *inner)
 {
@@ -22,7 +22,10 @@ cut_parentheses(PfsText *text, PfsText *inner)
 	return true;
 }
 
-/* The number behind the last colon; 0 for one that no line has. False where there is none. */
+/*
+ * Removes the number after the last colon; 0 for a number that is no line. Returns false if there
+ * is none.
+ */
 static PfsReadStatus
 cut_number(PfsText *place, int32_t *line)
 {
@@ -94,7 +97,7 @@ read_line(PfsLegacyText *text, PfsText line)
 	if (status != PFS_READ_OK || cursor.length == 0 || !pfs_is_blank(cursor.data[0]))
 		return PFS_READ_OK;
 	location = pfs_address_find(&text->addresses, address);
-	/* of no sample, or named already */
+	/* of no sample, or named before */
 	if (location == PFS_NONE || text->profile->locations[location].line_count > 0)
 		return PFS_READ_OK;
 	text->profile->locations[location].line_count = 1;

@@ -2,8 +2,8 @@
  * java_read.c
  *		Heaps and waits of Java as text: "--- heapz 1 ---", "--- contentionz 1 ---".
  *
- * Then come "name = value" lines, of which "resolution" is a unit; rows, "bytes objects @" and
- * addresses, which are not those behind calls; and the names of addresses. Heaps are sampled each
+ * Next are lines "name = value", of which "resolution" is a unit; rows of "bytes objects @" and
+ * addresses, which are not return addresses; and the names of addresses. Heaps are sampled every
  * 512 kB.
  */
 #include "formats/clean_text.h"
@@ -21,7 +21,7 @@ typedef struct Java
 	bool is_heap;
 } Java;
 
-/* "resolution = bytes": the unit of the second of both types. */
+/* Takes "resolution = bytes", the unit of the second type. */
 static PfsReadStatus
 set_unit(Java *java, PfsText unit)
 {
@@ -62,7 +62,7 @@ read_attribute(Java *java, PfsText name, PfsText value)
 								 : pfs_line_fail(lines, status, "invalid value of an attribute");
 }
 
-/* The numbers of a row, "bytes objects @"; false for what is none. */
+/* Reads the numbers of a row, "bytes objects @"; false if the line is no row. */
 static PfsReadStatus
 take_row(PfsCursor *line, int64_t *count, int64_t *amount)
 {
@@ -85,7 +85,7 @@ scale(const Java *java, int64_t *count, int64_t *amount, int64_t *block)
 	{
 		if (*count == 0)
 			return pfs_line_fail(&java->text.lines, PFS_READ_MALFORMED, "bytes are of no object");
-		/* the one quotient that int64 has not */
+		/* the only quotient that int64 cannot hold */
 		*block = *count == -1 && *amount == INT64_MIN ? 0 : *amount / *count;
 		return pfs_legacy_unsample(&java->text, HEAP_RATE, count, amount);
 	}
@@ -111,7 +111,10 @@ read_row(Java *java, int64_t count, int64_t amount, PfsText addresses)
 	return pfs_legacy_add_stack(&java->text, addresses, PFS_RETURNS_NONE);
 }
 
-/* An attribute or a row; *is_other for what is neither, and so the first of the names. */
+/*
+ * Reads an attribute or a row; *is_other is set for other lines, the first of which begins the
+ * names.
+ */
 static PfsReadStatus
 read_line(Java *java, PfsText line, bool *is_other)
 {
@@ -153,7 +156,7 @@ read_all(Java *java)
 	while (status == PFS_READ_OK && !is_other && pfs_next_line(&text->lines, &line))
 		if (pfs_trim(line).length > 0)
 			status = read_line(java, line, &is_other);
-	/* the first of the names was read as a row */
+	/* the first line of the names was read already */
 	if (is_other)
 		text->lines.at = text->lines.begin;
 	return status == PFS_READ_OK ? pfs_java_names_read(text) : status;

@@ -1,6 +1,6 @@
 /*
  * legacy.c
- *		Which of the formats before protobuf a file has, by how it begins.
+ *		Recognizes the formats before protobuf by a file's beginning.
  */
 #include "formats/legacy/legacy.h"
 
@@ -8,7 +8,7 @@
 #include "formats/legacy/cursor.h"
 #include "formats/legacy/legacy_text.h"
 
-/* Lines that are looked at for what tells a format: comments before a header, attributes behind. */
+/* Limit of lines examined for the format: comments before a header, attributes after it. */
 #define LINES_PROBED 64
 
 typedef struct Beginning
@@ -16,7 +16,7 @@ typedef struct Beginning
 	PfsBudget budget;
 	PfsReadError error;
 	PfsLineReader lines;
-	PfsText header; /* the first line that is no comment */
+	PfsText header; /* the first line that is not a comment */
 	bool is_first;
 } Beginning;
 
@@ -36,7 +36,7 @@ read_beginning(Beginning *beginning, const uint8_t *bytes, size_t length)
 	}
 }
 
-/* "NAME profile: total N" */
+/* Returns true for "NAME profile: total N". */
 static bool
 is_count(PfsText header)
 {
@@ -52,7 +52,10 @@ is_thread(PfsText header)
 	return pfs_take_words(&header, "--- threadz ") || pfs_take_words(&header, "--- Thread ");
 }
 
-/* Profiles of Java tell their format, or resolution, before their samples. */
+/*
+ * Returns true if the attributes contain a format or resolution, which only Java writes before the
+ * samples.
+ */
 static bool
 tells_java(Beginning *beginning)
 {

@@ -1,6 +1,6 @@
 /*
  * legacy_text.c
- *		Stacks of addresses from text.
+ *		Reads stacks of addresses from text.
  */
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "formats/legacy/legacy_text.h"
 #include "formats/legacy/memory_map.h"
 
-/* Beyond it a double is no int64. */
+/* A double beyond it does not fit into int64. */
 #define INT64_LIMIT 9223372036854775808.0
 
 void
@@ -56,7 +56,7 @@ pfs_legacy_set_period(PfsProfile *profile, const char *type, const char *unit, i
 	profile->period = period;
 }
 
-/* Stacks */
+/* Stacks. */
 
 PfsReadStatus
 pfs_legacy_add_frame(PfsLegacyText *text, uint64_t address)
@@ -112,7 +112,7 @@ pfs_legacy_drop_second(PfsProfile *profile,
 	size_t to = 0;
 
 	if (profile->location_index_count == 0)
-		return; /* there is no array yet */
+		return; /* the array does not exist yet */
 	for (uint32_t i = 0; i < profile->sample_count; i++)
 	{
 		PfsProfileSample *sample = &profile->samples[i];
@@ -140,7 +140,7 @@ pfs_legacy_drop_double_leafs(PfsProfile *profile)
 	pfs_legacy_drop_second(profile, is_double_leaf, NULL);
 }
 
-/* Names in comments */
+/* Names in comments. */
 
 bool
 pfs_is_comment(PfsText line)
@@ -149,7 +149,7 @@ pfs_is_comment(PfsText line)
 	return line.length == 0 || line.data[0] == '#';
 }
 
-/* "file:line", of which the file may hold colons. */
+/* Removes the line from "file:line"; the file may contain colons. */
 static bool
 cut_line(PfsText *place, int32_t *line)
 {
@@ -167,7 +167,7 @@ cut_line(PfsText *place, int32_t *line)
 	return true;
 }
 
-/* The name without "+0x12", the place in the function. */
+/* Removes "+0x12", the offset in the function. */
 static PfsText
 without_offset(PfsText name)
 {
@@ -177,7 +177,7 @@ without_offset(PfsText name)
 	return name;
 }
 
-/* Fields are apart by tabs: names hold blanks. */
+/* Returns the next field; fields are separated by tabs, because names contain blanks. */
 static PfsText
 take_field(PfsCursor *cursor)
 {
@@ -209,7 +209,7 @@ pfs_legacy_read_name(PfsLegacyText *text, PfsText line)
 	location = pfs_address_find(&text->addresses, address);
 	if (location == PFS_NONE || name.length == 0 || !cut_line(&place, &number))
 		return PFS_READ_OK;
-	/* its stack may come again, and its names with it */
+	/* the stack occurred before, with its names */
 	if (location != text->named && text->profile->locations[location].line_count > 0)
 		return PFS_READ_OK;
 	text->named = location;
@@ -233,7 +233,7 @@ pfs_legacy_finish(PfsLegacyText *text)
 	return pfs_memory_map_read(&text->lines, profile);
 }
 
-/* Values */
+/* Values. */
 
 PfsReadStatus
 pfs_legacy_no_row(const PfsLegacyText *text, PfsReadStatus status, const char *message)
@@ -272,7 +272,7 @@ pfs_legacy_unsample(const PfsLegacyText *text, int64_t rate, int64_t *count, int
 bool
 pfs_legacy_add_block_size(PfsProfile *profile, int64_t bytes)
 {
-	/* as in protobuf, where 0 is not there */
+	/* like an absent number in protobuf */
 	if (bytes == 0)
 		return true;
 	if (!PFS_GROW(profile->budget, profile->labels, profile->label_count))

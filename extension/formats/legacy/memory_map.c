@@ -1,11 +1,11 @@
 /*
  * memory_map.c
- *		Lines to ranges, ranges to mappings, locations to their mappings.
+ *		Converts lines to ranges, ranges to mappings, and finds the mappings of locations.
  *
- * 1. Ranges of code are listed; neighbours that continue each other in a file are one.
- * 2. The first that is a program, and no library, becomes the first mapping.
- * 3. Ranges are sorted by address, so that locations find theirs. Those of a map do not overlap;
- *    where they do, the one that begins last counts.
+ * 1. Ranges of code are listed; contiguous ranges of a file are joined.
+ * 2. The first program that is no library becomes the first mapping.
+ * 3. Ranges are sorted by address, so that locations find theirs. The ranges of a map do not
+ *    overlap; in a file in which they do, the one that begins last counts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,11 @@
 #include "formats/legacy/cursor.h"
 #include "formats/legacy/memory_map.h"
 
-/* Names of variables in one map; each file is searched for all of them. */
+/* Limit of the variables in one map; all are compared at each "$" of a file. */
 #define VARIABLES_MAX	  16
-#define VARIABLE_NAME_MAX 255 /* bytes: so many are compared at each "$" */
+#define VARIABLE_NAME_MAX 255 /* in bytes; limits the comparison at each "$" */
 
-/* What huge pages of a program's code are called once it has been copied to them. */
+/* Name of huge pages to which a program's code was copied. */
 #define HUGE_PAGES "/anon_hugepage"
 
 typedef struct Variable
@@ -41,11 +41,11 @@ typedef struct Map
 	PfsProfile *profile;
 	Variable variables[VARIABLES_MAX];
 	uint32_t variable_count;
-	Range *ranges; /* as many as mappings of the profile */
+	Range *ranges; /* one for each mapping of the profile */
 	uint32_t count;
 } Map;
 
-/* Of a line, as far as it is known. */
+/* The parts of a line that are known. */
 typedef struct Entry
 {
 	Range range;
@@ -70,9 +70,9 @@ pfs_memory_map_find(PfsLineReader *lines)
 		;
 }
 
-/* Step 1: lines */
+/* Step 1: lines. */
 
-/* Without "file.cc:12] ". */
+/* Removes a prefix such as "file.cc:12] ". */
 static PfsText
 without_log_prefix(PfsText line)
 {
@@ -90,7 +90,7 @@ without_log_prefix(PfsText line)
 	return pfs_part(line, end + 2, line.length);
 }
 
-/* A hexadecimal number that is all of a token. */
+/* Parses a token that is entirely a hexadecimal number. */
 static bool
 is_hex(PfsText token, uint64_t *number)
 {
@@ -111,7 +111,7 @@ take_address(PfsCursor *cursor, uint64_t *address)
 	return true;
 }
 
-/* "start-limit", "start limit", with a colon or without. */
+/* Reads "start-limit" or "start limit", with an optional colon. */
 static bool
 take_range(PfsCursor *cursor, Range *range)
 {
@@ -140,7 +140,7 @@ is_permissions(PfsText token)
 	return token.length > 0;
 }
 
-/* "offset device inode file", as the kernel has it. */
+/* Reads "offset device inode file", the kernel's format. */
 static bool
 take_kernel_form(PfsCursor *cursor, Entry *entry)
 {
@@ -163,7 +163,7 @@ take_kernel_form(PfsCursor *cursor, Entry *entry)
 	return true;
 }
 
-/* "file (@offset) build-id" */
+/* Reads "file (@offset) build-id". */
 static void
 take_brief_form(PfsCursor *cursor, Entry *entry)
 {
@@ -218,7 +218,7 @@ add_variable(Map *map, PfsText line)
 	return PFS_READ_OK;
 }
 
-/* The variable whose name follows a "$". */
+/* Returns the variable whose name follows a "$". */
 static const Variable *
 find_variable(const Map *map, PfsText text)
 {
@@ -232,7 +232,7 @@ find_variable(const Map *map, PfsText text)
 	return NULL;
 }
 
-/* Puts values in for names; counts the bytes alone where there is no room given. */
+/* Replaces names by values; without out it only counts the bytes. */
 static uint64_t
 expand(const Map *map, PfsText file, char *out)
 {
@@ -290,7 +290,7 @@ may_be_equal(PfsText a, PfsText b)
 		   (a.length == b.length && memcmp(a.data, b.data, a.length) == 0);
 }
 
-/* Whether an entry continues the last range in the same file. */
+/* Returns true if an entry continues the last range in the same file. */
 static bool
 continues(const Map *map, const Entry *entry)
 {
@@ -353,9 +353,9 @@ read_lines(Map *map)
 	return status;
 }
 
-/* Step 2: the program */
+/* Step 2: the program. */
 
-/* "x.so", "x.so.6", "x.so_1" */
+/* Returns true for "x.so", "x.so.6", "x.so_1". */
 static bool
 is_library(PfsText file)
 {
@@ -397,7 +397,7 @@ put_program_first(Map *map)
 		}
 }
 
-/* Code on huge pages is that of the file behind them. */
+/* Assigns code on huge pages to the file of the following range. */
 static void
 drop_huge_pages(Map *map)
 {
@@ -415,7 +415,7 @@ drop_huge_pages(Map *map)
 	map->count--;
 }
 
-/* Step 3: locations */
+/* Step 3: locations. */
 
 static int
 compare_ranges(const void *a, const void *b)
@@ -428,7 +428,7 @@ compare_ranges(const void *a, const void *b)
 	return (left->mapping < right->mapping) - (left->mapping > right->mapping);
 }
 
-/* The range of an address, NULL for none. */
+/* Returns the range of an address, NULL if there is none. */
 static const Range *
 find_range(const Map *map, uint64_t address)
 {
@@ -447,14 +447,14 @@ find_range(const Map *map, uint64_t address)
 	}
 	if (low > 0 && address < map->ranges[low - 1].limit)
 		return &map->ranges[low - 1];
-	/* the part of the file that a map has not, before the one that it has */
+	/* the unmapped part of a file before its mapped range */
 	range = low < map->count ? &map->ranges[low] : NULL;
 	return range != NULL && range->offset <= range->start && range->start - range->offset <= address
 			   ? range
 			   : NULL;
 }
 
-/* An address in the part of a file that the map has not lies at its offset, too. */
+/* Returns an address in the file; unmapped parts of a file are at their offsets, too. */
 static uint64_t
 file_address(const Range *range, uint64_t address)
 {

@@ -1,6 +1,6 @@
 /*
  * name_lines.c
- *		Lines are put in the order of locations, as a profile has them, when all are known.
+ *		Collects lines in any order, and sorts them by location at the end.
  */
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /*
  * thread_read.c
- *		Stacks of threads as text: "--- threadz 1 ---", or the first thread at once.
+ *		Stacks of threads as text: "--- threadz 1 ---", or directly the first thread.
  *
- * Each begins with "--- Thread 7f0a (name: worker/123) stack: ---" and has its addresses on the
- * lines that follow, leaf first; "same as previous thread" adds one to the last.
+ * Each begins with "--- Thread 7f0a (name: worker/123) stack: ---", followed by lines of addresses,
+ * leaf first; "same as previous thread" counts the last stack once more.
  */
 #include "formats/legacy/cursor.h"
 #include "formats/legacy/legacy.h"
@@ -16,7 +16,10 @@ is_rule(PfsText line)
 	return pfs_take_words(&line, "---");
 }
 
-/* The lines of a stack, up to the next rule, which becomes *line; false at the end. */
+/*
+ * Reads the lines of a stack up to the next header, which becomes *line; sets *at_end if there is
+ * none.
+ */
 static PfsReadStatus
 read_stack(PfsLegacyText *text, PfsText *line, bool *at_end)
 {
@@ -38,7 +41,7 @@ read_stack(PfsLegacyText *text, PfsText *line, bool *at_end)
 	if (status != PFS_READ_OK ||
 		(!is_same && profile->samples[profile->sample_count - 1].location_count > 0))
 		return status;
-	/* it is that of the thread before */
+	/* reuses the previous thread's stack */
 	profile->location_index_count = profile->samples[--profile->sample_count].first_location;
 	if (profile->sample_count > 0)
 		profile->values[profile->sample_count - 1]++;
