@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * chain.bpf.h
- *		What the walks of all interpreters' chains share: the table of processes, and the words of
- *		the record.
+ *		What the walks of all interpreters' chains share: checks, and the words of the record.
+ *
+ * These walks are compiled twice, as unwind.bpf.h is: into the BPF programs, and into the collector
+ * (runtimes/chain_walk.c), which reads threads that wait from outside. The includer defines first:
+ * pfs_get_scratch, bpf_probe_read_user, pfs_read_user, bpf_ktime_get_ns and barrier_var.
  *
  * The process controls every byte that such a walk reads. So addresses are checked before use, and
  * each walk is bounded.
@@ -10,27 +13,13 @@
 #ifndef PFS_CHAIN_BPF_H
 #define PFS_CHAIN_BPF_H
 
-#include <linux/bpf.h>
-
-#include <bpf/bpf_helpers.h>
-
-#include "events.h"
-#include "maps.bpf.h"
 #include "runtime_types.h"
-#include "user_stack.bpf.h"
+#include "scratch.h"
 
 #define PFS_CHAIN_STEPS 64 /* between two looks at the clock */
 
 #define PFS_LOWEST_ADDRESS	(1ULL << 16)
 #define PFS_HIGHEST_ADDRESS (1ULL << 48)
-
-/* Preallocated, as pfs_processes is. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, PFS_RUNTIME_PROCESSES);
-	__type(key, __u32);
-	__type(value, struct pfs_runtime);
-} pfs_runtimes SEC(".maps");
 
 static __always_inline int
 pfs_is_object(__u64 address)

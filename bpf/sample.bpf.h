@@ -17,10 +17,10 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "chain_record.bpf.h"
 #include "events.h"
 #include "kernel_types.h"
 #include "maps.bpf.h"
-#include "runtime.bpf.h"
 #include "thread_labels.bpf.h"
 #include "user_stack.bpf.h"
 

@@ -3,8 +3,9 @@
  *		Reads several stacks in one deadline call.
  *
  * A call for each stack would cost two switches between threads for each. So a call gets up to
- * SLICE_READS of them. If it does not return, the finished reads are taken out of it and those that
- * it has not begun go to the next call. What remains is one thread with the buffer of one stack.
+ * SLICE_READS of them, or fewer with chains of interpreters. If it does not return, the finished
+ * reads are taken out of it and those that it has not begun go to the next call. What remains is
+ * one thread with the buffer of one stack.
  */
 #include "kernel/stack_reader.h"
 
@@ -17,8 +18,10 @@
 
 #include "base/clock.h"
 #include "process/owner.h"
+#include "runtimes/chain_walk.h"
 
 #define SLICE_READS 32
+#define CHAIN_READS 8 /* a stack with a chain takes as long as this many without */
 /* deadline of a slice, which normally takes a fraction of a millisecond */
 #define WAIT_NS		UINT64_C(20000000)
 
@@ -34,15 +37,98 @@ typedef struct SliceRead
 {
 	_Atomic int state;
 	StackRead read;
+	struct pfs_runtime
+		runtime;	   /* copy, because the caller's may be gone if the call is abandoned */
 	StackRead *answer; /* the caller's, unless the call was abandoned */
 } SliceRead;
+
+#define PAGE_BYTES	 4096
+#define CACHED_PAGES 16
+
+/*
+ * Pages of a process that were read for chains. Frames lie close together, and threads of a process
+ * execute the same code. The frames and the code of a thread do not change while it waits.
+ */
+typedef struct PageCache
+{
+	uint32_t pid; /* 0: of none */
+	uint32_t next;
+	uint64_t addresses[CACHED_PAGES];
+	bool had[CACHED_PAGES];
+	uint8_t bytes[CACHED_PAGES][PAGE_BYTES];
+} PageCache;
 
 typedef struct SliceProbe
 {
 	Probe probe;
 	size_t count;
+	PageCache *pages; /* NULL: no chain is wanted */
 	SliceRead reads[SLICE_READS];
 } SliceProbe;
+
+/* Returns the page at the address, or NULL if it cannot be read. */
+static const uint8_t *
+find_page(PageCache *pages, uint64_t address)
+{
+	const struct iovec remote = { (void *) (uintptr_t) address, PAGE_BYTES };
+	struct iovec local = { .iov_len = PAGE_BYTES };
+	uint32_t place;
+
+	for (uint32_t i = 0; i < CACHED_PAGES; i++)
+	{
+		if (pages->addresses[i] == address)
+			return pages->had[i] ? pages->bytes[i] : NULL;
+	}
+	place = pages->next++ % CACHED_PAGES;
+	local.iov_base = pages->bytes[place];
+	pages->addresses[place] = address;
+	pages->had[place] =
+		process_vm_readv((pid_t) pages->pid, &local, 1, &remote, 1, 0) == PAGE_BYTES;
+	return pages->had[place] ? pages->bytes[place] : NULL;
+}
+
+/* A ChainRead. */
+static int
+read_pages(void *context, uint64_t address, void *to, size_t bytes)
+{
+	uint8_t *next = to;
+
+	while (bytes > 0)
+	{
+		size_t offset = address % PAGE_BYTES;
+		size_t part = MIN(bytes, PAGE_BYTES - offset);
+		const uint8_t *page = find_page(context, address - offset);
+
+		if (page == NULL)
+			return -EFAULT;
+		memcpy(next, page + offset, part);
+		next += part;
+		address += part;
+		bytes -= part;
+	}
+	return 0;
+}
+
+static void
+read_chain(PageCache *pages, StackRead *read)
+{
+	const ChainThread thread = { read->runtime, read->thread_pointer, read->sp, read_pages, pages };
+	uint64_t section[CHAIN_SECTION_WORDS];
+	size_t words;
+
+	if (pages->pid != read->pid)
+	{
+		/* no page begins at an odd address */
+		memset(pages->addresses, 0xff, sizeof(pages->addresses));
+		pages->pid = read->pid;
+	}
+	words = chain_walk(&thread, section);
+	read->chain = words > 0 ? malloc(words * sizeof(*section)) : NULL;
+	if (read->chain == NULL)
+		return;
+	memcpy(read->chain, section, words * sizeof(*section));
+	read->chain_words = words;
+}
 
 static void
 run_slice(Probe *probe)
@@ -61,6 +147,8 @@ run_slice(Probe *probe)
 			return;
 		result = process_vm_readv((pid_t) read->tid, &local, 1, &remote, 1, 0);
 		read->done_bytes = result > 0 ? (size_t) result : 0;
+		if (read->runtime != NULL)
+			read_chain(slice->pages, read);
 		atomic_store(&slice->reads[i].state, READ_DONE);
 	}
 }
@@ -100,7 +188,10 @@ answer_slice(Probe *probe)
 			continue;
 		read->answer->bytes = read->read.bytes;
 		read->answer->done_bytes = read->read.done_bytes;
+		read->answer->chain = read->read.chain;
+		read->answer->chain_words = read->read.chain_words;
 		read->read.bytes = NULL;
+		read->read.chain = NULL;
 	}
 }
 
@@ -110,7 +201,11 @@ discard_slice(Probe *probe)
 	SliceProbe *slice = (SliceProbe *) probe;
 
 	for (size_t i = 0; i < slice->count; i++)
+	{
 		free(slice->reads[i].read.bytes);
+		free(slice->reads[i].read.chain);
+	}
+	free(slice->pages);
 	free(slice);
 }
 
@@ -178,6 +273,29 @@ is_left_alone(StackReader *reader, uint64_t owner, uint64_t now_ns)
 		   prober_avoids_owner(reader->prober, owner);
 }
 
+/* Adds a read to the slice. Returns its cost in stacks; 0 if out of memory. */
+static size_t
+slice_add(SliceProbe *slice, StackRead *read)
+{
+	SliceRead *taken = &slice->reads[slice->count];
+
+	*taken = (SliceRead){ .read = *read, .answer = read };
+	taken->read.bytes = malloc(read->wanted_bytes);
+	if (taken->read.bytes == NULL)
+		return 0;
+	slice->count++;
+	if (read->runtime != NULL && slice->pages == NULL)
+		slice->pages = calloc(1, sizeof(*slice->pages));
+	if (read->runtime == NULL || slice->pages == NULL)
+	{
+		taken->read.runtime = NULL;
+		return 1;
+	}
+	taken->runtime = *read->runtime;
+	taken->read.runtime = &taken->runtime;
+	return CHAIN_READS;
+}
+
 /* Takes the next reads from *next on that must be made. Returns NULL if out of memory. */
 static SliceProbe *
 make_slice(StackReader *reader, StackRead *reads, size_t count, size_t *next)
@@ -189,14 +307,13 @@ make_slice(StackReader *reader, StackRead *reads, size_t count, size_t *next)
 	uint32_t pid = 0;
 	uint64_t owner = 0;
 	bool left_alone = false;
+	size_t cost = 0;
 
 	if (slice == NULL)
 		return NULL;
 	slice->probe = (Probe){ .run = run_slice, .salvage = answer_slice, .discard = discard_slice };
-	for (; *next < count && slice->count < SLICE_READS; ++*next)
+	for (; *next < count && cost < SLICE_READS; ++*next)
 	{
-		SliceRead *taken = &slice->reads[slice->count];
-
 		if (asks && reads[*next].pid != pid)
 		{
 			pid = reads[*next].pid;
@@ -206,9 +323,7 @@ make_slice(StackReader *reader, StackRead *reads, size_t count, size_t *next)
 		reads[*next].owner = owner;
 		if (reads[*next].wanted_bytes == 0 || left_alone)
 			continue;
-		*taken = (SliceRead){ .read = reads[*next], .answer = &reads[*next] };
-		taken->read.bytes = malloc(taken->read.wanted_bytes);
-		slice->count += taken->read.bytes != NULL;
+		cost += slice_add(slice, &reads[*next]);
 	}
 	return slice;
 }
@@ -257,6 +372,8 @@ stack_reader_read(StackReader *reader, StackRead *reads, size_t count)
 		reads[i].owner = 0;
 		reads[i].bytes = NULL;
 		reads[i].done_bytes = 0;
+		reads[i].chain = NULL;
+		reads[i].chain_words = 0;
 		reads[i].stuck = false;
 	}
 	while (next < count)

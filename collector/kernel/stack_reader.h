@@ -1,6 +1,7 @@
 /*
  * stack_reader.h
- *		Reads the stacks of other processes' threads, each with a deadline.
+ *		Reads the stacks of other processes' threads, the interpreter's included, each with a
+ *		deadline.
  *
  * A page of a stack may be filled whenever another process likes: a file's page of a user-space
  * file system, or a page that another process provides (userfaultfd). The kernel then blocks the
@@ -19,6 +20,7 @@
 #include <stdint.h>
 
 #include "process/patience.h"
+#include "runtime_types.h"
 
 /* limit of owners that are not read; the oldest is forgotten if there are more */
 #define STACK_READER_OWNERS 64
@@ -47,15 +49,20 @@ typedef struct StackRead
 	uint64_t owner;
 	uint64_t address;
 	size_t wanted_bytes;
-	uint8_t *bytes;	   /* owned by the caller; NULL: not read */
-	size_t done_bytes; /* up to the first byte that could not be read */
-	bool stuck;		   /* the read did not return */
+	const struct pfs_runtime *runtime; /* interpreter of the process; NULL: none */
+	uint64_t thread_pointer;		   /* for runtime */
+	uint64_t sp;					   /* for runtime: the stack pointer of the innermost frame */
+	uint8_t *bytes;					   /* owned by the caller; NULL: not read */
+	size_t done_bytes;				   /* up to the first byte that could not be read */
+	uint64_t *chain;				   /* section of a record, owned by the caller; NULL: none */
+	size_t chain_words;
+	bool stuck; /* the read did not return */
 } StackRead;
 
 int stack_reader_init(StackReader *reader); /* returns 0 or -ENOMEM */
 void stack_reader_fini(StackReader *reader);
 
-/* Fills in bytes, done_bytes and stuck of all reads. */
+/* Fills in bytes, done_bytes, chain, chain_words and stuck of all reads. */
 void stack_reader_read(StackReader *reader, StackRead *reads, size_t count);
 
 #endif

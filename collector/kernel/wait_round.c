@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "events.h"
 #include "profiler.skel.h"
+#include "runtimes/chain_walk.h"
 
 /* Output of the iterator for a batch: some 300 waits, with up to 16 KiB of stack each. */
 #define BATCH_BYTES ((size_t) 128 * 1024)
@@ -26,9 +27,13 @@
 #define TEND_BYTES ((size_t) PFS_TEND_PAGES * PFS_LATE_CHUNK_BYTES)
 #define LATE_BYTES offsetof(struct pfs_late, bytes)
 
-/* Size of a sample with the maximal number of frames, and the hand-over of its stack. */
-#define RECORD_BYTES \
-	(sizeof(struct pfs_sample) + (PFS_MAX_FRAMES + 1) * sizeof(uint64_t) + LATE_BYTES + TEND_BYTES)
+/*
+ * Size of a sample with the maximal number of frames, the interpreter's chain, and the hand-over of
+ * its stack.
+ */
+#define RECORD_BYTES                                                       \
+	(sizeof(struct pfs_sample) + (PFS_MAX_FRAMES + 1) * sizeof(uint64_t) + \
+	 CHAIN_SECTION_WORDS * sizeof(uint64_t) + LATE_BYTES + TEND_BYTES)
 
 typedef struct Batch
 {
@@ -36,6 +41,7 @@ typedef struct Batch
 	size_t count;
 	const struct pfs_tended *waits[BATCH_WAITS];
 	StackRead reads[BATCH_WAITS];
+	struct pfs_runtime runtimes[BATCH_WAITS];
 	bool confirmed[BATCH_WAITS];
 	uint64_t bytes[BATCH_BYTES / sizeof(uint64_t)];
 	uint64_t record[RECORD_BYTES / sizeof(uint64_t)];
@@ -123,9 +129,23 @@ late_of(const struct pfs_tended *wait)
 	return (const void *) ((const uint8_t *) sample + wait->length - LATE_BYTES);
 }
 
-/* Describes the part of the thread's stack to read; its pages are contiguous. */
+/* Finds the interpreter of the sample's process, as pfs_find_runtime() does. */
+static bool
+find_runtime(const WaitRounds *rounds, const struct pfs_sample *sample, struct pfs_runtime *runtime)
+{
+	int fd = bpf_map__fd(rounds->host->skeleton->maps.pfs_runtimes);
+
+	return bpf_map_lookup_elem(fd, &sample->pid, runtime) == 0 &&
+		   runtime->kind != PFS_RUNTIME_NONE && runtime->start_time_ns == sample->start_time_ns &&
+		   runtime->exec_id == sample->exec_id;
+}
+
+/*
+ * Describes the part of the thread's stack to read; its pages are contiguous. Fills runtime if the
+ * process has an interpreter.
+ */
 static StackRead
-read_of(const struct pfs_tended *wait)
+read_of(const WaitRounds *rounds, const struct pfs_tended *wait, struct pfs_runtime *runtime)
 {
 	const struct pfs_sample *sample = (const void *) (wait + 1);
 	const struct pfs_late *late = late_of(wait);
@@ -136,12 +156,18 @@ read_of(const struct pfs_tended *wait)
 		read.address = late->address;
 		read.wanted_bytes = (size_t) __builtin_popcountll(late->chunks) * PFS_LATE_CHUNK_BYTES;
 	}
+	if (read.wanted_bytes > 0 && find_runtime(rounds, sample, runtime))
+	{
+		read.runtime = runtime;
+		read.thread_pointer = late->thread_pointer;
+		read.sp = late->at.sp;
+	}
 	return read;
 }
 
 /* Finds the waits with complete records. Returns the bytes of these records. */
 static size_t
-split_batch(Batch *batch)
+split_batch(const WaitRounds *rounds, Batch *batch)
 {
 	const uint8_t *bytes = (const uint8_t *) batch->bytes;
 	size_t at = 0;
@@ -154,7 +180,7 @@ split_batch(Batch *batch)
 		if (wait->length > batch->used - at - sizeof(*wait))
 			break;
 		batch->waits[batch->count] = wait;
-		batch->reads[batch->count] = read_of(wait);
+		batch->reads[batch->count] = read_of(rounds, wait, &batch->runtimes[batch->count]);
 		batch->confirmed[batch->count++] = false;
 		at += sizeof(*wait) + wait->length;
 	}
@@ -192,6 +218,21 @@ confirm_batch(WaitRounds *rounds, Batch *batch)
 	return (int) length;
 }
 
+/* Inserts the chain before the hand-over at the record's end. Returns the record's new length. */
+static size_t
+insert_chain(uint8_t *record, size_t length, const StackRead *read)
+{
+	size_t bytes = read->chain_words * sizeof(*read->chain);
+	uint8_t *late = record + length - LATE_BYTES;
+
+	if (bytes == 0)
+		return length;
+	memmove(late + bytes, late, LATE_BYTES);
+	memcpy(late, read->chain, bytes);
+	((struct pfs_sample *) (void *) record)->flags |= PFS_SAMPLE_CHAIN;
+	return length + bytes;
+}
+
 /* Passes one wait on, with the bytes of its stack that could be read. */
 static void
 hand_over(WaitRounds *rounds, Batch *batch, size_t number)
@@ -202,13 +243,15 @@ hand_over(WaitRounds *rounds, Batch *batch, size_t number)
 	uint8_t *record = (uint8_t *) batch->record;
 	size_t length = wait->length;
 
-	if (length > sizeof(batch->record) - TEND_BYTES)
+	if (length > sizeof(batch->record) - TEND_BYTES - CHAIN_SECTION_WORDS * sizeof(uint64_t))
 		return;
 	memcpy(record, wait + 1, length);
 	if (late_of(wait) != NULL)
 	{
-		struct pfs_late *late = (void *) (record + length - LATE_BYTES);
+		struct pfs_late *late;
 
+		length = insert_chain(record, length, read);
+		late = (void *) (record + length - LATE_BYTES);
 		late->chunks = (UINT64_C(1) << pages) - 1;
 		late->length = pages * PFS_LATE_CHUNK_BYTES;
 		if (pages > 0)
@@ -223,7 +266,7 @@ hand_over(WaitRounds *rounds, Batch *batch, size_t number)
 static int
 finish_batch(WaitRounds *rounds, Batch *batch)
 {
-	size_t whole = split_batch(batch);
+	size_t whole = split_batch(rounds, batch);
 	int result = 0;
 
 	if (batch->count > 0)
@@ -235,6 +278,7 @@ finish_batch(WaitRounds *rounds, Batch *batch)
 			if (batch->confirmed[i])
 				hand_over(rounds, batch, i);
 			free(batch->reads[i].bytes);
+			free(batch->reads[i].chain);
 		}
 	}
 	batch->used -= whole;

@@ -27,6 +27,7 @@
 
 #include "agent/record.h"
 #include "base/clock.h"
+#include "code/user_frame.h"
 #include "fuse_file.h"
 #include "kernel/sampler.h"
 #include "kernel/stack_reader.h"
@@ -108,6 +109,64 @@ start_owner(uid_t user)
 	return child;
 }
 
+#define CHAIN_FRAMES 3
+
+/* An interpreter's structures, as CPython's are: a state, frames, their code object. */
+static struct
+{
+	uint64_t state; /* the word that leads to the frames */
+	uint64_t frames[CHAIN_FRAMES][PFS_FRAME_BLOCK_WORDS];
+	uint64_t code[PFS_CODE_BLOCK_WORDS];
+} interpreter;
+
+enum
+{
+	FRAME_PREVIOUS,
+	FRAME_CODE,
+	FRAME_INSTRUCTION
+};
+
+/* Links the frames, and describes them to the walk. */
+static struct pfs_runtime
+make_interpreter(void)
+{
+	struct pfs_runtime runtime = { .kind = PFS_RUNTIME_PYTHON, .is_placed = 1 };
+
+	runtime.python.frame_previous = FRAME_PREVIOUS;
+	runtime.python.frame_code = FRAME_CODE;
+	runtime.python.frame_instruction = FRAME_INSTRUCTION;
+	runtime.python.code_mask = 1;
+	interpreter.state = (uintptr_t) interpreter.frames[0];
+	for (size_t i = 0; i < CHAIN_FRAMES; i++)
+	{
+		bool is_last = i + 1 == CHAIN_FRAMES;
+
+		interpreter.frames[i][FRAME_PREVIOUS] = is_last ? 0 : (uintptr_t) interpreter.frames[i + 1];
+		interpreter.frames[i][FRAME_CODE] = (uintptr_t) interpreter.code;
+		interpreter.frames[i][FRAME_INSTRUCTION] = (uintptr_t) interpreter.code + 2 * i;
+	}
+	interpreter.code[0] = 1;
+	return runtime;
+}
+
+static void
+assert_chain(const struct pfs_chain *chain, const uint64_t *words)
+{
+	uint32_t next = 0;
+
+	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+	assert_int_equal(chain->found, 2 * CHAIN_FRAMES);
+	for (size_t i = 0; i < CHAIN_FRAMES; i++)
+	{
+		UserFrame frame = { 0 };
+
+		assert_true(user_frame_next(words, chain->found, &next, &frame));
+		assert_int_equal(frame.interpreter, PFS_RUNTIME_PYTHON);
+		assert_int_equal(frame.code, (uintptr_t) interpreter.code);
+		assert_int_equal(PFS_PYTHON_INDEX(PFS_FRAME_PAYLOAD(frame.more[0])), i);
+	}
+}
+
 static void
 wait_for_user(pid_t process, uid_t user)
 {
@@ -182,6 +241,69 @@ test_one_reading_hangs(void **state)
 }
 
 /*
+ * The interpreter's chain is read together with the stack. One that leads into memory which does
+ * not answer is left behind, and the others have theirs.
+ */
+static void
+test_chains(void **state)
+{
+	struct pfs_runtime runtime = make_interpreter();
+	uint64_t roots[2] = { (uintptr_t) &interpreter.state, 0 }; /* of a thread each */
+	StackRead reads[40];
+	StackReader reader;
+	uint8_t *held;
+	pid_t pids[2];
+
+	if (!have_fuse)
+		skip();
+	held = map_held_file();
+	roots[1] = (uintptr_t) held;
+	fuse_file_hold(&fuse, FUSE_READ);
+	for (size_t i = 0; i < 2; i++)
+		pids[i] = start_owner(65000 + (uid_t) i);
+	wait_for_user(pids[0], 65000);
+	wait_for_user(pids[1], 65001);
+	assert_int_equal(stack_reader_init(&reader), 0);
+	for (size_t i = 0; i < 40; i++)
+		reads[i] = (StackRead){ .pid = (uint32_t) pids[i % 2],
+								.tid = (uint32_t) pids[i % 2],
+								.address = (uintptr_t) roots,
+								.wanted_bytes = sizeof(roots),
+								.runtime = &runtime,
+								.thread_pointer = (uintptr_t) &roots[i == 11],
+								.sp = 4096 + 16 * i };
+	stack_reader_read(&reader, reads, 40);
+	assert_int_equal(reader.timeouts, 1);
+	for (size_t i = 0; i < 40; i++)
+	{
+		bool is_read = i % 2 == 0 || i < 11;
+
+		assert_int_equal(reads[i].stuck, i == 11);
+		assert_int_equal(reads[i].done_bytes, is_read ? sizeof(roots) : 0);
+		assert_int_equal(reads[i].chain != NULL, is_read);
+		if (is_read)
+		{
+			const struct pfs_chain *chain = (const void *) reads[i].chain;
+
+			assert_int_equal(chain->first_sp, 4096 + 16 * i);
+			assert_int_equal(chain->end_count, 0);
+			assert_int_equal(reads[i].chain_words,
+							 sizeof(*chain) / sizeof(uint64_t) + 2 * CHAIN_FRAMES);
+			assert_chain(chain, reads[i].chain + sizeof(*chain) / sizeof(uint64_t));
+		}
+		free(reads[i].bytes);
+		free(reads[i].chain);
+	}
+	let_readers_end(&reader);
+	for (size_t i = 0; i < 2; i++)
+	{
+		(void) kill(pids[i], SIGKILL);
+		(void) waitpid(pids[i], NULL, 0);
+	}
+	munmap(held, (size_t) 2 * PAGE_BYTES);
+}
+
+/*
  * An owner whose processes hang again and again, each in another process, leaves no more threads
  * behind than an owner may. Others are read all the same.
  */
@@ -237,8 +359,12 @@ typedef struct Sleeper
 	uint8_t *stack; /* NULL: the thread's own */
 	pthread_t thread;
 	_Atomic uint32_t tid;
-	atomic_uint told;	/* samples of waits */
-	atomic_uint copied; /* of them with a copy of the stack */
+	_Atomic uint64_t start_time_ns; /* of its process, as samples have it … */
+	_Atomic uint64_t exec_id;		/* … likewise */
+	int32_t state_offset;			/* of its thread_state, from the thread pointer */
+	atomic_uint chains;				/* samples of waits with the interpreter's chain */
+	atomic_uint told;				/* samples of waits */
+	atomic_uint copied;				/* of them with a copy of the stack */
 } Sleeper;
 
 #define CROWD 1500
@@ -252,6 +378,7 @@ typedef struct Member
 } Member;
 
 static Sleeper sleepers[3];
+static _Thread_local uint64_t thread_state; /* leads to the interpreter's state */
 static Member crowd[CROWD];
 static int crowd_pipe[2]; /* at whose end the crowd goes home */
 
@@ -264,6 +391,9 @@ sleep_there(void *argument)
 	uint64_t sp = (uintptr_t) (sleeper->stack + PAGE_BYTES / 2);
 	long result;
 
+	thread_state = (uintptr_t) &interpreter.state;
+	sleeper->state_offset =
+		(int32_t) ((intptr_t) &thread_state - (intptr_t) __builtin_thread_pointer());
 	atomic_store(&sleeper->tid, (uint32_t) gettid());
 	if (sleeper->stack == NULL)
 		(void) nanosleep(&time, NULL);
@@ -288,6 +418,13 @@ on_record(void *context, const void *bytes, size_t length_bytes)
 	{
 		if (record.sample->tid != atomic_load(&sleepers[i].tid))
 			continue;
+		atomic_store(&sleepers[i].start_time_ns, record.sample->start_time_ns);
+		atomic_store(&sleepers[i].exec_id, record.sample->exec_id);
+		if (record.chain != NULL)
+		{
+			assert_chain(record.chain, record.chain_words);
+			atomic_fetch_add(&sleepers[i].chains, 1);
+		}
 		atomic_fetch_add(&sleepers[i].told, 1);
 		atomic_fetch_add(&sleepers[i].copied, record.late != NULL && record.late->length > 0);
 	}
@@ -431,6 +568,59 @@ test_waits_that_go_on(void **state)
 		close(fd);
 }
 
+/* A wait that goes on has the interpreter's chain, from the moment on that the process is known. */
+static void
+test_chain_of_a_wait(void **state)
+{
+	static Losses losses;
+	const SamplerOptions options = { .frequency_hz = 1,
+									 .memory_bytes = (size_t) 96 << 20,
+									 .sources = { .off_cpu_period_ns = 10000000,
+												  .off_cpu_rate = 1000000 },
+									 .losses = &losses,
+									 .interval_ns = 300000000 };
+	struct pfs_runtime runtime = make_interpreter();
+	Sleeper *sleeper = &sleepers[0];
+	KernelTables *tables;
+	Sampler *sampler;
+	Failure failure;
+
+	memset(sleepers, 0, sizeof(sleepers));
+	if (sampler_create(&options, on_record, NULL, &sampler, &failure) != EXIT_OK)
+	{
+		print_message("skipped: %s: %s\n", failure.message, failure.detail);
+		assert_int_equal(failure.code, EXIT_PRIVILEGE);
+		skip();
+	}
+	assert_int_equal(sampler_attach(sampler, &failure), EXIT_OK);
+	assert_int_equal(pthread_create(&sleeper->thread, NULL, sleep_there, sleeper), 0);
+	while (atomic_load(&sleeper->tid) == 0)
+		(void) usleep(1000);
+	(void) usleep(200000);
+	sampler_tend(sampler);
+	assert_int_equal(atomic_load(&sleeper->copied), 1);
+	assert_int_equal(atomic_load(&sleeper->chains), 0);
+	runtime.start_time_ns = atomic_load(&sleeper->start_time_ns);
+	runtime.exec_id = atomic_load(&sleeper->exec_id);
+	runtime.state_offset = sleeper->state_offset;
+	tables = sampler_tables(sampler);
+	assert_int_equal(tables->ops->set_runtime(tables, (uint32_t) getpid(), &runtime), 0);
+	(void) usleep(200000);
+	sampler_tend(sampler);
+	assert_int_equal(atomic_load(&sleeper->copied), 2);
+	assert_int_equal(atomic_load(&sleeper->chains), 1);
+	/* another image of that number is another process */
+	runtime.exec_id++;
+	assert_int_equal(tables->ops->set_runtime(tables, (uint32_t) getpid(), &runtime), 0);
+	(void) usleep(200000);
+	sampler_tend(sampler);
+	assert_int_equal(atomic_load(&sleeper->copied), 3);
+	assert_int_equal(atomic_load(&sleeper->chains), 1);
+	pthread_join(sleeper->thread, NULL);
+	sampler_stop(sampler);
+	sampler_free(sampler);
+}
+
 #endif
 
 int
@@ -438,9 +628,11 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_one_reading_hangs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_chains, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_owner_goes_on_hanging, setup, teardown),
 #ifdef __x86_64__
 		cmocka_unit_test_setup_teardown(test_waits_that_go_on, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_chain_of_a_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_waits_of_many_threads, setup, teardown),
 #endif
 	};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * scratch.h
+ *		Memory of one sample under construction.
+ */
+#ifndef PFS_SCRATCH_H
+#define PFS_SCRATCH_H
+
+#include <linux/ptrace.h>
+
+#include "events.h"
+
+/* Registers of user mode. */
+#ifdef PFS_ARM64
+typedef struct user_pt_regs pfs_registers;
+#else
+typedef struct pt_regs pfs_registers;
+#endif
+
+/* Space for a sample under construction, because the BPF stack has only 512 bytes. */
+#define PFS_FRAME_WORDS (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
+#define PFS_LABEL_WORDS (sizeof(struct pfs_labels) / 8)
+#define PFS_LATE_WORDS	((sizeof(struct pfs_late) + 7) / 8)
+#define PFS_CHAIN_WORDS \
+	(sizeof(struct pfs_chain) / 8 + PFS_MAX_USER_FRAMES / 2 + PFS_CHAIN_KEPT_WORDS)
+
+/* Limit of the words that follow a record's head, except for a copy of the stack. */
+#define PFS_RECORD_WORDS (PFS_FRAME_WORDS + PFS_LABEL_WORDS + PFS_CHAIN_WORDS)
+
+/* The walk of an interpreter's chain. */
+struct pfs_chain_walk {
+	struct pfs_runtime runtime; /* interpreter of the sample's process */
+	__u64 first_sp;
+	__u64 frame;  /* address of the next frame; 0: end of the chain */
+	__u64 record; /* address of the record that led to frame, if the interpreter has records */
+	__u64 block[PFS_FRAME_BLOCK_MOST_WORDS];
+	__u64 code[16];
+	__u32 found; /* number of words */
+	__u16 mark_count;
+	__u8 status;					 /* enum pfs_chain_status */
+	__u32 ends[PFS_MAX_USER_FRAMES]; /* ends of the machine's frames, at their places */
+};
+
+struct pfs_scratch {
+	struct pfs_walk walk; /* first, because a walk's address is converted to its scratch's */
+	pfs_registers saved;  /* registers of user mode: too large for the stack of programs on arm64 */
+	__u32 verdict;		  /* on the image: PFS_VERDICT_* */
+	__u32 young;		  /* one of the image's first samples */
+	__u32 slot;			  /* number of this scratch */
+	__u32 taken;		  /* in use by an event */
+	__u64 missing;		  /* address at which labels could not be read */
+	struct pfs_chain_walk chain;
+	struct pfs_sample sample;
+	/* frames, followed by labels, a chain and the hand-over */
+	__u64 words[PFS_RECORD_WORDS + PFS_LATE_WORDS];
+};
+
+#endif

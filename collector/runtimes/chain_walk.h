@@ -1,0 +1,39 @@
+/*
+ * chain_walk.h
+ *		Follows an interpreter's chain from outside, for a thread that waits.
+ *
+ * The code is that of the kernel's walk (bpf/runtime.bpf.h). A thread that waits on past a window
+ * runs no program of ours, so its chain is read through the caller's function. The result is valid
+ * only if the thread has not run in between.
+ */
+#ifndef COLLECTOR_CHAIN_WALK_H
+#define COLLECTOR_CHAIN_WALK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime_types.h"
+
+/* Reads memory of the thread's process. Returns 0, or non-zero if not all of it can be read. */
+typedef int (*ChainRead)(void *context, uint64_t address, void *to, size_t bytes);
+
+typedef struct ChainThread
+{
+	const struct pfs_runtime *runtime; /* of the thread's process */
+	uint64_t thread_pointer;
+	uint64_t sp; /* of the machine's innermost frame */
+	ChainRead read;
+	void *context; /* of read */
+} ChainThread;
+
+/* Words of the section of a record that chain_walk() writes, at most. */
+#define CHAIN_SECTION_WORDS (sizeof(struct pfs_chain) / sizeof(uint64_t) + PFS_CHAIN_KEPT_WORDS)
+
+/*
+ * Writes the section of a record (runtime_types.h) that holds the thread's chain, without ends of
+ * frames. Returns its words, or 0 if there is no memory. Takes as long as PFS_MAX_SAMPLE_NS and a
+ * few readings, but each reading may wait.
+ */
+size_t chain_walk(const ChainThread *thread, uint64_t section[CHAIN_SECTION_WORDS]);
+
+#endif
