@@ -57,6 +57,8 @@ static const Command commands[] = {
 	  .program = "profstore-sources" },
 	{ "receive", "", "take profiles that others push: OTLP, Parca's writes",
 	  .program = "profstore-sources" },
+	{ "symbolize", "", "find names and lines for addresses that are stored without",
+	  .program = "profstore-sources" },
 	{ "check", "", "say what this host and the database have, and what is missing",
 	  check_command_flags, check_command_run },
 	{ "health", "", "say by the exit code whether the agent is alive and stores: for probes",

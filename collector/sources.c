@@ -7,6 +7,8 @@
 #include "kubernetes/pods.h"
 #include "receive/receive.h"
 #include "scrape/scrape.h"
+#include "symbolize/symbolize.h"
+#include "symbols/worker.h"
 
 /* Options of any command. */
 typedef union Options
@@ -14,6 +16,7 @@ typedef union Options
 	ScrapeOptions scrape;
 	ReceiveOptions receive;
 	PodsOptions pods;
+	SymbolizeOptions symbolize;
 } Options;
 
 static size_t
@@ -61,6 +64,21 @@ pods_command_run(const CommandCall *call)
 	return pods_run(&options->pods);
 }
 
+static size_t
+symbolize_command_flags(void *room, Flag *flags)
+{
+	return symbolize_flags(&((Options *) room)->symbolize, flags);
+}
+
+static ExitCode
+symbolize_command_run(const CommandCall *call)
+{
+	const Options *options = call->options;
+
+	log_apply(&options->symbolize.log);
+	return symbolize_run(&options->symbolize);
+}
+
 static const Command commands[] = {
 	{ "scrape", "", "fetch profiles of pprof from targets, as Parca's configuration says",
 	  scrape_command_flags, scrape_command_run },
@@ -68,6 +86,8 @@ static const Command commands[] = {
 	  receive_command_run },
 	{ "pods", "", "tell of a node's pods: what the agent starts where its labels are to have them",
 	  pods_command_flags, pods_command_run },
+	{ "symbolize", "", "find names and lines for addresses that are stored without",
+	  symbolize_command_flags, symbolize_command_run },
 };
 
 int
@@ -81,5 +101,6 @@ main(int argc, char **argv)
 								 .count = sizeof(commands) / sizeof(commands[0]),
 								 .options = &options };
 
+	symbolizer_worker_main(argc, argv);
 	return command_main(&table, argc, argv);
 }

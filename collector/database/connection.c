@@ -310,6 +310,49 @@ connection_abandon(Connection *connection)
 	(void) connection_recover(connection, DB_OK);
 }
 
+/* Takes all notices of channels. Returns whether there was one. */
+static bool
+take_notices(Connection *connection)
+{
+	bool any = false;
+	PGnotify *notice;
+
+	while ((notice = PQnotifies(connection->pg)) != NULL)
+	{
+		any = true;
+		PQfreemem(notice);
+	}
+	return any;
+}
+
+DbOutcome
+connection_wait_notice(Connection *connection, int64_t wait_ms, DbError *error)
+{
+	static const char failure[] = "lost the connection to the database";
+	int64_t deadline_ms = now_ms() + wait_ms;
+
+	while (!take_notices(connection))
+	{
+		struct pollfd fds[2] = { { .fd = PQsocket(connection->pg), .events = POLLIN },
+								 { .fd = connection->wake_fd, .events = POLLIN } };
+		int64_t left_ms = deadline_ms - now_ms();
+
+		if (left_ms <= 0)
+			return DB_OK;
+		if (poll(fds, 2, (int) left_ms) < 0 && errno != EINTR)
+			return connection_lost(connection, failure, error);
+		if (fds[1].revents != 0)
+		{
+			connection_close(connection);
+			db_error_set(error, NULL, "stopped", NULL, NULL);
+			return DB_STOPPED;
+		}
+		if (fds[0].revents != 0 && !PQconsumeInput(connection->pg))
+			return connection_lost(connection, failure, error);
+	}
+	return DB_OK;
+}
+
 /* Returns the index of a prepared statement; CONNECTION_KEPT_MAX if it is not prepared. */
 static uint32_t
 find_kept(const Connection *connection, const Statement *statement)

@@ -74,6 +74,12 @@ DbOutcome connection_run(Connection *connection, const Statement *statements, si
 /* Like connection_run(), but for one statement and without its result. */
 DbOutcome connection_execute(Connection *connection, const Statement *statement, DbError *error);
 
+/*
+ * Waits until the server sends a notice of a channel that the session listens to, at most so long.
+ * DB_OK in both cases; DB_AWAY or DB_STOPPED.
+ */
+DbOutcome connection_wait_notice(Connection *connection, int64_t wait_ms, DbError *error);
+
 /* Rolls back if a transaction is open. */
 void connection_abandon(Connection *connection);
 

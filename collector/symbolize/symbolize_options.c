@@ -1,0 +1,49 @@
+/*
+ * symbolize_options.c
+ *		Flags of symbolize.
+ */
+#include "symbolize/symbolize_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB ((size_t) 1024 * 1024)
+
+size_t
+symbolize_flags(SymbolizeOptions *options, Flag flags[SYMBOLIZE_FLAGS_MAX])
+{
+	const Flag own[] = {
+		{ "debug-directory", FLAG_TEXT, &options->debug_directory, "DIR",
+		  "separate debug files by build ID; default: /usr/lib/debug" },
+		{ "debuginfod", FLAG_TEXT, &options->servers, "URLS",
+		  "debuginfod servers, asked in this order, separated by spaces; default: $DEBUGINFOD_URLS" },
+		{ "cache-directory", FLAG_TEXT, &options->cache_directory, "DIR",
+		  "files that servers sent; without it no server is asked" },
+		{ "cache-size", FLAG_SIZE, &options->cache_bytes, "SIZE",
+		  "of all files in --cache-directory; default: 4GB", 1048576 },
+		{ "max-file", FLAG_SIZE, &options->file_bytes, "SIZE",
+		  "the most that a server may send for one binary; default: 512MB", 4096 },
+		{ "server-timeout", FLAG_DURATION, &options->server_timeout_ms, "TIME",
+		  "the longest that a server may take for one file; default: 5min", 1000, 3600000 },
+		{ "max-memory", FLAG_SIZE, &options->max_memory_bytes, "SIZE",
+		  "of the process that reads debug information; default: 512MB", 16777216 },
+		{ "interval", FLAG_DURATION, &options->interval_ms, "TIME",
+		  "between two looks for new addresses; default: 10s", 100, 3600000 },
+		{ "once", FLAG_SWITCH, &options->once, NULL,
+		  "end when no build is left to try, instead of waiting for new addresses" },
+	};
+	const char *servers = getenv("DEBUGINFOD_URLS");
+	size_t count = 0;
+
+	*options = (SymbolizeOptions){ .debug_directory = "/usr/lib/debug",
+								   .servers = servers != NULL ? servers : "",
+								   .cache_directory = "",
+								   .cache_bytes = 4096 * MIB,
+								   .file_bytes = 512 * MIB,
+								   .server_timeout_ms = 300000,
+								   .max_memory_bytes = 512 * MIB,
+								   .interval_ms = 10000 };
+	flags[count++] = database_flag(&options->database);
+	count += log_flags(&options->log, &flags[count]);
+	return flags_append(flags, count, own, sizeof(own) / sizeof(own[0]));
+}
