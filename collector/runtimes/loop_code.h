@@ -5,6 +5,7 @@
 #ifndef COLLECTOR_LOOP_CODE_H
 #define COLLECTOR_LOOP_CODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Half-open; by ELF virtual address in a file, else by address in a process. */
@@ -12,6 +13,7 @@ typedef struct LoopCode
 {
 	uint64_t start;
 	uint64_t end;
+	bool is_caller; /* of a function that calls the loop: its frame and the loop's are one */
 } LoopCode;
 
 #endif

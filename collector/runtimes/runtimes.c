@@ -257,8 +257,11 @@ runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *m
 	if (target == NULL || chain->count == 0)
 		return false;
 	for (int i = 0; i < RUNTIME_LOOPS; i++)
-		loops[i] = (LoopCode){ target->file.loops[i].start + target->bias,
-							   target->file.loops[i].end + target->bias };
+	{
+		loops[i] = target->file.loops[i];
+		loops[i].start += target->bias;
+		loops[i].end += target->bias;
+	}
 	done = stack_merge(machine, chain, loops, RUNTIME_LOOPS, merged);
 	if (done)
 		atomic_fetch_add(&runtimes->merged, 1);

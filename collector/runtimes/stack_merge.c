@@ -21,6 +21,7 @@ typedef struct Run
 	uint32_t first;
 	uint32_t end;
 	uint64_t mark; /* 0: it is not known, as the chain broke off or was cut */
+	bool is_torn;  /* its end is missing */
 } Run;
 
 typedef struct Merging
@@ -28,7 +29,8 @@ typedef struct Merging
 	const MachineStack *machine;
 	const ChainStack *chain;
 	MergedStack *out;
-	bool is_cut; /* out has a place where frames are missing */
+	bool is_cut;		/* out has a place where frames are missing */
+	bool has_chain_cut; /* … among them those that the chain lost */
 } Merging;
 
 /* Notes that frames are missing here. If some were missing before, both gaps become one. */
@@ -105,15 +107,15 @@ static void
 put_run(Merging *merging, const Run *run)
 {
 	const ChainStack *chain = merging->chain;
+	bool has_gap = chain->cut > 0 && !merging->has_chain_cut && run->first <= chain->cut_at &&
+				   (chain->cut_at < run->end || run->is_torn);
+	uint32_t middle = has_gap ? chain->cut_at : run->end;
 
-	if (chain->cut > 0 && run->first <= chain->cut_at && chain->cut_at < run->end)
-	{
-		put_words(merging->out, chain->words + run->first, chain->cut_at - run->first);
+	put_words(merging->out, chain->words + run->first, middle - run->first);
+	if (has_gap)
 		note_cut(merging, chain->cut / 2);
-		put_words(merging->out, chain->words + chain->cut_at, run->end - chain->cut_at);
-	}
-	else
-		put_words(merging->out, chain->words + run->first, run->end - run->first);
+	merging->has_chain_cut |= has_gap;
+	put_words(merging->out, chain->words + middle, run->end - middle);
 	merging->out->merged += frames_in(chain, run->first, run->end);
 }
 
@@ -121,7 +123,7 @@ put_run(Merging *merging, const Run *run)
 static bool
 next_run(const ChainStack *chain, uint32_t *at, Run *run)
 {
-	*run = (Run){ *at, *at, 0 };
+	*run = (Run){ *at, *at, 0, false };
 	while (*at < chain->count)
 	{
 		uint64_t word = chain->words[(*at)++];
@@ -136,15 +138,17 @@ next_run(const ChainStack *chain, uint32_t *at, Run *run)
 	return run->end > run->first;
 }
 
-/* Returns whether marks were cut out: a run across the gap may then be the ends of two runs. */
-static bool
+/* Returns how many marks were cut out. A run across the gap may then be the ends of two runs. */
+static uint32_t
 lost_marks(const ChainStack *chain)
 {
 	uint32_t marks = 0;
 
+	if (chain->cut == 0)
+		return 0;
 	for (uint32_t i = 0; i < chain->count; i++)
 		marks += PFS_FRAME_MORE(chain->words[i]) == 0;
-	return marks != chain->mark_count;
+	return marks < chain->mark_count ? chain->mark_count - marks : 0;
 }
 
 /* Returns the first frame of the machine at or after from that holds the mark, or their number. */
@@ -175,7 +179,7 @@ merge_by_marks(Merging *merging)
 {
 	const MachineStack *machine = merging->machine;
 	const ChainStack *chain = merging->chain;
-	bool marks_lost = chain->cut > 0 && lost_marks(chain);
+	bool marks_lost = lost_marks(chain) > 0;
 	uint32_t place = 0; /* of the machine's frame behind those that were taken */
 	uint32_t at = 0;
 	Run run;
@@ -207,103 +211,210 @@ merge_by_marks(Merging *merging)
 	put_machine(merging, place, machine->count);
 }
 
-static bool
-is_loop(uint64_t frame, const LoopCode *loops, size_t loop_count)
+/* Returns the loop that a frame of the machine executes; NULL if none. */
+static const LoopCode *
+loop_of(uint64_t frame, const LoopCode *loops, size_t loop_count)
 {
 	uint64_t code = user_frame_code(frame);
 
 	for (size_t i = 0; i < loop_count; i++)
 	{
 		if (code >= loops[i].start && code < loops[i].end)
-			return true;
+			return &loops[i];
 	}
-	return false;
+	return NULL;
 }
 
-/* Takes the next run of a chain whose loops are counted. Returns false at the end. */
+/*
+ * Finds the machine's next frames of the loop, [*first, *end): one, or two if a function that calls
+ * the loop belongs to it. Both are the number of frames if there is none.
+ */
 static bool
-next_counted_run(const ChainStack *chain, uint32_t *at, Run *run)
+next_loop(const MachineStack *machine, const LoopCode *loops, size_t loop_count, uint32_t from,
+		  uint32_t *first, uint32_t *end)
 {
+	const LoopCode *loop = NULL;
+	const LoopCode *caller;
+
+	for (*first = from; *first < machine->count; (*first)++)
+	{
+		loop = loop_of(machine->frames[*first], loops, loop_count);
+		if (loop != NULL)
+			break;
+	}
+	*end = *first;
+	if (loop == NULL)
+		return false;
+	(*end)++;
+	if (loop->is_caller || *end == machine->count)
+		return true;
+	caller = loop_of(machine->frames[*end], loops, loop_count);
+	if (caller != NULL && caller->is_caller)
+		(*end)++;
+	return true;
+}
+
+/* Runs of a chain whose loops are counted. */
+typedef struct CountedRuns
+{
+	const ChainStack *chain;
+	uint32_t at;
+	uint32_t lost;	 /* marks that are missing before the next run whose end is known … */
+	uint32_t hidden; /* … and runs that are missing as a whole, before the next one */
+} CountedRuns;
+
+static CountedRuns
+counted_runs(const ChainStack *chain)
+{
+	return (CountedRuns){ .chain = chain,
+						  .lost = chain->marks == PFS_MARKS_COUNTED ? lost_marks(chain) : 0 };
+}
+
+/* Takes the next run. Returns false at the end. One of a mark alone executes no function. */
+static bool
+next_counted_run(CountedRuns *runs, Run *run)
+{
+	const ChainStack *chain = runs->chain;
 	UserFrame frame;
 
-	if (chain->marks == PFS_MARKS_COUNTED)
+	if (chain->marks != PFS_MARKS_COUNTED)
 	{
-		if (*at >= chain->count)
+		if (!user_frame_next(chain->words, chain->count, &runs->at, &frame))
 			return false;
-		(void) next_run(chain, at, run); /* of a mark alone: the loop executes no function */
+		*run = (Run){ frame.place, runs->at, 0, false };
 		return true;
 	}
-	if (!user_frame_next(chain->words, chain->count, at, &frame))
+	*run = (Run){ runs->at, runs->at, 0, false };
+	if (runs->hidden > 0)
+	{
+		runs->hidden--;
+		return true;
+	}
+	if (runs->at >= chain->count)
 		return false;
-	*run = (Run){ frame.place, *at, 0 };
+	(void) next_run(chain, &runs->at, run);
+	if (runs->lost > 0 && run->first <= chain->cut_at && chain->cut_at <= run->end)
+	{
+		/* of two runs, one from the gap on */
+		run->end = chain->cut_at;
+		run->is_torn = true;
+		runs->at = chain->cut_at;
+		runs->hidden = runs->lost - 1;
+		runs->lost = 0;
+	}
 	return true;
 }
 
 static uint32_t
 count_runs(const ChainStack *chain)
 {
-	uint32_t runs = 0;
-	uint32_t at = 0;
+	CountedRuns runs = counted_runs(chain);
+	uint32_t count = 0;
 	Run run;
 
-	while (next_counted_run(chain, &at, &run))
-		runs++;
-	return runs;
+	while (next_counted_run(&runs, &run))
+		count++;
+	return count;
 }
 
 /* The machine's stack broke off before the loop, so the interpreter's frames follow its end. */
 static void
 append_chain(Merging *merging)
 {
-	const ChainStack *chain = merging->chain;
-	uint32_t at = 0;
+	CountedRuns runs = counted_runs(merging->chain);
 	Run run;
 
 	put_machine(merging, 0, merging->machine->count);
-	while (next_counted_run(chain, &at, &run))
+	while (next_counted_run(&runs, &run))
 		put_run(merging, &run);
 }
 
+static uint32_t
+count_loops(const MachineStack *machine, const LoopCode *loops, size_t loop_count)
+{
+	uint32_t count = 0;
+	uint32_t first = 0;
+	uint32_t end = 0;
+
+	while (next_loop(machine, loops, loop_count, end, &first, &end))
+		count++;
+	return count;
+}
+
+/* How loops and runs are paired, from the innermost ones on. */
+typedef struct Pairing
+{
+	bool is_possible;
+	uint32_t idle_loops; /* innermost ones, which execute no run */
+	uint32_t early_runs; /* innermost ones, which no loop executes */
+} Pairing;
+
 /*
- * Each frame of the loop executes one run. A loop that was just called, or is about to return, may
- * have none: that is the innermost. Other differences mean that loops were missed.
+ * Pairs found loops with runs. A loop that was just called, or is about to return, may have none:
+ * that is the innermost. If the chain has marks, the innermost run may have no loop yet. Other
+ * differences mean that loops were missed, unless one of the stacks broke off: then the innermost
+ * ones are paired. A machine's stack that breaks off may be that of a fiber, which ends where the
+ * chain ends.
  */
+static Pairing
+pair_loops(const MachineStack *machine, const ChainStack *chain, uint32_t found, uint32_t runs)
+{
+	bool is_counted = chain->marks == PFS_MARKS_COUNTED;
+
+	if (machine->cut > 0 || (!is_counted && (chain->cut > 0 || !machine->whole || !chain->whole)))
+		return (Pairing){ false };
+	if (chain->whole && (found == runs || found == runs + 1))
+		return (Pairing){ true, found - runs, 0 };
+	if (chain->whole && is_counted && found + 1 == runs)
+		return (Pairing){ true, 0, 1 };
+	return (Pairing){ (!machine->whole && found < runs) || (!chain->whole && found > runs) };
+}
+
 static void
 merge_by_count(Merging *merging, const LoopCode *loops, size_t loop_count)
 {
 	const MachineStack *machine = merging->machine;
 	const ChainStack *chain = merging->chain;
-	uint32_t runs = count_runs(chain);
-	uint32_t found = 0;
-	uint32_t at = 0;
+	uint32_t found = count_loops(machine, loops, loop_count);
+	Pairing pairing = pair_loops(machine, chain, found, count_runs(chain));
+	CountedRuns runs = counted_runs(chain);
+	uint32_t first;
+	uint32_t end = 0;
+	Run run;
 
-	for (uint32_t i = 0; i < machine->count; i++)
-		found += is_loop(machine->frames[i], loops, loop_count);
 	if (!machine->whole && found == 0)
 	{
 		append_chain(merging);
 		return;
 	}
-	if (!machine->whole || !chain->whole || machine->cut > 0 || chain->cut > 0 || found < runs ||
-		found > runs + 1)
+	if (!pairing.is_possible)
 	{
 		merging->out->unmatched = frames_in(chain, 0, chain->count);
 		put_machine(merging, 0, machine->count);
 		return;
 	}
-	for (uint32_t i = 0; i < machine->count; i++)
+	if (pairing.early_runs > 0 && next_counted_run(&runs, &run))
+		merging->out->unmatched = frames_in(chain, run.first, run.end);
+	for (uint32_t from = 0; from < machine->count; from = end)
 	{
-		Run run;
+		bool has_loop = next_loop(machine, loops, loop_count, from, &first, &end);
 
-		if (!is_loop(machine->frames[i], loops, loop_count) || found-- > runs ||
-			!next_counted_run(chain, &at, &run) || run.first == run.end)
+		put_machine(merging, from, first);
+		if (!has_loop)
+			break;
+		if (pairing.idle_loops > 0)
+			pairing.idle_loops--;
+		else if (next_counted_run(&runs, &run) && (run.first < run.end || run.is_torn))
 		{
-			put_machine(merging, i, i + 1);
+			for (uint32_t i = first; i < end; i++)
+				pass_machine(merging, i);
+			put_run(merging, &run);
 			continue;
 		}
-		pass_machine(merging, i);
-		put_run(merging, &run);
+		put_machine(merging, first, end);
 	}
+	while (!machine->whole && next_counted_run(&runs, &run))
+		put_run(merging, &run);
 }
 
 /* Removes the words [from, to). */
@@ -350,7 +461,7 @@ bool
 stack_merge(const MachineStack *machine, const ChainStack *chain, const LoopCode *loops,
 			size_t loop_count, MergedStack *merged)
 {
-	Merging merging = { machine, chain, merged, false };
+	Merging merging = { machine, chain, merged, false, false };
 
 	merged->count = 0;
 	merged->cut_at = 0;

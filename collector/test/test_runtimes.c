@@ -902,6 +902,100 @@ test_merge_by_counted_marks(void **state)
 	assert_merged(&merged, "m0 m1 m2 m3 m4 m5 p1 p2 p3");
 }
 
+/* The mark of a chain whose loops are counted. */
+static void
+add_counted_mark(Stacks *stacks)
+{
+	stacks->words[stacks->chain.count++] = 0;
+	stacks->chain.mark_count++;
+}
+
+/* A function that calls the loop is one with it, and alone if it has not called it yet. */
+static void
+test_merge_callers(void **state)
+{
+	const LoopCode loops[] = { { 0x200, 0x201 }, { 0x300, 0x301, true }, { 0x500, 0x501, true } };
+	MergedStack merged;
+	Stacks stacks;
+
+	make_machine(&stacks, 6);
+	stacks.chain.marks = PFS_MARKS_COUNTED;
+	add_frame(&stacks, 1);
+	add_counted_mark(&stacks);
+	/* of two loops the innermost executes nothing */
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 3, &merged));
+	assert_merged(&merged, "m0 m1 m2 m3 p1 m5");
+
+	add_frame(&stacks, 2);
+	add_counted_mark(&stacks);
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 3, &merged));
+	assert_merged(&merged, "m0 p1 m3 p2 m5");
+	assert_int_equal(merged.unmatched, 0);
+
+	/* the loop of the innermost run was not called yet */
+	add_frame(&stacks, 3);
+	add_counted_mark(&stacks);
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 3, &merged));
+	assert_merged(&merged, "m0 p2 m3 p3 m5");
+	assert_int_equal(merged.unmatched, 1);
+
+	/* two runs too many: loops were missed, or the machine's stack broke off before them */
+	add_frame(&stacks, 4);
+	add_counted_mark(&stacks);
+	assert_false(stack_merge(&stacks.machine, &stacks.chain, loops, 3, &merged));
+	stacks.machine.whole = false;
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 3, &merged));
+	assert_merged(&merged, "m0 p1 m3 p2 m5 p3 p4");
+
+	/* as many as there are: a fiber's stacks end at the same place */
+	stacks.chain.count -= 2 * 3;
+	stacks.chain.mark_count -= 2;
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 3, &merged));
+	assert_merged(&merged, "m0 p1 m3 p2 m5");
+}
+
+/* A chain that lost marks: loops are paired from both ends, and those in the middle stay. */
+static void
+test_merge_counted_cut(void **state)
+{
+	const LoopCode loops[] = {
+		{ 0x200, 0x201 }, { 0x400, 0x401 }, { 0x600, 0x601 }, { 0x800, 0x801 }
+	};
+	MergedStack merged;
+	Stacks stacks;
+
+	make_machine(&stacks, 7);
+	stacks.chain.marks = PFS_MARKS_COUNTED;
+	add_frame(&stacks, 1);
+	add_counted_mark(&stacks);
+	add_frame(&stacks, 2);
+	stacks.chain.cut_at = stacks.chain.count;
+	stacks.chain.cut = 20;
+	add_frame(&stacks, 3);
+	add_counted_mark(&stacks);
+	/* no mark is missing: one run has the gap in it */
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 2, &merged));
+	assert_merged(&merged, "m0 p1 m2 p2 p3 m4 m5 m6");
+	assert_int_equal(merged.cut, 10);
+	assert_int_equal(merged.cut_at, 6);
+
+	stacks.chain.mark_count++;
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 3, &merged));
+	assert_merged(&merged, "m0 p1 m2 p2 m4 p3 m6");
+	assert_int_equal(merged.cut, 10);
+	assert_int_equal(merged.cut_at, 6);
+
+	stacks.chain.mark_count++;
+	for (uint32_t i = 7; i < 9; i++)
+	{
+		stacks.frames[i] = 0x100 * (i + 1);
+		stacks.ends[i] = 0x1000 + 16 * (i + 1);
+	}
+	stacks.machine.count = stacks.machine.cut_at = stacks.machine.late_from = 9;
+	assert_true(stack_merge(&stacks.machine, &stacks.chain, loops, 4, &merged));
+	assert_merged(&merged, "m0 p1 m2 p2 m4 m5 m6 p3 m8");
+}
+
 /* Of a chain that was cut one gap is left, where it was. */
 static void
 test_merge_cut(void **state)
@@ -1042,6 +1136,8 @@ main(void)
 		cmocka_unit_test(test_merge_descending),
 		cmocka_unit_test(test_merge_by_count),
 		cmocka_unit_test(test_merge_by_counted_marks),
+		cmocka_unit_test(test_merge_callers),
+		cmocka_unit_test(test_merge_counted_cut),
 		cmocka_unit_test(test_merge_cut),
 		cmocka_unit_test(test_merge_deep),
 		cmocka_unit_test(test_layout_lies),
