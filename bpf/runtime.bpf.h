@@ -11,6 +11,7 @@
 
 #include "chain.bpf.h"
 #include "python.bpf.h"
+#include "ruby.bpf.h"
 
 /* Finds the thread's innermost frame. Returns non-zero if it has none, for the reason in status. */
 static __always_inline int
@@ -22,6 +23,8 @@ pfs_begin_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 	{
 		case PFS_RUNTIME_PYTHON:
 			return pfs_begin_python_chain(chain, thread_pointer);
+		case PFS_RUNTIME_RUBY:
+			return pfs_begin_ruby_chain(chain, thread_pointer);
 		default:
 			return pfs_chain_end(chain, PFS_CHAIN_NO_PLACE);
 	}
@@ -35,6 +38,8 @@ pfs_chain_steps(const struct pfs_scratch *scratch, __u32 first)
 	{
 		case PFS_RUNTIME_PYTHON:
 			return pfs_python_steps(scratch->slot, first);
+		case PFS_RUNTIME_RUBY:
+			return pfs_ruby_steps(scratch->slot, first);
 		default:
 			return 1;
 	}

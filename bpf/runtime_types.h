@@ -20,6 +20,8 @@
 
 #include <linux/types.h>
 
+#include "ruby_types.h"
+
 /* The interpreter that linked a chain; also a frame's PFS_FRAME_INTERPRETER: 15 at most. */
 enum pfs_runtime_kind {
 	PFS_RUNTIME_NONE = 0,
@@ -82,6 +84,7 @@ struct pfs_runtime {
 	__u8 unused;
 	union {
 		struct pfs_python_layout python;
+		struct pfs_ruby_layout ruby;
 		__u64 words[PFS_RUNTIME_WORDS];
 	};
 };
@@ -116,8 +119,8 @@ struct pfs_chain {
 #define PFS_CHAIN_LEAF_WORDS 768
 #define PFS_CHAIN_ROOT_WORDS 256
 #define PFS_CHAIN_KEPT_WORDS (PFS_CHAIN_LEAF_WORDS + PFS_CHAIN_ROOT_WORDS)
-#define PFS_CHAIN_MAX_FRAMES 2048 /* that the walk follows */
-#define PFS_CHAIN_MAX_WORDS	 (3 * PFS_CHAIN_MAX_FRAMES)
+#define PFS_CHAIN_MAX_FRAMES 2048						/* that the walk follows */
+#define PFS_CHAIN_MAX_WORDS	 (4 * PFS_CHAIN_MAX_FRAMES) /* three of a frame, and a mark */
 
 /* Returns how many words are kept of count words. */
 static inline __u32

@@ -17,6 +17,7 @@
 #include "runtime_types.h"
 #include "runtimes/loop_code.h"
 #include "runtimes/python_file.h"
+#include "runtimes/ruby_file.h"
 #include "runtimes/runtime_code.h"
 #include "unwind/remote_memory.h"
 
@@ -33,6 +34,7 @@ typedef struct RuntimeFile
 	union
 	{
 		PythonFile python;
+		RubyFile ruby;
 	};
 } RuntimeFile;
 
@@ -83,6 +85,7 @@ struct RuntimeKind
 };
 
 extern const RuntimeKind python_kind;
+extern const RuntimeKind ruby_kind;
 
 /* What the file holds; NULL if no interpreter, or without memory. The caller frees it. */
 RuntimeFile *runtime_file_read(const ElfSource *source, const char *name);

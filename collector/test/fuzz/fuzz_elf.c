@@ -10,6 +10,7 @@
 
 #include "files/compiler.h"
 #include "runtimes/python_file.h"
+#include "runtimes/ruby_file.h"
 #include "symbols/elf_file.h"
 #include "symbols/mini_debug.h"
 #include "symbols/symbol_table.h"
@@ -43,6 +44,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ElfSource source = { .fd = -1, .memory = data, .size_bytes = size };
 	struct pfs_label_place place;
 	PythonFile python;
+	RubyFile ruby = { 0 };
+	LoopCode loops[RUBY_LOOPS] = { 0 };
 	char compiler[COMPILER_BYTES];
 	MiniDebug mini;
 	uint64_t address;
@@ -61,5 +64,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	elf_file_fini(&file);
 	label_place_read(&source, &place);
 	python_file_read(&source, "python3.9", &python);
+	(void) ruby_file_read(&source, &ruby, loops);
 	return 0;
 }

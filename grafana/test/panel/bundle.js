@@ -1,7 +1,7 @@
-/* Bundles follow.js and the CommonJS builds of Grafana's packages into follow.cjs. */
+/* Makes follow.cjs: one script of follow.js and the CommonJS builds of Grafana's packages. */
 import { build } from "esbuild";
 
-/* scenes imports the panels' default options from paths that @grafana/schema does not export or does not have. */
+/* scenes asks for the panels' default options, by paths that @grafana/schema does not export, or does not have. */
 const no_panels = {
 	name: "no panels",
 	setup({ onResolve, onLoad }) {

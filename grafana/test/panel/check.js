@@ -1,6 +1,6 @@
 /*
  * check.js
- *		Draws the dashboards with Grafana's own panels in a browser and checks what they show. Keeps a picture of each page.
+ *		Shows the dashboards in Grafana's own panels, in a real browser. A picture of each page is kept.
  *
  *	node check.js DATABASE ROLE PICTURES DASHBOARD.json ...
  */
@@ -28,12 +28,11 @@ const { page, close } = await open_page();
 let errors = [];
 page.on("pageerror", (error) => errors.push(String(error)));
 
-/* The panels that Grafana's packages contain. Heat maps and node graphs are not among them. */
+/* What Grafana's packages have no panel for is not shown: of heat maps and node graphs @grafana/schema has the options alone. */
 const SHOWN = new Set(["flamegraph", "timeseries", "table", "stat"]);
 
-const ROW = 36; // height of a row of the grid in pixels, as in mount.jsx
-
-/* Returns the panels with all collapsed rows open, one below the other. */
+/* Rows that are folded together stand open, one below the other. */
+const ROW = 36; // a grid's, in pixels, as in mount.jsx
 const unfolded = (dashboard) => {
 	let shift = 0;
 	return dashboard.panels.flatMap((panel) => {
@@ -45,7 +44,7 @@ const unfolded = (dashboard) => {
 	});
 };
 
-/* Replaces the variables of a title. */
+/* The panel's title, with the values of variables. */
 const titled = (title, variables) => title.replace(/\$(\w+)|\$\{(\w+):text\}/g, (_, bare, braced) => String(variables[bare ?? braced]));
 
 const with_result = async (panel, situation) => {
@@ -56,7 +55,7 @@ const with_result = async (panel, situation) => {
 	return { ...panel, title: titled(panel.title, situation.variables), result, unit: unit ?? "short", unitColumns, range: [situation.range.from, situation.range.to].map(Number) };
 };
 
-/* Returns the texts that a panel must show: of a table, the first cells of the first rows. */
+/* What each kind of panel has to show of its rows; the first rows of a table stand in it. */
 const UNIT_TITLES = { ns: "Time", bytes: "RAM", short: "Count" };
 const expected_texts = ({ type, result, unit, options }) => {
 	const column = (name) => result.fields.findIndex((field) => field.name === name);
@@ -82,9 +81,9 @@ const look = () =>
 				{
 					thrown: section.querySelector(".thrown")?.textContent,
 					text: section.querySelector(".body")?.innerText ?? "",
-					/* pixels of columns that do not fit into the panel */
+					/* what the panel's width cuts off */
 					cut: [...section.querySelectorAll("[role=grid]")].map((grid) => grid.scrollWidth - grid.clientWidth).find((pixels) => pixels > 1),
-					/* dashes for null that have a colour */
+					/* what stands for no value, in a colour of its own */
 					coloured: [...section.querySelectorAll("[role=gridcell], .body :not(:has(*))")].filter(
 						(element) => ["-", "–"].includes(element.innerText?.trim()) && getComputedStyle(element).color !== getComputedStyle(section).color,
 					).length,
@@ -102,10 +101,10 @@ const problems_of = (panel, { thrown, text, cut, coloured, canvases }) => [
 	...(["flamegraph", "timeseries"].includes(panel.type) && canvases === 0 ? ["there is no drawing"] : []),
 ];
 
-/* Shows panels until they have no problem, at most for half a minute. Returns the problems by the panels' ids. */
+/* Shows panels until nothing is wrong with them, or for half a minute; what is wrong by their ids. */
 const show = async (panels, mode, picture, width = 1400) => {
 	errors = [];
-	/* the page is not laid out outside the viewport */
+	/* what lies outside is not laid out */
 	await page.setViewportSize({ width, height: ROW * Math.max(...panels.map(({ gridPos: { y, h } }) => y + h)) });
 	await mount(page, panels, mode, width);
 	let problems;
@@ -125,7 +124,7 @@ const show = async (panels, mode, picture, width = 1400) => {
 const missing_in = (text, wanted) =>
 	wanted.filter((each) => !squeezed(text).includes(squeezed(each))).map((each) => `"${squeezed(each).slice(0, 100)}" is missing in "${squeezed(text).slice(-300)}"`);
 
-/* The tooltip shows a frame's name and value, a focused frame fills the width, the sandwich view shows it, and a reset restores the drawing. */
+/* A frame tells what it is, fills the width when it is focused on, stands between its callers and callees; then all is as it was. */
 const problems_of_hands = async (frame, name, total) => {
 	const said = [name, `Total: ${total}`];
 	const problems = missing_in(await tooltip(page, frame), said);
@@ -144,13 +143,13 @@ const problems_of_hands = async (frame, name, total) => {
 	return [...problems, ...errors];
 };
 
-/* A timeout fails this test, but does not stop the others. */
+/* What does not come is a failure of this test, not the end of all. */
 const handled = async (version, frame, name, total) => {
 	const problems = await problems_of_hands(frame, name, total).catch((error) => [String(error), ...errors]);
 	test(`the flame graph of ${version} answers to hands on ${JSON.stringify(name.slice(0, 40))}`, problems);
 };
 
-/* Profiles is shown in all situations. The others build their queries in the same way, so three situations suffice. */
+/* One dashboard is shown in all situations; the others, which are asked the same way, with data, with what is wrong, with none. */
 const SOME = ["all", "wrong matchers", "empty range"];
 const situations_of = (dashboard) => SITUATIONS.filter(({ name }) => dashboard.uid === "profstore-profiles" || SOME.includes(name));
 const MODES = ["dark", "light"];

@@ -1,0 +1,37 @@
+/*
+ * ruby_layout.h
+ *		Offsets in Ruby's structures, by version: 2.5 to 3.4 on 64-bit machines.
+ */
+#ifndef COLLECTOR_RUBY_LAYOUT_H
+#define COLLECTOR_RUBY_LAYOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct RubyLayout
+{
+	uint8_t major;
+	uint8_t minor;
+	uint8_t frame_bytes;	/* of a control frame */
+	uint8_t line_bytes;		/* of an entry of the table of lines */
+	uint16_t lines;			/* in the body: the table of lines */
+	uint16_t line_count;	/* in the body */
+	uint16_t ranks;			/* in the body: which positions have an entry; 0: the entries know */
+	bool first_line_tagged; /* it is an object, not a number */
+	bool has_variable;		/* the execution context is a thread-local variable */
+	bool string_length;		/* of a short string, too: in a word before its characters */
+	uint32_t singleton;		/* flag of classes of one object; 0: classes have no names here */
+} RubyLayout;
+
+/* The last field of a body that is read ends before this. */
+#define RUBY_BODY_BYTES 208
+
+/* From a class: the object that it is the class of, and its name. */
+#define RUBY_CLASS_OBJECT 128
+#define RUBY_CLASS_NAME	  152
+#define RUBY_CLASS_BYTES  160
+
+/* NULL if the version is not known. */
+const RubyLayout *ruby_layout_of_version(int32_t major, int32_t minor);
+
+#endif

@@ -1,0 +1,426 @@
+/*
+ * chain_replay.h
+ *		The kernel's own C, compiled into a test, over the memory of a live process, which may fail
+ *		or lie from any read on.
+ *
+ * A test includes this once, after cmocka. The programs' maps and helpers are those below.
+ */
+#ifndef COLLECTOR_TEST_CHAIN_REPLAY_H
+#define COLLECTOR_TEST_CHAIN_REPLAY_H
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "programs.h"
+
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#define PFS_OFF_CPU_BPF_H
+#define const
+#include "profiler.bpf.c"
+#undef const
+
+#include "code/user_frame.h"
+#include "process/proc_file.h"
+#include "runtimes/runtime_kind.h"
+
+#define MAPS_BYTES (1 << 20)
+#define READS_MAX  200000
+
+/* What the programs see of a machine: the memory of one process. */
+static struct World
+{
+	struct pfs_scratch scratch;
+	__u64 counters[PFS_COUNTER_COUNT];
+	struct task_struct task;
+	pfs_registers registers;
+	pid_t pid;
+	__u64 now_ns;
+	int reads;
+	int failing_read; /* this one and those behind it fail; 0: none */
+	int lying_read;	  /* this one finds the lie in the place of each word; 0: none */
+	__u64 lie;
+} world;
+
+void *
+bpf_map_lookup_elem(void *map, const void *key)
+{
+	if (map == &pfs_scratches)
+		return &world.scratch;
+	return map == &pfs_counters ? &world.counters[*(const __u32 *) key] : NULL;
+}
+
+long
+bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags)
+{
+	return 0;
+}
+
+long
+bpf_probe_read_user(void *to, __u32 size, const void *from)
+{
+	struct iovec local = { to, size };
+	struct iovec remote = { (void *) (uintptr_t) from, size };
+
+	assert_true(++world.reads < READS_MAX);
+	if (world.failing_read != 0 && world.reads >= world.failing_read)
+		return -EFAULT;
+	if (world.lying_read != 0 && world.reads >= world.lying_read)
+	{
+		for (__u32 i = 0; i + 8 <= size; i += 8)
+			memcpy((char *) to + i, &world.lie, 8);
+		return 0;
+	}
+	return process_vm_readv(world.pid, &local, 1, &remote, 1, 0) == (ssize_t) size ? 0 : -EFAULT;
+}
+
+long
+bpf_probe_read_kernel(void *to, __u32 size, const void *from)
+{
+	memcpy(to, from, size);
+	return 0;
+}
+
+__u64
+bpf_ktime_get_ns(void)
+{
+	return world.now_ns;
+}
+
+__u32
+bpf_get_smp_processor_id(void)
+{
+	return 0;
+}
+
+__u32
+bpf_get_prandom_u32(void)
+{
+	return 0;
+}
+
+__u64
+bpf_get_current_pid_tgid(void)
+{
+	return (__u64) world.pid << 32 | (__u64) world.pid;
+}
+
+__u64
+bpf_get_current_cgroup_id(void)
+{
+	return 1;
+}
+
+long
+bpf_get_current_comm(void *to, __u32 size)
+{
+	memset(to, 0, size);
+	return 0;
+}
+
+__u64
+bpf_get_current_task(void)
+{
+	return (__u64) (uintptr_t) &world.task;
+}
+
+struct task_struct *
+bpf_get_current_task_btf(void)
+{
+	return &world.task;
+}
+
+long
+bpf_task_pt_regs(struct task_struct *task)
+{
+	return (long) &world.registers;
+}
+
+long
+bpf_get_stack(void *context, void *to, __u32 size, __u64 flags)
+{
+	return 0;
+}
+
+long
+bpf_ringbuf_output(void *ring, void *data, __u64 size, __u64 flags)
+{
+	return 0;
+}
+
+__u64
+bpf_ringbuf_query(void *ring, __u64 flags)
+{
+	return 0;
+}
+
+/* A process whose interpreter is replayed. */
+typedef struct Subject
+{
+	pid_t pid;
+	int output;		  /* of the program */
+	char text[65536]; /* what it has written before "ready" */
+	RuntimeTarget target;
+	struct user_regs_struct registers;
+	Patience patience;
+	RemoteMemory memory;
+} Subject;
+
+/* Starts a program, and waits until it has written the line "ready". */
+static void
+subject_start(Subject *subject, char *const arguments[])
+{
+	size_t length = 0;
+	int ends[2];
+
+	memset(subject, 0, sizeof(*subject));
+	assert_int_equal(pipe(ends), 0);
+	subject->pid = fork();
+	assert_true(subject->pid >= 0);
+	if (subject->pid == 0)
+	{
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(ends[1], 1);
+		close(ends[0]);
+		execv(arguments[0], arguments);
+		_exit(127);
+	}
+	close(ends[1]);
+	subject->output = ends[0];
+	while (length < 6 || memcmp(subject->text + length - 6, "ready\n", 6) != 0)
+	{
+		ssize_t more = read(ends[0], subject->text + length, sizeof(subject->text) - 1 - length);
+
+		assert_true(more > 0);
+		length += (size_t) more;
+	}
+	subject->text[length - 6] = '\0';
+	assert_int_equal(patience_init(&subject->patience), 0);
+	subject->memory =
+		(RemoteMemory){ .patience = &subject->patience, .pid = (uint32_t) subject->pid };
+}
+
+static void
+subject_end(Subject *subject)
+{
+	if (subject->target.file.kind != NULL && subject->target.file.kind->release != NULL)
+		subject->target.file.kind->release(&subject->target);
+	kill(subject->pid, SIGKILL);
+	(void) waitpid(subject->pid, NULL, 0);
+	close(subject->output);
+	patience_fini(&subject->patience);
+}
+
+/* Reads one mapped file. Returns whether it holds an interpreter of the kind. */
+static bool
+subject_read_file(Subject *subject, const char *path, uint64_t start, uint64_t offset,
+				  enum pfs_runtime_kind kind)
+{
+	RuntimeTarget *target = &subject->target;
+	ElfSource source = { .fd = open(path, O_RDONLY | O_CLOEXEC) };
+	RuntimeFile *file = NULL;
+	struct stat status;
+	bool found;
+
+	if (source.fd >= 0 && fstat(source.fd, &status) == 0)
+	{
+		source.size_bytes = (uint64_t) status.st_size;
+		file = runtime_file_read(&source, path);
+	}
+	found = file != NULL && file->kind->kind == kind;
+	if (found)
+	{
+		ElfHeaders headers;
+		Elf64_Phdr segment;
+
+		target->file = *file;
+		assert_int_equal(elf_headers_read(&headers, &source), 0);
+		for (uint32_t i = 0; i < headers.segment_count; i++)
+			if (elf_headers_segment(&headers, i, &segment) && segment.p_type == PT_LOAD &&
+				(segment.p_flags & PF_X) != 0)
+				target->bias = start - offset + segment.p_offset - segment.p_vaddr;
+	}
+	free(file);
+	if (source.fd >= 0)
+		close(source.fd);
+	return found;
+}
+
+/* Finds the mapped file that is the interpreter, and fills the target. */
+static void
+subject_find_file(Subject *subject, enum pfs_runtime_kind kind)
+{
+	char path[64];
+	char *maps;
+	char *rest;
+	char *line;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int) subject->pid);
+	assert_int_equal(proc_file_read(path, MAPS_BYTES, &maps, NULL), 0);
+	rest = maps;
+	while (!found && (line = strsep(&rest, "\n")) != NULL)
+	{
+		unsigned long start;
+		unsigned long end;
+		unsigned long offset;
+		char rights[5];
+		char file[64];
+		int name_at = 0;
+
+		if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %n", &start, &end, rights, &offset, &name_at) <
+				4 ||
+			name_at == 0 || line[name_at] != '/' || rights[2] != 'x')
+			continue;
+		/* of a program in another root the path is that root's */
+		snprintf(file, sizeof(file), "/proc/%d/map_files/%lx-%lx", (int) subject->pid, start, end);
+		found = subject_read_file(subject, file, start, offset, kind);
+	}
+	free(maps);
+	assert_true(found);
+	assert_true(subject->target.file.is_known);
+	subject->target.entry.kind = (uint8_t) kind;
+	subject->target.file.kind->describe(&subject->target);
+}
+
+/* Reads the registers of the first thread, which is stopped for that. */
+static void
+subject_read_registers(Subject *subject)
+{
+	assert_int_equal(ptrace(PTRACE_ATTACH, subject->pid, NULL, NULL), 0);
+	assert_int_equal(waitpid(subject->pid, NULL, 0), subject->pid);
+	assert_int_equal(ptrace(PTRACE_GETREGS, subject->pid, NULL, &subject->registers), 0);
+	assert_int_equal(ptrace(PTRACE_DETACH, subject->pid, NULL, NULL), 0);
+}
+
+/* Walks the chain as the kernel does. */
+static const struct pfs_chain *
+subject_walk(const Subject *subject)
+{
+	struct pfs_scratch *scratch = &world.scratch;
+	int failing_read = world.failing_read;
+	int lying_read = world.lying_read;
+	__u64 lie = world.lie;
+
+	memset(&world, 0, sizeof(world));
+	world.pid = subject->pid;
+	world.failing_read = failing_read;
+	world.lying_read = lying_read;
+	world.lie = lie;
+	world.task.thread.fsbase = subject->registers.fs_base;
+	scratch->chain.runtime = subject->target.entry;
+	assert_true(pfs_add_chain(0, 0) > 0);
+	return (const struct pfs_chain *) scratch->words;
+}
+
+static const uint64_t *
+chain_words(const struct pfs_chain *chain)
+{
+	return (const uint64_t *) (chain + 1) + (chain->end_count + 1) / 2;
+}
+
+/* The next frame of a chain, behind marks. */
+static bool
+chain_next(const struct pfs_chain *chain, uint32_t *next, UserFrame *frame)
+{
+	while (user_frame_next(chain_words(chain), pfs_chain_kept(chain->found), next, frame))
+	{
+		if (frame->more_count > 0)
+			return true;
+	}
+	return false;
+}
+
+/* Reads the function of a frame. Its name is NULL if it is not known. */
+static void
+subject_read_code(Subject *subject, const UserFrame *frame, RuntimeCode *code, int32_t *line)
+{
+	const RuntimeKind *kind = subject->target.file.kind;
+	CodeWanted wanted = { .more = frame->more, .more_count = frame->more_count };
+
+	*code = (RuntimeCode){ 0 };
+	*line = 0;
+	assert_int_equal(frame->interpreter, kind->kind);
+	if (!kind->key_of(frame, &wanted.key))
+		return;
+	kind->read_codes(&subject->memory, &subject->target, &wanted, 1);
+	*code = wanted.code;
+	*line = kind->line_of(&subject->target, code, frame);
+}
+
+/*
+ * Walks with each read failing, and with each read finding what cannot be. The chain ends, and has
+ * the frames that were found until then.
+ */
+static void
+check_broken_memory(const Subject *subject)
+{
+	static const __u64 lies[] = { 0,
+								  1,
+								  UINT64_C(0xffffffffffffffff),
+								  UINT64_C(0xffff800000001000),
+								  UINT64_C(0x1008),
+								  UINT64_C(0x7f0000001000) };
+	const struct pfs_chain *chain = subject_walk(subject);
+	uint32_t found = chain->found;
+	int reads = world.reads;
+
+	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+	for (int i = 1; i <= reads; i++)
+	{
+		world.failing_read = i;
+		chain = subject_walk(subject);
+		world.failing_read = 0;
+		assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
+		assert_true(chain->found <= found);
+		assert_true(world.reads <= reads);
+	}
+	for (int i = 1; i <= reads; i++)
+	{
+		for (size_t j = 0; j < sizeof(lies) / sizeof(lies[0]); j++)
+		{
+			world.lying_read = i;
+			world.lie = lies[j];
+			chain = subject_walk(subject);
+			world.lying_read = 0;
+			assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
+			assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
+		}
+	}
+}
+
+/* Calls check for each path of the patterns; returns how many there are. */
+static int
+each_path(const char *const patterns[], size_t count, void (*check)(const char *path))
+{
+	int found = 0;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		glob_t paths;
+
+		if (patterns[i] == NULL || glob(patterns[i], 0, NULL, &paths) != 0)
+			continue;
+		for (size_t j = 0; j < paths.gl_pathc; j++, found++)
+			check(paths.gl_pathv[j]);
+		globfree(&paths);
+	}
+	return found;
+}
+
+#endif

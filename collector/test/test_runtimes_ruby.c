@@ -1,0 +1,437 @@
+/*
+ * test_runtimes_ruby.c
+ *		Ruby's frames: the kernel's own C over processes of each version that is found here, against
+ *		the stack that the program itself prints, and over memory that fails or lies.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "chain_replay.h"
+
+#include "runtimes/ruby_code.h"
+#include "runtimes/ruby_lines.h"
+#include "runtimes/ruby_place.h"
+
+#define PADDED 20 /* methods whose calls lie further and further from their begin */
+
+/*
+ * Waits below methods of up to 800 lines, a sort that calls back, a block, and a fiber. Prints its
+ * own stack before: what the innermost line calls comes on top of that.
+ */
+static const char program[] =
+	"def waits(n)\n"
+	"  return waits(n - 1) if n > 0\n"
+	"  trace = caller_locations(0); STDOUT.write(trace.map { |at| \"#{at.label}\\t#{at.lineno}\\t"
+	"#{at.path}\\n\" }.join, \"ready\\n\"); STDOUT.flush; sleep 1000\n"
+	"end\n"
+	"class Sorts\n"
+	"  def key(each)\n"
+	"    x = each\n"
+	"    waits(DEPTH)\n"
+	"  end\n"
+	"  def self.sorts(list)\n"
+	"    list.sort_by { |each|\n"
+	"      new.key(each) }\n"
+	"  end\n"
+	"end\n"
+	"DEPTH = ARGV[0].to_i\n"
+	"code = String.new\n"
+	"20.times { |i|\n"
+	"  code << \"def padded#{i}\\n  x = 0\\n\" << \"  x += 1\\n\" * (40 * i)\n"
+	"  code << (i < 19 ? \"  padded#{i + 1}\\n\" : \"  Sorts.sorts([3, 1, 2])\\n\")\n"
+	"  code << \"  x\\nend\\n\" }\n"
+	"eval(code, TOPLEVEL_BINDING, 'padded.rb', 1)\n"
+	"Fiber.new {\n"
+	"  [1].each { |each|\n"
+	"    padded0 }\n"
+	"}.resume\n";
+
+static void
+start(Subject *subject, const char *path, const char *depth)
+{
+	char *const arguments[] = { (char *) (uintptr_t) path, (char *) (uintptr_t) "-e",
+								(char *) (uintptr_t) program, (char *) (uintptr_t) depth, NULL };
+
+	subject_start(subject, arguments);
+	subject_find_file(subject, PFS_RUNTIME_RUBY);
+	subject_read_registers(subject);
+	assert_true(subject->target.file.kind->place(&subject->memory, &subject->target,
+												 subject->registers.fs_base, true));
+	assert_true(subject->target.entry.is_placed);
+}
+
+/* Calls check for each Ruby of this machine, RUBIES among them. */
+static void
+each_ruby(void (*check)(const char *path))
+{
+	/* a pattern of paths, for those elsewhere */
+	const char *const patterns[] = { "/usr/bin/ruby[0-9].[0-9]", getenv("RUBIES") };
+
+	if (each_path(patterns, 2, check) == 0)
+		skip();
+}
+
+/* Returns whether the name is the label, in which the method may have a class before it. */
+static bool
+is_label(const char *name, const char *label)
+{
+	size_t same = 0;
+	const char *method;
+
+	if (strcmp(name, label) == 0)
+		return true;
+	while (name[same] != '\0' && name[same] == label[same])
+		same++;
+	/* the class begins with a letter that the label may have there, too */
+	for (; same > 0 && label[same - 1] != ' '; same--)
+		;
+	method = strpbrk(name + same, "#.");
+	return method != NULL && strcmp(method + 1, label + same) == 0;
+}
+
+/* Checks a frame against a line of the program's own stack: label, line and path. */
+static void
+assert_frame(Subject *subject, const UserFrame *frame, char *expected)
+{
+	const char *label = strsep(&expected, "\t");
+	const char *line_text = strsep(&expected, "\t");
+	bool is_c = PFS_RUBY_POSITION(PFS_FRAME_PAYLOAD(frame->more[0])) == PFS_RUBY_POSITION_MAX;
+	RuntimeCode code;
+	int32_t line;
+
+	subject_read_code(subject, frame, &code, &line);
+	assert_non_null(code.name);
+	assert_true(is_label(code.name, label));
+	if (is_c)
+		assert_int_equal(line, 0);
+	else
+	{
+		assert_int_equal(line, atoi(line_text));
+		assert_string_equal(code.file, expected);
+		assert_true(code.first_line >= 0 && code.first_line <= line);
+	}
+	runtime_code_fini(&code);
+}
+
+static void
+check_version(const char *path)
+{
+	static Subject subject;
+	const struct pfs_chain *chain;
+	char *lines = subject.text;
+	UserFrame frame = { 0 };
+	uint32_t next = 0;
+	RuntimeCode code;
+	int32_t line;
+	char *expected;
+	int frames = 0;
+
+	start(&subject, path, "3");
+	chain = subject_walk(&subject);
+	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+	/* the frame of sleep() itself has come since the program looked */
+	assert_true(chain_next(chain, &next, &frame));
+	subject_read_code(&subject, &frame, &code, &line);
+	assert_non_null(code.name);
+	assert_true(is_label(code.name, "sleep"));
+	runtime_code_fini(&code);
+	while ((expected = strsep(&lines, "\n")) != NULL && expected[0] != '\0')
+	{
+		assert_true(chain_next(chain, &next, &frame));
+		assert_frame(&subject, &frame, expected);
+		frames++;
+	}
+	assert_false(chain_next(chain, &next, &frame));
+	assert_true(frames >= PADDED + 10);
+	/* one loop for the fiber's block, the block of each(), and that of sort_by() */
+	assert_int_equal(chain->mark_count, 3);
+	subject_end(&subject);
+}
+
+static void
+test_all_versions(void **state)
+{
+	each_ruby(check_version);
+}
+
+/* Methods have the names of their classes, if the version keeps those where they can be read. */
+static void
+check_classes(const char *path)
+{
+	static const char *const names[] = { "Kernel#sleep", "Object#waits",
+										 "Sorts#key",	 "block in Sorts.sorts",
+										 "Array#each",	 "Enumerable#sort_by",
+										 "Sorts.sorts" };
+	static Subject subject;
+	const struct pfs_chain *chain;
+	UserFrame frame = { 0 };
+	uint32_t next = 0;
+
+	start(&subject, path, "0");
+	chain = subject_walk(&subject);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	{
+		RuntimeCode code;
+		int32_t line;
+
+		assert_true(chain_next(chain, &next, &frame));
+		subject_read_code(&subject, &frame, &code, &line);
+		assert_non_null(code.name);
+		if (subject.target.entry.ruby.has_classes)
+			assert_string_equal(code.name, names[i]);
+		else
+			assert_null(strpbrk(code.name, "#."));
+		runtime_code_fini(&code);
+	}
+	subject_end(&subject);
+}
+
+static void
+test_classes(void **state)
+{
+	each_ruby(check_classes);
+}
+
+/* A recursion that has more words than are kept, and fewer frames than are followed. */
+static void
+check_deep(const char *path)
+{
+	static Subject subject;
+	const struct pfs_chain *chain;
+
+	start(&subject, path, "600");
+	chain = subject_walk(&subject);
+	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+	assert_true(chain->found > PFS_CHAIN_KEPT_WORDS);
+	assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
+	subject_end(&subject);
+}
+
+static void
+test_deep_recursion(void **state)
+{
+	each_ruby(check_deep);
+}
+
+static void
+check_broken(const char *path)
+{
+	static Subject subject;
+
+	start(&subject, path, "3");
+	check_broken_memory(&subject);
+	subject_end(&subject);
+}
+
+static void
+test_broken_memory(void **state)
+{
+	each_ruby(check_broken);
+}
+
+/* Layouts that no version has: the walk ends. */
+static void
+check_layouts(const char *path)
+{
+	static Subject subject;
+
+	start(&subject, path, "3");
+	for (int round = 0; round < 2000; round++)
+	{
+		struct pfs_runtime *entry = &subject.target.entry;
+		const struct pfs_chain *chain;
+
+		entry->ruby.frame_bytes = (uint16_t) random();
+		entry->ruby.thread_context = random() % 2 == 0 ? (uint16_t) random() : 0;
+		entry->ruby.has_classes = random() % 2 == 0;
+		entry->state_offset = (int32_t) (random() % 8192) - 4096;
+		chain = subject_walk(&subject);
+		assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
+		assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
+	}
+	subject_end(&subject);
+}
+
+static void
+test_layouts(void **state)
+{
+	each_ruby(check_layouts);
+}
+
+/* Frames that do not rise: the walk ends after so many of them. */
+static void
+check_cycle(const char *path)
+{
+	static Subject subject;
+	const struct pfs_chain *chain;
+
+	start(&subject, path, "3");
+	subject.target.entry.ruby.frame_bytes = 0;
+	chain = subject_walk(&subject);
+	assert_int_equal(chain->status, PFS_CHAIN_TOO_DEEP);
+	assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
+	subject_end(&subject);
+}
+
+static void
+test_cycle(void **state)
+{
+	each_ruby(check_cycle);
+}
+
+/* An object that is not the sampled one has no name, whatever is in its place. */
+static void
+check_stale(const char *path)
+{
+	static Subject subject;
+	const RuntimeKind *kind;
+	const struct pfs_chain *chain;
+	CodeWanted wanted[3] = { 0 };
+	UserFrame frame = { 0 };
+	uint32_t next = 0;
+
+	start(&subject, path, "3");
+	kind = subject.target.file.kind;
+	chain = subject_walk(&subject);
+	for (int frames = 0; chain_next(chain, &next, &frame); frames++)
+	{
+		for (int i = 0; i < 3; i++)
+		{
+			wanted[i] = (CodeWanted){ .more = frame.more, .more_count = frame.more_count };
+			assert_true(kind->key_of(&frame, &wanted[i].key));
+		}
+		wanted[0].key.check ^= 2;
+		wanted[1].key.address = 4096; /* which cannot be read */
+		kind->read_codes(&subject.memory, &subject.target, wanted, 3);
+		assert_null(wanted[0].code.name);
+		assert_null(wanted[1].code.name);
+		assert_non_null(wanted[2].code.name);
+		runtime_code_fini(&wanted[2].code);
+		/* an object whose address leads elsewhere */
+		wanted[2].key.address += 8;
+		kind->read_codes(&subject.memory, &subject.target, wanted + 2, 1);
+		assert_null(wanted[2].code.name);
+	}
+	subject_end(&subject);
+}
+
+static void
+test_stale_code(void **state)
+{
+	each_ruby(check_stale);
+}
+
+/* Only the thread pointer leads to its thread's context. */
+static void
+check_place(const char *path)
+{
+	static Subject subject;
+	struct pfs_runtime entry = { 0 };
+	const RubyLayout *layout;
+
+	start(&subject, path, "3");
+	layout = subject.target.file.ruby.layout;
+	assert_false(ruby_place_find(&subject.memory, layout, subject.registers.fs_base + 8, &entry));
+	assert_false(ruby_place_find(&subject.memory, layout, subject.registers.rsp & ~15ULL, &entry));
+	assert_false(ruby_place_find(&subject.memory, layout, 0, &entry));
+	assert_false(ruby_place_find(&subject.memory, layout, UINT64_MAX - 7, &entry));
+	assert_int_equal(entry.is_placed, 0);
+	subject_end(&subject);
+}
+
+static void
+test_place(void **state)
+{
+	each_ruby(check_place);
+}
+
+/* The loop is found in a file with or without the symbols, and nothing else is taken for it. */
+static void
+check_loops(const char *path)
+{
+	static Subject subject;
+	const LoopCode *loops;
+
+	start(&subject, path, "0");
+	loops = subject.target.file.loops;
+	assert_true(loops[0].start < loops[0].end && loops[0].end - loops[0].start < 128 * 1024);
+	assert_true(loops[1].start < loops[1].end && loops[1].is_caller);
+	assert_true(loops[1].start >= loops[0].end || loops[1].end <= loops[0].start);
+	subject_end(&subject);
+}
+
+static void
+test_loops(void **state)
+{
+	each_ruby(check_loops);
+}
+
+/* An index as Ruby makes it of positions; one that is random leads to ascending positions, too. */
+static void
+test_lines(void **state)
+{
+	enum
+	{
+		SIZE = 1500,
+		LINES = 300
+	};
+	uint8_t *ranks = calloc(1, ruby_ranks_bytes(SIZE));
+	int32_t lines[LINES];
+	RubyLine result[LINES];
+	uint32_t count = 0;
+
+	assert_non_null(ranks);
+	for (uint32_t position = 0; position < SIZE; position++)
+	{
+		bool begins = position % 5 == 0;
+
+		if (begins)
+			lines[count++] = (int32_t) (1000 + position);
+		if (position < 54)
+		{
+			uint64_t word;
+
+			memcpy(&word, ranks + position / 9 * 8, 8);
+			word |= (uint64_t) count << position % 9 * 7;
+			memcpy(ranks + position / 9 * 8, &word, 8);
+		}
+		else if (begins)
+			ranks[48 + (position - 54) / 512 * 80 + 16 + (position - 54) % 512 / 8] |=
+				(uint8_t) (1 << (position - 54) % 8);
+	}
+	assert_int_equal(count, LINES);
+	assert_int_equal(ruby_lines_of_ranks(ranks, SIZE, lines, LINES, result), LINES);
+	for (uint32_t position = 0; position < SIZE; position++)
+		assert_int_equal(ruby_line(result, LINES, position), 1000 + position / 5 * 5);
+	assert_int_equal(ruby_line(result, 0, 7), 0);
+	for (int round = 0; round < 200; round++)
+	{
+		size_t found;
+
+		for (size_t i = 0; i < ruby_ranks_bytes(SIZE); i++)
+			ranks[i] = (uint8_t) (random() & random());
+		found = ruby_lines_of_ranks(ranks, SIZE, lines, LINES, result);
+		assert_true(found <= LINES);
+		for (size_t i = 1; i < found; i++)
+			assert_true(result[i - 1].position < result[i].position);
+	}
+	free(ranks);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_versions),   cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_deep_recursion), cmocka_unit_test(test_broken_memory),
+		cmocka_unit_test(test_layouts),		   cmocka_unit_test(test_cycle),
+		cmocka_unit_test(test_stale_code),	   cmocka_unit_test(test_place),
+		cmocka_unit_test(test_loops),		   cmocka_unit_test(test_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
