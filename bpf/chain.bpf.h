@@ -18,15 +18,6 @@
 
 #define PFS_CHAIN_STEPS 64 /* between two looks at the clock */
 
-#define PFS_LOWEST_ADDRESS	(1ULL << 16)
-#define PFS_HIGHEST_ADDRESS (1ULL << 48)
-
-static __always_inline int
-pfs_is_object(__u64 address)
-{
-	return address >= PFS_LOWEST_ADDRESS && address < PFS_HIGHEST_ADDRESS && !(address & 7);
-}
-
 static __always_inline int
 pfs_chain_end(struct pfs_chain_walk *chain, enum pfs_chain_status status)
 {

@@ -34,6 +34,9 @@ enum pfs_runtime_kind {
 	PFS_RUNTIME_HOTSPOT
 };
 
+/* HotSpot's frames lie on the machine's stack, and the walk of that finds them. */
+#define pfs_has_chain(kind) ((kind) != PFS_RUNTIME_NONE && (kind) != PFS_RUNTIME_HOTSPOT)
+
 /* How many of the interpreter's frames one frame of its loop executes. */
 enum pfs_runtime_marks {
 	PFS_MARKS_NONE = 0, /* one; there are no marks (CPython up to 3.10) */
@@ -71,6 +74,33 @@ struct pfs_python_layout {
 	__u8 unused[3];
 };
 
+#define PFS_HOTSPOT_HEAPS	   3
+#define PFS_HOTSPOT_HEAD_BYTES 128 /* read of the description of a piece of code */
+
+/* Code that HotSpot generated. */
+struct pfs_hotspot_heap {
+	__u64 low; /* half-open; both 0: there is none */
+	__u64 high;
+	__u64 segments; /* address of the segment map, a byte for each segment */
+};
+
+/* HotSpot's heaps of code, and offsets of fields. Those of descriptions are below HEAD_BYTES. */
+struct pfs_hotspot_layout {
+	struct pfs_hotspot_heap heaps[PFS_HOTSPOT_HEAPS];
+	__u16 compile_id;	  /* in a compiled method's description */
+	__u8 segment_bits;	  /* a segment has 1 << so many bytes */
+	__u8 block_header;	  /* bytes in front of a description */
+	__u8 name;			  /* in a description, as what follows */
+	__u8 code;			  /* where the code begins, … */
+	__u8 code_is_offset;  /* … from the description on, or an address */
+	__u8 frame_size;	  /* words */
+	__u8 frame_complete;  /* from which instruction on frames have that size */
+	__u8 method_constant; /* in a method: its constant part */
+	__u8 constant_bytes;  /* of that part, in front of the bytecode */
+	__u8 bytecode_slot;	  /* of the interpreter's frame: bytes below the frame pointer */
+	__u8 unused[12];
+};
+
 #define PFS_RUNTIME_WORDS 12 /* for the layout of any interpreter */
 
 /* A process's interpreter: the place of a thread's state, and the layout of its structures. */
@@ -85,9 +115,20 @@ struct pfs_runtime {
 	union {
 		struct pfs_python_layout python;
 		struct pfs_ruby_layout ruby;
+		struct pfs_hotspot_layout hotspot;
 		__u64 words[PFS_RUNTIME_WORDS];
 	};
 };
+
+#define PFS_LOWEST_ADDRESS	(1ULL << 16)
+#define PFS_HIGHEST_ADDRESS (1ULL << 48)
+
+/* Returns whether an object of a runtime may have this address. */
+static inline int
+pfs_is_object(__u64 address)
+{
+	return address >= PFS_LOWEST_ADDRESS && address < PFS_HIGHEST_ADDRESS && !(address & 7);
+}
 
 /* The reason why the walk of a chain ended. */
 enum pfs_chain_status {
@@ -148,6 +189,60 @@ pfs_chain_place(__u32 number)
 #define PFS_PYTHON_INDEX(payload) \
 	((__u32) ((payload) >> PFS_PYTHON_CHECK_BITS) & ((1U << PFS_PYTHON_INDEX_BITS) - 1))
 #define PFS_PYTHON_NO_CHECK 0ULL /* the object could not be read */
+
+/*
+ * The second word of HotSpot's frames. The first one is the address of a method, or of the
+ * description of code:
+ *
+ *		interpreted  the bytecode's place in the method's constant part, and that part's address / 8
+ *		compiled     PFS_HOTSPOT_AT_*, pc's place in the code, and the compilation's id
+ *		stub         nothing else
+ */
+enum pfs_hotspot_frame {
+	PFS_HOTSPOT_FRAME_INTERPRETED = 0,
+	PFS_HOTSPOT_FRAME_COMPILED,
+	PFS_HOTSPOT_FRAME_STUB
+};
+#define PFS_HOTSPOT_PLACE_BITS	   17
+#define PFS_HOTSPOT_CONSTANT_BITS  41
+#define PFS_HOTSPOT_PC_BITS		   24
+#define PFS_HOTSPOT_STUB		   ((__u64) PFS_HOTSPOT_FRAME_STUB)
+#define PFS_HOTSPOT_FRAME(payload) ((__u32) (payload) &3)
+#define PFS_HOTSPOT_INTERPRETED(place, constant)            \
+	((__u64) PFS_HOTSPOT_FRAME_INTERPRETED | (place) << 2 | \
+	 ((constant) >> 3) << (2 + PFS_HOTSPOT_PLACE_BITS))
+#define PFS_HOTSPOT_PLACE(payload)	  ((__u32) ((payload) >> 2) & ((1U << PFS_HOTSPOT_PLACE_BITS) - 1))
+#define PFS_HOTSPOT_CONSTANT(payload) ((payload) >> (2 + PFS_HOTSPOT_PLACE_BITS) << 3)
+#define PFS_HOTSPOT_AT_RETURN		  1ULL /* pc is a return address */
+#define PFS_HOTSPOT_AT_JUMP			  2ULL /* a jump is there, behind which other code begins */
+#define PFS_HOTSPOT_COMPILED(at, pc, id)                      \
+	((__u64) PFS_HOTSPOT_FRAME_COMPILED | (__u64) (at) << 2 | \
+	 ((pc) & ((1ULL << PFS_HOTSPOT_PC_BITS) - 1)) << 4 |      \
+	 (__u64) (id) << (4 + PFS_HOTSPOT_PC_BITS))
+#define PFS_HOTSPOT_AT(payload) ((payload) >> 2 & 3)
+#define PFS_HOTSPOT_PC(payload) ((__u32) ((payload) >> 4) & ((1U << PFS_HOTSPOT_PC_BITS) - 1))
+#define PFS_HOTSPOT_ID(payload) ((__u32) ((payload) >> (4 + PFS_HOTSPOT_PC_BITS)))
+
+/*
+ * What the step over generated code has read. Bytes behind the ends are for reading on from the
+ * last place.
+ */
+#define PFS_CODE_BYTES	  64
+#define PFS_SETUP_BYTES	  40 /* of instructions that set up a frame */
+#define PFS_LEAVING_BYTES 48 /* of those that leave it, and … */
+#define PFS_LEAVING_STEPS 9	 /* … how many they are */
+struct pfs_code_walk {
+	__u64 frame; /* first word of the frame that is stepped over */
+	__u64 blob;	 /* address of the description */
+	__u64 head[PFS_HOTSPOT_HEAD_BYTES / 8 + 1];
+	__u8 bytes[PFS_CODE_BYTES + 16]; /* instructions from pc on */
+	__u32 next;						 /* place in bytes of the one that is looked at */
+	__u32 end;
+	__u32 removed; /* bytes of the stack that instructions remove */
+	__u8 popped;   /* one of them restores the frame pointer */
+	__u8 state;	   /* how far the frame is set up */
+	__u8 unused[2];
+};
 
 #define PFS_HASH_FACTOR 0x9e3779b97f4a7c15ULL
 

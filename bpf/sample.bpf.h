@@ -256,7 +256,7 @@ pfs_chain_of(struct pfs_scratch *scratch, __u32 words)
 	struct pfs_sample *sample = &scratch->sample;
 	__u32 added;
 
-	if (scratch->chain.runtime.kind == PFS_RUNTIME_NONE || (sample->flags & ~PFS_SAMPLE_LABELS) ||
+	if (!pfs_has_chain(scratch->chain.runtime.kind) || (sample->flags & ~PFS_SAMPLE_LABELS) ||
 		sample->user_status == PFS_WALK_NO_REGISTERS)
 		return 0;
 	added = pfs_add_chain(scratch->slot, words);

@@ -8,7 +8,7 @@
  * stands behind seven functions that the includer defines first: pfs_read_stack for a word of the
  * process's memory (0 where it was read), and pfs_get_{mapping,entry,line,rule,recent} for table
  * entries, which may answer NULL; and pfs_trusts_jit, whether the rules of generated code, which
- * comes and goes, are those of the code that was sampled.
+ * comes and goes, are those of the code that was sampled. hotspot.bpf.h names four more.
  *
  * One step, for the frame at walk->at.pc:
  *
@@ -484,6 +484,8 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 	return pfs_walk_to_caller(walk, pc, cfa, fp);
 }
 
+#include "hotspot.bpf.h"
+
 /*
  * Code without rules may keep the array of arguments where a frame pointer would be (the start code
  * of musl 1.2.5 does, as it calls main). Then an argument stands in the place of the return
@@ -510,25 +512,36 @@ pfs_walk_frame(const struct pfs_walk_state *at)
 
 /*
  * One frame. Returns 0 to go on; else walk->status says how the walk ended. What is not counted is
- * not written: of a deep stack the place has another frame.
+ * not written: of a deep stack the place has another frame. Further words of the frame are left in
+ * walk->more, not counted.
  */
 static __always_inline int
 pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 {
 	__u64 address = walk->at.pc - walk->at.is_return;
-	int is_code = pfs_find_mapping(walk, address);
+	int is_mapped = pfs_find_mapping(walk, address);
+	int is_hotspot =
+		(!is_mapped || pfs_mapping_kind(&walk->mapping) == PFS_MAPPING_FRAME_POINTER) &&
+		pfs_is_hotspot_code(walk, address);
 	const struct pfs_unwind_rule *rule;
 	__u32 kind;
 
 	/*
 	 * an address outside of code is no frame; the innermost one is, wherever the CPU says it runs
 	 */
-	if (is_code || walk->at.innermost)
+	if (is_mapped || is_hotspot || walk->at.innermost)
 	{
 		*frame = pfs_walk_frame(&walk->at);
 		walk->count++;
 	}
-	if (!is_code)
+	if (is_hotspot)
+	{
+		int result = pfs_step_over_hotspot(walk, frame);
+
+		if (result != PFS_HOTSPOT_NO_BLOB)
+			return result;
+	}
+	if (!is_mapped)
 		return pfs_walk_end(walk,
 							pfs_is_argument(&walk->at) ? PFS_WALK_NO_RULE : PFS_WALK_NO_MAPPING);
 

@@ -171,15 +171,45 @@ pfs_find_word(__u32 slot, __u64 address)
 	return 0;
 }
 
+static __always_inline __u32
+pfs_walk_slot(const struct pfs_walk *walk)
+{
+	return ((const struct pfs_scratch *) walk)->slot;
+}
+
 static __always_inline int
 pfs_read_stack(struct pfs_walk *walk, __u64 address, __u64 *value)
 {
 	/* the walk is the first member of its scratch */
-	int failed = pfs_find_word(((struct pfs_scratch *) walk)->slot, address);
+	int failed = pfs_find_word(pfs_walk_slot(walk), address);
 
 	if (!failed)
 		*value = walk->word;
 	return failed;
+}
+
+/* Functions that the kernel is to verify once, whoever calls them. */
+#define PFS_VERIFIED_ONCE __attribute__((noinline))
+
+static __always_inline int
+pfs_read_code(struct pfs_walk *walk, void *to, __u32 size, __u64 address)
+{
+	(void) walk;
+	return (int) bpf_probe_read_user(to, size, (void *) address);
+}
+
+static __always_inline struct pfs_walk *
+pfs_get_walk(__u32 slot)
+{
+	struct pfs_scratch *scratch = pfs_get_scratch(slot);
+
+	return scratch ? &scratch->walk : 0;
+}
+
+static __always_inline const struct pfs_runtime *
+pfs_get_runtime(const struct pfs_walk *walk)
+{
+	return &((const struct pfs_scratch *) walk)->chain.runtime;
 }
 
 static __always_inline int

@@ -20,6 +20,7 @@
 
 #include <linux/types.h>
 
+#include "runtime_types.h"
 #include "thread_labels.h"
 
 /*
@@ -260,6 +261,7 @@ struct pfs_stack_window {
 };
 
 /* A walk under way. */
+#define PFS_STEP_MORE 1 /* further words of a frame, at most */
 struct pfs_walk {
 	struct pfs_walk_state at;
 	struct pfs_unwind_mapping mapping; /* of the current pc */
@@ -267,8 +269,11 @@ struct pfs_walk {
 	struct pfs_unwind_process process;
 	struct pfs_stack_window window; /* of the walk in the kernel, as what follows */
 	__u64 word;						/* that was read */
-	__u16 count;					/* frames found */
+	struct pfs_code_walk code;		/* of a runtime's code that is stepped over */
+	__u64 more[PFS_STEP_MORE];		/* further words of the frame that was found last … */
+	__u16 count;					/* words found */
 	__u8 status;					/* enum pfs_walk_status */
+	__u8 more_count;				/* … so many, which are not among those of count */
 };
 
 /*
@@ -278,7 +283,8 @@ struct pfs_walk {
 #define PFS_MAX_USER_FRAMES 512
 #define PFS_ROOT_FRAMES		128
 #define PFS_LEAF_FRAMES		(PFS_MAX_USER_FRAMES - PFS_ROOT_FRAMES)
-#define PFS_MAX_WALK_FRAMES 2048   /* found: what one tick may take is bounded … */
+#define PFS_MAX_WALK_FRAMES 2048 /* found: what one tick may take is bounded … */
+#define PFS_MAX_WALK_WORDS	((1 + PFS_STEP_MORE) * PFS_MAX_WALK_FRAMES)
 #define PFS_MAX_WALK_NS		250000 /* … and so is the time; looked at every PFS_STEPS frames */
 #define PFS_MAX_SAMPLE_NS	500000 /* likewise, with an interpreter's frames behind them */
 

@@ -218,6 +218,7 @@ pfs_begin_walk(struct pfs_walk *walk, const pfs_registers *registers, struct tas
 	walk->mapping.end = 0;
 	walk->before.end = 0;
 	walk->window.start = PFS_NO_WINDOW;
+	walk->more_count = 0;
 	if (!pfs_is_64_bit(registers))
 		return;
 	pfs_number_registers(&walk->at, registers);
@@ -261,6 +262,27 @@ pfs_note_end(struct pfs_scratch *scratch)
 		scratch->chain.ends[place] = end < PFS_END_UNKNOWN ? (__u32) end : PFS_END_UNKNOWN;
 }
 
+/* Puts the further words of the frame that was found last behind its first one. */
+static __always_inline void
+pfs_keep_more(struct pfs_scratch *scratch, __u32 first)
+{
+	struct pfs_walk *walk = &scratch->walk;
+
+#pragma clang loop unroll(full)
+	for (__u32 i = 0; i < PFS_STEP_MORE; i++)
+	{
+		__u32 at = first + pfs_walk_place(walk->count);
+
+		barrier_var(at);
+		if (i < walk->more_count && at < PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
+		{
+			scratch->words[at] = walk->more[i];
+			walk->count++;
+		}
+	}
+	walk->more_count = 0;
+}
+
 /*
  * One step of the walk in a scratch. A global function, which the kernel verifies once for all
  * loops. first is the number of stack words before the user frames.
@@ -269,16 +291,20 @@ __attribute__((noinline)) int
 pfs_user_step(__u32 slot, __u32 first)
 {
 	struct pfs_scratch *scratch = pfs_get_scratch(slot);
+	int ended;
 	__u32 at;
 
 	if (!scratch)
 		return 1;
-	if (scratch->chain.runtime.kind != PFS_RUNTIME_NONE)
+	if (pfs_has_chain(scratch->chain.runtime.kind))
 		pfs_note_end(scratch);
 	at = first + pfs_walk_place(scratch->walk.count);
 	if (at >= PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
 		return 1;
-	return pfs_walk_step(&scratch->walk, &scratch->words[at]);
+	ended = pfs_walk_step(&scratch->walk, &scratch->words[at]);
+	if (scratch->walk.more_count)
+		pfs_keep_more(scratch, first);
+	return ended;
 }
 
 /* Returns the thread pointer, from which interpreters find their state of the thread. */

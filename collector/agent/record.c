@@ -58,7 +58,7 @@ record_parse(const void *bytes, size_t length_bytes, Record *record)
 	uint32_t user_count;
 
 	if (length_bytes < sizeof(*sample) || sample->kernel_count > PFS_MAX_FRAMES ||
-		sample->user_count > PFS_MAX_WALK_FRAMES || sample->kind >= PFS_KIND_COUNT)
+		sample->user_count > PFS_MAX_WALK_WORDS || sample->kind >= PFS_KIND_COUNT)
 		return false;
 	user_count = pfs_walk_kept(sample->user_count);
 	frame_bytes = ((size_t) sample->kernel_count + user_count) * sizeof(uint64_t);

@@ -335,8 +335,8 @@ seek_runtime(Reader *reader, const Record *record, Process *process)
 	else if (record->late != NULL)
 		thread_pointer = record->late->thread_pointer;
 	image = process_identity(process);
-	if (thread_pointer == 0 ||
-		!runtimes_seeks(reader->options.runtimes, &image, (uint64_t) clock_ns(CLOCK_MONOTONIC)))
+	if (!runtimes_seeks(reader->options.runtimes, &image, thread_pointer,
+						(uint64_t) clock_ns(CLOCK_MONOTONIC)))
 		return process;
 	reader_unlock(reader);
 	runtimes_seek(reader->options.runtimes, &image, thread_pointer, sample->tid == sample->pid,

@@ -15,6 +15,7 @@
 #include "code/user_frame.h"
 #include "files/elf_headers.h"
 #include "runtime_types.h"
+#include "runtimes/hotspot_file.h"
 #include "runtimes/loop_code.h"
 #include "runtimes/python_file.h"
 #include "runtimes/ruby_file.h"
@@ -35,6 +36,7 @@ typedef struct RuntimeFile
 	{
 		PythonFile python;
 		RubyFile ruby;
+		HotSpotFile hotspot;
 	};
 } RuntimeFile;
 
@@ -50,8 +52,9 @@ typedef struct RuntimeTarget
 struct RuntimeKind
 {
 	enum pfs_runtime_kind kind;
-	const char *title; /* for messages */
-	const char *label; /* in brackets; used as the mapping of its functions */
+	const char *title;	/* for messages */
+	const char *label;	/* in brackets; used as the mapping of its functions */
+	bool is_threadless; /* frames are found without threads' states: place() needs no pointer */
 
 	/*
 	 * Fills what is known of a zeroed file. Returns false if the file does not hold this
@@ -65,6 +68,7 @@ struct RuntimeKind
 	/*
 	 * Searches for the place of threads' states, beside the thread pointer of a sampled thread.
 	 * Returns whether the entry has it now. is_first: the thread is the process's first one.
+	 * Sets target->file.is_known to false if the process is of no version that is known.
 	 */
 	bool (*place)(RemoteMemory *memory, RuntimeTarget *target, uint64_t thread_pointer,
 				  bool is_first);
@@ -84,6 +88,7 @@ struct RuntimeKind
 	void (*release)(RuntimeTarget *target);
 };
 
+extern const RuntimeKind hotspot_kind;
 extern const RuntimeKind python_kind;
 extern const RuntimeKind ruby_kind;
 

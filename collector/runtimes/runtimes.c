@@ -217,11 +217,13 @@ close_memory(Runtimes *runtimes, RuntimeProcess *process, const RemoteMemory *me
 }
 
 bool
-runtimes_seeks(const Runtimes *runtimes, const ExecImage *image, uint64_t now_ns)
+runtimes_seeks(const Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointer,
+			   uint64_t now_ns)
 {
 	const RuntimeProcess *process = find_process(runtimes, image);
 
 	return process != NULL && process->target.file.is_known && !process->target.entry.is_placed &&
+		   (thread_pointer != 0 || process->target.file.kind->is_threadless) &&
 		   now_ns >= process->seek_ns;
 }
 
@@ -232,7 +234,7 @@ runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointe
 	RuntimeProcess *process = find_process(runtimes, image);
 	RemoteMemory memory;
 
-	if (process == NULL || !runtimes_seeks(runtimes, image, now_ns) ||
+	if (process == NULL || !runtimes_seeks(runtimes, image, thread_pointer, now_ns) ||
 		!open_memory(runtimes, process, now_ns, &memory))
 		return;
 	process->seek_ns = now_ns + process->pause_ns;
@@ -242,7 +244,17 @@ runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointe
 		atomic_fetch_add(&runtimes->placed, 1);
 		publish(runtimes, process);
 	}
+	else if (!process->target.file.is_known)
+		note_unknown(runtimes, image, process->target.file.kind);
 	close_memory(runtimes, process, &memory, now_ns);
+}
+
+const struct pfs_runtime *
+runtimes_entry(const Runtimes *runtimes, const ExecImage *image)
+{
+	const RuntimeProcess *process = find_process(runtimes, image);
+
+	return process != NULL ? &process->target.entry : NULL;
 }
 
 bool

@@ -60,7 +60,11 @@ void runtimes_attach(Runtimes *runtimes, const ExecImage *image, uint64_t owner,
 void runtimes_forget(Runtimes *runtimes, const ExecImage *image);
 
 /* Is the process's place still to be found, and not tried too often? */
-bool runtimes_seeks(const Runtimes *runtimes, const ExecImage *image, uint64_t now_ns);
+bool runtimes_seeks(const Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointer,
+					uint64_t now_ns);
+
+/* What the kernel's walk has of the process; NULL: nothing. Until the process is forgotten. */
+const struct pfs_runtime *runtimes_entry(const Runtimes *runtimes, const ExecImage *image);
 
 /*
  * Searches for the place of threads' states, beside the thread pointer of a sampled thread.

@@ -704,7 +704,7 @@ test_malformed(void **state)
 	send(fixture, &record);
 	reader_handle_record(fixture->reader, &record, sizeof(record.sample) + 4 * sizeof(uint64_t));
 	reader_handle_record(fixture->reader, &record, 10);
-	record.sample.user_count = PFS_MAX_WALK_FRAMES + 1;
+	record.sample.user_count = PFS_MAX_WALK_WORDS + 1;
 	reader_handle_record(fixture->reader, &record, sizeof(record));
 	/* a stack's copy that is said to follow, and does not */
 	record.sample.user_count = 5;

@@ -16,6 +16,9 @@ static _Thread_local struct
 	LateRead read;
 	void *context;
 	bool trust_jit;
+	struct pfs_walk *walk;
+	const struct pfs_runtime *runtime;
+	RemoteMemory *code;
 } current;
 
 static int
@@ -34,6 +37,36 @@ static int
 pfs_trusts_jit(void)
 {
 	return current.trust_jit;
+}
+
+static __u32
+pfs_walk_slot(const struct pfs_walk *walk)
+{
+	(void) walk;
+	return 0;
+}
+
+static struct pfs_walk *
+pfs_get_walk(__u32 slot)
+{
+	(void) slot;
+	return current.walk;
+}
+
+static const struct pfs_runtime *
+pfs_get_runtime(const struct pfs_walk *walk)
+{
+	(void) walk;
+	return current.runtime;
+}
+
+static int
+pfs_read_code(struct pfs_walk *walk, void *to, __u32 size, __u64 address)
+{
+	const RemotePieces piece = { .address = address, .piece_bytes = size, .count = 1 };
+
+	(void) walk;
+	return current.code == NULL || remote_memory_read(current.code, &piece, to) != size;
 }
 
 static const struct pfs_unwind_mapping *
@@ -68,7 +101,8 @@ pfs_get_rule(__u32 number)
 
 /* as libbpf's header defines it; the C library's own lacks "inline" */
 #undef __always_inline
-#define __always_inline inline __attribute__((always_inline))
+#define __always_inline	  inline __attribute__((always_inline))
+#define PFS_VERIFIED_ONCE static
 #include "unwind.bpf.h"
 
 /* Copies of the word at the address from a piece, whose chunks are the first of the bytes. */
@@ -125,6 +159,9 @@ late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size
 	current.read = from->read;
 	current.context = from->context;
 	current.trust_jit = from->trust_jit;
+	current.walk = &walk;
+	current.runtime = from->runtime;
+	current.code = from->code;
 
 	walk.at = *from->state;
 	while (walk.status == PFS_WALK_RUNNING && walk.count < capacity)
@@ -132,12 +169,14 @@ late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size
 		size_t at = walk.count;
 
 		(void) pfs_walk_step(&walk, &frame);
-		if (walk.count > at)
-		{
-			frames[at] = frame;
-			if (from->ends != NULL)
-				from->ends[at] = walk.at.sp;
-		}
+		if (walk.count == at)
+			continue;
+		frames[at] = frame;
+		for (uint8_t i = 0; i < walk.more_count && walk.count < capacity; i++)
+			frames[walk.count++] = walk.more[i];
+		walk.more_count = 0;
+		for (; from->ends != NULL && at < walk.count; at++)
+			from->ends[at] = walk.at.sp;
 	}
 	*status = walk.status == PFS_WALK_RUNNING ? PFS_WALK_TOO_DEEP : walk.status;
 	return walk.count;

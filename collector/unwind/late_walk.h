@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unwind/remote_memory.h"
 #include "unwind/unwinder.h"
 
 /* Reads 8 bytes of the process's memory: 0, or non-zero where they cannot be had. */
@@ -45,6 +46,12 @@ typedef struct LateWalk
 	void *context;	/* of read */
 	bool trust_jit; /* generated code that there are rules for is still that of the sample */
 	uint64_t *ends; /* takes the callers' stack pointers, as many as frames; NULL: not wanted */
+	/*
+	 * The virtual machine whose frames lie on the stack, and the process's memory, which tells more
+	 * of its code. NULL: there is none.
+	 */
+	const struct pfs_runtime *runtime;
+	RemoteMemory *code;
 } LateWalk;
 
 /*

@@ -1,0 +1,45 @@
+/*
+ * hotspot_file.h
+ *		Whether a file is HotSpot, the Java virtual machine of OpenJDK, and what it exports to
+ *		debuggers.
+ *
+ * HotSpot has tables of its structures' fields and sizes ("VMStructs"). The file only says where
+ * they are; they are read out of a process.
+ */
+#ifndef COLLECTOR_HOTSPOT_FILE_H
+#define COLLECTOR_HOTSPOT_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "files/elf_headers.h"
+
+typedef enum HotSpotExport
+{
+	HOTSPOT_STRUCTS, /* variables that hold the address of the table of fields, … */
+	HOTSPOT_STRUCT_STRIDE,
+	HOTSPOT_STRUCT_TYPE, /* … offsets in its entries, … */
+	HOTSPOT_STRUCT_FIELD,
+	HOTSPOT_STRUCT_IS_STATIC,
+	HOTSPOT_STRUCT_OFFSET,
+	HOTSPOT_STRUCT_ADDRESS,
+	HOTSPOT_TYPES, /* … and likewise for sizes */
+	HOTSPOT_TYPE_STRIDE,
+	HOTSPOT_TYPE_NAME,
+	HOTSPOT_TYPE_SIZE,
+	HOTSPOT_EXPORTS
+} HotSpotExport;
+
+typedef struct HotSpotFile
+{
+	uint64_t exports[HOTSPOT_EXPORTS]; /* ELF virtual addresses */
+	bool is_known;					   /* for this architecture, and all of exports are there */
+} HotSpotFile;
+
+/*
+ * Returns false if the file is not HotSpot. It must be called "libjvm.so". name: of the file, with
+ * or without its directory.
+ */
+bool hotspot_file_read(const ElfSource *source, const char *name, HotSpotFile *file);
+
+#endif

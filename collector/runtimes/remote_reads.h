@@ -1,0 +1,39 @@
+/*
+ * remote_reads.h
+ *		A list of places in a process's memory that are read together.
+ */
+#ifndef COLLECTOR_REMOTE_READS_H
+#define COLLECTOR_REMOTE_READS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/remote_memory.h"
+
+/* Zeroed: empty. */
+typedef struct RemoteReads
+{
+	RemoteRange *ranges;
+	size_t *places; /* of each in content */
+	size_t count;
+	size_t room;
+	size_t bytes;
+	uint8_t *content; /* NULL: nothing was read */
+} RemoteReads;
+
+/* Empties the list, and keeps its memory. */
+void remote_reads_clear(RemoteReads *reads);
+void remote_reads_fini(RemoteReads *reads);
+
+/*
+ * Appends a place, and returns its number; SIZE_MAX without memory. Nothing is read of no bytes, or
+ * at an address that cannot be a user's.
+ */
+size_t remote_reads_add(RemoteReads *reads, uint64_t address, size_t bytes);
+
+void remote_reads_run(RemoteReads *reads, RemoteMemory *memory);
+
+/* Returns what was read at a place, until the list is changed; NULL if it could not be read. */
+const uint8_t *remote_reads_get(const RemoteReads *reads, size_t number);
+
+#endif

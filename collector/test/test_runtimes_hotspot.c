@@ -1,0 +1,935 @@
+/*
+ * test_runtimes_hotspot.c
+ *		Frames of HotSpot: the kernel's own C over stopped threads of each Java that is found here,
+ *		at each instruction of calls, and over memory that fails or lies.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "code/user_frame.h"
+#include "process/proc_file.h"
+#include "runtimes/hotspot_code.h"
+#include "runtimes/hotspot_layout.h"
+#include "runtimes/hotspot_streams.h"
+#include "runtimes/runtime_kind.h"
+
+#define MAPS_BYTES (1 << 20)
+#define READS_MAX  100000
+#define WORDS_MAX  8192
+
+/* What the walk sees: the memory of one process. */
+static struct World
+{
+	struct pfs_walk walk;
+	struct pfs_runtime runtime;
+	pid_t pid;
+	int reads;
+	int failing_read; /* this one and those behind it fail; 0: none */
+	int lying_read;	  /* this one and those behind it find the lie; 0: none */
+	uint64_t lie;
+} world;
+
+static int
+read_memory(void *to, size_t size, uint64_t address)
+{
+	struct iovec local = { to, size };
+	struct iovec remote = { (void *) (uintptr_t) address, size };
+
+	assert_true(++world.reads < READS_MAX);
+	if (world.failing_read != 0 && world.reads >= world.failing_read)
+		return -EFAULT;
+	if (world.lying_read != 0 && world.reads >= world.lying_read)
+	{
+		for (size_t i = 0; i < size; i++)
+			((uint8_t *) to)[i] = (uint8_t) (world.lie >> 8 * (i & 7));
+		return 0;
+	}
+	return process_vm_readv(world.pid, &local, 1, &remote, 1, 0) == (ssize_t) size ? 0 : -EFAULT;
+}
+
+static int
+pfs_read_stack(struct pfs_walk *walk, __u64 address, __u64 *value)
+{
+	return read_memory(value, sizeof(*value), address);
+}
+
+static int
+pfs_read_code(struct pfs_walk *walk, void *to, __u32 size, __u64 address)
+{
+	return read_memory(to, size, address);
+}
+
+static __u32
+pfs_walk_slot(const struct pfs_walk *walk)
+{
+	return 0;
+}
+
+static struct pfs_walk *
+pfs_get_walk(__u32 slot)
+{
+	return &world.walk;
+}
+
+static const struct pfs_runtime *
+pfs_get_runtime(const struct pfs_walk *walk)
+{
+	return &world.runtime;
+}
+
+static int
+pfs_trusts_jit(void)
+{
+	return 0;
+}
+
+static const struct pfs_unwind_mapping *
+pfs_get_mapping(__u32 slot)
+{
+	return NULL;
+}
+
+static const union pfs_unwind_entry *
+pfs_get_entry(__u32 slot)
+{
+	return NULL;
+}
+
+static const struct pfs_unwind_line *
+pfs_get_line(__u32 number)
+{
+	return NULL;
+}
+
+static __u64 *
+pfs_get_recent(__u32 slot)
+{
+	return NULL;
+}
+
+static const struct pfs_unwind_rule *
+pfs_get_rule(__u32 number)
+{
+	return NULL;
+}
+
+#undef __always_inline
+#define __always_inline	  inline __attribute__((always_inline))
+#define PFS_VERIFIED_ONCE static
+#include "unwind.bpf.h"
+
+/* A Java that runs a program. */
+typedef struct Java
+{
+	pid_t pid;
+	pid_t thread; /* that is stopped; 0: none */
+	int output;
+	RuntimeTarget target;
+	uint64_t library_end; /* of its code, from target.bias on */
+	Patience patience;
+	RemoteMemory memory;
+	uint64_t words[WORDS_MAX];
+	size_t count;
+} Java;
+
+static char classes[] = "/tmp/test_runtimes_hotspot.XXXXXX";
+
+/* Waits for a command's end. Returns its status. */
+static int
+wait_for(pid_t pid)
+{
+	int status = -1;
+
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static int
+compile_programs(void **state)
+{
+	pid_t pid;
+
+	assert_non_null(mkdtemp(classes));
+	pid = fork();
+	if (pid == 0)
+	{
+		execlp("javac", "javac", "-g", "-nowarn", "-Xlint:-options", "--release", "8", "-d",
+			   classes, PROGRAMS "/Spin.java", PROGRAMS "/Calls.java", (char *) NULL);
+		_exit(127);
+	}
+	(void) wait_for(pid); /* without a compiler there are no classes, and tests are skipped */
+	return 0;
+}
+
+static int
+remove_programs(void **state)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+	{
+		execlp("rm", "rm", "-rf", classes, (char *) NULL);
+		_exit(127);
+	}
+	return wait_for(pid);
+}
+
+static void
+find_library(Java *java)
+{
+	char path[64];
+	char *maps;
+	char *rest;
+	char *line;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int) java->pid);
+	assert_int_equal(proc_file_read(path, MAPS_BYTES, &maps, NULL), 0);
+	rest = maps;
+	while (!found && (line = strsep(&rest, "\n")) != NULL)
+	{
+		unsigned long start;
+		unsigned long end;
+		unsigned long offset;
+		char rights[5];
+		int name_at = 0;
+		struct stat status;
+		ElfSource source;
+		ElfHeaders headers;
+		Elf64_Phdr segment;
+
+		if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %n", &start, &end, rights, &offset, &name_at) <
+				4 ||
+			name_at == 0 || line[name_at] != '/' || rights[2] != 'x')
+			continue;
+		source = (ElfSource){ .fd = open(line + name_at, O_RDONLY | O_CLOEXEC) };
+		if (source.fd < 0 || fstat(source.fd, &status) != 0)
+			continue;
+		source.size_bytes = (uint64_t) status.st_size;
+		if (hotspot_kind.read_file(&source, line + name_at, &java->target.file))
+		{
+			found = true;
+			assert_int_equal(elf_headers_read(&headers, &source), 0);
+			for (uint32_t i = 0; i < headers.segment_count; i++)
+				if (elf_headers_segment(&headers, i, &segment) && segment.p_type == PT_LOAD &&
+					(segment.p_flags & PF_X) != 0)
+					java->target.bias = start - offset + segment.p_offset - segment.p_vaddr;
+			java->library_end = end;
+		}
+		close(source.fd);
+	}
+	free(maps);
+	assert_true(found);
+	assert_true(java->target.file.is_known);
+}
+
+/* Starts a program and waits until it says that it is ready. options end with NULL. */
+static void
+start_program(Java *java, const char *path, const char *const *options, const char *name,
+			  const char *argument)
+{
+	char *arguments[32] = { NULL };
+	size_t count = 0;
+	char ready[256];
+	size_t got = 0;
+	int ends[2];
+
+	memset(java, 0, sizeof(*java));
+	memset(&world, 0, sizeof(world));
+	arguments[count++] = strdup(path);
+	arguments[count++] = strdup("-cp");
+	arguments[count++] = strdup(classes);
+	for (; *options != NULL; options++)
+		arguments[count++] = strdup(*options);
+	arguments[count++] = strdup(name);
+	arguments[count++] = strdup(argument);
+	assert_int_equal(pipe(ends), 0);
+	java->pid = fork();
+	assert_true(java->pid >= 0);
+	if (java->pid == 0)
+	{
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		dup2(ends[1], 1);
+		close(ends[0]);
+		close(ends[1]);
+		execv(path, arguments);
+		_exit(127);
+	}
+	for (size_t i = 0; i < count; i++)
+		free(arguments[i]);
+	close(ends[1]);
+	java->output = ends[0];
+	do
+	{
+		ssize_t more = read(ends[0], ready + got, sizeof(ready) - 1 - got);
+
+		assert_true(more > 0);
+		got += (size_t) more;
+		ready[got] = '\0';
+	} while (strstr(ready, "ready\n") == NULL);
+	assert_int_equal(patience_init(&java->patience), 0);
+	java->memory = (RemoteMemory){ .patience = &java->patience, .pid = (uint32_t) java->pid };
+	find_library(java);
+	assert_true(hotspot_kind.place(&java->memory, &java->target, 0, true));
+	world.pid = java->pid;
+	world.runtime = java->target.entry;
+	world.runtime.kind = PFS_RUNTIME_HOTSPOT;
+}
+
+static void
+end_program(Java *java)
+{
+	kill(java->pid, SIGKILL);
+	if (java->thread != 0)
+		(void) ptrace(PTRACE_DETACH, java->thread, NULL, NULL);
+	(void) waitpid(java->pid, NULL, 0);
+	close(java->output);
+	patience_fini(&java->patience);
+	hotspot_kind.release(&java->target);
+}
+
+/* Stops a thread, and takes its registers. */
+static void
+take_registers(pid_t thread)
+{
+	struct user_regs_struct registers;
+	__u64 *to = world.walk.at.registers;
+
+	memset(&world.walk, 0, sizeof(world.walk));
+	assert_int_equal(ptrace(PTRACE_GETREGS, thread, NULL, &registers), 0);
+	to[0] = registers.rax;
+	to[1] = registers.rdx;
+	to[2] = registers.rcx;
+	to[3] = registers.rbx;
+	to[4] = registers.rsi;
+	to[5] = registers.rdi;
+	to[6] = registers.rbp;
+	to[7] = registers.rsp;
+	to[8] = registers.r8;
+	to[9] = registers.r9;
+	to[10] = registers.r10;
+	to[11] = registers.r11;
+	to[12] = registers.r12;
+	to[13] = registers.r13;
+	to[14] = registers.r14;
+	to[15] = registers.r15;
+	to[16] = registers.rip;
+	pfs_walk_enter_innermost(&world.walk);
+}
+
+/* Stops the thread that executes generated code at the moment. Returns false if there is none. */
+static bool
+stop_thread(Java *java)
+{
+	char path[64];
+	struct dirent *entry;
+	DIR *directory;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int) java->pid);
+	directory = opendir(path);
+	assert_non_null(directory);
+	while (java->thread == 0 && (entry = readdir(directory)) != NULL)
+	{
+		pid_t thread = atoi(entry->d_name);
+
+		if (thread == 0 || ptrace(PTRACE_SEIZE, thread, NULL, NULL) != 0)
+			continue;
+		assert_int_equal(ptrace(PTRACE_INTERRUPT, thread, NULL, NULL), 0);
+		assert_int_equal(waitpid(thread, NULL, __WALL), thread);
+		take_registers(thread);
+		if (pfs_is_hotspot_code(&world.walk, world.walk.at.pc))
+			java->thread = thread;
+		else
+			(void) ptrace(PTRACE_DETACH, thread, NULL, NULL);
+	}
+	closedir(directory);
+	return java->thread != 0;
+}
+
+static void
+let_go(Java *java)
+{
+	assert_int_equal(ptrace(PTRACE_DETACH, java->thread, NULL, NULL), 0);
+	java->thread = 0;
+}
+
+/* Walks from the registers to code that is not HotSpot's. Returns whether it is the library's. */
+static bool
+walk_stack(Java *java)
+{
+	__u64 frame = 0;
+
+	world.reads = 0;
+	java->count = 0;
+	while (world.walk.status == PFS_WALK_RUNNING && java->count + 2 < WORDS_MAX)
+	{
+		uint16_t before = world.walk.count;
+
+		(void) pfs_walk_step(&world.walk, &frame);
+		if (world.walk.count == before)
+			continue;
+		java->words[java->count++] = frame;
+		for (uint8_t i = 0; i < world.walk.more_count; i++)
+			java->words[java->count++] = world.walk.more[i];
+		world.walk.more_count = 0;
+	}
+	return world.walk.status == PFS_WALK_NO_MAPPING && world.walk.at.pc > java->target.bias &&
+		   world.walk.at.pc < java->library_end;
+}
+
+/* Names that were read, by what they were read for: a stepped program has few of them. */
+static struct Named
+{
+	CodeKey key;
+	char text[512];
+} named[1024];
+
+/* Names a frame: "name:line ", with those of its callers that it was inlined into. */
+static const char *
+name_frame(Java *java, const UserFrame *frame)
+{
+	CodeWanted wanted = { .more = frame->more, .more_count = frame->more_count };
+	struct Named *entry;
+	size_t length = 0;
+
+	assert_true(hotspot_kind.key_of(frame, &wanted.key));
+	entry = &named[(wanted.key.address / 8 * 31 + wanted.key.check / 4) %
+				   (sizeof(named) / sizeof(named[0]))];
+	if (memcmp(&entry->key, &wanted.key, sizeof(entry->key)) == 0)
+		return entry->text;
+	entry->key = wanted.key;
+	hotspot_kind.read_codes(&java->memory, &java->target, &wanted, 1);
+	snprintf(entry->text, sizeof(entry->text), "unnamed ");
+	for (const RuntimeCode *code = &wanted.code; code != NULL && code->name != NULL;
+		 code = code->caller)
+		length += (size_t) snprintf(entry->text + length, sizeof(entry->text) - length, "%s:%d ",
+									code->name, (int) code->line);
+	assert_true(length < sizeof(entry->text));
+	runtime_code_fini(&wanted.code);
+	return entry->text;
+}
+
+/* Names the stack: "name:line name:line …", innermost first, without stubs. */
+static void
+name_stack(Java *java, char *text, size_t size)
+{
+	uint32_t next = 0;
+	UserFrame frame;
+	size_t length = 0;
+
+	text[0] = '\0';
+	while (user_frame_next(java->words, (uint32_t) java->count, &next, &frame))
+	{
+		if (frame.more_count == 1 &&
+			PFS_HOTSPOT_FRAME(PFS_FRAME_PAYLOAD(frame.more[0])) == PFS_HOTSPOT_FRAME_STUB)
+			continue;
+		length += (size_t) snprintf(text + length, size - length, "%s",
+									frame.more_count == 1 ? name_frame(java, &frame) : "native ");
+		assert_true(length < size);
+	}
+}
+
+/* Calls check for each Java of this machine, JAVAS among them; returns how many there are. */
+static int
+each_java(void (*check)(const char *path))
+{
+	const char *more = getenv("JAVAS"); /* a pattern of paths, for those elsewhere */
+	const char *const patterns[] = { "/usr/lib/jvm/*/bin/java", more != NULL ? more : "" };
+	char program[64];
+	ino_t seen[64];
+	int count = 0;
+
+	snprintf(program, sizeof(program), "%s/Spin.class", classes);
+	if (access(program, R_OK) != 0)
+		return 0;
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+	{
+		glob_t found;
+
+		if (glob(patterns[i], 0, NULL, &found) != 0)
+			continue;
+		for (size_t j = 0; j < found.gl_pathc && count < 64; j++)
+		{
+			struct stat status;
+			bool is_new = stat(found.gl_pathv[j], &status) == 0;
+
+			for (int k = 0; k < count; k++)
+				is_new = is_new && seen[k] != status.st_ino;
+			if (!is_new)
+				continue;
+			seen[count++] = status.st_ino;
+			check(found.gl_pathv[j]);
+		}
+		globfree(&found);
+	}
+	return count;
+}
+
+/* A stepped program would mostly wait for the virtual machine otherwise. */
+#define NO_SAFEPOINTS "-XX:+UnlockDiagnosticVMOptions", "-XX:GuaranteedSafepointInterval=0"
+
+/* Options by which the program is interpreted, or compiled at once by one of the compilers. */
+static const char *const interpreted[] = { "-Xint", NULL };
+static const char *const compiled_1[] = { "-Xcomp",
+										  "-XX:TieredStopAtLevel=1",
+										  NO_SAFEPOINTS,
+										  "-XX:CompileCommand=quiet",
+										  "-XX:CompileCommand=compileonly,Spin*.*",
+										  "-XX:CompileCommand=compileonly,Calls*.*",
+										  NULL };
+static const char *const compiled_2[] = { "-Xcomp",
+										  "-XX:-TieredCompilation",
+										  NO_SAFEPOINTS,
+										  "-XX:CompileCommand=quiet",
+										  "-XX:CompileCommand=compileonly,Spin*.*",
+										  "-XX:CompileCommand=compileonly,Calls*.*",
+										  "-XX:CompileCommand=inline,Spin*.*",
+										  NULL };
+static const char *const *const ways[] = { interpreted, compiled_1, compiled_2 };
+
+#define WAYS (sizeof(ways) / sizeof(ways[0]))
+
+/* What a spinning program's stack is, with a line of the loop. */
+static void
+assert_spin_stack(const char *text, int depth)
+{
+	char expected[16384];
+	size_t length = 0;
+
+	for (int line = 10; line <= 11; line++)
+	{
+		length = (size_t) snprintf(expected, sizeof(expected),
+								   "Spin.spins:%d Spin.inner:16 Spin.recurses:21 ", line);
+		for (int i = 0; i < depth; i++)
+			length += (size_t) snprintf(expected + length, sizeof(expected) - length,
+										"Spin.recurses:23 ");
+		snprintf(expected + length, sizeof(expected) - length, "Spin$1.run:30 Spin.main:35 ");
+		if (strcmp(text, expected) == 0)
+			return;
+	}
+	assert_string_equal(text, expected);
+}
+
+static void
+check_spin(const char *path)
+{
+	for (size_t way = 0; way < WAYS; way++)
+	{
+		static char text[16384];
+		Java java;
+
+		start_program(&java, path, ways[way], "Spin", "3");
+		for (int i = 0; i < 20;)
+		{
+			bool is_whole;
+
+			while (!stop_thread(&java))
+				(void) usleep(1000);
+			is_whole = walk_stack(&java);
+			name_stack(&java, text, sizeof(text));
+			let_go(&java);
+			/* it may not have come to its loop before the first sample */
+			if (i == 0 && strncmp(text, "Spin.spins", 10) != 0)
+				continue;
+			assert_true(is_whole);
+			assert_spin_stack(text, 3);
+			i++;
+		}
+		end_program(&java);
+	}
+}
+
+static void
+test_spin(void **state)
+{
+	if (each_java(check_spin) == 0)
+		skip();
+}
+
+/* May one of the program's functions have called another? Only main() has no caller. */
+static bool
+may_call(const char *caller, const char *callee)
+{
+	static const char *const calls[][2] = {
+		{ "Calls.left", "Calls.left" },		   { "Calls.left", "Calls.right" },
+		{ "Calls.right", "Calls.left" },	   { "Calls.right", "Calls$Left.take" },
+		{ "Calls.right", "Calls$Right.take" }, { "Calls$Left.take", "Calls.left" },
+		{ "Calls$Right.take", "Calls.right" }, { "Calls.main", "Calls.left" },
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+	{
+		size_t from = strlen(calls[i][0]);
+		size_t to = strlen(calls[i][1]);
+
+		if (strncmp(caller, calls[i][0], from) == 0 && caller[from] == ':' &&
+			strncmp(callee, calls[i][1], to) == 0 && callee[to] == ':')
+			return true;
+	}
+	return false;
+}
+
+/* Is it a stack that the program may have, from a function of its own to main()? */
+static bool
+is_call_stack(char *text)
+{
+	const char *callee = NULL;
+	char *rest = text;
+	char *name;
+
+	while ((name = strsep(&rest, " ")) != NULL && *name != '\0')
+	{
+		if (callee != NULL && !may_call(name, callee))
+			return false;
+		callee = name;
+	}
+	return callee != NULL && strncmp(callee, "Calls.main:", 11) == 0;
+}
+
+/* Lets the thread execute one instruction. Signals are the program's own. */
+static void
+step(Java *java)
+{
+	int signal_number = 0;
+	int status;
+
+	do
+	{
+		assert_int_equal(ptrace(PTRACE_SINGLESTEP, java->thread, NULL, signal_number), 0);
+		assert_int_equal(waitpid(java->thread, &status, __WALL), java->thread);
+		assert_true(WIFSTOPPED(status));
+		signal_number = WSTOPSIG(status);
+	} while (signal_number != SIGTRAP);
+	take_registers(java->thread);
+}
+
+#define STEPS		 2500
+/* in the middle of an adapter between interpreted and compiled code the caller is not known */
+#define STEPS_MISSED 8
+
+/* At each instruction, and so while a function is entered or left, the stack is whole. */
+static void
+check_calls(const char *path)
+{
+	for (size_t way = 0; way < WAYS; way++)
+	{
+		static char text[65536];
+		int stacks = 0;
+		int good = 0;
+		Java java;
+
+		start_program(&java, path, ways[way], "Calls", "");
+		while (!stop_thread(&java))
+			(void) usleep(1000);
+		for (int i = 0; i < STEPS; i++)
+		{
+			bool is_whole;
+
+			step(&java);
+			if (!pfs_is_hotspot_code(&world.walk, world.walk.at.pc))
+				continue;
+			is_whole = walk_stack(&java);
+			name_stack(&java, text, sizeof(text));
+			stacks++;
+			good += is_whole && is_call_stack(text);
+		}
+		let_go(&java);
+		end_program(&java);
+		assert_true(stacks > STEPS / 2);
+		assert_true(good >= stacks - STEPS_MISSED);
+	}
+}
+
+static void
+test_calls(void **state)
+{
+	if (each_java(check_calls) == 0)
+		skip();
+}
+
+static const uint64_t lies[] = { 0, 1, UINT64_MAX, UINT64_C(0xffff800000001000),
+								 UINT64_C(0x10008) };
+
+/* Wherever reading fails, or finds what cannot be, the walk ends, and has what was found. */
+static void
+check_broken(const char *path)
+{
+	for (size_t way = 0; way < WAYS; way++)
+	{
+		struct pfs_walk_state at;
+		Java java;
+		int reads;
+
+		start_program(&java, path, ways[way], "Spin", "3");
+		while (!stop_thread(&java))
+			(void) usleep(1000);
+		at = world.walk.at;
+		(void) walk_stack(&java);
+		reads = world.reads;
+		for (int i = 1; i <= reads; i++)
+		{
+			for (size_t j = 0; j <= sizeof(lies) / sizeof(lies[0]); j++)
+			{
+				memset(&world.walk, 0, sizeof(world.walk));
+				world.walk.at = at;
+				world.failing_read = j == 0 ? i : 0;
+				world.lying_read = j == 0 ? 0 : i;
+				world.lie = j == 0 ? 0 : lies[j - 1];
+				(void) walk_stack(&java);
+				assert_int_not_equal(world.walk.status, PFS_WALK_RUNNING);
+				assert_true(java.count > 0);
+			}
+		}
+		world.failing_read = 0;
+		world.lying_read = 0;
+		let_go(&java);
+		end_program(&java);
+	}
+}
+
+static void
+test_broken_memory(void **state)
+{
+	if (each_java(check_broken) == 0)
+		skip();
+}
+
+/* Numbers that are the same in each run. */
+static uint64_t
+next_random(uint64_t *seed)
+{
+	*seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return *seed >> 33;
+}
+
+#define RANDOM_WALKS 2000
+
+/* Tables that lie: walks end, and functions have no name or some. */
+static void
+check_lying_tables(const char *path)
+{
+	struct pfs_walk_state at;
+	HotSpotLayout right;
+	uint64_t seed = 1;
+	Java java;
+
+	start_program(&java, path, ways[1], "Spin", "3");
+	while (!stop_thread(&java))
+		(void) usleep(1000);
+	at = world.walk.at;
+	assert_true(walk_stack(&java));
+	right = *(HotSpotLayout *) java.target.own;
+	for (int i = 0; i < RANDOM_WALKS; i++)
+	{
+		HotSpotLayout *layout = java.target.own;
+		uint8_t *offsets = (uint8_t *) &world.runtime.hotspot.compile_id;
+		uint64_t words[2] = { java.words[0], java.words[1] };
+		CodeWanted wanted = { .key = { PFS_FRAME_ADDRESS(words[0]), PFS_FRAME_PAYLOAD(words[1]) } };
+
+		world.runtime.hotspot = java.target.entry.hotspot;
+		offsets[next_random(&seed) % 12] = (uint8_t) next_random(&seed);
+		memset(&world.walk, 0, sizeof(world.walk));
+		world.walk.at = at;
+		(void) walk_stack(&java);
+		assert_int_not_equal(world.walk.status, PFS_WALK_RUNNING);
+		java.words[0] = words[0];
+		java.words[1] = words[1];
+		if (i % 8 != 0)
+			continue;
+		*layout = right;
+		layout->fields[HOTSPOT_ARRAY_LENGTH +
+					   next_random(&seed) % (HOTSPOT_FIELDS_COUNT - HOTSPOT_ARRAY_LENGTH)] =
+			next_random(&seed) % 120;
+		wanted.key.address += i % 16 == 0 ? next_random(&seed) % 64 : 0;
+		hotspot_kind.read_codes(&java.memory, &java.target, &wanted, 1);
+		runtime_code_fini(&wanted.code);
+	}
+	let_go(&java);
+	end_program(&java);
+}
+
+static void
+test_lying_tables(void **state)
+{
+	if (each_java(check_lying_tables) == 0)
+		skip();
+}
+
+/* What is not what was sampled has no name, whatever is in its place. */
+static void
+check_stale(const char *path)
+{
+	for (size_t way = 0; way < WAYS; way++)
+	{
+		CodeWanted wanted[4] = { { { 0 } } };
+		uint32_t next = 0;
+		UserFrame frame;
+		Java java;
+
+		start_program(&java, path, ways[way], "Spin", "3");
+		do
+		{
+			while (!stop_thread(&java))
+				(void) usleep(1000);
+			(void) walk_stack(&java);
+			let_go(&java);
+			next = 0;
+			assert_true(user_frame_next(java.words, (uint32_t) java.count, &next, &frame));
+			assert_true(hotspot_kind.key_of(&frame, &wanted[0].key));
+		} while (PFS_HOTSPOT_FRAME(wanted[0].key.check) == PFS_HOTSPOT_FRAME_STUB);
+		for (int i = 1; i < 4; i++)
+			wanted[i].key = wanted[0].key;
+		wanted[1].key.check ^= UINT64_C(1) << 40; /* another compilation, or constant part */
+		wanted[2].key.address = 4096;			  /* which cannot be read */
+		wanted[3].key.address += 64;
+		hotspot_kind.read_codes(&java.memory, &java.target, wanted, 4);
+		assert_non_null(wanted[0].code.name);
+		for (int i = 1; i < 4; i++)
+			assert_null(wanted[i].code.name);
+		runtime_code_fini(&wanted[0].code);
+		end_program(&java);
+	}
+}
+
+static void
+test_stale_code(void **state)
+{
+	if (each_java(check_stale) == 0)
+		skip();
+}
+
+/* Before the virtual machine has set up its tables there is nothing to read. */
+static void
+test_not_yet(void **state)
+{
+	HotSpotFile file = { .is_known = true };
+	uint64_t words[64] = { 0 };
+	Patience patience;
+	RemoteMemory memory = { .patience = &patience, .pid = (uint32_t) getpid() };
+	HotSpotLayout layout;
+
+	assert_int_equal(patience_init(&patience), 0);
+	for (int i = 0; i < HOTSPOT_EXPORTS; i++)
+		file.exports[i] = (uint64_t) (uintptr_t) &words[i];
+	assert_int_equal(hotspot_layout_read(&memory, &file, 0, &layout), HOTSPOT_NOT_YET);
+
+	/* an entry that is larger than any, then tables without what is wanted */
+	words[HOTSPOT_STRUCTS] = (uint64_t) (uintptr_t) words;
+	words[HOTSPOT_TYPES] = (uint64_t) (uintptr_t) words;
+	words[HOTSPOT_STRUCT_STRIDE] = UINT64_C(1) << 40;
+	assert_int_equal(hotspot_layout_read(&memory, &file, 0, &layout), HOTSPOT_UNKNOWN);
+	words[HOTSPOT_STRUCT_STRIDE] = 48;
+	words[HOTSPOT_TYPE_STRIDE] = 48;
+	assert_int_equal(hotspot_layout_read(&memory, &file, 0, &layout), HOTSPOT_UNKNOWN);
+	patience_fini(&patience);
+}
+
+/* Writes a number as HotSpot does. */
+static uint8_t *
+put_number(uint8_t *to, uint32_t number, uint8_t excess)
+{
+	const uint32_t low = 192U - excess;
+
+	for (int i = 0; i < 4 && number >= low; i++)
+	{
+		number -= low;
+		*to++ = (uint8_t) (low + (number & 63) + excess);
+		number >>= 6;
+	}
+	*to++ = (uint8_t) (number + excess);
+	return to;
+}
+
+static void
+test_numbers(void **state)
+{
+	const uint32_t numbers[] = { 0,			 1,			 63,		 64,		190,   191,
+								 192,		 255,		 256,		 12479,		12480, 0xffff,
+								 0x12345678, 0x7fffffff, 0xfffffffe, 0xffffffff };
+
+	for (uint8_t excess = 0; excess < 2; excess++)
+	{
+		for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		{
+			uint8_t bytes[8];
+			uint8_t *end = put_number(bytes, numbers[i], excess);
+			HotSpotStream stream = { bytes, end, excess };
+			uint32_t number;
+
+			assert_true(hotspot_number(&stream, &number));
+			assert_int_equal(number, numbers[i]);
+			assert_ptr_equal(stream.at, end);
+			stream = (HotSpotStream){ bytes, end - 1, excess };
+			assert_false(hotspot_number(&stream, &number));
+		}
+	}
+}
+
+/* A table of lines that go on and back. */
+static void
+test_lines(void **state)
+{
+	for (uint8_t excess = 0; excess < 2; excess++)
+	{
+		uint8_t bytes[64];
+		uint8_t *end = bytes;
+		HotSpotStream lines = { .at = bytes, .excess = excess };
+
+		*end++ = 255; /* bytecode 0, line 100 */
+		end = put_number(end, 0, excess);
+		end = put_number(end, 200, excess);
+		*end++ = 5 << 3 | 2; /* 5, 102 */
+		*end++ = 255;		 /* 40, 90 */
+		end = put_number(end, 70, excess);
+		end = put_number(end, 23, excess);
+		*end++ = 0;
+		lines.end = end;
+		assert_int_equal(hotspot_line(lines, -1), 100);
+		assert_int_equal(hotspot_line(lines, 0), 100);
+		assert_int_equal(hotspot_line(lines, 4), 100);
+		assert_int_equal(hotspot_line(lines, 5), 102);
+		assert_int_equal(hotspot_line(lines, 39), 102);
+		assert_int_equal(hotspot_line(lines, 40), 90);
+		assert_int_equal(hotspot_line(lines, 4000), 90);
+		lines.end = bytes + 6;
+		assert_int_equal(hotspot_line(lines, 4000), 102);
+		lines.end = bytes;
+		assert_int_equal(hotspot_line(lines, 0), 0);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_spin),		  cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_broken_memory), cmocka_unit_test(test_lying_tables),
+		cmocka_unit_test(test_stale_code),	  cmocka_unit_test(test_not_yet),
+		cmocka_unit_test(test_numbers),		  cmocka_unit_test(test_lines),
+	};
+
+	return cmocka_run_group_tests(tests, compile_programs, remove_programs);
+}
