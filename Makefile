@@ -18,8 +18,8 @@ export V PG_CONFIG BUILD WERROR
 EXTENSION_MAKE = $(MAKE) -C $(BUILD)/extension -f $(CURDIR)/extension/Makefile VPATH=$(CURDIR)/extension
 
 .DELETE_ON_ERROR:
-.PHONY: all extension bpf collector arm64 install uninstall install-collector deb deps deps-all demo demo-stop psql check installcheck bench fuzz soak \
-        lint dashboards format format-check clean help
+.PHONY: all extension bpf collector arm64 install uninstall install-collector deb deps deps-all demo demo-stop psql check check-majors installcheck \
+        bench fuzz soak lint dashboards format format-check clean help
 
 all: extension collector ## Build extension and collector
 
@@ -73,6 +73,10 @@ psql: ## Open psql on the demo's PostgreSQL; ARGS="-c 'SELECT 1'" passes argumen
 check: ## Build with warnings as errors and run every test
 	$(QUIET).dev/deps build server check
 	$(QUIET).dev/check
+
+check-majors: ## Run every test of the extension with PostgreSQL 17 and 18, in roots of Debian 13 and unstable
+	$(QUIET).dev/deps build check
+	$(QUIET).dev/check majors
 
 installcheck: ## Run the tests that need a server: regress, isolation, TAP
 	$(QUIET).dev/deps build server
