@@ -1,6 +1,6 @@
-# Runs a program as a container's root: confine.pl ROOT CAPABILITY,... PROGRAM [ARGUMENT ...]
+# Runs a program with a root directory and the capabilities of a container: confine.pl ROOT CAPABILITY,... PROGRAM [ARGUMENT ...]
 #
-# Only the named capabilities stay in the bounding set, and no_new_privs is set. Names are those of Kubernetes.
+# Leaves only the named capabilities in the bounding set and sets no_new_privs. Names are those of Kubernetes.
 use strict;
 use warnings;
 
@@ -22,7 +22,7 @@ chdir '/' or die "chdir: $!\n";
 for my $capability (0 .. 63)
 {
 	next if $kept{$capability};
-	# beyond the kernel's last one there is nothing to drop
+	# EINVAL: the kernel has no such capability
 	syscall($SYS_prctl, $PR_CAPBSET_DROP, $capability, 0, 0, 0) == 0 or $!{EINVAL} or die "prctl: $!\n";
 }
 syscall($SYS_prctl, $PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 or die "prctl: $!\n";

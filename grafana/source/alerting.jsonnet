@@ -1,4 +1,4 @@
-// Alert rules to begin with: each a query whose rows are alerts, by the texts in them, and a bound for its one number.
+// Alert rules. Each has a query, whose rows are alerts: its text columns are labels, its number is compared with a threshold.
 local dashboards = {
   agents: import 'dashboards/agents.jsonnet',
   overview: import 'dashboards/overview.jsonnet',
@@ -7,7 +7,7 @@ local dashboards = {
 local datasource = 'profstore';
 local cpu = "'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'";
 
-// A dashboard's panel, for the link that Grafana makes; the address is of a page with what the alert is about.
+// panel: [dashboard, title] of the panel that Grafana links to. address: a dashboard that shows the subject of the alert.
 local rule(uid, title, bound, summary, sql, minutes=60, wait='5m', panel, address) = {
   local found = [each.id for each in dashboards[panel[0]].panels if each.title == panel[1]],
   uid: 'profstore-' + uid,
@@ -39,7 +39,7 @@ local rule(uid, title, bound, summary, sql, minutes=60, wait='5m', panel, addres
   ],
 };
 
-// CPU time by what series call their program: the first of these labels that they have. The agent alone gives comm.
+// CPU time by program: the first of these labels that a series has. An agent without configuration sets comm.
 local programs = "ARRAY['service', 'workload', 'comm', 'exe']";
 local means(back) = |||
   SELECT k.label, t.labels ->> k.label AS name, pg_catalog.sum(t.value) AS mean
@@ -50,7 +50,7 @@ local means(back) = |||
 
 local program = 'var-label={{ $labels.label }}&var-value={{ $labels.name | urlquery }}&from=now-1h&to=now';
 
-// A target is one for all of its paths.
+// The name of a target without the path: all paths of a target are one.
 local target = "pg_catalog.regexp_replace(name, '(://[^/]+)/.*$', '\\1')";
 
 {

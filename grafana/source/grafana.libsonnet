@@ -1,4 +1,4 @@
-// Grafana's JSON, as far as the dashboards need it: panels, queries, variables, a page. Nothing of profstore's.
+// Makes the parts of Grafana's JSON that the dashboards need: panels, queries, variables, a page. Knows nothing of profstore.
 local datasource = { type: 'grafana-postgresql-datasource', uid: 'profstore' };
 
 local variable = {
@@ -6,7 +6,7 @@ local variable = {
   skipUrlSync: false,
 };
 
-// What a column's name means to the panel: each maker is one override.
+// An override of the column of this name.
 local override(name, properties) = {
   matcher: { id: 'byName', options: name },
   properties: [{ id: id, value: properties[id] } for id in std.objectFields(properties)],
@@ -16,7 +16,7 @@ local override(name, properties) = {
   datasource:: datasource,
   override:: override,
 
-  // --- queries: the first is A; others set units and thresholds ---
+  // --- queries: A is the panel's data; others set units and thresholds ---
 
   query(sql, refId='A', format='table'):: {
     refId: refId,
@@ -27,7 +27,8 @@ local override(name, properties) = {
     rawSql: std.stripChars(sql, '\n'),
   },
 
-  // The unit of columns that a regular expression names, from the one row of a query: a panel's own takes no variable.
+  // Sets the unit of the columns that match a regular expression from the row of a query, because a panel's own unit cannot be a
+  // variable.
   unitFrom(refId, columns):: {
     id: 'configFromData',
     options: {
@@ -53,13 +54,14 @@ local override(name, properties) = {
 
   row(title, panels, collapsed=false):: { type: 'row', title: title, collapsed: collapsed, rows:: panels },
 
-  // What is not known has no colour: it would be below all thresholds.
+  // Shows null as a dash without a colour. Without this mapping null is below all thresholds and gets the lowest one's colour.
   unknown:: [{ type: 'special', options: { match: 'null', result: { color: 'text', text: '–', index: 0 } } }],
 
-  // A part of a row of columns that SQL names: hidden, linked, with a unit, as a bar.
-  // What hides a column has another name since Grafana 12.2. Links take the text that stands for no value for the value itself.
+  // Overrides of one column: hidden, linked, with a unit, as a bar.
+
+  // Hides a column. Grafana 12.2 renamed the option, so both are set. noValue is empty, because links replace a null by its text.
   hidden(name):: override(name, { noValue: '', 'custom.hidden': true, 'custom.hideFrom': { viz: true, legend: false, tooltip: false } }),
-  // Bars are as long as shares of the largest; of the whole if most is 1.
+  // A bar, relative to the largest value of the column, or to most.
   share(name, most=null):: override(name, {
     unit: 'percentunit',
     min: 0,
@@ -67,7 +69,7 @@ local override(name, properties) = {
     'custom.cellOptions': { type: 'gauge', mode: 'basic' },
     mappings: $.unknown,
   }),
-  // A change: more is red, less is green. Not all versions take a null first for what is below all.
+  // A change: an increase is red, a decrease is green. The first step is not null, because some versions do not accept it.
   change(name):: override(name, {
     unit: 'percentunit',
     'custom.cellOptions': { type: 'color-text' },
@@ -81,7 +83,7 @@ local override(name, properties) = {
   }),
   unit(name, unit):: override(name, { unit: unit }),
   width(name, width):: override(name, { 'custom.width': width }),
-  // A column whose only use is its link, with a sign in it; empty where the row has none.
+  // A column with a sign that is a link; a row whose value is null has neither.
   sign(name, title, url, width=75):: override(name, { noValue: '', links: [{ title: title, url: url }], 'custom.width': width, 'custom.align': 'center' }),
   link(name, title, url, width=null):: override(name, { links: [{ title: title, url: url }] }
                                                       + (if width == null then {} else { 'custom.width': width })),
@@ -102,7 +104,7 @@ local override(name, properties) = {
     regex: '',
   } + extra,
 
-  // Asked when the page is opened, not again with each range of time.
+  // The variable is queried when the page is opened, and not again for each range.
   once:: { refresh: 1 },
 
   typed(name, label, description):: variable {
@@ -115,10 +117,10 @@ local override(name, properties) = {
     options: [],
   },
 
-  // Behind the menu of controls, where Grafana has one (12.3); versions without it show the variable beside the others.
+  // Puts the variable into the menu of controls (Grafana 12.3 or later). Earlier versions show it beside the others.
   inMenu(variable):: variable { hide: 3 },
 
-  // The first choice is the one at the start.
+  // The first choice is the default.
   chosen(name, label, choices):: variable {
     name: name,
     label: label,
@@ -132,7 +134,8 @@ local override(name, properties) = {
 
   // --- the page ---
 
-  // Panels of lines from left to right, lines from above; a row's own stand below it, or in it where it is collapsed.
+  // Sets the positions of panels: lines from top to bottom, the panels of a line from left to right. Panels of a row follow it, or are
+  // nested in it if it is collapsed.
   layout(lines)::
     local place(panels, y) = std.foldl(
       function(done, panel) {

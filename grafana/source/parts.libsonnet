@@ -2,7 +2,7 @@
 local g = import 'grafana.libsonnet';
 local q = import 'queries.libsonnet';
 
-// What stands before other labels where nobody has chosen one: what people call their programs.
+// Labels that name programs. They come first among the choices of Label.
 local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'container', 'comm']";
 
 {
@@ -10,14 +10,14 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
 
   // --- variables ---
 
-  // Types as people call them, those that fit a condition; those that are still seen first, then those like one.
+  // The profile types that satisfy a condition, with their titles. Types seen in the range come first, then those with the prefix.
   typesOf(condition, first):: |||
     SELECT CASE WHEN pg_catalog.count(*) OVER (PARTITION BY title) = 1 THEN title ELSE profile_type END AS __text, profile_type AS __value
     FROM (SELECT profile_type, last_seen, coalesce(profstore.type_title(profile_type), profile_type) AS title FROM profstore.profile_types() WHERE %s) AS t
     ORDER BY last_seen < $__timeFrom()::timestamptz, profile_type NOT LIKE '%s%%', title, profile_type
   ||| % [condition, first],
   type:: g.queried('type', 'Profile type', $.typesOf('true', 'process_cpu:cpu:'), g.once),
-  // Those that most series have stand first, among them what people call their programs.
+  // Labels of at least half of the series come first; among these, labels that name programs.
   label:: g.queried('label', 'Label', |||
     SELECT label
     FROM
@@ -41,8 +41,8 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
        SELECT label, label, coalesce(pg_catalog.array_position(%s, label), 1000) FROM profstore.label_names(profstore.selector('$type'), $__timeFrom(), $__timeTo())) AS t
     ORDER BY place, 1
   ||| % preferred, g.once { multi: true, current: { text: ['as Label'], value: ['=label'] } }),
-  matchers:: g.typed('matchers', 'Matchers', 'More of what series must have, such as node="a", comm!~"ssh.*"'),
-  // Labels and values to choose from, as matchers: of a label those that most series have.
+  matchers:: g.typed('matchers', 'Matchers', 'Further conditions on labels, such as node="a", comm!~"ssh.*"'),
+  // Matchers to choose from: for each label its 200 most frequent values.
   only:: g.queried('only', 'Only', |||
     SELECT matcher
     FROM
@@ -54,7 +54,7 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     WHERE place <= 200
     ORDER BY pg_catalog.array_position(%s, label) NULLS LAST, label, place
   ||| % [std.stripChars(q.matcher('l.label', 'l.value'), '\n'), preferred], g.once {
-    description: 'Series that have each of these: type a part of a label or value to find it',
+    description: 'Series must fit all of these. Type a part of a label or value to find it',
     multi: true,
     includeAll: true,
     allValue: 'NULL',
@@ -63,15 +63,15 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
   filters:: [
     g.typed('focus', 'Focus', 'Keep the stacks with a function that matches this regular expression'),
     g.inMenu(g.typed('ignore', 'Ignore', 'Drop the stacks with a function that matches')),
-    g.inMenu(g.typed('show', 'Show', 'Take all functions out of the stacks but those that match')),
-    g.inMenu(g.typed('hide', 'Hide', 'Take the functions out that match; their value goes to the caller')),
+    g.inMenu(g.typed('show', 'Show', 'Remove the functions that do not match from the stacks')),
+    g.inMenu(g.typed('hide', 'Hide', 'Remove the functions that match from the stacks; their callers get their value')),
     g.inMenu(g.chosen('preset', 'Hide the', [
       ['nothing', 'none'],
       ['kernel', 'kernel'],
       ['C library', 'libc'],
       ['allocators', 'allocators'],
       ['runtimes', 'runtimes'],
-    ]) { description: 'Frames that are hidden while nothing is typed in Hide' }),
+    ]) { description: 'Frames to hide; ignored if Hide is set' }),
   ],
   granularity:: g.inMenu(g.chosen('granularity', 'Frames are', [
     ['functions', 'function'],
@@ -84,12 +84,12 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
 
   // --- panels ---
 
-  // What is selected in words: what is wrong, why it is empty, or how much the filters keep.
+  // The status of the selection: the number of series and how much the filters keep, or an error, or why it is empty.
   selection(width=24, status='status'):: $.selectionOf(q.typedSelector, width, [filter[1] for filter in q.typedFilters], status),
   selectionOf(selector, width=24, filters=[], status='status', matchers='matchers'):: g.panel(
     'stat',
     'Selection',
-    'What is selected. Says why the panels below are empty, and what to do.',
+    'The number of selected series, or the reason why the panels below are empty and what to do.',
     width,
     2,
     [g.query(|||
@@ -107,12 +107,12 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
       colorMode: 'value',
       graphMode: 'none',
       textMode: 'value',
-      text: { valueSize: 14 },  // what two rows of the grid leave below a title
+      text: { valueSize: 14 },  // fits into two rows of the grid, below the title
     },
   },
 
-  // Lines over time, stacked, with a legend sorted by maximum. A mean of points that are there would contradict tables, whose means are of
-  // the whole range.
+  // Stacked lines, with a legend sorted by maximum. The legend has no mean: it would be that of the existing points, and differ from the
+  // means in tables, which are those of the whole range.
   graph(title, description, width, height, sql, unit=q.rateUnit):: g.panel(
     'timeseries',
     title,
@@ -135,8 +135,8 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     transformations: [g.unitFrom('unit', '/^(?!time$)/')],
   },
 
-  // The graph first, where the panel's version has a choice; one older than that would give up the menu of frames and the search for
-  // standing alone.
+  // Shows the graph without the table in versions of the panel that have defaultView. In earlier versions the option for that would also
+  // remove the search and the menu of frames.
   flame(title, description, sql, columns='/^(value|self)$/', options={}):: g.panel(
     'flamegraph',
     title,
@@ -162,32 +162,32 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     transformations: if unitColumns == null then [] else [g.unitFrom('unit', unitColumns)],
   },
 
-  // The columns of what changed, none of which is cut off in a window of 1,280 pixels.
+  // Columns of a table of changes. The widths fit into a window of 1,280 pixels.
   changed(before, now, url)::
     [g.link('function', 'Only stacks with it', url, 270), g.hidden('focus'), g.change('self, change'), g.change('total, change')]
     + [g.width(side + ', ' + column, std.max(105, 8 * std.length(side + ', ' + column))) for side in ['self', 'total'] for column in [before, now, 'change']]
     + [g.override(name, { 'custom.minWidth': 125 }) for name in ['file', 'mapping']],
 
-  // --- links: range and variables go along ---
+  // --- links, which keep the range and the named variables ---
 
-  // The address of a dashboard with these variables as they are here, and others set.
+  // The address of a dashboard with the current values of variables, and with other variables set.
   to(dashboard, variables, set={})::
     '/d/profstore-%s?${__url_time_range}' % dashboard
     + std.join('', ['&${%s:queryparam}' % name for name in variables])
     + std.join('', ['&var-%s=%s' % [name, set[name]] for name in std.objectFields(set)]),
 
-  // The same for the ten seconds of a point in a graph, which stands in their middle.
+  // The address of a dashboard for the ten seconds around a point of a graph.
   moment(dashboard, variables)::
     '/d/profstore-%s?time=${__value.time}&time.window=10000' % dashboard
     + std.join('', ['&${%s:queryparam}' % name for name in variables]),
 
-  // The same from a point in a graph to the end of the range.
+  // The address of a dashboard for the range from a point of a graph to the end.
   fromPoint(dashboard, variables, set={})::
     '/d/profstore-%s?from=${__value.time}&to=${__to}' % dashboard
     + std.join('', ['&${%s:queryparam}' % name for name in variables])
     + std.join('', ['&var-%s=%s' % [name, set[name]] for name in std.objectFields(set)]),
 
-  // Those of one kind of page, in the order in which one goes through them.
+  // A menu of all dashboards of profstore.
   links:: [{
     type: 'dashboards',
     title: 'profstore',
@@ -201,7 +201,7 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     url: '',
   }],
 
-  // What stands over every graph: what was brought out when, and times of which samples were lost.
+  // Annotations of every graph: deploys, and times in which samples were lost.
   annotation(name, color, sql):: {
     name: name,
     enable: true,
@@ -209,7 +209,7 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     datasource: g.datasource,
     target: { refId: 'Anno', format: 'table', rawQuery: true, editorMode: 'code', rawSql: sql },
   },
-  // Deploys of other values than the chosen ones are left out.
+  // Leaves out deploys of values that are not selected.
   annotations(variables):: local names = [variable.name for variable in variables]; { list: [
     $.annotation('Deploys', 'purple', |||
       SELECT "time", pg_catalog.concat_ws(' ', (SELECT pg_catalog.string_agg(value, ' ' ORDER BY key) FROM pg_catalog.jsonb_each_text(labels)), version) AS text,

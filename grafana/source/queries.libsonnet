@@ -1,63 +1,63 @@
-// SQL that dashboards share. Values of variables come as Grafana writes them: a scalar's quotes are doubled and it stands in
-// quotes here, several values are quoted by Grafana and stand in ARRAY[…]::text[].
+// SQL that dashboards share. Grafana doubles the quotes in a variable with one value, so the SQL puts it into quotes. Grafana quotes
+// each of several values, so the SQL puts them into ARRAY[…]::text[].
 {
-  // What is selected, and the filters; whatever is malformed picks nothing, and the panel "Selection" tells why.
+  // The selector as typed. If it is malformed, the panel "Selection" says so; other panels use "selector", which selects nothing then.
   typedSelector:: |||
     profstore.selector(%s, %s, %s)
   ||| % [$.type, $.labels, $.matchers()],
-  // There is no label to choose if no series is seen in the range.
+  // Label is empty if the range has no series.
   labels:: "CASE WHEN '$label' = '' THEN '{}' ELSE pg_catalog.jsonb_build_object('$label', ARRAY[$value]::text[]) END",
-  // The matchers that were typed, and those that were chosen from the list, in one pair of braces.
+  // The matchers of Matchers and of Only, in one pair of braces.
   matchers(typed='matchers'):: "'{' || pg_catalog.concat_ws(', ', nullif(pg_catalog.left(pg_catalog.substr(profstore.selector(NULL, '{}', '$%s'), 2), -1), ''), nullif(pg_catalog.array_to_string(ARRAY[$only]::text[], ', '), '')) || '}'" % typed,
-  // A type, or one that there is not where a variable has nothing to choose from.
+  // The type, or one that does not exist if the variable has no choice.
   typeOr(chosen):: "coalesce(nullif(%s, ''), 'none:none:none:none:none')" % chosen,
   type:: $.typeOr("'$type'"),
-  // What matchers alone pick of the type.
+  // The series of the type that fit the matchers, whatever Label and Value are.
   typedOfAll:: "profstore.selector(%s, '{}', %s)" % [$.type, $.matchers()],
   selector:: "profstore.valid_selector(%s, '$focus', '$ignore', '$show', %s)" % [std.stripChars($.typedSelector, '\n'), $.hide],
-  // What Hide says, or else what is chosen to be hidden.
+  // The filter Hide if it is set, otherwise that of "Hide the".
   hide:: "coalesce(nullif('$hide', ''), profstore.frames_of('$preset'))",
   typedFilters:: [['focus', "'$focus'"], ['ignore', "'$ignore'"], ['show', "'$show'"], ['hide', $.hide]],
   filters:: $.filtersBut([]),
   filtersBut(without):: std.join(',\n  ', ['%s => profstore.valid_filter(%s)' % filter for filter in $.typedFilters if !std.member(without, filter[0])]),
-  // The trace that was typed, or came by a link; one that is none is nobody's.
+  // The trace's id. Text that is no id becomes the id of no trace, so that nothing is selected.
   trace:: 'trace => ' + $.typedTrace,
   typedTrace:: "CASE WHEN '$trace' = '' THEN NULL WHEN '$trace' ~ '^\\s*[0-9a-fA-F]{32}\\s*$' THEN pg_catalog.btrim('$trace')::uuid ELSE '00000000-0000-0000-0000-000000000000'::uuid END",
   range:: '$__timeFrom(), $__timeTo()',
-  // as long a time just before, and the range
+  // the equally long range before, and the range
   rangeBefore:: |||
     $__timeFrom()::timestamptz - ($__timeTo()::timestamptz - $__timeFrom()::timestamptz), $__timeFrom()::timestamptz,
       $__timeFrom()::timestamptz, $__timeTo()::timestamptz
   |||,
 
-  // Of the frame that a row of top() is about the filter that matches it alone, for links that set Focus, and its function.
+  // The filter that matches only the frame of a row of top(), for links that set Focus, and the frame's function.
   frame(row, granularity="'$granularity'"):: 'profstore.frame_filter(%(row)s."function", %(granularity)s, %(row)s.file, %(row)s.mapping)' % { row: row, granularity: granularity },
 
-  // The matcher of one value of a label, as selectors have it.
+  // A matcher for one value of a label.
   matcher(label, value, operator='='):: |||
     pg_catalog.format('%%s%s"%%s"', %s, pg_catalog.replace(pg_catalog.replace(coalesce(%s, ''), '\', '\\'), '"', '\"'))
   ||| % [operator, label, value],
 
-  // Both matchers, those that were typed and that of the value.
+  // The matchers of Matchers, and a matcher for one value of a label.
   narrowed(label, value, operator='='):: "pg_catalog.concat_ws(', ', nullif(pg_catalog.btrim('$matchers', E' \\t\\r\\n{}'), ''), %s)" % std.stripChars($.matcher(label, value, operator), '\n'),
 
-  // The value of the variable that a panel is repeated by. Some versions of Grafana quote it, some do not, and a raw one might hold
-  // whatever ends the quotes around it; percent codes hold letters, digits and signs that end none.
+  // The value of the variable that repeats a panel. Only some versions of Grafana quote it, and an unquoted value could end the quotes
+  // around it. A percent-encoded value contains no character that ends them.
   repeated(name):: |||
     (SELECT coalesce(pg_catalog.convert_from(pg_catalog.decode(pg_catalog.string_agg(
          CASE WHEN code[1] ~ '^%%' THEN pg_catalog.substr(code[1], 2) ELSE pg_catalog.encode(code[1]::bytea, 'hex') END, '' ORDER BY place), 'hex'), 'UTF8'), '')
        FROM pg_catalog.regexp_matches('${%s:percentencode}', '%%[0-9A-F]{2}|[^%%]', 'g') WITH ORDINALITY AS codes(code, place))
   ||| % name,
 
-  // The mean of each value of a label, in what timeseries() counts in: of the range, or of one that lies so long before. It is that of
-  // one bucket as wide as they may be, which begins with 1970: what had samples for a minute of an hour costs a sixtieth.
+  // The mean of each value of a label, in the unit of timeseries(), over the range or over the range an interval before. The step is
+  // the widest one, so that the whole range is one bucket: a program that runs for a minute of an hour has a sixtieth of its rate.
   means(selector, label, back):: |||
     SELECT labels ->> %(label)s AS value, pg_catalog.sum(value) AS mean
     FROM profstore.timeseries(%(selector)s, $__timeFrom()::timestamptz - %(back)s, $__timeTo()::timestamptz - %(back)s, step => interval '36500 days', by => ARRAY[%(label)s]::text[])
     GROUP BY 1
   ||| % { selector: selector, label: label, back: back },
 
-  // What changed between two ranges, in per cent of all: of top_diff(), and the root of flamegraph_diff(), both as queries.
+  // The changes between two ranges, as shares of the total. top is a call of top_diff(), whole one of flamegraph_diff().
   changes(top, whole, before, now):: |||
     SELECT t."function", t.base_self AS "self, %(before)s", t.self AS "self, %(now)s", t.self_delta / w.most AS "self, change", t.base_total AS "total, %(before)s",
       t.total AS "total, %(now)s", t.total_delta / w.most AS "total, change", t.file, t.mapping, f.filter AS focus
@@ -68,7 +68,7 @@
 
   mostChanged:: 'abs("self, change") DESC NULLS LAST, abs("total, change") DESC, "function"',
 
-  // The rows of a query; where it has none, one that says so in the first of so many columns.
+  // The rows of a query. If there are none, one row whose first column says so.
   orNothing(sql, columns, order):: |||
     WITH rows AS
       (%s)
@@ -81,13 +81,13 @@
     ORDER BY %s
   ||| % [std.strReplace(std.stripChars(sql, '\n'), '\n', '\n   '), std.join('', [', NULL' for i in std.range(2, columns)]), order],
 
-  // The one value that a label has in a selection; NULL if there are several, or none.
+  // The value of a label if all series of a selection have the same, otherwise NULL.
   only(label, selector):: "(SELECT CASE WHEN pg_catalog.count(*) = 1 THEN pg_catalog.min(l.value) END FROM profstore.label_values('%s', %s, $__timeFrom(), $__timeTo()) AS l)" % [label, selector],
 
-  // Where a forge shows a line, by labels of the selection.
+  // The address of a line at a forge, from labels of the selection.
   forge(selector, file, line):: 'profstore.forge_url(%s, %s, %s, %s)' % [$.only('service_repository', selector), $.only('service_git_ref', selector), file, line],
 
-  // --- units, by what Grafana calls them: a second of waiting in each second is a thread ---
+  // --- units, as Grafana names them: one second of waiting per second is one thread ---
 
   unit:: |||
     SELECT CASE WHEN unit = 'nanoseconds' THEN 'ns' WHEN unit = 'bytes' THEN 'bytes' ELSE 'short' END AS unit
@@ -103,21 +103,21 @@
 
   // --- flame graphs ---
 
-  // The root says how much is not drawn, for tables of all functions have it.
+  // The label of the root says which share is not drawn, because tables of functions include it.
   rootLabel(sides):: |||
     CASE WHEN level = 0 AND pg_catalog.sum(%(all)s) FILTER (WHERE truncated) OVER () >= 0.005 * (%(all)s)
       THEN pg_catalog.format('%%s (%%s %%%% of it lies in frames too small to be drawn)', label, pg_catalog.round(100 * pg_catalog.sum(%(all)s) FILTER (WHERE truncated) OVER () / nullif(%(all)s, 0)))
       ELSE label END AS label
   ||| % { all: std.join(' + ', ['"value%s"' % side for side in sides]) },
 
-  // What a flame graph's panel needs. What stands for frames that were cut is called "other" as nothing else is, and is no function with
-  // a value of its own: by that, it would lead the panel's table.
+  // The columns of the flame graph panel. Truncated frames, which are named "other", have no self value: with one they would lead the
+  // panel's table.
   frames(sides=['']):: 'level, ' + std.stripChars($.rootLabel(sides), '\n') + ', ' + std.join(', ', ['"value%s", CASE WHEN truncated THEN 0 ELSE "self%s" END AS "self%s"' % [side, side, side] for side in sides]),
 
-  // Of a tree that begins at a function, up to its callers: they have nothing of their own.
+  // The columns of a tree of callers. Its frames have no self values, because the value is the function's.
   callerFrames:: 'level, label, value, 0::int8 AS self',
 
-  // The frames of two ranges. Shares of nothing are no numbers, so if one side has no samples the root stands alone and says so.
+  // The frames of two ranges. If one side has no samples, the panel would show NaN for shares; so there is only a root, which says it.
   difference(call, base, compared):: |||
     SELECT level, CASE WHEN least(left_most, right_most) > 0 THEN label WHEN right_most > 0 THEN 'nothing in %(base)s: no difference to show' WHEN left_most > 0 THEN 'nothing in %(compared)s: no difference to show' ELSE label END AS label,
       value, CASE WHEN least(left_most, right_most) > 0 THEN self ELSE value END AS self, "valueRight", CASE WHEN least(left_most, right_most) > 0 THEN "selfRight" ELSE "valueRight" END AS "selfRight"
@@ -130,15 +130,15 @@
 
   // --- graphs ---
 
-  // The labels that lines are told apart by: what is chosen, or Label.
+  // The labels of "Series by", in which "=label" stands for Label.
   by:: "pg_catalog.array_replace(ARRAY[$by]::text[], '=label', '$label')",
 
-  // As many digits as a graph tells, seven, of the seventeen that would be sent.
+  // Rounds to seven digits, which a graph can show; otherwise seventeen are sent.
   brief(value):: '(%s)::float4::text::float8' % value,
 
-  // Lines over time: the ten of most value, and what is left as one; a line that is always 0 is left out. Without any, a line without points that says so. Where nothing
-  // came for three times as long as usual, a point without a value ends all lines.
-  // A point stands five seconds into its bucket, in the middle of the ten seconds that a link to its moment shows.
+  // Lines over time: the ten of the largest sums, and the others as one line; lines that are always 0 are left out. If no line is left, one
+  // without points says so. A pause three times as long as usual ends all lines, by a point whose value is NULL. A point stands five
+  // seconds after the begin of its bucket, which is the middle of the ten seconds that a link from it shows.
   lines(selector, by, filters='', most=10):: |||
     WITH lines AS
       (SELECT "time", CASE pg_catalog.cardinality(%(by)s) WHEN 0 THEN 'all' WHEN 1 THEN coalesce(nullif(labels ->> (%(by)s)[1], ''), '(none)') ELSE metric END AS metric, value

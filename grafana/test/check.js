@@ -1,7 +1,7 @@
 /*
  * check.js
- *		Runs every query of every dashboard, and of every alert rule, as Grafana would, and holds the results against what
- *		they need.
+ *		Runs every query of every dashboard and alert rule as Grafana does, and compares the results with the needs of the panels
+ *		(contract.js) and with known values.
  *
  *	COLLECTORS=FOLDER node check.js DATABASE ROLE ALERTING.json DASHBOARD.json ...		FOLDER: of profstore-collector
  */
@@ -41,7 +41,7 @@ const CHECKS = {
 };
 const IN_TIME = new Set(["timeseries", "heatmap"]);
 
-/* The root's value tells that variables and range reached the query; those of one function begin elsewhere. */
+/* The root's value shows that the query used variables and range. Trees of one function have another root. */
 const check_root = (frame, sql, { root: whole, traced = whole }) => {
 	const expected = sql.includes("trace =>") ? traced : whole;
 	const [root] = contract.records(frame);
@@ -82,7 +82,7 @@ const check_graph = async (panel, situation) => {
 	return panel.targets.length === 2 ? problems : [...problems, "it needs two queries, of nodes and of edges"];
 };
 
-/* Those of collapsed rows, too. */
+/* Returns all panels, also those of collapsed rows. */
 const panels_of = (dashboard) => dashboard.panels.flatMap((panel) => [panel, ...(panel.panels ?? [])]);
 
 const all = dashboards.map((file) => JSON.parse(readFileSync(file, "utf8")));
@@ -119,7 +119,7 @@ for (const rule of rules) {
 		await test(`rule ${rule.uid}, ${situation.name}`, async () => contract.check_alerts(await run(database, role, rule.data[0].model.rawSql, situation)));
 	}
 }
-/* What the rules are to find is there, so that they are not only silent. */
+/* Rules also have to fire: profiles.sql contains data for that. */
 const NOW = { from: new Date("2026-02-02T10:00:00Z"), to: new Date("2026-02-02T11:00:00Z") };
 const alerts = async (uid) => {
 	const rule = rules.find((each) => each.uid === `profstore-${uid}`);
@@ -127,7 +127,7 @@ const alerts = async (uid) => {
 	return contract.records(await run(database, role, rule.data[0].model.rawSql, { range: NOW, variables: {} })).filter((row) => row.value > bound);
 };
 const finds = (uid, expected) =>
-	test(`rule ${uid} finds what there is`, async () => {
+	test(`rule ${uid} fires for the data that it describes`, async () => {
 		const found = (await alerts(uid))
 			.map(({ value, ...labels }) => Object.values(labels).join(" "))
 			.sort();
@@ -150,7 +150,7 @@ for (const [dashboard, panel] of [["overview", "Every $label"], ["labels", "By $
 	});
 }
 const value_of = (value) => (value === "$__all" ? { raw: "NULL" } : [value]);
-/* Values of variables that an address sets, as Grafana reads them. */
+/* Returns the values of the variables that an address sets. */
 const variables_of = (url, variables) => {
 	const expanded = url.replace(/\$\{(\w+):(queryparam|percentencode)\}/g, (_, name, how) => {
 		const value = [variables[name]].flat()[0];
@@ -168,7 +168,7 @@ await test("a graph of Overview leads to the profile, and to a comparison, of it
 	return root === 5_060_000_000 && compared === root ? [] : [`they show ${root} and ${compared}`];
 });
 for (const [dashboard, panel] of [["overview", "Every $label"], ["labels", "By $split"]]) {
-	await test(`a click on any value of ${panel} leads to the profile of what its row says`, async () => {
+	await test(`a click on any value of ${panel} opens a profile with the mean of its row`, async () => {
 		const column = panels_of(all.find(({ uid }) => uid === `profstore-${dashboard}`)).find(({ title }) => title === panel).fieldConfig.overrides;
 		const { url } = column.flatMap(({ properties }) => properties.find(({ id }) => id === "links")?.value ?? []).find(({ title }) => title === "Its profile");
 		const problems = [];
@@ -181,7 +181,7 @@ for (const [dashboard, panel] of [["overview", "Every $label"], ["labels", "By $
 		return problems;
 	});
 }
-await test("a graph has ten lines, of those that are most, and one of the others", async () => {
+await test("a graph has the ten largest lines, and one of all others", async () => {
 	const rows = await answer_of("overview", "By $label", ALL, { type: "lines:n:count:n:count:delta" });
 	const names = [...new Set(rows.map(({ metric }) => metric))].sort().join(" ");
 	const [first, ...others] = rows.filter(({ metric }) => metric === "others").map(({ value }) => value);
@@ -193,7 +193,7 @@ await test("a pause ends the lines of a graph", async () => {
 	return JSON.stringify(ends) === '["2026-01-01T10:05:05.000Z"]' ? [] : [`they end at ${ends}`];
 });
 for (const [begin, same] of [["2026-01-01 09:00Z", true], [String(Date.UTC(2026, 0, 1, 9)), true], ["noon-ish", false]]) {
-	await test(`Compare takes ${begin} for ${same ? "where the baseline begins" : "none"}`, async () => {
+	await test(`Compare ${same ? "accepts" : "refuses"} ${begin} as the begin of the baseline`, async () => {
 		const [{ status: said }] = await answer_of("compare", "Baseline", ALL, { begin });
 		const [{ value: base, valueRight: value }] = await answer_of("compare", "Difference", ALL, { begin });
 		const expected = same ? ["7 series", 9_010_000_000, ALL.root] : ['no time is "noon-ish"; type one such as 2026-11-01 12:00', 0, 0];
@@ -201,13 +201,13 @@ for (const [begin, same] of [["2026-01-01 09:00Z", true], [String(Date.UTC(2026,
 		return JSON.stringify(found) === JSON.stringify(expected) ? [] : [`it shows ${JSON.stringify(found)}`];
 	});
 }
-await test("what changed most stands first, in per cent of all", async () => {
+await test("the largest change comes first, as a share of the total", async () => {
 	const changes = (await answer_of("profiles", "What changed", ALL)).map((row) => row["self, change"]);
 	const size = changes.map((change) => Math.round(Math.abs(change) * 1e4));
 	return size[0] === 4105 && size.every((each, i) => i === 0 || size[i - 1] >= each) && changes.some((change) => change < 0) ? [] : [changes.join()];
 });
 for (const [dashboard, panel] of [["profiles", "Flame graph"], ["profiles", "Difference"], ["compare", "Difference"]]) {
-	await test(`what ${panel} of ${dashboard} leaves out leads no table: it has no value of its own`, async () => {
+	await test(`truncated frames of ${panel} of ${dashboard} have no self value, so that they do not lead a table`, async () => {
 		const frame = await run(database, role, query_of(dashboard, panel).replace("max_nodes => 16384", "max_nodes => 4"), ALL);
 		const left_out = contract.records(frame).filter(({ label }) => label === contract.LEFT_OUT);
 		const own = left_out.filter(({ self, selfRight = 0 }) => self !== 0 || selfRight !== 0);
@@ -222,7 +222,7 @@ for (const [dashboard, panel] of [["profiles", "Flame graph"], ["profiles", "Dif
 	});
 }
 for (const [dashboard, base] of [["profiles", "the range before"], ["compare", "the baseline"]]) {
-	await test(`Difference of ${dashboard} has a root alone where there is nothing before`, async () => {
+	await test(`Difference of ${dashboard} has only a root if there are no samples before`, async () => {
 		const range = { from: new Date("2026-02-01T10:00:00Z"), to: new Date("2026-02-01T11:00:00Z") };
 		const frame = await run(database, role, query_of(dashboard, "Difference"), { ...ALL, range });
 		const rows = contract.records(frame);
@@ -230,25 +230,25 @@ for (const [dashboard, base] of [["profiles", "the range before"], ["compare", "
 		return JSON.stringify(rows) === JSON.stringify([expected]) ? contract.check_flame_graph(frame) : [JSON.stringify(rows)];
 	});
 }
-await test("deploys of other values than the chosen one are left out", async () => {
+await test("deploys of values that are not selected are left out", async () => {
 	const { target } = all.find(({ uid }) => uid === "profstore-profiles").annotations.list[0];
 	const of = async (value) => contract.records(await run(database, role, target.rawSql, { ...ALL, variables: { ...ALL.variables, value } })).map(({ text }) => text);
 	const found = [await of({ raw: "NULL" }), await of(["web"]), await of([NASTY])];
 	return JSON.stringify(found) === JSON.stringify([['web 1.1 "quoted"', "7"], ['web 1.1 "quoted"', "7"], ["7"]]) ? [] : [JSON.stringify(found)];
 });
-await test("minutes of losses that follow each other are one", async () => {
+await test("consecutive minutes of losses are one annotation", async () => {
 	const { target } = all.find(({ uid }) => uid === "profstore-profiles").annotations.list[1];
 	const found = contract.records(await run(database, role, target.rawSql, ALL)).map(({ time, timeend, text }) => [new Date(time).toISOString(), (timeend - time) / 60_000, text].join());
 	return found.join("; ") === "2026-01-01T10:30:00.000Z,2,a lost 30 samples; 2026-01-01T10:40:00.000Z,1,a lost 10 samples" ? [] : found;
 });
-await test("a label that most series have stands first", async () => {
+await test("a label of most series comes first", async () => {
 	const { query } = all.find(({ uid }) => uid === "profstore-overview").templating.list.find(({ name }) => name === "label");
 	const range = { from: new Date("2026-02-02T10:00:00Z"), to: new Date("2026-02-02T11:00:00Z") };
 	const names = async (situation) => (await run(database, role, query, situation)).rows.flat();
 	const found = [await names(ALL), await names({ ...ALL, range })];
 	return JSON.stringify(found) === '[["comm","node"],["service","node"]]' ? [] : [JSON.stringify(found)];
 });
-await test("Start here says what is not there", async () => {
+await test("Start here names missing data", async () => {
 	const empty = SITUATIONS.find(({ name }) => name === "empty range");
 	const sql = query_of("start", "What to look at").replace("FROM profstore.deploys", "FROM (SELECT * FROM profstore.deploys LIMIT 0) AS d");
 	const answers = contract.records(await run(database, role, sql, empty)).map(({ answer }) => answer);
@@ -256,7 +256,7 @@ await test("Start here says what is not there", async () => {
 	return JSON.stringify(answers.slice(0, 3)) === JSON.stringify(expected) ? [] : answers;
 });
 for (const granularity of ["function", "line", "file", "mapping", "mapping_function", "address"]) {
-	await test(`a click on a frame keeps its stacks alone, and leads to its function, by ${granularity}`, async () => {
+	await test(`a click on a frame keeps only its stacks, and opens its function, by ${granularity}`, async () => {
 		const chosen = { type: "places:n:count:n:count:delta", granularity };
 		const rows = await answer_of("profiles", "Hottest functions", ALL, chosen);
 		const problems = rows.length < 2 ? ["there are hardly any rows"] : [];
@@ -269,18 +269,18 @@ for (const granularity of ["function", "line", "file", "mapping", "mapping_funct
 		return problems;
 	});
 }
-await test("Function says which function it is of if nobody chose one, and what no stack has", async () => {
+await test("Function names the hottest function if none is chosen, and says if no stack has the chosen one", async () => {
 	const of = async (name) => (await answer_of("function", "Selection", ALL, { function: name }))[0].status;
 	const found = [await of(""), await of("parse"), await of("pars")];
 	const expected = ["7 series; the hottest function: std::vector<int>::push_back(int&&)", "7 series", "No stack has this function. Type its whole name, as tables show it."];
 	return JSON.stringify(found) === JSON.stringify(expected) ? [] : [JSON.stringify(found)];
 });
-await test("a page without a label to choose from says what there is in place of an error", async () => {
+await test("a page without labels names the samples that are stored, and has no error", async () => {
 	const empty = SITUATIONS.find(({ name }) => name === "empty range");
 	const [{ status }] = await answer_of("profiles", "Selection", empty, { label: "", value: [""] });
 	return status.startsWith("No samples in this range; the first") ? [] : [status];
 });
-await test("Storage tells the bytes of all tables", async () => {
+await test("Storage shows the bytes of all tables", async () => {
 	const sum = (await answer_of("agents", "Storage", ALL)).reduce((bytes, row) => bytes + row.bytes, 0);
 	const tables = "SELECT pg_catalog.sum(pg_catalog.pg_total_relation_size(pg_catalog.format('%I.%I', schemaname, tablename)))::int8 AS bytes FROM pg_catalog.pg_tables WHERE schemaname = 'profstore'";
 	const [[expected]] = (await run(database, role, tables, ALL)).rows;
@@ -303,19 +303,19 @@ await test("a graph has no line that is always 0", async () => {
 	const names = new Set((await answer_of("function", "Stacks with the function", ALL, { function: "parse" })).map(({ metric }) => metric));
 	return [...names].join() === "web" ? [] : [...names];
 });
-await test("callers of a function have nothing of their own", async () => {
+await test("callers of a function have no self values", async () => {
 	const rows = await answer_of("function", "Callers", ALL, { function: "parse" });
 	const found = rows.map(({ level, label, value, self }) => `${level} ${label} ${value} ${self}`);
 	return found.join() === "0 parse 4000000000 0,1 serve 4000000000 0,2 main 4000000000 0" ? [] : found;
 });
-await test("a heat map has all of its rows, and says what it does not show", async () => {
+await test("a heat map has all of its rows, and says that only the last 30 minutes are drawn", async () => {
 	const names = (await answer_of("heatmap", "Offsets within each second", ALL)).map(({ metric }) => metric);
 	const [{ status }] = await answer_of("heatmap", "Selection", ALL);
 	const rows = new Set(names).size;
 	return rows === 50 && status.includes("the last 30 minutes are drawn") ? [] : [`${rows} rows; ${status}`];
 });
 const commands = panels_of(all.find(({ uid }) => uid === "profstore-profiles")).find(({ title }) => title === "Files for other programs");
-/* Files that the commands of a column make, by their names. */
+/* Runs the commands of a column and returns the files that they write, by name. */
 const files_of = async (situation, column, execute) => {
 	const directory = mkdtempSync(join(tmpdir(), "profstore-files-"));
 	const answer = await run(database, role, commands.targets[0].rawSql, situation);
@@ -330,7 +330,7 @@ const WAYS = {
 };
 for (const situation of SITUATIONS.filter(({ root }) => root > 0)) {
 	for (const [column, [count, execute]] of Object.entries(WAYS)) {
-		await test(`what Profiles says to paste ${column} makes files of the selection, ${situation.name}`, async () => {
+		await test(`the commands of Profiles ${column} write files of the selection, ${situation.name}`, async () => {
 			const files = await files_of(situation, column, execute);
 			const sizes = Object.values(files).map(({ length }) => length);
 			const folded = String(files["profile.folded"]).trim().split("\n");

@@ -1,6 +1,6 @@
 /*
  * contract.js
- *		What each kind of panel needs of a query's result; every function returns the list of what is wrong.
+ *		Checks the result of a query against the needs of each kind of panel. Every function returns a list of problems.
  */
 const FLAME = { level: "number", value: "number", self: "number", label: "string" };
 const FLAME_OPTIONAL = { valueRight: "number", selfRight: "number" };
@@ -41,10 +41,10 @@ const check_levels = (rows) => {
 	return problems;
 };
 
-/* What stands for the frames that were cut below another; no function is called so. */
+/* The label of a frame that stands for truncated frames. No function has this name. */
 export const LEFT_OUT = "other";
 
-/* value = self + what the children have, in every row; the self values and what was left out add up to the root. */
+/* In every row, value = self + the children's values. Self values and truncated frames add up to the root's value. */
 const check_sums = (rows, value, self) => {
 	const problems = [];
 	const below = rows.map(() => 0);
@@ -73,7 +73,7 @@ const check_labels = (rows) =>
 		.filter((row) => !row.label || CRASHING.has(row.label) || /[\n\r]/.test(row.label) || row.label.length > 1024)
 		.map((row) => `label ${JSON.stringify(row.label)} breaks the panel`);
 
-/* A tree from a function up to its callers: what is theirs does not add up to the function's, so they have nothing of their own. */
+/* In a tree of callers no frame has a self value, because self values would not add up to the function's. */
 const check_selfless = (rows) => rows.filter(({ self }) => self !== 0).map(({ label }) => `${label} has a value of its own`);
 
 export const check_flame_graph = (frame, of_callers = false) => {
@@ -93,7 +93,7 @@ export const check_flame_graph = (frame, of_callers = false) => {
 	return [check_levels(rows), ...sums, check_labels(rows)].flat();
 };
 
-/* A profile type as selectors have it, which says nothing in a legend. */
+/* A profile type as in selectors; legends show titles instead. */
 const RAW_TYPE = /^\w+:\w+:\w+:\w+:\w+/;
 
 export const check_time_series = (frame) => {
@@ -112,7 +112,7 @@ export const check_time_series = (frame) => {
 const NODES = { id: "string", title: "string", mainstat: "string", secondarystat: "string", noderadius: "number" };
 const EDGES = { id: "string", source: "string", target: "string", mainstat: "string", thickness: "number", strokedasharray: "string" };
 
-/* The parts of a ring, whose fields are named arc__, add up to 1; ids are there once. */
+/* The parts of a ring, in fields named arc__*, add up to 1; ids are unique. */
 const check_nodes = (frame) => {
 	const nodes = records(frame);
 	const arcs = Object.fromEntries(frame.fields.filter(({ name }) => name.startsWith("arc__")).map(({ name }) => [name, "number"]));
@@ -129,7 +129,7 @@ const check_nodes = (frame) => {
 	return problems;
 };
 
-/* Edges lead from a node to a node: the panel breaks else. */
+/* Both ends of an edge are nodes; otherwise the panel breaks. */
 export const check_node_graph = (nodes, edges) => {
 	const ids = new Set(records(nodes).map(({ id }) => id));
 	const lost = records(edges).filter(({ source, target }) => !ids.has(source) || !ids.has(target));
@@ -139,13 +139,13 @@ export const check_node_graph = (nodes, edges) => {
 export const check_table = (frame) =>
 	frame.fields.filter((field) => field.type.startsWith("unusable")).map((field) => `field ${field.name} is ${field.type}`);
 
-/* One value, a number or words. */
+/* One value: a number or a text. */
 export const check_stat = (frame) => {
 	const shaped = frame.fields.length === 1 && ["number", "string"].includes(frame.fields[0].type) && frame.rows.length === 1;
 	return shaped && frame.rows[0][0] !== "" ? [] : [`it is ${JSON.stringify(frame)}`];
 };
 
-/* One number, texts that tell alerts apart. */
+/* One number column, and texts that are unique for each alert. */
 export const check_alerts = (frame) => {
 	const numbers = frame.fields.filter((field) => field.type === "number");
 	const texts = frame.rows.map((row) => JSON.stringify(row.filter((_, i) => frame.fields[i].type === "string")));
@@ -155,14 +155,14 @@ export const check_alerts = (frame) => {
 
 export const check_annotations = (frame) => wrong_fields(frame.fields, { time: "time", text: "string", tags: "string" }, { timeend: "time" });
 
-/* The one row that sets the unit of the others. */
+/* One row with the unit of the other query's columns. */
 export const check_unit = (frame) => {
 	const units = new Set(["ns", "bytes", "Bps", "short", "suffix:cores", "suffix:threads", "suffix:/s"]);
 	const known = frame.rows.every(([unit]) => units.has(unit));
 	return frame.fields.length === 1 && frame.fields[0].name === "unit" && known ? [] : [`units ${JSON.stringify(frame.rows)}`];
 };
 
-/* A variable takes all values of all columns as texts, but for a text to be shown and its value. */
+/* One text column, or __text and __value: Grafana would take the values of all other columns as choices. */
 export const check_variable = ({ fields }) => {
 	const names = fields.map(({ name }) => name).join();
 	const shaped = (fields.length === 1 || names === "__text,__value") && fields.every(({ type }) => type === "string");

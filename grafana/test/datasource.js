@@ -1,14 +1,14 @@
 /*
  * datasource.js
- *		What Grafana does between a dashboard and PostgreSQL: variables, macros, types of columns. Facts from the
- *		documentation and behaviour of the PostgreSQL data source; only what the dashboards use, anything else is an error.
+ *		Implements Grafana's PostgreSQL data source: variables, macros, types of columns. Follows its documentation and its
+ *		behaviour. Features that the dashboards do not use are errors.
  */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
 export const quote = (text) => `'${text.replaceAll("'", "''")}'`;
 
-/* A list becomes quoted texts joined by commas, a scalar has its quotes doubled, { raw } is "All" with an allValue. */
+/* Quotes each value of a list and joins them by commas; doubles the quotes in a single value; { raw } is an allValue. */
 const interpolated = (value) => {
 	if (Array.isArray(value)) {
 		return value.map(quote).join(",");
@@ -16,10 +16,10 @@ const interpolated = (value) => {
 	return typeof value === "object" ? value.raw : value.replaceAll("'", "''");
 };
 
-/* As ${name:percentencode} stands: nothing but letters, digits, codes and - . _ ~ */
+/* Returns the value of ${name:percentencode}: letters, digits, codes and - . _ ~ */
 const percent_encoded = (value) => encodeURIComponent(value).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 
-const interpolate = (text, variables) =>
+export const interpolate = (text, variables) =>
 	text.replace(/\$(?!__)(\w+)|\$\{(?!__)(\w+)(:percentencode)?\}/g, (match, bare, braced, encoded) => {
 		const name = bare ?? braced;
 		if (!(name in variables)) {
@@ -30,8 +30,8 @@ const interpolate = (text, variables) =>
 
 const TIME_ZONE = "UTC";
 
-/* range: { from, to } as Date, interval: text such as 30s */
-const expand = (sql, range, interval) => {
+/* Replaces the macros. range: { from, to } as Date; interval: text such as 30s */
+export const expand = (sql, range, interval) => {
 	if (/--|\/\*/.test(sql)) {
 		throw new Error("the data source strips comments, so there must be none");
 	}
@@ -48,7 +48,7 @@ const expand = (sql, range, interval) => {
 	});
 };
 
-/* How the data source hands a type on. Whatever is not here becomes text, or nothing that a panel can use. */
+/* Types of columns as panels get them. Values of other types are texts, or cannot be used by a panel. */
 const FRAME_TYPES = {
 	smallint: "number",
 	integer: "number",
@@ -61,8 +61,9 @@ const FRAME_TYPES = {
 	"timestamp with time zone": "time",
 };
 
-/* A connection that stays, as those of Grafana's pool do. */
 const END = "=end=";
+
+/* A connection that stays open, as those of Grafana's pool. */
 
 class Session {
 	constructor(database, role) {
@@ -71,7 +72,7 @@ class Session {
 		this.last = Promise.resolve();
 	}
 
-	/* What the server answers to one command, line by line; throws with its message. Commands wait for those before them. */
+	/* Returns the lines of a command's output; throws the server's error message. Commands run one after the other. */
 	ask(command) {
 		const answer = this.last.then(() => this.ask_now(command));
 		this.last = answer.catch(() => {});
@@ -100,24 +101,24 @@ class Session {
 }
 
 const sessions = new Map();
-const session_of = (database, role) => {
-	const key = `${database} ${role}`;
+const session_of = (database, role, number = 0) => {
+	const key = `${database} ${role} ${number}`;
 	if (!sessions.has(key)) {
 		sessions.set(key, new Session(database, role));
 	}
 	return sessions.get(key);
 };
 
-/* Ends all connections, so that the program may end. */
+/* Closes all connections, so that the program can exit. */
 export const disconnect = () => sessions.forEach(({ psql }) => psql.stdin.end());
 
-/* What the server answers to a dashboard's query, without types: lines of text, as psql writes them. */
+/* Returns the output of a dashboard's query as lines of psql, without types. */
 export const ask = (database, role, raw_sql, situation) =>
 	session_of(database, role).ask(`${expand(interpolate(raw_sql, situation.variables), situation.range, situation.interval ?? "30s")};`);
 
 /*
- * Runs a query as a role: { fields: [{ name, type }], rows: [[…]] }. Numbers are JavaScript's, as in Grafana. range and interval stand
- * for macros, as in expand(). Throws with the server's message.
+ * Runs a query as a role and returns { fields: [{ name, type }], rows: [[…]] }. Numbers are JavaScript's, as in Grafana. range and interval
+ * are those of expand(). Throws the server's error message.
  */
 export const run_sql = async (database, role, sql_with_macros, range, interval = "30s") => {
 	const sql = expand(sql_with_macros, range, interval);
@@ -133,6 +134,27 @@ export const run_sql = async (database, role, sql_with_macros, range, interval =
 	return { fields, rows };
 };
 
-/* Like run_sql(), but of a dashboard's query, with the variables of a situation. */
+const UNESCAPED = { "\\b": "\b", "\\f": "\f", "\\n": "\n", "\\r": "\r", "\\t": "\t", "\\v": "\v", "\\\\": "\\" };
+const MADE_OF = {
+	number: Number,
+	boolean: (text) => text === "t",
+	time: (text) => Date.parse(text.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00")),
+	string: (text) => (text.includes("\\") ? text.replace(/\\./g, (escape) => UNESCAPED[escape]) : text),
+};
+
+/*
+ * Like run_sql(), but for SQL without macros, on the connection of this number, and with COPY: the server writes values as text, as it does for
+ * Grafana, and makes no JSON. fields: those of an earlier answer, because asking for them plans the query again.
+ */
+export const run_copy = async (database, role, number, sql, fields) => {
+	if (!fields) {
+		const answer = await session_of(database, role, number).ask(`${sql}\n\\gdesc`);
+		fields = answer.map((line) => ({ name: line.slice(0, line.lastIndexOf("|")), type: FRAME_TYPES[line.slice(line.lastIndexOf("|") + 1)] }));
+	}
+	const lines = await session_of(database, role, number).ask(`COPY (${sql}) TO STDOUT;`);
+	return { fields, rows: lines.map((line) => line.split("\t").map((text, i) => (text === "\\N" ? null : MADE_OF[fields[i].type](text)))) };
+};
+
+/* Like run_sql(), but for a dashboard's query, with the variables of a situation. */
 export const run = (database, role, raw_sql, situation) =>
 	run_sql(database, role, interpolate(raw_sql, situation.variables), situation.range, situation.interval);

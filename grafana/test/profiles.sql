@@ -1,5 +1,5 @@
--- What the dashboards are tested on: psql -v fixtures=DIR -f profiles.sql. Labels and names hold what SQL, selectors,
--- regular expressions and the panel could trip over.
+-- Data for the dashboards' tests: psql -v fixtures=DIR -f profiles.sql. Labels and names contain characters that are special in SQL,
+-- selectors, regular expressions and the panel.
 
 \set ON_ERROR_STOP on
 SET client_min_messages = warning;
@@ -17,12 +17,12 @@ FROM (VALUES
 	('2026-01-01 10:05Z'::timestamptz, '{"main;serve;cache": 1048576, "main;serve": 4096}'::jsonb),
 	('2026-01-01 10:06Z', '{"main;serve;cache": 3145728}')) scrapes(at, stacks);
 
--- Ten minutes without samples between such with them.
+-- A pause of ten minutes between samples.
 SELECT put_scrape('wallclock:wall:nanoseconds:wall:nanoseconds:delta', '{"comm": "web"}', at, '{"main;wait": 1000000000}')
 FROM generate_series('2026-01-01 10:00Z'::timestamptz, '2026-01-01 10:20Z', '30 s') AS at
 WHERE at NOT BETWEEN '2026-01-01 10:05Z' AND '2026-01-01 10:15Z';
 
--- Code of two mappings: with functions and lines, without, and of none.
+-- Code of two mappings with and without functions and lines, and code of no mapping.
 SELECT profstore.intern_mappings('{aa,bb}', '{/usr/bin/web,/usr/lib/libx.so}') AS mappings,
 	profstore.intern_functions('{serve,parse}', '{serve,parse}', '{/src/web.c,/src/parse (1).c}', '{1,2}') AS functions \gset
 SELECT profstore.intern_locations(ARRAY[m[1], m[1], m[1], m[2], m[2], m[2], 0, 0], '{16,32,48,64,80,96,112,0}', '{1,1,1,1,0,0,0,1}', ARRAY[f[1], f[1], f[2], f[2], f[1]], '{5,6,7,8,9}') AS l
@@ -32,19 +32,19 @@ SELECT '2026-01-01 10:10Z', (profstore.intern_series(ARRAY['places:n:count:n:cou
 FROM (VALUES (:'l'::int[])) AS v(l), unnest(profstore.intern_stacks('places', '{1,2,2,3,3,1,2}', ARRAY[l[1], l[3], l[1], l[4], l[2], l[5], l[3], l[1], l[6], l[3], l[2], l[7], l[8], l[2]])) WITH ORDINALITY AS s(id, n);
 SELECT profstore.touch_series(array_agg(s.series_id), '2026-01-01 10:10Z', '2026-01-01 10:10Z') FROM profstore.matching_series('places:n:count:n:count:delta') AS s;
 
--- Nobody waited.
+-- Samples that add up to 0.
 SELECT put_scrape('zeros:n:count:n:count:delta', '{"comm": "web", "node": "a"}', '2026-01-01 10:10Z', '{"main;lock": 0, "main;wait": 0}');
 
--- More lines than a graph has, the later the higher.
+-- More lines than a graph shows; later ones have larger values.
 SELECT put_scrape('lines:n:count:n:count:delta', jsonb_build_object('comm', 'l' || lpad(n::text, 2, '0')), at, jsonb_build_object('main', n))
 FROM generate_series(1, 12) AS n, unnest('{2026-01-01 10:00:30Z,2026-01-01 10:01Z}'::timestamptz[]) AS at;
 
--- A trace: a second of what web did in new_way.
+-- A trace: one second of new_way in web.
 SELECT profstore.keep_traces(array_agg(s.time), array_agg(s.series_id), array_agg(s.stack_id), array_agg(1000000000::int8), array_agg('0af7651916cd43dd8448eb211c80319c'::uuid), '{NULL}')
 FROM profstore.samples AS s WHERE s.stack_id = put_stack('main;serve;new_way');
 
--- What the alert rules are to find on the day after: a service that costs more than it did (one costs less, in less time), a function that
--- leads, losses, silence.
+-- Data for the alert rules, which run for the day after: a service whose cost rises, one whose cost falls, a function with a large share,
+-- losses, silence.
 SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', labels, at, stacks)
 FROM (VALUES
 	('{"service": "api"}'::jsonb, '2026-02-01 10:30Z'::timestamptz, '{"main;busy": 100000000000, "main;rest": 900000000000}'::jsonb),
@@ -62,12 +62,12 @@ INSERT INTO profstore.targets (name, health, last_seen, role) VALUES ('ended', '
 INSERT INTO profstore.samples (time, series_id, stack_id, value)
 SELECT '2026-02-02 10:31Z', (profstore.intern_series('{process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta}', '{"{\"node\": \"b\"}"}', '{10000000}'))[1], put_stack('main'), 9950000000;
 INSERT INTO profstore.losses (time, node, reason, count) VALUES ('2026-02-02 10:31Z', 'b', 'ring_full', 5);
--- One target of two paths.
+-- One target with two paths.
 INSERT INTO profstore.targets (name, last_seen, role) SELECT 'job http://host:1/debug/pprof/' || path, now() - interval '1 hour', 'profstore_grafana_writer' FROM unnest('{heap,profile}'::text[]) AS path;
 INSERT INTO profstore.deploys (time, version, labels) VALUES ('2026-01-01 10:15Z', '1.1 "quoted"', '{"comm": "web"}'), ('2026-01-01 10:16Z', '7', '{}');
 INSERT INTO profstore.losses (time, node, reason, count) SELECT at, 'a', 'ring_full', 10 FROM unnest('{2026-01-01 10:30:10Z,2026-01-01 10:30:50Z,2026-01-01 10:31Z,2026-01-01 10:40Z}'::timestamptz[]) AS at;
 
--- A dashboard's role, as grafana/README.md makes it.
+-- The role of the dashboards, with the settings that grafana/README.md recommends.
 DO $$ BEGIN CREATE ROLE profstore_grafana_test LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
 ALTER ROLE profstore_grafana_test SET default_transaction_read_only = on;
 ALTER ROLE profstore_grafana_test SET statement_timeout = '30s';

@@ -1,6 +1,6 @@
 /*
  * situations.js
- *		What somebody may have chosen on a dashboard over profiles.sql, and what the flame graph's root must then be.
+ *		Values of a dashboard's variables over profiles.sql, with the value that the flame graph's root has for them.
  */
 const CPU = "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta";
 const ALL = { raw: "NULL" };
@@ -32,7 +32,10 @@ const viewer = (changes) => ({
 	absolute: "false",
 	...changes,
 });
-/* traced: the root where a trace is asked for; words: what the panel Selection says, where that is known; trace_words: on a page that takes a trace */
+/*
+ * root, traced: value of the root, without and with the variable trace; words, trace_words: the text of the panel Selection, on pages without and
+ * with the variable trace
+ */
 export const SITUATIONS = [
 	{ name: "all", range: HOUR, root: 12_180_000_000, words: /^7 series(;|$)/, variables: viewer({}) },
 	{ name: "one value", range: HOUR, root: 7_050_000_000, variables: viewer({ value: ["web"] }) },

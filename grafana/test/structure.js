@@ -1,6 +1,6 @@
 /*
  * structure.js
- *		A dashboard's own consistency, whatever its queries return.
+ *		Checks that a dashboard is consistent, without running its queries.
  */
 const overlap = (a, b) => a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 
@@ -28,7 +28,7 @@ const check_panel = (panel) => {
 	if (panel.type === "flamegraph" && (panel.gridPos.w < 24 || panel.gridPos.h < 20)) {
 		problems.push(`panel ${panel.id} is too small for a flame graph`);
 	}
-	/* showFlameGraphOnly takes the search and the menu of frames away where defaultView is not known. */
+	/* In versions without defaultView, showFlameGraphOnly removes the search and the menu of frames. */
 	if (panel.type === "flamegraph" && (panel.options.showFlameGraphOnly || panel.options.defaultView !== "flameGraph")) {
 		problems.push(`panel ${panel.id} is not a flame graph that stands alone and answers to clicks`);
 	}
@@ -37,7 +37,7 @@ const check_panel = (panel) => {
 
 const flatten = (panels) => panels.flatMap((panel) => [panel, ...(panel.panels ?? [])]);
 
-/* Links lead to dashboards that there are, and set variables that they have. */
+/* Links lead to existing dashboards and set variables of these dashboards. */
 const check_links = (dashboard, others) => {
 	const problems = [];
 	for (const [, url] of JSON.stringify(dashboard).matchAll(/"url":"(\/d\/[^"]+)"/g)) {
@@ -61,7 +61,7 @@ const check_links = (dashboard, others) => {
 	return problems;
 };
 
-/* Each variable is used by a query, by another variable or by a title, and all that are used are there. */
+/* Each variable is used by a query, by another variable or by a title, and all used variables exist. */
 const check_variables = (dashboard) => {
 	const names = dashboard.templating.list.map((variable) => variable.name);
 	const used = new Set();

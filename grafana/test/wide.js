@@ -1,6 +1,6 @@
 /*
  * wide.js
- *		Rows (time, metric, value) as a column for each metric, as the data source makes of the format time_series.
+ *		Converts rows (time, metric, value) into one column per metric, as the data source does for the format time_series.
  */
 export const widened = ({ fields, rows }) => {
 	const at = Object.fromEntries(fields.map(({ name }, i) => [name, i]));

@@ -1,9 +1,9 @@
-// Agents and targets: who sends, what was lost and why, how good stacks are, what it all takes on disk.
+// Agents and targets: their states, losses by reason, completeness of stacks and names, bytes on disk.
 local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
-// Colours by the bounds from which they hold, the first from the least value on.
+// colours: [name, lower bound], in ascending order; the first has no bound.
 local stat(title, description, sql, unit, colours) = g.panel('stat', title, description, 4, 4, [g.query(sql)]) + {
   fieldConfig: { defaults: {
     unit: unit,
@@ -19,7 +19,7 @@ local stat(title, description, sql, unit, colours) = g.panel('stat', title, desc
   },
 };
 
-// A target is one for all of its paths.
+// The name of a target without the path: all paths of a target are one.
 local name = "pg_catalog.regexp_replace(name, '(://[^/]+)/.*$', '\\1')";
 
 local losses(title, description, condition, nothing) = g.panel('timeseries', title, description, 12, 9, [g.query(|||
@@ -47,15 +47,15 @@ local empty(sql, columns, order, words) = std.strReplace(q.orNothing(sql, column
 p.page(
   'agents',
   'Agents and targets',
-  'Is what is shown elsewhere all there is?',
+  'Do the other dashboards show everything? Agents, targets, losses, storage',
   [],
   [
     [
-      stat('Up', 'Whose newest stored sample is at most three minutes old.', |||
+      stat('Up', 'Agents and targets whose newest stored sample is at most three minutes old.', |||
         SELECT pg_catalog.count(*) AS up
         FROM (SELECT FROM profstore.targets GROUP BY %s HAVING pg_catalog.bool_and(health <> 'down' AND last_seen > pg_catalog.now() - interval '3 min') FILTER (WHERE health <> 'stopped')) AS t
       ||| % name, 'short', [['red'], ['green', 1]]),
-      stat('Down', 'Whose last scrape failed, or whose newest stored sample is three minutes to a day old, unless it was stopped in order.', |||
+      stat('Down', 'Agents and targets whose last scrape failed, or whose newest stored sample is three minutes to a day old, except those that were stopped in order.', |||
         SELECT pg_catalog.count(*) AS down
         FROM (SELECT FROM profstore.targets GROUP BY %s HAVING pg_catalog.bool_or(health = 'down' OR health <> 'stopped' AND last_seen BETWEEN pg_catalog.now() - interval '1 day' AND pg_catalog.now() - interval '3 min')) AS t
       ||| % name, 'short', [['green'], ['red', 1]]),
@@ -64,7 +64,7 @@ p.page(
         FROM profstore.targets
         WHERE last_seen > pg_catalog.now() - interval '1 day' AND health <> 'stopped'
       |||, 's', [['green'], ['orange', 120], ['red', 600]]),
-      stat('Lost', 'In the range, by all reasons but stacks that are stored with frames missing.', |||
+      stat('Lost', 'Samples lost in the range, without those that are stored with frames missing.', |||
         SELECT coalesce(pg_catalog.sum(count), 0)::float8 AS lost
         FROM profstore.losses
         WHERE "time" >= $__timeFrom()::timestamptz AND "time" < $__timeTo()::timestamptz AND reason NOT LIKE 'incomplete.%'
@@ -73,7 +73,7 @@ p.page(
         SELECT pg_catalog.sum(complete)::float8 / nullif(pg_catalog.sum(stacks), 0) AS whole
         FROM profstore.unwind_quality
       |||, 'percentunit', [['red'], ['orange', 0.8], ['green', 0.95]]),
-      stat('Series', 'That have samples in the range.', |||
+      stat('Series', 'Series with samples in the range.', |||
         SELECT pg_catalog.count(*) AS series
         FROM profstore.series
         WHERE last_seen >= $__timeFrom()::timestamptz AND first_seen < $__timeTo()::timestamptz
@@ -81,7 +81,7 @@ p.page(
     ],
     [p.table(
       'Agents and targets',
-      'Those that are silent or down stand first. A target that is scraped at several paths is one, and as old as the oldest of them. Skipped: scrapes left out since the scraper began.',
+      'Silent ones and those that are down come first. A target with several paths is one row, as old as the oldest path. Skipped: scrapes left out since the scraper began.',
       24,
       9,
       empty(|||
@@ -108,13 +108,13 @@ p.page(
       ]
     )],
     [
-      losses('Losses by reason', 'Samples that were dropped on the road from the kernel to the database.', "reason NOT LIKE 'incomplete.%'", 'nothing was lost'),
-      losses('Stored in part', 'Samples that were stored with frames or labels missing, and what else was noted: incomplete.*', "reason LIKE 'incomplete.%'", 'nothing was incomplete'),
+      losses('Losses by reason', 'Samples that were dropped between the kernel and the database.', "reason NOT LIKE 'incomplete.%'", 'nothing was lost'),
+      losses('Stored in part', 'Samples that were stored with frames or labels missing: reasons that begin with incomplete.', "reason LIKE 'incomplete.%'", 'nothing was incomplete'),
     ],
     [
       p.table(
         'Unwinding',
-        'User stacks of the last seven days by executable, the worst first by what is not whole.',
+        'User stacks of the last seven days by executable; those with the most incomplete stacks come first.',
         12,
         9,
         empty(|||
@@ -127,7 +127,7 @@ p.page(
       ),
       p.table(
         'Symbols',
-        'Programs of the range by the share of their value that has function names.',
+        'Programs and libraries of the range with the share of their value that has function names.',
         12,
         9,
         empty(|||
@@ -144,7 +144,7 @@ p.page(
     [
       p.table(
         'Storage',
-        'Days of samples. What is new lies in a table of all days until it is compacted.',
+        'Bytes of each day of samples, and of all other tables. New samples of all days are in one table until they are compacted.',
         12,
         10,
         |||
@@ -162,7 +162,7 @@ p.page(
       ),
       p.table(
         'Retention',
-        'How long samples are kept, and their sums after that; what it last did.',
+        'How long samples and their sums are kept, and when this was last applied.',
         12,
         10,
         |||

@@ -1,14 +1,14 @@
-// Compare: any two selections. The comparison has the range of the page; the baseline is of another time, of other labels, or both.
+// Compare: any two selections. The comparison has the range of the page; the baseline has another range, other labels, or both.
 local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
 local selector(matchers) = 'profstore.selector(%s, %s, %s)' % [q.type, q.labels, q.matchers(matchers)];
-// If the text is no time, both sides select nothing, and the baseline's status says so.
+// If the text is not a time, both sides select nothing, and the baseline's status says so.
 local typedTime = "profstore.valid_time('$begin', '${__timezone}')";
 local wrongTime = "'$begin' <> '' AND %s IS NULL" % typedTime;
 local valid(matchers) = "profstore.valid_selector(CASE WHEN %s THEN 'none:none:none:none:none' ELSE %s END, '$focus', '$ignore', '$show', %s)" % [wrongTime, selector(matchers), q.hide];
-// Begin of the baseline: as typed or clicked, or so long before the comparison's; it lasts as long as that.
+// The begin of the baseline: as typed or clicked, or an interval before the comparison's. Both ranges are equally long.
 local begin = |||
   coalesce(%s, $__timeFrom()::timestamptz - coalesce(nullif(nullif('$back', ''), 'before')::interval, $__timeTo()::timestamptz - $__timeFrom()::timestamptz))
 ||| % typedTime;
@@ -27,14 +27,14 @@ local others = ['type', 'label', 'value', 'only', 'matchers', 'before', 'absolut
 
 local empty(words, sql, columns, order) = std.strReplace(q.orNothing(sql, columns, order), 'nothing here: see Selection', words);
 
-// A status for each side; that of the baseline includes its time.
+// The status of a side; the baseline's also reports a malformed time.
 local side(matchers, range, status='status') = |||
   SELECT %s
   FROM profstore.selection_status(%s, %s, %s, matchers => '$%s')
 ||| % [status, selector(matchers), range, std.join(', ', [filter[1] for filter in q.typedFilters]), matchers];
 local statusBase = "CASE WHEN %s THEN 'no time is \"' || '$begin' || '\"; type one such as 2026-11-01 12:00' ELSE pg_catalog.regexp_replace(status, ' Widen (the range|it)\\.$', ' Choose another baseline.') END AS status" % wrongTime;
 
-// The graph of a side over its own range, its times moved to those of the comparison.
+// The graph of a side; the baseline's times are shifted to those of the comparison.
 local graph(name, matchers, from, shift) = |||
   SELECT "time" + (%(shift)s) AS "time", '%(name)s' AS metric, %(value)s AS value
   FROM profstore.timeseries(%(selector)s, %(range)s, step => greatest(interval '$__interval', interval '10 s'),
@@ -51,16 +51,16 @@ p.page(
     p.label,
     p.value,
     g.inMenu(p.only),
-    g.typed('before', 'Baseline: matchers', 'What series of the baseline must have, such as version="1"'),
-    g.typed('matchers', 'Comparison: matchers', 'What series of the comparison must have, such as version="2"; its range is that of the page'),
+    g.typed('before', 'Baseline: matchers', 'Conditions on the labels of the baseline, such as version="1"'),
+    g.typed('matchers', 'Comparison: matchers', 'Conditions on the labels of the comparison, such as version="2"; its range is that of the page'),
     g.chosen('back', 'Baseline is', [
-      ['just before', 'before'],  // an option without a value would be read as one that is called so
+      ['just before', 'before'],  // Grafana would take the text of an option without a value as its value
       ['an hour before', '1 hour'],
       ['a day before', '1 day'],
       ['a week before', '7 days'],
       ['at the same time', '0'],
     ]),
-    g.typed('begin', 'Baseline begins at', 'A time, such as 2026-11-01 12:00, in place of what stands to the left; without a zone it is of the zone of the page. A click on a point of the graph sets it'),
+    g.typed('begin', 'Baseline begins at', 'A time such as 2026-11-01 12:00, used instead of "Baseline is"; without a time zone, that of the page is used. A click on a point of the graph sets it'),
     g.inMenu(g.chosen('absolute', 'Compare', [['shares', 'false'], ['values', 'true']])),
   ] + p.filters + [p.granularity],
   [
@@ -68,7 +68,7 @@ p.page(
       p.selection(12) + { title: 'Baseline', targets: [g.query(side('before', rangeBase, statusBase))] },
       p.selection(12) + { title: 'Comparison', targets: [g.query(side('matchers', rangeNow))] },
     ],
-    [p.graph('Both over time', 'Rate per second, CPU time in cores, waits in threads; the baseline is drawn at the times of the comparison. Drag over the range to be compared; a click on a point chooses where one of them begins.', 24, 8, |||
+    [p.graph('Both over time', 'Rate per second, CPU time in cores, waits in threads; the baseline is drawn at the times of the comparison. Drag over the range to compare; a click on a point sets where one of them begins.', 24, 8, |||
       WITH lines AS
         (%s
          UNION ALL
@@ -87,7 +87,7 @@ p.page(
     [p.flame('Difference', 'Bars are as wide as both sides together. Red: more in the comparison. Shares of the totals, or values if Compare says so.', q.difference(call('flamegraph_diff', 'max_nodes => 16384'), 'the baseline', 'the comparison'), '/^(value|self)(Right)?$/', { colorScheme: 'diffColorBlind' })],
     [p.table(
       'What changed',
-      'Functions by what they cost more or less in the comparison. Changes are in per cent of all.',
+      'Functions by their change from baseline to comparison, as a share of the total.',
       24,
       12,
       empty('nothing here: see above', q.changes(call('top_diff', 'max_rows => 200'), call('flamegraph_diff', 'max_nodes => 1'), 'baseline', 'comparison'), 10, q.mostChanged),
@@ -96,7 +96,7 @@ p.page(
     )],
     [p.table(
       'Deploys',
-      'What was brought out lately. A click compares the half hour after it with the half hour before.',
+      'The latest deploys. A click compares the half hour after one with the half hour before.',
       24,
       8,
       empty('no deploy yet', |||

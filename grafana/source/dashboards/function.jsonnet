@@ -1,9 +1,8 @@
-// Function: one function between its callers and callees, over time and by its lines.
+// Function: the callers and callees of one function, its rate, its lines.
 local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
-// Without a choice, the hottest.
 local top(more, filters) = |||
   profstore.top(
     %s,
@@ -12,10 +11,11 @@ local top(more, filters) = |||
     %s)
 ||| % [q.selector, q.range, more, filters];
 local hottest = '(SELECT t."function" FROM %s AS t ORDER BY t.self DESC LIMIT 1)' % std.stripChars(top('max_rows => 1', q.filters), '\n');
+// The function that was typed, otherwise the hottest.
 local chosen = "coalesce(nullif('$function', ''), %s, '')" % hottest;
 local withFunction = q.filtersBut(['focus']) + ',\n  focus => (SELECT f.filter FROM profstore.frame_filter(%s) AS f)' % chosen;
 
-// The page says which function it is of if nobody chose it, and if no stack has what was typed.
+// The status names the function if it is the hottest one, and says if no stack has the function that was typed.
 local status = |||
   CASE WHEN is_empty THEN status
     WHEN '$function' = '' THEN status || '; the hottest function: ' || profstore.short_name(%s, 100)
@@ -23,7 +23,7 @@ local status = |||
     ELSE status END AS status
 ||| % [hottest, q.selector, q.range, q.filters];
 
-// Callers begin at the function: what is their own in such a tree is the function's, and would lead the table.
+// A flame graph of one side. Callers have no self values: in their tree these are the function's, and would lead the table.
 local side(title, description, frames, height) = p.flame(title, description, |||
   SELECT %s
   FROM profstore.sandwich(
@@ -38,16 +38,16 @@ local side(title, description, frames, height) = p.flame(title, description, |||
 p.page(
   'function',
   'Function',
-  'One function: who calls it, what it calls, when, and in which lines',
-  [p.type, p.label, p.value, p.only, p.matchers, g.typed('function', 'Function', 'Its whole name; empty: the hottest. A click in a table of Profiles sets it')] + p.filters,
+  'One function: its callers, its callees, its rate, its lines',
+  [p.type, p.label, p.value, p.only, p.matchers, g.typed('function', 'Function', 'The whole name of a function; empty: the hottest one. A click in a table of Profiles sets it')] + p.filters,
   [
     [p.selection(status=status)],
-    [p.graph('Stacks with the function', 'Rate per second, CPU time in cores, waits in threads: the function and all that it calls.', 24, 8, q.lines(q.selector, "'$label'", withFunction))],
-    [side('Callers', 'From the function to the outermost.', q.callerFrames, 20)],
-    [side('Callees', 'From the function to the leaves.', q.frames(), 22)],
+    [p.graph('Stacks with the function', 'Rate per second, CPU time in cores, waits in threads; of the function and all functions that it calls.', 24, 8, q.lines(q.selector, "'$label'", withFunction))],
+    [side('Callers', 'From the function to the outermost callers.', q.callerFrames, 20)],
+    [side('Callees', 'From the function to the innermost callees.', q.frames(), 22)],
     [p.table(
       'Its lines',
-      'Self: in the line alone; total: with all that is called from there. Source opens the line at the forge that the labels service_repository and service_git_ref name.',
+      'Self: the line alone; total: with the functions that it calls. Source opens the line at the forge that the labels service_repository and service_git_ref name.',
       24,
       12,
       q.orNothing(|||

@@ -1,15 +1,15 @@
-// Heat map: when within each second samples fall. A spike of a few milliseconds is a dot; its stacks are a drag away.
+// Heat map: the position of samples within each second. A spike of a few milliseconds is a dot; dragging over it shows its stacks.
 local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
 
-// Instant values do not add up over time, so they have no heat map.
+// Only delta types have heat maps: instant values do not add up over time.
 local delta = |||
   CASE WHEN (SELECT t.delta FROM profstore.profile_types() AS t WHERE t.profile_type = '$type') THEN %s ELSE 'none:none:none:none:none' END
 ||| % q.selector;
 
 local shownFrom = "greatest($__timeFrom()::timestamptz, $__timeTo()::timestamptz - interval '30 min')";
-// Sums of an interval share one time, so a series has many rows of each.
+// A series has many rows of one time if samples are stored as sums of an interval.
 local status = |||
   CASE WHEN is_empty THEN status ELSE status
     || CASE WHEN $__timeTo()::timestamptz - $__timeFrom()::timestamptz > interval '30 min' THEN '; the last 30 minutes are drawn' ELSE '' END

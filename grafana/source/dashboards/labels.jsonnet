@@ -1,4 +1,4 @@
-// Labels: what is selected, broken down by every label; a click on a value selects it alone.
+// Labels: the selection by every label; a click on a value selects it alone.
 local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
@@ -10,7 +10,7 @@ local before = '($__timeTo()::timestamptz - $__timeFrom()::timestamptz)';
 p.page(
   'labels',
   'Labels',
-  'What is selected, broken down by its labels',
+  'The selection by each of its labels',
   [
     p.type,
     p.only,
@@ -23,11 +23,11 @@ p.page(
   ],
   [
     [p.selectionOf(q.typedOfAll)],
-    [p.graph('All that is selected', 'Rate per second of all that is selected, CPU time in cores, waits in threads; drag to narrow the range.', 24, 8, q.lines(all, ''))],
+    [p.graph('All that is selected', 'Rate per second of the whole selection, CPU time in cores, waits in threads; drag to narrow the range.', 24, 8, q.lines(all, ''))],
     g.row('By each label', [
       [p.table(
         'By $split',
-        'The mean over the range, its share, and what changed against as long a time before. A click on the value selects it alone, on ≠ all others; → leads to its profile.',
+        'The mean over the range, its share, and the change since the equally long range before. A click on the value selects it alone, on ≠ all others; → opens its profile.',
         12,
         9,
         q.orNothing(|||

@@ -1,4 +1,4 @@
-// Overview: who costs what, against the same time yesterday; a click goes down to one.
+// Overview: the cost of each value of a label, compared with the same time yesterday; a click opens its profile.
 local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
@@ -28,10 +28,10 @@ p.page(
   ],
   [
     [p.selectionOf(q.typedOfAll)],
-    [p.graph('By $label', 'Rate per second, CPU time in cores, waits in threads: the ten of most value, and the others as one line.', 24, 9, q.lines(all, "'$label'"))],
+    [p.graph('By $label', 'Rate per second, CPU time in cores, waits in threads; the ten largest, and all others as one line.', 24, 9, q.lines(all, "'$label'"))],
     [p.table(
       'Every $label',
-      'The mean over the range, its share, and what changed against the same time yesterday, if there are samples of that. A click on the value shows its profile; = and ≠ narrow this page to the value, or to all others.',
+      'The mean over the range, its share, and the change since the same time yesterday, if there are samples of it. A click on the value opens its profile; = and ≠ narrow this page to the value, or to all others.',
       24,
       10,
       q.orNothing(|||
@@ -43,7 +43,7 @@ p.page(
         LEFT JOIN (%s) AS y ON y.value IS NOT DISTINCT FROM n.value
       ||| % [q.narrowed("'$label'", "''"), q.narrowed("'$label'", 'n.value'), q.narrowed("'$label'", 'n.value', '!='), std.stripChars(q.means(all, "'$label'", "interval '0'"), '\n'), std.stripChars(q.means(all, "'$label'", "interval '1 day'"), '\n')], 11, '2 DESC NULLS LAST, 1'),
       [
-        // a value of none is no choice of the variable, but a matcher
+        // Value does not list the empty value, so the link uses a matcher for it.
         g.link('value', 'Its profile', p.to('profiles', ['type', 'label', 'only'], { value: '${__data.fields.picked:percentencode}', matchers: '${__data.fields.matchers:percentencode}' }), 360),
         g.sign('only', 'This value alone', p.to('overview', ['type', 'label', 'only'], { matchers: '${__data.fields.alone:percentencode}' })),
         g.sign('without', 'All but this value', p.to('overview', ['type', 'label', 'only'], { matchers: '${__data.fields.others:percentencode}' })),

@@ -1,4 +1,4 @@
-// Profiles: one selection in all views.
+// Profiles: all views of one selection.
 local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
@@ -6,7 +6,7 @@ local q = import 'queries.libsonnet';
 local selected = ['type', 'label', 'value', 'only', 'by', 'matchers'];
 local filtered = selected + ['focus', 'ignore', 'show', 'hide', 'preset', 'trace'];
 local ofFrame = '${__data.fields.focus:percentencode}';
-// A frame that is of no function is a file or a mapping: the hottest function of its stacks stands for it.
+// If a frame is a file or a mapping, the link opens the hottest function of its stacks.
 local functionOf = { 'function': '${__data.fields.named:percentencode}', focus: '${__data.fields.within:percentencode}' };
 
 local filters = q.filters + ',\n  ' + q.trace;
@@ -18,7 +18,7 @@ local call(name, range, more='') = |||
     %(filters)s)
 ||| % { name: name, selector: q.selector, range: std.stripChars(range, '\n'), more: more, filters: filters };
 
-// A trace leaves nothing if it is none, or has no samples in the range.
+// The status also reports a malformed trace id, and a trace without samples in the range.
 local traced = |||
   CASE WHEN status !~ '^(\d+ series|The filters.*)$' OR pg_catalog.btrim('$trace') = '' THEN status
     WHEN '$trace' !~ '^\s*[0-9a-fA-F]{32}\s*$' THEN 'Trace must be an id of 32 hexadecimal digits.'
@@ -28,10 +28,10 @@ local traced = |||
     ELSE status END AS status
 |||;
 
-// Where in the code: what top() says of files, mappings, lines.
+// A table of top() by file, mapping or line.
 local place(title, granularity, width=12) = p.table(
   title,
-  'Self: in the %s alone; total: with all that is called from there.' % granularity,
+  'Self: the %s alone; total: with the functions that it calls.' % granularity,
   width,
   12,
   q.orNothing(|||
@@ -43,7 +43,7 @@ local place(title, granularity, width=12) = p.table(
   '/^(self|total)$/'
 );
 local lines = place('Lines', 'line', 24) + {
-  description: 'Self: in the line alone; total: with all that is called from there. Source opens the line at the forge that the labels service_repository and service_git_ref name.',
+  description: 'Self: the line alone; total: with the functions that it calls. Source opens the line at the forge that the labels service_repository and service_git_ref name.',
   targets: [g.query(q.orNothing(|||
     SELECT "function" AS line, self, self_share AS "self, share", total, focus, CASE WHEN url <> '' THEN 'open' END AS source, url
     FROM
@@ -54,8 +54,8 @@ local lines = place('Lines', 'line', 24) + {
   fieldConfig+: { overrides+: [g.sign('source', 'Its source code', '${__data.fields.url:raw}'), g.hidden('url')] },
 };
 
-// The graph of calls: circles are functions, a circle's ring its own part of the total. The panel puts ids into names of arrow heads, so they
-// must be plain; its layout takes minutes for a thousand edges, so those below 1 % are left out.
+// The call graph: circles are functions, the ring of a circle is the self part of its total. The panel uses ids in the names of arrow heads,
+// so they are hashes. Its layout takes minutes for a thousand edges, so edges below 1 % are left out.
 local calls = std.stripChars(call('callgraph', q.range, ',\n  max_nodes => 25'), '\n');
 local callNodes = |||
   WITH calls AS MATERIALIZED
@@ -83,7 +83,7 @@ local callEdges = |||
   WHERE caller <> callee AND share >= 0.01
 ||| % calls;
 
-// Commands that make files of the selection, for a shell and for psql. Two hyphens would begin a comment, which Grafana takes out.
+// Commands that write files of the selection, for a shell and for psql. The SQL builds "--" from parts, because Grafana removes comments.
 local exports = |||
   WITH selection AS
     (SELECT place, name, value
@@ -115,11 +115,11 @@ local rows = ", granularity => '$granularity'";
 local page = p.page(
   'profiles',
   'Profiles',
-  'Where the time goes: continuous profiles stored by profstore',
+  'Where the time goes: rate, flame graph, functions, calls, files and lines of one selection',
   [p.type, p.label, p.value, p.only, p.matchers, g.inMenu(p.by)] + p.filters + [
     p.granularity,
     g.inMenu(g.chosen('inverted', 'Begin at', [['roots', 'false'], ['leaves', 'true']])),
-    g.inMenu(g.typed('trace', 'Trace', 'Samples of this trace alone: its id, 32 hexadecimal digits')),
+    g.inMenu(g.typed('trace', 'Trace', 'Only samples of this trace: its id, 32 hexadecimal digits')),
   ],
   [
     [p.selection(status=traced)],
@@ -137,7 +137,7 @@ local page = p.page(
     ||| % [q.frames(), std.stripChars(call('flamegraph', q.range, ',\n  max_nodes => 16384, inverted => $inverted' + rows), '\n')])],
     [p.table(
       'Hottest functions',
-      'Self: in the function alone; total: with all that it calls.',
+      'Self: the function alone; total: with the functions that it calls.',
       24,
       12,
       q.orNothing(|||
@@ -171,7 +171,7 @@ local page = p.page(
     g.row('Compared with the range before', [
       [p.table(
         'What changed',
-        'Functions by what they cost more or less than in as long a time before. Changes are in per cent of all.',
+        'Functions by their change since the equally long range before, as a share of the total.',
         24,
         12,
         q.orNothing(q.changes(call('top_diff', q.rangeBefore, ',\n  max_rows => 200' + rows), call('flamegraph_diff', q.rangeBefore, ',\n  max_nodes => 1' + rows), 'before', 'now'),
@@ -181,13 +181,13 @@ local page = p.page(
         '/^(self|total), (before|now)$/'
       )],
       [p.flame('Difference',
-               'Baseline: as long a time just before the range. Colours show shares of the total.',
+               'Baseline: the equally long range before. Colours show the change of the share of the total.',
                q.difference(call('flamegraph_diff', q.rangeBefore, ',\n  max_nodes => 16384' + rows), 'the range before', 'the range'),
                '/^(value|self)(Right)?$/',
                { colorScheme: 'diffColorBlind' })],
     ], true),
     g.row('Call graph', [
-      [g.panel('nodeGraph', 'Who calls whom', 'The 25 functions of the largest totals, and calls of at least 1 % of all. A ring shows how much of a function is its own; a dashed arrow leads through functions that are left out.', 24, 20, [
+      [g.panel('nodeGraph', 'Who calls whom', 'The 25 functions with the largest totals, and calls of at least 1 % of the total. A ring shows the self part of a function; a dashed arrow stands for calls through functions that are left out.', 24, 20, [
         g.query(callNodes),
         g.query(callEdges, 'edges'),
       ]) + {
@@ -202,7 +202,7 @@ local page = p.page(
     g.row('Export', [
       [p.table(
         'Files for other programs',
-        'Commands that make a file of the selection, for a shell that has profstore-collector and PGHOST, PGUSER and PGPASSWORD, and for psql. A click on the eye of a cell shows all of it, to be copied.',
+        'Commands that write the selection to a file, for psql and for a shell that has profstore-collector, PGHOST, PGUSER and PGPASSWORD. A click on the eye of a cell shows the whole command to copy.',
         24,
         9,
         exports,
@@ -212,7 +212,7 @@ local page = p.page(
   ]
 );
 
-// Panels have their numbers when the page is laid out.
+// layout() numbers the panels, so the id for the link is known only here.
 local files = [panel.id for panel in page.panels if panel.title == 'Files for other programs'][0];
 page {
   panels: [

@@ -1,4 +1,4 @@
-// Memory, goroutines, locks: every type of a service but CPU time, side by side, then the stacks behind one.
+// Memory, goroutines, locks: all types of a service except CPU time side by side, and the stacks of one of them.
 local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
@@ -7,13 +7,13 @@ local one = std.stripChars(q.repeated('types'), '\n');
 local each = 'profstore.valid_selector(profstore.selector(%s, %s, %s))' % [q.typeOr(one), q.labels, q.matchers()];
 local unit = std.strReplace(q.rateUnit, "'$type'", one);
 
-// Without any other type there is nothing to choose.
+// The status says so if only CPU time is stored.
 local onlyCpu = "CASE WHEN '$type' = '' AND EXISTS (SELECT FROM profstore.series) THEN 'No series fits: nothing but CPU time is stored. Scrape a target, or let the agent sample waits.' ELSE status END AS status";
 
 p.page(
   'resources',
   'Memory, goroutines, locks',
-  'What programs hold, and what they wait for: instant types at their value, delta types as rates',
+  'What programs hold and wait for: instant types as values, delta types as rates',
   [
     g.queried('type', 'Profile type', p.typesOf("profile_type NOT LIKE 'process_cpu:%'", 'memory:inuse_space:'), g.once),
     p.label,
@@ -25,7 +25,7 @@ p.page(
   [
     [p.selection(status=onlyCpu)],
     g.row('All types', [
-      [p.graph('${types:text}', 'An instant type at its value, a delta type as a rate per second.', 8, 7, q.lines(each, "'$label'", most=5), unit) + {
+      [p.graph('${types:text}', 'An instant type as values, a delta type as a rate per second.', 8, 7, q.lines(each, "'$label'", most=5), unit) + {
         repeat: 'types',
         repeatDirection: 'h',
         maxPerRow: 3,
@@ -34,7 +34,7 @@ p.page(
       }],
     ]),
     g.row('Stacks', [
-      [p.flame('Flame graph', 'All stacks of the range, merged: of an instant type the mean of its scrapes.', |||
+      [p.flame('Flame graph', 'All stacks of the range, merged; for an instant type, the mean of its scrapes.', |||
         SELECT %s
         FROM profstore.flamegraph(
           %s,

@@ -1,4 +1,4 @@
-// Start here: what is stored, which question leads where, what is missing; each in a sentence with what holds now.
+// Start here: questions, each with its current answer and a link to the dashboard with details; gaps in the data.
 local g = import 'grafana.libsonnet';
 local p = import 'parts.libsonnet';
 local q = import 'queries.libsonnet';
@@ -15,7 +15,7 @@ p.page(
   [
     [p.table(
       'What to look at',
-      'Each question with its answer for the range of time above; a click leads to the page that knows more.',
+      'Questions with their answers for the range above; a click opens the dashboard with details.',
       24,
       9,
       |||
@@ -88,6 +88,6 @@ p.page(
         g.hidden('url'),
       ]
     )],
-    [p.graph('All CPU time', 'In cores, of everything that is profiled.', 24, 8, std.strReplace(q.lines(cpu, ''), 'nothing to draw: see Selection', 'no CPU time in this range'), "SELECT 'suffix:cores' AS unit")],
+    [p.graph('All CPU time', 'CPU time of all profiled programs, in cores.', 24, 8, std.strReplace(q.lines(cpu, ''), 'nothing to draw: see Selection', 'no CPU time in this range'), "SELECT 'suffix:cores' AS unit")],
   ]
 )

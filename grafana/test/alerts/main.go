@@ -1,5 +1,5 @@
-// Expands the annotations of alerts as Grafana does: by Prometheus' own package, with Grafana's variables before the text. Reads one
-// JSON object a line from standard input, writes one for each to standard output.
+// Expands the annotations of alerts as Grafana does: with Prometheus' own package, and with Grafana's variables before the text. Reads JSON
+// objects from standard input, and writes one line of JSON for each to standard output.
 //
 //	alerts EXTERNAL_URL      EXTERNAL_URL: root_url of Grafana's server, which ends with a slash
 package main
@@ -24,7 +24,7 @@ type value struct {
 	Value  float64
 }
 
-// An alert: one row of a rule's query. Values holds its number by the name of the query.
+// An alert, which is one row of a rule's query. Values holds its number by the name of the query.
 type alert struct {
 	Text   string
 	Labels map[string]string

@@ -1,6 +1,6 @@
 /*
  * assistant.js
- *		In place of Grafana's assistant, a part of its server that the panel asks for and can do without.
+ *		Replaces Grafana's assistant, which the panel imports but does not need.
  */
 export const OpenAssistantButton = () => null;
 export const createAssistantContextItem = () => ({});

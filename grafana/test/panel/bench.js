@@ -1,10 +1,10 @@
 /*
  * bench.js
- *		How long a flame graph of 16,384 frames keeps whoever looks at it waiting: until it is drawn, until what was
- *		searched for is marked, until a click on a frame has its menu, until the frame fills the width, until it stands
- *		between its callers and callees; beside it one of 64 frames, which tells what the page costs anyway. Milliseconds of
- *		elapsed time, and of the processor time of the page's thread, which no other load lengthens; the least of some runs.
- *		Ends with 1 where one of them takes more than a second of processor time.
+ *		Measures a flame graph of 16,384 frames: the time until it is drawn, until a search has marked its results, until a click
+ *		opens the menu of a frame, until the frame fills the width, and until the sandwich view is shown. A flame graph of 64 frames
+ *		shows the part that the page itself takes. Prints the least of several runs, in milliseconds of elapsed time and of processor
+ *		time of the page's thread, which does not depend on other load. Ends with 1 if a step takes more than a second of processor
+ *		time.
  */
 import { mount, open_page, painted } from "./browser.js";
 import { callees, changed, choose, drawn, image, open_menu } from "./hands.js";
@@ -34,7 +34,7 @@ const STEPS = {
 		await mount(page, [panel], "dark");
 		await drawn(page);
 	},
-	/* Frames that do not match turn grey, so the drawing changes. */
+	/* Frames that do not match turn grey, which changes the drawing. */
 	search: async () => {
 		const before = await image(page);
 		await page.getByPlaceholder("Search...").fill("function_17");
@@ -51,7 +51,7 @@ const STEPS = {
 		await callees(page);
 	},
 };
-/* What is not measured, between two steps. */
+/* Actions before a step that are not measured. */
 const BETWEEN = { sandwich: () => open_menu(page, FRAME) };
 
 const least = (runs, key) => Math.min(...runs.map((run) => run[key]));

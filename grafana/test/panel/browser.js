@@ -1,13 +1,13 @@
 /*
  * browser.js
- *		Chromium with the page that mount.jsx fills.
+ *		Opens Chromium with the page of mount.jsx.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 
-export const PATIENCE_MS = 180_000; // a busy machine takes its time
+export const PATIENCE_MS = 180_000; // enough for a loaded machine
 
 /* { page, close } */
 export const open_page = async () => {
@@ -29,10 +29,10 @@ export const open_page = async () => {
 	return { page, close };
 };
 
-/* width: of all panels together, what a window's edges and its bar leave */
+/* The edges and the scroll bar of a window; the panels have the rest of its width. */
 const EDGES = 40;
 export const WINDOWS = [1280, 1920];
 export const mount = (page, panels, mode, window_width = 1400) => page.evaluate((data) => window.mount(data), { panels, mode, width: window_width - EDGES });
 
-/* Until what was done is on the screen. */
+/* Waits until all changes have been painted. */
 export const painted = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));

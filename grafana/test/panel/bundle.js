@@ -1,7 +1,7 @@
-/* Makes follow.cjs: one script of follow.js and the CommonJS builds of Grafana's packages. */
+/* Bundles follow.js and the CommonJS builds of Grafana's packages into follow.cjs. */
 import { build } from "esbuild";
 
-/* scenes asks for the panels' default options, by paths that @grafana/schema does not export, or does not have. */
+/* scenes imports the panels' default options from paths that @grafana/schema does not export or does not have. */
 const no_panels = {
 	name: "no panels",
 	setup({ onResolve, onLoad }) {

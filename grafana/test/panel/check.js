@@ -1,6 +1,6 @@
 /*
  * check.js
- *		Shows the dashboards in Grafana's own panels, in a real browser. A picture of each page is kept.
+ *		Draws the dashboards with Grafana's own panels in a browser and checks what they show. Keeps a picture of each page.
  *
  *	node check.js DATABASE ROLE PICTURES DASHBOARD.json ...
  */
@@ -28,11 +28,12 @@ const { page, close } = await open_page();
 let errors = [];
 page.on("pageerror", (error) => errors.push(String(error)));
 
-/* What Grafana's packages have no panel for is not shown: of heat maps and node graphs @grafana/schema has the options alone. */
+/* The panels that Grafana's packages contain. Heat maps and node graphs are not among them. */
 const SHOWN = new Set(["flamegraph", "timeseries", "table", "stat"]);
 
-/* Rows that are folded together stand open, one below the other. */
-const ROW = 36; // a grid's, in pixels, as in mount.jsx
+const ROW = 36; // height of a row of the grid in pixels, as in mount.jsx
+
+/* Returns the panels with all collapsed rows open, one below the other. */
 const unfolded = (dashboard) => {
 	let shift = 0;
 	return dashboard.panels.flatMap((panel) => {
@@ -44,7 +45,7 @@ const unfolded = (dashboard) => {
 	});
 };
 
-/* The panel's title, with the values of variables. */
+/* Replaces the variables of a title. */
 const titled = (title, variables) => title.replace(/\$(\w+)|\$\{(\w+):text\}/g, (_, bare, braced) => String(variables[bare ?? braced]));
 
 const with_result = async (panel, situation) => {
@@ -55,7 +56,7 @@ const with_result = async (panel, situation) => {
 	return { ...panel, title: titled(panel.title, situation.variables), result, unit: unit ?? "short", unitColumns, range: [situation.range.from, situation.range.to].map(Number) };
 };
 
-/* What each kind of panel has to show of its rows; the first rows of a table stand in it. */
+/* Returns the texts that a panel must show: of a table, the first cells of the first rows. */
 const UNIT_TITLES = { ns: "Time", bytes: "RAM", short: "Count" };
 const expected_texts = ({ type, result, unit, options }) => {
 	const column = (name) => result.fields.findIndex((field) => field.name === name);
@@ -81,9 +82,9 @@ const look = () =>
 				{
 					thrown: section.querySelector(".thrown")?.textContent,
 					text: section.querySelector(".body")?.innerText ?? "",
-					/* what the panel's width cuts off */
+					/* pixels of columns that do not fit into the panel */
 					cut: [...section.querySelectorAll("[role=grid]")].map((grid) => grid.scrollWidth - grid.clientWidth).find((pixels) => pixels > 1),
-					/* what stands for no value, in a colour of its own */
+					/* dashes for null that have a colour */
 					coloured: [...section.querySelectorAll("[role=gridcell], .body :not(:has(*))")].filter(
 						(element) => ["-", "–"].includes(element.innerText?.trim()) && getComputedStyle(element).color !== getComputedStyle(section).color,
 					).length,
@@ -101,10 +102,10 @@ const problems_of = (panel, { thrown, text, cut, coloured, canvases }) => [
 	...(["flamegraph", "timeseries"].includes(panel.type) && canvases === 0 ? ["there is no drawing"] : []),
 ];
 
-/* Shows panels until nothing is wrong with them, or for half a minute; what is wrong by their ids. */
+/* Shows panels until they have no problem, at most for half a minute. Returns the problems by the panels' ids. */
 const show = async (panels, mode, picture, width = 1400) => {
 	errors = [];
-	/* what lies outside is not laid out */
+	/* the page is not laid out outside the viewport */
 	await page.setViewportSize({ width, height: ROW * Math.max(...panels.map(({ gridPos: { y, h } }) => y + h)) });
 	await mount(page, panels, mode, width);
 	let problems;
@@ -124,7 +125,7 @@ const show = async (panels, mode, picture, width = 1400) => {
 const missing_in = (text, wanted) =>
 	wanted.filter((each) => !squeezed(text).includes(squeezed(each))).map((each) => `"${squeezed(each).slice(0, 100)}" is missing in "${squeezed(text).slice(-300)}"`);
 
-/* A frame tells what it is, fills the width when it is focused on, stands between its callers and callees; then all is as it was. */
+/* The tooltip shows a frame's name and value, a focused frame fills the width, the sandwich view shows it, and a reset restores the drawing. */
 const problems_of_hands = async (frame, name, total) => {
 	const said = [name, `Total: ${total}`];
 	const problems = missing_in(await tooltip(page, frame), said);
@@ -143,13 +144,13 @@ const problems_of_hands = async (frame, name, total) => {
 	return [...problems, ...errors];
 };
 
-/* What does not come is a failure of this test, not the end of all. */
+/* A timeout fails this test, but does not stop the others. */
 const handled = async (version, frame, name, total) => {
 	const problems = await problems_of_hands(frame, name, total).catch((error) => [String(error), ...errors]);
 	test(`the flame graph of ${version} answers to hands on ${JSON.stringify(name.slice(0, 40))}`, problems);
 };
 
-/* One dashboard is shown in all situations; the others, which are asked the same way, with data, with what is wrong, with none. */
+/* Profiles is shown in all situations. The others build their queries in the same way, so three situations suffice. */
 const SOME = ["all", "wrong matchers", "empty range"];
 const situations_of = (dashboard) => SITUATIONS.filter(({ name }) => dashboard.uid === "profstore-profiles" || SOME.includes(name));
 const MODES = ["dark", "light"];

@@ -1,11 +1,10 @@
 /*
  * follow.js
- *		Opens every dashboard with each of its choices and follows the links of its panels, and of the alerts that its data
- *		gives, with Grafana's own variables and links (scene.js): no query may fail, and no status may find fault with what a
- *		link has selected. Prints TAP.
+ *		Opens every dashboard with each of its choices, and follows the links of its panels and of the alerts for its data, with
+ *		Grafana's own variables and links (scene.js). No query may fail, and no panel Selection may report an error. Prints TAP.
  *
  *	node follow.cjs DATABASE ROLE FROM TO EXPAND ALERTING.json DASHBOARD.json ...
- *		FROM, TO: the range of the pages that are opened first; EXPAND: the program of ../alerts
+ *		FROM, TO: the range of the first pages; EXPAND: the program of ../alerts
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -18,7 +17,7 @@ const dashboards = new Map(files.map((file) => JSON.parse(readFileSync(file, "ut
 const panels_of = ({ panels }) => panels.flatMap((panel) => [panel, ...(panel.panels ?? [])]).filter(({ targets }) => targets);
 const print = (line) => process.stdout.write(`${line}\n`);
 
-/* Many pages ask the same: each question goes to the server once. */
+/* Many pages run the same query, so answers are kept. */
 const answers = new Map();
 const ask = (sql, range) => {
 	const key = JSON.stringify([sql, range]);
@@ -40,7 +39,7 @@ const ask = (sql, range) => {
 };
 use_data_source(ask);
 
-/* Options that Grafana reads otherwise than the dashboard means them. */
+/* Returns the options that Grafana parses differently than the dashboard intends. */
 const misread_options = (page, { templating }) =>
 	templating.list
 		.filter(({ type }) => type === "custom")
@@ -51,8 +50,8 @@ const misread_options = (page, { templating }) =>
 		);
 
 /*
- * Status panels mark in green that something is selected. Of two sides one may be without samples, or without stacks that pass, and a
- * selection may be of zeros; whatever else is not green finds fault with the address.
+ * Status panels are green if something is selected. One of two sides may have no samples, or no stack that passes the filters, and a selection may
+ * add up to 0. Every other status that is not green is a problem of the address.
  */
 const WITHOUT_SAMPLES = /^No (samples in this range|stack passes)/;
 const OF_ZEROS = /^The samples in this range add up to 0/;
@@ -65,7 +64,7 @@ const faults_of = (statuses, may_be_empty) => {
 	return statuses.filter(({ said, is_green }) => !is_green && !OF_ZEROS.test(said) && !(is_selected && WITHOUT_SAMPLES.test(said))).map(({ title, said }) => `"${title}" says: ${said}`);
 };
 
-/* Where nothing is stored nothing can be selected, but every panel answers. may_be_empty: a function may have no samples any more. */
+/* If nothing is stored, nothing can be selected, but no query may fail. may_be_empty: the function of a link may have no samples in the range. */
 const problems_of = async (page, is_empty, may_be_empty) => {
 	const dashboard = dashboards.get(page.state.uid);
 	const problems = [...variable_errors(page), ...misread_options(page, dashboard)];
@@ -99,14 +98,14 @@ const test = async (name, page, address, is_empty, may_be_empty = false, faults 
 
 const uid_of = (address) => new URL(address, "http://localhost/").pathname.split("/")[2];
 
-/* Follows the links of all panels of a page, each from a fresh copy of the page: a link to the same dashboard changes it. */
+/* Follows the links of all panels of a page. Opens the page again for each link to the same dashboard, because following it changes the page. */
 const follow_links = async (start, address, is_empty) => {
 	const dashboard = dashboards.get(start.state.uid);
 	for (const panel of panels_of(dashboard).filter(({ links, fieldConfig }) => JSON.stringify([links, fieldConfig]).includes('"title"'))) {
 		for (const context of contexts_of(start, panel)) {
 			const answer = await ask(sql_of(context, panel.targets[0].rawSql), range_of(context)).catch(() => null); // the page's own test reports it
 			const links = [...head_links_of(context, panel), ...(answer ? links_of(context, panel, answer) : [])];
-			// others lead to a forge
+			// other links lead to a forge
 			for (const { title, href } of links.filter((link) => link.href.startsWith("/d/"))) {
 				const before = uid_of(href) === start.state.uid ? await open(dashboard, address) : undefined;
 				const page = await open(dashboards.get(uid_of(href)), href, before);
@@ -116,7 +115,7 @@ const follow_links = async (start, address, is_empty) => {
 	}
 };
 
-/* Addresses of a dashboard with each option of a choice that is not its default; queries give their options to the page that is opened first. */
+/* Returns an address for each option that is not a variable's default. */
 const others_of = (page, { templating }, first) =>
 	templating.list
 		.filter(({ type }) => type === "custom" || type === "query")
@@ -132,7 +131,7 @@ const check_dashboard = async (dashboard) => {
 		await test(`${dashboard.title} with ${address.replace(/.*&var-/, "")}`, await open(dashboard, address), address, is_empty);
 	}
 	await follow_links(page, first, is_empty);
-	// a link that does not name a variable would keep what is chosen here
+	// A link that does not set Value keeps the value selected here.
 	const values = dashboard.templating.list.some(({ name }) => name === "value") ? options_of(page, "value") : [];
 	if (values.length > 0) {
 		const chosen = `${first}&var-value=${encodeURIComponent(values.at(-1).value)}`;
@@ -140,10 +139,10 @@ const check_dashboard = async (dashboard) => {
 	}
 };
 
-/* Grafana's own address, below which its pages are. */
+/* The root_url of Grafana's server. */
 const SERVER = "http://grafana.example/at/";
 
-/* Texts of alerts as Grafana's server expands them; throws if one cannot be expanded. */
+/* Expands the texts of alerts as Grafana's server does; throws if one cannot be expanded. */
 const expanded = (texts, labels, value) => {
 	const lines = texts.map((text) => JSON.stringify({ Text: text, Labels: labels, Values: { A: { Labels: labels, Value: value } } }));
 	const answers = execFileSync(expand, [SERVER], { input: lines.join("\n"), encoding: "utf8" }).trim().split("\n");
@@ -155,7 +154,7 @@ const expanded = (texts, labels, value) => {
 	});
 };
 
-/* An alert's words name what its page is about, in the range in which it was found. */
+/* The summary of an alert and its page name the same subject. The page is opened with the range of the test data. */
 const check_alert = async ({ uid, annotations }, { value, ...labels }, range) => {
 	const [summary, address] = expanded([annotations.summary, annotations.page], labels, value);
 	const page_of = (label) => new URLSearchParams(address.slice(address.indexOf("?"))).get(`var-${label}`);

@@ -1,6 +1,6 @@
 /*
  * frames.js
- *		What Grafana makes of a query's result before a panel has it: series apart by their texts, units, texts of values.
+ *		Converts a query's result into a data frame as Grafana does for a panel: series by metric, units, displayed values.
  */
 import { createDataFrame, FieldType, getDisplayProcessor } from "@grafana/data";
 import { widened } from "../wide.js";
@@ -18,7 +18,7 @@ const set = (config, path, value) => {
 	}
 };
 
-/* What Grafana sets where a dashboard is silent. */
+/* Grafana's defaults for options that a dashboard does not set. */
 const THRESHOLDS = {
 	color: { mode: "thresholds" },
 	thresholds: {
@@ -31,7 +31,7 @@ const THRESHOLDS = {
 };
 const DEFAULTS = { timeseries: { color: { mode: "palette-classic" } }, stat: THRESHOLDS, table: THRESHOLDS };
 
-/* The panel's defaults, what its overrides say of the column, and the unit that its second query tells. */
+/* Returns the configuration of a column: the panel's defaults, its overrides for the column, and the unit of the second query. */
 const config_of = (name, { type, fieldConfig, unit, unitColumns }) => {
 	const config = structuredClone({ ...DEFAULTS[type], ...fieldConfig.defaults });
 	for (const { matcher, properties } of fieldConfig.overrides) {

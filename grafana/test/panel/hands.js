@@ -1,11 +1,11 @@
 /*
  * hands.js
- *		What somebody does with the flame graph on the page: points at a frame, opens its menu, chooses from it. A frame is
- *		told by where it is in the drawing: its level, 0 for the uppermost, and a share of the width.
+ *		Uses the flame graph on the page like a person: points at a frame, opens its menu, clicks an item. A frame is identified by
+ *		its position in the drawing: its level, 0 for the uppermost, and a share of the width.
  */
 import { painted, PATIENCE_MS } from "./browser.js";
 
-const LEVEL = 22; // how high a frame is, in pixels
+const LEVEL = 22; // height of a frame in pixels
 
 const drawings = (page) => page.locator("[data-testid=flameGraph]");
 
@@ -16,7 +16,7 @@ const at = async (drawing, { level, share }) => {
 	return { position: { x: Math.round(width * share), y: (level + 0.5) * LEVEL } };
 };
 
-/* What the drawing is, to be held against what it was. */
+/* Returns the drawing as text, for comparisons. */
 export const image = (page) => drawings(page).first().evaluate((canvas) => canvas.toDataURL());
 
 const until = async (page, is_so) => {
@@ -41,7 +41,7 @@ export const open_menu = async (page, frame) => {
 
 export const choose = (page, item) => page.getByRole("menuitem", { name: item }).click();
 
-/* What stands beside the mouse; it is moved there from outside, so that what stood there before is gone. */
+/* Returns the text of a frame's tooltip. The mouse enters from outside, so that an earlier tooltip has disappeared. */
 export const tooltip = async (page, frame, drawing = drawings(page).first()) => {
 	await page.mouse.move(0, 0);
 	await painted(page);
@@ -51,7 +51,7 @@ export const tooltip = async (page, frame, drawing = drawings(page).first()) => 
 	return shown.innerText();
 };
 
-/* A function between its callers and callees has two drawings; the callees begin with itself. */
+/* Returns the second drawing of the sandwich view, whose root is the function. */
 export const callees = async (page) => {
 	const drawing = drawings(page).nth(1);
 	await drawing.waitFor();

@@ -1,6 +1,6 @@
 /*
  * made.js
- *		Flame graphs that no program has: of names that could break a panel, and of as many frames as a query gives.
+ *		Makes flame graphs for tests: one with names that could break a panel, and one with as many frames as a query returns.
  */
 const FIELDS = [
 	["level", "number"],
@@ -22,7 +22,7 @@ const panel_of = (before, id, title, rows) => ({
 	result: { fields: FIELDS, rows },
 });
 
-/* As flamegraph() writes them: names of objects' own members have a mark, line breaks are blanks, what is long is cut. */
+/* Names as flamegraph() returns them: members of JavaScript's objects have "()" appended, line breaks are blanks, long names are cut. */
 export const HOSTILE = [
 	"constructor()",
 	"__proto__()",
@@ -41,7 +41,7 @@ export const hostile_flame = (before) =>
 
 const FANOUT = 4;
 
-/* A tree of so many frames, each node of FANOUT children as deep as they last. */
+/* Returns the rows of a tree of frames in which each node has FANOUT children. */
 const grow = (frames) => {
 	const children = Array.from({ length: frames }, (_, node) => Array.from({ length: FANOUT }, (_, i) => node * FANOUT + 1 + i).filter((child) => child < frames));
 	const totals = Array(frames).fill(0);

@@ -1,11 +1,11 @@
 /*
  * mount.jsx
- *		A dashboard on a page: window.mount(page) shows its panels where they stand in the grid, in place of what was shown
- *		before. What a panel throws stands in its place.
+ *		A page with a dashboard. window.mount() shows panels where they stand in the grid, in place of those shown before. What a
+ *		panel throws stands in its place. window.refresh() asks for the panels' data again and draws each panel as its data comes.
  */
 import { createTheme, ThemeContext } from "@grafana/data";
 import { GlobalStyles, PortalContainer } from "@grafana/ui";
-import { Component } from "react";
+import { Component, memo } from "react";
 import { flushSync } from "react-dom";
 import { createRoot } from "react-dom/client";
 import { frame_of } from "./frames.js";
@@ -27,7 +27,7 @@ class Fence extends Component {
 	}
 }
 
-const Framed = ({ panel, column, theme }) => {
+const Framed = memo(({ panel, column, theme }) => {
 	const { x, y, w, h } = panel.gridPos;
 	const width = w * column - 8;
 	const height = h * ROW - 8;
@@ -43,15 +43,16 @@ const Framed = ({ panel, column, theme }) => {
 			</Fence>
 		</section>
 	);
-};
+});
 
 const root = createRoot(document.getElementById("page"));
-let shown = 0;
+let shown = 0; // counts pages, so that React keeps nothing of the one before
+let panels;
+let width;
+let theme;
 
-window.mount = ({ panels, mode, width }) => {
-	const theme = createTheme({ colors: { mode } });
+const render = () => {
 	const height = Math.max(...panels.map(({ gridPos: { y, h } }) => y + h)) * ROW;
-	shown += 1;
 	flushSync(() =>
 		root.render(
 			<ThemeContext.Provider value={theme} key={shown}>
@@ -65,4 +66,47 @@ window.mount = ({ panels, mode, width }) => {
 			</ThemeContext.Provider>,
 		),
 	);
+};
+
+window.mount = (page) => {
+	({ panels, width } = page);
+	theme = createTheme({ colors: { mode: page.mode } });
+	shown += 1;
+	render();
+};
+
+const painted = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+
+/*
+ * url: answers a POST of SQL commands with their results; commands: { first, panels: [{ id, sql }], others }, where first has to be answered before
+ * the others are asked. Returns milliseconds since the call.
+ */
+window.refresh = async ({ url, commands }) => {
+	const begin = performance.now();
+	const since = () => performance.now() - begin;
+	let answered = 0;
+	const ask = async (sql) => {
+		const response = await fetch(url, { method: "POST", body: JSON.stringify(sql) });
+		if (!response.ok) {
+			throw new Error(await response.text());
+		}
+		const results = await response.json();
+		answered = since();
+		return results;
+	};
+	await Promise.all(commands.first.map((sql) => ask([sql])));
+	const refreshed = async ({ id, sql }) => {
+		const [result, unit] = await ask(sql);
+		const came = since();
+		const place = panels.findIndex((panel) => panel.id === id);
+		if (place < 0) {
+			return { id, came };
+		}
+		panels = panels.with(place, { ...panels[place], result, unit: unit?.rows[0]?.[0] ?? "short" });
+		render();
+		return { id, came, done: since() };
+	};
+	const [drawn] = await Promise.all([Promise.all(commands.panels.map(refreshed)), ...commands.others.map((sql) => ask([sql]))]);
+	await painted();
+	return { answered, drawn: since(), panels: drawn };
 };

@@ -1,6 +1,6 @@
 /*
  * panels.jsx
- *		Grafana's own panels, as far as its packages have them: flame graph, graph, table, words.
+ *		Grafana's own panels, as far as its packages contain them: flame graph, time series, table, stat.
  */
 import { dateTime } from "@grafana/data";
 import { FlameGraph } from "@grafana/flamegraph";

@@ -1,8 +1,8 @@
 /*
  * scene.js
- *		Opens a dashboard as Grafana does, without a Grafana: variables and addresses are those of @grafana/scenes, links
- *		those of @grafana/data. The packages need a window, which jsdom gives them before they are loaded: require(), since
- *		imports would be loaded first.
+ *		Opens a dashboard as Grafana does, without a Grafana server: @grafana/scenes handles variables and addresses, @grafana/data
+ *		handles links. The packages need a window, which jsdom must create before they are loaded. Therefore they are loaded with
+ *		require(): imports would run first.
  */
 import { quote } from "../datasource.js";
 
@@ -20,13 +20,13 @@ for (const name of Object.getOwnPropertyNames(window)) {
 		Object.defineProperty(globalThis, name, { configurable: true, writable: true, value: window[name] });
 	}
 }
-console.log = console.info = console.warn = console.debug = () => {}; // what the packages have to say while they load
+console.log = console.info = console.warn = console.debug = () => {}; // messages of the packages while they load
 const data = require("@grafana/data");
 const { setDataSourceSrv } = require("@grafana/runtime");
 const scenes = require("@grafana/scenes");
 const { sceneGraph } = scenes;
 
-/* Values in a query, as Grafana's SQL data sources write them. */
+/* Formats values of variables as Grafana's SQL data sources do. */
 const quoted = (value, { multi, includeAll }) => {
 	if (Array.isArray(value)) {
 		return value.map(quote).join(",");
@@ -39,10 +39,10 @@ export const range_of = (context) => {
 	return { from: from.toDate(), to: to.toDate() };
 };
 
-/* A query with its variables; macros stay. */
+/* Replaces the variables of a query, but not its macros. */
 export const sql_of = (context, sql) => sceneGraph.interpolate(context, sql, { __interval: { text: "30s", value: "30s" } }, quoted);
 
-/* run(sql, range) answers as run_sql() of datasource.js does. */
+/* run(sql, range) returns the same as run_sql() of datasource.js. */
 export const use_data_source = (run) => {
 	const source = {
 		uid: "profstore",
@@ -61,7 +61,7 @@ export const use_data_source = (run) => {
 	setDataSourceSrv({ get: async () => source, getList: () => [source], getInstanceSettings: () => source });
 };
 
-/* Grafana's own function that makes variables of a dashboard is in no package. */
+/* Makes a variable of scenes. Grafana's own function for this is in no package. */
 const variable_of = ({ type, name, label, hide, skipUrlSync, current, query, datasource, regex, ...of }) => {
 	const common = { name, label, hide, skipUrlSync };
 	const list = { isMulti: of.multi, includeAll: of.includeAll, defaultToAll: Boolean(of.includeAll), allValue: of.allValue || undefined };
@@ -95,8 +95,8 @@ const settle = async (page) => {
 };
 
 /*
- * The page of a dashboard that an address asks for. Grafana keeps the scene if a link leads from a page of a dashboard to the same
- * dashboard: what the address does not name stays as it was on the page before.
+ * Returns the page of an address. If a link leads from a page to the same dashboard, Grafana keeps the scene: variables that the address does
+ * not set keep their values. before: the page with the link.
  */
 export const open = (dashboard, address, before) => {
 	const { uid, time, templating } = dashboard;
@@ -115,13 +115,13 @@ export const open = (dashboard, address, before) => {
 	return settle(page);
 };
 
-/* Errors of variables' queries. */
+/* Returns the errors of variables' queries. */
 export const variable_errors = (page) => variables_of(page).flatMap(({ state: { name, error } }) => (error ? [`variable ${name}: ${error}`] : []));
 
-/* [{ label, value }] as Grafana reads the options of a variable */
+/* Returns the options of a variable as Grafana parses them: [{ label, value }] */
 export const options_of = (page, name) => sceneGraph.lookupVariable(name, page).state.options ?? [];
 
-/* A panel that is repeated stands once for each value. */
+/* Returns the page, or for a repeated panel a child of it for each value, in which the variable has this value. */
 export const contexts_of = (page, { repeat }) => {
 	if (!repeat) {
 		return [page];
@@ -136,15 +136,15 @@ export const contexts_of = (page, { repeat }) => {
 	});
 };
 
-/* The options of fields that links can see; Grafana's own list of options is in no package. Others change looks alone. */
+/* The options of fields that affect links. Grafana's own list of all options is in no package. */
 const option = (id) => ({ id, path: id, name: id, process: data.identityOverrideProcessor, shouldApply: () => true });
 const OPTIONS = new data.Registry(() => ["links", "noValue", "displayName", "unit", "decimals", "min", "max", "mappings", "thresholds", "color"].map(option));
 const theme = data.createTheme();
 
-/* [{ title, href }] of the panel's own head */
+/* Returns the links in the panel's title: [{ title, href }] */
 export const head_links_of = (context, { links }) => (links ?? []).map(({ title, url }) => ({ title, href: sceneGraph.interpolate(context, url) }));
 
-/* [{ title, href }]: of the first, middle and last row of a table, of the middle one of a graph */
+/* Returns the links of the first, middle and last row of a table, or of the middle point of a graph: [{ title, href }] */
 export const links_of = (context, panel, { fields, rows }) => {
 	const columns = fields.map(({ name, type }, i) => ({ name, type, config: {}, values: rows.map((row) => row[i]) }));
 	const [frame] = data.applyFieldOverrides({
