@@ -286,6 +286,17 @@ await test("Storage shows the bytes of all tables", async () => {
 	const [[expected]] = (await run(database, role, tables, ALL)).rows;
 	return sum === expected ? [] : [`${sum} of ${expected} bytes`];
 });
+await test("Symbols shows a share of 0 for a mapping without names", async () => {
+	const range = { from: new Date("2026-02-02T12:00:00Z"), to: new Date("2026-02-02T13:00:00Z") };
+	const rows = await answer_of("agents", "Symbols", { ...ALL, range });
+	return JSON.stringify(rows) === '[{"mapping":"/usr/lib/libx.so","total":1000,"named":0}]' ? [] : [JSON.stringify(rows)];
+});
+await test("points of Compare's baseline, which is drawn at the times of the comparison, have no links with their time", async () => {
+	const { fieldConfig } = panels_of(all.find(({ uid }) => uid === "profstore-compare")).find(({ title }) => title === "Both over time");
+	const of = (name) => fieldConfig.overrides.find(({ matcher }) => matcher.options === name)?.properties.find(({ id }) => id === "links")?.value ?? fieldConfig.defaults.links;
+	const timed = (name) => of(name).filter(({ url }) => url.includes("${__value.time}")).length;
+	return timed("Comparison") === 2 && timed("Baseline") === 0 ? [] : [`${timed("Comparison")} and ${timed("Baseline")} links`];
+});
 await test("a graph of zeros does not say that there are no samples", async () => {
 	const names = (await answer_of("profiles", "Rate", ALL, { type: "zeros:n:count:n:count:delta" })).map(({ metric }) => metric);
 	return names.join() === "nothing to draw: see Selection" ? [] : names;

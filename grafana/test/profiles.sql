@@ -54,6 +54,12 @@ FROM (VALUES
 	('{"service": "short"}', '2026-02-01 10:20Z', '{"main;a": 1000000000000}'),
 	('{"service": "short"}', '2026-02-01 10:40Z', '{"main;a": 1000000000000}'),
 	('{"service": "short"}', '2026-02-02 10:30Z', '{"main;a": 450000000000, "main;b": 450000000000, "main;c": 450000000000, "main;d": 450000000000}')) scrapes(labels, at, stacks);
+-- Later, CPU time in a mapping without names.
+INSERT INTO profstore.samples (time, series_id, stack_id, value)
+SELECT '2026-02-02 12:10Z', s.series_id, stack.id, 1000
+FROM profstore.matching_series('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{service="quiet"}') AS s,
+	(VALUES (:'l'::int[])) AS v(l), unnest(profstore.intern_stacks('places', '{1}', ARRAY[l[5]])) AS stack(id);
+SELECT profstore.touch_series(array_agg(s.series_id), '2026-02-02 12:10Z', '2026-02-02 12:10Z') FROM profstore.matching_series('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{service="quiet"}') AS s;
 INSERT INTO profstore.losses (time, node, reason, count) VALUES ('2026-02-02 10:30Z', 'a', 'ring_full', 7), ('2026-02-02 10:30Z', 'a', 'incomplete.stack', 7);
 DO $$ BEGIN CREATE ROLE profstore_grafana_writer; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
 INSERT INTO profstore.targets (name, last_seen, role) VALUES ('gone', now() - interval '1 hour', 'profstore_grafana_writer'), ('here', now(), 'profstore_grafana_writer');

@@ -133,7 +133,7 @@ p.page(
         empty(|||
           SELECT coalesce(nullif(mapping, ''), '(not known)') AS mapping, total, named
           FROM
-            (SELECT mapping, pg_catalog.sum(self)::int8 AS total, pg_catalog.sum(self) FILTER (WHERE "function" !~ '^(\[|0x)')::float8 / nullif(pg_catalog.sum(self), 0) AS named
+            (SELECT mapping, pg_catalog.sum(self)::int8 AS total, coalesce(pg_catalog.sum(self) FILTER (WHERE "function" !~ '^(\[|0x)'), 0)::float8 / nullif(pg_catalog.sum(self), 0) AS named
              FROM profstore.top(coalesce((SELECT profile_type FROM profstore.profile_types() ORDER BY profile_type NOT LIKE 'process_cpu:cpu:%', profile_type LIMIT 1), 'none:none:none:none:none'),
                $__timeFrom(), $__timeTo(), max_rows => NULL)
              GROUP BY 1) AS t

@@ -60,7 +60,7 @@ p.page(
       ['a week before', '7 days'],
       ['at the same time', '0'],
     ]),
-    g.typed('begin', 'Baseline begins at', 'A time such as 2026-11-01 12:00, used instead of "Baseline is"; without a time zone, that of the page is used. A click on a point of the graph sets it'),
+    g.typed('begin', 'Baseline begins at', 'A time such as 2026-11-01 12:00, used instead of "Baseline is"; without a time zone, that of the page is used. A click on a point of the comparison in the graph sets it'),
     g.inMenu(g.chosen('absolute', 'Compare', [['shares', 'false'], ['values', 'true']])),
   ] + p.filters + [p.granularity],
   [
@@ -68,7 +68,7 @@ p.page(
       p.selection(12) + { title: 'Baseline', targets: [g.query(side('before', rangeBase, statusBase))] },
       p.selection(12) + { title: 'Comparison', targets: [g.query(side('matchers', rangeNow))] },
     ],
-    [p.graph('Both over time', 'Rate per second, CPU time in cores, waits in threads; the baseline is drawn at the times of the comparison. Drag over the range to compare; a click on a point sets where one of them begins.', 24, 8, |||
+    [p.graph('Both over time', 'Rate per second, CPU time in cores, waits in threads; the baseline is drawn at the times of the comparison. Drag over the range to compare; a click on a point of the comparison sets where one of them begins.', 24, 8, |||
       WITH lines AS
         (%s
          UNION ALL
@@ -82,7 +82,7 @@ p.page(
       fieldConfig+: { defaults+: { custom+: { stacking: { mode: 'none', group: 'A' } }, links: [
         { title: 'The baseline begins here', url: p.to('compare', others, { begin: '${__value.time}' }) },
         { title: 'The comparison begins here, the baseline is as long a time before', url: p.fromPoint('compare', others, { back: 'before', begin: '' }) },
-      ] } },
+      ] }, overrides: [g.override('Baseline', { links: [] })] },  // its points are drawn at other times than their own
     }],
     [p.flame('Difference', 'Bars are as wide as both sides together. Red: more in the comparison. Shares of the totals, or values if Compare says so.', q.difference(call('flamegraph_diff', 'max_nodes => 16384'), 'the baseline', 'the comparison'), '/^(value|self)(Right)?$/', { colorScheme: 'diffColorBlind' })],
     [p.table(
