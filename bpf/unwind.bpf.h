@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * unwind.bpf.h
- *		The walker: from the registers of a sample to its user stack, by unwind rules.
+ *		The walk from the registers of a sample through its user stack, with unwind rules.
  *
  * This file is compiled twice: into the BPF programs, and into the collector (unwind/late_walk.c),
  * which walks what the kernel could not, and replays recorded processes in tests. What differs
@@ -12,36 +12,41 @@
  *
  * One step, for the frame at walk->at.pc:
  *
- *	1. Find the mapping: the one of the frame before, or the one before that, else by halving the
- *	   process's run.
- *	2. Record the frame.
- *	3. Find the row: as it was found for this place before, else page by its number, line by
- *	   halving, row by halving, each of which reads memory that is in no cache of the processor's.
- *	   A return address looks up the byte before it, so that a call at the very end of a function
- *	   finds its own function's rule.
- *	4. Apply the rule; where there is none, or the mapping says so, follow the frame pointer with
- *	   checks.
+ * 1. Find the mapping: the one of the previous frame, or the one before that, otherwise by binary
+ *    search in the process's run.
+ * 2. Record the frame.
+ * 3. Find the row: in the cache of found rules, otherwise the page by its number, the line by
+ *    binary search, and the row by binary search; each of these misses the CPU's caches. For a
+ *    return address the byte before it is looked up, so that a call at the end of a function finds
+ *    its own function's rule.
+ * 4. Apply the rule. Without a rule, or if the mapping demands it, follow the frame pointer with
+ *    checks.
  *
- * The kernel verifies a step once, as a global function, and the loops around it are plain: no tail
- * calls, so nothing bounds the depth but PFS_MAX_WALK_FRAMES.
+ * The kernel verifies a step once, as a global function, and the loops around it are plain: there
+ * are no tail calls, so only PFS_MAX_WALK_FRAMES limits the depth.
  */
 #ifndef PFS_UNWIND_BPF_H
 #define PFS_UNWIND_BPF_H
 
 #include "unwind_types.h"
 
-#define PFS_MAX_FRAME_BYTES		(16ULL << 20) /* a rule may not move the stack pointer by more */
+#define PFS_MAX_FRAME_BYTES		(16ULL << 20) /* limit of a rule's movement of the stack pointer */
 #define PFS_MAX_FP_FRAME_BYTES	(1ULL << 20)
 #define PFS_MAX_ASM_FRAME_BYTES (16ULL << 10)
-#define PFS_ARGUMENTS_BYTES		(6ULL << 20) /* and environment: the kernel allows no more */
+#define PFS_ARGUMENTS_BYTES		(6ULL << 20) /* arguments and environment; the kernel's limit */
 
-/* rax, rdx, rcx, rsi, rdi, r8 to r11, by DWARF number: what a called C function would overwrite. */
+/*
+ * rax, rdx, rcx, rsi, rdi, r8 to r11, by DWARF number: registers that a called C function may
+ * overwrite.
+ */
 #define PFS_ASM_FRAME_REGISTERS 0x0f37U
 
-/* Odd, so that no check lets it pass; not zero, which in code with frame pointers proves a root. */
+/*
+ * Odd, so that every check refuses it; not zero, which proves a root in code with frame pointers.
+ */
 #define PFS_FP_UNKNOWN 1ULL
 
-/* Sets the walk up for a frame whose registers are all known. */
+/* Prepares the walk for a frame whose registers are all known. */
 static __always_inline void
 pfs_walk_enter_innermost(struct pfs_walk *walk)
 {
@@ -85,7 +90,7 @@ pfs_find_mapping(struct pfs_walk *walk, __u64 address)
 		return 1;
 	}
 
-	/* 2^16 mappings are the kernel's default limit for a process */
+	/* enough for 2^16 mappings, the kernel's default limit of a process */
 	for (int i = 0; i < 17 && low < high; i++)
 	{
 		__u32 middle = low + (high - low) / 2;
@@ -107,8 +112,8 @@ pfs_find_mapping(struct pfs_walk *walk, __u64 address)
 }
 
 /*
- * The line that holds the last row at or before the offset: lines are ascending, the first one
- * starts the page.
+ * Returns the line with the last row at or before the offset; lines are ascending, and the first
+ * one starts the page.
  */
 static __always_inline const struct pfs_unwind_line *
 pfs_find_line(struct pfs_unwind_page page, __u32 offset)
@@ -116,7 +121,7 @@ pfs_find_line(struct pfs_unwind_page page, __u32 offset)
 	__u32 low = page.first_line;
 	__u32 high = low + page.line_count;
 
-	/* 4,096 rows at most in a page: 256 lines */
+	/* enough for the 4,096 rows, in 256 lines, that a page may have */
 	for (int i = 0; i < 8 && high - low > 1; i++)
 	{
 		__u32 middle = low + (high - low) / 2;
@@ -132,7 +137,7 @@ pfs_find_line(struct pfs_unwind_page page, __u32 offset)
 	return pfs_get_line(low);
 }
 
-/* The page of an ELF address in the directory of the current mapping. */
+/* Returns the page of an ELF address from the directory of the current mapping. */
 static __always_inline struct pfs_unwind_page
 pfs_find_page(const struct pfs_walk *walk, __u64 elf_address)
 {
@@ -151,7 +156,7 @@ pfs_find_page(const struct pfs_walk *walk, __u64 elf_address)
 	return found.page;
 }
 
-/* Number of the rule in the table; 0: none. */
+/* Returns the number of the rule in the table; 0 if there is none. */
 static __always_inline __u32
 pfs_look_up_rule(const struct pfs_walk *walk, __u64 elf_address)
 {
@@ -175,7 +180,7 @@ pfs_look_up_rule(const struct pfs_walk *walk, __u64 elf_address)
 	return line->rows[at & (PFS_UNWIND_LINE_ROWS - 1)].rule;
 }
 
-/* NULL if the rows of the address are not loaded. */
+/* Returns NULL if the rows of the address are not loaded. */
 static __always_inline const struct pfs_unwind_rule *
 pfs_find_rule(const struct pfs_walk *walk, __u64 address)
 {
@@ -203,9 +208,9 @@ pfs_find_rule(const struct pfs_walk *walk, __u64 address)
 }
 
 /*
- * The return address of a call that somebody traces, whose caller has this stack pointer; 0: it is
- * not known. On x86-64 it lay right below. On AArch64 it was in a register, and the stack pointer
- * may be a lower bound.
+ * Returns the original return address of a traced call whose caller has this stack pointer; 0 if it
+ * is unknown. On x86-64 the address was directly below. On AArch64 it was in a register, and the
+ * stack pointer may be a lower bound.
  */
 static __always_inline __u64
 pfs_traced_address(const struct pfs_walk *walk, __u64 sp)
@@ -227,7 +232,10 @@ pfs_traced_address(const struct pfs_walk *walk, __u64 sp)
 	return 0;
 }
 
-/* Moves to the caller; pointer authentication codes of arm64 lie above the address bits. */
+/*
+ * Moves to the caller; removes pointer authentication codes of arm64, which are above the address
+ * bits.
+ */
 static __always_inline int
 pfs_walk_to_caller(struct pfs_walk *walk, __u64 pc, __u64 sp, __u64 fp)
 {
@@ -250,9 +258,9 @@ pfs_walk_to_caller(struct pfs_walk *walk, __u64 pc, __u64 sp, __u64 fp)
 }
 
 /*
- * The frame record at fp: caller's fp, then return address. In code with frame pointers throughout
- * a zero ends the stack; elsewhere the frame pointer is a guess, and anything odd about it ends the
- * walk as unknown.
+ * Follows the frame record at fp: caller's fp, then return address. In code built with frame
+ * pointers a zero ends the stack; in other code the frame pointer is a guess, and any implausible
+ * value ends the walk as unknown.
  */
 static __always_inline int
 pfs_step_by_frame_pointer(struct pfs_walk *walk)
@@ -278,15 +286,15 @@ pfs_step_by_frame_pointer(struct pfs_walk *walk)
 }
 
 /*
- * The kernel pushed all registers before it called the signal's handler. The trampoline that the
- * handler returns to made no call: the address is its first instruction's, which nothing is taken
- * off.
+ * Restores the registers that the kernel saved before a signal's handler. The trampoline to which
+ * the handler returns made no call: the address is that of its first instruction, and is not
+ * decremented.
  */
 static __always_inline int
 pfs_step_over_signal(struct pfs_walk *walk, __u64 *frame)
 {
 #ifndef PFS_ARM64
-	/* uc_mcontext: r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, here by DWARF number */
+	/* uc_mcontext: r8 ... r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, here by DWARF number */
 	static const __u8 slots[PFS_REGISTER_COUNT] = { 13, 12, 14, 11, 9, 8, 10, 15, 0,
 													1,	2,	3,	4,	5, 6, 7,  16 };
 #endif
@@ -312,8 +320,8 @@ pfs_step_over_signal(struct pfs_walk *walk, __u64 *frame)
 }
 
 /*
- * Code that no rule covers. On arm64 that is the signal trampoline too: the vDSO gives it no CFI,
- * and unwinders know it by its instructions, "mov x8, #__NR_rt_sigreturn; svc #0".
+ * Handles code without a rule. On arm64 this includes the signal trampoline: the vDSO has no CFI
+ * for it, and unwinders recognize its instructions, "mov x8, #__NR_rt_sigreturn; svc #0".
  */
 static __always_inline int
 pfs_step_without_rule(struct pfs_walk *walk, __u64 *frame)
@@ -341,7 +349,7 @@ pfs_register_bx(struct pfs_walk *walk, __u64 *value)
 }
 #endif
 
-/* Value of a register in this frame; false where it is not known any more. */
+/* Returns the value of a register in this frame; false if it is not known any more. */
 static __always_inline int
 pfs_register(struct pfs_walk *walk, __u32 number, __u64 *value)
 {
@@ -361,8 +369,8 @@ pfs_register(struct pfs_walk *walk, __u32 number, __u64 *value)
 }
 
 /*
- * Hand-written code whose frame hangs on a register, and whose own helper was sampled. C code never
- * has such a rule.
+ * Returns true in hand-written code whose frame depends on a register, called by which a helper was
+ * sampled. C code never has such a rule.
  */
 static __always_inline int
 pfs_holds_asm_frame(const struct pfs_walk *walk, __u32 number)
@@ -377,9 +385,10 @@ pfs_holds_asm_frame(const struct pfs_walk *walk, __u32 number)
 }
 
 /*
- * Where a frame record is on arm64 does not tell how large its frame is, so that after a step by
- * frame pointer the caller's stack pointer is only a lower bound. Its frame pointer leads to its
- * own record, and the rule says how far that is from the CFA.
+ * Restores the stack pointer on arm64. The position of a frame record there does not determine the
+ * size of its frame, so after a step by frame pointer the caller's stack pointer is only a lower
+ * bound. The caller's frame pointer leads to its own record, and the rule contains the distance
+ * from there to the CFA.
  */
 static __always_inline int
 pfs_lost_sp(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
@@ -431,7 +440,8 @@ pfs_rule_cfa(struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __u64 *c
 	if (rule->flags & PFS_UNWIND_OTHER_STACK)
 		return (*cfa & 7) ? PFS_WALK_BAD_FRAME : 0;
 	/*
-	 * stacks grow downwards: a caller's frame lies above, but for leaf code that has pushed nothing
+	 * stacks grow downwards: a caller's frame is above, except for leaf code that has pushed
+	 * nothing
 	 */
 	if (*cfa < walk->at.sp || *cfa - walk->at.sp > limit || (*cfa & 7) ||
 		(*cfa == walk->at.sp && !(rule->flags & PFS_UNWIND_RA_IN_REGISTER)))
@@ -487,9 +497,9 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 #include "hotspot.bpf.h"
 
 /*
- * Code without rules may keep the array of arguments where a frame pointer would be (the start code
- * of musl 1.2.5 does, as it calls main). Then an argument stands in the place of the return
- * address, and that there is no rule is all that the walk found.
+ * Returns true if the frame is not a caller but an argument of the process. Code without rules may
+ * keep the array of arguments in the frame pointer (musl 1.2.5's start code does when it calls
+ * main), so that an argument is read as the return address. The walk then ends for lack of a rule.
  */
 static __always_inline int
 pfs_is_argument(const struct pfs_walk_state *at)
@@ -497,7 +507,7 @@ pfs_is_argument(const struct pfs_walk_state *at)
 	return at->by_fp && at->arguments && at->pc - at->arguments < PFS_ARGUMENTS_BYTES;
 }
 
-/* The frame that the walk is at, as it is recorded. */
+/* Returns the frame at the walk's position in the format of records. */
 static __always_inline __u64
 pfs_walk_frame(const struct pfs_walk_state *at)
 {
@@ -526,9 +536,7 @@ pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 	const struct pfs_unwind_rule *rule;
 	__u32 kind;
 
-	/*
-	 * an address outside of code is no frame; the innermost one is, wherever the CPU says it runs
-	 */
+	/* an address outside of code is no frame, except the innermost one, where the CPU really was */
 	if (is_mapped || is_hotspot || walk->at.innermost)
 	{
 		*frame = pfs_walk_frame(&walk->at);

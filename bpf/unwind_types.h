@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * unwind_types.h
- *		Unwind tables as the walker reads them: the part of events.h that is about unwinding.
+ *		The unwind tables that the walk reads: a part of events.h.
  *
- * A process has a sorted run of *mappings*; a mapping leads to its binary's *directory*, which has
- * an entry for each page, 4 KiB of ELF addresses; a page has a sorted run of *rows*; a row names a
- * *rule*, which all binaries share:
+ * A process has a sorted run of *mappings*; a mapping refers to its binary's *directory*, which has
+ * an entry for each page, 4 KiB of ELF addresses; a page has a sorted run of *rows*; a row contains
+ * the number of a *rule*, which all binaries share:
  *
- *		pid ──► pfs_unwind_process ──► pfs_unwind_mapping[first .. first + count)
- *		mapping.directory ──► pfs_unwind_page: head { low page, pages }, then one entry per page
- *		page ──► pfs_unwind_line[first_line ..], 16 rows each; row.rule ──► pfs_unwind_rule
+ *   pid ──► pfs_unwind_process ──► pfs_unwind_mapping[first .. first + count)
+ *   mapping.directory ──► pfs_unwind_page: head { low page, pages }, then one entry per page
+ *   page ──► pfs_unwind_line[first_line ..], 16 rows each; row.rule ──► pfs_unwind_rule
  *
- * Rows take 4 bytes (a page offset and a rule number), rules are few: the union over a system's
- * binaries is some thousands. Runs are written before the entry that leads to them and reused some
- * time after it is gone, so a walker never follows an entry into another run.
+ * Rows take 4 bytes (a page offset and a rule number); there are few rules: some thousand for all
+ * of a system's binaries. Runs are written before the entry that refers to them, and reused some
+ * time after the entry was removed, so that a walk never follows an entry into another run.
  */
 #ifndef PFS_UNWIND_TYPES_H
 #define PFS_UNWIND_TYPES_H
@@ -24,54 +24,54 @@
 #include "thread_labels.h"
 
 /*
- * With the registers of a frame at hand:
+ * With the registers of a frame:
  *
- *		CFA       = value(cfa_register) + cfa_offset               for PFS_UNWIND_CFI
- *		CFA       = *(value(cfa_register) + cfa_offset) + cfa_add   with PFS_UNWIND_CFA_DEREF
- *		            likewise, 8 * value(index register) further   with PFS_UNWIND_INDEX too
- *		caller pc = *(CFA + ra_offset), or ra_register with PFS_UNWIND_RA_IN_REGISTER
- *		caller fp = fp (PFS_FP_SAME), *(CFA + fp_offset) (PFS_FP_AT_CFA),
- *		            *(fp + fp_offset) (PFS_FP_AT_FP)
- *		caller sp = CFA
+ *   CFA       = value(cfa_register) + cfa_offset               for PFS_UNWIND_CFI
+ *   CFA       = *(value(cfa_register) + cfa_offset) + cfa_add   with PFS_UNWIND_CFA_DEREF
+ *               plus 8 * value(index register) before *(...)    with PFS_UNWIND_INDEX too
+ *   caller pc = *(CFA + ra_offset), or ra_register with PFS_UNWIND_RA_IN_REGISTER
+ *   caller fp = fp (PFS_FP_SAME), *(CFA + fp_offset) (PFS_FP_AT_CFA),
+ *               *(fp + fp_offset) (PFS_FP_AT_FP)
+ *   caller sp = CFA
  *
- * Registers carry their DWARF numbers (System V x86-64 psABI table 3.36; AArch64 DWARF ABI section
- * 4.1). Only stack and frame pointer are followed from frame to frame, and on x86-64 the place
- * where rbx is saved, since the dynamic loader's way to functions that are called for the first
- * time keeps its frame there. A rule on any other register holds for the innermost frame, where the
- * kernel has saved all of them, and with checks for the one that called it: hand-written code keeps
- * its frame in a register that its own helpers leave alone.
+ * Registers have their DWARF numbers (System V x86-64 psABI table 3.36; AArch64 DWARF ABI section
+ * 4.1). Only stack and frame pointer are tracked from frame to frame, and on x86-64 the place where
+ * rbx is saved, because the dynamic loader's code for first calls keeps its frame in it. A rule on
+ * any other register can be applied to the innermost frame, whose registers the kernel has all
+ * saved, and with checks to the frame that called it: hand-written code keeps its frame in a
+ * register that its own helpers preserve.
  */
 enum pfs_unwind_kind {
 	PFS_UNWIND_INVALID =
-		0,			/* nothing known here: no CFI covers it, or CFI that rules do not express */
-	PFS_UNWIND_CFI, /* the formulas above */
+		0,			/* nothing is known: no CFI covers the code, or rules cannot express it */
+	PFS_UNWIND_CFI, /* the formulas above apply */
 	PFS_UNWIND_END_OF_STACK, /* the return address is undefined: a proven root */
-	/* a lazy PLT entry: CFA = sp + 8, 8 more from byte plt_threshold of each 16 on */
+	/* a lazy PLT entry: CFA = sp + 8, and 8 more from byte plt_threshold of each 16 bytes on */
 	PFS_UNWIND_PLT,
-	PFS_UNWIND_SIGNAL /* signal trampoline: the registers lie in the frame that the kernel pushed */
+	PFS_UNWIND_SIGNAL /* signal trampoline: the registers are in the frame that the kernel pushed */
 };
 
 enum pfs_unwind_fp {
 	PFS_FP_SAME = 0,
 	PFS_FP_AT_CFA,
 	PFS_FP_AT_FP,
-	PFS_FP_LOST /* overwritten, or saved in a way that rules do not express */
+	PFS_FP_LOST /* overwritten, or saved in a form that rules cannot express */
 };
 
-/* Odd, as no offset is. */
+/* Odd, unlike all offsets. */
 #define PFS_BX_LOST 1
 
 #define PFS_UNWIND_CFA_DEREF	  0x01
 #define PFS_UNWIND_RA_IN_REGISTER 0x02
-/* the caller's frame may lie anywhere (Go's system stacks) */
+/* the caller's frame may be on another stack (Go's system stacks) */
 #define PFS_UNWIND_OTHER_STACK	  0x04
-/* upper half of the flags: an index register's number (frames behind an array); 0: none */
+/* upper half of the flags: number of an index register (frames after an array); 0: none */
 #define PFS_UNWIND_INDEX_MASK	  0xf0
 #define PFS_UNWIND_INDEX(flags)	  ((flags) >> 4)
 
 /*
- * What offsets of saved registers count, in bytes. AArch64 code keeps them at the low end of its
- * frame, however large that is, and at multiples of 8; on x86-64 the return address ends the frame.
+ * Unit, in bytes, of the offsets of saved registers. AArch64 code saves them at the low end of
+ * frames of any size, at multiples of 8; on x86-64 the return address is at the end of the frame.
  */
 #define PFS_UNWIND_UNIT_X86_64	1
 #define PFS_UNWIND_UNIT_AARCH64 8
@@ -81,21 +81,23 @@ struct pfs_unwind_rule {
 	__u8 cfa_register;
 	__u8 fp; /* enum pfs_unwind_fp */
 	__u8 flags;
-	__s32 cfa_offset; /* bytes */
-	__s16 fp_offset;  /* units */
+	__s32 cfa_offset; /* in bytes */
+	__s16 fp_offset;  /* in units */
 	union {
-		__s16 ra_offset;	 /* units, from the CFA */
+		__s16 ra_offset;	 /* in units, from the CFA */
 		__s16 ra_register;	 /* with PFS_UNWIND_RA_IN_REGISTER */
-		__s16 plt_threshold; /* PFS_UNWIND_PLT */
+		__s16 plt_threshold; /* for PFS_UNWIND_PLT */
 	};
-	__s16 cfa_add; /* bytes, with PFS_UNWIND_CFA_DEREF */
-	/* bytes from the CFA where the caller's rbx is; 0: in its place, PFS_BX_LOST: nowhere */
+	__s16 cfa_add; /* in bytes, with PFS_UNWIND_CFA_DEREF */
+	/*
+	 * bytes from the CFA to the saved rbx of the caller; 0: in its register, PFS_BX_LOST: unknown
+	 */
 	__s16 bx_offset;
 };
 
 /*
- * Sizes of the kernel's tables. Lines, entries and mappings begin small and grow, to what the
- * collector was told to allow: these at least.
+ * Sizes of the kernel's tables. Lines, entries and mappings begin with small tables and grow, up to
+ * the collector's limits, which are at least these.
  */
 #define PFS_UNWIND_CHUNK_LINES	  4096 /* 256 KiB */
 #define PFS_UNWIND_CHUNKS		  64
@@ -107,40 +109,40 @@ struct pfs_unwind_rule {
 #define PFS_UNWIND_PROCESSES	  8192
 
 /*
- * Small pages are directories of many entries, and few lines to halve: each step of that misses the
- * processor's caches, where the walker runs twenty times a second.
+ * Pages are small, so that directories have many entries and few lines must be searched: each step
+ * of the search misses the CPU's caches, because the walk runs only twenty times a second.
  */
 #define PFS_UNWIND_PAGE_BITS 12
 #define PFS_UNWIND_LINE_ROWS 16
 
 /*
- * A rule holds from its offset in the page up to the next row's; each page has a row at the offset
- * of its first code.
+ * A rule holds from its offset in the page to the next row's; each page has a row at the offset of
+ * its first code.
  */
 struct pfs_unwind_row {
 	__u16 offset;
 	__u16 rule;
 };
 
-/* A cache line of rows: the walker finds the line by halving, then the row inside it. */
+/* A cache line of rows: the walk finds the line by binary search, then the row in it. */
 struct pfs_unwind_line {
-	/* unused ones at the end repeat the last row */
+	/* unused rows at the end repeat the last row */
 	struct pfs_unwind_row rows[PFS_UNWIND_LINE_ROWS];
 };
 
 /* Entry of a binary's directory. */
 struct pfs_unwind_page {
 	__u32 first_line;
-	__u32 line_count; /* 1 .. 256; 0: no rule speaks of the page */
+	__u32 line_count; /* 1 .. 256; 0: the page has no rules */
 };
 
-/* In .line_count: the page has as many lines, but they are not loaded, and walks end there. */
+/* Flag in .line_count: the page has lines, but they are not loaded, and walks end there. */
 #define PFS_UNWIND_NOT_LOADED (1U << 31)
 
-#define PFS_UNWIND_UNKNOWN_RULE PFS_UNWIND_RULES /* of such a page; no rule has this number */
+#define PFS_UNWIND_UNKNOWN_RULE PFS_UNWIND_RULES /* of such a page; not the number of a rule */
 
-/* A directory's first entry: which pages the entries after it are about. */
-#define PFS_UNWIND_MOST_PAGE  ((1ULL << 40) - 1) /* what the fields hold */
+/* The first entry of a directory: the range of pages that its other entries describe. */
+#define PFS_UNWIND_MOST_PAGE  ((1ULL << 40) - 1) /* limit of the fields */
 #define PFS_UNWIND_MOST_PAGES ((1ULL << 24) - 1)
 struct pfs_unwind_directory {
 	__u64
@@ -151,18 +153,18 @@ struct pfs_unwind_directory {
 union pfs_unwind_entry {
 	struct pfs_unwind_directory head;
 	struct pfs_unwind_page page;
-	__u64 word; /* entries of pages are read and written as a whole: they change under walks */
+	__u64 word; /* an entry is read and written as one word, because walks read it at any time */
 };
 
 enum pfs_mapping_kind {
 	PFS_MAPPING_PENDING = 0, /* its binary's table is not loaded yet */
-	PFS_MAPPING_TABLE,		 /* by the rules that .directory leads to */
+	PFS_MAPPING_TABLE,		 /* rules from .directory */
 	/*
-	 * by rules as well, read from the process's memory: only in user space, which knows whether
-	 * they hold
+	 * rules read from the process's memory; used only in user space, which knows whether they are
+	 * valid
 	 */
 	PFS_MAPPING_JIT,
-	/* code built with frame pointers throughout (Go, JIT compilers), or without any CFI */
+	/* code built with frame pointers (Go, JIT compilers), or without any CFI */
 	PFS_MAPPING_FRAME_POINTER
 };
 
@@ -170,22 +172,22 @@ struct pfs_unwind_mapping {
 	__u64 start; /* process addresses, half-open */
 	__u64 end;
 	__u64 bias;		 /* process address - bias = ELF virtual address */
-	__u32 directory; /* number of its first entry, with PFS_MAPPING_TABLE */
-	/* enum pfs_mapping_kind; from PFS_MAPPING_KIND_BITS on the table's own number, 0: none */
+	__u32 directory; /* number of its first entry, for PFS_MAPPING_TABLE */
+	/* enum pfs_mapping_kind; from PFS_MAPPING_KIND_BITS on the table's number, 0: none */
 	__u32 kind;
 };
 
-/* One word, so that kind and number are always of the same table. */
+/* In one word, so that a walk reads kind and number of the same table. */
 #define PFS_MAPPING_KIND_BITS	   8
 #define PFS_MAPPING_MOST_TABLES	   ((1U << (32 - PFS_MAPPING_KIND_BITS)) - 1)
 #define pfs_mapping_kind(mapping)  ((mapping)->kind & ((1U << PFS_MAPPING_KIND_BITS) - 1))
 #define pfs_mapping_table(mapping) ((mapping)->kind >> PFS_MAPPING_KIND_BITS)
 
 /*
- * Rules that were found, by place: a shared array of words, each of which is read and written as a
- * whole. A place is the table's number, which no other table ever bears, and an ELF address. Times
- * an odd number it is another of so many bits, of which no two places share one: the upper bits are
- * the slot, and the others stand in it, above the rule's number.
+ * Cache of found rules by place: an array of words that all CPUs share, each read and written as a
+ * whole. A place consists of the table's number, which is never reused, and an ELF address.
+ * Multiplying it by an odd number permutes places; the upper bits of the product are the slot, and
+ * the other bits are stored in it, above the rule's number.
  */
 #define PFS_RECENT_ADDRESS_BITS 36
 #define PFS_RECENT_PLACE_BITS	(PFS_RECENT_ADDRESS_BITS + 32 - PFS_MAPPING_KIND_BITS)
@@ -202,7 +204,7 @@ struct pfs_unwind_process {
 	struct pfs_label_place labels;
 };
 
-/* Registers by DWARF number, and where a signal frame keeps them. */
+/* Number of registers, by DWARF number, and their position in a signal frame. */
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #define PFS_ARM64			 1
 #define PFS_REGISTER_COUNT	 33
@@ -211,7 +213,8 @@ struct pfs_unwind_process {
 #define PFS_REGISTER_SP		 31
 #define PFS_REGISTER_PC		 32
 #define PFS_UNWIND_UNIT		 PFS_UNWIND_UNIT_AARCH64
-#define PFS_SIGNAL_REGISTERS 312 /* from sp: siginfo 128, ucontext up to uc_mcontext.regs 184 */
+/* offset from sp: siginfo 128, ucontext up to uc_mcontext.regs 184 */
+#define PFS_SIGNAL_REGISTERS 312
 #else
 #define PFS_REGISTER_COUNT	 17
 #define PFS_REGISTER_BX		 3
@@ -219,83 +222,85 @@ struct pfs_unwind_process {
 #define PFS_REGISTER_SP		 7
 #define PFS_REGISTER_PC		 16
 #define PFS_UNWIND_UNIT		 PFS_UNWIND_UNIT_X86_64
-#define PFS_SIGNAL_REGISTERS 40 /* from sp: ucontext up to uc_mcontext.gregs */
+#define PFS_SIGNAL_REGISTERS 40 /* offset from sp: ucontext up to uc_mcontext.gregs */
 #endif
 
 /*
- * A call whose return address the kernel has replaced, because somebody traces its return
- * (uretprobe): where the stack pointer was when the function was entered, and the address.
+ * A call whose return is traced (uretprobe), so that the kernel has replaced its return address:
+ * the stack pointer at the function's entry, and the original address.
  */
 struct pfs_traced_return {
 	__u64 stack;
 	__u64 address;
 };
 
-#define PFS_TRACED_RETURNS	 8	/* of nested calls that are known */
-#define PFS_TRAMPOLINE_BYTES 64 /* it is shorter on all architectures */
+#define PFS_TRACED_RETURNS	 8	/* limit of nested traced calls */
+#define PFS_TRAMPOLINE_BYTES 64 /* longer than the trampoline of any architecture */
 
-/* Where a walk is: the registers of one frame. Enough to go on elsewhere. */
+/* The position of a walk: the registers of one frame. Sufficient to continue it elsewhere. */
 struct pfs_walk_state {
 	__u64 pc;
 	__u64 sp;
 	__u64 fp;
-	__u64 bx_at; /* where rbx is saved; 0: still in registers, PFS_BX_LOST: nowhere */
-	__u64 registers[PFS_REGISTER_COUNT]; /* by DWARF number; hold while innermost is set */
-	__u8 innermost; /* the frame that was sampled, or that a signal interrupted */
-	__u8 is_return; /* pc is a return address */
-	__u8 by_fp;		/* pc was found by frame pointer */
-	__u8 above; /* the frame called one that was innermost: registers are as that one has them */
+	__u64 bx_at; /* where rbx is saved; 0: in its register, PFS_BX_LOST: unknown */
+	__u64 registers[PFS_REGISTER_COUNT]; /* by DWARF number; valid while innermost is set */
+	__u8 innermost;						 /* the sampled frame, or one that a signal interrupted */
+	__u8 is_return;						 /* pc is a return address */
+	__u8 by_fp;							 /* pc was found by frame pointer */
+	__u8 above; /* the frame called an innermost one, so its registers are known */
 	__u8 unused[4];
-	__u64 trampoline; /* in the place of traced return addresses; 0: the task has none */
-	__u64 arguments;  /* start of the process's arguments; 0: not known */
-	struct pfs_traced_return traced[PFS_TRACED_RETURNS]; /* innermost first; address 0: none */
+	__u64 trampoline; /* address that replaces traced return addresses; 0: no call is traced */
+	__u64 arguments;  /* start of the process's arguments; 0: unknown */
+	struct pfs_traced_return traced[PFS_TRACED_RETURNS]; /* innermost first; address 0: unused */
 };
 
-/* A piece of the stack that was read at once. */
+/* A piece of the stack that was read in one call. */
 #define PFS_WINDOW_WORDS  32
-#define PFS_NO_WINDOW	  (1ULL << 63 | 1) /* a start that lies behind no address of user space */
-#define PFS_WINDOW_BEFORE 56 /* bytes in front of what was asked for: where registers are saved */
+#define PFS_NO_WINDOW	  (1ULL << 63 | 1) /* a start beyond all addresses of user space */
+#define PFS_WINDOW_BEFORE 56 /* bytes before the requested word, where registers are saved */
 struct pfs_stack_window {
 	__u64 start;
 	__u64 words[PFS_WINDOW_WORDS];
 };
 
-/* A walk under way. */
+/* State of a walk. */
 #define PFS_STEP_MORE 1 /* further words of a frame, at most */
 struct pfs_walk {
 	struct pfs_walk_state at;
-	struct pfs_unwind_mapping mapping; /* of the current pc */
-	struct pfs_unwind_mapping before;  /* the one before it: calls go there and back */
+	struct pfs_unwind_mapping mapping; /* mapping of the current pc */
+	/* the previous mapping, because calls often alternate between two */
+	struct pfs_unwind_mapping before;
 	struct pfs_unwind_process process;
-	struct pfs_stack_window window; /* of the walk in the kernel, as what follows */
-	__u64 word;						/* that was read */
-	struct pfs_code_walk code;		/* of a runtime's code that is stepped over */
-	__u64 more[PFS_STEP_MORE];		/* further words of the frame that was found last … */
-	__u16 count;					/* words found */
-	__u8 status;					/* enum pfs_walk_status */
-	__u8 more_count;				/* … so many, which are not among those of count */
+	/* this and the fields below: used only by the walk in the kernel */
+	struct pfs_stack_window window;
+	__u64 word;				   /* the last word read */
+	struct pfs_code_walk code; /* of a runtime's code that is stepped over */
+	__u64 more[PFS_STEP_MORE]; /* further words of the frame that was found last … */
+	__u16 count;			   /* words found */
+	__u8 status;			   /* enum pfs_walk_status */
+	__u8 more_count;		   /* … so many, which are not among those of count */
 };
 
 /*
- * Deep recursion: of the frames that a walk finds so many are kept. The innermost stay, and the
- * outermost as well, so that the stack keeps its root; the middle is cut out.
+ * Limit of the frames in a record. Of a deeper stack the innermost and the outermost frames are
+ * kept, so that the stack keeps its root; the middle is cut out.
  */
 #define PFS_MAX_USER_FRAMES 512
 #define PFS_ROOT_FRAMES		128
 #define PFS_LEAF_FRAMES		(PFS_MAX_USER_FRAMES - PFS_ROOT_FRAMES)
-#define PFS_MAX_WALK_FRAMES 2048 /* found: what one tick may take is bounded … */
+#define PFS_MAX_WALK_FRAMES 2048 /* limit of frames that one walk may find */
 #define PFS_MAX_WALK_WORDS	((1 + PFS_STEP_MORE) * PFS_MAX_WALK_FRAMES)
-#define PFS_MAX_WALK_NS		250000 /* … and so is the time; looked at every PFS_STEPS frames */
-#define PFS_MAX_SAMPLE_NS	500000 /* likewise, with an interpreter's frames behind them */
+#define PFS_MAX_WALK_NS		250000 /* limit of time, checked every PFS_STEPS frames */
+#define PFS_MAX_SAMPLE_NS	500000 /* limit of time including an interpreter's frames */
 
-/* How many frames are kept of so many. */
+/* Returns how many of count frames are kept. */
 static inline __u32
 pfs_walk_kept(__u32 count)
 {
 	return count < PFS_MAX_USER_FRAMES ? count : PFS_MAX_USER_FRAMES;
 }
 
-/* Where the frame of this number is kept, until another one takes its place. */
+/* Returns the place of a frame by its number. A later frame may take the place. */
 static inline __u32
 pfs_walk_place(__u32 number)
 {
@@ -305,23 +310,23 @@ pfs_walk_place(__u32 number)
 }
 
 /*
- * How a walk ended short of a root: X(identifier, name, meaning). The collector counts each as a
- * loss, "stack_" and the name, and logs its meaning.
+ * Results of walks that did not reach a root: X(identifier, name, meaning). The collector counts
+ * each as the loss "stack_" and the name, and logs the meaning.
  */
-#define PFS_WALK_FAILURES(X)                                            \
-	X(TOO_DEEP, "too_deep", "more user frames than are walked")         \
-	X(NO_PROCESS, "no_process", "sampled before it was looked at")      \
-	X(NO_MAPPING, "no_mapping", "a caller outside of known code")       \
-	X(NO_TABLE, "no_table", "a binary whose CFI could not be read")     \
-	X(NO_RULE, "no_rule", "code without CFI or frame pointers")         \
-	X(READ_FAILED, "read_failed", "a part of the stack is paged out")   \
-	X(BAD_FRAME, "bad_frame", "CFI that led to no frame")               \
-	X(NO_REGISTERS, "no_registers", "32-bit code, or no registers")     \
-	X(STALE, "stale", "code that took another's place a moment before") \
-	X(OUT_OF_TIME, "out_of_time", "a walk that took too long")          \
-	X(TRACED, "traced", "a return that somebody traces (uretprobe)")
+#define PFS_WALK_FAILURES(X)                                          \
+	X(TOO_DEEP, "too_deep", "more user frames than a walk may have")  \
+	X(NO_PROCESS, "no_process", "the process was not described yet")  \
+	X(NO_MAPPING, "no_mapping", "a caller outside of known code")     \
+	X(NO_TABLE, "no_table", "the binary's table is not loaded")       \
+	X(NO_RULE, "no_rule", "code without CFI or frame pointers")       \
+	X(READ_FAILED, "read_failed", "a part of the stack is paged out") \
+	X(BAD_FRAME, "bad_frame", "CFI led to an impossible frame")       \
+	X(NO_REGISTERS, "no_registers", "32-bit code, or no registers")   \
+	X(STALE, "stale", "the sampled code was replaced meanwhile")      \
+	X(OUT_OF_TIME, "out_of_time", "the walk took too long")           \
+	X(TRACED, "traced", "a traced return (uretprobe)")
 
-/* How a walk ended. */
+/* All results of a walk. */
 #define PFS_WALK_STATUSES(X)                                                               \
 	X(RUNNING, "running", "not ended")                                                     \
 	X(END_OF_STACK, "end_of_stack", "at a frame whose return address is undefined: whole") \
@@ -337,16 +342,16 @@ enum pfs_walk_status {
 };
 
 /*
- * User frames carry what is known of them in their top byte, which no user address reaches. In the
- * upper half of it stands how many more words belong to the frame, 14 at most. One of machine code
- * has none. A frame with more is interpreted code's: its address is what the interpreter knows the
- * code by, and the lower half says whose it is. The words that follow have 15 in their upper half,
- * and 60 bits for whatever that interpreter's walk and who names its code agree on. So frames are
- * found again wherever some were cut out.
+ * User frames have flags in their top byte, which is unused in user addresses. The upper half of
+ * that byte is the number of further words of the frame, at most 14; machine code has none. A frame
+ * with further words is interpreted code: its address identifies the code in its interpreter, whose
+ * number is in the lower half. The further words have 15 in their upper half, and 60 bits defined
+ * by the interpreter's walk and its namer. So frames can be recognized even if words before them
+ * were cut out.
  */
 #define PFS_FRAME_ADDRESS(frame)	 ((frame) &0x00ffffffffffffffULL)
-#define PFS_FRAME_RETURN_ADDRESS	 (1ULL << 56) /* points behind a call */
-#define PFS_FRAME_BY_FRAME_POINTER	 (1ULL << 57) /* found by frame pointer, not by a rule */
+#define PFS_FRAME_RETURN_ADDRESS	 (1ULL << 56) /* the address follows a call */
+#define PFS_FRAME_BY_FRAME_POINTER	 (1ULL << 57) /* found by frame pointer, without a rule */
 #define PFS_FRAME_MORE(frame)		 ((__u32) ((frame) >> 60))
 #define PFS_FRAME_INTERPRETER(frame) ((__u32) ((frame) >> 56 & 15))
 #define PFS_FRAME_CONTINUES(word)	 ((word) >> 60 == 15)

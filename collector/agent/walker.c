@@ -1,13 +1,13 @@
 /*
  * walker.c
- *		The walker thread: records out of the queue into the interval.
+ *		The walker thread: turns records of the queue into samples of the interval.
  *
- * 1. describe_process: the unwinder gets the process's mappings, where it has not got them as they
- *    are.
- * 2. walk_user_stack: goes on where the kernel's walk had to end.
- * 3. sample_build: addresses become files and offsets, equal stacks one.
- * 4. A record whose walk needs an unwind table that is not there is parked. Tables are made one at
- *    a time, the one that most walks wait for first, while records that need none go on.
+ * 1. describe_process() gives the unwinder the process's mappings if it does not have the current
+ *    ones.
+ * 2. walk_user_stack() continues where the kernel's walk ended.
+ * 3. sample_build() converts addresses to files and offsets, and sums equal stacks.
+ * 4. A record whose walk needs a missing unwind table is parked. Tables are made one at a time, the
+ *    one that most walks wait for first, while records that need none continue.
  *
  * The lock is never held while tables are made.
  */
@@ -23,12 +23,12 @@
 #include "base/clock.h"
 
 #define SWEEP_NS		UINT64_C(20000000000)
-/* handled before a table is made that walks wait for, where records come without a pause */
+/* Number of records handled before a wanted table is made, if records arrive without a pause. */
 #define RECORDS_A_TABLE 32
 
 /*
- * Was no code mapped since the sample, nor since the process was read? Other code may else stand
- * where it ran.
+ * Returns true if no code was mapped since the sample nor since the process was read; otherwise the
+ * sampled code may have been replaced.
  */
 static bool
 jit_is_as_sampled(Reader *reader, const struct pfs_sample *sample, const Process *process)
@@ -40,20 +40,20 @@ jit_is_as_sampled(Reader *reader, const struct pfs_sample *sample, const Process
 	return mapped_ns < sample->time_ns && mapped_ns < process_read_ns(process);
 }
 
-/* Where a frame ends, as the record tells; 0: it is not known. */
+/* Returns the end of a frame on the stack, from the record; 0 if it is unknown. */
 static uint64_t
 kernel_end(const Record *record, uint32_t place)
 {
 	const struct pfs_chain *chain = record->chain;
 
-	/* the walk has not come to the caller of the last one */
+	/* the walk has not reached the caller of the last frame */
 	if (chain == NULL || place >= chain->end_count || record->ends[place] == PFS_END_UNKNOWN ||
 		place == pfs_walk_place(record->sample->user_count - 1U))
 		return 0;
 	return chain->first_sp + (uint64_t) record->ends[place] * 8;
 }
 
-/* The frames that the kernel found, innermost first. */
+/* Returns the frames that the kernel found, innermost first. */
 static UserWalk
 kernel_walk(const Record *record, uint64_t *frames, uint64_t *ends)
 {
@@ -74,7 +74,7 @@ kernel_walk(const Record *record, uint64_t *frames, uint64_t *ends)
 					   .status = record->sample->user_status };
 }
 
-/* Of a deep stack the frames between the innermost and the outermost ones are cut out. */
+/* Cuts the middle frames out of a deep stack. */
 static void
 cut_frames(UserWalk *walk, uint64_t *frames, uint64_t *ends)
 {
@@ -94,9 +94,9 @@ cut_frames(UserWalk *walk, uint64_t *frames, uint64_t *ends)
 }
 
 /*
- * The user side as walked: by the kernel, and from where it could not go on by us. The frame at
- * which the kernel stopped is walked again. Returns the number of the table that the walk has to
- * wait for, or 0.
+ * Completes the user side: the kernel's frames, then ours from the frame at which the kernel
+ * stopped, which is walked again. Returns the number of the table that the walk must wait for, or
+ * 0.
  */
 static uint64_t
 walk_user_stack(Reader *reader, const Record *record, const Process *process, UserWalk *walk)
@@ -116,7 +116,7 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 		return 0;
 	if (late == NULL)
 	{
-		/* nothing to go on with, but whoever comes next is to have the table */
+		/* nothing was copied for this record, but the table is needed for later ones */
 		if (walk->status == PFS_WALK_NO_TABLE && first > 0 &&
 			unwind_tables_want(reader->unwind, &identity, process_owner(process), frames[first - 1],
 							   reader->now_ns) != 0)
@@ -130,12 +130,12 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 	walked = unwind_tables_walk(reader->unwind, &identity, late,
 								jit_is_as_sampled(reader, record->sample, process), frames + first,
 								ends + first, PFS_MAX_WALK_FRAMES, &status);
-	/* the copy ended before the stack did, because the kernel had no time to get there */
+	/* the copy ended before the stack, because the kernel had no time to walk further */
 	if (status == PFS_WALK_READ_FAILED && record->sample->user_status == PFS_WALK_OUT_OF_TIME)
 		status = PFS_WALK_OUT_OF_TIME;
 	walk->status = (uint8_t) status;
 	walk->late_from = first;
-	/* where there was no room to describe the process, what the kernel found is all there is */
+	/* without room to describe the process, the kernel's frames are all there is */
 	if (status != PFS_WALK_NO_PROCESS)
 		walk->count = first + (uint32_t) walked;
 	if (status == PFS_WALK_NO_TABLE && walked > 0)
@@ -145,7 +145,7 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 	return table;
 }
 
-/* The unwinder forgets what the process table has. Called with the lock. */
+/* Makes the unwinder forget the processes that the process table has forgotten. With the lock. */
 static void
 forget_processes(Reader *reader, uint64_t now_ns)
 {
@@ -156,8 +156,8 @@ forget_processes(Reader *reader, uint64_t now_ns)
 }
 
 /*
- * Sees to it that the unwinder knows the record's process as it is. Called with the lock, which is
- * given back while unwind tables are made.
+ * Makes sure that the unwinder has the current mappings of the record's process. With the lock,
+ * which is released while unwind tables are made.
  */
 static void
 describe_process(Reader *reader, const Record *record)
@@ -173,9 +173,7 @@ describe_process(Reader *reader, const Record *record)
 		return;
 	forget_processes(reader, reader->now_ns);
 	process_settle(reader->processes, process);
-	/*
-	 * code that was mapped since the process was described is found by reading its mappings again
-	 */
+	/* reading the mappings again finds code that was mapped since the process was described */
 	reader_follow_mappings(reader, record, process);
 	if (late != NULL)
 		process_seek(reader->processes, process, late->at.pc - late->at.is_return, reader->now_ns);
@@ -199,7 +197,7 @@ describe_process(Reader *reader, const Record *record)
 		process_describe_again(process, reader->now_ns);
 }
 
-/* The interpreter's frames and marks that the kernel found, innermost first. */
+/* Returns the interpreter's frames and marks that the kernel found, innermost first. */
 static ChainStack
 kernel_chain(Reader *reader, const Record *record)
 {
@@ -226,7 +224,7 @@ is_generated_of(const void *process, uint64_t address)
 	return process_is_generated(process, address);
 }
 
-/* Puts the interpreter's frames into the walk. Called with the lock. */
+/* Inserts the interpreter's frames into the walk. With the lock. */
 static void
 merge_chain(Reader *reader, const Record *record, const Process *process, UserWalk *walk)
 {
@@ -257,7 +255,7 @@ merge_chain(Reader *reader, const Record *record, const Process *process, UserWa
 	walk->late_from = merged->late_from;
 }
 
-/* What of the walk's code no file names. */
+/* Returns the walk's frames of code without a file. */
 static CodeWalk
 code_of_walk(const Reader *reader, const Process *process, const UserWalk *walk, uint64_t time_ns)
 {
@@ -274,8 +272,8 @@ code_of_walk(const Reader *reader, const Process *process, const UserWalk *walk,
 }
 
 /*
- * Lets the namer read what it needs, where the stack is to be named. Called with the lock, which is
- * given back meanwhile. The process, or NULL.
+ * Lets the namer read the data that it needs to name the stack. With the lock, which is released
+ * meanwhile. Returns the process, or NULL.
  */
 static Process *
 prepare_names(Reader *reader, const Record *record, Process *process, const UserWalk *walk)
@@ -296,8 +294,8 @@ prepare_names(Reader *reader, const Record *record, Process *process, const User
 }
 
 /*
- * Lets the next samples have labels that could not be read. Called with the lock, which is given
- * back meanwhile. The process, or NULL.
+ * Makes labels that could not be read available for the next samples. With the lock, which is
+ * released meanwhile. Returns the process, or NULL.
  */
 static Process *
 read_labels(Reader *reader, const Record *record, Process *process)
@@ -318,8 +316,8 @@ read_labels(Reader *reader, const Record *record, Process *process)
 }
 
 /*
- * Lets the next samples have the interpreter's frames, if it is to be found where threads keep
- * their state. Called with the lock, which is given back meanwhile. The process, or NULL.
+ * Searches the interpreter's thread states if their place is not known, for the next samples. With
+ * the lock, which is released meanwhile. Returns the process, or NULL.
  */
 static Process *
 seek_runtime(Reader *reader, const Record *record, Process *process)
@@ -392,8 +390,8 @@ reader_handle_record(Reader *reader, const void *record, size_t length_bytes)
 }
 
 /*
- * Waits for something to do, until a moment of CLOCK_MONOTONIC: *record is the next one, or NULL
- * where tables are to be made or the time has come. False where all is done.
+ * Waits for work until a time of CLOCK_MONOTONIC: *record is the next record, or NULL if tables
+ * must be made or the time has come. Returns false if all work is done and the thread must end.
  */
 static bool
 wait_for_work(Reader *reader, uint64_t until_ns, QueuedRecord **record)
@@ -437,8 +435,9 @@ finish_or_park(Reader *reader, QueuedRecord *record)
 }
 
 /*
- * Makes the table that is wanted most, and goes on with what was parked for it. Where none is
- * wanted whoever still waits does so for a table that is gone, and finds that out.
+ * Makes the table that is wanted most, and continues the records that wait for it. If none is
+ * wanted, the remaining parked records wait for tables that were dropped: they are continued as
+ * well, and end there.
  */
 static void
 make_wanted_table(Reader *reader)
@@ -469,7 +468,7 @@ reader_sweep(Reader *reader, uint64_t now_ns, uint64_t keep_ns)
 {
 	reader_lock(reader);
 	process_table_sweep(reader->processes, now_ns);
-	/* at once, or tables would count as used until a sample comes and the next sweep after it */
+	/* at once, because tables would otherwise count as used until the next sample and sweep */
 	forget_processes(reader, now_ns);
 	labeller_sweep(reader->labeller, now_ns);
 	reader_unlock(reader);
@@ -483,10 +482,10 @@ reader_walker_run(void *argument)
 {
 	Reader *reader = argument;
 	uint64_t swept_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-	uint32_t handled = 0; /* since a table was made */
+	uint32_t handled = 0; /* since the last table */
 	QueuedRecord *record;
 
-	/* the later the tables are there, the more stacks are copied meanwhile, and wait here */
+	/* every delay of tables means more copies of stacks, which wait here */
 	reader_go_first();
 	while (wait_for_work(reader, swept_ns + SWEEP_NS, &record))
 	{
@@ -501,7 +500,8 @@ reader_walker_run(void *argument)
 			make_wanted_table(reader);
 			handled = 0;
 		}
-		now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC); /* later than what was just used */
+		/* after the times of tables that were just used */
+		now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 		if (atomic_exchange(&reader->shrinking, false))
 			reader_sweep(reader, now_ns, UNWIND_TABLES_KEEP_TIGHT_NS);
 		else if (now_ns - swept_ns >= SWEEP_NS)

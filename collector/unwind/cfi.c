@@ -1,20 +1,20 @@
 /*
  * cfi.c
- *		From all FDEs of a file to one sorted table.
+ *		Compiles all FDEs of a file to one sorted table.
  *
- * 1. Collect the FDEs of .eh_frame and .debug_frame, and the functions of Go's table, and sort them
- *    by start address. Where several speak of the same code .eh_frame goes first, then Go's table.
- *    And start files' code, of which none speaks.
+ * 1. Collect the FDEs of .eh_frame and .debug_frame, the functions of Go's table, and start files'
+ *    code, which has none of these, and sort them by start address. If several describe the same
+ *    code, .eh_frame has precedence, then Go's table.
  * 2. Run each and append its rows. One that starts in code which is covered already is dropped.
- * 3. Between two FDEs that do not touch, a row PFS_UNWIND_INVALID says that nothing is known,
- *    unless the gap is padding.
+ * 3. Between two FDEs with a gap that is not padding, add a row PFS_UNWIND_INVALID, because nothing
+ *    is known there.
  *
  * Time is bounded by the input: each entry that is read and each instruction that is run is a step,
- * and there are STEPS_PER_BYTE for each byte. Without that two long CIEs, named in turn, would be
- * run once for each FDE. Functions of Go's may share their depths, so their rows are bounded by the
- * bytes of the whole table; all that it gives, whether or not they are kept.
+ * and there are STEPS_PER_BYTE for each byte. Otherwise two long CIEs, referenced alternately,
+ * would be run once for each FDE. Go's functions may share their depths, so the total number of
+ * their rows, kept or not, is bounded by the bytes of the whole table.
  *
- * Memory is bounded by MAX_PLACES and MAX_ROWS, more than the kernel's tables take, and by the
+ * Memory is bounded by MAX_PLACES and MAX_ROWS, which exceed the kernel's tables, and by the
  * input's memory_bytes.
  */
 #include "unwind/cfi.h"
@@ -30,13 +30,10 @@
 #include "unwind/plt_code.h"
 #include "unwind/start_code.h"
 
-/*
- * Compilers align functions to 16 bytes: shorter gaps hold no code that runs, and no row is spent
- * on them.
- */
+/* Compilers align functions to 16 bytes, so shorter gaps contain no code and get no row. */
 #define PADDING_BYTES 15
 
-/* A linkage table of 262,144 functions; no steps are counted in it. */
+/* Limit of the linkage table: 262,144 functions. It is not counted in steps. */
 #define PLT_BYTES_MAX (4U << 20)
 
 #define STEPS_PER_BYTE 4
@@ -46,10 +43,10 @@
 
 #define ROWS_AT_ONCE 512
 
-/* A row's bytes here, in the packed table, and in the file that is kept of it. */
+/* Bytes of a row here, in the packed table, and in its cache file. */
 #define ROW_BYTES (sizeof(UnwindRow) + 2 * sizeof(struct pfs_unwind_row))
 
-/* By precedence. */
+/* Sources in order of precedence. */
 typedef enum Source
 {
 	SOURCE_EH_FRAME,
@@ -60,11 +57,11 @@ typedef enum Source
 	SOURCES
 } Source;
 
-/* Where an FDE stands; it is read again when its turn comes, which costs less than keeping it. */
+/* The position of an FDE, which is read again when it is run; that costs less than keeping it. */
 typedef struct FdePlace
 {
-	uint64_t start; /* of its code, ELF virtual address */
-	/* in its section; number of the function in Go's table, or of start files' code */
+	uint64_t start; /* of the code, ELF virtual address */
+	/* in its section; otherwise number of the function in Go's table, or of start files' code */
 	uint32_t offset;
 	Source source;
 } FdePlace;
@@ -82,17 +79,17 @@ typedef struct Builder
 	const CfiInput *input;
 	UnwindTable *table;
 	RuleSet *rules;
-	CfiEntries entries[SOURCES]; /* of .eh_frame and .debug_frame */
+	CfiEntries entries[SOURCES]; /* those of .eh_frame and .debug_frame */
 	CfiMachine *machine;
 	uint64_t *steps_left;
 	Pclntab pclntab;
-	uint64_t function_rows; /* that Go's table gave, kept or not */
+	uint64_t function_rows; /* from Go's table, kept or not */
 	size_t capacity;
 	CfiRowsSink sink; /* NULL: the table keeps all rows */
 	void *sink_context;
-	size_t rows_sunk; /* handed over, and no longer in the table */
+	size_t rows_sunk; /* handed to the sink and removed from the table */
 	size_t most_rows;
-	uint64_t limit; /* an FDE's rows end here, whatever its program says */
+	uint64_t limit; /* rows of the current FDE end here, regardless of its program */
 } Builder;
 
 static int
@@ -135,7 +132,7 @@ collect_functions(Builder *builder, FdeList *list)
 	return err;
 }
 
-/* Does the code of a section that has no CFI lie where code is? */
+/* Returns true if a section without CFI is inside the file's code. */
 static bool
 holds_code(const CfiInput *input, const CfiSection *section)
 {
@@ -149,7 +146,7 @@ collect_plt(const Builder *builder, FdeList *list)
 {
 	const CfiInput *input = builder->input;
 
-	/* a file without CFI is walked by frame pointers throughout, which a table would deny */
+	/* a file without any CFI is walked by frame pointer throughout; a table would prevent that */
 	if (list->count == 0 || input->machine != EM_AARCH64 || !holds_code(input, &input->plt) ||
 		input->plt.length > PLT_BYTES_MAX)
 		return 0;
@@ -174,6 +171,7 @@ collect_start_code(const Builder *builder, FdeList *list)
 	return err;
 }
 
+/* Lists the FDEs of a section; malformed entries are counted and skipped. */
 static int
 collect_fdes(Builder *builder, Source source, FdeList *list)
 {
@@ -215,7 +213,7 @@ is_before(const FdePlace *a, const FdePlace *b)
 	return a->start < b->start || (a->start == b->start && a->source < b->source);
 }
 
-/* Returns how many places ascend from the first on. */
+/* Returns the number of ascending places from the first on. */
 static size_t
 ascending_run(const FdePlace *places, size_t count)
 {
@@ -243,8 +241,8 @@ merge_runs(const FdePlace *first, size_t first_count, size_t second_count, FdePl
 }
 
 /*
- * Sorts by merging ascending runs. Linkers write .eh_frame in the order of the code, except that
- * functions which are seldom called lie apart, so there are few runs. 0 or -ENOMEM.
+ * Sorts by merging ascending runs. Linkers write .eh_frame in the order of the code, except for
+ * separated cold functions, so there are few runs. Returns 0 or -ENOMEM.
  */
 static int
 sort_places(FdeList *list)
@@ -276,6 +274,10 @@ sort_places(FdeList *list)
 	return 0;
 }
 
+/*
+ * Appends a row unless its rule continues the last one; a row at the same address replaces the last
+ * one.
+ */
 static int
 append_rule(Builder *builder, uint64_t address, uint16_t rule)
 {
@@ -326,15 +328,14 @@ append_function_row(void *context, uint64_t address, const struct pfs_unwind_rul
 	if (take_step(builder) != 0)
 		return -E2BIG;
 	builder->function_rows++;
-	/* a prologue that is longer than the stretch of code that it is in */
+	/* a prologue that is longer than its stretch of code */
 	if (table->count > 0 && address < unwind_row_address(table, table->count - 1))
 		return -EBADMSG;
 	return append_row(context, address, rule);
 }
 
 /*
- * The rows of one piece of code; where they are malformed those that were given are taken back, and
- * the code is unknown.
+ * The rows of one piece of code. If it is malformed its rows are removed, and the code is unknown.
  */
 typedef struct Attempt
 {
@@ -388,7 +389,7 @@ run_function(Builder *builder, const PclntabFunction *function)
 	return end_attempt(builder, &attempt, function->start, err);
 }
 
-/* *end is that of the code that the place speaks of. */
+/* Appends the rows of a place; *end is the end of its code. */
 static int
 append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uint64_t *end)
 {
@@ -407,7 +408,7 @@ append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uin
 		if (!pclntab_function(&builder->pclntab, place->offset, &function))
 			return -EBADMSG;
 		*end = function.end;
-		/* a program's rows are a sixtieth of the table's bytes */
+		/* a valid program has one row for every 60 bytes of the table */
 		if (builder->function_rows > builder->pclntab.length)
 			return append_rule(builder, function.start, 0);
 		return run_function(builder, &function);
@@ -433,7 +434,7 @@ append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uin
 	return run_fde(builder, &fde);
 }
 
-/* Hands over the first count rows. */
+/* Hands the first count rows to the sink. */
 static int
 sink_rows(Builder *builder, size_t count)
 {
@@ -446,10 +447,11 @@ sink_rows(Builder *builder, size_t count)
 	return err;
 }
 
+/* Runs the sorted places in order, and ends the table with a row without a rule. */
 static int
 build_rows(Builder *builder, const FdeList *list)
 {
-	uint64_t covered = 0; /* end of the code that has rows */
+	uint64_t covered = 0; /* end of the code with rows */
 
 	for (size_t i = 0; i < list->count; i++)
 	{
@@ -461,7 +463,7 @@ build_rows(Builder *builder, const FdeList *list)
 			continue;
 		}
 		err = append_place_rows(builder, &list->items[i], covered, &covered);
-		/* the next row may still take the place of the last one */
+		/* keep the last row, which the next one may replace */
 		if (err == 0 && builder->sink != NULL && builder->table->count > ROWS_AT_ONCE)
 			err = sink_rows(builder, builder->table->count - 1);
 		if (err != 0)
@@ -472,7 +474,7 @@ build_rows(Builder *builder, const FdeList *list)
 	return builder->input->left_out ? append_rule(builder, builder->table->base, 0) : 0;
 }
 
-/* Number of items that the given part of the input's memory holds, limit at most. */
+/* Returns the number of items that fit the given part of the input's memory, at most limit. */
 static size_t
 most_items(const CfiInput *input, size_t parts_of_8, size_t item_bytes, size_t limit)
 {
@@ -481,10 +483,11 @@ most_items(const CfiInput *input, size_t parts_of_8, size_t item_bytes, size_t l
 	return input->memory_bytes == 0 || most > limit ? limit : most;
 }
 
+/* Runs the steps in the comment at the begin of this file. */
 static int
 compile(const CfiInput *input, RuleSet *rules, CfiRowsSink sink, void *context, UnwindTable *table)
 {
-	/* sorting takes the list's bytes twice */
+	/* twice, because sorting needs a second list */
 	FdeList list = { .most = most_items(input, 6, 2 * sizeof(FdePlace), MAX_PLACES) };
 	uint64_t steps =
 		STEPS_MIN + STEPS_PER_BYTE * (input->eh_frame.length + input->debug_frame.length +

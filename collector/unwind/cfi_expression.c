@@ -1,16 +1,16 @@
 /*
  * cfi_expression.c
- *		DWARF expressions that occur in CFI, told by their form.
+ *		Recognizes the DWARF expressions that occur in CFI by their form.
  *
- * A walker in the kernel cannot run a stack machine, and need not: compilers and linkers emit four
- * forms.
+ * The walk in the kernel cannot run a stack machine, and need not, because compilers and linkers
+ * emit four forms:
  *
- *		breg R off                              a plain sum, as some assemblers write it
- *		breg R off; deref [; plus_uconst n]     realigned stacks (gcc's DRAP), crypto by hand
- *		breg R off; breg I 0; lit8; mul; plus; deref; plus_uconst n
- *		                                        frames behind an array (crypto by hand)
- *		breg sp 8; breg pc 0; lit15; and; litT; ge; lit3; shl; plus
- *		                                        the linker's lazy PLT entries
+ *   breg R off                              a plain sum, as some assemblers write it
+ *   breg R off; deref [; plus_uconst n]     realigned stacks (gcc's DRAP), crypto by hand
+ *   breg R off; breg I 0; lit8; mul; plus; deref; plus_uconst n
+ *                                           frames behind an array (crypto by hand)
+ *   breg sp 8; breg pc 0; lit15; and; litT; ge; lit3; shl; plus
+ *                                           the linker's lazy PLT entries
  */
 #include <dwarf.h>
 #include <elf.h>
@@ -33,7 +33,7 @@ fits_int32(int64_t value)
 	return value >= INT32_MIN && value <= INT32_MAX;
 }
 
-/* DW_OP_breg0 .. breg31, or bregx with a number. */
+/* Reads DW_OP_breg0 .. breg31, or bregx with a number. */
 static bool
 read_register_plus_offset(CfiCursor *cursor, uint8_t *dwarf_register, int64_t *offset)
 {
@@ -64,6 +64,7 @@ cfi_recognize_address(const uint8_t *expression, size_t length, uint8_t *dwarf_r
 	return read_register_plus_offset(&cursor, dwarf_register, offset) && cursor.offset == length;
 }
 
+/* Recognizes the CFA of the linker's lazy PLT entries. */
 static bool
 recognize_plt(const uint8_t *expression, size_t length, struct pfs_unwind_rule *rule)
 {
@@ -89,7 +90,7 @@ recognize_plt(const uint8_t *expression, size_t length, struct pfs_unwind_rule *
 	return true;
 }
 
-/* "breg I 0; lit8; mul; plus", which adds eight times a register; none of it is no mistake. */
+/* Reads "breg I 0; lit8; mul; plus", which adds eight times a register; its absence is no error. */
 static bool
 read_index(CfiCursor *cursor, uint16_t machine, struct pfs_unwind_rule *rule)
 {

@@ -1,6 +1,6 @@
 /*
  * cfi_input.c
- *		Comparing what the CFI compiler is given.
+ *		Compares inputs of the CFI compiler.
  */
 #include "unwind/cfi_input.h"
 
@@ -10,7 +10,7 @@
 
 #define LANES 4
 
-/* Like hash_bytes(), but in lanes: no multiplication waits for the one before it. */
+/* Like hash_bytes(), but in independent lanes, so that multiplications overlap. */
 static uint64_t
 hash_section(uint64_t hash, const CfiSection *section)
 {

@@ -1,13 +1,13 @@
 /*
  * cfi_program.c
- *		The abstract machine of CFI, kept to what unwinding follows: CFA, frame pointer, return
- *		address.
+ *		The abstract machine of CFI, reduced to the state that unwinding follows: CFA, frame
+ *		pointer, return address.
  *
- * 1. The CIE's instructions give the initial state, to which DW_CFA_restore goes back. Many FDEs
- *    share a CIE, so that state is kept.
- * 2. The FDE's instructions change the state and move the location; each move ends a row.
- * 3. A row is turned into an struct pfs_unwind_rule: what the rule cannot say makes the row
- *    PFS_UNWIND_INVALID.
+ * 1. The CIE's instructions give the initial state, to which DW_CFA_restore returns. Many FDEs
+ *    share a CIE, so this state is kept.
+ * 2. The FDE's instructions change the state and advance the location; each advance ends a row.
+ * 3. A row is converted to a struct pfs_unwind_rule, or to PFS_UNWIND_INVALID if a rule cannot
+ *    express it.
  */
 #include "unwind/cfi_program.h"
 
@@ -20,8 +20,8 @@
 #include "base/hash.h"
 
 #define MAX_REMEMBERED 32
-#define KEPT_CIES	   16 /* compilers use a handful */
-#define KNOWN_BITS	   8  /* 256 rules are kept by their state */
+#define KEPT_CIES	   16 /* compilers use only a few */
+#define KNOWN_BITS	   8  /* rules are cached for 256 states */
 
 #define X86_64_BX  3
 #define X86_64_FP  6
@@ -43,21 +43,21 @@
 #define DW_CFA_GNU_negative_offset_extended 0x2f
 #endif
 
-/* How one register of the caller is recovered. */
+/* How a register of the caller is restored. */
 typedef enum SavedKind
 {
-	SAVED_SAME, /* never mentioned, or DW_CFA_same_value */
+	SAVED_SAME, /* not mentioned, or DW_CFA_same_value */
 	SAVED_UNDEFINED,
-	SAVED_AT_CFA,	   /* at CFA + offset */
-	SAVED_IN_REGISTER, /* number in offset */
-	SAVED_AT_REGISTER, /* at register + offset */
-	SAVED_OTHERWISE	   /* an expression or val_offset that we do not express */
+	SAVED_AT_CFA,	   /* stored at CFA + offset */
+	SAVED_IN_REGISTER, /* number of the register in offset */
+	SAVED_AT_REGISTER, /* stored at register + offset */
+	SAVED_OTHERWISE	   /* an expression or val_offset that rules cannot express */
 } SavedKind;
 
 /*
  * A SavedKind, from bit 8 on the register of SAVED_AT_REGISTER, in the upper half the offset. It is
- * one word because states are compared for each row, and a word that was written in parts cannot be
- * loaded as a whole until the parts have left the processor's store buffer.
+ * one word because states are compared for each row, and a word written in parts stalls a load of
+ * the whole until the CPU's store buffer is empty.
  */
 typedef uint64_t Saved;
 
@@ -76,20 +76,20 @@ typedef struct State
 	size_t cfa_expression_length;
 } State;
 
-#define CFA_NO_REGISTER (UINT64_C(1) << 8) /* a number that no rule holds */
+#define CFA_NO_REGISTER (UINT64_C(1) << 8) /* larger than any register number in rules */
 #define CFA_EXPRESSION	(UINT64_C(2) << 8)
 
-/* A state without an expression, and the number of its rule. Unused if the number is 0. */
+/* A state without an expression, and the number of its rule; 0: unused. */
 typedef struct KnownRule
 {
 	State state;
 	uint16_t number;
 } KnownRule;
 
-/* What a CIE's instructions give. */
+/* The state after a CIE's instructions. */
 typedef struct Initial
 {
-	CfiCie cie; /* that it was made of; without instructions: of none */
+	CfiCie cie; /* the CIE that it was computed from; without instructions: unused */
 	State state;
 	int err;
 } Initial;
@@ -110,11 +110,11 @@ struct CfiMachine
 	uint64_t *unsupported;
 	uint64_t *steps_left;
 	Initial kept[KEPT_CIES];
-	unsigned next_kept;				  /* the place that is used next */
-	KnownRule known[1 << KNOWN_BITS]; /* by known_place() */
+	unsigned next_kept;				  /* slot that is used next */
+	KnownRule known[1 << KNOWN_BITS]; /* slots are chosen by known_place() */
 };
 
-/* The offset of a saved register in the units of rules; false where they cannot say it. */
+/* Converts the offset of a saved register to the units of rules; false if it does not fit. */
 static bool
 offset_in_units(const CfiMachine *machine, int64_t bytes, int16_t *units)
 {
@@ -128,13 +128,13 @@ offset_in_units(const CfiMachine *machine, int64_t bytes, int16_t *units)
 static Saved
 saved_as(SavedKind kind, int64_t offset)
 {
-	/* no rule expresses a longer offset either */
+	/* rules cannot express longer offsets either */
 	if (offset < INT32_MIN || offset > INT32_MAX)
 		return SAVED_OTHERWISE;
 	return (uint64_t) offset << 32 | kind;
 }
 
-/* The CFA part of a rule; false where it cannot be said. */
+/* Sets the CFA part of a rule; false if a rule cannot express it. */
 static bool
 set_rule_cfa(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 {
@@ -153,8 +153,8 @@ set_rule_cfa(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 }
 
 /*
- * A frame pointer that we cannot follow only matters to frames above that need it: the row stays
- * usable.
+ * Sets the frame pointer's part. A frame pointer that cannot be followed matters only to outer
+ * frames that need it, so the row stays usable.
  */
 static void
 set_rule_fp(const CfiMachine *machine, struct pfs_unwind_rule *rule)
@@ -189,6 +189,7 @@ set_rule_bx(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 		rule->bx_offset = PFS_BX_LOST;
 }
 
+/* Sets the return address's part of a rule; false if a rule cannot express it. */
 static bool
 set_rule_ra(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 {
@@ -203,7 +204,7 @@ set_rule_ra(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 			rule->ra_register = (int16_t) SAVED_OFFSET(ra);
 			return SAVED_OFFSET(ra) >= 0 && SAVED_OFFSET(ra) <= UINT8_MAX;
 		case SAVED_SAME:
-			/* AArch64 leaf code leaves it in the link register; on x86-64 there is no such place */
+			/* AArch64 leaf code keeps it in the link register; x86-64 has no such register */
 			rule->flags |= PFS_UNWIND_RA_IN_REGISTER;
 			rule->ra_register = AARCH64_LR;
 			return machine->machine == EM_AARCH64;
@@ -215,6 +216,7 @@ set_rule_ra(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 	return false;
 }
 
+/* Converts the machine's state to a rule; PFS_UNWIND_INVALID if a rule cannot express it. */
 static struct pfs_unwind_rule
 make_rule(const CfiMachine *machine)
 {
@@ -240,7 +242,7 @@ make_rule(const CfiMachine *machine)
 	return rule;
 }
 
-/* Returns the only place where the rule of a state may be kept. */
+/* Returns the only slot in which the rule of a state may be cached. */
 static KnownRule *
 known_place(CfiMachine *machine, const State *state)
 {
@@ -258,14 +260,14 @@ gives_same_rule(const State *a, const State *b)
 		   a->ra == b->ra && a->bx == b->bx;
 }
 
-/* Emits the rule of a state that is not known. */
+/* Emits the rule of a state that is not cached. */
 static int
 emit_new_row(CfiMachine *machine, KnownRule *known)
 {
 	struct pfs_unwind_rule rule = make_rule(machine);
 	uint16_t number = 0;
 
-	/* many FDEs' instructions go on to the end of the code, where no row begins */
+	/* many FDEs have instructions up to the end of the code, where no row begins */
 	if (machine->location < machine->fde->end)
 		number = rule_set_add(machine->rules, &rule);
 	if (rule.kind == PFS_UNWIND_INVALID)
@@ -275,7 +277,7 @@ emit_new_row(CfiMachine *machine, KnownRule *known)
 	return machine->sink(machine->sink_context, machine->location, number);
 }
 
-/* Emits a row. Nearly all rows of a program come from a few states, whose rules are kept. */
+/* Emits a row. Nearly all rows of a program come from few states, whose rules are cached. */
 static int
 emit_row(CfiMachine *machine)
 {
@@ -383,9 +385,9 @@ factored_offset(const CfiMachine *machine, int64_t factor, int64_t *offset)
 }
 
 /*
- * CFA instructions (DW_CFA_def_cfa …). *known is false where the opcode is none of them. Like
- * libgcc and readelf, and unlike the letter of DWARF, a register or an offset alone may follow an
- * expression: hand-written code (libgcrypt's) counts on the offset from before it.
+ * Runs CFA instructions (DW_CFA_def_cfa ...); *known is false for other opcodes. Unlike DWARF, but
+ * like libgcc and readelf, this accepts a register or an offset alone after an expression:
+ * hand-written code (libgcrypt's) relies on the offset from before the expression.
  */
 static int
 run_cfa_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode, bool *known)
@@ -431,7 +433,7 @@ run_cfa_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode, bool
 	}
 }
 
-/* Register instructions (DW_CFA_offset_extended …). */
+/* Runs register instructions (DW_CFA_offset_extended ...). */
 static int
 run_register_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode, bool *known)
 {
@@ -487,7 +489,7 @@ run_register_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode,
 	}
 }
 
-/* Location and state instructions; anything else is no instruction that we know. */
+/* Runs location and state instructions; other opcodes are unknown. */
 static int
 run_other_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode)
 {
@@ -496,7 +498,7 @@ run_other_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode)
 		case DW_CFA_nop:
 			return 0;
 		case DW_CFA_set_loc:
-			/* no producer that we met emits it; its pointer would need the section's bases */
+			/* no known producer emits it; its pointer would need the section's bases */
 			return -EBADMSG;
 		case DW_CFA_advance_loc1:
 			return advance_by(machine, cfi_read_u8(cursor));
@@ -522,8 +524,8 @@ run_other_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode)
 		case DW_CFA_AARCH64_negate_ra_state_with_pc:
 		case DW_CFA_GNU_window_save:
 			/*
-			 * the latter is DW_CFA_AARCH64_negate_ra_state there: the walker strips pointer
-			 * authentication always
+			 * on AArch64 the latter is DW_CFA_AARCH64_negate_ra_state, which is ignored because the
+			 * walk always strips pointer authentication
 			 */
 			return machine->machine == EM_AARCH64 ? 0 : -EBADMSG;
 		default:
@@ -531,6 +533,10 @@ run_other_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode)
 	}
 }
 
+/*
+ * Runs one instruction. Three frequent ones have their operand in the opcode; the others follow in
+ * three groups.
+ */
 static int
 run_instruction(CfiMachine *machine, CfiCursor *cursor)
 {
@@ -561,6 +567,7 @@ run_instruction(CfiMachine *machine, CfiCursor *cursor)
 	return err;
 }
 
+/* Runs a program; each instruction costs a step. */
 static int
 run_instructions(CfiMachine *machine, const uint8_t *instructions, size_t length)
 {
@@ -589,7 +596,7 @@ discard_row(void *context, uint64_t address, uint16_t rule)
 	(void) context;
 	(void) address;
 	(void) rule;
-	return -EBADMSG; /* a CIE's instructions do not move the location */
+	return -EBADMSG; /* a CIE's instructions must not advance the location */
 }
 
 static bool
@@ -600,7 +607,7 @@ is_same_cie(const CfiCie *a, const CfiCie *b)
 		   a->return_register == b->return_register;
 }
 
-/* Sets the state to what the CIE gives. */
+/* Sets the state to the one after the CIE's instructions. */
 static int
 run_cie(CfiMachine *machine, const CfiCie *cie)
 {

@@ -1,6 +1,6 @@
 /*
  * cfi_program.h
- *		Running the instructions of one FDE: the abstract machine of DWARF 5 section 6.4.2.
+ *		Runs the instructions of one FDE on the abstract machine of DWARF 5 section 6.4.2.
  */
 #ifndef COLLECTOR_CFI_PROGRAM_H
 #define COLLECTOR_CFI_PROGRAM_H
@@ -20,28 +20,27 @@ typedef int (*CfiNumberSink)(void *context, uint64_t address, uint16_t rule);
 typedef struct CfiMachine CfiMachine;
 
 /*
- * A machine for the FDEs of one file, whose rules go into the set. It keeps what the instructions
- * of CIEs give, and the rules of some states. *steps_left counts the instructions that it may still
- * run, whatever CIEs FDEs name. NULL without memory.
+ * Creates a machine for the FDEs of one file, whose rules are added to the set. It caches the
+ * states of CIEs and some rules. *steps_left limits the instructions that it runs for all FDEs
+ * together. Returns NULL if out of memory.
  */
 CfiMachine *cfi_machine_create(uint16_t machine, RuleSet *rules, uint64_t *steps_left);
 void cfi_machine_free(CfiMachine *machine); /* accepts NULL */
 
 /*
- * 0, -EBADMSG where the bytes are no CFI program (rows that came before hold), -E2BIG where the
- * steps are used up, or the sink's error. *unsupported counts rows that had to become
- * PFS_UNWIND_INVALID.
+ * Returns 0, -EBADMSG if the bytes are no CFI program (earlier rows are valid), -E2BIG if no steps
+ * are left, or the sink's error. *unsupported counts rows that became PFS_UNWIND_INVALID.
  */
 int cfi_program_run(CfiMachine *machine, const CfiFde *fde, CfiNumberSink sink, void *context,
 					uint64_t *unsupported);
 
-/* A CFA given as an expression; false where its form is none that we express. */
+/* Recognizes a CFA given as an expression; false if rules cannot express it. */
 bool cfi_recognize_cfa(const uint8_t *expression, size_t length, uint16_t machine,
 					   struct pfs_unwind_rule *rule);
 
 /*
- * A saved register given as an expression of one register and an offset (DW_OP_breg): the forms
- * that compilers emit for realigned stacks.
+ * Recognizes a saved register given as an expression of one register and an offset (DW_OP_breg):
+ * the form that compilers emit for realigned stacks.
  */
 bool cfi_recognize_address(const uint8_t *expression, size_t length, uint8_t *dwarf_register,
 						   int64_t *offset);

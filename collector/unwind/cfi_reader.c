@@ -1,10 +1,10 @@
 /*
  * cfi_reader.c
- *		Entries of .eh_frame and .debug_frame.
+ *		Reads entries of .eh_frame and .debug_frame.
  *
- * Both hold a sequence of CIEs and FDEs, each with its length in front. They differ in how an FDE
- * names its CIE (distance backwards against offset in the section), in what marks a CIE (0 against
- * all ones), and in the augmentation that tells .eh_frame how addresses are encoded.
+ * Both are sequences of CIEs and FDEs, each preceded by its length. They differ in an FDE's
+ * reference to its CIE (distance backwards or offset in the section), in the mark of a CIE (0 or
+ * all ones), and in the augmentation, which describes .eh_frame's encoding of addresses.
  */
 #include "unwind/cfi_reader.h"
 
@@ -30,15 +30,15 @@
 #define ENCODING_APPLICATION_MASK 0x70
 
 /*
- * CIEs are read again for FDEs that name them in turn, so what they hold beside instructions is
- * bounded.
+ * Limits of a CIE's contents beside instructions, because a CIE is read again for each FDE that
+ * refers to it alternately.
  */
 #define MAX_LEB128_BYTES	   32
 #define MAX_AUGMENTATION_BYTES 32
 
 /*
- * The bits of a LEB128 number; *bits is how many its bytes hold. Bits past 64 are dropped, as other
- * readers do: producers pad with a few bytes. One that goes on and on is none.
+ * Reads a LEB128 number; *bits is the number of bits in its bytes. Bits past 64 are dropped, like
+ * in other readers, because producers pad with a few bytes. An endless number is an error.
  */
 static uint64_t
 read_leb128(CfiCursor *cursor, unsigned *bits, bool *negative)
@@ -88,7 +88,7 @@ sign_extend(uint64_t value, unsigned bits)
 	return (int64_t) (value << (64 - bits)) >> (64 - bits);
 }
 
-/* The number that an encoded pointer holds, before its base is added. */
+/* Reads the number in an encoded pointer, before its base is added. */
 static uint64_t
 read_pointer_number(CfiCursor *cursor, uint8_t encoding)
 {
@@ -116,13 +116,14 @@ read_pointer_number(CfiCursor *cursor, uint8_t encoding)
 	}
 }
 
+/* Reads an encoded pointer of an FDE or CIE. */
 static uint64_t
 read_pointer(const CfiEntries *entries, CfiCursor *cursor, uint8_t encoding)
 {
 	uint64_t place = entries->section->address + cursor->offset;
 	uint64_t number;
 
-	/* an indirect pointer needs the process's memory: only personality routines use it */
+	/* an indirect pointer would need the process's memory; only personality routines use it */
 	if (encoding & DW_EH_PE_indirect)
 	{
 		cursor->failed = true;
@@ -144,12 +145,12 @@ read_pointer(const CfiEntries *entries, CfiCursor *cursor, uint8_t encoding)
 	}
 }
 
-/* Entry header: 4-byte length, or the escape and 8 bytes (64-bit DWARF). */
+/* Header of an entry: 4-byte length, or the escape and 8 bytes (64-bit DWARF). */
 typedef struct EntryHeader
 {
 	size_t body;	/* offset of the identifier */
 	size_t end;		/* offset past the entry */
-	unsigned width; /* bytes of identifiers: 4 or 8 */
+	unsigned width; /* width of identifiers: 4 or 8 bytes */
 } EntryHeader;
 
 static bool
@@ -172,8 +173,8 @@ read_entry_header(const CfiEntries *entries, size_t offset, EntryHeader *header)
 }
 
 /*
- * The augmentation string says what augmentation data a CIE holds: R, P, L, S, B (AArch64 key B), G
- * (MTE).
+ * Reads the augmentation data that the augmentation string describes: R, P, L, S, B (AArch64 key
+ * B), G (MTE).
  */
 static void
 parse_augmentation(CfiCursor *cursor, const char *string, CfiCie *cie)
@@ -201,11 +202,12 @@ parse_augmentation(CfiCursor *cursor, const char *string, CfiCie *cie)
 		else if (*letter == 'S')
 			cie->signal_frame = true;
 		else if (*letter != 'B' && *letter != 'G')
-			break; /* unknown: its length is known, so what follows is still readable */
+			break; /* unknown, but the data's length is known, so the rest is readable */
 	}
 	cursor->failed |= data.failed;
 }
 
+/* Parses the CIE at an offset; returns false if it is malformed or of an unknown version. */
 static bool
 parse_cie(CfiEntries *entries, size_t offset, CfiCie *cie)
 {
@@ -238,7 +240,7 @@ parse_cie(CfiEntries *entries, size_t offset, CfiCie *cie)
 		return false;
 	cursor.offset = (size_t) (zero - cursor.data) + 1;
 
-	/* version 4 names address and segment selector sizes */
+	/* version 4 contains the sizes of addresses and segment selectors */
 	if (version == 4 && (cfi_read_u8(&cursor) != 8 || cfi_read_u8(&cursor) != 0))
 		return false;
 
@@ -249,7 +251,7 @@ parse_cie(CfiEntries *entries, size_t offset, CfiCie *cie)
 	if (augmentation[0] == 'z')
 		parse_augmentation(&cursor, augmentation + 1, cie);
 	else if (augmentation[0] != '\0')
-		return false; /* without a length what follows cannot be found */
+		return false; /* without the length the position of the rest is unknown */
 
 	cie->instructions_length = cursor.end - cursor.offset;
 	cie->instructions = cfi_read_block(&cursor, cie->instructions_length);
@@ -296,8 +298,8 @@ cfi_entries_begin(CfiEntries *entries, const CfiInput *input, bool eh_frame)
 }
 
 /*
- * An FDE whose linker-discarded code was resolved to address 0 has nothing to say; neither has one
- * of length 0.
+ * Returns the next FDE; skips FDEs of length 0, and those whose code the linker discarded and
+ * resolved to address 0.
  */
 CfiNext
 cfi_entries_next(CfiEntries *entries, CfiFde *fde)
@@ -310,7 +312,7 @@ cfi_entries_next(CfiEntries *entries, CfiFde *fde)
 		uint64_t id;
 		size_t cie_offset;
 
-		/* a zero length ends .eh_frame as crtend.o has it, but linkers may leave more behind it */
+		/* a zero length ends .eh_frame (crtend.o), but linkers may add entries after it */
 		fde->offset = entries->offset;
 		if (!read_entry_header(entries, entries->offset, &header))
 			return CFI_CUT;

@@ -1,6 +1,7 @@
 /*
  * cfi_reader.h
- *		Checked reading of CFI: a cursor over bytes, and the entries (CIE, FDE) of a section.
+ *		Reads CFI with bounds checks: a cursor over bytes, and the entries (CIE, FDE) of a
+ *		section.
  */
 #ifndef COLLECTOR_CFI_READER_H
 #define COLLECTOR_CFI_READER_H
@@ -12,7 +13,7 @@
 #include "unwind/cfi_input.h"
 
 /*
- * A read past the end sets failed and yields 0; later reads yield 0 too, so that a caller may check
+ * A read past the end sets failed and returns 0, as do all later reads, so that a caller may check
  * once.
  */
 typedef struct CfiCursor
@@ -35,8 +36,8 @@ cfi_read_u8(CfiCursor *cursor)
 }
 
 /*
- * A block of the given length: returns its bytes and skips them, NULL (and failed) where it does
- * not fit.
+ * Returns the bytes of a block of the given length and skips them; NULL, with failed set, if it
+ * does not fit.
  */
 static inline const uint8_t *
 cfi_read_block(CfiCursor *cursor, uint64_t length)
@@ -60,7 +61,7 @@ cfi_read_unsigned(CfiCursor *cursor, unsigned bytes)
 	const uint8_t *at = cfi_read_block(cursor, bytes);
 	uint64_t value = 0;
 
-	if (at != NULL && bytes == 4) /* most are */
+	if (at != NULL && bytes == 4) /* most numbers have 4 bytes */
 		return (uint64_t) at[0] | (uint64_t) at[1] << 8 | (uint64_t) at[2] << 16 |
 			   (uint64_t) at[3] << 24;
 	for (unsigned i = 0; at != NULL && i < bytes; i++)
@@ -68,27 +69,27 @@ cfi_read_unsigned(CfiCursor *cursor, unsigned bytes)
 	return value;
 }
 
-/* Like cfi_read_uleb128(), which is faster for numbers of one byte. */
+/* Called by cfi_read_uleb128() for numbers of more than one byte. */
 uint64_t cfi_read_long_uleb128(CfiCursor *cursor);
 
 static inline uint64_t
 cfi_read_uleb128(CfiCursor *cursor)
 {
 	if (!cursor->failed && cursor->offset < cursor->end && cursor->data[cursor->offset] < 0x80)
-		return cursor->data[cursor->offset++]; /* most are */
+		return cursor->data[cursor->offset++]; /* most numbers have one byte */
 	return cfi_read_long_uleb128(cursor);
 }
 
 int64_t cfi_read_sleb128(CfiCursor *cursor);
 
-/* What an FDE needs of its CIE. */
+/* The parts of a CIE that its FDEs need. */
 typedef struct CfiCie
 {
-	size_t offset; /* of the entry, which names it */
+	size_t offset; /* of the entry, which identifies it */
 	uint64_t code_alignment;
 	int64_t data_alignment;
 	uint64_t return_register;
-	uint8_t pointer_encoding; /* DW_EH_PE_* of the FDE's addresses */
+	uint8_t pointer_encoding; /* DW_EH_PE_* of the addresses in FDEs */
 	bool has_augmentation_data;
 	bool signal_frame;
 	const uint8_t *instructions;
@@ -111,15 +112,15 @@ typedef struct CfiEntries
 	const CfiSection *section;
 	bool is_eh_frame;
 	size_t offset;	 /* of the next entry */
-	CfiCie last_cie; /* FDEs mostly share the CIE before them */
+	CfiCie last_cie; /* the CIE of the previous FDE, which the next one mostly shares */
 	bool has_last_cie;
 } CfiEntries;
 
 typedef enum CfiNext
 {
-	CFI_FDE,	   /* *fde is filled in */
-	CFI_MALFORMED, /* one entry skipped */
-	CFI_CUT,	   /* the section ends inside an entry: nothing follows */
+	CFI_FDE,	   /* *fde is valid */
+	CFI_MALFORMED, /* an entry was skipped */
+	CFI_CUT,	   /* the section ends inside an entry, so there are no more */
 	CFI_END
 } CfiNext;
 

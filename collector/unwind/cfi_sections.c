@@ -1,6 +1,6 @@
 /*
  * cfi_sections.c
- *		Reading of CFI sections under a budget.
+ *		Reads CFI sections within a budget.
  */
 #include "unwind/cfi_sections.h"
 
@@ -14,8 +14,8 @@
 #include "unwind/start_code.h"
 
 /*
- * Where Go says where its code starts: in its table's header up to 1.25, else in the description of
- * the module (1.26).
+ * Where Go stores the start of its code: in its table's header up to 1.25, later in the module's
+ * description (1.26).
  */
 #define PCLNTAB_TEXT   24
 #define GO_MODULE_TEXT 176
@@ -31,8 +31,9 @@ typedef enum SectionKind
 	SECTION_PCLNTAB,
 	SECTION_GO_MODULE,
 	SECTION_PLT,
-	SECTION_START_CODE, /* no sections: first constructor, last destructor, and what each calls */
-	SECTION_ENTRY = SECTION_START_CODE + 4 /* no section either */
+	/* not sections: first constructor, last destructor, and the function that each calls */
+	SECTION_START_CODE,
+	SECTION_ENTRY = SECTION_START_CODE + 4 /* not a section either */
 } SectionKind;
 
 static const struct
@@ -58,10 +59,13 @@ typedef struct Reader
 	CfiSections *sections;
 	CfiSection found[CFI_SECTIONS];
 	ElfBuildId build_id;
-	bool is_crowded; /* the pool has no room for something */
+	bool is_crowded; /* the pool had no room for some section */
 } Reader;
 
-/* Charges a buffer to the file's budget, at most the whole pool. NULL if there is no room. */
+/*
+ * Allocates a buffer and charges it to the file's budget, and to the pool. Returns NULL if there is
+ * no room.
+ */
 static uint8_t *
 take_buffer(Reader *reader, uint64_t size_bytes)
 {
@@ -97,7 +101,7 @@ read_bytes(Reader *reader, uint64_t offset, uint64_t size_bytes)
 	return bytes;
 }
 
-/* zlib's bytes of a section behind their header; *size_bytes is then that of what they hold. */
+/* Decompresses zlib's data after a section's header; *size_bytes becomes the decompressed size. */
 static uint8_t *
 uncompress_section(Reader *reader, const uint8_t *packed, uint64_t *size_bytes)
 {
@@ -156,7 +160,9 @@ read_section(Reader *reader, SectionKind kind, const Elf64_Shdr *header)
 	reader->found[kind] = (CfiSection){ bytes, size_bytes, header->sh_addr };
 }
 
-/* The addend for the word at an address in one section of relocations, 0 where it has none. */
+/*
+ * Returns the addend for the word at an address in one section of relocations, 0 if there is none.
+ */
 static uint64_t
 addend_in(ElfHeaders *headers, const Elf64_Shdr *section, uint64_t address, uint64_t *left)
 {
@@ -182,7 +188,7 @@ addend_in(ElfHeaders *headers, const Elf64_Shdr *section, uint64_t address, uint
 	return 0;
 }
 
-/* What the loader adds to the word at an address; 0 where it adds nothing. */
+/* Returns the number that the loader adds to the word at an address; 0 if none. */
 static uint64_t
 relocation_at(ElfHeaders *headers, uint64_t address)
 {
@@ -199,7 +205,7 @@ relocation_at(ElfHeaders *headers, uint64_t address)
 	return addend;
 }
 
-/* The address that stands in a section, as linked. */
+/* Reads an address in a section, as linked. */
 static uint64_t
 read_address(const Reader *reader, const CfiSection *section, size_t offset)
 {
@@ -211,7 +217,10 @@ read_address(const Reader *reader, const CfiSection *section, size_t offset)
 	return value != 0 ? value : relocation_at(reader->headers, section->address + offset);
 }
 
-/* The function of start files' at an address, if it is one. Returns the one that it calls, or 0. */
+/*
+ * Reads the function at an address if it is one of start files'. Returns the function that it
+ * calls, or 0.
+ */
 static uint64_t
 read_start_function(Reader *reader, uint64_t address, SectionKind kind)
 {
@@ -242,7 +251,9 @@ read_start_function(Reader *reader, uint64_t address, SectionKind kind)
 	return 0;
 }
 
-/* Constructors and destructors that start files put to those of the program or library. */
+/*
+ * Reads the constructors and destructors that start files add to those of the program or library.
+ */
 static void
 read_start_code(Reader *reader)
 {
@@ -324,8 +335,8 @@ read_sections(Reader *reader)
 }
 
 /*
- * The span of the executable segments, as far as the file has bytes for them. A segment that leads
- * to .eh_frame shows that there is CFI, also if the section's header is not read.
+ * Finds the span of the executable segments, as far as the file has bytes for them. A segment that
+ * refers to .eh_frame shows that there is CFI, even if the section's header is not read.
  */
 static void
 read_segments(ElfHeaders *headers, CfiInput *input)

@@ -1,8 +1,8 @@
 /*
  * extent_pool.c
- *		Best fit over a sorted array of free runs; neighbours are joined when a run comes back.
+ *		Best fit over a sorted array of free runs; a returned run is joined with its neighbours.
  *
- * Pools hold some hundred runs, so plain arrays beat trees, and are easy to trust.
+ * Pools contain some hundred runs, for which plain arrays are faster and simpler than trees.
  */
 #include "unwind/extent_pool.h"
 
@@ -70,7 +70,7 @@ insert_free(ExtentPool *pool, Extent extent)
 	return 0;
 }
 
-/* A free run at the end of what was ever handed out joins the slots beyond. */
+/* Joins a free run at the end of the used slots with the unused slots beyond. */
 static void
 trim_end(ExtentPool *pool)
 {

@@ -1,11 +1,11 @@
 /*
  * extent_pool.h
- *		Runs of slots in an array that the kernel side reads: handed out, given back, and reused
- *		only after a while.
+ *		Runs of slots in an array that the BPF program reads: allocated, returned, and reused
+ *		only after a delay.
  *
- * A walker that has just read "your rows are slots 100 to 140" may still be reading them when they
- * are given back. So they rest for EXTENT_GRACE_NS first: longer than any walk takes, since walks
- * run with interrupts off.
+ * A walk that has just read "your rows are slots 100 to 140" may still read them when they are
+ * returned. So they rest for EXTENT_GRACE_NS, which is longer than any walk, because walks run with
+ * interrupts disabled.
  */
 #ifndef COLLECTOR_EXTENT_POOL_H
 #define COLLECTOR_EXTENT_POOL_H
@@ -30,13 +30,13 @@ typedef struct RestingExtent
 
 typedef struct ExtentPool
 {
-	uint32_t limit;	   /* slots that the pool may ever hand out */
-	uint32_t used_end; /* slots from here on were never handed out */
+	uint32_t limit;	   /* number of slots that may be allocated at all */
+	uint32_t used_end; /* slots from here on were never allocated */
 	uint32_t used_count;
-	Extent *free; /* ascending, never touching each other */
+	Extent *free; /* ascending, never adjacent */
 	size_t free_count;
 	size_t free_capacity;
-	RestingExtent *resting; /* in the order of giving back */
+	RestingExtent *resting; /* in the order of their return */
 	size_t resting_count;
 	size_t resting_capacity;
 } ExtentPool;
@@ -45,14 +45,14 @@ void extent_pool_init(ExtentPool *pool, uint32_t limit);
 void extent_pool_fini(ExtentPool *pool);
 
 /*
- * A run of count slots, the smallest that fits. -ENOSPC where there is none, also none that rests;
- * -ENOMEM.
+ * Allocates a run of count slots, from the smallest run that fits. Returns -ENOSPC if none fits,
+ * counting no resting ones; -ENOMEM.
  */
 int extent_pool_take(ExtentPool *pool, uint32_t count, uint64_t now_ns, uint32_t *first);
 
 /*
- * Never fails: where memory for bookkeeping is out the slots are lost to the pool, not reused too
- * early.
+ * Returns a run; never fails. If bookkeeping finds no memory the slots are lost, so that they are
+ * never reused too early.
  */
 void extent_pool_give(ExtentPool *pool, uint32_t first, uint32_t count, uint64_t now_ns);
 

@@ -1,6 +1,6 @@
 /*
  * jit_frames.c
- *		Search for trampolines, and for .eh_frame sections of generated code.
+ *		Searches for trampolines, and for .eh_frame sections of generated code.
  */
 #include "unwind/jit_frames.h"
 
@@ -11,19 +11,20 @@
 
 #include "unwind/trampolines.h"
 
-#define MAX_LOOKS	   16 /* for trampolines, of 1 MiB each */
+#define MAX_LOOKS	   16 /* limit of searches for trampolines, of 1 MiB each */
 #define PAGE_BYTES	   4096
 #define MAPS_BYTES	   ((size_t) 16 * 1024 * 1024)
 #define MAX_DATA_BYTES ((size_t) 1024 * 1024) /* of a process */
-/* of a process, in entries and instructions: memory may look like thousands of sections */
+/* of a process, in entries and instructions, because memory may look like thousands of sections */
 #define MAX_STEPS	   (UINT64_C(8) << 20)
-#define ATTEMPT_STEPS  256 /* what trying a section costs beside */
+#define ATTEMPT_STEPS  256 /* additional cost of trying a section */
 #define WINDOW_BYTES \
-	((uint64_t) 64 * 1024) /* on either side; compilers take memory for both at once */
+	((uint64_t) 64 * 1024) /* on either side of code; compilers allocate memory for both together */
 
 /*
- * A CIE as LLVM begins it, behind its length: CIE 0, version 1, augmentation "zR". A byte for each
- * alignment follows, which differ by LLVM's version on AArch64, then the return address's register.
+ * A CIE as LLVM begins it, after its length: CIE 0, version 1, augmentation "zR". One byte for each
+ * of the alignments follows, which depend on LLVM's version on AArch64, then the return address's
+ * register.
  */
 static const uint8_t cie_start[] = { 0, 0, 0, 0, 1, 'z', 'R', 0 };
 
@@ -37,18 +38,18 @@ static const uint8_t cie_start[] = { 0, 0, 0, 0, 1, 'z', 'R', 0 };
 #define RETURN_REGISTER PFS_REGISTER_PC
 #endif
 
-/* Memory that was read, and ends where it could not be read any more. */
+/* Memory that was read, up to the first unreadable page. */
 typedef struct Piece
 {
 	uint64_t address;
-	size_t offset; /* in the bytes */
+	size_t offset; /* position of the piece in bytes */
 	size_t length;
 } Piece;
 
 struct JitMemory
 {
 	RemoteMemory remote;
-	uint64_t steps_left; /* without any no section is tried */
+	uint64_t steps_left; /* 0: no further section is tried */
 	uint32_t mappings_left;
 	uint32_t looks_left;
 	uint32_t arenas_left;
@@ -58,7 +59,7 @@ struct JitMemory
 	size_t length;
 };
 
-/* Code that one section speaks of. */
+/* Code that one section describes. */
 typedef struct Section
 {
 	uint64_t start;
@@ -70,14 +71,14 @@ typedef struct Search
 {
 	Unwinder *unwinder;
 	JitMemory *memory;
-	uint64_t start; /* of the mapping */
+	uint64_t start; /* start of the mapping */
 	uint64_t end;
 	uint64_t now_ns;
-	Section sections[JIT_MAX_SECTIONS]; /* by ascending start, disjoint */
+	Section sections[JIT_MAX_SECTIONS]; /* ascending by start, disjoint */
 	uint32_t count;
 } Search;
 
-/* Reads the pages from address on that can be read, up to the first that cannot. */
+/* Reads pages from address on, up to the first unreadable one. Returns the number of bytes. */
 static size_t
 read_pages(JitMemory *memory, uint64_t address, uint8_t *bytes, size_t length)
 {
@@ -97,8 +98,8 @@ read_pages(JitMemory *memory, uint64_t address, uint8_t *bytes, size_t length)
 }
 
 /*
- * A line of /proc/PID/maps: memory without a file that may only be read, as compilers leave their
- * data behind.
+ * Parses a line of /proc/PID/maps. Returns true for read-only memory without a file, in which
+ * compilers leave their data.
  */
 static bool
 is_read_only_data(const char *line, uint64_t *start, uint64_t *end)
@@ -191,7 +192,7 @@ jit_memory_steps_left(const JitMemory *memory)
 	return memory->steps_left;
 }
 
-/* Keeps the section, or releases it where another one covers the same code. */
+/* Keeps the section, or releases it if another one covers the same code. */
 static void
 keep_section(Search *search, const Section *section)
 {
@@ -214,7 +215,10 @@ keep_section(Search *search, const Section *section)
 	search->count++;
 }
 
-/* bytes begin with a CIE at the address; the section ends with its zero word, or with the bytes. */
+/*
+ * Tries the bytes at an address, which begin with a CIE; the section ends with its zero word, or
+ * with the bytes.
+ */
 static void
 try_section(Search *search, const uint8_t *bytes, size_t length, uint64_t address)
 {
@@ -260,7 +264,7 @@ search_bytes(Search *search, const uint8_t *bytes, size_t length, uint64_t addre
 }
 
 /*
- * The window before the code may begin with memory that is none: then its later half is tried, and
+ * Searches the window before the code. Its begin may be unmapped; then the later half is tried, and
  * so on.
  */
 static void
@@ -287,7 +291,7 @@ search_after(Search *search, uint8_t *bytes)
 	search_bytes(search, bytes, length, search->end);
 }
 
-/* Adds a span with a binary, and before it one for what lies between. */
+/* Adds a span with a binary, preceded by a span for the gap before it. */
 static uint32_t
 add_span(UnwindSpan *spans, uint64_t covered, const UnwindSpan *span)
 {
@@ -299,7 +303,7 @@ add_span(UnwindSpan *spans, uint64_t covered, const UnwindSpan *span)
 	return count;
 }
 
-/* Spans up to the last arena of trampolines; *covered is its end. */
+/* Adds spans up to the last arena of trampolines; *covered is its end. */
 static uint32_t
 arena_spans(Unwinder *unwinder, JitMemory *memory, uint64_t *covered, uint64_t end, uint64_t now_ns,
 			UnwindSpan *spans)
@@ -331,7 +335,7 @@ arena_spans(Unwinder *unwinder, JitMemory *memory, uint64_t *covered, uint64_t e
 	return count;
 }
 
-/* Spans up to the last code that CFI speaks of; *covered is its end. */
+/* Adds spans up to the last code with CFI; *covered is its end. */
 static uint32_t
 section_spans(Unwinder *unwinder, JitMemory *memory, uint64_t *covered, uint64_t end,
 			  uint64_t now_ns, UnwindSpan *spans)

@@ -1,10 +1,10 @@
 /*
  * kernel_tables.h
- *		The memory that the walker reads, behind an interface: BPF maps in the agent, plain arrays
+ *		Interface of the memory that the BPF program reads: BPF maps in the agent, plain arrays
  *		in tests.
  *
- * Slots are addressed by number. Lines, directories and mappings are written by plain stores into
- * memory that the walker shares; what leads to them is set only after that.
+ * Slots have numbers. Lines, directories and mappings are written with plain stores into shared
+ * memory; references to them are written afterwards.
  */
 #ifndef COLLECTOR_KERNEL_TABLES_H
 #define COLLECTOR_KERNEL_TABLES_H
@@ -16,19 +16,19 @@
 
 typedef struct KernelTables KernelTables;
 
-/* All return 0 or -errno unless they say otherwise. */
+/* All functions return 0 or -errno unless stated otherwise. */
 typedef struct KernelTablesOps
 {
 	int (*write_lines)(KernelTables *tables, uint32_t first, uint32_t count,
 					   const struct pfs_unwind_line *lines);
-	/* the shared memory of one line that was written; NULL where it cannot be had */
+	/* shared memory of a line that was written; NULL if it is not available */
 	const struct pfs_unwind_line *(*line)(KernelTables *tables, uint32_t number);
 	int (*write_rule)(KernelTables *tables, uint32_t number, const struct pfs_unwind_rule *rule);
-	/* the shared memory of one directory entry; NULL where it cannot be had */
+	/* shared memory of a directory entry; NULL if it is not available */
 	union pfs_unwind_entry *(*entry)(KernelTables *tables, uint32_t slot);
-	/* the shared memory of one mapping slot; NULL where it cannot be had */
+	/* shared memory of a mapping slot; NULL if it is not available */
 	struct pfs_unwind_mapping *(*mapping)(KernelTables *tables, uint32_t slot);
-	/* the shared memory of one rule that was found, of 1 << PFS_RECENT_SLOT_BITS */
+	/* shared memory of a slot in the cache of found rules, of 1 << PFS_RECENT_SLOT_BITS */
 	__u64 *(*recent)(KernelTables *tables, uint32_t slot);
 	int (*set_process)(KernelTables *tables, uint32_t pid,
 					   const struct pfs_unwind_process *process);

@@ -1,6 +1,6 @@
 /*
  * late_walk.c
- *		What unwind.bpf.h asks of its surroundings, in user space.
+ *		The functions that unwind.bpf.h needs from its includer, for user space.
  */
 #include "unwind/late_walk.h"
 
@@ -9,7 +9,7 @@
 
 #include "events.h"
 
-/* The walk that is running: the walker's functions take no context, as in BPF. */
+/* The current walk, because the walk's functions have no context argument, as in BPF. */
 static _Thread_local struct
 {
 	const Unwinder *unwinder;
@@ -27,7 +27,7 @@ pfs_read_stack(struct pfs_walk *walk, __u64 address, __u64 *value)
 	uint64_t word;
 	int result = current.read(current.context, address, &word);
 
-	(void) walk; /* memory is plain here, and read word by word */
+	(void) walk; /* nothing to prepare, because memory is read word by word */
 	if (result == 0)
 		*value = word;
 	return result;
@@ -99,13 +99,16 @@ pfs_get_rule(__u32 number)
 	return unwinder_rule(current.unwinder, number);
 }
 
-/* as libbpf's header defines it; the C library's own lacks "inline" */
+/* defined like in libbpf's header; the C library's definition lacks "inline" */
 #undef __always_inline
 #define __always_inline	  inline __attribute__((always_inline))
 #define PFS_VERIFIED_ONCE static
 #include "unwind.bpf.h"
 
-/* Copies of the word at the address from a piece, whose chunks are the first of the bytes. */
+/*
+ * Copies the word at the address from a piece whose chunks are first in bytes. Returns false if it
+ * is not there.
+ */
 static bool
 read_piece(const uint8_t *bytes, size_t length, uint64_t start, uint64_t chunks, uint64_t address,
 		   uint64_t *value)

@@ -1,11 +1,11 @@
 /*
  * late_walk.h
- *		The walker in user space: goes on with walks that the kernel could not end, and replays
+ *		The walk in user space: continues walks that the kernel could not finish, and replays
  *		recorded ones.
  *
- * The code is the kernel's own (unwind.bpf.h) over the same tables. A process that has just started
- * is sampled before anything is known of it; the kernel then hands over registers and a copy of the
- * stack, and the walk is made as soon as the process is described.
+ * The code is that of the kernel's walk (unwind.bpf.h), with the same tables. A process that has
+ * just started is sampled before it is described; the kernel then hands over registers and a copy
+ * of the stack, and the walk is made when the process is described.
  */
 #ifndef COLLECTOR_LATE_WALK_H
 #define COLLECTOR_LATE_WALK_H
@@ -17,19 +17,19 @@
 #include "unwind/remote_memory.h"
 #include "unwind/unwinder.h"
 
-/* Reads 8 bytes of the process's memory: 0, or non-zero where they cannot be had. */
+/* Reads 8 bytes of the process's memory. Returns 0, or non-zero if they are not available. */
 typedef int (*LateRead)(void *context, uint64_t address, uint64_t *value);
 
 /*
- * Memory that was copied when the sample was taken, in chunks of PFS_LATE_CHUNK_BYTES: those that
- * are there, one behind the other, of the first piece, then of the second.
+ * Memory that was copied when the sample was taken, in chunks of PFS_LATE_CHUNK_BYTES: the
+ * available chunks of the first piece, followed by those of the second.
  */
 typedef struct LateMemory
 {
 	const uint8_t *bytes;
 	size_t length;
 	uint64_t address;
-	uint64_t chunks; /* bit i: chunk i behind the address is there */
+	uint64_t chunks; /* bit i: chunk i from address on is available */
 	uint64_t other_address;
 	uint64_t other_chunks;
 } LateMemory;
@@ -37,15 +37,15 @@ typedef struct LateMemory
 /* A LateRead over a LateMemory. */
 int late_memory_read(void *memory, uint64_t address, uint64_t *value);
 
-/* Where a walk begins, and what it may believe. */
+/* Start of a walk, and its conditions. */
 typedef struct LateWalk
 {
 	const ExecImage *process;
 	const struct pfs_walk_state *state;
 	LateRead read;
-	void *context;	/* of read */
-	bool trust_jit; /* generated code that there are rules for is still that of the sample */
-	uint64_t *ends; /* takes the callers' stack pointers, as many as frames; NULL: not wanted */
+	void *context;	/* context of read */
+	bool trust_jit; /* rules of generated code are valid for the time of the sample */
+	uint64_t *ends; /* receives the callers' stack pointers, one for each frame; NULL: not needed */
 	/*
 	 * The virtual machine whose frames lie on the stack, and the process's memory, which tells more
 	 * of its code. NULL: there is none.
@@ -55,7 +55,7 @@ typedef struct LateWalk
 } LateWalk;
 
 /*
- * Walks from the state on. frames takes up to capacity frames as the kernel records them, with
+ * Walks from the state on. Stores at most capacity frames as the kernel records them, with
  * PFS_FRAME_* bits. Returns their number; *status is an enum pfs_walk_status.
  */
 size_t late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size_t capacity,

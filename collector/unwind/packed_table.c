@@ -1,6 +1,6 @@
 /*
  * packed_table.c
- *		From one list of rows to pages of lines.
+ *		Converts a list of rows to pages of lines.
  */
 #include "unwind/packed_table.h"
 
@@ -12,20 +12,21 @@
 #include "base/grow.h"
 
 #define PAGE_BYTES	   (UINT64_C(1) << PFS_UNWIND_PAGE_BITS)
-#define MAX_RULE_PAGES 16384 /* one rule over more than 64 MiB of code is no compiler's */
+#define MAX_RULE_PAGES 16384 /* no compiler's code has one rule for more than 64 MiB */
 
 typedef struct Packer
 {
 	PackedTable *packed;
 	size_t line_capacity;
 	size_t page_capacity;
-	uint64_t page; /* the page being filled */
+	uint64_t page; /* number of the page being filled */
 	bool page_is_open;
-	uint32_t row_count; /* in its last line */
+	uint32_t row_count; /* in the page's last line */
 } Packer;
 
 /*
- * The unused rows of a page's last line repeat its last row, so that halving a line needs no count.
+ * Repeats the last row in the unused rows of a page's last line, so that binary search needs no
+ * count.
  */
 static void
 close_page(Packer *packer)
@@ -59,7 +60,7 @@ open_page(Packer *packer, uint64_t page)
 	return 0;
 }
 
-/* Makes room for a row of the page, which becomes the one being filled, in the last line. */
+/* Makes room for a row in the last line of a page, which becomes the current page. */
 static int
 open_line(Packer *packer, uint64_t page)
 {
@@ -101,10 +102,7 @@ append_row(Packer *packer, uint64_t address, uint16_t rule)
 	return err;
 }
 
-/*
- * Rows at the starts of the pages that a rule reaches into, up to the address where the next rule
- * begins.
- */
+/* Adds rows at the starts of pages inside a rule's range, up to the address of the next rule. */
 static int
 append_continuations(Packer *packer, uint64_t start, uint64_t end, uint16_t rule)
 {
@@ -123,7 +121,7 @@ append_continuations(Packer *packer, uint64_t start, uint64_t end, uint16_t rule
 	return err;
 }
 
-/* A CfiRowsSink. */
+/* Packs rows; a CfiRowsSink. */
 static int
 pack_rows(void *context, const UnwindTable *table, size_t count)
 {

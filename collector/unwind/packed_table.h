@@ -1,9 +1,10 @@
 /*
  * packed_table.h
- *		An unwind table as the kernel side reads it: rows of 4 bytes in cache lines, by pages of 4
- *		KiB.
+ *		An unwind table in the layout of the BPF program: rows of 4 bytes in cache lines, by
+ *		pages of 4 KiB.
  *
- * A large table is loaded by parts, each the rows of 64 KiB of code: walks need few of them.
+ * A large table is loaded in parts, each of which has the rows of 64 KiB of code, because walks
+ * need few of them.
  */
 #ifndef COLLECTOR_PACKED_TABLE_H
 #define COLLECTOR_PACKED_TABLE_H
@@ -17,29 +18,29 @@
 typedef struct PackedPage
 {
 	uint64_t page;		 /* ELF virtual address >> PFS_UNWIND_PAGE_BITS */
-	uint32_t first_line; /* relative to the table's own lines */
-	uint32_t line_count; /* with PFS_UNWIND_NOT_LOADED if they were left out, as of other parts */
+	uint32_t first_line; /* relative to the table's first line */
+	uint32_t line_count; /* with PFS_UNWIND_NOT_LOADED if the lines were left out */
 } PackedPage;
 
 typedef struct PackedTable
 {
 	struct pfs_unwind_line *lines;
 	size_t line_count;
-	PackedPage *pages; /* ascending; pages without any rule are absent */
+	PackedPage *pages; /* ascending; pages without rules are absent */
 	size_t page_count;
-	uint64_t rows_outside; /* rows at addresses that page numbers cannot express, left out */
+	uint64_t rows_outside; /* rows left out because page numbers cannot express their addresses */
 } PackedTable;
 
-#define PACKED_PART_PAGE_BITS 4 /* of a page's number, within its part */
+#define PACKED_PART_PAGE_BITS 4 /* bits of a page's number within its part */
 #define PACKED_PART_PAGES	  (1 << PACKED_PART_PAGE_BITS)
-#define PACKED_WHOLE_LINES	  1024 /* a table with fewer is loaded as a whole */
+#define PACKED_WHOLE_LINES	  1024 /* a table with fewer lines is loaded as a whole */
 
 #define PACKED_PARTS_MANY 16
 
-/* Parts that are wanted at a time. */
+/* Parts that are requested together. */
 typedef struct PackedParts
 {
-	uint64_t numbers[PACKED_PARTS_MANY]; /* of pages >> PACKED_PART_PAGE_BITS */
+	uint64_t numbers[PACKED_PARTS_MANY]; /* page numbers >> PACKED_PART_PAGE_BITS */
 	uint32_t count;
 } PackedParts;
 
@@ -49,7 +50,7 @@ packed_page_part(uint64_t page)
 	return page >> PACKED_PART_PAGE_BITS;
 }
 
-/* Lines of a page, whether they were left out or not. */
+/* Returns the number of lines of a page, including those left out. */
 static inline uint32_t
 packed_page_lines(const PackedPage *page)
 {
@@ -63,17 +64,20 @@ packed_page_without_lines(const PackedPage *page)
 						 .line_count = page->line_count | PFS_UNWIND_NOT_LOADED };
 }
 
-/* Adds the part around an ELF address, if there is room. */
+/* Adds the part around an ELF address if there is room. */
 void packed_parts_add(PackedParts *parts, uint64_t address);
 bool packed_parts_hold(const PackedParts *parts, uint64_t page);
 
 /*
- * A page's first row repeats the rule in force where the page begins inside of it, so that each
- * page is complete by itself. 0 or -ENOMEM.
+ * Converts a table. A page's first row repeats the rule in force at the begin of the page, so that
+ * each page is complete by itself. Returns 0 or -ENOMEM.
  */
 int packed_table_build(const UnwindTable *table, PackedTable *packed);
 
-/* Compiles the input into a packed table, without a list of all its rows. As cfi_compile(). */
+/*
+ * Compiles the input into a packed table, without a list of all its rows. Returns what
+ * cfi_compile() returns.
+ */
 int packed_table_compile(const CfiInput *input, RuleSet *rules, PackedTable *packed,
 						 CfiStats *stats);
 void packed_table_free(PackedTable *packed);
@@ -81,13 +85,13 @@ void packed_table_free(PackedTable *packed);
 /* Returns true if no lines were left out. */
 bool packed_table_is_whole(const PackedTable *packed);
 
-/* Says whether the lines of a page stay. */
+/* Returns true if the lines of a page must stay. */
 typedef bool (*PackedPageFilter)(const void *context, uint64_t page);
 
 /* Leaves out the lines of all other pages. */
 void packed_table_filter(PackedTable *packed, PackedPageFilter stays, const void *context);
 
-/* Leaves out all but the parts, if the table is large. */
+/* Leaves out all parts except the given ones if the table is large. */
 void packed_table_choose(PackedTable *packed, const PackedParts *parts);
 
 #endif

@@ -1,12 +1,13 @@
 /*
  * pclntab.c
- *		Reading Go's function table.
+ *		Reads Go's function table.
  *
- *		header ─► functions: { offset of the code, of the entry }, ascending, one more for the end
- *		entry ─► flags, name, depths: varints { change of depth, instructions that it holds for }
+ * header ─► functions: { offset of the code, of the entry }, ascending, one more for the end
+ * entry ─► flags, name, depths: varints { change of depth, number of instructions }
  *
- * A depth is what the function has pushed below its return address. Compiled code pushes the
- * caller's frame pointer first, and assembly that does otherwise leaves it alone.
+ * A depth is the number of bytes that the function has pushed below its return address. Compiled
+ * code pushes the caller's frame pointer first; assembly without a frame leaves the register
+ * unchanged.
  */
 #include "unwind/pclntab.h"
 
@@ -20,23 +21,23 @@
 #define HEADER_BYTES   72
 #define FUNCTION_BYTES 8
 
-/* Of an entry: offsets of its fields, and what a function is. */
+/* Offsets of an entry's fields, and kinds of functions. */
 #define ENTRY_NAME		 4
 #define ENTRY_DEPTHS	 16
 #define ENTRY_FLAGS_1_18 37
 #define ENTRY_FLAGS_1_20 41
 
 #define FLAG_TOP_FRAME	  1
-#define FLAG_WRITES_STACK 2 /* sets the stack pointer to something else */
+#define FLAG_WRITES_STACK 2 /* sets the stack pointer to another stack */
 #define FLAG_ASSEMBLY	  4
 
 #define MAX_NAME_BYTES 128
 
-#define MAX_DEPTH ((int64_t) INT32_MAX - 8) /* what a rule can say */
+#define MAX_DEPTH ((int64_t) INT32_MAX - 8) /* limit of rules */
 
 /*
- * Bytes of "mov %rsp, %rbp" after "push %rbp"; of storing %rbp and "lea" after "sub". Until then
- * %rbp is the caller's.
+ * Bytes of "mov %rsp, %rbp" after "push %rbp", and of storing %rbp and "lea" after "sub". Until
+ * then %rbp is the caller's.
  */
 #define PUSHED_PROLOGUE_BYTES	  3
 #define SUBTRACTED_PROLOGUE_BYTES 16
@@ -82,7 +83,7 @@ pclntab_open(const CfiInput *input, Pclntab *table)
 	return !failed;
 }
 
-/* Start, flags, name and depths as the table has them. */
+/* Reads start, flags, name and depths of a function from the table. */
 static bool
 read_entry(const Pclntab *table, uint32_t number, PclntabFunction *function)
 {
@@ -96,7 +97,7 @@ read_entry(const Pclntab *table, uint32_t number, PclntabFunction *function)
 	function->depths = read_at(table, entry + ENTRY_DEPTHS, 4, &failed);
 	name = table->names + read_at(table, entry + ENTRY_NAME, 4, &failed);
 	function->name = "";
-	/* only hand-written functions are known by name, and those names are short */
+	/* only hand-written functions are recognized by name, and their names are short */
 	if ((function->flags & FLAG_ASSEMBLY) && name < table->length &&
 		memchr(table->data + name, '\0',
 			   table->length - name < MAX_NAME_BYTES ? table->length - name : MAX_NAME_BYTES) !=
@@ -106,8 +107,8 @@ read_entry(const Pclntab *table, uint32_t number, PclntabFunction *function)
 }
 
 /*
- * The kernel returns to it from a signal's handler: it is "called" from before its first
- * instruction.
+ * Returns true for the function to which a signal's handler returns; its frame seems to be called
+ * from before its first instruction.
  */
 static bool
 is_signal_return(const PclntabFunction *function)
@@ -145,7 +146,7 @@ rule_of_depth(const Pclntab *table, int64_t depth)
 
 	memset(&rule, 0, sizeof(rule));
 	if (depth < 0 || depth > MAX_DEPTH || depth % 8 != 0)
-		return rule; /* PFS_UNWIND_INVALID */
+		return rule; /* kind PFS_UNWIND_INVALID */
 	rule.kind = PFS_UNWIND_CFI;
 	if (table->machine == EM_X86_64)
 	{
@@ -157,7 +158,7 @@ rule_of_depth(const Pclntab *table, int64_t depth)
 		rule.bx_offset = PFS_BX_LOST;
 		return rule;
 	}
-	/* AArch64: the link register at the low end of the frame, the frame pointer below it */
+	/* AArch64: the link register is at the low end of the frame, the frame pointer below it */
 	rule.cfa_register = 31;
 	rule.cfa_offset = (int32_t) depth;
 	if (depth == 0)
@@ -176,7 +177,7 @@ rule_of_depth(const Pclntab *table, int64_t depth)
 	return rule;
 }
 
-/* Code that has gone to another stack: its frame record is still where it was. */
+/* Returns the rule for code that runs on another stack: the frame record is still valid. */
 static struct pfs_unwind_rule
 rule_of_frame_pointer(const Pclntab *table)
 {
@@ -196,14 +197,14 @@ rule_of_frame_pointer(const Pclntab *table)
 	return rule;
 }
 
-/* What kind of function it is, from its flags and from what is known of the runtime's own. */
+/* Kind of a function, from its flags and from the known functions of the runtime. */
 typedef enum FunctionKind
 {
 	FUNCTION_PLAIN,
 	FUNCTION_ROOT,
 	FUNCTION_SIGNAL_RETURN,
-	FUNCTION_LEAVES_STACK,	  /* and comes back to it */
-	FUNCTION_LEAVES_GOROUTINE /* for good: on the stack that it goes to it is the first one */
+	FUNCTION_LEAVES_STACK,	  /* and returns to it */
+	FUNCTION_LEAVES_GOROUTINE /* for good: it is the first function on the new stack */
 } FunctionKind;
 
 static FunctionKind
@@ -216,12 +217,11 @@ function_kind(const PclntabFunction *function)
 	if (is_signal_return(function))
 		return FUNCTION_SIGNAL_RETURN;
 	/*
-	 * the runtime's own walks end at a signal's handler; the registers that it interrupted lie
-	 * above
+	 * the runtime's own walks end at a signal's handler, but the interrupted registers are above it
 	 */
 	if ((function->flags & FLAG_TOP_FRAME) && strcmp(name, "runtime.sigtramp") != 0)
 		return FUNCTION_ROOT;
-	/* of a library it is a constructor, which the loader calls */
+	/* in a library it is a constructor, which the loader calls */
 	if ((strncmp(name, "_rt0_", 5) == 0 && strstr(name, "_lib") == NULL) ||
 		strcmp(name, "runtime.morestack") == 0)
 		return FUNCTION_ROOT;
@@ -230,24 +230,24 @@ function_kind(const PclntabFunction *function)
 	return (function->flags & FLAG_WRITES_STACK) ? FUNCTION_LEAVES_STACK : FUNCTION_PLAIN;
 }
 
-/* Going through the depths of one function. */
+/* Iteration over the depths of one function. */
 typedef struct DepthWalk
 {
 	const Pclntab *table;
 	FunctionKind kind;
 	uint64_t address;
 	int64_t depth;
-	int64_t before;	   /* the depth of the stretch before this one */
-	bool is_frameless; /* nothing is pushed in all of the function */
+	int64_t before;	   /* depth of the previous stretch */
+	bool is_frameless; /* the function never pushes anything */
 	CfiRowSink sink;
 	void *context;
 	uint64_t *unsupported;
 } DepthWalk;
 
 /*
- * Rows of one stretch of code in which the depth is the same. What goes to another stack without a
- * frame record of its own (asmcgocall and systemstack until Go 1.20) leaves its caller's in the
- * register: the caller is passed over, and its caller is found.
+ * Emits the rows of a stretch with constant depth. Functions that switch stacks without a frame
+ * record (asmcgocall and systemstack until Go 1.20) keep their caller's frame pointer: the walk
+ * skips the caller, and finds the caller's caller.
  */
 static int
 emit_depth(const DepthWalk *walk)
@@ -278,7 +278,7 @@ emit_depth(const DepthWalk *walk)
 	return walk->sink(walk->context, address, &rule);
 }
 
-/* What follows in the table: a change of 0, or bytes that are no table. */
+/* Returns true if the depths end here: the next change is 0, or the bytes are malformed. */
 static bool
 is_last_stretch(CfiCursor cursor)
 {
@@ -296,7 +296,7 @@ pclntab_rows(const Pclntab *table, const PclntabFunction *function, CfiRowSink s
 		.table = table,
 		.kind = function_kind(function),
 		.address = function->start,
-		.depth = -1, /* as values begin */
+		.depth = -1, /* initial value of the encoding */
 		.sink = sink,
 		.context = context,
 		.unsupported = unsupported,

@@ -1,7 +1,7 @@
 /*
  * plt_code.c
- *		Reads the table instruction by instruction: its layout depends on the linker and on whether
- *		branches are protected.
+ *		Reads the table instruction by instruction, because its layout depends on the linker and
+ *		on branch protection.
  */
 #include "unwind/plt_code.h"
 
@@ -10,7 +10,7 @@
 #define AARCH64_LR 30
 #define AARCH64_SP 31
 
-/* stp Xa, Xb, [sp, #-16]!, whatever the registers */
+/* stp Xa, Xb, [sp, #-16]!, with any registers */
 #define PUSH_MASK 0xffff83e0U
 #define PUSH	  0xa9bf03e0U
 
@@ -44,7 +44,7 @@ plt_code_rows(const CfiSection *plt, CfiRowSink sink, void *context)
 
 		memcpy(&instruction, plt->data + at, sizeof(instruction));
 		if ((instruction & PUSH_MASK) == PUSH)
-			depth = 16; /* no stub pushes more */
+			depth = 16; /* stubs push at most this much */
 		else if ((instruction & JUMP_MASK) == JUMP)
 			depth = 0;
 		if (depth != before)

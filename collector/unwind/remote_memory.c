@@ -1,6 +1,7 @@
 /*
  * remote_memory.c
- *		Probes that read another process's memory. What they read is theirs until they are done.
+ *		Reads another process's memory under a deadline. The results belong to the call until it
+ *		returns.
  */
 #include "unwind/remote_memory.h"
 
@@ -27,7 +28,7 @@ typedef struct MapsProbe
 	Probe probe;
 	uint32_t pid;
 	size_t limit_bytes;
-	char *text; /* NULL: it cannot be read */
+	char *text; /* NULL: unreadable */
 } MapsProbe;
 
 static void
@@ -81,12 +82,15 @@ typedef struct GatherProbe
 	Probe probe;
 	uint32_t pid;
 	size_t count;
-	size_t length; /* of all ranges */
+	size_t length; /* sum of all ranges */
 	uint8_t *bytes;
 	RemoteRange ranges[];
 } GatherProbe;
 
-/* Reads ranges from one on until one cannot be read, and marks them. Returns how many were read. */
+/*
+ * Reads ranges from first on until one is unreadable, and marks them. Returns the number of ranges
+ * read.
+ */
 static size_t
 gather_from(GatherProbe *gather, size_t first, size_t offset)
 {
@@ -128,7 +132,7 @@ run_gather(Probe *probe)
 		size_t read = gather_from(gather, at, offset);
 		size_t next = read < REMOTE_PIECES_MAX ? at + read + 1 : at + read;
 
-		/* what cannot be read is passed over */
+		/* skip the unreadable range */
 		for (; at < next && at < gather->count; at++)
 			offset += gather->ranges[at].bytes;
 	}

@@ -2,9 +2,9 @@
  * remote_memory.h
  *		Memory of a process, read with a deadline.
  *
- * A page of it may be one that is filled when somebody likes to: a file's of a network or
- * user-space file system, or one that another process answers for (userfaultfd). And while it
- * changes its mappings nobody else sees them.
+ * A page may be filled whenever another process likes: a file's page of a network or user-space
+ * file system, or a page that another process provides (userfaultfd). And while a process changes
+ * its mappings no other process can read them.
  */
 #ifndef COLLECTOR_REMOTE_MEMORY_H
 #define COLLECTOR_REMOTE_MEMORY_H
@@ -19,41 +19,41 @@
 
 typedef struct RemoteMemory
 {
-	Patience *patience; /* outlives it */
+	Patience *patience; /* must outlive this object */
 	uint32_t pid;
-	bool stuck; /* a reading did not come back: no other is tried */
+	bool stuck; /* a read did not return, so no other one is tried */
 } RemoteMemory;
 
-/* So many pieces of so many bytes each; each begins step bytes behind the one before. */
+/* count pieces of the same size; each begins step bytes after the previous one. */
 typedef struct RemotePieces
 {
 	uint64_t address;
 	uint64_t step;
 	size_t piece_bytes;
-	size_t count; /* REMOTE_PIECES_MAX at most */
+	size_t count; /* at most REMOTE_PIECES_MAX */
 } RemotePieces;
 
 /*
- * Reads the pieces one behind the other into bytes, up to the first that cannot be read. Returns
- * how many bytes that are.
+ * Reads the pieces into bytes, one after the other, up to the first unreadable one. Returns the
+ * number of bytes read.
  */
 size_t remote_memory_read(RemoteMemory *memory, const RemotePieces *pieces, void *bytes);
 
-/* One of several places that are read together. */
+/* One of several ranges that are read together. */
 typedef struct RemoteRange
 {
 	uint64_t address;
 	size_t bytes;
-	bool had; /* out: all of it was read */
+	bool had; /* output: all of it was read */
 } RemoteRange;
 
 /*
- * Reads the ranges one behind the other into bytes, which holds the sum of their bytes. Whether a
- * range could be read does not depend on the others.
+ * Reads the ranges into bytes, one after the other; bytes holds the sum of their sizes. An
+ * unreadable range does not affect the others.
  */
 void remote_memory_gather(RemoteMemory *memory, RemoteRange *ranges, size_t count, void *bytes);
 
-/* /proc/PID/maps, which the caller frees; NULL where it cannot be read. */
+/* Returns /proc/PID/maps, which the caller frees; NULL if it is unreadable. */
 char *remote_memory_maps(RemoteMemory *memory, size_t limit_bytes);
 
 #endif

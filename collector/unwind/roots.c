@@ -2,9 +2,9 @@
  * roots.c
  *		The table of root functions.
  *
- * glibc's own start code keeps no frame pointers, so a walk by frame pointers ends in the function
- * that called main or the thread's function; these are taken for roots as well. A name that a
- * program may use for something else, such as musl's "start", must not stand here: what called it
+ * glibc's own start code has no frame pointers, so a walk by frame pointers ends in the function
+ * that called main or the thread's function; these are roots as well. The table must not contain
+ * names that a program may use for other functions, such as musl's "start", because their callers
  * would be cut off.
  */
 #include "unwind/roots.h"

@@ -1,6 +1,6 @@
 /*
  * rule_set.c
- *		Numbering of unwind rules.
+ *		Numbers unwind rules.
  */
 #include "unwind/rule_set.h"
 
@@ -42,7 +42,7 @@ rule_set_next_file(RuleSet *set, uint32_t share)
 	set->end = set->rules.count + (left < share ? left : share);
 }
 
-/* The place of a rule among the recent ones. Nine of ten rows of a program find theirs there. */
+/* Returns the slot of a rule in the cache of recent ones, which finds nine of ten rows' rules. */
 static uint16_t *
 recent_place(RuleSet *set, const struct pfs_unwind_rule *rule)
 {

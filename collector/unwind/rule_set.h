@@ -1,11 +1,11 @@
 /*
  * rule_set.h
- *		The rules of all binaries, each once, under 16-bit numbers.
+ *		The distinct rules of all binaries, with 16-bit numbers.
  *
- * Compilers use few prologues: some thousand rules cover a whole system. Numbers are not given back
- * one by one, so rows in the kernel stay true; number 0 is PFS_UNWIND_INVALID. No file may add more
- * than its share, which is more than any compiler's output needs: what one makes up is its own
- * loss.
+ * Compilers use few prologues: some thousand rules cover a whole system. Numbers are not freed
+ * individually, so that rows in the kernel stay valid; number 0 is PFS_UNWIND_INVALID. No file may
+ * add more than its share, which exceeds any compiler's output, so that a forged file harms only
+ * itself.
  */
 #ifndef COLLECTOR_RULE_SET_H
 #define COLLECTOR_RULE_SET_H
@@ -22,24 +22,24 @@ typedef struct RuleSet
 {
 	Budget budget;
 	Table rules;  /* of struct pfs_unwind_rule; a rule's number is its position */
-	uint32_t end; /* of the share of the file whose rules come now */
-	/* numbers of rules that were added last, each in the place that its bytes choose */
+	uint32_t end; /* limit from the share of the current file */
+	/* numbers of recently added rules, each in the slot that its bytes determine */
 	uint16_t recent[RULE_SET_RECENT];
-	uint64_t refused; /* rules that found the set, or the share, full */
+	uint64_t refused; /* rules refused because the set or the share was full */
 } RuleSet;
 
 #define RULE_SET_SHARE (PFS_UNWIND_RULES / 4)
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int rule_set_init(RuleSet *set);
 void rule_set_fini(RuleSet *set);
 
-/* The rules that follow are another file's, which may add as many; RULE_SET_SHARE as a rule. */
+/* Starts the rules of another file, which may add share rules; normally RULE_SET_SHARE. */
 void rule_set_next_file(RuleSet *set, uint32_t share);
 
 /*
- * The rule's number; 0 (invalid) where the set or the file's share is full or memory is out, which
- * is counted.
+ * Returns the rule's number. Returns 0 (invalid), and counts it, if the set or the file's share is
+ * full or memory is short.
  */
 uint16_t rule_set_add(RuleSet *set, const struct pfs_unwind_rule *rule);
 

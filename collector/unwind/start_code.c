@@ -1,10 +1,10 @@
 /*
  * start_code.c
- *		Recognizing start files' code, instruction by instruction.
+ *		Recognizes start files' code, instruction by instruction.
  *
- * Their few functions hardly ever changed, but were put together in several ways. So what is known
- * is not the functions but their instructions, and what each does to the stack; code that has any
- * other is not taken for one of them.
+ * Their few functions have hardly changed, but were composed in several ways. So the table contains
+ * not functions but instructions, each with its effect on the stack; code with any other
+ * instruction is not accepted.
  */
 #include "unwind/start_code.h"
 
@@ -20,9 +20,9 @@ typedef enum Effect
 	EFFECT_LEAVE,	/* add $8, %rsp */
 	EFFECT_PUSH_FP, /* push %rbp */
 	EFFECT_POP_FP,	/* pop %rbp */
-	EFFECT_BRANCH,	/* forward, by its operand, on a condition */
-	EFFECT_CALL,	/* of a function by its operand, which it comes back from */
-	EFFECT_JUMP,	/* likewise, which it does not come back from */
+	EFFECT_BRANCH,	/* conditional, forward by its operand */
+	EFFECT_CALL,	/* calls the function at its operand, which returns */
+	EFFECT_JUMP,	/* jumps to the function at its operand, which does not return here */
 	EFFECT_END,
 } Effect;
 
@@ -30,8 +30,8 @@ typedef struct Instruction
 {
 	uint8_t bytes[4];
 	uint8_t length;	 /* of the bytes */
-	uint8_t operand; /* bytes of any value behind them */
-	uint8_t effect;	 /* Effect */
+	uint8_t operand; /* number of bytes of any value after them */
+	uint8_t effect;	 /* enum Effect */
 } Instruction;
 
 static const Instruction instructions[] = {
@@ -58,11 +58,11 @@ static const Instruction instructions[] = {
 	{ { 0x48, 0x8b, 0x05 }, 3, 4, EFFECT_NONE },	   /* mov GOT(%rip), %rax */
 	{ { 0x48, 0x8b, 0x3d }, 3, 4, EFFECT_NONE },	   /* mov handle(%rip), %rdi */
 	{ { 0x48, 0x8d, 0x05 }, 3, 4, EFFECT_NONE },	   /* lea list(%rip), %rax */
-	{ { 0x48, 0x8d, 0x35 }, 3, 4, EFFECT_NONE },	   /* … %rsi */
-	{ { 0x48, 0x8d, 0x3d }, 3, 4, EFFECT_NONE },	   /* … %rdi */
+	{ { 0x48, 0x8d, 0x35 }, 3, 4, EFFECT_NONE },	   /* the same for %rsi */
+	{ { 0x48, 0x8d, 0x3d }, 3, 4, EFFECT_NONE },	   /* the same for %rdi */
 	{ { 0xb8 }, 1, 4, EFFECT_NONE },				   /* mov $list, %eax */
-	{ { 0xbe }, 1, 4, EFFECT_NONE },				   /* … %esi */
-	{ { 0xbf }, 1, 4, EFFECT_NONE },				   /* … %edi */
+	{ { 0xbe }, 1, 4, EFFECT_NONE },				   /* the same for %esi */
+	{ { 0xbf }, 1, 4, EFFECT_NONE },				   /* the same for %edi */
 	{ { 0x48, 0x3d }, 2, 4, EFFECT_NONE },			   /* cmp $list, %rax */
 	{ { 0x48, 0x39, 0xf8 }, 3, 0, EFFECT_NONE },	   /* cmp %rdi, %rax */
 	{ { 0x48, 0x29, 0xfe }, 3, 0, EFFECT_NONE },	   /* sub %rdi, %rsi */
@@ -75,14 +75,14 @@ static const Instruction instructions[] = {
 	{ { 0x48, 0x85, 0xc0 }, 3, 0, EFFECT_NONE },	   /* test %rax, %rax */
 };
 
-/* Where the reading of a function is. */
+/* State of reading a function. */
 typedef struct Cursor
 {
 	const CfiSection *section;
 	size_t at;
-	size_t reach;	 /* code goes on up to here at least, since branches lead there */
-	uint64_t callee; /* the last one */
-	unsigned depth;	 /* of the stack, with the return address */
+	size_t reach;	 /* code continues at least up to here, because branches lead there */
+	uint64_t callee; /* the last one found */
+	unsigned depth;	 /* of the stack, including the return address */
 	bool fp_pushed;
 	bool ended;
 } Cursor;
@@ -104,7 +104,7 @@ instruction_at(const Cursor *cursor)
 	return NULL;
 }
 
-/* A displacement, which counts from the end of the instruction. */
+/* Reads a displacement, which is relative to the end of the instruction. */
 static int32_t
 displacement(const Cursor *cursor, const Instruction *known)
 {
@@ -117,7 +117,7 @@ displacement(const Cursor *cursor, const Instruction *known)
 	return value;
 }
 
-/* Behind what ends a path the function goes on where a branch leads to, over padding. */
+/* Continues after the end of a path, at the next target of a branch, skipping padding. */
 static bool
 end_path(Cursor *cursor)
 {
@@ -137,7 +137,7 @@ branch(Cursor *cursor, int32_t by)
 	return true;
 }
 
-/* Goes on behind the next instruction. False where that is not known, or does not fit. */
+/* Advances past the next instruction. Returns false if it is unknown, or does not fit the state. */
 static bool
 step(Cursor *cursor)
 {
@@ -181,7 +181,10 @@ begin(const CfiSection *section)
 	return (Cursor){ .section = section, .depth = 8 };
 }
 
-/* It looks at its arguments where the stack begins, and leaves for the program's own entry. */
+/*
+ * Recognizes the loader by its arguments, taken from the begin of the stack, and by its jump to the
+ * program's entry.
+ */
 size_t
 loader_start_length(const CfiSection *section)
 {

@@ -1,34 +1,35 @@
 /*
  * start_code.h
- *		Unwind rules of the code that every program and library begins and ends with: pieces of the
+ *		Unwind rules of the code at the begin and end of every program and library: parts of the
  *		C library's and the compiler's start files, which have no CFI.
  *
- * That is .init and .fini, and the functions that run before the first constructor and after the
- * last destructor. They touch pages that nobody has touched yet, or that a child process has to
- * copy, so a program that starts or ends is found in them again and again.
+ * These are .init and .fini, and the functions that run before the first constructor and after the
+ * last destructor. They touch pages for the first time, or pages that a child process must copy, so
+ * starting and ending programs are often sampled in them.
  */
 #ifndef COLLECTOR_START_CODE_H
 #define COLLECTOR_START_CODE_H
 
 #include "unwind/cfi_program.h"
 
-/* No such function is longer. */
+/* Limit of such a function's length. */
 #define START_CODE_BYTES 96
 
 /*
- * Bytes of the function that begins with the section, where each of its instructions is one that
- * start files of x86-64 are made of; 0: another function. *callee is the one of the same kind that
- * it calls or goes on in, 0: none.
+ * Returns the length of the function at the begin of the section if all its instructions are those
+ * of x86-64's start files; otherwise 0. *callee is the function of the same kind that it calls or
+ * jumps to, 0 if none.
  */
 size_t start_code_length(const CfiSection *section, uint64_t *callee);
 
 /*
- * Bytes of the section's code where that is how glibc's dynamic loader begins a process; 0: other
- * code. Nobody calls it, which its CFI does not say. It counts as start code as well.
+ * Returns the length of the section's code if it is the first code of glibc's dynamic loader in a
+ * process; otherwise 0. It has no caller, which its CFI does not state. It counts as start code as
+ * well.
  */
 size_t loader_start_length(const CfiSection *section);
 
-/* The rows of such a function, as cfi_program_run gives them. */
+/* Emits the rows of such a function. Returns what cfi_program_run() returns. */
 int start_code_rows(const CfiSection *section, CfiRowSink sink, void *context);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * table_cache.c
- *		Files of unwind tables, by build ID.
+ *		Manages files of unwind tables, named by build ID.
  */
 #include "unwind/table_cache.h"
 
@@ -47,7 +47,10 @@ table_cache_close(TableCache *cache)
 	free(cache);
 }
 
-/* Build IDs are hexadecimal, as this checks: the name never leaves the directory. */
+/*
+ * Makes the file's name. The build ID is checked to be hexadecimal, so the name cannot leave the
+ * directory.
+ */
 static int
 file_name(const char *build_id, char name[NAME_BYTES])
 {
@@ -59,7 +62,7 @@ file_name(const char *build_id, char name[NAME_BYTES])
 	return 0;
 }
 
-/* A descriptor or -errno. */
+/* Returns a descriptor or -errno. */
 static int
 open_file(TableCache *cache, const char *build_id)
 {

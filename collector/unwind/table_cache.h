@@ -2,10 +2,10 @@
  * table_cache.h
  *		Unwind tables on disk, so that a restart does not compile them again.
  *
- * A directory with one file for each build ID, BUILDID.unwind; other files in it are left alone.
- * Files are written under another name and renamed, so one is there wholly or not at all. Over the
- * size limit those not used for longest go. A file that cannot be believed (see table_file.h)
- * counts as absent, and the next store takes its place. Not thread-safe.
+ * The directory contains one file for each build ID, BUILDID.unwind; other files in it are not
+ * touched. Files are written under a temporary name and renamed, so they are always complete. Above
+ * the size limit the least recently used files are removed. An invalid file (see table_file.h)
+ * counts as absent, and is replaced by the next store. Not thread-safe.
  */
 #ifndef COLLECTOR_TABLE_CACHE_H
 #define COLLECTOR_TABLE_CACHE_H
@@ -18,30 +18,30 @@
 typedef struct TableCache TableCache;
 
 /*
- * The directory is made where only it is missing. 0; -EPERM where others than we may write into it;
- * another -errno where it cannot be had.
+ * Opens the directory, and creates it if its parent exists. Returns 0; -EPERM if other users may
+ * write into it; another -errno if it is not available.
  */
 int table_cache_open(const char *directory, size_t limit_bytes, TableCache **cache);
 void table_cache_close(TableCache *cache); /* accepts NULL */
 
 /*
- * As table_file_read(): 0 with a table, to be freed; -ENOENT, -EBADMSG or another -errno if there
- * is none for this input.
+ * Returns what table_file_read() returns: 0 with a table, which the caller frees; -ENOENT, -EBADMSG
+ * or another -errno if there is none for this input.
  */
 int table_cache_load(TableCache *cache, const char *build_id, const CfiInput *input,
 					 const PackedParts *parts, RuleSet *rules, PackedTable *packed, CfiStats *stats,
 					 TableFileIndex *index);
 
 /*
- * As table_file_read_parts(), of a table that was loaded or stored: -errno if its file is no longer
- * there.
+ * Returns what table_file_read_parts() returns, for a table that was loaded or stored; -errno if
+ * its file was removed.
  */
 int table_cache_load_parts(TableCache *cache, const char *build_id, const TableFileIndex *index,
 						   PackedTable *packed);
 
 /*
- * Keeps a whole table with at least one line. 0, with an index to be freed, or -errno; on failure
- * the cache is as it was.
+ * Stores a complete table with at least one line. Returns 0, with an index that the caller frees,
+ * or -errno; the cache is unchanged on failure.
  */
 int table_cache_store(TableCache *cache, const char *build_id, const CfiInput *input,
 					  const RuleSet *rules, const PackedTable *packed, const CfiStats *stats,

@@ -1,6 +1,6 @@
 /*
  * table_file.c
- *		Encoding and decoding of unwind tables, also of some of their parts.
+ *		Encodes and decodes unwind tables, completely or in parts.
  */
 #include "unwind/table_file.h"
 
@@ -16,8 +16,8 @@
 #include "base/hash.h"
 
 #define MAGIC		   "PFSUNWND"
-#define CRC_END		   12 /* the checksum covers what comes after it, up to the lines */
-/* as many as rows can differ in their offset */
+#define CRC_END		   12 /* the checksum covers the bytes from here up to the lines */
+/* the number of distinct offsets in a page limits its lines */
 #define MAX_PAGE_LINES ((1U << PFS_UNWIND_PAGE_BITS) / PFS_UNWIND_LINE_ROWS)
 
 typedef struct FileHeader
@@ -46,8 +46,8 @@ _Static_assert(sizeof(FileHeader) == 64, "the header has no hidden padding");
 _Static_assert(sizeof(FilePage) == 16, "pages have no hidden padding");
 
 /*
- * The rules that a table uses, numbered by first use; numbers holds place + 1, 0: not used. Their
- * count.
+ * Numbers the rules of a table by first use; numbers[i] is the number plus one, 0: unused. Returns
+ * their count.
  */
 static uint32_t
 collect_rules(const RuleSet *rules, const PackedTable *packed, uint16_t *numbers,
@@ -71,7 +71,7 @@ collect_rules(const RuleSet *rules, const PackedTable *packed, uint16_t *numbers
 	return count;
 }
 
-/* The page behind the part that this one begins. */
+/* Returns the page after the part that begins with this page. */
 static size_t
 part_end(const PackedTable *packed, size_t page)
 {
@@ -93,7 +93,7 @@ count_parts(const PackedTable *packed)
 	return count;
 }
 
-/* Lines of the pages from one up to another. */
+/* Counts the lines of the pages from page to before end. */
 static size_t
 count_lines(const PackedTable *packed, size_t page, size_t end)
 {
@@ -133,7 +133,7 @@ encode_checks(const TableFileIndex *index, uint8_t *bytes)
 		memcpy(bytes + i * sizeof(uint32_t), &index->parts[i].check, sizeof(uint32_t));
 }
 
-/* Places in a file, and its length. */
+/* Positions in a file, and its length. */
 typedef struct Layout
 {
 	uint64_t pages;
@@ -168,7 +168,7 @@ table_file_index_fini(TableFileIndex *index)
 	*index = (TableFileIndex){ 0 };
 }
 
-/* Room in an index for the rules and parts of a file. */
+/* Allocates an index for the rules and parts of a file. */
 static int
 index_init(TableFileIndex *index, const FileHeader *header)
 {
@@ -185,7 +185,7 @@ index_init(TableFileIndex *index, const FileHeader *header)
 	return -ENOMEM;
 }
 
-/* The parts of a whole table, without their checksums. */
+/* Sets the parts of a complete table, without checksums. */
 static void
 index_parts(TableFileIndex *index, const PackedTable *packed)
 {
@@ -196,7 +196,7 @@ index_parts(TableFileIndex *index, const PackedTable *packed)
 								   .first_line = packed->pages[page].first_line };
 }
 
-/* Lines of a part of a whole table. */
+/* Returns the number of lines of a part of a complete table. */
 static uint32_t
 index_part_lines(const TableFileIndex *index, uint32_t part, size_t line_count)
 {
@@ -211,7 +211,7 @@ lines_check(const void *lines, size_t count)
 	return lzma_crc32(lines, count * sizeof(struct pfs_unwind_line), 0);
 }
 
-/* The index of a file that is written, whose lines are encoded. */
+/* Makes the index of a file that is being written, whose lines are encoded. */
 static int
 index_encoded(TableFileIndex *index, const FileHeader *header, const PackedTable *packed,
 			  const uint16_t *numbers, const uint8_t *lines)
@@ -281,13 +281,13 @@ table_file_encode(const CfiInput *input, const RuleSet *rules, const PackedTable
 	return file != NULL ? 0 : -ENOMEM;
 }
 
-/* A file that is read. */
+/* A file that is being read. */
 typedef struct Reader
 {
 	int fd;
 	FileHeader header;
 	Layout layout;
-	uint8_t *head; /* the file up to its lines */
+	uint8_t *head; /* bytes before the lines */
 	TableFileIndex *index;
 	PackedTable *packed;
 } Reader;
@@ -305,7 +305,7 @@ header_is_valid(const Reader *reader)
 		   fstat(reader->fd, &status) == 0 && (uint64_t) status.st_size == reader->layout.length;
 }
 
-/* The file up to its lines. */
+/* Reads the file up to its lines. */
 static int
 read_head(Reader *reader)
 {
@@ -326,7 +326,7 @@ read_head(Reader *reader)
 	return err;
 }
 
-/* The file's rules as the set numbers them. */
+/* Adds the file's rules to the set, and stores their numbers. */
 static int
 decode_rules(Reader *reader, RuleSet *rules)
 {
@@ -344,7 +344,7 @@ decode_rules(Reader *reader, RuleSet *rules)
 	return 0;
 }
 
-/* Pages ascend, and their lines follow one another without a gap. */
+/* Decodes pages, which must ascend, with contiguous lines. */
 static int
 decode_pages(Reader *reader)
 {
@@ -371,7 +371,7 @@ decode_pages(Reader *reader)
 	return lines == header->line_count && count_parts(packed) == header->part_count ? 0 : -EBADMSG;
 }
 
-/* Rows ascend within a page, but for those that repeat the last one. */
+/* Decodes lines. Rows must ascend within a page, except for repetitions of the last one. */
 static int
 decode_lines(const TableFileIndex *index, struct pfs_unwind_line *lines, uint32_t count)
 {
@@ -392,7 +392,7 @@ decode_lines(const TableFileIndex *index, struct pfs_unwind_line *lines, uint32_
 	return 0;
 }
 
-/* The lines of a part that has these pages. */
+/* Reads the lines of the part that contains these pages. */
 static int
 read_part(int fd, const TableFileIndex *index, const TableFilePart *part, const PackedPage *pages,
 		  size_t page_count, struct pfs_unwind_line *lines)
@@ -423,7 +423,7 @@ is_wanted(const Reader *reader, const PackedParts *parts, size_t page)
 		   packed_parts_hold(parts, reader->packed->pages[page].page);
 }
 
-/* The lines of wanted parts; of the other pages those in the file are left out. */
+/* Reads the lines of the wanted parts; other pages' lines are left out. */
 static int
 read_lines(Reader *reader, const PackedParts *parts)
 {
@@ -462,7 +462,7 @@ read_lines(Reader *reader, const PackedParts *parts)
 	return err;
 }
 
-/* What follows the header. */
+/* Reads the parts after the header. */
 static int
 read_table(Reader *reader, const PackedParts *parts, RuleSet *rules)
 {

@@ -1,6 +1,6 @@
 /*
  * table_store.c
- *		Writing of tables, as a whole or by parts: rules, lines, then the directory.
+ *		Writes tables, completely or in parts: rules, lines, then the directory.
  */
 #include "unwind/table_store.h"
 
@@ -44,7 +44,7 @@ table_store_begin(TableStore *store, uint64_t now_ns)
 	return 0;
 }
 
-/* The entry of a page; NULL if the directory has none. */
+/* Returns the entry of a page; NULL if the directory has none. */
 static union pfs_unwind_entry *
 find_entry(const TableStore *store, const TablePlace *place, uint64_t page)
 {
@@ -73,7 +73,7 @@ is_left_out(const union pfs_unwind_entry *entry)
 	return (entry->page.line_count & PFS_UNWIND_NOT_LOADED) != 0;
 }
 
-/* Lines that were written at once lie one behind the other. */
+/* Returns the table's lines to the pool; lines that were written together are contiguous. */
 static void
 give_lines(TableStore *store, const TablePlace *place, uint64_t now_ns)
 {
@@ -159,7 +159,7 @@ write_directory(TableStore *store, const Extent *directory, uint32_t first_line,
 	return 0;
 }
 
-/* Takes slots for a table, or for all generated code, that has some already. */
+/* Allocates slots for a table, or for generated code, which already has held slots. */
 static int
 take_extent(ExtentPool *pool, uint64_t count, uint64_t held, uint64_t now_ns, Extent *extent)
 {
@@ -173,7 +173,7 @@ take_extent(ExtentPool *pool, uint64_t count, uint64_t held, uint64_t now_ns, Ex
 	return err;
 }
 
-/* What was taken goes back on failure. */
+/* Slots are returned on failure. */
 int
 table_store_write(TableStore *store, TablePlace *place, const PackedTable *packed, uint64_t now_ns)
 {
@@ -211,7 +211,7 @@ table_store_write(TableStore *store, TablePlace *place, const PackedTable *packe
 	return 0;
 }
 
-/* A table that lines are added to. */
+/* A table to which lines are added. */
 typedef struct Growth
 {
 	const TableStore *store;
@@ -227,7 +227,7 @@ is_page_left_out(const void *context, uint64_t page)
 	return entry != NULL && is_left_out(entry);
 }
 
-/* Says of pages that are still left out that no rule speaks of them. */
+/* Marks pages that are still left out as pages without rules. */
 static void
 end_pages(const TableStore *store, const TablePlace *place, uint64_t page, uint64_t count)
 {
@@ -287,7 +287,7 @@ table_store_add(TableStore *store, TablePlace *place, PackedTable *packed, const
 	return 0;
 }
 
-/* The pages of a part that were left out go behind those that are listed. */
+/* Appends the pages of a part that were left out to the list. */
 static void
 list_part(const TableStore *store, const TablePlace *place, uint64_t part, PackedTable *packed)
 {

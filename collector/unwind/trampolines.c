@@ -1,6 +1,6 @@
 /*
  * trampolines.c
- *		Arenas of CPython's trampolines in the memory of a process, and their rules.
+ *		Finds arenas of CPython's trampolines in the memory of a process, and makes their rules.
  */
 #include "unwind/trampolines.h"
 
@@ -12,14 +12,17 @@
 #define PAGE_BYTES	 4096
 #define PAGES_A_LOOK REMOTE_PIECES_MAX
 
-/* CPython lets none, 5 or 261 bytes lie between two; what is further apart is something else. */
+/* CPython leaves 0, 5 or 261 bytes between two; a larger distance means other code. */
 #define PERIOD_MAX 512
 
-/* Behind endbr64, if any: from the call to the end 8 bytes lie above the return address. */
+/*
+ * Offsets after endbr64, if there is one: from the call to the end 8 bytes are above the return
+ * address.
+ */
 #define OFFSET_CALL 4
 #define OFFSET_END	10
 
-#define LEAD_BYTES 4 /* of endbr64 */
+#define LEAD_BYTES 4 /* length of endbr64 */
 
 static const uint8_t trampoline[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x83, 0xec, 0x08,
 									  0xff, 0xd1, 0x48, 0x83, 0xc4, 0x08, 0xc3 };
@@ -29,7 +32,7 @@ typedef struct Head
 	uint8_t bytes[sizeof(trampoline)];
 } Head;
 
-/* Length of the trampoline with that lead. */
+/* Returns the length of the trampoline with that lead. */
 static size_t
 trampoline_bytes(uint32_t lead)
 {
@@ -48,7 +51,7 @@ is_trampoline(const uint8_t *bytes, uint32_t lead)
 	return memcmp(bytes, trampoline_code(lead), trampoline_bytes(lead)) == 0;
 }
 
-/* Sets lead to that of the trampoline that begins there; false: none does. */
+/* Sets lead to that of the trampoline at the begin of bytes; returns false if there is none. */
 static bool
 find_lead(const uint8_t *bytes, uint32_t *lead)
 {
@@ -64,7 +67,9 @@ read_memory(RemoteMemory *memory, uint64_t address, uint8_t *bytes, size_t lengt
 	return remote_memory_read(memory, &piece, bytes) == length;
 }
 
-/* The first bytes of some pages; returns of how many, as the next could not be read. */
+/*
+ * Reads the first bytes of some pages; returns the number of pages up to the first unreadable one.
+ */
 static size_t
 read_heads(RemoteMemory *memory, uint64_t address, Head *heads, size_t pages)
 {
@@ -73,7 +78,7 @@ read_heads(RemoteMemory *memory, uint64_t address, Head *heads, size_t pages)
 	return remote_memory_read(memory, &pieces, heads) / sizeof(Head);
 }
 
-/* Looks for an arena there, of whose trampolines it reads the first two and the last. */
+/* Looks for an arena at start: reads its first two trampolines and its last. */
 static bool
 find_arena(RemoteMemory *memory, uint64_t start, TrampolineShape *shape)
 {
@@ -101,7 +106,7 @@ trampolines_find(RemoteMemory *memory, uint64_t start, uint64_t end, uint32_t *l
 {
 	Head heads[PAGES_A_LOOK];
 	size_t count = 0;
-	size_t pages = 0; /* whose heads were read, from first on */
+	size_t pages = 0; /* pages from first on whose heads were read */
 	uint64_t first = start;
 
 	for (uint64_t at = start; count < capacity && end - at >= TRAMPOLINE_ARENA_BYTES;)

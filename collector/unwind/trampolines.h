@@ -1,18 +1,17 @@
 /*
  * trampolines.h
- *		CPython's trampolines: machine code of a few bytes that stands for a Python function.
+ *		CPython's trampolines: machine code of a few bytes that represents a Python function.
  *
- * Started with -X perf, CPython calls each function's code by way of a trampoline of its own, so
- * that profilers see one frame of machine code for each Python frame. On x86-64 (3.12 and later):
+ * CPython with -X perf calls each function's code through a trampoline of its own, so that
+ * profilers see one frame of machine code for each Python frame. On x86-64 (3.12 and later):
  *
- *		0 sub $8,%rsp    4 call *%rcx    6 add $8,%rsp    10 ret
+ *   0 sub $8,%rsp    4 call *%rcx    6 add $8,%rsp    10 ret
  *
- * Built with -fcf-protection, as by distributions, each begins with endbr64, 4 bytes before that.
- * They keep no frame pointer and have no CFI. They lie in arenas of 64 KiB without a file that are
- * filled with copies before they may execute, each as far behind the one before: so an arena's
- * rules follow from its shape alone, and all processes share them. Source:
- * Python/asm_trampoline.S and Python/perf_trampoline.c of CPython. Those of arm64 keep frame
- * pointers.
+ * Distributions build with -fcf-protection, with which each begins with endbr64, 4 bytes before
+ * that. They have no frame pointer and no CFI. They are in arenas of 64 KiB without a file, which
+ * are filled with copies at a constant distance before they become executable: so the shape of an
+ * arena determines its rules, and all processes share them. Source: Python/asm_trampoline.S and
+ * Python/perf_trampoline.c of CPython. Those of arm64 have frame pointers.
  */
 #ifndef COLLECTOR_TRAMPOLINES_H
 #define COLLECTOR_TRAMPOLINES_H
@@ -33,18 +32,22 @@ typedef struct TrampolineShape
 
 typedef struct TrampolineArena
 {
-	uint64_t start; /* in the process */
+	uint64_t start; /* address in the process */
 	TrampolineShape shape;
 } TrampolineArena;
 
 /*
- * Looks for arenas in executable memory without a file, at the beginning of each page; *looks_left
- * is how many MiB may still be looked at. Returns how many were found, by ascending start.
+ * Looks for arenas in executable memory without a file, at the begin of each page; *looks_left is
+ * the number of MiB that may still be searched. Returns the number of arenas, which are ascending
+ * by start.
  */
 size_t trampolines_find(RemoteMemory *memory, uint64_t start, uint64_t end, uint32_t *looks_left,
 						TrampolineArena *arenas, size_t capacity);
 
-/* The rules of an arena of that shape, by offset in it. 0, -ENOMEM, -ENOSPC: the set is full. */
+/*
+ * Makes the rules of an arena of that shape, by offset in it. Returns 0, -ENOMEM, -ENOSPC: the set
+ * is full.
+ */
 int trampolines_compile(TrampolineShape shape, RuleSet *rules, UnwindTable *table);
 
 #endif

@@ -3,14 +3,15 @@
  *		Binaries with their tables, and the processes that map them.
  *
  * 1. A binary's table is compiled, or found in the cache, packed, and written (table_store.h). Of a
- *    large one that the cache has the parts are written that walks want, each when one does.
+ *    large table in the cache only the parts that walks need are written, when they are needed.
  * 2. A process is described by its mappings, each with the kind and the place of its binary's
  *    table.
- * 3. When a table comes or goes the mappings of all processes that lead to it are told.
+ * 3. When a table is loaded or unloaded, the mappings of all processes that refer to it are
+ *    updated.
  *
  * Order of writing: rules, lines, the directory, then the kind of mappings; mappings, then the
- * process. The way back is the reverse, and slots rest before they are used again (extent_pool.h),
- * so a walk that runs meanwhile sees an old table or a new one, never a mixture.
+ * process. Removal is in reverse order, and slots rest before they are reused (extent_pool.h), so
+ * that a concurrent walk sees an old table or a new one, never a mixture.
  */
 #include "unwind/unwinder.h"
 
@@ -24,15 +25,15 @@
 #include "unwind/trampolines.h"
 
 /*
- * A table in the kernel, of all binaries that have the same CFI: containers of one image map files
- * of their own. A build ID alone is for anybody to claim.
+ * A table in the kernel, shared by all binaries with the same CFI, because containers of one image
+ * map separate files. A build ID alone is not enough, because it can be forged.
  */
 typedef struct SharedTable
 {
-	uint64_t hash; /* of the CFI, under the unwinder's seed */
+	uint64_t hash; /* of the CFI, with the unwinder's seed */
 	uint32_t users;
 	TablePlace place;
-	/* of its file in the cache, which has the parts that were left out; "" without such */
+	/* names its file in the cache, which has the parts that were left out; "" if there is none */
 	char build_id[CFI_BUILD_ID_BYTES];
 	TableFileIndex index;
 	UT_hash_handle hh;
@@ -40,17 +41,18 @@ typedef struct SharedTable
 
 struct UnwindBinary
 {
-	SharedTable *shared; /* NULL: it has none, or one of generated code */
+	SharedTable *shared; /* NULL if the binary has no table, or is JIT code */
 	uint32_t references;
-	uint32_t spans;	  /* of described processes that hold it */
+	uint32_t spans;	  /* number of spans of described processes */
 	uint32_t kind;	  /* enum pfs_mapping_kind */
-	TablePlace place; /* of its table, if it is not shared */
+	TablePlace place; /* of its table, if that is not shared */
 };
 
 typedef struct Described
 {
 	uint32_t pid;
-	struct pfs_unwind_process entry; /* as the kernel has it; .count is 0 while it has no slots */
+	/* copy of the kernel's entry; .count is 0 while it has no slots */
+	struct pfs_unwind_process entry;
 	uint32_t span_count;
 	UnwindBinary **binaries; /* held; one for each span, NULL for code without a file */
 	UT_hash_handle hh;
@@ -59,7 +61,7 @@ typedef struct Described
 struct Unwinder
 {
 	KernelTables *tables;
-	TableCache *cache; /* NULL: none */
+	TableCache *cache; /* NULL: no cache */
 	TableStore store;
 	ExtentPool mappings;
 	Described *processes;
@@ -130,14 +132,14 @@ unwinder_binary_is_shared(const UnwindBinary *binary)
 	return binary->references > 1;
 }
 
-/* Where its table lies. */
+/* Returns the place of the binary's table. */
 static const TablePlace *
 place_of(const UnwindBinary *binary)
 {
 	return binary->shared != NULL ? &binary->shared->place : &binary->place;
 }
 
-/* What leads to the binary's table is gone. */
+/* Releases the binary's table, to which no mapping refers any more. */
 static void
 give_table(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 {
@@ -157,7 +159,7 @@ give_table(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 	free(shared);
 }
 
-/* Makes the binary a user of the table that others with the same CFI have. */
+/* Makes the binary share the table of others with the same CFI. Returns false if there is none. */
 static bool
 use_shared(Unwinder *unwinder, UnwindBinary *binary, uint64_t hash)
 {
@@ -189,7 +191,7 @@ unwinder_rules_are_full(const Unwinder *unwinder)
 	return unwinder->store.rules_refused;
 }
 
-/* Less CFI than this is compiled in the time that it takes to read a file of the cache. */
+/* Less CFI than this is compiled as fast as a file of the cache is read. */
 #define CACHED_MIN_BYTES 8192
 
 static bool
@@ -205,10 +207,10 @@ is_worth_caching(const CfiSections *sections)
 /* The table of a file. */
 typedef struct MadeTable
 {
-	PackedTable packed; /* without a page if there is no CFI */
+	PackedTable packed; /* without pages if there is no CFI */
 	CfiStats stats;
-	bool is_kept;		  /* the cache has it … */
-	TableFileIndex index; /* … in a file with this index */
+	bool is_kept;		  /* the cache contains the table */
+	TableFileIndex index; /* index of its file in the cache */
 } MadeTable;
 
 static void
@@ -219,7 +221,7 @@ made_table_fini(MadeTable *made)
 		table_file_index_fini(&made->index);
 }
 
-/* False if the cache cannot have it. */
+/* Stores a table in the cache. Returns false on failure. */
 static bool
 keep_on_disk(Unwinder *unwinder, const CfiSections *sections, MadeTable *made)
 {
@@ -234,8 +236,8 @@ keep_on_disk(Unwinder *unwinder, const CfiSections *sections, MadeTable *made)
 }
 
 /*
- * Compiles a table, or reads it as it was compiled before. Of a large table that the cache has only
- * the parts are there; NULL: all of them.
+ * Compiles a table, or reads it from the cache. Of a large table in the cache only the given parts
+ * are read; NULL: all parts.
  */
 static int
 make_table(Unwinder *unwinder, const CfiSections *sections, const PackedParts *parts,
@@ -260,11 +262,11 @@ make_table(Unwinder *unwinder, const CfiSections *sections, const PackedParts *p
 	if (packed->line_count == 0 && packed->rows_outside > 0)
 	{
 		packed_table_free(packed);
-		return -ENOEXEC; /* CFI of addresses where no program can be */
+		return -ENOEXEC; /* CFI for addresses that programs cannot have */
 	}
 	/*
-	 * rules may be refused because of others' rules, or whatever else was there at the moment: not
-	 * what to keep for the next run
+	 * if rules were refused, the reason may be rules of other files, so the table must not be kept
+	 * for the next run
 	 */
 	if (cacheable && packed->line_count > 0 && unwinder->store.rules.refused == refused)
 		made->is_kept = keep_on_disk(unwinder, sections, made);
@@ -273,7 +275,7 @@ make_table(Unwinder *unwinder, const CfiSections *sections, const PackedParts *p
 	return 0;
 }
 
-/* A table becomes the binary's, and that of others with the same hash. */
+/* Makes a table the binary's, and shares it with others of the same hash. */
 static int
 keep_table(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed, uint64_t hash,
 		   uint64_t now_ns)
@@ -297,7 +299,7 @@ keep_table(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed, 
 	return 0;
 }
 
-/* Notes where the parts that were left out are. */
+/* Notes the cache file with the parts that were left out. */
 static void
 note_file(SharedTable *shared, const CfiSections *sections, MadeTable *made)
 {
@@ -341,8 +343,8 @@ load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections
 }
 
 /*
- * The cache no longer has the parts of a table: they are made again. The table's rules are in the
- * set, so none is added.
+ * Compiles the parts again that the cache has lost. The table's rules are in the set, so none is
+ * added.
  */
 static int
 make_parts_again(Unwinder *unwinder, SharedTable *shared, const CfiSections *sections,
@@ -352,7 +354,7 @@ make_parts_again(Unwinder *unwinder, SharedTable *shared, const CfiSections *sec
 	int err;
 
 	if (hash != shared->hash)
-		return -ENOEXEC; /* the file is not what it was */
+		return -ENOEXEC; /* the file has changed */
 	rule_set_next_file(&unwinder->store.rules, 0);
 	err = make_table(unwinder, sections, parts, &made);
 	if (err != 0)
@@ -377,14 +379,14 @@ load_sections(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *secti
 	return load_table(unwinder, binary, sections, hash, parts, now_ns);
 }
 
-/* A mapping's .kind. */
+/* Returns the value for a mapping's .kind. */
 static uint32_t
 kind_and_table(const UnwindBinary *binary)
 {
 	return binary->kind | place_of(binary)->number << PFS_MAPPING_KIND_BITS;
 }
 
-/* The process that was described last; those before it by hh.prev. */
+/* Returns the process described last; hh.prev leads to those before it. */
 static Described *
 newest_process(const Unwinder *unwinder)
 {
@@ -394,8 +396,9 @@ newest_process(const Unwinder *unwinder)
 }
 
 /*
- * The kind is one aligned word, stored last: a walk sees a mapping without its table, or with all
- * of it. Processes with a binary that is new are among the last, and most have ended.
+ * Sets the kind of all mappings of a binary. The kind is one aligned word, stored last, so a walk
+ * sees a mapping without its table, or with all of it. Processes with a new binary are among the
+ * last described, and most older ones have ended.
  */
 static void
 publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
@@ -423,8 +426,8 @@ publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 }
 
 /*
- * Mappings of the binary, of every one where it is NULL, have no table any more. Where that lay
- * they go on to say: a walk may have read the kind before.
+ * Removes the table from the mappings of the binary, or of all binaries if it is NULL. Their
+ * .directory stays, because a concurrent walk may have read the kind before.
  */
 static void
 withdraw(Unwinder *unwinder, const UnwindBinary *binary)
@@ -459,7 +462,7 @@ unwinder_binary_lines(const UnwindBinary *binary)
 	return place_of(binary)->line_count;
 }
 
-/* The mappings that lead to it say so no more. */
+/* Withdraws the binary's table from mappings and releases it. */
 static void
 take_table_back(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 {
@@ -670,7 +673,7 @@ describe(const ExecImage *process, const UnwindSpan *spans, uint32_t count)
 	return described;
 }
 
-/* Gives back what a description holds; the kernel's entry is gone or leads elsewhere. */
+/* Releases the parts of a description; the kernel's entry is removed or refers to another one. */
 static void
 discard(Unwinder *unwinder, Described *described, uint64_t now_ns)
 {
@@ -781,7 +784,10 @@ unwinder_find_process(const Unwinder *unwinder, const ExecImage *process,
 	return true;
 }
 
-/* Whether walks end at an ELF address for want of the binary's table, or of a part of it. */
+/*
+ * Returns true if walks end at an ELF address because the binary's table, or a part of it, is
+ * missing.
+ */
 static bool
 is_missing(const Unwinder *unwinder, const UnwindBinary *binary, uint32_t kind, uint64_t address)
 {
