@@ -96,6 +96,7 @@ choose_pod_labels(ConfigReader *reader, const KubernetesSettings *settings, Conf
 		   choose_fields(reader, "pod_annotation_", &settings->pod_annotations, chosen);
 }
 
+/* Reads the configuration: its own keys, and all flags by their names. */
 static bool
 read_file(AgentConfig *config, ConfigTarget *target, size_t flag_count, Failure *failure)
 {

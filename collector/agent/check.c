@@ -28,6 +28,10 @@ print_more(const char *text)
 		printf("%-45s %s\n", "", text);
 }
 
+/*
+ * Prints a line for each feature of the kernel and capability. Returns EXIT_PRIVILEGE if a required
+ * one is missing.
+ */
 static ExitCode
 check_host(const AgentOptions *agent)
 {
@@ -63,6 +67,7 @@ ignore_record(void *context, const void *record, size_t length_bytes)
 	(void) length_bytes;
 }
 
+/* Loads the BPF program with minimal settings, as the agent would. */
 static ExitCode
 check_program(const AgentOptions *agent)
 {

@@ -39,6 +39,7 @@ file_look_limit(size_t cfi_bytes)
 	cfi_pool.limit_bytes = cfi_bytes;
 }
 
+/* Runs in the reading thread: reads the file's segments, labels and runtime. */
 static void
 run_facts(Probe *base)
 {

@@ -453,6 +453,7 @@ shrink_caches(Flusher *flusher)
 	malloc_trim(0);
 }
 
+/* The thread: its turns are described at the begin of this file. */
 static void *
 flusher_run(void *argument)
 {

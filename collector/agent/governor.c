@@ -83,6 +83,10 @@ book(Governor *governor, const GovernorReading *reading)
 	governor->recent_share += RECENT_WEIGHT * (used_ns / elapsed_ns - governor->recent_share);
 }
 
+/*
+ * Adjusts symbolization and frequency to the account. Between the thresholds nothing changes, so
+ * that the frequency does not oscillate.
+ */
 static void
 restrain_cpu(Governor *governor)
 {

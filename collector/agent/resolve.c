@@ -101,6 +101,7 @@ kernel_place(const char *name)
 	return KERNEL_ANYWHERE;
 }
 
+/* Adds a kernel frame, identified by its function's name only; the mapping names the module. */
 static int
 add_kernel_location(const Resolution *resolution, uint64_t address, Resolved *resolved)
 {
@@ -186,6 +187,11 @@ ask_terms(const Resolution *resolution, uint32_t item)
 	return terms;
 }
 
+/*
+ * Adds a frame of a file with its functions and lines. Returns -EAGAIN after the deadline, but at
+ * least one address is looked up per call, so that each slice makes progress. A frame whose symbols
+ * are not known yet is added by address, and its name is owed.
+ */
 static int
 add_file_location(Resolution *resolution, const Frame *frame, Resolved *resolved)
 {
@@ -247,6 +253,7 @@ frame_equal(const void *item, const void *key)
 	return memcmp(&((const Resolved *) item)->frame, key, sizeof(Frame)) == 0;
 }
 
+/* Returns the location of a frame, which is looked up at its first use in the interval. */
 static int
 resolve_frame(Resolution *resolution, const Frame *frame, Resolved *result)
 {

@@ -78,6 +78,7 @@ restraint_init(Restraint *restraint, const GovernorLimits *limits, const Restrai
 	governor_init(&restraint->governor, limits, &reading);
 }
 
+/* Passes a changed frequency on to the sampler, and logs it. */
 static void
 follow_frequency(Restraint *restraint, int64_t before_hz)
 {
@@ -101,6 +102,7 @@ follow_frequency(Restraint *restraint, int64_t before_hz)
 						   : NULL));
 }
 
+/* Shrinks caches, and starts or stops the refusal of records, as the governor has decided. */
 static void
 follow_memory(Restraint *restraint, size_t resident_bytes, bool refused_before)
 {

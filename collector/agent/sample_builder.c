@@ -301,6 +301,10 @@ is_wait(uint8_t kind)
 	return kind >= PFS_KIND_WAIT_SLEEP && kind <= PFS_KIND_WAIT_PREEMPTED;
 }
 
+/*
+ * Adds the record's stack: kernel frames first, without the scheduler's in waits, then the user
+ * side.
+ */
 static int
 add_stack(Reader *reader, const Record *record, Process *process, const UserWalk *walk,
 		  uint32_t *index)

@@ -55,6 +55,7 @@ wait_until(Tender *tender, int64_t until_ns)
 	return !stopping;
 }
 
+/* The thread: paces slow sources often, and tends the sampler at the end of each window. */
 static void *
 run_tender(void *argument)
 {

@@ -24,6 +24,7 @@
 #define DAYS_AHEAD 7
 #define MAX_DAYS   366
 
+/* Converts the result of a reader; the error's position and hint become those of the result. */
 static DecodeEnd
 end_of(PfsReadStatus status, const PfsReadError *error, DecodeResult *result)
 {
@@ -68,6 +69,10 @@ is_text(PfsBytes bytes)
 	return true;
 }
 
+/*
+ * Reads the bytes with the reader of their format. Folded stacks have no sample type of their own,
+ * so they get samples/count.
+ */
 static PfsReadStatus
 read_profile(ProfileFormat format, PfsBytes bytes, PfsProfile *profile, PfsReadError *error)
 {
@@ -219,6 +224,10 @@ fail_encoding(const DecodeRequest *request, PfsBytes bytes, DecodeResult *result
 								 : only_server(result, "the text is not valid UTF-8");
 }
 
+/*
+ * Decodes an unpacked file: reads the profile, applies the request's filters and checks, and adds
+ * it to the batch.
+ */
 static DecodeEnd
 decode_bytes(const DecodeRequest *request, PfsBytes bytes, PfsBudget *budget, Batch *batch,
 			 DecodeResult *result)

@@ -226,6 +226,7 @@ check_values(Adding *adding)
 	return values > ROWS_BYTES_MAX / (sizeof(PfsSampleRow) + sizeof(BatchSample)) ? -E2BIG : 0;
 }
 
+/* Separates the request's labels into the profile type's name and the labels of all series. */
 static int
 take_labels(Adding *adding)
 {
@@ -299,6 +300,10 @@ is_delta(const Adding *adding)
 	return adding->to->request->format != PROFILE_PPROF || pfs_pprof_is_delta(adding->profile);
 }
 
+/*
+ * Returns the first part of the profile type: the request's label __name__, otherwise the format's
+ * default, otherwise the first sample type.
+ */
 static PfsText
 profile_name(const Adding *adding)
 {
@@ -359,6 +364,10 @@ guarded_name(Adding *adding, PfsText name, const PfsLabels *from, const BatchLab
 	return batch_text(adding->batch, text, strlen(text));
 }
 
+/*
+ * Appends labels to a series. guards: names that are reserved for the database are changed
+ * (guarded_name).
+ */
 static int
 append_labels(Adding *adding, const PfsLabels *from, bool guards, BatchLabel *labels,
 			  uint32_t *count)
@@ -382,6 +391,7 @@ append_labels(Adding *adding, const PfsLabels *from, bool guards, BatchLabel *la
 	return 0;
 }
 
+/* Adds a series for each sample type with the labels of a set. */
 static int
 add_set(Adding *adding, uint32_t set)
 {
@@ -446,6 +456,10 @@ empty_stack(Adding *adding, uint32_t *index)
 	return batch_add_stack(adding->batch, &stack, index);
 }
 
+/*
+ * Converts rows to samples of the batch, and reserves room for all of them, so that adding them
+ * cannot fail halfway.
+ */
 static int
 reserve_samples(Adding *adding)
 {
@@ -493,6 +507,7 @@ add_trace(Adding *adding, const PfsTraceRow *from)
 	return err == 0 ? batch_add_trace(adding->batch, &trace) : err;
 }
 
+/* Adds the notes of the profile to all of its series, if it has any. */
 static int
 add_notes(Adding *adding)
 {

@@ -122,6 +122,7 @@ put_param(FILE *out, const char *name, const char *value)
 	put_encoded(out, value);
 }
 
+/* Returns the URL of a blocking query: for the list of services, or for the instances of one. */
 static char *
 make_url(const ConsulQuery *query)
 {
@@ -235,6 +236,7 @@ join_tags(const json_t *tags, const char *separator)
 	return joined;
 }
 
+/* Returns the worst state among an instance's checks; maintenance comes first. */
 static const char *
 health_of(const json_t *checks)
 {
@@ -328,6 +330,10 @@ end_query(ConsulDiscovery *discovery, ConsulQuery *query)
 	free(query);
 }
 
+/*
+ * Returns true if a service is among the configured names, if there are any, and has all configured
+ * tags.
+ */
 static bool
 is_wanted(const ConsulSettings *settings, const char *name, const json_t *tags)
 {
@@ -350,6 +356,7 @@ is_wanted(const ConsulSettings *settings, const char *name, const json_t *tags)
 	return found;
 }
 
+/* Starts a query for a service that is new in the list. */
 static void
 list_service(ConsulDiscovery *discovery, const char *name)
 {
@@ -371,6 +378,7 @@ list_service(ConsulDiscovery *discovery, const char *name)
 	query->listed = true;
 }
 
+/* Takes the list of services; the groups of services that are not listed any more are removed. */
 static const char *
 take_services(ConsulDiscovery *discovery, const json_t *services)
 {
@@ -426,6 +434,10 @@ take_index(ConsulQuery *query, const char *index)
 	snprintf(query->index, sizeof(query->index), "%s", back ? "" : index);
 }
 
+/*
+ * Takes an answer unless its index is unchanged, and plans the next query. After a failure the
+ * index is reset, so that the next query does not block.
+ */
 static void
 on_answer(void *context, HttpAnswer *answer)
 {

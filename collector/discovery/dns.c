@@ -111,6 +111,7 @@ start(const void *settings, const DiscoveryParts *parts)
 
 /* --- the thread --- */
 
+/* Releases a reference; the last one frees the lookup. */
 static void
 release(Lookup *lookup)
 {
@@ -160,6 +161,10 @@ read_name(const ns_msg *message, const ns_rr *record, size_t skip, char host[NS_
 													data + skip, host, NS_MAXDNAME) > 0;
 }
 
+/*
+ * Adds a target for a record of the requested type. Its data is checked, because it comes from the
+ * network.
+ */
 static void
 take_record(const Lookup *lookup, const char *name, const ns_msg *message, const ns_rr *record,
 			TargetGroup *group)
@@ -255,6 +260,7 @@ look_up(Lookup *lookup, struct __res_state *resolver, size_t i)
 	lookup->errors[i] = strdup(error);
 }
 
+/* The thread: resolves all names, and marks the lookup as done. */
 static void *
 lookup_main(void *argument)
 {
@@ -309,6 +315,7 @@ make_lookup(const DnsSettings *settings)
 	return NULL;
 }
 
+/* Starts a thread that owns one of two references to the lookup. */
 static void
 begin(DnsDiscovery *discovery)
 {

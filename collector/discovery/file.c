@@ -207,6 +207,10 @@ forget(FileDiscovery *discovery, WatchedFile *file)
 	free(file);
 }
 
+/*
+ * Expands the patterns, checks all files, and removes the groups of files that no pattern matches
+ * any more.
+ */
 static void
 tick(Discovery *base, int64_t now_ns)
 {

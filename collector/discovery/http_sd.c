@@ -72,6 +72,7 @@ start(const void *settings, const DiscoveryParts *parts)
 
 /* --- the answer --- */
 
+/* Validates a group completely, because an answer is taken whole or not at all. */
 static bool
 is_group(const json_t *group)
 {
@@ -180,6 +181,7 @@ take_body(HttpSd *discovery, const HttpBody *body)
 	return wrong;
 }
 
+/* Takes an answer of type application/json; after a failure the old groups stay. */
 static void
 on_answer(void *context, HttpAnswer *answer)
 {

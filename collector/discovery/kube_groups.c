@@ -202,6 +202,10 @@ set_container_port(Making *making, const json_t *port)
 	set(making, "pod_container_port_protocol", protocol != NULL ? protocol : "TCP");
 }
 
+/*
+ * Adds a target for each port of the containers in a list, and one without a port for a container
+ * that declares none.
+ */
 static void
 add_containers(Making *making, const json_t *pod, const char *list, bool init)
 {

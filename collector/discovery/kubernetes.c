@@ -240,6 +240,7 @@ forget_object(KubeDiscovery *discovery, KubeKind kind, KubeObject *object)
 	free(object);
 }
 
+/* Keeps the current version of an object; NULL: it is gone. */
 static void
 keep_object(KubeDiscovery *discovery, KubeKind kind, const char *key, json_t *object)
 {
@@ -391,6 +392,7 @@ find_selector(const KubeSettings *settings, KubeKind kind)
 	return NULL;
 }
 
+/* Adds the watch of one kind in a namespace; NULL: in all. Nodes have no namespace. */
 static bool
 add_part(KubeDiscovery *discovery, KubeKind kind, const char *space)
 {

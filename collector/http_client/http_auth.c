@@ -26,6 +26,10 @@ out_of_memory(Applying *applying)
 	return false;
 }
 
+/*
+ * Appends a header to libcurl's list. A line break in the value would inject a further header, so
+ * it is refused.
+ */
 static bool
 add_line(Applying *applying, struct curl_slist **list, const char *name, const char *value)
 {
@@ -51,6 +55,7 @@ add_line(Applying *applying, struct curl_slist **list, const char *name, const c
 	return true;
 }
 
+/* Appends configured headers, whose values are texts, secrets or contents of files. */
 static bool
 add_headers(Applying *applying, const ConfigList *headers, struct curl_slist **list)
 {
@@ -236,6 +241,7 @@ proxy_is_told_who(const HttpSettings *settings)
 		   (settings->proxy_url != NULL && strchr(settings->proxy_url, '@') != NULL);
 }
 
+/* Sets the proxy: the configured one, the environment's only on request, otherwise none. */
 static bool
 apply_proxy(Applying *applying)
 {

@@ -251,6 +251,10 @@ reserve_body(HttpTransfer *transfer, size_t length)
 	return true;
 }
 
+/*
+ * Called by libcurl with a part of the body: pauses the transfer, passes the part on, or collects
+ * it within the limits.
+ */
 static size_t
 on_bytes(char *bytes, size_t size, size_t count, void *context)
 {

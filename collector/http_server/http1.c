@@ -77,6 +77,10 @@ status_text(int status)
 	}
 }
 
+/*
+ * Sends status line and headers of an answer, without VERSION if http1_probe() has sent that
+ * already.
+ */
 static void
 put_head(Connection *connection, const Call *call, size_t length)
 {
@@ -100,6 +104,10 @@ put_head(Connection *connection, const Call *call, size_t length)
 	put_text(&connection->out, "\r\n");
 }
 
+/*
+ * Sends the answer of the current request. If it comes before the request's end, the connection is
+ * closed, because the begin of the next request is unknown.
+ */
 static void
 answer_call(Connection *connection, Call *call)
 {
@@ -204,6 +212,10 @@ request_line(Call *call, const char *line, size_t length, Head *head)
 		   call_header(call, ":path", 5, path + 1, (size_t) (version - path - 1));
 }
 
+/*
+ * Parses a header. Folded lines, and a blank before the colon, are refused, because servers
+ * interpret them differently.
+ */
 static bool
 header_line(Call *call, const char *line, size_t length, Head *head)
 {
@@ -234,6 +246,10 @@ header_line(Call *call, const char *line, size_t length, Head *head)
 	return call_header(call, line, name, value, value_length);
 }
 
+/*
+ * Parses the request line and the headers. A bare CR and NUL are refused, because proxies interpret
+ * them differently.
+ */
 static bool
 read_head(Call *call, const char *text, size_t length, Head *head)
 {
@@ -278,6 +294,7 @@ end_request(Connection *connection)
 	intake_end_of_request(connection->loop, http1->call);
 }
 
+/* Begins the call for complete headers, and decides how the body is read. */
 static void
 begin_request(Connection *connection, size_t length)
 {
@@ -339,6 +356,7 @@ take_line(Connection *connection, size_t *length)
 	return line;
 }
 
+/* Parses a chunk's size of at most eight hexadecimal digits, with an optional extension. */
 static bool
 chunk_size(const char *line, size_t length, uint64_t *size)
 {

@@ -186,6 +186,10 @@ frame_answer(Call *call)
 	*body = framed;
 }
 
+/*
+ * Submits the answer: headers, message and trailers; or only trailers with a status. The stream of
+ * an exchange is resumed, because its headers were sent before.
+ */
 static int
 answer_grpc(Connection *connection, Call *call)
 {
@@ -213,6 +217,7 @@ answer_grpc(Connection *connection, Call *call)
 								   NULL);
 }
 
+/* Submits the answer of a call without gRPC. */
 static int
 answer_http(Connection *connection, Call *call)
 {
@@ -281,6 +286,7 @@ const Protocol http2_protocol = { answer_call, abandon_call, answer_part, bind_c
 
 /* --- callbacks --- */
 
+/* Begins the call of a new stream, or refuses the stream if the connection may hold no more. */
 static int
 on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 {
@@ -358,6 +364,9 @@ flooded(Connection *connection)
 	return 0;
 }
 
+/*
+ * Counts frames without content, and continues the call when its headers or its body are complete.
+ */
 static int
 on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 {
@@ -446,6 +455,10 @@ set_callbacks(nghttp2_session_callbacks *callbacks)
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
 }
 
+/*
+ * Creates nghttp2's session with limits on resets, CONTINUATION frames and unread acknowledgements.
+ * Windows are extended by this file.
+ */
 static bool
 open_session(Connection *connection)
 {

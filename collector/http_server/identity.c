@@ -45,6 +45,7 @@ wrong_line(const char *path, int line, Failure *failure)
 	return failure->code;
 }
 
+/* Parses one line of the file of tokens; comments and blank lines are skipped. */
 static ExitCode
 read_line(Identities *identities, char *text, const char *path, int line, Failure *failure)
 {

@@ -79,6 +79,10 @@ identify(Loop *loop, Call *call)
 	return false;
 }
 
+/*
+ * Finds the service of the call's path, and checks method, content type and encoding. Returns false
+ * after answering.
+ */
 static bool
 find_service(Loop *loop, Call *call)
 {
@@ -183,6 +187,10 @@ charge(Loop *loop, Call *call, size_t bytes)
 	return true;
 }
 
+/*
+ * Makes room for more of the body, which doubles up to its announced length, and charges it.
+ * Returns false after answering.
+ */
 static bool
 reserve_body(Loop *loop, Call *call, size_t length)
 {
@@ -284,6 +292,7 @@ database_takes(Loop *loop, Call *call)
 	return false;
 }
 
+/* Answers a complete call at once, or gives it to the workers. */
 static void
 dispatch(Loop *loop, Call *call)
 {
@@ -471,6 +480,7 @@ answer_late(Loop *loop, Call *call)
 	answer(loop, call);
 }
 
+/* Answers or abandons a call that has exceeded its time. */
 static void
 check_call(Loop *loop, Call *call)
 {

@@ -81,6 +81,7 @@ log_listener(int fd)
 	log_event(LOG_INFO, "receive", "listening", log_text("address", text));
 }
 
+/* Listens on all addresses of a name; an IPv6 address is in brackets. */
 static ExitCode
 listen_on(Server *server, const char *address, Failure *failure)
 {
@@ -245,6 +246,7 @@ take_back(Server *server)
 
 /* --- turns --- */
 
+/* Accepts a connection, or closes it at once if the limits of connections are reached. */
 static void
 accept_one(Server *server, int fd, const struct sockaddr *address, socklen_t length)
 {
@@ -269,6 +271,7 @@ accept_one(Server *server, int fd, const struct sockaddr *address, socklen_t len
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
+/* Accepts a limited number of connections per turn, so that existing ones are served in between. */
 static void
 accept_some(Server *server, int listener)
 {

@@ -203,6 +203,7 @@ find_functions(const ElfFile *elf, ProbedFile *file)
 	}
 }
 
+/* Opens a file to probe and finds its allocation functions. */
 static ExitCode
 open_file(ProbedFile *file, const char *name, Failure *failure)
 {
@@ -323,6 +324,10 @@ allocations_restrain(Source *source, uint32_t part, uint32_t whole)
 	allocations->calls_a_second = limit > 0 ? limit : 1;
 }
 
+/*
+ * Checks the kernel, opens the files and sets the program's constants. Kernels before 6.6 lack the
+ * attach type, which therefore is set at run time.
+ */
 static ExitCode
 allocations_prepare(const SourceHost *host, uint32_t slot, Source **source, Failure *failure)
 {
@@ -397,6 +402,7 @@ discard_link(Probe *base)
 	free(probe);
 }
 
+/* Makes a call with its own copy of the file and descriptor, because it may outlive this object. */
 static LinkProbe *
 make_link_probe(const Allocations *allocations, const ProbedFile *file)
 {
@@ -474,6 +480,10 @@ forget_waits(Allocations *allocations)
 	allocations->patience = fresh;
 }
 
+/*
+ * Links all files. If one does not answer in time the attempt is repeated later (look_again), which
+ * is no failure.
+ */
 static ExitCode
 allocations_attach(Source *source, Failure *failure)
 {
@@ -505,6 +515,7 @@ allocations_attach(Source *source, Failure *failure)
 	return EXIT_OK;
 }
 
+/* Adapts the period to the rate of kept allocations. */
 static void
 pace_kept(Allocations *allocations, uint64_t a_second)
 {
@@ -562,6 +573,7 @@ look_again(Allocations *allocations)
 		failure_log(&failure, "sampler");
 }
 
+/* Adapts the period, and how long calls are watched, about once a second. */
 static void
 allocations_pace(Source *source, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns)
 {

@@ -183,6 +183,7 @@ off_cpu_restrain(Source *source, uint32_t part, uint32_t whole)
 	off_cpu->switches_a_second = all > 0 && all * part / whole == 0 ? 1 : all * part / whole;
 }
 
+/* Checks the kernel, and sets the programs' constants. */
 static ExitCode
 off_cpu_prepare(const SourceHost *host, uint32_t slot, Source **source, Failure *failure)
 {
@@ -422,6 +423,9 @@ count_switches(void)
 	return switches;
 }
 
+/*
+ * Adapts the period of waits and the watching of switches. The first call only takes the counters.
+ */
 static void
 off_cpu_pace(Source *source, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns)
 {

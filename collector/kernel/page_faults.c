@@ -88,6 +88,7 @@ page_faults_detach_cpu(Source *source, uint32_t cpu)
 	}
 }
 
+/* Opens both counters of a CPU and attaches their programs, replacing those of before. */
 static int
 page_faults_attach_cpu(Source *source, uint32_t cpu, const CpuTurn *turn)
 {
@@ -141,6 +142,7 @@ set_fault_period(PageFaults *faults, uint64_t period)
 	}
 }
 
+/* Adapts the period to the rate of page faults. */
 static void
 page_faults_pace(Source *source, const uint64_t counters[PFS_COUNTER_COUNT], int64_t now_ns)
 {

@@ -180,6 +180,10 @@ prepare_sources(Sampler *sampler, Failure *failure)
 	return EXIT_OK;
 }
 
+/*
+ * Opens the BPF programs, sets constants and sizes of maps, and loads them. If the kernel refuses
+ * for lack of permission, the missing capabilities are reported.
+ */
 static ExitCode
 load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 {
@@ -224,6 +228,7 @@ load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 	return failure->code;
 }
 
+/* Maps the unwind tables into this process. */
 static ExitCode
 map_tables(Sampler *sampler, Failure *failure)
 {

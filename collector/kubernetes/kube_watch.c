@@ -164,6 +164,10 @@ make_key(const json_t *object)
 	return key;
 }
 
+/*
+ * Reports an object, and keeps its key with the number of the list, so that objects missing in the
+ * next list can be reported as gone.
+ */
 static void
 take_object(KubeWatch *watch, json_t *object, bool is_gone)
 {
@@ -246,6 +250,10 @@ take_error(KubeWatch *watch, const json_t *status)
 													 : "The server ended the watch with an error.");
 }
 
+/*
+ * Handles one event of a watch. The version of each object is where the next watch continues.
+ * Returns false if the watch must end.
+ */
 static bool
 take_event(KubeWatch *watch, const char *line, size_t length)
 {
@@ -294,6 +302,7 @@ add_to_line(KubeWatch *watch, const char *bytes, size_t length)
 	return true;
 }
 
+/* Splits the output of a watch into lines, each of which is an event. */
 static bool
 on_data(void *context, const char *bytes, size_t length)
 {
@@ -383,6 +392,10 @@ on_watch_end(KubeWatch *watch, const HttpAnswer *answer)
 	}
 }
 
+/*
+ * Decides after the end of a request: status 410 and other failures lead to a new list or a
+ * repetition.
+ */
 static void
 on_end(void *context, HttpAnswer *answer)
 {
@@ -447,6 +460,10 @@ make_url(const KubeWatch *watch, uint32_t watch_s)
 	return NULL;
 }
 
+/*
+ * Starts the request that is due: a page of the list, or a watch, whose deadline is a little after
+ * its own duration.
+ */
 static void
 begin(KubeWatch *watch)
 {

@@ -124,6 +124,7 @@ take_pod(Kubelet *kubelet, char *key, json_t *pod)
 	json_decref(copy);
 }
 
+/* Reports new and changed pods, then those that the answer lacks as gone. */
 static void
 take_pods(Kubelet *kubelet, const json_t *items)
 {
@@ -152,6 +153,7 @@ take_pods(Kubelet *kubelet, const json_t *items)
 	kubelet->synced = true;
 }
 
+/* Takes an answer of the kubelet; the next request is due PERIOD_NS after it. */
 static void
 on_end(void *context, HttpAnswer *answer)
 {

@@ -181,6 +181,10 @@ take_answer(Owner *owner, const HttpAnswer *answer)
 	return known;
 }
 
+/*
+ * Takes an answer. Whether the owner is known now or derived from names, the pods that wait for it
+ * are looked up again.
+ */
 static void
 on_end(void *context, HttpAnswer *answer)
 {
@@ -262,6 +266,7 @@ is_name(const char *name)
 	return name[0] != '\0' && name[0] != '.';
 }
 
+/* Adds a controller that is not known. Without an API its derived owner is final. */
 static Owner *
 add(Owners *owners, const json_t *pod, const Workload *controller, const char *uid)
 {

@@ -187,6 +187,10 @@ add_known(Pods *pods, const char *key)
 	return known;
 }
 
+/*
+ * Handles a pod that is new, has changed or is gone. A change replaces the version that waits for
+ * its workload.
+ */
 static void
 on_object(void *context, const char *key, json_t *object)
 {
@@ -237,6 +241,10 @@ on_known(void *context)
 
 /* --- life --- */
 
+/*
+ * Chooses the address and the credentials: of the kubelet, of a given API server, or of this pod's
+ * cluster.
+ */
 static ExitCode
 choose_server(Pods *pods, Failure *failure)
 {
@@ -266,6 +274,7 @@ choose_server(Pods *pods, Failure *failure)
 	return EXIT_OK;
 }
 
+/* Creates the HTTP client, and the watch or the kubelet's polling. */
 static ExitCode
 start(Pods *pods, Failure *failure)
 {
@@ -341,6 +350,10 @@ is_synced(const Pods *pods)
 								 : kube_watch_is_synced(pods->watch);
 }
 
+/*
+ * Runs requests until a signal. "synced" is printed once, when the first list is complete and no
+ * pod waits for its workload.
+ */
 static void
 run(Pods *pods)
 {

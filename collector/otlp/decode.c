@@ -364,6 +364,10 @@ add_value(SampleParts *parts, uint64_t value)
 	parts->value_count++;
 }
 
+/*
+ * Takes one field of a sample. Values are summed, and times only counted here; add_timed_rows()
+ * reads them again if each event gets a row.
+ */
 static OtlpFault
 take_sample_field(Decoding *decoding, const PfsWireField *field, SampleParts *parts)
 {
@@ -489,6 +493,7 @@ fingerprint_parts(Decoding *decoding, const SampleParts *parts, const RowLabels 
 								   : FAULT_NONE;
 }
 
+/* Turns one sample into a row, or into a row for each of its times. */
 static OtlpFault
 add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 {
@@ -562,6 +567,7 @@ choose_time(Decoding *decoding, Span profile, ProfileParts *parts)
 	decoding->result->has_times = false;
 }
 
+/* Reads the fields of a profile except its samples. */
 static OtlpFault
 read_profile_parts(Decoding *decoding, Span profile, ProfileParts *parts)
 {
@@ -646,6 +652,10 @@ begin_fingerprint(Decoding *decoding, const ProfileParts *parts)
 								   : FAULT_NONE;
 }
 
+/*
+ * Converts a profile to rows. They are kept in decoding and not added to the batch, because a fault
+ * may still reject the profile.
+ */
 static OtlpFault
 read_rows(Decoding *decoding, Span profile)
 {
@@ -836,6 +846,10 @@ choose_partition(Decoding *decoding)
 	return fault;
 }
 
+/*
+ * Reads the resource's attributes first, because the profiles of its scopes need them, then its
+ * scopes.
+ */
 static OtlpFault
 read_resource(Decoding *decoding, Span span)
 {

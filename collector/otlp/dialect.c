@@ -92,6 +92,7 @@ look_at_attributes(Evidence *evidence, Span span, unsigned number)
 			evidence->text_indexes = attribute_has_index(field_span(&message.field));
 }
 
+/* Counts attributes and looks for texts by index (rule 2). */
 static void
 look_at_dictionary(Evidence *evidence, Span span)
 {
@@ -138,6 +139,10 @@ may_be_attributes(const Evidence *evidence, const PfsWireField *field)
 	return error == NULL;
 }
 
+/*
+ * Collects rules 3 and 4. Field 2 is counted as packed varints, which is also correct if it
+ * contains attributes.
+ */
 static void
 look_at_sample(Evidence *evidence, Span span)
 {
@@ -179,6 +184,7 @@ look_at_type(Evidence *evidence, Span span)
 	evidence->temporality |= has_field(span, VALUE_TYPE_TEMPORALITY);
 }
 
+/* Collects rules 1 and 5, and those of the profile's samples. */
 static void
 look_at_profile(Evidence *evidence, Span span)
 {

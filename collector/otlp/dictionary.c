@@ -321,6 +321,10 @@ put_list(OtlpDictionary *dictionary, Span list, int depth, LabelText *to, const 
 	return fault;
 }
 
+/*
+ * Appends a value to the text of a label; the elements of a list are joined. Lists nested deeper
+ * than VALUE_DEPTH_MAX are left out.
+ */
 static OtlpFault
 put_value(OtlpDictionary *dictionary, Span any, int depth, LabelText *to, const char **error)
 {
@@ -651,6 +655,10 @@ is_index_list(const PfsWireField *field, unsigned number)
 		   (field->wire_type == PFS_WIRE_BYTES || field->wire_type == PFS_WIRE_VARINT);
 }
 
+/*
+ * Reads a mapping on first use. Of several attributes with a build ID the last key in the list has
+ * precedence.
+ */
 static OtlpFault
 read_mapping(OtlpDictionary *dictionary, OtlpMapping *mapping, const char **error)
 {
@@ -744,6 +752,7 @@ clamp(int64_t number)
 	return (int32_t) (number < 0 ? 0 : number > INT32_MAX ? INT32_MAX : number);
 }
 
+/* Adds a function to the batch on first use. */
 static OtlpFault
 add_function(OtlpDictionary *dictionary, uint64_t index, uint32_t *added, const char **error)
 {
@@ -849,6 +858,10 @@ has_machine_address(PfsText type)
 		   pfs_text_equals(type, "go") || pfs_text_equals(type, "rust");
 }
 
+/*
+ * Sets a location's mapping and address: in the file of its mapping; otherwise in a mapping for its
+ * frame type, without an address if it is a line number.
+ */
 static OtlpFault
 place_location(OtlpDictionary *dictionary, LocationParts *parts, BatchLocation *location,
 			   const char **error)
@@ -879,6 +892,7 @@ place_location(OtlpDictionary *dictionary, LocationParts *parts, BatchLocation *
 	return fault;
 }
 
+/* Adds a location to the batch on first use. */
 static OtlpFault
 add_location(OtlpDictionary *dictionary, uint64_t index, uint32_t *added, const char **error)
 {
@@ -923,6 +937,7 @@ add_frame(OtlpDictionary *dictionary, uint64_t index, uint32_t *depth, const cha
 	return add_location(dictionary, index, &dictionary->frames[(*depth)++], error);
 }
 
+/* Reads the indexes of a stack's locations, packed or not, and adds the locations to the batch. */
 static OtlpFault
 read_stack(OtlpDictionary *dictionary, Span span, uint32_t *depth, const char **error)
 {

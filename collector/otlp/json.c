@@ -45,6 +45,7 @@ fail(Json *json, const char *error)
 
 /* --- output --- */
 
+/* Makes room for more output, within the limit. */
 static bool
 reserve(Json *json, size_t bytes)
 {
@@ -346,6 +347,7 @@ more(Json *json, int closing, bool *goes_on)
 	return true;
 }
 
+/* Skips the rest of an object or list up to its closing bracket. */
 static bool
 skip_members(Json *json, int closing)
 {
@@ -455,6 +457,10 @@ decode_hex(Json *json, size_t begun)
 	return true;
 }
 
+/*
+ * Writes a field of text or bytes. An id is hexadecimal if it has exactly the digits of one,
+ * otherwise base64.
+ */
 static bool
 take_bytes(Json *json, const JsonField *field)
 {
@@ -547,6 +553,7 @@ take_submessage(Json *json, const JsonField *field)
 	return true;
 }
 
+/* Writes one value of a field, by the field's kind. */
 static bool
 take_one(Json *json, const JsonField *field)
 {
@@ -573,6 +580,7 @@ take_one(Json *json, const JsonField *field)
 	return fail(json, TOO_OLD_TEXT);
 }
 
+/* Writes a list: packed for numbers, otherwise one field for each element. */
 static bool
 take_list(Json *json, const JsonField *field)
 {
@@ -614,6 +622,7 @@ is_name(const uint8_t *key, size_t length, const char *name)
 	return *name == '\0';
 }
 
+/* Writes the member of a message that comes next; unknown members, and null, are skipped. */
 static bool
 take_member(Json *json, const JsonMessage *message)
 {

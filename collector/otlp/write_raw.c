@@ -123,6 +123,7 @@ read_label(Writing *writing, RawLabels *labels, Span span)
 	return add_label(writing, labels, name, value);
 }
 
+/* Reads the labels of a series; the receiver's label tenant is the first one. */
 static bool
 read_labels(Writing *writing, RawLabels *labels, Span series)
 {
@@ -150,6 +151,7 @@ read_labels(Writing *writing, RawLabels *labels, Span series)
 
 /* --- profiles --- */
 
+/* Decodes one pprof profile of a series into the batch, and sets the message of a failure. */
 static bool
 read_profile(Writing *writing, const RawLabels *labels, Span bytes)
 {

@@ -37,6 +37,10 @@ gunzip(const uint8_t *bytes, size_t length, const InflateLimits *limits, uint8_t
 	return INFLATE_MALFORMED;
 }
 
+/*
+ * Decompresses all frames of the input. The output buffer doubles up to one byte beyond the limit,
+ * which distinguishes a result of exactly that size from a larger one.
+ */
 static InflateEnd
 unzstd_all(ZSTD_DCtx *context, ZSTD_inBuffer *input, ZSTD_outBuffer *output,
 		   const InflateLimits *limits)

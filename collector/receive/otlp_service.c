@@ -12,6 +12,7 @@
 #include "receive/services.h"
 #include "receive/submit.h"
 
+/* Puts the number of rejected profiles, and the reason for the first, into the answer. */
 static void
 put_partial_success(Call *call, const OtlpResult *result)
 {
@@ -52,6 +53,10 @@ count(Receiver *receiver, const OtlpResult *result)
 	metric_add(&metrics->samples_total, result->samples);
 }
 
+/*
+ * Decodes OTLP's body. The request is identified by its fingerprint if all profiles have an id and
+ * a time, otherwise by its bytes.
+ */
 static DecodeEnd
 decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch, Decoded *decoded)
 {

@@ -88,6 +88,7 @@ start_writer(const ReceiveOptions *options, Writer **writer, Failure *failure)
 	return code;
 }
 
+/* Starts server and workers, serves until the end, and stops them again. */
 static ExitCode
 run(Server *server, Receiver *receiver, Failure *failure)
 {
@@ -110,6 +111,10 @@ run(Server *server, Receiver *receiver, Failure *failure)
 	return code;
 }
 
+/*
+ * Creates writer and receiver, serves, and frees the writer before the receiver, because its queue
+ * contains batches of calls.
+ */
 static ExitCode
 start_and_run(Server *server, const ReceiveOptions *options, Failure *failure)
 {

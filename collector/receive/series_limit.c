@@ -120,6 +120,10 @@ hash_series(const SeriesLimit *limit, const BatchSeries *series)
 	return hash != 0 ? hash : 1;
 }
 
+/*
+ * Adds the batch's series to the client's in two passes: the first only counts new ones, so that a
+ * refused batch adds none.
+ */
 static bool
 client_take(SeriesLimit *limit, ClientSeries *client, const Batch *batch, size_t max)
 {

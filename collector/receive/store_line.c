@@ -80,6 +80,7 @@ make_map(size_t count)
 	return map;
 }
 
+/* Copies a location with its mapping and functions, each unless maps contains it. */
 static int
 copy_location(Batch *to, const Batch *from, const StepMaps *maps, uint32_t index)
 {
@@ -118,6 +119,7 @@ copy_location(Batch *to, const Batch *from, const StepMaps *maps, uint32_t index
 	return err;
 }
 
+/* Copies a stack with its locations, each unless maps contains it. */
 static int
 copy_stack(Batch *to, const Batch *from, const StepMaps *maps, uint32_t index)
 {

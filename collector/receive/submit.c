@@ -114,6 +114,7 @@ submit_identify(Call *call, const void *identity, size_t length)
 	call->has_digest = true;
 }
 
+/* Replaces a compressed body by its content. Returns false, after answering, on failure. */
 static bool
 unpack(Receiver *receiver, Call *call)
 {
@@ -183,6 +184,10 @@ read_json(Receiver *receiver, Call *call, const JsonMessage *message)
 	return true;
 }
 
+/*
+ * Called by the writer's thread when the batch was stored or has failed: completes the answer, and
+ * returns the call to the loop.
+ */
 static void
 on_batch_end(Call *call, const BatchResult *result)
 {
@@ -226,6 +231,7 @@ not_submitted(Receiver *receiver, Call *call, int err)
 		unavailable(receiver, call, err == -EPIPE ? "the receiver is stopping" : "out of memory");
 }
 
+/* Returns true for a request that is neither stored nor pending; otherwise the answer is set. */
 static bool
 is_first(Receiver *receiver, Call *call)
 {
