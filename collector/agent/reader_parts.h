@@ -33,7 +33,8 @@ typedef struct QueuedRecord
 	struct QueuedRecord *next;
 	uint64_t table; /* number of the unwind table that the walk waits for */
 	size_t length_bytes;
-	uint64_t bytes[]; /* the record, aligned; any length */
+	Record record;	  /* points into bytes */
+	uint64_t bytes[]; /* aligned; any length */
 } QueuedRecord;
 
 struct Reader

@@ -75,12 +75,24 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 {
 	Reader *reader = context;
 	QueuedRecord *queued = malloc(sizeof(*queued) + length_bytes);
-	Record parsed;
+	const Record *parsed = NULL;
 
+	if (queued != NULL)
+	{
+		memcpy(queued->bytes, record, length_bytes);
+		if (!record_parse(queued->bytes, length_bytes, &queued->record))
+		{
+			losses_add(reader->losses, LOSS_RECORD_MALFORMED, 1);
+			free(queued);
+			return;
+		}
+		parsed = &queued->record;
+	}
 	reader_lock(reader);
-	if (record_parse(record, length_bytes, &parsed))
-		reader_follow_mappings(reader, &parsed,
-							   process_table_get(reader->processes, parsed.sample, reader->now_ns));
+	if (parsed != NULL)
+		reader_follow_mappings(reader, parsed,
+							   process_table_get(reader->processes, parsed->sample,
+												 reader->now_ns));
 	if (queued == NULL || reader->queue_bytes + length_bytes > QUEUE_BYTES ||
 		atomic_load(&reader->refusing))
 	{
@@ -93,7 +105,6 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 		queued->next = NULL;
 		queued->table = 0;
 		queued->length_bytes = length_bytes;
-		memcpy(queued->bytes, record, length_bytes);
 		*reader->queue_end = queued;
 		reader->queue_end = &queued->next;
 		reader->queue_bytes += length_bytes;

@@ -157,9 +157,9 @@ forget_processes(Reader *reader, uint64_t now_ns)
 
 /*
  * Makes sure that the unwinder has the current mappings of the record's process. With the lock,
- * which is released while unwind tables are made.
+ * which is released while unwind tables are made. Returns the process, or NULL.
  */
-static void
+static Process *
 describe_process(Reader *reader, const Record *record)
 {
 	Process *process = process_table_get(reader->processes, record->sample, reader->now_ns);
@@ -170,7 +170,7 @@ describe_process(Reader *reader, const Record *record)
 	int result;
 
 	if (process == NULL || reader->unwind == NULL)
-		return;
+		return process;
 	forget_processes(reader, reader->now_ns);
 	process_settle(reader->processes, process);
 	/* reading the mappings again finds code that was mapped since the process was described */
@@ -178,7 +178,7 @@ describe_process(Reader *reader, const Record *record)
 	if (late != NULL)
 		process_seek(reader->processes, process, late->at.pc - late->at.is_return, reader->now_ns);
 	if (!process_take_description(reader->processes, process, &description))
-		return;
+		return process;
 	owner = process_owner(process);
 	reader_unlock(reader);
 	result =
@@ -195,6 +195,7 @@ describe_process(Reader *reader, const Record *record)
 						  result == 0 || result == -EAGAIN ? described : 0, reader->now_ns);
 	if (process != NULL && result == -EAGAIN)
 		process_describe_again(process, reader->now_ns);
+	return process;
 }
 
 /* Returns the interpreter's frames and marks that the kernel found, innermost first. */
@@ -352,8 +353,7 @@ handle_record(Reader *reader, const Record *record)
 	Process *process;
 
 	reader_lock(reader);
-	describe_process(reader, record);
-	process = process_table_get(reader->processes, record->sample, reader->now_ns);
+	process = describe_process(reader, record);
 	process = read_labels(reader, record, process);
 	process = seek_runtime(reader, record, process);
 	if (process != NULL && record_has_user_side(record->sample) &&
@@ -414,13 +414,7 @@ wait_for_work(Reader *reader, uint64_t until_ns, QueuedRecord **record)
 static void
 finish_or_park(Reader *reader, QueuedRecord *record)
 {
-	Record parsed;
-
-	record->table = 0;
-	if (!record_parse(record->bytes, record->length_bytes, &parsed))
-		losses_add(reader->losses, LOSS_RECORD_MALFORMED, 1);
-	else
-		record->table = handle_record(reader, &parsed);
+	record->table = handle_record(reader, &record->record);
 	if (record->table != 0)
 	{
 		record->next = reader->parked;
