@@ -80,13 +80,13 @@ symbolize_command_run(const CommandCall *call)
 }
 
 static const Command commands[] = {
-	{ "scrape", "", "fetch profiles of pprof from targets, as Parca's configuration says",
+	{ "scrape", "", "fetch pprof profiles from targets, configured like Parca",
 	  scrape_command_flags, scrape_command_run },
-	{ "receive", "", "take profiles that others push: OTLP, Parca's writes", receive_command_flags,
-	  receive_command_run },
-	{ "pods", "", "tell of a node's pods: what the agent starts where its labels are to have them",
-	  pods_command_flags, pods_command_run },
-	{ "symbolize", "", "find names and lines for addresses that are stored without",
+	{ "receive", "", "accept profiles that clients push: OTLP, Parca's writes",
+	  receive_command_flags, receive_command_run },
+	{ "pods", "", "print the pods of a node; started by the agent", pods_command_flags,
+	  pods_command_run },
+	{ "symbolize", "", "find names and lines of addresses that were stored without them",
 	  symbolize_command_flags, symbolize_command_run },
 };
 
