@@ -88,7 +88,6 @@ int
 flusher_create(const FlusherParts *parts, Flusher **result)
 {
 	Flusher *flusher = calloc(1, sizeof(*flusher));
-	pthread_condattr_t attributes;
 
 	if (flusher == NULL)
 		return -ENOMEM;
@@ -100,10 +99,7 @@ flusher_create(const FlusherParts *parts, Flusher **result)
 	flusher->parts = *parts;
 	unwind_counts_init(&flusher->unwind_counts);
 	pthread_mutex_init(&flusher->mutex, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&flusher->wakeup, &attributes);
-	pthread_condattr_destroy(&attributes);
+	clock_condition_init(&flusher->wakeup);
 	*result = flusher;
 	return 0;
 }

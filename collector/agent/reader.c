@@ -58,7 +58,6 @@ int
 reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *losses, Reader **result)
 {
 	Reader *reader = calloc(1, sizeof(*reader));
-	pthread_condattr_t attributes;
 
 	if (reader == NULL)
 		return -ENOMEM;
@@ -67,10 +66,7 @@ reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *loss
 	reader->losses = losses;
 	reader->queue_end = &reader->queue;
 	pthread_mutex_init(&reader->mutex, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&reader->queued, &attributes);
-	pthread_condattr_destroy(&attributes);
+	clock_condition_init(&reader->queued);
 	pthread_cond_init(&reader->read, NULL);
 	if (past_images_create(PAST_PROCESSES, options->past_bytes, &reader->past) != 0 ||
 		process_table_create(files, options->process_limit, &reader->processes) != 0 ||

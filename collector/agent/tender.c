@@ -87,7 +87,6 @@ int
 tender_start(Sampler *sampler, int64_t interval_ns, Tender **result)
 {
 	Tender *tender = calloc(1, sizeof(*tender));
-	pthread_condattr_t attributes;
 	int error;
 
 	if (tender == NULL)
@@ -95,10 +94,7 @@ tender_start(Sampler *sampler, int64_t interval_ns, Tender **result)
 	tender->sampler = sampler;
 	atomic_store(&tender->interval_ns, interval_ns);
 	pthread_mutex_init(&tender->mutex, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&tender->asked, &attributes);
-	pthread_condattr_destroy(&attributes);
+	clock_condition_init(&tender->asked);
 	error = pthread_create(&tender->thread, NULL, run_tender, tender);
 	if (error != 0)
 	{

@@ -1,10 +1,11 @@
 /*
  * clock.h
- *		Clocks as nanoseconds.
+ *		Clocks as nanoseconds, and conditions that wait by them.
  */
 #ifndef COLLECTOR_CLOCK_H
 #define COLLECTOR_CLOCK_H
 
+#include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -37,6 +38,20 @@ clock_offset_ns(int64_t known_ns, int64_t before_ns, int64_t real_ns, int64_t af
 	if (known_ns >= least_ns && known_ns <= most_ns)
 		return known_ns;
 	return least_ns + (most_ns - least_ns) / 2;
+}
+
+/* Initializes a condition whose timed waits use CLOCK_MONOTONIC. Returns 0 or an errno. */
+static inline int
+clock_condition_init(pthread_cond_t *condition)
+{
+	pthread_condattr_t attributes;
+	int error;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	error = pthread_cond_init(condition, &attributes);
+	pthread_condattr_destroy(&attributes);
+	return error;
 }
 
 #endif

@@ -9,19 +9,16 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 /* Must be shorter than the time clients wait for an answer. */
 #define TURN_S 5
 
 void
 turns_init(MemoryTurns *turns)
 {
-	pthread_condattr_t attributes;
-
 	*turns = (MemoryTurns){ .at_work = 0 };
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&turns->released, &attributes);
-	pthread_condattr_destroy(&attributes);
+	clock_condition_init(&turns->released);
 	pthread_mutex_init(&turns->lock, NULL);
 }
 

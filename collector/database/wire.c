@@ -175,8 +175,8 @@ wire_text_element(Buffer *buffer, const char *text)
 	wire_bytes_element(buffer, text, strlen(text));
 }
 
-void
-wire_json_string(Buffer *buffer, const char *text)
+static void
+put_json_string(Buffer *buffer, const char *text)
 {
 	char escape[JSON_ESCAPE_BYTES];
 
@@ -189,6 +189,21 @@ wire_json_string(Buffer *buffer, const char *text)
 			buffer_put_bytes(buffer, text, 1);
 	}
 	buffer_put_bytes(buffer, "\"", 1);
+}
+
+void
+wire_json_labels(Buffer *buffer, const BatchLabel *labels, size_t count)
+{
+	buffer_put_bytes(buffer, "{", 1);
+	for (size_t i = 0; i < count; i++)
+	{
+		if (i > 0)
+			buffer_put_bytes(buffer, ",", 1);
+		put_json_string(buffer, labels[i].name);
+		buffer_put_bytes(buffer, ":", 1);
+		put_json_string(buffer, labels[i].value);
+	}
+	buffer_put_bytes(buffer, "}", 1);
 }
 
 size_t

@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "batch/batch.h"
+
 /* OIDs of built-in types, which never change. */
 #define WIRE_BYTEA			   17
 #define WIRE_BYTEA_ARRAY	   1001
@@ -72,8 +74,8 @@ void wire_int8_element(Buffer *buffer, int64_t value);
 void wire_text_element(Buffer *buffer, const char *text);
 void wire_bytes_element(Buffer *buffer, const void *bytes, size_t length);
 
-/* Appends a quoted JSON string, as a part of an element. */
-void wire_json_string(Buffer *buffer, const char *text);
+/* Appends labels as a JSON object, as a part of an element. */
+void wire_json_labels(Buffer *buffer, const BatchLabel *labels, size_t count);
 
 /* Enclose an element of unknown length. wire_end() takes the result of wire_begin(). */
 size_t wire_begin(Buffer *buffer);

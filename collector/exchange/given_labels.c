@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
-
 #define CAPACITY_MIN 8
 
 void
@@ -128,34 +126,9 @@ given_labels_parse(GivenLabels *list, const char *text, Failure *failure)
 	return EXIT_OK;
 }
 
-static void
-put_json_string(Buffer *json, const char *text)
-{
-	char escape[JSON_ESCAPE_BYTES];
-
-	buffer_put_bytes(json, "\"", 1);
-	for (; *text != '\0'; text++)
-	{
-		if (json_escape((unsigned char) *text, escape))
-			buffer_put_bytes(json, escape, strlen(escape));
-		else
-			buffer_put_bytes(json, text, 1);
-	}
-	buffer_put_bytes(json, "\"", 1);
-}
-
 void
 given_labels_json(const GivenLabels *list, Buffer *json)
 {
 	buffer_reset(json);
-	buffer_put_bytes(json, "{", 1);
-	for (size_t i = 0; i < list->count; i++)
-	{
-		if (i > 0)
-			buffer_put_bytes(json, ",", 1);
-		put_json_string(json, list->labels[i].name);
-		buffer_put_bytes(json, ":", 1);
-		put_json_string(json, list->labels[i].value);
-	}
-	buffer_put_bytes(json, "}", 1);
+	wire_json_labels(json, list->labels, list->count);
 }

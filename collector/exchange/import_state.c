@@ -22,14 +22,9 @@
 ExitCode
 import_init(Import *import, const ExchangeOptions *options, Failure *failure)
 {
-	pthread_condattr_t attributes;
-
 	*import = (Import){ .options = options };
 	pthread_mutex_init(&import->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&import->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	clock_condition_init(&import->changed);
 	if (gate_open(&import->gate) == 0)
 		return EXIT_OK;
 	return failure_set(failure, EXIT_INTERNAL, "could not set up the import");

@@ -5,23 +5,12 @@
 #include "kernel/capabilities.h"
 
 #include <errno.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define PARANOID_FILE "/proc/sys/kernel/perf_event_paranoid"
-
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
-#ifndef CAP_CHECKPOINT_RESTORE
-#define CAP_CHECKPOINT_RESTORE 40
-#endif
 
 static const int needed[] = {
 	CAP_BPF,	  CAP_PERFMON, CAP_SYS_PTRACE,	 CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE,

@@ -5,7 +5,19 @@
 #ifndef COLLECTOR_CAPABILITIES_H
 #define COLLECTOR_CAPABILITIES_H
 
+#include <linux/capability.h>
 #include <stdint.h>
+
+/* the kernel's numbers, which older headers lack */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
 
 /*
  * BPF, PERFMON, SYS_PTRACE, DAC_READ_SEARCH, CHECKPOINT_RESTORE, SYS_NICE, SYSLOG, SYS_RESOURCE;

@@ -17,23 +17,13 @@
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
-#include <linux/capability.h>
 #include <linux/perf_event.h>
 
 #include "base/log.h"
+#include "kernel/capabilities.h"
 #include "kernel/kernel_version.h"
 
 #define BTF_FILE "/sys/kernel/btf/vmlinux"
-
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
-#ifndef CAP_CHECKPOINT_RESTORE
-#define CAP_CHECKPOINT_RESTORE 40
-#endif
 
 /* Inode of the initial pid namespace in every kernel (PROC_PID_INIT_INO). */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu

@@ -176,16 +176,12 @@ static Server *
 server_create(Prober *prober)
 {
 	Server *server = calloc(1, sizeof(*server));
-	pthread_condattr_t attributes;
 
 	if (server == NULL)
 		return NULL;
 	server->prober = prober;
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&server->asked, NULL);
-	pthread_cond_init(&server->done, &attributes);
-	pthread_condattr_destroy(&attributes);
+	clock_condition_init(&server->done);
 	return server;
 }
 

@@ -265,16 +265,11 @@ storer_main(void *argument)
 static int
 init_lock(Storer *storer)
 {
-	pthread_condattr_t attributes;
 	int err = -pthread_mutex_init(&storer->lock, NULL);
 
 	if (err != 0)
 		return err;
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	err = -pthread_cond_init(&storer->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
-	return err;
+	return -clock_condition_init(&storer->changed);
 }
 
 int

@@ -53,16 +53,7 @@ put_labels(Buffer *buffer, const ScrapeTarget *target)
 {
 	size_t begun = wire_begin(buffer);
 
-	buffer_put_bytes(buffer, "{", 1);
-	for (size_t i = 0; i < target->label_count; i++)
-	{
-		if (i > 0)
-			buffer_put_bytes(buffer, ",", 1);
-		wire_json_string(buffer, target->labels[i].name);
-		buffer_put_bytes(buffer, ":", 1);
-		wire_json_string(buffer, target->labels[i].value);
-	}
-	buffer_put_bytes(buffer, "}", 1);
+	wire_json_labels(buffer, target->labels, target->label_count);
 	wire_end(buffer, begun);
 }
 
@@ -278,16 +269,12 @@ int
 target_store_create(const char *conninfo, const char *scraper, TargetStore **result)
 {
 	TargetStore *store = calloc(1, sizeof(TargetStore));
-	pthread_condattr_t attributes;
 	int err;
 
 	if (store == NULL)
 		return -ENOMEM;
 	pthread_mutex_init(&store->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&store->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	clock_condition_init(&store->changed);
 	store->conninfo = strdup(conninfo);
 	store->scraper = strdup(scraper);
 	err = store_start(store);

@@ -12,16 +12,8 @@ put_labels(Buffer *buffer, const BatchSeries *series)
 {
 	size_t begun = wire_begin(buffer);
 
-	buffer_put_bytes(buffer, "\001{", 2);
-	for (uint32_t i = 0; i < series->label_count; i++)
-	{
-		if (i > 0)
-			buffer_put_bytes(buffer, ",", 1);
-		wire_json_string(buffer, series->labels[i].name);
-		buffer_put_bytes(buffer, ":", 1);
-		wire_json_string(buffer, series->labels[i].value);
-	}
-	buffer_put_bytes(buffer, "}", 1);
+	buffer_put_bytes(buffer, "\001", 1);
+	wire_json_labels(buffer, series->labels, series->label_count);
 	wire_end(buffer, begun);
 }
 

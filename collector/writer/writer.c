@@ -651,14 +651,10 @@ writer_init(Writer *writer, const WriterOptions *options)
 							 .cache_bytes =
 								 options->cache_bytes > 0 ? options->cache_bytes : CACHE_BYTES,
 							 .gate = options->gate };
-	pthread_condattr_t attributes;
 	int err;
 
 	pthread_mutex_init(&writer->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&writer->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	clock_condition_init(&writer->changed);
 	writer->name = options->target;
 	writer->queue.limit_bytes = options->queue_bytes;
 	writer->queue.last_number = options->first_number > 0 ? options->first_number - 1 : 0;

@@ -89,6 +89,20 @@ pfs_trim(PfsText text)
 	return text;
 }
 
+PfsText
+pfs_cut_word(PfsText *text)
+{
+	uint32_t end = 0;
+	PfsText word;
+
+	*text = pfs_trim(*text);
+	while (end < text->length && !pfs_is_blank(text->data[end]))
+		end++;
+	word = pfs_part(*text, 0, end);
+	*text = pfs_part(*text, end, text->length);
+	return word;
+}
+
 PfsReadStatus
 pfs_parse_int64(PfsText text, int64_t *number)
 {

@@ -59,6 +59,9 @@ pfs_is_digit(char c)
 /* Removes blanks at both ends. */
 PfsText pfs_trim(PfsText text);
 
+/* Removes the first word from a text and returns it; empty at the end. */
+PfsText pfs_cut_word(PfsText *text);
+
 /* Returns the part from begin to end, which are offsets in the text. */
 static inline PfsText
 pfs_part(PfsText text, uint32_t begin, uint32_t end)

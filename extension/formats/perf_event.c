@@ -30,21 +30,6 @@ static const char *const probe_groups[] = { "probe", "sdt_" };
 /* Limit of seconds, such that differences of times fit into nanoseconds. */
 #define SECONDS_MAX (INT64_MAX / NS_PER_SECOND / 4)
 
-/* Removes and returns the first word; empty at the end. */
-static PfsText
-cut_word(PfsText *text)
-{
-	uint32_t end = 0;
-	PfsText word;
-
-	*text = pfs_trim(*text);
-	while (end < text->length && !pfs_is_blank(text->data[end]))
-		end++;
-	word = pfs_part(*text, 0, end);
-	*text = pfs_part(*text, end, text->length);
-	return word;
-}
-
 static bool
 begins_with(PfsText text, const char *prefix)
 {
@@ -144,7 +129,7 @@ event_name(PfsText word)
 static bool
 begins_with_address(PfsText text)
 {
-	PfsText word = cut_word(&text);
+	PfsText word = pfs_cut_word(&text);
 
 	for (uint32_t i = 0; i < word.length; i++)
 		if (!pfs_is_digit(word.data[i]) && (word.data[i] < 'a' || word.data[i] > 'f'))
@@ -164,23 +149,23 @@ typedef enum Anchor
 static bool
 parse_fields(PfsText text, Anchor anchor, PfsEventLine *event)
 {
-	PfsText word = cut_word(&text);
+	PfsText word = pfs_cut_word(&text);
 
 	if (parse_ids(word, event))
-		word = cut_word(&text);
+		word = pfs_cut_word(&text);
 	event->has_cpu = parse_cpu(word, &event->cpu);
 	if (event->has_cpu)
-		word = cut_word(&text);
+		word = pfs_cut_word(&text);
 	event->has_time = parse_time(word, &event->time_ns);
 	if (event->has_time)
-		word = cut_word(&text);
+		word = pfs_cut_word(&text);
 	if ((anchor == ANCHOR_TIME && !event->has_time) || (anchor == ANCHOR_PID && !event->has_pid))
 		return false;
 	event->is_record = begins_with(word, RECORD_PREFIX);
 	event->has_period = word.length > 0 && pfs_is_digit(word.data[0]) &&
 						pfs_parse_int64(word, &event->period) == PFS_READ_OK;
 	if (event->has_period)
-		word = cut_word(&text);
+		word = pfs_cut_word(&text);
 	if (!event->is_record && (word.length < 2 || !ends_with(word, ':')))
 		return false;
 	event->event = event_name(pfs_part(word, 0, word.length - 1));
@@ -208,7 +193,7 @@ parse_from(PfsText line, Anchor anchor, PfsEventLine *event)
 		event->comm = pfs_part(trimmed, 0, comm_length);
 		if ((anchor == ANCHOR_TIME || comm_length > 0) && parse_fields(rest, anchor, event))
 			return true;
-		if (cut_word(&rest).length == 0)
+		if (pfs_cut_word(&rest).length == 0)
 			return false;
 		comm_length = (uint32_t) (rest.data - trimmed.data);
 	}

@@ -75,20 +75,6 @@ refused(const Reader *reader)
 	return pfs_line_refused(&reader->lines);
 }
 
-static PfsText
-cut_word(PfsText *text)
-{
-	uint32_t end = 0;
-	PfsText word;
-
-	*text = pfs_trim(*text);
-	while (end < text->length && !pfs_is_blank(text->data[end]))
-		end++;
-	word = pfs_part(*text, 0, end);
-	*text = pfs_part(*text, end, text->length);
-	return word;
-}
-
 static bool
 cut_prefix(PfsText *text, const char *prefix)
 {
@@ -169,8 +155,8 @@ read_events(Reader *reader, PfsText names)
 				   ? PFS_READ_OK
 				   : malformed(reader, "events are named twice");
 	reader->events = names;
-	for (PfsText name = cut_word(&names); status == PFS_READ_OK && name.length > 0;
-		 name = cut_word(&names))
+	for (PfsText name = pfs_cut_word(&names); status == PFS_READ_OK && name.length > 0;
+		 name = pfs_cut_word(&names))
 		status = add_event(reader, name);
 	return status;
 }
@@ -182,7 +168,7 @@ read_header(Reader *reader, PfsText line)
 		return read_events(reader, line);
 	if (!cut_prefix(&line, "positions:"))
 		return PFS_READ_OK;
-	for (reader->position_count = 0; cut_word(&line).length > 0;)
+	for (reader->position_count = 0; pfs_cut_word(&line).length > 0;)
 		reader->position_count++;
 	return PFS_READ_OK;
 }
@@ -286,10 +272,10 @@ read_costs(Reader *reader, PfsText line)
 	if (!is_call)
 		own = pfs_graph_own(&reader->graph, reader->function);
 	for (int64_t i = 0; i < reader->position_count; i++)
-		cut_word(&line);
+		pfs_cut_word(&line);
 	for (uint32_t i = 0; i < reader->profile->type_count; i++)
 	{
-		PfsText word = cut_word(&line);
+		PfsText word = pfs_cut_word(&line);
 		int64_t cost = 0;
 		PfsReadStatus status = word.length == 0 ? PFS_READ_OK : pfs_parse_int64(word, &cost);
 
