@@ -229,6 +229,10 @@ too_large(PfsReadError *error, const char *message)
 	return PFS_READ_TOO_LARGE;
 }
 
+/*
+ * Adds the samples from the last node to the first. The stack of a node contains those of its
+ * callers, so the first node met on a path writes the frames for all of them.
+ */
 static PfsReadStatus
 add_samples(PfsCallTree *tree, size_t *begins, PfsReadError *error)
 {

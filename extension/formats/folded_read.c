@@ -41,6 +41,10 @@ cut_mark(PfsText *name)
 	return mark[2];
 }
 
+/*
+ * Adds a frame by its name. The mark stays in the key, so that kernel functions differ from others
+ * of the same name.
+ */
 static PfsReadStatus
 add_name(Reader *reader, PfsText name)
 {
@@ -174,6 +178,7 @@ note_second_value(Reader *reader, PfsText stack)
 	return true;
 }
 
+/* Reads a line: the stack, a blank and the value. */
 static PfsReadStatus
 read_line(Reader *reader, PfsText line)
 {

@@ -115,6 +115,10 @@ add_label(PfsProfile *profile, const char *key, PfsText text, int64_t number, bo
 	return true;
 }
 
+/*
+ * Adds the sample of an event with its value, time and labels. Times are relative to the first
+ * event's.
+ */
 static PfsReadStatus
 begin_sample(Reader *reader, const PfsEventLine *event)
 {
@@ -299,6 +303,10 @@ is_source_line(PfsText line)
 	return at > 1 && at < line.length && line.data[at - 1] == ':';
 }
 
+/*
+ * Reads a frame. Lines of inlined functions are collected and become part of the key of the next
+ * location.
+ */
 static PfsReadStatus
 read_frame(Reader *reader, PfsText line)
 {
@@ -349,6 +357,7 @@ read_event(Reader *reader, const PfsEventLine *event)
 	return add_location(reader, event->rest, address, symbol, file);
 }
 
+/* Handles a line by its form: an event, a comment, the blank line at an event's end, or a frame. */
 static PfsReadStatus
 read_line(Reader *reader, PfsText line)
 {

@@ -386,6 +386,7 @@ add_comment(Reader *reader, uint64_t index)
 	return get_string(reader, index, &profile->comments[profile->comment_count++]);
 }
 
+/* Takes a number of the profile; some are indexes of strings. */
 static PfsReadStatus
 read_number(Reader *reader, const PfsWireField *field)
 {
@@ -507,6 +508,7 @@ place_location(Reader *reader, PfsProfileLocation *location)
 	return PFS_READ_OK;
 }
 
+/* Reads a location. Its fields may come in any order, so it is completed at the end. */
 static PfsReadStatus
 read_location(Reader *reader, const PfsWireField *field)
 {
@@ -562,6 +564,7 @@ add_value(Reader *reader, uint64_t value)
 	return PFS_READ_OK;
 }
 
+/* Adds a label to the last sample: a text, or a number with its unit. */
 static PfsReadStatus
 add_label(Reader *reader, const PfsWireField *field)
 {
@@ -646,6 +649,7 @@ find_default_type(Reader *reader)
 	return status;
 }
 
+/* Runs the steps in the comment at the begin of this file. */
 static PfsReadStatus
 read_all(Reader *reader)
 {

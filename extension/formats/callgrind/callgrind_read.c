@@ -117,6 +117,7 @@ pfs_is_callgrind(const uint8_t *bytes, size_t length)
 
 /* --- events --- */
 
+/* Adds an event as a sample type; Xdebug's events get their units and scales. */
 static PfsReadStatus
 add_event(Reader *reader, PfsText event)
 {

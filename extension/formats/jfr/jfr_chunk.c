@@ -35,6 +35,7 @@ header_number(const PfsJfrBytes *in, size_t at, size_t width)
 	return number;
 }
 
+/* Reads the header and limits the input to the chunk's size. */
 static PfsReadStatus
 read_header(PfsJfrChunk *chunk)
 {
@@ -309,6 +310,7 @@ find_function(PfsJfrChunk *chunk, PfsJfrFrames *frames, uint64_t key, size_t *fu
 	return status;
 }
 
+/* Reads a frame of a stack and adds its location, identified by function and line. */
 static PfsReadStatus
 add_frame(PfsJfrChunk *chunk, PfsJfrFrames *frames)
 {
@@ -350,6 +352,9 @@ add_frames(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsJfrConstant *stack)
 	return status;
 }
 
+/*
+ * Reads a stack of the pool; its frames are kept in the constant, for all samples with the stack.
+ */
 static PfsReadStatus
 read_stack(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsJfrConstant *stack)
 {

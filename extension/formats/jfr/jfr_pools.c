@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+/* Lists the keys of a pool and the positions of their values, which are skipped. */
 static PfsReadStatus
 read_pool(PfsJfrBytes *in, const PfsJfrTypes *types, PfsJfrPools *pools)
 {

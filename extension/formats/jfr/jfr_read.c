@@ -126,6 +126,7 @@ owner_of(const Reader *reader, uint64_t event_id)
 	return class_index == reader->recording ? PFS_JFR_OWNER_RECORDING : PFS_JFR_OWNER_OTHER;
 }
 
+/* Reads an event of settings, whose fields are found by name. */
 static PfsReadStatus
 read_setting(Reader *reader)
 {
@@ -244,6 +245,7 @@ time_offset(const Reader *reader, uint64_t ticks, int64_t *offset)
 	return PFS_READ_OK;
 }
 
+/* Adds a sample for a known event. Durations are converted from ticks. */
 static PfsReadStatus
 read_event(Reader *reader, size_t event)
 {
@@ -296,6 +298,9 @@ read_known(Reader *reader, uint64_t class_id)
 	return PFS_READ_OK;
 }
 
+/*
+ * Reads the events of a chunk in order; each begins with its size, so unknown ones can be skipped.
+ */
 static PfsReadStatus
 read_events(Reader *reader)
 {
@@ -487,6 +492,7 @@ set_types(Reader *reader, uint32_t first_types[KIND_MAX])
 	return PFS_READ_OK;
 }
 
+/* Moves the numbers of the samples to the values of their types. */
 static PfsReadStatus
 set_values(Reader *reader)
 {

@@ -153,6 +153,7 @@ add_field(PfsJfrBytes *in, PfsJfrTypes *types, const Attributes *attributes)
 	return PFS_READ_OK;
 }
 
+/* Reads an element of the metadata with its children, which must be of limited depth. */
 static PfsReadStatus
 read_element(PfsJfrBytes *in, PfsJfrTypes *types, int depth)
 {
@@ -220,6 +221,9 @@ pfs_jfr_class_named(const PfsJfrTypes *types, const char *name)
 static PfsReadStatus skip_field(PfsJfrBytes *in, const PfsJfrTypes *types, const PfsJfrField *field,
 								int depth);
 
+/*
+ * Skips a value by the form of its class. Classes may refer to each other, so the depth is limited.
+ */
 static PfsReadStatus
 skip_value(PfsJfrBytes *in, const PfsJfrTypes *types, uint32_t class_index, int depth)
 {

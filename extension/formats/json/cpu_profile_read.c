@@ -32,6 +32,7 @@ read_time(PfsJson *json, const PfsJsonField *field, int64_t *ns)
 	return pfs_json_number(json, US_SCALE, ns, &is_whole);
 }
 
+/* Reads nodes before samples, because samples refer to them and the order of fields is free. */
 static PfsReadStatus
 read_profile(PfsJson *json, PfsV8Nodes *nodes)
 {

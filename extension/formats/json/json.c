@@ -298,6 +298,7 @@ take_character(PfsJson *json, char c)
 	return is_there;
 }
 
+/* Splits a number into sign, digits and exponent without a loss of precision. */
 static bool
 parse_decimal(PfsJson *json, Decimal *decimal)
 {

@@ -89,6 +89,7 @@ lacks(Reader *reader, const char *message)
 	return pfs_json_fail(reader->json, PFS_READ_MALFORMED, message);
 }
 
+/* Adds a frame of the table that all profiles share. */
 static PfsReadStatus
 read_frame(Reader *reader)
 {
@@ -314,6 +315,7 @@ pass_time(Reader *reader, const Part *part, Open *open, int64_t now)
 							: add_value(reader, part, reader->stack[open->depth - 1], passed);
 }
 
+/* Opens a frame below the innermost open one. */
 static PfsReadStatus
 open_frame(Reader *reader, const Part *part, Open *open, uint32_t location)
 {
@@ -335,6 +337,10 @@ open_frame(Reader *reader, const Part *part, Open *open, uint32_t location)
 	return PFS_READ_OK;
 }
 
+/*
+ * Handles an event: the innermost frame gets the time until now, then a frame is opened or the
+ * innermost one closed.
+ */
 static PfsReadStatus
 read_event(Reader *reader, const Part *part, Open *open)
 {
@@ -374,6 +380,7 @@ read_event(Reader *reader, const Part *part, Open *open)
 	return status;
 }
 
+/* Reads the events of a profile; frames that are still open at its end get the remaining time. */
 static PfsReadStatus
 read_evented(Reader *reader, const Part *part)
 {
@@ -471,6 +478,10 @@ each_part(Reader *reader, size_t profiles, PfsReadStatus (*read)(Reader *))
 	return status;
 }
 
+/*
+ * Reads the file in two passes over the profiles: the first finds the sample types, which the tree
+ * needs.
+ */
 static PfsReadStatus
 read_file(Reader *reader)
 {

@@ -443,6 +443,7 @@ close_spans(Reader *reader, uint32_t *depth, int64_t since_ns, int64_t until_ns,
 	return status;
 }
 
+/* Opens a span below the innermost open one and counts it. */
 static PfsReadStatus
 open_span(Reader *reader, uint32_t *depth, uint32_t root, const Span *span)
 {
@@ -551,6 +552,7 @@ is_cut(PfsJson *json, size_t begin)
 	return true;
 }
 
+/* Handles an event by its phase; other phases are skipped. */
 static PfsReadStatus
 read_event(Reader *reader)
 {
@@ -571,6 +573,7 @@ read_event(Reader *reader)
 	return status;
 }
 
+/* Reads all events, then builds stacks from spans unless there are samples of V8. */
 static PfsReadStatus
 read_file(Reader *reader)
 {

@@ -114,6 +114,10 @@ read_children(PfsV8Nodes *nodes, PfsJson *json, uint32_t profile, uint32_t paren
 	return status;
 }
 
+/*
+ * Reads a node with its frame, and its links to parent or children, which may be read later than
+ * the node.
+ */
 static PfsReadStatus
 read_node(PfsV8Nodes *nodes, PfsJson *json, uint32_t profile)
 {

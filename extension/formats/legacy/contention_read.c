@@ -44,6 +44,7 @@ read_attribute(Contention *contention, PfsText name, PfsText value)
 			   : pfs_line_fail(&contention->text.lines, status, "invalid value of an attribute");
 }
 
+/* Reads a row "cycles count @ addresses" and scales both by the sampling period. */
 static PfsReadStatus
 read_row(Contention *contention, PfsText line)
 {

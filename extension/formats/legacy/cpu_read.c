@@ -66,6 +66,7 @@ add_sample(Cpu *cpu, uint64_t count, uint64_t depth, uint64_t leaf)
 	return status;
 }
 
+/* Reads samples up to the end mark, which is a sample of count 0 with the address 0. */
 static PfsReadStatus
 read_samples(Cpu *cpu)
 {
@@ -127,6 +128,7 @@ find_own(const PfsProfile *profile, uint32_t *counts)
 	return PFS_NONE;
 }
 
+/* Removes the profiler's own frames, of which several may be nested, and doubled leafs. */
 static PfsReadStatus
 drop_own_frames(Cpu *cpu)
 {

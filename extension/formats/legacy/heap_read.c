@@ -79,6 +79,10 @@ read_kind(Heap *heap, PfsCursor cursor)
 	return PFS_READ_OK;
 }
 
+/*
+ * Reads the totals, which show whether the profile contains allocations since the start, and adds
+ * the sample types.
+ */
 static PfsReadStatus
 read_header(Heap *heap)
 {
@@ -145,6 +149,7 @@ address_list(PfsText text)
 	return pfs_part(text, 0, length);
 }
 
+/* Reads a row with its values and addresses. */
 static PfsReadStatus
 read_row(Heap *heap, PfsText line)
 {

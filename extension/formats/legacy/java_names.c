@@ -58,6 +58,7 @@ base_name(PfsText path)
 	return pfs_part(path, at, path.length);
 }
 
+/* Adds the name of an address. Parentheses contain a source file with a line, or a library. */
 static PfsReadStatus
 add_name(PfsLegacyText *text, uint32_t location, PfsText name)
 {
@@ -81,6 +82,7 @@ add_name(PfsLegacyText *text, uint32_t location, PfsText name)
 			   : pfs_line_refused(&text->lines);
 }
 
+/* Reads the line of an address that some sample has and that no earlier line has named. */
 static PfsReadStatus
 read_line(PfsLegacyText *text, PfsText line)
 {

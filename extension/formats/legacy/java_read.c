@@ -75,6 +75,7 @@ take_row(PfsCursor *line, int64_t *count, int64_t *amount)
 	return status;
 }
 
+/* Scales a row to the values before sampling; for heaps, *block is the size of one object. */
 static PfsReadStatus
 scale(const Java *java, int64_t *count, int64_t *amount, int64_t *block)
 {

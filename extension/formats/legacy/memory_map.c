@@ -261,6 +261,7 @@ expand(const Map *map, PfsText file, char *out)
 	return length;
 }
 
+/* Replaces variables in a file's name, if it contains any. */
 static bool
 expand_file(const Map *map, PfsText *file)
 {
@@ -307,6 +308,7 @@ continues(const Map *map, const Entry *entry)
 			last->offset + (last->limit - last->start) == entry->range.offset);
 }
 
+/* Adds a range of code as a mapping, or extends the last one. */
 static PfsReadStatus
 add_entry(Map *map, Entry *entry)
 {
@@ -463,6 +465,7 @@ file_address(const Range *range, uint64_t address)
 	return pfs_file_address(address, range->start - range->offset, range->limit, 0);
 }
 
+/* Sets the mapping of each location, and converts its address to one in the mapping's file. */
 static void
 place_locations(Map *map)
 {
