@@ -10,6 +10,8 @@
 #define PFS_RUNTIME_BPF_H
 
 #include "chain.bpf.h"
+#include "perl.bpf.h"
+#include "php.bpf.h"
 #include "python.bpf.h"
 #include "ruby.bpf.h"
 
@@ -23,6 +25,10 @@ pfs_begin_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 	{
 		case PFS_RUNTIME_PYTHON:
 			return pfs_begin_python_chain(chain, thread_pointer);
+		case PFS_RUNTIME_PHP:
+			return pfs_begin_php_chain(chain, thread_pointer);
+		case PFS_RUNTIME_PERL:
+			return pfs_begin_perl_chain(chain, thread_pointer);
 		case PFS_RUNTIME_RUBY:
 			return pfs_begin_ruby_chain(chain, thread_pointer);
 		default:
@@ -38,6 +44,10 @@ pfs_chain_steps(const struct pfs_scratch *scratch, __u32 first)
 	{
 		case PFS_RUNTIME_PYTHON:
 			return pfs_python_steps(scratch->slot, first);
+		case PFS_RUNTIME_PHP:
+			return pfs_php_steps(scratch->slot, first);
+		case PFS_RUNTIME_PERL:
+			return pfs_perl_steps(scratch->slot, first);
 		case PFS_RUNTIME_RUBY:
 			return pfs_ruby_steps(scratch->slot, first);
 		default:

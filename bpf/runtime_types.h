@@ -50,6 +50,7 @@ enum pfs_runtime_marks {
 #define PFS_FRAME_BLOCK_WORDS	   11 /* read of a frame; the memory may end behind it */
 #define PFS_FRAME_BLOCK_MOST_WORDS 16
 #define PFS_CODE_BLOCK_WORDS	   12
+#define PFS_CODE_BLOCK_MOST_WORDS  32
 
 /*
  * Offsets of the fields of CPython's frames and code objects. Offsets into blocks that are read at
@@ -72,6 +73,29 @@ struct pfs_python_layout {
 	__u8 code_name;	  /* word that leads to the name, whose hash enters the check; 0: it does not */
 	__u8 is_index;	  /* frame_instruction is an index, not an address */
 	__u8 unused[3];
+};
+
+/* PHP's state, one for the process, and offsets of the fields of its functions (php_frame.h). */
+struct pfs_php_layout {
+	__u64 current;		  /* address of the word that has the innermost frame */
+	__u64 thread_pointer; /* of the thread that executes PHP */
+	__u64 loop_start;	  /* code of the loop, half-open */
+	__u64 loop_end;
+	__u8 function_last;	   /* number of instructions, counted in words of four bytes; … */
+	__u8 function_opcodes; /* … the instructions, the file, and the lines, in words of eight */
+	__u8 function_file;
+	__u8 function_lines;
+	__u8 unused[4];
+};
+
+/* Places in Perl's interpreter, stacks and contexts (perl.bpf.h). */
+struct pfs_perl_layout {
+	__u16 state_cop;	   /* in bytes: the statement that is executed, … */
+	__u16 state_stack;	   /* … and the innermost stack */
+	__u8 stack_type;	   /* in words of four bytes */
+	__u8 context_function; /* in words of eight bytes */
+	__u8 has_short_contexts;
+	__u8 has_names_behind_body; /* of packages (from 5.36 on), not behind their arrays */
 };
 
 #define PFS_HOTSPOT_HEAPS	   3
@@ -114,6 +138,8 @@ struct pfs_runtime {
 	__u8 unused;
 	union {
 		struct pfs_python_layout python;
+		struct pfs_php_layout php;
+		struct pfs_perl_layout perl;
 		struct pfs_ruby_layout ruby;
 		struct pfs_hotspot_layout hotspot;
 		__u64 words[PFS_RUNTIME_WORDS];
@@ -161,7 +187,7 @@ struct pfs_chain {
 #define PFS_CHAIN_ROOT_WORDS 256
 #define PFS_CHAIN_KEPT_WORDS (PFS_CHAIN_LEAF_WORDS + PFS_CHAIN_ROOT_WORDS)
 #define PFS_CHAIN_MAX_FRAMES 2048						/* that the walk follows */
-#define PFS_CHAIN_MAX_WORDS	 (4 * PFS_CHAIN_MAX_FRAMES) /* three of a frame, and a mark */
+#define PFS_CHAIN_MAX_WORDS	 (5 * PFS_CHAIN_MAX_FRAMES) /* four of a frame, and a mark */
 
 /* Returns how many words are kept of count words. */
 static inline __u32
@@ -267,6 +293,8 @@ pfs_python_check(__u64 hash)
 #ifndef __bpf__
 _Static_assert(sizeof(struct pfs_runtime) == 24 + 8 * PFS_RUNTIME_WORDS, "no hidden padding");
 _Static_assert(sizeof(struct pfs_python_layout) == 24, "no hidden padding");
+_Static_assert(sizeof(struct pfs_php_layout) == 40, "no hidden padding");
+_Static_assert(sizeof(struct pfs_perl_layout) == 8, "no hidden padding");
 _Static_assert(sizeof(struct pfs_chain) == 32, "no hidden padding");
 #endif
 

@@ -27,6 +27,19 @@ typedef struct pt_regs pfs_registers;
 /* Limit of the words that follow a record's head, except for a copy of the stack. */
 #define PFS_RECORD_WORDS (PFS_FRAME_WORDS + PFS_LABEL_WORDS + PFS_CHAIN_WORDS)
 
+/* The walk of Perl's contexts. */
+struct pfs_perl_walk {
+	__u64 contexts; /* contexts of the stack that is followed */
+	__u64 cop;		/* the statement that the next frame executes */
+	__u32 left;		/* number of contexts that were not followed yet: the last ones come first */
+	__u32 type;		/* of the stack */
+	__u8 is_entered;
+	__u8 is_sort;  /* the last context is the block of a sort */
+	__u8 is_ended; /* the last frame ends what a loop executes, unless a block called it */
+	__u8 is_phase; /* the last frame is that of BEGIN, END, … */
+	__u8 unused[4];
+};
+
 /* The walk of an interpreter's chain. */
 struct pfs_chain_walk {
 	struct pfs_runtime runtime; /* interpreter of the sample's process */
@@ -34,7 +47,8 @@ struct pfs_chain_walk {
 	__u64 frame;  /* address of the next frame; 0: end of the chain */
 	__u64 record; /* address of the record that led to frame, if the interpreter has records */
 	__u64 block[PFS_FRAME_BLOCK_MOST_WORDS];
-	__u64 code[16];
+	__u64 code[PFS_CODE_BLOCK_MOST_WORDS];
+	struct pfs_perl_walk perl;
 	__u32 found; /* number of words */
 	__u16 mark_count;
 	__u8 status;					 /* enum pfs_chain_status */

@@ -14,6 +14,11 @@ typedef struct LoopCode
 	uint64_t start;
 	uint64_t end;
 	bool is_caller; /* of a function that calls the loop: its frame and the loop's are one */
+	/*
+	 * It is not the loop, but may call it again, to go on with what the loop that called it
+	 * executes (an eval in Perl): of these two loops only the inner one counts.
+	 */
+	bool is_resumer;
 } LoopCode;
 
 #endif

@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-static const RuntimeKind *const kinds[] = { &python_kind, &ruby_kind, &hotspot_kind };
+static const RuntimeKind *const kinds[] = { &python_kind, &ruby_kind, &php_kind, &perl_kind,
+											&hotspot_kind };
 
 RuntimeFile *
 runtime_file_read(const ElfSource *source, const char *name)

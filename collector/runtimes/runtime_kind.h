@@ -17,6 +17,8 @@
 #include "runtime_types.h"
 #include "runtimes/hotspot_file.h"
 #include "runtimes/loop_code.h"
+#include "runtimes/perl_file.h"
+#include "runtimes/php_file.h"
 #include "runtimes/python_file.h"
 #include "runtimes/ruby_file.h"
 #include "runtimes/runtime_code.h"
@@ -24,7 +26,7 @@
 
 typedef struct RuntimeKind RuntimeKind;
 
-#define RUNTIME_LOOPS 4 /* compilers move code that is rarely executed elsewhere */
+#define RUNTIME_LOOPS 6 /* compilers move code that is rarely executed elsewhere */
 
 /* What was read of a file that holds an interpreter. */
 typedef struct RuntimeFile
@@ -35,6 +37,8 @@ typedef struct RuntimeFile
 	union
 	{
 		PythonFile python;
+		PhpFile php;
+		PerlFile perl;
 		RubyFile ruby;
 		HotSpotFile hotspot;
 	};
@@ -84,12 +88,17 @@ struct RuntimeKind
 	int32_t (*line_of)(const RuntimeTarget *target, const RuntimeCode *code,
 					   const UserFrame *frame);
 
+	/* The chain of a fiber goes on with the frames that the fiber's caller executes. */
+	bool leaves_fibers;
+
 	/* Frees target->own. NULL: there is none. */
 	void (*release)(RuntimeTarget *target);
 };
 
 extern const RuntimeKind hotspot_kind;
 extern const RuntimeKind python_kind;
+extern const RuntimeKind php_kind;
+extern const RuntimeKind perl_kind;
 extern const RuntimeKind ruby_kind;
 
 /* What the file holds; NULL if no interpreter, or without memory. The caller frees it. */

@@ -263,6 +263,7 @@ runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *m
 {
 	const RuntimeProcess *process = find_process(runtimes, image);
 	const RuntimeTarget *target = process != NULL ? &process->target : NULL;
+	ChainStack stack = *chain;
 	LoopCode loops[RUNTIME_LOOPS];
 	bool done;
 
@@ -274,7 +275,8 @@ runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *m
 		loops[i].start += target->bias;
 		loops[i].end += target->bias;
 	}
-	done = stack_merge(machine, chain, loops, RUNTIME_LOOPS, merged);
+	stack.leaves_fibers = target->file.kind->leaves_fibers;
+	done = stack_merge(machine, &stack, loops, RUNTIME_LOOPS, merged);
 	if (done)
 		atomic_fetch_add(&runtimes->merged, 1);
 	atomic_fetch_add(&runtimes->unmatched, merged->unmatched);

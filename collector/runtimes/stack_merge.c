@@ -225,6 +225,25 @@ loop_of(uint64_t frame, const LoopCode *loops, size_t loop_count)
 	return NULL;
 }
 
+#define RESUMING_FRAMES 2 /* between two loops: the resumer, and a function that it calls */
+
+/* Returns whether the frame is a loop that another one, further in, goes on for. */
+static bool
+is_resumed(const MachineStack *machine, uint32_t at, const LoopCode *loops, size_t loop_count)
+{
+	bool has_resumer = false;
+
+	for (uint32_t i = 1; i <= RESUMING_FRAMES + 1 && i <= at; i++)
+	{
+		const LoopCode *loop = loop_of(machine->frames[at - i], loops, loop_count);
+
+		if (loop != NULL && !loop->is_resumer)
+			return has_resumer;
+		has_resumer |= loop != NULL;
+	}
+	return false;
+}
+
 /*
  * Finds the machine's next frames of the loop, [*first, *end): one, or two if a function that calls
  * the loop belongs to it. Both are the number of frames if there is none.
@@ -239,11 +258,11 @@ next_loop(const MachineStack *machine, const LoopCode *loops, size_t loop_count,
 	for (*first = from; *first < machine->count; (*first)++)
 	{
 		loop = loop_of(machine->frames[*first], loops, loop_count);
-		if (loop != NULL)
+		if (loop != NULL && !loop->is_resumer && !is_resumed(machine, *first, loops, loop_count))
 			break;
 	}
 	*end = *first;
-	if (loop == NULL)
+	if (*first == machine->count)
 		return false;
 	(*end)++;
 	if (loop->is_caller || *end == machine->count)
@@ -354,7 +373,7 @@ typedef struct Pairing
  * that is the innermost. If the chain has marks, the innermost run may have no loop yet. Other
  * differences mean that loops were missed, unless one of the stacks broke off: then the innermost
  * ones are paired. A machine's stack that breaks off may be that of a fiber, which ends where the
- * chain ends.
+ * chain ends, unless the chain leaves fibers.
  */
 static Pairing
 pair_loops(const MachineStack *machine, const ChainStack *chain, uint32_t found, uint32_t runs)
@@ -365,7 +384,8 @@ pair_loops(const MachineStack *machine, const ChainStack *chain, uint32_t found,
 		return (Pairing){ false };
 	if (chain->whole && (found == runs || found == runs + 1))
 		return (Pairing){ true, found - runs, 0 };
-	if (chain->whole && is_counted && found + 1 == runs)
+	if (chain->whole && is_counted && found + 1 == runs &&
+		(machine->whole || !chain->leaves_fibers))
 		return (Pairing){ true, 0, 1 };
 	return (Pairing){ (!machine->whole && found < runs) || (!chain->whole && found > runs) };
 }

@@ -46,6 +46,7 @@ typedef struct ChainStack
 	uint32_t mark_count; /* that were found, the missing ones included */
 	bool whole;
 	enum pfs_runtime_marks marks;
+	bool leaves_fibers; /* a fiber's chain goes on with frames on another machine's stack */
 } ChainStack;
 
 #define MERGED_FRAMES_MAX PFS_MAX_USER_FRAMES

@@ -46,7 +46,7 @@ static Losses losses; /* of all tests */
 #define SPIN_NS			   UINT64_C(500000000) /* of CPU time, however busy the machine is */
 
 /* Of the BPF program: a growth beyond these is one that older kernels' verifiers may not accept. */
-#define MOST_INSTRUCTIONS 4000
+#define MOST_INSTRUCTIONS 10000
 #define MOST_VERIFIED	  200000
 
 typedef struct Seen

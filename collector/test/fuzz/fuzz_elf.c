@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 #include "files/compiler.h"
+#include "runtimes/perl_file.h"
+#include "runtimes/php_file.h"
 #include "runtimes/python_file.h"
 #include "runtimes/ruby_file.h"
 #include "symbols/elf_file.h"
@@ -44,6 +46,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ElfSource source = { .fd = -1, .memory = data, .size_bytes = size };
 	struct pfs_label_place place;
 	PythonFile python;
+	PerlFile perl;
+	PhpFile php;
 	RubyFile ruby = { 0 };
 	LoopCode loops[RUBY_LOOPS] = { 0 };
 	char compiler[COMPILER_BYTES];
@@ -64,6 +68,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	elf_file_fini(&file);
 	label_place_read(&source, &place);
 	python_file_read(&source, "python3.9", &python);
+	(void) perl_file_read(&source, &perl);
+	(void) php_file_read(&source, &php);
 	(void) ruby_file_read(&source, &ruby, loops);
 	return 0;
 }

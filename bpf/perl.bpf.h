@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * perl.bpf.h
+ *		Follows Perl's frames.
+ *
+ * Perl has a stack of contexts (blocks, loops, subroutines, evals) for each level at which C code
+ * has called it, and a list of these stacks. A context has the statement (COP) that was executed
+ * when it was entered, so the line of a subroutine is in the context inside of it.
+ */
+#ifndef PFS_PERL_BPF_H
+#define PFS_PERL_BPF_H
+
+#include "chain.bpf.h"
+#include "perl_frame.h"
+
+/* A stack (PERL_SI), by words. */
+#define PFS_PERL_STACK_CONTEXTS 1
+#define PFS_PERL_STACK_PREVIOUS 2
+#define PFS_PERL_STACK_INDEX	4 /* its lower half: of the last context */
+#define PFS_PERL_STACK_WORDS	6
+#define PFS_PERL_STACK_MAIN		1 /* type of the first stack */
+#define PFS_PERL_MOST_CONTEXTS	(1 << 20)
+
+/* A context (PERL_CONTEXT), by words. */
+#define PFS_PERL_CONTEXT_TYPE	   0 /* its lowest byte */
+#define PFS_PERL_CONTEXT_COP	   2
+#define PFS_PERL_CONTEXT_RETURN	   6
+#define PFS_PERL_CONTEXT_FUNCTION  8
+#define PFS_PERL_CONTEXT_WORDS_OLD 12 /* up to 5.30; in later versions a word more, … */
+#define PFS_PERL_CONTEXT_WORDS	   13 /* and the function one word further */
+
+/* Types of contexts, and flags of some. */
+#define PFS_PERL_TYPE_MASK	15
+#define PFS_PERL_SORT_BLOCK 0
+#define PFS_PERL_SUB		9
+#define PFS_PERL_IS_PATTERN 0x40 /* a block in a regular expression */
+#define PFS_PERL_FORMAT		10
+#define PFS_PERL_EVALUATION 11
+#define PFS_PERL_IS_STRING	0x20 /* the code of a string; … */
+#define PFS_PERL_IS_A_BLOCK 0xc0 /* … a block, or a try; otherwise, the code of a file */
+
+/* A statement (COP). */
+#define PFS_PERL_COP_FIRST 0x20 /* of the words that are read: line, package, file */
+#define PFS_PERL_COP_WORDS 3
+
+/* A name (HEK): hash and length, and the first characters. */
+#define PFS_PERL_NAME_WORDS 2
+
+/* A subroutine (CV): what its head leads to, and words of that from PFS_PERL_SUB_FIRST on. */
+#define PFS_PERL_SUB_FIRST 0x20
+#define PFS_PERL_SUB_WORDS 8
+#define PFS_PERL_SUB_STASH 0
+#define PFS_PERL_SUB_NAME  3 /* a glob, or a name */
+#define PFS_PERL_SUB_FLAGS 7 /* its upper half */
+#define PFS_PERL_SUB_NAMED 0x8000ULL
+#define PFS_PERL_TYPE_CV   13
+#define PFS_PERL_TYPE_FM   14
+
+/* A glob (GV): its body has name and stash, its GP the glob that the subroutine was defined by. */
+#define PFS_PERL_GLOB_GP	   0x10
+#define PFS_PERL_GP_DEFINED_BY 0x38
+#define PFS_PERL_GLOB_NAME	   0x20
+
+#define PFS_PERL_LETTERS(a, b, c, d, e) \
+	((__u64) (a) | (__u64) (b) << 8 | (__u64) (c) << 16 | (__u64) (d) << 24 | (__u64) (e) << 32)
+
+/* Is the name that of a block that Perl calls before the program begins, or when it has ended? */
+static __always_inline int
+pfs_perl_is_phase(const __u64 name[PFS_PERL_NAME_WORDS])
+{
+	__u64 letters = name[1] & ((1ULL << 40) - 1);
+
+	switch (name[0] >> 32)
+	{
+		case 3:
+			return (letters & 0xffffff) == PFS_PERL_LETTERS('E', 'N', 'D', 0, 0);
+		case 4:
+			return (__u32) letters == PFS_PERL_LETTERS('I', 'N', 'I', 'T', 0);
+		case 5:
+			return letters == PFS_PERL_LETTERS('B', 'E', 'G', 'I', 'N') ||
+				   letters == PFS_PERL_LETTERS('C', 'H', 'E', 'C', 'K');
+		case 9:
+			return letters == PFS_PERL_LETTERS('U', 'N', 'I', 'T', 'C');
+		default:
+			return 0;
+	}
+}
+
+/* Appends a frame of the walk's statement. */
+static __always_inline void
+pfs_put_perl_frame(struct pfs_scratch *scratch, __u32 first, __u64 name, __u64 stash)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+	__u64 *cop = chain->code;
+	__u64 *text = chain->code + PFS_PERL_COP_WORDS;
+	__u64 *head = text + PFS_PERL_FILE_WORDS;
+	__u64 check = PFS_PERL_NO_CHECK;
+	__u32 line;
+
+	text[0] = 0;
+	text[1] = 0;
+	head[0] = 0;
+	if (bpf_probe_read_user(cop, PFS_PERL_COP_WORDS * sizeof(__u64),
+							(void *) (chain->perl.cop + PFS_PERL_COP_FIRST)))
+	{
+		cop[0] = 0;
+		cop[2] = 0;
+	}
+	/* A file's name takes as many bytes at least, as malloc() has no smaller pieces. */
+	if (cop[2] && bpf_probe_read_user(text, PFS_PERL_FILE_WORDS * sizeof(__u64), (void *) cop[2]))
+		cop[2] = 0;
+	if (name < PFS_PERL_CODES ||
+		!bpf_probe_read_user(head, PFS_PERL_NAME_WORDS * sizeof(__u64), (void *) name))
+		check = pfs_perl_check(head[0], stash, cop[2], text);
+	chain->perl.is_phase = (__u8) pfs_perl_is_phase(head);
+	line = (__u32) (cop[0] >> 32);
+	if (line > PFS_PERL_MOST_LINE)
+		line = 0;
+	pfs_chain_put_frame(scratch, first, name, PFS_PERL_MORE);
+	pfs_chain_put_more(scratch, first, (__u64) line << PFS_PERL_CHECK_BITS | check);
+	pfs_chain_put_more(scratch, first, cop[2]);
+	pfs_chain_put_more(scratch, first, stash);
+}
+
+/* Finds name and stash of a glob. Returns non-zero if it cannot be read. */
+static __always_inline int
+pfs_perl_glob(struct pfs_chain_walk *chain, __u64 glob, __u64 *name, __u64 *stash)
+{
+	__u64 *body = chain->code;
+	__u64 defined_by = 0;
+	__u64 gp;
+	__u64 at;
+
+	if (!pfs_is_object(glob) || pfs_read_user(glob + PFS_PERL_GLOB_GP, &gp))
+		return 1;
+	if (pfs_is_object(gp))
+		(void) pfs_read_user(gp + PFS_PERL_GP_DEFINED_BY, &defined_by);
+	if (!pfs_is_object(defined_by))
+		defined_by = glob;
+	if (pfs_read_user(defined_by, &at) ||
+		bpf_probe_read_user(body, 2 * sizeof(__u64), (void *) (at + PFS_PERL_GLOB_NAME)))
+		return 1;
+	*name = body[0];
+	*stash = body[1];
+	return 0;
+}
+
+/* Finds name and stash of a subroutine. Returns non-zero if it cannot be read, or is none. */
+static __always_inline int
+pfs_perl_function(struct pfs_chain_walk *chain, __u64 function, __u64 *name, __u64 *stash)
+{
+	__u64 *words = chain->code;
+	__u8 type;
+
+	if (!pfs_is_object(function) ||
+		bpf_probe_read_user(words, 2 * sizeof(__u64), (void *) function))
+		return 1;
+	type = (__u8) (words[1] >> 32);
+	if ((type != PFS_PERL_TYPE_CV && type != PFS_PERL_TYPE_FM) ||
+		bpf_probe_read_user(words, PFS_PERL_SUB_WORDS * sizeof(__u64),
+							(void *) (words[0] + PFS_PERL_SUB_FIRST)))
+		return 1;
+	*name = words[PFS_PERL_SUB_NAME];
+	*stash = words[PFS_PERL_SUB_STASH];
+	if (words[PFS_PERL_SUB_FLAGS] >> 32 & PFS_PERL_SUB_NAMED)
+		return 0;
+	return pfs_perl_glob(chain, *name, name, stash);
+}
+
+/*
+ * Puts the mark that the frame before waits for. C code has called the loop for a context that has
+ * no statement to return to; or a block without an end of its own has called a function as its last
+ * statement. The latter is so if such a block is the next context.
+ */
+static __always_inline void
+pfs_put_perl_mark(struct pfs_scratch *scratch, __u32 first, __u8 flags)
+{
+	__u8 type = flags & PFS_PERL_TYPE_MASK;
+
+	if (scratch->chain.perl.is_ended && type != PFS_PERL_SORT_BLOCK &&
+		!(type == PFS_PERL_SUB && (flags & PFS_PERL_IS_PATTERN)))
+		pfs_chain_put_mark(scratch, first, 0);
+	scratch->chain.perl.is_ended = 0;
+}
+
+/* Appends the frame of the context in the block, if it has one. */
+static __always_inline void
+pfs_put_perl_context(struct pfs_scratch *scratch, __u32 first)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+	const struct pfs_perl_layout *layout = &chain->runtime.perl;
+	const __u64 *context = chain->block;
+	__u8 flags = (__u8) context[PFS_PERL_CONTEXT_TYPE];
+	__u8 type = flags & PFS_PERL_TYPE_MASK;
+	__u64 name = 0;
+	__u64 stash = 0;
+
+	pfs_put_perl_mark(scratch, first, flags);
+	chain->perl.is_sort = type == PFS_PERL_SORT_BLOCK;
+	if (type == PFS_PERL_SUB || type == PFS_PERL_FORMAT)
+	{
+		if (pfs_perl_function(chain, context[layout->context_function & 15], &name, &stash))
+			name = PFS_PERL_UNKNOWN;
+	}
+	else if (type == PFS_PERL_EVALUATION && !(flags & PFS_PERL_IS_A_BLOCK))
+		name = flags & PFS_PERL_IS_STRING ? PFS_PERL_EVAL : PFS_PERL_REQUIRE;
+	else
+		return;
+	pfs_put_perl_frame(scratch, first, name, stash);
+	chain->perl.cop = context[PFS_PERL_CONTEXT_COP];
+	chain->perl.is_ended = !context[PFS_PERL_CONTEXT_RETURN];
+}
+
+/* Begins with the contexts of a stack. */
+static __always_inline int
+pfs_enter_perl_stack(struct pfs_chain_walk *chain)
+{
+	__s32 index;
+
+	if (!pfs_is_object(chain->frame))
+		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	if (bpf_probe_read_user(chain->block, PFS_PERL_STACK_WORDS * sizeof(__u64),
+							(void *) chain->frame))
+		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	index = (__s32) chain->block[PFS_PERL_STACK_INDEX];
+	if (index < -1 || index >= PFS_PERL_MOST_CONTEXTS)
+		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	chain->perl.contexts = chain->block[PFS_PERL_STACK_CONTEXTS];
+	chain->frame = chain->block[PFS_PERL_STACK_PREVIOUS];
+	chain->perl.left = (__u32) (index + 1);
+	chain->perl.type = ((__u32 *) chain->block)[chain->runtime.perl.stack_type & 15];
+	chain->perl.is_entered = 1;
+	chain->perl.is_sort = 0;
+	return 0;
+}
+
+/*
+ * Leaves a stack whose contexts were all followed. The first stack is the program's, unless a block
+ * is executed while the program is compiled: then no loop executes the program. The block of a sort
+ * has no context of a subroutine, but a loop of its own.
+ */
+static __always_inline int
+pfs_leave_perl_stack(struct pfs_scratch *scratch, __u32 first)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+	int is_main = chain->perl.type == PFS_PERL_STACK_MAIN;
+
+	if (chain->perl.is_ended || chain->perl.is_sort)
+		pfs_chain_put_mark(scratch, first, 0);
+	chain->perl.is_entered = 0;
+	chain->perl.is_ended = 0;
+	if (!is_main && chain->frame)
+		return 0;
+	if (is_main && !chain->perl.is_phase)
+	{
+		pfs_put_perl_frame(scratch, first, PFS_PERL_MAIN, 0);
+		pfs_chain_put_mark(scratch, first, 0);
+	}
+	return pfs_chain_end(chain, PFS_CHAIN_WHOLE);
+}
+
+/* Reads the last context that was not followed yet. */
+static __always_inline long
+pfs_read_perl_context(struct pfs_chain_walk *chain)
+{
+	__u64 contexts = chain->perl.contexts;
+	__u64 left = chain->perl.left;
+
+	if (chain->runtime.perl.has_short_contexts)
+		return bpf_probe_read_user(chain->block, PFS_PERL_CONTEXT_WORDS_OLD * sizeof(__u64),
+								   (void *) (contexts +
+											 left * PFS_PERL_CONTEXT_WORDS_OLD * sizeof(__u64)));
+	return bpf_probe_read_user(chain->block, PFS_PERL_CONTEXT_WORDS * sizeof(__u64),
+							   (void *) (contexts + left * PFS_PERL_CONTEXT_WORDS * sizeof(__u64)));
+}
+
+/*
+ * Follows the chain by one context. Returns non-zero if the chain has ended, for the reason in its
+ * status. This is a global function, so that the kernel verifies it once.
+ */
+__attribute__((noinline)) int
+pfs_perl_step(__u32 slot, __u32 first)
+{
+	struct pfs_scratch *scratch = pfs_get_scratch(slot);
+	struct pfs_chain_walk *chain;
+
+	if (!scratch)
+		return 1;
+	chain = &scratch->chain;
+	if (!chain->perl.is_entered)
+		return pfs_enter_perl_stack(chain);
+	if (!chain->perl.left)
+		return pfs_leave_perl_stack(scratch, first);
+	chain->perl.left--;
+	if (!pfs_is_object(chain->perl.contexts))
+		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	if (pfs_read_perl_context(chain))
+		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	pfs_put_perl_context(scratch, first);
+	return 0;
+}
+
+__attribute__((noinline)) int
+pfs_perl_steps(__u32 slot, __u32 first)
+{
+	for (int i = 0; i < PFS_CHAIN_STEPS; i++)
+	{
+		if (pfs_perl_step(slot, first))
+			return 1;
+	}
+	return 0;
+}
+
+/* Finds the innermost stack. Returns non-zero if there is none, for the reason in status. */
+static __always_inline int
+pfs_begin_perl_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
+{
+	const struct pfs_runtime *runtime = &chain->runtime;
+	__u64 interpreter;
+
+	if (pfs_read_user(thread_pointer + (__u64) (__s64) runtime->state_offset, &interpreter))
+		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	if (!interpreter)
+		return pfs_chain_end(chain, PFS_CHAIN_NO_STATE);
+	if (!pfs_is_object(interpreter))
+		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	chain->perl.is_entered = 0;
+	chain->perl.is_ended = 0;
+	chain->perl.is_phase = 0;
+	if (pfs_read_user(interpreter + runtime->perl.state_cop, &chain->perl.cop) ||
+		pfs_read_user(interpreter + runtime->perl.state_stack, &chain->frame))
+		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * php.bpf.h
+ *		Follows PHP's frames.
+ */
+#ifndef PFS_PHP_BPF_H
+#define PFS_PHP_BPF_H
+
+#include "chain.bpf.h"
+#include "php_frame.h"
+
+/* Words of a frame (zend_execute_data). */
+#define PFS_PHP_FRAME_INSTRUCTION 0 /* as it was saved last */
+#define PFS_PHP_FRAME_FUNCTION	  3
+#define PFS_PHP_FRAME_FLAGS		  5 /* its lower half */
+#define PFS_PHP_FRAME_PREVIOUS	  6
+#define PFS_PHP_FRAME_WORDS		  7
+
+#define PFS_PHP_FLAG_CODE (1U << 16) /* of a file or of an eval(), not of a function */
+#define PFS_PHP_FLAG_TOP  (1U << 17) /* entered from C code */
+
+#define PFS_PHP_INSTRUCTION_BYTES 32
+#define PFS_PHP_INSTRUCTION_LINE  24
+
+/* The loop keeps its frame and its instruction in registers. */
+#ifdef PFS_ARM64
+#define PFS_PHP_FRAME_REGISTER		 27
+#define PFS_PHP_INSTRUCTION_REGISTER 28
+#else
+#define PFS_PHP_FRAME_REGISTER		 14
+#define PFS_PHP_INSTRUCTION_REGISTER 15
+#endif
+
+/* Returns the address of the frame's instruction; frame is the one in the block. */
+static __always_inline __u64
+pfs_php_instruction(struct pfs_scratch *scratch, __u64 frame)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+	const struct pfs_php_layout *layout = &chain->runtime.php;
+	const __u64 *registers = scratch->walk.at.registers;
+	__u64 pc = registers[PFS_REGISTER_PC];
+	int is_innermost = chain->record != 0;
+
+	chain->record = 0;
+	/* While the loop runs it saves the instruction before calls only. */
+	if (is_innermost && pc >= layout->loop_start && pc < layout->loop_end &&
+		registers[PFS_PHP_FRAME_REGISTER] == frame)
+		return registers[PFS_PHP_INSTRUCTION_REGISTER];
+	return chain->block[PFS_PHP_FRAME_INSTRUCTION];
+}
+
+/*
+ * Returns the line of an instruction of the function that was read, or 0 if the address is not one.
+ * Compiled code (OPcache's JIT) does not save each instruction, so a frame may have any value.
+ */
+static __always_inline __u64
+pfs_php_line(const struct pfs_chain_walk *chain, __u64 instruction)
+{
+	const struct pfs_php_layout *layout = &chain->runtime.php;
+	__u64 offset = instruction - chain->code[layout->function_opcodes & 31];
+	__u64 count = pfs_php_instructions(layout, chain->code);
+	__u64 word;
+
+	if (offset >= count * PFS_PHP_INSTRUCTION_BYTES || offset % PFS_PHP_INSTRUCTION_BYTES ||
+		pfs_read_user(instruction + PFS_PHP_INSTRUCTION_LINE, &word) ||
+		(__u32) word > PFS_PHP_MOST_LINE)
+		return 0;
+	return (__u32) word;
+}
+
+/* Returns the check of the function that was read, or PFS_PHP_NO_CHECK. */
+static __always_inline __u64
+pfs_php_check_of(const struct pfs_chain_walk *chain)
+{
+	const struct pfs_php_layout *layout = &chain->runtime.php;
+	__u64 name = chain->code[PFS_PHP_FUNCTION_NAME];
+	__u64 name_hash = 0;
+	__u64 file_hash = 0;
+
+	if (name && pfs_read_user(name + PFS_PHP_STRING_HASH, &name_hash))
+		return PFS_PHP_NO_CHECK;
+	if ((__u8) chain->code[PFS_PHP_FUNCTION_TYPE] != PFS_PHP_INTERNAL &&
+		pfs_read_user(chain->code[layout->function_file & 31] + PFS_PHP_STRING_HASH, &file_hash))
+		return PFS_PHP_NO_CHECK;
+	return pfs_php_check(layout, chain->code, name_hash, file_hash);
+}
+
+/* Reads the function. Returns non-zero if it cannot be read. */
+static __always_inline int
+pfs_read_php_function(struct pfs_chain_walk *chain, __u64 function)
+{
+	if (!bpf_probe_read_user(chain->code, PFS_PHP_FUNCTION_WORDS * sizeof(__u64),
+							 (void *) function))
+		return 0;
+	/* An internal function is shorter, and unreadable memory may follow it. */
+	return bpf_probe_read_user(chain->code, PFS_PHP_INTERNAL_WORDS * sizeof(__u64),
+							   (void *) function) ||
+		   (__u8) chain->code[PFS_PHP_FUNCTION_TYPE] != PFS_PHP_INTERNAL;
+}
+
+/* Appends the frame of the function that was read. Returns non-zero if that is no function. */
+static __always_inline int
+pfs_put_php_frame(struct pfs_scratch *scratch, __u32 first, __u64 function, __u64 instruction,
+				  __u32 flags)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+	__u8 type = (__u8) chain->code[PFS_PHP_FUNCTION_TYPE];
+	__u64 payload;
+
+	if (type != PFS_PHP_INTERNAL && type != PFS_PHP_USER && type != PFS_PHP_EVAL)
+		return 1;
+	/* The first frame of a fiber has a function without a name. */
+	if (type == PFS_PHP_INTERNAL && !chain->code[PFS_PHP_FUNCTION_NAME])
+		return 0;
+	payload = pfs_php_check_of(chain);
+	if (type != PFS_PHP_INTERNAL)
+		payload |= pfs_php_line(chain, instruction) << PFS_PHP_LINE_SHIFT;
+	if (type == PFS_PHP_USER && (flags & PFS_PHP_FLAG_CODE) && !(flags & PFS_PHP_FLAG_TOP))
+		payload |= PFS_PHP_NESTED;
+	pfs_chain_put_frame(scratch, first, function, 1);
+	pfs_chain_put_more(scratch, first, payload);
+	/* If C code calls a function that is C code as well, no loop runs. */
+	if (type != PFS_PHP_INTERNAL && (flags & PFS_PHP_FLAG_TOP))
+		pfs_chain_put_mark(scratch, first, 0);
+	return 0;
+}
+
+/*
+ * Follows the chain by one frame. Returns non-zero if the chain has ended, for the reason in its
+ * status. This is a global function, so that the kernel verifies it once.
+ */
+__attribute__((noinline)) int
+pfs_php_step(__u32 slot, __u32 first)
+{
+	struct pfs_scratch *scratch = pfs_get_scratch(slot);
+	struct pfs_chain_walk *chain;
+	__u64 instruction;
+	__u64 function;
+
+	if (!scratch)
+		return 1;
+	chain = &scratch->chain;
+	if (!chain->frame)
+		return pfs_chain_end(chain, PFS_CHAIN_WHOLE);
+	if (!pfs_is_object(chain->frame))
+		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	if (bpf_probe_read_user(chain->block, PFS_PHP_FRAME_WORDS * sizeof(__u64),
+							(void *) chain->frame))
+		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	instruction = pfs_php_instruction(scratch, chain->frame);
+	function = chain->block[PFS_PHP_FRAME_FUNCTION];
+	chain->frame = chain->block[PFS_PHP_FRAME_PREVIOUS];
+	/* A generator that delegates to another one has a frame without a function. */
+	if (!function)
+		return 0;
+	if (!pfs_is_object(function))
+		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	if (pfs_read_php_function(chain, function))
+		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	if (pfs_put_php_frame(scratch, first, function, instruction,
+						  (__u32) chain->block[PFS_PHP_FRAME_FLAGS]))
+		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	return 0;
+}
+
+__attribute__((noinline)) int
+pfs_php_steps(__u32 slot, __u32 first)
+{
+	for (int i = 0; i < PFS_CHAIN_STEPS; i++)
+	{
+		if (pfs_php_step(slot, first))
+			return 1;
+	}
+	return 0;
+}
+
+/* Finds the innermost frame. Returns non-zero if there is none, for the reason in status. */
+static __always_inline int
+pfs_begin_php_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
+{
+	const struct pfs_php_layout *layout = &chain->runtime.php;
+
+	/* The state is the process's: its other threads do not execute PHP. */
+	if (thread_pointer != layout->thread_pointer)
+		return pfs_chain_end(chain, PFS_CHAIN_NO_STATE);
+	if (pfs_read_user(layout->current, &chain->frame))
+		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	chain->record = 1; /* the next frame is the innermost one */
+	return 0;
+}
+
+#endif

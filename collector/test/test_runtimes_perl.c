@@ -1,0 +1,512 @@
+/*
+ * test_runtimes_perl.c
+ *		Perl's frames: the kernel's own C over processes of each version that is found here, over
+ *		memory that fails or lies, and with offsets that are no version's.
+ *
+ * PERLS: a pattern of more programs.
+ */
+#include "runtime_replay.h"
+
+#include <glob.h>
+
+#include "perl_frame.h"
+#include "runtimes/perl_code.h"
+#include "runtimes/perl_file.h"
+#include "runtimes/stack_merge.h"
+
+#define FRAMES_MAX 512
+
+/* Waits below a recursion, an eval, a sort, an operator, a method, a string and a file. */
+static const char waiting[] = "package Waits;\n"								/*  1 */
+							  "use overload '+' => sub {\n"						/*  2 */
+							  "    my @sorted = sort {\n"						/*  3 */
+							  "        Waits::compares() } 1, 2;\n"				/*  4 */
+							  "    return 0;\n"									/*  5 */
+							  "};\n"											/*  6 */
+							  "sub compares {\n"								/*  7 */
+							  "    my $x = eval {\n"							/*  8 */
+							  "        main::waits($ARGV[0]);\n"				/*  9 */
+							  "        1;\n"									/* 10 */
+							  "    };\n"										/* 11 */
+							  "    return 0;\n"									/* 12 */
+							  "}\n"												/* 13 */
+							  "sub adds {\n"									/* 14 */
+							  "    my $self = shift;\n"							/* 15 */
+							  "    my $sum = $self + 1;\n"						/* 16 */
+							  "    return $sum;\n"								/* 17 */
+							  "}\n"												/* 18 */
+							  "package main;\n"									/* 19 */
+							  "no warnings;\n"									/* 20 */
+							  "sub waits {\n"									/* 21 */
+							  "    my $n = shift;\n"							/* 22 */
+							  "    return waits($n - 1) if $n > 0;\n"			/* 23 */
+							  "    syswrite(STDOUT, \"ready\\n\");\n"			/* 24 */
+							  "    sleep(1000);\n"								/* 25 */
+							  "    return 1;\n"									/* 26 */
+							  "}\n"												/* 27 */
+							  "my $waits = bless {}, 'Waits';\n"				/* 28 */
+							  "my $code = sub { my $x = $waits->adds; $x; };\n" /* 29 */
+							  "my $result = eval '$code->(1); 1';\n"			/* 30 */
+							  "1;\n";											/* 31 */
+
+static const char requires[] = "use strict;\n\nrequire \"$ARGV[1]/waiting.pl\";\n";
+
+/* Waits while the program is being compiled. */
+static const char compiles[] = "BEGIN {\n"							   /*  1 */
+							   "    syswrite(STDOUT, \"ready\\n\");\n" /*  2 */
+							   "    sleep(1000);\n"					   /*  3 */
+							   "}\n";								   /*  4 */
+
+static char directory[] = "/tmp/test_runtimes_perl.XXXXXX";
+
+static void
+write_script(const char *name, const char *text)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static int
+write_scripts(void **state)
+{
+	assert_non_null(mkdtemp(directory));
+	assert_int_equal(chmod(directory, 0755), 0);
+	write_script("waiting.pl", waiting);
+	write_script("requires.pl", requires);
+	write_script("compiles.pl", compiles);
+	return 0;
+}
+
+static int
+remove_scripts(void **state)
+{
+	static const char *const names[] = { "waiting.pl", "requires.pl", "compiles.pl" };
+	char path[128];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	{
+		snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
+		(void) unlink(path);
+	}
+	return rmdir(directory);
+}
+
+static void
+start_script(Replay *replay, const char *perl, const char *script, int depth)
+{
+	char path[128];
+	char argument[16];
+	const char *const arguments[] = { perl, path, argument, directory, NULL };
+
+	snprintf(path, sizeof(path), "%s/%s", directory, script);
+	snprintf(argument, sizeof(argument), "%d", depth);
+	replay_start(replay, arguments);
+	replay_wait_for_sleep(replay);
+	replay_find(replay);
+}
+
+static int
+each_perl(void (*check)(const char *path))
+{
+	const char *more = getenv("PERLS");
+	const char *const patterns[] = { "/usr/bin/perl", more != NULL ? more : "" };
+	int count = 0;
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+	{
+		glob_t found;
+
+		if (glob(patterns[i], 0, NULL, &found) != 0)
+			continue;
+		for (size_t j = 0; j < found.gl_pathc; j++, count++)
+			check(found.gl_pathv[j]);
+		globfree(&found);
+	}
+	return count;
+}
+
+typedef struct Expected
+{
+	const char *name;
+	const char *file; /* the end of its path */
+	int32_t line;
+} Expected;
+
+static void
+assert_frame(const ReplayFrame *frame, const Expected *expected)
+{
+	size_t length = strlen(frame->file);
+	size_t end = strlen(expected->file);
+
+	assert_string_equal(frame->name, expected->name);
+	assert_true(length >= end);
+	if (expected->file[0] == '/')
+		assert_string_equal(frame->file + length - end, expected->file);
+	else
+		assert_memory_equal(frame->file, expected->file, end);
+	assert_int_equal(frame->line, expected->line);
+}
+
+static void
+check_waiting(const char *perl, int depth)
+{
+	static const Expected outer[] = {
+		{ "Waits::compares", "/waiting.pl", 9 },
+		{ "Waits::__ANON__", "/waiting.pl", 4 },
+		{ "Waits::adds", "/waiting.pl", 16 },
+		{ "main::__ANON__", "/waiting.pl", 29 },
+		{ "(eval)", "(eval ", 1 },
+		{ "(require)", "/waiting.pl", 30 },
+		{ "(main)", "/requires.pl", 3 },
+	};
+	const Expected innermost = { "main::waits", "/waiting.pl", 25 };
+	const Expected recursion = { "main::waits", "/waiting.pl", 23 };
+	const struct pfs_chain *chain;
+	ReplayFrame frames[FRAMES_MAX];
+	uint32_t marks;
+	size_t count;
+	Replay replay;
+
+	start_script(&replay, perl, "requires.pl", depth);
+	chain = replay_walk(&replay);
+	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+	/* of the sort, the operator, and the program */
+	assert_int_equal(chain->mark_count, 3);
+	count = replay_frames(&replay, chain, frames, FRAMES_MAX, &marks);
+	assert_int_equal(count, depth + 8);
+	assert_int_equal(marks, 3);
+	assert_frame(&frames[0], &innermost);
+	for (int i = 0; i < depth; i++)
+		assert_frame(&frames[1 + i], &recursion);
+	for (size_t i = 0; i < sizeof(outer) / sizeof(outer[0]); i++)
+		assert_frame(&frames[1 + depth + i], &outer[i]);
+	replay_end(&replay);
+}
+
+static void
+check_version(const char *perl)
+{
+	check_waiting(perl, 3);
+	check_waiting(perl, 200);
+}
+
+static void
+test_all_versions(void **state)
+{
+	if (each_perl(check_version) == 0)
+		skip();
+}
+
+/* More frames than a record has room for, and than are followed. */
+static void
+check_deep(const char *perl)
+{
+	const struct pfs_chain *chain;
+	Replay replay;
+
+	start_script(&replay, perl, "requires.pl", 600);
+	chain = replay_walk(&replay);
+	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+	assert_int_equal(chain->found, 4 * (600 + 8) + 3);
+	replay_end(&replay);
+	start_script(&replay, perl, "requires.pl", 3000);
+	chain = replay_walk(&replay);
+	assert_int_equal(chain->status, PFS_CHAIN_TOO_DEEP);
+	assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
+	replay_end(&replay);
+}
+
+static void
+test_deep_recursion(void **state)
+{
+	if (each_perl(check_deep) == 0)
+		skip();
+}
+
+/* While it is being compiled a program has no loop, but its BEGIN has. */
+static void
+check_compiling(const char *perl)
+{
+	const Expected expected = { "main::BEGIN", "/compiles.pl", 3 };
+	const struct pfs_chain *chain;
+	ReplayFrame frames[FRAMES_MAX];
+	uint32_t marks;
+	Replay replay;
+
+	start_script(&replay, perl, "compiles.pl", 0);
+	chain = replay_walk(&replay);
+	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+	assert_int_equal(replay_frames(&replay, chain, frames, FRAMES_MAX, &marks), 1);
+	assert_frame(&frames[0], &expected);
+	assert_int_equal(marks, 1);
+	replay_end(&replay);
+}
+
+static void
+test_compiling(void **state)
+{
+	if (each_perl(check_compiling) == 0)
+		skip();
+}
+
+/* Wherever reading fails, or finds what cannot be, the chain ends and has what was found. */
+static void
+check_broken(const char *perl)
+{
+	static const __u64 lies[] = { 0,
+								  1,
+								  UINT64_C(0xffffffffffffffff),
+								  UINT64_C(0xffff800000001000),
+								  UINT64_C(0x1008),
+								  UINT64_C(0x7f0000001000) };
+	const struct pfs_chain *chain;
+	Replay replay;
+	int reads;
+
+	start_script(&replay, perl, "requires.pl", 3);
+	(void) replay_walk(&replay);
+	reads = replay_world.reads;
+	for (int i = 1; i <= reads; i++)
+	{
+		replay_world.failing_read = i;
+		chain = replay_walk(&replay);
+		replay_world.failing_read = 0;
+		assert_true(replay_world.reads <= reads + 2);
+		assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
+	}
+	for (int i = 1; i <= reads; i++)
+	{
+		for (size_t j = 0; j < sizeof(lies) / sizeof(lies[0]); j++)
+		{
+			replay_world.lying_read = i;
+			replay_world.lie = lies[j];
+			chain = replay_walk(&replay);
+			replay_world.lying_read = 0;
+			assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
+			assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
+		}
+	}
+	/* stacks that lead to themselves: the chain ends after so much time, too */
+	replay_world.lying_read = 1;
+	replay_world.lie = UINT64_C(0x7f0000001000);
+	replay_world.read_ns = 10000;
+	chain = replay_walk(&replay);
+	assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
+	assert_true(replay_world.reads < 1500);
+	replay_world.lying_read = 0;
+	replay_world.read_ns = 0;
+	replay_end(&replay);
+}
+
+static void
+test_broken_memory(void **state)
+{
+	if (each_perl(check_broken) == 0)
+		skip();
+}
+
+/* Offsets of no version: whatever stands there, the walk ends. */
+static void
+check_layouts(const char *perl)
+{
+	ReplayFrame frames[FRAMES_MAX];
+	struct pfs_perl_layout layout;
+	uint32_t marks;
+	Replay replay;
+
+	start_script(&replay, perl, "requires.pl", 3);
+	layout = replay.target.entry.perl;
+	for (int round = 0; round < 200; round++)
+	{
+		struct pfs_perl_layout *entry = &replay.target.entry.perl;
+
+		*entry = layout;
+		if (round % 2 == 0)
+		{
+			entry->state_cop = (__u16) random();
+			entry->state_stack = (__u16) random();
+		}
+		entry->stack_type = (__u8) random();
+		entry->context_function = (__u8) random();
+		entry->has_short_contexts = (__u8) random() % 2;
+		entry->has_names_behind_body = (__u8) random() % 2;
+		(void) replay_frames(&replay, replay_walk(&replay), frames, FRAMES_MAX, &marks);
+	}
+	replay_end(&replay);
+}
+
+static void
+test_layouts(void **state)
+{
+	struct pfs_perl_layout layout;
+
+	assert_false(perl_layout_of(0, &layout));
+	assert_false(perl_layout_of(PERL_VERSION_FIRST - 1, &layout));
+	assert_false(perl_layout_of(PERL_VERSION_LAST + 1, &layout));
+	assert_true(perl_layout_of(PERL_VERSION_FIRST, &layout));
+	if (each_perl(check_layouts) == 0)
+		skip();
+}
+
+/* A frame that is not as sampled has no name, whatever is in its place. */
+static void
+check_stale(const char *perl)
+{
+	const struct pfs_chain *chain;
+	CodeWanted wanted[3] = { { { 0, 0 }, NULL, 0, { 0 } } };
+	uint64_t other[PFS_PERL_MORE];
+	uint32_t next = 0;
+	UserFrame frame = { 0 };
+	Replay replay;
+
+	start_script(&replay, perl, "requires.pl", 0);
+	chain = replay_walk(&replay);
+	assert_true(user_frame_next(replay_words(chain), pfs_chain_kept(chain->found), &next, &frame));
+	for (int i = 0; i < 3; i++)
+	{
+		wanted[i].more = frame.more;
+		wanted[i].more_count = frame.more_count;
+		assert_true(perl_kind.key_of(&frame, &wanted[i].key));
+	}
+	wanted[0].key.address += 8;
+	memcpy(other, frame.more, sizeof(other));
+	other[PFS_PERL_MORE_FILE] += 8;
+	wanted[1].more = other;
+	perl_codes_read(&replay.memory, &replay.target.entry.perl, wanted, 3);
+	assert_null(wanted[0].code.name);
+	assert_null(wanted[1].code.name);
+	assert_string_equal(wanted[2].code.name, "main::waits");
+	runtime_code_fini(&wanted[2].code);
+	replay_end(&replay);
+}
+
+static void
+test_stale_code(void **state)
+{
+	if (each_perl(check_stale) == 0)
+		skip();
+}
+
+/* A thread that does not execute Perl has no place, and no frames. */
+static void
+check_threads(const char *perl)
+{
+	Replay replay;
+
+	start_script(&replay, perl, "requires.pl", 0);
+	replay.registers.fs_base = replay.registers.rsp & ~UINT64_C(0xfff);
+	assert_int_not_equal(replay_walk(&replay)->status, PFS_CHAIN_WHOLE);
+	assert_false(perl_kind.place(&replay.memory, &replay.target, replay.registers.fs_base, false));
+	replay_end(&replay);
+}
+
+static void
+test_other_threads(void **state)
+{
+	if (each_perl(check_threads) == 0)
+		skip();
+}
+
+/* Frames of the machine 16 bytes apart; those from 0x200 and 0x400 on are the loop's. */
+typedef struct Stacks
+{
+	uint64_t frames[6];
+	uint64_t ends[6];
+	uint64_t words[64];
+	MachineStack machine;
+	ChainStack chain;
+} Stacks;
+
+static const LoopCode loops[] = { { .start = 0x200, .end = 0x201 },
+								  { .start = 0x400, .end = 0x401 },
+								  { .start = 0x300, .end = 0x301, .is_resumer = true } };
+
+static void
+make_stacks(Stacks *stacks, uint64_t runs)
+{
+	memset(stacks, 0, sizeof(*stacks));
+	for (uint32_t i = 0; i < 6; i++)
+	{
+		stacks->frames[i] = 0x100 * (i + 1);
+		stacks->ends[i] = 0x1000 + 16 * (i + 1);
+	}
+	stacks->machine = (MachineStack){ .frames = stacks->frames,
+									  .ends = stacks->ends,
+									  .count = 6,
+									  .cut_at = 6,
+									  .late_from = 6,
+									  .first_sp = 0x1000,
+									  .whole = true };
+	stacks->chain =
+		(ChainStack){ .words = stacks->words, .whole = true, .marks = PFS_MARKS_COUNTED };
+	for (uint64_t i = 1; i <= runs; i++)
+	{
+		uint64_t *words = stacks->words + stacks->chain.count;
+
+		words[0] = i | UINT64_C(1) << 60 | (uint64_t) PFS_RUNTIME_PERL << 56;
+		words[1] = UINT64_C(15) << 60;
+		words[2] = 0;
+		stacks->chain.count += 3;
+		stacks->chain.mark_count++;
+	}
+}
+
+static void
+assert_merged(const Stacks *stacks, const LoopCode *code, size_t count, const char *expected)
+{
+	static MergedStack merged;
+	char text[1024] = "";
+	uint32_t next = 0;
+	UserFrame frame = { 0 };
+
+	assert_true(stack_merge(&stacks->machine, &stacks->chain, code, count, &merged));
+	while (user_frame_next(merged.words, merged.count, &next, &frame))
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s%u",
+				 text[0] != '\0' ? " " : "", frame.more_count > 0 ? "p" : "m",
+				 (unsigned) (frame.more_count > 0 ? frame.code : frame.code / 0x100 - 1));
+	assert_string_equal(text, expected);
+}
+
+/* An eval that calls the loop again: both loops execute the same code, which the inner one has. */
+static void
+test_merge_resumed(void **state)
+{
+	Stacks stacks;
+
+	make_stacks(&stacks, 1);
+	assert_merged(&stacks, loops, 2, "m0 m1 m2 p1 m4 m5");
+	assert_merged(&stacks, loops, 3, "m0 p1 m2 m3 m4 m5");
+}
+
+/* A sort between two comparisons: its block has a run, but no loop. */
+static void
+test_merge_waiting_run(void **state)
+{
+	Stacks stacks;
+
+	make_stacks(&stacks, 3);
+	assert_merged(&stacks, loops, 2, "m0 p2 m2 p3 m4 m5");
+	make_stacks(&stacks, 4);
+	assert_false(
+		stack_merge(&stacks.machine, &stacks.chain, loops, 2, &(MergedStack){ .unmatched = 0 }));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_versions),	  cmocka_unit_test(test_deep_recursion),
+		cmocka_unit_test(test_compiling),		  cmocka_unit_test(test_broken_memory),
+		cmocka_unit_test(test_layouts),			  cmocka_unit_test(test_stale_code),
+		cmocka_unit_test(test_other_threads),	  cmocka_unit_test(test_merge_resumed),
+		cmocka_unit_test(test_merge_waiting_run),
+	};
+
+	return cmocka_run_group_tests(tests, write_scripts, remove_scripts);
+}

@@ -1,0 +1,611 @@
+/*
+ * test_runtimes_php.c
+ *		PHP's frames: the kernel's own C over processes of each version that is found here, over
+ *		memory that fails or lies, and with offsets that are no version's.
+ *
+ * PHPS: a pattern of more programs.
+ */
+#include "runtime_replay.h"
+
+#include <glob.h>
+
+#include "php_frame.h"
+#include "runtimes/php_code.h"
+#include "runtimes/php_file.h"
+#include "runtimes/stack_merge.h"
+
+#define FRAMES_MAX 512
+#define STOPS	   40
+#define STOPS_MOST 5000
+
+/* Waits below a recursion, a closure that array_map() calls, a generator and an included file. */
+static const char waiting[] = "<?php\n"												   /*  1 */
+							  "function waits($n) {\n"								   /*  2 */
+							  "    if ($n > 0)\n"									   /*  3 */
+							  "        return waits($n - 1);\n"						   /*  4 */
+							  "    echo \"ready\\n\";\n"							   /*  5 */
+							  "    usleep(1000000000);\n"							   /*  6 */
+							  "    return 1;\n"										   /*  7 */
+							  "}\n"													   /*  8 */
+							  "class Mapper {\n"									   /*  9 */
+							  "    static function maps(array $all) {\n"			   /* 10 */
+							  "        return array_map(function ($each) {\n"		   /* 11 */
+							  "            return waits((int) $GLOBALS['argv'][1]);\n" /* 12 */
+							  "        }, $all);\n"									   /* 13 */
+							  "    }\n"												   /* 14 */
+							  "    function generates() {\n"						   /* 15 */
+							  "        yield 0;\n"									   /* 16 */
+							  "        yield self::maps([1]);\n"					   /* 17 */
+							  "    }\n"												   /* 18 */
+							  "}\n"													   /* 19 */
+							  "foreach ((new Mapper)->generates() as $each)\n"		   /* 20 */
+							  "    eval('$x = 1;');\n";								   /* 21 */
+
+static const char includes[] = "<?php\n\ninclude __DIR__ . '/waiting.php';\n";
+
+/* A loop over several lines, of which only the condition's is saved by calls. */
+static const char burning[] = "<?php\n"								 /*  1 */
+							  "function burns($n) {\n"				 /*  2 */
+							  "    $x = 0;\n"						 /*  3 */
+							  "    for ($i = 0;\n"					 /*  4 */
+							  "         $i < $n;\n"					 /*  5 */
+							  "         $i++)\n"					 /*  6 */
+							  "        $x += $i * $i % 7;\n"		 /*  7 */
+							  "    return $x;\n"					 /*  8 */
+							  "}\n"									 /*  9 */
+							  "echo \"ready\\n\";\n"				 /* 10 */
+							  "while (true)\n"						 /* 11 */
+							  "    array_map('burns', [100000]);\n"; /* 12 */
+
+/* A fiber that a function resumes; and code of eval() that calls a function. */
+static const char fibers[] = "<?php\n"								  /*  1 */
+							 "function waits() {\n"					  /*  2 */
+							 "    echo \"ready\\n\";\n"				  /*  3 */
+							 "    usleep(1000000000);\n"			  /*  4 */
+							 "}\n"									  /*  5 */
+							 "function starts() {\n"				  /*  6 */
+							 "    (new Fiber(function () {\n"		  /*  7 */
+							 "        eval('waits();');\n"			  /*  8 */
+							 "    }))->start();\n"					  /*  9 */
+							 "}\n"									  /* 10 */
+							 "if (class_exists('Fiber')) starts();\n" /* 11 */
+							 "else eval('waits();');\n";			  /* 12 */
+
+static char directory[] = "/tmp/test_runtimes_php.XXXXXX";
+
+static void
+write_script(const char *name, const char *text)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static int
+write_scripts(void **state)
+{
+	assert_non_null(mkdtemp(directory));
+	assert_int_equal(chmod(directory, 0755), 0);
+	write_script("waiting.php", waiting);
+	write_script("includes.php", includes);
+	write_script("burning.php", burning);
+	write_script("fibers.php", fibers);
+	return 0;
+}
+
+static int
+remove_scripts(void **state)
+{
+	static const char *const names[] = { "waiting.php", "includes.php", "burning.php",
+										 "fibers.php" };
+	char path[128];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	{
+		snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
+		(void) unlink(path);
+	}
+	return rmdir(directory);
+}
+
+/* Starts a script; jit: 0 or a mode of OPcache's compiler. */
+static void
+start_script(Replay *replay, const char *php, const char *script, const char *argument,
+			 const char *jit)
+{
+	char path[128];
+	char mode[64];
+	const char *const plain[] = { php, path, argument, NULL };
+	const char *const compiled[] = {
+		php, "-dopcache.enable_cli=1", "-dopcache.jit_buffer_size=16M", mode, path, argument, NULL
+	};
+
+	snprintf(path, sizeof(path), "%s/%s", directory, script);
+	snprintf(mode, sizeof(mode), "-dopcache.jit=%s", jit != NULL ? jit : "");
+	replay_start(replay, jit != NULL ? compiled : plain);
+	if (strcmp(script, "burning.php") != 0)
+		replay_wait_for_sleep(replay);
+	replay_find(replay);
+}
+
+static int
+each_php(void (*check)(const char *path))
+{
+	const char *more = getenv("PHPS");
+	const char *const patterns[] = { "/usr/bin/php[0-9].[0-9]", more != NULL ? more : "" };
+	int count = 0;
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+	{
+		glob_t found;
+
+		if (glob(patterns[i], 0, NULL, &found) != 0)
+			continue;
+		for (size_t j = 0; j < found.gl_pathc; j++, count++)
+			check(found.gl_pathv[j]);
+		globfree(&found);
+	}
+	return count;
+}
+
+/* The name, the end of the file's path, and lines one of which it is. */
+typedef struct Expected
+{
+	const char *name;
+	const char *file;
+	int32_t lines[2];
+} Expected;
+
+static void
+assert_frame(const ReplayFrame *frame, const Expected *expected)
+{
+	size_t length = strlen(frame->file);
+	size_t end = strlen(expected->file);
+
+	if (strcmp(expected->name, "Mapper::{closure}") == 0)
+		assert_memory_equal(frame->name, "Mapper::{closure", strlen("Mapper::{closure"));
+	else
+		assert_string_equal(frame->name, expected->name);
+	assert_true(length >= end);
+	assert_string_equal(frame->file + length - end, expected->file);
+	assert_true(frame->line == expected->lines[0] || frame->line == expected->lines[1]);
+}
+
+static void
+check_waiting(const char *php, int depth)
+{
+	static const Expected outer[] = { { "Mapper::{closure}", "/waiting.php", { 12, 12 } },
+									  { "array_map", "", { 0, 0 } },
+									  { "Mapper::maps", "/waiting.php", { 11, 13 } },
+									  { "Mapper::generates", "/waiting.php", { 17, 17 } },
+									  { "{include}", "/waiting.php", { 20, 20 } },
+									  { "{main}", "/includes.php", { 3, 3 } } };
+	const Expected sleeps = { "usleep", "", { 0, 0 } };
+	const Expected innermost = { "waits", "/waiting.php", { 6, 6 } };
+	const Expected recursion = { "waits", "/waiting.php", { 4, 4 } };
+	const struct pfs_chain *chain;
+	ReplayFrame frames[FRAMES_MAX];
+	char argument[16];
+	uint32_t marks;
+	size_t count;
+	Replay replay;
+
+	snprintf(argument, sizeof(argument), "%d", depth);
+	start_script(&replay, php, "includes.php", argument, NULL);
+	chain = replay_walk(&replay);
+	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+	assert_int_equal(chain->mark_count, 3);
+	count = replay_frames(&replay, chain, frames, FRAMES_MAX, &marks);
+	assert_int_equal(count, depth + 8);
+	assert_int_equal(marks, 3);
+	assert_frame(&frames[0], &sleeps);
+	assert_frame(&frames[1], &innermost);
+	for (int i = 0; i < depth; i++)
+		assert_frame(&frames[2 + i], &recursion);
+	for (size_t i = 0; i < sizeof(outer) / sizeof(outer[0]); i++)
+		assert_frame(&frames[2 + depth + i], &outer[i]);
+	assert_int_equal(frames[1].first_line, 2);
+	replay_end(&replay);
+}
+
+static void
+check_version(const char *php)
+{
+	check_waiting(php, 3);
+	check_waiting(php, 300);
+}
+
+static void
+test_all_versions(void **state)
+{
+	if (each_php(check_version) == 0)
+		skip();
+}
+
+/* More frames than a record has room for, and than are followed. */
+static void
+check_deep(const char *php)
+{
+	const struct pfs_chain *chain;
+	Replay replay;
+
+	start_script(&replay, php, "includes.php", "600", NULL);
+	chain = replay_walk(&replay);
+	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+	assert_int_equal(chain->found, 2 * (600 + 8) + 3);
+	replay_end(&replay);
+	start_script(&replay, php, "includes.php", "3000", NULL);
+	chain = replay_walk(&replay);
+	assert_int_equal(chain->status, PFS_CHAIN_TOO_DEEP);
+	assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
+	replay_end(&replay);
+}
+
+static void
+test_deep_recursion(void **state)
+{
+	if (each_php(check_deep) == 0)
+		skip();
+}
+
+static void
+check_fibers(const char *php)
+{
+	ReplayFrame frames[FRAMES_MAX];
+	bool has_fiber = false;
+	uint32_t marks;
+	size_t count;
+	Replay replay;
+
+	start_script(&replay, php, "fibers.php", NULL, NULL);
+	count = replay_frames(&replay, replay_walk(&replay), frames, FRAMES_MAX, &marks);
+	assert_true(count >= 4);
+	assert_string_equal(frames[0].name, "usleep");
+	assert_string_equal(frames[1].name, "waits");
+	assert_int_equal(frames[1].line, 4);
+	assert_string_equal(frames[2].name, "{eval}");
+	assert_int_equal(frames[2].line, 1);
+	assert_non_null(strstr(frames[2].file, "eval()'d code"));
+	for (size_t i = 0; i < count; i++)
+		has_fiber |= strcmp(frames[i].name, "Fiber::start") == 0;
+	if (has_fiber)
+	{
+		assert_int_equal(count, 7);
+		assert_string_equal(frames[5].name, "starts");
+		assert_int_equal(marks, 2);
+	}
+	assert_string_equal(frames[count - 1].name, "{main}");
+	replay_end(&replay);
+}
+
+static void
+test_fibers(void **state)
+{
+	if (each_php(check_fibers) == 0)
+		skip();
+}
+
+/*
+ * Stops a script that burns, at least STOPS times, and until the line of the condition was the
+ * leaf's: memory never has it. Compiled code need not have it.
+ */
+static void
+check_leaves(const char *php, const char *jit)
+{
+	int conditions = 0;
+	int leaves = 0;
+	int stops = 0;
+	Replay replay;
+
+	start_script(&replay, php, "burning.php", NULL, jit);
+	for (; stops < STOPS || (jit == NULL && conditions == 0 && stops < STOPS_MOST); stops++)
+	{
+		ReplayFrame frames[FRAMES_MAX];
+		uint32_t marks;
+		size_t count;
+
+		usleep(3000);
+		replay_stop(&replay);
+		count = replay_frames(&replay, replay_walk(&replay), frames, FRAMES_MAX, &marks);
+		replay_go_on(&replay);
+		if (count == 0 || strcmp(frames[0].name, "burns") != 0)
+			continue;
+		leaves++;
+		assert_int_equal(count, 3);
+		assert_string_equal(frames[1].name, "array_map");
+		assert_string_equal(frames[2].name, "{main}");
+		assert_true(jit != NULL || frames[2].line == 12);
+		assert_true((jit != NULL && frames[0].line == 0) ||
+					(frames[0].line >= 2 && frames[0].line <= 8));
+		conditions += frames[0].line == 5 || frames[0].line == 6;
+	}
+	assert_true(leaves > stops / 2);
+	assert_true(jit != NULL || conditions > 0);
+	replay_end(&replay);
+}
+
+static void
+check_leaf_lines(const char *php)
+{
+	check_leaves(php, NULL);
+}
+
+static void
+test_leaf_lines(void **state)
+{
+	if (each_php(check_leaf_lines) == 0)
+		skip();
+}
+
+static void
+check_compiled(const char *php)
+{
+	check_leaves(php, "tracing");
+	check_leaves(php, "function");
+}
+
+/* Compiled code does not save its instruction, so lines may be missing, and are never others. */
+static void
+test_compiled_code(void **state)
+{
+	if (each_php(check_compiled) == 0)
+		skip();
+}
+
+/* Wherever reading fails, or finds what cannot be, the chain ends and has what was found. */
+static void
+check_broken(const char *php)
+{
+	static const __u64 lies[] = { 0, 1, UINT64_C(0xffffffffffffffff), UINT64_C(0xffff800000001000),
+								  UINT64_C(0x1008) };
+	const struct pfs_chain *chain;
+	Replay replay;
+	int reads;
+
+	start_script(&replay, php, "includes.php", "3", NULL);
+	(void) replay_walk(&replay);
+	reads = replay_world.reads;
+	for (int i = 1; i <= reads; i++)
+	{
+		replay_world.failing_read = i;
+		chain = replay_walk(&replay);
+		replay_world.failing_read = 0;
+		assert_true(replay_world.reads <= reads + 1);
+		assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
+	}
+	for (int i = 1; i <= reads; i++)
+	{
+		for (size_t j = 0; j < sizeof(lies) / sizeof(lies[0]); j++)
+		{
+			replay_world.lying_read = i;
+			replay_world.lie = lies[j];
+			chain = replay_walk(&replay);
+			replay_world.lying_read = 0;
+			assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
+			assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
+		}
+	}
+	/* a frame that leads to itself: the chain ends after so many frames, or so much time */
+	replay_world.lying_read = 1;
+	replay_world.lie = UINT64_C(0x7f0000001002) & ~UINT64_C(7);
+	chain = replay_walk(&replay);
+	assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
+	replay_world.read_ns = 10000;
+	chain = replay_walk(&replay);
+	assert_true(replay_world.reads < 1000);
+	replay_world.lying_read = 0;
+	replay_world.read_ns = 0;
+	replay_end(&replay);
+}
+
+static void
+test_broken_memory(void **state)
+{
+	if (each_php(check_broken) == 0)
+		skip();
+}
+
+/* Offsets of no version: whatever stands there, the walk ends. */
+static void
+check_layouts(const char *php)
+{
+	struct pfs_php_layout layout;
+	ReplayFrame frames[FRAMES_MAX];
+	uint32_t marks;
+	Replay replay;
+
+	start_script(&replay, php, "includes.php", "3", NULL);
+	layout = replay.target.entry.php;
+	for (int round = 0; round < 200; round++)
+	{
+		struct pfs_php_layout *entry = &replay.target.entry.php;
+
+		*entry = layout;
+		entry->function_last = (__u8) random();
+		entry->function_opcodes = (__u8) random();
+		entry->function_file = (__u8) random();
+		entry->function_lines = (__u8) random();
+		(void) replay_frames(&replay, replay_walk(&replay), frames, FRAMES_MAX, &marks);
+	}
+	/* nor is the place of another version accepted */
+	for (uint32_t version = 703; version <= 804; version++)
+	{
+		struct pfs_php_layout other = layout;
+
+		if (!php_layout_of(version, &other) || (other.function_file == layout.function_file &&
+												other.function_lines == layout.function_lines))
+			continue;
+		other.current = layout.current;
+		assert_false(php_frames_fit(&replay.memory, &other));
+	}
+	assert_true(php_frames_fit(&replay.memory, &layout));
+	replay_end(&replay);
+}
+
+static void
+test_layouts(void **state)
+{
+	struct pfs_php_layout layout;
+
+	assert_false(php_layout_of(0, &layout));
+	assert_false(php_layout_of(702, &layout));
+	assert_false(php_layout_of(805, &layout));
+	if (each_php(check_layouts) == 0)
+		skip();
+}
+
+/* A function that is not what was sampled has no name, whatever is in its place. */
+static void
+check_stale(const char *php)
+{
+	const struct pfs_chain *chain;
+	CodeWanted wanted[3] = { { { 0, 0 }, NULL, 0, { 0 } } };
+	uint32_t next = 0;
+	UserFrame frame = { 0 };
+	Replay replay;
+
+	start_script(&replay, php, "includes.php", "0", NULL);
+	chain = replay_walk(&replay);
+	/* behind usleep() */
+	for (int i = 0; i < 2; i++)
+		assert_true(
+			user_frame_next(replay_words(chain), pfs_chain_kept(chain->found), &next, &frame));
+	for (int i = 0; i < 3; i++)
+		assert_true(php_kind.key_of(&frame, &wanted[i].key));
+	wanted[0].key.check ^= 2;
+	wanted[1].key.address = 4096; /* which cannot be read */
+	php_codes_read(&replay.memory, &replay.target.entry.php, wanted, 3);
+	assert_null(wanted[0].code.name);
+	assert_null(wanted[1].code.name);
+	assert_string_equal(wanted[2].code.name, "waits");
+	runtime_code_fini(&wanted[2].code);
+	replay_end(&replay);
+}
+
+static void
+test_stale_code(void **state)
+{
+	if (each_php(check_stale) == 0)
+		skip();
+}
+
+/* Only the thread that executes PHP has frames. */
+static void
+check_threads(const char *php)
+{
+	Replay replay;
+
+	start_script(&replay, php, "includes.php", "0", NULL);
+	replay.registers.fs_base += 64;
+	assert_int_equal(replay_walk(&replay)->status, PFS_CHAIN_NO_STATE);
+	replay_end(&replay);
+}
+
+static void
+test_other_threads(void **state)
+{
+	if (each_php(check_threads) == 0)
+		skip();
+}
+
+/* Frames of the machine 16 bytes apart; those from 0x200 and 0x400 on are the loop's. */
+typedef struct Stacks
+{
+	uint64_t frames[6];
+	uint64_t ends[6];
+	uint64_t words[64];
+	MachineStack machine;
+	ChainStack chain;
+} Stacks;
+
+static const LoopCode loops[] = { { .start = 0x200, .end = 0x201 },
+								  { .start = 0x400, .end = 0x401 } };
+
+static void
+make_stacks(Stacks *stacks)
+{
+	memset(stacks, 0, sizeof(*stacks));
+	for (uint32_t i = 0; i < 6; i++)
+	{
+		stacks->frames[i] = 0x100 * (i + 1);
+		stacks->ends[i] = 0x1000 + 16 * (i + 1);
+	}
+	stacks->machine = (MachineStack){ .frames = stacks->frames,
+									  .ends = stacks->ends,
+									  .count = 6,
+									  .cut_at = 6,
+									  .late_from = 6,
+									  .first_sp = 0x1000,
+									  .whole = true };
+	stacks->chain =
+		(ChainStack){ .words = stacks->words, .whole = true, .marks = PFS_MARKS_COUNTED };
+}
+
+static void
+add_frame(Stacks *stacks, uint64_t number)
+{
+	stacks->words[stacks->chain.count++] =
+		number | UINT64_C(1) << 60 | (uint64_t) PFS_RUNTIME_PHP << 56;
+	stacks->words[stacks->chain.count++] = UINT64_C(15) << 60;
+}
+
+static void
+add_mark(Stacks *stacks)
+{
+	stacks->words[stacks->chain.count++] = 0;
+	stacks->chain.mark_count++;
+}
+
+static void
+assert_merged(const Stacks *stacks, const char *expected)
+{
+	static MergedStack merged;
+	char text[1024] = "";
+	uint32_t next = 0;
+	UserFrame frame = { 0 };
+
+	assert_true(stack_merge(&stacks->machine, &stacks->chain, loops, 2, &merged));
+	while (user_frame_next(merged.words, merged.count, &next, &frame))
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s%u",
+				 text[0] != '\0' ? " " : "", frame.more_count > 0 ? "p" : "m",
+				 (unsigned) (frame.more_count > 0 ? frame.code : frame.code / 0x100 - 1));
+	assert_string_equal(text, expected);
+	assert_int_equal(merged.unmatched, 0);
+}
+
+/* The stack of a fiber is a part of the machine's: what resumed the fiber follows its end. */
+static void
+test_merge_fiber(void **state)
+{
+	Stacks stacks;
+
+	make_stacks(&stacks);
+	for (uint64_t i = 1; i <= 4; i++)
+	{
+		add_frame(&stacks, i);
+		add_mark(&stacks);
+	}
+	assert_false(
+		stack_merge(&stacks.machine, &stacks.chain, loops, 2, &(MergedStack){ .unmatched = 0 }));
+	stacks.machine.whole = false;
+	assert_merged(&stacks, "m0 p1 m2 p2 m4 m5 p3 p4");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_versions),  cmocka_unit_test(test_deep_recursion),
+		cmocka_unit_test(test_fibers),		  cmocka_unit_test(test_leaf_lines),
+		cmocka_unit_test(test_compiled_code), cmocka_unit_test(test_broken_memory),
+		cmocka_unit_test(test_layouts),		  cmocka_unit_test(test_stale_code),
+		cmocka_unit_test(test_other_threads), cmocka_unit_test(test_merge_fiber),
+	};
+
+	return cmocka_run_group_tests(tests, write_scripts, remove_scripts);
+}
