@@ -4,6 +4,7 @@
  */
 #include "base/command.h"
 #include "base/version.h"
+#include "debuginfo/debuginfo.h"
 #include "kubernetes/pods.h"
 #include "receive/receive.h"
 #include "scrape/scrape.h"
@@ -17,6 +18,7 @@ typedef union Options
 	ReceiveOptions receive;
 	PodsOptions pods;
 	SymbolizeOptions symbolize;
+	DebuginfoOptions debuginfo;
 } Options;
 
 static size_t
@@ -79,6 +81,21 @@ symbolize_command_run(const CommandCall *call)
 	return symbolize_run(&options->symbolize);
 }
 
+static size_t
+debuginfo_command_flags(void *room, Flag *flags)
+{
+	return debuginfo_flags(&((Options *) room)->debuginfo, flags);
+}
+
+static ExitCode
+debuginfo_command_run(const CommandCall *call)
+{
+	const Options *options = call->options;
+
+	log_apply(&options->debuginfo.log);
+	return debuginfo_run(&options->debuginfo, call->operands, call->operand_count);
+}
+
 static const Command commands[] = {
 	{ "scrape", "", "fetch pprof profiles from targets, configured like Parca",
 	  scrape_command_flags, scrape_command_run },
@@ -88,6 +105,9 @@ static const Command commands[] = {
 	  pods_command_run },
 	{ "symbolize", "", "find names and lines of addresses that were stored without them",
 	  symbolize_command_flags, symbolize_command_run },
+	{ "debuginfo", " upload|extract|list [PATH...]",
+	  "store debug information of builds for symbolize", debuginfo_command_flags,
+	  debuginfo_command_run },
 };
 
 int

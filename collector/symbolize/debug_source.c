@@ -160,12 +160,8 @@ has_build_id(const ElfBuildId *id, const char *expected)
 	return id->size_bytes > 0 && strcmp(text, expected) == 0;
 }
 
-/*
- * Returns whether a file is an ELF file of this build that names anything: of a file that was cut
- * off, the sections are missing.
- */
-static bool
-is_file_of(int fd, const char *build_id)
+bool
+debug_file_is_of(int fd, const char *build_id)
 {
 	ElfSource source = { .fd = fd };
 	ElfFile file = { 0 };
@@ -194,7 +190,7 @@ find_in_directory(const DebugSource *source, const char *build_id, DebugFile *fi
 	fd = open(file->where, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return false;
-	if (is_file_of(fd, build_id))
+	if (debug_file_is_of(fd, build_id))
 	{
 		file->fd = fd;
 		return true;
@@ -215,7 +211,7 @@ find_in_cache(const DebugSource *source, const char *build_id, DebugFile *file)
 	fd = cache_directory_find(source->cache, name);
 	if (fd < 0)
 		return false;
-	if (!is_file_of(fd, build_id))
+	if (!debug_file_is_of(fd, build_id))
 	{
 		close(fd);
 		return false;
@@ -310,7 +306,7 @@ keep_file(DebugSource *source, const char *build_id, const Fetch *fetch)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	is_good = is_file_of(fd, build_id);
+	is_good = debug_file_is_of(fd, build_id);
 	close(fd);
 	snprintf(name, sizeof(name), "%s" CACHE_SUFFIX, build_id);
 	return is_good && cache_directory_keep(source->cache, name, fetch->bytes) == 0;

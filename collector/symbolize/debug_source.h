@@ -10,6 +10,8 @@
 #ifndef COLLECTOR_DEBUG_SOURCE_H
 #define COLLECTOR_DEBUG_SOURCE_H
 
+#include <stdbool.h>
+
 #include "symbolize/symbolize_options.h"
 
 typedef struct DebugSource DebugSource;
@@ -17,6 +19,12 @@ typedef struct DebugSource DebugSource;
 /* 0; -ENOMEM; -EINVAL: a server's URL is invalid; -errno of the cache directory. */
 int debug_source_create(const SymbolizeOptions *options, DebugSource **source);
 void debug_source_free(DebugSource *source); /* accepts NULL */
+
+/*
+ * Returns whether a file is an ELF file of this build that names any code: if it was cut off, the
+ * sections are missing.
+ */
+bool debug_file_is_of(int fd, const char *build_id);
 
 /* A file with debug information. */
 typedef struct DebugFile

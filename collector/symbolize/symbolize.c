@@ -21,6 +21,7 @@
 #include "database/session.h"
 #include "symbolize/debug_source.h"
 #include "symbolize/symbol_work.h"
+#include "symbolize/uploaded_file.h"
 #include "symbols/symbolizer.h"
 
 #define MODULE "symbolize"
@@ -143,6 +144,34 @@ settle(Symbolizing *symbolizing, const SymbolClaim *claim, const DebugFile *file
 							  error);
 }
 
+static void
+close_file(DebugFile *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
+}
+
+/*
+ * Answers from what was uploaded or, if that has no line for any address, from the other sources: a
+ * poor upload must not hide them. *file is the one that was used last.
+ */
+static DbOutcome
+answer_from_sources(Symbolizing *symbolizing, const SymbolClaim *claim, DebugFile *file,
+					int64_t *answered, DbError *error)
+{
+	DbOutcome outcome =
+		uploaded_file_open(&symbolizing->session.connection, claim->build_id, file, error);
+
+	if (outcome == DB_OK && file->fd >= 0)
+		outcome = answer_claim(symbolizing, claim, file->fd, answered, error);
+	if (outcome != DB_OK || *answered > 0)
+		return outcome;
+	close_file(file);
+	debug_source_find(symbolizing->source, claim->build_id, file);
+	return file->fd >= 0 ? answer_claim(symbolizing, claim, file->fd, answered, error) : DB_OK;
+}
+
 /* Works off one build. *done: none is left to try. */
 static DbOutcome
 work_off_build(Symbolizing *symbolizing, bool *done, DbError *error)
@@ -157,13 +186,10 @@ work_off_build(Symbolizing *symbolizing, bool *done, DbError *error)
 	if (outcome != DB_OK || *done)
 		return outcome;
 	if (claim.count > 0)
-		debug_source_find(symbolizing->source, claim.build_id, &file);
-	if (file.fd >= 0)
-		outcome = answer_claim(symbolizing, &claim, file.fd, &answered, error);
+		outcome = answer_from_sources(symbolizing, &claim, &file, &answered, error);
 	if (outcome == DB_OK && !stop_asked())
 		outcome = settle(symbolizing, &claim, &file, answered, error);
-	if (file.fd >= 0)
-		close(file.fd);
+	close_file(&file);
 	symbol_claim_fini(&claim);
 	return outcome;
 }

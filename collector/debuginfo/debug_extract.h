@@ -1,0 +1,21 @@
+/*
+ * debug_extract.h
+ *		The part of an ELF file that names its code: symbols, DWARF but for places of variables, and
+ *		Go's table of functions.
+ *
+ * All sections stay where they were in the address space. Those that are not needed lose their
+ * bytes, so the result is of no use but for symbolization.
+ */
+#ifndef COLLECTOR_DEBUG_EXTRACT_H
+#define COLLECTOR_DEBUG_EXTRACT_H
+
+/* Room for a build ID in hexadecimal. */
+#define DEBUG_BUILD_ID_BYTES 129
+
+/*
+ * Writes the part to an empty file. Returns 0; -ENOEXEC if it is no ELF file of this machine's byte
+ * order; -ENODATA if it has no build ID; -ENOENT if nothing in it names code; -EIO.
+ */
+int debug_extract(int input, int output, char build_id[DEBUG_BUILD_ID_BYTES]);
+
+#endif

@@ -1,0 +1,249 @@
+/*
+ * debuginfo.c
+ *		Walks the paths, and does with each file what was asked for.
+ */
+#include "debuginfo/debuginfo.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/stop_signals.h"
+#include "database/session.h"
+#include "debuginfo/debug_extract.h"
+#include "debuginfo/debug_upload.h"
+
+#define MODULE "debuginfo"
+
+typedef struct Uploading
+{
+	Session session;
+	uint64_t uploaded;
+	uint64_t there;
+	uint64_t skipped; /* files that name no code */
+	uint64_t failed;
+} Uploading;
+
+size_t
+debuginfo_flags(DebuginfoOptions *options, Flag flags[DEBUGINFO_FLAGS_MAX])
+{
+	const Flag own[] = {
+		{ "output", FLAG_TEXT, &options->output, "FILE", "of extract: the file to write" },
+	};
+	size_t count = 0;
+
+	*options = (DebuginfoOptions){ 0 };
+	flags[count++] = database_flag(&options->database);
+	count += log_flags(&options->log, &flags[count]);
+	return flags_append(flags, count, own, sizeof(own) / sizeof(own[0]));
+}
+
+/* Why a file is left out. */
+static const char *
+reason_of(int error)
+{
+	switch (error)
+	{
+		case -ENOEXEC:
+			return "it is no ELF file";
+		case -ENODATA:
+			return "it has no build ID";
+		case -ENOENT:
+			return "it has neither symbols nor debug information";
+		default:
+			return strerror(-error);
+	}
+}
+
+/* Opens a file that has no name, for what is extracted. */
+static int
+open_scratch(void)
+{
+	return open(P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+/* is_named: the file is an operand, so that it is an error if nothing can be uploaded. */
+static DbOutcome
+upload_file(Uploading *uploading, const char *path, bool is_named, DbError *error)
+{
+	char build_id[DEBUG_BUILD_ID_BYTES];
+	DebugUpload upload = { .build_id = build_id, .name = path };
+	int input = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int output = open_scratch();
+	int failed = input < 0 || output < 0 ? -errno : debug_extract(input, output, build_id);
+	DbOutcome outcome = DB_OK;
+
+	if (failed == 0)
+		outcome = debug_upload(&uploading->session.connection, output, &upload, error);
+	if (failed == 0 && outcome == DB_OK)
+	{
+		uploading->uploaded += !upload.was_there;
+		uploading->there += upload.was_there;
+		log_event(LOG_INFO, MODULE,
+				  upload.was_there ? "debug information was there already"
+								   : "uploaded debug information",
+				  log_text("file", path), log_text("build_id", build_id),
+				  log_number("bytes", upload.bytes), log_number("sent_bytes", upload.sent_bytes));
+	}
+	else if (failed != 0)
+	{
+		uploading->skipped++;
+		uploading->failed += is_named;
+		log_event(is_named ? LOG_ERROR : LOG_DEBUG, MODULE, "a file is left out",
+				  log_text("file", path), log_text("reason", reason_of(failed)));
+	}
+	if (input >= 0)
+		close(input);
+	if (output >= 0)
+		close(output);
+	return outcome;
+}
+
+/* Uploads what is below the paths. Follows no links, and stays on one file system for each. */
+static DbOutcome
+upload_paths(Uploading *uploading, char **paths, DbError *error)
+{
+	FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV | FTS_COMFOLLOW, NULL);
+	DbOutcome outcome = DB_OK;
+	FTSENT *entry;
+
+	if (tree == NULL)
+	{
+		db_error_set(error, NULL, "out of memory", NULL, NULL);
+		return DB_REFUSED;
+	}
+	while (outcome == DB_OK && !stop_asked() && (entry = fts_read(tree)) != NULL)
+	{
+		if (entry->fts_info == FTS_F)
+			outcome = upload_file(uploading, entry->fts_path, entry->fts_level == 0, error);
+		else if (entry->fts_info == FTS_ERR || entry->fts_info == FTS_DNR ||
+				 entry->fts_info == FTS_NS)
+		{
+			uploading->failed++;
+			log_event(LOG_ERROR, MODULE, "a file cannot be read", log_text("file", entry->fts_path),
+					  log_text("reason", strerror(entry->fts_errno)));
+		}
+	}
+	(void) fts_close(tree);
+	return outcome;
+}
+
+static ExitCode
+run_upload(const DebuginfoOptions *options, char **paths, Failure *failure)
+{
+	Uploading uploading = { .session.connection.wake_fd = -1 };
+	DbError error;
+	DbOutcome outcome = session_open(&uploading.session, options->database, &error);
+
+	if (outcome == DB_OK)
+	{
+		connection_log_notices(&uploading.session.connection, MODULE);
+		outcome = upload_paths(&uploading, paths, &error);
+	}
+	connection_close(&uploading.session.connection);
+	if (outcome != DB_OK)
+	{
+		*failure = error.failure;
+		return failure->code;
+	}
+	printf("%llu uploaded, %llu were there, %llu left out\n",
+		   (unsigned long long) uploading.uploaded, (unsigned long long) uploading.there,
+		   (unsigned long long) uploading.skipped);
+	if (uploading.failed == 0)
+		return EXIT_OK;
+	failure_set(failure, EXIT_IO, "not everything could be uploaded");
+	return failure->code;
+}
+
+static ExitCode
+run_extract(const DebuginfoOptions *options, const char *path, Failure *failure)
+{
+	char build_id[DEBUG_BUILD_ID_BYTES];
+	int input = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int output = -1;
+	int error = input < 0 ? -errno : 0;
+
+	if (error == 0)
+		output = open(options->output, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (error == 0 && output < 0)
+		error = -errno;
+	if (error == 0)
+		error = debug_extract(input, output, build_id);
+	if (error != 0 && output >= 0)
+		unlink(options->output);
+	if (error == 0)
+		printf("%s\n", build_id);
+	if (input >= 0)
+		close(input);
+	if (output >= 0)
+		close(output);
+	if (error == 0)
+		return EXIT_OK;
+	failure_set(failure, EXIT_IO, "could not extract debug information");
+	failure_detail(failure, "%s: %s.", path, reason_of(error));
+	return failure->code;
+}
+
+static ExitCode
+run_list(const DebuginfoOptions *options, Failure *failure)
+{
+	static const Statement statement = {
+		.sql =
+			"SELECT convert_to(coalesce(string_agg(format(E'%s  %s  %s  %s\\n', d.build_id, d.state, "
+			"pg_size_pretty(d.bytes), d.name), '' ORDER BY d.started, d.id), ''), 'UTF8') "
+			"FROM profstore.debuginfo AS d",
+		.failure = "could not list debug information",
+	};
+	Connection connection = { .wake_fd = -1 };
+	Result *result = NULL;
+	DbError error;
+	DbOutcome outcome = connection_open(&connection, options->database, &error);
+
+	if (outcome == DB_OK)
+		outcome = connection_run(&connection, &statement, 1, &result, &error);
+	if (outcome == DB_OK)
+		fputs(result_bytes(result, 0, NULL), stdout);
+	else
+		*failure = error.failure;
+	result_free(result);
+	connection_close(&connection);
+	return outcome == DB_OK ? EXIT_OK : failure->code;
+}
+
+ExitCode
+debuginfo_run(const DebuginfoOptions *options, char **operands, size_t count)
+{
+	const char *action = count > 0 ? operands[0] : "";
+	Failure failure;
+	DbError error;
+	ExitCode code;
+
+	if (!conninfo_check(options->database, &error))
+	{
+		failure = error.failure;
+		code = failure.code = EXIT_CONFIG;
+	}
+	else if (strcmp(action, "upload") == 0 && count > 1)
+	{
+		stop_signals_catch(false);
+		code = run_upload(options, operands + 1, &failure);
+	}
+	else if (strcmp(action, "extract") == 0 && count == 2 && options->output != NULL)
+		code = run_extract(options, operands[1], &failure);
+	else if (strcmp(action, "list") == 0 && count == 1)
+		code = run_list(options, &failure);
+	else
+	{
+		code = failure_set(&failure, EXIT_USAGE, "nothing to do");
+		failure_hint(&failure,
+					 "Use \"debuginfo upload PATH...\", \"debuginfo extract PATH --output "
+					 "FILE\" or \"debuginfo list\".");
+	}
+	if (code != EXIT_OK)
+		failure_log(&failure, MODULE);
+	return code;
+}

@@ -1,0 +1,33 @@
+/*
+ * debuginfo.h
+ *		The sub-command "debuginfo": debug information into the database, for symbolize.
+ *
+ * A build knows its debug information, which production machines do not have: so it uploads that,
+ * under the build ID, and strips what it delivers.
+ */
+#ifndef COLLECTOR_DEBUGINFO_H
+#define COLLECTOR_DEBUGINFO_H
+
+#include <stddef.h>
+
+#include "base/common_flags.h"
+
+#define DEBUGINFO_FLAGS_MAX 8
+
+typedef struct DebuginfoOptions
+{
+	const char *database; /* libpq connection string */
+	const char *output;	  /* of extract: a file name */
+	LogOptions log;
+} DebuginfoOptions;
+
+/* Sets the defaults and describes the flags, which point into options. Returns their number. */
+size_t debuginfo_flags(DebuginfoOptions *options, Flag flags[DEBUGINFO_FLAGS_MAX]);
+
+/*
+ * The first operand says what to do with the others, which are paths: "upload" files and all below
+ * directories, "extract" of one file what an upload would send, "list" what was uploaded.
+ */
+ExitCode debuginfo_run(const DebuginfoOptions *options, char **operands, size_t count);
+
+#endif

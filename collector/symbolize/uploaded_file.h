@@ -1,0 +1,18 @@
+/*
+ * uploaded_file.h
+ *		Debug information that was uploaded into the database.
+ */
+#ifndef COLLECTOR_UPLOADED_FILE_H
+#define COLLECTOR_UPLOADED_FILE_H
+
+#include "database/connection.h"
+#include "symbolize/debug_source.h"
+
+/*
+ * Copies the newest upload for a build into a file without a name. file->fd is -1 if there is none,
+ * or if it is not what it claims to be.
+ */
+DbOutcome uploaded_file_open(Connection *connection, const char *build_id, DebugFile *file,
+							 DbError *error);
+
+#endif

@@ -1,0 +1,160 @@
+-- Debug information that people and builds upload, by build ID. A role's uploads answer for its own mappings alone. Content comes in chunks that
+-- the sender has compressed, each in a transaction of its own, so that an upload that broke off goes on.
+
+CREATE SEQUENCE profstore.debuginfo_ids;
+CREATE TABLE profstore.debuginfo
+(
+	id       int8 PRIMARY KEY DEFAULT nextval('profstore.debuginfo_ids'),
+	build_id text COLLATE "C" NOT NULL CHECK (build_id ~ '^([0-9a-f]{2}){8,32}$'),
+	role     text COLLATE "C" NOT NULL DEFAULT profstore.calling_role(),
+	digest   bytea NOT NULL CHECK (length(digest) = 32),
+	bytes    int8 NOT NULL CHECK (bytes BETWEEN 1 AND 1 << 30),
+	chunks   int4 NOT NULL CHECK (chunks = (bytes + 1048575) / 1048576),
+	name     text NOT NULL,
+	state    text NOT NULL DEFAULT 'uploading' CHECK (state IN ('uploading', 'ready')),
+	started  timestamptz NOT NULL DEFAULT now(),
+	finished timestamptz,
+	UNIQUE (role, build_id, digest)
+);
+COMMENT ON SEQUENCE profstore.debuginfo_ids IS 'ids of uploads';
+COMMENT ON TABLE profstore.debuginfo IS 'uploaded debug information';
+COMMENT ON COLUMN profstore.debuginfo.id IS 'number in debuginfo_chunks';
+COMMENT ON COLUMN profstore.debuginfo.build_id IS 'build whose code it names, hexadecimal';
+COMMENT ON COLUMN profstore.debuginfo.role IS 'role that uploaded it, for whose mappings it counts';
+COMMENT ON COLUMN profstore.debuginfo.digest IS 'SHA-256 over the SHA-256 of each chunk in order: equal content is stored once';
+COMMENT ON COLUMN profstore.debuginfo.bytes IS 'size of the file, 1 GiB at most';
+COMMENT ON COLUMN profstore.debuginfo.chunks IS 'number of chunks, each of 1 MiB of the file but for the last';
+COMMENT ON COLUMN profstore.debuginfo.name IS 'path of the file where it was uploaded';
+COMMENT ON COLUMN profstore.debuginfo.state IS 'uploading: chunks are missing, and it is removed after an hour; ready';
+COMMENT ON COLUMN profstore.debuginfo.started IS 'when the upload began';
+COMMENT ON COLUMN profstore.debuginfo.finished IS 'when the last chunk was there';
+
+CREATE TABLE profstore.debuginfo_chunks
+(
+	debuginfo int8 NOT NULL REFERENCES profstore.debuginfo ON DELETE CASCADE,
+	number    int4 NOT NULL CHECK (number >= 0),
+	payload   bytea NOT NULL CHECK (length(payload) BETWEEN 1 AND 1100000),
+	PRIMARY KEY (debuginfo, number)
+);
+ALTER TABLE profstore.debuginfo_chunks ALTER COLUMN payload SET STORAGE EXTERNAL;
+COMMENT ON TABLE profstore.debuginfo_chunks IS 'content of debuginfo';
+COMMENT ON COLUMN profstore.debuginfo_chunks.debuginfo IS 'id in debuginfo';
+COMMENT ON COLUMN profstore.debuginfo_chunks.number IS 'from 0';
+COMMENT ON COLUMN profstore.debuginfo_chunks.payload IS 'a Zstandard frame with 1 MiB of the file, the last one with the rest';
+
+ALTER TABLE profstore.debuginfo ENABLE ROW LEVEL SECURITY;
+CREATE POLICY profstore_writers ON profstore.debuginfo USING (role = current_user);
+CREATE POLICY profstore_readers ON profstore.debuginfo FOR SELECT USING ((SELECT profstore_internal.sees_all_series()));
+SELECT pg_extension_config_dump('profstore.debuginfo_ids', '');
+SELECT pg_extension_config_dump('profstore.debuginfo', '');
+SELECT pg_extension_config_dump('profstore.debuginfo_chunks', '');
+
+CREATE FUNCTION profstore.begin_debuginfo(build_id text, digest bytea, bytes int8, name text, OUT id int8, OUT is_ready bool, OUT missing int4[])
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	role_bytes int8;
+	limit_bytes int8 := 20::int8 << 30;
+BEGIN
+	DELETE FROM profstore.debuginfo AS d
+	WHERE d.role = profstore.calling_role() AND d.state = 'uploading' AND d.started < now() - interval '1 hour';
+	SELECT coalesce(sum(d.bytes), 0) INTO role_bytes FROM profstore.debuginfo AS d WHERE d.role = profstore.calling_role();
+	IF role_bytes + begin_debuginfo.bytes > limit_bytes THEN
+		RAISE configuration_limit_exceeded USING
+			MESSAGE = format('debug information of role %I would exceed %s', profstore.calling_role(), pg_size_pretty(limit_bytes)),
+			HINT = 'Remove what is no longer needed with profstore.remove_debuginfo().';
+	END IF;
+	INSERT INTO profstore.debuginfo AS d (build_id, digest, bytes, chunks, name)
+	VALUES (begin_debuginfo.build_id, begin_debuginfo.digest, begin_debuginfo.bytes, ((begin_debuginfo.bytes + 1048575) / 1048576)::int4, begin_debuginfo.name)
+	ON CONFLICT ON CONSTRAINT debuginfo_role_build_id_digest_key DO NOTHING;
+	SELECT d.id, d.state = 'ready',
+		array(SELECT n FROM generate_series(0, d.chunks - 1) AS n
+			WHERE NOT EXISTS (SELECT FROM profstore.debuginfo_chunks AS c WHERE c.debuginfo = d.id AND c.number = n) ORDER BY n)
+	INTO id, is_ready, missing
+	FROM profstore.debuginfo AS d
+	WHERE d.role = profstore.calling_role() AND d.build_id = begin_debuginfo.build_id AND d.digest = begin_debuginfo.digest;
+END
+$$;
+COMMENT ON FUNCTION profstore.begin_debuginfo(text, bytea, int8, text) IS 'begins the upload of a file with debug information, or goes on with one of equal content: which chunks are missing';
+REVOKE EXECUTE ON FUNCTION profstore.begin_debuginfo(text, bytea, int8, text) FROM PUBLIC;
+
+CREATE FUNCTION profstore.put_debuginfo(id int8, number int4, payload bytea) RETURNS void
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	INSERT INTO profstore.debuginfo_chunks (debuginfo, number, payload)
+	SELECT d.id, put_debuginfo.number, put_debuginfo.payload FROM profstore.debuginfo AS d
+	WHERE d.id = put_debuginfo.id AND d.role = profstore.calling_role() AND d.state = 'uploading' AND put_debuginfo.number BETWEEN 0 AND d.chunks - 1
+	ON CONFLICT ON CONSTRAINT debuginfo_chunks_pkey DO NOTHING;
+END
+$$;
+COMMENT ON FUNCTION profstore.put_debuginfo(int8, int4, bytea) IS 'stores a chunk of an upload that begin_debuginfo() has begun';
+REVOKE EXECUTE ON FUNCTION profstore.put_debuginfo(int8, int4, bytea) FROM PUBLIC;
+
+CREATE FUNCTION profstore.finish_debuginfo(id int8) RETURNS bool
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	upload profstore.debuginfo;
+	found_digest bytea;
+	found_chunks int8;
+BEGIN
+	SELECT d.* INTO upload FROM profstore.debuginfo AS d WHERE d.id = finish_debuginfo.id AND d.role = profstore.calling_role() FOR UPDATE;
+	IF upload.id IS NULL THEN
+		RETURN false;
+	END IF;
+	SELECT sha256(string_agg(sha256(c.payload), ''::bytea ORDER BY c.number)), count(*) INTO found_digest, found_chunks
+	FROM profstore.debuginfo_chunks AS c WHERE c.debuginfo = upload.id;
+	IF found_chunks < upload.chunks THEN
+		RETURN false;
+	END IF;
+	IF found_digest <> upload.digest THEN
+		DELETE FROM profstore.debuginfo AS d WHERE d.id = upload.id;
+		RAISE WARNING USING
+			MESSAGE = format('upload of %s was damaged on its way, and is removed', upload.name),
+			HINT = 'Upload the file again.';
+		RETURN false;
+	END IF;
+	UPDATE profstore.debuginfo AS d SET state = 'ready', finished = now() WHERE d.id = upload.id AND d.state <> 'ready';
+	PERFORM profstore.want_symbols(upload.build_id);
+	RETURN true;
+END
+$$;
+COMMENT ON FUNCTION profstore.finish_debuginfo(int8) IS 'ends an upload, if all chunks are there and as they were announced: from then on symbolizers use it, and are woken';
+REVOKE EXECUTE ON FUNCTION profstore.finish_debuginfo(int8) FROM PUBLIC;
+
+CREATE FUNCTION profstore.find_debuginfo(build_id text) RETURNS TABLE (id int8, bytes int8, chunks int4, name text)
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT d.id, d.bytes, d.chunks, d.name FROM profstore.debuginfo AS d
+	WHERE d.build_id = find_debuginfo.build_id AND d.role = profstore.calling_role() AND d.state = 'ready'
+	ORDER BY d.finished DESC, d.id DESC;
+END;
+COMMENT ON FUNCTION profstore.find_debuginfo(text) IS 'uploads of the caller for a build that are ready, the newest first';
+REVOKE EXECUTE ON FUNCTION profstore.find_debuginfo(text) FROM PUBLIC;
+
+CREATE FUNCTION profstore.read_debuginfo(id int8, number int4) RETURNS bytea
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT c.payload FROM profstore.debuginfo_chunks AS c JOIN profstore.debuginfo AS d ON d.id = c.debuginfo
+	WHERE d.id = read_debuginfo.id AND c.number = read_debuginfo.number AND d.role = profstore.calling_role();
+END;
+COMMENT ON FUNCTION profstore.read_debuginfo(int8, int4) IS 'a chunk of the caller''s upload';
+REVOKE EXECUTE ON FUNCTION profstore.read_debuginfo(int8, int4) FROM PUBLIC;
+
+CREATE FUNCTION profstore.remove_debuginfo(build_id text, forget bool DEFAULT false) RETURNS int8
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	removed int8;
+BEGIN
+	DELETE FROM profstore.debuginfo AS d WHERE d.build_id = remove_debuginfo.build_id AND d.role = profstore.calling_role();
+	GET DIAGNOSTICS removed = ROW_COUNT;
+	IF forget THEN
+		PERFORM profstore.forget_answers(remove_debuginfo.build_id, 'its debug information was removed');
+	END IF;
+	RETURN removed;
+END
+$$;
+COMMENT ON FUNCTION profstore.remove_debuginfo(text, bool) IS 'removes the caller''s uploads for a build and, if forget is true, the names that came of them; returns how many uploads';
+REVOKE EXECUTE ON FUNCTION profstore.remove_debuginfo(text, bool) FROM PUBLIC;
