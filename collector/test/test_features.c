@@ -87,7 +87,7 @@ test_process_memory(void **state)
 		assert_false(feature.present);
 		assert_int_equal(feature.need, FEATURE_WANTED);
 		assert_non_null(strstr(feature.detail, strerror(refusal)));
-		assert_non_null(strstr(feature.consequence, "incomplete stacks"));
+		assert_non_null(strstr(feature.consequence, "are incomplete"));
 	}
 	refusal = 0;
 }

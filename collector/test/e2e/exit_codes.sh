@@ -42,7 +42,7 @@ exits 2 'Perhaps you meant ."agent' "unrecognized command" "$collector" agnet
 exits 2 'Perhaps you meant --frequency' "unrecognized flag" "$collector" agent --frequenzy 19
 exits 2 'value is missing' "missing value" "$collector" agent --duration
 exits 2 'unexpected argument' "stray argument" "$collector" agent now
-exits 2 'Give --duration' "progress towards no end" "$collector" agent --progress
+exits 2 'Add --duration' "progress towards no end" "$collector" agent --progress
 exits 3 'from 1 to 1000' "frequency out of range" "$collector" agent --frequency 0
 exits 3 'duration such as' "a duration without its unit" "$collector" agent --interval 10
 exits 4 'CAP_BPF' "no capability" setpriv --reuid=65534 --regid=65534 --clear-groups "$collector" agent --duration 1s
