@@ -42,7 +42,7 @@ pfs_calls_fini(PfsCallTree *tree)
 
 /* Makes room for the values of one more node or root, all 0. */
 static bool
-add_values(const PfsCallTree *tree, int64_t **values, uint32_t count)
+tree_add_values(const PfsCallTree *tree, int64_t **values, uint32_t count)
 {
 	uint32_t types = tree->profile->type_count;
 
@@ -60,14 +60,14 @@ pfs_calls_root(PfsCallTree *tree)
 {
 	if (tree->root_count == ROOT_BIT ||
 		!PFS_GROW(tree->profile->budget, tree->roots, tree->root_count) ||
-		!add_values(tree, &tree->empty_values, tree->root_count))
+		!tree_add_values(tree, &tree->empty_values, tree->root_count))
 		return PFS_NONE;
 	tree->roots[tree->root_count] = (PfsCallRoot){ .label_count = 0 };
 	return tree->root_count++;
 }
 
 static uint32_t
-find_function(PfsCallTree *tree, PfsText name, PfsText file)
+tree_find_function(PfsCallTree *tree, PfsText name, PfsText file)
 {
 	PfsProfile *profile = tree->profile;
 	uint32_t name_number = pfs_text_number(&tree->names, name);
@@ -89,7 +89,7 @@ uint32_t
 pfs_calls_frame(PfsCallTree *tree, PfsText name, PfsText file, int32_t line)
 {
 	PfsProfile *profile = tree->profile;
-	uint32_t function = find_function(tree, name, file);
+	uint32_t function = tree_find_function(tree, name, file);
 	uint32_t number =
 		function == PFS_NONE ? PFS_NONE : pfs_pair_number(&tree->places, function, (uint32_t) line);
 
@@ -115,7 +115,7 @@ find_node(PfsCallTree *tree, uint32_t first, const PfsCallNode *node)
 	if (number == PFS_NONE || number < before)
 		return number;
 	if (number == ROOT_BIT || !PFS_GROW(profile->budget, tree->nodes, number) ||
-		!add_values(tree, &tree->values, number))
+		!tree_add_values(tree, &tree->values, number))
 		return PFS_NONE;
 	tree->nodes[number] = *node;
 	return number;
@@ -139,7 +139,7 @@ pfs_calls_top(PfsCallTree *tree, uint32_t root, uint32_t location)
 }
 
 static PfsReadStatus
-refused(const PfsCallTree *tree, PfsReadError *error)
+tree_refused(const PfsCallTree *tree, PfsReadError *error)
 {
 	error->offset = 0;
 	return pfs_budget_status(tree->profile->budget, error);
@@ -176,7 +176,8 @@ add_labels(PfsProfile *profile, const PfsCallRoot *root)
 
 /* Adds a sample below a root. Returns false if out of memory. */
 static bool
-add_sample(PfsCallTree *tree, const PfsCallNode *node, size_t first_location, const int64_t *values)
+tree_add_sample(PfsCallTree *tree, const PfsCallNode *node, size_t first_location,
+				const int64_t *values)
 {
 	PfsProfile *profile = tree->profile;
 	const PfsCallRoot *root = &tree->roots[node->root];
@@ -216,8 +217,8 @@ add_empty_samples(PfsCallTree *tree, PfsReadError *error)
 		const int64_t *values = pfs_calls_empty_values(tree, root);
 		const PfsCallNode none = { .root = root };
 
-		if (has_value(tree, values) && !add_sample(tree, &none, 0, values))
-			return refused(tree, error);
+		if (has_value(tree, values) && !tree_add_sample(tree, &none, 0, values))
+			return tree_refused(tree, error);
 	}
 	return PFS_READ_OK;
 }
@@ -249,8 +250,8 @@ add_samples(PfsCallTree *tree, size_t *begins, PfsReadError *error)
 		if (frame_count > FRAMES_MAX)
 			return too_large(error, "profile has too many frames");
 		if ((begins[node] == SIZE_MAX && !add_stack(tree, begins, node)) ||
-			!add_sample(tree, &tree->nodes[node], begins[node], pfs_calls_values(tree, node)))
-			return refused(tree, error);
+			!tree_add_sample(tree, &tree->nodes[node], begins[node], pfs_calls_values(tree, node)))
+			return tree_refused(tree, error);
 	}
 	return PFS_READ_OK;
 }
@@ -267,7 +268,7 @@ pfs_calls_samples(PfsCallTree *tree, PfsReadError *error)
 		if (PFS_GROW(budget, begins, i))
 			begins[i] = SIZE_MAX;
 		else
-			status = refused(tree, error);
+			status = tree_refused(tree, error);
 	}
 	if (status == PFS_READ_OK)
 		status = add_samples(tree, begins, error);

@@ -46,7 +46,7 @@ cut_mark(PfsText *name)
  * of the same name.
  */
 static PfsReadStatus
-add_name(Reader *reader, PfsText name)
+folded_add_name(Reader *reader, PfsText name)
 {
 	static const PfsText kernel = { PFS_KERNEL_FILE, sizeof(PFS_KERNEL_FILE) - 1 };
 	PfsProfile *profile = reader->profile;
@@ -76,7 +76,7 @@ add_name(Reader *reader, PfsText name)
 
 /* Reads frames from the leaf, which is last, to the root. */
 static PfsReadStatus
-read_stack(Reader *reader, PfsText stack)
+folded_read_stack(Reader *reader, PfsText stack)
 {
 	uint32_t end = stack.length;
 	uint32_t depth = 0;
@@ -91,7 +91,7 @@ read_stack(Reader *reader, PfsText stack)
 		while (begin > 0 && stack.data[begin - 1] != ';')
 			begin--;
 		if (begin < end)
-			status = add_name(reader, pfs_part(stack, begin, end));
+			status = folded_add_name(reader, pfs_part(stack, begin, end));
 		if (status != PFS_READ_OK)
 			return status;
 		if (begin == 0)
@@ -180,7 +180,7 @@ note_second_value(Reader *reader, PfsText stack)
 
 /* Reads a line: the stack, a blank and the value. */
 static PfsReadStatus
-read_line(Reader *reader, PfsText line)
+folded_read_line(Reader *reader, PfsText line)
 {
 	PfsReadStatus status;
 	PfsText stack;
@@ -204,7 +204,7 @@ read_line(Reader *reader, PfsText line)
 	stack = pfs_trim(pfs_part(line, 0, blank));
 	if (reader->may_compare && !note_second_value(reader, stack))
 		return pfs_line_refused(&reader->lines);
-	return read_stack(reader, stack);
+	return folded_read_stack(reader, stack);
 }
 
 /* Checks the conditions that depend on all lines. */
@@ -241,7 +241,7 @@ pfs_folded_read(const char *bytes, size_t length, PfsProfile *profile, PfsReadEr
 	pfs_text_index_init(&reader.compared, profile->budget);
 	pfs_skip_byte_order_mark(&reader.lines);
 	while (status == PFS_READ_OK && pfs_next_line(&reader.lines, &line))
-		status = read_line(&reader, line);
+		status = folded_read_line(&reader, line);
 	if (status == PFS_READ_OK)
 		status = check_lines(&reader);
 	pfs_text_index_fini(&reader.compared);

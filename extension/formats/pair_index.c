@@ -32,7 +32,7 @@ pfs_pairs_fini(PfsPairIndex *index)
 
 /* Returns the slot of a pair, or the free slot where it belongs. */
 static uint32_t *
-find_slot(const PfsPairIndex *index, uint64_t pair)
+pair_index_find_slot(const PfsPairIndex *index, uint64_t pair)
 {
 	uint32_t mask = index->slot_count - 1;
 	uint32_t at = (uint32_t) pfs_hash_number(index->seed, pair) & mask;
@@ -44,7 +44,7 @@ find_slot(const PfsPairIndex *index, uint64_t pair)
 
 /* Doubles the table. */
 static bool
-widen(PfsPairIndex *index)
+pair_index_widen(PfsPairIndex *index)
 {
 	PfsBudget *budget = index->budget;
 	uint32_t slot_count = index->slot_count == 0 ? FIRST_SLOTS : index->slot_count * 2;
@@ -65,7 +65,7 @@ widen(PfsPairIndex *index)
 	index->slots = slots;
 	index->slot_count = slot_count;
 	for (uint32_t i = 0; i < index->count; i++)
-		*find_slot(index, index->pairs[i]) = i + 1;
+		*pair_index_find_slot(index, index->pairs[i]) = i + 1;
 	return true;
 }
 
@@ -75,9 +75,9 @@ pfs_pair_number(PfsPairIndex *index, uint32_t first, uint32_t second)
 	uint64_t pair = (uint64_t) first << 32 | second;
 	uint32_t *slot;
 
-	if (index->count >= index->slot_count / 2 && !widen(index))
+	if (index->count >= index->slot_count / 2 && !pair_index_widen(index))
 		return PFS_NONE;
-	slot = find_slot(index, pair);
+	slot = pair_index_find_slot(index, pair);
 	if (*slot != 0)
 		return *slot - 1;
 	if (!PFS_GROW(index->budget, index->pairs, index->count))

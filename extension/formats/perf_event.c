@@ -44,7 +44,7 @@ ends_with(PfsText text, char c)
 
 /* Parses "1794.123456:". */
 static bool
-parse_time(PfsText word, int64_t *time_ns)
+event_parse_time(PfsText word, int64_t *time_ns)
 {
 	uint32_t dot = 0;
 	int64_t seconds;
@@ -156,7 +156,7 @@ parse_fields(PfsText text, Anchor anchor, PfsEventLine *event)
 	event->has_cpu = parse_cpu(word, &event->cpu);
 	if (event->has_cpu)
 		word = pfs_cut_word(&text);
-	event->has_time = parse_time(word, &event->time_ns);
+	event->has_time = event_parse_time(word, &event->time_ns);
 	if (event->has_time)
 		word = pfs_cut_word(&text);
 	if ((anchor == ANCHOR_TIME && !event->has_time) || (anchor == ANCHOR_PID && !event->has_pid))

@@ -105,7 +105,8 @@ find_events(Reader *reader)
 /* The last pass. */
 
 static bool
-add_label(PfsProfile *profile, const char *key, PfsText text, int64_t number, bool numeric)
+perf_script_add_label(PfsProfile *profile, const char *key, PfsText text, int64_t number,
+					  bool numeric)
 {
 	if (!PFS_GROW(profile->budget, profile->labels, profile->label_count))
 		return false;
@@ -138,10 +139,10 @@ begin_sample(Reader *reader, const PfsEventLine *event)
 	}
 	if (event->has_time)
 		sample->time_offset_ns = event->time_ns - reader->first_time_ns;
-	if (!add_label(profile, "comm", event->comm, 0, false) ||
-		(event->has_pid && (!add_label(profile, "pid", no_unit, event->pid, true) ||
-							!add_label(profile, "tid", no_unit, event->tid, true))) ||
-		(event->has_cpu && !add_label(profile, "cpu", no_unit, event->cpu, true)))
+	if (!perf_script_add_label(profile, "comm", event->comm, 0, false) ||
+		(event->has_pid && (!perf_script_add_label(profile, "pid", no_unit, event->pid, true) ||
+							!perf_script_add_label(profile, "tid", no_unit, event->tid, true))) ||
+		(event->has_cpu && !perf_script_add_label(profile, "cpu", no_unit, event->cpu, true)))
 		return pfs_line_refused(&reader->lines);
 	return PFS_READ_OK;
 }
@@ -308,7 +309,7 @@ is_source_line(PfsText line)
  * location.
  */
 static PfsReadStatus
-read_frame(Reader *reader, PfsText line)
+perf_script_read_frame(Reader *reader, PfsText line)
 {
 	PfsText frame;
 	PfsText file;
@@ -337,7 +338,7 @@ read_frame(Reader *reader, PfsText line)
 }
 
 static PfsReadStatus
-read_event(Reader *reader, const PfsEventLine *event)
+perf_script_read_event(Reader *reader, const PfsEventLine *event)
 {
 	PfsText symbol;
 	PfsText file;
@@ -359,12 +360,12 @@ read_event(Reader *reader, const PfsEventLine *event)
 
 /* Handles a line by its form: an event, a comment, the blank line at an event's end, or a frame. */
 static PfsReadStatus
-read_line(Reader *reader, PfsText line)
+perf_script_read_line(Reader *reader, PfsText line)
 {
 	PfsEventLine event;
 
 	if (parse_event(reader, line, &event))
-		return read_event(reader, &event);
+		return perf_script_read_event(reader, &event);
 	if (line.length > 0 && line.data[0] == '#')
 		return PFS_READ_OK;
 	if (pfs_trim(line).length == 0)
@@ -376,7 +377,7 @@ read_line(Reader *reader, PfsText line)
 	if (reader->in_record)
 		return PFS_READ_OK;
 	if (pfs_is_blank(line.data[0]))
-		return read_frame(reader, line);
+		return perf_script_read_frame(reader, line);
 	pfs_line_skip(&reader->lines, &reader->profile->skipped);
 	return PFS_READ_OK;
 }
@@ -400,7 +401,7 @@ pfs_perf_script_read(const char *bytes, size_t length, PfsProfile *profile, PfsR
 	reader.lines.at = 0;
 	pfs_skip_byte_order_mark(&reader.lines);
 	while (status == PFS_READ_OK && pfs_next_line(&reader.lines, &line))
-		status = read_line(&reader, line);
+		status = perf_script_read_line(&reader, line);
 	pfs_frames_fini(&reader.frames);
 	pfs_text_index_fini(&reader.events);
 	return status;

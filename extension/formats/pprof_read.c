@@ -71,20 +71,20 @@ typedef struct Reader
 } Reader;
 
 static PfsReadStatus
-fail(Reader *reader, PfsReadStatus status, const char *message)
+pprof_fail(Reader *reader, PfsReadStatus status, const char *message)
 {
 	*reader->error = pfs_error_at(message, reader->offset);
 	return status;
 }
 
 static PfsReadStatus
-malformed(Reader *reader, const char *message)
+pprof_malformed(Reader *reader, const char *message)
 {
-	return fail(reader, PFS_READ_MALFORMED, message);
+	return pprof_fail(reader, PFS_READ_MALFORMED, message);
 }
 
 static PfsReadStatus
-refused(Reader *reader)
+pprof_refused(Reader *reader)
 {
 	reader->error->offset = reader->offset;
 	return pfs_budget_status(reader->budget, reader->error);
@@ -95,19 +95,19 @@ typedef PfsReadStatus (*FieldFn)(Reader *reader, const PfsWireField *field);
 /* Step 1: strings, and positions of all other fields. */
 
 static PfsReadStatus
-read_string(Reader *reader, const PfsWireField *field)
+pprof_read_string(Reader *reader, const PfsWireField *field)
 {
 	if (field->wire_type != PFS_WIRE_BYTES)
-		return malformed(reader, "string has no length");
+		return pprof_malformed(reader, "string has no length");
 	if (reader->string_count == 0 && field->length != 0)
-		return malformed(reader, "first string is not empty");
+		return pprof_malformed(reader, "first string is not empty");
 	if (!PFS_GROW(reader->budget, reader->strings, reader->string_count))
-		return refused(reader);
+		return pprof_refused(reader);
 	reader->strings[reader->string_count] =
 		(PfsText){ (const char *) field->bytes, (uint32_t) field->length };
 	return pfs_text_clean(reader->profile, &reader->strings[reader->string_count++])
 			   ? PFS_READ_OK
-			   : refused(reader);
+			   : pprof_refused(reader);
 }
 
 /* Adds a message to a list for a later step. */
@@ -115,9 +115,9 @@ static PfsReadStatus
 list_message(Reader *reader, MessageList *list, const PfsWireField *field)
 {
 	if (field->wire_type != PFS_WIRE_BYTES)
-		return malformed(reader, "field is no message");
+		return pprof_malformed(reader, "field is no message");
 	if (!PFS_GROW(reader->budget, list->messages, list->count))
-		return refused(reader);
+		return pprof_refused(reader);
 	list->messages[list->count++] =
 		(Message){ (uint32_t) (field->bytes - reader->bytes), (uint32_t) field->length,
 				   (uint32_t) reader->offset };
@@ -129,7 +129,7 @@ static PfsReadStatus
 list_other(Reader *reader)
 {
 	if (!PFS_GROW(reader->budget, reader->others, reader->other_count))
-		return refused(reader);
+		return pprof_refused(reader);
 	reader->others[reader->other_count++] = (uint32_t) reader->offset;
 	return PFS_READ_OK;
 }
@@ -140,7 +140,7 @@ list_field(Reader *reader, const PfsWireField *field)
 	switch (field->number)
 	{
 		case PFS_PPROF_STRING_TABLE:
-			return read_string(reader, field);
+			return pprof_read_string(reader, field);
 		case PFS_PPROF_FUNCTION:
 			return list_message(reader, &reader->function_list, field);
 		case PFS_PPROF_LOCATION:
@@ -165,7 +165,7 @@ list_fields(Reader *reader)
 		pfs_pause(reader->budget->pause);
 		reader->offset = at;
 		problem = pfs_wire_field(reader->bytes, reader->length, &at, &field);
-		status = problem == NULL ? list_field(reader, &field) : malformed(reader, problem);
+		status = problem == NULL ? list_field(reader, &field) : pprof_malformed(reader, problem);
 	}
 	return status;
 }
@@ -200,7 +200,7 @@ read_others(Reader *reader, FieldFn function)
 		PfsWireField field;
 
 		if (pfs_wire_field(reader->bytes, reader->length, &at, &field) != NULL)
-			return malformed(reader, "message cannot be decoded");
+			return pprof_malformed(reader, "message cannot be decoded");
 		status = function(reader, &field);
 	}
 	return status;
@@ -211,9 +211,10 @@ static PfsReadStatus
 read_numbers(Reader *reader, const PfsWireField *field, uint64_t *numbers, uint32_t count)
 {
 	if (field->wire_type != PFS_WIRE_BYTES)
-		return malformed(reader, "field is no message");
-	return pfs_wire_numbers(field, numbers, count) ? PFS_READ_OK
-												   : malformed(reader, "message cannot be decoded");
+		return pprof_malformed(reader, "field is no message");
+	return pfs_wire_numbers(field, numbers, count)
+			   ? PFS_READ_OK
+			   : pprof_malformed(reader, "message cannot be decoded");
 }
 
 /* Calls the function for each field of a message. */
@@ -223,13 +224,13 @@ read_message(Reader *reader, const PfsWireField *message, FieldFn function)
 	PfsReadStatus status = PFS_READ_OK;
 
 	if (message->wire_type != PFS_WIRE_BYTES)
-		return malformed(reader, "field is no message");
+		return pprof_malformed(reader, "field is no message");
 	for (size_t at = 0; status == PFS_READ_OK && at < message->length;)
 	{
 		PfsWireField field;
 
 		if (pfs_wire_field(message->bytes, message->length, &at, &field) != NULL)
-			return malformed(reader, "message cannot be decoded");
+			return pprof_malformed(reader, "message cannot be decoded");
 		status = function(reader, &field);
 	}
 	return status;
@@ -245,13 +246,13 @@ read_list(Reader *reader, const PfsWireField *field,
 	if (field->wire_type == PFS_WIRE_VARINT)
 		return add(reader, field->value);
 	if (field->wire_type != PFS_WIRE_BYTES)
-		return malformed(reader, "invalid number");
+		return pprof_malformed(reader, "invalid number");
 	for (size_t at = 0; status == PFS_READ_OK && at < field->length;)
 	{
 		uint64_t number;
 
 		if (!pfs_wire_varint(field->bytes, field->length, &at, &number))
-			return malformed(reader, "invalid number");
+			return pprof_malformed(reader, "invalid number");
 		status = add(reader, number);
 	}
 	return status;
@@ -260,15 +261,15 @@ read_list(Reader *reader, const PfsWireField *field,
 static PfsReadStatus
 finish_ids(Reader *reader, PfsIdIndex *index, const char *duplicate)
 {
-	return pfs_ids_finish(index) ? PFS_READ_OK : malformed(reader, duplicate);
+	return pfs_ids_finish(index) ? PFS_READ_OK : pprof_malformed(reader, duplicate);
 }
 
 static PfsReadStatus
 add_id(Reader *reader, PfsIdIndex *index, uint64_t id)
 {
 	if (!pfs_id_add(index, reader->budget, id))
-		return refused(reader);
-	return id == 0 ? malformed(reader, "id is zero") : PFS_READ_OK;
+		return pprof_refused(reader);
+	return id == 0 ? pprof_malformed(reader, "id is zero") : PFS_READ_OK;
 }
 
 /*
@@ -282,7 +283,7 @@ get_string(Reader *reader, uint64_t index, PfsText *text)
 	if (index == 0)
 		return PFS_READ_OK;
 	if (index >= reader->string_count)
-		return malformed(reader, "string index is beyond the table");
+		return pprof_malformed(reader, "string index is beyond the table");
 	*text = reader->strings[index];
 	return PFS_READ_OK;
 }
@@ -308,9 +309,9 @@ read_sample_type(Reader *reader, const PfsWireField *field)
 	PfsProfile *profile = reader->profile;
 
 	if (!PFS_GROW(reader->budget, profile->types, profile->type_count))
-		return refused(reader);
+		return pprof_refused(reader);
 	if (profile->type_count == PFS_PROFILE_MAX_SAMPLE_TYPES)
-		return fail(reader, PFS_READ_TOO_LARGE, "too many sample types");
+		return pprof_fail(reader, PFS_READ_TOO_LARGE, "too many sample types");
 	return read_value_type(reader, field, &profile->types[profile->type_count++]);
 }
 
@@ -326,7 +327,7 @@ read_mapping(Reader *reader, const PfsWireField *field)
 		return status;
 	if (!PFS_GROW(reader->budget, profile->mappings, profile->mapping_count) ||
 		!PFS_GROW(reader->budget, reader->ranges, profile->mapping_count))
-		return refused(reader);
+		return pprof_refused(reader);
 	reader->ranges[profile->mapping_count] =
 		(MemoryRange){ numbers[MAPPING_START], numbers[MAPPING_LIMIT], numbers[MAPPING_OFFSET] };
 	mapping = &profile->mappings[profile->mapping_count++];
@@ -343,13 +344,13 @@ static PfsReadStatus
 get_line(Reader *reader, uint64_t line, int32_t *result)
 {
 	if (line > INT32_MAX)
-		return fail(reader, PFS_READ_OUT_OF_RANGE, "line number is out of range");
+		return pprof_fail(reader, PFS_READ_OUT_OF_RANGE, "line number is out of range");
 	*result = (int32_t) line;
 	return PFS_READ_OK;
 }
 
 static PfsReadStatus
-read_function(Reader *reader, const PfsWireField *field)
+pprof_read_function(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
 	uint64_t numbers[FUNCTION_END];
@@ -359,7 +360,7 @@ read_function(Reader *reader, const PfsWireField *field)
 	if (status != PFS_READ_OK)
 		return status;
 	if (!PFS_GROW(reader->budget, profile->functions, profile->function_count))
-		return refused(reader);
+		return pprof_refused(reader);
 	function = &profile->functions[profile->function_count++];
 	*function = (PfsProfileFunction){ 0 };
 	status = add_id(reader, &reader->functions, numbers[FUNCTION_ID]);
@@ -382,7 +383,7 @@ add_comment(Reader *reader, uint64_t index)
 	PfsProfile *profile = reader->profile;
 
 	if (!PFS_GROW(reader->budget, profile->comments, profile->comment_count))
-		return refused(reader);
+		return pprof_refused(reader);
 	return get_string(reader, index, &profile->comments[profile->comment_count++]);
 }
 
@@ -393,7 +394,7 @@ read_number(Reader *reader, const PfsWireField *field)
 	PfsProfile *profile = reader->profile;
 
 	if (field->wire_type != PFS_WIRE_VARINT)
-		return malformed(reader, "field is no number");
+		return pprof_malformed(reader, "field is no number");
 	switch (field->number)
 	{
 		case PFS_PPROF_DROP_FRAMES:
@@ -403,7 +404,7 @@ read_number(Reader *reader, const PfsWireField *field)
 		case PFS_PPROF_TIME_NANOS:
 			/* two concatenated profiles would be read as one with wrong strings */
 			if (profile->time_ns != 0)
-				return malformed(reader, "second profile in one file");
+				return pprof_malformed(reader, "second profile in one file");
 			profile->time_ns = (int64_t) field->value;
 			break;
 		case PFS_PPROF_DURATION_NANOS:
@@ -451,7 +452,7 @@ read_plain(Reader *reader, const PfsWireField *field)
 
 /* Adds a line to the location; a line without a function contains no information and is skipped. */
 static PfsReadStatus
-read_line(Reader *reader, const PfsWireField *field)
+pprof_read_line(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
 	uint64_t numbers[LINE_END];
@@ -461,17 +462,17 @@ read_line(Reader *reader, const PfsWireField *field)
 	if (status != PFS_READ_OK)
 		return status;
 	if (++reader->lines_read > PFS_PROFILE_MAX_LINES)
-		return fail(reader, PFS_READ_TOO_LARGE, "location has too many lines");
+		return pprof_fail(reader, PFS_READ_TOO_LARGE, "location has too many lines");
 	if (numbers[LINE_FUNCTION_ID] == 0)
 		return PFS_READ_OK;
 	line.function = pfs_id_find(&reader->functions, numbers[LINE_FUNCTION_ID]);
 	if (line.function == PFS_NONE)
-		return malformed(reader, "location refers to a function that is not there");
+		return pprof_malformed(reader, "location refers to a function that is not there");
 	status = get_line(reader, numbers[LINE_LINE], &line.line);
 	if (status != PFS_READ_OK)
 		return status;
 	if (!PFS_GROW(reader->budget, profile->lines, profile->line_count))
-		return refused(reader);
+		return pprof_refused(reader);
 	profile->lines[profile->line_count++] = line;
 	return PFS_READ_OK;
 }
@@ -480,11 +481,11 @@ static PfsReadStatus
 read_location_field(Reader *reader, const PfsWireField *field)
 {
 	if (field->number == LOCATION_LINE)
-		return read_line(reader, field);
+		return pprof_read_line(reader, field);
 	if (field->number > LOCATION_LINE)
 		return PFS_READ_OK;
 	if (field->wire_type != PFS_WIRE_VARINT)
-		return malformed(reader, "message cannot be decoded");
+		return pprof_malformed(reader, "message cannot be decoded");
 	reader->numbers[field->number] = field->value;
 	return PFS_READ_OK;
 }
@@ -502,7 +503,7 @@ place_location(Reader *reader, PfsProfileLocation *location)
 		return PFS_READ_OK;
 	location->mapping = pfs_id_find(&reader->mappings, reader->numbers[LOCATION_MAPPING_ID]);
 	if (location->mapping == PFS_NONE)
-		return malformed(reader, "location refers to a mapping that is not there");
+		return pprof_malformed(reader, "location refers to a mapping that is not there");
 	range = &reader->ranges[location->mapping];
 	location->address = pfs_file_address(address, range->start, range->limit, range->offset);
 	return PFS_READ_OK;
@@ -517,7 +518,7 @@ read_location(Reader *reader, const PfsWireField *field)
 	PfsReadStatus status;
 
 	if (!PFS_GROW(reader->budget, profile->locations, profile->location_count))
-		return refused(reader);
+		return pprof_refused(reader);
 	location = &profile->locations[profile->location_count++];
 	*location = (PfsProfileLocation){ .first_line = profile->line_count };
 	memset(reader->numbers, 0, sizeof(reader->numbers));
@@ -532,33 +533,33 @@ read_location(Reader *reader, const PfsWireField *field)
 /* Step 4: samples. Fields belong to the last one. */
 
 static PfsReadStatus
-add_frame(Reader *reader, uint64_t id)
+pprof_add_frame(Reader *reader, uint64_t id)
 {
 	PfsProfile *profile = reader->profile;
 	PfsProfileSample *sample = &profile->samples[profile->sample_count - 1];
 	uint32_t location = pfs_id_find(&reader->locations, id);
 
 	if (location == PFS_NONE)
-		return malformed(reader, "sample refers to a location that is not there");
+		return pprof_malformed(reader, "sample refers to a location that is not there");
 	if (sample->location_count == PFS_PROFILE_MAX_DEPTH)
-		return fail(reader, PFS_READ_TOO_LARGE, "stack has too many frames");
+		return pprof_fail(reader, PFS_READ_TOO_LARGE, "stack has too many frames");
 	if (!PFS_GROW(reader->budget, profile->location_indexes, profile->location_index_count))
-		return refused(reader);
+		return pprof_refused(reader);
 	profile->location_indexes[profile->location_index_count++] = location;
 	sample->location_count++;
 	return PFS_READ_OK;
 }
 
 static PfsReadStatus
-add_value(Reader *reader, uint64_t value)
+pprof_add_value(Reader *reader, uint64_t value)
 {
 	PfsProfile *profile = reader->profile;
 	size_t at = (size_t) (profile->sample_count - 1) * profile->type_count + reader->values_read;
 
 	if (reader->values_read == profile->type_count)
-		return malformed(reader, "sample does not have one value for each sample type");
+		return pprof_malformed(reader, "sample does not have one value for each sample type");
 	if (!PFS_GROW(reader->budget, profile->values, at))
-		return refused(reader);
+		return pprof_refused(reader);
 	profile->values[at] = (int64_t) value;
 	reader->values_read++;
 	return PFS_READ_OK;
@@ -566,7 +567,7 @@ add_value(Reader *reader, uint64_t value)
 
 /* Adds a label to the last sample: a text, or a number with its unit. */
 static PfsReadStatus
-add_label(Reader *reader, const PfsWireField *field)
+pprof_add_label(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
 	PfsProfileSample *sample = &profile->samples[profile->sample_count - 1];
@@ -577,12 +578,12 @@ add_label(Reader *reader, const PfsWireField *field)
 	if (status != PFS_READ_OK)
 		return status;
 	if (++reader->labels_read > PFS_PROFILE_MAX_LABELS)
-		return fail(reader, PFS_READ_TOO_LARGE, "sample has too many labels");
+		return pprof_fail(reader, PFS_READ_TOO_LARGE, "sample has too many labels");
 	/* neither a text nor a number */
 	if (numbers[LABEL_STR] == 0 && numbers[LABEL_NUM] == 0 && numbers[LABEL_NUM_UNIT] == 0)
 		return PFS_READ_OK;
 	if (!PFS_GROW(reader->budget, profile->labels, profile->label_count))
-		return refused(reader);
+		return pprof_refused(reader);
 	label = &profile->labels[profile->label_count++];
 	label->numeric = numbers[LABEL_STR] == 0;
 	label->number = label->numeric ? (int64_t) numbers[LABEL_NUM] : 0;
@@ -600,24 +601,24 @@ read_sample_field(Reader *reader, const PfsWireField *field)
 	switch (field->number)
 	{
 		case SAMPLE_LOCATION_ID:
-			return read_list(reader, field, add_frame);
+			return read_list(reader, field, pprof_add_frame);
 		case SAMPLE_VALUE:
-			return read_list(reader, field, add_value);
+			return read_list(reader, field, pprof_add_value);
 		case SAMPLE_LABEL:
-			return add_label(reader, field);
+			return pprof_add_label(reader, field);
 		default:
 			return PFS_READ_OK;
 	}
 }
 
 static PfsReadStatus
-read_sample(Reader *reader, const PfsWireField *field)
+pprof_read_sample(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
 	PfsReadStatus status;
 
 	if (!PFS_GROW(reader->budget, profile->samples, profile->sample_count))
-		return refused(reader);
+		return pprof_refused(reader);
 	profile->samples[profile->sample_count++] =
 		(PfsProfileSample){ .first_location = profile->location_index_count,
 							.first_label = profile->label_count };
@@ -625,7 +626,7 @@ read_sample(Reader *reader, const PfsWireField *field)
 	reader->labels_read = 0;
 	status = read_message(reader, field, read_sample_field);
 	if (status == PFS_READ_OK && reader->values_read != profile->type_count)
-		status = malformed(reader, "sample does not have one value for each sample type");
+		status = pprof_malformed(reader, "sample does not have one value for each sample type");
 	return status;
 }
 
@@ -651,20 +652,20 @@ find_default_type(Reader *reader)
 
 /* Runs the steps in the comment at the begin of this file. */
 static PfsReadStatus
-read_all(Reader *reader)
+pprof_read_all(Reader *reader)
 {
 	PfsReadStatus status = list_fields(reader);
 
 	if (status == PFS_READ_OK)
 		status = read_others(reader, read_plain);
 	if (status == PFS_READ_OK)
-		status = read_list_of(reader, &reader->function_list, read_function);
+		status = read_list_of(reader, &reader->function_list, pprof_read_function);
 	if (status == PFS_READ_OK)
 		status = finish_ids(reader, &reader->mappings, "two mappings have the same id");
 	if (status == PFS_READ_OK)
 		status = finish_ids(reader, &reader->functions, "two functions have the same id");
 	if (status == PFS_READ_OK && reader->profile->type_count == 0)
-		status = malformed(reader, "profile has no sample type");
+		status = pprof_malformed(reader, "profile has no sample type");
 	if (status == PFS_READ_OK)
 		status = find_default_type(reader);
 	if (status == PFS_READ_OK)
@@ -672,7 +673,7 @@ read_all(Reader *reader)
 	if (status == PFS_READ_OK)
 		status = finish_ids(reader, &reader->locations, "two locations have the same id");
 	if (status == PFS_READ_OK)
-		status = read_list_of(reader, &reader->sample_list, read_sample);
+		status = read_list_of(reader, &reader->sample_list, pprof_read_sample);
 	return status;
 }
 
@@ -696,9 +697,9 @@ pfs_pprof_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsRead
 	*error = (PfsReadError){ .message = NULL };
 	/* lengths of texts have 32 bits */
 	if (length > UINT32_MAX)
-		status = fail(&reader, PFS_READ_TOO_LARGE, "profile is too large");
+		status = pprof_fail(&reader, PFS_READ_TOO_LARGE, "profile is too large");
 	else
-		status = read_all(&reader);
+		status = pprof_read_all(&reader);
 	release(reader.budget, reader.strings);
 	release(reader.budget, reader.function_list.messages);
 	release(reader.budget, reader.location_list.messages);

@@ -50,8 +50,8 @@ merge(PfsSampleRows *result)
 
 /* Adds a row for each value that is not 0. Returns false if a time does not fit into int8. */
 static bool
-add_values(const PfsProfile *profile, const PfsProfileSets *sets, const int64_t *stack_ids,
-		   int64_t time, PfsSampleRows *result)
+rows_add_values(const PfsProfile *profile, const PfsProfileSets *sets, const int64_t *stack_ids,
+				int64_t time, PfsSampleRows *result)
 {
 	const int64_t *value = profile->values;
 
@@ -115,7 +115,7 @@ count_traced(const PfsProfile *profile)
 	return count;
 }
 
-/* Adds the values of traces in the rows made by add_values(). Returns false if out of memory. */
+/* Adds the values of traces in the rows of rows_add_values(). Returns false if out of memory. */
 static bool
 add_traces(PfsMaking *making, const PfsProfile *profile, PfsSampleRows *result)
 {
@@ -170,7 +170,7 @@ pfs_profile_rows(PfsMaking *making, const PfsProfile *profile, const PfsProfileS
 		return pfs_budget_status(making->budget, error);
 	memset(has_row, 0, series_count);
 	error->message = "time of samples out of range";
-	if (!add_values(profile, sets, stack_ids, time, result))
+	if (!rows_add_values(profile, sets, stack_ids, time, result))
 		return PFS_READ_OUT_OF_RANGE;
 	if (!add_traces(making, profile, result))
 		return pfs_budget_status(making->budget, error);

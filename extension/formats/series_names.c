@@ -103,7 +103,7 @@ hash_labels(const Grouping *grouping, const PfsProfileLabel *labels, uint32_t co
 }
 
 static bool
-is_set(const SampleSet *set, uint64_t hash, const PfsProfileLabel *labels, uint32_t count)
+sets_is_set(const SampleSet *set, uint64_t hash, const PfsProfileLabel *labels, uint32_t count)
 {
 	if (set->hash != hash || set->count != count)
 		return false;
@@ -115,20 +115,21 @@ is_set(const SampleSet *set, uint64_t hash, const PfsProfileLabel *labels, uint3
 
 /* Returns the slot of the set, or the free slot where it belongs. */
 static uint32_t *
-find_slot(const Grouping *grouping, uint64_t hash, const PfsProfileLabel *labels, uint32_t count)
+sets_find_slot(const Grouping *grouping, uint64_t hash, const PfsProfileLabel *labels,
+			   uint32_t count)
 {
 	uint32_t mask = grouping->slot_count - 1;
 	uint32_t at = (uint32_t) hash & mask;
 
 	while (grouping->slots[at] != 0 &&
-		   !is_set(&grouping->sets[grouping->slots[at] - 1], hash, labels, count))
+		   !sets_is_set(&grouping->sets[grouping->slots[at] - 1], hash, labels, count))
 		at = (at + 1) & mask;
 	return &grouping->slots[at];
 }
 
 /* Doubles the room for sets; the old memory stays unused in the scratch. */
 static bool
-widen(Grouping *grouping)
+sets_widen(Grouping *grouping)
 {
 	uint32_t capacity = grouping->capacity == 0 ? FIRST_SLOTS / 2 : grouping->capacity * 2;
 	SampleSet *sets = pfs_making_alloc(grouping->making, capacity * sizeof(SampleSet));
@@ -150,7 +151,7 @@ widen(Grouping *grouping)
 	grouping->slot_count = 2 * capacity;
 	grouping->capacity = capacity;
 	for (uint32_t i = 0; i < count; i++)
-		*find_slot(grouping, sets[i].hash, sets[i].labels, sets[i].count) = i + 1;
+		*sets_find_slot(grouping, sets[i].hash, sets[i].labels, sets[i].count) = i + 1;
 	return true;
 }
 
@@ -179,9 +180,9 @@ find_set(Grouping *grouping, const PfsProfileSample *sample)
 	uint64_t hash = hash_labels(grouping, labels, count);
 	uint32_t *slot;
 
-	if (grouping->result->count == grouping->capacity && !widen(grouping))
+	if (grouping->result->count == grouping->capacity && !sets_widen(grouping))
 		return PFS_NONE;
-	slot = find_slot(grouping, hash, labels, count);
+	slot = sets_find_slot(grouping, hash, labels, count);
 	if (*slot == 0)
 	{
 		if (!add_set(grouping, hash, labels, count))

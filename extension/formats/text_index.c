@@ -31,7 +31,7 @@ pfs_text_index_fini(PfsTextIndex *index)
 
 /* Returns the slot of a text, or the free slot where it belongs. */
 static uint32_t *
-find_slot(const PfsTextIndex *index, PfsText text)
+text_index_find_slot(const PfsTextIndex *index, PfsText text)
 {
 	uint32_t mask = index->slot_count - 1;
 
@@ -50,7 +50,7 @@ find_slot(const PfsTextIndex *index, PfsText text)
 
 /* Doubles the table. */
 static bool
-widen(PfsTextIndex *index)
+text_index_widen(PfsTextIndex *index)
 {
 	PfsBudget *budget = index->budget;
 	uint32_t slot_count = index->slot_count == 0 ? FIRST_SLOTS : index->slot_count * 2;
@@ -71,7 +71,7 @@ widen(PfsTextIndex *index)
 	index->slots = slots;
 	index->slot_count = slot_count;
 	for (uint32_t i = 0; i < index->count; i++)
-		*find_slot(index, index->texts[i]) = i + 1;
+		*text_index_find_slot(index, index->texts[i]) = i + 1;
 	return true;
 }
 
@@ -80,9 +80,9 @@ pfs_text_number(PfsTextIndex *index, PfsText text)
 {
 	uint32_t *slot;
 
-	if (index->count >= index->slot_count / 2 && !widen(index))
+	if (index->count >= index->slot_count / 2 && !text_index_widen(index))
 		return PFS_NONE;
-	slot = find_slot(index, text);
+	slot = text_index_find_slot(index, text);
 	if (*slot != 0)
 		return *slot - 1;
 	if (!PFS_GROW(index->budget, index->texts, index->count))

@@ -11,7 +11,7 @@
 #define UUID_LENGTH 36
 
 static bool
-is_set(const uint8_t *bytes, size_t count)
+ids_is_set(const uint8_t *bytes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (bytes[i] != 0)
@@ -22,13 +22,13 @@ is_set(const uint8_t *bytes, size_t count)
 bool
 pfs_trace_is_known(const PfsTraceIds *ids)
 {
-	return is_set(ids->trace, PFS_TRACE_BYTES);
+	return ids_is_set(ids->trace, PFS_TRACE_BYTES);
 }
 
 bool
 pfs_span_is_known(const PfsTraceIds *ids)
 {
-	return is_set(ids->span, PFS_SPAN_BYTES);
+	return ids_is_set(ids->span, PFS_SPAN_BYTES);
 }
 
 /* Copies the letters of a key in lower case; "" if it is too long. */
@@ -102,7 +102,7 @@ read_trace(PfsText text, uint8_t trace[PFS_TRACE_BYTES])
 static bool
 put_id(uint8_t *id, const uint8_t *read, size_t count)
 {
-	if (!is_set(read, count) || (is_set(id, count) && memcmp(id, read, count) != 0))
+	if (!ids_is_set(read, count) || (ids_is_set(id, count) && memcmp(id, read, count) != 0))
 		return false;
 	memcpy(id, read, count);
 	return true;

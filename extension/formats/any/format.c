@@ -19,7 +19,7 @@
  * with.
  */
 static bool
-is_text(const uint8_t *bytes, size_t length)
+format_is_text(const uint8_t *bytes, size_t length)
 {
 	size_t probed = length < PROBE_BYTES ? length : PROBE_BYTES;
 
@@ -88,7 +88,7 @@ pfs_format_of(const uint8_t *bytes, size_t length)
 	bool is_empty;
 
 	if (pfs_reader_of(bytes, length) != NULL || pfs_foreign_find(bytes, length) != NULL ||
-		!is_text(bytes, length))
+		!format_is_text(bytes, length))
 		return PFS_FORMAT_PROFILE;
 	format = format_of_text(bytes, length, &is_empty);
 	/* its reader reports that there is no stack */
@@ -112,7 +112,7 @@ pfs_format_explain(const uint8_t *bytes, size_t length, PfsFormat reader, PfsRea
 	};
 	const PfsForeign *what = pfs_foreign_find(bytes, length);
 	bool is_known = pfs_reader_of(bytes, length) != NULL;
-	bool is_line_text = what == NULL && !is_known && is_text(bytes, length);
+	bool is_line_text = what == NULL && !is_known && format_is_text(bytes, length);
 	bool is_empty = false;
 	PfsFormat format = is_line_text ? format_of_text(bytes, length, &is_empty) : PFS_FORMAT_PROFILE;
 

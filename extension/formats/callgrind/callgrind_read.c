@@ -64,13 +64,13 @@ static const struct
 };
 
 static PfsReadStatus
-malformed(const Reader *reader, const char *message)
+callgrind_malformed(const Reader *reader, const char *message)
 {
 	return pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, message);
 }
 
 static PfsReadStatus
-refused(const Reader *reader)
+callgrind_refused(const Reader *reader)
 {
 	return pfs_line_refused(&reader->lines);
 }
@@ -138,13 +138,13 @@ add_event(Reader *reader, PfsText event)
 	}
 	if (!pfs_text_clean(profile, &type.type) ||
 		!PFS_GROW(profile->budget, profile->types, profile->type_count))
-		return refused(reader);
+		return callgrind_refused(reader);
 	profile->types[profile->type_count++] = type;
 	return PFS_READ_OK;
 }
 
 static PfsReadStatus
-read_events(Reader *reader, PfsText names)
+callgrind_read_events(Reader *reader, PfsText names)
 {
 	PfsReadStatus status = PFS_READ_OK;
 
@@ -154,7 +154,7 @@ read_events(Reader *reader, PfsText names)
 		return names.length == reader->events.length &&
 					   memcmp(names.data, reader->events.data, names.length) == 0
 				   ? PFS_READ_OK
-				   : malformed(reader, "events are named twice");
+				   : callgrind_malformed(reader, "events are named twice");
 	reader->events = names;
 	for (PfsText name = pfs_cut_word(&names); status == PFS_READ_OK && name.length > 0;
 		 name = pfs_cut_word(&names))
@@ -163,10 +163,10 @@ read_events(Reader *reader, PfsText names)
 }
 
 static PfsReadStatus
-read_header(Reader *reader, PfsText line)
+callgrind_read_header(Reader *reader, PfsText line)
 {
 	if (cut_prefix(&line, "events:"))
-		return read_events(reader, line);
+		return callgrind_read_events(reader, line);
 	if (!cut_prefix(&line, "positions:"))
 		return PFS_READ_OK;
 	for (reader->position_count = 0; pfs_cut_word(&line).length > 0;)
@@ -192,13 +192,13 @@ read_name(Reader *reader, NameKind kind, PfsText text, PfsText *name)
 		end++;
 	if (name->length < 3 || name->data[0] != '(' || end == name->length || name->data[end] != ')' ||
 		pfs_parse_int64(pfs_part(*name, 1, end), &number) != PFS_READ_OK || number >= UINT32_MAX)
-		return pfs_text_clean(reader->profile, name) ? PFS_READ_OK : refused(reader);
+		return pfs_text_clean(reader->profile, name) ? PFS_READ_OK : callgrind_refused(reader);
 	*name = pfs_trim(pfs_part(*name, end + 1, name->length));
 	id = pfs_pair_number(&reader->ids, kind, (uint32_t) number);
 	if (id == PFS_NONE ||
 		(id == before && !PFS_GROW(reader->profile->budget, reader->names, before)) ||
 		!pfs_text_clean(reader->profile, name))
-		return refused(reader);
+		return callgrind_refused(reader);
 	if (name->length > 0 || id == before)
 		reader->names[id] = *name;
 	*name = reader->names[id];
@@ -206,7 +206,7 @@ read_name(Reader *reader, NameKind kind, PfsText text, PfsText *name)
 }
 
 static PfsReadStatus
-read_function(Reader *reader, PfsText text, PfsText file, uint32_t *function)
+callgrind_read_function(Reader *reader, PfsText text, PfsText file, uint32_t *function)
 {
 	PfsText name;
 	PfsReadStatus status = read_name(reader, NAME_FUNCTION, text, &name);
@@ -214,10 +214,10 @@ read_function(Reader *reader, PfsText text, PfsText file, uint32_t *function)
 	if (status != PFS_READ_OK)
 		return status;
 	if (reader->profile->type_count == 0)
-		return malformed(reader, "no events are named");
+		return callgrind_malformed(reader, "no events are named");
 	*function = pfs_calls_frame(&reader->tree, name, file, 0);
 	return *function == PFS_NONE || pfs_graph_own(&reader->graph, *function) == NULL
-			   ? refused(reader)
+			   ? callgrind_refused(reader)
 			   : PFS_READ_OK;
 }
 
@@ -241,11 +241,11 @@ read_assignment(Reader *reader, PfsText line)
 	if (cut_prefix(&line, "fn="))
 	{
 		reader->callee = PFS_NONE;
-		return read_function(reader, line, reader->file, &reader->function);
+		return callgrind_read_function(reader, line, reader->file, &reader->function);
 	}
 	if (cut_prefix(&line, "cfn="))
 	{
-		status = read_function(reader, line, reader->callee_file, &reader->callee);
+		status = callgrind_read_function(reader, line, reader->callee_file, &reader->callee);
 		reader->callee_file = reader->file;
 		return status;
 	}
@@ -269,7 +269,7 @@ read_costs(Reader *reader, PfsText line)
 
 	reader->is_call = false;
 	if (reader->function == PFS_NONE || (is_call && reader->callee == PFS_NONE))
-		return malformed(reader, "costs are of no function");
+		return callgrind_malformed(reader, "costs are of no function");
 	if (!is_call)
 		own = pfs_graph_own(&reader->graph, reader->function);
 	for (int64_t i = 0; i < reader->position_count; i++)
@@ -281,7 +281,7 @@ read_costs(Reader *reader, PfsText line)
 		PfsReadStatus status = word.length == 0 ? PFS_READ_OK : pfs_parse_int64(word, &cost);
 
 		if (status == PFS_READ_MALFORMED)
-			return malformed(reader, "cost is not a whole number");
+			return callgrind_malformed(reader, "cost is not a whole number");
 		if (status != PFS_READ_OK || __builtin_mul_overflow(cost, reader->scales[i], &cost) ||
 			(own != NULL && __builtin_add_overflow(own[i], cost, &own[i])))
 			return pfs_line_fail(&reader->lines, PFS_READ_OUT_OF_RANGE, "cost is out of range");
@@ -290,11 +290,11 @@ read_costs(Reader *reader, PfsText line)
 	return !is_call || pfs_graph_add_call(&reader->graph, reader->function, reader->callee,
 										  first > 0 ? first : 0)
 			   ? PFS_READ_OK
-			   : refused(reader);
+			   : callgrind_refused(reader);
 }
 
 static PfsReadStatus
-read_line(Reader *reader, PfsText line)
+callgrind_read_line(Reader *reader, PfsText line)
 {
 	char first;
 
@@ -304,24 +304,24 @@ read_line(Reader *reader, PfsText line)
 		return PFS_READ_OK;
 	if (pfs_is_digit(first) || first == '+' || first == '-' || first == '*')
 		return read_costs(reader, line);
-	return is_header(line) ? read_header(reader, line) : read_assignment(reader, line);
+	return is_header(line) ? callgrind_read_header(reader, line) : read_assignment(reader, line);
 }
 
 static PfsReadStatus
-read_lines(Reader *reader)
+callgrind_read_lines(Reader *reader)
 {
 	PfsReadStatus status = PFS_READ_OK;
 	PfsText line;
 
 	pfs_skip_byte_order_mark(&reader->lines);
 	while (status == PFS_READ_OK && pfs_next_line(&reader->lines, &line))
-		status = read_line(reader, line);
+		status = callgrind_read_line(reader, line);
 	if (status == PFS_READ_OK && reader->graph.function_count == 0)
-		return malformed(reader, "there is no function");
+		return callgrind_malformed(reader, "there is no function");
 	if (status != PFS_READ_OK)
 		return status;
 	return pfs_graph_to_tree(&reader->graph) ? pfs_calls_samples(&reader->tree, reader->lines.error)
-											 : refused(reader);
+											 : callgrind_refused(reader);
 }
 
 PfsReadStatus
@@ -346,7 +346,7 @@ pfs_callgrind_read(const uint8_t *bytes, size_t length, PfsProfile *profile, Pfs
 	pfs_calls_init(&reader.tree, profile);
 	pfs_graph_init(&reader.graph, &reader.tree);
 	pfs_pairs_init(&reader.ids, profile->budget);
-	status = read_lines(&reader);
+	status = callgrind_read_lines(&reader);
 	if (reader.names != NULL)
 		allocator.realloc(allocator.context, reader.names, 0);
 	pfs_pairs_fini(&reader.ids);

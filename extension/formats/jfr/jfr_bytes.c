@@ -95,7 +95,7 @@ pfs_jfr_skip(PfsJfrBytes *in, uint64_t count)
 
 /* Writes a character as UTF-8; halves of surrogate pairs become "?". */
 static char *
-put_character(char *out, uint64_t c)
+jfr_put_character(char *out, uint64_t c)
 {
 	if (c == 0 || c > 0xFFFF || (c >= 0xD800 && c <= 0xDFFF))
 		c = '?';
@@ -132,7 +132,7 @@ read_characters(PfsJfrBytes *in, uint64_t count, bool are_bytes, PfsText *text)
 			c = in->bytes[in->at++];
 		else
 			status = pfs_jfr_number(in, &c);
-		out = put_character(out, c);
+		out = jfr_put_character(out, c);
 	}
 	*text = (PfsText){ begin, (uint32_t) (out - begin) };
 	return status;

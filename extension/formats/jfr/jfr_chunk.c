@@ -37,7 +37,7 @@ header_number(const PfsJfrBytes *in, size_t at, size_t width)
 
 /* Reads the header and limits the input to the chunk's size. */
 static PfsReadStatus
-read_header(PfsJfrChunk *chunk)
+chunk_read_header(PfsJfrChunk *chunk)
 {
 	PfsJfrBytes *in = &chunk->in;
 	uint64_t size;
@@ -64,7 +64,7 @@ read_header(PfsJfrChunk *chunk)
 
 /* Moves to the position in a number of the header. */
 static PfsReadStatus
-go_to(PfsJfrBytes *in, size_t field)
+chunk_go_to(PfsJfrBytes *in, size_t field)
 {
 	uint64_t offset = header_number(in, field, 8);
 
@@ -80,13 +80,13 @@ pfs_jfr_chunk_open(PfsJfrChunk *chunk, const PfsJfrBytes *in)
 	PfsReadStatus status;
 
 	*chunk = (PfsJfrChunk){ .in = *in };
-	status = read_header(chunk);
+	status = chunk_read_header(chunk);
 	if (status == PFS_READ_OK)
-		status = go_to(&chunk->in, HEADER_METADATA);
+		status = chunk_go_to(&chunk->in, HEADER_METADATA);
 	if (status == PFS_READ_OK)
 		status = pfs_jfr_types_read(&chunk->in, &chunk->types);
 	if (status == PFS_READ_OK)
-		status = go_to(&chunk->in, HEADER_POOLS);
+		status = chunk_go_to(&chunk->in, HEADER_POOLS);
 	if (status == PFS_READ_OK)
 		status = pfs_jfr_pools_read(&chunk->in, &chunk->types, &chunk->pools);
 	chunk->stack_types = (PfsJfrStackTypes){
@@ -134,7 +134,7 @@ is_number(const PfsJfrChunk *chunk, const PfsJfrField *field)
 }
 
 static bool
-is_text(const PfsJfrChunk *chunk, const PfsJfrField *field)
+chunk_is_text(const PfsJfrChunk *chunk, const PfsJfrField *field)
 {
 	return !field->is_array && field->class_index != PFS_NONE &&
 		   chunk->types.classes[field->class_index].form == PFS_JFR_TEXT;
@@ -177,7 +177,7 @@ read_fields(PfsJfrChunk *chunk, uint32_t class_index, Wanted *wanted, int count)
 		for (int j = 0; j < count; j++)
 			if (pfs_text_equals(field->name, wanted[j].name))
 				one = &wanted[j];
-		if (one != NULL && is_text(chunk, field))
+		if (one != NULL && chunk_is_text(chunk, field))
 			status = pfs_jfr_read_text(chunk, field, &one->text);
 		else if (one != NULL && is_number(chunk, field))
 			status = pfs_jfr_number(&chunk->in, &one->number);
@@ -276,7 +276,7 @@ add_function(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsText class, PfsText me
 
 /* Returns the function of a method, which is resolved once per chunk. */
 static PfsReadStatus
-find_function(PfsJfrChunk *chunk, PfsJfrFrames *frames, uint64_t key, size_t *function)
+chunk_find_function(PfsJfrChunk *chunk, PfsJfrFrames *frames, uint64_t key, size_t *function)
 {
 	PfsJfrConstant *constant =
 		chunk->stack_types.method == PFS_NONE
@@ -312,7 +312,7 @@ find_function(PfsJfrChunk *chunk, PfsJfrFrames *frames, uint64_t key, size_t *fu
 
 /* Reads a frame of a stack and adds its location, identified by function and line. */
 static PfsReadStatus
-add_frame(PfsJfrChunk *chunk, PfsJfrFrames *frames)
+chunk_add_frame(PfsJfrChunk *chunk, PfsJfrFrames *frames)
 {
 	PfsProfile *profile = chunk->in.profile;
 	Wanted fields[2] = { { .name = "method" }, { .name = "lineNumber" } };
@@ -321,7 +321,7 @@ add_frame(PfsJfrChunk *chunk, PfsJfrFrames *frames)
 	size_t function = 0;
 
 	if (status == PFS_READ_OK)
-		status = find_function(chunk, frames, fields[0].number, &function);
+		status = chunk_find_function(chunk, frames, fields[0].number, &function);
 	if (status != PFS_READ_OK)
 		return status;
 	if (fields[1].number > INT32_MAX)
@@ -347,7 +347,7 @@ add_frames(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsJfrConstant *stack)
 		return PFS_READ_TOO_LARGE;
 	}
 	for (uint64_t i = 0; status == PFS_READ_OK && i < count; i++)
-		status = add_frame(chunk, frames);
+		status = chunk_add_frame(chunk, frames);
 	stack->count = (uint32_t) (chunk->in.profile->location_index_count - stack->first);
 	return status;
 }
@@ -356,7 +356,7 @@ add_frames(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsJfrConstant *stack)
  * Reads a stack of the pool; its frames are kept in the constant, for all samples with the stack.
  */
 static PfsReadStatus
-read_stack(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsJfrConstant *stack)
+chunk_read_stack(PfsJfrChunk *chunk, PfsJfrFrames *frames, PfsJfrConstant *stack)
 {
 	const PfsJfrClass *class = &chunk->types.classes[chunk->stack_types.stack];
 	PfsReadStatus status = PFS_READ_OK;
@@ -392,7 +392,7 @@ pfs_jfr_set_stack(PfsJfrChunk *chunk, PfsJfrFrames *frames, uint64_t key, PfsPro
 	if (!stack->is_resolved)
 	{
 		chunk->in.at = stack->offset;
-		status = read_stack(chunk, frames, stack);
+		status = chunk_read_stack(chunk, frames, stack);
 		chunk->in.at = at;
 	}
 	sample->first_location = stack->first;

@@ -39,7 +39,7 @@ read_pool(PfsJfrBytes *in, const PfsJfrTypes *types, PfsJfrPools *pools)
 
 /* Reads one event of pools; *back is the distance to the previous one. */
 static PfsReadStatus
-read_event(PfsJfrBytes *in, const PfsJfrTypes *types, PfsJfrPools *pools, uint64_t *back)
+pools_read_event(PfsJfrBytes *in, const PfsJfrTypes *types, PfsJfrPools *pools, uint64_t *back)
 {
 	uint64_t head[7]; /* size, type, start, duration, distance to the previous one, mask, count */
 	PfsReadStatus status = PFS_READ_OK;
@@ -76,7 +76,7 @@ pfs_jfr_pools_read(PfsJfrBytes *in, const PfsJfrTypes *types, PfsJfrPools *pools
 	{
 		begin -= (size_t) back;
 		in->at = begin;
-		status = read_event(in, types, pools, &back);
+		status = pools_read_event(in, types, pools, &back);
 		if (status == PFS_READ_OK && back > begin)
 			status = pfs_jfr_fail(in, "constant pools lead out of the chunk");
 	} while (status == PFS_READ_OK && back != 0);

@@ -247,7 +247,7 @@ time_offset(const Reader *reader, uint64_t ticks, int64_t *offset)
 
 /* Adds a sample for a known event. Durations are converted from ticks. */
 static PfsReadStatus
-read_event(Reader *reader, size_t event)
+jfr_read_event(Reader *reader, size_t event)
 {
 	PfsProfile *profile = reader->profile;
 	EventFields fields = { 0 };
@@ -294,7 +294,7 @@ read_known(Reader *reader, uint64_t class_id)
 		return read_setting(reader);
 	for (size_t i = 0; i < EVENT_COUNT; i++)
 		if (reader->classes[i] == class_index)
-			return read_event(reader, i);
+			return jfr_read_event(reader, i);
 	return PFS_READ_OK;
 }
 
@@ -302,7 +302,7 @@ read_known(Reader *reader, uint64_t class_id)
  * Reads the events of a chunk in order; each begins with its size, so unknown ones can be skipped.
  */
 static PfsReadStatus
-read_events(Reader *reader)
+jfr_read_events(Reader *reader)
 {
 	PfsJfrBytes *in = &reader->chunk.in;
 	PfsReadStatus status = PFS_READ_OK;
@@ -407,7 +407,7 @@ set_amounts(Reader *reader, uint32_t first)
 
 /* Reads the chunk at a position of the file; *next is the position after it. */
 static PfsReadStatus
-read_chunk(Reader *reader, PfsJfrBytes *file, size_t begin, size_t *next)
+jfr_read_chunk(Reader *reader, PfsJfrBytes *file, size_t begin, size_t *next)
 {
 	PfsJfrBytes in = *file;
 	uint32_t first = reader->profile->sample_count;
@@ -426,7 +426,7 @@ read_chunk(Reader *reader, PfsJfrBytes *file, size_t begin, size_t *next)
 	{
 		find_classes(reader);
 		reader->chunk_settings = (PfsJfrSettings){ .is_set = false };
-		status = read_events(reader);
+		status = jfr_read_events(reader);
 	}
 	if (status == PFS_READ_OK)
 		status = set_amounts(reader, first);
@@ -441,7 +441,7 @@ read_chunk(Reader *reader, PfsJfrBytes *file, size_t begin, size_t *next)
 /* Step 3. */
 
 static PfsReadStatus
-refused(const Reader *reader)
+jfr_refused(const Reader *reader)
 {
 	reader->error->offset = 0;
 	return pfs_budget_status(reader->profile->budget, reader->error);
@@ -487,7 +487,7 @@ set_types(Reader *reader, uint32_t first_types[KIND_MAX])
 	{
 		first_types[kind] = profile->type_count;
 		if (reader->has_kind[kind] && !add_types(reader, kind))
-			return refused(reader);
+			return jfr_refused(reader);
 	}
 	return PFS_READ_OK;
 }
@@ -507,7 +507,7 @@ set_values(Reader *reader)
 	for (size_t i = 0; i < count; i++)
 	{
 		if (!PFS_GROW(profile->budget, profile->values, i))
-			return refused(reader);
+			return jfr_refused(reader);
 		profile->values[i] = 0;
 	}
 	for (uint32_t i = 0; i < profile->sample_count; i++)
@@ -533,7 +533,7 @@ set_lines(Reader *reader)
 		PfsProfileLocation *location = &profile->locations[i];
 
 		if (!PFS_GROW(profile->budget, profile->lines, profile->line_count))
-			return refused(reader);
+			return jfr_refused(reader);
 		location->first_line = profile->line_count;
 		location->line_count = 1;
 		profile->lines[profile->line_count++] =
@@ -545,13 +545,13 @@ set_lines(Reader *reader)
 }
 
 static PfsReadStatus
-read_all(Reader *reader, PfsJfrBytes *file)
+jfr_read_all(Reader *reader, PfsJfrBytes *file)
 {
 	PfsProfile *profile = reader->profile;
 	PfsReadStatus status = PFS_READ_OK;
 
 	for (size_t at = 0; status == PFS_READ_OK && at < file->length;)
-		status = read_chunk(reader, file, at, &at);
+		status = jfr_read_chunk(reader, file, at, &at);
 	if (status == PFS_READ_OK)
 		status = set_values(reader);
 	if (status == PFS_READ_OK)
@@ -578,7 +578,7 @@ pfs_jfr_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsReadEr
 	profile->name = "jfr";
 	pfs_text_index_init(&reader.frames.functions, profile->budget);
 	pfs_addresses_init(&reader.frames.lines, profile);
-	status = read_all(&reader, &file);
+	status = jfr_read_all(&reader, &file);
 	pfs_text_index_fini(&reader.frames.functions);
 	pfs_addresses_fini(&reader.frames.lines);
 	if (reader.numbers != NULL)

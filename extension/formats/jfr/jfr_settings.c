@@ -33,7 +33,7 @@ static const struct
  * Parses "20 ms", or a number of nanoseconds. Returns false for other texts, such as "everyChunk".
  */
 static bool
-parse_time(PfsText text, int64_t *ns)
+settings_parse_time(PfsText text, int64_t *ns)
 {
 	static const struct
 	{
@@ -62,14 +62,15 @@ pfs_jfr_take_setting(PfsJfrSettings *settings, PfsJfrOwner owner, PfsText name, 
 
 	if (owner == PFS_JFR_OWNER_RECORDING && pfs_text_equals(name, "event"))
 		settings->event = value;
-	else if (is_execution && pfs_text_equals(name, "period") && parse_time(value, &number))
+	else if (is_execution && pfs_text_equals(name, "period") && settings_parse_time(value, &number))
 		settings->period_ns = number;
-	else if (is_execution && pfs_text_equals(name, "interval") && parse_time(value, &number))
+	else if (is_execution && pfs_text_equals(name, "interval") &&
+			 settings_parse_time(value, &number))
 	{
 		settings->has_interval = true;
 		settings->interval = number;
 	}
-	else if (is_execution && pfs_text_equals(name, "wall") && parse_time(value, &number))
+	else if (is_execution && pfs_text_equals(name, "wall") && settings_parse_time(value, &number))
 	{
 		settings->has_wall = true;
 		settings->wall_ns = number;

@@ -23,7 +23,7 @@ typedef struct Attributes
 } Attributes;
 
 static PfsReadStatus
-read_string(PfsJfrBytes *in, const PfsJfrTypes *types, PfsText *text)
+types_read_string(PfsJfrBytes *in, const PfsJfrTypes *types, PfsText *text)
 {
 	uint64_t index;
 	PfsReadStatus status = pfs_jfr_number(in, &index);
@@ -68,9 +68,9 @@ read_attributes(PfsJfrBytes *in, const PfsJfrTypes *types, Attributes *attribute
 		PfsText key;
 		PfsText value;
 
-		status = read_string(in, types, &key);
+		status = types_read_string(in, types, &key);
 		if (status == PFS_READ_OK)
-			status = read_string(in, types, &value);
+			status = types_read_string(in, types, &value);
 		if (status != PFS_READ_OK)
 			return status;
 		if (pfs_text_equals(key, "name"))
@@ -163,7 +163,7 @@ read_element(PfsJfrBytes *in, PfsJfrTypes *types, int depth)
 	PfsReadStatus status = pfs_jfr_step(in);
 
 	if (status == PFS_READ_OK)
-		status = read_string(in, types, &kind);
+		status = types_read_string(in, types, &kind);
 	if (status == PFS_READ_OK)
 		status = read_attributes(in, types, &attributes);
 	if (status == PFS_READ_OK && pfs_text_equals(kind, "class"))

@@ -21,7 +21,7 @@ enum
 
 /* Reads a time of the profile; 0 if it is absent. */
 static PfsReadStatus
-read_time(PfsJson *json, const PfsJsonField *field, int64_t *ns)
+cpu_profile_read_time(PfsJson *json, const PfsJsonField *field, int64_t *ns)
 {
 	bool is_whole;
 
@@ -51,10 +51,10 @@ read_profile(PfsJson *json, PfsV8Nodes *nodes)
 	if (status == PFS_READ_OK && fields[SAMPLES].at == SIZE_MAX)
 		return pfs_json_fail(json, PFS_READ_MALFORMED, "profile has no samples");
 	if (status == PFS_READ_OK)
-		status = read_time(json, &fields[START_TIME], &clock.now_ns);
+		status = cpu_profile_read_time(json, &fields[START_TIME], &clock.now_ns);
 	clock.reached_ns = clock.now_ns;
 	if (status == PFS_READ_OK)
-		status = read_time(json, &fields[END_TIME], &end_ns);
+		status = cpu_profile_read_time(json, &fields[END_TIME], &end_ns);
 	json->at = fields[NODES].at;
 	if (status == PFS_READ_OK)
 		status = pfs_v8_read_nodes(nodes, json, 0);

@@ -141,7 +141,7 @@ parse_unit(PfsText text, uint32_t at)
 }
 
 static char *
-put_character(char *out, uint32_t c)
+json_put_character(char *out, uint32_t c)
 {
 	int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
 	static const uint8_t leads[] = { 0, 0xC0, 0xE0, 0xF0 };
@@ -169,13 +169,13 @@ put_escaped_unit(const PfsJson *json, char *out, PfsText text, uint32_t *at)
 	if (second >= 0xDC00 && second < 0xE000)
 	{
 		*at += 6;
-		return put_character(out, 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00));
+		return json_put_character(out, 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00));
 	}
 	if (first == 0 || (first >= 0xD800 && first < 0xE000))
 		return (char *) memcpy(out, json->profile->replacement,
 							   strlen(json->profile->replacement)) +
 			   strlen(json->profile->replacement);
-	return put_character(out, first);
+	return json_put_character(out, first);
 }
 
 /*

@@ -75,7 +75,7 @@ typedef struct Part
 
 /* Moves to a field's value; returns false if the field does not exist. */
 static bool
-go_to(Reader *reader, const PfsJsonField *field)
+speedscope_go_to(Reader *reader, const PfsJsonField *field)
 {
 	if (field->at == SIZE_MAX)
 		return false;
@@ -91,7 +91,7 @@ lacks(Reader *reader, const char *message)
 
 /* Adds a frame of the table that all profiles share. */
 static PfsReadStatus
-read_frame(Reader *reader)
+speedscope_read_frame(Reader *reader)
 {
 	PfsJsonField fields[] = { { "name", 0 }, { "file", 0 }, { "line", 0 } };
 	PfsText texts[2] = { { "", 0 }, { "", 0 } };
@@ -102,9 +102,9 @@ read_frame(Reader *reader)
 	size_t end = json->at;
 
 	for (int i = 0; status == PFS_READ_OK && i < 2; i++)
-		if (go_to(reader, &fields[i]))
+		if (speedscope_go_to(reader, &fields[i]))
 			status = pfs_json_word(json, &texts[i]);
-	if (status == PFS_READ_OK && go_to(reader, &fields[2]) && pfs_json_peek(json) != 'n')
+	if (status == PFS_READ_OK && speedscope_go_to(reader, &fields[2]) && pfs_json_peek(json) != 'n')
 		status = pfs_json_number(json, 1, &line, &is_whole);
 	if (status != PFS_READ_OK)
 		return status;
@@ -127,12 +127,12 @@ read_frames(Reader *reader)
 
 	if (status != PFS_READ_OK)
 		return status;
-	if (!go_to(reader, &frames))
+	if (!speedscope_go_to(reader, &frames))
 		return lacks(reader, "file has no frames");
 	status = pfs_json_begin(reader->json, '[', &more);
 	while (status == PFS_READ_OK && more)
 	{
-		status = read_frame(reader);
+		status = speedscope_read_frame(reader);
 		if (status == PFS_READ_OK)
 			status = pfs_json_next(reader->json, '[', &more);
 	}
@@ -147,7 +147,7 @@ read_unit(Reader *reader, Part *part)
 	PfsText name = { "none", 4 };
 	PfsReadStatus status = PFS_READ_OK;
 
-	if (go_to(reader, &part->fields[UNIT]))
+	if (speedscope_go_to(reader, &part->fields[UNIT]))
 		status = pfs_json_text(reader->json, &name);
 	part->unit = NULL;
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
@@ -183,7 +183,7 @@ find_part(Reader *reader, Part *part)
 	end = reader->json->at;
 	if (status == PFS_READ_OK)
 		status = read_unit(reader, part);
-	if (status == PFS_READ_OK && go_to(reader, &part->fields[NAME]))
+	if (status == PFS_READ_OK && speedscope_go_to(reader, &part->fields[NAME]))
 		status = pfs_json_word(reader->json, &part->name);
 	part->is_negative = reader->is_ours && pfs_text_equals(part->name, NEGATIVE_NAME);
 	if (status == PFS_READ_OK)
@@ -193,7 +193,7 @@ find_part(Reader *reader, Part *part)
 
 /* Adds to the value of a node, or of the root. */
 static PfsReadStatus
-add_value(Reader *reader, const Part *part, uint32_t node, int64_t value)
+speedscope_add_value(Reader *reader, const Part *part, uint32_t node, int64_t value)
 {
 	int64_t *sum = node == PFS_NONE ? pfs_calls_empty_values(&reader->tree, part->root)
 									: pfs_calls_values(&reader->tree, node);
@@ -223,7 +223,7 @@ read_value(Reader *reader, const Part *part, int64_t *value)
 
 /* Reads a stack, outermost frame first; *node is its leaf, PFS_NONE for an empty stack. */
 static PfsReadStatus
-read_stack(Reader *reader, const Part *part, uint32_t *node)
+speedscope_read_stack(Reader *reader, const Part *part, uint32_t *node)
 {
 	bool more;
 	PfsReadStatus status = pfs_json_begin(reader->json, '[', &more);
@@ -259,11 +259,11 @@ read_sampled(Reader *reader, const Part *part)
 	size_t weights;
 	PfsReadStatus status;
 
-	if (!go_to(reader, &part->fields[WEIGHTS]))
+	if (!speedscope_go_to(reader, &part->fields[WEIGHTS]))
 		return lacks(reader, "profile has no weights");
 	status = pfs_json_begin(json, '[', &more_weights);
 	weights = json->at;
-	if (status == PFS_READ_OK && !go_to(reader, &part->fields[SAMPLES]))
+	if (status == PFS_READ_OK && !speedscope_go_to(reader, &part->fields[SAMPLES]))
 		return lacks(reader, "profile has no samples");
 	if (status == PFS_READ_OK)
 		status = pfs_json_begin(json, '[', &more_stacks);
@@ -273,7 +273,7 @@ read_sampled(Reader *reader, const Part *part)
 		int64_t weight;
 		size_t stacks;
 
-		status = read_stack(reader, part, &node);
+		status = speedscope_read_stack(reader, part, &node);
 		if (status == PFS_READ_OK)
 			status = pfs_json_next(json, '[', &more_stacks);
 		stacks = json->at;
@@ -281,7 +281,7 @@ read_sampled(Reader *reader, const Part *part)
 		if (status == PFS_READ_OK)
 			status = read_value(reader, part, &weight);
 		if (status == PFS_READ_OK)
-			status = add_value(reader, part, node, weight);
+			status = speedscope_add_value(reader, part, node, weight);
 		if (status == PFS_READ_OK)
 			status = pfs_json_next(json, '[', &more_weights);
 		weights = json->at;
@@ -311,8 +311,9 @@ pass_time(Reader *reader, const Part *part, Open *open, int64_t now)
 	if (passed < 0)
 		return lacks(reader, "events are not in the order of their times");
 	open->since = now;
-	return open->depth == 0 ? PFS_READ_OK
-							: add_value(reader, part, reader->stack[open->depth - 1], passed);
+	return open->depth == 0
+			   ? PFS_READ_OK
+			   : speedscope_add_value(reader, part, reader->stack[open->depth - 1], passed);
 }
 
 /* Opens a frame below the innermost open one. */
@@ -342,7 +343,7 @@ open_frame(Reader *reader, const Part *part, Open *open, uint32_t location)
  * innermost one closed.
  */
 static PfsReadStatus
-read_event(Reader *reader, const Part *part, Open *open)
+speedscope_read_event(Reader *reader, const Part *part, Open *open)
 {
 	PfsJsonField fields[] = { { "type", 0 }, { "at", 0 }, { "frame", 0 } };
 	PfsJson *json = reader->json;
@@ -354,7 +355,8 @@ read_event(Reader *reader, const Part *part, Open *open)
 
 	if (status != PFS_READ_OK)
 		return status;
-	if (!go_to(reader, &fields[0]) || fields[1].at == SIZE_MAX || fields[2].at == SIZE_MAX)
+	if (!speedscope_go_to(reader, &fields[0]) || fields[1].at == SIZE_MAX ||
+		fields[2].at == SIZE_MAX)
 		return lacks(reader, "event has no type, time or frame");
 	status = pfs_json_text(json, &type);
 	json->at = fields[1].at;
@@ -389,19 +391,20 @@ read_evented(Reader *reader, const Part *part)
 	bool more;
 	PfsReadStatus status = PFS_READ_OK;
 
-	if (go_to(reader, &part->fields[START_VALUE]))
+	if (speedscope_go_to(reader, &part->fields[START_VALUE]))
 		status = read_value(reader, part, &open.since);
-	if (status == PFS_READ_OK && !go_to(reader, &part->fields[EVENTS]))
+	if (status == PFS_READ_OK && !speedscope_go_to(reader, &part->fields[EVENTS]))
 		return lacks(reader, "profile has no events");
 	if (status == PFS_READ_OK)
 		status = pfs_json_begin(reader->json, '[', &more);
 	while (status == PFS_READ_OK && more)
 	{
-		status = read_event(reader, part, &open);
+		status = speedscope_read_event(reader, part, &open);
 		if (status == PFS_READ_OK)
 			status = pfs_json_next(reader->json, '[', &more);
 	}
-	if (status == PFS_READ_OK && open.depth > 0 && go_to(reader, &part->fields[END_VALUE]))
+	if (status == PFS_READ_OK && open.depth > 0 &&
+		speedscope_go_to(reader, &part->fields[END_VALUE]))
 	{
 		status = read_value(reader, part, &end);
 		if (status == PFS_READ_OK)
@@ -433,7 +436,7 @@ read_part(Reader *reader)
 
 	if (status == PFS_READ_OK)
 		status = set_root(reader, &part);
-	if (status == PFS_READ_OK && !go_to(reader, &part.fields[TYPE]))
+	if (status == PFS_READ_OK && !speedscope_go_to(reader, &part.fields[TYPE]))
 		return lacks(reader, "profile has no type");
 	if (status == PFS_READ_OK)
 		status = pfs_json_text(reader->json, &type);
@@ -483,13 +486,13 @@ each_part(Reader *reader, size_t profiles, PfsReadStatus (*read)(Reader *))
  * needs.
  */
 static PfsReadStatus
-read_file(Reader *reader)
+speedscope_read_file(Reader *reader)
 {
 	PfsJsonField fields[] = { { "shared", 0 }, { "profiles", 0 }, { "exporter", 0 } };
 	PfsText exporter = { "", 0 };
 	PfsReadStatus status = pfs_json_find(reader->json, fields, 3);
 
-	if (status == PFS_READ_OK && go_to(reader, &fields[2]))
+	if (status == PFS_READ_OK && speedscope_go_to(reader, &fields[2]))
 		status = pfs_json_word(reader->json, &exporter);
 	reader->is_ours = pfs_text_equals(exporter, EXPORTER);
 	if (status == PFS_READ_OK)
@@ -514,7 +517,7 @@ pfs_speedscope_read(PfsJson *json)
 	json->profile->name = "speedscope";
 	json->profile->duration_ns = 1; /* values add up, over an unknown time */
 	pfs_calls_init(&reader.tree, json->profile);
-	status = read_file(&reader);
+	status = speedscope_read_file(&reader);
 	pfs_calls_fini(&reader.tree);
 	if (reader.frames != NULL)
 		allocator.realloc(allocator.context, reader.frames, 0);

@@ -102,7 +102,7 @@ read_word(Reader *reader, const PfsJsonField *field, PfsText *word)
 }
 
 static PfsReadStatus
-read_time(Reader *reader, const PfsJsonField *field, int64_t *ns)
+trace_read_time(Reader *reader, const PfsJsonField *field, int64_t *ns)
 {
 	bool is_whole;
 
@@ -278,7 +278,7 @@ find_profile(Reader *reader, const Event *event, uint32_t *profile)
 
 /* Reads an event of V8: "Profile" has the start time, each "ProfileChunk" nodes and samples. */
 static PfsReadStatus
-read_chunk(Reader *reader, const Event *event)
+trace_read_chunk(Reader *reader, const Event *event)
 {
 	PfsJsonField data = { "data", SIZE_MAX };
 	PfsJsonField fields[] = { { "cpuProfile", SIZE_MAX },
@@ -306,7 +306,7 @@ read_chunk(Reader *reader, const Event *event)
 	clock = &reader->sampled[profile].clock;
 	if (status == PFS_READ_OK && fields[2].at != SIZE_MAX)
 	{
-		status = read_time(reader, &fields[2], &clock->now_ns);
+		status = trace_read_time(reader, &fields[2], &clock->now_ns);
 		clock->reached_ns = clock->now_ns;
 	}
 	if (status != PFS_READ_OK || fields[0].at == SIZE_MAX)
@@ -554,7 +554,7 @@ is_cut(PfsJson *json, size_t begin)
 
 /* Handles an event by its phase; other phases are skipped. */
 static PfsReadStatus
-read_event(Reader *reader)
+trace_read_event(Reader *reader)
 {
 	Event event;
 	PfsReadStatus status = begin_event(reader, &event);
@@ -567,7 +567,7 @@ read_event(Reader *reader)
 	else if (event.phase == 'M')
 		status = take_name(reader, &event);
 	else if (event.phase == 'P')
-		status = read_chunk(reader, &event);
+		status = trace_read_chunk(reader, &event);
 	if (status == PFS_READ_OK)
 		reader->json->at = end;
 	return status;
@@ -575,7 +575,7 @@ read_event(Reader *reader)
 
 /* Reads all events, then builds stacks from spans unless there are samples of V8. */
 static PfsReadStatus
-read_file(Reader *reader)
+trace_read_file(Reader *reader)
 {
 	bool more;
 	PfsReadStatus status = pfs_json_begin(reader->json, '[', &more);
@@ -584,7 +584,7 @@ read_file(Reader *reader)
 	{
 		size_t begin = reader->json->at;
 
-		status = read_event(reader);
+		status = trace_read_event(reader);
 		if (status == PFS_READ_MALFORMED && is_cut(reader->json, begin))
 		{
 			count_skipped(reader, begin);
@@ -638,7 +638,7 @@ pfs_trace_read(PfsJson *json)
 	pfs_text_index_init(&reader.processes, budget);
 	pfs_pairs_init(&reader.threads, budget);
 	pfs_pairs_init(&reader.profiles, budget);
-	status = read_file(&reader);
+	status = trace_read_file(&reader);
 	free_reader(&reader);
 	return status;
 }

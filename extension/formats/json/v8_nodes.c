@@ -244,7 +244,7 @@ read_delta(PfsV8Nodes *nodes, PfsJson *json, PfsV8Clock *clock)
 }
 
 static PfsReadStatus
-read_sample(PfsV8Nodes *nodes, PfsJson *json, uint32_t profile, PfsV8Clock *clock)
+v8_read_sample(PfsV8Nodes *nodes, PfsJson *json, uint32_t profile, PfsV8Clock *clock)
 {
 	uint32_t number;
 	PfsReadStatus status = read_id(nodes, json, profile, &number);
@@ -288,7 +288,7 @@ pfs_v8_read_samples(PfsV8Nodes *nodes, PfsJson *json, uint32_t profile, size_t s
 		if (status != PFS_READ_OK)
 			return status;
 		json->at = samples;
-		status = read_sample(nodes, json, profile, clock);
+		status = v8_read_sample(nodes, json, profile, clock);
 		if (status == PFS_READ_OK)
 			status = pfs_json_next(json, '[', &more);
 	}

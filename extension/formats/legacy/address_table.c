@@ -27,7 +27,7 @@ pfs_addresses_fini(PfsAddressTable *table)
 
 /* Returns the slot of an address, or the free slot where it belongs. */
 static uint32_t *
-find_slot(const PfsAddressTable *table, uint64_t address)
+address_table_find_slot(const PfsAddressTable *table, uint64_t address)
 {
 	uint32_t mask = table->slot_count - 1;
 	uint32_t at = (uint32_t) pfs_hash_number(table->seed, address) & mask;
@@ -40,7 +40,7 @@ find_slot(const PfsAddressTable *table, uint64_t address)
 
 /* Doubles the table. */
 static bool
-widen(PfsAddressTable *table)
+address_table_widen(PfsAddressTable *table)
 {
 	PfsBudget *budget = table->profile->budget;
 	uint32_t slot_count = table->slot_count == 0 ? FIRST_SLOTS : table->slot_count * 2;
@@ -61,7 +61,7 @@ widen(PfsAddressTable *table)
 	table->slots = slots;
 	table->slot_count = slot_count;
 	for (uint32_t i = 0; i < table->profile->location_count; i++)
-		*find_slot(table, table->profile->locations[i].address) = i + 1;
+		*address_table_find_slot(table, table->profile->locations[i].address) = i + 1;
 	return true;
 }
 
@@ -71,9 +71,9 @@ pfs_address_location(PfsAddressTable *table, uint64_t address)
 	PfsProfile *profile = table->profile;
 	uint32_t *slot;
 
-	if (profile->location_count >= table->slot_count / 2 && !widen(table))
+	if (profile->location_count >= table->slot_count / 2 && !address_table_widen(table))
 		return PFS_NONE;
-	slot = find_slot(table, address);
+	slot = address_table_find_slot(table, address);
 	if (*slot != 0)
 		return *slot - 1;
 	if (!PFS_GROW(profile->budget, profile->locations, profile->location_count))
@@ -87,7 +87,7 @@ pfs_address_location(PfsAddressTable *table, uint64_t address)
 uint32_t
 pfs_address_find(const PfsAddressTable *table, uint64_t address)
 {
-	uint32_t *slot = table->slot_count == 0 ? NULL : find_slot(table, address);
+	uint32_t *slot = table->slot_count == 0 ? NULL : address_table_find_slot(table, address);
 
 	return slot == NULL || *slot == 0 ? PFS_NONE : *slot - 1;
 }

@@ -19,7 +19,7 @@ typedef struct Contention
 } Contention;
 
 static PfsReadStatus
-read_attribute(Contention *contention, PfsText name, PfsText value)
+contention_read_attribute(Contention *contention, PfsText name, PfsText value)
 {
 	PfsProfile *profile = contention->text.profile;
 	bool is_milliseconds = pfs_text_equals(name, "ms since reset");
@@ -46,7 +46,7 @@ read_attribute(Contention *contention, PfsText name, PfsText value)
 
 /* Reads a row "cycles count @ addresses" and scales both by the sampling period. */
 static PfsReadStatus
-read_row(Contention *contention, PfsText line)
+contention_read_row(Contention *contention, PfsText line)
 {
 	PfsLegacyText *text = &contention->text;
 	PfsProfile *profile = text->profile;
@@ -81,7 +81,7 @@ read_row(Contention *contention, PfsText line)
 
 /* Reads an attribute if there are no rows yet, otherwise a row. */
 static PfsReadStatus
-read_line(Contention *contention, PfsText line)
+contention_read_line(Contention *contention, PfsText line)
 {
 	uint32_t at = 0;
 
@@ -90,13 +90,13 @@ read_line(Contention *contention, PfsText line)
 	while (at < line.length && line.data[at] != '=')
 		at++;
 	if (at == line.length || contention->text.profile->sample_count > 0)
-		return read_row(contention, line);
-	return read_attribute(contention, pfs_trim(pfs_part(line, 0, at)),
-						  pfs_trim(pfs_part(line, at + 1, line.length)));
+		return contention_read_row(contention, line);
+	return contention_read_attribute(contention, pfs_trim(pfs_part(line, 0, at)),
+									 pfs_trim(pfs_part(line, at + 1, line.length)));
 }
 
 static PfsReadStatus
-read_all(Contention *contention)
+contention_read_all(Contention *contention)
 {
 	PfsLegacyText *text = &contention->text;
 	PfsReadStatus status = PFS_READ_OK;
@@ -117,7 +117,7 @@ read_all(Contention *contention)
 				pfs_memory_map_find(&text->lines);
 			break;
 		}
-		status = read_line(contention, line);
+		status = contention_read_line(contention, line);
 	}
 	return status == PFS_READ_OK ? pfs_legacy_finish(text) : status;
 }
@@ -129,7 +129,7 @@ pfs_contention_read(const uint8_t *bytes, size_t length, PfsProfile *profile, Pf
 	PfsReadStatus status;
 
 	pfs_legacy_begin(&contention.text, bytes, length, profile, error);
-	status = read_all(&contention);
+	status = contention_read_all(&contention);
 	pfs_legacy_end(&contention.text);
 	return status;
 }

@@ -9,7 +9,7 @@
 #include "formats/legacy/memory_map.h"
 
 static PfsReadStatus
-read_header(PfsLegacyText *text)
+count_read_header(PfsLegacyText *text)
 {
 	PfsProfile *profile = text->profile;
 	PfsText line = { "", 0 };
@@ -28,7 +28,7 @@ read_header(PfsLegacyText *text)
 }
 
 static PfsReadStatus
-read_row(PfsLegacyText *text, PfsText line)
+count_read_row(PfsLegacyText *text, PfsText line)
 {
 	PfsProfile *profile = text->profile;
 	int64_t count;
@@ -45,9 +45,9 @@ read_row(PfsLegacyText *text, PfsText line)
 }
 
 static PfsReadStatus
-read_all(PfsLegacyText *text)
+count_read_all(PfsLegacyText *text)
 {
-	PfsReadStatus status = read_header(text);
+	PfsReadStatus status = count_read_header(text);
 	PfsText line;
 
 	while (status == PFS_READ_OK && pfs_next_line(&text->lines, &line))
@@ -60,7 +60,8 @@ read_all(PfsLegacyText *text)
 				pfs_memory_map_find(&text->lines);
 			break;
 		}
-		status = pfs_is_comment(line) ? pfs_legacy_read_name(text, line) : read_row(text, line);
+		status =
+			pfs_is_comment(line) ? pfs_legacy_read_name(text, line) : count_read_row(text, line);
 	}
 	return status == PFS_READ_OK ? pfs_legacy_finish(text) : status;
 }
@@ -72,7 +73,7 @@ pfs_count_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsRead
 	PfsReadStatus status;
 
 	pfs_legacy_begin(&text, bytes, length, profile, error);
-	status = read_all(&text);
+	status = count_read_all(&text);
 	pfs_legacy_end(&text);
 	return status;
 }

@@ -33,7 +33,7 @@ typedef struct Cpu
 } Cpu;
 
 static PfsReadStatus
-fail(const Cpu *cpu, PfsReadStatus status, const char *message)
+cpu_fail(const Cpu *cpu, PfsReadStatus status, const char *message)
 {
 	*cpu->text.lines.error = pfs_error_at(message, cpu->words.at);
 	return status;
@@ -42,7 +42,7 @@ fail(const Cpu *cpu, PfsReadStatus status, const char *message)
 /* Step 1. */
 
 static PfsReadStatus
-add_sample(Cpu *cpu, uint64_t count, uint64_t depth, uint64_t leaf)
+cpu_add_sample(Cpu *cpu, uint64_t count, uint64_t depth, uint64_t leaf)
 {
 	PfsProfile *profile = cpu->text.profile;
 	PfsReadStatus status = PFS_READ_OK;
@@ -52,7 +52,7 @@ add_sample(Cpu *cpu, uint64_t count, uint64_t depth, uint64_t leaf)
 		return pfs_line_refused(&cpu->text.lines);
 	values = &profile->values[(size_t) (profile->sample_count - 1) * 2];
 	if (count > INT64_MAX || __builtin_mul_overflow((int64_t) count, profile->period, &values[1]))
-		return fail(cpu, PFS_READ_OUT_OF_RANGE, "count of samples is out of range");
+		return cpu_fail(cpu, PFS_READ_OUT_OF_RANGE, "count of samples is out of range");
 	values[0] = (int64_t) count;
 	for (uint64_t i = 0; status == PFS_READ_OK && i < depth; i++)
 	{
@@ -85,13 +85,13 @@ read_samples(Cpu *cpu)
 			depth > pfs_cpu_words_left(&cpu->words))
 		{
 			cpu->words.at = begin;
-			return fail(cpu, PFS_READ_MALFORMED, "sample extends beyond the end");
+			return cpu_fail(cpu, PFS_READ_MALFORMED, "sample extends beyond the end");
 		}
 		if (depth > 0)
 			pfs_cpu_word(&cpu->words, &leaf);
 		if (count == 0 && depth == 1 && leaf == 0)
 			break;
-		status = add_sample(cpu, count, depth, leaf);
+		status = cpu_add_sample(cpu, count, depth, leaf);
 	}
 	return status;
 }
@@ -152,13 +152,13 @@ drop_own_frames(Cpu *cpu)
 }
 
 static PfsReadStatus
-read_all(Cpu *cpu)
+cpu_read_all(Cpu *cpu)
 {
 	PfsLegacyText *text = &cpu->text;
 	PfsReadStatus status;
 
 	if (cpu->words.period_us > (uint64_t) (INT64_MAX / NS_PER_US))
-		return fail(cpu, PFS_READ_OUT_OF_RANGE, "period is out of range");
+		return cpu_fail(cpu, PFS_READ_OUT_OF_RANGE, "period is out of range");
 	pfs_legacy_set_period(text->profile, "cpu", "nanoseconds",
 						  (int64_t) cpu->words.period_us * NS_PER_US);
 	if (!pfs_legacy_add_type(text->profile, "samples", "count") ||
@@ -181,8 +181,8 @@ pfs_cpu_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsReadEr
 
 	pfs_legacy_begin(&cpu.text, bytes, length, profile, error);
 	status = pfs_cpu_words_begin(&cpu.words, bytes, length)
-				 ? read_all(&cpu)
-				 : fail(&cpu, PFS_READ_MALFORMED, "invalid header");
+				 ? cpu_read_all(&cpu)
+				 : cpu_fail(&cpu, PFS_READ_MALFORMED, "invalid header");
 	pfs_legacy_end(&cpu.text);
 	return status;
 }

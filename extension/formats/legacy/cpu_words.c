@@ -22,7 +22,7 @@ pfs_cpu_word(PfsCpuWords *words, uint64_t *word)
 }
 
 static bool
-read_header(PfsCpuWords *words)
+words_read_header(PfsCpuWords *words)
 {
 	uint64_t header[HEADER_WORDS_LEFT + 2];
 
@@ -44,7 +44,7 @@ pfs_cpu_words_begin(PfsCpuWords *words, const uint8_t *bytes, size_t length)
 			*words = (PfsCpuWords){
 				.bytes = bytes, .length = length, .width = width, .is_big_endian = big == 1
 			};
-			if (read_header(words))
+			if (words_read_header(words))
 				return true;
 		}
 	return false;

@@ -84,7 +84,7 @@ read_kind(Heap *heap, PfsCursor cursor)
  * the sample types.
  */
 static PfsReadStatus
-read_header(Heap *heap)
+heap_read_header(Heap *heap)
 {
 	PfsProfile *profile = heap->text.profile;
 	Numbers totals;
@@ -151,7 +151,7 @@ address_list(PfsText text)
 
 /* Reads a row with its values and addresses. */
 static PfsReadStatus
-read_row(Heap *heap, PfsText line)
+heap_read_row(Heap *heap, PfsText line)
 {
 	Numbers row;
 	PfsReadStatus status = take_numbers(&line, &row);
@@ -173,17 +173,17 @@ read_row(Heap *heap, PfsText line)
 }
 
 static PfsReadStatus
-read_all(Heap *heap)
+heap_read_all(Heap *heap)
 {
-	PfsReadStatus status = read_header(heap);
+	PfsReadStatus status = heap_read_header(heap);
 	PfsText line;
 
 	while (status == PFS_READ_OK && pfs_next_line(&heap->text.lines, &line))
 	{
 		if (pfs_is_memory_map(line))
 			break;
-		status =
-			pfs_is_comment(line) ? pfs_legacy_read_name(&heap->text, line) : read_row(heap, line);
+		status = pfs_is_comment(line) ? pfs_legacy_read_name(&heap->text, line)
+									  : heap_read_row(heap, line);
 	}
 	return status == PFS_READ_OK ? pfs_legacy_finish(&heap->text) : status;
 }
@@ -195,7 +195,7 @@ pfs_heap_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsReadE
 	PfsReadStatus status;
 
 	pfs_legacy_begin(&heap.text, bytes, length, profile, error);
-	status = read_all(&heap);
+	status = heap_read_all(&heap);
 	pfs_legacy_end(&heap.text);
 	return status;
 }

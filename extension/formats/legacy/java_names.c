@@ -60,7 +60,7 @@ base_name(PfsText path)
 
 /* Adds the name of an address. Parentheses contain a source file with a line, or a library. */
 static PfsReadStatus
-add_name(PfsLegacyText *text, uint32_t location, PfsText name)
+java_names_add_name(PfsLegacyText *text, uint32_t location, PfsText name)
 {
 	PfsText file = { "", 0 };
 	PfsText whole = name;
@@ -84,7 +84,7 @@ add_name(PfsLegacyText *text, uint32_t location, PfsText name)
 
 /* Reads the line of an address that some sample has and that no earlier line has named. */
 static PfsReadStatus
-read_line(PfsLegacyText *text, PfsText line)
+java_names_read_line(PfsLegacyText *text, PfsText line)
 {
 	PfsCursor cursor = line;
 	uint64_t address;
@@ -103,7 +103,7 @@ read_line(PfsLegacyText *text, PfsText line)
 	if (location == PFS_NONE || text->profile->locations[location].line_count > 0)
 		return PFS_READ_OK;
 	text->profile->locations[location].line_count = 1;
-	return add_name(text, location, pfs_trim(cursor));
+	return java_names_add_name(text, location, pfs_trim(cursor));
 }
 
 PfsReadStatus
@@ -114,7 +114,7 @@ pfs_java_names_read(PfsLegacyText *text)
 	PfsText line;
 
 	while (status == PFS_READ_OK && pfs_next_line(&text->lines, &line))
-		status = read_line(text, line);
+		status = java_names_read_line(text, line);
 	if (status == PFS_READ_OK)
 		status = pfs_legacy_finish(text);
 	for (uint32_t i = 0; i < profile->location_count; i++)

@@ -34,7 +34,7 @@ set_unit(Java *java, PfsText unit)
 }
 
 static PfsReadStatus
-read_attribute(Java *java, PfsText name, PfsText value)
+java_read_attribute(Java *java, PfsText name, PfsText value)
 {
 	PfsProfile *profile = java->text.profile;
 	PfsLineReader *lines = &java->text.lines;
@@ -97,7 +97,7 @@ scale(const Java *java, int64_t *count, int64_t *amount, int64_t *block)
 }
 
 static PfsReadStatus
-read_row(Java *java, int64_t count, int64_t amount, PfsText addresses)
+java_read_row(Java *java, int64_t count, int64_t amount, PfsText addresses)
 {
 	PfsProfile *profile = java->text.profile;
 	int64_t block;
@@ -117,7 +117,7 @@ read_row(Java *java, int64_t count, int64_t amount, PfsText addresses)
  * names.
  */
 static PfsReadStatus
-read_line(Java *java, PfsText line, bool *is_other)
+java_read_line(Java *java, PfsText line, bool *is_other)
 {
 	PfsCursor cursor = line;
 	int64_t count;
@@ -128,19 +128,19 @@ read_line(Java *java, PfsText line, bool *is_other)
 	while (at < line.length && line.data[at] != '=')
 		at++;
 	if (at < line.length && java->text.profile->sample_count == 0)
-		return read_attribute(java, pfs_trim(pfs_part(line, 0, at)),
-							  pfs_trim(pfs_part(line, at + 1, line.length)));
+		return java_read_attribute(java, pfs_trim(pfs_part(line, 0, at)),
+								   pfs_trim(pfs_part(line, at + 1, line.length)));
 	status = take_row(&cursor, &count, &amount);
 	*is_other = status == PFS_READ_MALFORMED;
 	if (*is_other)
 		return PFS_READ_OK;
 	return status == PFS_READ_OK
-			   ? read_row(java, count, amount, cursor)
+			   ? java_read_row(java, count, amount, cursor)
 			   : pfs_line_fail(&java->text.lines, status, "value is out of range");
 }
 
 static PfsReadStatus
-read_all(Java *java)
+java_read_all(Java *java)
 {
 	PfsLegacyText *text = &java->text;
 	PfsReadStatus status = PFS_READ_OK;
@@ -156,7 +156,7 @@ read_all(Java *java)
 		return pfs_line_refused(&text->lines);
 	while (status == PFS_READ_OK && !is_other && pfs_next_line(&text->lines, &line))
 		if (pfs_trim(line).length > 0)
-			status = read_line(java, line, &is_other);
+			status = java_read_line(java, line, &is_other);
 	/* the first line of the names was read already */
 	if (is_other)
 		text->lines.at = text->lines.begin;
@@ -170,7 +170,7 @@ pfs_java_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsReadE
 	PfsReadStatus status;
 
 	pfs_legacy_begin(&java.text, bytes, length, profile, error);
-	status = read_all(&java);
+	status = java_read_all(&java);
 	pfs_legacy_end(&java.text);
 	return status;
 }

@@ -340,7 +340,7 @@ add_entry(Map *map, Entry *entry)
 }
 
 static PfsReadStatus
-read_lines(Map *map)
+map_read_lines(Map *map)
 {
 	PfsReadStatus status = PFS_READ_OK;
 	PfsText line;
@@ -492,7 +492,7 @@ pfs_memory_map_read(PfsLineReader *lines, PfsProfile *profile)
 {
 	PfsAllocator allocator = profile->budget->allocator;
 	Map map = { .lines = lines, .profile = profile };
-	PfsReadStatus status = read_lines(&map);
+	PfsReadStatus status = map_read_lines(&map);
 
 	if (status == PFS_READ_OK)
 	{

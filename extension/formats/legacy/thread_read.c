@@ -21,7 +21,7 @@ is_rule(PfsText line)
  * none.
  */
 static PfsReadStatus
-read_stack(PfsLegacyText *text, PfsText *line, bool *at_end)
+threads_read_stack(PfsLegacyText *text, PfsText *line, bool *at_end)
 {
 	PfsProfile *profile = text->profile;
 	PfsReadStatus status = PFS_READ_OK;
@@ -64,13 +64,13 @@ read_threads(PfsLegacyText *text, PfsText line, bool at_end)
 		}
 		if (!pfs_take_words(&rest, "--- Thread ") || !pfs_text_contains(rest, " stack: ---"))
 			return pfs_line_fail(&text->lines, PFS_READ_MALFORMED, "line begins no thread");
-		status = read_stack(text, &line, &at_end);
+		status = threads_read_stack(text, &line, &at_end);
 	}
 	return status;
 }
 
 static PfsReadStatus
-read_all(PfsLegacyText *text)
+threads_read_all(PfsLegacyText *text)
 {
 	PfsText line = { "", 0 };
 	PfsText rest;
@@ -101,7 +101,7 @@ pfs_thread_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsRea
 	PfsReadStatus status;
 
 	pfs_legacy_begin(&text, bytes, length, profile, error);
-	status = read_all(&text);
+	status = threads_read_all(&text);
 	pfs_legacy_end(&text);
 	return status;
 }
