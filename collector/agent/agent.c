@@ -336,7 +336,7 @@ open_table_cache(Agent *agent)
 	if (result != 0)
 		log_event(LOG_INFO, "agent", "tables of binaries are not kept from run to run",
 				  log_text("directory", directory),
-				  log_text("detail", result == -EPERM ? "Others than we may write there."
+				  log_text("detail", result == -EPERM ? "Other users may write to the directory."
 													  : strerror(-result)));
 }
 

@@ -269,7 +269,7 @@ read_costs(Reader *reader, PfsText line)
 
 	reader->is_call = false;
 	if (reader->function == PFS_NONE || (is_call && reader->callee == PFS_NONE))
-		return callgrind_malformed(reader, "costs are of no function");
+		return callgrind_malformed(reader, "costs without a function");
 	if (!is_call)
 		own = pfs_graph_own(&reader->graph, reader->function);
 	for (int64_t i = 0; i < reader->position_count; i++)

@@ -121,7 +121,7 @@ put_values(const Heap *heap, uint32_t first, int64_t count, int64_t bytes, int64
 	PfsReadStatus status = PFS_READ_OK;
 
 	if (count == 0 && bytes != 0)
-		return pfs_line_fail(&heap->text.lines, PFS_READ_MALFORMED, "bytes are of no object");
+		return pfs_line_fail(&heap->text.lines, PFS_READ_MALFORMED, "row has bytes but no objects");
 	if (count != 0)
 	{
 		/* the only quotient that int64 cannot hold */

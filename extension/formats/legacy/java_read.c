@@ -85,7 +85,8 @@ scale(const Java *java, int64_t *count, int64_t *amount, int64_t *block)
 	if (java->is_heap)
 	{
 		if (*count == 0)
-			return pfs_line_fail(&java->text.lines, PFS_READ_MALFORMED, "bytes are of no object");
+			return pfs_line_fail(&java->text.lines, PFS_READ_MALFORMED,
+								 "row has bytes but no objects");
 		/* the only quotient that int64 cannot hold */
 		*block = *count == -1 && *amount == INT64_MIN ? 0 : *amount / *count;
 		return pfs_legacy_unsample(&java->text, HEAP_RATE, count, amount);
