@@ -93,10 +93,17 @@ pfs_is_hotspot_code(struct pfs_walk *walk, __u64 address)
 		   pfs_find_heap(runtime, address);
 }
 
+/* Returns a field of the description, whose offset is bounded for the kernel. */
+static __always_inline const void *
+pfs_blob_field(const struct pfs_walk *walk, __u8 offset)
+{
+	return (const char *) walk->code.head + (offset & (PFS_HOTSPOT_HEAD_BYTES - 1));
+}
+
 /*
- * Finds the description of the code at the walk's address, and reads it. Returns non-zero if there
- * is none. A segment's tag counts segments back to the block's first one, in several steps if the
- * block is long; 0 is the first one's, 255 a free one's.
+ * Finds the description of the code at the walk's address, and reads it, unless it is the one that
+ * was found last. Returns non-zero if there is none. A segment's tag counts segments back to the
+ * block's first one, in several steps if the block is long; 0 is the first one's, 255 a free one's.
  */
 PFS_VERIFIED_ONCE int
 pfs_find_blob(__u32 slot)
@@ -115,6 +122,9 @@ pfs_find_blob(__u32 slot)
 	if (!runtime)
 		return 1;
 	address = walk->at.pc - walk->at.is_return;
+	if (address >= walk->code.blob && address < walk->code.end)
+		return 0;
+	walk->code.end = 0;
 	heap = pfs_find_heap(runtime, address);
 	if (!heap)
 		return 1;
@@ -131,14 +141,12 @@ pfs_find_blob(__u32 slot)
 	if (tag != 0)
 		return 1;
 	walk->code.blob = heap->low + (segment << bits) + runtime->hotspot.block_header;
-	return (int) pfs_read_code(walk, walk->code.head, PFS_HOTSPOT_HEAD_BYTES, walk->code.blob);
-}
-
-/* Returns a field of the description, whose offset is bounded for the kernel. */
-static __always_inline const void *
-pfs_blob_field(const struct pfs_walk *walk, __u8 offset)
-{
-	return (const char *) walk->code.head + (offset & (PFS_HOTSPOT_HEAD_BYTES - 1));
+	if (pfs_read_code(walk, walk->code.head, PFS_HOTSPOT_HEAD_BYTES, walk->code.blob) ||
+		pfs_read_code(walk, &walk->code.name, sizeof(walk->code.name),
+					  *(const __u64 *) pfs_blob_field(walk, runtime->hotspot.name)))
+		return 1;
+	walk->code.end = walk->code.blob + *(const __u32 *) pfs_blob_field(walk, runtime->hotspot.size);
+	return 0;
 }
 
 static __always_inline __u64
@@ -160,7 +168,7 @@ pfs_look_for_setup(__u32 slot)
 	struct pfs_walk *walk = pfs_get_walk(slot);
 	const __u8 *code;
 
-	if (!walk || walk->code.next >= walk->code.end || walk->code.next >= PFS_SETUP_BYTES)
+	if (!walk || walk->code.next >= walk->code.ahead || walk->code.next >= PFS_SETUP_BYTES)
 		return 1;
 	code = walk->code.bytes + (walk->code.next++ & (PFS_CODE_BYTES - 1));
 	/* push %rbp, and an instruction on a wide register */
@@ -273,7 +281,7 @@ pfs_find_frame_state(struct pfs_walk *walk, const struct pfs_hotspot_layout *lay
 	{
 		__u64 left = setup - walk->at.pc;
 
-		walk->code.end = left < PFS_SETUP_BYTES ? (__u32) left : PFS_SETUP_BYTES;
+		walk->code.ahead = left < PFS_SETUP_BYTES ? (__u32) left : PFS_SETUP_BYTES;
 		for (int i = 0; i < PFS_SETUP_BYTES; i++)
 		{
 			if (pfs_look_for_setup(slot))
@@ -461,8 +469,9 @@ pfs_step_over_interpreted(struct pfs_walk *walk, const struct pfs_hotspot_layout
 
 /* Adapters and tables of methods leave the stack as it was at the call. */
 static __always_inline int
-pfs_step_over_stub(struct pfs_walk *walk, const struct pfs_hotspot_layout *layout, __u32 name)
+pfs_step_over_stub(struct pfs_walk *walk, const struct pfs_hotspot_layout *layout)
 {
+	__u32 name = walk->code.name;
 	__u64 size = (__u64) * (const __u32 *) pfs_blob_field(walk, layout->frame_size) * 8;
 	__u64 sp = walk->at.sp;
 	__u64 fp = walk->at.fp;
@@ -492,20 +501,16 @@ pfs_hotspot_step(__u32 slot)
 {
 	struct pfs_walk *walk = pfs_get_walk(slot);
 	const struct pfs_runtime *runtime;
-	__u32 name = 0;
-
 	if (!walk)
 		return 1;
 	runtime = pfs_get_runtime(walk);
-	if (!runtime || pfs_find_blob(slot) ||
-		pfs_read_code(walk, &name, sizeof(name),
-					  *(const __u64 *) pfs_blob_field(walk, runtime->hotspot.name)))
+	if (!runtime || pfs_find_blob(slot))
 		return PFS_HOTSPOT_NO_BLOB;
-	if (name == PFS_NAME_INTERPRETER)
+	if (walk->code.name == PFS_NAME_INTERPRETER)
 		return pfs_step_over_interpreted(walk, &runtime->hotspot);
-	if (name == PFS_NAME_NMETHOD || name == PFS_NAME_NATIVE)
+	if (walk->code.name == PFS_NAME_NMETHOD || walk->code.name == PFS_NAME_NATIVE)
 		return pfs_step_over_compiled(walk, &runtime->hotspot);
-	return pfs_step_over_stub(walk, &runtime->hotspot, name);
+	return pfs_step_over_stub(walk, &runtime->hotspot);
 }
 
 /*

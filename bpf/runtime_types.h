@@ -122,7 +122,8 @@ struct pfs_hotspot_layout {
 	__u8 method_constant; /* in a method: its constant part */
 	__u8 constant_bytes;  /* of that part, in front of the bytecode */
 	__u8 bytecode_slot;	  /* of the interpreter's frame: bytes below the frame pointer */
-	__u8 unused[12];
+	__u8 size;			  /* in a description: its bytes, with the code */
+	__u8 unused[11];
 };
 
 #define PFS_RUNTIME_WORDS 12 /* for the layout of any interpreter */
@@ -259,14 +260,16 @@ enum pfs_hotspot_frame {
 #define PFS_LEAVING_STEPS 9	 /* … how many they are */
 struct pfs_code_walk {
 	__u64 frame; /* first word of the frame that is stepped over */
-	__u64 blob;	 /* address of the description */
+	__u64 blob;	 /* address of the description, … */
+	__u64 end;	 /* … and of its code's end: the next frame's code is often the same */
 	__u64 head[PFS_HOTSPOT_HEAD_BYTES / 8 + 1];
 	__u8 bytes[PFS_CODE_BYTES + 16]; /* instructions from pc on */
+	__u32 name;						 /* first bytes of the description's name */
 	__u32 next;						 /* place in bytes of the one that is looked at */
-	__u32 end;
-	__u32 removed; /* bytes of the stack that instructions remove */
-	__u8 popped;   /* one of them restores the frame pointer */
-	__u8 state;	   /* how far the frame is set up */
+	__u32 ahead;					 /* place where looking ends */
+	__u32 removed;					 /* bytes of the stack that instructions remove */
+	__u8 popped;					 /* one of them restores the frame pointer */
+	__u8 state;						 /* how far the frame is set up */
 	__u8 unused[2];
 };
 

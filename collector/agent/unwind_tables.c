@@ -94,7 +94,8 @@ struct UnwindTables
 	uint64_t put_off;
 	StalledProcess stalled[STALLED_MANY];
 	LabelPages label_pages;
-	Runtimes *runtimes; /* NULL: interpreters are not searched */
+	CodePages *code_pages; /* of the process that was walked last */
+	Runtimes *runtimes;	   /* NULL: interpreters are not searched */
 	bool find_labels;
 	bool cache_warned;
 	uint64_t room_ns; /* earliest time of the next unloading */
@@ -109,10 +110,14 @@ unwind_tables_create(MappedFileTable *files, KernelTables *kernel, TableCache *c
 	UnwindTables *tables = calloc(1, sizeof(*tables));
 
 	if (tables == NULL || patience_init(&tables->patience) != 0 ||
+		(tables->code_pages = code_pages_create()) == NULL ||
 		unwinder_create(kernel, &tables->unwinder) != 0)
 	{
 		if (tables != NULL)
+		{
+			code_pages_free(tables->code_pages);
 			patience_fini(&tables->patience);
+		}
 		free(tables);
 		return -ENOMEM;
 	}
@@ -147,6 +152,7 @@ unwind_tables_free(UnwindTables *tables)
 	HASH_ITER(hh, tables->entries, entry, next)
 		drop_entry(tables, entry, 0);
 	unwinder_free(tables->unwinder);
+	code_pages_free(tables->code_pages);
 	patience_fini(&tables->patience);
 	free(tables);
 }
@@ -392,16 +398,26 @@ unwind_tables_forget(UnwindTables *tables, const ExecImage *process, uint64_t no
 }
 
 size_t
-unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
-				   const struct pfs_late *late, bool trust_jit, uint64_t *frames, uint64_t *ends,
-				   size_t capacity, int *status)
+unwind_tables_walk(UnwindTables *tables, const ExecImage *process, const struct pfs_late *late,
+				   bool trust_jit, uint64_t *frames, uint64_t *ends, size_t capacity, int *status)
 {
 	LateMemory memory = { late->bytes,	late->length,		 late->address,
 						  late->chunks, late->other_address, late->other_chunks };
+	RemoteMemory code = { .patience = &tables->patience, .pid = process->pid };
+	LateWalk walk = { process, &late->at, late_memory_read, &memory, trust_jit, ends };
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	size_t found;
 
-	return late_walk(tables->unwinder,
-					 &(LateWalk){ process, &late->at, late_memory_read, &memory, trust_jit, ends },
-					 frames, capacity, status);
+	if (tables->runtimes != NULL && !is_stalled(tables, process, now_ns))
+		walk.runtime = runtimes_machine(tables->runtimes, process);
+	if (walk.runtime != NULL)
+		code_pages_begin(tables->code_pages, process, now_ns);
+	walk.memory = &code;
+	walk.code = tables->code_pages;
+	found = late_walk(tables->unwinder, &walk, frames, capacity, status);
+	if (code.stuck)
+		note_stalled(tables, process, now_ns);
+	return found;
 }
 
 static bool

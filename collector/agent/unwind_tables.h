@@ -65,9 +65,10 @@ void unwind_tables_forget(UnwindTables *tables, const ExecImage *process, uint64
 /*
  * Continues a walk that the kernel handed over (PFS_SAMPLE_LATE), on the copy of the stack. Frames
  * are as the kernel records them; ends (or NULL) and trust_jit are as in late_walk.h; *status is an
- * enum pfs_walk_status. Returns the number of frames.
+ * enum pfs_walk_status. Returns the number of frames. Reads memory of the process if it runs a
+ * virtual machine (runtimes_machine()).
  */
-size_t unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
+size_t unwind_tables_walk(UnwindTables *tables, const ExecImage *process,
 						  const struct pfs_late *late, bool trust_jit, uint64_t *frames,
 						  uint64_t *ends, size_t capacity, int *status);
 

@@ -94,15 +94,42 @@ cut_frames(UserWalk *walk, uint64_t *frames, uint64_t *ends)
 }
 
 /*
+ * Walks on where the kernel had to end. For a virtual machine's frames that reads memory of the
+ * process, without the lock; *process may be NULL then. Returns the number of words.
+ */
+static size_t
+walk_late(Reader *reader, const Record *record, Process **process, uint32_t first, int *status)
+{
+	ExecImage identity = process_identity(*process);
+	bool trust_jit = jit_is_as_sampled(reader, record->sample, *process);
+	bool reads = reader->options.runtimes != NULL &&
+				 runtimes_machine(reader->options.runtimes, &identity) != NULL;
+	size_t walked;
+
+	if (reads)
+		reader_unlock(reader);
+	walked = unwind_tables_walk(reader->unwind, &identity, record->late, trust_jit,
+								reader->user_frames + first, reader->frame_ends + first,
+								PFS_MAX_WALK_FRAMES, status);
+	if (reads)
+	{
+		reader_lock(reader);
+		*process = process_table_get(reader->processes, record->sample, reader->now_ns);
+	}
+	return walked;
+}
+
+/*
  * Completes the user side: the kernel's frames, then ours from the frame at which the kernel
  * stopped, which is walked again. Returns the number of the table that the walk must wait for, or
  * 0.
  */
 static uint64_t
-walk_user_stack(Reader *reader, const Record *record, const Process *process, UserWalk *walk)
+walk_user_stack(Reader *reader, const Record *record, Process **process, UserWalk *walk)
 {
 	const struct pfs_late *late = record->late;
-	ExecImage identity = process_identity(process);
+	ExecImage identity = process_identity(*process);
+	uint64_t owner = process_owner(*process);
 	uint64_t *frames = reader->user_frames;
 	uint64_t *ends = reader->frame_ends;
 	uint64_t table = 0;
@@ -118,7 +145,7 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 	{
 		/* nothing was copied for this record, but the table is needed for later ones */
 		if (walk->status == PFS_WALK_NO_TABLE && first > 0 &&
-			unwind_tables_want(reader->unwind, &identity, process_owner(process), frames[first - 1],
+			unwind_tables_want(reader->unwind, &identity, owner, frames[first - 1],
 							   reader->now_ns) != 0)
 			reader->tables_wanted = true;
 		return 0;
@@ -127,9 +154,7 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 	if (first > 0 && PFS_FRAME_MORE(frames[first - 1]) == 0 &&
 		PFS_FRAME_ADDRESS(frames[first - 1]) == late->at.pc)
 		first--;
-	walked = unwind_tables_walk(reader->unwind, &identity, late,
-								jit_is_as_sampled(reader, record->sample, process), frames + first,
-								ends + first, PFS_MAX_WALK_FRAMES, &status);
+	walked = walk_late(reader, record, process, first, &status);
 	/* the copy ended before the stack, because the kernel had no time to walk further */
 	if (status == PFS_WALK_READ_FAILED && record->sample->user_status == PFS_WALK_OUT_OF_TIME)
 		status = PFS_WALK_OUT_OF_TIME;
@@ -139,8 +164,8 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 	if (status != PFS_WALK_NO_PROCESS)
 		walk->count = first + (uint32_t) walked;
 	if (status == PFS_WALK_NO_TABLE && walked > 0)
-		table = unwind_tables_want(reader->unwind, &identity, process_owner(process),
-								   frames[walk->count - 1], reader->now_ns);
+		table = unwind_tables_want(reader->unwind, &identity, owner, frames[walk->count - 1],
+								   reader->now_ns);
 	cut_frames(walk, frames, ends);
 	return table;
 }
@@ -362,8 +387,8 @@ handle_record(Reader *reader, const Record *record)
 		past_images_update_to(reader->past, process_read_ns(process) > record->sample->time_ns
 												? process_read_ns(process)
 												: record->sample->time_ns);
-		table = walk_user_stack(reader, record, process, &walk);
-		if (table == 0)
+		table = walk_user_stack(reader, record, &process, &walk);
+		if (table == 0 && process != NULL)
 		{
 			merge_chain(reader, record, process, &walk);
 			process = prepare_names(reader, record, process, &walk);

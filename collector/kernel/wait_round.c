@@ -135,9 +135,8 @@ find_runtime(const WaitRounds *rounds, const struct pfs_sample *sample, struct p
 {
 	int fd = bpf_map__fd(rounds->host->skeleton->maps.pfs_runtimes);
 
-	return bpf_map_lookup_elem(fd, &sample->pid, runtime) == 0 &&
-		   runtime->kind != PFS_RUNTIME_NONE && runtime->start_time_ns == sample->start_time_ns &&
-		   runtime->exec_id == sample->exec_id;
+	return bpf_map_lookup_elem(fd, &sample->pid, runtime) == 0 && pfs_has_chain(runtime->kind) &&
+		   runtime->start_time_ns == sample->start_time_ns && runtime->exec_id == sample->exec_id;
 }
 
 /*

@@ -254,6 +254,16 @@ read_word(RemoteMemory *memory, uint64_t address, uint64_t *word)
 	return remote_memory_read(memory, &piece, word) == sizeof(*word);
 }
 
+/* Is there a heap of objects? It comes after all heaps of code. */
+static bool
+has_started(RemoteMemory *memory, const HotSpotLayout *layout)
+{
+	uint64_t heap = 0;
+
+	return hotspot_has(layout, HOTSPOT_UNIVERSE_HEAP) &&
+		   read_word(memory, layout->fields[HOTSPOT_UNIVERSE_HEAP], &heap) && heap != 0;
+}
+
 /* The version; 0 if it is not there yet. */
 static uint32_t
 read_version(RemoteMemory *memory, const HotSpotLayout *layout)
@@ -273,14 +283,14 @@ static bool
 is_complete(const HotSpotLayout *layout)
 {
 	static const HotSpotField always[] = {
-		HOTSPOT_HEAP_MEMORY,	 HOTSPOT_HEAP_SEGMENTS,		  HOTSPOT_HEAP_SEGMENT_BITS,
-		HOTSPOT_SPACE_LOW,		 HOTSPOT_SPACE_HIGH,		  HOTSPOT_BLOB_NAME,
-		HOTSPOT_BLOB_FRAME_SIZE, HOTSPOT_BLOB_FRAME_COMPLETE, HOTSPOT_CODE_METHOD,
-		HOTSPOT_CODE_ID,		 HOTSPOT_CODE_PLACES,		  HOTSPOT_PLACE_PC,
-		HOTSPOT_PLACE_SCOPE,	 HOTSPOT_METHOD_CONSTANT,	  HOTSPOT_CONSTANT_POOL,
-		HOTSPOT_CONSTANT_NAME,	 HOTSPOT_CONSTANT_CODE_BYTES, HOTSPOT_CONSTANT_WORDS,
-		HOTSPOT_CONSTANT_FLAGS,	 HOTSPOT_POOL_HOLDER,		  HOTSPOT_CLASS_NAME,
-		HOTSPOT_SYMBOL_BODY,	 HOTSPOT_UNIVERSE_HEAP
+		HOTSPOT_HEAP_MEMORY,	HOTSPOT_HEAP_SEGMENTS,	 HOTSPOT_HEAP_SEGMENT_BITS,
+		HOTSPOT_SPACE_LOW,		HOTSPOT_SPACE_HIGH,		 HOTSPOT_BLOB_NAME,
+		HOTSPOT_BLOB_SIZE,		HOTSPOT_BLOB_FRAME_SIZE, HOTSPOT_BLOB_FRAME_COMPLETE,
+		HOTSPOT_CODE_METHOD,	HOTSPOT_CODE_ID,		 HOTSPOT_CODE_PLACES,
+		HOTSPOT_PLACE_PC,		HOTSPOT_PLACE_SCOPE,	 HOTSPOT_METHOD_CONSTANT,
+		HOTSPOT_CONSTANT_POOL,	HOTSPOT_CONSTANT_NAME,	 HOTSPOT_CONSTANT_CODE_BYTES,
+		HOTSPOT_CONSTANT_WORDS, HOTSPOT_CONSTANT_FLAGS,	 HOTSPOT_POOL_HOLDER,
+		HOTSPOT_CLASS_NAME,		HOTSPOT_SYMBOL_BODY
 	};
 	static const HotSpotField either[][2] = {
 		{ HOTSPOT_CACHE_HEAP, HOTSPOT_CACHE_HEAPS },
@@ -350,8 +360,11 @@ hotspot_layout_read(RemoteMemory *memory, const HotSpotFile *file, uint64_t bias
 	if (!read_values(&tables, file, bias))
 		return HOTSPOT_NOT_YET;
 	if (!are_tables_sane(&tables))
-		return HOTSPOT_UNKNOWN;
-	if (!read_fields(&tables, layout) || !read_sizes(&tables, layout))
+		return tables.values[HOTSPOT_STRUCT_STRIDE] == 0 || tables.values[HOTSPOT_TYPE_STRIDE] == 0
+				   ? HOTSPOT_NOT_YET
+				   : HOTSPOT_UNKNOWN;
+	if (!read_fields(&tables, layout) || !read_sizes(&tables, layout) ||
+		!has_started(memory, layout))
 		return HOTSPOT_NOT_YET;
 	if (!is_complete(layout) || !is_sane(layout))
 		return HOTSPOT_UNKNOWN;
@@ -416,6 +429,7 @@ fill_offsets(const HotSpotLayout *layout, struct pfs_hotspot_layout *walk)
 	walk->code_is_offset = !hotspot_has(layout, HOTSPOT_BLOB_CODE);
 	walk->code = (uint8_t) (walk->code_is_offset ? fields[HOTSPOT_BLOB_CODE_OFFSET]
 												 : fields[HOTSPOT_BLOB_CODE]);
+	walk->size = (uint8_t) fields[HOTSPOT_BLOB_SIZE];
 	walk->frame_size = (uint8_t) fields[HOTSPOT_BLOB_FRAME_SIZE];
 	walk->frame_complete = (uint8_t) fields[HOTSPOT_BLOB_FRAME_COMPLETE];
 	walk->method_constant = (uint8_t) fields[HOTSPOT_METHOD_CONSTANT];
@@ -428,13 +442,10 @@ hotspot_layout_describe(RemoteMemory *memory, const HotSpotLayout *layout,
 						struct pfs_hotspot_layout *walk)
 {
 	uint64_t heaps[PFS_HOTSPOT_HEAPS];
-	uint64_t universe;
+
 	uint32_t bits = 0;
 	size_t count;
 
-	/* heaps of code are all there before that of objects */
-	if (!read_word(memory, layout->fields[HOTSPOT_UNIVERSE_HEAP], &universe) || universe == 0)
-		return HOTSPOT_NOT_YET;
 	memset(walk, 0, sizeof(*walk));
 	count = find_heaps(memory, layout, heaps);
 	for (size_t i = 0; i < count; i++)

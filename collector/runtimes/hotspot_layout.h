@@ -31,6 +31,7 @@
 	X(SPACE_LOW, "VirtualSpace._low_boundary", NULL)                                  \
 	X(SPACE_HIGH, "VirtualSpace._high_boundary", NULL)                                \
 	X(BLOB_NAME, "CodeBlob._name", NULL)                                              \
+	X(BLOB_SIZE, "CodeBlob._size", NULL)                                              \
 	X(BLOB_CODE, "CodeBlob._code_begin", NULL)		   /* 9 to 22 */                  \
 	X(BLOB_CODE_OFFSET, "CodeBlob._code_offset", NULL) /* otherwise */                \
 	X(BLOB_DATA_OFFSET, "CodeBlob._data_offset", NULL)                                \
@@ -101,7 +102,7 @@ typedef struct HotSpotLayout
 typedef enum HotSpotReading
 {
 	HOTSPOT_READ,
-	HOTSPOT_NOT_YET, /* the process has not set it up, or does not answer */
+	HOTSPOT_NOT_YET, /* the process has not started it, or does not answer */
 	HOTSPOT_UNKNOWN	 /* fields are missing, or make no sense */
 } HotSpotReading;
 

@@ -250,11 +250,14 @@ runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointe
 }
 
 const struct pfs_runtime *
-runtimes_entry(const Runtimes *runtimes, const ExecImage *image)
+runtimes_machine(const Runtimes *runtimes, const ExecImage *image)
 {
 	const RuntimeProcess *process = find_process(runtimes, image);
 
-	return process != NULL ? &process->target.entry : NULL;
+	return process != NULL && process->target.entry.kind == PFS_RUNTIME_HOTSPOT &&
+				   process->target.entry.is_placed
+			   ? &process->target.entry
+			   : NULL;
 }
 
 bool

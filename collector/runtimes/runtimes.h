@@ -63,8 +63,11 @@ void runtimes_forget(Runtimes *runtimes, const ExecImage *image);
 bool runtimes_seeks(const Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointer,
 					uint64_t now_ns);
 
-/* What the kernel's walk has of the process; NULL: nothing. Until the process is forgotten. */
-const struct pfs_runtime *runtimes_entry(const Runtimes *runtimes, const ExecImage *image);
+/*
+ * Returns the virtual machine whose frames lie on the process's stacks, as the kernel's walk has
+ * it, until the process is forgotten; NULL: none is known.
+ */
+const struct pfs_runtime *runtimes_machine(const Runtimes *runtimes, const ExecImage *image);
 
 /*
  * Searches for the place of threads' states, beside the thread pointer of a sampled thread.

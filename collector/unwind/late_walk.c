@@ -18,7 +18,8 @@ static _Thread_local struct
 	bool trust_jit;
 	struct pfs_walk *walk;
 	const struct pfs_runtime *runtime;
-	RemoteMemory *code;
+	RemoteMemory *memory;
+	CodePages *code;
 } current;
 
 static int
@@ -63,10 +64,8 @@ pfs_get_runtime(const struct pfs_walk *walk)
 static int
 pfs_read_code(struct pfs_walk *walk, void *to, __u32 size, __u64 address)
 {
-	const RemotePieces piece = { .address = address, .piece_bytes = size, .count = 1 };
-
 	(void) walk;
-	return current.code == NULL || remote_memory_read(current.code, &piece, to) != size;
+	return code_pages_read(current.code, current.memory, address, to, size);
 }
 
 static const struct pfs_unwind_mapping *
@@ -164,6 +163,7 @@ late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size
 	current.trust_jit = from->trust_jit;
 	current.walk = &walk;
 	current.runtime = from->runtime;
+	current.memory = from->memory;
 	current.code = from->code;
 
 	walk.at = *from->state;

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unwind/code_pages.h"
 #include "unwind/remote_memory.h"
 #include "unwind/unwinder.h"
 
@@ -46,12 +47,10 @@ typedef struct LateWalk
 	void *context;	/* context of read */
 	bool trust_jit; /* rules of generated code are valid for the time of the sample */
 	uint64_t *ends; /* receives the callers' stack pointers, one for each frame; NULL: not needed */
-	/*
-	 * The virtual machine whose frames lie on the stack, and the process's memory, which tells more
-	 * of its code. NULL: there is none.
-	 */
+	/* The virtual machine whose frames lie on the stack; NULL: there is none. */
 	const struct pfs_runtime *runtime;
-	RemoteMemory *code;
+	RemoteMemory *memory; /* of the process, with … */
+	CodePages *code;	  /* … its code's pages, if there is one */
 } LateWalk;
 
 /*

@@ -1,0 +1,30 @@
+/*
+ * code_pages.h
+ *		Pages of one process that describe generated code, kept for a moment.
+ *
+ * A late walk reads them one by one, each with a deadline, and that costs two switches between
+ * threads. Threads of a process that wait mostly have the same frames.
+ */
+#ifndef COLLECTOR_CODE_PAGES_H
+#define COLLECTOR_CODE_PAGES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "process/exec_image.h"
+#include "unwind/remote_memory.h"
+
+typedef struct CodePages CodePages;
+
+/* NULL without memory. */
+CodePages *code_pages_create(void);
+void code_pages_free(CodePages *pages); /* accepts NULL */
+
+/* Begins a walk in a process. Pages of another one are forgotten, and those that are too old. */
+void code_pages_begin(CodePages *pages, const ExecImage *process, uint64_t now_ns);
+
+/* Copies bytes at an address. Returns 0, or non-zero if they cannot be read. */
+int code_pages_read(CodePages *pages, RemoteMemory *memory, uint64_t address, void *bytes,
+					size_t count);
+
+#endif
