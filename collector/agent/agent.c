@@ -488,6 +488,7 @@ start_parts(Agent *agent, Failure *failure)
 	generated = jit_names_namer(agent->jit_names);
 	reader.namer = runtimes_namer(agent->runtimes, &generated);
 	reader.runtimes = agent->runtimes;
+	reader.fold_native = options->interpreter_native == AGENT_NATIVE_FOLD;
 	if (symbolizer_create(&symbolizer, &agent->symbolizer) != 0 ||
 		mapped_file_table_create(&agent->files) != 0 ||
 		reader_create(&reader, agent->files, &agent->losses, &agent->reader) != 0 ||

@@ -67,6 +67,9 @@ check_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 	return common_flags(options, flags);
 }
 
+/* In the order of AGENT_NATIVE_*. */
+static const char *const native_choices[] = { "keep", "fold", NULL };
+
 size_t
 agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 {
@@ -122,6 +125,9 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		  "; '' for none" },
 		{ "no-inlined", FLAG_SWITCH, &options->no_inlined, NULL,
 		  "use only symbol tables: no inlined functions, no line numbers" },
+		{ "interpreter-native", FLAG_CHOICE, &options->interpreter_native, "HOW",
+		  "functions of an interpreter between those that it executes: keep (default) or fold",
+		  .choices = native_choices },
 		{ "progress", FLAG_SWITCH, &options->progress, NULL,
 		  "draw a progress bar on a terminal; needs --duration" },
 		{ "summary", FLAG_TEXT, &options->summary_file, "FILE",

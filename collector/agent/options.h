@@ -42,6 +42,13 @@
 #define AGENT_CPU_PERCENT_PER_CPU	  2
 #define AGENT_CPU_PERCENT_PER_CPU_MAX 25
 
+/* Whether the functions of an interpreter stay between those that it executes. */
+enum
+{
+	AGENT_NATIVE_KEEP,
+	AGENT_NATIVE_FOLD
+};
+
 typedef struct AgentOptions
 {
 	const char *database; /* libpq connection string */
@@ -67,6 +74,7 @@ typedef struct AgentOptions
 	const char *debug_directory;
 	const char *cache_directory; /* for unwind tables and symbol tables; "": no cache */
 	bool no_inlined;
+	int interpreter_native; /* AGENT_NATIVE_* */
 	bool progress;
 	const char *summary_file; /* NULL: no summary */
 	const char *status_file;  /* NULL: no status */

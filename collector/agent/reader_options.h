@@ -37,6 +37,7 @@ typedef struct ReaderOptions
 	TableCache *table_cache; /* NULL: no cache; must outlive the reader */
 	CodeNamer namer;		 /* names generated and interpreted code */
 	Runtimes *runtimes;		 /* stacks of interpreters; NULL: interpreters are ignored */
+	bool fold_native;		 /* leave out frames of runtimes between those of their code */
 	CustomLabels custom;	 /* labels of threads that samples get */
 	SchedulerCode scheduler; /* functions to leave out of the stacks of threads that waited */
 } ReaderOptions;

@@ -281,6 +281,21 @@ merge_chain(Reader *reader, const Record *record, const Process *process, UserWa
 	walk->late_from = merged->late_from;
 }
 
+/* Leaves out what the runtime's own code does between frames of its functions, if it is to be. */
+static void
+fold_native(Reader *reader, const Process *process, UserWalk *walk)
+{
+	ExecImage image = process_identity(process);
+	FoldedStack stack = { reader->user_frames, walk->count, walk->cut_at, walk->late_from };
+
+	if (reader->options.runtimes == NULL || !reader->options.fold_native)
+		return;
+	runtimes_fold(reader->options.runtimes, &image, &stack);
+	walk->count = stack.count;
+	walk->cut_at = stack.cut_at;
+	walk->late_from = stack.late_from;
+}
+
 /* Returns the walk's frames of code without a file. */
 static CodeWalk
 code_of_walk(const Reader *reader, const Process *process, const UserWalk *walk, uint64_t time_ns)
@@ -391,6 +406,7 @@ handle_record(Reader *reader, const Record *record)
 		if (table == 0 && process != NULL)
 		{
 			merge_chain(reader, record, process, &walk);
+			fold_native(reader, process, &walk);
 			process = prepare_names(reader, record, process, &walk);
 		}
 	}

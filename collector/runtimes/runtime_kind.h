@@ -34,6 +34,7 @@ typedef struct RuntimeFile
 	const RuntimeKind *kind;
 	bool is_known;				   /* its version is: its processes can be read */
 	LoopCode loops[RUNTIME_LOOPS]; /* only for stacks without marks that are addresses */
+	LoopCode code;				   /* all of the file's code, by ELF virtual address */
 	union
 	{
 		PythonFile python;

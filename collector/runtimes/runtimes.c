@@ -286,6 +286,17 @@ runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *m
 	return done;
 }
 
+void
+runtimes_fold(const Runtimes *runtimes, const ExecImage *image, FoldedStack *stack)
+{
+	const RuntimeProcess *process = find_process(runtimes, image);
+	const RuntimeTarget *target = process != NULL ? &process->target : NULL;
+
+	if (target != NULL)
+		stack_fold(stack, target->file.code.start + target->bias,
+				   target->file.code.end + target->bias);
+}
+
 /* Returns whether the frame is one of the process's interpreter, and its object could be read. */
 static bool
 find_key(const RuntimeProcess *process, const UserFrame *frame, CodeKey *key)

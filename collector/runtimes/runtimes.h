@@ -22,6 +22,7 @@
 #include "events.h"
 #include "process/exec_image.h"
 #include "runtimes/runtime_kind.h"
+#include "runtimes/stack_fold.h"
 #include "runtimes/stack_merge.h"
 #include "unwind/kernel_tables.h"
 
@@ -79,6 +80,9 @@ void runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_p
 /* Merges a sample's stacks. Returns false if the machine's stack stays as it is. */
 bool runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *machine,
 					const ChainStack *chain, MergedStack *merged);
+
+/* Leaves the frames of the runtime itself out of a stack, between those of its code. */
+void runtimes_fold(const Runtimes *runtimes, const ExecImage *image, FoldedStack *stack);
 
 /* Any thread. */
 void runtimes_stats(const Runtimes *runtimes, RuntimesStats *stats);

@@ -1,6 +1,6 @@
 """interpreted.py SECONDS: functions at known lines that share the CPU time 60 : 30 : 10, whatever calls them.
 
-Beside them a thread waits, time and again, without the interpreter's lock."""
+Beside them a thread waits without the interpreter's lock, time and again, and another one all the time."""
 
 import sys
 import threading
@@ -45,9 +45,14 @@ def waits():
         time.sleep(0.02)
 
 
-waiting = threading.Thread(target=waits, name="waits")
-waiting.daemon = True
-waiting.start()
+def waits_on():
+    time.sleep(1000)
+
+
+for target in (waits, waits_on):
+    waiting = threading.Thread(target=target)
+    waiting.daemon = True
+    waiting.start()
 until = time.process_time() + float(sys.argv[1])
 while time.process_time() < until:
     for _ in range(10):

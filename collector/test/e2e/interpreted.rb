@@ -38,7 +38,12 @@ def waits
   loop { sleep 0.02 }
 end
 
+def waits_on
+  sleep 1000
+end
+
 Thread.new { waits }
+Thread.new { waits_on }
 cpu_time = -> { Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID) }
 till = cpu_time.call + ARGV[0].to_f
 10.times { Caller.new.by_fiber } while cpu_time.call < till
