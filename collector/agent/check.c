@@ -5,10 +5,13 @@
  * Prints "group name state detail", one line for each check. The line of a missing feature is
  * followed by its consequence.
  */
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "agent/agent.h"
 #include "agent/agent_config.h"
+#include "agent/interpreter_census.h"
 #include "database/session.h"
 #include "kernel/features.h"
 #include "kernel/sampler.h"
@@ -136,6 +139,59 @@ check_kallsyms(void)
 	symbolizer_free(symbolizer);
 }
 
+/* Appends "name (n)" of one interpreter: how many processes it can be read in. */
+static void
+append_interpreter(char *text, size_t size, const InterpreterCount *count)
+{
+	size_t used = strlen(text);
+
+	snprintf(text + used, size - used, "%s%s (%" PRIu32 ")", used > 0 ? ", " : "",
+			 count->kind->title, count->known);
+}
+
+/* Names processes whose interpreter is of an unknown version, up to CENSUS_PIDS of them. */
+static void
+print_unknown(const InterpreterCount *count)
+{
+	char text[128];
+	size_t used = 0;
+
+	used += (size_t) snprintf(text, sizeof(text), "%s of unknown version: %" PRIu32 " (pid",
+							  count->kind->title, count->unknown);
+	for (uint32_t i = 0; i < CENSUS_PIDS && i < count->unknown; i++)
+		used += (size_t) snprintf(text + used, sizeof(text) - used, " %" PRIu32, count->pids[i]);
+	snprintf(text + used, sizeof(text) - used, "%s)", count->unknown > CENSUS_PIDS ? " …" : "");
+	print_more(text);
+}
+
+/* Prints the interpreters whose functions are named, with the processes of each. */
+static void
+check_interpreters(void)
+{
+	InterpreterCensus census;
+	char text[256] = "";
+	uint32_t unknown = 0;
+
+	if (interpreter_census_take(&census) != 0)
+		return;
+	for (size_t i = 0; i < census.count; i++)
+	{
+		append_interpreter(text, sizeof(text), &census.counts[i]);
+		unknown += census.counts[i].unknown;
+	}
+	print_line("processes", "interpreters", unknown == 0 ? "ok" : "wanted", text);
+	for (size_t i = 0; i < census.count; i++)
+	{
+		if (census.counts[i].unknown > 0)
+			print_unknown(&census.counts[i]);
+	}
+	if (unknown > 0)
+		print_more(
+			"Functions of these processes are not named: stacks have the interpreter's own.");
+	if (census.is_cut)
+		print_more("There are more processes, which were not looked at.");
+}
+
 static ExitCode
 check_database(const AgentOptions *options)
 {
@@ -163,6 +219,7 @@ check_all(const AgentOptions *options)
 		host = check_program(options);
 	check_sources(host == EXIT_OK);
 	check_kallsyms();
+	check_interpreters();
 	database = check_database(options);
 	return host != EXIT_OK ? host : database;
 }

@@ -211,6 +211,7 @@ count_interpreted(Reader *reader)
 		return;
 	runtimes_stats(reader->options.runtimes, &stats);
 	losses_add(reader->losses, LOSS_RUNTIME_UNKNOWN, stats.unknown - reader->runtimes.unknown);
+	losses_add(reader->losses, LOSS_RUNTIME_UNPLACED, stats.unplaced - reader->runtimes.unplaced);
 	losses_add(reader->losses, LOSS_CHAIN_UNMATCHED, stats.unmatched - reader->runtimes.unmatched);
 	losses_add(reader->losses, LOSS_CODE_STALE, stats.stale - reader->runtimes.stale);
 	losses_add(reader->losses, LOSS_CODE_PUT_OFF, stats.put_off - reader->runtimes.put_off);

@@ -43,7 +43,10 @@ typedef enum LossKind
 	X(PROCESS_STUCK, "process_stuck", LOSS_PARTIAL, "the kernel did not answer about the process") \
 	X(ADDRESS_UNKNOWN, "address_unknown", LOSS_NOTE, "leaf frames in no code that is known")       \
 	X(CODE_FULL, "code_full", LOSS_NOTE, "names of generated code that there was no room for")     \
-	X(RUNTIME_UNKNOWN, "runtime_unknown", LOSS_NOTE, "processes with a Python of unknown version") \
+	X(RUNTIME_UNKNOWN, "runtime_unknown", LOSS_NOTE,                                               \
+	  "processes with an interpreter of unknown version")                                          \
+	X(RUNTIME_UNPLACED, "runtime_unplaced", LOSS_NOTE,                                             \
+	  "processes with an interpreter whose threads' state was not found")                          \
 	X(CHAIN_UNMATCHED, "chain_unmatched", LOSS_NOTE,                                               \
 	  "frames of interpreters that had no place in their stack")                                   \
 	X(CODE_STALE, "code_stale", LOSS_NOTE, "interpreted code that was gone before it was read")    \

@@ -10,6 +10,13 @@
 static const RuntimeKind *const kinds[] = { &python_kind, &ruby_kind, &php_kind, &perl_kind,
 											&hotspot_kind };
 
+const RuntimeKind *const *
+runtime_kinds(size_t *count)
+{
+	*count = sizeof(kinds) / sizeof(kinds[0]);
+	return kinds;
+}
+
 /* Returns the range of all executable segments. It is empty if the file cannot be read. */
 static LoopCode
 read_code_range(const ElfSource *source)

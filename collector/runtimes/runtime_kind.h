@@ -102,6 +102,9 @@ extern const RuntimeKind php_kind;
 extern const RuntimeKind perl_kind;
 extern const RuntimeKind ruby_kind;
 
+/* The interpreters that are known. */
+const RuntimeKind *const *runtime_kinds(size_t *count);
+
 /* What the file holds; NULL if no interpreter, or without memory. The caller frees it. */
 RuntimeFile *runtime_file_read(const ElfSource *source, const char *name);
 

@@ -21,7 +21,7 @@
 #define CODE_COST_NS   (NS_PER_MS / 8)
 #define CODE_BURST_NS  (1000 * NS_PER_MS) /* 8,000 objects at once, and as many a second */
 #define OWNERS		   32
-#define UNKNOWN_LOGGED 16
+#define UNPLACED_TRIES 6 /* about three seconds */
 
 typedef struct RuntimeProcess
 {
@@ -31,7 +31,8 @@ typedef struct RuntimeProcess
 	uint64_t owner;
 	uint64_t seek_ns; /* not before then */
 	uint64_t pause_ns;
-	Stall stall; /* its memory did not answer */
+	uint32_t tries; /* to find the place of threads' states */
+	Stall stall;	/* its memory did not answer */
 	ProcessCodes *codes;
 	UT_hash_handle hh;
 } RuntimeProcess;
@@ -44,10 +45,11 @@ struct Runtimes
 	CodeNamer other;
 	RuntimeProcess *processes;
 	KeyedAllowance owners[OWNERS];
-	uint32_t unknown_logged;
+	uint32_t unknown_logged; /* bits of enum pfs_runtime_kind */
 	_Atomic uint64_t attached;
 	_Atomic uint64_t placed;
 	_Atomic uint64_t unknown;
+	_Atomic uint64_t unplaced;
 	_Atomic uint64_t merged;
 	_Atomic uint64_t unmatched;
 	_Atomic uint64_t codes;
@@ -148,14 +150,19 @@ runtimes_forget(Runtimes *runtimes, const ExecImage *image)
 		forget_pid(runtimes, image->pid);
 }
 
+/* Counts a process, and logs the first one of each interpreter. */
 static void
 note_unknown(Runtimes *runtimes, const ExecImage *image, const RuntimeKind *kind)
 {
+	uint32_t bit = UINT32_C(1) << kind->kind;
+
 	atomic_fetch_add(&runtimes->unknown, 1);
-	if (runtimes->unknown_logged++ < UNKNOWN_LOGGED)
-		log_event(LOG_INFO, "runtimes",
-				  "an interpreter of unknown version has no frames of its own",
-				  log_text("interpreter", kind->title), log_number("pid", (int64_t) image->pid));
+	if ((runtimes->unknown_logged & bit) != 0)
+		return;
+	runtimes->unknown_logged |= bit;
+	log_event(LOG_INFO, "runtimes", "functions of an interpreter of unknown version are not named",
+			  log_text("interpreter", kind->title), log_number("pid", (int64_t) image->pid),
+			  log_text("hint", "The command check lists such processes."));
 }
 
 void
@@ -246,6 +253,8 @@ runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointe
 	}
 	else if (!process->target.file.is_known)
 		note_unknown(runtimes, image, process->target.file.kind);
+	else if (++process->tries == UNPLACED_TRIES)
+		atomic_fetch_add(&runtimes->unplaced, 1);
 	close_memory(runtimes, process, &memory, now_ns);
 }
 
@@ -461,6 +470,7 @@ runtimes_stats(const Runtimes *runtimes, RuntimesStats *stats)
 							  .attached = atomic_load(&runtimes->attached),
 							  .placed = atomic_load(&runtimes->placed),
 							  .unknown = atomic_load(&runtimes->unknown),
+							  .unplaced = atomic_load(&runtimes->unplaced),
 							  .merged = atomic_load(&runtimes->merged),
 							  .unmatched = atomic_load(&runtimes->unmatched),
 							  .codes = atomic_load(&runtimes->codes),

@@ -34,6 +34,7 @@ typedef struct RuntimesStats
 	uint64_t attached;	/* with an interpreter, since the start */
 	uint64_t placed;	/* those of attached for which the place of threads' states was found */
 	uint64_t unknown;	/* those of attached whose version is not known */
+	uint64_t unplaced;	/* those of attached whose place several attempts did not find */
 	uint64_t merged;	/* samples whose stacks were put together */
 	uint64_t unmatched; /* frames of interpreters that had no place in the machine's stack */
 	uint64_t codes;		/* code objects that were read */

@@ -109,7 +109,7 @@ p.page(
     )],
     [
       losses('Losses by reason', 'Samples that were dropped between the kernel and the database.', "reason NOT LIKE 'incomplete.%'", 'nothing was lost'),
-      losses('Stored in part', 'Samples that were stored with frames or labels missing: reasons that begin with incomplete.', "reason LIKE 'incomplete.%'", 'nothing was incomplete'),
+      losses('Stored in part', 'Samples that were stored with frames or labels missing: reasons that begin with incomplete. runtime_unknown and runtime_unplaced count processes with an interpreter whose functions are not named.', "reason LIKE 'incomplete.%'", 'nothing was incomplete'),
     ],
     [
       p.table(
