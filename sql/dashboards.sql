@@ -58,7 +58,7 @@ CROSS JOIN LATERAL profstore.selection_status(profstore.selector('process_cpu:cp
 SELECT put_scrape('kinds:n:count:n:count:delta', '{}', '2026-01-01 10:10Z', '{"main;malloc;_int_malloc": 1, "main;malloc_stats": 2, "runtime.mallocgc;runtime.memclr": 4, "main;operator new(unsigned long)": 8, "my_runtime;Py_Main;PyObject_Call": 16, "tokio::runtime::run;app::serve": 32}');
 SELECT kind, profstore.frames_of(kind) IS NOT NULL AS is_known, profstore.valid_filter(profstore.frames_of(kind)) IS NOT NULL AS is_valid,
 	(SELECT string_agg(label || ' ' || value, ', ' ORDER BY label) FROM profstore.flamegraph('kinds:n', '2026-01-01 10:00Z', '2026-01-01 11:00Z', hide => profstore.frames_of(kind)) WHERE level > 0) AS frames
-FROM unnest('{kernel,libc,allocators,runtimes,none}'::text[]) AS kind;
+FROM unnest('{kernel,native,libc,allocators,runtimes,none}'::text[]) AS kind;
 SELECT profstore.frames_of(NULL);
 
 -- types as people call them

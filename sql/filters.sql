@@ -169,3 +169,14 @@ SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '202
 SELECT profstore.top('jobs:run:count:run:count:delta', '2026-02-01', '2026-02-02', granularity => 'word');
 -- a selector has no substrings
 SELECT profstore.top('jobs:run:count:run:count:delta{node*="x"}', '2026-02-01', '2026-02-02');
+
+-- kinds: of each mapping's frames
+SELECT profstore.bump_names();
+UPDATE profstore.mappings SET file = CASE right(file, 4) WHEN '0.so' THEN '[kernel.kallsyms]' WHEN '1.so' THEN '[cpython]' ELSE file END;
+SELECT v.filter, s.kept = o.value AS is_exact, s.kept BETWEEN s.whole * 0.05 AND s.whole * 0.95 AS is_selective
+FROM (VALUES ('{kind="python"}', '{1}'::int[]), ('{kind="kernel"}', '{0}'), ('{kind="native"}', '{2}'), ('{kind!="native"}', '{0,1}'), ('{kind=~"k.*"}', '{0}'), ('{kind*="ativ"}', '{2}'),
+	('{kind="python", mapping="[cpython]"}', '{1}'), ('{kind="ruby"}', '{}')) AS v(filter, libs)
+CROSS JOIN LATERAL profstore.filtered_share(:'cpu', '2026-01-01', '2026-01-03', v.filter) AS s
+CROSS JOIN LATERAL
+	(SELECT coalesce(sum(sums.value), 0) AS value FROM sums
+	 WHERE EXISTS (SELECT FROM frames AS f WHERE f.stack_id = sums.stack_id AND substring(f.lib FROM '(.).so$')::int = ANY (v.libs))) AS o;

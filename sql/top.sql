@@ -44,6 +44,19 @@ SELECT label, value FROM profstore.flamegraph(:'cpu' || '{node="d"}', '2026-01-0
 SELECT function, self FROM profstore.top(:'cpu' || '{node="d"}', '2026-01-01', '2026-01-02', focus => '^\[libz', granularity => 'line');
 SELECT level, function, total FROM profstore.callers(:'cpu' || '{node="d"}', '2026-01-01', '2026-01-02', '[libz.so.1]');
 
+-- the kind of frames follows from their mapping, whatever name a profiler has for a runtime
+SELECT profstore.intern_mappings(array_agg(''::text ORDER BY n), array_agg(name ORDER BY n)) AS mappings, array_agg(16 ORDER BY n) AS addresses, array_agg(0 ORDER BY n) AS lines,
+	array_agg(1 ORDER BY n) AS depths
+FROM unnest('{/usr/bin/app,"/usr/bin/[",app.exe,[vdso],[kernel.kallsyms],[nf_tables],[jit],"[anon:v8]",/tmp/perf-12.map,[python],[cpython],[javascript],[v8js],[v8],[jvm],[hotspot],[ruby],[php],[perl],[luajit],[dotnet],[erlang],[beam],[go],"[unknown mapping]"}'::text[])
+	WITH ORDINALITY AS v(name, n) \gset
+SELECT profstore.intern_locations(:'mappings', :'addresses', :'lines', '{}', '{}') AS locations \gset
+INSERT INTO profstore.samples SELECT '2026-01-01 14:00Z', (profstore.intern_series(ARRAY[:'cpu'], ARRAY['{"node": "e"}'::jsonb], '{0}'))[1], s.id, 1
+	FROM unnest(profstore.intern_stacks('p', :'depths', :'locations')) AS s(id);
+SELECT mapping, kind FROM profstore.top(:'cpu' || '{node="e"}', '2026-01-01', '2026-01-02', granularity => 'address') ORDER BY mapping COLLATE "C";
+SELECT string_agg(mapping, ' ' ORDER BY mapping COLLATE "C") AS python FROM profstore.top(:'cpu' || '{node="e"}', '2026-01-01', '2026-01-02', granularity => 'address', focus => '{kind="python"}');
+-- frames without a mapping have no kind
+SELECT function, kind FROM profstore.top(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-02');
+
 -- a profile type that no series has is likely mistyped; one whose series do not fit the labels is not
 SELECT * FROM profstore.top('process_cpu:cpu:nanosecond:cpu:nanoseconds:delta', '2026-01-01', '2026-01-02');
 SELECT * FROM profstore.top_diff('process_cpu:cpu:nanoseconds:cpu:nanoseconds', '2026-01-01', '2026-01-02', '2026-01-02', '2026-01-03');

@@ -20,6 +20,7 @@
 #include "base/id_map.h"
 #include "dictionary/cache/dictionary.h"
 #include "select/selector.h"
+#include "tree/frame_kind.h"
 #include "tree/session_cache.h"
 
 typedef enum Field
@@ -30,11 +31,12 @@ typedef enum Field
 	FIELD_LINE,
 	FIELD_MAPPING,
 	FIELD_BUILD_ID,
-	FIELD_ADDRESS
+	FIELD_ADDRESS,
+	FIELD_KIND
 } Field;
 
-static const char *const FIELD_NAMES[] = { "function", "system_name", "file",	"line",
-										   "mapping",  "build_id",	  "address" };
+static const char *const FIELD_NAMES[] = { "function", "system_name", "file",	 "line",
+										   "mapping",  "build_id",	  "address", "kind" };
 
 typedef struct FrameMatcher
 {
@@ -75,8 +77,8 @@ find_field(const char *name, const char *argument)
 	}
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					errmsg("invalid %s: frames have no field \"%s\"", argument, name),
-					errhint("The fields are function, system_name, file, line, mapping, build_id "
-							"and address.")));
+					errhint("The fields are function, system_name, file, line, mapping, build_id, "
+							"address and kind.")));
 }
 
 /* Reads an address in its printed form, 0x1a2b, or in decimal. */
@@ -275,6 +277,9 @@ frame_fits(const FrameMatcher *matcher, const PfsFrameFacts *frame)
 			return text_fits(matcher, pfs_mapping_get(frame->location->mapping_id)->build_id);
 		case FIELD_ADDRESS:
 			return number_fits(matcher, frame->location->address, true);
+		case FIELD_KIND:
+			return text_fits(matcher,
+							 pfs_frame_kind(pfs_mapping_get(frame->location->mapping_id)->file));
 	}
 	pg_unreachable();
 }
@@ -347,6 +352,7 @@ memory_of(FrameMatcher *matcher, const PfsFrameFacts *frame)
 			return frame->function ? pfs_id_map_slot(matcher->said, frame->function->id) : NULL;
 		case FIELD_MAPPING:
 		case FIELD_BUILD_ID:
+		case FIELD_KIND:
 			return pfs_id_map_slot(matcher->said, frame->location->mapping_id);
 		case FIELD_LINE:
 		case FIELD_ADDRESS:

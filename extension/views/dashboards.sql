@@ -104,19 +104,20 @@ END
 $$;
 COMMENT ON FUNCTION profstore.selection_status IS 'the state of a selection in words, for the head of a page: its error, the reason why it is empty, or the share that the filters keep; matchers: the part of the selector that was typed, in which an error gives the position';
 
--- Names of functions that most programs have in common. Kernel frames have a mapping of their own. The others are recognized by names that are
--- the same in all builds, because libraries may be linked statically.
+-- Names of functions that most programs have in common. The mapping shows that a frame is of the kernel, or of machine code. The others are
+-- recognized by names that are the same in all builds, because libraries may be linked statically.
 CREATE FUNCTION profstore.frames_of(kind text) RETURNS text
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
 SELECT CASE kind
-	WHEN 'kernel' THEN '{mapping="[kernel.kallsyms]"}'
+	WHEN 'kernel' THEN '{kind="kernel"}'
+	WHEN 'native' THEN '{kind="native"}'
 	WHEN 'libc' THEN '{mapping=~"(libc|libm|libpthread|ld-linux|ld-musl|libc\\.musl)[-.0-9a-z_]*\\.so[.0-9]*"}'
 	WHEN 'allocators' THEN '^(_*libc_)?(malloc|calloc|realloc|free|cfree|memalign|posix_memalign|aligned_alloc)$|^_int_(malloc|free|realloc)$|^(je|tc|mi)_\w*(alloc|free)|^operator (new|delete)|^tcache_|^malloc_consolidate$|^unlink_chunk|^sysmalloc|^runtime\.(mallocgc|newobject|growslice|makeslice)|^__rust_(alloc|dealloc|realloc)'
 	WHEN 'runtimes' THEN '^runtime[./]|^(_?Py|_PyEval)|^(node|v8|uv_)[:_]|^(java|jdk|sun)[./]|^JavaThread|^tokio::|^std::rt::|^(_start|__libc_start_\w+|start_thread|clone3?|__clone3?)$'
 END;
 END;
-COMMENT ON FUNCTION profstore.frames_of IS 'a filter that matches the frames of a kind: kernel, libc, allocators, or runtimes (Go, Python, Node.js, Java, tokio); NULL for any other. For hide and ignore';
+COMMENT ON FUNCTION profstore.frames_of IS 'a filter that matches the frames of a kind: kernel, native (of programs and libraries, which leaves those of interpreters), libc, allocators, or runtimes (Go, Python, Node.js, Java, tokio); NULL for any other. For hide and ignore';
 
 -- A frame's name includes the parts that its granularity adds to the function. At most one row, as a set: so the planner inlines the function.
 CREATE FUNCTION profstore.frame_filter(name text, granularity text DEFAULT 'function', file text DEFAULT NULL, mapping text DEFAULT NULL)

@@ -62,7 +62,7 @@ COMMENT ON FUNCTION profstore.flamegraph_of IS 'a merged profile as flamegraph()
 
 CREATE FUNCTION profstore.top_of(sums profstore.stack_sums, max_rows int4 DEFAULT 100, @FRAME_FILTERS@)
 	RETURNS TABLE ("function" text, self int8, total int8, self_share float8, total_share float8, file text,
-			   mapping text)
+			   mapping text, kind text)
 	LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 100
 	AS 'MODULE_PATHNAME', 'profstore_top_of';
 COMMENT ON FUNCTION profstore.top_of IS 'a merged profile as top() shows it';

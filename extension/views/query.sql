@@ -160,7 +160,7 @@ COMMENT ON FUNCTION profstore.flamegraph_diff IS 'two selections in one flame gr
 
 CREATE FUNCTION profstore.top(@SELECTION@, max_rows int4 DEFAULT 100, @FRAME_FILTERS@, @TRACE@)
 	RETURNS TABLE ("function" text, self int8, total int8, self_share float8, total_share float8, file text,
-			   mapping text)
+			   mapping text, kind text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 100 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_top';
 COMMENT ON FUNCTION profstore.top IS 'functions by their own value (self), with all below them (total, a recursive function counted once), and both as shares of the whole';

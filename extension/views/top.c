@@ -6,6 +6,7 @@
 
 #include "base/srf.h"
 #include "merge/merged.h"
+#include "tree/frame_kind.h"
 #include "tree/frame_source.h"
 #include "views/view.h"
 
@@ -18,6 +19,7 @@ enum
 	COL_TOTAL_SHARE,
 	COL_FILE,
 	COL_MAPPING,
+	COL_KIND,
 	COL_COUNT
 };
 
@@ -44,6 +46,7 @@ top_put_row(const PfsResult *result, const PfsFunctionTotal *function, int64 who
 	Datum values[COL_COUNT];
 	bool nulls[COL_COUNT] = { false };
 	PfsFrameSource source = pfs_frame_source(function->location, function->line);
+	const char *kind = pfs_frame_kind(source.mapping == NULL ? "" : source.mapping);
 
 	values[COL_FUNCTION] = pfs_text_or_null(function->name, &nulls[COL_FUNCTION]);
 	values[COL_SELF] = Int64GetDatum(function->self.value);
@@ -54,6 +57,7 @@ top_put_row(const PfsResult *result, const PfsFunctionTotal *function, int64 who
 		pfs_share_or_null((double) function->total.value, (double) whole, &nulls[COL_TOTAL_SHARE]);
 	values[COL_FILE] = pfs_text_or_null(source.file, &nulls[COL_FILE]);
 	values[COL_MAPPING] = pfs_text_or_null(source.mapping, &nulls[COL_MAPPING]);
+	values[COL_KIND] = pfs_text_or_null(*kind == '\0' ? NULL : kind, &nulls[COL_KIND]);
 	pfs_result_put(result, values, nulls);
 }
 

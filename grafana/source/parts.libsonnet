@@ -68,6 +68,7 @@ local preferred = "ARRAY['service', 'service_name', 'app', 'workload', 'job', 'c
     g.inMenu(g.chosen('preset', 'Hide the', [
       ['nothing', 'none'],
       ['kernel', 'kernel'],
+      ['native code', 'native'],
       ['C library', 'libc'],
       ['allocators', 'allocators'],
       ['runtimes', 'runtimes'],
