@@ -129,7 +129,7 @@ late_of(const struct pfs_tended *wait)
 	return (const void *) ((const uint8_t *) sample + wait->length - LATE_BYTES);
 }
 
-/* Finds the interpreter of the sample's process, as pfs_find_runtime() does. */
+/* Finds the interpreter of the sample's process, as pfs_find_runtime() does, if it links chains. */
 static bool
 find_runtime(const WaitRounds *rounds, const struct pfs_sample *sample, struct pfs_runtime *runtime)
 {
