@@ -40,6 +40,7 @@ pfs_trusts_jit(void)
 	return current.trust_jit;
 }
 
+#ifndef PFS_ARM64 /* the walk of Java frames, which uses these functions, is for x86-64 only */
 static __u32
 pfs_walk_slot(const struct pfs_walk *walk)
 {
@@ -67,6 +68,7 @@ pfs_read_code(struct pfs_walk *walk, void *to, __u32 size, __u64 address)
 	(void) walk;
 	return code_pages_read(current.code, current.memory, address, to, size);
 }
+#endif
 
 static const struct pfs_unwind_mapping *
 pfs_get_mapping(__u32 slot)
