@@ -79,11 +79,11 @@ CREATE FUNCTION profstore.claim_symbol_work(worker text, max_builds int4, lease 
 BEGIN ATOMIC
 	WITH claimed AS
 		(UPDATE profstore.symbol_work AS w SET worker = claim_symbol_work.worker, lease = clock_timestamp() + claim_symbol_work.lease
-		 WHERE w.role = profstore.calling_role() AND w.build_id IN
+		 WHERE w.role = profstore.calling_role() AND w.build_id = ANY (ARRAY
 			(SELECT c.build_id FROM profstore.symbol_work AS c
 			 WHERE c.role = profstore.calling_role() AND c.open > 0 AND c.wanted <= clock_timestamp()
 				AND (c.lease IS NULL OR c.lease < clock_timestamp())
-			 ORDER BY c.wanted, c.build_id LIMIT max_builds FOR UPDATE SKIP LOCKED)
+			 ORDER BY c.wanted, c.build_id LIMIT max_builds FOR UPDATE SKIP LOCKED))
 		 RETURNING w.build_id)
 	SELECT c.build_id, array_agg(m.file ORDER BY m.file)
 	FROM claimed AS c JOIN profstore.mappings AS m ON m.build_id = c.build_id AND m.role = profstore.calling_role()
