@@ -10,6 +10,7 @@
 #define PFS_RUNTIME_BPF_H
 
 #include "chain.bpf.h"
+#include "luajit.bpf.h"
 #include "perl.bpf.h"
 #include "php.bpf.h"
 #include "python.bpf.h"
@@ -31,6 +32,8 @@ pfs_begin_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 			return pfs_begin_perl_chain(chain, thread_pointer);
 		case PFS_RUNTIME_RUBY:
 			return pfs_begin_ruby_chain(chain, thread_pointer);
+		case PFS_RUNTIME_LUAJIT:
+			return pfs_begin_luajit_chain(chain, thread_pointer);
 		default:
 			return pfs_chain_end(chain, PFS_CHAIN_NO_PLACE);
 	}
@@ -50,6 +53,8 @@ pfs_chain_steps(const struct pfs_scratch *scratch, __u32 first)
 			return pfs_perl_steps(scratch->slot, first);
 		case PFS_RUNTIME_RUBY:
 			return pfs_ruby_steps(scratch->slot, first);
+		case PFS_RUNTIME_LUAJIT:
+			return pfs_luajit_steps(scratch->slot, first);
 		default:
 			return 1;
 	}

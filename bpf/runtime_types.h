@@ -20,6 +20,7 @@
 
 #include <linux/types.h>
 
+#include "luajit_types.h"
 #include "ruby_types.h"
 
 /* The interpreter that linked a chain; also a frame's PFS_FRAME_INTERPRETER: 15 at most. */
@@ -143,6 +144,7 @@ struct pfs_runtime {
 		struct pfs_perl_layout perl;
 		struct pfs_ruby_layout ruby;
 		struct pfs_hotspot_layout hotspot;
+		struct pfs_luajit_layout luajit;
 		__u64 words[PFS_RUNTIME_WORDS];
 	};
 };

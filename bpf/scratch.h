@@ -40,10 +40,24 @@ struct pfs_perl_walk {
 	__u8 unused[4];
 };
 
+/* The walk of LuaJIT's frames. */
+struct pfs_luajit_walk {
+	__u64 global;
+	__u64 stack; /* of the state whose frames are followed */
+	__u64 call;	 /* the interpreter's next frame on the machine's stack; 0: there is none */
+	__u64 last;	 /* the one before; 0: there was none */
+	__u64 pc;	 /* behind the instruction that the next frame executes; 0: not known */
+};
+
 /* The walk of an interpreter's chain. */
 struct pfs_chain_walk {
 	struct pfs_runtime runtime; /* interpreter of the sample's process */
 	__u64 first_sp;
+	__u64 leaf_pc; /* registers of the machine's innermost frame; 0: not known */
+	__u64 leaf_bx;
+	__u64 leaf_dx;
+	__u64 leaf_r14;
+	struct pfs_luajit_walk luajit;
 	__u64 frame;  /* address of the next frame; 0: end of the chain */
 	__u64 record; /* address of the record that led to frame, if the interpreter has records */
 	__u64 block[PFS_FRAME_BLOCK_MOST_WORDS];

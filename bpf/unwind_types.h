@@ -217,9 +217,11 @@ struct pfs_unwind_process {
 #define PFS_SIGNAL_REGISTERS 312
 #else
 #define PFS_REGISTER_COUNT	 17
+#define PFS_REGISTER_DX		 1
 #define PFS_REGISTER_BX		 3
 #define PFS_REGISTER_FP		 6
 #define PFS_REGISTER_SP		 7
+#define PFS_REGISTER_R14	 14
 #define PFS_REGISTER_PC		 16
 #define PFS_UNWIND_UNIT		 PFS_UNWIND_UNIT_X86_64
 #define PFS_SIGNAL_REGISTERS 40 /* offset from sp: ucontext up to uc_mcontext.gregs */

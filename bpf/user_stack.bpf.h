@@ -455,6 +455,21 @@ pfs_described(const struct pfs_sample *sample)
 			   : 0;
 }
 
+/* Keeps registers of the innermost frame, by which some interpreters' frames are found. */
+static __always_inline void
+pfs_note_leaf(struct pfs_scratch *scratch)
+{
+#ifndef PFS_ARM64
+	struct pfs_chain_walk *chain = &scratch->chain;
+	const struct pfs_walk_state *at = &scratch->walk.at;
+
+	chain->leaf_pc = at->pc;
+	chain->leaf_bx = at->registers[PFS_REGISTER_BX];
+	chain->leaf_dx = at->registers[PFS_REGISTER_DX];
+	chain->leaf_r14 = at->registers[PFS_REGISTER_R14];
+#endif
+}
+
 /* Walks the user stack into the scratch, after the kernel's frames. The walk has begun. */
 static __always_inline void
 pfs_walk_user(struct pfs_scratch *scratch)
@@ -471,6 +486,7 @@ pfs_walk_user(struct pfs_scratch *scratch)
 
 	walk->at.arguments = sample->arg_start;
 	scratch->chain.first_sp = walk->at.sp;
+	pfs_note_leaf(scratch);
 	process = pfs_described(sample);
 	if (!process)
 	{

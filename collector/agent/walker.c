@@ -378,7 +378,8 @@ seek_runtime(Reader *reader, const Record *record, Process *process)
 						(uint64_t) clock_ns(CLOCK_MONOTONIC)))
 		return process;
 	reader_unlock(reader);
-	runtimes_seek(reader->options.runtimes, &image, thread_pointer, sample->tid == sample->pid,
+	runtimes_seek(reader->options.runtimes, &image, thread_pointer,
+				  record->chain != NULL ? record->chain->first_sp : 0, sample->tid == sample->pid,
 				  (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	reader_lock(reader);
 	return process_table_get(reader->processes, record->sample, reader->now_ns);

@@ -17,6 +17,7 @@
 #include "runtime_types.h"
 #include "runtimes/hotspot_file.h"
 #include "runtimes/loop_code.h"
+#include "runtimes/luajit_file.h"
 #include "runtimes/perl_file.h"
 #include "runtimes/php_file.h"
 #include "runtimes/python_file.h"
@@ -42,6 +43,7 @@ typedef struct RuntimeFile
 		PerlFile perl;
 		RubyFile ruby;
 		HotSpotFile hotspot;
+		LuajitFile luajit;
 	};
 } RuntimeFile;
 
@@ -51,6 +53,7 @@ typedef struct RuntimeTarget
 	RuntimeFile file;
 	uint64_t bias;			  /* process address - ELF virtual address */
 	struct pfs_runtime entry; /* as the kernel's walk has it */
+	uint64_t stack_pointer;	  /* of the sample by which place() searches; 0: not known */
 	void *own;				  /* the kind's, if it keeps something for each process; else NULL */
 } RuntimeTarget;
 
@@ -101,6 +104,7 @@ extern const RuntimeKind python_kind;
 extern const RuntimeKind php_kind;
 extern const RuntimeKind perl_kind;
 extern const RuntimeKind ruby_kind;
+extern const RuntimeKind luajit_kind;
 
 /* The interpreters that are known. */
 const RuntimeKind *const *runtime_kinds(size_t *count);

@@ -235,8 +235,8 @@ runtimes_seeks(const Runtimes *runtimes, const ExecImage *image, uint64_t thread
 }
 
 void
-runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointer, bool is_first,
-			  uint64_t now_ns)
+runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointer,
+			  uint64_t stack_pointer, bool is_first, uint64_t now_ns)
 {
 	RuntimeProcess *process = find_process(runtimes, image);
 	RemoteMemory memory;
@@ -246,6 +246,7 @@ runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointe
 		return;
 	process->seek_ns = now_ns + process->pause_ns;
 	process->pause_ns = 2 * process->pause_ns < SEEK_MOST_NS ? 2 * process->pause_ns : SEEK_MOST_NS;
+	process->target.stack_pointer = stack_pointer;
 	if (process->target.file.kind->place(&memory, &process->target, thread_pointer, is_first))
 	{
 		atomic_fetch_add(&runtimes->placed, 1);

@@ -72,11 +72,11 @@ bool runtimes_seeks(const Runtimes *runtimes, const ExecImage *image, uint64_t t
 const struct pfs_runtime *runtimes_machine(const Runtimes *runtimes, const ExecImage *image);
 
 /*
- * Searches for the place of threads' states, beside the thread pointer of a sampled thread.
- * is_first: the thread is the process's first one.
+ * Searches for the place of threads' states, beside the thread pointer of a sampled thread, or on
+ * its stack (stack_pointer 0: not known). is_first: the thread is the process's first one.
  */
 void runtimes_seek(Runtimes *runtimes, const ExecImage *image, uint64_t thread_pointer,
-				   bool is_first, uint64_t now_ns);
+				   uint64_t stack_pointer, bool is_first, uint64_t now_ns);
 
 /* Merges a sample's stacks. Returns false if the machine's stack stays as it is. */
 bool runtimes_merge(Runtimes *runtimes, const ExecImage *image, const MachineStack *machine,

@@ -324,6 +324,10 @@ subject_walk(const Subject *subject)
 	world.lie = lie;
 	world.task.thread.fsbase = subject->registers.fs_base;
 	scratch->chain.runtime = subject->target.entry;
+	scratch->chain.leaf_pc = subject->registers.rip;
+	scratch->chain.leaf_bx = subject->registers.rbx;
+	scratch->chain.leaf_dx = subject->registers.rdx;
+	scratch->chain.leaf_r14 = subject->registers.r14;
 	assert_true(pfs_add_chain(0, 0) > 0);
 	return (const struct pfs_chain *) scratch->words;
 }

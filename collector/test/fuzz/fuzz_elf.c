@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "files/compiler.h"
+#include "runtimes/luajit_file.h"
 #include "runtimes/perl_file.h"
 #include "runtimes/php_file.h"
 #include "runtimes/python_file.h"
@@ -49,6 +50,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	PerlFile perl;
 	PhpFile php;
 	RubyFile ruby = { 0 };
+	LuajitFile luajit;
 	LoopCode loops[RUBY_LOOPS] = { 0 };
 	char compiler[COMPILER_BYTES];
 	MiniDebug mini;
@@ -71,5 +73,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void) perl_file_read(&source, &perl);
 	(void) php_file_read(&source, &php);
 	(void) ruby_file_read(&source, &ruby, loops);
+	(void) luajit_file_read(&source, &luajit);
 	return 0;
 }

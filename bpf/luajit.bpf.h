@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * luajit.bpf.h
+ *		Follows LuaJIT's frames, on the stack of the coroutine that runs and of those that wait for
+ *		it.
+ *
+ * A frame is a place on that stack: the function lies before it, and in it a link to the frame
+ * before. The interpreter's own frames on the machine's stack are linked, too, and are the marks.
+ */
+#ifndef PFS_LUAJIT_BPF_H
+#define PFS_LUAJIT_BPF_H
+
+#include "chain.bpf.h"
+#include "luajit_check.h"
+
+#define PFS_LUAJIT_GUARDS 4 /* protected calls without a Lua frame, one in the other */
+
+/* Takes a state, whose words the block holds. Its frames are followed from base on. */
+static __always_inline int
+pfs_take_luajit_state(struct pfs_chain_walk *chain, __u64 base)
+{
+	chain->frame = base - 8;
+	chain->record = chain->block[PFS_LUAJIT_STATE_STACK] + 8;
+	chain->luajit.stack = chain->block[PFS_LUAJIT_STATE_STACK];
+	chain->luajit.call = chain->block[PFS_LUAJIT_STATE_CALL] & ~3ULL;
+	return !pfs_is_object(base) || !pfs_is_object(chain->luajit.stack) ||
+		   base > chain->block[PFS_LUAJIT_STATE_END];
+}
+
+/* Reads a state into the block. Returns non-zero if it is none of the global state's. */
+static __always_inline int
+pfs_read_luajit_state(struct pfs_chain_walk *chain, __u64 state)
+{
+	return !pfs_is_object(state) ||
+		   bpf_probe_read_user(chain->block, PFS_LUAJIT_STATE_WORDS * sizeof(__u64),
+							   (void *) state) ||
+		   PFS_LUAJIT_TYPE(chain->block[PFS_LUAJIT_STATE_TYPE]) != PFS_LUAJIT_TYPE_STATE ||
+		   chain->block[PFS_LUAJIT_STATE_GLOBAL] != chain->luajit.global;
+}
+
+/* Reads the state that runs into the block. Returns non-zero if global is no global state. */
+static __always_inline int
+pfs_read_luajit_global(struct pfs_chain_walk *chain, __u64 global)
+{
+	__u64 state;
+
+	chain->luajit.global = global;
+	return !pfs_is_object(global) ||
+		   pfs_read_user(global + chain->runtime.luajit.current, &state) ||
+		   pfs_read_luajit_state(chain, state);
+}
+
+/*
+ * Returns the base that a register has while the interpreter's code runs; 0 if it is none. What
+ * the state has is that of the last call of C code.
+ */
+static __always_inline __u64
+pfs_luajit_register_base(struct pfs_chain_walk *chain)
+{
+	const struct pfs_luajit_layout *layout = &chain->runtime.luajit;
+	__u64 base = chain->leaf_dx;
+	__u64 function;
+
+	if (chain->leaf_pc < layout->code_start || chain->leaf_pc >= layout->code_end || (base & 7) ||
+		base <= chain->block[PFS_LUAJIT_STATE_STACK] + 8 ||
+		base > chain->block[PFS_LUAJIT_STATE_END] || pfs_read_user(base - 16, &function) ||
+		!PFS_LUAJIT_IS_FUNCTION(function))
+		return 0;
+	return base;
+}
+
+/* Finds the thread's innermost frame. Returns non-zero if it has none, for the reason in status. */
+static __always_inline int
+pfs_begin_luajit_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
+{
+	const struct pfs_luajit_layout *layout = &chain->runtime.luajit;
+	__u64 compiled;
+	__u64 base;
+
+	chain->luajit.pc = 0;
+	chain->luajit.last = 0;
+	if (pfs_read_luajit_global(chain, chain->leaf_r14 - layout->dispatch))
+	{
+		if (thread_pointer != layout->thread_pointer)
+			return pfs_chain_end(chain, PFS_CHAIN_NO_STATE);
+		if (pfs_read_luajit_global(chain, layout->global))
+			return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	}
+	if (pfs_read_user(chain->luajit.global + layout->current + 8, &compiled))
+		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	base = compiled ? PFS_LUAJIT_REFERENCE(compiled) : pfs_luajit_register_base(chain);
+	if (base && !compiled)
+		chain->luajit.pc = chain->leaf_bx;
+	if (!base)
+		base = chain->block[PFS_LUAJIT_STATE_BASE];
+	if (pfs_take_luajit_state(chain, base))
+		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	return 0;
+}
+
+/* Appends the frame of a function, if it is a Lua function. */
+static __always_inline void
+pfs_put_luajit_frame(struct pfs_scratch *scratch, __u32 first, __u64 function)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+	__u64 check = PFS_LUAJIT_NO_CHECK;
+	__u64 position = 0;
+	__u64 code;
+
+	if (!pfs_is_object(function) ||
+		bpf_probe_read_user(chain->code, PFS_LUAJIT_FUNCTION_WORDS * sizeof(__u64),
+							(void *) function) ||
+		PFS_LUAJIT_TYPE(chain->code[PFS_LUAJIT_FUNCTION_TYPE]) != PFS_LUAJIT_TYPE_FUNCTION ||
+		PFS_LUAJIT_IS_BUILTIN(chain->code[PFS_LUAJIT_FUNCTION_TYPE]))
+		return;
+	code = chain->code[PFS_LUAJIT_FUNCTION_CODE];
+	if (!pfs_is_object(code))
+		return;
+	if (chain->luajit.pc > code)
+		position = (chain->luajit.pc - code) / 4;
+	if (position > PFS_LUAJIT_POSITION_MAX)
+		position = 0;
+	code -= PFS_LUAJIT_PROTO_WORDS * sizeof(__u64);
+	if (!bpf_probe_read_user(chain->code, PFS_LUAJIT_PROTO_WORDS * sizeof(__u64), (void *) code))
+		check = pfs_luajit_check(chain->code);
+	pfs_chain_put_frame(scratch, first, code, 1);
+	pfs_chain_put_more(scratch, first, position << PFS_LUAJIT_CHECK_BITS | check);
+}
+
+/*
+ * Marks the end of what one call of the interpreter executes, which the frame is the outermost of.
+ * Calls that are protected only, without a Lua frame of theirs, have no mark. Returns non-zero if
+ * the calls cannot be read.
+ */
+static __always_inline int
+pfs_leave_luajit_call(struct pfs_scratch *scratch, __u32 first, __u64 frame)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+
+	for (int i = 0; i < PFS_LUAJIT_GUARDS; i++)
+	{
+		__u64 call = chain->luajit.call;
+		__s32 results;
+
+		/* calls lie one behind the other on the machine's stack */
+		if (!pfs_is_object(call) || call <= chain->luajit.last ||
+			bpf_probe_read_user(chain->code, PFS_LUAJIT_CALL_WORDS * sizeof(__u64), (void *) call))
+			return 1;
+		chain->luajit.last = call;
+		chain->luajit.call = chain->code[PFS_LUAJIT_CALL_OUTER] & ~3ULL;
+		results = (__s32) chain->code[PFS_LUAJIT_CALL_RESULTS];
+		if (results < 0 && frame < chain->luajit.stack + (__u64) - (__s64) results)
+			continue;
+		pfs_chain_put_mark(scratch, first, call);
+		return 0;
+	}
+	return 1;
+}
+
+/*
+ * Goes on with the coroutine that has resumed the one that ended. The interpreter's frame of that
+ * one lies before the last mark's. Returns non-zero if there is none.
+ */
+static __always_inline int
+pfs_resume_luajit_caller(struct pfs_chain_walk *chain)
+{
+	__u64 call = chain->luajit.last + PFS_LUAJIT_CALL_BYTES;
+	__u64 state;
+
+	if (chain->luajit.call || !chain->luajit.last ||
+		pfs_read_user(call + 8 * PFS_LUAJIT_CALL_STATE, &state) ||
+		pfs_read_luajit_state(chain, state) ||
+		(chain->block[PFS_LUAJIT_STATE_CALL] & ~3ULL) != call)
+		return 1;
+	chain->luajit.pc = 0;
+	return pfs_take_luajit_state(chain, chain->block[PFS_LUAJIT_STATE_BASE]);
+}
+
+/* Finds the frame before one with this link. Returns non-zero if the chain has ended. */
+static __always_inline int
+pfs_luajit_outer_frame(struct pfs_scratch *scratch, __u32 first, __u64 frame, __u64 link)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+	__u64 pc = chain->luajit.pc;
+	__u64 distance = link & ~7ULL;
+	__u32 instruction;
+
+	chain->luajit.pc = 0;
+	if ((link & 3) == PFS_LUAJIT_LINK_LUA)
+	{
+		if (bpf_probe_read_user(&instruction, sizeof(instruction), (void *) (link - 4)))
+			return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+		chain->luajit.pc = link;
+		distance = 8 * ((instruction >> 8 & 255) + 2ULL);
+	}
+	else if ((link & 7) == PFS_LUAJIT_LINK_VARARG)
+		chain->luajit.pc = pc; /* the function goes on: its frame was moved behind its arguments */
+	else if ((link & 3) == PFS_LUAJIT_LINK_CONTINUE && !(link & 4))
+	{
+		if (pfs_read_user(frame - 16, &chain->luajit.pc))
+			return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	}
+	else if ((link & 3) == PFS_LUAJIT_LINK_C && pfs_leave_luajit_call(scratch, first, frame))
+		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	if (!distance || distance > frame - chain->luajit.stack)
+		return pfs_chain_end(chain, PFS_CHAIN_BAD);
+	chain->frame = frame - distance;
+	return 0;
+}
+
+/*
+ * Follows the chain by one frame. Returns non-zero if the chain has ended, for the reason in its
+ * status. This is a global function, so that the kernel verifies it once.
+ */
+__attribute__((noinline)) int
+pfs_luajit_step(__u32 slot, __u32 first)
+{
+	struct pfs_scratch *scratch = pfs_get_scratch(slot);
+	struct pfs_chain_walk *chain;
+	__u64 frame;
+	__u64 link;
+
+	if (!scratch)
+		return 1;
+	chain = &scratch->chain;
+	frame = chain->frame;
+	if (frame <= chain->record)
+	{
+		if (pfs_resume_luajit_caller(chain))
+			return pfs_chain_end(chain, PFS_CHAIN_WHOLE);
+		return 0;
+	}
+	if (bpf_probe_read_user(chain->block, 2 * sizeof(__u64), (void *) (frame - 8)))
+		return pfs_chain_end(chain, PFS_CHAIN_UNREADABLE);
+	link = chain->block[1];
+	if ((link & 7) != PFS_LUAJIT_LINK_VARARG)
+		pfs_put_luajit_frame(scratch, first, PFS_LUAJIT_REFERENCE(chain->block[0]));
+	return pfs_luajit_outer_frame(scratch, first, frame, link);
+}
+
+__attribute__((noinline)) int
+pfs_luajit_steps(__u32 slot, __u32 first)
+{
+	for (int i = 0; i < PFS_CHAIN_STEPS; i++)
+	{
+		if (pfs_luajit_step(slot, first))
+			return 1;
+	}
+	return 0;
+}
+
+#endif

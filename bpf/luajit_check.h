@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * luajit_check.h
+ *		The check of a prototype of LuaJIT, by which another one at its address is recognized.
+ */
+#ifndef PFS_LUAJIT_CHECK_H
+#define PFS_LUAJIT_CHECK_H
+
+#include "runtime_types.h"
+
+/* Returns a hash of what does not change while the prototype lives; never PFS_LUAJIT_NO_CHECK. */
+static inline __u64
+pfs_luajit_check(const __u64 words[PFS_LUAJIT_PROTO_WORDS])
+{
+	__u64 hash = pfs_hash_step(0, words[PFS_LUAJIT_PROTO_SIZE] >> 32);
+
+	hash = pfs_hash_step(hash, words[PFS_LUAJIT_PROTO_CHUNK]);
+	hash = pfs_hash_step(hash, words[PFS_LUAJIT_PROTO_LINES]);
+	hash = pfs_hash_step(hash, words[PFS_LUAJIT_PROTO_TABLE]);
+	return hash >> (64 - PFS_LUAJIT_CHECK_BITS) | 1;
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * luajit_types.h
+ *		Places in a state of LuaJIT 2.1 with 64-bit references, on x86-64, and the words of its
+ *		frames in records: a part of runtime_types.h.
+ *
+ * A frame of a Lua function has two words: the function's prototype, and a payload. Built-in
+ * functions have none: their code is on the machine's stack.
+ */
+#ifndef PFS_LUAJIT_TYPES_H
+#define PFS_LUAJIT_TYPES_H
+
+#include <linux/types.h>
+
+struct pfs_luajit_layout {
+	__u64 global;		  /* the global state … */
+	__u64 thread_pointer; /* … of this thread; others' are found by a register */
+	__u64 code_start;	  /* code of the interpreter, half-open */
+	__u64 code_end;
+	__u32 dispatch; /* in the global state: the table that a register leads to, … */
+	__u32 current;	/* … and the state that runs, before the base of compiled code that runs */
+};
+
+/* Words of a state. */
+#define PFS_LUAJIT_STATE_TYPE	1 /* second byte */
+#define PFS_LUAJIT_STATE_GLOBAL 2
+#define PFS_LUAJIT_STATE_BASE	4
+#define PFS_LUAJIT_STATE_END	6
+#define PFS_LUAJIT_STATE_STACK	7
+#define PFS_LUAJIT_STATE_CALL	10 /* the interpreter's innermost frame on the machine's stack */
+#define PFS_LUAJIT_STATE_WORDS	11
+
+/* Words of a frame of the interpreter on the machine's stack, which has CALL_BYTES. */
+#define PFS_LUAJIT_CALL_RESULTS \
+	1 /* lower half; negative: place in the stack, of a protected call */
+#define PFS_LUAJIT_CALL_STATE 2
+#define PFS_LUAJIT_CALL_OUTER 4
+#define PFS_LUAJIT_CALL_WORDS 5
+#define PFS_LUAJIT_CALL_BYTES 80
+
+/* Words of a function. */
+#define PFS_LUAJIT_FUNCTION_TYPE  1 /* second byte; third byte: 0 of a Lua function */
+#define PFS_LUAJIT_FUNCTION_CODE  4
+#define PFS_LUAJIT_FUNCTION_WORDS 5
+
+/* Words of a prototype, which its code follows. */
+#define PFS_LUAJIT_PROTO_SIZE  1 /* upper half: number of instructions */
+#define PFS_LUAJIT_PROTO_CHUNK 8
+#define PFS_LUAJIT_PROTO_LINES 9 /* the first, and how many */
+#define PFS_LUAJIT_PROTO_TABLE 10
+#define PFS_LUAJIT_PROTO_WORDS 13
+
+#define PFS_LUAJIT_TYPE(word)		((__u32) ((word) >> 8 & 255))
+#define PFS_LUAJIT_TYPE_STATE		6U
+#define PFS_LUAJIT_TYPE_FUNCTION	8U
+#define PFS_LUAJIT_IS_BUILTIN(word) (((word) >> 16 & 255) != 0)
+
+/* References are addresses of 47 bits, with a type above. */
+#define PFS_LUAJIT_REFERENCE(word)	 ((word) & ((1ULL << 47) - 1))
+#define PFS_LUAJIT_IS_FUNCTION(word) ((word) >> 47 == 0x1fff7)
+
+/* Three bits of a frame's link; the rest is the distance to the frame before. */
+#define PFS_LUAJIT_LINK_LUA		 0 /* two bits: an address in the caller's code, no distance */
+#define PFS_LUAJIT_LINK_C		 1
+#define PFS_LUAJIT_LINK_CONTINUE 2
+#define PFS_LUAJIT_LINK_VARARG	 3
+#define PFS_LUAJIT_LINK_C_GUARD	 5
+
+/* The payload: the number of the instruction behind the executed one, and a check. */
+#define PFS_LUAJIT_CHECK_BITS	  36
+#define PFS_LUAJIT_POSITION_BITS  24
+#define PFS_LUAJIT_CHECK(payload) ((payload) & ((1ULL << PFS_LUAJIT_CHECK_BITS) - 1))
+#define PFS_LUAJIT_POSITION(payload) \
+	((__u32) ((payload) >> PFS_LUAJIT_CHECK_BITS) & PFS_LUAJIT_POSITION_MAX)
+#define PFS_LUAJIT_POSITION_MAX ((1U << PFS_LUAJIT_POSITION_BITS) - 1)
+#define PFS_LUAJIT_NO_CHECK		0ULL /* the prototype could not be read */
+
+#ifndef __bpf__
+_Static_assert(sizeof(struct pfs_luajit_layout) == 40, "no hidden padding");
+#endif
+
+#endif

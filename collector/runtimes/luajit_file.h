@@ -1,0 +1,24 @@
+/*
+ * luajit_file.h
+ *		Whether a file holds LuaJIT 2.1.
+ *
+ * All builds export one of its own functions, which no other Lua has. Nothing else of the file is
+ * needed: places in its structures are found in the process.
+ */
+#ifndef COLLECTOR_LUAJIT_FILE_H
+#define COLLECTOR_LUAJIT_FILE_H
+
+#include <stdbool.h>
+
+#include "files/elf_headers.h"
+
+typedef struct LuajitFile
+{
+	uint64_t code_start; /* ELF virtual addresses, half-open */
+	uint64_t code_end;
+} LuajitFile;
+
+/* Returns false if the file does not hold LuaJIT. */
+bool luajit_file_read(const ElfSource *source, LuajitFile *luajit);
+
+#endif
