@@ -15,6 +15,7 @@
 #include "php.bpf.h"
 #include "python.bpf.h"
 #include "ruby.bpf.h"
+#include "v8.bpf.h"
 
 /* Finds the thread's innermost frame. Returns non-zero if it has none, for the reason in status. */
 static __always_inline int
@@ -34,6 +35,8 @@ pfs_begin_chain(struct pfs_chain_walk *chain, __u64 thread_pointer)
 			return pfs_begin_ruby_chain(chain, thread_pointer);
 		case PFS_RUNTIME_LUAJIT:
 			return pfs_begin_luajit_chain(chain, thread_pointer);
+		case PFS_RUNTIME_V8:
+			return pfs_begin_v8_chain(chain);
 		default:
 			return pfs_chain_end(chain, PFS_CHAIN_NO_PLACE);
 	}
@@ -55,6 +58,8 @@ pfs_chain_steps(const struct pfs_scratch *scratch, __u32 first)
 			return pfs_ruby_steps(scratch->slot, first);
 		case PFS_RUNTIME_LUAJIT:
 			return pfs_luajit_steps(scratch->slot, first);
+		case PFS_RUNTIME_V8:
+			return pfs_v8_steps(scratch->slot, first);
 		default:
 			return 1;
 	}

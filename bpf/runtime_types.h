@@ -22,6 +22,7 @@
 
 #include "luajit_types.h"
 #include "ruby_types.h"
+#include "v8_types.h"
 
 /* The interpreter that linked a chain; also a frame's PFS_FRAME_INTERPRETER: 15 at most. */
 enum pfs_runtime_kind {
@@ -43,7 +44,8 @@ enum pfs_runtime_marks {
 	PFS_MARKS_NONE = 0, /* one; there are no marks (CPython up to 3.10) */
 	PFS_MARKS_ENTRY,	/* all up to a frame with the flag "entered from C code" (CPython 3.11) */
 	PFS_MARKS_SHIM,		/* all up to a shim, which lies on the machine's stack (3.12 on) */
-	PFS_MARKS_COUNTED	/* all up to a mark, which is 0: the n-th loop has the frames before it */
+	PFS_MARKS_COUNTED,	/* all up to a mark, which is 0: the n-th loop has the frames before it */
+	PFS_MARKS_NUMBERS	/* one; each has the number of the machine's frame that it describes (V8) */
 };
 
 #define PFS_RUNTIME_PROCESSES 8192
@@ -145,6 +147,7 @@ struct pfs_runtime {
 		struct pfs_ruby_layout ruby;
 		struct pfs_hotspot_layout hotspot;
 		struct pfs_luajit_layout luajit;
+		struct pfs_v8_layout v8;
 		__u64 words[PFS_RUNTIME_WORDS];
 	};
 };
@@ -293,6 +296,18 @@ static inline __u64
 pfs_python_check(__u64 hash)
 {
 	return hash >> (64 - PFS_PYTHON_CHECK_BITS) | 1;
+}
+
+/*
+ * Returns the check of a function, by which another one at its address is recognized. A script's id
+ * is never used again.
+ */
+static inline __u64
+pfs_v8_check(__u64 script_id, __u64 name, __u64 length)
+{
+	__u64 hash = pfs_hash_step(pfs_hash_step(script_id, name), length & 0xffffffffULL);
+
+	return hash >> (64 - PFS_V8_CHECK_BITS) | 1;
 }
 
 #ifndef __bpf__

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <sys/param.h>
 
-static const RuntimeKind *const kinds[] = { &python_kind, &ruby_kind,	 &php_kind,
-											&perl_kind,	  &hotspot_kind, &luajit_kind };
+static const RuntimeKind *const kinds[] = { &python_kind,  &ruby_kind,	 &php_kind, &perl_kind,
+											&hotspot_kind, &luajit_kind, &v8_kind };
 
 const RuntimeKind *const *
 runtime_kinds(size_t *count)

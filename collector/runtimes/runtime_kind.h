@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "code/code_namer.h"
 #include "code/user_frame.h"
 #include "files/elf_headers.h"
 #include "runtime_types.h"
@@ -24,6 +25,7 @@
 #include "runtimes/ruby_file.h"
 #include "runtimes/runtime_code.h"
 #include "unwind/remote_memory.h"
+#include "v8/v8_file.h"
 
 typedef struct RuntimeKind RuntimeKind;
 
@@ -44,6 +46,7 @@ typedef struct RuntimeFile
 		RubyFile ruby;
 		HotSpotFile hotspot;
 		LuajitFile luajit;
+		V8File v8;
 	};
 } RuntimeFile;
 
@@ -84,6 +87,12 @@ struct RuntimeKind
 	/* Returns false if the frame's object could not be read when it was sampled. */
 	bool (*key_of)(const UserFrame *frame, CodeKey *key);
 
+	/* Adds what the target knows of the frame to its key. NULL: nothing. */
+	void (*qualify)(const RuntimeTarget *target, const UserFrame *frame, CodeKey *key);
+
+	/* Brings what the target knows up to date, before keys of the walk's frames. NULL: nothing. */
+	void (*refresh)(RemoteMemory *memory, RuntimeTarget *target, const CodeWalk *walk);
+
 	/* Reads objects, RUNTIME_CODES_MAX at most. Memory that does not answer leaves them zeroed. */
 	void (*read_codes)(RemoteMemory *memory, RuntimeTarget *target, CodeWanted *wanted,
 					   size_t count);
@@ -105,6 +114,7 @@ extern const RuntimeKind php_kind;
 extern const RuntimeKind perl_kind;
 extern const RuntimeKind ruby_kind;
 extern const RuntimeKind luajit_kind;
+extern const RuntimeKind v8_kind;
 
 /* The interpreters that are known. */
 const RuntimeKind *const *runtime_kinds(size_t *count);

@@ -202,6 +202,8 @@ runtimes_attach(Runtimes *runtimes, const ExecImage *image, uint64_t owner, cons
 		return;
 	}
 	file->kind->describe(&process->target);
+	if (process->target.entry.is_placed)
+		atomic_fetch_add(&runtimes->placed, 1);
 	publish(runtimes, process);
 }
 
@@ -313,7 +315,11 @@ find_key(const RuntimeProcess *process, const UserFrame *frame, CodeKey *key)
 {
 	const RuntimeKind *kind = process->target.file.kind;
 
-	return frame->more_count > 0 && frame->interpreter == kind->kind && kind->key_of(frame, key);
+	if (frame->more_count == 0 || frame->interpreter != kind->kind || !kind->key_of(frame, key))
+		return false;
+	if (kind->qualify != NULL)
+		kind->qualify(&process->target, frame, key);
+	return true;
 }
 
 /* Is it among those that are to be read? */
@@ -363,6 +369,8 @@ read_codes(Runtimes *runtimes, RuntimeProcess *process, const CodeWalk *walk, ui
 
 	if (!open_memory(runtimes, process, now_ns, &memory))
 		return;
+	if (process->target.file.kind->refresh != NULL)
+		process->target.file.kind->refresh(&memory, &process->target, walk);
 	while (!memory.stuck && user_frame_next(walk->words, walk->count, &next, &frame))
 	{
 		CodeKey key;

@@ -437,6 +437,76 @@ merge_by_count(Merging *merging, const LoopCode *loops, size_t loop_count)
 		put_run(merging, &run);
 }
 
+/*
+ * Returns the index of the machine's frame that the walk in the kernel found under a number; the
+ * number of frames if it is not known.
+ */
+static uint32_t
+index_of_number(const MachineStack *machine, uint32_t number)
+{
+	if (number < PFS_LEAF_FRAMES)
+		return number < machine->count ? number : machine->count;
+	/* the outermost frames moved if a later walk has found more */
+	if (machine->late_from < machine->count || number < PFS_LEAF_FRAMES + machine->cut ||
+		number - machine->cut >= machine->count)
+		return machine->count;
+	return number - machine->cut;
+}
+
+/* Puts a frame of the chain, and behind its words the address that the machine executed. */
+static void
+put_described(Merging *merging, const UserFrame *frame, uint64_t executed)
+{
+	const uint64_t *words = merging->chain->words + frame->place;
+	const uint64_t first = words[0] + (UINT64_C(1) << 60);
+	const uint64_t last = UINT64_C(15) << 60 | executed;
+
+	put_words(merging->out, &first, 1);
+	put_words(merging->out, words + 1, frame->more_count);
+	put_words(merging->out, &last, 1);
+	merging->out->merged++;
+}
+
+/*
+ * Each frame of the chain describes one of the machine's, and replaces it. If the innermost one is
+ * in a file, it is a function of the runtime, which has no frame of its own or that of the function
+ * that called it: both stay.
+ */
+static void
+merge_by_number(Merging *merging)
+{
+	const MachineStack *machine = merging->machine;
+	const ChainStack *chain = merging->chain;
+	uint32_t place = 0;
+	uint32_t at = 0;
+	UserFrame frame;
+
+	while (user_frame_next(chain->words, chain->count, &at, &frame))
+	{
+		uint32_t index = machine->count;
+		uint64_t code = 0;
+
+		if (frame.more_count == 2)
+			index = index_of_number(machine, PFS_V8_NUMBER(PFS_FRAME_PAYLOAD(frame.more[1])));
+		if (index < place || index == machine->count)
+		{
+			merging->out->unmatched++;
+			continue;
+		}
+		put_machine(merging, place, index);
+		place = index + 1;
+		if (machine->is_generated != NULL &&
+			machine->is_generated(machine->context, user_frame_code(machine->frames[index])))
+			code = user_frame_code(machine->frames[index]);
+		if (index == 0 && code == 0)
+			put_machine(merging, 0, 1);
+		else
+			pass_machine(merging, index);
+		put_described(merging, &frame, code);
+	}
+	put_machine(merging, place, machine->count);
+}
+
 /* Removes the words [from, to). */
 static void
 remove_words(MergedStack *out, uint32_t from, uint32_t to)
@@ -491,6 +561,8 @@ stack_merge(const MachineStack *machine, const ChainStack *chain, const LoopCode
 	merged->unmatched = 0;
 	if (chain->marks == PFS_MARKS_ENTRY || chain->marks == PFS_MARKS_SHIM)
 		merge_by_marks(&merging);
+	else if (chain->marks == PFS_MARKS_NUMBERS)
+		merge_by_number(&merging);
 	else
 		merge_by_count(&merging, loops, loop_count);
 	if (merged->merged == 0)

@@ -18,6 +18,7 @@
 #include "symbols/mini_debug.h"
 #include "symbols/symbol_table.h"
 #include "threads/label_place.h"
+#include "v8/v8_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -51,6 +52,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	PhpFile php;
 	RubyFile ruby = { 0 };
 	LuajitFile luajit;
+	V8File v8;
+	bool is_known;
 	LoopCode loops[RUBY_LOOPS] = { 0 };
 	char compiler[COMPILER_BYTES];
 	MiniDebug mini;
@@ -74,5 +77,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void) php_file_read(&source, &php);
 	(void) ruby_file_read(&source, &ruby, loops);
 	(void) luajit_file_read(&source, &luajit);
+	(void) v8_file_read(&source, &v8, &is_known);
 	return 0;
 }

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * v8.bpf.h
+ *		Finds the functions of V8's frames, which the walk of the machine's stack has found.
+ *
+ * A frame is V8's if its caller was found by frame pointer and its slots lead to a function of a
+ * script. Frames of V8's own code have a marker in the place of the context, or a function without
+ * a script, and stay as they are.
+ */
+#ifndef PFS_V8_BPF_H
+#define PFS_V8_BPF_H
+
+#include "chain.bpf.h"
+
+/* Returns the frame pointer of a frame; 0 if the walk did not go by it. */
+static __always_inline __u64
+pfs_v8_frame_pointer(struct pfs_scratch *scratch, __u32 number)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+	__u32 caller = scratch->sample.kernel_count + pfs_walk_place(number + 1);
+	__u32 place = pfs_walk_place(number);
+
+	barrier_var(caller);
+	if (caller >= PFS_FRAME_WORDS || !(scratch->words[caller] & PFS_FRAME_BY_FRAME_POINTER))
+		return 0;
+	barrier_var(place);
+	if (place >= PFS_MAX_USER_FRAMES || chain->ends[place] == PFS_END_UNKNOWN)
+		return 0;
+	/* the step by frame pointer ends the frame behind the return address */
+	return chain->first_sp + 8 * (__u64) chain->ends[place] - 16;
+}
+
+/* Reads the function's SharedFunctionInfo into the block of code. Returns its address, or 0. */
+static __always_inline __u64
+pfs_v8_read_shared(struct pfs_chain_walk *chain, __u64 function)
+{
+	__u64 shared;
+
+	if (!PFS_V8_IS_OBJECT(function) || !pfs_is_object(PFS_V8_OBJECT(function)) ||
+		pfs_read_user(PFS_V8_OBJECT(function) + chain->runtime.v8.function_shared, &shared) ||
+		!PFS_V8_IS_OBJECT(shared) || !pfs_is_object(PFS_V8_OBJECT(shared)) ||
+		bpf_probe_read_user(chain->code, PFS_V8_SHARED_WORDS * sizeof(__u64),
+							(void *) PFS_V8_OBJECT(shared)))
+		return 0;
+	return PFS_V8_OBJECT(shared);
+}
+
+/* Reads the id of a script. Returns non-zero if the object is none. */
+static __always_inline int
+pfs_v8_read_script(struct pfs_chain_walk *chain, __u64 script, __u64 *id)
+{
+	const struct pfs_v8_layout *layout = &chain->runtime.v8;
+	__u16 type = 0;
+	__u64 map;
+
+	if (!PFS_V8_IS_OBJECT(script) || !pfs_is_object(PFS_V8_OBJECT(script)) ||
+		pfs_read_user(PFS_V8_OBJECT(script), &map) || !PFS_V8_IS_OBJECT(map) ||
+		bpf_probe_read_user(&type, sizeof(type),
+							(void *) (PFS_V8_OBJECT(map) + layout->map_type)) ||
+		type != layout->script_type)
+		return 1;
+	return pfs_read_user(PFS_V8_OBJECT(script) + 8 * (__u64) layout->script_id, id);
+}
+
+/* Appends the words about the frame of a script's function. */
+static __always_inline void
+pfs_put_v8_frame(struct pfs_scratch *scratch, __u32 first, __u32 number)
+{
+	struct pfs_chain_walk *chain = &scratch->chain;
+	const struct pfs_v8_layout *layout = &chain->runtime.v8;
+	__u64 fp = pfs_v8_frame_pointer(scratch, number);
+	__u64 offset = PFS_V8_NO_OFFSET;
+	__u64 bytecodes;
+	__u64 shared;
+	__u64 word;
+	__u64 id;
+
+	if (!fp || bpf_probe_read_user(chain->block, PFS_V8_SLOT_WORDS * sizeof(__u64),
+								   (void *) (fp - PFS_V8_SLOT_WORDS * sizeof(__u64))))
+		return;
+	/* a small integer in the place of the context marks a frame of V8's own code */
+	if (!PFS_V8_IS_OBJECT(chain->block[layout->slot_context & 7]))
+		return;
+	shared = pfs_v8_read_shared(chain, chain->block[layout->slot_function & 7]);
+	if (!shared || pfs_v8_read_script(chain, chain->code[layout->shared_script & 7], &id))
+		return;
+	word = chain->block[layout->slot_offset & 7];
+	if (PFS_V8_IS_SMALL(word) && word >> 32 < PFS_V8_NO_OFFSET)
+		offset = word >> 32;
+	bytecodes = chain->block[layout->slot_bytecodes & 7];
+	if (!PFS_V8_IS_OBJECT(bytecodes) || !pfs_is_object(PFS_V8_OBJECT(bytecodes)))
+		bytecodes = 1;
+	pfs_chain_put_frame(scratch, first, shared, 2);
+	pfs_chain_put_more(scratch, first,
+					   offset << PFS_V8_CHECK_BITS |
+						   pfs_v8_check(id, chain->code[layout->shared_name & 7],
+										chain->code[layout->shared_length & 7]));
+	pfs_chain_put_more(scratch, first,
+					   (__u64) number << PFS_V8_BYTECODES_BITS | PFS_V8_OBJECT(bytecodes) >> 3);
+}
+
+/* Returns the number of the frame after this one that is kept. */
+static __always_inline __u32
+pfs_v8_next_number(__u32 number, __u32 count)
+{
+	number++;
+	if (number == PFS_LEAF_FRAMES && count > PFS_MAX_USER_FRAMES)
+		return count - PFS_ROOT_FRAMES;
+	return number;
+}
+
+/*
+ * Describes the next one of the machine's frames. Returns non-zero after the last one. This is a
+ * global function, so that the kernel verifies it once.
+ */
+__attribute__((noinline)) int
+pfs_v8_step(__u32 slot, __u32 first)
+{
+	struct pfs_scratch *scratch = pfs_get_scratch(slot);
+	__u32 number;
+	__u32 count;
+
+	if (!scratch)
+		return 1;
+	number = (__u32) scratch->chain.frame;
+	count = scratch->sample.user_count;
+	if (number + 1 >= count)
+		return pfs_chain_end(&scratch->chain, PFS_CHAIN_WHOLE);
+	scratch->chain.frame = pfs_v8_next_number(number, count);
+	/* the caller of the frame before a gap is not in the record */
+	if (scratch->chain.frame == number + 1)
+		pfs_put_v8_frame(scratch, first, number);
+	return 0;
+}
+
+__attribute__((noinline)) int
+pfs_v8_steps(__u32 slot, __u32 first)
+{
+	for (int i = 0; i < PFS_CHAIN_STEPS; i++)
+	{
+		if (pfs_v8_step(slot, first))
+			return 1;
+	}
+	return 0;
+}
+
+static __always_inline int
+pfs_begin_v8_chain(struct pfs_chain_walk *chain)
+{
+	chain->frame = 0; /* number of the machine's frame */
+	return 0;
+}
+
+#endif

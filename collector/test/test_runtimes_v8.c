@@ -1,0 +1,1036 @@
+/*
+ * test_runtimes_v8.c
+ *		V8's frames: the kernel's own C and what names them, over each Node that is found here, and
+ *		over memory that fails or lies.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <glob.h>
+
+#pragma GCC diagnostic ignored "-Wunused-function" /* of the header's */
+#include "runtime_replay.h"
+
+#include "base/clock.h"
+#include "runtimes/runtimes.h"
+#include "runtimes/stack_merge.h"
+#include "runtimes/v8_functions.h"
+#include "symbols/elf_file.h"
+#include "symbols/elf_file.h"
+#include "v8/v8_layout.h"
+#include "v8/v8_positions.h"
+
+#define FRAMES_MAX 256
+#define STOPS	   60
+
+/* Lines are counted from here, the first is 1. */
+static const char program[] =
+	"'use strict';\n"															   /* 1 */
+	"function leaf(n) {\n"														   /* 2 */
+	"  let value = n;\n"														   /* 3 */
+	"  for (let i = 0; i < 300; i++) value = Math.imul(value, 1664525) + i | 0;\n" /* 4 */
+	"  return value;\n"															   /* 5 */
+	"}\n"																		   /* 6 */
+	"function middle(n) {\n"													   /* 7 */
+	"  return leaf(n) + 1;\n"													   /* 8 */
+	"}\n"																		   /* 9 */
+	"function outer(n) {\n"														   /* 10 */
+	"  return [n, n, n].map(function each(v) {\n"								   /* 11 */
+	"    return middle(v);\n"													   /* 12 */
+	"  }).length;\n"															   /* 13 */
+	"}\n"																		   /* 14 */
+	"function deep(d) {\n"														   /* 15 */
+	"  return d > 0 ? deep(d - 1) : outer(7);\n"								   /* 16 */
+	"}\n"																		   /* 17 */
+	"const depth = Number(process.argv[2]);\n"									   /* 18 */
+	"for (let i = 0; i < 20; i++) deep(depth);\n"								   /* 19 */
+	"require('fs').writeSync(1, 'ready\\n');\n"									   /* 20 */
+	"for (;;) deep(depth);\n";													   /* 21 */
+
+/*
+ * The program's stack, outermost first, and lines of each function; deep() stands there depth + 1
+ * times.
+ */
+typedef struct Expected
+{
+	const char *name;
+	int32_t lines[2];
+	int32_t first_line;
+} Expected;
+
+static const Expected expected_module = { "(anonymous)", { 21, 21 }, 1 };
+static const Expected expected_deep = { "deep", { 16, 16 }, 15 };
+static const Expected expected_inner[] = { { "outer", { 11, 13 }, 10 },
+										   { "each", { 12, 12 }, 11 },
+										   { "middle", { 8, 8 }, 7 },
+										   { "leaf", { 3, 5 }, 2 } };
+
+static char script[] = "/tmp/test_runtimes_v8_XXXXXX.js";
+
+/* A program, and what is known of its process. */
+typedef struct Node
+{
+	Replay replay;
+	int depth;
+	uint64_t builtins[2];	/* V8's own functions in the binary; 0: not known */
+	uint64_t maps[1024][2]; /* executable memory without a file */
+	size_t map_count;
+} Node;
+
+static void
+read_maps(Node *node)
+{
+	char path[64];
+	char *maps;
+	char *rest;
+	char *line;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int) node->replay.pid);
+	assert_int_equal(proc_file_read(path, REPLAY_MAPS_BYTES, &maps, NULL), 0);
+	rest = maps;
+	node->map_count = 0;
+	while ((line = strsep(&rest, "\n")) != NULL && node->map_count < 1024)
+	{
+		unsigned long start;
+		unsigned long end;
+		unsigned long inode;
+		char rights[5];
+
+		if (sscanf(line, "%lx-%lx %4s %*x %*s %lu", &start, &end, rights, &inode) == 4 &&
+			rights[2] == 'x' && inode == 0 && strchr(line, '[') == NULL)
+		{
+			node->maps[node->map_count][0] = start;
+			node->maps[node->map_count++][1] = end;
+		}
+	}
+	free(maps);
+}
+
+static bool
+is_generated(const void *context, uint64_t address)
+{
+	const Node *node = context;
+
+	for (size_t i = 0; i < node->map_count; i++)
+	{
+		if (address >= node->maps[i][0] && address < node->maps[i][1])
+			return true;
+	}
+	return false;
+}
+
+/* Finds V8's own functions by their names, as builds have them that are not stripped. */
+static void
+find_builtins(Node *node, const char *path)
+{
+	ElfSource source = { .fd = open(path, O_RDONLY | O_CLOEXEC) };
+	ElfSymbol symbols[256];
+	struct stat status;
+	ElfFile file;
+	uint32_t count;
+
+	assert_true(source.fd >= 0 && fstat(source.fd, &status) == 0);
+	source.size_bytes = (uint64_t) status.st_size;
+	assert_int_equal(elf_file_init(&file, &source), 0);
+	for (uint32_t at = 0; (count = elf_file_read_symbols(&file, ELF_SYMTAB, at, symbols, 256)) > 0;
+		 at += count)
+	{
+		for (uint32_t i = 0; i < count; i++)
+		{
+			uint64_t address = symbols[i].address + node->replay.target.bias;
+			char name[16];
+
+			if (symbols[i].type != STT_FUNC ||
+				!elf_source_string(&source, &file.symbols[ELF_SYMTAB].strings,
+								   symbols[i].name_offset, name, sizeof(name)) ||
+				strncmp(name, "Builtins_", 9) != 0)
+				continue;
+			if (node->builtins[0] == 0 || address < node->builtins[0])
+				node->builtins[0] = address;
+			if (address + symbols[i].size_bytes > node->builtins[1])
+				node->builtins[1] = address + symbols[i].size_bytes;
+		}
+	}
+	elf_file_fini(&file);
+	close(source.fd);
+}
+
+/* Returns whether the program was stopped in code of V8's, which has frame pointers. */
+static bool
+is_in_v8(const Node *node)
+{
+	uint64_t pc = node->replay.registers.rip;
+
+	return is_generated(node, pc) || node->builtins[0] == 0 ||
+		   (pc >= node->builtins[0] && pc < node->builtins[1]);
+}
+
+/* Options before the script; depth: of the recursion. */
+static void
+start_node(Node *node, const char *path, const char *option, int depth)
+{
+	char text[16];
+	const char *const with[] = { path, option, script, text, NULL };
+	const char *const without[] = { path, script, text, NULL };
+
+	snprintf(text, sizeof(text), "%d", depth);
+	memset(node, 0, sizeof(*node));
+	replay_start(&node->replay, option[0] != '\0' ? with : without);
+	node->depth = depth;
+	replay_find_file(&node->replay);
+	find_builtins(node, path);
+}
+
+/* It may be stopped. */
+static void
+end_node(Node *node)
+{
+	replay_end(&node->replay);
+}
+
+/* The stack of the stopped program, by frame pointers, as the kernel's walk leaves it. */
+static uint32_t
+put_machine_frames(const Node *node)
+{
+	struct pfs_scratch *scratch = &replay_world.scratch;
+	uint64_t pc = node->replay.registers.rip;
+	uint64_t fp = node->replay.registers.rbp;
+	uint32_t count = 0;
+
+	scratch->chain.first_sp = node->replay.registers.rsp;
+	while (count < PFS_MAX_WALK_FRAMES)
+	{
+		uint64_t words[2];
+		struct iovec local = { words, sizeof(words) };
+		struct iovec remote = { (void *) (uintptr_t) fp, sizeof(words) };
+		uint32_t place = pfs_walk_place(count);
+
+		scratch->words[place] = pc;
+		if (count > 0)
+			scratch->words[place] |= PFS_FRAME_RETURN_ADDRESS | PFS_FRAME_BY_FRAME_POINTER;
+		count++;
+		if (fp < scratch->chain.first_sp || (fp & 7) != 0 ||
+			process_vm_readv(node->replay.pid, &local, 1, &remote, 1, 0) != sizeof(words) ||
+			words[1] == 0)
+			break;
+		scratch->chain.ends[place] = (uint32_t) ((fp + 16 - scratch->chain.first_sp) / 8);
+		pc = words[1];
+		if (words[0] <= fp)
+			break;
+		fp = words[0];
+	}
+	scratch->sample.user_count = (uint16_t) count;
+	scratch->sample.user_status = PFS_WALK_END_OF_FRAMES;
+	return count;
+}
+
+/* Walks the chain as the kernel does. The faults of replay_world stay as they are. */
+static const struct pfs_chain *
+walk_chain(const Node *node)
+{
+	struct ReplayWorld *world = &replay_world;
+	struct ReplayWorld before = *world;
+	uint32_t count;
+
+	memset(world, 0, sizeof(*world));
+	world->pid = node->replay.pid;
+	world->failing_read = before.failing_read;
+	world->lying_read = before.lying_read;
+	world->read_ns = before.read_ns;
+	world->lie = before.lie;
+	world->scratch.chain.runtime = node->replay.target.entry;
+	count = put_machine_frames(node);
+	assert_true(pfs_add_chain(0, pfs_walk_kept(count)) > 0);
+	return (const struct pfs_chain *) &world->scratch.words[pfs_walk_kept(count)];
+}
+
+/* Merges the chain with the machine's stack, as the collector does. */
+static bool
+merge_stacks(const Node *node, const struct pfs_chain *chain, MergedStack *merged)
+{
+	static uint64_t frames[PFS_MAX_USER_FRAMES];
+	static uint64_t ends[PFS_MAX_USER_FRAMES];
+	static uint64_t words[PFS_CHAIN_KEPT_WORDS];
+	const struct pfs_scratch *scratch = &replay_world.scratch;
+	uint32_t found = scratch->sample.user_count;
+	uint32_t kept = pfs_walk_kept(found);
+	uint32_t chain_kept = pfs_chain_kept(chain->found);
+	MachineStack machine = { .frames = frames,
+							 .ends = ends,
+							 .count = kept,
+							 .cut_at = PFS_LEAF_FRAMES,
+							 .cut = found - kept,
+							 .late_from = kept,
+							 .first_sp = scratch->chain.first_sp,
+							 .whole = true,
+							 .is_generated = is_generated,
+							 .context = node };
+	ChainStack stack = { .words = words,
+						 .count = chain_kept,
+						 .cut_at = PFS_CHAIN_LEAF_WORDS,
+						 .cut = chain->found - chain_kept,
+						 .whole = chain->status == PFS_CHAIN_WHOLE,
+						 .marks = (enum pfs_runtime_marks) chain->marks };
+
+	for (uint32_t i = 0; i < kept; i++)
+	{
+		uint32_t place = i < PFS_LEAF_FRAMES ? i : pfs_walk_place(found - kept + i);
+
+		frames[i] = scratch->words[place];
+		ends[i] = scratch->chain.first_sp + 8 * (uint64_t) scratch->chain.ends[place];
+	}
+	for (uint32_t i = 0; i < chain_kept; i++)
+		words[i] = replay_words(
+			chain)[i < PFS_CHAIN_LEAF_WORDS ? i : pfs_chain_place(chain->found - chain_kept + i)];
+	return stack_merge(&machine, &stack, NULL, 0, merged);
+}
+
+/* Lets the program run on for some time of a CPU, however long that takes here. */
+static void
+let_run(const Node *node)
+{
+	char path[64];
+	unsigned long long before = 0;
+	unsigned long long now = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int) node->replay.pid);
+	for (int i = 0; i < 20000 && (i == 0 || now - before < 300000); i++)
+	{
+		FILE *file = fopen(path, "r");
+
+		assert_non_null(file);
+		assert_int_equal(fscanf(file, "%llu", &now), 1);
+		fclose(file);
+		if (i == 0)
+			before = now;
+		usleep(500);
+	}
+}
+
+/* Stops the program in code of V8, and merges its stacks. */
+static void
+stop_inside(Node *node, MergedStack *merged)
+{
+	for (int i = 0; i < 1000; i++)
+	{
+		replay_stop(&node->replay);
+		read_maps(node);
+		if (is_in_v8(node) && merge_stacks(node, walk_chain(node), merged) && merged->merged > 4)
+			return;
+		replay_go_on(&node->replay);
+		let_run(node);
+	}
+	fail();
+}
+
+typedef struct Named
+{
+	char name[64];
+	char file[256];
+	int32_t line;
+	int32_t first_line;
+} Named;
+
+/* Names the functions of a merged stack, innermost first. Returns their number. */
+static size_t
+name_functions(Node *node, const MergedStack *merged, Named *named, size_t room)
+{
+	const RuntimeKind *kind = node->replay.target.file.kind;
+	CodeWalk walk = { .time_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC),
+					  .words = merged->words,
+					  .count = merged->count,
+					  .is_interpreted = true };
+	uint32_t next = 0;
+	size_t count = 0;
+	UserFrame frame;
+
+	kind->refresh(&node->replay.memory, &node->replay.target, &walk);
+	while (user_frame_next(merged->words, merged->count, &next, &frame))
+	{
+		CodeWanted wanted = { .more = frame.more, .more_count = frame.more_count };
+
+		if (frame.more_count == 0)
+			continue;
+		assert_true(kind->key_of(&frame, &wanted.key));
+		kind->qualify(&node->replay.target, &frame, &wanted.key);
+		kind->read_codes(&node->replay.memory, &node->replay.target, &wanted, 1);
+		assert_non_null(wanted.code.name);
+		for (const RuntimeCode *code = &wanted.code; code != NULL && count < room;
+			 code = code->caller, count++)
+		{
+			snprintf(named[count].name, sizeof(named[count].name), "%s", code->name);
+			snprintf(named[count].file, sizeof(named[count].file), "%s", code->file);
+			named[count].line = code->line;
+			named[count].first_line = code->first_line;
+		}
+		runtime_code_fini(&wanted.code);
+	}
+	return count;
+}
+
+/* The innermost function may be at its begin, where it looks for room on the stack. */
+static void
+assert_function(const Named *named, const Expected *expected, bool is_innermost)
+{
+	assert_string_equal(named->name, expected->name);
+	assert_non_null(strstr(named->file, script));
+	assert_true(named->first_line == expected->first_line || named->first_line == 0);
+	assert_true(named->line == 0 || (is_innermost && named->line == expected->first_line) ||
+				(named->line >= expected->lines[0] && named->line <= expected->lines[1]));
+}
+
+/* What was seen of the functions of the program. */
+typedef struct Seen
+{
+	uint32_t stacks;	/* with the program's functions */
+	uint32_t functions; /* of the program … */
+	uint32_t lines;		/* … those that have a line, … */
+	uint32_t starts;	/* … and a first line */
+	uint32_t leaves;	/* stacks with leaf() */
+} Seen;
+
+/*
+ * From the module's code on inwards the program's functions follow each other, up to the one that
+ * is being called.
+ */
+static void
+check_stack(const Node *node, const Named *named, size_t count, Seen *seen)
+{
+	size_t module = count;
+	size_t at;
+
+	while (module > 0 && strstr(named[module - 1].file, script) == NULL)
+		module--;
+	if (module == 0)
+		return; /* node's own code */
+	at = module - 1;
+	seen->stacks++;
+	assert_function(&named[at], &expected_module, at == 0);
+	for (int i = 0; i <= node->depth && at > 0; i++)
+	{
+		at--;
+		assert_function(&named[at], &expected_deep, at == 0);
+	}
+	for (size_t i = 0; i < 4 && at > 0; i++)
+	{
+		at--;
+		assert_function(&named[at], &expected_inner[i], at == 0);
+	}
+	assert_int_equal(at, 0);
+	seen->leaves += strcmp(named[0].name, "leaf") == 0;
+	for (at = 0; at < module; at++)
+	{
+		seen->functions++;
+		seen->lines += named[at].line != 0;
+		seen->starts += named[at].first_line != 0;
+	}
+}
+
+/* Stops the program until it was in V8's code some times, and checks each stack. */
+static Seen
+check_stops(Node *node)
+{
+	static Named named[FRAMES_MAX];
+	static MergedStack merged;
+	Seen seen = { 0 };
+
+	for (int i = 0; i < 50 * STOPS && seen.stacks < STOPS; i++)
+	{
+		const struct pfs_chain *chain;
+
+		let_run(node);
+		replay_stop(&node->replay);
+		read_maps(node);
+		chain = walk_chain(node);
+		assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+		assert_int_equal(chain->marks, PFS_MARKS_NUMBERS);
+		if (is_in_v8(node) && merge_stacks(node, chain, &merged))
+			check_stack(node, named, name_functions(node, &merged, named, FRAMES_MAX), &seen);
+		replay_go_on(&node->replay);
+	}
+	return seen;
+}
+
+/* Calls check for each Node of this machine, NODES among them; returns how many there are. */
+static int
+each_node(void (*check)(const char *path))
+{
+	const char *more = getenv("NODES"); /* a pattern of paths, for those elsewhere */
+	const char *const patterns[] = { "/usr/bin/node", "/usr/local/bin/node",
+									 more != NULL ? more : "" };
+	int count = 0;
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
+	{
+		glob_t found;
+
+		if (glob(patterns[i], 0, NULL, &found) != 0)
+			continue;
+		for (size_t j = 0; j < found.gl_pathc; j++, count++)
+			check(found.gl_pathv[j]);
+		globfree(&found);
+	}
+	return count;
+}
+
+static void
+check_options(const char *path, const char *option, uint32_t lines)
+{
+	Node node;
+	Seen seen;
+
+	start_node(&node, path, option, 5);
+	seen = check_stops(&node);
+	end_node(&node);
+	assert_int_equal(seen.stacks, STOPS);
+	assert_true(seen.leaves * 2 >= seen.stacks);
+	assert_true(seen.starts * 10 >= seen.functions * 9);
+	assert_true(seen.lines * 100 >= seen.functions * lines);
+}
+
+/* Optimized code with inlined functions; what is there without it; the interpreter alone. */
+static void
+check_version(const char *path)
+{
+	check_options(path, "", 90);
+	check_options(path, "--no-opt", 80);
+	check_options(path, "--jitless", 90);
+}
+
+static void
+test_all_versions(void **state)
+{
+	if (each_node(check_version) == 0)
+		skip();
+}
+
+/* More frames than are kept: both ends have their functions, and some are cut out. */
+static void
+check_deep(const char *path)
+{
+	static Named named[FRAMES_MAX * 4];
+	static MergedStack merged;
+	uint32_t deep = 0;
+	size_t count;
+	Node node;
+
+	start_node(&node, path, "--no-opt", 900);
+	/* the recursion is deep most of the time */
+	for (int i = 0; i < 1000 && merged.cut < 300; i++)
+	{
+		if (i > 0)
+			replay_go_on(&node.replay);
+		let_run(&node);
+		stop_inside(&node, &merged);
+	}
+	assert_true(merged.cut >= 300);
+	count = name_functions(&node, &merged, named, FRAMES_MAX * 4);
+	for (size_t i = 0; i < count; i++)
+		deep += strcmp(named[i].name, "deep") == 0;
+	assert_true(deep > 250);
+	end_node(&node);
+}
+
+static void
+test_deep_recursion(void **state)
+{
+	if (each_node(check_deep) == 0)
+		skip();
+}
+
+static const __u64 lies[] = { 0,
+							  1,
+							  UINT64_C(0xffffffffffffffff),
+							  UINT64_C(0xffff800000001001),
+							  UINT64_C(0x1009),
+							  UINT64_C(0x7f0000001001) };
+#define LIES (sizeof(lies) / sizeof(lies[0]))
+
+/* Wherever reading fails, or finds what cannot be, the chain ends and has what was found. */
+static void
+check_broken_chain(const char *path)
+{
+	static MergedStack merged;
+	const struct pfs_chain *chain;
+	uint32_t whole;
+	Node node;
+	int reads;
+
+	start_node(&node, path, "", 3);
+	stop_inside(&node, &merged);
+	whole = walk_chain(&node)->found;
+	reads = replay_world.reads;
+	for (int i = 1; i <= reads; i++)
+	{
+		replay_world.failing_read = i;
+		chain = walk_chain(&node);
+		replay_world.failing_read = 0;
+		assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+		assert_true(chain->found <= whole && replay_world.reads <= reads);
+		assert_true(i > 1 || chain->found == 0);
+		for (size_t j = 0; j < LIES; j++)
+		{
+			replay_world.lying_read = i;
+			replay_world.lie = lies[j];
+			chain = walk_chain(&node);
+			replay_world.lying_read = 0;
+			assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
+			assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
+		}
+	}
+	/* reads that take long */
+	replay_world.read_ns = 100000;
+	chain = walk_chain(&node);
+	replay_world.read_ns = 0;
+	assert_true(chain->status == PFS_CHAIN_WHOLE || chain->status == PFS_CHAIN_OUT_OF_TIME);
+	end_node(&node);
+}
+
+static void
+test_broken_chain(void **state)
+{
+	if (each_node(check_broken_chain) == 0)
+		skip();
+}
+
+/* Memory of a process that fails or lies from a read on. */
+typedef struct Faulty
+{
+	pid_t pid;
+	uint32_t reads;
+	uint32_t failing;
+	uint32_t lying;
+	uint64_t lie;
+	bool is_random; /* lies are */
+} Faulty;
+
+static bool
+read_faulty(void *context, uint64_t address, void *bytes, size_t size)
+{
+	Faulty *faulty = context;
+	struct iovec local = { bytes, size };
+	struct iovec remote = { (void *) (uintptr_t) address, size };
+
+	faulty->reads++;
+	if (faulty->failing != 0 && faulty->reads >= faulty->failing)
+		return false;
+	if (faulty->lying != 0 && faulty->reads >= faulty->lying)
+	{
+		for (size_t i = 0; i < size; i++)
+			((uint8_t *) bytes)[i] =
+				faulty->is_random ? (uint8_t) random() : (uint8_t) (faulty->lie >> 8 * (i % 8));
+		return true;
+	}
+	return process_vm_readv(faulty->pid, &local, 1, &remote, 1, 0) == (ssize_t) size;
+}
+
+/* Reads all functions of a stack from memory with a fault. Returns how many have a name. */
+static uint32_t
+read_with_fault(const Node *node, const MergedStack *merged, const V8Layout *layout, Faulty *faulty)
+{
+	const V8File *v8 = &node->replay.target.file.v8;
+	const V8Sizes sizes = { v8->bytecode_sizes + node->replay.target.bias, v8->bytecode_count };
+	V8Memory memory = { .layout = layout, .read = read_faulty, .context = faulty };
+	V8State state = { .scripts.now_ns = 1 };
+	uint32_t next = 0;
+	uint32_t had = 0;
+	UserFrame frame;
+
+	while (user_frame_next(merged->words, merged->count, &next, &frame))
+	{
+		RuntimeCode code;
+		V8Frame wanted;
+
+		if (frame.more_count == 0)
+			continue;
+		wanted = (V8Frame){ .shared = frame.code,
+							.check = PFS_V8_CHECK(PFS_FRAME_PAYLOAD(frame.more[0])),
+							.pc = PFS_FRAME_ADDRESS(PFS_FRAME_PAYLOAD(frame.more[2])),
+							.bytecodes = PFS_V8_BYTECODES(PFS_FRAME_PAYLOAD(frame.more[1])),
+							.offset = PFS_V8_OFFSET(PFS_FRAME_PAYLOAD(frame.more[0])) };
+		if (wanted.pc != 0)
+			v8_codes_verify(&state.codes, &memory, wanted.pc, 1, 2);
+		v8_functions_read(&state, &memory, &sizes, &wanted, &code);
+		had += code.name != NULL;
+		for (const RuntimeCode *each = &code; each != NULL && code.name != NULL;
+			 each = each->caller)
+			assert_true(each->name != NULL && each->file != NULL && each->line >= 0);
+		runtime_code_fini(&code);
+	}
+	v8_scripts_fini(&state.scripts);
+	v8_codes_fini(&state.codes);
+	return had;
+}
+
+static void
+check_broken_objects(const char *path)
+{
+	static MergedStack merged;
+	const V8Layout *layout;
+	Faulty faulty;
+	uint32_t reads;
+	uint32_t whole;
+	Node node;
+
+	start_node(&node, path, "", 0);
+	layout = &node.replay.target.file.v8.layout;
+	stop_inside(&node, &merged);
+	faulty = (Faulty){ .pid = node.replay.pid };
+	whole = read_with_fault(&node, &merged, layout, &faulty);
+	reads = faulty.reads;
+	assert_true(whole > 4 && reads > 100);
+	for (uint32_t i = 1; i <= reads; i += 1 + i / 40)
+	{
+		faulty = (Faulty){ .pid = node.replay.pid, .failing = i };
+		assert_true(read_with_fault(&node, &merged, layout, &faulty) <= whole);
+		for (size_t j = 0; j <= LIES; j++)
+		{
+			faulty = (Faulty){
+				.pid = node.replay.pid, .lying = i, .lie = lies[j % LIES], .is_random = j == LIES
+			};
+			/* what was read before the lie stays; the check does not hold for what follows */
+			assert_true(read_with_fault(&node, &merged, layout, &faulty) <= whole);
+		}
+	}
+	end_node(&node);
+}
+
+static void
+test_broken_objects(void **state)
+{
+	if (each_node(check_broken_objects) == 0)
+		skip();
+}
+
+/* Layouts that fit no version lead somewhere else in the process, and to an end. */
+static void
+check_random_layouts(const char *path)
+{
+	static MergedStack merged;
+	V8Layout layout;
+	Faulty faulty;
+	Node node;
+
+	start_node(&node, path, "", 0);
+	stop_inside(&node, &merged);
+	for (int i = 0; i < 300; i++)
+	{
+		uint8_t *bytes = (uint8_t *) &layout;
+
+		layout = node.replay.target.file.v8.layout;
+		for (int j = 0; j < 1 + i % 4; j++)
+			bytes[(size_t) random() % sizeof(layout)] = (uint8_t) random() & 0x7f;
+		/* flags have two values */
+		layout.has_streams = random() & 1;
+		layout.has_kinds = random() & 1;
+		layout.start_is_pointer = random() & 1;
+		layout.shared_is_wrapped = random() & 1;
+		layout.positions_in_scope = random() & 1;
+		layout.positions_shift &= 1;
+		faulty = (Faulty){ .pid = node.replay.pid };
+		(void) read_with_fault(&node, &merged, &layout, &faulty);
+		node.replay.target.entry.v8 = layout.walk;
+		assert_int_equal(walk_chain(&node)->status, PFS_CHAIN_WHOLE);
+	}
+	end_node(&node);
+}
+
+static void
+test_random_layouts(void **state)
+{
+	if (each_node(check_random_layouts) == 0)
+		skip();
+}
+
+/* A function that is not the one that was sampled has no name. */
+static void
+check_stale(const char *path)
+{
+	static MergedStack merged;
+	const RuntimeKind *kind;
+	CodeWanted wanted = { { 0 } };
+	uint64_t more[3];
+	uint32_t next = 0;
+	UserFrame frame = { 0 };
+	Node node;
+
+	start_node(&node, path, "", 0);
+	kind = node.replay.target.file.kind;
+	stop_inside(&node, &merged);
+	while (frame.more_count == 0)
+		assert_true(user_frame_next(merged.words, merged.count, &next, &frame));
+	memcpy(more, frame.more, sizeof(more));
+	wanted = (CodeWanted){ .key.address = frame.code, .more = more, .more_count = 3 };
+	kind->read_codes(&node.replay.memory, &node.replay.target, &wanted, 1);
+	assert_non_null(wanted.code.name);
+	runtime_code_fini(&wanted.code);
+	more[0] ^= 2;
+	kind->read_codes(&node.replay.memory, &node.replay.target, &wanted, 1);
+	assert_null(wanted.code.name);
+	more[0] ^= 2;
+	wanted.key.address = 4096; /* which cannot be read */
+	kind->read_codes(&node.replay.memory, &node.replay.target, &wanted, 1);
+	assert_null(wanted.code.name);
+	end_node(&node);
+}
+
+static void
+test_stale(void **state)
+{
+	if (each_node(check_stale) == 0)
+		skip();
+}
+
+/* Two differences of 8 and -3 - 1, positions 10 and 4 further on; then one of 2 and -6. */
+static void
+test_positions(void **state)
+{
+	static const uint8_t table[] = { 18, 2 * 22, 2 * 3 + 1, 2 * 8, 4, 2 * 12 - 1 };
+	static const uint8_t widened[] = { 36, 2 * 22, 2 * (2 * 3 + 1), 2 * 8, 8, 2 * 12 - 1 };
+	static const uint8_t endless[] = { 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+									   0x80, 0x80, 0x80, 0x80, 0x80 };
+	V8Position position;
+
+	for (unsigned shift = 0; shift < 2; shift++)
+	{
+		const uint8_t *bytes = shift == 0 ? table : widened;
+
+		assert_false(v8_position_find(bytes, 6, shift, 7, &position));
+		assert_true(v8_position_find(bytes, 6, shift, 8, &position));
+		assert_int_equal(position.offset, 10);
+		assert_true(v8_position_find(bytes, 6, shift, 10, &position));
+		assert_int_equal(position.offset, 10);
+		assert_true(v8_position_find(bytes, 6, shift, 11, &position));
+		assert_int_equal(position.offset, 14);
+		assert_true(v8_position_find(bytes, 6, shift, 1000, &position));
+		assert_int_equal(position.offset, 8);
+		assert_int_equal(position.inlined, 0);
+		/* a cut entry is none */
+		assert_true(v8_position_find(bytes, 5, shift, 1000, &position));
+		assert_int_equal(position.offset, 14);
+	}
+	assert_false(v8_position_find(endless, sizeof(endless), 0, 1, &position));
+	position = v8_position_split((UINT64_C(5) << 31) | (8 << 1));
+	assert_int_equal(position.offset, 7);
+	assert_int_equal(position.inlined, 5);
+	assert_int_equal(v8_position_split((8 << 1) | 1).offset, -1);
+}
+
+/* Bytecodes 4 (one byte, wide: two) and 5 (three bytes, wide: five). */
+static void
+test_baseline(void **state)
+{
+	static const uint8_t sizes[] = { 1, 1, 1, 1, 1, 3, 1, 1, 1, 1, 2, 5, 1, 1, 1, 1, 3, 9 };
+	static const uint8_t code[] = { 4, 5, 0, 0, 0, 5, 1, 2, 3, 4, 4 };
+	static const uint8_t table[] = { 10, 4, 6, 8, 2 };
+	const V8Bytecodes bytecodes = { code, sizeof(code), sizes, 6 };
+	static const uint32_t expected[][2] = {
+		{ 0, 0 },  { 9, 0 },  { 10, 0 }, { 13, 0 },	 { 14, 1 },
+		{ 19, 1 }, { 20, 4 }, { 27, 4 }, { 28, 10 }, { 29, 10 }
+	};
+	uint32_t offset;
+
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+	{
+		assert_true(v8_baseline_find(table, sizeof(table), &bytecodes, expected[i][0], &offset));
+		assert_int_equal(offset, expected[i][1]);
+	}
+	assert_false(v8_baseline_find(table, sizeof(table), &bytecodes, 30, &offset));
+	assert_false(v8_baseline_find(table, 0, &bytecodes, 0, &offset));
+}
+
+/* Constants of Node 22, as far as its layout is not derived. */
+static const struct
+{
+	const char *name;
+	int32_t value;
+} node_22[] = { { "SmiShiftSize", 31 },
+				{ "class_JSFunction__shared__SharedFunctionInfo", 32 },
+				{ "class_SharedFunctionInfo__name_or_scope_info__Tagged_Object_", 16 },
+				{ "class_SharedFunctionInfo__script__Tagged_HeapObject_", 32 },
+				{ "class_SharedFunctionInfo__length__uint16_t", 40 },
+				{ "class_BytecodeArray__wrapper__Tagged_BytecodeWrapper_", 16 },
+				{ "class_BytecodeArray__data__uintptr_t", 64 },
+				{ "class_Script__name__Object", 16 },
+				{ "class_Script__line_ends__Object", 56 },
+				{ "class_Code__flags__uint32_t", 48 },
+				{ "class_Code__instruction_start__Address", 40 },
+				{ "class_Code__instruction_size__int", 52 },
+				{ "type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE", 274 },
+				{ "type_InstructionStream__INSTRUCTION_STREAM_TYPE", 210 },
+				{ "type_Code__CODE_TYPE", 206 },
+				{ "type_CodeWrapper__CODE_WRAPPER_TYPE", 153 },
+				{ "type_BytecodeArray__BYTECODE_ARRAY_TYPE", 205 },
+				{ "type_ScopeInfo__SCOPE_INFO_TYPE", 272 },
+				{ "type_Script__SCRIPT_TYPE", 167 },
+				{ "FirstNonstringType", 128 } };
+#define NODE_22 (sizeof(node_22) / sizeof(node_22[0]))
+
+/* Constants but one, or with one that cannot be. */
+static void
+note_constants(V8Constants *constants, size_t without, int32_t wrong)
+{
+	memset(constants, 0, sizeof(*constants));
+	constants->version[0] = 12;
+	constants->version[1] = 4;
+	constants->version[2] = 254;
+	for (size_t i = 0; i < NODE_22; i++)
+	{
+		if (i != without)
+			v8_constants_note(constants, node_22[i].name, node_22[i].value);
+		else if (wrong != 0)
+			v8_constants_note(constants, node_22[i].name, wrong);
+	}
+}
+
+static void
+test_layouts(void **state)
+{
+	V8Constants constants;
+	V8Layout layout;
+
+	note_constants(&constants, NODE_22, 0);
+	assert_true(v8_layout_of(&constants, &layout));
+	assert_int_equal(layout.walk.slot_function, 6);
+	assert_int_equal(layout.walk.slot_bytecodes, 4);
+	assert_int_equal(layout.walk.slot_offset, 3);
+	assert_int_equal(layout.walk.script_id, 8);
+	assert_int_equal(layout.code_positions, 16);
+	assert_int_equal(layout.code_deopt, 8);
+	assert_int_equal(layout.bytecodes_positions, 24);
+	assert_true(layout.has_streams && layout.start_is_pointer);
+	for (size_t i = 0; i < NODE_22; i++)
+	{
+		/* that they are there is all that counts, others follow from them, or nothing does */
+		static const char *const marks[] = { "class_BytecodeArray__wrapper__", "type_Code__",
+											 "type_CodeWrapper__" };
+		static const char *const optional[] = { "class_BytecodeArray__data__", "class_Code__",
+												"type_InstructionStream__" };
+		bool is_mark = false;
+		bool is_optional = false;
+
+		for (size_t j = 0; j < 3; j++)
+		{
+			is_mark |= strncmp(node_22[i].name, marks[j], strlen(marks[j])) == 0;
+			is_optional |= strncmp(node_22[i].name, optional[j], strlen(optional[j])) == 0;
+		}
+		if (is_mark)
+			continue;
+		note_constants(&constants, i, 0);
+		assert_true(is_optional || !v8_layout_of(&constants, &layout));
+		note_constants(&constants, i, -8);
+		assert_true(is_optional || !v8_layout_of(&constants, &layout));
+		note_constants(&constants, i, 1 << 20);
+		assert_false(v8_layout_of(&constants, &layout));
+	}
+	/* compressed pointers, and versions that nobody has looked at */
+	note_constants(&constants, 0, 30);
+	assert_false(v8_layout_of(&constants, &layout));
+	note_constants(&constants, NODE_22, 0);
+	constants.version[0] = 15;
+	assert_false(v8_layout_of(&constants, &layout));
+	constants.version[0] = 7;
+	assert_false(v8_layout_of(&constants, &layout));
+}
+
+static bool
+is_high(const void *context, uint64_t address)
+{
+	return address >= 0x10000;
+}
+
+/* Frames of the chain replace those that they describe, with the address that was executed. */
+static void
+test_merge(void **state)
+{
+	const uint64_t first = 0x5000 | UINT64_C(2) << 60 | (uint64_t) PFS_RUNTIME_V8 << 56;
+	const uint64_t more = UINT64_C(15) << 60;
+	const uint64_t frames[] = { 0x100, 0x10201 | PFS_FRAME_RETURN_ADDRESS, 0x300, 0x400 };
+	const uint64_t ends[] = { 16, 32, 48, 64 };
+	const uint64_t words[] = { first,	  more, more | UINT64_C(0) << PFS_V8_BYTECODES_BITS,
+							   first + 8, more, more | UINT64_C(1) << PFS_V8_BYTECODES_BITS,
+							   first,	  more, more | UINT64_C(1) << PFS_V8_BYTECODES_BITS,
+							   first,	  more, more | UINT64_C(9) << PFS_V8_BYTECODES_BITS };
+	const uint64_t expected[] = { 0x100,		  first + (UINT64_C(1) << 60),
+								  words[1],		  words[2],
+								  more,			  first + 8 + (UINT64_C(1) << 60),
+								  words[4],		  words[5],
+								  more | 0x10200, 0x300,
+								  0x400 };
+	MachineStack machine = { .frames = frames,
+							 .ends = ends,
+							 .count = 4,
+							 .cut_at = 4,
+							 .late_from = 4,
+							 .whole = true,
+							 .is_generated = is_high };
+	const ChainStack chain = {
+		.words = words, .count = 12, .whole = true, .marks = PFS_MARKS_NUMBERS
+	};
+	static MergedStack merged;
+
+	assert_true(stack_merge(&machine, &chain, NULL, 0, &merged));
+	assert_int_equal(merged.count, sizeof(expected) / sizeof(expected[0]));
+	assert_memory_equal(merged.words, expected, sizeof(expected));
+	assert_int_equal(merged.merged, 2);
+	assert_int_equal(merged.unmatched, 2); /* twice the same frame, and one that is not there */
+	assert_int_equal(merged.late_from, merged.count);
+}
+
+/* Frames behind a gap are found by their number from the end, unless later ones were added. */
+static void
+test_merge_cut(void **state)
+{
+	static uint64_t frames[PFS_MAX_USER_FRAMES];
+	static uint64_t ends[PFS_MAX_USER_FRAMES];
+	static MergedStack merged;
+	const uint64_t first = 0x5000 | UINT64_C(2) << 60 | (uint64_t) PFS_RUNTIME_V8 << 56;
+	const uint64_t more = UINT64_C(15) << 60;
+	const uint64_t words[] = { first, more, more | UINT64_C(1011) << PFS_V8_BYTECODES_BITS };
+	MachineStack machine = { .frames = frames,
+							 .ends = ends,
+							 .count = PFS_MAX_USER_FRAMES,
+							 .cut_at = PFS_LEAF_FRAMES,
+							 .cut = 500,
+							 .late_from = PFS_MAX_USER_FRAMES,
+							 .whole = true };
+	const ChainStack chain = {
+		.words = words, .count = 3, .whole = true, .marks = PFS_MARKS_NUMBERS
+	};
+
+	for (uint32_t i = 0; i < PFS_MAX_USER_FRAMES; i++)
+		frames[i] = 0x100 * (i + 1);
+	assert_true(stack_merge(&machine, &chain, NULL, 0, &merged));
+	assert_int_equal(merged.count, PFS_MAX_USER_FRAMES + 3);
+	assert_int_equal(merged.words[510], frames[510]);
+	assert_int_equal(PFS_FRAME_MORE(merged.words[511]), 3);
+	assert_int_equal(merged.cut, 500);
+	machine.late_from = PFS_MAX_USER_FRAMES - 20;
+	assert_false(stack_merge(&machine, &chain, NULL, 0, &merged));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_versions),   cmocka_unit_test(test_deep_recursion),
+		cmocka_unit_test(test_broken_chain),   cmocka_unit_test(test_broken_objects),
+		cmocka_unit_test(test_random_layouts), cmocka_unit_test(test_stale),
+		cmocka_unit_test(test_positions),	   cmocka_unit_test(test_baseline),
+		cmocka_unit_test(test_layouts),		   cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_merge_cut),
+	};
+	int fd = mkstemps(script, 3);
+	int failed;
+
+	if (fd < 0 || write(fd, program, sizeof(program) - 1) != sizeof(program) - 1)
+		return 1;
+	close(fd);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(script);
+	return failed;
+}
