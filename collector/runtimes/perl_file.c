@@ -16,16 +16,15 @@
 #define OBJECTS	  (1U << STT_OBJECT)
 #define FUNCTIONS (1U << STT_FUNC)
 
-/* Functions that are the loop, and those that may call it again (LoopCode). */
-static const struct
-{
-	const char *name;
-	bool is_resumer;
-} loops[PERL_LOOPS] = {
-	{ SYMBOL_LOOP, false },		   { "Perl_runops_debug", false },
-	{ "Perl_pp_entertry", true },  { "Perl_pp_entertrycatch", true },
-	{ "Perl_pp_entereval", true }, { "Perl_pp_require", true },
-};
+static const char *const loops[] = { SYMBOL_LOOP, "Perl_runops_debug" };
+
+/*
+ * The function that calls the loop again for an eval is not exported. It is one of those that are
+ * compiled from pp_ctl.c, which lie behind the last one of scope.c.
+ */
+#define SYMBOL_BEFORE_EVALS	 "Perl_cx_dump"
+#define SYMBOL_LAST_OF_EVALS "Perl_pp_break"
+#define EVALS_BYTES			 (256 * 1024)
 
 bool
 perl_layout_of(uint32_t version, struct pfs_perl_layout *layout)
@@ -54,20 +53,29 @@ perl_number(ElfHeaders *headers, const char *name)
 	return number;
 }
 
-/* Finds the functions of the loop. One that is not exported has no code. */
+/* Finds the code of a function. One that is not exported has none. */
+static LoopCode
+perl_find_function(ElfHeaders *headers, const char *name)
+{
+	ExportedSymbol symbol;
+
+	if (!exported_symbol_find(headers, name, FUNCTIONS, &symbol) ||
+		symbol.size_bytes > UINT64_MAX - symbol.address)
+		return (LoopCode){ .start = 0 };
+	return (LoopCode){ .start = symbol.address, .end = symbol.address + symbol.size_bytes };
+}
+
 static void
 perl_find_loops(ElfHeaders *headers, PerlFile *file)
 {
-	for (size_t i = 0; i < PERL_LOOPS; i++)
-	{
-		ExportedSymbol symbol;
+	LoopCode before = perl_find_function(headers, SYMBOL_BEFORE_EVALS);
+	LoopCode last = perl_find_function(headers, SYMBOL_LAST_OF_EVALS);
 
-		if (exported_symbol_find(headers, loops[i].name, FUNCTIONS, &symbol) &&
-			symbol.size_bytes <= UINT64_MAX - symbol.address)
-			file->loops[i] = (LoopCode){ .start = symbol.address,
-										 .end = symbol.address + symbol.size_bytes,
-										 .is_resumer = loops[i].is_resumer };
-	}
+	for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]); i++)
+		file->loops[i] = perl_find_function(headers, loops[i]);
+	if (before.end != 0 && last.end > before.end && last.end - before.end <= EVALS_BYTES)
+		file->loops[PERL_LOOPS - 1] =
+			(LoopCode){ .start = before.end, .end = last.end, .is_resumer = true };
 }
 
 bool

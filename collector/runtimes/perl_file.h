@@ -17,14 +17,14 @@
 #define PERL_VERSION_FIRST 28 /* of 5.N */
 #define PERL_VERSION_LAST  42
 
-#define PERL_LOOPS 6
+#define PERL_LOOPS 3
 
 /* What was read of a file. Addresses are ELF virtual addresses. */
 typedef struct PerlFile
 {
 	uint32_t version;			/* N of 5.N; 0: not known, or Perl without threads */
 	uint64_t key;				/* of the number of the key */
-	LoopCode loops[PERL_LOOPS]; /* and evals, which may call the loop again */
+	LoopCode loops[PERL_LOOPS]; /* and of evals, which may call the loop again */
 	struct pfs_perl_layout layout;
 } PerlFile;
 

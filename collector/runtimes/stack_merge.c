@@ -225,21 +225,20 @@ loop_of(uint64_t frame, const LoopCode *loops, size_t loop_count)
 	return NULL;
 }
 
-#define RESUMING_FRAMES 2 /* between two loops: the resumer, and a function that it calls */
+#define RESUMING_FRAMES 3 /* between two loops, at most */
 
 /* Returns whether the frame is a loop that another one, further in, goes on for. */
 static bool
 is_resumed(const MachineStack *machine, uint32_t at, const LoopCode *loops, size_t loop_count)
 {
-	bool has_resumer = false;
-
 	for (uint32_t i = 1; i <= RESUMING_FRAMES + 1 && i <= at; i++)
 	{
 		const LoopCode *loop = loop_of(machine->frames[at - i], loops, loop_count);
 
-		if (loop != NULL && !loop->is_resumer)
-			return has_resumer;
-		has_resumer |= loop != NULL;
+		if (loop == NULL)
+			return false;
+		if (!loop->is_resumer)
+			return i > 1;
 	}
 	return false;
 }
