@@ -20,7 +20,6 @@
 #include "runtimes/stack_merge.h"
 #include "runtimes/v8_functions.h"
 #include "symbols/elf_file.h"
-#include "symbols/elf_file.h"
 #include "v8/v8_layout.h"
 #include "v8/v8_positions.h"
 
