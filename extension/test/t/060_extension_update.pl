@@ -133,7 +133,8 @@ my %catalog = (
 	'functions' => "SELECT pg_get_functiondef(p.oid), p.proowner::regrole FROM pg_proc p JOIN $routines r USING (oid) WHERE p.prokind <> 'a'",
 	'privileges of functions' => 'SELECT p.oid::regprocedure, ' . acl('p.proacl', q('f'), 'p.proowner') . " FROM pg_proc p JOIN $routines r USING (oid)",
 	'comments' => "SELECT pg_describe_object(c.classoid, c.objoid, c.objsubid), c.description FROM pg_description c JOIN $members m ON (m.classid, m.objid) = (c.classoid, c.objoid)",
-	'comments of triggers' => "SELECT t.tgname, obj_description(t.oid, 'pg_trigger') FROM pg_trigger t JOIN $relations r ON r.oid = t.tgrelid",
+	# The triggers of foreign keys have names with a number of this database; the foreign keys are among the constraints.
+	'comments of triggers' => "SELECT t.tgname, obj_description(t.oid, 'pg_trigger') FROM pg_trigger t JOIN $relations r ON r.oid = t.tgrelid WHERE NOT t.tgisinternal",
 	'aggregates' => "SELECT p.oid::regprocedure, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), p.proparallel, to_jsonb(a) - 'aggfnoid'
 		FROM pg_aggregate a JOIN pg_proc p ON p.oid = a.aggfnoid JOIN $routines r ON r.oid = p.oid",
 	'relations' => q(SELECT c.oid::regclass, c.relkind, c.relpersistence, c.relowner::regrole, m.amname, c.reloptions, t.reloptions, c.relreplident,
@@ -148,7 +149,7 @@ my %catalog = (
 	'sequences' => "SELECT to_jsonb(s) - 'seqrelid', s.seqrelid::regclass FROM pg_sequence s JOIN $relations r ON r.oid = s.seqrelid",
 	'constraints' => "SELECT c.conrelid::regclass, c.conname, pg_get_constraintdef(c.oid) FROM pg_constraint c JOIN $relations r ON r.oid = c.conrelid",
 	'indexes' => "SELECT pg_get_indexdef(i.indexrelid), i.indisprimary FROM pg_index i JOIN $relations r ON r.oid = i.indrelid",
-	'triggers' => "SELECT pg_get_triggerdef(t.oid), t.tgenabled FROM pg_trigger t JOIN $relations r ON r.oid = t.tgrelid",
+	'triggers' => "SELECT pg_get_triggerdef(t.oid), t.tgenabled FROM pg_trigger t JOIN $relations r ON r.oid = t.tgrelid WHERE NOT t.tgisinternal",
 	'policies' => "SELECT p.polrelid::regclass, p.polname, p.polpermissive, p.polcmd, p.polroles, pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)
 		FROM pg_policy p JOIN $relations r ON r.oid = p.polrelid",
 	'event triggers' => 'SELECT evtname, evtevent, evtenabled, evttags, evtfoid::regproc FROM pg_event_trigger',

@@ -43,4 +43,10 @@ change('dumps of locations', qr/location_rows,location_chunks,location_hashes,di
 change('packed names that are condemned', qr/CREATE FUNCTION profstore_internal\.condemn_sealed\(.*?REVOKE [^\n]*\n/s, '');
 change('rows that are condemned', qr/CASE kinds\[kind\] WHEN 'locations' .*?END;/s, 'relation;');
 change('condemning of packed names', qr/\t\tIF kinds\[kind\] IN \('locations', 'functions'\) THEN.*?END IF;\n/s, '');
+for my $one ('find_symbol_work', 'open_addresses')
+{
+	change("$one, which reads packed locations", qr/CREATE FUNCTION profstore\.$one\(.*?REVOKE [^\n]*\n/s, '');
+	change("privilege of $one", qr/\s*profstore\.$one,/, '');
+	change("example of $one", qr/\t\t\('writing', '$one', [^\n]*\),\n/, '');
+}
 print $script;
