@@ -8,6 +8,13 @@
 #ifndef COLLECTOR_TEST_CHAIN_REPLAY_H
 #define COLLECTOR_TEST_CHAIN_REPLAY_H
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
