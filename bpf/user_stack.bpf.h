@@ -467,6 +467,8 @@ pfs_note_leaf(struct pfs_scratch *scratch)
 	chain->leaf_bx = at->registers[PFS_REGISTER_BX];
 	chain->leaf_dx = at->registers[PFS_REGISTER_DX];
 	chain->leaf_r14 = at->registers[PFS_REGISTER_R14];
+#else
+	(void) scratch;
 #endif
 }
 
