@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # Every example of help() finds something in what the agent has just stored. Sourced by run: $work and the database are there.
 
-# But those that have nothing to say where all is well: no damage, no segment of that number, nothing as old, no memory that is
-# shared.
-silent='^(verify|remove_segment|drop_before|shared_cache)$'
+# But those that find nothing if all is well: no damage, no segment of that number, nothing as old, no memory that is shared, no build
+# that waits for symbols, no upload.
+silent='^(verify|remove_segment|drop_before|shared_cache|claim_symbol_work|open_addresses|find_debuginfo|read_debuginfo)$'
 
 # Whether an example answers with anything but nulls, rows of zeros and an empty root; what it changes is rolled back.
 finds_something()
