@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "runtimes/remote_reads.h"
+#include "unwind/remote_words.h"
 
 #define ENTRIES_MAX		4096 /* 840 were seen */
 #define STRIDE_MAX		256
@@ -34,24 +35,6 @@ typedef struct Entries
 	size_t stride;
 	size_t count;
 } Entries;
-
-static uint64_t
-word_at(const uint8_t *bytes, size_t offset)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + offset, sizeof(word));
-	return word;
-}
-
-static uint32_t
-number_at(const uint8_t *bytes, size_t offset)
-{
-	uint32_t number;
-
-	memcpy(&number, bytes + offset, sizeof(number));
-	return number;
-}
 
 static bool
 read_values(Tables *tables, const HotSpotFile *file, uint64_t bias)
@@ -94,7 +77,7 @@ find_end(Entries *entries, size_t read, size_t name)
 {
 	for (; entries->count < read; entries->count++)
 	{
-		if (word_at(entries->bytes, entries->count * entries->stride + name) == 0)
+		if (remote_word_at(entries->bytes, entries->count * entries->stride + name) == 0)
 			return true;
 	}
 	return false;
@@ -178,9 +161,9 @@ take_fields(const Tables *tables, const Entries *entries, const RemoteReads *nam
 		field = field_of(type, name);
 		if (field == HOTSPOT_FIELDS_COUNT)
 			continue;
-		layout->fields[field] = number_at(entry, values[HOTSPOT_STRUCT_IS_STATIC]) != 0
-									? word_at(entry, values[HOTSPOT_STRUCT_ADDRESS])
-									: word_at(entry, values[HOTSPOT_STRUCT_OFFSET]);
+		layout->fields[field] = remote_number_at(entry, values[HOTSPOT_STRUCT_IS_STATIC]) != 0
+									? remote_word_at(entry, values[HOTSPOT_STRUCT_ADDRESS])
+									: remote_word_at(entry, values[HOTSPOT_STRUCT_OFFSET]);
 	}
 }
 
@@ -200,8 +183,10 @@ read_fields(const Tables *tables, HotSpotLayout *layout)
 	{
 		const uint8_t *entry = entries.bytes + i * entries.stride;
 
-		(void) remote_reads_add(&names, word_at(entry, values[HOTSPOT_STRUCT_TYPE]), NAME_BYTES);
-		(void) remote_reads_add(&names, word_at(entry, values[HOTSPOT_STRUCT_FIELD]), NAME_BYTES);
+		(void) remote_reads_add(&names, remote_word_at(entry, values[HOTSPOT_STRUCT_TYPE]),
+								NAME_BYTES);
+		(void) remote_reads_add(&names, remote_word_at(entry, values[HOTSPOT_STRUCT_FIELD]),
+								NAME_BYTES);
 	}
 	remote_reads_run(&names, tables->memory);
 	take_fields(tables, &entries, &names, layout);
@@ -226,8 +211,8 @@ read_sizes(const Tables *tables, HotSpotLayout *layout)
 		return false;
 	for (size_t i = 0; i < entries.count; i++)
 		(void) remote_reads_add(&names,
-								word_at(entries.bytes,
-										i * entries.stride + values[HOTSPOT_TYPE_NAME]),
+								remote_word_at(entries.bytes,
+											   i * entries.stride + values[HOTSPOT_TYPE_NAME]),
 								NAME_BYTES);
 	remote_reads_run(&names, tables->memory);
 	for (size_t i = 0; i < entries.count; i++)
@@ -238,7 +223,7 @@ read_sizes(const Tables *tables, HotSpotLayout *layout)
 		{
 			if (strcmp(name, wanted[j]) == 0)
 				layout->sizes[j] =
-					number_at(entries.bytes, i * entries.stride + values[HOTSPOT_TYPE_SIZE]);
+					remote_number_at(entries.bytes, i * entries.stride + values[HOTSPOT_TYPE_SIZE]);
 		}
 	}
 	remote_reads_fini(&names);

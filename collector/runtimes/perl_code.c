@@ -17,6 +17,7 @@
 #include "code/user_frame.h"
 #include "perl_frame.h"
 #include "runtimes/remote_text.h"
+#include "unwind/remote_words.h"
 
 /* A name (HEK): hash and length, and the characters. */
 #define NAME_CHARACTERS 8
@@ -46,9 +47,6 @@
 #define STACK_WORDS	   6
 #define STACK_MAIN	   1
 #define STACKS_MAX	   64
-
-#define LOWEST_ADDRESS	(UINT64_C(1) << 16)
-#define HIGHEST_ADDRESS (UINT64_C(1) << 48)
 
 typedef struct PerlNames
 {
@@ -243,8 +241,7 @@ perl_read(RemoteMemory *memory, uint64_t address, void *to, size_t bytes)
 {
 	const RemotePieces piece = { .address = address, .piece_bytes = bytes, .count = 1 };
 
-	return address >= LOWEST_ADDRESS && address < HIGHEST_ADDRESS &&
-		   remote_memory_read(memory, &piece, to) == bytes;
+	return remote_is_user_address(address) && remote_memory_read(memory, &piece, to) == bytes;
 }
 
 /* Returns whether the interpreter's stacks lead to one that is the program's. */

@@ -14,14 +14,12 @@
 #include <string.h>
 
 #include "code/code_object.h"
+#include "unwind/remote_words.h"
 
 #define OBJECT_TYPE	  8
 #define OBJECT_LENGTH 16
 #define BYTES_DATA	  32
 #define HEAD_BYTES	  40 /* of strings and bytes: up to a string's state */
-
-#define LOWEST_ADDRESS	(UINT64_C(1) << 16)
-#define HIGHEST_ADDRESS (UINT64_C(1) << 48)
 
 /* What an object refers to. */
 typedef enum Part
@@ -60,30 +58,6 @@ typedef struct Batch
 	Object objects[RUNTIME_CODES_MAX];
 } Batch;
 
-static uint64_t
-word_at(const uint8_t *bytes, size_t offset)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + offset, sizeof(word));
-	return word;
-}
-
-static int32_t
-number_at(const uint8_t *bytes, size_t offset)
-{
-	int32_t number;
-
-	memcpy(&number, bytes + offset, sizeof(number));
-	return number;
-}
-
-static bool
-is_object(uint64_t address)
-{
-	return address >= LOWEST_ADDRESS && address < HIGHEST_ADDRESS && (address & 7) == 0;
-}
-
 /* Reads the objects into bytes, one behind the other. Sets had of those that could be read. */
 static void
 read_objects(const Batch *batch, uint8_t *bytes, bool *had)
@@ -107,9 +81,10 @@ read_name_hashes(Batch *batch, uint64_t hashes[RUNTIME_CODES_MAX])
 	if (batch->layout->walk.code_name == 0)
 		return;
 	for (size_t i = 0; i < batch->count; i++)
-		ranges[i] = (RemoteRange){ word_at(batch->objects[i].bytes, batch->layout->code_name) +
-									   batch->layout->walk.name_hash,
-								   sizeof(uint64_t), false };
+		ranges[i] =
+			(RemoteRange){ remote_word_at(batch->objects[i].bytes, batch->layout->code_name) +
+							   batch->layout->walk.name_hash,
+						   sizeof(uint64_t), false };
 	remote_memory_gather(batch->memory, ranges, batch->count, hashes);
 }
 
@@ -118,7 +93,7 @@ is_as_sampled(const Batch *batch, size_t i)
 {
 	const Object *object = &batch->objects[i];
 
-	return (batch->type == 0 || word_at(object->bytes, OBJECT_TYPE) == batch->type) &&
+	return (batch->type == 0 || remote_word_at(object->bytes, OBJECT_TYPE) == batch->type) &&
 		   python_layout_check(batch->layout, object->bytes, object->name_hash) ==
 			   batch->wanted[i].key.check;
 }
@@ -145,9 +120,9 @@ read_codes(Batch *batch)
 
 		object->name_hash = hashes[i];
 		object->valid = had[i] && is_as_sampled(batch, i);
-		object->parts[PART_NAME] = word_at(object->bytes, name);
-		object->parts[PART_FILE] = word_at(object->bytes, layout->code_file);
-		object->parts[PART_LINES] = word_at(object->bytes, layout->code_lines);
+		object->parts[PART_NAME] = remote_word_at(object->bytes, name);
+		object->parts[PART_FILE] = remote_word_at(object->bytes, layout->code_file);
+		object->parts[PART_LINES] = remote_word_at(object->bytes, layout->code_lines);
 	}
 }
 
@@ -155,8 +130,8 @@ read_codes(Batch *batch)
 static void
 find_characters(const PythonLayout *layout, const uint8_t *head, uint64_t address, Content *content)
 {
-	uint64_t length = word_at(head, OBJECT_LENGTH);
-	uint32_t state = (uint32_t) number_at(head, layout->string_state);
+	uint64_t length = remote_word_at(head, OBJECT_LENGTH);
+	uint32_t state = remote_number_at(head, layout->string_state);
 	uint8_t width = state >> 2 & 7;
 	bool compact = (state >> 5 & 1) != 0;
 	bool ascii = (state >> 6 & 1) != 0;
@@ -173,7 +148,7 @@ find_characters(const PythonLayout *layout, const uint8_t *head, uint64_t addres
 static void
 find_bytes(const uint8_t *head, uint64_t address, Content *content)
 {
-	uint64_t length = word_at(head, OBJECT_LENGTH);
+	uint64_t length = remote_word_at(head, OBJECT_LENGTH);
 
 	if (length <= PYTHON_LINES_BYTES)
 		*content = (Content){ address + BYTES_DATA, (size_t) length, 1 };
@@ -193,7 +168,7 @@ read_heads(Batch *batch)
 		for (int part = 0; part < PARTS; part++)
 		{
 			const Object *object = &batch->objects[i];
-			bool read = object->valid && is_object(object->parts[part]);
+			bool read = object->valid && remote_is_object(object->parts[part]);
 
 			ranges[count++] = (RemoteRange){ read ? object->parts[part] : 0, HEAD_BYTES, false };
 		}
@@ -343,7 +318,8 @@ drop_changed(Batch *batch)
 		if (!object->valid || code->name == NULL || code->file == NULL)
 			runtime_code_fini(code);
 		else
-			code->first_line = number_at(object->bytes, batch->layout->code_first_line);
+			code->first_line =
+				(int32_t) remote_number_at(object->bytes, batch->layout->code_first_line);
 	}
 	free(bytes);
 }

@@ -6,10 +6,9 @@
 
 #include <stdlib.h>
 
-#define ROOM_FIRST		64
-#define LOWEST_ADDRESS	(UINT64_C(1) << 16)
-#define HIGHEST_ADDRESS (UINT64_C(1) << 48)
+#include "unwind/remote_words.h"
 
+#define ROOM_FIRST 64
 void
 remote_reads_clear(RemoteReads *reads)
 {
@@ -54,7 +53,7 @@ remote_reads_add(RemoteReads *reads, uint64_t address, size_t bytes)
 {
 	if (!make_room(reads))
 		return SIZE_MAX;
-	if (address < LOWEST_ADDRESS || address >= HIGHEST_ADDRESS)
+	if (!remote_is_user_address(address))
 		bytes = 0;
 	reads->ranges[reads->count] = (RemoteRange){ .address = address, .bytes = bytes };
 	reads->places[reads->count] = reads->bytes;

@@ -22,9 +22,7 @@
 #include "ruby_check.h"
 #include "runtimes/fetch.h"
 #include "runtimes/ruby_lines.h"
-
-#define LOWEST_ADDRESS	(UINT64_C(1) << 16)
-#define HIGHEST_ADDRESS (UINT64_C(1) << 48)
+#include "unwind/remote_words.h"
 
 #define TYPE_CLASS	2
 #define TYPE_MODULE 3
@@ -101,26 +99,11 @@ typedef struct Batch
 	Object objects[RUNTIME_CODES_MAX];
 } Batch;
 
-static bool
-is_object(uint64_t address)
-{
-	return address >= LOWEST_ADDRESS && address < HIGHEST_ADDRESS && (address & 7) == 0;
-}
-
 /* Adds a read of words at an address that a process chose. */
 static void
 fetch_words(Fetch *fetch, uint64_t address, void *words, size_t count)
 {
-	fetch_add(fetch, is_object(address) ? address : 0, words, count * sizeof(uint64_t));
-}
-
-static uint32_t
-number_at(const void *words, size_t offset)
-{
-	uint32_t number;
-
-	memcpy(&number, (const char *) words + offset, sizeof(number));
-	return number;
+	fetch_add(fetch, remote_is_object(address) ? address : 0, words, count * sizeof(uint64_t));
 }
 
 static uint64_t
@@ -380,7 +363,7 @@ fetch_characters(Fetch *fetch, const RubyLayout *layout, Text *text)
 static uint32_t
 line_count(const Batch *batch, const Object *object)
 {
-	return number_at(object->facts.body, batch->layout->line_count);
+	return remote_number_at(object->facts.body, batch->layout->line_count);
 }
 
 /* Returns how many words of code the object has. */

@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "unwind/remote_words.h"
+
 #define FIRST_WORDS		6
 #define FIRST_OF_WORD	9
 #define FIRST_BITS		7
@@ -28,20 +30,11 @@ ruby_ranks_bytes(uint32_t size)
 	return FIRST_WORDS * sizeof(uint64_t) + blocks * BLOCK_BYTES;
 }
 
-static uint64_t
-word_at(const uint8_t *bytes, size_t offset)
-{
-	uint64_t word;
-
-	memcpy(&word, bytes + offset, sizeof(word));
-	return word;
-}
-
 /* Returns how many entries lie at or before one of the first positions. */
 static uint32_t
 rank_of_first(const uint8_t *ranks, uint32_t position)
 {
-	uint64_t word = word_at(ranks, position / FIRST_OF_WORD * sizeof(uint64_t));
+	uint64_t word = remote_word_at(ranks, position / FIRST_OF_WORD * sizeof(uint64_t));
 
 	return (uint32_t) (word >> position % FIRST_OF_WORD * FIRST_BITS) & ((1U << FIRST_BITS) - 1);
 }
@@ -65,7 +58,7 @@ ruby_lines_of_ranks(const uint8_t *ranks, uint32_t size, const int32_t *lines, s
 	{
 		for (uint32_t i = 0; i < BLOCK_POSITIONS / 64; i++)
 		{
-			uint64_t bits = word_at(block, BLOCK_WORDS + 8 * i);
+			uint64_t bits = remote_word_at(block, BLOCK_WORDS + 8 * i);
 
 			for (; bits != 0 && found < count; bits &= bits - 1, found++)
 				result[found] =

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unwind/remote_words.h"
+
 #ifdef __aarch64__
 #define KEYS_FROM	   (-0x700) /* of glibc, in the record below the thread pointer */
 #define KEYS_BYTES	   0x600
@@ -36,17 +38,8 @@
 #define CONTEXT_THREAD 3 /* words of a context from this one on may be the thread */
 #define THREAD_CONTEXT 2 /* words of a thread from this one on may be the context */
 
-#define LOWEST_ADDRESS	(UINT64_C(1) << 16)
-#define HIGHEST_ADDRESS (UINT64_C(1) << 48)
-
 #define STACK_WORDS_MIN 64
 #define CANDIDATES_MAX	8 /* that are followed: the process makes up as many as it likes */
-
-static bool
-is_object(uint64_t address)
-{
-	return address >= LOWEST_ADDRESS && address < HIGHEST_ADDRESS && (address & 7) == 0;
-}
 
 /* Reads words beside the thread pointer. Some of the memory may be missing, and then is zero. */
 static void
@@ -69,7 +62,7 @@ is_context(const uint64_t words[CONTEXT_WORDS])
 	uint64_t size = words[1];
 	uint64_t frame = words[2];
 
-	return is_object(stack) && is_object(frame) && size >= STACK_WORDS_MIN &&
+	return remote_is_object(stack) && remote_is_object(frame) && size >= STACK_WORDS_MIN &&
 		   size <= PFS_RUBY_STACK_WORDS_MAX && frame >= stack && frame <= stack + 8 * size;
 }
 
@@ -94,7 +87,7 @@ read_targets(RemoteMemory *memory, const uint64_t *words, size_t count, uint64_t
 
 	memset(targets, 0, count * target_words * sizeof(*targets));
 	for (size_t i = 0; i < count; i++)
-		ranges[i] = (RemoteRange){ is_object(words[i]) ? words[i] : 0,
+		ranges[i] = (RemoteRange){ remote_is_object(words[i]) ? words[i] : 0,
 								   target_words * sizeof(*targets), false };
 	remote_memory_gather(memory, ranges, count, targets);
 }
@@ -216,7 +209,7 @@ ruby_place_find(RemoteMemory *memory, const RubyLayout *layout, uint64_t thread_
 	uint16_t thread_context = 0;
 	int32_t offset;
 
-	if (!is_object(thread_pointer))
+	if (!remote_is_object(thread_pointer))
 		return false;
 	if (layout->has_variable ? !find_variable(memory, thread_pointer, &offset)
 							 : !find_key(memory, thread_pointer, &offset, &thread_context))

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "unwind/remote_words.h"
+
 #ifdef __aarch64__
 #define KEYS_FROM	   (-0x700) /* of glibc, in the record below the thread pointer */
 #define KEYS_BYTES	   0x600
@@ -27,9 +29,6 @@
 
 #define CANDIDATES_MAX 512
 
-#define LOWEST_ADDRESS	(UINT64_C(1) << 16)
-#define HIGHEST_ADDRESS (UINT64_C(1) << 48)
-
 /* Words of a piece of memory that may be addresses of states, and their places. */
 typedef struct Candidates
 {
@@ -45,7 +44,7 @@ find_candidates(const uint64_t *words, size_t count, int32_t from, uint16_t thre
 	candidates->count = 0;
 	for (size_t i = 0; i < count && candidates->count < CANDIDATES_MAX; i++)
 	{
-		if (words[i] < LOWEST_ADDRESS || words[i] >= HIGHEST_ADDRESS || (words[i] & 7) != 0)
+		if (!remote_is_object(words[i]))
 			continue;
 		candidates->states[candidates->count] =
 			(RemoteRange){ words[i] + thread_id, sizeof(uint64_t), false };
@@ -108,8 +107,7 @@ thread_place_find(RemoteMemory *memory, const PythonFile *file, uint64_t thread_
 	int32_t wanted;
 	bool is_wanted;
 
-	if ((thread_pointer & 7) != 0 || thread_pointer < LOWEST_ADDRESS ||
-		thread_pointer >= HIGHEST_ADDRESS)
+	if (!remote_is_object(thread_pointer))
 		return false;
 	if (file->layout.minor < VARIABLES_MINOR)
 		return search(memory, file, thread_pointer, KEYS_FROM, KEYS_BYTES, NULL, offset);

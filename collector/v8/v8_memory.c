@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-#define LOWEST_ADDRESS	(UINT64_C(1) << 16)
-#define HIGHEST_ADDRESS (UINT64_C(1) << 48)
+#include "unwind/remote_words.h"
 
 #define TYPE_UNKNOWN UINT16_MAX
 
@@ -38,8 +37,7 @@ v8_read(V8Memory *memory, uint64_t address, void *bytes, size_t size_bytes)
 static uint64_t
 checked_object(uint64_t address)
 {
-	return address >= LOWEST_ADDRESS && address < HIGHEST_ADDRESS && (address & 7) == 0 ? address
-																						: 0;
+	return remote_is_object(address) ? address : 0;
 }
 
 uint64_t
