@@ -27,3 +27,9 @@ regular_file_open(const char *path, const char **problem)
 		close(fd);
 	return file;
 }
+
+int
+scratch_file_open(void)
+{
+	return open(P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}

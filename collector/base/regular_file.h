@@ -1,6 +1,6 @@
 /*
  * regular_file.h
- *		Opens files named by users without blocking.
+ *		Opens files named by users without blocking, and files without a name.
  */
 #ifndef COLLECTOR_REGULAR_FILE_H
 #define COLLECTOR_REGULAR_FILE_H
@@ -12,5 +12,11 @@
  * is another kind of file: opening a FIFO would block until another process writes to it.
  */
 FILE *regular_file_open(const char *path, const char **problem);
+
+/*
+ * Opens a new file without a name in the directory of temporary files, for reading and writing.
+ * Returns a descriptor; -1 with errno.
+ */
+int scratch_file_open(void);
 
 #endif

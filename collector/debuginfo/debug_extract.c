@@ -161,7 +161,7 @@ copy_all(Extraction *extraction)
 
 /* Reads the build ID. Returns -ENOENT if nothing names code. */
 static int
-describe(int input, char build_id[DEBUG_BUILD_ID_BYTES])
+describe(int input, char build_id[ELF_BUILD_ID_TEXT_BYTES])
 {
 	ElfSource source = { .fd = input };
 	ElfFile file = { 0 };
@@ -176,14 +176,14 @@ describe(int input, char build_id[DEBUG_BUILD_ID_BYTES])
 		error = -ENODATA;
 	else if (error == 0 && !file.has_dwarf && file.symbols[ELF_SYMTAB].count == 0)
 		error = -ENOENT;
-	for (size_t i = 0; error == 0 && i < file.build_id.size_bytes; i++)
-		snprintf(build_id + 2 * i, 3, "%02x", file.build_id.bytes[i]);
+	if (error == 0)
+		elf_build_id_text(&file.build_id, build_id);
 	elf_file_fini(&file);
 	return error;
 }
 
 int
-debug_extract(int input, int output, char build_id[DEBUG_BUILD_ID_BYTES])
+debug_extract(int input, int output, char build_id[ELF_BUILD_ID_TEXT_BYTES])
 {
 	Extraction extraction = { NULL };
 	int error = describe(input, build_id);

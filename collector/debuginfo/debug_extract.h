@@ -9,13 +9,12 @@
 #ifndef COLLECTOR_DEBUG_EXTRACT_H
 #define COLLECTOR_DEBUG_EXTRACT_H
 
-/* Room for a build ID in hexadecimal. */
-#define DEBUG_BUILD_ID_BYTES 129
+#include "files/elf_headers.h"
 
 /*
  * Writes the part to an empty file. Returns 0; -ENOEXEC if it is no ELF file of this machine's byte
  * order; -ENODATA if it has no build ID; -ENOENT if nothing in it names code; -EIO.
  */
-int debug_extract(int input, int output, char build_id[DEBUG_BUILD_ID_BYTES]);
+int debug_extract(int input, int output, char build_id[ELF_BUILD_ID_TEXT_BYTES]);
 
 #endif

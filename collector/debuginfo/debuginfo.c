@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/regular_file.h"
 #include "base/stop_signals.h"
 #include "database/session.h"
 #include "debuginfo/debug_extract.h"
@@ -59,21 +60,14 @@ reason_of(int error)
 	}
 }
 
-/* Opens a file that has no name, for what is extracted. */
-static int
-open_scratch(void)
-{
-	return open(P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-}
-
 /* is_named: the file is an operand, so that it is an error if nothing can be uploaded. */
 static DbOutcome
 upload_file(Uploading *uploading, const char *path, bool is_named, DbError *error)
 {
-	char build_id[DEBUG_BUILD_ID_BYTES];
+	char build_id[ELF_BUILD_ID_TEXT_BYTES];
 	DebugUpload upload = { .build_id = build_id, .name = path };
 	int input = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	int output = open_scratch();
+	int output = scratch_file_open();
 	int failed = input < 0 || output < 0 ? -errno : debug_extract(input, output, build_id);
 	DbOutcome outcome = DB_OK;
 
@@ -162,7 +156,7 @@ run_upload(const DebuginfoOptions *options, char **paths, Failure *failure)
 static ExitCode
 run_extract(const DebuginfoOptions *options, const char *path, Failure *failure)
 {
-	char build_id[DEBUG_BUILD_ID_BYTES];
+	char build_id[ELF_BUILD_ID_TEXT_BYTES];
 	int input = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	int output = -1;
 	int error = input < 0 ? -errno : 0;

@@ -272,6 +272,19 @@ elf_headers_read_at(ElfHeaders *headers, uint64_t address, void *buffer, size_t 
 }
 
 void
+elf_build_id_text(const ElfBuildId *id, char text[ELF_BUILD_ID_TEXT_BYTES])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (uint32_t i = 0; i < id->size_bytes; i++)
+	{
+		text[2 * i] = digits[id->bytes[i] >> 4];
+		text[2 * i + 1] = digits[id->bytes[i] & 15];
+	}
+	text[2 * id->size_bytes] = '\0';
+}
+
+void
 elf_build_id_read(ElfBuildId *id, const ElfSource *source, const ElfExtent *notes,
 				  uint64_t alignment)
 {

@@ -16,7 +16,10 @@
 #include <stdint.h>
 
 #define ELF_BUILD_ID_MAX_BYTES 64
-#define ELF_NAME_BYTES		   32 /* holds every section name that matters here */
+
+/* Room for a build ID in hexadecimal. */
+#define ELF_BUILD_ID_TEXT_BYTES (2 * ELF_BUILD_ID_MAX_BYTES + 1)
+#define ELF_NAME_BYTES			32 /* holds every section name that matters here */
 
 /*
  * The bytes of a file: a descriptor, or memory if fd is -1. Borrowed; never closed or freed here.
@@ -103,6 +106,9 @@ bool elf_headers_read_at(ElfHeaders *headers, uint64_t address, void *buffer, si
  * Searches notes for NT_GNU_BUILD_ID, unless id already has one. All calls with the same id
  * together examine at most 4,096 notes.
  */
+/* Writes the build ID in hexadecimal; "" if it is absent. */
+void elf_build_id_text(const ElfBuildId *id, char text[ELF_BUILD_ID_TEXT_BYTES]);
+
 void elf_build_id_read(ElfBuildId *id, const ElfSource *source, const ElfExtent *notes,
 					   uint64_t alignment);
 

@@ -153,10 +153,9 @@ is_build_id(const char *text)
 static bool
 has_build_id(const ElfBuildId *id, const char *expected)
 {
-	char text[2 * ELF_BUILD_ID_MAX_BYTES + 1] = "";
+	char text[ELF_BUILD_ID_TEXT_BYTES];
 
-	for (size_t i = 0; i < id->size_bytes; i++)
-		snprintf(text + 2 * i, 3, "%02x", id->bytes[i]);
+	elf_build_id_text(id, text);
 	return id->size_bytes > 0 && strcmp(text, expected) == 0;
 }
 

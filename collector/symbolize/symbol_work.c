@@ -23,9 +23,9 @@ symbol_claim_fini(SymbolClaim *claim)
 static void
 put_text(Buffer *buffer, const char *text)
 {
-	char *replaced = utf8_valid(text) ? NULL : utf8_replace_invalid(text);
+	char *replaced = utf8_replace_invalid(text);
 
-	wire_text_element(buffer, replaced != NULL ? replaced : utf8_valid(text) ? text : "?");
+	wire_text_element(buffer, replaced != NULL ? replaced : "?"); /* without memory */
 	free(replaced);
 }
 
@@ -50,15 +50,21 @@ symbol_answers_add(SymbolAnswers *answers, int64_t mapping, int64_t address,
 	answers->count++;
 }
 
-void
-symbol_answers_reset(SymbolAnswers *answers)
+static void
+each_buffer(SymbolAnswers *answers, void (*change)(Buffer *buffer))
 {
 	Buffer *const buffers[] = { &answers->names,	   &answers->system_names, &answers->filenames,
 								&answers->start_lines, &answers->lines,		   &answers->mappings,
 								&answers->addresses,   &answers->line_counts };
 
 	for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)
-		buffer_reset(buffers[i]);
+		change(buffers[i]);
+}
+
+void
+symbol_answers_reset(SymbolAnswers *answers)
+{
+	each_buffer(answers, buffer_reset);
 	answers->count = 0;
 	answers->line_count = 0;
 }
@@ -66,12 +72,7 @@ symbol_answers_reset(SymbolAnswers *answers)
 void
 symbol_answers_fini(SymbolAnswers *answers)
 {
-	Buffer *const buffers[] = { &answers->names,	   &answers->system_names, &answers->filenames,
-								&answers->start_lines, &answers->lines,		   &answers->mappings,
-								&answers->addresses,   &answers->line_counts };
-
-	for (size_t i = 0; i < sizeof(buffers) / sizeof(buffers[0]); i++)
-		buffer_fini(buffers[i]);
+	each_buffer(answers, buffer_fini);
 }
 
 static void
@@ -92,56 +93,27 @@ symbol_work_find(Connection *connection, bool all, DbError *error)
 	return connection_execute(connection, &statement, error);
 }
 
-/* Takes the result of the claim: build ID, epoch, number, and an array for each of the others. */
-static bool
-take_claim(const Result *result, SymbolClaim *claim)
+static DbOutcome
+refuse_answer(const char *failure, DbError *error)
 {
-	size_t build_id_bytes;
-	const char *build_id = result_bytes(result, 0, &build_id_bytes);
-	size_t length;
-	const char *bytes;
-	bool is_good;
-
-	if (build_id_bytes == 0 || build_id_bytes >= sizeof(claim->build_id))
-		return build_id_bytes == 0;
-	claim->epoch = result_int8(result, 1);
-	claim->count = (size_t) result_int8(result, 2);
-	if (claim->count > OPEN_ADDRESSES_MAX)
-		return false;
-	claim->mappings = calloc(claim->count + 1, sizeof(*claim->mappings));
-	claim->addresses = calloc(claim->count + 1, sizeof(*claim->addresses));
-	claim->are_named = calloc(claim->count + 1, sizeof(*claim->are_named));
-	if (claim->mappings == NULL || claim->addresses == NULL || claim->are_named == NULL)
-		return false;
-	bytes = result_bytes(result, 3, &length);
-	is_good = wire_ints(bytes, length, WIRE_INT4, claim->count, claim->mappings);
-	bytes = result_bytes(result, 4, &length);
-	is_good = is_good && wire_ints(bytes, length, WIRE_INT8, claim->count, claim->addresses);
-	bytes = result_bytes(result, 5, &length);
-	is_good = is_good && wire_ints(bytes, length, WIRE_INT4, claim->count, claim->are_named);
-	memcpy(claim->build_id, build_id, build_id_bytes + 1);
-	return is_good;
+	db_error_set(error, NULL, failure, "The answer of the server is invalid.", NULL);
+	return DB_REFUSED;
 }
 
 DbOutcome
 symbol_work_claim(Connection *connection, const char *worker, SymbolClaim *claim, DbError *error)
 {
-	static const char sql[] =
-		"WITH c AS MATERIALIZED (SELECT build_id FROM profstore.claim_symbol_work($1, 1)), "
-		"a AS (SELECT a.mapping, a.address, a.is_named::int4 AS named FROM c, profstore.open_addresses(c.build_id) AS a "
-		"ORDER BY a.address, a.mapping LIMIT 100000) "
-		"SELECT coalesce((SELECT build_id FROM c), ''), profstore.epoch(), count(*), "
-		"coalesce(array_agg(mapping ORDER BY address, mapping), '{}'), "
-		"coalesce(array_agg(address ORDER BY address, mapping), '{}'), "
-		"coalesce(array_agg(named ORDER BY address, mapping), '{}') FROM a";
 	Buffer name = { NULL };
-	const Statement statement = { .sql = sql,
-								  .failure = "could not claim a build",
-								  .keep = true,
-								  .param_count = 1,
-								  .params = { { WIRE_TEXT, &name } } };
+	const Statement statement = {
+		.sql = "SELECT build_id FROM profstore.claim_symbol_work($1, 1)",
+		.failure = "could not claim a build",
+		.keep = true,
+		.param_count = 1,
+		.params = { { WIRE_TEXT, &name } },
+	};
 	Result *result = NULL;
 	DbOutcome outcome;
+	size_t length;
 
 	*claim = (SymbolClaim){ 0 };
 	put_string(&name, worker);
@@ -149,15 +121,77 @@ symbol_work_claim(Connection *connection, const char *worker, SymbolClaim *claim
 	buffer_fini(&name);
 	if (outcome != DB_OK)
 		return outcome;
-	if (!take_claim(result, claim))
+	if (result_is_row(result, 1))
 	{
-		symbol_claim_fini(claim);
-		db_error_set(error, NULL, "could not claim a build", "The answer of the server is invalid.",
-					 NULL);
-		outcome = DB_REFUSED;
+		const char *build_id = result_bytes(result, 0, &length);
+
+		if (length < sizeof(claim->build_id))
+			memcpy(claim->build_id, build_id, length + 1);
+		else
+			outcome = refuse_answer(statement.failure, error);
 	}
 	result_free(result);
 	return outcome;
+}
+
+/* Takes epoch and number, and an array for each of the others. */
+static bool
+take_addresses(const Result *result, SymbolClaim *claim)
+{
+	size_t length;
+	const char *bytes;
+	bool is_good;
+
+	claim->epoch = result_int8(result, 0);
+	claim->count = (size_t) result_int8(result, 1);
+	if (claim->count > OPEN_ADDRESSES_MAX)
+		return false;
+	claim->mappings = calloc(claim->count + 1, sizeof(*claim->mappings));
+	claim->addresses = calloc(claim->count + 1, sizeof(*claim->addresses));
+	claim->are_named = calloc(claim->count + 1, sizeof(*claim->are_named));
+	if (claim->mappings == NULL || claim->addresses == NULL || claim->are_named == NULL)
+		return false;
+	bytes = result_bytes(result, 2, &length);
+	is_good = wire_ints(bytes, length, WIRE_INT4, claim->count, claim->mappings);
+	bytes = result_bytes(result, 3, &length);
+	is_good = is_good && wire_ints(bytes, length, WIRE_INT8, claim->count, claim->addresses);
+	bytes = result_bytes(result, 4, &length);
+	return is_good && wire_ints(bytes, length, WIRE_INT4, claim->count, claim->are_named);
+}
+
+DbOutcome
+symbol_work_read(Connection *connection, SymbolClaim *claim, DbError *error)
+{
+	static const char sql[] =
+		"WITH a AS (SELECT mapping, address, is_named::int4 AS named FROM profstore.open_addresses($1) "
+		"ORDER BY address, mapping LIMIT $2) "
+		"SELECT profstore.epoch(), count(*), coalesce(array_agg(mapping ORDER BY address, mapping), '{}'), "
+		"coalesce(array_agg(address ORDER BY address, mapping), '{}'), "
+		"coalesce(array_agg(named ORDER BY address, mapping), '{}') FROM a";
+	Buffer build_id = { NULL };
+	Buffer limit = { NULL };
+	const Statement statement = {
+		.sql = sql,
+		.failure = "could not read addresses without lines",
+		.keep = true,
+		.param_count = 2,
+		.params = { { WIRE_TEXT, &build_id }, { WIRE_INT8, &limit } },
+	};
+	Result *result = NULL;
+	DbOutcome outcome;
+
+	if (claim->was_read)
+		return DB_OK;
+	put_string(&build_id, claim->build_id);
+	buffer_put_int8(&limit, OPEN_ADDRESSES_MAX);
+	outcome = connection_run(connection, &statement, 1, &result, error);
+	buffer_fini(&build_id);
+	buffer_fini(&limit);
+	if (outcome != DB_OK)
+		return outcome;
+	claim->was_read = take_addresses(result, claim);
+	result_free(result);
+	return claim->was_read ? DB_OK : refuse_answer(statement.failure, error);
 }
 
 static void

@@ -8,6 +8,7 @@
 #ifndef COLLECTOR_SYMBOL_WORK_H
 #define COLLECTOR_SYMBOL_WORK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@
 typedef struct SymbolClaim
 {
 	char build_id[BUILD_ID_TEXT_BYTES]; /* "": nothing is to be done */
+	bool was_read;						/* the rest is known */
 	int64_t epoch;						/* under which mappings are valid */
 	size_t count;
 	int64_t *mappings;	/* of each address */
@@ -54,9 +56,15 @@ void symbol_answers_fini(SymbolAnswers *answers);
 /* Counts addresses without lines, in all locations or in those that are not packed yet. */
 DbOutcome symbol_work_find(Connection *connection, bool all, DbError *error);
 
-/* Claims a build and reads its open addresses. symbol_claim_fini() frees them. */
 DbOutcome symbol_work_claim(Connection *connection, const char *worker, SymbolClaim *claim,
 							DbError *error);
+
+/*
+ * Reads the open addresses of a claim, if they were not read before. The server goes through all
+ * locations for that, so it is asked once debug information was found. symbol_claim_fini() frees
+ * them.
+ */
+DbOutcome symbol_work_read(Connection *connection, SymbolClaim *claim, DbError *error);
 
 DbOutcome symbol_work_store(Connection *connection, const SymbolClaim *claim,
 							const SymbolAnswers *answers, DbError *error);

@@ -96,13 +96,15 @@ ask(Symbolizing *symbolizing, Binary *binary, const SymbolClaim *claim, size_t f
 
 /* Answers a claim from a file. *answered counts addresses that have lines now. */
 static DbOutcome
-answer_claim(Symbolizing *symbolizing, const SymbolClaim *claim, int fd, int64_t *answered,
+answer_claim(Symbolizing *symbolizing, SymbolClaim *claim, int fd, int64_t *answered,
 			 DbError *error)
 {
-	DbOutcome outcome = DB_OK;
+	DbOutcome outcome = symbol_work_read(&symbolizing->session.connection, claim, error);
 	char path[64];
 	Binary *binary;
 
+	if (outcome != DB_OK)
+		return outcome;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (binary_open(symbolizing->symbolizer, path, claim->build_id, &binary) != 0)
 		return DB_OK;
@@ -157,7 +159,7 @@ close_file(DebugFile *file)
  * poor upload must not hide them. *file is the one that was used last.
  */
 static DbOutcome
-answer_from_sources(Symbolizing *symbolizing, const SymbolClaim *claim, DebugFile *file,
+answer_from_sources(Symbolizing *symbolizing, SymbolClaim *claim, DebugFile *file,
 					int64_t *answered, DbError *error)
 {
 	DbOutcome outcome =
@@ -185,8 +187,7 @@ work_off_build(Symbolizing *symbolizing, bool *done, DbError *error)
 	*done = outcome == DB_OK && claim.build_id[0] == '\0';
 	if (outcome != DB_OK || *done)
 		return outcome;
-	if (claim.count > 0)
-		outcome = answer_from_sources(symbolizing, &claim, &file, &answered, error);
+	outcome = answer_from_sources(symbolizing, &claim, &file, &answered, error);
 	if (outcome == DB_OK && !stop_asked())
 		outcome = settle(symbolizing, &claim, &file, answered, error);
 	close_file(&file);

@@ -4,7 +4,6 @@
  */
 #include "symbolize/uploaded_file.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +12,10 @@
 
 #include "base/cache_directory.h"
 #include "base/log.h"
+#include "base/regular_file.h"
+#include "debuginfo/debug_upload.h"
 
-#define MODULE		"symbolize"
-#define CHUNK_BYTES ((size_t) 1024 * 1024) /* of the file, in each chunk but the last */
+#define MODULE "symbolize"
 
 typedef struct Upload
 {
@@ -77,9 +77,9 @@ copy_chunk(Connection *connection, const Upload *upload, int64_t number, int fd,
 	if (outcome != DB_OK)
 		return outcome;
 	result_bytes(result, 0, &length);
-	unpacked = ZSTD_decompress(plain, CHUNK_BYTES, result_bytes(result, 0, NULL), length);
+	unpacked = ZSTD_decompress(plain, DEBUG_CHUNK_BYTES, result_bytes(result, 0, NULL), length);
 	*is_good = length > 0 && !ZSTD_isError(unpacked) &&
-			   (unpacked == CHUNK_BYTES || number == upload->chunks - 1) &&
+			   (unpacked == DEBUG_CHUNK_BYTES || number == upload->chunks - 1) &&
 			   cache_file_write(fd, plain, unpacked) == 0;
 	result_free(result);
 	return DB_OK;
@@ -96,8 +96,8 @@ uploaded_file_open(Connection *connection, const char *build_id, DebugFile *file
 	*file = (DebugFile){ .fd = -1 };
 	if (outcome != DB_OK || upload.id == 0)
 		return outcome;
-	plain = malloc(CHUNK_BYTES);
-	file->fd = open(P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	plain = malloc(DEBUG_CHUNK_BYTES);
+	file->fd = scratch_file_open();
 	is_good = plain != NULL && file->fd >= 0;
 	for (int64_t i = 0; outcome == DB_OK && is_good && i < upload.chunks; i++)
 		outcome = copy_chunk(connection, &upload, i, file->fd, plain, &is_good, error);

@@ -30,21 +30,12 @@ hash_header(const ElfSource *source)
 static void
 set_build_id(Binary *binary)
 {
-	static const char digits[] = "0123456789abcdef";
-	const uint8_t *id = binary->file.build_id.bytes;
-	uint32_t id_bytes = binary->file.build_id.size_bytes;
-	uint8_t computed[FILE_ID_BYTES];
+	ElfBuildId id = binary->file.build_id;
 
-	if (id_bytes == 0 && file_id_compute(&binary->file.source, computed))
-	{
-		id = computed;
-		id_bytes = sizeof(computed);
-	}
-	for (uint32_t i = 0; i < id_bytes; i++)
-	{
-		binary->build_id[2 * i] = digits[id[i] >> 4];
-		binary->build_id[2 * i + 1] = digits[id[i] & 15];
-	}
+	_Static_assert(FILE_ID_BYTES <= ELF_BUILD_ID_MAX_BYTES, "the hash takes a build ID's place");
+	if (id.size_bytes == 0 && file_id_compute(&binary->file.source, id.bytes))
+		id.size_bytes = FILE_ID_BYTES;
+	elf_build_id_text(&id, binary->build_id);
 }
 
 void

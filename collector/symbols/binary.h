@@ -51,7 +51,7 @@ typedef struct Binary
 	bool is_leader;		  /* copies are compared with this one */
 	char *name;
 	uint32_t root_pid; /* of the process that it was opened from; 0: unknown */
-	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1];
+	char build_id[ELF_BUILD_ID_TEXT_BYTES];
 	ElfFile file; /* its descriptor is open while references > 0 */
 	DebugLinks links;
 	DebugFiles debug_files;

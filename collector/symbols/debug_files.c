@@ -171,13 +171,12 @@ static bool
 try_build_id(Search *search, int root_fd)
 {
 	const ElfBuildId *id = &search->build_id;
-	char digits[2 * ELF_BUILD_ID_MAX_BYTES + 1] = "";
+	char digits[ELF_BUILD_ID_TEXT_BYTES];
 	char path[PATH_MAX];
 
 	if (id->size_bytes < 2 || search->directory[0] == '\0')
 		return false;
-	for (uint32_t i = 0; i < id->size_bytes; i++)
-		snprintf(digits + 2 * i, 3, "%02x", id->bytes[i]);
+	elf_build_id_text(id, digits);
 	snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", search->directory, digits,
 			 digits + 2);
 	return try_path(search, root_fd, path);

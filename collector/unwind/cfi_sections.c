@@ -281,18 +281,11 @@ read_start_code(Reader *reader)
 static void
 read_build_id(Reader *reader, const Elf64_Shdr *section)
 {
-	static const char digits[] = "0123456789abcdef";
 	const ElfExtent notes = { section->sh_offset, section->sh_size };
 	ElfBuildId *id = &reader->build_id;
-	char *text = reader->sections->build_id;
 
 	elf_build_id_read(id, &reader->headers->source, &notes, section->sh_addralign);
-	for (uint32_t i = 0; i < id->size_bytes; i++)
-	{
-		*text++ = digits[id->bytes[i] >> 4];
-		*text++ = digits[id->bytes[i] & 15];
-	}
-	*text = '\0';
+	elf_build_id_text(id, reader->sections->build_id);
 }
 
 static void

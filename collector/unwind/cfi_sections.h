@@ -17,16 +17,15 @@
 #define CFI_SECTIONS_MAX_BYTES (UINT64_C(96) << 20) /* of one file */
 #define CFI_RELOCATIONS_MAX	   (UINT64_C(1) << 21)	/* read to find one word */
 
-#define CFI_SECTIONS	   14
-#define CFI_BUILD_ID_BYTES (2 * ELF_BUILD_ID_MAX_BYTES + 1)
+#define CFI_SECTIONS 14
 
 typedef struct CfiSections
 {
 	CfiInput input; /* points into buffers */
 	uint8_t *buffers[CFI_SECTIONS];
-	uint64_t bytes;					   /* bytes read, and decompressed */
-	MemoryPool *pool;				   /* which the buffers are charged to; NULL: none */
-	char build_id[CFI_BUILD_ID_BYTES]; /* hexadecimal; "" if there is none */
+	uint64_t bytes;							/* bytes read, and decompressed */
+	MemoryPool *pool;						/* which the buffers are charged to; NULL: none */
+	char build_id[ELF_BUILD_ID_TEXT_BYTES]; /* hexadecimal; "" if there is none */
 } CfiSections;
 
 /*

@@ -34,7 +34,7 @@ typedef struct SharedTable
 	uint32_t users;
 	TablePlace place;
 	/* names its file in the cache, which has the parts that were left out; "" if there is none */
-	char build_id[CFI_BUILD_ID_BYTES];
+	char build_id[ELF_BUILD_ID_TEXT_BYTES];
 	TableFileIndex index;
 	UT_hash_handle hh;
 } SharedTable;
