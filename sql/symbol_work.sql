@@ -49,6 +49,17 @@ SELECT address, function_ids, lines, symbolization FROM profstore.locations WHER
 SELECT build_id, state, open, error FROM profstore.symbol_states WHERE build_id = 'aa';
 SELECT (profstore.intern_locations(array[:a], '{16}', '{1}', array[:sym], '{99}'))[1] = :before AS same;
 SELECT count(*) FROM profstore.locations WHERE mapping = :a AND address = 16;
+
+-- a count that is too high ends with the claim that finds nothing open
+SELECT m[1] AS c FROM profstore.intern_mappings('{cc}', '{/bin/c}') AS m \gset
+SELECT cardinality(profstore.intern_locations(array[:c], '{16}', '{0}', '{}', '{}'));
+SELECT profstore.find_symbol_work() > 0;
+SELECT cardinality(profstore.intern_locations(array[:c], '{16}', '{1}', array[:sym], '{5}'));
+SELECT build_id FROM profstore.claim_symbol_work('w6', 10) WHERE build_id = 'cc';
+SELECT count(*) FROM profstore.open_addresses('cc');
+SELECT profstore.settle_symbol_work('cc', 'w6', 0, '/usr/lib/debug', NULL);
+SELECT build_id, state, open FROM profstore.symbol_states WHERE build_id = 'cc';
+SELECT build_id FROM profstore.claim_symbol_work('w6', 10) WHERE build_id = 'cc';
 RESET ROLE;
 
 -- packed locations count if they are asked for

@@ -167,7 +167,7 @@ answer_from_sources(Symbolizing *symbolizing, SymbolClaim *claim, DebugFile *fil
 
 	if (outcome == DB_OK && file->fd >= 0)
 		outcome = answer_claim(symbolizing, claim, file->fd, answered, error);
-	if (outcome != DB_OK || *answered > 0)
+	if (outcome != DB_OK || *answered > 0 || (claim->was_read && claim->count == 0))
 		return outcome;
 	close_file(file);
 	debug_source_find(symbolizing->source, claim->build_id, file);

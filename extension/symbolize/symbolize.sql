@@ -104,6 +104,8 @@ END;
 COMMENT ON FUNCTION profstore.open_addresses(text) IS 'addresses without lines in the caller''s mappings of a build, and whether each has the name of a symbol: ELF virtual addresses';
 REVOKE EXECUTE ON FUNCTION profstore.open_addresses(text) FROM PUBLIC;
 
+-- The count of open addresses may be too high, as a writer may have answered some. If a symbolizer finds none, and nothing failed, it is 0:
+-- otherwise the build would be claimed again at once, for ever.
 -- A failure waits 2 minutes, and twice as long after each further one, up to a day; a tenth more or less, so that builds that failed together are
 -- not tried together.
 CREATE FUNCTION profstore.settle_symbol_work(build_id text, worker text, answered int8, source text, error text) RETURNS bool
@@ -112,7 +114,8 @@ $$
 BEGIN
 	UPDATE profstore.symbol_work AS w
 	SET worker = NULL, lease = NULL, tried = clock_timestamp(),
-		open = greatest(w.open - settle_symbol_work.answered, 0),
+		open = CASE WHEN settle_symbol_work.error IS NULL AND settle_symbol_work.answered = 0 THEN 0
+			ELSE greatest(w.open - settle_symbol_work.answered, 0) END,
 		answered = w.answered + settle_symbol_work.answered,
 		source = coalesce(settle_symbol_work.source, w.source),
 		error = settle_symbol_work.error,
