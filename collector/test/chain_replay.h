@@ -1,9 +1,7 @@
 /*
  * chain_replay.h
- *		The kernel's own C, compiled into a test, over the memory of a live process, which may fail
- *		or lie from any read on.
- *
- * A test includes this once, after cmocka. The programs' maps and helpers are those below.
+ *		The kernel's walk of an interpreter's chain over a live process, whose file and code are
+ *		found as the agent finds them. A test includes this file once.
  */
 #ifndef COLLECTOR_TEST_CHAIN_REPLAY_H
 #define COLLECTOR_TEST_CHAIN_REPLAY_H
@@ -32,149 +30,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "programs.h"
-
-#pragma GCC diagnostic ignored "-Wunknown-pragmas"
-#pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#define PFS_OFF_CPU_BPF_H
-#define const
-#include "profiler.bpf.c"
-#undef const
-
 #include "code/user_frame.h"
 #include "process/proc_file.h"
+#include "replay_world.h"
 #include "runtimes/runtime_kind.h"
 
 #define MAPS_BYTES (1 << 20)
-#define READS_MAX  200000
-
-/* What the programs see of a machine: the memory of one process. */
-static struct World
-{
-	struct pfs_scratch scratch;
-	__u64 counters[PFS_COUNTER_COUNT];
-	struct task_struct task;
-	pfs_registers registers;
-	pid_t pid;
-	__u64 now_ns;
-	int reads;
-	int failing_read; /* this one and those behind it fail; 0: none */
-	int lying_read;	  /* this one finds the lie in the place of each word; 0: none */
-	__u64 lie;
-} world;
-
-void *
-bpf_map_lookup_elem(void *map, const void *key)
-{
-	if (map == &pfs_scratches)
-		return &world.scratch;
-	return map == &pfs_counters ? &world.counters[*(const __u32 *) key] : NULL;
-}
-
-long
-bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags)
-{
-	return 0;
-}
-
-long
-bpf_probe_read_user(void *to, __u32 size, const void *from)
-{
-	struct iovec local = { to, size };
-	struct iovec remote = { (void *) (uintptr_t) from, size };
-
-	assert_true(++world.reads < READS_MAX);
-	if (world.failing_read != 0 && world.reads >= world.failing_read)
-		return -EFAULT;
-	if (world.lying_read != 0 && world.reads >= world.lying_read)
-	{
-		for (__u32 i = 0; i + 8 <= size; i += 8)
-			memcpy((char *) to + i, &world.lie, 8);
-		return 0;
-	}
-	return process_vm_readv(world.pid, &local, 1, &remote, 1, 0) == (ssize_t) size ? 0 : -EFAULT;
-}
-
-long
-bpf_probe_read_kernel(void *to, __u32 size, const void *from)
-{
-	memcpy(to, from, size);
-	return 0;
-}
-
-__u64
-bpf_ktime_get_ns(void)
-{
-	return world.now_ns;
-}
-
-__u32
-bpf_get_smp_processor_id(void)
-{
-	return 0;
-}
-
-__u32
-bpf_get_prandom_u32(void)
-{
-	return 0;
-}
-
-__u64
-bpf_get_current_pid_tgid(void)
-{
-	return (__u64) world.pid << 32 | (__u64) world.pid;
-}
-
-__u64
-bpf_get_current_cgroup_id(void)
-{
-	return 1;
-}
-
-long
-bpf_get_current_comm(void *to, __u32 size)
-{
-	memset(to, 0, size);
-	return 0;
-}
-
-__u64
-bpf_get_current_task(void)
-{
-	return (__u64) (uintptr_t) &world.task;
-}
-
-struct task_struct *
-bpf_get_current_task_btf(void)
-{
-	return &world.task;
-}
-
-long
-bpf_task_pt_regs(struct task_struct *task)
-{
-	return (long) &world.registers;
-}
-
-long
-bpf_get_stack(void *context, void *to, __u32 size, __u64 flags)
-{
-	return 0;
-}
-
-long
-bpf_ringbuf_output(void *ring, void *data, __u64 size, __u64 flags)
-{
-	return 0;
-}
-
-__u64
-bpf_ringbuf_query(void *ring, __u64 flags)
-{
-	return 0;
-}
 
 /* A process whose interpreter is replayed. */
 typedef struct Subject
@@ -233,41 +94,6 @@ subject_end(Subject *subject)
 	patience_fini(&subject->patience);
 }
 
-/* Reads one mapped file. Returns whether it holds an interpreter of the kind. */
-static bool
-subject_read_file(Subject *subject, const char *path, uint64_t start, uint64_t offset,
-				  enum pfs_runtime_kind kind)
-{
-	RuntimeTarget *target = &subject->target;
-	ElfSource source = { .fd = open(path, O_RDONLY | O_CLOEXEC) };
-	RuntimeFile *file = NULL;
-	struct stat status;
-	bool found;
-
-	if (source.fd >= 0 && fstat(source.fd, &status) == 0)
-	{
-		source.size_bytes = (uint64_t) status.st_size;
-		file = runtime_file_read(&source, path);
-	}
-	found = file != NULL && file->kind->kind == kind;
-	if (found)
-	{
-		ElfHeaders headers;
-		Elf64_Phdr segment;
-
-		target->file = *file;
-		assert_int_equal(elf_headers_read(&headers, &source), 0);
-		for (uint32_t i = 0; i < headers.segment_count; i++)
-			if (elf_headers_segment(&headers, i, &segment) && segment.p_type == PT_LOAD &&
-				(segment.p_flags & PF_X) != 0)
-				target->bias = start - offset + segment.p_offset - segment.p_vaddr;
-	}
-	free(file);
-	if (source.fd >= 0)
-		close(source.fd);
-	return found;
-}
-
 /* Finds the mapped file that is the interpreter, and fills the target. */
 static void
 subject_find_file(Subject *subject, enum pfs_runtime_kind kind)
@@ -296,7 +122,8 @@ subject_find_file(Subject *subject, enum pfs_runtime_kind kind)
 			continue;
 		/* of a program in another root the path is that root's */
 		snprintf(file, sizeof(file), "/proc/%d/map_files/%lx-%lx", (int) subject->pid, start, end);
-		found = subject_read_file(subject, file, start, offset, kind);
+		found = replay_read_file(file, start, offset, &subject->target) &&
+				subject->target.file.kind->kind == kind;
 	}
 	free(maps);
 	assert_true(found);
@@ -319,17 +146,9 @@ subject_read_registers(Subject *subject)
 static const struct pfs_chain *
 subject_walk(const Subject *subject)
 {
-	struct pfs_scratch *scratch = &world.scratch;
-	int failing_read = world.failing_read;
-	int lying_read = world.lying_read;
-	__u64 lie = world.lie;
+	struct pfs_scratch *scratch = &replay_world.scratch;
 
-	memset(&world, 0, sizeof(world));
-	world.pid = subject->pid;
-	world.failing_read = failing_read;
-	world.lying_read = lying_read;
-	world.lie = lie;
-	world.task.thread.fsbase = subject->registers.fs_base;
+	replay_world_reset(subject->pid, subject->registers.fs_base);
 	scratch->chain.runtime = subject->target.entry;
 	scratch->chain.leaf_pc = subject->registers.rip;
 	scratch->chain.leaf_bx = subject->registers.rbx;
@@ -339,17 +158,11 @@ subject_walk(const Subject *subject)
 	return (const struct pfs_chain *) scratch->words;
 }
 
-static const uint64_t *
-chain_words(const struct pfs_chain *chain)
-{
-	return (const uint64_t *) (chain + 1) + (chain->end_count + 1) / 2;
-}
-
 /* The next frame of a chain, behind marks. */
 static bool
 chain_next(const struct pfs_chain *chain, uint32_t *next, UserFrame *frame)
 {
-	while (user_frame_next(chain_words(chain), pfs_chain_kept(chain->found), next, frame))
+	while (user_frame_next(replay_words(chain), pfs_chain_kept(chain->found), next, frame))
 	{
 		if (frame->more_count > 0)
 			return true;
@@ -389,26 +202,26 @@ check_broken_memory(const Subject *subject)
 								  UINT64_C(0x7f0000001000) };
 	const struct pfs_chain *chain = subject_walk(subject);
 	uint32_t found = chain->found;
-	int reads = world.reads;
+	int reads = replay_world.reads;
 
 	assert_int_equal(chain->status, PFS_CHAIN_WHOLE);
 	for (int i = 1; i <= reads; i++)
 	{
-		world.failing_read = i;
+		replay_world.failing_read = i;
 		chain = subject_walk(subject);
-		world.failing_read = 0;
+		replay_world.failing_read = 0;
 		assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
 		assert_true(chain->found <= found);
-		assert_true(world.reads <= reads);
+		assert_true(replay_world.reads <= reads);
 	}
 	for (int i = 1; i <= reads; i++)
 	{
 		for (size_t j = 0; j < sizeof(lies) / sizeof(lies[0]); j++)
 		{
-			world.lying_read = i;
-			world.lie = lies[j];
+			replay_world.lying_read = i;
+			replay_world.lie = lies[j];
 			chain = subject_walk(subject);
-			world.lying_read = 0;
+			replay_world.lying_read = 0;
 			assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
 			assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
 		}

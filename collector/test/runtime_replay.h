@@ -30,153 +30,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "programs.h"
-
-#pragma GCC diagnostic ignored "-Wunknown-pragmas"
-#pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#define PFS_OFF_CPU_BPF_H
-#define const
-#include "profiler.bpf.c"
-#undef const
-
 #include "code/user_frame.h"
 #include "process/proc_file.h"
+#include "replay_world.h"
 #include "runtimes/runtime_kind.h"
 #include "unwind/remote_memory.h"
 
 #define REPLAY_MAPS_BYTES (1 << 20)
-#define REPLAY_READS_MAX  200000
 #define REPLAY_ARGUMENTS  15
-
-/* What the programs see of a machine: the memory of one process. */
-static struct ReplayWorld
-{
-	struct pfs_scratch scratch;
-	__u64 counters[PFS_COUNTER_COUNT];
-	struct task_struct task;
-	pid_t pid;
-	__u64 now_ns;
-	__u64 read_ns; /* that a reading takes */
-	int reads;
-	int failing_read; /* this one and those behind it fail; 0: none */
-	int lying_read;	  /* this one and those behind it find the lie in each word; 0: none */
-	__u64 lie;
-} replay_world;
-
-void *
-bpf_map_lookup_elem(void *map, const void *key)
-{
-	if (map == &pfs_scratches)
-		return &replay_world.scratch;
-	return map == &pfs_counters ? &replay_world.counters[*(const __u32 *) key] : NULL;
-}
-
-long
-bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags)
-{
-	return 0;
-}
-
-long
-bpf_probe_read_user(void *to, __u32 size, const void *from)
-{
-	struct ReplayWorld *world = &replay_world;
-	struct iovec local = { to, size };
-	struct iovec remote = { (void *) (uintptr_t) from, size };
-
-	assert_true(++world->reads < REPLAY_READS_MAX);
-	world->now_ns += world->read_ns;
-	if (world->failing_read != 0 && world->reads >= world->failing_read)
-		return -EFAULT;
-	if (world->lying_read != 0 && world->reads >= world->lying_read)
-	{
-		for (__u32 i = 0; i + 8 <= size; i += 8)
-			memcpy((char *) to + i, &world->lie, 8);
-		return 0;
-	}
-	return process_vm_readv(world->pid, &local, 1, &remote, 1, 0) == (ssize_t) size ? 0 : -EFAULT;
-}
-
-long
-bpf_probe_read_kernel(void *to, __u32 size, const void *from)
-{
-	memcpy(to, from, size);
-	return 0;
-}
-
-__u64
-bpf_ktime_get_ns(void)
-{
-	return replay_world.now_ns;
-}
-
-__u32
-bpf_get_smp_processor_id(void)
-{
-	return 0;
-}
-
-__u32
-bpf_get_prandom_u32(void)
-{
-	return 0;
-}
-
-__u64
-bpf_get_current_pid_tgid(void)
-{
-	return (__u64) replay_world.pid << 32 | (__u64) replay_world.pid;
-}
-
-__u64
-bpf_get_current_cgroup_id(void)
-{
-	return 1;
-}
-
-long
-bpf_get_current_comm(void *to, __u32 size)
-{
-	memset(to, 0, size);
-	return 0;
-}
-
-__u64
-bpf_get_current_task(void)
-{
-	return (__u64) (uintptr_t) &replay_world.task;
-}
-
-struct task_struct *
-bpf_get_current_task_btf(void)
-{
-	return &replay_world.task;
-}
-
-long
-bpf_task_pt_regs(struct task_struct *task)
-{
-	return -EINVAL;
-}
-
-long
-bpf_get_stack(void *context, void *to, __u32 size, __u64 flags)
-{
-	return 0;
-}
-
-long
-bpf_ringbuf_output(void *ring, void *data, __u64 size, __u64 flags)
-{
-	return 0;
-}
-
-__u64
-bpf_ringbuf_query(void *ring, __u64 flags)
-{
-	return 0;
-}
 
 /* A program that an interpreter runs. */
 typedef struct Replay
@@ -273,33 +134,6 @@ replay_go_on(Replay *replay)
 	assert_int_equal(ptrace(PTRACE_DETACH, replay->pid, NULL, NULL), 0);
 }
 
-/* Takes a mapped file for the process's interpreter, if it is one. */
-static void
-replay_take_file(Replay *replay, const char *name, uint64_t start, uint64_t offset)
-{
-	ElfSource source = { .fd = open(name, O_RDONLY | O_CLOEXEC) };
-	RuntimeFile *file = NULL;
-	struct stat status;
-	ElfHeaders headers;
-	Elf64_Phdr segment;
-
-	if (source.fd < 0 || fstat(source.fd, &status) != 0)
-		return;
-	source.size_bytes = (uint64_t) status.st_size;
-	file = runtime_file_read(&source, name);
-	if (file != NULL)
-	{
-		replay->target.file = *file;
-		assert_int_equal(elf_headers_read(&headers, &source), 0);
-		for (uint32_t i = 0; i < headers.segment_count; i++)
-			if (elf_headers_segment(&headers, i, &segment) && segment.p_type == PT_LOAD &&
-				(segment.p_flags & PF_X) != 0)
-				replay->target.bias = start - offset + segment.p_offset - segment.p_vaddr;
-	}
-	free(file);
-	close(source.fd);
-}
-
 /* Finds the interpreter among the process's files. */
 static void
 replay_find_file(Replay *replay)
@@ -321,7 +155,7 @@ replay_find_file(Replay *replay)
 
 		if (sscanf(line, "%lx-%*x %4s %lx %*s %*s %n", &start, rights, &offset, &name_at) >= 3 &&
 			name_at != 0 && line[name_at] == '/' && rights[2] == 'x')
-			replay_take_file(replay, line + name_at, start, offset);
+			(void) replay_read_file(line + name_at, start, offset, &replay->target);
 	}
 	free(maps);
 	assert_non_null(replay->target.file.kind);
@@ -347,28 +181,15 @@ static const struct pfs_chain *
 replay_walk(const Replay *replay)
 {
 	struct ReplayWorld *world = &replay_world;
-	struct ReplayWorld before = *world;
 	__u64 *registers = world->scratch.walk.at.registers;
 
-	memset(world, 0, sizeof(*world));
-	world->pid = replay->pid;
-	world->failing_read = before.failing_read;
-	world->lying_read = before.lying_read;
-	world->read_ns = before.read_ns;
-	world->lie = before.lie;
-	world->task.thread.fsbase = replay->registers.fs_base;
+	replay_world_reset(replay->pid, replay->registers.fs_base);
 	world->scratch.chain.runtime = replay->target.entry;
 	registers[14] = replay->registers.r14;
 	registers[15] = replay->registers.r15;
 	registers[PFS_REGISTER_PC] = replay->registers.rip;
 	assert_true(pfs_add_chain(0, 0) > 0);
 	return (const struct pfs_chain *) world->scratch.words;
-}
-
-static const uint64_t *
-replay_words(const struct pfs_chain *chain)
-{
-	return (const uint64_t *) (chain + 1) + (chain->end_count + 1) / 2;
 }
 
 /* A function of the chain, as it is named. */

@@ -27,19 +27,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "programs.h"
-
-#pragma GCC diagnostic ignored "-Wunknown-pragmas"
-#pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#define PFS_OFF_CPU_BPF_H
-#define const
-#include "profiler.bpf.c"
-#undef const
-
 #include "agent/record.h"
 #include "code/user_frame.h"
 #include "process/proc_file.h"
+#include "replay_world.h"
 #include "runtimes/python_code.h"
 #include "runtimes/python_file.h"
 #include "runtimes/python_lines.h"
@@ -48,136 +39,6 @@
 #include "runtimes/thread_place.h"
 
 #define MAPS_BYTES (1 << 20)
-#define READS_MAX  100000
-
-/* What the programs see of a machine: the memory of one process. */
-static struct World
-{
-	struct pfs_scratch scratch;
-	__u64 counters[PFS_COUNTER_COUNT];
-	struct task_struct task;
-	pfs_registers registers;
-	pid_t pid;
-	__u64 now_ns;
-	__u64 read_ns; /* that a reading takes */
-	int reads;
-	int failing_read; /* this one and those behind it fail; 0: none */
-	int lying_read;	  /* this one finds the lie in the place of each word; 0: none */
-	__u64 lie;
-} world;
-
-void *
-bpf_map_lookup_elem(void *map, const void *key)
-{
-	if (map == &pfs_scratches)
-		return &world.scratch;
-	return map == &pfs_counters ? &world.counters[*(const __u32 *) key] : NULL;
-}
-
-long
-bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags)
-{
-	return 0;
-}
-
-long
-bpf_probe_read_user(void *to, __u32 size, const void *from)
-{
-	struct iovec local = { to, size };
-	struct iovec remote = { (void *) (uintptr_t) from, size };
-
-	assert_true(++world.reads < READS_MAX);
-	world.now_ns += world.read_ns;
-	if (world.failing_read != 0 && world.reads >= world.failing_read)
-		return -EFAULT;
-	if (world.lying_read != 0 && world.reads >= world.lying_read)
-	{
-		for (__u32 i = 0; i + 8 <= size; i += 8)
-			memcpy((char *) to + i, &world.lie, 8);
-		return 0;
-	}
-	return process_vm_readv(world.pid, &local, 1, &remote, 1, 0) == (ssize_t) size ? 0 : -EFAULT;
-}
-
-long
-bpf_probe_read_kernel(void *to, __u32 size, const void *from)
-{
-	memcpy(to, from, size);
-	return 0;
-}
-
-__u64
-bpf_ktime_get_ns(void)
-{
-	return world.now_ns;
-}
-
-__u32
-bpf_get_smp_processor_id(void)
-{
-	return 0;
-}
-
-__u32
-bpf_get_prandom_u32(void)
-{
-	return 0;
-}
-
-__u64
-bpf_get_current_pid_tgid(void)
-{
-	return (__u64) world.pid << 32 | (__u64) world.pid;
-}
-
-__u64
-bpf_get_current_cgroup_id(void)
-{
-	return 1;
-}
-
-long
-bpf_get_current_comm(void *to, __u32 size)
-{
-	memset(to, 0, size);
-	return 0;
-}
-
-__u64
-bpf_get_current_task(void)
-{
-	return (__u64) (uintptr_t) &world.task;
-}
-
-struct task_struct *
-bpf_get_current_task_btf(void)
-{
-	return &world.task;
-}
-
-long
-bpf_task_pt_regs(struct task_struct *task)
-{
-	return (long) &world.registers;
-}
-
-long
-bpf_get_stack(void *context, void *to, __u32 size, __u64 flags)
-{
-	return 0;
-}
-
-long
-bpf_ringbuf_output(void *ring, void *data, __u64 size, __u64 flags)
-{
-	return 0;
-}
-
-__u64
-bpf_ringbuf_query(void *ring, __u64 flags)
-{
-	return 0;
-}
 
 /* A Python that is installed here. */
 typedef struct Python
@@ -350,19 +211,9 @@ find_place(Python *python)
 static const struct pfs_chain *
 walk_chain(const Python *python)
 {
-	struct pfs_scratch *scratch = &world.scratch;
-	int failing_read = world.failing_read;
-	int lying_read = world.lying_read;
-	__u64 read_ns = world.read_ns;
-	__u64 lie = world.lie;
+	struct pfs_scratch *scratch = &replay_world.scratch;
 
-	memset(&world, 0, sizeof(world));
-	world.pid = python->pid;
-	world.failing_read = failing_read;
-	world.lying_read = lying_read;
-	world.read_ns = read_ns;
-	world.lie = lie;
-	world.task.thread.fsbase = python->thread_pointer;
+	replay_world_reset(python->pid, python->thread_pointer);
 	scratch->chain.runtime.kind = PFS_RUNTIME_PYTHON;
 	scratch->chain.runtime.marks = python->file.layout.marks;
 	scratch->chain.runtime.python = python->file.layout.walk;
@@ -370,12 +221,6 @@ walk_chain(const Python *python)
 	scratch->chain.runtime.is_placed = 1;
 	assert_true(pfs_add_chain(0, 0) > 0);
 	return (const struct pfs_chain *) scratch->words;
-}
-
-static const uint64_t *
-chain_words(const struct pfs_chain *chain)
-{
-	return (const uint64_t *) (chain + 1) + (chain->end_count + 1) / 2;
 }
 
 static int32_t
@@ -418,7 +263,7 @@ check_frames(Python *python, int depth)
 	const Expected innermost = { "waits", "waits", { 7, 7 } };
 	const Expected recursion = { "waits", "waits", { 4, 4 } };
 	const struct pfs_chain *chain = walk_chain(python);
-	const uint64_t *words = chain_words(chain);
+	const uint64_t *words = replay_words(chain);
 	uint32_t count = pfs_chain_kept(chain->found);
 	uint32_t next = 0;
 	UserFrame frame = { 0 };
@@ -518,24 +363,24 @@ check_broken(const char *path)
 	start_program(&python, path, 3);
 	find_place(&python);
 	(void) walk_chain(&python);
-	reads = world.reads;
+	reads = replay_world.reads;
 	for (int i = 1; i <= reads; i++)
 	{
-		world.failing_read = i;
+		replay_world.failing_read = i;
 		chain = walk_chain(&python);
-		world.failing_read = 0;
+		replay_world.failing_read = 0;
 		/* without its code object a frame has no name, and the chain goes on */
-		assert_true(world.reads <= reads);
+		assert_true(replay_world.reads <= reads);
 		assert_true(chain->status == PFS_CHAIN_UNREADABLE || i == reads || chain->found > 0);
 	}
 	for (int i = 1; i <= reads; i++)
 	{
 		for (size_t j = 0; j < sizeof(lies) / sizeof(lies[0]); j++)
 		{
-			world.lying_read = i;
-			world.lie = lies[j];
+			replay_world.lying_read = i;
+			replay_world.lie = lies[j];
 			chain = walk_chain(&python);
-			world.lying_read = 0;
+			replay_world.lying_read = 0;
 			assert_int_not_equal(chain->status, PFS_CHAIN_RUNNING);
 			assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
 		}
@@ -559,17 +404,17 @@ check_cycle(const char *path)
 
 	start_program(&python, path, 3);
 	find_place(&python);
-	world.lying_read = 1;
-	world.lie = UINT64_C(0x7f0000001000);
+	replay_world.lying_read = 1;
+	replay_world.lie = UINT64_C(0x7f0000001000);
 	chain = walk_chain(&python);
 	assert_int_equal(chain->status, PFS_CHAIN_TOO_DEEP);
 	assert_true(chain->found <= PFS_CHAIN_MAX_WORDS);
-	world.read_ns = 10000;
+	replay_world.read_ns = 10000;
 	chain = walk_chain(&python);
 	assert_int_equal(chain->status, PFS_CHAIN_OUT_OF_TIME);
-	assert_true(world.reads < 500);
-	world.lying_read = 0;
-	world.read_ns = 0;
+	assert_true(replay_world.reads < 500);
+	replay_world.lying_read = 0;
+	replay_world.read_ns = 0;
 	end_program(&python);
 }
 
@@ -595,7 +440,7 @@ check_stale(const char *path)
 	find_place(&python);
 	type = python.file.code_type != 0 ? python.file.code_type + python.bias : 0;
 	chain = walk_chain(&python);
-	assert_true(user_frame_next(chain_words(chain), pfs_chain_kept(chain->found), &next, &frame));
+	assert_true(user_frame_next(replay_words(chain), pfs_chain_kept(chain->found), &next, &frame));
 	for (int i = 0; i < 3; i++)
 		wanted[i] = (CodeWanted){ .key = { frame.code,
 										   PFS_PYTHON_CHECK(PFS_FRAME_PAYLOAD(frame.more[0])) } };

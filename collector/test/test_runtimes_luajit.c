@@ -225,7 +225,7 @@ check_marks(const char *path)
 	start(&subject, path, "3");
 	last = subject.registers.rsp;
 	chain = subject_walk(&subject);
-	words = chain_words(chain);
+	words = replay_words(chain);
 	for (uint32_t i = 0; i < chain->found; i++)
 	{
 		if (PFS_FRAME_MORE(words[i]) != 0)

@@ -232,15 +232,9 @@ static const struct pfs_chain *
 walk_chain(const Node *node)
 {
 	struct ReplayWorld *world = &replay_world;
-	struct ReplayWorld before = *world;
 	uint32_t count;
 
-	memset(world, 0, sizeof(*world));
-	world->pid = node->replay.pid;
-	world->failing_read = before.failing_read;
-	world->lying_read = before.lying_read;
-	world->read_ns = before.read_ns;
-	world->lie = before.lie;
+	replay_world_reset(node->replay.pid, 0);
 	world->scratch.chain.runtime = node->replay.target.entry;
 	count = put_machine_frames(node);
 	assert_true(pfs_add_chain(0, pfs_walk_kept(count)) > 0);
