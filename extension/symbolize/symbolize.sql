@@ -22,7 +22,7 @@ COMMENT ON TABLE profstore.symbol_work IS 'builds with addresses that have no li
 COMMENT ON COLUMN profstore.symbol_work.build_id IS 'of the mappings, hexadecimal';
 COMMENT ON COLUMN profstore.symbol_work.role IS 'role that interned the mappings';
 COMMENT ON COLUMN profstore.symbol_work.open IS 'addresses without lines, as of the last look';
-COMMENT ON COLUMN profstore.symbol_work.answered IS 'better answers that symbolizers have stored';
+COMMENT ON COLUMN profstore.symbol_work.answered IS 'better answers that symbolizers have stored, but for those of one that was killed before it settled its claim';
 COMMENT ON COLUMN profstore.symbol_work.wanted IS 'no symbolizer tries before then';
 COMMENT ON COLUMN profstore.symbol_work.attempts IS 'attempts since the last one that found something';
 COMMENT ON COLUMN profstore.symbol_work.worker IS 'symbolizer that has claimed it; null: none';
