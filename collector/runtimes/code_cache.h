@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtimes/runtime_code.h"
+#include "runtimes/common/runtime_code.h"
 
 #define CODES_MAX 16384 /* of a process */
 

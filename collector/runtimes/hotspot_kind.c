@@ -8,8 +8,8 @@
  */
 #include <stdlib.h>
 
-#include "runtimes/hotspot_code.h"
-#include "runtimes/hotspot_layout.h"
+#include "runtimes/hotspot/hotspot_code.h"
+#include "runtimes/hotspot/hotspot_layout.h"
 #include "runtimes/runtime_kind.h"
 
 static bool

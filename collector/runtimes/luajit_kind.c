@@ -2,8 +2,8 @@
  * luajit_kind.c
  *		LuaJIT as a RuntimeKind.
  */
-#include "runtimes/luajit_code.h"
-#include "runtimes/luajit_place.h"
+#include "runtimes/luajit/luajit_code.h"
+#include "runtimes/luajit/luajit_place.h"
 #include "runtimes/runtime_kind.h"
 
 static bool

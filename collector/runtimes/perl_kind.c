@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "perl_frame.h"
-#include "runtimes/perl_code.h"
-#include "runtimes/perl_file.h"
+#include "runtimes/perl/perl_code.h"
+#include "runtimes/perl/perl_file.h"
 #include "runtimes/runtime_kind.h"
 
 static bool

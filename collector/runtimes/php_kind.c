@@ -3,8 +3,8 @@
  *		PHP as a RuntimeKind.
  */
 #include "php_frame.h"
-#include "runtimes/php_code.h"
-#include "runtimes/php_file.h"
+#include "runtimes/php/php_code.h"
+#include "runtimes/php/php_file.h"
 #include "runtimes/runtime_kind.h"
 
 static bool

@@ -4,10 +4,10 @@
  */
 #include <string.h>
 
-#include "runtimes/python_code.h"
-#include "runtimes/python_lines.h"
+#include "runtimes/cpython/python_code.h"
+#include "runtimes/cpython/python_lines.h"
+#include "runtimes/cpython/thread_place.h"
 #include "runtimes/runtime_kind.h"
-#include "runtimes/thread_place.h"
 
 #define LASTI_NONE ((1U << PFS_PYTHON_INDEX_BITS) - 1)
 

@@ -2,9 +2,9 @@
  * ruby_kind.c
  *		Ruby as a RuntimeKind.
  */
-#include "runtimes/ruby_code.h"
-#include "runtimes/ruby_lines.h"
-#include "runtimes/ruby_place.h"
+#include "runtimes/ruby/ruby_code.h"
+#include "runtimes/ruby/ruby_lines.h"
+#include "runtimes/ruby/ruby_place.h"
 #include "runtimes/runtime_kind.h"
 
 static bool

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "runtime_types.h"
-#include "runtimes/loop_code.h"
+#include "runtimes/common/loop_code.h"
 #include "unwind_types.h"
 
 /* The machine's stack, innermost frame first. */

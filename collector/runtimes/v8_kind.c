@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "runtimes/runtime_kind.h"
-#include "runtimes/v8_functions.h"
+#include "runtimes/v8/v8_functions.h"
 
 #define WAIT_NS	   UINT64_C(50000000)
 #define PIECES_MAX PFS_MAX_USER_FRAMES

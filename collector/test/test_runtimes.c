@@ -31,12 +31,12 @@
 #include "code/user_frame.h"
 #include "process/proc_file.h"
 #include "replay_world.h"
-#include "runtimes/python_code.h"
-#include "runtimes/python_file.h"
-#include "runtimes/python_lines.h"
+#include "runtimes/cpython/python_code.h"
+#include "runtimes/cpython/python_file.h"
+#include "runtimes/cpython/python_lines.h"
+#include "runtimes/cpython/thread_place.h"
 #include "runtimes/runtimes.h"
 #include "runtimes/stack_merge.h"
-#include "runtimes/thread_place.h"
 
 #define MAPS_BYTES (1 << 20)
 

@@ -30,9 +30,9 @@
 
 #include "code/user_frame.h"
 #include "process/proc_file.h"
-#include "runtimes/hotspot_code.h"
-#include "runtimes/hotspot_layout.h"
-#include "runtimes/hotspot_streams.h"
+#include "runtimes/hotspot/hotspot_code.h"
+#include "runtimes/hotspot/hotspot_layout.h"
+#include "runtimes/hotspot/hotspot_streams.h"
 #include "runtimes/runtime_kind.h"
 
 #define MAPS_BYTES (1 << 20)

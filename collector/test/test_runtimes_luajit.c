@@ -12,8 +12,8 @@
 
 #include "chain_replay.h"
 
-#include "runtimes/luajit_code.h"
-#include "runtimes/luajit_place.h"
+#include "runtimes/luajit/luajit_code.h"
+#include "runtimes/luajit/luajit_place.h"
 
 /*
  * Waits below a recursion, a callback of a C function, a metamethod, a protected call, a function

@@ -10,8 +10,8 @@
 #include <glob.h>
 
 #include "perl_frame.h"
-#include "runtimes/perl_code.h"
-#include "runtimes/perl_file.h"
+#include "runtimes/perl/perl_code.h"
+#include "runtimes/perl/perl_file.h"
 #include "runtimes/stack_merge.h"
 
 #define FRAMES_MAX 512

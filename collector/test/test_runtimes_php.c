@@ -10,8 +10,8 @@
 #include <glob.h>
 
 #include "php_frame.h"
-#include "runtimes/php_code.h"
-#include "runtimes/php_file.h"
+#include "runtimes/php/php_code.h"
+#include "runtimes/php/php_file.h"
 #include "runtimes/stack_merge.h"
 
 #define FRAMES_MAX 512

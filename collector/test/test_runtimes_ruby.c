@@ -12,9 +12,9 @@
 
 #include "chain_replay.h"
 
-#include "runtimes/ruby_code.h"
-#include "runtimes/ruby_lines.h"
-#include "runtimes/ruby_place.h"
+#include "runtimes/ruby/ruby_code.h"
+#include "runtimes/ruby/ruby_lines.h"
+#include "runtimes/ruby/ruby_place.h"
 
 #define PADDED 20 /* methods whose calls lie further and further from their begin */
 

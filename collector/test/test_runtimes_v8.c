@@ -18,10 +18,10 @@
 #include "base/clock.h"
 #include "runtimes/runtimes.h"
 #include "runtimes/stack_merge.h"
-#include "runtimes/v8_functions.h"
+#include "runtimes/v8/v8_functions.h"
+#include "runtimes/v8/v8_layout.h"
+#include "runtimes/v8/v8_positions.h"
 #include "symbols/elf_file.h"
-#include "v8/v8_layout.h"
-#include "v8/v8_positions.h"
 
 #define FRAMES_MAX 256
 #define STOPS	   60

@@ -9,16 +9,16 @@
 #include <stdint.h>
 
 #include "files/compiler.h"
-#include "runtimes/luajit_file.h"
-#include "runtimes/perl_file.h"
-#include "runtimes/php_file.h"
-#include "runtimes/python_file.h"
-#include "runtimes/ruby_file.h"
+#include "runtimes/cpython/python_file.h"
+#include "runtimes/luajit/luajit_file.h"
+#include "runtimes/perl/perl_file.h"
+#include "runtimes/php/php_file.h"
+#include "runtimes/ruby/ruby_file.h"
+#include "runtimes/v8/v8_file.h"
 #include "symbols/elf_file.h"
 #include "symbols/mini_debug.h"
 #include "symbols/symbol_table.h"
 #include "threads/label_place.h"
-#include "v8/v8_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

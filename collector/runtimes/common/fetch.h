@@ -1,0 +1,33 @@
+/*
+ * fetch.h
+ *		Reads of several places in a process's memory, done by one call.
+ */
+#ifndef COLLECTOR_FETCH_H
+#define COLLECTOR_FETCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtimes/common/runtime_code.h"
+#include "unwind/remote_memory.h"
+
+#define FETCH_MAX (8 * RUNTIME_CODES_MAX)
+
+typedef struct Fetch
+{
+	RemoteMemory *memory;
+	size_t count;
+	RemoteRange ranges[FETCH_MAX];
+	void *targets[FETCH_MAX];
+} Fetch;
+
+/*
+ * Adds a read, of FETCH_MAX at most. The target is zeroed, and stays so if it cannot be read, or if
+ * the address is 0.
+ */
+void fetch_add(Fetch *fetch, uint64_t address, void *target, size_t bytes);
+
+/* Does all reads that were added since the last call. */
+void fetch_run(Fetch *fetch);
+
+#endif

@@ -1,0 +1,350 @@
+/*
+ * python_code.c
+ *		Reads many objects with few calls.
+ *
+ * 1. The objects, and hashes of their names.
+ * 2. Heads of what they refer to: name, file, table of lines.
+ * 3. The content of these.
+ * 4. The objects again: who is the same at the end was the same all the time.
+ */
+#include "runtimes/cpython/python_code.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "code/code_object.h"
+#include "unwind/remote_words.h"
+
+#define OBJECT_TYPE	  8
+#define OBJECT_LENGTH 16
+#define BYTES_DATA	  32
+#define HEAD_BYTES	  40 /* of strings and bytes: up to a string's state */
+
+/* What an object refers to. */
+typedef enum Part
+{
+	PART_NAME,
+	PART_FILE,
+	PART_LINES,
+	PARTS
+} Part;
+
+/* Where the content of a part is. */
+typedef struct Content
+{
+	uint64_t address;
+	size_t bytes;  /* 0: there is none */
+	uint8_t width; /* bytes of a character */
+} Content;
+
+/* One object while it is read. */
+typedef struct Object
+{
+	uint8_t bytes[PYTHON_CODE_BYTES];
+	uint64_t name_hash;
+	bool valid;
+	uint64_t parts[PARTS]; /* addresses */
+	Content contents[PARTS];
+} Object;
+
+typedef struct Batch
+{
+	RemoteMemory *memory;
+	const PythonLayout *layout;
+	uint64_t type;
+	size_t count;
+	CodeWanted *wanted;
+	Object objects[RUNTIME_CODES_MAX];
+} Batch;
+
+/* Reads the objects into bytes, one behind the other. Sets had of those that could be read. */
+static void
+read_objects(const Batch *batch, uint8_t *bytes, bool *had)
+{
+	RemoteRange ranges[RUNTIME_CODES_MAX];
+
+	for (size_t i = 0; i < batch->count; i++)
+		ranges[i] = (RemoteRange){ batch->wanted[i].key.address, batch->layout->code_bytes, false };
+	remote_memory_gather(batch->memory, ranges, batch->count, bytes);
+	for (size_t i = 0; i < batch->count; i++)
+		had[i] = ranges[i].had;
+}
+
+/* The hash of each name counts for versions whose objects bear no number of their own. */
+static void
+read_name_hashes(Batch *batch, uint64_t hashes[RUNTIME_CODES_MAX])
+{
+	RemoteRange ranges[RUNTIME_CODES_MAX];
+
+	memset(hashes, 0, RUNTIME_CODES_MAX * sizeof(*hashes));
+	if (batch->layout->walk.code_name == 0)
+		return;
+	for (size_t i = 0; i < batch->count; i++)
+		ranges[i] =
+			(RemoteRange){ remote_word_at(batch->objects[i].bytes, batch->layout->code_name) +
+							   batch->layout->walk.name_hash,
+						   sizeof(uint64_t), false };
+	remote_memory_gather(batch->memory, ranges, batch->count, hashes);
+}
+
+static bool
+is_as_sampled(const Batch *batch, size_t i)
+{
+	const Object *object = &batch->objects[i];
+
+	return (batch->type == 0 || remote_word_at(object->bytes, OBJECT_TYPE) == batch->type) &&
+		   python_layout_check(batch->layout, object->bytes, object->name_hash) ==
+			   batch->wanted[i].key.check;
+}
+
+static void
+read_codes(Batch *batch)
+{
+	const PythonLayout *layout = batch->layout;
+	uint8_t *bytes = calloc(batch->count, batch->layout->code_bytes);
+	uint64_t hashes[RUNTIME_CODES_MAX];
+	bool had[RUNTIME_CODES_MAX];
+
+	if (bytes == NULL)
+		return;
+	read_objects(batch, bytes, had);
+	for (size_t i = 0; i < batch->count; i++)
+		memcpy(batch->objects[i].bytes, bytes + i * layout->code_bytes, layout->code_bytes);
+	free(bytes);
+	read_name_hashes(batch, hashes);
+	for (size_t i = 0; i < batch->count; i++)
+	{
+		Object *object = &batch->objects[i];
+		uint16_t name = layout->code_qualified != 0 ? layout->code_qualified : layout->code_name;
+
+		object->name_hash = hashes[i];
+		object->valid = had[i] && is_as_sampled(batch, i);
+		object->parts[PART_NAME] = remote_word_at(object->bytes, name);
+		object->parts[PART_FILE] = remote_word_at(object->bytes, layout->code_file);
+		object->parts[PART_LINES] = remote_word_at(object->bytes, layout->code_lines);
+	}
+}
+
+/* Where a string's characters are, and how wide, by its head. */
+static void
+find_characters(const PythonLayout *layout, const uint8_t *head, uint64_t address, Content *content)
+{
+	uint64_t length = remote_word_at(head, OBJECT_LENGTH);
+	uint32_t state = remote_number_at(head, layout->string_state);
+	uint8_t width = state >> 2 & 7;
+	bool compact = (state >> 5 & 1) != 0;
+	bool ascii = (state >> 6 & 1) != 0;
+
+	if (!compact || (width != 1 && width != 2 && width != 4) || (ascii && width != 1))
+		return;
+	if (length > CODE_TEXT_BYTES)
+		length = CODE_TEXT_BYTES;
+	content->address = address + (ascii ? layout->string_ascii : layout->string_compact);
+	content->bytes = (size_t) length * width;
+	content->width = width;
+}
+
+static void
+find_bytes(const uint8_t *head, uint64_t address, Content *content)
+{
+	uint64_t length = remote_word_at(head, OBJECT_LENGTH);
+
+	if (length <= PYTHON_LINES_BYTES)
+		*content = (Content){ address + BYTES_DATA, (size_t) length, 1 };
+}
+
+static void
+read_heads(Batch *batch)
+{
+	RemoteRange ranges[RUNTIME_CODES_MAX * PARTS];
+	uint8_t *heads = malloc(sizeof(ranges) / sizeof(ranges[0]) * HEAD_BYTES);
+	size_t count = 0;
+
+	if (heads == NULL)
+		return;
+	for (size_t i = 0; i < batch->count; i++)
+	{
+		for (int part = 0; part < PARTS; part++)
+		{
+			const Object *object = &batch->objects[i];
+			bool read = object->valid && remote_is_object(object->parts[part]);
+
+			ranges[count++] = (RemoteRange){ read ? object->parts[part] : 0, HEAD_BYTES, false };
+		}
+	}
+	remote_memory_gather(batch->memory, ranges, count, heads);
+	for (size_t i = 0; i < count; i++)
+	{
+		Object *object = &batch->objects[i / PARTS];
+		const uint8_t *head = heads + i * HEAD_BYTES;
+		uint64_t address = ranges[i].address;
+
+		if (!ranges[i].had)
+			continue;
+		if (i % PARTS == PART_LINES)
+			find_bytes(head, address, &object->contents[PART_LINES]);
+		else
+			find_characters(batch->layout, head, address, &object->contents[i % PARTS]);
+	}
+	free(heads);
+}
+
+/* Appends a character as UTF-8. A NUL, and what is none, becomes U+FFFD. */
+static char *
+put_character(char *to, uint32_t character)
+{
+	if (character == 0 || character > 0x10ffff || (character >= 0xd800 && character < 0xe000))
+		character = 0xfffd;
+	if (character < 0x80)
+		*to++ = (char) character;
+	else if (character < 0x800)
+	{
+		*to++ = (char) (0xc0 | character >> 6);
+		*to++ = (char) (0x80 | (character & 63));
+	}
+	else if (character < 0x10000)
+	{
+		*to++ = (char) (0xe0 | character >> 12);
+		*to++ = (char) (0x80 | (character >> 6 & 63));
+		*to++ = (char) (0x80 | (character & 63));
+	}
+	else
+	{
+		*to++ = (char) (0xf0 | character >> 18);
+		*to++ = (char) (0x80 | (character >> 12 & 63));
+		*to++ = (char) (0x80 | (character >> 6 & 63));
+		*to++ = (char) (0x80 | (character & 63));
+	}
+	return to;
+}
+
+/* NULL without memory. */
+static char *
+text_of(const uint8_t *bytes, const Content *content)
+{
+	size_t count = content->bytes / content->width;
+	char *text = malloc(4 * count + 1);
+	char *end = text;
+
+	if (text == NULL)
+		return NULL;
+	for (size_t i = 0; i < count; i++)
+	{
+		uint32_t character = 0;
+
+		memcpy(&character, bytes + i * content->width, content->width); /* little-endian */
+		end = put_character(end, character);
+	}
+	*end = '\0';
+	return text;
+}
+
+static void
+take_part(RuntimeCode *code, Part part, const uint8_t *bytes, const Content *content)
+{
+	if (part == PART_NAME)
+		code->name = text_of(bytes, content);
+	else if (part == PART_FILE)
+		code->file = text_of(bytes, content);
+	else if ((code->lines = malloc(content->bytes)) != NULL)
+	{
+		memcpy(code->lines, bytes, content->bytes);
+		code->lines_bytes = content->bytes;
+	}
+}
+
+static void
+read_contents(Batch *batch)
+{
+	RemoteRange ranges[RUNTIME_CODES_MAX * PARTS];
+	size_t total = 0;
+	size_t count = 0;
+	uint8_t *bytes;
+	uint8_t *at;
+
+	for (size_t i = 0; i < batch->count; i++)
+	{
+		for (int part = 0; part < PARTS; part++)
+		{
+			const Content *content = &batch->objects[i].contents[part];
+
+			ranges[count++] = (RemoteRange){ content->address, content->bytes, false };
+			total += content->bytes;
+		}
+	}
+	bytes = total > 0 ? malloc(total) : NULL;
+	if (bytes == NULL)
+		return;
+	remote_memory_gather(batch->memory, ranges, count, bytes);
+	at = bytes;
+	for (size_t i = 0; i < count; i++)
+	{
+		Object *object = &batch->objects[i / PARTS];
+
+		if (ranges[i].had && ranges[i].bytes > 0)
+			take_part(&batch->wanted[i / PARTS].code, (Part) (i % PARTS), at,
+					  &object->contents[i % PARTS]);
+		at += ranges[i].bytes;
+	}
+	free(bytes);
+}
+
+/* Forgets what was read of objects that are no longer what they were. */
+static void
+drop_changed(Batch *batch)
+{
+	uint8_t *bytes = calloc(batch->count, batch->layout->code_bytes);
+	uint64_t hashes[RUNTIME_CODES_MAX];
+	bool had[RUNTIME_CODES_MAX] = { false };
+
+	if (bytes != NULL)
+	{
+		read_objects(batch, bytes, had);
+		read_name_hashes(batch, hashes);
+	}
+	for (size_t i = 0; i < batch->count; i++)
+	{
+		Object *object = &batch->objects[i];
+		RuntimeCode *code = &batch->wanted[i].code;
+
+		if (object->valid && had[i] && object->name_hash == hashes[i])
+		{
+			memcpy(object->bytes, bytes + i * batch->layout->code_bytes, batch->layout->code_bytes);
+			object->valid = is_as_sampled(batch, i);
+		}
+		else
+			object->valid = false;
+		if (!object->valid || code->name == NULL || code->file == NULL)
+			runtime_code_fini(code);
+		else
+			code->first_line =
+				(int32_t) remote_number_at(object->bytes, batch->layout->code_first_line);
+	}
+	free(bytes);
+}
+
+void
+python_codes_read(RemoteMemory *memory, const PythonLayout *layout, uint64_t type,
+				  CodeWanted *wanted, size_t count)
+{
+	Batch *batch = calloc(1, sizeof(*batch));
+
+	for (size_t i = 0; i < count; i++)
+		wanted[i].code = (RuntimeCode){ 0 };
+	if (batch == NULL || count > RUNTIME_CODES_MAX)
+	{
+		free(batch);
+		return;
+	}
+	batch->memory = memory;
+	batch->layout = layout;
+	batch->type = type;
+	batch->count = count;
+	batch->wanted = wanted;
+	read_codes(batch);
+	read_heads(batch);
+	read_contents(batch);
+	drop_changed(batch);
+	free(batch);
+}

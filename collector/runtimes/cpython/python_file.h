@@ -1,0 +1,34 @@
+/*
+ * python_file.h
+ *		Whether a file holds CPython, which version, and the places of what the agent reads.
+ *
+ * Programs that embed CPython have names of their own. From 3.10 on CPython's global state is a
+ * section of its own in whatever program it is linked into. Up to 3.9 the file must be called
+ * "python3.N" or "libpython3.N", because nothing else in it names the version.
+ */
+#ifndef COLLECTOR_PYTHON_FILE_H
+#define COLLECTOR_PYTHON_FILE_H
+
+#include <stdbool.h>
+
+#include "files/elf_headers.h"
+#include "runtimes/common/loop_code.h"
+#include "runtimes/cpython/python_layout.h"
+
+#define PYTHON_LOOPS 2 /* the loop, and its code that is rarely executed */
+
+/* What was read of a file. */
+typedef struct PythonFile
+{
+	bool is_python;			 /* CPython's code and state are in it */
+	PythonLayout layout;	 /* minor 0: the version is not known */
+	uint64_t code_type;		 /* ELF virtual address of the type of code objects; 0: not known */
+	uint64_t state_code;	 /* of the function that reads the thread's state; 0: not known */
+	uint8_t state_bytes[24]; /* its first instructions */
+	LoopCode loops[PYTHON_LOOPS]; /* only up to 3.10 */
+} PythonFile;
+
+/* name: of the file, with or without its directory. */
+void python_file_read(const ElfSource *source, const char *name, PythonFile *file);
+
+#endif

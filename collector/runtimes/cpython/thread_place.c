@@ -1,0 +1,120 @@
+/*
+ * thread_place.c
+ *		Searches memory beside the thread pointer for the word that leads to the thread's state.
+ *
+ * Up to 3.14 the state is a value of a thread's key, which stays while the thread waits without the
+ * interpreter's lock. From 3.13 on there is a variable, too, which is empty then: keys go first.
+ * 3.15 has two variables, of which the code of an exported function names the one that stays.
+ */
+#include "runtimes/cpython/thread_place.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "unwind/remote_words.h"
+
+#ifdef __aarch64__
+#define KEYS_FROM	   (-0x700) /* of glibc, in the record below the thread pointer */
+#define KEYS_BYTES	   0x600
+#define VARIABLES_FROM 0
+#define SELF_DISTANCE  0x1000 /* a thread's own number lies below its pointer */
+#else
+#define KEYS_FROM	   0x310 /* of glibc: 32 pairs (number, value) */
+#define KEYS_BYTES	   0x200
+#define VARIABLES_FROM (-VARIABLES_BYTES)
+#define SELF_DISTANCE  1 /* it is its pointer */
+#endif
+#define VARIABLES_BYTES 0x1000
+#define VARIABLES_MINOR 15
+
+#define CANDIDATES_MAX 512
+
+/* Words of a piece of memory that may be addresses of states, and their places. */
+typedef struct Candidates
+{
+	RemoteRange states[CANDIDATES_MAX]; /* of the thread's number in each */
+	int32_t offsets[CANDIDATES_MAX];
+	size_t count;
+} Candidates;
+
+static void
+find_candidates(const uint64_t *words, size_t count, int32_t from, uint16_t thread_id,
+				Candidates *candidates)
+{
+	candidates->count = 0;
+	for (size_t i = 0; i < count && candidates->count < CANDIDATES_MAX; i++)
+	{
+		if (!remote_is_object(words[i]))
+			continue;
+		candidates->states[candidates->count] =
+			(RemoteRange){ words[i] + thread_id, sizeof(uint64_t), false };
+		candidates->offsets[candidates->count++] = from + (int32_t) (8 * i);
+	}
+}
+
+/* The function is "mov %fs:OFFSET,%rax", begun by what marks targets of jumps, or not. */
+static bool
+offset_of_code(const PythonFile *file, int32_t *offset)
+{
+	static const uint8_t begin[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t load[] = { 0x64, 0x48, 0x8b, 0x04, 0x25 };
+	const uint8_t *code = file->state_bytes;
+
+	if (file->state_code == 0)
+		return false;
+	if (memcmp(code, begin, sizeof(begin)) == 0)
+		code += sizeof(begin);
+	if (memcmp(code, load, sizeof(load)) != 0)
+		return false;
+	memcpy(offset, code + sizeof(load), sizeof(*offset));
+	return true;
+}
+
+/*
+ * Searches bytes from a distance on. Finds the lowest word that leads to a state of just this
+ * thread or, if wanted is not NULL, the word at that distance if it does.
+ */
+static bool
+search(RemoteMemory *memory, const PythonFile *file, uint64_t thread_pointer, int32_t from,
+	   size_t bytes, const int32_t *wanted, int32_t *offset)
+{
+	const RemotePieces piece = { .address = thread_pointer + (uint64_t) (int64_t) from,
+								 .piece_bytes = bytes,
+								 .count = 1 };
+	uint64_t words[VARIABLES_BYTES / 8];
+	uint64_t ids[CANDIDATES_MAX] = { 0 };
+	Candidates candidates;
+
+	if (remote_memory_read(memory, &piece, words) != bytes)
+		return false;
+	find_candidates(words, bytes / 8, from, file->layout.state_thread_id, &candidates);
+	remote_memory_gather(memory, candidates.states, candidates.count, ids);
+	for (size_t i = 0; i < candidates.count; i++)
+	{
+		if (!candidates.states[i].had || thread_pointer - ids[i] >= SELF_DISTANCE ||
+			(wanted != NULL && candidates.offsets[i] != *wanted))
+			continue;
+		*offset = candidates.offsets[i];
+		return true;
+	}
+	return false;
+}
+
+bool
+thread_place_find(RemoteMemory *memory, const PythonFile *file, uint64_t thread_pointer,
+				  bool is_first, int32_t *offset)
+{
+	int32_t wanted;
+	bool is_wanted;
+
+	if (!remote_is_object(thread_pointer))
+		return false;
+	if (file->layout.minor < VARIABLES_MINOR)
+		return search(memory, file, thread_pointer, KEYS_FROM, KEYS_BYTES, NULL, offset);
+	/* other threads' stacks lie below their variables, and have old copies of the word */
+	if (!is_first)
+		return false;
+	is_wanted = offset_of_code(file, &wanted);
+	return search(memory, file, thread_pointer, VARIABLES_FROM, VARIABLES_BYTES,
+				  is_wanted ? &wanted : NULL, offset);
+}

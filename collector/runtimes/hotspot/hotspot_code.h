@@ -1,0 +1,21 @@
+/*
+ * hotspot_code.h
+ *		Names of Java methods, out of the memory of the process that runs them.
+ */
+#ifndef COLLECTOR_HOTSPOT_CODE_H
+#define COLLECTOR_HOTSPOT_CODE_H
+
+#include <stddef.h>
+
+#include "runtimes/common/runtime_code.h"
+#include "runtimes/hotspot/hotspot_layout.h"
+#include "unwind/remote_memory.h"
+
+/*
+ * Reads the functions of frames, RUNTIME_CODES_MAX at most. A key's check is the frame's further
+ * word. Those that are not what was sampled, or not to be read, have no name.
+ */
+void hotspot_codes_read(RemoteMemory *memory, const HotSpotLayout *layout, CodeWanted *wanted,
+						size_t count);
+
+#endif

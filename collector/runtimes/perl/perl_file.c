@@ -1,0 +1,101 @@
+/*
+ * perl_file.c
+ *		Symbols of Perl, and offsets by version.
+ */
+#include "runtimes/perl/perl_file.h"
+
+#include <string.h>
+
+#include "files/exported_symbol.h"
+
+#define SYMBOL_LOOP		"Perl_runops_standard"
+#define SYMBOL_KEY		"PL_thr_key"
+#define SYMBOL_REVISION "PL_revision"
+#define SYMBOL_VERSION	"PL_version"
+
+#define OBJECTS	  (1U << STT_OBJECT)
+#define FUNCTIONS (1U << STT_FUNC)
+
+static const char *const loops[] = { SYMBOL_LOOP, "Perl_runops_debug" };
+
+/*
+ * The function that calls the loop again for an eval is not exported. It is one of those that are
+ * compiled from pp_ctl.c, which lie behind the last one of scope.c.
+ */
+#define SYMBOL_BEFORE_EVALS	 "Perl_cx_dump"
+#define SYMBOL_LAST_OF_EVALS "Perl_pp_break"
+#define EVALS_BYTES			 (256 * 1024)
+
+bool
+perl_layout_of(uint32_t version, struct pfs_perl_layout *layout)
+{
+	if (version < PERL_VERSION_FIRST || version > PERL_VERSION_LAST)
+		return false;
+	*layout = (struct pfs_perl_layout){ .state_cop = version >= 34 ? 0xd0 : 0xe0,
+										.state_stack = version >= 34 ? 0xe0 : 0xf0,
+										.stack_type = version >= 32 ? 0x2c / 4 : 0x28 / 4,
+										.context_function = version >= 32 ? 9 : 8,
+										.has_short_contexts = version < 32,
+										.has_names_behind_body = version >= 36 };
+	return true;
+}
+
+/* Reads a number of one byte. Returns -1 if the file has none of this name. */
+static int
+perl_number(ElfHeaders *headers, const char *name)
+{
+	ExportedSymbol symbol;
+	uint8_t number;
+
+	if (!exported_symbol_find(headers, name, OBJECTS, &symbol) ||
+		!elf_headers_read_at(headers, symbol.address, &number, sizeof(number)))
+		return -1;
+	return number;
+}
+
+/* Finds the code of a function. One that is not exported has none. */
+static LoopCode
+perl_find_function(ElfHeaders *headers, const char *name)
+{
+	ExportedSymbol symbol;
+
+	if (!exported_symbol_find(headers, name, FUNCTIONS, &symbol) ||
+		symbol.size_bytes > UINT64_MAX - symbol.address)
+		return (LoopCode){ .start = 0 };
+	return (LoopCode){ .start = symbol.address, .end = symbol.address + symbol.size_bytes };
+}
+
+static void
+perl_find_loops(ElfHeaders *headers, PerlFile *file)
+{
+	LoopCode before = perl_find_function(headers, SYMBOL_BEFORE_EVALS);
+	LoopCode last = perl_find_function(headers, SYMBOL_LAST_OF_EVALS);
+
+	for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]); i++)
+		file->loops[i] = perl_find_function(headers, loops[i]);
+	if (before.end != 0 && last.end > before.end && last.end - before.end <= EVALS_BYTES)
+		file->loops[PERL_LOOPS - 1] =
+			(LoopCode){ .start = before.end, .end = last.end, .is_resumer = true };
+}
+
+bool
+perl_file_read(const ElfSource *source, PerlFile *file)
+{
+	ElfHeaders headers;
+	ExportedSymbol symbol;
+	int version;
+
+	memset(file, 0, sizeof(*file));
+	if (elf_headers_read(&headers, source) != 0 ||
+		!exported_symbol_find(&headers, SYMBOL_LOOP, FUNCTIONS, &symbol))
+		return false;
+	perl_find_loops(&headers, file);
+	version = perl_number(&headers, SYMBOL_VERSION);
+	if (perl_number(&headers, SYMBOL_REVISION) != 5 || version < 0 ||
+		!exported_symbol_find(&headers, SYMBOL_KEY, OBJECTS, &symbol) ||
+		!perl_layout_of((uint32_t) version, &file->layout))
+		return true;
+	file->version = (uint32_t) version;
+	file->key = symbol.address;
+	return true;
+}

@@ -1,0 +1,37 @@
+/*
+ * perl_file.h
+ *		Whether a file holds Perl, which version, and the places of its state and its loop.
+ *
+ * Perl is a program of its own, or a library. Either exports the loop, the version and the key of
+ * threads' interpreters. Perl that is not built for threads has none, and is not supported.
+ */
+#ifndef COLLECTOR_PERL_FILE_H
+#define COLLECTOR_PERL_FILE_H
+
+#include <stdbool.h>
+
+#include "files/elf_headers.h"
+#include "runtime_types.h"
+#include "runtimes/common/loop_code.h"
+
+#define PERL_VERSION_FIRST 28 /* of 5.N */
+#define PERL_VERSION_LAST  42
+
+#define PERL_LOOPS 3
+
+/* What was read of a file. Addresses are ELF virtual addresses. */
+typedef struct PerlFile
+{
+	uint32_t version;			/* N of 5.N; 0: not known, or Perl without threads */
+	uint64_t key;				/* of the number of the key */
+	LoopCode loops[PERL_LOOPS]; /* and of evals, which may call the loop again */
+	struct pfs_perl_layout layout;
+} PerlFile;
+
+/* Returns false if the file does not hold Perl. */
+bool perl_file_read(const ElfSource *source, PerlFile *file);
+
+/* Sets the layout of a version. Returns false if it is not known. */
+bool perl_layout_of(uint32_t version, struct pfs_perl_layout *layout);
+
+#endif

@@ -1,0 +1,221 @@
+/*
+ * ruby_place.c
+ *		Searches memory beside the thread pointer for the word that leads to the execution context.
+ *
+ * From 3.0 on a thread-local variable has the context. Below the variables may lie the thread's
+ * stack, which has copies of the word, old ones among them: so the word nearest to the thread
+ * pointer counts. Before 3.0 a value of a thread's key leads to the thread, and only that stays
+ * while the thread waits without the interpreter's lock.
+ */
+#include "runtimes/ruby/ruby_place.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/remote_words.h"
+
+#ifdef __aarch64__
+#define KEYS_FROM	   (-0x700) /* of glibc, in the record below the thread pointer */
+#define KEYS_BYTES	   0x600
+#define VARIABLES_FROM 0
+#define SELF_DISTANCE  0x1000 /* a thread's own number lies below its pointer */
+#else
+#define KEYS_FROM	   0x310 /* of glibc: 32 pairs (number, value) */
+#define KEYS_BYTES	   0x200
+#define VARIABLES_FROM (-VARIABLES_BYTES)
+#define SELF_DISTANCE  1 /* it is its pointer */
+#endif
+#define VARIABLES_BYTES 0x1000
+
+#define WORDS_MAX	(VARIABLES_BYTES / 8)
+#define PIECE_WORDS 8 /* of memory beside the thread pointer, none of which crosses a page */
+
+#define CONTEXT_WORDS 16
+#define THREAD_WORDS  20
+#define NATIVE_WORDS  8 /* of the record of a native thread, which a thread leads to */
+
+#define CONTEXT_THREAD 3 /* words of a context from this one on may be the thread */
+#define THREAD_CONTEXT 2 /* words of a thread from this one on may be the context */
+
+#define STACK_WORDS_MIN 64
+#define CANDIDATES_MAX	8 /* that are followed: the process makes up as many as it likes */
+
+/* Reads words beside the thread pointer. Some of the memory may be missing, and then is zero. */
+static void
+read_beside(RemoteMemory *memory, uint64_t address, uint64_t *words, size_t count)
+{
+	RemoteRange ranges[WORDS_MAX / PIECE_WORDS];
+
+	memset(words, 0, count * sizeof(*words));
+	for (size_t i = 0; i < count / PIECE_WORDS; i++)
+		ranges[i] = (RemoteRange){ address + i * PIECE_WORDS * sizeof(*words),
+								   PIECE_WORDS * sizeof(*words), false };
+	remote_memory_gather(memory, ranges, count / PIECE_WORDS, words);
+}
+
+/* Returns whether the words begin as an execution context does: a stack, with a frame in it. */
+static bool
+is_context(const uint64_t words[CONTEXT_WORDS])
+{
+	uint64_t stack = words[0];
+	uint64_t size = words[1];
+	uint64_t frame = words[2];
+
+	return remote_is_object(stack) && remote_is_object(frame) && size >= STACK_WORDS_MIN &&
+		   size <= PFS_RUBY_STACK_WORDS_MAX && frame >= stack && frame <= stack + 8 * size;
+}
+
+/* Returns whether the words have the thread's own number. */
+static bool
+has_self(const uint64_t *words, size_t count, uint64_t thread_pointer)
+{
+	for (size_t i = 0; i < count; i++)
+	{
+		if (thread_pointer - words[i] < SELF_DISTANCE)
+			return true;
+	}
+	return false;
+}
+
+/* Reads what words may lead to, some words of each. Those that lead nowhere have zeroes. */
+static void
+read_targets(RemoteMemory *memory, const uint64_t *words, size_t count, uint64_t *targets,
+			 size_t target_words)
+{
+	RemoteRange ranges[WORDS_MAX];
+
+	memset(targets, 0, count * target_words * sizeof(*targets));
+	for (size_t i = 0; i < count; i++)
+		ranges[i] = (RemoteRange){ remote_is_object(words[i]) ? words[i] : 0,
+								   target_words * sizeof(*targets), false };
+	remote_memory_gather(memory, ranges, count, targets);
+}
+
+/* Returns whether a thread leads to the thread pointer: itself, or by a record that it leads to. */
+static bool
+leads_to_self(RemoteMemory *memory, const uint64_t thread[THREAD_WORDS], uint64_t thread_pointer)
+{
+	uint64_t natives[THREAD_WORDS * NATIVE_WORDS];
+
+	if (has_self(thread, THREAD_WORDS, thread_pointer))
+		return true;
+	read_targets(memory, thread, THREAD_WORDS, natives, NATIVE_WORDS);
+	return has_self(natives, THREAD_WORDS * NATIVE_WORDS, thread_pointer);
+}
+
+/* Returns which word of a thread is its context, if the two lead to each other; otherwise 0. */
+static size_t
+context_of_thread(RemoteMemory *memory, uint64_t address, const uint64_t thread[THREAD_WORDS])
+{
+	uint64_t contexts[THREAD_WORDS * CONTEXT_WORDS];
+
+	read_targets(memory, thread, THREAD_WORDS, contexts, CONTEXT_WORDS);
+	for (size_t i = THREAD_CONTEXT; i < THREAD_WORDS; i++)
+	{
+		const uint64_t *context = contexts + i * CONTEXT_WORDS;
+
+		for (size_t j = CONTEXT_THREAD; j < CONTEXT_WORDS && is_context(context); j++)
+		{
+			if (context[j] == address)
+				return i;
+		}
+	}
+	return 0;
+}
+
+/* Returns whether an address is a context whose thread leads back to it. */
+static bool
+is_own_context(RemoteMemory *memory, uint64_t address, const uint64_t context[CONTEXT_WORDS],
+			   uint64_t thread_pointer)
+{
+	uint64_t threads[CONTEXT_WORDS * THREAD_WORDS];
+
+	read_targets(memory, context, CONTEXT_WORDS, threads, THREAD_WORDS);
+	for (size_t i = CONTEXT_THREAD; i < CONTEXT_WORDS; i++)
+	{
+		const uint64_t *thread = threads + i * THREAD_WORDS;
+		size_t at = 0;
+
+		for (size_t j = THREAD_CONTEXT; j < THREAD_WORDS && at == 0; j++)
+			at = thread[j] == address ? j : 0;
+		if (at != 0 && context_of_thread(memory, context[i], thread) == at &&
+			leads_to_self(memory, thread, thread_pointer))
+			return true;
+	}
+	return false;
+}
+
+/* Finds the variable that has the context. */
+static bool
+find_variable(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offset)
+{
+	uint64_t *contexts = malloc(WORDS_MAX * CONTEXT_WORDS * sizeof(*contexts));
+	uint64_t words[WORDS_MAX];
+	int candidates = 0;
+	bool found = false;
+
+	if (contexts == NULL)
+		return false;
+	read_beside(memory, thread_pointer + (uint64_t) (int64_t) VARIABLES_FROM, words, WORDS_MAX);
+	read_targets(memory, words, WORDS_MAX, contexts, CONTEXT_WORDS);
+	for (size_t i = 0; i < WORDS_MAX && !found && candidates < CANDIDATES_MAX; i++)
+	{
+		size_t at = VARIABLES_FROM < 0 ? WORDS_MAX - 1 - i : i; /* the nearest first */
+		const uint64_t *context = contexts + at * CONTEXT_WORDS;
+
+		if (!is_context(context))
+			continue;
+		candidates++;
+		*offset = VARIABLES_FROM + (int32_t) (8 * at);
+		found = is_own_context(memory, words[at], context, thread_pointer);
+	}
+	free(contexts);
+	return found;
+}
+
+/* Finds the key's value that leads to the thread, and the context's place in the thread. */
+static bool
+find_key(RemoteMemory *memory, uint64_t thread_pointer, int32_t *offset, uint16_t *thread_context)
+{
+	uint64_t words[KEYS_BYTES / 8];
+	uint64_t threads[KEYS_BYTES / 8 * THREAD_WORDS];
+	int candidates = 0;
+
+	read_beside(memory, thread_pointer + (uint64_t) (int64_t) KEYS_FROM, words, KEYS_BYTES / 8);
+	read_targets(memory, words, KEYS_BYTES / 8, threads, THREAD_WORDS);
+	for (size_t i = 0; i < KEYS_BYTES / 8 && candidates < CANDIDATES_MAX; i++)
+	{
+		const uint64_t *thread = threads + i * THREAD_WORDS;
+		size_t at;
+
+		if (!has_self(thread, THREAD_WORDS, thread_pointer))
+			continue;
+		candidates++;
+		at = context_of_thread(memory, words[i], thread);
+		if (at == 0)
+			continue;
+		*offset = KEYS_FROM + (int32_t) (8 * i);
+		*thread_context = (uint16_t) (8 * at);
+		return true;
+	}
+	return false;
+}
+
+bool
+ruby_place_find(RemoteMemory *memory, const RubyLayout *layout, uint64_t thread_pointer,
+				struct pfs_runtime *entry)
+{
+	uint16_t thread_context = 0;
+	int32_t offset;
+
+	if (!remote_is_object(thread_pointer))
+		return false;
+	if (layout->has_variable ? !find_variable(memory, thread_pointer, &offset)
+							 : !find_key(memory, thread_pointer, &offset, &thread_context))
+		return false;
+	entry->state_offset = offset;
+	entry->ruby.thread_context = thread_context;
+	entry->is_placed = 1;
+	return true;
+}

@@ -1,0 +1,26 @@
+/*
+ * ruby_place.h
+ *		The place of a thread's execution context in Ruby, as a distance from the thread pointer.
+ *
+ * No libc's or build's layout is taken for given. A word counts if it leads to an execution
+ * context (from 3.0 on) or a thread (before), if each of the two leads to the other, and if the
+ * thread leads to the thread pointer.
+ */
+#ifndef COLLECTOR_RUBY_PLACE_H
+#define COLLECTOR_RUBY_PLACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime_types.h"
+#include "runtimes/ruby/ruby_layout.h"
+#include "unwind/remote_memory.h"
+
+/*
+ * Fills the place into the entry. Returns false if there is none: the thread never ran Ruby, or the
+ * process has no memory to be read.
+ */
+bool ruby_place_find(RemoteMemory *memory, const RubyLayout *layout, uint64_t thread_pointer,
+					 struct pfs_runtime *entry);
+
+#endif

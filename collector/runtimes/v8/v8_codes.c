@@ -1,0 +1,253 @@
+/*
+ * v8_codes.c
+ *		Looks back from an instruction for the object before its code.
+ */
+#include "runtimes/v8/v8_codes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/hash.h"
+
+#define PAGE_BYTES	 4096
+#define LOOK_BYTES	 ((uint64_t) 512 * 1024) /* that code begins before an instruction */
+#define CODE_MAX	 ((uint64_t) 8 * 1024 * 1024)
+#define KIND_MASK	 15
+#define HEAD_CODE	 8 /* word of the object before the code that leads to Code */
+#define READS_SEARCH 20000
+
+#define SEARCH_COST_NS	(4 * NS_PER_MS)
+#define SEARCH_BURST_NS (1000 * NS_PER_MS) /* 250 searches at once, and as many a second */
+#define SEARCH_AGAIN_NS (1000 * NS_PER_MS) /* for code where none was found */
+
+void
+v8_codes_fini(V8Codes *codes)
+{
+	free(codes->codes);
+	*codes = (V8Codes){ 0 };
+}
+
+/* Returns the place of the first piece that ends after the address. */
+static uint32_t
+place_of(const V8Codes *codes, uint64_t address)
+{
+	uint32_t low = 0;
+	uint32_t high = codes->count;
+
+	while (low < high)
+	{
+		uint32_t middle = low + (high - low) / 2;
+
+		if (codes->codes[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static const V8Code *
+find_piece(const V8Codes *codes, uint64_t address)
+{
+	uint32_t place = place_of(codes, address);
+
+	return place < codes->count && codes->codes[place].start <= address ? &codes->codes[place]
+																		: NULL;
+}
+
+const V8Code *
+v8_codes_find(const V8Codes *codes, uint64_t address)
+{
+	const V8Code *code = find_piece(codes, address);
+
+	return code != NULL && code->head != 0 ? code : NULL;
+}
+
+static void
+remove_piece(V8Codes *codes, uint32_t place)
+{
+	memmove(&codes->codes[place], &codes->codes[place + 1],
+			(--codes->count - place) * sizeof(codes->codes[0]));
+}
+
+static void
+remove_least_used(V8Codes *codes)
+{
+	uint32_t least = 0;
+
+	for (uint32_t i = 1; i < codes->count; i++)
+	{
+		if (codes->codes[i].used_ns < codes->codes[least].used_ns)
+			least = i;
+	}
+	remove_piece(codes, least);
+}
+
+/* Adds a piece in the place of those that it overlaps. Without memory it is left out. */
+static void
+add_piece(V8Codes *codes, const V8Code *code)
+{
+	uint32_t place = place_of(codes, code->start);
+
+	while (place < codes->count && codes->codes[place].start < code->end)
+		remove_piece(codes, place);
+	if (codes->count == V8_CODES_MAX)
+		remove_least_used(codes);
+	if (grow_array(&codes->codes, &codes->room, codes->count, sizeof(codes->codes[0])) != 0)
+		return;
+	place = place_of(codes, code->start);
+	memmove(&codes->codes[place + 1], &codes->codes[place],
+			(codes->count++ - place) * sizeof(codes->codes[0]));
+	codes->codes[place] = *code;
+}
+
+/* Reads what the object before some code leads to. Returns false if it is none. */
+static bool
+read_code(V8Memory *memory, uint64_t head, V8Code *code)
+{
+	const V8Layout *layout = memory->layout;
+	uint64_t words[4];
+	uint32_t size;
+	uint32_t flags;
+
+	memset(code, 0, sizeof(*code));
+	if (v8_type_of(memory, head) != layout->type_code)
+		return false;
+	code->head = head;
+	code->object = layout->has_streams ? v8_object_at(memory, head + HEAD_CODE) : head;
+	if (code->object == 0 || !v8_word(memory, code->object, &words[0]) ||
+		!v8_word(memory, code->object + layout->code_positions, &words[1]) ||
+		!v8_word(memory, code->object + layout->code_deopt, &words[2]) ||
+		!v8_read(memory, code->object + layout->code_size, &size, sizeof(size)) ||
+		!v8_read(memory, code->object + layout->code_flags, &flags, sizeof(flags)))
+		return false;
+	code->start = code->object + layout->code_start;
+	if (layout->start_is_pointer &&
+		!v8_word(memory, code->object + layout->code_start, &code->start))
+		return false;
+	if (size == 0 || size > CODE_MAX || code->start <= head || code->start > UINT64_MAX - size)
+		return false;
+	code->end = code->start + size;
+	code->positions = v8_object_of(words[1]);
+	code->deopt = v8_object_of(words[2]);
+	code->kind = flags & KIND_MASK;
+	words[3] = (uint64_t) code->kind << 32 | size;
+	code->check = hash_bytes(code->start, words, sizeof(words));
+	return true;
+}
+
+bool
+v8_code_is_same(V8Memory *memory, const V8Code *code)
+{
+	V8Code now;
+
+	return read_code(memory, code->head, &now) && now.object == code->object &&
+		   now.start == code->start && now.end == code->end && now.check == code->check;
+}
+
+/* Words that were seen while code is searched for: the type of most is asked for once. */
+#define SEEN_WORDS 256
+
+typedef struct SeenWords
+{
+	uint64_t others[SEEN_WORDS]; /* that lead to no map of such objects */
+	uint64_t map;				 /* that does; 0: not seen */
+} SeenWords;
+
+/* Returns whether a word is the map of objects before code. */
+static bool
+is_code_map(V8Memory *memory, SeenWords *seen, uint64_t word)
+{
+	uint64_t map = v8_object_of(word);
+	uint64_t *other = &seen->others[hash_word(0, word) % SEEN_WORDS];
+	uint16_t type;
+
+	if (map == 0 || *other == word)
+		return false;
+	if (word == seen->map)
+		return true;
+	if (v8_read(memory, map + memory->layout->walk.map_type, &type, sizeof(type)) &&
+		type == memory->layout->type_code && v8_object_at(memory, map) != 0)
+	{
+		seen->map = word;
+		return true;
+	}
+	*other = word;
+	return false;
+}
+
+/* Searches for the object before the code at an address. Returns false if there is none. */
+static bool
+search_code(V8Memory *memory, uint64_t address, V8Code *code)
+{
+	uint64_t words[PAGE_BYTES / 8];
+	uint64_t page = address & ~(uint64_t) (PAGE_BYTES - 1);
+	uint64_t end = address & ~(uint64_t) 7;
+	SeenWords seen = { { 0 }, 0 };
+
+	for (; page != 0 && address - page < LOOK_BYTES; page -= PAGE_BYTES)
+	{
+		size_t count = (size_t) ((end - page) / 8);
+
+		if (count > 0 && !v8_read(memory, page, words, count * 8))
+			return false;
+		while (count-- > 0)
+		{
+			uint64_t head = page + 8 * count;
+
+			if (is_code_map(memory, &seen, words[count]) && read_code(memory, head, code) &&
+				address >= code->start && address < code->end)
+				return true;
+		}
+		end = page;
+	}
+	return false;
+}
+
+static bool
+is_verified(const V8Code *code, uint64_t since_ns, uint64_t now_ns)
+{
+	return code != NULL && (code->head != 0 ? code->verified_ns > since_ns
+											: now_ns - code->verified_ns < SEARCH_AGAIN_NS);
+}
+
+bool
+v8_codes_is_verified(const V8Codes *codes, uint64_t address, uint64_t since_ns, uint64_t now_ns)
+{
+	return is_verified(find_piece(codes, address), since_ns, now_ns);
+}
+
+void
+v8_codes_verify(V8Codes *codes, V8Memory *memory, uint64_t address, uint64_t since_ns,
+				uint64_t now_ns)
+{
+	uint32_t place = place_of(codes, address);
+	V8Code *known = find_piece(codes, address) != NULL ? &codes->codes[place] : NULL;
+	V8Code code;
+
+	if (is_verified(known, since_ns, now_ns))
+	{
+		known->used_ns = now_ns;
+		return;
+	}
+	memory->reads_left = READS_SEARCH;
+	if (known != NULL && known->head != 0 && v8_code_is_same(memory, known))
+	{
+		known->verified_ns = now_ns;
+		known->used_ns = now_ns;
+		return;
+	}
+	if (known != NULL)
+		remove_piece(codes, place);
+	if (!allowance_take(&codes->searches, now_ns, SEARCH_COST_NS, SEARCH_BURST_NS))
+		return;
+	if (search_code(memory, address, &code))
+		code.generation = ++codes->generations;
+	else
+		code = (V8Code){ .start = address, .end = address + 1 };
+	code.verified_ns = now_ns;
+	code.used_ns = now_ns;
+	add_piece(codes, &code);
+}

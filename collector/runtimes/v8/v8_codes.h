@@ -1,0 +1,64 @@
+/*
+ * v8_codes.h
+ *		The pieces of machine code that V8 has made in a process.
+ *
+ * An object before the code leads to what V8 knows of it. It is found by looking back from an
+ * instruction, so it is the one that is really there. Later code may take its place: a piece counts
+ * for a sample only if it was there before the sample and is there after it.
+ */
+#ifndef COLLECTOR_V8_CODES_H
+#define COLLECTOR_V8_CODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/allowance.h"
+#include "runtimes/v8/v8_memory.h"
+
+#define V8_CODES_MAX 512 /* of a process; the one that was used longest ago is dropped */
+
+typedef struct V8Code
+{
+	uint64_t start; /* half-open */
+	uint64_t end;
+	uint64_t head;		/* the object before the code; 0: none was found */
+	uint64_t object;	/* Code */
+	uint64_t positions; /* objects that it refers to */
+	uint64_t deopt;
+	uint64_t check;		  /* hash of its fields */
+	uint64_t verified_ns; /* CLOCK_MONOTONIC */
+	uint64_t used_ns;
+	uint32_t kind;		 /* CodeKind */
+	uint32_t generation; /* no other piece of the process has the same one */
+} V8Code;
+
+typedef struct V8Codes
+{
+	uint32_t generations;
+	uint32_t count;
+	size_t room;
+	Allowance searches;
+	V8Code *codes; /* by ascending start, disjoint; owned */
+} V8Codes;
+
+void v8_codes_fini(V8Codes *codes);
+
+/* Returns the code at an address; NULL if none is known. */
+const V8Code *v8_codes_find(const V8Codes *codes, uint64_t address);
+
+/*
+ * Makes sure that what is known of the code at an address was true after since_ns. now_ns: not
+ * later than the first read.
+ */
+void v8_codes_verify(V8Codes *codes, V8Memory *memory, uint64_t address, uint64_t since_ns,
+					 uint64_t now_ns);
+
+/* Returns whether v8_codes_verify() would have to read. */
+bool v8_codes_is_verified(const V8Codes *codes, uint64_t address, uint64_t since_ns,
+						  uint64_t now_ns);
+
+/* Returns whether the piece is as it was found. */
+bool v8_code_is_same(V8Memory *memory, const V8Code *code);
+
+#endif

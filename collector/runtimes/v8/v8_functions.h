@@ -1,0 +1,47 @@
+/*
+ * v8_functions.h
+ *		The functions that a frame of V8 stands for: names, files, lines.
+ */
+#ifndef COLLECTOR_V8_FUNCTIONS_H
+#define COLLECTOR_V8_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtimes/common/runtime_code.h"
+#include "runtimes/v8/v8_codes.h"
+#include "runtimes/v8/v8_positions.h"
+#include "runtimes/v8/v8_scripts.h"
+
+/* What is kept of a process. */
+typedef struct V8State
+{
+	V8Scripts scripts;
+	V8Codes codes;
+} V8State;
+
+/* A frame, as the sample has it. */
+typedef struct V8Frame
+{
+	uint64_t shared; /* address of the SharedFunctionInfo */
+	uint64_t check;	 /* PFS_V8_CHECK */
+	uint64_t pc;	 /* in machine code that V8 has made; 0: in code of V8's own */
+	uint64_t bytecodes;
+	uint32_t offset; /* of the bytecode; PFS_V8_NO_OFFSET: none */
+} V8Frame;
+
+/* Where the sizes of bytecodes are; address 0: not known. */
+typedef struct V8Sizes
+{
+	uint64_t address;
+	uint32_t count;
+} V8Sizes;
+
+/*
+ * Reads the functions of a frame. *code has no name if the function is not the one that was
+ * sampled.
+ */
+void v8_functions_read(V8State *state, V8Memory *memory, const V8Sizes *sizes, const V8Frame *frame,
+					   RuntimeCode *code);
+
+#endif
