@@ -23,9 +23,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "agent/flusher.h"
-#include "agent/minute.h"
-#include "agent/reader.h"
+#include "agent/flusher/flusher.h"
+#include "agent/flusher/minute.h"
+#include "agent/reader/reader.h"
 #include "agent/reload.h"
 #include "agent/report.h"
 #include "agent/restraint.h"

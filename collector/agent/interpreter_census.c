@@ -11,7 +11,7 @@
 
 #include <uthash.h>
 
-#include "agent/file_look.h"
+#include "agent/reader/file_look.h"
 #include "base/clock.h"
 #include "process/owner.h"
 #include "process/probes.h"

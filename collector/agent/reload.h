@@ -9,7 +9,7 @@
 #define COLLECTOR_RELOAD_H
 
 #include "agent/agent_config.h"
-#include "agent/reader.h"
+#include "agent/reader/reader.h"
 #include "kubernetes/pod_client.h"
 #include "writer/writer.h"
 

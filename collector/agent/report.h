@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "agent/resolve.h"
+#include "agent/flusher/resolve.h"
 #include "agent/restraint.h"
 #include "batch/losses.h"
 #include "events.h"

@@ -8,9 +8,9 @@
 
 #include <stdint.h>
 
-#include "agent/flusher.h"
+#include "agent/flusher/flusher.h"
 #include "agent/governor.h"
-#include "agent/reader.h"
+#include "agent/reader/reader.h"
 #include "kernel/sampler.h"
 #include "symbols/symbolizer.h"
 

@@ -12,7 +12,7 @@
 #include <sys/param.h>
 #include <time.h>
 
-#include "agent/heartbeat.h"
+#include "agent/reader/heartbeat.h"
 #include "base/clock.h"
 
 #define PACE_NS		  (500 * NS_PER_MS)

@@ -11,7 +11,7 @@
 
 #include "agent/governor.h"
 #include "agent/options.h"
-#include "agent/table_account.h"
+#include "agent/reader/table_account.h"
 #include "base/clock.h"
 
 #define MB ((size_t) 1 << 20)

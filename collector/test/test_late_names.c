@@ -17,9 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/interval.h"
-#include "agent/late_names.h"
-#include "agent/resolve.h"
+#include "agent/flusher/late_names.h"
+#include "agent/flusher/resolve.h"
+#include "agent/reader/interval.h"
 #include "base/clock.h"
 #include "symbols/worker.h"
 

@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/record.h"
+#include "agent/reader/record.h"
 #include "base/clock.h"
 #include "kernel/off_cpu.h"
 #include "kernel/sampler.h"

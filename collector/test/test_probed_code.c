@@ -23,7 +23,7 @@
 
 #include <linux/perf_event.h>
 
-#include "agent/record.h"
+#include "agent/reader/record.h"
 #include "base/clock.h"
 #include "kernel/sampler.h"
 

@@ -35,7 +35,7 @@
 
 #include <linux/bpf.h>
 
-#include "agent/record.h"
+#include "agent/reader/record.h"
 #include "base/clock.h"
 #include "kernel/sampler.h"
 #include "sampler_figures.h"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/resolve.h"
+#include "agent/flusher/resolve.h"
 #include "labels/process_rules.h"
 #include "labels/relabel_read.h"
 

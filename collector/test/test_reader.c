@@ -20,9 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/reader.h"
-#include "agent/resolve.h"
-#include "agent/unwind_tables.h"
+#include "agent/flusher/resolve.h"
+#include "agent/reader/reader.h"
+#include "agent/reader/unwind_tables.h"
 #include "base/clock.h"
 #include "memory_tables.h"
 #include "process/proc_file.h"

@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/minute.h"
+#include "agent/flusher/minute.h"
 #include "agent/report.h"
 #include "base/log.h"
 

@@ -27,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/record.h"
+#include "agent/reader/record.h"
 #include "code/user_frame.h"
 #include "process/proc_file.h"
 #include "replay_world.h"

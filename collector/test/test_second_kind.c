@@ -26,8 +26,8 @@
 #include <bpf/libbpf.h>
 #include <linux/perf_event.h>
 
-#include "agent/reader.h"
-#include "agent/resolve.h"
+#include "agent/flusher/resolve.h"
+#include "agent/reader/reader.h"
 #include "base/clock.h"
 #include "kernel/features.h"
 #include "memory_tables.h"

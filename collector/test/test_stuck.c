@@ -20,8 +20,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "agent/file_binary.h"
-#include "agent/unwind_tables.h"
+#include "agent/flusher/file_binary.h"
+#include "agent/reader/unwind_tables.h"
 #include "base/clock.h"
 #include "fuse_file.h"
 #include "memory_tables.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/record.h"
+#include "agent/reader/record.h"
 #include "base/clock.h"
 #include "labels/labeller.h"
 #include "threads/custom_labels.h"

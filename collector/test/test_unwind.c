@@ -27,7 +27,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "agent/unwind_tables.h"
+#include "agent/reader/unwind_tables.h"
 #include "base/clock.h"
 #include "memory_tables.h"
 #include "unwind/cfi_sections.h"

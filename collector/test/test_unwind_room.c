@@ -22,7 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/unwind_tables.h"
+#include "agent/reader/unwind_tables.h"
 #include "memory_tables.h"
 #include "unwind/extent_pool.h"
 #include "unwind/rule_set.h"

@@ -25,7 +25,7 @@
 
 #include <linux/userfaultfd.h>
 
-#include "agent/record.h"
+#include "agent/reader/record.h"
 #include "base/clock.h"
 #include "code/user_frame.h"
 #include "fuse_file.h"

@@ -11,15 +11,15 @@
  *
  * The lock is never held while tables are made.
  */
-#include "agent/walker.h"
+#include "agent/reader/walker.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/reader.h"
-#include "agent/ring.h"
-#include "agent/sample_builder.h"
+#include "agent/reader/reader.h"
+#include "agent/reader/ring.h"
+#include "agent/reader/sample_builder.h"
 #include "base/clock.h"
 
 #define SWEEP_NS		UINT64_C(20000000000)

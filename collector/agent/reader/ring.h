@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_RING_H
 #define COLLECTOR_RING_H
 
-#include "agent/reader_parts.h"
+#include "agent/reader/reader_parts.h"
 
 /* The thread's body; the argument is the reader. */
 void *reader_ring_run(void *reader);

@@ -2,7 +2,7 @@
  * batch_lines.c
  *		Copies functions and lines of the symbolizer into a batch.
  */
-#include "agent/batch_lines.h"
+#include "agent/flusher/batch_lines.h"
 
 int
 batch_lines_add(Batch *batch, const SymbolLines *symbols, BatchLine lines[BATCH_LINES_MAX],

@@ -6,14 +6,14 @@
  * of a file are asked for together. Settled addresses leave the list, and the hash table of the
  * list is rebuilt.
  */
-#include "agent/late_names.h"
+#include "agent/flusher/late_names.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/batch_lines.h"
-#include "agent/file_binary.h"
+#include "agent/flusher/batch_lines.h"
+#include "agent/flusher/file_binary.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/hash.h"

@@ -2,7 +2,7 @@
  * interval.c
  *		Tables of series, files, code objects, stacks and samples under one byte budget.
  */
-#include "agent/interval.h"
+#include "agent/reader/interval.h"
 
 #include <errno.h>
 #include <stdlib.h>

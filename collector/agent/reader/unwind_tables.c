@@ -12,7 +12,7 @@
  *    use.
  * 5. The sweep drops entries that no process has mapped for a while, and deleted files.
  */
-#include "agent/unwind_tables.h"
+#include "agent/reader/unwind_tables.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +23,8 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#include "agent/file_look.h"
-#include "agent/table_account.h"
+#include "agent/reader/file_look.h"
+#include "agent/reader/table_account.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "code/user_frame.h"

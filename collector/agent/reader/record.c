@@ -2,7 +2,7 @@
  * record.c
  *		Splits a record of the ring buffer into its parts.
  */
-#include "agent/record.h"
+#include "agent/reader/record.h"
 
 /* Finds the thread's labels at the begin of bytes. Returns their length, or 0 if there are none. */
 static size_t

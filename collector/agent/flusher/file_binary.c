@@ -2,7 +2,7 @@
  * file_binary.c
  *		Opens mapped files as binaries of the symbolizer.
  */
-#include "agent/file_binary.h"
+#include "agent/flusher/file_binary.h"
 
 static int
 open_binary(void *symbolizer, const MappedFilePlace *place, const char *name, void **content)

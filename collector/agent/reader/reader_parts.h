@@ -12,11 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/heartbeat.h"
-#include "agent/interval.h"
-#include "agent/reader_options.h"
-#include "agent/record.h"
-#include "agent/unwind_tables.h"
+#include "agent/reader/heartbeat.h"
+#include "agent/reader/interval.h"
+#include "agent/reader/reader_options.h"
+#include "agent/reader/record.h"
+#include "agent/reader/unwind_tables.h"
 #include "batch/losses.h"
 #include "code/user_frame.h"
 #include "kernel/sampler.h"

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/interval.h"
-#include "agent/late_names.h"
-#include "agent/unwind_counts.h"
+#include "agent/flusher/late_names.h"
+#include "agent/flusher/unwind_counts.h"
+#include "agent/reader/interval.h"
 #include "batch/batch.h"
 #include "process/mapped_file.h"
 #include "symbols/symbolizer.h"

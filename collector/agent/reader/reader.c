@@ -2,14 +2,14 @@
  * reader.c
  *		State shared by both threads of the reader, and the lock that guards it.
  */
-#include "agent/reader.h"
+#include "agent/reader/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include "agent/reader_parts.h"
+#include "agent/reader/reader_parts.h"
 #include "base/clock.h"
 
 #define PAST_PROCESSES	2048

@@ -7,9 +7,9 @@
  */
 #include <string.h>
 
-#include "agent/reader.h"
-#include "agent/ring.h"
-#include "agent/walker.h"
+#include "agent/reader/reader.h"
+#include "agent/reader/ring.h"
+#include "agent/reader/walker.h"
 #include "base/log.h"
 
 static void

@@ -3,7 +3,7 @@
  *		Reads files under a deadline. A look holds the file and its results until the caller
  *		takes them.
  */
-#include "agent/file_look.h"
+#include "agent/reader/file_look.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * minute.c
  *		Logs the lines of minute.h.
  */
-#include "agent/minute.h"
+#include "agent/flusher/minute.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * sample_builder.c
  *		Turns a record and its walked stack into a sample of the interval: series, frames, time.
  */
-#include "agent/sample_builder.h"
+#include "agent/reader/sample_builder.h"
 
 #include <errno.h>
 #include <string.h>

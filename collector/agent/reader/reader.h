@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/interval.h"
-#include "agent/reader_options.h"
+#include "agent/reader/interval.h"
+#include "agent/reader/reader_options.h"
 #include "kernel/sampler.h"
 #include "labels/labeller.h"
 #include "process/process.h"

@@ -2,7 +2,7 @@
  * unwind_counts.c
  *		Sums by path of the executable.
  */
-#include "agent/unwind_counts.h"
+#include "agent/flusher/unwind_counts.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * table_account.c
  *		Arithmetic of the owners' CPU time for unwind tables.
  */
-#include "agent/table_account.h"
+#include "agent/reader/table_account.h"
 
 #include "base/clock.h"
 

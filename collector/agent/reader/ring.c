@@ -4,13 +4,13 @@
  *
  * The thread never waits for another one for long: the lock is never held during long work.
  */
-#include "agent/ring.h"
+#include "agent/reader/ring.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "agent/reader.h"
+#include "agent/reader/reader.h"
 #include "base/clock.h"
 #include "base/log.h"
 

@@ -8,15 +8,15 @@
  * reach a root gets the outermost frame "[incomplete]", so that it is not shown below a function
  * that did not call it.
  */
-#include "agent/resolve.h"
+#include "agent/flusher/resolve.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/batch_lines.h"
-#include "agent/file_binary.h"
+#include "agent/flusher/batch_lines.h"
+#include "agent/flusher/file_binary.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/hash.h"

@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_SAMPLE_BUILDER_H
 #define COLLECTOR_SAMPLE_BUILDER_H
 
-#include "agent/reader_parts.h"
+#include "agent/reader/reader_parts.h"
 
 /*
  * Adds a sample to the interval. With the lock, which may be released meanwhile. The sample is

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/reader.h"
-#include "agent/resolve.h"
+#include "agent/flusher/resolve.h"
+#include "agent/reader/reader.h"
 #include "batch/losses.h"
 #include "process/mapped_file.h"
 #include "symbols/symbolizer.h"

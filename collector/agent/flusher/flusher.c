@@ -15,7 +15,7 @@
  * When the thread is stopped it finishes the current interval and the next one, without symbols
  * after the deadline.
  */
-#include "agent/flusher.h"
+#include "agent/flusher/flusher.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -25,9 +25,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agent/file_binary.h"
-#include "agent/heartbeat.h"
-#include "agent/minute.h"
+#include "agent/flusher/file_binary.h"
+#include "agent/flusher/minute.h"
+#include "agent/reader/heartbeat.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "batch/batch.h"
