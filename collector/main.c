@@ -7,7 +7,7 @@
 #include "base/health.h"
 #include "base/version.h"
 #include "exchange/exchange.h"
-#include "symbols/worker.h"
+#include "symbols/worker/worker.h"
 
 /* Options of any command. */
 typedef union Options

@@ -9,7 +9,7 @@
 #include "receive/receive.h"
 #include "scrape/scrape.h"
 #include "symbolize/symbolize.h"
-#include "symbols/worker.h"
+#include "symbols/worker/worker.h"
 
 /* Options of any command. */
 typedef union Options

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 /* An ELF file that is made of another one. */
 typedef struct Extraction

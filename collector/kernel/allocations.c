@@ -29,7 +29,7 @@
 #include "kernel/source.h"
 #include "process/patience.h"
 #include "profiler.skel.h"
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 #define UPROBES_FILE "/sys/bus/event_source/devices/uprobe/type"
 

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/stop_signals.h"
 #include "http_client/http_client.h"
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 #define MODULE "symbolize"
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "database/connection.h"
-#include "symbols/symbol_line.h"
+#include "symbols/worker/symbol_line.h"
 
 #define BUILD_ID_TEXT_BYTES 257
 #define OPEN_ADDRESSES_MAX	100000 /* of a claim; further ones are found by the next claim */

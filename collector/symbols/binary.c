@@ -13,7 +13,7 @@
 
 #include "base/hash.h"
 #include "files/open_file.h"
-#include "symbols/file_id.h"
+#include "symbols/elf/file_id.h"
 
 #define WAIT_NS UINT64_C(1000000000)
 

@@ -13,9 +13,9 @@
 #include <uthash.h>
 
 #include "symbols/binary_place.h"
-#include "symbols/debug_files.h"
-#include "symbols/elf_file.h"
-#include "symbols/file_identity.h"
+#include "symbols/elf/debug_files.h"
+#include "symbols/elf/elf_file.h"
+#include "symbols/elf/file_identity.h"
 
 /*
  * Key of files that may be copies of one another: containers hold many copies of one library. Files

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "symbols/symbol_name.h"
+#include "symbols/elf/symbol_name.h"
 
 #define KALLSYMS_MODULE_BYTES 64		   /* above MODULE_NAME_LEN of the kernel */
 #define KALLSYMS_SYMBOLS_MAX  (8U << 20)   /* above the count of any kernel */

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "symbols/worker_protocol.h"
+#include "symbols/worker/worker_protocol.h"
 
 #define PAUSE_NS INT64_C(600000000000)
 

@@ -8,10 +8,10 @@
 #include "base/cache_directory.h"
 #include "symbols/binary.h"
 #include "symbols/result_cache.h"
-#include "symbols/symbol_ask.h"
-#include "symbols/symbol_line.h"
 #include "symbols/symbolizer_options.h"
-#include "symbols/worker_client.h"
+#include "symbols/worker/symbol_ask.h"
+#include "symbols/worker/symbol_line.h"
+#include "symbols/worker/worker_client.h"
 
 typedef struct Lookup
 {

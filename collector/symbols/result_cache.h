@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbols/symbol_line.h"
+#include "symbols/worker/symbol_line.h"
 
 typedef struct ResultCache ResultCache;
 

@@ -18,9 +18,9 @@
 #include <sys/types.h>
 
 #include "symbols/binary_place.h"
-#include "symbols/symbol_ask.h"
-#include "symbols/symbol_line.h"
 #include "symbols/symbolizer_options.h"
+#include "symbols/worker/symbol_ask.h"
+#include "symbols/worker/symbol_line.h"
 
 typedef struct Symbolizer Symbolizer;
 typedef struct Binary Binary;

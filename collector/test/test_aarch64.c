@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "symbols/plt.h"
+#include "symbols/elf/plt.h"
 #include "unwind/cfi.h"
 
 #define PLT_ADDRESS 0x1000

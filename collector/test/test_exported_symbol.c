@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "files/exported_symbol.h"
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 #define FUNCTIONS (1U << STT_FUNC)
 

@@ -21,7 +21,7 @@
 #include "agent/flusher/resolve.h"
 #include "agent/reader/interval.h"
 #include "base/clock.h"
-#include "symbols/worker.h"
+#include "symbols/worker/worker.h"
 
 typedef struct Fixture
 {

@@ -26,7 +26,7 @@
 #include "base/clock.h"
 #include "memory_tables.h"
 #include "process/proc_file.h"
-#include "symbols/worker.h"
+#include "symbols/worker/worker.h"
 
 #define WINDOW_US INT64_C(10000000)
 

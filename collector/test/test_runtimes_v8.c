@@ -21,7 +21,7 @@
 #include "runtimes/v8/v8_functions.h"
 #include "runtimes/v8/v8_layout.h"
 #include "runtimes/v8/v8_positions.h"
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 #define FRAMES_MAX 256
 #define STOPS	   60

@@ -34,7 +34,7 @@
 #include "process/cpu_event.h"
 #include "process/cpu_list.h"
 #include "second_entry.skel.h"
-#include "symbols/worker.h"
+#include "symbols/worker/worker.h"
 
 #define FREQUENCY_HZ 997
 #define TURNS		 20

@@ -23,10 +23,10 @@
 #include <lzma.h>
 
 #include "base/cache_directory.h"
-#include "symbols/symbol_table_file.h"
-#include "symbols/symbol_table_parts.h"
+#include "symbols/elf/symbol_table_file.h"
+#include "symbols/elf/symbol_table_parts.h"
 #include "symbols/symbolizer.h"
-#include "symbols/worker.h"
+#include "symbols/worker/worker.h"
 
 #define FUNCTIONS 3000 /* enough for its table to be kept */
 

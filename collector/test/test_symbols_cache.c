@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/address_ranges.h"
+#include "symbols/elf/symbol_name.h"
 #include "symbols/result_cache.h"
-#include "symbols/symbol_name.h"
+#include "symbols/worker/address_ranges.h"
 
 static uint32_t seed = 7;
 

@@ -19,8 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols/go_table.h"
-#include "symbols/symbol_session.h"
+#include "symbols/elf/go_table.h"
+#include "symbols/worker/symbol_session.h"
 
 #define FRAMES_MAX 64
 #define STEP	   11 /* bytes from one address that is asked about to the next */

@@ -25,12 +25,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "symbols/elf_file.h"
-#include "symbols/symbol_table.h"
+#include "symbols/elf/elf_file.h"
+#include "symbols/elf/symbol_table.h"
 #include "symbols/symbolizer.h"
-#include "symbols/worker.h"
-#include "symbols/worker_client.h"
-#include "symbols/worker_protocol.h"
+#include "symbols/worker/worker.h"
+#include "symbols/worker/worker_client.h"
+#include "symbols/worker/worker_protocol.h"
 
 static const char source[] =
 	"static volatile int sink;\n"

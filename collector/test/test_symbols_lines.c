@@ -24,9 +24,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 #include "symbols/symbolizer.h"
-#include "symbols/worker.h"
+#include "symbols/worker/worker.h"
 
 static const char c_source[] =
 	"#include <stdio.h>\n"

@@ -24,9 +24,9 @@
 
 #include "base/child.h"
 #include "fuse_file.h"
-#include "symbols/worker.h"
-#include "symbols/worker_accounts.h"
-#include "symbols/worker_client.h"
+#include "symbols/worker/worker.h"
+#include "symbols/worker/worker_accounts.h"
+#include "symbols/worker/worker_client.h"
 
 #define WORKER_BINARIES 64	/* that are open at a time */
 #define WORKERS_STUCK	8	/* that may hang at a time */

@@ -27,7 +27,7 @@
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 
-#include "symbols/worker_sandbox.h"
+#include "symbols/worker/worker_sandbox.h"
 
 #define NO_FILTERS 77
 

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "symbols/worker.h"
-#include "symbols/worker_client.h"
-#include "symbols/worker_protocol.h"
+#include "symbols/worker/worker.h"
+#include "symbols/worker/worker_client.h"
+#include "symbols/worker/worker_protocol.h"
 
 /* A question's answer: -EAGAIN where no worker was started; -EIO where one was, and ended. */
 static int

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 #define GO_INFO_BYTES	 32 /* before the version: magic and format */
 #define GO_INFO_MAGIC	 "\xff Go buildinf:"

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "batch/batch.h"
-#include "symbols/symbol_line.h"
+#include "symbols/worker/symbol_line.h"
 
 #define BATCH_LINES_MAX 64 /* limit of inlined calls at one address */
 

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/table.h"
-#include "symbols/worker_accounts.h"
+#include "symbols/worker/worker_accounts.h"
 
 #define OWED_MAX_NS INT64_C(600000000000)
 #define NO_ACCOUNT	WORKER_ACCOUNTS

@@ -16,7 +16,7 @@
 #include "process/mapped_file.h"
 #include "process/patience.h"
 #include "runtimes/runtime_kind.h"
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 #include "thread_labels.h"
 #include "unwind/cfi_sections.h"
 

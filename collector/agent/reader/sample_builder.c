@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "symbols/worker_accounts.h"
+#include "symbols/worker/worker_accounts.h"
 
 /*
  * Copies the name of a thread. Kernel workers append the queue that they serve at the moment

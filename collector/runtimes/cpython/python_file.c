@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 #define STATE_SECTION  ".PyRuntime"
 #define SYMBOL_VERSION "Py_Version"

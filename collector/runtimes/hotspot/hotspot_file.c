@@ -7,7 +7,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 #define FILE_NAME  "libjvm.so"
 #define NAME_BYTES 64

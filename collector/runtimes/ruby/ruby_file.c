@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "files/exported_symbol.h"
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 #define SYMBOL_VERSION "ruby_api_version"
 #define SYMBOL_THREAD  "rb_thread_current"

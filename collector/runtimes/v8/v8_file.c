@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "files/exported_symbol.h"
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 #define NAME_KNOWN V8_CONSTANT_PREFIX "SmiTagMask"
 #define NAME_SIZES "_ZN2v88internal11interpreter9Bytecodes14kBytecodeSizesE"

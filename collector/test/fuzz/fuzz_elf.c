@@ -15,9 +15,9 @@
 #include "runtimes/php/php_file.h"
 #include "runtimes/ruby/ruby_file.h"
 #include "runtimes/v8/v8_file.h"
-#include "symbols/elf_file.h"
-#include "symbols/mini_debug.h"
-#include "symbols/symbol_table.h"
+#include "symbols/elf/elf_file.h"
+#include "symbols/elf/mini_debug.h"
+#include "symbols/elf/symbol_table.h"
 #include "threads/label_place.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

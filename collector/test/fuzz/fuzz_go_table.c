@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/go_table.h"
+#include "symbols/elf/go_table.h"
 
 #define TEXT UINT64_C(0x400000)
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 typedef struct MiniDebug
 {

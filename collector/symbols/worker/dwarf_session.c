@@ -7,7 +7,7 @@
  * here: units of a file when it is opened, functions of a unit at its first lookup. Only the
  * inlined calls of one function are then walked. dwarf_lines reads the line tables.
  */
-#include "symbols/dwarf_session.h"
+#include "symbols/worker/dwarf_session.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -19,8 +19,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbols/address_ranges.h"
-#include "symbols/dwarf_lines.h"
+#include "symbols/worker/address_ranges.h"
+#include "symbols/worker/dwarf_lines.h"
 
 #define DIE_DEPTH_MAX	 128 /* nested scopes; deeper ones are ignored */
 #define INLINE_DEPTH_MAX 256

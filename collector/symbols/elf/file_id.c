@@ -5,7 +5,7 @@
  * It is implemented here because no other part of the collector's agent needs a cryptographic
  * library.
  */
-#include "symbols/file_id.h"
+#include "symbols/elf/file_id.h"
 
 #include <endian.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 #define FILE_ID_BYTES 16
 

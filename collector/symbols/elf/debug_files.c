@@ -7,7 +7,7 @@
  * The file system may not answer, so the search runs on a thread that can be abandoned. The
  * caller's thread asks the symbol worker for checksums.
  */
-#include "symbols/debug_files.h"
+#include "symbols/elf/debug_files.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -23,7 +23,7 @@
 #ifndef COLLECTOR_SYMBOL_TABLE_FILE_H
 #define COLLECTOR_SYMBOL_TABLE_FILE_H
 
-#include "symbols/symbol_table.h"
+#include "symbols/elf/symbol_table.h"
 
 /* Raise this when symbol_table.c chooses or orders symbols in another way. */
 #define SYMBOL_TABLE_VERSION 1

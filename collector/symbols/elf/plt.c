@@ -5,7 +5,7 @@
  *
  * Counting stubs would be simpler, but linkers order .plt, .plt.got and .plt.sec in different ways.
  */
-#include "symbols/plt.h"
+#include "symbols/elf/plt.h"
 
 #include <elf.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 #include "process/patience.h"
-#include "symbols/elf_file.h"
-#include "symbols/file_identity.h"
+#include "symbols/elf/elf_file.h"
+#include "symbols/elf/file_identity.h"
 
 /* References of a binary to its debug files. */
 typedef struct DebugLinks

@@ -3,7 +3,7 @@
  *		Looks up an address in DWARF, in the symbol table if that has more, and without DWARF in
  *		Go's function table.
  */
-#include "symbols/symbol_session.h"
+#include "symbols/worker/symbol_session.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols/elf_file.h"
-#include "symbols/go_table.h"
-#include "symbols/mini_debug.h"
-#include "symbols/symbol_table.h"
-#include "symbols/symbol_table_file.h"
+#include "symbols/elf/elf_file.h"
+#include "symbols/elf/go_table.h"
+#include "symbols/elf/mini_debug.h"
+#include "symbols/elf/symbol_table.h"
+#include "symbols/elf/symbol_table_file.h"
 
 struct SymbolSession
 {

@@ -2,7 +2,7 @@
  * symbol_table_file.c
  *		Writes and reads symbol tables.
  */
-#include "symbols/symbol_table_file.h"
+#include "symbols/elf/symbol_table_file.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "base/cache_directory.h"
 #include "base/hash.h"
-#include "symbols/symbol_table_parts.h"
+#include "symbols/elf/symbol_table_parts.h"
 
 #define MAGIC	   "PFSSYMBL"
 #define CRC_END	   12							/* the checksum covers what comes after it */

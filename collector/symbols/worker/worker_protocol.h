@@ -35,7 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbols/symbol_line.h"
+#include "symbols/worker/symbol_line.h"
 
 #define WORKER_ARGUMENT		 "symbol-worker" /* argv[1] of a worker */
 #define WORKER_NAME			 "profstore-sym" /* its comm, and so the label of its own samples */

@@ -2,7 +2,7 @@
  * symbol_name.c
  *		Orders the names of one address.
  */
-#include "symbols/symbol_name.h"
+#include "symbols/elf/symbol_name.h"
 
 #include <string.h>
 

@@ -6,16 +6,16 @@
  *   2. They are sorted by address, best first.
  *   3. One per address stays. Untyped labels inside of a sized function are dropped.
  */
-#include "symbols/symbol_table.h"
+#include "symbols/elf/symbol_table.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/plt.h"
-#include "symbols/symbol_name.h"
-#include "symbols/symbol_table_parts.h"
+#include "symbols/elf/plt.h"
+#include "symbols/elf/symbol_name.h"
+#include "symbols/elf/symbol_table_parts.h"
 
 #define SYMBOL_BLOCK	   256
 #define SYMBOL_NESTING_MAX 16 /* enclosing functions that a search considers */

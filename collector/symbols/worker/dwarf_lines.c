@@ -6,7 +6,7 @@
  * the first; of several rows at one address the last counts, as in libdw's search. After the end of
  * a sequence nothing is known until the next one begins.
  */
-#include "symbols/dwarf_lines.h"
+#include "symbols/worker/dwarf_lines.h"
 
 #include <errno.h>
 #include <stdlib.h>

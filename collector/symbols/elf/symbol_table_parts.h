@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 /*
  * Place of a symbol in the files: 2 bits for the file, 1 for .dynsym, 28 for the index. The bit

@@ -2,7 +2,7 @@
  * address_ranges.c
  *		Keeps ranges in a sorted array; finds one by binary search, then backwards.
  */
-#include "symbols/address_ranges.h"
+#include "symbols/worker/address_ranges.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -15,9 +15,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "symbols/file_identity.h"
-#include "symbols/symbol_ask.h"
-#include "symbols/symbol_line.h"
+#include "symbols/elf/file_identity.h"
+#include "symbols/worker/symbol_ask.h"
+#include "symbols/worker/symbol_line.h"
 
 typedef struct WorkerClient WorkerClient;
 

@@ -10,7 +10,7 @@
  *      checksums and failures are kept.
  *   4. Any failure ends the process; the next request starts another one.
  */
-#include "symbols/worker_client.h"
+#include "symbols/worker/worker_client.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,9 +31,9 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "symbols/worker.h"
-#include "symbols/worker_accounts.h"
-#include "symbols/worker_protocol.h"
+#include "symbols/worker/worker.h"
+#include "symbols/worker/worker_accounts.h"
+#include "symbols/worker/worker_protocol.h"
 
 /* of wall-clock time; the worker itself limits CPU time */
 #define ANSWER_TIMEOUT_NS	  INT64_C(10000000000)

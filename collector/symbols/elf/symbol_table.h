@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 #define SYMBOL_NAME_MAX_BYTES  8192
 #define SYMBOL_TABLE_FILES_MAX 3

@@ -2,7 +2,7 @@
  * worker_accounts.c
  *		Keeps allowances of the symbol worker's time.
  */
-#include "symbols/worker_accounts.h"
+#include "symbols/worker/worker_accounts.h"
 
 #include <stddef.h>
 

@@ -8,7 +8,7 @@
  * limit fail. It ends when the collector closes the socket or asks nothing for a while, so an idle
  * collector has no worker.
  */
-#include "symbols/worker.h"
+#include "symbols/worker/worker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,10 +31,10 @@
 #include "base/clock.h"
 #include "files/elf_headers.h"
 #include "files/open_file.h"
-#include "symbols/symbol_session.h"
-#include "symbols/symbol_table_file.h"
-#include "symbols/worker_protocol.h"
-#include "symbols/worker_sandbox.h"
+#include "symbols/elf/symbol_table_file.h"
+#include "symbols/worker/symbol_session.h"
+#include "symbols/worker/worker_protocol.h"
+#include "symbols/worker/worker_sandbox.h"
 
 #define WORKER_SOCKET		   STDIN_FILENO
 #define WORKER_SESSIONS		   64 /* open binaries */

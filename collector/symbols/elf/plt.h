@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_PLT_H
 #define COLLECTOR_PLT_H
 
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 /*
  * Names the function that the stub at an address jumps to, from the slot of the global offset table

@@ -2,7 +2,7 @@
  * worker_sandbox.c
  *		Gives up rights, each before the rights that it needs are gone.
  */
-#include "symbols/worker_sandbox.h"
+#include "symbols/worker/worker_sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * mini_debug.c
  *		Unpacks xz streams.
  */
-#include "symbols/mini_debug.h"
+#include "symbols/elf/mini_debug.h"
 
 #include <lzma.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * worker_protocol.c
  *		Encodes and decodes the worker's replies.
  */
-#include "symbols/worker_protocol.h"
+#include "symbols/worker/worker_protocol.h"
 
 #include <errno.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbols/dwarf_session.h"
+#include "symbols/worker/dwarf_session.h"
 
 typedef struct SymbolSession SymbolSession;
 

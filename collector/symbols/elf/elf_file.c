@@ -8,7 +8,7 @@
  *      and debug data.
  *   4. Symbols and strings are read in pieces when needed.
  */
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 #include <elf.h>
 #include <errno.h>

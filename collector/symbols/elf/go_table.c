@@ -8,13 +8,13 @@
  *            file (a number of the compilation unit's), line, number of an inlined call
  *   table of values ─► varints { zigzag change of the value, instructions that it holds for }
  */
-#include "symbols/go_table.h"
+#include "symbols/elf/go_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/symbol_table.h"
+#include "symbols/elf/symbol_table.h"
 #include "unwind/cfi_sections.h"
 
 /* Offsets in the header of the offsets of parts. */
