@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "symbols/elf/plt.h"
-#include "unwind/cfi.h"
+#include "unwind/cfi/cfi.h"
 
 #define PLT_ADDRESS 0x1000
 #define LR			30

@@ -22,7 +22,7 @@
 #include <cmocka.h>
 #include <lzma.h>
 
-#include "unwind/cfi_sections.h"
+#include "unwind/cfi/cfi_sections.h"
 #include "unwind/table_cache.h"
 
 #define BUILD_ID  "0123456789abcdef0123456789abcdef01234567"

@@ -30,7 +30,7 @@
 #include "agent/reader/unwind_tables.h"
 #include "base/clock.h"
 #include "memory_tables.h"
-#include "unwind/cfi_sections.h"
+#include "unwind/cfi/cfi_sections.h"
 #include "unwind/extent_pool.h"
 #include "unwind/late_walk.h"
 #include "unwind/packed_table.h"

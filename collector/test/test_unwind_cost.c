@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "memory_tables.h"
-#include "unwind/cfi.h"
-#include "unwind/cfi_sections.h"
+#include "unwind/cfi/cfi.h"
+#include "unwind/cfi/cfi_sections.h"
 #include "unwind/jit_frames.h"
 #include "unwind/late_walk.h"
 

@@ -24,8 +24,8 @@
 
 #include "agent/reader/unwind_tables.h"
 #include "memory_tables.h"
+#include "unwind/cfi/rule_set.h"
 #include "unwind/extent_pool.h"
-#include "unwind/rule_set.h"
 
 #define MAX_FRAMES 128
 

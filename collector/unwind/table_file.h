@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/cfi.h"
+#include "unwind/cfi/cfi.h"
 #include "unwind/packed_table.h"
 
 #define TABLE_FILE_MAX_BYTES (UINT64_C(64) << 20) /* more than the kernel's tables hold */

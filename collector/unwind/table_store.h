@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "unwind/cfi/rule_set.h"
 #include "unwind/extent_pool.h"
 #include "unwind/kernel_tables.h"
 #include "unwind/packed_table.h"
-#include "unwind/rule_set.h"
 
 /*
  * One binary or process, or all generated code together, may use 1/TABLE_STORE_SHARE of the

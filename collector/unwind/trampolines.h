@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/cfi.h"
+#include "unwind/cfi/cfi.h"
 #include "unwind/remote_memory.h"
 
 #define TRAMPOLINE_ARENA_BYTES ((uint64_t) 65536)

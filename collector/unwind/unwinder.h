@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "process/exec_image.h"
-#include "unwind/cfi.h"
-#include "unwind/cfi_sections.h"
+#include "unwind/cfi/cfi.h"
+#include "unwind/cfi/cfi_sections.h"
 #include "unwind/kernel_tables.h"
 #include "unwind/table_cache.h"
 #include "unwind/trampolines.h"

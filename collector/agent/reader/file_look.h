@@ -18,7 +18,7 @@
 #include "runtimes/runtime_kind.h"
 #include "symbols/elf/elf_file.h"
 #include "thread_labels.h"
-#include "unwind/cfi_sections.h"
+#include "unwind/cfi/cfi_sections.h"
 
 /* Facts from a file's headers. All 0 if it is no program. */
 typedef struct FileFacts

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "symbols/elf/symbol_table.h"
-#include "unwind/cfi_sections.h"
+#include "unwind/cfi/cfi_sections.h"
 
 /* Offsets in the header of the offsets of parts. */
 #define HEADER_NAMES  32

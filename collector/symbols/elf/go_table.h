@@ -3,9 +3,9 @@
  *		Functions and lines of a Go program from its own function table, which no linker flag
  *		removes.
  *
- * The layout is that of runtime/symtab.go and runtime/runtime2.go since Go 1.18. unwind/pclntab.h
- * decides which tables are understood and where code starts. Entries are read from the file when
- * needed; every offset is checked.
+ * The layout is that of runtime/symtab.go and runtime/runtime2.go since Go 1.18.
+ * unwind/cfi/pclntab.h decides which tables are understood and where code starts. Entries are read
+ * from the file when needed; every offset is checked.
  */
 #ifndef COLLECTOR_GO_TABLE_H
 #define COLLECTOR_GO_TABLE_H
@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "files/elf_headers.h"
-#include "unwind/pclntab.h"
+#include "unwind/cfi/pclntab.h"
 
 typedef struct GoTable GoTable;
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "memory_tables.h"
-#include "unwind/cfi_sections.h"
+#include "unwind/cfi/cfi_sections.h"
 #include "unwind/late_walk.h"
 #include "unwind/packed_table.h"
 

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "unwind/cfi.h"
-#include "unwind/cfi_sections.h"
+#include "unwind/cfi/cfi.h"
+#include "unwind/cfi/cfi_sections.h"
 
 static const char *
 register_name(uint16_t machine, int number)

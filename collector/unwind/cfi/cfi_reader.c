@@ -6,7 +6,7 @@
  * reference to its CIE (distance backwards or offset in the section), in the mark of a CIE (0 or
  * all ones), and in the augmentation, which describes .eh_frame's encoding of addresses.
  */
-#include "unwind/cfi_reader.h"
+#include "unwind/cfi/cfi_reader.h"
 
 #include <dwarf.h>
 #include <string.h>

@@ -9,7 +9,7 @@
  * code pushes the caller's frame pointer first; assembly without a frame leaves the register
  * unchanged.
  */
-#include "unwind/pclntab.h"
+#include "unwind/cfi/pclntab.h"
 
 #include <elf.h>
 #include <errno.h>

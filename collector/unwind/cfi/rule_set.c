@@ -2,7 +2,7 @@
  * rule_set.c
  *		Numbers unwind rules.
  */
-#include "unwind/rule_set.h"
+#include "unwind/cfi/rule_set.h"
 
 #include <errno.h>
 #include <string.h>

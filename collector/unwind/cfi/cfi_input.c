@@ -2,7 +2,7 @@
  * cfi_input.c
  *		Compares inputs of the CFI compiler.
  */
-#include "unwind/cfi_input.h"
+#include "unwind/cfi/cfi_input.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/cfi_input.h"
+#include "unwind/cfi/cfi_input.h"
 
 /*
  * A read past the end sets failed and returns 0, as do all later reads, so that a caller may check

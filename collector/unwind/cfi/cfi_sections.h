@@ -7,7 +7,7 @@
 
 #include "base/memory_share.h"
 #include "files/elf_headers.h"
-#include "unwind/cfi_input.h"
+#include "unwind/cfi/cfi_input.h"
 
 /*
  * Limits: the largest programs have some 25 MB of CFI, or 60 MB of Go's table, but a sparse or

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/cfi_input.h"
-#include "unwind/rule_set.h"
+#include "unwind/cfi/cfi_input.h"
+#include "unwind/cfi/rule_set.h"
 
 /*
  * Version of compiled tables on disk (table_cache.h). Increment it when equal bytes give other

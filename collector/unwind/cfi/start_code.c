@@ -6,7 +6,7 @@
  * not functions but instructions, each with its effect on the stack; code with any other
  * instruction is not accepted.
  */
-#include "unwind/start_code.h"
+#include "unwind/cfi/start_code.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -17,7 +17,7 @@
  * Memory is bounded by MAX_PLACES and MAX_ROWS, which exceed the kernel's tables, and by the
  * input's memory_bytes.
  */
-#include "unwind/cfi.h"
+#include "unwind/cfi/cfi.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -25,10 +25,10 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "unwind/cfi_program.h"
-#include "unwind/pclntab.h"
-#include "unwind/plt_code.h"
-#include "unwind/start_code.h"
+#include "unwind/cfi/cfi_program.h"
+#include "unwind/cfi/pclntab.h"
+#include "unwind/cfi/plt_code.h"
+#include "unwind/cfi/start_code.h"
 
 /* Compilers align functions to 16 bytes, so shorter gaps contain no code and get no row. */
 #define PADDING_BYTES 15

@@ -9,7 +9,7 @@
 #ifndef COLLECTOR_PLT_CODE_H
 #define COLLECTOR_PLT_CODE_H
 
-#include "unwind/cfi_program.h"
+#include "unwind/cfi/cfi_program.h"
 
 /* Emits the rows of the whole section. Returns what cfi_program_run() returns. */
 int plt_code_rows(const CfiSection *plt, CfiRowSink sink, void *context);

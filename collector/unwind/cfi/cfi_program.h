@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-#include "unwind/cfi_reader.h"
-#include "unwind/rule_set.h"
+#include "unwind/cfi/cfi_reader.h"
+#include "unwind/cfi/rule_set.h"
 #include "unwind_types.h"
 
 /* Receives each row of the FDE in ascending order; returns 0 or -errno, which ends the run. */

@@ -2,7 +2,7 @@
  * cfi_sections.c
  *		Reads CFI sections within a budget.
  */
-#include "unwind/cfi_sections.h"
+#include "unwind/cfi/cfi_sections.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-#include "unwind/start_code.h"
+#include "unwind/cfi/start_code.h"
 
 /*
  * Where Go stores the start of its code: in its table's header up to 1.25, later in the module's

@@ -3,7 +3,7 @@
  *		Reads the table instruction by instruction, because its layout depends on the linker and
  *		on branch protection.
  */
-#include "unwind/plt_code.h"
+#include "unwind/cfi/plt_code.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #ifndef COLLECTOR_START_CODE_H
 #define COLLECTOR_START_CODE_H
 
-#include "unwind/cfi_program.h"
+#include "unwind/cfi/cfi_program.h"
 
 /* Limit of such a function's length. */
 #define START_CODE_BYTES 96

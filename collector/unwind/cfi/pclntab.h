@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "unwind/cfi_program.h"
+#include "unwind/cfi/cfi_program.h"
 
 /* A table with a valid header; borrows the input's bytes. */
 typedef struct Pclntab

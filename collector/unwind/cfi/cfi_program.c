@@ -9,7 +9,7 @@
  * 3. A row is converted to a struct pfs_unwind_rule, or to PFS_UNWIND_INVALID if a rule cannot
  *    express it.
  */
-#include "unwind/cfi_program.h"
+#include "unwind/cfi/cfi_program.h"
 
 #include <dwarf.h>
 #include <elf.h>

@@ -16,7 +16,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "unwind/cfi_program.h"
+#include "unwind/cfi/cfi_program.h"
 
 #define X86_64_SP 7
 #define X86_64_PC 16
