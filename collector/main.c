@@ -3,10 +3,10 @@
  *		profstore-collector: its commands, and where those are that need other libraries.
  */
 #include "agent/agent.h"
-#include "base/command.h"
-#include "base/health.h"
-#include "base/version.h"
 #include "exchange/exchange.h"
+#include "program/command.h"
+#include "program/health.h"
+#include "program/version.h"
 #include "symbols/worker/worker.h"
 
 /* Options of any command. */

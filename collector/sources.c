@@ -2,10 +2,10 @@
  * sources.c
  *		profstore-sources: the commands of profstore-collector that speak HTTP.
  */
-#include "base/command.h"
-#include "base/version.h"
 #include "debuginfo/debuginfo.h"
 #include "kubernetes/pods.h"
+#include "program/command.h"
+#include "program/version.h"
 #include "receive/receive.h"
 #include "scrape/scrape.h"
 #include "symbolize/symbolize.h"

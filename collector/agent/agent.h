@@ -6,7 +6,7 @@
 #define COLLECTOR_AGENT_H
 
 #include "agent/options.h"
-#include "base/exit_code.h"
+#include "program/exit_code.h"
 
 /*
  * Runs the agent with these arguments and its configuration, logs why it ended, and returns the

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/common_flags.h"
 #include "kernel/source.h"
+#include "program/common_flags.h"
 
 /* a prime number, so that sampling stays out of step with periodic work */
 #define AGENT_FREQUENCY_HZ_DEFAULT 19

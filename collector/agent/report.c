@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 
-#include "base/progress.h"
+#include "program/progress.h"
 
 void
 report_progress(int64_t elapsed_ms, int64_t duration_ms, uint64_t samples)

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/failure.h"
+#include "program/failure.h"
 
 #define DOCUMENT_BYTES_MAX ((size_t) 16 * 1024 * 1024)
 #define DOCUMENT_NODES_MAX 1000000

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/flags.h"
 #include "base/log.h"
+#include "program/flags.h"
 
 #define NAMES_MAX 64
 

@@ -8,7 +8,7 @@
 #include <libpq-fe.h>
 #include <stdbool.h>
 
-#include "base/failure.h"
+#include "program/failure.h"
 
 typedef enum DbOutcome
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/version.h"
+#include "program/version.h"
 
 /* The timeouts limit how long a forgotten lock or a lost collector can block others. */
 static const Statement settings[] = {

@@ -13,10 +13,10 @@
 
 #include "base/log.h"
 #include "base/regular_file.h"
-#include "base/stop_signals.h"
 #include "database/session.h"
 #include "debuginfo/debug_extract.h"
 #include "debuginfo/debug_upload.h"
+#include "program/stop_signals.h"
 
 #define MODULE "debuginfo"
 

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "base/common_flags.h"
+#include "program/common_flags.h"
 
 #define DEBUGINFO_FLAGS_MAX 8
 

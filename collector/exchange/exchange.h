@@ -10,7 +10,7 @@
 #ifndef COLLECTOR_EXCHANGE_H
 #define COLLECTOR_EXCHANGE_H
 
-#include "base/common_flags.h"
+#include "program/common_flags.h"
 
 #define EXCHANGE_FLAGS_MAX 24
 #define IMPORT_JOBS_MAX	   64

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/failure.h"
+#include "program/failure.h"
 
 /* Zeroed: an empty list. */
 typedef struct FileList

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/failure.h"
 #include "batch/batch.h"
 #include "database/wire.h"
+#include "program/failure.h"
 
 /* Zeroed: an empty list. Names are unique. */
 typedef struct GivenLabels

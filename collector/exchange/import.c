@@ -15,10 +15,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/progress.h"
 #include "database/session.h"
 #include "exchange/import_lane.h"
 #include "exchange/path_labels.h"
+#include "program/progress.h"
 
 #define MODULE "import"
 

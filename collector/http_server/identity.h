@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "base/failure.h"
+#include "program/failure.h"
 
 #define IDENTITY_TENANT_MAX 128
 

@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/descriptors.h"
 #include "base/log.h"
 #include "http_server/intake.h"
 #include "http_server/tls.h"
 #include "http_server/traffic.h"
+#include "program/descriptors.h"
 
 #define TURN_MS		  250
 #define EVENTS_A_TURN 64

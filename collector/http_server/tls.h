@@ -8,7 +8,7 @@
 #include <openssl/ssl.h>
 #include <stdbool.h>
 
-#include "base/failure.h"
+#include "program/failure.h"
 
 /*
  * Allows TLS 1.2 and later, with ALPN "h2" before "http/1.1". client_ca NULL: clients need no

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/failure.h"
+#include "program/failure.h"
 
 typedef enum FeatureNeed
 {

@@ -14,10 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/failure.h"
 #include "events.h"
 #include "kernel/source.h"
 #include "process/exec_image.h"
+#include "program/failure.h"
 #include "unwind/kernel_tables.h"
 
 typedef struct Sampler Sampler;

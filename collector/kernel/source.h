@@ -19,10 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/failure.h"
 #include "batch/losses.h"
 #include "events.h"
 #include "kernel/probe_list.h"
+#include "program/failure.h"
 
 struct profiler; /* the skeleton */
 

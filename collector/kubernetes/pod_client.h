@@ -9,8 +9,8 @@
 #ifndef COLLECTOR_POD_CLIENT_H
 #define COLLECTOR_POD_CLIENT_H
 
-#include "base/failure.h"
 #include "labels/pod_table.h"
+#include "program/failure.h"
 
 typedef struct PodClient PodClient;
 

@@ -21,11 +21,11 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/stop_signals.h"
 #include "kubernetes/kube_account.h"
 #include "kubernetes/kube_watch.h"
 #include "kubernetes/kubelet.h"
 #include "kubernetes/owners.h"
+#include "program/stop_signals.h"
 
 #define MODULE	 "pods"
 #define HELD_MAX ((size_t) 128 * 1024 * 1024)

@@ -6,8 +6,8 @@
 #ifndef COLLECTOR_PODS_H
 #define COLLECTOR_PODS_H
 
-#include "base/common_flags.h"
-#include "base/exit_code.h"
+#include "program/common_flags.h"
+#include "program/exit_code.h"
 
 typedef struct PodsOptions
 {

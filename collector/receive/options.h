@@ -5,8 +5,8 @@
 #ifndef COLLECTOR_RECEIVE_OPTIONS_H
 #define COLLECTOR_RECEIVE_OPTIONS_H
 
-#include "base/common_flags.h"
 #include "http_server/host.h"
+#include "program/common_flags.h"
 
 #define RECEIVE_FLAGS_MAX 32
 

@@ -12,9 +12,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/stop_signals.h"
 #include "http_server/server.h"
 #include "http_server/workers.h"
+#include "program/stop_signals.h"
 #include "receive/receiver.h"
 #include "receive/services.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "base/common_flags.h"
+#include "program/common_flags.h"
 
 #define SCRAPE_CONCURRENCY_MAX 100000
 #define SCRAPE_TARGETS_MAX	   10000000

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/stop_signals.h"
 #include "http_server/server.h"
 #include "http_server/service.h"
+#include "program/stop_signals.h"
 
 #define PART		"scrape"
 #define KB			((size_t) 1024)

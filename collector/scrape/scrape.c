@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/descriptors.h"
-#include "base/health.h"
 #include "base/log.h"
-#include "base/stop_signals.h"
 #include "config/file_mark.h"
+#include "program/descriptors.h"
+#include "program/health.h"
+#include "program/stop_signals.h"
 #include "scrape/pages.h"
 
 #define LOOK_NS		 (1000 * NS_PER_MS) /* between two checks of the configuration file */

@@ -15,8 +15,8 @@
 #include "base/cache_directory.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/stop_signals.h"
 #include "http_client/http_client.h"
+#include "program/stop_signals.h"
 #include "symbols/elf/elf_file.h"
 
 #define MODULE "symbolize"

@@ -17,8 +17,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/stop_signals.h"
 #include "database/session.h"
+#include "program/stop_signals.h"
 #include "symbolize/debug_source.h"
 #include "symbolize/symbol_work.h"
 #include "symbolize/uploaded_file.h"

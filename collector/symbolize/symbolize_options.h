@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_SYMBOLIZE_OPTIONS_H
 #define COLLECTOR_SYMBOLIZE_OPTIONS_H
 
-#include "base/common_flags.h"
+#include "program/common_flags.h"
 
 #define SYMBOLIZE_FLAGS_MAX 16
 

@@ -21,8 +21,8 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "base/table.h"
+#include "program/parse.h"
 
 static void
 test_durations(void **state)

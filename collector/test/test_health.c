@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/health.h"
+#include "program/health.h"
 
 #define S  INT64_C(1000)
 #define NS INT64_C(1000000000)

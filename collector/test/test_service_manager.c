@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/service_manager.h"
+#include "program/service_manager.h"
 
 /* The manager's socket, by a name as the environment has it. */
 static int

@@ -9,8 +9,8 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
-#include "base/version.h"
 #include "database/session.h"
+#include "program/version.h"
 
 #define KILLED_BATCHES 100
 

@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-#include "base/failure.h"
 #include "batch/batch.h"
+#include "program/failure.h"
 
 typedef enum BatchEnd
 {

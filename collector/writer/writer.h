@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/failure.h"
 #include "batch/batch.h"
+#include "program/failure.h"
 #include "writer/completion.h"
 #include "writer/gate.h"
 #include "writer/retry.h"

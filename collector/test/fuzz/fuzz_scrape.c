@@ -12,9 +12,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/common_flags.h"
 #include "base/log.h"
 #include "http_client/http_token.h"
+#include "program/common_flags.h"
 #include "scrape/operator_job.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);

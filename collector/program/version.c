@@ -2,9 +2,9 @@
  * version.c
  *		Version and commit, which the Makefile defines.
  */
-#include "base/version.h"
+#include "program/version.h"
 
-#include "base/commit.h"
+#include "program/commit.h"
 
 const char *
 collector_version(void)

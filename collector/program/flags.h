@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/failure.h"
+#include "program/failure.h"
 
 typedef enum FlagKind
 {

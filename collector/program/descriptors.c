@@ -2,7 +2,7 @@
  * descriptors.c
  *		Raises RLIMIT_NOFILE to its hard limit.
  */
-#include "base/descriptors.h"
+#include "program/descriptors.h"
 
 #include <sys/resource.h>
 

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "base/flags.h"
+#include "program/flags.h"
 
 typedef struct LogOptions
 {

@@ -2,7 +2,7 @@
  * flags.c
  *		Parser and help of command-line flags.
  */
-#include "base/flags.h"
+#include "program/flags.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/parse.h"
+#include "program/parse.h"
 
 #define NEAREST_LENGTH	 64
 #define NEAREST_DISTANCE 3

@@ -2,7 +2,7 @@
  * service_manager.c
  *		Implements sd_notify(3) without libsystemd.
  */
-#include "base/service_manager.h"
+#include "program/service_manager.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "base/flags.h"
+#include "program/flags.h"
 
 /* Room for the flags of any command. */
 #define COMMAND_FLAGS_MAX 64

@@ -2,7 +2,7 @@
  * stop_signals.c
  *		Signal handlers and the state that they leave for the main loop.
  */
-#include "base/stop_signals.h"
+#include "program/stop_signals.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/exit_code.h"
+#include "program/exit_code.h"
 
 /* Number of SIGTERM and SIGINT. Atomic, because two threads may handle one each at once. */
 static atomic_int stops;

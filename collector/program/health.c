@@ -2,7 +2,7 @@
  * health.c
  *		The status file, and what it says about the agent.
  */
-#include "base/health.h"
+#include "program/health.h"
 
 #include <errno.h>
 #include <inttypes.h>

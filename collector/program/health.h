@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/common_flags.h"
-#include "base/exit_code.h"
+#include "program/common_flags.h"
+#include "program/exit_code.h"
 
 #define HEALTH_WRITE_NS INT64_C(5000000000)
 

@@ -2,7 +2,7 @@
  * command.c
  *		Finds and runs the sub-command that the arguments name.
  */
-#include "base/command.h"
+#include "program/command.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * common_flags.c
  *		Flags that several commands share.
  */
-#include "base/common_flags.h"
+#include "program/common_flags.h"
 
 #include "base/log.h"
 

@@ -2,7 +2,7 @@
  * progress.c
  *		Draws a progress bar by overwriting its line.
  */
-#include "base/progress.h"
+#include "program/progress.h"
 
 #include <stdio.h>
 #include <unistd.h>

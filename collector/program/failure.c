@@ -2,7 +2,7 @@
  * failure.c
  *		Formats and logs failures.
  */
-#include "base/failure.h"
+#include "program/failure.h"
 
 #include <stdarg.h>
 #include <stdio.h>

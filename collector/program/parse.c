@@ -2,7 +2,7 @@
  * parse.c
  *		Parses and formats numbers with units.
  */
-#include "base/parse.h"
+#include "program/parse.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 #ifndef COLLECTOR_FAILURE_H
 #define COLLECTOR_FAILURE_H
 
-#include "base/exit_code.h"
+#include "program/exit_code.h"
 
 typedef struct Failure
 {
