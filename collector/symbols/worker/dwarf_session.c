@@ -157,9 +157,13 @@ index_unit(DwarfSession *session, Unit *unit)
 	return err;
 }
 
-/* Adds a unit with its ranges to the session's index. */
+/*
+ * Adds a unit with its ranges to the session's index. DWARF 2 cannot describe a unit of several
+ * parts, so compilers give the part in .text, and functions outside of it (.text.startup,
+ * .text.unlikely) are found by their own ranges.
+ */
 static int
-add_unit(DwarfSession *session, const Dwarf_Die *die, const Dwarf_Die *content)
+add_unit(DwarfSession *session, const Dwarf_Die *die, const Dwarf_Die *content, Dwarf_Half version)
 {
 	Unit *unit;
 	bool any = false;
@@ -178,7 +182,7 @@ add_unit(DwarfSession *session, const Dwarf_Die *die, const Dwarf_Die *content)
 	unit = &session->units[session->unit_count++];
 	*unit = (Unit){ .die = *die, .content = *content };
 	err = add_die_ranges(session, &unit->die, &session->ranges, session->unit_count - 1, &any);
-	if (err != 0 || any)
+	if (err != 0 || (any && version > 2))
 		return err;
 
 	/* a unit without ranges of its own has the ranges of its functions */
@@ -196,15 +200,16 @@ index_units(DwarfSession *session)
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 	Dwarf_Die split;
+	Dwarf_Half version;
 	uint8_t type;
 	int err = 0;
 
-	while (err == 0 && dwarf_get_units(session->dwarf, cu, &cu, NULL, &type, &die, &split) == 0)
+	while (err == 0 && dwarf_get_units(session->dwarf, cu, &cu, &version, &type, &die, &split) == 0)
 	{
 		if (type == DW_UT_compile)
-			err = add_unit(session, &die, &die);
+			err = add_unit(session, &die, &die, version);
 		else if (type == DW_UT_skeleton)
-			err = add_unit(session, &die, split.addr != NULL ? &split : &die);
+			err = add_unit(session, &die, split.addr != NULL ? &split : &die, version);
 	}
 	address_ranges_sort(&session->ranges);
 	return err;
