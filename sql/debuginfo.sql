@@ -27,6 +27,28 @@ SELECT profstore.put_debuginfo(:damaged, 0, 'y');
 SELECT profstore.finish_debuginfo(:damaged);
 SELECT count(*) FROM profstore.find_debuginfo('aabbccddaabbccdd');
 
+-- a client's upload with symbols alone hides nothing, and is not needed again
+SELECT profstore.debuginfo_state('aabbccddaabbccdd', 'shop', '') AS of_the_role, profstore.debuginfo_state('ccddccddccddccdd', 'shop', '') AS none;
+SELECT id AS poor FROM profstore.begin_debuginfo('ccddccddccddccdd', sha256(sha256('x')), 3, 'poor', 'shop', false, 'h1') \gset
+SELECT profstore.debuginfo_state('ccddccddccddccdd', 'shop', 'h1') AS unfinished, profstore.put_debuginfo(:poor, 0, 'x'), profstore.finish_debuginfo(:poor);
+SELECT profstore.debuginfo_state('ccddccddccddccdd', 'shop', 'h1'), profstore.debuginfo_state('ccddccddccddccdd', 'shop', 'h2') AS other_hash,
+	profstore.debuginfo_state('ccddccddccddccdd', 'shop', '') AS no_hash, profstore.debuginfo_state('ccddccddccddccdd', 'toys', 'h1') AS other_tenant;
+SELECT id AS rich FROM profstore.begin_debuginfo('ccddccddccddccdd', sha256(sha256('y')), 3, 'rich', 'shop', true, 'h2') \gset
+SELECT profstore.put_debuginfo(:rich, 0, 'y'), profstore.finish_debuginfo(:rich);
+SELECT id AS poor2 FROM profstore.begin_debuginfo('ccddccddccddccdd', sha256(sha256('z')), 3, 'poor2', 'shop', false) \gset
+SELECT profstore.put_debuginfo(:poor2, 0, 'z'), profstore.finish_debuginfo(:poor2);
+SELECT id AS own FROM profstore.begin_debuginfo('ccddccddccddccdd', sha256(sha256('o')), 3, 'own') \gset
+SELECT profstore.put_debuginfo(:own, 0, 'o'), profstore.finish_debuginfo(:own);
+SELECT name FROM profstore.find_debuginfo('ccddccddccddccdd');
+SELECT is_ready FROM profstore.begin_debuginfo('ccddccddccddccdd', sha256(sha256('x')), 3, 'poor');
+SELECT name FROM profstore.find_debuginfo('ccddccddccddccdd');
+SELECT profstore.debuginfo_state('ccddccddccddccdd', 'shop', 'h1'), profstore.debuginfo_state('ccddccddccddccdd', 'toys', '') AS of_the_role;
+
+-- a tenant's oldest uploads make room for its next one, those of others do not
+SELECT count(profstore.begin_debuginfo('ddddddddddddddd' || i, sha256(i::text::bytea), 1 << 30, 'big', 'shop')) FROM generate_series(1, 6) AS i;
+SELECT tenant, count(*), array_agg(build_id ORDER BY id) FROM profstore.debuginfo GROUP BY 1 ORDER BY 1;
+SELECT count(profstore.remove_debuginfo('ddddddddddddddd' || i)), count(profstore.remove_debuginfo('ccddccddccddccdd')) FROM generate_series(1, 6) AS i;
+
 -- bounds
 SELECT profstore.begin_debuginfo('../../etc/passwd', sha256('x'), 3, 'c');
 SELECT profstore.begin_debuginfo('AABBCCDDAABBCCDD', sha256('x'), 3, 'c');

@@ -70,6 +70,7 @@ INSERT INTO calls (call) VALUES
 	($$put_debuginfo(1, 0, 'x')$$),
 	($$finish_debuginfo(1)$$),
 	($$find_debuginfo('a1b2c3d4a1b2c3d4')$$),
+	($$debuginfo_state('a1b2c3d4a1b2c3d4', 'a', '')$$),
 	($$read_debuginfo(1, 0)$$),
 	($$remove_debuginfo('a1b2c3d4a1b2c3d4', true)$$),
 	($$intern_profile_types('{cpu:a:b:c:d:delta}')$$),

@@ -120,16 +120,22 @@ begin_upload(Connection *connection, const DebugUpload *upload, const Buffer *di
 	Buffer build_id = { NULL };
 	Buffer bytes = { NULL };
 	Buffer name = { NULL };
+	Buffer tenant = { NULL };
+	Buffer has_lines = { NULL };
+	Buffer hash = { NULL };
 	const Statement statement = {
 		.sql = "SELECT id, is_ready, cardinality(missing)::int8, missing "
-			   "FROM profstore.begin_debuginfo($1, $2, $3, $4)",
+			   "FROM profstore.begin_debuginfo($1, $2, $3, $4, $5, $6 <> 0, $7)",
 		.failure = "could not upload debug information",
 		.keep = true,
-		.param_count = 4,
+		.param_count = 7,
 		.params = { { WIRE_TEXT, &build_id },
 					{ WIRE_BYTEA, digest },
 					{ WIRE_INT8, &bytes },
-					{ WIRE_TEXT, &name } },
+					{ WIRE_TEXT, &name },
+					{ WIRE_TEXT, &tenant },
+					{ WIRE_INT4, &has_lines },
+					{ WIRE_TEXT, &hash } },
 	};
 	Result *result = NULL;
 	DbOutcome outcome;
@@ -139,10 +145,16 @@ begin_upload(Connection *connection, const DebugUpload *upload, const Buffer *di
 	buffer_put_bytes(&build_id, upload->build_id, strlen(upload->build_id));
 	buffer_put_int8(&bytes, upload->bytes);
 	buffer_put_bytes(&name, upload->name, strlen(upload->name));
+	buffer_put_bytes(&tenant, upload->tenant, strlen(upload->tenant));
+	buffer_put_int4(&has_lines, upload->has_lines);
+	buffer_put_bytes(&hash, upload->hash, strlen(upload->hash));
 	outcome = connection_run(connection, &statement, 1, &result, error);
 	buffer_fini(&build_id);
 	buffer_fini(&bytes);
 	buffer_fini(&name);
+	buffer_fini(&tenant);
+	buffer_fini(&has_lines);
+	buffer_fini(&hash);
 	if (outcome != DB_OK)
 		return outcome;
 	begun->id = result_int8(result, 0);
@@ -253,4 +265,50 @@ debug_upload(Connection *connection, int fd, DebugUpload *upload, DbError *error
 	buffer_fini(&digest);
 	sending_fini(&sending);
 	return outcome;
+}
+
+static DebugState
+state_of(const char *text)
+{
+	static const char *const names[] = { [DEBUG_ABSENT] = "absent",
+										 [DEBUG_POOR] = "poor",
+										 [DEBUG_EQUAL] = "equal",
+										 [DEBUG_READY] = "ready" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(text, names[i]) == 0)
+			return (DebugState) i;
+	return DEBUG_NOT_KNOWN;
+}
+
+DbOutcome
+debug_upload_state(Connection *connection, const char *build_id, const char *tenant,
+				   const char *hash, DebugState *state, DbError *error)
+{
+	Buffer build = { NULL };
+	Buffer client = { NULL };
+	Buffer known = { NULL };
+	const Statement statement = {
+		.sql = "SELECT profstore.debuginfo_state($1, $2, $3)",
+		.failure = "could not look for debug information",
+		.keep = true,
+		.param_count = 3,
+		.params = { { WIRE_TEXT, &build }, { WIRE_TEXT, &client }, { WIRE_TEXT, &known } },
+	};
+	Result *result = NULL;
+	DbOutcome outcome;
+
+	*state = DEBUG_NOT_KNOWN;
+	buffer_put_bytes(&build, build_id, strlen(build_id));
+	buffer_put_bytes(&client, tenant, strlen(tenant));
+	buffer_put_bytes(&known, hash, strlen(hash));
+	outcome = connection_run(connection, &statement, 1, &result, error);
+	buffer_fini(&build);
+	buffer_fini(&client);
+	buffer_fini(&known);
+	if (outcome != DB_OK)
+		return outcome;
+	*state = state_of(result_bytes(result, 0, NULL));
+	result_free(result);
+	return DB_OK;
 }

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/regular_file.h"
 #include "database/session.h"
+#include "debuginfo/debug_content.h"
 #include "debuginfo/debug_extract.h"
 #include "debuginfo/debug_upload.h"
 #include "program/stop_signals.h"
@@ -65,12 +66,16 @@ static DbOutcome
 upload_file(Uploading *uploading, const char *path, bool is_named, DbError *error)
 {
 	char build_id[ELF_BUILD_ID_TEXT_BYTES];
-	DebugUpload upload = { .build_id = build_id, .name = path };
+	DebugUpload upload = { .build_id = build_id, .name = path, .tenant = "", .hash = "" };
+	DebugContent content;
 	int input = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	int output = scratch_file_open();
 	int failed = input < 0 || output < 0 ? -errno : debug_extract(input, output, build_id);
 	DbOutcome outcome = DB_OK;
 
+	if (failed == 0)
+		failed = debug_content_read(output, &content);
+	upload.has_lines = failed == 0 && content.has_lines;
 	if (failed == 0)
 		outcome = debug_upload(&uploading->session.connection, output, &upload, error);
 	if (failed == 0 && outcome == DB_OK)

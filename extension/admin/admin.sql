@@ -47,7 +47,7 @@ BEGIN
 		profstore.touch_series, profstore.touch_each_series, profstore.intern_mappings, profstore.intern_functions, profstore.intern_locations,
 		profstore.intern_stacks, profstore.intern_stacks_by_partition, profstore.keep_file_notes, profstore.epoch, profstore.pin_epoch, profstore.begin_batch, profstore.take_receipts, profstore.keep_traces, profstore.ensure_partitions,
 		profstore.find_symbol_work, profstore.claim_symbol_work, profstore.open_addresses, profstore.settle_symbol_work, profstore.want_symbols, profstore.forget_answers,
-		profstore.begin_debuginfo, profstore.put_debuginfo, profstore.finish_debuginfo, profstore.find_debuginfo, profstore.read_debuginfo, profstore.remove_debuginfo TO %s', role);
+		profstore.begin_debuginfo, profstore.put_debuginfo, profstore.finish_debuginfo, profstore.find_debuginfo, profstore.debuginfo_state, profstore.read_debuginfo, profstore.remove_debuginfo TO %s', role);
 END
 $$;
 COMMENT ON FUNCTION profstore.grant_write(regrole) IS 'grants a role the privileges to store samples, not to read them: for collectors';

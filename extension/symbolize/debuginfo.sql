@@ -1,5 +1,6 @@
 -- Debug information that people and builds upload, by build ID. A role's uploads answer for its own mappings alone. Content comes in chunks that
--- the sender has compressed, each in a transaction of its own, so that an upload that broke off goes on.
+-- the sender has compressed, each in a transaction of its own, so that an upload that broke off goes on. Tenants of a receiver have limits of
+-- their own, so that they leave the role its space.
 
 CREATE SEQUENCE profstore.debuginfo_ids;
 CREATE TABLE profstore.debuginfo
@@ -11,6 +12,9 @@ CREATE TABLE profstore.debuginfo
 	bytes    int8 NOT NULL CHECK (bytes BETWEEN 1 AND 1 << 30),
 	chunks   int4 NOT NULL CHECK (chunks = (bytes + 1048575) / 1048576),
 	name     text NOT NULL,
+	tenant   text COLLATE "C" NOT NULL DEFAULT '' CHECK (length(tenant) <= 128),
+	has_lines bool NOT NULL DEFAULT true,
+	client_hash text COLLATE "C" NOT NULL DEFAULT '' CHECK (length(client_hash) <= 128),
 	state    text NOT NULL DEFAULT 'uploading' CHECK (state IN ('uploading', 'ready')),
 	started  timestamptz NOT NULL DEFAULT now(),
 	finished timestamptz,
@@ -25,6 +29,9 @@ COMMENT ON COLUMN profstore.debuginfo.digest IS 'SHA-256 over the SHA-256 of eac
 COMMENT ON COLUMN profstore.debuginfo.bytes IS 'size of the file, 1 GiB at most';
 COMMENT ON COLUMN profstore.debuginfo.chunks IS 'number of chunks, each of 1 MiB of the file but for the last';
 COMMENT ON COLUMN profstore.debuginfo.name IS 'path of the file where it was uploaded';
+COMMENT ON COLUMN profstore.debuginfo.tenant IS 'client of a receiver that uploaded it; empty: it came over a connection of the role';
+COMMENT ON COLUMN profstore.debuginfo.has_lines IS 'it has DWARF or the table of a Go program, not symbols alone';
+COMMENT ON COLUMN profstore.debuginfo.client_hash IS 'hash by which the client knows the file; empty: it gave none';
 COMMENT ON COLUMN profstore.debuginfo.state IS 'uploading: chunks are missing, and it is removed after an hour; ready';
 COMMENT ON COLUMN profstore.debuginfo.started IS 'when the upload began';
 COMMENT ON COLUMN profstore.debuginfo.finished IS 'when the last chunk was there';
@@ -49,24 +56,34 @@ SELECT pg_extension_config_dump('profstore.debuginfo_ids', '');
 SELECT pg_extension_config_dump('profstore.debuginfo', '');
 SELECT pg_extension_config_dump('profstore.debuginfo_chunks', '');
 
-CREATE FUNCTION profstore.begin_debuginfo(build_id text, digest bytea, bytes int8, name text, OUT id int8, OUT is_ready bool, OUT missing int4[])
+CREATE FUNCTION profstore.begin_debuginfo(build_id text, digest bytea, bytes int8, name text, tenant text DEFAULT '', has_lines bool DEFAULT true,
+	client_hash text DEFAULT '', OUT id int8, OUT is_ready bool, OUT missing int4[])
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
 DECLARE
 	role_bytes int8;
 	limit_bytes int8 := 20::int8 << 30;
+	tenant_bytes int8 := 4::int8 << 30;
 BEGIN
+	-- a tenant makes room at its own expense: names that came of its oldest uploads stay
+	DELETE FROM profstore.debuginfo AS d USING (
+		SELECT o.id, sum(o.bytes) OVER (ORDER BY o.started DESC, o.id DESC) AS newer_bytes FROM profstore.debuginfo AS o
+		WHERE o.role = profstore.calling_role() AND o.tenant = begin_debuginfo.tenant AND begin_debuginfo.tenant <> ''
+			AND NOT (o.build_id = begin_debuginfo.build_id AND o.digest = begin_debuginfo.digest)) AS old
+	WHERE d.id = old.id AND old.newer_bytes + begin_debuginfo.bytes > tenant_bytes;
 	DELETE FROM profstore.debuginfo AS d
 	WHERE d.role = profstore.calling_role() AND d.state = 'uploading' AND d.started < now() - interval '1 hour';
-	SELECT coalesce(sum(d.bytes), 0) INTO role_bytes FROM profstore.debuginfo AS d WHERE d.role = profstore.calling_role();
+	SELECT coalesce(sum(d.bytes), 0) INTO role_bytes FROM profstore.debuginfo AS d
+	WHERE d.role = profstore.calling_role() AND (d.tenant = '') = (begin_debuginfo.tenant = '');
 	IF role_bytes + begin_debuginfo.bytes > limit_bytes THEN
 		RAISE configuration_limit_exceeded USING
 			MESSAGE = format('debug information of role %I would exceed %s', profstore.calling_role(), pg_size_pretty(limit_bytes)),
 			HINT = 'Remove what is no longer needed with profstore.remove_debuginfo().';
 	END IF;
-	INSERT INTO profstore.debuginfo AS d (build_id, digest, bytes, chunks, name)
-	VALUES (begin_debuginfo.build_id, begin_debuginfo.digest, begin_debuginfo.bytes, ((begin_debuginfo.bytes + 1048575) / 1048576)::int4, begin_debuginfo.name)
-	ON CONFLICT ON CONSTRAINT debuginfo_role_build_id_digest_key DO NOTHING;
+	INSERT INTO profstore.debuginfo AS d (build_id, digest, bytes, chunks, name, tenant, has_lines, client_hash)
+	VALUES (begin_debuginfo.build_id, begin_debuginfo.digest, begin_debuginfo.bytes, ((begin_debuginfo.bytes + 1048575) / 1048576)::int4, begin_debuginfo.name,
+		begin_debuginfo.tenant, begin_debuginfo.has_lines, begin_debuginfo.client_hash)
+	ON CONFLICT ON CONSTRAINT debuginfo_role_build_id_digest_key DO UPDATE SET tenant = '' WHERE EXCLUDED.tenant = '' AND d.tenant <> '';
 	SELECT d.id, d.state = 'ready',
 		array(SELECT n FROM generate_series(0, d.chunks - 1) AS n
 			WHERE NOT EXISTS (SELECT FROM profstore.debuginfo_chunks AS c WHERE c.debuginfo = d.id AND c.number = n) ORDER BY n)
@@ -75,8 +92,8 @@ BEGIN
 	WHERE d.role = profstore.calling_role() AND d.build_id = begin_debuginfo.build_id AND d.digest = begin_debuginfo.digest;
 END
 $$;
-COMMENT ON FUNCTION profstore.begin_debuginfo(text, bytea, int8, text) IS 'begins the upload of a file with debug information, or goes on with one of equal content: which chunks are missing';
-REVOKE EXECUTE ON FUNCTION profstore.begin_debuginfo(text, bytea, int8, text) FROM PUBLIC;
+COMMENT ON FUNCTION profstore.begin_debuginfo(text, bytea, int8, text, text, bool, text) IS 'begins the upload of a file with debug information, or goes on with one of equal content: which chunks are missing';
+REVOKE EXECUTE ON FUNCTION profstore.begin_debuginfo(text, bytea, int8, text, text, bool, text) FROM PUBLIC;
 
 CREATE FUNCTION profstore.put_debuginfo(id int8, number int4, payload bytea) RETURNS void
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
@@ -128,10 +145,22 @@ CREATE FUNCTION profstore.find_debuginfo(build_id text) RETURNS TABLE (id int8, 
 BEGIN ATOMIC
 	SELECT d.id, d.bytes, d.chunks, d.name FROM profstore.debuginfo AS d
 	WHERE d.build_id = find_debuginfo.build_id AND d.role = profstore.calling_role() AND d.state = 'ready'
-	ORDER BY d.finished DESC, d.id DESC;
+	ORDER BY d.has_lines DESC, d.tenant = '' DESC, d.finished DESC, d.id DESC;
 END;
-COMMENT ON FUNCTION profstore.find_debuginfo(text) IS 'uploads of the caller for a build that are ready, the newest first';
+COMMENT ON FUNCTION profstore.find_debuginfo(text) IS 'uploads of the caller for a build that are ready, the best first: with lines before symbols alone, those of the role before those of a tenant, the newest';
 REVOKE EXECUTE ON FUNCTION profstore.find_debuginfo(text) FROM PUBLIC;
+
+CREATE FUNCTION profstore.debuginfo_state(build_id text, tenant text, client_hash text) RETURNS text
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT CASE WHEN bool_or(d.has_lines OR d.tenant = '') THEN 'ready'
+		WHEN bool_or(d.client_hash = debuginfo_state.client_hash AND d.client_hash <> '') THEN 'equal'
+		WHEN count(*) > 0 THEN 'poor' ELSE 'absent' END
+	FROM profstore.debuginfo AS d
+	WHERE d.build_id = debuginfo_state.build_id AND d.role = profstore.calling_role() AND d.state = 'ready' AND d.tenant IN ('', debuginfo_state.tenant);
+END;
+COMMENT ON FUNCTION profstore.debuginfo_state(text, text, text) IS 'whether a tenant need not upload debug information of a build: ready; equal: a file of this hash is there, with symbols alone; poor: another one with symbols alone; absent';
+REVOKE EXECUTE ON FUNCTION profstore.debuginfo_state(text, text, text) FROM PUBLIC;
 
 CREATE FUNCTION profstore.read_debuginfo(id int8, number int4) RETURNS bytea
 	LANGUAGE sql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp

@@ -109,6 +109,7 @@ BEGIN
 		('writing', 'put_debuginfo', E'SELECT profstore.put_debuginfo(\n  7, 0, ''\\x28b52ffd'')'),
 		('writing', 'finish_debuginfo', E'SELECT profstore.finish_debuginfo(7)'),
 		('writing', 'find_debuginfo', E'SELECT * FROM profstore.find_debuginfo(\n  ''a1b2c3d4a1b2c3d4'')'),
+		('writing', 'debuginfo_state', E'SELECT profstore.debuginfo_state(\n  ''a1b2c3d4a1b2c3d4'', ''shop'', '''')'),
 		('writing', 'read_debuginfo', E'SELECT profstore.read_debuginfo(7, 0)'),
 		('writing', 'writer_protocols', E'SELECT * FROM profstore.writer_protocols()'),
 		('writing', 'calling_role', E'SELECT profstore.calling_role()'),

@@ -1,0 +1,25 @@
+/*
+ * debug_content.h
+ *		Describes an untrusted file with debug information: its build ID, and how much it names.
+ */
+#ifndef COLLECTOR_DEBUG_CONTENT_H
+#define COLLECTOR_DEBUG_CONTENT_H
+
+#include <stdbool.h>
+
+#include "files/elf_headers.h"
+
+typedef struct DebugContent
+{
+	char build_id[ELF_BUILD_ID_TEXT_BYTES]; /* "": none */
+	bool has_lines;							/* DWARF, or the table of a Go program */
+	bool has_names;							/* DWARF or a symbol table, which symbolize needs */
+} DebugContent;
+
+/*
+ * Reads a regular file, in bounds and without libelf. Returns 0; -ENOEXEC if it is no ELF file;
+ * -ENOMEM.
+ */
+int debug_content_read(int fd, DebugContent *content);
+
+#endif
