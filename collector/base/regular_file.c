@@ -29,7 +29,13 @@ regular_file_open(const char *path, const char **problem)
 }
 
 int
+scratch_file_open_in(const char *directory)
+{
+	return open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
+int
 scratch_file_open(void)
 {
-	return open(P_tmpdir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return scratch_file_open_in(P_tmpdir);
 }

@@ -14,9 +14,10 @@
 FILE *regular_file_open(const char *path, const char **problem);
 
 /*
- * Opens a new file without a name in the directory of temporary files, for reading and writing.
- * Returns a descriptor; -1 with errno.
+ * Opens a new file without a name, for reading and writing: in the directory of temporary files, or
+ * in another one. Returns a descriptor; -1 with errno.
  */
 int scratch_file_open(void);
+int scratch_file_open_in(const char *directory);
 
 #endif

@@ -36,6 +36,7 @@ call_free(Call *call)
 	call_drop_authorization(call);
 	call_drop_body(call);
 	buffer_fini(&call->part);
+	buffer_fini(&call->held);
 	buffer_fini(&call->answer.body);
 	free(call);
 }
@@ -100,6 +101,10 @@ call_http_status(const Call *call)
 		case GRPC_NOT_FOUND:
 		case GRPC_UNIMPLEMENTED:
 			return 404;
+		case GRPC_ALREADY_EXISTS:
+			return 409;
+		case GRPC_FAILED_PRECONDITION:
+			return 412;
 		case GRPC_RESOURCE_EXHAUSTED:
 			return 413;
 		case GRPC_DEADLINE_EXCEEDED:
@@ -129,7 +134,7 @@ content_of(const char *value, size_t length)
 		end++;
 	if (is_token(value, end, "application/grpc") || is_token(value, end, "application/grpc+proto"))
 		return CONTENT_GRPC;
-	if (is_token(value, end, "application/x-protobuf"))
+	if (is_token(value, end, "application/x-protobuf") || is_token(value, end, "application/proto"))
 		return CONTENT_PROTOBUF;
 	return is_token(value, end, "application/json") ? CONTENT_JSON : CONTENT_OTHER;
 }
@@ -281,25 +286,67 @@ put_text(Buffer *body, const char *text)
 }
 
 void
-call_status_body(const Call *call, bool json, Buffer *body)
+call_status_body(const Call *call, Buffer *body)
 {
 	const Answer *answer = &call->answer;
 	const char *text = answer->text != NULL ? answer->text : "";
+
+	buffer_put_number(body, 1, (uint64_t) answer->code);
+	buffer_put_field(body, 2, text, strlen(text));
+	if (answer->retry_s > 0)
+		put_retry_info(body, answer->retry_s);
+}
+
+static const char *
+connect_code(GrpcCode code)
+{
+	switch (code)
+	{
+		case GRPC_INVALID_ARGUMENT:
+			return "invalid_argument";
+		case GRPC_DEADLINE_EXCEEDED:
+			return "deadline_exceeded";
+		case GRPC_NOT_FOUND:
+			return "not_found";
+		case GRPC_ALREADY_EXISTS:
+			return "already_exists";
+		case GRPC_RESOURCE_EXHAUSTED:
+			return "resource_exhausted";
+		case GRPC_FAILED_PRECONDITION:
+			return "failed_precondition";
+		case GRPC_UNIMPLEMENTED:
+			return "unimplemented";
+		case GRPC_UNAVAILABLE:
+			return "unavailable";
+		case GRPC_UNAUTHENTICATED:
+			return "unauthenticated";
+		case GRPC_OK:
+		case GRPC_INTERNAL:
+			break;
+	}
+	return "internal";
+}
+
+void
+call_error_body(const Call *call, Buffer *body)
+{
+	const Answer *answer = &call->answer;
 	char number[64];
 
-	if (!json)
+	if (!call->is_connect && call->content != CONTENT_JSON)
 	{
-		buffer_put_number(body, 1, (uint64_t) answer->code);
-		buffer_put_field(body, 2, text, strlen(text));
-		if (answer->retry_s > 0)
-			put_retry_info(body, answer->retry_s);
+		call_status_body(call, body);
 		return;
 	}
-	snprintf(number, sizeof(number), "{\"code\":%d,\"message\":\"", (int) answer->code);
+	if (call->is_connect)
+		snprintf(number, sizeof(number), "{\"code\":\"%s\",\"message\":\"",
+				 connect_code(answer->code));
+	else
+		snprintf(number, sizeof(number), "{\"code\":%d,\"message\":\"", (int) answer->code);
 	put_text(body, number);
-	put_json_text(body, text);
+	put_json_text(body, answer->text != NULL ? answer->text : "");
 	put_text(body, "\"");
-	if (answer->retry_s > 0)
+	if (answer->retry_s > 0 && !call->is_connect)
 	{
 		snprintf(number, sizeof(number), "\",\"retryDelay\":\"%ds\"}]", answer->retry_s);
 		put_text(body, ",\"details\":[{\"@type\":\"" RETRY_INFO);
@@ -313,5 +360,7 @@ call_answer_type(const Call *call)
 {
 	if (call->answer.content != NULL)
 		return call->answer.content;
+	if (call->is_connect)
+		return call->answer.code == GRPC_OK ? "application/proto" : "application/json";
 	return call->content == CONTENT_JSON ? "application/json" : "application/x-protobuf";
 }

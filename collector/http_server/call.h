@@ -29,7 +29,9 @@ typedef enum GrpcCode
 	GRPC_INVALID_ARGUMENT = 3,
 	GRPC_DEADLINE_EXCEEDED = 4,
 	GRPC_NOT_FOUND = 5,
+	GRPC_ALREADY_EXISTS = 6,
 	GRPC_RESOURCE_EXHAUSTED = 8,
+	GRPC_FAILED_PRECONDITION = 9,
 	GRPC_UNIMPLEMENTED = 12,
 	GRPC_INTERNAL = 13,
 	GRPC_UNAVAILABLE = 14,
@@ -75,7 +77,7 @@ typedef void (*CallStored)(Call *call, const BatchResult *result);
 
 struct Call
 {
-	/* the fields up to has_surplus belong to the loop */
+	/* the fields up to unread belong to the loop */
 	struct Connection *connection; /* NULL: closed */
 	struct Call *sibling;		   /* next call of the connection */
 	int32_t stream;				   /* stream of HTTP/2 */
@@ -92,6 +94,8 @@ struct Call
 	size_t part_at;	   /* bytes of part sent so far */
 	bool is_answering; /* the answer's headers were sent */
 	bool has_surplus;  /* bytes arrived after the expected message */
+	Buffer held;	   /* of a stream: bytes that arrived while a worker had the part before */
+	size_t unread;	   /* bytes that the client may not send anew until the worker is done */
 
 	/* from the request */
 	char method[CALL_METHOD_MAX];
@@ -101,12 +105,14 @@ struct Call
 	bool has_encoding;
 	bool is_compressed; /* from the message's prefix */
 	bool has_path;
+	bool is_connect;	 /* errors are those of the Connect protocol */
 	uint64_t length;	 /* content length; UINT64_MAX: not announced */
 	int64_t timeout_ns;	 /* grpc-timeout; 0: no timeout */
 	char *authorization; /* owned; NULL: absent */
 	const Service *service;
 	Client *client;
 	char tenant[IDENTITY_TENANT_MAX]; /* "": no tenant */
+	bool may_upload;				  /* the file of tokens lets the tenant upload */
 	uint8_t *body;					  /* owned */
 	size_t body_length;
 	size_t body_capacity;
@@ -131,6 +137,10 @@ struct Call
 	uint32_t step_end;
 	size_t step_cost;
 	bool is_step;
+	/* of a stream: the client has ended it, and the body is empty */
+	bool is_end;
+	bool wants_more;	/* of a stream: no answer yet, but the next part */
+	uint64_t upload;	/* of a stream: the service's own state; 0: none */
 	bool wants_second;	/* the answer is a message, to which the client replies with a second one */
 	uint8_t digest[32]; /* identity of the request's content */
 	bool has_digest;
@@ -165,8 +175,11 @@ int call_http_status(const Call *call);
 bool call_header(Call *call, const char *name, size_t name_length, const char *value,
 				 size_t length);
 
-/* Formats google.rpc.Status with RetryInfo, in protobuf or JSON. */
-void call_status_body(const Call *call, bool json, Buffer *body);
+/* Formats google.rpc.Status with RetryInfo, in protobuf; for JSON call_error_body(). */
+void call_status_body(const Call *call, Buffer *body);
+
+/* Formats the body of a refusal for HTTP: the status in protobuf or JSON, or Connect's error. */
+void call_error_body(const Call *call, Buffer *body);
 
 /* Returns the content type of the answer's body, for HTTP. */
 const char *call_answer_type(const Call *call);

@@ -40,6 +40,9 @@ typedef struct Protocol
 
 	/* Sets the call of a stream; NULL: the stream has no call any more. */
 	void (*bind)(Connection *connection, int32_t stream, Call *call);
+
+	/* Bytes that a stream held were taken. HTTP/2 only; otherwise NULL. */
+	void (*read_on)(Connection *connection, Call *call, size_t bytes);
 } Protocol;
 
 struct Connection

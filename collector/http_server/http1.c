@@ -62,6 +62,10 @@ status_text(int status)
 			return "Not Found";
 		case 405:
 			return "Method Not Allowed";
+		case 409:
+			return "Conflict";
+		case 412:
+			return "Precondition Failed";
 		case 413:
 			return "Content Too Large";
 		case 415:
@@ -118,7 +122,7 @@ answer_call(Connection *connection, Call *call)
 
 	if (call->answer.code != GRPC_OK)
 	{
-		call_status_body(call, call->content == CONTENT_JSON, &error);
+		call_error_body(call, &error);
 		body = &error;
 	}
 	if (!is_whole)
@@ -402,6 +406,13 @@ take_chunk_line(Connection *connection)
 	return true;
 }
 
+/* Returns true while a worker has a part of the body, so that the next one waits in the socket. */
+static bool
+is_held_up(const Http1 *http1)
+{
+	return http1->state != HTTP1_WAIT && http1->call != NULL && http1->call->is_away;
+}
+
 /* Parses the next part of the input. Returns false if more input is needed. */
 static bool
 step(Connection *connection)
@@ -410,6 +421,8 @@ step(Connection *connection)
 	size_t there = http1->in.length - http1->at;
 	size_t length;
 
+	if (is_held_up(http1))
+		return false;
 	switch (http1->state)
 	{
 		case HTTP1_HEAD:
@@ -497,7 +510,9 @@ http1_is_in_head(const Connection *connection)
 bool
 http1_has_more(const Connection *connection)
 {
-	return connection->http1->state == HTTP1_WAIT && connection->http1->in.length > 0;
+	const Http1 *http1 = connection->http1;
+
+	return (http1->state == HTTP1_WAIT || is_held_up(http1)) && http1->in.length > 0;
 }
 
 bool

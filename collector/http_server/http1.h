@@ -26,7 +26,7 @@ size_t http1_held(const Connection *connection);
 /* Returns true while the headers of a request are incomplete, so that it has no call yet. */
 bool http1_is_in_head(const Connection *connection);
 
-/* Returns true if input follows a request that is not answered yet. */
+/* Returns true if input waits for an answer, or for a worker that has a part of the body. */
 bool http1_has_more(const Connection *connection);
 
 /* Returns true if a complete request has no answer yet. */

@@ -103,7 +103,7 @@ status_headers(const Call *call, nghttp2_nv *headers, char code[16], char messag
 	}
 	if (call->answer.retry_s > 0)
 	{
-		call_status_body(call, false, &body);
+		call_status_body(call, &body);
 		if (encode_base64(&body, status, GRPC_STATUS_MAX))
 			headers[count++] = (nghttp2_nv) NV("grpc-status-details-bin", status);
 		buffer_fini(&body);
@@ -228,7 +228,7 @@ answer_http(Connection *connection, Call *call)
 	nghttp2_data_provider provider = { { .ptr = NULL }, read_answer };
 
 	if (call->answer.code != GRPC_OK)
-		call_status_body(call, call->content == CONTENT_JSON, &call->answer.body);
+		call_error_body(call, &call->answer.body);
 	snprintf(status, sizeof(status), "%d", call_http_status(call));
 	headers[count++] = (nghttp2_nv) NV(":status", status);
 	headers[count++] = (nghttp2_nv) NV("content-type", call_answer_type(call));
@@ -282,7 +282,15 @@ bind_call(Connection *connection, int32_t stream, Call *call)
 	nghttp2_session_set_stream_user_data(connection->http2, stream, call);
 }
 
-const Protocol http2_protocol = { answer_call, abandon_call, answer_part, bind_call };
+/* Lets the client send as many bytes as were taken. */
+static void
+read_on(Connection *connection, Call *call, size_t bytes)
+{
+	if (bytes > 0 && nghttp2_session_consume_stream(connection->http2, call->stream, bytes) != 0)
+		connection->is_dead = true;
+}
+
+const Protocol http2_protocol = { answer_call, abandon_call, answer_part, bind_call, read_on };
 
 /* --- callbacks --- */
 
@@ -395,10 +403,19 @@ on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *
 {
 	Connection *connection = context;
 	Call *call = call_of(session, stream);
+	size_t unread = 0;
 
 	if (call != NULL && !call->is_refused)
+	{
+		unread = call->unread;
 		intake_body(connection->loop, call, bytes, length);
-	return nghttp2_session_consume(session, stream, length) == 0 ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
+		unread = call->unread - unread;
+	}
+	/* held bytes stay in the window of their stream alone, so that other streams go on */
+	return nghttp2_session_consume_connection(session, length) == 0 &&
+				   nghttp2_session_consume_stream(session, stream, length - unread) == 0
+			   ? 0
+			   : NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
 /*

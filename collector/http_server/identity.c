@@ -21,6 +21,7 @@ typedef struct Identity
 {
 	char tenant[IDENTITY_TENANT_MAX];
 	unsigned char token[SHA256_DIGEST_LENGTH];
+	bool may_upload;
 } Identity;
 
 struct Identities
@@ -40,8 +41,10 @@ static ExitCode
 wrong_line(const char *path, int line, Failure *failure)
 {
 	failure_set(failure, EXIT_CONFIG, "could not read the file of tokens");
-	failure_detail(failure, "%s: line %d is not \"TENANT TOKEN\", or its tenant is too long.", path,
-				   line);
+	failure_detail(
+		failure,
+		"%s: line %d is not \"TENANT TOKEN\" or \"TENANT TOKEN upload\", or its tenant is too long.",
+		path, line);
 	return failure->code;
 }
 
@@ -52,12 +55,14 @@ read_line(Identities *identities, char *text, const char *path, int line, Failur
 	char *rest = NULL;
 	const char *tenant = strtok_r(text, " \t\r\n", &rest);
 	const char *token = strtok_r(NULL, " \t\r\n", &rest);
+	const char *right = token != NULL ? strtok_r(NULL, " \t\r\n", &rest) : NULL;
 	Identity *item;
 
 	if (tenant == NULL || tenant[0] == '#')
 		return EXIT_OK;
-	if (token == NULL || strtok_r(NULL, " \t\r\n", &rest) != NULL ||
-		strlen(tenant) >= IDENTITY_TENANT_MAX || !utf8_valid(tenant))
+	if (token == NULL || (right != NULL && strcmp(right, "upload") != 0) ||
+		strtok_r(NULL, " \t\r\n", &rest) != NULL || strlen(tenant) >= IDENTITY_TENANT_MAX ||
+		!utf8_valid(tenant))
 		return wrong_line(path, line, failure);
 	if (grow_array(&identities->items, &identities->capacity, identities->count,
 				   sizeof(Identity)) != 0)
@@ -65,6 +70,7 @@ read_line(Identities *identities, char *text, const char *path, int line, Failur
 	item = &identities->items[identities->count++];
 	strcpy(item->tenant, tenant);
 	hash(token, item->token);
+	item->may_upload = right != NULL;
 	return EXIT_OK;
 }
 
@@ -109,16 +115,29 @@ identities_free(Identities *identities)
 }
 
 const char *
-identities_find(const Identities *identities, const char *authorization)
+identities_find(const Identities *identities, const char *authorization, bool *may_upload)
 {
 	unsigned char token[SHA256_DIGEST_LENGTH];
 	const char *tenant = NULL;
 
+	*may_upload = false;
 	if (authorization == NULL || strncasecmp(authorization, BEARER, strlen(BEARER)) != 0)
 		return NULL;
 	hash(authorization + strlen(BEARER), token);
 	for (size_t i = 0; i < identities->count; i++)
 		if (CRYPTO_memcmp(identities->items[i].token, token, sizeof(token)) == 0)
+		{
 			tenant = identities->items[i].tenant;
+			*may_upload = identities->items[i].may_upload;
+		}
 	return tenant;
+}
+
+bool
+identities_may_upload(const Identities *identities, const char *tenant)
+{
+	for (size_t i = 0; i < identities->count; i++)
+		if (identities->items[i].may_upload && strcmp(identities->items[i].tenant, tenant) == 0)
+			return true;
+	return false;
 }

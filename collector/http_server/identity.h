@@ -2,8 +2,9 @@
  * identity.h
  *		Identifies clients: the tenant of a bearer token, or of a certificate.
  *
- * Each line of a file of tokens is "TENANT TOKEN"; "#" begins a comment. Tokens are stored as
- * hashes, and compared in constant time.
+ * Each line of a file of tokens is "TENANT TOKEN", or "TENANT TOKEN upload" if its clients may
+ * upload debug information; "#" begins a comment. Tokens are stored as hashes, and compared in
+ * constant time.
  */
 #ifndef COLLECTOR_HTTP_SERVER_IDENTITY_H
 #define COLLECTOR_HTTP_SERVER_IDENTITY_H
@@ -21,6 +22,10 @@ ExitCode identities_read(const char *path, Identities **identities, Failure *fai
 void identities_free(Identities *identities); /* accepts NULL */
 
 /* Returns the tenant for a value of the header "authorization"; NULL if the token is unknown. */
-const char *identities_find(const Identities *identities, const char *authorization);
+const char *identities_find(const Identities *identities, const char *authorization,
+							bool *may_upload);
+
+/* Returns whether any token of the tenant has the right to upload; for tenants by certificate. */
+bool identities_may_upload(const Identities *identities, const char *tenant);
 
 #endif

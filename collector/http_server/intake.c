@@ -25,10 +25,14 @@
 static void
 discharge(Loop *loop, Call *call)
 {
-	if (call->charged == 0)
+	const size_t bytes = call->charged + call->held.length;
+
+	buffer_fini(&call->held);
+	call->held = (Buffer){ NULL };
+	if (bytes == 0)
 		return;
-	pool_release(&loop->host->memory, call->charged);
-	client_discharge(call->client, call->charged);
+	pool_release(&loop->host->memory, bytes);
+	client_discharge(call->client, bytes);
 	call->charged = 0;
 }
 
@@ -64,9 +68,13 @@ identify(Loop *loop, Call *call)
 	if (call->service->is_open || (loop->identities == NULL && loop->options->client_ca == NULL))
 		return true;
 	if (loop->identities != NULL && call->authorization != NULL)
-		tenant = identities_find(loop->identities, call->authorization);
+		tenant = identities_find(loop->identities, call->authorization, &call->may_upload);
 	else if (connection->has_tenant)
+	{
 		tenant = connection->tenant;
+		call->may_upload =
+			loop->identities != NULL && identities_may_upload(loop->identities, tenant);
+	}
 	if (tenant != NULL)
 	{
 		snprintf(call->tenant, sizeof(call->tenant), "%s", tenant);
@@ -89,6 +97,7 @@ find_service(Loop *loop, Call *call)
 	bool is_grpc = call->content == CONTENT_GRPC;
 
 	call->service = service_find(loop->host->services, call->path, is_grpc);
+	call->is_connect = call->service != NULL && call->service->is_connect;
 	if (call->service == NULL)
 		refuse(loop, call, GRPC_UNIMPLEMENTED, 404,
 			   strstr(call->path, ".v1experimental.") != NULL
@@ -96,8 +105,12 @@ find_service(Loop *loop, Call *call)
 				   : "there is no such method");
 	else if (strcmp(call->service->method, call->method) != 0)
 		refuse(loop, call, GRPC_UNIMPLEMENTED, 405, "there is no such method at this path");
-	else if (!is_grpc && call->service->work != NULL && call->content != CONTENT_PROTOBUF &&
-			 call->content != CONTENT_JSON)
+	else if (call->is_connect && call->service->work != NULL && !call->service->is_stream &&
+			 call->content != CONTENT_PROTOBUF)
+		refuse(loop, call, GRPC_INVALID_ARGUMENT, 415,
+			   "the content type must be application/proto");
+	else if (!is_grpc && call->service->work != NULL && !call->service->is_stream &&
+			 call->content != CONTENT_PROTOBUF && call->content != CONTENT_JSON)
 		refuse(loop, call, GRPC_INVALID_ARGUMENT, 415,
 			   "the content type must be application/x-protobuf or application/json");
 	else if (call->encoding == ENCODING_UNKNOWN)
@@ -155,7 +168,7 @@ intake_headers(Loop *loop, Call *call)
 	call_drop_authorization(call);
 	if (!may_ask)
 		return false;
-	if (call->content != CONTENT_GRPC && call->length != UINT64_MAX &&
+	if (call->content != CONTENT_GRPC && !call->service->is_stream && call->length != UINT64_MAX &&
 		call->length > loop->options->max_message)
 		return too_large(loop, call);
 	if (loop->is_stopping)
@@ -169,20 +182,28 @@ intake_headers(Loop *loop, Call *call)
 /* --- bodies --- */
 
 /*
- * Charges the bytes of a body: to all requests, and to its client, which may use half of the total.
+ * Charges bytes to all requests, and to the call's client, which may use half of the total. Returns
+ * false if that is too much.
  */
 static bool
-charge(Loop *loop, Call *call, size_t bytes)
+has_room(Loop *loop, const Call *call, size_t bytes)
 {
 	MemoryPool *memory = &loop->host->memory;
 
 	if (!pool_charge(memory, bytes))
+		return false;
+	if (client_charge(call->client, bytes, memory->limit_bytes / 2))
+		return true;
+	pool_release(memory, bytes);
+	return false;
+}
+
+/* Charges the bytes of a body. Returns false after answering. */
+static bool
+charge(Loop *loop, Call *call, size_t bytes)
+{
+	if (!has_room(loop, call, bytes))
 		return throttled(loop, call, TOO_MUCH_UNDER_WAY);
-	if (!client_charge(call->client, bytes, memory->limit_bytes / 2))
-	{
-		pool_release(memory, bytes);
-		return throttled(loop, call, TOO_MUCH_UNDER_WAY);
-	}
 	call->charged += bytes;
 	return true;
 }
@@ -297,7 +318,7 @@ static void
 dispatch(Loop *loop, Call *call)
 {
 	call->host = loop->host;
-	if (call->first == NULL)
+	if (call->service->is_stream ? call->is_end : call->first == NULL)
 		metric_add(&loop->host->metrics.requests_total, 1);
 	if (call->service->answer != NULL)
 	{
@@ -305,13 +326,122 @@ dispatch(Loop *loop, Call *call)
 		answer(loop, call);
 		return;
 	}
-	if (!call->service->is_exchange && !database_takes(loop, call))
+	if (!call->service->is_exchange && !call->service->is_apart && !database_takes(loop, call))
 		return;
 	call->is_away = true;
 	call->since_ns = loop->now_ns;
 	loop->away_count++;
 	host_want(loop->host, call);
 }
+
+/* --- streams --- */
+
+/* Keeps bytes until the worker is done with the part before; they are few, because of unread. */
+static void
+hold_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
+{
+	if (call->has_surplus || !has_room(loop, call, length))
+	{
+		call->has_surplus = true;
+		return;
+	}
+	buffer_put_bytes(&call->held, bytes, length);
+	if (call->held.failed)
+	{
+		pool_release(&loop->host->memory, length);
+		client_discharge(call->client, length);
+		call->has_surplus = true;
+		return;
+	}
+	call->unread += length;
+}
+
+/* Returns how many of the bytes belong to the present message or part. */
+static size_t
+part_length(const Call *call, size_t length)
+{
+	size_t rest = INTAKE_PART_BYTES - call->body_length;
+
+	if (call->content == CONTENT_GRPC)
+		rest = call->prefix_length < PREFIX_BYTES ? PREFIX_BYTES - call->prefix_length
+												  : (size_t) call->length - call->body_length;
+	return MIN(rest, length);
+}
+
+static bool
+has_part(const Call *call)
+{
+	return call->content == CONTENT_GRPC ? has_message(call)
+										 : call->body_length == INTAKE_PART_BYTES;
+}
+
+/* Fills the present part, and gives it to a worker when it is complete. */
+static bool
+stream_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
+{
+	while (length > 0 && !call->is_away)
+	{
+		const size_t taken = part_length(call, length);
+
+		if (!(call->content == CONTENT_GRPC ? grpc_body(loop, call, bytes, taken)
+											: keep_body(loop, call, bytes, taken)))
+			return false;
+		bytes += taken;
+		length -= taken;
+		if (has_part(call))
+			dispatch(loop, call);
+	}
+	if (length > 0)
+		hold_body(loop, call, bytes, length);
+	return true;
+}
+
+/* Gives the last part, or the end, of a stream that has ended to a worker. */
+static void
+end_stream(Loop *loop, Call *call)
+{
+	if (call->content == CONTENT_GRPC && call->prefix_length > 0)
+	{
+		metric_add(&loop->host->metrics.requests_invalid_total, 1);
+		refuse(loop, call, GRPC_INTERNAL, 400, "the request ends within its message");
+		return;
+	}
+	call->is_end = call->body_length == 0;
+	dispatch(loop, call);
+}
+
+/* A worker has taken the part: goes on with what has arrived since. */
+static void
+next_part(Loop *loop, Call *call)
+{
+	const Protocol *protocol = call->connection->protocol;
+	const size_t unread = call->unread;
+	Buffer held = call->held;
+	bool is_good = true;
+
+	call->wants_more = false;
+	call->held = (Buffer){ NULL };
+	call->unread = 0;
+	pool_release(&loop->host->memory, held.length);
+	client_discharge(call->client, held.length);
+	discharge(loop, call);
+	call_drop_body(call);
+	call->prefix_length = 0;
+	call->since_ns = loop->now_ns;
+	if (call->has_surplus)
+		is_good = throttled(loop, call, TOO_MUCH_UNDER_WAY);
+	else if (held.length > 0)
+		is_good = stream_body(loop, call, (const uint8_t *) held.bytes, held.length);
+	buffer_fini(&held);
+	if (!is_good)
+		return; /* answered, and with HTTP/1.1 the call is gone */
+	if (protocol->read_on != NULL)
+		protocol->read_on(call->connection, call, unread - call->unread);
+	if (!call->is_away && call->is_whole)
+		end_stream(loop, call);
+}
+
+/* --- the way of the bytes --- */
 
 bool
 intake_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
@@ -321,6 +451,8 @@ intake_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 	if (call->is_refused)
 		return false;
 	metric_add(&loop->host->metrics.bytes_total, length);
+	if (call->service->is_stream)
+		return stream_body(loop, call, bytes, length);
 	if (call->is_away) /* a worker has the body; the call is dropped when it comes back */
 	{
 		call->has_surplus |= length > 0;
@@ -339,6 +471,11 @@ intake_end_of_request(Loop *loop, Call *call)
 	call->is_whole = true;
 	if (call->is_refused || call->is_away)
 		return;
+	if (call->service->is_stream)
+	{
+		end_stream(loop, call);
+		return;
+	}
 	if (call->content != CONTENT_GRPC || (has_message(call) && !call->service->is_exchange))
 	{
 		dispatch(loop, call);
@@ -353,6 +490,8 @@ static void
 free_call(Loop *loop, Call *call)
 {
 	discharge(loop, call);
+	if (call->service != NULL && call->service->left != NULL)
+		call->service->left(loop->host, call);
 	client_release(call->client);
 	call_free(call);
 }
@@ -426,7 +565,9 @@ intake_drop_all(Connection *connection)
 static int64_t
 answer_after_ns(const Loop *loop, const Call *call)
 {
-	int64_t limit = loop->options->answer_ms * 1000000;
+	const int64_t late_ms =
+		call->service->late_ms > 0 ? call->service->late_ms : loop->options->answer_ms;
+	int64_t limit = late_ms * 1000000;
 
 	return call->timeout_ns > 0 ? MIN(limit, call->timeout_ns - call->timeout_ns / 5) : limit;
 }
@@ -445,6 +586,7 @@ stand_in(Loop *loop, Call *call)
 		return;
 	other->stream = call->stream;
 	other->content = call->content;
+	other->is_connect = call->is_connect;
 	other->is_whole = call->is_whole;
 	other->is_answering = call->is_answering;
 	other->part = call->part;
@@ -573,6 +715,8 @@ intake_take_back(Loop *loop, Call *call)
 			services->left(loop->host, call, loop->now_ns);
 		free_call(loop, call);
 	}
+	else if (call->wants_more)
+		next_part(loop, call);
 	else if (call->wants_second)
 		go_on(loop, call);
 	else

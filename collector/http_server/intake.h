@@ -10,6 +10,9 @@
 
 #include "http_server/connection.h"
 
+/* Bytes that a service gets at once of a stream without messages. */
+#define INTAKE_PART_BYTES ((size_t) 1024 * 1024)
+
 /* --- for protocols (http1.c, http2.c) --- */
 
 /* Adds a call. Returns false, and the caller keeps the call, if the connection may hold no more. */

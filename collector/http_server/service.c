@@ -12,8 +12,14 @@ const Service *
 service_find(const ServiceTable *table, const char *path, bool is_grpc)
 {
 	for (size_t i = 0; i < table->count; i++)
-		if (table->items[i].is_grpc == is_grpc && strcmp(table->items[i].path, path) == 0)
-			return &table->items[i];
+	{
+		const Service *service = &table->items[i];
+
+		if (service->is_grpc == is_grpc &&
+			(service->is_prefix ? strncmp(service->path, path, strlen(service->path)) == 0
+								: strcmp(service->path, path) == 0))
+			return service;
+	}
 	return NULL;
 }
 

@@ -21,6 +21,20 @@ struct Service
 	 */
 	bool is_exchange;
 
+	/*
+	 * A stream: work gets each of the client's messages, or without gRPC each part of at most
+	 * INTAKE_PART_BYTES of its body, and sets wants_more or an answer. It gets the end as is_end.
+	 */
+	bool is_stream;
+
+	bool is_prefix;	 /* path is the beginning of the paths */
+	bool is_connect; /* speaks the Connect protocol: errors in JSON */
+	bool is_apart;	 /* works while the writer's database is unavailable */
+	int64_t late_ms; /* time for a worker and what follows; 0: --answer-timeout */
+
+	/* Called in the loop's thread when a call ends in whatever way. NULL: not needed. */
+	void (*left)(Host *host, Call *call);
+
 	/* Either answer or work is set. answer sets the answer at once, in the loop's thread. */
 	void (*answer)(Host *host, Call *call);
 

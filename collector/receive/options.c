@@ -23,7 +23,7 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 		{ "tls-client-ca", FLAG_TEXT, &options->host.client_ca, "FILE",
 		  "file of authorities, PEM, that sign clients' certificates; their common name is the label tenant" },
 		{ "tokens", FLAG_TEXT, &options->host.tokens, "FILE",
-		  "file of lines TENANT TOKEN; clients need one of these tokens, or a certificate" },
+		  "file of lines TENANT TOKEN, with upload behind it if the tenant may upload debug information; clients need one of these tokens, or a certificate" },
 		{ "drop-attributes", FLAG_TEXT, &options->drop, "LIST",
 		  "OTLP attributes and labels of Arrow records to drop; default: those of threads and calls" },
 		{ "max-message", FLAG_SIZE, &options->host.max_message, "SIZE",
@@ -57,6 +57,14 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 		{ "max-age", FLAG_DURATION, &options->max_age_ms, "DURATION",
 		  "age above which samples are refused; default: 7d", .minimum = 1000,
 		  .maximum = 31622400000 },
+		{ "max-upload", FLAG_SIZE, &options->uploads.file_bytes, "SIZE",
+		  "limit of a file with debug information; default: 512MB", .minimum = 1024,
+		  .maximum = 1024 * MB },
+		{ "upload-space", FLAG_SIZE, &options->uploads.space_bytes, "SIZE",
+		  "limit of all files that are being uploaded, of which one tenant may use half; default: 2GB",
+		  .minimum = 1024 },
+		{ "upload-directory", FLAG_TEXT, &options->uploads.directory, "DIRECTORY",
+		  "place of files that are being uploaded; default: /var/tmp" },
 		{ "keep-times", FLAG_SWITCH, &options->keep_times, NULL,
 		  "store a row for each time of an OTLP sample, not one for the profile's window" },
 	};
@@ -76,6 +84,7 @@ receive_flags(ReceiveOptions *options, Flag flags[RECEIVE_FLAGS_MAX])
 	options->workers = processors < 1 ? 1 : processors > 4 ? 4 : processors;
 	options->host.answer_ms = 4000;
 	options->host.idle_ms = 300000;
+	options->uploads = (UploadLimits){ "/var/tmp", 512 * MB, 2048 * MB, 8192 * MB };
 	options->max_age_ms = INT64_C(7) * 86400000;
 	flags[count++] = database_flag(&options->database);
 	count += log_flags(&options->log, &flags[count]);

@@ -7,8 +7,9 @@
 
 #include "http_server/host.h"
 #include "program/common_flags.h"
+#include "uploads/upload_slots.h"
 
-#define RECEIVE_FLAGS_MAX 32
+#define RECEIVE_FLAGS_MAX 40
 
 typedef struct ReceiveOptions
 {
@@ -18,7 +19,8 @@ typedef struct ReceiveOptions
 	size_t queue_bytes;	   /* limit of batches that wait for the database */
 	int64_t client_series; /* limit of series of one tenant or address in an hour */
 	int64_t workers;
-	int64_t max_age_ms; /* limit of the samples' age */
+	UploadLimits uploads; /* of debug information */
+	int64_t max_age_ms;	  /* limit of the samples' age */
 	bool keep_times;
 	LogOptions log;
 } ReceiveOptions;

@@ -1,17 +1,14 @@
 /*
  * parca_service.c
- *		Parca's ProfileStoreService, WriteRaw; and its debug information service, which declines.
+ *		Parca's ProfileStoreService, WriteRaw.
  *
  * A request is stored whole or not at all.
  */
 #include <stdio.h>
 
-#include "http_server/protobuf.h"
 #include "otlp/write_raw.h"
 #include "receive/services.h"
 #include "receive/submit.h"
-
-#define NOT_WANTED "debug information is not accepted"
 
 static DecodeEnd
 decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch, Decoded *decoded)
@@ -34,13 +31,4 @@ void
 parca_write_raw(Host *host, Call *call)
 {
 	submit_request(receiver_of(host), call, &json_write_raw, decode);
-}
-
-/* An absent should_initiate_upload is false, so agents do not ask for this file again. */
-void
-parca_decline_upload(Host *host, Call *call)
-{
-	static const char reason[] = NOT_WANTED;
-
-	buffer_put_field(&call->answer.body, 2, reason, sizeof(reason) - 1);
 }

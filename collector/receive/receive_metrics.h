@@ -17,7 +17,12 @@
 	X(otlp_attributes_skipped_total, "OTLP attributes that were dropped or cut.")             \
 	X(arrow_labels_skipped_total, "Labels of Arrow records that were dropped or cut.")        \
 	X(otlp_payloads_skipped_total, "Original payloads of OTLP profiles, which are not kept.") \
-	X(samples_total, "Samples in requests that were read.")
+	X(samples_total, "Samples in requests that were read.")                                   \
+	X(uploads_stored_total, "Files with debug information that were stored.")                 \
+	X(uploads_known_total, "Uploads that were not needed: debug information is there.")       \
+	X(uploads_put_off_total, "Uploads whose client was asked to come later.")                 \
+	X(uploads_refused_total, "Uploads that were refused or declined for good.")               \
+	X(upload_bytes_total, "Bytes of debug information that were received.")
 
 typedef struct ReceiveMetrics
 {

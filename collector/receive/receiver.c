@@ -8,17 +8,29 @@ ExitCode
 receiver_init(Receiver *receiver, const ReceiveOptions *options, const ServiceTable *services,
 			  Writer *writer, Failure *failure)
 {
+	ExitCode code;
+	bool has_lines;
+
 	*receiver = (Receiver){ .options = options, .rule = { options->drop } };
 	repeats_init(&receiver->repeats);
 	series_limit_init(&receiver->series);
 	store_line_init(&receiver->line, writer, options->queue_bytes);
-	return host_init(&receiver->host, &options->host, services, writer, failure);
+	upload_slots_init(&receiver->uploads, &options->uploads);
+	code = host_init(&receiver->host, &options->host, services, writer, failure);
+	has_lines = upload_line_start(&receiver->questions, options->database, receiver);
+	has_lines = upload_line_start(&receiver->stores, options->database, receiver) && has_lines;
+	if (code == EXIT_OK && !has_lines)
+		code = failure_set(failure, EXIT_INTERNAL, "could not start a thread");
+	return code;
 }
 
 void
 receiver_fini(Receiver *receiver)
 {
+	upload_line_stop(&receiver->questions);
+	upload_line_stop(&receiver->stores);
 	host_fini(&receiver->host);
+	upload_slots_fini(&receiver->uploads);
 	repeats_fini(&receiver->repeats);
 	series_limit_fini(&receiver->series);
 	store_line_fini(&receiver->line);

@@ -14,6 +14,8 @@
 #include "receive/repeats.h"
 #include "receive/series_limit.h"
 #include "receive/store_line.h"
+#include "uploads/upload_line.h"
+#include "uploads/upload_slots.h"
 
 typedef struct Receiver
 {
@@ -24,6 +26,9 @@ typedef struct Receiver
 	Repeats repeats;
 	SeriesLimit series;
 	StoreLine line;
+	UploadSlots uploads;  /* of debug information */
+	UploadLine questions; /* about them */
+	UploadLine stores;	  /* files on their way into the database */
 } Receiver;
 
 static inline Receiver *

@@ -9,6 +9,9 @@
 #define OTLP		 "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/"
 #define PARCA_STORE	 "/parca.profilestore.v1alpha1.ProfileStoreService/"
 #define PARCA_UPLOAD "/parca.debuginfo.v1alpha1.DebuginfoService/"
+#define ALLOY_UPLOAD "/debuginfo.v1alpha1.DebuginfoService/"
+
+#define STORE_MS 600000 /* for a large file, behind those of others */
 
 static const Service services[] = {
 	{ OTLP "Export", "POST", .is_grpc = true, .work = otlp_export },
@@ -22,7 +25,19 @@ static const Service services[] = {
 	  .work = parca_write_arrow },
 	{ "/api/profiles/writearrow", "POST", .is_parca = true, .work = parca_write_arrow },
 	{ PARCA_UPLOAD "ShouldInitiateUpload", "POST", .is_grpc = true, .is_parca = true,
-	  .answer = parca_decline_upload },
+	  .is_apart = true, .work = parca_should_upload },
+	{ PARCA_UPLOAD "InitiateUpload", "POST", .is_grpc = true, .is_parca = true, .is_apart = true,
+	  .work = parca_initiate_upload },
+	{ PARCA_UPLOAD "Upload", "POST", .is_grpc = true, .is_parca = true, .is_apart = true,
+	  .is_stream = true, .late_ms = STORE_MS, .work = parca_upload, .left = upload_left },
+	{ PARCA_UPLOAD "MarkUploadFinished", "POST", .is_grpc = true, .is_parca = true,
+	  .is_apart = true, .work = parca_mark_finished },
+	{ ALLOY_UPLOAD "ShouldInitiateUpload", "POST", .is_connect = true, .is_apart = true,
+	  .work = connect_should_upload },
+	{ ALLOY_UPLOAD "Upload/", "POST", .is_connect = true, .is_apart = true, .is_stream = true,
+	  .is_prefix = true, .late_ms = STORE_MS, .work = connect_upload, .left = upload_left },
+	{ ALLOY_UPLOAD "UploadFinished", "POST", .is_connect = true, .is_apart = true,
+	  .work = connect_upload_finished },
 	{ "/grpc.health.v1.Health/Check", "POST", .is_grpc = true, .is_open = true,
 	  .answer = health_check },
 	{ "/-/healthy", "GET", .is_open = true, .answer = page_healthy },

@@ -114,9 +114,8 @@ submit_identify(Call *call, const void *identity, size_t length)
 	call->has_digest = true;
 }
 
-/* Replaces a compressed body by its content. Returns false, after answering, on failure. */
-static bool
-unpack(Receiver *receiver, Call *call)
+bool
+submit_inflate(Receiver *receiver, Call *call)
 {
 	const InflateLimits limits = { receiver->options->host.max_message, call->memory };
 	uint8_t *unpacked;
@@ -150,7 +149,7 @@ unpack(Receiver *receiver, Call *call)
 bool
 submit_unpack(Receiver *receiver, Call *call)
 {
-	if (!unpack(receiver, call))
+	if (!submit_inflate(receiver, call))
 		return false;
 	if (!call->has_digest)
 		submit_identify(call, call->body, call->body_length);

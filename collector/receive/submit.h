@@ -38,10 +38,10 @@ void submit_request(Receiver *receiver, Call *call, const JsonMessage *json, Cal
 /* Like submit_request(), for a body that is unpacked already. */
 void submit_decoded(Receiver *receiver, Call *call, CallDecoder decode);
 
-/*
- * Unpacks the body in place. Returns false, after answering, if that is impossible. The call is
- * identified by its first message.
- */
+/* Unpacks the body in place. Returns false, after answering, if that is impossible. */
+bool submit_inflate(Receiver *receiver, Call *call);
+
+/* Like submit_inflate(); the call is identified by its first message. */
 bool submit_unpack(Receiver *receiver, Call *call);
 
 /* Prepares the answer for a result of decoding; returns false if the result is not DECODE_OK. */

@@ -367,8 +367,6 @@ def test_write_raw():
                          ("70 labels", {f"l{i}": "x" for i in range(70)}), ("a long value", {"a": "x" * 5000})):
         same(call(main, WRITE_RAW, write_raw_request(labels, profile))[0], grpc.StatusCode.INVALID_ARGUMENT,
              f"WriteRaw, {what}: refused")
-    code, _, answer = call(main, "/parca.debuginfo.v1alpha1.DebuginfoService/ShouldInitiateUpload", b"\x0a\x04abcd")
-    ok(code == grpc.StatusCode.OK and b"\x08\x01" not in answer[:2] and len(answer) > 2, "debug information is declined")
 
 
 def test_health():
@@ -388,9 +386,10 @@ if __name__ == "__main__":
     import hostile
     import parca
     import retries
+    import uploads
 
     main.ready()
-    tests = [(name, value) for module in (sys.modules[__name__], parca, retries, hostile)
+    tests = [(name, value) for module in (sys.modules[__name__], parca, uploads, retries, hostile)
              for name, value in list(vars(module).items())
              if name.startswith("test_") and value.__module__ in (module.__name__, "__main__")]
     failed = run(tests, sys.argv[2:])
