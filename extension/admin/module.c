@@ -15,6 +15,9 @@
 #include "import/import_settings.h"
 #include "store/write/write_buffer.h"
 #include "tableam/access.h"
+#include "tableam/custom_agg.h"
+#include "tableam/custom_nodes.h"
+#include "tableam/custom_scan.h"
 #include "views/flame_node.h"
 
 PG_MODULE_MAGIC;
@@ -31,6 +34,9 @@ _PG_init(void)
 	pfs_answers_init();
 	pfs_write_buffer_init();
 	pfs_access_init();
+	pfs_custom_nodes_init();
+	pfs_custom_scan_init();
+	pfs_custom_agg_init();
 	pfs_dictionary_init();
 	pfs_flame_node_init();
 	pfs_import_init();

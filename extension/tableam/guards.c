@@ -31,9 +31,6 @@
 #include "utils/syscache.h"
 
 #include "store/segment/value.h"
-#include "tableam/custom_agg.h"
-#include "tableam/custom_nodes.h"
-#include "tableam/custom_scan.h"
 #include "tableam/publications.h"
 #include "tableam/table_am.h"
 
@@ -265,7 +262,4 @@ pfs_access_init(void)
 	previous_hook = object_access_hook;
 	object_access_hook = object_access;
 	pfs_executor_guard_init();
-	pfs_custom_nodes_init();
-	pfs_custom_scan_init();
-	pfs_custom_agg_init();
 }
