@@ -15,9 +15,9 @@
 #include "import/import_settings.h"
 #include "store/write/write_buffer.h"
 #include "tableam/access.h"
-#include "tableam/custom_agg.h"
-#include "tableam/custom_nodes.h"
-#include "tableam/custom_scan.h"
+#include "tableam/nodes/custom_agg.h"
+#include "tableam/nodes/custom_nodes.h"
+#include "tableam/nodes/custom_scan.h"
 #include "views/flame_node.h"
 
 PG_MODULE_MAGIC;

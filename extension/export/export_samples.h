@@ -9,7 +9,7 @@
 
 #include "merge/stack_stream.h"
 #include "select/selection.h"
-#include "tree/symbols.h"
+#include "tree/frames/symbols.h"
 
 /* Receives a stack that passes the filters: ids of its locations, leaf first, and its value. */
 typedef void (*PfsExportFn)(void *argument, const int32 *location_ids, uint32 count, int64 value);

@@ -8,7 +8,7 @@
 
 #include "export/flame_json.h"
 #include "export/text_numbers.h"
-#include "tree/frame_source.h"
+#include "tree/frames/frame_source.h"
 
 void
 pfs_json_append_text(StringInfo json, const char *key, const char *text, bool first)

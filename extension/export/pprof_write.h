@@ -13,7 +13,7 @@
 #include "lib/stringinfo.h"
 
 #include "import/sample_labels.h"
-#include "tree/symbols.h"
+#include "tree/frames/symbols.h"
 
 typedef struct PfsPprofWriter PfsPprofWriter;
 

@@ -12,7 +12,7 @@
 #include "lib/stringinfo.h"
 
 #include "select/selection.h"
-#include "tree/frame_source.h"
+#include "tree/frames/frame_source.h"
 
 typedef struct PfsTreeFrame
 {

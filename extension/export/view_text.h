@@ -9,7 +9,7 @@
 
 #include "fmgr.h"
 
-#include "tree/symbols.h"
+#include "tree/frames/symbols.h"
 
 /*
  * Returns the filters among the arguments as "focus f, hide g", after a text that may be empty.

@@ -8,7 +8,7 @@
 
 #include "base/arrays.h"
 #include "tree/flame_cut.h"
-#include "tree/flame_label.h"
+#include "tree/frames/flame_label.h"
 
 /* A row to be returned later: a child of a node on the path to the current row. */
 typedef struct Child

@@ -10,7 +10,7 @@
 #include "base/memory_peak.h"
 #include "base/temp_file.h"
 #include "merge/stack_sums.h"
-#include "tree/symbols.h"
+#include "tree/frames/symbols.h"
 
 typedef struct OpenNode
 {

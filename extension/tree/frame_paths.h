@@ -11,7 +11,7 @@
 
 #include "merge/stack_stream.h"
 #include "tree/frame_file.h"
-#include "tree/symbols.h"
+#include "tree/frames/symbols.h"
 
 typedef struct PfsFramePaths PfsFramePaths;
 

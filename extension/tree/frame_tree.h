@@ -13,8 +13,8 @@
 
 #include "merge/stack_stream.h"
 #include "tree/frame_file.h"
+#include "tree/frames/symbols.h"
 #include "tree/stack_walk.h"
-#include "tree/symbols.h"
 
 typedef struct PfsFrameNode
 {

@@ -11,8 +11,8 @@
 #include "base/hash.h"
 #include "dictionary/cache/dictionary.h"
 #include "dictionary/cache/doubts.h"
+#include "tree/frames/session_cache.h"
 #include "tree/kept_chunks.h"
-#include "tree/session_cache.h"
 #include "tree/stack_verdicts.h"
 
 #define WORD_BITS	   6 /* log2 of the bits of a word */

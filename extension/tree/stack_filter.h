@@ -16,7 +16,7 @@
 
 #include "dictionary/cache/dictionary.h"
 #include "store/scan/scan_request.h"
-#include "tree/filters.h"
+#include "tree/frames/filters.h"
 
 typedef struct PfsStackFilter PfsStackFilter;
 

@@ -7,8 +7,8 @@
 
 #include "profstore.h"
 
+#include "tree/frames/symbols.h"
 #include "tree/stack_subset.h"
-#include "tree/symbols.h"
 
 /* The first reason that applies. */
 typedef enum PfsStackVerdict

@@ -8,8 +8,8 @@
 #include "profstore.h"
 
 #include "merge/stack_stream.h"
+#include "tree/frames/symbols.h"
 #include "tree/stack_walk.h"
-#include "tree/symbols.h"
 
 typedef struct PfsStackVisit PfsStackVisit;
 

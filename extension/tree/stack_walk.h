@@ -14,7 +14,7 @@
 #include "profstore.h"
 
 #include "merge/stack_sums.h"
-#include "tree/symbols.h"
+#include "tree/frames/symbols.h"
 
 #define PFS_NO_WALKER PG_UINT32_MAX
 

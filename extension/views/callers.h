@@ -10,8 +10,8 @@
 #include "fmgr.h"
 
 #include "merge/stack_stream.h"
-#include "tree/filters.h"
 #include "tree/frame_tree.h"
+#include "tree/frames/filters.h"
 
 typedef struct PfsFunctionQuery
 {

@@ -9,7 +9,7 @@
 
 #include "base/srf.h"
 #include "tree/flame_rows.h"
-#include "tree/frame_source.h"
+#include "tree/frames/frame_source.h"
 
 /*
  * Puts one row. In a comparison, value and self are those of the base, and two more columns have

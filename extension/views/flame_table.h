@@ -11,7 +11,7 @@
 #include "profstore.h"
 
 #include "tree/flame_rows.h"
-#include "tree/frame_source.h"
+#include "tree/frames/frame_source.h"
 
 /* Columns of a row. Only a comparison has the last two. */
 enum

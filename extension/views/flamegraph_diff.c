@@ -7,7 +7,7 @@
 #include "fmgr.h"
 
 #include "merge/merged.h"
-#include "tree/flame_label.h"
+#include "tree/frames/flame_label.h"
 #include "views/comparison.h"
 #include "views/view.h"
 

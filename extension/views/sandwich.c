@@ -7,8 +7,8 @@
 #include "utils/builtins.h"
 
 #include "base/srf.h"
-#include "tree/flame_label.h"
 #include "tree/flame_rows.h"
+#include "tree/frames/flame_label.h"
 #include "views/view.h"
 
 enum

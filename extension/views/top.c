@@ -6,8 +6,8 @@
 
 #include "base/srf.h"
 #include "merge/merged.h"
-#include "tree/frame_kind.h"
-#include "tree/frame_source.h"
+#include "tree/frames/frame_kind.h"
+#include "tree/frames/frame_source.h"
 #include "views/view.h"
 
 enum

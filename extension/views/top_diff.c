@@ -5,7 +5,7 @@
 #include "tree/function_totals.h"
 
 #include "base/srf.h"
-#include "tree/frame_source.h"
+#include "tree/frames/frame_source.h"
 #include "views/comparison.h"
 #include "views/view.h"
 

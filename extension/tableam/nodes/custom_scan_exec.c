@@ -1,0 +1,278 @@
+/*
+ * custom_scan_exec.c
+ *		Runs ProfstoreScan: rows from filtered blocks, in both directions, alone or in parallel.
+ *
+ * The block scan begins with the first row, and again after a rescan, because the values of filters
+ * may have changed.
+ */
+#include "tableam/nodes/custom_nodes.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/rel.h"
+
+#include "store/segment/value.h"
+#include "tableam/nodes/custom_scan.h"
+#include "tableam/nodes/pushdown.h"
+
+/* In shared memory: the counters, then the shared scan. */
+#define SHARED_SCAN_OFFSET MAXALIGN(sizeof(PfsSharedCounters))
+
+typedef struct BlockScanState
+{
+	CustomScanState css;
+	List *quals; /* for EXPLAIN */
+	PfsPushdown *pushdown;
+	ExprContext *filter_context;
+	int column_count;
+	AttrNumber *columns;
+
+	PfsSharedCounters *shared_counters; /* NULL: not parallel */
+	PfsSharedScan *shared_scan;
+	MemoryContext context; /* for filters and block scan */
+	PfsBlockScan *blocks;  /* NULL until the first row */
+	PfsBlock block;
+	int64 row;				  /* in the block; -1 before its first row, row_count behind the last */
+	PfsScanCounters counters; /* counters of block scans that have ended */
+} BlockScanState;
+
+/* Finds the columns that the scan must return. The plan's target list is final only now. */
+static void
+scan_find_columns(BlockScanState *state)
+{
+	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
+	TupleDesc desc = state->css.ss.ss_ScanTupleSlot->tts_tupleDescriptor;
+	List *expressions = list_concat_copy(plan->scan.plan.targetlist, plan->scan.plan.qual);
+	Bitmapset *columns = pfs_used_columns(plan->scan.scanrelid, desc->natts, expressions);
+	int column = -1;
+
+	state->columns = palloc(sizeof(AttrNumber) * (Size) Max(bms_num_members(columns), 1));
+	while ((column = bms_next_member(columns, column)) >= 0)
+		if (!TupleDescAttr(desc, column - 1)->attisdropped)
+			state->columns[state->column_count++] = (AttrNumber) column;
+}
+
+static void
+scan_node_begin(CustomScanState *node, EState *estate, int flags)
+{
+	BlockScanState *state = (BlockScanState *) node;
+	const CustomScan *plan = (const CustomScan *) node->ss.ps.plan;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+	int next_value = 0;
+
+	state->quals = pfs_pushdown_quals(plan->custom_private, plan->custom_exprs, &next_value);
+	state->pushdown = pfs_pushdown_init(state->quals, &node->ss.ps);
+	scan_find_columns(state);
+	memset(slot->tts_isnull, true, sizeof(bool) * (Size) slot->tts_tupleDescriptor->natts);
+	state->context =
+		AllocSetContextCreate(estate->es_query_cxt, "ProfstoreScan", ALLOCSET_DEFAULT_SIZES);
+	state->filter_context = CreateExprContext(estate);
+	state->row = -1;
+}
+
+/*
+ * Begins the block scan. Not inlined into the loop over rows, whose stack frame it would enlarge.
+ */
+static pg_noinline void
+scan_begin_blocks(BlockScanState *state)
+{
+	Relation relation = state->css.ss.ss_currentRelation;
+	EState *estate = state->css.ss.ps.state;
+	MemoryContext outer = MemoryContextSwitchTo(state->context);
+	PfsBlockFilter *filters = pfs_pushdown_filters(state->pushdown, state->filter_context, NULL);
+
+	state->blocks = pfs_block_scan_begin(&(PfsScanRequest){ .relation = relation,
+															.snapshot = estate->es_snapshot,
+															.attribute_count = state->column_count,
+															.attnums = state->columns,
+															.filter_count = state->pushdown->count,
+															.filters = filters,
+															.shared = state->shared_scan });
+	MemoryContextSwitchTo(outer);
+	state->row = -1;
+	pgstat_count_heap_scan(relation);
+}
+
+static void
+scan_end_blocks(BlockScanState *state)
+{
+	if (state->blocks == NULL)
+		return;
+	pfs_counters_add(&state->counters, pfs_block_scan_counters(state->blocks));
+	pfs_block_scan_end(state->blocks);
+	MemoryContextReset(state->context);
+	state->blocks = NULL;
+	state->block.row_count = 0;
+	state->row = -1;
+}
+
+/* Moves to the next or previous row; returns false at the end. */
+static bool
+scan_step_row(BlockScanState *state, bool forward)
+{
+	state->row += forward ? 1 : -1;
+	if (state->row >= 0 && state->row < state->block.row_count)
+		return true;
+
+	if (forward ? !pfs_block_scan_next(state->blocks, &state->block)
+				: !pfs_block_scan_previous(state->blocks, &state->block))
+	{
+		state->block.row_count = 0;
+		state->row = forward ? 0 : -1;
+		return false;
+	}
+	/* adds to the counter of pgstat_count_heap_getnext(), for many rows at once */
+	pgstat_count_index_tuples(state->css.ss.ss_currentRelation, state->block.row_count);
+	state->row = forward ? 0 : (int64) state->block.row_count - 1;
+	return true;
+}
+
+/*
+ * Returns the next row, or the previous one in a backward scan, as a virtual tuple; an empty slot
+ * at the end.
+ */
+static TupleTableSlot *
+scan_next_row(ScanState *node)
+{
+	BlockScanState *state = (BlockScanState *) node;
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	const PfsBlock *block = &state->block;
+	EState *estate = state->css.ss.ps.state;
+
+	ExecClearTuple(slot);
+	if (state->blocks == NULL)
+		scan_begin_blocks(state);
+	if (!scan_step_row(state, !ScanDirectionIsBackward(estate->es_direction)))
+		return slot;
+
+	for (int i = 0; i < state->column_count; i++)
+	{
+		int attribute = state->columns[i] - 1;
+
+		slot->tts_values[attribute] = pfs_datum_of_value(block->values[i][state->row]);
+		slot->tts_isnull[attribute] = block->nulls[i] != NULL && block->nulls[i][state->row];
+	}
+	slot->tts_tableOid = RelationGetRelid(state->css.ss.ss_currentRelation);
+	/* the row's position serves as its ctid */
+	slot->tts_tid.ip_blkid.bi_hi = (uint16) (block->number >> 16);
+	slot->tts_tid.ip_blkid.bi_lo = (uint16) block->number;
+	slot->tts_tid.ip_posid = (OffsetNumber) (state->row + 1);
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* Never called: rows cannot be fetched again, so there is nothing to recheck. */
+static bool
+recheck_row(ScanState *node, TupleTableSlot *slot)
+{
+	return true;
+}
+
+static TupleTableSlot *
+scan_execute(CustomScanState *node)
+{
+	return ExecScan(&node->ss, scan_next_row, recheck_row);
+}
+
+static void
+scan_rescan(CustomScanState *node)
+{
+	scan_end_blocks((BlockScanState *) node);
+	ExecScanReScan(&node->ss);
+}
+
+/* Adds this process's counters to the shared ones, which the leader shows. */
+static void
+scan_shut_down(CustomScanState *node)
+{
+	BlockScanState *state = (BlockScanState *) node;
+
+	if (state->shared_counters == NULL)
+		return;
+	if (IsParallelWorker())
+	{
+		scan_end_blocks(state);
+		pfs_shared_counters_add(state->shared_counters, &state->counters);
+		memset(&state->counters, 0, sizeof(state->counters));
+	}
+	else
+		pfs_shared_counters_take(state->shared_counters, &state->counters);
+}
+
+static void
+scan_end(CustomScanState *node)
+{
+	scan_end_blocks((BlockScanState *) node);
+}
+
+static Size
+scan_estimate_shared(CustomScanState *node, ParallelContext *parallel)
+{
+	return add_size(SHARED_SCAN_OFFSET, pfs_shared_scan_bytes(node->ss.ss_currentRelation));
+}
+
+static void
+scan_attach_shared(CustomScanState *node, shm_toc *toc, void *coordinate)
+{
+	BlockScanState *state = (BlockScanState *) node;
+
+	state->shared_counters = coordinate;
+	state->shared_scan = (PfsSharedScan *) ((char *) coordinate + SHARED_SCAN_OFFSET);
+}
+
+static void
+scan_initialize_shared(CustomScanState *node, ParallelContext *parallel, void *coordinate)
+{
+	scan_attach_shared(node, NULL, coordinate);
+	pfs_shared_counters_init(((BlockScanState *) node)->shared_counters);
+	pfs_shared_scan_init(node->ss.ss_currentRelation, ((BlockScanState *) node)->shared_scan);
+}
+
+static void
+scan_reinitialize_shared(CustomScanState *node, ParallelContext *parallel, void *coordinate)
+{
+	pfs_shared_scan_rewind(((BlockScanState *) node)->shared_scan);
+}
+
+static void
+scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	BlockScanState *state = (BlockScanState *) node;
+	PfsScanCounters counters = state->counters;
+
+	if (state->quals != NIL)
+		ExplainPropertyText("Block Filter",
+							pfs_pushdown_deparse(state->quals,
+												 RelationGetRelid(node->ss.ss_currentRelation),
+												 &node->ss.ps, ancestors, es),
+							es);
+	if (!es->analyze)
+		return;
+	if (state->blocks != NULL)
+		pfs_counters_add(&counters, pfs_block_scan_counters(state->blocks));
+	pfs_explain_counters(&counters, es);
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "ProfstoreScan",
+	.BeginCustomScan = scan_node_begin,
+	.ExecCustomScan = scan_execute,
+	.EndCustomScan = scan_end,
+	.ReScanCustomScan = scan_rescan,
+	.EstimateDSMCustomScan = scan_estimate_shared,
+	.InitializeDSMCustomScan = scan_initialize_shared,
+	.ReInitializeDSMCustomScan = scan_reinitialize_shared,
+	.InitializeWorkerCustomScan = scan_attach_shared,
+	.ShutdownCustomScan = scan_shut_down,
+	.ExplainCustomScan = scan_explain,
+};
+
+Node *
+pfs_custom_scan_create_state(CustomScan *plan)
+{
+	BlockScanState *state = palloc0(sizeof(BlockScanState));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}
