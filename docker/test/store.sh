@@ -1,0 +1,33 @@
+# shellcheck shell=bash
+# Images without a registry: buildah's store in $build, a base that debootstrap makes, the files that a builder gets. Sourced; reads $top, $build.
+
+store() { buildah --storage-driver vfs --root "$build/store" --runroot "$build/run" "$@"; }
+
+# make_base: localhost/debian:bookworm-slim
+make_base()
+{
+	local container status
+	if [ ! -e "$build/base.done" ]; then
+		"$top/.dev/debian-root" bookworm "$build/base" >"$build/debootstrap.log" 2>&1 || return 1
+		touch "$build/base.done"
+	fi
+	container=$(store from scratch) || return 1
+	store add -q "$container" "$build/base" / >/dev/null && store commit -q "$container" localhost/debian:bookworm-slim >/dev/null
+	status=$?
+	store rm "$container" >/dev/null
+	return "$status"
+}
+
+# Copies the files that a clone has.
+make_context()
+{
+	rm -rf "$build/context"
+	mkdir -p "$build/context"
+	(cd "$top" && tar -c Makefile VERSION .dev/version.mk bpf collector docker extension) | tar -x -C "$build/context"
+}
+
+# build_image CONTAINERFILE IMAGE LOG FLAG...
+build_image()
+{
+	store bud -q --isolation chroot -f "$top/docker/$1" -t "$2" "${@:4}" "$build/context" >"$build/$3.log" 2>&1
+}
