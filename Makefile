@@ -113,10 +113,11 @@ format: ## Format every C file, and the dashboards' source
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format -i
 	$(QUIET)find grafana/source -name '*sonnet' | xargs jsonnetfmt -i
 
-format-check: ## Name C files that are not formatted, and comments that are too wide or refer to another comment
+format-check: ## Name C files that are not formatted, comments that are too wide or refer to another comment, broken tables of READMEs
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format --dry-run -Werror
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r .dev/comment-width
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r .dev/comment-words
+	$(QUIET)find . -path ./build -prune -o -name '*.md' -print | xargs -r .dev/table-columns
 
 clean: ## Stop and remove the private clusters, remove build/
 	$(QUIET)for link in $(CURDIR)/build/cluster-*; do \
