@@ -40,8 +40,7 @@ SELECT profstore.put_debuginfo(:poor2, 0, 'z'), profstore.finish_debuginfo(:poor
 SELECT id AS own FROM profstore.begin_debuginfo('ccddccddccddccdd', sha256(sha256('o')), 3, 'own') \gset
 SELECT profstore.put_debuginfo(:own, 0, 'o'), profstore.finish_debuginfo(:own);
 SELECT name FROM profstore.find_debuginfo('ccddccddccddccdd');
-SELECT is_ready FROM profstore.begin_debuginfo('ccddccddccddccdd', sha256(sha256('x')), 3, 'poor');
-SELECT name FROM profstore.find_debuginfo('ccddccddccddccdd');
+SELECT is_ready FROM profstore.begin_debuginfo('ccddccddccddccdd', sha256(sha256('x')), 3, 'of toys', 'toys', false);
 SELECT profstore.debuginfo_state('ccddccddccddccdd', 'shop', 'h1'), profstore.debuginfo_state('ccddccddccddccdd', 'toys', '') AS of_the_role;
 
 -- a tenant's oldest uploads make room for its next one, those of others do not

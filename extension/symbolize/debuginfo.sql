@@ -18,14 +18,14 @@ CREATE TABLE profstore.debuginfo
 	state    text NOT NULL DEFAULT 'uploading' CHECK (state IN ('uploading', 'ready')),
 	started  timestamptz NOT NULL DEFAULT now(),
 	finished timestamptz,
-	UNIQUE (role, build_id, digest)
+	UNIQUE (role, tenant, build_id, digest)
 );
 COMMENT ON SEQUENCE profstore.debuginfo_ids IS 'ids of uploads';
 COMMENT ON TABLE profstore.debuginfo IS 'uploaded debug information';
 COMMENT ON COLUMN profstore.debuginfo.id IS 'number in debuginfo_chunks';
 COMMENT ON COLUMN profstore.debuginfo.build_id IS 'build whose code it names, hexadecimal';
 COMMENT ON COLUMN profstore.debuginfo.role IS 'role that uploaded it, for whose mappings it counts';
-COMMENT ON COLUMN profstore.debuginfo.digest IS 'SHA-256 over the SHA-256 of each chunk in order: equal content is stored once';
+COMMENT ON COLUMN profstore.debuginfo.digest IS 'SHA-256 over the SHA-256 of each chunk in order: equal content of a tenant is stored once';
 COMMENT ON COLUMN profstore.debuginfo.bytes IS 'size of the file, 1 GiB at most';
 COMMENT ON COLUMN profstore.debuginfo.chunks IS 'number of chunks, each of 1 MiB of the file but for the last';
 COMMENT ON COLUMN profstore.debuginfo.name IS 'path of the file where it was uploaded';
@@ -83,13 +83,14 @@ BEGIN
 	INSERT INTO profstore.debuginfo AS d (build_id, digest, bytes, chunks, name, tenant, has_lines, client_hash)
 	VALUES (begin_debuginfo.build_id, begin_debuginfo.digest, begin_debuginfo.bytes, ((begin_debuginfo.bytes + 1048575) / 1048576)::int4, begin_debuginfo.name,
 		begin_debuginfo.tenant, begin_debuginfo.has_lines, begin_debuginfo.client_hash)
-	ON CONFLICT ON CONSTRAINT debuginfo_role_build_id_digest_key DO UPDATE SET tenant = '' WHERE EXCLUDED.tenant = '' AND d.tenant <> '';
+	ON CONFLICT ON CONSTRAINT debuginfo_role_tenant_build_id_digest_key DO NOTHING;
 	SELECT d.id, d.state = 'ready',
 		array(SELECT n FROM generate_series(0, d.chunks - 1) AS n
 			WHERE NOT EXISTS (SELECT FROM profstore.debuginfo_chunks AS c WHERE c.debuginfo = d.id AND c.number = n) ORDER BY n)
 	INTO id, is_ready, missing
 	FROM profstore.debuginfo AS d
-	WHERE d.role = profstore.calling_role() AND d.build_id = begin_debuginfo.build_id AND d.digest = begin_debuginfo.digest;
+	WHERE d.role = profstore.calling_role() AND d.tenant = begin_debuginfo.tenant AND d.build_id = begin_debuginfo.build_id
+		AND d.digest = begin_debuginfo.digest;
 END
 $$;
 COMMENT ON FUNCTION profstore.begin_debuginfo(text, bytea, int8, text, text, bool, text) IS 'begins the upload of a file with debug information, or goes on with one of equal content: which chunks are missing';

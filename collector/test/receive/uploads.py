@@ -1,9 +1,11 @@
 """Debug information that agents upload: Parca's protocol by gRPC's own client, Alloy's by Connect's own."""
 
+import json
 import os
 import queue
 import subprocess
 import threading
+import time
 
 import grpc
 
@@ -130,11 +132,11 @@ def uploaded(build_id):
     return sql(f"SELECT state, tenant, has_lines, client_hash FROM profstore.debuginfo WHERE build_id = '{build_id}' ORDER BY id")
 
 
-def stored_bytes(build_id):
-    """The file as the database has it."""
+def stored_bytes(build_id, tenant="shop"):
+    """The file as the database has it of a tenant."""
     import zstandard
     rows = sql("SELECT encode(c.payload, 'hex') FROM profstore.debuginfo_chunks AS c JOIN profstore.debuginfo AS d ON d.id = c.debuginfo"
-               f" WHERE d.build_id = '{build_id}' ORDER BY c.number")
+               f" WHERE d.build_id = '{build_id}' AND d.tenant = '{tenant}' ORDER BY c.number")
     return b"".join(zstandard.ZstdDecompressor().decompress(bytes.fromhex(row[0])) for row in rows)
 
 
@@ -179,13 +181,15 @@ def test_upload_parca():
     same(should(receiver, build_id), (False, EXISTS), "the next agent is told that it is there")
     same(initiate(receiver, build_id, len(data)), EXISTING, "or learns it by the code")
     same(should(receiver, build_id, OTHER)[0], True, "another tenant's agent is asked for its own")
+    same((send(receiver, build_id, data, OTHER), mark(receiver, build_id, "x", OTHER), should(receiver, build_id, OTHER)),
+         ((build_id, len(data)), OK, (False, EXISTS)), "and delivers equal content that counts as its own")
     same(should(receiver, build_id.upper(), GOOD), (False, EXISTS), "a build ID in capitals is the same one")
     same(should(receiver, build_id, more=number_field(3, 1))[0], True, "who forces an upload may repeat it")
     upload_id = initiate(receiver, build_id, len(data), force=True)
     same(upload(receiver, build_id, upload_id, [data], compression=grpc.Compression.Gzip), (build_id, len(data)),
          "in one message, packed by gzip")
-    same(len(uploaded(build_id)), 1, "equal content is stored once")
-    same((metric(receiver, "uploads_stored_total"), metric(receiver, "upload_bytes_total")), (2, 2 * len(data)), "uploads are counted")
+    same(len(uploaded(build_id)), 2, "equal content of a tenant is stored once")
+    same((metric(receiver, "uploads_stored_total"), metric(receiver, "upload_bytes_total")), (3, 3 * len(data)), "uploads are counted")
     same(receiver.stop(), 0, "ends well", receiver.text())
 
 
@@ -372,4 +376,79 @@ def test_upload_killed():
     same(should(receiver, "af" * 20)[0], True, "the next one asks for the file")
     same(send(receiver, "af" * 20, data), ("af" * 20, len(data)), "and gets it")
     ok(stored_bytes("af" * 20) == data, "as it is")
+    same(receiver.stop(), 0, "ends well", receiver.text())
+
+
+ALLOY_CLIENT = f"{SCRATCH}/alloy-client/alloy"
+
+
+def alloy(receiver, build_id, data, how="", token="shop-secret"):
+    """What Pyroscope's own client makes of an upload."""
+    path = f"{SCRATCH}/alloy-file"
+    with open(path, "wb") as file:
+        file.write(data)
+    done = subprocess.run([ALLOY_CLIENT, receiver.address, token, build_id, path, how], capture_output=True, text=True, timeout=120)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    return json.loads(done.stdout)
+
+
+def test_upload_alloy():
+    receiver = start("--max-upload=8MB", "--max-message=1MB")
+    data = program("e1" * 20, "-g", words=5 << 20)
+    end = alloy(receiver, "e1" * 20, data)
+    same((end["Should"], end["Status"], end["Body"], end["Finished"]), (True, 200, "", "ok"), "Alloy's client uploads a file", end)
+    ok(stored_bytes("e1" * 20) == data, "byte for byte")
+    same(sql(f"SELECT tenant, client_hash, name FROM profstore.debuginfo WHERE build_id = '{'e1' * 20}'"), [["shop", "f1", "shop: worker"]],
+         "with its name")
+    end = alloy(receiver, "e1" * 20, data)
+    same((end["Should"], end["Reason"]), (False, EXISTS), "the next one is told that it is there")
+    data = program("e2" * 20, "-g", words=3 << 20)
+    same(alloy(receiver, "E2" * 20, data, "chunked")["Status"], 200, "a file in chunks, of a build ID in capitals")
+    ok(stored_bytes("e2" * 20) == data, "byte for byte")
+    end = alloy(receiver, "e3" * 20, data, "half")
+    ok(end["Status"] == 0 and end["Finished"] in ("not_found", "failed_precondition"), "one that breaks off is not there", end)
+    ok(eventually(lambda: alloy(receiver, "e3" * 20, data)["Status"] == 400), "and may be tried again, to be refused for its content")
+    end = alloy(receiver, "e4" * 20, b"garbage")
+    same((end["Status"], json.loads(end["Body"]).get("code"), end["Finished"]), (400, "invalid_argument", "not_found"),
+         "garbage is refused, in Connect's words")
+    end = alloy(receiver, "e5" * 20, bytes(9 << 20), "chunked")
+    ok(end["Status"] in (0, 400) and end["Finished"] == "not_found", "a file above the limit is refused", end)
+    same(alloy(receiver, "e6" * 20, data, token="dull-secret"),
+         {"Should": False, "Reason": IN_PROGRESS, "Status": 0, "Body": "", "Finished": "", "Failure": ""}, "no right: later")
+    same(alloy(receiver, "e6" * 20, data, token="none")["Failure"], "unauthenticated", "no valid token: refused")
+    header = {"Authorization": "Bearer shop-secret"}
+    for path, status in (("e7" * 20, 412), ("../../etc/passwd", 400), ("", 400), ("%2e%2e", 400), ("e7" * 40, 400)):
+        same(receiver.request(ALLOY + "Upload/" + path, b"x" * 10, header, method="POST")[0], status, f"no question before, {path!r}: {status}")
+    same(receiver.request(ALLOY + "ShouldInitiateUpload", b"{}", {**header, "Content-Type": "application/json"})[0], 415, "no JSON")
+    ok(slots_are_free(receiver), "no refused upload holds a slot")
+    same(receiver.stop(), 0, "ends well", receiver.text())
+
+
+def test_upload_together():
+    """Many clients of two tenants at once: each gets its files stored, or is put off and comes again."""
+    receiver = start()
+    files = {f"{i:02x}" * 20: program(f"{i:02x}" * 20, "-g", words=1 << 20) for i in range(0x40, 0x4c)}
+
+    def deliver(build_id, data, token):
+        for _ in range(400):
+            end = send(receiver, build_id, data, token, chunk=300_000)
+            if end == (build_id, len(data)):
+                return True
+            if end != LATER:
+                raise RuntimeError(str(end))
+            time.sleep(0.05)
+        return False
+
+    work = [in_background(lambda build_id=build_id, data=data, token=token: deliver(build_id, data, token))
+            for build_id, data in files.items() for token in (GOOD, OTHER)]
+    for thread, _ in work:
+        thread.join(120)
+    same([result for _, result in work], [[True]] * 24, "each upload comes to its end")
+    ok(all(stored_bytes(build_id, tenant) == data for build_id, data in files.items() for tenant in ("shop", "toys")),
+       "what is stored is what was sent")
+    profile = call(receiver, push.WRITE_RAW, push.write_raw_request({"__name__": "process_cpu", "service_name": "beside"}, b"garbage"),
+                   metadata=GOOD)[0]
+    same(profile, INVALID, "profiles are answered as ever")
+    ok(slots_are_free(receiver), "no slot is left behind")
     same(receiver.stop(), 0, "ends well", receiver.text())
