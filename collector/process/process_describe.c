@@ -3,12 +3,11 @@
  *		Descriptions of processes for the unwinder, and whether they were valid at the time of a
  *		sample.
  */
-#include "process/process_parts.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "process/process_evict.h"
 
 #define ROOM_RETRY_NS (2 * NS_PER_S) /* freed room is reusable after half of this */
 

@@ -9,7 +9,7 @@
  * anything.
  * 4. The control group: from /proc, by the group's ids, or the parent's.
  */
-#include "process/process_parts.h"
+#include "process/process_read.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -20,7 +20,16 @@
 
 #include "base/clock.h"
 #include "process/owner.h"
+#include "process/process_account.h"
+#include "process/process_evict.h"
 #include "process/runtime.h"
+
+/*
+ * Wait for an answer of a process or file, and first pause after a timeout; each further pause is
+ * four times as long.
+ */
+#define PROBE_WAIT_NS (NS_PER_S / 20)
+#define STUCK_NS	  (10 * NS_PER_S)
 
 #define STALLS_OF_ONE  2  /* files of one process that may time out in one call */
 #define SAME_FILE_BACK 16 /* number of earlier mappings searched for the same file */

@@ -5,42 +5,15 @@
  * The file of a mapping is opened when the first sample falls into it, because most mappings never
  * have one.
  */
-#include "process/process_parts.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "process/process_evict.h"
+#include "process/process_read.h"
 
 /* The pause after an address that no mapping contains doubles up to this. */
 #define REREAD_LAST_NS	 (10 * NS_PER_S)
 #define REREAD_UNTOLD_NS NS_PER_S /* pause if the side-band may be incomplete */
-
-void
-process_release_told(ProcessTable *table, Mapping *told)
-{
-	mapped_file_release(table->files, told->file);
-	free((void *) (uintptr_t) told->map.name); /* names are const to all other code */
-	memset(told, 0, sizeof(*told));
-}
-
-bool
-process_owns_past(const ProcessTable *table, const Process *process, uint64_t time_ns)
-{
-	uint64_t since_ns = past_images_since_ns(table->past, (uint32_t) process->key.pid, time_ns);
-
-	return since_ns == 0 || since_ns >= process->born_ns;
-}
-
-PastChange
-process_code_changed(const ProcessTable *table, const Process *process, uint64_t address,
-					 uint64_t a_ns, uint64_t b_ns)
-{
-	uint64_t from_ns = a_ns < b_ns ? a_ns : b_ns;
-	uint64_t to_ns = a_ns < b_ns ? b_ns : a_ns;
-
-	if (table->past == NULL || !process_owns_past(table, process, from_ns))
-		return PAST_UNTOLD;
-	return past_images_changed(table->past, (uint32_t) process->key.pid, address, from_ns, to_ns);
-}
 
 /*
  * Returns whether the object that the list shows at the address may differ from the one at time_ns.
@@ -120,20 +93,6 @@ mapping_at(ProcessTable *table, Process *process, uint64_t address, uint64_t tim
 	return NULL;
 }
 
-bool
-process_covers(const Process *process, uint64_t address)
-{
-	return mapping_list_find(&process->mappings, address) != NULL;
-}
-
-bool
-process_is_generated(const Process *process, uint64_t address)
-{
-	const Mapping *mapping = mapping_list_find(&process->mappings, address);
-
-	return mapping != NULL && mapping->kind == MAPPING_ANONYMOUS;
-}
-
 void
 process_seek(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns)
 {
@@ -196,10 +155,4 @@ process_reread_before(ProcessTable *table, Process *process, uint64_t moment_ns,
 {
 	if (process->state == PROCESS_LIVE && process->mappings.begin_ns < moment_ns)
 		process_reread(table, process, now_ns);
-}
-
-uint64_t
-process_read_ns(const Process *process)
-{
-	return process->mappings.begin_ns;
 }

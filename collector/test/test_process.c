@@ -31,7 +31,9 @@
 #include "process/owner.h"
 #include "process/proc_file.h"
 #include "process/process.h"
-#include "process/process_parts.h"
+#include "process/process_entry.h"
+#include "process/process_evict.h"
+#include "process/process_read.h"
 #include "process/runtime.h"
 
 #define MS UINT64_C(1000000)

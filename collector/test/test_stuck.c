@@ -27,7 +27,7 @@
 #include "memory_tables.h"
 #include "process/prober.h"
 #include "process/process.h"
-#include "process/process_parts.h"
+#include "process/process_entry.h"
 #include "symbols/binary.h"
 
 /* What waits for ever does so until the watchdog lets it go. */

@@ -1,9 +1,9 @@
 /*
- * process_parts.h
- *		Internals of the process table, shared by the files process*.c only.
+ * process_entry.h
+ *		A process of the table, and the table: for the files process_*.c only.
  */
-#ifndef COLLECTOR_PROCESS_PARTS_H
-#define COLLECTOR_PROCESS_PARTS_H
+#ifndef COLLECTOR_PROCESS_ENTRY_H
+#define COLLECTOR_PROCESS_ENTRY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -153,103 +153,11 @@ struct ProcessTable
 };
 
 /*
- * Wait for an answer of a process or file, and first pause after a timeout; each further pause is
- * four times as long.
- */
-#define PROBE_WAIT_NS (NS_PER_S / 20)
-#define STUCK_NS	  (10 * NS_PER_S)
-
-/*
- * process_read.c: opens files of a process through pid; some may stay NULL. Releases the lock
- * during the wait.
- */
-void process_open(ProcessTable *table, Process *process, uint32_t pid, WantedFile *wanted,
-				  size_t count);
-
-/*
- * process_read.c: opens the file of a mapping in which a sample lies, if that was not tried: beyond
- * PROCESS_FILES_EAGER files are opened only then. Releases the lock during the wait.
- */
-void process_open_late(ProcessTable *table, Process *process, Mapping *mapping);
-
-/* process_owner.c: assign a new process to its owner, and release the charges of a dropped one. */
-void process_join_owner(ProcessTable *table, Process *process);
-void process_leave_owner(ProcessTable *table, Process *process);
-
-/*
- * Charges the memory of the process's lists to its owner. If the total is too large, evicts other
- * processes of the owner with the most memory, least recently sampled first.
- */
-void process_charge_mappings(ProcessTable *table, Process *process);
-
-/*
- * Returns how many mappings of the process may be read: MAPPINGS_MAX, or REREAD_AT_ONE_COST if its
- * owner has used up its allowance for long lists.
- */
-size_t process_mapping_limit(const ProcessTable *table, const Process *process, uint64_t now_ns);
-
-/* Charges the read of a list of count mappings to the owner. */
-void process_pay_reading(const Process *process, size_t count, uint64_t now_ns);
-
-/* Frees owners without processes. Call it from time to time. */
-void process_sweep_owners(ProcessTable *table, uint64_t now_ns);
-
-/*
- * process_read.c: reads everything about a process; if it has exited, keeps what is known. Releases
- * the lock during the wait. Does nothing while another thread waits for the process.
- */
-void process_read(ProcessTable *table, Process *process, uint64_t now_ns);
-
-/* Like process_read(), but within the rate limit of repeated reads. */
-void process_reread(ProcessTable *table, Process *process, uint64_t now_ns);
-
-/* The control group ids of a sample, and following a process into another control group. */
-CgroupKey process_cgroup_key(const ProcessTable *table, const struct pfs_sample *sample);
-void process_follow_cgroup(ProcessTable *table, Process *process, const struct pfs_sample *sample,
-						   uint64_t now_ns);
-
-/*
- * Gives a process that exited too early its parent's control group; and if it was forked and has
- * not executed anything, which the randomized address of its arguments proves, its parent's image,
- * too.
- */
-void process_inherit(ProcessTable *table, Process *process);
-
-/*
- * Returns whether /proc/PID is still about the sampled image; images never come back. True also if
- * /proc does not answer. Releases the lock during the wait.
- */
-bool process_executes_still(ProcessTable *table, Process *process);
-
-/*
  * Returns whether the history of the pid at time_ns is about this process. It is not if the image
  * began before the process: then it belongs to the former owner of the pid, and the start of this
  * process was not observed (on a CPU that had just come online, see sideband_follow_cpus()).
  */
 bool process_owns_past(const ProcessTable *table, const Process *process, uint64_t time_ns);
-
-/*
- * Returns the process within whose root files are looked up by name: the process itself, its
- * parent, or 0 for our root.
- */
-uint32_t process_root_pid(const Process *process);
-
-/*
- * process.c: drops a process. The unwinder's knowledge stays until process_table_take_forgotten().
- */
-void process_remove(ProcessTable *table, Process *process);
-
-/*
- * Like process_remove(), but for a process that may still run: revokes its verdict, which nobody
- * else would do.
- */
-void process_evict(ProcessTable *table, Process *process);
-
-/* process.c: evicts the least recently sampled process except kept, which may be NULL. */
-bool process_evict_oldest(ProcessTable *table, const Process *kept);
-
-/* process_resolve.c: releases a mapping that came from the side-band. */
-void process_release_told(ProcessTable *table, Mapping *told);
 
 /* Returns whether other code was mapped at the address between two moments, given in any order. */
 PastChange process_code_changed(const ProcessTable *table, const Process *process, uint64_t address,

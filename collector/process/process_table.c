@@ -1,9 +1,7 @@
 /*
- * process.c
- *		The table of sampled processes: lookup, eviction, verdicts and the sweep.
+ * process_table.c
+ *		The table of sampled processes: setup, lookup and the sweep.
  */
-#include "process/process_parts.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,44 +9,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "process/owner.h"
+#include "process/process_account.h"
+#include "process/process_evict.h"
+#include "process/process_read.h"
 
 #define FORGET_UNSEEN_NS (300 * NS_PER_S)
 #define JUDGED_NS		 (60 * NS_PER_S)
 #define CGROUP_LIMIT	 1024 /* groups whose names are kept, 1.6 kB each */
-
-/* Releases everything except the structure itself. */
-static void
-release_process(ProcessTable *table, Process *process)
-{
-	mapping_list_release(table->files, &process->mappings);
-	mapping_list_release(table->files, &process->older);
-	for (int i = 0; i < TOLD_MAPPINGS; i++)
-		process_release_told(table, &process->told[i]);
-	mapped_file_release(table->files, process->executable);
-	process_leave_owner(table, process);
-	issued_labels_fini(&process->labels);
-	free(process->exe);
-	free(process->environment);
-	process->environment = NULL;
-	process->executable = NULL;
-	process->exe = NULL;
-}
-
-void
-process_remove(ProcessTable *table, Process *process)
-{
-	HASH_DEL(table->processes, process);
-	table->stats.count--;
-	release_process(table, process);
-	if (!process->in_unwinder)
-	{
-		free(process);
-		return;
-	}
-	process->next_forgotten = table->forgotten;
-	table->forgotten = process;
-}
 
 int
 process_table_create(MappedFileTable *files, size_t limit, ProcessTable **result)
@@ -104,19 +71,6 @@ process_table_remember(ProcessTable *table, PastImages *past)
 	table->past = past;
 }
 
-bool
-process_table_take_forgotten(ProcessTable *table, ExecImage *identity)
-{
-	Process *process = table->forgotten;
-
-	if (process == NULL)
-		return false;
-	table->forgotten = process->next_forgotten;
-	*identity = process_identity(process);
-	free(process);
-	return true;
-}
-
 void
 process_table_free(ProcessTable *table)
 {
@@ -166,64 +120,6 @@ process_table_want_environment(ProcessTable *table, const char *const *names, si
 	table->environment = copy;
 	table->environment_of++;
 	return 0;
-}
-
-static void
-tell_verdict(const ProcessTable *table, const Process *process)
-{
-	const ExecImage image = process_identity(process);
-
-	if (table->tell != NULL)
-		table->tell(table->tell_context, &image, process->verdict);
-}
-
-void
-process_set_verdict(ProcessTable *table, Process *process, uint32_t flag, bool on)
-{
-	uint32_t verdict = on ? process->verdict | flag : process->verdict & ~flag;
-
-	if (verdict == process->verdict)
-		return;
-	process->verdict = verdict;
-	if (flag == PFS_VERDICT_DROP && on)
-		process->judged_ns = process->seen_ns;
-	tell_verdict(table, process);
-}
-
-void
-process_evict(ProcessTable *table, Process *process)
-{
-	process_set_verdict(table, process, PFS_VERDICT_DROP, false);
-	process_remove(table, process);
-	table->stats.evicted++;
-}
-
-bool
-process_evict_oldest(ProcessTable *table, const Process *kept)
-{
-	Process *process = table->processes;
-
-	while (process != NULL && process->waits > 0)
-		process = process->hh.next;
-	if (process == NULL || process == kept)
-		return false;
-	process_evict(table, process);
-	return true;
-}
-
-void
-process_table_judge_again(ProcessTable *table, uint64_t before_ns)
-{
-	Process *process;
-	Process *next;
-
-	HASH_ITER(hh, table->processes, process, next)
-	{
-		if (process->judged_ns >= before_ns || !(process->verdict & PFS_VERDICT_DROP))
-			continue;
-		process->labels.stale = true;
-		process_set_verdict(table, process, PFS_VERDICT_DROP, false);
-	}
 }
 
 /*
@@ -289,7 +185,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 		process->tid = sample->tid;
 		follow_arguments(process, sample);
 		if (is_in_spite(sample, process->verdict))
-			tell_verdict(table, process);
+			process_tell_verdict(table, process);
 		process_follow_cgroup(table, process, sample, now_ns);
 		if (process->state == PROCESS_STUCK ||
 			(process->state == PROCESS_LIVE && is_due(process, now_ns)))
@@ -372,74 +268,8 @@ process_table_stats(const ProcessTable *table, ProcessTableStats *stats)
 	stats->timeouts = prober_timeouts(table->prober) + prober_timeouts(table->file_prober);
 }
 
-ExecImage
-process_identity(const Process *process)
-{
-	return (ExecImage){ (uint32_t) process->key.pid, process->key.start_time_ns,
-						process->key.exec_id };
-}
-
-ProcessState
-process_state(const Process *process)
-{
-	return process->state;
-}
-
-MappedFile *
-process_executable(const Process *process)
-{
-	return process->executable;
-}
-
-const char *
-process_exe(const Process *process)
-{
-	return process->exe != NULL ? process->exe : "";
-}
-
-IssuedLabels *
-process_labels(Process *process)
-{
-	return &process->labels;
-}
-
 void
 process_table_want_code(ProcessTable *table)
 {
 	table->wants_code = true;
-}
-
-const char *
-process_compiler(const Process *process)
-{
-	const char *compiler =
-		process->executable != NULL ? mapped_file_compiler(process->executable) : NULL;
-
-	return compiler != NULL ? compiler : "";
-}
-
-const char *
-process_runtime(const Process *process)
-{
-	if (process->runtime != NULL && process->runtime[0] != '\0')
-		return process->runtime;
-	return strncmp(process_compiler(process), "go ", 3) == 0 ? "go" : "";
-}
-
-const char *
-process_environment(const Process *process)
-{
-	return process->environment;
-}
-
-const CgroupLabels *
-process_cgroup(const Process *process)
-{
-	return &process->cgroup;
-}
-
-uint64_t
-process_owner(const Process *process)
-{
-	return owner_of(process->uid, process->cgroup.path);
 }

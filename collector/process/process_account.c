@@ -1,12 +1,12 @@
 /*
- * process_owner.c
+ * process_account.c
  *		Accounts of owners for memory and reads that their processes cause.
  *
  * A process with tens of thousands of mappings makes reads of /proc long and lists large. Both are
  * charged to its owner, whose other processes pay for it: their lists are cut, and they are evicted
  * first.
  */
-#include "process/process_parts.h"
+#include "process/process_account.h"
 
 #include <stdlib.h>
 
@@ -48,8 +48,8 @@ process_join_owner(ProcessTable *table, Process *process)
 		owner->processes++;
 }
 
-static void
-set_charge(ProcessTable *table, Process *process, size_t bytes)
+void
+process_charge(ProcessTable *table, Process *process, size_t bytes)
 {
 	table->mapping_bytes += bytes - process->charged_bytes;
 	if (process->owner != NULL)
@@ -60,58 +60,10 @@ set_charge(ProcessTable *table, Process *process, size_t bytes)
 void
 process_leave_owner(ProcessTable *table, Process *process)
 {
-	set_charge(table, process, 0);
+	process_charge(table, process, 0);
 	if (process->owner != NULL)
 		process->owner->processes--;
 	process->owner = NULL;
-}
-
-static ProcessOwner *
-largest_owner(const ProcessTable *table)
-{
-	ProcessOwner *largest = NULL;
-	ProcessOwner *owner;
-	ProcessOwner *next;
-
-	HASH_ITER(hh, table->owners, owner, next)
-	{
-		if (largest == NULL || owner->bytes > largest->bytes)
-			largest = owner;
-	}
-	return largest;
-}
-
-/*
- * Evicts the least recently sampled process of an owner, except but. Returns false if there is
- * none.
- */
-static bool
-evict_of(ProcessTable *table, const ProcessOwner *owner, const Process *but)
-{
-	Process *process;
-	Process *next;
-
-	HASH_ITER(hh, table->processes, process, next)
-	{
-		if (process->owner != owner || process == but || process->waits > 0 ||
-			process->charged_bytes == 0)
-			continue;
-		process_evict(table, process);
-		return true;
-	}
-	return false;
-}
-
-void
-process_charge_mappings(ProcessTable *table, Process *process)
-{
-	set_charge(table, process,
-			   mapping_list_bytes(&process->mappings) + mapping_list_bytes(&process->older));
-	if (table->mapping_bytes_limit == 0)
-		return;
-	while (table->mapping_bytes > table->mapping_bytes_limit &&
-		   evict_of(table, largest_owner(table), process))
-		;
 }
 
 static bool
@@ -155,10 +107,4 @@ process_sweep_owners(ProcessTable *table, uint64_t now_ns)
 		HASH_DEL(table->owners, owner);
 		free(owner);
 	}
-}
-
-Allowance *
-process_series(Process *process)
-{
-	return process->owner != NULL ? &process->owner->series : NULL;
 }
