@@ -24,6 +24,7 @@
 
 #include "runtime_types.h"
 #include "unwind_types.h"
+#include "walk_caller.bpf.h"
 
 /* No code is known at the address; other than what steps return. */
 #define PFS_HOTSPOT_NO_BLOB 2

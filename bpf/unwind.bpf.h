@@ -28,10 +28,10 @@
 #ifndef PFS_UNWIND_BPF_H
 #define PFS_UNWIND_BPF_H
 
+#include "hotspot.bpf.h"
 #include "unwind_types.h"
+#include "walk_caller.bpf.h"
 
-#define PFS_MAX_FRAME_BYTES		(16ULL << 20) /* limit of a rule's movement of the stack pointer */
-#define PFS_MAX_FP_FRAME_BYTES	(1ULL << 20)
 #define PFS_MAX_ASM_FRAME_BYTES (16ULL << 10)
 #define PFS_ARGUMENTS_BYTES		(6ULL << 20) /* arguments and environment; the kernel's limit */
 
@@ -58,13 +58,6 @@ pfs_walk_enter_innermost(struct pfs_walk *walk)
 	walk->at.is_return = 0;
 	walk->at.by_fp = 0;
 	walk->at.above = 0;
-}
-
-static __always_inline int
-pfs_walk_end(struct pfs_walk *walk, enum pfs_walk_status status)
-{
-	walk->status = (__u8) status;
-	return 1;
 }
 
 static __always_inline int
@@ -205,56 +198,6 @@ pfs_find_rule(const struct pfs_walk *walk, __u64 address)
 			*recent = tag << PFS_RECENT_RULE_BITS | rule;
 	}
 	return pfs_get_rule(rule);
-}
-
-/*
- * Returns the original return address of a traced call whose caller has this stack pointer; 0 if it
- * is unknown. On x86-64 the address was directly below. On AArch64 it was in a register, and the
- * stack pointer may be a lower bound.
- */
-static __always_inline __u64
-pfs_traced_address(const struct pfs_walk *walk, __u64 sp)
-{
-#ifndef PFS_ARM64
-	sp -= 8;
-#endif
-	for (int i = 0; i < PFS_TRACED_RETURNS; i++)
-	{
-		const struct pfs_traced_return *traced = &walk->at.traced[i];
-
-#ifdef PFS_ARM64
-		if (traced->address && traced->stack >= sp)
-#else
-		if (traced->address && traced->stack == sp)
-#endif
-			return traced->address;
-	}
-	return 0;
-}
-
-/*
- * Moves to the caller; removes pointer authentication codes of arm64, which are above the address
- * bits.
- */
-static __always_inline int
-pfs_walk_to_caller(struct pfs_walk *walk, __u64 pc, __u64 sp, __u64 fp)
-{
-#ifdef PFS_ARM64
-	pc &= (1ULL << 48) - 1;
-#endif
-	if (walk->at.trampoline && pc == walk->at.trampoline)
-	{
-		pc = pfs_traced_address(walk, sp);
-		if (!pc)
-			return pfs_walk_end(walk, PFS_WALK_TRACED);
-	}
-	walk->at.pc = pc;
-	walk->at.sp = sp;
-	walk->at.fp = fp;
-	walk->at.above = walk->at.innermost;
-	walk->at.innermost = 0;
-	walk->at.is_return = 1;
-	return 0;
 }
 
 /*
@@ -493,8 +436,6 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 	walk->at.by_fp = 0;
 	return pfs_walk_to_caller(walk, pc, cfa, fp);
 }
-
-#include "hotspot.bpf.h"
 
 /*
  * Returns true if the frame is not a caller but an argument of the process. Code without rules may
