@@ -4,9 +4,11 @@
  *		read from the file.
  *
  *   header ─► starts: { offset of the code, of the entry }, one more for the end
- *   entry ─► name, start line, and offsets of tables of values by address:
+ *   entry ─► name, start line, offset of the inlined calls in the module's data, and offsets of
+ *            tables of values by address:
  *            file (a number of the compilation unit's), line, number of an inlined call
  *   table of values ─► varints { zigzag change of the value, instructions that it holds for }
+ *   inlined call ─► name, start line, place of an instruction that has the line of the call
  */
 #include "symbols/elf/go_table.h"
 
@@ -14,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbols/elf/go_module.h"
 #include "symbols/elf/symbol_table.h"
 #include "unwind/cfi/cfi_sections.h"
 
@@ -34,26 +37,48 @@
 #define ENTRY_UNIT		 32
 #define ENTRY_START_LINE 36 /* since Go 1.20; older tables have the flags here */
 #define ENTRY_BYTES_1_18 40
-#define ENTRY_BYTES_1_20 44
+#define ENTRY_BYTES_1_20 44 /* the last byte of an entry is the number of its parts of the data */
 #define FLAGS_1_20		 41 /* where pclntab.h has them */
 
-/* Index of the table of inlined calls among the tables that follow an entry. */
+/*
+ * Index of the table of inlined calls among the tables whose offsets follow an entry, and of the
+ * calls themselves among the parts of the module's data, whose offsets follow those.
+ */
 #define DATA_INLINED 2
+#define PART_INLINED 3
+
+/* Offsets in an inlined call. */
+#define CALL_NAME_1_18	12
+#define CALL_PLACE_1_18 16
+#define CALL_BYTES_1_18 20
+#define CALL_NAME		4
+#define CALL_PLACE		8
+#define CALL_START_LINE 12
+#define CALL_BYTES		16
 
 #define VALUES_CHUNK	 512		 /* bytes read at once */
 #define VALUES_BYTES_MAX (256 << 10) /* of one function's table */
 #define FILE_BYTES		 4096
+#define TEXT_BYTES		 32768 /* of all strings of an answer */
 
 struct GoTable
 {
 	ElfSource source;
 	ElfExtent section;
+	ElfExtent data; /* of the module, with inlined calls; empty: not found */
 	Pclntab layout; /* its bytes are freed */
 	uint64_t parts[4];
 	uint32_t *starts; /* pairs; layout.count of them, and one for the end */
-	char name[SYMBOL_NAME_MAX_BYTES];
-	char file[FILE_BYTES];
+	char text[TEXT_BYTES];
+	size_t text_used;
 };
+
+/* A function's entry. */
+typedef struct Entry
+{
+	uint64_t offset; /* in the section */
+	uint8_t bytes[ENTRY_BYTES_1_20];
+} Entry;
 
 static bool
 read_bytes(const GoTable *table, uint64_t offset, void *bytes, size_t length)
@@ -88,9 +113,22 @@ find_section(const ElfSource *source, Elf64_Shdr *section)
 	return false;
 }
 
+/* Returns true if entries and inlined calls have start lines. */
+static bool
+has_start_lines(const GoTable *table)
+{
+	return table->layout.id_offset == FLAGS_1_20;
+}
+
+static size_t
+entry_bytes(const GoTable *table)
+{
+	return has_start_lines(table) ? ENTRY_BYTES_1_20 : ENTRY_BYTES_1_18;
+}
+
 int
-go_table_make(const ElfSource *source, const ElfExtent *section, const Pclntab *layout,
-			  GoTable **result)
+go_table_make(const ElfSource *source, const ElfExtent *section, const ElfExtent *data,
+			  const Pclntab *layout, GoTable **result)
 {
 	size_t bytes = START_BYTES * (size_t) layout->count + sizeof(uint32_t);
 	GoTable *table = calloc(1, sizeof(*table));
@@ -98,7 +136,11 @@ go_table_make(const ElfSource *source, const ElfExtent *section, const Pclntab *
 	if (table == NULL)
 		return -ENOMEM;
 	*table = (GoTable){
-		.source = *source, .section = *section, .layout = *layout, .starts = malloc(bytes)
+		.source = *source,
+		.section = *section,
+		.data = *data,
+		.layout = *layout,
+		.starts = malloc(bytes),
 	};
 	table->layout.data = NULL;
 	if (table->starts == NULL ||
@@ -120,6 +162,7 @@ go_table_open(const ElfSource *source, GoTable **result)
 	CfiSections sections;
 	Elf64_Shdr section;
 	Pclntab layout;
+	ElfExtent data = { 0, 0 };
 	int err;
 
 	if (source->fd < 0 || !find_section(source, &section))
@@ -128,8 +171,16 @@ go_table_open(const ElfSource *source, GoTable **result)
 	if (err != 0)
 		return err;
 	if (pclntab_open(&sections.input, &layout))
-		err = go_table_make(source, &(ElfExtent){ section.sh_offset, section.sh_size }, &layout,
-							result);
+	{
+		const GoModule module = { .table = section.sh_addr,
+								  .names = section.sh_addr + layout.names,
+								  .text = layout.text,
+								  .is_1_18 = layout.id_offset != FLAGS_1_20 };
+
+		(void) go_module_find_data(source, &module, &data);
+		err = go_table_make(source, &(ElfExtent){ section.sh_offset, section.sh_size }, &data,
+							&layout, result);
+	}
 	else
 		err = -ENOENT;
 	cfi_sections_fini(&sections);
@@ -222,15 +273,25 @@ value_at(const GoTable *table, uint32_t offset, uint64_t distance)
 	return (int32_t) value;
 }
 
-/* Reads the string at an offset of a part of the section. */
-static bool
-read_string(const GoTable *table, uint64_t offset, uint64_t at, char *text, size_t size_bytes)
+/*
+ * Reads the string at an offset of a part of the section into the answer's text. Returns "" if
+ * there is none, or no room for it.
+ */
+static const char *
+read_string(GoTable *table, uint64_t offset, uint64_t at, size_t size_max)
 {
 	const ElfExtent strings = { table->section.offset + offset,
 								table->section.size_bytes - offset };
+	size_t room = sizeof(table->text) - table->text_used;
+	char *text = table->text + table->text_used;
 
-	return offset < table->section.size_bytes &&
-		   elf_source_string(&table->source, &strings, at, text, size_bytes);
+	if (room > size_max)
+		room = size_max;
+	if (room < 2 || offset >= table->section.size_bytes ||
+		!elf_source_string(&table->source, &strings, at, text, room))
+		return "";
+	table->text_used += strlen(text) + 1;
+	return text;
 }
 
 static uint32_t
@@ -242,38 +303,85 @@ u32_at(const uint8_t *bytes, size_t offset)
 	return value;
 }
 
+static const char *
+function_name(GoTable *table, uint32_t at)
+{
+	return read_string(table, table_part(table, HEADER_NAMES), at, SYMBOL_NAME_MAX_BYTES);
+}
+
 /*
  * Returns the path of a file by its number. Numbers count from the compilation unit's first entry,
  * which holds the offset of the path.
  */
 static const char *
-file_name(GoTable *table, const uint8_t *entry, int32_t file)
+file_name(GoTable *table, const Entry *entry, int32_t file)
 {
-	uint64_t place = table_part(table, HEADER_UNITS) +
-					 sizeof(uint32_t) * ((uint64_t) u32_at(entry, ENTRY_UNIT) + (uint32_t) file);
+	uint64_t place =
+		table_part(table, HEADER_UNITS) +
+		sizeof(uint32_t) * ((uint64_t) u32_at(entry->bytes, ENTRY_UNIT) + (uint32_t) file);
 	uint32_t name;
 
-	if (file < 0 || !read_bytes(table, place, &name, sizeof(name)) || name == NO_FILE ||
-		!read_string(table, table_part(table, HEADER_FILES), name, table->file,
-					 sizeof(table->file)))
+	if (file < 0 || !read_bytes(table, place, &name, sizeof(name)) || name == NO_FILE)
 		return "";
-	return table->file;
+	return read_string(table, table_part(table, HEADER_FILES), name, FILE_BYTES);
+}
+
+/* Returns the number of the inlined call that code at a distance belongs to; -1 if none. */
+static int32_t
+inlined_call(const GoTable *table, const Entry *entry, uint64_t distance)
+{
+	uint64_t place = entry->offset + entry_bytes(table) + sizeof(uint32_t) * DATA_INLINED;
+	uint32_t offset;
+
+	if (u32_at(entry->bytes, ENTRY_DATA_COUNT) <= DATA_INLINED ||
+		!read_bytes(table, place, &offset, sizeof(offset)))
+		return -1;
+	return value_at(table, offset, distance);
 }
 
 /*
- * Returns true if the code belongs to an inlined call: its lines are then those of another
- * function.
+ * Reads an inlined call of a function: its name and start line, and the distance of an instruction
+ * that has the line of the call. Returns false if it cannot be read.
  */
 static bool
-is_inlined(const GoTable *table, uint64_t entry_offset, const uint8_t *entry, uint64_t distance)
+read_call(GoTable *table, const Entry *entry, int32_t number, GoFunction *function,
+		  uint64_t *distance)
 {
-	size_t bytes = table->layout.id_offset == FLAGS_1_20 ? ENTRY_BYTES_1_20 : ENTRY_BYTES_1_18;
-	uint64_t place = entry_offset + bytes + sizeof(uint32_t) * DATA_INLINED;
+	bool has_lines = has_start_lines(table);
+	size_t size_bytes = has_lines ? CALL_BYTES : CALL_BYTES_1_18;
+	uint64_t place =
+		entry->offset + entry_bytes(table) +
+		sizeof(uint32_t) * ((uint64_t) u32_at(entry->bytes, ENTRY_DATA_COUNT) + PART_INLINED);
+	uint8_t call[CALL_BYTES_1_18];
 	uint32_t offset;
+	uint64_t at;
 
-	return u32_at(entry, ENTRY_DATA_COUNT) > DATA_INLINED &&
-		   read_bytes(table, place, &offset, sizeof(offset)) &&
-		   value_at(table, offset, distance) >= 0;
+	if (entry->bytes[entry_bytes(table) - 1] <= PART_INLINED ||
+		!read_bytes(table, place, &offset, sizeof(offset)) || offset == UINT32_MAX)
+		return false;
+	at = offset + (uint64_t) number * size_bytes;
+	if (at > table->data.size_bytes || table->data.size_bytes - at < size_bytes ||
+		!elf_source_read(&table->source, table->data.offset + at, call, size_bytes))
+		return false;
+	*function = (GoFunction){
+		.name = function_name(table, u32_at(call, has_lines ? CALL_NAME : CALL_NAME_1_18)),
+		.file = "",
+	};
+	if (has_lines && u32_at(call, CALL_START_LINE) <= INT32_MAX)
+		function->start_line = (int32_t) u32_at(call, CALL_START_LINE);
+	*distance = u32_at(call, has_lines ? CALL_PLACE : CALL_PLACE_1_18);
+	return function->name[0] != '\0';
+}
+
+/* Sets file and line of the code at a distance from the start of the function. */
+static void
+set_place(GoTable *table, const Entry *entry, uint64_t distance, GoFunction *function)
+{
+	function->line = value_at(table, u32_at(entry->bytes, ENTRY_LINES), distance);
+	if (function->line < 0)
+		function->line = 0;
+	function->file =
+		file_name(table, entry, value_at(table, u32_at(entry->bytes, ENTRY_FILES), distance));
 }
 
 /* Finds the function whose code contains an offset. Returns false if there is none. */
@@ -298,32 +406,55 @@ find_start(const GoTable *table, uint64_t offset, uint32_t *number)
 	return true;
 }
 
-bool
-go_table_find(GoTable *table, uint64_t address, GoFunction *function)
+/* Reads the entry of the function whose code contains an address. */
+static bool
+find_entry(GoTable *table, uint64_t address, Entry *entry, uint64_t *distance)
 {
-	uint8_t entry[ENTRY_BYTES_1_18];
-	uint64_t entry_offset;
-	uint64_t distance;
 	uint32_t number;
 
 	if (address < table->layout.text || !find_start(table, address - table->layout.text, &number))
 		return false;
-	distance = address - table->layout.text - table->starts[2 * number];
-	entry_offset = table->layout.functions + table->starts[2 * number + 1];
-	if (!read_bytes(table, entry_offset, entry, sizeof(entry)) ||
-		!read_string(table, table_part(table, HEADER_NAMES), u32_at(entry, ENTRY_NAME), table->name,
-					 sizeof(table->name)) ||
-		table->name[0] == '\0')
-		return false;
-	*function = (GoFunction){ .name = table->name, .file = "" };
-	if (table->layout.id_offset == FLAGS_1_20 && u32_at(entry, ENTRY_START_LINE) <= INT32_MAX)
-		function->start_line = (int32_t) u32_at(entry, ENTRY_START_LINE);
-	if (!is_inlined(table, entry_offset, entry, distance))
-		function->line = value_at(table, u32_at(entry, ENTRY_LINES), distance);
-	if (function->line < 0)
-		function->line = 0;
-	function->file =
-		file_name(table, entry,
-				  value_at(table, u32_at(entry, ENTRY_FILES), function->line > 0 ? distance : 0));
-	return true;
+	*distance = address - table->layout.text - table->starts[2 * number];
+	entry->offset = table->layout.functions + table->starts[2 * number + 1];
+	return read_bytes(table, entry->offset, entry->bytes, entry_bytes(table));
+}
+
+int
+go_table_find(GoTable *table, uint64_t address, GoFunction *functions, int max)
+{
+	GoFunction function = { 0 };
+	uint64_t distance;
+	int32_t call;
+	int count = 0;
+	Entry entry;
+
+	table->text_used = 0;
+	if (!find_entry(table, address, &entry, &distance))
+		return 0;
+	function.name = function_name(table, u32_at(entry.bytes, ENTRY_NAME));
+	if (function.name[0] == '\0')
+		return 0;
+	if (has_start_lines(table) && u32_at(entry.bytes, ENTRY_START_LINE) <= INT32_MAX)
+		function.start_line = (int32_t) u32_at(entry.bytes, ENTRY_START_LINE);
+
+	/* each call has the place of its own caller's line; a call that leads back has a bound */
+	call = inlined_call(table, &entry, distance);
+	while (call >= 0 && count < max - 1)
+	{
+		uint64_t caller;
+
+		if (!read_call(table, &entry, call, &functions[count], &caller))
+			break;
+		set_place(table, &entry, distance, &functions[count++]);
+		distance = caller;
+		call = inlined_call(table, &entry, distance);
+	}
+	/* if a call is not known, its line is not the function's, but the file may be */
+	if (call < 0)
+		set_place(table, &entry, distance, &function);
+	else
+		function.file =
+			file_name(table, &entry, value_at(table, u32_at(entry.bytes, ENTRY_FILES), 0));
+	functions[count++] = function;
+	return count;
 }

@@ -24,7 +24,7 @@ typedef struct GoFunction
 	const char *name;
 	const char *file;	/* "" if unknown */
 	int32_t start_line; /* 0 if unknown (before Go 1.20) */
-	int32_t line;		/* 0 if unknown (code of inlined calls) */
+	int32_t line;		/* 0 if unknown */
 } GoFunction;
 
 /*
@@ -34,14 +34,18 @@ typedef struct GoFunction
 int go_table_open(const ElfSource *source, GoTable **table);
 
 /*
- * Opens a table whose section and layout are known. The source must stay open. Returns 0; -ENOENT;
- * -ENOMEM.
+ * Opens a table whose section and layout are known. data is the module's data (go_module.h), or
+ * empty: then inlined calls are not found. The source must stay open. Returns 0; -ENOENT; -ENOMEM.
  */
-int go_table_make(const ElfSource *source, const ElfExtent *section, const Pclntab *layout,
-				  GoTable **table);
+int go_table_make(const ElfSource *source, const ElfExtent *section, const ElfExtent *data,
+				  const Pclntab *layout, GoTable **table);
 void go_table_close(GoTable *table); /* accepts NULL */
 
-/* Finds the function that covers an ELF virtual address. Returns false if there is none. */
-bool go_table_find(GoTable *table, uint64_t address, GoFunction *function);
+/*
+ * Finds the function that covers an ELF virtual address, with the calls that are inlined there,
+ * innermost first, at most max. If there are more, or they cannot be read, the last one's line is
+ * unknown. Returns their number, 0 if there is none.
+ */
+int go_table_find(GoTable *table, uint64_t address, GoFunction *functions, int max);
 
 #endif

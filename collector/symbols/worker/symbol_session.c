@@ -17,6 +17,8 @@
 #include "symbols/elf/symbol_table.h"
 #include "symbols/elf/symbol_table_file.h"
 
+#define GO_FRAMES_MAX 64 /* of inlined calls of Go */
+
 struct SymbolSession
 {
 	SessionFiles files;
@@ -182,29 +184,38 @@ find_symbol(SymbolSession *session, uint64_t address)
 }
 
 /*
- * Makes the frame of a Go function that covers an address. Go's table names functions as DWARF
+ * Makes the frames of a Go function that covers an address. Go's table names functions as DWARF
  * does. A symbol's name may differ: the linker appends a calling convention (runtime.goexit.abi0).
- * The symbol is better if the table leaves out type arguments: main.spin[...].
+ * The symbol is better if the table leaves out type arguments: main.spin[...]. Returns the number
+ * of frames.
  */
-static bool
-find_go_function(SymbolSession *session, uint64_t address, const char *symbol, DwarfFrame *frame)
+static int
+find_go_functions(SymbolSession *session, uint64_t address, const char *symbol, DwarfFrame *frames,
+				  int max)
 {
-	GoFunction function;
+	GoFunction functions[GO_FRAMES_MAX];
+	int count;
 
 	if (!session->go_tried)
 		(void) go_table_open(&session->binary.source, &session->go);
 	session->go_tried = true;
-	if (session->go == NULL || !go_table_find(session->go, address, &function))
-		return false;
-	if (symbol == NULL || strstr(function.name, "[...]") == NULL)
-		symbol = function.name;
-	*frame = (DwarfFrame){ .name = symbol,
-						   .directory = "",
-						   .filename = function.file,
-						   .start_line = function.start_line,
-						   .line = function.line };
-	frame->linkage_name = frame->name;
-	return true;
+	if (session->go == NULL)
+		return 0;
+	count =
+		go_table_find(session->go, address, functions, max < GO_FRAMES_MAX ? max : GO_FRAMES_MAX);
+	for (int i = 0; i < count; i++)
+	{
+		const GoFunction *function = &functions[i];
+		bool is_cut = i == count - 1 && symbol != NULL && strstr(function->name, "[...]") != NULL;
+
+		frames[i] = (DwarfFrame){ .name = is_cut ? symbol : function->name,
+								  .directory = "",
+								  .filename = function->file,
+								  .start_line = function->start_line,
+								  .line = function->line };
+		frames[i].linkage_name = frames[i].name;
+	}
+	return count;
 }
 
 int
@@ -220,8 +231,9 @@ symbol_session_lookup(SymbolSession *session, uint64_t address, DwarfFrame *fram
 	symbol = find_symbol(session, address);
 	if (count == 0)
 	{
-		if (find_go_function(session, address, symbol, &frames[0]))
-			return 1;
+		count = find_go_functions(session, address, symbol, frames, max);
+		if (count > 0)
+			return count;
 		if (symbol == NULL)
 			return 0;
 		frames[0] =
