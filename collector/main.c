@@ -59,7 +59,7 @@ static const Command commands[] = {
 	  .program = "profstore-sources" },
 	{ "symbolize", "", "find names and lines of addresses that were stored without them",
 	  .program = "profstore-sources" },
-	{ "debuginfo", " upload|extract|list [PATH...]",
+	{ "debuginfo", " upload|extract|list|find [PATH...]",
 	  "store debug information of builds for symbolize", .program = "profstore-sources" },
 	{ "check", "", "show which features host and database have, and which are missing",
 	  check_command_flags, check_command_run },

@@ -2,7 +2,7 @@
  * sources.c
  *		profstore-sources: the commands of profstore-collector that speak HTTP.
  */
-#include "debuginfo/debuginfo.h"
+#include "debuginfo/command/debuginfo.h"
 #include "kubernetes/pods.h"
 #include "program/command.h"
 #include "program/version.h"
@@ -105,7 +105,7 @@ static const Command commands[] = {
 	  pods_command_run },
 	{ "symbolize", "", "find names and lines of addresses that were stored without them",
 	  symbolize_command_flags, symbolize_command_run },
-	{ "debuginfo", " upload|extract|list [PATH...]",
+	{ "debuginfo", " upload|extract|list|find [PATH...]",
 	  "store debug information of builds for symbolize", debuginfo_command_flags,
 	  debuginfo_command_run },
 };

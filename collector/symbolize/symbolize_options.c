@@ -10,7 +10,7 @@
 #define MIB ((size_t) 1024 * 1024)
 
 size_t
-symbolize_flags(SymbolizeOptions *options, Flag flags[SYMBOLIZE_FLAGS_MAX])
+symbolize_source_flags(SymbolizeOptions *options, Flag *flags)
 {
 	const Flag own[] = {
 		{ "debug-directory", FLAG_TEXT, &options->debug_directory, "DIR",
@@ -25,15 +25,8 @@ symbolize_flags(SymbolizeOptions *options, Flag flags[SYMBOLIZE_FLAGS_MAX])
 		  "the most that a server may send for one binary; default: 512MB", 4096 },
 		{ "server-timeout", FLAG_DURATION, &options->server_timeout_ms, "TIME",
 		  "the longest that a server may take for one file; default: 5min", 1000, 3600000 },
-		{ "max-memory", FLAG_SIZE, &options->max_memory_bytes, "SIZE",
-		  "of the process that reads debug information; default: 512MB", 16777216 },
-		{ "interval", FLAG_DURATION, &options->interval_ms, "TIME",
-		  "between two looks for new addresses; default: 10s", 100, 3600000 },
-		{ "once", FLAG_SWITCH, &options->once, NULL,
-		  "end when no build is left to try, instead of waiting for new addresses" },
 	};
 	const char *servers = getenv("DEBUGINFOD_URLS");
-	size_t count = 0;
 
 	*options = (SymbolizeOptions){ .debug_directory = "/usr/lib/debug",
 								   .servers = servers != NULL ? servers : "",
@@ -43,6 +36,22 @@ symbolize_flags(SymbolizeOptions *options, Flag flags[SYMBOLIZE_FLAGS_MAX])
 								   .server_timeout_ms = 300000,
 								   .max_memory_bytes = 512 * MIB,
 								   .interval_ms = 10000 };
+	return flags_append(flags, 0, own, sizeof(own) / sizeof(own[0]));
+}
+
+size_t
+symbolize_flags(SymbolizeOptions *options, Flag flags[SYMBOLIZE_FLAGS_MAX])
+{
+	const Flag own[] = {
+		{ "max-memory", FLAG_SIZE, &options->max_memory_bytes, "SIZE",
+		  "of the process that reads debug information; default: 512MB", 16777216 },
+		{ "interval", FLAG_DURATION, &options->interval_ms, "TIME",
+		  "between two looks for new addresses; default: 10s", 100, 3600000 },
+		{ "once", FLAG_SWITCH, &options->once, NULL,
+		  "end when no build is left to try, instead of waiting for new addresses" },
+	};
+	size_t count = symbolize_source_flags(options, flags);
+
 	flags[count++] = database_flag(&options->database);
 	count += log_flags(&options->log, &flags[count]);
 	return flags_append(flags, count, own, sizeof(own) / sizeof(own[0]));

@@ -24,6 +24,12 @@ typedef struct SymbolizeOptions
 	LogOptions log;
 } SymbolizeOptions;
 
+/*
+ * Sets the defaults and describes the flags of sources alone, of which there are 6. Returns their
+ * number.
+ */
+size_t symbolize_source_flags(SymbolizeOptions *options, Flag *flags);
+
 /* Sets the defaults and describes the flags, which point into options. Returns their number. */
 size_t symbolize_flags(SymbolizeOptions *options, Flag flags[SYMBOLIZE_FLAGS_MAX]);
 

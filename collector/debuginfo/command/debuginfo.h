@@ -10,14 +10,15 @@
 
 #include <stddef.h>
 
-#include "program/common_flags.h"
+#include "symbolize/symbolize_options.h"
 
-#define DEBUGINFO_FLAGS_MAX 8
+#define DEBUGINFO_FLAGS_MAX 16
 
 typedef struct DebuginfoOptions
 {
-	const char *database; /* libpq connection string */
-	const char *output;	  /* of extract: a file name */
+	const char *database;	  /* libpq connection string */
+	const char *output;		  /* of extract: a file name */
+	SymbolizeOptions sources; /* of find */
 	LogOptions log;
 } DebuginfoOptions;
 
@@ -25,8 +26,9 @@ typedef struct DebuginfoOptions
 size_t debuginfo_flags(DebuginfoOptions *options, Flag flags[DEBUGINFO_FLAGS_MAX]);
 
 /*
- * The first operand says what to do with the others, which are paths: "upload" files and all below
- * directories, "extract" of one file what an upload would send, "list" what was uploaded.
+ * The first operand says what to do with the others, which are paths: "upload" files, all below
+ * directories, and container images; "extract" of one file what an upload would send; "list" what
+ * was uploaded; "find" which debug information there is for files or build IDs.
  */
 ExitCode debuginfo_run(const DebuginfoOptions *options, char **operands, size_t count);
 

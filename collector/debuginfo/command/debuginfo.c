@@ -2,11 +2,13 @@
  * debuginfo.c
  *		Walks the paths, and does with each file what was asked for.
  */
-#include "debuginfo/debuginfo.h"
+#include "debuginfo/command/debuginfo.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,8 +16,10 @@
 #include "base/log.h"
 #include "base/regular_file.h"
 #include "database/session.h"
+#include "debuginfo/command/debug_find.h"
 #include "debuginfo/debug_content.h"
 #include "debuginfo/debug_extract.h"
+#include "debuginfo/debug_image.h"
 #include "debuginfo/debug_upload.h"
 #include "program/stop_signals.h"
 
@@ -40,8 +44,19 @@ debuginfo_flags(DebuginfoOptions *options, Flag flags[DEBUGINFO_FLAGS_MAX])
 
 	*options = (DebuginfoOptions){ 0 };
 	flags[count++] = database_flag(&options->database);
+	count += symbolize_source_flags(&options->sources, &flags[count]);
 	count += log_flags(&options->log, &flags[count]);
 	return flags_append(flags, count, own, sizeof(own) / sizeof(own[0]));
+}
+
+/* is_error: also because it was named. */
+static void
+leave_out(Uploading *uploading, const char *path, const char *reason, bool is_error)
+{
+	uploading->skipped++;
+	uploading->failed += is_error;
+	log_event(is_error ? LOG_ERROR : LOG_DEBUG, MODULE, "a file is left out",
+			  log_text("file", path), log_text("reason", reason));
 }
 
 /* Why a file is left out. */
@@ -61,16 +76,15 @@ reason_of(int error)
 	}
 }
 
-/* is_named: the file is an operand, so that it is an error if nothing can be uploaded. */
+/* Uploads an open file. is_named: it is an error if nothing of it can be uploaded. */
 static DbOutcome
-upload_file(Uploading *uploading, const char *path, bool is_named, DbError *error)
+upload_elf(Uploading *uploading, int input, const char *path, bool is_named, DbError *error)
 {
 	char build_id[ELF_BUILD_ID_TEXT_BYTES];
 	DebugUpload upload = { .build_id = build_id, .name = path, .tenant = "", .hash = "" };
 	DebugContent content;
-	int input = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	int output = scratch_file_open();
-	int failed = input < 0 || output < 0 ? -errno : debug_extract(input, output, build_id);
+	int failed = output < 0 ? -errno : debug_extract(input, output, build_id);
 	DbOutcome outcome = DB_OK;
 
 	if (failed == 0)
@@ -89,17 +103,82 @@ upload_file(Uploading *uploading, const char *path, bool is_named, DbError *erro
 				  log_number("bytes", upload.bytes), log_number("sent_bytes", upload.sent_bytes));
 	}
 	else if (failed != 0)
-	{
-		uploading->skipped++;
-		uploading->failed += is_named;
-		log_event(is_named ? LOG_ERROR : LOG_DEBUG, MODULE, "a file is left out",
-				  log_text("file", path), log_text("reason", reason_of(failed)));
-	}
-	if (input >= 0)
-		close(input);
+		leave_out(uploading, path, reason_of(failed), is_named);
 	if (output >= 0)
 		close(output);
 	return outcome;
+}
+
+/* An image whose files are being uploaded. */
+typedef struct ImageUpload
+{
+	Uploading *uploading;
+	const char *path;
+	DbOutcome outcome;
+	DbError *error;
+} ImageUpload;
+
+/* ImageFile. */
+static bool
+upload_image_file(void *context, const char *name, int fd)
+{
+	ImageUpload *image = context;
+	char path[PATH_MAX + IMAGE_NAME_BYTES];
+
+	snprintf(path, sizeof(path), "%s: %s", image->path, name);
+	image->outcome = upload_elf(image->uploading, fd, path, false, image->error);
+	return image->outcome == DB_OK && !stop_asked();
+}
+
+static DbOutcome
+upload_image(Uploading *uploading, int input, const char *path, bool is_named, DbError *error)
+{
+	static const char *const reasons[] = {
+		[IMAGE_NONE] = "it is neither an ELF file nor an archive",
+		[IMAGE_BROKEN] = "the archive, or one within it, is broken; what could be read is uploaded",
+		[IMAGE_TOO_BIG] = "the archive unpacks to more than 64 GB",
+		[IMAGE_NO_ROOM] = "out of memory, or of space for temporary files",
+	};
+	ImageUpload image = { uploading, path, DB_OK, error };
+	const ImageEnd end = debug_image_walk(input, upload_image_file, &image);
+
+	/* blobs of an image may be no archives, but must not be broken ones */
+	if (end != IMAGE_DONE && end != IMAGE_STOPPED)
+		leave_out(uploading, path, reasons[end], is_named || end != IMAGE_NONE);
+	return image.outcome;
+}
+
+/* is_archive: if it is no ELF file, it may be a container image or a layer of one. */
+static DbOutcome
+upload_file(Uploading *uploading, const char *path, bool is_named, bool is_archive, DbError *error)
+{
+	int input = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char magic[SELFMAG] = "";
+	DbOutcome outcome = DB_OK;
+
+	if (input < 0)
+		leave_out(uploading, path, strerror(errno), is_named);
+	else if (is_archive && pread(input, magic, sizeof(magic), 0) == sizeof(magic) &&
+			 memcmp(magic, ELFMAG, SELFMAG) != 0)
+		outcome = upload_image(uploading, input, path, is_named, error);
+	else
+		outcome = upload_elf(uploading, input, path, is_named, error);
+	if (input >= 0)
+		close(input);
+	return outcome;
+}
+
+/* Returns whether a file is blobs/ALGORITHM/DIGEST of an OCI image layout. */
+static bool
+is_layout_blob(const FTSENT *entry)
+{
+	const FTSENT *blobs = entry->fts_level > 2 ? entry->fts_parent->fts_parent : NULL;
+	char path[PATH_MAX];
+
+	return blobs != NULL && strcmp(blobs->fts_name, "blobs") == 0 &&
+		   snprintf(path, sizeof(path), "%.*s/oci-layout", (int) blobs->fts_parent->fts_pathlen,
+					entry->fts_path) < (int) sizeof(path) &&
+		   access(path, F_OK) == 0;
 }
 
 /* Uploads what is below the paths. Follows no links, and stays on one file system for each. */
@@ -118,7 +197,8 @@ upload_paths(Uploading *uploading, char **paths, DbError *error)
 	while (outcome == DB_OK && !stop_asked() && (entry = fts_read(tree)) != NULL)
 	{
 		if (entry->fts_info == FTS_F)
-			outcome = upload_file(uploading, entry->fts_path, entry->fts_level == 0, error);
+			outcome = upload_file(uploading, entry->fts_path, entry->fts_level == 0,
+								  entry->fts_level == 0 || is_layout_blob(entry), error);
 		else if (entry->fts_info == FTS_ERR || entry->fts_info == FTS_DNR ||
 				 entry->fts_info == FTS_NS)
 		{
@@ -235,12 +315,20 @@ debuginfo_run(const DebuginfoOptions *options, char **operands, size_t count)
 		code = run_extract(options, operands[1], &failure);
 	else if (strcmp(action, "list") == 0 && count == 1)
 		code = run_list(options, &failure);
+	else if (strcmp(action, "find") == 0 && count > 1)
+	{
+		SymbolizeOptions sources = options->sources;
+
+		stop_signals_catch(false);
+		sources.database = options->database;
+		code = debug_find(&sources, operands + 1, count - 1, &failure);
+	}
 	else
 	{
 		code = failure_set(&failure, EXIT_USAGE, "nothing to do");
 		failure_hint(&failure,
 					 "Use \"debuginfo upload PATH...\", \"debuginfo extract PATH --output "
-					 "FILE\" or \"debuginfo list\".");
+					 "FILE\", \"debuginfo list\" or \"debuginfo find FILE|BUILD_ID...\".");
 	}
 	if (code != EXIT_OK)
 		failure_log(&failure, MODULE);
