@@ -195,20 +195,35 @@ struct pfs_chain {
 #define PFS_CHAIN_MAX_FRAMES 2048						/* that the walk follows */
 #define PFS_CHAIN_MAX_WORDS	 (5 * PFS_CHAIN_MAX_FRAMES) /* four of a frame, and a mark */
 
-/* Returns how many words are kept of count words. */
+/*
+ * A list that is too long keeps its first words (leaves) and its last ones (roots): the word with
+ * a number has a place, which a later word may take. Returns how many of count words are kept.
+ */
+static inline __u32
+pfs_kept_words(__u32 count, __u32 leaves, __u32 roots)
+{
+	return count < leaves + roots ? count : leaves + roots;
+}
+
+/* Returns the place of a word by its number in such a list. */
+static inline __u32
+pfs_kept_place(__u32 number, __u32 leaves, __u32 roots)
+{
+	return number < leaves ? number : leaves + (number - leaves) % roots;
+}
+
+/* Returns how many words of a chain are kept of count words. */
 static inline __u32
 pfs_chain_kept(__u32 count)
 {
-	return count < PFS_CHAIN_KEPT_WORDS ? count : PFS_CHAIN_KEPT_WORDS;
+	return pfs_kept_words(count, PFS_CHAIN_LEAF_WORDS, PFS_CHAIN_ROOT_WORDS);
 }
 
-/* Returns the place of a word by its number. A later word may take that place. */
+/* Returns the place of a chain's word by its number. */
 static inline __u32
 pfs_chain_place(__u32 number)
 {
-	if (number < PFS_CHAIN_LEAF_WORDS)
-		return number;
-	return PFS_CHAIN_LEAF_WORDS + (number - PFS_CHAIN_LEAF_WORDS) % PFS_CHAIN_ROOT_WORDS;
+	return pfs_kept_place(number, PFS_CHAIN_LEAF_WORDS, PFS_CHAIN_ROOT_WORDS);
 }
 
 /*

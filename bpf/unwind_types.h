@@ -299,16 +299,14 @@ struct pfs_walk {
 static inline __u32
 pfs_walk_kept(__u32 count)
 {
-	return count < PFS_MAX_USER_FRAMES ? count : PFS_MAX_USER_FRAMES;
+	return pfs_kept_words(count, PFS_LEAF_FRAMES, PFS_ROOT_FRAMES);
 }
 
-/* Returns the place of a frame by its number. A later frame may take the place. */
+/* Returns the place of a frame by its number. */
 static inline __u32
 pfs_walk_place(__u32 number)
 {
-	if (number < PFS_LEAF_FRAMES)
-		return number;
-	return PFS_LEAF_FRAMES + (number - PFS_LEAF_FRAMES) % PFS_ROOT_FRAMES;
+	return pfs_kept_place(number, PFS_LEAF_FRAMES, PFS_ROOT_FRAMES);
 }
 
 /*
