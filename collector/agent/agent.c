@@ -166,13 +166,13 @@ end_hurry(Agent *agent)
 }
 
 static ExitCode
-out_of_memory(Failure *failure)
+agent_out_of_memory(Failure *failure)
 {
 	return failure_set(failure, EXIT_INTERNAL, "out of memory");
 }
 
 static ExitCode
-start_writer(Agent *agent, Failure *failure)
+agent_start_writer(Agent *agent, Failure *failure)
 {
 	WriterOptions options = {
 		.conninfo = agent->options->database,
@@ -198,7 +198,7 @@ start_flusher(Agent *agent, Failure *failure)
 	};
 
 	if (flusher_create(&parts, &agent->flusher) != 0)
-		return out_of_memory(failure);
+		return agent_out_of_memory(failure);
 	if (flusher_start(agent->flusher) != 0)
 		return failure_set(failure, EXIT_INTERNAL, "could not start the flusher's thread");
 	return EXIT_OK;
@@ -409,7 +409,7 @@ read_probes(Agent *agent, ProbeList *probes, Failure *failure)
 	if (agent->options->probe == NULL)
 		return EXIT_OK;
 	agent->probes = strdup(agent->options->probe);
-	return agent->probes == NULL ? out_of_memory(failure)
+	return agent->probes == NULL ? agent_out_of_memory(failure)
 								 : probe_list_parse(agent->probes, probes, failure);
 }
 
@@ -431,7 +431,7 @@ limit_files(Agent *agent)
  * soon as the database is available.
  */
 static ExitCode
-start_parts(Agent *agent, Failure *failure)
+agent_start_parts(Agent *agent, Failure *failure)
 {
 	const AgentOptions *options = agent->options;
 	SymbolizerOptions symbolizer = {
@@ -482,9 +482,9 @@ start_parts(Agent *agent, Failure *failure)
 	open_table_cache(agent);
 	reader.table_cache = agent->table_cache;
 	if (jit_names_create(options->max_memory_bytes / NAMES_SHARE, &agent->jit_names) != 0)
-		return out_of_memory(failure);
+		return agent_out_of_memory(failure);
 	if (runtimes_create(options->max_memory_bytes / NAMES_SHARE, &agent->runtimes) != 0)
-		return out_of_memory(failure);
+		return agent_out_of_memory(failure);
 	generated = jit_names_namer(agent->jit_names);
 	reader.namer = runtimes_namer(agent->runtimes, &generated);
 	reader.runtimes = agent->runtimes;
@@ -493,7 +493,7 @@ start_parts(Agent *agent, Failure *failure)
 		mapped_file_table_create(&agent->files) != 0 ||
 		reader_create(&reader, agent->files, &agent->losses, &agent->reader) != 0 ||
 		agent_use_rules(agent->reader, agent->config) != 0)
-		return out_of_memory(failure);
+		return agent_out_of_memory(failure);
 	limit_files(agent);
 	code = open_summary(agent, failure);
 	/* from here on only files of our own are opened for writing; threads are started below */
@@ -503,7 +503,7 @@ start_parts(Agent *agent, Failure *failure)
 		code = agent_watch_pods(agent->config, options->node, agent->reader, &agent->pod_client,
 								failure);
 	if (code == EXIT_OK)
-		code = start_writer(agent, failure);
+		code = agent_start_writer(agent, failure);
 	if (code == EXIT_OK)
 		code = start_flusher(agent, failure);
 	if (code == EXIT_OK)
@@ -550,7 +550,7 @@ free_middle(Agent *agent)
 }
 
 static void
-free_parts(Agent *agent)
+agent_free_parts(Agent *agent)
 {
 	if (agent->summary != NULL)
 		fclose(agent->summary);
@@ -582,7 +582,7 @@ first_flush_ns(int64_t running_ns)
 
 /* Does the periodic work that is due. */
 static void
-tick(Agent *agent, int64_t now_ns)
+agent_tick(Agent *agent, int64_t now_ns)
 {
 	if (now_ns >= agent->follow_cpus_ns)
 	{
@@ -687,7 +687,7 @@ run(Agent *agent)
 			break;
 		if (reload_asked())
 			reload(agent);
-		tick(agent, now_ns);
+		agent_tick(agent, now_ns);
 		wait_for_tick(agent, end_ns);
 	}
 	return EXIT_OK;
@@ -746,7 +746,7 @@ tell_unstored(Agent *agent)
  * them.
  */
 static ExitCode
-stop(Agent *agent, ExitCode code)
+agent_stop(Agent *agent, ExitCode code)
 {
 	int64_t stopped_ns = clock_ns(CLOCK_MONOTONIC);
 	SymbolizerStats symbols;
@@ -819,11 +819,11 @@ fits_together(const AgentOptions *options, Failure *failure)
 
 /* Reads the options: the configuration file, if there is one, and then the command line. */
 static ExitCode
-read_options(Agent *agent, Failure *failure)
+agent_read_options(Agent *agent, Failure *failure)
 {
 	agent->options = &agent->own;
 	if (pod_table_create(&agent->pods) != 0)
-		return out_of_memory(failure);
+		return agent_out_of_memory(failure);
 	agent->config = agent_config_read(&agent->own, agent->call.count, agent->call.arguments,
 									  agent->pods, failure);
 	if (agent->config == NULL || !fits_together(agent->options, failure))
@@ -853,11 +853,11 @@ agent_run(char **arguments, int count)
 	ExitCode code;
 
 	if (agent == NULL)
-		code = out_of_memory(&failure);
+		code = agent_out_of_memory(&failure);
 	else
 	{
 		agent->call = (AgentCall){ count, arguments };
-		code = read_options(agent, &failure);
+		code = agent_read_options(agent, &failure);
 	}
 	if (code != EXIT_OK)
 	{
@@ -871,7 +871,7 @@ agent_run(char **arguments, int count)
 	service_manager_open(&agent->service);
 	keep_memory_small();
 	hurry(agent);
-	code = start_parts(agent, &failure);
+	code = agent_start_parts(agent, &failure);
 	if (code == EXIT_OK)
 	{
 		log_event(LOG_INFO, "agent", "sampling",
@@ -881,7 +881,7 @@ agent_run(char **arguments, int count)
 		service_manager_ready(&agent->service);
 		code = run(agent);
 		service_manager_stopping(&agent->service);
-		code = stop(agent, code);
+		code = agent_stop(agent, code);
 	}
 	else
 	{
@@ -894,7 +894,7 @@ agent_run(char **arguments, int count)
 		if (agent->flusher != NULL)
 			flusher_stop(agent->flusher, 0);
 	}
-	free_parts(agent);
+	agent_free_parts(agent);
 	service_manager_close(&agent->service);
 	agent_free(agent);
 	return code;

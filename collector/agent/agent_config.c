@@ -98,7 +98,8 @@ choose_pod_labels(ConfigReader *reader, const KubernetesSettings *settings, Conf
 
 /* Reads the configuration: its own keys, and all flags by their names. */
 static bool
-read_file(AgentConfig *config, ConfigTarget *target, size_t flag_count, Failure *failure)
+agent_config_read_file(AgentConfig *config, ConfigTarget *target, size_t flag_count,
+					   Failure *failure)
 {
 	static const ConfigField own[] = {
 		{ "labels", process_rules_read_labels, offsetof(ConfigTarget, rules.labels) },
@@ -125,7 +126,7 @@ read_file(AgentConfig *config, ConfigTarget *target, size_t flag_count, Failure 
 }
 
 static ExitCode
-make_rules(AgentConfig *config, Failure *failure)
+agent_config_make_rules(AgentConfig *config, Failure *failure)
 {
 	const ProcessRulesSettings *rules = &config->rules;
 	const LabelSource pods = { config->kubernetes.wanted ? pod_labels_add : NULL, &config->pods };
@@ -149,11 +150,11 @@ read_all(AgentConfig *config, AgentOptions *options, int count, char **arguments
 		return code;
 	flag_count = agent_flags(options, target.flags);
 	code = document_read(&config->document, path, failure);
-	if (code == EXIT_OK && !read_file(config, &target, flag_count, failure))
+	if (code == EXIT_OK && !agent_config_read_file(config, &target, flag_count, failure))
 		code = failure->code;
 	if (code == EXIT_OK)
 		code = flags_parse(target.flags, flag_count, count, arguments, failure);
-	return code == EXIT_OK ? make_rules(config, failure) : code;
+	return code == EXIT_OK ? agent_config_make_rules(config, failure) : code;
 }
 
 AgentConfig *

@@ -210,7 +210,7 @@ check_database(const AgentOptions *options)
 }
 
 static ExitCode
-check_all(const AgentOptions *options)
+agent_check_all(const AgentOptions *options)
 {
 	ExitCode host = check_host(options);
 	ExitCode database;
@@ -241,7 +241,7 @@ check_run(char **arguments, int count)
 		log_apply(&options.log);
 		if (options.config_file != NULL)
 			print_line("config", "file", "ok", options.config_file);
-		code = check_all(&options);
+		code = agent_check_all(&options);
 	}
 	else
 	{

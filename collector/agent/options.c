@@ -44,7 +44,7 @@ set_defaults(AgentOptions *options)
 }
 
 static size_t
-common_flags(AgentOptions *options, Flag *flags)
+agent_common_flags(AgentOptions *options, Flag *flags)
 {
 	size_t count = 0;
 
@@ -64,7 +64,7 @@ size_t
 check_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 {
 	set_defaults(options);
-	return common_flags(options, flags);
+	return agent_common_flags(options, flags);
 }
 
 /* In the order of AGENT_NATIVE_*. */
@@ -138,7 +138,7 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 	size_t count;
 
 	set_defaults(options);
-	count = common_flags(options, flags);
+	count = agent_common_flags(options, flags);
 	return flags_append(flags, count, own, sizeof(own) / sizeof(own[0]));
 }
 

@@ -29,7 +29,7 @@ batch_fail(ArrowBatch *batch, const char *error)
 /* --- numbers --- */
 
 static int64_t
-number_at(Span data, uint32_t width, bool is_signed, uint32_t item)
+array_number_at(Span data, uint32_t width, bool is_signed, uint32_t item)
 {
 	uint64_t value = little_endian(data.bytes + (size_t) width * item, width);
 	unsigned spare = 64 - 8 * width;
@@ -40,7 +40,7 @@ number_at(Span data, uint32_t width, bool is_signed, uint32_t item)
 static int64_t
 run_end(const ArrowArray *ends, uint32_t run)
 {
-	return number_at(ends->data, ends->field->width, true, run);
+	return array_number_at(ends->data, ends->field->width, true, run);
 }
 
 /* --- loading --- */
@@ -257,8 +257,8 @@ arrow_place(ArrowArray *array, uint32_t item, ArrowPlace *place)
 			return true;
 		if (array->is_indexes)
 		{
-			index =
-				number_at(array->data, array->field->index_width, array->field->index_signed, item);
+			index = array_number_at(array->data, array->field->index_width,
+									array->field->index_signed, item);
 			array = array->dictionary->values;
 			if (array == NULL || index < 0 || index >= array->length)
 				return false;
@@ -286,7 +286,7 @@ arrow_integer(const ArrowPlace *place)
 		return array->data.bytes[place->item / 8] >> place->item % 8 & 1;
 	if (array->field->type != ARROW_INT && array->field->type != ARROW_TIMESTAMP)
 		return 0;
-	return number_at(array->data, array->field->width, array->field->is_signed, place->item);
+	return array_number_at(array->data, array->field->width, array->field->is_signed, place->item);
 }
 
 static bool
@@ -331,9 +331,9 @@ arrow_text(const ArrowPlace *place, Span *text)
 	{
 		case ARROW_BINARY:
 		case ARROW_UTF8:
-			first = number_at(array->offsets, sizeof(int32_t), true, place->item);
+			first = array_number_at(array->offsets, sizeof(int32_t), true, place->item);
 			return part_of(array->data, first,
-						   number_at(array->offsets, sizeof(int32_t), true, place->item + 1) -
+						   array_number_at(array->offsets, sizeof(int32_t), true, place->item + 1) -
 							   first,
 						   text);
 		case ARROW_BINARY_VIEW:
@@ -358,10 +358,10 @@ arrow_list(const ArrowPlace *place, uint32_t *first, uint32_t *count)
 		return true;
 	if (!arrow_is_list(array))
 		return false;
-	at = number_at(array->offsets, sizeof(int32_t), true, place->item);
+	at = array_number_at(array->offsets, sizeof(int32_t), true, place->item);
 	items = array->field->type == ARROW_LIST_VIEW
-				? number_at(array->sizes, sizeof(int32_t), true, place->item)
-				: number_at(array->offsets, sizeof(int32_t), true, place->item + 1) - at;
+				? array_number_at(array->sizes, sizeof(int32_t), true, place->item)
+				: array_number_at(array->offsets, sizeof(int32_t), true, place->item + 1) - at;
 	if (at < 0 || items < 0 || at + items > array->children[0].length)
 		return false;
 	*first = (uint32_t) at;

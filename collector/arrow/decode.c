@@ -23,7 +23,7 @@ typedef struct Decoding
 } Decoding;
 
 static void
-begin(Decoding *decoding, Batch *batch, size_t bytes, MemoryShare *memory)
+arrow_begin(Decoding *decoding, Batch *batch, size_t bytes, MemoryShare *memory)
 {
 	*decoding = (Decoding){ .budget = { .limit_bytes = ARROW_MEMORY_BYTES, .share = memory } };
 	arena_init(&decoding->arena, &decoding->budget);
@@ -34,7 +34,7 @@ begin(Decoding *decoding, Batch *batch, size_t bytes, MemoryShare *memory)
 }
 
 static DecodeEnd
-end(Decoding *decoding, ArrowResult *result)
+arrow_end(Decoding *decoding, ArrowResult *result)
 {
 	stack_ids_fini(&decoding->ids);
 	arena_fini(&decoding->arena);
@@ -79,7 +79,7 @@ look_at_times(void *context, ArrowStream *stream, SampleColumns *columns)
 }
 
 static bool
-read_rows(void *context, ArrowStream *stream, SampleColumns *columns)
+arrow_read_rows(void *context, ArrowStream *stream, SampleColumns *columns)
 {
 	return sample_rows_read(context, stream, columns);
 }
@@ -95,8 +95,8 @@ arrow_decode(const ArrowRequest *request, Batch *batch, ArrowResult *result)
 							.origin_us = INT64_MAX };
 
 	*result = (ArrowResult){ 0 };
-	begin(&decoding, batch, request->samples.length + request->stacks.length,
-		  request->limits.memory);
+	arrow_begin(&decoding, batch, request->samples.length + request->stacks.length,
+				request->limits.memory);
 	decoding.work.limit = request->limits.limit;
 	if (each_batch(&decoding.work, request->samples, &no_labels, look_at_times, &reader) &&
 		(reader.origin_us >= request->limits.first_us || work_fail(&decoding.work, TIME_TOO_FAR)))
@@ -106,9 +106,9 @@ arrow_decode(const ArrowRequest *request, Batch *batch, ArrowResult *result)
 		arena_init(&decoding.arena, &decoding.budget);
 		if (request->stacks.length == 0 ||
 			stack_ids_read(&decoding.ids, &decoding.work, request->stacks))
-			each_batch(&decoding.work, request->samples, request->rule, read_rows, &reader);
+			each_batch(&decoding.work, request->samples, request->rule, arrow_read_rows, &reader);
 	}
-	return end(&decoding, result);
+	return arrow_end(&decoding, result);
 }
 
 /* --- ids --- */
@@ -139,7 +139,7 @@ arrow_wanted_stacks(Span samples, MemoryShare *memory, uint8_t **stream, size_t 
 
 	*result = (ArrowResult){ 0 };
 	*stream = NULL;
-	begin(&decoding, NULL, samples.length, memory);
+	arrow_begin(&decoding, NULL, samples.length, memory);
 	if (each_batch(&decoding.work, samples, &no_labels, collect_ids, &decoding) &&
 		decoding.ids.table.count > 0)
 	{
@@ -147,5 +147,5 @@ arrow_wanted_stacks(Span samples, MemoryShare *memory, uint8_t **stream, size_t 
 		if (*stream == NULL)
 			decoding.work.end = DECODE_NO_MEMORY;
 	}
-	return end(&decoding, result);
+	return arrow_end(&decoding, result);
 }

@@ -12,8 +12,8 @@
  * Adds a label column, unless the rule drops it. Returns false if the work has ended with an error.
  */
 static bool
-add_label(SampleColumns *columns, ArrowWork *work, const AttributeRule *rule, Span name,
-		  ArrowArray *array)
+columns_add_label(SampleColumns *columns, ArrowWork *work, const AttributeRule *rule, Span name,
+				  ArrowArray *array)
 {
 	PfsText key = { (const char *) name.bytes, (uint32_t) name.length };
 	LabelColumn *label = &columns->labels[columns->label_count];
@@ -31,8 +31,8 @@ add_label(SampleColumns *columns, ArrowWork *work, const AttributeRule *rule, Sp
 
 /* Finds the columns of labels, of both versions. */
 static bool
-find_labels(SampleColumns *columns, ArrowWork *work, const ArrowStream *stream,
-			const AttributeRule *rule)
+columns_find_labels(SampleColumns *columns, ArrowWork *work, const ArrowStream *stream,
+					const AttributeRule *rule)
 {
 	const size_t prefix = strlen(LABELS_PREFIX);
 	ArrowArray *all = arrow_column(stream, LABELS);
@@ -43,15 +43,17 @@ find_labels(SampleColumns *columns, ArrowWork *work, const ArrowStream *stream,
 	if (all != NULL && (all->is_indexes || all->field->type != ARROW_STRUCT))
 		return work_fail(work, "labels are no struct");
 	for (uint32_t i = 0; all != NULL && i < all->field->child_count; i++)
-		if (!add_label(columns, work, rule, all->field->children[i].name, &all->children[i]))
+		if (!columns_add_label(columns, work, rule, all->field->children[i].name,
+							   &all->children[i]))
 			return false;
 	for (uint32_t i = 0; i < stream->schema.column_count; i++)
 	{
 		Span name = stream->schema.columns[i].name;
 
 		if (name.length > prefix && memcmp(name.bytes, LABELS_PREFIX, prefix) == 0 &&
-			!add_label(columns, work, rule, (Span){ name.bytes + prefix, name.length - prefix },
-					   &stream->columns[i]))
+			!columns_add_label(columns, work, rule,
+							   (Span){ name.bytes + prefix, name.length - prefix },
+							   &stream->columns[i]))
 			return false;
 	}
 	return true;
@@ -104,5 +106,5 @@ sample_columns_open(SampleColumns *columns, ArrowWork *work, const ArrowStream *
 		return false;
 	if (arrow_value_field(columns->time)->type == ARROW_TIMESTAMP)
 		columns->time_unit_ns = arrow_value_field(columns->time)->unit_ns;
-	return find_labels(columns, work, stream, rule);
+	return columns_find_labels(columns, work, stream, rule);
 }

@@ -72,7 +72,7 @@ series_equals(const void *item, const void *key)
 
 /* Items of the row in the columns of its series. */
 static bool
-find_key(RowReading *reading, uint32_t row)
+arrow_find_key(RowReading *reading, uint32_t row)
 {
 	for (uint32_t i = 0; i < reading->column_count; i++)
 	{
@@ -90,7 +90,7 @@ find_key(RowReading *reading, uint32_t row)
 }
 
 static bool
-name_type(RowReading *reading, uint32_t row, bool is_delta, char name[PFS_PROFILE_TYPE_MAX])
+arrow_name_type(RowReading *reading, uint32_t row, bool is_delta, char name[PFS_PROFILE_TYPE_MAX])
 {
 	PfsTypeParts parts = { .delta = is_delta };
 	PfsText *const texts[ARROW_TYPE_PARTS] = { &parts.name, &parts.sample_type, &parts.sample_unit,
@@ -124,7 +124,7 @@ own_value(RowReading *reading, Span text, const char **own)
 }
 
 static bool
-read_labels(RowReading *reading, uint32_t row, AttributeLabels *set)
+arrow_read_labels(RowReading *reading, uint32_t row, AttributeLabels *set)
 {
 	const ArrowRequest *request = reading->reader->request;
 	ArrowWork *work = reading->work;
@@ -181,7 +181,8 @@ make_series(RowReading *reading, uint32_t row, const SeriesKey *key, SeriesItem 
 
 	if (!work_pay(work, 256 + (size_t) 8 * reading->column_count) ||
 		!read_delta(reading, row, &item->is_delta) ||
-		!name_type(reading, row, item->is_delta, type) || !read_labels(reading, row, &labels))
+		!arrow_name_type(reading, row, item->is_delta, type) ||
+		!arrow_read_labels(reading, row, &labels))
 		return false;
 	reading->reader->result->skipped_labels +=
 		attribute_labels_settle(&labels, &labels, work->arena, &item->ids);
@@ -204,7 +205,7 @@ find_series(RowReading *reading, uint32_t row)
 	uint64_t hash;
 	uint32_t position;
 
-	if (!find_key(reading, row) ||
+	if (!arrow_find_key(reading, row) ||
 		!work_integer(reading->work, reading->columns->period, row, &key.period))
 		return false;
 	if (reading->last.items != NULL && series_equals(&reading->last, &key))
@@ -322,7 +323,7 @@ row_time(RowReading *reading, uint32_t row, int64_t *time_us)
 
 /* What of a sample is a trace's or a span's. */
 static bool
-add_trace(ArrowWork *work, const BatchSample *sample, const PfsTraceIds *ids)
+arrow_add_trace(ArrowWork *work, const BatchSample *sample, const PfsTraceIds *ids)
 {
 	BatchTrace trace = { .sample = *sample };
 
@@ -334,7 +335,7 @@ add_trace(ArrowWork *work, const BatchSample *sample, const PfsTraceIds *ids)
 }
 
 static bool
-read_row(RowReading *reading, uint32_t row)
+arrow_read_row(RowReading *reading, uint32_t row)
 {
 	ArrowWork *work = reading->work;
 	BatchSample sample;
@@ -346,7 +347,7 @@ read_row(RowReading *reading, uint32_t row)
 	sample.series = reading->last.series;
 	reading->reader->result->samples++;
 	return work_outcome(work, batch_add_sample(work->batch, &sample)) &&
-		   add_trace(work, &sample, &reading->last.ids);
+		   arrow_add_trace(work, &sample, &reading->last.ids);
 }
 
 static bool
@@ -382,7 +383,7 @@ sample_rows_read(SampleReader *reader, const ArrowStream *stream, SampleColumns 
 	table_init(&reading.series, reader->work->arena->budget, sizeof(SeriesItem));
 	table_init(&reading.stacks, reader->work->arena->budget, sizeof(StackItem));
 	for (uint32_t row = 0; good && row < stream->rows; row++)
-		good = read_row(&reading, row);
+		good = arrow_read_row(&reading, row);
 	table_fini(&reading.stacks);
 	table_fini(&reading.series);
 	stack_reader_close(&reading.stack_reader);

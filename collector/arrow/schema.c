@@ -79,7 +79,7 @@ has_children_of_type(const ArrowField *field)
 
 /* Reads the type of a field. Returns NULL or an error message. */
 static const char *
-read_type(const FlatTable *table, ArrowField *field)
+schema_read_type(const FlatTable *table, ArrowField *field)
 {
 	FlatTable type;
 	bool good = true;
@@ -162,21 +162,21 @@ read_encoding(SchemaReading *reading, const FlatTable *table, ArrowField *field)
 
 /* --- the tree --- */
 
-static const char *read_fields(SchemaReading *reading, const FlatVector *vector, unsigned depth,
-							   ArrowField **fields);
+static const char *schema_read_fields(SchemaReading *reading, const FlatVector *vector,
+									  unsigned depth, ArrowField **fields);
 
 /* Reads a field with its children. Returns NULL or an error message. */
 static const char *
-read_field(SchemaReading *reading, const FlatTable *table, unsigned depth, ArrowField *field)
+schema_read_field(SchemaReading *reading, const FlatTable *table, unsigned depth, ArrowField *field)
 {
 	FlatVector children;
 	const char *error = NULL;
 
 	*field = (ArrowField){ .name = flat_text(table, FIELD_NAME) };
-	error = read_type(table, field);
+	error = schema_read_type(table, field);
 	if (error == NULL && flat_vector(table, FIELD_CHILDREN, 4, &children) && children.count > 0)
 	{
-		error = read_fields(reading, &children, depth + 1, &field->children);
+		error = schema_read_fields(reading, &children, depth + 1, &field->children);
 		field->child_count = children.count;
 	}
 	if (error == NULL)
@@ -191,7 +191,8 @@ read_field(SchemaReading *reading, const FlatTable *table, unsigned depth, Arrow
  * fields stops that.
  */
 static const char *
-read_fields(SchemaReading *reading, const FlatVector *vector, unsigned depth, ArrowField **fields)
+schema_read_fields(SchemaReading *reading, const FlatVector *vector, unsigned depth,
+				   ArrowField **fields)
 {
 	ArrowSchema *schema = reading->schema;
 	const char *error = NULL;
@@ -207,7 +208,7 @@ read_fields(SchemaReading *reading, const FlatVector *vector, unsigned depth, Ar
 		FlatTable table;
 
 		error = flat_vector_table(vector, i, &table)
-					? read_field(reading, &table, depth, &(*fields)[i])
+					? schema_read_field(reading, &table, depth, &(*fields)[i])
 					: "a field of the schema lies outside of it";
 	}
 	return error;
@@ -228,7 +229,7 @@ arrow_schema_read(const FlatTable *table, Arena *arena, ArrowSchema *schema)
 	if (schema->dictionaries == NULL)
 		return NO_MEMORY;
 	schema->column_count = fields.count;
-	return read_fields(&reading, &fields, 1, &schema->columns);
+	return schema_read_fields(&reading, &fields, 1, &schema->columns);
 }
 
 bool

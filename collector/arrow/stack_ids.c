@@ -162,7 +162,7 @@ put_vtable(FlatWriter writer, size_t at, size_t table, uint16_t table_bytes, con
 }
 
 static void
-put_text(FlatWriter writer, size_t at, const char *text)
+stack_ids_put_text(FlatWriter writer, size_t at, const char *text)
 {
 	flat_put(writer, at, 4, strlen(text));
 	memcpy(writer.bytes + at + 4, text, strlen(text) + 1);
@@ -211,12 +211,12 @@ put_schema(uint8_t *at)
 	put_offset(writer, 96, 108);
 	flat_put(writer, 100, 1, TYPE_BINARY);
 	put_vtable(writer, 104, 108, 4, NULL, 0);
-	put_text(writer, 112, "stacktrace_id");
+	stack_ids_put_text(writer, 112, "stacktrace_id");
 	put_vtable(writer, 132, 140, 12, pair, 2);
 	put_offset(writer, 144, 152);
 	put_offset(writer, 148, 184);
-	put_text(writer, 152, "parca_write_schema_version");
-	put_text(writer, 184, "v1");
+	stack_ids_put_text(writer, 152, "parca_write_schema_version");
+	stack_ids_put_text(writer, 184, "v1");
 }
 
 static size_t

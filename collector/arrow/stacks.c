@@ -154,7 +154,7 @@ clamp_line(int64_t number)
 }
 
 static BatchText
-batch_text_of(Span text)
+arrow_batch_text_of(Span text)
 {
 	return (BatchText){ (const char *) text.bytes, text.length };
 }
@@ -176,9 +176,9 @@ make_function(StackReader *reader, uint32_t item, uint32_t *index)
 		!work_text(work, columns->filename, item, &filename) ||
 		!work_integer(work, columns->start_line, item, &start_line))
 		return false;
-	texts.name = batch_text_of(name.length > 0 ? name : system_name);
-	texts.system_name = batch_text_of(system_name.length > 0 ? system_name : name);
-	texts.filename = batch_text_of(filename);
+	texts.name = arrow_batch_text_of(name.length > 0 ? name : system_name);
+	texts.system_name = arrow_batch_text_of(system_name.length > 0 ? system_name : name);
+	texts.filename = arrow_batch_text_of(filename);
 	texts.start_line = clamp_line(start_line);
 	return work_outcome(work, batch_add_function_texts(work->batch, &texts, index));
 }
@@ -188,7 +188,7 @@ make_function(StackReader *reader, uint32_t item, uint32_t *index)
  * added once.
  */
 static bool
-add_function(StackReader *reader, uint32_t line, uint32_t *index)
+arrow_add_function(StackReader *reader, uint32_t line, uint32_t *index)
 {
 	ArrowWork *work = reader->work;
 	LocationColumns *columns = &reader->columns;
@@ -210,7 +210,7 @@ add_function(StackReader *reader, uint32_t line, uint32_t *index)
 
 /* Reads the lines of a location into reader->lines. */
 static bool
-read_lines(StackReader *reader, uint32_t location, uint32_t *count)
+arrow_read_lines(StackReader *reader, uint32_t location, uint32_t *count)
 {
 	ArrowWork *work = reader->work;
 	LocationColumns *columns = &reader->columns;
@@ -229,7 +229,7 @@ read_lines(StackReader *reader, uint32_t location, uint32_t *count)
 		int64_t line;
 
 		if (!work_pay(work, 16) || !work_integer(work, columns->line, first + i, &line) ||
-			!add_function(reader, first + i, &reader->lines[i].function))
+			!arrow_add_function(reader, first + i, &reader->lines[i].function))
 			return false;
 		reader->lines[i].line = clamp_line(line);
 	}
@@ -252,7 +252,7 @@ span_is(Span span, const char *text)
 }
 
 static bool
-own_text(ArrowWork *work, Span text, const char **own)
+arrow_own_text(ArrowWork *work, Span text, const char **own)
 {
 	*own = batch_text(work->batch, (const char *) text.bytes, text.length);
 	return *own != NULL || work_too_large(work);
@@ -263,7 +263,8 @@ own_text(ArrowWork *work, Span text, const char **own)
  * as [python].
  */
 static bool
-add_mapping(ArrowWork *work, const LocationTexts *texts, BatchMapping *mapping, uint32_t *index)
+arrow_add_mapping(ArrowWork *work, const LocationTexts *texts, BatchMapping *mapping,
+				  uint32_t *index)
 {
 	char type[TYPE_MAX + 3];
 	Span file = texts->file;
@@ -281,8 +282,8 @@ add_mapping(ArrowWork *work, const LocationTexts *texts, BatchMapping *mapping, 
 	}
 	if (file.length == 0 && texts->build_id.length == 0)
 		return true;
-	return own_text(work, file, &mapping->file) &&
-		   own_text(work, texts->build_id, &mapping->build_id) &&
+	return arrow_own_text(work, file, &mapping->file) &&
+		   arrow_own_text(work, texts->build_id, &mapping->build_id) &&
 		   work_outcome(work, batch_add_mapping(work->batch, mapping, index));
 }
 
@@ -351,8 +352,8 @@ make_location(StackReader *reader, uint32_t item, uint32_t *index)
 		!work_text(work, columns->frame_type, item, &texts.type) ||
 		!work_text(work, columns->file, item, &texts.file) ||
 		!work_text(work, columns->build_id, item, &texts.build_id) ||
-		!read_lines(reader, item, &location.line_count) ||
-		!add_mapping(work, &texts, &mapping, &location.mapping) ||
+		!arrow_read_lines(reader, item, &location.line_count) ||
+		!arrow_add_mapping(work, &texts, &mapping, &location.mapping) ||
 		!file_address(reader, item, &location.address))
 		return false;
 	if (location.line_count > 0 && texts.type.length > 0 && !span_is(texts.type, NATIVE_TYPE))

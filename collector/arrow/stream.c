@@ -39,7 +39,7 @@ stream_fail(ArrowStream *stream, const char *error)
 }
 
 static bool
-out_of_memory(ArrowStream *stream)
+stream_out_of_memory(ArrowStream *stream)
 {
 	stream->is_out_of_memory = true;
 	return false;
@@ -109,7 +109,7 @@ load_array(ArrowStream *stream, ArrowBatch *batch, const ArrowField *field, bool
 {
 	if (arrow_array_load(batch, field, is_values, array))
 		return true;
-	return batch->error != NULL ? stream_fail(stream, batch->error) : out_of_memory(stream);
+	return batch->error != NULL ? stream_fail(stream, batch->error) : stream_out_of_memory(stream);
 }
 
 /* Reads the values of a dictionary. */
@@ -128,7 +128,7 @@ read_dictionary(ArrowStream *stream, const IpcMessage *message)
 		return stream_fail(stream, "dictionaries that grow in pieces are not read");
 	values = arena_alloc(stream->arena, sizeof(ArrowArray));
 	if (values == NULL)
-		return out_of_memory(stream);
+		return stream_out_of_memory(stream);
 	if (!open_batch(stream, &data, message->body, &batch) ||
 		!load_array(stream, &batch, dictionary->field, true, values))
 		return false;
@@ -169,7 +169,7 @@ read_records(ArrowStream *stream, const IpcMessage *message)
 	stream->rows = (uint32_t) rows;
 	stream->columns = arena_alloc(stream->arena, (schema->column_count + 1) * sizeof(ArrowArray));
 	if (stream->columns == NULL)
-		return out_of_memory(stream);
+		return stream_out_of_memory(stream);
 	if (!open_batch(stream, &message->header, message->body, &batch))
 		return false;
 	for (uint32_t i = 0; i < schema->column_count; i++)

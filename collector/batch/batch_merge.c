@@ -31,7 +31,7 @@ typedef struct Merge
 } Merge;
 
 static bool
-is_wanted(const Merge *merge, const bool *marks, size_t i)
+merge_is_wanted(const Merge *merge, const bool *marks, size_t i)
 {
 	return !merge->is_part || marks[i];
 }
@@ -49,7 +49,7 @@ map_create(size_t count)
 }
 
 static int
-add_mappings(Merge *merge)
+merge_add_mappings(Merge *merge)
 {
 	const BatchMapping *items;
 	size_t count = batch_mappings(merge->from, &items);
@@ -59,13 +59,13 @@ add_mappings(Merge *merge)
 	if (merge->mappings == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; err == 0 && i < count; i++)
-		if (is_wanted(merge, merge->mapping_marks, i))
+		if (merge_is_wanted(merge, merge->mapping_marks, i))
 			err = batch_add_mapping(merge->to, &items[i], &merge->mappings[i]);
 	return err;
 }
 
 static int
-add_functions(Merge *merge)
+merge_add_functions(Merge *merge)
 {
 	const BatchFunction *items;
 	size_t count = batch_functions(merge->from, &items);
@@ -75,14 +75,14 @@ add_functions(Merge *merge)
 	if (merge->functions == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; err == 0 && i < count; i++)
-		if (is_wanted(merge, merge->function_marks, i))
+		if (merge_is_wanted(merge, merge->function_marks, i))
 			err = batch_add_function(merge->to, &items[i], &merge->functions[i]);
 	return err;
 }
 
 /* Adds a location with the indexes of the target batch. */
 static int
-add_location(Merge *merge, const BatchLocation *location, uint32_t *index)
+merge_add_location(Merge *merge, const BatchLocation *location, uint32_t *index)
 {
 	BatchLocation own = *location;
 	BatchLine *lines = calloc(location->line_count + 1, sizeof(BatchLine));
@@ -102,7 +102,7 @@ add_location(Merge *merge, const BatchLocation *location, uint32_t *index)
 }
 
 static int
-add_locations(Merge *merge)
+merge_add_locations(Merge *merge)
 {
 	const BatchLocation *items;
 	size_t count = batch_locations(merge->from, &items);
@@ -112,13 +112,13 @@ add_locations(Merge *merge)
 	if (merge->locations == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; err == 0 && i < count; i++)
-		if (is_wanted(merge, merge->location_marks, i))
-			err = add_location(merge, &items[i], &merge->locations[i]);
+		if (merge_is_wanted(merge, merge->location_marks, i))
+			err = merge_add_location(merge, &items[i], &merge->locations[i]);
 	return err;
 }
 
 static int
-add_stack(Merge *merge, const BatchStack *stack, uint32_t *index)
+merge_add_stack(Merge *merge, const BatchStack *stack, uint32_t *index)
 {
 	BatchStack own = *stack;
 	uint32_t *locations = map_create(stack->depth);
@@ -135,7 +135,7 @@ add_stack(Merge *merge, const BatchStack *stack, uint32_t *index)
 }
 
 static int
-add_stacks(Merge *merge)
+merge_add_stacks(Merge *merge)
 {
 	const BatchStack *items;
 	size_t count = batch_stacks(merge->from, &items);
@@ -145,13 +145,13 @@ add_stacks(Merge *merge)
 	if (merge->stacks == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; err == 0 && i < count; i++)
-		if (is_wanted(merge, merge->stack_marks, i))
-			err = add_stack(merge, &items[i], &merge->stacks[i]);
+		if (merge_is_wanted(merge, merge->stack_marks, i))
+			err = merge_add_stack(merge, &items[i], &merge->stacks[i]);
 	return err;
 }
 
 static int
-add_series(Merge *merge)
+merge_add_series(Merge *merge)
 {
 	const BatchSeries *items;
 	size_t count = batch_series(merge->from, &items);
@@ -168,7 +168,7 @@ add_series(Merge *merge)
 
 /* Adds the samples of the chosen series with the indexes of the target batch. */
 static int
-add_samples(Merge *merge)
+merge_add_samples(Merge *merge)
 {
 	const BatchSample *items;
 	size_t count = batch_samples(merge->from, &items);
@@ -189,7 +189,7 @@ add_samples(Merge *merge)
 
 /* Adds the traces of the chosen series with the indexes of the target batch. */
 static int
-add_traces(Merge *merge)
+merge_add_traces(Merge *merge)
 {
 	const BatchTrace *items;
 	size_t count = batch_traces(merge->from, &items);
@@ -209,7 +209,7 @@ add_traces(Merge *merge)
 }
 
 static int
-add_receipts(Merge *merge)
+merge_add_receipts(Merge *merge)
 {
 	const BatchReceipt *items;
 	size_t count = batch_receipts(merge->from, &items);
@@ -221,7 +221,7 @@ add_receipts(Merge *merge)
 }
 
 static int
-add_notes(Merge *merge)
+merge_add_notes(Merge *merge)
 {
 	const BatchNote *items;
 	size_t count = batch_notes(merge->from, &items);
@@ -337,9 +337,10 @@ run_steps(Merge *merge, int (*const steps[])(Merge *), size_t count)
 int
 batch_add_batch(Batch *batch, const Batch *other)
 {
-	static int (*const steps[])(Merge *) = { add_mappings, add_functions, add_locations, add_stacks,
-											 add_series,   add_samples,	  add_traces,	 add_notes,
-											 add_receipts, add_counts };
+	static int (*const steps[])(
+		Merge *) = { merge_add_mappings, merge_add_functions, merge_add_locations, merge_add_stacks,
+					 merge_add_series,	 merge_add_samples,	  merge_add_traces,	   merge_add_notes,
+					 merge_add_receipts, add_counts };
 	Merge merge = { .to = batch, .from = other };
 
 	return run_steps(&merge, steps, sizeof(steps) / sizeof(steps[0]));
@@ -348,9 +349,10 @@ batch_add_batch(Batch *batch, const Batch *other)
 int
 batch_add_series_of(Batch *batch, const Batch *other, uint32_t first, uint32_t last)
 {
-	static int (*const steps[])(Merge *) = { mark_all,		add_mappings, add_functions,
-											 add_locations, add_stacks,	  add_series,
-											 add_samples,	add_traces,	  add_notes };
+	static int (*const steps[])(
+		Merge *) = { mark_all,		   merge_add_mappings, merge_add_functions, merge_add_locations,
+					 merge_add_stacks, merge_add_series,   merge_add_samples,	merge_add_traces,
+					 merge_add_notes };
 	Merge merge = {
 		.to = batch, .from = other, .first_series = first, .last_series = last, .is_part = true
 	};

@@ -106,7 +106,7 @@ is_kept_of(const char *kept, const char *text)
 }
 
 static bool
-has_name(const CodeObject *object, const CodeName *name)
+code_object_has_name(const CodeObject *object, const CodeName *name)
 {
 	return object->name.start_line == name->start_line && object->name.line == name->line &&
 		   is_kept_of(object->name.name, name->name) && is_kept_of(object->name.file, name->file) &&
@@ -114,7 +114,7 @@ has_name(const CodeObject *object, const CodeName *name)
 }
 
 static const char *
-copy_text(char **room, const char *text)
+code_object_copy_text(char **room, const char *text)
 {
 	size_t length = kept_bytes(text);
 	char *copy = memcpy(*room, text, length);
@@ -140,9 +140,9 @@ make_object(CodeTable *table, const CodeName *name, uint64_t hash)
 	object->hash = hash;
 	object->references = 0;
 	object->bytes = bytes;
-	object->name = (CodeName){ .runtime = copy_text(&room, name->runtime),
-							   .name = copy_text(&room, name->name),
-							   .file = copy_text(&room, name->file),
+	object->name = (CodeName){ .runtime = code_object_copy_text(&room, name->runtime),
+							   .name = code_object_copy_text(&room, name->name),
+							   .file = code_object_copy_text(&room, name->file),
 							   .start_line = name->start_line,
 							   .line = name->line };
 	HASH_ADD(hh, table->objects, hash, sizeof(object->hash), object);
@@ -159,7 +159,7 @@ code_table_add(CodeTable *table, const CodeName *name)
 
 	pthread_mutex_lock(&table->mutex);
 	HASH_FIND(hh, table->objects, &hash, sizeof(hash), object);
-	if (object == NULL || !has_name(object, name))
+	if (object == NULL || !code_object_has_name(object, name))
 		object = make_object(table, name, hash);
 	if (object != NULL)
 		object->references++;

@@ -127,7 +127,7 @@ add_weight(Builder *builder, Node *to, const Node *of)
 }
 
 static bool
-add_item(Builder *builder, Items *items, Node *node)
+document_add_item(Builder *builder, Items *items, Node *node)
 {
 	if (grow_array(&items->items, &items->capacity, items->count, sizeof(Node *)) != 0)
 		return fail_out_of_memory(builder);
@@ -209,7 +209,8 @@ build_items(Builder *builder, yaml_event_type_t end, Node *of, Items *items, int
 		yaml_event_delete(&event);
 		if (ends)
 			return true;
-		if (node == NULL || !add_item(builder, items, node) || !add_weight(builder, of, node))
+		if (node == NULL || !document_add_item(builder, items, node) ||
+			!add_weight(builder, of, node))
 			return false;
 	}
 }
@@ -281,7 +282,8 @@ merge_mapping(Builder *builder, const Node *from, Items *to, Node *of)
 	if (from->kind != NODE_MAPPING)
 		return fail_at(builder, from->line, from->column, "Only mappings can be merged");
 	for (size_t i = 0; i < from->count * 2; i++)
-		if (!add_item(builder, to, from->items[i]) || !add_weight(builder, of, from->items[i]))
+		if (!document_add_item(builder, to, from->items[i]) ||
+			!add_weight(builder, of, from->items[i]))
 			return false;
 	return true;
 }
@@ -310,8 +312,8 @@ finish_mapping(Builder *builder, Node *node, const Items *raw, Items *items)
 
 		if (key->kind != NODE_SCALAR)
 			return fail_at(builder, key->line, key->column, "A key must be a text");
-		if (!is_merge(key) &&
-			(!add_item(builder, items, key) || !add_item(builder, items, raw->items[i + 1])))
+		if (!is_merge(key) && (!document_add_item(builder, items, key) ||
+							   !document_add_item(builder, items, raw->items[i + 1])))
 			return false;
 	}
 	own = items->count;
@@ -447,7 +449,7 @@ document_parse(Document *document, const char *path, const char *bytes, size_t l
 }
 
 static ExitCode
-fail_unreadable(const char *path, const char *reason, Failure *failure)
+document_fail_unreadable(const char *path, const char *reason, Failure *failure)
 {
 	failure_set(failure, EXIT_IO, "could not read the configuration");
 	failure_detail(failure, "\"%s\": %s.", path, reason);
@@ -463,7 +465,7 @@ read_open_file(Document *document, const char *path, FILE *file, Failure *failur
 	ExitCode code;
 
 	if (bytes == NULL || ferror(file))
-		code = fail_unreadable(path, strerror(errno), failure);
+		code = document_fail_unreadable(path, strerror(errno), failure);
 	else
 		code = document_parse(document, path, bytes, length, failure);
 	free(bytes);
@@ -477,7 +479,7 @@ document_read(Document *document, const char *path, Failure *failure)
 	FILE *file = fopen(path, "re");
 
 	*document = (Document){ .path = path };
-	return file == NULL ? fail_unreadable(path, strerror(errno), failure)
+	return file == NULL ? document_fail_unreadable(path, strerror(errno), failure)
 						: read_open_file(document, path, file, failure);
 }
 
@@ -488,7 +490,7 @@ document_read_regular(Document *document, const char *path, Failure *failure)
 	FILE *file = regular_file_open(path, &problem);
 
 	*document = (Document){ .path = path };
-	return file == NULL ? fail_unreadable(path, problem, failure)
+	return file == NULL ? document_fail_unreadable(path, problem, failure)
 						: read_open_file(document, path, file, failure);
 }
 

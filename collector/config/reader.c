@@ -76,8 +76,8 @@ no_such_key(ConfigReader *reader, const Node *key, const ConfigField *fields, si
 }
 
 static bool
-read_field(ConfigReader *reader, const Node *key, const Node *value, const ConfigField *field,
-		   void *object)
+config_read_field(ConfigReader *reader, const Node *key, const Node *value,
+				  const ConfigField *field, void *object)
 {
 	if (field->read == NULL)
 	{
@@ -104,7 +104,7 @@ config_read_fields(ConfigReader *reader, const Node *node, const ConfigField *fi
 			at++;
 		if (at == count)
 			return no_such_key(reader, key, fields, count);
-		if (!read_field(reader, key, node->items[2 * i + 1], &fields[at], object))
+		if (!config_read_field(reader, key, node->items[2 * i + 1], &fields[at], object))
 			return false;
 	}
 	return true;
@@ -145,7 +145,7 @@ config_refuse(ConfigReader *reader, const Node *node, void *field)
 }
 
 static bool
-is_text(ConfigReader *reader, const Node *node)
+config_is_text(ConfigReader *reader, const Node *node)
 {
 	return node->kind == NODE_SCALAR || config_fail(reader, node, "A text is expected");
 }
@@ -153,7 +153,7 @@ is_text(ConfigReader *reader, const Node *node)
 bool
 config_read_text(ConfigReader *reader, const Node *node, void *field)
 {
-	if (!is_text(reader, node))
+	if (!config_is_text(reader, node))
 		return false;
 	*(const char **) field = node->text;
 	return true;
@@ -165,7 +165,7 @@ config_read_path(ConfigReader *reader, const Node *node, void *field)
 	size_t bytes;
 	char *path;
 
-	if (!is_text(reader, node))
+	if (!config_is_text(reader, node))
 		return false;
 	if (node->text[0] == '/' || node->text[0] == '\0' || reader->directory[0] == '\0')
 		return config_read_text(reader, node, field);

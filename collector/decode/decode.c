@@ -26,7 +26,7 @@
 
 /* Converts the result of a reader; the error's position and hint become those of the result. */
 static DecodeEnd
-end_of(PfsReadStatus status, const PfsReadError *error, DecodeResult *result)
+pprof_end_of(PfsReadStatus status, const PfsReadError *error, DecodeResult *result)
 {
 	result->message = error->message;
 	result->hint = error->hint;
@@ -55,7 +55,7 @@ only_server(DecodeResult *result, const char *message)
 }
 
 static bool
-is_text(PfsBytes bytes)
+pprof_is_text(PfsBytes bytes)
 {
 	for (size_t at = 0; at < bytes.length;)
 	{
@@ -74,7 +74,7 @@ is_text(PfsBytes bytes)
  * so they get samples/count.
  */
 static PfsReadStatus
-read_profile(ProfileFormat format, PfsBytes bytes, PfsProfile *profile, PfsReadError *error)
+pprof_read_profile(ProfileFormat format, PfsBytes bytes, PfsProfile *profile, PfsReadError *error)
 {
 	static const PfsValueType folded_type = { { "samples", 7 }, { "count", 5 } };
 	PfsReadStatus status;
@@ -123,8 +123,8 @@ wrong_time(DecodeResult *result, const char *message, int64_t time_us)
  * refuses.
  */
 static DecodeEnd
-choose_time(const DecodeRequest *request, const PfsProfile *profile, int64_t *time_us,
-			DecodeResult *result)
+pprof_choose_time(const DecodeRequest *request, const PfsProfile *profile, int64_t *time_us,
+				  DecodeResult *result)
 {
 	const DecodeLimits *limits = &request->limits;
 	bool is_bounded = limits->last_us > limits->first_us;
@@ -195,10 +195,11 @@ no_type_left(DecodeResult *result)
 
 /* Reads a profile. If its format belongs to another reader, or to none, the failure names it. */
 static DecodeEnd
-read_bytes(const DecodeRequest *request, PfsBytes bytes, PfsProfile *profile, DecodeResult *result)
+pprof_read_bytes(const DecodeRequest *request, PfsBytes bytes, PfsProfile *profile,
+				 DecodeResult *result)
 {
 	PfsReadError error = { .message = NULL };
-	PfsReadStatus status = read_profile(request->format, bytes, profile, &error);
+	PfsReadStatus status = pprof_read_profile(request->format, bytes, profile, &error);
 
 	if (status == PFS_READ_MALFORMED)
 		pfs_format_explain(bytes.data, bytes.length, (PfsFormat) request->format, &error);
@@ -207,7 +208,7 @@ read_bytes(const DecodeRequest *request, PfsBytes bytes, PfsProfile *profile, De
 		result->skipped = profile->skipped;
 		result->lacks_frames = pfs_profile_lacks_frames(profile);
 	}
-	return end_of(status, &error, result);
+	return pprof_end_of(status, &error, result);
 }
 
 /*
@@ -220,7 +221,7 @@ fail_encoding(const DecodeRequest *request, PfsBytes bytes, DecodeResult *result
 	PfsReadError error = { .message = NULL };
 
 	pfs_format_explain(bytes.data, bytes.length, (PfsFormat) request->format, &error);
-	return error.message != NULL ? end_of(PFS_READ_MALFORMED, &error, result)
+	return error.message != NULL ? pprof_end_of(PFS_READ_MALFORMED, &error, result)
 								 : only_server(result, "the text is not valid UTF-8");
 }
 
@@ -236,10 +237,10 @@ decode_bytes(const DecodeRequest *request, PfsBytes bytes, PfsBudget *budget, Ba
 	PfsProfile profile;
 	DecodeEnd end;
 
-	if (request->format != PROFILE_PPROF && !is_text(bytes))
+	if (request->format != PROFILE_PPROF && !pprof_is_text(bytes))
 		return fail_encoding(request, bytes, result);
 	pfs_profile_init(&profile, budget);
-	end = read_bytes(request, bytes, &profile, result);
+	end = pprof_read_bytes(request, bytes, &profile, result);
 	if (end == DECODE_OK)
 		keep_types(request, &profile);
 	if (end == DECODE_OK && profile.type_count == 0)
@@ -247,7 +248,7 @@ decode_bytes(const DecodeRequest *request, PfsBytes bytes, PfsBudget *budget, Ba
 	if (end == DECODE_OK && profile.drop_frames.length > 0)
 		end = only_server(result, "the profile contains expressions that drop frames");
 	if (end == DECODE_OK)
-		end = choose_time(request, &profile, &to.time_us, result);
+		end = pprof_choose_time(request, &profile, &to.time_us, result);
 	if (end == DECODE_OK)
 		end = profile_to_batch(&to, &profile);
 	pfs_profile_fini(&profile);
@@ -278,7 +279,7 @@ decode_profile(const DecodeRequest *request, const void *bytes, size_t length, B
 	}
 	else if (length > bytes_max)
 		status = PFS_READ_TOO_LARGE;
-	end = end_of(status, &error, result);
+	end = pprof_end_of(status, &error, result);
 	budget.left = pfs_profile_budget_bytes(content.length);
 	if (end == DECODE_OK)
 		end = decode_bytes(request, content, &budget, batch, result);

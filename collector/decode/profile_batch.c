@@ -60,13 +60,13 @@ make(Adding *adding, size_t count, size_t item_bytes)
 }
 
 static const char *
-own_text(Adding *adding, PfsText text)
+profile_own_text(Adding *adding, PfsText text)
 {
 	return batch_text(adding->batch, text.length > 0 ? text.data : "", text.length);
 }
 
 static PfsText
-text_of(const char *string)
+profile_text_of(const char *string)
 {
 	return (PfsText){ string, (uint32_t) strlen(string) };
 }
@@ -74,7 +74,7 @@ text_of(const char *string)
 /* --- 1. stacks --- */
 
 static int
-add_mappings(Adding *adding)
+profile_add_mappings(Adding *adding)
 {
 	const PfsProfile *profile = adding->profile;
 	int err = 0;
@@ -85,7 +85,8 @@ add_mappings(Adding *adding)
 	for (uint32_t i = 0; err == 0 && i < profile->mapping_count; i++)
 	{
 		const PfsProfileMapping *from = &profile->mappings[i];
-		BatchMapping mapping = { own_text(adding, from->build_id), own_text(adding, from->file) };
+		BatchMapping mapping = { profile_own_text(adding, from->build_id),
+								 profile_own_text(adding, from->file) };
 
 		if (mapping.build_id == NULL || mapping.file == NULL)
 			return -ENOMEM;
@@ -95,13 +96,13 @@ add_mappings(Adding *adding)
 }
 
 static BatchText
-batch_text_of(PfsText text)
+profile_batch_text_of(PfsText text)
 {
 	return (BatchText){ text.data, text.length };
 }
 
 static int
-add_functions(Adding *adding)
+profile_add_functions(Adding *adding)
 {
 	const PfsProfile *profile = adding->profile;
 	int err = 0;
@@ -112,9 +113,9 @@ add_functions(Adding *adding)
 	for (uint32_t i = 0; err == 0 && i < profile->function_count; i++)
 	{
 		const PfsProfileFunction *from = &profile->functions[i];
-		const BatchFunctionTexts texts = { .name = batch_text_of(from->name),
-										   .system_name = batch_text_of(from->system_name),
-										   .filename = batch_text_of(from->filename),
+		const BatchFunctionTexts texts = { .name = profile_batch_text_of(from->name),
+										   .system_name = profile_batch_text_of(from->system_name),
+										   .filename = profile_batch_text_of(from->filename),
 										   .start_line = from->start_line };
 
 		err = batch_add_function_texts(adding->batch, &texts, &adding->functions[i]);
@@ -123,7 +124,7 @@ add_functions(Adding *adding)
 }
 
 static int
-add_location(Adding *adding, uint32_t index, BatchLine *lines)
+profile_add_location(Adding *adding, uint32_t index, BatchLine *lines)
 {
 	const PfsProfileLocation *from = &adding->profile->locations[index];
 	BatchLocation location = { .mapping = from->mapping == PFS_NONE
@@ -143,7 +144,7 @@ add_location(Adding *adding, uint32_t index, BatchLine *lines)
 }
 
 static int
-add_locations(Adding *adding)
+profile_add_locations(Adding *adding)
 {
 	uint32_t count = adding->profile->location_count;
 	uint32_t line_count = 0;
@@ -157,7 +158,7 @@ add_locations(Adding *adding)
 	if (adding->locations == NULL || lines == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; err == 0 && i < count; i++)
-		err = add_location(adding, i, lines);
+		err = profile_add_location(adding, i, lines);
 	return err;
 }
 
@@ -166,21 +167,21 @@ add_locations(Adding *adding)
  * profile. Returns -E2BIG if it is too long.
  */
 static int
-choose_partition(Adding *adding)
+profile_choose_partition(Adding *adding)
 {
 	const PfsProfile *profile = adding->profile;
 	PfsText partition = pfs_labels_partition(&adding->own);
 
 	if (profile->mapping_count > 0 && profile->mappings[0].build_id.length > 0)
 		partition = profile->mappings[0].build_id;
-	adding->partition = own_text(adding, partition);
+	adding->partition = profile_own_text(adding, partition);
 	if (adding->partition == NULL)
 		return -ENOMEM;
 	return strlen(adding->partition) > PARTITION_BYTES_MAX ? -E2BIG : 0;
 }
 
 static int
-add_stack(Adding *adding, uint32_t sample, uint32_t *frames)
+profile_add_stack(Adding *adding, uint32_t sample, uint32_t *frames)
 {
 	const PfsProfileSample *from = &adding->profile->samples[sample];
 	BatchStack stack = { adding->partition, from->location_count, frames };
@@ -198,12 +199,12 @@ add_stack(Adding *adding, uint32_t sample, uint32_t *frames)
 }
 
 static int
-add_stacks(Adding *adding)
+profile_add_stacks(Adding *adding)
 {
 	uint32_t count = adding->profile->sample_count;
 	uint32_t depth = 0;
 	uint32_t *frames;
-	int err = choose_partition(adding);
+	int err = profile_choose_partition(adding);
 
 	for (uint32_t i = 0; i < count; i++)
 		depth = MAX(depth, adding->profile->samples[i].location_count);
@@ -212,7 +213,7 @@ add_stacks(Adding *adding)
 	if (adding->stacks == NULL || frames == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; err == 0 && i < count; i++)
-		err = add_stack(adding, i, frames);
+		err = profile_add_stack(adding, i, frames);
 	return err;
 }
 
@@ -228,7 +229,7 @@ check_values(Adding *adding)
 
 /* Separates the request's labels into the profile type's name and the labels of all series. */
 static int
-take_labels(Adding *adding)
+profile_take_labels(Adding *adding)
 {
 	const DecodeRequest *request = adding->to->request;
 
@@ -240,10 +241,10 @@ take_labels(Adding *adding)
 		const BatchLabel *label = &request->labels[i];
 
 		if (strcmp(label->name, PFS_NAME_LABEL) == 0)
-			adding->name = text_of(label->value);
+			adding->name = profile_text_of(label->value);
 		else
 			adding->own.labels[adding->own.count++] =
-				(PfsLabel){ text_of(label->name), text_of(label->value) };
+				(PfsLabel){ profile_text_of(label->name), profile_text_of(label->value) };
 	}
 	return 0;
 }
@@ -323,7 +324,7 @@ profile_name(const Adding *adding)
 			known = "perf";
 			break;
 	}
-	return known != NULL ? text_of(known) : adding->profile->types[0].type;
+	return known != NULL ? profile_text_of(known) : adding->profile->types[0].type;
 }
 
 /* Returns true if a label that was appended, or one that is still to be appended, has the name. */
@@ -354,12 +355,12 @@ guarded_name(Adding *adding, PfsText name, const PfsLabels *from, const BatchLab
 
 	if (name.length < 2 || memcmp(name.data, "__", 2) != 0 ||
 		pfs_text_equals(name, PFS_LABEL_KINDS))
-		return own_text(adding, name);
+		return profile_own_text(adding, name);
 	text = pfs_making_alloc(&adding->making, room);
 	if (text == NULL)
 		return NULL;
 	length = (size_t) snprintf(text, room, EXPORTED "%.*s", (int) name.length, name.data);
-	for (uint32_t i = 2; is_in_use(labels, count, from, text_of(text)); i++)
+	for (uint32_t i = 2; is_in_use(labels, count, from, profile_text_of(text)); i++)
 		snprintf(text + length, room - length, "_%" PRIu32, i);
 	return batch_text(adding->batch, text, strlen(text));
 }
@@ -382,8 +383,8 @@ append_labels(Adding *adding, const PfsLabels *from, bool guards, BatchLabel *la
 		if (*count == BATCH_MAX_LABELS)
 			return -E2BIG;
 		labels[*count].name = guards ? guarded_name(adding, label->name, from, labels, *count)
-									 : own_text(adding, label->name);
-		labels[*count].value = own_text(adding, label->value);
+									 : profile_own_text(adding, label->name);
+		labels[*count].value = profile_own_text(adding, label->value);
 		if (labels[*count].name == NULL || labels[*count].value == NULL)
 			return -ENOMEM;
 		++*count;
@@ -433,7 +434,7 @@ types_differ(const Adding *adding)
 }
 
 static int
-add_series(Adding *adding)
+profile_add_series(Adding *adding)
 {
 	int err = 0;
 
@@ -493,7 +494,7 @@ reserve_samples(Adding *adding)
  * that.
  */
 static int
-add_trace(Adding *adding, const PfsTraceRow *from)
+profile_add_trace(Adding *adding, const PfsTraceRow *from)
 {
 	const PfsSampleRow *row = &from->row;
 	BatchTrace trace = { .sample = { .time_us = row->time,
@@ -509,7 +510,7 @@ add_trace(Adding *adding, const PfsTraceRow *from)
 
 /* Adds the notes of the profile to all of its series, if it has any. */
 static int
-add_notes(Adding *adding)
+profile_add_notes(Adding *adding)
 {
 	const PfsProfile *profile = adding->profile;
 	const char **comments = make(adding, profile->comment_count, sizeof(const char *));
@@ -522,11 +523,11 @@ add_notes(Adding *adding)
 		profile->comment_count == 0)
 		return 0;
 	for (uint32_t i = 0; comments != NULL && i < profile->comment_count; i++)
-		comments[i] = own_text(adding, profile->comments[i]);
-	note.default_type = own_text(adding, type);
-	note.doc_url = own_text(adding, profile->doc_url);
-	note.drop_frames = own_text(adding, profile->drop_frames);
-	note.keep_frames = own_text(adding, profile->keep_frames);
+		comments[i] = profile_own_text(adding, profile->comments[i]);
+	note.default_type = profile_own_text(adding, type);
+	note.doc_url = profile_own_text(adding, profile->doc_url);
+	note.drop_frames = profile_own_text(adding, profile->drop_frames);
+	note.keep_frames = profile_own_text(adding, profile->keep_frames);
 	if (comments == NULL || note.default_type == NULL || note.doc_url == NULL ||
 		note.drop_frames == NULL || note.keep_frames == NULL)
 		return -ENOMEM;
@@ -535,19 +536,19 @@ add_notes(Adding *adding)
 }
 
 static int
-add_samples(Adding *adding)
+profile_add_samples(Adding *adding)
 {
 	int err = 0;
 
 	for (uint32_t i = 0; err == 0 && i < adding->rows.count; i++)
 		err = batch_add_sample(adding->batch, &adding->samples[i]);
 	for (uint32_t i = 0; err == 0 && i < adding->rows.trace_count; i++)
-		err = add_trace(adding, &adding->rows.traces[i]);
+		err = profile_add_trace(adding, &adding->rows.traces[i]);
 	return err;
 }
 
 static DecodeEnd
-end_of(int err, DecodeResult *result)
+profile_end_of(int err, DecodeResult *result)
 {
 	switch (err)
 	{
@@ -565,10 +566,18 @@ end_of(int err, DecodeResult *result)
 DecodeEnd
 profile_to_batch(const ProfileBatch *to, const PfsProfile *profile)
 {
-	static int (*const steps[])(Adding *) = { check_values,	   take_labels,	  add_mappings,
-											  add_functions,   add_locations, add_stacks,
-											  make_sets,	   make_rows,	  add_series,
-											  reserve_samples, add_notes,	  add_samples };
+	static int (*const steps[])(Adding *) = { check_values,
+											  profile_take_labels,
+											  profile_add_mappings,
+											  profile_add_functions,
+											  profile_add_locations,
+											  profile_add_stacks,
+											  make_sets,
+											  make_rows,
+											  profile_add_series,
+											  reserve_samples,
+											  profile_add_notes,
+											  profile_add_samples };
 	Adding adding = { .to = to,
 					  .profile = profile,
 					  .batch = to->batch,
@@ -581,5 +590,5 @@ profile_to_batch(const ProfileBatch *to, const PfsProfile *profile)
 		err = steps[i](&adding);
 	to->result->sample_count = adding.rows.count;
 	pfs_scratch_free(&adding.making.scratch, &adding.budget);
-	return end_of(err, to->result);
+	return profile_end_of(err, to->result);
 }

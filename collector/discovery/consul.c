@@ -68,7 +68,7 @@ typedef struct ConsulDiscovery
 } ConsulDiscovery;
 
 static bool
-read_settings(ConfigReader *reader, const Node *node, void *field)
+consul_read_settings(ConfigReader *reader, const Node *node, void *field)
 {
 	static const ConfigField fields[] = {
 		{ "server", config_read_text, offsetof(ConsulSettings, server) },
@@ -102,7 +102,7 @@ read_settings(ConfigReader *reader, const Node *node, void *field)
 /* --- queries --- */
 
 static void
-put_encoded(FILE *out, const char *text)
+consul_put_encoded(FILE *out, const char *text)
 {
 	for (; *text != '\0'; text++)
 	{
@@ -114,17 +114,17 @@ put_encoded(FILE *out, const char *text)
 }
 
 static void
-put_param(FILE *out, const char *name, const char *value)
+consul_put_param(FILE *out, const char *name, const char *value)
 {
 	if (value == NULL || value[0] == '\0')
 		return;
 	fprintf(out, "&%s=", name);
-	put_encoded(out, value);
+	consul_put_encoded(out, value);
 }
 
 /* Returns the URL of a blocking query: for the list of services, or for the instances of one. */
 static char *
-make_url(const ConsulQuery *query)
+consul_make_url(const ConsulQuery *query)
 {
 	const ConsulSettings *settings = query->discovery->settings;
 	const ConfigPair *meta = settings->node_meta.items;
@@ -138,23 +138,23 @@ make_url(const ConsulQuery *query)
 		return NULL;
 	fprintf(out, "%s://%s/v1/%s", settings->scheme, settings->server,
 			is_list ? "catalog/services" : "health/service/");
-	put_encoded(out, query->name);
+	consul_put_encoded(out, query->name);
 	fprintf(out, "?wait=%ds", WAIT_S);
-	put_param(out, "index", query->index);
-	put_param(out, "dc", settings->datacenter);
-	put_param(out, "ns", settings->space);
-	put_param(out, "partition", settings->partition);
-	put_param(out, "filter", is_list ? settings->filter : settings->health_filter);
+	consul_put_param(out, "index", query->index);
+	consul_put_param(out, "dc", settings->datacenter);
+	consul_put_param(out, "ns", settings->space);
+	consul_put_param(out, "partition", settings->partition);
+	consul_put_param(out, "filter", is_list ? settings->filter : settings->health_filter);
 	if (!settings->not_stale)
 		fputs("&stale=", out);
 	for (size_t i = 0; !is_list && i < settings->tags.count; i++)
-		put_param(out, "tag", tags[i]);
+		consul_put_param(out, "tag", tags[i]);
 	for (size_t i = 0; i < settings->node_meta.count; i++)
 	{
 		fputs("&node-meta=", out);
-		put_encoded(out, meta[i].name);
+		consul_put_encoded(out, meta[i].name);
 		fputc(':', out);
-		put_encoded(out, meta[i].value);
+		consul_put_encoded(out, meta[i].value);
 	}
 	if (fclose(out) == 0)
 		return url;
@@ -162,13 +162,13 @@ make_url(const ConsulQuery *query)
 	return NULL;
 }
 
-static void on_answer(void *context, HttpAnswer *answer);
+static void consul_on_answer(void *context, HttpAnswer *answer);
 
 static void
-ask(ConsulQuery *query)
+consul_ask(ConsulQuery *query)
 {
 	ConsulDiscovery *discovery = query->discovery;
-	char *url = make_url(query);
+	char *url = consul_make_url(query);
 	const ConfigPair token = { "X-Consul-Token", discovery->settings->token };
 	const HttpRequest request = { .url = url,
 								  .settings = &discovery->settings->http,
@@ -177,7 +177,7 @@ ask(ConsulQuery *query)
 								  .headers_are_secret = token.value != NULL,
 								  .timeout_ms = TIMEOUT_MS,
 								  .body_max = BODY_BYTES_MAX,
-								  .on_end = on_answer,
+								  .on_end = consul_on_answer,
 								  .context = query };
 
 	if (url != NULL)
@@ -201,7 +201,7 @@ text(const json_t *object, const char *name)
 }
 
 static void
-set_map(TargetGroup *group, TargetLabels *target, const char *prefix, const json_t *map)
+consul_set_map(TargetGroup *group, TargetLabels *target, const char *prefix, const json_t *map)
 {
 	const char *key;
 	json_t *value;
@@ -293,9 +293,9 @@ add_instance(const ConsulDiscovery *discovery, TargetGroup *group, const json_t 
 	target_group_label(group, target, META "tags", tags);
 	target_group_label(group, target, META "health",
 					   health_of(json_object_get(instance, "Checks")));
-	set_map(group, target, META "metadata_", json_object_get(node, "Meta"));
-	set_map(group, target, META "service_metadata_", json_object_get(service, "Meta"));
-	set_map(group, target, META "tagged_address_", json_object_get(node, "TaggedAddresses"));
+	consul_set_map(group, target, META "metadata_", json_object_get(node, "Meta"));
+	consul_set_map(group, target, META "service_metadata_", json_object_get(service, "Meta"));
+	consul_set_map(group, target, META "tagged_address_", json_object_get(node, "TaggedAddresses"));
 	free(tags);
 }
 
@@ -335,7 +335,7 @@ end_query(ConsulDiscovery *discovery, ConsulQuery *query)
  * tags.
  */
 static bool
-is_wanted(const ConsulSettings *settings, const char *name, const json_t *tags)
+consul_is_wanted(const ConsulSettings *settings, const char *name, const json_t *tags)
 {
 	const char *const *names = settings->services.items;
 	const char *const *wanted = settings->tags.items;
@@ -393,7 +393,7 @@ take_services(ConsulDiscovery *discovery, const json_t *services)
 		query->listed = false;
 	json_object_foreach((json_t *) (uintptr_t) services, name, tags)
 	{
-		if (name[0] != '\0' && is_wanted(discovery->settings, name, tags))
+		if (name[0] != '\0' && consul_is_wanted(discovery->settings, name, tags))
 			list_service(discovery, name);
 	}
 	HASH_ITER(hh, discovery->services, query, next)
@@ -409,7 +409,7 @@ take_services(ConsulDiscovery *discovery, const json_t *services)
 /* --- answers --- */
 
 static const char *
-take_answer(ConsulQuery *query, const HttpAnswer *answer)
+consul_take_answer(ConsulQuery *query, const HttpAnswer *answer)
 {
 	ConsulDiscovery *discovery = query->discovery;
 	const char *wrong;
@@ -439,7 +439,7 @@ take_index(ConsulQuery *query, const char *index)
  * index is reset, so that the next query does not block.
  */
 static void
-on_answer(void *context, HttpAnswer *answer)
+consul_on_answer(void *context, HttpAnswer *answer)
 {
 	ConsulQuery *query = context;
 	char status[64];
@@ -452,7 +452,7 @@ on_answer(void *context, HttpAnswer *answer)
 	else if (answer->status != 200)
 		wrong = status;
 	else if (query->index[0] == '\0' || strcmp(query->index, answer->index) != 0)
-		wrong = take_answer(query, answer);
+		wrong = consul_take_answer(query, answer);
 	query->due_ns = clock_ns(CLOCK_MONOTONIC) + (wrong != NULL ? RETRY_NS : SOON_NS);
 	if (wrong == NULL)
 		take_index(query, answer->index);
@@ -467,12 +467,12 @@ static int64_t
 tick_query(ConsulQuery *query, int64_t now_ns)
 {
 	if (query->transfer == NULL && now_ns >= query->due_ns)
-		ask(query);
+		consul_ask(query);
 	return query->transfer != NULL ? INT64_MAX : query->due_ns;
 }
 
 static void
-tick(Discovery *base, int64_t now_ns)
+consul_tick(Discovery *base, int64_t now_ns)
 {
 	ConsulDiscovery *discovery = (ConsulDiscovery *) base;
 
@@ -482,7 +482,7 @@ tick(Discovery *base, int64_t now_ns)
 }
 
 static Discovery *
-start(const void *settings, const DiscoveryParts *parts)
+consul_start(const void *settings, const DiscoveryParts *parts)
 {
 	static char no_name[] = "";
 	ConsulDiscovery *discovery = calloc(1, sizeof(ConsulDiscovery));
@@ -496,7 +496,7 @@ start(const void *settings, const DiscoveryParts *parts)
 }
 
 static void
-stop(Discovery *base)
+consul_stop(Discovery *base)
 {
 	ConsulDiscovery *discovery = (ConsulDiscovery *) base;
 	ConsulQuery *query;
@@ -512,8 +512,8 @@ stop(Discovery *base)
 }
 
 const DiscoveryKind consul_discovery = { .key = "consul_sd_configs",
-										 .read = read_settings,
+										 .read = consul_read_settings,
 										 .settings_bytes = sizeof(ConsulSettings),
-										 .start = start,
-										 .tick = tick,
-										 .stop = stop };
+										 .start = consul_start,
+										 .tick = consul_tick,
+										 .stop = consul_stop };

@@ -74,7 +74,7 @@ record_type(const char *name)
 }
 
 static bool
-read_settings(ConfigReader *reader, const Node *node, void *field)
+dns_read_settings(ConfigReader *reader, const Node *node, void *field)
 {
 	static const ConfigField fields[] = {
 		{ "names", config_read_texts, offsetof(DnsSettings, names) },
@@ -98,7 +98,7 @@ read_settings(ConfigReader *reader, const Node *node, void *field)
 }
 
 static Discovery *
-start(const void *settings, const DiscoveryParts *parts)
+dns_start(const void *settings, const DiscoveryParts *parts)
 {
 	DnsDiscovery *discovery = calloc(1, sizeof(DnsDiscovery));
 
@@ -113,7 +113,7 @@ start(const void *settings, const DiscoveryParts *parts)
 
 /* Releases a reference; the last one frees the lookup. */
 static void
-release(Lookup *lookup)
+dns_release(Lookup *lookup)
 {
 	int left;
 
@@ -136,7 +136,7 @@ release(Lookup *lookup)
 }
 
 static void
-add_target(TargetGroup *group, const char *name, const char *host, int port, const char *meta)
+dns_add_target(TargetGroup *group, const char *name, const char *host, int port, const char *meta)
 {
 	TargetLabels *target = target_group_add(group);
 	char address[NS_MAXDNAME + 16];
@@ -153,7 +153,7 @@ add_target(TargetGroup *group, const char *name, const char *host, int port, con
 
 /* Reads a name in the answer, which follows some bytes of a record's data. */
 static bool
-read_name(const ns_msg *message, const ns_rr *record, size_t skip, char host[NS_MAXDNAME])
+dns_read_name(const ns_msg *message, const ns_rr *record, size_t skip, char host[NS_MAXDNAME])
 {
 	const unsigned char *data = ns_rr_rdata(*record);
 
@@ -166,8 +166,8 @@ read_name(const ns_msg *message, const ns_rr *record, size_t skip, char host[NS_
  * network.
  */
 static void
-take_record(const Lookup *lookup, const char *name, const ns_msg *message, const ns_rr *record,
-			TargetGroup *group)
+dns_take_record(const Lookup *lookup, const char *name, const ns_msg *message, const ns_rr *record,
+				TargetGroup *group)
 {
 	const unsigned char *data = ns_rr_rdata(*record);
 	char host[NS_MAXDNAME];
@@ -178,19 +178,19 @@ take_record(const Lookup *lookup, const char *name, const ns_msg *message, const
 		case ns_t_aaaa:
 			if (ns_rr_rdlen(*record) == (lookup->type == ns_t_a ? 4 : 16) &&
 				inet_ntop(lookup->type == ns_t_a ? AF_INET : AF_INET6, data, host, sizeof(host)))
-				add_target(group, name, host, lookup->port, "");
+				dns_add_target(group, name, host, lookup->port, "");
 			break;
 		case ns_t_srv:
-			if (read_name(message, record, 6, host))
-				add_target(group, name, host, ns_get16(data + 4), "srv_record_target");
+			if (dns_read_name(message, record, 6, host))
+				dns_add_target(group, name, host, ns_get16(data + 4), "srv_record_target");
 			break;
 		case ns_t_mx:
-			if (read_name(message, record, 2, host))
-				add_target(group, name, host, lookup->port, "mx_record_target");
+			if (dns_read_name(message, record, 2, host))
+				dns_add_target(group, name, host, lookup->port, "mx_record_target");
 			break;
 		case ns_t_ns:
-			if (read_name(message, record, 0, host))
-				add_target(group, name, host, lookup->port, "ns_record_target");
+			if (dns_read_name(message, record, 0, host))
+				dns_add_target(group, name, host, lookup->port, "ns_record_target");
 			break;
 		default:
 			break;
@@ -199,8 +199,8 @@ take_record(const Lookup *lookup, const char *name, const ns_msg *message, const
 
 /* Takes all records of an answer. Returns false if one is invalid. */
 static bool
-take_answer(const Lookup *lookup, const char *name, const unsigned char *bytes, int length,
-			TargetGroup *group)
+dns_take_answer(const Lookup *lookup, const char *name, const unsigned char *bytes, int length,
+				TargetGroup *group)
 {
 	ns_msg message;
 	ns_rr record;
@@ -212,7 +212,7 @@ take_answer(const Lookup *lookup, const char *name, const unsigned char *bytes, 
 		if (ns_parserr(&message, ns_s_an, i, &record) != 0)
 			return false;
 		if ((int) ns_rr_type(record) == lookup->type)
-			take_record(lookup, name, &message, &record, group);
+			dns_take_record(lookup, name, &message, &record, group);
 	}
 	return true;
 }
@@ -225,7 +225,7 @@ is_none(const struct __res_state *resolver)
 
 /* Fills the group of a name. Returns NULL, or the reason of the failure. */
 static const char *
-ask(const Lookup *lookup, struct __res_state *resolver, const char *name, TargetGroup *group)
+dns_ask(const Lookup *lookup, struct __res_state *resolver, const char *name, TargetGroup *group)
 {
 	unsigned char *bytes = malloc(ANSWER_BYTES);
 	const char *error = NULL;
@@ -239,7 +239,7 @@ ask(const Lookup *lookup, struct __res_state *resolver, const char *name, Target
 	length = res_nsearch(resolver, name, ns_c_in, lookup->type, bytes, ANSWER_BYTES);
 	if (length < 0 && !is_none(resolver))
 		error = "No server answers.";
-	else if (length >= 0 && !take_answer(lookup, name, bytes, length, group))
+	else if (length >= 0 && !dns_take_answer(lookup, name, bytes, length, group))
 		error = "The server's answer is invalid.";
 	free(bytes);
 	return error;
@@ -249,7 +249,7 @@ static void
 look_up(Lookup *lookup, struct __res_state *resolver, size_t i)
 {
 	TargetGroup *group = target_group_create(lookup->names[i]);
-	const char *error = ask(lookup, resolver, lookup->names[i], group);
+	const char *error = dns_ask(lookup, resolver, lookup->names[i], group);
 
 	if (error == NULL)
 	{
@@ -279,7 +279,7 @@ lookup_main(void *argument)
 	pthread_mutex_lock(&lookup->lock);
 	lookup->done = true;
 	pthread_mutex_unlock(&lookup->lock);
-	release(lookup);
+	dns_release(lookup);
 	return NULL;
 }
 
@@ -311,13 +311,13 @@ make_lookup(const DnsSettings *settings)
 	}
 	if (lookup->count == settings->names.count)
 		return lookup;
-	release(lookup);
+	dns_release(lookup);
 	return NULL;
 }
 
 /* Starts a thread that owns one of two references to the lookup. */
 static void
-begin(DnsDiscovery *discovery)
+dns_begin(DnsDiscovery *discovery)
 {
 	Lookup *lookup = make_lookup(discovery->settings);
 	pthread_t thread;
@@ -331,8 +331,8 @@ begin(DnsDiscovery *discovery)
 	if (pthread_create(&thread, NULL, lookup_main, lookup) != 0)
 	{
 		discovery_warn(&discovery->base, "", "Could not start a thread.");
-		release(lookup);
-		release(lookup);
+		dns_release(lookup);
+		dns_release(lookup);
 		return;
 	}
 	pthread_detach(thread);
@@ -364,12 +364,12 @@ take_results(DnsDiscovery *discovery)
 						   lookup->errors[i] != NULL ? lookup->errors[i] : "No server answers.");
 		lookup->groups[i] = NULL;
 	}
-	release(lookup);
+	dns_release(lookup);
 	discovery->lookup = NULL;
 }
 
 static void
-tick(Discovery *base, int64_t now_ns)
+dns_tick(Discovery *base, int64_t now_ns)
 {
 	DnsDiscovery *discovery = (DnsDiscovery *) base;
 
@@ -378,24 +378,24 @@ tick(Discovery *base, int64_t now_ns)
 	else if (discovery->lookup == NULL && now_ns >= discovery->next_ns)
 	{
 		discovery->next_ns = now_ns + discovery->settings->refresh_ms * 1000000;
-		begin(discovery);
+		dns_begin(discovery);
 	}
 	base->due_ns = discovery->lookup != NULL ? now_ns + LOOK_NS : discovery->next_ns;
 }
 
 static void
-stop(Discovery *base)
+dns_stop(Discovery *base)
 {
 	DnsDiscovery *discovery = (DnsDiscovery *) base;
 
 	if (discovery->lookup != NULL)
-		release(discovery->lookup);
+		dns_release(discovery->lookup);
 	free(discovery);
 }
 
 const DiscoveryKind dns_discovery = { .key = "dns_sd_configs",
-									  .read = read_settings,
+									  .read = dns_read_settings,
 									  .settings_bytes = sizeof(DnsSettings),
-									  .start = start,
-									  .tick = tick,
-									  .stop = stop };
+									  .start = dns_start,
+									  .tick = dns_tick,
+									  .stop = dns_stop };

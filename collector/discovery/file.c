@@ -61,7 +61,7 @@ read_patterns(ConfigReader *reader, const Node *node, void *field)
 }
 
 static bool
-read_settings(ConfigReader *reader, const Node *node, void *field)
+sd_file_read_settings(ConfigReader *reader, const Node *node, void *field)
 {
 	static const ConfigField fields[] = {
 		{ "files", read_patterns, offsetof(FileSettings, patterns) },
@@ -74,7 +74,7 @@ read_settings(ConfigReader *reader, const Node *node, void *field)
 }
 
 static Discovery *
-start(const void *settings, const DiscoveryParts *parts)
+sd_file_start(const void *settings, const DiscoveryParts *parts)
 {
 	FileDiscovery *discovery = calloc(1, sizeof(FileDiscovery));
 
@@ -143,7 +143,7 @@ tell_groups(FileDiscovery *discovery, WatchedFile *file, const ConfigList *group
  * unreadable or the sink had no room for a group. An invalid file was read.
  */
 static bool
-read_file(FileDiscovery *discovery, WatchedFile *file)
+sd_file_read_file(FileDiscovery *discovery, WatchedFile *file)
 {
 	Failure failure;
 	Document document;
@@ -165,7 +165,7 @@ read_file(FileDiscovery *discovery, WatchedFile *file)
 /* --- all of them --- */
 
 static WatchedFile *
-find_or_add(FileDiscovery *discovery, const char *path)
+sd_file_find_or_add(FileDiscovery *discovery, const char *path)
 {
 	WatchedFile *file;
 
@@ -185,7 +185,7 @@ find_or_add(FileDiscovery *discovery, const char *path)
 static void
 look_at(FileDiscovery *discovery, const char *path)
 {
-	WatchedFile *file = find_or_add(discovery, path);
+	WatchedFile *file = sd_file_find_or_add(discovery, path);
 	FileMark mark = file_mark(path);
 
 	if (file == NULL)
@@ -195,12 +195,12 @@ look_at(FileDiscovery *discovery, const char *path)
 		return;
 
 	/* the mark was taken before the reading, so a change in between is found next time */
-	if (read_file(discovery, file))
+	if (sd_file_read_file(discovery, file))
 		file->mark = mark;
 }
 
 static void
-forget(FileDiscovery *discovery, WatchedFile *file)
+sd_file_forget(FileDiscovery *discovery, WatchedFile *file)
 {
 	HASH_DEL(discovery->files, file);
 	free(file->path);
@@ -212,7 +212,7 @@ forget(FileDiscovery *discovery, WatchedFile *file)
  * any more.
  */
 static void
-tick(Discovery *base, int64_t now_ns)
+sd_file_tick(Discovery *base, int64_t now_ns)
 {
 	FileDiscovery *discovery = (FileDiscovery *) base;
 	const char *const *patterns = discovery->settings->patterns.items;
@@ -236,12 +236,12 @@ tick(Discovery *base, int64_t now_ns)
 		if (file->seen)
 			continue;
 		remove_groups(discovery, file, 0);
-		forget(discovery, file);
+		sd_file_forget(discovery, file);
 	}
 }
 
 static void
-stop(Discovery *base)
+sd_file_stop(Discovery *base)
 {
 	FileDiscovery *discovery = (FileDiscovery *) base;
 	WatchedFile *file;
@@ -249,14 +249,14 @@ stop(Discovery *base)
 
 	HASH_ITER(hh, discovery->files, file, next)
 	{
-		forget(discovery, file);
+		sd_file_forget(discovery, file);
 	}
 	free(discovery);
 }
 
 const DiscoveryKind file_discovery = { .key = "file_sd_configs",
-									   .read = read_settings,
+									   .read = sd_file_read_settings,
 									   .settings_bytes = sizeof(FileSettings),
-									   .start = start,
-									   .tick = tick,
-									   .stop = stop };
+									   .start = sd_file_start,
+									   .tick = sd_file_tick,
+									   .stop = sd_file_stop };

@@ -37,7 +37,7 @@ typedef struct HttpSd
 } HttpSd;
 
 static bool
-read_settings(ConfigReader *reader, const Node *node, void *field)
+http_sd_read_settings(ConfigReader *reader, const Node *node, void *field)
 {
 	static const ConfigField fields[] = {
 		{ "url", config_read_text, offsetof(HttpSdSettings, url) },
@@ -57,7 +57,7 @@ read_settings(ConfigReader *reader, const Node *node, void *field)
 }
 
 static Discovery *
-start(const void *settings, const DiscoveryParts *parts)
+http_sd_start(const void *settings, const DiscoveryParts *parts)
 {
 	HttpSd *discovery = calloc(1, sizeof(HttpSd));
 
@@ -163,7 +163,7 @@ take_groups(HttpSd *discovery, const json_t *groups, bool *all_taken)
 
 /* Takes an answer; an answer equal to the last one is not read again. */
 static const char *
-take_body(HttpSd *discovery, const HttpBody *body)
+http_sd_take_body(HttpSd *discovery, const HttpBody *body)
 {
 	uint64_t hash = hash_bytes(discovery->seed, body->bytes, body->length);
 	const char *wrong;
@@ -183,7 +183,7 @@ take_body(HttpSd *discovery, const HttpBody *body)
 
 /* Takes an answer of type application/json; after a failure the old groups stay. */
 static void
-on_answer(void *context, HttpAnswer *answer)
+http_sd_on_answer(void *context, HttpAnswer *answer)
 {
 	HttpSd *discovery = context;
 	char status[64];
@@ -198,13 +198,13 @@ on_answer(void *context, HttpAnswer *answer)
 	else if (strncasecmp(answer->content_type, "application/json", 16) != 0)
 		wrong = "The answer is not application/json.";
 	if (wrong == NULL)
-		wrong = take_body(discovery, &answer->body);
+		wrong = http_sd_take_body(discovery, &answer->body);
 	if (wrong != NULL)
 		discovery_warn(&discovery->base, discovery->public_url, wrong);
 }
 
 static void
-tick(Discovery *base, int64_t now_ns)
+http_sd_tick(Discovery *base, int64_t now_ns)
 {
 	HttpSd *discovery = (HttpSd *) base;
 	const HttpSdSettings *settings = discovery->settings;
@@ -217,7 +217,7 @@ tick(Discovery *base, int64_t now_ns)
 								  .header_count = 2,
 								  .timeout_ms = settings->refresh_ms,
 								  .body_max = BODY_BYTES_MAX,
-								  .on_end = on_answer,
+								  .on_end = http_sd_on_answer,
 								  .context = discovery };
 
 	base->due_ns = now_ns + settings->refresh_ms * 1000000;
@@ -230,7 +230,7 @@ tick(Discovery *base, int64_t now_ns)
 }
 
 static void
-stop(Discovery *base)
+http_sd_stop(Discovery *base)
 {
 	HttpSd *discovery = (HttpSd *) base;
 
@@ -241,8 +241,8 @@ stop(Discovery *base)
 }
 
 const DiscoveryKind http_discovery = { .key = "http_sd_configs",
-									   .read = read_settings,
+									   .read = http_sd_read_settings,
 									   .settings_bytes = sizeof(HttpSdSettings),
-									   .start = start,
-									   .tick = tick,
-									   .stop = stop };
+									   .start = http_sd_start,
+									   .tick = http_sd_tick,
+									   .stop = http_sd_stop };

@@ -17,16 +17,16 @@ typedef struct Making
 } Making;
 
 static const json_t *
-get(const json_t *object, const char *name)
+kube_group_get(const json_t *object, const char *name)
 {
 	return json_object_get(object, name);
 }
 
 /* Returns the text member of an object; NULL if it is absent, empty or no text. */
 static const char *
-text(const json_t *object, const char *name)
+kube_group_value(const json_t *object, const char *name)
 {
-	const char *value = json_string_value(get(object, name));
+	const char *value = json_string_value(kube_group_get(object, name));
 
 	return value == NULL || value[0] == '\0' ? NULL : value;
 }
@@ -57,7 +57,7 @@ set_number(Making *making, const char *name, const json_t *value)
  * of annotations.
  */
 static void
-set_map(Making *making, const char *role, const char *kind, const json_t *map)
+kube_group_set_map(Making *making, const char *role, const char *kind, const json_t *map)
 {
 	char prefix[128];
 	char present[128];
@@ -76,24 +76,24 @@ set_map(Making *making, const char *role, const char *kind, const json_t *map)
 static void
 set_metadata(Making *making, const char *role, const json_t *object)
 {
-	const json_t *meta = get(object, "metadata");
+	const json_t *meta = kube_group_get(object, "metadata");
 	char name[64];
 
 	snprintf(name, sizeof(name), "%s_name", role);
-	set(making, name, text(meta, "name"));
-	set_map(making, role, "label", get(meta, "labels"));
-	set_map(making, role, "annotation", get(meta, "annotations"));
+	set(making, name, kube_group_value(meta, "name"));
+	kube_group_set_map(making, role, "label", kube_group_get(meta, "labels"));
+	kube_group_set_map(making, role, "annotation", kube_group_get(meta, "annotations"));
 }
 
 static Making
-begin(const char *source, const json_t *object)
+kube_group_begin(const char *source, const json_t *object)
 {
 	Making making = { .group = target_group_create(source) };
 
 	if (making.group == NULL)
 		return making;
 	making.labels = &making.group->labels;
-	set(&making, KUBE_NAMESPACE, text(get(object, "metadata"), "namespace"));
+	set(&making, KUBE_NAMESPACE, kube_group_value(kube_group_get(object, "metadata"), "namespace"));
 	return making;
 }
 
@@ -119,12 +119,12 @@ set_controller(Making *making, const json_t *meta)
 	json_t *owner;
 	size_t i;
 
-	json_array_foreach(get(meta, "ownerReferences"), i, owner)
+	json_array_foreach(kube_group_get(meta, "ownerReferences"), i, owner)
 	{
-		if (!json_is_true(get(owner, "controller")))
+		if (!json_is_true(kube_group_get(owner, "controller")))
 			continue;
-		set(making, KUBE_POD_CONTROLLER_KIND, text(owner, "kind"));
-		set(making, KUBE_POD_CONTROLLER_NAME, text(owner, "name"));
+		set(making, KUBE_POD_CONTROLLER_KIND, kube_group_value(owner, "kind"));
+		set(making, KUBE_POD_CONTROLLER_NAME, kube_group_value(owner, "name"));
 		return;
 	}
 }
@@ -135,10 +135,10 @@ ready_of(const json_t *status)
 	json_t *condition;
 	size_t i;
 
-	json_array_foreach(get(status, "conditions"), i, condition)
+	json_array_foreach(kube_group_get(status, "conditions"), i, condition)
 	{
-		const char *type = text(condition, "type");
-		const char *state = text(condition, "status");
+		const char *type = kube_group_value(condition, "type");
+		const char *state = kube_group_value(condition, "status");
 
 		if (type != NULL && state != NULL && strcmp(type, "Ready") == 0)
 			return strcmp(state, "True") == 0	 ? "true"
@@ -151,16 +151,16 @@ ready_of(const json_t *status)
 static void
 set_pod(Making *making, const json_t *pod)
 {
-	const json_t *meta = get(pod, "metadata");
-	const json_t *status = get(pod, "status");
+	const json_t *meta = kube_group_get(pod, "metadata");
+	const json_t *status = kube_group_get(pod, "status");
 
 	set_metadata(making, "pod", pod);
-	set(making, KUBE_POD_UID, text(meta, "uid"));
-	set(making, KUBE_POD_IP, text(status, "podIP"));
-	set(making, "pod_host_ip", text(status, "hostIP"));
-	set(making, KUBE_POD_PHASE, text(status, "phase"));
+	set(making, KUBE_POD_UID, kube_group_value(meta, "uid"));
+	set(making, KUBE_POD_IP, kube_group_value(status, "podIP"));
+	set(making, "pod_host_ip", kube_group_value(status, "hostIP"));
+	set(making, KUBE_POD_PHASE, kube_group_value(status, "phase"));
 	set(making, "pod_ready", ready_of(status));
-	set(making, KUBE_POD_NODE_NAME, text(get(pod, "spec"), "nodeName"));
+	set(making, KUBE_POD_NODE_NAME, kube_group_value(kube_group_get(pod, "spec"), "nodeName"));
 	set_controller(making, meta);
 }
 
@@ -170,12 +170,12 @@ container_id(const json_t *pod, const char *statuses, const char *name)
 	json_t *status;
 	size_t i;
 
-	json_array_foreach(get(get(pod, "status"), statuses), i, status)
+	json_array_foreach(kube_group_get(kube_group_get(pod, "status"), statuses), i, status)
 	{
-		const char *found = text(status, "name");
+		const char *found = kube_group_value(status, "name");
 
 		if (found != NULL && name != NULL && strcmp(found, name) == 0)
-			return text(status, "containerID");
+			return kube_group_value(status, "containerID");
 	}
 	return NULL;
 }
@@ -183,10 +183,10 @@ container_id(const json_t *pod, const char *statuses, const char *name)
 static void
 set_container(Making *making, const json_t *pod, const json_t *container, bool init)
 {
-	const char *name = text(container, "name");
+	const char *name = kube_group_value(container, "name");
 
 	set(making, KUBE_CONTAINER_NAME, name);
-	set(making, KUBE_CONTAINER_IMAGE, text(container, "image"));
+	set(making, KUBE_CONTAINER_IMAGE, kube_group_value(container, "image"));
 	set(making, KUBE_CONTAINER_ID,
 		container_id(pod, init ? "initContainerStatuses" : "containerStatuses", name));
 	set_bool(making, KUBE_CONTAINER_INIT, init);
@@ -195,10 +195,10 @@ set_container(Making *making, const json_t *pod, const json_t *container, bool i
 static void
 set_container_port(Making *making, const json_t *port)
 {
-	const char *protocol = text(port, "protocol");
+	const char *protocol = kube_group_value(port, "protocol");
 
-	set(making, KUBE_PORT_NAME, text(port, "name"));
-	set_number(making, KUBE_PORT_NUMBER, get(port, "containerPort"));
+	set(making, KUBE_PORT_NAME, kube_group_value(port, "name"));
+	set_number(making, KUBE_PORT_NUMBER, kube_group_get(port, "containerPort"));
 	set(making, "pod_container_port_protocol", protocol != NULL ? protocol : "TCP");
 }
 
@@ -209,22 +209,22 @@ set_container_port(Making *making, const json_t *port)
 static void
 add_containers(Making *making, const json_t *pod, const char *list, bool init)
 {
-	const char *ip = text(get(pod, "status"), "podIP");
+	const char *ip = kube_group_value(kube_group_get(pod, "status"), "podIP");
 	json_t *container;
 	json_t *port;
 	size_t i;
 	size_t j;
 
-	json_array_foreach(get(get(pod, "spec"), list), i, container)
+	json_array_foreach(kube_group_get(kube_group_get(pod, "spec"), list), i, container)
 	{
-		if (json_array_size(get(container, "ports")) == 0)
+		if (json_array_size(kube_group_get(container, "ports")) == 0)
 		{
 			begin_target(making, ip, NULL);
 			set_container(making, pod, container, init);
 		}
-		json_array_foreach(get(container, "ports"), j, port)
+		json_array_foreach(kube_group_get(container, "ports"), j, port)
 		{
-			begin_target(making, ip, get(port, "containerPort"));
+			begin_target(making, ip, kube_group_get(port, "containerPort"));
 			set_container(making, pod, container, init);
 			set_container_port(making, port);
 		}
@@ -234,9 +234,9 @@ add_containers(Making *making, const json_t *pod, const char *list, bool init)
 TargetGroup *
 kube_pod_group(const char *source, const json_t *pod)
 {
-	Making making = begin(source, pod);
+	Making making = kube_group_begin(source, pod);
 
-	if (making.group == NULL || text(get(pod, "status"), "podIP") == NULL)
+	if (making.group == NULL || kube_group_value(kube_group_get(pod, "status"), "podIP") == NULL)
 		return making.group;
 	set_pod(&making, pod);
 	add_containers(&making, pod, "containers", false);
@@ -249,34 +249,36 @@ kube_pod_group(const char *source, const json_t *pod)
 TargetGroup *
 kube_service_group(const char *source, const json_t *service)
 {
-	Making making = begin(source, service);
-	const json_t *meta = get(service, "metadata");
-	const json_t *spec = get(service, "spec");
-	const char *type = text(spec, "type");
+	Making making = kube_group_begin(source, service);
+	const json_t *meta = kube_group_get(service, "metadata");
+	const json_t *spec = kube_group_get(service, "spec");
+	const char *type = kube_group_value(spec, "type");
 	bool external = type != NULL && strcmp(type, "ExternalName") == 0;
 	char host[600];
 	json_t *port;
 	size_t i;
 
-	if (making.group == NULL || text(meta, "name") == NULL || text(meta, "namespace") == NULL)
+	if (making.group == NULL || kube_group_value(meta, "name") == NULL ||
+		kube_group_value(meta, "namespace") == NULL)
 		return making.group;
 	set_metadata(&making, "service", service);
-	snprintf(host, sizeof(host), "%s.%s.svc", text(meta, "name"), text(meta, "namespace"));
-	json_array_foreach(get(spec, "ports"), i, port)
+	snprintf(host, sizeof(host), "%s.%s.svc", kube_group_value(meta, "name"),
+			 kube_group_value(meta, "namespace"));
+	json_array_foreach(kube_group_get(spec, "ports"), i, port)
 	{
-		const char *protocol = text(port, "protocol");
+		const char *protocol = kube_group_value(port, "protocol");
 
-		begin_target(&making, host, get(port, "port"));
-		set(&making, "service_port_name", text(port, "name"));
-		set_number(&making, "service_port_number", get(port, "port"));
+		begin_target(&making, host, kube_group_get(port, "port"));
+		set(&making, "service_port_name", kube_group_value(port, "name"));
+		set_number(&making, "service_port_number", kube_group_get(port, "port"));
 		set(&making, "service_port_protocol", protocol != NULL ? protocol : "TCP");
 		set(&making, "service_type", type);
 		if (external)
-			set(&making, "service_external_name", text(spec, "externalName"));
+			set(&making, "service_external_name", kube_group_value(spec, "externalName"));
 		else
-			set(&making, "service_cluster_ip", text(spec, "clusterIP"));
+			set(&making, "service_cluster_ip", kube_group_value(spec, "clusterIP"));
 		if (type != NULL && strcmp(type, "LoadBalancer") == 0)
-			set(&making, "service_loadbalancer_ip", text(spec, "loadBalancerIP"));
+			set(&making, "service_loadbalancer_ip", kube_group_value(spec, "loadBalancerIP"));
 	}
 	return making.group;
 }
@@ -292,10 +294,11 @@ node_address(const json_t *addresses)
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
 		json_array_foreach(addresses, j, address)
 		{
-			const char *type = text(address, "type");
+			const char *type = kube_group_value(address, "type");
 
-			if (type != NULL && strcmp(type, types[i]) == 0 && text(address, "address") != NULL)
-				return text(address, "address");
+			if (type != NULL && strcmp(type, types[i]) == 0 &&
+				kube_group_value(address, "address") != NULL)
+				return kube_group_value(address, "address");
 		}
 	return NULL;
 }
@@ -303,25 +306,28 @@ node_address(const json_t *addresses)
 TargetGroup *
 kube_node_group(const char *source, const json_t *node)
 {
-	Making making = begin(source, node);
-	const json_t *status = get(node, "status");
-	const char *host = node_address(get(status, "addresses"));
+	Making making = kube_group_begin(source, node);
+	const json_t *status = kube_group_get(node, "status");
+	const char *host = node_address(kube_group_get(status, "addresses"));
 	json_t *address;
 	size_t i;
 
 	if (making.group == NULL || host == NULL)
 		return making.group;
 	set_metadata(&making, "node", node);
-	set(&making, "node_provider_id", text(get(node, "spec"), "providerID"));
+	set(&making, "node_provider_id", kube_group_value(kube_group_get(node, "spec"), "providerID"));
 	begin_target(&making, host,
-				 get(get(get(status, "daemonEndpoints"), "kubeletEndpoint"), "Port"));
+				 kube_group_get(kube_group_get(kube_group_get(status, "daemonEndpoints"),
+											   "kubeletEndpoint"),
+								"Port"));
 	target_group_label(making.group, making.labels, "instance",
-					   text(get(node, "metadata"), "name"));
-	json_array_foreach(get(status, "addresses"), i, address)
+					   kube_group_value(kube_group_get(node, "metadata"), "name"));
+	json_array_foreach(kube_group_get(status, "addresses"), i, address)
 	{
-		if (text(address, "type") != NULL)
+		if (kube_group_value(address, "type") != NULL)
 			target_group_meta(making.group, making.labels, KUBE_META "node_address_",
-							  text(address, "type"), text(address, "address"));
+							  kube_group_value(address, "type"),
+							  kube_group_value(address, "address"));
 	}
 	return making.group;
 }
@@ -347,8 +353,8 @@ has_tls(const json_t *spec, const char *host)
 	size_t i;
 	size_t j;
 
-	json_array_foreach(get(spec, "tls"), i, entry)
-		json_array_foreach(get(entry, "hosts"), j, pattern)
+	json_array_foreach(kube_group_get(spec, "tls"), i, entry)
+		json_array_foreach(kube_group_get(entry, "hosts"), j, pattern)
 	{
 		if (json_is_string(pattern) && matches_host(json_string_value(pattern), host))
 			return true;
@@ -369,8 +375,8 @@ add_ingress_path(Making *making, const char *scheme, const char *host, const cha
 TargetGroup *
 kube_ingress_group(const char *source, const json_t *ingress)
 {
-	Making making = begin(source, ingress);
-	const json_t *spec = get(ingress, "spec");
+	Making making = kube_group_begin(source, ingress);
+	const json_t *spec = kube_group_get(ingress, "spec");
 	json_t *rule;
 	json_t *path;
 	size_t i;
@@ -379,19 +385,19 @@ kube_ingress_group(const char *source, const json_t *ingress)
 	if (making.group == NULL)
 		return NULL;
 	set_metadata(&making, "ingress", ingress);
-	set(&making, "ingress_class_name", text(spec, "ingressClassName"));
-	json_array_foreach(get(spec, "rules"), i, rule)
+	set(&making, "ingress_class_name", kube_group_value(spec, "ingressClassName"));
+	json_array_foreach(kube_group_get(spec, "rules"), i, rule)
 	{
-		const char *host = text(rule, "host");
+		const char *host = kube_group_value(rule, "host");
 		const char *scheme = host != NULL && has_tls(spec, host) ? "https" : "http";
-		const json_t *http = get(rule, "http");
+		const json_t *http = kube_group_get(rule, "http");
 
 		if (host == NULL)
 			host = ""; /* empty for rules of all hosts */
 		if (!json_is_object(http))
 			add_ingress_path(&making, scheme, host, NULL);
-		json_array_foreach(get(http, "paths"), j, path)
-			add_ingress_path(&making, scheme, host, text(path, "path"));
+		json_array_foreach(kube_group_get(http, "paths"), j, path)
+			add_ingress_path(&making, scheme, host, kube_group_value(path, "path"));
 	}
 	return making.group;
 }
@@ -399,17 +405,17 @@ kube_ingress_group(const char *source, const json_t *ingress)
 /* --- endpoints --- */
 
 static json_t *
-find_pod(const json_t *target, const json_t *object, const KubeKnown *known)
+kube_group_find_pod(const json_t *target, const json_t *object, const KubeKnown *known)
 {
-	const char *kind = text(target, "kind");
-	const char *name = text(target, "name");
-	const char *space = text(target, "namespace");
+	const char *kind = kube_group_value(target, "kind");
+	const char *name = kube_group_value(target, "name");
+	const char *space = kube_group_value(target, "namespace");
 	char key[600];
 
 	if (kind == NULL || name == NULL || strcmp(kind, "Pod") != 0)
 		return NULL;
 	if (space == NULL)
-		space = text(get(object, "metadata"), "namespace");
+		space = kube_group_value(kube_group_get(object, "metadata"), "namespace");
 	snprintf(key, sizeof(key), "%s/%s", space != NULL ? space : "", name);
 	return known->pod(known->context, key);
 }
@@ -424,10 +430,10 @@ set_pod_of_port(Making *making, const json_t *pod, const json_t *number)
 	size_t j;
 
 	set_pod(making, pod);
-	json_array_foreach(get(get(pod, "spec"), "containers"), i, container)
-		json_array_foreach(get(container, "ports"), j, port)
+	json_array_foreach(kube_group_get(kube_group_get(pod, "spec"), "containers"), i, container)
+		json_array_foreach(kube_group_get(container, "ports"), j, port)
 	{
-		if (json_integer_value(get(port, "containerPort")) != json_integer_value(number))
+		if (json_integer_value(kube_group_get(port, "containerPort")) != json_integer_value(number))
 			continue;
 		set_container(making, pod, container, false);
 		set_container_port(making, port);
@@ -438,7 +444,7 @@ set_pod_of_port(Making *making, const json_t *pod, const json_t *number)
 static void
 set_service(Making *making, const json_t *object, const char *name, const KubeKnown *known)
 {
-	const char *space = text(get(object, "metadata"), "namespace");
+	const char *space = kube_group_value(kube_group_get(object, "metadata"), "namespace");
 	char key[600];
 	const json_t *service;
 
@@ -454,27 +460,27 @@ static void
 add_endpoint(Making *making, const json_t *endpoints, const json_t *address, const json_t *port,
 			 bool ready, const KubeKnown *known)
 {
-	const json_t *target = get(address, "targetRef");
-	const json_t *pod = find_pod(target, endpoints, known);
+	const json_t *target = kube_group_get(address, "targetRef");
+	const json_t *pod = kube_group_find_pod(target, endpoints, known);
 
-	if (text(address, "ip") == NULL)
+	if (kube_group_value(address, "ip") == NULL)
 		return;
-	begin_target(making, text(address, "ip"), get(port, "port"));
-	set(making, "endpoint_port_name", text(port, "name"));
-	set(making, "endpoint_port_protocol", text(port, "protocol"));
+	begin_target(making, kube_group_value(address, "ip"), kube_group_get(port, "port"));
+	set(making, "endpoint_port_name", kube_group_value(port, "name"));
+	set(making, "endpoint_port_protocol", kube_group_value(port, "protocol"));
 	set_bool(making, "endpoint_ready", ready);
-	set(making, "endpoint_hostname", text(address, "hostname"));
-	set(making, "endpoint_node_name", text(address, "nodeName"));
-	set(making, "endpoint_address_target_kind", text(target, "kind"));
-	set(making, "endpoint_address_target_name", text(target, "name"));
+	set(making, "endpoint_hostname", kube_group_value(address, "hostname"));
+	set(making, "endpoint_node_name", kube_group_value(address, "nodeName"));
+	set(making, "endpoint_address_target_kind", kube_group_value(target, "kind"));
+	set(making, "endpoint_address_target_name", kube_group_value(target, "name"));
 	if (pod != NULL)
-		set_pod_of_port(making, pod, get(port, "port"));
+		set_pod_of_port(making, pod, kube_group_get(port, "port"));
 }
 
 TargetGroup *
 kube_endpoints_group(const char *source, const json_t *endpoints, const KubeKnown *known)
 {
-	Making making = begin(source, endpoints);
+	Making making = kube_group_begin(source, endpoints);
 	json_t *subset;
 	json_t *port;
 	json_t *address;
@@ -485,13 +491,14 @@ kube_endpoints_group(const char *source, const json_t *endpoints, const KubeKnow
 	if (making.group == NULL)
 		return NULL;
 	set_metadata(&making, "endpoints", endpoints);
-	set_service(&making, endpoints, text(get(endpoints, "metadata"), "name"), known);
-	json_array_foreach(get(endpoints, "subsets"), i, subset)
-		json_array_foreach(get(subset, "ports"), j, port)
+	set_service(&making, endpoints, kube_group_value(kube_group_get(endpoints, "metadata"), "name"),
+				known);
+	json_array_foreach(kube_group_get(endpoints, "subsets"), i, subset)
+		json_array_foreach(kube_group_get(subset, "ports"), j, port)
 	{
-		json_array_foreach(get(subset, "addresses"), k, address)
+		json_array_foreach(kube_group_get(subset, "addresses"), k, address)
 			add_endpoint(&making, endpoints, address, port, true, known);
-		json_array_foreach(get(subset, "notReadyAddresses"), k, address)
+		json_array_foreach(kube_group_get(subset, "notReadyAddresses"), k, address)
 			add_endpoint(&making, endpoints, address, port, false, known);
 	}
 	return making.group;
@@ -508,33 +515,35 @@ static void
 add_slice_endpoint(Making *making, const json_t *slice, const json_t *endpoint, const char *host,
 				   const json_t *port, const KubeKnown *known)
 {
-	const json_t *target = get(endpoint, "targetRef");
-	const json_t *conditions = get(endpoint, "conditions");
-	const json_t *pod = find_pod(target, slice, known);
+	const json_t *target = kube_group_get(endpoint, "targetRef");
+	const json_t *conditions = kube_group_get(endpoint, "conditions");
+	const json_t *pod = kube_group_find_pod(target, slice, known);
 
-	begin_target(making, host, get(port, "port"));
-	set(making, "endpointslice_port_name", text(port, "name"));
-	set(making, "endpointslice_port_protocol", text(port, "protocol"));
-	set(making, "endpointslice_port_app_protocol", text(port, "appProtocol"));
-	set_number(making, "endpointslice_port", get(port, "port"));
-	set_condition(making, "endpointslice_endpoint_conditions_ready", get(conditions, "ready"));
-	set_condition(making, "endpointslice_endpoint_conditions_serving", get(conditions, "serving"));
+	begin_target(making, host, kube_group_get(port, "port"));
+	set(making, "endpointslice_port_name", kube_group_value(port, "name"));
+	set(making, "endpointslice_port_protocol", kube_group_value(port, "protocol"));
+	set(making, "endpointslice_port_app_protocol", kube_group_value(port, "appProtocol"));
+	set_number(making, "endpointslice_port", kube_group_get(port, "port"));
+	set_condition(making, "endpointslice_endpoint_conditions_ready",
+				  kube_group_get(conditions, "ready"));
+	set_condition(making, "endpointslice_endpoint_conditions_serving",
+				  kube_group_get(conditions, "serving"));
 	set_condition(making, "endpointslice_endpoint_conditions_terminating",
-				  get(conditions, "terminating"));
-	set(making, "endpointslice_endpoint_hostname", text(endpoint, "hostname"));
-	set(making, "endpointslice_endpoint_node_name", text(endpoint, "nodeName"));
-	set(making, "endpointslice_endpoint_zone", text(endpoint, "zone"));
-	set(making, "endpointslice_address_target_kind", text(target, "kind"));
-	set(making, "endpointslice_address_target_name", text(target, "name"));
+				  kube_group_get(conditions, "terminating"));
+	set(making, "endpointslice_endpoint_hostname", kube_group_value(endpoint, "hostname"));
+	set(making, "endpointslice_endpoint_node_name", kube_group_value(endpoint, "nodeName"));
+	set(making, "endpointslice_endpoint_zone", kube_group_value(endpoint, "zone"));
+	set(making, "endpointslice_address_target_kind", kube_group_value(target, "kind"));
+	set(making, "endpointslice_address_target_name", kube_group_value(target, "name"));
 	if (pod != NULL)
-		set_pod_of_port(making, pod, get(port, "port"));
+		set_pod_of_port(making, pod, kube_group_get(port, "port"));
 }
 
 TargetGroup *
 kube_slice_group(const char *source, const json_t *slice, const KubeKnown *known)
 {
-	Making making = begin(source, slice);
-	const json_t *labels = get(get(slice, "metadata"), "labels");
+	Making making = kube_group_begin(source, slice);
+	const json_t *labels = kube_group_get(kube_group_get(slice, "metadata"), "labels");
 	json_t *port;
 	json_t *endpoint;
 	json_t *host;
@@ -545,11 +554,11 @@ kube_slice_group(const char *source, const json_t *slice, const KubeKnown *known
 	if (making.group == NULL)
 		return NULL;
 	set_metadata(&making, "endpointslice", slice);
-	set(&making, "endpointslice_address_type", text(slice, "addressType"));
-	set_service(&making, slice, text(labels, "kubernetes.io/service-name"), known);
-	json_array_foreach(get(slice, "ports"), i, port)
-		json_array_foreach(get(slice, "endpoints"), j, endpoint)
-			json_array_foreach(get(endpoint, "addresses"), k, host)
+	set(&making, "endpointslice_address_type", kube_group_value(slice, "addressType"));
+	set_service(&making, slice, kube_group_value(labels, "kubernetes.io/service-name"), known);
+	json_array_foreach(kube_group_get(slice, "ports"), i, port)
+		json_array_foreach(kube_group_get(slice, "endpoints"), j, endpoint)
+			json_array_foreach(kube_group_get(endpoint, "addresses"), k, host)
 	{
 		if (json_is_string(host))
 			add_slice_endpoint(&making, slice, endpoint, json_string_value(host), port, known);

@@ -145,7 +145,7 @@ find_role(const char *role)
 }
 
 static bool
-read_settings(ConfigReader *reader, const Node *node, void *field)
+kube_sd_read_settings(ConfigReader *reader, const Node *node, void *field)
 {
 	static const ConfigField fields[] = {
 		{ "role", config_read_text, offsetof(KubeSettings, role) },
@@ -219,13 +219,13 @@ find_object(KubeDiscovery *discovery, KubeKind kind, const char *key)
 }
 
 static json_t *
-find_pod(void *context, const char *key)
+kube_sd_find_pod(void *context, const char *key)
 {
 	return find_object(context, KUBE_POD, key);
 }
 
 static json_t *
-find_service(void *context, const char *key)
+kube_sd_find_service(void *context, const char *key)
 {
 	return find_object(context, KUBE_SERVICE, key);
 }
@@ -268,7 +268,7 @@ keep_object(KubeDiscovery *discovery, KubeKind kind, const char *key, json_t *ob
 static TargetGroup *
 make_group(KubeDiscovery *discovery, KubeKind kind, const char *key, const json_t *object)
 {
-	const KubeKnown known = { find_pod, find_service, discovery };
+	const KubeKnown known = { kube_sd_find_pod, kube_sd_find_service, discovery };
 
 	switch (kind)
 	{
@@ -306,7 +306,7 @@ note_change(KubeDiscovery *discovery, KubeKind kind, const char *key)
 }
 
 static void
-on_object(void *context, const char *key, json_t *object)
+kube_sd_on_object(void *context, const char *key, json_t *object)
 {
 	KubePart *part = context;
 	KubeDiscovery *discovery = part->discovery;
@@ -324,7 +324,7 @@ on_object(void *context, const char *key, json_t *object)
 }
 
 static void
-on_failure(void *context, const char *path, const char *detail)
+kube_sd_on_failure(void *context, const char *path, const char *detail)
 {
 	const KubePart *part = context;
 
@@ -405,8 +405,8 @@ add_part(KubeDiscovery *discovery, KubeKind kind, const char *space)
 									   .path = path,
 									   .labels = selector != NULL ? selector->label : NULL,
 									   .fields = selector != NULL ? selector->field : NULL,
-									   .on_object = on_object,
-									   .on_failure = on_failure,
+									   .on_object = kube_sd_on_object,
+									   .on_failure = kube_sd_on_failure,
 									   .context = part };
 
 	if (space == NULL || kind == KUBE_NODE)
@@ -430,7 +430,7 @@ add_parts(KubeDiscovery *discovery, const char *space)
 }
 
 static bool
-start_parts(KubeDiscovery *discovery)
+kube_sd_start_parts(KubeDiscovery *discovery)
 {
 	KubeReach *reach = &discovery->reach;
 
@@ -446,7 +446,7 @@ start_parts(KubeDiscovery *discovery)
 }
 
 static void
-stop(Discovery *base)
+kube_sd_stop(Discovery *base)
 {
 	KubeDiscovery *discovery = (KubeDiscovery *) base;
 	KubeObject *object;
@@ -466,7 +466,7 @@ stop(Discovery *base)
 }
 
 static Discovery *
-start(const void *settings, const DiscoveryParts *parts)
+kube_sd_start(const void *settings, const DiscoveryParts *parts)
 {
 	KubeDiscovery *discovery = calloc(1, sizeof(KubeDiscovery));
 
@@ -476,14 +476,14 @@ start(const void *settings, const DiscoveryParts *parts)
 	discovery->settings = settings;
 	discovery->seed = hash_seed();
 	discovery->role = find_role(discovery->settings->role);
-	if (start_parts(discovery))
+	if (kube_sd_start_parts(discovery))
 		return &discovery->base;
-	stop(&discovery->base);
+	kube_sd_stop(&discovery->base);
 	return NULL;
 }
 
 static void
-tick(Discovery *base, int64_t now_ns)
+kube_sd_tick(Discovery *base, int64_t now_ns)
 {
 	KubeDiscovery *discovery = (KubeDiscovery *) base;
 
@@ -501,8 +501,8 @@ tick(Discovery *base, int64_t now_ns)
 }
 
 const DiscoveryKind kubernetes_discovery = { .key = "kubernetes_sd_configs",
-											 .read = read_settings,
+											 .read = kube_sd_read_settings,
 											 .settings_bytes = sizeof(KubeSettings),
-											 .start = start,
-											 .tick = tick,
-											 .stop = stop };
+											 .start = kube_sd_start,
+											 .tick = kube_sd_tick,
+											 .stop = kube_sd_stop };

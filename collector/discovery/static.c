@@ -13,7 +13,7 @@ typedef struct StaticDiscovery
 } StaticDiscovery;
 
 static Discovery *
-start(const void *settings, const DiscoveryParts *parts)
+static_sd_start(const void *settings, const DiscoveryParts *parts)
 {
 	StaticDiscovery *discovery = calloc(1, sizeof(StaticDiscovery));
 
@@ -25,7 +25,7 @@ start(const void *settings, const DiscoveryParts *parts)
 }
 
 static void
-tick(Discovery *base, int64_t now_ns)
+static_sd_tick(Discovery *base, int64_t now_ns)
 {
 	StaticDiscovery *discovery = (StaticDiscovery *) base;
 
@@ -34,7 +34,7 @@ tick(Discovery *base, int64_t now_ns)
 }
 
 static void
-stop(Discovery *base)
+static_sd_stop(Discovery *base)
 {
 	free(base);
 }
@@ -42,6 +42,6 @@ stop(Discovery *base)
 const DiscoveryKind static_discovery = { .key = "static_configs",
 										 .read = discovery_read_group,
 										 .settings_bytes = sizeof(GroupSettings),
-										 .start = start,
-										 .tick = tick,
-										 .stop = stop };
+										 .start = static_sd_start,
+										 .tick = static_sd_tick,
+										 .stop = static_sd_stop };

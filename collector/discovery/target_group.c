@@ -73,7 +73,7 @@ target_group_add(TargetGroup *group)
 }
 
 static char *
-copy_text(TargetGroup *group, const char *prefix, const char *text)
+group_copy_text(TargetGroup *group, const char *prefix, const char *text)
 {
 	size_t length = strlen(prefix);
 	char *copy = arena_alloc(&group->arena, length + strlen(text) + 1);
@@ -89,7 +89,7 @@ copy_text(TargetGroup *group, const char *prefix, const char *text)
 }
 
 static void
-add_label(TargetGroup *group, TargetLabels *labels, const char *name, const char *value)
+group_add_label(TargetGroup *group, TargetLabels *labels, const char *name, const char *value)
 {
 	BatchLabel *items =
 		grow(group, labels->labels, &labels->capacity, labels->count, sizeof(BatchLabel));
@@ -104,7 +104,8 @@ void
 target_group_label(TargetGroup *group, TargetLabels *labels, const char *name, const char *value)
 {
 	if (labels != NULL && value != NULL)
-		add_label(group, labels, copy_text(group, "", name), copy_text(group, "", value));
+		group_add_label(group, labels, group_copy_text(group, "", name),
+						group_copy_text(group, "", value));
 }
 
 void
@@ -115,9 +116,9 @@ target_group_meta(TargetGroup *group, TargetLabels *labels, const char *prefix, 
 
 	if (labels == NULL || value == NULL)
 		return;
-	full = copy_text(group, prefix, name);
+	full = group_copy_text(group, prefix, name);
 	for (char *at = full == NULL ? NULL : full + strlen(prefix); at != NULL && *at != '\0'; at++)
 		if (!isalnum((unsigned char) *at))
 			*at = '_';
-	add_label(group, labels, full, copy_text(group, "", value));
+	group_add_label(group, labels, full, group_copy_text(group, "", value));
 }

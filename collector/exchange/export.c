@@ -53,7 +53,7 @@ write_to(FILE *output, const char *bytes, size_t length)
 
 /* Writes to a new or existing file. If that fails, removes a new file. */
 static int
-write_file(const char *file, const char *bytes, size_t length)
+export_write_file(const char *file, const char *bytes, size_t length)
 {
 	FILE *output = fopen(file, "wxe");
 	bool is_new = output != NULL;
@@ -75,7 +75,8 @@ write_result(const char *file, const Result *result, Failure *failure)
 	size_t length;
 	const char *bytes = result_bytes(result, 0, &length);
 	bool is_standard = file == NULL || strcmp(file, "-") == 0;
-	int err = is_standard ? write_to(stdout, bytes, length) : write_file(file, bytes, length);
+	int err =
+		is_standard ? write_to(stdout, bytes, length) : export_write_file(file, bytes, length);
 
 	if (err == 0)
 		return EXIT_OK;

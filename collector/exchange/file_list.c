@@ -39,7 +39,7 @@ add_path(FileList *list, const char *path, Failure *failure)
 }
 
 static ExitCode
-fail_unreadable(const char *message, const char *path, int error, Failure *failure)
+file_list_fail_unreadable(const char *message, const char *path, int error, Failure *failure)
 {
 	failure_set(failure, EXIT_IO, message);
 	failure_detail(failure, "%s: %s.", path, strerror(error));
@@ -49,13 +49,13 @@ fail_unreadable(const char *message, const char *path, int error, Failure *failu
 static ExitCode
 unreadable_directory(const char *path, int error, Failure *failure)
 {
-	return fail_unreadable("could not read directory", path, error, failure);
+	return file_list_fail_unreadable("could not read directory", path, error, failure);
 }
 
 static ExitCode
 unreadable_file(const char *path, int error, Failure *failure)
 {
-	return fail_unreadable("could not read file", path, error, failure);
+	return file_list_fail_unreadable("could not read file", path, error, failure);
 }
 
 /* Handles one entry of the walk: skips hidden files and directories, adds matching files. */
@@ -87,7 +87,7 @@ take_entry(FileList *list, FTS *walk, FTSENT *entry, const char *pattern, Failur
 }
 
 static int
-compare_names(const FTSENT **a, const FTSENT **b)
+file_list_compare_names(const FTSENT **a, const FTSENT **b)
 {
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
@@ -96,7 +96,7 @@ static ExitCode
 add_directory(FileList *list, const char *path, const char *pattern, Failure *failure)
 {
 	char *const roots[] = { (char *) (uintptr_t) path, NULL };
-	FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, compare_names);
+	FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, file_list_compare_names);
 	ExitCode code = EXIT_OK;
 	FTSENT *entry;
 

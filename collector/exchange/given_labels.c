@@ -33,7 +33,7 @@ given_labels_free(GivenLabels *list)
  * memory.
  */
 static BatchLabel *
-find_or_add(GivenLabels *list, const char *name, size_t length)
+given_find_or_add(GivenLabels *list, const char *name, size_t length)
 {
 	size_t capacity = list->capacity ? list->capacity * 2 : CAPACITY_MIN;
 	BatchLabel *labels;
@@ -60,7 +60,8 @@ given_labels_set(GivenLabels *list, const char *name, size_t name_length, const 
 {
 	char *own_name = strndup(name, name_length);
 	char *own_value = strndup(value, value_length);
-	BatchLabel *label = own_name && own_value ? find_or_add(list, own_name, name_length) : NULL;
+	BatchLabel *label =
+		own_name && own_value ? given_find_or_add(list, own_name, name_length) : NULL;
 
 	if (label == NULL)
 	{

@@ -161,7 +161,7 @@ list_files(Import *import, char **operands, size_t count, Failure *failure)
 }
 
 static ExitCode
-read_options(Import *import, size_t operand_count, Failure *failure)
+import_read_options(Import *import, size_t operand_count, Failure *failure)
 {
 	const char *pattern = import->options->path_labels;
 	ExitCode code = pattern == NULL ? EXIT_OK : path_pattern_check(pattern, failure);
@@ -186,7 +186,7 @@ import_run(const ExchangeOptions *options, char **operands, size_t count)
 
 	code = import_init(&import, options, &failure);
 	if (code == EXIT_OK)
-		code = read_options(&import, count, &failure);
+		code = import_read_options(&import, count, &failure);
 	if (code == EXIT_OK)
 		code = list_files(&import, operands, count, &failure);
 	if (code == EXIT_OK)

@@ -105,7 +105,7 @@ lane_batch_create(ImportLane *lane)
 }
 
 static bool
-add_file(LaneBatch *batch, const LaneFile *file)
+lane_add_file(LaneBatch *batch, const LaneFile *file)
 {
 	size_t capacity = batch->capacity ? batch->capacity * 2 : FILES_MIN;
 
@@ -123,7 +123,7 @@ add_file(LaneBatch *batch, const LaneFile *file)
 }
 
 static void
-out_of_memory(ImportLane *lane)
+lane_out_of_memory(ImportLane *lane)
 {
 	Failure failure;
 
@@ -133,7 +133,7 @@ out_of_memory(ImportLane *lane)
 
 /* The writer's callback: reports stored files and keeps a refused batch for import_refused(). */
 static void
-on_batch_end(void *context, const BatchResult *result)
+lane_on_batch_end(void *context, const BatchResult *result)
 {
 	LaneBatch *batch = context;
 	ImportLane *lane = batch->lane;
@@ -199,7 +199,7 @@ report_not_submitted(ImportLane *lane, int err)
 	Failure failure;
 
 	if (err == -ENOMEM)
-		out_of_memory(lane);
+		lane_out_of_memory(lane);
 	else if (!writer_has_ended(lane))
 	{
 		failure_set(&failure, EXIT_INTERNAL, "could not queue a batch");
@@ -213,7 +213,7 @@ static bool
 lane_submit(ImportLane *lane)
 {
 	LaneBatch *batch = lane->filling;
-	const BatchCallback callback = { on_batch_end, batch };
+	const BatchCallback callback = { lane_on_batch_end, batch };
 	Batch *content;
 	int err;
 
@@ -257,7 +257,7 @@ read_failed(const char *file, const char *reason, Failure *failure)
 
 /* Reads a whole file, or standard input for "-". */
 static ExitCode
-read_file(const char *file, Buffer *content, Failure *failure)
+lane_read_file(const char *file, Buffer *content, Failure *failure)
 {
 	FILE *input = strcmp(file, "-") == 0 ? stdin : fopen(file, "re");
 	ExitCode code = EXIT_OK;
@@ -310,7 +310,7 @@ unpack_file(const char *file, Buffer *content, Failure *failure)
 
 /* Sets the labels of the file's path, and then those of --labels, which take precedence. */
 static bool
-find_labels(ImportLane *lane, const char *path)
+lane_find_labels(ImportLane *lane, const char *path)
 {
 	const ExchangeOptions *options = lane->import->options;
 
@@ -337,15 +337,15 @@ load_file(ImportLane *lane, size_t file, ProfileFormat *format)
 		import_failed(lane->import, file, &failure);
 		return false;
 	}
-	if (read_file(path, &lane->content, &failure) != EXIT_OK ||
+	if (lane_read_file(path, &lane->content, &failure) != EXIT_OK ||
 		unpack_file(path, &lane->content, &failure) != EXIT_OK)
 	{
 		import_failed(lane->import, file, &failure);
 		return false;
 	}
-	if (!find_labels(lane, path))
+	if (!lane_find_labels(lane, path))
 	{
-		out_of_memory(lane);
+		lane_out_of_memory(lane);
 		return false;
 	}
 	*format = options->format == IMPORT_AUTO
@@ -364,7 +364,7 @@ hint_at_format(const ImportLane *lane, ProfileFormat format, Failure *failure)
 }
 
 static bool
-open_connection(ImportLane *lane, DbError *error)
+lane_open_connection(ImportLane *lane, DbError *error)
 {
 	if (lane->connection.pg != NULL)
 		return true;
@@ -399,7 +399,7 @@ ask_server(ImportLane *lane, const ServerImport *request, int64_t *samples, DbEr
 	{
 		if (attempt > 1)
 			pause_lane(lane->import);
-		if (!open_connection(lane, error))
+		if (!lane_open_connection(lane, error))
 			return DB_AWAY;
 		outcome = import_by_server(&lane->connection, request, samples, error);
 		if (outcome == DB_OK || !is_conflict(error) || !import_goes_on(lane->import))
@@ -547,8 +547,8 @@ import_file(ImportLane *lane, size_t file)
 	{
 		case DECODE_OK:
 			log_gaps(lane, file, decoded.format, &result);
-			if (!add_file(lane->filling, &decoded))
-				out_of_memory(lane);
+			if (!lane_add_file(lane->filling, &decoded))
+				lane_out_of_memory(lane);
 			return !is_large(lane->filling) || lane_submit(lane);
 		case DECODE_INVALID:
 			report_invalid(lane, file, decoded.format, &result);
@@ -563,7 +563,7 @@ import_file(ImportLane *lane, size_t file)
 			import_on_server(lane, file, decoded.format);
 			break;
 		case DECODE_NO_MEMORY:
-			out_of_memory(lane);
+			lane_out_of_memory(lane);
 			return false;
 	}
 	return true;

@@ -50,7 +50,7 @@ import_format_name(ProfileFormat format)
 
 /* Gives a lane the second half of the longest range. The caller must hold the lock. */
 static void
-share_files(Import *import, FileRange *own)
+import_share_files(Import *import, FileRange *own)
 {
 	FileRange *longest = own;
 	size_t half;
@@ -86,7 +86,7 @@ import_take(Import *import, size_t lane, size_t *file)
 
 	pthread_mutex_lock(&import->lock);
 	if (own->next == own->end)
-		share_files(import, own);
+		import_share_files(import, own);
 	taken = !import->stop && own->next < own->end;
 	if (taken)
 		*file = own->next++;

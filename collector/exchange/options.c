@@ -11,7 +11,7 @@ static const char *const export_formats[] = { "pprof",	 "folded", "speedscope", 
 											  "firefox", "html",   NULL };
 
 static size_t
-common_flags(ExchangeOptions *options, Flag *flags)
+exchange_common_flags(ExchangeOptions *options, Flag *flags)
 {
 	size_t count = 0;
 
@@ -40,7 +40,7 @@ import_flags(ExchangeOptions *options, Flag flags[EXCHANGE_FLAGS_MAX])
 		{ "stop-on-error", FLAG_SWITCH, &options->stop_on_error, NULL,
 		  "stop at the first file that fails" },
 	};
-	size_t count = common_flags(options, flags);
+	size_t count = exchange_common_flags(options, flags);
 
 	options->labels = "";
 	options->jobs = 1;
@@ -67,7 +67,7 @@ export_flags(ExchangeOptions *options, Flag flags[EXCHANGE_FLAGS_MAX])
 		{ "output", FLAG_TEXT, &options->output, "FILE",
 		  "file to write, - for standard output (the default unless it is a terminal)" },
 	};
-	size_t count = common_flags(options, flags);
+	size_t count = exchange_common_flags(options, flags);
 
 	return flags_append(flags, count, own, sizeof(own) / sizeof(own[0]));
 }

@@ -20,7 +20,7 @@ typedef struct Applying
 } Applying;
 
 static bool
-out_of_memory(Applying *applying)
+auth_out_of_memory(Applying *applying)
 {
 	snprintf(applying->error, HTTP_ERROR_BYTES, "Out of memory");
 	return false;
@@ -50,7 +50,7 @@ add_line(Applying *applying, struct curl_slist **list, const char *name, const c
 	}
 	free(line);
 	if (longer == NULL)
-		return out_of_memory(applying);
+		return auth_out_of_memory(applying);
 	*list = longer;
 	return true;
 }
@@ -114,7 +114,7 @@ apply_credentials(Applying *applying, const char *type, const HttpSecret *creden
 	if (secret == NULL)
 		return false;
 	if (asprintf(&value, "%s %s", type, secret) < 0)
-		out_of_memory(applying);
+		auth_out_of_memory(applying);
 	else
 		added = add_line(applying, &applying->auth->headers, "Authorization", value);
 	free(value);
@@ -155,7 +155,7 @@ apply_pem(Applying *applying, const HttpSecret *secret, CURLoption option)
 	blob.len = strlen(text);
 	code = curl_easy_setopt(applying->easy, option, &blob);
 	free(text);
-	return code == CURLE_OK || out_of_memory(applying);
+	return code == CURLE_OK || auth_out_of_memory(applying);
 }
 
 static long

@@ -171,7 +171,7 @@ http_body_free(HttpBody *body)
 
 /* Ends the wait of a transfer for its token. */
 static void
-end_wait(HttpTransfer *transfer)
+client_end_wait(HttpTransfer *transfer)
 {
 	transfer->client->waiting -= transfer->waits;
 	transfer->waits = false;
@@ -189,7 +189,7 @@ set_failed(HttpTransfer *transfer, bool failed)
 void
 http_transfer_cancel(HttpTransfer *transfer)
 {
-	end_wait(transfer);
+	client_end_wait(transfer);
 	set_failed(transfer, false);
 	if (transfer->token != NULL)
 		transfer->token->users--;
@@ -215,7 +215,7 @@ http_transfer_resume(HttpTransfer *transfer)
 /* --- what comes --- */
 
 static bool
-stop(HttpTransfer *transfer, const char *reason)
+client_stop(HttpTransfer *transfer, const char *reason)
 {
 	transfer->stopped = true;
 	snprintf(transfer->answer.error, sizeof(transfer->answer.error), "%s", reason);
@@ -224,7 +224,7 @@ stop(HttpTransfer *transfer, const char *reason)
 
 /* Makes room for more bytes, within the limits of the body and of all bodies. */
 static bool
-reserve_body(HttpTransfer *transfer, size_t length)
+client_reserve_body(HttpTransfer *transfer, size_t length)
 {
 	HttpBody *body = &transfer->answer.body;
 	size_t wanted = MAX(MAX(body->capacity * 2, FIRST_BODY_BYTES), body->length + length);
@@ -238,13 +238,13 @@ reserve_body(HttpTransfer *transfer, size_t length)
 	if (atomic_fetch_add(body->held, more) + more > transfer->client->held_max)
 	{
 		atomic_fetch_sub(body->held, more);
-		return stop(transfer, "Too many bytes of answers are held");
+		return client_stop(transfer, "Too many bytes of answers are held");
 	}
 	grown = realloc(body->bytes, wanted);
 	if (grown == NULL)
 	{
 		atomic_fetch_sub(body->held, more);
-		return stop(transfer, "Out of memory");
+		return client_stop(transfer, "Out of memory");
 	}
 	body->bytes = grown;
 	body->capacity = wanted;
@@ -273,15 +273,15 @@ on_bytes(char *bytes, size_t size, size_t count, void *context)
 	{
 		if (transfer->request.on_data(transfer->request.context, bytes, length))
 			return length;
-		stop(transfer, "A part of the answer could not be parsed");
+		client_stop(transfer, "A part of the answer could not be parsed");
 		return CURL_WRITEFUNC_ERROR;
 	}
 	if (length > transfer->request.body_max - body->length)
 	{
-		stop(transfer, "The answer is larger than allowed");
+		client_stop(transfer, "The answer is larger than allowed");
 		return CURL_WRITEFUNC_ERROR;
 	}
-	if (!reserve_body(transfer, length))
+	if (!client_reserve_body(transfer, length))
 		return CURL_WRITEFUNC_ERROR;
 	memcpy(body->bytes + body->length, bytes, length);
 	body->length += length;
@@ -298,7 +298,7 @@ on_request(void *context, char *there, char *here, int port, int own_port)
 	if (curl_easy_getinfo(transfer->easy, CURLINFO_EFFECTIVE_URL, &url) == CURLE_OK &&
 		url != NULL && http_auth_may_go(&transfer->auth, url))
 		return CURL_PREREQFUNC_OK;
-	stop(transfer, "A redirect leads to another host, which must not get secret headers");
+	client_stop(transfer, "A redirect leads to another host, which must not get secret headers");
 	return CURL_PREREQFUNC_ABORT;
 }
 
@@ -330,7 +330,7 @@ on_socket(void *context, curl_socket_t fd, curlsocktype purpose)
 }
 
 static void
-set_limits(HttpTransfer *transfer, const HttpRequest *request)
+client_set_limits(HttpTransfer *transfer, const HttpRequest *request)
 {
 	CURL *easy = transfer->easy;
 	const HttpSettings *settings = request->settings;
@@ -366,7 +366,7 @@ set_caches(HttpTransfer *transfer)
 }
 
 static bool
-prepare(HttpTransfer *transfer, const HttpRequest *request)
+client_prepare(HttpTransfer *transfer, const HttpRequest *request)
 {
 	CURL *easy = transfer->easy;
 
@@ -383,7 +383,7 @@ prepare(HttpTransfer *transfer, const HttpRequest *request)
 		curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE, (long) strlen(request->form));
 		curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->form);
 	}
-	set_limits(transfer, request);
+	client_set_limits(transfer, request);
 	set_caches(transfer);
 	return http_auth_apply(&transfer->auth, easy, request, transfer->answer.error);
 }
@@ -393,7 +393,7 @@ send_request(HttpTransfer *transfer)
 {
 	transfer->in_multi = curl_multi_add_handle(transfer->client->multi, transfer->easy) == CURLM_OK;
 	if (!transfer->in_multi)
-		set_failed(transfer, !stop(transfer, "Out of memory"));
+		set_failed(transfer, !client_stop(transfer, "Out of memory"));
 }
 
 /* --- tokens --- */
@@ -416,8 +416,8 @@ send_with_token(HttpTransfer *transfer)
 static void
 fail_wait(HttpTransfer *transfer, const char *reason)
 {
-	end_wait(transfer);
-	set_failed(transfer, !stop(transfer, reason));
+	client_end_wait(transfer);
+	set_failed(transfer, !client_stop(transfer, reason));
 }
 
 /* Starts all transfers that wait for the token, or fails them if a reason is given. */
@@ -433,7 +433,7 @@ end_waits(HttpClient *client, const HttpToken *token, const char *reason)
 			fail_wait(transfer, reason);
 			continue;
 		}
-		end_wait(transfer);
+		client_end_wait(transfer);
 		send_with_token(transfer);
 	}
 }
@@ -521,7 +521,7 @@ begin_with_token(HttpTransfer *transfer, const HttpOauth2 *oauth2)
 	transfer->token = token;
 	if (token == NULL)
 	{
-		set_failed(transfer, !stop(transfer, "Out of memory"));
+		set_failed(transfer, !client_stop(transfer, "Out of memory"));
 		return;
 	}
 	token->users++;
@@ -578,7 +578,7 @@ http_client_start(HttpClient *client, const HttpRequest *request)
 		client->transfers->link = &transfer->next;
 	client->transfers = transfer;
 	client->count++;
-	set_failed(transfer, !prepare(transfer, request));
+	set_failed(transfer, !client_prepare(transfer, request));
 	if (!transfer->failed && request->settings->oauth2 != NULL)
 		begin_with_token(transfer, request->settings->oauth2);
 	else if (!transfer->failed)
@@ -616,7 +616,7 @@ tell_failure(HttpTransfer *transfer, CURLcode code)
 }
 
 static void
-end(HttpTransfer *transfer, CURLcode code)
+client_end(HttpTransfer *transfer, CURLcode code)
 {
 	HttpAnswer *answer = &transfer->answer;
 	char *type = NULL;
@@ -645,8 +645,8 @@ http_client_free(HttpClient *client)
 		return;
 	while (client->transfers != NULL)
 	{
-		stop(client->transfers, "Cancelled because the client ended");
-		end(client->transfers, CURLE_ABORTED_BY_CALLBACK);
+		client_stop(client->transfers, "Cancelled because the client ended");
+		client_end(client->transfers, CURLE_ABORTED_BY_CALLBACK);
 	}
 	http_tokens_free(&client->tokens);
 	close_client(client);
@@ -667,7 +667,7 @@ end_finished(HttpClient *client)
 		if (message->msg != CURLMSG_DONE)
 			continue;
 		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **) &transfer);
-		end(transfer, code);
+		client_end(transfer, code);
 	}
 }
 
@@ -682,7 +682,7 @@ end_failed(HttpClient *client)
 	{
 		if (!transfer->failed)
 			continue;
-		end(transfer, CURLE_OK);
+		client_end(transfer, CURLE_OK);
 		return true;
 	}
 	return false;

@@ -15,7 +15,7 @@
 #define BLANKS			 " \t\r\n"
 
 static char *
-fail(char error[HTTP_ERROR_BYTES], const char *path, const char *reason)
+secret_fail(char error[HTTP_ERROR_BYTES], const char *path, const char *reason)
 {
 	snprintf(error, HTTP_ERROR_BYTES, "Could not read \"%s\": %s", path, reason);
 	return NULL;
@@ -38,7 +38,7 @@ http_secret_read_file(const char *path, char error[HTTP_ERROR_BYTES])
 
 	if (file == NULL || text == NULL)
 	{
-		fail(error, path, file == NULL ? problem : strerror(errno));
+		secret_fail(error, path, file == NULL ? problem : strerror(errno));
 		if (file != NULL)
 			fclose(file);
 		free(text);
@@ -50,7 +50,7 @@ http_secret_read_file(const char *path, char error[HTTP_ERROR_BYTES])
 	if (!whole || memchr(text, '\0', length) != NULL)
 	{
 		free(text);
-		return fail(error, path, "it is too large or contains a zero byte");
+		return secret_fail(error, path, "it is too large or contains a zero byte");
 	}
 	while (length > 0 && strchr(BLANKS, text[length - 1]) != NULL)
 		length--;

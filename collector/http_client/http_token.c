@@ -39,7 +39,7 @@ free_token(HttpTokens *tokens, HttpToken *token)
 }
 
 static void
-sweep(HttpTokens *tokens, int64_t now_ns)
+token_sweep(HttpTokens *tokens, int64_t now_ns)
 {
 	HttpToken *token;
 	HttpToken *next;
@@ -60,7 +60,7 @@ http_token_find(HttpTokens *tokens, const HttpOauth2 *oauth2, struct HttpClient 
 	HASH_FIND_STR(tokens->table, oauth2->key, token);
 	if (token == NULL)
 	{
-		sweep(tokens, now_ns);
+		token_sweep(tokens, now_ns);
 		token = calloc(1, sizeof(HttpToken));
 		if (token == NULL || (token->key = strdup(oauth2->key)) == NULL)
 		{

@@ -44,7 +44,7 @@ allocate(size_t bytes)
 }
 
 static void
-release(void *memory)
+json_read_release(void *memory)
 {
 	if (reading != NULL && memory != NULL)
 		reading->used_bytes -= malloc_usable_size(memory) + sizeof(size_t);
@@ -54,7 +54,7 @@ release(void *memory)
 static void
 set_allocator(void)
 {
-	json_set_alloc_funcs(allocate, release);
+	json_set_alloc_funcs(allocate, json_read_release);
 }
 
 json_t *

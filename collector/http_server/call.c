@@ -180,7 +180,7 @@ timeout_of(const char *value, size_t length)
 }
 
 static bool
-copy_text(char *to, size_t room, const char *value, size_t length)
+call_copy_text(char *to, size_t room, const char *value, size_t length)
 {
 	if (length >= room || memchr(value, '\0', length) != NULL)
 		return false;
@@ -212,7 +212,7 @@ bool
 call_header(Call *call, const char *name, size_t name_length, const char *value, size_t length)
 {
 	if (is_token(name, name_length, ":method"))
-		return copy_text(call->method, sizeof(call->method), value, length);
+		return call_copy_text(call->method, sizeof(call->method), value, length);
 	if (is_token(name, name_length, ":path"))
 	{
 		size_t end = 0;
@@ -220,7 +220,7 @@ call_header(Call *call, const char *name, size_t name_length, const char *value,
 		while (end < length && value[end] != '?')
 			end++;
 		call->has_path = true;
-		return copy_text(call->path, sizeof(call->path), value, end);
+		return call_copy_text(call->path, sizeof(call->path), value, end);
 	}
 	if (is_token(name, name_length, "content-type"))
 		call->content = content_of(value, length);
@@ -280,7 +280,7 @@ put_json_text(Buffer *body, const char *text)
 }
 
 static void
-put_text(Buffer *body, const char *text)
+call_put_text(Buffer *body, const char *text)
 {
 	buffer_put_bytes(body, text, strlen(text));
 }
@@ -343,16 +343,16 @@ call_error_body(const Call *call, Buffer *body)
 				 connect_code(answer->code));
 	else
 		snprintf(number, sizeof(number), "{\"code\":%d,\"message\":\"", (int) answer->code);
-	put_text(body, number);
+	call_put_text(body, number);
 	put_json_text(body, answer->text != NULL ? answer->text : "");
-	put_text(body, "\"");
+	call_put_text(body, "\"");
 	if (answer->retry_s > 0 && !call->is_connect)
 	{
 		snprintf(number, sizeof(number), "\",\"retryDelay\":\"%ds\"}]", answer->retry_s);
-		put_text(body, ",\"details\":[{\"@type\":\"" RETRY_INFO);
-		put_text(body, number);
+		call_put_text(body, ",\"details\":[{\"@type\":\"" RETRY_INFO);
+		call_put_text(body, number);
 	}
-	put_text(body, "}");
+	call_put_text(body, "}");
 }
 
 const char *

@@ -22,7 +22,7 @@ struct Client
 };
 
 static void
-client_free(Client *client)
+clients_free_client(Client *client)
 {
 	client_work_release(client->work);
 	client_work_release(client->storing);
@@ -62,7 +62,7 @@ clients_take(Clients *clients, const char *name)
 		client->storing = client_work_create();
 		if (client->work == NULL || client->storing == NULL)
 		{
-			client_free(client);
+			clients_free_client(client);
 			return NULL;
 		}
 		strncpy(client->name, name, sizeof(client->name) - 1);
@@ -90,7 +90,7 @@ clients_sweep(Clients *clients, int64_t now_ns)
 		if (client->references == 0 && client->requests.paid_ns < (uint64_t) (now_ns - SECOND_NS))
 		{
 			HASH_DEL(clients->table, client);
-			client_free(client);
+			clients_free_client(client);
 		}
 	}
 }
@@ -104,7 +104,7 @@ clients_free(Clients *clients)
 	HASH_ITER(hh, clients->table, client, next)
 	{
 		HASH_DEL(clients->table, client);
-		client_free(client);
+		clients_free_client(client);
 	}
 }
 

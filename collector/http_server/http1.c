@@ -42,7 +42,7 @@ typedef struct Http1
 /* --- answers --- */
 
 static void
-put_text(Buffer *out, const char *text)
+http1_put_text(Buffer *out, const char *text)
 {
 	buffer_put_bytes(out, text, strlen(text));
 }
@@ -95,17 +95,17 @@ put_head(Connection *connection, const Call *call, size_t length)
 			 connection->http1->is_probed ? "" : VERSION, status, status_text(status),
 			 call_answer_type(call), length);
 	connection->http1->is_probed = false;
-	put_text(&connection->out, line);
+	http1_put_text(&connection->out, line);
 	if (call->answer.retry_s > 0)
 	{
 		snprintf(line, sizeof(line), "Retry-After: %d\r\n", call->answer.retry_s);
-		put_text(&connection->out, line);
+		http1_put_text(&connection->out, line);
 	}
 	if (status == 401)
-		put_text(&connection->out, "WWW-Authenticate: Bearer\r\n");
+		http1_put_text(&connection->out, "WWW-Authenticate: Bearer\r\n");
 	if (!connection->http1->keeps_alive)
-		put_text(&connection->out, "Connection: close\r\n");
-	put_text(&connection->out, "\r\n");
+		http1_put_text(&connection->out, "Connection: close\r\n");
+	http1_put_text(&connection->out, "\r\n");
 }
 
 /*
@@ -113,7 +113,7 @@ put_head(Connection *connection, const Call *call, size_t length)
  * closed, because the begin of the next request is unknown.
  */
 static void
-answer_call(Connection *connection, Call *call)
+http1_answer_call(Connection *connection, Call *call)
 {
 	Http1 *http1 = connection->http1;
 	Buffer error = { NULL };
@@ -138,24 +138,24 @@ answer_call(Connection *connection, Call *call)
 }
 
 static void
-bind_call(Connection *connection, int32_t stream, Call *call)
+http1_bind_call(Connection *connection, int32_t stream, Call *call)
 {
 	connection->http1->call = call;
 }
 
 static void
-abandon_call(Connection *connection, Call *call)
+http1_abandon_call(Connection *connection, Call *call)
 {
 	connection->is_dead = true;
 }
 
-const Protocol http1_protocol = { .answer = answer_call,
-								  .abandon = abandon_call,
-								  .bind = bind_call };
+const Protocol http1_protocol = { .answer = http1_answer_call,
+								  .abandon = http1_abandon_call,
+								  .bind = http1_bind_call };
 
 /* Answers input that is not a request, and closes the connection. */
 static void
-refuse(Connection *connection, int status, const char *text)
+http1_refuse(Connection *connection, int status, const char *text)
 {
 	Http1 *http1 = connection->http1;
 
@@ -179,7 +179,7 @@ refuse(Connection *connection, int status, const char *text)
 	http1->call->answer.http_status = status;
 	http1->keeps_alive = false;
 	metric_add(&connection->loop->host->metrics.requests_invalid_total, 1);
-	answer_call(connection, http1->call);
+	http1_answer_call(connection, http1->call);
 }
 
 /* --- the head --- */
@@ -193,7 +193,7 @@ typedef struct Head
 } Head;
 
 static bool
-is_word(const char *text, size_t length, const char *word)
+http1_is_word(const char *text, size_t length, const char *word)
 {
 	return strlen(word) == length && strncasecmp(text, word, length) == 0;
 }
@@ -209,9 +209,10 @@ request_line(Call *call, const char *line, size_t length, Head *head)
 	if (version == NULL || path == line)
 		return false;
 	rest = length - (size_t) (version + 1 - line);
-	if (!is_word(version + 1, rest, "HTTP/1.1") && !is_word(version + 1, rest, "HTTP/1.0"))
+	if (!http1_is_word(version + 1, rest, "HTTP/1.1") &&
+		!http1_is_word(version + 1, rest, "HTTP/1.0"))
 		return false;
-	head->keeps_alive = is_word(version + 1, rest, "HTTP/1.1");
+	head->keeps_alive = http1_is_word(version + 1, rest, "HTTP/1.1");
 	return path[1] == '/' && call_header(call, ":method", 7, line, (size_t) (path - line)) &&
 		   call_header(call, ":path", 5, path + 1, (size_t) (version - path - 1));
 }
@@ -237,16 +238,16 @@ header_line(Call *call, const char *line, size_t length, Head *head)
 		value++;
 	while (value_length > 0 && (value[value_length - 1] == ' ' || value[value_length - 1] == '\t'))
 		value_length--;
-	if (is_word(line, name, "transfer-encoding"))
+	if (http1_is_word(line, name, "transfer-encoding"))
 	{
-		head->is_chunked = is_word(value, value_length, "chunked");
+		head->is_chunked = http1_is_word(value, value_length, "chunked");
 		return head->is_chunked;
 	}
-	if (is_word(line, name, "connection"))
-		head->keeps_alive &= !is_word(value, value_length, "close");
+	if (http1_is_word(line, name, "connection"))
+		head->keeps_alive &= !http1_is_word(value, value_length, "close");
 	head->wants_continue |=
-		is_word(line, name, "expect") && is_word(value, value_length, "100-continue");
-	head->has_length |= is_word(line, name, "content-length");
+		http1_is_word(line, name, "expect") && http1_is_word(value, value_length, "100-continue");
+	head->has_length |= http1_is_word(line, name, "content-length");
 	return call_header(call, line, name, value, value_length);
 }
 
@@ -255,7 +256,7 @@ header_line(Call *call, const char *line, size_t length, Head *head)
  * them differently.
  */
 static bool
-read_head(Call *call, const char *text, size_t length, Head *head)
+http1_read_head(Call *call, const char *text, size_t length, Head *head)
 {
 	bool is_first = true;
 
@@ -313,9 +314,9 @@ begin_request(Connection *connection, size_t length)
 		return;
 	}
 	http1->call = call;
-	if (!read_head(call, http1->in.bytes + http1->at, length, &head))
+	if (!http1_read_head(call, http1->in.bytes + http1->at, length, &head))
 	{
-		refuse(connection, 400, "malformed HTTP/1.1 request");
+		http1_refuse(connection, 400, "malformed HTTP/1.1 request");
 		return;
 	}
 	http1->at += length;
@@ -324,15 +325,15 @@ begin_request(Connection *connection, size_t length)
 	http1->head_bytes = 0;
 	http1->state = head.is_chunked ? HTTP1_CHUNK_SIZE : HTTP1_LENGTH;
 	if (call->content == CONTENT_GRPC)
-		refuse(connection, 400, "gRPC requires HTTP/2");
+		http1_refuse(connection, 400, "gRPC requires HTTP/2");
 	else if (intake_headers(connection->loop, call) && head.wants_continue)
-		put_text(&connection->out, "HTTP/1.1 100 Continue\r\n\r\n");
+		http1_put_text(&connection->out, "HTTP/1.1 100 Continue\r\n\r\n");
 }
 
 /* --- the body --- */
 
 static void
-take_body(Connection *connection, size_t length)
+http1_take_body(Connection *connection, size_t length)
 {
 	Http1 *http1 = connection->http1;
 	const uint8_t *bytes = (const uint8_t *) http1->in.bytes + http1->at;
@@ -344,7 +345,7 @@ take_body(Connection *connection, size_t length)
 
 /* Returns a line without its end; NULL: not received yet. */
 static const char *
-take_line(Connection *connection, size_t *length)
+http1_take_line(Connection *connection, size_t *length)
 {
 	Http1 *http1 = connection->http1;
 	const char *line = http1->in.bytes + http1->at;
@@ -388,7 +389,7 @@ take_chunk_line(Connection *connection)
 {
 	Http1 *http1 = connection->http1;
 	size_t length;
-	const char *line = take_line(connection, &length);
+	const char *line = http1_take_line(connection, &length);
 
 	if (line == NULL)
 		return false;
@@ -402,7 +403,7 @@ take_chunk_line(Connection *connection)
 			end_request(connection);
 	}
 	else
-		refuse(connection, 400, "malformed chunks in the body");
+		http1_refuse(connection, 400, "malformed chunks in the body");
 	return true;
 }
 
@@ -428,7 +429,7 @@ step(Connection *connection)
 		case HTTP1_HEAD:
 			length = head_length(http1->in.bytes + http1->at, there);
 			if (length == 0 && there > HEAD_MAX)
-				refuse(connection, 431, "the headers are too large");
+				http1_refuse(connection, 431, "the headers are too large");
 			else if (length > 0)
 				begin_request(connection, length);
 			return length > 0;
@@ -436,11 +437,11 @@ step(Connection *connection)
 			if (http1->left == 0)
 				end_request(connection);
 			else if (there > 0)
-				take_body(connection, there < http1->left ? there : (size_t) http1->left);
+				http1_take_body(connection, there < http1->left ? there : (size_t) http1->left);
 			return there > 0 || http1->state == HTTP1_HEAD;
 		case HTTP1_CHUNK:
 			if (there > 0)
-				take_body(connection, there < http1->left ? there : (size_t) http1->left);
+				http1_take_body(connection, there < http1->left ? there : (size_t) http1->left);
 			if (http1->state == HTTP1_CHUNK && http1->left == 0)
 				http1->state = HTTP1_CHUNK_END;
 			return there > 0;
@@ -448,7 +449,7 @@ step(Connection *connection)
 		case HTTP1_CHUNK_END:
 		case HTTP1_TRAILERS:
 			if (there > HEAD_MAX && memchr(http1->in.bytes + http1->at, '\n', there) == NULL)
-				refuse(connection, 400, "a line of the body is too long");
+				http1_refuse(connection, 400, "a line of the body is too long");
 			else
 				return take_chunk_line(connection);
 			return false;
@@ -526,7 +527,7 @@ http1_probe(Connection *connection)
 {
 	if (connection->http1->is_probed || connection->http1->state != HTTP1_WAIT)
 		return;
-	put_text(&connection->out, VERSION);
+	http1_put_text(&connection->out, VERSION);
 	connection->http1->is_probed = true;
 }
 

@@ -121,7 +121,7 @@ call_of(nghttp2_session *session, int32_t stream)
 
 /* Copies as much of a buffer as there is room for. */
 static size_t
-take(const Buffer *from, size_t *at, uint8_t *to, size_t room)
+http2_take(const Buffer *from, size_t *at, uint8_t *to, size_t room)
 {
 	size_t length = from->length - *at;
 
@@ -161,10 +161,10 @@ read_answer(nghttp2_session *session, int32_t stream, uint8_t *buffer, size_t ro
 	if (call == NULL)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	if (call->part_at < call->part.length)
-		return (ssize_t) take(&call->part, &call->part_at, buffer, room);
+		return (ssize_t) http2_take(&call->part, &call->part_at, buffer, room);
 	if (!call->is_refused) /* and not answered either */
 		return NGHTTP2_ERR_DEFERRED;
-	length = take(&call->answer.body, &call->answer_at, buffer, room);
+	length = http2_take(&call->answer.body, &call->answer_at, buffer, room);
 	if (call->answer_at == call->answer.body.length && end_answer(session, call, flags) != 0)
 		return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
 	return (ssize_t) length;
@@ -242,7 +242,7 @@ answer_http(Connection *connection, Call *call)
 }
 
 static void
-answer_call(Connection *connection, Call *call)
+http2_answer_call(Connection *connection, Call *call)
 {
 	int err = call->content == CONTENT_GRPC ? answer_grpc(connection, call)
 											: answer_http(connection, call);
@@ -254,7 +254,7 @@ answer_call(Connection *connection, Call *call)
 }
 
 static void
-abandon_call(Connection *connection, Call *call)
+http2_abandon_call(Connection *connection, Call *call)
 {
 	if (nghttp2_submit_rst_stream(connection->http2, NGHTTP2_FLAG_NONE, call->stream,
 								  NGHTTP2_CANCEL) != 0)
@@ -277,20 +277,21 @@ answer_part(Connection *connection, Call *call)
 }
 
 static void
-bind_call(Connection *connection, int32_t stream, Call *call)
+http2_bind_call(Connection *connection, int32_t stream, Call *call)
 {
 	nghttp2_session_set_stream_user_data(connection->http2, stream, call);
 }
 
 /* Lets the client send as many bytes as were taken. */
 static void
-read_on(Connection *connection, Call *call, size_t bytes)
+http2_read_on(Connection *connection, Call *call, size_t bytes)
 {
 	if (bytes > 0 && nghttp2_session_consume_stream(connection->http2, call->stream, bytes) != 0)
 		connection->is_dead = true;
 }
 
-const Protocol http2_protocol = { answer_call, abandon_call, answer_part, bind_call, read_on };
+const Protocol http2_protocol = { http2_answer_call, http2_abandon_call, answer_part,
+								  http2_bind_call, http2_read_on };
 
 /* --- callbacks --- */
 
@@ -398,8 +399,8 @@ on_frame(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 }
 
 static int
-on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *bytes,
-		size_t length, void *context)
+http2_on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *bytes,
+			  size_t length, void *context)
 {
 	Connection *connection = context;
 	Call *call = call_of(session, stream);
@@ -467,7 +468,7 @@ set_callbacks(nghttp2_session_callbacks *callbacks)
 	nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, on_begin_headers);
 	nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
 	nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, on_frame);
-	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
+	nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, http2_on_data);
 	nghttp2_session_callbacks_set_on_frame_send_callback(callbacks, on_sent);
 	nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_close);
 }
@@ -477,7 +478,7 @@ set_callbacks(nghttp2_session_callbacks *callbacks)
  * Windows are extended by this file.
  */
 static bool
-open_session(Connection *connection)
+http2_open_session(Connection *connection)
 {
 	nghttp2_session_callbacks *callbacks = NULL;
 	nghttp2_option *option = NULL;
@@ -509,7 +510,7 @@ http2_start(Connection *connection)
 	};
 
 	connection->protocol = &http2_protocol;
-	return open_session(connection) &&
+	return http2_open_session(connection) &&
 		   nghttp2_submit_settings(connection->http2, NGHTTP2_FLAG_NONE, settings,
 								   sizeof(settings) / sizeof(settings[0])) == 0 &&
 		   nghttp2_session_set_local_window_size(connection->http2, NGHTTP2_FLAG_NONE, 0,

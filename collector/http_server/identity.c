@@ -50,7 +50,7 @@ wrong_line(const char *path, int line, Failure *failure)
 
 /* Parses one line of the file of tokens; comments and blank lines are skipped. */
 static ExitCode
-read_line(Identities *identities, char *text, const char *path, int line, Failure *failure)
+identity_read_line(Identities *identities, char *text, const char *path, int line, Failure *failure)
 {
 	char *rest = NULL;
 	const char *tenant = strtok_r(text, " \t\r\n", &rest);
@@ -91,7 +91,7 @@ identities_read(const char *path, Identities **identities, Failure *failure)
 		return failure->code;
 	}
 	for (int line = 1; code == EXIT_OK && getline(&text, &room, file) >= 0; line++)
-		code = read_line(self, text, path, line, failure);
+		code = identity_read_line(self, text, path, line, failure);
 	if (code == EXIT_OK && ferror(file))
 		code = failure_set(failure, EXIT_IO, "could not read the file of tokens");
 	if (text != NULL)

@@ -49,7 +49,7 @@ answer(Loop *loop, Call *call)
 }
 
 static void
-refuse(Loop *loop, Call *call, GrpcCode code, int http_status, const char *text)
+intake_refuse(Loop *loop, Call *call, GrpcCode code, int http_status, const char *text)
 {
 	call_fail(call, code, text);
 	call->answer.http_status = http_status;
@@ -83,7 +83,8 @@ identify(Loop *loop, Call *call)
 	metric_add(&loop->host->metrics.requests_unauthenticated_total, 1);
 	log_event(LOG_WARNING, "receive", "refused a request without a valid token",
 			  log_text("peer", connection->peer));
-	refuse(loop, call, GRPC_UNAUTHENTICATED, 401, "a valid token or certificate is required");
+	intake_refuse(loop, call, GRPC_UNAUTHENTICATED, 401,
+				  "a valid token or certificate is required");
 	return false;
 }
 
@@ -92,29 +93,30 @@ identify(Loop *loop, Call *call)
  * after answering.
  */
 static bool
-find_service(Loop *loop, Call *call)
+intake_find_service(Loop *loop, Call *call)
 {
 	bool is_grpc = call->content == CONTENT_GRPC;
 
 	call->service = service_find(loop->host->services, call->path, is_grpc);
 	call->is_connect = call->service != NULL && call->service->is_connect;
 	if (call->service == NULL)
-		refuse(loop, call, GRPC_UNIMPLEMENTED, 404,
-			   strstr(call->path, ".v1experimental.") != NULL
-				   ? "the profiles signal is read as v1development, of OTLP 1.8 to 1.11"
-				   : "there is no such method");
+		intake_refuse(loop, call, GRPC_UNIMPLEMENTED, 404,
+					  strstr(call->path, ".v1experimental.") != NULL
+						  ? "the profiles signal is read as v1development, of OTLP 1.8 to 1.11"
+						  : "there is no such method");
 	else if (strcmp(call->service->method, call->method) != 0)
-		refuse(loop, call, GRPC_UNIMPLEMENTED, 405, "there is no such method at this path");
+		intake_refuse(loop, call, GRPC_UNIMPLEMENTED, 405, "there is no such method at this path");
 	else if (call->is_connect && call->service->work != NULL && !call->service->is_stream &&
 			 call->content != CONTENT_PROTOBUF)
-		refuse(loop, call, GRPC_INVALID_ARGUMENT, 415,
-			   "the content type must be application/proto");
+		intake_refuse(loop, call, GRPC_INVALID_ARGUMENT, 415,
+					  "the content type must be application/proto");
 	else if (!is_grpc && call->service->work != NULL && !call->service->is_stream &&
 			 call->content != CONTENT_PROTOBUF && call->content != CONTENT_JSON)
-		refuse(loop, call, GRPC_INVALID_ARGUMENT, 415,
-			   "the content type must be application/x-protobuf or application/json");
+		intake_refuse(loop, call, GRPC_INVALID_ARGUMENT, 415,
+					  "the content type must be application/x-protobuf or application/json");
 	else if (call->encoding == ENCODING_UNKNOWN)
-		refuse(loop, call, GRPC_UNIMPLEMENTED, 415, "the encoding must be identity, gzip or zstd");
+		intake_refuse(loop, call, GRPC_UNIMPLEMENTED, 415,
+					  "the encoding must be identity, gzip or zstd");
 	else
 		return true;
 	metric_add(&loop->host->metrics.requests_invalid_total, 1);
@@ -153,8 +155,8 @@ too_large(Loop *loop, Call *call)
 	bool is_parca = call->service != NULL && call->service->is_parca;
 
 	metric_add(&loop->host->metrics.requests_too_large_total, 1);
-	refuse(loop, call, is_parca ? GRPC_INVALID_ARGUMENT : GRPC_RESOURCE_EXHAUSTED, 413,
-		   "the request is larger than --max-message");
+	intake_refuse(loop, call, is_parca ? GRPC_INVALID_ARGUMENT : GRPC_RESOURCE_EXHAUSTED, 413,
+				  "the request is larger than --max-message");
 	return false;
 }
 
@@ -162,7 +164,7 @@ bool
 intake_headers(Loop *loop, Call *call)
 {
 	const bool may_ask =
-		find_service(loop, call) && identify(loop, call) && take_client(loop, call);
+		intake_find_service(loop, call) && identify(loop, call) && take_client(loop, call);
 
 	/* the largest header, and a secret, which is not needed any more */
 	call_drop_authorization(call);
@@ -186,7 +188,7 @@ intake_headers(Loop *loop, Call *call)
  * false if that is too much.
  */
 static bool
-has_room(Loop *loop, const Call *call, size_t bytes)
+intake_has_room(Loop *loop, const Call *call, size_t bytes)
 {
 	MemoryPool *memory = &loop->host->memory;
 
@@ -202,7 +204,7 @@ has_room(Loop *loop, const Call *call, size_t bytes)
 static bool
 charge(Loop *loop, Call *call, size_t bytes)
 {
-	if (!has_room(loop, call, bytes))
+	if (!intake_has_room(loop, call, bytes))
 		return throttled(loop, call, TOO_MUCH_UNDER_WAY);
 	call->charged += bytes;
 	return true;
@@ -213,7 +215,7 @@ charge(Loop *loop, Call *call, size_t bytes)
  * Returns false after answering.
  */
 static bool
-reserve_body(Loop *loop, Call *call, size_t length)
+intake_reserve_body(Loop *loop, Call *call, size_t length)
 {
 	size_t wanted = call->body_length + length;
 	size_t capacity = MAX(call->body_capacity, FIRST_BYTES);
@@ -242,7 +244,7 @@ keep_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 {
 	if (length == 0)
 		return true;
-	if (!reserve_body(loop, call, length))
+	if (!intake_reserve_body(loop, call, length))
 		return false;
 	memcpy(call->body + call->body_length, bytes, length);
 	call->body_length += length;
@@ -262,8 +264,8 @@ take_prefix(Loop *loop, Call *call)
 		(call->is_compressed && (!call->has_encoding || call->encoding == ENCODING_IDENTITY)))
 	{
 		metric_add(&loop->host->metrics.requests_invalid_total, 1);
-		refuse(loop, call, GRPC_INTERNAL, 400,
-			   "a message is compressed, but the request has no grpc-encoding");
+		intake_refuse(loop, call, GRPC_INTERNAL, 400,
+					  "a message is compressed, but the request has no grpc-encoding");
 		return false;
 	}
 	return call->length <= loop->options->max_message || too_large(loop, call);
@@ -281,7 +283,7 @@ grpc_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 	}
 	if (length > 0 && length > call->length - call->body_length)
 	{
-		refuse(loop, call, GRPC_INTERNAL, 400, "unexpected message");
+		intake_refuse(loop, call, GRPC_INTERNAL, 400, "unexpected message");
 		return false;
 	}
 	return keep_body(loop, call, bytes, length);
@@ -340,7 +342,7 @@ dispatch(Loop *loop, Call *call)
 static void
 hold_body(Loop *loop, Call *call, const uint8_t *bytes, size_t length)
 {
-	if (call->has_surplus || !has_room(loop, call, length))
+	if (call->has_surplus || !intake_has_room(loop, call, length))
 	{
 		call->has_surplus = true;
 		return;
@@ -403,7 +405,7 @@ end_stream(Loop *loop, Call *call)
 	if (call->content == CONTENT_GRPC && call->prefix_length > 0)
 	{
 		metric_add(&loop->host->metrics.requests_invalid_total, 1);
-		refuse(loop, call, GRPC_INTERNAL, 400, "the request ends within its message");
+		intake_refuse(loop, call, GRPC_INTERNAL, 400, "the request ends within its message");
 		return;
 	}
 	call->is_end = call->body_length == 0;
@@ -483,7 +485,7 @@ intake_end_of_request(Loop *loop, Call *call)
 	}
 	metric_add(&loop->host->metrics.requests_total, 1);
 	metric_add(&loop->host->metrics.requests_invalid_total, 1);
-	refuse(loop, call, GRPC_INTERNAL, 400, "the request ends within its message");
+	intake_refuse(loop, call, GRPC_INTERNAL, 400, "the request ends within its message");
 }
 
 static void
@@ -508,7 +510,7 @@ take_out(Loop *loop, Call *call)
 
 /* Drops a call whose client has left. */
 static void
-forget(Loop *loop, Call *call)
+intake_forget(Loop *loop, Call *call)
 {
 	call->connection = NULL;
 	if (!call->is_refused)
@@ -549,7 +551,7 @@ intake_drop(Connection *connection, Call *call)
 	connection->call_count--;
 	connection_discharge(connection, CALL_BYTES);
 	connection->protocol->bind(connection, call->stream, NULL);
-	forget(connection->loop, call);
+	intake_forget(connection->loop, call);
 }
 
 void
@@ -667,9 +669,9 @@ go_on(Loop *loop, Call *call)
 	if (call->has_surplus || call->is_whole)
 	{
 		metric_add(&loop->host->metrics.requests_invalid_total, 1);
-		refuse(loop, call, GRPC_INVALID_ARGUMENT, 400,
-			   call->is_whole ? "the stream ended before the requested stacks"
-							  : "unexpected message");
+		intake_refuse(loop, call, GRPC_INVALID_ARGUMENT, 400,
+					  call->is_whole ? "the stream ended before the requested stacks"
+									 : "unexpected message");
 		return;
 	}
 
@@ -689,7 +691,7 @@ go_on(Loop *loop, Call *call)
 }
 
 static void
-end(Loop *loop, Call *call)
+intake_end(Loop *loop, Call *call)
 {
 	const ServiceTable *services = loop->host->services;
 
@@ -720,6 +722,6 @@ intake_take_back(Loop *loop, Call *call)
 	else if (call->wants_second)
 		go_on(loop, call);
 	else
-		end(loop, call);
+		intake_end(loop, call);
 	return connection;
 }

@@ -300,7 +300,7 @@ is_listener(const Server *server, const void *pointer)
 }
 
 static void
-check_all(Server *server)
+server_check_all(Server *server)
 {
 	Connection *next;
 
@@ -338,7 +338,7 @@ server_turn(Server *server, int wait_ms)
 	if (gives_back)
 		take_back(server);
 	if (server->loop.now_ns / (TURN_MS * NS_PER_MS) != before_ns / (TURN_MS * NS_PER_MS))
-		check_all(server);
+		server_check_all(server);
 }
 
 void

@@ -24,7 +24,7 @@ service_find(const ServiceTable *table, const char *path, bool is_grpc)
 }
 
 static void
-say(Call *call, int status, const char *text)
+service_say(Call *call, int status, const char *text)
 {
 	call->answer.http_status = status;
 	call->answer.content = PLAIN;
@@ -43,14 +43,14 @@ host_is_ready(Host *host)
 void
 page_healthy(Host *host, Call *call)
 {
-	say(call, 200, "alive\n");
+	service_say(call, 200, "alive\n");
 }
 
 void
 page_ready(Host *host, Call *call)
 {
 	if (host_is_ready(host))
-		say(call, 200, "ready\n");
+		service_say(call, 200, "ready\n");
 	else
-		say(call, 503, "the database is away\n");
+		service_say(call, 503, "the database is away\n");
 }

@@ -37,7 +37,7 @@ choose_protocol(SSL *ssl, const unsigned char **chosen, unsigned char *length,
 
 /* Reports the first error of OpenSSL's queue, which is the reason for the others. */
 static ExitCode
-refused(const char *message, const char *file, SSL_CTX *context, Failure *failure)
+tls_refused(const char *message, const char *file, SSL_CTX *context, Failure *failure)
 {
 	unsigned long first = ERR_peek_error();
 	char text[256];
@@ -67,18 +67,18 @@ tls_create(const char *cert, const char *key, const char *client_ca, SSL_CTX **r
 	SSL_CTX_set_session_id_context(context, (const unsigned char *) "profstore", 9);
 	SSL_CTX_set_alpn_select_cb(context, choose_protocol, NULL);
 	if (SSL_CTX_use_certificate_chain_file(context, cert) != 1)
-		return refused("could not use the certificate", cert, context, failure);
+		return tls_refused("could not use the certificate", cert, context, failure);
 	if (SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1)
-		return refused("could not use the key of the certificate", key, context, failure);
+		return tls_refused("could not use the key of the certificate", key, context, failure);
 	if (client_ca != NULL)
 	{
 		if (SSL_CTX_load_verify_file(context, client_ca) != 1)
-			return refused("could not use the certificates of clients", client_ca, context,
-						   failure);
+			return tls_refused("could not use the certificates of clients", client_ca, context,
+							   failure);
 		names = SSL_load_client_CA_file(client_ca);
 		if (names == NULL)
-			return refused("could not use the certificates of clients", client_ca, context,
-						   failure);
+			return tls_refused("could not use the certificates of clients", client_ca, context,
+							   failure);
 		SSL_CTX_set_client_CA_list(context, names);
 		SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
 	}

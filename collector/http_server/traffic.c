@@ -90,7 +90,7 @@ send_all(Connection *connection)
  * socket.
  */
 static bool
-may_read(const Connection *connection)
+traffic_may_read(const Connection *connection)
 {
 	return !connection->has_ended &&
 		   connection->out.length - connection->out_at < CONNECTION_OUT_MAX &&
@@ -98,7 +98,7 @@ may_read(const Connection *connection)
 }
 
 static void
-pump(Connection *connection)
+traffic_pump(Connection *connection)
 {
 	send_all(connection);
 	if (connection->is_closing && !connection_has_output(connection) && !connection->is_dead &&
@@ -106,7 +106,7 @@ pump(Connection *connection)
 		linger(connection);
 	if (connection->is_dead)
 		return;
-	connection_watch(connection, (may_read(connection) ? (uint32_t) EPOLLIN : 0) |
+	connection_watch(connection, (traffic_may_read(connection) ? (uint32_t) EPOLLIN : 0) |
 									 (connection_has_output(connection) || connection->wants_write
 										  ? (uint32_t) EPOLLOUT
 										  : 0));
@@ -138,7 +138,7 @@ traffic_go_on(Connection *connection)
 		http1_go_on(connection);
 	check_end(connection);
 	if (!connection->is_dead)
-		pump(connection);
+		traffic_pump(connection);
 	if (!connection->is_dead)
 		charge_buffers(connection);
 	if (connection->is_dead)
@@ -154,7 +154,7 @@ traffic_stop(Connection *connection)
 		http1_stop(connection);
 	if (connection->call_count == 0)
 		connection->is_closing = true;
-	pump(connection);
+	traffic_pump(connection);
 }
 
 /* --- receiving --- */
@@ -225,7 +225,7 @@ traffic_handle(Connection *connection, uint32_t events)
 	if (connection->state != CONNECTION_HANDSHAKE && ((events & EPOLLIN) != 0 || has_gone))
 	{
 		for (int i = 0; i < READS_A_TURN && length > 0 && !connection->is_dead &&
-						(has_gone || may_read(connection));
+						(has_gone || traffic_may_read(connection));
 			 i++)
 		{
 			length = connection_receive(connection);
@@ -238,7 +238,7 @@ traffic_handle(Connection *connection, uint32_t events)
 	}
 	connection->wants_write &= (events & EPOLLOUT) == 0;
 	if (!connection->is_dead)
-		pump(connection);
+		traffic_pump(connection);
 	if (!connection->is_dead)
 		charge_buffers(connection);
 	if (!connection->is_dead && !connection_has_output(connection) &&

@@ -22,7 +22,7 @@
  * the writer's queue counts batches itself.
  */
 static void
-work(Host *host, Call *call, int64_t begin_cpu_ns)
+workers_work(Host *host, Call *call, int64_t begin_cpu_ns)
 {
 	const size_t came = call->charged;
 	const int64_t limit_ns = host->options->answer_ms * NS_PER_MS / ANSWER_PARTS;
@@ -47,7 +47,7 @@ worker_main(void *argument)
 	{
 		const int64_t begin_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-		work(host, call, begin_cpu_ns);
+		workers_work(host, call, begin_cpu_ns);
 		host_done(host, client, (uint64_t) (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_cpu_ns));
 	}
 	return NULL;

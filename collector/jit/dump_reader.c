@@ -36,7 +36,7 @@ take_load(const DumpReader *reader, const CodeSink *sink, JitdumpRecord *load)
 
 /* Applies one record at its own time. */
 static void
-take_record(DumpReader *reader, const CodeSink *sink, JitdumpRecord *record, uint64_t now_ns)
+dump_take_record(DumpReader *reader, const CodeSink *sink, JitdumpRecord *record, uint64_t now_ns)
 {
 	int result = 0;
 
@@ -96,7 +96,7 @@ dump_reader_take(DumpReader *reader, const CodeSink *sink, const uint8_t *bytes,
 		}
 		if (result != 0)
 			break;
-		take_record(reader, sink, &record, now_ns);
+		dump_take_record(reader, sink, &record, now_ns);
 		reader->at += record.length;
 	}
 	reader->is_broken = result != 0 && result != -EAGAIN;

@@ -57,7 +57,7 @@ follow_file(FileProbe *probe)
 
 /* Returns whether the end of the part read before is unchanged. */
 static bool
-is_as_before(const FileProbe *probe)
+file_probe_is_as_before(const FileProbe *probe)
 {
 	char tail[FILE_PROBE_TAIL];
 	ssize_t length;
@@ -92,7 +92,7 @@ written_by(const struct stat *status)
  * and is read from its beginning.
  */
 static void
-read_file(FileProbe *probe)
+file_probe_read_file(FileProbe *probe)
 {
 	struct stat status;
 	size_t bytes;
@@ -115,7 +115,7 @@ read_file(FileProbe *probe)
 	/* a writer truncates a file before it rewrites it: keep the old content until then */
 	if (status.st_size == 0)
 		return;
-	if ((uint64_t) status.st_size < probe->size || !is_as_before(probe))
+	if ((uint64_t) status.st_size < probe->size || !file_probe_is_as_before(probe))
 		begin_file(probe);
 	probe->size = (uint64_t) status.st_size;
 	/* do not read beyond the size at the time of fstat(), which the file's time belongs to */
@@ -145,7 +145,7 @@ run_file_probe(Probe *base)
 	FileProbe *probe = (FileProbe *) base;
 	int64_t begun_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-	read_file(probe);
+	file_probe_read_file(probe);
 	probe->spent_ns = (uint64_t) (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
 }
 

@@ -47,7 +47,7 @@ jit_names_create(size_t limit_bytes, JitNames **result)
 }
 
 static void
-free_process(JitProcess *process)
+jit_free_process(JitProcess *process)
 {
 	for (size_t i = 0; i < JIT_SOURCE_KINDS; i++)
 		jit_source_fini(&process->sources[i]);
@@ -60,7 +60,7 @@ jit_names_free(JitNames *names)
 	if (names == NULL)
 		return;
 	for (size_t i = 0; i < names->count; i++)
-		free_process(names->processes[i]);
+		jit_free_process(names->processes[i]);
 	prober_free(names->reading.prober);
 	code_table_free(names->reading.table);
 	free(names->reading.bytes);
@@ -68,7 +68,7 @@ jit_names_free(JitNames *names)
 }
 
 static JitProcess *
-find_process(const JitNames *names, const ExecImage *image)
+jit_find_process(const JitNames *names, const ExecImage *image)
 {
 	for (size_t i = 0; i < names->count; i++)
 	{
@@ -81,7 +81,7 @@ find_process(const JitNames *names, const ExecImage *image)
 static void
 forget_at(JitNames *names, size_t at)
 {
-	free_process(names->processes[at]);
+	jit_free_process(names->processes[at]);
 	names->processes[at] = names->processes[--names->count];
 }
 
@@ -121,7 +121,7 @@ static void
 jit_prepare(void *context, const ExecImage *image, const CodeWalk *walk)
 {
 	JitNames *names = context;
-	JitProcess *process = find_process(names, image);
+	JitProcess *process = jit_find_process(names, image);
 	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 
 	if (process == NULL)
@@ -135,11 +135,11 @@ jit_prepare(void *context, const ExecImage *image, const CodeWalk *walk)
 
 /* CodeNamerName. A dump has exact times, so it is asked first. */
 static size_t
-name_frame(void *context, const ExecImage *image, const UserFrame *frame, uint64_t time_ns,
-		   CodeObject *objects[CODE_INLINED_MAX])
+jit_name_frame(void *context, const ExecImage *image, const UserFrame *frame, uint64_t time_ns,
+			   CodeObject *objects[CODE_INLINED_MAX])
 {
 	JitNames *names = context;
-	const JitProcess *process = find_process(names, image);
+	const JitProcess *process = jit_find_process(names, image);
 	CodeObject *code = NULL;
 
 	if (process != NULL && frame->more_count == 0)
@@ -172,7 +172,7 @@ jit_sweep(void *context, uint64_t now_ns)
 CodeNamer
 jit_names_namer(JitNames *names)
 {
-	return (CodeNamer){ .name = name_frame,
+	return (CodeNamer){ .name = jit_name_frame,
 						.prepare = jit_prepare,
 						.sweep = jit_sweep,
 						.context = names,

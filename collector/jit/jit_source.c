@@ -82,7 +82,7 @@ source_take(JitSource *source, JitReading *reading, const char *bytes)
 
 /* Reads one part of the file. Returns false if there is no more for now. */
 static bool
-read_on(JitSource *source, JitReading *reading)
+jit_source_read_on(JitSource *source, JitReading *reading)
 {
 	char *bytes = reading->bytes != NULL ? reading->bytes : malloc(FILE_PROBE_BYTES);
 	int64_t begun_ns = clock_ns(CLOCK_MONOTONIC);
@@ -148,7 +148,7 @@ source_look(JitSource *source, JitReading *reading, uint64_t now_ns)
 		code_map_look(&source->map, now_ns);
 	source->looked_ns = now_ns;
 	source->spent_ns = 0;
-	while (read_on(source, reading) && (bytes += FILE_PROBE_BYTES) < LOOK_BYTES_MAX)
+	while (jit_source_read_on(source, reading) && (bytes += FILE_PROBE_BYTES) < LOOK_BYTES_MAX)
 		source->probe->look_for_another = false;
 	source->spent_ns += (uint64_t) clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns;
 	pause_ns = TIME_SHARE * source->spent_ns;

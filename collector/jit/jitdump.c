@@ -32,7 +32,7 @@
 #define DEBUG_ENTRY_BYTES 16 /* followed by the file's name */
 
 static uint32_t
-u32_at(const uint8_t *bytes)
+jitdump_u32_at(const uint8_t *bytes)
 {
 	uint32_t value;
 
@@ -56,14 +56,14 @@ jitdump_parse_header(const uint8_t *bytes, size_t length, uint64_t *header_lengt
 
 	if (length < JITDUMP_HEADER_BYTES)
 		return -EAGAIN;
-	magic = u32_at(bytes);
+	magic = jitdump_u32_at(bytes);
 	if (magic == __builtin_bswap32(MAGIC))
 		return -ENOTSUP;
-	*header_length = u32_at(bytes + 8);
+	*header_length = jitdump_u32_at(bytes + 8);
 	if (magic != MAGIC || *header_length < JITDUMP_HEADER_BYTES ||
 		*header_length > HEADER_BYTES_MAX)
 		return -EBADMSG;
-	if (u32_at(bytes + 4) != VERSION || u32_at(bytes + 12) != MACHINE ||
+	if (jitdump_u32_at(bytes + 4) != VERSION || jitdump_u32_at(bytes + 12) != MACHINE ||
 		(u64_at(bytes + 32) & FLAG_OWN_CLOCK) != 0)
 		return -ENOTSUP;
 	return 0;
@@ -144,7 +144,7 @@ parse_debug(const uint8_t *bytes, size_t length, JitdumpRecord *record)
 		return 0;
 	if (length < DEBUG_BYTES + DEBUG_ENTRY_BYTES)
 		return -EAGAIN;
-	line = u32_at(bytes + DEBUG_BYTES + 8);
+	line = jitdump_u32_at(bytes + DEBUG_BYTES + 8);
 	record->line = line <= INT32_MAX ? (int32_t) line : 0;
 	return take_text(bytes, length, DEBUG_BYTES + DEBUG_ENTRY_BYTES, record);
 }
@@ -156,9 +156,9 @@ jitdump_parse_record(const uint8_t *bytes, size_t length, JitdumpRecord *record)
 
 	if (length < PREFIX_BYTES)
 		return -EAGAIN;
-	kind = u32_at(bytes);
+	kind = jitdump_u32_at(bytes);
 	*record = (JitdumpRecord){ .kind = JITDUMP_OTHER,
-							   .length = u32_at(bytes + 4),
+							   .length = jitdump_u32_at(bytes + 4),
 							   .time_ns = u64_at(bytes + 8) };
 	if (record->length < PREFIX_BYTES)
 		return -EBADMSG;

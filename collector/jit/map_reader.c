@@ -10,7 +10,7 @@
 
 /* Processes the complete line. */
 static void
-take_line(MapReader *reader, const CodeSink *sink)
+map_reader_take_line(MapReader *reader, const CodeSink *sink)
 {
 	PerfMapLine line;
 	CodeName name;
@@ -42,7 +42,7 @@ map_reader_take(MapReader *reader, const CodeSink *sink, const char *bytes, size
 		reader->length += part < room ? part : room;
 		if (newline == NULL)
 			return;
-		take_line(reader, sink);
+		map_reader_take_line(reader, sink);
 		bytes += part + 1;
 		length -= part + 1;
 	}

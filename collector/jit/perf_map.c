@@ -12,7 +12,7 @@
 
 /* Parses a hexadecimal number and the spaces after it. */
 static bool
-take_number(char **line, uint64_t *number)
+perf_map_take_number(char **line, uint64_t *number)
 {
 	char *at = *line;
 	char *first;
@@ -48,7 +48,7 @@ perf_map_parse_line(char *line, PerfMapLine *parsed)
 	size_t length;
 
 	line += strspn(line, " \t");
-	if (!take_number(&line, &parsed->start) || !take_number(&line, &size))
+	if (!perf_map_take_number(&line, &parsed->start) || !perf_map_take_number(&line, &size))
 		return false;
 	length = strlen(line);
 	if (length > 0 && line[length - 1] == '\r')

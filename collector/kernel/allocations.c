@@ -161,7 +161,7 @@ refuse_file(Failure *failure, const ProbedFile *file, const char *detail)
  * segment.
  */
 static bool
-offset_of(const ElfFile *elf, uint64_t address, uint64_t *offset)
+allocations_offset_of(const ElfFile *elf, uint64_t address, uint64_t *offset)
 {
 	for (uint32_t i = 0; i < elf->segment_count; i++)
 	{
@@ -178,7 +178,7 @@ offset_of(const ElfFile *elf, uint64_t address, uint64_t *offset)
 
 /* Adds the offset of a function unless it was added under another name. */
 static void
-add_function(ProbedFile *file, uint64_t offset, enum pfs_call call)
+allocations_add_function(ProbedFile *file, uint64_t offset, enum pfs_call call)
 {
 	for (uint32_t i = 0; i < file->count; i++)
 	{
@@ -198,14 +198,14 @@ find_functions(const ElfFile *elf, ProbedFile *file)
 		uint64_t offset;
 
 		if (elf_file_find_any_symbol(elf, functions[i].name, 1U << STT_FUNC, &symbol) &&
-			offset_of(elf, symbol.address, &offset))
-			add_function(file, offset, functions[i].call);
+			allocations_offset_of(elf, symbol.address, &offset))
+			allocations_add_function(file, offset, functions[i].call);
 	}
 }
 
 /* Opens a file to probe and finds its allocation functions. */
 static ExitCode
-open_file(ProbedFile *file, const char *name, Failure *failure)
+allocations_open_file(ProbedFile *file, const char *name, Failure *failure)
 {
 	struct stat status;
 	ElfSource source = { 0 };
@@ -241,7 +241,7 @@ open_file(ProbedFile *file, const char *name, Failure *failure)
  * calls.
  */
 static void
-look_away(Allocations *allocations)
+allocations_look_away(Allocations *allocations)
 {
 	for (size_t i = 0; i < allocations->file_count; i++)
 	{
@@ -257,7 +257,7 @@ look_away(Allocations *allocations)
 static void
 allocations_detach(Source *source)
 {
-	look_away((Allocations *) source);
+	allocations_look_away((Allocations *) source);
 }
 
 static void
@@ -265,7 +265,7 @@ allocations_free(Source *source)
 {
 	Allocations *allocations = (Allocations *) source;
 
-	look_away(allocations);
+	allocations_look_away(allocations);
 	for (size_t i = 0; i < allocations->file_count; i++)
 	{
 		if (allocations->files[i].fd >= 0)
@@ -298,7 +298,7 @@ allocations_choose(struct profiler *skeleton, bool wanted)
 }
 
 static ExitCode
-open_files(Allocations *allocations, const ProbeList *probes, Failure *failure)
+allocations_open_files(Allocations *allocations, const ProbeList *probes, Failure *failure)
 {
 	for (size_t i = 0; i < probes->file_count; i++)
 	{
@@ -306,7 +306,7 @@ open_files(Allocations *allocations, const ProbeList *probes, Failure *failure)
 		ExitCode code;
 
 		file->link = -1;
-		code = open_file(file, probes->files[i], failure);
+		code = allocations_open_file(file, probes->files[i], failure);
 		if (code != EXIT_OK)
 			return code;
 	}
@@ -354,7 +354,7 @@ allocations_prepare(const SourceHost *host, uint32_t slot, Source **source, Fail
 	allocations->longest_period = ALLOCATION_PERIOD;
 	allocations->fewest_calls = 1;
 	allocations_restrain(&allocations->source, 1, 1);
-	code = open_files(allocations, &host->settings.probes, failure);
+	code = allocations_open_files(allocations, &host->settings.probes, failure);
 	if (code != EXIT_OK)
 	{
 		allocations_free(&allocations->source);
@@ -448,7 +448,7 @@ link_file(Allocations *allocations, ProbedFile *file)
 static void
 put_off(Allocations *allocations, const ProbedFile *file)
 {
-	look_away(allocations);
+	allocations_look_away(allocations);
 	stall_note(&allocations->stall, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	losses_add(allocations->source.host->losses, LOSS_PROBES_HELD_UP, 1);
 	log_event(LOG_WARNING, "sampler", "could not attach probes of allocations in time",
@@ -507,7 +507,7 @@ allocations_attach(Source *source, Failure *failure)
 		}
 		failure_set(failure, EXIT_BPF, "could not probe functions that allocate");
 		failure_detail(failure, "\"%s\": %s.", allocations->files[i].name, strerror(-result));
-		look_away(allocations);
+		allocations_look_away(allocations);
 		return failure->code;
 	}
 	allocations->stall = (Stall){ 0 };
@@ -558,7 +558,7 @@ pace_calls(Allocations *allocations, uint64_t a_second)
 	if (wanted > allocations->fewest_calls)
 		allocations->fewest_calls = (uint32_t) wanted;
 	if (wanted > 1)
-		look_away(allocations);
+		allocations_look_away(allocations);
 }
 
 /* Watches calls again when the pause is over. */

@@ -267,7 +267,7 @@ set_process(KernelTables *tables, uint32_t pid, const struct pfs_unwind_process 
 }
 
 static void
-remove_process(KernelTables *tables, uint32_t pid)
+bpf_tables_remove_process(KernelTables *tables, uint32_t pid)
 {
 	(void) bpf_map_delete_elem(((BpfTables *) tables)->maps.processes, &pid);
 }
@@ -294,7 +294,7 @@ static const KernelTablesOps operations = {
 	.entry = entry,
 	.mapping = mapping,
 	.set_process = set_process,
-	.remove_process = remove_process,
+	.remove_process = bpf_tables_remove_process,
 	.set_runtime = set_runtime,
 	.remove_runtime = remove_runtime,
 };

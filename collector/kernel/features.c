@@ -53,8 +53,8 @@ has_capability_or_admin(uint64_t capabilities, int capability)
 }
 
 static Feature *
-add(Feature *features, size_t *count, const char *group, const char *name, FeatureNeed need,
-	bool present, const char *consequence)
+features_add(Feature *features, size_t *count, const char *group, const char *name,
+			 FeatureNeed need, bool present, const char *consequence)
 {
 	Feature *feature = &features[(*count)++];
 
@@ -100,7 +100,7 @@ probe_version(bool allow_unsafe_kernel, Feature *features, size_t *count)
 {
 	char text[128];
 	bool locks_up = kernel_locks_up(text, sizeof(text));
-	Feature *feature = add(
+	Feature *feature = features_add(
 		features, count, "kernel", "user_copy_in_interrupt",
 		allow_unsafe_kernel ? FEATURE_WANTED : FEATURE_REQUIRED, !locks_up,
 		"This kernel can lock up when user stacks are read in interrupts. Affected are 5.19, 6.0, "
@@ -118,21 +118,24 @@ probe_kernel(Feature *features, size_t *count)
 	Feature *feature;
 	int error;
 
-	feature = add(features, count, "kernel", "btf", FEATURE_REQUIRED, access(BTF_FILE, R_OK) == 0,
-				  "The kernel must be built with CONFIG_DEBUG_INFO_BTF.");
+	feature = features_add(features, count, "kernel", "btf", FEATURE_REQUIRED,
+						   access(BTF_FILE, R_OK) == 0,
+						   "The kernel must be built with CONFIG_DEBUG_INFO_BTF.");
 	snprintf(feature->detail, sizeof(feature->detail), BTF_FILE);
-	add(features, count, "kernel", "bpf_perf_event", FEATURE_REQUIRED,
+	features_add(
+		features, count, "kernel", "bpf_perf_event", FEATURE_REQUIRED,
 		libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, NULL) > 0,
 		"BPF programs on perf events require CONFIG_BPF_EVENTS and permission to load BPF.");
-	add(features, count, "kernel", "bpf_ring_buffer", FEATURE_REQUIRED,
-		libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) > 0,
-		"BPF ring buffers require Linux 5.8 and permission to load BPF.");
-	feature =
-		add(features, count, "kernel", "perf_event", FEATURE_REQUIRED, probe_perf_event(&error),
-			"Perf events on all processes require CAP_PERFMON; see kernel.perf_event_paranoid.");
+	features_add(features, count, "kernel", "bpf_ring_buffer", FEATURE_REQUIRED,
+				 libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) > 0,
+				 "BPF ring buffers require Linux 5.8 and permission to load BPF.");
+	feature = features_add(
+		features, count, "kernel", "perf_event", FEATURE_REQUIRED, probe_perf_event(&error),
+		"Perf events on all processes require CAP_PERFMON; see kernel.perf_event_paranoid.");
 	if (error != 0)
 		snprintf(feature->detail, sizeof(feature->detail), "%s", strerror(error));
-	add(features, count, "kernel", "host_pid_namespace", FEATURE_REQUIRED,
+	features_add(
+		features, count, "kernel", "host_pid_namespace", FEATURE_REQUIRED,
 		in_initial_pid_namespace(),
 		"Processes are looked up under /proc by the host's pids: run the container with the "
 		"host's pid namespace (hostPID: true).");
@@ -143,38 +146,40 @@ probe_privileges(Feature *features, size_t *count)
 {
 	uint64_t capabilities = effective_capabilities();
 
-	add(features, count, "privilege", "CAP_BPF", FEATURE_REQUIRED,
-		has_capability_or_admin(capabilities, CAP_BPF), "BPF programs cannot be loaded.");
-	add(features, count, "privilege", "CAP_PERFMON", FEATURE_REQUIRED,
-		has_capability_or_admin(capabilities, CAP_PERFMON),
-		"Perf events cannot be opened, kernel memory cannot be read by BPF.");
-	add(features, count, "privilege", "CAP_SYS_PTRACE", FEATURE_WANTED,
-		has_capability(capabilities, CAP_SYS_PTRACE),
-		"Mappings of other users' processes cannot be read, so their frames are unknown.");
-	add(features, count, "privilege", "CAP_DAC_READ_SEARCH", FEATURE_WANTED,
-		has_capability(capabilities, CAP_DAC_READ_SEARCH) ||
-			has_capability(capabilities, CAP_DAC_OVERRIDE),
-		"Executables that are not world-readable have no symbols.");
-	add(features, count, "privilege", "CAP_CHECKPOINT_RESTORE", FEATURE_WANTED,
-		has_capability_or_admin(capabilities, CAP_CHECKPOINT_RESTORE),
-		"Mapped files that were deleted have no symbols.");
-	add(features, count, "privilege", "CAP_SYS_NICE", FEATURE_WANTED,
+	features_add(features, count, "privilege", "CAP_BPF", FEATURE_REQUIRED,
+				 has_capability_or_admin(capabilities, CAP_BPF), "BPF programs cannot be loaded.");
+	features_add(features, count, "privilege", "CAP_PERFMON", FEATURE_REQUIRED,
+				 has_capability_or_admin(capabilities, CAP_PERFMON),
+				 "Perf events cannot be opened, kernel memory cannot be read by BPF.");
+	features_add(features, count, "privilege", "CAP_SYS_PTRACE", FEATURE_WANTED,
+				 has_capability(capabilities, CAP_SYS_PTRACE),
+				 "Mappings of other users' processes cannot be read, so their frames are unknown.");
+	features_add(features, count, "privilege", "CAP_DAC_READ_SEARCH", FEATURE_WANTED,
+				 has_capability(capabilities, CAP_DAC_READ_SEARCH) ||
+					 has_capability(capabilities, CAP_DAC_OVERRIDE),
+				 "Executables that are not world-readable have no symbols.");
+	features_add(features, count, "privilege", "CAP_CHECKPOINT_RESTORE", FEATURE_WANTED,
+				 has_capability_or_admin(capabilities, CAP_CHECKPOINT_RESTORE),
+				 "Mapped files that were deleted have no symbols.");
+	features_add(
+		features, count, "privilege", "CAP_SYS_NICE", FEATURE_WANTED,
 		has_capability(capabilities, CAP_SYS_NICE),
 		"On a busy machine samples are handled late, and processes may end before they are read.");
 	/* only an agent that runs as root needs these, to start the worker as another user */
 	if (geteuid() == 0)
-		add(features, count, "privilege", "CAP_SETUID,SETGID,KILL", FEATURE_WANTED,
+		features_add(
+			features, count, "privilege", "CAP_SETUID,SETGID,KILL", FEATURE_WANTED,
 			has_capability(capabilities, CAP_SETUID) && has_capability(capabilities, CAP_SETGID) &&
 				has_capability(capabilities, CAP_KILL),
 			"The symbol worker, which reads untrusted files, runs as root or cannot be stopped.");
-	add(features, count, "privilege", "CAP_SYSLOG", FEATURE_WANTED,
-		has_capability(capabilities, CAP_SYSLOG),
-		"Kernel addresses are hidden, so kernel frames have no names.");
+	features_add(features, count, "privilege", "CAP_SYSLOG", FEATURE_WANTED,
+				 has_capability(capabilities, CAP_SYSLOG),
+				 "Kernel addresses are hidden, so kernel frames have no names.");
 }
 
 /* Reads the first line of a file; "" if it cannot be read. */
 static void
-read_line(const char *path, char line[128])
+features_read_line(const char *path, char line[128])
 {
 	FILE *file = fopen(path, "re");
 
@@ -223,8 +228,8 @@ features_probe_processes(Feature features[FEATURES_MAX], size_t count)
 	if (child < 0)
 		return count;
 	error = read_memory_of(child);
-	read_line("/proc/sys/kernel/yama/ptrace_scope", scope);
-	feature = add(
+	features_read_line("/proc/sys/kernel/yama/ptrace_scope", scope);
+	feature = features_add(
 		features, &count, "privilege", "process_memory", FEATURE_WANTED, error == 0,
 		"Memory of other processes cannot be read, so stacks of ongoing waits, generated code and "
 		"trampolines are incomplete.");
@@ -234,8 +239,9 @@ features_probe_processes(Feature features[FEATURES_MAX], size_t count)
 										 : "",
 				 strerror(error));
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int) child);
-	(void) add(features, &count, "privilege", "process_mappings", FEATURE_WANTED, can_open(path),
-			   "Mappings of other processes cannot be read, so their frames are unknown.");
+	(void) features_add(features, &count, "privilege", "process_mappings", FEATURE_WANTED,
+						can_open(path),
+						"Mappings of other processes cannot be read, so their frames are unknown.");
 	(void) kill(child, SIGKILL);
 	(void) waitpid(child, NULL, 0);
 	return count;
@@ -248,10 +254,11 @@ probe_lockdown(Feature *features, size_t *count)
 	char modes[128];
 	Feature *feature;
 
-	read_line("/sys/kernel/security/lockdown", modes);
-	feature = add(features, count, "kernel", "lockdown", FEATURE_REQUIRED,
-				  strstr(modes, "[confidentiality]") == NULL,
-				  "In lockdown mode \"confidentiality\" BPF programs cannot read kernel memory.");
+	features_read_line("/sys/kernel/security/lockdown", modes);
+	feature = features_add(
+		features, count, "kernel", "lockdown", FEATURE_REQUIRED,
+		strstr(modes, "[confidentiality]") == NULL,
+		"In lockdown mode \"confidentiality\" BPF programs cannot read kernel memory.");
 	snprintf(feature->detail, sizeof(feature->detail), "%s", modes);
 }
 

@@ -27,7 +27,7 @@
 
 /* Runs the program. Returns 0, with the answer in the program's variables, or -errno. */
 static int
-ask(const struct profiler *skeleton, uint64_t position, uint64_t level)
+group_roots_ask(const struct profiler *skeleton, uint64_t position, uint64_t level)
 {
 	uint64_t arguments[] = { position, level };
 	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = arguments, .ctx_size_in = sizeof(arguments));
@@ -62,7 +62,7 @@ find_root(const struct profiler *skeleton, uint64_t position, CgroupRoot *root)
 	root->path[0] = '\0';
 	for (uint64_t level = 0; level < PFS_GROUP_LEVELS; level++)
 	{
-		int result = ask(skeleton, position, level);
+		int result = group_roots_ask(skeleton, position, level);
 
 		if (result != 0)
 			return result;

@@ -223,7 +223,7 @@ off_cpu_prepare(const SourceHost *host, uint32_t slot, Source **source, Failure 
 }
 
 static ExitCode
-refused(Failure *failure, const char *what)
+off_cpu_refused(Failure *failure, const char *what)
 {
 	int error = errno;
 
@@ -245,7 +245,8 @@ watch(OffCpu *off_cpu, Failure *failure)
 	else
 		off_cpu->switch_link = bpf_program__attach(skeleton->progs.pfs_switch_end);
 	if (off_cpu->switch_link == NULL)
-		return refused(failure, off_cpu->probed[0] != '\0' ? off_cpu->probed : "sched_exit_tp");
+		return off_cpu_refused(failure,
+							   off_cpu->probed[0] != '\0' ? off_cpu->probed : "sched_exit_tp");
 	return EXIT_OK;
 }
 
@@ -301,7 +302,7 @@ close_waits(OffCpu *off_cpu)
 
 /* Stops watching waits for a while. */
 static void
-look_away(OffCpu *off_cpu)
+off_cpu_look_away(OffCpu *off_cpu)
 {
 	struct profiler__bss *shared = off_cpu->source.host->skeleton->bss;
 
@@ -324,10 +325,10 @@ off_cpu_attach(Source *source, Failure *failure)
 	 */
 	off_cpu->birth_link = bpf_program__attach(skeleton->progs.pfs_thread_born);
 	if (off_cpu->birth_link == NULL)
-		return refused(failure, "task_newtask");
+		return off_cpu_refused(failure, "task_newtask");
 	errno = -wait_rounds_attach(&off_cpu->rounds);
 	if (errno != 0)
-		return refused(failure, "iterator");
+		return off_cpu_refused(failure, "iterator");
 	return watch(off_cpu, failure);
 }
 
@@ -340,7 +341,7 @@ off_cpu_tend(Source *source, bool last)
 	if (off_cpu->switch_link == NULL)
 		return;
 	if (last)
-		look_away(off_cpu);
+		off_cpu_look_away(off_cpu);
 	else
 		close_waits(off_cpu);
 }
@@ -369,7 +370,7 @@ pace_switches(OffCpu *off_cpu, uint64_t a_second)
 	if (wanted == 1 && one_in == 1)
 		return;
 	/* samples are weighted by the counts at the time when watching began */
-	look_away(off_cpu);
+	off_cpu_look_away(off_cpu);
 	off_cpu->seconds = 0;
 	if (wanted != one_in)
 		log_event(LOG_INFO, "sampler", "watching context switches for one second in several",

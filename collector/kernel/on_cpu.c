@@ -62,7 +62,7 @@ on_cpu_free(Source *source)
  * over a period or the longest acceptable wait.
  */
 static void
-wait_for_turn(const CpuTurn *turn, uint32_t frequency_hz)
+on_cpu_wait_for_turn(const CpuTurn *turn, uint32_t frequency_hz)
 {
 	int64_t spread_ns = (int64_t) (NS_PER_S / frequency_hz);
 	int64_t begin_ns;
@@ -147,7 +147,7 @@ on_cpu_attach_cpu(Source *source, uint32_t cpu, const CpuTurn *turn)
 	int fd;
 
 	if (turn != NULL)
-		wait_for_turn(turn, on_cpu->frequency_hz);
+		on_cpu_wait_for_turn(turn, on_cpu->frequency_hz);
 	fd = cpu_event_open(&attributes, cpu);
 	if (fd < 0)
 		return fd;

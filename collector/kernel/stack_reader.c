@@ -68,7 +68,7 @@ typedef struct SliceProbe
 
 /* Returns the page at the address, or NULL if it cannot be read. */
 static const uint8_t *
-find_page(PageCache *pages, uint64_t address)
+stack_reader_find_page(PageCache *pages, uint64_t address)
 {
 	const struct iovec remote = { (void *) (uintptr_t) address, PAGE_BYTES };
 	struct iovec local = { .iov_len = PAGE_BYTES };
@@ -89,7 +89,7 @@ find_page(PageCache *pages, uint64_t address)
 
 /* A ChainRead. */
 static int
-read_pages(void *context, uint64_t address, void *to, size_t bytes)
+stack_reader_read_pages(void *context, uint64_t address, void *to, size_t bytes)
 {
 	uint8_t *next = to;
 
@@ -97,7 +97,7 @@ read_pages(void *context, uint64_t address, void *to, size_t bytes)
 	{
 		size_t offset = address % PAGE_BYTES;
 		size_t part = MIN(bytes, PAGE_BYTES - offset);
-		const uint8_t *page = find_page(context, address - offset);
+		const uint8_t *page = stack_reader_find_page(context, address - offset);
 
 		if (page == NULL)
 			return -EFAULT;
@@ -110,9 +110,10 @@ read_pages(void *context, uint64_t address, void *to, size_t bytes)
 }
 
 static void
-read_chain(PageCache *pages, StackRead *read)
+stack_reader_read_chain(PageCache *pages, StackRead *read)
 {
-	const ChainThread thread = { read->runtime, read->thread_pointer, read->sp, read_pages, pages };
+	const ChainThread thread = { read->runtime, read->thread_pointer, read->sp,
+								 stack_reader_read_pages, pages };
 	uint64_t section[CHAIN_SECTION_WORDS];
 	size_t words;
 
@@ -148,7 +149,7 @@ run_slice(Probe *probe)
 		result = process_vm_readv((pid_t) read->tid, &local, 1, &remote, 1, 0);
 		read->done_bytes = result > 0 ? (size_t) result : 0;
 		if (read->runtime != NULL)
-			read_chain(slice->pages, read);
+			stack_reader_read_chain(slice->pages, read);
 		atomic_store(&slice->reads[i].state, READ_DONE);
 	}
 }
@@ -224,7 +225,7 @@ stack_reader_fini(StackReader *reader)
 }
 
 static StalledOwner *
-find_stalled(StackReader *reader, uint64_t owner)
+stack_reader_find_stalled(StackReader *reader, uint64_t owner)
 {
 	for (size_t i = 0; i < STACK_READER_OWNERS; i++)
 	{
@@ -235,9 +236,9 @@ find_stalled(StackReader *reader, uint64_t owner)
 }
 
 static void
-note_stalled(StackReader *reader, uint64_t owner, uint64_t now_ns)
+stack_reader_note_stalled(StackReader *reader, uint64_t owner, uint64_t now_ns)
 {
-	StalledOwner *stalled = find_stalled(reader, owner);
+	StalledOwner *stalled = stack_reader_find_stalled(reader, owner);
 
 	if (stalled == NULL)
 	{
@@ -265,9 +266,9 @@ needs_owners(const StackReader *reader, uint64_t now_ns)
 }
 
 static bool
-is_left_alone(StackReader *reader, uint64_t owner, uint64_t now_ns)
+stack_reader_is_left_alone(StackReader *reader, uint64_t owner, uint64_t now_ns)
 {
-	const StalledOwner *stalled = find_stalled(reader, owner);
+	const StalledOwner *stalled = stack_reader_find_stalled(reader, owner);
 
 	return (stalled != NULL && now_ns < stalled->stall.until_ns) ||
 		   prober_avoids_owner(reader->prober, owner);
@@ -318,7 +319,7 @@ make_slice(StackReader *reader, StackRead *reads, size_t count, size_t *next)
 		{
 			pid = reads[*next].pid;
 			owner = owner_of_process(pid);
-			left_alone = is_left_alone(reader, owner, now_ns);
+			left_alone = stack_reader_is_left_alone(reader, owner, now_ns);
 		}
 		reads[*next].owner = owner;
 		if (reads[*next].wanted_bytes == 0 || left_alone)
@@ -356,7 +357,7 @@ read_slice(StackReader *reader, StackRead *reads, size_t count, size_t first)
 	{
 		if (!reads[i].stuck)
 			continue;
-		note_stalled(reader, reads[i].owner, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+		stack_reader_note_stalled(reader, reads[i].owner, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 		return i + 1;
 	}
 	return count;

@@ -93,7 +93,7 @@ read_iterator(int fd, void *bytes, size_t size)
 }
 
 static bool
-log_refusal(int error)
+wait_round_log_refusal(int error)
 {
 	log_event(LOG_WARNING, "sampler", "could not iterate over the waiting threads",
 			  log_text("detail", strerror(-error)));
@@ -113,7 +113,7 @@ wait_rounds_forget(WaitRounds *rounds)
 		length = read_iterator(fd, bytes, sizeof(bytes));
 	rounds->host->skeleton->bss->pfs_tend_forgets = 0;
 	if (length < 0)
-		(void) log_refusal((int) length);
+		(void) wait_round_log_refusal((int) length);
 	if (fd >= 0)
 		close(fd);
 }
@@ -312,5 +312,5 @@ wait_rounds_run(WaitRounds *rounds)
 	if (fd >= 0)
 		close(fd);
 	free(batch);
-	return result == 0 || log_refusal(result);
+	return result == 0 || wait_round_log_refusal(result);
 }

@@ -138,7 +138,7 @@ kube_watch_is_synced(const KubeWatch *watch)
 /* --- objects --- */
 
 static const char *
-text_of(const json_t *object, const char *name)
+watch_text(const json_t *object, const char *name)
 {
 	const char *text = json_string_value(json_object_get(object, name));
 
@@ -146,7 +146,7 @@ text_of(const json_t *object, const char *name)
 }
 
 static void
-set_text(char **to, const char *text)
+watch_set_text(char **to, const char *text)
 {
 	free(*to);
 	*to = text[0] == '\0' ? NULL : strdup(text);
@@ -156,10 +156,10 @@ static char *
 make_key(const json_t *object)
 {
 	const json_t *meta = json_object_get(object, "metadata");
-	const char *name = text_of(meta, "name");
+	const char *name = watch_text(meta, "name");
 	char *key;
 
-	if (name[0] == '\0' || asprintf(&key, "%s/%s", text_of(meta, "namespace"), name) < 0)
+	if (name[0] == '\0' || asprintf(&key, "%s/%s", watch_text(meta, "namespace"), name) < 0)
 		return NULL;
 	return key;
 }
@@ -228,8 +228,8 @@ take_page(KubeWatch *watch, const json_t *page)
 	{
 		take_object(watch, object, false);
 	}
-	set_text(&watch->next_page, text_of(meta, "continue"));
-	set_text(&watch->version, text_of(meta, "resourceVersion"));
+	watch_set_text(&watch->next_page, watch_text(meta, "continue"));
+	watch_set_text(&watch->version, watch_text(meta, "resourceVersion"));
 	if (watch->next_page == NULL)
 		end_list(watch);
 }
@@ -241,7 +241,7 @@ take_page(KubeWatch *watch, const json_t *page)
 static void
 take_error(KubeWatch *watch, const json_t *status)
 {
-	const char *message = text_of(status, "message");
+	const char *message = watch_text(status, "message");
 
 	watch->ended_by_error = true;
 	if (json_integer_value(json_object_get(status, "code")) != GONE)
@@ -260,7 +260,7 @@ take_event(KubeWatch *watch, const char *line, size_t length)
 	const char *problem;
 	json_t *event = json_read(line, length, 0, LINE_JSON_BYTES_MAX, &problem);
 	json_t *object = json_object_get(event, "object");
-	const char *type = text_of(event, "type");
+	const char *type = watch_text(event, "type");
 	bool good = object != NULL;
 
 	if (strcmp(type, "ERROR") == 0)
@@ -275,7 +275,8 @@ take_event(KubeWatch *watch, const char *line, size_t length)
 	else if (strcmp(type, "BOOKMARK") != 0)
 		good = false;
 	if (good)
-		set_text(&watch->version, text_of(json_object_get(object, "metadata"), "resourceVersion"));
+		watch_set_text(&watch->version,
+					   watch_text(json_object_get(object, "metadata"), "resourceVersion"));
 	json_decref(event);
 	return good;
 }
@@ -304,7 +305,7 @@ add_to_line(KubeWatch *watch, const char *bytes, size_t length)
 
 /* Splits the output of a watch into lines, each of which is an event. */
 static bool
-on_data(void *context, const char *bytes, size_t length)
+watch_on_data(void *context, const char *bytes, size_t length)
 {
 	KubeWatch *watch = context;
 
@@ -329,7 +330,7 @@ on_data(void *context, const char *bytes, size_t length)
 /* --- requests --- */
 
 static void
-fail(KubeWatch *watch, const char *detail)
+watch_fail(KubeWatch *watch, const char *detail)
 {
 	watch->options.on_failure(watch->options.context, watch->path, detail);
 	watch->back_off_ms =
@@ -351,7 +352,7 @@ list_again(KubeWatch *watch)
 	bool is_calm = watch->relist_ms == 0 || now_ns - watch->relisted_ns > CALM_MS * NS_PER_MS;
 
 	watch->listing = true;
-	set_text(&watch->next_page, "");
+	watch_set_text(&watch->next_page, "");
 	watch->relist_ms = is_calm ? SOON_MS : MIN(watch->relist_ms * 2, BACK_OFF_MS_MAX);
 	watch->relisted_ns = now_ns;
 	watch->due_ns = now_ns + watch->relist_ms * NS_PER_MS;
@@ -364,10 +365,10 @@ on_list(KubeWatch *watch, const HttpAnswer *answer)
 	json_t *page = json_read_body(&answer->body, 0, LIST_JSON_BYTES_MAX, &problem);
 
 	if (page == NULL)
-		fail(watch, problem);
+		watch_fail(watch, problem);
 	else if (!json_is_array(json_object_get(page, "items")) &&
 			 !json_is_null(json_object_get(page, "items")))
-		fail(watch, "The answer is not a list of objects.");
+		watch_fail(watch, "The answer is not a list of objects.");
 	else
 	{
 		watch->back_off_ms = 0;
@@ -384,7 +385,7 @@ on_watch_end(KubeWatch *watch, const HttpAnswer *answer)
 	if (watch->ended_by_error)
 		list_again(watch);
 	else if (answer->error[0] != '\0')
-		fail(watch, answer->error);
+		watch_fail(watch, answer->error);
 	else
 	{
 		watch->back_off_ms = 0;
@@ -397,7 +398,7 @@ on_watch_end(KubeWatch *watch, const HttpAnswer *answer)
  * repetition.
  */
 static void
-on_end(void *context, HttpAnswer *answer)
+watch_on_end(void *context, HttpAnswer *answer)
 {
 	KubeWatch *watch = context;
 	char status[64];
@@ -407,11 +408,11 @@ on_end(void *context, HttpAnswer *answer)
 	if (answer->status == GONE)
 		list_again(watch);
 	else if (answer->status != 200)
-		fail(watch, answer->error[0] != '\0' ? answer->error : status);
+		watch_fail(watch, answer->error[0] != '\0' ? answer->error : status);
 	else if (!watch->listing)
 		on_watch_end(watch, answer);
 	else if (answer->error[0] != '\0')
-		fail(watch, answer->error);
+		watch_fail(watch, answer->error);
 	else
 		on_list(watch, answer);
 }
@@ -433,7 +434,7 @@ put_query(FILE *out, const char *name, const char *value)
 
 /* Returns the URL of a list, or of a watch of that duration. */
 static char *
-make_url(const KubeWatch *watch, uint32_t watch_s)
+watch_make_url(const KubeWatch *watch, uint32_t watch_s)
 {
 	char *url = NULL;
 	size_t length;
@@ -465,30 +466,30 @@ make_url(const KubeWatch *watch, uint32_t watch_s)
  * its own duration.
  */
 static void
-begin(KubeWatch *watch)
+watch_begin(KubeWatch *watch)
 {
 	uint32_t watch_s = 0;
 	char *url;
 	HttpRequest request = { .settings = watch->options.settings,
 							.timeout_ms = LIST_MS,
 							.body_max = LIST_BYTES_MAX,
-							.on_end = on_end,
+							.on_end = watch_on_end,
 							.context = watch };
 
 	watch_s = WATCH_S_MIN + (uint32_t) (hash_seed() % WATCH_S_MIN);
-	url = make_url(watch, watch_s);
+	url = watch_make_url(watch, watch_s);
 	request.url = url;
 	if (!watch->listing)
 	{
 		request.timeout_ms = (int64_t) watch_s * 1000 + WATCH_MS_MORE;
-		request.on_data = on_data;
+		request.on_data = watch_on_data;
 		watch->line_length = 0;
 		watch->ended_by_error = false;
 	}
 	if (url != NULL)
 		watch->transfer = http_client_start(watch->options.client, &request);
 	if (watch->transfer == NULL)
-		fail(watch, "Out of memory.");
+		watch_fail(watch, "Out of memory.");
 	free(url);
 }
 
@@ -496,6 +497,6 @@ int64_t
 kube_watch_tick(KubeWatch *watch, int64_t now_ns)
 {
 	if (watch->transfer == NULL && now_ns >= watch->due_ns)
-		begin(watch);
+		watch_begin(watch);
 	return watch->transfer != NULL ? INT64_MAX : watch->due_ns;
 }

@@ -47,7 +47,7 @@ kubelet_create(const KubeletOptions *options)
 }
 
 static void
-forget(Kubelet *kubelet, ToldPod *told)
+kubelet_forget(Kubelet *kubelet, ToldPod *told)
 {
 	HASH_DEL(kubelet->told, told);
 	json_decref(told->pod);
@@ -67,20 +67,20 @@ kubelet_free(Kubelet *kubelet)
 		http_transfer_cancel(kubelet->transfer);
 	HASH_ITER(hh, kubelet->told, told, next)
 	{
-		forget(kubelet, told);
+		kubelet_forget(kubelet, told);
 	}
 	free(kubelet);
 }
 
 static void
-fail(const Kubelet *kubelet, const char *detail)
+kubelet_fail(const Kubelet *kubelet, const char *detail)
 {
 	kubelet->options.on_failure(kubelet->options.context, PATH, detail);
 }
 
 /* Returns "namespace/name", which the caller frees; NULL if the pod has none or out of memory. */
 static char *
-key_of(const json_t *pod)
+kubelet_key_of(const json_t *pod)
 {
 	const json_t *metadata = json_object_get(pod, "metadata");
 	const char *space = json_string_value(json_object_get(metadata, "namespace"));
@@ -107,12 +107,12 @@ take_pod(Kubelet *kubelet, char *key, json_t *pod)
 		return;
 	}
 	if (told != NULL)
-		forget(kubelet, told);
+		kubelet_forget(kubelet, told);
 	told = calloc(1, sizeof(*told));
 	copy = json_deep_copy(pod);
 	if (told == NULL || copy == NULL)
 	{
-		fail(kubelet, "Out of memory.");
+		kubelet_fail(kubelet, "Out of memory.");
 		json_decref(copy);
 		free(told);
 		free(key);
@@ -135,7 +135,7 @@ take_pods(Kubelet *kubelet, const json_t *items)
 
 	json_array_foreach(items, index, pod)
 	{
-		char *key = key_of(pod);
+		char *key = kubelet_key_of(pod);
 
 		if (key != NULL)
 			take_pod(kubelet, key, pod);
@@ -145,7 +145,7 @@ take_pods(Kubelet *kubelet, const json_t *items)
 		if (!told->seen)
 		{
 			kubelet->options.on_object(kubelet->options.context, told->key, NULL);
-			forget(kubelet, told);
+			kubelet_forget(kubelet, told);
 			continue;
 		}
 		told->seen = false;
@@ -155,7 +155,7 @@ take_pods(Kubelet *kubelet, const json_t *items)
 
 /* Takes an answer of the kubelet; the next request is due PERIOD_NS after it. */
 static void
-on_end(void *context, HttpAnswer *answer)
+kubelet_on_end(void *context, HttpAnswer *answer)
 {
 	Kubelet *kubelet = context;
 	const char *problem;
@@ -166,7 +166,7 @@ on_end(void *context, HttpAnswer *answer)
 	kubelet->due_ns = clock_ns(CLOCK_MONOTONIC) + PERIOD_NS;
 	if (answer->error[0] != '\0')
 	{
-		fail(kubelet, answer->error);
+		kubelet_fail(kubelet, answer->error);
 		return;
 	}
 	snprintf(detail, sizeof(detail), "The kubelet answered with HTTP status %ld.", answer->status);
@@ -180,7 +180,7 @@ on_end(void *context, HttpAnswer *answer)
 								 json_is_null(json_object_get(list, "items"))))
 		take_pods(kubelet, json_object_get(list, "items"));
 	else
-		fail(kubelet, detail);
+		kubelet_fail(kubelet, detail);
 	json_decref(list);
 }
 
@@ -190,7 +190,7 @@ kubelet_tick(Kubelet *kubelet, int64_t now_ns)
 	HttpRequest request = { .settings = kubelet->options.settings,
 							.timeout_ms = TIMEOUT_MS,
 							.body_max = BODY_MAX,
-							.on_end = on_end,
+							.on_end = kubelet_on_end,
 							.context = kubelet };
 	char *url;
 

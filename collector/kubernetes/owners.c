@@ -69,7 +69,7 @@ owners_create(const OwnersOptions *options)
 }
 
 static void
-forget(Owners *owners, Owner *owner)
+owners_forget(Owners *owners, Owner *owner)
 {
 	HASH_DEL(owners->known, owner);
 	free(owner->uid);
@@ -89,7 +89,7 @@ owners_free(Owners *owners)
 	{
 		if (owner->transfer != NULL)
 			http_transfer_cancel(owner->transfer);
-		forget(owners, owner);
+		owners_forget(owners, owner);
 	}
 	free(owners);
 }
@@ -159,7 +159,7 @@ ask_again(Owner *owner)
  * Takes the owner from the API's answer. Returns false if there is none, so that the guess is used.
  */
 static bool
-take_answer(Owner *owner, const HttpAnswer *answer)
+owners_take_answer(Owner *owner, const HttpAnswer *answer)
 {
 	bool known;
 	const char *problem;
@@ -186,7 +186,7 @@ take_answer(Owner *owner, const HttpAnswer *answer)
  * are looked up again.
  */
 static void
-on_end(void *context, HttpAnswer *answer)
+owners_on_end(void *context, HttpAnswer *answer)
 {
 	Owner *owner = context;
 	Owners *owners = owner->owners;
@@ -197,7 +197,7 @@ on_end(void *context, HttpAnswer *answer)
 	if (is_failure(answer))
 		ask_again(owner);
 	else
-		known = take_answer(owner, answer);
+		known = owners_take_answer(owner, answer);
 	if (!known)
 		log_event(LOG_INFO, MODULE, "could not read the owner of a pod; deriving it from names",
 				  log_text("path", owner->path), log_number("status", answer->status),
@@ -206,14 +206,14 @@ on_end(void *context, HttpAnswer *answer)
 }
 
 static void
-ask(Owner *owner)
+owners_ask(Owner *owner)
 {
 	Owners *owners = owner->owners;
 	char *url = NULL;
 	HttpRequest request = { .settings = owners->options.settings,
 							.timeout_ms = TIMEOUT_MS,
 							.body_max = BODY_MAX,
-							.on_end = on_end,
+							.on_end = owners_on_end,
 							.context = owner };
 
 	if (asprintf(&url, "%s%s", owners->options.server, owner->path) < 0)
@@ -236,11 +236,11 @@ owners_tick(Owners *owners)
 	for (Owner *owner = owners->known; owner != NULL && owners->asked < AT_ONCE;
 		 owner = owner->hh.next)
 		if (owner->state == OWNER_WAITS && owner->due_ns <= now_ns)
-			ask(owner);
+			owners_ask(owner);
 }
 
 static void
-make_room(Owners *owners)
+owners_make_room(Owners *owners)
 {
 	Owner *owner;
 	Owner *next;
@@ -250,7 +250,7 @@ make_room(Owners *owners)
 	HASH_ITER(hh, owners->known, owner, next)
 	{
 		if (owner->state == OWNER_KNOWN)
-			forget(owners, owner);
+			owners_forget(owners, owner);
 	}
 }
 
@@ -258,7 +258,7 @@ make_room(Owners *owners)
 
 /* Checks a name, which comes from the API and becomes part of a path. */
 static bool
-is_name(const char *name)
+owners_is_name(const char *name)
 {
 	for (const char *at = name; *at != '\0'; at++)
 		if (!isalnum((unsigned char) *at) && strchr("-._", *at) == NULL)
@@ -268,7 +268,7 @@ is_name(const char *name)
 
 /* Adds a controller that is not known. Without an API its derived owner is final. */
 static Owner *
-add(Owners *owners, const json_t *pod, const Workload *controller, const char *uid)
+owners_add(Owners *owners, const json_t *pod, const Workload *controller, const char *uid)
 {
 	const char *space =
 		json_string_value(json_object_get(json_object_get(pod, "metadata"), "namespace"));
@@ -297,7 +297,7 @@ add(Owners *owners, const json_t *pod, const Workload *controller, const char *u
 		owner->workload = owner->guess;
 		owner->state = OWNER_KNOWN;
 	}
-	make_room(owners);
+	owners_make_room(owners);
 	HASH_ADD_KEYPTR(hh, owners->known, owner->uid, strlen(owner->uid), owner);
 	return owner;
 }
@@ -311,12 +311,12 @@ owners_find(Owners *owners, const json_t *pod, Workload *workload)
 	Owner *owner;
 
 	if (!kube_controller(pod, workload, &uid) || uid[0] == '\0' || space == NULL ||
-		!is_name(space) || !is_name(workload->name) ||
+		!owners_is_name(space) || !owners_is_name(workload->name) ||
 		(strcmp(workload->kind, "ReplicaSet") != 0 && strcmp(workload->kind, "Job") != 0))
 		return OWNERS_KNOWN;
 	HASH_FIND_STR(owners->known, uid, owner);
 	if (owner == NULL)
-		owner = add(owners, pod, workload, uid);
+		owner = owners_add(owners, pod, workload, uid);
 	if (owner == NULL)
 		return OWNERS_KNOWN; /* out of memory: the controller itself */
 	if (owner->state != OWNER_KNOWN && !owner->failed)

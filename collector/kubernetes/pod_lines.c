@@ -40,7 +40,7 @@ after_word(const char *line, const char *word)
 
 /* Applies one line: "pod …", "gone …" or "synced". */
 static int
-take_line(PodLines *lines, const char *line, uint64_t now_ns)
+pod_lines_take_line(PodLines *lines, const char *line, uint64_t now_ns)
 {
 	const char *rest;
 	int result;
@@ -76,7 +76,7 @@ pod_lines_take(PodLines *lines, const char *bytes, size_t length, uint64_t now_n
 			continue;
 		lines->line[lines->length - 1] = '\0';
 		lines->length = 0;
-		if (take_line(lines, lines->line, now_ns) != 0)
+		if (pod_lines_take_line(lines, lines->line, now_ns) != 0)
 			return -EINVAL;
 	}
 	return 0;

@@ -25,15 +25,15 @@ typedef struct Line
 } Line;
 
 static const json_t *
-get(const json_t *object, const char *name)
+pod_text_get(const json_t *object, const char *name)
 {
 	return json_object_get(object, name);
 }
 
 static const char *
-text(const json_t *object, const char *name)
+pod_text_value(const json_t *object, const char *name)
 {
-	const char *value = json_string_value(get(object, name));
+	const char *value = json_string_value(pod_text_get(object, name));
 
 	return value != NULL ? value : "";
 }
@@ -105,7 +105,7 @@ without_scheme(const char *id)
 }
 
 static bool
-is_word(const char *value)
+pod_text_is_word(const char *value)
 {
 	for (; *value != '\0'; value++)
 		if ((unsigned char) *value <= ' ' || *value == '%' || *value == 0x7f)
@@ -117,16 +117,17 @@ is_word(const char *value)
 static void
 put_container(Line *line, const json_t *status, const char *id, bool init)
 {
-	const char *words[3] = { without_scheme(id), text(status, "name"), text(status, "image") };
+	const char *words[3] = { without_scheme(id), pod_text_value(status, "name"),
+							 pod_text_value(status, "image") };
 	size_t before = line->length;
 
 	if (words[0][0] == '\0')
 		return;
-	if (line->fields < FIELDS_MAX && is_word(words[0]) && is_word(words[1]) && is_word(words[2]) &&
-		put_bytes(line, "\tcontainer=", 11) && put_bytes(line, words[0], strlen(words[0])) &&
-		put_bytes(line, " ", 1) && put_bytes(line, words[1], strlen(words[1])) &&
-		put_bytes(line, " ", 1) && put_bytes(line, words[2], strlen(words[2])) &&
-		put_bytes(line, init ? " 1" : " 0", 2))
+	if (line->fields < FIELDS_MAX && pod_text_is_word(words[0]) && pod_text_is_word(words[1]) &&
+		pod_text_is_word(words[2]) && put_bytes(line, "\tcontainer=", 11) &&
+		put_bytes(line, words[0], strlen(words[0])) && put_bytes(line, " ", 1) &&
+		put_bytes(line, words[1], strlen(words[1])) && put_bytes(line, " ", 1) &&
+		put_bytes(line, words[2], strlen(words[2])) && put_bytes(line, init ? " 1" : " 0", 2))
 	{
 		line->fields++;
 		return;
@@ -145,11 +146,15 @@ put_containers(Line *line, const json_t *pod, const char *list, bool init)
 	json_t *status;
 	size_t i;
 
-	json_array_foreach(get(get(pod, "status"), list), i, status)
+	json_array_foreach(pod_text_get(pod_text_get(pod, "status"), list), i, status)
 	{
-		const char *id = text(status, "containerID");
-		const char *ended = text(get(get(status, "state"), "terminated"), "containerID");
-		const char *last = text(get(get(status, "lastState"), "terminated"), "containerID");
+		const char *id = pod_text_value(status, "containerID");
+		const char *ended =
+			pod_text_value(pod_text_get(pod_text_get(status, "state"), "terminated"),
+						   "containerID");
+		const char *last =
+			pod_text_value(pod_text_get(pod_text_get(status, "lastState"), "terminated"),
+						   "containerID");
 
 		put_container(line, status, id, init);
 		if (strcmp(ended, id) != 0)
@@ -167,13 +172,13 @@ kube_controller(const json_t *object, Workload *result, const char **uid)
 	json_t *owner;
 	size_t i;
 
-	json_array_foreach(get(get(object, "metadata"), "ownerReferences"), i, owner)
+	json_array_foreach(pod_text_get(pod_text_get(object, "metadata"), "ownerReferences"), i, owner)
 	{
-		if (!json_is_true(get(owner, "controller")))
+		if (!json_is_true(pod_text_get(owner, "controller")))
 			continue;
-		snprintf(result->kind, sizeof(result->kind), "%s", text(owner, "kind"));
-		snprintf(result->name, sizeof(result->name), "%s", text(owner, "name"));
-		*uid = text(owner, "uid");
+		snprintf(result->kind, sizeof(result->kind), "%s", pod_text_value(owner, "kind"));
+		snprintf(result->name, sizeof(result->name), "%s", pod_text_value(owner, "name"));
+		*uid = pod_text_value(owner, "uid");
 		return true;
 	}
 	*result = (Workload){ "", "" };
@@ -198,15 +203,16 @@ put_metadata(Line *line, const json_t *meta, const char *annotations)
 	const char *key;
 	json_t *value;
 
-	put_field(line, "", KUBE_NAMESPACE, text(meta, "namespace"));
-	put_field(line, "", KUBE_POD_NAME, text(meta, "name"));
-	put_field(line, "", KUBE_POD_UID, text(meta, "uid"));
-	put_field(line, "", "static_uid", text(get(meta, "annotations"), CONFIG_HASH));
-	json_object_foreach((json_t *) (uintptr_t) get(meta, "labels"), key, value)
+	put_field(line, "", KUBE_NAMESPACE, pod_text_value(meta, "namespace"));
+	put_field(line, "", KUBE_POD_NAME, pod_text_value(meta, "name"));
+	put_field(line, "", KUBE_POD_UID, pod_text_value(meta, "uid"));
+	put_field(line, "", "static_uid",
+			  pod_text_value(pod_text_get(meta, "annotations"), CONFIG_HASH));
+	json_object_foreach((json_t *) (uintptr_t) pod_text_get(meta, "labels"), key, value)
 	{
 		put_field(line, "pod_label_", key, json_is_string(value) ? json_string_value(value) : "");
 	}
-	json_object_foreach((json_t *) (uintptr_t) get(meta, "annotations"), key, value)
+	json_object_foreach((json_t *) (uintptr_t) pod_text_get(meta, "annotations"), key, value)
 	{
 		if (is_listed(annotations, key))
 			put_field(line, "pod_annotation_", key,
@@ -217,7 +223,7 @@ put_metadata(Line *line, const json_t *meta, const char *annotations)
 char *
 pod_text(const json_t *pod, const Workload *workload, const char *annotations, size_t *left_out)
 {
-	const json_t *meta = get(pod, "metadata");
+	const json_t *meta = pod_text_get(pod, "metadata");
 	Line *line = calloc(1, sizeof(*line));
 	Workload controller;
 	const char *uid;
@@ -225,13 +231,13 @@ pod_text(const json_t *pod, const Workload *workload, const char *annotations, s
 
 	if (line == NULL)
 		return NULL;
-	if (text(meta, "uid")[0] == '\0' || !is_word(text(meta, "uid")))
+	if (pod_text_value(meta, "uid")[0] == '\0' || !pod_text_is_word(pod_text_value(meta, "uid")))
 	{
 		free(line);
 		return NULL;
 	}
 	(void) put_bytes(line, "pod ", 4);
-	(void) put_bytes(line, text(meta, "uid"), strlen(text(meta, "uid")));
+	(void) put_bytes(line, pod_text_value(meta, "uid"), strlen(pod_text_value(meta, "uid")));
 	put_containers(line, pod, "containerStatuses", false);
 	put_containers(line, pod, "initContainerStatuses", true);
 	put_containers(line, pod, "ephemeralContainerStatuses", false);
@@ -240,8 +246,8 @@ pod_text(const json_t *pod, const Workload *workload, const char *annotations, s
 	put_field(line, "", KUBE_POD_CONTROLLER_NAME, controller.name);
 	put_field(line, "", "workload_kind", workload->kind);
 	put_field(line, "", "workload_name", workload->name);
-	put_field(line, "", KUBE_POD_IP, text(get(pod, "status"), "podIP"));
-	put_field(line, "", KUBE_POD_NODE_NAME, text(get(pod, "spec"), "nodeName"));
+	put_field(line, "", KUBE_POD_IP, pod_text_value(pod_text_get(pod, "status"), "podIP"));
+	put_field(line, "", KUBE_POD_NODE_NAME, pod_text_value(pod_text_get(pod, "spec"), "nodeName"));
 	put_metadata(line, meta, annotations);
 	line->bytes[line->length++] = '\n';
 	*left_out += line->left_out;

@@ -81,7 +81,7 @@ pods_flags(PodsOptions *options, Flag *flags)
 /* --- what is told --- */
 
 static void
-say(Pods *pods, const char *text)
+pods_say(Pods *pods, const char *text)
 {
 	if (fputs(text, stdout) < 0 || fflush(stdout) != 0)
 		pods->broken = true;
@@ -92,9 +92,9 @@ say_gone(Pods *pods, KnownPod *known)
 {
 	if (known->uid == NULL)
 		return;
-	say(pods, "gone ");
-	say(pods, known->uid);
-	say(pods, "\n");
+	pods_say(pods, "gone ");
+	pods_say(pods, known->uid);
+	pods_say(pods, "\n");
 	free(known->uid);
 	known->uid = NULL;
 }
@@ -121,7 +121,7 @@ say_pod(Pods *pods, KnownPod *known, const json_t *pod, const Workload *workload
 	if (left_out > 0)
 		log_event(LOG_WARNING, MODULE, "left out labels of a pod that has too many",
 				  log_text("pod", known->key), log_number("left_out", (int64_t) left_out));
-	say(pods, line);
+	pods_say(pods, line);
 	free(line);
 	if (known->uid == NULL)
 		known->uid = strdup(uid_of(pod));
@@ -161,7 +161,7 @@ tell(Pods *pods, KnownPod *known, json_t *pod, bool guessed)
 /* --- what comes --- */
 
 static void
-forget(Pods *pods, KnownPod *known)
+pods_forget(Pods *pods, KnownPod *known)
 {
 	HASH_DEL(pods->pods, known);
 	wait_no_longer(pods, known);
@@ -192,7 +192,7 @@ add_known(Pods *pods, const char *key)
  * its workload.
  */
 static void
-on_object(void *context, const char *key, json_t *object)
+pods_on_object(void *context, const char *key, json_t *object)
 {
 	Pods *pods = context;
 	KnownPod *known;
@@ -201,7 +201,7 @@ on_object(void *context, const char *key, json_t *object)
 	if (object == NULL && known != NULL)
 	{
 		say_gone(pods, known);
-		forget(pods, known);
+		pods_forget(pods, known);
 	}
 	if (object == NULL)
 		return;
@@ -214,7 +214,7 @@ on_object(void *context, const char *key, json_t *object)
 }
 
 static void
-on_failure(void *context, const char *path, const char *detail)
+pods_on_failure(void *context, const char *path, const char *detail)
 {
 	log_event(LOG_WARNING, MODULE, "could not watch pods", log_text("path", path),
 			  log_text("detail", detail));
@@ -276,7 +276,7 @@ choose_server(Pods *pods, Failure *failure)
 
 /* Creates the HTTP client, and the watch or the kubelet's polling. */
 static ExitCode
-start(Pods *pods, Failure *failure)
+pods_start(Pods *pods, Failure *failure)
 {
 	char fields[300];
 	KubeWatchOptions watch = { .settings = &pods->http,
@@ -284,13 +284,13 @@ start(Pods *pods, Failure *failure)
 							   .path = "/api/v1/pods",
 							   .fields = fields,
 							   .from_cache = true,
-							   .on_object = on_object,
-							   .on_failure = on_failure,
+							   .on_object = pods_on_object,
+							   .on_failure = pods_on_failure,
 							   .context = pods };
 	KubeletOptions kubelet = { .settings = &pods->http,
 							   .server = pods->server,
-							   .on_object = on_object,
-							   .on_failure = on_failure,
+							   .on_object = pods_on_object,
+							   .on_failure = pods_on_failure,
 							   .context = pods };
 	OwnersOptions owners = {
 		.settings = &pods->http, .server = pods->server, .on_known = on_known, .context = pods
@@ -320,7 +320,7 @@ start(Pods *pods, Failure *failure)
 }
 
 static void
-stop(Pods *pods)
+pods_stop(Pods *pods)
 {
 	KnownPod *known;
 	KnownPod *next;
@@ -331,20 +331,20 @@ stop(Pods *pods)
 	http_client_free(pods->client);
 	HASH_ITER(hh, pods->pods, known, next)
 	{
-		forget(pods, known);
+		pods_forget(pods, known);
 	}
 }
 
 /* Returns when to call it again. */
 static int64_t
-tick(Pods *pods, int64_t now_ns)
+pods_tick(Pods *pods, int64_t now_ns)
 {
 	return pods->kubelet != NULL ? kubelet_tick(pods->kubelet, now_ns)
 								 : kube_watch_tick(pods->watch, now_ns);
 }
 
 static bool
-is_synced(const Pods *pods)
+pods_is_synced(const Pods *pods)
 {
 	return pods->kubelet != NULL ? kubelet_is_synced(pods->kubelet)
 								 : kube_watch_is_synced(pods->watch);
@@ -360,13 +360,13 @@ run(Pods *pods)
 	while (!stop_asked() && !pods->broken)
 	{
 		int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-		int64_t due_ns = tick(pods, now_ns);
+		int64_t due_ns = pods_tick(pods, now_ns);
 		int64_t wait_ms = STEP_MS;
 
 		owners_tick(pods->owners);
-		if (!pods->told_synced && is_synced(pods) && pods->waiting == 0)
+		if (!pods->told_synced && pods_is_synced(pods) && pods->waiting == 0)
 		{
-			say(pods, "synced\n");
+			pods_say(pods, "synced\n");
 			pods->told_synced = true;
 		}
 		if (due_ns - now_ns < wait_ms * NS_PER_MS)
@@ -394,11 +394,11 @@ pods_run(const PodsOptions *options)
 				  log_text("detail", strerror(-result)),
 				  log_text("hint", "Grant the agent CAP_SETUID, CAP_SETGID and CAP_KILL."));
 	stop_signals_catch(false);
-	code = start(&pods, &failure);
+	code = pods_start(&pods, &failure);
 	if (code == EXIT_OK)
 		run(&pods);
 	else
 		failure_log(&failure, MODULE);
-	stop(&pods);
+	pods_stop(&pods);
 	return code;
 }

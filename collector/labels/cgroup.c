@@ -39,7 +39,7 @@ starts_with(const char *text, size_t length, const char *prefix)
 }
 
 static bool
-ends_with(const char *text, size_t length, const char *suffix)
+cgroup_ends_with(const char *text, size_t length, const char *suffix)
 {
 	size_t suffix_length = strlen(suffix);
 
@@ -76,7 +76,7 @@ cgroup_find_id(const char *part, size_t length, const char **id, size_t *id_leng
 	*id_length = numbered_id(part, length);
 	if (*id_length > 0)
 		return true;
-	if (ends_with(part, length, ".scope"))
+	if (cgroup_ends_with(part, length, ".scope"))
 		length -= strlen(".scope");
 	while (digits < length && isxdigit((unsigned char) part[length - digits - 1]) &&
 		   !isupper((unsigned char) part[length - digits - 1]))
@@ -108,7 +108,7 @@ find_named_id(const char *previous, size_t previous_length, const char *part, si
 		{
 			*id = part + prefix_length;
 			*id_length = length - prefix_length;
-			if (ends_with(*id, *id_length, ".scope"))
+			if (cgroup_ends_with(*id, *id_length, ".scope"))
 				*id_length -= strlen(".scope");
 			return true;
 		}
@@ -174,7 +174,7 @@ make_absolute(uint32_t hierarchy, const char *path, size_t length, char absolute
 	const char *rest = path;
 	size_t rest_length;
 
-	if (ends_with(path, length, deleted))
+	if (cgroup_ends_with(path, length, deleted))
 		length -= strlen(deleted);
 	for (rest_length = length; leads_up(rest, rest_length) && root_length > 0; rest_length -= 3)
 	{
@@ -197,7 +197,7 @@ bool
 cgroup_is_users(const char *part, size_t length)
 {
 	return length > strlen("user@.service") && starts_with(part, length, "user@") &&
-		   ends_with(part, length, ".service");
+		   cgroup_ends_with(part, length, ".service");
 }
 
 /* Returns whether part is a task in "ecs/TASK/ID"; its hash is not a container's ID. */
@@ -225,7 +225,8 @@ parse_path(CgroupLabels *labels)
 	{
 		const char *slash = memchr(part, '/', (size_t) (end - part));
 		size_t length = (size_t) ((slash != NULL ? slash : end) - part);
-		bool is_unit = ends_with(part, length, ".service") || ends_with(part, length, ".scope");
+		bool is_unit =
+			cgroup_ends_with(part, length, ".service") || cgroup_ends_with(part, length, ".scope");
 		const char *id;
 		size_t id_length;
 
@@ -239,7 +240,7 @@ parse_path(CgroupLabels *labels)
 		is_owned |= cgroup_is_users(part, length);
 		if (labels->systemd_unit[0] == '\0' && is_unit)
 			copy_part(labels->systemd_unit, sizeof(labels->systemd_unit), part, length);
-		else if (labels->systemd_unit[0] == '\0' && ends_with(part, length, ".slice"))
+		else if (labels->systemd_unit[0] == '\0' && cgroup_ends_with(part, length, ".slice"))
 			copy_part(labels->systemd_slice, sizeof(labels->systemd_slice), part, length);
 		previous = part;
 		previous_length = length;
@@ -318,8 +319,9 @@ cgroup_owner_length(const char *path)
 
 		part += *part == '/';
 		length = strcspn(part, "/");
-		if (ends_with(part, length, ".service") || ends_with(part, length, ".scope") ||
-			(starts_with(part, length, "user-") && ends_with(part, length, ".slice")) ||
+		if (cgroup_ends_with(part, length, ".service") ||
+			cgroup_ends_with(part, length, ".scope") ||
+			(starts_with(part, length, "user-") && cgroup_ends_with(part, length, ".slice")) ||
 			cgroup_find_id(part, length, &id, &id_length) ||
 			find_named_id(previous, previous_length, part, length, &id, &id_length))
 			return (size_t) (part - path) + length;

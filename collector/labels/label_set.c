@@ -72,7 +72,7 @@ label_set_table_free(LabelSetTable *table)
 
 /* Equal hashes of different sets are rare chance, because the seed is secret. */
 static uint64_t
-hash_labels(const LabelSetTable *table, const BatchLabel *labels, uint32_t count)
+label_set_hash_labels(const LabelSetTable *table, const BatchLabel *labels, uint32_t count)
 {
 	uint64_t hash = hash_word(table->seed, count);
 
@@ -98,7 +98,7 @@ has_labels(const LabelSet *set, const BatchLabel *labels, uint32_t count)
 LabelSet *
 label_set_find(LabelSetTable *table, const BatchLabel *labels, uint32_t count, uint64_t now_ns)
 {
-	uint64_t hash = hash_labels(table, labels, count);
+	uint64_t hash = label_set_hash_labels(table, labels, count);
 	LabelSet *set;
 
 	HASH_FIND(hh, table->sets, &hash, sizeof(hash), set);
@@ -133,7 +133,7 @@ label_set_add(LabelSetTable *table, const BatchLabel *labels, uint32_t count, ui
 									  : NULL;
 	if (set == NULL)
 		return NULL;
-	set->hash = hash_labels(table, labels, count);
+	set->hash = label_set_hash_labels(table, labels, count);
 	set->references = 1;
 	set->count = count;
 	set->used_ns = now_ns;

@@ -153,8 +153,8 @@ labeller_pay_total(Labeller *labeller, Allowance *owner, uint64_t now_ns)
  * that the process chose itself; otherwise the set of all others.
  */
 static LabelSet *
-find_or_add(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts, const char *pid,
-			LabelList *list, uint64_t now_ns)
+labeller_find_or_add(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts,
+					 const char *pid, LabelList *list, uint64_t now_ns)
 {
 	LabelSet *set = label_set_find(labeller->sets, list->labels, list->count, now_ns);
 	LabelFacts without_names = *facts;
@@ -211,7 +211,7 @@ labeller_issue(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts
 	issued->failed = verdict == LABELS_FAILED;
 	issued->capped = false;
 	if (verdict == LABELS_KEPT)
-		issued->set = find_or_add(labeller, issued, facts, pid, &list, now_ns);
+		issued->set = labeller_find_or_add(labeller, issued, facts, pid, &list, now_ns);
 	else if (verdict == LABELS_FAILED)
 		issued->set = label_set_retain(labeller->other);
 	issued->stale = false;

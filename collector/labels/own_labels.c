@@ -8,7 +8,7 @@
 #include <string.h>
 
 static bool
-has_name(const char *const *names, size_t count, const char *name)
+own_labels_has_name(const char *const *names, size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(names[i], name) == 0)
@@ -17,7 +17,7 @@ has_name(const char *const *names, size_t count, const char *name)
 }
 
 static bool
-begins_with(const char *name, const char *prefix)
+own_labels_begins_with(const char *name, const char *prefix)
 {
 	return strncmp(name, prefix, strlen(prefix)) == 0;
 }
@@ -29,7 +29,7 @@ own_label_of_samples(const char *name)
 										 "container_id", "systemd_unit", "pid", "thread_name",
 										 "wait",		 "fault" };
 
-	return has_name(names, sizeof(names) / sizeof(names[0]), name);
+	return own_labels_has_name(names, sizeof(names) / sizeof(names[0]), name);
 }
 
 bool
@@ -38,7 +38,8 @@ own_label_is_reserved(const char *name)
 	static const char *const names[] = { "namespace",	  "pod",	  "container",
 										 "workload_kind", "workload", "tenant" };
 
-	return own_label_of_samples(name) || has_name(names, sizeof(names) / sizeof(names[0]), name) ||
-		   begins_with(name, "pod_label_") || begins_with(name, "pod_annotation_") ||
-		   begins_with(name, "__");
+	return own_label_of_samples(name) ||
+		   own_labels_has_name(names, sizeof(names) / sizeof(names[0]), name) ||
+		   own_labels_begins_with(name, "pod_label_") ||
+		   own_labels_begins_with(name, "pod_annotation_") || own_labels_begins_with(name, "__");
 }

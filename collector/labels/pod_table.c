@@ -102,7 +102,7 @@ pod_table_forget(PodTable *table, Pod *pod)
 }
 
 static int
-hex_digit(char c)
+pod_table_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -119,8 +119,8 @@ field_unescape(char *text)
 	{
 		if (*text == '%')
 		{
-			int high = hex_digit(text[1]);
-			int low = high < 0 ? -1 : hex_digit(text[2]);
+			int high = pod_table_hex_digit(text[1]);
+			int low = high < 0 ? -1 : pod_table_hex_digit(text[2]);
 
 			if (low < 0 || (high == 0 && low == 0))
 				return false;
@@ -399,7 +399,7 @@ find_uid(const char *part, size_t length, char uid[UID_BYTES])
 }
 
 static Pod *
-find_pod(const PodTable *table, const char *uid)
+pod_table_find_pod(const PodTable *table, const char *uid)
 {
 	Pod *pod;
 
@@ -445,7 +445,7 @@ find_by_path(const PodTable *table, const char *path, const PodContainer **conta
 		if (!seen && find_uid(path, length, uid))
 		{
 			seen = true;
-			pod = find_pod(table, uid);
+			pod = pod_table_find_pod(table, uid);
 		}
 		if (pod != NULL)
 			*container = find_container(table, pod, path, length);

@@ -103,7 +103,7 @@ process_rules_free(ProcessRules *rules)
 
 /* Sets a label to a value that a process chose: invalid UTF-8 is replaced. */
 static void
-set_text(LabelBuilder *builder, const char *name, const char *value)
+process_rules_set_text(LabelBuilder *builder, const char *name, const char *value)
 {
 	char *valid;
 
@@ -154,7 +154,7 @@ set_environment(ProcessRules *rules, const LabelFacts *facts)
 			continue;
 		snprintf(label, bytes, "%s%s", prefix, name);
 		label_name_make_plain(label);
-		set_text(&rules->builder, label, value);
+		process_rules_set_text(&rules->builder, label, value);
 	}
 }
 
@@ -171,17 +171,18 @@ set_process_meta(ProcessRules *rules, const LabelFacts *facts)
 		snprintf(pid, 16, "%u", facts->pid);
 		label_builder_set(builder, META "process_pid", pid);
 	}
-	set_text(builder, META "process_comm", facts->comm);
-	set_text(builder, META "process_executable_path", facts->exe);
-	set_text(builder, META "process_executable_name", slash != NULL ? slash + 1 : facts->exe);
-	set_text(builder, META "process_cgroup", facts->cgroup->path);
-	set_text(builder, META "container_id", facts->cgroup->container_id);
-	set_text(builder, META "systemd_unit", facts->cgroup->systemd_unit);
-	set_text(builder, META "systemd_slice", facts->cgroup->systemd_slice);
+	process_rules_set_text(builder, META "process_comm", facts->comm);
+	process_rules_set_text(builder, META "process_executable_path", facts->exe);
+	process_rules_set_text(builder, META "process_executable_name",
+						   slash != NULL ? slash + 1 : facts->exe);
+	process_rules_set_text(builder, META "process_cgroup", facts->cgroup->path);
+	process_rules_set_text(builder, META "container_id", facts->cgroup->container_id);
+	process_rules_set_text(builder, META "systemd_unit", facts->cgroup->systemd_unit);
+	process_rules_set_text(builder, META "systemd_slice", facts->cgroup->systemd_slice);
 	if (facts->compiler != NULL)
-		set_text(builder, META "process_executable_compiler", facts->compiler);
+		process_rules_set_text(builder, META "process_executable_compiler", facts->compiler);
 	if (facts->runtime != NULL)
-		set_text(builder, META "process_runtime", facts->runtime);
+		process_rules_set_text(builder, META "process_runtime", facts->runtime);
 	set_environment(rules, facts);
 }
 
@@ -208,7 +209,7 @@ process_rules_relabel(ProcessRules *rules)
  * value is used.
  */
 static LabelVerdict
-take_labels(LabelBuilder *builder, LabelList *list)
+process_rules_take_labels(LabelBuilder *builder, LabelList *list)
 {
 	list->count = 0;
 	label_builder_sort(builder);
@@ -243,10 +244,10 @@ process_rules_apply(void *context, const LabelFacts *facts, LabelList *list)
 	if (rules->source.add != NULL)
 		rules->source.add(rules->source.context, facts, builder);
 	for (uint32_t i = 0; i < list->count; i++)
-		set_text(builder, list->labels[i].name, list->labels[i].value);
+		process_rules_set_text(builder, list->labels[i].name, list->labels[i].value);
 	set_process_meta(rules, facts);
 	if (builder->failed)
 		return LABELS_FAILED;
 	verdict = process_rules_relabel(rules);
-	return verdict == LABELS_KEPT ? take_labels(builder, list) : verdict;
+	return verdict == LABELS_KEPT ? process_rules_take_labels(builder, list) : verdict;
 }

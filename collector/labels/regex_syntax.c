@@ -55,7 +55,7 @@ put_atom_end(Translator *translator, int32_t repeats)
 }
 
 static void
-put_character(Translator *translator, uint32_t character)
+regex_put_character(Translator *translator, uint32_t character)
 {
 	if (character < 128 && isalnum((int) character))
 		fputc((int) character, translator->out);
@@ -337,7 +337,7 @@ translate_quoted(Translator *translator)
 {
 	while (*translator->at != '\0' && strncmp(translator->at, "\\E", 2) != 0)
 	{
-		put_character(translator, next_character(translator));
+		regex_put_character(translator, next_character(translator));
 		put_atom_end(translator, 1);
 	}
 	if (*translator->at != '\0')
@@ -379,7 +379,7 @@ translate_escape(Translator *translator)
 			return false;
 	}
 	else if (read_escaped(translator, &character))
-		put_character(translator, character);
+		regex_put_character(translator, character);
 	else
 		return false;
 	put_atom_end(translator, 1);
@@ -575,7 +575,7 @@ translate_one(Translator *translator)
 
 	if ((unsigned char) c >= 128)
 	{
-		put_character(translator, next_character(translator));
+		regex_put_character(translator, next_character(translator));
 		put_atom_end(translator, 1);
 		return true;
 	}
@@ -613,7 +613,7 @@ translate_one(Translator *translator)
 			fputc(c, translator->out);
 			break;
 		default:
-			put_character(translator, (uint32_t) c);
+			regex_put_character(translator, (uint32_t) c);
 	}
 	put_atom_end(translator, 1);
 	return true;

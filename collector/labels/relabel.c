@@ -75,8 +75,8 @@ check_unused(RelabelAction action, const RelabelSettings *settings, char error[R
 }
 
 static bool
-check_settings(RelabelAction action, const RelabelSettings *settings,
-			   char error[RELABEL_ERROR_BYTES])
+relabel_check_settings(RelabelAction action, const RelabelSettings *settings,
+					   char error[RELABEL_ERROR_BYTES])
 {
 	if (needs_target(action) && settings->target[0] == '\0')
 		return relabel_fail(error, "The action needs a target_label");
@@ -146,7 +146,8 @@ relabel_rule_create(const RelabelSettings *given, char error[RELABEL_ERROR_BYTES
 		settings.target = "";
 	if (good && !find_action(settings.action, &rule->action))
 		good = relabel_fail(error, "There is no such action");
-	if (good && check_settings(rule->action, &settings, error) && rule_fill(rule, &settings, error))
+	if (good && relabel_check_settings(rule->action, &settings, error) &&
+		rule_fill(rule, &settings, error))
 		return rule;
 	relabel_rule_free(rule);
 	return NULL;

@@ -109,7 +109,7 @@ typedef struct SampleParts
 /* --- attributes --- */
 
 static PfsText
-text_of(const char *string)
+otlp_text(const char *string)
 {
 	return (PfsText){ string, (uint32_t) strlen(string) };
 }
@@ -225,7 +225,7 @@ is_cumulative(Span value_type)
  * type.
  */
 static OtlpFault
-name_type(Decoding *decoding, ProfileParts *parts)
+otlp_name_type(Decoding *decoding, ProfileParts *parts)
 {
 	PfsProfile like = { .period = parts->period };
 	PfsTypeParts type = { .name = { NULL, 0 } };
@@ -243,15 +243,15 @@ name_type(Decoding *decoding, ProfileParts *parts)
 		return fault;
 	like.period_type = (PfsValueType){ type.period_type, type.period_unit };
 	known = pfs_pprof_default_name(&like);
-	type.name = known != NULL ? text_of(known) : type.sample_type;
+	type.name = known != NULL ? otlp_text(known) : type.sample_type;
 	type.delta = !is_instant(type.sample_type) && !is_cumulative(parts->sample_type);
 	pfs_profile_type_name(&type, parts->type);
 	return FAULT_NONE;
 }
 
 static OtlpFault
-add_series(Decoding *decoding, const ProfileParts *parts, const AttributeLabels *labels,
-		   uint32_t *index)
+otlp_add_series(Decoding *decoding, const ProfileParts *parts, const AttributeLabels *labels,
+				uint32_t *index)
 {
 	const BatchSeries series = { .profile_type = parts->type,
 								 .label_count = labels->count,
@@ -292,7 +292,7 @@ series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *att
 		return fault;
 	decoding->result->skipped_attributes +=
 		attribute_labels_settle(&labels, &decoding->of_sample, &decoding->arena, &row->ids);
-	return add_series(decoding, parts, &labels, &row->series);
+	return otlp_add_series(decoding, parts, &labels, &row->series);
 }
 
 /* Finds the series of a list of attributes in the cache, by the bytes of the list, or adds it. */
@@ -321,7 +321,7 @@ known_series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireFiel
 
 /* Adds a value to the known trace and span; a value of 0 is skipped. */
 static OtlpFault
-add_trace(Decoding *decoding, const BatchSample *row, const PfsTraceIds *ids)
+otlp_add_trace(Decoding *decoding, const BatchSample *row, const PfsTraceIds *ids)
 {
 	BatchTrace *trace;
 
@@ -351,7 +351,7 @@ add_row(Decoding *decoding, int64_t time_us, const RowLabels *labels, uint32_t s
 						  decoding->row_count, sizeof(decoding->rows[0])) != 0)
 		return FAULT_ROOM;
 	decoding->rows[decoding->row_count++] = row;
-	return add_trace(decoding, &row, &labels->ids);
+	return otlp_add_trace(decoding, &row, &labels->ids);
 }
 
 static void
@@ -448,7 +448,7 @@ add_timed_rows(Decoding *decoding, Span span, const SampleParts *parts, const Ro
 }
 
 static OtlpFault
-check_sample(Decoding *decoding, const SampleParts *parts)
+otlp_check_sample(Decoding *decoding, const SampleParts *parts)
 {
 	if (parts->overflows)
 		decoding->error = "values of a sample do not fit 64 bits together";
@@ -509,7 +509,7 @@ add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
 	if (fault == FAULT_NONE)
 		fault = dictionary_work(&decoding->dictionary, 64 + 2 * span.length);
 	if (fault == FAULT_NONE)
-		fault = check_sample(decoding, &parts);
+		fault = otlp_check_sample(decoding, &parts);
 	if (fault == FAULT_NONE)
 		fault = known_series_of(decoding, profile, &parts.attributes, &labels);
 	if (fault == FAULT_NONE && parts.link != 0)
@@ -549,7 +549,7 @@ oldest_time(Span sample, uint64_t *oldest_ns)
 }
 
 static void
-choose_time(Decoding *decoding, Span profile, ProfileParts *parts)
+otlp_choose_time(Decoding *decoding, Span profile, ProfileParts *parts)
 {
 	Message message = message_of(profile);
 	uint64_t oldest_ns = INT64_MAX;
@@ -657,7 +657,7 @@ begin_fingerprint(Decoding *decoding, const ProfileParts *parts)
  * may still reject the profile.
  */
 static OtlpFault
-read_rows(Decoding *decoding, Span profile)
+otlp_read_rows(Decoding *decoding, Span profile)
 {
 	ProfileParts parts = { .period = 0 };
 	Message message = message_of(profile);
@@ -668,10 +668,10 @@ read_rows(Decoding *decoding, Span profile)
 	decoding->trace_count = 0;
 	fault = read_profile_parts(decoding, profile, &parts);
 	if (fault == FAULT_NONE)
-		fault = name_type(decoding, &parts);
+		fault = otlp_name_type(decoding, &parts);
 	if (fault != FAULT_NONE)
 		return fault;
-	choose_time(decoding, profile, &parts);
+	otlp_choose_time(decoding, profile, &parts);
 	fault = begin_fingerprint(decoding, &parts);
 	while (fault == FAULT_NONE && message_next(&message))
 		if (field_is_message(&message.field, PROFILE_SAMPLES))
@@ -757,7 +757,7 @@ store_note(Decoding *decoding)
  * the whole request.
  */
 static OtlpFault
-store_rows(Decoding *decoding)
+otlp_store_rows(Decoding *decoding)
 {
 	int err = 0;
 
@@ -779,13 +779,13 @@ add_profile(Decoding *decoding, Span profile)
 {
 	OtlpResult *result = decoding->result;
 	const OtlpResult before = *result;
-	OtlpFault fault = read_rows(decoding, profile);
+	OtlpFault fault = otlp_read_rows(decoding, profile);
 
 	if (fault == FAULT_NONE)
 	{
 		result->profiles++;
 		fault = store_note(decoding);
-		return fault == FAULT_NONE ? store_rows(decoding) : fault;
+		return fault == FAULT_NONE ? otlp_store_rows(decoding) : fault;
 	}
 	if (fault != FAULT_PROFILE)
 		return fault;
@@ -799,7 +799,7 @@ add_profile(Decoding *decoding, Span profile)
 /* --- resources and scopes --- */
 
 static OtlpFault
-read_scope(Decoding *decoding, Span span)
+otlp_read_scope(Decoding *decoding, Span span)
 {
 	Message message = message_of(span);
 	OtlpFault fault = FAULT_NONE;
@@ -822,7 +822,7 @@ read_scope(Decoding *decoding, Span span)
  * name.
  */
 static OtlpFault
-choose_partition(Decoding *decoding)
+otlp_choose_partition(Decoding *decoding)
 {
 	static const PfsText other = { "otlp", 4 };
 	const char *program = attribute_labels_find(&decoding->of_resource, EXECUTABLE_NAME);
@@ -863,16 +863,16 @@ read_resource(Decoding *decoding, Span span)
 			fault = put_attributes(decoding, field_span(&message.field), RESOURCE_ATTRIBUTES,
 								   &decoding->of_resource);
 	if (fault == FAULT_NONE)
-		fault = choose_partition(decoding);
+		fault = otlp_choose_partition(decoding);
 	message = message_of(span);
 	while (fault == FAULT_NONE && message_next(&message))
 		if (field_is_message(&message.field, RESOURCE_PROFILES_SCOPES))
-			fault = read_scope(decoding, field_span(&message.field));
+			fault = otlp_read_scope(decoding, field_span(&message.field));
 	return fault;
 }
 
 static OtlpFault
-read_request(Decoding *decoding)
+otlp_read_request(Decoding *decoding)
 {
 	const Span body = decoding->request->body;
 	Message message = message_of(body);
@@ -885,7 +885,7 @@ read_request(Decoding *decoding)
 }
 
 static DecodeEnd
-end_of(Decoding *decoding, OtlpFault fault)
+otlp_end_of(Decoding *decoding, OtlpFault fault)
 {
 	OtlpResult *result = decoding->result;
 
@@ -935,10 +935,10 @@ otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result)
 						  .limit = request->limits.limit,
 						  .work_left = WORK_FREE + WORK_PER_BYTE * (int64_t) request->body.length };
 	result->version = decoding->layout->name;
-	end = end_of(decoding,
-				 fingerprint_init(&decoding->fingerprint, &decoding->dictionary, &decoding->budget)
-					 ? read_request(decoding)
-					 : FAULT_ROOM);
+	end = otlp_end_of(decoding, fingerprint_init(&decoding->fingerprint, &decoding->dictionary,
+												 &decoding->budget)
+									? otlp_read_request(decoding)
+									: FAULT_ROOM);
 	if (end == DECODE_OK && !fingerprint_of_request(&decoding->fingerprint, result->fingerprint))
 		end = DECODE_NO_MEMORY;
 	fingerprint_fini(&decoding->fingerprint);

@@ -33,7 +33,8 @@ typedef struct TableCounts
 } TableCounts;
 
 static void
-add_item(OtlpDictionary *dictionary, const PfsWireField *field, TableCounts *at, bool is_counting)
+dictionary_add_item(OtlpDictionary *dictionary, const PfsWireField *field, TableCounts *at,
+					bool is_counting)
 {
 	Span span = field_span(field);
 
@@ -97,7 +98,7 @@ walk_items(OtlpDictionary *dictionary, Span request, TableCounts *counts, bool i
 			continue;
 		items = message_of(field_span(&message.field));
 		while (message_next(&items))
-			add_item(dictionary, &items.field, counts, is_counting);
+			dictionary_add_item(dictionary, &items.field, counts, is_counting);
 		if (items.error != NULL)
 			return items.error;
 	}
@@ -285,7 +286,7 @@ typedef struct LabelText
 } LabelText;
 
 static void
-put_text(LabelText *to, PfsText text)
+dictionary_put_text(LabelText *to, PfsText text)
 {
 	size_t room = sizeof(to->bytes) - to->length;
 	size_t length = text.length;
@@ -315,7 +316,7 @@ put_list(OtlpDictionary *dictionary, Span list, int depth, LabelText *to, const 
 		if (!field_is_message(&message.field, ARRAY_VALUES))
 			continue;
 		if (to->length > 0)
-			put_text(to, (PfsText){ ",", 1 });
+			dictionary_put_text(to, (PfsText){ ",", 1 });
 		fault = put_value(dictionary, field_span(&message.field), depth + 1, to, error);
 	}
 	return fault;
@@ -340,7 +341,7 @@ put_value(OtlpDictionary *dictionary, Span any, int depth, LabelText *to, const 
 		{
 			fault = scalar_text(dictionary, &message.field, &value, error);
 			if (fault == FAULT_NONE)
-				put_text(to, value.text);
+				dictionary_put_text(to, value.text);
 		}
 	}
 	if (message.error == NULL)
@@ -449,7 +450,8 @@ dictionary_add_comments(OtlpDictionary *dictionary, const PfsWireField *indexes,
 
 /* Turns key and value into a label if the rule keeps the key. */
 static OtlpFault
-read_label(OtlpDictionary *dictionary, Span value, OtlpAttribute *attribute, const char **error)
+dictionary_read_label(OtlpDictionary *dictionary, Span value, OtlpAttribute *attribute,
+					  const char **error)
 {
 	LabelText text = { .length = 0 };
 	OtlpFault fault;
@@ -547,7 +549,7 @@ dictionary_attribute(OtlpDictionary *dictionary, uint64_t index, const OtlpAttri
 			value = field_span(&message.field);
 	}
 	if (fault == FAULT_NONE)
-		fault = read_label(dictionary, value, item, error);
+		fault = dictionary_read_label(dictionary, value, item, error);
 	item->is_read = fault == FAULT_NONE;
 	return fault;
 }
@@ -579,7 +581,7 @@ dictionary_key_value(OtlpDictionary *dictionary, Span span, OtlpAttribute *attri
 	}
 	if (attribute->key.length == 0)
 		fault = dictionary_string(dictionary, key_index, &attribute->key, error);
-	return fault == FAULT_NONE ? read_label(dictionary, value, attribute, error) : fault;
+	return fault == FAULT_NONE ? dictionary_read_label(dictionary, value, attribute, error) : fault;
 }
 
 /*
@@ -710,7 +712,7 @@ outcome(int err, const char **error)
 }
 
 static OtlpFault
-add_mapping(OtlpDictionary *dictionary, OtlpMapping *mapping, const char **error)
+dictionary_add_mapping(OtlpDictionary *dictionary, OtlpMapping *mapping, const char **error)
 {
 	BatchMapping item;
 	OtlpFault fault;
@@ -754,7 +756,8 @@ clamp(int64_t number)
 
 /* Adds a function to the batch on first use. */
 static OtlpFault
-add_function(OtlpDictionary *dictionary, uint64_t index, uint32_t *added, const char **error)
+dictionary_add_function(OtlpDictionary *dictionary, uint64_t index, uint32_t *added,
+						const char **error)
 {
 	OtlpItem *item;
 	BatchFunction function = { "", "", "", 0 };
@@ -796,7 +799,7 @@ add_function(OtlpDictionary *dictionary, uint64_t index, uint32_t *added, const 
 }
 
 static OtlpFault
-read_line(OtlpDictionary *dictionary, Span span, BatchLine *line, const char **error)
+dictionary_read_line(OtlpDictionary *dictionary, Span span, BatchLine *line, const char **error)
 {
 	Message message = message_of(span);
 	uint64_t function = 0;
@@ -809,7 +812,7 @@ read_line(OtlpDictionary *dictionary, Span span, BatchLine *line, const char **e
 		else if (field_is_number(&message.field, LINE_LINE))
 			line->line = clamp((int64_t) message.field.value);
 	}
-	return add_function(dictionary, function, &line->function, error);
+	return dictionary_add_function(dictionary, function, &line->function, error);
 }
 
 typedef struct LocationParts
@@ -843,8 +846,8 @@ read_location(OtlpDictionary *dictionary, Span span, LocationParts *parts, const
 				*error = "a location has too many lines";
 				return FAULT_PROFILE;
 			}
-			fault = read_line(dictionary, field_span(field),
-							  &dictionary->lines[parts->line_count++], error);
+			fault = dictionary_read_line(dictionary, field_span(field),
+										 &dictionary->lines[parts->line_count++], error);
 		}
 	}
 	return fault;
@@ -876,7 +879,7 @@ place_location(OtlpDictionary *dictionary, LocationParts *parts, BatchLocation *
 		return fault;
 	if (mapping != NULL && (mapping->file.length > 0 || mapping->build_id.length > 0))
 	{
-		fault = add_mapping(dictionary, mapping, error);
+		fault = dictionary_add_mapping(dictionary, mapping, error);
 		location->mapping = mapping->added;
 		location->address =
 			pfs_file_address(parts->address, mapping->start, mapping->limit, mapping->offset);
@@ -894,7 +897,8 @@ place_location(OtlpDictionary *dictionary, LocationParts *parts, BatchLocation *
 
 /* Adds a location to the batch on first use. */
 static OtlpFault
-add_location(OtlpDictionary *dictionary, uint64_t index, uint32_t *added, const char **error)
+dictionary_add_location(OtlpDictionary *dictionary, uint64_t index, uint32_t *added,
+						const char **error)
 {
 	OtlpItem *item;
 	LocationParts parts = { .type = { "", 0 } };
@@ -934,7 +938,7 @@ add_frame(OtlpDictionary *dictionary, uint64_t index, uint32_t *depth, const cha
 		*error = "a stack is too deep";
 		return FAULT_PROFILE;
 	}
-	return add_location(dictionary, index, &dictionary->frames[(*depth)++], error);
+	return dictionary_add_location(dictionary, index, &dictionary->frames[(*depth)++], error);
 }
 
 /* Reads the indexes of a stack's locations, packed or not, and adds the locations to the batch. */

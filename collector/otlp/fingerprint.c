@@ -77,7 +77,7 @@ add_number(Fingerprint *fingerprint, EVP_MD_CTX *to, uint64_t number)
 
 /* Digests a text with its zero byte, which distinguishes "ab", "c" from "a", "bc". */
 static size_t
-add_text(Fingerprint *fingerprint, EVP_MD_CTX *to, const char *text)
+fingerprint_add_text(Fingerprint *fingerprint, EVP_MD_CTX *to, const char *text)
 {
 	const size_t length = strlen(text) + 1;
 
@@ -110,7 +110,7 @@ append_item(Fingerprint *fingerprint, ItemDigests *kind, size_t bytes)
 }
 
 static void
-add_item(Fingerprint *fingerprint, const ItemDigests *kind, uint32_t index)
+fingerprint_add_item(Fingerprint *fingerprint, const ItemDigests *kind, uint32_t index)
 {
 	add_bytes(fingerprint, fingerprint->of_item, kind->items[index].bytes, ITEM_DIGEST_BYTES);
 }
@@ -130,9 +130,9 @@ digest_functions(Fingerprint *fingerprint)
 		size_t bytes = sizeof(uint64_t);
 
 		restart(fingerprint, fingerprint->of_item);
-		bytes += add_text(fingerprint, fingerprint->of_item, function->name);
-		bytes += add_text(fingerprint, fingerprint->of_item, function->system_name);
-		bytes += add_text(fingerprint, fingerprint->of_item, function->filename);
+		bytes += fingerprint_add_text(fingerprint, fingerprint->of_item, function->name);
+		bytes += fingerprint_add_text(fingerprint, fingerprint->of_item, function->system_name);
+		bytes += fingerprint_add_text(fingerprint, fingerprint->of_item, function->filename);
 		add_number(fingerprint, fingerprint->of_item, (uint64_t) function->start_line);
 		fault = append_item(fingerprint, kind, bytes);
 	}
@@ -153,8 +153,8 @@ digest_mappings(Fingerprint *fingerprint)
 		size_t bytes;
 
 		restart(fingerprint, fingerprint->of_item);
-		bytes = add_text(fingerprint, fingerprint->of_item, mapping->build_id);
-		bytes += add_text(fingerprint, fingerprint->of_item, mapping->file);
+		bytes = fingerprint_add_text(fingerprint, fingerprint->of_item, mapping->build_id);
+		bytes += fingerprint_add_text(fingerprint, fingerprint->of_item, mapping->file);
 		fault = append_item(fingerprint, kind, bytes);
 	}
 	return fault;
@@ -165,11 +165,11 @@ digest_location(Fingerprint *fingerprint, const BatchLocation *location)
 {
 	restart(fingerprint, fingerprint->of_item);
 	if (location->mapping != BATCH_NO_MAPPING)
-		add_item(fingerprint, &fingerprint->mappings, location->mapping);
+		fingerprint_add_item(fingerprint, &fingerprint->mappings, location->mapping);
 	add_number(fingerprint, fingerprint->of_item, location->address);
 	for (uint32_t i = 0; i < location->line_count; i++)
 	{
-		add_item(fingerprint, &fingerprint->functions, location->lines[i].function);
+		fingerprint_add_item(fingerprint, &fingerprint->functions, location->lines[i].function);
 		add_number(fingerprint, fingerprint->of_item, (uint64_t) location->lines[i].line);
 	}
 
@@ -208,7 +208,7 @@ digest_stacks(Fingerprint *fingerprint)
 
 		restart(fingerprint, fingerprint->of_item);
 		for (uint32_t i = 0; i < stack->depth; i++)
-			add_item(fingerprint, &fingerprint->locations, stack->locations[i]);
+			fingerprint_add_item(fingerprint, &fingerprint->locations, stack->locations[i]);
 		fault = append_item(fingerprint, kind, (size_t) stack->depth * ITEM_DIGEST_BYTES);
 	}
 	return fault;
@@ -231,8 +231,8 @@ digest_series(Fingerprint *fingerprint)
 		restart(fingerprint, fingerprint->of_item);
 		for (uint32_t i = 0; i < item->label_count; i++)
 		{
-			bytes += add_text(fingerprint, fingerprint->of_item, item->labels[i].name);
-			bytes += add_text(fingerprint, fingerprint->of_item, item->labels[i].value);
+			bytes += fingerprint_add_text(fingerprint, fingerprint->of_item, item->labels[i].name);
+			bytes += fingerprint_add_text(fingerprint, fingerprint->of_item, item->labels[i].value);
 		}
 		fault = append_item(fingerprint, kind, bytes);
 	}
@@ -249,10 +249,10 @@ add_note(Fingerprint *fingerprint, EVP_MD_CTX *to, const BatchNote *note)
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		bytes += add_text(fingerprint, to, texts[i] != NULL ? texts[i] : "");
+		bytes += fingerprint_add_text(fingerprint, to, texts[i] != NULL ? texts[i] : "");
 	add_number(fingerprint, to, note->comment_count);
 	for (uint32_t i = 0; i < note->comment_count; i++)
-		bytes += add_text(fingerprint, to, note->comments[i]);
+		bytes += fingerprint_add_text(fingerprint, to, note->comments[i]);
 	return bytes;
 }
 
@@ -264,7 +264,7 @@ fingerprint_begin(Fingerprint *fingerprint, const FingerprintProfile *profile)
 	restart(fingerprint, to);
 	add_number(fingerprint, to, profile->id.length);
 	add_bytes(fingerprint, to, profile->id.bytes, profile->id.length);
-	add_text(fingerprint, to, profile->type);
+	fingerprint_add_text(fingerprint, to, profile->type);
 	add_number(fingerprint, to, (uint64_t) profile->time_us);
 	add_number(fingerprint, to, (uint64_t) profile->period);
 	return dictionary_work(fingerprint->dictionary,

@@ -36,7 +36,7 @@ typedef struct Json
 } Json;
 
 static bool
-fail(Json *json, const char *error)
+json_fail(Json *json, const char *error)
 {
 	if (json->error == NULL)
 		json->error = error;
@@ -55,7 +55,7 @@ reserve(Json *json, size_t bytes)
 	if (json->capacity - json->length >= bytes)
 		return true;
 	if (bytes > json->limit - json->length)
-		return fail(json, "the text is larger than its limit allows");
+		return json_fail(json, "the text is larger than its limit allows");
 	while (capacity - json->length < bytes)
 		capacity = capacity == 0 ? FIRST_CAPACITY : capacity * 2;
 	out = share_realloc(json->memory, json->out, capacity);
@@ -141,10 +141,10 @@ peek(Json *json)
 }
 
 static bool
-take(Json *json, int character, const char *error)
+json_take(Json *json, int character, const char *error)
 {
 	if (peek(json) != character)
-		return fail(json, error);
+		return json_fail(json, error);
 	json->at++;
 	return true;
 }
@@ -155,13 +155,13 @@ take_word(Json *json, const char *word)
 	size_t length = strlen(word);
 
 	if ((size_t) (json->end - json->at) < length || memcmp(json->at, word, length) != 0)
-		return fail(json, "expected a value");
+		return json_fail(json, "expected a value");
 	json->at += length;
 	return true;
 }
 
 static int
-hex_digit(int c)
+json_hex_digit(int c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -174,20 +174,20 @@ take_hex4(Json *json, uint32_t *unit)
 {
 	*unit = 0;
 	if (json->end - json->at < 4)
-		return fail(json, "unterminated string");
+		return json_fail(json, "unterminated string");
 	for (int i = 0; i < 4; i++)
 	{
-		int digit = hex_digit(*json->at++);
+		int digit = json_hex_digit(*json->at++);
 
 		if (digit < 0)
-			return fail(json, "expected four hexadecimal digits");
+			return json_fail(json, "expected four hexadecimal digits");
 		*unit = *unit << 4 | (uint32_t) digit;
 	}
 	return true;
 }
 
 static bool
-put_character(Json *json, uint32_t c)
+json_put_character(Json *json, uint32_t c)
 {
 	if (c < 0x80)
 		return put_byte(json, c);
@@ -224,7 +224,7 @@ take_unicode(Json *json, bool is_kept)
 	}
 	if (unit >= 0xD800 && unit < 0xE000)
 		unit = 0xFFFD;
-	return !is_kept || put_character(json, unit);
+	return !is_kept || json_put_character(json, unit);
 }
 
 static bool
@@ -236,13 +236,13 @@ take_escape(Json *json, bool is_kept)
 	int c;
 
 	if (json->at >= json->end)
-		return fail(json, "unterminated string");
+		return json_fail(json, "unterminated string");
 	c = *json->at++;
 	if (c == 'u')
 		return take_unicode(json, is_kept);
 	letter = c != 0 ? strchr(letters, c) : NULL;
 	if (letter == NULL)
-		return fail(json, "invalid escape sequence");
+		return json_fail(json, "invalid escape sequence");
 	return !is_kept || put_byte(json, (uint8_t) meant[letter - letters]);
 }
 
@@ -250,7 +250,7 @@ take_escape(Json *json, bool is_kept)
 static bool
 take_string(Json *json, bool is_kept)
 {
-	if (!take(json, '"', "expected a string"))
+	if (!json_take(json, '"', "expected a string"))
 		return false;
 	while (json->at < json->end)
 	{
@@ -270,13 +270,13 @@ take_string(Json *json, bool is_kept)
 		if (json->at == json->end)
 			break;
 		if (*json->at < 0x20)
-			return fail(json, "control character in a string");
+			return json_fail(json, "control character in a string");
 		if (*json->at++ == '"')
 			return true;
 		if (!take_escape(json, is_kept))
 			return false;
 	}
-	return fail(json, "unterminated string");
+	return json_fail(json, "unterminated string");
 }
 
 /* Reads the characters of a number, with or without quotes. */
@@ -292,8 +292,8 @@ take_number_text(Json *json, char text[NUMBER_BYTES])
 		text[length++] = (char) *json->at++;
 	text[length] = '\0';
 	if (length == 0)
-		return fail(json, "expected a number");
-	return !is_quoted || take(json, '"', "unexpected characters after a number");
+		return json_fail(json, "expected a number");
+	return !is_quoted || json_take(json, '"', "unexpected characters after a number");
 }
 
 /*
@@ -315,10 +315,11 @@ take_integer(Json *json, uint64_t *value)
 		return true;
 	real = strtod(text, &end);
 	if (*end != '\0' || !(real > -9.2e18 && real < 1.8e19))
-		return fail(json, "number is not a 64-bit integer");
+		return json_fail(json, "number is not a 64-bit integer");
 	*value = real < 0 ? (uint64_t) (int64_t) real : (uint64_t) real;
-	return real < 0 ? (double) (int64_t) *value == real || fail(json, "number is not an integer")
-					: (double) *value == real || fail(json, "number is not an integer");
+	return real < 0
+			   ? (double) (int64_t) *value == real || json_fail(json, "number is not an integer")
+			   : (double) *value == real || json_fail(json, "number is not an integer");
 }
 
 static bool skip_value(Json *json);
@@ -327,7 +328,7 @@ static bool
 enter(Json *json)
 {
 	json->at++;
-	return ++json->depth <= JSON_DEPTH_MAX || fail(json, "values are nested too deeply");
+	return ++json->depth <= JSON_DEPTH_MAX || json_fail(json, "values are nested too deeply");
 }
 
 /*
@@ -341,7 +342,7 @@ more(Json *json, int closing, bool *goes_on)
 
 	*goes_on = c == ',';
 	if (c != ',' && c != closing)
-		return fail(json, "expected a comma or the end of a list");
+		return json_fail(json, "expected a comma or the end of a list");
 	json->at++;
 	json->depth -= !*goes_on;
 	return true;
@@ -363,7 +364,8 @@ skip_members(Json *json, int closing)
 	}
 	while (goes_on)
 	{
-		if (closing == '}' && (!take_string(json, false) || !take(json, ':', "expected a colon")))
+		if (closing == '}' &&
+			(!take_string(json, false) || !json_take(json, ':', "expected a colon")))
 			return false;
 		if (!skip_value(json) || !more(json, closing, &goes_on))
 			return false;
@@ -426,7 +428,7 @@ decode_base64(Json *json, size_t begun)
 		if (json->out[i] == '=')
 			continue;
 		if (digit < 0)
-			return fail(json, "bytes are not valid base64");
+			return json_fail(json, "bytes are not valid base64");
 		bits = bits << 6 | (uint32_t) digit;
 		count += 6;
 		if (count >= 8)
@@ -446,11 +448,11 @@ decode_hex(Json *json, size_t begun)
 
 	for (size_t i = begun; i + 1 < json->length; i += 2)
 	{
-		int high = hex_digit(json->out[i]);
-		int low = hex_digit(json->out[i + 1]);
+		int high = json_hex_digit(json->out[i]);
+		int low = json_hex_digit(json->out[i + 1]);
 
 		if (high < 0 || low < 0)
-			return fail(json, "an id is not hexadecimal");
+			return json_fail(json, "an id is not hexadecimal");
 		json->out[to++] = (uint8_t) (high << 4 | low);
 	}
 	json->length = to;
@@ -462,7 +464,7 @@ decode_hex(Json *json, size_t begun)
  * otherwise base64.
  */
 static bool
-take_bytes(Json *json, const JsonField *field)
+json_take_bytes(Json *json, const JsonField *field)
 {
 	size_t begun;
 	size_t length;
@@ -505,13 +507,13 @@ take_double(Json *json, const JsonField *field)
 		return false;
 	value = strtod(text, &end);
 	if (*end != '\0')
-		return fail(json, "expected a number");
+		return json_fail(json, "expected a number");
 	memcpy(&bits, &value, sizeof(bits));
 	return put_tag(json, field, PFS_WIRE_64_BITS) && put_fixed64(json, bits);
 }
 
 static bool
-take_number(Json *json, const JsonField *field)
+json_take_number(Json *json, const JsonField *field)
 {
 	uint64_t value;
 
@@ -532,7 +534,7 @@ take_temporality(Json *json, const JsonField *field)
 	bool is_cumulative;
 
 	if (peek(json) != '"')
-		return take_number(json, field);
+		return json_take_number(json, field);
 	if (!take_string(json, true))
 		return false;
 	is_cumulative = json->length - begun == strlen(cumulative) &&
@@ -562,10 +564,10 @@ take_one(Json *json, const JsonField *field)
 		case JSON_STRING:
 		case JSON_BASE64:
 		case JSON_ID:
-			return take_bytes(json, field);
+			return json_take_bytes(json, field);
 		case JSON_NUMBER:
 		case JSON_FIXED64:
-			return take_number(json, field);
+			return json_take_number(json, field);
 		case JSON_BOOL:
 			return take_bool(json, field);
 		case JSON_DOUBLE:
@@ -577,7 +579,7 @@ take_one(Json *json, const JsonField *field)
 		case JSON_TOO_OLD:
 			break;
 	}
-	return fail(json, TOO_OLD_TEXT);
+	return json_fail(json, TOO_OLD_TEXT);
 }
 
 /* Writes a list: packed for numbers, otherwise one field for each element. */
@@ -589,7 +591,7 @@ take_list(Json *json, const JsonField *field)
 	size_t begun = 0;
 
 	if (peek(json) != '[')
-		return fail(json, "expected a list");
+		return json_fail(json, "expected a list");
 	if (!enter(json) || (is_packed && !begin_bytes(json, field, &begun)))
 		return false;
 	if (peek(json) == ']')
@@ -608,7 +610,7 @@ take_list(Json *json, const JsonField *field)
 
 /* Compares a key with a name in lowerCamelCase, or in snake_case. */
 static bool
-is_name(const uint8_t *key, size_t length, const char *name)
+json_is_name(const uint8_t *key, size_t length, const char *name)
 {
 	for (size_t i = 0; i < length; i++)
 	{
@@ -635,9 +637,9 @@ take_member(Json *json, const JsonMessage *message)
 	if (!take_string(json, false))
 		return false;
 	length = (size_t) (json->at - key) - 1;
-	if (!take(json, ':', "expected a colon"))
+	if (!json_take(json, ':', "expected a colon"))
 		return false;
-	while (field->name != NULL && !is_name(key, length, field->name))
+	while (field->name != NULL && !json_is_name(key, length, field->name))
 		field++;
 	if (field->name == NULL)
 		return skip_value(json);
@@ -652,7 +654,7 @@ take_message(Json *json, const JsonMessage *message)
 	bool goes_on = true;
 
 	if (peek(json) != '{')
-		return fail(json, "expected an object");
+		return json_fail(json, "expected an object");
 	if (!enter(json))
 		return false;
 	if (peek(json) == '}')
@@ -678,7 +680,7 @@ json_to_protobuf(Span text, const JsonMessage *message, MemoryShare *memory, siz
 	bool good = reserve(&json, 1) && take_message(&json, message);
 
 	if (good && peek(&json) >= 0)
-		good = fail(&json, "unexpected characters after the end");
+		good = json_fail(&json, "unexpected characters after the end");
 	*error = json.no_memory ? NULL : json.error;
 	*offset = (size_t) (json.at - text.bytes);
 	*length = json.length;

@@ -61,7 +61,7 @@ label_name(Arena *arena, PfsText key)
 }
 
 static PfsText
-text_of(const char *string)
+otlp_labels_text_of(const char *string)
 {
 	return (PfsText){ string, (uint32_t) strlen(string) };
 }
@@ -111,7 +111,7 @@ exported(Arena *arena, const char *name)
 }
 
 static void
-add_label(AttributeLabels *set, PfsText key, const char *name, const char *value)
+otlp_labels_add_label(AttributeLabels *set, PfsText key, const char *name, const char *value)
 {
 	set->keys[set->count] = key;
 	set->labels[set->count++] = (BatchLabel){ name, value };
@@ -121,7 +121,7 @@ add_label(AttributeLabels *set, PfsText key, const char *name, const char *value
 void
 attribute_labels_fix(AttributeLabels *set, const BatchLabel *label)
 {
-	add_label(set, text_of(label->name), label->name, label->value);
+	otlp_labels_add_label(set, otlp_labels_text_of(label->name), label->name, label->value);
 	set->fixed_count = set->count;
 }
 
@@ -142,7 +142,7 @@ attribute_labels_put(AttributeLabels *set, Arena *arena, PfsText key, const char
 	if (is_fixed(set, name) || strncmp(name, "__", 2) == 0)
 		name = exported(arena, name);
 	if (name != NULL)
-		add_label(set, key, name, value);
+		otlp_labels_add_label(set, key, name, value);
 	return name != NULL;
 }
 
@@ -178,7 +178,7 @@ rank_of(const AttributeLabels *set, uint32_t at)
 }
 
 static bool
-has_name(const AttributeLabels *set, const char *name)
+otlp_labels_has_name(const AttributeLabels *set, const char *name)
 {
 	for (uint32_t i = 0; i < set->count; i++)
 		if (strcmp(set->labels[i].name, name) == 0)
@@ -200,7 +200,7 @@ numbered(const AttributeLabels *set, Arena *arena, const char *name, uint32_t ra
 	while (text != NULL && rank > 0)
 	{
 		snprintf(text, room, "%s_%u", name, ++number);
-		rank -= !has_name(set, text);
+		rank -= !otlp_labels_has_name(set, text);
 	}
 	return text;
 }
@@ -255,7 +255,8 @@ attribute_labels_settle(AttributeLabels *to, const AttributeLabels *from, Arena 
 	for (uint32_t i = 0; i < from->count; i++)
 	{
 		const BatchLabel *label = &from->labels[i];
-		const PfsProfileLabel like = { .key = text_of(label->name), .text = text_of(label->value) };
+		const PfsProfileLabel like = { .key = otlp_labels_text_of(label->name),
+									   .text = otlp_labels_text_of(label->value) };
 
 		if (label->value[0] == '\0' || pfs_trace_label(&like, ids))
 			continue;

@@ -56,7 +56,7 @@ keep_text(RawLabels *labels, const char *prefix, Span text)
 }
 
 static bool
-is_name(Span name)
+raw_is_name(Span name)
 {
 	for (size_t i = 0; i < name.length; i++)
 	{
@@ -80,14 +80,14 @@ span_equals(Span span, const char *text)
  * reserved, except __name__.
  */
 static bool
-add_label(Writing *writing, RawLabels *labels, Span name, Span value)
+raw_add_label(Writing *writing, RawLabels *labels, Span name, Span value)
 {
 	bool is_taken =
 		span_equals(name, "tenant") ||
 		(name.length >= 2 && memcmp(name.bytes, "__", 2) == 0 && !span_equals(name, "__name__"));
 	BatchLabel *label;
 
-	if (!is_name(name))
+	if (!raw_is_name(name))
 		return invalid(writing, "the name of a label is not valid");
 	if (name.length > WRITE_RAW_LABEL_MAX || value.length > WRITE_RAW_LABEL_MAX ||
 		memchr(value.bytes, '\0', value.length) != NULL)
@@ -105,7 +105,7 @@ add_label(Writing *writing, RawLabels *labels, Span name, Span value)
 }
 
 static bool
-read_label(Writing *writing, RawLabels *labels, Span span)
+raw_read_label(Writing *writing, RawLabels *labels, Span span)
 {
 	Message message = message_of(span);
 	Span name = { (const uint8_t *) "", 0 };
@@ -120,12 +120,12 @@ read_label(Writing *writing, RawLabels *labels, Span span)
 	}
 	if (message.error != NULL)
 		return invalid(writing, message.error);
-	return add_label(writing, labels, name, value);
+	return raw_add_label(writing, labels, name, value);
 }
 
 /* Reads the labels of a series; the receiver's label tenant is the first one. */
 static bool
-read_labels(Writing *writing, RawLabels *labels, Span series)
+raw_read_labels(Writing *writing, RawLabels *labels, Span series)
 {
 	Message message = message_of(series);
 
@@ -141,7 +141,7 @@ read_labels(Writing *writing, RawLabels *labels, Span series)
 		set = message_of(field_span(&message.field));
 		while (message_next(&set))
 			if (field_is_message(&set.field, 1) &&
-				!read_label(writing, labels, field_span(&set.field)))
+				!raw_read_label(writing, labels, field_span(&set.field)))
 				return false;
 		if (set.error != NULL)
 			return invalid(writing, set.error);
@@ -153,7 +153,7 @@ read_labels(Writing *writing, RawLabels *labels, Span series)
 
 /* Decodes one pprof profile of a series into the batch, and sets the message of a failure. */
 static bool
-read_profile(Writing *writing, const RawLabels *labels, Span bytes)
+raw_read_profile(Writing *writing, const RawLabels *labels, Span bytes)
 {
 	const DecodeLimits *limits = &writing->request->limits;
 	const DecodeRequest request = { .format = PROFILE_PPROF,
@@ -176,7 +176,10 @@ read_profile(Writing *writing, const RawLabels *labels, Span bytes)
 			snprintf(message, sizeof(writing->result->message),
 					 "invalid profile: %s, seen at byte %zu", result.message, result.offset);
 			return ends(writing, DECODE_INVALID);
-		/* cannot occur, because no limits of times were given; check_times() checks all profiles */
+		/*
+		 * cannot occur, because no limits of times were given; raw_check_times() checks all
+		 * profiles
+		 */
 		case DECODE_TIME:
 		case DECODE_SERVER:
 			snprintf(message, sizeof(writing->result->message),
@@ -198,7 +201,7 @@ read_sample(Writing *writing, const RawLabels *labels, Span span)
 
 	while (message_next(&message))
 		if (field_is_message(&message.field, 1) &&
-			!read_profile(writing, labels, field_span(&message.field)))
+			!raw_read_profile(writing, labels, field_span(&message.field)))
 			return false;
 	return message.error == NULL || invalid(writing, message.error);
 }
@@ -208,7 +211,7 @@ read_series(Writing *writing, RawLabels *labels, Span span)
 {
 	Message message = message_of(span);
 
-	if (!read_labels(writing, labels, span))
+	if (!raw_read_labels(writing, labels, span))
 		return false;
 	while (message_next(&message))
 		if (field_is_message(&message.field, 2) &&
@@ -218,7 +221,7 @@ read_series(Writing *writing, RawLabels *labels, Span span)
 }
 
 static bool
-read_request(Writing *writing, RawLabels *labels)
+raw_read_request(Writing *writing, RawLabels *labels)
 {
 	Message message = message_of(writing->request->body);
 
@@ -231,7 +234,7 @@ read_request(Writing *writing, RawLabels *labels)
 
 /* Checks the times of all profiles; a profile without a time gets the current one. */
 static bool
-check_times(Writing *writing)
+raw_check_times(Writing *writing)
 {
 	const DecodeLimits *limits = &writing->request->limits;
 	const BatchSample *samples;
@@ -259,8 +262,8 @@ write_raw_decode(const WriteRawRequest *request, Batch *batch, WriteRawResult *r
 		labels->texts = malloc(BATCH_MAX_LABELS * 2 * (WRITE_RAW_LABEL_MAX + sizeof("exported_")));
 	if (labels == NULL || labels->texts == NULL)
 		writing.end = DECODE_NO_MEMORY;
-	else if (read_request(&writing, labels))
-		check_times(&writing);
+	else if (raw_read_request(&writing, labels))
+		raw_check_times(&writing);
 	if (labels != NULL)
 		free(labels->texts);
 	free(labels);

@@ -128,8 +128,8 @@ report_out_of_range(const Flag *flag, const char *text, Failure *failure)
  * it was not parsed.
  */
 static ExitCode
-take_number(const Flag *flag, const char *text, bool was_read, int64_t number, const char *hint,
-			Failure *failure)
+flags_take_number(const Flag *flag, const char *text, bool was_read, int64_t number,
+				  const char *hint, Failure *failure)
 {
 	if (!was_read)
 	{
@@ -144,15 +144,15 @@ take_number(const Flag *flag, const char *text, bool was_read, int64_t number, c
 }
 
 static ExitCode
-read_number(const Flag *flag, const char *text, Failure *failure)
+flags_read_number(const Flag *flag, const char *text, Failure *failure)
 {
 	char *end;
 	long long number;
 
 	errno = 0;
 	number = strtoll(text, &end, 10);
-	return take_number(flag, text, end != text && *end == '\0' && errno == 0, number,
-					   "It takes a whole number.", failure);
+	return flags_take_number(flag, text, end != text && *end == '\0' && errno == 0, number,
+							 "It takes a whole number.", failure);
 }
 
 static ExitCode
@@ -161,8 +161,8 @@ read_duration(const Flag *flag, const char *text, Failure *failure)
 	int64_t duration_ms = 0;
 	bool was_read = parse_duration_ms(text, &duration_ms) == 0;
 
-	return take_number(flag, text, was_read, duration_ms,
-					   "It takes a duration such as 500ms, 10s or 1m30s.", failure);
+	return flags_take_number(flag, text, was_read, duration_ms,
+							 "It takes a duration such as 500ms, 10s or 1m30s.", failure);
 }
 
 /* Parses a size such as 64MB, with the flag's minimum in the message's own unit. */
@@ -223,7 +223,7 @@ flag_take(const Flag *flag, const char *text, Failure *failure)
 			*(const char **) flag->value = text;
 			return EXIT_OK;
 		case FLAG_NUMBER:
-			return read_number(flag, text, failure);
+			return flags_read_number(flag, text, failure);
 		case FLAG_DURATION:
 			return read_duration(flag, text, failure);
 		case FLAG_SIZE:

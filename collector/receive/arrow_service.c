@@ -42,7 +42,7 @@ find_record(Span body, Span *record, Decoded *decoded)
 }
 
 static DecodeEnd
-ends_with(DecodeEnd end, const ArrowResult *result, Decoded *decoded)
+arrow_service_ends_with(DecodeEnd end, const ArrowResult *result, Decoded *decoded)
 {
 	if (end != DECODE_OK && result->message != NULL)
 		snprintf(decoded->message, sizeof(decoded->message), "invalid record: %s", result->message);
@@ -51,7 +51,8 @@ ends_with(DecodeEnd end, const ArrowResult *result, Decoded *decoded)
 
 /* Decodes the body, which is the record, or in an exchange the record of the stacks. */
 static DecodeEnd
-decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch, Decoded *decoded)
+arrow_service_decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch,
+					 Decoded *decoded)
 {
 	const BatchLabel tenant = { "tenant", call->tenant };
 	const Span body = { call->body, call->body_length };
@@ -71,7 +72,7 @@ decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch,
 		return end;
 	end = arrow_decode(&request, batch, &result);
 	if (end != DECODE_OK)
-		return ends_with(end, &result, decoded);
+		return arrow_service_ends_with(end, &result, decoded);
 	metric_add(&receiver->metrics.samples_total, result.samples);
 	metric_add(&receiver->metrics.arrow_labels_skipped_total, result.skipped_labels);
 	decoded->is_same = true;
@@ -81,14 +82,14 @@ decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch,
 void
 parca_write_arrow(Host *host, Call *call)
 {
-	submit_request(receiver_of(host), call, &json_write_arrow, decode);
+	submit_request(receiver_of(host), call, &json_write_arrow, arrow_service_decode);
 }
 
 /* --- Write --- */
 
 /* Asks for the stacks of the first message; if it needs none, stores its samples. */
 static void
-ask(Receiver *receiver, Call *call)
+arrow_service_ask(Receiver *receiver, Call *call)
 {
 	Decoded decoded = { "" };
 	ArrowResult result;
@@ -98,13 +99,14 @@ ask(Receiver *receiver, Call *call)
 	DecodeEnd end = find_record((Span){ call->body, call->body_length }, &samples, &decoded);
 
 	if (end == DECODE_OK)
-		end = ends_with(arrow_wanted_stacks(samples, call->memory, &wanted, &length, &result),
-						&result, &decoded);
+		end = arrow_service_ends_with(arrow_wanted_stacks(samples, call->memory, &wanted, &length,
+														  &result),
+									  &result, &decoded);
 	if (submit_judge(receiver, call, end, decoded.message))
 	{
 		if (wanted == NULL)
 		{
-			submit_decoded(receiver, call, decode);
+			submit_decoded(receiver, call, arrow_service_decode);
 			return;
 		}
 		buffer_put_field(&call->answer.body, RECORD, wanted, length);
@@ -124,7 +126,7 @@ parca_write(Host *host, Call *call)
 	if (!submit_unpack(receiver, call))
 		host_give_back(&receiver->host, call);
 	else if (call->first == NULL)
-		ask(receiver, call);
+		arrow_service_ask(receiver, call);
 	else
-		submit_decoded(receiver, call, decode);
+		submit_decoded(receiver, call, arrow_service_decode);
 }

@@ -58,7 +58,8 @@ count(Receiver *receiver, const OtlpResult *result)
  * a time, otherwise by its bytes.
  */
 static DecodeEnd
-decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch, Decoded *decoded)
+otlp_service_decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch,
+					Decoded *decoded)
 {
 	const BatchLabel tenant = { "tenant", call->tenant };
 	const OtlpRequest request = { .body = { call->body, call->body_length },
@@ -88,5 +89,5 @@ decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch,
 void
 otlp_export(Host *host, Call *call)
 {
-	submit_request(receiver_of(host), call, &json_request, decode);
+	submit_request(receiver_of(host), call, &json_request, otlp_service_decode);
 }

@@ -11,7 +11,8 @@
 #include "receive/submit.h"
 
 static DecodeEnd
-decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch, Decoded *decoded)
+parca_service_decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch,
+					 Decoded *decoded)
 {
 	const WriteRawRequest request = { .body = { call->body, call->body_length },
 									  .tenant = call->tenant,
@@ -30,5 +31,5 @@ decode(Receiver *receiver, Call *call, const DecodeLimits *limits, Batch *batch,
 void
 parca_write_raw(Host *host, Call *call)
 {
-	submit_request(receiver_of(host), call, &json_write_raw, decode);
+	submit_request(receiver_of(host), call, &json_write_raw, parca_service_decode);
 }

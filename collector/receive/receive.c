@@ -31,7 +31,7 @@
 #define HEAPS		2
 
 static void
-reload(Server *server)
+receive_reload(Server *server)
 {
 	Failure failure;
 
@@ -52,7 +52,7 @@ serve(Server *server, Failure *failure)
 		server_turn(server, TURN_MS);
 		stop_signals_seen();
 		if (reload_asked())
-			reload(server);
+			receive_reload(server);
 		code = writer_failure(server->loop.host->writer, failure);
 	}
 	return code;
@@ -60,7 +60,7 @@ serve(Server *server, Failure *failure)
 
 /* Stores and answers the current requests. */
 static ExitCode
-finish(Server *server, Failure *failure)
+receive_finish(Server *server, Failure *failure)
 {
 	int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + STOP_MS * NS_PER_MS;
 
@@ -75,7 +75,7 @@ finish(Server *server, Failure *failure)
 }
 
 static ExitCode
-start_writer(const ReceiveOptions *options, Writer **writer, Failure *failure)
+receive_start_writer(const ReceiveOptions *options, Writer **writer, Failure *failure)
 {
 	const WriterOptions settings = { .conninfo = options->database,
 									 .node = "",
@@ -104,7 +104,7 @@ run(Server *server, Receiver *receiver, Failure *failure)
 		code = serve(server, failure);
 	}
 	if (code == EXIT_OK)
-		code = finish(server, failure);
+		code = receive_finish(server, failure);
 	writer_drain(receiver->host.writer, 0);
 	workers_stop(&workers);
 	server_fini(server);
@@ -120,7 +120,7 @@ start_and_run(Server *server, const ReceiveOptions *options, Failure *failure)
 {
 	Receiver receiver;
 	Writer *writer = NULL;
-	ExitCode code = start_writer(options, &writer, failure);
+	ExitCode code = receive_start_writer(options, &writer, failure);
 
 	if (code == EXIT_OK)
 	{

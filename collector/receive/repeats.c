@@ -24,7 +24,7 @@ repeats_init(Repeats *repeats)
 }
 
 static void
-forget(Repeats *repeats, Repeat *repeat)
+repeats_forget(Repeats *repeats, Repeat *repeat)
 {
 	repeats->untold -= repeat->is_stored;
 	HASH_DEL(repeats->table, repeat);
@@ -35,7 +35,7 @@ void
 repeats_fini(Repeats *repeats)
 {
 	while (repeats->table != NULL)
-		forget(repeats, repeats->table);
+		repeats_forget(repeats, repeats->table);
 	pthread_mutex_destroy(&repeats->lock);
 }
 
@@ -58,7 +58,7 @@ repeats_begin(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES], int6
 	repeat = find(repeats, digest);
 	if (repeat != NULL && repeat->is_stored && now_ns > repeat->until_ns)
 	{
-		forget(repeats, repeat);
+		repeats_forget(repeats, repeat);
 		repeat = NULL;
 	}
 	if (repeat != NULL)
@@ -84,7 +84,7 @@ drop_oldest(Repeats *repeats)
 	{
 		if (repeat->is_stored)
 		{
-			forget(repeats, repeat);
+			repeats_forget(repeats, repeat);
 			return;
 		}
 	}
@@ -98,7 +98,7 @@ repeats_end(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES], bool i
 	pthread_mutex_lock(&repeats->lock);
 	repeat = find(repeats, digest);
 	if (repeat != NULL && !is_stored)
-		forget(repeats, repeat);
+		repeats_forget(repeats, repeat);
 	else if (repeat != NULL)
 	{
 		repeat->is_stored = true;
@@ -129,6 +129,6 @@ repeats_told(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES])
 	pthread_mutex_lock(&repeats->lock);
 	repeat = find(repeats, digest);
 	if (repeat != NULL && repeat->is_stored)
-		forget(repeats, repeat);
+		repeats_forget(repeats, repeat);
 	pthread_mutex_unlock(&repeats->lock);
 }

@@ -70,7 +70,7 @@ client_of(SeriesLimit *limit, const char *name, int64_t now_ns)
 
 /* Returns the slot with the hash, or the free slot where it belongs. */
 static uint64_t *
-slot_of(uint64_t *slots, size_t slot_count, uint64_t hash)
+series_limit_slot_of(uint64_t *slots, size_t slot_count, uint64_t hash)
 {
 	size_t at = hash & (slot_count - 1);
 
@@ -95,7 +95,7 @@ client_reserve(SeriesLimit *limit, ClientSeries *client, size_t more)
 		return false;
 	for (size_t i = 0; i < client->slot_count; i++)
 		if (client->slots[i] != 0)
-			*slot_of(slots, slot_count, client->slots[i]) = client->slots[i];
+			*series_limit_slot_of(slots, slot_count, client->slots[i]) = client->slots[i];
 	free(client->slots);
 	limit->slot_count += slot_count - client->slot_count;
 	client->slots = slots;
@@ -139,14 +139,14 @@ client_take(SeriesLimit *limit, ClientSeries *client, const Batch *batch, size_t
 	{
 		const uint64_t hash = hash_series(limit, &series[i]);
 
-		added += *slot_of(client->slots, client->slot_count, hash) != hash;
+		added += *series_limit_slot_of(client->slots, client->slot_count, hash) != hash;
 	}
 	if (client->count + added > max)
 		return false;
 	for (size_t i = 0; added > 0 && i < series_count; i++)
 	{
 		const uint64_t hash = hash_series(limit, &series[i]);
-		uint64_t *slot = slot_of(client->slots, client->slot_count, hash);
+		uint64_t *slot = series_limit_slot_of(client->slots, client->slot_count, hash);
 
 		client->count += *slot == 0;
 		*slot = hash;

@@ -194,10 +194,10 @@ plan_step(Call *call)
 
 /* --- the way to the writer and back --- */
 
-static void pump(StoreLine *line);
+static void store_line_pump(StoreLine *line);
 
 static void
-finish(StoreLine *line, Call *call, size_t bytes)
+store_line_finish(StoreLine *line, Call *call, size_t bytes)
 {
 	line->bytes -= bytes;
 	call->storing->bytes -= bytes;
@@ -205,7 +205,7 @@ finish(StoreLine *line, Call *call, size_t bytes)
 
 /* Called by the writer at the end of a step, or of the batch. */
 static void
-on_end(void *context, const BatchResult *result)
+store_line_on_end(void *context, const BatchResult *result)
 {
 	Call *call = context;
 	StoreLine *line = call->line;
@@ -223,7 +223,7 @@ on_end(void *context, const BatchResult *result)
 		work_queue_put(&line->queue, call->storing, call);
 	}
 	else
-		finish(line, call, call->batch_bytes);
+		store_line_finish(line, call, call->batch_bytes);
 	work_queue_done(call->storing, call->step_cost);
 	pthread_mutex_unlock(&line->lock);
 	if (!goes_on)
@@ -232,14 +232,14 @@ on_end(void *context, const BatchResult *result)
 			batch_free(call->batch);
 		call->stored(call, was_step && result->end == BATCH_STORED ? &unwanted : result);
 	}
-	pump(line);
+	store_line_pump(line);
 }
 
 /* Gives the next step to the writer. Returns what writer_submit() returns. */
 static int
 send_step(StoreLine *line, Call *call)
 {
-	const BatchCallback callback = { on_end, call };
+	const BatchCallback callback = { store_line_on_end, call };
 	Batch *batch =
 		call->is_step ? make_step(call->batch, call->step_first, call->step_end) : call->batch;
 	int err = batch != NULL ? writer_submit(line->writer, batch, &callback, NULL) : -ENOMEM;
@@ -251,7 +251,7 @@ send_step(StoreLine *line, Call *call)
 
 /* Gives calls to the writer, in turns of their clients, while it has less than STORE_LINE_COST. */
 static void
-pump(StoreLine *line)
+store_line_pump(StoreLine *line)
 {
 	ClientWork *client;
 	Call *call;
@@ -277,7 +277,7 @@ pump(StoreLine *line)
 			continue;
 		pthread_mutex_lock(&line->lock);
 		line->out_cost -= cost;
-		finish(line, call, call->batch_bytes);
+		store_line_finish(line, call, call->batch_bytes);
 		work_queue_done(client, cost);
 		pthread_mutex_unlock(&line->lock);
 		batch_free(call->batch);
@@ -314,6 +314,6 @@ store_line_put(StoreLine *line, Call *call, Batch *batch, CallStored stored)
 	}
 	pthread_mutex_unlock(&line->lock);
 	if (err == 0)
-		pump(line);
+		store_line_pump(line);
 	return err;
 }

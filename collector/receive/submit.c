@@ -188,7 +188,7 @@ read_json(Receiver *receiver, Call *call, const JsonMessage *message)
  * returns the call to the loop.
  */
 static void
-on_batch_end(Call *call, const BatchResult *result)
+submit_on_batch_end(Call *call, const BatchResult *result)
 {
 	Receiver *receiver = receiver_of(call->host);
 
@@ -215,7 +215,7 @@ to_writer(Receiver *receiver, Call *call, Batch *batch)
 	/* from here on only the batch is needed */
 	call_drop_body(call);
 	batch_charge_to(batch, NULL);
-	return store_line_put(&receiver->line, call, batch, on_batch_end);
+	return store_line_put(&receiver->line, call, batch, submit_on_batch_end);
 }
 
 static void

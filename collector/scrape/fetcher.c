@@ -116,7 +116,7 @@ scrape_enter(Fetcher *fetcher, Scrape *scrape, DueKind kind)
 
 /* Called when an answer begins. A delta needs a slot then; returns false to pause it. */
 static bool
-may_read(void *context)
+fetcher_may_read(void *context)
 {
 	Scrape *scrape = context;
 	Fetcher *fetcher = scrape->fetcher;
@@ -279,7 +279,7 @@ judge_answer(ScrapedProfile *profile, const HttpAnswer *answer)
 
 /* Called with the answer: passes its body to the storer, or ends the scrape with an error. */
 static void
-on_answer(void *context, HttpAnswer *answer)
+fetcher_on_answer(void *context, HttpAnswer *answer)
 {
 	Scrape *scrape = context;
 	Fetcher *fetcher = scrape->fetcher;
@@ -320,8 +320,8 @@ scrape_begin(Fetcher *fetcher, ScrapeTarget *target)
 								  .settings = &target->job->http,
 								  .timeout_ms = target->job->timeout_ms,
 								  .body_max = fetcher->body_max,
-								  .may_read = may_read,
-								  .on_end = on_answer,
+								  .may_read = fetcher_may_read,
+								  .on_end = fetcher_on_answer,
 								  .context = scrape };
 
 	if (scrape == NULL || (scrape->transfer = http_client_start(fetcher->client, &request)) == NULL)

@@ -16,7 +16,7 @@ hash_text(uint64_t hash, const char *text)
 }
 
 static uint64_t
-hash_labels(uint64_t hash, const TargetLabels *labels)
+found_hash_labels(uint64_t hash, const TargetLabels *labels)
 {
 	for (size_t i = 0; i < labels->count; i++)
 		hash = hash_text(hash_text(hash, labels->labels[i].name), labels->labels[i].value);
@@ -26,10 +26,10 @@ hash_labels(uint64_t hash, const TargetLabels *labels)
 uint64_t
 found_group_hash(uint64_t seed, const TargetGroup *group)
 {
-	uint64_t hash = hash_labels(seed, &group->labels);
+	uint64_t hash = found_hash_labels(seed, &group->labels);
 
 	for (size_t i = 0; i < group->count; i++)
-		hash = hash_labels(hash, &group->targets[i]);
+		hash = found_hash_labels(hash, &group->targets[i]);
 	return hash_word(hash, group->count);
 }
 
@@ -131,7 +131,7 @@ found_group_begin(FoundGroup *found, uint64_t seed, size_t profiles)
 {
 	TargetGroup *group = found->waiting;
 	FoundVersion next = { .group = group, .hash = found->waiting_hash, .count = group->count };
-	uint64_t common = hash_labels(seed, &group->labels);
+	uint64_t common = found_hash_labels(seed, &group->labels);
 
 	next.members = calloc(next.count + 1, sizeof(FoundMember));
 	next.slots = calloc(next.count * profiles + 1, sizeof(ScrapeTarget *));
@@ -144,7 +144,7 @@ found_group_begin(FoundGroup *found, uint64_t seed, size_t profiles)
 	found->waiting = NULL;
 	for (uint32_t i = 0; i < next.count; i++)
 		next.members[i] =
-			(FoundMember){ .key = hash_labels(common, &group->targets[i]), .index = i };
+			(FoundMember){ .key = found_hash_labels(common, &group->targets[i]), .index = i };
 	qsort(next.members, next.count, sizeof(FoundMember), compare_members);
 	keep_targets(&found->current, &next, profiles);
 	found->next = next;

@@ -107,7 +107,7 @@ read_discoveries(ConfigReader *reader, const Node *node, ScrapeJob *job)
  * must be longer.
  */
 static bool
-check_times(ConfigReader *reader, const Node *node, ScrapeJob *job)
+job_check_times(ConfigReader *reader, const Node *node, ScrapeJob *job)
 {
 	const ProfileKind *profiles = job->profiles.items;
 
@@ -143,5 +143,5 @@ scrape_job_read(ConfigReader *reader, const Node *node, void *field)
 	if (job->name[0] == '\0')
 		return config_fail(reader, node, "job_name is missing");
 	return scrape_profiles_read(reader, node, job) && read_discoveries(reader, node, job) &&
-		   check_times(reader, node, job) && http_settings_check(reader, node, &job->http);
+		   job_check_times(reader, node, job) && http_settings_check(reader, node, &job->http);
 }

@@ -68,7 +68,7 @@ remove_target(JobRun *run, ScrapeTarget *target)
 /* --- making targets --- */
 
 static void
-out_of_memory(const JobRun *run)
+job_run_out_of_memory(const JobRun *run)
 {
 	log_event(LOG_ERROR, "scrape", "could not make targets", log_text("job", run->job->name),
 			  log_text("detail", "Out of memory."));
@@ -107,13 +107,13 @@ find_target(JobRun *run, const char *name)
  * memory.
  */
 static bool
-add_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
+job_run_add_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
 {
 	if (target->due_ns == 0)
 		target->due_ns = schedule_first_due(target, now_ns, clock_ns(CLOCK_REALTIME));
 	if (schedule_add(run->host.schedule, target) != 0)
 	{
-		out_of_memory(run);
+		job_run_out_of_memory(run);
 		scrape_target_release(target);
 		return false;
 	}
@@ -135,7 +135,7 @@ replace_target(JobRun *run, ScrapeTarget *old, ScrapeTarget *target, int64_t now
 	old->gone = true;
 	old->is_replaced = true;
 	scrape_target_release(old);
-	return add_target(run, target, now_ns);
+	return job_run_add_target(run, target, now_ns);
 }
 
 /*
@@ -167,7 +167,7 @@ find_place(JobRun *run, ScrapeTarget *target, ScrapeTarget **known)
 }
 
 static bool
-has_room(const JobRun *run)
+job_run_has_room(const JobRun *run)
 {
 	return run->host.schedule->count < run->host.targets_max;
 }
@@ -183,7 +183,7 @@ take_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
 
 	if (!find_place(run, target, &known))
 	{
-		out_of_memory(run);
+		job_run_out_of_memory(run);
 		scrape_target_release(target);
 		return NULL;
 	}
@@ -194,8 +194,8 @@ take_target(JobRun *run, ScrapeTarget *target, int64_t now_ns)
 	}
 	if (known != NULL)
 		return replace_target(run, known, target, now_ns) ? target : NULL;
-	if (has_room(run))
-		return add_target(run, target, now_ns) ? target : NULL;
+	if (job_run_has_room(run))
+		return job_run_add_target(run, target, now_ns) ? target : NULL;
 	log_event(LOG_WARNING, "scrape", "number of targets exceeds --max-targets",
 			  log_text("job", run->job->name), log_text("target", target->name));
 	scrape_target_release(target);
@@ -228,7 +228,7 @@ make_target(JobRun *run, const TargetGroup *group, FoundMember *member, const Pr
 					  log_text("detail", error));
 			break;
 		case TARGET_NO_MEMORY:
-			out_of_memory(run);
+			job_run_out_of_memory(run);
 			member->is_short = true;
 			break;
 	}
@@ -313,7 +313,7 @@ begin_work(JobRun *run, FoundGroup *group)
 		leave_members(run, &group->current);
 	else
 	{
-		out_of_memory(run);
+		job_run_out_of_memory(run);
 		run->is_short = true;
 	}
 }
@@ -406,7 +406,7 @@ redo_short(JobRun *run, int64_t now_ns)
 	if (!run->is_short || now_ns < run->redo_ns)
 		return;
 	run->redo_ns = now_ns + REDO_NS;
-	if (!has_room(run))
+	if (!job_run_has_room(run))
 		return;
 	run->is_short = false;
 	for (size_t i = 0; i < run->found_count; i++)
@@ -458,12 +458,12 @@ remove_unfound(JobRun *run)
  * labels is not, once there is room.
  */
 static bool
-is_as_before(const JobRun *run, const FoundGroup *known, uint64_t hash)
+job_run_is_as_before(const JobRun *run, const FoundGroup *known, uint64_t hash)
 {
 	const bool is_lost = known->current.is_short && known->current.group == NULL &&
 						 !known->has_next && known->waiting == NULL;
 
-	return found_group_newest(known) == hash && !(is_lost && has_room(run));
+	return found_group_newest(known) == hash && !(is_lost && job_run_has_room(run));
 }
 
 /* Called by a discovery with a group. Returns false if the group must be sent again. */
@@ -476,7 +476,7 @@ on_group(void *context, TargetGroup *group)
 	FoundGroup *known;
 
 	HASH_FIND_STR(found->groups, group->source, known);
-	if (known != NULL ? is_as_before(run, known, hash) : group->count == 0)
+	if (known != NULL ? job_run_is_as_before(run, known, hash) : group->count == 0)
 	{
 		target_group_free(group);
 		return true;
@@ -492,7 +492,7 @@ on_group(void *context, TargetGroup *group)
 		known = found_group_create(group->source, found);
 		if (known == NULL)
 		{
-			out_of_memory(run);
+			job_run_out_of_memory(run);
 			target_group_free(group);
 			return false;
 		}

@@ -226,7 +226,7 @@ take_news(OperatorJobs *jobs)
 
 /* Called by a watch with an added, changed or removed (NULL) resource. */
 static void
-on_object(void *context, const char *key, json_t *resource)
+operator_on_object(void *context, const char *key, json_t *resource)
 {
 	Cluster *cluster = context;
 	News *news = calloc(1, sizeof(News));
@@ -246,7 +246,7 @@ on_object(void *context, const char *key, json_t *resource)
 }
 
 static void
-on_failure(void *context, const char *path, const char *detail)
+operator_on_failure(void *context, const char *path, const char *detail)
 {
 	log_event(LOG_WARNING, "scrape", "could not watch ParcaScrapeConfigs", log_text("path", path),
 			  log_text("detail", detail));
@@ -263,8 +263,8 @@ start_watch(Cluster *cluster, const char *space)
 									   .settings = &cluster->reach.http,
 									   .server = cluster->reach.server,
 									   .path = path,
-									   .on_object = on_object,
-									   .on_failure = on_failure,
+									   .on_object = operator_on_object,
+									   .on_failure = operator_on_failure,
 									   .context = cluster };
 	KubeWatch *watch;
 
@@ -286,7 +286,7 @@ start_cluster(Cluster *cluster)
 	if (!kube_reach_init(reach, cluster->access))
 		return false;
 	if (reach->problem != NULL)
-		on_failure(cluster, reach->server, reach->problem);
+		operator_on_failure(cluster, reach->server, reach->problem);
 	cluster->watches = calloc(reach->space_count + 1, sizeof(KubeWatch *));
 	for (size_t i = 0; cluster->watches != NULL && i < reach->space_count; i++)
 		if (!start_watch(cluster, reach->spaces[i]))
@@ -372,7 +372,7 @@ operator_jobs_free(OperatorJobs *jobs)
 /* --- work --- */
 
 static bool
-is_synced(const OperatorJobs *jobs)
+operator_is_synced(const OperatorJobs *jobs)
 {
 	for (size_t i = 0; i < jobs->cluster_count; i++)
 		for (size_t j = 0; j < jobs->clusters[i].count; j++)
@@ -405,7 +405,7 @@ operator_jobs_tick(OperatorJobs *jobs, int64_t now_ns, int64_t until_ns)
 		for (size_t j = 0; j < jobs->clusters[i].count; j++)
 			due_ns = MIN(due_ns, kube_watch_tick(jobs->clusters[i].watches[j], now_ns));
 	take_news(jobs);
-	if (jobs->has_older && is_synced(jobs))
+	if (jobs->has_older && operator_is_synced(jobs))
 		forget_older(jobs);
 	for (OperatorJob *job = jobs->table; job != NULL; job = job->hh.next)
 		due_ns = MIN(due_ns, job_run_tick(job->run, now_ns, until_ns));

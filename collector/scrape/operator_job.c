@@ -151,7 +151,7 @@ add_port_rules(json_t *rules, const char *source, const char *port)
  * resource's own rules.
  */
 static json_t *
-make_rules(const json_t *scrape, const char *key)
+operator_job_make_rules(const json_t *scrape, const char *key)
 {
 	const char *job = json_string_value(json_object_get(scrape, "job"));
 	const char *port = json_string_value(json_object_get(scrape, "port"));
@@ -205,7 +205,7 @@ make_text(const char *key, const json_t *scrape)
 	if (is_given(params))
 		json_object_set(job, "params", params); /* its keys are names of the target's parameters */
 	json_object_set_new(job, "job_name", json_string(key));
-	json_object_set_new(job, "relabel_configs", make_rules(scrape, key));
+	json_object_set_new(job, "relabel_configs", operator_job_make_rules(scrape, key));
 	text = json_dumps(job, JSON_INDENT(1));
 	json_decref(job);
 	return text;
@@ -216,7 +216,7 @@ make_text(const char *key, const json_t *scrape)
  * targets: users who may write resources need not be those who may write the configuration.
  */
 static bool
-check_settings(const json_t *scrape, const char *key, Failure *failure)
+operator_job_check_settings(const json_t *scrape, const char *key, Failure *failure)
 {
 	static const char *const settings[] = {
 		"job",	   "port",	 "portNumber",		"params",		  "interval",
@@ -387,7 +387,7 @@ operator_job_make(ScrapeConfig *parent, const KubeAccess *access, const char *ke
 		fail_resource(failure, key, "It has no spec");
 		return NULL;
 	}
-	if (!check_settings(scrape, key, failure))
+	if (!operator_job_check_settings(scrape, key, failure))
 		return NULL;
 	text = make_text(key, scrape);
 	config = text == NULL ? NULL : scrape_config_parse(parent, key, text, failure);

@@ -32,7 +32,7 @@ default_of(const char *name)
 }
 
 static bool
-read_type(ConfigReader *reader, const Node *node, void *field)
+kinds_read_type(ConfigReader *reader, const Node *node, void *field)
 {
 	static const ConfigField fields[] = {
 		{ "type", config_read_text, offsetof(DecodeType, type) },
@@ -47,7 +47,7 @@ read_type(ConfigReader *reader, const Node *node, void *field)
 static bool
 read_types(ConfigReader *reader, const Node *node, void *field)
 {
-	return config_read_items(reader, node, sizeof(DecodeType), read_type, field);
+	return config_read_items(reader, node, sizeof(DecodeType), kinds_read_type, field);
 }
 
 /* Reads one profile, starting from the default of its name. */

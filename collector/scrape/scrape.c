@@ -93,7 +93,7 @@ no_thread(Failure *failure)
 
 /* Creates the client, the writer and all threads. */
 static ExitCode
-start_parts(Scraper *scraper, Failure *failure)
+scrape_start_parts(Scraper *scraper, Failure *failure)
 {
 	const ScrapeOptions *options = scraper->options;
 	const WriterOptions writer = { .conninfo = options->database,
@@ -153,7 +153,7 @@ scrape_start(Scraper *scraper, Failure *failure)
 	config = scrape_config_read(scraper->options->config_file, failure);
 	if (config == NULL)
 		return failure->code;
-	code = start_parts(scraper, failure);
+	code = scrape_start_parts(scraper, failure);
 	if (code == EXIT_OK && !scraper_adopt(scraper, config, clock_ns(CLOCK_MONOTONIC)))
 		code = failure_set(failure, EXIT_INTERNAL, "out of memory");
 	if (code != EXIT_OK)
@@ -271,7 +271,7 @@ scrape_stop(Scraper *scraper, ExitCode code)
 }
 
 static void
-free_parts(Scraper *scraper)
+scrape_free_parts(Scraper *scraper)
 {
 	scrape_pages_close(scraper->pages);
 	target_store_free(scraper->store, 0);
@@ -299,7 +299,7 @@ scrape_run(const ScrapeOptions *options)
 		failure_log(&failure, "scrape");
 	scraper->fetcher.concurrency = 0; /* requests that end from here on must not start others */
 	scraper_fini(scraper);
-	free_parts(scraper);
+	scrape_free_parts(scraper);
 	free(scraper);
 	return code;
 }

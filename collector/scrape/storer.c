@@ -207,7 +207,7 @@ storer_submit_old(Storer *storer)
 
 /* Waits for a profile, the request to stop, or the batch's time. The caller must hold the lock. */
 static void
-wait_for_work(Storer *storer)
+storer_wait_for_work(Storer *storer)
 {
 	struct timespec until;
 	int64_t wall_ns;
@@ -250,7 +250,7 @@ storer_main(void *argument)
 	pthread_mutex_lock(&storer->lock);
 	while (storer->waiting.first != NULL || !storer->stops)
 	{
-		wait_for_work(storer);
+		storer_wait_for_work(storer);
 		if (storer->waiting.first != NULL)
 			store_next(storer);
 		pthread_mutex_unlock(&storer->lock);

@@ -95,7 +95,7 @@ is_meta(const char *name)
  * because neither label may be lost.
  */
 static bool
-take_labels(ScrapeTarget *target, const LabelBuilder *builder, char error[HTTP_ERROR_BYTES])
+target_take_labels(ScrapeTarget *target, const LabelBuilder *builder, char error[HTTP_ERROR_BYTES])
 {
 	target->labels = calloc(builder->count + 1, sizeof(BatchLabel));
 	for (size_t i = 0; target->labels != NULL && i < builder->count; i++)
@@ -150,7 +150,7 @@ target_complete(ScrapeTarget *target, LabelBuilder *builder, char error[HTTP_ERR
 	if (label_builder_get(builder, "__name__")[0] == '\0')
 		label_builder_set(builder, "__name__", target->profile->name);
 	label_builder_sort(builder);
-	if (!take_labels(target, builder, error))
+	if (!target_take_labels(target, builder, error))
 		return error[0] != '\0' ? TARGET_INVALID : TARGET_NO_MEMORY;
 	return target_set_name(target) && !builder->failed ? TARGET_MADE : TARGET_NO_MEMORY;
 }

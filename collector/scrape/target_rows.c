@@ -49,7 +49,7 @@ target_rows_begin(TargetRows *rows, size_t count)
 }
 
 static void
-put_labels(Buffer *buffer, const ScrapeTarget *target)
+target_rows_put_labels(Buffer *buffer, const ScrapeTarget *target)
 {
 	size_t begun = wire_begin(buffer);
 
@@ -68,7 +68,7 @@ target_rows_add(TargetRows *rows, const ScrapeTarget *target)
 	const TargetState *state = &target->state;
 
 	wire_text_element(&rows->names, target->name);
-	put_labels(&rows->labels, target);
+	target_rows_put_labels(&rows->labels, target);
 	wire_text_element(&rows->healths, healths[state->health]);
 	wire_text_element(&rows->errors, state->error);
 	wire_timestamp_element(&rows->times, state->time_us);
@@ -132,7 +132,7 @@ mark_rows(TargetStore *store, const char *health, const char *reason, DbError *e
  * of another scraper that has scraped it.
  */
 static DbOutcome
-store_rows(TargetStore *store, const TargetRows *rows, DbError *error)
+target_rows_store_rows(TargetStore *store, const TargetRows *rows, DbError *error)
 {
 	Buffer scraper = { NULL };
 	const Statement statement = {
@@ -201,7 +201,7 @@ store_all(TargetStore *store, const TargetRows *rows)
 		outcome = mark_rows(store, "unknown", "The scraper was restarted", &error);
 	store->is_marked |= outcome == DB_OK;
 	if (outcome == DB_OK && rows != NULL)
-		outcome = store_rows(store, rows, &error);
+		outcome = target_rows_store_rows(store, rows, &error);
 	log_failure(outcome, &error);
 	return outcome == DB_OK;
 }

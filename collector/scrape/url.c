@@ -58,7 +58,7 @@ complete_address(LabelBuilder *builder, const char *address, const char *scheme)
 }
 
 static void
-put_encoded(FILE *out, const char *text)
+url_put_encoded(FILE *out, const char *text)
 {
 	for (; *text != '\0'; text++)
 	{
@@ -92,13 +92,13 @@ typedef struct Query
 } Query;
 
 static void
-put_param(Query *query, const char *name, const char *value)
+url_put_param(Query *query, const char *name, const char *value)
 {
 	fputc(query->begun ? '&' : '?', query->out);
 	query->begun = true;
-	put_encoded(query->out, name);
+	url_put_encoded(query->out, name);
 	fputc('=', query->out);
-	put_encoded(query->out, value);
+	url_put_encoded(query->out, value);
 }
 
 static const ScrapeParam *
@@ -126,10 +126,10 @@ put_params(Query *query, const LabelBuilder *builder, const ScrapeJob *job)
 
 		if (strncmp(builder->labels[i].name, PARAM_PREFIX, strlen(PARAM_PREFIX)) != 0)
 			continue;
-		put_param(query, name, builder->labels[i].value);
+		url_put_param(query, name, builder->labels[i].value);
 		param = find_param(job, name);
 		for (size_t j = 1; param != NULL && j < param->values.count; j++)
-			put_param(query, name, ((const char *const *) param->values.items)[j]);
+			url_put_param(query, name, ((const char *const *) param->values.items)[j]);
 	}
 }
 
@@ -143,7 +143,7 @@ put_seconds(Query *query, const ScrapeJob *job, const ProfileKind *profile)
 	if (!profile->delta || find_param(job, "seconds") != NULL)
 		return;
 	snprintf(text, sizeof(text), "%lld", (long long) seconds);
-	put_param(query, "seconds", text);
+	url_put_param(query, "seconds", text);
 }
 
 char *

@@ -222,7 +222,7 @@ find_in_cache(const DebugSource *source, const char *build_id, DebugFile *file)
 
 /* HttpRequest.on_data: false ends the request. */
 static bool
-take_bytes(void *context, const char *bytes, size_t length)
+debug_source_take_bytes(void *context, const char *bytes, size_t length)
 {
 	Fetch *fetch = context;
 
@@ -255,7 +255,7 @@ run_fetch(DebugSource *source, const char *url, Fetch *fetch)
 								  .settings = &settings,
 								  .timeout_ms = source->options->server_timeout_ms,
 								  .body_max = ANSWER_BYTES,
-								  .on_data = take_bytes,
+								  .on_data = debug_source_take_bytes,
 								  .on_end = end_fetch,
 								  .context = fetch };
 	HttpTransfer *transfer = http_client_start(source->client, &request);

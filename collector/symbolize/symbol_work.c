@@ -21,7 +21,7 @@ symbol_claim_fini(SymbolClaim *claim)
 
 /* Functions of symbols may have any bytes in their names; the database takes UTF-8 alone. */
 static void
-put_text(Buffer *buffer, const char *text)
+symbol_work_put_text(Buffer *buffer, const char *text)
 {
 	char *replaced = utf8_replace_invalid(text);
 
@@ -37,9 +37,9 @@ symbol_answers_add(SymbolAnswers *answers, int64_t mapping, int64_t address,
 	{
 		const SymbolLine *line = &lines->lines[i];
 
-		put_text(&answers->names, line->name);
-		put_text(&answers->system_names, line->system_name);
-		put_text(&answers->filenames, line->filename);
+		symbol_work_put_text(&answers->names, line->name);
+		symbol_work_put_text(&answers->system_names, line->system_name);
+		symbol_work_put_text(&answers->filenames, line->filename);
 		wire_int4_element(&answers->start_lines, line->start_line);
 		wire_int4_element(&answers->lines, line->line);
 	}
@@ -76,7 +76,7 @@ symbol_answers_fini(SymbolAnswers *answers)
 }
 
 static void
-put_string(Buffer *buffer, const char *text)
+symbol_work_put_string(Buffer *buffer, const char *text)
 {
 	buffer_put_bytes(buffer, text, strlen(text));
 }
@@ -116,7 +116,7 @@ symbol_work_claim(Connection *connection, const char *worker, SymbolClaim *claim
 	size_t length;
 
 	*claim = (SymbolClaim){ 0 };
-	put_string(&name, worker);
+	symbol_work_put_string(&name, worker);
 	outcome = connection_run(connection, &statement, 1, &result, error);
 	buffer_fini(&name);
 	if (outcome != DB_OK)
@@ -182,7 +182,7 @@ symbol_work_read(Connection *connection, SymbolClaim *claim, DbError *error)
 
 	if (claim->was_read)
 		return DB_OK;
-	put_string(&build_id, claim->build_id);
+	symbol_work_put_string(&build_id, claim->build_id);
 	buffer_put_int8(&limit, OPEN_ADDRESSES_MAX);
 	outcome = connection_run(connection, &statement, 1, &result, error);
 	buffer_fini(&build_id);
@@ -283,11 +283,11 @@ symbol_work_settle(Connection *connection, const char *worker, const SymbolClaim
 	};
 	DbOutcome outcome;
 
-	put_string(&build_id, claim->build_id);
-	put_string(&name, worker);
+	symbol_work_put_string(&build_id, claim->build_id);
+	symbol_work_put_string(&name, worker);
 	buffer_put_int8(&answered, ended->answered);
-	put_string(&source, ended->source);
-	put_string(&reason, ended->error);
+	symbol_work_put_string(&source, ended->source);
+	symbol_work_put_string(&reason, ended->error);
 	outcome = connection_execute(connection, &statement, error);
 	buffer_fini(&build_id);
 	buffer_fini(&name);

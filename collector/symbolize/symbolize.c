@@ -77,8 +77,8 @@ store_answers(Symbolizing *symbolizing, const SymbolClaim *claim, DbError *error
 
 /* Asks about the addresses [first, end) of a claim, and gathers better answers than are stored. */
 static void
-ask(Symbolizing *symbolizing, Binary *binary, const SymbolClaim *claim, size_t first, size_t end,
-	int64_t *answered)
+symbolize_ask(Symbolizing *symbolizing, Binary *binary, const SymbolClaim *claim, size_t first,
+			  size_t end, int64_t *answered)
 {
 	SymbolLines lines;
 
@@ -112,7 +112,7 @@ answer_claim(Symbolizing *symbolizing, SymbolClaim *claim, int fd, int64_t *answ
 	{
 		size_t end = claim->count - i < ASKED_TOGETHER ? claim->count : i + ASKED_TOGETHER;
 
-		ask(symbolizing, binary, claim, i, end, answered);
+		symbolize_ask(symbolizing, binary, claim, i, end, answered);
 		if (symbolizing->answers.count + ASKED_TOGETHER > STORE_ANSWERS)
 			outcome = store_answers(symbolizing, claim, error);
 	}

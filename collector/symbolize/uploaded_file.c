@@ -25,7 +25,7 @@ typedef struct Upload
 } Upload;
 
 static DbOutcome
-find_upload(Connection *connection, const char *build_id, Upload *upload, DbError *error)
+uploaded_find(Connection *connection, const char *build_id, Upload *upload, DbError *error)
 {
 	Buffer build = { NULL };
 	const Statement statement = {
@@ -89,7 +89,7 @@ DbOutcome
 uploaded_file_open(Connection *connection, const char *build_id, DebugFile *file, DbError *error)
 {
 	Upload upload = { 0 };
-	DbOutcome outcome = find_upload(connection, build_id, &upload, error);
+	DbOutcome outcome = uploaded_find(connection, build_id, &upload, error);
 	bool is_good = true;
 	char *plain;
 

@@ -56,7 +56,7 @@ custom_labels_parse(const char *text, CustomLabels *wanted, const char **problem
 
 /* Copies a value as text: U+FFFD replaces each invalid byte and each NUL. */
 static void
-copy_text(const char *bytes, size_t length, char text[CUSTOM_LABEL_TEXT_BYTES])
+custom_labels_copy_text(const char *bytes, size_t length, char text[CUSTOM_LABEL_TEXT_BYTES])
 {
 	char plain[PFS_LABEL_VALUE_BYTES + 1];
 	size_t to = 0;
@@ -117,7 +117,7 @@ custom_labels_pick(const CustomLabels *wanted, const struct pfs_labels *labels,
 		if (label == NULL || label->value_length == 0 ||
 			is_id(wanted->names[i], label, &values->ids))
 			continue;
-		copy_text(label->value, label->value_length, values->values[values->count]);
+		custom_labels_copy_text(label->value, label->value_length, values->values[values->count]);
 		values->labels[values->count] =
 			(BatchLabel){ .name = wanted->names[i], .value = values->values[values->count] };
 		values->count++;

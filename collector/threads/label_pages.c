@@ -15,7 +15,7 @@
 
 /* Returns the entry of a page; NULL if it was not read recently. */
 static KnownPage *
-find_page(LabelPages *pages, const ExecImage *image, uint64_t page)
+label_pages_find_page(LabelPages *pages, const ExecImage *image, uint64_t page)
 {
 	for (uint32_t i = 0; i < LABEL_PAGES_KNOWN; i++)
 	{
@@ -32,7 +32,7 @@ label_pages_take(LabelPages *pages, const ExecImage *image, uint64_t owner, uint
 				 uint64_t now_ns)
 {
 	uint64_t page = address >> PAGE_BITS;
-	KnownPage *known = find_page(pages, image, page);
+	KnownPage *known = label_pages_find_page(pages, image, page);
 	Allowance *allowance;
 
 	if (known != NULL && known->until_ns > now_ns)

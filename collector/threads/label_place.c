@@ -161,7 +161,7 @@ find_custom(Reading *reading)
 
 /* Finds the TLS segment. Returns whether this is an executable program. */
 static bool
-read_segments(Reading *reading)
+label_place_read_segments(Reading *reading)
 {
 	bool is_program = false;
 	uint16_t type;
@@ -192,7 +192,7 @@ label_place_read(const ElfSource *source, struct pfs_label_place *place)
 
 	memset(place, 0, sizeof(*place));
 	if (elf_headers_read(&reading.headers, source) != 0 || !reading.headers.is_64_bit ||
-		!read_segments(&reading))
+		!label_place_read_segments(&reading))
 		return;
 	if (elf_file_init(&reading.file, source) == 0 && !find_go(&reading))
 		find_custom(&reading);

@@ -59,7 +59,7 @@ upload_build_id(const char *text, size_t length, char build_id[2 * UPLOAD_BUILD_
 
 /* Copies printable ASCII, cut to the room; other bytes become question marks. */
 static void
-copy_text(const PfsWireField *field, char *text, size_t room)
+upload_copy_text(const PfsWireField *field, char *text, size_t room)
 {
 	size_t length = field->length < room ? field->length : room - 1;
 
@@ -79,11 +79,11 @@ take_field(const UploadFields *fields, const PfsWireField *field, UploadQuestion
 	if (field_is_message(field, fields->build_id))
 		return upload_build_id((const char *) field->bytes, field->length, question->build_id);
 	if (field_is_message(field, fields->upload_id))
-		copy_text(field, question->upload_id, sizeof(question->upload_id));
+		upload_copy_text(field, question->upload_id, sizeof(question->upload_id));
 	else if (field_is_message(field, fields->hash))
-		copy_text(field, question->hash, sizeof(question->hash));
+		upload_copy_text(field, question->hash, sizeof(question->hash));
 	else if (field_is_message(field, fields->name))
-		copy_text(field, question->name, sizeof(question->name));
+		upload_copy_text(field, question->name, sizeof(question->name));
 	else if (field_is_number(field, fields->bytes))
 		question->bytes = (int64_t) field->value;
 	else if (field_is_number(field, fields->type))
@@ -132,7 +132,7 @@ upload_part_read(Span bytes, bool is_first, UploadQuestion *question, Span *chun
 }
 
 static void
-put_text(Buffer *body, unsigned field, const char *text)
+upload_put_text(Buffer *body, unsigned field, const char *text)
 {
 	buffer_put_field(body, field, text, strlen(text));
 }
@@ -142,7 +142,7 @@ upload_put_should(Buffer *body, bool should, const char *reason)
 {
 	if (should)
 		buffer_put_number(body, 1, 1);
-	put_text(body, 2, reason);
+	upload_put_text(body, 2, reason);
 }
 
 void
@@ -150,8 +150,8 @@ upload_put_instructions(Buffer *body, const UploadQuestion *question, const char
 {
 	Buffer instructions = { NULL };
 
-	put_text(&instructions, 1, question->build_id);
-	put_text(&instructions, 2, upload_id);
+	upload_put_text(&instructions, 1, question->build_id);
+	upload_put_text(&instructions, 2, upload_id);
 	buffer_put_number(&instructions, 3, STRATEGY_GRPC);
 	if (question->type != 0)
 		buffer_put_number(&instructions, 5, question->type);
@@ -163,6 +163,6 @@ upload_put_instructions(Buffer *body, const UploadQuestion *question, const char
 void
 upload_put_received(Buffer *body, const char *build_id, uint64_t bytes)
 {
-	put_text(body, 1, build_id);
+	upload_put_text(body, 1, build_id);
 	buffer_put_number(body, 2, bytes);
 }

@@ -16,7 +16,7 @@ typedef struct IdEntry
 } IdEntry;
 
 static bool
-entry_equal(const void *item, const void *key)
+id_cache_entry_equal(const void *item, const void *key)
 {
 	const IdEntry *a = item;
 	const IdEntry *b = key;
@@ -58,7 +58,7 @@ generation_find(const IdGeneration *generation, const IdEntry *key, int64_t *id)
 	uint64_t hash = hash_bytes(generation->entries.seed, key->key, key->key_bytes);
 	uint32_t position;
 
-	if (!table_find(&generation->entries, hash, entry_equal, key, &position))
+	if (!table_find(&generation->entries, hash, id_cache_entry_equal, key, &position))
 		return false;
 	*id = ((const IdEntry *) table_item(&generation->entries, position))->id;
 	return true;

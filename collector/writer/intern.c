@@ -68,7 +68,7 @@ static const InternRule rules[KIND_COUNT] = {
 };
 
 static DbOutcome
-out_of_memory(DbError *error)
+intern_out_of_memory(DbError *error)
 {
 	db_error_set(error, NULL, "could not intern a batch", "Out of memory.", NULL);
 	return DB_REFUSED;
@@ -186,7 +186,7 @@ intern_names(InternWork *work, Trip *trip, Connection *connection, DbError *erro
 	bool is_missing = false;
 
 	if (!kinds_look_up(work, KIND_SERIES, KIND_FUNCTION))
-		return out_of_memory(error);
+		return intern_out_of_memory(error);
 	for (int i = KIND_SERIES; i <= KIND_FUNCTION; i++)
 	{
 		is_missing = is_missing || work->kinds[i].missing_count > 0;
@@ -203,14 +203,14 @@ intern_stacks(InternWork *work, Trip *trip, Connection *connection, DbError *err
 	DbOutcome outcome = DB_OK;
 
 	if (!kind_look_up(work, locations))
-		return out_of_memory(error);
+		return intern_out_of_memory(error);
 	trip_add_kind(trip, work, locations);
 	if (locations->missing_count > 0)
 		outcome = trip_run(trip, connection, error);
 	if (outcome != DB_OK)
 		return outcome;
 	if (!kind_look_up(work, stacks))
-		return out_of_memory(error);
+		return intern_out_of_memory(error);
 	qsort_r(stacks->missing, stacks->missing_count, sizeof(uint32_t), compare_partitions,
 			(void *) (uintptr_t) work->stacks);
 	trip_add_kind(trip, work, stacks);

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 
 static void
-put_string(Buffer *key, const char *text)
+intern_keys_put_string(Buffer *key, const char *text)
 {
 	buffer_put_bytes(key, text, strlen(text) + 1);
 }
@@ -20,19 +20,19 @@ intern_series_key(const InternWork *work, uint32_t index, Buffer *key)
 	const BatchSeries *series = &work->series[index];
 
 	buffer_put_int8(key, series->period);
-	put_string(key, series->profile_type);
+	intern_keys_put_string(key, series->profile_type);
 	for (uint32_t i = 0; i < series->label_count; i++)
 	{
-		put_string(key, series->labels[i].name);
-		put_string(key, series->labels[i].value);
+		intern_keys_put_string(key, series->labels[i].name);
+		intern_keys_put_string(key, series->labels[i].value);
 	}
 }
 
 void
 intern_mapping_key(const InternWork *work, uint32_t index, Buffer *key)
 {
-	put_string(key, work->mappings[index].build_id);
-	put_string(key, work->mappings[index].file);
+	intern_keys_put_string(key, work->mappings[index].build_id);
+	intern_keys_put_string(key, work->mappings[index].file);
 }
 
 void
@@ -41,9 +41,9 @@ intern_function_key(const InternWork *work, uint32_t index, Buffer *key)
 	const BatchFunction *function = &work->functions[index];
 
 	buffer_put_int4(key, function->start_line);
-	put_string(key, function->name);
-	put_string(key, function->system_name);
-	put_string(key, function->filename);
+	intern_keys_put_string(key, function->name);
+	intern_keys_put_string(key, function->system_name);
+	intern_keys_put_string(key, function->filename);
 }
 
 void

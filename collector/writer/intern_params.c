@@ -8,7 +8,7 @@
 
 /* jsonb is sent as version 1 followed by text. */
 static void
-put_labels(Buffer *buffer, const BatchSeries *series)
+intern_put_labels(Buffer *buffer, const BatchSeries *series)
 {
 	size_t begun = wire_begin(buffer);
 
@@ -29,7 +29,7 @@ intern_encode_series(const InternWork *work, const uint32_t *indexes, uint32_t c
 		const BatchSeries *series = &work->series[indexes[i]];
 
 		wire_text_element(&buffers[0], series->profile_type);
-		put_labels(&buffers[1], series);
+		intern_put_labels(&buffers[1], series);
 		wire_int8_element(&buffers[2], series->period);
 	}
 }

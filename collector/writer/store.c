@@ -274,7 +274,7 @@ add_opening(Trip *trip, Opening *opening, const Batch *batch, bool *is_new)
  * the trip is run.
  */
 static void
-add_receipts(Trip *trip, Opening *opening, bool *is_first)
+store_add_receipts(Trip *trip, Opening *opening, bool *is_first)
 {
 	const Statement take = { .sql = "SELECT profstore.take_receipts($1)",
 							 .failure = "could not store receipts",
@@ -365,7 +365,7 @@ put_traces(Opening *opening, const InternWork *ids, const Batch *batch)
 }
 
 static void
-add_traces(Trip *trip, Opening *opening)
+store_add_traces(Trip *trip, Opening *opening)
 {
 	const Statement keep = { .sql = "SELECT profstore.keep_traces($1, $2, $3, $4, $5, $6)",
 							 .failure = "could not store traces",
@@ -435,7 +435,7 @@ copy_samples(Store *store, Connection *connection, const Batch *batch, const Int
 }
 
 static DbOutcome
-out_of_memory(DbError *error)
+store_out_of_memory(DbError *error)
 {
 	db_error_set(error, NULL, "could not store a batch", "Out of memory.", NULL);
 	return DB_REFUSED;
@@ -466,19 +466,19 @@ prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbErr
 	storing->is_first = true;
 	add_opening(&trip, &storing->opening, storing->batch, &storing->is_new);
 	if (batch_receipts(storing->batch, &receipts) > 0)
-		add_receipts(&trip, &storing->opening, &storing->is_first);
+		store_add_receipts(&trip, &storing->opening, &storing->is_first);
 	outcome = intern_names(&storing->ids, &trip, connection, error);
 	if (outcome == DB_OK && storing->is_new && storing->is_first)
 	{
 		if (!add_touch(&trip, &storing->opening, series, storing->batch) ||
 			!notes_begin(&storing->notes, interner, &storing->ids, storing->batch, &trip))
-			outcome = out_of_memory(error);
+			outcome = store_out_of_memory(error);
 		else
 			outcome = intern_stacks(&storing->ids, &trip, connection, error);
 		if (outcome == DB_OK && batch_traces(storing->batch, &traces) > 0)
 		{
 			put_traces(&storing->opening, &storing->ids, storing->batch);
-			add_traces(&trip, &storing->opening);
+			store_add_traces(&trip, &storing->opening);
 		}
 	}
 	if (outcome == DB_OK)
@@ -497,7 +497,7 @@ enter_gate(const Store *store, InternWork *ids, int wake_fd, bool *is_inside, Db
 	if (store->gate == NULL)
 		return DB_OK;
 	if (!intern_look_up(ids, &knows_all))
-		return out_of_memory(error);
+		return store_out_of_memory(error);
 	*is_inside = !knows_all && gate_enter(store->gate, wake_fd);
 	if (knows_all || *is_inside)
 		return DB_OK;
