@@ -156,8 +156,9 @@ elf_headers_section(ElfHeaders *headers, uint32_t index, Elf64_Shdr *section)
 /*
  * Counts that do not fit into the ELF header are stored in section 0 (System V gABI, "ELF Header").
  */
-int
-elf_headers_read(ElfHeaders *headers, const ElfSource *source)
+/* Reads headers of a file of one of the types, a bit each. */
+static int
+read_headers(ElfHeaders *headers, const ElfSource *source, unsigned types)
 {
 	unsigned char ident[EI_NIDENT];
 	Elf64_Ehdr wide;
@@ -200,7 +201,7 @@ elf_headers_read(ElfHeaders *headers, const ElfSource *source)
 		headers->entry = small.e_entry;
 		type = small.e_type;
 	}
-	if (type != ET_EXEC && type != ET_DYN)
+	if (type > ET_DYN || (types & 1U << type) == 0)
 		return -ENOEXEC;
 
 	if (headers->sections_offset != 0 &&
@@ -225,6 +226,18 @@ elf_headers_read(ElfHeaders *headers, const ElfSource *source)
 	if (names_index < headers->section_count && elf_headers_section(headers, names_index, &names))
 		headers->names = (ElfExtent){ names.sh_offset, names.sh_size };
 	return headers->segment_count + headers->section_count > 0 ? 0 : -ENOEXEC;
+}
+
+int
+elf_headers_read(ElfHeaders *headers, const ElfSource *source)
+{
+	return read_headers(headers, source, 1U << ET_EXEC | 1U << ET_DYN);
+}
+
+int
+elf_headers_read_supplement(ElfHeaders *headers, const ElfSource *source)
+{
+	return read_headers(headers, source, 1U << ET_REL | 1U << ET_EXEC | 1U << ET_DYN);
 }
 
 bool

@@ -86,6 +86,9 @@ bool elf_source_string(const ElfSource *source, const ElfExtent *strings, uint64
 /* Returns 0, or -ENOEXEC if this is not a usable ELF file. */
 int elf_headers_read(ElfHeaders *headers, const ElfSource *source);
 
+/* Like elf_headers_read(), but also of a relocatable file, as dwz's supplements are. */
+int elf_headers_read_supplement(ElfHeaders *headers, const ElfSource *source);
+
 /* Read one header, converted to the form of ELF64. Return false if it cannot be read. */
 bool elf_headers_segment(ElfHeaders *headers, uint32_t index, Elf64_Phdr *segment);
 bool elf_headers_section(ElfHeaders *headers, uint32_t index, Elf64_Shdr *section);

@@ -27,8 +27,8 @@ typedef struct Found
 {
 	ElfFile file;
 	FileIdentity identity;
-	DebugLinks links;
-	bool proven; /* by its build ID; otherwise its checksum must match */
+	DebugLinks links; /* a relative path of a supplement is completed with the file's folder */
+	bool proven;	  /* by its build ID; otherwise its checksum must match */
 } Found;
 
 /* One search. It owns all its data, because the caller may have given up waiting. */
@@ -36,6 +36,7 @@ typedef struct Search
 {
 	Probe probe;
 	void (*find)(struct Search *search);
+	int (*describe)(ElfFile *file, const ElfSource *source);
 	uint32_t root_pid;
 	dev_t device; /* of the binary */
 	uid_t owner;
@@ -138,6 +139,37 @@ counts_there(const Search *search, int root_fd, const struct stat *status)
 }
 
 /*
+ * Completes a relative path of a supplement with the folder of the file that names it. Such a path
+ * cannot leave the root that is searched; one that gets too long stays relative, and is not tried.
+ */
+static char *
+supplement_path(const char *alternative, const char *file)
+{
+	const char *end = strrchr(file, '/');
+	char path[PATH_MAX];
+	int length;
+
+	if (alternative[0] == '/' || end == NULL)
+		return strdup(alternative);
+	length = snprintf(path, sizeof(path), "%.*s/%s", (int) (end - file), file, alternative);
+	return strdup(length < (int) sizeof(path) ? path : alternative);
+}
+
+/* Reads the references of a file at a path. */
+static void
+read_links_at(DebugLinks *links, const ElfFile *file, const char *path)
+{
+	char *alternative;
+
+	debug_links_read(links, file);
+	if (links->alternative == NULL)
+		return;
+	alternative = supplement_path(links->alternative, path);
+	free(links->alternative);
+	links->alternative = alternative;
+}
+
+/*
  * Adds the file of a path to the candidates if it may be the wanted one. Returns true if its build
  * ID proves it.
  */
@@ -152,11 +184,11 @@ try_path(Search *search, int root_fd, const char *path)
 		return false;
 	source.size_bytes = (uint64_t) status.st_size;
 	found->identity = file_identity_of(&status);
-	if (counts_there(search, root_fd, &status) && elf_file_init(&found->file, &source) == 0)
+	if (counts_there(search, root_fd, &status) && search->describe(&found->file, &source) == 0)
 	{
 		if (!is_another(search, &found->file, &found->proven))
 		{
-			debug_links_read(&found->links, &found->file);
+			read_links_at(&found->links, &found->file, path);
 			search->count++;
 			return found->proven;
 		}
@@ -290,6 +322,7 @@ discard_search(Probe *probe)
 typedef struct Quest
 {
 	void (*find)(Search *search);
+	int (*describe)(ElfFile *file, const ElfSource *source);
 	const ElfBuildId *build_id;
 	const char *name;
 	const char *link; /* NULL: none */
@@ -307,6 +340,7 @@ start_search(const Quest *quest, const DebugPlaces *places, Search **result)
 						   .discard = discard_search,
 						   .subject.pid = (uint32_t) places->root_pid };
 	made->find = quest->find;
+	made->describe = quest->describe;
 	made->root_pid = places->root_pid;
 	made->device = places->device;
 	made->owner = places->owner;
@@ -360,7 +394,8 @@ static int
 open_debug_file(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces *places,
 				DebugLinks *links)
 {
-	const Quest quest = { find_debug_file, wanted->build_id, places->name, wanted->links->link };
+	const Quest quest = { find_debug_file, elf_file_init, wanted->build_id, places->name,
+						  wanted->links->link };
 	Search *searched;
 	int err = start_search(&quest, places, &searched);
 
@@ -373,21 +408,26 @@ open_debug_file(DebugFiles *files, const DebugWanted *wanted, const DebugPlaces 
 }
 
 /*
- * Opens the supplement of the file that has DWARF, by the build ID or absolute path that the file
- * names.
+ * Opens the supplement of the file that has DWARF, by the build ID or the path that the file names.
  */
 static int
 open_supplement(DebugFiles *files, const DebugLinks *links, const DebugPlaces *places)
 {
-	const Quest quest = { find_supplement, &links->alternative_id, links->alternative, NULL };
+	Quest quest = { find_supplement, elf_file_init_supplement, &links->alternative_id, NULL, NULL };
 	DebugLinks none = { 0 };
 	Search *searched;
 	ElfFile file = { .source.fd = -1 };
+	char *path;
 	int err;
 
 	if (links->alternative == NULL)
 		return 0;
+	path = supplement_path(links->alternative, places->name);
+	if (path == NULL)
+		return -ENOMEM;
+	quest.name = path;
 	err = start_search(&quest, places, &searched);
+	free(path);
 	if (err != 0)
 		return err;
 	err = choose_found(searched, places, 0, &file, &files->alt_identity, &none);

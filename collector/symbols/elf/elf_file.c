@@ -175,23 +175,39 @@ read_sections(ElfFile *file, ElfHeaders *headers)
 	return 0;
 }
 
+/* Describes the file of headers whose reading ended with err. Returns like elf_file_init(). */
+static int
+describe_file(ElfFile *file, ElfHeaders *headers, int err)
+{
+	memset(file, 0, sizeof(*file));
+	file->source = headers->source;
+	file->machine = headers->machine;
+	file->is_64_bit = headers->is_64_bit;
+	if (err == 0)
+		err = read_segments(file, headers);
+	if (err == 0)
+		err = read_sections(file, headers);
+	if (err != 0)
+		elf_file_fini(file);
+	return err;
+}
+
 int
 elf_file_init(ElfFile *file, const ElfSource *source)
 {
 	ElfHeaders headers;
 	int err = elf_headers_read(&headers, source);
 
-	memset(file, 0, sizeof(*file));
-	file->source = *source;
-	file->machine = headers.machine;
-	file->is_64_bit = headers.is_64_bit;
-	if (err == 0)
-		err = read_segments(file, &headers);
-	if (err == 0)
-		err = read_sections(file, &headers);
-	if (err != 0)
-		elf_file_fini(file);
-	return err;
+	return describe_file(file, &headers, err);
+}
+
+int
+elf_file_init_supplement(ElfFile *file, const ElfSource *source)
+{
+	ElfHeaders headers;
+	int err = elf_headers_read_supplement(&headers, source);
+
+	return describe_file(file, &headers, err);
 }
 
 void

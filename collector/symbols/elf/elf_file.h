@@ -101,6 +101,9 @@ typedef struct ElfSymbol
  * ElfFile.
  */
 int elf_file_init(ElfFile *file, const ElfSource *source);
+
+/* Like elf_file_init(), but also of a supplement of DWARF (elf_headers_read_supplement()). */
+int elf_file_init_supplement(ElfFile *file, const ElfSource *source);
 void elf_file_fini(ElfFile *file);
 
 /*

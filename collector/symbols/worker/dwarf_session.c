@@ -571,7 +571,8 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 		Dwarf_Word number;
 
 		describe_function(session, &walk.calls[i], &frame);
-		if (count < max - 1)
+		/* names may be in a supplement that was not found; the caller's line is then known still */
+		if (count < max - 1 && frame.name[0] != '\0')
 			frames[count++] = frame;
 		frame = no_frame;
 		if (dwarf_attr(&walk.calls[i], DW_AT_call_file, &attribute) != NULL)
