@@ -134,10 +134,7 @@ connect_upload(Host *host, Call *call)
 	else if (call->is_end)
 		upload_store(receiver, call);
 	else
-	{
-		upload_take(receiver, call, (Span){ call->body, call->body_length });
-		host_give_back(host, call);
-	}
+		upload_take(receiver, call);
 }
 
 void

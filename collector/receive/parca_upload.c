@@ -207,7 +207,10 @@ parca_upload(Host *host, Call *call)
 		else if (call->upload == 0)
 			take_info(receiver, call, &question);
 		else
-			upload_take(receiver, call, chunk);
+		{
+			upload_take(receiver, call);
+			return;
+		}
 	}
 	host_give_back(host, call);
 }

@@ -17,7 +17,8 @@ receiver_init(Receiver *receiver, const ReceiveOptions *options, const ServiceTa
 	store_line_init(&receiver->line, writer, options->queue_bytes);
 	upload_slots_init(&receiver->uploads, &options->uploads);
 	code = host_init(&receiver->host, &options->host, services, writer, failure);
-	has_lines = upload_line_start(&receiver->questions, options->database, receiver);
+	has_lines = upload_line_start(&receiver->spool, NULL, receiver);
+	has_lines = upload_line_start(&receiver->questions, options->database, receiver) && has_lines;
 	has_lines = upload_line_start(&receiver->stores, options->database, receiver) && has_lines;
 	if (code == EXIT_OK && !has_lines)
 		code = failure_set(failure, EXIT_INTERNAL, "could not start a thread");
@@ -27,6 +28,7 @@ receiver_init(Receiver *receiver, const ReceiveOptions *options, const ServiceTa
 void
 receiver_fini(Receiver *receiver)
 {
+	upload_line_stop(&receiver->spool); /* before stores, to which it passes calls on */
 	upload_line_stop(&receiver->questions);
 	upload_line_stop(&receiver->stores);
 	host_fini(&receiver->host);

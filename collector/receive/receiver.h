@@ -27,6 +27,7 @@ typedef struct Receiver
 	SeriesLimit series;
 	StoreLine line;
 	UploadSlots uploads;  /* of debug information */
+	UploadLine spool;	  /* their bytes, on the way to --upload-directory */
 	UploadLine questions; /* about them */
 	UploadLine stores;	  /* files on their way into the database */
 } Receiver;

@@ -117,21 +117,56 @@ upload_left(Host *host, Call *call)
 	end_upload(receiver_of(host), call);
 }
 
-void
-upload_take(Receiver *receiver, Call *call, Span bytes)
+/* Returns the bytes of the file in the present part of a stream, which was read before. */
+static Span
+bytes_of(const Call *call)
 {
+	Span bytes = { call->body, call->body_length };
+	UploadQuestion question;
+
+	if (!call->is_connect)
+		(void) upload_part_read(bytes, false, &question, &bytes);
+	return bytes;
+}
+
+/* UploadJob: appends bytes to a file. */
+static void
+take_job(void *context, Connection *connection, const DbError *away, Call *call)
+{
+	Receiver *receiver = context;
 	const UploadSlot *slot = upload_slots_get(&receiver->uploads, call->upload);
+	const Span bytes = bytes_of(call);
 	const UploadEnd end = upload_slots_write(&receiver->uploads, call->upload, bytes.bytes,
 											 bytes.length, clock_ns(CLOCK_MONOTONIC));
 
+	call->wants_more = end == UPLOAD_OK;
 	if (end == UPLOAD_OK)
-	{
 		metric_add(&receiver->metrics.upload_bytes_total, bytes.length);
-		call->wants_more = true;
-		return;
+	else
+	{
+		upload_refuse_end(receiver, call, slot != NULL ? slot->question.build_id : "", end);
+		end_upload(receiver, call);
 	}
-	upload_refuse_end(receiver, call, slot != NULL ? slot->question.build_id : "", end);
+	host_give_back(&receiver->host, call);
+}
+
+/* Gives a call to a line, or refuses it. */
+static void
+put_or_refuse(Receiver *receiver, UploadLine *line, Call *call, UploadJob job)
+{
+	const UploadSlot *slot = upload_slots_get(&receiver->uploads, call->upload);
+
+	if (upload_line_put(line, call, job))
+		return;
+	upload_refuse_end(receiver, call, slot != NULL ? slot->question.build_id : "", UPLOAD_BUSY);
 	end_upload(receiver, call);
+	host_give_back(&receiver->host, call);
+}
+
+void
+upload_take(Receiver *receiver, Call *call)
+{
+	put_or_refuse(receiver, &receiver->spool, call, take_job);
 }
 
 /* Returns NULL, or why the file cannot be used. Another reader of the file checks it once more. */
@@ -216,9 +251,11 @@ store_job(void *context, Connection *connection, const DbError *away, Call *call
 	host_give_back(&receiver->host, call);
 }
 
-void
-upload_store(Receiver *receiver, Call *call)
+/* UploadJob: checks a file whose bytes are there. */
+static void
+check_job(void *context, Connection *connection, const DbError *away, Call *call)
 {
+	Receiver *receiver = context;
 	const UploadSlot *slot = upload_slots_get(&receiver->uploads, call->upload);
 	DebugContent content;
 
@@ -226,12 +263,17 @@ upload_store(Receiver *receiver, Call *call)
 		upload_refuse_end(receiver, call, "", UPLOAD_UNKNOWN);
 	else if (is_usable(receiver, call, slot, &content))
 	{
-		if (upload_line_put(&receiver->stores, call, store_job))
-			return;
-		upload_refuse_end(receiver, call, slot->question.build_id, UPLOAD_BUSY);
+		put_or_refuse(receiver, &receiver->stores, call, store_job);
+		return;
 	}
 	end_upload(receiver, call);
 	host_give_back(&receiver->host, call);
+}
+
+void
+upload_store(Receiver *receiver, Call *call)
+{
+	put_or_refuse(receiver, &receiver->spool, call, check_job);
 }
 
 /* --- the end --- */

@@ -34,8 +34,12 @@ const char *upload_unwanted(Receiver *receiver, const Call *call, const UploadQu
  */
 DebugState upload_state(Connection *connection, const char *tenant, const UploadQuestion *question);
 
-/* Appends bytes to the call's upload, and asks for more or refuses. */
-void upload_take(Receiver *receiver, Call *call, Span bytes);
+/*
+ * Appends the bytes of the call's body, a message of Parca's that was read before or with Connect
+ * the body itself, to its upload; asks for more, or refuses; and gives the call back. A thread of
+ * its own does so, because a disk may be slow, and workers decode the profiles of others.
+ */
+void upload_take(Receiver *receiver, Call *call);
 
 /*
  * At the end of the bytes: checks the call's upload, stores it, and gives the call back. The answer

@@ -42,6 +42,8 @@ open_connection(UploadLine *line)
 	Connection *connection = &line->session.connection;
 	const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
+	if (line->database == NULL)
+		return NULL;
 	if (connection_stands(connection))
 		return connection;
 	connection_close(connection);

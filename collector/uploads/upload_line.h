@@ -1,6 +1,7 @@
 /*
  * upload_line.h
- *		A thread with a connection of its own, which works on calls that wait for the database.
+ *		A thread with a connection of its own, which works on calls that wait for the database or
+ *		for a disk.
  *
  * Clients take turns, and each may have a part of the line, so that none waits for all of another
  * one's calls.
@@ -30,8 +31,8 @@ typedef struct UploadWaiting
 
 typedef struct UploadLine
 {
-	const char *database;
-	void *context; /* of jobs */
+	const char *database; /* NULL: its jobs need no connection */
+	void *context;		  /* of jobs */
 	Session session;
 	int64_t retry_ns; /* no new connection is tried before */
 	DbError error;	  /* of the last try */

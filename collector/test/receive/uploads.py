@@ -77,7 +77,8 @@ def initiate(receiver, build_id, size, token=GOOD, hash="", force=False, more=b"
     if code != OK:
         return code
     instructions = fields(fields(answer)[1])
-    same((instructions[1].decode(), instructions[3]), (build_id.lower(), 1), "instructions name the build and the strategy GRPC")
+    if (instructions[1].decode(), instructions[3]) != (build_id.lower(), 1):  # the build, and the strategy GRPC
+        raise RuntimeError(f"instructions {instructions}")
     return instructions[2].decode()
 
 
