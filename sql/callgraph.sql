@@ -37,7 +37,6 @@ FROM unnest('{1000,40,22,12,5}'::int[]) AS n CROSS JOIN LATERAL
 		(SELECT count(*) FROM (TABLE oracle EXCEPT ALL TABLE got) AS x) AS missing) AS d;
 
 -- DOT
-\pset format unaligned
 \pset tuples_only on
 SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"node": "dot"}', '2026-01-05 10:00Z',
 	'{"main;a;b": 1500000000, "main;\"quoted\\": 250000, "main": 12}');
@@ -49,7 +48,6 @@ SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"node":
 FROM unnest('{999994999, 999995000, 59994999999, 59996000000}'::int8[]) WITH ORDINALITY AS v(value, n);
 SELECT string_agg(substring(profstore.callgraph_dot('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="scales"}', timestamptz '2026-01-05 12:00Z' + n * interval '1 hour',
 	timestamptz '2026-01-05 13:00Z' + n * interval '1 hour') FROM 'total ([^"]*)"'), ', ' ORDER BY n) FROM generate_series(1, 4) AS n;
-\pset format aligned
 \pset tuples_only off
 
 -- sandwich: both sides are what callers() and callees() tell

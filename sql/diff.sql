@@ -134,7 +134,6 @@ SELECT count(*) FROM
 
 -- errors
 SELECT put_scrape(:'jobs', '{"version": "large"}', '2026-01-01 12:00Z', '{"main": 9223372036854775807}');
-\pset format unaligned
 \pset tuples_only on
 SELECT failure(format('SELECT profstore.flamegraph_diff(%L, %s)', :'jobs', arguments)) FROM (VALUES
 	($$'-infinity', '2026-01-02', '2026-01-01', '2026-01-02'$$),

@@ -2,7 +2,6 @@
 \i sql/fixtures/preamble.sql
 RESET client_min_messages;
 \pset tuples_only on
-\pset format unaligned
 SELECT put_scrape(:'cpu', '{"node": "a"}', '2026-01-01 10:00Z', '{"main;f": 40}');
 CREATE TABLE calls (n int GENERATED ALWAYS AS IDENTITY, call text);
 INSERT INTO calls (call) SELECT name || '(%s)' FROM unnest('{flamegraph,flamegraph_text,top,folded,stacks_of,callgraph,callgraph_dot,timeseries,heatmap,

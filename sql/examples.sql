@@ -41,6 +41,7 @@ SELECT 'aligned' AS format \g (tuples_only format=unaligned) /dev/null
 \getenv where PG_ABS_BUILDDIR
 \set file :where/examples.txt
 \pset format aligned
+\pset footer on
 \o :file
 SELECT CASE WHEN example !~ '^CALL' THEN 'BEGIN' END, format('SELECT %L AS example_of', function), regexp_replace(example, '\n\\g .*$', ''), CASE WHEN example !~ '^CALL' THEN 'ROLLBACK' END
 FROM profstore.help('.') WHERE example !~ '\n\\g ' \gexec
@@ -55,7 +56,8 @@ SELECT regexp_replace(example, '\n\\g .*$', '') FROM profstore.help('.') WHERE e
 \x on
 \df+ profstore.*
 \x off
-\pset format aligned
+\pset format unaligned
+\pset footer off
 \o
 \set described `cat "$file"`
 CREATE TABLE lines AS SELECT *, count(*) FILTER (WHERE line ~ '^ *example_of *$') OVER (ORDER BY n) AS example

@@ -78,7 +78,6 @@ ROLLBACK;
 SELECT level, label FROM profstore.flamegraph(:'cpu' || '{node="own"}', '2026-01-01', '2026-01-02');
 
 -- errors
-\pset format unaligned
 \pset tuples_only on
 SELECT failure($$SELECT profstore.flamegraph('{node="a"}', '2026-01-01', '2026-01-02')$$);
 SELECT failure($$SELECT profstore.flamegraph(NULL, '2026-01-01', '2026-01-02')$$);

@@ -13,11 +13,9 @@ SELECT pg_describe_object(d.classid, d.objid, 0) AS event_trigger FROM pg_depend
 WHERE d.deptype = 'e' AND obj_description(e.oid, 'pg_event_trigger') IS NULL;
 
 -- What is called by people, dashboards, writers and maintainers: a change of this list is one of the contract. All else goes to profstore_internal.
-\pset format unaligned
 \pset tuples_only on
 SELECT topic, string_agg(function, ' ' ORDER BY n) AS functions FROM profstore.help(NULL) WITH ORDINALITY AS h(topic, function, description, example, n)
 GROUP BY topic ORDER BY min(n);
-\pset format aligned
 \pset tuples_only off
 -- what help() leaves out
 SELECT p.oid::regprocedure AS function FROM pg_proc AS p WHERE p.pronamespace = 'profstore'::regnamespace EXCEPT

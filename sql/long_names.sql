@@ -1,5 +1,4 @@
 -- Names that nobody would read: they are shortened as they are stored, and no stack's text exceeds a value of the server.
-\pset format unaligned
 \pset tuples_only on
 CREATE TABLE long_ids AS
 SELECT profstore.intern_functions(ARRAY[repeat('x', 20000000), repeat('x', 19999999) || 'y', repeat('é', 8192), repeat('z', 16384)],
