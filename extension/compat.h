@@ -238,7 +238,7 @@ pfs_read_stream_skip(ReadStream *stream)
 #define MarkGUCPrefixReserved(prefix) EmitWarningsOnPlaceholders(prefix)
 #endif
 
-/* The fourth argument of PostgreSQL 15 tells to keep the buffer of an invisible row. */
+/* The fourth argument of PostgreSQL 15 keeps the buffer of an invisible row. */
 #if PG_VERSION_NUM >= 150000
 #define pfs_heap_fetch(table, snapshot, tuple, buffer) \
 	heap_fetch(table, snapshot, tuple, buffer, false)

@@ -1,6 +1,6 @@
 /*
  * agent.h
- *		The sub-command "agent": samples this host until told to stop.
+ *		The sub-command "agent": samples this host until it is stopped.
  */
 #ifndef COLLECTOR_AGENT_H
 #define COLLECTOR_AGENT_H

@@ -16,7 +16,7 @@
 
 #define CENSUS_PROCESSES_MAX 4096
 #define CENSUS_KINDS_MAX	 16
-#define CENSUS_PIDS			 4 /* of unknown versions, that are named */
+#define CENSUS_PIDS			 4 /* processes of unknown versions that are listed by pid */
 
 /* Processes with one interpreter. */
 typedef struct InterpreterCount

@@ -18,7 +18,7 @@ DecodeEnd arrow_decode(const ArrowRequest *request, Batch *batch, ArrowResult *r
 
 /*
  * Ids of the stacks that samples have, each once, as a stream of the column stacktrace_id, which
- * the caller frees; NULL where they have their stacks in them.
+ * the caller frees; NULL if each sample contains its stack.
  */
 DecodeEnd arrow_wanted_stacks(Span samples, MemoryShare *memory, uint8_t **stream, size_t *length,
 							  ArrowResult *result);

@@ -26,7 +26,7 @@ typedef struct SeriesItem
 	int64_t period;
 	uint32_t series;
 	bool is_delta;
-	PfsTraceIds ids; /* that its labels tell */
+	PfsTraceIds ids; /* found among its labels */
 } SeriesItem;
 
 typedef struct StackItem

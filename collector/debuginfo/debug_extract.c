@@ -28,7 +28,7 @@ begins_with(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* DWARF that tells of variables, macros, and how to unwind. */
+/* DWARF that describes variables, macros, and how to unwind. */
 static bool
 is_other_dwarf(const char *name)
 {

@@ -78,7 +78,7 @@ pods_flags(PodsOptions *options, Flag *flags)
 	return flags_append(flags, log_flags(&options->log, flags), own, sizeof(own) / sizeof(own[0]));
 }
 
-/* --- what is told --- */
+/* --- reports to the agent --- */
 
 static void
 pods_say(Pods *pods, const char *text)

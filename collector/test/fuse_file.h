@@ -1,6 +1,6 @@
 /*
  * fuse_file.h
- *		A file system in user space with one file, that stops answering when it is told to.
+ *		A file system in user space with one file, that stops answering on request.
  *		Its bytes are zeros unless a test sets them.
  *
  * It speaks the kernel's protocol itself, so that no library is needed. Requests of a kind that is

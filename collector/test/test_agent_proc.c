@@ -278,7 +278,7 @@ test_mapping_list(void **state)
 }
 
 /*
- * A file whose path is longer than any that the kernel tells at once. The tree of directories is
+ * A file whose path is longer than any that the kernel reports at once. The tree of directories is
  * gone again.
  */
 static int

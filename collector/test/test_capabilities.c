@@ -1,6 +1,6 @@
 /*
  * test_capabilities.c
- *		What is left of root, as the kernel tells it.
+ *		The rights that are left of root, as the kernel reports them.
  */
 #include <setjmp.h>
 #include <stdarg.h>

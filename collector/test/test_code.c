@@ -42,7 +42,7 @@ assert_empty(CodeTable *table)
 	assert_int_equal(stats.bytes, 0);
 }
 
-/* Each part of a name tells objects apart; equal names are one object as long as it is held. */
+/* Each part of a name distinguishes objects; equal names are one object as long as it is held. */
 static void
 test_each_once(void **state)
 {

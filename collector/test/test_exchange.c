@@ -71,8 +71,8 @@ assert_text(const char *path, const char *expected)
 }
 
 /*
- * The database leads its sessions to functions and operators that fit our statements better
- * than the server's own. The file is packed.
+ * The database's search_path leads to functions and operators that match our statements better
+ * than the server's own. The imported file is compressed.
  */
 static void
 test_planted_functions(void **state)
@@ -565,7 +565,7 @@ test_inputs(void **state)
 	server_control(&server, "purge", NULL);
 }
 
-/* Has a profile of ours say which frames to drop: only the server can tell. */
+/* A profile of ours names the frames to drop; only the server decides which these are. */
 static void
 drop_frames(const char *path)
 {
@@ -760,7 +760,7 @@ test_roads(void **state)
 	import_all(directory, "2024-01-01 00:00Z", EXIT_OK);
 	assert_roads_equal(ROAD_ROWS);
 
-	/* what is told as stored is left out: all of it, then all but one */
+	/* files that are listed as stored are left out: all of them, then all but one */
 	write_text("/tmp/test_roads_skip", "");
 	append_line(directory, "/api/2: folded, 2 samples\n");
 	append_line(directory, "/api/3: perf-script, 3 samples\n");

@@ -70,7 +70,7 @@ feature_of_copies(bool allowed)
 	return feature_of("user_copy_in_interrupt", allowed);
 }
 
-/* A security module forbids to read memory of processes: told, and no reason not to sample. */
+/* A security module forbids reading memory of processes: reported, but sampling goes on. */
 static void
 test_process_memory(void **state)
 {
@@ -107,7 +107,7 @@ test_refused(void **state)
 	assert_non_null(strstr(failure.detail, "user_copy_in_interrupt"));
 }
 
-/* It is told by "check" all the same. */
+/* "check" reports it nevertheless. */
 static void
 test_allowed(void **state)
 {

@@ -156,7 +156,7 @@ test_skip_unreadable(void **state)
 	file_list_free(&list);
 }
 
-/* Cut anywhere, and with any byte changed, it is told or the same; so is what grows too much. */
+/* Cut anywhere, or with any byte changed, the file is refused or unchanged in meaning. */
 static void
 test_lz4(void **state)
 {

@@ -133,7 +133,7 @@ test_marks(void **state)
 	}
 }
 
-/* What was told, in order, for an answer that is slow and plain. */
+/* All reports in their order, for an oracle that is slow and simple. */
 typedef struct Told
 {
 	uint64_t start;
@@ -406,7 +406,7 @@ test_passing_code(void **state)
 	end(&world);
 }
 
-/* The file's time tells that all was written before a sample, which no look was so near to. */
+/* By its time, the file was written before a sample, though no look was that near to it. */
 static void
 test_time_of_map(void **state)
 {

@@ -1,7 +1,7 @@
 /*
  * test_jitdump.c
  *		Jitdumps: records cut at every byte and made up, and the dump of a process that loads, moves
- *		and replaces code at times that it tells.
+ *		and replaces code at times that it reports.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -405,7 +405,7 @@ test_growing_dump(void **state)
 	end(&world);
 }
 
-/* Deleted it is still mapped; emptied and written anew it tells of other code. */
+/* A deleted file is still mapped; emptied and written anew, it describes other code. */
 static void
 test_rewritten_dump(void **state)
 {
@@ -431,7 +431,7 @@ test_rewritten_dump(void **state)
 	end(&world);
 }
 
-/* What is no record ends it: what was told holds for its time, and no longer. */
+/* Bytes that are no record end the file: earlier records stay valid for their time only. */
 static void
 test_broken_dump(void **state)
 {

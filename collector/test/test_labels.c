@@ -253,7 +253,7 @@ test_hierarchies(void **state)
 		  "/system.slice/cron.service", "", "cron.service");
 	check("4:memory:/system.slice/cron.service\n0::/system.slice/cron.service\n",
 		  "/system.slice/cron.service", "", "cron.service");
-	/* the hierarchy that knows the container tells more than the unified one */
+	/* the hierarchy that names the container is preferred to the unified one */
 	check("4:memory:/docker/" ID "\n0::/system.slice/containerd.service\n", "/docker/" ID, ID, "");
 	/* controllers and names of hierarchies may hold commas and '=', paths may hold ':' */
 	check("3:cpu,cpuacct:/a:b/c.service\n", "/a:b/c.service", "", "c.service");

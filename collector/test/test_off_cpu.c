@@ -1,6 +1,6 @@
 /*
  * test_off_cpu.c
- *		Waits of this process's own threads, as this machine's kernel tells them: the time that a
+ *		Waits of this process's own threads, as this machine's kernel reports them: the time that a
  *		thread waited and the time that it ran are the time that went by.
  *
  * What a thread ran is asked of its own clock, so nothing here depends on what else the machine
@@ -37,7 +37,7 @@
 
 #define THREADS 80
 
-/* What was told of a thread. */
+/* The samples of a thread. */
 typedef struct Waits
 {
 	uint32_t tid;
@@ -277,7 +277,7 @@ wait_for_children(void)
 	}
 }
 
-/* All waits are kept: what is told is what the thread's clocks say. */
+/* All waits are kept: the samples add up to the difference of the thread's clocks. */
 static void
 test_all_is_the_wall(void **state)
 {

@@ -250,7 +250,7 @@ name_at(PastImages *images, uint32_t pid, uint64_t address, uint64_t time_ns)
 	return mapping != NULL ? mapping->name : "";
 }
 
-/* What takes another's place is told apart by time. */
+/* A mapping that replaces another one is distinguished from it by time. */
 static void
 test_replaced(void **state)
 {
@@ -397,8 +397,8 @@ listen_or_skip(PastImages *past)
 }
 
 /*
- * Who is not known may have mapped something up to the time that is told of the forgotten, or of
- * what was lost: the later one.
+ * An unknown process may have mapped something up to the time of the last forgotten image, or of
+ * the last lost record, whichever is later.
  */
 static void
 test_mapped(void **state)
@@ -502,7 +502,7 @@ test_maps_in_a_loop(void **state)
 
 		now_ns += 10 * ms;
 		snprintf(name, sizeof(name), "/lib/%d", i);
-		/* told of as later than any reading that this test can make */
+		/* reported as later than any reading that this test can make */
 		note_map_at(past, sample.pid, 0x1000, 0x2000, name, now_ns + 3600000 * ms);
 		process_follow(processes, process, now_ns);
 		process_reread_before(processes, process, UINT64_MAX, now_ns);
@@ -607,8 +607,8 @@ test_bounded_bytes(void **state)
 }
 
 /*
- * A CPU that was away for a moment tells of nothing any more: it is listened to again, and that
- * something may have been missed is known.
+ * The events of a CPU that was offline for a moment report nothing any more: they are opened again,
+ * and the history notes that records may be missing.
  */
 static void
 test_away_for_a_moment(void **state)

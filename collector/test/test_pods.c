@@ -1,6 +1,6 @@
 /*
  * test_pods.c
- *		Pods as they are told by lines, and which of them a process is of.
+ *		Pods as the lines describe them, and the pod of a process.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -166,7 +166,7 @@ test_news(void **state)
 	assert_int_equal(pod_table_count(table), 0);
 }
 
-/* What another process does not tell of is gone, but not before it has told all. */
+/* A pod that another process does not list is gone, but not before its list is complete. */
 static void
 test_told_anew(void **state)
 {
@@ -259,7 +259,7 @@ test_lines(void **state)
 	pod_lines_fini(&lines);
 }
 
-/* --- the process that tells --- */
+/* --- the process that watches pods --- */
 
 static atomic_int news;
 
@@ -348,7 +348,7 @@ test_process_that_hangs(void **state)
 	unlink(path);
 }
 
-/* What makes no sense is not taken, and whoever tells it is ended. */
+/* A malformed line is refused, and the process that wrote it is ended. */
 static void
 test_process_that_raves(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_probes.c
- *		Page faults and allocations of this process's own threads, as this machine's kernel tells
+ *		Page faults and allocations of this process's own threads, as this machine's kernel reports
  *		them, against what the kernel counts itself and what was asked for.
  *
  * Nothing here depends on what else the machine does, but for how often a thread is switched: each
@@ -47,7 +47,7 @@
 #define ALL_SAMPLES 1000000
 #define THREADS		16
 
-/* What was told of a thread. */
+/* The samples of a thread. */
 typedef struct Told
 {
 	uint32_t tid;
@@ -542,7 +542,7 @@ end_in_root(pid_t child)
 }
 
 /*
- * A file that cannot be used is told, and nothing is begun. A link of a container's does not lead
+ * A file that cannot be used is reported, and nothing begins. A link of a container's does not lead
  * to the host's file.
  */
 static void

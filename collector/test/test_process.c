@@ -301,7 +301,7 @@ test_ends_later(void **state)
 	assert_non_null(strstr(process_exe(process), "sleep"));
 }
 
-/* What the side-band tells of a program that executes a file which maps one piece of code. */
+/* Records of the side-band about a program that executes a file which maps one piece of code. */
 static void
 tell_of_program(PastImages *past, pid_t pid, const char *file, uint64_t time_ns)
 {
@@ -316,7 +316,7 @@ tell_of_program(PastImages *past, pid_t pid, const char *file, uint64_t time_ns)
 }
 
 /*
- * A CPU that comes is not listened to at once. So the last that was told of a pid may be about the
+ * A CPU that comes online is not observed at once. So the last records about a pid may be about the
  * program that had it before.
  */
 static void
@@ -348,7 +348,7 @@ test_pid_used_again_untold(void **state)
 	sample.exec_id++;
 	process = process_table_get(fixture->processes, &sample, sample.time_ns + 3);
 	assert_int_equal(process_state(process), PROCESS_GONE);
-	/* what is told of this one counts */
+	/* the records about this process count */
 	tell_of_program(past, pid, "/bin/after", sample.time_ns);
 	sample.exec_id++;
 	sample.time_ns++;
@@ -1399,7 +1399,7 @@ note_verdict(void *context, const ExecImage *image, uint32_t verdict)
 	told_count++;
 }
 
-/* The kernel is told whose stacks nobody could walk, and told again if it forgets. */
+/* The kernel gets the verdict on images whose stacks cannot be walked, again if it lost it. */
 static void
 test_verdicts(void **state)
 {
@@ -1625,7 +1625,7 @@ test_code_of_late_device(void **state)
 	sem_destroy(&device_answers);
 }
 
-/* No sample tells that a dropped process is another one by now: it is looked at again. */
+/* No sample shows that a dropped process has become another one: it is checked again. */
 static void
 test_drops_end(void **state)
 {

@@ -143,7 +143,7 @@ finish(Fixture *fixture)
 	assert_int_equal(next_stack, interval_stack_count(interval));
 	interval_free(interval);
 
-	/* what is told by executable adds up */
+	/* the counts of the executables add up */
 	unwind_counts_report(&counts, fixture->batch);
 	for (size_t i = batch_unwound(fixture->batch, &unwound); i-- > 0;)
 	{
@@ -931,7 +931,7 @@ test_generated_code(void **state)
 	assert_int_equal(samples[0].value, 2000);
 	assert_int_equal(fixture->stats.complete, 3);
 
-	/* a location without address, which its mapping, function and line tell from others */
+	/* a location without address, identified by its mapping, function and line */
 	batch_locations(fixture->batch, &locations);
 	batch_mappings(fixture->batch, &mappings);
 	assert_int_equal(locations[stacks[0].locations[0]].address, 0);

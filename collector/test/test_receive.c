@@ -251,7 +251,7 @@ test_series_limit(void **state)
 	series_limit_fini(&limit);
 }
 
-/* A stored request is known until its client was told, or the time is up. */
+/* A stored request is remembered until its client has the answer, or its time is up. */
 static void
 test_repeats(void **state)
 {

@@ -70,7 +70,7 @@ typedef struct Seen
 	double cosines[2];
 	uint32_t phase_cpus[2];
 	struct pfs_sample last_own;
-	const Sampler *judge; /* tells … */
+	const Sampler *judge; /* decides … */
 	uint32_t verdict;	  /* … this … */
 	pid_t judged_pid;	  /* … on that process when it is first seen */
 } Seen;
@@ -706,7 +706,7 @@ test_kernel_worker(void **state)
 }
 
 /*
- * Kernels before 5.16 do not tell what the verifier went through, but have the same limit of a
+ * Kernels before 5.16 do not report the verifier's work, but have the same limit of a
  * million.
  */
 static void
@@ -727,7 +727,7 @@ test_size(void **state)
 	assert_true(cost.instructions_verified <= MOST_VERIFIED);
 }
 
-/* What is missing is told by name. */
+/* A missing feature is reported by its name. */
 static void
 test_features(void **state)
 {

@@ -1,6 +1,6 @@
 /*
  * test_service_manager.c
- *		What a service manager is told, seen from its end of the socket.
+ *		Messages to a service manager, seen from its end of the socket.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -124,7 +124,7 @@ tells_hidden_addresses(void **state)
 	kallsyms_free(kallsyms);
 }
 
-/* A BPF program whose place another one has by now, as the kernel tells. */
+/* A BPF program whose place has been taken by another one, as the kernel reports. */
 static void
 reads_again_what_changed(void **state)
 {

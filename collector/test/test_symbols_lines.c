@@ -183,7 +183,7 @@ open_binary(Symbolizer *symbolizer, const char *name)
 	return binary;
 }
 
-/* Code of a file: its .text, as another reader of ELF files tells it. */
+/* Code of a file: its .text, as another reader of ELF files finds it. */
 static void
 find_text(const char *name, uint64_t *begin, uint64_t *end)
 {
@@ -799,7 +799,7 @@ reads_dwarf_in_a_second_round(void **state)
 	terms.round = 2;
 	assert_int_equal(binary_symbolize_within(binary, address, &terms, &lines), 0);
 	assert_true(lines.count > 0 && lines.lines[0].line > 0);
-	/* what is better stays */
+	/* a better answer is not replaced */
 	terms.round = 1;
 	assert_int_equal(binary_symbolize_within(binary, address, &terms, &lines), 0);
 	assert_true(lines.count > 0 && lines.lines[0].line > 0);
@@ -913,7 +913,7 @@ survives_its_worker(void **state)
 	assert_int_equal(worker_pid(), 0);
 }
 
-/* A number that /proc tells of the worker. */
+/* A number that /proc shows of the worker. */
 static long
 worker_status(const char *key)
 {

@@ -173,7 +173,7 @@ test_round_trip(void **state)
 	rule_set_fini(&rules);
 }
 
-/* A program may claim another's build ID: its CFI tells them apart. */
+/* A program may claim another's build ID: their CFI differs. */
 static void
 test_other_file(void **state)
 {

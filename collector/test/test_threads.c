@@ -105,7 +105,7 @@ test_values(void **state)
 	assert_int_equal(strlen(values.labels[2].value), 3 * sizeof(bad));
 }
 
-/* What tells a trace or a span is no label; what looks like it, and is no id, stays one. */
+/* The id of a trace or span is no label; a value that only looks like one stays a label. */
 static void
 test_traces(void **state)
 {

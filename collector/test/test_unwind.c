@@ -703,7 +703,7 @@ span_at(const World *world, uint64_t address)
 	return NULL;
 }
 
-/* A stack whose words are return addresses that tell where they stood. */
+/* A stack whose words are return addresses that contain their own place. */
 #define TOLD_START UINT64_C(0x10000000)
 #define TOLD_WORDS 4096
 
@@ -744,7 +744,7 @@ load_span(Unwinder *unwinder, const ExecImage *process, const UnwindSpan *span, 
 	return binary;
 }
 
-/* Sum over the code, by which two tables of it can be told apart. */
+/* Sum over the code, which differs between two tables of it. */
 static uint64_t
 told_callers(const Unwinder *unwinder, const ExecImage *process, const UnwindSpan *span)
 {

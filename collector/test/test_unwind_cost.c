@@ -1,6 +1,6 @@
 /*
  * test_unwind_cost.c
- *		What hostile CFI costs: steps and bytes are counted, since time tells little.
+ *		What hostile CFI costs: steps and bytes are counted, because times depend on the machine.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -444,7 +444,7 @@ bounds_steps_in_memory(void **state)
 	assert_in_range(steps_in_memory(frames.bytes, length), length / 2, 8 * MIB);
 	for (size_t i = 0; i + sizeof(cie_start) <= length; i += sizeof(cie_start))
 		memcpy(frames.bytes + i, cie_start, sizeof(cie_start));
-	/* all that there are, which is not enough to look at each */
+	/* all of them, but too few to examine each entry */
 	assert_in_range(steps_in_memory(frames.bytes, length), 8 * MIB - 256, 8 * MIB);
 	free(frames.bytes);
 }

@@ -518,7 +518,7 @@ map_user_memory(int *fd)
 	return pages;
 }
 
-/* Waits that go on in such memory are told of without their stack, the others with it. */
+/* Waits with a stack in such memory are reported without it, other waits with it. */
 static void
 test_waits_that_go_on(void **state)
 {

@@ -154,7 +154,7 @@ add_code(Batch *batch, const char *name, int32_t line_number)
 
 /*
  * Samples of two kinds on one stack are two profile types of the same batch. Frames without an
- * address are told apart by function and line, and known again.
+ * address are distinguished by function and line, and recognized later.
  */
 static void
 test_kinds_and_code(void **state)
@@ -475,7 +475,7 @@ test_crash_of_the_server(void **state)
 	assert_stored_once("crashes", 30);
 }
 
-/* While the server is stopped the queue keeps its budget, and what went is told afterwards. */
+/* While the server is stopped the queue keeps its budget; dropped batches are reported later. */
 static void
 test_queue_overflow(void **state)
 {

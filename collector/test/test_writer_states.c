@@ -1,7 +1,7 @@
 /*
  * test_writer_states.c
  *		The writer where the database is not there, not willing, or not the one that it was; and
- *		what whoever submits is told.
+ *		the results that a submitter gets.
  */
 #include "writer_fixture.h"
 
@@ -280,8 +280,8 @@ count_lines(const char *path, const char *words)
 }
 
 /*
- * A state is told when it begins and when it ends, whatever is tried in between. By an error that
- * no number of attempts ends (a batch is given up after ten timeouts).
+ * A state is reported when it begins and when it ends, regardless of attempts in between. The error
+ * is one that no number of attempts ends (a batch is given up after ten timeouts).
  */
 static void
 test_states_are_told_once(void **state)
@@ -385,7 +385,7 @@ test_one_poisoned_batch(void **state)
 	}
 	assert_stored_once("poison", 10);
 
-	/* whoever has a callback tells of the loss itself */
+	/* a submitter with a callback reports the loss itself */
 	assert_string_equal(sql_in("poison", "SELECT count(*) FROM profstore.losses"
 										 " WHERE reason <> 'test'"),
 						"0");

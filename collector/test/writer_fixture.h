@@ -1,6 +1,6 @@
 /*
  * writer_fixture.h
- *		A writer before a real server, and batches whose arrival can be told.
+ *		A writer connected to a real server, and batches whose arrival can be verified.
  */
 #ifndef COLLECTOR_TEST_WRITER_FIXTURE_H
 #define COLLECTOR_TEST_WRITER_FIXTURE_H

@@ -219,8 +219,8 @@ deadline_after_ms(int ms)
 /* --- one flight, on the thread --- */
 
 /*
- * Returns whether the thread may end: it was told to stop at once, or the queue is empty and it was
- * told to stop.
+ * Returns whether the thread may end: it must stop at once, or it must stop and the queue is
+ * empty.
  */
 static bool
 may_end(const Writer *writer)

@@ -27,7 +27,7 @@ struct RuntimeCode
 	RuntimeCode *caller; /* the function that this one was inlined into; NULL: none */
 };
 
-/* What tells one object of a process from another. */
+/* The identity of an object within its process. */
 typedef struct CodeKey
 {
 	uint64_t address;

@@ -28,7 +28,7 @@
 #define STASH_WORDS 3
 #define BODY_MOST	3 /* the array has a word more */
 #define BODY_WORDS	4
-#define NAMES_NAME	0 /* a name, or the list of names, if there are any in it */
+#define NAMES_NAME	0 /* the name; an array of names if NAMES_COUNT is not 0 */
 #define NAMES_COUNT 3 /* its upper half */
 #define NAMES_WORDS 4
 

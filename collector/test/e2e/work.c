@@ -3,7 +3,7 @@
  *		A program, or with WORK_LIBRARY a library, whose time goes into one function, named by WORK.
  *
  * Libraries with SPIN have another such function, which needs nothing but its code. WORK_PAD_BYTES
- * on the stack tell libraries apart by the frames of their functions, and nothing else: their code
+ * on the stack distinguish libraries by the frames of their functions, and nothing else: their code
  * is as long.
  */
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
  * fuzz_pod_lines.c
- *		Any bytes as what the watch of pods tells, and any path as a control group's.
+ *		Any bytes as lines of the watch of pods, and any path as that of a control group.
  */
 #include <stdint.h>
 #include <stdio.h>

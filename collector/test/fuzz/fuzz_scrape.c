@@ -1,6 +1,6 @@
 /*
  * fuzz_scrape.c
- *		What the scraper is told by others, as any bytes: its configuration, a resource of Parca
+ *		Any bytes as input of the scraper: its configuration, a resource of Parca
  *		Operator, the answer of a token's server. No finding of the sanitizers, no leak, and what is
  *		refused is refused with a reason.
  */

@@ -3,7 +3,7 @@
  *		Prints the compiled unwind table of an ELF file, one row a line, in the terms of readelf
  *		-wF.
  *
- *		ADDRESS CFA FP RA RBX      "u" where the rule says nothing of it; "?" for PFS_UNWIND_INVALID
+ *		ADDRESS CFA FP RA RBX      "u" if the rule does not restore it; "?" for PFS_UNWIND_INVALID
  *
  * compare_readelf.pl holds it against readelf's own reading.
  */

@@ -8,7 +8,7 @@
  *
  * 1. Rows are appended. If the buffers exceed profstore.write_buffer_size, the largest are written.
  * 2. A flush writes segments. A segment has the rows of one command of one subtransaction, or of
- *    several commands that no running query can tell apart (observers.c).
+ *    several commands that no running query can distinguish (observers.c).
  * 3. The rest is flushed at commit. Before that, scans read images of it, and an abort of a
  *    subtransaction removes the rows it has appended.
  */

@@ -1,7 +1,7 @@
 /*
  * fuzz_name_chunk.c
  *		Fuzzes the unpacking of names, below the CRC. Input: a chunk, whose first four bytes, the
- *		CRC, are set right; its header tells the kind and the number of rows.
+ *		CRC, are set right; its header has the kind and the number of rows.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -394,7 +394,7 @@ test_grouped_with_sums(void **state)
 	check_columns("grouped_sums", columns, 4, GROUPED_ROWS, true);
 }
 
-/* Sums that are told above counts. */
+/* Sums that are stored above counts. */
 static void
 test_measured(void **state)
 {

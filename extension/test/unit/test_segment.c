@@ -893,7 +893,7 @@ test_sums_share_the_groups_of_their_base(void **state)
 	check_sums_beside_base(true);
 }
 
-/* Sums that are told above their row counts, which may be all the same. */
+/* Sums that are stored above their row counts; these may be equal. */
 static void
 test_sums_above_another_column(void **state)
 {
