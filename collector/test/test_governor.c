@@ -35,7 +35,7 @@ begin(Run *run, const GovernorLimits *of)
 	governor_init(&run->governor, of, &run->reading);
 }
 
-/* Lets seconds pass in which each sample costs so much CPU time, and a second some besides. */
+/* Lets seconds pass: each sample costs sample_ns of CPU time, each second second_ns more. */
 static void
 pass(Run *run, int seconds, int64_t sample_ns, int64_t second_ns)
 {

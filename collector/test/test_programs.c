@@ -572,7 +572,7 @@ test_deep_and_astray(void **state)
 {
 	const struct pfs_sample *sample = &world.records[0].sample;
 	const __u64 *words = world.records[0].words;
-	__u32 depth = 600; /* as two words each fit the stack */
+	__u32 depth = 600; /* of two words each, so that they fit the stack */
 
 	for (__u32 i = 0; i < depth; i++)
 	{

@@ -31,9 +31,7 @@ look(void)
 	peak_bytes = Max(peak_bytes, bytes);
 }
 
-/*
- * memory_peak(): the most memory that queries have been seen with since the last call, in bytes
- */
+/* memory_peak() returns the peak of the memory of queries since its last call, in bytes. */
 PGDLLEXPORT Datum
 memory_peak(PG_FUNCTION_ARGS)
 {
