@@ -1,5 +1,5 @@
 /*
- * test_runtimes.c
+ * test_runtimes_python.c
  *		CPython's frames: the kernel's own C over processes of each version that is found here, and
  *		over memory that fails or lies; lines against what Python itself says; stacks put together.
  */
