@@ -810,6 +810,73 @@ reads_a_hole_under_a_limit(void **state)
 	close(source_of.fd);
 }
 
+/*
+ * DWARF of main whose references lead back to themselves: the origin of its name, or the next
+ * function.
+ */
+static const char cycles[] =
+	"__asm__(\".section .debug_abbrev,\\\"\\\",%progbits\\n\"\n"
+	"	\".byte 1,0x11,1, 0x11,1, 0x12,7, 0,0\\n\"\n"
+	"	\".byte 2,0x2e,1, 0x11,1, 0x12,7, 0x31,0x13, 1,0x13, 0,0, 0\\n\"\n"
+	"	\".section .debug_info,\\\"\\\",%progbits\\n\"\n"
+	"	\"start: .4byte end-start-4; .2byte 4; .4byte 0; .byte 8\\n\"\n"
+	"	\".byte 1; .8byte main; .8byte 64\\n\"\n"
+	"	\"one: .byte 2; .8byte main; .8byte 64; .4byte two-start; .4byte \" NEXT \"-start; .byte 0\\n\"\n"
+	"	\"two: .byte 2; .8byte main; .8byte 64; .4byte one-start; .4byte last-start; .byte 0\\n\"\n"
+	"	\"last: .byte 0\\n\"\n"
+	"	\"end:\\n .text\\n\");\n"
+	"int main(int argc, char **argv) { return argc * 3; }\n";
+
+/* A cycle ends in the worker, and the symbol table has the name. */
+static void
+expect_end(const char *next)
+{
+	SymbolizerOptions options = { .cache_bytes = 1 << 20, .inlined_lines = true };
+	char command[512];
+	unsigned long long address;
+	Symbolizer *symbolizer;
+	SymbolizerStats stats;
+	SymbolLines lines;
+	Binary *binary;
+	FILE *file;
+
+	snprintf(command, sizeof(command), "%s/cycles.c", directory);
+	file = fopen(command, "w");
+	assert_non_null(file);
+	assert_true(fputs(cycles, file) >= 0 && fclose(file) == 0);
+	snprintf(command, sizeof(command), "cd %s && gcc -DNEXT='\"%s\"' -o cycles cycles.c", directory,
+			 next);
+	assert_int_equal(system(command), 0);
+	snprintf(command, sizeof(command), "nm %s/cycles | grep ' main$'", directory);
+	file = popen(command, "r");
+	assert_true(file != NULL && fscanf(file, "%llx", &address) == 1 && pclose(file) == 0);
+	snprintf(command, sizeof(command), "%s/cycles", directory);
+	assert_int_equal(symbolizer_create(&options, &symbolizer), 0);
+	assert_int_equal(binary_open(symbolizer, command, command, &binary), 0);
+	for (int i = 0; i < 2; i++)
+	{
+		assert_int_equal(binary_symbolize(binary, address, &lines), 0);
+		assert_int_equal(lines.count, 1);
+		assert_string_equal(lines.lines[0].name, "main");
+	}
+	symbolizer_stats(symbolizer, &stats);
+	assert_int_equal(stats.worker_failures, 0);
+	binary_release(binary);
+	symbolizer_free(symbolizer);
+}
+
+static void
+stands_cyclic_origins(void **state)
+{
+	expect_end("two");
+}
+
+static void
+stands_cyclic_functions(void **state)
+{
+	expect_end("one");
+}
+
 int
 main(int argc, char **argv)
 {
@@ -818,6 +885,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(stands_spoilt_files),
 		cmocka_unit_test(stands_spoilt_dwarf),
 		cmocka_unit_test(stands_a_file_that_shrinks),
+		cmocka_unit_test(stands_cyclic_origins),
+		cmocka_unit_test(stands_cyclic_functions),
 		cmocka_unit_test(stands_an_exploding_name),
 		cmocka_unit_test(stands_a_sleeping_worker),
 		cmocka_unit_test(leaves_a_slow_answer_for_later),
